@@ -1,0 +1,61 @@
+# uidgen: build, install and test.  ./try and ./check need no make to start with.
+MODULE_big = uidgen
+OBJS = \
+	src/clock.o \
+	src/functions.o \
+	src/generator.o \
+	src/guc.o \
+	src/identity.o \
+	src/keeper.o \
+	src/layout.o \
+	src/registry.o \
+	src/shmem.o \
+	src/ticket.o \
+	src/uidgen.o
+PGFILEDESC = "uidgen - unique, time-ordered 64-bit ids"
+
+EXTENSION = uidgen
+# Not VERSION, which is PostgreSQL's in PGXS.
+EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstword $(MAKEFILE_LIST)))uidgen.control)
+DATA = sql/uidgen--$(EXTVERSION).sql
+PG_CPPFLAGS = -DUIDGEN_VERSION='"$(EXTVERSION)"'
+
+# pg_regress's tests are sql/ and expected/; the other suites live in test/.
+REGRESS = install
+REGRESS_OPTS = --inputdir=$(srcdir)
+ISOLATION = acquire
+ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
+TAP_TESTS = 1
+# Named relative to the source tree.
+PROVE_TESTS ?= $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)))
+# Two at a time, since most of them wait for servers rather than compute.
+PROVE_JOBS ?= 2
+UNIT_TESTS = test/unit/test_layout
+EXTRA_CLEAN = $(UNIT_TESTS)
+
+PG_CONFIG ?= pg_config
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# PGXS tracks no headers, and makes no folders in a build outside the source.
+$(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*.h) $(srcdir)/uidgen.control
+$(shell mkdir -p src test/unit)
+
+.PHONY: tempcheck unitcheck dist
+# All suites, against a private copy of the server: nothing is installed.
+# SUITES='regress test/t/001_x.pl' runs some.
+tempcheck: all
+	@MAKE='$(MAKE) -f $(abspath $(firstword $(MAKEFILE_LIST)))' PG_CONFIG='$(PG_CONFIG)' \
+	  PGXS_DIR='$(top_builddir)' PROVE='$(PROVE)' PROVE_JOBS='$(PROVE_JOBS)' PROVE_TESTS='$(PROVE_TESTS)' \
+	  REGRESS='$(REGRESS)' ISOLATION='$(ISOLATION)' UNIT_TESTS='$(UNIT_TESTS)' '$(srcdir)/test/tempcheck.sh'
+
+# The code that knows no server, under the address and undefined behaviour
+# sanitizers.  The tests look for their data from the source tree on.
+unitcheck: $(UNIT_TESTS)
+	cd '$(srcdir)' && $(PROVE) -e '' $(abspath $(UNIT_TESTS))
+test/unit/test_layout: test/unit/test_layout.c src/layout.c src/layout.h
+	$(CC) -std=c99 -Wall -Wextra -Werror -g -fsanitize=address,undefined -fno-sanitize-recover=all \
+	  -I$(srcdir)/src -DVECTORS='"test/unit/known-ids.tsv"' -o $@ $(filter %.c,$^)
+
+dist:
+	git archive --format=zip --prefix=uidgen-$(EXTVERSION)/ -o uidgen-$(EXTVERSION).zip HEAD

@@ -1,0 +1,646 @@
+/* sql/uidgen--0.1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION uidgen" to load this file. \quit
+
+-- Everything of operation lives in schema uidgen; the uid_* functions go to the
+-- schema given at CREATE EXTENSION.  If a schema uidgen exists already, this
+-- fails: what somebody else made must not be mixed with what runs as superuser.
+CREATE SCHEMA uidgen;
+COMMENT ON SCHEMA uidgen IS 'registry of worker ids, status and presets of uidgen';
+GRANT USAGE ON SCHEMA uidgen TO PUBLIC;
+
+--
+-- The registry: which instance holds which worker id, and up to which tick.
+--
+-- Pure SQL and PL/pgSQL, so that it can also live on a server without the
+-- library.  It is given numbers (unit, epoch, maxima) and parses no layouts.
+--
+
+CREATE TABLE uidgen.worker_node (
+	datacenter_id integer NOT NULL,
+	worker_id integer NOT NULL,
+	host_name text,
+	port integer,
+	type integer,
+	launch_date date NOT NULL,
+	created timestamptz NOT NULL,
+	modified timestamptz NOT NULL,
+	identity text,
+	token bigint,
+	granted_until bigint NOT NULL,
+	released boolean NOT NULL,
+	launches bigint NOT NULL,
+	PRIMARY KEY (datacenter_id, worker_id)
+) WITH (fillfactor = 20);	-- room for the renewals' row versions (HOT)
+
+COMMENT ON TABLE uidgen.worker_node IS 'worker ids that were ever granted: never dumped, never replicated, never to be edited by hand';
+COMMENT ON COLUMN uidgen.worker_node.datacenter_id IS 'the datacenter field of the ids; 0 if the layout has none';
+COMMENT ON COLUMN uidgen.worker_node.worker_id IS 'the worker field of the ids';
+COMMENT ON COLUMN uidgen.worker_node.host_name IS 'host of the last holder';
+COMMENT ON COLUMN uidgen.worker_node.port IS 'port of the last holder';
+COMMENT ON COLUMN uidgen.worker_node.type IS '1: container, 2: server';
+COMMENT ON COLUMN uidgen.worker_node.launch_date IS 'day on which it was last acquired';
+COMMENT ON COLUMN uidgen.worker_node.created IS 'when it was first acquired';
+COMMENT ON COLUMN uidgen.worker_node.modified IS 'when it was last acquired, renewed or released';
+COMMENT ON COLUMN uidgen.worker_node.identity IS 'the last holder: system identifier/timeline/inode of the control file/hash of the machine id; null: forgotten';
+COMMENT ON COLUMN uidgen.worker_node.token IS 'proves who the holder is; changes with each renewal; null: released';
+COMMENT ON COLUMN uidgen.worker_node.granted_until IS 'last tick granted';
+COMMENT ON COLUMN uidgen.worker_node.released IS 'it was handed back at a clean shutdown';
+COMMENT ON COLUMN uidgen.worker_node.launches IS 'times that it was acquired';
+
+CREATE TABLE uidgen.registry_layout (
+	only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
+	layout text NOT NULL,
+	unit bigint NOT NULL,
+	epoch bigint NOT NULL,
+	max_tick bigint NOT NULL,
+	max_datacenter integer NOT NULL,
+	max_worker integer NOT NULL,
+	pinned timestamptz NOT NULL
+);
+
+COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant';
+COMMENT ON COLUMN uidgen.registry_layout.only_one IS 'allows for one row';
+COMMENT ON COLUMN uidgen.registry_layout.layout IS 'the layout in canonical form';
+COMMENT ON COLUMN uidgen.registry_layout.unit IS 'length of a tick, in microseconds';
+COMMENT ON COLUMN uidgen.registry_layout.epoch IS 'start of tick 0, in microseconds since 1970 UTC';
+COMMENT ON COLUMN uidgen.registry_layout.max_tick IS 'the last tick, which is never granted';
+COMMENT ON COLUMN uidgen.registry_layout.max_datacenter IS 'largest datacenter id';
+COMMENT ON COLUMN uidgen.registry_layout.max_worker IS 'largest worker id';
+COMMENT ON COLUMN uidgen.registry_layout.pinned IS 'when it was pinned';
+
+-- Host names and ports are for monitoring only.
+GRANT SELECT ON uidgen.worker_node, uidgen.registry_layout TO pg_monitor;
+
+-- Logical replication FOR ALL TABLES publishes these tables, but another
+-- cluster's grants mean nothing here and would overwrite our own.  A row trigger
+-- that fires only for replication drops them, in apply and in the initial copy.
+CREATE FUNCTION uidgen.drop_replicated_row() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION uidgen.drop_replicated_row() IS 'trigger: keeps what logical replication brings out of the registry';
+REVOKE EXECUTE ON FUNCTION uidgen.drop_replicated_row() FROM PUBLIC;
+
+CREATE TRIGGER drop_replicated_row
+	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.worker_node
+	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
+ALTER TABLE uidgen.worker_node ENABLE REPLICA TRIGGER drop_replicated_row;
+COMMENT ON TRIGGER drop_replicated_row ON uidgen.worker_node IS 'keeps what logical replication brings out of the registry';
+
+CREATE TRIGGER drop_replicated_row
+	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.registry_layout
+	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
+ALTER TABLE uidgen.registry_layout ENABLE REPLICA TRIGGER drop_replicated_row;
+COMMENT ON TRIGGER drop_replicated_row ON uidgen.registry_layout IS 'keeps what logical replication brings out of the registry';
+
+-- No trigger can drop a TRUNCATE that replication brings, so it is refused where
+-- it begins.
+CREATE FUNCTION uidgen.refuse_truncate() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'cannot truncate %.%', TG_TABLE_SCHEMA, TG_TABLE_NAME
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'The registry would forget which ids may have been issued.',
+			HINT = 'To begin a new registry, drop the extension and create it again.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_truncate() IS 'trigger: refuses TRUNCATE of the registry';
+REVOKE EXECUTE ON FUNCTION uidgen.refuse_truncate() FROM PUBLIC;
+
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.worker_node
+	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
+COMMENT ON TRIGGER refuse_truncate ON uidgen.worker_node IS 'refuses TRUNCATE of the registry';
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.registry_layout
+	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
+COMMENT ON TRIGGER refuse_truncate ON uidgen.registry_layout IS 'refuses TRUNCATE of the registry';
+
+CREATE FUNCTION uidgen.new_token() RETURNS bigint
+LANGUAGE sql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	-- the first 32 and the last 32 bits of a version 4 uuid are random
+	SELECT ('x' || left(u, 8) || right(u, 8))::bit(64)::bigint
+	FROM (SELECT gen_random_uuid()::text) AS t (u)
+$$;
+COMMENT ON FUNCTION uidgen.new_token() IS 'a random number that nobody can guess';
+
+CREATE FUNCTION uidgen.registry_tick(unit bigint, epoch bigint) RETURNS bigint
+LANGUAGE sql VOLATILE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT floor((extract(epoch FROM clock_timestamp()) * 1000000 - epoch) / unit)::bigint
+$$;
+COMMENT ON FUNCTION uidgen.registry_tick(bigint, bigint) IS 'the tick of the registry''s clock, given the unit and the epoch of a layout in microseconds';
+
+CREATE FUNCTION uidgen.tick_time(tick bigint, unit bigint, epoch bigint) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN (tick::numeric * unit + epoch) < 9200000000000000000
+		THEN to_char(timestamp '1970-01-01' + (tick::numeric * unit + epoch)::bigint * interval '1 microsecond',
+					 'YYYY-MM-DD HH24:MI:SS.MS') || ' UTC'
+		ELSE 'tick ' || tick END
+$$;
+COMMENT ON FUNCTION uidgen.tick_time(bigint, bigint, bigint) IS 'when a tick begins, for messages';
+
+-- Acquire a worker id and its first range of ticks.
+--
+-- The order of candidates lets neither crashes nor a clock that goes to and fro
+-- burn worker ids: first what this instance had, as long as that does not begin
+-- too far ahead of the clock; then an id never used, at random, so that copies
+-- of a registry seldom meet; then what others handed back or left long ago; at
+-- last what this instance had, however far ahead.
+--
+-- In a registry that is not shared, other holders' rows are never taken: they
+-- came with a copy, and their holder goes on renewing them in a table of its own,
+-- unseen from here.
+CREATE FUNCTION uidgen.acquire_worker(
+	holder text,					-- identity of the caller
+	layout_text text,				-- its layout in canonical form, and the numbers of it:
+	tick_unit bigint,				-- microseconds
+	tick_epoch bigint,				-- microseconds since 1970 UTC
+	max_tick bigint,
+	max_datacenter integer,
+	max_worker integer,
+	datacenter integer,
+	wanted integer,					-- exactly this worker id, or -1
+	avoid integer,					-- not this one, or -1
+	policy text,					-- 'reuse' or 'disposable'
+	take_never_used boolean,		-- ids never used may be taken
+	shared boolean,					-- all holders renew in this very table
+	floor_tick bigint,				-- begin no earlier
+	window_ticks bigint,			-- length of the grant
+	max_lead bigint,				-- ticks that it may begin ahead of the clock
+	host text,						-- for people: host, port and type of the caller
+	host_port integer,
+	host_type integer,
+	OUT worker integer,
+	OUT token bigint,
+	OUT first_tick bigint,
+	OUT last_tick bigint,
+	OUT never_used boolean)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	-- How long after the end of its grant a shared row is left to a holder that
+	-- may just be idle.  For comfort only: the token keeps it from going on.
+	margin CONSTANT bigint := 3600000000 / tick_unit;
+	pinned_layout text;
+	now_tick bigint;
+	candidate uidgen.worker_node;
+	free bigint;
+	pick bigint;
+	next_end bigint;
+	others bigint;
+BEGIN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'worker ids can be acquired in isolation level read committed only'
+			USING ERRCODE = 'invalid_transaction_state',
+				DETAIL = format('This transaction has isolation level %s.', current_setting('transaction_isolation')),
+				HINT = 'An older snapshot would show rows that others have taken since.';
+	END IF;
+	IF policy NOT IN ('reuse', 'disposable') THEN
+		RAISE EXCEPTION 'there is no worker policy "%"', policy
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Policies are reuse and disposable.';
+	END IF;
+	IF datacenter NOT BETWEEN 0 AND max_datacenter THEN
+		RAISE EXCEPTION 'datacenter id % is out of range', datacenter
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The layout has room for datacenter ids from 0 to %s.', max_datacenter),
+				HINT = 'Change the setting "uidgen.datacenter_id".';
+	END IF;
+	IF wanted > max_worker THEN
+		RAISE EXCEPTION 'worker id % is out of range', wanted
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The layout has room for worker ids from 0 to %s.', max_worker),
+				HINT = 'Change the setting "uidgen.worker_id".';
+	END IF;
+
+	-- No row may change between choice and claim: not by another acquirer, who
+	-- would choose the same, nor by a holder who wakes up and renews.
+	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
+
+	INSERT INTO uidgen.registry_layout AS l
+		VALUES (true, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker, clock_timestamp())
+		ON CONFLICT (only_one) DO NOTHING;
+	SELECT l.layout INTO STRICT pinned_layout FROM uidgen.registry_layout AS l;
+	IF pinned_layout <> layout_text THEN
+		RAISE EXCEPTION 'the layout differs from the registry''s'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('The registry has "%s", this server has "%s".', pinned_layout, layout_text),
+				HINT = 'Set "uidgen.layout" back. Ids of two layouts in one registry could be equal; a new layout needs a new registry.';
+	END IF;
+
+	now_tick := uidgen.registry_tick(tick_unit, tick_epoch);
+	IF now_tick < 0 THEN
+		RAISE EXCEPTION 'the epoch of the layout is in the future'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The epoch is %s, the clock shows %s.', uidgen.tick_time(0, tick_unit, tick_epoch), uidgen.tick_time(now_tick, tick_unit, tick_epoch)),
+				HINT = 'Give the setting "uidgen.layout" an epoch in the past, or correct the clock.';
+	END IF;
+
+	IF wanted >= 0 THEN
+		SELECT n.* INTO candidate FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.worker_id = wanted;
+		IF FOUND AND candidate.identity <> holder
+			AND NOT (shared AND (candidate.released OR candidate.granted_until < now_tick - margin)) THEN
+			RAISE EXCEPTION 'worker id % belongs to another instance', wanted
+				USING ERRCODE = 'object_in_use',
+					DETAIL = format('It was granted to host "%s", port %s, until %s.',
+									candidate.host_name, candidate.port,
+									uidgen.tick_time(candidate.granted_until, tick_unit, tick_epoch)),
+					HINT = CASE WHEN shared THEN 'Set "uidgen.worker_id" to another one or to -1.'
+						ELSE format('Set "uidgen.worker_id" to another one or to -1; or, if that instance will never issue ids again, run SELECT uidgen.forget_worker(%s, %s).', wanted, datacenter) END;
+		END IF;
+		IF FOUND AND candidate.granted_until + 1 - now_tick > max_lead THEN
+			RAISE EXCEPTION 'the clock is behind the last grant of worker id %', wanted
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = format('The last grant ended at %s, %s ms ahead of the clock; %s ms are allowed.',
+									uidgen.tick_time(candidate.granted_until, tick_unit, tick_epoch),
+									round((candidate.granted_until - now_tick)::numeric * tick_unit / 1000),
+									round(max_lead::numeric * tick_unit / 1000)),
+					HINT = 'Correct the clock, raise the setting "uidgen.max_ahead", or set "uidgen.worker_id" to -1.';
+		END IF;
+		worker := wanted;
+		never_used := candidate.worker_id IS NULL;
+	ELSE
+		IF policy = 'reuse' THEN
+			SELECT n.* INTO candidate FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
+					AND n.identity = holder
+					AND n.granted_until + 1 - now_tick <= max_lead
+				ORDER BY n.granted_until DESC LIMIT 1;
+		END IF;
+		SELECT max_worker + 1::bigint - count(*) INTO free FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter;
+		IF candidate.worker_id IS NULL AND take_never_used AND free > 0 THEN
+			-- The pick-th of the free ids, counted from 0, is pick plus the
+			-- number of used ids that have at most that many free ones below.
+			pick := floor(random() * free)::bigint;
+			SELECT pick + count(*) INTO worker
+				FROM (SELECT n.worker_id - (row_number() OVER (ORDER BY n.worker_id) - 1) AS free_below
+					  FROM uidgen.worker_node AS n
+					  WHERE n.datacenter_id = datacenter) AS used
+				WHERE used.free_below <= pick;
+			never_used := true;
+			IF policy = 'disposable' AND (free - 1) * 10 < max_worker + 1::bigint THEN
+				RAISE WARNING 'only % worker ids are left', free - 1
+					USING DETAIL = format('Each start of a server takes one of %s for good.', max_worker + 1::bigint),
+						HINT = 'Set "uidgen.worker_policy" to "reuse".';
+			END IF;
+		ELSIF candidate.worker_id IS NULL AND policy = 'reuse' THEN
+			SELECT n.* INTO candidate FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
+					AND (n.identity IS NULL OR shared)
+					AND n.granted_until + 1 - now_tick <= max_lead
+					AND (n.released OR n.granted_until < now_tick - margin)
+				ORDER BY n.released DESC, n.granted_until LIMIT 1;
+			IF NOT FOUND THEN
+				SELECT n.* INTO candidate FROM uidgen.worker_node AS n
+					WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
+						AND n.identity = holder
+					ORDER BY n.granted_until LIMIT 1;
+			END IF;
+		END IF;
+		IF NOT coalesce(never_used, false) THEN
+			worker := candidate.worker_id;
+			never_used := false;
+		END IF;
+
+		IF worker IS NULL AND policy = 'disposable' THEN
+			RAISE EXCEPTION 'all worker ids have been used'
+				USING ERRCODE = 'configuration_limit_exceeded',
+					DETAIL = format('The layout has %s worker ids in datacenter %s, and "uidgen.worker_policy" is "disposable", which uses none twice.', max_worker + 1::bigint, datacenter),
+					HINT = 'Set "uidgen.worker_policy" to "reuse", or begin a new registry with a layout that has more worker bits.';
+		ELSIF worker IS NULL THEN
+			SELECT min(n.granted_until), count(*) INTO next_end, others FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.identity IS DISTINCT FROM holder;
+			RAISE EXCEPTION 'no worker id is free'
+				USING ERRCODE = 'configuration_limit_exceeded',
+					DETAIL = format('The layout has %s worker ids in datacenter %s; %s belong to other instances, %s were never used%s.',
+									max_worker + 1::bigint, datacenter, others, free,
+									CASE WHEN shared AND next_end IS NOT NULL
+										THEN format('; the next one frees at %s', uidgen.tick_time(next_end + margin, tick_unit, tick_epoch))
+										WHEN avoid >= 0 AND others = 0
+										THEN '; the clock was set forward by a large step, and the worker id in use is kept for when it returns'
+										ELSE '' END),
+					HINT = CASE WHEN shared OR others = 0 THEN 'Give the layout in "uidgen.layout" more worker bits; that needs a new registry.'
+						ELSE 'Run SELECT uidgen.forget_worker(worker) for one whose instance will never issue ids again, or begin a new registry with a layout that has more worker bits.' END;
+		END IF;
+	END IF;
+
+	first_tick := greatest(now_tick, floor_tick, candidate.granted_until + 1);
+	PERFORM uidgen.check_lifetime(first_tick, max_tick, tick_unit, tick_epoch);
+	last_tick := least(first_tick + window_ticks, max_tick - 1);
+	token := uidgen.new_token();
+
+	INSERT INTO uidgen.worker_node AS n
+		(datacenter_id, worker_id, host_name, port, type, launch_date, created, modified,
+		 identity, token, granted_until, released, launches)
+		VALUES (datacenter, worker, host, host_port, host_type, current_date, clock_timestamp(), clock_timestamp(),
+				holder, acquire_worker.token, last_tick, false, 1)
+		ON CONFLICT (datacenter_id, worker_id) DO UPDATE SET
+			host_name = excluded.host_name,
+			port = excluded.port,
+			type = excluded.type,
+			launch_date = excluded.launch_date,
+			modified = excluded.modified,
+			identity = excluded.identity,
+			token = excluded.token,
+			granted_until = excluded.granted_until,
+			released = excluded.released,
+			launches = n.launches + 1;
+END
+$$;
+COMMENT ON FUNCTION uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer)
+	IS 'acquires a worker id with a first range of ticks; for the keeper';
+
+CREATE FUNCTION uidgen.check_lifetime(tick bigint, max_tick bigint, unit bigint, epoch bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- The last tick is never granted: the end is noticed before it is reached.
+	IF tick >= max_tick THEN
+		RAISE EXCEPTION 'the time bits of the layout are used up'
+			USING ERRCODE = 'sequence_generator_limit_exceeded',
+				DETAIL = format('The next id would have tick %s (%s); the last one is %s.', tick, uidgen.tick_time(tick, unit, epoch), max_tick - 1),
+				HINT = 'Begin a new registry with a later epoch or more time bits in "uidgen.layout", or correct the clock.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_lifetime(bigint, bigint, bigint, bigint) IS 'raises an error if a tick is beyond what may be granted';
+
+-- Extend a grant beyond both the clock and the tick that is needed.  A compare
+-- and swap on token and end: of two copies of one memory image only one can go
+-- on.  All null: the row was taken by another holder.
+CREATE FUNCTION uidgen.renew_worker(
+	datacenter integer,
+	worker integer,
+	old_token bigint,
+	old_until bigint,
+	needed bigint,
+	window_ticks bigint,
+	OUT token bigint,
+	OUT last_tick bigint)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	l uidgen.registry_layout;
+	from_tick bigint;
+BEGIN
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	IF NOT FOUND THEN
+		RETURN;
+	END IF;
+	from_tick := greatest(uidgen.registry_tick(l.unit, l.epoch), needed);
+	PERFORM uidgen.check_lifetime(from_tick, l.max_tick, l.unit, l.epoch);
+	UPDATE uidgen.worker_node AS n SET
+			token = uidgen.new_token(),
+			granted_until = greatest(n.granted_until, least(from_tick + window_ticks, l.max_tick - 1)),
+			modified = clock_timestamp()
+		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
+			AND n.token = old_token AND n.granted_until = old_until
+		RETURNING n.token, n.granted_until INTO renew_worker.token, last_tick;
+END
+$$;
+COMMENT ON FUNCTION uidgen.renew_worker(integer, integer, bigint, bigint, bigint, bigint)
+	IS 'extends a grant; null if it was taken by another holder; for the keeper';
+
+-- Hand back the worker id and what was granted above the last tick issued.
+CREATE FUNCTION uidgen.release_worker(
+	datacenter integer,
+	worker integer,
+	old_token bigint,
+	last_issued bigint,
+	OUT done boolean)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+BEGIN
+	UPDATE uidgen.worker_node AS n SET
+			token = NULL,
+			granted_until = least(n.granted_until, last_issued),
+			released = true,
+			modified = clock_timestamp()
+		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
+			AND n.token = old_token;
+	done := FOUND;
+END
+$$;
+COMMENT ON FUNCTION uidgen.release_worker(integer, integer, bigint, bigint)
+	IS 'hands back a worker id and what was not used of its grant; for the keeper';
+
+CREATE FUNCTION uidgen.forget_worker(worker integer, datacenter integer DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	dc integer := coalesce(datacenter, current_setting('uidgen.datacenter_id', true)::integer, 0);
+BEGIN
+	-- The row stays: what was granted remains granted, and no new grant of this
+	-- worker id begins below.
+	UPDATE uidgen.worker_node AS n SET
+			identity = NULL, token = NULL, released = true, modified = clock_timestamp()
+		WHERE n.datacenter_id = dc AND n.worker_id = worker;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'there is no worker id % of datacenter % in the registry', worker, dc
+			USING ERRCODE = 'undefined_object',
+				DETAIL = format('The registry has %s worker ids.', (SELECT count(*) FROM uidgen.worker_node)),
+				HINT = 'Table uidgen.worker_node lists them.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.forget_worker(integer, integer)
+	IS 'frees a worker id whose instance will never issue ids again';
+
+-- The keeper calls these as their owner; nobody else should.
+REVOKE EXECUTE ON FUNCTION
+	uidgen.new_token(),
+	uidgen.registry_tick(bigint, bigint),
+	uidgen.tick_time(bigint, bigint, bigint),
+	uidgen.check_lifetime(bigint, bigint, bigint, bigint),
+	uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer),
+	uidgen.renew_worker(integer, integer, bigint, bigint, bigint, bigint),
+	uidgen.release_worker(integer, integer, bigint, bigint),
+	uidgen.forget_worker(integer, integer)
+	FROM PUBLIC;
+
+--
+-- Ids
+--
+
+CREATE FUNCTION uid_next() RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_next'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uid_next() IS 'a new unique id, in order of time';
+
+-- Not strict: a null tag is a mistake, not a null id.
+CREATE FUNCTION uid_next(tag integer) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_next_tagged'
+LANGUAGE C VOLATILE PARALLEL SAFE;
+COMMENT ON FUNCTION uid_next(integer) IS 'a new unique id with a tag of the caller''s';
+
+CREATE FUNCTION uid_next_batch(n integer, tag integer DEFAULT 0) RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'uidgen_next_batch'
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 1000;
+COMMENT ON FUNCTION uid_next_batch(integer, integer) IS 'n new ids, increasing';
+
+CREATE FUNCTION uid_next_block(n integer, tag integer DEFAULT 0, OUT first_id bigint, OUT last_id bigint)
+AS 'MODULE_PATHNAME', 'uidgen_next_block'
+LANGUAGE C VOLATILE PARALLEL SAFE;
+COMMENT ON FUNCTION uid_next_block(integer, integer) IS 'n new ids that are consecutive numbers within one tick';
+
+--
+-- What an id says.  Without a layout, the server's is meant; with one, the result
+-- depends on the arguments alone, so those functions are immutable.
+--
+
+CREATE FUNCTION uid_parse(id bigint, OUT id bigint, OUT "timestamp" timestamptz,
+	OUT datacenter integer, OUT worker integer, OUT tag integer, OUT sequence integer)
+AS 'MODULE_PATHNAME', 'uidgen_parse'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uid_parse(bigint) IS 'the fields of an id; null: the layout lacks it';
+
+CREATE FUNCTION uid_parse(id bigint, layout text, OUT id bigint, OUT "timestamp" timestamptz,
+	OUT datacenter integer, OUT worker integer, OUT tag integer, OUT sequence integer)
+AS 'MODULE_PATHNAME', 'uidgen_parse'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uid_parse(bigint, text) IS 'the fields of an id under a layout or preset; null: it lacks the field';
+
+CREATE FUNCTION uid_timestamp(id bigint) RETURNS timestamptz
+AS 'MODULE_PATHNAME', 'uidgen_timestamp'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uid_timestamp(bigint) IS 'the time in an id';
+
+CREATE FUNCTION uid_timestamp(id bigint, layout text) RETURNS timestamptz
+AS 'MODULE_PATHNAME', 'uidgen_timestamp'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uid_timestamp(bigint, text) IS 'the time in an id under a layout or preset';
+
+CREATE FUNCTION uid_min("timestamp" timestamptz) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_min'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uid_min(timestamptz) IS 'smallest id of the tick that a time is in';
+
+CREATE FUNCTION uid_min("timestamp" timestamptz, layout text) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_min'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uid_min(timestamptz, text) IS 'smallest id of the tick that a time is in, under a layout or preset';
+
+CREATE FUNCTION uid_max("timestamp" timestamptz) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_max'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uid_max(timestamptz) IS 'largest id of the tick that a time is in';
+
+CREATE FUNCTION uid_max("timestamp" timestamptz, layout text) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_max'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset';
+
+-- Not strict: a field that the layout lacks is null, as uid_parse() gives it.
+CREATE FUNCTION uid_make("timestamp" timestamptz, worker integer, sequence integer,
+	datacenter integer DEFAULT NULL, tag integer DEFAULT NULL) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_make'
+LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION uid_make(timestamptz, integer, integer, integer, integer) IS 'the id with these fields';
+
+CREATE FUNCTION uid_make("timestamp" timestamptz, worker integer, sequence integer,
+	datacenter integer, tag integer, layout text) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_make'
+LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION uid_make(timestamptz, integer, integer, integer, integer, text) IS 'the id with these fields under a layout or preset';
+
+--
+-- Layouts
+--
+
+CREATE FUNCTION uid_layout(OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'uidgen_layout_fields'
+LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 5;
+COMMENT ON FUNCTION uid_layout() IS 'the fields of the server''s layout, most significant first';
+
+CREATE FUNCTION uid_layout(layout text, OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'uidgen_layout_fields'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 5;
+COMMENT ON FUNCTION uid_layout(text) IS 'the fields of a layout or preset, most significant first';
+
+CREATE FUNCTION uid_layout_info(OUT layout text, OUT bits integer, OUT unit interval,
+	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
+	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
+AS 'MODULE_PATHNAME', 'uidgen_layout_info'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uid_layout_info() IS 'what the server''s layout has room for: ids_per_second is for each worker';
+
+CREATE FUNCTION uid_layout_info(layout text, OUT layout text, OUT bits integer, OUT unit interval,
+	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
+	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
+AS 'MODULE_PATHNAME', 'uidgen_layout_info'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker';
+
+CREATE FUNCTION uidgen.presets(OUT name text, OUT layout text, OUT note text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'uidgen_preset_list'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 25;
+COMMENT ON FUNCTION uidgen.presets() IS 'the layouts that have a name';
+
+CREATE VIEW uidgen.presets AS SELECT * FROM uidgen.presets();
+COMMENT ON VIEW uidgen.presets IS 'the layouts that have a name';
+GRANT SELECT ON uidgen.presets TO PUBLIC;
+
+--
+-- Operation
+--
+
+CREATE FUNCTION uidgen.status(OUT state text, OUT worker_id integer, OUT datacenter_id integer,
+	OUT layout text, OUT registry text, OUT granted_until timestamptz, OUT ahead interval,
+	OUT renewals bigint, OUT failures bigint, OUT last_error text, OUT waits bigint,
+	OUT clock_steps bigint, OUT expires_at timestamptz)
+AS 'MODULE_PATHNAME', 'uidgen_status'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error is for members of pg_monitor';
+
+CREATE VIEW uidgen.status AS SELECT * FROM uidgen.status();
+COMMENT ON VIEW uidgen.status IS 'the state of this server''s generator; last_error is for members of pg_monitor';
+GRANT SELECT ON uidgen.status TO PUBLIC;
+
+CREATE FUNCTION uidgen.diagnose() RETURNS text
+AS 'MODULE_PATHNAME', 'uidgen_diagnose'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uidgen.diagnose() IS 'what is missing before ids can be issued; null: nothing';
+REVOKE EXECUTE ON FUNCTION uidgen.diagnose() FROM PUBLIC;
+
+-- Tell the user what else is needed.  INFO, since CREATE EXTENSION hides NOTICE.
+DO $$
+DECLARE
+	registry text := pg_catalog.current_setting('uidgen.database', true);
+	missing text := uidgen.diagnose();
+BEGIN
+	IF registry OPERATOR(pg_catalog.<>) pg_catalog.current_database()::text THEN
+		RAISE INFO 'worker ids come from the registry in another database'
+			USING DETAIL = pg_catalog.format('The setting "uidgen.database" is "%s".', registry);
+	END IF;
+	IF missing IS NOT NULL THEN
+		RAISE INFO 'uid_next() does not work yet'
+			USING DETAIL = missing;
+	END IF;
+END
+$$;

@@ -1,0 +1,57 @@
+/*
+ * atomics.h
+ *	  The handful of atomic operations that ticket.h is written in.
+ *
+ * In the server they are PostgreSQL's (port/atomics.h), whose 64-bit
+ * compare-exchange and fetch-add are full barriers and whose read and write
+ * order nothing by themselves.  With UIDGEN_STANDALONE they are the compiler's,
+ * so that the same rules can run outside the server in threads under
+ * ThreadSanitizer, to which PostgreSQL's inline assembly is opaque.
+ */
+#ifndef UIDGEN_ATOMICS_H
+#define UIDGEN_ATOMICS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef UIDGEN_STANDALONE
+
+typedef struct UidgenAtomic
+{
+	uint64_t	value;
+} UidgenAtomic;
+
+/* ThreadSanitizer does not model fences, so each access is ordered itself. */
+#define uidgen_atomic_init(a, v)	__atomic_store_n(&(a)->value, (v), __ATOMIC_SEQ_CST)
+#define uidgen_atomic_read(a)		__atomic_load_n(&(a)->value, __ATOMIC_SEQ_CST)
+#define uidgen_atomic_write(a, v)	__atomic_store_n(&(a)->value, (v), __ATOMIC_SEQ_CST)
+#define uidgen_atomic_fetch_add(a, n) \
+	__atomic_fetch_add(&(a)->value, (n), __ATOMIC_SEQ_CST)
+#define uidgen_atomic_compare_exchange(a, expected, v) \
+	__atomic_compare_exchange_n(&(a)->value, (expected), (v), false, \
+								__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+#define uidgen_read_barrier()		((void) 0)
+#define uidgen_write_barrier()		((void) 0)
+#define uidgen_likely(x)			__builtin_expect((x) != 0, 1)
+#define uidgen_unlikely(x)			__builtin_expect((x) != 0, 0)
+
+#else
+
+#include "port/atomics.h"
+
+typedef pg_atomic_uint64 UidgenAtomic;
+
+#define uidgen_atomic_init(a, v)	pg_atomic_init_u64((a), (v))
+#define uidgen_atomic_read(a)		pg_atomic_read_u64(a)
+#define uidgen_atomic_write(a, v)	pg_atomic_write_u64((a), (v))
+#define uidgen_atomic_fetch_add(a, n) pg_atomic_fetch_add_u64((a), (n))
+#define uidgen_atomic_compare_exchange(a, expected, v) \
+	pg_atomic_compare_exchange_u64((a), (expected), (v))
+#define uidgen_read_barrier()		pg_read_barrier()
+#define uidgen_write_barrier()		pg_write_barrier()
+#define uidgen_likely(x)			likely(x)
+#define uidgen_unlikely(x)			unlikely(x)
+
+#endif							/* UIDGEN_STANDALONE */
+
+#endif							/* UIDGEN_ATOMICS_H */

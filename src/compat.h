@@ -1,0 +1,54 @@
+/*
+ * compat.h
+ *	  Every difference between the supported versions of PostgreSQL (15 to 18).
+ *
+ * No other file tests PG_VERSION_NUM.  Include after postgres.h.
+ */
+#ifndef UIDGEN_COMPAT_H
+#define UIDGEN_COMPAT_H
+
+#include "fmgr.h"
+#include "utils/guc.h"
+#include "utils/wait_event.h"
+
+#if PG_VERSION_NUM < 150000
+#error uidgen needs PostgreSQL 15 or later
+#endif
+
+/* Since 18 a module can say its name and version. */
+#if PG_VERSION_NUM >= 180000
+#define UIDGEN_MODULE_MAGIC \
+	PG_MODULE_MAGIC_EXT(.name = "uidgen", .version = UIDGEN_VERSION)
+#else
+#define UIDGEN_MODULE_MAGIC PG_MODULE_MAGIC
+#endif
+
+/*
+ * Since 17 an extension can name its wait events; before, they show as
+ * Extension/Extension.  *event remembers the number, which is the same in every
+ * process and lasts as long as the server.
+ */
+static inline uint32
+uidgen_wait_event(uint32 *event, const char *name)
+{
+#if PG_VERSION_NUM >= 170000
+	if (*event == 0)
+		*event = WaitEventExtensionNew(name);
+	return *event;
+#else
+	(void) event;
+	(void) name;
+	return PG_WAIT_EXTENSION;
+#endif
+}
+
+/* Settings that a later version has and that would disturb the keeper. */
+static inline void
+uidgen_force_later_settings(void)
+{
+#if PG_VERSION_NUM >= 170000
+	SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
+#endif
+}
+
+#endif							/* UIDGEN_COMPAT_H */

@@ -1,0 +1,417 @@
+/*
+ * generator.c
+ *	  Takes positions out of the server's grant; waits, and says why it cannot.
+ *
+ * The rules by which a position is taken are in ticket.h; this file adds the
+ * clock, the waiting and the errors.  A call that finds the gate shut tells the
+ * keeper what it misses (a numbered demand, see shmem.h) and sleeps on the
+ * condition variable that the keeper broadcasts after each attempt.
+ *
+ * Every wait ends: by the grant, by an attempt of the keeper that failed for a
+ * reason that waiting does not cure, or by uidgen.wait_timeout.  That bound can
+ * not be left to statement_timeout alone: inside COMMIT nothing else ends a
+ * wait.  Time-outs run on the monotonic clock, since a wall clock that is set
+ * back would stretch them by the size of the step.
+ */
+#include "postgres.h"
+
+#include "generator.h"
+
+#include "access/xlog.h"
+#include "clock.h"
+#include "commands/dbcommands.h"
+#include "commands/extension.h"
+#include "compat.h"
+#include "miscadmin.h"
+#include "shmem.h"
+#include "storage/condition_variable.h"
+
+/* A step of the clock wakes nobody: look at it again after at most this long. */
+#define RECHECK_MS 100
+
+/* What a sleeping keeper gets to wake up, even if wait_timeout is less. */
+#define WAKE_UP_MS 1000
+
+/* The state of one call's wait. */
+typedef struct Wait
+{
+	uint64		demand;			/* what we asked of the keeper; 0: not yet */
+	int64		deadline;		/* monotonic clock, microseconds; 0: not set */
+} Wait;
+
+static uint32 grant_wait_event = 0;
+static uint32 clock_wait_event = 0;
+
+/*
+ * What is in force before shared memory is: nothing.  The odd era sends every
+ * call to the slow path, so that the fast one need not ask for the preload.
+ */
+static UidgenTicketWords no_words = {.era = {1}};
+
+static inline UidgenTicketWords *
+shared_words(void)
+{
+	return uidgen_shared ? &uidgen_shared->words : &no_words;
+}
+
+uint64
+uidgen_clock_tick(void)
+{
+	int64		since = uidgen_clock_wall() - uidgen_layout.epoch;
+	uint64		last = uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME);
+	uint64		tick;
+
+	if (unlikely(since < 0))
+		return 0;
+	/* Not beyond the last tick: it would not fit a position. */
+	tick = (uint64) since / (uint64) uidgen_layout.unit;
+	return likely(tick < last) ? tick : last;
+}
+
+const UidgenLayout *
+uidgen_server_layout(void)
+{
+	if (!uidgen_shared)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("uidgen is not preloaded"),
+				 errdetail("This call needs the server's layout, which is read when the server starts."),
+				 errhint("Add uidgen to the setting \"shared_preload_libraries\" and restart the server, or give the layout as an argument where the function takes one.")));
+	if (!uidgen_settings_good())
+	{
+		const UidgenLayoutError *error = uidgen_settings_error();
+
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("uidgen is off because of a bad setting: %s", error->message),
+				 error->detail[0] ? errdetail_internal("%s", error->detail) : 0,
+				 errhint("%s", error->hint)));
+	}
+	return &uidgen_layout;
+}
+
+/* Errors that the keeper cannot find, or that it could find only slowly. */
+static void
+check_preconditions(void)
+{
+	(void) uidgen_server_layout();
+	if (!IsUnderPostmaster)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("uidgen issues no ids in single-user mode"),
+				 errdetail("Without background workers nothing can be granted."),
+				 errhint("Start the server normally.")));
+	PreventCommandDuringRecovery("uid_next()");
+	if (!OidIsValid(get_database_oid(uidgen_database, true)))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("uidgen has no grant to issue ids from"),
+				 errdetail("The database \"%s\" that should hold the registry of worker ids does not exist.",
+						   uidgen_database),
+				 errhint("Create it, or name another in the setting \"uidgen.database\".")));
+}
+
+/* Number a demand and wake the keeper. */
+static uint64
+demand_grant(void)
+{
+	uint64		demand = pg_atomic_fetch_add_u64(&uidgen_shared->demanded, 1) + 1;
+
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	/* No keeper: it looks at the demand when it comes. */
+	if (uidgen_shared->keeper_latch)
+		SetLatch(uidgen_shared->keeper_latch);
+	LWLockRelease(uidgen_shared->lock);
+	return demand;
+}
+
+/* The ids in hand run low: have them renewed, unless that is under way. */
+static pg_noinline void
+demand_renewal(void)
+{
+	if (pg_atomic_read_u64(&uidgen_shared->demanded) ==
+		pg_atomic_read_u64(&uidgen_shared->served))
+		(void) demand_grant();
+}
+
+static bool
+keeper_has_served(uint64 demand)
+{
+	return pg_atomic_read_u64(&uidgen_shared->served) >= demand;
+}
+
+/* Why the keeper's last attempt failed; false if it did not. */
+static bool
+last_failure(UidgenFailure *failure)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	*failure = uidgen_shared->failure;
+	LWLockRelease(uidgen_shared->lock);
+	return failure->sqlerrcode != 0;
+}
+
+/* May the same attempt succeed a little later, without anybody's help? */
+static bool
+is_transient(const UidgenFailure *failure)
+{
+	switch (ERRCODE_TO_CATEGORY(failure->sqlerrcode))
+	{
+		case MAKE_SQLSTATE('0', '8', '0', '0', '0'):	/* connection */
+		case MAKE_SQLSTATE('4', '0', '0', '0', '0'):	/* rollback */
+		case MAKE_SQLSTATE('5', '8', '0', '0', '0'):	/* system error */
+			return true;
+		case MAKE_SQLSTATE('5', '3', '0', '0', '0'):	/* resources */
+			return failure->sqlerrcode != ERRCODE_CONFIGURATION_LIMIT_EXCEEDED;
+		case MAKE_SQLSTATE('5', '7', '0', '0', '0'):	/* intervention */
+			return true;
+		default:
+			return failure->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
+	}
+}
+
+/* SQLSTATEs that mean the same to the caller as to the keeper. */
+static int
+caller_errcode(int sqlerrcode)
+{
+	switch (sqlerrcode)
+	{
+		case ERRCODE_CONFIGURATION_LIMIT_EXCEEDED:
+		case ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED:
+		case ERRCODE_INVALID_PARAMETER_VALUE:
+		case ERRCODE_OBJECT_IN_USE:
+			return sqlerrcode;
+		default:
+			return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+	}
+}
+
+/*
+ * The extension that the keeper misses is here, in the registry's database:
+ * then it was created in this very transaction.
+ */
+static bool
+is_uncommitted_extension(const UidgenFailure *failure)
+{
+	return failure->sqlerrcode == ERRCODE_UNDEFINED_OBJECT &&
+		MyDatabaseId == get_database_oid(uidgen_database, true) &&
+		OidIsValid(get_extension_oid("uidgen", true));
+}
+
+/* The keeper could not get us a grant. */
+static void
+report_failure(const UidgenFailure *failure)
+{
+	if (is_uncommitted_extension(failure))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("uidgen has no grant to issue ids from"),
+				 errdetail("The extension was created in this transaction, so the keeper does not see it yet."),
+				 errhint("Commit first.")));
+	ereport(ERROR,
+			(errcode(caller_errcode(failure->sqlerrcode)),
+			 errmsg("uidgen has no grant to issue ids from: %s", failure->message),
+			 failure->detail[0] ? errdetail_internal("%s", failure->detail) : 0,
+			 failure->hint[0] ? errhint("%s", failure->hint) : 0));
+}
+
+/* The time is up, and the keeper has not got us a grant. */
+static void
+report_timeout(void)
+{
+	UidgenFailure failure;
+	bool		running;
+	bool		ran;
+
+	if (last_failure(&failure))
+		report_failure(&failure);
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	running = uidgen_shared->keeper_latch != NULL;
+	ran = uidgen_shared->keeper_ran;
+	LWLockRelease(uidgen_shared->lock);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("uidgen has no grant to issue ids from"),
+			 running ?
+			 errdetail("The keeper did not renew it within %d ms.",
+					   uidgen_wait_timeout) :
+			 ran ?
+			 errdetail("The keeper is not running at this moment.") :
+			 errdetail("The keeper, a background worker, has not started; the setting \"max_worker_processes\" is %d.",
+					   max_worker_processes),
+			 running ?
+			 errhint("See uidgen.status and the server log, or raise the setting \"uidgen.wait_timeout\".") :
+			 ran ?
+			 errhint("See the server log.") :
+			 errhint("Raise the setting \"max_worker_processes\" if the server log says that there were too many background workers.")));
+}
+
+/* The time is up, and the clock has not come near enough. */
+static void
+report_ahead(uint64 tick, uint64 now)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("ids would run too far ahead of the clock"),
+			 errdetail("The time of the next id is %lld ms ahead of the clock; the setting \"uidgen.max_ahead\" allows %d ms.",
+					   (long long) ((double) (tick - now) * uidgen_layout.unit / 1000),
+					   uidgen_max_ahead),
+			 errhint("Either the clock was set back, or ids are drawn faster than the layout has room for. Raise \"uidgen.max_ahead\" or \"uidgen.wait_timeout\", or correct the clock.")));
+}
+
+/* Has the call waited long enough?  Starts the time at the first question. */
+static bool
+is_over(Wait *wait, int minimum_ms)
+{
+	int64		now = uidgen_clock_monotonic();
+
+	if (wait->deadline == 0)
+	{
+		wait->deadline = now + (int64) Max(uidgen_wait_timeout, minimum_ms) * 1000;
+		pg_atomic_fetch_add_u64(&uidgen_shared->waits, 1);
+		return false;
+	}
+	return now >= wait->deadline;
+}
+
+/*
+ * Wait until the keeper has made an attempt for us.  Returns when it is worth
+ * looking again; raises an error when it is not, or the time is up.
+ */
+static void
+wait_for_keeper(Wait *wait)
+{
+	UidgenFailure failure;
+
+	if (wait->demand == 0)
+	{
+		check_preconditions();
+		wait->demand = demand_grant();
+	}
+	else if (keeper_has_served(wait->demand))
+	{
+		/* It has tried for us, and yet we are here. */
+		if (last_failure(&failure) && !is_transient(&failure))
+			report_failure(&failure);
+		if (uidgen_wait_timeout == 0)
+			report_timeout();
+		wait->demand = demand_grant();
+	}
+	if (is_over(wait, WAKE_UP_MS))
+		report_timeout();
+
+	ConditionVariablePrepareToSleep(&uidgen_shared->changed);
+	if (!keeper_has_served(wait->demand))
+		ConditionVariableTimedSleep(&uidgen_shared->changed, RECHECK_MS,
+									uidgen_wait_event(&grant_wait_event,
+													  "UidgenGrant"));
+	ConditionVariableCancelSleep();
+}
+
+/* Wait until the clock is nearer to a tick that is too far ahead of it. */
+static void
+wait_for_clock(Wait *wait, uint64 tick)
+{
+	uint64		now = uidgen_clock_tick();
+	uint64		target = tick - Min(uidgen_rules.max_ahead, tick);
+	double		microseconds;
+
+	/* A clock that was set back by a large step is the keeper's to mend. */
+	if (uidgen_atomic_read(&shared_words()->clock_high) >
+		now + (uint64) uidgen_large_step_ticks())
+	{
+		wait_for_keeper(wait);
+		return;
+	}
+	if (target <= now)
+		return;
+	if (is_over(wait, 0))
+		report_ahead(tick, now);
+	if (uidgen_wait_timeout == 0)
+		report_ahead(tick, now);
+
+	microseconds = (double) (target - now) * uidgen_layout.unit;
+	if (microseconds < 1000)
+	{
+		/* Shorter than a latch can time. */
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep((long) microseconds);
+		return;
+	}
+	ConditionVariablePrepareToSleep(&uidgen_shared->changed);
+	ConditionVariableTimedSleep(&uidgen_shared->changed,
+								(long) Min(microseconds / 1000, RECHECK_MS),
+								uidgen_wait_event(&clock_wait_event,
+												  "UidgenClock"));
+	ConditionVariableCancelSleep();
+}
+
+/* The rest of uidgen_take() when the first try was not good. */
+static pg_noinline void
+take_slowly(UidgenTicketResult result, UidgenTicket *ticket, uint64 n,
+			bool within_tick)
+{
+	Wait		wait = {0};
+
+	for (;;)
+	{
+		switch (result)
+		{
+			case UIDGEN_TICKET_GOOD:
+				if (ticket->renew)
+					demand_renewal();
+				return;
+			case UIDGEN_TICKET_HELD:
+				wait_for_keeper(&wait);
+				result = uidgen_ticket_settle(shared_words(), ticket, n);
+				continue;
+			case UIDGEN_TICKET_NO_GRANT:
+				wait_for_keeper(&wait);
+				break;
+			case UIDGEN_TICKET_AHEAD:
+				wait_for_clock(&wait, ticket->blocked);
+				break;
+			case UIDGEN_TICKET_VOID:
+				CHECK_FOR_INTERRUPTS();
+				break;
+		}
+		uidgen_ticket_begin(shared_words(), ticket);
+		result = uidgen_ticket_take(shared_words(), &uidgen_rules, ticket,
+									uidgen_clock_tick(), n, within_tick);
+	}
+}
+
+void
+uidgen_take(uint64 n, bool within_tick, UidgenBlock *block)
+{
+	UidgenTicketWords *words = shared_words();
+	UidgenTicket ticket;
+	UidgenTicketResult result;
+
+	uidgen_ticket_begin(words, &ticket);
+	if (within_tick)
+		result = uidgen_ticket_take(words, &uidgen_rules, &ticket,
+									uidgen_clock_tick(), n, true);
+	else
+		result = uidgen_ticket_take(words, &uidgen_rules, &ticket,
+									uidgen_clock_tick(), n, false);
+	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew))
+		take_slowly(result, &ticket, n, within_tick);
+	block->first = ticket.first;
+	block->constant = ticket.constant;
+}
+
+bool
+uidgen_probe_grant(UidgenFailure *failure)
+{
+	int64		deadline = uidgen_clock_monotonic() + WAKE_UP_MS * 1000;
+	uint64		demand = demand_grant();
+
+	ConditionVariablePrepareToSleep(&uidgen_shared->changed);
+	while (!keeper_has_served(demand) && uidgen_clock_monotonic() < deadline)
+		ConditionVariableTimedSleep(&uidgen_shared->changed, RECHECK_MS,
+									uidgen_wait_event(&grant_wait_event,
+													  "UidgenGrant"));
+	ConditionVariableCancelSleep();
+	return keeper_has_served(demand) && !last_failure(failure);
+}

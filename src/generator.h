@@ -1,0 +1,60 @@
+/*
+ * generator.h
+ *	  Takes positions out of the server's grant, waiting where it must.
+ *
+ * The callers' side of the shared memory.  Fast is the case in which a grant is
+ * in force and the clock agrees with it; everything else (no preload, no grant
+ * yet, a clock that was set back) ends in one slow path that waits or explains.
+ * It knows nothing of SQL.
+ */
+#ifndef UIDGEN_GENERATOR_H
+#define UIDGEN_GENERATOR_H
+
+#include "guc.h"
+#include "layout.h"
+#include "shmem.h"
+
+/* n positions of one grant. */
+typedef struct UidgenBlock
+{
+	uint64		first;			/* position */
+	uint64		constant;		/* bits of datacenter and worker in an id */
+} UidgenBlock;
+
+/*
+ * Take n positions (at least 1, at most the capacity of a tick).  With
+ * within_tick they are consecutive in one tick, otherwise consecutive
+ * positions.  Waits for a grant or the clock, at most uidgen.wait_timeout.
+ *
+ * Errors: 55000 not preloaded, no grant, or too far ahead of the clock; 22023
+ * bad settings; 25006 in recovery; 53400 no worker id left; 55006 the worker id
+ * belongs to another instance; 2200H the time bits are used up.
+ */
+extern void uidgen_take(uint64 n, bool within_tick, UidgenBlock *block);
+
+/* The id at the i-th position of a block; tag_bits from uidgen_layout_put(). */
+static inline int64
+uidgen_block_id(const UidgenBlock *block, uint64 i, uint64 tag_bits)
+{
+	return uidgen_layout_place(&uidgen_layout, block->first + i,
+							   block->constant | tag_bits);
+}
+
+/*
+ * The layout that the server generates with.  Errors: 55000 not preloaded,
+ * 22023 bad settings.
+ */
+extern const UidgenLayout *uidgen_server_layout(void);
+
+/* The clock in ticks of the server's layout, at least 0 and at most the
+ * layout's last tick. */
+extern uint64 uidgen_clock_tick(void);
+
+/*
+ * Make the keeper try for a grant if there is none, and wait for that for at
+ * most a second.  True if there is one; else *failure says why not.  For
+ * diagnosis: raises no error.
+ */
+extern bool uidgen_probe_grant(UidgenFailure *failure);
+
+#endif							/* UIDGEN_GENERATOR_H */

@@ -1,0 +1,300 @@
+/*
+ * guc.c
+ *	  Every setting: variable, limits and hooks, and what follows from them.
+ *
+ * A bad value must not be replaced by a default behind the user's back: with
+ * the wrong layout or worker id the server would issue, and pin, wrong ids.
+ * But that is what PostgreSQL does, with a WARNING, when a preloaded library
+ * defines a setting whose value in the configuration does not parse or is
+ * refused by the check hook (reapply_options in guc.c).  So at that time the
+ * hooks accept everything, define_int() and define_enum() look at the text of
+ * the value themselves, and uidgen_define_settings() judges all together at
+ * the end; if anything is bad, the server runs with the generator off and
+ * every uid_next() says why.  Once the server runs, hooks refuse as usual.
+ */
+#include "postgres.h"
+
+#include "guc.h"
+
+#include <limits.h>
+
+#include "compat.h"
+#include "miscadmin.h"
+
+#define DEFAULT_LAYOUT "time:41:1ms worker:10 sequence:12 epoch:2025-01-01"
+
+#define WINDOW_MAX (24 * 60 * 60 * 1000)	/* a day */
+#define WAIT_TIMEOUT_MAX (60 * 60 * 1000)	/* an hour */
+
+static const struct config_enum_entry worker_policies[] = {
+	{"reuse", UIDGEN_REUSE, false},
+	{"disposable", UIDGEN_DISPOSABLE, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry sequence_starts[] = {
+	{"zero", UIDGEN_START_ZERO, false},
+	{"random", UIDGEN_START_RANDOM, false},
+	{"continue", UIDGEN_START_CONTINUE, false},
+	{NULL, 0, false}
+};
+
+static char *layout_setting;
+int			uidgen_datacenter_id;
+int			uidgen_worker_id = -1;
+int			uidgen_worker_policy = UIDGEN_REUSE;
+char	   *uidgen_database;
+int			uidgen_window;
+int			uidgen_padding_factor;
+int			uidgen_max_ahead;
+int			uidgen_wait_timeout;
+static int	sequence_start = UIDGEN_START_ZERO;
+
+/* The unit is divided by, also where no layout was ever read. */
+UidgenLayout uidgen_layout = {.unit = 1};
+char		uidgen_layout_text[UIDGEN_LAYOUT_TEXT_SIZE];
+UidgenTicketRules uidgen_rules;
+
+static UidgenLayoutError settings_error;	/* good while message is empty */
+
+bool
+uidgen_settings_good(void)
+{
+	return settings_error.message[0] == '\0';
+}
+
+const UidgenLayoutError *
+uidgen_settings_error(void)
+{
+	return &settings_error;
+}
+
+/* Keep the first thing that is wrong, and tell the log of every one. */
+static void
+note_error(const UidgenLayoutError *error, const char *setting)
+{
+	if (uidgen_settings_good())
+	{
+		settings_error = *error;
+		if (settings_error.hint[0] == '\0')
+			snprintf(settings_error.hint, sizeof(settings_error.hint),
+					 "Correct the setting \"%s\" and restart the server.",
+					 setting);
+	}
+	ereport(LOG,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("uidgen issues no ids because of the setting \"%s\": %s",
+					setting, error->message),
+			 errdetail_internal("%s", error->detail),
+			 errhint("Correct it and restart the server.")));
+}
+
+static void note_value(const char *setting, const char *detail,...) pg_attribute_printf(2, 3);
+
+static void
+note_value(const char *setting, const char *detail,...)
+{
+	UidgenLayoutError error;
+	va_list		args;
+
+	memset(&error, 0, sizeof(error));
+	snprintf(error.message, sizeof(error.message),
+			 "invalid value for setting \"%s\"", setting);
+	va_start(args, detail);
+	vsnprintf(error.detail, sizeof(error.detail), detail, args);
+	va_end(args);
+	note_error(&error, setting);
+}
+
+int64
+uidgen_ticks_up(int64 milliseconds)
+{
+	return (milliseconds * 1000 + uidgen_layout.unit - 1) / uidgen_layout.unit;
+}
+
+int64
+uidgen_ticks_down(int64 milliseconds)
+{
+	return milliseconds * 1000 / uidgen_layout.unit;
+}
+
+int64
+uidgen_window_ticks(void)
+{
+	return Max(uidgen_ticks_up(uidgen_window), 1);
+}
+
+int64
+uidgen_large_step_ticks(void)
+{
+	return Max(uidgen_ticks_down(uidgen_max_ahead), uidgen_window_ticks());
+}
+
+/* Bring uidgen_rules up to date. */
+static void
+derive_rules(int max_ahead, int start)
+{
+	int			bits = uidgen_layout.bits[UIDGEN_SEQUENCE];
+
+	if (bits == 0)
+		return;					/* no generating layout (yet) */
+	uidgen_rules.sequence_bits = bits;
+	uidgen_rules.max_ahead = (uint64) uidgen_ticks_down(max_ahead);
+	/* Below an eighth, so that most of the capacity is left to each tick. */
+	uidgen_rules.start_mask = start == UIDGEN_START_ZERO || bits < 3 ? 0 :
+		(UINT64CONST(1) << (bits - 3)) - 1;
+	uidgen_rules.start_random = start == UIDGEN_START_RANDOM;
+}
+
+static void
+assign_max_ahead(int newval, void *extra)
+{
+	derive_rules(newval, sequence_start);
+}
+
+static void
+assign_sequence_start(int newval, void *extra)
+{
+	derive_rules(uidgen_max_ahead, newval);
+}
+
+static bool
+check_layout(char **newval, void **extra, GucSource source)
+{
+	UidgenLayout layout;
+	UidgenLayoutError error;
+
+	if (process_shared_preload_libraries_in_progress)
+		return true;
+	if (uidgen_layout_parse(*newval, &layout, &error) &&
+		uidgen_layout_generates(&layout, &error))
+		return true;
+	GUC_check_errcode(ERRCODE_INVALID_PARAMETER_VALUE);
+	GUC_check_errmsg("%s", error.message);
+	GUC_check_errdetail("%s", error.detail);
+	GUC_check_errhint("%s", error.hint);
+	return false;
+}
+
+/* DefineCustomIntVariable, after a look at what the configuration says. */
+static void
+define_int(const char *name, const char *short_desc, const char *long_desc,
+		   int *variable, int boot, int min, int max, GucContext context,
+		   int flags, GucIntAssignHook assign)
+{
+	const char *text = GetConfigOption(name, true, false);
+	int			value;
+
+	if (text && (!parse_int(text, &value, flags, NULL) ||
+				 value < min || value > max))
+		note_value(name, "\"%s\" is not a number from %d to %d%s.", text, min,
+				   max, flags & GUC_UNIT_MS ? " ms" : "");
+	DefineCustomIntVariable(name, short_desc, long_desc, variable, boot, min,
+							max, context, flags, NULL, assign, NULL);
+}
+
+/* DefineCustomEnumVariable, likewise. */
+static void
+define_enum(const char *name, const char *short_desc, const char *long_desc,
+			int *variable, int boot, const struct config_enum_entry *options,
+			GucContext context, GucEnumAssignHook assign)
+{
+	const char *text = GetConfigOption(name, true, false);
+	const struct config_enum_entry *option = options;
+
+	while (text && option->name && pg_strcasecmp(text, option->name) != 0)
+		option++;
+	if (!option->name)
+		note_value(name, "\"%s\" is none of its values.", text);
+	DefineCustomEnumVariable(name, short_desc, long_desc, variable, boot,
+							 options, context, 0, NULL, assign, NULL);
+}
+
+/* What no single hook can see: the settings against each other. */
+static void
+judge_settings(void)
+{
+	UidgenLayout layout;
+	UidgenLayoutError error;
+	uint64		workers;
+	uint64		datacenters;
+
+	if (!uidgen_layout_parse(layout_setting, &layout, &error) ||
+		!uidgen_layout_generates(&layout, &error))
+	{
+		note_error(&error, "uidgen.layout");
+		return;
+	}
+	uidgen_layout = layout;
+	uidgen_layout_print(&uidgen_layout, uidgen_layout_text);
+	derive_rules(uidgen_max_ahead, sequence_start);
+
+	workers = uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER);
+	if (uidgen_worker_id >= 0 && (uint64) uidgen_worker_id > workers)
+		note_value("uidgen.worker_id",
+				   "%d is above " UINT64_FORMAT ", the layout's largest worker id.",
+				   uidgen_worker_id, workers);
+	datacenters = uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER);
+	if ((uint64) uidgen_datacenter_id > datacenters)
+		note_value("uidgen.datacenter_id",
+				   "%d is above " UINT64_FORMAT ", the layout's largest datacenter id.",
+				   uidgen_datacenter_id, datacenters);
+}
+
+void
+uidgen_define_settings(void)
+{
+	DefineCustomStringVariable("uidgen.layout",
+							   "The bit fields of an id, most significant first.",
+							   "Or the name of a preset, optionally followed by items that replace its own; the view uidgen.presets lists them.",
+							   &layout_setting, DEFAULT_LAYOUT,
+							   PGC_POSTMASTER, 0, check_layout, NULL, NULL);
+	define_int("uidgen.datacenter_id",
+			   "The datacenter in every id of this server.",
+			   "Must be 0 if the layout has no datacenter field.",
+			   &uidgen_datacenter_id, 0, 0, INT_MAX,
+			   PGC_POSTMASTER, 0, NULL);
+	define_int("uidgen.worker_id",
+			   "The worker id to claim.",
+			   "-1 lets the registry choose one.",
+			   &uidgen_worker_id, -1, -1, INT_MAX,
+			   PGC_POSTMASTER, 0, NULL);
+	define_enum("uidgen.worker_policy",
+				"Whether a restarted server takes its worker id again.",
+				"\"disposable\" takes a worker id that was never used for every start of the server.",
+				&uidgen_worker_policy, UIDGEN_REUSE, worker_policies,
+				PGC_SIGHUP, NULL);
+	DefineCustomStringVariable("uidgen.database",
+							   "The database that holds the registry of worker ids.",
+							   "The extension must be installed in it.",
+							   &uidgen_database, "postgres",
+							   PGC_SIGHUP, 0, NULL, NULL, NULL);
+	define_int("uidgen.window",
+			   "How far ahead of the clock each renewal grants.",
+			   "A server that crashes may lose that much of the time of its ids.",
+			   &uidgen_window, 10000, 1, WINDOW_MAX,
+			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
+	define_int("uidgen.padding_factor",
+			   "The percentage of the window that must be left, or the grant is renewed.",
+			   NULL,
+			   &uidgen_padding_factor, 50, 0, 100,
+			   PGC_SIGHUP, 0, NULL);
+	define_int("uidgen.max_ahead",
+			   "How far the time in ids may run ahead of the clock.",
+			   "Beyond it calls wait. 0 waits for every next tick.",
+			   &uidgen_max_ahead, 3600000, 0, INT_MAX,
+			   PGC_SIGHUP, GUC_UNIT_MS, assign_max_ahead);
+	define_int("uidgen.wait_timeout",
+			   "How long a call waits for a grant or for the clock before it fails.",
+			   "0 fails at once, but for up to a second in which a sleeping keeper wakes up.",
+			   &uidgen_wait_timeout, 10000, 0, WAIT_TIMEOUT_MAX,
+			   PGC_USERSET, GUC_UNIT_MS, NULL);
+	define_enum("uidgen.sequence_start",
+				"Where the sequence starts in a new tick.",
+				"\"random\" and \"continue\" spread id % n evenly when few ids are drawn.",
+				&sequence_start, UIDGEN_START_ZERO, sequence_starts,
+				PGC_SIGHUP, assign_sequence_start);
+	MarkGUCPrefixReserved("uidgen");
+
+	judge_settings();
+}

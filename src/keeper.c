@@ -1,0 +1,716 @@
+/*
+ * keeper.c
+ *	  The background worker that acquires, renews and releases the grant.
+ *
+ * The keeper works on demand: callers number their demands and set its latch
+ * (shmem.h); it makes one attempt for all that are there, publishes the result
+ * and broadcasts.  While nobody asks it sleeps without a connection to any
+ * database, so that the registry's database can be dropped or copied, and an
+ * idle server runs no transaction.  A connection can only be closed by exiting:
+ * after a while without demand it exits with code 1, and the postmaster starts
+ * it anew.  Code 0 would mean never again.  The restart time is 0, because the
+ * postmaster measures it on the wall clock: with a second, a clock set back by
+ * an hour would keep the keeper away for an hour.
+ *
+ * Its state is therefore in shared memory, and in the registry what must outlive
+ * that.  The order is always: registry first, shared memory after it has
+ * committed.  The other way round a crash could forget ids that were issued.
+ *
+ * Which call is made is decided in serve():
+ *
+ *	- no grant is held: acquire.
+ *	- the clock was set back by a large step: acquire for the true time.  The
+ *	  registry passes over the row in use, as it lies too far ahead.
+ *	- the wall clock leapt forward against the boot clock: acquire for the new
+ *	  time, avoiding the row in use.  It keeps its old time as the way back;
+ *	  renewing it would poison it for as long as the leap, should the leap be a
+ *	  mistake.
+ *	- otherwise renew; and if the row was taken from us, acquire.
+ *
+ * Any failure is kept for uidgen.status and for the callers, reported to the log
+ * once, and followed by a growing pause.
+ */
+/* for dladdr() */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
+#include "postgres.h"
+
+#include "keeper.h"
+
+#include <dlfcn.h>
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "clock.h"
+#include "compat.h"
+#include "generator.h"
+#include "guc.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "registry.h"
+#include "shmem.h"
+#include "storage/ipc.h"
+#include "storage/proc.h"
+#include "utils/elog.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+/* Without demand for this long, the connection is given up. */
+#define IDLE_MS 30000
+
+/* Pause after the first failure in a row; each further one doubles it. */
+#define FIRST_PAUSE_MS 50
+/* Short enough that callers who wait meet the end of an outage, */
+#define LAST_PAUSE_MS 1000
+/* but a connection that fails costs a process and lines in the log. */
+#define LAST_CONNECT_PAUSE_MS 30000
+
+/* How often the end of recovery is looked for. */
+#define RECOVERY_POLL_MS 1000
+
+/* Rows never used before that steps of the clock may take in an hour. */
+#define STEP_ROWS_MAX 10
+#define STEP_ROWS_PERIOD (INT64CONST(3600) * 1000000)
+
+static uint32 idle_wait_event = 0;
+
+/* While set, SIGTERM also breaks off what the registry is doing. */
+static volatile sig_atomic_t in_attempt = false;
+
+/* Keep attempts and their failures out of TopMemoryContext. */
+static MemoryContext attempt_context;
+
+/*
+ * By what name the keeper's process finds the library: the file that we were
+ * loaded from.  A bare name could find another copy of it, with shared memory
+ * of its own kind.
+ */
+static void
+library_name(char *name, size_t size)
+{
+	Dl_info		info;
+
+	if (dladdr((void *) uidgen_register_keeper, &info) == 0 ||
+		!is_absolute_path(info.dli_fname) || strlen(info.dli_fname) >= size)
+		strlcpy(name, "uidgen", size);
+	else
+		strlcpy(name, info.dli_fname, size);
+}
+
+void
+uidgen_register_keeper(void)
+{
+	BackgroundWorker worker = {0};
+
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
+		BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = 0;
+	library_name(worker.bgw_library_name, sizeof(worker.bgw_library_name));
+	snprintf(worker.bgw_function_name, sizeof(worker.bgw_function_name),
+			 "uidgen_keeper_main");
+	snprintf(worker.bgw_name, sizeof(worker.bgw_name), "uidgen keeper");
+	snprintf(worker.bgw_type, sizeof(worker.bgw_type), "uidgen keeper");
+	RegisterBackgroundWorker(&worker);
+}
+
+/* A fast shutdown waits for us; so end any wait for a lock. */
+static void
+handle_sigterm(SIGNAL_ARGS)
+{
+	int			save_errno = errno;
+
+	ShutdownRequestPending = true;
+	if (in_attempt)
+	{
+		InterruptPending = true;
+		QueryCancelPending = true;
+	}
+	SetLatch(MyLatch);
+	errno = save_errno;
+}
+
+/* ---- the slot ---- */
+
+/* End of the process, for whatever reason.  Callers may be waiting. */
+static void
+leave_slot(int code, Datum arg)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->keeper_latch = NULL;
+	if (uidgen_shared->attempting)
+	{
+		/* The attempt ended the process, and so it failed. */
+		uidgen_shared->attempting = false;
+		pg_atomic_write_u64(&uidgen_shared->served, uidgen_shared->attempt_demand);
+	}
+	LWLockRelease(uidgen_shared->lock);
+	pg_atomic_write_u32(&uidgen_shared->keeper_pid, 0);
+	ConditionVariableBroadcast(&uidgen_shared->changed);
+}
+
+static void
+enter_slot(void)
+{
+	uint32		nobody = 0;
+
+	if (!pg_atomic_compare_exchange_u32(&uidgen_shared->keeper_pid, &nobody,
+										MyProcPid))
+		ereport(FATAL,
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("another uidgen keeper is running"),
+				 errdetail("Its process id is %u.", nobody)));
+	before_shmem_exit(leave_slot, 0);
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->keeper_latch = MyLatch;
+	uidgen_shared->keeper_ran = true;
+	LWLockRelease(uidgen_shared->lock);
+}
+
+/* ---- what this shared memory knows to be granted ---- */
+
+/*
+ * The registry can be dropped, restored or switched under a running server, and
+ * then knows less than we do.  So what was granted in the life of this shared
+ * memory is remembered here, by worker id.
+ */
+static int64
+known_until(int worker)
+{
+	for (int i = 0; i < uidgen_shared->nknown; i++)
+		if (uidgen_shared->known[i].worker == worker)
+			return uidgen_shared->known[i].granted_until;
+	return uidgen_shared->known_others;
+}
+
+/* Caller holds the lock. */
+static void
+remember(int worker, int64 granted_until)
+{
+	UidgenKnownGrant *known = uidgen_shared->known;
+	int			lowest = 0;
+	int			i;
+
+	for (i = 0; i < uidgen_shared->nknown; i++)
+	{
+		if (known[i].worker == worker)
+			break;
+		if (known[i].granted_until < known[lowest].granted_until)
+			lowest = i;
+	}
+	if (i == UIDGEN_KNOWN_GRANTS)
+	{
+		/* Full: let the lowest go, and what it said hold for all others. */
+		i = lowest;
+		uidgen_shared->known_others = Max(uidgen_shared->known_others,
+										  known[i].granted_until);
+	}
+	else if (i == uidgen_shared->nknown)
+		uidgen_shared->nknown++;
+	known[i].worker = worker;
+	known[i].granted_until = granted_until;
+}
+
+/* ---- publishing a grant ---- */
+
+static uint64
+first_position(int64 tick)
+{
+	return (uint64) tick << uidgen_rules.sequence_bits;
+}
+
+static uint64
+last_position(int64 tick)
+{
+	return first_position(tick + 1) - 1;
+}
+
+static int64
+position_tick(uint64 position)
+{
+	return (int64) (position >> uidgen_rules.sequence_bits);
+}
+
+/* The position from which the grant is to be renewed. */
+static uint64
+renewal_position(int64 granted_until, int64 window)
+{
+	int64		padding = window * uidgen_padding_factor / 100;
+
+	/* The end of the layout cannot be pushed further. */
+	if ((uint64) granted_until + 1 >=
+		uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME))
+		padding = 0;
+	return last_position(granted_until - Min(padding, granted_until));
+}
+
+/* Caller holds the lock. */
+static void
+hold(const UidgenGrant *grant, int64 window)
+{
+	uidgen_shared->holding.held = true;
+	uidgen_shared->holding.worker = grant->worker;
+	uidgen_shared->holding.token = grant->token;
+	uidgen_shared->holding.granted_until = grant->last;
+	uidgen_shared->window = window;
+	uidgen_shared->clock_offset = uidgen_clock_wall() - uidgen_clock_boot();
+	remember(grant->worker, grant->last);
+}
+
+static void
+publish_renewal(const UidgenGrant *grant, int64 window)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	hold(grant, window);
+	uidgen_shared->renewals++;
+	uidgen_ticket_extend(&uidgen_shared->words, last_position(grant->last),
+						 renewal_position(grant->last, window));
+	LWLockRelease(uidgen_shared->lock);
+}
+
+/*
+ * Begin the era of a grant.  It starts no lower than where the last era ended,
+ * so that ids stay in order, unless the clock was set back by a large step: then
+ * the true time counts for more.
+ */
+static void
+publish_acquisition(const UidgenGrant *grant, int64 window, bool stepped_back)
+{
+	uint64		constant =
+		uidgen_layout_put(&uidgen_layout, UIDGEN_DATACENTER,
+						  (uint64) uidgen_datacenter_id) |
+		uidgen_layout_put(&uidgen_layout, UIDGEN_WORKER, (uint64) grant->worker);
+	uint64		position;
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	hold(grant, window);
+	uidgen_shared->acquisitions++;
+	position = uidgen_ticket_close(&uidgen_shared->words);
+	/* Up to the next whole tick: the old worker id may have used this one. */
+	position = first_position(position_tick(position - 1) + 1);
+	if (stepped_back || position < first_position(grant->first))
+		position = first_position(grant->first);
+	uidgen_ticket_open(&uidgen_shared->words, position,
+					   last_position(grant->last),
+					   renewal_position(grant->last, window), constant);
+	LWLockRelease(uidgen_shared->lock);
+}
+
+/* ---- steps of the clock ---- */
+
+/* How far the clock is behind the highest tick used in this era, if that is a
+ * large step; else 0.  In ticks. */
+static int64
+step_back(void)
+{
+	int64		step = (int64) uidgen_atomic_read(&uidgen_shared->words.clock_high) -
+		(int64) uidgen_clock_tick();
+
+	return step > uidgen_large_step_ticks() ? step : 0;
+}
+
+/* How far the wall clock leapt since the last grant, if that is a large step;
+ * else 0.  In ticks. */
+static int64
+leap_forward(void)
+{
+	int64		leap = (uidgen_clock_wall() - uidgen_clock_boot() -
+						uidgen_shared->clock_offset) / uidgen_layout.unit;
+
+	return leap > uidgen_large_step_ticks() ? leap : 0;
+}
+
+/* May a row never used before be taken because of a step of the clock? */
+static bool
+step_may_take_row(void)
+{
+	int64		now = uidgen_clock_boot();
+
+	if (uidgen_shared->step_rows > 0 &&
+		now - uidgen_shared->step_rows_since < STEP_ROWS_PERIOD)
+		return uidgen_shared->step_rows < STEP_ROWS_MAX;
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->step_rows = 0;
+	uidgen_shared->step_rows_since = now;
+	LWLockRelease(uidgen_shared->lock);
+	return true;
+}
+
+static void
+count_step(bool took_row)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->clock_steps++;
+	if (took_row)
+		uidgen_shared->step_rows++;
+	LWLockRelease(uidgen_shared->lock);
+}
+
+/* With one worker id and no other, a large step cannot be got round. */
+static void
+refuse_step(int64 step, const char *direction)
+{
+	if (uidgen_worker_id < 0 &&
+		uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER) > 0)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the clock was set %s by a large step", direction),
+			 errdetail("The step is %lld ms; more than %lld ms need another worker id, and %s.",
+					   (long long) (step * uidgen_layout.unit / 1000),
+					   (long long) (uidgen_large_step_ticks() * uidgen_layout.unit / 1000),
+					   uidgen_worker_id >= 0 ? "the worker id is fixed" :
+					   "the layout has no worker field"),
+			 errhint("Correct the clock; or, if it is right now, raise the setting \"uidgen.max_ahead\"%s restart the server.",
+					 uidgen_worker_id >= 0 ?
+					 ", set \"uidgen.worker_id\" to -1, or" : " or")));
+}
+
+/* ---- attempts ---- */
+
+static void
+acquire(int64 back, int64 forward)
+{
+	UidgenHolding *holding = &uidgen_shared->holding;
+	int64		window = uidgen_window_ticks();
+	bool		stepped = back > 0 || forward > 0;
+	UidgenRequest request = {
+		.wanted = uidgen_worker_id,
+		.avoid = forward > 0 ? holding->worker : -1,
+		.never_used = !stepped || step_may_take_row(),
+		.window = window,
+		.max_lead = uidgen_large_step_ticks(),
+	};
+	UidgenGrant grant;
+	uint64		position;
+
+	/* Ids stay in order, but where the clock goes back. */
+	position = uidgen_atomic_read(&uidgen_shared->words.position);
+	if (back == 0)
+		request.floor = position_tick(position - 1) + 1;
+
+	uidgen_registry_acquire(&request, &grant);
+	if (grant.first <= known_until(grant.worker))
+	{
+		/*
+		 * The registry knows less than we do.  Teach it, and acquire again: it
+		 * may now find that another worker id lies nearer to the clock.
+		 */
+		if (uidgen_registry_renew(&grant, known_until(grant.worker), 0))
+			uidgen_registry_acquire(&request, &grant);
+		if (grant.first <= known_until(grant.worker))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("the registry grants ticks that were granted before"),
+					 errdetail("Worker id %d was granted from tick " INT64_FORMAT ", but up to " INT64_FORMAT " was granted to it already.",
+							   grant.worker, grant.first,
+							   known_until(grant.worker)),
+					 errhint("Was the registry restored or switched? The next attempt asks again.")));
+	}
+	if (stepped)
+		count_step(grant.never_used);
+	publish_acquisition(&grant, window, back > 0);
+	ereport(LOG,
+			(errmsg("uidgen acquired worker id %d", grant.worker),
+			 back > 0 ?
+			 errdetail("The clock was set back by %lld ms; ids start again from its new time.",
+					   (long long) (back * uidgen_layout.unit / 1000)) :
+			 forward > 0 ?
+			 errdetail("The clock was set forward by %lld ms; worker id %d keeps its time for when it returns.",
+					   (long long) (forward * uidgen_layout.unit / 1000),
+					   request.avoid) : 0));
+}
+
+/* Make what callers miss; the decision is explained at the top. */
+static void
+serve(void)
+{
+	UidgenHolding *holding = &uidgen_shared->holding;
+	int64		window = uidgen_window_ticks();
+	UidgenGrant grant = {
+		.worker = holding->worker,
+		.token = holding->token,
+		.last = holding->granted_until,
+	};
+	int64		step;
+
+	if (!holding->held)
+		acquire(0, 0);
+	else if ((step = step_back()) > 0)
+	{
+		refuse_step(step, "back");
+		acquire(step, 0);
+	}
+	else if ((step = leap_forward()) > 0)
+	{
+		refuse_step(step, "forward");
+		acquire(0, step);
+	}
+	else if (uidgen_registry_renew(&grant,
+								   position_tick(uidgen_atomic_read(&uidgen_shared->words.position)) + 1,
+								   window))
+		publish_renewal(&grant, window);
+	else
+	{
+		ereport(LOG,
+				(errmsg("uidgen lost worker id %d", holding->worker),
+				 errdetail("Its row in the registry was taken or removed; another is acquired.")));
+		acquire(0, 0);
+	}
+}
+
+/* No attempt before the pause is over; doubled with each failure in a row. */
+static void
+pause_attempts(int last_pause_ms)
+{
+	int			doublings = Min(uidgen_shared->failures_in_row, 16);
+	int64		pause = Min((int64) FIRST_PAUSE_MS << doublings, last_pause_ms);
+
+	uidgen_shared->failures_in_row++;
+	uidgen_shared->retry_at = uidgen_clock_monotonic() + pause * 1000;
+}
+
+/* Keep why an attempt failed.  True if that is news. */
+static bool
+keep_failure(const ErrorData *error, int last_pause_ms)
+{
+	UidgenFailure *failure = &uidgen_shared->failure;
+	bool		is_news = failure->sqlerrcode != error->sqlerrcode ||
+		strncmp(failure->message, error->message, sizeof(failure->message) - 1) != 0;
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	failure->sqlerrcode = error->sqlerrcode;
+	strlcpy(failure->message, error->message, sizeof(failure->message));
+	strlcpy(failure->detail, error->detail ? error->detail : "",
+			sizeof(failure->detail));
+	strlcpy(failure->hint, error->hint ? error->hint : "",
+			sizeof(failure->hint));
+	failure->at = GetCurrentTimestamp();
+	uidgen_shared->failures++;
+	pause_attempts(last_pause_ms);
+	LWLockRelease(uidgen_shared->lock);
+	return is_news;
+}
+
+static void
+note_success(void)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	memset(&uidgen_shared->failure, 0, sizeof(uidgen_shared->failure));
+	uidgen_shared->failures_in_row = 0;
+	uidgen_shared->retry_at = 0;
+	LWLockRelease(uidgen_shared->lock);
+}
+
+/*
+ * Run `action` on the registry.  False if it failed; the transaction is ended
+ * then, and the failure is noted.
+ */
+static bool
+try_registry(void (*action) (void))
+{
+	volatile bool succeeded = true;
+
+	MemoryContextSwitchTo(attempt_context);
+	PG_TRY();
+	{
+		in_attempt = true;
+		action();
+		in_attempt = false;
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		in_attempt = false;
+		HOLD_INTERRUPTS();
+		QueryCancelPending = false;
+		MemoryContextSwitchTo(attempt_context);
+		error = CopyErrorData();
+		FlushErrorState();
+		AbortCurrentTransaction();
+		if (keep_failure(error, LAST_PAUSE_MS))
+			ereport(LOG,
+					(errcode(error->sqlerrcode),
+					 errmsg("uidgen has no new grant: %s", error->message),
+					 error->detail ? errdetail_internal("%s", error->detail) : 0,
+					 error->hint ? errhint("%s", error->hint) : 0,
+					 error->context ? errcontext("%s", error->context) : 0));
+		RESUME_INTERRUPTS();
+		succeeded = false;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(attempt_context);
+	MemoryContextReset(attempt_context);
+	return succeeded;
+}
+
+/*
+ * Connect to the registry.  A failure ends the process (FATAL), so it is noted
+ * beforehand, for callers and for the pause that our successor makes.
+ */
+static void
+connect(void)
+{
+	ErrorData	failure = {
+		.sqlerrcode = ERRCODE_CONNECTION_FAILURE,
+		.message = psprintf("could not connect to database \"%s\"", uidgen_database),
+		.detail = "The server log says why.",
+		.hint = "Check the setting \"uidgen.database\".",
+	};
+	UidgenFailure before = uidgen_shared->failure;
+	int			failures_in_row = uidgen_shared->failures_in_row;
+
+	/* No line for the log: the failure itself writes one. */
+	(void) keep_failure(&failure, LAST_CONNECT_PAUSE_MS);
+	uidgen_registry_connect();
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->failure = before;
+	uidgen_shared->failures_in_row = failures_in_row;
+	uidgen_shared->failures--;
+	LWLockRelease(uidgen_shared->lock);
+}
+
+/* One attempt for all demands that are there. */
+static void
+attempt(uint64 demand)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->attempting = true;
+	uidgen_shared->attempt_demand = demand;
+	LWLockRelease(uidgen_shared->lock);
+
+	if (!uidgen_registry_connected())
+		connect();
+	if (try_registry(serve))
+		note_success();
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->attempting = false;
+	LWLockRelease(uidgen_shared->lock);
+	pg_atomic_write_u64(&uidgen_shared->served, demand);
+	ConditionVariableBroadcast(&uidgen_shared->changed);
+}
+
+/* ---- the end ---- */
+
+/*
+ * Hand back what was not used.  No caller may take a ticket any more when the
+ * position is read: so the era is closed first, and stays so.
+ */
+static void
+release(void)
+{
+	UidgenHolding *holding = &uidgen_shared->holding;
+	UidgenGrant grant = {
+		.worker = holding->worker,
+		.token = holding->token,
+		.last = holding->granted_until,
+	};
+	int64		last_issued;
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	holding->held = false;
+	last_issued = position_tick(uidgen_ticket_close(&uidgen_shared->words) - 1);
+	last_issued = Min(last_issued, grant.last);
+	LWLockRelease(uidgen_shared->lock);
+
+	if (!uidgen_registry_connected())
+		uidgen_registry_connect();
+	uidgen_registry_release(&grant, last_issued);
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	remember(grant.worker, last_issued);
+	LWLockRelease(uidgen_shared->lock);
+}
+
+/* SIGTERM: a shutdown, or somebody's pg_terminate_backend(). */
+static void
+shut_down(void)
+{
+	/* A sleeping keeper's grant is mostly over; then there is nothing to do. */
+	if (uidgen_shared->holding.held && !RecoveryInProgress() &&
+		(uidgen_registry_connected() ||
+		 uidgen_shared->holding.granted_until > (int64) uidgen_clock_tick()))
+		(void) try_registry(release);
+	proc_exit(1);
+}
+
+/* ---- the loop ---- */
+
+/* Milliseconds until `time` of the monotonic clock; at least 0. */
+static long
+milliseconds_until(int64 time)
+{
+	return (long) Max((time - uidgen_clock_monotonic() + 999) / 1000, 0);
+}
+
+void
+uidgen_keeper_main(Datum main_arg)
+{
+	int64		idle_since;
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGINT, SIG_IGN);
+	pqsignal(SIGTERM, handle_sigterm);
+	BackgroundWorkerUnblockSignals();
+
+	/* pg_upgrade wants no transactions of ours. */
+	if (IsBinaryUpgrade)
+		proc_exit(0);
+
+	enter_slot();
+	attempt_context = AllocSetContextCreate(TopMemoryContext, "uidgen keeper",
+											ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(attempt_context);
+	idle_since = uidgen_clock_monotonic();
+
+	for (;;)
+	{
+		uint64		demand;
+		long		timeout = -1;
+
+		ResetLatch(MyLatch);
+		if (ShutdownRequestPending)
+			shut_down();
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			char	   *database = pstrdup(uidgen_database);
+
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+			if (uidgen_registry_connected() &&
+				strcmp(database, uidgen_database) != 0)
+				proc_exit(1);	/* and come back to the other database */
+			pfree(database);
+		}
+
+		demand = pg_atomic_read_u64(&uidgen_shared->demanded);
+		if (RecoveryInProgress())
+			timeout = RECOVERY_POLL_MS;
+		else if (demand > pg_atomic_read_u64(&uidgen_shared->served))
+		{
+			timeout = milliseconds_until(uidgen_shared->retry_at);
+			if (timeout == 0)
+			{
+				attempt(demand);
+				idle_since = uidgen_clock_monotonic();
+			}
+		}
+		else if (uidgen_registry_connected())
+		{
+			timeout = milliseconds_until(idle_since + INT64CONST(1000) * IDLE_MS);
+			if (timeout == 0)
+				proc_exit(1);	/* and come back without a connection */
+		}
+		if (timeout != 0)
+			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH |
+							 (timeout > 0 ? WL_TIMEOUT : 0), timeout,
+							 uidgen_wait_event(&idle_wait_event, "UidgenKeeper"));
+	}
+}

@@ -1,0 +1,287 @@
+/*
+ * registry.c
+ *	  Calls the functions of a local registry: acquire, renew, release.
+ *
+ * The keeper is a superuser without a session of anybody's, in a database where
+ * others may create what they like.  So nothing is found by name through a
+ * search path: the functions must be members of the extension, which only a
+ * superuser could have made them, and are called by OID, as their owner, with
+ * settings that no ALTER DATABASE or ALTER ROLE can change.
+ */
+#include "postgres.h"
+
+#include "registry.h"
+
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_proc.h"
+#include "commands/extension.h"
+#include "compat.h"
+#include "executor/executor.h"
+#include "executor/spi.h"
+#include "guc.h"
+#include "identity.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "utils/builtins.h"
+#include "utils/catcache.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+/* Bound on waiting for a lock on the registry's tables, for instance one that
+ * a forgotten session holds. */
+#define LOCK_TIMEOUT "1s"
+
+static bool connected = false;
+
+bool
+uidgen_registry_connected(void)
+{
+	return connected;
+}
+
+void
+uidgen_registry_connect(void)
+{
+	static const struct
+	{
+		const char *name;
+		const char *value;
+	}			forced[] = {
+		/* our triggers on the tables drop what replication brings */
+		{"session_replication_role", "origin"},
+		{"default_transaction_read_only", "off"},
+		{"default_transaction_isolation", "read committed"},
+		{"search_path", "pg_catalog, pg_temp"},
+		{"lock_timeout", LOCK_TIMEOUT},
+		{"statement_timeout", "0"},
+		/* flushed here, but no wait for a standby that may be dead */
+		{"synchronous_commit", "local"},
+		{"row_security", "off"},
+		{"application_name", "uidgen keeper"},
+	};
+
+	BackgroundWorkerInitializeConnection(uidgen_database, NULL,
+										 BGWORKER_BYPASS_ALLOWCONN);
+	for (size_t i = 0; i < lengthof(forced); i++)
+		SetConfigOption(forced[i].name, forced[i].value, PGC_SUSET,
+						PGC_S_OVERRIDE);
+	uidgen_force_later_settings();
+	connected = true;
+}
+
+static void
+begin_transaction(const char *activity)
+{
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	pgstat_report_activity(STATE_RUNNING, activity);
+}
+
+/* After this everything is on disk: synchronous_commit is at least local. */
+static void
+commit_transaction(void)
+{
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	pgstat_report_activity(STATE_IDLE, NULL);
+	pgstat_report_stat(true);
+}
+
+static void
+report_missing_extension(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("extension \"uidgen\" is not installed in database \"%s\"",
+					uidgen_database),
+			 errdetail("That database holds the registry of worker ids."),
+			 errhint("Run CREATE EXTENSION uidgen there, or name another database in the setting \"uidgen.database\".")));
+}
+
+/* The function of this name that belongs to the extension. */
+static Oid
+find_function(const char *name)
+{
+	Oid			extension = get_extension_oid("uidgen", true);
+	Oid			namespace = get_namespace_oid("uidgen", true);
+	Oid			function = InvalidOid;
+	CatCList   *candidates;
+
+	if (!OidIsValid(extension) || !OidIsValid(namespace))
+		report_missing_extension();
+
+	candidates = SearchSysCacheList1(PROCNAMEARGSNSP, CStringGetDatum(name));
+	for (int i = 0; i < candidates->n_members; i++)
+	{
+		Form_pg_proc proc = (Form_pg_proc) GETSTRUCT(&candidates->members[i]->tuple);
+
+		if (proc->pronamespace == namespace &&
+			getExtensionOfObject(ProcedureRelationId, proc->oid) == extension)
+			function = proc->oid;
+	}
+	ReleaseSysCacheList(candidates);
+	if (!OidIsValid(function))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("function uidgen.%s does not belong to the extension", name),
+				 errdetail("The extension in database \"%s\" is not as it was installed.",
+						   uidgen_database),
+				 errhint("Drop it and create it again.")));
+	return function;
+}
+
+/* Call one of the functions; its row of results is in the current context. */
+static HeapTupleHeader
+call_function(const char *name, int nargs, const NullableDatum *args)
+{
+	LOCAL_FCINFO(fcinfo, FUNC_MAX_ARGS);
+	FmgrInfo	flinfo;
+	Oid			function = find_function(name);
+	HeapTuple	proc;
+	Oid			owner;
+	Oid			save_user;
+	int			save_context;
+	Datum		result;
+
+	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	if (!HeapTupleIsValid(proc))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	owner = ((Form_pg_proc) GETSTRUCT(proc))->proowner;
+	if (((Form_pg_proc) GETSTRUCT(proc))->pronargs != nargs)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("extension \"uidgen\" in database \"%s\" is of another version than the library",
+						uidgen_database),
+				 errdetail("The library is of version %s.", UIDGEN_VERSION),
+				 errhint("Run ALTER EXTENSION uidgen UPDATE there.")));
+	ReleaseSysCache(proc);
+
+	fmgr_info(function, &flinfo);
+	InitFunctionCallInfoData(*fcinfo, &flinfo, nargs, InvalidOid, NULL, NULL);
+	memcpy(fcinfo->args, args, nargs * sizeof(NullableDatum));
+
+	/* An error restores the user at the end of the transaction. */
+	GetUserIdAndSecContext(&save_user, &save_context);
+	SetUserIdAndSecContext(owner, save_context | SECURITY_LOCAL_USERID_CHANGE);
+	result = FunctionCallInvoke(fcinfo);
+	SetUserIdAndSecContext(save_user, save_context);
+	if (fcinfo->isnull)
+		elog(ERROR, "function uidgen.%s returned null", name);
+	return DatumGetHeapTupleHeader(result);
+}
+
+static int64
+get_bigint(HeapTupleHeader row, const char *column, bool *isnull)
+{
+	bool		null;
+	Datum		value = GetAttributeByName(row, column, &null);
+
+	if (isnull)
+		*isnull = null;
+	else if (null)
+		elog(ERROR, "the registry returned no %s", column);
+	return null ? 0 : DatumGetInt64(value);
+}
+
+static inline NullableDatum
+not_null(Datum value)
+{
+	return (NullableDatum) {value, false};
+}
+
+#define TEXT(x) not_null(CStringGetTextDatum(x))
+#define INT(x) not_null(Int32GetDatum(x))
+#define BIGINT(x) not_null(Int64GetDatum(x))
+#define BOOL(x) not_null(BoolGetDatum(x))
+
+void
+uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
+{
+	UidgenIdentity identity;
+	HeapTupleHeader row;
+	bool		isnull;
+
+	begin_transaction("uidgen: acquire a worker id");
+	uidgen_identify(&identity);
+	{
+		const NullableDatum args[] = {
+			TEXT(identity.text),
+			TEXT(uidgen_layout_text),
+			BIGINT(uidgen_layout.unit),
+			BIGINT(uidgen_layout.epoch),
+			BIGINT((int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME)),
+			INT((int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER)),
+			INT((int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER)),
+			INT(uidgen_datacenter_id),
+			INT(request->wanted),
+			INT(request->avoid),
+			TEXT(uidgen_worker_policy == UIDGEN_DISPOSABLE ? "disposable" : "reuse"),
+			BOOL(request->never_used),
+			BOOL(false),		/* the registry is not shared */
+			BIGINT(request->floor),
+			BIGINT(request->window),
+			BIGINT(request->max_lead),
+			TEXT(identity.host_name),
+			INT(identity.port),
+			INT(identity.type),
+		};
+
+		row = call_function("acquire_worker", lengthof(args), args);
+	}
+	grant->worker = DatumGetInt32(GetAttributeByName(row, "worker", &isnull));
+	grant->token = get_bigint(row, "token", NULL);
+	grant->first = get_bigint(row, "first_tick", NULL);
+	grant->last = get_bigint(row, "last_tick", NULL);
+	grant->never_used = DatumGetBool(GetAttributeByName(row, "never_used", &isnull));
+	commit_transaction();
+}
+
+bool
+uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window)
+{
+	const NullableDatum args[] = {
+		INT(uidgen_datacenter_id),
+		INT(grant->worker),
+		BIGINT(grant->token),
+		BIGINT(grant->last),
+		BIGINT(needed),
+		BIGINT(window),
+	};
+	HeapTupleHeader row;
+	int64		token;
+	int64		last;
+	bool		fenced;
+
+	begin_transaction("uidgen: renew the grant");
+	row = call_function("renew_worker", lengthof(args), args);
+	token = get_bigint(row, "token", &fenced);
+	last = get_bigint(row, "last_tick", fenced ? &fenced : NULL);
+	commit_transaction();
+	if (fenced)
+		return false;
+	grant->token = token;
+	grant->last = last;
+	return true;
+}
+
+void
+uidgen_registry_release(const UidgenGrant *grant, int64 last_issued)
+{
+	const NullableDatum args[] = {
+		INT(uidgen_datacenter_id),
+		INT(grant->worker),
+		BIGINT(grant->token),
+		BIGINT(last_issued),
+	};
+
+	begin_transaction("uidgen: release the worker id");
+	call_function("release_worker", lengthof(args), args);
+	commit_transaction();
+}

@@ -1,0 +1,113 @@
+/*
+ * shmem.h
+ *	  What lies in shared memory, and who owns each part of it.
+ *
+ * Callers (generator.c) and the keeper (keeper.c) meet here and nowhere else.
+ * The memory begins empty at every start of the server and after every crash of
+ * a process; all that must outlive it is in the registry.
+ */
+#ifndef UIDGEN_SHMEM_H
+#define UIDGEN_SHMEM_H
+
+#include "datatype/timestamp.h"
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "ticket.h"
+
+/* Why the keeper's last attempt failed. */
+typedef struct UidgenFailure
+{
+	int			sqlerrcode;		/* 0: it did not */
+	char		message[256];
+	char		detail[512];
+	char		hint[256];
+	TimestampTz at;
+} UidgenFailure;
+
+/* The highest tick that this shared memory knows to be granted to a worker. */
+typedef struct UidgenKnownGrant
+{
+	int			worker;
+	int64		granted_until;
+} UidgenKnownGrant;
+
+/* More workers than this in the life of one shared memory are exceptional; what
+ * is known of the others is merged into one mark for all. */
+#define UIDGEN_KNOWN_GRANTS 64
+
+/* What the keeper holds; only the keeper writes it. */
+typedef struct UidgenHolding
+{
+	bool		held;			/* the rest is valid */
+	int			worker;
+	int64		token;			/* proves to the registry that we are the holder */
+	int64		granted_until;	/* the last tick granted */
+} UidgenHolding;
+
+typedef struct UidgenShared
+{
+	/* Lock-free; the rules are in ticket.h.  First, on cache lines of its own. */
+	UidgenTicketWords words;
+
+	/*
+	 * Demand.  A caller that needs a grant takes the next number of `demanded`
+	 * and sets the keeper's latch; the keeper notes the number before an attempt
+	 * and writes it to `served` after.  So a caller knows whether an attempt
+	 * that began after its demand has ended.  `changed` is broadcast after each
+	 * attempt.
+	 */
+	pg_atomic_uint64 demanded;
+	pg_atomic_uint64 served;
+	ConditionVariable changed;
+
+	pg_atomic_uint64 waits;		/* times that a call had to wait */
+
+	/* Process id of the keeper that owns the slot, or 0: taken by compare and
+	 * exchange, so that two keepers can never work on one position. */
+	pg_atomic_uint32 keeper_pid;
+
+	/*
+	 * `lock` protects everything below.  The keeper alone writes it, and so may
+	 * read it without the lock; others take it shared.
+	 */
+	LWLock	   *lock;
+	Latch	   *keeper_latch;	/* NULL: there is no keeper now */
+	bool		keeper_ran;		/* a keeper has started in this memory */
+
+	UidgenHolding holding;
+	int64		window;			/* ticks: the window of the last grant */
+
+	/* Wall clock minus boot clock at the last grant, in microseconds: a change
+	 * is a step of the wall clock. */
+	int64		clock_offset;
+	/* Rows never used before that were taken because of such steps, and the
+	 * boot clock when counting began. */
+	int			step_rows;
+	int64		step_rows_since;
+
+	UidgenKnownGrant known[UIDGEN_KNOWN_GRANTS];
+	int			nknown;
+	int64		known_others;	/* at least this tick for all workers not above */
+
+	UidgenFailure failure;		/* of the last attempt */
+	int			failures_in_row;
+	int64		retry_at;		/* monotonic clock: no attempt before */
+	bool		attempting;		/* an attempt is under way or was broken off */
+	uint64		attempt_demand; /* the demand that it serves */
+
+	/* Counters for uidgen.status. */
+	int64		renewals;
+	int64		acquisitions;
+	int64		failures;
+	int64		clock_steps;
+} UidgenShared;
+
+/* NULL unless preloaded. */
+extern UidgenShared *uidgen_shared;
+
+/* Ask for the shared memory.  At preload only. */
+extern void uidgen_request_shmem(void);
+
+#endif							/* UIDGEN_SHMEM_H */

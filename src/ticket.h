@@ -1,0 +1,220 @@
+/*
+ * ticket.h
+ *	  The lock-free rules by which callers take positions out of a grant.
+ *
+ * A position is tick << sequence_bits | sequence.  The grant that is in force
+ * lies in a few shared words; callers take positions from them, the keeper
+ * alone changes the grant.  Nothing here waits, reads a clock or knows a
+ * server: time and grant are passed in.
+ *
+ * The caller's steps:
+ *
+ *	1. uidgen_ticket_begin() reads the era; only then is the clock read.
+ *	2. Gate: if the position that it would get is not granted, or its tick is
+ *	   too far ahead of the clock, nothing is taken and the caller waits.
+ *	   Without the gate, calls that fail and come again would push the position
+ *	   ever further from the clock.
+ *	3. Ticket: where the clock is ahead of the position, the position is moved
+ *	   there by compare-exchange; otherwise fetch-add takes the next n.  What
+ *	   was taken is the caller's alone, whatever happens next.
+ *	4. uidgen_ticket_settle(): a ticket above the limit (others came between
+ *	   gate and ticket) is held until it is granted; a second one is never
+ *	   taken while waiting.  Limit and constant are read, then the era once
+ *	   more.  If the era has changed, they may belong to another grant than the
+ *	   ticket: it is void and the call starts again.
+ *
+ * The keeper's steps to another grant, all without interrupts:
+ *
+ *	1. uidgen_ticket_close(): era odd, limit 0, then the position read.
+ *	2. uidgen_ticket_open(): position, constant, limit, then era even.
+ *
+ * Why no id is issued twice.  Within one era, tickets are disjoint because
+ * position only grows, by atomic steps.  Between eras, a ticket counts only if
+ * the era was the same before it was taken and after the grant was read, so it
+ * belongs to that grant.  A grant that is released is shortened to the position
+ * read in close(): a ticket that close() did not see was taken after it on the
+ * same word, hence its caller sees the era odd.  That last step is why
+ * close() reads the position by an atomic add of nothing: the two
+ * read-modify-writes of one word are ordered, and the later one has acquired
+ * what came before the earlier one.  A plain read could pass the write of the
+ * era on its way to memory on ARM (and in x86's store buffer), and both sides
+ * would miss each other.
+ *
+ * Barriers: fetch-add and compare-exchange are full ones.  The caller has a
+ * read barrier between era and position, and between limit/constant and era;
+ * the keeper has write barriers around the odd and the even era, which pair
+ * with them.
+ */
+#ifndef UIDGEN_TICKET_H
+#define UIDGEN_TICKET_H
+
+#include "atomics.h"
+
+#define UIDGEN_TICKET_LINE 128	/* two cache lines: neighbours are prefetched */
+
+typedef struct UidgenTicketWords
+{
+	/* Written by every call. */
+	UidgenAtomic position;		/* the next free one */
+	UidgenAtomic clock_high;	/* highest tick of the clock used in this era;
+								 * a hint: it may miss a racing caller's tick */
+	char		pad1[UIDGEN_TICKET_LINE - 2 * sizeof(UidgenAtomic)];
+
+	/* Read by every call; written by the keeper alone. */
+	UidgenAtomic era;			/* even: the grant below may be used */
+	UidgenAtomic limit;			/* last granted position; 0: none */
+	UidgenAtomic renew_at;		/* beyond it the keeper is to renew; <= limit */
+	UidgenAtomic constant;		/* the bits of datacenter and worker in an id */
+	char		pad2[UIDGEN_TICKET_LINE - 4 * sizeof(UidgenAtomic)];
+} UidgenTicketWords;
+
+/* What a process goes by: from the layout and the settings. */
+typedef struct UidgenTicketRules
+{
+	int			sequence_bits;
+	uint64_t	max_ahead;		/* ticks that ids may run ahead of the clock */
+	uint64_t	start_mask;		/* which bits of a new tick's first sequence may
+								 * be set; 0: it starts at zero */
+	bool		start_random;	/* from `random`, or else where the last ended */
+	uint64_t	random;			/* state of xorshift64; not 0 */
+} UidgenTicketRules;
+
+typedef struct UidgenTicket
+{
+	uint64_t	era;			/* in which it was taken */
+	uint64_t	first;			/* its first position */
+	uint64_t	constant;		/* valid once the ticket is good */
+	uint64_t	blocked;		/* AHEAD: the tick that was too far ahead */
+	bool		renew;			/* the keeper should be told to renew */
+} UidgenTicket;
+
+typedef enum UidgenTicketResult
+{
+	UIDGEN_TICKET_GOOD,			/* positions first .. first + n - 1 are yours */
+	UIDGEN_TICKET_NO_GRANT,		/* nothing taken: there is no grant that far */
+	UIDGEN_TICKET_AHEAD,		/* nothing taken: `blocked` is too far ahead */
+	UIDGEN_TICKET_HELD,			/* taken, but not granted yet: settle again */
+	UIDGEN_TICKET_VOID			/* the era changed: begin again */
+} UidgenTicketResult;
+
+/* Where the sequence starts in a new tick, after `position` in an older one. */
+static inline uint64_t
+uidgen_ticket_start(UidgenTicketRules *rules, uint64_t position)
+{
+	if (uidgen_likely(rules->start_mask == 0))
+		return 0;
+	if (!rules->start_random)
+		return position & rules->start_mask;
+	/* Marsaglia, "Xorshift RNGs", 2003 */
+	rules->random ^= rules->random << 13;
+	rules->random ^= rules->random >> 7;
+	rules->random ^= rules->random << 17;
+	return rules->random & rules->start_mask;
+}
+
+/*
+ * Start a call.  The clock must be read after this: one read before could be
+ * used in an era that began because that clock was wrong.
+ */
+static inline void
+uidgen_ticket_begin(UidgenTicketWords *words, UidgenTicket *ticket)
+{
+	ticket->era = uidgen_atomic_read(&words->era);
+	ticket->renew = false;
+	uidgen_read_barrier();
+}
+
+/* Judge the n positions that were taken.  GOOD, HELD or VOID. */
+static inline UidgenTicketResult
+uidgen_ticket_settle(UidgenTicketWords *words, UidgenTicket *ticket, uint64_t n)
+{
+	uint64_t	limit = uidgen_atomic_read(&words->limit);
+
+	ticket->constant = uidgen_atomic_read(&words->constant);
+	uidgen_read_barrier();
+	if (uidgen_unlikely(uidgen_atomic_read(&words->era) != ticket->era))
+		return UIDGEN_TICKET_VOID;
+	if (uidgen_unlikely(ticket->first + n - 1 > limit))
+		return UIDGEN_TICKET_HELD;
+	return UIDGEN_TICKET_GOOD;
+}
+
+/*
+ * Gate and ticket: take n positions, `now` being the clock's tick.  With
+ * `within_tick` (a constant, so that the compiler makes two functions) all n
+ * lie in one tick; n is then at most the capacity of a tick.
+ */
+static inline UidgenTicketResult
+uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
+				   UidgenTicket *ticket, uint64_t now, uint64_t n,
+				   bool within_tick)
+{
+	int			bits = rules->sequence_bits;
+	uint64_t	capacity = UINT64_C(1) << bits;
+	uint64_t	position;
+
+	if (uidgen_unlikely(ticket->era & 1))
+		return UIDGEN_TICKET_NO_GRANT;
+	position = uidgen_atomic_read(&words->position);
+	for (;;)
+	{
+		uint64_t	next = position;
+
+		if ((position >> bits) < now)
+			next = (now << bits) | uidgen_ticket_start(rules, position);
+		if (within_tick && (next & (capacity - 1)) + n > capacity)
+			next = (next >> bits) == now && (position >> bits) < now ?
+				now << bits : ((next >> bits) + 1) << bits;
+
+		if (uidgen_unlikely((next >> bits) > now &&
+							(next >> bits) - now > rules->max_ahead))
+		{
+			ticket->blocked = next >> bits;
+			return UIDGEN_TICKET_AHEAD;
+		}
+		if (uidgen_unlikely(next + n - 1 > uidgen_atomic_read(&words->renew_at)))
+		{
+			ticket->renew = true;
+			if (next + n - 1 > uidgen_atomic_read(&words->limit))
+				return UIDGEN_TICKET_NO_GRANT;
+		}
+
+		if (next == position && !within_tick)
+		{
+			ticket->first = uidgen_atomic_fetch_add(&words->position, n);
+			break;
+		}
+		/* On failure `position` is what another caller made of it: look anew,
+		 * lest a ticket of an older tick than the clock's be taken. */
+		if (uidgen_atomic_compare_exchange(&words->position, &position, next + n))
+		{
+			ticket->first = next;
+			if ((next >> bits) == now &&
+				now > uidgen_atomic_read(&words->clock_high))
+				uidgen_atomic_write(&words->clock_high, now);
+			break;
+		}
+	}
+	return uidgen_ticket_settle(words, ticket, n);
+}
+
+/* First use of the shared words: an even era in which nothing is granted. */
+extern void uidgen_ticket_init(UidgenTicketWords *words);
+
+/*
+ * End the era: from here on no ticket is good.  Returns the next free position:
+ * every ticket that was or will be found good is below it.  Does no harm to an
+ * era that is odd already.
+ */
+extern uint64_t uidgen_ticket_close(UidgenTicketWords *words);
+
+/* Begin a new era, after close(): positions from `position` to `limit`. */
+extern void uidgen_ticket_open(UidgenTicketWords *words, uint64_t position,
+							   uint64_t limit, uint64_t renew_at,
+							   uint64_t constant);
+
+/* The grant in force now reaches to `limit`, which is not below the old one. */
+extern void uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
+								 uint64_t renew_at);
+
+#endif							/* UIDGEN_TICKET_H */

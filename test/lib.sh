@@ -1,0 +1,235 @@
+# test/lib.sh
+#	  What ./try, ./check and test/tempcheck.sh share: missing packages are
+#	  installed, and a private copy of the server is made.
+#
+# Sourced, with $srcdir set to the root of the source tree.  Nothing here
+# installs into the machine's PostgreSQL or speaks to a cluster on it.
+# Functions that use variables of their own run in a subshell, with a body in
+# parentheses: sh has no local variables, and the callers remove folders by name.
+
+# Neither the caller's connection (PGHOST, PGOPTIONS, ...) nor a umask that
+# hides files from the server's user may reach the private server.
+unset $(env | sed -n 's/^\(PG[A-Z]*\)=.*/\1/p')
+umask 022
+
+suites='meta unit regress isolation tap'
+
+say()
+{
+	printf 'uidgen: %s\n' "$*" >&2
+}
+
+die()
+{
+	say "$*"
+	exit 1
+}
+
+# ---- What must be installed -------------------------------------------------
+
+# Can extensions be built for the server of this pg_config, and tried on it?
+usable()
+{
+	[ -e "$("$1" --pgxs 2>/dev/null)" ] && [ -x "$("$1" --bindir)/postgres" ]
+}
+
+# Sets PG_CONFIG, unless the caller has: that of the PATH, else the newest.
+find_server()
+{
+	if [ -n "${PG_CONFIG-}" ]; then
+		usable "$PG_CONFIG" || die "PG_CONFIG=$PG_CONFIG leads to no PostgreSQL server with PGXS"
+		return 0
+	fi
+	for PG_CONFIG in pg_config $(ls -rv /usr/lib/postgresql/*/bin/pg_config 2>/dev/null); do
+		usable "$PG_CONFIG" && return
+	done
+	PG_CONFIG=
+	return 1
+}
+
+# The major version to install: one that is there in part, else the
+# distribution's own.
+missing_version()
+(
+	{
+		ls -rv /usr/lib/postgresql 2>/dev/null
+		apt-cache depends postgresql | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p'
+	} | sed '/./!d; q'
+)
+
+# want PACKAGE COMMAND...: notes the package if the command fails.
+want()
+{
+	(shift; "$@") >/dev/null 2>&1 || missing="$missing $1"
+}
+
+installed()
+{
+	[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# as_root COMMAND...: through sudo, unless we are root already.
+as_root()
+{
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	else
+		sudo "$@"
+	fi
+}
+
+# Installs what is missing for building and running the extension, and with
+# the argument "tests" for testing it, then sets PG_CONFIG.
+bootstrap()
+{
+	missing=
+	want make command -v make
+	want gcc command -v gcc
+	want libc6-dev sh -c 'echo "#include <stdio.h>" | gcc -E -'
+	if [ "${1-}" = tests ]; then
+		want perl perl -MJSON::PP -MTAP::Harness -MTest::More -e 1
+		want libipc-run-perl perl -MIPC::Run -e 1
+	fi
+	find_server || missing="$missing postgresql"
+	[ -z "$missing" ] || install_packages
+
+	find_server || die "no PostgreSQL server with PGXS found, though apt-get installed one"
+	export PG_CONFIG
+	major=$("$PG_CONFIG" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1/')
+	[ "$major" -ge 15 ] || die "PostgreSQL 15 or later is needed; $PG_CONFIG is of $major"
+}
+
+install_packages()
+(
+	command -v apt-get >/dev/null || die "please install what is missing:$missing"
+	[ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
+		die "missing:$missing; run me once as root, or install sudo"
+	say "missing:$missing; apt-get looks for packages"
+	log=$(mktemp)	# what apt-get says
+	apt_get update
+
+	packages=
+	for package in $missing; do
+		if [ "$package" = postgresql ]; then
+			version=$(missing_version)
+			[ "${version:-0}" -ge 15 ] || die "apt-get offers no PostgreSQL 15 or later"
+			for part in "postgresql-$version" "postgresql-server-dev-$version"; do
+				installed "$part" || packages="$packages $part"
+			done
+			# The package would start a cluster; this says not to, once.
+			conf=/etc/postgresql-common/createcluster.conf
+			if ! [ -e $conf ] && ! installed "postgresql-$version"; then
+				say "writing $conf, so that no cluster is started"
+				as_root sh -c "mkdir -p ${conf%/*} && echo 'create_main_cluster = false' >$conf"
+			fi
+		else
+			packages="$packages $package"
+		fi
+	done
+	say "apt-get installs$packages and what these need; this takes a minute or two"
+	apt_get install -y --no-install-recommends $packages
+	rm -f "$log"
+)
+
+# apt-get, quiet unless it fails, and patient when another one is at work.
+apt_get()
+{
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" \
+		</dev/null >"$log" 2>&1 || { cat "$log" >&2; die "apt-get $* failed"; }
+}
+
+# ---- The private server -----------------------------------------------------
+
+# The user that the server runs as: it refuses root.
+server_user()
+{
+	if [ "$(id -u)" -ne 0 ]; then
+		id -un
+	elif id postgres >/dev/null 2>&1; then
+		echo postgres
+	else
+		echo nobody
+	fi
+}
+
+# as_server COMMAND...: runs it as that user, who may have no right to enter the
+# current folder.
+as_server()
+(
+	cd /
+	if [ "$(id -u)" -ne 0 ]; then
+		"$@"
+	elif command -v runuser >/dev/null; then
+		runuser -u "$(server_user)" -- "$@"
+	else
+		su -s /bin/sh -c 'exec "$@"' -- "$(server_user)" sh "$@"
+	fi
+)
+
+# Makes a new folder that the server's user can reach, and prints its name.
+work_dir()
+(
+	dir=$(mktemp -d "${TMPDIR:-/tmp}/uidgen.XXXXXX")
+	if [ "$(id -u)" -eq 0 ]; then
+		chmod 755 "$dir"
+		as_server test -x "$dir/." || {
+			rmdir "$dir"
+			die "user $(server_user) cannot reach TMPDIR=${TMPDIR:-/tmp}"
+		}
+	fi
+	echo "$dir"
+)
+
+# copy_files FROM TO TAR-OPTION...
+copy_files()
+(
+	from=$1 to=$2
+	shift 2
+	mkdir -p "$to"
+	tar -C "$from" -cf - "$@" . | tar -C "$to" -xf -
+)
+
+# copy_tree DIR: the sources, without what was built from them.
+copy_tree()
+{
+	copy_files "$srcdir" "$1" --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc'
+}
+
+# copy_server DIR: the installed server, below DIR.  Its programs find their
+# files relative to themselves, so the extension can be installed on top of the
+# copy without touching the original.  Left out is what only builders need.
+copy_server()
+(
+	for kind in --bindir --pkglibdir --sharedir; do
+		path=$("$PG_CONFIG" $kind)
+		copy_files "$path" "$1$path" --exclude=./pgxs --exclude=./bitcode --exclude='./*.a' --exclude=./man
+	done
+)
+
+# ---- The verdict ------------------------------------------------------------
+
+# Ends a run: removes $CHECK_DIR, or says where it is if something failed, and
+# prints the closing line from its file counts.  That has a line "SUITE PASSED
+# FAILED" for each suite that ran; one of $SUITES without a line could not run,
+# which is a failure too.
+verdict()
+(
+	touch "$CHECK_DIR/counts"
+	result=$(awk -v suites="$SUITES" '
+		{ ran[$1]; passed += $2; failed += $3 }
+		END {
+			for (i = split(suites, suite); i > 0; i--)
+				failed += !(suite[i] in ran)
+			printf "%d passed, %d failed", passed, failed
+		}' "$CHECK_DIR/counts")
+	failed=0
+	case $result in
+	*' 0 failed')
+		rm -rf "$CHECK_DIR" ;;
+	*)
+		say "logs and differences are in $CHECK_DIR"
+		failed=1 ;;
+	esac
+	echo "$result"
+	return $failed
+)

@@ -1,0 +1,141 @@
+# test/meta.pl
+#	  What the files say about themselves and each other: META.json keeps PGXN's
+#	  meta spec 1.0.0, one version is told everywhere, every test is run, and
+#	  the sources keep the project's conventions.
+#
+# Core Perl only; runs from the root of the source tree.
+use strict;
+use warnings;
+
+use File::Find;
+use JSON::PP;
+use Test::More;
+
+sub slurp
+{
+	my ($file) = @_;
+	open(my $fh, '<', $file) or return '';
+	local $/;
+	return scalar <$fh>;
+}
+
+# The one capture of a pattern in a file.
+sub grab
+{
+	my ($file, $pattern) = @_;
+	return slurp($file) =~ $pattern ? $1 : undef;
+}
+
+# Passes if the list is empty, and shows it otherwise.
+sub none
+{
+	my ($name, @bad) = @_;
+	ok(!@bad, $name) or diag(map { "  $_\n" } @bad);
+}
+
+# The words of a variable of the Makefile.
+sub words
+{
+	my ($variable) = @_;
+	(my $makefile = slurp('Makefile')) =~ s/\\\n/ /g;
+	return $makefile =~ /^$variable\s*=\s*(.*)$/m ? split(' ', $1) : ();
+}
+
+# The names of the files that match, without folder and ending.
+sub names
+{
+	return map { m{([^/]+)\.\w+$} } glob($_[0]);
+}
+
+# Every file of the project, as a path from its root on.
+my @files;
+find(
+	{
+		no_chdir => 1,
+		wanted => sub {
+			s{^\./}{};
+			$File::Find::prune = 1 if $_ eq '.git';
+			push @files, $_ if -f && -T && !/\.(o|so|bc)$/;
+		}
+	},
+	'.');
+
+# ---- META.json ----
+
+my $meta = eval { JSON::PP->new->utf8->decode(slurp('META.json')) };
+ok(ref $meta eq 'HASH', 'META.json is a JSON object') or diag($@);
+$meta = {} if ref $meta ne 'HASH';
+my $provides = $meta->{provides} || {};
+my $semver = qr/^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$/;
+
+none(
+	'META.json has what PGXN requires',
+	grep({ !$meta->{$_} } qw(abstract license maintainer meta-spec name provides version)),
+	grep({ !/^1\.0\.\d+$/ } $meta->{'meta-spec'}{version} || 'no meta-spec version'),
+	map {
+		my $extension = $_;
+		map { "provides $extension without $_" }
+		  grep { !$provides->{$extension}{$_} } qw(file version)
+	} keys %$provides);
+none(
+	'META.json has no key that PGXN does not know',
+	grep {
+		!/^(x_.*|abstract|description|generated_by|license|maintainer|meta-spec|name|no_index|prereqs
+			|provides|release_status|resources|tags|version)$/xi
+	} keys %$meta);
+like($meta->{release_status}, qr/^(stable|testing|unstable)$/, 'release status is one of three');
+none(
+	'every version is a semantic one',
+	grep { $_ !~ $semver } $meta->{version},
+	map({ $_->{version} } values %$provides),
+	map({ values %$_ } values %{ $meta->{prereqs}{runtime} || {} }));
+none(
+	'every file that META.json names exists',
+	grep { !-f } map { ($_->{file}, $_->{docfile} || ()) } values %$provides);
+none(
+	'every folder that META.json names exists',
+	grep { !-d } @{ $meta->{no_index}{directory} || [] });
+
+# ---- One version ----
+
+my $version = $meta->{version} || 'no version';
+is($provides->{uidgen}{version}, $version, 'version of the extension in META.json');
+is(grab('uidgen.control', qr/^default_version = '(.*)'$/m), $version, 'version in uidgen.control');
+is($provides->{uidgen}{file}, "sql/uidgen--$version.sql", 'version in the name of the SQL script');
+is(grab('CHANGELOG.md', qr/^## (\S+) \(.+\)$/m), $version, 'newest version in CHANGELOG.md');
+
+# ---- Every test is run ----
+
+is_deeply(
+	[ sort(words('REGRESS')) ],
+	[ sort(grep { !/^uidgen--/ } names('sql/*.sql')) ],
+	'REGRESS names every file of sql/');
+is_deeply(
+	[ sort(words('ISOLATION')) ],
+	[ sort(names('test/isolation/specs/*.spec')) ],
+	'ISOLATION names every specification');
+is_deeply(
+	[ sort(words('UNIT_TESTS')) ],
+	[ sort(map { "test/unit/$_" } names('test/unit/test_*.c')) ],
+	'UNIT_TESTS names every unit test');
+is_deeply(
+	[ sort(words('OBJS')) ],
+	[ sort(map { "src/$_.o" } names('src/*.c')) ],
+	'OBJS names every file of src/');
+
+# ---- Conventions ----
+
+none(
+	'versions of PostgreSQL are looked at in src/compat.h only',
+	grep { $_ ne 'src/compat.h' && slurp($_) =~ /PG_VERSION_NUM/ } grep { m{^src/} } @files);
+none(
+	'every source file begins with a comment that names it',
+	grep {
+		my ($name) = m{([^/]+)$};
+		slurp($_) !~ m{\A/\*[-\s*]*\Q$name\E\n}
+	} glob('src/*.[ch]'));
+none(
+	'no trailing blanks, but for what psql prints',
+	grep { !/\.out$/ && slurp($_) =~ /[ \t]$/m } @files);
+
+done_testing();
