@@ -538,7 +538,18 @@ uidgen_preset_list(PG_FUNCTION_ARGS)
 
 /* ---- operation ---- */
 
-/* One word for the state, and its rank among the columns of uidgen.status. */
+/* What is wrong with the settings. */
+static char *
+settings_complaint(void)
+{
+	const UidgenLayoutError *error;
+	const char *setting = uidgen_bad_setting(&error);
+
+	return psprintf("setting \"%s\": %s. %s", setting, error->message,
+					error->detail);
+}
+
+/* The generator's state in a word or two. */
 static const char *
 generator_state(const UidgenHolding *holding, const UidgenFailure *failure)
 {
@@ -583,7 +594,7 @@ uidgen_status(PG_FUNCTION_ARGS)
 	}
 	SET(STATE, CStringGetTextDatum(generator_state(&holding, &failure)));
 	if (uidgen_shared && !uidgen_settings_good() && may_see_errors)
-		SET(LAST_ERROR, CStringGetTextDatum(uidgen_settings_error()->message));
+		SET(LAST_ERROR, CStringGetTextDatum(settings_complaint()));
 	else if (failure.sqlerrcode != 0 && may_see_errors)
 		SET(LAST_ERROR, CStringGetTextDatum(failure.message));
 	if (uidgen_shared && uidgen_settings_good())
@@ -619,10 +630,7 @@ uidgen_diagnose(PG_FUNCTION_ARGS)
 	if (!uidgen_shared)
 		PG_RETURN_TEXT_P(cstring_to_text("uidgen is not preloaded: functions that take a layout work, uid_next() does not. Add uidgen to the setting \"shared_preload_libraries\" and restart the server."));
 	if (!uidgen_settings_good())
-		PG_RETURN_TEXT_P(cstring_to_text(psprintf("%s: %s %s",
-												  uidgen_settings_error()->message,
-												  uidgen_settings_error()->detail,
-												  uidgen_settings_error()->hint)));
+		PG_RETURN_TEXT_P(cstring_to_text(settings_complaint()));
 	if (RecoveryInProgress())
 		PG_RETURN_TEXT_P(cstring_to_text("The server is in recovery; ids are issued after its end."));
 	registry = get_database_oid(uidgen_database, true);

@@ -43,8 +43,8 @@ static uint32 grant_wait_event = 0;
 static uint32 clock_wait_event = 0;
 
 /*
- * What is in force before shared memory is: nothing.  The odd era sends every
- * call to the slow path, so that the fast one need not ask for the preload.
+ * What is in force without shared memory: nothing.  The odd era sends every call
+ * to the slow path, so that the fast one need not ask for the preload.
  */
 static UidgenTicketWords no_words = {.era = {1}};
 
@@ -79,13 +79,17 @@ uidgen_server_layout(void)
 				 errhint("Add uidgen to the setting \"shared_preload_libraries\" and restart the server, or give the layout as an argument where the function takes one.")));
 	if (!uidgen_settings_good())
 	{
-		const UidgenLayoutError *error = uidgen_settings_error();
+		const UidgenLayoutError *error;
+		const char *setting = uidgen_bad_setting(&error);
 
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("uidgen is off because of a bad setting: %s", error->message),
-				 error->detail[0] ? errdetail_internal("%s", error->detail) : 0,
-				 errhint("%s", error->hint)));
+				 errmsg("uidgen is off because of the setting \"%s\": %s",
+						setting, error->message),
+				 errdetail_internal("%s%s%s", error->detail,
+									error->hint[0] ? " " : "", error->hint),
+				 errhint("Correct the setting \"%s\" and restart the server.",
+						 setting)));
 	}
 	return &uidgen_layout;
 }

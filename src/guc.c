@@ -55,38 +55,39 @@ UidgenLayout uidgen_layout = {.unit = 1};
 char		uidgen_layout_text[UIDGEN_LAYOUT_TEXT_SIZE];
 UidgenTicketRules uidgen_rules;
 
-static UidgenLayoutError settings_error;	/* good while message is empty */
+/* The first bad setting and what is wrong with it; NULL: all are good. */
+static const char *bad_setting = NULL;
+static UidgenLayoutError settings_error;
 
 bool
 uidgen_settings_good(void)
 {
-	return settings_error.message[0] == '\0';
+	return bad_setting == NULL;
 }
 
-const UidgenLayoutError *
-uidgen_settings_error(void)
+const char *
+uidgen_bad_setting(const UidgenLayoutError **error)
 {
-	return &settings_error;
+	*error = &settings_error;
+	return bad_setting;
 }
 
 /* Keep the first thing that is wrong, and tell the log of every one. */
 static void
 note_error(const UidgenLayoutError *error, const char *setting)
 {
-	if (uidgen_settings_good())
+	if (!bad_setting)
 	{
+		bad_setting = setting;
 		settings_error = *error;
-		if (settings_error.hint[0] == '\0')
-			snprintf(settings_error.hint, sizeof(settings_error.hint),
-					 "Correct the setting \"%s\" and restart the server.",
-					 setting);
 	}
 	ereport(LOG,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("uidgen issues no ids because of the setting \"%s\": %s",
 					setting, error->message),
-			 errdetail_internal("%s", error->detail),
-			 errhint("Correct it and restart the server.")));
+			 errdetail_internal("%s%s%s", error->detail,
+								error->hint[0] ? " " : "", error->hint),
+			 errhint("Correct the setting and restart the server.")));
 }
 
 static void note_value(const char *setting, const char *detail,...) pg_attribute_printf(2, 3);
@@ -98,8 +99,7 @@ note_value(const char *setting, const char *detail,...)
 	va_list		args;
 
 	memset(&error, 0, sizeof(error));
-	snprintf(error.message, sizeof(error.message),
-			 "invalid value for setting \"%s\"", setting);
+	strlcpy(error.message, "invalid value", sizeof(error.message));
 	va_start(args, detail);
 	vsnprintf(error.detail, sizeof(error.detail), detail, args);
 	va_end(args);

@@ -43,9 +43,11 @@ extern UidgenTicketRules uidgen_rules;
 /* Define all settings and judge them together.  At preload only. */
 extern void uidgen_define_settings(void);
 
-/* Are the settings good?  If not, the first thing that is wrong with them. */
+/* Were all settings good when the server started? */
 extern bool uidgen_settings_good(void);
-extern const UidgenLayoutError *uidgen_settings_error(void);
+
+/* The first setting that was not, with what is wrong; NULL: all were good. */
+extern const char *uidgen_bad_setting(const UidgenLayoutError **error);
 
 /* A duration in whole ticks of the server's layout: rounded up, down. */
 extern int64 uidgen_ticks_up(int64 milliseconds);

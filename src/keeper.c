@@ -553,7 +553,7 @@ try_registry(void (*action) (void))
  * beforehand, for callers and for the pause that our successor makes.
  */
 static void
-connect(void)
+connect_registry(void)
 {
 	ErrorData	failure = {
 		.sqlerrcode = ERRCODE_CONNECTION_FAILURE,
@@ -585,7 +585,7 @@ attempt(uint64 demand)
 	LWLockRelease(uidgen_shared->lock);
 
 	if (!uidgen_registry_connected())
-		connect();
+		connect_registry();
 	if (try_registry(serve))
 		note_success();
 

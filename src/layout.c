@@ -212,14 +212,10 @@ days_from_date(int year, int month, int day)
 static void
 date_from_days(int64_t days, int *year, int *month, int *day)
 {
-	/* Near enough from below; the loops step at most once or twice. */
+	/* Never a later year than the right one; the loop steps at most once. */
 	*year = (int) ((days + 719468) * 400 / 146097);
-	if (*year < 1)
-		*year = 1;
 	while (days_from_date(*year + 1, 1, 1) <= days)
 		(*year)++;
-	while (*year > 1 && days_from_date(*year, 1, 1) > days)
-		(*year)--;
 	for (*month = 1; *month < 12; (*month)++)
 		if (days_from_date(*year, *month + 1, 1) > days)
 			break;

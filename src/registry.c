@@ -137,8 +137,8 @@ find_function(const char *name)
 	return function;
 }
 
-/* Call one of the functions; its row of results is in the current context. */
-static HeapTupleHeader
+/* Call one of the functions; its result is in the current memory context. */
+static Datum
 call_function(const char *name, int nargs, const NullableDatum *args)
 {
 	LOCAL_FCINFO(fcinfo, FUNC_MAX_ARGS);
@@ -174,7 +174,7 @@ call_function(const char *name, int nargs, const NullableDatum *args)
 	SetUserIdAndSecContext(save_user, save_context);
 	if (fcinfo->isnull)
 		elog(ERROR, "function uidgen.%s returned null", name);
-	return DatumGetHeapTupleHeader(result);
+	return result;
 }
 
 static int64
@@ -233,7 +233,8 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 			INT(identity.type),
 		};
 
-		row = call_function("acquire_worker", lengthof(args), args);
+		row = DatumGetHeapTupleHeader(call_function("acquire_worker",
+														 lengthof(args), args));
 	}
 	grant->worker = DatumGetInt32(GetAttributeByName(row, "worker", &isnull));
 	grant->token = get_bigint(row, "token", NULL);
@@ -260,7 +261,8 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window)
 	bool		fenced;
 
 	begin_transaction("uidgen: renew the grant");
-	row = call_function("renew_worker", lengthof(args), args);
+	row = DatumGetHeapTupleHeader(call_function("renew_worker", lengthof(args),
+												 args));
 	token = get_bigint(row, "token", &fenced);
 	last = get_bigint(row, "last_tick", fenced ? &fenced : NULL);
 	commit_transaction();
@@ -282,6 +284,7 @@ uidgen_registry_release(const UidgenGrant *grant, int64 last_issued)
 	};
 
 	begin_transaction("uidgen: release the worker id");
-	call_function("release_worker", lengthof(args), args);
+	/* False if the row is no longer ours: then there is nothing to hand back. */
+	(void) call_function("release_worker", lengthof(args), args);
 	commit_transaction();
 }

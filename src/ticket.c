@@ -16,10 +16,11 @@
 void
 uidgen_ticket_init(UidgenTicketWords *words)
 {
-	/* Limit 0 is below position 1: the gate is shut. */
+	/* As after close(); position 1, so that the one before it is no less
+	 * than 0. */
 	uidgen_atomic_init(&words->position, 1);
 	uidgen_atomic_init(&words->clock_high, 0);
-	uidgen_atomic_init(&words->era, 0);
+	uidgen_atomic_init(&words->era, 1);
 	uidgen_atomic_init(&words->limit, 0);
 	uidgen_atomic_init(&words->renew_at, 0);
 	uidgen_atomic_init(&words->constant, 0);

@@ -198,7 +198,7 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 	return uidgen_ticket_settle(words, ticket, n);
 }
 
-/* First use of the shared words: an even era in which nothing is granted. */
+/* First use of the shared words: no era has begun, so no ticket is taken. */
 extern void uidgen_ticket_init(UidgenTicketWords *words);
 
 /*

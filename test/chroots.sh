@@ -42,8 +42,9 @@ if [ "${1-}" = --inside ]; then
 		./check
 		date +"%T done"'
 	# Nothing may be left behind, and no cluster may have been made.
-	if grep -lx postgres /proc/[0-9]*/comm || ls -d "$root"/tmp/uidgen.* "$root"/var/lib/postgresql/*/* 2>/dev/null; then
-		echo "the above was left behind"
+	if grep -lx postgres "$root"/proc/[0-9]*/comm ||
+		ls -d "$root"/tmp/* "$root"/var/lib/postgresql/*/* 2>/dev/null; then
+		echo "left behind: the above"
 		exit 1
 	fi
 	exit
@@ -64,6 +65,7 @@ for release in ${*:-bookworm trixie sid}; do
 		rm -rf --one-file-system "$run"
 		cp -a "$bare" "$run"
 		cp -L /etc/resolv.conf "$run/etc/resolv.conf"
+		echo "127.0.0.1 localhost $(uname -n)" >"$run/etc/hosts"	# which sudo looks up
 		echo "== $release as $user"
 		if unshare --mount --pid --fork --kill-child "$0" --inside "$run" "$user" </dev/null >"$run.log" 2>&1; then
 			grep -E '^[0-9]+ passed|^[0-9:]+ |^uidgen: ' "$run.log"

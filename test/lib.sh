@@ -52,7 +52,7 @@ find_server()
 missing_version()
 (
 	{
-		ls -rv /usr/lib/postgresql 2>/dev/null
+		ls -rv /usr/lib/postgresql 2>/dev/null || :
 		apt-cache depends postgresql | sed -n 's/^ *Depends: postgresql-\([0-9]*\)$/\1/p'
 	} | sed '/./!d; q'
 )

@@ -4,12 +4,14 @@ package UidgenTest;
 use strict;
 use warnings;
 use Exporter 'import';
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(uidgen_node sqlstate_of poll_until log_since);
+our @EXPORT = qw(uidgen_node sqlstate_of fails_with poll_until log_since
+  start_drawing await_drawing stop_drawing repeated keeper_pid);
 
 # A server that has uidgen preloaded, not yet started.  @conf: more lines for
 # postgresql.conf.  The extension is created by the test, where it wants it.
@@ -36,6 +38,17 @@ sub sqlstate_of
 	return ($err =~ /ERROR:\s+([0-9A-Z]{5}):/ ? $1 : 'unknown', $err);
 }
 
+# One test: this SQL fails with this SQLSTATE, and what psql says of it (message,
+# detail and hint) matches the pattern.
+sub fails_with
+{
+	my ($node, $sql, $sqlstate, $pattern, $name, $database) = @_;
+	my ($state, $text) = sqlstate_of($node, $sql, $database);
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return like("$state $text", qr/^$sqlstate .*$pattern/s, $name);
+}
+
 # Call $code until it returns true; false after a generous limit.
 sub poll_until
 {
@@ -55,6 +68,73 @@ sub log_since
 {
 	my ($node, $offset) = @_;
 	return substr(slurp_file($node->logfile), $offset);
+}
+
+# Begin to draw ids in a session of its own, some ten a millisecond, into a file:
+# so these are ids that a client has seen.
+sub start_drawing
+{
+	my ($node, $database) = @_;
+	my $file = PostgreSQL::Test::Utils::tempdir() . '/ids';
+	my $run = IPC::Run::start(
+		[
+			$node->installed_command('psql'),
+			'-XAtq', '-d', $node->connstr($database // 'postgres'), '-c',
+			'COPY (SELECT uid_next() FROM (SELECT pg_sleep(0.001), generate_series(1, 10)'
+			  . ' FROM generate_series(1, 1000000)) AS some) TO STDOUT'
+		],
+		'<', \undef, '>', $file, '2>', "$file.err");
+	return { run => $run, file => $file };
+}
+
+# The ids that a drawing has brought so far.  A line that was cut is left out.
+sub drawn
+{
+	my ($drawing) = @_;
+	return slurp_file($drawing->{file}) =~ /^(\d+)\n/mg;
+}
+
+# Wait until a drawing has brought at least this many more ids than now; false
+# if it does not.
+sub await_drawing
+{
+	my ($drawing, $count) = @_;
+	my $size = (-s $drawing->{file}) + $count * 20;
+	return poll_until(sub { (-s $drawing->{file}) >= $size });
+}
+
+# End a drawing, if it has not come to an end by itself; returns a reference to
+# its ids.
+sub stop_drawing
+{
+	my ($drawing) = @_;
+	$drawing->{run}->signal('INT');
+	eval { $drawing->{run}->finish };
+	return [ drawn($drawing) ];
+}
+
+# How often lists of ids have one that was there before.
+sub repeated
+{
+	my %seen;
+	return scalar grep { $seen{$_}++ } map { @$_ } @_;
+}
+
+# Process id of the keeper, or '' if there is none.  Not by pg_stat_activity,
+# where it does not show while it has no connection.
+sub keeper_pid
+{
+	my ($node) = @_;
+	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+
+	foreach my $process (glob '/proc/[0-9]*')
+	{
+		# It may have ended since.
+		my ($title, $status) = map { eval { slurp_file("$process/$_") } // '' } qw(cmdline status);
+		return substr($process, length '/proc/')
+		  if $title =~ /uidgen keeper/ && $status =~ /^PPid:\s+$postmaster$/m;
+	}
+	return '';
 }
 
 1;

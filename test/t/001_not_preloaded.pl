@@ -1,0 +1,65 @@
+# Without the library in shared_preload_libraries, CREATE EXTENSION works and so
+# does all that needs no setting; the rest says what to put where.  pg_regress
+# runs in a server that has it preloaded.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $node = PostgreSQL::Test::Cluster->new('plain');
+$node->init;
+$node->start;
+
+my ($status, $out, $err) = $node->psql('postgres', 'CREATE EXTENSION uidgen');
+is($status, 0, 'the extension can be created');
+like($err, qr/INFO:.*uid_next\(\) does not work yet/, 'and tells that something is missing');
+like($err, qr/DETAIL:.*shared_preload_libraries.*restart/, 'and what');
+unlike($err, qr/WARNING|NOTICE/, 'and nothing else');
+
+# What needs the server's layout or a grant, each in a session of its own: the
+# first call is what loads the library.
+my $id = 1234567890123;
+foreach my $call (
+	'uid_next()', 'uid_next(0)',
+	'uid_next_batch(1)', 'uid_next_block(1)',
+	"uid_parse($id)", "uid_timestamp($id)",
+	'uid_min(now())', 'uid_max(now())',
+	'uid_make(now(), 0, 0)', 'uid_layout()',
+	'uid_layout_info()')
+{
+	fails_with($node, "SELECT $call", '55000', qr/not preloaded.*HINT:.*"shared_preload_libraries"/s,
+		"$call says what to do");
+}
+
+# What is given a layout.
+is( $node->safe_psql(
+		'postgres', "SELECT timestamp AT TIME ZONE 'UTC', datacenter, worker, tag, sequence
+			FROM uid_parse(1541815603606036480, 'twitter')"),
+	'2022-06-28 16:07:40.105|11|26||0',
+	'uid_parse() decodes under an explicit layout');
+is( $node->safe_psql(
+		'postgres', "SELECT uid_timestamp(uid_min('2025-06-01 12:00:00+00', 'twitter'), 'twitter') =
+			'2025-06-01 12:00:00+00'"),
+	't',
+	'uid_min() and uid_timestamp() do');
+is($node->safe_psql('postgres', "SELECT count(*) FROM uid_layout('twitter')"), '4', 'uid_layout() does');
+is($node->safe_psql('postgres', "SELECT workers FROM uid_layout_info('twitter')"), '1024', 'uid_layout_info() does');
+is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM uidgen.presets'), 't', 'the presets are listed');
+
+is( $node->safe_psql('postgres', 'SELECT * FROM uidgen.status'),
+	'not preloaded||||||||||||',
+	'uidgen.status says so');
+is( $node->safe_psql('postgres', "LOAD 'uidgen'; SELECT count(*) FROM pg_settings WHERE name LIKE 'uidgen.%'"),
+	'0',
+	'loading it into a session defines no setting');
+
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'uidgen'");
+$node->restart;
+cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', 0, 'once preloaded, ids are issued');
+
+done_testing();

@@ -1,0 +1,120 @@
+# Over every kind of end of the server, and over the crash of a backend in full
+# use, ids are new and larger than all before, the worker id stays the same, and
+# what a clean stop did not use is handed back.  pg_regress cannot stop its
+# server.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use List::Util qw(max min);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+use UidgenTest;
+
+# The goal is 2 s; a slow machine that has other things to do gets more.
+my $LIMIT = 30;
+
+my $node = uidgen_node('main', 'restart_after_crash = on');
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+
+my $worker = $node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())');
+my @all;
+
+# Draw some ids; all must be above those before.
+sub draw_above
+{
+	my ($name) = @_;
+	my $start = time();
+	my $first;
+
+	# After a crash the server refuses connections for a while.
+	poll_until(
+		sub {
+			my ($status, $out) = $node->psql('postgres', 'SELECT uid_next()');
+			$first = $out if $status == 0;
+			return $status == 0;
+		});
+	cmp_ok(time() - $start, '<', $LIMIT, "$name: the first id comes soon");
+	my @new = ($first, split /\n/, $node->safe_psql('postgres', 'SELECT uid_next() FROM generate_series(1, 5000)'));
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	cmp_ok(min(@new), '>', max(@all), "$name: ids are larger than all before") if @all;
+	push @all, @new;
+	is($node->safe_psql('postgres', "SELECT worker FROM uid_parse($new[-1])"), $worker, "$name: the worker id is the same");
+	return $new[-1];
+}
+
+# The one row of the registry, and how much of its grant lies beyond an id's tick.
+sub registry_row
+{
+	my ($id) = @_;
+	return split /\|/, $node->safe_psql(
+		'postgres', "SELECT released, token IS NULL, launches,
+			granted_until - floor((extract(epoch FROM uid_timestamp($id)) - extract(epoch FROM epoch)) * 1000)
+			FROM uidgen.worker_node, uid_layout_info()");
+}
+
+# A clean stop.
+my $last = draw_above('at first');
+my ($released, $no_token, $launches, $rest) = registry_row($last);
+is("$released $no_token $launches", 'f f 1', 'while the server runs, the worker id is held');
+cmp_ok($rest, '>', 100, 'and granted beyond the last id');
+$node->stop('fast');
+$node->start;
+($released, $no_token, $launches, $rest) = registry_row($last);
+is("$released $no_token $launches", 't t 1', 'a clean stop releases the worker id');
+cmp_ok($rest, '>=', 0, 'and hands back nothing that was issued');
+cmp_ok($rest, '<=', 1, 'but all the rest');
+$last = draw_above('after a clean stop');
+is((registry_row($last))[2], 2, 'it was acquired a second time');
+
+# A stop while the keeper has no connection: it was terminated, and so it gave its
+# grant back; then there is nothing to do.
+my $pid = keeper_pid($node);
+kill 'TERM', $pid;
+ok(poll_until(sub { my $new = keeper_pid($node); $new && $new != $pid }), 'a terminated keeper comes back');
+is((registry_row($last))[0], 't', 'and had released its worker id');
+$node->restart;
+$last = draw_above('after a stop without a grant');
+
+# An immediate stop hands back nothing, and what was granted lies behind.
+$node->stop('immediate');
+$node->start;
+($released, $no_token, $launches, $rest) = registry_row($last);
+is("$released $no_token", 'f f', 'an immediate stop releases nothing');
+cmp_ok($rest, '>', 100, 'so that no id is issued a second time');
+draw_above('after an immediate stop');
+
+# The crash of a backend while others draw.
+my @drawings = map { start_drawing($node) } 1 .. 2;
+ok(await_drawing($_, 1000), 'ids are drawn') foreach @drawings;
+my $victim = $node->safe_psql('postgres', "SELECT min(pid) FROM pg_stat_activity WHERE query LIKE 'COPY%'");
+kill 'KILL', $victim;
+$_->{run}->finish foreach @drawings;
+my @seen = map { stop_drawing($_) } @drawings;
+is(repeated(\@all, @seen), 0, 'under load no id was issued twice');
+push @all, map { @$_ } @seen;
+draw_above('after the crash of a backend');
+
+# And of the keeper.
+my $drawing = start_drawing($node);
+ok(await_drawing($drawing, 1000), 'ids are drawn');
+kill 'KILL', keeper_pid($node);
+$drawing->{run}->finish;
+my $seen = stop_drawing($drawing);
+is(repeated(\@all, $seen), 0, 'again no id was issued twice');
+push @all, @$seen;
+draw_above('after the crash of the keeper');
+
+# The postmaster's own end: a backend that outlives it must not matter.
+$node->kill9;
+ok(poll_until(sub { $node->start(fail_ok => 1) }), 'the server starts again after the postmaster was killed');
+draw_above('after the crash of the postmaster');
+
+is(repeated(\@all), 0, scalar(@all) . ' ids, none twice');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '1', 'one worker id was enough');
+
+done_testing();
