@@ -45,7 +45,7 @@ $(shell mkdir -p src test/unit)
 # All suites, against a private copy of the server: nothing is installed.
 # SUITES='regress test/t/001_x.pl' runs some.
 tempcheck: all
-	@MAKE='$(MAKE) -f $(abspath $(firstword $(MAKEFILE_LIST)))' PG_CONFIG='$(PG_CONFIG)' \
+	@MAKE='$(MAKE) -f $(firstword $(MAKEFILE_LIST))' PG_CONFIG='$(PG_CONFIG)' \
 	  PGXS_DIR='$(top_builddir)' PROVE='$(PROVE)' PROVE_JOBS='$(PROVE_JOBS)' PROVE_TESTS='$(PROVE_TESTS)' \
 	  REGRESS='$(REGRESS)' ISOLATION='$(ISOLATION)' UNIT_TESTS='$(UNIT_TESTS)' '$(srcdir)/test/tempcheck.sh'
 

@@ -632,6 +632,8 @@ release(void)
 static void
 shut_down(void)
 {
+	/* What the signal was to break off is over. */
+	QueryCancelPending = false;
 	/* A sleeping keeper's grant is mostly over; then there is nothing to do. */
 	if (uidgen_shared->holding.held && !RecoveryInProgress() &&
 		(uidgen_registry_connected() ||

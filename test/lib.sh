@@ -193,6 +193,7 @@ copy_files()
 copy_tree()
 {
 	copy_files "$srcdir" "$1" --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc'
+	chmod -R u+w "$1"
 }
 
 # copy_server DIR: the installed server, below DIR.  Its programs find their
