@@ -43,7 +43,7 @@ COMMENT ON COLUMN uidgen.worker_node.type IS '1: container, 2: server';
 COMMENT ON COLUMN uidgen.worker_node.launch_date IS 'day on which it was last acquired';
 COMMENT ON COLUMN uidgen.worker_node.created IS 'when it was first acquired';
 COMMENT ON COLUMN uidgen.worker_node.modified IS 'when it was last acquired, renewed or released';
-COMMENT ON COLUMN uidgen.worker_node.identity IS 'the last holder: system identifier/timeline/inode of the control file/hash of the machine id; null: forgotten';
+COMMENT ON COLUMN uidgen.worker_node.identity IS 'the last holder: system identifier/timeline/inode of the control file/its time of birth/hash of the machine id; null: forgotten';
 COMMENT ON COLUMN uidgen.worker_node.token IS 'proves who the holder is; changes with each renewal; null: released';
 COMMENT ON COLUMN uidgen.worker_node.granted_until IS 'last tick granted';
 COMMENT ON COLUMN uidgen.worker_node.released IS 'it was handed back at a clean shutdown';

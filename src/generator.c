@@ -75,7 +75,7 @@ uidgen_server_layout(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("uidgen is not preloaded"),
-				 errdetail("This call needs the server's layout, which is read when the server starts."),
+				 errdetail("This call needs the server's layout and shared memory, which are set up when the server starts."),
 				 errhint("Add uidgen to the setting \"shared_preload_libraries\" and restart the server, or give the layout as an argument where the function takes one.")));
 	if (!uidgen_settings_good())
 	{

@@ -2,10 +2,16 @@
  * identity.c
  *	  Finds out who this instance is; see identity.h for what counts and why.
  */
+/* for statx() */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+
 #include "postgres.h"
 
 #include "identity.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -47,6 +53,21 @@ machine_hash(void)
 	return 0;
 }
 
+/* When the file was made, in nanoseconds; 0 where that is not known. */
+static uint64
+birth_time(const char *path)
+{
+#ifdef STATX_BTIME
+	struct statx file;
+
+	if (statx(AT_FDCWD, path, 0, STATX_BTIME, &file) == 0 &&
+		(file.stx_mask & STATX_BTIME))
+		return (uint64) file.stx_btime.tv_sec * UINT64CONST(1000000000) +
+			file.stx_btime.tv_nsec;
+#endif
+	return 0;
+}
+
 static bool
 in_container(void)
 {
@@ -65,9 +86,10 @@ uidgen_identify(UidgenIdentity *identity)
 				 errmsg("could not stat file \"%s\": %m", XLOG_CONTROL_FILE)));
 
 	snprintf(identity->text, sizeof(identity->text),
-			 UINT64_FORMAT "/%u/" UINT64_FORMAT "/%016" INT64_MODIFIER "x",
+			 UINT64_FORMAT "/%u/" UINT64_FORMAT "/" UINT64_FORMAT "/%016" INT64_MODIFIER "x",
 			 GetSystemIdentifier(), GetWALInsertionTimeLine(),
-			 (uint64) control.st_ino, machine_hash());
+			 (uint64) control.st_ino, birth_time(XLOG_CONTROL_FILE),
+			 machine_hash());
 	if (gethostname(identity->host_name, sizeof(identity->host_name)) != 0)
 		identity->host_name[0] = '\0';
 	identity->host_name[sizeof(identity->host_name) - 1] = '\0';

@@ -10,6 +10,9 @@
  * - the system identifier: another cluster;
  * - the timeline: a promoted standby, a restore to a point in time;
  * - the inode of the control file: a copied data directory;
+ * - its time of birth, where the file system keeps one: a copy made by the same
+ *	 steps on a fresh file system, as containers are, which often gets the same
+ *	 inode;
  * - the machine id, where there is one: a copied disk.
  *
  * Host name, address and device number are left out: in containers they change
@@ -26,7 +29,7 @@
 
 typedef struct UidgenIdentity
 {
-	char		text[96];
+	char		text[128];
 	char		host_name[256];
 	int			port;
 	int			type;

@@ -117,9 +117,10 @@ fail_item(UidgenLayoutError *error, const Item *item, const char *hint,
 	char		detail[sizeof(error->detail)];
 	int			shown = item->length > 60 ? 60 : item->length;
 
-	/* Do not cut a multibyte character in two. */
+	/* Do not cut a multibyte character in two: in every encoding of a server
+	 * all its bytes have the high bit. */
 	while (shown > 0 && shown < item->length &&
-		   ((unsigned char) item->start[shown] & 0xC0) == 0x80)
+		   ((unsigned char) item->start[shown - 1] & 0x80))
 		shown--;
 	snprintf(detail, sizeof(detail), "Item \"%.*s%s\" at position %d: %s.",
 			 shown, item->start, shown < item->length ? "..." : "",
