@@ -318,7 +318,7 @@ BEGIN
 			never_used := false;
 		END IF;
 
-		IF worker IS NULL AND policy = 'disposable' THEN
+		IF worker IS NULL AND policy = 'disposable' AND free <= 0 THEN
 			RAISE EXCEPTION 'all worker ids have been used'
 				USING ERRCODE = 'configuration_limit_exceeded',
 					DETAIL = format('The layout has %s worker ids in datacenter %s, and "uidgen.worker_policy" is "disposable", which uses none twice.', max_worker + 1::bigint, datacenter),
@@ -330,12 +330,15 @@ BEGIN
 				USING ERRCODE = 'configuration_limit_exceeded',
 					DETAIL = format('The layout has %s worker ids in datacenter %s; %s belong to other instances, %s were never used%s.',
 									max_worker + 1::bigint, datacenter, others, free,
-									CASE WHEN shared AND next_end IS NOT NULL
-										THEN format('; the next one frees at %s', uidgen.tick_time(next_end + margin, tick_unit, tick_epoch))
+									CASE WHEN NOT take_never_used AND free > 0
+										THEN ', but no more of those are taken for steps of the clock for now'
+										WHEN shared AND next_end IS NOT NULL
+										THEN format('; the next one frees at %s', uidgen.tick_time(next_end + margin + 1, tick_unit, tick_epoch))
 										WHEN avoid >= 0 AND others = 0
 										THEN '; the clock was set forward by a large step, and the worker id in use is kept for when it returns'
 										ELSE '' END),
-					HINT = CASE WHEN shared OR others = 0 THEN 'Give the layout in "uidgen.layout" more worker bits; that needs a new registry.'
+					HINT = CASE WHEN NOT take_never_used AND free > 0 THEN 'Correct the clock, or restart the server if it is right now.'
+						WHEN shared OR others = 0 THEN 'Give the layout in "uidgen.layout" more worker bits; that needs a new registry.'
 						ELSE 'Run SELECT uidgen.forget_worker(worker) for one whose instance will never issue ids again, or begin a new registry with a layout that has more worker bits.' END;
 		END IF;
 	END IF;

@@ -34,6 +34,7 @@ typedef struct UidgenAtomic
 #define uidgen_write_barrier()		((void) 0)
 #define uidgen_likely(x)			__builtin_expect((x) != 0, 1)
 #define uidgen_unlikely(x)			__builtin_expect((x) != 0, 0)
+#define uidgen_always_inline		inline __attribute__((always_inline))
 
 #else
 
@@ -51,6 +52,7 @@ typedef pg_atomic_uint64 UidgenAtomic;
 #define uidgen_write_barrier()		pg_write_barrier()
 #define uidgen_likely(x)			likely(x)
 #define uidgen_unlikely(x)			unlikely(x)
+#define uidgen_always_inline		pg_attribute_always_inline
 
 #endif							/* UIDGEN_STANDALONE */
 

@@ -12,20 +12,51 @@
  *	 somebody sets the wall clock.
  *
  * All go through libc's clock_gettime(), so that a test can step the wall clock
- * of a whole process tree with a preloaded library.  C99 and POSIX only.
+ * of a whole process tree with a preloaded library.  Inline, because every call
+ * of uid_next() reads one.  C99 and POSIX only.
  */
 #ifndef UIDGEN_CLOCK_H
 #define UIDGEN_CLOCK_H
 
 #include <stdint.h>
+#include <time.h>
+
+/* In microseconds.  Fails only for a clock that the system lacks, and then
+ * always. */
+static inline int64_t
+uidgen_clock_read(clockid_t id)
+{
+	struct timespec now;
+
+	clock_gettime(id, &now);
+	return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
 
 /* The wall clock, in microseconds since 1970 UTC. */
-extern int64_t uidgen_clock_wall(void);
+static inline int64_t
+uidgen_clock_wall(void)
+{
+	return uidgen_clock_read(CLOCK_REALTIME);
+}
 
 /* The monotonic clock, in microseconds since some point in the past. */
-extern int64_t uidgen_clock_monotonic(void);
+static inline int64_t
+uidgen_clock_monotonic(void)
+{
+	return uidgen_clock_read(CLOCK_MONOTONIC);
+}
 
 /* The boot clock, in microseconds since some point in the past. */
-extern int64_t uidgen_clock_boot(void);
+static inline int64_t
+uidgen_clock_boot(void)
+{
+#ifdef CLOCK_BOOTTIME
+	return uidgen_clock_read(CLOCK_BOOTTIME);
+#else
+	/* Elsewhere the monotonic clock is the nearest; a suspended machine then
+	 * looks like a clock that was set forward, which is survived too. */
+	return uidgen_clock_read(CLOCK_MONOTONIC);
+#endif
+}
 
 #endif							/* UIDGEN_CLOCK_H */

@@ -37,20 +37,25 @@
 /* Ids that a batch takes at a time: what an interrupted one wastes at most. */
 #define BATCH_BLOCK 1024
 
-PG_FUNCTION_INFO_V1(uidgen_next);
-PG_FUNCTION_INFO_V1(uidgen_next_tagged);
-PG_FUNCTION_INFO_V1(uidgen_next_batch);
-PG_FUNCTION_INFO_V1(uidgen_next_block);
-PG_FUNCTION_INFO_V1(uidgen_parse);
-PG_FUNCTION_INFO_V1(uidgen_timestamp);
-PG_FUNCTION_INFO_V1(uidgen_min);
-PG_FUNCTION_INFO_V1(uidgen_max);
-PG_FUNCTION_INFO_V1(uidgen_make);
-PG_FUNCTION_INFO_V1(uidgen_layout_fields);
-PG_FUNCTION_INFO_V1(uidgen_layout_info);
-PG_FUNCTION_INFO_V1(uidgen_preset_list);
-PG_FUNCTION_INFO_V1(uidgen_status);
-PG_FUNCTION_INFO_V1(uidgen_diagnose);
+/* Before PostgreSQL 16, PG_FUNCTION_INFO_V1 leaves the function itself hidden. */
+#define SQL_FUNCTION(name) \
+	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+	PG_FUNCTION_INFO_V1(name)
+
+SQL_FUNCTION(uidgen_next);
+SQL_FUNCTION(uidgen_next_tagged);
+SQL_FUNCTION(uidgen_next_batch);
+SQL_FUNCTION(uidgen_next_block);
+SQL_FUNCTION(uidgen_parse);
+SQL_FUNCTION(uidgen_timestamp);
+SQL_FUNCTION(uidgen_min);
+SQL_FUNCTION(uidgen_max);
+SQL_FUNCTION(uidgen_make);
+SQL_FUNCTION(uidgen_layout_fields);
+SQL_FUNCTION(uidgen_layout_info);
+SQL_FUNCTION(uidgen_preset_list);
+SQL_FUNCTION(uidgen_status);
+SQL_FUNCTION(uidgen_diagnose);
 
 /* ---- arguments ---- */
 
@@ -244,20 +249,13 @@ layout_expiry(const UidgenLayout *layout)
 Datum
 uidgen_next(PG_FUNCTION_ARGS)
 {
-	UidgenBlock block;
-
-	uidgen_take(1, false, &block);
-	PG_RETURN_INT64(uidgen_block_id(&block, 0, 0));
+	PG_RETURN_INT64(uidgen_next_id(0));
 }
 
 Datum
 uidgen_next_tagged(PG_FUNCTION_ARGS)
 {
-	uint64		tag_bits = get_tag_bits(fcinfo, 0);
-	UidgenBlock block;
-
-	uidgen_take(1, false, &block);
-	PG_RETURN_INT64(uidgen_block_id(&block, 0, tag_bits));
+	PG_RETURN_INT64(uidgen_next_id(get_tag_bits(fcinfo, 0)));
 }
 
 /* What a batch keeps between its calls. */
@@ -444,10 +442,12 @@ field_meaning(const UidgenLayout *layout, UidgenField field)
 		case UIDGEN_TIME:
 			{
 				char		text[UIDGEN_LAYOUT_TEXT_SIZE];
+				char		unit[UIDGEN_LAYOUT_TEXT_SIZE];
 
+				/* Unit and epoch as the canonical text has them. */
 				uidgen_layout_print(layout, text);
-				return psprintf("ticks of %g ms since %s",
-								(double) layout->unit / 1000,
+				sscanf(strstr(text, "time:"), "time:%*d:%s", unit);
+				return psprintf("ticks of %s since %s", unit,
 								strstr(text, "epoch:") + strlen("epoch:"));
 			}
 		case UIDGEN_DATACENTER:

@@ -21,6 +21,7 @@
 #include "clock.h"
 #include "commands/dbcommands.h"
 #include "commands/extension.h"
+#include "common/pg_prng.h"
 #include "compat.h"
 #include "miscadmin.h"
 #include "shmem.h"
@@ -43,29 +44,49 @@ static uint32 grant_wait_event = 0;
 static uint32 clock_wait_event = 0;
 
 /*
- * What is in force without shared memory: nothing.  The odd era sends every call
- * to the slow path, so that the fast one need not ask for the preload.
+ * The clock's tick that was seen last, and when it began.  Within it no division
+ * by the unit is needed.
  */
-static UidgenTicketWords no_words = {.era = {1}};
-
-static inline UidgenTicketWords *
-shared_words(void)
+static struct
 {
-	return uidgen_shared ? &uidgen_shared->words : &no_words;
+	int64		start;			/* microseconds since 1970 UTC */
+	uint64		tick;
+}			current = {.start = PG_INT64_MAX};
+
+/* Also the place for what a process needs before its first id. */
+static pg_noinline uint64
+find_tick(int64 now)
+{
+	uint64		last = uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME);
+	uint64		tick;
+
+	if (unlikely(uidgen_rules.random == 0))
+		uidgen_rules.random = pg_prng_uint64(&pg_global_prng_state) | 1;
+	if (now < uidgen_layout.epoch)
+		return 0;
+	tick = (uint64) (now - uidgen_layout.epoch) / (uint64) uidgen_layout.unit;
+	/* Not beyond the last tick: it would not fit a position. */
+	if (tick > last)
+		return last;
+	current.tick = tick;
+	current.start = uidgen_layout.epoch + (int64) tick * uidgen_layout.unit;
+	return tick;
+}
+
+static inline uint64
+clock_tick(void)
+{
+	int64		now = uidgen_clock_wall();
+
+	if (likely((uint64) now - (uint64) current.start < (uint64) uidgen_layout.unit))
+		return current.tick;
+	return find_tick(now);
 }
 
 uint64
 uidgen_clock_tick(void)
 {
-	int64		since = uidgen_clock_wall() - uidgen_layout.epoch;
-	uint64		last = uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME);
-	uint64		tick;
-
-	if (unlikely(since < 0))
-		return 0;
-	/* Not beyond the last tick: it would not fit a position. */
-	tick = (uint64) since / (uint64) uidgen_layout.unit;
-	return likely(tick < last) ? tick : last;
+	return clock_tick();
 }
 
 const UidgenLayout *
@@ -321,7 +342,7 @@ wait_for_clock(Wait *wait, uint64 tick)
 	double		microseconds;
 
 	/* A clock that was set back by a large step is the keeper's to mend. */
-	if (uidgen_atomic_read(&shared_words()->clock_high) >
+	if (uidgen_atomic_read(&uidgen_words->clock_high) >
 		now + (uint64) uidgen_large_step_ticks())
 	{
 		wait_for_keeper(wait);
@@ -350,59 +371,75 @@ wait_for_clock(Wait *wait, uint64 tick)
 	ConditionVariableCancelSleep();
 }
 
-/* The rest of uidgen_take() when the first try was not good. */
-static pg_noinline void
-take_slowly(UidgenTicketResult result, UidgenTicket *ticket, uint64 n,
+/*
+ * The rest of taking n positions, after a first try that was not good, or whose
+ * grant is to be renewed.  The ticket is passed by value, so that callers can
+ * keep theirs in registers.
+ */
+static pg_noinline UidgenBlock
+take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 			bool within_tick)
 {
 	Wait		wait = {0};
 
-	for (;;)
+	while (result != UIDGEN_TICKET_GOOD)
 	{
 		switch (result)
 		{
-			case UIDGEN_TICKET_GOOD:
-				if (ticket->renew)
-					demand_renewal();
-				return;
 			case UIDGEN_TICKET_HELD:
 				wait_for_keeper(&wait);
-				result = uidgen_ticket_settle(shared_words(), ticket, n);
+				result = uidgen_ticket_settle(uidgen_words, &ticket, n);
 				continue;
 			case UIDGEN_TICKET_NO_GRANT:
 				wait_for_keeper(&wait);
 				break;
 			case UIDGEN_TICKET_AHEAD:
-				wait_for_clock(&wait, ticket->blocked);
+				wait_for_clock(&wait, ticket.blocked);
 				break;
 			case UIDGEN_TICKET_VOID:
 				CHECK_FOR_INTERRUPTS();
 				break;
+			case UIDGEN_TICKET_GOOD:
+				break;
 		}
-		uidgen_ticket_begin(shared_words(), ticket);
-		result = uidgen_ticket_take(shared_words(), &uidgen_rules, ticket,
-									uidgen_clock_tick(), n, within_tick);
+		uidgen_ticket_begin(uidgen_words, &ticket);
+		result = uidgen_ticket_take(uidgen_words, &uidgen_rules, &ticket,
+									clock_tick(), n, within_tick);
 	}
+	if (ticket.renew)
+		demand_renewal();
+	return (UidgenBlock) {.first = ticket.first, .constant = ticket.constant};
+}
+
+static uidgen_always_inline UidgenBlock
+take(uint64 n, bool within_tick)
+{
+	UidgenTicket ticket;
+	UidgenTicketResult result;
+
+	uidgen_ticket_begin(uidgen_words, &ticket);
+	result = uidgen_ticket_take(uidgen_words, &uidgen_rules, &ticket,
+								clock_tick(), n, within_tick);
+	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew))
+		return take_slowly(result, ticket, n, within_tick);
+	return (UidgenBlock) {.first = ticket.first, .constant = ticket.constant};
+}
+
+int64
+uidgen_next_id(uint64 tag_bits)
+{
+	UidgenBlock block = take(1, false);
+
+	return uidgen_block_id(&block, 0, tag_bits);
 }
 
 void
 uidgen_take(uint64 n, bool within_tick, UidgenBlock *block)
 {
-	UidgenTicketWords *words = shared_words();
-	UidgenTicket ticket;
-	UidgenTicketResult result;
-
-	uidgen_ticket_begin(words, &ticket);
 	if (within_tick)
-		result = uidgen_ticket_take(words, &uidgen_rules, &ticket,
-									uidgen_clock_tick(), n, true);
+		*block = take(n, true);
 	else
-		result = uidgen_ticket_take(words, &uidgen_rules, &ticket,
-									uidgen_clock_tick(), n, false);
-	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew))
-		take_slowly(result, &ticket, n, within_tick);
-	block->first = ticket.first;
-	block->constant = ticket.constant;
+		*block = take(n, false);
 }
 
 bool

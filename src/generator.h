@@ -32,6 +32,9 @@ typedef struct UidgenBlock
  */
 extern void uidgen_take(uint64 n, bool within_tick, UidgenBlock *block);
 
+/* One new id, with the bits of its tag.  Waits and errors: see uidgen_take(). */
+extern int64 uidgen_next_id(uint64 tag_bits);
+
 /* The id at the i-th position of a block; tag_bits from uidgen_layout_put(). */
 static inline int64
 uidgen_block_id(const UidgenBlock *block, uint64 i, uint64 tag_bits)

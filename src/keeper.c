@@ -54,6 +54,7 @@
 #include "shmem.h"
 #include "storage/ipc.h"
 #include "storage/proc.h"
+#include "tcop/tcopprot.h"
 #include "utils/elog.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -268,6 +269,7 @@ publish_renewal(const UidgenGrant *grant, int64 window)
 	uidgen_shared->renewals++;
 	uidgen_ticket_extend(&uidgen_shared->words, last_position(grant->last),
 						 renewal_position(grant->last, window));
+	uidgen_ticket_note_clock(&uidgen_shared->words, uidgen_clock_tick());
 	LWLockRelease(uidgen_shared->lock);
 }
 
@@ -296,6 +298,7 @@ publish_acquisition(const UidgenGrant *grant, int64 window, bool stepped_back)
 	uidgen_ticket_open(&uidgen_shared->words, position,
 					   last_position(grant->last),
 					   renewal_position(grant->last, window), constant);
+	uidgen_ticket_note_clock(&uidgen_shared->words, uidgen_clock_tick());
 	LWLockRelease(uidgen_shared->lock);
 }
 
@@ -657,7 +660,7 @@ uidgen_keeper_main(Datum main_arg)
 	int64		idle_since;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGINT, SIG_IGN);
+	pqsignal(SIGINT, StatementCancelHandler);	/* lock_timeout uses it */
 	pqsignal(SIGTERM, handle_sigterm);
 	BackgroundWorkerUnblockSignals();
 
@@ -679,6 +682,8 @@ uidgen_keeper_main(Datum main_arg)
 		ResetLatch(MyLatch);
 		if (ShutdownRequestPending)
 			shut_down();
+		/* There is no query to cancel; an error here would end the process. */
+		QueryCancelPending = false;
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
 		{

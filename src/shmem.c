@@ -12,7 +12,10 @@
 
 #define NAME "uidgen"
 
+static UidgenTicketWords no_words = {.era = {1}};
+
 UidgenShared *uidgen_shared = NULL;
+UidgenTicketWords *uidgen_words = &no_words;
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
@@ -49,6 +52,7 @@ startup(void)
 		uidgen_shared->lock = &GetNamedLWLockTranche(NAME)->lock;
 		uidgen_shared->known_others = -1;
 	}
+	uidgen_words = &uidgen_shared->words;
 	LWLockRelease(AddinShmemInitLock);
 }
 

@@ -107,6 +107,10 @@ typedef struct UidgenShared
 /* NULL unless preloaded. */
 extern UidgenShared *uidgen_shared;
 
+/* The words in it; without it, words in which no era has begun, so that the fast
+ * path need not ask for the preload. */
+extern UidgenTicketWords *uidgen_words;
+
 /* Ask for the shared memory.  At preload only. */
 extern void uidgen_request_shmem(void);
 

@@ -56,7 +56,7 @@ typedef struct UidgenTicketWords
 {
 	/* Written by every call. */
 	UidgenAtomic position;		/* the next free one */
-	UidgenAtomic clock_high;	/* highest tick of the clock used in this era;
+	UidgenAtomic clock_high;	/* highest tick of the clock known in this era;
 								 * a hint: it may miss a racing caller's tick */
 	char		pad1[UIDGEN_TICKET_LINE - 2 * sizeof(UidgenAtomic)];
 
@@ -120,6 +120,7 @@ static inline void
 uidgen_ticket_begin(UidgenTicketWords *words, UidgenTicket *ticket)
 {
 	ticket->era = uidgen_atomic_read(&words->era);
+	ticket->blocked = 0;
 	ticket->renew = false;
 	uidgen_read_barrier();
 }
@@ -140,11 +141,24 @@ uidgen_ticket_settle(UidgenTicketWords *words, UidgenTicket *ticket, uint64_t n)
 }
 
 /*
+ * Note that the clock has shown `now` in this era.  Callers do where they move
+ * the position to the clock; while the position is ahead of the clock nobody
+ * does, so the keeper notes it with each grant.
+ */
+static inline void
+uidgen_ticket_note_clock(UidgenTicketWords *words, uint64_t now)
+{
+	if (now > uidgen_atomic_read(&words->clock_high))
+		uidgen_atomic_write(&words->clock_high, now);
+}
+
+/*
  * Gate and ticket: take n positions, `now` being the clock's tick.  With
  * `within_tick` (a constant, so that the compiler makes two functions) all n
- * lie in one tick; n is then at most the capacity of a tick.
+ * lie in one tick.  n is at most the capacity of a tick, and `now` at most the
+ * layout's last tick, so that nothing overflows.
  */
-static inline UidgenTicketResult
+static uidgen_always_inline UidgenTicketResult
 uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 				   UidgenTicket *ticket, uint64_t now, uint64_t n,
 				   bool within_tick)
@@ -159,23 +173,28 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 	for (;;)
 	{
 		uint64_t	next = position;
+		uint64_t	last;
 
 		if ((position >> bits) < now)
-			next = (now << bits) | uidgen_ticket_start(rules, position);
-		if (within_tick && (next & (capacity - 1)) + n > capacity)
-			next = (next >> bits) == now && (position >> bits) < now ?
-				now << bits : ((next >> bits) + 1) << bits;
-
-		if (uidgen_unlikely((next >> bits) > now &&
-							(next >> bits) - now > rules->max_ahead))
 		{
-			ticket->blocked = next >> bits;
+			next = (now << bits) | uidgen_ticket_start(rules, position);
+			if ((next & (capacity - 1)) + n > capacity)
+				next = now << bits;
+		}
+		else if (within_tick && (next & (capacity - 1)) + n > capacity)
+			next = ((next >> bits) + 1) << bits;
+		last = next + n - 1;
+
+		if (uidgen_unlikely((last >> bits) > now &&
+							(last >> bits) - now > rules->max_ahead))
+		{
+			ticket->blocked = last >> bits;
 			return UIDGEN_TICKET_AHEAD;
 		}
-		if (uidgen_unlikely(next + n - 1 > uidgen_atomic_read(&words->renew_at)))
+		if (uidgen_unlikely(last > uidgen_atomic_read(&words->renew_at)))
 		{
 			ticket->renew = true;
-			if (next + n - 1 > uidgen_atomic_read(&words->limit))
+			if (last > uidgen_atomic_read(&words->limit))
 				return UIDGEN_TICKET_NO_GRANT;
 		}
 
@@ -189,9 +208,7 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 		if (uidgen_atomic_compare_exchange(&words->position, &position, next + n))
 		{
 			ticket->first = next;
-			if ((next >> bits) == now &&
-				now > uidgen_atomic_read(&words->clock_high))
-				uidgen_atomic_write(&words->clock_high, now);
+			uidgen_ticket_note_clock(words, now);
 			break;
 		}
 	}
