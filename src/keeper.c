@@ -286,6 +286,7 @@ publish_acquisition(const UidgenGrant *grant, int64 window, bool stepped_back)
 						  (uint64) uidgen_datacenter_id) |
 		uidgen_layout_put(&uidgen_layout, UIDGEN_WORKER, (uint64) grant->worker);
 	uint64		position;
+	int64		now;
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	hold(grant, window);
@@ -298,7 +299,15 @@ publish_acquisition(const UidgenGrant *grant, int64 window, bool stepped_back)
 	uidgen_ticket_open(&uidgen_shared->words, position,
 					   last_position(grant->last),
 					   renewal_position(grant->last, window), constant);
-	uidgen_ticket_note_clock(&uidgen_shared->words, uidgen_clock_tick());
+
+	/*
+	 * A grant that begins ahead of the clock shows how far the clock has been
+	 * before; without that, a further step back would only seem small.
+	 */
+	now = (int64) uidgen_clock_tick();
+	uidgen_ticket_note_clock(&uidgen_shared->words,
+							 (uint64) Max(now, Min(grant->first,
+												   now + uidgen_large_step_ticks())));
 	LWLockRelease(uidgen_shared->lock);
 }
 
