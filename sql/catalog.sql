@@ -1,10 +1,12 @@
 -- What the extension consists of: comments, labels, privileges, triggers.
 
+-- Some versions count the row types of tables, too.
 CREATE TEMP VIEW member AS
 SELECT classid, objid
-FROM pg_depend
+FROM pg_depend LEFT JOIN pg_type AS t ON classid = 'pg_type'::regclass AND t.oid = objid
 WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
-  AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'uidgen');
+	AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'uidgen')
+	AND (t.oid IS NULL OR typrelid = 0 AND typelem = 0);
 
 SELECT d.type, d.identity
 FROM member, pg_identify_object(classid, objid, 0) AS d
@@ -13,22 +15,21 @@ ORDER BY d.type COLLATE "C", d.identity COLLATE "C";
 
 -- Everything has a comment: the members, the columns and triggers of the tables.
 WITH described AS (
-  SELECT classid, objid, 0 AS objsubid FROM member
-  WHERE classid <> 'pg_type'::regclass	-- the tables' row types
-  UNION ALL
-  SELECT 'pg_class'::regclass, attrelid, attnum
-  FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
-  WHERE (('pg_class'::regclass)::oid, attrelid) IN (SELECT classid, objid FROM member)
-    AND c.relkind = 'r' AND attnum > 0 AND NOT attisdropped
-  UNION ALL
-  SELECT 'pg_trigger'::regclass, oid, 0
-  FROM pg_trigger
-  WHERE (('pg_class'::regclass)::oid, tgrelid) IN (SELECT classid, objid FROM member)
-    AND NOT tgisinternal
+	SELECT classid, objid, 0 AS objsubid FROM member
+	UNION ALL
+	SELECT 'pg_class'::regclass, attrelid, attnum
+	FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+	WHERE (('pg_class'::regclass)::oid, attrelid) IN (SELECT classid, objid FROM member)
+		AND c.relkind = 'r' AND attnum > 0 AND NOT attisdropped
+	UNION ALL
+	SELECT 'pg_trigger'::regclass, oid, 0
+	FROM pg_trigger
+	WHERE (('pg_class'::regclass)::oid, tgrelid) IN (SELECT classid, objid FROM member)
+		AND NOT tgisinternal
 ), commented AS (
-  SELECT d.*, description
-  FROM described AS d LEFT JOIN pg_description AS t
-    ON t.classoid = d.classid AND t.objoid = d.objid AND t.objsubid = d.objsubid
+	SELECT d.*, description
+	FROM described AS d LEFT JOIN pg_description AS t
+		ON t.classoid = d.classid AND t.objoid = d.objid AND t.objsubid = d.objsubid
 )
 SELECT pg_describe_object(classid, objid, objsubid) AS uncommented
 FROM commented WHERE description IS NULL OR description ~ '^\s*$'
@@ -38,20 +39,20 @@ SELECT 'only ' || count(*) || ' objects seen' FROM commented HAVING count(*) < 5
 -- The labels of the functions, and what they return.
 CREATE TEMP VIEW func AS
 SELECT p.*, l.lanname,
-       CASE n.nspname WHEN 'uidgen' THEN 'uidgen.' ELSE '' END || proname AS name,
-       regexp_replace(pg_get_function_arguments(p.oid), '(^|, )OUT .*', '') AS arguments,
-       pg_get_function_result(p.oid) ||
-         coalesce(': ' || substring(pg_get_function_arguments(p.oid), 'OUT .*'), '') AS result
+	CASE n.nspname WHEN 'uidgen' THEN 'uidgen.' ELSE '' END || proname AS name,
+	regexp_replace(pg_get_function_arguments(p.oid), '(^|, )OUT .*', '') AS arguments,
+	pg_get_function_result(p.oid) ||
+	coalesce(': ' || substring(pg_get_function_arguments(p.oid), 'OUT .*'), '') AS result
 FROM pg_proc AS p
-  JOIN pg_namespace AS n ON n.oid = pronamespace
-  JOIN pg_language AS l ON l.oid = prolang
+	JOIN pg_namespace AS n ON n.oid = pronamespace
+	JOIN pg_language AS l ON l.oid = prolang
 WHERE ('pg_proc'::regclass, p.oid) IN (SELECT classid, objid FROM member);
 \pset format unaligned
 SELECT name || '(' || arguments || ')' AS function, lanname AS language,
-       CASE provolatile WHEN 'v' THEN 'volatile' WHEN 's' THEN 'stable' ELSE 'immutable' END AS volatility,
-       CASE WHEN proisstrict THEN 'strict' ELSE '-' END AS strict,
-       'parallel ' || CASE proparallel WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' ELSE 'unsafe' END AS parallel,
-       CASE WHEN proretset THEN prorows::text ELSE '-' END AS rows
+	CASE provolatile WHEN 'v' THEN 'volatile' WHEN 's' THEN 'stable' ELSE 'immutable' END AS volatility,
+	CASE WHEN proisstrict THEN 'strict' ELSE '-' END AS strict,
+	'parallel ' || CASE proparallel WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' ELSE 'unsafe' END AS parallel,
+	CASE WHEN proretset THEN prorows::text ELSE '-' END AS rows
 FROM func
 ORDER BY name COLLATE "C", pronargs, arguments COLLATE "C";
 SELECT name, pronargs, result FROM func ORDER BY name COLLATE "C", pronargs;
@@ -65,27 +66,27 @@ WHERE 'layout' = ANY (proargnames[:pronargs]) AND provolatile <> 'i';
 -- search_path.
 SELECT name, prosecdef, proconfig FROM func
 WHERE prosecdef OR (lanname <> 'c' AND prosqlbody IS NULL
-                    AND proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}');
+		AND proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}');
 -- All belong to one role.
 SELECT count(DISTINCT proowner) FROM func;
 
 -- What PUBLIC may do, and pg_monitor.
 WITH acl AS (
-  SELECT classid, objid, coalesce(proacl, acldefault('f', proowner)) AS acl
-  FROM member JOIN pg_proc p ON classid = 'pg_proc'::regclass AND p.oid = objid
-  UNION ALL
-  SELECT classid, objid, coalesce(relacl, acldefault('r', relowner))
-  FROM member JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid
-  UNION ALL
-  SELECT classid, objid, coalesce(nspacl, acldefault('n', nspowner))
-  FROM member JOIN pg_namespace n ON classid = 'pg_namespace'::regclass AND n.oid = objid
+	SELECT classid, objid, coalesce(proacl, acldefault('f', proowner)) AS acl
+	FROM member JOIN pg_proc p ON classid = 'pg_proc'::regclass AND p.oid = objid
+	UNION ALL
+	SELECT classid, objid, coalesce(relacl, acldefault('r', relowner))
+	FROM member JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid
+	UNION ALL
+	SELECT classid, objid, coalesce(nspacl, acldefault('n', nspowner))
+	FROM member JOIN pg_namespace n ON classid = 'pg_namespace'::regclass AND n.oid = objid
 ), granted AS (
-  SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS grantee,
-         privilege_type AS privilege, is_grantable,
-         coalesce((SELECT name
-                   FROM func AS f WHERE classid = 'pg_proc'::regclass AND f.oid = objid),
-                  pg_describe_object(classid, objid, 0)) AS object
-  FROM acl, aclexplode(acl) WHERE grantee <> grantor
+	SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS grantee,
+	privilege_type AS privilege, is_grantable,
+	coalesce((SELECT name
+		FROM func AS f WHERE classid = 'pg_proc'::regclass AND f.oid = objid),
+		pg_describe_object(classid, objid, 0)) AS object
+	FROM acl, aclexplode(acl) WHERE grantee <> grantor
 )
 SELECT grantee, privilege, object, count(*) AS objects, bool_or(is_grantable) AS grantable
 FROM granted GROUP BY 1, 2, 3
@@ -97,25 +98,35 @@ SELECT extconfig, extcondition FROM pg_extension WHERE extname = 'uidgen';
 -- What arrives by replication is dropped (R: replica mode only), TRUNCATE is
 -- refused where it begins (O: not in replica mode).
 SELECT tgrelid::regclass, tgname, tgenabled, tgtype & 2 <> 0 AS before,
-       tgtype & 1 <> 0 AS each_row,
-       concat_ws(' ', CASE WHEN tgtype & 4 <> 0 THEN 'insert' END,
-                 CASE WHEN tgtype & 8 <> 0 THEN 'delete' END,
-                 CASE WHEN tgtype & 16 <> 0 THEN 'update' END,
-                 CASE WHEN tgtype & 32 <> 0 THEN 'truncate' END) AS events,
-       tgfoid::regproc AS calls
+	tgtype & 1 <> 0 AS each_row,
+	concat_ws(' ', CASE WHEN tgtype & 4 <> 0 THEN 'insert' END,
+		CASE WHEN tgtype & 8 <> 0 THEN 'delete' END,
+		CASE WHEN tgtype & 16 <> 0 THEN 'update' END,
+		CASE WHEN tgtype & 32 <> 0 THEN 'truncate' END) AS events,
+	tgfoid::regproc AS calls
 FROM pg_trigger
 WHERE (('pg_class'::regclass)::oid, tgrelid) IN (SELECT classid, objid FROM member)
-  AND NOT tgisinternal
+	AND NOT tgisinternal
 ORDER BY tgrelid::regclass::text COLLATE "C", tgname COLLATE "C";
 
 -- The keys.
 SELECT conrelid::regclass, contype, pg_get_constraintdef(oid)
 FROM pg_constraint
 WHERE (('pg_class'::regclass)::oid, conrelid) IN (SELECT classid, objid FROM member)
-  AND contype IN ('p', 'u', 'c', 'f')
+	AND contype IN ('p', 'u', 'c', 'f')
 ORDER BY 1, 2;
 -- Permanent tables, without row-level security.
 SELECT relname, relpersistence, relrowsecurity
 FROM pg_class
 WHERE (('pg_class'::regclass)::oid, oid) IN (SELECT classid, objid FROM member) AND relkind = 'r'
 ORDER BY relname;
+
+-- The settings, and who may change them
+SELECT name, context, vartype, unit, boot_val, min_val, max_val, enumvals
+FROM pg_settings WHERE name LIKE 'uidgen.%' ORDER BY name COLLATE "C";
+-- SQL can write the names without quotes, but for uidgen."window".
+SELECT name, catdesc FROM pg_settings, pg_get_keywords()
+WHERE name LIKE 'uidgen.%' AND word = substr(name, 8) AND catcode IN ('R', 'T');
+-- Each is described in sentences.
+SELECT name, short_desc, extra_desc FROM pg_settings
+WHERE name LIKE 'uidgen.%' AND (short_desc !~ '^[A-Z].*\.$' OR extra_desc !~ '^[A-Z0-9"-].*\.$');

@@ -266,9 +266,9 @@ BEGIN
 		IF FOUND AND candidate.granted_until + 1 - now_tick > max_lead THEN
 			RAISE EXCEPTION 'the clock is behind the last grant of worker id %', wanted
 				USING ERRCODE = 'object_not_in_prerequisite_state',
-					DETAIL = format('The last grant ended at %s, %s ms ahead of the clock; %s ms are allowed.',
+					DETAIL = format('The last grant ended at %s, the next would begin %s ms ahead of the clock; %s ms are allowed.',
 									uidgen.tick_time(candidate.granted_until, tick_unit, tick_epoch),
-									round((candidate.granted_until - now_tick)::numeric * tick_unit / 1000),
+									round((candidate.granted_until + 1 - now_tick)::numeric * tick_unit / 1000),
 									round(max_lead::numeric * tick_unit / 1000)),
 					HINT = 'Correct the clock, raise the setting "uidgen.max_ahead", or set "uidgen.worker_id" to -1.';
 		END IF;

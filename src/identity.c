@@ -12,6 +12,7 @@
 #include "identity.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -86,7 +87,7 @@ uidgen_identify(UidgenIdentity *identity)
 				 errmsg("could not stat file \"%s\": %m", XLOG_CONTROL_FILE)));
 
 	snprintf(identity->text, sizeof(identity->text),
-			 UINT64_FORMAT "/%u/" UINT64_FORMAT "/" UINT64_FORMAT "/%016" INT64_MODIFIER "x",
+			 UINT64_FORMAT "/%u/" UINT64_FORMAT "/" UINT64_FORMAT "/%016" PRIx64,
 			 GetSystemIdentifier(), GetWALInsertionTimeLine(),
 			 (uint64) control.st_ino, birth_time(XLOG_CONTROL_FILE),
 			 machine_hash());

@@ -22,7 +22,8 @@ if [ "${1-}" = --inside ]; then
 	if [ "$user" != root ]; then
 		chroot "$root" sh -ec "
 			export DEBIAN_FRONTEND=noninteractive
-			{ apt-get update && apt-get install -y --no-install-recommends sudo; } >/dev/null
+			apt-get update >/dev/null
+			apt-get install -y --no-install-recommends sudo >/dev/null
 			useradd --create-home --shell /bin/sh $user
 			echo '$user ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/$user"
 	fi
@@ -64,7 +65,9 @@ for release in ${*:-bookworm trixie sid}; do
 		run=$CHROOTS/$release-$user
 		rm -rf --one-file-system "$run"
 		cp -a "$bare" "$run"
+		# How this machine reaches the archive, in the copy too.
 		cp -L /etc/resolv.conf "$run/etc/resolv.conf"
+		apt-config dump Acquire | grep -E '::(Check|http)' >"$run/etc/apt/apt.conf.d/90host" || :
 		echo "127.0.0.1 localhost $(uname -n)" >"$run/etc/hosts"	# which sudo looks up
 		echo "== $release as $user"
 		if unshare --mount --pid --fork --kill-child "$0" --inside "$run" "$user" </dev/null >"$run.log" 2>&1; then

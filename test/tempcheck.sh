@@ -33,7 +33,8 @@ fi
 
 # Second part, as the server's user: each suite adds a line to the counts.
 cd "$CHECK_DIR/tree"
-export HOME="$CHECK_DIR" PATH="$BINDIR:$PATH"
+mkdir "$CHECK_DIR/tmp"
+export HOME="$CHECK_DIR" TMPDIR="$CHECK_DIR/tmp" PATH="$BINDIR:$PATH"
 export PG_REGRESS="$PGXS_DIR/src/test/regress/pg_regress"
 export TESTDIR="$CHECK_DIR" TESTDATADIR="$CHECK_DIR/tmp_check" TESTLOGDIR="$CHECK_DIR/tmp_check/log"
 log=$CHECK_DIR/log
@@ -76,7 +77,8 @@ tap()
 		}' "$log" >>"$CHECK_DIR/counts"
 	# The programs that failed, by prove's report, have logs.
 	sed -n 's|^test/t/\(.*\)\.pl  *(Wstat.*|\1|p' "$log" | while read -r name; do
-		show 60 "$TESTLOGDIR/regress_log_$name" "$TESTLOGDIR/${name}"_*.log
+		show 60 "$TESTLOGDIR/regress_log_$name"
+		show 20 "$TESTLOGDIR/$name"_*.log
 	done
 }
 

@@ -4,6 +4,7 @@ package UidgenTest;
 use strict;
 use warnings;
 use Exporter 'import';
+use FindBin;
 use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -11,7 +12,8 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node sqlstate_of fails_with poll_until log_since
-  start_drawing await_drawing stop_drawing repeated keeper_pid);
+  start_drawing await_drawing stop_drawing draw_until_error repeated keeper_pid
+  build_program);
 
 # A server that has uidgen preloaded, not yet started.  @conf: more lines for
 # postgresql.conf.  The extension is created by the test, where it wants it.
@@ -80,10 +82,12 @@ sub start_drawing
 		[
 			$node->installed_command('psql'),
 			'-XAtq', '-d', $node->connstr($database // 'postgres'), '-c',
-			'COPY (SELECT uid_next() FROM (SELECT pg_sleep(0.001), generate_series(1, 10)'
-			  . ' FROM generate_series(1, 1000000)) AS some) TO STDOUT'
+			'COPY (SELECT uid_next() FROM (SELECT generate_series(1, 10) FROM'
+			  . ' (SELECT pg_sleep(0.001) FROM generate_series(1, 1000000)) AS pace) AS ten) TO STDOUT'
 		],
-		'<', \undef, '>', $file, '2>', "$file.err");
+		'<', \undef, '>', $file, '2>', "$file.err",
+		# If it goes on for ever, a test that waits for its end should not.
+		IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
 	return { run => $run, file => $file };
 }
 
@@ -95,12 +99,13 @@ sub drawn
 }
 
 # Wait until a drawing has brought at least this many more ids than now; false
-# if it does not.
+# if it does not, or it ends in an error.
 sub await_drawing
 {
 	my ($drawing, $count) = @_;
 	my $size = (-s $drawing->{file}) + $count * 20;
-	return poll_until(sub { (-s $drawing->{file}) >= $size });
+	return poll_until(sub { -s "$drawing->{file}.err" || (-s $drawing->{file}) >= $size })
+	  && !-s "$drawing->{file}.err";
 }
 
 # End a drawing, if it has not come to an end by itself; returns a reference to
@@ -111,6 +116,18 @@ sub stop_drawing
 	$drawing->{run}->signal('INT');
 	eval { $drawing->{run}->finish };
 	return [ drawn($drawing) ];
+}
+
+# Draw ids as fast as they come, until there is an error.  Returns a reference to
+# the ids, and what psql said of it.
+sub draw_until_error
+{
+	my ($node, $database) = @_;
+	my ($out, $err);
+	$node->psql(
+		$database // 'postgres', 'COPY (SELECT uid_next() FROM (SELECT generate_series(1, 1000000)) AS many) TO STDOUT',
+		stdout => \$out, stderr => \$err, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	return ([ split /\n/, $out ], $err);
 }
 
 # How often lists of ids have one that was there before.
@@ -135,6 +152,18 @@ sub keeper_pid
 		  if $title =~ /uidgen keeper/ && $status =~ /^PPid:\s+$postmaster$/m;
 	}
 	return '';
+}
+
+# Compile test/NAME.c; returns the program's full name.
+sub build_program
+{
+	my ($name, $target, @options) = @_;
+	my $program = PostgreSQL::Test::Utils::tempdir($name) . "/$target";
+	my $source = "$FindBin::RealBin/../$name.c";
+	my @command = ($ENV{CC} || 'gcc', '-O2', '-o', $program, $source, @options);
+	my ($out, $err) = run_command(\@command);
+	die "could not compile $source: $err\n" unless -e $program;
+	return $program;
 }
 
 1;

@@ -1,0 +1,785 @@
+# FaultRounds.pm: random rounds of load, faults and clock steps, against uidgen and
+# a naive control.
+#
+#	FaultRounds->new(rounds => 8, ids => 10_000_000)->run;
+#
+# Each round:
+#	1. several sessions draw ids, one of them from the control, which is a
+#	   generator of the same kind that keeps nothing durable (naive.c);
+#	2. during that, one to three random faults, and at last a crash of everything;
+#	3. the clock is set back to the instant at which the round began, and the
+#	   sessions draw again, with or without a further fault: so the interval that
+#	   was used before is used again;
+#	4. the clock goes home, or on from where it is.
+#
+# A round in which the control issued no duplicate counts for nothing: it would
+# not have shown one of uidgen's either.  At the end all ids of all rounds that
+# clients have seen are looked at together.
+package FaultRounds;
+
+use strict;
+use warnings;
+use Carp;
+use Cwd qw(abs_path);
+use FakeClock;
+use File::Basename qw(dirname);
+use List::Util qw(max min sum0);
+use POSIX qw(ceil);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Sessions;
+use Test::More;
+use Time::HiRes qw(time usleep);
+use UidgenTest;
+
+my $HOUR = 3600;
+my $YEAR = 365 * 24 * $HOUR;
+
+# How often each fault is chosen during the load, relative to the others.
+my %FAULTS = (
+	backend => 3,				# kill -9
+	keeper => 2,				# kill -9
+	process => 1,				# kill -9 of another process of the server
+	postmaster => 1,			# kill -9
+	immediate => 1,				# immediate stop, start
+	fast => 2,					# fast stop, start
+	terminate_keeper => 2,		# pg_terminate_backend()
+	terminate_backend => 1,
+	cancel => 2,				# pg_cancel_backend() of all that draw
+	clock_small => 4,			# a step of a millisecond to 50 minutes
+	clock_large => 3,			# a step of hours to years
+	lock => 3);					# the registry's table is locked for a moment
+
+# And the crash at the end of the load.
+my %CRASHES = (backend => 5, keeper => 2, postmaster => 1, immediate => 1);
+
+# These end the life of the shared memory.
+my %ENDS = map { $_ => 1 } qw(backend keeper process postmaster immediate fast);
+
+# Where the clock may go; the layout has room for it.
+my $LAYOUT = 'time:41:1ms worker:10 sequence:12 epoch:2005-01-01';
+my ($EARLIEST, $LATEST) = (1167609600, 2871763200);		# 2007 to 2061
+
+# What clients may be told, and why.
+my %EXPECTED = (
+	'01000' => qr/^PID N is not a PostgreSQL (?:backend|server) process|^AbortTransaction while in ABORT state/,
+	'08001' => qr/^No such file|^Connection refused|^Connection reset/,	# no server now
+	'08006' => qr/server closed the connection|could not/,				# it crashed
+	'55000' => qr/^uidgen has no grant to issue ids from|^ids would run too far ahead of the clock|^lost connection to parallel worker/,
+	'57014' => qr/^canceling statement due to (?:user request|statement timeout)/,
+	'57P01' => qr/^terminating (?:connection|background worker)|^postmaster exited/,
+	'57P02' => qr/^terminating connection/,
+	'57P03' => qr/^the database system is /);
+
+sub new
+{
+	my ($class, %options) = @_;
+	my $self = bless {
+		seed => $options{seed} // time ^ $$,
+		rounds => $options{rounds} // 200,
+		ids => $options{ids} // 100_000_000,
+		seconds => $options{seconds} // 0,
+		faults => { map { $_ => $FAULTS{$_} // croak "there is no fault \"$_\"" }
+			  @{ $options{faults} // [ keys %FAULTS ] } },
+		crashes => {},
+		number => 0,			# of the current round
+		counted => 0,			# rounds in which the control failed
+		void => 0,				# and in which it did not
+		done => 0,				# ids of earlier rounds
+		starts => [],			# of the clock, of earlier rounds
+		clock_high => 0,		# what the clock showed in the life of the memory
+		duplicates => 0,
+		disorders => 0,
+		control => [],			# duplicates of the control in each counted round
+		times => {},			# seconds to the first id, by what came before
+		faults_seen => {},
+		kept => [],				# one file of ids for each round
+		logs => {},
+	}, $class;
+	my %crashes = map { $_ => $CRASHES{$_} } grep { $self->{faults}{$_} } keys %CRASHES;
+	$self->{crashes} = %crashes ? \%crashes : \%CRASHES;
+	return $self;
+}
+
+# ---- chance ----
+
+sub pick { return $_[ rand @_ ] }
+
+# One of the keys of a hash of weights.
+sub pick_weighted
+{
+	my ($weights) = @_;
+	my $at = rand sum0(values %$weights);
+	foreach my $key (sort keys %$weights)
+	{
+		return $key if ($at -= $weights->{$key}) < 0;
+	}
+	return (sort keys %$weights)[-1];
+}
+
+# Small and large ones equally often.
+sub pick_magnitude
+{
+	my ($from, $to) = @_;
+	return $from * ($to / $from)**rand;
+}
+
+# ---- the server ----
+
+# A pg_config that leads to the headers of the server that is tested: the one in a
+# copy of the server may not.
+sub server_headers
+{
+	my ($node) = @_;
+	my $version = $node->pg_version;
+	foreach my $command ($ENV{PG_CONFIG} // (), map { "$_/pg_config" } split /:/, $ENV{PATH})
+	{
+		my ($includes) = eval { run_command([ $command, '--includedir-server' ]) } or next;
+		return $includes
+		  if -e "$includes/postgres.h"
+		  && (run_command([ $command, '--version' ]))[0] =~ /\b\Q$version\E(?:\s|$)/;
+	}
+	die "no headers of PostgreSQL $version were found for the control; PG_CONFIG says where to look\n";
+}
+
+sub build_control
+{
+	my ($node) = @_;
+	my $library = PostgreSQL::Test::Utils::tempdir('naive') . '/naive.so';
+	my $source = dirname(abs_path(__FILE__)) . '/naive.c';
+	my ($out, $err) = run_command([
+		$ENV{CC} || 'gcc', qw(-O2 -shared -fPIC -D_GNU_SOURCE),
+		'-I' . server_headers($node), '-o', $library, $source ]);
+	die "could not compile $source: $err\n" unless -e $library;
+	return abs_path($library);
+}
+
+sub begin_server
+{
+	my ($self) = @_;
+	my $node = $self->{node} = uidgen_node('faults',
+		'restart_after_crash = on',
+		'log_statement = none',
+		"log_line_prefix = '%m [%p] %e %q%a '",
+		"uidgen.layout = '$LAYOUT'",
+		"uidgen.wait_timeout = '5s'",
+		"include_if_exists = 'round.conf'");
+	my $control = build_control($node);
+	$node->append_conf('postgresql.conf', qq(shared_preload_libraries = 'uidgen, "$control"'\n));
+
+	my $folder = PostgreSQL::Test::Utils::tempdir('faults');
+	$self->{folder} = abs_path($folder);
+	$self->{dupcheck} = build_program('dupcheck', 'dupcheck');
+	$self->{sessions} = Sessions->new($node, $self->{folder});
+	$self->{clock} = FakeClock->new($node);
+	$self->start_server;
+	$node->safe_psql('postgres', 'CREATE DATABASE second');
+	foreach my $database ('postgres', 'second')
+	{
+		$node->safe_psql($database, "CREATE EXTENSION uidgen;
+			CREATE FUNCTION naive_next() RETURNS bigint AS '$control' LANGUAGE C VOLATILE;
+			CREATE TABLE source AS SELECT generate_series(1, 200000) AS i;
+			VACUUM ANALYZE source");
+	}
+	return;
+}
+
+# Its log is new, so that a failed start shows that alone.
+sub start_server
+{
+	my ($self, %options) = @_;
+	my $node = $self->{node};
+	my $log = $node->rotate_logfile;
+	my $started = $self->{clock}->under(sub { $node->start(%options) });
+	$self->{logs}{$log} = 1;
+	$self->{postmaster} = (split /\n/, slurp_file($node->data_dir . '/postmaster.pid'))[0] if $started;
+	return $started;
+}
+
+# The processes of the server: title by process id.
+sub children
+{
+	my ($self) = @_;
+	my %title;
+	foreach my $process (glob '/proc/[0-9]*')
+	{
+		# It may have ended since.
+		open(my $stat, '<', "$process/stat") or next;
+		next unless (readline($stat) // '') =~ /\) \S $self->{postmaster} /;
+		open(my $command, '<', "$process/cmdline") or next;
+		$title{ substr($process, length '/proc/') } = (readline($command) // '') =~ s/\0.*//sr;
+	}
+	return \%title;
+}
+
+# The process id of a child whose title matches, at random; undef if there is none.
+sub child
+{
+	my ($self, $pattern) = @_;
+	my $children = $self->children;
+	return pick(grep { $children->{$_} =~ $pattern } sort keys %$children);
+}
+
+# Set the clock, and keep in mind what it showed before.
+sub set_clock
+{
+	my ($self, $time) = @_;
+	$self->{clock_high} = max($self->{clock_high}, $self->{clock}->now);
+	# Then ids start again from the clock's time, out of order.
+	$self->{large_step} = 1 if $self->{clock_high} - $time > 0.9 * $HOUR;
+	$self->{clock}->set($time);
+	return;
+}
+
+# ---- load ----
+
+# Ids of this round that clients have seen.
+my @OURS = ('first', 'serial', 'parallel');
+
+sub seen
+{
+	my ($self) = @_;
+	return sum0(map { $self->{sessions}->ids($_) } @OURS);
+}
+
+# How a session draws n ids: [kind, query].  Serial ones are in order.
+my $many = '(SELECT generate_series(1, %d) AS i) AS many';
+my %draw = (
+	next => [ 'serial', "SELECT uid_next() FROM $many" ],
+	batch => [ 'serial', 'SELECT uid_next_batch(%d)' ],
+	block => [
+		'serial',
+		"SELECT generate_series(b.first_id, b.last_id) FROM $many, LATERAL uid_next_block(500 + 0 * i) AS b"
+	],
+	parallel => [ 'parallel', "SELECT uid_next() FROM $many" ],
+	workers => [ 'parallel', 'SELECT uid_next() FROM source WHERE i <= %d' ],
+	control => [ 'control', "SELECT naive_next() FROM $many" ]);
+
+sub draw
+{
+	my ($how, $count) = @_;
+	my ($kind, $query) = @{ $draw{$how} };
+	return [ $kind, sprintf($query, $how eq 'block' ? ceil($count / 500) : $count) ];
+}
+
+# Statements that draw so many ids, by some at a time.
+sub draw_in_parts
+{
+	my ($how, $count, $part) = @_;
+	my @draws;
+	# The statements have to fit a pipe.
+	$part = max($part, $count / 100);
+	while ($count > 0)
+	{
+		my $size = min($count, int($part * (0.5 + rand)));
+		push @draws, draw($how, $size);
+		$count -= $size;
+	}
+	return @draws;
+}
+
+my %SESSIONS = (next => 4, batch => 4, block => 1, parallel => 2, workers => 1, statement_timeout => 1, wait_timeout => 1);
+
+# The statements of a session.
+sub session_statements
+{
+	my ($self, $flavour, $count) = @_;
+	my $force = $self->{node}->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
+
+	return draw_in_parts($flavour, $count, 60_000) if $flavour =~ /^(?:next|batch|block)$/;
+	return ("SET $force = on", draw_in_parts('parallel', $count, 60_000)) if $flavour eq 'parallel';
+	return ((map { "SET $_ = 0" } qw(parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size)),
+		draw_in_parts('workers', $count, 100_000))
+	  if $flavour eq 'workers';
+	$self->{faults_seen}{$flavour}++;
+	return (sprintf("SET statement_timeout = '%dms'", pick_magnitude(5, 300)), draw_in_parts('next', $count, 100_000))
+	  if $flavour eq 'statement_timeout';
+	return (sprintf("SET uidgen.wait_timeout = '%dms'", rand > 0.3 ? pick_magnitude(1, 500) : 0),
+		draw_in_parts('next', $count, 20_000));
+}
+
+# Several sessions that draw so many ids together.  They are started at once when
+# all are connected, and $just_before is called then: else the time that it takes
+# to connect would decide whether the interval that was used is used again.
+sub start_load
+{
+	my ($self, $count, $just_before) = @_;
+	my $sessions = $self->{sessions};
+	my $number = 3 + int rand 3;
+	my @pids = $sessions->prepare(pick('postgres', 'second'), draw_in_parts('control', int($count / 4), 60_000));
+
+	push @pids, $sessions->prepare(pick('postgres', 'second'),
+		$self->session_statements(pick_weighted(\%SESSIONS), ceil($count / $number)))
+	  foreach 1 .. $number;
+	foreach my $pid (@pids)
+	{
+		usleep(1000) until $sessions->is_ready($pid);
+	}
+	$just_before->() if $just_before;
+	$sessions->go(@pids);
+	return;
+}
+
+# Wait until clients have seen so many ids of this round, and more than so many of
+# the control, which has come to draw for so many seconds; or nothing comes any
+# more; or the sessions have ended.  Says which.
+sub watch
+{
+	my ($self, $ids, $control, $seconds) = @_;
+	my $sessions = $self->{sessions};
+	my $since;
+	my $patience = defined $ids ? 0.5 : 3 * $PostgreSQL::Test::Utils::timeout_default;
+	my ($last_seen, $last_time) = (0, time);
+
+	for (;;)
+	{
+		my $running = $sessions->running;
+		my $seen = $self->seen;
+
+		if ($self->{locker} && time > $self->{locked_until})
+		{
+			$self->unlock;
+			$last_time = time;
+		}
+		if (defined $ids && $sessions->ids('control') > $control)
+		{
+			$since //= time;
+			return 'due' if $seen >= $ids && time - $since >= $seconds;
+		}
+		return 'ended' if !$running;
+		($last_seen, $last_time) = ($seen, time) if $seen > $last_seen;
+		return 'stalled' if time - $last_time > $patience;
+		usleep(3000);
+	}
+}
+
+# Draw so many ids, or about that, and have the faults happen on the way.  Options:
+# faults; until_fault (the end is the last fault, while the load is still on); least
+# (seconds for which the control draws before the first fault); just_before (called
+# as the first load begins).
+sub drive
+{
+	my ($self, $target, %options) = @_;
+	my @faults = @{ $options{faults} // [] };
+	my $sessions = $self->{sessions};
+	my $begin = $self->seen;
+	my $control = $sessions->ids('control');
+	my $step = $target / (@faults + 1);
+	my $due = $step;
+	my $least = $options{least} // 0;
+	my $loads = 0;
+
+	for (;;)
+	{
+		if (!$sessions->running)
+		{
+			my $left = $target - ($self->seen - $begin);
+			return if !@faults && ($left < $target / 5 || $loads >= 6);
+			# Many more if a fault will put an end to it, lest it come too late.
+			$self->start_load(max($left, $target / 5) * ($options{until_fault} ? 20 : @faults ? 2 : 1),
+				delete $options{just_before});
+			$loads++;
+		}
+		if (!@faults)
+		{
+			die "the sessions do not come to an end\n" if $self->watch eq 'stalled';
+			next;
+		}
+		my $outcome = $self->watch($begin + $due, $control, $least);
+		next if $outcome eq 'ended' && $loads < 6;
+		$least = 0;
+		$self->inject(shift @faults);
+		return if $options{until_fault} && !@faults;
+		$due += $step;
+	}
+}
+
+# ---- faults ----
+
+# A fault; in [fault, when] it says when the clock goes back to the start.
+sub inject
+{
+	my ($self, $what) = @_;
+	my ($fault, $when) = ref $what ? @$what : $what;
+	my $sessions = $self->{sessions};
+
+	if ($ENDS{$fault})
+	{
+		$self->bring_down($fault, $when // pick('before', 'during', 'after', 'never', 'never', 'never'));
+		return;
+	}
+	$self->note_fault($fault);
+	if ($fault eq 'terminate_keeper' || $fault eq 'terminate_backend')
+	{
+		my $pid = $self->child($fault eq 'terminate_keeper' ? qr/uidgen keeper/ : qr/\[local\] COPY/);
+		$self->query("SELECT pg_terminate_backend($pid)") if $pid;
+	}
+	elsif ($fault eq 'cancel')
+	{
+		$self->query('SELECT pg_cancel_backend(pid) FROM pg_stat_activity'
+			  . " WHERE pid <> pg_backend_pid() AND query LIKE 'COPY%'");
+	}
+	elsif ($fault eq 'clock_small' || $fault eq 'clock_large')
+	{
+		my $step = $fault eq 'clock_small' ? pick_magnitude(0.001, $HOUR * 50 / 60) : pick_magnitude(1.1 * $HOUR, 15 * $YEAR);
+		my $time = $self->{clock}->now + pick(-1, 1) * $step;
+		$self->set_clock(max($EARLIEST, min($LATEST, $time)));
+	}
+	elsif ($fault eq 'lock' && !$self->{locker})
+	{
+		my $locker = $sessions->hold('postgres', 'BEGIN; LOCK TABLE uidgen.worker_node IN ACCESS EXCLUSIVE MODE');
+		$self->{locker} = $locker;
+		$self->{locked_until} = time + pick_magnitude(0.05, 2);
+	}
+	return;
+}
+
+sub note_fault
+{
+	my ($self, $fault) = @_;
+	$self->{faults_seen}{$fault}++;
+	push @{ $self->{story} }, sprintf('%s@%.1f', $fault, time - $self->{begin});
+	return;
+}
+
+# Not by the node: the server may be on its way down.
+sub query
+{
+	my ($self, $sql) = @_;
+	$self->{sessions}->end($self->{sessions}->start('postgres', $sql));
+	return;
+}
+
+# Bring the server down and up again, and wait for its first id.  The clock goes
+# back to where the round began: before, while the server is down, after, or never.
+sub bring_down
+{
+	my ($self, $how, $when) = @_;
+	my $node = $self->{node};
+	my $back = sub { $self->set_clock($self->{start}) if $when eq $_[0] };
+	my $begin;
+
+	$back->('before');
+	if ($how eq 'postmaster')
+	{
+		$begin = time;
+		$node->kill9;
+		$back->('during');
+		# Not before all of its children have gone.
+		poll_until(sub {
+			return 1 if $self->start_server(fail_ok => 1);
+			# It may take the process that is ending for a server.
+			$node->stop('immediate', fail_ok => 1);
+			return 0;
+		}) || die "the server does not start\n";
+	}
+	elsif ($how eq 'immediate' || $how eq 'fast')
+	{
+		$begin = time;
+		$node->stop($how);
+		$back->('during');
+		$self->start_server;
+	}
+	else
+	{
+		($how, $begin) = $self->kill_child($how);
+		$back->('during');
+	}
+	$self->{clock_high} = 0;
+	$self->first_id;
+	$self->note_fault($how);
+	push @{ $self->{times}{$how} }, time - $begin;
+	$back->('after');
+
+	$self->unlock;
+	$self->{sessions}->end;
+	return;
+}
+
+# Kill a process of the server with signal 9; returns when the postmaster has
+# taken note and ended all others.  Returns what was killed, and when.
+sub kill_child
+{
+	my ($self, $what) = @_;
+	my %title = (
+		backend => qr/\[local\] COPY|parallel worker/,
+		keeper => qr/uidgen keeper/,
+		process => qr/background writer|walwriter|autovacuum launcher/);
+
+	for (;;)
+	{
+		my $checkpointer = $self->child(qr/checkpointer/);
+		my $victim = $self->child($title{$what});
+		if ($checkpointer && $victim)
+		{
+			my $begin = time;
+			kill 'KILL', $victim;
+			# The victim may have come to its end just before.
+			usleep(500) while kill(0, $checkpointer) && time - $begin < 3;
+			return ($what, $begin) unless kill 0, $checkpointer;
+		}
+		usleep(1000);
+		# There is no backend when the load has ended early.
+		$what = 'process' if $what eq 'backend' && !$self->{sessions}->running;
+	}
+}
+
+# Ask until there is an id.
+sub first_id
+{
+	my ($self) = @_;
+	my $sessions = $self->{sessions};
+	my $had = $sessions->ids('first');
+	my $end = time + $PostgreSQL::Test::Utils::timeout_default;
+
+	for (;;)
+	{
+		$sessions->end($sessions->start('postgres', [ 'first', 'SELECT uid_next()' ]));
+		return if $sessions->ids('first') > $had;
+		die 'there is no id after a fault; the server log is ' . $self->{node}->logfile . "\n" if time > $end;
+		usleep(2000);
+	}
+}
+
+sub unlock
+{
+	my ($self) = @_;
+	my $locker = delete $self->{locker} or return;
+	$self->{sessions}->release($locker);
+	return;
+}
+
+# ---- rounds ----
+
+# What dupcheck says of files: number of ids, duplicates, disorders, and details.
+sub check
+{
+	my ($self, @files) = @_;
+	my ($out, $err) = run_command([ $self->{dupcheck}, @files ]);
+	my @counts = $out =~ /^ids (\d+) duplicates (\d+) disorders (\d+)$/ or die "dupcheck: $out$err\n";
+	return (@counts, $err);
+}
+
+sub round
+{
+	my ($self, $ids) = @_;
+	my $clock = $self->{clock};
+
+	# The plan depends on the seed and the number; when things happen does not.
+	srand($self->{seed} * 1_000_003 + ++$self->{number});
+	my @faults = map { pick_weighted($self->{faults}) } 1 .. 1 + rand 3;
+	my $crash = [ pick_weighted($self->{crashes}), pick('before', 'during', 'after') ];
+	my @late_faults = rand > 0.4 ? () : pick_weighted($self->{faults});
+	my $goes_home = rand > 0.3;
+	my $start = @{ $self->{starts} } && rand > 0.8 ? pick(@{ $self->{starts} }) : undef;
+	$self->configure("uidgen.window = @{[ pick('100ms', '1s', '10s') ]}",
+		"synchronous_commit = @{[ pick('off', 'off', 'on') ]}");
+	$self->{begin} = time;
+	$self->{story} = [];
+	$self->{large_step} = 0;
+
+	# The control never goes behind what its memory has seen: if the clock does,
+	# begin with new memory.
+	if (defined $start || $clock->now < $self->{clock_high})
+	{
+		$self->{start} = $start // $clock->now;
+		$self->bring_down(pick('immediate', 'fast'), 'during');
+	}
+	$self->drive($ids * 0.5,
+		faults => [ @faults, $crash ],
+		until_fault => 1,
+		least => 0.15,
+		just_before => sub {
+			$self->set_clock($start) if defined $start;
+			$self->{start} = $clock->now;
+			push @{ $self->{starts} }, $self->{start};
+		});
+	$self->drive($ids * 0.4,
+		faults => \@late_faults,
+		just_before => sub { $self->set_clock($self->{start}) });
+	if ($goes_home)
+	{
+		$self->set_clock($clock->now);
+		$clock->correct;
+	}
+	$self->drive($ids * 0.1);
+	$self->unlock;
+	$self->{sessions}->end;
+	$self->judge;
+	return;
+}
+
+sub configure
+{
+	my ($self, @lines) = @_;
+	my $file = $self->{node}->data_dir . '/round.conf';
+	unlink $file;
+	append_to_file($file, join('', map { "$_\n" } @lines));
+	$self->{node}->reload;
+	return;
+}
+
+# The end of a round: does it count, and what did it bring?
+sub judge
+{
+	my ($self) = @_;
+	my $seconds = time - $self->{begin};
+	my $sessions = $self->{sessions};
+	my @ours = $sessions->files(@OURS);
+	my ($ids, $duplicates, $disorders, $details) = $self->check(@ours);
+	my ($control_ids, $control) = $self->check($sessions->files('control'));
+
+	diag("round $self->{number}: $duplicates duplicates\n$details") if $duplicates;
+	if ($control)
+	{
+		$self->{counted}++;
+		push @{ $self->{control} }, $control;
+	}
+	else
+	{
+		$self->{void}++;
+	}
+	$self->{done} += $ids;
+	$self->{duplicates} += $duplicates;
+	if ($disorders && !$self->{large_step})
+	{
+		$disorders = ($self->check($sessions->files('serial')))[2];
+		$self->{disorders} += $disorders;
+		diag("round $self->{number}: $disorders ids out of order") if $disorders;
+	}
+	note sprintf('round %3d: %8d ids, %d duplicates; control: %7d, %6d duplicates%s; %4.1f s; %s',
+		$self->{number}, $ids, $duplicates, $control_ids, $control, $control ? '' : ' (void)',
+		$seconds, join(' ', @{ $self->{story} }));
+	$self->keep(@ours);
+	$sessions->clear;
+	return;
+}
+
+# Put the ids of a round into one file.
+sub keep
+{
+	my ($self, @files) = @_;
+	my $kept = sprintf('%s/round.%04d', $self->{folder}, $self->{number});
+	open(my $out, '>', $kept) or die "could not open $kept: $!\n";
+	binmode $out;
+	my $header;
+	foreach my $file (@files)
+	{
+		my $ids = Sessions::ids_in_file($file) or next;
+		open(my $in, '<', $file) or die "could not open $file: $!\n";
+		binmode $in;
+		read($in, my $rows, Sessions::HEADER + $ids * Sessions::ROW);
+		print $out substr($rows, 0, Sessions::HEADER) unless $header++;
+		print $out substr($rows, Sessions::HEADER);
+	}
+	close $out or die "could not write $kept: $!\n";
+	push @{ $self->{kept} }, $kept;
+	return;
+}
+
+# ---- the whole ----
+
+sub run
+{
+	my ($self) = @_;
+	my $begin = time;
+	my $most_void = max(3, $self->{rounds} / 20);
+
+	note "seed $self->{seed}";
+	$self->begin_server;
+	while ($self->{counted} < $self->{rounds} || $self->{done} < $self->{ids})
+	{
+		last if $self->{seconds} && time - $begin > $self->{seconds} || $self->{void} > $most_void;
+		$self->round(max(
+				ceil(($self->{ids} - $self->{done}) / max(1, $self->{rounds} - $self->{counted})),
+				ceil($self->{ids} / $self->{rounds} / 4)));
+	}
+	my $workers = $self->{node}->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node');
+	$self->{node}->stop;
+
+	my ($ids, $duplicates, undef, $details) = $self->check(@{ $self->{kept} });
+	my @unexpected = $self->unexpected_errors;
+	my @alarms = $self->alarms;
+	note $_ foreach $self->report($ids, $duplicates, $workers, time - $begin);
+	cmp_ok($self->{counted}, '>=', $self->{rounds}, 'rounds in which the control issued duplicates');
+	cmp_ok($self->{void}, '<=', $most_void, 'rounds in which it did not are few');
+	cmp_ok($ids, '>=', $self->{ids}, 'ids that clients have seen');
+	is($ids, $self->{done}, 'none of their files was lost');
+	is($duplicates, 0, 'no id was issued twice') || diag($details);
+	is($self->{disorders}, 0, 'ids of a session are in order, unless the clock was set back by a large step');
+	ok(!@unexpected, 'clients were told nothing but what was to be expected') || diag(join("\n", @unexpected));
+	ok(!@alarms, 'no process of the server failed by itself') || diag(join("\n", @alarms));
+	unlink @{ $self->{kept} };
+	return;
+}
+
+# What clients were told and should not have been.
+sub unexpected_errors
+{
+	my ($self) = @_;
+	my $errors = $self->{sessions}{errors};
+	my @unexpected;
+	foreach my $sqlstate (sort keys %$errors)
+	{
+		push @unexpected, map { "$errors->{$sqlstate}{$_} times $sqlstate: $_" }
+		  grep { !$EXPECTED{$sqlstate} || $_ !~ $EXPECTED{$sqlstate} } sort keys %{ $errors->{$sqlstate} };
+	}
+	return @unexpected;
+}
+
+# What is in the server logs and should not be: a crash that we did not cause, or
+# an internal error.
+sub alarms
+{
+	my ($self) = @_;
+	my @alarms;
+	foreach my $log (sort keys %{ $self->{logs} })
+	{
+		open(my $lines, '<', $log) or die "could not open $log: $!\n";
+		while (my $line = <$lines>)
+		{
+			push @alarms, $line =~ s/\s+$//r
+			  if $line =~ /PANIC:|TRAP:| XX\d{3} /
+			  || $line =~ /terminated by signal (\d+)/ && $1 != 9;
+		}
+	}
+	return @alarms;
+}
+
+# That much of the values is at most this.
+sub percentile
+{
+	my ($percent, @values) = @_;
+	return (sort { $a <=> $b } @values)[ max(0, ceil($percent / 100 * @values) - 1) ];
+}
+
+sub report
+{
+	my ($self, $ids, $duplicates, $workers, $seconds) = @_;
+	my $errors = $self->{sessions}{errors};
+	my @lines = map { sprintf('%-34s %s', @$_) } (
+		[ 'seed', $self->{seed} ],
+		[ 'rounds (counted, void)', "$self->{number} ($self->{counted}, $self->{void})" ],
+		[ 'ids', $ids ],
+		[ 'duplicates', $duplicates ],
+		[ 'disorders', $self->{disorders} ],
+		[ 'duplicates of the control per round', @{ $self->{control} }
+			? sprintf('%d at least, %d in all', min(@{ $self->{control} }), sum0(@{ $self->{control} })) : 'none' ],
+		[ 'worker ids used', $workers ],
+		[ 'seconds', int $seconds ]);
+
+	push @lines, map { sprintf('fault %-28s %6d', $_, $self->{faults_seen}{$_}) } sort keys %{ $self->{faults_seen} };
+	push @lines, 'seconds to the first id                 n    p50    p99    max';
+	push @lines, map {
+		my @times = @{ $self->{times}{$_} };
+		sprintf('after %-28s %6d %6.2f %6.2f %6.2f', $_, scalar @times, percentile(50, @times), percentile(99, @times), max(@times))
+	} sort keys %{ $self->{times} };
+	foreach my $sqlstate (sort keys %$errors)
+	{
+		push @lines, map { sprintf('told %s %6d  %s', $sqlstate, $errors->{$sqlstate}{$_}, $_) }
+		  sort keys %{ $errors->{$sqlstate} };
+	}
+	return @lines;
+}
+
+1;

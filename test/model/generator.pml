@@ -1,0 +1,589 @@
+/*
+ * HEADER
+ */
+
+/* ---- bounds ---- */
+
+#ifndef CALLERS
+#define CALLERS 2	/* processes that draw ids */
+#endif
+#ifndef TICKETS
+#define TICKETS 2	/* tickets that they take, all together */
+#endif
+#ifndef ATTEMPTS
+#define ATTEMPTS 3	/* attempts of the keeper, releases included */
+#endif
+#ifndef RELEASES
+#define RELEASES 0	/* ends of the keeper with a release */
+#endif
+#ifndef CLOCKS
+#define CLOCKS 0	/* moves of the clock */
+#endif
+#ifndef LEAPS
+#define LEAPS 0		/* times that the keeper finds the clock to have leapt */
+#endif
+#ifndef CRASHES
+#define CRASHES 0	/* of the server */
+#endif
+#ifndef OTHERS
+#define OTHERS 0	/* rows taken by another instance */
+#endif
+#ifndef FORGETS
+#define FORGETS 0	/* rows freed by an operator */
+#endif
+#ifndef BACKS
+#define BACKS 0		/* times that the registry falls back to an older state */
+#endif
+#ifndef WORKERS
+#define WORKERS 2	/* worker ids in the layout: 2 or 3 */
+#endif
+#ifndef WINDOW
+#define WINDOW 1	/* ticks of a grant after its first */
+#endif
+#ifndef AHEAD
+#define AHEAD 2		/* uidgen.max_ahead */
+#endif
+#ifndef LAST
+#define LAST 14		/* the last tick that may be granted */
+#endif
+
+#define MAX(a, b)	((a) > (b) -> (a) : (b))
+#define MIN(a, b)	((a) < (b) -> (a) : (b))
+#define LARGE		MAX(AHEAD, WINDOW)
+#define NONE		255
+
+/* ---- the registry: it outlives all ---- */
+
+#define NOBODY		0
+#define US		1
+#define OTHER		2
+
+typedef Row {
+	byte until;		/* last tick granted; 0: never used */
+	byte holder;
+	byte token		/* 0: released or forgotten */
+}
+Row row[WORKERS];
+byte last_token;
+#if BACKS
+Row older[WORKERS];		/* what it may fall back to; at first, nothing */
+#endif
+
+/* ---- shared memory: it ends with a crash ---- */
+
+byte position = 1;
+byte clock_high;
+byte era = 1;
+byte limit;
+byte constant;
+
+/* the keeper's */
+bool held;
+byte held_worker;
+byte held_token;
+byte held_until;
+byte known[WORKERS];
+bool locked;			/* LWLock around changes; for callers it is not there */
+
+/* ---- the world ---- */
+
+byte clk = 4;
+byte boot;			/* processes of an older boot are dead */
+byte tickets, attempts, releases, clocks, leaps, crashes, others, forgets, backs;
+
+/* ---- what is checked ---- */
+
+bool P1_unique = true;
+bool P2_granted = true;
+bool P4_ordered = true;
+
+#define BIT(p)		(1 << (p))
+#define UP_TO(p)	(BIT((p) + 1) - 1)
+
+int granted[WORKERS];	/* bit p: (worker, p) was granted to us, and committed */
+int issued[WORKERS];	/* bit p: (worker, p) was issued, by us or another */
+byte order;		/* number of the large step back that was last followed */
+byte returned;		/* highest position returned since then */
+byte peak = 4;		/* highest clock since then */
+
+/* Every id goes through here, whoever issues it. */
+inline issue(w, p)
+{
+	P1_unique = !((issued[w] >> p) & 1);
+	assert(P1_unique);
+	issued[w] = issued[w] | BIT(p)
+}
+
+/* ---- what the world does ---- */
+
+/* The clock moves. */
+inline look_at_clock()
+{
+	if
+	:: true
+	:: clocks < CLOCKS -> clocks++;
+		if
+		:: clk != 2 -> clk = 2
+		:: clk != 4 -> clk = 4
+		:: clk != 5 -> clk = 5
+		:: clk != 8 -> clk = 8
+		fi;
+		peak = MAX(peak, clk)
+	fi
+}
+
+/* All processes die, and shared memory begins anew. */
+inline crash()
+{
+	crashes++;
+	position = 1; clock_high = 0; era = 1; limit = 0; constant = 0;
+	held = false; held_worker = 0; held_token = 0; held_until = 0; locked = false;
+	for (i : 0 .. WORKERS - 1) { known[i] = 0 }
+	i = 0;
+	order++; returned = 0; peak = clk;
+	boot++				/* last: it ends whoever runs this, too */
+}
+
+#define SET_ROW(w, u, h, t)	row[w].until = u; row[w].holder = h; row[w].token = t
+
+/* Others change the registry before our next call. */
+inline meanwhile()
+{
+#if OTHERS
+	if
+	:: true
+	:: others < OTHERS -> others++;		/* its clock is its own */
+		select (i : 0 .. WORKERS - 1);
+		if
+		:: p = row[i].until + 1
+		:: p = row[i].until + 4
+		fi;
+		last_token++;
+		SET_ROW(i, MIN(p + WINDOW, LAST), OTHER, last_token);
+		do
+		:: p <= row[i].until -> issue(i, p); p++
+		:: else -> break
+		od
+	fi;
+#endif
+#if FORGETS
+	if
+	:: true
+	:: forgets < FORGETS -> forgets++;
+		select (i : 0 .. WORKERS - 1);
+		SET_ROW(i, row[i].until, NOBODY, 0)
+	fi;
+#endif
+#if BACKS
+	if
+	:: true
+	:: backs < BACKS -> backs++;
+		for (i : 0 .. WORKERS - 1) { SET_ROW(i, older[i].until, older[i].holder, older[i].token) }
+	:: older[0].until == 0 && older[1].until == 0 ->
+		for (i : 0 .. WORKERS - 1) {
+			older[i].until = row[i].until; older[i].holder = row[i].holder; older[i].token = row[i].token
+		}
+	fi;
+#endif
+	i = 0; p = 0
+}
+
+/* ---- a call, as in ticket.h ---- */
+
+inline forget_call()
+{
+	atomic {
+		my_boot = boot; my_era = 0; my_order = 0; seen = 0;
+		now = 0; p = 0; next = 0; high = 0; last = 0; worker = 0; i = 0
+	}
+}
+
+proctype caller()
+{
+	byte my_boot, my_era, my_order, seen, now, p, next, high, last, worker, i;
+
+end:	do
+	:: {
+#ifdef BUG_CLOCK_BEFORE_ERA
+		atomic { look_at_clock(); now = clk };
+end_idle:
+#endif
+		atomic {
+			era % 2 == 0 && tickets < TICKETS ->
+			tickets++;
+			my_era = era; my_order = order; seen = returned
+		};
+#ifndef BUG_CLOCK_BEFORE_ERA
+		atomic { look_at_clock(); now = clk };
+#endif
+		atomic { p = position; next = MAX(p, now) };
+
+gate:		atomic {
+			if
+#ifndef BUG_NO_GATE
+			:: next > now + AHEAD || next > limit ->
+				tickets--; goto over
+#endif
+			:: else
+			fi
+		};
+
+		atomic {
+			if
+			:: next == p ->				/* fetch-add */
+				p = position;
+#ifdef BUG_TICKET_NOT_ATOMIC
+				goto late
+#else
+				position++; now = 0; next = 0;
+				goto settle
+#endif
+			:: next != p && p == position ->	/* compare-exchange */
+				p = next; position = next + 1; next = 0
+			:: else ->				/* it failed */
+				p = position; next = MAX(p, now);
+				goto gate
+			fi
+		};
+		high = clock_high;
+		atomic {
+			if
+			:: now > high -> clock_high = now
+			:: else
+			fi;
+			now = 0; high = 0
+		};
+
+settle:		last = limit;
+		worker = constant;
+		atomic {
+			if
+#ifndef BUG_NO_ERA_RECHECK
+			:: era != my_era -> goto over		/* void */
+#endif
+#ifndef BUG_NO_LIMIT_CHECK
+			:: era == my_era && p > last ->		/* held: it waits, */
+				last = 0; worker = 0;
+				goto settle
+			:: era == my_era && p > last ->		/* or its time is up */
+				goto over
+#endif
+			:: else
+			fi;
+
+			issue(worker, p);
+			P2_granted = (granted[worker] >> p) & 1;
+			assert(P2_granted);
+			if
+			:: my_order == order ->
+				P4_ordered = p > seen;
+				assert(P4_ordered);
+				returned = MAX(returned, p)
+			:: else
+			fi;
+			if
+			:: true
+			:: crashes < CRASHES -> crash()
+			fi;
+			goto over
+		};
+
+#ifdef BUG_TICKET_NOT_ATOMIC
+late:		position = p + 1;
+		goto settle;
+#endif
+over:		forget_call()
+	} unless { boot != my_boot -> forget_call() }
+	od
+}
+
+/* ---- the registry's calls: a transaction is one step ---- */
+
+#define WITHIN_LEAD(w)	(row[w].until + 1 <= clk + LARGE)
+
+#define OURS(w)		(w != avoid && row[w].holder == US)
+#define LEFT(w)		(w != avoid && row[w].until > 0 && WITHIN_LEAD(w) && \
+			 (row[w].holder == NOBODY || (OTHERS && row[w].until < clk)))
+/* At random.  As long as none differs from the next, the first will do. */
+#if BACKS
+#define NEVER_USED(w)	(row[w].until == 0)
+#else
+#define NEVER_USED(w)	(row[w].until == 0 && (w == 0 || row[w - 1].until > 0))
+#endif
+
+#if WORKERS > 2
+#define OR_THIRD(condition)	:: worker == NONE && condition(2) -> worker = 2
+#else
+#define OR_THIRD(condition)
+#endif
+#define ONE_OF(condition) \
+	if \
+	:: worker == NONE && condition(0) -> worker = 0 \
+	:: worker == NONE && condition(1) -> worker = 1 \
+	OR_THIRD(condition) \
+	:: else \
+	fi
+
+/* Sets worker, token, first and last; worker NONE: refused. */
+inline registry_acquire()
+{
+	meanwhile();
+	look_at_clock();
+	worker = NONE;
+#ifndef DISPOSABLE
+	for (i : 0 .. WORKERS - 1) {
+		if
+		:: OURS(i) && WITHIN_LEAD(i) && (worker == NONE || row[i].until > row[worker].until) -> worker = i
+		:: else
+		fi
+	}
+	i = 0;
+#endif
+	ONE_OF(NEVER_USED);
+#ifndef DISPOSABLE
+	ONE_OF(LEFT);
+	ONE_OF(OURS);
+#endif
+	if
+	:: worker != NONE ->
+#ifdef BUG_NOT_ABOVE_OLD_GRANT
+		first = MAX(clk, floor);
+#else
+		first = MAX(MAX(clk, floor), row[worker].until + 1);
+#endif
+		if
+		:: first + WINDOW <= LAST ->
+			last = first + WINDOW;
+			last_token++;
+			token = last_token;
+			SET_ROW(worker, last, US, token);
+			granted[worker] = granted[worker] | (UP_TO(last) & ~UP_TO(first - 1))
+		:: else -> worker = NONE
+		fi
+	:: else
+	fi
+}
+
+/* With worker, token and last.  If done, token and last are new. */
+inline registry_renew(needed, window)
+{
+	meanwhile();
+	look_at_clock();
+#ifdef BUG_NO_TOKEN
+	done = true;
+#else
+	done = row[worker].token == token && row[worker].until == last;
+#endif
+	done = done && MAX(clk, needed) + window <= LAST;
+	if
+	:: done ->
+		first = row[worker].until + 1;
+		last = MAX(row[worker].until, MAX(clk, needed) + window);
+		last_token++;
+		token = last_token;
+		SET_ROW(worker, last, row[worker].holder, token);
+		granted[worker] = granted[worker] | (UP_TO(last) & ~UP_TO(first - 1));
+		first = 0
+	:: else
+	fi
+}
+
+/* With worker and token: hand back what is above last. */
+inline registry_release()
+{
+	meanwhile();
+	if
+#ifdef BUG_RELEASE_WITHOUT_TOKEN
+	:: true ->
+#else
+	:: row[worker].token == token ->
+#endif
+		SET_ROW(worker, MIN(row[worker].until, last), row[worker].holder, 0);
+		granted[worker] = granted[worker] & UP_TO(last);
+		P2_granted = (issued[worker] & ~UP_TO(last)) == 0;
+		assert(P2_granted)
+	:: else
+	fi
+}
+
+/* ---- the keeper ---- */
+
+#ifdef BUG_NO_KNOWN
+#define KNOWN		0
+#else
+#define KNOWN		known[worker]
+#endif
+
+/* uidgen_ticket_close() */
+inline close()
+{
+#ifdef BUG_POSITION_READ_BEFORE_ERA_ODD
+	at = position;
+#endif
+#ifndef BUG_ERA_NOT_ODD
+	era = era | 1;
+#endif
+#ifndef BUG_LIMIT_KEPT
+	limit = 0;
+#endif
+#ifndef BUG_POSITION_READ_BEFORE_ERA_ODD
+	at = position;
+#endif
+}
+
+/* uidgen_ticket_open() */
+inline open()
+{
+#ifdef BUG_NO_FLOOR
+	position = first;
+#else
+	position = (back || at < first -> first : at);
+#endif
+	clock_high = 0;
+#ifndef BUG_CONSTANT_AFTER_EVEN
+	constant = worker;
+#endif
+	limit = last;
+	atomic {
+		era = (era | 1) + 1;
+		if
+		:: back && real -> order++; returned = 0; peak = clk
+		:: else
+		fi
+	};
+#ifdef BUG_CONSTANT_AFTER_EVEN
+	constant = worker;
+#endif
+}
+
+inline hold()
+{
+	held = true; held_worker = worker; held_token = token; held_until = last; known[worker] = last
+}
+
+inline forget_attempt()
+{
+	atomic {
+		my_boot = boot; worker = 0; token = 0; first = 0; last = 0; at = 0; floor = 0; avoid = 0;
+		back = false; real = false; done = false; i = 0; p = 0
+	}
+}
+
+proctype keeper()
+{
+	byte my_boot, worker, token, first, last, at, floor, avoid, i, p;
+	bool back, real, done;
+
+end:	do
+	:: {
+		atomic {
+			attempts < ATTEMPTS -> attempts++;
+			avoid = NONE; worker = held_worker; token = held_token; last = held_until;
+			if
+			:: !held -> goto acquire
+			:: held
+			:: held && leaps < LEAPS -> leaps++; avoid = held_worker; goto acquire
+			:: held && releases < RELEASES -> releases++; goto release
+			fi
+		};
+
+		at = clock_high;
+		atomic {
+			look_at_clock();
+			back = at > clk + LARGE;
+			real = peak > clk + LARGE;
+			if
+			:: back -> goto acquire
+			:: else
+			fi
+		};
+
+		at = position;
+#ifdef BUG_PUBLISH_BEFORE_COMMIT
+		limit = MAX(last, MAX(clk, at + 1) + WINDOW);
+#endif
+		atomic {
+			registry_renew(at + 1, WINDOW);
+			if
+			:: !done -> goto acquire		/* the row was taken */
+			:: done
+			:: done -> goto over			/* the keeper ends here */
+			:: done && crashes < CRASHES -> crash(); goto over
+			fi
+		};
+		atomic { !locked -> hold(); limit = last; goto over };
+
+acquire:	floor = (back -> 0 : position);
+		atomic {
+			registry_acquire();
+			if
+			:: worker == NONE -> goto over
+			:: worker != NONE && first > KNOWN -> goto publish
+			:: worker != NONE && first <= KNOWN
+			:: worker != NONE -> goto over		/* the keeper ends here */
+			:: worker != NONE && crashes < CRASHES -> crash(); goto over
+			fi
+		};
+		/* The registry knows less than we do: teach it. */
+		atomic {
+			registry_renew(KNOWN, 0);
+			if
+			:: done
+			:: else -> goto over
+			fi
+		};
+		atomic {
+			registry_acquire();
+			if
+			:: worker != NONE && first > KNOWN -> goto publish
+			:: else -> goto over
+			fi
+		};
+
+publish:	atomic { !locked -> locked = true; hold() };
+		close();
+		open();
+		locked = false;
+		goto over;
+
+release:	atomic { !locked -> locked = true; held = false };
+#ifdef BUG_RELEASE_BEFORE_ERA_ODD
+		at = position;
+		locked = false;
+		atomic { last = MIN(at - 1, last); registry_release() };
+		close();
+		goto over;
+#endif
+		close();
+		locked = false;
+		atomic {
+			last = MIN(at - 1, last);
+			if
+			:: registry_release();
+				known[worker] = last;
+				if
+				:: true
+				:: crashes < CRASHES -> crash()
+				fi
+			:: true					/* it fails */
+			fi;
+			goto over
+		};
+
+over:		forget_attempt()
+	} unless { boot != my_boot -> forget_attempt() }
+	od
+}
+
+init
+{
+	atomic {
+		byte n;
+
+		for (n : 1 .. CALLERS) { run caller() }
+		run keeper();
+#ifdef BUG_TWO_KEEPERS
+		run keeper()
+#endif
+	}
+}

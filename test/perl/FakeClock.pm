@@ -1,0 +1,99 @@
+# FakeClock.pm: a wall clock that tests can set, for a whole server.
+#
+#	my $clock = FakeClock->new($node);
+#	$clock->under(sub { $node->start });	# likewise restart
+#	$clock->step(-7200);
+#
+# See test/clockshim.c for how the server is made to believe it.  The clocks of
+# this program and of psql stay true.
+package FakeClock;
+
+use strict;
+use warnings;
+use Carp;
+use Time::HiRes ();
+use UidgenTest;
+
+sub new
+{
+	my ($class, $node) = @_;
+	my $self = bless {
+		library => build_program('clockshim', 'clockshim.so', '-shared', '-fPIC', '-ldl'),
+		file => $node->basedir . '/clock',
+		offset => 0,
+		standstill => 0,
+	}, $class;
+	$self->_write;
+	return $self;
+}
+
+# Run $code, which starts the server, so that the server has this clock.
+sub under
+{
+	my ($self, $code) = @_;
+	local $ENV{LD_PRELOAD} = $self->{library};
+	local $ENV{CLOCKSHIM_FILE} = $self->{file};
+	return $code->();
+}
+
+# What the clock shows, in seconds since 1970.
+sub now
+{
+	my ($self) = @_;
+	return ($self->{standstill} || _true_now() + $self->{offset}) / 1e9;
+}
+
+# Set it forward by so many seconds (back, if negative).
+sub step
+{
+	my ($self, $seconds) = @_;
+	$self->{$self->{standstill} ? 'standstill' : 'offset'} += int($seconds * 1e9);
+	return $self->_write;
+}
+
+# Set it to a time, from which it runs on.
+sub set
+{
+	my ($self, $time) = @_;
+	$self->{offset} = int($time * 1e9) - _true_now();
+	$self->{standstill} = 0;
+	return $self->_write;
+}
+
+# Stop it at a time.
+sub stop
+{
+	my ($self, $time) = @_;
+	$self->{standstill} = int($time * 1e9);
+	return $self->_write;
+}
+
+# Set it right again.
+sub correct
+{
+	my ($self) = @_;
+	$self->{offset} = $self->{standstill} = 0;
+	return $self->_write;
+}
+
+sub _true_now
+{
+	return int(Time::HiRes::clock_gettime(Time::HiRes::CLOCK_REALTIME()) * 1e9);
+}
+
+# In place and in one piece: the server has the file mapped.
+sub _write
+{
+	my ($self) = @_;
+	my $state = pack('q q Q', $self->{offset}, $self->{standstill},
+		~($self->{offset} ^ $self->{standstill}));
+	open(my $file, -e $self->{file} ? '+<' : '+>', $self->{file})
+	  or croak "could not open $self->{file}: $!";
+	binmode $file;
+	syswrite($file, $state) == length($state)
+	  or croak "could not write $self->{file}: $!";
+	close $file;
+	return;
+}
+
+1;

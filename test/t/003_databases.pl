@@ -1,0 +1,149 @@
+# One generator serves all databases of a cluster, and its registry may lie in
+# any of them: missing, without the extension, created, dropped and switched
+# while ids are drawn.  pg_regress knows one database, and cannot change settings
+# of the server.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use List::Util qw(max min);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+# A window that short is renewed several times a second.  Every registry grants
+# the same worker id, and there are eight ids a millisecond: as they are drawn
+# faster than that, they run ahead of the clock, which then is of no help.
+my $node = uidgen_node(
+	'main', 'uidgen.window = 500ms', 'uidgen.worker_id = 1',
+	"uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'");
+$node->start;
+my @all;
+
+sub draw
+{
+	my ($database) = @_;
+	my @ids = split /\n/, $node->safe_psql($database, 'SELECT uid_next() FROM generate_series(1, 20000)');
+	return \@ids;
+}
+
+# Draw in this database; the ids are above all before.
+sub draw_above
+{
+	my ($database, $name) = @_;
+	my $new = draw($database);
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	cmp_ok(min(@$new), '>', max(0, @all), $name);
+	push @all, @$new;
+}
+
+sub set_database
+{
+	my ($database) = @_;
+	$node->safe_psql('postgres', "ALTER SYSTEM SET uidgen.database = '$database'");
+	$node->safe_psql('postgres', 'SELECT pg_reload_conf()');
+	$node->poll_query_until('postgres', "SELECT current_setting('uidgen.database') = '$database'");
+}
+
+sub info_of
+{
+	my ($sql, $database) = @_;
+	my $err;
+	$node->psql($database, $sql, stderr => \$err, on_error_die => 1);
+	return $err;
+}
+
+# ---- the extension and its first transaction ----
+
+fails_with($node, 'BEGIN; CREATE EXTENSION uidgen; SELECT uid_next();', '55000', qr/HINT:\s+Commit first/,
+	'in the transaction of CREATE EXTENSION there are no ids yet');
+is(info_of('CREATE EXTENSION uidgen', 'postgres'), '', 'CREATE EXTENSION has nothing to tell in the registry\'s database');
+draw_above('postgres', 'afterwards there are');
+
+# ---- two databases ----
+
+$node->safe_psql('postgres', 'CREATE DATABASE second');
+like(info_of('CREATE EXTENSION uidgen', 'second'),
+	qr/INFO:.*another database.*DETAIL:.*"postgres"/s, 'CREATE EXTENSION tells where the registry is');
+draw_above('second', 'another database draws from the same generator');
+draw_above('postgres', 'in turns');
+
+my @drawings = map { start_drawing($node, $_) } qw(postgres second);
+ok(await_drawing($_, 2000), 'both draw at once') foreach @drawings;
+my @seen = map { stop_drawing($_) } @drawings;
+is(repeated(\@all, @seen), 0, 'no id was issued twice over the two');
+push @all, map { @$_ } @seen;
+is($node->safe_psql('second', 'SELECT count(*) FROM uidgen.worker_node'), '0', 'one registry is used');
+
+# ---- the registry moves ----
+
+# Each move while ids are drawn.
+my $drawing = start_drawing($node, 'second');
+set_database('second');
+ok($node->poll_query_until('second', 'SELECT count(*) = 1 FROM uidgen.worker_node'),
+	'the setting can be changed while the server runs');
+ok(await_drawing($drawing, 1000), 'and ids go on');
+my $seen = stop_drawing($drawing);
+is(repeated(\@all, $seen), 0, 'none is issued twice');
+push @all, @$seen;
+draw_above('postgres', 'and they stay in order');
+
+$drawing = start_drawing($node, 'second');
+ok(await_drawing($drawing, 1000), 'ids are drawn');
+$node->safe_psql('second', 'DROP EXTENSION uidgen');
+$node->safe_psql('second', 'CREATE EXTENSION uidgen');
+ok($node->poll_query_until('second', 'SELECT count(*) = 1 FROM uidgen.worker_node'),
+	'the registry can be dropped and created anew');
+ok(await_drawing($drawing, 1000), 'and ids go on');
+$seen = stop_drawing($drawing);
+is(repeated(\@all, $seen), 0, 'none is issued twice');
+push @all, @$seen;
+draw_above('postgres', 'and they stay in order');
+
+# ---- without the extension ----
+
+$node->safe_psql('postgres', 'CREATE DATABASE third');
+set_database('third');
+my $log = -s $node->logfile;
+my ($ids, $text) = draw_until_error($node);
+like($text, qr/55000: .*not installed in database "third".*HINT:.*CREATE EXTENSION uidgen/s,
+	'without the extension ids end with the grant, and the error says what is missing');
+push @all, @$ids;
+sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', 'postgres') foreach 1 .. 4;
+like($node->safe_psql('postgres', 'SELECT state, last_error FROM uidgen.status'),
+	qr/^failing\|.*not installed/, 'uidgen.status says it too');
+my $lines = () = log_since($node, $log) =~ /LOG:  uidgen has no new grant/g;
+is($lines, 1, 'the log says so once');
+$node->safe_psql('third', 'CREATE EXTENSION uidgen');
+draw_above('third', 'once the extension is there, ids are issued at once');
+
+# ---- without the database ----
+
+{
+	# How long it waits for what does not come back.
+	local $ENV{PGOPTIONS} = '-c uidgen.wait_timeout=2s';
+	$drawing = start_drawing($node, 'second');
+}
+ok(await_drawing($drawing, 1000), 'ids are drawn');
+$log = -s $node->logfile;
+$node->safe_psql('postgres', 'DROP DATABASE third WITH (FORCE)');
+$drawing->{run}->finish;
+like(slurp_file("$drawing->{file}.err"), qr/ERROR:.*"third".*HINT:.*"uidgen.database"/s,
+	'the database can be dropped by force; then ids end with the grant');
+$seen = stop_drawing($drawing);
+is(repeated(\@all, $seen), 0, 'none is issued twice');
+push @all, @$seen;
+fails_with($node, 'SELECT uid_next()', '55000', qr/"third".* does not exist.*HINT:.*"uidgen.database"/s,
+	'and a call says what is missing', 'second') foreach 1 .. 5;
+$lines = () = log_since($node, $log) =~ /FATAL:/g;
+cmp_ok($lines, '<', 12, 'the log is not flooded');
+$node->safe_psql('postgres', 'CREATE DATABASE third');
+$node->safe_psql('third', 'CREATE EXTENSION uidgen');
+draw_above('third', 'once it is there, ids are issued at once');
+
+is(repeated(\@all), 0, scalar(@all) . ' ids, none twice');
+
+done_testing();

@@ -1,0 +1,106 @@
+# A bad setting keeps ids from being issued, but not the server from starting: the
+# log, uid_next() and uidgen.status say what is wrong, the registry is left alone,
+# and all that is given a layout goes on.  PostgreSQL alone would take the default
+# instead.  pg_regress cannot start a server with other settings.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $node = uidgen_node('main', "include_if_exists = 'bad.conf'");
+my $bad_conf = $node->data_dir . '/bad.conf';
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+my $first = $node->safe_psql('postgres', 'SELECT uid_next()');
+$node->restart;
+
+sub registry
+{
+	return $node->safe_psql('postgres', 'SELECT n, l FROM uidgen.worker_node AS n, uidgen.registry_layout AS l');
+}
+
+sub info
+{
+	my ($sql, $database) = @_;
+	my $err;
+	$node->psql($database // 'postgres', $sql, stderr => \$err, on_error_die => 1);
+	return $err;
+}
+
+my $before = registry();
+
+# What to start with, and what must be said of it.
+my @bad = (
+	[ "uidgen.layout = 'time:41:1ms worker:10 sequence:x'", 'uidgen.layout', qr/sequence/ ],
+	[ "uidgen.layout = 'snowball'", 'uidgen.layout', qr/snowball/ ],
+	[ "uidgen.layout = ''", 'uidgen.layout', qr/layout/ ],
+	[ "uidgen.layout = 'time:41:1ms worker:10 sequence:13 epoch:2025-01-01'", 'uidgen.layout', qr/64/ ],
+	[ "uidgen.layout = 'sequence:12 worker:10 time:41:1ms epoch:2025-01-01'", 'uidgen.layout', qr/time/ ],
+	[ 'uidgen.datacenter_id = 1', 'uidgen.datacenter_id', qr/1 is above 0/ ],
+	[ 'uidgen.datacenter_id = -1', 'uidgen.datacenter_id', qr/"-1"/ ],
+	[ 'uidgen.worker_id = 1024', 'uidgen.worker_id', qr/1024 is above 1023/ ],
+	[ 'uidgen.worker_id = 99999999999', 'uidgen.worker_id', qr/99999999999/ ],
+	[ "uidgen.worker_policy = 'reuseable'", 'uidgen.worker_policy', qr/reuseable/ ],
+	[ "uidgen.window = '10 furlongs'", 'uidgen.window', qr/furlongs/ ],
+	[ 'uidgen.window = 0', 'uidgen.window', qr/"0"/ ],
+	[ 'uidgen.padding_factor = 101', 'uidgen.padding_factor', qr/"101"/ ],
+	[ 'uidgen.max_ahead = -5s', 'uidgen.max_ahead', qr/-5s/ ],
+	[ 'uidgen.wait_timeout = 2h', 'uidgen.wait_timeout', qr/2h/ ],
+	[ "uidgen.sequence_start = 'one'", 'uidgen.sequence_start', qr/one/ ],
+	# two at once: the log names both
+	[ "uidgen.worker_id = 5000\nuidgen.window = 'long'", 'uidgen.window', qr/long/ ],
+);
+
+foreach my $case (@bad)
+{
+	my ($conf, $setting, $pattern) = @$case;
+	my $log = -s $node->logfile;
+	(my $name = $conf) =~ s/\n/, /;
+
+	unlink $bad_conf;
+	append_to_file($bad_conf, "$conf\n");
+	$node->restart;
+	like(log_since($node, $log), qr/LOG:.*uidgen issues no ids because of the setting "$setting": .*$pattern/s,
+		"$name: the server starts and the log tells");
+	fails_with($node, 'SELECT uid_next()', '22023', qr/because of the setting "$setting": .*$pattern.*HINT:/s,
+		"$name: uid_next() tells");
+}
+
+# The last case had two; the rest of what is off, and what is not.
+like(log_since($node, 0), qr/because of the setting "uidgen.worker_id": .*5000 is above 1023/s,
+	'the log tells of each bad setting');
+like($node->safe_psql('postgres', 'SELECT state, last_error FROM uidgen.status'), qr/^bad setting\|.+/,
+	'uidgen.status tells');
+$node->safe_psql('postgres', 'CREATE DATABASE other');
+like(info('CREATE EXTENSION uidgen', 'other'), qr/INFO:.*does not work yet.*DETAIL:.*long/s, 'CREATE EXTENSION tells');
+fails_with($node, $_, '22023', qr/because of the setting/, "$_ is off, too")
+  foreach 'SELECT uid_parse(1)', 'SELECT uid_layout()', 'SELECT uid_next_batch(1)', 'SELECT uid_next_block(1)';
+is($node->safe_psql('postgres', "SELECT uid_min('2025-06-01 12:00:00+00', 'twitter')"),
+	$node->safe_psql('postgres', "SELECT uid_make('2025-06-01 12:00:00+00', 0, 0, 0, NULL, 'twitter')"),
+	'what is given a layout works');
+is(registry(), $before, 'the registry was left alone');
+is(keeper_pid($node), '', 'no keeper runs');
+
+# Back to good settings.
+unlink $bad_conf;
+$node->restart;
+cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', $first, 'with good settings ids are issued again');
+
+# While the server runs, a bad value is refused as usual, and the old one stays.
+fails_with($node, "ALTER SYSTEM SET uidgen.layout = 'snowball'", '22023', qr/snowball/, 'ALTER SYSTEM refuses a bad layout');
+fails_with($node, "ALTER SYSTEM SET uidgen.layout = 'sequence:12 time:41:1ms epoch:2025-01-01'",
+	'22023', qr/cannot generate/, 'and one that cannot generate');
+fails_with($node, "SET uidgen.wait_timeout = '2h'", '22023', qr/wait_timeout/, 'SET refuses a value out of range');
+my $log = -s $node->logfile;
+append_to_file($bad_conf, "uidgen.window = 'long'\n");
+$node->reload;
+ok(poll_until(sub { log_since($node, $log) =~ /invalid value for parameter "uidgen.window"/ }),
+	'a bad value in a reloaded file is reported');
+is($node->safe_psql('postgres', "SELECT current_setting('uidgen.window'), uid_next() > 0"), '10s|t', 'and the old one stays');
+
+done_testing();

@@ -1,0 +1,156 @@
+# Which worker id a server takes: a fixed one, one of its datacenter, a fresh one
+# for each start, the only one of a layout without; and what it says when there is
+# none, or another instance has it.  pg_regress cannot restart its server.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $node = uidgen_node('main', "include_if_exists = 'more.conf'");
+my $conf = $node->data_dir . '/more.conf';
+my $registry = 'postgres';
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+
+# Start the server again with these lines in its configuration.
+sub restart_with
+{
+	unlink $conf;
+	append_to_file($conf, join("\n", "uidgen.database = '$registry'", @_) . "\n");
+	$node->restart;
+}
+
+# From here on, another database is the registry.
+sub new_registry
+{
+	($registry) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $registry");
+	$node->safe_psql($registry, 'CREATE EXTENSION uidgen');
+}
+
+sub worker
+{
+	return $node->safe_psql($registry, 'SELECT worker FROM uid_parse(uid_next())');
+}
+
+# What a copied registry looks like: its rows belong to others.
+sub make_foreign
+{
+	my ($columns) = @_;
+	$node->safe_psql($registry,
+		"UPDATE uidgen.worker_node SET identity = 'foreign', host_name = 'elsewhere', port = 4711"
+		  . ($columns ? ", $columns" : ''));
+}
+
+# ---- a fixed worker id ----
+
+restart_with('uidgen.worker_id = 7');
+is(worker(), 7, 'a fixed worker id is claimed');
+restart_with('uidgen.worker_id = 1023');
+is(worker(), 1023, 'another one');
+restart_with('uidgen.worker_id = 7');
+is(worker(), 7, 'and again the first one');
+
+# Its ticks stay granted when it is another's, and when that one is forgotten.
+$node->stop;
+restart_with('uidgen.worker_id = 0');
+make_foreign('granted_until = granted_until + 600000, released = true');
+restart_with('uidgen.worker_id = 7');
+fails_with($node, 'SELECT uid_next()', '55006',
+	qr/worker id 7 belongs to another instance.*DETAIL:.*"elsewhere", port 4711.*HINT:.*SELECT uidgen\.forget_worker\(7, 0\)/s,
+	'a fixed worker id of another instance is refused, though released');
+fails_with($node, 'SELECT uid_next()', '55006', qr/worker id 7/, 'again');
+my $granted = $node->safe_psql('postgres', 'SELECT granted_until FROM uidgen.worker_node WHERE worker_id = 7');
+$node->safe_psql('postgres', 'SELECT uidgen.forget_worker(7, 0)');
+my $id = $node->safe_psql('postgres', 'SELECT uid_next()');
+is($node->safe_psql('postgres', "SELECT worker FROM uid_parse($id)"), 7, 'after forget_worker() it is free');
+is( $node->safe_psql(
+		'postgres', "SELECT (extract(epoch FROM uid_timestamp($id)) - extract(epoch FROM epoch)) * 1000 > $granted
+			FROM uid_layout_info()"),
+	't',
+	'and its ids begin above all that was granted');
+
+# Too far ahead of the clock.
+restart_with('uidgen.worker_id = 9', 'uidgen.max_ahead = 60s');
+is(worker(), 9, 'a further one');
+$node->stop;
+restart_with('uidgen.worker_id = 10', 'uidgen.max_ahead = 60s');
+$node->safe_psql('postgres', 'UPDATE uidgen.worker_node SET granted_until = granted_until + 600000 WHERE worker_id = 9');
+restart_with('uidgen.worker_id = 9', 'uidgen.max_ahead = 60s');
+fails_with($node, 'SELECT uid_next()', '55000',
+	qr/clock is behind the last grant of worker id 9.*DETAIL:.*60000 ms are allowed.*HINT:.*"uidgen.max_ahead"/s,
+	'a fixed worker id that was granted too far ahead is refused');
+restart_with('uidgen.max_ahead = 60s');
+my $other = worker();
+isnt($other, 9, 'without a fixed one, that row is passed over');
+
+# ---- datacenters ----
+
+new_registry('centers');
+my $layout = "uidgen.layout = 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2025-01-01'";
+restart_with($layout, 'uidgen.datacenter_id = 3', 'uidgen.worker_id = 4');
+is($node->safe_psql('postgres', 'SELECT datacenter, worker FROM uid_parse(uid_next())'), '3|4',
+	'the datacenter is in the ids');
+restart_with($layout, 'uidgen.datacenter_id = 31', 'uidgen.worker_id = 4');
+is($node->safe_psql('postgres', 'SELECT datacenter, worker FROM uid_parse(uid_next())'), '31|4',
+	'another one has worker ids of its own');
+is($node->safe_psql('centers', 'SELECT datacenter_id, worker_id, launches FROM uidgen.worker_node ORDER BY 1, 2'),
+	"3|4|1\n31|4|1",
+	'both are in the registry');
+
+# ---- a fresh worker id for each start ----
+
+new_registry('disposable');
+$layout = "uidgen.layout = 'time:41:1ms worker:1 sequence:12 epoch:2025-01-01'";
+my $log = -s $node->logfile;
+restart_with($layout, "uidgen.worker_policy = 'disposable'");
+my $first = worker();
+restart_with($layout, "uidgen.worker_policy = 'disposable'");
+is(worker(), 1 - $first, 'a disposable worker id is not taken a second time');
+like(log_since($node, $log), qr/WARNING:.*only 0 worker ids are left/, 'the log warns of the last one');
+restart_with($layout, "uidgen.worker_policy = 'disposable'");
+fails_with($node, 'SELECT uid_next()', '53400',
+	qr/all worker ids have been used.*DETAIL:.*2 worker ids.*disposable.*HINT:.*"uidgen.worker_policy"/s,
+	'when all have been used, it says so');
+is($node->safe_psql('disposable', 'SELECT sum(launches) FROM uidgen.worker_node'), 2, 'and takes none');
+unlink $conf;
+append_to_file($conf, "uidgen.database = 'disposable'\n$layout\n");
+$node->reload;
+$node->poll_query_until('postgres', "SELECT current_setting('uidgen.worker_policy') = 'reuse'");
+like(worker(), qr/^[01]$/, 'the policy can be changed while the server runs');
+
+# ---- no worker id is free ----
+
+# The rows are the second and the first start's.
+restart_with($layout);
+is(worker(), $node->safe_psql('disposable', 'SELECT worker_id FROM uidgen.worker_node ORDER BY granted_until DESC LIMIT 1'),
+	'of several that it had, a server takes the latest');
+make_foreign('released = true');
+restart_with($layout);
+fails_with($node, 'SELECT uid_next()', '53400',
+	qr/no worker id is free.*DETAIL:.*2 worker ids.*2 belong to other instances, 0 were never used.*HINT:.*forget_worker/s,
+	'rows of other instances are never taken, though released');
+is($node->safe_psql('disposable', "SELECT count(*) FROM uidgen.worker_node WHERE identity = 'foreign'"), 2, 'they stay as they are');
+$node->safe_psql('disposable', 'SELECT uidgen.forget_worker(1)');
+is(worker(), 1, 'one that is forgotten is taken');
+fails_with($node, 'SELECT uidgen.forget_worker(2)', '42704', qr/no worker id 2/, 'there is no other to forget', 'disposable');
+
+# ---- a layout without worker ids ----
+
+new_registry('alone');
+$layout = "uidgen.layout = 'time:41:1ms sequence:22 epoch:2025-01-01'";
+restart_with($layout);
+is($node->safe_psql('postgres', 'SELECT worker IS NULL FROM uid_parse(uid_next())'), 't', 'a layout without worker ids has one');
+restart_with($layout);
+$node->safe_psql('postgres', 'SELECT uid_next()');
+is($node->safe_psql('alone', 'SELECT worker_id, launches FROM uidgen.worker_node'), '0|2', 'which is 0 in the registry');
+make_foreign();
+restart_with($layout);
+fails_with($node, 'SELECT uid_next()', '53400', qr/no worker id is free.*forget_worker/s, 'and may be another\'s');
+
+done_testing();

@@ -1,0 +1,143 @@
+# The keeper is terminated, kept from the registry, cannot start at all, or has
+# nothing to do: ids go on as far as they are granted, calls wait no longer than
+# they should and say why, and an idle server does nothing.  pg_regress cannot
+# bring this about.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+use UidgenTest;
+
+# What should take no time may take this long, in seconds, on a slow machine.
+my $LIMIT = 20;
+
+# A second server becomes idle while the first one is tested.
+my $idle = uidgen_node('idle', "uidgen.database = 'registry'", 'uidgen.window = 1h', 'autovacuum = off',
+	'checkpoint_timeout = 1h');
+$idle->start;
+$idle->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+$idle->safe_psql('postgres', 'CREATE DATABASE registry');
+$idle->safe_psql('registry', 'CREATE EXTENSION uidgen');
+my $unused_keeper = keeper_pid($idle);
+$idle->safe_psql('postgres', 'DROP DATABASE registry');
+$idle->safe_psql('postgres', 'CREATE DATABASE registry');
+$idle->safe_psql('registry', 'CREATE EXTENSION uidgen');
+is(keeper_pid($idle), $unused_keeper, 'a keeper that was not needed yet does not keep its database from being dropped');
+my $idle_id = $idle->safe_psql('postgres', 'SELECT uid_next()');
+my $idle_keeper = keeper_pid($idle);
+
+# Eight ids a millisecond: as they are drawn faster than that, they run ahead of
+# the clock, which then is of no help.
+my $node = uidgen_node('main', 'uidgen.window = 2s', "include_if_exists = 'more.conf'",
+	"uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+my @all;
+
+# ---- terminated ----
+
+$node->safe_psql('postgres', 'SELECT count(uid_next()) FROM generate_series(1, 20000)');
+my $KEEPER = "backend_type = 'uidgen keeper'";
+my $drawing = start_drawing($node);
+ok(await_drawing($drawing, 500), 'ids are drawn');
+foreach my $end (('pg_terminate_backend', 'pg_cancel_backend') x 3)
+{
+	ok( poll_until(sub { $node->safe_psql('postgres', "SELECT $end(pid) FROM pg_stat_activity WHERE $KEEPER") eq 't' }),
+		"the keeper shows in pg_stat_activity; $end()");
+	ok(await_drawing($drawing, 200), 'ids go on');
+}
+push @all, @{ stop_drawing($drawing) };
+is(repeated(\@all), 0, 'none is issued twice');
+is(scalar(grep { $all[$_] <= $all[ $_ - 1 ] } 1 .. $#all), 0, 'and they stay in order');
+is($node->safe_psql('postgres', 'SELECT count(*), sum(launches) > 1 FROM uidgen.worker_node'), '1|t',
+	'all with the same worker id');
+
+# ---- kept from the registry ----
+
+# A session that waits for an id, for longer than this test lasts.
+sub start_waiting
+{
+	my ($options) = @_;
+	local $ENV{PGOPTIONS} = '-c uidgen.wait_timeout=1h ' . ($options // '');
+	my $waiting = { out => '', err => '' };
+	$waiting->{run} = IPC::Run::start(
+		[ $node->installed_command('psql'), '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT uid_next()' ],
+		'<', \undef, '>', \$waiting->{out}, '2>', \$waiting->{err});
+	return $waiting;
+}
+my $WAITING = "FROM pg_stat_activity WHERE query = 'SELECT uid_next()' AND state = 'active' AND wait_event_type = 'Extension'";
+
+{
+	local $ENV{PGOPTIONS} = '-c uidgen.wait_timeout=3s';
+	$drawing = start_drawing($node);
+}
+ok(await_drawing($drawing, 500), 'ids are drawn');
+my $blocker = $node->background_psql('postgres');
+$blocker->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+ok(await_drawing($drawing, 50), 'while the registry is locked, ids go on');
+$drawing->{run}->finish;
+like(slurp_file("$drawing->{file}.err"), qr/ERROR:  uidgen has no grant to issue ids from: .*lock timeout/,
+	'until the grant is used up; the error says why');
+push @all, @{ stop_drawing($drawing) };
+
+my $start = time();
+fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000', qr/lock timeout/, 'without a wait, it fails');
+fails_with($node, 'SET uidgen.wait_timeout = 100; SELECT uid_next()', '55000', qr/lock timeout/, 'and after a short one');
+fails_with($node, "SET uidgen.wait_timeout = '1h'; SET statement_timeout = '200ms'; SELECT uid_next()",
+	'57014', qr/statement timeout/, 'statement_timeout ends a wait');
+cmp_ok(time() - $start, '<', $LIMIT, 'all that did not take long');
+
+my $waiting = start_waiting();
+ok($node->poll_query_until('postgres', "SELECT count(*) = 1 $WAITING"), 'a waiting call shows as such');
+$start = time();
+is($node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $WAITING"), 't', 'it can be cancelled');
+$waiting->{run}->finish;
+like($waiting->{err}, qr/canceling statement due to user request/, 'and says so');
+cmp_ok(time() - $start, '<', $LIMIT, 'at once');
+
+$waiting = start_waiting();
+ok($node->poll_query_until('postgres', "SELECT count(*) = 1 $WAITING"), 'another call waits');
+$blocker->query_safe('COMMIT');
+$blocker->quit;
+$waiting->{run}->finish;
+chomp(my $id = $waiting->{out});
+like("$id$waiting->{err}", qr/^\d+$/, 'once the registry is free, it gets its id');
+push @all, $id, split /\n/, $node->safe_psql('postgres', 'SELECT uid_next() FROM generate_series(1, 1000)');
+is(repeated(\@all), 0, 'no id was issued twice');
+like(log_since($node, 0), qr/LOG:  uidgen has no new grant: .*lock timeout/, 'the log has the reason');
+is($node->safe_psql('postgres', 'SELECT state, failures > 0, waits > 0, last_error IS NULL FROM uidgen.status'), 'granted|t|t|t',
+	'uidgen.status has the past failures');
+
+# ---- cannot start ----
+
+append_to_file($node->data_dir . '/more.conf', "max_worker_processes = 0\n");
+$node->restart;
+fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000',
+	qr/keeper.*has not started.*max_worker_processes.*HINT:.*"max_worker_processes"/s, 'without a keeper, the error names the setting');
+$node->stop;
+
+# ---- nothing to do ----
+
+# By process id, since a session of ours might do something itself.
+ok(poll_until(sub { my $pid = keeper_pid($idle); $pid && $pid != $idle_keeper }), 'without demand, the keeper gives up its connection');
+my $ACTIVITY = 'SELECT pg_snapshot_xmax(pg_current_snapshot()), pg_current_wal_insert_lsn()';
+$idle->safe_psql('postgres', $ACTIVITY) foreach 1 .. 2;
+my $before = $idle->safe_psql('postgres', $ACTIVITY);
+$idle_keeper = keeper_pid($idle);
+sleep 2;
+is($idle->safe_psql('postgres', $ACTIVITY), $before, 'then the server writes nothing and starts no transaction');
+is(keeper_pid($idle), $idle_keeper, 'and the keeper rests');
+is($idle->safe_psql('postgres', 'CREATE DATABASE copy TEMPLATE registry; DROP DATABASE registry; ALTER DATABASE copy RENAME TO registry; SELECT 1'),
+	'1', 'its database can be copied, dropped and renamed');
+cmp_ok($idle->safe_psql('postgres', 'SELECT uid_next()'), '>', $idle_id, 'and the copy goes on as the registry');
+is($idle->safe_psql('registry', 'SELECT launches FROM uidgen.worker_node'), '1', 'with the same grant');
+$idle->restart;
+is($idle->safe_psql('registry', 'SELECT released FROM uidgen.worker_node'), 't', 'for whose release the keeper wakes up');
+
+done_testing();

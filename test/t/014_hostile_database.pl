@@ -1,0 +1,131 @@
+# The keeper is a superuser in a database where others may create and set what
+# they like: what they made is not run, and what they set is not heeded.
+# pg_regress has the extension in its one database from the start.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+# What is not flushed at commit would be lost for long.
+my $node = uidgen_node('main', "uidgen.database = 'registry'", 'uidgen.window = 500ms', 'wal_writer_delay = 10s');
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+$node->safe_psql('postgres', 'CREATE DATABASE registry');
+
+# ---- a schema of the same name ----
+
+# By somebody who may create schemas: the functions that the keeper calls, as they
+# are declared, but to leave traces.
+my $TRACE = "LANGUAGE plpgsql AS \$\$ BEGIN RAISE LOG 'forged'; CREATE TABLE public.trace(); END \$\$";
+my @calls = split /\n/, $node->safe_psql('postgres',
+	"SELECT p.proname || '(' || pg_get_function_arguments(p.oid) || ')' FROM pg_proc AS p
+	JOIN pg_namespace AS n ON n.oid = pronamespace
+	WHERE nspname = 'uidgen' AND p.proname IN ('acquire_worker', 'renew_worker', 'release_worker')");
+is(scalar(@calls), 3, 'three functions are forged');
+$node->safe_psql('registry',
+	'CREATE ROLE mallory; GRANT CREATE ON DATABASE registry TO mallory; GRANT CREATE ON SCHEMA public TO mallory');
+$node->safe_psql('registry',
+	join('; ', 'SET ROLE mallory', 'CREATE SCHEMA uidgen', map { "CREATE FUNCTION uidgen.$_ $TRACE" } @calls));
+
+# Nothing that was forged has been called up to now.
+sub no_trace
+{
+	my ($name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($node->safe_psql('registry', "SELECT to_regclass('public.trace') IS NULL"), 't', "$name is not run");
+	unlike(log_since($node, 0), qr/LOG:  forged/, "$name is not run in vain");
+}
+
+fails_with($node, 'SELECT uid_next()', '55000', qr/extension "uidgen" is not installed in database "registry"/,
+	'a schema that somebody made is not taken for the extension') foreach 1 .. 2;
+no_trace('what is in it');
+fails_with($node, 'CREATE EXTENSION uidgen', '42P06', qr/schema "uidgen" already exists/,
+	'the extension is not mixed with it', 'registry');
+$node->safe_psql('registry', 'DROP SCHEMA uidgen CASCADE');
+$node->safe_psql('registry', 'CREATE EXTENSION uidgen');
+my $id = $node->safe_psql('postgres', 'SELECT uid_next()');
+cmp_ok($id, '>', 0, 'with the extension, ids are issued');
+
+# Beside the real ones, by somebody whom an administrator let into the schema:
+# before them in the catalog, by fewer arguments, and behind them, by other types.
+$node->safe_psql('registry', 'GRANT CREATE ON SCHEMA uidgen TO mallory');
+$node->safe_psql('registry',
+	join('; ', 'SET ROLE mallory',
+		map { "CREATE FUNCTION uidgen.$_ $TRACE" }
+		  map { (s/\(.*/() RETURNS boolean/r, s/\b(bigint|boolean|integer|text)\b/uuid/gr) } @calls));
+my $drawing = start_drawing($node);
+ok($node->poll_query_until('postgres', 'SELECT renewals > 1 FROM uidgen.status'), 'the grant is renewed');
+stop_drawing($drawing);
+$node->restart;
+$id = $node->safe_psql('postgres', 'SELECT uid_next()');
+no_trace('what is beside the extension');
+
+# In place of a real one.
+my ($acquire) = grep { /^acquire/ } map { s/, OUT.*/)/r } @calls;
+$node->safe_psql('registry', "ALTER EXTENSION uidgen DROP FUNCTION uidgen.$acquire");
+$node->restart;
+fails_with($node, 'SELECT uid_next()', '55000',
+	qr/function uidgen.acquire_worker does not belong to the extension.*"registry".*HINT:/s,
+	'a function that was taken out of the extension is not run');
+$node->safe_psql('registry', "ALTER EXTENSION uidgen ADD FUNCTION uidgen.acquire_worker()");
+fails_with($node, 'SELECT uid_next()', '55000', qr/"registry" is of another version.*HINT:.*ALTER EXTENSION uidgen UPDATE/s,
+	'nor one with other arguments');
+$node->safe_psql('registry', "ALTER EXTENSION uidgen DROP FUNCTION uidgen.acquire_worker()");
+$node->safe_psql('registry', "ALTER EXTENSION uidgen ADD FUNCTION uidgen.$acquire");
+cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', $id, 'put back, it is');
+no_trace('what was put in its place');
+
+# ---- settings ----
+
+# Heeded, each would break the registry's calls or what they rest on.
+my %hostile = (
+	check_function_bodies => 'on',
+	datestyle => 'German',
+	default_transaction_deferrable => 'on',
+	default_transaction_isolation => 'serializable',
+	default_transaction_read_only => 'on',
+	lock_timeout => '1ms',
+	'plpgsql.variable_conflict' => 'use_column',
+	role => 'mallory',
+	search_path => 'evil',
+	session_replication_role => 'replica',
+	statement_timeout => '1ms',
+	synchronous_commit => 'off',
+	timezone => 'Pacific/Kiritimati',
+	$node->pg_version >= 17 ? (transaction_timeout => '1ms') : ());
+$node->safe_psql('registry', 'CREATE SCHEMA evil');
+$node->safe_psql('registry', "CREATE FUNCTION evil.$_ $TRACE")
+  foreach 'clock_timestamp() RETURNS timestamptz', 'gen_random_uuid() RETURNS uuid', 'floor(numeric) RETURNS numeric';
+$node->safe_psql('postgres', join('; ', map { "ALTER DATABASE registry SET $_ = '$hostile{$_}'" } sort keys %hostile));
+$node->safe_psql('postgres', "ALTER ROLE ALL SET default_transaction_read_only = 'on'");
+$node->restart;
+
+$drawing = start_drawing($node);
+ok($node->poll_query_until('postgres', 'SELECT renewals > 1 FROM uidgen.status'),
+	'with hostile settings, the grant is renewed');
+my $ids = stop_drawing($drawing);
+cmp_ok($ids->[0], '>', $id, 'and ids go on');
+is($node->safe_psql('postgres', 'SELECT failures FROM uidgen.status'), '0', 'without a failure');
+
+my $granted = $node->safe_psql('postgres', 'SELECT granted_until FROM uidgen.status');
+$node->stop('immediate');
+$node->start;
+
+# Not with those settings ourselves.
+$ENV{PGOPTIONS} = '-c statement_timeout=0 -c role=none -c search_path=public -c default_transaction_read_only=off';
+$ENV{PGOPTIONS} .= ' -c transaction_timeout=0' if $node->pg_version >= 17;
+is( $node->safe_psql(
+		'registry', "SELECT n.granted_until * interval '1 ms' + epoch = '$granted' FROM uidgen.worker_node AS n, uid_layout_info()"),
+	't',
+	'what was granted is on disk');
+no_trace('what is first in the path');
+$node->safe_psql('registry', 'SELECT uid_next()');
+$node->restart;
+is($node->safe_psql('registry', 'SELECT released FROM uidgen.worker_node'), 't', 'and it is released at the end');
+
+done_testing();

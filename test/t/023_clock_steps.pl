@@ -1,0 +1,368 @@
+# Proves that a clock which is set back or forward, by little or by much, while
+# the server runs, between two starts of it or after a crash, never makes an id
+# repeat (P1) and is dealt with as it should be: a small step back is outrun, in
+# order; a large step either way leads to another worker id and to the true time
+# at once, and back to the first worker id when the clock returns; neither uses
+# worker ids up.
+#
+# Times are set, not shifted: the clock comes back to the very instants in which
+# ids were drawn before, so that a generator which trusts it would repeat them.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use FakeClock;
+use IPC::Run;
+use IdFiles;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $hour = 3600;
+my $year_2036 = 2082758400;
+
+my ($node, $clock, $start, @files, $drawn);
+
+# A server under a false clock, with the extension.
+sub begin_server
+{
+	my ($name, @conf) = @_;
+	$node = uidgen_node($name, 'uidgen.window = 1s', 'restart_after_crash = on', @conf);
+	$clock = FakeClock->new($node);
+	$start = int($clock->now);
+	$clock->set($start);
+	$clock->under(sub { $node->start });
+	$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+	(@files, $drawn) = ();
+	return;
+}
+
+# No id of this server was issued twice.  Stops it.
+sub end_server
+{
+	my ($name) = @_;
+	unique_in_order($drawn, "$name: no id was issued twice", @files);
+	$node->stop;
+	return;
+}
+
+# Draw many ids in several sessions.  It fails only if they cannot be drawn.
+sub draw
+{
+	my ($each) = @_;
+	$each //= 20_000;
+	foreach my $draw (map { begin_file($node, $_) } (
+			"SELECT uid_next() FROM generate_series(1, $each)",
+			"SELECT uid_next() FROM generate_series(1, $each)",
+			"SELECT uid_next_batch($each)"))
+	{
+		my $file = eval { end_file($draw) };
+		local $Test::Builder::Level = $Test::Builder::Level + 1;
+		fail('ids are drawn') || diag($@) if !$file;
+		push @files, $file if $file;
+		$drawn += $each if $file;
+	}
+	return;
+}
+
+sub query
+{
+	my ($sql) = @_;
+	return $node->safe_psql('postgres', $sql);
+}
+
+sub worker
+{
+	return query('SELECT worker FROM uid_parse(uid_next())');
+}
+
+sub granted_until
+{
+	my ($worker) = @_;
+	return query('SELECT extract(epoch FROM uid_timestamp((w.granted_until << 22))) FROM uidgen.worker_node AS w'
+		  . " WHERE worker_id = $worker");
+}
+
+# By how many seconds a new id is ahead of the clock.
+sub lead
+{
+	return query('SELECT extract(epoch FROM uid_timestamp(uid_next()) - clock_timestamp())');
+}
+
+# One test: ids have the clock's time, or are ahead by a few grants that the clock
+# has yet to come to.
+sub is_true_time
+{
+	my ($name, $most) = @_;
+	my $lead = lead();
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return ok($lead > -60 && $lead < ($most // 20), $name)
+	  || diag("the lead is $lead s");
+}
+
+# ---- a server with many worker ids ----
+
+begin_server('many');
+draw();
+my $first = worker();
+is_true_time('the clock goes on: the time is true');
+
+# Small steps back.  Then the clock stands still, lest it overtake the ids.
+$clock->set($start);
+draw();
+$clock->stop($start);
+draw();
+is(worker(), $first, 'set back by a second: the worker id is the same');
+cmp_ok(lead(), '>', 0, 'set back by a second: ids are ahead of the clock');
+my $last = query('SELECT uid_next()');
+$clock->set($start - 0.5 * $hour);
+draw();
+is(worker(), $first, 'set back by half an hour: the worker id is the same');
+cmp_ok(query('SELECT uid_next()'), '>', $last, 'set back by half an hour: ids go on in order');
+$clock->stop($start - 0.5 * $hour);
+my $lead = lead();
+ok($lead > 0.5 * $hour && $lead < 0.5 * $hour + 60,
+	'set back by half an hour: ids are ahead of the clock by that');
+is(query("SELECT ahead BETWEEN '30 min' AND '31 min' FROM uidgen.status"), 't',
+	'set back by half an hour: uidgen.status shows by how much');
+is(query('SELECT clock_steps FROM uidgen.status'), '0', 'small steps: none is counted as a large one');
+$clock->set($start + 10);
+draw();
+is_true_time('the clock has come back: the time is true');
+is(worker(), $first, 'the clock has come back: the worker id is the same');
+
+# A large step back, and home.
+my $log = -s $node->logfile;
+$last = query('SELECT uid_next()');
+$clock->set($start - 2 * $hour);
+draw();
+my $second = worker();
+isnt($second, $first, 'set back by two hours: another worker id');
+is_true_time('set back by two hours: the time is true at once');
+cmp_ok(query('SELECT uid_next()'), '<', $last, 'set back by two hours: so ids are smaller than before');
+is(query('SELECT clock_steps FROM uidgen.status'), '1', 'set back by two hours: the step is counted');
+like(log_since($node, $log),
+	qr/LOG:  uidgen acquired worker id $second\n.*DETAIL:  The clock was set back by 72\d{5} ms; ids start again from its new time\./,
+	'set back by two hours: the log says so');
+
+$log = -s $node->logfile;
+$clock->set($start + 11);
+draw();
+is(worker(), $first, 'and home again: the first worker id again');
+is_true_time('and home again: the time is true at once');
+is(query('SELECT clock_steps FROM uidgen.status'), '2', 'and home again: the step is counted');
+like(log_since($node, $log),
+	qr/LOG:  uidgen acquired worker id $first\n.*DETAIL:  The clock was set forward by 72\d{5} ms; worker id $second keeps its time/,
+	'and home again: the log says so');
+
+# To and fro, always to the same two instants, while some sessions draw throughout.
+my $untrue = 0;
+my @throughout = map {
+	begin_file($node, 'SELECT uid_next() FROM (SELECT md5(repeat(i::text, 1000))'
+		  . ' FROM (SELECT generate_series(1, 1000000000)) AS many (i)) AS slow') } 1 .. 2;
+foreach (1 .. 10)
+{
+	foreach my $time ($start - 2 * $hour, $start + 11)
+	{
+		$clock->set($time);
+		draw(2000);
+		my $lead = lead();
+		$untrue++ if $lead < -60 || $lead > 60;
+	}
+}
+query("SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'COPY%slow%' AND pid <> pg_backend_pid()");
+@throughout = map { end_file($_, may_fail => 1) } @throughout;
+is($untrue, 0, 'to and fro: the time is true at once, twenty times');
+{
+	# no order in these: they went back with the clock
+	my ($ids, $duplicates) = count_in_files(@files, @throughout);
+	is($duplicates, 0, 'to and fro: no duplicate, also of sessions that draw throughout');
+	cmp_ok($ids, '>', $drawn + 1000, 'to and fro: those drew as well');
+}
+cmp_ok(query('SELECT count(*) FROM uidgen.worker_node'), '<=', 3,
+	'to and fro: three worker ids do for it');
+
+# Forward: the row that was in use is kept as the way back.
+foreach my $case ([ 'forward by two hours', $start + 2 * $hour ], [ 'forward to 2036', $year_2036 ])
+{
+	my ($name, $time) = @$case;
+	my $old = worker();
+	$clock->set($time);
+	draw();
+	isnt(worker(), $old, "$name: another worker id");
+	is_true_time("$name: the time is true at once");
+	cmp_ok(granted_until($old), '<', $start + 0.5 * $hour, "$name: the old one's grant stays where it was");
+	$clock->set($start + 12);
+	draw();
+	is(worker(), $old, "$name, and back: the old worker id");
+	is_true_time("$name, and back: the time is true at once", 60);
+}
+cmp_ok(query('SELECT count(*) FROM uidgen.worker_node'), '<=', 4,
+	'forward and back: four worker ids do for it all');
+
+# While the server is down.
+$node->stop;
+$clock->set($start - 2 * $hour);
+$clock->under(sub { $node->start });
+draw();
+is_true_time('set back by two hours while the server was down: the time is true at once', 60);
+$node->stop('immediate');
+$clock->set($start + 12);
+$clock->under(sub { $node->start });
+draw();
+is_true_time('set right while the server was down: the time is true at once', 60);
+$node->stop;
+$clock->set($start + 11.5);
+$clock->under(sub { $node->start });
+draw();
+is_true_time('set back by a second while the server was down: ids go on', 60);
+cmp_ok(query('SELECT count(*) FROM uidgen.worker_node'), '<=', 4,
+	'while the server was down: four worker ids do for it all');
+end_server('many worker ids');
+
+# ---- a server whose clock goes ever further back ----
+
+begin_server('back', "uidgen.wait_timeout = '1s'");
+foreach my $step (1 .. 13)
+{
+	$clock->set($start - 2 * $hour * $step);
+	# refused when no more worker ids are taken
+	query('SELECT uid_next()') if $step <= 10;
+	sqlstate_of($node, 'SELECT uid_next()') if $step > 10;
+}
+cmp_ok(query('SELECT count(*) FROM uidgen.worker_node'), '<=', 11,
+	'ever further back: no more than ten worker ids an hour are taken for it');
+fails_with($node, 'SELECT uid_next()', '55000', 'ahead of the clock',
+	'ever further back: then it is an error that has the numbers');
+$clock->set($start + 10);
+draw();
+is_true_time('ever further back, and home: the time is true at once');
+end_server('ever further back');
+
+# ---- servers that have one worker id and no other ----
+
+foreach my $case (
+	[ 'fixed', 'worker id is fixed', 'uidgen.worker_id = 7' ],
+	[ 'none', 'layout has no worker field', "uidgen.layout = 'time:41:1ms zero:10 sequence:12 epoch:2025-01-01'" ])
+{
+	my ($name, $reason, @conf) = @$case;
+	begin_server($name, "uidgen.wait_timeout = '2s'", @conf);
+	draw();
+	$clock->set($start - 0.5 * $hour);
+	draw();
+	$clock->set($start);
+	draw();
+
+	# The size of the step is that of what was used before, so a bit more.
+	$clock->set($start - 2 * $hour);
+	fails_with($node, 'SELECT uid_next()', '55000',
+		qr/the clock was set back by a large step.*The step is 72\d{5} ms; more than 3600000 ms need another worker id, and the $reason/s,
+		"$name worker id, set back by two hours: refused, with the size of the step");
+	is(query("SELECT count(*) FROM uidgen.worker_node"), '1',
+		"$name worker id, set back by two hours: no other is taken");
+	$clock->set($start);
+	draw();
+	is_true_time("$name worker id, set right: goes on");
+
+	$clock->set($start + 2 * $hour);
+	fails_with($node, 'SELECT uid_next()', '55000',
+		qr/the clock was set forward by a large step.*The step is 7\d{6} ms;.* and the $reason/s,
+		"$name worker id, set forward by two hours: refused, with the size of the step");
+	$clock->set($start);
+	draw();
+	is_true_time("$name worker id, set right: goes on");
+
+	$node->stop;
+	$clock->set($start - 2 * $hour);
+	$clock->under(sub { $node->start });
+	fails_with($node, 'SELECT uid_next()', '55000', qr/7[12]\d{5} ms ahead of the clock/,
+		"$name worker id, set back by two hours while the server was down: refused, with the size of the step");
+	$clock->set($start);
+	draw();
+	is_true_time("$name worker id, set right: goes on");
+	end_server("$name worker id");
+}
+
+# ---- crashes ----
+
+# Kill a backend that draws; returns when the server is up again.
+sub kill_backend
+{
+	my $log = -s $node->logfile;
+	my $draw = begin_file($node, 'SELECT uid_next() FROM (SELECT generate_series(1, 1000000000)) AS many');
+	my $pid;
+	poll_until(sub {
+		-s $draw->{file} && ($pid = query("SELECT pid FROM pg_stat_activity WHERE query LIKE 'COPY%1000000000%' AND pid <> pg_backend_pid()")) });
+	kill 'KILL', $pid;
+	my $file = end_file($draw, may_fail => 1);
+	poll_until(sub { log_since($node, $log) =~ /terminated by signal 9.*ready to accept connections/s });
+	return $file;
+}
+
+# The classic: what was drawn just before the crash is the clock's time again
+# just after it.
+begin_server('crash');
+$clock->set($start);
+my @half = (kill_backend());
+foreach (1 .. 3)
+{
+	$clock->set($start);
+	draw(50_000);
+	push @half, kill_backend();
+}
+$clock->set($start + 30);
+draw();
+is_true_time('crashes, with the clock set back on what was used: the time is true soon');
+{
+	my ($ids, $duplicates) = count_in_files(@files, @half);
+	is($duplicates, 0, 'crashes, with the clock set back on what was used: no duplicate');
+	cmp_ok($ids, '>', $drawn, 'crashes: ids of the sessions that were killed are looked at too');
+}
+
+# Crash after crash.
+foreach (1 .. 20)
+{
+	$clock->set($start + 30);
+	push @half, kill_backend();
+}
+draw();
+cmp_ok(query('SELECT count(*) FROM uidgen.worker_node'), '<=', 2, 'twenty crashes in a row use two worker ids at most');
+is((count_in_files(@files, @half))[1], 0, 'twenty crashes in a row: no duplicate');
+
+# After a crash ids begin ahead of the clock, at the end of the old grant.  The
+# clock is set back before it comes there.
+$clock->stop($start + 1000);
+draw();
+kill_backend();
+cmp_ok(lead(), '>', 0, 'after a crash: ids are ahead of the clock');
+$clock->stop($start + 1000 - 2 * $hour);
+my ($state, $said) = sqlstate_of($node, "SET uidgen.wait_timeout = '2s'; SELECT uid_next()");
+ok($state eq '', 'after a crash, while ids are ahead, set back by two hours: ids go on')
+  || diag($said);
+is_true_time('after a crash, while ids are ahead, set back by two hours: the time is true at once')
+  if $state eq '';
+$node->stop;
+
+# Likewise when the keeper begins anew while ids are ahead, here because the
+# clock was set back a little: two small steps make a large one.
+begin_server('steps', "uidgen.wait_timeout = '2s'");
+draw();
+$clock->stop($start - 0.7 * $hour);
+draw();
+ok( poll_until(sub {
+			query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'uidgen keeper'");
+			draw(100);
+			query('SELECT sum(launches) > 1 FROM uidgen.worker_node') eq 't' }),
+	'the keeper begins anew while ids are ahead');
+cmp_ok(lead(), '>', 0.7 * $hour, 'the keeper begins anew while ids are ahead: in order');
+$clock->stop($start - 1.4 * $hour);
+($state, $said) = sqlstate_of($node, 'SELECT uid_next()');
+ok($state eq '', 'two small steps that make a large one: ids go on') || diag($said);
+is_true_time('two small steps that make a large one: the time is true at once')
+  if $state eq '';
+end_server('two small steps');
+
+done_testing();
