@@ -70,7 +70,9 @@ for release in ${*:-bookworm trixie sid}; do
 		apt-config dump Acquire | grep -E '::(Check|http)' >"$run/etc/apt/apt.conf.d/90host" || :
 		echo "127.0.0.1 localhost $(uname -n)" >"$run/etc/hosts"	# which sudo looks up
 		echo "== $release as $user"
-		if unshare --mount --pid --fork --kill-child "$0" --inside "$run" "$user" </dev/null >"$run.log" 2>&1; then
+		unshare --mount --pid --fork --kill-child "$0" --inside "$run" "$user" </dev/null >"$run.log" 2>&1 &
+		trap "kill -KILL $!; exit 1" HUP INT TERM	# ends all in the namespace
+		if wait $!; then
 			grep -E '^[0-9]+ passed|^[0-9:]+ |^uidgen: ' "$run.log"
 			rm -rf --one-file-system "$run"
 		else

@@ -36,8 +36,11 @@ cd "$CHECK_DIR/tree"
 mkdir "$CHECK_DIR/tmp"
 export HOME="$CHECK_DIR" TMPDIR="$CHECK_DIR/tmp" PATH="$BINDIR:$PATH"
 export PG_REGRESS="$PGXS_DIR/src/test/regress/pg_regress"
+export PERL5LIB="$PGXS_DIR/src/test/perl"
 export TESTDIR="$CHECK_DIR" TESTDATADIR="$CHECK_DIR/tmp_check" TESTLOGDIR="$CHECK_DIR/tmp_check/log"
 log=$CHECK_DIR/log
+# A file that hangs ends as a failure; in the foreground, so that it sees Ctrl-C.
+perl='timeout --foreground --kill-after=30 900 perl'
 
 # tell COMMAND...: runs it, shows what it says, and notes whether it failed.
 tell()
@@ -116,9 +119,9 @@ for suite in $SUITES; do
 		regress isolation/pg_isolation_regress "$ISOLATION" --dbname=isolation_regression \
 			--inputdir=test/isolation ;;
 	tap)
-		tap --timer -I "$PGXS_DIR/src/test/perl" -j "$PROVE_JOBS" $PROVE_TESTS ;;
+		tap -e "$perl" --timer -j "$PROVE_JOBS" $PROVE_TESTS ;;
 	*.pl)
-		tap -I "$PGXS_DIR/src/test/perl" -v "$suite" ;;
+		tap -e "$perl" -v "$suite" ;;
 	*)
 		say "no such suite: $suite" ;;
 	esac

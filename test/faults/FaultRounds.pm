@@ -220,14 +220,15 @@ sub child
 	return pick(grep { $children->{$_} =~ $pattern } sort keys %$children);
 }
 
-# Set the clock, and keep in mind what it showed before.
+# Set the clock, and keep in mind what it showed before.  With $stop it stands
+# still at that time until it is set again.
 sub set_clock
 {
-	my ($self, $time) = @_;
+	my ($self, $time, $stop) = @_;
 	$self->{clock_high} = max($self->{clock_high}, $self->{clock}->now);
 	# Then ids start again from the clock's time, out of order.
 	$self->{large_step} = 1 if $self->{clock_high} - $time > 0.9 * $HOUR;
-	$self->{clock}->set($time);
+	$stop ? $self->{clock}->stop($time) : $self->{clock}->set($time);
 	return;
 }
 
@@ -278,7 +279,7 @@ sub draw_in_parts
 	return @draws;
 }
 
-my %SESSIONS = (next => 4, batch => 4, block => 1, parallel => 2, workers => 1, statement_timeout => 1, wait_timeout => 1);
+my %SESSIONS = (next => 4, batch => 4, block => 1, parallel => 2, workers => 1, statement_timeout => 1, wait_timeout => 2);
 
 # The statements of a session.
 sub session_statements
@@ -306,7 +307,9 @@ sub start_load
 	my ($self, $count, $just_before) = @_;
 	my $sessions = $self->{sessions};
 	my $number = 3 + int rand 3;
-	my @pids = $sessions->prepare(pick('postgres', 'second'), draw_in_parts('control', int($count / 4), 60_000));
+	# So many that the control's time is not over while others are still to begin.
+	my $control = max(int($count / 4), $just_before ? 100_000 : 0);
+	my @pids = $sessions->prepare(pick('postgres', 'second'), draw_in_parts('control', $control, 60_000));
 
 	push @pids, $sessions->prepare(pick('postgres', 'second'),
 		$self->session_statements(pick_weighted(\%SESSIONS), ceil($count / $number)))
@@ -429,7 +432,7 @@ sub inject
 	{
 		my $locker = $sessions->hold('postgres', 'BEGIN; LOCK TABLE uidgen.worker_node IN ACCESS EXCLUSIVE MODE');
 		$self->{locker} = $locker;
-		$self->{locked_until} = time + pick_magnitude(0.05, 2);
+		$self->{locked_until} = time + pick_magnitude(0.1, 2);
 	}
 	return;
 }
@@ -452,11 +455,12 @@ sub query
 
 # Bring the server down and up again, and wait for its first id.  The clock goes
 # back to where the round began: before, while the server is down, after, or never.
+# It stands still until there is an id, lest it be past the interval by then.
 sub bring_down
 {
 	my ($self, $how, $when) = @_;
 	my $node = $self->{node};
-	my $back = sub { $self->set_clock($self->{start}) if $when eq $_[0] };
+	my $back = sub { $self->set_clock($self->{start}, 1) if $when eq $_[0] };
 	my $begin;
 
 	$back->('before');
@@ -489,7 +493,7 @@ sub bring_down
 	$self->first_id;
 	$self->note_fault($how);
 	push @{ $self->{times}{$how} }, time - $begin;
-	$back->('after');
+	$self->set_clock($self->{start}) if $when ne 'never';
 
 	$self->unlock;
 	$self->{sessions}->end;
@@ -572,7 +576,7 @@ sub round
 	my @late_faults = rand > 0.4 ? () : pick_weighted($self->{faults});
 	my $goes_home = rand > 0.3;
 	my $start = @{ $self->{starts} } && rand > 0.8 ? pick(@{ $self->{starts} }) : undef;
-	$self->configure("uidgen.window = @{[ pick('100ms', '1s', '10s') ]}",
+	$self->configure("uidgen.window = @{[ pick('20ms', '100ms', '1s', '10s') ]}",
 		"synchronous_commit = @{[ pick('off', 'off', 'on') ]}");
 	$self->{begin} = time;
 	$self->{story} = [];
@@ -588,7 +592,7 @@ sub round
 	$self->drive($ids * 0.5,
 		faults => [ @faults, $crash ],
 		until_fault => 1,
-		least => 0.15,
+		least => 0.1,
 		just_before => sub {
 			$self->set_clock($start) if defined $start;
 			$self->{start} = $clock->now;

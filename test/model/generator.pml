@@ -178,8 +178,11 @@ inline meanwhile()
 	if
 	:: true
 	:: backs < BACKS -> backs++;
-		for (i : 0 .. WORKERS - 1) { SET_ROW(i, older[i].until, older[i].holder, older[i].token) }
-	:: older[0].until == 0 && older[1].until == 0 ->
+		for (i : 0 .. WORKERS - 1) {
+			SET_ROW(i, older[i].until, older[i].holder, older[i].token);
+			older[i].until = 0; older[i].holder = NOBODY; older[i].token = 0
+		}
+	:: backs < BACKS && older[0].until == 0 && older[1].until == 0 ->
 		for (i : 0 .. WORKERS - 1) {
 			older[i].until = row[i].until; older[i].holder = row[i].holder; older[i].token = row[i].token
 		}

@@ -118,12 +118,14 @@ sub stop_drawing
 	return [ drawn($drawing) ];
 }
 
-# Draw ids as fast as they come, until there is an error.  Returns a reference to
-# the ids, and what psql said of it.
+# Draw ids as fast as they come, until a call fails, which may have waited for
+# $timeout.  Returns a reference to the ids, and what psql said of it.
 sub draw_until_error
 {
-	my ($node, $database) = @_;
+	my ($node, $database, $timeout) = @_;
 	my ($out, $err);
+
+	local $ENV{PGOPTIONS} = "-c uidgen.wait_timeout=$timeout" if defined $timeout;
 	$node->psql(
 		$database // 'postgres', 'COPY (SELECT uid_next() FROM (SELECT generate_series(1, 1000000)) AS many) TO STDOUT',
 		stdout => \$out, stderr => \$err, extra_params => [ '-v', 'VERBOSITY=verbose' ]);

@@ -57,7 +57,6 @@ restart_with('uidgen.worker_id = 7');
 is(worker(), 7, 'and again the first one');
 
 # Its ticks stay granted when it is another's, and when that one is forgotten.
-$node->stop;
 restart_with('uidgen.worker_id = 0');
 make_foreign('granted_until = granted_until + 600000, released = true');
 restart_with('uidgen.worker_id = 7');
@@ -78,7 +77,6 @@ is( $node->safe_psql(
 # Too far ahead of the clock.
 restart_with('uidgen.worker_id = 9', 'uidgen.max_ahead = 60s');
 is(worker(), 9, 'a further one');
-$node->stop;
 restart_with('uidgen.worker_id = 10', 'uidgen.max_ahead = 60s');
 $node->safe_psql('postgres', 'UPDATE uidgen.worker_node SET granted_until = granted_until + 600000 WHERE worker_id = 9');
 restart_with('uidgen.worker_id = 9', 'uidgen.max_ahead = 60s');

@@ -1,12 +1,14 @@
 # Proves that no id is issued twice (P1) when many sessions draw at once: in two
 # databases, in parallel workers, one by one, in batches and in blocks, with and
-# without tags; and that each session's ids increase.  First of all proves that
-# the program which looks for duplicates finds them.
+# without tags; that each session's ids increase; and that none is issued before
+# its grant is committed (P2).  First of all proves that the program which looks
+# for duplicates finds them.
 
 use strict;
 use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use IPC::Run;
 use IdFiles;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -57,7 +59,6 @@ my $blocks = "SELECT generate_series(b.first_id, b.last_id)"
 $node->safe_psql('postgres', "CREATE UNLOGGED TABLE source AS SELECT FROM generate_series(1, $million)");
 my $force = $node->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
 my $parallel = "CREATE UNLOGGED TABLE made AS SELECT uid_next() AS id FROM source";
-my ($plan, $trouble) = ('', '');
 my $creation = $node->background_psql('postgres');
 $creation->query_safe("SET $force = on");
 $creation->query_safe("SET $_ = 0")
@@ -67,7 +68,7 @@ my @draws = map { begin_file($node, $_) } (
 	$one_by_one, $one_by_one, [ 'second', $one_by_one ], [ 'second', $one_by_one ],
 	$batches, [ 'second', $batches ],
 	$blocks, [ 'second', $blocks ]);
-$plan = $creation->query_safe("EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF) $parallel");
+my $plan = $creation->query_safe("EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF) $parallel");
 $creation->quit;
 like($plan, qr/Workers Launched: [1-9].*Parallel Seq Scan.*Output: uid_next\(\)/s,
 	'ids are made in parallel workers');
@@ -117,5 +118,49 @@ is( $tagged->safe_psql(
 	'1000|0|63|64|2|2',
 	'ids have the tag and the datacenter that they should');
 $tagged->stop;
+
+# ---- granted before issued ----
+
+# Grants of one tick, so that almost every id needs one of its own, and sessions
+# that look into the registry after each call.
+my $granted = uidgen_node('granted', 'uidgen.window = 1ms',
+	"uidgen.layout = 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01'");
+$granted->start;
+$granted->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION uidgen;
+CREATE FUNCTION watch() RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	id bigint;
+BEGIN
+	FOR i IN 1 .. 20000 LOOP
+		id := uid_next();
+		-- a snapshot of its own
+		PERFORM FROM uidgen.worker_node AS w
+			WHERE w.worker_id = (uid_parse(id)).worker AND w.granted_until >= id >> 22;
+		IF NOT FOUND THEN
+			RETURN format('id %s of tick %s was issued before it was granted', id, id >> 22);
+		END IF;
+	END LOOP;
+	RETURN 'all were granted';
+END
+$$;
+SQL
+my @watches = map {
+	my $said = '';
+	my $run = IPC::Run::start(
+		[ $granted->installed_command('psql'), '-XAtq', '-d', $granted->connstr('postgres'), '-c', 'SELECT watch()' ],
+		'<', \undef, '>&', \$said);
+	[ $run, \$said ]
+} 1 .. 4;
+foreach (@watches)
+{
+	my ($run, $said) = @$_;
+	$run->finish;
+	is($$said, "all were granted\n", 'an id is not issued before its grant is committed');
+}
+cmp_ok($granted->safe_psql('postgres', 'SELECT renewals FROM uidgen.status'), '>', 50,
+	'for that, there were many grants');
+$granted->stop;
 
 done_testing();

@@ -286,6 +286,27 @@ foreach my $case (
 	end_server("$name worker id");
 }
 
+# ---- a server whose ids may not run ahead ----
+
+# What is a large step is then a matter of the window.
+begin_server('strict', 'uidgen.max_ahead = 0');
+draw();
+$last = query('SELECT uid_next()');
+$first = worker();
+$clock->step(-0.5);
+cmp_ok(query('SELECT uid_next()'), '>', $last, 'max_ahead = 0, set back by half a second: ids go on in order');
+cmp_ok(lead(), '<=', 0.001, 'max_ahead = 0, set back by half a second: they waited for the clock');
+is(worker(), $first, 'max_ahead = 0, set back by half a second: the worker id is the same');
+$last = query('SELECT uid_next()');
+$clock->step(-5);
+cmp_ok(query('SELECT uid_next()'), '<', $last, 'max_ahead = 0, set back by five seconds: ids are smaller than before');
+isnt(worker(), $first, 'max_ahead = 0, set back by five seconds: of another worker id');
+draw();
+$clock->step(5);
+draw();
+is(worker(), $first, 'max_ahead = 0, and home again: the first worker id again');
+end_server('max_ahead = 0');
+
 # ---- crashes ----
 
 # Kill a backend that draws; returns when the server is up again.
