@@ -308,11 +308,10 @@ wait_for_keeper(Wait *wait)
 {
 	UidgenFailure failure;
 
+	/* Each time: what the keeper would fail on can change while we wait. */
+	check_preconditions();
 	if (wait->demand == 0)
-	{
-		check_preconditions();
 		wait->demand = demand_grant();
-	}
 	else if (keeper_has_served(wait->demand))
 	{
 		/* It has tried for us, and yet we are here. */

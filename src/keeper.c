@@ -65,9 +65,9 @@
 /* Pause after the first failure in a row; each further one doubles it. */
 #define FIRST_PAUSE_MS 50
 /* Short enough that callers who wait meet the end of an outage, */
-#define LAST_PAUSE_MS 1000
+#define LAST_PAUSE_MS 250
 /* but a connection that fails costs a process and lines in the log. */
-#define LAST_CONNECT_PAUSE_MS 30000
+#define LAST_CONNECT_PAUSE_MS 5000
 
 /* How often the end of recovery is looked for. */
 #define RECOVERY_POLL_MS 1000
@@ -118,18 +118,22 @@ uidgen_register_keeper(void)
 	RegisterBackgroundWorker(&worker);
 }
 
-/* A fast shutdown waits for us; so end any wait for a lock. */
+/*
+ * A fast shutdown waits for us; so end any wait for a lock.  Only the first time:
+ * the postmaster signals the process and its group, and the second signal must
+ * not break off the release, whose own wait is bounded by lock_timeout.
+ */
 static void
 handle_sigterm(SIGNAL_ARGS)
 {
 	int			save_errno = errno;
 
-	ShutdownRequestPending = true;
-	if (in_attempt)
+	if (in_attempt && !ShutdownRequestPending)
 	{
 		InterruptPending = true;
 		QueryCancelPending = true;
 	}
+	ShutdownRequestPending = true;
 	SetLatch(MyLatch);
 	errno = save_errno;
 }
@@ -253,6 +257,7 @@ static void
 hold(const UidgenGrant *grant, int64 window)
 {
 	uidgen_shared->holding.held = true;
+	uidgen_shared->holding.released = false;
 	uidgen_shared->holding.worker = grant->worker;
 	uidgen_shared->holding.token = grant->token;
 	uidgen_shared->holding.granted_until = grant->last;
@@ -398,6 +403,11 @@ acquire(int64 back, int64 forward)
 	};
 	UidgenGrant grant;
 	uint64		position;
+
+	/* Of one start, even a disposable worker id is used until its end. */
+	if (request.wanted < 0 && holding->released &&
+		uidgen_worker_policy == UIDGEN_DISPOSABLE)
+		request.wanted = holding->worker;
 
 	/* Ids stay in order, but where the clock goes back. */
 	position = uidgen_atomic_read(&uidgen_shared->words.position);
@@ -627,6 +637,7 @@ release(void)
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	holding->held = false;
+	holding->released = true;
 	last_issued = position_tick(uidgen_ticket_close(&uidgen_shared->words) - 1);
 	last_issued = Min(last_issued, grant.last);
 	LWLockRelease(uidgen_shared->lock);

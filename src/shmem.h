@@ -40,7 +40,9 @@ typedef struct UidgenKnownGrant
 /* What the keeper holds; only the keeper writes it. */
 typedef struct UidgenHolding
 {
-	bool		held;			/* the rest is valid */
+	bool		held;			/* the grant is in force */
+	bool		released;		/* it was handed back; the worker id is still ours
+								 * to take again */
 	int			worker;
 	int64		token;			/* proves to the registry that we are the holder */
 	int64		granted_until;	/* the last tick granted */

@@ -42,6 +42,17 @@ log=$CHECK_DIR/log
 # A file that hangs ends as a failure; in the foreground, so that it sees Ctrl-C.
 perl='timeout --foreground --kill-after=30 900 perl'
 
+# A suite that is ended from outside may leave servers running.
+stop_servers()
+{
+	find "$CHECK_DIR" -name postmaster.pid | while read -r pid; do
+		pg_ctl -D "${pid%/*}" -m immediate -s stop || :
+	done
+}
+trap stop_servers EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
 # tell COMMAND...: runs it, shows what it says, and notes whether it failed.
 tell()
 {

@@ -325,13 +325,14 @@ sub start_load
 
 # Wait until clients have seen so many ids of this round, and more than so many of
 # the control, which has come to draw for so many seconds; or nothing comes any
-# more; or the sessions have ended.  Says which.
+# more; or the sessions have ended.  Says which.  While the registry is locked, the
+# number does not count: what comes next is to meet callers that wait.
 sub watch
 {
 	my ($self, $ids, $control, $seconds) = @_;
 	my $sessions = $self->{sessions};
 	my $since;
-	my $patience = defined $ids ? 0.5 : 3 * $PostgreSQL::Test::Utils::timeout_default;
+	my $patience = defined $ids ? 0.3 : 3 * $PostgreSQL::Test::Utils::timeout_default;
 	my ($last_seen, $last_time) = (0, time);
 
 	for (;;)
@@ -344,7 +345,7 @@ sub watch
 			$self->unlock;
 			$last_time = time;
 		}
-		if (defined $ids && $sessions->ids('control') > $control)
+		if (defined $ids && !$self->{locker} && $sessions->ids('control') > $control)
 		{
 			$since //= time;
 			return 'due' if $seen >= $ids && time - $since >= $seconds;
@@ -432,7 +433,7 @@ sub inject
 	{
 		my $locker = $sessions->hold('postgres', 'BEGIN; LOCK TABLE uidgen.worker_node IN ACCESS EXCLUSIVE MODE');
 		$self->{locker} = $locker;
-		$self->{locked_until} = time + pick_magnitude(0.1, 2);
+		$self->{locked_until} = time + pick_magnitude(0.2, 2);
 	}
 	return;
 }
@@ -572,19 +573,22 @@ sub round
 	# The plan depends on the seed and the number; when things happen does not.
 	srand($self->{seed} * 1_000_003 + ++$self->{number});
 	my @faults = map { pick_weighted($self->{faults}) } 1 .. 1 + rand 3;
-	my $crash = [ pick_weighted($self->{crashes}), pick('before', 'during', 'after') ];
+	my $crash = [ pick_weighted($self->{crashes}), pick('before', 'during', 'during', 'after') ];
 	my @late_faults = rand > 0.4 ? () : pick_weighted($self->{faults});
 	my $goes_home = rand > 0.3;
 	my $start = @{ $self->{starts} } && rand > 0.8 ? pick(@{ $self->{starts} }) : undef;
-	$self->configure("uidgen.window = @{[ pick('20ms', '100ms', '1s', '10s') ]}",
-		"synchronous_commit = @{[ pick('off', 'off', 'on') ]}");
+	# If the registry is to be locked, short grants and none from before: so that
+	# they end.
+	my $locks = grep { $_ eq 'lock' } @faults, @late_faults;
+	my $window = pick('20ms', '100ms', $locks ? () : ('1s', '10s'));
+	$self->configure("uidgen.window = $window", 'synchronous_commit = ' . pick('off', 'off', 'on'));
 	$self->{begin} = time;
 	$self->{story} = [];
 	$self->{large_step} = 0;
 
 	# The control never goes behind what its memory has seen: if the clock does,
 	# begin with new memory.
-	if (defined $start || $clock->now < $self->{clock_high})
+	if (defined $start || $locks || $clock->now < $self->{clock_high})
 	{
 		$self->{start} = $start // $clock->now;
 		$self->bring_down(pick('immediate', 'fast'), 'during');

@@ -459,6 +459,24 @@ inline open()
 #endif
 }
 
+/* uidgen_ticket_note_clock(), and how the keeper calls it: with each grant. */
+inline note_clock(begin)
+{
+	atomic {
+		look_at_clock();
+		at = MAX(clk, MIN(begin, clk + LARGE));
+		peak = MAX(peak, at)
+	};
+	floor = clock_high;
+	atomic {
+		if
+		:: at > floor -> clock_high = at
+		:: else
+		fi;
+		at = 0; floor = 0
+	}
+}
+
 inline hold()
 {
 	held = true; held_worker = worker; held_token = token; held_until = last; known[worker] = last
@@ -514,7 +532,11 @@ end:	do
 			:: done && crashes < CRASHES -> crash(); goto over
 			fi
 		};
-		atomic { !locked -> hold(); limit = last; goto over };
+		atomic { !locked -> locked = true; hold() };
+		limit = last;
+		note_clock(0);
+		locked = false;
+		goto over;
 
 acquire:	floor = (back -> 0 : position);
 		atomic {
@@ -546,6 +568,7 @@ acquire:	floor = (back -> 0 : position);
 publish:	atomic { !locked -> locked = true; hold() };
 		close();
 		open();
+		note_clock(first);
 		locked = false;
 		goto over;
 

@@ -29,7 +29,9 @@ sub begin_file
 			'-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($database),
 			'-c', "COPY ($select) TO '$file' (FORMAT binary)"
 		],
-		'<', \undef, '>&', \$said);
+		'<', \undef, '>&', \$said,
+		# If it goes on for ever, end_file() should not.
+		IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
 	return { run => $run, file => $file, said => \$said };
 }
 

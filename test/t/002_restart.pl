@@ -46,7 +46,8 @@ sub draw_above
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	cmp_ok(min(@new), '>', max(@all), "$name: ids are larger than all before") if @all;
 	push @all, @new;
-	is($node->safe_psql('postgres', "SELECT worker FROM uid_parse($new[-1])"), $worker, "$name: the worker id is the same");
+	is($node->safe_psql('postgres', "SELECT worker FROM uid_parse($new[-1])"), $worker,
+		"$name: the worker id is the same");
 	return $new[-1];
 }
 

@@ -77,7 +77,8 @@ like(log_since($node, 0), qr/because of the setting "uidgen.worker_id": .*5000 i
 like($node->safe_psql('postgres', 'SELECT state, last_error FROM uidgen.status'), qr/^bad setting\|.+/,
 	'uidgen.status tells');
 $node->safe_psql('postgres', 'CREATE DATABASE other');
-like(info('CREATE EXTENSION uidgen', 'other'), qr/INFO:.*does not work yet.*DETAIL:.*long/s, 'CREATE EXTENSION tells');
+like(info('CREATE EXTENSION uidgen', 'other'), qr/INFO:.*does not work yet.*DETAIL:.*long/s,
+	'CREATE EXTENSION tells');
 fails_with($node, $_, '22023', qr/because of the setting/, "$_ is off, too")
   foreach 'SELECT uid_parse(1)', 'SELECT uid_layout()', 'SELECT uid_next_batch(1)', 'SELECT uid_next_block(1)';
 is($node->safe_psql('postgres', "SELECT uid_min('2025-06-01 12:00:00+00', 'twitter')"),
@@ -92,7 +93,8 @@ $node->restart;
 cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', $first, 'with good settings ids are issued again');
 
 # While the server runs, a bad value is refused as usual, and the old one stays.
-fails_with($node, "ALTER SYSTEM SET uidgen.layout = 'snowball'", '22023', qr/snowball/, 'ALTER SYSTEM refuses a bad layout');
+fails_with($node, "ALTER SYSTEM SET uidgen.layout = 'snowball'", '22023', qr/snowball/,
+	'ALTER SYSTEM refuses a bad layout');
 fails_with($node, "ALTER SYSTEM SET uidgen.layout = 'sequence:12 time:41:1ms epoch:2025-01-01'",
 	'22023', qr/cannot generate/, 'and one that cannot generate');
 fails_with($node, "SET uidgen.wait_timeout = '2h'", '22023', qr/wait_timeout/, 'SET refuses a value out of range');
@@ -101,6 +103,7 @@ append_to_file($bad_conf, "uidgen.window = 'long'\n");
 $node->reload;
 ok(poll_until(sub { log_since($node, $log) =~ /invalid value for parameter "uidgen.window"/ }),
 	'a bad value in a reloaded file is reported');
-is($node->safe_psql('postgres', "SELECT current_setting('uidgen.window'), uid_next() > 0"), '10s|t', 'and the old one stays');
+is($node->safe_psql('postgres', "SELECT current_setting('uidgen.window'), uid_next() > 0"), '10s|t',
+	'and the old one stays');
 
 done_testing();

@@ -78,7 +78,8 @@ is( $node->safe_psql(
 restart_with('uidgen.worker_id = 9', 'uidgen.max_ahead = 60s');
 is(worker(), 9, 'a further one');
 restart_with('uidgen.worker_id = 10', 'uidgen.max_ahead = 60s');
-$node->safe_psql('postgres', 'UPDATE uidgen.worker_node SET granted_until = granted_until + 600000 WHERE worker_id = 9');
+$node->safe_psql('postgres',
+	'UPDATE uidgen.worker_node SET granted_until = granted_until + 600000 WHERE worker_id = 9');
 restart_with('uidgen.worker_id = 9', 'uidgen.max_ahead = 60s');
 fails_with($node, 'SELECT uid_next()', '55000',
 	qr/clock is behind the last grant of worker id 9.*DETAIL:.*60000 ms are allowed.*HINT:.*"uidgen.max_ahead"/s,
@@ -126,27 +127,32 @@ like(worker(), qr/^[01]$/, 'the policy can be changed while the server runs');
 
 # The rows are the second and the first start's.
 restart_with($layout);
-is(worker(), $node->safe_psql('disposable', 'SELECT worker_id FROM uidgen.worker_node ORDER BY granted_until DESC LIMIT 1'),
+is( worker(),
+	$node->safe_psql('disposable', 'SELECT worker_id FROM uidgen.worker_node ORDER BY granted_until DESC LIMIT 1'),
 	'of several that it had, a server takes the latest');
 make_foreign('released = true');
 restart_with($layout);
 fails_with($node, 'SELECT uid_next()', '53400',
 	qr/no worker id is free.*DETAIL:.*2 worker ids.*2 belong to other instances, 0 were never used.*HINT:.*forget_worker/s,
 	'rows of other instances are never taken, though released');
-is($node->safe_psql('disposable', "SELECT count(*) FROM uidgen.worker_node WHERE identity = 'foreign'"), 2, 'they stay as they are');
+is($node->safe_psql('disposable', "SELECT count(*) FROM uidgen.worker_node WHERE identity = 'foreign'"), 2,
+	'they stay as they are');
 $node->safe_psql('disposable', 'SELECT uidgen.forget_worker(1)');
 is(worker(), 1, 'one that is forgotten is taken');
-fails_with($node, 'SELECT uidgen.forget_worker(2)', '42704', qr/no worker id 2/, 'there is no other to forget', 'disposable');
+fails_with($node, 'SELECT uidgen.forget_worker(2)', '42704', qr/no worker id 2/, 'there is no other to forget',
+	'disposable');
 
 # ---- a layout without worker ids ----
 
 new_registry('alone');
 $layout = "uidgen.layout = 'time:41:1ms sequence:22 epoch:2025-01-01'";
 restart_with($layout);
-is($node->safe_psql('postgres', 'SELECT worker IS NULL FROM uid_parse(uid_next())'), 't', 'a layout without worker ids has one');
+is($node->safe_psql('postgres', 'SELECT worker IS NULL FROM uid_parse(uid_next())'), 't',
+	'a layout without worker ids has one');
 restart_with($layout);
 $node->safe_psql('postgres', 'SELECT uid_next()');
-is($node->safe_psql('alone', 'SELECT worker_id, launches FROM uidgen.worker_node'), '0|2', 'which is 0 in the registry');
+is($node->safe_psql('alone', 'SELECT worker_id, launches FROM uidgen.worker_node'), '0|2',
+	'which is 0 in the registry');
 make_foreign();
 restart_with($layout);
 fails_with($node, 'SELECT uid_next()', '53400', qr/no worker id is free.*forget_worker/s, 'and may be another\'s');

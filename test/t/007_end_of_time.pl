@@ -69,7 +69,8 @@ like($node->safe_psql('postgres', 'SELECT state, last_error FROM uidgen.status')
 	'uidgen.status tells');
 $node->restart;
 fails_with($node, 'SELECT uid_next()', '2200H', $MESSAGE, 'after a restart, too');
-is($node->safe_psql('postgres', "SELECT granted_until FROM uidgen.worker_node"), $max_tick - 1, 'the last tick was never granted');
+is($node->safe_psql('postgres', "SELECT granted_until FROM uidgen.worker_node"), $max_tick - 1,
+	'the last tick was never granted');
 is($node->safe_psql('postgres', "SELECT count(*) FROM uid_parse($ids[0])"), 1, 'what was issued can be decoded');
 
 done_testing();

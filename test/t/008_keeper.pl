@@ -28,7 +28,8 @@ my $unused_keeper = keeper_pid($idle);
 $idle->safe_psql('postgres', 'DROP DATABASE registry');
 $idle->safe_psql('postgres', 'CREATE DATABASE registry');
 $idle->safe_psql('registry', 'CREATE EXTENSION uidgen');
-is(keeper_pid($idle), $unused_keeper, 'a keeper that was not needed yet does not keep its database from being dropped');
+is(keeper_pid($idle), $unused_keeper,
+	'a keeper that was not needed yet does not keep its database from being dropped');
 my $idle_id = $idle->safe_psql('postgres', 'SELECT uid_next()');
 my $idle_keeper = keeper_pid($idle);
 
@@ -68,7 +69,8 @@ sub start_waiting
 	my $waiting = { out => '', err => '' };
 	$waiting->{run} = IPC::Run::start(
 		[ $node->installed_command('psql'), '-XAtq', '-d', $node->connstr('postgres'), '-c', 'SELECT uid_next()' ],
-		'<', \undef, '>', \$waiting->{out}, '2>', \$waiting->{err}, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+		'<', \undef, '>', \$waiting->{out}, '2>', \$waiting->{err},
+		IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
 	return $waiting;
 }
 my $CALLING = "FROM pg_stat_activity WHERE query = 'SELECT uid_next()' AND state = 'active'";
@@ -81,17 +83,21 @@ ok(await_drawing($drawing, 50), 'while the registry is locked, ids go on');
 push @all, @{ stop_drawing($drawing) };
 my ($ids, $err) = draw_until_error($node, 'postgres', '3s');
 push @all, @$ids;
-like($err, qr/55000: uidgen has no grant to issue ids from: .*lock timeout/, 'until the grant is used up; the error says why');
+like($err, qr/55000: uidgen has no grant to issue ids from: .*lock timeout/,
+	'until the grant is used up; the error says why');
 
 my $start = time();
-fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000', qr/lock timeout/, 'without a wait, it fails');
-fails_with($node, 'SET uidgen.wait_timeout = 100; SELECT uid_next()', '55000', qr/lock timeout/, 'and after a short one');
+fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000', qr/lock timeout/,
+	'without a wait, it fails');
+fails_with($node, 'SET uidgen.wait_timeout = 100; SELECT uid_next()', '55000', qr/lock timeout/,
+	'and after a short one');
 fails_with($node, "SET uidgen.wait_timeout = '1h'; SET statement_timeout = '200ms'; SELECT uid_next()",
 	'57014', qr/statement timeout/, 'statement_timeout ends a wait');
 cmp_ok(time() - $start, '<', $LIMIT, 'all that did not take long');
 
 my $waiting = start_waiting();
-ok($node->poll_query_until('postgres', "SELECT count(*) = 1 $CALLING AND wait_event_type = 'Extension'"), 'a waiting call shows as such');
+ok($node->poll_query_until('postgres', "SELECT count(*) = 1 $CALLING AND wait_event_type = 'Extension'"),
+	'a waiting call shows as such');
 $start = time();
 is($node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $CALLING"), 't', 'it can be cancelled');
 $waiting->{run}->finish;
@@ -99,7 +105,8 @@ like($waiting->{err}, qr/canceling statement due to user request/, 'and says so'
 cmp_ok(time() - $start, '<', $LIMIT, 'at once');
 
 $waiting = start_waiting();
-ok($node->poll_query_until('postgres', "SELECT count(*) = 1 $CALLING AND wait_event_type = 'Extension'"), 'another call waits');
+ok($node->poll_query_until('postgres', "SELECT count(*) = 1 $CALLING AND wait_event_type = 'Extension'"),
+	'another call waits');
 $blocker->query_safe('COMMIT');
 $blocker->quit;
 $waiting->{run}->finish;
@@ -116,13 +123,15 @@ is($node->safe_psql('postgres', 'SELECT state, failures > 0, waits > 0, last_err
 append_to_file($node->data_dir . '/more.conf', "max_worker_processes = 0\n");
 $node->restart;
 fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000',
-	qr/keeper.*has not started.*max_worker_processes.*HINT:.*"max_worker_processes"/s, 'without a keeper, the error names the setting');
+	qr/keeper.*has not started.*max_worker_processes.*HINT:.*"max_worker_processes"/s,
+		'without a keeper, the error names the setting');
 $node->stop;
 
 # ---- nothing to do ----
 
 # By process id, since a session of ours might do something itself.
-ok(poll_until(sub { (keeper_pid($idle) || $idle_keeper) != $idle_keeper }), 'without demand, the keeper gives up its connection');
+ok(poll_until(sub { (keeper_pid($idle) || $idle_keeper) != $idle_keeper }),
+	'without demand, the keeper gives up its connection');
 my $ACTIVITY = 'SELECT pg_snapshot_xmax(pg_current_snapshot()), pg_current_wal_insert_lsn()';
 $idle->safe_psql('postgres', $ACTIVITY) foreach 1 .. 2;
 my $before = $idle->safe_psql('postgres', $ACTIVITY);
@@ -130,11 +139,13 @@ $idle_keeper = keeper_pid($idle);
 sleep 2;
 is($idle->safe_psql('postgres', $ACTIVITY), $before, 'then the server writes nothing and starts no transaction');
 is(keeper_pid($idle), $idle_keeper, 'and the keeper rests');
-is($idle->safe_psql('postgres', 'CREATE DATABASE copy TEMPLATE registry; DROP DATABASE registry; ALTER DATABASE copy RENAME TO registry; SELECT 1'),
-	'1', 'its database can be copied, dropped and renamed');
+$idle->safe_psql('postgres', $_)
+  foreach 'CREATE DATABASE copy TEMPLATE registry', 'DROP DATABASE registry', 'ALTER DATABASE copy RENAME TO registry';
+pass('its database can be copied, dropped and renamed');
 cmp_ok($idle->safe_psql('postgres', 'SELECT uid_next()'), '>', $idle_id, 'and the copy goes on as the registry');
 is($idle->safe_psql('registry', 'SELECT launches FROM uidgen.worker_node'), '1', 'with the same grant');
 $idle->restart;
-is($idle->safe_psql('registry', 'SELECT released FROM uidgen.worker_node'), 't', 'for whose release the keeper wakes up');
+is($idle->safe_psql('registry', 'SELECT released FROM uidgen.worker_node'), 't',
+	'for whose release the keeper wakes up');
 
 done_testing();

@@ -68,7 +68,8 @@ SKIP:
 	$new->start;
 	is($new->safe_psql('postgres', $row), $before, 'the registry was taken along');
 	goes_on($new, 'ids go on after the upgrade');
-	is($new->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '2', 'with a worker id that was never used');
+	is($new->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '2',
+		'with a worker id that was never used');
 	like($new->safe_psql('postgres', $row), qr/^\Q$before\E\n/, 'that of the old cluster is left alone');
 }
 

@@ -53,7 +53,8 @@ $publisher->safe_psql('postgres', "INSERT INTO uidgen.worker_node
 $publisher->safe_psql('postgres', 'DELETE FROM uidgen.registry_layout');
 $publisher->safe_psql('postgres', "INSERT INTO message (body) VALUES ('last')");
 $publisher->wait_for_catchup('everything');
-is($subscriber->safe_psql('postgres', "SELECT count(*) FROM message WHERE body = 'last'"), '1', 'what was written later has come');
+is($subscriber->safe_psql('postgres', "SELECT count(*) FROM message WHERE body = 'last'"), '1',
+	'what was written later has come');
 is($subscriber->safe_psql('postgres', $STATE), $before, 'and has not changed the registry');
 
 my @ids = split /\n/, $subscriber->safe_psql('postgres', 'SELECT uid_next() FROM generate_series(1, 100)');

@@ -120,7 +120,8 @@ $node->start;
 $ENV{PGOPTIONS} = '-c statement_timeout=0 -c role=none -c search_path=public -c default_transaction_read_only=off';
 $ENV{PGOPTIONS} .= ' -c transaction_timeout=0' if $node->pg_version >= 17;
 is( $node->safe_psql(
-		'registry', "SELECT n.granted_until * interval '1 ms' + epoch = '$granted' FROM uidgen.worker_node AS n, uid_layout_info()"),
+		'registry', "SELECT n.granted_until * interval '1 ms' + epoch = '$granted'
+			FROM uidgen.worker_node AS n, uid_layout_info()"),
 	't',
 	'what was granted is on disk');
 no_trace('what is first in the path');

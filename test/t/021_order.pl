@@ -124,7 +124,8 @@ SQL
 
 my @watches = map { my $said = ''; { said => \$said, run => IPC::Run::start(
 	[ $node->installed_command('psql'), '-XAt', '-d', $node->connstr($_), '-c', 'SELECT * FROM watch()' ],
-	'<', \undef, '>&', \$said) } } (qw(postgres second) x 3);
+	'<', \undef, '>&', \$said,
+	IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default)) } } (qw(postgres second) x 3);
 my $returned = sub {
 	$node->safe_psql('postgres', "SELECT pg_replication_origin_progress('returned', false) - '0/0'") || 0;
 };

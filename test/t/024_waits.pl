@@ -79,7 +79,8 @@ sub begin
 			$node->installed_command('psql'), '-XAtq', '-d', $node->connstr('postgres'),
 			'-c', "SET uidgen.wait_timeout = '1h'", '-c', $sql
 		],
-		'<', \undef, '>&', \$said);
+		'<', \undef, '>&', \$said,
+		IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
 	return { run => $run, said => \$said };
 }
 
@@ -152,19 +153,20 @@ foreach my $round (1 .. 3)
 	$lock->query_safe('LOCK TABLE uidgen.worker_node IN ACCESS EXCLUSIVE MODE');
 	my @ids;
 	@waiting = map { begin('SELECT uid_next() FROM generate_series(1, 20000)') } 1 .. $sessions;
-	ok(poll_until(sub { number_waiting() == $sessions }), "cancelled $round: $sessions sessions draw until they wait");
-	my $cancelled = query("SELECT count(*) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
+	ok(poll_until(sub { number_waiting() == $sessions }),
+		"cancelled $round: $sessions sessions draw until they wait");
+	query("SELECT count(*) FROM (SELECT pg_cancel_backend(pid) FROM pg_stat_activity"
 		  . " WHERE backend_type = 'client backend' AND wait_event_type = 'Extension' ORDER BY pid LIMIT 8) AS c");
-	my $canceled = 0;
+	my $errors = 0;
 	ok(poll_until(sub { number_waiting() == $sessions - 8 }), "cancelled $round: eight of them stop waiting");
 	answer();
 	foreach (@waiting)
 	{
 		my $said = finish($_);
-		$canceled++ if $said =~ /canceling statement due to user request/;
+		$errors++ if $said =~ /canceling statement due to user request/;
 		push @ids, $said =~ /^(\d+)$/mg;
 	}
-	is($canceled, 8, "cancelled $round: with the usual error");
+	is($errors, 8, "cancelled $round: with the usual error");
 	# nobody saw the ids of a statement that was cancelled
 	is(scalar @ids, 20_000 * ($sessions - 8), "cancelled $round: the others get all their ids");
 	is(repeated(\@ids), 0, "cancelled $round: no duplicate");

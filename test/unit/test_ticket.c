@@ -243,7 +243,8 @@ test_ahead(void)
 	takes(120, CAPACITY, false, POSITION(120, 0), "max_ahead = 0: a whole tick");
 	refuses(120, 1, false, UIDGEN_TICKET_AHEAD, "max_ahead = 0: then the next tick's turn is to come");
 	takes(121, 2, false, POSITION(121, 0), "max_ahead = 0: now it has");
-	refuses(121, CAPACITY - 1, false, UIDGEN_TICKET_AHEAD, "max_ahead = 0: a batch does not reach into the next tick");
+	refuses(121, CAPACITY - 1, false, UIDGEN_TICKET_AHEAD,
+	        "max_ahead = 0: a batch does not reach into the next tick");
 	refuses(119, 1, false, UIDGEN_TICKET_AHEAD, "max_ahead = 0: set back by any step, calls wait");
 }
 
@@ -322,20 +323,27 @@ test_settle(void)
 	uidgen_ticket_begin(&words, &ticket);
 	era = ticket.era;
 	ticket.first = POSITION(200, CAPACITY - 1);
-	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_GOOD, "settle: the last granted position is good");
+	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_GOOD,
+			  "settle: the last granted position is good");
 	is(ticket.constant, CONSTANT, "settle: with the grant's constant");
-	is_result(uidgen_ticket_settle(&words, &ticket, 2), UIDGEN_TICKET_HELD, "settle: two of which one is granted are held");
+	is_result(uidgen_ticket_settle(&words, &ticket, 2), UIDGEN_TICKET_HELD,
+			  "settle: two of which one is granted are held");
 	ticket.first = POSITION(205, 0);
-	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_HELD, "settle: a ticket above the limit is held");
+	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_HELD,
+			  "settle: a ticket above the limit is held");
 	uidgen_ticket_extend(&words, POSITION(204, CAPACITY - 1), POSITION(204, 0));
-	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_HELD, "settle: it still is, below a limit that is not enough");
+	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_HELD,
+			  "settle: it still is, below a limit that is not enough");
 	uidgen_ticket_extend(&words, POSITION(205, CAPACITY - 1), POSITION(204, 0));
-	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_GOOD, "settle: and good once it is granted");
+	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_GOOD,
+			  "settle: and good once it is granted");
 
 	uidgen_ticket_close(&words);
-	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_VOID, "settle: void when the era has ended");
+	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_VOID,
+			  "settle: void when the era has ended");
 	uidgen_ticket_open(&words, POSITION(100, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1);
-	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_VOID, "settle: void in the next era, however high its limit");
+	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_VOID,
+			  "settle: void in the next era, however high its limit");
 	ok(word(&words.era) > era && word(&words.era) % 2 == 0, "settle: which has another, even number");
 
 	/* A call that began in an old era and takes in the new one. */
@@ -343,11 +351,13 @@ test_settle(void)
 	uidgen_ticket_begin(&words, &ticket);
 	uidgen_ticket_close(&words);
 	uidgen_ticket_open(&words, POSITION(100, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1);
-	is_result(uidgen_ticket_take(&words, &rules, &ticket, 120, 1, false), UIDGEN_TICKET_VOID, "a call from an old era: void, if its clock is ahead");
+	is_result(uidgen_ticket_take(&words, &rules, &ticket, 120, 1, false), UIDGEN_TICKET_VOID,
+			  "a call from an old era: void, if its clock is ahead");
 	uidgen_ticket_begin(&words, &ticket);
 	uidgen_ticket_close(&words);
 	uidgen_ticket_open(&words, POSITION(130, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1);
-	is_result(uidgen_ticket_take(&words, &rules, &ticket, 120, 1, false), UIDGEN_TICKET_VOID, "a call from an old era: void, if its clock is behind");
+	is_result(uidgen_ticket_take(&words, &rules, &ticket, 120, 1, false), UIDGEN_TICKET_VOID,
+			  "a call from an old era: void, if its clock is behind");
 	/* The keeper stopped between the two. */
 	uidgen_ticket_begin(&words, &ticket);
 	uidgen_ticket_close(&words);
@@ -379,7 +389,8 @@ test_keeper(void)
 	rules.max_ahead = UINT64_MAX >> 1;
 	uidgen_ticket_close(&words);
 	uidgen_ticket_open(&words, (UINT64_C(1) << 63) - (UINT64_C(2) << 31), (UINT64_C(1) << 63) - 1, 0, CONSTANT);
-	takes((UINT64_C(1) << 32) - 1, 1, false, (UINT64_C(1) << 63) - (UINT64_C(1) << 31), "highest: the last tick");
+	takes((UINT64_C(1) << 32) - 1, 1, false, (UINT64_C(1) << 63) - (UINT64_C(1) << 31),
+	      "highest: the last tick");
 	takes((UINT64_C(1) << 32) - 1, INT32_MAX, true, (UINT64_C(1) << 63) - INT32_MAX, "highest: all of it");
 	refuses((UINT64_C(1) << 32) - 1, 1, true, UIDGEN_TICKET_NO_GRANT, "highest: and no more");
 }
