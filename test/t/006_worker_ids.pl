@@ -111,12 +111,17 @@ restart_with($layout, "uidgen.worker_policy = 'disposable'");
 my $first = worker();
 restart_with($layout, "uidgen.worker_policy = 'disposable'");
 is(worker(), 1 - $first, 'a disposable worker id is not taken a second time');
+my $keeper = keeper_pid($node);
+kill 'TERM', $keeper;
+poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper })
+  or die 'no other keeper has begun';
+is(worker(), 1 - $first, 'but it is where only the keeper begins anew');
 like(log_since($node, $log), qr/WARNING:.*only 0 worker ids are left/, 'the log warns of the last one');
 restart_with($layout, "uidgen.worker_policy = 'disposable'");
 fails_with($node, 'SELECT uid_next()', '53400',
 	qr/all worker ids have been used.*DETAIL:.*2 worker ids.*disposable.*HINT:.*"uidgen.worker_policy"/s,
 	'when all have been used, it says so');
-is($node->safe_psql('disposable', 'SELECT sum(launches) FROM uidgen.worker_node'), 2, 'and takes none');
+is($node->safe_psql('disposable', 'SELECT sum(launches) FROM uidgen.worker_node'), 3, 'and takes none');
 unlink $conf;
 append_to_file($conf, "uidgen.database = 'disposable'\n$layout\n");
 $node->reload;

@@ -429,7 +429,6 @@ typedef struct Caller
 	UidgenTicketRules rules;
 	uint64_t	random;
 	Records		issued;
-	uint64_t	results[RESULTS];
 	uint64_t	disorders;
 	uint64_t	not_granted;
 	uint64_t	split_blocks;
@@ -441,6 +440,8 @@ static struct
 	uint64_t	clock;			/* its tick */
 	bool		demand;			/* somebody misses something */
 	bool		stop;
+	uint64_t	results[RESULTS];	/* how often calls have met each */
+
 	/* The registry: last tick granted, by worker.  Written by the keeper. */
 	uint64_t	granted_until[WORKERS];
 
@@ -585,7 +586,7 @@ call(Caller *caller)
 			result = uidgen_ticket_take(&stress.words, &caller->rules, &good,
 										GET(stress.clock), n, within_tick);
 		}
-		caller->results[result]++;
+		__atomic_fetch_add(&stress.results[result], 1, __ATOMIC_SEQ_CST);
 		if (result == UIDGEN_TICKET_GOOD)
 			issue(caller, &good, n, back_steps, returned);
 		if (result == UIDGEN_TICKET_GOOD && within_tick &&
@@ -804,9 +805,12 @@ count_overlaps(Caller *callers)
 static bool
 met_all(void)
 {
-	return keeper.renewals > 100 && keeper.acquisitions > 1000 &&
-		keeper.releases > 100 && keeper.losses > 100 &&
-		GET(stress.back_steps) > 20;
+	for (int r = 0; r < RESULTS; r++)
+		if (GET(stress.results[r]) < 10)
+			return false;
+	return keeper.renewals > 100 && keeper.acquisitions > 300 &&
+		keeper.releases > 50 && keeper.losses > 50 &&
+		GET(stress.back_steps) > 10;
 }
 
 static void
@@ -814,7 +818,6 @@ test_stress(void)
 {
 	static Caller callers[CALLERS];
 	double		start = seconds();
-	uint64_t	results[RESULTS] = {0};
 	uint64_t	disorders = 0;
 	uint64_t	not_granted = 0;
 	uint64_t	split_blocks = 0;
@@ -860,24 +863,21 @@ test_stress(void)
 		disorders += callers[i].disorders;
 		not_granted += callers[i].not_granted;
 		split_blocks += callers[i].split_blocks;
-		for (int r = 0; r < RESULTS; r++)
-			results[r] += callers[i].results[r];
 	}
 #ifdef __SANITIZE_THREAD__
 	printf("# under ThreadSanitizer\n");
 #endif
 	for (int r = 0; r < RESULTS; r++)
-		printf("# %s: %" PRIu64 "\n", result_name(r), results[r]);
-	printf("# %" PRIu64 " renewals, %" PRIu64 " acquisitions, %" PRIu64 " releases, %" PRIu64 " losses, %" PRIu64 " steps back\n",
-		   keeper.renewals, keeper.acquisitions, keeper.releases,
-		   keeper.losses, GET(stress.back_steps));
+		printf("# %s: %" PRIu64 "\n", result_name(r), GET(stress.results[r]));
+	printf("# %" PRIu64 " renewals, %" PRIu64 " acquisitions\n",
+		   keeper.renewals, keeper.acquisitions);
+	printf("# %" PRIu64 " releases, %" PRIu64 " losses, %" PRIu64 " steps back\n",
+		   keeper.releases, keeper.losses, GET(stress.back_steps));
 	is(count_overlaps(callers), 0, "stress: no position of a worker id is issued twice");
 	is(not_granted, 0, "stress: none is issued above its grant");
 	is(disorders, 0, "stress: calls get higher positions than all that had returned");
 	is(split_blocks, 0, "stress: a block lies within one tick");
-	ok(met_all(), "stress: the keeper has met every case");
-	for (int r = 0; r < RESULTS; r++)
-		ok(results[r] > 0, "stress: calls have met the result %s", result_name(r));
+	ok(met_all(), "stress: every case was met, by the calls and by the keeper");
 	for (int i = 0; i < CALLERS; i++)
 		free(callers[i].issued.record);
 	free(keeper.rivals.record);
