@@ -258,14 +258,14 @@ report_timeout(void)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("uidgen has no grant to issue ids from"),
 			 running ?
-			 errdetail("The keeper did not renew it within %d ms.",
+			 errdetail("The keeper got none that reaches far enough within %d ms.",
 					   uidgen_wait_timeout) :
 			 ran ?
 			 errdetail("The keeper is not running at this moment.") :
 			 errdetail("The keeper, a background worker, has not started; the setting \"max_worker_processes\" is %d.",
 					   max_worker_processes),
 			 running ?
-			 errhint("See uidgen.status and the server log, or raise the setting \"uidgen.wait_timeout\".") :
+			 errhint("See uidgen.status and the server log. Raise the setting \"uidgen.wait_timeout\"; or, if there are many renewals, \"uidgen.window\".") :
 			 ran ?
 			 errhint("See the server log.") :
 			 errhint("Raise the setting \"max_worker_processes\" if the server log says that there were too many background workers.")));
@@ -299,6 +299,27 @@ is_over(Wait *wait, int minimum_ms)
 	return now >= wait->deadline;
 }
 
+/* Milliseconds that a call may sleep before it looks again; at least 1. */
+static long
+sleep_time(const Wait *wait)
+{
+	int64		left = (wait->deadline - uidgen_clock_monotonic()) / 1000;
+
+	return (long) Max(Min(left, RECHECK_MS), 1);
+}
+
+/* What a call waits at least: for a keeper that has yet to wake up. */
+static int
+wake_up_time(void)
+{
+	bool		awake;
+
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	awake = uidgen_shared->keeper_connected;
+	LWLockRelease(uidgen_shared->lock);
+	return awake ? 0 : WAKE_UP_MS;
+}
+
 /*
  * Wait until the keeper has made an attempt for us.  Returns when it is worth
  * looking again; raises an error when it is not, or the time is up.
@@ -321,12 +342,12 @@ wait_for_keeper(Wait *wait)
 			report_timeout();
 		wait->demand = demand_grant();
 	}
-	if (is_over(wait, WAKE_UP_MS))
+	if (is_over(wait, wake_up_time()))
 		report_timeout();
 
 	ConditionVariablePrepareToSleep(&uidgen_shared->changed);
 	if (!keeper_has_served(wait->demand))
-		ConditionVariableTimedSleep(&uidgen_shared->changed, RECHECK_MS,
+		ConditionVariableTimedSleep(&uidgen_shared->changed, sleep_time(wait),
 									uidgen_wait_event(&grant_wait_event,
 													  "UidgenGrant"));
 	ConditionVariableCancelSleep();
@@ -364,7 +385,7 @@ wait_for_clock(Wait *wait, uint64 tick)
 	}
 	ConditionVariablePrepareToSleep(&uidgen_shared->changed);
 	ConditionVariableTimedSleep(&uidgen_shared->changed,
-								(long) Min(microseconds / 1000, RECHECK_MS),
+								(long) Min(microseconds / 1000, sleep_time(wait)),
 								uidgen_wait_event(&clock_wait_event,
 												  "UidgenClock"));
 	ConditionVariableCancelSleep();

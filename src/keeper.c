@@ -146,6 +146,7 @@ leave_slot(int code, Datum arg)
 {
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	uidgen_shared->keeper_latch = NULL;
+	uidgen_shared->keeper_connected = false;
 	if (uidgen_shared->attempting)
 	{
 		/* The attempt ended the process, and so it failed. */
@@ -591,6 +592,7 @@ connect_registry(void)
 	uidgen_registry_connect();
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->keeper_connected = true;
 	uidgen_shared->failure = before;
 	uidgen_shared->failures_in_row = failures_in_row;
 	uidgen_shared->failures--;

@@ -77,6 +77,7 @@ typedef struct UidgenShared
 	LWLock	   *lock;
 	Latch	   *keeper_latch;	/* NULL: there is no keeper now */
 	bool		keeper_ran;		/* a keeper has started in this memory */
+	bool		keeper_connected;	/* it is awake: connected to the registry */
 
 	UidgenHolding holding;
 	int64		window;			/* ticks: the window of the last grant */
