@@ -30,7 +30,8 @@
 /* A step of the clock wakes nobody: look at it again after at most this long. */
 #define RECHECK_MS 100
 
-/* What a sleeping keeper gets to wake up, even if wait_timeout is less. */
+/* What a keeper that may be asleep gets for an attempt, even if wait_timeout is
+ * less. */
 #define WAKE_UP_MS 1000
 
 /* The state of one call's wait. */
@@ -38,6 +39,7 @@ typedef struct Wait
 {
 	uint64		demand;			/* what we asked of the keeper; 0: not yet */
 	int64		deadline;		/* monotonic clock, microseconds; 0: not set */
+	int			fruitless;		/* demands that were served and did not help */
 } Wait;
 
 static uint32 grant_wait_event = 0;
@@ -308,16 +310,39 @@ sleep_time(const Wait *wait)
 	return (long) Max(Min(left, RECHECK_MS), 1);
 }
 
-/* What a call waits at least: for a keeper that has yet to wake up. */
+/*
+ * What a call waits at least, in milliseconds: long enough for one attempt of a
+ * keeper that may have to wake up; in an outage, no longer than a look.
+ */
 static int
-wake_up_time(void)
+least_wait(void)
 {
-	bool		awake;
+	bool		outage;
 
 	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
-	awake = uidgen_shared->keeper_connected;
+	outage = uidgen_shared->failures_in_row > 0;
 	LWLockRelease(uidgen_shared->lock);
-	return awake ? 0 : WAKE_UP_MS;
+	return outage ? RECHECK_MS : WAKE_UP_MS;
+}
+
+/*
+ * The keeper has served our demand, and yet it did not help.  Demanding again at
+ * once could go on as fast as commits do; so pause first, longer each time.
+ */
+static void
+pause_demands(Wait *wait)
+{
+	if (wait->fruitless > 0)
+	{
+		ConditionVariablePrepareToSleep(&uidgen_shared->changed);
+		ConditionVariableTimedSleep(&uidgen_shared->changed,
+									Min(1L << Min(wait->fruitless, 7),
+										sleep_time(wait)),
+									uidgen_wait_event(&grant_wait_event,
+													  "UidgenGrant"));
+		ConditionVariableCancelSleep();
+	}
+	wait->fruitless++;
 }
 
 /*
@@ -340,9 +365,10 @@ wait_for_keeper(Wait *wait)
 			report_failure(&failure);
 		if (uidgen_wait_timeout == 0)
 			report_timeout();
+		pause_demands(wait);
 		wait->demand = demand_grant();
 	}
-	if (is_over(wait, wake_up_time()))
+	if (is_over(wait, least_wait()))
 		report_timeout();
 
 	ConditionVariablePrepareToSleep(&uidgen_shared->changed);

@@ -106,14 +106,15 @@ note_value(const char *setting, const char *detail,...)
 	note_error(&error, setting);
 }
 
-int64
-uidgen_ticks_up(int64 milliseconds)
+/* A duration in whole ticks of the server's layout: rounded up, down. */
+static int64
+ticks_up(int64 milliseconds)
 {
 	return (milliseconds * 1000 + uidgen_layout.unit - 1) / uidgen_layout.unit;
 }
 
-int64
-uidgen_ticks_down(int64 milliseconds)
+static int64
+ticks_down(int64 milliseconds)
 {
 	return milliseconds * 1000 / uidgen_layout.unit;
 }
@@ -121,13 +122,19 @@ uidgen_ticks_down(int64 milliseconds)
 int64
 uidgen_window_ticks(void)
 {
-	return Max(uidgen_ticks_up(uidgen_window), 1);
+	return Max(ticks_up(uidgen_window), 1);
 }
 
 int64
 uidgen_large_step_ticks(void)
 {
-	return Max(uidgen_ticks_down(uidgen_max_ahead), uidgen_window_ticks());
+	return Max(ticks_down(uidgen_max_ahead), uidgen_window_ticks());
+}
+
+int64
+uidgen_max_lead_ticks(void)
+{
+	return ticks_down(uidgen_max_ahead) + uidgen_window_ticks() + 2;
 }
 
 /* Bring uidgen_rules up to date. */
@@ -139,7 +146,7 @@ derive_rules(int max_ahead, int start)
 	if (bits == 0)
 		return;					/* no generating layout (yet) */
 	uidgen_rules.sequence_bits = bits;
-	uidgen_rules.max_ahead = (uint64) uidgen_ticks_down(max_ahead);
+	uidgen_rules.max_ahead = (uint64) ticks_down(max_ahead);
 	/* Below an eighth, so that most of the capacity is left to each tick. */
 	uidgen_rules.start_mask = start == UIDGEN_START_ZERO || bits < 3 ? 0 :
 		(UINT64CONST(1) << (bits - 3)) - 1;

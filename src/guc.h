@@ -49,18 +49,18 @@ extern bool uidgen_settings_good(void);
 /* The first setting that was not, with what is wrong; NULL: all were good. */
 extern const char *uidgen_bad_setting(const UidgenLayoutError **error);
 
-/* A duration in whole ticks of the server's layout: rounded up, down. */
-extern int64 uidgen_ticks_up(int64 milliseconds);
-extern int64 uidgen_ticks_down(int64 milliseconds);
-
-/* uidgen.window in ticks: at least one. */
+/* uidgen.window in ticks: rounded up, at least one. */
 extern int64 uidgen_window_ticks(void);
 
-/*
- * How far a grant may begin, or its use may have been, in front of the clock
- * before the clock counts as set back by a large step, in ticks.  At least a
- * window: that much every crash leaves behind.
- */
+/* How far the clock may be set back, or forward, before the step counts as a
+ * large one, in ticks: max_ahead, but at least a window. */
 extern int64 uidgen_large_step_ticks(void);
+
+/*
+ * How far a grant may begin in front of the clock, in ticks.  A crash leaves
+ * behind a grant that ends a window after a position that may itself be max_ahead
+ * in front; the next one begins a tick or two later.
+ */
+extern int64 uidgen_max_lead_ticks(void);
 
 #endif							/* UIDGEN_GUC_H */

@@ -47,7 +47,9 @@
 #include "compat.h"
 #include "generator.h"
 #include "guc.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "registry.h"
@@ -146,7 +148,6 @@ leave_slot(int code, Datum arg)
 {
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	uidgen_shared->keeper_latch = NULL;
-	uidgen_shared->keeper_connected = false;
 	if (uidgen_shared->attempting)
 	{
 		/* The attempt ended the process, and so it failed. */
@@ -255,14 +256,13 @@ renewal_position(int64 granted_until, int64 window)
 
 /* Caller holds the lock. */
 static void
-hold(const UidgenGrant *grant, int64 window)
+hold(const UidgenGrant *grant)
 {
 	uidgen_shared->holding.held = true;
 	uidgen_shared->holding.released = false;
 	uidgen_shared->holding.worker = grant->worker;
 	uidgen_shared->holding.token = grant->token;
 	uidgen_shared->holding.granted_until = grant->last;
-	uidgen_shared->window = window;
 	uidgen_shared->clock_offset = uidgen_clock_wall() - uidgen_clock_boot();
 	remember(grant->worker, grant->last);
 }
@@ -271,7 +271,7 @@ static void
 publish_renewal(const UidgenGrant *grant, int64 window)
 {
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	hold(grant, window);
+	hold(grant);
 	uidgen_shared->renewals++;
 	uidgen_ticket_extend(&uidgen_shared->words, last_position(grant->last),
 						 renewal_position(grant->last, window));
@@ -295,8 +295,7 @@ publish_acquisition(const UidgenGrant *grant, int64 window, bool stepped_back)
 	int64		now;
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	hold(grant, window);
-	uidgen_shared->acquisitions++;
+	hold(grant);
 	position = uidgen_ticket_close(&uidgen_shared->words);
 	/* Up to the next whole tick: the old worker id may have used this one. */
 	position = first_position(position_tick(position - 1) + 1);
@@ -338,6 +337,11 @@ leap_forward(void)
 	int64		leap = (uidgen_clock_wall() - uidgen_clock_boot() -
 						uidgen_shared->clock_offset) / uidgen_layout.unit;
 
+	/* Where the grant reaches the present already, renewing poisons nothing: the
+	 * clock was behind before, and is right now. */
+	if ((int64) uidgen_clock_tick() - uidgen_shared->holding.granted_until <=
+		uidgen_large_step_ticks())
+		return 0;
 	return leap > uidgen_large_step_ticks() ? leap : 0;
 }
 
@@ -400,15 +404,17 @@ acquire(int64 back, int64 forward)
 		.avoid = forward > 0 ? holding->worker : -1,
 		.never_used = !stepped || step_may_take_row(),
 		.window = window,
-		.max_lead = uidgen_large_step_ticks(),
+		.max_lead = uidgen_max_lead_ticks(),
 	};
 	UidgenGrant grant;
 	uint64		position;
 
 	/* Of one start, even a disposable worker id is used until its end. */
-	if (request.wanted < 0 && holding->released &&
+	if (request.wanted < 0 && holding->released && !stepped &&
 		uidgen_worker_policy == UIDGEN_DISPOSABLE)
 		request.wanted = holding->worker;
+	/* Once: it may turn out to be somebody else's by now. */
+	holding->released = false;
 
 	/* Ids stay in order, but where the clock goes back. */
 	position = uidgen_atomic_read(&uidgen_shared->words.position);
@@ -439,8 +445,11 @@ acquire(int64 back, int64 forward)
 	ereport(LOG,
 			(errmsg("uidgen acquired worker id %d", grant.worker),
 			 back > 0 ?
-			 errdetail("The clock was set back by %lld ms; ids start again from its new time.",
-					   (long long) (back * uidgen_layout.unit / 1000)) :
+			 errdetail("The clock was set back by %lld ms; %s.",
+					   (long long) (back * uidgen_layout.unit / 1000),
+					   grant.first - (int64) uidgen_clock_tick() > request.max_lead ?
+					   "no worker id is free for its new time, so ids wait for it" :
+					   "ids start again from its new time") :
 			 forward > 0 ?
 			 errdetail("The clock was set forward by %lld ms; worker id %d keeps its time for when it returns.",
 					   (long long) (forward * uidgen_layout.unit / 1000),
@@ -460,13 +469,14 @@ serve(void)
 	};
 	int64		step;
 
-	if (!holding->held)
-		acquire(0, 0);
-	else if ((step = step_back()) > 0)
+	/* Also where nothing is held: the old position must not be kept to then. */
+	if ((step = step_back()) > 0)
 	{
 		refuse_step(step, "back");
 		acquire(step, 0);
 	}
+	else if (!holding->held)
+		acquire(0, 0);
 	else if ((step = leap_forward()) > 0)
 	{
 		refuse_step(step, "forward");
@@ -478,10 +488,11 @@ serve(void)
 		publish_renewal(&grant, window);
 	else
 	{
-		ereport(LOG,
-				(errmsg("uidgen lost worker id %d", holding->worker),
-				 errdetail("Its row in the registry was taken or removed; another is acquired.")));
+		/* Said afterwards, lest every failing attempt says it again. */
 		acquire(0, 0);
+		ereport(LOG,
+				(errmsg("uidgen had lost worker id %d", grant.worker),
+				 errdetail("Its row in the registry was taken or removed.")));
 	}
 }
 
@@ -496,22 +507,30 @@ pause_attempts(int last_pause_ms)
 	uidgen_shared->retry_at = uidgen_clock_monotonic() + pause * 1000;
 }
 
+/* As much of a text as fits, in whole characters; NULL is empty. */
+static void
+copy_text(char *to, const char *from, size_t size)
+{
+	int			length = from ? (int) strlen(from) : 0;
+
+	length = pg_mbcliplen(from ? from : "", length, (int) size - 1);
+	memcpy(to, from ? from : "", length);
+	to[length] = '\0';
+}
+
 /* Keep why an attempt failed.  True if that is news. */
 static bool
 keep_failure(const ErrorData *error, int last_pause_ms)
 {
 	UidgenFailure *failure = &uidgen_shared->failure;
 	bool		is_news = failure->sqlerrcode != error->sqlerrcode ||
-		strncmp(failure->message, error->message, sizeof(failure->message) - 1) != 0;
+		strncmp(failure->message, error->message, strlen(failure->message)) != 0;
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	failure->sqlerrcode = error->sqlerrcode;
-	strlcpy(failure->message, error->message, sizeof(failure->message));
-	strlcpy(failure->detail, error->detail ? error->detail : "",
-			sizeof(failure->detail));
-	strlcpy(failure->hint, error->hint ? error->hint : "",
-			sizeof(failure->hint));
-	failure->at = GetCurrentTimestamp();
+	copy_text(failure->message, error->message, sizeof(failure->message));
+	copy_text(failure->detail, error->detail, sizeof(failure->detail));
+	copy_text(failure->hint, error->hint, sizeof(failure->hint));
 	uidgen_shared->failures++;
 	pause_attempts(last_pause_ms);
 	LWLockRelease(uidgen_shared->lock);
@@ -555,6 +574,8 @@ try_registry(void (*action) (void))
 		error = CopyErrorData();
 		FlushErrorState();
 		AbortCurrentTransaction();
+		pgstat_report_activity(STATE_IDLE, NULL);
+		pgstat_report_stat(true);
 		if (keep_failure(error, LAST_PAUSE_MS))
 			ereport(LOG,
 					(errcode(error->sqlerrcode),
@@ -592,7 +613,6 @@ connect_registry(void)
 	uidgen_registry_connect();
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->keeper_connected = true;
 	uidgen_shared->failure = before;
 	uidgen_shared->failures_in_row = failures_in_row;
 	uidgen_shared->failures--;

@@ -66,6 +66,8 @@ uidgen_registry_connect(void)
 		{"application_name", "uidgen keeper"},
 	};
 
+	/* Already while connecting: the database itself may be locked. */
+	SetConfigOption("lock_timeout", LOCK_TIMEOUT, PGC_SUSET, PGC_S_OVERRIDE);
 	BackgroundWorkerInitializeConnection(uidgen_database, NULL,
 										 BGWORKER_BYPASS_ALLOWCONN);
 	for (size_t i = 0; i < lengthof(forced); i++)
@@ -167,9 +169,14 @@ call_function(const char *name, int nargs, const NullableDatum *args)
 	InitFunctionCallInfoData(*fcinfo, &flinfo, nargs, InvalidOid, NULL, NULL);
 	memcpy(fcinfo->args, args, nargs * sizeof(NullableDatum));
 
-	/* An error restores the user at the end of the transaction. */
+	/*
+	 * Restricted, so that nothing can be put off until after the call, when the
+	 * user is another: no deferred trigger.  An error restores the user at the
+	 * end of the transaction.
+	 */
 	GetUserIdAndSecContext(&save_user, &save_context);
-	SetUserIdAndSecContext(owner, save_context | SECURITY_LOCAL_USERID_CHANGE);
+	SetUserIdAndSecContext(owner, save_context | SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION);
 	result = FunctionCallInvoke(fcinfo);
 	SetUserIdAndSecContext(save_user, save_context);
 	if (fcinfo->isnull)

@@ -9,7 +9,6 @@
 #ifndef UIDGEN_SHMEM_H
 #define UIDGEN_SHMEM_H
 
-#include "datatype/timestamp.h"
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/latch.h"
@@ -23,7 +22,6 @@ typedef struct UidgenFailure
 	char		message[256];
 	char		detail[512];
 	char		hint[256];
-	TimestampTz at;
 } UidgenFailure;
 
 /* The highest tick that this shared memory knows to be granted to a worker. */
@@ -77,10 +75,8 @@ typedef struct UidgenShared
 	LWLock	   *lock;
 	Latch	   *keeper_latch;	/* NULL: there is no keeper now */
 	bool		keeper_ran;		/* a keeper has started in this memory */
-	bool		keeper_connected;	/* it is awake: connected to the registry */
 
 	UidgenHolding holding;
-	int64		window;			/* ticks: the window of the last grant */
 
 	/* Wall clock minus boot clock at the last grant, in microseconds: a change
 	 * is a step of the wall clock. */
@@ -102,7 +98,6 @@ typedef struct UidgenShared
 
 	/* Counters for uidgen.status. */
 	int64		renewals;
-	int64		acquisitions;
 	int64		failures;
 	int64		clock_steps;
 } UidgenShared;

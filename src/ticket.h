@@ -166,6 +166,8 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 	int			bits = rules->sequence_bits;
 	uint64_t	capacity = UINT64_C(1) << bits;
 	uint64_t	position;
+	bool		moved = false;
+	UidgenTicketResult result;
 
 	if (uidgen_unlikely(ticket->era & 1))
 		return UIDGEN_TICKET_NO_GRANT;
@@ -208,11 +210,15 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 		if (uidgen_atomic_compare_exchange(&words->position, &position, next + n))
 		{
 			ticket->first = next;
-			uidgen_ticket_note_clock(words, now);
+			moved = true;
 			break;
 		}
 	}
-	return uidgen_ticket_settle(words, ticket, n);
+	result = uidgen_ticket_settle(words, ticket, n);
+	/* Not in an era that may have begun because this clock was wrong. */
+	if (moved && result != UIDGEN_TICKET_VOID)
+		uidgen_ticket_note_clock(words, now);
+	return result;
 }
 
 /* First use of the shared words: no era has begun, so no ticket is taken. */

@@ -15,6 +15,9 @@
 # A round in which the control issued no duplicate counts for nothing: it would
 # not have shown one of uidgen's either.  At the end all ids of all rounds that
 # clients have seen are looked at together.
+#
+# A round is long enough for the control to be caught, so that a fast machine sees
+# more ids than were asked for.
 package FaultRounds;
 
 use strict;
@@ -62,14 +65,20 @@ my ($EARLIEST, $LATEST) = (1167609600, 2871763200);		# 2007 to 2061
 
 # What clients may be told, and why.
 my %EXPECTED = (
+	# it has ended before it was terminated; the server crashed in between
 	'01000' => qr/^PID N is not a PostgreSQL (?:backend|server) process|^AbortTransaction while in ABORT state/,
-	'08001' => qr/^No such file|^Connection refused|^Connection reset/,	# no server now
-	'08006' => qr/server closed the connection|could not/,				# it crashed
-	'55000' => qr/^uidgen has no grant to issue ids from|^ids would run too far ahead of the clock|^lost connection to parallel worker/,
+	'08001' => qr/^No such file|^Connection refused|^Connection reset/,
+	'08006' => qr/server closed the connection|could not/,
+	# the registry is locked; a parallel worker was killed
+	'55000' => qr/^uidgen has no grant to issue ids from|^lost connection to parallel worker|^parallel worker failed/,
 	'57014' => qr/^canceling statement due to (?:user request|statement timeout)/,
 	'57P01' => qr/^terminating (?:connection|background worker)|^postmaster exited/,
 	'57P02' => qr/^terminating connection/,
 	'57P03' => qr/^the database system is /);
+
+# What PostgreSQL calls an internal error: a parallel worker whose leader has died
+# before it was there.
+my $ORPHANED_WORKER = qr/could not (?:attach to|map) .*segment/;
 
 sub new
 {
@@ -279,29 +288,40 @@ sub draw_in_parts
 	return @draws;
 }
 
-my %SESSIONS = (next => 4, batch => 4, block => 1, parallel => 2, workers => 1, statement_timeout => 1, wait_timeout => 2);
+# The kinds of sessions, and how often each is chosen relative to the others.
+my %SESSIONS = (
+	next => 4,
+	batch => 4,
+	block => 1,
+	parallel => 2,				# in one parallel worker
+	workers => 1,				# in several
+	statement_timeout => 1,		# statements that are cut off
+	wait_timeout => 2);			# of little patience
 
 # The statements of a session.
 sub session_statements
 {
-	my ($self, $flavour, $count) = @_;
+	my ($self, $kind, $count) = @_;
 	my $force = $self->{node}->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
 
-	return draw_in_parts($flavour, $count, 60_000) if $flavour =~ /^(?:next|batch|block)$/;
-	return ("SET $force = on", draw_in_parts('parallel', $count, 60_000)) if $flavour eq 'parallel';
+	$self->{faults_seen}{$kind}++ if $kind =~ /timeout/;
+	return ("SET $force = on", draw_in_parts('parallel', $count, 60_000))
+	  if $kind eq 'parallel';
 	return ((map { "SET $_ = 0" } qw(parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size)),
 		draw_in_parts('workers', $count, 100_000))
-	  if $flavour eq 'workers';
-	$self->{faults_seen}{$flavour}++;
-	return (sprintf("SET statement_timeout = '%dms'", pick_magnitude(5, 300)), draw_in_parts('next', $count, 100_000))
-	  if $flavour eq 'statement_timeout';
+	  if $kind eq 'workers';
+	return (sprintf("SET statement_timeout = '%dms'", pick_magnitude(5, 300)),
+		draw_in_parts('next', $count, 100_000))
+	  if $kind eq 'statement_timeout';
 	return (sprintf("SET uidgen.wait_timeout = '%dms'", rand > 0.3 ? pick_magnitude(1, 500) : 0),
-		draw_in_parts('next', $count, 20_000));
+		draw_in_parts('next', $count, 20_000))
+	  if $kind eq 'wait_timeout';
+	return draw_in_parts($kind, $count, 60_000);
 }
 
-# Several sessions that draw so many ids together.  They are started at once when
-# all are connected, and $just_before is called then: else the time that it takes
-# to connect would decide whether the interval that was used is used again.
+# Several sessions that draw so many ids together.  They begin when all are
+# connected, and $just_before is called then: else the time that it takes to
+# connect would decide whether the interval that was used is used again.
 sub start_load
 {
 	my ($self, $count, $just_before) = @_;
@@ -332,7 +352,7 @@ sub watch
 	my ($self, $ids, $control, $seconds) = @_;
 	my $sessions = $self->{sessions};
 	my $since;
-	my $patience = defined $ids ? 0.3 : 3 * $PostgreSQL::Test::Utils::timeout_default;
+	my $patience = defined $ids ? 0.2 + rand 2 : 3 * $PostgreSQL::Test::Utils::timeout_default;
 	my ($last_seen, $last_time) = (0, time);
 
 	for (;;)
@@ -380,7 +400,8 @@ sub drive
 			my $left = $target - ($self->seen - $begin);
 			return if !@faults && ($left < $target / 5 || $loads >= 6);
 			# Many more if a fault will put an end to it, lest it come too late.
-			$self->start_load(max($left, $target / 5) * ($options{until_fault} ? 20 : @faults ? 2 : 1),
+			$self->start_load(
+				$options{until_fault} ? max($left * 20, 3_000_000) : max($left, $target / 5) * (@faults ? 2 : 1),
 				delete $options{just_before});
 			$loads++;
 		}
@@ -425,7 +446,7 @@ sub inject
 	}
 	elsif ($fault eq 'clock_small' || $fault eq 'clock_large')
 	{
-		my $step = $fault eq 'clock_small' ? pick_magnitude(0.001, $HOUR * 50 / 60) : pick_magnitude(1.1 * $HOUR, 15 * $YEAR);
+		my $step = pick_magnitude($fault eq 'clock_small' ? (0.001, 50 * 60) : (1.1 * $HOUR, 15 * $YEAR));
 		my $time = $self->{clock}->now + pick(-1, 1) * $step;
 		$self->set_clock(max($EARLIEST, min($LATEST, $time)));
 	}
@@ -433,7 +454,7 @@ sub inject
 	{
 		my $locker = $sessions->hold('postgres', 'BEGIN; LOCK TABLE uidgen.worker_node IN ACCESS EXCLUSIVE MODE');
 		$self->{locker} = $locker;
-		$self->{locked_until} = time + pick_magnitude(0.2, 2);
+		$self->{locked_until} = time + pick_magnitude(0.3, 3);
 	}
 	return;
 }
@@ -511,15 +532,17 @@ sub kill_child
 		keeper => qr/uidgen keeper/,
 		process => qr/background writer|walwriter|autovacuum launcher/);
 
+	my $end = time + $PostgreSQL::Test::Utils::timeout_default;
+
 	for (;;)
 	{
+		die "there is no $what to kill\n" if time > $end;
 		my $checkpointer = $self->child(qr/checkpointer/);
 		my $victim = $self->child($title{$what});
-		if ($checkpointer && $victim)
+		my $begin = time;
+		if ($checkpointer && $victim && kill 'KILL', $victim)
 		{
-			my $begin = time;
-			kill 'KILL', $victim;
-			# The victim may have come to its end just before.
+			# It may have come to its end just before.
 			usleep(500) while kill(0, $checkpointer) && time - $begin < 3;
 			return ($what, $begin) unless kill 0, $checkpointer;
 		}
@@ -575,6 +598,7 @@ sub round
 	my @faults = map { pick_weighted($self->{faults}) } 1 .. 1 + rand 3;
 	my $crash = [ pick_weighted($self->{crashes}), pick('before', 'during', 'during', 'after') ];
 	my @late_faults = rand > 0.4 ? () : pick_weighted($self->{faults});
+	my $late_end = @late_faults && $ENDS{ $late_faults[0] };
 	my $goes_home = rand > 0.3;
 	my $start = @{ $self->{starts} } && rand > 0.8 ? pick(@{ $self->{starts} }) : undef;
 	# If the registry is to be locked, short grants and none from before: so that
@@ -604,6 +628,8 @@ sub round
 		});
 	$self->drive($ids * 0.4,
 		faults => \@late_faults,
+		until_fault => $late_end,
+		least => $late_end ? 0.1 : 0,
 		just_before => sub { $self->set_clock($self->{start}) });
 	if ($goes_home)
 	{
@@ -747,7 +773,8 @@ sub alarms
 		while (my $line = <$lines>)
 		{
 			push @alarms, $line =~ s/\s+$//r
-			  if $line =~ /PANIC:|TRAP:| XX\d{3} /
+			  if $line =~ /PANIC:|TRAP:/
+			  || $line =~ / XX\d{3} / && $line !~ $ORPHANED_WORKER
 			  || $line =~ /terminated by signal (\d+)/ && $1 != 9;
 		}
 	}

@@ -10,8 +10,6 @@
 # reference is a query whose bigints it receives in binary form, in a file of
 # their own.  So the files have every id that a client saw, up to the byte at
 # which a crash cut them off, and none that was lost on the way.
-#
-# Not IPC::Run, which takes ten times as long to start a program.
 package Sessions;
 
 use strict;

@@ -5,7 +5,8 @@
 #
 # --seed N       the plan of each round; printed in any case
 # --rounds N     that must count (200)
-# --ids N        that clients must have seen (100 million; 1.4 GB in TMPDIR)
+# --ids N        that clients must have seen, at least (100 million); each takes 14
+#                bytes in TMPDIR, and 16 of memory in the end
 # --seconds N    begin no further round after that; none: 0
 # --faults A,B   choose from these alone; their names are in FaultRounds.pm
 #
