@@ -1,0 +1,64 @@
+# Calls and a shutdown meet a keeper that is connected but has nothing to do, or
+# that cannot connect: neither fails at once for want of a moment, nor waits for a
+# lock that outlives every session.  pg_regress cannot wait for grants to end, nor
+# stop its server.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $node = uidgen_node('main', "uidgen.database = 'registry'", 'uidgen.window = 100ms', 'max_prepared_transactions = 1');
+$node->start;
+$node->safe_psql('postgres', 'CREATE DATABASE registry');
+$node->safe_psql('registry', 'CREATE EXTENSION uidgen');
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+
+# The grant has ended, but the keeper is awake.
+my $OVER = 'SELECT granted_until < clock_timestamp() FROM uidgen.status';
+foreach my $round (1 .. 3)
+{
+	$node->safe_psql('postgres', 'SELECT uid_next()');
+	$node->poll_query_until('postgres', $OVER) or die 'the grant does not end';
+	my ($sqlstate, $said) = sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()');
+	is($sqlstate, '', "round $round: without a wait, a keeper that is awake gets its moment") or diag($said);
+}
+
+# An owner who is no superuser any more gets nothing back through the keeper.
+$node->safe_psql('registry', <<'END');
+CREATE ROLE bob SUPERUSER LOGIN;
+SET ROLE bob;
+DROP EXTENSION uidgen;
+CREATE EXTENSION uidgen;
+CREATE TABLE seen (who name);
+CREATE FUNCTION spy() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN INSERT INTO public.seen VALUES (current_user); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER spy AFTER INSERT OR UPDATE ON uidgen.worker_node
+	DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION spy();
+RESET ROLE;
+ALTER ROLE bob NOSUPERUSER;
+END
+$node->poll_query_until('postgres', $OVER) or die 'the grant does not end';
+fails_with($node, 'SELECT uid_next()', '55000', qr/deferred trigger/, 'no deferred trigger runs after the call');
+is($node->safe_psql('registry', "SELECT count(*) FROM seen WHERE who <> 'bob'"), '0', 'least of all as another user');
+$node->safe_psql('registry', 'DROP TRIGGER spy ON uidgen.worker_node');
+is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', 'without it, ids go on');
+
+# A lock on the registry's database itself, which no end of a session ends.  A new
+# keeper has to connect.
+$node->restart;
+$node->safe_psql('postgres', "BEGIN; ALTER DATABASE registry RENAME TO other; PREPARE TRANSACTION 'forgotten'");
+fails_with($node, "SET uidgen.wait_timeout = '2s'; SELECT uid_next()", '55000', qr/could not connect to database "registry"/,
+	'a database that is locked: the error says so');
+$node->stop('fast');
+ok(!-e $node->data_dir . '/postmaster.pid', 'and the server stops');
+$node->start;
+$node->safe_psql('postgres', "ROLLBACK PREPARED 'forgotten'");
+is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', 'when it is free, ids go on');
+
+$node->stop;
+done_testing();

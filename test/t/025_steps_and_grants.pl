@@ -1,0 +1,93 @@
+# Proves what steps of the clock do where no grant is held, or where the grant in
+# force began while the clock was wrong: the true time counts, no worker id is
+# wasted, and a clock that is set right is no reason to refuse.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use FakeClock;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $hour = 3600;
+
+# A server under a false clock, which shows the true time yet.
+sub begin_server
+{
+	my ($name, @conf) = @_;
+	my $node = uidgen_node($name, @conf);
+	my $clock = FakeClock->new($node);
+	$clock->under(sub { $node->start });
+	$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+	return ($node, $clock);
+}
+
+# One test: a new id has the clock's time, but for a window or two.
+sub has_true_time
+{
+	my ($node, $name) = @_;
+	my ($sqlstate, $said) = sqlstate_of($node,
+		"SELECT 'lead ' || extract(epoch FROM uid_timestamp(uid_next()) - clock_timestamp())");
+	my ($lead) = $said =~ /lead (\S+)/;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return ok($sqlstate eq '' && defined $lead && abs($lead) < 30, $name) || diag($said);
+}
+
+# End the keeper as pg_terminate_backend() does; its grant is handed back.
+sub end_keeper
+{
+	my ($node) = @_;
+	my $keeper = keeper_pid($node);
+	kill 'TERM', $keeper;
+	poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper })
+	  or die 'no other keeper has begun';
+	return;
+}
+
+# ---- a step back while nothing is held ----
+
+my ($node, $clock) = begin_server('released');
+foreach my $policy ('reuse', 'disposable')
+{
+	$node->safe_psql('postgres', "ALTER SYSTEM SET uidgen.worker_policy = '$policy'");
+	$node->safe_psql('postgres', 'SELECT pg_reload_conf()');
+	$node->poll_query_until('postgres', "SELECT current_setting('uidgen.worker_policy') = '$policy'");
+	has_true_time($node, "$policy: the clock is right");
+	my $steps = $node->safe_psql('postgres', 'SELECT clock_steps FROM uidgen.status');
+	end_keeper($node);
+	$clock->step(-2 * $hour);
+	has_true_time($node, "$policy: handed back, then set back: the time is true at once");
+	cmp_ok($node->safe_psql('postgres', 'SELECT clock_steps FROM uidgen.status'),
+		'>', $steps, "$policy: and the step is counted");
+	$clock->correct;
+	has_true_time($node, "$policy: and set right again");
+}
+$node->stop;
+
+# ---- a clock that was behind when the only worker id was granted ----
+
+($node, $clock) = begin_server('alone', "uidgen.layout = 'time:41:1ms sequence:22 epoch:2025-01-01'");
+has_true_time($node, 'one worker id: the clock is right');
+$clock->step(-2 * $hour);
+$clock->under(sub { $node->restart });
+fails_with($node, "SET uidgen.wait_timeout = '100ms'; SELECT uid_next()", '55000', qr/7[12]\d{5} ms ahead of the clock/,
+	'one worker id, the clock is behind: it says by how much');
+$clock->correct;
+has_true_time($node, 'one worker id: when the clock is set right, ids go on');
+$node->stop;
+
+# ---- a crash is no step of the clock ----
+
+($node, $clock) = begin_server('crashed', "uidgen.layout = 'js53'", 'uidgen.worker_id = 3',
+	'uidgen.max_ahead = 0', 'uidgen.window = 2s', "uidgen.wait_timeout = '60s'");
+has_true_time($node, 'max_ahead = 0: the clock is right');
+$node->stop('immediate');
+$clock->under(sub { $node->start });
+has_true_time($node, 'max_ahead = 0: after a crash, calls wait for the end of the last grant');
+$node->stop;
+
+done_testing();
