@@ -1,5 +1,74 @@
 /*
- * HEADER
+ * generator.pml
+ *	  A model for the checker Spin of how the generator's callers and the keeper
+ *	  share the words in shared memory, and of what the keeper asks the registry.
+ *
+ * What is modelled, after ticket.h, ticket.c, keeper.c and the extension's
+ * script.  One position stands for one tick.  Each access to a shared word is a
+ * step of its own; each call on the registry is one step, being a transaction.
+ *
+ *	- callers: era, clock, position; the gate; the ticket by compare-exchange,
+ *	  tried again as long as it fails, or by fetch-add; the note of the clock;
+ *	  limit, constant and the era again; tickets that are held, and given up;
+ *	- the keeper: acquires, renews, releases, at any time; goes to another row
+ *	  after a leap, to the true time after a large step back; may end between the
+ *	  registry's commit and what it publishes; a release may fail;
+ *	- the registry: candidates in order (own rows within the lead, never used,
+ *	  left by others, own at any lead); renewal by compare and swap on token and
+ *	  end, with a new token each time; what shared memory knows, and teaches;
+ *	- the world: a clock that goes where it likes; crashes of the server; rows
+ *	  that another instance takes, at any time, or that an operator frees; a
+ *	  registry that falls back to an older state, or to nothing.
+ *
+ * What the world does is put where it makes a difference: the clock moves when
+ * it is read; others change the registry just before our next call; the server
+ * crashes after something that lasts, a commit or an id.  At all other moments
+ * it would come to the same, at many times the states.
+ *
+ * What is left out: several positions in a tick, blocks, and the position from
+ * which to renew (here it is the limit: the gate decides by the limit, and the
+ * keeper renews when it likes); demands and waiting, so nothing is said about
+ * progress; the registry's margin for idle holders (here others take any row);
+ * two copies of one memory image; weak memory, for which ticket.h argues.  Of
+ * never-used rows the first is taken where all of them are alike.
+ *
+ * What is checked, besides that nothing gets stuck:
+ *
+ *	- P1_unique: no (worker, position) is issued twice, by whomever.
+ *	- P2_granted: what is issued was granted to us for that worker and committed,
+ *	  and nothing that was issued is handed back.  So nothing is issued without a
+ *	  grant.
+ *	- P4_ordered: a call that began after another had returned gets the higher
+ *	  position, unless a large step back lies between them: one that leaves the
+ *	  clock more than max(AHEAD, WINDOW) behind the highest tick known.  The
+ *	  clock was there, or a grant began there that is no further ahead than that.
+ *
+ * A registry that falls back is checked without crashes and others: those are
+ * not promised (P1 holds as long as the committed state is kept; what shared
+ * memory knows is ours alone, and is lost in a crash).
+ *
+ * check.sh has the searches: the model as it is, in many small worlds, each to
+ * the end; and with one rule broken at a time (-DBUG_...), which must be found.
+ * Measured with Spin 6.5.2 on one core of some 3 GHz:
+ *
+ *	- small: ten worlds of 60 thousand to a million states, 2.9 million together,
+ *	  and 15 searches with a broken rule, each found within 450 thousand: 20 s, of
+ *	  which the compiler takes half;
+ *	- MODEL=large: 21 worlds of up to 14.4 million states (31 s, 740 MB), 80
+ *	  million together: 4 minutes.
+ *
+ * Not needed for the three promises, as the large searches show, are the gate
+ * (BUG_NO_GATE: ids would run away from the clock), the zeroing of the limit in
+ * close() (BUG_LIMIT_KEPT), and that the clock is read after the era
+ * (BUG_CLOCK_BEFORE_ERA: the time in an id could be wrong).
+ *
+ * Known: a caller that is delayed across a large step back may still note its old
+ * clock in the new era, and the step is followed twice; ids of the new era are
+ * then out of order.  The checker finds it with
+ *	-DDISPOSABLE -DWORKERS=3 -DCLOCKS=2 -DTHERE_AND_BACK -DTICKETS=3
+ * Where rows are used again, it takes a fourth attempt and a grant in force that
+ * ends further ahead of the clock than the lead: ids that run ahead as far as they
+ * may, or a max_ahead of no more than the window.
  */
 
 /* ---- bounds ---- */
@@ -17,7 +86,7 @@
 #define RELEASES 0	/* ends of the keeper with a release */
 #endif
 #ifndef CLOCKS
-#define CLOCKS 0	/* moves of the clock */
+#define CLOCKS 0	/* moves of the clock; THERE_AND_BACK: a large step */
 #endif
 #ifndef LEAPS
 #define LEAPS 0		/* times that the keeper finds the clock to have leapt */
@@ -44,12 +113,13 @@
 #define AHEAD 2		/* uidgen.max_ahead */
 #endif
 #ifndef LAST
-#define LAST 14		/* the last tick that may be granted */
+#define LAST 18		/* the last tick that may be granted */
 #endif
 
 #define MAX(a, b)	((a) > (b) -> (a) : (b))
 #define MIN(a, b)	((a) < (b) -> (a) : (b))
-#define LARGE		MAX(AHEAD, WINDOW)
+#define LARGE		MAX(AHEAD, WINDOW)	/* steps of the clock beyond it are large */
+#define LEAD		(AHEAD + WINDOW + 2)	/* a grant may begin so far ahead */
 #define NONE		255
 
 /* ---- the registry: it outlives all ---- */
@@ -79,6 +149,7 @@ byte constant;
 
 /* the keeper's */
 bool held;
+bool released;			/* it was held, and handed back */
 byte held_worker;
 byte held_token;
 byte held_until;
@@ -87,7 +158,7 @@ bool locked;			/* LWLock around changes; for callers it is not there */
 
 /* ---- the world ---- */
 
-byte clk = 4;
+byte clk = 8;
 byte boot;			/* processes of an older boot are dead */
 byte tickets, attempts, releases, clocks, leaps, crashes, others, forgets, backs;
 
@@ -104,7 +175,7 @@ int granted[WORKERS];	/* bit p: (worker, p) was granted to us, and committed */
 int issued[WORKERS];	/* bit p: (worker, p) was issued, by us or another */
 byte order;		/* number of the large step back that was last followed */
 byte returned;		/* highest position returned since then */
-byte peak = 4;		/* highest clock since then */
+byte peak = 8;		/* highest tick known since then: of the clock, or a grant's first */
 
 /* Every id goes through here, whoever issues it. */
 inline issue(w, p)
@@ -123,10 +194,15 @@ inline look_at_clock()
 	:: true
 	:: clocks < CLOCKS -> clocks++;
 		if
+#ifdef THERE_AND_BACK
+		:: clk == 8 -> clk = 9
+		:: clk == 9 -> clk = 2
+#else
 		:: clk != 2 -> clk = 2
-		:: clk != 4 -> clk = 4
-		:: clk != 5 -> clk = 5
+		:: clk != 7 -> clk = 7
 		:: clk != 8 -> clk = 8
+		:: clk != 9 -> clk = 9
+#endif
 		fi;
 		peak = MAX(peak, clk)
 	fi
@@ -137,7 +213,7 @@ inline crash()
 {
 	crashes++;
 	position = 1; clock_high = 0; era = 1; limit = 0; constant = 0;
-	held = false; held_worker = 0; held_token = 0; held_until = 0; locked = false;
+	held = false; released = false; held_worker = 0; held_token = 0; held_until = 0; locked = false;
 	for (i : 0 .. WORKERS - 1) { known[i] = 0 }
 	i = 0;
 	order++; returned = 0; peak = clk;
@@ -156,7 +232,7 @@ inline meanwhile()
 		select (i : 0 .. WORKERS - 1);
 		if
 		:: p = row[i].until + 1
-		:: p = row[i].until + 4
+		:: p = row[i].until + 3
 		fi;
 		last_token++;
 		SET_ROW(i, MIN(p + WINDOW, LAST), OTHER, last_token);
@@ -193,6 +269,7 @@ inline meanwhile()
 
 /* ---- a call, as in ticket.h ---- */
 
+/* Locals that are not needed any more would only multiply the states. */
 inline forget_call()
 {
 	atomic {
@@ -211,7 +288,7 @@ end:	do
 		atomic { look_at_clock(); now = clk };
 end_idle:
 #endif
-		atomic {
+		atomic {	/* here the call begins, if it is to get anything */
 			era % 2 == 0 && tickets < TICKETS ->
 			tickets++;
 			my_era = era; my_order = order; seen = returned
@@ -221,7 +298,7 @@ end_idle:
 #endif
 		atomic { p = position; next = MAX(p, now) };
 
-gate:		atomic {
+gate:		atomic {	/* nothing is taken if it is too far ahead, or not granted */
 			if
 #ifndef BUG_NO_GATE
 			:: next > now + AHEAD || next > limit ->
@@ -234,11 +311,11 @@ gate:		atomic {
 		atomic {
 			if
 			:: next == p ->				/* fetch-add */
-				p = position;
+				p = position; now = 0; next = 0;
 #ifdef BUG_TICKET_NOT_ATOMIC
 				goto late
 #else
-				position++; now = 0; next = 0;
+				position++;
 				goto settle
 #endif
 			:: next != p && p == position ->	/* compare-exchange */
@@ -248,7 +325,21 @@ gate:		atomic {
 				goto gate
 			fi
 		};
-		high = clock_high;
+settle:		last = limit;		/* uidgen_ticket_settle() */
+		worker = constant;
+		atomic {
+			if
+#ifndef BUG_NO_ERA_RECHECK
+			:: era != my_era -> goto over		/* void */
+#endif
+			:: else
+			fi;
+			if
+			:: now == 0 -> goto judge
+			:: else
+			fi
+		};
+		high = clock_high;	/* uidgen_ticket_note_clock() */
 		atomic {
 			if
 			:: now > high -> clock_high = now
@@ -257,23 +348,18 @@ gate:		atomic {
 			now = 0; high = 0
 		};
 
-settle:		last = limit;
-		worker = constant;
-		atomic {
+judge:		atomic {
 			if
-#ifndef BUG_NO_ERA_RECHECK
-			:: era != my_era -> goto over		/* void */
-#endif
 #ifndef BUG_NO_LIMIT_CHECK
-			:: era == my_era && p > last ->		/* held: it waits, */
+			:: p > last ->				/* held: it waits, */
 				last = 0; worker = 0;
 				goto settle
-			:: era == my_era && p > last ->		/* or its time is up */
-				goto over
+			:: p > last -> goto over		/* or its time is up */
 #endif
 			:: else
 			fi;
 
+			/* It is good.  The sooner it returns, the more calls must get above it. */
 			issue(worker, p);
 			P2_granted = (granted[worker] >> p) & 1;
 			assert(P2_granted);
@@ -302,7 +388,7 @@ over:		forget_call()
 
 /* ---- the registry's calls: a transaction is one step ---- */
 
-#define WITHIN_LEAD(w)	(row[w].until + 1 <= clk + LARGE)
+#define WITHIN_LEAD(w)	(row[w].until + 1 <= clk + LEAD)
 
 #define OURS(w)		(w != avoid && row[w].holder == US)
 #define LEFT(w)		(w != avoid && row[w].until > 0 && WITHIN_LEAD(w) && \
@@ -333,7 +419,14 @@ inline registry_acquire()
 	meanwhile();
 	look_at_clock();
 	worker = NONE;
-#ifndef DISPOSABLE
+#ifdef DISPOSABLE
+	/* After a release, the same again; after all, this start had it. */
+	if
+	:: !same -> ONE_OF(NEVER_USED)
+	:: same && row[held_worker].holder != OTHER && WITHIN_LEAD(held_worker) -> worker = held_worker
+	:: else
+	fi;
+#else
 	for (i : 0 .. WORKERS - 1) {
 		if
 		:: OURS(i) && WITHIN_LEAD(i) && (worker == NONE || row[i].until > row[worker].until) -> worker = i
@@ -341,9 +434,7 @@ inline registry_acquire()
 		fi
 	}
 	i = 0;
-#endif
 	ONE_OF(NEVER_USED);
-#ifndef DISPOSABLE
 	ONE_OF(LEFT);
 	ONE_OF(OURS);
 #endif
@@ -479,21 +570,21 @@ inline note_clock(begin)
 
 inline hold()
 {
-	held = true; held_worker = worker; held_token = token; held_until = last; known[worker] = last
+	held = true; released = false; held_worker = worker; held_token = token; held_until = last; known[worker] = last
 }
 
 inline forget_attempt()
 {
 	atomic {
 		my_boot = boot; worker = 0; token = 0; first = 0; last = 0; at = 0; floor = 0; avoid = 0;
-		back = false; real = false; done = false; i = 0; p = 0
+		back = false; real = false; same = false; done = false; i = 0; p = 0
 	}
 }
 
 proctype keeper()
 {
 	byte my_boot, worker, token, first, last, at, floor, avoid, i, p;
-	bool back, real, done;
+	bool back, real, same, done;
 
 end:	do
 	:: {
@@ -501,25 +592,24 @@ end:	do
 			attempts < ATTEMPTS -> attempts++;
 			avoid = NONE; worker = held_worker; token = held_token; last = held_until;
 			if
-			:: !held -> goto acquire
-			:: held
-			:: held && leaps < LEAPS -> leaps++; avoid = held_worker; goto acquire
 			:: held && releases < RELEASES -> releases++; goto release
+			:: true
 			fi
 		};
 
-		at = clock_high;
+		at = clock_high;	/* step_back() */
 		atomic {
 			look_at_clock();
 			back = at > clk + LARGE;
 			real = peak > clk + LARGE;
 			if
-			:: back -> goto acquire
-			:: else
+			:: back || !held -> goto acquire
+			:: !back && held && leaps < LEAPS -> leaps++; avoid = worker; goto acquire
+			:: !back && held
 			fi
 		};
 
-		at = position;
+		at = position;		/* renew */
 #ifdef BUG_PUBLISH_BEFORE_COMMIT
 		limit = MAX(last, MAX(clk, at + 1) + WINDOW);
 #endif
@@ -538,7 +628,12 @@ end:	do
 		locked = false;
 		goto over;
 
-acquire:	floor = (back -> 0 : position);
+acquire:	/* A floor that is out of date by now does no harm: see open(). */
+		atomic {
+			same = released && !back && avoid == NONE;
+			released = false;
+			floor = (back -> 0 : position)
+		};
 		atomic {
 			registry_acquire();
 			if
@@ -572,7 +667,7 @@ publish:	atomic { !locked -> locked = true; hold() };
 		locked = false;
 		goto over;
 
-release:	atomic { !locked -> locked = true; held = false };
+release:	atomic { !locked -> locked = true; held = false; released = true };
 #ifdef BUG_RELEASE_BEFORE_ERA_ODD
 		at = position;
 		locked = false;

@@ -1,0 +1,145 @@
+#!/bin/sh
+# test/model/check.sh
+#	  Searches the model of generator and keeper, generator.pml: as it is, to the
+#	  end and without an error; and with one rule broken at a time, where the
+#	  error must be found.  Prints TAP.
+#
+#	test/model/check.sh			small bounds: some ten seconds
+#	MODEL=large test/model/check.sh		larger ones: some minutes, a gigabyte of memory
+#
+# Needs the Debian packages spin and gcc.  Writes to a temporary folder only.
+set -u
+
+model=$(cd "$(dirname "$0")" && pwd)/generator.pml
+for tool in spin gcc; do
+	command -v $tool >/dev/null || { echo "Bail out! $tool is missing"; exit 1; }
+done
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$dir" || exit 1
+
+# What must hold: bounds, by what they leave room for.  The rest is as in the
+# model: 2 callers, 2 tickets, 3 attempts of the keeper, 2 worker ids, and none of
+# what can happen.
+right_small='
+release, crash, acquisition	-DRELEASES=1 -DCRASHES=1
+three tickets	-DTICKETS=3 -DATTEMPTS=2 -DRELEASES=1
+the clock moves	-DCLOCKS=1 -DATTEMPTS=2
+large steps of the clock	-DCLOCKS=2 -DCALLERS=1
+leaps to another worker id	-DLEAPS=1 -DCLOCKS=1 -DCALLERS=1
+another instance takes a row	-DOTHERS=1 -DATTEMPTS=2
+another instance, and releases	-DOTHERS=1 -DRELEASES=1 -DCALLERS=1
+an operator frees a row	-DFORGETS=1 -DATTEMPTS=2
+the registry falls back	-DBACKS=1 -DATTEMPTS=2
+the registry falls back, with steps of the clock	-DBACKS=1 -DCLOCKS=2 -DCALLERS=1 -DATTEMPTS=2'
+
+right_large='
+release, crash, acquisition	-DRELEASES=1 -DCRASHES=2 -DTICKETS=3
+crash and moves of the clock	-DCRASHES=1 -DCLOCKS=1
+three callers	-DCALLERS=3 -DTICKETS=3 -DATTEMPTS=2 -DRELEASES=1
+four attempts	-DATTEMPTS=4 -DRELEASES=2
+large steps of the clock	-DCLOCKS=2
+three moves of the clock	-DCLOCKS=3 -DCALLERS=1
+leaps to another worker id	-DLEAPS=1 -DCLOCKS=1
+leaps and large steps	-DLEAPS=1 -DCLOCKS=2 -DCALLERS=1
+three worker ids	-DWORKERS=3 -DLEAPS=2 -DRELEASES=1
+three worker ids, and a large step	-DWORKERS=3 -DCLOCKS=2 -DTICKETS=3 -DTHERE_AND_BACK
+a wider window	-DWINDOW=2 -DAHEAD=1 -DCLOCKS=1
+another instance takes a row	-DOTHERS=1 -DRELEASES=1
+another instance, and a crash	-DOTHERS=1 -DCRASHES=1
+an operator frees a row	-DFORGETS=1 -DRELEASES=1
+an operator frees a row, and large steps	-DFORGETS=1 -DCLOCKS=2 -DCALLERS=1
+the registry falls back	-DBACKS=1
+the registry falls back, with steps of the clock	-DBACKS=1 -DCLOCKS=2 -DCALLERS=1
+disposable worker ids	-DDISPOSABLE -DWORKERS=3 -DCRASHES=1 -DRELEASES=1
+not needed: the gate	-DBUG_NO_GATE -DTICKETS=3
+not needed: the limit of 0	-DBUG_LIMIT_KEPT -DRELEASES=1 -DCLOCKS=1
+not needed: the clock after the era	-DBUG_CLOCK_BEFORE_ERA -DCLOCKS=1'
+
+# What must be found, and the bounds that suffice for it.
+wrong='
+TWO_KEEPERS	-DLEAPS=1 -DTICKETS=3 -DCALLERS=1
+TICKET_NOT_ATOMIC	-DTICKETS=2
+NO_LIMIT_CHECK	-DTICKETS=3
+NO_ERA_RECHECK	-DRELEASES=1 -DCALLERS=1
+ERA_NOT_ODD	-DLEAPS=1 -DCALLERS=1
+CONSTANT_AFTER_EVEN	-DLEAPS=1 -DCLOCKS=1 -DCALLERS=1
+POSITION_READ_BEFORE_ERA_ODD	-DRELEASES=1 -DCALLERS=1
+POSITION_READ_BEFORE_ERA_ODD	-DLEAPS=1 -DCALLERS=1
+RELEASE_BEFORE_ERA_ODD	-DRELEASES=1 -DCALLERS=1
+RELEASE_WITHOUT_TOKEN	-DOTHERS=1 -DRELEASES=1 -DCALLERS=1
+NO_TOKEN	-DOTHERS=1 -DTICKETS=3 -DCALLERS=1
+PUBLISH_BEFORE_COMMIT	-DTICKETS=3 -DCALLERS=1
+NO_FLOOR	-DLEAPS=1 -DCALLERS=1
+NO_KNOWN	-DBACKS=1 -DCLOCKS=3 -DCALLERS=1
+NOT_ABOVE_OLD_GRANT	-DCRASHES=1 -DCALLERS=1'
+
+# Small searches are over before an optimizer would be.
+case ${MODEL-small} in
+small) right=$right_small optimize=-O0 megabytes=1000 ;;
+large) right=$right_large optimize=-O2 megabytes=3000 ;;
+*) echo "Bail out! MODEL is small or large"; exit 1 ;;
+esac
+
+# search BOUNDS...: what the checker says is in the file log.
+search()
+{
+	rm -f *.trail
+	{
+		spin -a "$@" "$model" &&
+			gcc $optimize -DSAFETY -DNOFAIR -DCOLLAPSE -DMEMLIM=$megabytes -o pan pan.c &&
+			./pan -w20 -m100000
+	} >log 2>&1
+}
+
+searched_to_the_end()
+{
+	grep -q 'errors: 0$' log &&
+		! grep -Eq 'Search not completed|max search depth too small|out of memory' log
+}
+
+# verdict WORD NAME: a line of TAP; after a failure the log and the trail.
+verdict()
+{
+	number=$((number + 1))
+	states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' log)
+	echo "$1 $number - $2, ${states:-no} states"
+	[ "$1" != ok ] || return 0
+	failed=yes
+	shift 2
+	sed -e '/^unreached/,$d' -e 's/^/# /' log | head -n 40
+	if [ -f generator.pml.trail ]; then
+		spin -p -k generator.pml.trail "$@" "$model" | sed 's/^/# /' | tail -n 500
+	fi
+}
+
+number=0
+failed=
+tab=$(printf '\t')
+count=$(printf '%s%s\n' "$right" "$wrong" | grep -c "$tab")
+echo "1..$count"
+
+# Not through a pipe: the loops are to set variables.
+printf '%s\n' "$right" | sed 1d >right
+while IFS=$tab read -r name bounds; do
+	search $bounds
+	if searched_to_the_end; then
+		verdict ok "$name ($bounds)" $bounds
+	else
+		verdict 'not ok' "$name ($bounds)" $bounds
+	fi
+done <right
+
+printf '%s\n' "$wrong" | sed 1d >wrong
+while IFS=$tab read -r rule bounds; do
+	search "-DBUG_$rule" $bounds
+	found=$(sed -n 's/^pan.*assertion violated \(P[0-9]_[a-z]*\).*/\1/p' log)
+	if [ -n "$found" ]; then
+		verdict ok "$rule breaks $found"
+	else
+		verdict 'not ok' "$rule is not found ($bounds)"
+	fi
+done <wrong
+
+[ -z "$failed" ]
