@@ -51,24 +51,23 @@
  * the end; and with one rule broken at a time (-DBUG_...), which must be found.
  * Measured with Spin 6.5.2 on one core of some 3 GHz:
  *
- *	- small: ten worlds of 60 thousand to a million states, 2.9 million together,
- *	  and 15 searches with a broken rule, each found within 450 thousand: 20 s, of
- *	  which the compiler takes half;
- *	- MODEL=large: 21 worlds of up to 14.4 million states (31 s, 740 MB), 80
- *	  million together: 4 minutes.
+ *	- small: ten worlds of 80 thousand to 1.1 million states, 3.4 million together,
+ *	  and 15 searches with a broken rule, each found within 300 thousand: 22 s of
+ *	  processor time, of which the compiler takes half;
+ *	- MODEL=large: 21 worlds of up to 15 million states (33 s, 750 MB), 86
+ *	  million together: 4 and a half minutes.
  *
  * Not needed for the three promises, as the large searches show, are the gate
  * (BUG_NO_GATE: ids would run away from the clock), the zeroing of the limit in
  * close() (BUG_LIMIT_KEPT), and that the clock is read after the era
  * (BUG_CLOCK_BEFORE_ERA: the time in an id could be wrong).
  *
- * Known: a caller that is delayed across a large step back may still note its old
- * clock in the new era, and the step is followed twice; ids of the new era are
- * then out of order.  The checker finds it with
+ * Known: a caller that is delayed, across a large step back, between the last
+ * look at the era and the note of the clock writes its old clock into the new
+ * era; the step is then followed twice, and ids of the new era get out of order.
+ * It takes disposable worker ids, or a row that is lost as well:
  *	-DDISPOSABLE -DWORKERS=3 -DCLOCKS=2 -DTHERE_AND_BACK -DTICKETS=3
- * Where rows are used again, it takes a fourth attempt and a grant in force that
- * ends further ahead of the clock than the lead: ids that run ahead as far as they
- * may, or a max_ahead of no more than the window.
+ * Otherwise the row in use lies within the lead, and is taken again further up.
  */
 
 /* ---- bounds ---- */
