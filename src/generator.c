@@ -42,8 +42,16 @@ typedef struct Wait
 	int			fruitless;		/* demands that were served and did not help */
 } Wait;
 
+#define NO_DEMAND PG_UINT64_MAX
+
 static uint32 grant_wait_event = 0;
 static uint32 clock_wait_event = 0;
+
+static uint32
+grant_wait(void)
+{
+	return uidgen_wait_event(&grant_wait_event, "UidgenGrant");
+}
 
 /*
  * The clock's tick that was seen last, and when it began.  Within it no division
@@ -326,6 +334,21 @@ least_wait(void)
 }
 
 /*
+ * Sleep until the keeper has served this demand, or made another attempt, but no
+ * longer than this.  NO_DEMAND: one that is never served.
+ */
+static void
+sleep_until_served(uint64 demand, long milliseconds, uint32 wait_event)
+{
+	/* Prepared before the look, lest a broadcast between them be missed. */
+	ConditionVariablePrepareToSleep(&uidgen_shared->changed);
+	if (!keeper_has_served(demand))
+		ConditionVariableTimedSleep(&uidgen_shared->changed, milliseconds,
+									wait_event);
+	ConditionVariableCancelSleep();
+}
+
+/*
  * The keeper has served our demand, and yet it did not help.  Demanding again at
  * once could go on as fast as commits do; so pause first, longer each time.
  */
@@ -334,13 +357,10 @@ pause_demands(Wait *wait)
 {
 	if (wait->fruitless > 0)
 	{
-		ConditionVariablePrepareToSleep(&uidgen_shared->changed);
-		ConditionVariableTimedSleep(&uidgen_shared->changed,
-									Min(1L << Min(wait->fruitless, 7),
-										sleep_time(wait)),
-									uidgen_wait_event(&grant_wait_event,
-													  "UidgenGrant"));
-		ConditionVariableCancelSleep();
+		long		pause = 1L << Min(wait->fruitless, 7);
+
+		sleep_until_served(NO_DEMAND, Min(pause, sleep_time(wait)),
+						   grant_wait());
 	}
 	wait->fruitless++;
 }
@@ -371,12 +391,7 @@ wait_for_keeper(Wait *wait)
 	if (is_over(wait, least_wait()))
 		report_timeout();
 
-	ConditionVariablePrepareToSleep(&uidgen_shared->changed);
-	if (!keeper_has_served(wait->demand))
-		ConditionVariableTimedSleep(&uidgen_shared->changed, sleep_time(wait),
-									uidgen_wait_event(&grant_wait_event,
-													  "UidgenGrant"));
-	ConditionVariableCancelSleep();
+	sleep_until_served(wait->demand, sleep_time(wait), grant_wait());
 }
 
 /* Wait until the clock is nearer to a tick that is too far ahead of it. */
@@ -396,9 +411,7 @@ wait_for_clock(Wait *wait, uint64 tick)
 	}
 	if (target <= now)
 		return;
-	if (is_over(wait, 0))
-		report_ahead(tick, now);
-	if (uidgen_wait_timeout == 0)
+	if (is_over(wait, 0) || uidgen_wait_timeout == 0)
 		report_ahead(tick, now);
 
 	microseconds = (double) (target - now) * uidgen_layout.unit;
@@ -409,12 +422,16 @@ wait_for_clock(Wait *wait, uint64 tick)
 		pg_usleep((long) microseconds);
 		return;
 	}
-	ConditionVariablePrepareToSleep(&uidgen_shared->changed);
-	ConditionVariableTimedSleep(&uidgen_shared->changed,
-								(long) Min(microseconds / 1000, sleep_time(wait)),
-								uidgen_wait_event(&clock_wait_event,
-												  "UidgenClock"));
-	ConditionVariableCancelSleep();
+	sleep_until_served(NO_DEMAND,
+					   (long) Min(microseconds / 1000, sleep_time(wait)),
+					   uidgen_wait_event(&clock_wait_event, "UidgenClock"));
+}
+
+static UidgenTicketResult
+settle(UidgenTicket *ticket, uint64 n)
+{
+	return uidgen_ticket_settle(uidgen_words, &uidgen_rules, ticket,
+								clock_tick(), n);
 }
 
 /*
@@ -434,7 +451,11 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 		{
 			case UIDGEN_TICKET_HELD:
 				wait_for_keeper(&wait);
-				result = uidgen_ticket_settle(uidgen_words, &ticket, n);
+				result = settle(&ticket, n);
+				continue;
+			case UIDGEN_TICKET_EARLY:
+				wait_for_clock(&wait, ticket.blocked);
+				result = settle(&ticket, n);
 				continue;
 			case UIDGEN_TICKET_NO_GRANT:
 				wait_for_keeper(&wait);
@@ -494,11 +515,7 @@ uidgen_probe_grant(UidgenFailure *failure)
 	int64		deadline = uidgen_clock_monotonic() + WAKE_UP_MS * 1000;
 	uint64		demand = demand_grant();
 
-	ConditionVariablePrepareToSleep(&uidgen_shared->changed);
 	while (!keeper_has_served(demand) && uidgen_clock_monotonic() < deadline)
-		ConditionVariableTimedSleep(&uidgen_shared->changed, RECHECK_MS,
-									uidgen_wait_event(&grant_wait_event,
-													  "UidgenGrant"));
-	ConditionVariableCancelSleep();
+		sleep_until_served(demand, RECHECK_MS, grant_wait());
 	return keeper_has_served(demand) && !last_failure(failure);
 }

@@ -134,7 +134,7 @@ uidgen_large_step_ticks(void)
 int64
 uidgen_max_lead_ticks(void)
 {
-	return ticks_down(uidgen_max_ahead) + uidgen_window_ticks() + 2;
+	return ticks_down(uidgen_max_ahead) + uidgen_window_ticks() + 3;
 }
 
 /* Bring uidgen_rules up to date. */

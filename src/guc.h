@@ -58,8 +58,9 @@ extern int64 uidgen_large_step_ticks(void);
 
 /*
  * How far a grant may begin in front of the clock, in ticks.  A crash leaves
- * behind a grant that ends a window after a position that may itself be max_ahead
- * in front; the next one begins a tick or two later.
+ * behind a grant that ends a window after the tick that follows a position; that
+ * may itself be the first one of the tick after max_ahead.  The next grant begins
+ * a tick later.
  */
 extern int64 uidgen_max_lead_ticks(void);
 

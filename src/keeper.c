@@ -275,7 +275,9 @@ publish_renewal(const UidgenGrant *grant, int64 window)
 	uidgen_shared->renewals++;
 	uidgen_ticket_extend(&uidgen_shared->words, last_position(grant->last),
 						 renewal_position(grant->last, window));
-	uidgen_ticket_note_clock(&uidgen_shared->words, uidgen_clock_tick());
+	uidgen_ticket_note_clock(&uidgen_shared->words,
+							 uidgen_atomic_read(&uidgen_shared->words.clock_high),
+							 uidgen_clock_tick());
 	LWLockRelease(uidgen_shared->lock);
 }
 
@@ -291,8 +293,10 @@ publish_acquisition(const UidgenGrant *grant, int64 window, bool stepped_back)
 		uidgen_layout_put(&uidgen_layout, UIDGEN_DATACENTER,
 						  (uint64) uidgen_datacenter_id) |
 		uidgen_layout_put(&uidgen_layout, UIDGEN_WORKER, (uint64) grant->worker);
+	int64		now = (int64) uidgen_clock_tick();
+	int64		shown;
 	uint64		position;
-	int64		now;
+	uint64		high;
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	hold(grant);
@@ -301,18 +305,21 @@ publish_acquisition(const UidgenGrant *grant, int64 window, bool stepped_back)
 	position = first_position(position_tick(position - 1) + 1);
 	if (stepped_back || position < first_position(grant->first))
 		position = first_position(grant->first);
-	uidgen_ticket_open(&uidgen_shared->words, position,
-					   last_position(grant->last),
-					   renewal_position(grant->last, window), constant);
 
 	/*
-	 * A grant that begins ahead of the clock shows how far the clock has been
-	 * before; without that, a further step back would only seem small.
+	 * How far the clock has been is known from the last era, unless it ended
+	 * because of that, and from a grant that begins ahead of the clock: the one
+	 * before it reached a window beyond the clock or the ids of then.  Without
+	 * that knowledge, a further step back would only seem small.
 	 */
-	now = (int64) uidgen_clock_tick();
-	uidgen_ticket_note_clock(&uidgen_shared->words,
-							 (uint64) Max(now, Min(grant->first,
-												   now + uidgen_large_step_ticks())));
+	shown = Min(grant->first - 1 - window, now + uidgen_large_step_ticks());
+	high = (uint64) Max(now, shown);
+	if (!stepped_back)
+		high = Max(high, uidgen_atomic_read(&uidgen_shared->words.clock_high));
+
+	uidgen_ticket_open(&uidgen_shared->words, position,
+					   last_position(grant->last),
+					   renewal_position(grant->last, window), constant, high);
 	LWLockRelease(uidgen_shared->lock);
 }
 
@@ -407,7 +414,7 @@ acquire(int64 back, int64 forward)
 		.max_lead = uidgen_max_lead_ticks(),
 	};
 	UidgenGrant grant;
-	uint64		position;
+	bool		took_row = false;
 
 	/* Of one start, even a disposable worker id is used until its end. */
 	if (request.wanted < 0 && holding->released && !stepped &&
@@ -417,20 +424,22 @@ acquire(int64 back, int64 forward)
 	holding->released = false;
 
 	/* Ids stay in order, but where the clock goes back. */
-	position = uidgen_atomic_read(&uidgen_shared->words.position);
 	if (back == 0)
-		request.floor = position_tick(position - 1) + 1;
+		request.floor = position_tick(uidgen_atomic_read(&uidgen_shared->words.position) - 1) + 1;
 
-	uidgen_registry_acquire(&request, &grant);
-	if (grant.first <= known_until(grant.worker))
+	for (int lessons = 0;; lessons++)
 	{
+		uidgen_registry_acquire(&request, &grant);
+		took_row |= grant.never_used;
+		if (grant.first > known_until(grant.worker))
+			break;
+
 		/*
 		 * The registry knows less than we do.  Teach it, and acquire again: it
 		 * may now find that another worker id lies nearer to the clock.
 		 */
-		if (uidgen_registry_renew(&grant, known_until(grant.worker), 0))
-			uidgen_registry_acquire(&request, &grant);
-		if (grant.first <= known_until(grant.worker))
+		if (lessons > UIDGEN_KNOWN_GRANTS ||
+			!uidgen_registry_renew(&grant, known_until(grant.worker), 0))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the registry grants ticks that were granted before"),
@@ -440,7 +449,7 @@ acquire(int64 back, int64 forward)
 					 errhint("Was the registry restored or switched? The next attempt asks again.")));
 	}
 	if (stepped)
-		count_step(grant.never_used);
+		count_step(took_row);
 	publish_acquisition(&grant, window, back > 0);
 	ereport(LOG,
 			(errmsg("uidgen acquired worker id %d", grant.worker),

@@ -41,10 +41,11 @@ uidgen_ticket_close(UidgenTicketWords *words)
 
 void
 uidgen_ticket_open(UidgenTicketWords *words, uint64_t position,
-				   uint64_t limit, uint64_t renew_at, uint64_t constant)
+				   uint64_t limit, uint64_t renew_at, uint64_t constant,
+				   uint64_t clock_high)
 {
 	uidgen_atomic_write(&words->position, position);
-	uidgen_atomic_write(&words->clock_high, 0);
+	uidgen_atomic_write(&words->clock_high, clock_high);
 	uidgen_atomic_write(&words->constant, constant);
 	uidgen_atomic_write(&words->limit, limit);
 	uidgen_atomic_write(&words->renew_at, renew_at);

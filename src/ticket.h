@@ -17,11 +17,12 @@
  *	3. Ticket: where the clock is ahead of the position, the position is moved
  *	   there by compare-exchange; otherwise fetch-add takes the next n.  What
  *	   was taken is the caller's alone, whatever happens next.
- *	4. uidgen_ticket_settle(): a ticket above the limit (others came between
- *	   gate and ticket) is held until it is granted; a second one is never
- *	   taken while waiting.  Limit and constant are read, then the era once
+ *	4. uidgen_ticket_settle(): limit and constant are read, then the era once
  *	   more.  If the era has changed, they may belong to another grant than the
- *	   ticket: it is void and the call starts again.
+ *	   ticket: it is void and the call starts again.  Others may have come
+ *	   between gate and ticket: one above the limit is held until it is granted,
+ *	   one too far ahead of the clock until the clock is nearer.  A second one is
+ *	   never taken while waiting.
  *
  * The keeper's steps to another grant, all without interrupts:
  *
@@ -57,7 +58,7 @@ typedef struct UidgenTicketWords
 	/* Written by every call. */
 	UidgenAtomic position;		/* the next free one */
 	UidgenAtomic clock_high;	/* highest tick of the clock known in this era;
-								 * a hint: it may miss a racing caller's tick */
+								 * of callers that race, it may miss some */
 	char		pad1[UIDGEN_TICKET_LINE - 2 * sizeof(UidgenAtomic)];
 
 	/* Read by every call; written by the keeper alone. */
@@ -84,7 +85,7 @@ typedef struct UidgenTicket
 	uint64_t	era;			/* in which it was taken */
 	uint64_t	first;			/* its first position */
 	uint64_t	constant;		/* valid once the ticket is good */
-	uint64_t	blocked;		/* AHEAD: the tick that was too far ahead */
+	uint64_t	blocked;		/* AHEAD, EARLY: the tick that is too far ahead */
 	bool		renew;			/* the keeper should be told to renew */
 } UidgenTicket;
 
@@ -94,6 +95,7 @@ typedef enum UidgenTicketResult
 	UIDGEN_TICKET_NO_GRANT,		/* nothing taken: there is no grant that far */
 	UIDGEN_TICKET_AHEAD,		/* nothing taken: `blocked` is too far ahead */
 	UIDGEN_TICKET_HELD,			/* taken, but not granted yet: settle again */
+	UIDGEN_TICKET_EARLY,		/* taken, but too far ahead: settle again */
 	UIDGEN_TICKET_VOID			/* the era changed: begin again */
 } UidgenTicketResult;
 
@@ -125,31 +127,50 @@ uidgen_ticket_begin(UidgenTicketWords *words, UidgenTicket *ticket)
 	uidgen_read_barrier();
 }
 
-/* Judge the n positions that were taken.  GOOD, HELD or VOID. */
+/* May no id be issued for this tick while the clock is at `now`?  Ticks have at
+ * most 63 bits, so that one comparison does. */
+static inline bool
+uidgen_ticket_too_far(const UidgenTicketRules *rules, uint64_t tick, uint64_t now)
+{
+	return (int64_t) (tick - now) > (int64_t) rules->max_ahead;
+}
+
+/* Judge the n positions that were taken.  GOOD, HELD, EARLY or VOID. */
 static inline UidgenTicketResult
-uidgen_ticket_settle(UidgenTicketWords *words, UidgenTicket *ticket, uint64_t n)
+uidgen_ticket_settle(UidgenTicketWords *words, const UidgenTicketRules *rules,
+					 UidgenTicket *ticket, uint64_t now, uint64_t n)
 {
 	uint64_t	limit = uidgen_atomic_read(&words->limit);
+	uint64_t	last = ticket->first + n - 1;
 
 	ticket->constant = uidgen_atomic_read(&words->constant);
 	uidgen_read_barrier();
 	if (uidgen_unlikely(uidgen_atomic_read(&words->era) != ticket->era))
 		return UIDGEN_TICKET_VOID;
-	if (uidgen_unlikely(ticket->first + n - 1 > limit))
+	if (uidgen_unlikely(last > limit))
 		return UIDGEN_TICKET_HELD;
+	if (uidgen_unlikely(uidgen_ticket_too_far(rules, last >> rules->sequence_bits, now)))
+	{
+		ticket->blocked = last >> rules->sequence_bits;
+		return UIDGEN_TICKET_EARLY;
+	}
 	return UIDGEN_TICKET_GOOD;
 }
 
 /*
- * Note that the clock has shown `now` in this era.  Callers do where they move
- * the position to the clock; while the position is ahead of the clock nobody
- * does, so the keeper notes it with each grant.
+ * Note that the clock has shown `now` in this era, `high` being what was known.
+ * Callers do where they move the position to the clock; while the position is
+ * ahead of the clock nobody does, so the keeper notes it with each grant.
+ *
+ * By compare-exchange from what was read before the last look at the era: a
+ * caller that is delayed after that look must not write the clock of an era that
+ * ended because that clock was wrong into the next, which begins with its own.
  */
 static inline void
-uidgen_ticket_note_clock(UidgenTicketWords *words, uint64_t now)
+uidgen_ticket_note_clock(UidgenTicketWords *words, uint64_t high, uint64_t now)
 {
-	if (now > uidgen_atomic_read(&words->clock_high))
-		uidgen_atomic_write(&words->clock_high, now);
+	if (now > high)
+		(void) uidgen_atomic_compare_exchange(&words->clock_high, &high, now);
 }
 
 /*
@@ -166,6 +187,7 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 	int			bits = rules->sequence_bits;
 	uint64_t	capacity = UINT64_C(1) << bits;
 	uint64_t	position;
+	uint64_t	high = 0;
 	bool		moved = false;
 	UidgenTicketResult result;
 
@@ -187,8 +209,7 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 			next = ((next >> bits) + 1) << bits;
 		last = next + n - 1;
 
-		if (uidgen_unlikely((last >> bits) > now &&
-							(last >> bits) - now > rules->max_ahead))
+		if (uidgen_unlikely(uidgen_ticket_too_far(rules, last >> bits, now)))
 		{
 			ticket->blocked = last >> bits;
 			return UIDGEN_TICKET_AHEAD;
@@ -210,14 +231,14 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 		if (uidgen_atomic_compare_exchange(&words->position, &position, next + n))
 		{
 			ticket->first = next;
+			high = uidgen_atomic_read(&words->clock_high);
 			moved = true;
 			break;
 		}
 	}
-	result = uidgen_ticket_settle(words, ticket, n);
-	/* Not in an era that may have begun because this clock was wrong. */
+	result = uidgen_ticket_settle(words, rules, ticket, now, n);
 	if (moved && result != UIDGEN_TICKET_VOID)
-		uidgen_ticket_note_clock(words, now);
+		uidgen_ticket_note_clock(words, high, now);
 	return result;
 }
 
@@ -231,10 +252,11 @@ extern void uidgen_ticket_init(UidgenTicketWords *words);
  */
 extern uint64_t uidgen_ticket_close(UidgenTicketWords *words);
 
-/* Begin a new era, after close(): positions from `position` to `limit`. */
+/* Begin a new era, after close(): positions from `position` to `limit`; the
+ * highest tick of the clock known for it is clock_high. */
 extern void uidgen_ticket_open(UidgenTicketWords *words, uint64_t position,
 							   uint64_t limit, uint64_t renew_at,
-							   uint64_t constant);
+							   uint64_t constant, uint64_t clock_high);
 
 /* The grant in force now reaches to `limit`, which is not below the old one. */
 extern void uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,

@@ -44,6 +44,7 @@ three moves of the clock	-DCLOCKS=3 -DCALLERS=1
 leaps to another worker id	-DLEAPS=1 -DCLOCKS=1
 leaps and large steps	-DLEAPS=1 -DCLOCKS=2 -DCALLERS=1
 three worker ids	-DWORKERS=3 -DLEAPS=2 -DRELEASES=1
+disposable worker ids, and a large step	-DDISPOSABLE -DWORKERS=3 -DCLOCKS=2 -DTICKETS=3 -DTHERE_AND_BACK
 three worker ids, and a large step	-DWORKERS=3 -DCLOCKS=2 -DTICKETS=3 -DTHERE_AND_BACK
 a wider window	-DWINDOW=2 -DAHEAD=1 -DCLOCKS=1
 another instance takes a row	-DOTHERS=1 -DRELEASES=1
@@ -75,10 +76,13 @@ NO_FLOOR	-DLEAPS=1 -DCALLERS=1
 NO_KNOWN	-DBACKS=1 -DCLOCKS=3 -DCALLERS=1
 NOT_ABOVE_OLD_GRANT	-DCRASHES=1 -DCALLERS=1'
 
+wrong_large='
+CLOCK_NOTED_LATE	-DDISPOSABLE -DWORKERS=3 -DCLOCKS=2 -DTICKETS=3 -DTHERE_AND_BACK'
+
 # Small searches are over before an optimizer would be.
 case ${MODEL-small} in
 small) right=$right_small optimize=-O0 megabytes=1000 ;;
-large) right=$right_large optimize=-O2 megabytes=3000 ;;
+large) right=$right_large wrong=$wrong$wrong_large optimize=-O2 megabytes=3000 ;;
 *) echo "Bail out! MODEL is small or large"; exit 1 ;;
 esac
 

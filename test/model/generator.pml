@@ -28,7 +28,8 @@
  * What is left out: several positions in a tick, blocks, and the position from
  * which to renew (here it is the limit: the gate decides by the limit, and the
  * keeper renews when it likes); demands and waiting, so nothing is said about
- * progress; the registry's margin for idle holders (here others take any row);
+ * progress; tickets that are early, which wait like those that are held; the
+ * registry's margin for idle holders (here others take any row);
  * two copies of one memory image; weak memory, for which ticket.h argues.  Of
  * never-used rows the first is taken where all of them are alike.
  *
@@ -41,7 +42,7 @@
  *	- P4_ordered: a call that began after another had returned gets the higher
  *	  position, unless a large step back lies between them: one that leaves the
  *	  clock more than max(AHEAD, WINDOW) behind the highest tick known.  The
- *	  clock was there, or a grant began there that is no further ahead than that.
+ *	  clock was there, or a grant that begins a window later shows so.
  *
  * A registry that falls back is checked without crashes and others: those are
  * not promised (P1 holds as long as the committed state is kept; what shared
@@ -51,23 +52,16 @@
  * the end; and with one rule broken at a time (-DBUG_...), which must be found.
  * Measured with Spin 6.5.2 on one core of some 3 GHz:
  *
- *	- small: ten worlds of 80 thousand to 1.1 million states, 3.4 million together,
+ *	- small: ten worlds of 70 thousand to 0.9 million states, 2.9 million together,
  *	  and 15 searches with a broken rule, each found within 300 thousand: 22 s of
  *	  processor time, of which the compiler takes half;
- *	- MODEL=large: 21 worlds of up to 15 million states (33 s, 750 MB), 86
- *	  million together: 4 and a half minutes.
+ *	- MODEL=large: 22 worlds of up to 12 million states (30 s, 750 MB), 82
+ *	  million together, and one more broken rule: 5 minutes.
  *
  * Not needed for the three promises, as the large searches show, are the gate
  * (BUG_NO_GATE: ids would run away from the clock), the zeroing of the limit in
  * close() (BUG_LIMIT_KEPT), and that the clock is read after the era
  * (BUG_CLOCK_BEFORE_ERA: the time in an id could be wrong).
- *
- * Known: a caller that is delayed, across a large step back, between the last
- * look at the era and the note of the clock writes its old clock into the new
- * era; the step is then followed twice, and ids of the new era get out of order.
- * It takes disposable worker ids, or a row that is lost as well:
- *	-DDISPOSABLE -DWORKERS=3 -DCLOCKS=2 -DTHERE_AND_BACK -DTICKETS=3
- * Otherwise the row in use lies within the lead, and is taken again further up.
  */
 
 /* ---- bounds ---- */
@@ -118,7 +112,7 @@
 #define MAX(a, b)	((a) > (b) -> (a) : (b))
 #define MIN(a, b)	((a) < (b) -> (a) : (b))
 #define LARGE		MAX(AHEAD, WINDOW)	/* steps of the clock beyond it are large */
-#define LEAD		(AHEAD + WINDOW + 2)	/* a grant may begin so far ahead */
+#define LEAD		(AHEAD + WINDOW + 3)	/* a grant may begin so far ahead */
 #define NONE		255
 
 /* ---- the registry: it outlives all ---- */
@@ -324,6 +318,9 @@ gate:		atomic {	/* nothing is taken if it is too far ahead, or not granted */
 				goto gate
 			fi
 		};
+#ifndef BUG_CLOCK_NOTED_LATE
+		high = clock_high;	/* as seen before the last look at the era */
+#endif
 settle:		last = limit;		/* uidgen_ticket_settle() */
 		worker = constant;
 		atomic {
@@ -338,10 +335,12 @@ settle:		last = limit;		/* uidgen_ticket_settle() */
 			:: else
 			fi
 		};
-		high = clock_high;	/* uidgen_ticket_note_clock() */
-		atomic {
+#ifdef BUG_CLOCK_NOTED_LATE
+		high = clock_high;
+#endif
+		atomic {		/* uidgen_ticket_note_clock(): compare-exchange */
 			if
-			:: now > high -> clock_high = now
+			:: now > high && high == clock_high -> clock_high = now
 			:: else
 			fi;
 			now = 0; high = 0
@@ -532,7 +531,7 @@ inline open()
 #else
 	position = (back || at < first -> first : at);
 #endif
-	clock_high = 0;
+	clock_high = floor;
 #ifndef BUG_CONSTANT_AFTER_EVEN
 	constant = worker;
 #endif
@@ -540,7 +539,7 @@ inline open()
 	atomic {
 		era = (era | 1) + 1;
 		if
-		:: back && real -> order++; returned = 0; peak = clk
+		:: back && real -> order++; returned = 0; peak = MAX(clk, floor)
 		:: else
 		fi
 	};
@@ -549,22 +548,26 @@ inline open()
 #endif
 }
 
-/* uidgen_ticket_note_clock(), and how the keeper calls it: with each grant. */
-inline note_clock(begin)
+/* uidgen_ticket_note_clock(), as the keeper calls it: with each renewal. */
+inline note_clock()
 {
-	atomic {
-		look_at_clock();
-		at = MAX(clk, MIN(begin, clk + LARGE));
-		peak = MAX(peak, at)
-	};
+	atomic { look_at_clock(); at = clk };
 	floor = clock_high;
 	atomic {
 		if
-		:: at > floor -> clock_high = at
+		:: at > floor && floor == clock_high -> clock_high = at
 		:: else
 		fi;
 		at = 0; floor = 0
 	}
+}
+
+/* How far the clock has been when an era begins.  In floor, which is free. */
+inline clock_known()
+{
+	floor = clk;
+	floor = MAX(floor, MIN(first - 1 - WINDOW, floor + LARGE));
+	peak = MAX(peak, floor)
 }
 
 inline hold()
@@ -623,7 +626,7 @@ end:	do
 		};
 		atomic { !locked -> locked = true; hold() };
 		limit = last;
-		note_clock(0);
+		note_clock();
 		locked = false;
 		goto over;
 
@@ -659,10 +662,13 @@ acquire:	/* A floor that is out of date by now does no harm: see open(). */
 			fi
 		};
 
-publish:	atomic { !locked -> locked = true; hold() };
+publish:	atomic { !locked -> locked = true; hold(); look_at_clock(); clock_known() };
 		close();
+		if
+		:: back
+		:: !back -> floor = MAX(floor, clock_high)
+		fi;
 		open();
-		note_clock(first);
 		locked = false;
 		goto over;
 

@@ -90,4 +90,25 @@ $clock->under(sub { $node->start });
 has_true_time($node, 'max_ahead = 0: after a crash, calls wait for the end of the last grant');
 $node->stop;
 
+# ---- nor is it a large one together with a small step ----
+
+# The clock stands still, lest it catch up with what the crash left behind.
+($node, $clock) = begin_server('small', 'uidgen.max_ahead = 0', "uidgen.window = '60s'", "uidgen.wait_timeout = '60s'");
+my $start = $clock->now;
+$clock->stop($start);
+my $before = $node->safe_psql('postgres', 'SELECT uid_next()');
+$node->stop('immediate');
+$clock->under(sub { $node->start });
+foreach my $time ($start, $start - 30)
+{
+	$clock->stop($time);
+	fails_with($node, "SET uidgen.wait_timeout = 0; SELECT uid_next()", '55000', qr/ms ahead of the clock/,
+		'max_ahead = 0, after a crash: calls wait, also when the clock is set back by half a window');
+}
+is($node->safe_psql('postgres', 'SELECT clock_steps FROM uidgen.status'), '0', 'and that is no large step');
+$clock->set($start + 62);
+cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', $before, 'so ids stay in order');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '1', 'with the same worker id');
+$node->stop;
+
 done_testing();

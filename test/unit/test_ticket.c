@@ -86,6 +86,8 @@ result_name(UidgenTicketResult result)
 			return "AHEAD";
 		case UIDGEN_TICKET_HELD:
 			return "HELD";
+		case UIDGEN_TICKET_EARLY:
+			return "EARLY";
 		case UIDGEN_TICKET_VOID:
 			return "VOID";
 	}
@@ -123,7 +125,7 @@ begin_grant(void)
 	uidgen_ticket_init(&words);
 	uidgen_ticket_close(&words);
 	uidgen_ticket_open(&words, POSITION(100, 0), POSITION(200, CAPACITY - 1),
-					   POSITION(150, CAPACITY - 1), CONSTANT);
+					   POSITION(150, CAPACITY - 1), CONSTANT, 0);
 }
 
 static UidgenTicketResult
@@ -200,10 +202,12 @@ test_clock(void)
 	takes(103, CAPACITY, false, POSITION(104, 1), "a batch may reach from one tick into the next");
 	takes(104, 1, false, POSITION(105, 1), "the clock is not there yet: positions go on");
 	is(word(&words.clock_high), 103, "outrunning the clock does not move its highest tick");
-	uidgen_ticket_note_clock(&words, 104);
+	uidgen_ticket_note_clock(&words, 103, 104);
 	is(word(&words.clock_high), 104, "the keeper may note a tick of the clock");
-	uidgen_ticket_note_clock(&words, 90);
+	uidgen_ticket_note_clock(&words, 104, 90);
 	is(word(&words.clock_high), 104, "but not a lower one");
+	uidgen_ticket_note_clock(&words, 103, 105);
+	is(word(&words.clock_high), 104, "nor does one who has seen another value than the present one");
 }
 
 static void
@@ -323,26 +327,39 @@ test_settle(void)
 	uidgen_ticket_begin(&words, &ticket);
 	era = ticket.era;
 	ticket.first = POSITION(200, CAPACITY - 1);
-	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_GOOD,
+	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 1), UIDGEN_TICKET_GOOD,
 			  "settle: the last granted position is good");
 	is(ticket.constant, CONSTANT, "settle: with the grant's constant");
-	is_result(uidgen_ticket_settle(&words, &ticket, 2), UIDGEN_TICKET_HELD,
+	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 2), UIDGEN_TICKET_HELD,
 			  "settle: two of which one is granted are held");
 	ticket.first = POSITION(205, 0);
-	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_HELD,
+	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 1), UIDGEN_TICKET_HELD,
 			  "settle: a ticket above the limit is held");
 	uidgen_ticket_extend(&words, POSITION(204, CAPACITY - 1), POSITION(204, 0));
-	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_HELD,
+	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 1), UIDGEN_TICKET_HELD,
 			  "settle: it still is, below a limit that is not enough");
 	uidgen_ticket_extend(&words, POSITION(205, CAPACITY - 1), POSITION(204, 0));
-	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_GOOD,
+	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 1), UIDGEN_TICKET_GOOD,
 			  "settle: and good once it is granted");
 
+	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 195, 1), UIDGEN_TICKET_GOOD,
+			  "settle: as far ahead of the clock as ids may be is good");
+	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 194, 1), UIDGEN_TICKET_EARLY,
+			  "settle: further ahead is early");
+	is(ticket.blocked, 205, "settle: for this tick");
+	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 0, 1), UIDGEN_TICKET_EARLY,
+			  "settle: and so is very much further");
+	ticket.first = POSITION(204, CAPACITY - 1);
+	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 194, 1), UIDGEN_TICKET_GOOD,
+			  "settle: the last position that is not");
+	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 194, 2), UIDGEN_TICKET_EARLY,
+			  "settle: of two, the later one decides");
+
 	uidgen_ticket_close(&words);
-	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_VOID,
+	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 1), UIDGEN_TICKET_VOID,
 			  "settle: void when the era has ended");
-	uidgen_ticket_open(&words, POSITION(100, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1);
-	is_result(uidgen_ticket_settle(&words, &ticket, 1), UIDGEN_TICKET_VOID,
+	uidgen_ticket_open(&words, POSITION(100, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1, 0);
+	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 1), UIDGEN_TICKET_VOID,
 			  "settle: void in the next era, however high its limit");
 	ok(word(&words.era) > era && word(&words.era) % 2 == 0, "settle: which has another, even number");
 
@@ -350,12 +367,12 @@ test_settle(void)
 	begin_grant();
 	uidgen_ticket_begin(&words, &ticket);
 	uidgen_ticket_close(&words);
-	uidgen_ticket_open(&words, POSITION(100, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1);
+	uidgen_ticket_open(&words, POSITION(100, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1, 0);
 	is_result(uidgen_ticket_take(&words, &rules, &ticket, 120, 1, false), UIDGEN_TICKET_VOID,
 			  "a call from an old era: void, if its clock is ahead");
 	uidgen_ticket_begin(&words, &ticket);
 	uidgen_ticket_close(&words);
-	uidgen_ticket_open(&words, POSITION(130, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1);
+	uidgen_ticket_open(&words, POSITION(130, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1, 0);
 	is_result(uidgen_ticket_take(&words, &rules, &ticket, 120, 1, false), UIDGEN_TICKET_VOID,
 			  "a call from an old era: void, if its clock is behind");
 	/* The keeper stopped between the two. */
@@ -376,9 +393,9 @@ test_keeper(void)
 	is(word(&words.limit), 0, "keeper: and nothing is granted any more");
 	is(uidgen_ticket_close(&words), POSITION(120, 5), "keeper: closing again returns the same");
 	is(word(&words.era), era, "keeper: and changes nothing");
-	uidgen_ticket_open(&words, POSITION(121, 0), POSITION(140, 0), POSITION(130, 0), 77);
+	uidgen_ticket_open(&words, POSITION(121, 0), POSITION(140, 0), POSITION(130, 0), 77, 119);
 	is(word(&words.era), era + 1, "keeper: open() begins the next era");
-	is(word(&words.clock_high), 0, "keeper: in which no tick of the clock is known");
+	is(word(&words.clock_high), 119, "keeper: with the tick of the clock that is known for it");
 	is_result(take(121, 1, false), UIDGEN_TICKET_GOOD, "keeper: positions are taken in it");
 	is(ticket.constant, 77, "keeper: with its constant");
 	is(ticket.first, POSITION(121, 0), "keeper: from its first position on");
@@ -388,7 +405,7 @@ test_keeper(void)
 	rules.sequence_bits = 31;
 	rules.max_ahead = UINT64_MAX >> 1;
 	uidgen_ticket_close(&words);
-	uidgen_ticket_open(&words, (UINT64_C(1) << 63) - (UINT64_C(2) << 31), (UINT64_C(1) << 63) - 1, 0, CONSTANT);
+	uidgen_ticket_open(&words, (UINT64_C(1) << 63) - (UINT64_C(2) << 31), (UINT64_C(1) << 63) - 1, 0, CONSTANT, 0);
 	takes((UINT64_C(1) << 32) - 1, 1, false, (UINT64_C(1) << 63) - (UINT64_C(1) << 31),
 	      "highest: the last tick");
 	takes((UINT64_C(1) << 32) - 1, INT32_MAX, true, (UINT64_C(1) << 63) - INT32_MAX, "highest: all of it");
@@ -432,6 +449,7 @@ typedef struct Caller
 	uint64_t	disorders;
 	uint64_t	not_granted;
 	uint64_t	split_blocks;
+	uint64_t	too_far;
 } Caller;
 
 static struct
@@ -574,17 +592,24 @@ call(Caller *caller)
 		1 + next_random(&caller->random) % STRESS_CAPACITY;
 	bool		within_tick = next_random(&caller->random) % 4 == 0;
 	UidgenTicketResult result = UIDGEN_TICKET_VOID;
-	UidgenTicket good;
+	UidgenTicket good = {0};
 
 	while (!GET(stress.stop))
 	{
-		if (result == UIDGEN_TICKET_HELD)
-			result = uidgen_ticket_settle(&stress.words, &good, n);
+		uint64_t	now;
+
+		if (result == UIDGEN_TICKET_HELD || result == UIDGEN_TICKET_EARLY)
+		{
+			now = GET(stress.clock);
+			result = uidgen_ticket_settle(&stress.words, &caller->rules, &good,
+										  now, n);
+		}
 		else
 		{
 			uidgen_ticket_begin(&stress.words, &good);
+			now = GET(stress.clock);
 			result = uidgen_ticket_take(&stress.words, &caller->rules, &good,
-										GET(stress.clock), n, within_tick);
+										now, n, within_tick);
 		}
 		__atomic_fetch_add(&stress.results[result], 1, __ATOMIC_SEQ_CST);
 		if (result == UIDGEN_TICKET_GOOD)
@@ -592,9 +617,12 @@ call(Caller *caller)
 		if (result == UIDGEN_TICKET_GOOD && within_tick &&
 			(good.first & (STRESS_CAPACITY - 1)) + n > STRESS_CAPACITY)
 			caller->split_blocks++;
+		if (result == UIDGEN_TICKET_GOOD &&
+			((good.first + n - 1) >> STRESS_BITS) > now + LARGE_STEP)
+			caller->too_far++;
 		if (result == UIDGEN_TICKET_NO_GRANT || result == UIDGEN_TICKET_HELD ||
 			(result == UIDGEN_TICKET_GOOD && good.renew) ||
-			(result == UIDGEN_TICKET_AHEAD &&
+			((result == UIDGEN_TICKET_AHEAD || result == UIDGEN_TICKET_EARLY) &&
 			 uidgen_atomic_read(&stress.words.clock_high) >
 			 GET(stress.clock) + LARGE_STEP))
 			SET(stress.demand, true);
@@ -660,6 +688,7 @@ acquire(bool stepped_back)
 	uint64_t	first;
 	uint64_t	last;
 	uint64_t	position;
+	uint64_t	high = uidgen_atomic_read(&stress.words.clock_high);
 
 	first = GET(stress.granted_until[worker]) + 1;
 	first = first > now ? first : now;
@@ -679,8 +708,8 @@ acquire(bool stepped_back)
 		SET(stress.back_steps, GET(stress.back_steps) + 1);
 	uidgen_ticket_open(&stress.words, position,
 					   ((last + 1) << STRESS_BITS) - 1,
-					   ((last + 1 - WINDOW / 2) << STRESS_BITS) - 1, worker);
-	uidgen_ticket_note_clock(&stress.words, now);
+					   ((last + 1 - WINDOW / 2) << STRESS_BITS) - 1, worker,
+					   stepped_back || high < now ? now : high);
 }
 
 static void
@@ -821,6 +850,7 @@ test_stress(void)
 	uint64_t	disorders = 0;
 	uint64_t	not_granted = 0;
 	uint64_t	split_blocks = 0;
+	uint64_t	too_far = 0;
 
 	uidgen_ticket_init(&stress.words);
 	stress.clock = FIRST_TICK + 500;
@@ -863,6 +893,7 @@ test_stress(void)
 		disorders += callers[i].disorders;
 		not_granted += callers[i].not_granted;
 		split_blocks += callers[i].split_blocks;
+		too_far += callers[i].too_far;
 	}
 #ifdef __SANITIZE_THREAD__
 	printf("# under ThreadSanitizer\n");
@@ -877,6 +908,7 @@ test_stress(void)
 	is(not_granted, 0, "stress: none is issued above its grant");
 	is(disorders, 0, "stress: calls get higher positions than all that had returned");
 	is(split_blocks, 0, "stress: a block lies within one tick");
+	is(too_far, 0, "stress: none is issued too far ahead of the clock");
 	ok(met_all(), "stress: every case was met, by the calls and by the keeper");
 	for (int i = 0; i < CALLERS; i++)
 		free(callers[i].issued.record);
