@@ -34,7 +34,10 @@ PROVE_TESTS ?= $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)
 # Two at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 2
 UNIT_TESTS = test/unit/test_layout test/unit/test_ticket test/unit/test_ticket_threads
-EXTRA_CLEAN = $(UNIT_TESTS)
+FUZZ_TARGETS = test/fuzz/fuzz_ids test/fuzz/fuzz_layout
+# It has libFuzzer, which gcc has not.
+FUZZ_CC ?= clang
+EXTRA_CLEAN = $(UNIT_TESTS) $(FUZZ_TARGETS)
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
@@ -42,7 +45,7 @@ include $(PGXS)
 
 # PGXS tracks no headers, and makes no folders in a build outside the source.
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*.h) $(srcdir)/uidgen.control
-$(shell mkdir -p src test/unit)
+$(shell mkdir -p src test/unit test/fuzz)
 
 .PHONY: tempcheck unitcheck dist
 # All suites, against a private copy of the server: nothing is installed.
@@ -50,7 +53,8 @@ $(shell mkdir -p src test/unit)
 tempcheck: all
 	@MAKE='$(MAKE) -f $(firstword $(MAKEFILE_LIST))' PG_CONFIG='$(PG_CONFIG)' \
 	  PGXS_DIR='$(top_builddir)' PROVE='$(PROVE)' PROVE_JOBS='$(PROVE_JOBS)' PROVE_TESTS='$(PROVE_TESTS)' \
-	  REGRESS='$(REGRESS)' ISOLATION='$(ISOLATION)' UNIT_TESTS='$(UNIT_TESTS)' '$(srcdir)/test/tempcheck.sh'
+	  REGRESS='$(REGRESS)' ISOLATION='$(ISOLATION)' UNIT_TESTS='$(UNIT_TESTS)' FUZZ_TARGETS='$(FUZZ_TARGETS)' \
+	  '$(srcdir)/test/tempcheck.sh'
 
 # The code that knows no server, under the address and undefined behaviour
 # sanitizers.  The tests look for their data from the source tree on.
@@ -70,6 +74,10 @@ test/unit/test_ticket_threads: $(TICKET_TEST)
 	{ $(CC) $(TICKET_FLAGS) -fsanitize=thread -o $@ $< && \
 	  for start in 1 2 3; do ./$@ --version >/dev/null || exit 1; done; } 2>/dev/null || \
 	$(CC) $(TICKET_FLAGS) -o $@ $<
+
+$(FUZZ_TARGETS): test/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.h src/layout.c src/layout.h
+	$(FUZZ_CC) -std=c99 -Wall -Wextra -Werror -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	  -I$(srcdir)/src -o $@ $(filter %.c,$^)
 
 dist:
 	git archive --format=zip --prefix=uidgen-$(EXTVERSION)/ -o uidgen-$(EXTVERSION).zip HEAD

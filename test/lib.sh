@@ -12,7 +12,7 @@
 unset $(env | sed -n 's/^\(PG[A-Z]*\)=.*/\1/p')
 umask 022
 
-suites='meta unit regress isolation tap'
+suites='meta unit fuzz model regress isolation tap'
 
 say()
 {
@@ -63,6 +63,15 @@ want()
 	(shift; "$@") >/dev/null 2>&1 || missing="$missing $1"
 }
 
+# Does clang come with what a fuzz target needs?
+fuzzer_links()
+(
+	program=$(mktemp)
+	trap 'rm -f "$program"' EXIT
+	echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+		clang -fsanitize=fuzzer,address,undefined -x c -o "$program" -
+)
+
 installed()
 {
 	[ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
@@ -89,6 +98,9 @@ bootstrap()
 	if [ "${1-}" = tests ]; then
 		want perl perl -MJSON::PP -MTAP::Harness -MTest::More -e 1
 		want libipc-run-perl perl -MIPC::Run -e 1
+		want clang command -v clang
+		want libclang-rt-dev fuzzer_links
+		want spin command -v spin
 	fi
 	find_server || missing="$missing postgresql"
 	[ -z "$missing" ] || install_packages

@@ -120,6 +120,10 @@ is_deeply(
 	[ sort(map { "test/unit/$_" } names('test/unit/test_*.c')) ],
 	'UNIT_TESTS names every unit test');
 is_deeply(
+	[ sort(words('FUZZ_TARGETS')) ],
+	[ sort(map { "test/fuzz/$_" } names('test/fuzz/fuzz_*.c')) ],
+	'FUZZ_TARGETS names every fuzz target');
+is_deeply(
 	[ sort(words('OBJS')) ],
 	[ sort(map { "src/$_.o" } names('src/*.c')) ],
 	'OBJS names every file of src/');

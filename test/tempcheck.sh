@@ -18,9 +18,9 @@ if [ "${1-}" != suites ]; then
 	[ -d "$CHECK_DIR/tree" ] || copy_tree "$CHECK_DIR/tree"
 	copy_server "$CHECK_DIR/inst"
 	$MAKE -s install DESTDIR="$CHECK_DIR/inst"
-	# A unit test that does not build is one that fails, later.  One that was
-	# built outside of the sources joins them.
-	for test in $UNIT_TESTS; do
+	# A program that does not build is one that fails, later.  One that was built
+	# outside of the sources joins them.
+	for test in $UNIT_TESTS $FUZZ_TARGETS; do
 		$MAKE -s "$test" || rm -f "$test" "$CHECK_DIR/tree/$test"
 		cp "$test" "$CHECK_DIR/tree/$test" 2>/dev/null || :
 	done
@@ -40,7 +40,7 @@ export PERL5LIB="$PGXS_DIR/src/test/perl"
 export TESTDIR="$CHECK_DIR" TESTDATADIR="$CHECK_DIR/tmp_check" TESTLOGDIR="$CHECK_DIR/tmp_check/log"
 log=$CHECK_DIR/log
 # A file that hangs ends as a failure; in the foreground, so that it sees Ctrl-C.
-perl='timeout --foreground --kill-after=30 900 perl'
+limited='timeout --foreground --kill-after=30 900'
 
 # A suite that is ended from outside may leave servers running.
 stop_servers()
@@ -124,15 +124,19 @@ for suite in $SUITES; do
 		tap test/meta.pl ;;
 	unit)
 		tap -e '' $UNIT_TESTS ;;
+	fuzz)
+		tap -e '' -v test/fuzz/run.sh ;;
+	model)
+		tap -e "$limited" test/model/check.sh ;;
 	regress)
 		regress regress/pg_regress "$REGRESS" --dbname=contrib_regression ;;
 	isolation)
 		regress isolation/pg_isolation_regress "$ISOLATION" --dbname=isolation_regression \
 			--inputdir=test/isolation ;;
 	tap)
-		tap -e "$perl" --timer -j "$PROVE_JOBS" $PROVE_TESTS ;;
+		tap -e "$limited perl" --timer -j "$PROVE_JOBS" $PROVE_TESTS ;;
 	*.pl)
-		tap -e "$perl" -v "$suite" ;;
+		tap -e "$limited perl" -v "$suite" ;;
 	*)
 		say "no such suite: $suite" ;;
 	esac
