@@ -76,7 +76,7 @@ test/unit/test_ticket_threads: $(TICKET_TEST)
 	$(CC) $(TICKET_FLAGS) -o $@ $<
 
 $(FUZZ_TARGETS): test/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.h src/layout.c src/layout.h
-	$(FUZZ_CC) -std=c99 -Wall -Wextra -Werror -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	$(FUZZ_CC) -std=c99 -Wall -Wextra -Werror -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  -I$(srcdir)/src -o $@ $(filter %.c,$^)
 
 dist:

@@ -280,7 +280,7 @@ check_time_of(const UidgenLayout *layout, uint64_t tick)
 		REQUIRE(time == begin);
 		check_tick_of(layout, time);
 		if (begin + layout->unit - 1 <= INT64_MAX)
-			check_tick_of(layout, time + layout->unit - 1);
+			check_tick_of(layout, time + (layout->unit - 1));
 		if (time > INT64_MIN)
 			check_tick_of(layout, time - 1);
 	}
