@@ -16,6 +16,8 @@
 
 #ifdef UIDGEN_STANDALONE
 
+#include <assert.h>
+
 typedef struct UidgenAtomic
 {
 	uint64_t	value;
@@ -35,6 +37,7 @@ typedef struct UidgenAtomic
 #define uidgen_likely(x)			__builtin_expect((x) != 0, 1)
 #define uidgen_unlikely(x)			__builtin_expect((x) != 0, 0)
 #define uidgen_always_inline		inline __attribute__((always_inline))
+#define uidgen_assert(x)			assert(x)
 
 #else
 
@@ -53,6 +56,7 @@ typedef pg_atomic_uint64 UidgenAtomic;
 #define uidgen_likely(x)			likely(x)
 #define uidgen_unlikely(x)			unlikely(x)
 #define uidgen_always_inline		pg_attribute_always_inline
+#define uidgen_assert(x)			Assert(x)
 
 #endif							/* UIDGEN_STANDALONE */
 

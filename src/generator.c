@@ -376,6 +376,8 @@ wait_for_keeper(Wait *wait)
 
 	/* Each time: what the keeper would fail on can change while we wait. */
 	check_preconditions();
+	/* Or the keeper could not publish what we wait for. */
+	Assert(!LWLockHeldByMe(uidgen_shared->lock));
 	if (wait->demand == 0)
 		wait->demand = demand_grant();
 	else if (keeper_has_served(wait->demand))

@@ -39,8 +39,15 @@ extern int64 uidgen_next_id(uint64 tag_bits);
 static inline int64
 uidgen_block_id(const UidgenBlock *block, uint64 i, uint64 tag_bits)
 {
-	return uidgen_layout_place(&uidgen_layout, block->first + i,
-							   block->constant | tag_bits);
+	int64		id = uidgen_layout_place(&uidgen_layout, block->first + i,
+										 block->constant | tag_bits);
+
+	/* Every bit of an id belongs to one field, and none is the sign. */
+	Assert(id >= 0 && uidgen_layout_fits(&uidgen_layout, id));
+	Assert((block->constant & tag_bits) == 0);
+	Assert(((uint64) id ^ block->constant ^ tag_bits) ==
+		   (uint64) uidgen_layout_place(&uidgen_layout, block->first + i, 0));
+	return id;
 }
 
 /*

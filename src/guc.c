@@ -232,6 +232,10 @@ judge_settings(void)
 		note_error(&error, "uidgen.layout");
 		return;
 	}
+	Assert(layout.bits[UIDGEN_TIME] + layout.bits[UIDGEN_DATACENTER] +
+		   layout.bits[UIDGEN_WORKER] + layout.bits[UIDGEN_TAG] +
+		   layout.bits[UIDGEN_SEQUENCE] + layout.bits[UIDGEN_ZERO] ==
+		   layout.total_bits);
 	uidgen_layout = layout;
 	uidgen_layout_print(&uidgen_layout, uidgen_layout_text);
 	derive_rules(uidgen_max_ahead, sequence_start);

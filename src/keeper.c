@@ -142,10 +142,25 @@ handle_sigterm(SIGNAL_ARGS)
 
 /* ---- the slot ---- */
 
+/* Does this process own the slot, and with it all that only the keeper writes? */
+static inline bool pg_attribute_unused()
+own_slot(void)
+{
+	return pg_atomic_read_u32(&uidgen_shared->keeper_pid) == (uint32) MyProcPid;
+}
+
+/* May this process write what `lock` protects? */
+static inline bool pg_attribute_unused()
+may_write(void)
+{
+	return own_slot() && LWLockHeldByMeInMode(uidgen_shared->lock, LW_EXCLUSIVE);
+}
+
 /* End of the process, for whatever reason.  Callers may be waiting. */
 static void
 leave_slot(int code, Datum arg)
 {
+	Assert(own_slot());
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	uidgen_shared->keeper_latch = NULL;
 	if (uidgen_shared->attempting)
@@ -201,6 +216,7 @@ remember(int worker, int64 granted_until)
 	int			lowest = 0;
 	int			i;
 
+	Assert(may_write());
 	for (i = 0; i < uidgen_shared->nknown; i++)
 	{
 		if (known[i].worker == worker)
@@ -258,6 +274,7 @@ renewal_position(int64 granted_until, int64 window)
 static void
 hold(const UidgenGrant *grant)
 {
+	Assert(may_write());
 	uidgen_shared->holding.held = true;
 	uidgen_shared->holding.released = false;
 	uidgen_shared->holding.worker = grant->worker;
@@ -271,6 +288,8 @@ static void
 publish_renewal(const UidgenGrant *grant, int64 window)
 {
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	Assert(uidgen_shared->holding.held);
+	Assert(grant->last >= uidgen_shared->holding.granted_until);
 	hold(grant);
 	uidgen_shared->renewals++;
 	uidgen_ticket_extend(&uidgen_shared->words, last_position(grant->last),
@@ -298,6 +317,8 @@ publish_acquisition(const UidgenGrant *grant, int64 window, bool stepped_back)
 	uint64		position;
 	uint64		high;
 
+	/* Nothing of it was granted before. */
+	Assert(grant->first > known_until(grant->worker));
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	hold(grant);
 	position = uidgen_ticket_close(&uidgen_shared->words);
@@ -512,6 +533,7 @@ pause_attempts(int last_pause_ms)
 	int			doublings = Min(uidgen_shared->failures_in_row, 16);
 	int64		pause = Min((int64) FIRST_PAUSE_MS << doublings, last_pause_ms);
 
+	Assert(may_write());
 	uidgen_shared->failures_in_row++;
 	uidgen_shared->retry_at = uidgen_clock_monotonic() + pause * 1000;
 }
@@ -596,6 +618,7 @@ try_registry(void (*action) (void))
 		succeeded = false;
 	}
 	PG_END_TRY();
+	Assert(!IsTransactionState());
 	MemoryContextSwitchTo(attempt_context);
 	MemoryContextReset(attempt_context);
 	return succeeded;
@@ -632,6 +655,7 @@ connect_registry(void)
 static void
 attempt(uint64 demand)
 {
+	Assert(own_slot() && demand > pg_atomic_read_u64(&uidgen_shared->served));
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	uidgen_shared->attempting = true;
 	uidgen_shared->attempt_demand = demand;

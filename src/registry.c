@@ -80,6 +80,7 @@ uidgen_registry_connect(void)
 static void
 begin_transaction(const char *activity)
 {
+	Assert(connected && !IsTransactionState());
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
@@ -249,6 +250,8 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 	grant->last = get_bigint(row, "last_tick", NULL);
 	grant->never_used = DatumGetBool(GetAttributeByName(row, "never_used", &isnull));
 	commit_transaction();
+	Assert(grant->first >= request->floor && grant->first <= grant->last);
+	Assert(request->wanted < 0 || grant->worker == request->wanted);
 }
 
 bool

@@ -53,6 +53,7 @@ startup(void)
 		uidgen_shared->known_others = -1;
 	}
 	uidgen_words = &uidgen_shared->words;
+	Assert((uintptr_t) uidgen_words % UIDGEN_TICKET_LINE == 0);
 	LWLockRelease(AddinShmemInitLock);
 }
 

@@ -44,6 +44,8 @@ uidgen_ticket_open(UidgenTicketWords *words, uint64_t position,
 				   uint64_t limit, uint64_t renew_at, uint64_t constant,
 				   uint64_t clock_high)
 {
+	uidgen_assert(uidgen_atomic_read(&words->era) & 1);
+	uidgen_assert(limit > 0 && renew_at <= limit);
 	uidgen_atomic_write(&words->position, position);
 	uidgen_atomic_write(&words->clock_high, clock_high);
 	uidgen_atomic_write(&words->constant, constant);
@@ -58,6 +60,8 @@ void
 uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
 					 uint64_t renew_at)
 {
+	uidgen_assert((uidgen_atomic_read(&words->era) & 1) == 0);
+	uidgen_assert(limit >= uidgen_atomic_read(&words->limit) && renew_at <= limit);
 	/* The limit first: renew_at never lies above it. */
 	uidgen_atomic_write(&words->limit, limit);
 	uidgen_write_barrier();

@@ -191,6 +191,7 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 	bool		moved = false;
 	UidgenTicketResult result;
 
+	uidgen_assert(n >= 1 && n <= capacity);
 	if (uidgen_unlikely(ticket->era & 1))
 		return UIDGEN_TICKET_NO_GRANT;
 	position = uidgen_atomic_read(&words->position);
@@ -208,6 +209,8 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 		else if (within_tick && (next & (capacity - 1)) + n > capacity)
 			next = ((next >> bits) + 1) << bits;
 		last = next + n - 1;
+		uidgen_assert(next >= position && (next >> bits) >= now);
+		uidgen_assert(!within_tick || (last >> bits) == (next >> bits));
 
 		if (uidgen_unlikely(uidgen_ticket_too_far(rules, last >> bits, now)))
 		{
@@ -237,6 +240,8 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 		}
 	}
 	result = uidgen_ticket_settle(words, rules, ticket, now, n);
+	/* The position only grows within an era. */
+	uidgen_assert(result == UIDGEN_TICKET_VOID || ticket->first >= position);
 	if (moved && result != UIDGEN_TICKET_VOID)
 		uidgen_ticket_note_clock(words, high, now);
 	return result;

@@ -11,6 +11,16 @@ srcdir=$(cd "$(dirname "$0")/.." && pwd)
 . "$srcdir/test/lib.sh"
 export SUITES="${SUITES:-$suites}"
 
+# Puts the server under the sanitizers or valgrind.
+wrap_server()
+(
+	server=$CHECK_DIR/inst$("$PG_CONFIG" --bindir)/postgres
+	mv "$server" "$server.real"
+	cp "$srcdir/test/postgres.pl" "$server"
+	gcc -shared -fPIC -o "$CHECK_DIR/nogettext.so" "$srcdir/test/nogettext.c"
+	ln -s "$(gcc -print-file-name=libasan.so)" "$CHECK_DIR/libasan.so"
+)
+
 # First part, in the build's folder and as its user.
 if [ "${1-}" != suites ]; then
 	ours=
@@ -18,6 +28,9 @@ if [ "${1-}" != suites ]; then
 	[ -d "$CHECK_DIR/tree" ] || copy_tree "$CHECK_DIR/tree"
 	copy_server "$CHECK_DIR/inst"
 	$MAKE -s install DESTDIR="$CHECK_DIR/inst"
+	case ${CHECK_MODE-} in
+	sanitize | valgrind) wrap_server ;;
+	esac
 	# A program that does not build is one that fails, later.  One that was built
 	# outside of the sources joins them.
 	for test in $UNIT_TESTS $FUZZ_TARGETS; do
@@ -135,6 +148,8 @@ for suite in $SUITES; do
 			--inputdir=test/isolation ;;
 	tap)
 		tap -e "$limited perl" --timer -j "$PROVE_JOBS" $PROVE_TESTS ;;
+	reports)
+		tap test/reports.pl ;;
 	*.pl)
 		tap -e "$limited perl" -v "$suite" ;;
 	*)
