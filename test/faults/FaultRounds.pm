@@ -781,13 +781,6 @@ sub alarms
 	return @alarms;
 }
 
-# That much of the values is at most this.
-sub percentile
-{
-	my ($percent, @values) = @_;
-	return (sort { $a <=> $b } @values)[ max(0, ceil($percent / 100 * @values) - 1) ];
-}
-
 sub report
 {
 	my ($self, $ids, $duplicates, $workers, $seconds) = @_;

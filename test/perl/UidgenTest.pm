@@ -6,6 +6,8 @@ use warnings;
 use Exporter 'import';
 use FindBin;
 use IPC::Run;
+use List::Util qw(max);
+use POSIX qw(ceil);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -13,7 +15,7 @@ use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node sqlstate_of fails_with poll_until log_since
   start_drawing await_drawing stop_drawing draw_until_error repeated keeper_pid
-  build_program);
+  process_file stop_processes percentile spread build_program);
 
 # A server that has uidgen preloaded, not yet started.  @conf: more lines for
 # postgresql.conf.  The extension is created by the test, where it wants it.
@@ -73,17 +75,19 @@ sub log_since
 }
 
 # Begin to draw ids in a session of its own, some ten a millisecond, into a file:
-# so these are ids that a client has seen.
+# so these are ids that a client has seen.  $pause: what it calls after every ten,
+# if not pg_sleep(), which does not end when the clock is set back.
 sub start_drawing
 {
-	my ($node, $database) = @_;
+	my ($node, $database, $pause) = @_;
 	my $file = PostgreSQL::Test::Utils::tempdir() . '/ids';
 	my $run = IPC::Run::start(
 		[
 			$node->installed_command('psql'),
 			'-XAtq', '-d', $node->connstr($database // 'postgres'), '-c',
-			'COPY (SELECT uid_next() FROM (SELECT generate_series(1, 10) FROM'
-			  . ' (SELECT pg_sleep(0.001) FROM generate_series(1, 1000000)) AS pace) AS ten) TO STDOUT'
+			'COPY (SELECT uid_next() FROM (SELECT generate_series(1, 10) FROM (SELECT '
+			  . ($pause // 'pg_sleep(0.001)')
+			  . ' FROM generate_series(1, 1000000)) AS pace) AS ten) TO STDOUT'
 		],
 		'<', \undef, '>', $file, '2>', "$file.err",
 		# If it goes on for ever, a test that waits for its end should not.
@@ -139,21 +143,67 @@ sub repeated
 	return scalar grep { $seen{$_}++ } map { @$_ } @_;
 }
 
+# What the kernel says of a process in one of its files; '' if it has ended.
+sub process_file
+{
+	my ($pid, $file) = @_;
+	return eval { slurp_file("/proc/$pid/$file") } // '';
+}
+
+sub postmaster_pid
+{
+	my ($node) = @_;
+	return (slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/)[0];
+}
+
+# Process ids of the postmaster's children.
+sub child_pids
+{
+	my ($node) = @_;
+	my $postmaster = postmaster_pid($node);
+	return grep { process_file($_, 'status') =~ /^PPid:\s+$postmaster$/m } map { m{(\d+)$} } glob '/proc/[0-9]*';
+}
+
 # Process id of the keeper, or '' if there is none.  Not by pg_stat_activity,
 # where it does not show while it has no connection.
 sub keeper_pid
 {
 	my ($node) = @_;
-	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+	return (grep { process_file($_, 'cmdline') =~ /uidgen keeper/ } child_pids($node))[0] // '';
+}
 
-	foreach my $process (glob '/proc/[0-9]*')
+# Stop all processes of a server, as when its machine is suspended; returns their
+# ids, for SIGCONT.
+sub stop_processes
+{
+	my ($node) = @_;
+	my @stopped;
+
+	# The postmaster first, so that no more of them come.
+	foreach my $which (\&postmaster_pid, \&child_pids)
 	{
-		# It may have ended since.
-		my ($title, $status) = map { eval { slurp_file("$process/$_") } // '' } qw(cmdline status);
-		return substr($process, length '/proc/')
-		  if $title =~ /uidgen keeper/ && $status =~ /^PPid:\s+$postmaster$/m;
+		my @pids = $which->($node);
+		kill 'STOP', @pids;
+		poll_until(sub { !grep { process_file($_, 'status') =~ /^State:\s+[RSD]/m } @pids })
+		  or die "processes of the server do not stop\n";
+		push @stopped, @pids;
 	}
-	return '';
+	return @stopped;
+}
+
+# That much of the values is at most this.
+sub percentile
+{
+	my ($percent, @values) = @_;
+	return (sort { $a <=> $b } @values)[ max(0, ceil($percent / 100 * @values) - 1) ];
+}
+
+# For a note: seconds that were measured, in milliseconds.
+sub spread
+{
+	my (@seconds) = @_;
+	return sprintf('n %d, p50 %.1f ms, p99 %.1f ms, max %.1f ms',
+		scalar @seconds, map { 1000 * percentile($_, @seconds) } 50, 99, 100);
 }
 
 # Compile test/NAME.c; returns the program's full name.

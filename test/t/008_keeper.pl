@@ -2,6 +2,8 @@
 # nothing to do: ids go on as far as they are granted, calls wait no longer than
 # they should and say why, and an idle server does nothing.  pg_regress cannot
 # bring this about.
+#
+#	UIDGEN_IDLE_SECONDS=600 ./check test/t/008_keeper.pl	# watch idleness longer
 use strict;
 use warnings;
 
@@ -16,6 +18,9 @@ use UidgenTest;
 
 # What should take no time may take this long, in seconds, on a slow machine.
 my $LIMIT = 20;
+
+# How long a server without demand is watched.
+my $idle_seconds = $ENV{UIDGEN_IDLE_SECONDS} // 2;
 
 # A second server becomes idle while the first one is tested.
 my $idle = uidgen_node('idle', "uidgen.database = 'registry'", 'uidgen.window = 1h', 'autovacuum = off',
@@ -129,6 +134,13 @@ $node->stop;
 
 # ---- nothing to do ----
 
+# How often a process has gone to sleep.
+sub wake_ups
+{
+	my ($pid) = @_;
+	return process_file($pid, 'status') =~ /^voluntary_ctxt_switches:\s+(\d+)$/m ? $1 : 'unknown';
+}
+
 # By process id, since a session of ours might do something itself.
 ok(poll_until(sub { (keeper_pid($idle) || $idle_keeper) != $idle_keeper }),
 	'without demand, the keeper gives up its connection');
@@ -136,9 +148,13 @@ my $ACTIVITY = 'SELECT pg_snapshot_xmax(pg_current_snapshot()), pg_current_wal_i
 $idle->safe_psql('postgres', $ACTIVITY) foreach 1 .. 2;
 my $before = $idle->safe_psql('postgres', $ACTIVITY);
 $idle_keeper = keeper_pid($idle);
-sleep 2;
-is($idle->safe_psql('postgres', $ACTIVITY), $before, 'then the server writes nothing and starts no transaction');
+my $wake_ups = wake_ups($idle_keeper);
+sleep $idle_seconds;
+my $after = $idle->safe_psql('postgres', $ACTIVITY);
+is($after, $before, 'then the server writes nothing and starts no transaction');
 is(keeper_pid($idle), $idle_keeper, 'and the keeper rests');
+is(wake_ups($idle_keeper), $wake_ups, 'without waking up to look');
+note("in $idle_seconds s without demand: next transaction id and end of WAL were $before, are $after");
 $idle->safe_psql('postgres', $_)
   foreach 'CREATE DATABASE copy TEMPLATE registry', 'DROP DATABASE registry', 'ALTER DATABASE copy RENAME TO registry';
 pass('its database can be copied, dropped and renamed');
