@@ -1,12 +1,13 @@
 /*
  * clockshim.c
- *	  Shows a false wall clock to a server and all of its processes.
+ *	  Shows a false clock to a server and all of its processes.
  *
  * Preloaded (LD_PRELOAD) into the postmaster, it adds an offset to the wall
  * clock, or lets it stand still.  Both lie in the file that CLOCKSHIM_FILE
  * names, which every process maps, so that one write steps the clock of all of
- * them at once.  The monotonic clock and the boot clock are left alone, as they
- * are when somebody sets a machine's clock.
+ * them at once.  The monotonic clock is left alone, as it is when somebody sets
+ * a machine's clock; so is the boot clock, unless the file has an offset for it
+ * too: it runs on while a machine is suspended.
  *
  * Not libfaketime, because that leaves background workers with the true clock:
  * the postmaster forks them inside its select(), for which libfaketime switches
@@ -33,14 +34,16 @@
 /* What the file holds.  Nanoseconds; times are since 1970 UTC. */
 typedef struct FalseClock
 {
-	int64_t		offset;			/* added to the true clock */
+	int64_t		offset;			/* added to the true wall clock */
 	int64_t		standstill;		/* if not 0, the time that is shown instead */
-	int64_t		check;			/* ~(offset ^ standstill): the write is complete */
+	int64_t		suspended;		/* added to the true boot clock */
+	int64_t		check;			/* ~(offset ^ standstill ^ suspended): the write is
+								 * complete */
 } FalseClock;
 
 typedef int (*ClockGettime) (clockid_t, struct timespec *);
 
-static const FalseClock true_clock = {0, 0, -1};
+static const FalseClock true_clock = {0, 0, 0, -1};
 static const volatile FalseClock *shown = &true_clock;
 static ClockGettime real_clock_gettime;
 
@@ -77,20 +80,40 @@ start(void)
 	shown = map;
 }
 
-/* The time to show in place of a true one. */
-static int64_t
-falsify(int64_t now)
+/* What the file holds, of one write. */
+static FalseClock
+read_file(void)
 {
-	int64_t		offset;
-	int64_t		standstill;
+	FalseClock	read;
 
-	/* Until what is read is of one write. */
 	do
 	{
-		offset = shown->offset;
-		standstill = shown->standstill;
-	} while (shown->check != ~(offset ^ standstill));
-	return standstill != 0 ? standstill : now + offset;
+		read.offset = shown->offset;
+		read.standstill = shown->standstill;
+		read.suspended = shown->suspended;
+		read.check = shown->check;
+	} while (read.check != ~(read.offset ^ read.standstill ^ read.suspended));
+	return read;
+}
+
+/* The time to show in place of a true one. */
+static int64_t
+falsify(clockid_t clock, int64_t now)
+{
+	FalseClock	is;
+
+	switch (clock)
+	{
+		case CLOCK_REALTIME:
+		case CLOCK_REALTIME_COARSE:
+		case CLOCK_TAI:
+			is = read_file();
+			return is.standstill != 0 ? is.standstill : now + is.offset;
+		case CLOCK_BOOTTIME:
+			return now + read_file().suspended;
+		default:
+			return now;
+	}
 }
 
 int
@@ -101,13 +124,9 @@ clock_gettime(clockid_t clock, struct timespec *result)
 	start();
 	if (real_clock_gettime(clock, result) != 0)
 		return -1;
-	if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE ||
-		clock == CLOCK_TAI)
-	{
-		now = falsify((int64_t) result->tv_sec * SECOND + result->tv_nsec);
-		result->tv_sec = now / SECOND;
-		result->tv_nsec = now % SECOND;
-	}
+	now = falsify(clock, (int64_t) result->tv_sec * SECOND + result->tv_nsec);
+	result->tv_sec = now / SECOND;
+	result->tv_nsec = now % SECOND;
 	return 0;
 }
 

@@ -1,9 +1,11 @@
-# FakeClock.pm: a wall clock that tests can set, for a whole server.
+# FakeClock.pm: a clock that tests can set, for a whole server.
 #
 #	my $clock = FakeClock->new($node);
 #	$clock->under(sub { $node->start });	# likewise restart
 #	$clock->step(-7200);
+#	$clock->suspend(8 * 3600);
 #
+# step(), set(), stop() and correct() are about the wall clock alone.
 # See test/clockshim.c for how the server is made to believe it.  The clocks of
 # this program and of psql stay true.
 package FakeClock;
@@ -18,10 +20,12 @@ sub new
 {
 	my ($class, $node) = @_;
 	my $self = bless {
+		node => $node,
 		library => build_program('clockshim', 'clockshim.so', '-shared', '-fPIC', '-ldl'),
 		file => $node->basedir . '/clock',
 		offset => 0,
 		standstill => 0,
+		suspended => 0,
 	}, $class;
 	$self->_write;
 	return $self;
@@ -49,6 +53,18 @@ sub step
 	my ($self, $seconds) = @_;
 	$self->{$self->{standstill} ? 'standstill' : 'offset'} += int($seconds * 1e9);
 	return $self->_write;
+}
+
+# The machine is suspended for so many seconds: the boot clock goes on as well,
+# and no process of the server sees one of the two changed without the other.
+sub suspend
+{
+	my ($self, $seconds) = @_;
+	my @stopped = stop_processes($self->{node});
+	$self->{suspended} += int($seconds * 1e9);
+	$self->step($seconds);
+	kill 'CONT', @stopped;
+	return;
 }
 
 # Set it to a time, from which it runs on.
@@ -85,8 +101,8 @@ sub _true_now
 sub _write
 {
 	my ($self) = @_;
-	my $state = pack('q q Q', $self->{offset}, $self->{standstill},
-		~($self->{offset} ^ $self->{standstill}));
+	my ($offset, $standstill, $suspended) = @$self{qw(offset standstill suspended)};
+	my $state = pack('q q q Q', $offset, $standstill, $suspended, ~($offset ^ $standstill ^ $suspended));
 	open(my $file, -e $self->{file} ? '+<' : '+>', $self->{file})
 	  or croak "could not open $self->{file}: $!";
 	binmode $file;

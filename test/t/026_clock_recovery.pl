@@ -1,0 +1,243 @@
+# Proves that ids go on by themselves, with the true time and without using up
+# worker ids, when a machine wakes up after hours, when a clock that was wrong
+# from the start is corrected by a day, when it toggles a hundred times, when it
+# may not be outrun at all, and when the keeper ends while it is set back.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use FakeClock;
+use IdFiles;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+use UidgenTest;
+
+my $hour = 3600;
+my $day = 24 * $hour;
+
+# The goal is 2 s; a slow machine that has other things to do gets more.
+my $LIMIT = 20;
+
+my ($node, $clock);
+
+# A server under a false clock, with the extension, that has not drawn yet.
+sub begin_server
+{
+	my ($name, %options) = @_;
+	$node = uidgen_node($name, 'restart_after_crash = on', @{ $options{conf} // [] });
+	$clock = FakeClock->new($node);
+	$clock->step($options{step}) if $options{step};
+	$clock->under(sub { $node->start });
+	$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+	return;
+}
+
+sub query
+{
+	my ($sql) = @_;
+	return $node->safe_psql('postgres', $sql);
+}
+
+sub worker_ids
+{
+	return query('SELECT count(*) FROM uidgen.worker_node');
+}
+
+sub clock_steps
+{
+	return query('SELECT clock_steps FROM uidgen.status');
+}
+
+# One test: from now on, how long does it take until a new id has the clock's
+# time?  The server may refuse connections, or calls, for a while.
+sub true_time_soon
+{
+	my ($name, $most) = @_;
+	my $started = time();
+	my ($lead, $said);
+	my $is_true = poll_until(
+		sub {
+			my ($state, $text) = sqlstate_of($node,
+				"SELECT 'lead ' || extract(epoch FROM uid_timestamp(uid_next()) - clock_timestamp())");
+			$said = $text;
+			return $state eq '' && $text =~ /lead (\S+)/ && abs($1) < ($most // 60);
+		});
+	my $took = time() - $started;
+	note(sprintf '%s: %.0f ms', $name, 1000 * $took);
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return ok($is_true && $took < $LIMIT, $name) || diag("after $took s: $said");
+}
+
+# One test: a session that draws throughout goes on, without an error.
+sub goes_on
+{
+	my ($drawing, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return ok(await_drawing($drawing, 200), $name) || diag(slurp_file("$drawing->{file}.err"));
+}
+
+sub disorders
+{
+	my ($ids) = @_;
+	return scalar grep { $ids->[$_] <= $ids->[ $_ - 1 ] } 1 .. $#$ids;
+}
+
+# ---- a machine that is suspended ----
+
+begin_server('suspended');
+my $drawing = do
+{
+	local $ENV{PGOPTIONS} = '-c uidgen.wait_timeout=1h';
+	start_drawing($node);
+};
+goes_on($drawing, 'ids are drawn');
+my $worker = query('SELECT worker FROM uid_parse(uid_next())');
+foreach my $night (1 .. 3)
+{
+	$clock->suspend(8 * $hour);
+	true_time_soon("night $night: a machine wakes up after 8 hours: the time is true at once", 1);
+	goes_on($drawing, "night $night: a session that draws goes on");
+}
+
+# Also with no grant in hand, and with calls that wait for one, for longer than an
+# hour only if they count the night: this one and the session that draws.
+my $lock = $node->background_psql('postgres');
+$lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+my $keeper = keeper_pid($node);
+kill 'TERM', $keeper;
+ok(poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper }), 'the keeper begins anew');
+my $waiting = $node->background_psql('postgres');
+$waiting->query_safe("SET uidgen.wait_timeout = '1h'");
+$waiting->query_until(qr/begun/, "\\echo begun\nSELECT extract(epoch FROM uid_timestamp(uid_next()) - clock_timestamp());\n");
+my $WAITING = 'SELECT count(*) = 2 FROM pg_stat_activity'
+  . " WHERE backend_type = 'client backend' AND wait_event_type = 'Extension'";
+ok($node->poll_query_until('postgres', $WAITING), 'calls wait');
+$clock->suspend(8 * $hour);
+ok($node->poll_query_until('postgres', $WAITING), 'a machine wakes up: they still wait');
+$lock->query_safe('COMMIT');
+$lock->quit;
+my ($lead) = $waiting->query('SELECT 1') =~ /^(-?\d+\.\d+)$/m;
+cmp_ok(abs($lead // 1e9), '<', 60, 'and are served, with the true time');
+$waiting->quit;
+goes_on($drawing, 'the session that draws goes on');
+
+my $ids = stop_drawing($drawing);
+is(repeated($ids), 0, 'suspended: no id was issued twice');
+is(disorders($ids), 0, 'suspended: all are in order');
+is(query('SELECT worker FROM uid_parse(uid_next())') . '|' . worker_ids() . '|' . clock_steps(),
+	"$worker|1|0", 'suspended: the same worker id, no other was used, and no step is counted');
+$node->stop;
+
+# ---- a clock that was wrong from the start is corrected by a day ----
+
+foreach my $case ([ 'behind', -$day ], [ 'ahead', $day ])
+{
+	my ($name, $wrong) = @$case;
+	begin_server($name, step => $wrong);
+	query("CREATE FUNCTION pause() RETURNS void LANGUAGE plpgsql AS 'BEGIN PERFORM count(*) FROM generate_series(1, 5000); END'");
+	$drawing = start_drawing($node, 'postgres', 'pause()');
+	goes_on($drawing, "a day $name: ids are drawn");
+	$clock->correct;
+	true_time_soon("a day $name, corrected: the time is true at once", 15);
+	goes_on($drawing, "a day $name, corrected: a session that draws goes on");
+	is(clock_steps(), '1', "a day $name, corrected: one step is counted");
+	$ids = stop_drawing($drawing);
+	is(repeated($ids), 0, "a day $name: no id was issued twice");
+	is(disorders($ids), $wrong > 0 ? 1 : 0, "a day $name: order is broken once at most, by a step back");
+
+	foreach my $mode ('fast', 'immediate')
+	{
+		$node->stop($mode);
+		$clock->under(sub { $node->start });
+		true_time_soon("a day $name, corrected: after a stop ($mode) the time is true");
+	}
+	note("a day $name: " . worker_ids() . ' worker ids');
+	cmp_ok(worker_ids(), '<=', 2, "a day $name: two worker ids do for it all");
+	$node->stop;
+}
+
+# ---- a clock that toggles ----
+
+# In one session, which looks at it after each step.
+begin_server('toggling');
+query('SELECT uid_next()');
+my $session = $node->background_psql('postgres');
+my $untrue = 0;
+my (@took, @ids);
+foreach my $toggle (1 .. 100)
+{
+	foreach my $step (-2 * $hour, 2 * $hour)
+	{
+		$clock->step($step);
+		my $started = time();
+		my ($id, $ahead) = split /\|/,
+		  $session->query_safe('SELECT id, extract(epoch FROM uid_timestamp(id) - clock_timestamp()) FROM uid_next() AS id');
+		push @took, time() - $started;
+		push @ids, $id;
+		$untrue++ unless abs($ahead) < 0.5 * $hour;
+	}
+}
+$session->quit;
+note('a hundred times to and fro: the first id after a step: ' . spread(@took) . '; worker ids: ' . worker_ids());
+is($untrue, 0, 'a hundred times to and fro: the time is true at once');
+cmp_ok(worker_ids(), '<=', 3, 'a hundred times to and fro: three worker ids do for it');
+is(clock_steps(), '200', 'a hundred times to and fro: the steps are counted');
+is(repeated(\@ids), 0, 'a hundred times to and fro: no id was issued twice');
+$node->stop;
+
+# ---- ids that may not run ahead of the clock, and batches far larger than a grant ----
+
+# 160 ids a window.
+begin_server('strict', conf => [
+	"uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'", 'uidgen.max_ahead = 0',
+	'uidgen.window = 20ms', "uidgen.wait_timeout = '1h'" ]);
+my @files = draw_files($node, ('SELECT uid_next_batch(4000)') x 4);
+unique_in_order(16_000, 'max_ahead = 0: batches of 25 windows in four sessions: unique, in order', @files);
+is(worker_ids() . '|' . clock_steps() . '|' . query('SELECT sum(launches) FROM uidgen.worker_node'), '1|0|1',
+	'max_ahead = 0: all from one worker id, and nothing looked like a step of the clock');
+$node->stop;
+
+# ---- the keeper ends while the clock is set back ----
+
+# Just beyond max_ahead, and far beyond.
+foreach my $back ($hour + 1, 2 * $hour)
+{
+	foreach my $end ('kill -9', 'pg_terminate_backend')
+	{
+		my $name = "$end of the keeper, set back by $back s";
+		begin_server('keeper' . $back . ($end =~ /kill/ ? 'k' : 't'));
+		# With a grant two seconds old, so that an hour back its end is beyond
+		# max_ahead by less than a window: then ids may wait for the clock.
+		query('SELECT uid_next()');
+		$clock->step(2);
+		my @before = split /\n/, query('SELECT uid_next() FROM generate_series(1, 1000)');
+		my $pid = keeper_pid($node);
+		kill 'STOP', $pid;
+		$clock->step(-$back);
+		if ($end eq 'kill -9')
+		{
+			my $log = -s $node->logfile;
+			kill 'KILL', $pid;
+			poll_until(sub { log_since($node, $log) =~ /terminated by signal 9/ });
+		}
+		else
+		{
+			query("SELECT pg_terminate_backend($pid)");
+			kill 'CONT', $pid;
+		}
+		# not further ahead than max_ahead allows
+		true_time_soon("$name: ids go on", $hour + 1);
+		my @after = split /\n/, query('SELECT uid_next() FROM generate_series(1, 1000)');
+		is(repeated(\@before, \@after), 0, "$name: no id was issued twice");
+		note("$name: the lead is " . query('SELECT extract(epoch FROM uid_timestamp(uid_next()) - clock_timestamp())')
+			  . ' s, worker ids: ' . worker_ids());
+		cmp_ok(worker_ids(), '<=', 2, "$name: two worker ids at most");
+		$node->stop;
+	}
+}
+
+done_testing();
