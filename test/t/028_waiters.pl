@@ -1,0 +1,143 @@
+# Proves what calls that wait can rely on: at the end of a layout all of them end,
+# with the error that says so, and none with an id that another one has; a cancel
+# and uidgen.wait_timeout end a wait at once, wherever it waits.  How long that
+# takes is measured inside the server, call by call.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/../perl", "$FindBin::RealBin/../faults";
+use FakeClock;
+use IdFiles;
+use POSIX qw(strftime);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Sessions;
+use Test::More;
+use Time::HiRes qw(time usleep);
+use UidgenTest;
+
+# The goals are 50 and 100 ms; a slow machine that has other things to do gets more.
+my $LIMIT = 20;
+my $trials = 30;
+
+my $WAITING = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND wait_event_type = 'Extension'";
+
+# ---- the last tick ----
+
+# Seconds, of which the clock has three to go, and which calls may not run ahead
+# of: so all that there is to wait for is the next one, until there is no next.
+my $callers = 64;
+my $left = 3;
+my $now = int(time());
+my $epoch = strftime('%Y-%m-%dT%H:%M:%SZ', gmtime($now + $left - (2**20 - 1)));
+my $node = uidgen_node('end', "uidgen.layout = 'time:20:1s worker:4 sequence:10 epoch:$epoch'",
+	'uidgen.max_ahead = 0', "uidgen.wait_timeout = '1h'", 'max_connections = 100');
+my $clock = FakeClock->new($node);
+$clock->stop($now);
+$clock->under(sub { $node->start });
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+
+my $sessions = Sessions->new($node, $node->basedir);
+$sessions->start('postgres', [ 'ids', 'SELECT uid_next() FROM generate_series(1, 1000000)' ]) foreach 1 .. $callers;
+foreach my $tick (1 .. $left)
+{
+	ok($node->poll_query_until('postgres', "SELECT count(*) = $callers $WAITING"),
+		"$callers calls wait for the next tick, of which there are " . ($left - $tick) . ' more');
+	$clock->step(1);
+}
+ok(poll_until(sub { !$sessions->running }), 'at the last tick none of them hangs');
+is_deeply(
+	$sessions->{errors},
+	{ '2200H' => { 'uidgen has no grant to issue ids from: the time bits of the layout are used up' => $callers } },
+	'all say that the layout is used up');
+unique_in_order($left * 1024, 'they have all ids of the ticks before, none twice', $sessions->files('ids'));
+$node->stop;
+
+# ---- a wait that ends early ----
+
+# Calls wait for a keeper that has no access to the registry; or for a clock that
+# they may not outrun, with four ids a minute.
+$node = uidgen_node('waits', "uidgen.layout = 'time:30:60s worker:4 sequence:2 epoch:2025-01-01'", 'uidgen.max_ahead = 0');
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION uidgen;
+
+CREATE FUNCTION now_exactly() RETURNS float8 LANGUAGE sql AS 'SELECT extract(epoch FROM clock_timestamp())::float8';
+
+-- Calls until a call has to wait and is cancelled: when?
+CREATE FUNCTION cancelled_at() RETURNS float8 LANGUAGE plpgsql AS $$
+BEGIN
+	LOOP
+		PERFORM uid_next();
+	END LOOP;
+EXCEPTION WHEN query_canceled THEN
+	RETURN now_exactly();
+END
+$$;
+
+-- Calls until a call has to wait and fails: how much later than it should?
+CREATE FUNCTION overshoot(timeout integer) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	began float8;
+BEGIN
+	PERFORM set_config('uidgen.wait_timeout', timeout::text, false);
+	LOOP
+		began := now_exactly();
+		PERFORM uid_next();
+	END LOOP;
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+	RETURN now_exactly() - began - timeout / 1000.0;
+END
+$$;
+SQL
+
+# One test each: all these took less than the limit.
+sub all_soon
+{
+	my ($name, @seconds) = @_;
+	note("$name: " . spread(@seconds));
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return ok(@seconds == (grep { $_ >= 0 && $_ < $LIMIT } @seconds), $name) || diag("seconds: @seconds");
+}
+
+my $session = $node->background_psql('postgres');
+my $pid = $session->query_safe('SELECT pg_backend_pid()');
+my $monitor = $node->background_psql('postgres');
+my $lock = $node->background_psql('postgres');
+
+foreach my $cause ('clock', 'registry')
+{
+	if ($cause eq 'registry')
+	{
+		# and nothing in hand
+		$lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+		my $keeper = keeper_pid($node);
+		kill 'TERM', $keeper;
+		poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper });
+	}
+	my $event = $cause eq 'clock' ? 'UidgenClock' : 'UidgenGrant';
+	$event = 'Extension' if $node->pg_version < 17;
+
+	my @cancelled;
+	$session->query_safe("SET uidgen.wait_timeout = '1h'");
+	foreach my $trial (1 .. $trials)
+	{
+		$session->query_until(qr/begun/, "\\echo begun\nSELECT 'at ' || cancelled_at();\n");
+		poll_until(sub { $monitor->query_safe("SELECT 1 $WAITING AND pid = $pid AND wait_event = '$event'") eq '1' });
+		# anywhere between two looks at the clock
+		usleep(100_000 * $trial / $trials);
+		my $signalled = time();
+		kill 'INT', $pid;
+		my ($at) = $session->query('SELECT') =~ /at (\S+)/;
+		push @cancelled, $at - $signalled;
+	}
+	all_soon("$cause: cancelled calls end at once", @cancelled);
+
+	my @overshoot = map { $session->query_safe("SELECT overshoot(30 + 4 * $_)") } 1 .. $trials;
+	all_soon("$cause: calls end when their wait_timeout is over, not earlier", @overshoot);
+}
+$_->quit foreach $session, $monitor, $lock;
+$node->stop;
+
+done_testing();
