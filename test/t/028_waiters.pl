@@ -134,7 +134,12 @@ foreach my $cause ('clock', 'registry')
 	}
 	all_soon("$cause: cancelled calls end at once", @cancelled);
 
-	my @overshoot = map { $session->query_safe("SELECT overshoot(30 + 4 * $_)") } 1 .. $trials;
+	my @overshoot;
+	foreach my $trial (1 .. $trials)
+	{
+		push @overshoot, $session->query_safe("SELECT overshoot(30 + 4 * $trial)");
+		last if $overshoot[-1] > $LIMIT;
+	}
 	all_soon("$cause: calls end when their wait_timeout is over, not earlier", @overshoot);
 }
 $_->quit foreach $session, $monitor, $lock;

@@ -1,0 +1,142 @@
+# Proves that uidgen takes little of what a server has: no connection that clients
+# could use up, no more positions than ids when each comes from a session of its
+# own, a renewal a window when ids are drawn by the million, and little room for
+# the registry when an old snapshot keeps every version of its row.
+#
+#	UIDGEN_BATCH=1000000 ./check test/t/029_consumption.pl	# not a hundred million
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use FakeClock;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+use UidgenTest;
+
+# ---- a connection for each id ----
+
+# The clock stands still, so that the position is moved by calls alone.
+my $node = uidgen_node('connections');
+my $clock = FakeClock->new($node);
+$clock->stop($clock->now);
+$clock->under(sub { $node->start });
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+my @ids = split /\n/, $node->safe_psql('postgres', "SELECT uid_next();\n\\c\n" x 200);
+is(scalar @ids, 200, 'a connection for each id: there are as many ids');
+is($ids[-1] - $ids[0], 199, 'and they are consecutive');
+$node->stop;
+
+# ---- no connections left ----
+
+# A grant is over in a moment, so the sessions need the keeper all the time.
+$node = uidgen_node('full', 'max_connections = 6', 'superuser_reserved_connections = 0', 'max_wal_senders = 0',
+	'uidgen.window = 10ms');
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+my @sessions = map { $node->background_psql('postgres') } 1 .. 6;
+my ($status, undef, $said) = $node->psql('postgres', 'SELECT 1');
+like($said, qr/FATAL:  sorry, too many clients already/, 'all connections are used up');
+
+# Ids of each session in turn, until so many more renewals; false if they end.
+my @drawn;
+
+sub goes_on
+{
+	my ($count) = @_;
+	my $STATUS = 'SELECT renewals FROM uidgen.status';
+	my $renewals = $sessions[0]->query_safe($STATUS);
+	return poll_until(
+		sub {
+			push @drawn, map { $_->query_safe('SELECT uid_next()') } @sessions;
+			return $sessions[0]->query_safe($STATUS) >= $renewals + $count;
+		});
+}
+ok(goes_on(10), 'ids of open sessions go on, renewal after renewal');
+foreach (1 .. 3)
+{
+	my $keeper = keeper_pid($node);
+	kill 'TERM', $keeper;
+	ok(poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper }), 'the keeper ends, another begins');
+	ok(goes_on(10), 'and ids go on');
+}
+($status, undef, $said) = $node->psql('postgres', 'SELECT 1');
+like($said, qr/FATAL:  sorry, too many clients already/, 'all that without a free connection');
+is(repeated(\@drawn), 0, 'no id was issued twice');
+is(scalar(grep { $drawn[$_] <= $drawn[ $_ - 1 ] } 1 .. $#drawn), 0, 'and all are in order');
+$_->quit foreach @sessions;
+$node->stop;
+
+# ---- a large batch ----
+
+# 256 ids a tick: a batch runs far ahead of the clock.
+my $batch = $ENV{UIDGEN_BATCH} // 100_000_000;
+my $window = 1000;
+$node = uidgen_node('batch', "uidgen.window = ${window}ms",
+	"uidgen.layout = 'time:41:1ms worker:10 sequence:8 epoch:2025-01-01'");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+my $renewals = $node->safe_psql('postgres', 'SELECT count(uid_next()), min(renewals) FROM uidgen.status') =~ s/.*\|//r;
+my $started = time();
+my ($count, $first, $last) = split /\|/,
+  $node->safe_psql('postgres', "SELECT count(*), min(id), max(id) FROM (SELECT uid_next_batch($batch) AS id) AS batch");
+my $took = time() - $started;
+$renewals = $node->safe_psql('postgres', 'SELECT renewals FROM uidgen.status') - $renewals;
+my $ticks = ($last >> 18) - ($first >> 18);
+is($count, $batch, "a batch of $batch has as many ids");
+cmp_ok($ticks, '>=', int($batch / 256) - 1, 'they are of as many ticks as they need');
+note(sprintf '%d ids in %.1f s: %d ticks, which are %.1f windows: %d renewals', $batch, $took, $ticks, $ticks / $window, $renewals);
+# With the padding of 50 % a renewal adds half a window or more, and a window at
+# most; a few may come too early.
+cmp_ok($renewals, '<=', 3 * $ticks / $window + 10, 'renewals grow by windows, not by ticks');
+cmp_ok($renewals, '>=', $ticks / ($window + 1) - 2, 'and grant no more than that');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '1', 'all of one worker id');
+$node->stop;
+
+# ---- an old snapshot ----
+
+# It sees the first version of the registry's row, so none of the later ones can
+# be removed.
+$node = uidgen_node('snapshot', 'uidgen.window = 1ms');
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+$node->safe_psql('postgres', <<'SQL');
+SELECT uid_next();
+
+-- Draws ids until so many more renewals.
+CREATE PROCEDURE draw(wanted bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	enough bigint;
+BEGIN
+	SELECT renewals + wanted INTO enough FROM uidgen.status;
+	LOOP
+		PERFORM count(uid_next()) FROM generate_series(1, 1000);
+		EXIT WHEN (SELECT renewals >= enough FROM uidgen.status);
+	END LOOP;
+END
+$$;
+SQL
+my $old = $node->background_psql('postgres');
+$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+my $seen = $old->query_safe('SELECT granted_until FROM uidgen.worker_node');
+my ($part, @took) = (500);
+foreach (1 .. 6)
+{
+	my $started = time();
+	$node->safe_psql('postgres', "SET uidgen.wait_timeout = '1h'; CALL draw($part)");
+	push @took, (time() - $started) / $part;
+}
+is($old->query_safe('SELECT granted_until FROM uidgen.worker_node'), $seen, 'an old snapshot sees what it saw');
+my $size = $node->safe_psql('postgres', "SELECT pg_total_relation_size('uidgen.worker_node')");
+note(sprintf 'an old snapshot, %d renewals: the registry has %d kB; a renewal with the ids of a tick took at first %.2f ms, at last %.2f ms',
+	$part * @took, $size / 1024, 1000 * $took[0], 1000 * $took[-1]);
+cmp_ok($size, '<', 2 * 1024 * 1024, 'after thousands of renewals the registry is small');
+cmp_ok($took[-1], '<', 0.1 + $took[0], 'and a renewal is not slow');
+is($node->safe_psql('postgres', 'SELECT failures FROM uidgen.status'), '0', 'none has failed');
+$old->query_safe('COMMIT');
+$old->quit;
+$node->stop;
+
+done_testing();
