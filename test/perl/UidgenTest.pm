@@ -15,7 +15,7 @@ use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node sqlstate_of fails_with poll_until log_since
   start_drawing await_drawing stop_drawing draw_until_error repeated keeper_pid
-  process_file stop_processes percentile spread build_program);
+  times_asleep stop_processes percentile spread build_program);
 
 # A server that has uidgen preloaded, not yet started.  @conf: more lines for
 # postgresql.conf.  The extension is created by the test, where it wants it.
@@ -148,6 +148,13 @@ sub process_file
 {
 	my ($pid, $file) = @_;
 	return eval { slurp_file("/proc/$pid/$file") } // '';
+}
+
+# How often a process has gone to sleep.
+sub times_asleep
+{
+	my ($pid) = @_;
+	return process_file($pid, 'status') =~ /^voluntary_ctxt_switches:\s+(\d+)$/m ? $1 : -1;
 }
 
 sub postmaster_pid

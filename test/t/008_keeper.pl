@@ -134,13 +134,6 @@ $node->stop;
 
 # ---- nothing to do ----
 
-# How often a process has gone to sleep.
-sub wake_ups
-{
-	my ($pid) = @_;
-	return process_file($pid, 'status') =~ /^voluntary_ctxt_switches:\s+(\d+)$/m ? $1 : 'unknown';
-}
-
 # By process id, since a session of ours might do something itself.
 ok(poll_until(sub { (keeper_pid($idle) || $idle_keeper) != $idle_keeper }),
 	'without demand, the keeper gives up its connection');
@@ -148,12 +141,12 @@ my $ACTIVITY = 'SELECT pg_snapshot_xmax(pg_current_snapshot()), pg_current_wal_i
 $idle->safe_psql('postgres', $ACTIVITY) foreach 1 .. 2;
 my $before = $idle->safe_psql('postgres', $ACTIVITY);
 $idle_keeper = keeper_pid($idle);
-my $wake_ups = wake_ups($idle_keeper);
+my $wake_ups = times_asleep($idle_keeper);
 sleep $idle_seconds;
 my $after = $idle->safe_psql('postgres', $ACTIVITY);
 is($after, $before, 'then the server writes nothing and starts no transaction');
 is(keeper_pid($idle), $idle_keeper, 'and the keeper rests');
-is(wake_ups($idle_keeper), $wake_ups, 'without waking up to look');
+is(times_asleep($idle_keeper), $wake_ups, 'without waking up to look');
 note("in $idle_seconds s without demand: next transaction id and end of WAL were $before, are $after");
 $idle->safe_psql('postgres', $_)
   foreach 'CREATE DATABASE copy TEMPLATE registry', 'DROP DATABASE registry', 'ALTER DATABASE copy RENAME TO registry';
