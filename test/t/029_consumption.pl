@@ -36,9 +36,15 @@ $node = uidgen_node('full', 'max_connections = 6', 'superuser_reserved_connectio
 	'uidgen.window = 10ms');
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+
+# What a new session is told.
+sub refusal
+{
+	return ($node->psql('postgres', 'SELECT 1'))[2];
+}
+
 my @sessions = map { $node->background_psql('postgres') } 1 .. 6;
-my ($status, undef, $said) = $node->psql('postgres', 'SELECT 1');
-like($said, qr/FATAL:  sorry, too many clients already/, 'all connections are used up');
+like(refusal(), qr/FATAL:  sorry, too many clients already/, 'all connections are used up');
 
 # Ids of each session in turn, until so many more renewals; false if they end.
 my @drawn;
@@ -62,8 +68,7 @@ foreach (1 .. 3)
 	ok(poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper }), 'the keeper ends, another begins');
 	ok(goes_on(10), 'and ids go on');
 }
-($status, undef, $said) = $node->psql('postgres', 'SELECT 1');
-like($said, qr/FATAL:  sorry, too many clients already/, 'all that without a free connection');
+like(refusal(), qr/FATAL:  sorry, too many clients already/, 'all that without a free connection');
 is(repeated(\@drawn), 0, 'no id was issued twice');
 is(scalar(grep { $drawn[$_] <= $drawn[ $_ - 1 ] } 1 .. $#drawn), 0, 'and all are in order');
 $_->quit foreach @sessions;
