@@ -15,7 +15,7 @@ use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node sqlstate_of fails_with poll_until log_since
   start_drawing await_drawing stop_drawing draw_until_error repeated keeper_pid
-  times_asleep stop_processes percentile spread build_program);
+  times_asleep stop_processes kill_and_start percentile spread build_program);
 
 # A server that has uidgen preloaded, not yet started.  @conf: more lines for
 # postgresql.conf.  The extension is created by the test, where it wants it.
@@ -211,6 +211,21 @@ sub spread
 	my (@seconds) = @_;
 	return sprintf('n %d, p50 %.1f ms, p99 %.1f ms, max %.1f ms',
 		scalar @seconds, map { 1000 * percentile($_, @seconds) } 50, 99, 100);
+}
+
+# Kill the postmaster with signal 9, and start the server again.
+sub kill_and_start
+{
+	my ($node) = @_;
+	$node->kill9;
+	# Not before all of its children have gone.
+	return poll_until(
+		sub {
+			return 1 if $node->start(fail_ok => 1);
+			# It may take the process that is ending for a server.
+			$node->stop('immediate', fail_ok => 1);
+			return 0;
+		}) || die 'the server does not start';
 }
 
 # Compile test/NAME.c; returns the program's full name.

@@ -121,15 +121,7 @@ push @all, @$seen;
 draw_above('after the crash of the keeper');
 
 # Of the postmaster.  It starts again once all its children are gone.
-$node->kill9;
-ok( poll_until(
-		sub {
-			return 1 if $node->start(fail_ok => 1);
-			# It may take the process that is ending for a server.
-			$node->stop('immediate', fail_ok => 1);
-			return 0;
-		}),
-	'the server starts after its postmaster was killed');
+ok(kill_and_start($node), 'the server starts after its postmaster was killed');
 draw_above('after the crash of the postmaster');
 
 is(repeated(\@all), 0, scalar(@all) . ' ids, none twice');
