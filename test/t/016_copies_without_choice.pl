@@ -16,14 +16,14 @@ use Test::More;
 use UidgenTest;
 
 # What is granted reaches far ahead of the clock, which so is of no help.
-my @CONF = ("shared_preload_libraries = 'uidgen'", "uidgen.window = '30min'", "uidgen.max_ahead = '2h'");
+my @CONF = ("shared_preload_libraries = 'uidgen'", 'wal_keep_size = 512MB', "uidgen.window = '30min'", "uidgen.max_ahead = '2h'");
 
 # A server from which copies can be made.
 sub begin_origin
 {
 	my ($name, @conf) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init(allows_streaming => 1, has_archiving => 1);
+	$node->init(allows_streaming => 1);
 	$node->append_conf('postgresql.conf', join("\n", @CONF, @conf) . "\n");
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
@@ -37,7 +37,6 @@ sub copy_of
 	$origin->backup($name);
 	my $copy = PostgreSQL::Test::Cluster->new($name);
 	$copy->init_from_backup($origin, $name, has_streaming => 1);
-	$copy->append_conf('postgresql.conf', 'archive_mode = off');
 	$copy->start;
 	$origin->wait_for_catchup($copy);
 	$copy->promote;
@@ -131,14 +130,15 @@ $origin = begin_origin('in_place', "uidgen.layout = 'time:41:1ms worker:19 seque
 @ids = (draw($origin));
 $worker = worker_of($origin, $ids[0][0]);
 $origin->backup('earlier');
-$origin->safe_psql('postgres', "SELECT pg_create_restore_point('earlier'); SELECT txid_current(); SELECT pg_switch_wal()");
+$origin->safe_psql('postgres', "SELECT pg_create_restore_point('earlier')");
 push @ids, draw($origin);
 $origin->stop;
 
 # The files keep their inodes, as with a restore program that writes into them.
 my ($from, $to) = ($origin->backup_dir . '/earlier', $origin->data_dir);
 my $inode = (stat "$to/global/pg_control")[1];
-unlink glob("$to/pg_wal/0*");
+rename "$to/pg_wal", "$to/later_wal" or die $!;
+mkdir "$to/$_", 0700 or die $! foreach 'pg_wal', 'pg_wal/archive_status', 'pg_wal/summaries';
 find(
 	{
 		no_chdir => 1,
@@ -153,8 +153,9 @@ find(
 	},
 	$from);
 is((stat "$to/global/pg_control")[1], $inode, 'in place: the control file is the same file');
-$origin->enable_restoring($origin, 0);
-$origin->append_conf('postgresql.conf', "recovery_target_name = 'earlier'\nrecovery_target_action = promote");
+$origin->set_recovery_mode;
+$origin->append_conf('postgresql.conf',
+	"restore_command = 'cp \"$to/later_wal/%f\" \"%p\"'\nrecovery_target_name = 'earlier'\nrecovery_target_action = promote");
 $origin->start;
 $origin->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'recovery does not end';
 push @ids, draw($origin);

@@ -127,10 +127,9 @@ sub copy_of
 	$origin->{node}->backup($name);
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	$node->init_from_backup($origin->{node}, $name, %options);
-	$node->append_conf('postgresql.conf', 'archive_mode = off');
 	# The origin may have been restored.
-	$node->append_conf('postgresql.conf', join("\n", map { "recovery_target_$_ = ''" } qw(name time xid)))
-	  if !$options{has_restoring};
+	$node->append_conf('postgresql.conf',
+		join("\n", map { "$_ = ''" } map({ "recovery_target_$_" } qw(name time xid)), 'restore_command'));
 	my $clock = FakeClock->new($node);
 	$clock->step($origin->{clock}->now - time);
 	return ($node, $clock);
@@ -154,11 +153,10 @@ my %copies = (
 		$node->promote;
 		return ($node, $clock);
 	},
-	# From the archive, which the first server alone has.
+	# Brought to a point in time by the WAL of its origin.
 	restore => sub {
-		my ($name) = @_;
-		my $origin = $servers[0];
-		my ($node, $clock) = copy_of($origin, $name, has_restoring => 1, standby => 0);
+		my ($name, $origin) = @_;
+		my ($node, $clock) = copy_of($origin, $name);
 		draw();
 		my $target = pick('name', 'time', 'xid');
 		my $value = $origin->{node}->safe_psql('postgres',
@@ -167,8 +165,11 @@ my %copies = (
 		# What comes behind it is not restored.
 		$origin->{node}->safe_psql('postgres', 'SELECT txid_current(); SELECT pg_switch_wal()');
 		draw();
-		$node->append_conf('postgresql.conf',
-			"recovery_target_$target = '$value'\nrecovery_target_action = promote");
+		$node->append_conf('postgresql.conf', join("\n",
+				"restore_command = 'cp \"" . $origin->{node}->data_dir . "/pg_wal/%f\" \"%p\"'",
+				"recovery_target_$target = '$value'",
+				'recovery_target_action = promote'));
+		$node->set_recovery_mode;
 		$clock->under(sub { $node->start });
 		$node->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()') or die 'recovery does not end';
 		return ($node, $clock);
@@ -186,12 +187,13 @@ sub run_seed
 	@servers = ();
 
 	my $first = PostgreSQL::Test::Cluster->new("first_$seed");
-	$first->init(allows_streaming => 1, has_archiving => 1);
+	$first->init(allows_streaming => 1);
 	$first->append_conf('postgresql.conf', <<"END");
 shared_preload_libraries = 'uidgen'
 uidgen.layout = '$LAYOUT'
 uidgen.window = 1s
 restart_after_crash = on
+wal_keep_size = 512MB
 END
 	my $clock = FakeClock->new($first);
 	$clock->under(sub { $first->start });
@@ -211,7 +213,7 @@ END
 			my $name = $kind . '_' . ++$number . "_$seed";
 			my $origin = pick(@servers);
 			add_server($copies{$kind}->($name, $origin), 1);
-			push @story, $kind eq 'restore' ? $name : "$name of " . $origin->{node}->name;
+			push @story, "$name of " . $origin->{node}->name;
 		}
 		else
 		{

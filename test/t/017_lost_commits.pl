@@ -1,0 +1,133 @@
+# What a server may do whose registry has lost commits, which uidgen rests on.
+#
+# pg_resetwal throws away what only the WAL had, and leaves the identity as it was:
+# then ids can repeat where the clock does not keep them apart, and this shows that
+# the advice for it holds (docs/reliability.md): a worker id that was never used.
+# pg_rewind puts another server's rows in place of its own: the server comes back
+# as a standby of that one, and promoted it is another instance, as any copy is.
+# pg_regress has one server, and cannot stop it.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use FakeClock;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+sub draw
+{
+	my ($node) = @_;
+	return [ split /\n/, $node->safe_psql('postgres', 'SELECT uid_next() FROM generate_series(1, 5000)') ];
+}
+
+sub worker_of
+{
+	my ($node, $id) = @_;
+	return $node->safe_psql('postgres', "SELECT worker FROM uid_parse($id)");
+}
+
+# ---- pg_resetwal ----
+
+# Nothing but the checkpoint of this test writes the registry's page.
+my $node = uidgen_node('reset', "uidgen.window = '500ms'", 'autovacuum = off', 'bgwriter_lru_maxpages = 0',
+	'checkpoint_timeout = 1h', "include_if_exists = 'more.conf'");
+my $clock = FakeClock->new($node);
+$clock->under(sub { $node->start });
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+
+my @seen = (draw($node));
+my $worker = worker_of($node, $seen[0][0]);
+$node->safe_psql('postgres', 'CHECKPOINT');
+my $granted = $node->safe_psql('postgres', 'SELECT granted_until FROM uidgen.worker_node');
+$node->poll_query_until('postgres', "SELECT clock_timestamp() > granted_until FROM uidgen.status") or die;
+# From here on, ids are above what the registry will know.
+my $start = $clock->now;
+my $drawing = start_drawing($node);
+ok(await_drawing($drawing, 6000), 'ids are drawn');
+push @seen, stop_drawing($drawing);
+my $identity = $node->safe_psql('postgres', 'SELECT identity FROM uidgen.worker_node');
+$node->stop('immediate');
+command_ok([ 'pg_resetwal', '-f', $node->data_dir ], 'the WAL is thrown away');
+
+# Start it with these lines in its configuration, and the clock on the interval
+# that was used; draw.
+sub draw_again
+{
+	$clock->stop($start);
+	unlink $node->data_dir . '/more.conf';
+	append_to_file($node->data_dir . '/more.conf', "@_\n");
+	$clock->under(sub { $node->start });
+	$clock->set($start);
+	my $drawing = start_drawing($node);
+	await_drawing($drawing, 6000) or die 'no ids are drawn';
+	my $ids = stop_drawing($drawing);
+	$node->stop;
+	return $ids;
+}
+
+my $other = $worker == 7 ? 8 : 7;
+push @seen, draw_again("uidgen.worker_id = $other");
+is(repeated(@seen), 0, 'with a worker id that was never used, no id is issued twice, though the clock was set back');
+
+# The control: the registry has forgotten what it granted, and takes the server for
+# the same.
+my $again = draw_again("uidgen.worker_id = $worker");
+cmp_ok(repeated(@seen, $again), '>', 0, 'with the one that it had, ids repeat');
+
+# Where the clock is right and ids did not run ahead of it, it keeps them apart.
+$clock->correct;
+$clock->under(sub { $node->start });
+push @seen, $again;
+is(repeated(@seen, draw($node)), repeated(@seen), 'where the clock is right, none repeats');
+is($node->safe_psql('postgres', "SELECT DISTINCT identity FROM uidgen.worker_node"), $identity, 'all the time, the identity was the same');
+$node->stop;
+
+# ---- pg_rewind ----
+
+my $LAYOUT = "uidgen.layout = 'time:41:1ms worker:19 sequence:3 epoch:2005-01-01'";
+my $old = PostgreSQL::Test::Cluster->new('old');
+$old->init(allows_streaming => 1);
+$old->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'uidgen'", $LAYOUT,
+		'wal_log_hints = on', 'wal_keep_size = 320MB') . "\n");
+$old->start;
+$old->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+@seen = (draw($old));
+my @workers = (worker_of($old, $seen[0][0]));
+
+$old->backup('backup');
+my $new = PostgreSQL::Test::Cluster->new('new');
+$new->init_from_backup($old, 'backup', has_streaming => 1);
+$new->start;
+$old->wait_for_catchup($new);
+$new->promote;
+push @seen, draw($old), draw($new);
+push @workers, worker_of($new, $seen[2][0]);
+# pg_rewind needs the place where the two part.
+$new->safe_psql('postgres', 'CHECKPOINT');
+$old->stop;
+
+my $conf = slurp_file($old->data_dir . '/postgresql.conf');
+command_ok(
+	[ 'pg_rewind', '--target-pgdata', $old->data_dir, '--source-server', $new->connstr('postgres') ],
+	'the old server is rewound to the new one');
+# The configuration came with the files.
+unlink $old->data_dir . '/postgresql.conf';
+append_to_file($old->data_dir . '/postgresql.conf', $conf);
+$old->enable_streaming($new);
+$old->start;
+fails_with($old, 'SELECT uid_next()', '25006', qr/recovery/, 'it is a standby now');
+push @seen, draw($new);
+$new->wait_for_catchup($old);
+$old->promote;
+push @seen, draw($old), draw($new);
+push @workers, worker_of($old, $seen[4][0]);
+is(repeated(\@workers), 0, 'promoted, it takes another worker id than the new one has and than it had itself');
+is(repeated(@seen), 0, 'no id is issued twice');
+is($old->safe_psql('postgres', 'SELECT count(DISTINCT identity) FROM uidgen.worker_node'), '3',
+	'each of the three has an identity of its own');
+$_->stop foreach $old, $new;
+
+done_testing();
