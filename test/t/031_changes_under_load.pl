@@ -1,0 +1,229 @@
+# Proves that whatever is done to the registry and to the settings of a running
+# server, while several sessions draw ids and run ahead of the clock, no id is
+# issued twice (P1); that they are told of what is missing in clean errors, and
+# draw on as soon as it is there (P6); and that the keeper neither crashes nor
+# floods the log meanwhile.  pg_regress cannot change settings of the server.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use IPC::Run;
+use List::Util qw(max min sum0);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+use UidgenTest;
+
+# Every registry grants the same worker id, and there are eight ids a millisecond:
+# as they are drawn faster than that, the clock is of no help.
+my $LAYOUT = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01';
+my $node = uidgen_node(
+	'main', "uidgen.layout = '$LAYOUT'", 'uidgen.worker_id = 1', "uidgen.window = '500ms'",
+	"uidgen.database = 'registry'", "uidgen.wait_timeout = '1s'",
+	'log_statement = none', 'log_min_error_statement = panic', "log_line_prefix = '%m [%p] %b: '");
+$node->start;
+foreach my $database ('registry', 'second', 'clients')
+{
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, 'CREATE EXTENSION uidgen');
+}
+# ---- sessions that draw on after an error ----
+
+my $script = PostgreSQL::Test::Utils::tempdir() . '/draw.sql';
+append_to_file($script, "SELECT uid_next() FROM generate_series(1, 200);\nSELECT FROM pg_sleep(0.005);\n" x 50_000);
+my @clients = map { begin_client($_) } 1 .. 3;
+
+sub begin_client
+{
+	my ($number) = @_;
+	my $file = "$script.$number";
+	my $psql = [
+		$node->installed_command('psql'), '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('clients'), '-f', $script ];
+	my $run = IPC::Run::start($psql, '<', \undef, '>', $file, '2>', "$file.err", IPC::Run::timeout(600));
+	return { run => $run, file => $file, read => 0 };
+}
+
+# Have all drawn some more?
+sub ids_come
+{
+	my @sizes = map { -s $_->{file} } @clients;
+	return poll_until(
+		sub {
+			return !grep { (-s $clients[$_]{file}) < $sizes[$_] + 20_000 } 0 .. $#clients;
+		});
+}
+
+# ---- steps ----
+
+my ($log, $begun);
+
+sub begin_step
+{
+	$log = -s $node->logfile;
+	$begun = time;
+	return;
+}
+
+# After a change: ids come again; the sessions were told nothing but what matches
+# the pattern (undef: nothing at all); and the log has no more than so many
+# lines of the keeper, and a few for an outage that goes on.
+sub end_step
+{
+	my ($name, $pattern, $lines) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ok(ids_come(), "$name: ids come");
+
+	my @unexpected;
+	foreach my $client (@clients)
+	{
+		my $told = substr(slurp_file("$client->{file}.err"), $client->{read});
+		$client->{read} += length $told;
+		my @errors = split /^(?=psql:)/m, $told;
+		push @unexpected, grep { !defined $pattern || !/ERROR:  55000: $pattern/ } @errors;
+	}
+	is("@unexpected[0 .. min($#unexpected, 2)]", '', "$name: the sessions are told only what is to be expected");
+
+	# Of the keeper, or of its end; not that settings were changed.
+	my @lines = grep { /uidgen/ && !/client backend|LOG:  parameter|LOG:  configuration file/ } split /\n/, log_since($node, $log);
+	# A connection that fails is tried again every five seconds.
+	cmp_ok(scalar(@lines), '<=', $lines + (time - $begun), sprintf('%s: the log has %d lines in %.1f s', $name, scalar @lines, time - $begun));
+	note $_ foreach @lines;
+	return;
+}
+
+# Is any session told something of this kind from now on?
+sub somebody_is_told
+{
+	my ($pattern) = @_;
+	my @sizes = map { -s "$_->{file}.err" } @clients;
+	return poll_until(
+		sub {
+			return grep { substr(slurp_file("$clients[$_]{file}.err"), $sizes[$_]) =~ $pattern } 0 .. $#clients;
+		});
+}
+
+# Change settings in the configuration, and have the server read it; a value of
+# undef is the default.
+sub set_system
+{
+	my (%settings) = @_;
+	$node->safe_psql('postgres',
+		"ALTER SYSTEM " . (defined $settings{$_} ? "SET $_ = '$settings{$_}'" : "RESET $_"))
+	  foreach sort keys %settings;
+	$node->reload;
+	return;
+}
+
+my $MISSING = qr/uidgen has no grant to issue ids from/;
+
+begin_step();
+end_step('at first', undef, 3);
+cmp_ok($node->safe_psql('clients', 'SELECT ahead FROM uidgen.status'), 'ge', '00:00:00', 'ids run ahead of the clock');
+
+# ---- the registry ----
+
+begin_step();
+$node->safe_psql('registry', 'DROP EXTENSION uidgen CASCADE');
+somebody_is_told(qr/not installed/) or die 'nobody is told';
+$node->safe_psql('registry', 'CREATE EXTENSION uidgen');
+end_step('DROP EXTENSION, and created again', qr/$MISSING: extension "uidgen" is not installed in database "registry"/, 8);
+
+# Into itself, with what lies in it besides.
+$node->safe_psql('registry', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text)');
+$node->safe_psql('registry', 'INSERT INTO message (body) SELECT i FROM generate_series(1, 100) AS i');
+begin_step();
+my $dump = PostgreSQL::Test::Utils::tempdir() . '/registry.dump';
+$node->command_ok([ 'pg_dump', '-Fc', '--file', $dump, 'registry' ], 'the database of the registry is dumped');
+$node->command_ok([ 'pg_restore', '--clean', '--if-exists', '--exit-on-error', '-d', 'registry', $dump ], 'and restored into itself');
+end_step('a dump, restored', qr/$MISSING: extension "uidgen" is not installed in database "registry"/, 8);
+is($node->safe_psql('registry', 'INSERT INTO message (body) VALUES (101); SELECT count(*) FROM message'), '101',
+	'what is in it has ids that go on');
+
+begin_step();
+set_system('uidgen.database' => 'second');
+$node->poll_query_until('second', 'SELECT count(*) = 1 FROM uidgen.worker_node') or die 'the registry has not moved';
+ok(ids_come(), 'ids come from another database');
+set_system('uidgen.database' => 'registry');
+end_step('another database, and back', undef, 10);
+
+begin_step();
+$node->safe_psql('postgres', 'DROP DATABASE registry WITH (FORCE)');
+somebody_is_told(qr/database "registry" that .* does not exist/s) or die 'nobody is told';
+ok(!(grep { !somebody_is_told(qr/does not exist/) } 1 .. 20), 'DROP DATABASE by force: sessions are told again and again');
+$node->safe_psql('postgres', 'CREATE DATABASE registry');
+somebody_is_told(qr/not installed/) or die 'nobody is told';
+$node->safe_psql('registry', 'CREATE EXTENSION uidgen');
+end_step('DROP DATABASE by force, and created again',
+	qr/$MISSING.*(?:database "registry" that .* does not exist|not installed in database "registry"|could not connect to database "registry")/s, 15);
+
+# ---- settings that can be changed ----
+
+my $AHEAD = qr/ids would run too far ahead of the clock/;
+my $NOWHERE = qr/database "(?:nowhere)?" that .* does not exist/;
+
+# Value, and what sessions are told with it.
+my %VALUES = (
+	'uidgen."window"' => [ ['1ms'], ['20ms'], ['1min'] ],
+	'uidgen.padding_factor' => [ [0], [100] ],
+	'uidgen.max_ahead' => [ [ 0, $AHEAD ], [ '1s', $AHEAD ], ['2147483647ms'] ],
+	'uidgen.worker_policy' => [ ['disposable'], ['reuse'] ],
+	'uidgen.sequence_start' => [ ['random'], ['continue'], ['zero'] ],
+	'uidgen.wait_timeout' => [ [0], ['1h'] ],
+	'uidgen.database' => [ ['second'], [ 'nowhere', $NOWHERE ], [ '', $NOWHERE ] ]);
+# What it goes back to.
+my %BACK = ('uidgen."window"' => '500ms', 'uidgen.wait_timeout' => '1s', 'uidgen.database' => 'registry');
+
+foreach my $setting (sort keys %VALUES)
+{
+	begin_step();
+	foreach my $value (@{ $VALUES{$setting} })
+	{
+		set_system($setting => $value->[0]);
+		ok($value->[1] ? somebody_is_told($value->[1]) : ids_come(),
+			"$setting = '$value->[0]': " . ($value->[1] ? 'it is said what is wrong' : 'ids come'));
+	}
+	set_system($setting => $BACK{$setting});
+	end_step("$setting as before", qr/$MISSING|$AHEAD/, 20);
+}
+
+begin_step();
+foreach my $bad (
+	[ 'uidgen."window"', 0 ], [ 'uidgen."window"', '2d' ], [ 'uidgen.padding_factor', 101 ], [ 'uidgen.max_ahead', -1 ],
+	[ 'uidgen.wait_timeout', '2h' ], [ 'uidgen.worker_policy', 'never' ], [ 'uidgen.sequence_start', 'one' ],
+	[ 'uidgen.worker_id', -2 ], [ 'uidgen.datacenter_id', -1 ], [ 'uidgen.layout', 'time:41:1ms worker:10' ],
+	[ 'uidgen.layout', 'nothing' ])
+{
+	fails_with($node, "ALTER SYSTEM SET $bad->[0] = '$bad->[1]'", '22023', qr/./, "$bad->[0] = '$bad->[1]' is refused");
+}
+end_step('bad values', undef, 0);
+
+# ---- settings that wait for a restart ----
+
+begin_step();
+my %LATER = ('uidgen.layout' => 'twitter', 'uidgen.worker_id' => 5, 'uidgen.datacenter_id' => 3);
+set_system(%LATER);
+$node->poll_query_until('postgres', "SELECT count(*) = 3 FROM pg_settings WHERE name LIKE 'uidgen.%' AND pending_restart")
+  or die 'the settings are not pending';
+end_step('layout, worker id and datacenter', undef, 0);
+is($node->safe_psql('clients', 'SELECT layout, worker_id, datacenter_id FROM uidgen.status'), "$LAYOUT|1|0",
+	'they change nothing before a restart');
+set_system(map { $_ => undef } keys %LATER);
+
+# ---- the end ----
+
+my @drawn;
+foreach my $client (@clients)
+{
+	$client->{run}->signal('INT');
+	eval { $client->{run}->finish };
+	push @drawn, [ slurp_file($client->{file}) =~ /^(\d+)\n/mg ];
+}
+$node->restart;
+my @after = split /\n/, $node->safe_psql('clients', 'SELECT uid_next() FROM generate_series(1, 1000)');
+cmp_ok(min(@after), '>', max(map { @$_ } @drawn), 'after a restart, ids are above all before');
+is(repeated(@drawn, \@after), 0, sum0(map { scalar @$_ } @drawn) . ' ids, none twice');
+$node->stop;
+
+done_testing();
