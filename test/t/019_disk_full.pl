@@ -1,0 +1,117 @@
+# A disk that is full: where the registry lies, that stops nothing, since a renewal
+# needs no more room than there is; where pg_wal lies, the server itself goes down.
+# As soon as there is room, ids go on, above all before.  pg_regress has no disk of
+# its own.
+#
+# The disk is a small tmpfs in a namespace of this program, which runs itself anew
+# in it, where the machine lets users have namespaces.
+use strict;
+use warnings;
+
+my $disk;
+
+BEGIN
+{
+	require IPC::Run;
+	require Test::More;
+
+	$disk = $ENV{UIDGEN_SMALL_DISK};
+	if (!$disk)
+	{
+		$disk = ($ENV{TMPDIR} // '/tmp') . "/small_disk.$$";
+		mkdir $disk or die "$disk: $!";
+		# As root of the one namespace, mount; in the next, be who we are: the server
+		# does not run as root.
+		my @inside = (
+			'unshare', '-Urm', 'sh', '-c',
+			'for part in tables wal; do'
+			  . ' mkdir -p "$1/$part" && mount -t tmpfs -o size=16m,mode=700 tmpfs "$1/$part" || exit; done;'
+			  . ' shift; exec unshare -U "$@"', 'sh',
+			$disk, "--map-user=$>", '--map-group=' . (split ' ', $))[0]);
+		if (!IPC::Run::run([ @inside, 'true' ], '>', '/dev/null', '2>&1'))
+		{
+			Test::More::plan(skip_all => 'this machine has no namespaces for users');
+		}
+		$ENV{UIDGEN_SMALL_DISK} = $disk;
+		exec @inside, $^X, $0 or die "unshare: $!";
+	}
+}
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use IO::Handle;
+use List::Util qw(max min);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+sub fill_disk
+{
+	my ($part) = @_;
+	open(my $file, '>', "$disk/$part/filler") or die $!;
+	1 while defined syswrite($file, "\0" x 4096);
+	ok($!{ENOSPC}, "the disk of $part is full");
+	close $file;
+	return;
+}
+
+sub make_room
+{
+	my ($part) = @_;
+	unlink "$disk/$part/filler" or die $!;
+	return;
+}
+
+# ---- the registry's disk ----
+
+my $node = PostgreSQL::Test::Cluster->new('main');
+$node->init(extra => [ '--waldir', "$disk/wal/main", '--wal-segsize=1' ]);
+$node->append_conf('postgresql.conf', <<'END');
+shared_preload_libraries = 'uidgen'
+uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'
+uidgen.database = 'registry'
+uidgen.window = '500ms'
+restart_after_crash = on
+min_wal_size = 2MB
+max_wal_size = 4MB
+autovacuum = off
+END
+$node->start;
+$node->safe_psql('postgres', "CREATE TABLESPACE small LOCATION '$disk/tables'");
+$node->safe_psql('postgres', 'CREATE DATABASE registry TABLESPACE small');
+$node->safe_psql('registry', 'CREATE EXTENSION uidgen');
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+
+my $drawing = start_drawing($node);
+ok(await_drawing($drawing, 1000), 'ids are drawn');
+fill_disk('tables');
+my $renewals = $node->safe_psql('postgres', 'SELECT renewals FROM uidgen.status');
+fails_with($node, 'CREATE TABLE filler AS SELECT generate_series(1, 10000)', '53100', qr/No space left/,
+	'nothing can be stored where the registry is', 'registry');
+ok($node->poll_query_until('postgres', "SELECT renewals > $renewals + 10 FROM uidgen.status"), 'but the grant is renewed');
+ok(await_drawing($drawing, 1000), 'and ids go on');
+
+# ---- the disk of pg_wal ----
+
+make_room('tables');
+fill_disk('wal');
+
+# As ids are drawn; and a little more of WAL.
+ok( poll_until(sub { $node->psql('postgres', 'SELECT txid_current(); SELECT pg_switch_wal(); CHECKPOINT') != 0 }),
+	'the server breaks down');
+eval { $drawing->{run}->finish };
+like(slurp_file("$drawing->{file}.err"), qr/server closed the connection/, 'with the sessions that draw');
+like(log_since($node, 0), qr/PANIC: .*pg_wal.*No space left/, 'for want of room');
+my $seen = stop_drawing($drawing);
+
+# It may come up in vain, again and again.
+$node->stop('immediate', fail_ok => 1);
+make_room('wal');
+$node->start;
+my @ids = split /\n/, $node->safe_psql('postgres', 'SELECT uid_next() FROM generate_series(1, 1000)');
+cmp_ok(min(@ids), '>', max(@$seen), 'when there is room, ids go on above all before');
+is(repeated($seen, \@ids), 0, 'none is issued twice');
+$node->stop;
+
+done_testing();
