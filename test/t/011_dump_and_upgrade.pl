@@ -1,6 +1,7 @@
-# pg_dump leaves the registry out, so that what is restored begins one of its own;
-# pg_upgrade, with the library preloaded in both clusters, takes it along.
-# pg_regress has one server.
+# A dump, of whatever kind, leaves the registry out, so that what is restored begins
+# one of its own and takes a worker id at random; pg_upgrade, with the library
+# preloaded in both clusters, takes it along, and the new cluster another worker
+# id.  pg_regress has one server.
 use strict;
 use warnings;
 
@@ -11,7 +12,11 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-my $old = uidgen_node('old');
+# So many worker ids that two of a random choice do not meet.
+my $LAYOUT = "uidgen.layout = 'time:40:1ms worker:20 sequence:3 epoch:2025-01-01'";
+my $WORKER = "SELECT string_agg(DISTINCT worker::text, ' ') FROM message, uid_parse(id) WHERE body = 'new'";
+
+my $old = uidgen_node('old', $LAYOUT);
 $old->start;
 $old->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 $old->safe_psql('postgres', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text)');
@@ -31,21 +36,43 @@ sub goes_on
 		$name);
 }
 
-# ---- pg_dump ----
+# ---- dumps ----
 
-my $dump = PostgreSQL::Test::Utils::tempdir() . '/dump.sql';
-$old->command_ok([ 'pg_dump', '--file', $dump, 'postgres' ], 'pg_dump runs');
-my $text = slurp_file($dump);
-like($text, qr/^CREATE EXTENSION .*uidgen/m, 'the extension is in the dump');
-unlike($text, qr/worker_node|registry_layout|presets/, 'what belongs to it is not');
+my $folder = PostgreSQL::Test::Utils::tempdir();
+my $worker = $old->safe_psql('postgres', 'SELECT worker_id FROM uidgen.worker_node');
+my %took = ($worker => 'the server that was dumped');
 
-my $restored = uidgen_node('restored');
-$restored->start;
-$restored->command_ok([ 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '--file', $dump, 'postgres' ], 'it can be restored');
-is($restored->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '0', 'the registry is new');
-goes_on($restored, 'ids go on where it was restored');
-is($restored->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '1', 'with a grant of its own');
-$restored->stop;
+# What takes a dump (its last argument is the file), and what restores it.
+my %DUMPS = (
+	'plain pg_dump' => [ [ 'pg_dump', 'postgres', '--file' ], [ 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', 'postgres', '--file' ] ],
+	'custom pg_dump' => [ [ 'pg_dump', '-Fc', 'postgres', '--file' ], [ 'pg_restore', '--exit-on-error', '-d', 'postgres' ] ],
+	# It restores the superuser, too, who is there already.
+	'pg_dumpall' => [ [ 'pg_dumpall', '--file' ], [ 'psql', '-X', '-d', 'postgres', '--file' ] ]);
+
+foreach my $kind (sort keys %DUMPS)
+{
+	my ($dump, $restore) = @{ $DUMPS{$kind} };
+	my $file = "$folder/$kind";
+	$old->command_ok([ @$dump, $file ], "$kind: runs");
+	if ($kind ne 'custom pg_dump')
+	{
+		my $text = slurp_file($file);
+		like($text, qr/^CREATE EXTENSION .*uidgen/m, "$kind: the extension is in the dump");
+		unlike($text, qr/worker_node|registry_layout|presets/, "$kind: what belongs to it is not");
+	}
+
+	my $restored = uidgen_node('restored_by_' . $kind =~ s/ /_/r, $LAYOUT);
+	$restored->start;
+	$restored->command_ok([ @$restore, $file ], "$kind: it can be restored");
+	is($restored->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '0', "$kind: the registry is new");
+	goes_on($restored, "$kind: ids go on where it was restored");
+	my $took = $restored->safe_psql('postgres', $WORKER);
+	is($restored->safe_psql('postgres', 'SELECT worker_id, launches FROM uidgen.worker_node'), "$took|1",
+		"$kind: with a grant of its own");
+	is($took{$took}, undef, "$kind: of a worker id at random");
+	$took{$took} = $kind;
+	$restored->stop;
+}
 
 # ---- pg_upgrade ----
 
@@ -54,7 +81,7 @@ SKIP:
 	my $bindir = $old->config_data('--bindir');
 	skip 'there is no pg_upgrade', 1 if !-x "$bindir/pg_upgrade";
 
-	my $new = uidgen_node('new');
+	my $new = uidgen_node('new', $LAYOUT);
 	my $before = $old->safe_psql('postgres', $row);
 	$old->stop;
 	# It starts both servers, and leaves files where it runs.
