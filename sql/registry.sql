@@ -15,6 +15,10 @@ CREATE FUNCTION pg_temp.set_rows(content text) RETURNS void LANGUAGE sql AS $$
 			nullif(f[3], '-'), CASE WHEN f[5] IS NULL THEN 100 + f[2]::bigint END, f[4]::bigint, f[5] IS NOT NULL, 7
 		FROM regexp_matches(content, '(?:(\d+)/)?(\d+) (\S+) (\d+)( r)?', 'g') AS f;
 $$;
+-- All were last changed in this tick.
+CREATE FUNCTION pg_temp.set_modified(tick bigint) RETURNS void LANGUAGE sql AS $$
+	UPDATE uidgen.worker_node SET modified = to_timestamp((current_setting('registry_test.epoch')::bigint + tick * 60000000) / 1000000.0);
+$$;
 CREATE FUNCTION pg_temp.get_rows() RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(concat_ws(' ',
 			CASE WHEN datacenter_id <> 0 THEN datacenter_id || '/' ELSE '' END || worker_id,
@@ -145,6 +149,11 @@ SELECT pg_temp.acquire('0 me 1005, 1 me 1059');
 SELECT pg_temp.acquire('0 me 1005, 1 me 1060');
 SELECT pg_temp.acquire('1 me 1060');
 SELECT pg_temp.acquire('1 me 1060', max_lead => 61);
+-- ... or by what a crash leaves, a window, if the clock was set back by one since
+SELECT modified_in, granted_until,
+	pg_temp.acquire(NULL) AS granted FROM (VALUES (1009, 1050), (1010, 1049), (1010, 1050)) AS cases (modified_in, granted_until),
+	LATERAL (SELECT pg_temp.set_rows('1 me ' || granted_until)) AS rows,
+	LATERAL (SELECT pg_temp.set_modified(modified_in)) AS set;
 -- one never used, before those of others
 SELECT pg_temp.acquire('0 - 100 r, 1 other 100 r, 2 other 100');
 SELECT pg_temp.acquire('0 - 100 r, 1 other 100 r, 2 other 100', shared => true);

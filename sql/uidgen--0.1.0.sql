@@ -132,11 +132,19 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen.new_token() IS 'a random number that nobody can guess';
 
+CREATE FUNCTION uidgen.tick_at("time" timestamptz, unit bigint, epoch bigint) RETURNS bigint
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT floor((extract(epoch FROM "time") * 1000000 - epoch) / unit)::bigint
+$$;
+COMMENT ON FUNCTION uidgen.tick_at(timestamptz, bigint, bigint) IS 'the tick that a time is in, given the unit and the epoch of a layout in microseconds';
+
 CREATE FUNCTION uidgen.registry_tick(unit bigint, epoch bigint) RETURNS bigint
 LANGUAGE sql VOLATILE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT floor((extract(epoch FROM clock_timestamp()) * 1000000 - epoch) / unit)::bigint
+	SELECT uidgen.tick_at(clock_timestamp(), unit, epoch)
 $$;
 COMMENT ON FUNCTION uidgen.registry_tick(bigint, bigint) IS 'the tick of the registry''s clock, given the unit and the epoch of a layout in microseconds';
 
@@ -276,10 +284,15 @@ BEGIN
 		never_used := candidate.worker_id IS NULL;
 	ELSE
 		IF policy = 'reuse' THEN
+			-- The lead has room for what a crash leaves behind, a window.  Where
+			-- the clock went back since, calls would wait for that in vain: another
+			-- worker id has the true time at once.
 			SELECT n.* INTO candidate FROM uidgen.worker_node AS n
 				WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
 					AND n.identity = holder
 					AND n.granted_until + 1 - now_tick <= max_lead
+						- CASE WHEN uidgen.tick_at(n.modified, tick_unit, tick_epoch) >= now_tick + window_ticks
+							THEN window_ticks ELSE 0 END
 				ORDER BY n.granted_until DESC LIMIT 1;
 		END IF;
 		SELECT max_worker + 1::bigint - count(*) INTO free FROM uidgen.worker_node AS n
@@ -439,7 +452,8 @@ BEGIN
 			token = NULL,
 			granted_until = least(n.granted_until, last_issued),
 			released = true,
-			modified = clock_timestamp()
+			-- if the clock was set back since, the next acquisition is to know
+			modified = greatest(n.modified, clock_timestamp())
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
 			AND n.token = old_token;
 	done := FOUND;
@@ -475,6 +489,7 @@ COMMENT ON FUNCTION uidgen.forget_worker(integer, integer)
 -- The keeper calls these as their owner; nobody else should.
 REVOKE EXECUTE ON FUNCTION
 	uidgen.new_token(),
+	uidgen.tick_at(timestamptz, bigint, bigint),
 	uidgen.registry_tick(bigint, bigint),
 	uidgen.tick_time(bigint, bigint, bigint),
 	uidgen.check_lifetime(bigint, bigint, bigint, bigint),

@@ -31,7 +31,7 @@
 #define RECHECK_MS 100
 
 /* What a keeper that may be asleep gets for an attempt, even if wait_timeout is
- * less. */
+ * 0. */
 #define WAKE_UP_MS 1000
 
 /* The state of one call's wait. */
@@ -294,15 +294,21 @@ report_ahead(uint64 tick, uint64 now)
 			 errhint("Either the clock was set back, or ids are drawn faster than the layout has room for. Raise \"uidgen.max_ahead\" or \"uidgen.wait_timeout\", or correct the clock.")));
 }
 
-/* Has the call waited long enough?  Starts the time at the first question. */
+/*
+ * Has the call waited long enough?  Starts the time at the first question.  With
+ * wait_timeout = 0 it waits for so long.
+ */
 static bool
-is_over(Wait *wait, int minimum_ms)
+is_over(Wait *wait, int without_timeout_ms)
 {
 	int64		now = uidgen_clock_monotonic();
 
 	if (wait->deadline == 0)
 	{
-		wait->deadline = now + (int64) Max(uidgen_wait_timeout, minimum_ms) * 1000;
+		int			timeout = uidgen_wait_timeout > 0 ? uidgen_wait_timeout :
+			without_timeout_ms;
+
+		wait->deadline = now + (int64) timeout * 1000;
 		pg_atomic_fetch_add_u64(&uidgen_shared->waits, 1);
 		return false;
 	}
@@ -319,11 +325,12 @@ sleep_time(const Wait *wait)
 }
 
 /*
- * What a call waits at least, in milliseconds: long enough for one attempt of a
- * keeper that may have to wake up; in an outage, no longer than a look.
+ * What a call waits with wait_timeout = 0, in milliseconds: long enough for one
+ * attempt of a keeper that may have to wake up; in an outage, no longer than a
+ * look.
  */
 static int
-least_wait(void)
+wake_up_wait(void)
 {
 	bool		outage;
 
@@ -390,7 +397,7 @@ wait_for_keeper(Wait *wait)
 		pause_demands(wait);
 		wait->demand = demand_grant();
 	}
-	if (is_over(wait, least_wait()))
+	if (is_over(wait, wake_up_wait()))
 		report_timeout();
 
 	sleep_until_served(wait->demand, sleep_time(wait), grant_wait());

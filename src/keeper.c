@@ -301,21 +301,21 @@ publish_renewal(const UidgenGrant *grant, int64 window)
 }
 
 /*
- * Begin the era of a grant.  It starts no lower than where the last era ended,
- * so that ids stay in order, unless the clock was set back by a large step: then
- * the true time counts for more.
+ * Begin the era of a grant, which was asked for from tick `floor` on.  It starts no
+ * lower than where the last era ended, so that ids stay in order, unless the clock
+ * was set back by a large step: then the true time counts for more.
  */
 static void
-publish_acquisition(const UidgenGrant *grant, int64 window, bool stepped_back)
+publish_acquisition(const UidgenGrant *grant, int64 window, int64 floor,
+					bool stepped_back)
 {
 	uint64		constant =
 		uidgen_layout_put(&uidgen_layout, UIDGEN_DATACENTER,
 						  (uint64) uidgen_datacenter_id) |
 		uidgen_layout_put(&uidgen_layout, UIDGEN_WORKER, (uint64) grant->worker);
 	int64		now = (int64) uidgen_clock_tick();
-	int64		shown;
 	uint64		position;
-	uint64		high;
+	int64		high = now;
 
 	/* Nothing of it was granted before. */
 	Assert(grant->first > known_until(grant->worker));
@@ -329,18 +329,21 @@ publish_acquisition(const UidgenGrant *grant, int64 window, bool stepped_back)
 
 	/*
 	 * How far the clock has been is known from the last era, unless it ended
-	 * because of that, and from a grant that begins ahead of the clock: the one
-	 * before it reached a window beyond the clock or the ids of then.  Without
-	 * that knowledge, a further step back would only seem small.
+	 * because of that; and, where our own ids are not the reason for it, from a
+	 * grant that begins ahead of the clock: the one before it reached a window
+	 * beyond the clock of then.  Without that knowledge, a further step back would
+	 * only seem small.
 	 */
-	shown = Min(grant->first - 1 - window, now + uidgen_large_step_ticks());
-	high = (uint64) Max(now, shown);
 	if (!stepped_back)
-		high = Max(high, uidgen_atomic_read(&uidgen_shared->words.clock_high));
+		high = Max(high, (int64) uidgen_atomic_read(&uidgen_shared->words.clock_high));
+	if (grant->first > floor)
+		high = Max(high, Min(grant->first - 1 - window,
+							 now + uidgen_large_step_ticks()));
 
 	uidgen_ticket_open(&uidgen_shared->words, position,
 					   last_position(grant->last),
-					   renewal_position(grant->last, window), constant, high);
+					   renewal_position(grant->last, window), constant,
+					   (uint64) high);
 	LWLockRelease(uidgen_shared->lock);
 }
 
@@ -364,11 +367,11 @@ leap_forward(void)
 {
 	int64		leap = (uidgen_clock_wall() - uidgen_clock_boot() -
 						uidgen_shared->clock_offset) / uidgen_layout.unit;
+	int64		before = (int64) uidgen_clock_tick() - leap;
 
-	/* Where the grant reaches the present already, renewing poisons nothing: the
-	 * clock was behind before, and is right now. */
-	if ((int64) uidgen_clock_tick() - uidgen_shared->holding.granted_until <=
-		uidgen_large_step_ticks())
+	/* Where the grant was out of reach before, renewing poisons nothing: the
+	 * clock was behind, and is right now. */
+	if (uidgen_shared->holding.granted_until - before > uidgen_max_lead_ticks())
 		return 0;
 	return leap > uidgen_large_step_ticks() ? leap : 0;
 }
@@ -460,7 +463,7 @@ acquire(int64 back, int64 forward)
 		 * may now find that another worker id lies nearer to the clock.
 		 */
 		if (lessons > UIDGEN_KNOWN_GRANTS ||
-			!uidgen_registry_renew(&grant, known_until(grant.worker), 0))
+			!uidgen_registry_renew(&grant, known_until(grant.worker), 0, PG_INT64_MAX))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the registry grants ticks that were granted before"),
@@ -471,7 +474,7 @@ acquire(int64 back, int64 forward)
 	}
 	if (stepped)
 		count_step(took_row);
-	publish_acquisition(&grant, window, back > 0);
+	publish_acquisition(&grant, window, request.floor, back > 0);
 	ereport(LOG,
 			(errmsg("uidgen acquired worker id %d", grant.worker),
 			 back > 0 ?
@@ -497,6 +500,9 @@ serve(void)
 		.token = holding->token,
 		.last = holding->granted_until,
 	};
+	int64		now = (int64) uidgen_clock_tick();
+	int64		needed =
+		position_tick(uidgen_atomic_read(&uidgen_shared->words.position)) + 1;
 	int64		step;
 
 	/* Also where nothing is held: the old position must not be kept to then. */
@@ -512,9 +518,8 @@ serve(void)
 		refuse_step(step, "forward");
 		acquire(0, step);
 	}
-	else if (uidgen_registry_renew(&grant,
-								   position_tick(uidgen_atomic_read(&uidgen_shared->words.position)) + 1,
-								   window))
+	else if (uidgen_registry_renew(&grant, needed, window,
+								   Max(now, needed) + window + uidgen_large_step_ticks()))
 		publish_renewal(&grant, window);
 	else
 	{
@@ -766,9 +771,15 @@ uidgen_keeper_main(Datum main_arg)
 
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
-			if (uidgen_registry_connected() &&
-				strcmp(database, uidgen_database) != 0)
-				proc_exit(1);	/* and come back to the other database */
+			if (strcmp(database, uidgen_database) != 0)
+			{
+				if (uidgen_registry_connected())
+					proc_exit(1);	/* and come back to the other database */
+				/* What failed there says nothing of this one. */
+				LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+				uidgen_shared->retry_at = 0;
+				LWLockRelease(uidgen_shared->lock);
+			}
 			pfree(database);
 		}
 

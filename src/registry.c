@@ -255,7 +255,8 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 }
 
 bool
-uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window)
+uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
+					  int64 at_most)
 {
 	const NullableDatum args[] = {
 		INT(uidgen_datacenter_id),
@@ -275,6 +276,11 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window)
 												 args));
 	token = get_bigint(row, "token", &fenced);
 	last = get_bigint(row, "last_tick", fenced ? &fenced : NULL);
+	if (last > Max(grant->last, at_most))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("the clock was set forward while the grant was renewed"),
+				 errdetail("The next attempt finds out by how much.")));
 	commit_transaction();
 	if (fenced)
 		return false;

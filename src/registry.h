@@ -55,10 +55,12 @@ extern void uidgen_registry_acquire(const UidgenRequest *request,
 
 /*
  * Extend grant->last to beyond the clock and `needed`, with a new token.  False
- * if the row was taken from us: the grant ends where it is.
+ * if the row was taken from us: the grant ends where it is.  Rather than beyond
+ * tick at_most, it is not extended, with error 40001: then the clock has leapt
+ * since the caller looked at it.
  */
 extern bool uidgen_registry_renew(UidgenGrant *grant, int64 needed,
-								  int64 window);
+								  int64 window, int64 at_most);
 
 /* Hand back what lies above tick `last_issued`, and the worker id. */
 extern void uidgen_registry_release(const UidgenGrant *grant,

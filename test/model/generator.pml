@@ -13,8 +13,8 @@
  *	- the keeper: acquires, renews, releases, at any time; goes to another row
  *	  after a leap, to the true time after a large step back; may end between the
  *	  registry's commit and what it publishes; a release may fail;
- *	- the registry: candidates in order (own rows within the lead, never used,
- *	  left by others, own at any lead); renewal by compare and swap on token and
+ *	- the registry: candidates in order (own rows within the lead, which may be
+ *	  passed over beyond AHEAD, never used, left by others, own at any lead); renewal by compare and swap on token and
  *	  end, with a new token each time; what shared memory knows, and teaches;
  *	- the world: a clock that goes where it likes; crashes of the server; rows
  *	  that another instance takes, at any time, or that an operator frees; a
@@ -428,6 +428,7 @@ inline registry_acquire()
 	for (i : 0 .. WORKERS - 1) {
 		if
 		:: OURS(i) && WITHIN_LEAD(i) && (worker == NONE || row[i].until > row[worker].until) -> worker = i
+		:: OURS(i) && row[i].until + 1 > clk + AHEAD	/* passed over, if the clock went back since */
 		:: else
 		fi
 	}
@@ -562,11 +563,13 @@ inline note_clock()
 	}
 }
 
-/* How far the clock has been when an era begins.  In floor, which is free. */
+/* How far the clock has been when an era begins: in floor, which is no more needed. */
 inline clock_known()
 {
-	floor = clk;
-	floor = MAX(floor, MIN(first - 1 - WINDOW, floor + LARGE));
+	if
+	:: first > floor -> floor = MAX(clk, MIN(first - 1 - WINDOW, clk + LARGE))
+	:: else -> floor = clk
+	fi;
 	peak = MAX(peak, floor)
 }
 

@@ -80,6 +80,45 @@ $clock->correct;
 has_true_time($node, 'one worker id: when the clock is set right, ids go on');
 $node->stop;
 
+# ---- a clock that leaps while the grant is renewed ----
+
+# The registry looks at it after the keeper has: so what the keeper saw, bounds
+# what is granted.  The registry waits for this lock before it looks.
+($node, $clock) = begin_server('meanwhile', 'uidgen.window = 2s');
+has_true_time($node, 'the clock is right');
+my $worker = $node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())');
+my $lock = $node->background_psql('postgres');
+my $WAITS = "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'uidgen keeper' AND wait_event_type = 'Lock'";
+$node->poll_query_until('postgres', 'SELECT granted_until < clock_timestamp() FROM uidgen.status') or die;
+$lock->query_safe('BEGIN; LOCK TABLE uidgen.registry_layout');
+my $drawing = start_drawing($node);
+$node->poll_query_until('postgres', $WAITS) or die 'the keeper does not wait';
+$clock->step(2 * $hour);
+$lock->query_safe('COMMIT');
+ok(await_drawing($drawing, 100), 'set forward by two hours while the grant is renewed: ids go on');
+stop_drawing($drawing);
+has_true_time($node, 'set forward by two hours while the grant is renewed: the time is true');
+$clock->correct;
+has_true_time($node, 'and set right again: the time is true');
+is($node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())'), $worker,
+	'and set right again: the old worker id, which kept its time');
+$node->stop;
+
+# ---- ids that outran the clock are no step of it ----
+
+($node, $clock) = begin_server('outrun', "uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'",
+	'uidgen.window = 500ms', "uidgen.wait_timeout = '60s'");
+$node->safe_psql('postgres', 'SELECT count(uid_next()) FROM generate_series(1, 100000)');
+end_keeper($node);
+my $last = $node->safe_psql('postgres', 'SELECT uid_next()');
+$node->safe_psql('postgres', "ALTER SYSTEM SET uidgen.max_ahead = '1s'");
+$node->safe_psql('postgres', 'SELECT pg_reload_conf()');
+$node->poll_query_until('postgres', "SELECT current_setting('uidgen.max_ahead') = '1s'") or die;
+cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', $last,
+	'max_ahead below what ids outran the clock by: calls wait, and ids go on in order');
+is($node->safe_psql('postgres', 'SELECT clock_steps FROM uidgen.status'), '0', 'and no step is counted');
+$node->stop;
+
 # ---- a crash is no step of the clock ----
 
 ($node, $clock) = begin_server('crashed', "uidgen.layout = 'js53'", 'uidgen.worker_id = 3',
