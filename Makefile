@@ -1,6 +1,7 @@
 # uidgen: build, install and test.  ./try and ./check need no make to start with.
 MODULE_big = uidgen
 OBJS = \
+	src/cache.o \
 	src/functions.o \
 	src/generator.o \
 	src/guc.o \

@@ -631,7 +631,7 @@ GRANT SELECT ON uidgen.presets TO PUBLIC;
 CREATE FUNCTION uidgen.status(OUT state text, OUT worker_id integer, OUT datacenter_id integer,
 	OUT layout text, OUT registry text, OUT granted_until timestamptz, OUT ahead interval,
 	OUT renewals bigint, OUT failures bigint, OUT last_error text, OUT waits bigint,
-	OUT clock_steps bigint, OUT expires_at timestamptz)
+	OUT clock_steps bigint, OUT expires_at timestamptz, OUT wasted bigint)
 AS 'MODULE_PATHNAME', 'uidgen_status'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error is for members of pg_monitor';

@@ -14,6 +14,7 @@
 
 #include "access/htup_details.h"
 #include "access/xlog.h"
+#include "cache.h"
 #include "catalog/pg_authid.h"
 #include "commands/dbcommands.h"
 #include "commands/extension.h"
@@ -246,16 +247,24 @@ layout_expiry(const UidgenLayout *layout)
 
 /* ---- new ids ---- */
 
+static inline int64
+next_id(uint64 tag_bits)
+{
+	if (unlikely(uidgen_cache > 1))
+		return uidgen_cached_id(tag_bits);
+	return uidgen_next_id(tag_bits);
+}
+
 Datum
 uidgen_next(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(uidgen_next_id(0));
+	PG_RETURN_INT64(next_id(0));
 }
 
 Datum
 uidgen_next_tagged(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(uidgen_next_id(get_tag_bits(fcinfo, 0)));
+	PG_RETURN_INT64(next_id(get_tag_bits(fcinfo, 0)));
 }
 
 /* What a batch keeps between its calls. */
@@ -302,6 +311,7 @@ uidgen_next_batch(PG_FUNCTION_ARGS)
 		batch->size = Min(batch->left, BATCH_BLOCK);
 		batch->size = Min(batch->size,
 						  (uint64) uidgen_layout_tick_capacity(&uidgen_layout));
+		uidgen_cache_discard();
 		uidgen_take(batch->size, false, &batch->block);
 		batch->left -= batch->size;
 		batch->used = 0;
@@ -337,6 +347,7 @@ uidgen_next_block(PG_FUNCTION_ARGS)
 						   n, capacity),
 				 errhint("Ask for several blocks, use uid_next_batch(), or give the sequence more bits in \"uidgen.layout\".")));
 
+	uidgen_cache_discard();
 	uidgen_take(n, true, &block);
 	values[0] = Int64GetDatum(uidgen_block_id(&block, 0, tag_bits));
 	values[1] = Int64GetDatum(uidgen_block_id(&block, n - 1, tag_bits));
@@ -570,7 +581,8 @@ uidgen_status(PG_FUNCTION_ARGS)
 	enum
 	{
 		STATE, WORKER_ID, DATACENTER_ID, LAYOUT, REGISTRY, GRANTED_UNTIL, AHEAD,
-		RENEWALS, FAILURES, LAST_ERROR, WAITS, CLOCK_STEPS, EXPIRES_AT, COLUMNS
+		RENEWALS, FAILURES, LAST_ERROR, WAITS, CLOCK_STEPS, EXPIRES_AT, WASTED,
+		COLUMNS
 	};
 	Datum		values[COLUMNS] = {0};
 	bool		nulls[COLUMNS];
@@ -590,6 +602,7 @@ uidgen_status(PG_FUNCTION_ARGS)
 		SET(CLOCK_STEPS, Int64GetDatum(uidgen_shared->clock_steps));
 		LWLockRelease(uidgen_shared->lock);
 		SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->waits)));
+		SET(WASTED, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->wasted)));
 		SET(REGISTRY, CStringGetTextDatum("local"));
 	}
 	SET(STATE, CStringGetTextDatum(generator_state(&holding, &failure)));

@@ -54,49 +54,81 @@ grant_wait(void)
 }
 
 /*
- * The clock's tick that was seen last, and when it began.  Within it no division
- * by the unit is needed.
+ * What this process last saw of the clock, and how long it may go by that: to
+ * the end of the tick, by the processor's counter, since reading the clock would
+ * cost more than all the rest of a call.  But no longer than LOOK_AGAIN_NS, since
+ * somebody may set the clock; and never from one era into the next, which may
+ * have begun because the clock was wrong.
  */
 static struct
 {
-	int64		start;			/* microseconds since 1970 UTC */
-	uint64		tick;
-}			current = {.start = PG_INT64_MAX};
+	UidgenTicketClock clock;
+	uint64		era;
+	uint64		counter;		/* read just before the clock was */
+	uint64		good_for;		/* steps of the counter; 0: look each time */
+	bool		started;		/* the process has looked at the clock before */
+	bool		has_counter;
+}			seen;
 
-/* Also the place for what a process needs before its first id. */
-static pg_noinline uint64
-find_tick(int64 now)
+#define LOOK_AGAIN_NS 1000000
+
+/* The counter may be read that much earlier than the program says. */
+#define COUNTER_MARGIN_NS 1000
+
+/* The tick at `now`, in microseconds since 1970 UTC; at least 0. */
+static uint64
+tick_at(int64 now)
 {
-	uint64		last = uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME);
 	uint64		tick;
 
-	if (unlikely(uidgen_rules.random == 0))
-		uidgen_rules.random = pg_prng_uint64(&pg_global_prng_state) | 1;
 	if (now < uidgen_layout.epoch)
 		return 0;
 	tick = (uint64) (now - uidgen_layout.epoch) / (uint64) uidgen_layout.unit;
 	/* Not beyond the last tick: it would not fit a position. */
-	if (tick > last)
-		return last;
-	current.tick = tick;
-	current.start = uidgen_layout.epoch + (int64) tick * uidgen_layout.unit;
-	return tick;
-}
-
-static inline uint64
-clock_tick(void)
-{
-	int64		now = uidgen_clock_wall();
-
-	if (likely((uint64) now - (uint64) current.start < (uint64) uidgen_layout.unit))
-		return current.tick;
-	return find_tick(now);
+	return Min(tick, uidgen_rules.last_tick);
 }
 
 uint64
 uidgen_clock_tick(void)
 {
-	return clock_tick();
+	return tick_at(uidgen_clock_wall());
+}
+
+/* Also the place for what a process needs before its first id. */
+static pg_noinline const UidgenTicketClock *
+look_at_clock(uint64 era)
+{
+	int64		now;
+	uint64		tick;
+	int64		left;			/* of the tick, in nanoseconds */
+
+	if (!seen.started)
+	{
+		uidgen_rules.random = pg_prng_uint64(&pg_global_prng_state) | 1;
+		seen.has_counter = uidgen_clock_has_counter();
+		seen.started = true;
+	}
+	seen.counter = uidgen_clock_counter();
+	now = uidgen_clock_wall();
+	tick = tick_at(now);
+	seen.clock = uidgen_ticket_clock(&uidgen_rules, tick);
+	seen.era = era;
+
+	left = Min(uidgen_layout.unit - (now - uidgen_layout.epoch) % uidgen_layout.unit,
+			   LOOK_AGAIN_NS / 1000) * 1000 - COUNTER_MARGIN_NS;
+	seen.good_for = seen.has_counter && now >= uidgen_layout.epoch && left > 0 ?
+		(uint64) left : 0;
+	return &seen.clock;
+}
+
+/* The clock, for a call that began in this era. */
+static inline const UidgenTicketClock *
+read_clock(uint64 era)
+{
+	if (likely(uidgen_clock_counter() - seen.counter < seen.good_for &&
+			   era == seen.era))
+		return &seen.clock;
+	return look_at_clock(era);
 }
 
 const UidgenLayout *
@@ -440,7 +472,7 @@ static UidgenTicketResult
 settle(UidgenTicket *ticket, uint64 n)
 {
 	return uidgen_ticket_settle(uidgen_words, &uidgen_rules, ticket,
-								clock_tick(), n);
+								look_at_clock(ticket->era), n);
 }
 
 /*
@@ -480,7 +512,7 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 		}
 		uidgen_ticket_begin(uidgen_words, &ticket);
 		result = uidgen_ticket_take(uidgen_words, &uidgen_rules, &ticket,
-									clock_tick(), n, within_tick);
+									look_at_clock(ticket.era), n, within_tick);
 	}
 	if (ticket.renew)
 		demand_renewal();
@@ -495,7 +527,7 @@ take(uint64 n, bool within_tick)
 
 	uidgen_ticket_begin(uidgen_words, &ticket);
 	result = uidgen_ticket_take(uidgen_words, &uidgen_rules, &ticket,
-								clock_tick(), n, within_tick);
+								read_clock(ticket.era), n, within_tick);
 	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew))
 		return take_slowly(result, ticket, n, within_tick);
 	return (UidgenBlock) {.first = ticket.first, .constant = ticket.constant};

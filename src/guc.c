@@ -25,6 +25,7 @@
 
 #define WINDOW_MAX (24 * 60 * 60 * 1000)	/* a day */
 #define WAIT_TIMEOUT_MAX (60 * 60 * 1000)	/* an hour */
+#define CACHE_MAX 1000000
 
 static const struct config_enum_entry worker_policies[] = {
 	{"reuse", UIDGEN_REUSE, false},
@@ -48,6 +49,8 @@ int			uidgen_window;
 int			uidgen_padding_factor;
 int			uidgen_max_ahead;
 int			uidgen_wait_timeout;
+int			uidgen_cache = 1;
+uint32		uidgen_cache_changes = 0;
 static int	sequence_start = UIDGEN_START_ZERO;
 
 /* The unit is divided by, also where no layout was ever read. */
@@ -146,6 +149,7 @@ derive_rules(int max_ahead, int start)
 	if (bits == 0)
 		return;					/* no generating layout (yet) */
 	uidgen_rules.sequence_bits = bits;
+	uidgen_rules.last_tick = uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME);
 	uidgen_rules.max_ahead = (uint64) ticks_down(max_ahead);
 	/* Below an eighth, so that most of the capacity is left to each tick. */
 	uidgen_rules.start_mask = start == UIDGEN_START_ZERO || bits < 3 ? 0 :
@@ -163,6 +167,12 @@ static void
 assign_sequence_start(int newval, void *extra)
 {
 	derive_rules(uidgen_max_ahead, newval);
+}
+
+static void
+assign_cache(int newval, void *extra)
+{
+	uidgen_cache_changes++;
 }
 
 static bool
@@ -300,6 +310,11 @@ uidgen_define_settings(void)
 			   "0 fails at once, but for up to a second in which a sleeping keeper wakes up.",
 			   &uidgen_wait_timeout, 10000, 0, WAIT_TIMEOUT_MAX,
 			   PGC_USERSET, GUC_UNIT_MS, NULL);
+	define_int("uidgen.cache",
+			   "How many ids a session takes at a time.",
+			   "Above 1, ids increase within each session, and over sessions from one tick to the next.",
+			   &uidgen_cache, 1, 1, CACHE_MAX,
+			   PGC_USERSET, 0, assign_cache);
 	define_enum("uidgen.sequence_start",
 				"Where the sequence starts in a new tick.",
 				"\"random\" and \"continue\" spread id % n evenly when few ids are drawn.",

@@ -32,6 +32,8 @@ extern int	uidgen_window;		/* milliseconds */
 extern int	uidgen_padding_factor;	/* percent */
 extern int	uidgen_max_ahead;	/* milliseconds */
 extern int	uidgen_wait_timeout;	/* milliseconds */
+extern int	uidgen_cache;
+extern uint32 uidgen_cache_changes; /* times that uidgen.cache was set */
 
 /* The server's layout, and its canonical text. */
 extern UidgenLayout uidgen_layout;

@@ -48,6 +48,7 @@ startup(void)
 		pg_atomic_init_u64(&uidgen_shared->served, 0);
 		ConditionVariableInit(&uidgen_shared->changed);
 		pg_atomic_init_u64(&uidgen_shared->waits, 0);
+		pg_atomic_init_u64(&uidgen_shared->wasted, 0);
 		pg_atomic_init_u32(&uidgen_shared->keeper_pid, 0);
 		uidgen_shared->lock = &GetNamedLWLockTranche(NAME)->lock;
 		uidgen_shared->known_others = -1;

@@ -63,6 +63,7 @@ typedef struct UidgenShared
 	ConditionVariable changed;
 
 	pg_atomic_uint64 waits;		/* times that a call had to wait */
+	pg_atomic_uint64 wasted;	/* positions that sessions took and discarded */
 
 	/* Process id of the keeper that owns the slot, or 0: taken by compare and
 	 * exchange, so that two keepers can never work on one position. */

@@ -73,12 +73,21 @@ typedef struct UidgenTicketWords
 typedef struct UidgenTicketRules
 {
 	int			sequence_bits;
+	uint64_t	last_tick;		/* of the layout */
 	uint64_t	max_ahead;		/* ticks that ids may run ahead of the clock */
 	uint64_t	start_mask;		/* which bits of a new tick's first sequence may
 								 * be set; 0: it starts at zero */
 	bool		start_random;	/* from `random`, or else where the last ended */
 	uint64_t	random;			/* state of xorshift64; not 0 */
 } UidgenTicketRules;
+
+/* The clock, in positions. */
+typedef struct UidgenTicketClock
+{
+	uint64_t	tick;
+	uint64_t	first;			/* the tick's first position */
+	uint64_t	highest;		/* the last one that is not too far ahead of it */
+} UidgenTicketClock;
 
 typedef struct UidgenTicket
 {
@@ -114,6 +123,30 @@ uidgen_ticket_start(UidgenTicketRules *rules, uint64_t position)
 	return rules->random & rules->start_mask;
 }
 
+/* The clock at `tick`, which is at most the layout's last one. */
+static inline UidgenTicketClock
+uidgen_ticket_clock(const UidgenTicketRules *rules, uint64_t tick)
+{
+	uint64_t	ahead = rules->last_tick - tick;
+
+	if (ahead > rules->max_ahead)
+		ahead = rules->max_ahead;
+	return (UidgenTicketClock) {
+		.tick = tick,
+		.first = tick << rules->sequence_bits,
+		.highest = ((tick + ahead + 1) << rules->sequence_bits) - 1,
+	};
+}
+
+/* Would n positions from this one on reach into the next tick? */
+static inline bool
+uidgen_ticket_spans_ticks(const UidgenTicketRules *rules, uint64_t position, uint64_t n)
+{
+	uint64_t	capacity = UINT64_C(1) << rules->sequence_bits;
+
+	return (position & (capacity - 1)) + n > capacity;
+}
+
 /*
  * Start a call.  The clock must be read after this: one read before could be
  * used in an era that began because that clock was wrong.
@@ -127,18 +160,11 @@ uidgen_ticket_begin(UidgenTicketWords *words, UidgenTicket *ticket)
 	uidgen_read_barrier();
 }
 
-/* May no id be issued for this tick while the clock is at `now`?  Ticks have at
- * most 63 bits, so that one comparison does. */
-static inline bool
-uidgen_ticket_too_far(const UidgenTicketRules *rules, uint64_t tick, uint64_t now)
-{
-	return (int64_t) (tick - now) > (int64_t) rules->max_ahead;
-}
-
 /* Judge the n positions that were taken.  GOOD, HELD, EARLY or VOID. */
 static inline UidgenTicketResult
 uidgen_ticket_settle(UidgenTicketWords *words, const UidgenTicketRules *rules,
-					 UidgenTicket *ticket, uint64_t now, uint64_t n)
+					 UidgenTicket *ticket, const UidgenTicketClock *clock,
+					 uint64_t n)
 {
 	uint64_t	limit = uidgen_atomic_read(&words->limit);
 	uint64_t	last = ticket->first + n - 1;
@@ -149,7 +175,7 @@ uidgen_ticket_settle(UidgenTicketWords *words, const UidgenTicketRules *rules,
 		return UIDGEN_TICKET_VOID;
 	if (uidgen_unlikely(last > limit))
 		return UIDGEN_TICKET_HELD;
-	if (uidgen_unlikely(uidgen_ticket_too_far(rules, last >> rules->sequence_bits, now)))
+	if (uidgen_unlikely(last > clock->highest))
 	{
 		ticket->blocked = last >> rules->sequence_bits;
 		return UIDGEN_TICKET_EARLY;
@@ -174,24 +200,21 @@ uidgen_ticket_note_clock(UidgenTicketWords *words, uint64_t high, uint64_t now)
 }
 
 /*
- * Gate and ticket: take n positions, `now` being the clock's tick.  With
- * `within_tick` (a constant, so that the compiler makes two functions) all n
- * lie in one tick.  n is at most the capacity of a tick, and `now` at most the
- * layout's last tick, so that nothing overflows.
+ * Gate and ticket: take n positions.  With `within_tick` (a constant, so that the
+ * compiler makes two functions) all n lie in one tick.  n is at most the capacity
+ * of a tick, so that nothing overflows.
  */
 static uidgen_always_inline UidgenTicketResult
 uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
-				   UidgenTicket *ticket, uint64_t now, uint64_t n,
-				   bool within_tick)
+				   UidgenTicket *ticket, const UidgenTicketClock *clock,
+				   uint64_t n, bool within_tick)
 {
-	int			bits = rules->sequence_bits;
-	uint64_t	capacity = UINT64_C(1) << bits;
 	uint64_t	position;
 	uint64_t	high = 0;
 	bool		moved = false;
 	UidgenTicketResult result;
 
-	uidgen_assert(n >= 1 && n <= capacity);
+	uidgen_assert(n >= 1 && n <= UINT64_C(1) << rules->sequence_bits);
 	if (uidgen_unlikely(ticket->era & 1))
 		return UIDGEN_TICKET_NO_GRANT;
 	position = uidgen_atomic_read(&words->position);
@@ -200,21 +223,21 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 		uint64_t	next = position;
 		uint64_t	last;
 
-		if ((position >> bits) < now)
+		if (uidgen_unlikely(position < clock->first))
 		{
-			next = (now << bits) | uidgen_ticket_start(rules, position);
-			if ((next & (capacity - 1)) + n > capacity)
-				next = now << bits;
+			next = clock->first | uidgen_ticket_start(rules, position);
+			if (uidgen_ticket_spans_ticks(rules, next, n))
+				next = clock->first;
 		}
-		else if (within_tick && (next & (capacity - 1)) + n > capacity)
-			next = ((next >> bits) + 1) << bits;
+		else if (within_tick && uidgen_ticket_spans_ticks(rules, next, n))
+			next = ((next >> rules->sequence_bits) + 1) << rules->sequence_bits;
 		last = next + n - 1;
-		uidgen_assert(next >= position && (next >> bits) >= now);
-		uidgen_assert(!within_tick || (last >> bits) == (next >> bits));
+		uidgen_assert(next >= position && next >= clock->first);
+		uidgen_assert(!within_tick || !uidgen_ticket_spans_ticks(rules, next, n));
 
-		if (uidgen_unlikely(uidgen_ticket_too_far(rules, last >> bits, now)))
+		if (uidgen_unlikely(last > clock->highest))
 		{
-			ticket->blocked = last >> bits;
+			ticket->blocked = last >> rules->sequence_bits;
 			return UIDGEN_TICKET_AHEAD;
 		}
 		if (uidgen_unlikely(last > uidgen_atomic_read(&words->renew_at)))
@@ -224,7 +247,7 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 				return UIDGEN_TICKET_NO_GRANT;
 		}
 
-		if (next == position && !within_tick)
+		if (uidgen_likely(next == position && !within_tick))
 		{
 			ticket->first = uidgen_atomic_fetch_add(&words->position, n);
 			break;
@@ -239,11 +262,11 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 			break;
 		}
 	}
-	result = uidgen_ticket_settle(words, rules, ticket, now, n);
+	result = uidgen_ticket_settle(words, rules, ticket, clock, n);
 	/* The position only grows within an era. */
 	uidgen_assert(result == UIDGEN_TICKET_VOID || ticket->first >= position);
-	if (moved && result != UIDGEN_TICKET_VOID)
-		uidgen_ticket_note_clock(words, high, now);
+	if (uidgen_unlikely(moved && result != UIDGEN_TICKET_VOID))
+		uidgen_ticket_note_clock(words, high, clock->tick);
 	return result;
 }
 
