@@ -127,14 +127,14 @@ uidgen_ticket_start(UidgenTicketRules *rules, uint64_t position)
 static inline UidgenTicketClock
 uidgen_ticket_clock(const UidgenTicketRules *rules, uint64_t tick)
 {
-	uint64_t	ahead = rules->last_tick - tick;
+	/* What lies beyond the layout is refused by the limit. */
+	bool		to_the_end = rules->last_tick - tick <= rules->max_ahead;
 
-	if (ahead > rules->max_ahead)
-		ahead = rules->max_ahead;
 	return (UidgenTicketClock) {
 		.tick = tick,
 		.first = tick << rules->sequence_bits,
-		.highest = ((tick + ahead + 1) << rules->sequence_bits) - 1,
+		.highest = to_the_end ? UINT64_MAX :
+			((tick + rules->max_ahead + 1) << rules->sequence_bits) - 1,
 	};
 }
 

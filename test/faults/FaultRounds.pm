@@ -23,9 +23,8 @@ package FaultRounds;
 use strict;
 use warnings;
 use Carp;
-use Cwd qw(abs_path);
 use FakeClock;
-use File::Basename qw(dirname);
+use Cwd qw(abs_path);
 use List::Util qw(max min sum0);
 use POSIX qw(ceil);
 use PostgreSQL::Test::Cluster;
@@ -135,34 +134,6 @@ sub pick_magnitude
 
 # ---- the server ----
 
-# A pg_config that leads to the headers of the server that is tested: the one in a
-# copy of the server may not.
-sub server_headers
-{
-	my ($node) = @_;
-	my $version = $node->pg_version;
-	foreach my $command ($ENV{PG_CONFIG} // (), map { "$_/pg_config" } split /:/, $ENV{PATH})
-	{
-		my ($includes) = eval { run_command([ $command, '--includedir-server' ]) } or next;
-		return $includes
-		  if -e "$includes/postgres.h"
-		  && (run_command([ $command, '--version' ]))[0] =~ /\b\Q$version\E(?:\s|$)/;
-	}
-	die "no headers of PostgreSQL $version were found for the control; PG_CONFIG says where to look\n";
-}
-
-sub build_control
-{
-	my ($node) = @_;
-	my $library = PostgreSQL::Test::Utils::tempdir('naive') . '/naive.so';
-	my $source = dirname(abs_path(__FILE__)) . '/naive.c';
-	my ($out, $err) = run_command([
-		$ENV{CC} || 'gcc', qw(-O2 -shared -fPIC -D_GNU_SOURCE),
-		'-I' . server_headers($node), '-o', $library, $source ]);
-	die "could not compile $source: $err\n" unless -e $library;
-	return abs_path($library);
-}
-
 sub begin_server
 {
 	my ($self) = @_;
@@ -173,7 +144,7 @@ sub begin_server
 		"uidgen.layout = '$LAYOUT'",
 		"uidgen.wait_timeout = '5s'",
 		"include_if_exists = 'round.conf'");
-	my $control = build_control($node);
+	my $control = build_module('faults/naive', $node);
 	$node->append_conf('postgresql.conf', qq(shared_preload_libraries = 'uidgen, "$control"'\n));
 
 	my $folder = PostgreSQL::Test::Utils::tempdir('faults');

@@ -3,7 +3,9 @@ package UidgenTest;
 
 use strict;
 use warnings;
+use Cwd 'abs_path';
 use Exporter 'import';
+use File::Basename 'basename';
 use FindBin;
 use IPC::Run;
 use List::Util qw(max);
@@ -15,7 +17,8 @@ use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node sqlstate_of fails_with poll_until log_since
   start_drawing await_drawing stop_drawing draw_until_error repeated keeper_pid
-  times_asleep stop_processes kill_and_start percentile spread build_program);
+  times_asleep stop_processes kill_and_start percentile spread build_program
+  build_module);
 
 # A server that has uidgen preloaded, not yet started.  @conf: more lines for
 # postgresql.conf.  The extension is created by the test, where it wants it.
@@ -232,12 +235,36 @@ sub kill_and_start
 sub build_program
 {
 	my ($name, $target, @options) = @_;
-	my $program = PostgreSQL::Test::Utils::tempdir($name) . "/$target";
+	my $program = abs_path(PostgreSQL::Test::Utils::tempdir(basename($name))) . "/$target";
 	my $source = "$FindBin::RealBin/../$name.c";
 	my @command = ($ENV{CC} || 'gcc', '-O2', '-o', $program, $source, @options);
 	my ($out, $err) = run_command(\@command);
 	die "could not compile $source: $err\n" unless -e $program;
 	return $program;
+}
+
+# Compile test/NAME.c as a module for this server; returns the library's full name.
+sub build_module
+{
+	my ($name, $node) = @_;
+	return build_program($name, basename($name) . '.so',
+		qw(-shared -fPIC -D_GNU_SOURCE), '-I' . server_headers($node));
+}
+
+# A pg_config that leads to the headers of the server that is tested: the one in a
+# copy of the server may not.
+sub server_headers
+{
+	my ($node) = @_;
+	my $version = $node->pg_version;
+	foreach my $command ($ENV{PG_CONFIG} // (), map { "$_/pg_config" } split /:/, $ENV{PATH})
+	{
+		my ($includes) = eval { run_command([ $command, '--includedir-server' ]) } or next;
+		return $includes
+		  if -e "$includes/postgres.h"
+		  && (run_command([ $command, '--version' ]))[0] =~ /\b\Q$version\E(?:\s|$)/;
+	}
+	die "no headers of PostgreSQL $version were found; PG_CONFIG says where to look\n";
 }
 
 1;

@@ -119,6 +119,7 @@ begin_grant(void)
 {
 	memset(&rules, 0, sizeof(rules));
 	rules.sequence_bits = BITS;
+	rules.last_tick = 1000;
 	rules.max_ahead = 10;
 	rules.random = 88172645463325252;
 	memset(&ticket, 0x55, sizeof(ticket));
@@ -128,11 +129,29 @@ begin_grant(void)
 					   POSITION(150, CAPACITY - 1), CONSTANT, 0);
 }
 
+/* The rest of a call. */
+static UidgenTicketResult
+take_begun(uint64_t now, uint64_t n, bool within_tick)
+{
+	UidgenTicketClock clock = uidgen_ticket_clock(&rules, now);
+
+	return uidgen_ticket_take(&words, &rules, &ticket, &clock, n, within_tick);
+}
+
 static UidgenTicketResult
 take(uint64_t now, uint64_t n, bool within_tick)
 {
 	uidgen_ticket_begin(&words, &ticket);
-	return uidgen_ticket_take(&words, &rules, &ticket, now, n, within_tick);
+	return take_begun(now, n, within_tick);
+}
+
+/* Judge ticket.first once more. */
+static UidgenTicketResult
+settle(uint64_t now, uint64_t n)
+{
+	UidgenTicketClock clock = uidgen_ticket_clock(&rules, now);
+
+	return uidgen_ticket_settle(&words, &rules, &ticket, &clock, n);
 }
 
 static void
@@ -327,39 +346,39 @@ test_settle(void)
 	uidgen_ticket_begin(&words, &ticket);
 	era = ticket.era;
 	ticket.first = POSITION(200, CAPACITY - 1);
-	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 1), UIDGEN_TICKET_GOOD,
+	is_result(settle(200, 1), UIDGEN_TICKET_GOOD,
 			  "settle: the last granted position is good");
 	is(ticket.constant, CONSTANT, "settle: with the grant's constant");
-	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 2), UIDGEN_TICKET_HELD,
+	is_result(settle(200, 2), UIDGEN_TICKET_HELD,
 			  "settle: two of which one is granted are held");
 	ticket.first = POSITION(205, 0);
-	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 1), UIDGEN_TICKET_HELD,
+	is_result(settle(200, 1), UIDGEN_TICKET_HELD,
 			  "settle: a ticket above the limit is held");
 	uidgen_ticket_extend(&words, POSITION(204, CAPACITY - 1), POSITION(204, 0));
-	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 1), UIDGEN_TICKET_HELD,
+	is_result(settle(200, 1), UIDGEN_TICKET_HELD,
 			  "settle: it still is, below a limit that is not enough");
 	uidgen_ticket_extend(&words, POSITION(205, CAPACITY - 1), POSITION(204, 0));
-	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 1), UIDGEN_TICKET_GOOD,
+	is_result(settle(200, 1), UIDGEN_TICKET_GOOD,
 			  "settle: and good once it is granted");
 
-	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 195, 1), UIDGEN_TICKET_GOOD,
+	is_result(settle(195, 1), UIDGEN_TICKET_GOOD,
 			  "settle: as far ahead of the clock as ids may be is good");
-	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 194, 1), UIDGEN_TICKET_EARLY,
+	is_result(settle(194, 1), UIDGEN_TICKET_EARLY,
 			  "settle: further ahead is early");
 	is(ticket.blocked, 205, "settle: for this tick");
-	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 0, 1), UIDGEN_TICKET_EARLY,
+	is_result(settle(0, 1), UIDGEN_TICKET_EARLY,
 			  "settle: and so is very much further");
 	ticket.first = POSITION(204, CAPACITY - 1);
-	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 194, 1), UIDGEN_TICKET_GOOD,
+	is_result(settle(194, 1), UIDGEN_TICKET_GOOD,
 			  "settle: the last position that is not");
-	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 194, 2), UIDGEN_TICKET_EARLY,
+	is_result(settle(194, 2), UIDGEN_TICKET_EARLY,
 			  "settle: of two, the later one decides");
 
 	uidgen_ticket_close(&words);
-	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 1), UIDGEN_TICKET_VOID,
+	is_result(settle(200, 1), UIDGEN_TICKET_VOID,
 			  "settle: void when the era has ended");
 	uidgen_ticket_open(&words, POSITION(100, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1, 0);
-	is_result(uidgen_ticket_settle(&words, &rules, &ticket, 200, 1), UIDGEN_TICKET_VOID,
+	is_result(settle(200, 1), UIDGEN_TICKET_VOID,
 			  "settle: void in the next era, however high its limit");
 	ok(word(&words.era) > era && word(&words.era) % 2 == 0, "settle: which has another, even number");
 
@@ -368,12 +387,12 @@ test_settle(void)
 	uidgen_ticket_begin(&words, &ticket);
 	uidgen_ticket_close(&words);
 	uidgen_ticket_open(&words, POSITION(100, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1, 0);
-	is_result(uidgen_ticket_take(&words, &rules, &ticket, 120, 1, false), UIDGEN_TICKET_VOID,
+	is_result(take_begun(120, 1, false), UIDGEN_TICKET_VOID,
 			  "a call from an old era: void, if its clock is ahead");
 	uidgen_ticket_begin(&words, &ticket);
 	uidgen_ticket_close(&words);
 	uidgen_ticket_open(&words, POSITION(130, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1, 0);
-	is_result(uidgen_ticket_take(&words, &rules, &ticket, 120, 1, false), UIDGEN_TICKET_VOID,
+	is_result(take_begun(120, 1, false), UIDGEN_TICKET_VOID,
 			  "a call from an old era: void, if its clock is behind");
 	/* The keeper stopped between the two. */
 	uidgen_ticket_begin(&words, &ticket);
@@ -403,6 +422,7 @@ test_keeper(void)
 	/* The highest positions that a layout can have: 63 bits in all. */
 	begin_grant();
 	rules.sequence_bits = 31;
+	rules.last_tick = (UINT64_C(1) << 32) - 1;
 	rules.max_ahead = UINT64_MAX >> 1;
 	uidgen_ticket_close(&words);
 	uidgen_ticket_open(&words, (UINT64_C(1) << 63) - (UINT64_C(2) << 31), (UINT64_C(1) << 63) - 1, 0, CONSTANT, 0);
@@ -596,20 +616,20 @@ call(Caller *caller)
 
 	while (!GET(stress.stop))
 	{
-		uint64_t	now;
+		UidgenTicketClock clock;
 
 		if (result == UIDGEN_TICKET_HELD || result == UIDGEN_TICKET_EARLY)
 		{
-			now = GET(stress.clock);
+			clock = uidgen_ticket_clock(&caller->rules, GET(stress.clock));
 			result = uidgen_ticket_settle(&stress.words, &caller->rules, &good,
-										  now, n);
+										  &clock, n);
 		}
 		else
 		{
 			uidgen_ticket_begin(&stress.words, &good);
-			now = GET(stress.clock);
+			clock = uidgen_ticket_clock(&caller->rules, GET(stress.clock));
 			result = uidgen_ticket_take(&stress.words, &caller->rules, &good,
-										now, n, within_tick);
+										&clock, n, within_tick);
 		}
 		__atomic_fetch_add(&stress.results[result], 1, __ATOMIC_SEQ_CST);
 		if (result == UIDGEN_TICKET_GOOD)
@@ -618,7 +638,7 @@ call(Caller *caller)
 			(good.first & (STRESS_CAPACITY - 1)) + n > STRESS_CAPACITY)
 			caller->split_blocks++;
 		if (result == UIDGEN_TICKET_GOOD &&
-			((good.first + n - 1) >> STRESS_BITS) > now + LARGE_STEP)
+			((good.first + n - 1) >> STRESS_BITS) > clock.tick + LARGE_STEP)
 			caller->too_far++;
 		if (result == UIDGEN_TICKET_NO_GRANT || result == UIDGEN_TICKET_HELD ||
 			(result == UIDGEN_TICKET_GOOD && good.renew) ||
@@ -860,6 +880,7 @@ test_stress(void)
 	{
 		callers[i].random = (uint64_t) i * 7919 + 1;
 		callers[i].rules.sequence_bits = STRESS_BITS;
+		callers[i].rules.last_tick = UINT64_C(1) << 40;
 		callers[i].rules.max_ahead = LARGE_STEP;
 		callers[i].rules.start_mask = i % 3 == 0 ? 0 : 1;
 		callers[i].rules.start_random = i % 3 == 1;
