@@ -101,7 +101,7 @@ bootstrap()
 		want clang command -v clang
 		want libclang-rt-dev fuzzer_links
 		want spin command -v spin
-		[ "${CHECK_MODE-}" != valgrind ] || want valgrind command -v valgrind
+		want valgrind command -v valgrind
 	fi
 	find_server || missing="$missing postgresql"
 	[ -z "$missing" ] || install_packages

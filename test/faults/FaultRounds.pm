@@ -144,7 +144,7 @@ sub begin_server
 		"uidgen.layout = '$LAYOUT'",
 		"uidgen.wait_timeout = '5s'",
 		"include_if_exists = 'round.conf'");
-	my $control = build_module('faults/naive', $node);
+	my $control = build_module('faults/naive');
 	$node->append_conf('postgresql.conf', qq(shared_preload_libraries = 'uidgen, "$control"'\n));
 
 	my $folder = PostgreSQL::Test::Utils::tempdir('faults');

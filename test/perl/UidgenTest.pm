@@ -235,7 +235,7 @@ sub kill_and_start
 sub build_program
 {
 	my ($name, $target, @options) = @_;
-	my $program = abs_path(PostgreSQL::Test::Utils::tempdir(basename($name))) . "/$target";
+	my $program = abs_path(PostgreSQL::Test::Utils::tempdir($target)) . "/$target";
 	my $source = "$FindBin::RealBin/../$name.c";
 	my @command = ($ENV{CC} || 'gcc', '-O2', '-o', $program, $source, @options);
 	my ($out, $err) = run_command(\@command);
@@ -243,28 +243,12 @@ sub build_program
 	return $program;
 }
 
-# Compile test/NAME.c as a module for this server; returns the library's full name.
+# Compile test/NAME.c as a module for the server; returns the library's full name.
 sub build_module
 {
-	my ($name, $node) = @_;
+	my ($name) = @_;
 	return build_program($name, basename($name) . '.so',
-		qw(-shared -fPIC -D_GNU_SOURCE), '-I' . server_headers($node));
-}
-
-# A pg_config that leads to the headers of the server that is tested: the one in a
-# copy of the server may not.
-sub server_headers
-{
-	my ($node) = @_;
-	my $version = $node->pg_version;
-	foreach my $command ($ENV{PG_CONFIG} // (), map { "$_/pg_config" } split /:/, $ENV{PATH})
-	{
-		my ($includes) = eval { run_command([ $command, '--includedir-server' ]) } or next;
-		return $includes
-		  if -e "$includes/postgres.h"
-		  && (run_command([ $command, '--version' ]))[0] =~ /\b\Q$version\E(?:\s|$)/;
-	}
-	die "no headers of PostgreSQL $version were found; PG_CONFIG says where to look\n";
+		qw(-shared -fPIC -D_GNU_SOURCE), "-I$ENV{SERVER_HEADERS}");
 }
 
 1;

@@ -125,7 +125,7 @@ cmp_ok($after->[0], '>', $before->[0], 'when the grant is another, the store is 
 
 # ---- copies of the process ----
 
-my $library = build_module('forkdraw', $node);
+my $library = build_module('forkdraw');
 $session{a}->query_safe("CREATE FUNCTION draw_in_child(regprocedure) RETURNS bigint AS '$library' LANGUAGE C");
 my @ids = split /\|/, $session{a}->query_safe("SELECT uid_next(), draw_in_child('uid_next()'), uid_next(), draw_in_child('uid_next()'), uid_next()");
 is(repeated(\@ids), 0, 'a fork of the process draws other ids');

@@ -1,0 +1,240 @@
+/*
+ * fmgr_bench.c
+ *	  Times any function through the function manager, in the server, so that
+ *	  neither the executor nor a connection is in the figure.  fmgr_bench.sql
+ *	  says what SQL sees of it.
+ *
+ * Times are the monotonic clock's, in nanoseconds.  By clock_gettime() itself:
+ * several sessions share the bounds of a window, so these must be absolute.
+ */
+#include "postgres.h"
+
+#include <time.h>
+
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/memutils.h"
+
+PG_MODULE_MAGIC;
+
+PG_FUNCTION_INFO_V1(bench_clock);
+PG_FUNCTION_INFO_V1(bench_empty);
+PG_FUNCTION_INFO_V1(bench_ns);
+PG_FUNCTION_INFO_V1(bench_latency);
+PG_FUNCTION_INFO_V1(bench_window);
+
+/* Calls between two looks at the clock and for interrupts. */
+#define CHUNK 1000
+#define WINDOW_CHUNK 100
+
+extern PGDLLEXPORT void bench_calls(FunctionCallInfo call, int64 n);
+
+/* The function to be called, and what a call needs. */
+typedef struct Bench
+{
+	FmgrInfo	flinfo;
+	MemoryContext memory;		/* for what calls leave behind */
+	ReturnSetInfo set;
+	union
+	{
+		FunctionCallInfoBaseData call;
+		char		space[SizeForFunctionCallInfo(FUNC_MAX_ARGS)];
+	}			u;
+} Bench;
+
+static int64
+now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (int64) time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+/*
+ * What is measured.  Not inline and seen from outside, so that an instruction
+ * counter can be switched on for it alone.
+ */
+pg_noinline void
+bench_calls(FunctionCallInfo call, int64 n)
+{
+	ReturnSetInfo *set = (ReturnSetInfo *) call->resultinfo;
+
+	if (!set)
+	{
+		for (int64 i = 0; i < n; i++)
+		{
+			call->isnull = false;
+			(void) FunctionCallInvoke(call);
+		}
+		return;
+	}
+	/* A call is one that returns the whole set. */
+	for (int64 i = 0; i < n; i++)
+	{
+		do
+		{
+			call->isnull = false;
+			set->isDone = ExprSingleResult;
+			(void) FunctionCallInvoke(call);
+		} while (set->isDone == ExprMultipleResult);
+	}
+}
+
+/*
+ * The function given as the first argument, its arguments as the array in
+ * argument i; called once, so that what the first call does is not measured.
+ */
+static Bench *
+begin(FunctionCallInfo fcinfo, int i)
+{
+	Bench	   *bench = palloc0(sizeof(Bench));
+	FunctionCallInfo call = &bench->u.call;
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(i);
+	int64	   *values = (int64 *) ARR_DATA_PTR(array);
+	int			nargs = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+
+	fmgr_info(PG_GETARG_OID(0), &bench->flinfo);
+	if (bench->flinfo.fn_nargs != nargs || ARR_HASNULL(array))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the function has %d arguments, none of them null",
+						bench->flinfo.fn_nargs)));
+	if (bench->flinfo.fn_retset)
+	{
+		bench->set.type = T_ReturnSetInfo;
+		bench->set.econtext = CreateStandaloneExprContext();
+		bench->set.allowedModes = SFRM_ValuePerCall;
+		bench->set.returnMode = SFRM_ValuePerCall;
+	}
+	InitFunctionCallInfoData(*call, &bench->flinfo, nargs, InvalidOid, NULL,
+							 bench->flinfo.fn_retset ? (Node *) &bench->set : NULL);
+	/* Numbers of any size, since those are passed by value. */
+	for (int arg = 0; arg < nargs; arg++)
+	{
+		call->args[arg].value = Int64GetDatum(values[arg]);
+		call->args[arg].isnull = false;
+	}
+	bench->memory = AllocSetContextCreate(CurrentMemoryContext, "fmgr_bench",
+										  ALLOCSET_DEFAULT_SIZES);
+	MemoryContextSwitchTo(bench->memory);
+	(void) FunctionCallInvoke(call);
+	while (bench->flinfo.fn_retset && bench->set.isDone == ExprMultipleResult)
+		(void) FunctionCallInvoke(call);
+	return bench;
+}
+
+/* Between two chunks. */
+static void
+pause_calls(Bench *bench)
+{
+	MemoryContextReset(bench->memory);
+	CHECK_FOR_INTERRUPTS();
+}
+
+Datum
+bench_clock(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(now());
+}
+
+Datum
+bench_empty(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(1);
+}
+
+Datum
+bench_ns(PG_FUNCTION_ARGS)
+{
+	int64		calls = PG_GETARG_INT64(1);
+	MemoryContext caller = CurrentMemoryContext;
+	Bench	   *bench = begin(fcinfo, 2);
+	int64		time = 0;
+
+	for (int64 left = calls; left > 0; left -= CHUNK)
+	{
+		int64		start;
+
+		pause_calls(bench);
+		start = now();
+		bench_calls(&bench->u.call, Min(left, CHUNK));
+		time += now() - start;
+	}
+	MemoryContextSwitchTo(caller);
+	PG_RETURN_FLOAT8((double) time / Max(calls, 1));
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	int64		x = *(const int64 *) a;
+	int64		y = *(const int64 *) b;
+
+	return (x > y) - (x < y);
+}
+
+Datum
+bench_latency(PG_FUNCTION_ARGS)
+{
+	int64		calls = Max(PG_GETARG_INT64(1), 1);
+	MemoryContext caller = CurrentMemoryContext;
+	int64	   *times = MemoryContextAllocHuge(caller, calls * sizeof(int64));
+	Bench	   *bench = begin(fcinfo, 2);
+	TupleDesc	desc;
+	Datum		values[4];
+	bool		nulls[4] = {false};
+
+	/* No fault of a page in what is measured. */
+	memset(times, 0, calls * sizeof(int64));
+	for (int64 i = 0; i < calls; i++)
+	{
+		int64		start;
+
+		if (i % CHUNK == 0)
+			pause_calls(bench);
+		start = now();
+		bench_calls(&bench->u.call, 1);
+		times[i] = now() - start;
+	}
+	MemoryContextSwitchTo(caller);
+	qsort(times, calls, sizeof(int64), compare);
+	values[0] = Int64GetDatum(times[calls / 2]);
+	values[1] = Int64GetDatum(times[(int64) (calls * 0.99)]);
+	values[2] = Int64GetDatum(times[(int64) (calls * 0.999)]);
+	values[3] = Int64GetDatum(times[calls - 1]);
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+}
+
+Datum
+bench_window(PG_FUNCTION_ARGS)
+{
+	int64		start = PG_GETARG_INT64(1);
+	int64		end = start + PG_GETARG_INT64(2);
+	MemoryContext caller = CurrentMemoryContext;
+	Bench	   *bench = begin(fcinfo, 3);
+	int64		calls = 0;
+
+	if (now() > start)
+		ereport(ERROR,
+				(errmsg("the window began %lld us ago",
+						(long long) (now() - start) / 1000)));
+	while (now() < start)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(Min((start - now()) / 1000, 10000));
+	}
+	do
+	{
+		bench_calls(&bench->u.call, WINDOW_CHUNK);
+		calls += WINDOW_CHUNK;
+		pause_calls(bench);
+	} while (now() < end);
+	MemoryContextSwitchTo(caller);
+	PG_RETURN_INT64(calls);
+}

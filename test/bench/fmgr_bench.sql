@@ -1,0 +1,25 @@
+-- The functions of fmgr_bench.c; :module is its library.  Arguments of the
+-- function that is timed are numbers, oids among them.
+
+CREATE FUNCTION bench_clock() RETURNS bigint
+LANGUAGE C VOLATILE AS :'module', 'bench_clock';
+COMMENT ON FUNCTION bench_clock() IS 'the monotonic clock, in nanoseconds';
+
+CREATE FUNCTION bench_empty() RETURNS bigint
+LANGUAGE C VOLATILE STRICT AS :'module', 'bench_empty';
+COMMENT ON FUNCTION bench_empty() IS 'does nothing: what a call costs by itself';
+
+CREATE FUNCTION bench_ns(function regprocedure, calls bigint, VARIADIC args bigint[] DEFAULT '{}')
+RETURNS double precision
+LANGUAGE C VOLATILE STRICT AS :'module', 'bench_ns';
+COMMENT ON FUNCTION bench_ns(regprocedure, bigint, bigint[]) IS 'nanoseconds a call; of a function that returns a set, for the whole set';
+
+CREATE FUNCTION bench_latency(function regprocedure, calls bigint, VARIADIC args bigint[] DEFAULT '{}',
+	OUT p50 bigint, OUT p99 bigint, OUT p999 bigint, OUT max bigint)
+LANGUAGE C VOLATILE STRICT AS :'module', 'bench_latency';
+COMMENT ON FUNCTION bench_latency(regprocedure, bigint, bigint[]) IS 'nanoseconds of single calls, with one look at the clock in each';
+
+CREATE FUNCTION bench_window(function regprocedure, start bigint, length bigint, VARIADIC args bigint[] DEFAULT '{}')
+RETURNS bigint
+LANGUAGE C VOLATILE STRICT AS :'module', 'bench_window';
+COMMENT ON FUNCTION bench_window(regprocedure, bigint, bigint, bigint[]) IS 'calls from a time of bench_clock() on, for so many nanoseconds';

@@ -1,0 +1,116 @@
+# Proves that the way to an id has not become longer: callgrind counts the
+# instructions of a call of uid_next() in a real server, strict and from the
+# session's cache, without those of the call itself.  Counted, not timed, so that
+# a busy machine does not matter.  pg_regress cannot run a server under valgrind.
+#
+# The counts below are what there was when the path was last changed for a good
+# reason; then they are adjusted by hand.  They hold for the compilers that they
+# are given for; elsewhere the count is only shown.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use IPC::Run;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my %reference = (
+	'x86_64 gcc 12' => { strict => 85, cached => 68 },
+);
+my $tolerance = 1.10;
+my $calls = 50_000;
+
+if (system('valgrind --version >/dev/null 2>&1') != 0)
+{
+	plan skip_all => 'no valgrind';
+}
+
+my $module = build_module('bench/fmgr_bench');
+my $node = uidgen_node('main', 'autovacuum = off');
+
+# Only what bench_calls() does is counted, in each process by itself.
+my $said = '';
+my $server = IPC::Run::start(
+	[
+		'valgrind', '--tool=callgrind', '--collect-atstart=no', '--toggle-collect=bench_calls',
+		'--callgrind-out-file=' . $node->basedir . '/count.%p',
+		$node->installed_command('postgres'), '-D', $node->data_dir
+	],
+	'<', \undef, '>&', \$said, IPC::Run::timeout(3 * $PostgreSQL::Test::Utils::timeout_default));
+
+END
+{
+	my $status = $?;
+	$server->kill_kill if $server;
+	$? = $status;
+}
+
+$node->poll_query_until('postgres', 'SELECT true') or die "the server did not start: $said";
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+command_ok(
+	[
+		$node->installed_command('psql'), '-Xq', '-v', 'ON_ERROR_STOP=1', '-v', "module=$module",
+		'-d', $node->connstr('postgres'), '-f', "$FindBin::RealBin/../bench/fmgr_bench.sql"
+	],
+	'the module is there');
+
+# The processes that made $calls calls each.
+my %processes;
+foreach my $run (1 .. 3)
+{
+	push @{ $processes{empty} }, call('bench_empty()');
+	push @{ $processes{strict} }, call('uid_next()');
+	push @{ $processes{cached} }, call('uid_next()', 'SET uidgen.cache = 64;');
+}
+command_ok([ 'pg_ctl', '-D', $node->data_dir, '-m', 'fast', '-s', 'stop' ], 'the server stops');
+$server->finish;
+undef $server;
+
+my $compiler = compiler();
+my $empty = instructions('empty');
+foreach my $path (qw(strict cached))
+{
+	my $count = instructions($path) - $empty;
+	my $expected = $reference{$compiler}{$path};
+
+	note sprintf('%s: %.1f instructions a call, by %s', $path, $count, $compiler);
+	cmp_ok($count, '>', 5, "$path: instructions were counted");
+  SKIP:
+	{
+		skip "no count is known for $compiler", 1 unless $expected;
+		cmp_ok($count, '<=', $expected * $tolerance,
+			"$path: a call has no more than $expected instructions, and a tenth of that");
+	}
+}
+
+done_testing();
+
+# Call a function in a session of its own; returns its process.
+sub call
+{
+	my ($function, $before) = @_;
+	return $node->safe_psql('postgres',
+		($before // '') . "SELECT pg_backend_pid() FROM bench_ns('$function', $calls);");
+}
+
+# Instructions of one call.  The least of all runs: what comes now and then, such
+# as a look at the clock, is more in one run than in another.
+sub instructions
+{
+	my ($path) = @_;
+	my @counts = sort { $a <=> $b }
+	  map { slurp_file($node->basedir . "/count.$_") =~ /^(?:totals|summary): (\d+)$/m ? $1 / $calls : 0 }
+	  @{ $processes{$path} };
+	note "$path: @counts";
+	return $counts[0];
+}
+
+# What the count depends on beside the source.
+sub compiler
+{
+	my ($machine) = run_command([ 'uname', '-m' ]);
+	my ($version) = run_command([ $ENV{CC} || 'gcc', '-dumpversion' ]);
+	return "$machine gcc $version";
+}
