@@ -47,7 +47,8 @@ END
 	$? = $status;
 }
 
-$node->poll_query_until('postgres', 'SELECT true') or die "the server did not start: $said";
+poll_until(sub { run_log([ $node->installed_command('pg_isready'), '-q', '-d', $node->connstr('postgres') ]) })
+  or die "the server did not start: $said";
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 command_ok(
 	[
