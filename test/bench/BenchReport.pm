@@ -1,0 +1,137 @@
+# BenchReport.pm: the figures of run.pl, and what is made of them: tables in
+# Markdown, a page whose tables are renewed and whose prose is kept, and a bar
+# chart.  Core Perl only.
+package BenchReport;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use List::Util qw(max min sum);
+
+our @EXPORT = qw(record has figures ratios median cell ratio_cell table renew_page chart);
+
+my %figures;    # of each case, one value a round
+
+# Note a value of this round; several, if it was measured several times in it.
+sub record
+{
+	my ($case, @values) = @_;
+	push @{ $figures{$case} }, sum(@values) / @values;
+	return;
+}
+
+sub has
+{
+	return !grep { !$figures{$_} } @_;
+}
+
+sub figures
+{
+	return @{ $figures{ $_[0] } // [] };
+}
+
+# One case against another, round by round.
+sub ratios
+{
+	my ($case, $base) = @_;
+	my @bases = figures($base);
+	return map { my $below = shift @bases; $below ? $_ / $below : () } figures($case);
+}
+
+sub median
+{
+	my @sorted = sort { $a <=> $b } @_;
+	return @sorted % 2 ? $sorted[ $#sorted / 2 ] : ($sorted[ $#sorted / 2 ] + $sorted[ @sorted / 2 ]) / 2;
+}
+
+# Three digits that count.
+sub digits
+{
+	my ($x) = @_;
+	my $size = abs $x;
+	return sprintf($size >= 99.95 || $size == 0 ? '%.0f' : $size >= 9.995 ? '%.1f' : $size >= 0.9995 ? '%.2f' : '%.3f', $x);
+}
+
+# Median, and the spread if there is one: "12.3 (11.9..14.0)".
+sub cell
+{
+	my (@values) = @_;
+	return '' unless @values;
+	my ($middle, $least, $most) = map { digits($_) } median(@values), min(@values), max(@values);
+	return $least eq $most ? $middle : "$middle ($least..$most)";
+}
+
+sub ratio_cell
+{
+	return cell(ratios(@_));
+}
+
+# A table in Markdown that can be read as it is.  $header and rows are references
+# to lists of cells; rows without a figure are left out.
+sub table
+{
+	my (@rows) = @_;
+	my $header = shift @rows;
+	@rows = grep { my ($name, @cells) = @$_; grep { length } @cells } @rows;
+	my @widths = map { my $i = $_; max(map { length($_->[$i] // '') } $header, @rows) } 0 .. $#$header;
+	my $line = sub {
+		my @cells = @_;
+		return '| ' . join(' | ', map { sprintf('%-*s', $widths[$_], $cells[$_] // '') } 0 .. $#widths) . " |\n";
+	};
+	return join('', $line->(@$header), '|' . join('|', map { '-' x ($_ + 2) } @widths) . "|\n", map { $line->(@$_) } @rows);
+}
+
+# Put texts between the marks "begin: NAME" and "end: NAME" of a page; all else
+# is kept.
+sub renew_page
+{
+	my ($page, %texts) = @_;
+	foreach my $name (sort keys %texts)
+	{
+		$page =~ s/(<!-- begin: \Q$name\E -->\n).*?(<!-- end: \Q$name\E -->)/$1\n$texts{$name}\n$2/s
+		  or die "the page has no marks for \"$name\"\n";
+	}
+	return $page;
+}
+
+# Bar charts below each other, as SVG.  Each is [title, unit, [name, case]...];
+# uidgen's own bars have a colour of theirs.
+sub chart
+{
+	my (@charts) = @_;
+	my ($y, $left, $width, $body) = (10, 290, 400, '');
+
+	foreach my $chart (@charts)
+	{
+		my ($title, $unit, @bars) = @$chart;
+		@bars = map { [ $_->[0], median(figures($_->[1])) ] } grep { has($_->[1]) } @bars;
+		next unless @bars;
+		my $longest = max(map { $_->[1] } @bars) || 1;
+
+		$y += 22;
+		$body .= text(10, $y, "$title, $unit", 'font-weight="bold"');
+		foreach my $bar (@bars)
+		{
+			my ($name, $value) = @$bar;
+			$y += 21;
+			$body .= text($left - 8, $y, $name, 'text-anchor="end"');
+			$body .= sprintf(qq(<rect x="%d" y="%d" width="%.1f" height="15" fill="%s"/>\n),
+				$left, $y - 12, max(1, $value / $longest * $width), $name =~ /^uid_/ ? '#2f6f9f' : '#b0b7bd');
+			$body .= text($left + $value / $longest * $width + 6, $y, digits($value), '');
+		}
+		$y += 12;
+	}
+	$y += 10;
+	return qq(<svg xmlns="http://www.w3.org/2000/svg" width="780" height="$y" viewBox="0 0 780 $y" )
+	  . qq(font-family="sans-serif" font-size="13">\n<rect width="780" height="$y" fill="#ffffff"/>\n$body</svg>\n);
+}
+
+sub text
+{
+	my ($x, $y, $text, $attributes) = @_;
+	$text =~ s/&/&amp;/g;
+	$text =~ s/</&lt;/g;
+	return sprintf(qq(<text x="%.0f" y="%d"%s fill="#222222">%s</text>\n), $x, $y, $attributes ? " $attributes" : '', $text);
+}
+
+1;

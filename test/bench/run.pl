@@ -1,0 +1,560 @@
+# run.pl: measures uidgen; called by test/bench/run, which says how.
+#
+# Every case of every part is run once in each round (or twice, forth and back),
+# and ratios are made within a round, so that a machine that changes its mood
+# disturbs them little.  Needs BINDIR, a private server with uidgen installed, and
+# SERVER_HEADERS.  Core Perl only.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::RealBin;
+use BenchReport;
+use BenchServer;
+use Getopt::Long;
+use List::Util qw(max min sum);
+use POSIX qw(strftime);
+
+my @asked = @ARGV;
+my %options = (rounds => undef, scale => undef, only => 'calls,throughput,sql,load,commits,connect');
+GetOptions(\%options, 'rounds=i', 'scale=f', 'quick', 'only=s', 'write', 'dir=s') or die "see test/bench/run --help\n";
+my $dir = $options{dir} or die "test/bench/run calls this\n";
+my $rounds = $options{rounds} // ($options{quick} ? 2 : 5);
+my $scale = $options{scale} // ($options{quick} ? 0.1 : 1);
+my %parts = map { $_ => 1 } split /,/, $options{only};
+my $rows = max(1000, int(1_000_000 * $scale));
+my @session_counts = (1, 2, 4, 16, 64);
+
+# A layout with room for 65 million ids a second in true time.
+my $wide_layout = 'time:41:1ms worker:6 sequence:16 epoch:2025-01-01';
+my $cached = 'uidgen.cache=64';
+
+$| = 1;
+my $module = build_module();
+my @conf = (
+	'shared_buffers = 512MB', 'work_mem = 256MB', 'max_wal_size = 4GB', 'min_wal_size = 1GB',
+	'checkpoint_timeout = 1h', 'autovacuum = off', 'jit = off', "uidgen.max_ahead = '12h'");
+progress('starting the servers');
+my $server = BenchServer->new($dir, 'main', @conf);
+$server->sql("\\i $FindBin::RealBin/setup.sql\n", module => $module, rows => $rows, file => "$dir/bodies");
+my $wide = BenchServer->new($dir, 'wide', @conf, "uidgen.layout = '$wide_layout'");
+$wide->sql("CREATE EXTENSION uidgen;\n\\i $FindBin::RealBin/fmgr_bench.sql\n", module => $module);
+my $has_uuidv7 = $server->sql("SELECT count(*) FROM pg_proc WHERE proname = 'uuidv7'") > 0;
+my $has_pgstattuple = $server->sql("SELECT count(*) FROM pg_extension WHERE extname = 'pgstattuple'") > 0;
+
+# What is called through fmgr: name => [function, arguments, server, setting].
+my %call = (
+	'empty C function' => ['bench_empty()'],
+	'uid_next()' => ['uid_next()'],
+	'uid_next(), cache 64' => [ 'uid_next()', '', $server, $cached ],
+	'uid_next(), 16 bits of sequence' => [ 'uid_next()', '', $wide ],
+	'uid_next(), cache 64, 16 bits' => [ 'uid_next()', '', $wide, $cached ],
+	'nextval(), CACHE 1' => [ 'nextval(regclass)', ", 'cache_1'::regclass::oid::bigint" ],
+	'nextval(), CACHE 50' => [ 'nextval(regclass)', ", 'cache_50'::regclass::oid::bigint" ],
+	'nextval(), CACHE 1000' => [ 'nextval(regclass)', ", 'cache_1000'::regclass::oid::bigint" ],
+	'gen_random_uuid()' => ['gen_random_uuid()'],
+	$has_uuidv7 ? ('uuidv7()' => ['uuidv7()']) : (),
+);
+my @calls = (
+	'empty C function', 'uid_next()', 'uid_next(), 16 bits of sequence', 'uid_next(), cache 64',
+	'uid_next(), cache 64, 16 bits', 'nextval(), CACHE 1', 'nextval(), CACHE 50', 'nextval(), CACHE 1000',
+	'gen_random_uuid()', 'uuidv7()');
+my @throughput = ('uid_next()', 'uid_next(), cache 64', 'nextval(), CACHE 1', 'nextval(), CACHE 1000');
+
+# What a table's ids come from: name => [column, more SQL, setting].
+my %column = (
+	'constant' => ['bigint NOT NULL DEFAULT 1'],
+	'uid_next()' => ['bigint NOT NULL DEFAULT uid_next()'],
+	'uid_next(), cache 64' => [ 'bigint NOT NULL DEFAULT uid_next()', '', $cached ],
+	'bigserial' => ['bigserial'],
+	'bigserial, CACHE 50' => [ 'bigserial', 'ALTER SEQUENCE item_id_seq CACHE 50;' ],
+	'gen_random_uuid()' => ['uuid NOT NULL DEFAULT gen_random_uuid()'],
+	'uuidv7()' => ['uuid NOT NULL DEFAULT uuidv7()'],
+);
+my @ordered_columns = ('uid_next()', 'uid_next(), cache 64', 'bigserial', 'bigserial, CACHE 50');
+my @uuids = ('gen_random_uuid()', $has_uuidv7 ? 'uuidv7()' : ());
+my $insert = 'INSERT INTO item (body) SELECT body FROM source';
+my $copy = "COPY item (body) FROM '$dir/bodies'";
+
+# Ways around COPY's penalty: name => [column, before, what is timed].
+my %way = (
+	'default uid_next()' => [ 'bigint NOT NULL DEFAULT uid_next()', '', "$copy;" ],
+	'ids in the file, by uid_next_batch()' => [
+		'bigint NOT NULL',
+		"SELECT bench_clock() AS began \\gset\n"
+		  . "COPY (SELECT uid_next_batch($rows)) TO '$dir/ids';\n"
+		  . "SELECT bench_clock() - :began AS before \\gset\n"
+		  . "\\! paste '$dir/ids' '$dir/bodies' >'$dir/both'\n",
+		"COPY item (id, body) FROM '$dir/both';"
+	],
+	'unlogged table, then INSERT ... SELECT' => [
+		'bigint NOT NULL DEFAULT uid_next()',
+		'DROP TABLE IF EXISTS stage; CREATE UNLOGGED TABLE stage (body text);',
+		"COPY stage FROM '$dir/bodies'; $insert;" =~ s/source/stage/r
+	],
+	'temporary table, then INSERT ... SELECT' => [
+		'bigint NOT NULL DEFAULT uid_next()',
+		'CREATE TEMPORARY TABLE stage (body text);',
+		"COPY stage FROM '$dir/bodies'; $insert;" =~ s/source/pg_temp.stage/r
+	],
+	'BEFORE trigger' => [
+		'bigint NOT NULL',
+		'CREATE TRIGGER set_id BEFORE INSERT ON item FOR EACH ROW EXECUTE FUNCTION set_id();',
+		"$copy;"
+	],
+	'default uid_next(), declared STABLE' => [ 'bigint NOT NULL DEFAULT uid_next_stable()', '', "$copy;" ],
+);
+my @ways = (
+	'default uid_next()', 'ids in the file, by uid_next_batch()', 'unlogged table, then INSERT ... SELECT',
+	'temporary table, then INSERT ... SELECT', 'BEFORE trigger', 'default uid_next(), declared STABLE');
+
+my @clients = (1, 2, 8, 64);
+my @commit_columns = ('constant', 'uid_next()', 'bigserial');
+
+# ---- Measuring --------------------------------------------------------------
+
+foreach my $round (1 .. $rounds)
+{
+	my @part_subs = (
+		calls => \&measure_calls, throughput => \&measure_throughput, sql => \&measure_sql,
+		load => \&measure_load, commits => \&measure_commits, connect => \&measure_connect);
+	while (my ($part, $measure) = splice(@part_subs, 0, 2))
+	{
+		next unless $parts{$part};
+		progress("round $round of $rounds: $part");
+		$measure->($round);
+	}
+}
+$_->stop foreach $server, $wide;
+
+report();
+
+# Run $code for each case, forth and back, and record the mean of both.
+sub forth_and_back
+{
+	my ($prefix, $code, @cases) = @_;
+	my %values;
+	push @{ $values{$_} }, $code->($_) foreach @cases, reverse @cases;
+	record("$prefix $_", @{ $values{$_} }) foreach @cases;
+	return;
+}
+
+# Nanoseconds a call in one session, measured for about a third of a second.
+sub measure_calls
+{
+	my $length = int(150e6 * $scale) + 1;
+	forth_and_back(
+		'ns',
+		sub {
+			my ($function, $arguments, $where, $set) = @{ $call{ $_[0] } };
+			$arguments //= '';
+			return ($where // $server)->sql(
+				"SELECT bench_ns('$function', greatest(1000, ($length / bench_ns('$function', 1000$arguments))::bigint)$arguments)",
+				set => $set);
+		},
+		grep { $call{$_} } @calls);
+
+	foreach my $case (grep { $call{$_} } @calls)
+	{
+		my ($function, $arguments, $where, $set) = @{ $call{$case} };
+		my @latencies = split ' ', ($where // $server)->sql(
+			"SELECT * FROM bench_latency('$function', " . $rows . ($arguments // '') . ")", set => $set);
+		record("$_ $case", shift @latencies) foreach qw(p50 p99 p999 max);
+	}
+	return;
+}
+
+# Calls a second of several sessions together, in millions.
+sub measure_throughput
+{
+	foreach my $sessions (@session_counts)
+	{
+		record("total $sessions $_", throughput($_, $sessions)) foreach @throughput;
+	}
+	return;
+}
+
+sub throughput
+{
+	my ($case, $sessions) = @_;
+	my ($function, $arguments, $where, $set) = @{ $call{$case} };
+	my $length = int(5e8 * $scale) + 1;
+	$arguments //= '';
+
+	# A session that comes too late for the window fails: then a later window.
+	foreach my $lead_ms (100, 400, 1600)
+	{
+		$server->sql('TRUNCATE arrival, result');
+		$server->pgbench(
+			"INSERT INTO arrival VALUES (bench_clock());\n"
+			  . "INSERT INTO result SELECT bench_window('$function', bench_start($sessions, ${lead_ms}000000), $length$arguments);\n",
+			options => [ '-c', $sessions, '-j', min($sessions, 4), '-t', 1 ],
+			set => $set, may_fail => 1);
+		my ($count, $calls) = split ' ', $server->sql('SELECT count(*), sum(calls) FROM result');
+		return $calls * 1e3 / $length if $count == $sessions;
+	}
+	die "$sessions sessions did not come together\n";
+}
+
+# Seconds that a statement takes; the statement returns one row.
+sub seconds
+{
+	my ($statement, %where) = @_;
+	return ($where{server} // $server)->sql(
+		"SELECT bench_clock() AS began \\gset\n$statement \\gset result_\nSELECT (bench_clock() - :began) / 1e9;\n",
+		set => $where{set});
+}
+
+sub measure_sql
+{
+	my $series = "generate_series(1, $rows)";
+	my %expression = (
+		'constant' => ['1::bigint'],
+		'uid_next()' => ['uid_next()'],
+		'uid_next(), cache 64' => [ 'uid_next()', $cached ],
+		'nextval(), CACHE 1' => ["nextval('cache_1')"],
+		'nextval(), CACHE 1000' => ["nextval('cache_1000')"],
+		'gen_random_uuid()' => ['gen_random_uuid()'],
+		$has_uuidv7 ? ('uuidv7()' => ['uuidv7()']) : ());
+	forth_and_back(
+		'rate',
+		sub {
+			my ($what, $set) = @{ $expression{ $_[0] } };
+			return $rows / 1e6 / seconds("SELECT count($what) FROM $series", set => $set);
+		},
+		sort keys %expression);
+
+	# Small differences: several times, in turn.
+	my (@batch, @series);
+	foreach (1 .. 5)
+	{
+		push @series, seconds("SELECT count(id) FROM (SELECT generate_series(1, $rows) AS id) AS ids") / $rows * 1e9;
+		push @batch, seconds("SELECT count(id) FROM (SELECT uid_next_batch($rows) AS id) AS ids") / $rows * 1e9;
+	}
+	record('batch generate_series', median(@series));
+	record('batch uid_next_batch', median(@batch));
+	record('batch difference', median(map { $batch[$_] - $series[$_] } 0 .. $#batch));
+
+	# A thousand ids.
+	my $times = max(10, int(10_000 * $scale));
+	record('thousand set', $server->sql("SELECT bench_ns('uid_next_batch(integer, integer)', $times, 1000, 0) / 1000"));
+	record('thousand block', $server->sql("SELECT bench_ns('uid_next_block(integer, integer)', $times, 1000, 0) / 1000"));
+	record('thousand statement',
+		$server->sql("SELECT bench_clock() AS began \\gset\n"
+			. "DO \$\$ BEGIN FOR i IN 1 .. $times LOOP PERFORM count(id) FROM (SELECT uid_next_batch(1000) AS id) AS ids; END LOOP; END \$\$;\n"
+			. "SELECT (bench_clock() - :began) / 1e3 / $times"));
+
+	# Six million in one statement, and how far the last one's time is from the
+	# clock: neither ahead of it, nor behind.
+	my $million = 6 * $rows;
+	foreach my $case (
+		[ 'uid_next()', "SELECT uid_next() AS id FROM generate_series(1, $million)" ],
+		[ 'uid_next(), cache 64', "SELECT uid_next() AS id FROM generate_series(1, $million)", $cached ],
+		[ 'uid_next_batch()', "SELECT uid_next_batch($million) AS id" ])
+	{
+		my ($name, $query, $set) = @$case;
+		# OFFSET keeps the query as one of its own.
+		my ($ns, $ahead) = split ' ', $wide->sql(
+			"SELECT bench_clock() AS began \\gset\n"
+			  . "SELECT max(id) AS last, clock_timestamp() AS ended FROM ($query OFFSET 0) AS ids \\gset\n"
+			  . "SELECT bench_clock() - :began, extract(epoch FROM uid_timestamp(:last) - :'ended') * 1000;\n",
+			set => $set);
+		record("wide $name", $million * 1e3 / $ns);
+		record("ahead $name", $ahead);
+	}
+	return;
+}
+
+# Fill a new table; returns what came of it.
+sub fill
+{
+	my ($definition, $index, $before, $timed, $set) = @_;
+	my $key = $index ? ', PRIMARY KEY (id)' : '';
+	my $script = <<"END";
+DROP TABLE IF EXISTS item;
+CREATE TABLE item (id $definition, body text$key);
+\\set before 0
+$before
+CHECKPOINT;
+SELECT bench_clock() AS began, pg_current_wal_insert_lsn() AS lsn \\gset
+$timed
+SELECT (bench_clock() - :began + :before) / 1e9 AS seconds, (pg_current_wal_insert_lsn() - :'lsn') / $rows AS wal \\gset
+SELECT pg_stat_force_next_flush();
+SELECT :seconds, :wal, pg_relation_size('item') / 1e6,
+	(SELECT coalesce(sum(pg_relation_size(indexrelid)), 0) / 1e6 FROM pg_index WHERE indrelid = 'item'::regclass),
+	(SELECT coalesce(heap_blks_hit + heap_blks_read, 0) + coalesce(idx_blks_hit + idx_blks_read, 0) FROM pg_statio_user_tables WHERE relname = 'item')::numeric / $rows;
+END
+	if ($index && $has_pgstattuple)
+	{
+		$script .= "SELECT avg_leaf_density FROM pgstatindex('item_pkey');\n";
+	}
+	my @values = split ' ', $server->sql($script, set => $set);
+	return map { $_ => shift @values } qw(seconds wal heap index buffers), $index && $has_pgstattuple ? 'density' : ();
+}
+
+# Rows that come to a full table after a checkpoint.
+sub add_rows
+{
+	my ($set) = @_;
+	my $more = max(100, int($rows / 100));
+	return $server->sql(<<"END", set => $set);
+CHECKPOINT;
+SELECT pg_current_wal_insert_lsn() AS lsn \\gset
+$insert LIMIT $more;
+SELECT (pg_current_wal_insert_lsn() - :'lsn') / $more;
+END
+}
+
+sub measure_load
+{
+	my ($round) = @_;
+	my @order = $round % 2 ? sub { @_ } : sub { reverse @_ };
+
+	# Without an index, since a constant allows for none that is unique.
+	foreach my $statement ([ insert => $insert ], [ copy => $copy ])
+	{
+		my ($name, $sql) = @$statement;
+		forth_and_back(
+			"$name plain",
+			sub {
+				my ($definition, $before, $set) = @{ $column{ $_[0] } };
+				my %result = fill($definition, 0, $before // '', "$sql;", $set);
+				record("$name plain wal $_[0]", $result{wal});
+				return $result{seconds};
+			},
+			'constant', 'uid_next()', 'uid_next(), cache 64', 'bigserial', 'bigserial, CACHE 50');
+
+		foreach my $case ($order[0]->(@ordered_columns, @uuids))
+		{
+			my ($definition, $before, $set) = @{ $column{$case} };
+			my %result = fill($definition, 1, $before // '', "$sql;", $set);
+			record("$name key $_ $case", $result{$_}) foreach keys %result;
+			record("$name key more $case", add_rows($set)) if $name eq 'insert';
+		}
+	}
+	foreach my $case ($order[0]->(@ways))
+	{
+		my %result = fill($way{$case}[0], 1, @{ $way{$case} }[ 1, 2 ]);
+		record("way $_ $case", $result{$_}) foreach keys %result;
+	}
+	return;
+}
+
+# How long pgbench runs: for a time, or where that is short by count.
+sub pgbench_options
+{
+	my ($clients) = @_;
+	my $length = 1.5 * $scale;
+	my @length = $length >= 1 ? ('-T', sprintf('%.0f', $length)) : ('-t', max(2, int(4000 * $length / $clients)));
+	return [ '-M', 'prepared', '-c', $clients, '-j', min($clients, 4), @length ];
+}
+
+# One row each transaction; without an index, as above.
+sub measure_commits
+{
+	foreach my $mode ((map { [ 'off', $_ ] } @clients), [ 'on', 8 ])
+	{
+		my ($synchronous, $clients) = @$mode;
+		foreach my $case (@commit_columns)
+		{
+			$server->sql("DROP TABLE IF EXISTS item; CREATE TABLE item (id $column{$case}[0], body text);");
+			record("commits $synchronous $clients $case",
+				$server->pgbench(
+					"INSERT INTO item (body) VALUES ('one row');\n",
+					options => pgbench_options($clients),
+					set => "synchronous_commit=$synchronous"));
+		}
+	}
+	return;
+}
+
+# A connection for each query.
+sub measure_connect
+{
+	forth_and_back(
+		'connect',
+		sub { return $server->pgbench("SELECT $_[0];\n", options => [ '-C', '-c', 1, '-t', max(5, int(400 * $scale)) ]) },
+		'1', 'uid_next()', "nextval('cache_1')");
+	return;
+}
+
+# ---- Telling ----------------------------------------------------------------
+
+sub report
+{
+	my %text = (machine => machine());
+	my %title = (
+		machine => 'Machine', goals => 'Goals', calls => 'One call', latency => 'Single calls',
+		throughput => 'Several sessions', sql => 'In SQL', true_time => 'Six million ids in one statement',
+		thousand => 'A thousand ids', insert_plain => 'INSERT, without an index', insert_key => 'INSERT, with a primary key',
+		copy_plain => 'COPY, without an index', copy_key => 'COPY, with a primary key', copy_ways => 'COPY, ways around',
+		commits => 'One row each transaction', connect => 'A connection each query');
+
+	$text{calls} = table(
+		[ 'function', 'ns a call', 'of nextval(), CACHE 1', 'of nextval(), CACHE 1000' ],
+		map { [ $_, cell(figures("ns $_")), ratio_cell("ns $_", 'ns nextval(), CACHE 1'), ratio_cell("ns $_", 'ns nextval(), CACHE 1000') ] } @calls);
+	$text{latency} = table(
+		[ 'ns', 'p50', 'p99', 'p99.9', 'longest' ],
+		map { my $case = $_; [ $case, map { cell(figures("$_ $case")) } qw(p50 p99 p999 max) ] } @calls);
+	$text{throughput} = table(
+		[ 'million calls a second', map { $_ == 1 ? '1 session' : "$_ sessions" } @session_counts ],
+		(map { my $case = $_; [ $case, map { cell(figures("total $_ $case")) } @session_counts ] } @throughput),
+		map { my $case = $_; [ "$case, of nextval(), CACHE 1", map { ratio_cell("total $_ $case", "total $_ nextval(), CACHE 1") } @session_counts ] } @throughput[ 0, 1 ]);
+	$text{sql} = table(
+		[ 'count(...) over generate_series', 'million a second', 'of the constant', 'of nextval(), CACHE 1' ],
+		map { [ $_, cell(figures("rate $_")), ratio_cell("rate $_", 'rate constant'), ratio_cell("rate $_", 'rate nextval(), CACHE 1') ] }
+		  'constant', grep { $_ ne 'empty C function' } @calls)
+	  . "\n"
+	  . table(
+		[ 'in the SELECT list', 'ns a row' ],
+		[ "generate_series(1, $rows)", cell(figures('batch generate_series')) ],
+		[ "uid_next_batch($rows)", cell(figures('batch uid_next_batch')) ],
+		[ 'difference', cell(figures('batch difference')) ]);
+	$text{thousand} = table(
+		[ 'a thousand ids in one call', 'us' ],
+		[ 'uid_next_block(1000)', cell(figures('thousand block')) ],
+		[ 'uid_next_batch(1000), to the end of the set', cell(figures('thousand set')) ],
+		[ 'a statement: count(id) of uid_next_batch(1000)', cell(figures('thousand statement')) ]);
+	$text{true_time} = table(
+		[ sprintf('%s ids, %s', 6 * $rows, $wide_layout =~ s/ epoch.*//r), 'million a second', 'ms that the last id is ahead of the clock' ],
+		map { [ $_, cell(figures("wide $_")), cell(figures("ahead $_")) ] } 'uid_next()', 'uid_next(), cache 64', 'uid_next_batch()');
+	foreach my $name (qw(insert copy))
+	{
+		$text{"${name}_plain"} = table(
+			[ "$rows rows", 'seconds', 'of the constant', 'of bigserial', 'WAL bytes a row' ],
+			map { [ $_, cell(figures("$name plain $_")), ratio_cell("$name plain $_", "$name plain constant"),
+				ratio_cell("$name plain $_", "$name plain bigserial"), cell(figures("$name plain wal $_")) ] } 'constant', @ordered_columns);
+		$text{"${name}_key"} = table(
+			[ "$rows rows", 'seconds', 'of bigserial', 'table, MB', 'index, MB', 'leaves full, %', 'WAL bytes a row',
+				'buffers a row', $name eq 'insert' ? 'WAL bytes a row, later' : () ],
+			map { my $case = $_; [ $case, cell(figures("$name key seconds $case")), ratio_cell("$name key seconds $case", "$name key seconds bigserial"),
+				map { cell(figures("$name key $_ $case")) } qw(heap index density wal buffers), $name eq 'insert' ? 'more' : () ] }
+			  @ordered_columns, @uuids);
+	}
+	$text{copy_ways} = table(
+		[ "$rows rows", 'seconds', 'of the default', 'of bigserial', 'WAL bytes a row' ],
+		map { [ $_, cell(figures("way seconds $_")), ratio_cell("way seconds $_", 'way seconds default uid_next()'),
+			ratio_cell("way seconds $_", 'copy key seconds bigserial'), cell(figures("way wal $_")) ] } @ways);
+	$text{commits} = table(
+		[ 'transactions a second', map({ $_ == 1 ? '1 client' : "$_ clients" } @clients), '8 clients, synchronous_commit on' ],
+		(map { my $case = $_; [ $case, map({ cell(figures("commits off $_ $case")) } @clients), cell(figures("commits on 8 $case")) ] } @commit_columns),
+		map { my $base = $_; [ "uid_next(), of $base", map({ ratio_cell("commits off $_ uid_next()", "commits off $_ $base") } @clients),
+			ratio_cell('commits on 8 uid_next()', "commits on 8 $base") ] } 'constant', 'bigserial');
+	$text{connect} = table(
+		[ 'query', 'a second', 'of SELECT 1' ],
+		map { [ "SELECT $_", cell(figures("connect $_")), ratio_cell("connect $_", 'connect 1') ] } '1', 'uid_next()', "nextval('cache_1')");
+	$text{goals} = goals();
+
+	foreach my $name (qw(machine goals calls latency throughput sql thousand true_time insert_plain insert_key copy_plain copy_key copy_ways commits connect))
+	{
+		print "$title{$name}\n\n$text{$name}\n";
+	}
+	if ($options{write})
+	{
+		my $page = renew_page(slurp("$FindBin::RealBin/../../docs/performance.md"), %text);
+		spew("$dir/performance.md", $page);
+		spew("$dir/performance.svg", bars());
+	}
+	return;
+}
+
+sub goals
+{
+	my $row = sub {
+		my ($goal, $sign, $bound, @values) = @_;
+		return [ $goal, "$sign $bound" ] unless @values;
+		my $middle = median(@values);
+		my $good = $sign eq '<=' ? $middle <= $bound : $sign eq '<' ? $middle < $bound : $middle >= $bound;
+		return [ $goal, "$sign $bound", cell(@values), $good ? 'PASS' : 'FAIL' ];
+	};
+	my @rows = (
+		$row->('uid_next(), of nextval(), CACHE 1', '<=', 0.12, ratios('ns uid_next()', 'ns nextval(), CACHE 1')),
+		$row->('uid_next(), cache 64, of nextval(), CACHE 1000', '<=', '0.10', ratios('ns uid_next(), cache 64', 'ns nextval(), CACHE 1000')),
+		$row->('uid_next_batch(), more than generate_series, ns an id', '<=', 5, figures('batch difference')),
+		$row->('1,000 ids in one call, us', '<', 20, figures('thousand set')),
+		$row->('two sessions, total, of nextval(), CACHE 1', '>=', 8, ratios('total 2 uid_next()', 'total 2 nextval(), CACHE 1')),
+		$row->('64 sessions, total, of 2 sessions', '>=', 1, ratios('total 64 uid_next()', 'total 2 uid_next()')),
+		$row->('INSERT, time of a constant default', '<=', 1.03, ratios('insert plain uid_next()', 'insert plain constant')),
+		$row->('INSERT, time of bigserial, without an index', '<', 1, ratios('insert plain uid_next()', 'insert plain bigserial')),
+		$row->('INSERT, time of bigserial, with a primary key', '<', 1, ratios('insert key seconds uid_next()', 'insert key seconds bigserial')),
+		$row->('index, size of bigserial\'s', '<=', '1.00', ratios('insert key index uid_next()', 'insert key index bigserial')),
+		$row->('million ids a second in SQL, by uid_next()', '>=', 6, figures('wide uid_next()')),
+		$row->('million ids a second in SQL, by uid_next_batch()', '>=', 6, figures('wide uid_next_batch()')),
+		$row->('the last of them off the clock, ms', '<=', 2, map { abs } figures('ahead uid_next_batch()')));
+	return table([ 'goal', 'bound', 'measured', '' ], map { [ map { $_ // '' } @$_ ] } grep { $_->[2] } @rows);
+}
+
+sub bars
+{
+	return chart(
+		[ 'One call', 'ns', map { [ $_, "ns $_" ] } @calls ],
+		[ 'Two sessions', 'million calls a second', map { [ $_, "total 2 $_" ] } @throughput ],
+		[ '64 sessions', 'million calls a second', map { [ $_, "total 64 $_" ] } @throughput ],
+		[ "INSERT of $rows rows with a primary key", 'seconds', map { [ $_, "insert key seconds $_" ] } @ordered_columns, @uuids ],
+		[ 'Its index', 'MB', map { [ $_, "insert key index $_" ] } @ordered_columns, @uuids ],
+		[ 'Rows that come later', 'bytes of WAL a row', map { [ $_, "insert key more $_" ] } @ordered_columns, @uuids ]);
+}
+
+sub machine
+{
+	my ($model) = slurp('/proc/cpuinfo') =~ /^model name\s*:\s*(.*)$/m;
+	my ($memory) = slurp('/proc/meminfo') =~ /^MemTotal:\s*(\d+)/m;
+	my ($kernel, $architecture) = (POSIX::uname())[ 2, 4 ];
+	my $version = (split /\n/, `'$ENV{BINDIR}/postgres' --version`)[0];
+	my ($clock) = split /\n/, slurp('/sys/devices/system/clocksource/clocksource0/current_clocksource');
+	my @shown;
+	for (my $i = 0; $i < @asked; $i++)
+	{
+		if ($asked[$i] eq '--dir') { $i++; next }
+		push @shown, $asked[$i];
+	}
+	return table(
+		[ 'what', 'which' ],
+		[ 'processor', join(', ', grep { $_ } $model, cores() . ' cores', $architecture) ],
+		[ 'memory', sprintf('%.0f GB', ($memory // 0) / 1024 / 1024) ],
+		[ 'kernel', "$kernel, clocksource " . ($clock // 'unknown') ],
+		[ 'server', $version =~ s/^postgres \(PostgreSQL\)/PostgreSQL/r ],
+		[ 'settings', join(', ', @conf) ],
+		[ 'rounds, rows', "$rounds, $rows" ],
+		[ 'date', strftime('%Y-%m-%d', gmtime) ],
+		[ 'command', join(' ', 'test/bench/run', @shown) ]);
+}
+
+sub cores
+{
+	return scalar(() = slurp('/proc/cpuinfo') =~ /^processor\s*:/mg) || 1;
+}
+
+# ---- Little helpers ---------------------------------------------------------
+
+sub build_module
+{
+	my @command = (
+		$ENV{CC} || 'gcc', '-O2', '-shared', '-fPIC', "-I$ENV{SERVER_HEADERS}", '-o', "$dir/fmgr_bench.so",
+		"$FindBin::RealBin/fmgr_bench.c");
+	system(@command) == 0 or die "@command failed\n";
+	return "$dir/fmgr_bench.so";
+}
+
+sub progress
+{
+	print STDERR "uidgen: $_[0]\n";
+	return;
+}
+
+sub slurp
+{
+	my ($name) = @_;
+	open(my $file, '<', $name) or return '';
+	local $/;
+	return scalar <$file>;
+}
+
+sub spew
+{
+	my ($name, $text) = @_;
+	open(my $file, '>', $name) or die "$name: $!";
+	print $file $text;
+	close $file or die "$name: $!";
+	return;
+}

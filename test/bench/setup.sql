@@ -1,0 +1,39 @@
+-- What run.pl measures with, beside tables that it makes for each case.
+-- :module, :rows, :file (for the bodies of so many rows)
+
+CREATE EXTENSION uidgen;
+SELECT count(*) FILTER (WHERE name = 'pgstattuple') > 0 AS has_pgstattuple FROM pg_available_extensions \gset
+\if :has_pgstattuple
+CREATE EXTENSION pgstattuple;
+\endif
+\ir fmgr_bench.sql
+
+CREATE SEQUENCE cache_1;
+CREATE SEQUENCE cache_50 CACHE 50;
+CREATE SEQUENCE cache_1000 CACHE 1000;
+
+CREATE TABLE source AS SELECT md5(i::text) AS body FROM generate_series(1, :rows) AS i;
+VACUUM ANALYZE source;
+COPY source TO :'file';
+
+-- Sessions that measure together: each says that it is there, and all begin
+-- a little after the last of them.
+CREATE UNLOGGED TABLE arrival (clock bigint);
+CREATE UNLOGGED TABLE result (calls bigint);
+CREATE FUNCTION bench_start(sessions integer, lead_ns bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	WHILE (SELECT count(*) FROM arrival) < sessions LOOP
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+	RETURN (SELECT max(clock) + lead_ns FROM arrival);
+END
+$$;
+
+-- Ways to keep COPY fast.  The first says of itself what is not true.
+CREATE FUNCTION uid_next_stable() RETURNS bigint LANGUAGE C STABLE AS '$libdir/uidgen', 'uidgen_next';
+CREATE FUNCTION set_id() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	NEW.id := uid_next();
+	RETURN NEW;
+END
+$$;
