@@ -48,7 +48,7 @@ include $(PGXS)
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*.h) $(srcdir)/uidgen.control
 $(shell mkdir -p src test/unit test/fuzz)
 
-.PHONY: tempcheck unitcheck dist
+.PHONY: tempcheck unitcheck bench dist
 # All suites, against a private copy of the server: nothing is installed.
 # SUITES='regress test/t/001_x.pl' runs some.
 tempcheck: all
@@ -79,6 +79,11 @@ test/unit/test_ticket_threads: $(TICKET_TEST)
 $(FUZZ_TARGETS): test/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.h src/layout.c src/layout.h
 	$(FUZZ_CC) -std=c99 -Wall -Wextra -Werror -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  -I$(srcdir)/src -o $@ $(filter %.c,$^)
+
+# Figures, on throw-away servers.  BENCH='--quick' for a first impression;
+# test/bench/run --help says what else.
+bench:
+	@PG_CONFIG='$(PG_CONFIG)' '$(srcdir)/test/bench/run' $(BENCH)
 
 dist:
 	git archive --format=zip --prefix=uidgen-$(EXTVERSION)/ -o uidgen-$(EXTVERSION).zip HEAD

@@ -67,12 +67,13 @@ sub ratio_cell
 }
 
 # A table in Markdown that can be read as it is.  $header and rows are references
-# to lists of cells; rows without a figure are left out.
+# to lists of cells; rows without a figure are left out, and a table without rows.
 sub table
 {
 	my (@rows) = @_;
 	my $header = shift @rows;
 	@rows = grep { my ($name, @cells) = @$_; grep { length } @cells } @rows;
+	return '' unless @rows;
 	my @widths = map { my $i = $_; max(map { length($_->[$i] // '') } $header, @rows) } 0 .. $#$header;
 	my $line = sub {
 		my @cells = @_;

@@ -17,10 +17,11 @@ use POSIX qw(strftime);
 
 my @asked = @ARGV;
 my %options = (rounds => undef, scale => undef, only => 'calls,throughput,sql,load,commits,connect');
-GetOptions(\%options, 'rounds=i', 'scale=f', 'quick', 'only=s', 'write', 'dir=s') or die "see test/bench/run --help\n";
+GetOptions(\%options, 'rounds=i', 'scale=f', 'quick', 'only=s', 'set=s@', 'write', 'dir=s') or die "see test/bench/run --help\n";
 my $dir = $options{dir} or die "test/bench/run calls this\n";
 my $rounds = $options{rounds} // ($options{quick} ? 2 : 5);
 my $scale = $options{scale} // ($options{quick} ? 0.1 : 1);
+die "--write needs all parts\n" if $options{write} && grep { /^--only/ } @asked;
 my %parts = map { $_ => 1 } split /,/, $options{only};
 my $rows = max(1000, int(1_000_000 * $scale));
 my @session_counts = (1, 2, 4, 16, 64);
@@ -33,12 +34,14 @@ $| = 1;
 my $module = build_module();
 my @conf = (
 	'shared_buffers = 512MB', 'work_mem = 256MB', 'max_wal_size = 4GB', 'min_wal_size = 1GB',
-	'checkpoint_timeout = 1h', 'autovacuum = off', 'jit = off', "uidgen.max_ahead = '12h'");
+	'checkpoint_timeout = 1h', 'autovacuum = off', 'jit = off', "uidgen.max_ahead = '12h'",
+	map { /^([\w.]+)=(.*)$/ or die "--set NAME=VALUE\n"; "$1 = '$2'" } @{ $options{set} // [] });
 progress('starting the servers');
 my $server = BenchServer->new($dir, 'main', @conf);
-$server->sql("\\i $FindBin::RealBin/setup.sql\n", module => $module, rows => $rows, file => "$dir/bodies");
+$server->sql("\\i '$FindBin::RealBin/setup.sql'\n", module => $module, rows => $rows, file => "$dir/bodies");
 my $wide = BenchServer->new($dir, 'wide', @conf, "uidgen.layout = '$wide_layout'");
-$wide->sql("CREATE EXTENSION uidgen;\n\\i $FindBin::RealBin/fmgr_bench.sql\n", module => $module);
+$wide->sql("CREATE EXTENSION uidgen;\n\\i '$FindBin::RealBin/fmgr_bench.sql'\n", module => $module);
+write_wal();
 my $has_uuidv7 = $server->sql("SELECT count(*) FROM pg_proc WHERE proname = 'uuidv7'") > 0;
 my $has_pgstattuple = $server->sql("SELECT count(*) FROM pg_extension WHERE extname = 'pgstattuple'") > 0;
 
@@ -182,8 +185,9 @@ sub throughput
 	$arguments //= '';
 
 	# A session that comes too late for the window fails: then a later window.
-	foreach my $lead_ms (100, 400, 1600)
+	foreach my $patience (1, 4, 16, 64)
 	{
+		my $lead_ms = (20 + 2 * $sessions) * $patience;
 		$server->sql('TRUNCATE arrival, result');
 		$server->pgbench(
 			"INSERT INTO arrival VALUES (bench_clock());\n"
@@ -248,12 +252,13 @@ sub measure_sql
 	# clock: neither ahead of it, nor behind.
 	my $million = 6 * $rows;
 	foreach my $case (
-		[ 'uid_next()', "SELECT uid_next() AS id FROM generate_series(1, $million)" ],
-		[ 'uid_next(), cache 64', "SELECT uid_next() AS id FROM generate_series(1, $million)", $cached ],
+		[ 'uid_next()', "SELECT uid_next() AS id FROM (SELECT generate_series(1, $million)) AS many" ],
+		[ 'uid_next(), cache 64', "SELECT uid_next() AS id FROM (SELECT generate_series(1, $million)) AS many", $cached ],
 		[ 'uid_next_batch()', "SELECT uid_next_batch($million) AS id" ])
 	{
 		my ($name, $query, $set) = @$case;
-		# OFFSET keeps the query as one of its own.
+		# OFFSET keeps the query as one of its own, and the series in the SELECT
+		# list is not stored before it is used.
 		my ($ns, $ahead) = split ' ', $wide->sql(
 			"SELECT bench_clock() AS began \\gset\n"
 			  . "SELECT max(id) AS last, clock_timestamp() AS ended FROM ($query OFFSET 0) AS ids \\gset\n"
@@ -447,7 +452,7 @@ sub report
 
 	foreach my $name (qw(machine goals calls latency throughput sql thousand true_time insert_plain insert_key copy_plain copy_key copy_ways commits connect))
 	{
-		print "$title{$name}\n\n$text{$name}\n";
+		print "$title{$name}\n\n$text{$name}\n" if $text{$name};
 	}
 	if ($options{write})
 	{
@@ -523,6 +528,16 @@ sub machine
 sub cores
 {
 	return scalar(() = slurp('/proc/cpuinfo') =~ /^processor\s*:/mg) || 1;
+}
+
+# So that segments of WAL are there and the first cases need not create them: as
+# much as min_wal_size keeps.
+sub write_wal
+{
+	$server->sql("SELECT count(pg_logical_emit_message(false, 'bench', repeat('x', 10000000))) FROM generate_series(1, "
+		  . max(1, int(min(1, $scale) * 110))
+		  . ");\nSELECT pg_switch_wal();\nCHECKPOINT;\n");
+	return;
 }
 
 # ---- Little helpers ---------------------------------------------------------

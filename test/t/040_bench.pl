@@ -1,0 +1,54 @@
+# Proves that the benchmark runs: test/bench/run.pl, with so few rows that its
+# figures say nothing, prints all of its tables, and renews the tables of
+# docs/performance.md without touching the prose.  Of its goals only those are
+# looked at that no slow machine can miss.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/../bench";
+use BenchReport;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $root = "$FindBin::RealBin/../..";
+my $dir = PostgreSQL::Test::Utils::tempdir_short();
+my ($out, $err) = run_command(
+	[ $^X, "$root/test/bench/run.pl", '--dir', $dir, qw(--rounds 1 --scale 0.001 --set fsync=off --write) ]);
+note $out, $err;
+
+# Each table has a heading, a line below it, and rows.
+my %tables = $out =~ /^(\w.*)\n\n\| .*\n\|[-|]+\|\n((?:\|.*\n)+)/mg;
+is_deeply(
+	[ sort keys %tables ],
+	[
+		sort 'Machine', 'Goals', 'One call', 'Single calls', 'Several sessions', 'In SQL', 'A thousand ids',
+		'Six million ids in one statement', 'INSERT, without an index', 'INSERT, with a primary key',
+		'COPY, without an index', 'COPY, with a primary key', 'COPY, ways around', 'One row each transaction',
+		'A connection each query'
+	],
+	'all tables are printed');
+is(scalar(() = $tables{Goals} =~ /\| (PASS|FAIL) \|$/mg), 13, 'each goal is judged');
+like($tables{Goals}, qr/^\| index, size of bigserial's .* PASS \|$/m, 'ids in order fill an index like bigserial does');
+like($tables{'One call'}, qr/^\| uid_next\(\) +\| [\d.]+ +\| [\d.]+ +\| [\d.]+ +\|$/m, 'a row has figures');
+
+my ($old, $new) = map { prose(slurp_file($_)) } "$root/docs/performance.md", "$dir/performance.md";
+is($new, $old, 'the prose of the page is kept');
+like(slurp_file("$dir/performance.md"), qr/\Q$tables{Goals}\E/, 'the page has the new tables');
+like(slurp_file("$dir/performance.svg"), qr{^<svg .*<rect .*</svg>\n$}s, 'there is a chart');
+
+# What a median and a spread are.
+record('case', $_) foreach 4, 1, 9;
+record('base', $_) foreach 2, 1, 3;
+is(cell(figures('case')), '4.00 (1.00..9.00)', 'median and spread');
+is(ratio_cell('case', 'base'), '2.00 (1.00..3.00)', 'ratios are made in each round');
+
+done_testing();
+
+# A page without what is between its marks.
+sub prose
+{
+	my ($page) = @_;
+	$page =~ s/(<!-- begin: (\w+) -->).*?(<!-- end: \2 -->)/$1$3/sg;
+	return $page;
+}
