@@ -4,7 +4,6 @@ package BenchServer;
 
 use strict;
 use warnings;
-use File::Path 'remove_tree';
 
 my @running;
 
@@ -52,12 +51,12 @@ sub pgbench
 	return ($said // '') =~ /^tps = ([\d.]+)/m ? $1 : undef;
 }
 
+# The files stay: whoever made the folder removes it.
 sub stop
 {
 	my ($self) = @_;
 	return unless -e "$self->{data}/postmaster.pid";
 	system("$ENV{BINDIR}/pg_ctl", '-D', $self->{data}, '-m', 'immediate', '-s', 'stop');
-	remove_tree($self->{data});
 	return;
 }
 
