@@ -18,6 +18,8 @@ use UidgenTest;
 
 my %reference = (
 	'x86_64 gcc 12' => { strict => 85, cached => 68 },
+	'x86_64 gcc 14' => { strict => 84, cached => 69 },
+	'x86_64 gcc 16' => { strict => 80, cached => 68 },
 );
 my $tolerance = 1.10;
 my $calls = 50_000;
