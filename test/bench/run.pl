@@ -12,7 +12,7 @@ use lib $FindBin::RealBin;
 use BenchReport;
 use BenchServer;
 use Getopt::Long;
-use List::Util qw(max min sum);
+use List::Util qw(max min);
 use POSIX qw(strftime);
 
 my @asked = @ARGV;
@@ -200,13 +200,13 @@ sub throughput
 	die "$sessions sessions did not come together\n";
 }
 
-# Seconds that a statement takes; the statement returns one row.
+# Seconds that a query of one row takes.
 sub seconds
 {
-	my ($statement, %where) = @_;
-	return ($where{server} // $server)->sql(
-		"SELECT bench_clock() AS began \\gset\n$statement \\gset result_\nSELECT (bench_clock() - :began) / 1e9;\n",
-		set => $where{set});
+	my ($query, $set) = @_;
+	return $server->sql(
+		"SELECT bench_clock() AS began \\gset\n$query \\gset result_\nSELECT (bench_clock() - :began) / 1e9;\n",
+		set => $set);
 }
 
 sub measure_sql
@@ -224,7 +224,7 @@ sub measure_sql
 		'rate',
 		sub {
 			my ($what, $set) = @{ $expression{ $_[0] } };
-			return $rows / 1e6 / seconds("SELECT count($what) FROM $series", set => $set);
+			return $rows / 1e6 / seconds("SELECT count($what) FROM $series", $set);
 		},
 		sort keys %expression);
 
@@ -250,11 +250,11 @@ sub measure_sql
 
 	# Six million in one statement, and how far the last one's time is from the
 	# clock: neither ahead of it, nor behind.
-	my $million = 6 * $rows;
+	my $count = 6 * $rows;
 	foreach my $case (
-		[ 'uid_next()', "SELECT uid_next() AS id FROM (SELECT generate_series(1, $million)) AS many" ],
-		[ 'uid_next(), cache 64', "SELECT uid_next() AS id FROM (SELECT generate_series(1, $million)) AS many", $cached ],
-		[ 'uid_next_batch()', "SELECT uid_next_batch($million) AS id" ])
+		[ 'uid_next()', "SELECT uid_next() AS id FROM (SELECT generate_series(1, $count)) AS many" ],
+		[ 'uid_next(), cache 64', "SELECT uid_next() AS id FROM (SELECT generate_series(1, $count)) AS many", $cached ],
+		[ 'uid_next_batch()', "SELECT uid_next_batch($count) AS id" ])
 	{
 		my ($name, $query, $set) = @$case;
 		# OFFSET keeps the query as one of its own, and the series in the SELECT
@@ -264,7 +264,7 @@ sub measure_sql
 			  . "SELECT max(id) AS last, clock_timestamp() AS ended FROM ($query OFFSET 0) AS ids \\gset\n"
 			  . "SELECT bench_clock() - :began, extract(epoch FROM uid_timestamp(:last) - :'ended') * 1000;\n",
 			set => $set);
-		record("wide $name", $million * 1e3 / $ns);
+		record("wide $name", $count * 1e3 / $ns);
 		record("ahead $name", $ahead);
 	}
 	return;
