@@ -37,8 +37,8 @@
 
 static struct
 {
-	uint64		left;			/* ids that are left */
-	uint64		next;			/* the next one, without tag */
+	uint64		used;			/* the id used last, without tag */
+	uint64		last;			/* the last one; the same: nothing is left */
 	uint64		step;			/* from one to the next */
 	uint64		era;			/* when it was taken: the era, */
 	uint64		highest;		/* the highest position of that tick, */
@@ -60,7 +60,7 @@ clock_mark(void)
 static void
 empty_in_child(void)
 {
-	store.left = 0;
+	store.used = store.last;
 }
 
 static void
@@ -72,9 +72,10 @@ discard_at_exit(int code, Datum arg)
 void
 uidgen_cache_discard(void)
 {
-	if (store.left > 0)
-		pg_atomic_fetch_add_u64(&uidgen_shared->wasted, store.left);
-	store.left = 0;
+	if (store.used != store.last)
+		pg_atomic_fetch_add_u64(&uidgen_shared->wasted,
+								(store.last - store.used) / store.step);
+	store.used = store.last;
 }
 
 static pg_noinline int64
@@ -102,22 +103,21 @@ refill(uint64 tag_bits)
 	/* Where the block ends its tick, that is where the next one begins. */
 	store.highest = ((block.first >> uidgen_rules.sequence_bits) + 1) <<
 		uidgen_rules.sequence_bits;
-	store.next = (uint64) uidgen_block_id(&block, 0, 0);
+	store.used = (uint64) uidgen_block_id(&block, 0, 0);
+	store.last = (uint64) uidgen_block_id(&block, n - 1, 0);
 	store.step = UINT64CONST(1) << uidgen_layout.shift[UIDGEN_SEQUENCE];
-	store.left = n - 1;
-	return (int64) (store.next | tag_bits);
+	return (int64) (store.used | tag_bits);
 }
 
 int64
 uidgen_cached_id(uint64 tag_bits)
 {
-	if (unlikely(store.left == 0 ||
+	if (unlikely(store.used == store.last ||
 				 store.changes != uidgen_cache_changes ||
 				 store.era != uidgen_atomic_read(&uidgen_words->era) ||
 				 store.highest < uidgen_atomic_read(&uidgen_words->position) ||
 				 store.clock != clock_mark()))
 		return refill(tag_bits);
-	store.left--;
-	store.next += store.step;
-	return (int64) (store.next | tag_bits);
+	store.used += store.step;
+	return (int64) (store.used | tag_bits);
 }

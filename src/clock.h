@@ -44,8 +44,8 @@ uidgen_clock_wall(void)
 }
 
 /*
- * The coarse wall clock, in nanoseconds since 1970 UTC: that of the kernel's last
- * timer interrupt, every 1 to 10 ms.
+ * The coarse wall clock, that of the kernel's last timer interrupt, every 1 to
+ * 10 ms.  A number for each of its steps, of no unit.
  */
 #ifdef CLOCK_REALTIME_COARSE
 #define UIDGEN_COARSE_CLOCK true
@@ -59,7 +59,7 @@ uidgen_clock_coarse(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME_COARSE, &now);
-	return (int64_t) now.tv_sec * 1000000000 + now.tv_nsec;
+	return (int64_t) ((uint64_t) now.tv_sec << 30 | (uint64_t) now.tv_nsec);
 }
 
 /* The monotonic clock, in microseconds since some point in the past. */

@@ -262,6 +262,7 @@ sub draw_in_parts
 # The kinds of sessions, and how often each is chosen relative to the others.
 my %SESSIONS = (
 	next => 4,
+	cache => 2,					# from a store of the session's own
 	batch => 4,
 	block => 1,
 	parallel => 2,				# in one parallel worker
@@ -281,6 +282,8 @@ sub session_statements
 	return ((map { "SET $_ = 0" } qw(parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size)),
 		draw_in_parts('workers', $count, 100_000))
 	  if $kind eq 'workers';
+	return (sprintf('SET uidgen.cache = %d', pick_magnitude(2, 5000)), draw_in_parts('next', $count, 60_000))
+	  if $kind eq 'cache';
 	return (sprintf("SET statement_timeout = '%dms'", pick_magnitude(5, 300)),
 		draw_in_parts('next', $count, 100_000))
 	  if $kind eq 'statement_timeout';
