@@ -149,9 +149,9 @@ SELECT pg_temp.acquire('0 me 1005, 1 me 1059');
 SELECT pg_temp.acquire('0 me 1005, 1 me 1060');
 SELECT pg_temp.acquire('1 me 1060');
 SELECT pg_temp.acquire('1 me 1060', max_lead => 61);
--- ... or by what a crash leaves, a window, if the clock was set back by one since
+-- ... or by what a crash leaves, a window and three ticks, if the clock was set back since
 SELECT modified_in, granted_until,
-	pg_temp.acquire(NULL) AS granted FROM (VALUES (1009, 1050), (1010, 1049), (1010, 1050)) AS cases (modified_in, granted_until),
+	pg_temp.acquire(NULL) AS granted FROM (VALUES (1009, 1050), (1010, 1046), (1010, 1047)) AS cases (modified_in, granted_until),
 	LATERAL (SELECT pg_temp.set_rows('1 me ' || granted_until)) AS rows,
 	LATERAL (SELECT pg_temp.set_modified(modified_in)) AS set;
 -- one never used, before those of others

@@ -42,7 +42,7 @@ COMMENT ON COLUMN uidgen.worker_node.port IS 'port of the last holder';
 COMMENT ON COLUMN uidgen.worker_node.type IS '1: container, 2: server';
 COMMENT ON COLUMN uidgen.worker_node.launch_date IS 'day on which it was last acquired';
 COMMENT ON COLUMN uidgen.worker_node.created IS 'when it was first acquired';
-COMMENT ON COLUMN uidgen.worker_node.modified IS 'when it was last acquired, renewed or released';
+COMMENT ON COLUMN uidgen.worker_node.modified IS 'when it was last acquired, renewed or released, by the highest clock that was seen';
 COMMENT ON COLUMN uidgen.worker_node.identity IS 'the last holder: system identifier/timeline/inode of the control file/its time of birth/hash of the machine id; null: forgotten';
 COMMENT ON COLUMN uidgen.worker_node.token IS 'proves who the holder is; changes with each renewal; null: released';
 COMMENT ON COLUMN uidgen.worker_node.granted_until IS 'last tick granted';
@@ -194,6 +194,7 @@ CREATE FUNCTION uidgen.acquire_worker(
 	OUT token bigint,
 	OUT first_tick bigint,
 	OUT last_tick bigint,
+	OUT seen_tick bigint,			-- of the clock, when the row was last changed
 	OUT never_used boolean)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -284,15 +285,15 @@ BEGIN
 		never_used := candidate.worker_id IS NULL;
 	ELSE
 		IF policy = 'reuse' THEN
-			-- The lead has room for what a crash leaves behind, a window.  Where
-			-- the clock went back since, calls would wait for that in vain: another
-			-- worker id has the true time at once.
+			-- The lead has room for what a crash leaves behind: a window and three
+			-- ticks.  Where the clock went back since, calls would wait for that in
+			-- vain: another worker id has the true time at once.
 			SELECT n.* INTO candidate FROM uidgen.worker_node AS n
 				WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
 					AND n.identity = holder
 					AND n.granted_until + 1 - now_tick <= max_lead
 						- CASE WHEN uidgen.tick_at(n.modified, tick_unit, tick_epoch) >= now_tick + window_ticks
-							THEN window_ticks ELSE 0 END
+							THEN window_ticks + 3 ELSE 0 END
 				ORDER BY n.granted_until DESC LIMIT 1;
 		END IF;
 		SELECT max_worker + 1::bigint - count(*) INTO free FROM uidgen.worker_node AS n
@@ -359,6 +360,7 @@ BEGIN
 	first_tick := greatest(now_tick, floor_tick, candidate.granted_until + 1);
 	PERFORM uidgen.check_lifetime(first_tick, max_tick, tick_unit, tick_epoch);
 	last_tick := least(first_tick + window_ticks, max_tick - 1);
+	seen_tick := coalesce(uidgen.tick_at(candidate.modified, tick_unit, tick_epoch), 0);
 	token := uidgen.new_token();
 
 	INSERT INTO uidgen.worker_node AS n
@@ -371,7 +373,7 @@ BEGIN
 			port = excluded.port,
 			type = excluded.type,
 			launch_date = excluded.launch_date,
-			modified = excluded.modified,
+			modified = greatest(n.modified, excluded.modified),
 			identity = excluded.identity,
 			token = excluded.token,
 			granted_until = excluded.granted_until,
@@ -427,7 +429,7 @@ BEGIN
 	UPDATE uidgen.worker_node AS n SET
 			token = uidgen.new_token(),
 			granted_until = greatest(n.granted_until, least(from_tick + window_ticks, l.max_tick - 1)),
-			modified = clock_timestamp()
+			modified = greatest(n.modified, clock_timestamp())
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
 			AND n.token = old_token AND n.granted_until = old_until
 		RETURNING n.token, n.granted_until INTO renew_worker.token, last_tick;
@@ -452,7 +454,6 @@ BEGIN
 			token = NULL,
 			granted_until = least(n.granted_until, last_issued),
 			released = true,
-			-- if the clock was set back since, the next acquisition is to know
 			modified = greatest(n.modified, clock_timestamp())
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
 			AND n.token = old_token;

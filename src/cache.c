@@ -20,6 +20,12 @@
  * cost more than taking an id without a store.  So with a cache the time in an id
  * may be older than the call by one such step.  Ticks shorter than COARSE_US are
  * compared exactly.
+ *
+ * A block that finds no room in the tick opens the next one, and so makes others
+ * discard theirs; where all stores together are larger than a tick has room for,
+ * sessions would drive each other ahead of the clock.  So a session that had to
+ * discard for that reason takes half as many next time, and twice as many, up to
+ * the setting, after it used all of a block.
  */
 #include "postgres.h"
 
@@ -40,12 +46,13 @@ static struct
 	uint64		used;			/* the id used last, without tag */
 	uint64		last;			/* the last one; the same: nothing is left */
 	uint64		step;			/* from one to the next */
-	uint64		era;			/* when it was taken: the era, */
-	uint64		highest;		/* the highest position of that tick, */
+	uint64		size;			/* how many to take at a time */
+	uint64		next_tick;		/* first position of the tick after theirs */
+	uint64		era;			/* when they were taken: the era, */
 	int64		clock;			/* the clock, */
 	uint32		changes;		/* and the setting */
-	bool		used_before;
-}			store;
+	bool		has_callbacks;	/* those below are registered */
+}			store = {.step = 1};
 
 /* What changes when the clock has moved too far. */
 static inline int64
@@ -78,19 +85,34 @@ uidgen_cache_discard(void)
 	store.used = store.last;
 }
 
+/* How many to take next; looks at what became of the store. */
+static uint64
+next_size(void)
+{
+	uint64		most = (uint64) Min(uidgen_cache,
+									uidgen_layout_tick_capacity(uidgen_server_layout()));
+
+	if (store.changes != uidgen_cache_changes)
+		return most;
+	if (store.used == store.last)
+		return Min(store.size * 2, most);
+	if (store.next_tick < uidgen_atomic_read(&uidgen_words->position))
+		return Max(store.size / 2, 1);
+	return store.size;
+}
+
 static pg_noinline int64
 refill(uint64 tag_bits)
 {
 	UidgenBlock block;
-	int64		capacity = uidgen_layout_tick_capacity(uidgen_server_layout());
-	uint64		n = (uint64) Min(uidgen_cache, capacity);
+	uint64		n = next_size();
 
 	uidgen_cache_discard();
-	if (!store.used_before)
+	if (!store.has_callbacks)
 	{
 		before_shmem_exit(discard_at_exit, 0);
 		(void) pthread_atfork(NULL, NULL, empty_in_child);
-		store.used_before = true;
+		store.has_callbacks = true;
 	}
 
 	/* All that the block must agree with, before it is taken: what changes
@@ -100,8 +122,8 @@ refill(uint64 tag_bits)
 	store.clock = clock_mark();
 	uidgen_take(n, true, &block);
 
-	/* Where the block ends its tick, that is where the next one begins. */
-	store.highest = ((block.first >> uidgen_rules.sequence_bits) + 1) <<
+	store.size = n;
+	store.next_tick = ((block.first >> uidgen_rules.sequence_bits) + 1) <<
 		uidgen_rules.sequence_bits;
 	store.used = (uint64) uidgen_block_id(&block, 0, 0);
 	store.last = (uint64) uidgen_block_id(&block, n - 1, 0);
@@ -115,7 +137,7 @@ uidgen_cached_id(uint64 tag_bits)
 	if (unlikely(store.used == store.last ||
 				 store.changes != uidgen_cache_changes ||
 				 store.era != uidgen_atomic_read(&uidgen_words->era) ||
-				 store.highest < uidgen_atomic_read(&uidgen_words->position) ||
+				 store.next_tick < uidgen_atomic_read(&uidgen_words->position) ||
 				 store.clock != clock_mark()))
 		return refill(tag_bits);
 	store.used += store.step;

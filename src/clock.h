@@ -5,15 +5,18 @@
  * Three clocks, for three purposes that must not be mixed:
  *
  * - the wall clock is what an id's time shows.  It may be set to anything at
- *	 any moment; nothing that must hold rests on it.
+ *	 any moment; nothing that must hold rests on it.  There is a coarse one too,
+ *	 which is older and cheaper.
  * - the monotonic clock times waits and retries.  It never steps.
  * - the boot clock also runs on while the machine is suspended, so that the
  *	 wall clock can be compared with it: the two drift apart only when
  *	 somebody sets the wall clock.
  *
  * All go through libc's clock_gettime(), so that a test can step the wall clock
- * of a whole process tree with a preloaded library.  Inline, because every call
- * of uid_next() reads one.  C99 and POSIX only.
+ * of a whole process tree with a preloaded library.  The processor's counter is no
+ * clock: it only tells that no more than so much time has passed since one was
+ * read.  Inline, because every call of uid_next() needs one of them.  C99 and
+ * POSIX only, but for the counter.
  */
 #ifndef UIDGEN_CLOCK_H
 #define UIDGEN_CLOCK_H
@@ -80,6 +83,16 @@ uidgen_clock_boot(void)
 	 * looks like a clock that was set forward, which is survived too. */
 	return uidgen_clock_read(CLOCK_MONOTONIC);
 #endif
+}
+
+/*
+ * The wall clock minus the boot clock, in microseconds: it changes when the wall
+ * clock is set.
+ */
+static inline int64_t
+uidgen_clock_offset(void)
+{
+	return uidgen_clock_wall() - uidgen_clock_boot();
 }
 
 /*

@@ -42,7 +42,7 @@ typedef struct Wait
 	int			fruitless;		/* demands that were served and did not help */
 } Wait;
 
-#define NO_DEMAND PG_UINT64_MAX
+#define NEVER_SERVED PG_UINT64_MAX
 
 static uint32 grant_wait_event = 0;
 static uint32 clock_wait_event = 0;
@@ -72,8 +72,9 @@ static struct
 
 #define LOOK_AGAIN_NS 1000000
 
-/* The counter may be read that much earlier than the program says. */
-#define COUNTER_MARGIN_NS 1000
+/* The counter may be read earlier than the program says, and the clock is read in
+ * whole microseconds. */
+#define COUNTER_MARGIN_NS 2000
 
 /* The tick at `now`, in microseconds since 1970 UTC; at least 0. */
 static uint64
@@ -326,21 +327,15 @@ report_ahead(uint64 tick, uint64 now)
 			 errhint("Either the clock was set back, or ids are drawn faster than the layout has room for. Raise \"uidgen.max_ahead\" or \"uidgen.wait_timeout\", or correct the clock.")));
 }
 
-/*
- * Has the call waited long enough?  Starts the time at the first question.  With
- * wait_timeout = 0 it waits for so long.
- */
+/* Has the call waited long enough?  Starts the time at the first question. */
 static bool
-is_over(Wait *wait, int without_timeout_ms)
+is_over(Wait *wait, int minimum_ms)
 {
 	int64		now = uidgen_clock_monotonic();
 
 	if (wait->deadline == 0)
 	{
-		int			timeout = uidgen_wait_timeout > 0 ? uidgen_wait_timeout :
-			without_timeout_ms;
-
-		wait->deadline = now + (int64) timeout * 1000;
+		wait->deadline = now + (int64) Max(uidgen_wait_timeout, minimum_ms) * 1000;
 		pg_atomic_fetch_add_u64(&uidgen_shared->waits, 1);
 		return false;
 	}
@@ -357,24 +352,24 @@ sleep_time(const Wait *wait)
 }
 
 /*
- * What a call waits with wait_timeout = 0, in milliseconds: long enough for one
- * attempt of a keeper that may have to wake up; in an outage, no longer than a
- * look.
+ * What a call waits for the keeper at least, in milliseconds: mostly enough for
+ * one that has to wake up.  With wait_timeout = 0 that is all, so it is for
+ * certain then; but in an outage it is no longer than a look.
  */
 static int
-wake_up_wait(void)
+least_wait(void)
 {
 	bool		outage;
 
 	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
 	outage = uidgen_shared->failures_in_row > 0;
 	LWLockRelease(uidgen_shared->lock);
-	return outage ? RECHECK_MS : WAKE_UP_MS;
+	return uidgen_wait_timeout == 0 && !outage ? WAKE_UP_MS : RECHECK_MS;
 }
 
 /*
  * Sleep until the keeper has served this demand, or made another attempt, but no
- * longer than this.  NO_DEMAND: one that is never served.
+ * longer than this.  NEVER_SERVED: one that is never served.
  */
 static void
 sleep_until_served(uint64 demand, long milliseconds, uint32 wait_event)
@@ -398,7 +393,7 @@ pause_demands(Wait *wait)
 	{
 		long		pause = 1L << Min(wait->fruitless, 7);
 
-		sleep_until_served(NO_DEMAND, Min(pause, sleep_time(wait)),
+		sleep_until_served(NEVER_SERVED, Min(pause, sleep_time(wait)),
 						   grant_wait());
 	}
 	wait->fruitless++;
@@ -429,7 +424,7 @@ wait_for_keeper(Wait *wait)
 		pause_demands(wait);
 		wait->demand = demand_grant();
 	}
-	if (is_over(wait, wake_up_wait()))
+	if (is_over(wait, least_wait()))
 		report_timeout();
 
 	sleep_until_served(wait->demand, sleep_time(wait), grant_wait());
@@ -452,7 +447,7 @@ wait_for_clock(Wait *wait, uint64 tick)
 	}
 	if (target <= now)
 		return;
-	if (is_over(wait, 0) || uidgen_wait_timeout == 0)
+	if (uidgen_wait_timeout == 0 || is_over(wait, 0))
 		report_ahead(tick, now);
 
 	microseconds = (double) (target - now) * uidgen_layout.unit;
@@ -463,7 +458,7 @@ wait_for_clock(Wait *wait, uint64 tick)
 		pg_usleep((long) microseconds);
 		return;
 	}
-	sleep_until_served(NO_DEMAND,
+	sleep_until_served(NEVER_SERVED,
 					   (long) Min(microseconds / 1000, sleep_time(wait)),
 					   uidgen_wait_event(&clock_wait_event, "UidgenClock"));
 }

@@ -270,9 +270,10 @@ renewal_position(int64 granted_until, int64 window)
 	return last_position(granted_until - Min(padding, granted_until));
 }
 
-/* Caller holds the lock. */
+/* Caller holds the lock.  clock_offset is from before the registry was asked, so that
+ * the next attempt sees what the clock did meanwhile. */
 static void
-hold(const UidgenGrant *grant)
+hold(const UidgenGrant *grant, int64 clock_offset)
 {
 	Assert(may_write());
 	uidgen_shared->holding.held = true;
@@ -280,17 +281,17 @@ hold(const UidgenGrant *grant)
 	uidgen_shared->holding.worker = grant->worker;
 	uidgen_shared->holding.token = grant->token;
 	uidgen_shared->holding.granted_until = grant->last;
-	uidgen_shared->clock_offset = uidgen_clock_wall() - uidgen_clock_boot();
+	uidgen_shared->clock_offset = clock_offset;
 	remember(grant->worker, grant->last);
 }
 
 static void
-publish_renewal(const UidgenGrant *grant, int64 window)
+publish_renewal(const UidgenGrant *grant, int64 window, int64 clock_offset)
 {
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	Assert(uidgen_shared->holding.held);
 	Assert(grant->last >= uidgen_shared->holding.granted_until);
-	hold(grant);
+	hold(grant, clock_offset);
 	uidgen_shared->renewals++;
 	uidgen_ticket_extend(&uidgen_shared->words, last_position(grant->last),
 						 renewal_position(grant->last, window));
@@ -301,12 +302,12 @@ publish_renewal(const UidgenGrant *grant, int64 window)
 }
 
 /*
- * Begin the era of a grant, which was asked for from tick `floor` on.  It starts no
- * lower than where the last era ended, so that ids stay in order, unless the clock
- * was set back by a large step: then the true time counts for more.
+ * Begin the era of a grant.  It starts no lower than where the last era ended, so
+ * that ids stay in order, unless the clock was set back by a large step: then the
+ * true time counts for more.
  */
 static void
-publish_acquisition(const UidgenGrant *grant, int64 window, int64 floor,
+publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 					bool stepped_back)
 {
 	uint64		constant =
@@ -315,12 +316,12 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 floor,
 		uidgen_layout_put(&uidgen_layout, UIDGEN_WORKER, (uint64) grant->worker);
 	int64		now = (int64) uidgen_clock_tick();
 	uint64		position;
-	int64		high = now;
+	int64		high;
 
 	/* Nothing of it was granted before. */
 	Assert(grant->first > known_until(grant->worker));
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	hold(grant);
+	hold(grant, clock_offset);
 	position = uidgen_ticket_close(&uidgen_shared->words);
 	/* Up to the next whole tick: the old worker id may have used this one. */
 	position = first_position(position_tick(position - 1) + 1);
@@ -329,17 +330,12 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 floor,
 
 	/*
 	 * How far the clock has been is known from the last era, unless it ended
-	 * because of that; and, where our own ids are not the reason for it, from a
-	 * grant that begins ahead of the clock: the one before it reached a window
-	 * beyond the clock of then.  Without that knowledge, a further step back would
-	 * only seem small.
+	 * because of that, and from the registry.  Without that knowledge, a further
+	 * step back would only seem small.
 	 */
+	high = Max(now, Min(grant->seen, now + uidgen_large_step_ticks()));
 	if (!stepped_back)
 		high = Max(high, (int64) uidgen_atomic_read(&uidgen_shared->words.clock_high));
-	if (grant->first > floor)
-		high = Max(high, Min(grant->first - 1 - window,
-							 now + uidgen_large_step_ticks()));
-
 	uidgen_ticket_open(&uidgen_shared->words, position,
 					   last_position(grant->last),
 					   renewal_position(grant->last, window), constant,
@@ -365,8 +361,8 @@ step_back(void)
 static int64
 leap_forward(void)
 {
-	int64		leap = (uidgen_clock_wall() - uidgen_clock_boot() -
-						uidgen_shared->clock_offset) / uidgen_layout.unit;
+	int64		leap = (uidgen_clock_offset() - uidgen_shared->clock_offset) /
+		uidgen_layout.unit;
 	int64		before = (int64) uidgen_clock_tick() - leap;
 
 	/* Where the grant was out of reach before, renewing poisons nothing: the
@@ -404,28 +400,30 @@ count_step(bool took_row)
 
 /* With one worker id and no other, a large step cannot be got round. */
 static void
-refuse_step(int64 step, const char *direction)
+refuse_step(int64 step, bool back)
 {
-	if (uidgen_worker_id < 0 &&
-		uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER) > 0)
+	bool		fixed = uidgen_worker_id >= 0;
+
+	if (!fixed && uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER) > 0)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("the clock was set %s by a large step", direction),
+			 errmsg("the clock was set %s by a large step", back ? "back" : "forward"),
 			 errdetail("The step is %lld ms; more than %lld ms need another worker id, and %s.",
 					   (long long) (step * uidgen_layout.unit / 1000),
 					   (long long) (uidgen_large_step_ticks() * uidgen_layout.unit / 1000),
-					   uidgen_worker_id >= 0 ? "the worker id is fixed" :
+					   fixed ? "the worker id is fixed" :
 					   "the layout has no worker field"),
-			 errhint("Correct the clock; or, if it is right now, raise the setting \"uidgen.max_ahead\"%s restart the server.",
-					 uidgen_worker_id >= 0 ?
-					 ", set \"uidgen.worker_id\" to -1, or" : " or")));
+			 back ?
+			 errhint("Correct the clock, or raise the setting \"uidgen.max_ahead\"%s.",
+					 fixed ? "; or set \"uidgen.worker_id\" to another one or to -1, and restart the server" : "") :
+			 errhint("Correct the clock; or, if it is right now, restart the server.")));
 }
 
 /* ---- attempts ---- */
 
 static void
-acquire(int64 back, int64 forward)
+acquire(int64 back, int64 forward, int64 clock_offset)
 {
 	UidgenHolding *holding = &uidgen_shared->holding;
 	int64		window = uidgen_window_ticks();
@@ -463,7 +461,7 @@ acquire(int64 back, int64 forward)
 		 * may now find that another worker id lies nearer to the clock.
 		 */
 		if (lessons > UIDGEN_KNOWN_GRANTS ||
-			!uidgen_registry_renew(&grant, known_until(grant.worker), 0, PG_INT64_MAX))
+			!uidgen_registry_renew(&grant, known_until(grant.worker), 0, clock_offset))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the registry grants ticks that were granted before"),
@@ -474,13 +472,13 @@ acquire(int64 back, int64 forward)
 	}
 	if (stepped)
 		count_step(took_row);
-	publish_acquisition(&grant, window, request.floor, back > 0);
+	publish_acquisition(&grant, window, clock_offset, back > 0);
 	ereport(LOG,
 			(errmsg("uidgen acquired worker id %d", grant.worker),
 			 back > 0 ?
 			 errdetail("The clock was set back by %lld ms; %s.",
 					   (long long) (back * uidgen_layout.unit / 1000),
-					   grant.first - (int64) uidgen_clock_tick() > request.max_lead ?
+					   grant.first - (int64) uidgen_clock_tick() > (int64) uidgen_rules.max_ahead ?
 					   "no worker id is free for its new time, so ids wait for it" :
 					   "ids start again from its new time") :
 			 forward > 0 ?
@@ -500,31 +498,30 @@ serve(void)
 		.token = holding->token,
 		.last = holding->granted_until,
 	};
-	int64		now = (int64) uidgen_clock_tick();
-	int64		needed =
-		position_tick(uidgen_atomic_read(&uidgen_shared->words.position)) + 1;
+	int64		clock_offset = uidgen_clock_offset();
 	int64		step;
 
 	/* Also where nothing is held: the old position must not be kept to then. */
 	if ((step = step_back()) > 0)
 	{
-		refuse_step(step, "back");
-		acquire(step, 0);
+		refuse_step(step, true);
+		acquire(step, 0, clock_offset);
 	}
 	else if (!holding->held)
-		acquire(0, 0);
+		acquire(0, 0, clock_offset);
 	else if ((step = leap_forward()) > 0)
 	{
-		refuse_step(step, "forward");
-		acquire(0, step);
+		refuse_step(step, false);
+		acquire(0, step, clock_offset);
 	}
-	else if (uidgen_registry_renew(&grant, needed, window,
-								   Max(now, needed) + window + uidgen_large_step_ticks()))
-		publish_renewal(&grant, window);
+	else if (uidgen_registry_renew(&grant,
+								   position_tick(uidgen_atomic_read(&uidgen_shared->words.position)) + 1,
+								   window, clock_offset))
+		publish_renewal(&grant, window, clock_offset);
 	else
 	{
 		/* Said afterwards, lest every failing attempt says it again. */
-		acquire(0, 0);
+		acquire(0, 0, clock_offset);
 		ereport(LOG,
 				(errmsg("uidgen had lost worker id %d", grant.worker),
 				 errdetail("Its row in the registry was taken or removed.")));

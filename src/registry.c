@@ -17,6 +17,7 @@
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_proc.h"
+#include "clock.h"
 #include "commands/extension.h"
 #include "compat.h"
 #include "executor/executor.h"
@@ -248,6 +249,7 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 	grant->token = get_bigint(row, "token", NULL);
 	grant->first = get_bigint(row, "first_tick", NULL);
 	grant->last = get_bigint(row, "last_tick", NULL);
+	grant->seen = get_bigint(row, "seen_tick", NULL);
 	grant->never_used = DatumGetBool(GetAttributeByName(row, "never_used", &isnull));
 	commit_transaction();
 	Assert(grant->first >= request->floor && grant->first <= grant->last);
@@ -256,7 +258,7 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 
 bool
 uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
-					  int64 at_most)
+					  int64 clock_offset)
 {
 	const NullableDatum args[] = {
 		INT(uidgen_datacenter_id),
@@ -276,7 +278,7 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
 												 args));
 	token = get_bigint(row, "token", &fenced);
 	last = get_bigint(row, "last_tick", fenced ? &fenced : NULL);
-	if (last > Max(grant->last, at_most))
+	if ((uidgen_clock_offset() - clock_offset) / uidgen_layout.unit > uidgen_large_step_ticks())
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("the clock was set forward while the grant was renewed"),

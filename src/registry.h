@@ -34,6 +34,8 @@ typedef struct UidgenGrant
 	int64		token;
 	int64		first;			/* tick */
 	int64		last;			/* tick */
+	int64		seen;			/* tick of the clock when the worker id was last
+								 * granted or released; 0: it never was */
 	bool		never_used;		/* it is the first grant of this worker id */
 } UidgenGrant;
 
@@ -55,12 +57,12 @@ extern void uidgen_registry_acquire(const UidgenRequest *request,
 
 /*
  * Extend grant->last to beyond the clock and `needed`, with a new token.  False
- * if the row was taken from us: the grant ends where it is.  Rather than beyond
- * tick at_most, it is not extended, with error 40001: then the clock has leapt
- * since the caller looked at it.
+ * if the row was taken from us: the grant ends where it is.  Error 40001, and
+ * nothing is changed, if the wall clock leapt forward since its offset was
+ * clock_offset (see uidgen_clock_offset()): a grant up to there must be wanted.
  */
 extern bool uidgen_registry_renew(UidgenGrant *grant, int64 needed,
-								  int64 window, int64 at_most);
+								  int64 window, int64 clock_offset);
 
 /* Hand back what lies above tick `last_issued`, and the worker id. */
 extern void uidgen_registry_release(const UidgenGrant *grant,

@@ -9,7 +9,8 @@
  *
  * The caller's steps:
  *
- *	1. uidgen_ticket_begin() reads the era; only then is the clock read.
+ *	1. uidgen_ticket_begin() reads the era.  The clock must have been read in
+ *	   that era.
  *	2. Gate: if the position that it would get is not granted, or its tick is
  *	   too far ahead of the clock, nothing is taken and the caller waits.
  *	   Without the gate, calls that fail and come again would push the position
@@ -148,8 +149,9 @@ uidgen_ticket_spans_ticks(const UidgenTicketRules *rules, uint64_t position, uin
 }
 
 /*
- * Start a call.  The clock must be read after this: one read before could be
- * used in an era that began because that clock was wrong.
+ * Start a call.  The clock must be read after this, or in an earlier call that
+ * began in the same era: otherwise it could be used in an era that began because
+ * it was wrong.
  */
 static inline void
 uidgen_ticket_begin(UidgenTicketWords *words, UidgenTicket *ticket)

@@ -42,7 +42,7 @@
  *	- P4_ordered: a call that began after another had returned gets the higher
  *	  position, unless a large step back lies between them: one that leaves the
  *	  clock more than max(AHEAD, WINDOW) behind the highest tick known.  The
- *	  clock was there, or a grant that begins a window later shows so.
+ *	  clock was there, since the last crash or, as the row in use tells, before.
  *
  * A registry that falls back is checked without crashes and others: those are
  * not promised (P1 holds as long as the committed state is kept; what shared
@@ -52,11 +52,11 @@
  * the end; and with one rule broken at a time (-DBUG_...), which must be found.
  * Measured with Spin 6.5.2 on one core of some 3 GHz:
  *
- *	- small: ten worlds of 70 thousand to 0.9 million states, 2.9 million together,
- *	  and 15 searches with a broken rule, each found within 300 thousand: 22 s of
+ *	- small: ten worlds of 70 thousand to 1.4 million states, 4 million together,
+ *	  and 15 searches with a broken rule, each found within 600 thousand: 23 s of
  *	  processor time, of which the compiler takes half;
- *	- MODEL=large: 22 worlds of up to 12 million states (30 s, 750 MB), 82
- *	  million together, and one more broken rule: 5 minutes.
+ *	- MODEL=large: 22 worlds of up to 15 million states (30 s, 750 MB), and one
+ *	  more broken rule: 6 minutes.
  *
  * Not needed for the three promises, as the large searches show, are the gate
  * (BUG_NO_GATE: ids would run away from the clock), the zeroing of the limit in
@@ -124,7 +124,8 @@
 typedef Row {
 	byte until;		/* last tick granted; 0: never used */
 	byte holder;
-	byte token		/* 0: released or forgotten */
+	byte token;		/* 0: released or forgotten */
+	byte seen		/* highest tick of the clock when it was changed */
 }
 Row row[WORKERS];
 byte last_token;
@@ -248,12 +249,12 @@ inline meanwhile()
 	:: true
 	:: backs < BACKS -> backs++;
 		for (i : 0 .. WORKERS - 1) {
-			SET_ROW(i, older[i].until, older[i].holder, older[i].token);
-			older[i].until = 0; older[i].holder = NOBODY; older[i].token = 0
+			SET_ROW(i, older[i].until, older[i].holder, older[i].token); row[i].seen = older[i].seen;
+			older[i].until = 0; older[i].holder = NOBODY; older[i].token = 0; older[i].seen = 0
 		}
 	:: backs < BACKS && older[0].until == 0 && older[1].until == 0 ->
 		for (i : 0 .. WORKERS - 1) {
-			older[i].until = row[i].until; older[i].holder = row[i].holder; older[i].token = row[i].token
+			older[i].until = row[i].until; older[i].holder = row[i].holder; older[i].token = row[i].token; older[i].seen = row[i].seen
 		}
 	fi;
 #endif
@@ -449,7 +450,9 @@ inline registry_acquire()
 			last = first + WINDOW;
 			last_token++;
 			token = last_token;
+			p = row[worker].seen;
 			SET_ROW(worker, last, US, token);
+			row[worker].seen = MAX(p, clk);
 			granted[worker] = granted[worker] | (UP_TO(last) & ~UP_TO(first - 1))
 		:: else -> worker = NONE
 		fi
@@ -475,6 +478,7 @@ inline registry_renew(needed, window)
 		last_token++;
 		token = last_token;
 		SET_ROW(worker, last, row[worker].holder, token);
+		row[worker].seen = MAX(row[worker].seen, clk);
 		granted[worker] = granted[worker] | (UP_TO(last) & ~UP_TO(first - 1));
 		first = 0
 	:: else
@@ -492,6 +496,7 @@ inline registry_release()
 	:: row[worker].token == token ->
 #endif
 		SET_ROW(worker, MIN(row[worker].until, last), row[worker].holder, 0);
+		row[worker].seen = MAX(row[worker].seen, clk);
 		granted[worker] = granted[worker] & UP_TO(last);
 		P2_granted = (issued[worker] & ~UP_TO(last)) == 0;
 		assert(P2_granted)
@@ -563,14 +568,13 @@ inline note_clock()
 	}
 }
 
-/* How far the clock has been when an era begins: in floor, which is no more needed. */
+/* How far the clock has been when an era begins: in floor, which is no more needed.
+ * registry_acquire() left in p what the row tells. */
 inline clock_known()
 {
-	if
-	:: first > floor -> floor = MAX(clk, MIN(first - 1 - WINDOW, clk + LARGE))
-	:: else -> floor = clk
-	fi;
-	peak = MAX(peak, floor)
+	floor = MAX(clk, MIN(p, clk + LARGE));
+	peak = MAX(peak, floor);
+	p = 0
 }
 
 inline hold()

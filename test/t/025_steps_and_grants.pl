@@ -104,6 +104,26 @@ is($node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())'), $wo
 	'and set right again: the old worker id, which kept its time');
 $node->stop;
 
+# Likewise when it leaps after the registry has looked, before the renewal is
+# committed.
+($node, $clock) = begin_server('after', 'uidgen.window = 2s');
+$worker = $node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())');
+$lock = $node->background_psql('postgres');
+$node->poll_query_until('postgres', 'SELECT granted_until < clock_timestamp() FROM uidgen.status') or die;
+$lock->query_safe('BEGIN; SELECT FROM uidgen.worker_node FOR UPDATE');
+$drawing = start_drawing($node);
+$node->poll_query_until('postgres', $WAITS) or die 'the keeper does not wait';
+$clock->step(2 * $hour);
+$lock->query_safe('COMMIT');
+ok(await_drawing($drawing, 100), 'set forward by two hours before the renewal ends: ids go on');
+stop_drawing($drawing);
+has_true_time($node, 'set forward by two hours before the renewal ends: the time is true');
+$clock->correct;
+has_true_time($node, 'and set right again: the time is true');
+is($node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())'), $worker,
+	'and set right again: the old worker id, which kept its time');
+$node->stop;
+
 # ---- ids that outran the clock are no step of it ----
 
 ($node, $clock) = begin_server('outrun', "uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'",
@@ -117,6 +137,23 @@ $node->poll_query_until('postgres', "SELECT current_setting('uidgen.max_ahead') 
 cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', $last,
 	'max_ahead below what ids outran the clock by: calls wait, and ids go on in order');
 is($node->safe_psql('postgres', 'SELECT clock_steps FROM uidgen.status'), '0', 'and no step is counted');
+$node->stop;
+
+# Nor after a crash, together with a small step.
+($node, $clock) = begin_server('outrun_and_crash', "uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'",
+	'uidgen.window = 500ms', "uidgen.max_ahead = '20s'", "uidgen.wait_timeout = '60s'");
+my $began = $clock->now;
+$clock->stop($began);
+$node->safe_psql('postgres', 'SELECT count(uid_next()) FROM generate_series(1, 120000)');
+$node->stop('immediate');
+$clock->under(sub { $node->start });
+$last = $node->safe_psql('postgres', 'SELECT uid_next()');
+$clock->stop($began - 12);
+fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000', qr/ms ahead of the clock/,
+	'outrun by 15 s, a crash, set back by 12 s of the 20 s allowed: calls wait');
+is($node->safe_psql('postgres', 'SELECT clock_steps FROM uidgen.status'), '0', 'and no step is counted');
+$clock->set($began + 1);
+cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', $last, 'and ids go on in order');
 $node->stop;
 
 # ---- a crash is no step of the clock ----

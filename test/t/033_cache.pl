@@ -94,17 +94,26 @@ foreach my $step (0.1, -0.01)
 }
 
 # The setting changes.
+draw('b', '(uid_next_block(256)).last_id');
+$session{a}->query_safe('SET uidgen.cache = 10');
 my $before = draw('a');
-$session{a}->query_safe('SET uidgen.cache = 100');
+$session{a}->query_safe('SET uidgen.cache = 10');
 my $after = draw('a');
-is_deeply($after, [ $before->[0] + 1, 0 ], 'when the setting was set, the store is not used any more');
+is_deeply($after, [ $before->[0], 10 ], 'when the setting was set, the store is not used any more');
 $session{a}->query_safe('SET uidgen.cache = 1');
-is_deeply(draw('a'), [ $after->[0], 100 ], 'nor when it was turned off');
+is_deeply(draw('a'), [ $before->[0], 20 ], 'nor when it was turned off');
 draw('b', '(uid_next_block(256)).last_id');
 $session{a}->query_safe('SET uidgen.cache = 1000000');
 $before = draw('a');
 is($before->[1], 0, 'a cache that is larger than a tick takes all of it');
 is(draw('b')->[0], $before->[0] + 1, 'so that others go on in the next one');
+
+# More than a tick has room for: they come to take less.
+$session{c} = $node->background_psql('postgres');
+$session{$_}->query_safe('SET uidgen.cache = 1000000') foreach qw(a b c);
+my @turns = map { draw($_) } (qw(a b c)) x 10;
+cmp_ok($turns[-1][0] - $turns[0][0], '<=', 6, 'sessions that ask for all of a tick do not drive each other ahead of the clock');
+$session{b}->query_safe('RESET uidgen.cache');
 
 # The end of the session.
 $session{a}->query_safe('SET uidgen.cache = 50');
