@@ -82,47 +82,34 @@ $node->stop;
 
 # ---- a clock that leaps while the grant is renewed ----
 
-# The registry looks at it after the keeper has: so what the keeper saw, bounds
-# what is granted.  The registry waits for this lock before it looks.
-($node, $clock) = begin_server('meanwhile', 'uidgen.window = 2s');
-has_true_time($node, 'the clock is right');
-my $worker = $node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())');
-my $lock = $node->background_psql('postgres');
+# The registry looks at the clock after the keeper has, and commits later still.
+# The locks keep it from the one or the other.
 my $WAITS = "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'uidgen keeper' AND wait_event_type = 'Lock'";
-$node->poll_query_until('postgres', 'SELECT granted_until < clock_timestamp() FROM uidgen.status') or die;
-$lock->query_safe('BEGIN; LOCK TABLE uidgen.registry_layout');
-my $drawing = start_drawing($node);
-$node->poll_query_until('postgres', $WAITS) or die 'the keeper does not wait';
-$clock->step(2 * $hour);
-$lock->query_safe('COMMIT');
-ok(await_drawing($drawing, 100), 'set forward by two hours while the grant is renewed: ids go on');
-stop_drawing($drawing);
-has_true_time($node, 'set forward by two hours while the grant is renewed: the time is true');
-$clock->correct;
-has_true_time($node, 'and set right again: the time is true');
-is($node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())'), $worker,
-	'and set right again: the old worker id, which kept its time');
-$node->stop;
-
-# Likewise when it leaps after the registry has looked, before the renewal is
-# committed.
-($node, $clock) = begin_server('after', 'uidgen.window = 2s');
-$worker = $node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())');
-$lock = $node->background_psql('postgres');
-$node->poll_query_until('postgres', 'SELECT granted_until < clock_timestamp() FROM uidgen.status') or die;
-$lock->query_safe('BEGIN; SELECT FROM uidgen.worker_node FOR UPDATE');
-$drawing = start_drawing($node);
-$node->poll_query_until('postgres', $WAITS) or die 'the keeper does not wait';
-$clock->step(2 * $hour);
-$lock->query_safe('COMMIT');
-ok(await_drawing($drawing, 100), 'set forward by two hours before the renewal ends: ids go on');
-stop_drawing($drawing);
-has_true_time($node, 'set forward by two hours before the renewal ends: the time is true');
-$clock->correct;
-has_true_time($node, 'and set right again: the time is true');
-is($node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())'), $worker,
-	'and set right again: the old worker id, which kept its time');
-$node->stop;
+foreach my $case (
+	[ 'before the registry looks', 'LOCK TABLE uidgen.registry_layout' ],
+	[ 'before the renewal ends', 'SELECT FROM uidgen.worker_node FOR UPDATE' ])
+{
+	my ($when, $wait) = @$case;
+	my $name = "set forward by two hours $when";
+	($node, $clock) = begin_server($when =~ s/ /_/gr, 'uidgen.window = 2s');
+	my $worker = $node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())');
+	my $lock = $node->background_psql('postgres');
+	$node->poll_query_until('postgres', 'SELECT granted_until < clock_timestamp() FROM uidgen.status') or die;
+	$lock->query_safe("BEGIN; $wait");
+	my $drawing = start_drawing($node);
+	$node->poll_query_until('postgres', $WAITS) or die 'the keeper does not wait';
+	$clock->step(2 * $hour);
+	$lock->query_safe('COMMIT');
+	ok(await_drawing($drawing, 100), "$name: ids go on");
+	stop_drawing($drawing);
+	has_true_time($node, "$name: the time is true");
+	$clock->correct;
+	has_true_time($node, "$name, and set right again: the time is true");
+	is($node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())'), $worker,
+		"$name, and set right again: the old worker id, which kept its time");
+	$lock->quit;
+	$node->stop;
+}
 
 # ---- ids that outran the clock are no step of it ----
 
