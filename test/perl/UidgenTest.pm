@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(uidgen_node sqlstate_of fails_with poll_until log_since
+our @EXPORT = qw(uidgen_node try_psql sqlstate_of fails_with poll_until log_since
   start_drawing await_drawing stop_drawing draw_until_error repeated keeper_pid
   times_asleep stop_processes kill_and_start percentile spread build_program
   build_module);
@@ -32,15 +32,23 @@ sub uidgen_node
 	return $node;
 }
 
+# psql() of a server that may be down: (exit status, output, error).  Then psql may
+# give up before it has read its input, of which IPC::Run dies.
+sub try_psql
+{
+	my ($node, $sql, %options) = @_;
+	my @result = eval { $node->psql($options{database} // 'postgres', $sql, %options) };
+	die $@ unless @result || $@ =~ /Broken pipe/;
+	return @result ? @result : (2, '', $@);
+}
+
 # Run SQL that should fail; returns (SQLSTATE, everything that psql said).
 # SQLSTATE is '' if it did not fail.
 sub sqlstate_of
 {
 	my ($node, $sql, $database) = @_;
-	my ($out, $err);
-	my $status = $node->psql($database // 'postgres', $sql,
-		stdout => \$out, stderr => \$err, on_error_stop => 1,
-		extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	my ($status, $out, $err) = try_psql($node, $sql,
+		database => $database, on_error_stop => 1, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
 	return ('', $out) if $status == 0;
 	return ($err =~ /ERROR:\s+([0-9A-Z]{5}):/ ? $1 : 'unknown', $err);
 }

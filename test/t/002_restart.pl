@@ -37,7 +37,7 @@ sub draw_above
 	# After a crash the server refuses connections for a while.
 	poll_until(
 		sub {
-			my ($status, $out) = $node->psql('postgres', 'SELECT uid_next()');
+			my ($status, $out) = try_psql($node, 'SELECT uid_next()');
 			$first = $out if $status == 0;
 			return $status == 0;
 		});

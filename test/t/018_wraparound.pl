@@ -53,7 +53,7 @@ ok(poll_until(sub { -s "$drawing->{file}.err" }), 'to the end of the grant');
 push @seen, stop_drawing($drawing);
 is($node->safe_psql('postgres', 'SELECT granted_until < clock_timestamp() + interval \'1 s\' FROM uidgen.status'), 't',
 	'all of it');
-fails_with($node, 'SELECT uid_next()', '55000', qr/uidgen has no grant to issue ids from: .*wraparound.*HINT:.*acuum/s,
+fails_with($node, 'SELECT uid_next()', '55000', qr/uidgen has no grant to issue ids from: .*wraparound.*HINT:.*vacuum/is,
 	'then the error says why') foreach 1 .. 2;
 my @lines = log_since($node, 0) =~ /(uidgen has no new grant)/g;
 is(scalar(@lines), 1, 'the log says so once');

@@ -102,7 +102,7 @@ $node->poll_query_until('postgres', "SELECT current_setting('wal_keep_size') = '
 fill_disk('wal');
 
 # As ids are drawn, and a little faster.
-ok( poll_until(sub { $node->psql('postgres', 'SELECT txid_current(); SELECT pg_switch_wal()') != 0 }),
+ok( poll_until(sub { (try_psql($node, 'SELECT txid_current(); SELECT pg_switch_wal()'))[0] != 0 }),
 	'the server breaks down');
 eval { $drawing->{run}->finish };
 like(slurp_file("$drawing->{file}.err"), qr/server closed the connection/, 'with the sessions that draw');

@@ -41,7 +41,7 @@ foreach my $crash (1 .. $crashes)
 	poll_until(
 		sub {
 			return 0 unless log_since($node, $log) =~ /all server processes terminated; reinitializing/;
-			my ($status, $id) = $node->psql('postgres', 'SELECT uid_next()');
+			my ($status, $id) = try_psql($node, 'SELECT uid_next()');
 			$first = $id if $status == 0;
 			return $first;
 		}, 2 * $LIMIT) or $stuck++, last;
