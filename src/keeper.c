@@ -499,7 +499,14 @@ serve(void)
 		.last = holding->granted_until,
 	};
 	int64		clock_offset = uidgen_clock_offset();
+	int64		needed =
+		position_tick(uidgen_atomic_read(&uidgen_shared->words.position)) + 1;
+	int64		last = (int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME) - 1;
 	int64		step;
+
+	/* What is left of the layout is granted before it counts as used up. */
+	if (holding->granted_until < last)
+		needed = Min(needed, last);
 
 	/* Also where nothing is held: the old position must not be kept to then. */
 	if ((step = step_back()) > 0)
@@ -514,9 +521,7 @@ serve(void)
 		refuse_step(step, false);
 		acquire(0, step, clock_offset);
 	}
-	else if (uidgen_registry_renew(&grant,
-								   position_tick(uidgen_atomic_read(&uidgen_shared->words.position)) + 1,
-								   window, clock_offset))
+	else if (uidgen_registry_renew(&grant, needed, window, clock_offset))
 		publish_renewal(&grant, window, clock_offset);
 	else
 	{

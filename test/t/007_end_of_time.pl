@@ -73,4 +73,19 @@ is($node->safe_psql('postgres', "SELECT granted_until FROM uidgen.worker_node"),
 	'the last tick was never granted');
 is($node->safe_psql('postgres', "SELECT count(*) FROM uid_parse($ids[0])"), 1, 'what was issued can be decoded');
 
+# Wherever the grants before it end: with these settings, three ticks are granted
+# at a time, counted from the first.
+append_to_file($node->data_dir . '/postgresql.conf', "uidgen.window = '1s'\nuidgen.padding_factor = 0\n");
+my %tried;
+for (my $rest = 100; keys %tried < 3 && $rest < 130; $rest++)
+{
+	$node->safe_psql('postgres', 'DROP EXTENSION uidgen; CREATE EXTENSION uidgen');
+	restart_with_rest($rest);
+	my ($drawn) = draw_until_error($node);
+	my $place = (($drawn->[0] >> 14) - $max_tick) % 3;
+	is($drawn->[-1] >> 14, $max_tick - 1, "short grants, at place $place: ids end with the last tick but one")
+	  unless $tried{$place}++;
+}
+is(scalar(keys %tried), 3, 'short grants: at all places');
+
 done_testing();
