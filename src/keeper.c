@@ -264,8 +264,7 @@ renewal_position(int64 granted_until, int64 window)
 	int64		padding = window * uidgen_padding_factor / 100;
 
 	/* The end of the layout cannot be pushed further. */
-	if ((uint64) granted_until + 1 >=
-		uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME))
+	if ((uint64) granted_until + 1 >= uidgen_rules.last_tick)
 		padding = 0;
 	return last_position(granted_until - Min(padding, granted_until));
 }
@@ -501,7 +500,7 @@ serve(void)
 	int64		clock_offset = uidgen_clock_offset();
 	int64		needed =
 		position_tick(uidgen_atomic_read(&uidgen_shared->words.position)) + 1;
-	int64		last = (int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME) - 1;
+	int64		last = (int64) uidgen_rules.last_tick - 1;
 	int64		step;
 
 	/* What is left of the layout is granted before it counts as used up. */

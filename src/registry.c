@@ -59,7 +59,6 @@ uidgen_registry_connect(void)
 		{"default_transaction_read_only", "off"},
 		{"default_transaction_isolation", "read committed"},
 		{"search_path", "pg_catalog, pg_temp"},
-		{"lock_timeout", LOCK_TIMEOUT},
 		{"statement_timeout", "0"},
 		/* flushed here, but no wait for a standby that may be dead */
 		{"synchronous_commit", "local"},
@@ -271,6 +270,7 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
 	HeapTupleHeader row;
 	int64		token;
 	int64		last;
+	int64		leap;
 	bool		fenced;
 
 	begin_transaction("uidgen: renew the grant");
@@ -278,11 +278,15 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
 												 args));
 	token = get_bigint(row, "token", &fenced);
 	last = get_bigint(row, "last_tick", fenced ? &fenced : NULL);
-	if ((uidgen_clock_offset() - clock_offset) / uidgen_layout.unit > uidgen_large_step_ticks())
+	leap = (uidgen_clock_offset() - clock_offset) / uidgen_layout.unit;
+	if (leap > uidgen_large_step_ticks())
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("the clock was set forward while the grant was renewed"),
-				 errdetail("The next attempt finds out by how much.")));
+				 errdetail("It leapt by %lld ms, more than the %lld ms that count as a small step.",
+						   (long long) (leap * uidgen_layout.unit / 1000),
+						   (long long) (uidgen_large_step_ticks() * uidgen_layout.unit / 1000)),
+				 errhint("The next attempt follows it; correct the clock if it is wrong. What is a small step depends on the setting \"uidgen.max_ahead\".")));
 	commit_transaction();
 	if (fenced)
 		return false;

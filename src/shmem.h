@@ -79,8 +79,8 @@ typedef struct UidgenShared
 
 	UidgenHolding holding;
 
-	/* Wall clock minus boot clock at the last grant, in microseconds: a change
-	 * is a step of the wall clock. */
+	/* uidgen_clock_offset() when the registry was last asked for a grant that it
+	 * gave: a change since is a step of the wall clock. */
 	int64		clock_offset;
 	/* Rows never used before that were taken because of such steps, and the
 	 * boot clock when counting began. */

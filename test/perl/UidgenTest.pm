@@ -17,7 +17,7 @@ use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node try_psql sqlstate_of fails_with poll_until log_since
   start_drawing await_drawing stop_drawing draw_until_error repeated keeper_pid
-  times_asleep stop_processes kill_and_start percentile spread build_program
+  end_keeper times_asleep stop_processes kill_and_start percentile spread build_program
   build_module);
 
 # A server that has uidgen preloaded, not yet started.  @conf: more lines for
@@ -188,6 +188,16 @@ sub keeper_pid
 {
 	my ($node) = @_;
 	return (grep { process_file($_, 'cmdline') =~ /uidgen keeper/ } child_pids($node))[0] // '';
+}
+
+# End the keeper; with 'TERM', as pg_terminate_backend() does it, its grant is handed
+# back.  True once another one has begun.
+sub end_keeper
+{
+	my ($node, $signal) = @_;
+	my $keeper = keeper_pid($node);
+	kill $signal // 'TERM', $keeper;
+	return poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper });
 }
 
 # Stop all processes of a server, as when its machine is suspended; returns their

@@ -111,10 +111,7 @@ restart_with($layout, "uidgen.worker_policy = 'disposable'");
 my $first = worker();
 restart_with($layout, "uidgen.worker_policy = 'disposable'");
 is(worker(), 1 - $first, 'a disposable worker id is not taken a second time');
-my $keeper = keeper_pid($node);
-kill 'TERM', $keeper;
-poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper })
-  or die 'no other keeper has begun';
+end_keeper($node) or die 'no other keeper has begun';
 is(worker(), 1 - $first, 'but it is where only the keeper begins anew');
 like(log_since($node, $log), qr/WARNING:.*only 0 worker ids are left/, 'the log warns of the last one');
 restart_with($layout, "uidgen.worker_policy = 'disposable'");

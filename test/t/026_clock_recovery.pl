@@ -57,7 +57,7 @@ sub true_time_soon
 {
 	my ($name, $most) = @_;
 	my $started = time();
-	my ($lead, $said);
+	my $said;
 	my $is_true = poll_until(
 		sub {
 			my ($state, $text) = sqlstate_of($node,
@@ -107,9 +107,7 @@ foreach my $night (1 .. 3)
 # hour only if they count the night: this one and the session that draws.
 my $lock = $node->background_psql('postgres');
 $lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
-my $keeper = keeper_pid($node);
-kill 'TERM', $keeper;
-ok(poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper }), 'the keeper begins anew');
+ok(end_keeper($node), 'the keeper begins anew');
 my $waiting = $node->background_psql('postgres');
 $waiting->query_safe("SET uidgen.wait_timeout = '1h'");
 $waiting->query_until(qr/begun/, "\\echo begun\nSELECT extract(epoch FROM uid_timestamp(uid_next()) - clock_timestamp());\n");

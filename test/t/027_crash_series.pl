@@ -26,7 +26,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 
 my $VICTIM = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'COPY%uid_next%'";
 my (@ids, @took, $last);
-my ($stuck, $slow, $repeated, $disorders) = (0) x 4;
+my ($stuck, $slow, $disorders) = (0) x 3;
 foreach my $crash (1 .. $crashes)
 {
 	my $drawing = start_drawing($node);

@@ -112,9 +112,7 @@ foreach my $cause ('clock', 'registry')
 	{
 		# and nothing in hand
 		$lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
-		my $keeper = keeper_pid($node);
-		kill 'TERM', $keeper;
-		poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper });
+		end_keeper($node) or die 'no other keeper has begun';
 	}
 	my $event = $cause eq 'clock' ? 'UidgenClock' : 'UidgenGrant';
 	$event = 'Extension' if $node->pg_version < 17;

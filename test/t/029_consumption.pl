@@ -63,9 +63,7 @@ sub goes_on
 ok(goes_on(10), 'ids of open sessions go on, renewal after renewal');
 foreach (1 .. 3)
 {
-	my $keeper = keeper_pid($node);
-	kill 'TERM', $keeper;
-	ok(poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper }), 'the keeper ends, another begins');
+	ok(end_keeper($node), 'the keeper ends, another begins');
 	ok(goes_on(10), 'and ids go on');
 }
 like(refusal(), qr/FATAL:  sorry, too many clients already/, 'all that without a free connection');

@@ -109,9 +109,7 @@ sub run_fault
 	}
 	else
 	{
-		my $keeper = keeper_pid($node);
-		kill 'KILL', $keeper;
-		poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper }) or die 'no other keeper has begun';
+		end_keeper($node, 'KILL') or die 'no other keeper has begun';
 		$node->poll_query_until('postgres', 'SELECT true');
 	}
 	return "kill -9 of the $fault->{kill}";

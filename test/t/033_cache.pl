@@ -126,9 +126,7 @@ ok(poll_until(sub { wasted() == $wasted + 49 }), 'what is left at the end of a s
 $session{a} = $node->background_psql('postgres');
 $session{a}->query_safe('SET uidgen.cache = 100');
 $before = draw('a');
-my $keeper = keeper_pid($node);
-kill 'TERM', $keeper;
-poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper }) or die 'no other keeper has begun';
+end_keeper($node) or die 'no other keeper has begun';
 $after = draw('a');
 cmp_ok($after->[0], '>', $before->[0], 'when the grant is another, the store is not used any more');
 
