@@ -387,7 +387,8 @@ sub session
 		foreach (1 .. 3 + rand 6)
 		{
 			$OPS{ pick(@weighted) }[1]->($self);
-			$self->step('pause', number(1, 100)) if rand > 0.5;
+			# What a standby refuses takes no time.
+			$self->step('pause', number($self->{node} ? 30 : 1, 100)) if rand > 0.5 || $self->{node};
 		}
 		$self->run('ROLLBACK');
 	}

@@ -12,7 +12,7 @@
  *	  copy ROWS FLAGS SQL	COPY FROM STDIN, of ROWS lines with a number each
  *	  query FLAGS TAG SQL
  *	  program NAME			is noted in LOG
- *	  end					what follows is run even if the session is to end
+ *	  end					wait until the session is to end; what follows is run then
  *
  * FLAGS are letters: o, f, c and s for those of record.h; e: by the extended
  * protocol; a: ids that this session has seen before may come again (a cursor that
@@ -25,7 +25,7 @@
  * its transaction is rolled back.  A lost connection is made again before the next
  * statement.  LOG gets a line for each step.
  *
- * SIGTERM asks it to end: steps up to "end" are passed over.  It is started under
+ * SIGTERM tells it to end: steps up to "end" are passed over.  It is started under
  * the server's false clock (FakeClock.pm), so that its clock is the server's.
  */
 #define _GNU_SOURCE
@@ -423,7 +423,12 @@ main(int argc, char **argv)
 		text[strcspn(text, "\n")] = '\0';
 		step = strsep(&rest, "\t");
 		if (strcmp(step, "end") == 0)
+		{
 			ending = true;
+			fflush(log_file);
+			while (!to_end)
+				(void) poll(NULL, 0, 20);
+		}
 		if (to_end && !ending)
 			continue;
 
