@@ -250,7 +250,7 @@ layout_expiry(const UidgenLayout *layout)
 static inline int64
 next_id(uint64 tag_bits)
 {
-	if (unlikely(uidgen_cache > 1))
+	if (unlikely(uidgen_cache_in_use))
 		return uidgen_cached_id(tag_bits);
 	return uidgen_next_id(tag_bits);
 }
@@ -312,7 +312,7 @@ uidgen_next_batch(PG_FUNCTION_ARGS)
 		batch->size = Min(batch->size,
 						  (uint64) uidgen_layout_tick_capacity(&uidgen_layout));
 		uidgen_cache_discard();
-		uidgen_take(batch->size, false, &batch->block);
+		uidgen_take(batch->size, UIDGEN_TAKE_ROW, &batch->block);
 		batch->left -= batch->size;
 		batch->used = 0;
 	}
@@ -348,7 +348,7 @@ uidgen_next_block(PG_FUNCTION_ARGS)
 				 errhint("Ask for several blocks, use uid_next_batch(), or give the sequence more bits in \"uidgen.layout\".")));
 
 	uidgen_cache_discard();
-	uidgen_take(n, true, &block);
+	uidgen_take(n, UIDGEN_TAKE_BLOCK, &block);
 	values[0] = Int64GetDatum(uidgen_block_id(&block, 0, tag_bits));
 	values[1] = Int64GetDatum(uidgen_block_id(&block, n - 1, tag_bits));
 	return return_row(fcinfo, values, nulls);
@@ -575,6 +575,24 @@ generator_state(const UidgenHolding *holding, const UidgenFailure *failure)
 	return holding->held ? "granted" : "idle";
 }
 
+/* Why ids are ahead of the clock; NULL: they are not. */
+static const char *
+ahead_cause(UidgenAheadCause cause)
+{
+	switch (cause)
+	{
+		case UIDGEN_AHEAD_NOT:
+			return NULL;
+		case UIDGEN_AHEAD_BURST:
+			return "burst";
+		case UIDGEN_AHEAD_CLOCK_SET_BACK:
+			return "clock set back";
+		case UIDGEN_AHEAD_CRASH:
+			return "crash";
+	}
+	return NULL;
+}
+
 Datum
 uidgen_status(PG_FUNCTION_ARGS)
 {
@@ -582,7 +600,7 @@ uidgen_status(PG_FUNCTION_ARGS)
 	{
 		STATE, WORKER_ID, DATACENTER_ID, LAYOUT, REGISTRY, GRANTED_UNTIL, AHEAD,
 		RENEWALS, FAILURES, LAST_ERROR, WAITS, CLOCK_STEPS, EXPIRES_AT, WASTED,
-		COLUMNS
+		AHEAD_CAUSE, FREE_WORKER_IDS, COLUMNS
 	};
 	Datum		values[COLUMNS] = {0};
 	bool		nulls[COLUMNS];
@@ -619,16 +637,22 @@ uidgen_status(PG_FUNCTION_ARGS)
 	if (holding.held)
 	{
 		TimestampTz granted_until;
-		uint64		position = uidgen_atomic_read(&uidgen_shared->words.position);
-		int64		ahead = (int64) (position >> uidgen_rules.sequence_bits) -
-			(int64) uidgen_clock_tick();
+		/* Read before the clock is; the tick is that of the last id. */
+		UidgenTicketReach reach = uidgen_ticket_reach(uidgen_words);
+		uint64		tick = (uidgen_atomic_read(&uidgen_words->position) - 1) >>
+			uidgen_rules.sequence_bits;
+		uint64		now = uidgen_clock_tick();
+		const char *cause = ahead_cause(uidgen_ticket_cause(&reach, tick, now));
 
 		SET(WORKER_ID, Int32GetDatum(holding.worker));
 		if (tick_timestamp(&uidgen_layout, (uint64) holding.granted_until,
 						   &granted_until))
 			SET(GRANTED_UNTIL, TimestampTzGetDatum(granted_until));
-		SET(AHEAD, IntervalPGetDatum(interval_from_microseconds(Max(ahead, 0) *
+		SET(AHEAD, IntervalPGetDatum(interval_from_microseconds((int64) (tick - Min(now, tick)) *
 												   uidgen_layout.unit)));
+		if (cause)
+			SET(AHEAD_CAUSE, CStringGetTextDatum(cause));
+		SET(FREE_WORKER_IDS, Int64GetDatum(holding.free_workers));
 	}
 #undef SET
 	return return_row(fcinfo, values, nulls);

@@ -46,6 +46,13 @@ uidgen_registry_connected(void)
 	return connected;
 }
 
+Oid
+uidgen_registry_database(void)
+{
+	Assert(connected);
+	return MyDatabaseId;
+}
+
 void
 uidgen_registry_connect(void)
 {
@@ -236,6 +243,7 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 			BIGINT(request->floor),
 			BIGINT(request->window),
 			BIGINT(request->max_lead),
+			BIGINT(request->max_step),
 			TEXT(identity.host_name),
 			INT(identity.port),
 			INT(identity.type),
@@ -250,6 +258,11 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 	grant->last = get_bigint(row, "last_tick", NULL);
 	grant->seen = get_bigint(row, "seen_tick", NULL);
 	grant->never_used = DatumGetBool(GetAttributeByName(row, "never_used", &isnull));
+	grant->free_workers = get_bigint(row, "free_workers", NULL);
+	grant->database = uidgen_registry_database();
+	strlcpy(grant->reason,
+			TextDatumGetCString(GetAttributeByName(row, "reason", &isnull)),
+			sizeof(grant->reason));
 	commit_transaction();
 	Assert(grant->first >= request->floor && grant->first <= grant->last);
 	Assert(request->wanted < 0 || grant->worker == request->wanted);
@@ -271,6 +284,7 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
 	int64		token;
 	int64		last;
 	int64		leap;
+	int64		large_step;
 	bool		fenced;
 
 	begin_transaction("uidgen: renew the grant");
@@ -279,13 +293,14 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
 	token = get_bigint(row, "token", &fenced);
 	last = get_bigint(row, "last_tick", fenced ? &fenced : NULL);
 	leap = (uidgen_clock_offset() - clock_offset) / uidgen_layout.unit;
-	if (leap > uidgen_large_step_ticks())
+	large_step = (int64) uidgen_time_bounds().large_step;
+	if (leap > large_step)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("the clock was set forward while the grant was renewed"),
 				 errdetail("It leapt by %lld ms, more than the %lld ms that count as a small step.",
 						   (long long) (leap * uidgen_layout.unit / 1000),
-						   (long long) (uidgen_large_step_ticks() * uidgen_layout.unit / 1000)),
+						   (long long) (large_step * uidgen_layout.unit / 1000)),
 				 errhint("The next attempt follows it; correct the clock if it is wrong. What is a small step depends on the setting \"uidgen.max_ahead\".")));
 	commit_transaction();
 	if (fenced)
