@@ -111,7 +111,7 @@ TRUNCATE uidgen.registry_layout, uidgen.worker_node CASCADE;
 -- Rows that come by replication are dropped, and drop nothing.
 BEGIN;
 DELETE FROM uidgen.registry_layout;
-INSERT INTO uidgen.registry_layout VALUES (true, 'ours', 1, 0, 100, 0, 0, now());
+INSERT INTO uidgen.registry_layout VALUES (true, 'ours', 1, 0, 100, 0, 0, now(), 1);
 DELETE FROM uidgen.worker_node;
 INSERT INTO uidgen.worker_node (datacenter_id, worker_id, launch_date, created, modified, identity, granted_until, released, launches)
 VALUES (0, 1, now(), now(), now(), 'ours', 10, false, 1);
@@ -122,7 +122,7 @@ UPDATE uidgen.worker_node SET granted_until = 5, identity = 'theirs';
 DELETE FROM uidgen.worker_node;
 UPDATE uidgen.registry_layout SET layout = 'theirs';
 DELETE FROM uidgen.registry_layout;
-INSERT INTO uidgen.registry_layout VALUES (false, 'theirs', 1, 0, 100, 0, 0, now());
+INSERT INTO uidgen.registry_layout VALUES (false, 'theirs', 1, 0, 100, 0, 0, now(), 1);
 SET LOCAL session_replication_role = origin;
 SELECT worker_id, identity, granted_until FROM uidgen.worker_node;
 SELECT layout FROM uidgen.registry_layout;

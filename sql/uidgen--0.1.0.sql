@@ -393,7 +393,7 @@ BEGIN
 		WHERE n.datacenter_id = datacenter AND n.identity IS NOT NULL;
 	IF (never_used OR candidate.identity IS NULL) AND wanted < 0 AND max_worker > 0
 		AND (free_workers < 3 OR free_workers * 10 <= max_worker + 1::bigint) THEN
-		RAISE WARNING 'only % worker ids are left', free_workers
+		RAISE WARNING 'few worker ids are left: %', free_workers
 			USING DETAIL = format('The layout has %s worker ids in datacenter %s; each promotion, restore or move of a server takes another one for good%s.',
 								  max_worker + 1::bigint, datacenter,
 								  CASE WHEN policy = 'disposable' THEN ', and with "uidgen.worker_policy" set to "disposable" each start' ELSE '' END),
