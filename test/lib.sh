@@ -68,6 +68,7 @@ fuzzer_links()
 (
 	program=$(mktemp)
 	trap 'rm -f "$program"' EXIT
+	trap 'exit 1' HUP INT TERM
 	echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
 		clang -fsanitize=fuzzer,address,undefined -x c -o "$program" -
 )
@@ -118,7 +119,14 @@ install_packages()
 	[ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
 		die "missing:$missing; run me once as root, or install sudo"
 	say "missing:$missing; apt-get looks for packages"
-	log=$(mktemp)	# what apt-get says
+	dir=$(mktemp -d)
+	trap 'rm -rf "$dir"' EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	# PostgreSQL's package makes a cluster and starts it, by this program.  While we
+	# install, one that does nothing is found first.
+	ln -s /bin/true "$dir/pg_createcluster"
 	apt_get update
 
 	packages=
@@ -129,26 +137,20 @@ install_packages()
 			for part in "postgresql-$version" "postgresql-server-dev-$version"; do
 				installed "$part" || packages="$packages $part"
 			done
-			# The package would start a cluster; this says not to, once.
-			conf=/etc/postgresql-common/createcluster.conf
-			if ! [ -e $conf ] && ! installed "postgresql-$version"; then
-				say "writing $conf, so that no cluster is started"
-				as_root sh -c "mkdir -p ${conf%/*} && echo 'create_main_cluster = false' >$conf"
-			fi
 		else
 			packages="$packages $package"
 		fi
 	done
 	say "apt-get installs$packages and what these need; this takes a minute or two"
 	apt_get install -y --no-install-recommends $packages
-	rm -f "$log"
 )
 
 # apt-get, quiet unless it fails, and patient when another one is at work.
 apt_get()
 {
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" \
-		</dev/null >"$log" 2>&1 || { cat "$log" >&2; die "apt-get $* failed"; }
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
+		-o DPkg::Path="$dir:/usr/sbin:/usr/bin:/sbin:/bin" "$@" \
+		</dev/null >"$dir/log" 2>&1 || { cat "$dir/log" >&2; die "apt-get $* failed"; }
 }
 
 # ---- The private server -----------------------------------------------------
