@@ -97,7 +97,7 @@ bootstrap()
 	want gcc command -v gcc
 	want libc6-dev sh -c 'echo "#include <stdio.h>" | gcc -E -'
 	if [ "${1-}" = tests ]; then
-		want perl perl -MJSON::PP -MTAP::Harness -MTest::More -e 1
+		want perl perl -MJSON::PP -MTAP::Parser -MTest::More -e 1
 		want libipc-run-perl perl -MIPC::Run -e 1
 		want clang command -v clang
 		want libclang-rt-dev fuzzer_links
@@ -225,24 +225,28 @@ copy_server()
 # ---- The verdict ------------------------------------------------------------
 
 # Ends a run: removes $CHECK_DIR, or says where it is if something failed, and
-# prints the closing line from its file counts.  That has a line "SUITE PASSED
-# FAILED" for each suite that ran; one of $SUITES without a line could not run,
-# which is a failure too.
+# prints what failed and the closing line, from its files "failed" and "counts".
+# The latter has a line "SUITE PASSED FAILED" for each suite that ran; one of
+# $SUITES without a line could not run, which is a failure too.
 verdict()
 (
-	touch "$CHECK_DIR/counts"
-	result=$(awk -v suites="$SUITES" '
-		{ ran[$1]; passed += $2; failed += $3 }
-		END {
-			for (i = split(suites, suite); i > 0; i--)
-				failed += !(suite[i] in ran)
-			printf "%d passed, %d failed", passed, failed
-		}' "$CHECK_DIR/counts")
-	failed=0
+	cd "$CHECK_DIR"
+	touch counts failed
+	for suite in $SUITES; do
+		grep -q "^$suite " counts || {
+			echo "$suite 0 1" >>counts
+			echo "$suite: did not run to its end" >>failed
+		}
+	done
+	awk '{ passed += $2; failed += $3 } END { printf "%d passed, %d failed\n", passed, failed }' counts >result
+	result=$(cat result)
+	cd /
 	case $result in
 	*' 0 failed')
-		rm -rf "$CHECK_DIR" ;;
+		rm -rf "$CHECK_DIR"
+		failed=0 ;;
 	*)
+		sed 's/^/FAILED: /' "$CHECK_DIR/failed"
 		say "logs and differences are in $CHECK_DIR"
 		failed=1 ;;
 	esac
