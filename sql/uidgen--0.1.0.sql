@@ -618,7 +618,7 @@ COMMENT ON FUNCTION uid_layout_info(text) IS 'what a layout or preset has room f
 CREATE FUNCTION uidgen.presets(OUT name text, OUT layout text, OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'uidgen_preset_list'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 25;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 26;
 COMMENT ON FUNCTION uidgen.presets() IS 'the layouts that have a name';
 
 CREATE VIEW uidgen.presets AS SELECT * FROM uidgen.presets();
