@@ -150,28 +150,29 @@ get_tag_bits(FunctionCallInfo fcinfo, int i)
 					  get_int(fcinfo, i, "tag"));
 }
 
-/* The tick that contains a time. */
-static uint64
-get_tick(const UidgenLayout *layout, TimestampTz timestamp)
+/* Where a time lies, seen from the ticks of a layout. */
+typedef enum TimePlace
+{
+	BEFORE_EPOCH,
+	IN_LAYOUT,
+	AFTER_END
+} TimePlace;
+
+/*
+ * The place of a time and, in the layout, its tick.  The infinities need no case
+ * of their own: no layout is as old or as long.
+ */
+static TimePlace
+find_tick(const UidgenLayout *layout, TimestampTz timestamp, uint64 *tick)
 {
 	int64		time;
-	uint64		tick;
 
-	if (pg_add_s64_overflow(timestamp, POSTGRES_EPOCH_UNIX, &time) ||
-		!uidgen_layout_tick(layout, time, &tick))
-	{
-		char		text[UIDGEN_LAYOUT_TEXT_SIZE];
-
-		uidgen_layout_print(layout, text);
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("timestamp is out of range: %s",
-						timestamptz_to_str(timestamp)),
-				 errdetail("The layout \"%s\" has %d bits of time since its epoch.",
-						   text, layout->bits[UIDGEN_TIME]),
-				 errhint("uid_layout_info() shows when it begins and ends.")));
-	}
-	return tick;
+	/* Later than 64 bits of microseconds tell, and so is no tick of any layout. */
+	if (pg_add_s64_overflow(timestamp, POSTGRES_EPOCH_UNIX, &time))
+		return AFTER_END;
+	if (uidgen_layout_tick(layout, time, tick))
+		return IN_LAYOUT;
+	return time < layout->epoch ? BEFORE_EPOCH : AFTER_END;
 }
 
 /* ---- results ---- */
@@ -384,43 +385,79 @@ uidgen_timestamp(PG_FUNCTION_ARGS)
 }
 
 /*
- * The end that an infinity means: the smallest or largest id of the layout.
- * False if the time is finite.
+ * The end of a range of time, for comparisons with the ids of a layout.  A time
+ * for which the layout has no tick gives the layout's own end: the smallest id
+ * before the epoch, the largest after the last tick; the infinities as well.
+ *
+ * So a bound never fails, is always an id that the layout can decode and, where
+ * the layout can generate, never decreases as time goes on.  The price is one
+ * id: no id is as old as a time before the epoch, and yet `id <= uid_max(time)`
+ * is true for the smallest one of all (tick, worker and sequence 0), because
+ * there is nothing smaller that uid_parse() takes.  Likewise `id >= uid_min(time)`
+ * after the end is true for the largest one of all, which no server issues, since
+ * the last tick is never granted.
  */
-static bool
-infinite_end(const UidgenLayout *layout, TimestampTz timestamp, int64 *id)
+static int64
+range_end(const UidgenLayout *layout, TimestampTz timestamp,
+		  int64_t (*end_of_tick) (const UidgenLayout *, uint64_t))
 {
-	if (TIMESTAMP_IS_NOBEGIN(timestamp))
-		*id = uidgen_layout_first(layout);
-	else if (TIMESTAMP_IS_NOEND(timestamp))
-		*id = uidgen_layout_last(layout);
-	else
-		return false;
-	return true;
+	uint64		tick;
+
+	switch (find_tick(layout, timestamp, &tick))
+	{
+		case BEFORE_EPOCH:
+			return uidgen_layout_first(layout);
+		case AFTER_END:
+			return uidgen_layout_last(layout);
+		case IN_LAYOUT:
+			break;
+	}
+	return end_of_tick(layout, tick);
 }
 
 Datum
 uidgen_min(PG_FUNCTION_ARGS)
 {
-	TimestampTz timestamp = PG_GETARG_TIMESTAMPTZ(0);
-	const UidgenLayout *layout = get_layout(fcinfo, 2);
-	int64		id;
-
-	if (!infinite_end(layout, timestamp, &id))
-		id = uidgen_layout_min(layout, get_tick(layout, timestamp));
-	PG_RETURN_INT64(id);
+	PG_RETURN_INT64(range_end(get_layout(fcinfo, 2), PG_GETARG_TIMESTAMPTZ(0),
+							  uidgen_layout_min));
 }
 
 Datum
 uidgen_max(PG_FUNCTION_ARGS)
 {
-	TimestampTz timestamp = PG_GETARG_TIMESTAMPTZ(0);
-	const UidgenLayout *layout = get_layout(fcinfo, 2);
-	int64		id;
+	PG_RETURN_INT64(range_end(get_layout(fcinfo, 2), PG_GETARG_TIMESTAMPTZ(0),
+							  uidgen_layout_max));
+}
 
-	if (!infinite_end(layout, timestamp, &id))
-		id = uidgen_layout_max(layout, get_tick(layout, timestamp));
-	PG_RETURN_INT64(id);
+/* The tick that contains a time; raises an error if the layout has none for it. */
+static uint64
+get_tick(const UidgenLayout *layout, TimestampTz timestamp)
+{
+	uint64		tick;
+	TimePlace	place = find_tick(layout, timestamp, &tick);
+	char		text[UIDGEN_LAYOUT_TEXT_SIZE];
+
+	if (place == IN_LAYOUT)
+		return tick;
+	uidgen_layout_print(layout, text);
+	if (place == BEFORE_EPOCH)
+	{
+		char	   *epoch = pstrdup(timestamptz_to_str(layout->epoch - POSTGRES_EPOCH_UNIX));
+
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp is before the epoch of the layout: %s",
+						timestamptz_to_str(timestamp)),
+				 errdetail("The epoch of the layout \"%s\" is %s.", text, epoch),
+				 errhint("Ids of older times need a layout with an earlier epoch; the server's is the setting \"uidgen.layout\".")));
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+			 errmsg("timestamp is out of range: %s",
+					timestamptz_to_str(timestamp)),
+			 errdetail("The layout \"%s\" has %d bits of time since its epoch.",
+					   text, layout->bits[UIDGEN_TIME]),
+			 errhint("uid_layout_info() shows when it begins and ends.")));
 }
 
 Datum
