@@ -5,6 +5,8 @@
 -- begins early in tick 1000, so that all ticks shown are stable.
 
 \set SHOW_CONTEXT never
+-- Warnings are shown where they are tested.
+SET client_min_messages = error;
 
 -- The registry's content, as '[DATACENTER/]WORKER IDENTITY GRANTED_UNTIL [r], ...':
 -- identity - is null, r means released, and the token is 100 + the worker id.
@@ -57,7 +59,7 @@ END $$;
 CREATE FUNCTION pg_temp.acquire(content text DEFAULT NULL, holder text DEFAULT 'me',
 	wanted int DEFAULT -1, avoid int DEFAULT -1, policy text DEFAULT 'reuse',
 	take_never_used boolean DEFAULT true, shared boolean DEFAULT false,
-	floor_tick bigint DEFAULT 0, window_ticks bigint DEFAULT 10, max_lead bigint DEFAULT 60,
+	floor_tick bigint DEFAULT 0, window_ticks bigint DEFAULT 10, max_lead bigint DEFAULT 60, max_step bigint DEFAULT 5,
 	datacenter int DEFAULT 0, max_worker int DEFAULT 3, max_tick bigint DEFAULT 1000000,
 	layout_text text DEFAULT 'A', epoch_tick bigint DEFAULT 0)
 RETURNS text LANGUAGE plpgsql AS $$
@@ -75,7 +77,7 @@ BEGIN
 	BEGIN
 		SELECT * INTO STRICT g
 		FROM uidgen.acquire_worker(holder, layout_text, 60000000, pg_temp.epoch() + epoch_tick * 60000000, max_tick, 1, max_worker,
-			datacenter, wanted, avoid, policy, take_never_used, shared, floor_tick, window_ticks, max_lead, 'new host', 5433, 1);
+			datacenter, wanted, avoid, policy, take_never_used, shared, floor_tick, window_ticks, max_lead, max_step, 'new host', 5433, 1);
 	EXCEPTION WHEN OTHERS THEN
 		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		RETURN pg_temp.failure(SQLSTATE, message, detail, hint);
@@ -103,7 +105,8 @@ BEGIN
 	IF content IS NOT NULL THEN
 		PERFORM pg_temp.set_rows(content);
 		DELETE FROM uidgen.registry_layout;
-		INSERT INTO uidgen.registry_layout VALUES (true, 'A', 60000000, pg_temp.epoch(), max_tick, 1, 3, now());
+		INSERT INTO uidgen.registry_layout VALUES (true, 'A', 60000000, pg_temp.epoch(), max_tick, 1, 3, now(),
+			(SELECT oid FROM pg_database WHERE datname = current_database()));
 	END IF;
 	BEGIN
 		SELECT * INTO STRICT g FROM uidgen.renew_worker(datacenter, worker, token, until, needed, window_ticks);
@@ -149,9 +152,9 @@ SELECT pg_temp.acquire('0 me 1005, 1 me 1059');
 SELECT pg_temp.acquire('0 me 1005, 1 me 1060');
 SELECT pg_temp.acquire('1 me 1060');
 SELECT pg_temp.acquire('1 me 1060', max_lead => 61);
--- ... or by what a crash leaves, a window and three ticks, if the clock was set back since
+-- ... or the clock was set back since they were used last, by more than a small step
 SELECT modified_in, granted_until,
-	pg_temp.acquire(NULL) AS granted FROM (VALUES (1009, 1050), (1010, 1046), (1010, 1047)) AS cases (modified_in, granted_until),
+	pg_temp.acquire(NULL) AS granted FROM (VALUES (1005, 1059), (1006, 1059), (1006, 990), (1005, 1060)) AS cases (modified_in, granted_until),
 	LATERAL (SELECT pg_temp.set_rows('1 me ' || granted_until)) AS rows,
 	LATERAL (SELECT pg_temp.set_modified(modified_in)) AS set;
 -- one never used, before those of others
@@ -221,7 +224,7 @@ BEGIN
 		FOR i IN 1 .. 60 LOOP
 			SELECT worker INTO w
 			FROM uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3,
-				0, -1, -1, 'reuse', true, i % 2 = 0, 0, 1, 60, 'host', 1, 1);
+				0, -1, -1, 'reuse', true, i % 2 = 0, 0, 1, 60, 60, 'host', 1, 1);
 			taken := taken || w;
 			DELETE FROM uidgen.worker_node WHERE identity = 'me';
 		END LOOP;
@@ -240,7 +243,7 @@ BEGIN
 	FOR i IN 1 .. 100 LOOP
 		w := w || (SELECT worker
 			FROM uidgen.acquire_worker('instance ' || i, 'A', 60000000, pg_temp.epoch(), 1000000, 1, 2147483647,
-				0, -1, -1, 'reuse', true, true, 0, 1, 60, 'host', 1, 1));
+				0, -1, -1, 'reuse', true, true, 0, 1, 60, 60, 'host', 1, 1));
 	END LOOP;
 	RAISE INFO 'low %, high %, distinct %', (SELECT count(*) > 20 FROM unnest(w) AS id WHERE id < 1073741824),
 		(SELECT count(*) > 20 FROM unnest(w) AS id WHERE id >= 1073741824), (SELECT count(DISTINCT id) FROM unnest(w) AS id);
@@ -257,10 +260,14 @@ SELECT pg_temp.acquire('1 me 999', wanted => 2);
 SELECT pg_temp.acquire('2 me 1005, 1 me 1006', wanted => 2);
 SELECT pg_temp.acquire('1/2 other 1005', wanted => 2);
 SELECT pg_temp.acquire('2 me 100 r', wanted => 2);
--- too far ahead
+-- too far ahead after crashes: calls wait
 SELECT pg_temp.acquire('2 me 1059', wanted => 2);
-SELECT pg_temp.acquire('2 me 1060', wanted => 2) LIKE '55000 %';
-SELECT pg_temp.acquire('2 me 1120', wanted => 2);
+SELECT pg_temp.acquire('2 me 1060', wanted => 2);
+-- ... because the clock was set back since
+SELECT modified_in, granted_until,
+	pg_temp.acquire(NULL, wanted => 2) AS granted FROM (VALUES (1005, 1120), (1006, 1059), (1006, 1060), (1120, 1120)) AS cases (modified_in, granted_until),
+	LATERAL (SELECT pg_temp.set_rows('2 me ' || granted_until)) AS rows,
+	LATERAL (SELECT pg_temp.set_modified(modified_in)) AS set;
 -- another's: never in a registry of our own, be it handed back or ended long ago
 SELECT pg_temp.acquire('2 other 1005', wanted => 2);
 SELECT pg_temp.acquire('2 other 100', wanted => 2);
@@ -289,12 +296,20 @@ SELECT pg_temp.reset();
 SELECT pg_temp.acquire('', policy => 'disposable');
 SELECT pg_temp.acquire('0 me 990, 1 me 990 r', policy => 'disposable');
 SELECT pg_temp.acquire('0 - 1 r, 1 other 1 r', policy => 'disposable', shared => true);
--- a warning when few are left, less than a tenth of all
+SET LOCAL client_min_messages = warning;
+-- a warning when few are left: fewer than three, or at most a tenth of all
 SELECT pg_temp.acquire('0 me 1, 1 me 1, 2 me 1', policy => 'disposable');
-SELECT pg_temp.acquire((SELECT string_agg(n || ' me 1', ', ') FROM generate_series(0, 16) AS n), policy => 'disposable', max_worker => 19);
-SELECT pg_temp.acquire((SELECT string_agg(n || ' me 1', ', ') FROM generate_series(0, 17) AS n), policy => 'disposable', max_worker => 19);
--- not when ids are reused
+SELECT pg_temp.acquire((SELECT string_agg(n || ' me 1', ', ') FROM generate_series(0, 34) AS n), policy => 'disposable', max_worker => 39);
+SELECT pg_temp.acquire((SELECT string_agg(n || ' me 1', ', ') FROM generate_series(0, 35) AS n), policy => 'disposable', max_worker => 39);
+-- also when ids are reused, and other servers have taken the others
 SELECT pg_temp.acquire('0 a 1, 1 a 1, 2 a 1');
+SELECT pg_temp.acquire('0 a 1, 1 - 1, 2 a 1');
+-- not when it takes its own again
+SELECT pg_temp.acquire('0 a 1, 1 me 1, 2 a 1');
+-- nor where there is no choice
+SELECT pg_temp.acquire('', max_worker => 0);
+SELECT pg_temp.acquire('0 a 1, 1 a 1, 2 a 1', wanted => 3);
+SET LOCAL client_min_messages = error;
 -- none left
 SELECT pg_temp.acquire('0 me 1, 1 me 1 r, 2 - 1 r, 3 other 1', policy => 'disposable');
 SELECT pg_temp.acquire('0 me 1, 1 me 1 r, 2 - 1 r, 3 other 1 r', policy => 'disposable', shared => true);
@@ -321,6 +336,40 @@ SELECT pg_temp.reset();
 SELECT pg_temp.acquire('', wanted => 4);
 SELECT pg_temp.acquire('0 a 1, 1 a 1, 2 a 1, 3 a 1', layout_text => 'B');
 SELECT count(*) FROM uidgen.registry_layout;
+ROLLBACK;
+
+-- A copy of the registry in another database of the server: all of its rows are
+-- somebody else's, from the first grant on.
+BEGIN;
+SELECT pg_temp.reset();
+SELECT pg_temp.acquire('');
+SELECT pg_temp.set_rows('0 me 990, 1 me 990 r, 2 - 500 r');
+UPDATE uidgen.registry_layout SET database = 1;
+SELECT pg_temp.acquire();
+SELECT count(*) FROM uidgen.worker_node WHERE identity = 'copied from database 1: me';
+SELECT database = (SELECT oid FROM pg_database WHERE datname = current_database()) FROM uidgen.registry_layout;
+SELECT pg_temp.acquire(wanted => 0);
+SELECT pg_temp.acquire(take_never_used => false);
+ROLLBACK;
+
+-- What it says of its choice, and how many worker ids are left
+BEGIN;
+SELECT pg_temp.reset();
+CREATE FUNCTION pg_temp.explain(content text, wanted int DEFAULT -1, avoid int DEFAULT -1, take_never_used boolean DEFAULT true) RETURNS text LANGUAGE sql AS $$
+	SELECT pg_temp.set_rows(content);
+	SELECT g.free_workers || ' left: ' || g.reason
+	FROM uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 9,
+		0, wanted, avoid, 'reuse', take_never_used, false, 0, 10, 60, 5, 'host', 1, 1) AS g;
+$$;
+SELECT pg_temp.explain('');
+SELECT pg_temp.explain('1 me 990');
+SELECT pg_temp.explain('1 me 1080');
+SELECT pg_temp.explain('1 me 990', avoid => 1);
+SELECT pg_temp.explain('1 me 990', wanted => 1);
+SELECT pg_temp.explain('1 me 990', wanted => 2);
+SELECT pg_temp.explain('1 a 990, 2 - 990 r, 3 - 990 r', take_never_used => false);
+SELECT pg_temp.explain('1 me 1080', take_never_used => false);
+SELECT pg_temp.explain('1/1 me 1080');
 ROLLBACK;
 
 -- The end of the layout's time, and what is before its beginning
@@ -526,7 +575,7 @@ BEGIN
 					SELECT * INTO g FROM uidgen.acquire_worker('instance ' || i, 'A', 60000000, base - clock * 60000000, 1000000, 0, 3, 0,
 						CASE WHEN random() < 0.2 THEN floor(random() * 4)::int ELSE -1 END,
 						coalesce(CASE WHEN random() < 0.2 THEN worker[i] END, -1),
-						'reuse', random() < 0.5, shared, 0, 10, 60, 'host', 1, 1);
+						'reuse', random() < 0.5, shared, 0, 10, 60, 60, 'host', 1, 1);
 					acquired := acquired + 1;
 					IF g.first_tick <= used[g.worker + 1] THEN
 						RAISE EXCEPTION 'step %: worker id % granted from %, but % was granted', step, g.worker, g.first_tick, used[g.worker + 1];

@@ -57,7 +57,8 @@ CREATE TABLE uidgen.registry_layout (
 	max_tick bigint NOT NULL,
 	max_datacenter integer NOT NULL,
 	max_worker integer NOT NULL,
-	pinned timestamptz NOT NULL
+	pinned timestamptz NOT NULL,
+	database oid NOT NULL
 );
 
 COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant';
@@ -69,6 +70,7 @@ COMMENT ON COLUMN uidgen.registry_layout.max_tick IS 'the last tick, which is ne
 COMMENT ON COLUMN uidgen.registry_layout.max_datacenter IS 'largest datacenter id';
 COMMENT ON COLUMN uidgen.registry_layout.max_worker IS 'largest worker id';
 COMMENT ON COLUMN uidgen.registry_layout.pinned IS 'when it was pinned';
+COMMENT ON COLUMN uidgen.registry_layout.database IS 'the OID of the registry''s database: another one tells that this is a copy of it';
 
 -- Host names and ports are for monitoring only.
 GRANT SELECT ON uidgen.worker_node, uidgen.registry_layout TO pg_monitor;
@@ -169,7 +171,14 @@ COMMENT ON FUNCTION uidgen.tick_time(bigint, bigint, bigint) IS 'when a tick beg
 --
 -- In a registry that is not shared, other holders' rows are never taken: they
 -- came with a copy, and their holder goes on renewing them in a table of its own,
--- unseen from here.
+-- unseen from here.  CREATE DATABASE ... TEMPLATE makes such a copy within one
+-- server, whose identity is the same in both: the database's OID tells, and all rows
+-- of the copy are taken for somebody else's.
+--
+-- A row of this instance counts if it begins at most max_lead ticks ahead of the
+-- clock, and was last changed at most max_step ticks ahead of it.  The first has
+-- room for what crashes leave behind.  The second tells a crash from a clock that was
+-- set back since: then another worker id has the true time at once.
 CREATE FUNCTION uidgen.acquire_worker(
 	holder text,					-- identity of the caller
 	layout_text text,				-- its layout in canonical form, and the numbers of it:
@@ -187,6 +196,7 @@ CREATE FUNCTION uidgen.acquire_worker(
 	floor_tick bigint,				-- begin no earlier
 	window_ticks bigint,			-- length of the grant
 	max_lead bigint,				-- ticks that it may begin ahead of the clock
+	max_step bigint,				-- ticks that the clock may have been set back since
 	host text,						-- for people: host, port and type of the caller
 	host_port integer,
 	host_type integer,
@@ -195,7 +205,9 @@ CREATE FUNCTION uidgen.acquire_worker(
 	OUT first_tick bigint,
 	OUT last_tick bigint,
 	OUT seen_tick bigint,			-- of the clock, when the row was last changed
-	OUT never_used boolean)
+	OUT never_used boolean,
+	OUT free_workers bigint,		-- worker ids that are left: never used, or forgotten
+	OUT reason text)				-- why this worker id, for the log
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -204,9 +216,11 @@ DECLARE
 	-- How long after the end of its grant a shared row is left to a holder that
 	-- may just be idle.  For comfort only: the token keeps it from going on.
 	margin CONSTANT bigint := 3600000000 / tick_unit;
-	pinned_layout text;
+	pinned uidgen.registry_layout;
+	this_database oid := (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database());
 	now_tick bigint;
 	candidate uidgen.worker_node;
+	has_own boolean := false;
 	free bigint;
 	pick bigint;
 	next_end bigint;
@@ -241,14 +255,23 @@ BEGIN
 	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
 
 	INSERT INTO uidgen.registry_layout AS l
-		VALUES (true, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker, clock_timestamp())
+		VALUES (true, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker, clock_timestamp(), this_database)
 		ON CONFLICT (only_one) DO NOTHING;
-	SELECT l.layout INTO STRICT pinned_layout FROM uidgen.registry_layout AS l;
-	IF pinned_layout <> layout_text THEN
+	SELECT l.* INTO STRICT pinned FROM uidgen.registry_layout AS l;
+	IF pinned.layout <> layout_text THEN
 		RAISE EXCEPTION 'the layout differs from the registry''s'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('The registry has "%s", this server has "%s".', pinned_layout, layout_text),
-				HINT = 'Set "uidgen.layout" back. Ids of two layouts in one registry could be equal; a new layout needs a new registry.';
+				DETAIL = format('The registry has "%s", this server has "%s".', pinned.layout, layout_text),
+				HINT = 'Set "uidgen.layout" back; or begin a new registry: run CREATE DATABASE, CREATE EXTENSION uidgen in it, and name it in "uidgen.database". First see "A new layout" in the README: ids of two layouts can be equal.';
+	END IF;
+
+	IF pinned.database <> this_database THEN
+		-- Once, and for good: the original goes on with these worker ids, or its ids
+		-- are out in the world.
+		UPDATE uidgen.worker_node AS n SET
+				identity = format('copied from database %s: %s', pinned.database, n.identity)
+			WHERE n.identity IS NOT NULL;
+		UPDATE uidgen.registry_layout AS l SET database = this_database;
 	END IF;
 
 	now_tick := uidgen.registry_tick(tick_unit, tick_epoch);
@@ -272,7 +295,10 @@ BEGIN
 					HINT = CASE WHEN shared THEN 'Set "uidgen.worker_id" to another one or to -1.'
 						ELSE format('Set "uidgen.worker_id" to another one or to -1; or, if that instance will never issue ids again, run SELECT uidgen.forget_worker(%s, %s).', wanted, datacenter) END;
 		END IF;
-		IF FOUND AND candidate.granted_until + 1 - now_tick > max_lead THEN
+		-- After crashes alone, calls wait until the clock is near enough.  A clock
+		-- that was set back has to be corrected.
+		IF FOUND AND candidate.granted_until + 1 - now_tick > max_lead
+			AND uidgen.tick_at(candidate.modified, tick_unit, tick_epoch) - now_tick > max_step THEN
 			RAISE EXCEPTION 'the clock is behind the last grant of worker id %', wanted
 				USING ERRCODE = 'object_not_in_prerequisite_state',
 					DETAIL = format('The last grant ended at %s, the next would begin %s ms ahead of the clock; %s ms are allowed.',
@@ -283,18 +309,18 @@ BEGIN
 		END IF;
 		worker := wanted;
 		never_used := candidate.worker_id IS NULL;
+		reason := 'It is the one that was asked for.';
 	ELSE
 		IF policy = 'reuse' THEN
-			-- The lead has room for what a crash leaves behind: a window and three
-			-- ticks.  Where the clock went back since, calls would wait for that in
-			-- vain: another worker id has the true time at once.
 			SELECT n.* INTO candidate FROM uidgen.worker_node AS n
 				WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
 					AND n.identity = holder
 					AND n.granted_until + 1 - now_tick <= max_lead
-						- CASE WHEN uidgen.tick_at(n.modified, tick_unit, tick_epoch) >= now_tick + window_ticks
-							THEN window_ticks + 3 ELSE 0 END
+					AND uidgen.tick_at(n.modified, tick_unit, tick_epoch) - now_tick <= max_step
 				ORDER BY n.granted_until DESC LIMIT 1;
+			reason := 'This server had it before.';
+			has_own := EXISTS (SELECT FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.identity = holder);
 		END IF;
 		SELECT max_worker + 1::bigint - count(*) INTO free FROM uidgen.worker_node AS n
 			WHERE n.datacenter_id = datacenter;
@@ -308,11 +334,8 @@ BEGIN
 					  WHERE n.datacenter_id = datacenter) AS used
 				WHERE used.free_below <= pick;
 			never_used := true;
-			IF policy = 'disposable' AND (free - 1) * 10 < max_worker + 1::bigint THEN
-				RAISE WARNING 'only % worker ids are left', free - 1
-					USING DETAIL = format('Each start of a server takes one of %s for good.', max_worker + 1::bigint),
-						HINT = 'Set "uidgen.worker_policy" to "reuse".';
-			END IF;
+			reason := 'It was never used before'
+				|| CASE WHEN has_own THEN '; those that this server had lie too far from the time of the clock.' ELSE '.' END;
 		ELSIF candidate.worker_id IS NULL AND policy = 'reuse' THEN
 			SELECT n.* INTO candidate FROM uidgen.worker_node AS n
 				WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
@@ -320,11 +343,13 @@ BEGIN
 					AND n.granted_until + 1 - now_tick <= max_lead
 					AND (n.released OR n.granted_until < now_tick - margin)
 				ORDER BY n.released DESC, n.granted_until LIMIT 1;
+			reason := 'It was given up by another holder.';
 			IF NOT FOUND THEN
 				SELECT n.* INTO candidate FROM uidgen.worker_node AS n
 					WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
 						AND n.identity = holder
 					ORDER BY n.granted_until LIMIT 1;
+				reason := 'This server had it before. Its grants end far ahead of the clock, but no worker id is free, so calls may wait for the clock.';
 			END IF;
 		END IF;
 		IF NOT coalesce(never_used, false) THEN
@@ -363,6 +388,18 @@ BEGIN
 	seen_tick := coalesce(uidgen.tick_at(candidate.modified, tick_unit, tick_epoch), 0);
 	token := uidgen.new_token();
 
+	SELECT max_worker + 1::bigint - count(*) - never_used::integer INTO free_workers
+		FROM uidgen.worker_node AS n
+		WHERE n.datacenter_id = datacenter AND n.identity IS NOT NULL;
+	IF (never_used OR candidate.identity IS NULL) AND wanted < 0 AND max_worker > 0
+		AND (free_workers < 3 OR free_workers * 10 <= max_worker + 1::bigint) THEN
+		RAISE WARNING 'few worker ids are left: %', free_workers
+			USING DETAIL = format('The layout has %s worker ids in datacenter %s; each promotion, restore or move of a server takes another one for good%s.',
+								  max_worker + 1::bigint, datacenter,
+								  CASE WHEN policy = 'disposable' THEN ', and with "uidgen.worker_policy" set to "disposable" each start' ELSE '' END),
+				HINT = 'Run SELECT uidgen.forget_worker(worker) for those whose instance will never issue ids again; uidgen.worker_node lists them.';
+	END IF;
+
 	INSERT INTO uidgen.worker_node AS n
 		(datacenter_id, worker_id, host_name, port, type, launch_date, created, modified,
 		 identity, token, granted_until, released, launches)
@@ -381,7 +418,7 @@ BEGIN
 			launches = n.launches + 1;
 END
 $$;
-COMMENT ON FUNCTION uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer)
+COMMENT ON FUNCTION uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
 	IS 'acquires a worker id with a first range of ticks; for the keeper';
 
 CREATE FUNCTION uidgen.check_lifetime(tick bigint, max_tick bigint, unit bigint, epoch bigint) RETURNS void
@@ -494,7 +531,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.registry_tick(bigint, bigint),
 	uidgen.tick_time(bigint, bigint, bigint),
 	uidgen.check_lifetime(bigint, bigint, bigint, bigint),
-	uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer),
+	uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer),
 	uidgen.renew_worker(integer, integer, bigint, bigint, bigint, bigint),
 	uidgen.release_worker(integer, integer, bigint, bigint),
 	uidgen.forget_worker(integer, integer)
@@ -555,22 +592,22 @@ COMMENT ON FUNCTION uid_timestamp(bigint, text) IS 'the time in an id under a la
 CREATE FUNCTION uid_min("timestamp" timestamptz) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_min'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_min(timestamptz) IS 'smallest id of the tick that a time is in';
+COMMENT ON FUNCTION uid_min(timestamptz) IS 'smallest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
 
 CREATE FUNCTION uid_min("timestamp" timestamptz, layout text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_min'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_min(timestamptz, text) IS 'smallest id of the tick that a time is in, under a layout or preset';
+COMMENT ON FUNCTION uid_min(timestamptz, text) IS 'smallest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
 
 CREATE FUNCTION uid_max("timestamp" timestamptz) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_max'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_max(timestamptz) IS 'largest id of the tick that a time is in';
+COMMENT ON FUNCTION uid_max(timestamptz) IS 'largest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
 
 CREATE FUNCTION uid_max("timestamp" timestamptz, layout text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_max'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset';
+COMMENT ON FUNCTION uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
 
 -- Not strict: a field that the layout lacks is null, as uid_parse() gives it.
 CREATE FUNCTION uid_make("timestamp" timestamptz, worker integer, sequence integer,
@@ -606,19 +643,19 @@ CREATE FUNCTION uid_layout_info(OUT layout text, OUT bits integer, OUT unit inte
 	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 AS 'MODULE_PATHNAME', 'uidgen_layout_info'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_layout_info() IS 'what the server''s layout has room for: ids_per_second is for each worker';
+COMMENT ON FUNCTION uid_layout_info() IS 'what the server''s layout has room for: ids_per_second is for each worker; a bulk load is slowed to it once its ids are uidgen.max_burst ahead of the clock, so raise that while loading';
 
 CREATE FUNCTION uid_layout_info(layout text, OUT layout text, OUT bits integer, OUT unit interval,
 	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
 	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 AS 'MODULE_PATHNAME', 'uidgen_layout_info'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker';
+COMMENT ON FUNCTION uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker; a bulk load is slowed to it once its ids are uidgen.max_burst ahead of the clock, so raise that while loading';
 
 CREATE FUNCTION uidgen.presets(OUT name text, OUT layout text, OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'uidgen_preset_list'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 25;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 26;
 COMMENT ON FUNCTION uidgen.presets() IS 'the layouts that have a name';
 
 CREATE VIEW uidgen.presets AS SELECT * FROM uidgen.presets();
@@ -632,7 +669,8 @@ GRANT SELECT ON uidgen.presets TO PUBLIC;
 CREATE FUNCTION uidgen.status(OUT state text, OUT worker_id integer, OUT datacenter_id integer,
 	OUT layout text, OUT registry text, OUT granted_until timestamptz, OUT ahead interval,
 	OUT renewals bigint, OUT failures bigint, OUT last_error text, OUT waits bigint,
-	OUT clock_steps bigint, OUT expires_at timestamptz, OUT wasted bigint)
+	OUT clock_steps bigint, OUT expires_at timestamptz, OUT wasted bigint,
+	OUT ahead_cause text, OUT free_worker_ids bigint)
 AS 'MODULE_PATHNAME', 'uidgen_status'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error is for members of pg_monitor';
@@ -644,8 +682,7 @@ GRANT SELECT ON uidgen.status TO PUBLIC;
 CREATE FUNCTION uidgen.diagnose() RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_diagnose'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uidgen.diagnose() IS 'what is missing before ids can be issued; null: nothing';
-REVOKE EXECUTE ON FUNCTION uidgen.diagnose() FROM PUBLIC;
+COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do';
 
 -- Tell the user what else is needed.  INFO, since CREATE EXTENSION hides NOTICE.
 DO $$
@@ -657,7 +694,7 @@ BEGIN
 		RAISE INFO 'worker ids come from the registry in another database'
 			USING DETAIL = pg_catalog.format('The setting "uidgen.database" is "%s".', registry);
 	END IF;
-	IF missing IS NOT NULL THEN
+	IF missing OPERATOR(pg_catalog.<>) 'ok' THEN
 		RAISE INFO 'uid_next() does not work yet'
 			USING DETAIL = missing;
 	END IF;

@@ -58,7 +58,8 @@ grant_wait(void)
  * the end of the tick, by the processor's counter, since reading the clock would
  * cost more than all the rest of a call.  But no longer than LOOK_AGAIN_NS, since
  * somebody may set the clock; and never from one era into the next, which may
- * have begun because the clock was wrong.
+ * have begun because the clock was wrong.  So a clock that is set, and a bound that
+ * is changed, count after a millisecond at the latest.
  */
 static struct
 {
@@ -96,8 +97,8 @@ uidgen_clock_tick(void)
 }
 
 /* Also the place for what a process needs before its first id. */
-static pg_noinline const UidgenTicketClock *
-look_at_clock(uint64 era)
+pg_noinline const UidgenTicketClock *
+uidgen_look_at_clock(uint64 era)
 {
 	int64		now;
 	uint64		tick;
@@ -112,7 +113,8 @@ look_at_clock(uint64 era)
 	seen.counter = uidgen_clock_counter();
 	now = uidgen_clock_wall();
 	tick = tick_at(now);
-	seen.clock = uidgen_ticket_clock(&uidgen_rules, tick);
+	uidgen_ticket_note_clock(uidgen_words, era, tick);
+	seen.clock = uidgen_ticket_clock(uidgen_words, &uidgen_rules, tick);
 	seen.era = era;
 
 	left = Min(uidgen_layout.unit - (now - uidgen_layout.epoch) % uidgen_layout.unit,
@@ -129,7 +131,7 @@ read_clock(uint64 era)
 	if (likely(uidgen_clock_counter() - seen.counter < seen.good_for &&
 			   era == seen.era))
 		return &seen.clock;
-	return look_at_clock(era);
+	return uidgen_look_at_clock(era);
 }
 
 const UidgenLayout *
@@ -314,17 +316,48 @@ report_timeout(void)
 			 errhint("Raise the setting \"max_worker_processes\" if the server log says that there were too many background workers.")));
 }
 
+/* Ticks in milliseconds, for messages. */
+static long long
+ticks_ms(uint64 ticks)
+{
+	return (long long) ((double) ticks * uidgen_layout.unit / 1000);
+}
+
 /* The time is up, and the clock has not come near enough. */
 static void
-report_ahead(uint64 tick, uint64 now)
+report_ahead(const UidgenTicketReach *reach, uint64 tick, uint64 now)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("ids would run too far ahead of the clock"),
-			 errdetail("The time of the next id is %lld ms ahead of the clock; the setting \"uidgen.max_ahead\" allows %d ms.",
-					   (long long) ((double) (tick - now) * uidgen_layout.unit / 1000),
-					   uidgen_max_ahead),
-			 errhint("Either the clock was set back, or ids are drawn faster than the layout has room for. Raise \"uidgen.max_ahead\" or \"uidgen.wait_timeout\", or correct the clock.")));
+	long long	lead = ticks_ms(tick - now);
+	long long	allowed = ticks_ms(uidgen_ticket_last_allowed(reach, now) - now);
+
+	switch (uidgen_ticket_cause(reach, tick, now))
+	{
+		case UIDGEN_AHEAD_CRASH:
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("ids would run too far ahead of the clock"),
+					 errdetail("The grant began ahead of the clock, above what was granted before a crash or a restart: the time of the next id is %lld ms ahead, and %lld ms are allowed.",
+							   lead, allowed),
+					 errhint("The clock will catch up; raise the setting \"uidgen.wait_timeout\" to wait for it. If the clock is wrong, correct it.")));
+			break;
+		case UIDGEN_AHEAD_CLOCK_SET_BACK:
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("ids would run too far ahead of the clock"),
+					 errdetail("The clock was set back by %lld ms: the time of the next id is %lld ms ahead of it, and %lld ms are allowed.",
+							   ticks_ms(reach->clock_high - now), lead, allowed),
+					 errhint("Correct the clock, or raise the setting \"uidgen.max_ahead\" or \"uidgen.wait_timeout\".")));
+			break;
+		case UIDGEN_AHEAD_BURST:
+		case UIDGEN_AHEAD_NOT:
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("ids would run too far ahead of the clock"),
+					 errdetail("Ids are drawn faster than the layout has room for: the time of the next one is %lld ms ahead of the clock, and %lld ms are allowed.",
+							   lead, allowed),
+					 errhint("Raise the setting \"uidgen.max_burst\" or \"uidgen.wait_timeout\"; or draw fewer ids at a time.")));
+			break;
+	}
 }
 
 /* Has the call waited long enough?  Starts the time at the first question. */
@@ -434,13 +467,13 @@ wait_for_keeper(Wait *wait)
 static void
 wait_for_clock(Wait *wait, uint64 tick)
 {
+	UidgenTicketReach reach = uidgen_ticket_reach(uidgen_words);
 	uint64		now = uidgen_clock_tick();
-	uint64		target = tick - Min(uidgen_rules.max_ahead, tick);
+	uint64		target = uidgen_ticket_allowed_at(&reach, tick);
 	double		microseconds;
 
 	/* A clock that was set back by a large step is the keeper's to mend. */
-	if (uidgen_atomic_read(&uidgen_words->clock_high) >
-		now + (uint64) uidgen_large_step_ticks())
+	if (uidgen_ticket_large_step(&reach, now))
 	{
 		wait_for_keeper(wait);
 		return;
@@ -448,7 +481,7 @@ wait_for_clock(Wait *wait, uint64 tick)
 	if (target <= now)
 		return;
 	if (uidgen_wait_timeout == 0 || is_over(wait, 0))
-		report_ahead(tick, now);
+		report_ahead(&reach, tick, now);
 
 	microseconds = (double) (target - now) * uidgen_layout.unit;
 	if (microseconds < 1000)
@@ -463,11 +496,15 @@ wait_for_clock(Wait *wait, uint64 tick)
 					   uidgen_wait_event(&clock_wait_event, "UidgenClock"));
 }
 
-static UidgenTicketResult
-settle(UidgenTicket *ticket, uint64 n)
+static inline UidgenBlock
+ticket_block(const UidgenTicket *ticket)
 {
-	return uidgen_ticket_settle(uidgen_words, &uidgen_rules, ticket,
-								look_at_clock(ticket->era), n);
+	return (UidgenBlock) {
+		.first = ticket->first,
+		.count = ticket->count,
+		.constant = ticket->constant,
+		.era = ticket->era,
+	};
 }
 
 /*
@@ -477,22 +514,24 @@ settle(UidgenTicket *ticket, uint64 n)
  */
 static pg_noinline UidgenBlock
 take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
-			bool within_tick)
+			UidgenTicketKind kind)
 {
 	Wait		wait = {0};
 
 	while (result != UIDGEN_TICKET_GOOD)
 	{
+		bool		taken = false;
+
 		switch (result)
 		{
 			case UIDGEN_TICKET_HELD:
+				taken = true;
 				wait_for_keeper(&wait);
-				result = settle(&ticket, n);
-				continue;
+				break;
 			case UIDGEN_TICKET_EARLY:
+				taken = true;
 				wait_for_clock(&wait, ticket.blocked);
-				result = settle(&ticket, n);
-				continue;
+				break;
 			case UIDGEN_TICKET_NO_GRANT:
 				wait_for_keeper(&wait);
 				break;
@@ -502,47 +541,66 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 			case UIDGEN_TICKET_VOID:
 				CHECK_FOR_INTERRUPTS();
 				break;
+			case UIDGEN_TICKET_REFUSED:
+				elog(ERROR, "cannot take " UINT64_FORMAT " ids at once", n);
+				break;
 			case UIDGEN_TICKET_GOOD:
 				break;
 		}
-		uidgen_ticket_begin(uidgen_words, &ticket);
-		result = uidgen_ticket_take(uidgen_words, &uidgen_rules, &ticket,
-									look_at_clock(ticket.era), n, within_tick);
+		if (taken)
+			result = uidgen_ticket_settle(uidgen_words, &uidgen_rules, &ticket,
+										  uidgen_look_at_clock(ticket.era));
+		else
+		{
+			uidgen_ticket_begin(uidgen_words, &ticket);
+			result = uidgen_ticket_take(uidgen_words, &uidgen_rules, &ticket,
+										uidgen_look_at_clock(ticket.era), n, kind);
+		}
 	}
 	if (ticket.renew)
 		demand_renewal();
-	return (UidgenBlock) {.first = ticket.first, .constant = ticket.constant};
+	if (ticket.skipped > 0)
+		pg_atomic_fetch_add_u64(&uidgen_shared->wasted, ticket.skipped);
+	return ticket_block(&ticket);
 }
 
 static uidgen_always_inline UidgenBlock
-take(uint64 n, bool within_tick)
+take(uint64 n, UidgenTicketKind kind)
 {
 	UidgenTicket ticket;
 	UidgenTicketResult result;
 
 	uidgen_ticket_begin(uidgen_words, &ticket);
 	result = uidgen_ticket_take(uidgen_words, &uidgen_rules, &ticket,
-								read_clock(ticket.era), n, within_tick);
-	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew))
-		return take_slowly(result, ticket, n, within_tick);
-	return (UidgenBlock) {.first = ticket.first, .constant = ticket.constant};
+								read_clock(ticket.era), n, kind);
+	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew || ticket.skipped > 0))
+		return take_slowly(result, ticket, n, kind);
+	return ticket_block(&ticket);
 }
 
 int64
 uidgen_next_id(uint64 tag_bits)
 {
-	UidgenBlock block = take(1, false);
+	UidgenBlock block = take(1, UIDGEN_TAKE_ROW);
 
 	return uidgen_block_id(&block, 0, tag_bits);
 }
 
 void
-uidgen_take(uint64 n, bool within_tick, UidgenBlock *block)
+uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
 {
-	if (within_tick)
-		*block = take(n, true);
-	else
-		*block = take(n, false);
+	switch (kind)
+	{
+		case UIDGEN_TAKE_ROW:
+			*block = take(n, UIDGEN_TAKE_ROW);
+			break;
+		case UIDGEN_TAKE_BLOCK:
+			*block = take(n, UIDGEN_TAKE_BLOCK);
+			break;
+		case UIDGEN_TAKE_REST:
+			*block = take(n, UIDGEN_TAKE_REST);
+			break;
+	}
 }
 
 bool

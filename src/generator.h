@@ -14,23 +14,25 @@
 #include "layout.h"
 #include "shmem.h"
 
-/* n positions of one grant. */
+/* Positions of one grant. */
 typedef struct UidgenBlock
 {
 	uint64		first;			/* position */
+	uint64		count;
 	uint64		constant;		/* bits of datacenter and worker in an id */
+	uint64		era;			/* of the grant */
 } UidgenBlock;
 
 /*
- * Take n positions (at least 1, at most the capacity of a tick).  With
- * within_tick they are consecutive in one tick, otherwise consecutive
- * positions.  Waits for a grant or the clock, at most uidgen.wait_timeout.
+ * Take n positions (at least 1, at most the capacity of a tick), or with
+ * UIDGEN_TAKE_REST at most n.  Waits for a grant or the clock, at most
+ * uidgen.wait_timeout.
  *
  * Errors: 55000 not preloaded, no grant, or too far ahead of the clock; 22023
  * bad settings; 25006 in recovery; 53400 no worker id left; 55006 the worker id
  * belongs to another instance; 2200H the time bits are used up.
  */
-extern void uidgen_take(uint64 n, bool within_tick, UidgenBlock *block);
+extern void uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block);
 
 /* One new id, with the bits of its tag.  Waits and errors: see uidgen_take(). */
 extern int64 uidgen_next_id(uint64 tag_bits);
@@ -59,6 +61,10 @@ extern const UidgenLayout *uidgen_server_layout(void);
 /* The clock in ticks of the server's layout, at least 0 and at most the
  * layout's last tick. */
 extern uint64 uidgen_clock_tick(void);
+
+/* Look at the clock, for a call that began in this era: what it shows is noted, and
+ * kept for later calls of this process. */
+extern const UidgenTicketClock *uidgen_look_at_clock(uint64 era);
 
 /*
  * Make the keeper try for a grant if there is none, and wait for that for at

@@ -48,9 +48,10 @@ char	   *uidgen_database;
 int			uidgen_window;
 int			uidgen_padding_factor;
 int			uidgen_max_ahead;
+int			uidgen_max_burst;
 int			uidgen_wait_timeout;
 int			uidgen_cache = 1;
-uint32		uidgen_cache_changes = 0;
+bool		uidgen_cache_in_use = false;
 static int	sequence_start = UIDGEN_START_ZERO;
 
 /* The unit is divided by, also where no layout was ever read. */
@@ -128,21 +129,29 @@ uidgen_window_ticks(void)
 	return Max(ticks_up(uidgen_window), 1);
 }
 
-int64
-uidgen_large_step_ticks(void)
+UidgenTicketBounds
+uidgen_time_bounds(void)
 {
-	return Max(ticks_down(uidgen_max_ahead), uidgen_window_ticks());
-}
+	UidgenTicketBounds bounds = {
+		.ahead = (uint64) ticks_down(uidgen_max_ahead),
+		.burst = (uint64) ticks_up(uidgen_max_burst),
+		/* A second on top, so that max_ahead = 0 does not take another worker id
+		 * for each correction of the clock by a time server. */
+		.large_step = (uint64) (ticks_up(uidgen_max_ahead) + ticks_up(1000)),
+	};
 
-int64
-uidgen_max_lead_ticks(void)
-{
-	return ticks_down(uidgen_max_ahead) + uidgen_window_ticks() + 3;
+	/*
+	 * A crash leaves behind a grant that ends a window after the tick that follows
+	 * a position; that may itself be the first one of the tick after the last that
+	 * could be taken from.  The next grant begins a tick later.
+	 */
+	bounds.crash = bounds.large_step + (uint64) uidgen_window_ticks() + bounds.burst + 3;
+	return bounds;
 }
 
 /* Bring uidgen_rules up to date. */
 static void
-derive_rules(int max_ahead, int start)
+derive_rules(int start)
 {
 	int			bits = uidgen_layout.bits[UIDGEN_SEQUENCE];
 
@@ -150,7 +159,6 @@ derive_rules(int max_ahead, int start)
 		return;					/* no generating layout (yet) */
 	uidgen_rules.sequence_bits = bits;
 	uidgen_rules.last_tick = uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME);
-	uidgen_rules.max_ahead = (uint64) ticks_down(max_ahead);
 	/* Below an eighth, so that most of the capacity is left to each tick. */
 	uidgen_rules.start_mask = start == UIDGEN_START_ZERO || bits < 3 ? 0 :
 		(UINT64CONST(1) << (bits - 3)) - 1;
@@ -158,21 +166,17 @@ derive_rules(int max_ahead, int start)
 }
 
 static void
-assign_max_ahead(int newval, void *extra)
-{
-	derive_rules(newval, sequence_start);
-}
-
-static void
 assign_sequence_start(int newval, void *extra)
 {
-	derive_rules(uidgen_max_ahead, newval);
+	derive_rules(newval);
 }
 
+/* Only the next id tells whether anything was drawn past the store. */
 static void
 assign_cache(int newval, void *extra)
 {
-	uidgen_cache_changes++;
+	if (newval > 1)
+		uidgen_cache_in_use = true;
 }
 
 static bool
@@ -248,7 +252,7 @@ judge_settings(void)
 		   layout.total_bits);
 	uidgen_layout = layout;
 	uidgen_layout_print(&uidgen_layout, uidgen_layout_text);
-	derive_rules(uidgen_max_ahead, sequence_start);
+	derive_rules(sequence_start);
 
 	workers = uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER);
 	if (uidgen_worker_id >= 0 && (uint64) uidgen_worker_id > workers)
@@ -256,7 +260,11 @@ judge_settings(void)
 				   "%d is above " UINT64_FORMAT ", the layout's largest worker id.",
 				   uidgen_worker_id, workers);
 	datacenters = uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER);
-	if ((uint64) uidgen_datacenter_id > datacenters)
+	if (datacenters == 0 && uidgen_datacenter_id > 0)
+		note_value("uidgen.datacenter_id",
+				   "%d is above 0, and the layout has no datacenter field; one that has it is \"time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2025-01-01\".",
+				   uidgen_datacenter_id);
+	else if ((uint64) uidgen_datacenter_id > datacenters)
 		note_value("uidgen.datacenter_id",
 				   "%d is above " UINT64_FORMAT ", the layout's largest datacenter id.",
 				   uidgen_datacenter_id, datacenters);
@@ -301,10 +309,15 @@ uidgen_define_settings(void)
 			   &uidgen_padding_factor, 50, 0, 100,
 			   PGC_SIGHUP, 0, NULL);
 	define_int("uidgen.max_ahead",
-			   "How far the time in ids may run ahead of the clock.",
-			   "Beyond it calls wait. 0 waits for every next tick.",
+			   "How far the time in ids may run ahead of a clock that was set back.",
+			   "A clock that is set back by a second more, or further, needs another worker id.",
 			   &uidgen_max_ahead, 3600000, 0, INT_MAX,
-			   PGC_SIGHUP, GUC_UNIT_MS, assign_max_ahead);
+			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
+	define_int("uidgen.max_burst",
+			   "How far the time in ids may run ahead of the clock because more are drawn than the layout has room for.",
+			   "Beyond it calls wait. 0 waits for every next tick.",
+			   &uidgen_max_burst, 1000, 0, INT_MAX,
+			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
 	define_int("uidgen.wait_timeout",
 			   "How long a call waits for a grant or for the clock before it fails.",
 			   "0 fails at once, but for up to a second in which a sleeping keeper wakes up.",

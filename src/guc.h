@@ -31,9 +31,11 @@ extern char *uidgen_database;
 extern int	uidgen_window;		/* milliseconds */
 extern int	uidgen_padding_factor;	/* percent */
 extern int	uidgen_max_ahead;	/* milliseconds */
+extern int	uidgen_max_burst;	/* milliseconds */
 extern int	uidgen_wait_timeout;	/* milliseconds */
 extern int	uidgen_cache;
-extern uint32 uidgen_cache_changes; /* times that uidgen.cache was set */
+extern bool uidgen_cache_in_use;	/* uidgen.cache is above 1, or was when the
+									 * session drew its last id */
 
 /* The server's layout, and its canonical text. */
 extern UidgenLayout uidgen_layout;
@@ -54,16 +56,10 @@ extern const char *uidgen_bad_setting(const UidgenLayoutError **error);
 /* uidgen.window in ticks: rounded up, at least one. */
 extern int64 uidgen_window_ticks(void);
 
-/* How far the clock may be set back, or forward, before the step counts as a
- * large one, in ticks: max_ahead, but at least a window. */
-extern int64 uidgen_large_step_ticks(void);
-
 /*
- * How far a grant may begin in front of the clock, in ticks.  A crash leaves
- * behind a grant that ends a window after the tick that follows a position; that
- * may itself be the first one of the tick after max_ahead.  The next grant begins
- * a tick later.
+ * How far ids may run ahead of the clock, and from where on a step of the clock
+ * counts as a large one, in ticks.
  */
-extern int64 uidgen_max_lead_ticks(void);
+extern UidgenTicketBounds uidgen_time_bounds(void);
 
 #endif							/* UIDGEN_GUC_H */

@@ -20,7 +20,9 @@
  *
  *	- no grant is held: acquire.
  *	- the clock was set back by a large step: acquire for the true time.  The
- *	  registry passes over the row in use, as it lies too far ahead.
+ *	  registry passes over rows that lie too far ahead, as the one in use does.
+ *	- the grant is of another registry: acquire in this one.  A copy of the registry
+ *	  has the row in use too, and so may others that have one.
  *	- the wall clock leapt forward against the boot clock: acquire for the new
  *	  time, avoiding the row in use.  It keeps its old time as the way back;
  *	  renewing it would poison it for as long as the leap, should the leap be a
@@ -47,6 +49,7 @@
 #include "compat.h"
 #include "generator.h"
 #include "guc.h"
+#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -83,8 +86,13 @@ static uint32 idle_wait_event = 0;
 /* While set, SIGTERM also breaks off what the registry is doing. */
 static volatile sig_atomic_t in_attempt = false;
 
+/* An attempt's connection is being made. */
+static bool connecting = false;
+
 /* Keep attempts and their failures out of TopMemoryContext. */
 static MemoryContext attempt_context;
+
+static void note_connection_failure(void);
 
 /*
  * By what name the keeper's process finds the library: the file that we were
@@ -161,6 +169,8 @@ static void
 leave_slot(int code, Datum arg)
 {
 	Assert(own_slot());
+	if (connecting)
+		note_connection_failure();
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	uidgen_shared->keeper_latch = NULL;
 	if (uidgen_shared->attempting)
@@ -280,8 +290,25 @@ hold(const UidgenGrant *grant, int64 clock_offset)
 	uidgen_shared->holding.worker = grant->worker;
 	uidgen_shared->holding.token = grant->token;
 	uidgen_shared->holding.granted_until = grant->last;
+	uidgen_shared->holding.database = grant->database;
+	uidgen_shared->holding.free_workers = grant->free_workers;
 	uidgen_shared->clock_offset = clock_offset;
 	remember(grant->worker, grant->last);
+}
+
+/*
+ * Publish how far ids may run ahead of the clock, for callers, by the settings as
+ * they are now.
+ */
+static void
+publish_bounds(void)
+{
+	UidgenTicketBounds bounds = uidgen_time_bounds();
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_ticket_bound(&uidgen_shared->words, &uidgen_rules, &bounds,
+						uidgen_clock_tick());
+	LWLockRelease(uidgen_shared->lock);
 }
 
 static void
@@ -294,9 +321,6 @@ publish_renewal(const UidgenGrant *grant, int64 window, int64 clock_offset)
 	uidgen_shared->renewals++;
 	uidgen_ticket_extend(&uidgen_shared->words, last_position(grant->last),
 						 renewal_position(grant->last, window));
-	uidgen_ticket_note_clock(&uidgen_shared->words,
-							 uidgen_atomic_read(&uidgen_shared->words.clock_high),
-							 uidgen_clock_tick());
 	LWLockRelease(uidgen_shared->lock);
 }
 
@@ -313,6 +337,7 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 		uidgen_layout_put(&uidgen_layout, UIDGEN_DATACENTER,
 						  (uint64) uidgen_datacenter_id) |
 		uidgen_layout_put(&uidgen_layout, UIDGEN_WORKER, (uint64) grant->worker);
+	UidgenTicketBounds bounds = uidgen_time_bounds();
 	int64		now = (int64) uidgen_clock_tick();
 	uint64		position;
 	int64		high;
@@ -332,27 +357,35 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 	 * because of that, and from the registry.  Without that knowledge, a further
 	 * step back would only seem small.
 	 */
-	high = Max(now, Min(grant->seen, now + uidgen_large_step_ticks()));
+	high = Max(now, Min(grant->seen, now + (int64) bounds.large_step));
 	if (!stepped_back)
 		high = Max(high, (int64) uidgen_atomic_read(&uidgen_shared->words.clock_high));
-	uidgen_ticket_open(&uidgen_shared->words, position,
+	uidgen_ticket_bound(&uidgen_shared->words, &uidgen_rules, &bounds, (uint64) now);
+	uidgen_ticket_open(&uidgen_shared->words, &uidgen_rules, position,
 					   last_position(grant->last),
 					   renewal_position(grant->last, window), constant,
-					   (uint64) high);
+					   (uint64) now, (uint64) high);
 	LWLockRelease(uidgen_shared->lock);
 }
 
 /* ---- steps of the clock ---- */
 
-/* How far the clock is behind the highest tick used in this era, if that is a
- * large step; else 0.  In ticks. */
+/* What counts as a large step, in ticks. */
+static int64
+large_step(void)
+{
+	return (int64) uidgen_time_bounds().large_step;
+}
+
+/* How far the clock is behind the highest tick of it known in this era, if that is
+ * a large step; else 0.  In ticks. */
 static int64
 step_back(void)
 {
 	int64		step = (int64) uidgen_atomic_read(&uidgen_shared->words.clock_high) -
 		(int64) uidgen_clock_tick();
 
-	return step > uidgen_large_step_ticks() ? step : 0;
+	return step > large_step() ? step : 0;
 }
 
 /* How far the wall clock leapt since the last grant, if that is a large step;
@@ -365,10 +398,10 @@ leap_forward(void)
 	int64		before = (int64) uidgen_clock_tick() - leap;
 
 	/* Where the grant was out of reach before, renewing poisons nothing: the
-	 * clock was behind, and is right now. */
-	if (uidgen_shared->holding.granted_until - before > uidgen_max_lead_ticks())
+	 * clock was behind, and is correct now. */
+	if (uidgen_shared->holding.granted_until - before > (int64) uidgen_time_bounds().crash)
 		return 0;
-	return leap > uidgen_large_step_ticks() ? leap : 0;
+	return leap > large_step() ? leap : 0;
 }
 
 /* May a row never used before be taken because of a step of the clock? */
@@ -410,7 +443,7 @@ refuse_step(int64 step, bool back)
 			 errmsg("the clock was set %s by a large step", back ? "back" : "forward"),
 			 errdetail("The step is %lld ms; more than %lld ms need another worker id, and %s.",
 					   (long long) (step * uidgen_layout.unit / 1000),
-					   (long long) (uidgen_large_step_ticks() * uidgen_layout.unit / 1000),
+					   (long long) (large_step() * uidgen_layout.unit / 1000),
 					   fixed ? "the worker id is fixed" :
 					   "the layout has no worker field"),
 			 back ?
@@ -421,10 +454,35 @@ refuse_step(int64 step, bool back)
 
 /* ---- attempts ---- */
 
+/* Say which worker id it is, and why, in the log. */
+static void
+report_acquisition(const UidgenGrant *grant, int64 back, int64 forward, int avoided)
+{
+	int64		lead = grant->first - (int64) uidgen_clock_tick();
+	StringInfoData detail;
+
+	initStringInfo(&detail);
+	if (back > 0)
+		appendStringInfo(&detail, "The clock was set back by %lld ms. ",
+						 (long long) (back * uidgen_layout.unit / 1000));
+	if (forward > 0)
+		appendStringInfo(&detail, "The clock was set forward by %lld ms; worker id %d keeps its time for when it returns. ",
+						 (long long) (forward * uidgen_layout.unit / 1000), avoided);
+	appendStringInfoString(&detail, grant->reason);
+	if (lead > 0)
+		appendStringInfo(&detail, " Its grant begins %lld ms ahead of the clock.",
+						 (long long) (lead * uidgen_layout.unit / 1000));
+	ereport(LOG,
+			(errmsg("uidgen acquired worker id %d", grant->worker),
+			 errdetail_internal("%s", detail.data)));
+	pfree(detail.data);
+}
+
 static void
 acquire(int64 back, int64 forward, int64 clock_offset)
 {
 	UidgenHolding *holding = &uidgen_shared->holding;
+	UidgenTicketBounds bounds = uidgen_time_bounds();
 	int64		window = uidgen_window_ticks();
 	bool		stepped = back > 0 || forward > 0;
 	UidgenRequest request = {
@@ -432,17 +490,29 @@ acquire(int64 back, int64 forward, int64 clock_offset)
 		.avoid = forward > 0 ? holding->worker : -1,
 		.never_used = !stepped || step_may_take_row(),
 		.window = window,
-		.max_lead = uidgen_max_lead_ticks(),
+		.max_lead = (int64) bounds.crash,
+		.max_step = (int64) bounds.large_step,
 	};
 	UidgenGrant grant;
 	bool		took_row = false;
 
-	/* Of one start, even a disposable worker id is used until its end. */
+	/* A clock that is set back leaves no room for a crash: the time is to be true. */
+	if (back > 0)
+	{
+		request.max_lead = (int64) bounds.large_step;
+		request.max_step = PG_INT64_MAX;
+	}
+
+	/* A disposable worker id is kept for the whole run of the server, even if the
+	 * keeper restarts. */
 	if (request.wanted < 0 && holding->released && !stepped &&
+		holding->database == uidgen_registry_database() &&
 		uidgen_worker_policy == UIDGEN_DISPOSABLE)
 		request.wanted = holding->worker;
 	/* Once: it may turn out to be somebody else's by now. */
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	holding->released = false;
+	LWLockRelease(uidgen_shared->lock);
 
 	/* Ids stay in order, but where the clock goes back. */
 	if (back == 0)
@@ -472,18 +542,7 @@ acquire(int64 back, int64 forward, int64 clock_offset)
 	if (stepped)
 		count_step(took_row);
 	publish_acquisition(&grant, window, clock_offset, back > 0);
-	ereport(LOG,
-			(errmsg("uidgen acquired worker id %d", grant.worker),
-			 back > 0 ?
-			 errdetail("The clock was set back by %lld ms; %s.",
-					   (long long) (back * uidgen_layout.unit / 1000),
-					   grant.first - (int64) uidgen_clock_tick() > (int64) uidgen_rules.max_ahead ?
-					   "no worker id is free for its new time, so ids wait for it" :
-					   "ids start again from its new time") :
-			 forward > 0 ?
-			 errdetail("The clock was set forward by %lld ms; worker id %d keeps its time for when it returns.",
-					   (long long) (forward * uidgen_layout.unit / 1000),
-					   request.avoid) : 0));
+	report_acquisition(&grant, back, forward, request.avoid);
 }
 
 /* Make what callers miss; the decision is explained at the top. */
@@ -496,6 +555,8 @@ serve(void)
 		.worker = holding->worker,
 		.token = holding->token,
 		.last = holding->granted_until,
+		.database = holding->database,
+		.free_workers = holding->free_workers,
 	};
 	int64		clock_offset = uidgen_clock_offset();
 	int64		needed =
@@ -507,13 +568,14 @@ serve(void)
 	if (holding->granted_until < last)
 		needed = Min(needed, last);
 
-	/* Also where nothing is held: the old position must not be kept to then. */
+	/* Test this first, even without a grant: after a large step back the new era
+	 * must not start from the old position. */
 	if ((step = step_back()) > 0)
 	{
 		refuse_step(step, true);
 		acquire(step, 0, clock_offset);
 	}
-	else if (!holding->held)
+	else if (!holding->held || holding->database != uidgen_registry_database())
 		acquire(0, 0, clock_offset);
 	else if ((step = leap_forward()) > 0)
 	{
@@ -524,7 +586,7 @@ serve(void)
 		publish_renewal(&grant, window, clock_offset);
 	else
 	{
-		/* Said afterwards, lest every failing attempt says it again. */
+		/* Said afterwards, so that not every attempt that fails says it again. */
 		acquire(0, 0, clock_offset);
 		ereport(LOG,
 				(errmsg("uidgen had lost worker id %d", grant.worker),
@@ -630,12 +692,18 @@ try_registry(void (*action) (void))
 	return succeeded;
 }
 
-/*
- * Connect to the registry.  A failure ends the process (FATAL), so it is noted
- * beforehand, for callers and for the pause that our successor makes.
- */
+/* Connect to the registry.  A failure ends the process (FATAL). */
 static void
 connect_registry(void)
+{
+	connecting = true;
+	uidgen_registry_connect();
+	connecting = false;
+}
+
+/* For callers, and for the pause that our successor makes. */
+static void
+note_connection_failure(void)
 {
 	ErrorData	failure = {
 		.sqlerrcode = ERRCODE_CONNECTION_FAILURE,
@@ -643,18 +711,9 @@ connect_registry(void)
 		.detail = "The server log says why.",
 		.hint = "Check the setting \"uidgen.database\".",
 	};
-	UidgenFailure before = uidgen_shared->failure;
-	int			failures_in_row = uidgen_shared->failures_in_row;
 
-	/* No line for the log: the failure itself writes one. */
+	/* No line for the log: the failure itself wrote one. */
 	(void) keep_failure(&failure, LAST_CONNECT_PAUSE_MS);
-	uidgen_registry_connect();
-
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->failure = before;
-	uidgen_shared->failures_in_row = failures_in_row;
-	uidgen_shared->failures--;
-	LWLockRelease(uidgen_shared->lock);
 }
 
 /* One attempt for all demands that are there. */
@@ -705,6 +764,9 @@ release(void)
 
 	if (!uidgen_registry_connected())
 		uidgen_registry_connect();
+	/* The setting may name another registry by now, which knows nothing of it. */
+	if (holding->database != uidgen_registry_database())
+		return;
 	uidgen_registry_release(&grant, last_issued);
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
@@ -753,6 +815,7 @@ uidgen_keeper_main(Datum main_arg)
 	attempt_context = AllocSetContextCreate(TopMemoryContext, "uidgen keeper",
 											ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(attempt_context);
+	publish_bounds();
 	idle_since = uidgen_clock_monotonic();
 
 	for (;;)
@@ -772,6 +835,7 @@ uidgen_keeper_main(Datum main_arg)
 
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
+			publish_bounds();
 			if (strcmp(database, uidgen_database) != 0)
 			{
 				if (uidgen_registry_connected())

@@ -46,34 +46,97 @@ uidgen_registry_connected(void)
 	return connected;
 }
 
-void
-uidgen_registry_connect(void)
+Oid
+uidgen_registry_database(void)
+{
+	Assert(connected);
+	return MyDatabaseId;
+}
+
+/*
+ * Connect so that nothing set by ALTER DATABASE or ALTER ROLE counts: the owner
+ * of the registry's database could otherwise make us fail, now or with a setting
+ * that a later version adds.  There is no flag for that.  But while connecting,
+ * the server leaves alone each setting whose value has a stronger source; so
+ * every setting that a session may change has one until then.  Afterwards each
+ * has its own again and follows the configuration files.
+ */
+static void
+connect_without_database_settings(void)
+{
+	typedef struct
+	{
+		struct config_generic *setting;
+		GucSource	source;
+		GucSource	reset_source;
+	} Origin;
+	int			n;
+	struct config_generic **settings = uidgen_all_settings(&n);
+	Origin	   *origins = palloc(n * sizeof(Origin));
+	int			norigins = 0;
+
+	for (int i = 0; i < n; i++)
+		if (settings[i]->context >= PGC_SUSET)
+		{
+			origins[norigins++] = (Origin) {
+				settings[i], settings[i]->source, settings[i]->reset_source
+			};
+			settings[i]->source = settings[i]->reset_source = PGC_S_OVERRIDE;
+		}
+	BackgroundWorkerInitializeConnection(uidgen_database, NULL,
+										 BGWORKER_BYPASS_ALLOWCONN);
+	for (int i = 0; i < norigins; i++)
+	{
+		origins[i].setting->source = origins[i].source;
+		origins[i].setting->reset_source = origins[i].reset_source;
+	}
+	pfree(origins);
+}
+
+/*
+ * Settings that the registry's calls rest on, whoever set them: these hold also
+ * where the configuration files say something else, and while connecting.
+ */
+static void
+force_settings(void)
 {
 	static const struct
 	{
 		const char *name;
 		const char *value;
 	}			forced[] = {
+		/* an error ends an attempt, and not the keeper */
+		{"exit_on_error", "off"},
+		/* the database itself may be locked */
+		{"lock_timeout", LOCK_TIMEOUT},
+		{"statement_timeout", "0"},
 		/* our triggers on the tables drop what replication brings */
 		{"session_replication_role", "origin"},
 		{"default_transaction_read_only", "off"},
 		{"default_transaction_isolation", "read committed"},
 		{"search_path", "pg_catalog, pg_temp"},
-		{"statement_timeout", "0"},
 		/* flushed here, but no wait for a standby that may be dead */
 		{"synchronous_commit", "local"},
 		{"row_security", "off"},
+		/* rows that vanish are worker ids that seem never used */
+		{"zero_damaged_pages", "off"},
+		{"ignore_checksum_failure", "off"},
 		{"application_name", "uidgen keeper"},
 	};
 
-	/* Already while connecting: the database itself may be locked. */
-	SetConfigOption("lock_timeout", LOCK_TIMEOUT, PGC_SUSET, PGC_S_OVERRIDE);
-	BackgroundWorkerInitializeConnection(uidgen_database, NULL,
-										 BGWORKER_BYPASS_ALLOWCONN);
 	for (size_t i = 0; i < lengthof(forced); i++)
 		SetConfigOption(forced[i].name, forced[i].value, PGC_SUSET,
 						PGC_S_OVERRIDE);
 	uidgen_force_later_settings();
+}
+
+void
+uidgen_registry_connect(void)
+{
+	/* A setting has to be defined before it can be protected. */
+	load_file("$libdir/plpgsql", false);
+	force_settings();
+	connect_without_database_settings();
 	connected = true;
 }
 
@@ -236,6 +299,7 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 			BIGINT(request->floor),
 			BIGINT(request->window),
 			BIGINT(request->max_lead),
+			BIGINT(request->max_step),
 			TEXT(identity.host_name),
 			INT(identity.port),
 			INT(identity.type),
@@ -250,6 +314,11 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 	grant->last = get_bigint(row, "last_tick", NULL);
 	grant->seen = get_bigint(row, "seen_tick", NULL);
 	grant->never_used = DatumGetBool(GetAttributeByName(row, "never_used", &isnull));
+	grant->free_workers = get_bigint(row, "free_workers", NULL);
+	grant->database = uidgen_registry_database();
+	strlcpy(grant->reason,
+			TextDatumGetCString(GetAttributeByName(row, "reason", &isnull)),
+			sizeof(grant->reason));
 	commit_transaction();
 	Assert(grant->first >= request->floor && grant->first <= grant->last);
 	Assert(request->wanted < 0 || grant->worker == request->wanted);
@@ -271,6 +340,7 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
 	int64		token;
 	int64		last;
 	int64		leap;
+	int64		large_step;
 	bool		fenced;
 
 	begin_transaction("uidgen: renew the grant");
@@ -279,13 +349,14 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
 	token = get_bigint(row, "token", &fenced);
 	last = get_bigint(row, "last_tick", fenced ? &fenced : NULL);
 	leap = (uidgen_clock_offset() - clock_offset) / uidgen_layout.unit;
-	if (leap > uidgen_large_step_ticks())
+	large_step = (int64) uidgen_time_bounds().large_step;
+	if (leap > large_step)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("the clock was set forward while the grant was renewed"),
 				 errdetail("It leapt by %lld ms, more than the %lld ms that count as a small step.",
 						   (long long) (leap * uidgen_layout.unit / 1000),
-						   (long long) (uidgen_large_step_ticks() * uidgen_layout.unit / 1000)),
+						   (long long) (large_step * uidgen_layout.unit / 1000)),
 				 errhint("The next attempt follows it; correct the clock if it is wrong. What is a small step depends on the setting \"uidgen.max_ahead\".")));
 	commit_transaction();
 	if (fenced)

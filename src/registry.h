@@ -26,6 +26,8 @@ typedef struct UidgenRequest
 	int64		floor;			/* the grant begins at this tick or later */
 	int64		window;			/* ticks to grant */
 	int64		max_lead;		/* ticks that it may begin ahead of the clock */
+	int64		max_step;		/* ticks that the clock may have been set back
+								 * since the worker id was used last */
 } UidgenRequest;
 
 typedef struct UidgenGrant
@@ -37,10 +39,16 @@ typedef struct UidgenGrant
 	int64		seen;			/* tick of the clock when the worker id was last
 								 * granted or released; 0: it never was */
 	bool		never_used;		/* it is the first grant of this worker id */
+	int64		free_workers;	/* worker ids that are left */
+	Oid			database;		/* of the registry that it comes from */
+	char		reason[256];	/* why this worker id, for the log */
 } UidgenGrant;
 
 /* Is there a connection?  The local one can be closed only by exiting. */
 extern bool uidgen_registry_connected(void);
+
+/* The database of the registry that we are connected to. */
+extern Oid	uidgen_registry_database(void);
 
 /* Connect.  On failure the process ends (FATAL). */
 extern void uidgen_registry_connect(void);

@@ -44,6 +44,8 @@ typedef struct UidgenHolding
 	int			worker;
 	int64		token;			/* proves to the registry that we are the holder */
 	int64		granted_until;	/* the last tick granted */
+	Oid			database;		/* of the registry that granted it */
+	int64		free_workers;	/* worker ids that were left then */
 } UidgenHolding;
 
 typedef struct UidgenShared

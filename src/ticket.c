@@ -24,6 +24,11 @@ uidgen_ticket_init(UidgenTicketWords *words)
 	uidgen_atomic_init(&words->limit, 0);
 	uidgen_atomic_init(&words->renew_at, 0);
 	uidgen_atomic_init(&words->constant, 0);
+	uidgen_atomic_init(&words->opened, 0);
+	uidgen_atomic_init(&words->ahead, 0);
+	uidgen_atomic_init(&words->burst, 0);
+	uidgen_atomic_init(&words->crash, 0);
+	uidgen_atomic_init(&words->large_step, 0);
 }
 
 uint64_t
@@ -40,14 +45,17 @@ uidgen_ticket_close(UidgenTicketWords *words)
 }
 
 void
-uidgen_ticket_open(UidgenTicketWords *words, uint64_t position,
-				   uint64_t limit, uint64_t renew_at, uint64_t constant,
-				   uint64_t clock_high)
+uidgen_ticket_open(UidgenTicketWords *words, const UidgenTicketRules *rules,
+				   uint64_t position, uint64_t limit, uint64_t renew_at,
+				   uint64_t constant, uint64_t now, uint64_t clock_high)
 {
+	uint64_t	tick = position >> rules->sequence_bits;
+
 	uidgen_assert(uidgen_atomic_read(&words->era) & 1);
 	uidgen_assert(limit > 0 && renew_at <= limit);
 	uidgen_atomic_write(&words->position, position);
 	uidgen_atomic_write(&words->clock_high, clock_high);
+	uidgen_atomic_write(&words->opened, tick > now ? tick : 0);
 	uidgen_atomic_write(&words->constant, constant);
 	uidgen_atomic_write(&words->limit, limit);
 	uidgen_atomic_write(&words->renew_at, renew_at);
@@ -66,4 +74,51 @@ uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
 	uidgen_atomic_write(&words->limit, limit);
 	uidgen_write_barrier();
 	uidgen_atomic_write(&words->renew_at, renew_at);
+}
+
+void
+uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
+					const UidgenTicketBounds *bounds, uint64_t now)
+{
+	bool		in_force = (uidgen_atomic_read(&words->era) & 1) == 0;
+	UidgenTicketReach before = uidgen_ticket_reach(words);
+	UidgenTicketReach after = before;
+	uint64_t	allowed = uidgen_ticket_last_allowed(&before, now);
+	uint64_t	position = uidgen_atomic_read(&words->position);
+	uint64_t	limit = uidgen_atomic_read(&words->limit);
+	uint64_t	renew_at = uidgen_atomic_read(&words->renew_at);
+	uint64_t	lead = 0;		/* that is needed, in an era ahead of the clock */
+	bool		reopen;
+
+	/* An era that needs more room than the new bounds have keeps what it has, but
+	 * never gets more, whatever is raised or lowered how often. */
+	if (in_force && before.opened > uidgen_ticket_plus(now, bounds->crash))
+		lead = uidgen_ticket_plus(before.bounds.crash, before.bounds.burst);
+	after.bounds = *bounds;
+	after.bounds.crash = uidgen_ticket_higher(bounds->crash,
+											  uidgen_ticket_minus(lead, bounds->burst));
+
+	reopen = in_force && !uidgen_ticket_large_step(&before, now) &&
+		(uidgen_ticket_large_step(&after, now) ||
+		 (uidgen_ticket_last_allowed(&after, now) < allowed &&
+		  (position - 1) >> rules->sequence_bits > uidgen_ticket_last_allowed(&after, now)));
+	/*
+	 * In a new era, because callers go by the old bounds until they read the clock
+	 * again: one of them could push the position out of reach after it was read.
+	 */
+	if (reopen)
+	{
+		position = uidgen_ticket_close(words);
+		lead = uidgen_ticket_minus(uidgen_ticket_lower(position >> rules->sequence_bits,
+													   allowed), now);
+		after.bounds.crash = uidgen_ticket_higher(after.bounds.crash,
+												  uidgen_ticket_minus(lead, bounds->burst));
+	}
+	uidgen_atomic_write(&words->ahead, after.bounds.ahead);
+	uidgen_atomic_write(&words->burst, after.bounds.burst);
+	uidgen_atomic_write(&words->crash, after.bounds.crash);
+	uidgen_atomic_write(&words->large_step, after.bounds.large_step);
+	if (reopen)
+		uidgen_ticket_open(words, rules, position, limit, renew_at,
+						   uidgen_atomic_read(&words->constant), now, now);
 }

@@ -14,7 +14,7 @@
  *	2. Gate: if the position that it would get is not granted, or its tick is
  *	   too far ahead of the clock, nothing is taken and the caller waits.
  *	   Without the gate, calls that fail and come again would push the position
- *	   ever further from the clock.
+ *	   ever further from the clock.  How far is too far: see UidgenTicketBounds.
  *	3. Ticket: where the clock is ahead of the position, the position is moved
  *	   there by compare-exchange; otherwise fetch-add takes the next n.  What
  *	   was taken is the caller's alone, whatever happens next.
@@ -25,10 +25,13 @@
  *	   one too far ahead of the clock until the clock is nearer.  A second one is
  *	   never taken while waiting.
  *
+ * A caller that reads the clock notes its tick in clock_high first, so that a
+ * clock that is set back is noticed by the next caller that reads it.
+ *
  * The keeper's steps to another grant, all without interrupts:
  *
  *	1. uidgen_ticket_close(): era odd, limit 0, then the position read.
- *	2. uidgen_ticket_open(): position, constant, limit, then era even.
+ *	2. uidgen_ticket_open(): position, opened, constant, limit, then era even.
  *
  * Why no id is issued twice.  Within one era, tickets are disjoint because
  * position only grows, by atomic steps.  Between eras, a ticket counts only if
@@ -54,12 +57,33 @@
 
 #define UIDGEN_TICKET_LINE 128	/* two cache lines: neighbours are prefetched */
 
+/*
+ * How far ids may run ahead of the clock, in ticks.  Each bound has one cause, so
+ * that drawing ids, which every role may do, cannot use up the room that a clock
+ * that was set back, or a crash, needs:
+ *
+ *	- ahead: the clock was set back since this era began;
+ *	- crash: the era had to begin ahead of the clock, above an older grant;
+ *	- burst: on top of these, ids are drawn faster than the layout has room for.
+ *
+ * The keeper writes them from the settings, so that they hold for statements that
+ * run already.
+ */
+typedef struct UidgenTicketBounds
+{
+	uint64_t	ahead;
+	uint64_t	burst;
+	uint64_t	crash;
+	uint64_t	large_step;		/* a clock that was set back further needs another
+								 * grant: until then nothing is taken */
+} UidgenTicketBounds;
+
 typedef struct UidgenTicketWords
 {
 	/* Written by every call. */
 	UidgenAtomic position;		/* the next free one */
-	UidgenAtomic clock_high;	/* highest tick of the clock known in this era;
-								 * of callers that race, it may miss some */
+	/* Written by every call that reads the clock. */
+	UidgenAtomic clock_high;	/* highest tick of the clock known in this era */
 	char		pad1[UIDGEN_TICKET_LINE - 2 * sizeof(UidgenAtomic)];
 
 	/* Read by every call; written by the keeper alone. */
@@ -67,7 +91,14 @@ typedef struct UidgenTicketWords
 	UidgenAtomic limit;			/* last granted position; 0: none */
 	UidgenAtomic renew_at;		/* beyond it the keeper is to renew; <= limit */
 	UidgenAtomic constant;		/* the bits of datacenter and worker in an id */
-	char		pad2[UIDGEN_TICKET_LINE - 4 * sizeof(UidgenAtomic)];
+	/* Read by calls that read the clock; written by the keeper alone. */
+	UidgenAtomic opened;		/* the tick with which the era began, if that was
+								 * ahead of the clock then; else 0 */
+	UidgenAtomic ahead;			/* the bounds */
+	UidgenAtomic burst;
+	UidgenAtomic crash;
+	UidgenAtomic large_step;
+	char		pad2[UIDGEN_TICKET_LINE - 9 * sizeof(UidgenAtomic)];
 } UidgenTicketWords;
 
 /* What a process goes by: from the layout and the settings. */
@@ -75,12 +106,19 @@ typedef struct UidgenTicketRules
 {
 	int			sequence_bits;
 	uint64_t	last_tick;		/* of the layout */
-	uint64_t	max_ahead;		/* ticks that ids may run ahead of the clock */
 	uint64_t	start_mask;		/* which bits of a new tick's first sequence may
 								 * be set; 0: it starts at zero */
 	bool		start_random;	/* from `random`, or else where the last ended */
 	uint64_t	random;			/* state of xorshift64; not 0 */
 } UidgenTicketRules;
+
+/* What decides, besides the clock, how far ids may run ahead of it. */
+typedef struct UidgenTicketReach
+{
+	UidgenTicketBounds bounds;
+	uint64_t	opened;
+	uint64_t	clock_high;
+} UidgenTicketReach;
 
 /* The clock, in positions. */
 typedef struct UidgenTicketClock
@@ -94,19 +132,30 @@ typedef struct UidgenTicket
 {
 	uint64_t	era;			/* in which it was taken */
 	uint64_t	first;			/* its first position */
+	uint64_t	count;			/* how many were taken */
+	uint64_t	skipped;		/* positions that it passed over, to begin a tick */
 	uint64_t	constant;		/* valid once the ticket is good */
 	uint64_t	blocked;		/* AHEAD, EARLY: the tick that is too far ahead */
 	bool		renew;			/* the keeper should be told to renew */
 } UidgenTicket;
 
+/* What a caller wants of the n positions that it asks for. */
+typedef enum UidgenTicketKind
+{
+	UIDGEN_TAKE_ROW,			/* all of them, one after the other */
+	UIDGEN_TAKE_BLOCK,			/* all of them, in one tick */
+	UIDGEN_TAKE_REST			/* as many as the tick still has, at least one */
+} UidgenTicketKind;
+
 typedef enum UidgenTicketResult
 {
-	UIDGEN_TICKET_GOOD,			/* positions first .. first + n - 1 are yours */
+	UIDGEN_TICKET_GOOD,			/* positions first .. first + count - 1 are yours */
 	UIDGEN_TICKET_NO_GRANT,		/* nothing taken: there is no grant that far */
 	UIDGEN_TICKET_AHEAD,		/* nothing taken: `blocked` is too far ahead */
 	UIDGEN_TICKET_HELD,			/* taken, but not granted yet: settle again */
 	UIDGEN_TICKET_EARLY,		/* taken, but too far ahead: settle again */
-	UIDGEN_TICKET_VOID			/* the era changed: begin again */
+	UIDGEN_TICKET_VOID,			/* the era changed: begin again */
+	UIDGEN_TICKET_REFUSED		/* nothing taken: n is 0, or more than a tick has */
 } UidgenTicketResult;
 
 /* Where the sequence starts in a new tick, after `position` in an older one. */
@@ -124,19 +173,155 @@ uidgen_ticket_start(UidgenTicketRules *rules, uint64_t position)
 	return rules->random & rules->start_mask;
 }
 
+/* a + b, and a - b, without leaving the range. */
+static inline uint64_t
+uidgen_ticket_plus(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static inline uint64_t
+uidgen_ticket_minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static inline uint64_t
+uidgen_ticket_lower(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t
+uidgen_ticket_higher(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* The last tick that may be taken from when the clock is at `now`. */
+static inline uint64_t
+uidgen_ticket_last_allowed(const UidgenTicketReach *reach, uint64_t now)
+{
+	const UidgenTicketBounds *bounds = &reach->bounds;
+	uint64_t	set_back = uidgen_ticket_lower(reach->clock_high,
+											   uidgen_ticket_plus(now, bounds->ahead));
+	uint64_t	crashed = uidgen_ticket_lower(reach->opened,
+											  uidgen_ticket_plus(now, bounds->crash));
+	uint64_t	base = uidgen_ticket_higher(now, uidgen_ticket_higher(set_back, crashed));
+
+	return uidgen_ticket_plus(base, bounds->burst);
+}
+
+/*
+ * The first tick of the clock at which `tick` may be taken from: the inverse of
+ * uidgen_ticket_last_allowed().  A wait by any other rule than the gate's would be
+ * too long, or end too early and become a busy loop.
+ */
+static inline uint64_t
+uidgen_ticket_allowed_at(const UidgenTicketReach *reach, uint64_t tick)
+{
+	const UidgenTicketBounds *bounds = &reach->bounds;
+	uint64_t	base = uidgen_ticket_minus(tick, bounds->burst);
+	uint64_t	at = base;
+
+	if (reach->clock_high >= base)
+		at = uidgen_ticket_lower(at, uidgen_ticket_minus(base, bounds->ahead));
+	if (reach->opened >= base)
+		at = uidgen_ticket_lower(at, uidgen_ticket_minus(base, bounds->crash));
+	return at;
+}
+
+/* Why the tick of an id is ahead of the clock. */
+typedef enum UidgenAheadCause
+{
+	UIDGEN_AHEAD_NOT,			/* it is not */
+	UIDGEN_AHEAD_BURST,
+	UIDGEN_AHEAD_CLOCK_SET_BACK,
+	UIDGEN_AHEAD_CRASH
+} UidgenAheadCause;
+
+/* The bound that reaches furthest, where ids are at `tick` and the clock at `now`.
+ * The reach must have been read before the clock was. */
+static inline UidgenAheadCause
+uidgen_ticket_cause(const UidgenTicketReach *reach, uint64_t tick, uint64_t now)
+{
+	if (tick <= now)
+		return UIDGEN_AHEAD_NOT;
+	if (reach->opened > now &&
+		(reach->clock_high <= now ||
+		 reach->opened > uidgen_ticket_plus(reach->clock_high, reach->bounds.burst)))
+		return UIDGEN_AHEAD_CRASH;
+	if (reach->clock_high > now)
+		return UIDGEN_AHEAD_CLOCK_SET_BACK;
+	return UIDGEN_AHEAD_BURST;
+}
+
+/* Was the clock set back so far that another grant is needed? */
+static inline bool
+uidgen_ticket_large_step(const UidgenTicketReach *reach, uint64_t now)
+{
+	return reach->clock_high > uidgen_ticket_plus(now, reach->bounds.large_step);
+}
+
+static inline UidgenTicketReach
+uidgen_ticket_reach(UidgenTicketWords *words)
+{
+	return (UidgenTicketReach) {
+		.bounds = {
+			.ahead = uidgen_atomic_read(&words->ahead),
+			.burst = uidgen_atomic_read(&words->burst),
+			.crash = uidgen_atomic_read(&words->crash),
+			.large_step = uidgen_atomic_read(&words->large_step),
+		},
+		.opened = uidgen_atomic_read(&words->opened),
+		.clock_high = uidgen_atomic_read(&words->clock_high),
+	};
+}
+
 /* The clock at `tick`, which is at most the layout's last one. */
 static inline UidgenTicketClock
-uidgen_ticket_clock(const UidgenTicketRules *rules, uint64_t tick)
+uidgen_ticket_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
+					uint64_t tick)
 {
-	/* What lies beyond the layout is refused by the limit. */
-	bool		to_the_end = rules->last_tick - tick <= rules->max_ahead;
+	UidgenTicketReach reach = uidgen_ticket_reach(words);
+	uint64_t	allowed = uidgen_ticket_last_allowed(&reach, tick);
+	uint64_t	highest;
 
+	if (uidgen_ticket_large_step(&reach, tick))
+		highest = 0;
+	/* What lies beyond the layout is refused by the limit. */
+	else if (allowed >= rules->last_tick)
+		highest = UINT64_MAX;
+	else
+		highest = ((allowed + 1) << rules->sequence_bits) - 1;
 	return (UidgenTicketClock) {
 		.tick = tick,
 		.first = tick << rules->sequence_bits,
-		.highest = to_the_end ? UINT64_MAX :
-			((tick + rules->max_ahead + 1) << rules->sequence_bits) - 1,
+		.highest = highest,
 	};
+}
+
+/*
+ * Note that the clock has shown `now` in this era.
+ *
+ * By compare-exchange from what was read before a look at the era: a caller that is
+ * delayed after that look must not write the clock of an era that ended because
+ * that clock was wrong into the next, which begins with its own.
+ */
+static inline void
+uidgen_ticket_note_clock(UidgenTicketWords *words, uint64_t era, uint64_t now)
+{
+	uint64_t	high;
+
+	do
+	{
+		high = uidgen_atomic_read(&words->clock_high);
+		if (now <= high)
+			return;
+		uidgen_read_barrier();
+		if (uidgen_atomic_read(&words->era) != era)
+			return;
+	} while (!uidgen_atomic_compare_exchange(&words->clock_high, &high, now));
 }
 
 /* Would n positions from this one on reach into the next tick? */
@@ -157,19 +342,19 @@ static inline void
 uidgen_ticket_begin(UidgenTicketWords *words, UidgenTicket *ticket)
 {
 	ticket->era = uidgen_atomic_read(&words->era);
+	ticket->skipped = 0;
 	ticket->blocked = 0;
 	ticket->renew = false;
 	uidgen_read_barrier();
 }
 
-/* Judge the n positions that were taken.  GOOD, HELD, EARLY or VOID. */
+/* Judge the positions that were taken.  GOOD, HELD, EARLY or VOID. */
 static inline UidgenTicketResult
 uidgen_ticket_settle(UidgenTicketWords *words, const UidgenTicketRules *rules,
-					 UidgenTicket *ticket, const UidgenTicketClock *clock,
-					 uint64_t n)
+					 UidgenTicket *ticket, const UidgenTicketClock *clock)
 {
 	uint64_t	limit = uidgen_atomic_read(&words->limit);
-	uint64_t	last = ticket->first + n - 1;
+	uint64_t	last = ticket->first + ticket->count - 1;
 
 	ticket->constant = uidgen_atomic_read(&words->constant);
 	uidgen_read_barrier();
@@ -186,43 +371,27 @@ uidgen_ticket_settle(UidgenTicketWords *words, const UidgenTicketRules *rules,
 }
 
 /*
- * Note that the clock has shown `now` in this era, `high` being what was known.
- * Callers do where they move the position to the clock; while the position is
- * ahead of the clock nobody does, so the keeper notes it with each grant.
- *
- * By compare-exchange from what was read before the last look at the era: a
- * caller that is delayed after that look must not write the clock of an era that
- * ended because that clock was wrong into the next, which begins with its own.
- */
-static inline void
-uidgen_ticket_note_clock(UidgenTicketWords *words, uint64_t high, uint64_t now)
-{
-	if (now > high)
-		(void) uidgen_atomic_compare_exchange(&words->clock_high, &high, now);
-}
-
-/*
- * Gate and ticket: take n positions.  With `within_tick` (a constant, so that the
- * compiler makes two functions) all n lie in one tick.  n is at most the capacity
- * of a tick, so that nothing overflows.
+ * Gate and ticket: take n positions.  `kind` is a constant, so that the compiler
+ * makes a function for each.  n is from 1 to the capacity of a tick, also where no
+ * assertion says so: nothing taken would pass every gate.
  */
 static uidgen_always_inline UidgenTicketResult
 uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 				   UidgenTicket *ticket, const UidgenTicketClock *clock,
-				   uint64_t n, bool within_tick)
+				   uint64_t n, UidgenTicketKind kind)
 {
+	uint64_t	capacity = UINT64_C(1) << rules->sequence_bits;
 	uint64_t	position;
-	uint64_t	high = 0;
-	bool		moved = false;
-	UidgenTicketResult result;
 
-	uidgen_assert(n >= 1 && n <= UINT64_C(1) << rules->sequence_bits);
+	if (uidgen_unlikely(n != 1 && (n < 1 || n > capacity)))
+		return UIDGEN_TICKET_REFUSED;
 	if (uidgen_unlikely(ticket->era & 1))
 		return UIDGEN_TICKET_NO_GRANT;
 	position = uidgen_atomic_read(&words->position);
 	for (;;)
 	{
 		uint64_t	next = position;
+		uint64_t	count = n;
 		uint64_t	last;
 
 		if (uidgen_unlikely(position < clock->first))
@@ -231,11 +400,17 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 			if (uidgen_ticket_spans_ticks(rules, next, n))
 				next = clock->first;
 		}
-		else if (within_tick && uidgen_ticket_spans_ticks(rules, next, n))
+		else if (kind == UIDGEN_TAKE_BLOCK && uidgen_ticket_spans_ticks(rules, next, n))
+		{
 			next = ((next >> rules->sequence_bits) + 1) << rules->sequence_bits;
-		last = next + n - 1;
-		uidgen_assert(next >= position && next >= clock->first);
-		uidgen_assert(!within_tick || !uidgen_ticket_spans_ticks(rules, next, n));
+			ticket->skipped = next - position;
+		}
+		else if (kind == UIDGEN_TAKE_REST)
+			count = uidgen_ticket_lower(n, capacity - (next & (capacity - 1)));
+		last = next + count - 1;
+		uidgen_assert(next >= position && next >= clock->first && count > 0);
+		uidgen_assert(kind == UIDGEN_TAKE_ROW ||
+					  !uidgen_ticket_spans_ticks(rules, next, count));
 
 		if (uidgen_unlikely(last > clock->highest))
 		{
@@ -249,27 +424,22 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 				return UIDGEN_TICKET_NO_GRANT;
 		}
 
-		if (uidgen_likely(next == position && !within_tick))
+		ticket->count = count;
+		if (uidgen_likely(next == position && kind == UIDGEN_TAKE_ROW))
 		{
 			ticket->first = uidgen_atomic_fetch_add(&words->position, n);
 			break;
 		}
-		/* On failure `position` is what another caller made of it: look anew,
-		 * lest a ticket of an older tick than the clock's be taken. */
-		if (uidgen_atomic_compare_exchange(&words->position, &position, next + n))
+		/* On failure `position` is what another caller made of it: look anew, so
+		 * that no ticket of an older tick than the clock's is taken. */
+		if (uidgen_atomic_compare_exchange(&words->position, &position, next + count))
 		{
 			ticket->first = next;
-			high = uidgen_atomic_read(&words->clock_high);
-			moved = true;
 			break;
 		}
+		ticket->skipped = 0;
 	}
-	result = uidgen_ticket_settle(words, rules, ticket, clock, n);
-	/* The position only grows within an era. */
-	uidgen_assert(result == UIDGEN_TICKET_VOID || ticket->first >= position);
-	if (uidgen_unlikely(moved && result != UIDGEN_TICKET_VOID))
-		uidgen_ticket_note_clock(words, high, clock->tick);
-	return result;
+	return uidgen_ticket_settle(words, rules, ticket, clock);
 }
 
 /* First use of the shared words: no era has begun, so no ticket is taken. */
@@ -282,14 +452,28 @@ extern void uidgen_ticket_init(UidgenTicketWords *words);
  */
 extern uint64_t uidgen_ticket_close(UidgenTicketWords *words);
 
-/* Begin a new era, after close(): positions from `position` to `limit`; the
- * highest tick of the clock known for it is clock_high. */
-extern void uidgen_ticket_open(UidgenTicketWords *words, uint64_t position,
+/*
+ * Begin a new era, after close(): positions from `position` to `limit`.  The clock
+ * is at `now`; the highest tick of it known for this era is clock_high.
+ */
+extern void uidgen_ticket_open(UidgenTicketWords *words,
+							   const UidgenTicketRules *rules, uint64_t position,
 							   uint64_t limit, uint64_t renew_at,
-							   uint64_t constant, uint64_t clock_high);
+							   uint64_t constant, uint64_t now,
+							   uint64_t clock_high);
 
 /* The grant in force now reaches to `limit`, which is not below the old one. */
 extern void uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
 								 uint64_t renew_at);
+
+/*
+ * From now on these bounds hold; the clock is at `now`.  Where ids run further ahead
+ * of it than bounds that were lowered allow, nobody is stopped: the same grant is
+ * opened anew where it is, as after a crash.  From there ids go on as the clock does,
+ * until it has caught up.
+ */
+extern void uidgen_ticket_bound(UidgenTicketWords *words,
+								const UidgenTicketRules *rules,
+								const UidgenTicketBounds *bounds, uint64_t now);
 
 #endif							/* UIDGEN_TICKET_H */

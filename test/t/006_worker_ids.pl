@@ -113,7 +113,7 @@ restart_with($layout, "uidgen.worker_policy = 'disposable'");
 is(worker(), 1 - $first, 'a disposable worker id is not taken a second time');
 end_keeper($node) or die 'no other keeper has begun';
 is(worker(), 1 - $first, 'but it is where only the keeper begins anew');
-like(log_since($node, $log), qr/WARNING:.*only 0 worker ids are left/, 'the log warns of the last one');
+like(log_since($node, $log), qr/WARNING:.*few worker ids are left: 0/, 'the log warns of the last one');
 restart_with($layout, "uidgen.worker_policy = 'disposable'");
 fails_with($node, 'SELECT uid_next()', '53400',
 	qr/all worker ids have been used.*DETAIL:.*2 worker ids.*disposable.*HINT:.*"uidgen.worker_policy"/s,

@@ -90,10 +90,13 @@ result_name(UidgenTicketResult result)
 			return "EARLY";
 		case UIDGEN_TICKET_VOID:
 			return "VOID";
+		case UIDGEN_TICKET_REFUSED:
+			return "REFUSED";
 	}
 	return "none";
 }
 
+/* Those that a call can meet: what is refused is a mistake of the caller's. */
 #define RESULTS (UIDGEN_TICKET_VOID + 1)
 
 /* ---- rules, in one thread ---- */
@@ -102,6 +105,9 @@ result_name(UidgenTicketResult result)
 #define CAPACITY (1 << BITS)
 #define POSITION(tick, sequence) ((uint64_t) (tick) << BITS | (uint64_t) (sequence))
 #define CONSTANT 5000
+#define ROW UIDGEN_TAKE_ROW
+#define BLOCK UIDGEN_TAKE_BLOCK
+#define REST UIDGEN_TAKE_REST
 
 static UidgenTicketWords words;
 static UidgenTicketRules rules;
@@ -113,6 +119,23 @@ word(UidgenAtomic *atomic)
 	return uidgen_atomic_read(atomic);
 }
 
+static void
+bound(uint64_t ahead, uint64_t burst, uint64_t crash, uint64_t large_step, uint64_t now)
+{
+	UidgenTicketBounds bounds = {ahead, burst, crash, large_step};
+
+	uidgen_ticket_bound(&words, &rules, &bounds, now);
+}
+
+/* Another era: from this tick on to tick 300, when the clock is at `now`. */
+static void
+open_at(uint64_t tick, uint64_t now)
+{
+	uidgen_ticket_close(&words);
+	uidgen_ticket_open(&words, &rules, POSITION(tick, 0), POSITION(300, 0),
+					   POSITION(300, 0), CONSTANT + 1, now, now);
+}
+
 /* A grant of the ticks from 100 to 200, to be renewed beyond 150. */
 static void
 begin_grant(void)
@@ -120,38 +143,47 @@ begin_grant(void)
 	memset(&rules, 0, sizeof(rules));
 	rules.sequence_bits = BITS;
 	rules.last_tick = 1000;
-	rules.max_ahead = 10;
 	rules.random = 88172645463325252;
 	memset(&ticket, 0x55, sizeof(ticket));
 	uidgen_ticket_init(&words);
 	uidgen_ticket_close(&words);
-	uidgen_ticket_open(&words, POSITION(100, 0), POSITION(200, CAPACITY - 1),
-					   POSITION(150, CAPACITY - 1), CONSTANT, 0);
+	bound(10, 3, 20, 15, 100);
+	uidgen_ticket_open(&words, &rules, POSITION(100, 0), POSITION(200, CAPACITY - 1),
+					   POSITION(150, CAPACITY - 1), CONSTANT, 100, 0);
+}
+
+/* As a call looks at the clock. */
+static UidgenTicketClock
+look(uint64_t now)
+{
+	uidgen_ticket_note_clock(&words, ticket.era, now);
+	return uidgen_ticket_clock(&words, &rules, now);
 }
 
 /* The rest of a call. */
 static UidgenTicketResult
-take_begun(uint64_t now, uint64_t n, bool within_tick)
+take_begun(uint64_t now, uint64_t n, UidgenTicketKind kind)
 {
-	UidgenTicketClock clock = uidgen_ticket_clock(&rules, now);
+	UidgenTicketClock clock = look(now);
 
-	return uidgen_ticket_take(&words, &rules, &ticket, &clock, n, within_tick);
+	return uidgen_ticket_take(&words, &rules, &ticket, &clock, n, kind);
 }
 
 static UidgenTicketResult
-take(uint64_t now, uint64_t n, bool within_tick)
+take(uint64_t now, uint64_t n, UidgenTicketKind kind)
 {
 	uidgen_ticket_begin(&words, &ticket);
-	return take_begun(now, n, within_tick);
+	return take_begun(now, n, kind);
 }
 
 /* Judge ticket.first once more. */
 static UidgenTicketResult
 settle(uint64_t now, uint64_t n)
 {
-	UidgenTicketClock clock = uidgen_ticket_clock(&rules, now);
+	UidgenTicketClock clock = look(now);
 
-	return uidgen_ticket_settle(&words, &rules, &ticket, &clock, n);
+	ticket.count = n;
+	return uidgen_ticket_settle(&words, &rules, &ticket, &clock);
 }
 
 static void
@@ -163,11 +195,11 @@ is_result(UidgenTicketResult got, UidgenTicketResult want, const char *name)
 
 /* A take that is good, and where it begins. */
 static void
-takes(uint64_t now, uint64_t n, bool within_tick, uint64_t first, const char *name)
+takes(uint64_t now, uint64_t n, UidgenTicketKind kind, uint64_t first, const char *name)
 {
-	UidgenTicketResult result = take(now, n, within_tick);
+	UidgenTicketResult result = take(now, n, kind);
 
-	if (!ok(result == UIDGEN_TICKET_GOOD && ticket.first == first &&
+	if (!ok(result == UIDGEN_TICKET_GOOD && ticket.first == first && ticket.count == n &&
 			ticket.constant == CONSTANT && word(&words.position) == first + n,
 			"%s", name))
 		printf("# %s, first %" PRIu64 ":%" PRIu64 ", position %" PRIu64 ":%" PRIu64 "\n",
@@ -178,11 +210,11 @@ takes(uint64_t now, uint64_t n, bool within_tick, uint64_t first, const char *na
 
 /* A take that takes nothing. */
 static void
-refuses(uint64_t now, uint64_t n, bool within_tick, UidgenTicketResult want,
+refuses(uint64_t now, uint64_t n, UidgenTicketKind kind, UidgenTicketResult want,
 		const char *name)
 {
 	uint64_t	position = word(&words.position);
-	UidgenTicketResult result = take(now, n, within_tick);
+	UidgenTicketResult result = take(now, n, kind);
 
 	if (!ok(result == want && word(&words.position) == position, "%s", name))
 		printf("# %s, position moved by %" PRIu64 "\n", result_name(result),
@@ -194,105 +226,281 @@ test_no_grant(void)
 {
 	begin_grant();
 	uidgen_ticket_init(&words);
-	refuses(0, 1, false, UIDGEN_TICKET_NO_GRANT, "new words: no grant at tick 0");
-	refuses(1000, 1, false, UIDGEN_TICKET_NO_GRANT, "new words: no grant at any other");
-	refuses(1000, CAPACITY, true, UIDGEN_TICKET_NO_GRANT, "new words: no grant for a block");
+	refuses(0, 1, ROW, UIDGEN_TICKET_NO_GRANT, "new words: no grant at tick 0");
+	refuses(1000, 1, ROW, UIDGEN_TICKET_NO_GRANT, "new words: no grant at any other");
+	refuses(1000, CAPACITY, BLOCK, UIDGEN_TICKET_NO_GRANT, "new words: no grant for a block");
 	is(uidgen_ticket_close(&words), 1, "new words: position 1, which has one before it");
 	ok(word(&words.era) % 2 == 1, "new words: close() leaves the era odd");
 
 	begin_grant();
 	uidgen_ticket_close(&words);
-	refuses(120, 1, false, UIDGEN_TICKET_NO_GRANT, "closed era: no grant");
+	refuses(120, 1, ROW, UIDGEN_TICKET_NO_GRANT, "closed era: no grant");
 }
 
 static void
 test_clock(void)
 {
 	begin_grant();
-	takes(100, 1, false, POSITION(100, 0), "the grant's first tick: its first position");
-	takes(100, 1, false, POSITION(100, 1), "the same tick: the next position");
-	takes(100, 3, false, POSITION(100, 2), "several: one after the other");
-	takes(103, 1, false, POSITION(103, 0), "a later tick: its first position");
+	takes(100, 1, ROW, POSITION(100, 0), "the grant's first tick: its first position");
+	takes(100, 1, ROW, POSITION(100, 1), "the same tick: the next position");
+	takes(100, 3, ROW, POSITION(100, 2), "several: one after the other");
+	takes(103, 1, ROW, POSITION(103, 0), "a later tick: its first position");
 	is(word(&words.clock_high), 103, "the clock's tick is noted");
-	takes(101, 1, false, POSITION(103, 1), "the clock was set back a little: positions go on");
+	takes(101, 1, ROW, POSITION(103, 1), "the clock was set back a little: positions go on");
 	is(word(&words.clock_high), 103, "the highest tick of the clock stays noted");
-	takes(103, CAPACITY - 2, false, POSITION(103, 2), "the rest of a tick");
-	takes(103, 1, false, POSITION(104, 0), "the capacity is exceeded: the next tick");
-	takes(103, CAPACITY, false, POSITION(104, 1), "a batch may reach from one tick into the next");
-	takes(104, 1, false, POSITION(105, 1), "the clock is not there yet: positions go on");
-	is(word(&words.clock_high), 103, "outrunning the clock does not move its highest tick");
-	uidgen_ticket_note_clock(&words, 103, 104);
-	is(word(&words.clock_high), 104, "the keeper may note a tick of the clock");
-	uidgen_ticket_note_clock(&words, 104, 90);
-	is(word(&words.clock_high), 104, "but not a lower one");
-	uidgen_ticket_note_clock(&words, 103, 105);
-	is(word(&words.clock_high), 104, "nor does one who has seen another value than the present one");
+	takes(103, CAPACITY - 2, ROW, POSITION(103, 2), "the rest of a tick");
+	takes(103, 1, ROW, POSITION(104, 0), "the capacity is exceeded: the next tick");
+	takes(103, CAPACITY, ROW, POSITION(104, 1), "a batch may reach from one tick into the next");
+	takes(104, 1, ROW, POSITION(105, 1), "the clock is not there yet: positions go on");
+	is(word(&words.clock_high), 104, "outrunning the clock does not move its highest tick");
+	refuses(107, CAPACITY + 1, ROW, UIDGEN_TICKET_REFUSED, "more than a tick has is refused");
+	refuses(107, 0, ROW, UIDGEN_TICKET_REFUSED, "so is nothing");
+	refuses(107, 0, REST, UIDGEN_TICKET_REFUSED, "also where less would do");
+	is(word(&words.clock_high), 107, "a call that takes nothing notes the clock too");
+	uidgen_ticket_note_clock(&words, ticket.era, 90);
+	is(word(&words.clock_high), 107, "but not a lower tick");
+	uidgen_ticket_note_clock(&words, ticket.era + 2, 110);
+	is(word(&words.clock_high), 107, "nor is the clock of another era noted");
 }
 
 static void
 test_blocks(void)
 {
 	begin_grant();
-	takes(100, 10, true, POSITION(100, 0), "block: at the start of a tick");
-	takes(100, 6, true, POSITION(100, 10), "block: just fits into the rest of a tick");
-	takes(100, 10, true, POSITION(101, 0), "block: at the start of the next tick");
-	takes(100, 7, true, POSITION(102, 0), "block: passes over a rest that is too small");
-	takes(104, CAPACITY, true, POSITION(104, 0), "block: a whole tick");
-	takes(104, CAPACITY, true, POSITION(105, 0), "block: and the next one");
-	takes(104, 1, true, POSITION(106, 0), "block: of one");
+	takes(100, 10, BLOCK, POSITION(100, 0), "block: at the start of a tick");
+	takes(100, 6, BLOCK, POSITION(100, 10), "block: just fits into the rest of a tick");
+	takes(100, 10, BLOCK, POSITION(101, 0), "block: at the start of the next tick");
+	takes(100, 7, BLOCK, POSITION(102, 0), "block: passes over a rest that is too small");
+	takes(104, CAPACITY, BLOCK, POSITION(104, 0), "block: a whole tick");
+	takes(104, CAPACITY, BLOCK, POSITION(105, 0), "block: and the next one");
+	takes(104, 1, BLOCK, POSITION(106, 0), "block: of one");
+	is(ticket.skipped, 0, "block: that passes over nothing");
+	takes(104, CAPACITY, BLOCK, POSITION(107, 0), "block: after a tick of which one was taken");
+	is(ticket.skipped, CAPACITY - 1, "block: which passes over all others");
+	takes(108, CAPACITY, BLOCK, POSITION(108, 0), "block: where the clock has gone on");
+	is(ticket.skipped, 0, "block: nothing is passed over for its sake");
 }
 
 static void
-test_ahead(void)
+test_rests(void)
 {
 	begin_grant();
-	takes(120, 1, false, POSITION(120, 0), "ahead: the clock is at tick 120");
-	takes(110, 1, false, POSITION(120, 1), "ahead: set back by max_ahead, ids go on");
-	refuses(109, 1, false, UIDGEN_TICKET_AHEAD, "ahead: by one more, they wait");
-	is(ticket.blocked, 120, "ahead: for this tick");
-	refuses(109, 1, true, UIDGEN_TICKET_AHEAD, "ahead: so does a block");
-	refuses(0, 1, false, UIDGEN_TICKET_AHEAD, "ahead: and by very much more");
-	takes(110, CAPACITY - 2, false, POSITION(120, 2), "ahead: the rest of the tick");
-	refuses(110, 1, false, UIDGEN_TICKET_AHEAD, "ahead: the next tick is too far");
-	is(ticket.blocked, 121, "ahead: for this tick, then");
-	takes(111, 1, false, POSITION(121, 0), "ahead: until the clock goes on");
-	refuses(111, CAPACITY, false, UIDGEN_TICKET_AHEAD, "ahead: a batch is judged by its last position");
-	is(ticket.blocked, 122, "ahead: for that tick");
-	refuses(111, CAPACITY, true, UIDGEN_TICKET_AHEAD, "ahead: a block that would begin a new tick");
-	takes(111, CAPACITY - 1, false, POSITION(121, 1), "ahead: a batch that just fits");
+	takes(100, 10, REST, POSITION(100, 0), "rest: as many as were asked for");
+	takes(100, 6, REST, POSITION(100, 10), "rest: just what the tick has left");
+	takes(103, 12, REST, POSITION(103, 0), "rest: where the clock has gone on");
+	is_result(take(103, CAPACITY, REST), UIDGEN_TICKET_GOOD, "rest: more than the tick has left");
+	is(ticket.first, POSITION(103, 12), "rest: goes on where the last one ended");
+	is(ticket.count, 4, "rest: and gets what there is");
+	is(word(&words.position), POSITION(104, 0), "rest: and no more");
+	takes(103, CAPACITY, REST, POSITION(104, 0), "rest: of the next tick, where nothing is left");
+	is(ticket.skipped, 0, "rest: nothing is ever passed over");
+}
+
+static void
+test_set_back(void)
+{
+	begin_grant();
+	takes(120, 1, ROW, POSITION(120, 0), "set back: the clock is at tick 120");
+	takes(110, 1, ROW, POSITION(120, 1), "set back: by `ahead`, ids go on");
+	takes(107, 1, ROW, POSITION(120, 2), "set back: and by `burst` more");
+	refuses(106, 1, ROW, UIDGEN_TICKET_AHEAD, "set back: by one more, they wait");
+	is(ticket.blocked, 120, "set back: for this tick");
+	refuses(106, 1, BLOCK, UIDGEN_TICKET_AHEAD, "set back: so does a block");
+	refuses(106, CAPACITY, REST, UIDGEN_TICKET_AHEAD, "set back: so does a rest");
+	takes(110, CAPACITY - 3, ROW, POSITION(120, 3), "set back: the rest of the tick");
+	takes(110, CAPACITY, ROW, POSITION(121, 0), "set back: drawing may go `burst` beyond where the clock was");
+	takes(110, CAPACITY, ROW, POSITION(122, 0), "set back: tick after tick");
+	takes(110, CAPACITY - 1, ROW, POSITION(123, 0), "set back: to its last position");
+	refuses(110, CAPACITY, ROW, UIDGEN_TICKET_AHEAD, "set back: a batch is judged by its last position");
+	is(ticket.blocked, 124, "set back: for that tick");
+	takes(110, 1, ROW, POSITION(123, CAPACITY - 1), "set back: one that just fits");
+	refuses(119, 1, ROW, UIDGEN_TICKET_AHEAD, "set back: until the clock is beyond where it was");
+	takes(121, 1, ROW, POSITION(124, 0), "set back: then drawing goes on from it");
 
 	begin_grant();
-	rules.max_ahead = 0;
-	takes(120, CAPACITY, false, POSITION(120, 0), "max_ahead = 0: a whole tick");
-	refuses(120, 1, false, UIDGEN_TICKET_AHEAD, "max_ahead = 0: then the next tick's turn is to come");
-	takes(121, 2, false, POSITION(121, 0), "max_ahead = 0: now it has");
-	refuses(121, CAPACITY - 1, false, UIDGEN_TICKET_AHEAD,
-	        "max_ahead = 0: a batch does not reach into the next tick");
-	refuses(119, 1, false, UIDGEN_TICKET_AHEAD, "max_ahead = 0: set back by any step, calls wait");
+	takes(120, 1, ROW, POSITION(120, 0), "large step: the clock is at tick 120");
+	bound(50, 50, 50, 15, 120);
+	takes(105, 1, ROW, POSITION(120, 1), "large step: one that is not");
+	refuses(104, 1, ROW, UIDGEN_TICKET_AHEAD, "large step: one that is shuts the gate, whatever the bounds");
+	takes(105, 1, ROW, POSITION(120, 2), "large step: until the clock is back");
+}
+
+static void
+test_burst(void)
+{
+	begin_grant();
+	for (int tick = 120; tick <= 123; tick++)
+		takes(120, CAPACITY, ROW, POSITION(tick, 0), "burst: a whole tick");
+	refuses(120, 1, ROW, UIDGEN_TICKET_AHEAD, "burst: no further than `burst`");
+	is(ticket.blocked, 124, "burst: for this tick");
+	is(word(&words.clock_high), 120, "burst: drawing does not move the highest tick of the clock");
+	takes(121, 1, BLOCK, POSITION(124, 0), "burst: until the clock goes on");
+	refuses(121, CAPACITY, BLOCK, UIDGEN_TICKET_AHEAD, "burst: a block that would begin a new tick");
+
+	begin_grant();
+	bound(10, 0, 20, 15, 100);
+	takes(120, CAPACITY, ROW, POSITION(120, 0), "burst = 0: a whole tick");
+	refuses(120, 1, ROW, UIDGEN_TICKET_AHEAD, "burst = 0: then the next tick's turn is to come");
+	takes(121, 2, ROW, POSITION(121, 0), "burst = 0: now it has");
+	refuses(121, CAPACITY - 1, ROW, UIDGEN_TICKET_AHEAD,
+	        "burst = 0: a batch does not reach into the next tick");
+	takes(115, 1, ROW, POSITION(121, 2), "burst = 0: set back by less than `ahead`, ids go on");
+
+	begin_grant();
+	bound(0, 0, 20, 15, 100);
+	takes(120, 1, ROW, POSITION(120, 0), "ahead = 0, burst = 0: at the clock");
+	refuses(119, 1, ROW, UIDGEN_TICKET_AHEAD, "ahead = 0, burst = 0: set back by any step, calls wait");
+}
+
+/* Is an id at the position given when the clock is at `now`? */
+static bool
+given(uint64_t now)
+{
+	return take(now, 1, ROW) == UIDGEN_TICKET_GOOD;
+}
+
+static void
+test_crash(void)
+{
+	begin_grant();
+	open_at(130, 110);
+	ok(given(110), "crash: an era that begins by `crash` ahead of the clock stops nobody");
+	ok(take(110, CAPACITY, BLOCK) == UIDGEN_TICKET_GOOD, "crash: nor does drawing on");
+	is(word(&words.opened), 130, "crash: what it began with is kept");
+	open_at(134, 110);
+	ok(!given(110), "crash: one that begins further ahead than `crash` and `burst` does");
+	ok(given(111), "crash: until the clock has come near enough");
+	open_at(110, 110);
+	is(word(&words.opened), 0, "crash: an era that begins at the clock needs no room");
+	for (int i = 0; i < 4; i++)
+		ok(take(110, CAPACITY, BLOCK) == UIDGEN_TICKET_GOOD, "crash: then ids go `burst` ahead");
+	ok(!given(110), "crash: and no further");
+}
+
+/* Bounds that change while ids run ahead of the clock. */
+static void
+test_bounds(void)
+{
+	uint64_t	era;
+	uint64_t	position;
+
+	begin_grant();
+	takes(130, 1, ROW, POSITION(130, 0), "bounds: the clock is at tick 130");
+	takes(121, 5, ROW, POSITION(130, 1), "bounds: and set back to 121");
+	era = word(&words.era);
+	position = word(&words.position);
+	bound(10, 3, 20, 15, 121);
+	is(word(&words.era), era, "bounds: the same ones change nothing");
+	bound(9, 3, 20, 15, 121);
+	is(word(&words.era), era, "bounds: lowered to what is used, they do not either");
+	bound(1, 1, 5, 2, 121);
+	ok(word(&words.era) == era + 2, "bounds: lowered below it, they begin another era");
+	is(word(&words.position), position, "bounds: where ids are");
+	is(word(&words.limit), POSITION(200, CAPACITY - 1), "bounds: with the same limit");
+	is(word(&words.renew_at), POSITION(150, CAPACITY - 1), "bounds: the same time to renew");
+	takes(121, 1, ROW, POSITION(130, 6), "bounds: and worker id: nobody is stopped");
+	refuses(121, CAPACITY, ROW, UIDGEN_TICKET_AHEAD, "bounds: but ids run no further ahead than they do");
+	bound(1, 1, 5, 2, 122);
+	ok(word(&words.era) == era + 2, "bounds: the same once more, at a renewal, change nothing");
+	takes(122, CAPACITY, ROW, POSITION(130, 7), "bounds: as the clock goes on, so do ids");
+	refuses(122, CAPACITY, ROW, UIDGEN_TICKET_AHEAD, "bounds: tick by tick");
+	bound(1, 3, 5, 2, 122);
+	refuses(122, CAPACITY, ROW, UIDGEN_TICKET_AHEAD, "bounds: raised again, they give no room that ids did not have");
+	bound(1, 1, 5, 2, 122);
+	ok(word(&words.era) == era + 2, "bounds: nor need they another era, when they are lowered again");
+	takes(131, CAPACITY, ROW, POSITION(131, 7), "bounds: until the clock has caught up");
+	bound(1, 1, 5, 2, 132);
+	is(word(&words.crash), 5, "bounds: then the new ones hold");
+	bound(10, 50, 20, 15, 132);
+	takes(132, CAPACITY, BLOCK, POSITION(133, 0), "bounds: raised, they hold at once");
+	is(word(&words.burst), 50, "bounds: all of them");
+
+	begin_grant();
+	uidgen_ticket_close(&words);
+	bound(0, 0, 0, 1, 100);
+	ok(word(&words.era) % 2 == 1, "bounds: without a grant they begin no era");
+}
+
+/* By brute force: the gate's rule and the end of a wait are the same. */
+static void
+test_waits(void)
+{
+	uint64_t	wrong = 0;
+	uint64_t	not_monotonic = 0;
+
+	for (int i = 0; i < 7 * 7 * 7 * 9 * 9; i++)
+	{
+		UidgenTicketReach reach = {
+			.bounds = {i % 7, i / 7 % 7, i / 49 % 7, 1000},
+			.opened = i / 343 % 9,
+			.clock_high = i / 3087 % 9,
+		};
+
+		for (uint64_t tick = 0; tick < 24; tick++)
+		{
+			uint64_t	first = 0;
+
+			while (uidgen_ticket_last_allowed(&reach, first) < tick)
+				first++;
+			wrong += uidgen_ticket_allowed_at(&reach, tick) != first;
+			not_monotonic += uidgen_ticket_last_allowed(&reach, first + 1) < tick;
+		}
+	}
+	is(wrong, 0, "waits: end with exactly the first tick of the clock that lets an id pass");
+	is(not_monotonic, 0, "waits: which then always passes");
+
+	{
+		UidgenTicketReach reach = {
+			.bounds = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
+			.opened = UINT64_MAX,
+			.clock_high = UINT64_MAX,
+		};
+
+		is(uidgen_ticket_last_allowed(&reach, 5), UINT64_MAX, "waits: sums do not overflow");
+		is(uidgen_ticket_allowed_at(&reach, UINT64_MAX), 0, "waits: nor do differences");
+		ok(!uidgen_ticket_large_step(&reach, 5), "waits: nor does the size of a large step");
+	}
+}
+
+static void
+test_causes(void)
+{
+	UidgenTicketReach reach = {.bounds = {10, 3, 20, 15}, .clock_high = 100};
+
+	is(uidgen_ticket_cause(&reach, 100, 100), UIDGEN_AHEAD_NOT, "cause: an id at the clock has none");
+	is(uidgen_ticket_cause(&reach, 90, 100), UIDGEN_AHEAD_NOT, "cause: nor has one behind it");
+	is(uidgen_ticket_cause(&reach, 101, 100), UIDGEN_AHEAD_BURST, "cause: more are drawn than there is room for");
+	is(uidgen_ticket_cause(&reach, 101, 95), UIDGEN_AHEAD_CLOCK_SET_BACK, "cause: the clock was set back");
+	reach.opened = 104;
+	is(uidgen_ticket_cause(&reach, 104, 95), UIDGEN_AHEAD_CRASH, "cause: a crash, after which it was set back a little");
+	is(uidgen_ticket_cause(&reach, 104, 100), UIDGEN_AHEAD_CRASH, "cause: a crash");
+	is(uidgen_ticket_cause(&reach, 105, 104), UIDGEN_AHEAD_BURST, "cause: a crash that the clock has caught up with is none");
+	reach.opened = 102;
+	is(uidgen_ticket_cause(&reach, 102, 90), UIDGEN_AHEAD_CLOCK_SET_BACK, "cause: a new grant while the clock is set back");
 }
 
 static void
 test_limit(void)
 {
 	begin_grant();
-	takes(150, CAPACITY, false, POSITION(150, 0), "limit: up to where it is to be renewed");
+	takes(150, CAPACITY, ROW, POSITION(150, 0), "limit: up to where it is to be renewed");
 	ok(!ticket.renew, "limit: no word of renewal before");
-	takes(151, 1, false, POSITION(151, 0), "limit: beyond it");
+	takes(151, 1, ROW, POSITION(151, 0), "limit: beyond it");
 	ok(ticket.renew, "limit: the keeper should be told");
-	takes(200, CAPACITY - 2, false, POSITION(200, 0), "limit: in the last tick");
-	refuses(200, 3, false, UIDGEN_TICKET_NO_GRANT, "limit: a batch is judged by its last position");
+	takes(200, CAPACITY - 2, ROW, POSITION(200, 0), "limit: in the last tick");
+	refuses(200, 3, ROW, UIDGEN_TICKET_NO_GRANT, "limit: a batch is judged by its last position");
 	ok(ticket.renew, "limit: the keeper should be told of that too");
-	takes(200, 2, false, POSITION(200, CAPACITY - 2), "limit: the last positions");
-	refuses(200, 1, false, UIDGEN_TICKET_NO_GRANT, "limit: none after them");
-	refuses(200, 1, false, UIDGEN_TICKET_NO_GRANT, "limit: however often one asks");
-	refuses(201, 1, false, UIDGEN_TICKET_NO_GRANT, "limit: the clock is beyond it");
-	refuses(1000000, CAPACITY, true, UIDGEN_TICKET_NO_GRANT, "limit: by whatever step");
+	takes(200, 2, ROW, POSITION(200, CAPACITY - 2), "limit: the last positions");
+	refuses(200, 1, ROW, UIDGEN_TICKET_NO_GRANT, "limit: none after them");
+	refuses(200, 1, ROW, UIDGEN_TICKET_NO_GRANT, "limit: however often one asks");
+	refuses(201, 1, ROW, UIDGEN_TICKET_NO_GRANT, "limit: the clock is beyond it");
 
 	uidgen_ticket_extend(&words, POSITION(300, CAPACITY - 1), POSITION(250, CAPACITY - 1));
-	takes(200, 1, false, POSITION(201, 0), "extended: positions go on");
+	takes(200, 1, ROW, POSITION(201, 0), "extended: positions go on");
 	ok(!ticket.renew, "extended: no word of renewal");
-	takes(300, 1, false, POSITION(300, 0), "extended: up to the new limit");
-	refuses(301, 1, false, UIDGEN_TICKET_NO_GRANT, "extended: and no farther");
+	takes(300, 1, ROW, POSITION(300, 0), "extended: up to the new limit");
+	refuses(301, 1, ROW, UIDGEN_TICKET_NO_GRANT, "extended: and no farther");
+	refuses(1000000, CAPACITY, BLOCK, UIDGEN_TICKET_NO_GRANT, "extended: by whatever step");
 }
 
 static void
@@ -304,15 +512,15 @@ test_starts(void)
 
 	begin_grant();
 	rules.start_mask = 1;
-	takes(101, 3, false, POSITION(101, 0), "continue: at an even position");
-	takes(102, 1, false, POSITION(102, 1), "continue: at an odd one");
-	takes(102, CAPACITY - 2, false, POSITION(102, 2), "continue: the rest of the tick");
-	takes(103, 1, false, POSITION(103, 0), "continue: a full tick ends where it began");
-	takes(104, CAPACITY, false, POSITION(104, 0), "continue: a batch that would not fit begins at zero");
-	takes(105, 1, false, POSITION(105, 0), "continue: after a full tick");
-	takes(106, CAPACITY, true, POSITION(106, 0), "continue: a block that would not fit begins at zero");
-	takes(107, 1, false, POSITION(107, 0), "continue: after a full tick");
-	takes(108, CAPACITY - 1, true, POSITION(108, 1), "continue: a block that just fits");
+	takes(101, 3, ROW, POSITION(101, 0), "continue: at an even position");
+	takes(102, 1, ROW, POSITION(102, 1), "continue: at an odd one");
+	takes(102, CAPACITY - 2, ROW, POSITION(102, 2), "continue: the rest of the tick");
+	takes(103, 1, ROW, POSITION(103, 0), "continue: a full tick ends where it began");
+	takes(104, CAPACITY, ROW, POSITION(104, 0), "continue: a batch that would not fit begins at zero");
+	takes(105, 1, ROW, POSITION(105, 0), "continue: after a full tick");
+	takes(106, CAPACITY, BLOCK, POSITION(106, 0), "continue: a block that would not fit begins at zero");
+	takes(107, 1, ROW, POSITION(107, 0), "continue: after a full tick");
+	takes(108, CAPACITY - 1, BLOCK, POSITION(108, 1), "continue: a block that just fits");
 
 	begin_grant();
 	rules.start_mask = 7;
@@ -323,7 +531,7 @@ test_starts(void)
 		state ^= state << 13;
 		state ^= state >> 7;
 		state ^= state << 17;
-		if (take(tick, 1, false) != UIDGEN_TICKET_GOOD ||
+		if (take(tick, 1, ROW) != UIDGEN_TICKET_GOOD ||
 			ticket.first != POSITION(tick, state & 7))
 			equal = false;
 	}
@@ -331,10 +539,10 @@ test_starts(void)
 	begin_grant();
 	rules.start_mask = 7;
 	rules.start_random = true;
-	take(101, 1, false);
+	take(101, 1, ROW);
 	/* the first output that Marsaglia's paper leads to */
 	is(rules.random, UINT64_C(8748534153485358512), "random: the generator is xorshift64");
-	takes(101, 1, false, ticket.first + 1, "random: only where a tick begins");
+	takes(101, 1, ROW, ticket.first + 1, "random: only where a tick begins");
 }
 
 static void
@@ -345,6 +553,7 @@ test_settle(void)
 	begin_grant();
 	uidgen_ticket_begin(&words, &ticket);
 	era = ticket.era;
+	bound(10, 5, 20, 15, 200);
 	ticket.first = POSITION(200, CAPACITY - 1);
 	is_result(settle(200, 1), UIDGEN_TICKET_GOOD,
 			  "settle: the last granted position is good");
@@ -361,23 +570,23 @@ test_settle(void)
 	is_result(settle(200, 1), UIDGEN_TICKET_GOOD,
 			  "settle: and good once it is granted");
 
-	is_result(settle(195, 1), UIDGEN_TICKET_GOOD,
+	is_result(settle(190, 1), UIDGEN_TICKET_GOOD,
 			  "settle: as far ahead of the clock as ids may be is good");
-	is_result(settle(194, 1), UIDGEN_TICKET_EARLY,
+	is_result(settle(189, 1), UIDGEN_TICKET_EARLY,
 			  "settle: further ahead is early");
 	is(ticket.blocked, 205, "settle: for this tick");
 	is_result(settle(0, 1), UIDGEN_TICKET_EARLY,
 			  "settle: and so is very much further");
 	ticket.first = POSITION(204, CAPACITY - 1);
-	is_result(settle(194, 1), UIDGEN_TICKET_GOOD,
+	is_result(settle(189, 1), UIDGEN_TICKET_GOOD,
 			  "settle: the last position that is not");
-	is_result(settle(194, 2), UIDGEN_TICKET_EARLY,
+	is_result(settle(189, 2), UIDGEN_TICKET_EARLY,
 			  "settle: of two, the later one decides");
 
 	uidgen_ticket_close(&words);
 	is_result(settle(200, 1), UIDGEN_TICKET_VOID,
 			  "settle: void when the era has ended");
-	uidgen_ticket_open(&words, POSITION(100, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1, 0);
+	uidgen_ticket_open(&words, &rules, POSITION(100, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1, 200, 0);
 	is_result(settle(200, 1), UIDGEN_TICKET_VOID,
 			  "settle: void in the next era, however high its limit");
 	ok(word(&words.era) > era && word(&words.era) % 2 == 0, "settle: which has another, even number");
@@ -386,18 +595,18 @@ test_settle(void)
 	begin_grant();
 	uidgen_ticket_begin(&words, &ticket);
 	uidgen_ticket_close(&words);
-	uidgen_ticket_open(&words, POSITION(100, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1, 0);
-	is_result(take_begun(120, 1, false), UIDGEN_TICKET_VOID,
+	uidgen_ticket_open(&words, &rules, POSITION(100, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1, 200, 0);
+	is_result(take_begun(120, 1, ROW), UIDGEN_TICKET_VOID,
 			  "a call from an old era: void, if its clock is ahead");
 	uidgen_ticket_begin(&words, &ticket);
 	uidgen_ticket_close(&words);
-	uidgen_ticket_open(&words, POSITION(130, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1, 0);
-	is_result(take_begun(120, 1, false), UIDGEN_TICKET_VOID,
+	uidgen_ticket_open(&words, &rules, POSITION(130, 0), POSITION(300, 0), POSITION(300, 0), CONSTANT + 1, 120, 0);
+	is_result(take_begun(120, 1, ROW), UIDGEN_TICKET_VOID,
 			  "a call from an old era: void, if its clock is behind");
 	/* The keeper stopped between the two. */
 	uidgen_ticket_begin(&words, &ticket);
 	uidgen_ticket_close(&words);
-	refuses(140, 1, false, UIDGEN_TICKET_NO_GRANT, "a call in between eras: no grant");
+	refuses(140, 1, ROW, UIDGEN_TICKET_NO_GRANT, "a call in between eras: no grant");
 }
 
 static void
@@ -406,16 +615,17 @@ test_keeper(void)
 	uint64_t	era;
 
 	begin_grant();
-	takes(120, 5, false, POSITION(120, 0), "keeper: five positions are taken");
+	takes(120, 5, ROW, POSITION(120, 0), "keeper: five positions are taken");
 	is(uidgen_ticket_close(&words), POSITION(120, 5), "keeper: close() returns the next one");
 	era = word(&words.era);
 	is(word(&words.limit), 0, "keeper: and nothing is granted any more");
 	is(uidgen_ticket_close(&words), POSITION(120, 5), "keeper: closing again returns the same");
 	is(word(&words.era), era, "keeper: and changes nothing");
-	uidgen_ticket_open(&words, POSITION(121, 0), POSITION(140, 0), POSITION(130, 0), 77, 119);
+	uidgen_ticket_open(&words, &rules, POSITION(121, 0), POSITION(140, 0), POSITION(130, 0), 77, 120, 119);
 	is(word(&words.era), era + 1, "keeper: open() begins the next era");
 	is(word(&words.clock_high), 119, "keeper: with the tick of the clock that is known for it");
-	is_result(take(121, 1, false), UIDGEN_TICKET_GOOD, "keeper: positions are taken in it");
+	is(word(&words.opened), 121, "keeper: and its first tick, which is ahead of the clock");
+	is_result(take(121, 1, ROW), UIDGEN_TICKET_GOOD, "keeper: positions are taken in it");
 	is(ticket.constant, 77, "keeper: with its constant");
 	is(ticket.first, POSITION(121, 0), "keeper: from its first position on");
 
@@ -423,13 +633,13 @@ test_keeper(void)
 	begin_grant();
 	rules.sequence_bits = 31;
 	rules.last_tick = (UINT64_C(1) << 32) - 1;
-	rules.max_ahead = UINT64_MAX >> 1;
 	uidgen_ticket_close(&words);
-	uidgen_ticket_open(&words, (UINT64_C(1) << 63) - (UINT64_C(2) << 31), (UINT64_C(1) << 63) - 1, 0, CONSTANT, 0);
-	takes((UINT64_C(1) << 32) - 1, 1, false, (UINT64_C(1) << 63) - (UINT64_C(1) << 31),
+	bound(UINT64_MAX >> 1, UINT64_MAX >> 1, UINT64_MAX, UINT64_MAX, 100);
+	uidgen_ticket_open(&words, &rules, (UINT64_C(1) << 63) - (UINT64_C(2) << 31), (UINT64_C(1) << 63) - 1, 0, CONSTANT, 0, 0);
+	takes((UINT64_C(1) << 32) - 1, 1, ROW, (UINT64_C(1) << 63) - (UINT64_C(1) << 31),
 	      "highest: the last tick");
-	takes((UINT64_C(1) << 32) - 1, INT32_MAX, true, (UINT64_C(1) << 63) - INT32_MAX, "highest: all of it");
-	refuses((UINT64_C(1) << 32) - 1, 1, true, UIDGEN_TICKET_NO_GRANT, "highest: and no more");
+	takes((UINT64_C(1) << 32) - 1, INT32_MAX, BLOCK, (UINT64_C(1) << 63) - INT32_MAX, "highest: all of it");
+	refuses((UINT64_C(1) << 32) - 1, 1, BLOCK, UIDGEN_TICKET_NO_GRANT, "highest: and no more");
 }
 
 /* ---- stress ---- */
@@ -439,7 +649,9 @@ test_keeper(void)
 #define STRESS_BITS 3
 #define STRESS_CAPACITY (1 << STRESS_BITS)
 #define WINDOW 6				/* ticks */
-#define LARGE_STEP 12			/* ticks; also max_ahead */
+#define LARGE_STEP 12			/* ticks; also how far the clock may be set back */
+#define BURST 3
+#define CRASH (LARGE_STEP + WINDOW + BURST + 3)
 #define FIRST_TICK 1000
 #define SECONDS_MIN 2
 #define SECONDS_MAX 60
@@ -495,6 +707,7 @@ static struct
 /* The keeper's own. */
 static struct
 {
+	UidgenTicketRules rules;
 	uint64_t	random;
 	bool		held;
 	uint64_t	worker;
@@ -504,6 +717,7 @@ static struct
 	uint64_t	acquisitions;
 	uint64_t	releases;
 	uint64_t	losses;
+	uint64_t	reopened;		/* by bounds that were lowered */
 } keeper;
 
 static __thread uint64_t disturbance;
@@ -610,35 +824,35 @@ call(Caller *caller)
 	uint64_t	returned = GET(stress.returned[back_steps]);
 	uint64_t	n = next_random(&caller->random) % 4 != 0 ? 1 :
 		1 + next_random(&caller->random) % STRESS_CAPACITY;
-	bool		within_tick = next_random(&caller->random) % 4 == 0;
+	UidgenTicketKind kind = (UidgenTicketKind) (next_random(&caller->random) % 3);
 	UidgenTicketResult result = UIDGEN_TICKET_VOID;
 	UidgenTicket good = {0};
 
 	while (!GET(stress.stop))
 	{
+		bool		taken = result == UIDGEN_TICKET_HELD || result == UIDGEN_TICKET_EARLY;
 		UidgenTicketClock clock;
+		uint64_t	now;
 
-		if (result == UIDGEN_TICKET_HELD || result == UIDGEN_TICKET_EARLY)
-		{
-			clock = uidgen_ticket_clock(&caller->rules, GET(stress.clock));
-			result = uidgen_ticket_settle(&stress.words, &caller->rules, &good,
-										  &clock, n);
-		}
-		else
-		{
+		if (!taken)
 			uidgen_ticket_begin(&stress.words, &good);
-			clock = uidgen_ticket_clock(&caller->rules, GET(stress.clock));
+		now = GET(stress.clock);
+		uidgen_ticket_note_clock(&stress.words, good.era, now);
+		clock = uidgen_ticket_clock(&stress.words, &caller->rules, now);
+		if (taken)
+			result = uidgen_ticket_settle(&stress.words, &caller->rules, &good,
+										  &clock);
+		else
 			result = uidgen_ticket_take(&stress.words, &caller->rules, &good,
-										&clock, n, within_tick);
-		}
+										&clock, n, kind);
 		__atomic_fetch_add(&stress.results[result], 1, __ATOMIC_SEQ_CST);
 		if (result == UIDGEN_TICKET_GOOD)
-			issue(caller, &good, n, back_steps, returned);
-		if (result == UIDGEN_TICKET_GOOD && within_tick &&
-			(good.first & (STRESS_CAPACITY - 1)) + n > STRESS_CAPACITY)
+			issue(caller, &good, good.count, back_steps, returned);
+		if (result == UIDGEN_TICKET_GOOD && kind != ROW &&
+			(good.first & (STRESS_CAPACITY - 1)) + good.count > STRESS_CAPACITY)
 			caller->split_blocks++;
 		if (result == UIDGEN_TICKET_GOOD &&
-			((good.first + n - 1) >> STRESS_BITS) > clock.tick + LARGE_STEP)
+			((good.first + good.count - 1) >> STRESS_BITS) > clock.tick + CRASH + BURST)
 			caller->too_far++;
 		if (result == UIDGEN_TICKET_NO_GRANT || result == UIDGEN_TICKET_HELD ||
 			(result == UIDGEN_TICKET_GOOD && good.renew) ||
@@ -679,9 +893,9 @@ rival(uint64_t worker)
 	record(&keeper.rivals, worker, first << STRESS_BITS, 2 << STRESS_BITS);
 }
 
-/* A row that is not too far ahead of the clock, else the lowest. */
+/* A row that begins at most so many ticks ahead of the clock, else the lowest. */
 static uint64_t
-choose_worker(uint64_t now)
+choose_worker(uint64_t now, uint64_t lead)
 {
 	uint64_t	start = next_random(&keeper.random);
 	uint64_t	lowest = start % WORKERS;
@@ -690,7 +904,7 @@ choose_worker(uint64_t now)
 	{
 		uint64_t	worker = (start + i) % WORKERS;
 
-		if (GET(stress.granted_until[worker]) + 1 <= now + LARGE_STEP)
+		if (GET(stress.granted_until[worker]) + 1 <= now + lead)
 			return worker;
 		if (GET(stress.granted_until[worker]) < GET(stress.granted_until[lowest]))
 			lowest = worker;
@@ -704,7 +918,7 @@ acquire(bool stepped_back)
 	uint64_t	now = GET(stress.clock);
 	uint64_t	floor = stepped_back ? 0 :
 		((uidgen_atomic_read(&stress.words.position) - 1) >> STRESS_BITS) + 1;
-	uint64_t	worker = choose_worker(now);
+	uint64_t	worker = choose_worker(now, stepped_back ? LARGE_STEP : CRASH);
 	uint64_t	first;
 	uint64_t	last;
 	uint64_t	position;
@@ -726,9 +940,9 @@ acquire(bool stepped_back)
 		position = first << STRESS_BITS;
 	if (stepped_back)
 		SET(stress.back_steps, GET(stress.back_steps) + 1);
-	uidgen_ticket_open(&stress.words, position,
+	uidgen_ticket_open(&stress.words, &keeper.rules, position,
 					   ((last + 1) << STRESS_BITS) - 1,
-					   ((last + 1 - WINDOW / 2) << STRESS_BITS) - 1, worker,
+					   ((last + 1 - WINDOW / 2) << STRESS_BITS) - 1, worker, now,
 					   stepped_back || high < now ? now : high);
 }
 
@@ -761,6 +975,23 @@ release(void)
 	keeper.releases++;
 }
 
+/* Other bounds: at most those that count as too far. */
+static void
+change_bounds(void)
+{
+	uint64_t	era = uidgen_atomic_read(&stress.words.era);
+	UidgenTicketBounds bounds = {LARGE_STEP, BURST, CRASH, LARGE_STEP};
+
+	if (next_random(&keeper.random) % 2 == 0)
+		bounds = (UidgenTicketBounds) {
+			next_random(&keeper.random) % (LARGE_STEP + 1),
+			next_random(&keeper.random) % (BURST + 1),
+			CRASH, LARGE_STEP
+		};
+	uidgen_ticket_bound(&stress.words, &keeper.rules, &bounds, GET(stress.clock));
+	keeper.reopened += uidgen_atomic_read(&stress.words.era) != era;
+}
+
 static void
 keep(void)
 {
@@ -780,6 +1011,9 @@ keep(void)
 			break;
 		case 2:					/* as after a leap of the clock */
 			acquire(false);
+			break;
+		case 3:
+			change_bounds();
 			break;
 		default:
 			high = uidgen_atomic_read(&stress.words.clock_high);
@@ -858,7 +1092,7 @@ met_all(void)
 		if (GET(stress.results[r]) < 10)
 			return false;
 	return keeper.renewals > 100 && keeper.acquisitions > 300 &&
-		keeper.releases > 50 && keeper.losses > 50 &&
+		keeper.releases > 50 && keeper.losses > 50 && keeper.reopened > 10 &&
 		GET(stress.back_steps) > 10;
 }
 
@@ -876,12 +1110,13 @@ test_stress(void)
 	stress.clock = FIRST_TICK + 500;
 	allocate(&keeper.rivals);
 	keeper.random = 12345;
+	keeper.rules.sequence_bits = STRESS_BITS;
+	change_bounds();
 	for (int i = 0; i < CALLERS; i++)
 	{
 		callers[i].random = (uint64_t) i * 7919 + 1;
 		callers[i].rules.sequence_bits = STRESS_BITS;
 		callers[i].rules.last_tick = UINT64_C(1) << 40;
-		callers[i].rules.max_ahead = LARGE_STEP;
 		callers[i].rules.start_mask = i % 3 == 0 ? 0 : 1;
 		callers[i].rules.start_random = i % 3 == 1;
 		callers[i].rules.random = callers[i].random;
@@ -946,7 +1181,13 @@ main(int argc, char **argv)
 	test_no_grant();
 	test_clock();
 	test_blocks();
-	test_ahead();
+	test_rests();
+	test_set_back();
+	test_burst();
+	test_crash();
+	test_bounds();
+	test_waits();
+	test_causes();
 	test_limit();
 	test_starts();
 	test_settle();
