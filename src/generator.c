@@ -564,26 +564,48 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 	return ticket_block(&ticket);
 }
 
-static uidgen_always_inline UidgenBlock
-take(uint64 n, UidgenTicketKind kind)
+/* Without a block on the stack of its caller, which would cost each call the stack
+ * protector's check. */
+static pg_noinline int64
+next_id_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 tag_bits)
 {
-	UidgenTicket ticket;
-	UidgenTicketResult result;
+	UidgenBlock block = take_slowly(result, ticket, 1, UIDGEN_TAKE_ROW);
 
-	uidgen_ticket_begin(uidgen_words, &ticket);
-	result = uidgen_ticket_take(uidgen_words, &uidgen_rules, &ticket,
-								read_clock(ticket.era), n, kind);
-	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew || ticket.skipped > 0))
-		return take_slowly(result, ticket, n, kind);
-	return ticket_block(&ticket);
+	return uidgen_block_id(&block, 0, tag_bits);
+}
+
+/* The first try. */
+static uidgen_always_inline UidgenTicketResult
+take_fast(UidgenTicket *ticket, uint64 n, UidgenTicketKind kind)
+{
+	uidgen_ticket_begin(uidgen_words, ticket);
+	return uidgen_ticket_take(uidgen_words, &uidgen_rules, ticket,
+							  read_clock(ticket->era), n, kind);
 }
 
 int64
 uidgen_next_id(uint64 tag_bits)
 {
-	UidgenBlock block = take(1, UIDGEN_TAKE_ROW);
+	UidgenTicket ticket;
+	UidgenTicketResult result = take_fast(&ticket, 1, UIDGEN_TAKE_ROW);
+	UidgenBlock block;
 
+	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew))
+		return next_id_slowly(result, ticket, tag_bits);
+	block = ticket_block(&ticket);
 	return uidgen_block_id(&block, 0, tag_bits);
+}
+
+static uidgen_always_inline void
+take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
+{
+	UidgenTicket ticket;
+	UidgenTicketResult result = take_fast(&ticket, n, kind);
+
+	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew || ticket.skipped > 0))
+		*block = take_slowly(result, ticket, n, kind);
+	else
+		*block = ticket_block(&ticket);
 }
 
 void
@@ -592,13 +614,13 @@ uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
 	switch (kind)
 	{
 		case UIDGEN_TAKE_ROW:
-			*block = take(n, UIDGEN_TAKE_ROW);
+			take(n, UIDGEN_TAKE_ROW, block);
 			break;
 		case UIDGEN_TAKE_BLOCK:
-			*block = take(n, UIDGEN_TAKE_BLOCK);
+			take(n, UIDGEN_TAKE_BLOCK, block);
 			break;
 		case UIDGEN_TAKE_REST:
-			*block = take(n, UIDGEN_TAKE_REST);
+			take(n, UIDGEN_TAKE_REST, block);
 			break;
 	}
 }
