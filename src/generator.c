@@ -18,6 +18,8 @@
 #include "generator.h"
 
 #include "access/xlog.h"
+#include "catalog/pg_auth_members.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_database.h"
 #include "catalog/pg_extension.h"
 #include "clock.h"
@@ -29,6 +31,7 @@
 #include "shmem.h"
 #include "storage/condition_variable.h"
 #include "storage/lmgr.h"
+#include "utils/acl.h"
 
 /* A step of the clock wakes nobody: look at it again after at most this long. */
 #define RECHECK_MS 100
@@ -213,6 +216,19 @@ is_uncommitted_extension(const UidgenFailure *failure)
 		OidIsValid(get_extension_oid("uidgen", true));
 }
 
+/*
+ * May the caller see details, which may name hosts and ports or show rows of the
+ * registry?  The catalogs are those of has_privs_of_role(); an error follows, too.
+ */
+static bool
+may_see_details(void)
+{
+	return lock_catalog(AuthIdRelationId, AuthIdOidIndexId) &&
+		lock_catalog(AuthMemRelationId, AuthMemMemRoleIndexId) &&
+		lock_catalog(DatabaseRelationId, DatabaseOidIndexId) &&
+		has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+}
+
 /* Errors that the keeper cannot find, or that it could find only slowly. */
 static void
 check_preconditions(void)
@@ -316,6 +332,9 @@ caller_errcode(int sqlerrcode)
 static void
 report_failure(const UidgenFailure *failure)
 {
+	bool		has_detail = failure->detail[0] != '\0';
+	bool		show_detail = has_detail && may_see_details();
+
 	if (is_uncommitted_extension(failure))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -325,7 +344,9 @@ report_failure(const UidgenFailure *failure)
 	ereport(ERROR,
 			(errcode(caller_errcode(failure->sqlerrcode)),
 			 errmsg("uidgen has no grant to issue ids from: %s", failure->message),
-			 failure->detail[0] ? errdetail_internal("%s", failure->detail) : 0,
+			 show_detail ? errdetail_internal("%s", failure->detail) :
+			 has_detail ?
+			 errdetail("The details are in the server log, and in this error for members of pg_monitor.") : 0,
 			 failure->hint[0] ? errhint("%s", failure->hint) : 0));
 }
 
