@@ -52,7 +52,7 @@ is($node->safe_psql('postgres', "SELECT workers FROM uid_layout_info('twitter')"
 is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM uidgen.presets'), 't', 'the presets are listed');
 
 is( $node->safe_psql('postgres', 'SELECT * FROM uidgen.status'),
-	'not preloaded|||||||||||||',
+	'not preloaded|||||||||||||||',
 	'uidgen.status says so');
 is( $node->safe_psql('postgres', "LOAD 'uidgen'; SELECT count(*) FROM pg_settings WHERE name LIKE 'uidgen.%'"),
 	'0',
