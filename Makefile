@@ -29,8 +29,8 @@ REGRESS = install catalog layout decode errors generate registry
 REGRESS_OPTS = --inputdir=$(srcdir)
 ISOLATION = acquire renew
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
-TAP_TESTS = 1
-# Named relative to the source tree.
+# Test programs in Perl, with servers of their own; not TAP_TESTS, because these are
+# no part of installcheck.  Named relative to the source tree.
 PROVE_TESTS ?= $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)))
 # Two at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 2
@@ -48,12 +48,19 @@ include $(PGXS)
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*.h) $(srcdir)/uidgen.control
 $(shell mkdir -p src test/unit test/fuzz)
 
-.PHONY: tempcheck unitcheck bench dist
+.PHONY: installcheck-needs tempcheck unitcheck bench dist
+# pg_regress's tests and the isolation tests, on a running server.
+installcheck: installcheck-needs
+installcheck-needs:
+	@[ -w . ] || { echo 'installcheck: the results go to this folder, which must be writable' >&2; exit 1; }
+	@'$(bindir)/psql' -X -q -v ON_ERROR_STOP=1 -d postgres -f '$(srcdir)/test/installcheck.sql' || \
+	  { echo 'installcheck: needs a running server that preloads uidgen, and a superuser; see README.md' >&2; exit 1; }
+
 # All suites, against a private copy of the server: nothing is installed.
 # SUITES='regress test/t/001_x.pl' runs some.
 tempcheck: all
 	@MAKE='$(MAKE) -f $(firstword $(MAKEFILE_LIST))' PG_CONFIG='$(PG_CONFIG)' \
-	  PGXS_DIR='$(top_builddir)' PROVE='$(PROVE)' PROVE_JOBS='$(PROVE_JOBS)' PROVE_TESTS='$(PROVE_TESTS)' \
+	  PGXS_DIR='$(top_builddir)' PROVE_JOBS='$(PROVE_JOBS)' PROVE_TESTS='$(PROVE_TESTS)' \
 	  REGRESS='$(REGRESS)' ISOLATION='$(ISOLATION)' UNIT_TESTS='$(UNIT_TESTS)' FUZZ_TARGETS='$(FUZZ_TARGETS)' \
 	  '$(srcdir)/test/tempcheck.sh'
 

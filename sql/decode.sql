@@ -60,14 +60,35 @@ SELECT p.*
 FROM (VALUES ('worker:10 time:42:1s sequence:12 epoch:2025-01-01')) AS v (l),
 	uid_parse(uid_min('2025-01-01 00:00:01 UTC', l), l) AS p;
 
--- Times that the layout has no room for
-SELECT uid_min('2024-12-31 23:59:59.999999 UTC', 'default');
+-- Times that the layout has no room for: bounds are its smallest and largest id,
+-- so that a comparison with them holds for all ids or, but for that one, for none.
+SELECT t, uid_min(t, 'default'), uid_max(t, 'default'), uid_min(t, 'js53ms') AS js_min, uid_max(t, 'js53ms') AS js_max
+FROM unnest(ARRAY['4714-11-24 BC UTC', '2000-01-01 UTC', '2024-12-31 23:59:59.999999 UTC', '2025-01-01 UTC',
+	'2094-09-07 15:47:35.551999 UTC', '2094-09-07 15:47:35.552 UTC', '3000-01-01 UTC',
+	'294276-12-31 23:59:59.999999 UTC']::timestamptz[]) AS t;
+-- They never decrease as time goes on, and can be decoded.
+SELECT count(*) AS bounds, bool_and(lowest <= highest AND lowest >= coalesce(last, lowest)) AS grow,
+	bool_and((uid_parse(lowest, 'default')).id = lowest AND (uid_parse(highest, 'default')).id = highest) AS decode
+FROM (
+	SELECT lowest, highest, lag(highest) OVER (ORDER BY t) AS last
+	FROM (
+		SELECT t, uid_min(t, 'default') AS lowest, uid_max(t, 'default') AS highest
+		FROM (SELECT timestamptz '2020-01-01 UTC' + n * interval '400 days' FROM generate_series(0, 80) AS n
+			UNION ALL VALUES (timestamptz '-infinity'), (timestamptz 'infinity')) AS u (t)) AS b) AS s;
+SELECT count(*) FILTER (WHERE id >= uid_min('2000-01-01 UTC', 'default')) AS since_before,
+	count(*) FILTER (WHERE id <= uid_max('2000-01-01 UTC', 'default')) AS until_before,
+	count(*) FILTER (WHERE id >= uid_min('2100-01-01 UTC', 'default')) AS since_after,
+	count(*) FILTER (WHERE id <= uid_max('2100-01-01 UTC', 'default')) AS until_after
+FROM unnest(ARRAY[1, uid_min('2025-01-01 00:00:00.001 UTC', 'default'), uid_max('2026-01-01 UTC', 'default'),
+	uid_max('2094-09-07 15:47:35.55 UTC', 'default'), uid_max('infinity', 'default') - 1]) AS id;
+-- An id cannot be made of them.
+SELECT uid_make('2024-12-31 23:59:59.999999 UTC', 0, 0, 0, 0, 'default');
 \echo :LAST_ERROR_SQLSTATE
-SELECT uid_max('2094-09-07 15:47:35.552 UTC', 'default');
+SELECT uid_make('2094-09-07 15:47:35.552 UTC', 0, 0, 0, 0, 'default');
 \echo :LAST_ERROR_SQLSTATE
-SELECT uid_min('294276-12-31 23:59:59.999999 UTC', 'default');
+SELECT uid_make('294276-12-31 23:59:59.999999 UTC', 0, 0, 0, 0, 'default');
 \echo :LAST_ERROR_SQLSTATE
-SELECT uid_max('4714-11-24 BC UTC', 'default');
+SELECT uid_make('4714-11-24 BC UTC', 0, 0, 0, 0, 'default');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_make('2024-12-31 UTC', 0, 0, 0, 0, 'default');
 \echo :LAST_ERROR_SQLSTATE
@@ -92,7 +113,8 @@ SELECT * FROM uid_parse(9223372036854775807, 'time:63:3600s epoch:2025-01-01');
 \echo :LAST_ERROR_SQLSTATE
 -- The last tick of all
 SELECT uid_min('294247-01-10 04:00:54.775807 UTC', 'time:63:1us epoch:1970-01-01') AS last;
-SELECT uid_min('294247-01-10 04:00:54.775808 UTC', 'time:63:1us epoch:1970-01-01');
+SELECT uid_max('294247-01-10 04:00:54.775808 UTC', 'time:63:1us epoch:1970-01-01') AS end;
+SELECT uid_make('294247-01-10 04:00:54.775808 UTC', 0, 0, NULL, NULL, 'time:63:1us epoch:1970-01-01');
 \echo :LAST_ERROR_SQLSTATE
 
 -- An id from its fields
@@ -139,8 +161,8 @@ FROM (SELECT name FROM uidgen.presets UNION ALL VALUES
 	LATERAL (SELECT hashint8extended(n, 42)::bit(64) FROM generate_series(1, 200) AS n
 		UNION ALL VALUES (0::bigint::bit(64)), (~ 0::bigint::bit(64))
 		UNION ALL SELECT 1::bigint::bit(64) << n FROM generate_series(0, 63) AS n) AS b (h);
-SELECT count(DISTINCT layout) AS layouts, count(*) AS ids FROM trial;
-SELECT count(*) FILTER (WHERE timestamp IS NOT NULL) AS good,
+SELECT count(DISTINCT layout) > 30 AS layouts, count(*) = 266 * count(DISTINCT layout) AS ids FROM trial;
+SELECT count(*) FILTER (WHERE timestamp IS NULL) AS bad,
 	count(*) FILTER (WHERE p.id IS DISTINCT FROM t.id
 	OR uid_make(p.timestamp, p.worker, p.sequence, p.datacenter, p.tag, layout) <> t.id) AS changed,
 	count(*) FILTER (WHERE p.timestamp <> uid_timestamp(t.id, layout)) AS other_time,

@@ -42,10 +42,80 @@ SELECT uid_make('2026-01-01 UTC', 0, 0, :datacenter_beyond);
 SELECT uid_make('2026-01-01 UTC', 0, 0, 0, :tag_beyond);
 SELECT * FROM uid_parse(-1);
 SELECT uid_timestamp(-1);
-SELECT uid_min('0001-01-01 BC UTC');
-SELECT uid_max('290000-01-01 UTC');
+SELECT uid_make('290000-01-01 UTC', 0, 0);
 SELECT uid_make('0001-01-01 BC UTC', 0, 0);
 \set VERBOSITY default
+
+-- Bounds of such times are the layout's ends.
+SELECT uid_min('0001-01-01 BC UTC') = uid_min('-infinity') AND uid_max('0001-01-01 BC UTC') = uid_max('-infinity')
+	AND uid_min('290000-01-01 UTC') = uid_min('infinity') AND uid_max('290000-01-01 UTC') = uid_max('infinity') AS ends;
+
+-- A catalog and a library of different versions: each function that returns rows is
+-- declared anew with one column more or less, or of another type.
+CREATE FUNCTION pg_temp.declared_otherwise(OUT name text, OUT variant text, OUT code text, OUT message text, OUT detail text, OUT hint text)
+RETURNS SETOF record LANGUAGE plpgsql AS $$
+DECLARE
+	f record;
+	types text[];
+	columns text;
+BEGIN
+	FOR f IN
+		SELECT p.proname, p.prosrc, p.probin, p.proretset,
+			(SELECT string_agg(t::regtype::text, ', ' ORDER BY n) FROM unnest(p.proargtypes) WITH ORDINALITY AS a (t, n)) AS inputs,
+			(SELECT string_agg(CASE WHEN t = 'text'::regtype THEN quote_literal('default') WHEN n = 1 THEN '1' ELSE '0' END, ', ' ORDER BY n)
+				FROM unnest(p.proargtypes) WITH ORDINALITY AS a (t, n)) AS arguments,
+			(SELECT array_agg(t::regtype::text ORDER BY n)
+				FROM unnest(p.proallargtypes, p.proargmodes) WITH ORDINALITY AS a (t, m, n) WHERE m = 'o') AS outputs
+		FROM pg_depend AS d JOIN pg_proc AS p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
+			JOIN pg_language AS l ON l.oid = p.prolang
+		WHERE d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'uidgen')
+			AND l.lanname = 'c' AND p.proallargtypes IS NOT NULL
+		ORDER BY p.proname COLLATE "C", p.pronargs
+	LOOP
+		name := f.proname;
+		FOR variant, types IN
+			SELECT 'the same', f.outputs
+			UNION ALL SELECT 'one column', f.outputs[1:1]
+			UNION ALL SELECT 'the first missing', f.outputs[2:]
+			UNION ALL SELECT 'the last missing', f.outputs[:cardinality(f.outputs) - 1]
+			UNION ALL SELECT 'one more ' || t, f.outputs || t FROM unnest(ARRAY['text', 'bigint', 'boolean']) AS t
+			UNION ALL SELECT 'many more', f.outputs || array_fill('text'::text, '{40}')
+			UNION ALL SELECT format('column %s is %s', n, t), f.outputs[:n - 1] || t || f.outputs[n + 1:]
+				FROM generate_subscripts(f.outputs, 1) AS n, unnest(ARRAY['text', 'bigint', 'name']) AS t
+				WHERE t <> f.outputs[n]
+		LOOP
+			SELECT string_agg(format('OUT c%s %s', n, t), ', ' ORDER BY n) INTO columns
+				FROM unnest(types) WITH ORDINALITY AS c (t, n);
+			EXECUTE format('CREATE FUNCTION pg_temp.variant(%s) %s AS %L, %L LANGUAGE C', concat_ws(', ', f.inputs, columns),
+				CASE WHEN f.proretset THEN 'RETURNS SETOF ' || CASE cardinality(types) WHEN 1 THEN types[1] ELSE 'record' END END,
+				f.probin, f.prosrc);
+			BEGIN
+				SELECT 'works', NULL, NULL, NULL INTO code, message, detail, hint;
+				EXECUTE format('SELECT count(v::text) FROM pg_temp.variant(%s) AS v', f.arguments);
+			EXCEPTION WHEN OTHERS THEN
+				GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
+					detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+			END;
+			DROP FUNCTION pg_temp.variant;
+			RETURN NEXT;
+		END LOOP;
+	END LOOP;
+END $$;
+CREATE TEMP TABLE declared AS SELECT * FROM pg_temp.declared_otherwise();
+SELECT name, count(*) FILTER (WHERE variant = 'the same' AND code = 'works') AS work,
+	bool_and((variant = 'the same') = (code = 'works')) AS others_do_not
+FROM declared GROUP BY name ORDER BY name COLLATE "C";
+\pset format unaligned
+SELECT code, regexp_replace(message, ' \S*variant\(.*\) ', ' ... ') AS message, hint, count(*) > 100 AS many
+FROM declared WHERE variant <> 'the same' GROUP BY 1, 2, 3;
+\pset format aligned
+SELECT variant, detail FROM declared WHERE name = 'uid_next_block';
+-- Where there is no place for several rows, none is put.
+SELECT probin AS library FROM pg_proc WHERE oid = 'uid_next()'::regprocedure \gset
+CREATE FUNCTION pg_temp.variant(text, OUT a text, OUT b int, OUT c int, OUT d bigint, OUT e text)
+	AS :'library', 'uidgen_layout_fields' LANGUAGE C;
+SELECT pg_temp.variant('default');
+\echo :LAST_ERROR_SQLSTATE
 
 -- Settings: a bad layout does not get into the configuration.
 SELECT count(*) AS before FROM pg_file_settings WHERE name LIKE 'uidgen.%' \gset

@@ -35,6 +35,7 @@ WHERE (m[1] || m[2])::interval IS DISTINCT FROM length;
 
 -- Columns of the pieces
 SELECT (uid_layout_info('js53')).*;
+SELECT (uid_layout_info('js53ms')).*;
 SELECT pg_typeof(unit) AS unit, pg_typeof(workers) AS workers, pg_typeof(expires_at) AS expires_at
 FROM uid_layout_info('default');
 SELECT (uid_layout('sonyflake')).name;
@@ -69,6 +70,9 @@ FROM unnest(ARRAY[
 	'sequence:12 worker:10 time:41:1ms epoch:2025-01-01',
 	'epoch:2025-01-01 time:41:1ms worker:10 sequence:12',
 	E'\t time:41:1ms\nworker:10\r\nsequence:12 epoch:2025-01-01 \n',
+	'Twitter EPOCH:2026-01-01',
+	'TIME:41:1MS Worker:3 sequencE:9 epoch:2025-01-01t00:00z',
+	'JS53MS time:40:1uS',
 	'time:41:1000us epoch:2025-01-01',
 	'time:41:1000000us epoch:2025-01-01',
 	'time:41:1000ms epoch:2025-01-01',
@@ -131,8 +135,8 @@ CREATE TEMP TABLE refused AS
 SELECT n, r.* FROM unnest(ARRAY[
 	'', ' ', E'\n',
 	-- names
-	'foo', 'Default', 'default worker:11 foo', 'foo worker:10', 'worker:10 default',
-	'Time:41:1ms epoch:2025-01-01', ':41', 'time', 'default time', 'default,worker:11',
+	'foo', 'Defalt', 'default worker:11 foo', 'foo worker:10', 'worker:10 default',
+	'Tim:41:1ms epoch:2025-01-01', ':41', 'time', 'default time', 'default,worker:11',
 	'default node:10', 'default epoch', 'default layout:default',
 	-- bits
 	'default worker:', 'default worker:0', 'default worker:32', 'default worker:-1', 'default worker:+1',
@@ -142,7 +146,7 @@ SELECT n, r.* FROM unnest(ARRAY[
 	'time:40:1ms datacenter:31 worker:31 tag:31 sequence:31 zero:31 epoch:2025-01-01',
 	-- units
 	'default time:41', 'default time:41:', 'default time:41:1', 'default time:41:ms', 'default time:41:0ms',
-	'default time:41:1m', 'default time:41:1min', 'default time:41:1h', 'default time:41:1ns', 'default time:41:1MS',
+	'default time:41:1m', 'default time:41:1min', 'default time:41:1h', 'default time:41:1ns', 'default time:41:1MSS',
 	'default time:41:-1ms', 'default time:41:1.5ms', 'default time:41:1ms:1', 'default time:41:3601s',
 	'default time:41:3600001ms', 'default time:41:3600000001us', 'default time:41:99999999999999999999us',
 	-- twice, or missing
@@ -155,7 +159,7 @@ SELECT n, r.* FROM unnest(ARRAY[
 	'default epoch:2025-01-00', 'default epoch:0000-01-01', 'default epoch:-2025-01-01', 'default epoch:10000-01-01',
 	'default epoch:2025-01-01Z', 'default epoch:2025-01-01T', 'default epoch:2025-01-01T24:00', 'default epoch:2025-01-01T00',
 	'default epoch:2025-01-01T00:60', 'default epoch:2025-01-01T00:00:60', 'default epoch:2025-01-01T00:00:00.',
-	'default epoch:2025-01-01T00:00:00.1234567', 'default epoch:2025-01-01t00:00', 'default epoch:2025-01-01T00:00z',
+	'default epoch:2025-01-01T00:00:00.1234567', 'default epoch:2025-01-01tT00:00', 'default epoch:2025-01-01T00:00zz',
 	'default epoch:2025-01-01T00:00+', 'default epoch:2025-01-01T00:00+8', 'default epoch:2025-01-01T00:00+16:00',
 	'default epoch:2025-01-01T00:00+08:60', 'default epoch:2025-01-01T00:00+08:00:00', 'default epoch:2025-01-01T00:00 UTC',
 	'default epoch:2025/01/01', 'default epoch:2025-01-01 12:00', 'default epoch:0001-01-01T00:00+01:00',

@@ -262,7 +262,7 @@ BEGIN
 		RAISE EXCEPTION 'the layout differs from the registry''s'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('The registry has "%s", this server has "%s".', pinned.layout, layout_text),
-				HINT = 'Set "uidgen.layout" back. Ids of two layouts in one registry could be equal; a new layout needs a new registry.';
+				HINT = 'Set "uidgen.layout" back; or begin a new registry: run CREATE DATABASE, CREATE EXTENSION uidgen in it, and name it in "uidgen.database". First see "A new layout" in the README: ids of two layouts can be equal.';
 	END IF;
 
 	IF pinned.database <> this_database THEN
@@ -592,22 +592,22 @@ COMMENT ON FUNCTION uid_timestamp(bigint, text) IS 'the time in an id under a la
 CREATE FUNCTION uid_min("timestamp" timestamptz) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_min'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_min(timestamptz) IS 'smallest id of the tick that a time is in';
+COMMENT ON FUNCTION uid_min(timestamptz) IS 'smallest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
 
 CREATE FUNCTION uid_min("timestamp" timestamptz, layout text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_min'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_min(timestamptz, text) IS 'smallest id of the tick that a time is in, under a layout or preset';
+COMMENT ON FUNCTION uid_min(timestamptz, text) IS 'smallest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
 
 CREATE FUNCTION uid_max("timestamp" timestamptz) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_max'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_max(timestamptz) IS 'largest id of the tick that a time is in';
+COMMENT ON FUNCTION uid_max(timestamptz) IS 'largest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
 
 CREATE FUNCTION uid_max("timestamp" timestamptz, layout text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_max'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset';
+COMMENT ON FUNCTION uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
 
 -- Not strict: a field that the layout lacks is null, as uid_parse() gives it.
 CREATE FUNCTION uid_make("timestamp" timestamptz, worker integer, sequence integer,
@@ -643,19 +643,19 @@ CREATE FUNCTION uid_layout_info(OUT layout text, OUT bits integer, OUT unit inte
 	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 AS 'MODULE_PATHNAME', 'uidgen_layout_info'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_layout_info() IS 'what the server''s layout has room for: ids_per_second is for each worker';
+COMMENT ON FUNCTION uid_layout_info() IS 'what the server''s layout has room for: ids_per_second is for each worker; a bulk load is slowed to it once its ids are uidgen.max_burst ahead of the clock, so raise that while loading';
 
 CREATE FUNCTION uid_layout_info(layout text, OUT layout text, OUT bits integer, OUT unit interval,
 	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
 	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 AS 'MODULE_PATHNAME', 'uidgen_layout_info'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker';
+COMMENT ON FUNCTION uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker; a bulk load is slowed to it once its ids are uidgen.max_burst ahead of the clock, so raise that while loading';
 
 CREATE FUNCTION uidgen.presets(OUT name text, OUT layout text, OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'uidgen_preset_list'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 25;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 26;
 COMMENT ON FUNCTION uidgen.presets() IS 'the layouts that have a name';
 
 CREATE VIEW uidgen.presets AS SELECT * FROM uidgen.presets();
@@ -682,8 +682,7 @@ GRANT SELECT ON uidgen.status TO PUBLIC;
 CREATE FUNCTION uidgen.diagnose() RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_diagnose'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uidgen.diagnose() IS 'what is missing before ids can be issued; null: nothing';
-REVOKE EXECUTE ON FUNCTION uidgen.diagnose() FROM PUBLIC;
+COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do';
 
 -- Tell the user what else is needed.  INFO, since CREATE EXTENSION hides NOTICE.
 DO $$
@@ -695,7 +694,7 @@ BEGIN
 		RAISE INFO 'worker ids come from the registry in another database'
 			USING DETAIL = pg_catalog.format('The setting "uidgen.database" is "%s".', registry);
 	END IF;
-	IF missing IS NOT NULL THEN
+	IF missing OPERATOR(pg_catalog.<>) 'ok' THEN
 		RAISE INFO 'uid_next() does not work yet'
 			USING DETAIL = missing;
 	END IF;

@@ -9,6 +9,7 @@
 
 #include "fmgr.h"
 #include "utils/guc.h"
+#include "utils/guc_tables.h"
 #include "utils/wait_event.h"
 
 #if PG_VERSION_NUM < 150000
@@ -39,6 +40,18 @@ uidgen_wait_event(uint32 *event, const char *name)
 	(void) event;
 	(void) name;
 	return PG_WAIT_EXTENSION;
+#endif
+}
+
+/* Every setting that is defined now, by the server or by an extension. */
+static inline struct config_generic **
+uidgen_all_settings(int *n)
+{
+#if PG_VERSION_NUM >= 160000
+	return get_guc_variables(n);
+#else
+	*n = GetNumConfigOptions();
+	return get_guc_variables();
 #endif
 }
 

@@ -8,7 +8,8 @@
  * function.
  *
  * Errors: 22003 an argument is out of range, 22004 it is null, 22008 a time is
- * out of range, 22023 bad layout; and those of uidgen_take().
+ * out of range, 22023 bad layout, 55000 the catalog declares other columns; and
+ * those of uidgen_take().
  */
 #include "postgres.h"
 
@@ -16,6 +17,7 @@
 #include "access/xlog.h"
 #include "cache.h"
 #include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
 #include "commands/dbcommands.h"
 #include "commands/extension.h"
 #include "common/int.h"
@@ -29,11 +31,15 @@
 #include "shmem.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/regproc.h"
 #include "utils/timestamp.h"
 
 /* PostgreSQL counts time from 2000, layouts from 1970. */
 #define POSTGRES_EPOCH_UNIX \
 	((POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
+
+/* Integers of so many bits are exact in JavaScript's numbers. */
+#define JAVASCRIPT_BITS 53
 
 /* Ids that a batch takes at a time: what an interrupted one wastes at most. */
 #define BATCH_BLOCK 1024
@@ -150,28 +156,29 @@ get_tag_bits(FunctionCallInfo fcinfo, int i)
 					  get_int(fcinfo, i, "tag"));
 }
 
-/* The tick that contains a time. */
-static uint64
-get_tick(const UidgenLayout *layout, TimestampTz timestamp)
+/* Where a time lies, seen from the ticks of a layout. */
+typedef enum TimePlace
+{
+	BEFORE_EPOCH,
+	IN_LAYOUT,
+	AFTER_END
+} TimePlace;
+
+/*
+ * The place of a time and, in the layout, its tick.  The infinities need no case
+ * of their own: no layout is as old or as long.
+ */
+static TimePlace
+find_tick(const UidgenLayout *layout, TimestampTz timestamp, uint64 *tick)
 {
 	int64		time;
-	uint64		tick;
 
-	if (pg_add_s64_overflow(timestamp, POSTGRES_EPOCH_UNIX, &time) ||
-		!uidgen_layout_tick(layout, time, &tick))
-	{
-		char		text[UIDGEN_LAYOUT_TEXT_SIZE];
-
-		uidgen_layout_print(layout, text);
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("timestamp is out of range: %s",
-						timestamptz_to_str(timestamp)),
-				 errdetail("The layout \"%s\" has %d bits of time since its epoch.",
-						   text, layout->bits[UIDGEN_TIME]),
-				 errhint("uid_layout_info() shows when it begins and ends.")));
-	}
-	return tick;
+	/* Later than 64 bits of microseconds tell, and so is no tick of any layout. */
+	if (pg_add_s64_overflow(timestamp, POSTGRES_EPOCH_UNIX, &time))
+		return AFTER_END;
+	if (uidgen_layout_tick(layout, time, tick))
+		return IN_LAYOUT;
+	return time < layout->epoch ? BEFORE_EPOCH : AFTER_END;
 }
 
 /* ---- results ---- */
@@ -215,14 +222,94 @@ id_timestamp(const UidgenLayout *layout, int64 id)
 	return timestamp;
 }
 
-static Datum
-return_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+/* One column of a row that a function returns. */
+typedef struct Column
+{
+	Oid			type;
+	Datum		value;
+	bool		isnull;
+} Column;
+
+#define COLUMN(oid, datum) {.type = (oid), .value = (datum)}
+#define NULL_COLUMN(oid) {.type = (oid), .isnull = true}
+
+#define MAX_COLUMNS 32
+
+/*
+ * The columns that the catalog declares for this call; raises an error if they
+ * are not those of the library.  The two come from different versions of the
+ * extension while one was updated and the other not yet.  A row formed by other
+ * columns than ours would read values that nobody set, or take a number for an
+ * address.
+ */
+static TupleDesc
+check_columns(FunctionCallInfo fcinfo, const Column *columns, int n)
 {
 	TupleDesc	desc;
+	int			declared;
+	int			i;
 
+	/* Declared with one column only, a function returns no row but a value. */
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
+		desc = NULL;
+	declared = desc ? desc->natts : 1;
+	for (i = 0; desc && i < Min(declared, n); i++)
+		if (TupleDescAttr(desc, i)->atttypid != columns[i].type)
+			break;
+	if (i == n && declared == n)
+		return desc;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("function %s is declared with other columns than the library returns",
+					format_procedure(fcinfo->flinfo->fn_oid)),
+			 declared != n ?
+			 errdetail("Columns: %d in the catalog, %d in the library.",
+					   declared, n) :
+			 errdetail("Column %d has type %s in the catalog and %s in the library.",
+					   i + 1, format_type_be(TupleDescAttr(desc, i)->atttypid),
+					   format_type_be(columns[i].type)),
+			 errhint("After an update of the extension: Restart the server, so that it loads the library that belongs to this version of the extension. After an update of the library: Run ALTER EXTENSION uidgen UPDATE.")));
+}
+
+static void
+split_columns(const Column *columns, int n, Datum *values, bool *nulls)
+{
+	Assert(n <= MAX_COLUMNS);
+	for (int i = 0; i < n; i++)
+	{
+		values[i] = columns[i].value;
+		nulls[i] = columns[i].isnull;
+	}
+}
+
+/* The only row of a function's result. */
+static Datum
+return_row(FunctionCallInfo fcinfo, const Column *columns, int n)
+{
+	TupleDesc	desc = check_columns(fcinfo, columns, n);
+	Datum		values[MAX_COLUMNS];
+	bool		nulls[MAX_COLUMNS];
+
+	split_columns(columns, n, values, nulls);
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+}
+
+/* One of the rows of a function's result; the first call begins the result. */
+static void
+put_row(FunctionCallInfo fcinfo, const Column *columns, int n)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Datum		values[MAX_COLUMNS];
+	bool		nulls[MAX_COLUMNS];
+
+	if (!result || !IsA(result, ReturnSetInfo) || !result->setResult)
+	{
+		(void) check_columns(fcinfo, columns, n);
+		/* Raises an error where there is no place for rows. */
+		InitMaterializedSRF(fcinfo, 0);
+	}
+	split_columns(columns, n, values, nulls);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
 static Interval *
@@ -329,8 +416,6 @@ uidgen_next_block(PG_FUNCTION_ARGS)
 	uint64		tag_bits = get_tag_bits(fcinfo, 1);
 	int64		capacity = uidgen_layout_tick_capacity(layout);
 	UidgenBlock block;
-	Datum		values[2];
-	bool		nulls[2] = {false};
 
 	if (layout->shift[UIDGEN_SEQUENCE] != 0)
 		ereport(ERROR,
@@ -349,9 +434,14 @@ uidgen_next_block(PG_FUNCTION_ARGS)
 
 	uidgen_cache_discard();
 	uidgen_take(n, UIDGEN_TAKE_BLOCK, &block);
-	values[0] = Int64GetDatum(uidgen_block_id(&block, 0, tag_bits));
-	values[1] = Int64GetDatum(uidgen_block_id(&block, n - 1, tag_bits));
-	return return_row(fcinfo, values, nulls);
+	{
+		Column		row[] = {
+			COLUMN(INT8OID, Int64GetDatum(uidgen_block_id(&block, 0, tag_bits))),
+			COLUMN(INT8OID, Int64GetDatum(uidgen_block_id(&block, n - 1, tag_bits))),
+		};
+
+		return return_row(fcinfo, row, lengthof(row));
+	}
 }
 
 /* ---- what ids say ---- */
@@ -364,17 +454,18 @@ uidgen_parse(PG_FUNCTION_ARGS)
 	};
 	int64		id = PG_GETARG_INT64(0);
 	const UidgenLayout *layout = get_layout(fcinfo, 2);
-	Datum		values[2 + lengthof(fields)];
-	bool		nulls[2 + lengthof(fields)] = {false};
+	Column		row[2 + lengthof(fields)] = {
+		COLUMN(INT8OID, Int64GetDatum(id)),
+		COLUMN(TIMESTAMPTZOID, TimestampTzGetDatum(id_timestamp(layout, id))),
+	};
 
-	values[0] = Int64GetDatum(id);
-	values[1] = TimestampTzGetDatum(id_timestamp(layout, id));
 	for (size_t i = 0; i < lengthof(fields); i++)
-	{
-		nulls[2 + i] = layout->bits[fields[i]] == 0;
-		values[2 + i] = Int32GetDatum((int32) uidgen_layout_get(layout, fields[i], id));
-	}
-	return return_row(fcinfo, values, nulls);
+		row[2 + i] = (Column) {
+			.type = INT4OID,
+			.value = Int32GetDatum((int32) uidgen_layout_get(layout, fields[i], id)),
+			.isnull = layout->bits[fields[i]] == 0,
+		};
+	return return_row(fcinfo, row, lengthof(row));
 }
 
 Datum
@@ -384,43 +475,79 @@ uidgen_timestamp(PG_FUNCTION_ARGS)
 }
 
 /*
- * The end that an infinity means: the smallest or largest id of the layout.
- * False if the time is finite.
+ * The end of a range of time, for comparisons with the ids of a layout.  A time
+ * for which the layout has no tick gives the layout's own end: the smallest id
+ * before the epoch, the largest after the last tick; the infinities as well.
+ *
+ * So a bound never fails, is always an id that the layout can decode and, where
+ * the layout can generate, never decreases as time goes on.  The price is one
+ * id: no id is as old as a time before the epoch, and yet `id <= uid_max(time)`
+ * is true for the smallest one of all (tick, worker and sequence 0), because
+ * there is nothing smaller that uid_parse() takes.  Likewise `id >= uid_min(time)`
+ * after the end is true for the largest one of all, which no server issues, since
+ * the last tick is never granted.
  */
-static bool
-infinite_end(const UidgenLayout *layout, TimestampTz timestamp, int64 *id)
+static int64
+range_end(const UidgenLayout *layout, TimestampTz timestamp,
+		  int64_t (*end_of_tick) (const UidgenLayout *, uint64_t))
 {
-	if (TIMESTAMP_IS_NOBEGIN(timestamp))
-		*id = uidgen_layout_first(layout);
-	else if (TIMESTAMP_IS_NOEND(timestamp))
-		*id = uidgen_layout_last(layout);
-	else
-		return false;
-	return true;
+	uint64		tick;
+
+	switch (find_tick(layout, timestamp, &tick))
+	{
+		case BEFORE_EPOCH:
+			return uidgen_layout_first(layout);
+		case AFTER_END:
+			return uidgen_layout_last(layout);
+		case IN_LAYOUT:
+			break;
+	}
+	return end_of_tick(layout, tick);
 }
 
 Datum
 uidgen_min(PG_FUNCTION_ARGS)
 {
-	TimestampTz timestamp = PG_GETARG_TIMESTAMPTZ(0);
-	const UidgenLayout *layout = get_layout(fcinfo, 2);
-	int64		id;
-
-	if (!infinite_end(layout, timestamp, &id))
-		id = uidgen_layout_min(layout, get_tick(layout, timestamp));
-	PG_RETURN_INT64(id);
+	PG_RETURN_INT64(range_end(get_layout(fcinfo, 2), PG_GETARG_TIMESTAMPTZ(0),
+							  uidgen_layout_min));
 }
 
 Datum
 uidgen_max(PG_FUNCTION_ARGS)
 {
-	TimestampTz timestamp = PG_GETARG_TIMESTAMPTZ(0);
-	const UidgenLayout *layout = get_layout(fcinfo, 2);
-	int64		id;
+	PG_RETURN_INT64(range_end(get_layout(fcinfo, 2), PG_GETARG_TIMESTAMPTZ(0),
+							  uidgen_layout_max));
+}
 
-	if (!infinite_end(layout, timestamp, &id))
-		id = uidgen_layout_max(layout, get_tick(layout, timestamp));
-	PG_RETURN_INT64(id);
+/* The tick that contains a time; raises an error if the layout has none for it. */
+static uint64
+get_tick(const UidgenLayout *layout, TimestampTz timestamp)
+{
+	uint64		tick;
+	TimePlace	place = find_tick(layout, timestamp, &tick);
+	char		text[UIDGEN_LAYOUT_TEXT_SIZE];
+
+	if (place == IN_LAYOUT)
+		return tick;
+	uidgen_layout_print(layout, text);
+	if (place == BEFORE_EPOCH)
+	{
+		char	   *epoch = pstrdup(timestamptz_to_str(layout->epoch - POSTGRES_EPOCH_UNIX));
+
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("timestamp is before the epoch of the layout: %s",
+						timestamptz_to_str(timestamp)),
+				 errdetail("The epoch of the layout \"%s\" is %s.", text, epoch),
+				 errhint("Ids of older times need a layout with an earlier epoch; the server's is the setting \"uidgen.layout\".")));
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+			 errmsg("timestamp is out of range: %s",
+					timestamptz_to_str(timestamp)),
+			 errdetail("The layout \"%s\" has %d bits of time since its epoch.",
+					   text, layout->bits[UIDGEN_TIME]),
+			 errhint("uid_layout_info() shows when it begins and ends.")));
 }
 
 Datum
@@ -479,23 +606,20 @@ Datum
 uidgen_layout_fields(PG_FUNCTION_ARGS)
 {
 	const UidgenLayout *layout = get_layout(fcinfo, 1);
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 
-	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < layout->nfields; i++)
 	{
 		UidgenField field = layout->order[i];
-		Datum		values[] = {
-			CStringGetTextDatum(uidgen_field_name(field)),
-			Int32GetDatum(layout->bits[field]),
-			Int32GetDatum(layout->shift[field]),
-			Int64GetDatum(field == UIDGEN_ZERO ? 0 :
-						  (int64) uidgen_layout_maximum(layout, field)),
-			CStringGetTextDatum(field_meaning(layout, field)),
+		Column		row[] = {
+			COLUMN(TEXTOID, CStringGetTextDatum(uidgen_field_name(field))),
+			COLUMN(INT4OID, Int32GetDatum(layout->bits[field])),
+			COLUMN(INT4OID, Int32GetDatum(layout->shift[field])),
+			COLUMN(INT8OID, Int64GetDatum(field == UIDGEN_ZERO ? 0 :
+									(int64) uidgen_layout_maximum(layout, field))),
+			COLUMN(TEXTOID, CStringGetTextDatum(field_meaning(layout, field))),
 		};
-		bool		nulls[lengthof(values)] = {false};
 
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		put_row(fcinfo, row, lengthof(row));
 	}
 	return (Datum) 0;
 }
@@ -511,38 +635,33 @@ uidgen_layout_info(PG_FUNCTION_ARGS)
 
 	uidgen_layout_print(layout, text);
 	{
-		Datum		values[] = {
-			CStringGetTextDatum(text),
-			Int32GetDatum(layout->total_bits),
-			IntervalPGetDatum(interval_from_microseconds(layout->unit)),
-			TimestampTzGetDatum(layout->epoch - POSTGRES_EPOCH_UNIX),
-			TimestampTzGetDatum(layout_expiry(layout)),
-			Int64GetDatum(workers),
-			Int64GetDatum(uidgen_layout_second_capacity(layout)),
-			BoolGetDatum(layout->total_bits <= 53),
+		Column		row[] = {
+			COLUMN(TEXTOID, CStringGetTextDatum(text)),
+			COLUMN(INT4OID, Int32GetDatum(layout->total_bits)),
+			COLUMN(INTERVALOID, IntervalPGetDatum(interval_from_microseconds(layout->unit))),
+			COLUMN(TIMESTAMPTZOID, TimestampTzGetDatum(layout->epoch - POSTGRES_EPOCH_UNIX)),
+			COLUMN(TIMESTAMPTZOID, TimestampTzGetDatum(layout_expiry(layout))),
+			COLUMN(INT8OID, Int64GetDatum(workers)),
+			COLUMN(INT8OID, Int64GetDatum(uidgen_layout_second_capacity(layout))),
+			COLUMN(BOOLOID, BoolGetDatum(layout->total_bits <= JAVASCRIPT_BITS)),
 		};
-		bool		nulls[lengthof(values)] = {false};
 
-		return return_row(fcinfo, values, nulls);
+		return return_row(fcinfo, row, lengthof(row));
 	}
 }
 
 Datum
 uidgen_preset_list(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-
-	InitMaterializedSRF(fcinfo, 0);
 	for (const UidgenPreset *preset = uidgen_presets; preset->name; preset++)
 	{
-		Datum		values[] = {
-			CStringGetTextDatum(preset->name),
-			CStringGetTextDatum(preset->layout),
-			CStringGetTextDatum(preset->note),
+		Column		row[] = {
+			COLUMN(TEXTOID, CStringGetTextDatum(preset->name)),
+			COLUMN(TEXTOID, CStringGetTextDatum(preset->layout)),
+			COLUMN(TEXTOID, CStringGetTextDatum(preset->note)),
 		};
-		bool		nulls[lengthof(values)] = {false};
 
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+		put_row(fcinfo, row, lengthof(row));
 	}
 	return (Datum) 0;
 }
@@ -560,19 +679,14 @@ settings_complaint(void)
 					error->detail);
 }
 
-/* The generator's state in a word or two. */
-static const char *
-generator_state(const UidgenHolding *holding, const UidgenFailure *failure)
+/* Why no grant can come, whatever the keeper last met; NULL if it can. */
+static char *
+registry_complaint(void)
 {
-	if (!uidgen_shared)
-		return "not preloaded";
-	if (!uidgen_settings_good())
-		return "bad setting";
-	if (RecoveryInProgress())
-		return "recovery";
-	if (failure->sqlerrcode != 0)
-		return "failing";
-	return holding->held ? "granted" : "idle";
+	if (OidIsValid(get_database_oid(uidgen_database, true)))
+		return NULL;
+	return psprintf("The database \"%s\" that should hold the registry of worker ids does not exist",
+					uidgen_database);
 }
 
 /* Why ids are ahead of the clock; NULL: they are not. */
@@ -600,16 +714,32 @@ uidgen_status(PG_FUNCTION_ARGS)
 	{
 		STATE, WORKER_ID, DATACENTER_ID, LAYOUT, REGISTRY, GRANTED_UNTIL, AHEAD,
 		RENEWALS, FAILURES, LAST_ERROR, WAITS, CLOCK_STEPS, EXPIRES_AT, WASTED,
-		AHEAD_CAUSE, FREE_WORKER_IDS, COLUMNS
+		AHEAD_CAUSE, FREE_WORKER_IDS
 	};
-	Datum		values[COLUMNS] = {0};
-	bool		nulls[COLUMNS];
+	Column		row[] = {
+		[STATE] = NULL_COLUMN(TEXTOID),
+		[WORKER_ID] = NULL_COLUMN(INT4OID),
+		[DATACENTER_ID] = NULL_COLUMN(INT4OID),
+		[LAYOUT] = NULL_COLUMN(TEXTOID),
+		[REGISTRY] = NULL_COLUMN(TEXTOID),
+		[GRANTED_UNTIL] = NULL_COLUMN(TIMESTAMPTZOID),
+		[AHEAD] = NULL_COLUMN(INTERVALOID),
+		[RENEWALS] = NULL_COLUMN(INT8OID),
+		[FAILURES] = NULL_COLUMN(INT8OID),
+		[LAST_ERROR] = NULL_COLUMN(TEXTOID),
+		[WAITS] = NULL_COLUMN(INT8OID),
+		[CLOCK_STEPS] = NULL_COLUMN(INT8OID),
+		[EXPIRES_AT] = NULL_COLUMN(TIMESTAMPTZOID),
+		[WASTED] = NULL_COLUMN(INT8OID),
+		[AHEAD_CAUSE] = NULL_COLUMN(TEXTOID),
+		[FREE_WORKER_IDS] = NULL_COLUMN(INT8OID),
+	};
 	UidgenHolding holding = {0};
 	UidgenFailure failure = {0};
-	bool		may_see_errors = has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+	const char *state;
+	const char *error = NULL;
 
-#define SET(column, value) (values[column] = (value), nulls[column] = false)
-	memset(nulls, true, sizeof(nulls));
+#define SET(column, datum) (row[column].value = (datum), row[column].isnull = false)
 	if (uidgen_shared)
 	{
 		LWLockAcquire(uidgen_shared->lock, LW_SHARED);
@@ -623,17 +753,40 @@ uidgen_status(PG_FUNCTION_ARGS)
 		SET(WASTED, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->wasted)));
 		SET(REGISTRY, CStringGetTextDatum("local"));
 	}
-	SET(STATE, CStringGetTextDatum(generator_state(&holding, &failure)));
-	if (uidgen_shared && !uidgen_settings_good() && may_see_errors)
-		SET(LAST_ERROR, CStringGetTextDatum(settings_complaint()));
-	else if (failure.sqlerrcode != 0 && may_see_errors)
-		SET(LAST_ERROR, CStringGetTextDatum(failure.message));
+
+	/* The state in a word or two, and the reason for a bad one. */
+	if (!uidgen_shared)
+		state = "not preloaded";
+	else if (!uidgen_settings_good())
+	{
+		state = "bad setting";
+		error = settings_complaint();
+	}
+	else if (RecoveryInProgress())
+		state = "recovery";
+	else if ((error = registry_complaint()) != NULL)
+		state = "failing";
+	else if (failure.sqlerrcode != 0)
+	{
+		state = "failing";
+		error = failure.message;
+	}
+	/* A grant that lies behind the clock is over: the next call has it renewed. */
+	else if (holding.held && holding.granted_until >= (int64) uidgen_clock_tick())
+		state = "granted";
+	else
+		state = "idle";
+	SET(STATE, CStringGetTextDatum(state));
+	if (error && has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
+		SET(LAST_ERROR, CStringGetTextDatum(error));
+
 	if (uidgen_shared && uidgen_settings_good())
 	{
 		SET(DATACENTER_ID, Int32GetDatum(uidgen_datacenter_id));
 		SET(LAYOUT, CStringGetTextDatum(uidgen_layout_text));
 		SET(EXPIRES_AT, TimestampTzGetDatum(layout_expiry(&uidgen_layout)));
 	}
+	/* Also while idle: worker id and grant are kept, and renewed when needed. */
 	if (holding.held)
 	{
 		TimestampTz granted_until;
@@ -655,32 +808,45 @@ uidgen_status(PG_FUNCTION_ARGS)
 		SET(FREE_WORKER_IDS, Int64GetDatum(holding.free_workers));
 	}
 #undef SET
-	return return_row(fcinfo, values, nulls);
+	return return_row(fcinfo, row, lengthof(row));
+}
+
+/*
+ * What is missing before ids can be issued, and what to do, in a sentence or two.
+ * For everyone, since those who see uid_next() fail are seldom superusers: it
+ * says no more than the error of uid_next() does.
+ */
+static char *
+find_what_is_missing(void)
+{
+	UidgenFailure failure = {0};
+	char	   *complaint;
+
+	if (!uidgen_shared)
+		return "uidgen is not preloaded: functions that take a layout work, uid_next() does not. Add uidgen to the setting \"shared_preload_libraries\" and restart the server.";
+	if (!uidgen_settings_good())
+		return settings_complaint();
+	if (RecoveryInProgress())
+		return "The server is in recovery; ids are issued after its end.";
+	complaint = registry_complaint();
+	if (complaint)
+		return psprintf("%s. Create it, or name another in the setting \"uidgen.database\".",
+						complaint);
+	/* The keeper cannot see yet what is being created here. */
+	if (creating_extension && MyDatabaseId == get_database_oid(uidgen_database, true))
+		return NULL;
+	if (uidgen_probe_grant(&failure))
+		return NULL;
+	if (failure.sqlerrcode == 0)
+		return "The keeper has not answered within a second. See the server log, and the setting \"max_worker_processes\".";
+	return psprintf("%s.%s%s", failure.message, failure.hint[0] ? " " : "",
+					failure.hint);
 }
 
 Datum
 uidgen_diagnose(PG_FUNCTION_ARGS)
 {
-	UidgenFailure failure = {0};
-	Oid			registry;
+	char	   *missing = find_what_is_missing();
 
-	if (!uidgen_shared)
-		PG_RETURN_TEXT_P(cstring_to_text("uidgen is not preloaded: functions that take a layout work, uid_next() does not. Add uidgen to the setting \"shared_preload_libraries\" and restart the server."));
-	if (!uidgen_settings_good())
-		PG_RETURN_TEXT_P(cstring_to_text(settings_complaint()));
-	if (RecoveryInProgress())
-		PG_RETURN_TEXT_P(cstring_to_text("The server is in recovery; ids are issued after its end."));
-	registry = get_database_oid(uidgen_database, true);
-	if (!OidIsValid(registry))
-		PG_RETURN_TEXT_P(cstring_to_text(psprintf("There is no database \"%s\", which the setting \"uidgen.database\" names as the registry's.",
-												  uidgen_database)));
-	/* The keeper cannot see yet what is being created here. */
-	if (creating_extension && registry == MyDatabaseId)
-		PG_RETURN_NULL();
-	if (uidgen_probe_grant(&failure))
-		PG_RETURN_NULL();
-	if (failure.sqlerrcode == 0)
-		PG_RETURN_TEXT_P(cstring_to_text("The keeper has not answered within a second. See the server log, and the setting \"max_worker_processes\"."));
-	PG_RETURN_TEXT_P(cstring_to_text(psprintf("%s. %s", failure.message,
-											  failure.hint)));
+	PG_RETURN_TEXT_P(cstring_to_text(missing ? missing : "ok"));
 }

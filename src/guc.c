@@ -260,7 +260,11 @@ judge_settings(void)
 				   "%d is above " UINT64_FORMAT ", the layout's largest worker id.",
 				   uidgen_worker_id, workers);
 	datacenters = uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER);
-	if ((uint64) uidgen_datacenter_id > datacenters)
+	if (datacenters == 0 && uidgen_datacenter_id > 0)
+		note_value("uidgen.datacenter_id",
+				   "%d is above 0, and the layout has no datacenter field; one that has it is \"time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2025-01-01\".",
+				   uidgen_datacenter_id);
+	else if ((uint64) uidgen_datacenter_id > datacenters)
 		note_value("uidgen.datacenter_id",
 				   "%d is above " UINT64_FORMAT ", the layout's largest datacenter id.",
 				   uidgen_datacenter_id, datacenters);

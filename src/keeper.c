@@ -86,8 +86,13 @@ static uint32 idle_wait_event = 0;
 /* While set, SIGTERM also breaks off what the registry is doing. */
 static volatile sig_atomic_t in_attempt = false;
 
+/* An attempt's connection is being made. */
+static bool connecting = false;
+
 /* Keep attempts and their failures out of TopMemoryContext. */
 static MemoryContext attempt_context;
+
+static void note_connection_failure(void);
 
 /*
  * By what name the keeper's process finds the library: the file that we were
@@ -164,6 +169,8 @@ static void
 leave_slot(int code, Datum arg)
 {
 	Assert(own_slot());
+	if (connecting)
+		note_connection_failure();
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	uidgen_shared->keeper_latch = NULL;
 	if (uidgen_shared->attempting)
@@ -685,12 +692,18 @@ try_registry(void (*action) (void))
 	return succeeded;
 }
 
-/*
- * Connect to the registry.  A failure ends the process (FATAL), so it is noted
- * beforehand, for callers and for the pause that our successor makes.
- */
+/* Connect to the registry.  A failure ends the process (FATAL). */
 static void
 connect_registry(void)
+{
+	connecting = true;
+	uidgen_registry_connect();
+	connecting = false;
+}
+
+/* For callers, and for the pause that our successor makes. */
+static void
+note_connection_failure(void)
 {
 	ErrorData	failure = {
 		.sqlerrcode = ERRCODE_CONNECTION_FAILURE,
@@ -698,18 +711,9 @@ connect_registry(void)
 		.detail = "The server log says why.",
 		.hint = "Check the setting \"uidgen.database\".",
 	};
-	UidgenFailure before = uidgen_shared->failure;
-	int			failures_in_row = uidgen_shared->failures_in_row;
 
-	/* No line for the log: the failure itself writes one. */
+	/* No line for the log: the failure itself wrote one. */
 	(void) keep_failure(&failure, LAST_CONNECT_PAUSE_MS);
-	uidgen_registry_connect();
-
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->failure = before;
-	uidgen_shared->failures_in_row = failures_in_row;
-	uidgen_shared->failures--;
-	LWLockRelease(uidgen_shared->lock);
 }
 
 /* One attempt for all demands that are there. */

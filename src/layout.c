@@ -35,7 +35,9 @@ const UidgenPreset uidgen_presets[] = {
 	{"default", "time:41:1ms worker:10 sequence:12 epoch:2025-01-01",
 	"uidgen's default: 1024 workers, 4096 ids a millisecond each, until 2094"},
 	{"js53", "time:31:1s worker:8 sequence:14 epoch:2025-01-01",
-	"uidgen's layout for JavaScript: ids stay below 2^53; 256 workers, 16384 ids a second each"},
+	"uidgen's layout of seconds, fit for JavaScript numbers: ids stay below 2^53; 256 workers, 16384 ids a second each, until 2093"},
+	{"js53ms", "time:41:1ms worker:3 sequence:9 epoch:2025-01-01",
+	"uidgen's layout of milliseconds, fit for JavaScript numbers: ids stay below 2^53; 8 workers, 512 ids a millisecond each, until 2094"},
 	{"seconds", "time:32:1s worker:14 sequence:17 epoch:2025-01-01",
 	"uidgen's layout of seconds: 16384 workers, 131072 ids a second each, until 2161"},
 	{"twitter", "time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z",
@@ -128,6 +130,25 @@ fail_item(UidgenLayoutError *error, const Item *item, const char *hint,
 	return fail(error, detail, hint, "invalid layout");
 }
 
+/* ASCII only, whatever the locale: these are the words of the grammar. */
+static char
+to_lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char) (c - 'A' + 'a') : c;
+}
+
+/* Is this the word, which is given in lower case?  It may be written in any. */
+static bool
+is_word(const char *start, size_t length, const char *word)
+{
+	if (strlen(word) != length)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (to_lower(start[i]) != word[i])
+			return false;
+	return true;
+}
+
 /* Next item at or after *cursor; false at the end of the text. */
 static bool
 next_item(const char *text, const char **cursor, Item *item)
@@ -160,10 +181,11 @@ scan_number(const char **cursor, const char *end, int max_digits, int64_t *value
 	return digits > 0;
 }
 
+/* This character, a letter in either case; it is given in lower case. */
 static bool
 scan_char(const char **cursor, const char *end, char c)
 {
-	if (*cursor == end || **cursor != c)
+	if (*cursor == end || to_lower(**cursor) != c)
 		return false;
 	(*cursor)++;
 	return true;
@@ -245,7 +267,7 @@ scan_epoch(const char *cursor, const char *end, int64_t *epoch)
 		!scan_char(&cursor, end, '-') ||
 		!scan_part(&cursor, end, 2, 1, days_in_month(year, month), &day))
 		return false;
-	if (scan_char(&cursor, end, 'T'))
+	if (scan_char(&cursor, end, 't'))
 	{
 		if (!scan_part(&cursor, end, 2, 0, 23, &hour) ||
 			!scan_char(&cursor, end, ':') ||
@@ -265,7 +287,7 @@ scan_epoch(const char *cursor, const char *end, int64_t *epoch)
 					fraction *= 10;
 			}
 		}
-		if (!scan_char(&cursor, end, 'Z') && cursor < end)
+		if (!scan_char(&cursor, end, 'z') && cursor < end)
 		{
 			int			sign = *cursor == '-' ? -1 : 1;
 			int			zone_hour,
@@ -302,11 +324,11 @@ scan_unit(const char *cursor, const char *end, int64_t *unit)
 
 	if (!scan_number(&cursor, end, 10, unit))
 		return false;
-	if (end - cursor == 2 && memcmp(cursor, "us", 2) == 0)
+	if (is_word(cursor, (size_t) (end - cursor), "us"))
 		scale = 1;
-	else if (end - cursor == 2 && memcmp(cursor, "ms", 2) == 0)
+	else if (is_word(cursor, (size_t) (end - cursor), "ms"))
 		scale = 1000;
-	else if (end - cursor == 1 && *cursor == 's')
+	else if (is_word(cursor, (size_t) (end - cursor), "s"))
 		scale = MICROSECONDS_PER_SECOND;
 	else
 		return false;
@@ -374,7 +396,7 @@ parse_item(Parse *parse, const Item *item, UidgenLayoutError *error)
 	const char *colon = memchr(item->start, ':', (size_t) item->length);
 	size_t		name_length = colon ? (size_t) (colon - item->start) : 0;
 
-	if (colon && name_length == 5 && memcmp(item->start, "epoch", 5) == 0)
+	if (colon && is_word(item->start, name_length, "epoch"))
 	{
 		if (parse->epoch_given)
 			return fail_item(error, item, "Each item may be given once.",
@@ -387,8 +409,7 @@ parse_item(Parse *parse, const Item *item, UidgenLayoutError *error)
 		return true;
 	}
 	for (int field = 0; colon && field < UIDGEN_FIELDS; field++)
-		if (strlen(field_names[field]) == name_length &&
-			memcmp(item->start, field_names[field], name_length) == 0)
+		if (is_word(item->start, name_length, field_names[field]))
 			return parse_field(parse, item, (UidgenField) field, colon + 1,
 							   error);
 	return fail_item(error, item, GRAMMAR_HINT,
@@ -414,8 +435,7 @@ find_preset(const Item *item)
 	const UidgenPreset *preset;
 
 	for (preset = uidgen_presets; preset->name; preset++)
-		if (strlen(preset->name) == (size_t) item->length &&
-			memcmp(preset->name, item->start, (size_t) item->length) == 0)
+		if (is_word(item->start, (size_t) item->length, preset->name))
 			return preset;
 	return NULL;
 }

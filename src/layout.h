@@ -20,7 +20,8 @@
  *	epoch:ISO-8601		when tick zero began; UTC if it names no zone
  *
  * or the name of a preset, optionally followed by items that replace the
- * preset's own.
+ * preset's own.  Letters may be in upper or lower case; the canonical text has
+ * lower case, but for the T and Z of its epoch.
  */
 #ifndef UIDGEN_LAYOUT_H
 #define UIDGEN_LAYOUT_H

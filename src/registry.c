@@ -53,34 +53,90 @@ uidgen_registry_database(void)
 	return MyDatabaseId;
 }
 
-void
-uidgen_registry_connect(void)
+/*
+ * Connect so that nothing set by ALTER DATABASE or ALTER ROLE counts: the owner
+ * of the registry's database could otherwise make us fail, now or with a setting
+ * that a later version adds.  There is no flag for that.  But while connecting,
+ * the server leaves alone each setting whose value has a stronger source; so
+ * every setting that a session may change has one until then.  Afterwards each
+ * has its own again and follows the configuration files.
+ */
+static void
+connect_without_database_settings(void)
+{
+	typedef struct
+	{
+		struct config_generic *setting;
+		GucSource	source;
+		GucSource	reset_source;
+	} Origin;
+	int			n;
+	struct config_generic **settings = uidgen_all_settings(&n);
+	Origin	   *origins = palloc(n * sizeof(Origin));
+	int			norigins = 0;
+
+	for (int i = 0; i < n; i++)
+		if (settings[i]->context >= PGC_SUSET)
+		{
+			origins[norigins++] = (Origin) {
+				settings[i], settings[i]->source, settings[i]->reset_source
+			};
+			settings[i]->source = settings[i]->reset_source = PGC_S_OVERRIDE;
+		}
+	BackgroundWorkerInitializeConnection(uidgen_database, NULL,
+										 BGWORKER_BYPASS_ALLOWCONN);
+	for (int i = 0; i < norigins; i++)
+	{
+		origins[i].setting->source = origins[i].source;
+		origins[i].setting->reset_source = origins[i].reset_source;
+	}
+	pfree(origins);
+}
+
+/*
+ * Settings that the registry's calls rest on, whoever set them: these hold also
+ * where the configuration files say something else, and while connecting.
+ */
+static void
+force_settings(void)
 {
 	static const struct
 	{
 		const char *name;
 		const char *value;
 	}			forced[] = {
+		/* an error ends an attempt, and not the keeper */
+		{"exit_on_error", "off"},
+		/* the database itself may be locked */
+		{"lock_timeout", LOCK_TIMEOUT},
+		{"statement_timeout", "0"},
 		/* our triggers on the tables drop what replication brings */
 		{"session_replication_role", "origin"},
 		{"default_transaction_read_only", "off"},
 		{"default_transaction_isolation", "read committed"},
 		{"search_path", "pg_catalog, pg_temp"},
-		{"statement_timeout", "0"},
 		/* flushed here, but no wait for a standby that may be dead */
 		{"synchronous_commit", "local"},
 		{"row_security", "off"},
+		/* rows that vanish are worker ids that seem never used */
+		{"zero_damaged_pages", "off"},
+		{"ignore_checksum_failure", "off"},
 		{"application_name", "uidgen keeper"},
 	};
 
-	/* Already while connecting: the database itself may be locked. */
-	SetConfigOption("lock_timeout", LOCK_TIMEOUT, PGC_SUSET, PGC_S_OVERRIDE);
-	BackgroundWorkerInitializeConnection(uidgen_database, NULL,
-										 BGWORKER_BYPASS_ALLOWCONN);
 	for (size_t i = 0; i < lengthof(forced); i++)
 		SetConfigOption(forced[i].name, forced[i].value, PGC_SUSET,
 						PGC_S_OVERRIDE);
 	uidgen_force_later_settings();
+}
+
+void
+uidgen_registry_connect(void)
+{
+	/* A setting has to be defined before it can be protected. */
+	load_file("$libdir/plpgsql", false);
+	force_settings();
+	connect_without_database_settings();
 	connected = true;
 }
 

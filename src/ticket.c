@@ -83,23 +83,25 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	bool		in_force = (uidgen_atomic_read(&words->era) & 1) == 0;
 	UidgenTicketReach before = uidgen_ticket_reach(words);
 	UidgenTicketReach after = before;
+	uint64_t	allowed = uidgen_ticket_last_allowed(&before, now);
 	uint64_t	position = uidgen_atomic_read(&words->position);
 	uint64_t	limit = uidgen_atomic_read(&words->limit);
 	uint64_t	renew_at = uidgen_atomic_read(&words->renew_at);
-	uint64_t	allowed;
+	uint64_t	lead = 0;		/* that is needed, in an era ahead of the clock */
 	bool		reopen;
 
-	after.bounds = *bounds;
-	/* An era that was reopened, as below, keeps its room for as long as it needs
-	 * it. */
+	/* An era that needs more room than the new bounds have keeps what it has, but
+	 * never gets more, whatever is raised or lowered how often. */
 	if (in_force && before.opened > uidgen_ticket_plus(now, bounds->crash))
-		after.bounds.crash = uidgen_ticket_higher(bounds->crash, before.bounds.crash);
+		lead = uidgen_ticket_plus(before.bounds.crash, before.bounds.burst);
+	after.bounds = *bounds;
+	after.bounds.crash = uidgen_ticket_higher(bounds->crash,
+											  uidgen_ticket_minus(lead, bounds->burst));
 
-	allowed = uidgen_ticket_last_allowed(&after, now);
 	reopen = in_force && !uidgen_ticket_large_step(&before, now) &&
 		(uidgen_ticket_large_step(&after, now) ||
-		 (allowed < uidgen_ticket_last_allowed(&before, now) &&
-		  (position - 1) >> rules->sequence_bits > allowed));
+		 (uidgen_ticket_last_allowed(&after, now) < allowed &&
+		  (position - 1) >> rules->sequence_bits > uidgen_ticket_last_allowed(&after, now)));
 	/*
 	 * In a new era, because callers go by the old bounds until they read the clock
 	 * again: one of them could push the position out of reach after it was read.
@@ -107,9 +109,10 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	if (reopen)
 	{
 		position = uidgen_ticket_close(words);
-		after.bounds.crash =
-			uidgen_ticket_higher(after.bounds.crash,
-								 uidgen_ticket_minus(position >> rules->sequence_bits, now));
+		lead = uidgen_ticket_minus(uidgen_ticket_lower(position >> rules->sequence_bits,
+													   allowed), now);
+		after.bounds.crash = uidgen_ticket_higher(after.bounds.crash,
+												  uidgen_ticket_minus(lead, bounds->burst));
 	}
 	uidgen_atomic_write(&words->ahead, after.bounds.ahead);
 	uidgen_atomic_write(&words->burst, after.bounds.burst);

@@ -469,7 +469,8 @@ extern void uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
 /*
  * From now on these bounds hold; the clock is at `now`.  Where ids run further ahead
  * of it than bounds that were lowered allow, nobody is stopped: the same grant is
- * opened anew where it is, as after a crash, and the clock catches up.
+ * opened anew where it is, as after a crash.  From there ids go on as the clock does,
+ * until it has caught up.
  */
 extern void uidgen_ticket_bound(UidgenTicketWords *words,
 								const UidgenTicketRules *rules,

@@ -28,9 +28,11 @@ die()
 # ---- What must be installed -------------------------------------------------
 
 # Can extensions be built for the server of this pg_config, and tried on it?
+# Debian's client packages bring PGXS along, but not the headers.
 usable()
 {
-	[ -e "$("$1" --pgxs 2>/dev/null)" ] && [ -x "$("$1" --bindir)/postgres" ]
+	[ -e "$("$1" --pgxs 2>/dev/null)" ] && [ -x "$("$1" --bindir)/postgres" ] &&
+		[ -e "$("$1" --includedir-server)/postgres.h" ]
 }
 
 # Sets PG_CONFIG, unless the caller has: that of the PATH, else the newest.
@@ -68,6 +70,7 @@ fuzzer_links()
 (
 	program=$(mktemp)
 	trap 'rm -f "$program"' EXIT
+	trap 'exit 1' HUP INT TERM
 	echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
 		clang -fsanitize=fuzzer,address,undefined -x c -o "$program" -
 )
@@ -96,7 +99,7 @@ bootstrap()
 	want gcc command -v gcc
 	want libc6-dev sh -c 'echo "#include <stdio.h>" | gcc -E -'
 	if [ "${1-}" = tests ]; then
-		want perl perl -MJSON::PP -MTAP::Harness -MTest::More -e 1
+		want perl perl -MJSON::PP -MTAP::Parser -MTest::More -e 1
 		want libipc-run-perl perl -MIPC::Run -e 1
 		want clang command -v clang
 		want libclang-rt-dev fuzzer_links
@@ -118,7 +121,14 @@ install_packages()
 	[ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null ||
 		die "missing:$missing; run me once as root, or install sudo"
 	say "missing:$missing; apt-get looks for packages"
-	log=$(mktemp)	# what apt-get says
+	dir=$(mktemp -d)
+	trap 'rm -rf "$dir"' EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	# PostgreSQL's package makes a cluster and starts it, by this program.  While we
+	# install, one that does nothing is found first.
+	ln -s /bin/true "$dir/pg_createcluster"
 	apt_get update
 
 	packages=
@@ -129,26 +139,20 @@ install_packages()
 			for part in "postgresql-$version" "postgresql-server-dev-$version"; do
 				installed "$part" || packages="$packages $part"
 			done
-			# The package would start a cluster; this says not to, once.
-			conf=/etc/postgresql-common/createcluster.conf
-			if ! [ -e $conf ] && ! installed "postgresql-$version"; then
-				say "writing $conf, so that no cluster is started"
-				as_root sh -c "mkdir -p ${conf%/*} && echo 'create_main_cluster = false' >$conf"
-			fi
 		else
 			packages="$packages $package"
 		fi
 	done
 	say "apt-get installs$packages and what these need; this takes a minute or two"
 	apt_get install -y --no-install-recommends $packages
-	rm -f "$log"
 )
 
 # apt-get, quiet unless it fails, and patient when another one is at work.
 apt_get()
 {
-	as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 "$@" \
-		</dev/null >"$log" 2>&1 || { cat "$log" >&2; die "apt-get $* failed"; }
+	as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 \
+		-o DPkg::Path="$dir:/usr/sbin:/usr/bin:/sbin:/bin" "$@" \
+		</dev/null >"$dir/log" 2>&1 || { cat "$dir/log" >&2; die "apt-get $* failed"; }
 }
 
 # ---- The private server -----------------------------------------------------
@@ -223,24 +227,28 @@ copy_server()
 # ---- The verdict ------------------------------------------------------------
 
 # Ends a run: removes $CHECK_DIR, or says where it is if something failed, and
-# prints the closing line from its file counts.  That has a line "SUITE PASSED
-# FAILED" for each suite that ran; one of $SUITES without a line could not run,
-# which is a failure too.
+# prints what failed and the closing line, from its files "failed" and "counts".
+# The latter has a line "SUITE PASSED FAILED" for each suite that ran; one of
+# $SUITES without a line could not run, which is a failure too.
 verdict()
 (
-	touch "$CHECK_DIR/counts"
-	result=$(awk -v suites="$SUITES" '
-		{ ran[$1]; passed += $2; failed += $3 }
-		END {
-			for (i = split(suites, suite); i > 0; i--)
-				failed += !(suite[i] in ran)
-			printf "%d passed, %d failed", passed, failed
-		}' "$CHECK_DIR/counts")
-	failed=0
+	cd "$CHECK_DIR"
+	touch counts failed
+	for suite in $SUITES; do
+		grep -q "^$suite " counts || {
+			echo "$suite 0 1" >>counts
+			echo "$suite: did not run to its end" >>failed
+		}
+	done
+	awk '{ passed += $2; failed += $3 } END { printf "%d passed, %d failed\n", passed, failed }' counts >result
+	result=$(cat result)
+	cd /
 	case $result in
 	*' 0 failed')
-		rm -rf "$CHECK_DIR" ;;
+		rm -rf "$CHECK_DIR"
+		failed=0 ;;
 	*)
+		sed 's/^/FAILED: /' "$CHECK_DIR/failed"
 		say "logs and differences are in $CHECK_DIR"
 		failed=1 ;;
 	esac

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 
 use File::Find;
+use File::Glob qw(bsd_glob);
 use Test::More;
 
 my $dir = $ENV{CHECK_DIR};
@@ -40,7 +41,7 @@ find(
 # that were never set.
 push @reports,
   grep { ((grep { !/vgpreload/ } m{<obj>(.*?)</obj>}g)[0] // '') =~ m{/uidgen\.so$} }
-  map { slurp($_) =~ m{<error>.*?</error>}sg } glob("$dir/valgrind.*.xml");
+  map { slurp($_) =~ m{<error>.*?</error>}sg } bsd_glob("$dir/valgrind.*.xml");
 
 ok(-s "$dir/runs", "servers ran in mode $mode") if $mode eq 'sanitize' || $mode eq 'valgrind';
 ok(!@reports, 'nothing was reported') or diag(join "\n", @reports);

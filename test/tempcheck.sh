@@ -5,7 +5,7 @@
 #	  what there is to run; $SUITES may name some of it.
 #
 # All is written below $CHECK_DIR: inst (the server), tree (the sources, where
-# the suites run) and counts (what they came to).
+# the suites run), counts (what they came to) and failed (what failed, by name).
 set -eu
 srcdir=$(cd "$(dirname "$0")/.." && pwd)
 . "$srcdir/test/lib.sh"
@@ -41,8 +41,9 @@ if [ "${1-}" != suites ]; then
 	# The copy has none.
 	SERVER_HEADERS=$("$PG_CONFIG" --includedir-server)
 	export SERVER_HEADERS
+	gcc -Wall -Wextra -Werror -o "$CHECK_DIR/reaper" "$srcdir/test/reaper.c"
 	[ "$(id -u)" -ne 0 ] || chown -R "$(server_user)" "$CHECK_DIR"
-	as_server "$CHECK_DIR/tree/test/tempcheck.sh" suites
+	as_server "$CHECK_DIR/reaper" "$CHECK_DIR/tree/test/tempcheck.sh" suites
 	[ -z "$ours" ] || verdict
 	exit
 fi
@@ -55,8 +56,6 @@ export PG_REGRESS="$PGXS_DIR/src/test/regress/pg_regress"
 export PERL5LIB="$PGXS_DIR/src/test/perl"
 export TESTDIR="$CHECK_DIR" TESTDATADIR="$CHECK_DIR/tmp_check" TESTLOGDIR="$CHECK_DIR/tmp_check/log"
 log=$CHECK_DIR/log
-# A file that hangs ends as a failure; in the foreground, so that it sees Ctrl-C.
-perl='timeout --foreground --kill-after=30 900 perl'
 
 # A suite that is ended from outside may leave servers running.
 stop_servers()
@@ -69,13 +68,6 @@ trap stop_servers EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# tell COMMAND...: runs it, shows what it says, and notes whether it failed.
-tell()
-{
-	echo "== $suite"
-	{ "$@" 2>&1 || echo "exit status $?"; } | tee "$log"
-}
-
 # show COUNT FILE...: that many last lines of each.
 show()
 {
@@ -86,30 +78,10 @@ show()
 	done
 }
 
-# By what prove says: a program that broke off without a failed test counts as
-# one failure, and so does a suite without any test.
+# tap JOBS SECONDS PROGRAM...
 tap()
 {
-	tell "$PROVE" "$@"
-	awk -v suite="$suite" '
-		/^Files=/ { sub(/.*Tests=/, ""); total = $0 + 0 }
-		/^exit status / { broken = 1 }
-		match($0, /\(Wstat: .* Failed: [0-9]+\)$/) {
-			sub(/.* Failed: /, "")
-			wrong += $0
-			stopped += ($0 + 0 == 0)
-		}
-		END {
-			failed = broken ? wrong + stopped : 0
-			if (failed == 0 && (broken || total == 0))
-				failed = 1
-			print suite, total - (broken ? wrong : 0), failed
-		}' "$log" >>"$CHECK_DIR/counts"
-	# The programs that failed, by prove's report, have logs.
-	sed -n 's|^test/t/\(.*\)\.pl  *(Wstat.*|\1|p' "$log" | while read -r name; do
-		show 60 "$TESTLOGDIR/regress_log_$name"
-		show 20 "$TESTLOGDIR/$name"_*.log
-	done
+	perl test/tap.pl "$suite" "$@" || say "test/tap.pl has failed"
 }
 
 # By the tests named: what is not reported as passed has failed.
@@ -119,13 +91,23 @@ regress()
 	shift 2
 	out=$CHECK_DIR/$suite
 	mkdir "$out"
-	tell "$PGXS_DIR/src/test/$program" --bindir="$BINDIR" --outputdir="$out" "$@" \
-		--temp-instance="$out/tmp" --temp-config=test/tempcheck.conf \
-		--no-locale --encoding=UTF8 $tests
-	passed=$(grep -cE '^(ok [0-9]+ +[-+] |test .* \.\.\. ok )' "$log") || :
-	failed=$(($(echo $tests | wc -w) - passed))
+	{
+		"$PGXS_DIR/src/test/$program" --bindir="$BINDIR" --outputdir="$out" "$@" \
+			--temp-instance="$out/tmp" --temp-config=test/tempcheck.conf \
+			--no-locale --encoding=UTF8 $tests 2>&1 || echo "exit status $?"
+	} | tee "$log"
+	passed=0 failed=0
+	for test in $tests; do
+		if grep -qE "^(ok [0-9]+ +[-+] $test |test $test +\.\.\. ok )" "$log"; then
+			passed=$((passed + 1))
+		else
+			failed=$((failed + 1))
+			echo "$suite: $test" >>"$CHECK_DIR/failed"
+		fi
+	done
 	if [ "$failed" -eq 0 ] && { [ "$passed" -eq 0 ] || grep -q '^exit status ' "$log"; }; then
 		failed=1
+		echo "$suite: $(sed -n 's/^exit status/& of pg_regress/p' "$log")" >>"$CHECK_DIR/failed"
 	fi
 	echo "$suite $passed $failed" >>"$CHECK_DIR/counts"
 	if [ "$failed" -ne 0 ]; then
@@ -135,26 +117,28 @@ regress()
 }
 
 for suite in $SUITES; do
+	echo "== $suite"
 	case $suite in
 	meta)
-		tap test/meta.pl ;;
+		tap 1 0 test/meta.pl test/selftest.pl ;;
 	unit)
-		tap -e '' $UNIT_TESTS ;;
+		tap 1 0 $UNIT_TESTS ;;
 	fuzz)
-		tap -e '' -v test/fuzz/run.sh ;;
+		tap 1 0 test/fuzz/run.sh ;;
 	model)
-		tap -e '' test/model/check.sh ;;
+		tap 1 0 test/model/check.sh ;;
 	regress)
 		regress regress/pg_regress "$REGRESS" --dbname=contrib_regression ;;
 	isolation)
 		regress isolation/pg_isolation_regress "$ISOLATION" --dbname=isolation_regression \
 			--inputdir=test/isolation ;;
 	tap)
-		tap -e "$perl" --timer -j "$PROVE_JOBS" $PROVE_TESTS ;;
+		# A program that hangs ends as a failure.
+		tap "$PROVE_JOBS" 900 $PROVE_TESTS ;;
 	reports)
-		tap test/reports.pl ;;
+		tap 1 0 test/reports.pl ;;
 	*.pl)
-		tap -e "$perl" -v "$suite" ;;
+		tap 1 0 "$suite" ;;
 	*)
 		say "no such suite: $suite" ;;
 	esac

@@ -34,7 +34,7 @@ $| = 1;
 my $module = build_module();
 my @conf = (
 	'shared_buffers = 512MB', 'work_mem = 256MB', 'max_wal_size = 4GB', 'min_wal_size = 1GB',
-	'checkpoint_timeout = 1h', 'autovacuum = off', 'jit = off', "uidgen.max_ahead = '12h'",
+	'checkpoint_timeout = 1h', 'autovacuum = off', 'jit = off', "uidgen.max_burst = '12h'",
 	map { /^([\w.]+)=(.*)$/ or die "--set NAME=VALUE\n"; "$1 = '$2'" } @{ $options{set} // [] });
 progress('starting the servers');
 my $server = BenchServer->new($dir, 'main', @conf);

@@ -136,6 +136,26 @@ check_canonical(void)
 	REQUIRE(strcmp(canonical, reprinted) == 0);
 }
 
+/* With every letter in the other case it means the same, or is refused, too. */
+static void
+check_case(const char *text, bool accepted)
+{
+	size_t		length = strlen(text);
+	char	   *other = block(length + 1);
+
+	for (size_t i = 0; i <= length; i++)
+	{
+		char		c = text[i];
+		bool		letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+		other[i] = (char) (letter ? c ^ 0x20 : c);
+	}
+	REQUIRE(parse(other, again) == accepted);
+	if (accepted)
+		check_same(again);
+	free(other);
+}
+
 static void
 check_generates(void)
 {
@@ -190,6 +210,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (parse(text, layout))
 	{
 		check_fields();
+		check_case(text, true);
 		check_canonical();
 		check_generates();
 		check_ends();
@@ -198,6 +219,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	{
 		check_error();
 		check_position(text);
+		check_case(text, false);
 	}
 	free(text);
 	return 0;

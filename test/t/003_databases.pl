@@ -58,7 +58,7 @@ sub info_of
 
 # ---- the extension and its first transaction ----
 
-fails_with($node, 'BEGIN; CREATE EXTENSION uidgen; SELECT uid_next();', '55000', qr/HINT:\s+Commit first/,
+fails_with($node, 'BEGIN; CREATE EXTENSION uidgen; SELECT uid_next();', '55000', qr/HINT:\s+Commit the transaction that created the extension first/,
 	'in the transaction of CREATE EXTENSION there are no ids yet');
 is(info_of('CREATE EXTENSION uidgen', 'postgres'), '', 'CREATE EXTENSION has nothing to tell in the registry\'s database');
 draw_above('postgres', 'afterwards there are');

@@ -12,7 +12,8 @@ use Test::More;
 use UidgenTest;
 
 # What is not flushed at commit would be lost for long.
-my $node = uidgen_node('main', "uidgen.database = 'registry'", 'uidgen.window = 500ms', 'wal_writer_delay = 10s');
+my $node = uidgen_node('main', "uidgen.database = 'registry'", 'uidgen.window = 500ms', 'wal_writer_delay = 10s',
+	'autovacuum = off');
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 $node->safe_psql('postgres', 'CREATE DATABASE registry');
@@ -128,5 +129,121 @@ no_trace('what is first in the path');
 $node->safe_psql('registry', 'SELECT uid_next()');
 $node->restart;
 is($node->safe_psql('registry', 'SELECT released FROM uidgen.worker_node'), 't', 'and it is released at the end');
+
+# ---- each setting ----
+
+# The keeper that comes next gets a grant and renews it, without another one in its
+# place, without a failure, and without having heeded what is said to be set: at
+# least one round has messages of each level go to the log.
+sub keeper_works
+{
+	my ($set) = @_;
+	end_keeper($node) or die 'no keeper comes';
+	my ($renewals, $failures) = split /\|/, $node->safe_psql('postgres', 'SELECT renewals, failures FROM uidgen.status');
+	my $log = -s $node->logfile;
+	my $drawing = start_drawing($node);
+	my $renewed = $node->poll_query_until('postgres',
+		"SELECT renewals > $renewals + 1 OR failures > $failures FROM uidgen.status");
+	stop_drawing($drawing);
+	my $state = $node->safe_psql('postgres', "SELECT state, failures - $failures, last_error FROM uidgen.status");
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my $said = join '', grep { /FATAL|DEBUG|uidgen (?!acquired)/ } split /^/, log_since($node, $log);
+	ok($renewed && $state =~ /^granted\|0\|$/ && $said eq '', "with $set, the keeper gets its grant and renews it")
+	  || diag("$state\n" . substr($said, 0, 2000));
+}
+
+# All that ALTER DATABASE can set: at its least and its greatest, each value of an
+# enumeration, and texts that do harm where one can think of some.
+my %texts = (
+	client_encoding => 'SJIS',
+	createrole_self_grant => 'set, inherit',
+	datestyle => 'German',
+	default_text_search_config => 'simple',
+	'plpgsql.extra_errors' => 'all',
+	'plpgsql.extra_warnings' => 'all',
+	restrict_nonsystem_relation_kind => 'view, foreign-table',
+	timezone => 'Pacific/Kiritimati',
+	timezone_abbreviations => 'India',
+	wal_consistency_checking => 'all',
+	map { $_ => 'C' } qw(lc_messages lc_monetary lc_numeric lc_time));
+my $texts = join ', ', map { "('$_', '$texts{$_}')" } sort keys %texts;
+my $CAN_BE_SET = "context IN ('user', 'superuser') AND name !~ '^(transaction_(isolation|read_only|deferrable))\$'";
+
+sub reset_all
+{
+	$node->safe_psql('postgres', 'ALTER DATABASE registry RESET ALL');
+}
+
+$node->safe_psql('postgres', 'ALTER ROLE ALL RESET ALL');
+my $rounds = $node->safe_psql('postgres', "LOAD 'plpgsql'; SELECT max(cardinality(enumvals)) FROM pg_settings WHERE $CAN_BE_SET");
+foreach my $round (1 .. $rounds)
+{
+	my $end = $round % 2 ? 'least' : 'greatest';
+
+	reset_all();
+	$node->psql('postgres', <<~"END", on_error_stop => 0);
+		LOAD 'plpgsql';
+		SELECT format('ALTER DATABASE registry SET %s = %L', name,
+			CASE vartype
+				WHEN 'bool' THEN CASE '$end' WHEN 'least' THEN 'off' ELSE 'on' END
+				WHEN 'enum' THEN enumvals[least($round, cardinality(enumvals))]
+				WHEN 'string' THEN coalesce(sample, 'evil')
+				ELSE CASE '$end' WHEN 'least' THEN min_val ELSE max_val END
+			END)
+		FROM pg_settings LEFT JOIN (VALUES $texts) AS t (of, sample) ON of = lower(name)
+		WHERE $CAN_BE_SET
+		\\gexec
+		ALTER DATABASE registry SET role = mallory;
+		ALTER DATABASE registry SET session_authorization = mallory;
+		END
+	is( $node->safe_psql('postgres', <<~"END"),
+			LOAD 'plpgsql';
+			SELECT string_agg(name, ' ') FROM pg_settings
+			WHERE $CAN_BE_SET AND name <> 'max_stack_depth' AND lower(name) NOT IN
+				(SELECT lower(split_part(unnest(setconfig), '=', 1)) FROM pg_db_role_setting)
+			END
+		'', "round $round: all is set") if $round <= 2;
+	keeper_works("all settings at their $end, and value $round of enumerations");
+}
+
+# Where one hides what another does.
+foreach my $set (
+	'exit_on_error = on', 'default_transaction_read_only = on', "default_transaction_isolation = 'serializable'",
+	'role = mallory', 'session_authorization = mallory', "statement_timeout = '1ms'", "lock_timeout = '1ms'",
+	"idle_in_transaction_session_timeout = '1ms'", "idle_session_timeout = '1ms'",
+	$node->pg_version >= 17 ? ("transaction_timeout = '1ms'", 'event_triggers = off') : (),
+	'transform_null_equals = on', 'standard_conforming_strings = off', 'array_nulls = off',
+	"session_replication_role = 'replica'", 'log_min_messages = debug5', 'max_stack_depth = 100')
+{
+	reset_all();
+	$node->safe_psql('postgres', "ALTER DATABASE registry SET $set");
+	keeper_works($set);
+}
+reset_all();
+
+# Set for the whole server, what the registry rests on is still as it should be.
+$node->append_conf('postgresql.conf', join("\n",
+		'exit_on_error = on',
+		'default_transaction_read_only = on',
+		"default_transaction_isolation = 'serializable'",
+		"session_replication_role = 'replica'",
+		"search_path = 'evil'",
+		"lock_timeout = '1ms'",
+		"statement_timeout = '1ms'",
+		# less than the keeper waits for a lock, but enough for us to connect
+		$node->pg_version >= 17 ? "transaction_timeout = '800ms'" : ()) . "\n");
+$ENV{PGOPTIONS} .= ' -c exit_on_error=off -c lock_timeout=0 -c session_replication_role=origin';
+$node->restart;
+$node->safe_psql('postgres', 'SELECT uid_next()');
+keeper_works('hostile settings in the configuration file');
+my $locker = $node->background_psql('registry');
+$locker->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+my $keeper = keeper_pid($node);
+ok( poll_until(sub { (sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()'))[1] =~ /lock timeout/ }),
+	'an error of the registry ends the attempt');
+is(keeper_pid($node), $keeper, 'and not the keeper');
+$locker->query_safe('COMMIT');
+$locker->quit;
 
 done_testing();

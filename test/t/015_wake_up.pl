@@ -9,6 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use POSIX qw(mkfifo);
 use Test::More;
 use UidgenTest;
 
@@ -52,12 +53,44 @@ is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', 'without it, ids go on');
 # keeper has to connect.
 $node->restart;
 $node->safe_psql('postgres', "BEGIN; ALTER DATABASE registry RENAME TO other; PREPARE TRANSACTION 'forgotten'");
-fails_with($node, "SET uidgen.wait_timeout = '2s'; SELECT uid_next()", '55000', qr/could not connect to database "registry"/,
+fails_with($node, "SET uidgen.wait_timeout = '5s'; SELECT uid_next()", '55000', qr/could not connect to database "registry"/,
 	'a database that is locked: the error says so');
+like($node->safe_psql('postgres', 'SELECT state, failures > 0, last_error FROM uidgen.status'),
+	qr/^failing\|t\|could not connect/, 'and uidgen.status');
 $node->stop('fast');
 ok(!-e $node->data_dir . '/postmaster.pid', 'and the server stops');
 $node->start;
 $node->safe_psql('postgres', "ROLLBACK PREPARED 'forgotten'");
+is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', 'when it is free, ids go on');
+
+# ---- slow to connect ----
+
+# The keeper reads a file of its database when it connects; from a pipe it reads
+# nothing until somebody has opened the other end.
+$node->restart;
+my $file = $node->data_dir . '/base/'
+  . $node->safe_psql('postgres', "SELECT oid FROM pg_database WHERE datname = 'registry'") . '/pg_internal.init';
+unlink $file;
+mkfifo($file, 0600) or die "could not make $file: $!";
+fails_with($node, "SET uidgen.wait_timeout = '100ms'; SELECT uid_next()", '55000',
+	qr/uidgen has no grant to issue ids from\n/, 'while the keeper connects, no call says that it could not');
+is($node->safe_psql('postgres', "SELECT state <> 'failing', failures, last_error IS NULL FROM uidgen.status"),
+	't|0|t', 'nor does uidgen.status');
+open(my $pipe, '>', $file) or die "could not open $file: $!";
+close $pipe;
+is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', 'once it has connected, ids go on');
+is($node->safe_psql('postgres', 'SELECT state, failures FROM uidgen.status'), 'granted|0', 'without a failure');
+
+# A catalog that is locked keeps the keeper from connecting, and callers from looking
+# whether there is a database to connect to.
+$node->restart;
+my ($caller, $locker) =
+  map { $node->background_psql('postgres', on_error_stop => $_) } 0, 1;
+$locker->query_safe('BEGIN; LOCK TABLE pg_database');
+$caller->query("SET lock_timeout = '20s'; SET uidgen.wait_timeout = '1s'; SELECT uid_next()");
+like($caller->{stderr}, qr/ERROR:  uidgen has no grant/, 'a call ends before the lock on a catalog does');
+$locker->query_safe('ROLLBACK');
+$_->quit foreach $locker, $caller;
 is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', 'when it is free, ids go on');
 
 $node->stop;

@@ -111,7 +111,23 @@ my $next = copy_of($copy, 'one_bit_next');
 push @ids, refuses_until_told($next, '53400', qr/no worker id is free.*2 belong to other instances, 0 were never used/s,
 	$worker, "uidgen.forget_worker($worker)", 'one bit, the next copy');
 is(repeated(@ids), 0, 'one bit: no id is issued twice');
-$_->stop('immediate') foreach $origin, $copy, $next;
+
+# Copy after copy takes a worker id; what docs/reliability.md says brings them back,
+# also to one that has none of its own.
+my ($recipe) = slurp_file("$FindBin::RealBin/../../docs/reliability.md") =~ /^### Worker ids that copies.*?```sql\n(.*?)```/ms;
+my $NAMED = 'SELECT worker_id FROM uidgen.worker_node WHERE identity IS NOT NULL';
+$next->psql('postgres', $recipe, on_error_stop => 0);
+is($next->safe_psql('postgres', $NAMED), $worker, 'reclaimed: only the row of the copy itself is still its own');
+my $last = copy_of($next, 'one_bit_last');
+push @ids, draw($last);
+is(worker_of($last, $ids[-1][0]), 1 - $worker, 'reclaimed: a copy takes the other worker id again');
+my $beyond = copy_of($last, 'one_bit_beyond');
+fails_with($beyond, 'SELECT uid_next()', '53400', qr/no worker id is free/, 'reclaimed: until none is left');
+$beyond->psql('postgres', $recipe, on_error_stop => 0);
+push @ids, draw($beyond), draw($last);
+is($beyond->safe_psql('postgres', $NAMED), worker_of($beyond, $ids[-2][0]), 'reclaimed: then all are brought back, and one is taken');
+is(repeated(@ids[ 0 .. $#ids - 2 ], $ids[-1]), 0, 'reclaimed: no id is issued twice by those that live on');
+$_->stop('immediate') foreach $origin, $copy, $next, $last, $beyond;
 
 # ---- no worker field ----
 

@@ -3,6 +3,7 @@
 # pg_resetwal throws away what only the WAL had, and leaves the identity as it was:
 # then ids can repeat where the clock does not keep them apart, and this shows that
 # the advice for it holds (docs/reliability.md): a worker id that was never used.
+# So does a base backup that is copied over the files that are there.
 # pg_rewind puts another server's rows in place of its own: the server comes back
 # as a standby of that one, and promoted it is another instance, as any copy is.
 # pg_regress has one server, and cannot stop it.
@@ -12,6 +13,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
+use File::Path 'remove_tree';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -52,13 +54,14 @@ my $identity = $node->safe_psql('postgres', 'SELECT identity FROM uidgen.worker_
 $node->stop('immediate');
 command_ok([ 'pg_resetwal', '-f', $node->data_dir ], 'the WAL is thrown away');
 
-# Start it with these lines in its configuration, and the clock on the interval
+# Start the server with this line in its configuration, and the clock on the interval
 # that was used; draw.
 sub draw_again
 {
+	my ($line) = @_;
 	$clock->stop($start);
 	unlink $node->data_dir . '/more.conf';
-	append_to_file($node->data_dir . '/more.conf', "@_\n");
+	append_to_file($node->data_dir . '/more.conf', "$line\n");
 	$clock->under(sub { $node->start });
 	$clock->set($start);
 	my $drawing = start_drawing($node);
@@ -83,6 +86,37 @@ $clock->under(sub { $node->start });
 push @seen, $again;
 is(repeated(@seen, draw($node)), repeated(@seen), 'where the clock is right, none repeats');
 is($node->safe_psql('postgres', "SELECT DISTINCT identity FROM uidgen.worker_node"), $identity, 'all the time, the identity was the same');
+$node->stop;
+
+# ---- a base backup over the files that are there ----
+
+$node = PostgreSQL::Test::Cluster->new('over');
+$node->init(allows_streaming => 1);
+$node->append_conf('postgresql.conf',
+	join("\n", "shared_preload_libraries = 'uidgen'", "uidgen.window = '500ms'", "include_if_exists = 'more.conf'") . "\n");
+$clock = FakeClock->new($node);
+$clock->under(sub { $node->start });
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+@seen = (draw($node));
+$worker = worker_of($node, $seen[0][0]);
+$identity = $node->safe_psql('postgres', 'SELECT identity FROM uidgen.worker_node');
+$node->backup('earlier');
+$node->poll_query_until('postgres', "SELECT clock_timestamp() > granted_until FROM uidgen.status") or die;
+$start = $clock->now;
+$drawing = start_drawing($node);
+ok(await_drawing($drawing, 6000), 'ids are drawn after a base backup');
+push @seen, stop_drawing($drawing);
+$node->stop;
+
+# As cp, tar --overwrite and rsync --inplace do: into the old files.
+remove_tree($node->data_dir . '/pg_wal', { keep_root => 1 });
+command_ok([ 'cp', '-R', $node->backup_dir . '/earlier/.', $node->data_dir ], 'the backup is copied over the files');
+push @seen, draw_again('uidgen.worker_id = ' . ($worker == 7 ? 8 : 7));
+is(repeated(@seen), 0, 'with a worker id that was never used, no id is issued twice, though the clock was set back');
+cmp_ok(repeated(@seen, draw_again("uidgen.worker_id = $worker")), '>', 0, 'with the one that it had, ids repeat');
+$clock->under(sub { $node->start });
+is($node->safe_psql('postgres', "SELECT DISTINCT identity FROM uidgen.worker_node"), $identity,
+	'since the control file is the old one, so is the identity');
 $node->stop;
 
 # ---- pg_rewind ----

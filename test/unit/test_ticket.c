@@ -399,12 +399,16 @@ test_bounds(void)
 	is(word(&words.limit), POSITION(200, CAPACITY - 1), "bounds: with the same limit");
 	is(word(&words.renew_at), POSITION(150, CAPACITY - 1), "bounds: the same time to renew");
 	takes(121, 1, ROW, POSITION(130, 6), "bounds: and worker id: nobody is stopped");
-	takes(121, CAPACITY, ROW, POSITION(130, 7), "bounds: not by drawing on");
+	refuses(121, CAPACITY, ROW, UIDGEN_TICKET_AHEAD, "bounds: but ids run no further ahead than they do");
 	bound(1, 1, 5, 2, 122);
 	ok(word(&words.era) == era + 2, "bounds: the same once more, at a renewal, change nothing");
-	takes(122, CAPACITY - 8, ROW, POSITION(131, 7), "bounds: and stop nobody");
-	refuses(122, CAPACITY, ROW, UIDGEN_TICKET_AHEAD, "bounds: but ids run no further ahead");
-	takes(131, CAPACITY, ROW, POSITION(131, CAPACITY - 1), "bounds: until the clock has caught up");
+	takes(122, CAPACITY, ROW, POSITION(130, 7), "bounds: as the clock goes on, so do ids");
+	refuses(122, CAPACITY, ROW, UIDGEN_TICKET_AHEAD, "bounds: tick by tick");
+	bound(1, 3, 5, 2, 122);
+	refuses(122, CAPACITY, ROW, UIDGEN_TICKET_AHEAD, "bounds: raised again, they give no room that ids did not have");
+	bound(1, 1, 5, 2, 122);
+	ok(word(&words.era) == era + 2, "bounds: nor need they another era, when they are lowered again");
+	takes(131, CAPACITY, ROW, POSITION(131, 7), "bounds: until the clock has caught up");
 	bound(1, 1, 5, 2, 132);
 	is(word(&words.crash), 5, "bounds: then the new ones hold");
 	bound(10, 50, 20, 15, 132);
@@ -648,9 +652,6 @@ test_keeper(void)
 #define LARGE_STEP 12			/* ticks; also how far the clock may be set back */
 #define BURST 3
 #define CRASH (LARGE_STEP + WINDOW + BURST + 3)
-/* Bounds that are lowered leave ids where they are, which may be `burst` and a tick
- * beyond `crash`; and then `burst` ticks more may be drawn. */
-#define TOO_FAR (CRASH + 2 * BURST + 1)
 #define FIRST_TICK 1000
 #define SECONDS_MIN 2
 #define SECONDS_MAX 60
@@ -851,7 +852,7 @@ call(Caller *caller)
 			(good.first & (STRESS_CAPACITY - 1)) + good.count > STRESS_CAPACITY)
 			caller->split_blocks++;
 		if (result == UIDGEN_TICKET_GOOD &&
-			((good.first + good.count - 1) >> STRESS_BITS) > clock.tick + TOO_FAR)
+			((good.first + good.count - 1) >> STRESS_BITS) > clock.tick + CRASH + BURST)
 			caller->too_far++;
 		if (result == UIDGEN_TICKET_NO_GRANT || result == UIDGEN_TICKET_HELD ||
 			(result == UIDGEN_TICKET_GOOD && good.renew) ||

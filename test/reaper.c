@@ -1,0 +1,58 @@
+/*
+ * test/reaper.c
+ *	  Runs a command, and takes the exit status of each process that it leaves
+ *	  behind.
+ *
+ * A server that was started in the background belongs to process 1 from then
+ * on.  In many containers that is a program which never asks how its children
+ * ended.  A postmaster that a test has killed would stay in the list of
+ * processes there, and its data directory would look as if it was in use.  So the
+ * suites run below this program, which takes the place of process 1 for them.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int
+main(int argc, char **argv)
+{
+	pid_t		command;
+	pid_t		ended;
+	int			status;
+
+	if (argc < 2)
+	{
+		fprintf(stderr, "usage: %s COMMAND [ARGUMENT]...\n", argv[0]);
+		return 2;
+	}
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+		fprintf(stderr, "%s: could not become the parent of orphans: %s\n", argv[0], strerror(errno));
+
+	command = fork();
+	if (command == 0)
+	{
+		execvp(argv[1], argv + 1);
+		fprintf(stderr, "%s: could not run %s: %s\n", argv[0], argv[1], strerror(errno));
+		_exit(127);
+	}
+	if (command < 0)
+	{
+		fprintf(stderr, "%s: could not fork: %s\n", argv[0], strerror(errno));
+		return 1;
+	}
+
+	/* What is meant to end all ends the command first, which needs us until then. */
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+
+	do
+		ended = wait(&status);
+	while (ended != command && (ended > 0 || errno == EINTR));
+
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}

@@ -1,0 +1,140 @@
+# test/selftest.pl
+#	  What ./check itself promises: what failed is counted and named, also if it
+#	  broke off, never started or said nothing, and a process that a test leaves
+#	  behind does not stay in the list of processes when it has ended.
+#
+# Runs test/tap.pl, and verdict() of test/lib.sh, on small programs of its own.
+# Core Perl only; runs from the root of the source tree, below test/reaper.c.
+use strict;
+use warnings;
+
+use Cwd qw(getcwd);
+use File::Temp qw(tempdir);
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(sleep);
+
+my $dir = tempdir(CLEANUP => 1);
+my $root = getcwd();
+
+sub spew
+{
+	my ($file, $text) = @_;
+	open(my $fh, '>', "$dir/$file") or die "could not write $dir/$file: $!";
+	print $fh $text;
+	close $fh;
+	return $file;
+}
+
+sub slurp
+{
+	my ($file) = @_;
+	open(my $fh, '<', "$dir/$file") or return '';
+	local $/;
+	return scalar(<$fh>) // '';
+}
+
+# Run a command of the shell in our folder, as ./check would, and return its output.
+sub run
+{
+	my ($command) = @_;
+	local $ENV{CHECK_DIR} = $dir;
+	local $ENV{TESTLOGDIR} = $dir;
+	return scalar `cd '$dir' && { $command; } 2>&1`;
+}
+
+# Run test/tap.pl anew on programs with these texts; return the line of the counts,
+# the lines of the failures and the output.
+sub tap
+{
+	my ($options, @texts) = @_;
+	my $number = 0;
+	my @programs = map { ref $_ ? $$_ : spew('p' . ++$number . '.pl', $_) } @texts;
+	unlink "$dir/counts", "$dir/failed";
+	my $out = run("'$^X' '$root/test/tap.pl' suite $options @programs");
+	return (slurp('counts'), slurp('failed'), $out);
+}
+
+my $good = 'use Test::More tests => 2; ok(1); ok(1);';
+my $bail = 'use Test::More tests => 2; ok(1); BAIL_OUT("no more");';
+my $wrong = 'use Test::More tests => 3; ok(0, "is wrong"); ok(1); ok(0);';
+my $short = 'use Test::More tests => 3; ok(1);';
+my $killed = '$| = 1; print "1..1\nok 1\n"; kill 9, $$;';
+my $exit = 'print "1..1\nok 1\n"; exit 3;';
+my $skipped = 'use Test::More skip_all => "no moon";';
+my $slow = 'print "1..1\nok 1\n"; sleep 600;';
+
+# ---- Counts and names ----
+
+my ($counts, $failed, $out) = tap('1 0', $good, $skipped, $good);
+is($counts, "suite 4 0\n", 'what passed is counted');
+is($failed, '', 'nothing is said to have failed');
+like($out, qr/^\[2 of 3\] p2\.pl: skipped: no moon$/m, 'what was skipped is said');
+
+foreach (
+	[ 'bails out', $bail, 1, 1, 'Bail out! no more' ],
+	[ 'has wrong tests', $wrong, 1, 2, '2 of 3 tests failed' ],
+	[ 'breaks off', $short, 1, 1, 'exit status 255; Bad plan.  You planned 3 tests but ran 1.' ],
+	[ 'is killed', $killed, 1, 1, 'signal 9' ],
+	[ 'ends with a status', $exit, 1, 1, 'exit status 3' ],
+	[ 'says nothing', '', 0, 1, 'No plan found in TAP output' ],
+	[ 'is not there', \'gone.pl', 0, 1, 'exit status 2; No plan found in TAP output' ])
+{
+	my ($what, $text, $passed, $number, $why) = @$_;
+	my ($counts, $failed, $out) = tap('2 0', $good, $text, $good);
+	my $name = ref $text ? 'gone.pl' : 'p2.pl';
+	is($counts, 'suite ' . (4 + $passed) . " $number\n", "one that $what is counted, and the others run");
+	is($failed, "$name: $why\n", "one that $what is named");
+	like($out, qr/^\[\d of 3\] \Q$name\E: FAILED: /m, "one that $what is reported at once");
+}
+
+($counts, $failed) = tap('1 1', $slow);
+like("$counts$failed", qr/^suite \d 1\np1\.pl: not done after 1 s$/, 'one that hangs fails');
+($counts, $failed) = tap('1 0', $skipped);
+is("$counts$failed", "suite 0 1\nsuite: no test ran\n", 'a suite of which nothing ran has failed');
+like((tap('1 0', $wrong))[2], qr/^not ok 1 - is wrong\n.*^ok 2\n/ms, 'a program alone is shown as it runs');
+like((tap('1 0', $wrong, $good))[2], qr/^not ok 1 - is wrong$/m, 'what failed is shown of many');
+
+# ---- The verdict ----
+
+sub verdict
+{
+	my ($suites, $counts, $failed) = @_;
+	mkdir "$dir/run";
+	spew('run/counts', $counts);
+	spew('run/failed', $failed);
+	my $out = run("SUITES='$suites' CHECK_DIR='$dir/run' srcdir='$root' sh -c '. \"\$srcdir/test/lib.sh\"; verdict; echo status \$?'");
+	$out =~ s/ are in .*//;
+	return $out;
+}
+
+is(verdict('a b', "a 3 0\nb 4 0\n", ''), "7 passed, 0 failed\nstatus 0\n", 'the verdict if all is well');
+ok(!-e "$dir/run", 'nothing is left then');
+is(verdict('a b', "a 3 2\nb 4 0\n", "a: x\n"),
+	"FAILED: a: x\nuidgen: logs and differences\n7 passed, 2 failed\nstatus 1\n", 'the verdict if tests failed');
+is(verdict('a b/c.pl', "a 3 0\n", ''),
+	"FAILED: b/c.pl: did not run to its end\nuidgen: logs and differences\n3 passed, 1 failed\nstatus 1\n",
+	'the verdict if a suite did not run');
+
+# ---- Orphans ----
+
+# A child's child says whose child it is when its parent has gone, and ends.
+pipe(my $read, my $write) or die "pipe: $!";
+my $child = fork() // die "fork: $!";
+if ($child == 0)
+{
+	my $self = $$;
+	my $orphan = fork() // die "fork: $!";
+	POSIX::_exit(0) if $orphan;
+	sleep(0.01) while getppid() == $self;
+	syswrite $write, join(' ', $$, getppid()) . "\n";
+	POSIX::_exit(0);
+}
+waitpid($child, 0);
+my ($orphan, $parent) = split ' ', scalar <$read>;
+like(readlink("/proc/$parent/exe") || '', qr{/reaper$}, 'an orphan becomes a child of the reaper');
+my $tries = 0;
+sleep(0.1) while kill(0, $orphan) && ++$tries < 600;
+ok(!kill(0, $orphan), '... which takes its exit status');
+
+done_testing();

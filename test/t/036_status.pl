@@ -1,0 +1,84 @@
+# uidgen.status and uidgen.diagnose() tell the truth before the first id, with a
+# grant, after it ran out, and where something is missing; everyone may ask what to
+# do, members of pg_monitor what went wrong.  pg_regress cannot change settings of
+# the server, nor wait for a grant to run out.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $node = uidgen_node('main', 'uidgen.window = 500ms');
+$node->start;
+
+sub query
+{
+	my ($sql) = @_;
+	return $node->safe_psql('postgres', $sql);
+}
+
+# The same by a role that has no rights of its own.
+sub anyone
+{
+	my ($sql) = @_;
+	return query("SET ROLE anyone; $sql");
+}
+
+# Asks for nothing but the state: no call makes the keeper try.
+my $STATE = 'SELECT state, worker_id IS NULL, granted_until IS NULL, last_error FROM uidgen.status';
+
+sub set_database
+{
+	my ($database) = @_;
+	query("ALTER SYSTEM SET uidgen.database = '$database'");
+	$node->reload;
+	ok($node->poll_query_until('postgres', "SELECT current_setting('uidgen.database') = '$database'"),
+		"uidgen.database is $database");
+}
+
+query('CREATE ROLE anyone');
+query('CREATE EXTENSION uidgen');
+query('CREATE DATABASE empty');
+
+# ---- idle and granted ----
+
+is(query($STATE), 'idle|t|t|', 'before the first id the state is idle, without a worker id');
+is(anyone('SELECT uidgen.diagnose()'), 'ok', 'nothing is missing');
+like(query($STATE), qr/^(granted|idle)\|f\|f\|$/, 'and the answer is no guess: a grant was made');
+
+# A grant lasts half a second, which is short on a busy machine.
+ok( poll_until(sub { query('DO $$ BEGIN PERFORM uid_next(); END $$; SELECT state FROM uidgen.status') eq 'granted' }),
+	'with a grant that reaches beyond the clock it is granted');
+my $worker = query('SELECT worker_id FROM uidgen.status');
+ok($node->poll_query_until('postgres', "SELECT state = 'idle' FROM uidgen.status"),
+	'when the grant has run out, it is idle');
+is(query('SELECT worker_id, granted_until < now(), ahead, last_error IS NULL FROM uidgen.status'), "$worker|t|00:00:00|t",
+	'the worker id is kept');
+is(query('SELECT worker FROM uid_parse(uid_next())'), $worker, 'and the next call has its grant renewed');
+
+# ---- failing ----
+
+# No call is needed to find that out.
+set_database('nowhere');
+my $missing = 'The database "nowhere" that should hold the registry of worker ids does not exist';
+is(query('SELECT state, last_error FROM uidgen.status'), "failing|$missing",
+	'where the database does not exist, the state is failing and says why');
+is(anyone('SELECT state, last_error IS NULL FROM uidgen.status'), 'failing|t', 'the reason is not for everyone');
+my $advice = "$missing. Create it, or name another in the setting \"uidgen.database\".";
+is($_->('SELECT uidgen.diagnose()'), $advice, 'what to do is') foreach \&query, \&anyone;
+
+set_database('empty');
+like($_->('SELECT uidgen.diagnose()'), qr/^extension "uidgen" is not installed in database "empty"\. .*CREATE EXTENSION uidgen/,
+	'where the extension is missing, diagnose() says what to do')
+  foreach \&query, \&anyone;
+is(query("SELECT state, last_error ~ 'not installed' FROM uidgen.status"), 'failing|t', 'and the state is failing');
+
+set_database('postgres');
+is(anyone('SELECT uidgen.diagnose()'), 'ok', 'once all is there again, nothing is missing');
+like(query('SELECT state, last_error FROM uidgen.status'), qr/^(granted|idle)\|$/, 'and the state is good');
+
+done_testing();
