@@ -119,7 +119,7 @@ uidgen_look_at_clock(uint64 era)
 	seen.counter = uidgen_clock_counter();
 	now = uidgen_clock_wall();
 	tick = tick_at(now);
-	uidgen_ticket_note_clock(uidgen_words, era, tick);
+	uidgen_ticket_note_clock(uidgen_words, &uidgen_rules, era, tick);
 	seen.clock = uidgen_ticket_clock(uidgen_words, &uidgen_rules, tick);
 	seen.era = era;
 
