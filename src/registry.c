@@ -192,7 +192,7 @@ find_function(const char *name)
 				 errmsg("function uidgen.%s does not belong to the extension", name),
 				 errdetail("The extension in database \"%s\" is not as it was installed.",
 						   uidgen_database),
-				 errhint("Drop it and create it again.")));
+				 errhint("Restore the function, and run ALTER EXTENSION uidgen ADD FUNCTION. Dropping the extension would forget which ids may have been issued.")));
 	return function;
 }
 
@@ -241,17 +241,30 @@ call_function(const char *name, int nargs, const NullableDatum *args)
 	return result;
 }
 
-static int64
-get_bigint(HeapTupleHeader row, const char *column, bool *isnull)
+static bool
+is_null(HeapTupleHeader row, const char *column)
 {
-	bool		null;
-	Datum		value = GetAttributeByName(row, column, &null);
+	bool		isnull;
+
+	(void) GetAttributeByName(row, column, &isnull);
+	return isnull;
+}
+
+static Datum
+get_column(HeapTupleHeader row, const char *column)
+{
+	bool		isnull;
+	Datum		value = GetAttributeByName(row, column, &isnull);
 
 	if (isnull)
-		*isnull = null;
-	else if (null)
 		elog(ERROR, "the registry returned no %s", column);
-	return null ? 0 : DatumGetInt64(value);
+	return value;
+}
+
+static int64
+get_bigint(HeapTupleHeader row, const char *column)
+{
+	return DatumGetInt64(get_column(row, column));
 }
 
 static inline NullableDatum
@@ -270,7 +283,6 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 {
 	UidgenIdentity identity;
 	HeapTupleHeader row;
-	bool		isnull;
 
 	begin_transaction("uidgen: acquire a worker id");
 	uidgen_identify(&identity);
@@ -300,12 +312,12 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 		row = DatumGetHeapTupleHeader(call_function("acquire_worker",
 														 lengthof(args), args));
 	}
-	grant->worker = DatumGetInt32(GetAttributeByName(row, "worker", &isnull));
-	grant->token = get_bigint(row, "token", NULL);
-	grant->first = get_bigint(row, "first_tick", NULL);
-	grant->last = get_bigint(row, "last_tick", NULL);
-	grant->seen = get_bigint(row, "seen_tick", NULL);
-	grant->never_used = DatumGetBool(GetAttributeByName(row, "never_used", &isnull));
+	grant->worker = DatumGetInt32(get_column(row, "worker"));
+	grant->token = get_bigint(row, "token");
+	grant->first = get_bigint(row, "first_tick");
+	grant->last = get_bigint(row, "last_tick");
+	grant->seen = get_bigint(row, "seen_tick");
+	grant->never_used = DatumGetBool(get_column(row, "never_used"));
 	commit_transaction();
 	Assert(grant->first >= request->floor && grant->first <= grant->last);
 	Assert(request->wanted < 0 || grant->worker == request->wanted);
@@ -324,16 +336,20 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
 		BIGINT(window),
 	};
 	HeapTupleHeader row;
-	int64		token;
-	int64		last;
+	int64		token = 0;
+	int64		last = 0;
 	int64		leap;
 	bool		fenced;
 
 	begin_transaction("uidgen: renew the grant");
 	row = DatumGetHeapTupleHeader(call_function("renew_worker", lengthof(args),
 												 args));
-	token = get_bigint(row, "token", &fenced);
-	last = get_bigint(row, "last_tick", fenced ? &fenced : NULL);
+	fenced = is_null(row, "token") && is_null(row, "last_tick");
+	if (!fenced)
+	{
+		token = get_bigint(row, "token");
+		last = get_bigint(row, "last_tick");
+	}
 	leap = (uidgen_clock_offset() - clock_offset) / uidgen_layout.unit;
 	if (leap > uidgen_large_step_ticks())
 		ereport(ERROR,
