@@ -372,7 +372,7 @@ leap_forward(void)
 	int64		before = (int64) uidgen_clock_tick() - leap;
 
 	/* Where the grant was out of reach before, renewing poisons nothing: the
-	 * clock was behind, and is right now. */
+	 * clock was behind, and is correct now. */
 	if (uidgen_shared->holding.granted_until - before > uidgen_max_lead_ticks())
 		return 0;
 	return leap > uidgen_large_step_ticks() ? leap : 0;
@@ -423,7 +423,7 @@ refuse_step(int64 step, bool back)
 			 back ?
 			 errhint("Correct the clock, or raise the setting \"uidgen.max_ahead\"%s.",
 					 fixed ? "; or set \"uidgen.worker_id\" to another one or to -1, and restart the server" : "") :
-			 errhint("Correct the clock; or, if it is right now, restart the server.")));
+			 errhint("If the clock is correct now, restart the server; otherwise correct the clock.")));
 }
 
 /* ---- attempts ---- */
@@ -449,7 +449,9 @@ acquire(int64 back, int64 forward, int64 clock_offset)
 		uidgen_worker_policy == UIDGEN_DISPOSABLE)
 		request.wanted = holding->worker;
 	/* Once: it may turn out to be somebody else's by now. */
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	holding->released = false;
+	LWLockRelease(uidgen_shared->lock);
 
 	/* Ids stay in order, but where the clock goes back. */
 	if (back == 0)
