@@ -18,6 +18,10 @@
 #include "generator.h"
 
 #include "access/xlog.h"
+#include "catalog/pg_auth_members.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_database.h"
+#include "catalog/pg_extension.h"
 #include "clock.h"
 #include "commands/dbcommands.h"
 #include "commands/extension.h"
@@ -26,6 +30,8 @@
 #include "miscadmin.h"
 #include "shmem.h"
 #include "storage/condition_variable.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
 
 /* A step of the clock wakes nobody: look at it again after at most this long. */
 #define RECHECK_MS 100
@@ -113,7 +119,7 @@ uidgen_look_at_clock(uint64 era)
 	seen.counter = uidgen_clock_counter();
 	now = uidgen_clock_wall();
 	tick = tick_at(now);
-	uidgen_ticket_note_clock(uidgen_words, era, tick);
+	uidgen_ticket_note_clock(uidgen_words, &uidgen_rules, era, tick);
 	seen.clock = uidgen_ticket_clock(uidgen_words, &uidgen_rules, tick);
 	seen.era = era;
 
@@ -140,7 +146,7 @@ uidgen_server_layout(void)
 	if (!uidgen_shared)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("uidgen is not preloaded"),
+				 errmsg("uidgen must be loaded via shared_preload_libraries"),
 				 errdetail("This call needs the server's layout and shared memory, which are set up when the server starts."),
 				 errhint("Add uidgen to the setting \"shared_preload_libraries\" and restart the server, or give the layout as an argument where the function takes one.")));
 	if (!uidgen_settings_good())
@@ -160,6 +166,71 @@ uidgen_server_layout(void)
 	return &uidgen_layout;
 }
 
+/*
+ * Lock a catalog, and the index by which it is read, for reading.  False if
+ * somebody holds a lock against that: waiting for its end would take as long as
+ * that lasts, and a call waits for wait_timeout at most.  So what a catalog would
+ * tell is left open then.
+ */
+static bool
+lock_catalog(Oid catalog, Oid index)
+{
+	if (!ConditionalLockRelationOid(catalog, AccessShareLock))
+		return false;
+	if (ConditionalLockRelationOid(index, AccessShareLock))
+		return true;
+	UnlockRelationOid(catalog, AccessShareLock);
+	return false;
+}
+
+static void
+unlock_catalog(Oid catalog, Oid index)
+{
+	UnlockRelationOid(index, AccessShareLock);
+	UnlockRelationOid(catalog, AccessShareLock);
+}
+
+/* Is it certain that the registry's database does not exist? */
+static bool
+is_missing_database(void)
+{
+	bool		missing;
+
+	if (!lock_catalog(DatabaseRelationId, DatabaseNameIndexId))
+		return false;
+	missing = !OidIsValid(get_database_oid(uidgen_database, true));
+	unlock_catalog(DatabaseRelationId, DatabaseNameIndexId);
+	return missing;
+}
+
+/*
+ * The extension that the keeper misses is here, in the registry's database:
+ * then it was created in this very transaction.  An error follows, which ends the
+ * locks.
+ */
+static bool
+is_uncommitted_extension(const UidgenFailure *failure)
+{
+	return failure->sqlerrcode == ERRCODE_UNDEFINED_OBJECT &&
+		lock_catalog(DatabaseRelationId, DatabaseNameIndexId) &&
+		lock_catalog(ExtensionRelationId, ExtensionNameIndexId) &&
+		MyDatabaseId == get_database_oid(uidgen_database, true) &&
+		OidIsValid(get_extension_oid("uidgen", true));
+}
+
+/*
+ * May the caller see details, which may name hosts and ports or show rows of the
+ * registry?  The catalogs are those of has_privs_of_role(); an error follows, too.
+ */
+static bool
+may_see_details(void)
+{
+	return lock_catalog(AuthIdRelationId, AuthIdOidIndexId) &&
+		lock_catalog(AuthMemRelationId, AuthMemMemRoleIndexId) &&
+		lock_catalog(DatabaseRelationId, DatabaseOidIndexId) &&
+		has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+}
+
 /* Errors that the keeper cannot find, or that it could find only slowly. */
 static void
 check_preconditions(void)
@@ -171,8 +242,12 @@ check_preconditions(void)
 				 errmsg("uidgen issues no ids in single-user mode"),
 				 errdetail("Without background workers nothing can be granted."),
 				 errhint("Start the server normally.")));
-	PreventCommandDuringRecovery("uid_next()");
-	if (!OidIsValid(get_database_oid(uidgen_database, true)))
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("uidgen issues no ids during recovery"),
+				 errhint("Draw ids on the primary server, or on this one after its promotion.")));
+	if (is_missing_database())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("uidgen has no grant to issue ids from"),
@@ -255,32 +330,25 @@ caller_errcode(int sqlerrcode)
 	}
 }
 
-/*
- * The extension that the keeper misses is here, in the registry's database:
- * then it was created in this very transaction.
- */
-static bool
-is_uncommitted_extension(const UidgenFailure *failure)
-{
-	return failure->sqlerrcode == ERRCODE_UNDEFINED_OBJECT &&
-		MyDatabaseId == get_database_oid(uidgen_database, true) &&
-		OidIsValid(get_extension_oid("uidgen", true));
-}
-
 /* The keeper could not get us a grant. */
 static void
 report_failure(const UidgenFailure *failure)
 {
+	bool		has_detail = failure->detail[0] != '\0';
+	bool		show_detail = has_detail && may_see_details();
+
 	if (is_uncommitted_extension(failure))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("uidgen has no grant to issue ids from"),
 				 errdetail("The extension was created in this transaction, so the keeper does not see it yet."),
-				 errhint("Commit first.")));
+				 errhint("Commit the transaction that created the extension first.")));
 	ereport(ERROR,
 			(errcode(caller_errcode(failure->sqlerrcode)),
 			 errmsg("uidgen has no grant to issue ids from: %s", failure->message),
-			 failure->detail[0] ? errdetail_internal("%s", failure->detail) : 0,
+			 show_detail ? errdetail_internal("%s", failure->detail) :
+			 has_detail ?
+			 errdetail("The details are in the server log, and in this error for members of pg_monitor.") : 0,
 			 failure->hint[0] ? errhint("%s", failure->hint) : 0));
 }
 
@@ -564,26 +632,48 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 	return ticket_block(&ticket);
 }
 
-static uidgen_always_inline UidgenBlock
-take(uint64 n, UidgenTicketKind kind)
+/* Without a block on the stack of its caller, which would cost each call the stack
+ * protector's check. */
+static pg_noinline int64
+next_id_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 tag_bits)
 {
-	UidgenTicket ticket;
-	UidgenTicketResult result;
+	UidgenBlock block = take_slowly(result, ticket, 1, UIDGEN_TAKE_ROW);
 
-	uidgen_ticket_begin(uidgen_words, &ticket);
-	result = uidgen_ticket_take(uidgen_words, &uidgen_rules, &ticket,
-								read_clock(ticket.era), n, kind);
-	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew || ticket.skipped > 0))
-		return take_slowly(result, ticket, n, kind);
-	return ticket_block(&ticket);
+	return uidgen_block_id(&block, 0, tag_bits);
+}
+
+/* The first try. */
+static uidgen_always_inline UidgenTicketResult
+take_fast(UidgenTicket *ticket, uint64 n, UidgenTicketKind kind)
+{
+	uidgen_ticket_begin(uidgen_words, ticket);
+	return uidgen_ticket_take(uidgen_words, &uidgen_rules, ticket,
+							  read_clock(ticket->era), n, kind);
 }
 
 int64
 uidgen_next_id(uint64 tag_bits)
 {
-	UidgenBlock block = take(1, UIDGEN_TAKE_ROW);
+	UidgenTicket ticket;
+	UidgenTicketResult result = take_fast(&ticket, 1, UIDGEN_TAKE_ROW);
+	UidgenBlock block;
 
+	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew))
+		return next_id_slowly(result, ticket, tag_bits);
+	block = ticket_block(&ticket);
 	return uidgen_block_id(&block, 0, tag_bits);
+}
+
+static uidgen_always_inline void
+take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
+{
+	UidgenTicket ticket;
+	UidgenTicketResult result = take_fast(&ticket, n, kind);
+
+	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew || ticket.skipped > 0))
+		*block = take_slowly(result, ticket, n, kind);
+	else
+		*block = ticket_block(&ticket);
 }
 
 void
@@ -592,13 +682,13 @@ uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
 	switch (kind)
 	{
 		case UIDGEN_TAKE_ROW:
-			*block = take(n, UIDGEN_TAKE_ROW);
+			take(n, UIDGEN_TAKE_ROW, block);
 			break;
 		case UIDGEN_TAKE_BLOCK:
-			*block = take(n, UIDGEN_TAKE_BLOCK);
+			take(n, UIDGEN_TAKE_BLOCK, block);
 			break;
 		case UIDGEN_TAKE_REST:
-			*block = take(n, UIDGEN_TAKE_REST);
+			take(n, UIDGEN_TAKE_REST, block);
 			break;
 	}
 }

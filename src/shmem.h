@@ -15,7 +15,8 @@
 #include "storage/lwlock.h"
 #include "ticket.h"
 
-/* Why the keeper's last attempt failed. */
+/* Why the keeper's last attempt failed.  The detail may name hosts and ports: it is
+ * for members of pg_monitor only. */
 typedef struct UidgenFailure
 {
 	int			sqlerrcode;		/* 0: it did not */

@@ -15,9 +15,9 @@ use UidgenTest;
 
 # A window that short is renewed several times a second.  Every registry grants
 # the same worker id, and there are eight ids a millisecond: as they are drawn
-# faster than that, they run ahead of the clock, which then is of no help.
+# faster than that, and may be, they run ahead of the clock, which then is of no help.
 my $node = uidgen_node(
-	'main', 'uidgen.window = 500ms', 'uidgen.worker_id = 1',
+	'main', 'uidgen.window = 500ms', 'uidgen.worker_id = 1', "uidgen.max_burst = '1h'",
 	"uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'");
 $node->start;
 my @all;
@@ -58,7 +58,7 @@ sub info_of
 
 # ---- the extension and its first transaction ----
 
-fails_with($node, 'BEGIN; CREATE EXTENSION uidgen; SELECT uid_next();', '55000', qr/HINT:\s+Commit first/,
+fails_with($node, 'BEGIN; CREATE EXTENSION uidgen; SELECT uid_next();', '55000', qr/HINT:\s+Commit the transaction that created the extension first/,
 	'in the transaction of CREATE EXTENSION there are no ids yet');
 is(info_of('CREATE EXTENSION uidgen', 'postgres'), '', 'CREATE EXTENSION has nothing to tell in the registry\'s database');
 draw_above('postgres', 'afterwards there are');

@@ -64,6 +64,30 @@ fails_with($node, 'SELECT uid_next()', '55006',
 	qr/worker id 7 belongs to another instance.*DETAIL:.*"elsewhere", port 4711.*HINT:.*SELECT uidgen\.forget_worker\(7, 0\)/s,
 	'a fixed worker id of another instance is refused, though released');
 fails_with($node, 'SELECT uid_next()', '55006', qr/worker id 7/, 'again');
+
+# Where an instance runs is not for everyone.
+$node->safe_psql('postgres', 'CREATE ROLE guest LOGIN; CREATE ROLE watcher; GRANT pg_monitor TO watcher');
+my (undef, $said) = sqlstate_of($node, 'SET ROLE guest; SELECT uid_next()');
+like($said, qr/ERROR:  55006: .*worker id 7.*HINT:.*SELECT uidgen\.forget_worker\(7, 0\)/s,
+	'an ordinary role learns what to do');
+unlike($said, qr/elsewhere|4711/, 'but neither host nor port');
+fails_with($node, 'SET ROLE watcher; SELECT uid_next()', '55006', qr/DETAIL:.*"elsewhere", port 4711/s,
+	'a member of pg_monitor does');
+like(log_since($node, 0), qr/LOG:  uidgen has no new grant: .*worker id 7.*\n.*DETAIL:.*"elsewhere", port 4711/,
+	'and so does the log');
+
+# Nor does anybody wait for a catalog that says so.
+foreach my $lock ('LOCK TABLE pg_auth_members', 'LOCK TABLE pg_authid', 'LOCK TABLE pg_database',
+	'REINDEX INDEX pg_database_datname_index')
+{
+	my $guest = $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', 'guest' ]);
+	my $locker = $node->background_psql('postgres');
+	$locker->query_safe("BEGIN; $lock");
+	$guest->query("SET lock_timeout = '20s'; SET uidgen.wait_timeout = '1s'; SELECT uid_next()");
+	like($guest->{stderr}, qr/ERROR:  uidgen has no grant/, "$lock: a call ends before that");
+	$locker->query_safe('ROLLBACK');
+	$_->quit foreach $locker, $guest;
+}
 my $granted = $node->safe_psql('postgres', 'SELECT granted_until FROM uidgen.worker_node WHERE worker_id = 7');
 $node->safe_psql('postgres', 'SELECT uidgen.forget_worker(7, 0)');
 my $id = $node->safe_psql('postgres', 'SELECT uid_next()');

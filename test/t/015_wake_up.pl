@@ -81,5 +81,17 @@ close $pipe;
 is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', 'once it has connected, ids go on');
 is($node->safe_psql('postgres', 'SELECT state, failures FROM uidgen.status'), 'granted|0', 'without a failure');
 
+# A catalog that is locked keeps the keeper from connecting, and callers from looking
+# whether there is a database to connect to.
+$node->restart;
+my ($caller, $locker) =
+  map { $node->background_psql('postgres', on_error_stop => $_) } 0, 1;
+$locker->query_safe('BEGIN; LOCK TABLE pg_database');
+$caller->query("SET lock_timeout = '20s'; SET uidgen.wait_timeout = '1s'; SELECT uid_next()");
+like($caller->{stderr}, qr/ERROR:  uidgen has no grant/, 'a call ends before the lock on a catalog does');
+$locker->query_safe('ROLLBACK');
+$_->quit foreach $locker, $caller;
+is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', 'when it is free, ids go on');
+
 $node->stop;
 done_testing();

@@ -156,7 +156,7 @@ begin_grant(void)
 static UidgenTicketClock
 look(uint64_t now)
 {
-	uidgen_ticket_note_clock(&words, ticket.era, now);
+	uidgen_ticket_note_clock(&words, &rules, ticket.era, now);
 	return uidgen_ticket_clock(&words, &rules, now);
 }
 
@@ -257,10 +257,15 @@ test_clock(void)
 	refuses(107, 0, ROW, UIDGEN_TICKET_REFUSED, "so is nothing");
 	refuses(107, 0, REST, UIDGEN_TICKET_REFUSED, "also where less would do");
 	is(word(&words.clock_high), 107, "a call that takes nothing notes the clock too");
-	uidgen_ticket_note_clock(&words, ticket.era, 90);
+	uidgen_ticket_note_clock(&words, &rules, ticket.era, 90);
 	is(word(&words.clock_high), 107, "but not a lower tick");
-	uidgen_ticket_note_clock(&words, ticket.era + 2, 110);
+	uidgen_ticket_note_clock(&words, &rules, ticket.era + 2, 110);
 	is(word(&words.clock_high), 107, "nor is the clock of another era noted");
+	refuses(201, 1, ROW, UIDGEN_TICKET_NO_GRANT, "the clock leaps beyond the grant");
+	is(word(&words.clock_high), 107, "a tick that is not granted is not noted");
+	takes(108, 1, ROW, POSITION(108, 0), "so when the clock is set back again, positions go on");
+	takes(200, 1, ROW, POSITION(200, 0), "the last tick of the grant");
+	is(word(&words.clock_high), 200, "is noted");
 }
 
 static void
@@ -837,7 +842,7 @@ call(Caller *caller)
 		if (!taken)
 			uidgen_ticket_begin(&stress.words, &good);
 		now = GET(stress.clock);
-		uidgen_ticket_note_clock(&stress.words, good.era, now);
+		uidgen_ticket_note_clock(&stress.words, &caller->rules, good.era, now);
 		clock = uidgen_ticket_clock(&stress.words, &caller->rules, now);
 		if (taken)
 			result = uidgen_ticket_settle(&stress.words, &caller->rules, &good,
