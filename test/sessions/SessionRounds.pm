@@ -129,6 +129,7 @@ my @EXPECTED = (
 	[ '55000', qr/^uidgen has no grant to issue ids from: canceling statement due to user request/, 'terminate_keeper', 'rename_database', 'copy_database', 'fast' ],
 	[ '00000', qr/^background worker "uidgen keeper" \(PID \d+\) exited with exit code 1/ ],
 	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the clock was set (?:back|forward) by a large step/, 'clock_middle', 'clock_large' ],
+	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the clock is behind the last grant/, 'clock_middle', 'clock_large' ],
 	[ '53400', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): no worker id is free/, 'clock_middle', 'clock_large' ],
 	[ '40001', qr/^uidgen has no new grant: the clock was set forward while the grant was renewed/, 'clock_middle', 'clock_large' ],
 	[ '01000', qr/^only \d+ worker ids are left/ ],
@@ -153,10 +154,11 @@ my @EXPECTED = (
 	[ '00000', qr/^(?:server process|background worker "(?:uidgen keeper|parallel worker)"|background writer process|walwriter process|checkpointer process|autovacuum launcher process|WAL writer process) \(PID \d+\) was terminated by signal 9/, @ENDING ],
 	[ '57P02', qr/^terminating connection because of (?:crash of another server process|unexpected)/, @ENDING ],
 	[ '57P01', qr/^terminating connection due to (?:immediate shutdown command|administrator command|unexpected postmaster exit)|^postmaster exited during a parallel transaction/, @ENDING, 'terminate_backend' ],
-	[ 'XX000', qr/could not (?:attach to|map) (?:dynamic shared area|dynamic shared memory segment)|^could not open shared memory segment/, @ENDING, 'cancel', 'terminate_backend' ],
+	[ 'XX000', qr/could not (?:attach to|map) (?:dynamic shared area|per-session DSM segment|dynamic shared memory segment)|^could not open shared memory segment/, @ENDING, 'cancel', 'terminate_backend' ],
 	[ '08006', qr/^could not (?:receive|send) data (?:from|to) client|^unexpected EOF on client connection/ ],
 	[ '08P01', qr/^unexpected EOF on client connection/ ],
-	[ '57P01', qr/^terminating (?:logical replication|walreceiver)/ ],
+	[ '00000', qr/^terminating walsender process due to replication timeout/, 'standby' ],
+	[ '58P01', qr/^could not remove shared memory segment/, @ENDING ],
 	[ '08006', qr/^could not (?:connect to the primary server|receive data from WAL stream|send end-of-streaming message)/, 'standby' ],
 	# the postmaster was killed, and what it left behind is still there
 	[ 'F0001', qr/^lock file "postmaster.pid" already exists|^pre-existing shared memory block/, 'postmaster' ],
@@ -372,7 +374,7 @@ sub plan_round
 			worker_policy => rand > 0.15 || $workers < 256 ? 'reuse' : 'disposable',
 			worker_id => rand > 0.9 && !$changes && $profile ne 'standby' && $profile ne 'copied database' ? int rand $workers : -1,
 			datacenter_id => $fields->{datacenter} ? int rand 2**$fields->{datacenter}[1] : 0,
-			$self->{has_burst} ? (max_burst => pick(0, 5, 100, 1000, 1000, 10_000)) : (),
+			max_burst => pick(0, 5, 100, 1000, 1000, 10_000),
 		},
 		faults => []);
 
@@ -439,7 +441,7 @@ sub details
 	return { for => magnitude(0.002, 0.5) } if $fault =~ /^stop_/;
 	return { how => pick('immediate', 'fast'), step => pick(0, -1, -1) * magnitude(0.1, 5) } if $fault eq 'restart_with_copy';
 	return { set => { window => pick(20, 1000, 10_000), max_ahead => pick(0, 1000, 60_000), padding_factor => pick(0, 50, 100),
-			sequence_start => pick('zero', 'random', 'continue'), $self->{has_burst} ? (max_burst => pick(0, 100, 1000)) : () } }
+			sequence_start => pick('zero', 'random', 'continue'), max_burst => pick(0, 100, 1000) } }
 	  if $fault eq 'settings';
 	return { statement => pick('VACUUM FULL uidgen.worker_node', 'REINDEX TABLE CONCURRENTLY uidgen.worker_node',
 			'CLUSTER uidgen.worker_node USING worker_node_pkey', 'VACUUM FREEZE uidgen.worker_node', 'ANALYZE uidgen.worker_node') } if $fault eq 'rewrite';
@@ -457,7 +459,7 @@ sub configure
 		"uidgen.layout = '$self->{plan}{layout} $EPOCH'",
 		"uidgen.database = '$self->{registry}'",
 		"default_transaction_read_only = " . ($self->{read_only} ? 'on' : 'off'),
-		map { "uidgen.$_ = $settings->{$_}" } sort keys %$settings);
+		map { "uidgen.$_ = $settings->{$_}" } grep { $_ ne 'max_burst' || $self->{has_burst} } sort keys %$settings);
 	my $file = $self->{node}->data_dir . '/round.conf';
 	unlink $file;
 	append_to_file($file, join('', map { "$_\n" } @lines));
@@ -640,17 +642,23 @@ sub inject
 
 	$self->{faults_seen}{$name}++;
 	push @{ $self->{story} }, sprintf '%s@%.1f', $name, time - $self->{begin};
+	# What changes the registry would wait for it.
+	$self->unlock if $name =~ /^(?:drop|delete|forget|truncate|layout|rewrite|rename|copy)/;
 	$self->disturb unless $name =~ /^(?:cancel|terminate_backend|stop_|lock|rewrite|truncate|read_only)/;
 
 	if ($ENDS{$name}) { $self->bring_down($name) }
 	elsif ($name =~ /^clock_/)
 	{
-		my $home = $fault->{step};
 		my $alone = $self->{plan}{alone};
-		$self->{stuck} = 1 if $alone;
-		$self->set_clock($self->{clock}->now + $fault->{step});
-		$self->later($fault->{back} // 0.3, sub { $self->set_clock($self->{clock}->now - $home); $self->{stuck} = 0; $self->first_id("the clock's return", $node) })
-		  if defined $fault->{back} || $alone;
+		my $before = $self->{clock}->now;
+		$self->{stuck}++ if $alone;
+		$self->set_clock($before + $fault->{step});
+		my $step = $self->{clock}->now - $before;
+		$self->later($fault->{back} // 0.3, sub {
+			$self->set_clock($self->{clock}->now - $step);
+			$self->{stuck}-- if $alone;
+			$self->first_id("the clock's return", $node) unless $self->{hindered} || $self->{stuck};
+		}) if defined $fault->{back} || $alone;
 		$self->first_id('a step of the clock', $node) unless $alone || $self->{hindered};
 	}
 	elsif ($name eq 'cancel')
@@ -884,7 +892,8 @@ sub kill_child
 	my ($self, $what) = @_;
 	my $node = $self->{node};
 	my %title = (
-		backend => qr/\[local\]/,
+		# one that is done with connecting
+		backend => qr/\[local\] (?!startup|authentication)/,
 		keeper => qr/uidgen keeper/,
 		process => qr/background writer|walwriter/);
 	my $end = time + $PostgreSQL::Test::Utils::timeout_default;
