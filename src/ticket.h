@@ -304,19 +304,26 @@ uidgen_ticket_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
 /*
  * Note that the clock has shown `now` in this era.
  *
+ * A tick that is not granted does not count: nothing can have been taken from it.
+ * Otherwise, where a clock leaps forward and no grant follows it there, its
+ * correction would look like a large step back, and need another worker id.
+ *
  * By compare-exchange from what was read before a look at the era: a caller that is
  * delayed after that look must not write the clock of an era that ended because
  * that clock was wrong into the next, which begins with its own.
  */
 static inline void
-uidgen_ticket_note_clock(UidgenTicketWords *words, uint64_t era, uint64_t now)
+uidgen_ticket_note_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
+						 uint64_t era, uint64_t now)
 {
 	uint64_t	high;
+	uint64_t	limit;
 
 	do
 	{
 		high = uidgen_atomic_read(&words->clock_high);
-		if (now <= high)
+		limit = uidgen_atomic_read(&words->limit);
+		if (now <= high || now << rules->sequence_bits > limit)
 			return;
 		uidgen_read_barrier();
 		if (uidgen_atomic_read(&words->era) != era)

@@ -28,9 +28,11 @@ die()
 # ---- What must be installed -------------------------------------------------
 
 # Can extensions be built for the server of this pg_config, and tried on it?
+# Debian's client packages bring PGXS along, but not the headers.
 usable()
 {
-	[ -e "$("$1" --pgxs 2>/dev/null)" ] && [ -x "$("$1" --bindir)/postgres" ]
+	[ -e "$("$1" --pgxs 2>/dev/null)" ] && [ -x "$("$1" --bindir)/postgres" ] &&
+		[ -e "$("$1" --includedir-server)/postgres.h" ]
 }
 
 # Sets PG_CONFIG, unless the caller has: that of the PATH, else the newest.

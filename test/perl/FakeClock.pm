@@ -5,7 +5,8 @@
 #	$clock->step(-7200);
 #	$clock->suspend(8 * 3600);
 #
-# step(), set(), stop() and correct() are about the wall clock alone.
+# step(), set(), stop() and correct() are about the wall clock alone, and return when
+# every process of the server sees what they did.
 # See test/clockshim.c for how the server is made to believe it.  The clocks of
 # this program and of psql stay true.
 package FakeClock;
@@ -52,7 +53,7 @@ sub step
 {
 	my ($self, $seconds) = @_;
 	$self->{$self->{standstill} ? 'standstill' : 'offset'} += int($seconds * 1e9);
-	return $self->_write;
+	return $self->_change;
 }
 
 # The machine is suspended for so many seconds: the boot clock goes on as well,
@@ -73,7 +74,7 @@ sub set
 	my ($self, $time) = @_;
 	$self->{offset} = int($time * 1e9) - _true_now();
 	$self->{standstill} = 0;
-	return $self->_write;
+	return $self->_change;
 }
 
 # Stop it at a time.
@@ -81,7 +82,7 @@ sub stop
 {
 	my ($self, $time) = @_;
 	$self->{standstill} = int($time * 1e9);
-	return $self->_write;
+	return $self->_change;
 }
 
 # Set it right again.
@@ -89,12 +90,25 @@ sub correct
 {
 	my ($self) = @_;
 	$self->{offset} = $self->{standstill} = 0;
-	return $self->_write;
+	return $self->_change;
 }
 
 sub _true_now
 {
 	return int(Time::HiRes::clock_gettime(Time::HiRes::CLOCK_REALTIME()) * 1e9);
+}
+
+# Write it, and wait until it counts.  A process that has read the clock goes by the
+# processor's counter for up to a millisecond, so that is how long an id may still
+# have the time of before: it is what uidgen promises, however busy the
+# machine is, so there is nothing to poll for.  Some more for the two clocks that
+# measure it.
+sub _change
+{
+	my ($self) = @_;
+	$self->_write;
+	Time::HiRes::usleep(3000);
+	return;
 }
 
 # In place and in one piece: the server has the file mapped.

@@ -32,7 +32,7 @@ foreach my $call (
 	'uid_make(now(), 0, 0)', 'uid_layout()',
 	'uid_layout_info()')
 {
-	fails_with($node, "SELECT $call", '55000', qr/not preloaded.*HINT:.*"shared_preload_libraries"/s,
+	fails_with($node, "SELECT $call", '55000', qr/must be loaded via shared_preload_libraries.*HINT:.*"shared_preload_libraries"/s,
 		"$call says what to do");
 }
 
@@ -52,7 +52,7 @@ is($node->safe_psql('postgres', "SELECT workers FROM uid_layout_info('twitter')"
 is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM uidgen.presets'), 't', 'the presets are listed');
 
 is( $node->safe_psql('postgres', 'SELECT * FROM uidgen.status'),
-	'not preloaded|||||||||||||',
+	'not preloaded|||||||||||||||',
 	'uidgen.status says so');
 like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/not preloaded.*"shared_preload_libraries" and restart/,
 	'uidgen.diagnose() says what to do');

@@ -1,5 +1,5 @@
 # Proves that the time in an id is the clock's at the call (P5), whatever the
-# layout; that uidgen.max_ahead bounds how far it may run ahead; and that
+# layout; that uidgen.max_burst bounds how far drawing runs ahead of it; and that
 # uidgen.sequence_start puts the sequence of a new tick where it says.
 
 use strict;
@@ -177,7 +177,7 @@ $node->stop;
 
 # Sixteen ids a tick, under a clock that stands still until it is moved.
 $node = server('time:39:100ms worker:8 sequence:4 epoch:2025-01-01',
-	'uidgen.max_ahead = 0', 'uidgen.window = 1s');
+	'uidgen.max_ahead = 0', 'uidgen.max_burst = 0', 'uidgen.window = 1s');
 my $clock = FakeClock->new($node);
 my $tick = 0.1;
 my $now = int($clock->now) + 1;
@@ -219,13 +219,13 @@ sub exhaust
 }
 
 my ($ids, $ahead, $state, $message, $detail) = exhaust('SELECT uid_next()');
-is($ids, 16, 'max_ahead = 0: a tick has as many ids as the layout has room for');
-is($ahead, 0, 'max_ahead = 0: they are of the clock\'s tick');
-is($state, '55000', 'max_ahead = 0: the next call fails if the clock stands still');
-is($message, 'ids would run too far ahead of the clock', 'max_ahead = 0: the error');
+is($ids, 16, 'max_burst = 0: a tick has as many ids as the layout has room for');
+is($ahead, 0, 'max_burst = 0: they are of the clock\'s tick');
+is($state, '55000', 'max_burst = 0: the next call fails if the clock stands still');
+is($message, 'ids would run too far ahead of the clock', 'max_burst = 0: the error');
 is( $detail,
-	'The time of the next id is 100 ms ahead of the clock; the setting "uidgen.max_ahead" allows 0 ms.',
-	'max_ahead = 0: the error has the numbers');
+	'Ids are drawn faster than the layout has room for: the time of the next one is 100 ms ahead of the clock, and 0 ms are allowed.',
+	'max_burst = 0: the error has the numbers');
 
 my $started = Time::HiRes::time();
 exhaust('SELECT uid_next()', wait_timeout => '300ms');
@@ -239,7 +239,7 @@ foreach my $call ('SELECT uid_next()', 'SELECT uid_next_batch(7)', 'SELECT uid_n
 {
 	$clock->step($tick);
 	($ids, $ahead, $state) = exhaust($call);
-	is(($ahead || 0) . "|$state", '0|55000', "max_ahead = 0: $call: never ahead of the clock");
+	is(($ahead || 0) . "|$state", '0|55000', "max_burst = 0: $call: never ahead of the clock");
 }
 
 # Also where a tick does not start at zero, and all that it has room for is asked
@@ -258,7 +258,7 @@ foreach my $start (qw(continue random))
 			push @results, $n > 0 ? "some, ahead by $lead" : 'none';
 		}
 		is_deeply(\@results, [ ('some, ahead by 0') x 6 ],
-			"max_ahead = 0, sequence_start = $start: $call: one each tick");
+			"max_burst = 0, sequence_start = $start: $call: one each tick");
 	}
 }
 set_start($node, 'zero');
@@ -289,7 +289,7 @@ foreach (1 .. 10)
 	}
 	push @over, $sum if $sum < 16 || $sum > 16 + 7;
 }
-is_deeply(\@over, [], 'max_ahead = 0: eight sessions at once do not get ahead of the clock');
+is_deeply(\@over, [], 'max_burst = 0: eight sessions at once do not get ahead of the clock');
 
 # A call that waits goes on when the clock does.
 my $waiting = $node->background_psql('postgres');
@@ -301,34 +301,34 @@ SET uidgen.wait_timeout = '1h';
 SELECT uid_timestamp(uid_next()) = clock_timestamp();
 SQL
 ok( poll_until(sub { $node->safe_psql('postgres', "SELECT waits > $waits + 1 FROM uidgen.status") eq 't' }),
-	'max_ahead = 0: a call waits for the next tick');
+	'max_burst = 0: a call waits for the next tick');
 $clock->step($tick);
-like($waiting->query('SELECT 1'), qr/^t$/m, 'max_ahead = 0: and gets an id of it');
+like($waiting->query('SELECT 1'), qr/^t$/m, 'max_burst = 0: and gets an id of it');
 $waiting->quit;
 
 # Ahead by up to two seconds, which is 20 ticks.
-$node->append_conf('postgresql.conf', 'uidgen.max_ahead = 2s');
+$node->append_conf('postgresql.conf', 'uidgen.max_burst = 2s');
 $node->reload;
-poll_until(sub { $node->safe_psql('postgres', 'SHOW uidgen.max_ahead') eq '2s' });
+poll_until(sub { $node->safe_psql('postgres', 'SHOW uidgen.max_burst') eq '2s' });
 $clock->step(100);
 is(join('|', (exhaust('SELECT uid_next()', most => 160))[ 0, 1, 2 ]),
-	'160|9|', 'max_ahead = 2s: a burst runs ahead');
+	'160|9|', 'max_burst = 2s: a burst runs ahead');
 is($node->safe_psql('postgres', 'SELECT ahead FROM uidgen.status'),
-	'00:00:01', 'max_ahead = 2s: uidgen.status shows by how much');
+	'00:00:00.9', 'max_burst = 2s: uidgen.status shows by how much');
 ($ids, $ahead, $state, $message, $detail) = exhaust('SELECT uid_next()');
-is("$ids|$ahead|$state", '176|20|55000', 'max_ahead = 2s: that far and no farther');
-like($detail, qr/next id is 2100 ms ahead of the clock; .* allows 2000 ms/,
-	'max_ahead = 2s: the error has the numbers');
+is("$ids|$ahead|$state", '176|20|55000', 'max_burst = 2s: that far and no farther');
+like($detail, qr/the next one is 2100 ms ahead of the clock, and 2000 ms are allowed/,
+	'max_burst = 2s: the error has the numbers');
 is($node->safe_psql('postgres', 'SELECT ahead FROM uidgen.status'),
-	'00:00:02.1', 'max_ahead = 2s: uidgen.status shows where the next id would be');
+	'00:00:02', 'max_burst = 2s: uidgen.status shows it');
 $clock->step(2 * $tick);
 is(join('|', (exhaust('SELECT uid_next()'))[ 0, 1, 2 ]),
-	'32|20|55000', 'max_ahead = 2s: the clock makes room by going on');
+	'32|20|55000', 'max_burst = 2s: the clock makes room by going on');
 $clock->step(100);
 is(join('|', (exhaust('SELECT uid_next()', most => 1))[ 0, 1, 2 ]),
-	'1|0|', 'max_ahead = 2s: when the clock has caught up, the time is true');
+	'1|0|', 'max_burst = 2s: when the clock has caught up, the time is true');
 is($node->safe_psql('postgres', 'SELECT ahead FROM uidgen.status'),
-	'00:00:00', 'max_ahead = 2s: uidgen.status says so');
+	'00:00:00', 'max_burst = 2s: uidgen.status says so');
 $node->stop;
 
 done_testing();

@@ -169,7 +169,7 @@ begin_grant(void)
 static UidgenTicketClock
 look(uint64_t now)
 {
-	uidgen_ticket_note_clock(&words, ticket.era, now);
+	uidgen_ticket_note_clock(&words, &rules, ticket.era, now);
 	return uidgen_ticket_clock(&words, &rules, now);
 }
 
@@ -266,7 +266,7 @@ test_no_grant(void)
 static void
 note_108(void)
 {
-	uidgen_ticket_note_clock(&words, ticket.era, 108);
+	uidgen_ticket_note_clock(&words, &rules, ticket.era, 108);
 }
 
 static void
@@ -289,14 +289,19 @@ test_clock(void)
 	refuses(107, 0, ROW, UIDGEN_TICKET_REFUSED, "so is nothing");
 	refuses(107, 0, REST, UIDGEN_TICKET_REFUSED, "also where less would do");
 	is(word(&words.clock_high), 107, "a call that takes nothing notes the clock too");
-	uidgen_ticket_note_clock(&words, ticket.era, 90);
+	uidgen_ticket_note_clock(&words, &rules, ticket.era, 90);
 	is(word(&words.clock_high), 107, "but not a lower tick");
-	uidgen_ticket_note_clock(&words, ticket.era + 2, 110);
+	uidgen_ticket_note_clock(&words, &rules, ticket.era + 2, 110);
 	is(word(&words.clock_high), 107, "nor is the clock of another era noted");
-	/* after the looks at clock_high and at the era */
-	meddle_before(3, note_108);
-	uidgen_ticket_note_clock(&words, ticket.era, 109);
+	/* after the looks at clock_high, the limit and the era */
+	meddle_before(4, note_108);
+	uidgen_ticket_note_clock(&words, &rules, ticket.era, 109);
 	is(word(&words.clock_high), 109, "one that another caller comes before is noted all the same");
+	refuses(201, 1, ROW, UIDGEN_TICKET_NO_GRANT, "the clock leaps beyond the grant");
+	is(word(&words.clock_high), 109, "a tick that is not granted is not noted");
+	takes(110, 1, ROW, POSITION(110, 0), "so when the clock is set back again, positions go on");
+	takes(200, 1, ROW, POSITION(200, 0), "the last tick of the grant");
+	is(word(&words.clock_high), 200, "is noted");
 }
 
 /* Another caller takes what the tick has left. */
@@ -326,8 +331,8 @@ test_blocks(void)
 	begin_grant();
 	takes(100, 10, BLOCK, POSITION(100, 0), "block: at the start of a tick");
 	uidgen_ticket_begin(&words, &ticket);
-	/* after 7 looks for the clock, one at the position and one at renew_at */
-	meddle_before(10, take_the_rest);
+	/* after 8 looks for the clock, one at the position and one at renew_at */
+	meddle_before(11, take_the_rest);
 	is_result(take_begun(100, 7, BLOCK), UIDGEN_TICKET_GOOD, "block: others fill up the tick meanwhile");
 	is(ticket.first, POSITION(101, 0), "block: then it takes the same");
 	is(ticket.skipped, 0, "block: but has passed over nothing");
@@ -916,7 +921,7 @@ call(Caller *caller)
 		if (!taken)
 			uidgen_ticket_begin(&stress.words, &good);
 		now = GET(stress.clock);
-		uidgen_ticket_note_clock(&stress.words, good.era, now);
+		uidgen_ticket_note_clock(&stress.words, &caller->rules, good.era, now);
 		clock = uidgen_ticket_clock(&stress.words, &caller->rules, now);
 		if (taken)
 			result = uidgen_ticket_settle(&stress.words, &caller->rules, &good,
