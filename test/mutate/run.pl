@@ -296,7 +296,21 @@ sub install
 	{
 		spew("$scripts/" . ($file =~ s{.*/}{}r), slurp("$dir/tree/$file"));
 		start_server() and return 0 if !-e "$dir/data/postmaster.pid";
-		return run(60, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'template1', '-c', 'BEGIN; CREATE EXTENSION uidgen; ROLLBACK') eq '';
+		# CREATE EXTENSION does not look into functions.
+		return run(60, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'template1', '-c', <<'END') eq '';
+			BEGIN;
+			CREATE EXTENSION uidgen;
+			DO $do$
+			DECLARE
+				f oid;
+			BEGIN
+				FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'uidgen'::regnamespace AND prokind = 'f' LOOP
+					EXECUTE pg_get_functiondef(f);
+				END LOOP;
+			END
+			$do$;
+			ROLLBACK;
+END
 	}
 	return 0 if build() ne '';
 	# Anew: a server may have mapped the old one.

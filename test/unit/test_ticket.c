@@ -293,13 +293,13 @@ test_clock(void)
 	is(word(&words.clock_high), 107, "but not a lower tick");
 	uidgen_ticket_note_clock(&words, &rules, ticket.era + 2, 110);
 	is(word(&words.clock_high), 107, "nor is the clock of another era noted");
-	/* after the looks at clock_high, limit and era */
+	/* after the looks at clock_high, the limit and the era */
 	meddle_before(4, note_108);
 	uidgen_ticket_note_clock(&words, &rules, ticket.era, 109);
 	is(word(&words.clock_high), 109, "one that another caller comes before is noted all the same");
 	refuses(201, 1, ROW, UIDGEN_TICKET_NO_GRANT, "the clock leaps beyond the grant");
 	is(word(&words.clock_high), 109, "a tick that is not granted is not noted");
-	takes(108, 1, ROW, POSITION(108, 0), "so when the clock is set back again, positions go on");
+	takes(110, 1, ROW, POSITION(110, 0), "so when the clock is set back again, positions go on");
 	takes(200, 1, ROW, POSITION(200, 0), "the last tick of the grant");
 	is(word(&words.clock_high), 200, "is noted");
 }
