@@ -376,7 +376,7 @@ BEGIN
 										WHEN avoid >= 0 AND others = 0
 										THEN '; the clock was set forward by a large step, and the worker id in use is kept for when it returns'
 										ELSE '' END),
-					HINT = CASE WHEN NOT take_never_used AND free > 0 THEN 'Correct the clock, or restart the server if it is right now.'
+					HINT = CASE WHEN NOT take_never_used AND free > 0 THEN 'If the clock is correct now, restart the server; otherwise correct the clock.'
 						WHEN shared OR others = 0 THEN 'Give the layout in "uidgen.layout" more worker bits; that needs a new registry.'
 						ELSE 'Run SELECT uidgen.forget_worker(worker) for one whose instance will never issue ids again, or begin a new registry with a layout that has more worker bits.' END;
 		END IF;

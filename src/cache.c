@@ -24,7 +24,8 @@
  *
  * How many to take follows from use: one at first; twice as many where all of the
  * last ones were used while they were good; otherwise as many as were used of them.
- * So a session that uses one id at a time takes one at a time, and sessions whose
+ * So a session that uses one id at a time takes one at a time, also where it sets
+ * uidgen.cache for each (SET LOCAL, or a function that sets it), and sessions whose
  * stores together are larger than a tick come to take less.  A store never passes
  * over what is left of a tick: it takes that, or, where nothing is left, what the
  * next tick has.
@@ -124,8 +125,8 @@ store_in_time(void)
 	return true;
 }
 
-/* Take a new store, and use its first position.  Is the last one used up, and still
- * good? */
+/* Take a new store, and use its first position.  used_up: all of the last one was
+ * used while it was good. */
 static int64
 refill(bool used_up, uint64 tag_bits)
 {
@@ -146,12 +147,13 @@ refill(bool used_up, uint64 tag_bits)
 	/* Read before the take: where the take has to wait, the clock is looked at once
 	 * more before the second position is used. */
 	mark = clock_mark();
-	n = used_up ? store.taken * 2 : store.taken;
+	n = used_up && !uidgen_cache_assigned ? store.taken * 2 : store.taken;
 	n = Max(Min(n, most), 1);
 	uidgen_take(n, UIDGEN_TAKE_REST, &block);
 
 	/* Nothing above has changed what the store holds, so an error in the take leaves
 	 * it empty.  Nothing below can fail. */
+	uidgen_cache_assigned = false;
 	store.clock = mark;
 	store.era = block.era;
 	store.taken = block.count;

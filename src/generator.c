@@ -146,7 +146,7 @@ uidgen_server_layout(void)
 	if (!uidgen_shared)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("uidgen is not preloaded"),
+				 errmsg("uidgen must be loaded via shared_preload_libraries"),
 				 errdetail("This call needs the server's layout and shared memory, which are set up when the server starts."),
 				 errhint("Add uidgen to the setting \"shared_preload_libraries\" and restart the server, or give the layout as an argument where the function takes one.")));
 	if (!uidgen_settings_good())

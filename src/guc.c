@@ -52,6 +52,7 @@ int			uidgen_max_burst;
 int			uidgen_wait_timeout;
 int			uidgen_cache = 1;
 bool		uidgen_cache_in_use = false;
+bool		uidgen_cache_assigned = false;
 static int	sequence_start = UIDGEN_START_ZERO;
 
 /* The unit is divided by, also where no layout was ever read. */
@@ -177,6 +178,7 @@ assign_cache(int newval, void *extra)
 {
 	if (newval > 1)
 		uidgen_cache_in_use = true;
+	uidgen_cache_assigned = true;
 }
 
 static bool

@@ -449,7 +449,7 @@ refuse_step(int64 step, bool back)
 			 back ?
 			 errhint("Correct the clock, or raise the setting \"uidgen.max_ahead\"%s.",
 					 fixed ? "; or set \"uidgen.worker_id\" to another one or to -1, and restart the server" : "") :
-			 errhint("Correct the clock; or, if it is right now, restart the server.")));
+			 errhint("If the clock is correct now, restart the server; otherwise correct the clock.")));
 }
 
 /* ---- attempts ---- */

@@ -199,7 +199,7 @@ find_function(const char *name)
 				 errmsg("function uidgen.%s does not belong to the extension", name),
 				 errdetail("The extension in database \"%s\" is not as it was installed.",
 						   uidgen_database),
-				 errhint("Drop it and create it again.")));
+				 errhint("Restore the function, and run ALTER EXTENSION uidgen ADD FUNCTION. Dropping the extension would forget which ids may have been issued.")));
 	return function;
 }
 
@@ -248,17 +248,30 @@ call_function(const char *name, int nargs, const NullableDatum *args)
 	return result;
 }
 
-static int64
-get_bigint(HeapTupleHeader row, const char *column, bool *isnull)
+static bool
+is_null(HeapTupleHeader row, const char *column)
 {
-	bool		null;
-	Datum		value = GetAttributeByName(row, column, &null);
+	bool		isnull;
+
+	(void) GetAttributeByName(row, column, &isnull);
+	return isnull;
+}
+
+static Datum
+get_column(HeapTupleHeader row, const char *column)
+{
+	bool		isnull;
+	Datum		value = GetAttributeByName(row, column, &isnull);
 
 	if (isnull)
-		*isnull = null;
-	else if (null)
 		elog(ERROR, "the registry returned no %s", column);
-	return null ? 0 : DatumGetInt64(value);
+	return value;
+}
+
+static int64
+get_bigint(HeapTupleHeader row, const char *column)
+{
+	return DatumGetInt64(get_column(row, column));
 }
 
 static inline NullableDatum
@@ -277,7 +290,6 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 {
 	UidgenIdentity identity;
 	HeapTupleHeader row;
-	bool		isnull;
 
 	begin_transaction("uidgen: acquire a worker id");
 	uidgen_identify(&identity);
@@ -308,16 +320,15 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 		row = DatumGetHeapTupleHeader(call_function("acquire_worker",
 														 lengthof(args), args));
 	}
-	grant->worker = DatumGetInt32(GetAttributeByName(row, "worker", &isnull));
-	grant->token = get_bigint(row, "token", NULL);
-	grant->first = get_bigint(row, "first_tick", NULL);
-	grant->last = get_bigint(row, "last_tick", NULL);
-	grant->seen = get_bigint(row, "seen_tick", NULL);
-	grant->never_used = DatumGetBool(GetAttributeByName(row, "never_used", &isnull));
-	grant->free_workers = get_bigint(row, "free_workers", NULL);
+	grant->worker = DatumGetInt32(get_column(row, "worker"));
+	grant->token = get_bigint(row, "token");
+	grant->first = get_bigint(row, "first_tick");
+	grant->last = get_bigint(row, "last_tick");
+	grant->seen = get_bigint(row, "seen_tick");
+	grant->never_used = DatumGetBool(get_column(row, "never_used"));
+	grant->free_workers = get_bigint(row, "free_workers");
 	grant->database = uidgen_registry_database();
-	strlcpy(grant->reason,
-			TextDatumGetCString(GetAttributeByName(row, "reason", &isnull)),
+	strlcpy(grant->reason, TextDatumGetCString(get_column(row, "reason")),
 			sizeof(grant->reason));
 	commit_transaction();
 	Assert(grant->first >= request->floor && grant->first <= grant->last);
@@ -337,8 +348,8 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
 		BIGINT(window),
 	};
 	HeapTupleHeader row;
-	int64		token;
-	int64		last;
+	int64		token = 0;
+	int64		last = 0;
 	int64		leap;
 	int64		large_step;
 	bool		fenced;
@@ -346,8 +357,12 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
 	begin_transaction("uidgen: renew the grant");
 	row = DatumGetHeapTupleHeader(call_function("renew_worker", lengthof(args),
 												 args));
-	token = get_bigint(row, "token", &fenced);
-	last = get_bigint(row, "last_tick", fenced ? &fenced : NULL);
+	fenced = is_null(row, "token") && is_null(row, "last_tick");
+	if (!fenced)
+	{
+		token = get_bigint(row, "token");
+		last = get_bigint(row, "last_tick");
+	}
 	leap = (uidgen_clock_offset() - clock_offset) / uidgen_layout.unit;
 	large_step = (int64) uidgen_time_bounds().large_step;
 	if (leap > large_step)

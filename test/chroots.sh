@@ -2,13 +2,15 @@
 # test/chroots.sh
 #	  Does what a newcomer does, on bare systems: runs ./try and ./check of the
 #	  committed state in fresh, minimal Debian systems of several releases, as
-#	  root and as an ordinary user with sudo.
+#	  root and as an ordinary user with sudo, and looks at what they leave behind.
 #
 # Usage, as root: test/chroots.sh [RELEASE]...
 #
 # The bare systems are made by debootstrap and kept in $CHROOTS; each run gets a
 # copy of its own, removed when it went well.  A run has its own process and
-# mount namespace, so that no server and no mount outlives it.
+# mount namespace, so that no server and no mount outlives it.  Process 1 there
+# waits for one command alone, as in many containers: whatever else ends without
+# a parent stays in the list of processes.
 set -eu
 srcdir=$(cd "$(dirname "$0")/.." && pwd)
 : "${CHROOTS:=${TMPDIR:-/var/tmp}/uidgen-chroots}"
@@ -31,23 +33,50 @@ if [ "${1-}" = --inside ]; then
 	mkdir "$root$home/uidgen"
 	git -C "$srcdir" archive HEAD | tar -C "$root$home/uidgen" -xf -
 	chroot "$root" chown -R "$user" "$home/uidgen"
+	chmod -R a-w "$root$home/uidgen"
 
-	chroot "$root" su - "$user" -c '
-		set -e
-		cd uidgen
-		date +"%T try"
-		[ "$(./try -At -c "SELECT uid_next() > 0")" = t ]
-		date +"%T try, warm"
-		[ "$(./try -At -c "SELECT uid_next() > 0")" = t ]
-		date +"%T check"
-		./check
-		date +"%T done"'
-	# Nothing may be left behind, and no cluster may have been made.
-	if grep -lx postgres "$root"/proc/[0-9]*/comm ||
-		ls -d "$root"/tmp/* "$root"/var/lib/postgresql/*/* 2>/dev/null; then
-		echo "left behind: the above"
+	# as_user COMMANDS: in /, with the path of the tree in $uidgen.
+	as_user()
+	{
+		chroot "$root" su - "$user" -c "set -e; cd /; uidgen=$home/uidgen; $1"
+	}
+
+	# Nothing may be left behind but packages, and no cluster may have been made.
+	nothing_left()
+	{
+		servers=$(grep -l "^Name:.postgres$" "$root"/proc/[0-9]*/status | xargs -r grep -L "^State:.Z") || :
+		left=$(ls -d "$root"/tmp/* "$root"/var/lib/postgresql/*/* "$root"/etc/postgresql/*/* \
+			"$root"/root/.psql_history "$root$home"/.psql_history 2>/dev/null) || :
+		settings=$(grep -s "^ *create_main_cluster" "$root"/etc/postgresql-common/createcluster.conf) || :
+		if [ -n "$servers$left$settings" ]; then
+			printf "%s\n" "left behind: $servers $left $settings"
+			exit 1
+		fi
+	}
+
+	date +"%T try, without the archive"
+	mv "$root/etc/apt/sources.list" "$root/etc/apt/sources.list.away"
+	if as_user '$uidgen/try </dev/null'; then
+		echo "succeeded, which cannot be"
 		exit 1
 	fi
+	mv "$root/etc/apt/sources.list.away" "$root/etc/apt/sources.list"
+	nothing_left
+	date +"%T try"
+	as_user '[ "$($uidgen/try -At -c "SELECT uid_next() > 0")" = t ]'
+	nothing_left
+	date +"%T try, with a terminal"
+	as_user "printf '%s\n' \"SELECT 'at the ' || 'prompt';\" '\q' | PAGER=cat script -q -e -c \$uidgen/try /dev/null" | tee "$root/out"
+	grep -q "at the prompt" "$root/out"
+	nothing_left
+	date +"%T check"
+	as_user '$uidgen/check'
+	nothing_left
+	date +"%T a cluster"
+	chroot "$root" sh -ec '
+		pg_createcluster "$(ls /usr/lib/postgresql)" main --start
+		su - postgres -c "psql -At -c \"SELECT version()\""'
+	date +"%T done"
 	exit
 fi
 
@@ -70,10 +99,11 @@ for release in ${*:-bookworm trixie sid}; do
 		apt-config dump Acquire | grep -E '::(Check|http)' >"$run/etc/apt/apt.conf.d/90host" || :
 		echo "127.0.0.1 localhost $(uname -n)" >"$run/etc/hosts"	# which sudo looks up
 		echo "== $release as $user"
-		unshare --mount --pid --fork --kill-child "$0" --inside "$run" "$user" </dev/null >"$run.log" 2>&1 &
+		unshare --mount --pid --fork --kill-child perl -e 'exit(system(@ARGV) != 0)' \
+			"$0" --inside "$run" "$user" </dev/null >"$run.log" 2>&1 &
 		trap "kill -KILL $!; exit 1" HUP INT TERM	# ends all in the namespace
 		if wait $!; then
-			grep -E '^[0-9]+ passed|^[0-9:]+ |^uidgen: ' "$run.log"
+			grep -E '^[0-9]+ passed|^[0-9]{2}:[0-9:]+ |^FAILED: |^uidgen: ' "$run.log"
 			rm -rf --one-file-system "$run"
 		else
 			tail -n 100 "$run.log"

@@ -38,9 +38,11 @@ if [ "${1-}" != suites ]; then
 		cp "$test" "$CHECK_DIR/tree/$test" 2>/dev/null || :
 	done
 	export CHECK_DIR BINDIR="$CHECK_DIR/inst$("$PG_CONFIG" --bindir)"
-	# The copy has none.
+	# The copy has none of these, nor what programs are linked with.
 	SERVER_HEADERS=$("$PG_CONFIG" --includedir-server)
-	export SERVER_HEADERS
+	CLIENT_HEADERS=$("$PG_CONFIG" --includedir)
+	CLIENT_LIBRARIES=$("$PG_CONFIG" --libdir)
+	export SERVER_HEADERS CLIENT_HEADERS CLIENT_LIBRARIES
 	gcc -Wall -Wextra -Werror -o "$CHECK_DIR/reaper" "$srcdir/test/reaper.c"
 	[ "$(id -u)" -ne 0 ] || chown -R "$(server_user)" "$CHECK_DIR"
 	as_server "$CHECK_DIR/reaper" "$CHECK_DIR/tree/test/tempcheck.sh" suites

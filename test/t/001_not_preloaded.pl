@@ -32,7 +32,7 @@ foreach my $call (
 	'uid_make(now(), 0, 0)', 'uid_layout()',
 	'uid_layout_info()')
 {
-	fails_with($node, "SELECT $call", '55000', qr/not preloaded.*HINT:.*"shared_preload_libraries"/s,
+	fails_with($node, "SELECT $call", '55000', qr/must be loaded via shared_preload_libraries.*HINT:.*"shared_preload_libraries"/s,
 		"$call says what to do");
 }
 

@@ -36,7 +36,7 @@ like(single_user("SELECT worker FROM uid_parse($id);\nSELECT state FROM uidgen.s
 	qr/worker = "$worker".*state = /s, 'decoding works, and uidgen.status');
 unlike(single_user("DROP EXTENSION uidgen;\nCREATE EXTENSION uidgen;\n"), qr/ERROR|PANIC|WARNING/,
 	'the extension can be dropped and created');
-like(single_user("SELECT uid_next();\n", '-c', 'shared_preload_libraries='), qr/ERROR:  uidgen is not preloaded/,
+like(single_user("SELECT uid_next();\n", '-c', 'shared_preload_libraries='), qr/ERROR:  uidgen must be loaded via shared_preload_libraries/,
 	'without the library, it says that');
 
 $node->start;

@@ -1,0 +1,405 @@
+# SessionPrograms.pm: random programs of all that a client can do with uidgen, for
+# session.c, whose head explains the steps.
+#
+#	my $programs = SessionPrograms->new(%of_the_round);
+#	print $file $programs->session($number, $programs);
+#
+# They are made with rand() alone, so srand() before decides them.
+package SessionPrograms;
+
+use strict;
+use warnings;
+use List::Util qw(max min);
+
+# What is told of a round:
+#	capacity	ids in a tick
+#	rate		ids a second
+#	tags		how many there are; 0: the layout has no tag
+#	blocks		the layout has blocks of consecutive ids
+#	cache		uidgen.cache is above 1 from the start
+#	sparse		few ids at a time, so that none has to be ahead of the clock
+#	standby		some sessions are on node 1
+#	parallel	the setting that makes every plan a parallel one
+sub new
+{
+	my ($class, %round) = @_;
+	return bless {%round}, $class;
+}
+
+# ---- chance ----
+
+sub pick { return $_[ rand @_ ] }
+
+# A whole number; small and large ones equally often.
+sub number
+{
+	my ($from, $to) = @_;
+	return $from if $to <= $from;
+	return int($from * (($to + 1) / $from)**rand);
+}
+
+# How many ids to draw.
+sub count
+{
+	my ($self, $most) = @_;
+	return number(1, 12) if $self->{sparse};
+	return number(1, max(1, min($most, $self->{rate} / 2)));
+}
+
+sub cache_size { return pick(1, 2, number(2, 100), number(2, 5000), 1_000_000) }
+
+# ---- steps ----
+
+sub step { my $self = shift; $self->{text} .= join("\t", @_) . "\n"; return; }
+
+# A query; the letters of session.c that follow from the session are added.
+sub query
+{
+	my ($self, $flags, $sql, $tag) = @_;
+	$flags .= $self->{strict} ? 's' : 'c';
+	$flags .= 'e' if rand > 0.8 && $sql !~ /;/;
+	$self->step('query', $flags, $tag // -1, $sql =~ s/\s+/ /gr);
+	return;
+}
+
+sub run { my ($self, $sql) = @_; $self->query('', $sql); return; }
+
+# The session's last id comes from here: a query whose ids are in order.
+sub draw
+{
+	my ($self) = @_;
+	my $n = $self->count(2000);
+	my @ways = (
+		sub { $self->query('of', 'SELECT uid_next() AS id') },
+		sub { $self->query('of', 'SELECT uid_next() AS id') },
+		sub { $self->query('of', "SELECT uid_next() AS id FROM generate_series(1, $n)") },
+		sub { $self->query('of', "SELECT uid_next_batch($n) AS id") },
+		sub { $self->query('of', "SELECT id FROM uid_next_batch($n) AS id") });
+	push @ways, sub {
+		my $tag = int rand $self->{tags};
+		$self->query('of', pick("SELECT uid_next($tag) AS id", "SELECT uid_next($tag) AS id FROM generate_series(1, $n)",
+				"SELECT id FROM uid_next_batch($n, $tag) AS id"), $tag);
+	} if $self->{tags};
+	push @ways, sub { $self->block } if $self->{blocks};
+	pick(@ways)->();
+	return;
+}
+
+sub block
+{
+	my ($self) = @_;
+	my $size = $self->{sparse} ? number(1, 12) : pick($self->{capacity}, number(1, $self->{capacity}), int($self->{capacity} / 2) + 1);
+	$size = min($size, $self->{capacity}, 100_000);
+	# Each may take a tick.
+	my $blocks = $self->{sparse} ? 1 : number(1, min(500, max(1, $self->{rate} / $self->{capacity} / 2)));
+	$self->query('of', "SELECT b.first_id, b.last_id FROM generate_series(1, $blocks) AS i, LATERAL uid_next_block($size + 0 * i) AS b");
+	return;
+}
+
+sub begin
+{
+	my ($self) = @_;
+	$self->run('BEGIN' . pick('', '', '', ' READ ONLY', ' ISOLATION LEVEL SERIALIZABLE', ' ISOLATION LEVEL REPEATABLE READ'));
+	return;
+}
+
+sub finish { my ($self) = @_; $self->run(pick('COMMIT', 'COMMIT', 'ROLLBACK')); return; }
+
+# ---- what a program is made of ----
+
+# A setting is only assigned where that does no harm to what is judged: order over
+# sessions is for those that leave uidgen.cache alone.
+my %OPS = (
+	single => [ 6, sub { my ($self) = @_; $self->draw foreach 1 .. 1 + rand 4 } ],
+	many => [
+		3,
+		sub {
+			my ($self) = @_;
+			my $n = $self->count(20_000);
+			$self->query('of', pick("COPY (SELECT uid_next() FROM generate_series(1, $n)) TO STDOUT (FORMAT binary)",
+					"COPY (SELECT uid_next_batch($n)) TO STDOUT (FORMAT binary)"));
+		}
+	],
+	mixed => [
+		2,
+		sub {
+			my ($self) = @_;
+			my $n = $self->count(200);
+			if ($self->{blocks})
+			{
+				my $size = $self->{sparse} ? 1 : number(1, min(1000, $self->{capacity}));
+				$n = max(1, min($n, $self->{rate} / $self->{capacity} / 2));
+				$self->query('of', "SELECT b.first_id, b.last_id, uid_next() AS id FROM generate_series(1, $n) AS i, LATERAL uid_next_block($size + 0 * i) AS b");
+			}
+			else
+			{
+				$self->query('of', "SELECT b AS id, uid_next() AS id FROM generate_series(1, $n) AS i, LATERAL uid_next_batch(1 + 0 * i) AS b");
+			}
+		}
+	],
+	set_cache => [
+		4,
+		sub {
+			my ($self) = @_;
+			$self->run(sprintf 'SET uidgen.cache = %d', cache_size());
+			$self->draw foreach 1 .. 1 + rand 3;
+			$self->run(pick('RESET uidgen.cache', 'RESET ALL', 'DISCARD ALL', 'SET uidgen.cache TO DEFAULT')) if rand > 0.5;
+			$self->draw;
+		}
+	],
+	local_cache => [
+		3,
+		sub {
+			my ($self) = @_;
+			foreach (1 .. 1 + rand 6)
+			{
+				$self->begin;
+				$self->run(sprintf pick('SET LOCAL uidgen.cache = %d', q{SELECT set_config('uidgen.cache', '%d', true)}), cache_size());
+				$self->draw;
+				$self->finish;
+			}
+			$self->draw;
+		}
+	],
+	function_cache => [
+		3,
+		sub {
+			my ($self) = @_;
+			my $n = $self->count(500);
+			$self->query('of', pick('SELECT new_id() AS id', "SELECT new_id() AS id FROM generate_series(1, $n)",
+					"SELECT uid_next() AS id, new_id() AS id FROM generate_series(1, $n)"));
+			$self->draw;
+		}
+	],
+	role_cache => [
+		1,
+		sub {
+			my ($self) = @_;
+			$self->run(pick(sprintf('ALTER ROLE CURRENT_USER SET uidgen.cache = %d', cache_size()), 'ALTER ROLE CURRENT_USER RESET ALL'));
+			$self->connect;
+			$self->draw;
+		}
+	],
+	many_assignments => [
+		1,
+		sub {
+			my ($self) = @_;
+			my $n = $self->count(50);
+			$self->query('of', "SELECT uid_next() AS id FROM generate_series(1, $n) AS i, LATERAL set_config('uidgen.cache', (2 + i % 9)::text, false)");
+		}
+	],
+	wait_timeout => [
+		2,
+		sub {
+			my ($self) = @_;
+			$self->run(sprintf q{SET uidgen.wait_timeout = '%dms'}, pick(0, number(1, 50), number(50, 2000), 10_000));
+			$self->draw foreach 1 .. 1 + rand 3;
+			$self->run('RESET uidgen.wait_timeout') if rand > 0.3;
+		}
+	],
+	statement_timeout => [
+		2,
+		sub {
+			my ($self) = @_;
+			my $n = $self->count(50_000);
+			$self->run(sprintf q{SET statement_timeout = '%dms'}, number(1, 60));
+			$self->query('of', pick("COPY (SELECT uid_next() FROM generate_series(1, $n)) TO STDOUT (FORMAT binary)", 'SELECT uid_next() AS id'));
+			$self->run('SET statement_timeout = 0');
+			$self->draw;
+		}
+	],
+	cancel => [
+		2,
+		sub {
+			my ($self) = @_;
+			my $n = $self->count(50_000);
+			$self->step('cancel', number(1, 60));
+			$self->query('of', pick("COPY (SELECT uid_next() FROM generate_series(1, $n)) TO STDOUT (FORMAT binary)",
+					"SELECT uid_next() AS id FROM generate_series(1, $n)", 'SELECT uid_next() AS id'));
+			$self->draw;
+		}
+	],
+	cursor => [
+		3,
+		sub {
+			my ($self) = @_;
+			my $n = $self->count(300);
+			my $scroll = pick('', '', 'SCROLL ', 'NO SCROLL ');
+			# A batch is taken before all of it is fetched.
+			my ($flags, $select) = @{ pick([ 'ofa', "uid_next() AS id FROM generate_series(1, $n)" ], [ 'a', "uid_next_batch($n) AS id" ]) };
+			$self->begin;
+			$self->run("DECLARE c ${scroll}CURSOR FOR SELECT $select");
+			foreach (1 .. 2 + rand 3)
+			{
+				$self->query($flags, sprintf 'FETCH %d FROM c', number(1, 100));
+				$self->draw if rand > 0.5;
+				# What goes back may be drawn anew, but need not.
+				$self->query('a', sprintf 'FETCH BACKWARD %d FROM c', number(1, 20)) if $scroll eq 'SCROLL ';
+				$self->query('a', 'FETCH ABSOLUTE 1 FROM c') if $scroll eq 'SCROLL ' && rand > 0.5;
+			}
+			$self->finish;
+		}
+	],
+	hold => [
+		2,
+		sub {
+			my ($self) = @_;
+			my $n = $self->count(300);
+			my $scroll = pick('', 'SCROLL ', 'NO SCROLL ');
+			$self->begin;
+			$self->run("DECLARE h ${scroll}CURSOR WITH HOLD FOR SELECT uid_next() AS id FROM generate_series(1, $n)");
+			# Drawn by the COMMIT at the latest.
+			$self->query('a', 'FETCH 5 FROM h') if rand > 0.5;
+			$self->finish;
+			$self->query('a', sprintf 'FETCH %d FROM h', number(1, 100));
+			$self->draw;
+			$self->query('a', 'FETCH BACKWARD 7 FROM h') if $scroll eq 'SCROLL ';
+			$self->query('a', 'FETCH ALL FROM h') if rand > 0.5;
+			$self->run('CLOSE ALL');
+		}
+	],
+	prepared => [
+		2,
+		sub {
+			my ($self) = @_;
+			$self->run('PREPARE p (int) AS SELECT uid_next() AS id FROM generate_series(1, $1)');
+			foreach (1 .. 2 + rand 6)
+			{
+				$self->query('of', sprintf 'EXECUTE p (%d)', $self->count(300));
+				$self->step('pause', number(1, 30)) if rand > 0.5;
+			}
+			$self->run(pick('DEALLOCATE p', 'DEALLOCATE ALL', 'DISCARD ALL'));
+		}
+	],
+	exceptions => [
+		3,
+		sub {
+			my ($self) = @_;
+			my $n = $self->count(60);
+			my $fail = 2 + int rand 5;
+			my $set = $self->{strict} ? '' : sprintf pick('', 'SET LOCAL uidgen.cache = %d;'), cache_size();
+			$self->query('of', "DO \$\$ BEGIN FOR i IN 1..$n LOOP BEGIN $set RAISE NOTICE 'id=%', uid_next();"
+				  . " IF i % $fail = 0 THEN RAISE EXCEPTION 'planned'; END IF; EXCEPTION WHEN OTHERS THEN NULL; END; END LOOP; END \$\$");
+		}
+	],
+	exception_rows => [
+		2,
+		sub {
+			my ($self) = @_;
+			$self->query('of', sprintf 'SELECT id FROM ids_with_exceptions(%d) AS id', $self->count(200));
+		}
+	],
+	savepoints => [
+		3,
+		sub {
+			my ($self) = @_;
+			$self->begin;
+			$self->draw;
+			foreach (1 .. 1 + rand 3)
+			{
+				$self->run('SAVEPOINT s');
+				$self->run(sprintf 'SET LOCAL uidgen.cache = %d', cache_size()) if !$self->{strict} && rand > 0.6;
+				$self->draw;
+				$self->run('SELECT 1 / 0') if rand > 0.6;
+				$self->run(pick('ROLLBACK TO s', 'ROLLBACK TO s', 'RELEASE s'));
+				$self->draw;
+			}
+			$self->finish;
+		}
+	],
+	fails_later => [
+		2,
+		sub {
+			my ($self) = @_;
+			my $n = $self->count(2000);
+			$self->query('of', "SELECT uid_next() AS id, 1 / ($n - i) FROM generate_series(1, $n) AS i");
+			$self->query('of', "COPY (SELECT uid_next() + 0 * (1 / ($n - i)) FROM generate_series(1, $n) AS i) TO STDOUT (FORMAT binary)");
+			$self->draw;
+		}
+	],
+	bad_arguments => [
+		1,
+		sub {
+			my ($self) = @_;
+			$self->run(pick('SELECT uid_next(NULL)', 'SELECT uid_next(-1)', 'SELECT uid_next_batch(-1)', 'SELECT uid_next_block(0)',
+					'SELECT uid_next_block(2000000000)', 'SET uidgen.cache = 0', q{SET uidgen.wait_timeout = 'soon'}));
+			$self->draw;
+		}
+	],
+	parallel => [
+		2,
+		sub {
+			my ($self) = @_;
+			$self->run("SET $self->{parallel} = on") if rand > 0.5;
+			$self->run($_) foreach map { "SET $_ = 0" } qw(parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size);
+			$self->query('f', sprintf 'SELECT uid_next() AS id FROM source WHERE i <= %d', $self->count(20_000)) foreach 1 .. 1 + rand 2;
+			$self->query('f', sprintf 'COPY (SELECT uid_next() FROM source WHERE i <= %d) TO STDOUT (FORMAT binary)', $self->count(20_000));
+			$self->run("SET $self->{parallel} = off");
+		}
+	],
+	copy_in => [ 2, sub { my ($self) = @_; $self->step('copy', $self->count(2000), '-', 'COPY t (v) FROM STDIN') } ],
+	insert => [
+		3,
+		sub {
+			my ($self) = @_;
+			my $n = $self->count(500);
+			$self->begin if rand > 0.5;
+			$self->query('of', pick('INSERT INTO t (seen) VALUES (true) RETURNING id',
+					"INSERT INTO t (seen) SELECT true FROM generate_series(1, $n) RETURNING id"));
+			$self->run(pick('INSERT INTO t DEFAULT VALUES', "INSERT INTO t (v) SELECT generate_series(1, $n)",
+					"WITH w AS (INSERT INTO t (v) SELECT generate_series(1, $n) RETURNING v) SELECT count(*) FROM w"));
+			$self->finish;
+		}
+	],
+	reconnect => [ 2, sub { my ($self) = @_; $self->connect; $self->draw } ],
+	status => [
+		1, sub { my ($self) = @_; $self->query('n', 'SELECT renewals, failures, waits, clock_steps, wasted FROM uidgen.status') }
+	]);
+
+# These assign uidgen.cache.
+my %ASSIGNS = map { $_ => 1 } qw(set_cache local_cache function_cache role_cache many_assignments);
+
+# ---- sessions ----
+
+sub connect
+{
+	my ($self) = @_;
+	my $options = $self->{strict} || rand > 0.2 ? '' : sprintf '-c uidgen.cache=%d', cache_size();
+	$self->step('connect', $self->{node}, pick('postgres', 'second'), "s$self->{number}", $options);
+	return;
+}
+
+# The steps of a session, with so many programs.
+sub session
+{
+	my ($self, $number, $programs) = @_;
+	$self->{text} = '';
+	$self->{number} = $number;
+	$self->{node} = $self->{standby} && $number % 2 ? 1 : 0;
+	$self->{strict} = !$self->{cache} && rand > 0.6;
+
+	my @names = grep { !$self->{strict} || !$ASSIGNS{$_} } sort keys %OPS;
+	my @weighted = map { ($_) x $OPS{$_}[0] } @names;
+	$self->connect;
+	foreach my $program (1 .. $programs)
+	{
+		$self->step('program', $program);
+		foreach (1 .. 3 + rand 6)
+		{
+			$OPS{ pick(@weighted) }[1]->($self);
+			# What a standby refuses takes no time.
+			$self->step('pause', number($self->{node} ? 30 : 1, 100)) if rand > 0.5 || $self->{node};
+		}
+		$self->run('ROLLBACK');
+	}
+
+	# At the end nothing hinders it any more.
+	$self->step('end');
+	$self->run($_) foreach 'ROLLBACK', 'SET statement_timeout = 0', q{SET uidgen.wait_timeout = '15s'};
+	$self->step('cancel', 20_000);
+	$self->step('query', $self->{strict} ? 'ofs' : 'ofc', -1, 'SELECT uid_next() AS id');
+	$self->step('query', 'n', -1, 'SELECT renewals, failures, waits, clock_steps, wasted FROM uidgen.status');
+	return $self->{text};
+}
+
+1;

@@ -1,0 +1,1276 @@
+# SessionRounds.pm: rounds of random sessions under random faults, each on a new
+# server with random settings.
+#
+#	SessionRounds->new(seed => 1, programs => 10_000, ids => 100_000_000)->run;
+#
+# Where the fault rounds (test/faults) draw as many ids as they can and compare with
+# a control, here the sessions do whatever a client can do (SessionPrograms.pm) and
+# go on after each error (session.c).  Each round:
+#	1. a new server starts, with random settings; in some rounds nothing can be
+#	   granted yet, in some it has a standby;
+#	2. sessions run programs; meanwhile faults happen by a plan;
+#	3. all faults are lifted, and each session draws a last id;
+#	4. every id that a client saw is judged (oracle.c), and so is the server's log.
+#
+# Programs, settings and the plan of faults follow from the seed and the number of
+# the round alone; when things happen does not.  A round that fails prints what
+# repeats it.
+#
+# The grants come from a trigger on the registry that writes each to a table outside
+# of the extension.
+package SessionRounds;
+
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use FakeClock;
+use File::Path qw(remove_tree);
+use List::Util qw(max min sum0);
+use POSIX qw(ceil floor);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Sessions;
+use SessionPrograms;
+use Test::More;
+use Time::HiRes qw(time usleep);
+use UidgenTest;
+
+# A fault stops nobody for longer than this, in true seconds: after a crash, a step of
+# the clock, or when what hinders the keeper is over.
+my $MOST_WAIT = 20;
+
+my $SESSIONS = 10;				# roles s0 to s9
+
+my $MS = 1_000_000;				# nanoseconds
+
+my @LAYOUTS = (
+	'time:41:1ms worker:10 sequence:12',
+	'time:41:1ms worker:10 sequence:12',
+	'time:41:1ms worker:8 tag:4 sequence:10',
+	'time:41:1ms sequence:10 worker:4 tag:3',
+	'time:31:1s worker:3 sequence:14',
+	'time:50:50us worker:4 sequence:6',
+	'time:42:1ms sequence:10',
+	'time:39:10ms worker:12 sequence:8',
+	'time:41:1ms datacenter:3 worker:7 sequence:2',
+	'time:35:100ms worker:9 sequence:14',
+	'time:44:200us worker:9 tag:2 sequence:8');
+# So many ids a tick that few ids at a time never fill one.
+my @ROOMY = @LAYOUTS[ 0, 2, 4, 9 ];
+# So many worker ids that there is always another one.
+my @MANY_WORKERS = @LAYOUTS[ 0, 0, 2, 7, 9, 10 ];
+my $EPOCH = 'epoch:2005-01-01';
+# The clock stays where all of them have ticks.
+my ($EARLIEST, $LATEST) = (1167609600, 2871763200);		# 2007 to 2061
+
+# The faults, by what they are about; how often each is chosen.
+my %FAULTS = (
+	crash => { backend => 3, keeper => 2, process => 1, postmaster => 1, immediate => 1, fast => 2 },
+	clock => { clock_small => 3, clock_middle => 3, clock_large => 3 },
+	session => { cancel => 2, terminate_backend => 2, stop_backend => 2, stop_keeper => 2, lock => 3 },
+	registry => {
+		terminate_keeper => 2, lock => 3, drop_create => 2, drop_for_a_while => 2, delete_row => 2, forget => 2,
+		rename_database => 1, truncate => 1, layout_row => 2, read_only => 2, switch_database => 1, settings => 3,
+		rewrite => 2 });
+
+# What a round is about: the groups of faults it chooses from.  In turn, so that a
+# short run has them all.
+my @PROFILES = (
+	[ 'locked at the start', 'session' ],
+	[ 'crashes', 'crash', 'crash', 'session', 'clock' ],
+	[ 'registry', 'registry', 'registry', 'crash' ],
+	[ 'few ids', 'session' ],
+	[ 'clock', 'clock', 'clock', 'session', 'crash' ],
+	[ 'standby', 'session', 'clock', 'crash' ],
+	[ 'everything', 'crash', 'clock', 'session', 'registry' ],
+	[ 'calm', 'session' ],
+	[ 'copied database', 'session' ]);
+
+# These end the life of the shared memory.
+my %ENDS = map { $_ => 1 } qw(backend keeper process postmaster immediate fast);
+
+# In these rounds the registry is one of a database that no session is in.
+my %APART = map { $_ => 1 } qw(rename_database copy_database);
+
+# What may be in the log: SQLSTATE and message; and the faults or kinds of rounds with
+# which alone it may, if not always.
+my @ENDING = (keys %ENDS, qw(restart_while_locked restart_with_copy));
+my @HINDERING = ('lock', 'locked at the start', 'restart_while_locked', 'rewrite', 'stop_keeper',
+	qw(drop_create drop_for_a_while delete_row forget layout_row rename_database copy_database));
+my @EXPECTED = (
+	# what the programs provoke
+	[ '22012', qr/^division by zero/ ],
+	[ '22003', qr/^(?:n|tag -?\d+) is out of range/ ],
+	[ '22023', qr/^(?:n|tag -?\d+) is out of range|^0 is outside the valid range for parameter "uidgen\.cache"|^invalid value for parameter "uidgen\.wait_timeout"/ ],
+	[ '55000', qr/^the layout has no blocks of consecutive ids/ ],
+	[ '22004', qr/^tag must not be null/ ],
+	[ '25006', qr/^cannot execute (?:SELECT|INSERT|COPY FROM|ALTER ROLE) in a read-only transaction/ ],
+	[ '25P01', qr/^there is no transaction in progress|^SET LOCAL can only be used in transaction blocks|can only be used in transaction blocks/ ],
+	[ '25P02', qr/^current transaction is aborted/ ],
+	[ '26000', qr/^prepared statement "p" does not exist/ ],
+	[ '34000', qr/^cursor "." does not exist/ ],
+	[ '3B001', qr/^savepoint "s" does not exist/ ],
+	[ '42P03', qr/^cursor "." already exists/ ],
+	[ '42P05', qr/^prepared statement "p" already exists/ ],
+	[ '55000', qr/^cursor can only scan forward/ ],
+	[ '57014', qr/^canceling statement due to (?:user request|statement timeout)/ ],
+	# it has ended before it was cancelled or terminated
+	[ '00000', qr/^PID \d+ in cancel request did not match any process/ ],
+	[ '01000', qr/^PID \d+ is not a PostgreSQL (?:backend|server) process/ ],
+	# a parallel worker that is told to end with its leader
+	[ '57P01', qr/^terminating (?:background worker "parallel worker"|connection) due to administrator command/ ],
+	[ '00000', qr/^background worker "parallel worker" \(PID \d+\) exited with exit code 1/ ],
+	[ '55000', qr/^lost connection to parallel worker|^parallel worker failed|^could not (?:attach to|map) dynamic shared/ ],
+	# waits that came to an end
+	[ '55000', qr/^uidgen has no grant to issue ids from$/ ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: (?:canceling statement due to lock timeout|could not connect to database)/, @HINDERING, @ENDING ],
+	[ '55000', qr/^ids would run too far ahead of the clock/ ],
+	# the keeper
+	[ '00000', qr/^uidgen acquired worker id / ],
+	[ '55P03', qr/^uidgen has no new grant: canceling statement due to lock timeout/, @HINDERING ],
+	[ '57014', qr/^uidgen has no new grant: canceling statement due to user request/, 'terminate_keeper', 'rename_database', 'copy_database', 'fast' ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: canceling statement due to user request/, 'terminate_keeper', 'rename_database', 'copy_database', 'fast' ],
+	[ '00000', qr/^background worker "uidgen keeper" \(PID \d+\) exited with exit code 1/ ],
+	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the clock was set (?:back|forward) by a large step/, 'clock_middle', 'clock_large' ],
+	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the clock is behind the last grant/, 'clock_middle', 'clock_large' ],
+	[ '53400', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): no worker id is free/, 'clock_middle', 'clock_large' ],
+	[ '40001', qr/^uidgen has no new grant: the clock was set forward while the grant was renewed/, 'clock_middle', 'clock_large' ],
+	[ '01000', qr/^only \d+ worker ids are left/ ],
+	[ '00000', qr/^uidgen had lost worker id \d+/, 'delete_row', 'forget', 'drop_create', 'drop_for_a_while', 'switch_database', 'switch_to_copy' ],
+	# the registry is not there, or another one
+	[ '42704', qr/^uidgen has no new grant: extension "uidgen" is not installed/, 'drop_for_a_while' ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: extension "uidgen" is not installed/, 'drop_for_a_while' ],
+	[ '42P01', qr/^uidgen has no new grant: relation "uidgen\.\w+" does not exist/, 'drop_create', 'drop_for_a_while' ],
+	[ '42883', qr/^function (?:uid_next|uid_next_batch|uid_next_block|new_id|ids_with_exceptions)\(.*\) does not exist/, 'drop_for_a_while' ],
+	[ '42P01', qr/^relation "uidgen.status" does not exist/, 'drop_for_a_while' ],
+	[ 'XX000', qr/^(?:uidgen has no new grant: )?cache lookup failed for function \d+/, 'drop_create', 'drop_for_a_while' ],
+	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the layout differs from the registry's/, 'layout_row' ],
+	[ '55000', qr/^cannot truncate uidgen\./, 'truncate' ],
+	[ '3D000', qr/^database "registry" does not exist/, 'rename_database' ],
+	[ '55006', qr/^(?:database|source database) "re\w+" is being accessed by other users/, 'rename_database', 'copy_database' ],
+	# a hot standby
+	[ '25006', qr/^cannot execute [\w()]+ during recovery|^uidgen issues no ids during recovery/, 'standby' ],
+	[ '25006', qr/^cannot set transaction read-write mode during recovery/, 'standby' ],
+	[ '0A000', qr/^cannot use serializable mode in a hot standby/, 'standby' ],
+	[ '57P03', qr/^the database system is /, @ENDING, 'standby' ],
+	# a crash
+	[ '00000', qr/^all server processes terminated; reinitializing|^terminating any other active server processes/, @ENDING ],
+	[ '00000', qr/^(?:server process|background worker "(?:uidgen keeper|parallel worker)"|background writer process|walwriter process|checkpointer process|autovacuum launcher process|WAL writer process) \(PID \d+\) was terminated by signal 9/, @ENDING ],
+	[ '57P02', qr/^terminating connection because of (?:crash of another server process|unexpected)/, @ENDING ],
+	[ '57P01', qr/^terminating connection due to (?:immediate shutdown command|administrator command|unexpected postmaster exit)|^postmaster exited during a parallel transaction/, @ENDING, 'terminate_backend' ],
+	[ 'XX000', qr/could not (?:attach to|map) (?:dynamic shared area|per-session DSM segment|dynamic shared memory segment)|^could not open shared memory segment/, @ENDING, 'cancel', 'terminate_backend' ],
+	[ '08006', qr/^could not (?:receive|send) data (?:from|to) client|^unexpected EOF on client connection/ ],
+	[ '08P01', qr/^unexpected EOF on client connection/ ],
+	[ '00000', qr/^terminating walsender process due to replication timeout/, 'standby' ],
+	[ '57P01', qr/^terminating walreceiver process/, 'standby' ],
+	[ '58P01', qr/^could not remove shared memory segment/, @ENDING ],
+	[ '08006', qr/^could not (?:connect to the primary server|receive data from WAL stream|send end-of-streaming message)/, 'standby' ],
+	# the postmaster was killed, and what it left behind is still there
+	[ 'F0001', qr/^lock file "postmaster.pid" already exists|^pre-existing shared memory block/, 'postmaster' ],
+	[ 'XX000', qr/^could not (?:connect to the primary server|receive data from WAL stream)/, 'standby' ]);
+
+# Of the server itself.
+my @SERVER = (
+	qr/^(?:starting PostgreSQL|listening on|database system|checkpoint|received |aborting any|background worker "logical replication|shutting down|restartpoint|recovery restart point)/,
+	qr/^(?:parameter "|received SIGHUP|redo |invalid record length|consistent recovery|entering standby|started streaming|terminating walreceiver|replication terminated|selected new timeline|archive recovery complete|record with incorrect|invalid resource manager|waiting for|unexpected pageaddr|out-of-sequence timeline|incorrect resource manager|invalid magic|contrecord|there is no contrecord|last completed transaction was|successfully skipped missing contrecord)/);
+
+sub new
+{
+	my ($class, %options) = @_;
+	return bless {
+		seed => $options{seed} // time ^ $$,
+		programs => $options{programs} // 10_000,
+		ids => $options{ids} // 0,
+		seconds => $options{seconds} // 0,
+		first => $options{round} // 1,
+		most_rounds => $options{rounds} // 0,
+		profile => $options{profile},
+		judge_burst => $options{burst},
+		keep_going => $options{keep_going},
+		done_programs => 0,
+		done_ids => 0,
+		done_excused => 0,
+		rounds => 0,
+		failed => 0,
+		faults_seen => {},
+		times => {},
+		told => {},
+	}, $class;
+}
+
+# ---- chance ----
+
+sub pick { return $_[ rand @_ ] }
+
+sub pick_weighted
+{
+	my ($weights) = @_;
+	my $at = rand sum0(values %$weights);
+	foreach my $key (sort keys %$weights)
+	{
+		return $key if ($at -= $weights->{$key}) < 0;
+	}
+	return (sort keys %$weights)[-1];
+}
+
+# Small and large ones equally often.
+sub magnitude
+{
+	my ($from, $to) = @_;
+	return $from * ($to / $from)**rand;
+}
+
+# ---- time ----
+
+sub mono { return int(Time::HiRes::clock_gettime(Time::HiRes::CLOCK_MONOTONIC()) * 1e9) }
+
+# ---- the server that each round copies ----
+
+my $NOTE_GRANTS = <<'SQL';
+CREATE TABLE public.grants (serial bigserial, node text, db oid, relid oid, life text, op text,
+	datacenter int, worker int, first bigint, last bigint);
+CREATE FUNCTION public.note_grant() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	acquired boolean := TG_OP = 'INSERT' OR NEW.launches > OLD.launches;
+	first bigint;
+	life text;
+BEGIN
+	IF TG_OP = 'UPDATE' THEN
+		first := OLD.granted_until + 1;
+	END IF;
+	IF acquired THEN
+		-- It begins where the clock, the old grant and the ids of before allow for it,
+		-- and has the length of a window.
+		SELECT greatest(first, NEW.granted_until
+				- greatest(ceil(extract(epoch FROM current_setting('uidgen.window')::interval) * 1000000 / l.unit), 1)::bigint)
+			INTO first FROM uidgen.registry_layout AS l;
+		-- The shared memory lives as long as the checkpointer.
+		SELECT a.pid || ' ' || a.backend_start INTO life
+			FROM pg_stat_activity AS a WHERE a.backend_type = 'checkpointer';
+	ELSIF NEW.granted_until <= OLD.granted_until THEN
+		RETURN NULL;
+	END IF;
+	INSERT INTO public.grants (node, db, relid, life, op, datacenter, worker, first, last)
+		SELECT current_setting('cluster_name'), d.oid, TG_RELID, life,
+			CASE WHEN acquired THEN TG_OP ELSE 'RENEW' END, NEW.datacenter_id, NEW.worker_id, first, NEW.granted_until
+		FROM pg_database AS d WHERE d.datname = current_database();
+	RETURN NULL;
+END
+$$;
+SQL
+
+my $CREATE = <<'SQL';
+CREATE EXTENSION uidgen;
+CREATE TRIGGER note_grant AFTER INSERT OR UPDATE ON uidgen.worker_node
+	FOR EACH ROW EXECUTE FUNCTION public.note_grant();
+ALTER TABLE public.t ALTER id SET DEFAULT uid_next();
+SQL
+
+my $FURNISH = <<'SQL';
+CREATE TABLE public.t (id bigint PRIMARY KEY, v int, seen boolean DEFAULT false);
+CREATE TABLE public.source AS SELECT generate_series(1, 20000) AS i;
+CREATE FUNCTION public.new_id() RETURNS bigint LANGUAGE plpgsql VOLATILE SET uidgen.cache = 64 AS 'BEGIN RETURN uid_next(); END';
+CREATE FUNCTION public.ids_with_exceptions(n int) RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+	id bigint;
+BEGIN
+	FOR i IN 1..n LOOP
+		BEGIN
+			id := uid_next();
+			RETURN NEXT id;
+			IF i % 3 = 0 THEN
+				RAISE EXCEPTION 'planned';
+			END IF;
+		EXCEPTION WHEN OTHERS THEN
+			NULL;
+		END;
+	END LOOP;
+END
+$$;
+GRANT ALL ON public.t, public.source TO PUBLIC;
+SQL
+
+sub set_up
+{
+	my ($self) = @_;
+	my $node = $self->{node} = uidgen_node('sessions',
+		'restart_after_crash = on',
+		'autovacuum = off',
+		'max_connections = 60',
+		'log_statement = none',
+		'log_min_error_statement = panic',
+		'log_connections = off',
+		'log_disconnections = off',
+		'log_checkpoints = off',
+		'log_replication_commands = off',
+		'log_error_verbosity = default',
+		'wal_keep_size = 1GB',
+		'max_wal_senders = 5',
+		'wal_level = replica',
+		'hot_standby = on',
+		"log_line_prefix = '%m [%p] %b|%e|'",
+		"include_if_exists = 'round.conf'");
+
+	$self->{folder} = abs_path(PostgreSQL::Test::Utils::tempdir('sessions'));
+	$self->{session} = build_program('sessions/session', 'session',
+		"-I$ENV{CLIENT_HEADERS}", "-L$ENV{CLIENT_LIBRARIES}", "-Wl,-rpath,$ENV{CLIENT_LIBRARIES}", '-lpq');
+	$self->{oracle} = build_program('sessions/oracle', 'oracle');
+	$self->{clock} = FakeClock->new($node);
+	$self->{standby} = PostgreSQL::Test::Cluster->new('promoted');
+
+	# CREATE EXTENSION would have a grant made, and with it pin a layout.
+	append_to_file($node->data_dir . '/round.conf', "uidgen.database = nowhere\n");
+	$node->start;
+	$node->safe_psql('postgres', join '', 'CREATE DATABASE second; CREATE DATABASE registry;',
+		map { "CREATE ROLE s$_ LOGIN;" } 0 .. $SESSIONS - 1);
+	foreach my $database ('postgres', 'second', 'registry')
+	{
+		$node->safe_psql($database, "$NOTE_GRANTS $FURNISH $CREATE VACUUM ANALYZE source");
+	}
+	$self->{has_burst} = $node->safe_psql('postgres', q{SELECT current_setting('uidgen.max_burst', true) IS NOT NULL}) eq 't';
+	foreach my $layout (@LAYOUTS)
+	{
+		$self->{fields}{$layout} //= { map { my ($name, $bits, $shift) = split /\|/; $name => [ $shift, $bits ] }
+			  split /\n/, $node->safe_psql('postgres', "SELECT name, bits, shift FROM uid_layout('$layout $EPOCH')") };
+	}
+	$self->{parallel} = $node->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
+	$node->stop;
+	$self->{template} = $node->basedir . '/template';
+	system_or_bail('cp', '-a', $node->data_dir, $self->{template});
+	return;
+}
+
+# ---- the plan of a round ----
+
+sub plan_round
+{
+	my ($self, $number) = @_;
+	srand($self->{seed} * 1_000_003 + $number);
+	my ($profile, @groups) = @{ $PROFILES[ ($self->{profile} // $number - 1) % @PROFILES ] };
+	my $window = pick(20, 100, 1000, 10_000, 60_000);
+	my $max_ahead = pick(0, 50, 1000, 1000, 30_000, 3_600_000);
+	my $sparse = $profile eq 'few ids';
+	my $changes = grep { $_ eq 'registry' } @groups;
+	my $layout = pick($sparse ? @ROOMY : $profile =~ /registry|standby|copied/ ? @MANY_WORKERS : @LAYOUTS);
+	my $unit = unit_of($layout);
+	my $fields = $self->{fields}{$layout};
+	my $workers = 2**($fields->{worker} ? $fields->{worker}[1] : 0);
+	my $capacity = 2**$fields->{sequence}[1];
+	my %plan = (
+		number => $number,
+		profile => $profile,
+		layout => $layout,
+		unit => $unit,
+		capacity => $capacity,
+		workers => $workers,
+		sparse => $sparse,
+		standby => $profile eq 'standby',
+		registry => $profile eq 'copied database' || rand > 0.5 ? 'registry' : 'postgres',
+		sessions => 5 + int rand 4,
+		programs => 8,
+		seconds => 1.5 + rand 1.5,
+		settings => {
+			window => $window,
+			max_ahead => $max_ahead,
+			padding_factor => pick(0, 20, 50, 50, 100),
+			wait_timeout => pick(200, 1000, 3000, 10_000),
+			sequence_start => pick('zero', 'zero', 'random', 'continue'),
+			cache => rand > 0.3 ? 1 : pick(2, 20, 100, 1000, 5000),
+			worker_policy => rand > 0.15 || $workers < 256 ? 'reuse' : 'disposable',
+			worker_id => rand > 0.9 && !$changes && $profile ne 'standby' && $profile ne 'copied database' ? int rand $workers : -1,
+			datacenter_id => $fields->{datacenter} ? int rand 2**$fields->{datacenter}[1] : 0,
+			max_burst => pick(0, 5, 100, 1000, 1000, 10_000),
+		},
+		faults => []);
+
+	# Whether there is another worker id to turn to.
+	$plan{alone} = $plan{settings}{worker_id} >= 0 || $workers < 16 || $plan{settings}{worker_policy} eq 'disposable';
+
+	# A grant that a lock outlasts, and draws that fail, in some.
+	$plan{settings}{window} = pick(20, 100, 1000) if $profile eq 'locked at the start' && rand > 0.5;
+	$plan{settings}{wait_timeout} = pick(0, 50, 200, 500) if $profile =~ /locked|standby/;
+	$plan{settings}{cache} = pick(1, 20, 100, 1000) if $profile =~ /locked|standby/;
+
+	my @faults = map { my $group = pick(@groups); pick_weighted($FAULTS{$group}) } 1 .. 2 + rand 4;
+	@faults = grep { $_ ne 'rename_database' || $plan{registry} eq 'registry' } @faults;
+	# What takes rows or registries away leaves fewer worker ids than there are.
+	@faults = grep { $workers >= 128 || !/^(?:drop|delete_row|switch_database)/ } @faults;
+	push @faults, ('restart_while_locked') if $profile eq 'locked at the start' && rand > 0.4;
+	splice @faults, rand @faults, 0, 'promote' if $plan{standby};
+	@faults = ('copy_database', pick('switch_to_copy', 'restart_with_copy', 'restart_with_copy'), @faults[ 0 .. 1 ])
+	  if $profile eq 'copied database';
+	my $at = 0;
+	foreach my $fault (@faults)
+	{
+		next unless defined $fault;
+		$at += 0.1 + rand($plan{seconds} / @faults);
+		push @{ $plan{faults} }, { name => $fault, at => $at, %{ $self->details($fault, \%plan) } };
+	}
+	$plan{seconds} = max($plan{seconds}, $at + 0.5);
+	$plan{locked_at_start} = magnitude(0.2, 1.5) if $profile eq 'locked at the start';
+
+	my $programs = SessionPrograms->new(
+		capacity => $capacity,
+		rate => $capacity * 1_000_000 / $unit,
+		tags => $fields->{tag} ? 2**$fields->{tag}[1] : 0,
+		blocks => $fields->{sequence}[0] == 0,
+		cache => $plan{settings}{cache} > 1,
+		sparse => $sparse,
+		standby => $plan{standby},
+		parallel => $self->{parallel});
+	$plan{texts} = [ map { $programs->session($_, $plan{programs}) } 0 .. $plan{sessions} - 1 ];
+	return \%plan;
+}
+
+sub unit_of
+{
+	my ($layout) = @_;
+	my ($count, $unit) = $layout =~ /^time:\d+:(\d+)(us|ms|s)/ or die "no unit in $layout\n";
+	return $count * { us => 1, ms => 1000, s => 1_000_000 }->{$unit};
+}
+
+# What a fault does in particular.
+sub details
+{
+	my ($self, $fault, $plan) = @_;
+	my $max_ahead = $plan->{settings}{max_ahead} / 1000;
+	# With one worker id and no other, a leap forward would poison it.
+	my $way = $plan->{alone} ? -1 : pick(-1, -1, 1);
+	return { step => pick(-1, -1, 1) * magnitude(0.001, 2) } if $fault eq 'clock_small';
+	# About where a step begins to count as large.
+	return { step => $way * ($max_ahead + pick(0.5, 0.9, 1.1, 3)) * pick(0.5, 1, 1, 1.5),
+		back => rand > 0.5 ? magnitude(0.1, 1) : undef } if $fault eq 'clock_middle';
+	return { step => $way * magnitude(5000, 5 * 365 * 86400), back => rand > 0.4 ? magnitude(0.1, 1) : undef }
+	  if $fault eq 'clock_large';
+	return { for => magnitude(0.05, 1.5) } if $fault =~ /^(?:lock|drop_for_a_while|layout_row|read_only|rename_database|restart_while_locked)$/;
+	return { for => magnitude(0.002, 0.5) } if $fault =~ /^stop_/;
+	return { how => pick('immediate', 'fast'), step => pick(0, -1, -1) * magnitude(0.1, 5) } if $fault eq 'restart_with_copy';
+	return { set => { window => pick(20, 1000, 10_000), max_ahead => pick(0, 1000, 60_000), padding_factor => pick(0, 50, 100),
+			sequence_start => pick('zero', 'random', 'continue'), max_burst => pick(0, 100, 1000) } }
+	  if $fault eq 'settings';
+	return { statement => pick('VACUUM FULL uidgen.worker_node', 'REINDEX TABLE CONCURRENTLY uidgen.worker_node',
+			'CLUSTER uidgen.worker_node USING worker_node_pkey', 'VACUUM FREEZE uidgen.worker_node', 'ANALYZE uidgen.worker_node') } if $fault eq 'rewrite';
+	return {};
+}
+
+# ---- a round: the server ----
+
+sub configure
+{
+	my ($self, %more) = @_;
+	my $settings = $self->{plan}{settings};
+	%$settings = (%$settings, %more);
+	my @lines = (
+		"uidgen.layout = '$self->{plan}{layout} $EPOCH'",
+		"uidgen.database = '$self->{registry}'",
+		"default_transaction_read_only = " . ($self->{read_only} ? 'on' : 'off'),
+		map { "uidgen.$_ = $settings->{$_}" } grep { $_ ne 'max_burst' || $self->{has_burst} } sort keys %$settings);
+	my $file = $self->{node}->data_dir . '/round.conf';
+	unlink $file;
+	append_to_file($file, join('', map { "$_\n" } @lines));
+	return;
+}
+
+# Start a server, with a new log.
+sub start_node
+{
+	my ($self, $node, %options) = @_;
+	my $log = $node->rotate_logfile;
+	push @{ $self->{logs} }, [ $node == $self->{node} ? 0 : 1, $log ];
+	return $self->{clock}->under(sub { $node->start(%options) });
+}
+
+sub begin_server
+{
+	my ($self) = @_;
+	my $node = $self->{node};
+	remove_tree($node->data_dir);
+	system_or_bail('cp', '-a', $self->{template}, $node->data_dir);
+	$self->configure;
+	if ($self->{plan}{standby})
+	{
+		my $standby = $self->{standby};
+		remove_tree($standby->data_dir);
+		mkdir $standby->basedir;
+		system_or_bail('cp', '-a', $node->data_dir, $standby->data_dir);
+		append_to_file($standby->data_dir . '/round.conf', join("\n",
+			'port = ' . $standby->port,
+			"primary_conninfo = '" . $node->connstr . "'", ''));
+		append_to_file($standby->data_dir . '/standby.signal', '');
+	}
+	$self->start_node($node);
+	$self->start_node($self->{standby}) if $self->{plan}{standby};
+	return;
+}
+
+# Run SQL as superuser; what it says, or undef if it fails.
+sub query
+{
+	my ($self, $database, $sql, %options) = @_;
+	my $node = $options{node} // $self->{node};
+	my ($status, $out, $err) = try_psql($node, $sql, database => $database, on_error_stop => 1,
+		timeout => 30, timed_out => \my $timed_out);
+	push @{ $self->{story} }, 'a query hung: ' . substr($sql, 0, 60) if $timed_out;
+	$self->{said} = $err;
+	return defined $status && $status == 0 && !$timed_out ? $out : undef;
+}
+
+# Something begins here that ends the round's calm: ids may be further ahead of the
+# clock than drawing alone puts them.
+sub disturb
+{
+	my ($self) = @_;
+	$self->{calm_until} //= mono();
+	return;
+}
+
+sub set_clock
+{
+	my ($self, $time) = @_;
+	my $from = mono();
+	$self->disturb;
+	$self->{clock}->set(max($EARLIEST, min($LATEST, $time)));
+	push @{ $self->{facts} }, "step $from " . mono();
+	return;
+}
+
+# Ask until there is an id; in time, unless no other worker id can be had.
+sub first_id
+{
+	my ($self, $what, $node, $begin) = @_;
+	my $number = $node == $self->{node} ? 0 : 1;
+	$begin //= time;
+	for (;;)
+	{
+		my ($before, $wall) = (mono(), int($self->{clock}->now * 1e9));
+		my $id = $self->query('second', q{SET uidgen.wait_timeout = '3s'; SET uidgen.cache = 1; SELECT uid_next()}, node => $node);
+		if (defined $id)
+		{
+			# A chunk of record.h
+			$self->{probes} .= pack('L2 S2 l L2 q4 q2', 0, ++$self->{nprobes}, $number, 0, -1, 1, 0,
+				$before, $wall, int($self->{clock}->now * 1e9), mono(), $id, $id);
+			push @{ $self->{times}{$what} }, time - $begin;
+			push @{ $self->{story} }, sprintf '(%.1f s to the first id)', time - $begin if time - $begin > 4;
+			return;
+		}
+		if (time - $begin > $MOST_WAIT)
+		{
+			# With one worker id and no other, a large step of the clock stops all.
+			$self->complain("no id within $MOST_WAIT s after $what: $self->{said}") unless $self->{stuck};
+			return;
+		}
+		$self->catch_up if $self->{said} =~ /ids would run too far/;
+		usleep(5000);
+	}
+}
+
+# Where ids began ahead of the clock (it was set back, or a crash took a grant along),
+# calls may draw no more than max_burst has room for until the clock is there.  If
+# that is so little that the sessions have drawn it all, let the clock catch up,
+# as if the machine had slept for the time that is missing.
+sub catch_up
+{
+	my ($self) = @_;
+	my $plan = $self->{plan};
+	my ($calm) = $self->bounds;
+	my ($ahead, $allowed) = $self->{said} =~ /(?:set back by|The grant began).* (\d+) ms ahead.* (\d+) ms are allowed/ or return;
+	return if ($calm - 1) * $plan->{capacity} > 2_000_000 || $ahead - $allowed > 2 * $plan->{unit} / 1000 + 2;
+	my $from = mono();
+	$self->{clock}->suspend($ahead / 1000);
+	push @{ $self->{facts} }, "step $from " . mono();
+	$self->{faults_seen}{'(the clock caught up)'}++;
+	push @{ $self->{story} }, sprintf '(caught up %.1f s)', $ahead / 1000;
+	return;
+}
+
+sub complain
+{
+	my ($self, $text) = @_;
+	push @{ $self->{complaints} }, $text;
+	return;
+}
+
+# ---- a round: the sessions ----
+
+sub start_sessions
+{
+	my ($self) = @_;
+	my @nodes = map { $_->connstr } $self->{node}, $self->{plan}{standby} ? $self->{standby} : ();
+	$self->{running} = {};
+	foreach my $number (0 .. $self->{plan}{sessions} - 1)
+	{
+		my $name = "$self->{folder}/session.$number";
+		unlink glob "$name.*";
+		append_to_file("$name.program", $self->{plan}{texts}[$number]);
+		defined(my $pid = fork) or die "could not fork: $!\n";
+		if ($pid == 0)
+		{
+			open(STDERR, '>', "$name.err");
+			$self->{clock}->under(sub { exec($self->{session}, map({ "$name.$_" } qw(program ids log)), @nodes) });
+			POSIX::_exit(127);
+		}
+		$self->{running}{$pid} = $number;
+	}
+	return;
+}
+
+sub running
+{
+	my ($self) = @_;
+	foreach my $pid (keys %{ $self->{running} })
+	{
+		next unless waitpid($pid, POSIX::WNOHANG()) == $pid;
+		my $number = delete $self->{running}{$pid};
+		$self->complain("session $number ended with status $?: " . slurp_file("$self->{folder}/session.$number.err")) if $? != 0;
+	}
+	return scalar keys %{ $self->{running} };
+}
+
+sub end_sessions
+{
+	my ($self) = @_;
+	my $end = time + 120;
+	my $look = time + 3;
+	kill 'TERM', keys %{ $self->{running} };
+	while ($self->running)
+	{
+		if (time > $look)
+		{
+			$self->first_id('the end of all faults', $_) foreach $self->{node}, $self->{promoted} ? $self->{standby} : ();
+			$look = time + 3;
+		}
+		if (time > $end)
+		{
+			$self->complain('session ' . join(', ', values %{ $self->{running} }) . ' does not end');
+			kill 'KILL', keys %{ $self->{running} };
+			waitpid($_, 0) foreach keys %{ $self->{running} };
+			$self->{running} = {};
+			last;
+		}
+		usleep(3000);
+	}
+	return;
+}
+
+# ---- a round: faults ----
+
+# The node that a fault is about.
+sub child
+{
+	my ($self, $node, $pattern) = @_;
+	my @pids = eval { UidgenTest::child_pids($node) };
+	my @found = grep { UidgenTest::process_file($_, 'cmdline') =~ $pattern } @pids;
+	# Not by rand(), which is the plan's.
+	return $found[ $$ % @found ] if @found;
+	return;
+}
+
+sub inject
+{
+	my ($self, $fault) = @_;
+	my $name = $fault->{name};
+	my $node = $self->{node};
+	my $registry = $self->{registry};
+
+	$self->{faults_seen}{$name}++;
+	push @{ $self->{story} }, sprintf '%s@%.1f', $name, time - $self->{begin};
+	# What changes the registry would wait for it.
+	$self->unlock if $name =~ /^(?:drop|delete|forget|truncate|layout|rewrite|rename|copy)/;
+	$self->disturb unless $name =~ /^(?:cancel|terminate_backend|stop_|lock|rewrite|truncate|read_only)/;
+
+	if ($ENDS{$name}) { $self->bring_down($name) }
+	elsif ($name =~ /^clock_/)
+	{
+		my $alone = $self->{plan}{alone};
+		my $before = $self->{clock}->now;
+		$self->{stuck}++ if $alone;
+		$self->set_clock($before + $fault->{step});
+		my $step = $self->{clock}->now - $before;
+		$self->later($fault->{back} // 0.3, sub {
+			$self->set_clock($self->{clock}->now - $step);
+			$self->{stuck}-- if $alone;
+			$self->first_id("the clock's return", $node) unless $self->{hindered} || $self->{stuck};
+		}) if defined $fault->{back} || $alone;
+		$self->first_id('a step of the clock', $node) unless $alone || $self->{hindered};
+	}
+	elsif ($name eq 'cancel')
+	{
+		$self->query('postgres', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'session'});
+	}
+	elsif ($name eq 'terminate_backend')
+	{
+		$self->query('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'session' LIMIT 3});
+	}
+	elsif ($name eq 'terminate_keeper')
+	{
+		my $pid = keeper_pid($node);
+		kill 'TERM', $pid if $pid;
+	}
+	elsif ($name =~ /^stop_(backend|keeper)/)
+	{
+		my $pid = $1 eq 'keeper' ? keeper_pid($node) : $self->child($node, qr/\[local\]/);
+		if ($pid && kill 'STOP', $pid)
+		{
+			usleep($fault->{for} * 1e6);
+			kill 'CONT', $pid;
+		}
+	}
+	elsif ($name eq 'lock') { $self->lock($fault->{for}) }
+	elsif ($name eq 'restart_while_locked')
+	{
+		$self->bring_down('immediate', sub { $self->lock($fault->{for}) });
+	}
+	elsif ($name eq 'drop_create')
+	{
+		$self->change("BEGIN; DROP EXTENSION uidgen CASCADE; $CREATE COMMIT");
+	}
+	elsif ($name eq 'drop_for_a_while')
+	{
+		$self->hinder($fault->{for}, 'DROP EXTENSION uidgen CASCADE', "BEGIN; $CREATE COMMIT");
+	}
+	elsif ($name eq 'delete_row') { $self->change('DELETE FROM uidgen.worker_node') }
+	elsif ($name eq 'forget')
+	{
+		$self->change("SELECT uidgen.forget_worker(worker_id, datacenter_id) FROM uidgen.worker_node");
+	}
+	elsif ($name eq 'truncate')
+	{
+		$self->complain('TRUNCATE was not refused') if defined $self->query($registry, 'TRUNCATE uidgen.worker_node');
+	}
+	elsif ($name eq 'layout_row')
+	{
+		$self->hinder($fault->{for}, q{UPDATE uidgen.registry_layout SET layout = 'x' || layout},
+			q{UPDATE uidgen.registry_layout SET layout = substr(layout, 2)});
+	}
+	elsif ($name eq 'read_only')
+	{
+		$self->{read_only} = 1;
+		$self->configure;
+		$node->reload;
+		$self->later($fault->{for}, sub { $self->{read_only} = 0; $self->configure; $node->reload });
+	}
+	elsif ($name eq 'settings')
+	{
+		$self->configure(%{ $fault->{set} });
+		$node->reload;
+	}
+	elsif ($name eq 'rewrite') { $self->query($registry, $fault->{statement}) }
+	elsif ($name eq 'switch_database')
+	{
+		$self->{registry} = $registry eq 'second' ? $self->{plan}{registry} : 'second';
+		$self->configure;
+		$node->reload;
+	}
+	elsif ($name eq 'rename_database')
+	{
+		if ($self->undisturbed("ALTER DATABASE registry RENAME TO renamed"))
+		{
+			$self->{hindered}++;
+			$self->later($fault->{for}, sub {
+				$self->{hindered}--;
+				$self->undisturbed('ALTER DATABASE renamed RENAME TO registry') or $self->complain("the database keeps its name: $self->{said}");
+			});
+		}
+	}
+	elsif ($name eq 'copy_database')
+	{
+		$self->{copied} = $self->undisturbed('CREATE DATABASE copy TEMPLATE registry');
+	}
+	elsif ($name eq 'switch_to_copy' && $self->{copied})
+	{
+		$self->{registry} = 'copy';
+		$self->configure;
+		$node->reload;
+		$self->first_id('a change of the registry', $node);
+	}
+	elsif ($name eq 'restart_with_copy' && $self->{copied})
+	{
+		$self->{registry} = 'copy';
+		$self->bring_down($fault->{how}, sub { $self->configure }, sub { $self->set_clock($self->{clock}->now + $fault->{step}) if $fault->{step} });
+	}
+	elsif ($name eq 'promote')
+	{
+		$self->query('postgres', 'SELECT pg_promote()', node => $self->{standby});
+		$self->{promoted} = 1;
+		$self->first_id('a promotion', $self->{standby}) unless $self->{hindered};
+	}
+	return;
+}
+
+# Do something in so many seconds, or when the round ends.
+sub later
+{
+	my ($self, $seconds, $what) = @_;
+	push @{ $self->{later} }, [ time + $seconds, $what ];
+	return;
+}
+
+# A session holds a lock on the registry for a while.
+sub lock
+{
+	my ($self, $seconds) = @_;
+	return if $self->{lock};
+	my $lock = $self->{lock} =
+	  $self->{lockers}->hold($self->{registry}, 'BEGIN; LOCK TABLE uidgen.worker_node IN ACCESS EXCLUSIVE MODE');
+	$self->{hindered}++;
+	$self->later($seconds, sub { $self->unlock if $self->{lock} && $self->{lock} == $lock });
+	return;
+}
+
+sub unlock
+{
+	my ($self) = @_;
+	my $lock = delete $self->{lock} or return;
+	$self->{hindered}--;
+	$self->{lockers}->release($lock);
+	$self->{lockers}->end($lock);
+	return;
+}
+
+# A change of the registry that has to come about.
+sub change
+{
+	my ($self, $sql) = @_;
+	my $done = poll_until(sub { defined $self->query($self->{registry}, $sql) }, 30);
+	$self->complain("could not run $sql: $self->{said}") unless $done;
+	return $done;
+}
+
+# A change that keeps the keeper from its work for a while.
+sub hinder
+{
+	my ($self, $seconds, $sql, $undo) = @_;
+	my $registry = $self->{registry};
+	return if $self->{hindered};
+	$self->change($sql) or return;
+	$self->{hindered}++;
+	$self->later($seconds, sub {
+		$self->{hindered}--;
+		poll_until(sub { defined $self->query($registry, $undo) }, 30) or $self->complain("could not run $undo: $self->{said}");
+	});
+	return;
+}
+
+# A command that needs a database without the keeper, which comes back as often as
+# somebody draws an id.
+sub undisturbed
+{
+	my ($self, $sql) = @_;
+	my $sessions = $self->{lockers};
+	my $done;
+	foreach (1 .. 5)
+	{
+		my $before = $self->query('postgres', q{SELECT count(*) || string_agg(datname, ' ' ORDER BY datname) FROM pg_database});
+		my $pid = $sessions->start('postgres', $sql);
+		my $end = time + 8;
+		while ($sessions->running && time < $end)
+		{
+			my $keeper = keeper_pid($self->{node});
+			kill 'TERM', $keeper if $keeper;
+			usleep(30_000);
+		}
+		$sessions->end($pid);
+		my $after = $self->query('postgres', q{SELECT count(*) || string_agg(datname, ' ' ORDER BY datname) FROM pg_database});
+		return 1 if ($before // '') ne ($after // '');
+	}
+	return 0;
+}
+
+# Bring the server down and up again, and wait for its first id.
+sub bring_down
+{
+	my ($self, $how, $up, $down) = @_;
+	my $node = $self->{node};
+	my $from = mono();
+	my $begin = time;
+
+	if ($how eq 'postmaster')
+	{
+		$node->kill9;
+		$down->() if $down;
+		poll_until(sub {
+			return 1 if $self->start_node($node, fail_ok => 1);
+			$node->stop('immediate', fail_ok => 1);
+			return 0;
+		}) || die "the server does not start\n";
+	}
+	elsif ($how eq 'immediate' || $how eq 'fast')
+	{
+		$up->() if $up && $self->{registry} eq 'copy';
+		$node->stop($how);
+		$down->() if $down;
+		$self->start_node($node);
+	}
+	else
+	{
+		$self->kill_child($how);
+	}
+	push @{ $self->{facts} }, "life 0 $from " . mono();
+	# It ended with the session that held it.
+	$self->unlock;
+	if ($up && $self->{registry} ne 'copy')
+	{
+		$up->();
+		return;
+	}
+	$self->first_id($how, $node, $begin) unless $self->{hindered};
+	return;
+}
+
+# Kill a process of the server with signal 9; returns when the postmaster has ended all
+# others.
+sub kill_child
+{
+	my ($self, $what) = @_;
+	my $node = $self->{node};
+	my %title = (
+		# one that is done with connecting
+		backend => qr/\[local\] (?!startup|authentication)/,
+		keeper => qr/uidgen keeper/,
+		process => qr/background writer|walwriter/);
+	my $end = time + $PostgreSQL::Test::Utils::timeout_default;
+
+	for (;;)
+	{
+		die "there is no $what to kill\n" if time > $end;
+		my $checkpointer = $self->child($node, qr/checkpointer/);
+		my $victim = $self->child($node, $title{$what});
+		my $begin = time;
+		if ($checkpointer && $victim && kill 'KILL', $victim)
+		{
+			# It may have come to its end just before.
+			usleep(500) while kill(0, $checkpointer) && time - $begin < 3;
+			last unless kill 0, $checkpointer;
+		}
+		usleep(1000);
+		# There is none when all sessions have ended.
+		$what = 'process' if $what eq 'backend' && !$victim;
+	}
+	return;
+}
+
+# ---- a round: the whole ----
+
+sub round
+{
+	my ($self, $number) = @_;
+	my $plan = $self->{plan} = $self->plan_round($number);
+
+	$self->{begin} = time;
+	$self->{lock} = undef;
+	$self->{$_} = [] foreach qw(facts story complaints later logs);
+	$self->{$_} = 0 foreach qw(hindered read_only promoted copied stuck nprobes);
+	$self->{probes} = '';
+	$self->{calm_until} = undef;
+	$self->{registry} = $plan->{registry};
+	$self->{most} = { %{ $plan->{settings} } };
+	$self->{clock}->correct;
+	$self->{lockers} = Sessions->new($self->{node}, $self->{folder});
+
+	$self->begin_server;
+	$self->lock($plan->{locked_at_start}) if $plan->{locked_at_start};
+	$self->start_sessions;
+	my $start = time;
+	my @faults = @{ $plan->{faults} };
+	while (time - $start < $plan->{seconds} || @faults)
+	{
+		last unless $self->running || @faults;
+		$self->do_later(time);
+		$self->inject(shift @faults) if @faults && time - $start >= $faults[0]{at};
+		usleep(5000);
+	}
+	$self->do_later(9e99);
+	$self->{lockers}->end;
+	$self->first_id('the end of all faults', $self->{node});
+	$self->end_sessions;
+	$self->judge;
+	return;
+}
+
+# What is due by a time, in its order.
+sub do_later
+{
+	my ($self, $now) = @_;
+	while (my ($next) = sort { $a->[0] <=> $b->[0] } @{ $self->{later} })
+	{
+		last if $next->[0] > $now;
+		$self->{later} = [ grep { $_ != $next } @{ $self->{later} } ];
+		$next->[1]->();
+	}
+	return;
+}
+
+# ---- judgement ----
+
+# The bounds on how far ahead of the clock an id may be, in ticks: while nothing has
+# happened but draws, and ever.
+sub bounds
+{
+	my ($self) = @_;
+	my $plan = $self->{plan};
+	my $up = sub { ceil($_[0] * 1000 / $plan->{unit}) };
+	my ($max_ahead, $window, $burst) = map { my $name = $_; max(map { $_->{$name} // 0 } $plan->{settings}, $self->{most}, map { $_->{set} // () } @{ $plan->{faults} }) }
+	  qw(max_ahead window max_burst);
+	my $A = floor($max_ahead * 1000 / $plan->{unit});
+	my $W = max($up->($window), 1);
+
+	$burst = $self->{judge_burst} if defined $self->{judge_burst};
+	# Before there was max_burst, max_ahead was the one bound.
+	return (map { $_ + 1 } $plan->{sparse} ? 2 : max($A, 1), max($A, $W + 3)) unless $self->{has_burst} || defined $self->{judge_burst};
+	my $B = $up->($burst);
+	my $S = $up->($max_ahead) + $up->(1000);
+	my $C = $S + $W + $B + 3;
+	return (map { $_ + 1 } $plan->{sparse} ? min($B, 2) : $B, max($A, $C) + $B);
+}
+
+sub judge
+{
+	my ($self) = @_;
+	my $plan = $self->{plan};
+	my @nodes = ($self->{node}, $self->{promoted} ? $self->{standby} : ());
+	my $facts = "$self->{folder}/facts";
+	my $fields = $self->{fields}{ $plan->{layout} };
+	my ($calm, $always) = $self->bounds;
+	my @facts = (
+		"layout $plan->{unit} " . 1_104_537_600_000_000,
+		map({ "field $_ @{ $fields->{$_} }" } sort keys %$fields),
+		"datacenter $plan->{settings}{datacenter_id}",
+		"ahead $calm $always",
+		defined $self->{calm_until} ? "calm_until $self->{calm_until}" : (),
+		@{ $self->{facts} });
+	my @stored;
+
+	# From what the registries granted, and the rows whose ids no client saw yet.
+	my @rows;
+	my %known;
+	foreach my $number (0 .. $#nodes)
+	{
+		my $node = $nodes[$number];
+		my @databases = split /\n/, $self->query('postgres', q{SELECT datname FROM pg_database WHERE datname NOT LIKE 'template%'}, node => $node) // '';
+		foreach my $database (@databases)
+		{
+			my $grants = $self->query($database, 'SELECT serial, node, db, relid, life, op, datacenter, worker, first, last FROM grants ORDER BY serial', node => $node);
+			defined $grants or die "no grants in $database: $self->{said}\n";
+			foreach my $line (split /\n/, $grants)
+			{
+				push @rows, [ split /\|/, $line ] unless $known{$line}++;
+			}
+			my $ids = $self->query($database, 'SELECT id FROM t WHERE NOT seen', node => $node) // '';
+			push @stored, map { [ $number, $database, $_ ] } split /\n/, $ids;
+		}
+		my $status = $self->query('postgres', 'SELECT renewals, failures, waits, clock_steps, wasted FROM uidgen.status', node => $node) // '';
+		$self->complain("counters in uidgen.status: $status") if $status =~ /-/;
+	}
+	push @facts, map { sprintf 'grant %d %d %d %d %d', $_->[1] eq $self->{node}->name ? 0 : 1, @{$_}[ 6 .. 9 ] } @rows;
+	push @facts, map { "chance $_" } chosen_by_chance(@rows);
+	$_->stop foreach @nodes;
+	$self->{standby}->stop('immediate', fail_ok => 1) if $plan->{standby} && !$self->{promoted};
+	push @facts, $self->read_logs;
+
+	unlink $facts;
+	append_to_file($facts, join('', map { "$_\n" } @facts));
+	my @files = map { "$self->{folder}/session.$_.ids" } 0 .. $plan->{sessions} - 1;
+	push @files, $self->write_others(@stored);
+	my ($out, $err) = run_command([ $self->{oracle}, $facts, @files ]);
+	my ($ids, $violations, $excused, $ahead) = $out =~ /^ids (\d+) violations (\d+) excused (\d+) ahead (-?\d+)$/m
+	  or die "oracle: $out$err\n";
+	my $programs = $self->read_session_logs;
+
+	$self->{done_ids} += $ids;
+	$self->{done_programs} += $programs;
+	$self->{done_excused} += $excused;
+	$self->{rounds}++;
+	my $failed = $violations || @{ $self->{complaints} };
+	note sprintf 'round %3d: %7d ids, %3d programs, %d violations; ahead %d; %4.1f s; %s: %s', $plan->{number}, $ids, $programs,
+	  $violations, $ahead, time - $self->{begin}, $plan->{profile}, join(' ', @{ $self->{story} });
+	$self->report_failure($out) if $failed;
+	$self->{failed}++ if $failed;
+	return;
+}
+
+# Ids that came by other ways: of the harness itself, and what was stored and never
+# shown.  Of the latter nobody knows when they were drawn.
+sub write_others
+{
+	my ($self, @stored) = @_;
+	my $name = "$self->{folder}/others.ids";
+	my $now = int($self->{clock}->now * 1e9);
+	unlink $name;
+	open(my $file, '>', $name) or die "could not open $name: $!\n";
+	binmode $file;
+	print $file $self->{probes};
+	my %seen;
+	foreach (@stored)
+	{
+		my ($node, $database, $id) = @$_;
+		# The standby has the rows of its primary too.
+		next if $seen{"$database $id"}++;
+		print $file pack('L2 S2 l L2 q4 q2', 0, 1_000_000, $node, 0, -1, 1, 0, mono(), $now, $now + 4e18, mono(), $id, $id);
+	}
+	close $file or die "could not write $name: $!\n";
+	return $name;
+}
+
+# The worker ids that two registries may both have chosen: each took it as one that
+# it had never used, and in the life of no shared memory that knew of the other.
+sub chosen_by_chance
+{
+	my (@rows) = @_;
+	my %taken;		# by worker id: a list of the lives in which it was acquired
+	my %latest;		# by registry and worker id: its entry in that list
+	foreach (@rows)
+	{
+		my ($serial, $node, $db, $relid, $life, $op, $datacenter, $worker) = @$_;
+		next if $op eq 'RENEW';
+		push @{ $taken{$worker} }, $latest{"$db $relid $worker"} = {} if $op eq 'INSERT';
+		$latest{"$db $relid $worker"}{$life} = 1;
+	}
+	return grep {
+		my @lives = @{ $taken{$_} };
+		grep {
+			my $one = $_;
+			grep { my $other = $_; $other != $one && !grep { $one->{$_} } keys %$other } @lives;
+		} @lives;
+	} sort keys %taken;
+}
+
+# The logs of the servers: complain of what is not to be expected.  Returns what they
+# tell the oracle: the worker ids that were acquired because of a large step back.
+sub read_logs
+{
+	my ($self) = @_;
+	my $plan = $self->{plan};
+	my %what = map { $_ => 1 } $plan->{profile}, map { $_->{name} } @{ $plan->{faults} };
+	my %strange;
+	my @facts;
+
+	foreach (@{ $self->{logs} })
+	{
+		my ($number, $log) = @$_;
+		my $worker;
+		open(my $lines, '<', $log) or die "could not open $log: $!\n";
+		while (my $line = <$lines>)
+		{
+			chomp $line;
+			next if $line =~ /^\t|^$/;
+			my ($type, $state, $level, $text) = $line =~ /^\d{4}-\S+ \S+ \S+ \[\d+\] ([^|]*)\|(\w{5})\|(\w+):\s+(.*)/
+			  or do { $strange{$line}++; next };
+			if ($level eq 'DETAIL')
+			{
+				push @facts, "stepped $number $worker" if defined $worker && $text =~ /set back/;
+				$strange{"$text, with $plan->{workers} worker ids"}++ if $text =~ /no worker id is free/ && !$plan->{alone};
+			}
+			$worker = undef;
+			next if $level =~ /^(?:DETAIL|HINT|CONTEXT|STATEMENT|QUERY|LOCATION)$/;
+			$worker = $1 if $text =~ /^uidgen acquired worker id (\d+)/;
+			next if $level eq 'LOG' && grep { $text =~ $_ } @SERVER;
+			next if grep {
+				my ($of, $pattern, @with) = @$_;
+				$state eq $of && $text =~ $pattern && (!@with || grep { $what{$_} } @with)
+				  && ($level ne 'FATAL' || $type !~ /keeper/ || $state eq '3D000');
+			} @EXPECTED;
+			$strange{ "$type $level $state: " . $text =~ s/\d+/N/gr }++;
+		}
+	}
+	$self->complain("in the log, $strange{$_} times: $_") foreach sort keys %strange;
+	return @facts;
+}
+
+# What the sessions say of their statements.  Returns the number of programs.
+sub read_session_logs
+{
+	my ($self) = @_;
+	my $programs = 0;
+
+	foreach my $number (0 .. $self->{plan}{sessions} - 1)
+	{
+		my @lines = split /\n/, slurp_file("$self->{folder}/session.$number.log");
+		# It is the last step but one.
+		my $at = ($self->{plan}{texts}[$number] =~ tr/\n//) - 1;
+		my ($last) = grep { /^$at / } @lines;
+		$programs += grep { /^\d+ program / } @lines;
+		$self->complain("session $number: $_") foreach grep { /NEGATIVE|NO CONNECTION|HANGS/ } @lines;
+		$self->complain("session $number drew no last id: " . ($last // 'it did not get there')) unless ($last // '') =~ / ok$/;
+		foreach (@lines)
+		{
+			$self->{told}{ "$1 " . $2 =~ s/\d+/N/gr }++ if /^\d+ \d+ \d+ \d+ ([0-9A-Z]{5}) (.*)/;
+		}
+	}
+	return $programs;
+}
+
+# All that helps to find out what went wrong.
+sub report_failure
+{
+	my ($self, $said) = @_;
+	my $plan = $self->{plan};
+	my $kept = sprintf '%s/failed.%d', $self->{folder}, $plan->{number};
+	my @text = (
+		"round $plan->{number} of seed $self->{seed} failed; --seed $self->{seed} --round $plan->{number} --rounds 1 repeats its plan",
+		"layout $plan->{layout}, profile \"$plan->{profile}\", registry $plan->{registry}, "
+		  . join(', ', map { "$_ $plan->{settings}{$_}" } sort keys %{ $plan->{settings} }),
+		'faults: ' . join(' ', @{ $self->{story} }),
+		@{ $self->{complaints} });
+	my %shown;
+
+	foreach my $line (split /\n/, $said)
+	{
+		push @text, $line;
+		my ($session, $at, $time) = $line =~ /session (\d+) line (\d+) at (\d+)/ or next;
+		my $name = "$self->{folder}/session.$session";
+		next if !-e "$name.log" || $shown{"$session $at"}++ || keys %shown > 5;
+		my @program = split /\n/, slurp_file("$name.program");
+		my @before = grep { /^(\d+) (\d+)/ && $1 <= $at } split /\n/, slurp_file("$name.log");
+		push @text, map { /^(\d+) (.*)/; "    $1: " . substr($program[ $1 - 1 ], 0, 150) . " -> $2" } @before[ max(0, @before - 8) .. $#before ];
+	}
+	mkdir $kept;
+	system('cp', glob("$self->{folder}/session.*"), "$self->{folder}/facts", "$self->{folder}/others.ids", map({ $_->[1] } @{ $self->{logs} }), $kept);
+	diag(join("\n", @text, "files and logs are in $kept"));
+	return;
+}
+
+# ---- all rounds ----
+
+sub run
+{
+	my ($self) = @_;
+	my $begin = time;
+	my $number = $self->{first};
+
+	note "seed $self->{seed}";
+	$self->set_up;
+	while ($self->{most_rounds} ? $self->{rounds} < $self->{most_rounds}
+		: $self->{done_programs} < $self->{programs} || $self->{done_ids} < $self->{ids})
+	{
+		last if $self->{seconds} && time - $begin > $self->{seconds};
+		last if $self->{failed} && !$self->{keep_going};
+		$self->round($number++);
+	}
+	note $_ foreach $self->report(time - $begin);
+	cmp_ok($self->{rounds}, '>', 0, 'there were rounds');
+	is($self->{failed}, 0, 'rounds in which anything was wrong');
+	return;
+}
+
+sub report
+{
+	my ($self, $seconds) = @_;
+	my @lines = map { sprintf('%-34s %s', @$_) } (
+		[ 'seed', $self->{seed} ],
+		[ 'rounds', $self->{rounds} ],
+		[ 'programs', $self->{done_programs} ],
+		[ 'ids', $self->{done_ids} ],
+		[ 'rounds that failed', $self->{failed} ],
+		[ 'equal ids by chance (copies)', $self->{done_excused} ],
+		[ 'seconds', int $seconds ]);
+	push @lines, map { sprintf('fault %-28s %6d', $_, $self->{faults_seen}{$_}) } sort keys %{ $self->{faults_seen} };
+	push @lines, 'seconds to the first id                 n    p50    p99    max';
+	push @lines, map {
+		my @times = @{ $self->{times}{$_} };
+		sprintf('after %-28s %6d %6.2f %6.2f %6.2f', $_, scalar @times, percentile(50, @times), percentile(99, @times), max(@times))
+	} sort keys %{ $self->{times} };
+	push @lines, map { sprintf('told %6d  %s', $self->{told}{$_}, $_) } sort keys %{ $self->{told} };
+	return @lines;
+}
+
+1;

@@ -1,0 +1,14 @@
+# Proves the promises on ids (P1, P2, P4, P5) and the counters for sessions that do all
+# that a client can do and go on after each error, under faults, with random settings:
+# rounds of random programs, each id of which is judged.  test/sessions/run.pl runs
+# the same for longer.
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/../perl", "$FindBin::RealBin/../faults", "$FindBin::RealBin/../sessions";
+use SessionRounds;
+use Test::More;
+
+SessionRounds->new(rounds => 12)->run;
+
+done_testing();
