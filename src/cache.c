@@ -125,8 +125,8 @@ store_in_time(void)
 	return true;
 }
 
-/* Take a new store, and use its first position.  Is the last one used up, and still
- * good? */
+/* Take a new store, and use its first position.  used_up: all of the last one was
+ * used while it was good. */
 static int64
 refill(bool used_up, uint64 tag_bits)
 {

@@ -350,7 +350,6 @@ uidgen_ticket_begin(UidgenTicketWords *words, UidgenTicket *ticket)
 {
 	ticket->era = uidgen_atomic_read(&words->era);
 	ticket->skipped = 0;
-	ticket->blocked = 0;
 	ticket->renew = false;
 	uidgen_read_barrier();
 }

@@ -149,9 +149,10 @@ is(keeper_pid($idle), $idle_keeper, 'and the keeper rests');
 is(times_asleep($idle_keeper), $wake_ups, 'without waking up to look');
 note("in $idle_seconds s without demand: next transaction id and end of WAL were $before, are $after");
 $idle->safe_psql('postgres', $_)
-  foreach 'CREATE DATABASE copy TEMPLATE registry', 'DROP DATABASE registry', 'ALTER DATABASE copy RENAME TO registry';
-pass('its database can be copied, dropped and renamed');
-cmp_ok($idle->safe_psql('postgres', 'SELECT uid_next()'), '>', $idle_id, 'and the copy goes on as the registry');
+  foreach 'ALTER DATABASE registry RENAME TO other', 'CREATE DATABASE copy TEMPLATE other', 'DROP DATABASE copy',
+  'ALTER DATABASE other RENAME TO registry';
+pass('its database can be renamed, copied and dropped');
+cmp_ok($idle->safe_psql('postgres', 'SELECT uid_next()'), '>', $idle_id, 'and ids go on');
 is($idle->safe_psql('registry', 'SELECT launches FROM uidgen.worker_node'), '1', 'with the same grant');
 $idle->restart;
 is($idle->safe_psql('registry', 'SELECT released FROM uidgen.worker_node'), 't',

@@ -32,7 +32,7 @@ my $left = 3;
 my $now = int(time());
 my $epoch = strftime('%Y-%m-%dT%H:%M:%SZ', gmtime($now + $left - (2**20 - 1)));
 my $node = uidgen_node('end', "uidgen.layout = 'time:20:1s worker:4 sequence:10 epoch:$epoch'",
-	'uidgen.max_ahead = 0', "uidgen.wait_timeout = '1h'", 'max_connections = 100');
+	'uidgen.max_burst = 0', "uidgen.wait_timeout = '1h'", 'max_connections = 100');
 my $clock = FakeClock->new($node);
 $clock->stop($now);
 $clock->under(sub { $node->start });
@@ -58,7 +58,7 @@ $node->stop;
 
 # Calls wait for a keeper that has no access to the registry; or for a clock that
 # they may not outrun, with four ids a minute.
-$node = uidgen_node('waits', "uidgen.layout = 'time:30:60s worker:4 sequence:2 epoch:2025-01-01'", 'uidgen.max_ahead = 0');
+$node = uidgen_node('waits', "uidgen.layout = 'time:30:60s worker:4 sequence:2 epoch:2025-01-01'", 'uidgen.max_burst = 0');
 $node->start;
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION uidgen;

@@ -29,8 +29,8 @@ use UidgenTest;
 
 my $HOUR = 3600;
 
-# Eight ids a millisecond: as they are drawn faster than that, they run ahead of
-# the clock, which then does not keep servers or starts apart.
+# Eight ids a millisecond: as they are drawn faster than that, and may be, they run
+# ahead of the clock, which then does not keep servers or starts apart.
 my ($WORKER_BITS, $SEQUENCE_BITS) = (19, 3);
 my $LAYOUT = "time:41:1ms worker:$WORKER_BITS sequence:$SEQUENCE_BITS epoch:2005-01-01";
 
@@ -190,6 +190,7 @@ sub run_seed
 shared_preload_libraries = 'uidgen'
 uidgen.layout = '$LAYOUT'
 uidgen.window = 1s
+uidgen.max_burst = 1h
 restart_after_crash = on
 wal_keep_size = 512MB
 END

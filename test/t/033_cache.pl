@@ -1,8 +1,9 @@
 # Proves that a session's own store of ids (uidgen.cache) breaks no promise but
 # the strict order over sessions: no id is issued twice, also in parallel workers
-# and in a fork; each session's ids increase, whichever way it draws them; and
-# what is left in a store is not used any more when the clock has moved, others
-# have gone on to a later tick, the setting has changed, or the grant is another.
+# and in a fork; each session's ids increase, whichever way it draws them; what is
+# left in a store is not used any more when the clock has left its tick, others have
+# gone on to a later one, or the grant is another; and that a session takes what it
+# uses, however it sets the cache, so that ids stay at the clock and few are wasted.
 #
 # A clock that stands still makes the cases exact.
 
@@ -45,18 +46,23 @@ cmp_ok($node->safe_psql('postgres', 'SELECT wasted FROM uidgen.status'), '>', 0,
 # Ahead of all that was drawn; on it stands still.
 my $time = int($clock->now) + 3000;
 $clock->stop($time);
-my %session = map { $_ => $node->background_psql('postgres') } qw(a b);
+my $epoch = 1735689600;    # 2025-01-01
+my %session = (b => $node->background_psql('postgres'));
 
-# An id that a session draws, as [time in ms since the clock stood still,
-# sequence].
+# An id that a session draws, as [ticks since the clock stood still, sequence].
 sub draw
 {
 	my ($name, $call) = @_;
 	$call //= 'uid_next()';
 	my $id = $session{$name}->query_safe("SELECT $call");
-	return [ split /\|/,
-		$node->safe_psql('postgres',
-			"SELECT round(extract(epoch FROM \"timestamp\") * 1000 - $time * 1000::numeric), sequence FROM uid_parse($id)") ];
+	return [ ($id >> 18) - 1000 * ($time - $epoch), $id & 255 ];
+}
+
+sub draw_many
+{
+	my ($name, $count) = @_;
+	$session{$name}->query_safe("SELECT count(uid_next()) FROM generate_series(1, $count)");
+	return;
 }
 
 sub wasted
@@ -64,75 +70,175 @@ sub wasted
 	return $node->safe_psql('postgres', 'SELECT wasted FROM uidgen.status');
 }
 
-$session{a}->query_safe('SET uidgen.cache = 100');
-is_deeply(draw('a'), [ 0, 0 ], 'a takes the first hundred of a tick');
-is_deeply(draw('b'), [ 0, 100 ], 'b draws above them');
-is_deeply(draw('a'), [ 0, 1 ], 'a goes on with its own');
-is_deeply(draw('a', '(uid_next_block(1)).first_id'), [ 0, 101 ], 'but a block that it draws is above all');
-is_deeply(draw('a'), [ 0, 102 ], 'and so is its next id, with which it takes another hundred');
-is_deeply(draw('a', '(SELECT max(id) FROM uid_next_batch(2) AS id)'), [ 0, 203 ], 'so is a batch');
-my $wasted = wasted();
-is_deeply(draw('a'), [ 1, 0 ], 'a hundred that does not fit into the tick is of the next one');
-is_deeply(draw('b'), [ 1, 100 ], 'others go on there');
-is_deeply(draw('a'), [ 1, 1 ], 'as does a');
-is(wasted(), $wasted, 'nothing of it is wasted yet');
-
-# Others go on to a later tick.
-draw('b', '(uid_next_block(256)).last_id');
-is_deeply(draw('a'), [ 3, 0 ], 'when others have gone on to a later tick, the store is not used any more');
-is(wasted(), $wasted + 98, 'and what was left is counted as wasted');
-
-# The clock moves: forward, and back.
-foreach my $step (0.1, -0.01)
+# A session of its own, with such a cache.
+sub begin_session
 {
-	my $before = draw('a');
-	$clock->step($step);
-	my $after = draw('a');
-	ok($after->[0] == $before->[0] + ($step > 0 ? 97 : 0) && $after->[1] != $before->[1] + 1,
-		"when the clock has moved by $step s, the store is not used any more")
-	  or diag("@$before, @$after");
+	my ($name, $cache) = @_;
+	$session{$name}->quit if $session{$name};
+	$session{$name} = $node->background_psql('postgres');
+	$session{$name}->query_safe("SET uidgen.cache = $cache");
+	return;
 }
 
-# The setting changes.
-draw('b', '(uid_next_block(256)).last_id');
-$session{a}->query_safe('SET uidgen.cache = 10');
-my $before = draw('a');
-$session{a}->query_safe('SET uidgen.cache = 10');
-my $after = draw('a');
-is_deeply($after, [ $before->[0], 10 ], 'when the setting was set, the store is not used any more');
-$session{a}->query_safe('SET uidgen.cache = 1');
-is_deeply(draw('a'), [ $before->[0], 20 ], 'nor when it was turned off');
-draw('b', '(uid_next_block(256)).last_id');
-$session{a}->query_safe('SET uidgen.cache = 1000000');
-$before = draw('a');
-is($before->[1], 0, 'a cache that is larger than a tick takes all of it');
-is(draw('b')->[0], $before->[0] + 1, 'so that others go on in the next one');
+# Session a begins anew, in a tick of which it has drawn 0 to 3; it has 4 to 6 in
+# its store, and 7 is free.  Returns the tick.
+sub begin_store
+{
+	begin_session('a', 100);
+	$clock->step(1);
+	draw_many('a', 3);
+	return draw('a')->[0];
+}
 
-# More than a tick has room for: they come to take less.
-$session{c} = $node->background_psql('postgres');
-$session{$_}->query_safe('SET uidgen.cache = 1000000') foreach qw(a b c);
-my @turns = map { draw($_) } (qw(a b c)) x 10;
-cmp_ok($turns[-1][0] - $turns[0][0], '<=', 6, 'sessions that ask for all of a tick do not drive each other ahead of the clock');
-$session{b}->query_safe('RESET uidgen.cache');
+begin_session('a', 100);
+is_deeply([ map { draw($_)->[1] } qw(a b a b a b a a b) ], [ 0, 1, 2, 4, 3, 5, 6, 7, 10 ],
+	'a takes one id, then twice as many each time it has used all of them; b draws above');
+my $wasted = wasted();
+is_deeply(draw('a', '(uid_next_block(1)).first_id'), [ 0, 11 ], 'a block that a draws is above all');
+is_deeply(draw('a'), [ 0, 12 ], 'and so is its next id, with which it takes as many as it used of its store');
+is_deeply(draw('a', '(SELECT max(id) FROM uid_next_batch(2) AS id)'), [ 0, 15 ], 'so is a batch');
+is_deeply(draw('a'), [ 0, 16 ], 'and the id after that');
+is(wasted(), $wasted + 3, 'what was left before each is counted as wasted');
+
+draw_many('a', 2 + 4 + 8 + 16 + 32 + 64);
+is_deeply([ map { draw($_)->[1] } qw(a b a) ], [ 143, 243, 144 ], 'no more than the setting are taken at a time');
+draw_many('a', 98);
+is_deeply([ draw('a'), draw('b') ], [ [ 0, 244 ], [ 1, 0 ] ], 'nor more than the tick still has');
+
+# Others go on to a later tick.
+$wasted = wasted();
+is_deeply(draw('a'), [ 1, 1 ], 'when others have gone on to a later tick, the store is not used any more');
+is(wasted(), $wasted + 11, 'and what was left is counted as wasted');
+
+# The clock moves.
+my $tick = begin_store();
+$clock->step(0.0005);
+is_deeply(draw('a'), [ $tick, 4 ], 'when the clock has moved within its tick, the store is used');
+$clock->step(-0.01);
+is_deeply(draw('a'), [ $tick, 5 ], 'nor does a small step back make it useless');
+$clock->step(0.02);
+$wasted = wasted();
+is_deeply(draw('a'), [ $tick + 10, 0 ], 'when the clock has left its tick, the store is not used any more');
+is(wasted(), $wasted + 1, 'and what was left is counted as wasted');
+
+# The setting changes.
+$tick = begin_store();
+$wasted = wasted();
+$session{a}->query_safe('SET uidgen.cache = 10');
+is_deeply(draw('a'), [ $tick, 4 ], 'when the setting is set, the store is used');
+$session{a}->query_safe("SET uidgen.cache = 1; SET uidgen.cache = 10");
+is_deeply(draw('a'), [ $tick, 5 ], 'also when it was turned off meanwhile');
+is(wasted(), $wasted, 'and nothing is wasted');
+$session{a}->query_safe('SET uidgen.cache = 1');
+is_deeply(draw('a'), [ $tick, 7 ], 'while it is turned off, ids are drawn past the store');
+is_deeply(draw('b'), [ $tick, 8 ], 'one at a time');
+$session{a}->query_safe('SET uidgen.cache = 10');
+is_deeply(draw('a'), [ $tick, 9 ], 'and when it is turned on again, ids are above them');
+is(wasted(), $wasted + 1, 'what was left is counted as wasted');
+
+# As large as a tick.
+begin_session('a', 1_000_000);
+$clock->step(0.001);
+draw_many('a', 255);
+$tick = draw('b')->[0];
+is_deeply([ draw('a'), draw('b') ], [ [ $tick + 1, 0 ], [ $tick + 2, 0 ] ], 'a cache that is larger than a tick takes all of it');
+is_deeply([ draw('a'), draw('b') ], [ [ $tick + 2, 1 ], [ $tick + 2, 2 ] ], 'but not a second time, when little of it was used');
 
 # The end of the session.
-$session{a}->query_safe('SET uidgen.cache = 50');
-draw('a');
+begin_store();
 $wasted = wasted();
 $session{a}->quit;
-ok(poll_until(sub { wasted() == $wasted + 49 }), 'what is left at the end of a session is counted as wasted');
+delete $session{a};
+ok(poll_until(sub { wasted() == $wasted + 3 }), 'what is left at the end of a session is counted as wasted');
 
 # Another grant.
-$session{a} = $node->background_psql('postgres');
-$session{a}->query_safe('SET uidgen.cache = 100');
-$before = draw('a');
+$tick = begin_store();
 end_keeper($node) or die 'no other keeper has begun';
-$after = draw('a');
-cmp_ok($after->[0], '>', $before->[0], 'when the grant is another, the store is not used any more');
+cmp_ok(draw('a')->[0], '>', $tick, 'when the grant is another, the store is not used any more');
+
+# ---- a session takes what it uses ----
+
+# All these draw 3000 ids, which need 12 ticks.  Returns how many ticks they took, and
+# how many ids were wasted.
+$node->safe_psql('postgres', "CREATE FUNCTION new_id() RETURNS bigint LANGUAGE sql SET uidgen.cache = 4096 AS 'SELECT uid_next()'");
+
+sub cost
+{
+	my (@statements) = @_;
+	$clock->step(2);
+	my $wasted = wasted();
+	my $tick = draw('b')->[0];
+	$session{a}->query_safe($_) foreach @statements;
+	return [ draw('b')->[0] - $tick, wasted() - $wasted ];
+}
+
+foreach my $case (
+	[ 'SET LOCAL in each transaction', 'DO $$ BEGIN FOR i IN 1 .. 3000 LOOP SET LOCAL uidgen.cache = 1000; PERFORM uid_next(); COMMIT; END LOOP; END $$' ],
+	[ 'a function that sets it', 'SELECT count(new_id()) FROM generate_series(1, 3000)' ],
+	[ 'SET before each id', 'DO $$ BEGIN FOR i IN 1 .. 3000 LOOP SET uidgen.cache = 1000; PERFORM uid_next(); END LOOP; END $$' ],
+	[ 'mixed with blocks', 'SET uidgen.cache = 4096', 'SELECT count(uid_next()), count((uid_next_block(1)).first_id) FROM generate_series(1, 1500)' ],
+	[ 'mixed with batches', 'SET uidgen.cache = 4096', 'SELECT count(uid_next() + (SELECT max(id) FROM uid_next_batch(1 + 0 * n) AS id)) FROM generate_series(1, 1500) AS n' ])
+{
+	my ($name, @statements) = @$case;
+	my $cost = cost(@statements);
+	note("$name: 3000 ids took $cost->[0] ticks, and $cost->[1] were wasted");
+	ok($cost->[0] <= 14 && $cost->[1] < 300, "$name: ids are not wasted, and stay at the clock") || diag("@$cost");
+}
+
+# Some ids at a time, then a block: a store is at most twice what was used of the last.
+my $cost = cost('SET uidgen.cache = 4096', 'SELECT count(uid_next() + uid_next() + uid_next() + (uid_next_block(1)).first_id) FROM generate_series(1, 750)');
+note("three ids and a block: 3000 ids took $cost->[0] ticks, and $cost->[1] were wasted");
+ok($cost->[0] <= 24 && $cost->[1] < 3000, 'three ids and a block: no more is wasted than used') || diag("@$cost");
+
+# Several sessions, whose stores together are larger than a tick: one after the other
+# draws so many.
+foreach my $run (1, 7, 100)
+{
+	my $turns = int(900 / $run);
+	$turns -= $turns % 3;
+	begin_session($_, 1_000_000) foreach qw(a c d);
+	$clock->step(1);
+	my $wasted = wasted();
+	my $tick = draw('b')->[0];
+	foreach my $turn (1 .. $turns)
+	{
+		draw_many((qw(a c d))[ $turn % 3 ], $run);
+	}
+	my $ticks = draw('b')->[0] - $tick;
+	$wasted = wasted() - $wasted;
+	note(sprintf 'three sessions, %d ids at a time: %d ids took %d ticks, and %d were wasted', $run, $turns * $run, $ticks, $wasted);
+	ok($ticks <= 4 * $turns * $run / 256 + 2, "three sessions, $run ids at a time: they do not drive each other ahead of the clock");
+}
+
+# ---- ids that may not run ahead of the clock ----
+
+# A call that waits for the clock keeps what it gets then.
+$node->append_conf('postgresql.conf', 'uidgen.max_burst = 0');
+$node->reload;
+$node->poll_query_until('postgres', "SHOW uidgen.max_burst", '0') or die;
+$clock->step(10);
+my $waits = $node->safe_psql('postgres', 'SELECT waits FROM uidgen.status');
+$session{a}->query_until(qr/begun/, <<'SQL');
+\echo begun
+SET uidgen.cache = 256;
+SET uidgen.wait_timeout = '1h';
+SELECT n || ' ids' FROM (SELECT count(*) AS n FROM (SELECT uid_next() AS id FROM generate_series(1, 10 * 256)) AS ids GROUP BY id >> 18) AS ticks;
+SQL
+foreach my $tick (1 .. 9)
+{
+	$node->poll_query_until('postgres', "SELECT waits >= $waits + $tick FROM uidgen.status") or last;
+	$clock->step(0.001);
+}
+my @ids_of_tick = $session{a}->query('SELECT 1') =~ /^(\d+) ids$/mg;
+is("@ids_of_tick", join(' ', (256) x 10), 'max_burst = 0: a session with a cache gets all ids of each tick');
+$node->append_conf('postgresql.conf', "uidgen.max_burst = '1s'");
+$node->reload;
+$node->poll_query_until('postgres', "SHOW uidgen.max_burst", '1s') or die;
 
 # ---- copies of the process ----
 
 my $library = build_module('forkdraw');
+begin_session('a', 100);
 $session{a}->query_safe("CREATE FUNCTION draw_in_child(regprocedure) RETURNS bigint AS '$library' LANGUAGE C");
 my @ids = split /\|/, $session{a}->query_safe("SELECT uid_next(), draw_in_child('uid_next()'), uid_next(), draw_in_child('uid_next()'), uid_next()");
 is(repeated(\@ids), 0, 'a fork of the process draws other ids');

@@ -99,6 +99,19 @@ result_name(UidgenTicketResult result)
 /* Those that a call can meet: what is refused is a mistake of the caller's. */
 #define RESULTS (UIDGEN_TICKET_VOID + 1)
 
+/* ---- what others do meanwhile, in one thread ---- */
+
+static void (*meddle) (void);
+static int	meddle_in;			/* before so many more accesses; 0: never */
+
+/* Call a function before the n-th access to a shared word from now on. */
+static void
+meddle_before(int n, void (*function) (void))
+{
+	meddle = function;
+	meddle_in = n;
+}
+
 /* ---- rules, in one thread ---- */
 
 #define BITS 4
@@ -224,6 +237,14 @@ refuses(uint64_t now, uint64_t n, UidgenTicketKind kind, UidgenTicketResult want
 static void
 test_no_grant(void)
 {
+	/* Shared memory may hold anything when it is new. */
+	memset(&words, 0x55, sizeof(words));
+	uidgen_ticket_init(&words);
+	is(word(&words.era), 1, "new words: the era is odd");
+	ok((word(&words.clock_high) | word(&words.limit) | word(&words.renew_at) |
+		word(&words.constant) | word(&words.opened) | word(&words.ahead) |
+		word(&words.burst) | word(&words.crash) | word(&words.large_step)) == 0,
+	   "new words: nothing of what was there before");
 	begin_grant();
 	uidgen_ticket_init(&words);
 	refuses(0, 1, ROW, UIDGEN_TICKET_NO_GRANT, "new words: no grant at tick 0");
@@ -235,6 +256,17 @@ test_no_grant(void)
 	begin_grant();
 	uidgen_ticket_close(&words);
 	refuses(120, 1, ROW, UIDGEN_TICKET_NO_GRANT, "closed era: no grant");
+	/* The keeper is about to open the next one. */
+	uidgen_atomic_write(&words.limit, POSITION(200, 0));
+	uidgen_atomic_write(&words.renew_at, POSITION(200, 0));
+	refuses(120, 1, ROW, UIDGEN_TICKET_NO_GRANT, "closed era: none until the next one has begun");
+}
+
+/* Another caller notes the clock. */
+static void
+note_108(void)
+{
+	uidgen_ticket_note_clock(&words, &rules, ticket.era, 108);
 }
 
 static void
@@ -261,11 +293,22 @@ test_clock(void)
 	is(word(&words.clock_high), 107, "but not a lower tick");
 	uidgen_ticket_note_clock(&words, &rules, ticket.era + 2, 110);
 	is(word(&words.clock_high), 107, "nor is the clock of another era noted");
+	/* after the looks at clock_high, the limit and the era */
+	meddle_before(4, note_108);
+	uidgen_ticket_note_clock(&words, &rules, ticket.era, 109);
+	is(word(&words.clock_high), 109, "one that another caller comes before is noted all the same");
 	refuses(201, 1, ROW, UIDGEN_TICKET_NO_GRANT, "the clock leaps beyond the grant");
-	is(word(&words.clock_high), 107, "a tick that is not granted is not noted");
-	takes(108, 1, ROW, POSITION(108, 0), "so when the clock is set back again, positions go on");
+	is(word(&words.clock_high), 109, "a tick that is not granted is not noted");
+	takes(110, 1, ROW, POSITION(110, 0), "so when the clock is set back again, positions go on");
 	takes(200, 1, ROW, POSITION(200, 0), "the last tick of the grant");
 	is(word(&words.clock_high), 200, "is noted");
+}
+
+/* Another caller takes what the tick has left. */
+static void
+take_the_rest(void)
+{
+	uidgen_atomic_write(&words.position, POSITION(101, 0));
 }
 
 static void
@@ -284,6 +327,15 @@ test_blocks(void)
 	is(ticket.skipped, CAPACITY - 1, "block: which passes over all others");
 	takes(108, CAPACITY, BLOCK, POSITION(108, 0), "block: where the clock has gone on");
 	is(ticket.skipped, 0, "block: nothing is passed over for its sake");
+
+	begin_grant();
+	takes(100, 10, BLOCK, POSITION(100, 0), "block: at the start of a tick");
+	uidgen_ticket_begin(&words, &ticket);
+	/* after 8 looks for the clock, one at the position and one at renew_at */
+	meddle_before(11, take_the_rest);
+	is_result(take_begun(100, 7, BLOCK), UIDGEN_TICKET_GOOD, "block: others fill up the tick meanwhile");
+	is(ticket.first, POSITION(101, 0), "block: then it takes the same");
+	is(ticket.skipped, 0, "block: but has passed over nothing");
 }
 
 static void
@@ -328,6 +380,11 @@ test_set_back(void)
 	takes(105, 1, ROW, POSITION(120, 1), "large step: one that is not");
 	refuses(104, 1, ROW, UIDGEN_TICKET_AHEAD, "large step: one that is shuts the gate, whatever the bounds");
 	takes(105, 1, ROW, POSITION(120, 2), "large step: until the clock is back");
+
+	begin_grant();
+	uidgen_ticket_close(&words);
+	uidgen_ticket_open(&words, &rules, 1, POSITION(300, 0), POSITION(300, 0), CONSTANT, 0, 20);
+	refuses(0, 1, ROW, UIDGEN_TICKET_AHEAD, "large step: also for the layout's first positions");
 }
 
 static void
@@ -481,6 +538,10 @@ test_causes(void)
 	is(uidgen_ticket_cause(&reach, 104, 100), UIDGEN_AHEAD_CRASH, "cause: a crash");
 	is(uidgen_ticket_cause(&reach, 105, 104), UIDGEN_AHEAD_BURST, "cause: a crash that the clock has caught up with is none");
 	reach.opened = 102;
+	is(uidgen_ticket_cause(&reach, 102, 100), UIDGEN_AHEAD_CRASH, "cause: a crash, however little ahead, where the clock was not set back");
+	reach.opened = 103;
+	is(uidgen_ticket_cause(&reach, 103, 95), UIDGEN_AHEAD_CLOCK_SET_BACK, "cause: as far as drawing gets from where the clock was");
+	reach.opened = 102;
 	is(uidgen_ticket_cause(&reach, 102, 90), UIDGEN_AHEAD_CLOCK_SET_BACK, "cause: a new grant while the clock is set back");
 }
 
@@ -506,6 +567,18 @@ test_limit(void)
 	takes(300, 1, ROW, POSITION(300, 0), "extended: up to the new limit");
 	refuses(301, 1, ROW, UIDGEN_TICKET_NO_GRANT, "extended: and no farther");
 	refuses(1000000, CAPACITY, BLOCK, UIDGEN_TICKET_NO_GRANT, "extended: by whatever step");
+
+	begin_grant();
+	rules.last_tick = 200;
+	takes(200, CAPACITY, ROW, POSITION(200, 0), "limit: the layout's last tick");
+	refuses(197, 1, ROW, UIDGEN_TICKET_NO_GRANT, "limit: beyond it, waiting for the clock is of no use");
+
+	begin_grant();
+	rules.sequence_bits = 0;
+	uidgen_ticket_close(&words);
+	uidgen_ticket_open(&words, &rules, 100, 200, 200, CONSTANT, 100, 0);
+	takes(100, 1, ROW, 100, "limit: all of a tick of one");
+	refuses(101, 2, ROW, UIDGEN_TICKET_REFUSED, "limit: more than a tick of one");
 }
 
 static void
@@ -548,6 +621,9 @@ test_starts(void)
 	/* the first output that Marsaglia's paper leads to */
 	is(rules.random, UINT64_C(8748534153485358512), "random: the generator is xorshift64");
 	takes(101, 1, ROW, ticket.first + 1, "random: only where a tick begins");
+	while (word(&words.position) < POSITION(102, 0))
+		take(101, 1, ROW);
+	takes(102, 1, ROW, POSITION(102, 0), "random: and others have not filled up the one before");
 }
 
 static void
@@ -624,6 +700,7 @@ test_keeper(void)
 	is(uidgen_ticket_close(&words), POSITION(120, 5), "keeper: close() returns the next one");
 	era = word(&words.era);
 	is(word(&words.limit), 0, "keeper: and nothing is granted any more");
+	is(word(&words.renew_at), 0, "keeper: nor to be renewed");
 	is(uidgen_ticket_close(&words), POSITION(120, 5), "keeper: closing again returns the same");
 	is(word(&words.era), era, "keeper: and changes nothing");
 	uidgen_ticket_open(&words, &rules, POSITION(121, 0), POSITION(140, 0), POSITION(130, 0), 77, 120, 119);
@@ -736,10 +813,12 @@ next_random(uint64_t *state)
 	return *state >> 11;
 }
 
-/* Now and then another thread goes first. */
+/* Others go first: what a test of one thread wants, or now and then another thread. */
 static void
 disturb(void)
 {
+	if (meddle_in > 0 && --meddle_in == 0)
+		meddle();
 	if (disturbance != 0 && next_random(&disturbance) % 16 == 0)
 		sched_yield();
 }
