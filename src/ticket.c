@@ -50,18 +50,19 @@ uidgen_ticket_open(UidgenTicketWords *words, const UidgenTicketRules *rules,
 				   uint64_t constant, uint64_t now, uint64_t clock_high)
 {
 	uint64_t	tick = position >> rules->sequence_bits;
+	uint64_t	era = uidgen_atomic_read(&words->era) + 1;
 
-	uidgen_assert(uidgen_atomic_read(&words->era) & 1);
+	uidgen_assert((era & 1) == 0);
 	uidgen_assert(limit > 0 && renew_at <= limit);
 	uidgen_atomic_write(&words->position, position);
-	uidgen_atomic_write(&words->clock_high, clock_high);
+	uidgen_atomic_write(&words->clock_high, uidgen_ticket_note(era, clock_high));
 	uidgen_atomic_write(&words->opened, tick > now ? tick : 0);
 	uidgen_atomic_write(&words->constant, constant);
 	uidgen_atomic_write(&words->limit, limit);
 	uidgen_atomic_write(&words->renew_at, renew_at);
 	/* Even after everything else: whoever sees the era sees all of its grant. */
 	uidgen_write_barrier();
-	uidgen_atomic_write(&words->era, uidgen_atomic_read(&words->era) + 1);
+	uidgen_atomic_write(&words->era, era);
 }
 
 void

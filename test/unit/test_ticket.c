@@ -21,6 +21,10 @@
 
 static void disturb(void);
 
+/* What happens after so many further accesses to a shared word. */
+static __thread void (*happening) (void);
+static __thread int accesses;
+
 #undef uidgen_atomic_read
 #define uidgen_atomic_read(a) \
 	(disturb(), __atomic_load_n(&(a)->value, __ATOMIC_SEQ_CST))
@@ -245,22 +249,62 @@ test_clock(void)
 	takes(100, 1, ROW, POSITION(100, 1), "the same tick: the next position");
 	takes(100, 3, ROW, POSITION(100, 2), "several: one after the other");
 	takes(103, 1, ROW, POSITION(103, 0), "a later tick: its first position");
-	is(word(&words.clock_high), 103, "the clock's tick is noted");
+	is(uidgen_ticket_clock_high(&words), 103, "the clock's tick is noted");
 	takes(101, 1, ROW, POSITION(103, 1), "the clock was set back a little: positions go on");
-	is(word(&words.clock_high), 103, "the highest tick of the clock stays noted");
+	is(uidgen_ticket_clock_high(&words), 103, "the highest tick of the clock stays noted");
 	takes(103, CAPACITY - 2, ROW, POSITION(103, 2), "the rest of a tick");
 	takes(103, 1, ROW, POSITION(104, 0), "the capacity is exceeded: the next tick");
 	takes(103, CAPACITY, ROW, POSITION(104, 1), "a batch may reach from one tick into the next");
 	takes(104, 1, ROW, POSITION(105, 1), "the clock is not there yet: positions go on");
-	is(word(&words.clock_high), 104, "outrunning the clock does not move its highest tick");
+	is(uidgen_ticket_clock_high(&words), 104, "outrunning the clock does not move its highest tick");
 	refuses(107, CAPACITY + 1, ROW, UIDGEN_TICKET_REFUSED, "more than a tick has is refused");
 	refuses(107, 0, ROW, UIDGEN_TICKET_REFUSED, "so is nothing");
 	refuses(107, 0, REST, UIDGEN_TICKET_REFUSED, "also where less would do");
-	is(word(&words.clock_high), 107, "a call that takes nothing notes the clock too");
+	is(uidgen_ticket_clock_high(&words), 107, "a call that takes nothing notes the clock too");
 	uidgen_ticket_note_clock(&words, ticket.era, 90);
-	is(word(&words.clock_high), 107, "but not a lower tick");
+	is(uidgen_ticket_clock_high(&words), 107, "but not a lower tick");
 	uidgen_ticket_note_clock(&words, ticket.era + 2, 110);
-	is(word(&words.clock_high), 107, "nor is the clock of another era noted");
+	is(uidgen_ticket_clock_high(&words), 107, "nor is the clock of another era noted");
+}
+
+static void
+begin_next_era(void)
+{
+	open_at(120, 120);
+}
+
+/* The keeper begins another era at any access of a call that notes a wrong clock, with
+ * the very tick that the call has found. */
+static void
+test_late_notes(void)
+{
+	int			noted = 0;
+	int			delayed = 0;
+
+	for (int i = 0; i < 10; i++)
+	{
+		begin_grant();
+		takes(120, 1, ROW, POSITION(120, 0), "late note: the clock is at tick 120");
+		uidgen_ticket_begin(&words, &ticket);
+		happening = begin_next_era;
+		accesses = i;
+		uidgen_ticket_note_clock(&words, ticket.era, 900);
+		delayed += happening == NULL;
+		noted += happening == NULL && uidgen_ticket_clock_high(&words) != 120;
+		happening = NULL;
+	}
+	ok(delayed > 1, "late note: the era ended meanwhile");
+	is(noted, 0, "late note: the next one does not see the clock of the last");
+
+	/* Several eras may pass, but for a multiple of what the mark tells apart. */
+	begin_grant();
+	uidgen_ticket_begin(&words, &ticket);
+	for (int eras = 1; eras < 1 << UIDGEN_TICKET_ERA_BITS; eras++)
+	{
+		begin_next_era();
+		uidgen_ticket_note_clock(&words, ticket.era, 900);
+		is(uidgen_ticket_clock_high(&words), 120, "late note: nor do those after it");
+	}
 }
 
 static void
@@ -333,7 +377,7 @@ test_burst(void)
 		takes(120, CAPACITY, ROW, POSITION(tick, 0), "burst: a whole tick");
 	refuses(120, 1, ROW, UIDGEN_TICKET_AHEAD, "burst: no further than `burst`");
 	is(ticket.blocked, 124, "burst: for this tick");
-	is(word(&words.clock_high), 120, "burst: drawing does not move the highest tick of the clock");
+	is(uidgen_ticket_clock_high(&words), 120, "burst: drawing does not move the highest tick of the clock");
 	takes(121, 1, BLOCK, POSITION(124, 0), "burst: until the clock goes on");
 	refuses(121, CAPACITY, BLOCK, UIDGEN_TICKET_AHEAD, "burst: a block that would begin a new tick");
 
@@ -619,7 +663,7 @@ test_keeper(void)
 	is(word(&words.era), era, "keeper: and changes nothing");
 	uidgen_ticket_open(&words, &rules, POSITION(121, 0), POSITION(140, 0), POSITION(130, 0), 77, 120, 119);
 	is(word(&words.era), era + 1, "keeper: open() begins the next era");
-	is(word(&words.clock_high), 119, "keeper: with the tick of the clock that is known for it");
+	is(uidgen_ticket_clock_high(&words), 119, "keeper: with the tick of the clock that is known for it");
 	is(word(&words.opened), 121, "keeper: and its first tick, which is ahead of the clock");
 	is_result(take(121, 1, ROW), UIDGEN_TICKET_GOOD, "keeper: positions are taken in it");
 	is(ticket.constant, 77, "keeper: with its constant");
@@ -730,10 +774,17 @@ next_random(uint64_t *state)
 	return *state >> 11;
 }
 
-/* Now and then another thread goes first. */
+/* Now and then another thread goes first; or what is to happen at this access. */
 static void
 disturb(void)
 {
+	if (happening && accesses-- == 0)
+	{
+		void		(*happens) (void) = happening;
+
+		happening = NULL;
+		happens();
+	}
 	if (disturbance != 0 && next_random(&disturbance) % 16 == 0)
 		sched_yield();
 }
@@ -856,7 +907,7 @@ call(Caller *caller)
 		if (result == UIDGEN_TICKET_NO_GRANT || result == UIDGEN_TICKET_HELD ||
 			(result == UIDGEN_TICKET_GOOD && good.renew) ||
 			((result == UIDGEN_TICKET_AHEAD || result == UIDGEN_TICKET_EARLY) &&
-			 uidgen_atomic_read(&stress.words.clock_high) >
+			 uidgen_ticket_clock_high(&stress.words) >
 			 GET(stress.clock) + LARGE_STEP))
 			SET(stress.demand, true);
 		if (result == UIDGEN_TICKET_GOOD ||
@@ -921,7 +972,7 @@ acquire(bool stepped_back)
 	uint64_t	first;
 	uint64_t	last;
 	uint64_t	position;
-	uint64_t	high = uidgen_atomic_read(&stress.words.clock_high);
+	uint64_t	high = uidgen_ticket_clock_high(&stress.words);
 
 	first = GET(stress.granted_until[worker]) + 1;
 	first = first > now ? first : now;
@@ -1015,7 +1066,7 @@ keep(void)
 			change_bounds();
 			break;
 		default:
-			high = uidgen_atomic_read(&stress.words.clock_high);
+			high = uidgen_ticket_clock_high(&stress.words);
 			if (!keeper.held)
 				acquire(false);
 			else if (high > GET(stress.clock) + LARGE_STEP)
@@ -1179,6 +1230,7 @@ main(int argc, char **argv)
 
 	test_no_grant();
 	test_clock();
+	test_late_notes();
 	test_blocks();
 	test_rests();
 	test_set_back();
