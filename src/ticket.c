@@ -84,10 +84,10 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	bool		in_force = (uidgen_atomic_read(&words->era) & 1) == 0;
 	UidgenTicketReach before = uidgen_ticket_reach(words);
 	UidgenTicketReach after = before;
-	uint64_t	position = uidgen_atomic_read(&words->position);
+	uint64_t	allowed = uidgen_ticket_last_allowed(&before, now);
 	uint64_t	limit = uidgen_atomic_read(&words->limit);
 	uint64_t	renew_at = uidgen_atomic_read(&words->renew_at);
-	uint64_t	allowed;
+	uint64_t	position = 0;
 	bool		reopen;
 
 	after.bounds = *bounds;
@@ -96,21 +96,25 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	if (in_force && before.opened > uidgen_ticket_plus(now, bounds->crash))
 		after.bounds.crash = uidgen_ticket_higher(bounds->crash, before.bounds.crash);
 
-	allowed = uidgen_ticket_last_allowed(&after, now);
+	/*
+	 * Less than before needs a new era, because callers go by the old bounds until
+	 * they read the clock again: one of them could push the position out of reach.
+	 */
 	reopen = in_force && !uidgen_ticket_large_step(&before, now) &&
 		(uidgen_ticket_large_step(&after, now) ||
-		 (allowed < uidgen_ticket_last_allowed(&before, now) &&
-		  (position - 1) >> rules->sequence_bits > allowed));
-	/*
-	 * In a new era, because callers go by the old bounds until they read the clock
-	 * again: one of them could push the position out of reach after it was read.
-	 */
+		 uidgen_ticket_last_allowed(&after, now) < allowed);
 	if (reopen)
 	{
+		uint64_t	tick;
+
 		position = uidgen_ticket_close(words);
-		after.bounds.crash =
-			uidgen_ticket_higher(after.bounds.crash,
-								 uidgen_ticket_minus(position >> rules->sequence_bits, now));
+		/* What was out of reach before stays so. */
+		tick = uidgen_ticket_lower(position >> rules->sequence_bits,
+								   uidgen_ticket_plus(allowed, 1));
+		after.bounds.crash = uidgen_ticket_higher(after.bounds.crash,
+												  uidgen_ticket_minus(tick, now));
+		if (uidgen_ticket_large_step(&after, now))
+			after.clock_high = now;
 	}
 	uidgen_atomic_write(&words->ahead, after.bounds.ahead);
 	uidgen_atomic_write(&words->burst, after.bounds.burst);
@@ -118,5 +122,5 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	uidgen_atomic_write(&words->large_step, after.bounds.large_step);
 	if (reopen)
 		uidgen_ticket_open(words, rules, position, limit, renew_at,
-						   uidgen_atomic_read(&words->constant), now, now);
+						   uidgen_atomic_read(&words->constant), now, after.clock_high);
 }

@@ -484,9 +484,9 @@ extern void uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
 								 uint64_t renew_at);
 
 /*
- * From now on these bounds hold; the clock is at `now`.  Where ids run further ahead
- * of it than bounds that were lowered allow, nobody is stopped: the same grant is
- * opened anew where it is, as after a crash, and the clock catches up.
+ * From now on these bounds hold; the clock is at `now`.  Where they allow for less than
+ * the old ones, nobody is stopped: the same grant is opened anew where it is, as after
+ * a crash, and the clock catches up.
  */
 extern void uidgen_ticket_bound(UidgenTicketWords *words,
 								const UidgenTicketRules *rules,

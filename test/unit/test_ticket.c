@@ -427,6 +427,7 @@ test_bounds(void)
 {
 	uint64_t	era;
 	uint64_t	position;
+	UidgenTicketClock clock;
 
 	begin_grant();
 	takes(130, 1, ROW, POSITION(130, 0), "bounds: the clock is at tick 130");
@@ -454,6 +455,32 @@ test_bounds(void)
 	bound(10, 50, 20, 15, 132);
 	takes(132, CAPACITY, BLOCK, POSITION(133, 0), "bounds: raised, they hold at once");
 	is(word(&words.burst), 50, "bounds: all of them");
+
+	/* A call goes by the bounds that it has seen, whatever the keeper has. */
+	begin_grant();
+	uidgen_ticket_begin(&words, &ticket);
+	clock = look(120);
+	era = word(&words.era);
+	bound(10, 3, 20, 15, 120);
+	is(word(&words.era), era, "bounds: a call is not disturbed by the same ones");
+	bound(10, 0, 20, 15, 115);
+	is_result(uidgen_ticket_take(&words, &rules, &ticket, &clock, CAPACITY, BLOCK), UIDGEN_TICKET_VOID,
+			  "bounds: it is void, if they are lower");
+	is(uidgen_ticket_clock_high(&words), 120, "bounds: the highest tick of the clock stays known");
+	refuses(110, CAPACITY + 1, ROW, UIDGEN_TICKET_REFUSED, "bounds: (set back)");
+	bound(10, 0, 20, 9, 110);
+	is(uidgen_ticket_clock_high(&words), 110, "bounds: unless its step back is a large one now");
+	ok(take(110, 1, ROW) == UIDGEN_TICKET_GOOD, "bounds: which stops nobody either");
+
+	/* Ids that wait for the clock. */
+	begin_grant();
+	open_at(250, 110);
+	ok(!given(110), "bounds: ids are out of reach");
+	bound(10, 1, 20, 15, 110);
+	ok(!given(110), "bounds: and stay so when those are lowered");
+	bound(0, 0, 5, 1, 110);
+	ok(!given(110) && !given(220), "bounds: however low");
+	ok(given(228), "bounds: until the clock is near enough");
 
 	begin_grant();
 	uidgen_ticket_close(&words);
@@ -680,6 +707,68 @@ test_keeper(void)
 	      "highest: the last tick");
 	takes((UINT64_C(1) << 32) - 1, INT32_MAX, BLOCK, (UINT64_C(1) << 63) - INT32_MAX, "highest: all of it");
 	refuses((UINT64_C(1) << 32) - 1, 1, BLOCK, UIDGEN_TICKET_NO_GRANT, "highest: and no more");
+}
+
+/* As far as layouts and settings go; uidgen_time_bounds() makes these of them. */
+static void
+test_extremes(void)
+{
+	static const struct
+	{
+		const char *name;
+		int			time_bits;
+		int			sequence_bits;
+		uint64_t	ahead;		/* max_ahead and max_burst of 2147483647 ms */
+		uint64_t	second;		/* 1 s in ticks, rounded up */
+		uint64_t	window;		/* 24 h */
+	}			extremes[] = {
+		{"1 us, 62 bits of time", 62, 1, UINT64_C(2147483647000), 1000000, UINT64_C(86400000000)},
+		{"1 us, 20 bits of time", 20, 31, UINT64_C(2147483647000), 1000000, UINT64_C(86400000000)},
+		{"1 us, 32 bits of time", 32, 31, UINT64_C(2147483647000), 1000000, UINT64_C(86400000000)},
+		{"1 h, 62 bits of time", 62, 1, 596, 1, 24},
+		{"1 h, 20 bits of time", 20, 31, 596, 1, 24},
+	};
+
+	for (size_t i = 0; i < sizeof(extremes) / sizeof(extremes[0]); i++)
+	{
+		uint64_t	last_tick = (UINT64_C(1) << extremes[i].time_bits) - 1;
+		int			bits = extremes[i].sequence_bits;
+		uint64_t	limit = (last_tick << bits) - 1;
+		uint64_t	last_capacity = (UINT64_C(1) << bits) - 1;
+		uint64_t	burst = extremes[i].ahead + 1;
+		uint64_t	step = extremes[i].ahead + 1 + extremes[i].second;
+		uint64_t	crash = step + extremes[i].window + burst + 3;
+		bool		good = true;
+
+		begin_grant();
+		rules.sequence_bits = bits;
+		rules.last_tick = last_tick;
+		uidgen_ticket_close(&words);
+		bound(extremes[i].ahead, burst, crash, step, 0);
+		uidgen_ticket_open(&words, &rules, UINT64_C(1) << bits, limit, limit, CONSTANT, 0, 0);
+
+		/* from the first tick to the last granted one, and back again */
+		good = good && take(0, 1, ROW) == UIDGEN_TICKET_GOOD;
+		good = good && take(1, last_capacity, BLOCK) == UIDGEN_TICKET_GOOD;
+		good = good && take(last_tick - 1, 1, REST) == UIDGEN_TICKET_GOOD &&
+			ticket.first == (last_tick - 1) << bits;
+		good = good && take(last_tick - 1, last_capacity, REST) == UIDGEN_TICKET_GOOD &&
+			ticket.first + ticket.count - 1 == limit;
+		ok(good, "extreme: %s: ids go to the last granted tick", extremes[i].name);
+		good = take(last_tick - 1, 1, ROW) == UIDGEN_TICKET_NO_GRANT &&
+			take(last_tick, 1, BLOCK) == UIDGEN_TICKET_NO_GRANT &&
+			take(last_tick, last_capacity, REST) == UIDGEN_TICKET_NO_GRANT &&
+			word(&words.position) == limit + 1;
+		ok(good, "extreme: %s: and no further", extremes[i].name);
+		good = last_tick > 2 * crash ?
+			take(last_tick - step - 1, 1, ROW) == UIDGEN_TICKET_AHEAD :
+			take(1, 1, ROW) == UIDGEN_TICKET_NO_GRANT;
+		ok(good, "extreme: %s: a large step is one beyond the bounds only", extremes[i].name);
+		bound(0, 0, 4, 1, last_tick - 2);
+		ok(take(last_tick, 1, ROW) == UIDGEN_TICKET_NO_GRANT && word(&words.limit) == limit &&
+		   word(&words.position) == limit + 1 && uidgen_ticket_clock_high(&words) == last_tick,
+		   "extreme: %s: lowered at the end of the layout", extremes[i].name);
+	}
 }
 
 /* ---- stress ---- */
@@ -1243,6 +1332,7 @@ main(int argc, char **argv)
 	test_starts();
 	test_settle();
 	test_keeper();
+	test_extremes();
 	test_stress();
 	printf("1..%d\n", tests);
 	return failures != 0;
