@@ -123,7 +123,8 @@ my @EXPECTED = (
 	[ '55000', qr/^lost connection to parallel worker|^parallel worker failed|^could not (?:attach to|map) dynamic shared/ ],
 	# waits that came to an end
 	[ '55000', qr/^uidgen has no grant to issue ids from$/ ],
-	[ '55000', qr/^uidgen has no grant to issue ids from: (?:canceling statement due to lock timeout|could not connect to database)/, @HINDERING, @ENDING ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: canceling statement due to lock timeout/, @HINDERING, @ENDING ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: could not connect to database/, 'rename_database' ],
 	[ '55000', qr/^ids would run too far ahead of the clock/ ],
 	# the keeper
 	[ '00000', qr/^uidgen acquired worker id / ],
@@ -144,6 +145,7 @@ my @EXPECTED = (
 	[ '42883', qr/^function (?:uid_next|uid_next_batch|uid_next_block|new_id|ids_with_exceptions)\(.*\) does not exist/, 'drop_for_a_while' ],
 	[ '42P01', qr/^relation "uidgen.status" does not exist/, 'drop_for_a_while' ],
 	[ 'XX000', qr/^(?:uidgen has no new grant: )?cache lookup failed for function \d+/, 'drop_create', 'drop_for_a_while' ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: (?:cache lookup failed for function \d+|relation "uidgen\.\w+" does not exist)/, 'drop_create', 'drop_for_a_while' ],
 	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the layout differs from the registry's/, 'layout_row' ],
 	[ '55000', qr/^cannot truncate uidgen\./, 'truncate' ],
 	[ '3D000', qr/^database "registry" does not exist/, 'rename_database' ],
