@@ -242,7 +242,7 @@ sub installed_files
 sub set_up_server
 {
 	return if $bindir;
-	$pg_config = shell('find_server || die "no PostgreSQL server with PGXS found"; echo "$PG_CONFIG"');
+	$pg_config = shell('find_server || die "no PostgreSQL server with PGXS found"; command -v "$PG_CONFIG"');
 	shell("PG_CONFIG='$pg_config'; copy_server '$dir/inst'; gcc -o '$dir/reaper' '$root/test/reaper.c'");
 	own();
 	($library, $scripts) = installed_files();
@@ -417,7 +417,7 @@ sub run_file
 			if (!$intact)
 			{
 				my $wrong = verdict_of($file, 'none', @tests);
-				die "the sources as they are: ", $wrong ? "@$wrong\n" . slurp("$dir/output") : "do not compile\n" if !$wrong || @$wrong;
+				die "the sources as they are: ", $wrong ? "@$wrong\n" . slurp("$dir/output") : "do not compile\n" . slurp("$dir/output") if !$wrong || @$wrong;
 				$intact = 1;
 			}
 			my $start = time;

@@ -477,10 +477,33 @@ test_bounds(void)
 	takes(132, CAPACITY, BLOCK, POSITION(133, 0), "bounds: raised, they hold at once");
 	is(word(&words.burst), 50, "bounds: all of them");
 
+	/* How far ids run ahead: to the last position that was taken. */
+	begin_grant();
+	takes(130, CAPACITY, ROW, POSITION(130, 0), "bounds: all of a tick is taken");
+	era = word(&words.era);
+	bound(6, 3, 20, 15, 121);
+	is(word(&words.era), era, "bounds: lowered so that it is just allowed, they begin no era");
+	bound(10, 3, 20, 15, 121);
+	takes(121, 1, ROW, POSITION(131, 0), "bounds: one position of the next tick is taken");
+	bound(6, 3, 20, 15, 121);
+	is(word(&words.era), era + 2, "bounds: then the same bounds begin one");
+	begin_grant();
+	for (int tick = 130; tick <= 133; tick++)
+		takes(130, CAPACITY, ROW, POSITION(tick, 0), "bounds: ids run ahead of the clock");
+	era = word(&words.era);
+	bound(10, 3, 20, 15, 118);
+	is(word(&words.era), era, "bounds: where the clock alone took ids out of reach, they begin no era");
+
+	begin_grant();
+	open_at(130, 110);
+	bound(10, 1, 20, 15, 110);
+	is(word(&words.crash), 20, "bounds: a crash for which they have room does not raise them");
+
 	begin_grant();
 	uidgen_ticket_close(&words);
 	bound(0, 0, 0, 1, 100);
 	ok(word(&words.era) % 2 == 1, "bounds: without a grant they begin no era");
+	is(word(&words.crash), 0, "bounds: nor does it take more room than they have");
 }
 
 /* By brute force: the gate's rule and the end of a wait are the same. */
