@@ -302,6 +302,9 @@ test_clock(void)
 	takes(110, 1, ROW, POSITION(110, 0), "so when the clock is set back again, positions go on");
 	takes(200, 1, ROW, POSITION(200, 0), "the last tick of the grant");
 	is(word(&words.clock_high), 200, "is noted");
+	open_at(201, 200);
+	uidgen_ticket_note_clock(&words, &rules, word(&words.era), 300);
+	is(word(&words.clock_high), 300, "so is one of which a single position is granted");
 }
 
 /* Another caller takes what the tick has left. */
@@ -593,7 +596,8 @@ test_limit(void)
 
 	begin_grant();
 	rules.last_tick = 200;
-	takes(200, CAPACITY, ROW, POSITION(200, 0), "limit: the layout's last tick");
+	for (int tick = 197; tick <= 200; tick++)
+		takes(197, CAPACITY, ROW, POSITION(tick, 0), "limit: up to the layout's last tick");
 	refuses(197, 1, ROW, UIDGEN_TICKET_NO_GRANT, "limit: beyond it, waiting for the clock is of no use");
 
 	begin_grant();
