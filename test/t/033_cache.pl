@@ -257,6 +257,18 @@ is( $node->safe_psql('postgres', <<"END"),
 END
 	"t\n100000|100000", 'parallel workers draw different ids');
 
+# ---- short ticks ----
+
+# The coarse clock is too coarse for them.
+my $short = uidgen_node('short', "uidgen.layout = 'time:48:10us worker:3 sequence:12 epoch:2025-01-01'", 'uidgen.cache = 100');
+$short->start;
+is( $short->safe_psql('postgres', <<'END'), 0, 'no id is older than its call, also where a tick is shorter than a step of the coarse clock');
+	CREATE EXTENSION uidgen;
+	SELECT count(*) FROM (SELECT clock_timestamp() AS before, uid_next() AS id FROM generate_series(1, 200000)) AS drawn
+	WHERE uid_timestamp(id) < before - interval '10 us';
+END
+$short->stop;
+
 fails_with($node, 'SET uidgen.cache = 0', '22023', qr/uidgen\.cache/, 'a cache of nothing is refused');
 $node->stop;
 

@@ -303,6 +303,9 @@ test_clock(void)
 	takes(110, 1, ROW, POSITION(110, 0), "so when the clock is set back again, positions go on");
 	takes(200, 1, ROW, POSITION(200, 0), "the last tick of the grant");
 	is(uidgen_ticket_clock_high(&words), 200, "is noted");
+	open_at(201, 200);
+	uidgen_ticket_note_clock(&words, &rules, word(&words.era), 300);
+	is(uidgen_ticket_clock_high(&words), 300, "so is one of which a single position is granted");
 }
 
 static void
@@ -546,9 +549,22 @@ test_bounds(void)
 	ok(given(228), "bounds: until the clock is near enough");
 
 	begin_grant();
+	for (int tick = 130; tick <= 133; tick++)
+		takes(130, CAPACITY, ROW, POSITION(tick, 0), "bounds: ids run ahead of the clock");
+	era = word(&words.era);
+	bound(10, 3, 20, 15, 118);
+	is(word(&words.era), era, "bounds: where the clock alone took ids out of reach, they begin no era");
+
+	begin_grant();
+	open_at(130, 110);
+	bound(10, 1, 20, 15, 110);
+	is(word(&words.crash), 20, "bounds: a crash for which they have room does not raise them");
+
+	begin_grant();
 	uidgen_ticket_close(&words);
 	bound(0, 0, 0, 1, 100);
 	ok(word(&words.era) % 2 == 1, "bounds: without a grant they begin no era");
+	is(word(&words.crash), 0, "bounds: nor does it take more room than they have");
 }
 
 /* By brute force: the gate's rule and the end of a wait are the same. */
@@ -638,7 +654,8 @@ test_limit(void)
 
 	begin_grant();
 	rules.last_tick = 200;
-	takes(200, CAPACITY, ROW, POSITION(200, 0), "limit: the layout's last tick");
+	for (int tick = 197; tick <= 200; tick++)
+		takes(197, CAPACITY, ROW, POSITION(tick, 0), "limit: up to the layout's last tick");
 	refuses(197, 1, ROW, UIDGEN_TICKET_NO_GRANT, "limit: beyond it, waiting for the clock is of no use");
 
 	begin_grant();
