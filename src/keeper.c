@@ -370,16 +370,29 @@ large_step(void)
 	return (int64) uidgen_time_bounds().large_step;
 }
 
-/* How far the clock is behind the highest tick of it known in this era, if that is
- * a large step; else 0.  In ticks. */
+/*
+ * How far the clock is behind the highest tick of it known in this era, if that is
+ * a large step; else 0.  In ticks.
+ *
+ * Where no id was drawn up there, the step concerns none: the clock was wrong, and
+ * was corrected before anything followed it.  Then it is forgotten.  A server with
+ * one worker id and no other would have to wait for the clock instead.
+ */
 static int64
 step_back(void)
 {
 	/* Before the clock is read: what others note afterwards is no step of it. */
 	int64		high = (int64) uidgen_ticket_clock_high(&uidgen_shared->words);
-	int64		step = high - (int64) uidgen_clock_tick();
+	int64		now = (int64) uidgen_clock_tick();
 
-	return step > large_step() ? step : 0;
+	if (high - now <= large_step())
+		return 0;
+	if (position_tick(uidgen_atomic_read(&uidgen_shared->words.position)) - now > large_step())
+		return high - now;
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_ticket_forget_clock(&uidgen_shared->words, &uidgen_rules, (uint64) now);
+	LWLockRelease(uidgen_shared->lock);
+	return 0;
 }
 
 /* How far the wall clock leapt since the last grant, if that is a large step;

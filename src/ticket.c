@@ -77,6 +77,29 @@ uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
 	uidgen_atomic_write(&words->renew_at, renew_at);
 }
 
+/* A new era of the same grant, which has just been closed at `position`. */
+static void
+reopen(UidgenTicketWords *words, const UidgenTicketRules *rules, uint64_t position,
+	   uint64_t limit, uint64_t renew_at, uint64_t now, uint64_t clock_high)
+{
+	uidgen_ticket_open(words, rules, position, limit, renew_at,
+					   uidgen_atomic_read(&words->constant), now, clock_high);
+}
+
+void
+uidgen_ticket_forget_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
+						   uint64_t now)
+{
+	uint64_t	era = uidgen_atomic_read(&words->era);
+	uint64_t	limit = uidgen_atomic_read(&words->limit);
+	uint64_t	renew_at = uidgen_atomic_read(&words->renew_at);
+
+	if (era & 1)
+		uidgen_atomic_write(&words->clock_high, uidgen_ticket_note(era + 1, now));
+	else
+		reopen(words, rules, uidgen_ticket_close(words), limit, renew_at, now, now);
+}
+
 void
 uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 					const UidgenTicketBounds *bounds, uint64_t now)
@@ -88,7 +111,7 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	uint64_t	limit = uidgen_atomic_read(&words->limit);
 	uint64_t	renew_at = uidgen_atomic_read(&words->renew_at);
 	uint64_t	position = 0;
-	bool		reopen;
+	bool		lower;
 
 	after.bounds = *bounds;
 	/* An era that was reopened, as below, keeps its room for as long as it needs
@@ -100,10 +123,10 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	 * Less than before needs a new era, because callers go by the old bounds until
 	 * they read the clock again: one of them could push the position out of reach.
 	 */
-	reopen = in_force && !uidgen_ticket_large_step(&before, now) &&
+	lower = in_force && !uidgen_ticket_large_step(&before, now) &&
 		(uidgen_ticket_large_step(&after, now) ||
 		 uidgen_ticket_last_allowed(&after, now) < allowed);
-	if (reopen)
+	if (lower)
 	{
 		uint64_t	tick;
 
@@ -120,7 +143,6 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	uidgen_atomic_write(&words->burst, after.bounds.burst);
 	uidgen_atomic_write(&words->crash, after.bounds.crash);
 	uidgen_atomic_write(&words->large_step, after.bounds.large_step);
-	if (reopen)
-		uidgen_ticket_open(words, rules, position, limit, renew_at,
-						   uidgen_atomic_read(&words->constant), now, after.clock_high);
+	if (lower)
+		reopen(words, rules, position, limit, renew_at, now, after.clock_high);
 }

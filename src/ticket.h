@@ -492,4 +492,11 @@ extern void uidgen_ticket_bound(UidgenTicketWords *words,
 								const UidgenTicketRules *rules,
 								const UidgenTicketBounds *bounds, uint64_t now);
 
+/*
+ * The clock is at `now`, and what is known to be the highest tick of it no longer
+ * counts: nothing was taken there.  The same grant goes on in a new era.
+ */
+extern void uidgen_ticket_forget_clock(UidgenTicketWords *words,
+									   const UidgenTicketRules *rules, uint64_t now);
+
 #endif							/* UIDGEN_TICKET_H */

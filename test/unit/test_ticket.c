@@ -547,6 +547,31 @@ test_causes(void)
 }
 
 static void
+test_forgotten_clock(void)
+{
+	begin_grant();
+	takes(120, 5, ROW, POSITION(120, 0), "forget: the clock is at tick 120");
+	refuses(900, 1, ROW, UIDGEN_TICKET_NO_GRANT, "forget: set forward beyond the grant");
+	refuses(121, 1, ROW, UIDGEN_TICKET_AHEAD, "forget: and corrected, which looks like a large step back");
+	uidgen_ticket_forget_clock(&words, &rules, 121);
+	takes(121, 1, ROW, POSITION(121, 0), "forget: ids go on from the true time");
+	is(word(&words.limit), POSITION(200, CAPACITY - 1), "forget: with the same limit");
+	is(word(&words.renew_at), POSITION(150, CAPACITY - 1), "forget: and the same time to renew");
+	uidgen_ticket_forget_clock(&words, &rules, 115);
+	ok(take(115, 1, ROW) == UIDGEN_TICKET_GOOD && ticket.first == POSITION(121, 1),
+	   "forget: or from where they are");
+	is(word(&words.opened), 121, "forget: for which there is room");
+
+	uidgen_ticket_close(&words);
+	uidgen_ticket_begin(&words, &ticket);
+	uidgen_ticket_note_clock(&words, ticket.era, 900);
+	is(uidgen_ticket_clock_high(&words), 900, "forget: without a grant, the clock is noted too");
+	uidgen_ticket_forget_clock(&words, &rules, 122);
+	ok(word(&words.era) % 2 == 1 && uidgen_ticket_clock_high(&words) == 122,
+	   "forget: and forgotten, and no era begins");
+}
+
+static void
 test_limit(void)
 {
 	begin_grant();
@@ -1328,6 +1353,7 @@ main(int argc, char **argv)
 	test_bounds();
 	test_waits();
 	test_causes();
+	test_forgotten_clock();
 	test_limit();
 	test_starts();
 	test_settle();
