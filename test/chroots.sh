@@ -45,7 +45,7 @@ if [ "${1-}" = --inside ]; then
 	nothing_left()
 	{
 		servers=$(grep -l "^Name:.postgres$" "$root"/proc/[0-9]*/status | xargs -r grep -L "^State:.Z") || :
-		left=$(ls -d "$root"/tmp/* "$root"/tmp/.[!.]* "$root"/var/lib/postgresql/*/* "$root"/etc/postgresql/*/* \
+		left=$(ls -d "$root"/tmp/* "$root"/var/lib/postgresql/*/* "$root"/etc/postgresql/*/* \
 			"$root"/root/.psql_history "$root$home"/.psql_history 2>/dev/null) || :
 		settings=$(grep -s "^ *create_main_cluster" "$root"/etc/postgresql-common/createcluster.conf) || :
 		if [ -n "$servers$left$settings" ]; then

@@ -17,7 +17,7 @@ use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node try_psql sqlstate_of fails_with poll_until log_since
   start_drawing await_drawing stop_drawing draw_until_error repeated keeper_pid
-  end_keeper times_asleep stop_processes kill_and_start percentile spread build_program
+  end_keeper times_asleep stop_processes crash kill_and_start percentile spread build_program
   build_module);
 
 # A server that has uidgen preloaded, not yet started.  @conf: more lines for
@@ -232,6 +232,29 @@ sub spread
 	my (@seconds) = @_;
 	return sprintf('n %d, p50 %.1f ms, p99 %.1f ms, max %.1f ms',
 		scalar @seconds, map { 1000 * percentile($_, @seconds) } 50, 99, 100);
+}
+
+# Kill a backend with signal 9; returns when the server, which goes through recovery
+# (with restart_after_crash), answers again.
+sub crash
+{
+	my ($node) = @_;
+	my $log = -s $node->logfile;
+	my $run = IPC::Run::start(
+		[ $node->installed_command('psql'), '-X', '-d', $node->connstr('postgres'), '-c', 'SELECT pg_sleep(3600) /* victim */' ],
+		'<', \undef, '>&', \my $said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
+	my $pid;
+	poll_until(
+		sub {
+			$pid = $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%victim%'");
+		}) or die 'no backend to kill';
+	kill 'KILL', $pid;
+	eval { $run->finish };
+	return poll_until(
+		sub {
+			return log_since($node, $log) =~ /all server processes terminated; reinitializing/
+			  && (try_psql($node, 'SELECT 1'))[0] == 0;
+		}) || die 'the server does not come back';
 }
 
 # Kill the postmaster with signal 9, and start the server again.

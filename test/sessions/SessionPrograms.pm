@@ -248,9 +248,9 @@ my %OPS = (
 			my $scroll = pick('', 'SCROLL ', 'NO SCROLL ');
 			$self->begin;
 			$self->run("DECLARE h ${scroll}CURSOR WITH HOLD FOR SELECT uid_next() AS id FROM generate_series(1, $n)");
-			$self->query('ofa', 'FETCH 5 FROM h') if rand > 0.5;
+			# Drawn by the COMMIT at the latest.
+			$self->query('a', 'FETCH 5 FROM h') if rand > 0.5;
 			$self->finish;
-			# Drawn by the COMMIT.
 			$self->query('a', sprintf 'FETCH %d FROM h', number(1, 100));
 			$self->draw;
 			$self->query('a', 'FETCH BACKWARD 7 FROM h') if $scroll eq 'SCROLL ';

@@ -1,0 +1,171 @@
+# Proves that a registry which was copied within the server (CREATE DATABASE ...
+# TEMPLATE) is taken for a copy, as one of another server is: whether the server goes
+# over to the copy while it runs, with a restart or after a crash, it takes another
+# worker id there, and no id is issued twice; back in the original it goes on as
+# before.  And that a database which is only renamed goes on as the registry.
+# pg_regress cannot restart its server.
+#
+# The clock stands still, so that it cannot keep ids apart.
+
+use strict;
+use warnings;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use FakeClock;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $LAYOUT = "uidgen.layout = 'time:41:1ms worker:4 sequence:12 epoch:2025-01-01'";
+my $node = uidgen_node('main', $LAYOUT, 'restart_after_crash = on', "uidgen.database = 'registry'");
+my $clock = FakeClock->new($node);
+$clock->under(sub { $node->start });
+$node->safe_psql('postgres', 'CREATE DATABASE registry');
+$node->safe_psql($_, 'CREATE EXTENSION uidgen') foreach 'postgres', 'registry';
+$clock->stop(int($clock->now) + 1);
+
+my @all;
+
+# Draw; returns the worker id, which must be one.
+sub draw
+{
+	my ($name) = @_;
+	my @ids = split /\n/, $node->safe_psql('postgres', 'SELECT uid_next() FROM generate_series(1, 5000)');
+	my %workers = map { ($_ >> 12 & 15) => 1 } @ids;
+
+	push @all, \@ids;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is(repeated(@all), 0, "$name: no id is issued twice");
+	is(scalar keys %workers, 1, "$name: of one worker id");
+	return (keys %workers)[0];
+}
+
+# Have the keeper leave the registry's database alone.
+sub let_go
+{
+	end_keeper($node, @_) or die 'no other keeper has begun';
+	$node->poll_query_until('postgres', 'SELECT true');
+	return;
+}
+
+sub use_registry
+{
+	my ($database) = @_;
+	$node->safe_psql('postgres', "ALTER SYSTEM SET uidgen.database = '$database'");
+	$node->reload;
+	$node->poll_query_until('postgres', 'SHOW uidgen.database', $database) or die;
+	return;
+}
+
+sub restart
+{
+	my ($mode) = @_;
+	$node->stop($mode);
+	$clock->under(sub { $node->start });
+	return;
+}
+
+sub free_worker_ids
+{
+	return $node->safe_psql('postgres', 'SELECT free_worker_ids FROM uidgen.status');
+}
+
+# ---- a copy, while the server runs ----
+
+my $worker = draw('the registry');
+is(free_worker_ids(), 15, 'uidgen.status knows how many worker ids are left');
+my $oid = $node->safe_psql('registry', 'SELECT database FROM uidgen.registry_layout');
+is($node->safe_psql('postgres', "SELECT datname FROM pg_database WHERE oid = $oid"), 'registry', 'the registry knows its database');
+
+# A grant that is held, and one that was handed back.
+let_go('KILL');
+$node->safe_psql('postgres', 'CREATE DATABASE held TEMPLATE registry');
+is(draw('after a crash'), $worker, 'after a crash: the same worker id');
+let_go();
+$node->safe_psql('postgres', 'CREATE DATABASE released TEMPLATE registry');
+is(draw('after the end of the keeper'), $worker, 'after the end of the keeper: the same worker id');
+
+my %worker_in = (registry => $worker);
+foreach my $copy ('held', 'released')
+{
+	# The grant in hand is not used up: another registry begins with one of its own.
+	use_registry($copy);
+	let_go();
+	$worker_in{$copy} = draw("a copy ($copy)");
+	isnt($worker_in{$copy}, $worker, "a copy ($copy): another worker id");
+	is( $node->safe_psql($copy, "SELECT identity FROM uidgen.worker_node WHERE worker_id = $worker") =~ s/: .*//r,
+		"copied from database $oid", "a copy ($copy): the rows are another's");
+	is(free_worker_ids(), 14, "a copy ($copy): two worker ids are taken");
+}
+
+foreach my $mode ('fast', 'immediate')
+{
+	foreach my $registry ('registry', 'held', 'released', 'held', 'registry')
+	{
+		use_registry($registry);
+		restart($mode);
+		is(draw("$registry after a restart ($mode)"), $worker_in{$registry}, "$registry after a restart ($mode): the worker id that it had there");
+	}
+}
+
+# ---- a copy that takes the place of the registry ----
+
+let_go();
+$node->safe_psql('postgres', $_)
+  foreach 'ALTER DATABASE registry RENAME TO old', 'CREATE DATABASE registry TEMPLATE old', 'DROP DATABASE old';
+isnt(draw('a copy in the place of the registry'), $worker, 'a copy in the place of the registry: another worker id');
+
+# With a grant in hand, which the copy knows nothing of.
+my $before = draw('the copy');
+let_go();
+$node->safe_psql('postgres', 'CREATE DATABASE next TEMPLATE registry');
+is(draw('the copy'), $before, 'the copy: the same worker id again');
+$node->safe_psql('postgres', $_)
+  foreach 'DROP DATABASE registry WITH (FORCE)', 'ALTER DATABASE next RENAME TO registry';
+draw('the grant in hand, and then a copy of the copy');
+restart('fast');
+isnt(draw('a copy of the copy'), $before, 'a copy of the copy: another worker id');
+
+# ---- renamed ----
+
+$worker = draw('the registry');
+foreach my $mode ('fast', 'immediate', 'running')
+{
+	my ($from, $to) = $mode eq 'immediate' ? ('renamed', 'registry') : $mode eq 'fast' ? ('registry', 'renamed') : ('registry', 'renamed');
+	let_go();
+	$node->safe_psql('postgres', "ALTER DATABASE $from RENAME TO $to");
+	use_registry($to);
+	restart($mode) if $mode ne 'running';
+	is(draw("renamed ($mode)"), $worker, "renamed ($mode): the same worker id");
+}
+
+# ---- few worker ids are left ----
+
+# Each copy takes one more.
+my ($copies, $left) = (0, free_worker_ids());
+my $log = -s $node->logfile;
+use_registry('renamed');
+while ($left > 0 && $copies++ < 20)
+{
+	let_go();
+	$node->safe_psql('postgres', "ALTER DATABASE renamed RENAME TO old");
+	$node->safe_psql('postgres', "CREATE DATABASE renamed TEMPLATE old");
+	$node->safe_psql('postgres', 'DROP DATABASE old');
+	my $before = $left;
+	draw("copy $copies");
+	$left = free_worker_ids();
+	is($left, $before - 1, "copy $copies: one worker id less, $left");
+}
+is(join(' ', log_since($node, $log) =~ /WARNING:  few worker ids are left: (\d+)/g), '2 1 0', 'the log warns when few are left');
+let_go();
+$node->safe_psql('postgres', $_)
+  foreach 'ALTER DATABASE renamed RENAME TO old', 'CREATE DATABASE renamed TEMPLATE old', 'DROP DATABASE old';
+fails_with($node, 'SELECT uid_next()', '53400', qr/no worker id is free.*16 belong to other instances.*HINT:.*forget_worker/s,
+	'then there are no ids');
+$node->safe_psql('renamed', "SELECT uidgen.forget_worker($_)") foreach 0 .. 15;
+draw('forgotten');
+is(free_worker_ids(), 15, 'and those that are forgotten can be used again');
+$node->stop;
+
+done_testing();
