@@ -46,7 +46,7 @@ my $takes = 'regress:generate';
 my %tests = (
 	'src/ticket.h' => "unit unit $takes test/t/033_cache.pl test/t/022_true_time.pl",
 	'src/ticket.c' => "unit unit $takes test/t/033_cache.pl test/t/022_true_time.pl",
-	'src/cache.c' => "$takes test/t/033_cache.pl test/t/034_cache_errors.pl",
+	'src/cache.c' => "$takes test/t/033_cache.pl test/t/039_cache_errors.pl",
 	'src/generator.c' => "regress:errors,generate test/t/033_cache.pl test/t/022_true_time.pl"
 	  . ' test/t/024_waits.pl test/t/028_waiters.pl test/t/023_clock_steps.pl',
 	'src/keeper.c' => "$takes test/t/008_keeper.pl test/t/002_restart.pl test/t/022_true_time.pl"
