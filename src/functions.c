@@ -125,7 +125,7 @@ get_int(FunctionCallInfo fcinfo, int i, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not be null", name),
-				 errhint("Give a number from 0 on.")));
+				 errhint("The value must not be negative.")));
 	return PG_GETARG_INT32(i);
 }
 
@@ -378,7 +378,7 @@ uidgen_next_batch(PG_FUNCTION_ARGS)
 		if (n < 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("n is out of range"),
+					 errmsg("number of ids must not be negative"),
 					 errdetail("%d ids were asked for.", n),
 					 errhint("Ask for 0 ids or more.")));
 		context = SRF_FIRSTCALL_INIT();
@@ -427,7 +427,7 @@ uidgen_next_block(PG_FUNCTION_ARGS)
 	if (n < 1 || n > capacity)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("n is out of range"),
+				 errmsg("number of ids is out of range"),
 				 errdetail("%d ids were asked for; a block has 1 to " INT64_FORMAT ", the capacity of one tick.",
 						   n, capacity),
 				 errhint("Ask for several blocks, use uid_next_batch(), or give the sequence more bits in \"uidgen.layout\".")));
@@ -683,7 +683,7 @@ settings_complaint(void)
 static char *
 registry_complaint(void)
 {
-	if (OidIsValid(get_database_oid(uidgen_database, true)))
+	if (!uidgen_registry_is_missing())
 		return NULL;
 	return psprintf("The database \"%s\" that should hold the registry of worker ids does not exist",
 					uidgen_database);
@@ -823,7 +823,7 @@ find_what_is_missing(void)
 	char	   *complaint;
 
 	if (!uidgen_shared)
-		return "uidgen is not preloaded: functions that take a layout work, uid_next() does not. Add uidgen to the setting \"shared_preload_libraries\" and restart the server.";
+		return "uidgen must be loaded via shared_preload_libraries: functions that take a layout work without, uid_next() does not. Add uidgen to the setting \"shared_preload_libraries\" and restart the server.";
 	if (!uidgen_settings_good())
 		return settings_complaint();
 	if (RecoveryInProgress())

@@ -190,9 +190,8 @@ unlock_catalog(Oid catalog, Oid index)
 	UnlockRelationOid(catalog, AccessShareLock);
 }
 
-/* Is it certain that the registry's database does not exist? */
-static bool
-is_missing_database(void)
+bool
+uidgen_registry_is_missing(void)
 {
 	bool		missing;
 
@@ -247,7 +246,7 @@ check_preconditions(void)
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("uidgen issues no ids during recovery"),
 				 errhint("Draw ids on the primary server, or on this one after its promotion.")));
-	if (is_missing_database())
+	if (uidgen_registry_is_missing())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("uidgen has no grant to issue ids from"),

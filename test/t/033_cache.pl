@@ -120,6 +120,9 @@ $clock->step(0.02);
 $wasted = wasted();
 is_deeply(draw('a'), [ $tick + 10, 0 ], 'when the clock has left its tick, the store is not used any more');
 is(wasted(), $wasted + 1, 'and what was left is counted as wasted');
+$tick = begin_store();
+$clock->step(0.001);
+is_deeply(draw('a'), [ $tick + 1, 0 ], 'nor when it is in the next one');
 
 # The setting changes.
 $tick = begin_store();
@@ -241,9 +244,18 @@ foreach my $tick (1 .. 9)
 }
 my @ids_of_tick = $session{a}->query('SELECT 1') =~ /^(\d+) ids$/mg;
 is("@ids_of_tick", join(' ', (256) x 10), 'max_burst = 0: a session with a cache gets all ids of each tick');
+$tick = begin_store();
+$clock->step(0.0004);
+is_deeply(draw('a'), [ $tick, 4 ], 'max_burst = 0: when the clock has moved within its tick, the store is used');
 $node->append_conf('postgresql.conf', "uidgen.max_burst = '1s'");
 $node->reload;
 $node->poll_query_until('postgres', "SHOW uidgen.max_burst", '1s') or die;
+
+# ---- the clock is set back by a large step ----
+
+$tick = begin_store();
+$clock->step(-7200);
+is(draw('a')->[0], $tick - 7_200_000, 'when the clock is set back by a large step, the store is not used any more');
 
 # ---- copies of the process ----
 
@@ -266,6 +278,26 @@ is( $node->safe_psql('postgres', <<"END"),
 	SELECT count(*), count(DISTINCT id) FROM made;
 END
 	"t\n100000|100000", 'parallel workers draw different ids');
+
+# ---- short ticks, and a sequence that is not the lowest field ----
+
+my $short = uidgen_node('short', "uidgen.layout = 'time:48:10us sequence:12 worker:3 epoch:2025-01-01'", 'uidgen.cache = 100');
+$clock = FakeClock->new($short);
+$clock->under(sub { $short->start });
+$short->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+# The coarse clock is too coarse for them.
+is( $short->safe_psql('postgres', <<'END'), 0, 'no id is older than its call, also where a tick is shorter than a step of the coarse clock');
+	SELECT count(*) FROM (SELECT clock_timestamp() AS before, uid_next() AS id FROM generate_series(1, 200000)) AS drawn
+	WHERE uid_timestamp(id) < before - interval '10 us';
+END
+$clock->stop(int($clock->now) + 10);
+is( $short->safe_psql('postgres', <<'END'), '0 1 3 4 1', 'what is left is counted in ids, wherever the sequence lies');
+	SELECT wasted FROM uidgen.status \gset
+	SELECT string_agg((uid_parse(id)).sequence::text, ' ' ORDER BY id) AS drawn
+	FROM (VALUES (uid_next()), (uid_next()), ((SELECT max(id) FROM uid_next_batch(1) AS id)), (uid_next())) AS ids (id) \gset
+	SELECT :'drawn', wasted - :wasted FROM uidgen.status \g (format=unaligned fieldsep=' ')
+END
+$short->stop;
 
 fails_with($node, 'SET uidgen.cache = 0', '22023', qr/uidgen\.cache/, 'a cache of nothing is refused');
 $node->stop;
