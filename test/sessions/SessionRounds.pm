@@ -393,6 +393,9 @@ sub plan_round
 	$plan{settings}{wait_timeout} = pick(0, 50, 200, 500) if $profile =~ /locked|standby/;
 	$plan{settings}{cache} = pick(1, 20, 100, 1000) if $profile =~ /locked|standby/;
 
+	# What was granted before the copy is used up soon after.
+	$plan{settings}{window} = pick(20, 20, 100) if $profile eq 'copied database';
+
 	my @faults = map { my $group = pick(@groups); pick_weighted($FAULTS{$group}) } 1 .. 2 + rand 4;
 	@faults = grep { $_ ne 'rename_database' || $plan{registry} eq 'registry' } @faults;
 	# What takes rows or registries away leaves fewer worker ids than there are.
@@ -446,7 +449,7 @@ sub details
 	  if $fault eq 'clock_large';
 	return { for => magnitude(0.05, 1.5) } if $fault =~ /^(?:lock|drop_for_a_while|layout_row|read_only|rename_database|restart_while_locked)$/;
 	return { for => magnitude(0.002, 0.5) } if $fault =~ /^stop_/;
-	return { how => pick('immediate', 'fast'), step => pick(0, -1, -1) * magnitude(0.1, 5) } if $fault eq 'restart_with_copy';
+	return { how => pick('immediate', 'fast'), step => pick(0, -1, -1) * magnitude(0.5, 5) } if $fault eq 'restart_with_copy';
 	return { set => { window => pick(20, 1000, 10_000), max_ahead => pick(0, 1000, 60_000), padding_factor => pick(0, 50, 100),
 			sequence_start => pick('zero', 'random', 'continue'), max_burst => pick(0, 100, 1000) } }
 	  if $fault eq 'settings';
