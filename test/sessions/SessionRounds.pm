@@ -100,10 +100,10 @@ my @HINDERING = ('lock', 'locked at the start', 'restart_while_locked', 'rewrite
 my @EXPECTED = (
 	# what the programs provoke
 	[ '22012', qr/^division by zero/ ],
-	[ '22003', qr/^(?:n|tag -?\d+) is out of range/ ],
-	[ '22023', qr/^(?:n|tag -?\d+) is out of range|^0 is outside the valid range for parameter "uidgen\.cache"|^invalid value for parameter "uidgen\.wait_timeout"/ ],
+	[ '22003', qr/^(?:number of ids|tag -?\d+) (?:is out of range|must not be negative)/ ],
+	[ '22023', qr/^(?:n|number of ids|tag -?\d+) (?:is out of range|must not be negative)|^0 is outside the valid range for parameter "uidgen\.cache"|^invalid value for parameter "uidgen\.wait_timeout"/ ],
 	[ '55000', qr/^the layout has no blocks of consecutive ids/ ],
-	[ '22004', qr/^tag must not be null/ ],
+	[ '22004', qr/^(?:tag|number of ids) must not be null/ ],
 	[ '25006', qr/^cannot execute (?:SELECT|INSERT|COPY FROM|ALTER ROLE) in a read-only transaction/ ],
 	[ '25P01', qr/^there is no transaction in progress|^SET LOCAL can only be used in transaction blocks|can only be used in transaction blocks/ ],
 	[ '25P02', qr/^current transaction is aborted/ ],
@@ -457,11 +457,11 @@ sub details
 
 # ---- a round: the server ----
 
+# Write the settings of the round, but for those given, which count from now on.
 sub configure
 {
 	my ($self, %more) = @_;
-	my $settings = $self->{plan}{settings};
-	%$settings = (%$settings, %more);
+	my $settings = $self->{settings} = { %{ $self->{settings} }, %more };
 	my @lines = (
 		"uidgen.layout = '$self->{plan}{layout} $EPOCH'",
 		"uidgen.database = '$self->{registry}'",
@@ -656,7 +656,8 @@ sub end_sessions
 
 # ---- a round: faults ----
 
-# The node that a fault is about.
+# The process id of a process of the server whose title matches; undef if there is
+# none.
 sub child
 {
 	my ($self, $node, $pattern) = @_;
@@ -720,7 +721,7 @@ sub inject
 	elsif ($name eq 'lock') { $self->lock($fault->{for}) }
 	elsif ($name eq 'restart_while_locked')
 	{
-		$self->bring_down('immediate', sub { $self->lock($fault->{for}) });
+		$self->bring_down('immediate', up => sub { $self->lock($fault->{for}) });
 	}
 	elsif ($name eq 'drop_create')
 	{
@@ -788,7 +789,8 @@ sub inject
 	elsif ($name eq 'restart_with_copy' && $self->{copied})
 	{
 		$self->{registry} = 'copy';
-		$self->bring_down($fault->{how}, sub { $self->configure }, sub { $self->set_clock($self->{clock}->now + $fault->{step}) if $fault->{step} });
+		$self->configure;
+		$self->bring_down($fault->{how}, down => sub { $self->set_clock($self->{clock}->now + $fault->{step}) if $fault->{step} });
 	}
 	elsif ($name eq 'promote')
 	{
@@ -878,29 +880,31 @@ sub undisturbed
 	return 0;
 }
 
-# Bring the server down and up again, and wait for its first id.
+# Bring the server down and up again, and wait for its first id.  Options: down (called
+# while it is down, where there is such a time), up (called when it is up).
 sub bring_down
 {
-	my ($self, $how, $up, $down) = @_;
+	my ($self, $how, %options) = @_;
 	my $node = $self->{node};
 	my $from = mono();
 	my $begin = time;
+	my $down = $options{down} // sub { };
 
 	if ($how eq 'postmaster')
 	{
 		$node->kill9;
-		$down->() if $down;
+		$down->();
 		poll_until(sub {
 			return 1 if $self->start_node($node, fail_ok => 1);
+			# It may take the process that is ending for a server.
 			$node->stop('immediate', fail_ok => 1);
 			return 0;
 		}) || die "the server does not start\n";
 	}
 	elsif ($how eq 'immediate' || $how eq 'fast')
 	{
-		$up->() if $up && $self->{registry} eq 'copy';
 		$node->stop($how);
-		$down->() if $down;
+		$down->();
 		$self->start_node($node);
 	}
 	else
@@ -910,11 +914,7 @@ sub bring_down
 	push @{ $self->{facts} }, "life 0 $from " . mono();
 	# It ended with the session that held it.
 	$self->unlock;
-	if ($up && $self->{registry} ne 'copy')
-	{
-		$up->();
-		return;
-	}
+	$options{up}->() if $options{up};
 	$self->first_id($how, $node, $begin) unless $self->{hindered};
 	return;
 }
@@ -965,7 +965,7 @@ sub round
 	$self->{probes} = '';
 	$self->{calm_until} = undef;
 	$self->{registry} = $plan->{registry};
-	$self->{most} = { %{ $plan->{settings} } };
+	$self->{settings} = $plan->{settings};
 	$self->{clock}->correct;
 	$self->{lockers} = Sessions->new($self->{node}, $self->{folder});
 
@@ -1005,14 +1005,16 @@ sub do_later
 # ---- judgement ----
 
 # The bounds on how far ahead of the clock an id may be, in ticks: while nothing has
-# happened but draws, and ever.
+# happened but draws, and ever.  One more than the rules say, because the machine's
+# true clock may be corrected a little meanwhile.
 sub bounds
 {
 	my ($self) = @_;
 	my $plan = $self->{plan};
 	my $up = sub { ceil($_[0] * 1000 / $plan->{unit}) };
-	my ($max_ahead, $window, $burst) = map { my $name = $_; max(map { $_->{$name} // 0 } $plan->{settings}, $self->{most}, map { $_->{set} // () } @{ $plan->{faults} }) }
-	  qw(max_ahead window max_burst);
+	# The highest of the round: a fault may change them on the way.
+	my @settings = ($plan->{settings}, map { $_->{set} // () } @{ $plan->{faults} });
+	my ($max_ahead, $window, $burst) = map { my $name = $_; max(map { $_->{$name} } @settings) } qw(max_ahead window max_burst);
 	my $A = floor($max_ahead * 1000 / $plan->{unit});
 	my $W = max($up->($window), 1);
 
