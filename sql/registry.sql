@@ -301,6 +301,9 @@ SET LOCAL client_min_messages = warning;
 SELECT pg_temp.acquire('0 me 1, 1 me 1, 2 me 1', policy => 'disposable');
 SELECT pg_temp.acquire((SELECT string_agg(n || ' me 1', ', ') FROM generate_series(0, 34) AS n), policy => 'disposable', max_worker => 39);
 SELECT pg_temp.acquire((SELECT string_agg(n || ' me 1', ', ') FROM generate_series(0, 35) AS n), policy => 'disposable', max_worker => 39);
+SELECT pg_temp.acquire((SELECT string_agg(n || ' me 1', ', ') FROM generate_series(0, 33) AS n), policy => 'disposable', max_worker => 39);
+SELECT pg_temp.acquire('0 me 1', policy => 'disposable');
+SELECT pg_temp.acquire('', policy => 'disposable');
 -- also when ids are reused, and other servers have taken the others
 SELECT pg_temp.acquire('0 a 1, 1 a 1, 2 a 1');
 SELECT pg_temp.acquire('0 a 1, 1 - 1, 2 a 1');
@@ -309,6 +312,7 @@ SELECT pg_temp.acquire('0 a 1, 1 me 1, 2 a 1');
 -- nor where there is no choice
 SELECT pg_temp.acquire('', max_worker => 0);
 SELECT pg_temp.acquire('0 a 1, 1 a 1, 2 a 1', wanted => 3);
+SELECT pg_temp.acquire('1 a 1, 2 a 1, 3 a 1', wanted => 0);
 SET LOCAL client_min_messages = error;
 -- none left
 SELECT pg_temp.acquire('0 me 1, 1 me 1 r, 2 - 1 r, 3 other 1', policy => 'disposable');
@@ -355,11 +359,11 @@ ROLLBACK;
 -- What it says of its choice, and how many worker ids are left
 BEGIN;
 SELECT pg_temp.reset();
-CREATE FUNCTION pg_temp.explain(content text, wanted int DEFAULT -1, avoid int DEFAULT -1, take_never_used boolean DEFAULT true) RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION pg_temp.explain(content text, wanted int DEFAULT -1, avoid int DEFAULT -1, take_never_used boolean DEFAULT true, policy text DEFAULT 'reuse') RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.set_rows(content);
 	SELECT g.free_workers || ' left: ' || g.reason
 	FROM uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 9,
-		0, wanted, avoid, 'reuse', take_never_used, false, 0, 10, 60, 5, 'host', 1, 1) AS g;
+		0, wanted, avoid, policy, take_never_used, false, 0, 10, 60, 5, 'host', 1, 1) AS g;
 $$;
 SELECT pg_temp.explain('');
 SELECT pg_temp.explain('1 me 990');
@@ -370,6 +374,7 @@ SELECT pg_temp.explain('1 me 990', wanted => 2);
 SELECT pg_temp.explain('1 a 990, 2 - 990 r, 3 - 990 r', take_never_used => false);
 SELECT pg_temp.explain('1 me 1080', take_never_used => false);
 SELECT pg_temp.explain('1/1 me 1080');
+SELECT pg_temp.explain('1 me 990', policy => 'disposable');
 ROLLBACK;
 
 -- The end of the layout's time, and what is before its beginning
@@ -408,6 +413,11 @@ SELECT pg_temp.acquire();
 SELECT token <> :token, granted_until, launches FROM uidgen.worker_node;
 SELECT pg_temp.acquire(window_ticks => 1);
 SELECT pg_temp.acquire(max_lead => 10);
+-- The keeper learns when the row was changed before, if it was.
+SELECT pg_temp.set_rows('1 me 990');
+SELECT pg_temp.set_modified(1003);
+SELECT worker, seen_tick FROM uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 1, -1, 'reuse', true, false, 0, 10, 60, 5, 'host', 1, 1);
+SELECT worker, seen_tick FROM uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 2, -1, 'reuse', true, false, 0, 10, 60, 5, 'host', 1, 1);
 -- Tokens cannot be guessed: each bit is random.
 SELECT count(DISTINCT t), bit_or(t), bit_and(t) FROM (SELECT uidgen.new_token() AS t FROM generate_series(1, 1000)) AS n;
 ROLLBACK;

@@ -388,10 +388,10 @@ BEGIN
 	seen_tick := coalesce(uidgen.tick_at(candidate.modified, tick_unit, tick_epoch), 0);
 	token := uidgen.new_token();
 
-	SELECT max_worker + 1::bigint - count(*) - never_used::integer INTO free_workers
+	SELECT max_worker + 1::bigint - count(*) - (candidate.identity IS NULL)::integer INTO free_workers
 		FROM uidgen.worker_node AS n
 		WHERE n.datacenter_id = datacenter AND n.identity IS NOT NULL;
-	IF (never_used OR candidate.identity IS NULL) AND wanted < 0 AND max_worker > 0
+	IF candidate.identity IS NULL AND wanted < 0 AND max_worker > 0
 		AND (free_workers < 3 OR free_workers * 10 <= max_worker + 1::bigint) THEN
 		RAISE WARNING 'few worker ids are left: %', free_workers
 			USING DETAIL = format('The layout has %s worker ids in datacenter %s; each promotion, restore or move of a server takes another one for good%s.',

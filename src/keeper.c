@@ -359,7 +359,7 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 	 */
 	high = Max(now, Min(grant->seen, now + (int64) bounds.large_step));
 	if (!stepped_back)
-		high = Max(high, (int64) uidgen_atomic_read(&uidgen_shared->words.clock_high));
+		high = Max(high, (int64) uidgen_ticket_clock_high(&uidgen_shared->words));
 	uidgen_ticket_bound(&uidgen_shared->words, &uidgen_rules, &bounds, (uint64) now);
 	uidgen_ticket_open(&uidgen_shared->words, &uidgen_rules, position,
 					   last_position(grant->last),
@@ -382,8 +382,9 @@ large_step(void)
 static int64
 step_back(void)
 {
-	int64		step = (int64) uidgen_atomic_read(&uidgen_shared->words.clock_high) -
-		(int64) uidgen_clock_tick();
+	/* Before the clock is read: what others note afterwards is no step of it. */
+	int64		high = (int64) uidgen_ticket_clock_high(&uidgen_shared->words);
+	int64		step = high - (int64) uidgen_clock_tick();
 
 	return step > large_step() ? step : 0;
 }

@@ -50,18 +50,19 @@ uidgen_ticket_open(UidgenTicketWords *words, const UidgenTicketRules *rules,
 				   uint64_t constant, uint64_t now, uint64_t clock_high)
 {
 	uint64_t	tick = position >> rules->sequence_bits;
+	uint64_t	era = uidgen_atomic_read(&words->era) + 1;
 
-	uidgen_assert(uidgen_atomic_read(&words->era) & 1);
+	uidgen_assert((era & 1) == 0);
 	uidgen_assert(limit > 0 && renew_at <= limit);
 	uidgen_atomic_write(&words->position, position);
-	uidgen_atomic_write(&words->clock_high, clock_high);
+	uidgen_atomic_write(&words->clock_high, uidgen_ticket_note(era, clock_high));
 	uidgen_atomic_write(&words->opened, tick > now ? tick : 0);
 	uidgen_atomic_write(&words->constant, constant);
 	uidgen_atomic_write(&words->limit, limit);
 	uidgen_atomic_write(&words->renew_at, renew_at);
 	/* Even after everything else: whoever sees the era sees all of its grant. */
 	uidgen_write_barrier();
-	uidgen_atomic_write(&words->era, uidgen_atomic_read(&words->era) + 1);
+	uidgen_atomic_write(&words->era, era);
 }
 
 void
@@ -84,9 +85,9 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	UidgenTicketReach before = uidgen_ticket_reach(words);
 	UidgenTicketReach after = before;
 	uint64_t	allowed = uidgen_ticket_last_allowed(&before, now);
-	uint64_t	position = uidgen_atomic_read(&words->position);
 	uint64_t	limit = uidgen_atomic_read(&words->limit);
 	uint64_t	renew_at = uidgen_atomic_read(&words->renew_at);
+	uint64_t	position = 0;
 	uint64_t	lead = 0;		/* that is needed, in an era ahead of the clock */
 	bool		reopen;
 
@@ -98,21 +99,25 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	after.bounds.crash = uidgen_ticket_higher(bounds->crash,
 											  uidgen_ticket_minus(lead, bounds->burst));
 
+	/*
+	 * Less than before needs a new era, because callers go by the old bounds until
+	 * they read the clock again: one of them could push the position out of reach.
+	 */
 	reopen = in_force && !uidgen_ticket_large_step(&before, now) &&
 		(uidgen_ticket_large_step(&after, now) ||
-		 (uidgen_ticket_last_allowed(&after, now) < allowed &&
-		  (position - 1) >> rules->sequence_bits > uidgen_ticket_last_allowed(&after, now)));
-	/*
-	 * In a new era, because callers go by the old bounds until they read the clock
-	 * again: one of them could push the position out of reach after it was read.
-	 */
+		 uidgen_ticket_last_allowed(&after, now) < allowed);
 	if (reopen)
 	{
+		uint64_t	tick;
+
 		position = uidgen_ticket_close(words);
-		lead = uidgen_ticket_minus(uidgen_ticket_lower(position >> rules->sequence_bits,
-													   allowed), now);
+		/* What was out of reach before stays so. */
+		tick = uidgen_ticket_lower(position >> rules->sequence_bits, allowed);
+		lead = uidgen_ticket_minus(tick, now);
 		after.bounds.crash = uidgen_ticket_higher(after.bounds.crash,
 												  uidgen_ticket_minus(lead, bounds->burst));
+		if (uidgen_ticket_large_step(&after, now))
+			after.clock_high = now;
 	}
 	uidgen_atomic_write(&words->ahead, after.bounds.ahead);
 	uidgen_atomic_write(&words->burst, after.bounds.burst);
@@ -120,5 +125,5 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	uidgen_atomic_write(&words->large_step, after.bounds.large_step);
 	if (reopen)
 		uidgen_ticket_open(words, rules, position, limit, renew_at,
-						   uidgen_atomic_read(&words->constant), now, now);
+						   uidgen_atomic_read(&words->constant), now, after.clock_high);
 }

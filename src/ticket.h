@@ -83,7 +83,8 @@ typedef struct UidgenTicketWords
 	/* Written by every call. */
 	UidgenAtomic position;		/* the next free one */
 	/* Written by every call that reads the clock. */
-	UidgenAtomic clock_high;	/* highest tick of the clock known in this era */
+	UidgenAtomic clock_high;	/* highest tick of the clock known in this era, with
+								 * a mark of the era: see uidgen_ticket_note() */
 	char		pad1[UIDGEN_TICKET_LINE - 2 * sizeof(UidgenAtomic)];
 
 	/* Read by every call; written by the keeper alone. */
@@ -263,6 +264,26 @@ uidgen_ticket_large_step(const UidgenTicketReach *reach, uint64_t now)
 	return reach->clock_high > uidgen_ticket_plus(now, reach->bounds.large_step);
 }
 
+/*
+ * What the word clock_high holds: the tick, and in its lowest bits which era it is.
+ * A tick has at most 62 bits, because a position has 63 and the sequence one at least.
+ */
+#define UIDGEN_TICKET_ERA_BITS 2
+#define UIDGEN_TICKET_ERA_MASK ((UINT64_C(1) << UIDGEN_TICKET_ERA_BITS) - 1)
+
+static inline uint64_t
+uidgen_ticket_note(uint64_t era, uint64_t tick)
+{
+	uidgen_assert(tick <= UINT64_MAX >> UIDGEN_TICKET_ERA_BITS);
+	return tick << UIDGEN_TICKET_ERA_BITS | (era >> 1 & UIDGEN_TICKET_ERA_MASK);
+}
+
+static inline uint64_t
+uidgen_ticket_clock_high(UidgenTicketWords *words)
+{
+	return uidgen_atomic_read(&words->clock_high) >> UIDGEN_TICKET_ERA_BITS;
+}
+
 static inline UidgenTicketReach
 uidgen_ticket_reach(UidgenTicketWords *words)
 {
@@ -274,7 +295,7 @@ uidgen_ticket_reach(UidgenTicketWords *words)
 			.large_step = uidgen_atomic_read(&words->large_step),
 		},
 		.opened = uidgen_atomic_read(&words->opened),
-		.clock_high = uidgen_atomic_read(&words->clock_high),
+		.clock_high = uidgen_ticket_clock_high(words),
 	};
 }
 
@@ -308,27 +329,23 @@ uidgen_ticket_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
  * Otherwise, where a clock leaps forward and no grant follows it there, its
  * correction would look like a large step back, and need another worker id.
  *
- * By compare-exchange from what was read before a look at the era: a caller that is
- * delayed after that look must not write the clock of an era that ended because
- * that clock was wrong into the next, which begins with its own.
+ * By compare-exchange of the tick together with the mark of its era: a caller that is
+ * delayed at any point here must not write the clock of an era that ended because
+ * that clock was wrong into the next, which begins with its own.  Without the mark it
+ * could where the next one begins with the tick that the caller found here.
  */
 static inline void
 uidgen_ticket_note_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
 						 uint64_t era, uint64_t now)
 {
-	uint64_t	high;
-	uint64_t	limit;
+	uint64_t	note = uidgen_ticket_note(era, now);
+	uint64_t	high = uidgen_atomic_read(&words->clock_high);
 
-	do
-	{
-		high = uidgen_atomic_read(&words->clock_high);
-		limit = uidgen_atomic_read(&words->limit);
-		if (now <= high || now << rules->sequence_bits > limit)
-			return;
-		uidgen_read_barrier();
-		if (uidgen_atomic_read(&words->era) != era)
-			return;
-	} while (!uidgen_atomic_compare_exchange(&words->clock_high, &high, now));
+	if (now << rules->sequence_bits > uidgen_atomic_read(&words->limit))
+		return;
+	while (((high ^ note) & UIDGEN_TICKET_ERA_MASK) == 0 && high < note &&
+		   !uidgen_atomic_compare_exchange(&words->clock_high, &high, note))
+		;
 }
 
 /* Would n positions from this one on reach into the next tick? */
@@ -473,10 +490,9 @@ extern void uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
 								 uint64_t renew_at);
 
 /*
- * From now on these bounds hold; the clock is at `now`.  Where ids run further ahead
- * of it than bounds that were lowered allow, nobody is stopped: the same grant is
- * opened anew where it is, as after a crash.  From there ids go on as the clock does,
- * until it has caught up.
+ * From now on these bounds hold; the clock is at `now`.  Where they allow for less than
+ * the old ones, nobody is stopped: the same grant is opened anew where it is, as after
+ * a crash.  From there ids go on as the clock does, until it has caught up.
  */
 extern void uidgen_ticket_bound(UidgenTicketWords *words,
 								const UidgenTicketRules *rules,

@@ -46,7 +46,7 @@ my $takes = 'regress:generate';
 my %tests = (
 	'src/ticket.h' => "unit unit $takes test/t/033_cache.pl test/t/022_true_time.pl",
 	'src/ticket.c' => "unit unit $takes test/t/033_cache.pl test/t/022_true_time.pl",
-	'src/cache.c' => "$takes test/t/033_cache.pl",
+	'src/cache.c' => "$takes test/t/033_cache.pl test/t/039_cache_errors.pl",
 	'src/generator.c' => "regress:errors,generate test/t/033_cache.pl test/t/022_true_time.pl"
 	  . ' test/t/024_waits.pl test/t/028_waiters.pl test/t/023_clock_steps.pl',
 	'src/keeper.c' => "$takes test/t/008_keeper.pl test/t/002_restart.pl test/t/022_true_time.pl"
@@ -242,7 +242,7 @@ sub installed_files
 sub set_up_server
 {
 	return if $bindir;
-	$pg_config = shell('find_server || die "no PostgreSQL server with PGXS found"; echo "$PG_CONFIG"');
+	$pg_config = shell('find_server || die "no PostgreSQL server with PGXS found"; command -v "$PG_CONFIG"');
 	shell("PG_CONFIG='$pg_config'; copy_server '$dir/inst'; gcc -o '$dir/reaper' '$root/test/reaper.c'");
 	own();
 	($library, $scripts) = installed_files();
@@ -417,7 +417,7 @@ sub run_file
 			if (!$intact)
 			{
 				my $wrong = verdict_of($file, 'none', @tests);
-				die "the sources as they are: ", $wrong ? "@$wrong\n" . slurp("$dir/output") : "do not compile\n" if !$wrong || @$wrong;
+				die "the sources as they are: ", $wrong ? "@$wrong\n" . slurp("$dir/output") : "do not compile\n" . slurp("$dir/output") if !$wrong || @$wrong;
 				$intact = 1;
 			}
 			my $start = time;

@@ -120,6 +120,9 @@ $clock->step(0.02);
 $wasted = wasted();
 is_deeply(draw('a'), [ $tick + 10, 0 ], 'when the clock has left its tick, the store is not used any more');
 is(wasted(), $wasted + 1, 'and what was left is counted as wasted');
+$tick = begin_store();
+$clock->step(0.001);
+is_deeply(draw('a'), [ $tick + 1, 0 ], 'nor when it is in the next one');
 
 # The setting changes.
 $tick = begin_store();
@@ -173,11 +176,20 @@ sub cost
 }
 
 foreach my $case (
-	[ 'SET LOCAL in each transaction', 'DO $$ BEGIN FOR i IN 1 .. 3000 LOOP SET LOCAL uidgen.cache = 1000; PERFORM uid_next(); COMMIT; END LOOP; END $$' ],
+	[
+		'SET LOCAL in each transaction',
+		'DO $$ BEGIN FOR i IN 1 .. 3000 LOOP SET LOCAL uidgen.cache = 1000; PERFORM uid_next(); COMMIT; END LOOP; END $$'
+	],
 	[ 'a function that sets it', 'SELECT count(new_id()) FROM generate_series(1, 3000)' ],
 	[ 'SET before each id', 'DO $$ BEGIN FOR i IN 1 .. 3000 LOOP SET uidgen.cache = 1000; PERFORM uid_next(); END LOOP; END $$' ],
-	[ 'mixed with blocks', 'SET uidgen.cache = 4096', 'SELECT count(uid_next()), count((uid_next_block(1)).first_id) FROM generate_series(1, 1500)' ],
-	[ 'mixed with batches', 'SET uidgen.cache = 4096', 'SELECT count(uid_next() + (SELECT max(id) FROM uid_next_batch(1 + 0 * n) AS id)) FROM generate_series(1, 1500) AS n' ])
+	[
+		'mixed with blocks', 'SET uidgen.cache = 4096',
+		'SELECT count(uid_next()), count((uid_next_block(1)).first_id) FROM generate_series(1, 1500)'
+	],
+	[
+		'mixed with batches', 'SET uidgen.cache = 4096',
+		'SELECT count(uid_next() + (SELECT max(id) FROM uid_next_batch(1 + 0 * n) AS id)) FROM generate_series(1, 1500) AS n'
+	])
 {
 	my ($name, @statements) = @$case;
 	my $cost = cost(@statements);
@@ -186,7 +198,8 @@ foreach my $case (
 }
 
 # Some ids at a time, then a block: a store is at most twice what was used of the last.
-my $cost = cost('SET uidgen.cache = 4096', 'SELECT count(uid_next() + uid_next() + uid_next() + (uid_next_block(1)).first_id) FROM generate_series(1, 750)');
+my $cost = cost('SET uidgen.cache = 4096',
+	'SELECT count(uid_next() + uid_next() + uid_next() + (uid_next_block(1)).first_id) FROM generate_series(1, 750)');
 note("three ids and a block: 3000 ids took $cost->[0] ticks, and $cost->[1] were wasted");
 ok($cost->[0] <= 24 && $cost->[1] < 3000, 'three ids and a block: no more is wasted than used') || diag("@$cost");
 
@@ -231,9 +244,18 @@ foreach my $tick (1 .. 9)
 }
 my @ids_of_tick = $session{a}->query('SELECT 1') =~ /^(\d+) ids$/mg;
 is("@ids_of_tick", join(' ', (256) x 10), 'max_burst = 0: a session with a cache gets all ids of each tick');
+$tick = begin_store();
+$clock->step(0.0004);
+is_deeply(draw('a'), [ $tick, 4 ], 'max_burst = 0: when the clock has moved within its tick, the store is used');
 $node->append_conf('postgresql.conf', "uidgen.max_burst = '1s'");
 $node->reload;
 $node->poll_query_until('postgres', "SHOW uidgen.max_burst", '1s') or die;
+
+# ---- the clock is set back by a large step ----
+
+$tick = begin_store();
+$clock->step(-7200);
+is(draw('a')->[0], $tick - 7_200_000, 'when the clock is set back by a large step, the store is not used any more');
 
 # ---- copies of the process ----
 
@@ -256,6 +278,26 @@ is( $node->safe_psql('postgres', <<"END"),
 	SELECT count(*), count(DISTINCT id) FROM made;
 END
 	"t\n100000|100000", 'parallel workers draw different ids');
+
+# ---- short ticks, and a sequence that is not the lowest field ----
+
+my $short = uidgen_node('short', "uidgen.layout = 'time:48:10us sequence:12 worker:3 epoch:2025-01-01'", 'uidgen.cache = 100');
+$clock = FakeClock->new($short);
+$clock->under(sub { $short->start });
+$short->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+# The coarse clock is too coarse for them.
+is( $short->safe_psql('postgres', <<'END'), 0, 'no id is older than its call, also where a tick is shorter than a step of the coarse clock');
+	SELECT count(*) FROM (SELECT clock_timestamp() AS before, uid_next() AS id FROM generate_series(1, 200000)) AS drawn
+	WHERE uid_timestamp(id) < before - interval '10 us';
+END
+$clock->stop(int($clock->now) + 10);
+is( $short->safe_psql('postgres', <<'END'), '0 1 3 4 1', 'what is left is counted in ids, wherever the sequence lies');
+	SELECT wasted FROM uidgen.status \gset
+	SELECT string_agg((uid_parse(id)).sequence::text, ' ' ORDER BY id) AS drawn
+	FROM (VALUES (uid_next()), (uid_next()), ((SELECT max(id) FROM uid_next_batch(1) AS id)), (uid_next())) AS ids (id) \gset
+	SELECT :'drawn', wasted - :wasted FROM uidgen.status \g (format=unaligned fieldsep=' ')
+END
+$short->stop;
 
 fails_with($node, 'SET uidgen.cache = 0', '22023', qr/uidgen\.cache/, 'a cache of nothing is refused');
 $node->stop;

@@ -21,6 +21,10 @@
 
 static void disturb(void);
 
+/* What happens after so many further accesses to a shared word. */
+static __thread void (*happening) (void);
+static __thread int accesses;
+
 #undef uidgen_atomic_read
 #define uidgen_atomic_read(a) \
 	(disturb(), __atomic_load_n(&(a)->value, __ATOMIC_SEQ_CST))
@@ -101,15 +105,12 @@ result_name(UidgenTicketResult result)
 
 /* ---- what others do meanwhile, in one thread ---- */
 
-static void (*meddle) (void);
-static int	meddle_in;			/* before so many more accesses; 0: never */
-
 /* Call a function before the n-th access to a shared word from now on. */
 static void
 meddle_before(int n, void (*function) (void))
 {
-	meddle = function;
-	meddle_in = n;
+	happening = function;
+	accesses = n - 1;
 }
 
 /* ---- rules, in one thread ---- */
@@ -277,31 +278,79 @@ test_clock(void)
 	takes(100, 1, ROW, POSITION(100, 1), "the same tick: the next position");
 	takes(100, 3, ROW, POSITION(100, 2), "several: one after the other");
 	takes(103, 1, ROW, POSITION(103, 0), "a later tick: its first position");
-	is(word(&words.clock_high), 103, "the clock's tick is noted");
+	is(uidgen_ticket_clock_high(&words), 103, "the clock's tick is noted");
 	takes(101, 1, ROW, POSITION(103, 1), "the clock was set back a little: positions go on");
-	is(word(&words.clock_high), 103, "the highest tick of the clock stays noted");
+	is(uidgen_ticket_clock_high(&words), 103, "the highest tick of the clock stays noted");
 	takes(103, CAPACITY - 2, ROW, POSITION(103, 2), "the rest of a tick");
 	takes(103, 1, ROW, POSITION(104, 0), "the capacity is exceeded: the next tick");
 	takes(103, CAPACITY, ROW, POSITION(104, 1), "a batch may reach from one tick into the next");
 	takes(104, 1, ROW, POSITION(105, 1), "the clock is not there yet: positions go on");
-	is(word(&words.clock_high), 104, "outrunning the clock does not move its highest tick");
+	is(uidgen_ticket_clock_high(&words), 104, "outrunning the clock does not move its highest tick");
 	refuses(107, CAPACITY + 1, ROW, UIDGEN_TICKET_REFUSED, "more than a tick has is refused");
 	refuses(107, 0, ROW, UIDGEN_TICKET_REFUSED, "so is nothing");
 	refuses(107, 0, REST, UIDGEN_TICKET_REFUSED, "also where less would do");
-	is(word(&words.clock_high), 107, "a call that takes nothing notes the clock too");
+	is(uidgen_ticket_clock_high(&words), 107, "a call that takes nothing notes the clock too");
 	uidgen_ticket_note_clock(&words, &rules, ticket.era, 90);
-	is(word(&words.clock_high), 107, "but not a lower tick");
+	is(uidgen_ticket_clock_high(&words), 107, "but not a lower tick");
 	uidgen_ticket_note_clock(&words, &rules, ticket.era + 2, 110);
-	is(word(&words.clock_high), 107, "nor is the clock of another era noted");
-	/* after the looks at clock_high, the limit and the era */
-	meddle_before(4, note_108);
+	is(uidgen_ticket_clock_high(&words), 107, "nor is the clock of another era noted");
+	/* after the looks at clock_high and the limit */
+	meddle_before(3, note_108);
 	uidgen_ticket_note_clock(&words, &rules, ticket.era, 109);
-	is(word(&words.clock_high), 109, "one that another caller comes before is noted all the same");
+	is(uidgen_ticket_clock_high(&words), 109, "one that another caller comes before is noted all the same");
 	refuses(201, 1, ROW, UIDGEN_TICKET_NO_GRANT, "the clock leaps beyond the grant");
-	is(word(&words.clock_high), 109, "a tick that is not granted is not noted");
+	is(uidgen_ticket_clock_high(&words), 109, "a tick that is not granted is not noted");
 	takes(110, 1, ROW, POSITION(110, 0), "so when the clock is set back again, positions go on");
 	takes(200, 1, ROW, POSITION(200, 0), "the last tick of the grant");
-	is(word(&words.clock_high), 200, "is noted");
+	is(uidgen_ticket_clock_high(&words), 200, "is noted");
+	open_at(201, 200);
+	uidgen_ticket_note_clock(&words, &rules, word(&words.era), 300);
+	is(uidgen_ticket_clock_high(&words), 300, "so is one of which a single position is granted");
+}
+
+static void
+begin_next_era(void)
+{
+	open_at(120, 120);
+}
+
+/* The keeper begins another era at any access of a call that notes a wrong clock, with
+ * the very tick that the call has found. */
+static void
+test_late_notes(void)
+{
+	int			noted = 0;
+	int			delayed = 0;
+
+	for (int i = 0; i < 10; i++)
+	{
+		begin_grant();
+		takes(120, 1, ROW, POSITION(120, 0), "late note: the clock is at tick 120");
+		uidgen_ticket_begin(&words, &ticket);
+		happening = begin_next_era;
+		accesses = i;
+		uidgen_ticket_note_clock(&words, &rules, ticket.era, 190);
+		delayed += happening == NULL;
+		noted += happening == NULL && uidgen_ticket_clock_high(&words) != 120;
+		happening = NULL;
+	}
+	ok(delayed > 1, "late note: the era ended meanwhile");
+	is(noted, 0, "late note: the next one does not see the clock of the last");
+
+	/* Several eras may pass, but for a multiple of what the mark tells apart. */
+	for (int before = 0; before < 2; before++)
+	{
+		begin_grant();
+		if (before > 0)
+			begin_next_era();
+		uidgen_ticket_begin(&words, &ticket);
+		for (int eras = 1; eras < 1 << UIDGEN_TICKET_ERA_BITS; eras++)
+		{
+			begin_next_era();
+			uidgen_ticket_note_clock(&words, &rules, ticket.era, 190);
+			is(uidgen_ticket_clock_high(&words), 120, "late note: nor do those after it");
+		}
+	}
 }
 
 /* Another caller takes what the tick has left. */
@@ -395,7 +444,7 @@ test_burst(void)
 		takes(120, CAPACITY, ROW, POSITION(tick, 0), "burst: a whole tick");
 	refuses(120, 1, ROW, UIDGEN_TICKET_AHEAD, "burst: no further than `burst`");
 	is(ticket.blocked, 124, "burst: for this tick");
-	is(word(&words.clock_high), 120, "burst: drawing does not move the highest tick of the clock");
+	is(uidgen_ticket_clock_high(&words), 120, "burst: drawing does not move the highest tick of the clock");
 	takes(121, 1, BLOCK, POSITION(124, 0), "burst: until the clock goes on");
 	refuses(121, CAPACITY, BLOCK, UIDGEN_TICKET_AHEAD, "burst: a block that would begin a new tick");
 
@@ -445,6 +494,7 @@ test_bounds(void)
 {
 	uint64_t	era;
 	uint64_t	position;
+	UidgenTicketClock clock;
 
 	begin_grant();
 	takes(130, 1, ROW, POSITION(130, 0), "bounds: the clock is at tick 130");
@@ -477,10 +527,49 @@ test_bounds(void)
 	takes(132, CAPACITY, BLOCK, POSITION(133, 0), "bounds: raised, they hold at once");
 	is(word(&words.burst), 50, "bounds: all of them");
 
+	/* A call goes by the bounds that it has seen, whatever the keeper has. */
+	begin_grant();
+	uidgen_ticket_begin(&words, &ticket);
+	clock = look(120);
+	era = word(&words.era);
+	bound(10, 3, 20, 15, 120);
+	is(word(&words.era), era, "bounds: a call is not disturbed by the same ones");
+	bound(10, 0, 20, 15, 115);
+	is_result(uidgen_ticket_take(&words, &rules, &ticket, &clock, CAPACITY, BLOCK), UIDGEN_TICKET_VOID,
+			  "bounds: it is void, if they are lower");
+	is(uidgen_ticket_clock_high(&words), 120, "bounds: the highest tick of the clock stays known");
+	refuses(110, CAPACITY + 1, ROW, UIDGEN_TICKET_REFUSED, "bounds: (set back)");
+	bound(10, 0, 20, 9, 110);
+	is(uidgen_ticket_clock_high(&words), 110, "bounds: unless its step back is a large one now");
+	ok(take(110, 1, ROW) == UIDGEN_TICKET_GOOD, "bounds: which stops nobody either");
+
+	/* Ids that wait for the clock. */
+	begin_grant();
+	open_at(250, 110);
+	ok(!given(110), "bounds: ids are out of reach");
+	bound(10, 1, 20, 15, 110);
+	ok(!given(110), "bounds: and stay so when those are lowered");
+	bound(0, 0, 5, 1, 110);
+	ok(!given(110) && !given(220), "bounds: however low");
+	ok(given(228), "bounds: until the clock is near enough");
+
+	begin_grant();
+	for (int tick = 130; tick <= 133; tick++)
+		takes(130, CAPACITY, ROW, POSITION(tick, 0), "bounds: ids run ahead of the clock");
+	era = word(&words.era);
+	bound(10, 3, 20, 15, 118);
+	is(word(&words.era), era, "bounds: where the clock alone took ids out of reach, they begin no era");
+
+	begin_grant();
+	open_at(130, 110);
+	bound(10, 1, 20, 15, 110);
+	is(word(&words.crash), 20, "bounds: a crash for which they have room does not raise them");
+
 	begin_grant();
 	uidgen_ticket_close(&words);
 	bound(0, 0, 0, 1, 100);
 	ok(word(&words.era) % 2 == 1, "bounds: without a grant they begin no era");
+	is(word(&words.crash), 0, "bounds: nor does it take more room than they have");
 }
 
 /* By brute force: the gate's rule and the end of a wait are the same. */
@@ -570,7 +659,8 @@ test_limit(void)
 
 	begin_grant();
 	rules.last_tick = 200;
-	takes(200, CAPACITY, ROW, POSITION(200, 0), "limit: the layout's last tick");
+	for (int tick = 197; tick <= 200; tick++)
+		takes(197, CAPACITY, ROW, POSITION(tick, 0), "limit: up to the layout's last tick");
 	refuses(197, 1, ROW, UIDGEN_TICKET_NO_GRANT, "limit: beyond it, waiting for the clock is of no use");
 
 	begin_grant();
@@ -705,7 +795,7 @@ test_keeper(void)
 	is(word(&words.era), era, "keeper: and changes nothing");
 	uidgen_ticket_open(&words, &rules, POSITION(121, 0), POSITION(140, 0), POSITION(130, 0), 77, 120, 119);
 	is(word(&words.era), era + 1, "keeper: open() begins the next era");
-	is(word(&words.clock_high), 119, "keeper: with the tick of the clock that is known for it");
+	is(uidgen_ticket_clock_high(&words), 119, "keeper: with the tick of the clock that is known for it");
 	is(word(&words.opened), 121, "keeper: and its first tick, which is ahead of the clock");
 	is_result(take(121, 1, ROW), UIDGEN_TICKET_GOOD, "keeper: positions are taken in it");
 	is(ticket.constant, 77, "keeper: with its constant");
@@ -722,6 +812,68 @@ test_keeper(void)
 	      "highest: the last tick");
 	takes((UINT64_C(1) << 32) - 1, INT32_MAX, BLOCK, (UINT64_C(1) << 63) - INT32_MAX, "highest: all of it");
 	refuses((UINT64_C(1) << 32) - 1, 1, BLOCK, UIDGEN_TICKET_NO_GRANT, "highest: and no more");
+}
+
+/* As far as layouts and settings go; uidgen_time_bounds() makes these of them. */
+static void
+test_extremes(void)
+{
+	static const struct
+	{
+		const char *name;
+		int			time_bits;
+		int			sequence_bits;
+		uint64_t	ahead;		/* max_ahead and max_burst of 2147483647 ms */
+		uint64_t	second;		/* 1 s in ticks, rounded up */
+		uint64_t	window;		/* 24 h */
+	}			extremes[] = {
+		{"1 us, 62 bits of time", 62, 1, UINT64_C(2147483647000), 1000000, UINT64_C(86400000000)},
+		{"1 us, 20 bits of time", 20, 31, UINT64_C(2147483647000), 1000000, UINT64_C(86400000000)},
+		{"1 us, 32 bits of time", 32, 31, UINT64_C(2147483647000), 1000000, UINT64_C(86400000000)},
+		{"1 h, 62 bits of time", 62, 1, 596, 1, 24},
+		{"1 h, 20 bits of time", 20, 31, 596, 1, 24},
+	};
+
+	for (size_t i = 0; i < sizeof(extremes) / sizeof(extremes[0]); i++)
+	{
+		uint64_t	last_tick = (UINT64_C(1) << extremes[i].time_bits) - 1;
+		int			bits = extremes[i].sequence_bits;
+		uint64_t	limit = (last_tick << bits) - 1;
+		uint64_t	last_capacity = (UINT64_C(1) << bits) - 1;
+		uint64_t	burst = extremes[i].ahead + 1;
+		uint64_t	step = extremes[i].ahead + 1 + extremes[i].second;
+		uint64_t	crash = step + extremes[i].window + burst + 3;
+		bool		good = true;
+
+		begin_grant();
+		rules.sequence_bits = bits;
+		rules.last_tick = last_tick;
+		uidgen_ticket_close(&words);
+		bound(extremes[i].ahead, burst, crash, step, 0);
+		uidgen_ticket_open(&words, &rules, UINT64_C(1) << bits, limit, limit, CONSTANT, 0, 0);
+
+		/* from the first tick to the last granted one, and back again */
+		good = good && take(0, 1, ROW) == UIDGEN_TICKET_GOOD;
+		good = good && take(1, last_capacity, BLOCK) == UIDGEN_TICKET_GOOD;
+		good = good && take(last_tick - 1, 1, REST) == UIDGEN_TICKET_GOOD &&
+			ticket.first == (last_tick - 1) << bits;
+		good = good && take(last_tick - 1, last_capacity, REST) == UIDGEN_TICKET_GOOD &&
+			ticket.first + ticket.count - 1 == limit;
+		ok(good, "extreme: %s: ids go to the last granted tick", extremes[i].name);
+		good = take(last_tick - 1, 1, ROW) == UIDGEN_TICKET_NO_GRANT &&
+			take(last_tick, 1, BLOCK) == UIDGEN_TICKET_NO_GRANT &&
+			take(last_tick, last_capacity, REST) == UIDGEN_TICKET_NO_GRANT &&
+			word(&words.position) == limit + 1;
+		ok(good, "extreme: %s: and no further", extremes[i].name);
+		good = last_tick > 2 * crash ?
+			take(last_tick - step - 2, 1, ROW) == UIDGEN_TICKET_AHEAD :
+			take(1, 1, ROW) == UIDGEN_TICKET_NO_GRANT;
+		ok(good, "extreme: %s: a large step is one beyond the bounds only", extremes[i].name);
+		bound(0, 0, 4, 1, last_tick - 2);
+		ok(take(last_tick, 1, ROW) == UIDGEN_TICKET_NO_GRANT && word(&words.limit) == limit &&
+		   word(&words.position) == limit + 1 && uidgen_ticket_clock_high(&words) == last_tick - 1,
+		   "extreme: %s: lowered at the end of the layout", extremes[i].name);
+	}
 }
 
 /* ---- stress ---- */
@@ -813,12 +965,17 @@ next_random(uint64_t *state)
 	return *state >> 11;
 }
 
-/* Others go first: what a test of one thread wants, or now and then another thread. */
+/* Now and then another thread goes first; or what is to happen at this access. */
 static void
 disturb(void)
 {
-	if (meddle_in > 0 && --meddle_in == 0)
-		meddle();
+	if (happening && accesses-- == 0)
+	{
+		void		(*happens) (void) = happening;
+
+		happening = NULL;
+		happens();
+	}
 	if (disturbance != 0 && next_random(&disturbance) % 16 == 0)
 		sched_yield();
 }
@@ -941,7 +1098,7 @@ call(Caller *caller)
 		if (result == UIDGEN_TICKET_NO_GRANT || result == UIDGEN_TICKET_HELD ||
 			(result == UIDGEN_TICKET_GOOD && good.renew) ||
 			((result == UIDGEN_TICKET_AHEAD || result == UIDGEN_TICKET_EARLY) &&
-			 uidgen_atomic_read(&stress.words.clock_high) >
+			 uidgen_ticket_clock_high(&stress.words) >
 			 GET(stress.clock) + LARGE_STEP))
 			SET(stress.demand, true);
 		if (result == UIDGEN_TICKET_GOOD ||
@@ -1006,7 +1163,7 @@ acquire(bool stepped_back)
 	uint64_t	first;
 	uint64_t	last;
 	uint64_t	position;
-	uint64_t	high = uidgen_atomic_read(&stress.words.clock_high);
+	uint64_t	high = uidgen_ticket_clock_high(&stress.words);
 
 	first = GET(stress.granted_until[worker]) + 1;
 	first = first > now ? first : now;
@@ -1100,7 +1257,7 @@ keep(void)
 			change_bounds();
 			break;
 		default:
-			high = uidgen_atomic_read(&stress.words.clock_high);
+			high = uidgen_ticket_clock_high(&stress.words);
 			if (!keeper.held)
 				acquire(false);
 			else if (high > GET(stress.clock) + LARGE_STEP)
@@ -1264,6 +1421,7 @@ main(int argc, char **argv)
 
 	test_no_grant();
 	test_clock();
+	test_late_notes();
 	test_blocks();
 	test_rests();
 	test_set_back();
@@ -1276,6 +1434,7 @@ main(int argc, char **argv)
 	test_starts();
 	test_settle();
 	test_keeper();
+	test_extremes();
 	test_stress();
 	printf("1..%d\n", tests);
 	return failures != 0;
