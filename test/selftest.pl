@@ -1,7 +1,8 @@
 # test/selftest.pl
 #	  What ./check itself promises: what failed is counted and named, also if it
 #	  broke off, never started or said nothing, and a process that a test leaves
-#	  behind does not stay in the list of processes when it has ended.
+#	  behind does not stay in the list of processes when it has ended.  And that
+#	  test/mutate/run.pl tells what a test kills from what it does not.
 #
 # Runs test/tap.pl, and verdict() of test/lib.sh, on small programs of its own.
 # Core Perl only; runs from the root of the source tree, below test/reaper.c.
@@ -115,6 +116,20 @@ is(verdict('a b', "a 3 2\nb 4 0\n", "a: x\n"),
 is(verdict('a b/c.pl', "a 3 0\n", ''),
 	"FAILED: b/c.pl: did not run to its end\nuidgen: logs and differences\n3 passed, 1 failed\nstatus 1\n",
 	'the verdict if a suite did not run');
+
+# ---- Mutants ----
+
+# Some of one line, of which one is in test/mutate/equivalent; and one in a file that
+# the test of tickets does not have.
+my $mutants = "'$^X' '$root/test/mutate/run.pl' --tests unit --results results"
+  . " --match '^src/(ticket.h:uidgen_ticket_minus .*(; => ;|[<>]= b)|generator.c:tick_at return 0; => return 1)' src/ticket.h src/generator.c";
+$out = run($mutants);
+like($out, qr/^uncompiled src\S+ uidgen_ticket_minus: return a > b \? a - b : 0; => ; /m, 'a mutant that does not compile');
+like($out, qr/^killed     src\S+ uidgen_ticket_minus: .*\? a - b : 0; => return a <= b .*, by unit: \w/m, 'one that the test kills');
+unlike($out, qr/ => return a >= b /m, 'one that changes nothing is not run');
+like($out, qr/^survived   src\S+ tick_at: return 0; => return 1; /m, 'one that the test cannot see');
+like($out, qr/^src\/ticket.h +2 +1 +1 +0 +1\nsrc\/generator.c +1 +0 +0 +1 +0\n/m, 'all are counted') or diag($out);
+is(run($mutants) =~ s/ \(\d+ s\)//gr, $out =~ s/^(?:killed|uncompiled) .*\n| \(\d+ s\)//gmr, 'what is known is not run again');
 
 # ---- Orphans ----
 
