@@ -100,7 +100,7 @@ my @HINDERING = ('lock', 'locked at the start', 'restart_while_locked', 'rewrite
 my @EXPECTED = (
 	# what the programs provoke
 	[ '22012', qr/^division by zero/ ],
-	[ '22003', qr/^(?:number of ids|tag -?\d+) (?:is out of range|must not be negative)/ ],
+	[ '22003', qr/^(?:n|number of ids|tag -?\d+) (?:is out of range|must not be negative)/ ],
 	[ '22023', qr/^(?:n|number of ids|tag -?\d+) (?:is out of range|must not be negative)|^0 is outside the valid range for parameter "uidgen\.cache"|^invalid value for parameter "uidgen\.wait_timeout"/ ],
 	[ '55000', qr/^the layout has no blocks of consecutive ids/ ],
 	[ '22004', qr/^(?:tag|number of ids) must not be null/ ],
@@ -124,7 +124,7 @@ my @EXPECTED = (
 	# waits that came to an end
 	[ '55000', qr/^uidgen has no grant to issue ids from$/ ],
 	[ '55000', qr/^uidgen has no grant to issue ids from: canceling statement due to lock timeout/, @HINDERING, @ENDING ],
-	[ '55000', qr/^uidgen has no grant to issue ids from: could not connect to database/, 'rename_database' ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: could not connect to database/, 'rename_database', 'copy_database' ],
 	[ '55000', qr/^ids would run too far ahead of the clock/ ],
 	# the keeper
 	[ '00000', qr/^uidgen acquired worker id / ],
@@ -144,9 +144,11 @@ my @EXPECTED = (
 	[ '42P01', qr/^uidgen has no new grant: relation "uidgen\.\w+" does not exist/, 'drop_create', 'drop_for_a_while' ],
 	[ '42883', qr/^function (?:uid_next|uid_next_batch|uid_next_block|new_id|ids_with_exceptions)\(.*\) does not exist/, 'drop_for_a_while' ],
 	[ '42P01', qr/^relation "uidgen.status" does not exist/, 'drop_for_a_while' ],
+	[ '3F000', qr/^schema "uidgen" does not exist/, 'drop_for_a_while' ],
 	[ 'XX000', qr/^(?:uidgen has no new grant: )?cache lookup failed for function \d+/, 'drop_create', 'drop_for_a_while' ],
 	[ '55000', qr/^uidgen has no grant to issue ids from: (?:cache lookup failed for function \d+|relation "uidgen\.\w+" does not exist)/, 'drop_create', 'drop_for_a_while' ],
 	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the layout differs from the registry's/, 'layout_row' ],
+	[ '55P03', qr/^canceling statement due to lock timeout/, 'rename_database', 'copy_database' ],	# while it connects
 	[ '55000', qr/^cannot truncate uidgen\./, 'truncate' ],
 	[ '3D000', qr/^database "registry" does not exist/, 'rename_database' ],
 	[ '55006', qr/^(?:database|source database) "re\w+" is being accessed by other users/, 'rename_database', 'copy_database' ],
@@ -393,6 +395,9 @@ sub plan_round
 	$plan{settings}{wait_timeout} = pick(0, 50, 200, 500) if $profile =~ /locked|standby/;
 	$plan{settings}{cache} = pick(1, 20, 100, 1000) if $profile =~ /locked|standby/;
 
+	# What was granted before the copy is used up soon after.
+	$plan{settings}{window} = pick(20, 20, 100) if $profile eq 'copied database';
+
 	my @faults = map { my $group = pick(@groups); pick_weighted($FAULTS{$group}) } 1 .. 2 + rand 4;
 	@faults = grep { $_ ne 'rename_database' || $plan{registry} eq 'registry' } @faults;
 	# What takes rows or registries away leaves fewer worker ids than there are.
@@ -446,7 +451,7 @@ sub details
 	  if $fault eq 'clock_large';
 	return { for => magnitude(0.05, 1.5) } if $fault =~ /^(?:lock|drop_for_a_while|layout_row|read_only|rename_database|restart_while_locked)$/;
 	return { for => magnitude(0.002, 0.5) } if $fault =~ /^stop_/;
-	return { how => pick('immediate', 'fast'), step => pick(0, -1, -1) * magnitude(0.1, 5) } if $fault eq 'restart_with_copy';
+	return { how => pick('immediate', 'fast'), step => pick(0, -1, -1) * magnitude(0.5, 5) } if $fault eq 'restart_with_copy';
 	return { set => { window => pick(20, 1000, 10_000), max_ahead => pick(0, 1000, 60_000), padding_factor => pick(0, 50, 100),
 			sequence_start => pick('zero', 'random', 'continue'), max_burst => pick(0, 100, 1000) } }
 	  if $fault eq 'settings';

@@ -24,9 +24,9 @@
  *	unique		it came once;
  *	field		datacenter and tag are those that were asked for, no other bit is set;
  *	grant		its worker and tick were granted;
- *	order		it is above those that its connection saw before; where nobody sets
- *				uidgen.cache, above those of every call that had ended when its call
- *				began;
+ *	order		it is above those that its connection saw before; of no earlier tick
+ *				than those of every call that had ended when its call began; and
+ *				where nobody sets uidgen.cache above these, too;
  *	old, ahead	its time is not before its statement began, nor too far ahead of the
  *				clock when it arrived.
  *
@@ -548,12 +548,15 @@ memory_ended(int node, int64_t from, int64_t to)
 }
 
 /*
- * Order over sessions: a statement's ids are above all that had arrived when it
- * began, in the same life of the shared memory.
+ * Order over sessions, in one life of the shared memory: among those that leave
+ * uidgen.cache alone, a statement's ids are above all that had arrived when it
+ * began; among all sessions, of no earlier tick.
  */
 static void
-judge_sessions(int node)
+judge_sessions(int node, bool strict)
 {
+	const uint16_t needed = RECORD_FRESH | (strict ? RECORD_STRICT : 0);
+	const int	ignored = strict ? 0 : bits[SEQUENCE];
 	const Statement **begins = malloc((nstatements + 1) * sizeof(*begins));
 	const Statement **ends = malloc((nstatements + 1) * sizeof(*ends));
 	const Statement *highest = NULL;
@@ -565,7 +568,6 @@ judge_sessions(int node)
 	for (size_t i = 0; i < nstatements; i++)
 	{
 		const Statement *s = &statements[i];
-		const uint16_t needed = RECORD_STRICT | RECORD_FRESH;
 
 		if (s->head.node == node && (s->head.flags & needed) == needed && s->lowest <= s->highest &&
 			!memory_ended(node, s->head.mono_before, s->head.mono_after))
@@ -584,7 +586,8 @@ judge_sessions(int node)
 				(ends[ended]->highest_worker != highest->highest_worker &&
 				 was_stepped(node, ends[ended]->highest_worker)))
 				highest = ends[ended];
-		if (highest && s->lowest <= highest->highest &&
+		if (highest && (strict ? s->lowest <= highest->highest :
+						s->lowest >> ignored < highest->highest >> ignored) &&
 			(s->lowest_worker == highest->highest_worker || !was_stepped(node, s->lowest_worker)) &&
 			!memory_ended(node, highest->head.mono_after, s->head.mono_before))
 			violation(ORDER, (uint32_t) (s - statements),
@@ -611,8 +614,11 @@ main(int argc, char **argv)
 		read_file(argv[i], i - 2);
 	if (nids > 0)
 		judge_duplicates();
-	judge_sessions(0);
-	judge_sessions(1);
+	for (int node = 0; node <= 1; node++)
+	{
+		judge_sessions(node, true);
+		judge_sessions(node, false);
+	}
 	for (int kind = 0; kind < KINDS; kind++)
 	{
 		sum += violations[kind];

@@ -176,11 +176,20 @@ sub cost
 }
 
 foreach my $case (
-	[ 'SET LOCAL in each transaction', 'DO $$ BEGIN FOR i IN 1 .. 3000 LOOP SET LOCAL uidgen.cache = 1000; PERFORM uid_next(); COMMIT; END LOOP; END $$' ],
+	[
+		'SET LOCAL in each transaction',
+		'DO $$ BEGIN FOR i IN 1 .. 3000 LOOP SET LOCAL uidgen.cache = 1000; PERFORM uid_next(); COMMIT; END LOOP; END $$'
+	],
 	[ 'a function that sets it', 'SELECT count(new_id()) FROM generate_series(1, 3000)' ],
 	[ 'SET before each id', 'DO $$ BEGIN FOR i IN 1 .. 3000 LOOP SET uidgen.cache = 1000; PERFORM uid_next(); END LOOP; END $$' ],
-	[ 'mixed with blocks', 'SET uidgen.cache = 4096', 'SELECT count(uid_next()), count((uid_next_block(1)).first_id) FROM generate_series(1, 1500)' ],
-	[ 'mixed with batches', 'SET uidgen.cache = 4096', 'SELECT count(uid_next() + (SELECT max(id) FROM uid_next_batch(1 + 0 * n) AS id)) FROM generate_series(1, 1500) AS n' ])
+	[
+		'mixed with blocks', 'SET uidgen.cache = 4096',
+		'SELECT count(uid_next()), count((uid_next_block(1)).first_id) FROM generate_series(1, 1500)'
+	],
+	[
+		'mixed with batches', 'SET uidgen.cache = 4096',
+		'SELECT count(uid_next() + (SELECT max(id) FROM uid_next_batch(1 + 0 * n) AS id)) FROM generate_series(1, 1500) AS n'
+	])
 {
 	my ($name, @statements) = @$case;
 	my $cost = cost(@statements);
@@ -189,7 +198,8 @@ foreach my $case (
 }
 
 # Some ids at a time, then a block: a store is at most twice what was used of the last.
-my $cost = cost('SET uidgen.cache = 4096', 'SELECT count(uid_next() + uid_next() + uid_next() + (uid_next_block(1)).first_id) FROM generate_series(1, 750)');
+my $cost = cost('SET uidgen.cache = 4096',
+	'SELECT count(uid_next() + uid_next() + uid_next() + (uid_next_block(1)).first_id) FROM generate_series(1, 750)');
 note("three ids and a block: 3000 ids took $cost->[0] ticks, and $cost->[1] were wasted");
 ok($cost->[0] <= 24 && $cost->[1] < 3000, 'three ids and a block: no more is wasted than used') || diag("@$cost");
 

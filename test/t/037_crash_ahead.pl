@@ -147,7 +147,7 @@ foreach my $case (
 		$last = 0, draws(0, '', "$name: after another crash, too, with another worker id") if $row < $rows;
 	}
 	fails_with($node, "SET uidgen.wait_timeout = '100ms'; SELECT uid_next()", '55000',
-		qr/ids would run too far ahead of the clock.*before a crash or a restart.* 12\d{4} ms ahead, and 64003 ms are allowed.*HINT:.*"uidgen.wait_timeout"/s,
+		qr/ids would run too far ahead.*before a crash or a restart.* 12\d{4} ms ahead, and 64003 ms are.*HINT:.*"uidgen.wait_timeout"/s,
 		"$name: after another crash calls wait");
 	like(reason(), qr/no worker id is free, so calls may wait for the clock/, "$name: the log says so") if $name !~ /fixed/;
 	my $waiting = $node->background_psql('postgres');
@@ -217,7 +217,7 @@ restart(50);
 draws(50, 'crash', 'fixed worker id, set back by less than a crash can leave: ids go on in order');
 restart(120);
 fails_with($node, 'SELECT uid_next()', '55000',
-	qr/the clock is behind the last grant of worker id 3.*next would begin 17\d{4} ms ahead of the clock; 63003 ms are allowed.*HINT:.*"uidgen.max_ahead".*"uidgen.worker_id"/s,
+	qr/behind the last grant of worker id 3.*next would begin 17\d{4} ms ahead of the clock; 63003 ms are.*HINT:.*"uidgen.max_ahead"/s,
 	'fixed worker id, set back by more: refused');
 $clock->step(180);
 draws(0, '', 'fixed worker id, set right: ids go on');

@@ -5,7 +5,8 @@
 # before.  And that a database which is only renamed goes on as the registry.
 # pg_regress cannot restart its server.
 #
-# The clock stands still, so that it cannot keep ids apart.
+# The clock stands still, so that it cannot keep ids apart.  What one copy takes another
+# knows nothing of, so there are a million worker ids to choose from.
 
 use strict;
 use warnings;
@@ -17,22 +18,28 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-my $LAYOUT = "uidgen.layout = 'time:41:1ms worker:4 sequence:12 epoch:2025-01-01'";
-my $node = uidgen_node('main', $LAYOUT, 'restart_after_crash = on', "uidgen.database = 'registry'");
-my $clock = FakeClock->new($node);
-$clock->under(sub { $node->start });
-$node->safe_psql('postgres', 'CREATE DATABASE registry');
-$node->safe_psql($_, 'CREATE EXTENSION uidgen') foreach 'postgres', 'registry';
-$clock->stop(int($clock->now) + 1);
+my ($node, $clock, $worker_bits, @all);
 
-my @all;
+sub begin_server
+{
+	($worker_bits) = @_;
+	$node = uidgen_node("bits_$worker_bits", "uidgen.layout = 'time:41:1ms worker:$worker_bits sequence:2 epoch:2025-01-01'",
+		'restart_after_crash = on', "uidgen.database = 'registry'");
+	$clock = FakeClock->new($node);
+	$clock->under(sub { $node->start });
+	$node->safe_psql('postgres', 'CREATE DATABASE registry');
+	$node->safe_psql($_, 'CREATE EXTENSION uidgen') foreach 'registry', 'postgres';
+	$clock->stop(int($clock->now) + 1);
+	@all = ();
+	return;
+}
 
 # Draw; returns the worker id, which must be one.
 sub draw
 {
 	my ($name) = @_;
-	my @ids = split /\n/, $node->safe_psql('postgres', 'SELECT uid_next() FROM generate_series(1, 5000)');
-	my %workers = map { ($_ >> 12 & 15) => 1 } @ids;
+	my @ids = split /\n/, $node->safe_psql('postgres', 'SELECT uid_next() FROM generate_series(1, 100)');
+	my %workers = map { ($_ >> 2 & (1 << $worker_bits) - 1) => 1 } @ids;
 
 	push @all, \@ids;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
@@ -58,6 +65,14 @@ sub use_registry
 	return;
 }
 
+sub replace_by_copy
+{
+	let_go();
+	$node->safe_psql('postgres', $_)
+	  foreach 'ALTER DATABASE registry RENAME TO old', 'CREATE DATABASE registry TEMPLATE old', 'DROP DATABASE old';
+	return;
+}
+
 sub restart
 {
 	my ($mode) = @_;
@@ -73,8 +88,9 @@ sub free_worker_ids
 
 # ---- a copy, while the server runs ----
 
+begin_server(20);
 my $worker = draw('the registry');
-is(free_worker_ids(), 15, 'uidgen.status knows how many worker ids are left');
+is(free_worker_ids(), 2**20 - 1, 'uidgen.status knows how many worker ids are left');
 my $oid = $node->safe_psql('registry', 'SELECT database FROM uidgen.registry_layout');
 is($node->safe_psql('postgres', "SELECT datname FROM pg_database WHERE oid = $oid"), 'registry', 'the registry knows its database');
 
@@ -96,12 +112,12 @@ foreach my $copy ('held', 'released')
 	isnt($worker_in{$copy}, $worker, "a copy ($copy): another worker id");
 	is( $node->safe_psql($copy, "SELECT identity FROM uidgen.worker_node WHERE worker_id = $worker") =~ s/: .*//r,
 		"copied from database $oid", "a copy ($copy): the rows are another's");
-	is(free_worker_ids(), 14, "a copy ($copy): two worker ids are taken");
+	is(free_worker_ids(), 2**20 - 2, "a copy ($copy): two worker ids are taken");
 }
 
 foreach my $mode ('fast', 'immediate')
 {
-	foreach my $registry ('registry', 'held', 'released', 'held', 'registry')
+	foreach my $registry ('held', 'released', 'registry')
 	{
 		use_registry($registry);
 		restart($mode);
@@ -111,9 +127,7 @@ foreach my $mode ('fast', 'immediate')
 
 # ---- a copy that takes the place of the registry ----
 
-let_go();
-$node->safe_psql('postgres', $_)
-  foreach 'ALTER DATABASE registry RENAME TO old', 'CREATE DATABASE registry TEMPLATE old', 'DROP DATABASE old';
+replace_by_copy();
 isnt(draw('a copy in the place of the registry'), $worker, 'a copy in the place of the registry: another worker id');
 
 # With a grant in hand, which the copy knows nothing of.
@@ -130,42 +144,36 @@ isnt(draw('a copy of the copy'), $before, 'a copy of the copy: another worker id
 # ---- renamed ----
 
 $worker = draw('the registry');
+my $name = 'registry';
 foreach my $mode ('fast', 'immediate', 'running')
 {
-	my ($from, $to) = $mode eq 'immediate' ? ('renamed', 'registry') : $mode eq 'fast' ? ('registry', 'renamed') : ('registry', 'renamed');
 	let_go();
-	$node->safe_psql('postgres', "ALTER DATABASE $from RENAME TO $to");
-	use_registry($to);
+	$node->safe_psql('postgres', "ALTER DATABASE $name RENAME TO named_$mode");
+	$name = "named_$mode";
+	use_registry($name);
 	restart($mode) if $mode ne 'running';
 	is(draw("renamed ($mode)"), $worker, "renamed ($mode): the same worker id");
 }
+$node->stop;
 
 # ---- few worker ids are left ----
 
 # Each copy takes one more.
-my ($copies, $left) = (0, free_worker_ids());
+begin_server(2);
 my $log = -s $node->logfile;
-use_registry('renamed');
-while ($left > 0 && $copies++ < 20)
+foreach my $left (3, 2, 1, 0)
 {
-	let_go();
-	$node->safe_psql('postgres', "ALTER DATABASE renamed RENAME TO old");
-	$node->safe_psql('postgres', "CREATE DATABASE renamed TEMPLATE old");
-	$node->safe_psql('postgres', 'DROP DATABASE old');
-	my $before = $left;
-	draw("copy $copies");
-	$left = free_worker_ids();
-	is($left, $before - 1, "copy $copies: one worker id less, $left");
+	replace_by_copy() if $left < 3;
+	draw("$left worker ids left");
+	is(free_worker_ids(), $left, "$left worker ids left: uidgen.status knows");
 }
 is(join(' ', log_since($node, $log) =~ /WARNING:  few worker ids are left: (\d+)/g), '2 1 0', 'the log warns when few are left');
-let_go();
-$node->safe_psql('postgres', $_)
-  foreach 'ALTER DATABASE renamed RENAME TO old', 'CREATE DATABASE renamed TEMPLATE old', 'DROP DATABASE old';
-fails_with($node, 'SELECT uid_next()', '53400', qr/no worker id is free.*16 belong to other instances.*HINT:.*forget_worker/s,
+replace_by_copy();
+fails_with($node, 'SELECT uid_next()', '53400', qr/no worker id is free.*4 belong to other instances.*HINT:.*forget_worker/s,
 	'then there are no ids');
-$node->safe_psql('renamed', "SELECT uidgen.forget_worker($_)") foreach 0 .. 15;
+$node->safe_psql('registry', "SELECT uidgen.forget_worker($_)") foreach 0 .. 3;
 draw('forgotten');
-is(free_worker_ids(), 15, 'and those that are forgotten can be used again');
+is(free_worker_ids(), 3, 'those that are forgotten can be used again');
 $node->stop;
 
 done_testing();
