@@ -7,31 +7,39 @@
  * script.  One position stands for one tick.  Each access to a shared word is a
  * step of its own; each call on the registry is one step, being a transaction.
  *
- *	- callers: era, clock, position; the gate; the ticket by compare-exchange,
- *	  tried again as long as it fails, or by fetch-add; the note of the clock;
- *	  limit, constant and the era again; tickets that are held, and given up;
+ *	- callers: era, clock; the note of the clock by compare-exchange of its tick and
+ *	  the era's mark; the bounds, one by one where they can change; position; the
+ *	  gate; the ticket by compare-exchange, tried again as long as it fails, or by
+ *	  fetch-add; limit, constant and the era again; tickets that are held or early,
+ *	  which look at the clock again, and are given up;
  *	- the keeper: acquires, renews, releases, at any time; goes to another row
- *	  after a leap, to the true time after a large step back; may end between the
- *	  registry's commit and what it publishes; a release may fail;
- *	- the registry: candidates in order (own rows within the lead, which may be
- *	  passed over beyond AHEAD, never used, left by others, own at any lead); renewal by compare and swap on token and
- *	  end, with a new token each time; what shared memory knows, and teaches;
+ *	  after a leap, to the true time after a large step back; changes the bounds; may end between the registry's commit
+ *	  and what it publishes; a release may fail;
+ *	- the registry: candidates in order (own rows within the lead and the step,
+ *	  never used, left by others, own at any lead); renewal by compare and swap on
+ *	  token and end, with a new token each time; what shared memory knows, and
+ *	  teaches;
  *	- the world: a clock that goes where it likes; crashes of the server; rows
  *	  that another instance takes, at any time, or that an operator frees; a
- *	  registry that falls back to an older state, or to nothing.
+ *	  registry that falls back to an older state, or to nothing; a copy of it that
+ *	  is put in its place, while the origin's grants go on elsewhere.
  *
  * What the world does is put where it makes a difference: the clock moves when
  * it is read; others change the registry just before our next call; the server
  * crashes after something that lasts, a commit or an id.  At all other moments
- * it would come to the same, at many times the states.
+ * it would come to the same, at many times the states.  For that reason, too, a
+ * call that has nothing to note reads clock_high once, and `opened` together with
+ * it: they belong to one era, or the ticket is void.
  *
- * What is left out: several positions in a tick, blocks, and the position from
+ * What is left out: that the room of an era which begins ahead of the clock goes on
+ * at half the clock's pace, and that an era begins where the clock was set back, which
+ * only let ids go on: here the room stands still; several positions in a tick, blocks, and the position from
  * which to renew (here it is the limit: the gate decides by the limit, and the
  * keeper renews when it likes); demands and waiting, so nothing is said about
- * progress; tickets that are early, which wait like those that are held; the
- * registry's margin for idle holders (here others take any row);
- * two copies of one memory image; weak memory, for which ticket.h argues.  Of
- * never-used rows the first is taken where all of them are alike.
+ * progress; sessions' stores; more eras than the mark tells apart; the registry's
+ * margin for idle holders (here others take any row); two copies of one memory
+ * image; weak memory, for which ticket.h argues.  Of never-used rows the first is
+ * taken where all of them are alike.
  *
  * What is checked, besides that nothing gets stuck:
  *
@@ -40,9 +48,14 @@
  *	  and nothing that was issued is handed back.  So nothing is issued without a
  *	  grant.
  *	- P4_ordered: a call that began after another had returned gets the higher
- *	  position, unless a large step back lies between them: one that leaves the
- *	  clock more than max(AHEAD, WINDOW) behind the highest tick known.  The
- *	  clock was there, since the last crash or, as the row in use tells, before.
+ *	  position, unless a large step back was followed between them; and none is
+ *	  followed but one that leaves the clock more than LARGE behind the highest
+ *	  tick known.  The clock was there, since the last crash or, as the row in use
+ *	  tells, before.
+ *	- P5_near: an id is at most CRASH and BURST ahead of the clock that its call has
+ *	  seen; and at most BURST ahead, as long as the clock was not set back, the server
+ *	  did not crash, and no era had to begin ahead of the clock.  Bounds that are
+ *	  lowered leave ids where they are, so there it is a BURST and a tick more.
  *
  * A registry that falls back is checked without crashes and others: those are
  * not promised (P1 holds as long as the committed state is kept; what shared
@@ -52,16 +65,21 @@
  * the end; and with one rule broken at a time (-DBUG_...), which must be found.
  * Measured with Spin 6.5.2 on one core of some 3 GHz:
  *
- *	- small: ten worlds of 70 thousand to 1.4 million states, 4 million together,
- *	  and 15 searches with a broken rule, each found within 600 thousand: 23 s of
- *	  processor time, of which the compiler takes half;
- *	- MODEL=large: 22 worlds of up to 15 million states (30 s, 750 MB), and one
- *	  more broken rule: 6 minutes.
+ *	- small: 12 worlds of 13 to 460 thousand states, 2.2 million together, and 18
+ *	  searches with a broken rule, each found within 650 thousand: 43 s of processor
+ *	  time, of which the compiler takes two thirds;
+ *	- MODEL=large: 31 worlds of up to 20 million states (51 s, 1.1 GB), and four more
+ *	  broken rules: 10 minutes of processor time.
  *
- * Not needed for the three promises, as the large searches show, are the gate
- * (BUG_NO_GATE: ids would run away from the clock), the zeroing of the limit in
- * close() (BUG_LIMIT_KEPT), and that the clock is read after the era
- * (BUG_CLOCK_BEFORE_ERA: the time in an id could be wrong).
+ * Not found within these bounds is a note of the clock that looks at the era instead
+ * of the mark (BUG_NOTED_WITHOUT_MARK); test_ticket.c has it.
+ *
+ * Not needed for these promises, as the large searches show, are the gate
+ * (BUG_NO_GATE: calls that fail would push the position away from the clock), that a
+ * large step shuts it (BUG_NOT_SHUT: calls would go on in the old time until the
+ * keeper comes), the zeroing of the limit in close() (BUG_LIMIT_KEPT), and
+ * that `opened` is written before the era gets even (BUG_OPENED_AFTER_EVEN: calls
+ * would wait for no reason).
  */
 
 /* ---- bounds ---- */
@@ -81,6 +99,11 @@
 #ifndef CLOCKS
 #define CLOCKS 0	/* moves of the clock; THERE_AND_BACK: a large step */
 #endif
+#ifdef STEADY		/* the keeper does not end in between */
+#define MAY_END		false
+#else
+#define MAY_END		true
+#endif
 #ifndef LEAPS
 #define LEAPS 0		/* times that the keeper finds the clock to have leapt */
 #endif
@@ -96,6 +119,12 @@
 #ifndef BACKS
 #define BACKS 0		/* times that the registry falls back to an older state */
 #endif
+#ifndef COPIES
+#define COPIES 0	/* times that the setting comes to name a copy of the registry */
+#endif
+#ifndef RELOADS
+#define RELOADS 0	/* changes of the bounds, first to the low ones */
+#endif
 #ifndef WORKERS
 #define WORKERS 2	/* worker ids in the layout: 2 or 3 */
 #endif
@@ -103,17 +132,37 @@
 #define WINDOW 1	/* ticks of a grant after its first */
 #endif
 #ifndef AHEAD
-#define AHEAD 2		/* uidgen.max_ahead */
+#define AHEAD 1		/* uidgen.max_ahead */
+#endif
+#ifndef BURST
+#define BURST 2		/* uidgen.max_burst */
+#endif
+#ifndef START
+#define START 8		/* where the clock is at first */
 #endif
 #ifndef LAST
-#define LAST 18		/* the last tick that may be granted */
+#define LAST 22		/* the last tick that may be granted */
 #endif
 
 #define MAX(a, b)	((a) > (b) -> (a) : (b))
 #define MIN(a, b)	((a) < (b) -> (a) : (b))
-#define LARGE		MAX(AHEAD, WINDOW)	/* steps of the clock beyond it are large */
-#define LEAD		(AHEAD + WINDOW + 3)	/* a grant may begin so far ahead */
 #define NONE		255
+
+/* uidgen_time_bounds(): as above, or low, where both settings are 0. */
+#if RELOADS
+#define IF_LOW(a, b)	(low -> (a) : (b))
+#else
+#define IF_LOW(a, b)	(b)
+#endif
+#define LARGE		IF_LOW(1, AHEAD + 1)	/* steps of the clock beyond it are large */
+#define CRASH		IF_LOW(WINDOW + 4, AHEAD + WINDOW + BURST + 4)
+/* What P5 allows.  Bounds that are lowered leave ids where they are, the next one a
+ * tick beyond the last; and from there more may be drawn. */
+#define FARTHEST	(AHEAD + WINDOW + BURST + 4 + BURST + (RELOADS > 0 -> BURST + 1 : 0))
+
+/* uidgen_ticket_last_allowed() */
+#define ALLOWED(now, high, ahead, burst, crash) \
+	(MAX(now, MAX(MIN(high, (now) + (ahead)), MIN(opened, (now) + (crash)))) + (burst))
 
 /* ---- the registry: it outlives all ---- */
 
@@ -137,9 +186,14 @@ Row older[WORKERS];		/* what it may fall back to; at first, nothing */
 
 byte position = 1;
 byte clock_high;
+byte mark;			/* which era's clock_high it is; one word with it */
 byte era = 1;
 byte limit;
 byte constant;
+byte opened;
+#if RELOADS
+byte ahead = AHEAD, burst = BURST, crash_room = AHEAD + WINDOW + BURST + 4, large_step = AHEAD + 1;
+#endif
 
 /* the keeper's */
 bool held;
@@ -149,18 +203,23 @@ byte held_token;
 byte held_until;
 byte known[WORKERS];
 bool locked;			/* LWLock around changes; for callers it is not there */
+bool copied;			/* what is held was granted by another registry */
 
 /* ---- the world ---- */
 
-byte clk = 8;
+byte clk = START;
 byte boot;			/* processes of an older boot are dead */
-byte tickets, attempts, releases, clocks, leaps, crashes, others, forgets, backs;
+byte tickets, attempts, releases, clocks, leaps, crashes, others, forgets, backs, copies, reloads;
+#if RELOADS
+bool low;			/* the settings */
+#endif
 
 /* ---- what is checked ---- */
 
 bool P1_unique = true;
 bool P2_granted = true;
 bool P4_ordered = true;
+bool P5_near = true;
 
 #define BIT(p)		(1 << (p))
 #define UP_TO(p)	(BIT((p) + 1) - 1)
@@ -169,7 +228,8 @@ int granted[WORKERS];	/* bit p: (worker, p) was granted to us, and committed */
 int issued[WORKERS];	/* bit p: (worker, p) was issued, by us or another */
 byte order;		/* number of the large step back that was last followed */
 byte returned;		/* highest position returned since then */
-byte peak = 8;		/* highest tick known since then: of the clock, or a grant's first */
+byte peak = START;	/* highest tick of the clock known since then */
+bool calm = true;	/* no step back, no crash, no era that began ahead of the clock */
 
 /* Every id goes through here, whoever issues it. */
 inline issue(w, p)
@@ -189,12 +249,12 @@ inline look_at_clock()
 	:: clocks < CLOCKS -> clocks++;
 		if
 #ifdef THERE_AND_BACK
-		:: clk == 8 -> clk = 9
-		:: clk == 9 -> clk = 2
+		:: clk == START -> clk = 9
+		:: clk == 9 -> clk = 2; calm = false
 #else
-		:: clk != 2 -> clk = 2
-		:: clk != 7 -> clk = 7
-		:: clk != 8 -> clk = 8
+		:: clk != 2 -> clk = 2; calm = false
+		:: clk != 7 -> calm = calm && clk < 7; clk = 7
+		:: clk != 8 -> calm = calm && clk < 8; clk = 8
 		:: clk != 9 -> clk = 9
 #endif
 		fi;
@@ -206,11 +266,14 @@ inline look_at_clock()
 inline crash()
 {
 	crashes++;
-	position = 1; clock_high = 0; era = 1; limit = 0; constant = 0;
-	held = false; released = false; held_worker = 0; held_token = 0; held_until = 0; locked = false;
+	position = 1; clock_high = 0; mark = 0; era = 1; limit = 0; constant = 0; opened = 0;
+#if RELOADS
+	ahead = IF_LOW(0, AHEAD); burst = IF_LOW(0, BURST); crash_room = CRASH; large_step = LARGE;
+#endif
+	held = false; released = false; held_worker = 0; held_token = 0; held_until = 0; locked = false; copied = false;
 	for (i : 0 .. WORKERS - 1) { known[i] = 0 }
 	i = 0;
-	order++; returned = 0; peak = clk;
+	order++; returned = 0; peak = clk; calm = false;
 	boot++				/* last: it ends whoever runs this, too */
 }
 
@@ -261,20 +324,48 @@ inline meanwhile()
 	i = 0; p = 0
 }
 
+/* The setting names a copy of the registry from now on.  The origin's grants go on,
+ * unseen from here. */
+inline copy()
+{
+	copies++; copied = true;
+	for (i : 0 .. WORKERS - 1) {
+		if
+		:: row[i].holder == US && row[i].until > 0 ->
+			for (p : row[i].until + 1 .. row[i].until + 1 + WINDOW) { issue(i, p) }
+#ifndef BUG_COPY_IS_OURS
+			row[i].holder = OTHER	/* as the first acquisition finds */
+#endif
+		:: else
+		fi
+	}
+	i = 0; p = 0
+}
+
 /* ---- a call, as in ticket.h ---- */
 
 /* Locals that are not needed any more would only multiply the states. */
 inline forget_call()
 {
 	atomic {
-		my_boot = boot; my_era = 0; my_order = 0; seen = 0;
-		now = 0; p = 0; next = 0; high = 0; last = 0; worker = 0; i = 0
+		my_boot = boot; my_order = 0; seen = 0; taken = false;
+#ifndef KEPT_CLOCK
+		my_era = 0; now = 0; highest = 0;
+#endif
+		p = 0; next = 0; high = 0; last = 0; worker = 0; i = 0
+#if RELOADS
+		; my_ahead = 0; my_burst = 0; my_crash = 0; my_large = 0
+#endif
 	}
 }
 
 proctype caller()
 {
-	byte my_boot, my_era, my_order, seen, now, p, next, high, last, worker, i;
+	byte my_boot, my_era, my_order, seen, now, p, next, high, highest, last, worker, i;
+	bool taken;
+#if RELOADS
+	byte my_ahead, my_burst, my_crash, my_large;
+#endif
 
 end:	do
 	:: {
@@ -285,18 +376,86 @@ end_idle:
 		atomic {	/* here the call begins, if it is to get anything */
 			era % 2 == 0 && tickets < TICKETS ->
 			tickets++;
-			my_era = era; my_order = order; seen = returned
-		};
-#ifndef BUG_CLOCK_BEFORE_ERA
-		atomic { look_at_clock(); now = clk };
+			my_order = order; seen = returned;
+#ifdef KEPT_CLOCK
+			if
+			:: my_era == era && highest > 0 -> goto take	/* as seen by an earlier call */
+			:: true
+			fi;
 #endif
-		atomic { p = position; next = MAX(p, now) };
+			my_era = era
+		};
+#ifdef BUG_CLOCK_BEFORE_ERA
+		goto note;
+#endif
+
+look:		atomic { look_at_clock(); now = clk };
+
+note:		atomic {	/* uidgen_ticket_note_clock() */
+			high = clock_high;
+			if
+			:: now <= high || now > limit -> goto reach
+			:: now > high && now <= limit && mark != my_era / 2 -> goto reach
+			:: else
+			fi
+		};
+#if defined(BUG_NOTED_BY_WRITE) || defined(BUG_NOTED_WITHOUT_MARK)
+		atomic {	/* would a look at the era do? */
+			if
+			:: era != my_era -> goto reach
+			:: else
+			fi
+		};
+#endif
+		atomic {	/* compare-exchange */
+			if
+#ifdef BUG_NOTED_BY_WRITE
+			:: true -> clock_high = now
+#elif defined(BUG_NOTED_WITHOUT_MARK)
+			:: high == clock_high -> clock_high = now
+			:: else -> goto note
+#else
+			:: high == clock_high && mark == my_era / 2 -> clock_high = now
+			:: else -> goto note
+#endif
+			fi
+		};
+
+reach:		/* uidgen_ticket_reach() and uidgen_ticket_clock() */
+#if RELOADS
+		my_ahead = ahead;
+		my_burst = burst;
+		my_crash = crash_room;
+		my_large = large_step;
+#define SEEN_ALLOWED	ALLOWED(now, high, my_ahead, my_burst, my_crash)
+#define SEEN_LARGE	my_large
+#else
+#define SEEN_ALLOWED	ALLOWED(now, high, AHEAD, BURST, CRASH)
+#define SEEN_LARGE	LARGE
+#endif
+		atomic {
+			high = clock_high;
+#ifdef BUG_NOT_SHUT
+			highest = SEEN_ALLOWED;
+#else
+			highest = (high > now + SEEN_LARGE -> 0 : SEEN_ALLOWED);
+#endif
+			high = 0;
+#if RELOADS
+			my_ahead = 0; my_burst = 0; my_crash = 0; my_large = 0;
+#endif
+			if
+			:: taken -> goto settle
+			:: else
+			fi
+		};
+
+take:		atomic { p = position; next = MAX(p, now) };
 
 gate:		atomic {	/* nothing is taken if it is too far ahead, or not granted */
 			if
 #ifndef BUG_NO_GATE
-			:: next > now + AHEAD || next > limit ->
-				tickets--; goto over
+			:: next > highest || next > limit -> tickets--; goto over
 #endif
 			:: else
 			fi
@@ -305,23 +464,20 @@ gate:		atomic {	/* nothing is taken if it is too far ahead, or not granted */
 		atomic {
 			if
 			:: next == p ->				/* fetch-add */
-				p = position; now = 0; next = 0;
+				p = position; next = 0; taken = true;
 #ifdef BUG_TICKET_NOT_ATOMIC
 				goto late
 #else
-				position++;
-				goto settle
+				position++
 #endif
 			:: next != p && p == position ->	/* compare-exchange */
-				p = next; position = next + 1; next = 0
+				p = next; position = next + 1; next = 0; taken = true
 			:: else ->				/* it failed */
 				p = position; next = MAX(p, now);
 				goto gate
 			fi
 		};
-#ifndef BUG_CLOCK_NOTED_LATE
-		high = clock_high;	/* as seen before the last look at the era */
-#endif
+
 settle:		last = limit;		/* uidgen_ticket_settle() */
 		worker = constant;
 		atomic {
@@ -332,28 +488,17 @@ settle:		last = limit;		/* uidgen_ticket_settle() */
 			:: else
 			fi;
 			if
-			:: now == 0 -> goto judge
-			:: else
-			fi
-		};
-#ifdef BUG_CLOCK_NOTED_LATE
-		high = clock_high;
-#endif
-		atomic {		/* uidgen_ticket_note_clock(): compare-exchange */
-			if
-			:: now > high && high == clock_high -> clock_high = now
-			:: else
-			fi;
-			now = 0; high = 0
-		};
-
-judge:		atomic {
-			if
 #ifndef BUG_NO_LIMIT_CHECK
 			:: p > last ->				/* held: it waits, */
 				last = 0; worker = 0;
-				goto settle
+				goto look
 			:: p > last -> goto over		/* or its time is up */
+#endif
+#ifndef BUG_NOT_EARLY
+			:: p > highest ->			/* early, likewise */
+				last = 0; worker = 0;
+				goto look
+			:: p > highest -> goto over
 #endif
 			:: else
 			fi;
@@ -362,6 +507,8 @@ judge:		atomic {
 			issue(worker, p);
 			P2_granted = (granted[worker] >> p) & 1;
 			assert(P2_granted);
+			P5_near = p <= MAX(now, clk) + FARTHEST && (!calm || p <= clk + BURST);
+			assert(P5_near);
 			if
 			:: my_order == order ->
 				P4_ordered = p > seen;
@@ -381,13 +528,18 @@ late:		position = p + 1;
 		goto settle;
 #endif
 over:		forget_call()
-	} unless { boot != my_boot -> forget_call() }
+	} unless { boot != my_boot ->
+#ifdef KEPT_CLOCK
+		my_era = 0; now = 0; highest = 0;
+#endif
+		forget_call() }
 	od
 }
 
 /* ---- the registry's calls: a transaction is one step ---- */
 
-#define WITHIN_LEAD(w)	(row[w].until + 1 <= clk + LEAD)
+#define WITHIN_LEAD(w)	(row[w].until + 1 <= clk + (back -> LARGE : CRASH))
+#define WITHIN_STEP(w)	(back || row[w].seen <= clk + LARGE)
 
 #define OURS(w)		(w != avoid && row[w].holder == US)
 #define LEFT(w)		(w != avoid && row[w].until > 0 && WITHIN_LEAD(w) && \
@@ -422,21 +574,32 @@ inline registry_acquire()
 	/* After a release, the same again; after all, this start had it. */
 	if
 	:: !same -> ONE_OF(NEVER_USED)
-	:: same && row[held_worker].holder != OTHER && WITHIN_LEAD(held_worker) -> worker = held_worker
+	:: same && row[held_worker].holder != OTHER &&
+	   (WITHIN_LEAD(held_worker) || WITHIN_STEP(held_worker)) -> worker = held_worker
 	:: else
 	fi;
 #else
 	for (i : 0 .. WORKERS - 1) {
 		if
-		:: OURS(i) && WITHIN_LEAD(i) && (worker == NONE || row[i].until > row[worker].until) -> worker = i
-		:: OURS(i) && row[i].until + 1 > clk + AHEAD	/* passed over, if the clock went back since */
+		:: OURS(i) && WITHIN_LEAD(i) && WITHIN_STEP(i) &&
+		   (worker == NONE || row[i].until > row[worker].until) -> worker = i
 		:: else
 		fi
 	}
 	i = 0;
 	ONE_OF(NEVER_USED);
 	ONE_OF(LEFT);
-	ONE_OF(OURS);
+	if
+	:: worker == NONE ->
+		for (i : 0 .. WORKERS - 1) {
+			if
+			:: OURS(i) && (worker == NONE || row[i].until < row[worker].until) -> worker = i
+			:: else
+			fi
+		}
+		i = 0
+	:: else
+	fi;
 #endif
 	if
 	:: worker != NONE ->
@@ -512,6 +675,12 @@ inline registry_release()
 #define KNOWN		known[worker]
 #endif
 
+#ifdef BUG_RENEWED_IN_COPY
+#define OTHER_REGISTRY	false
+#else
+#define OTHER_REGISTRY	copied
+#endif
+
 /* uidgen_ticket_close() */
 inline close()
 {
@@ -529,79 +698,139 @@ inline close()
 #endif
 }
 
-/* uidgen_ticket_open() */
+/* uidgen_ticket_open(); `now` is where the clock was, floor how far it has been. */
 inline open()
 {
 #ifdef BUG_NO_FLOOR
-	position = first;
+	at = first;
 #else
-	position = (back || at < first -> first : at);
+	atomic { at = (back || at < first -> first : at) };
 #endif
-	clock_high = floor;
+	position = at;
+	atomic { clock_high = floor; mark = era / 2 + 1 };
+#ifndef BUG_OPENED_AFTER_EVEN
+	opened = (at > now -> at : 0);
+#endif
 #ifndef BUG_CONSTANT_AFTER_EVEN
 	constant = worker;
 #endif
 	limit = last;
 	atomic {
 		era = (era | 1) + 1;
+		calm = calm && at <= now;
 		if
 		:: back && real -> order++; returned = 0; peak = MAX(clk, floor)
 		:: else
 		fi
 	};
+#ifdef BUG_OPENED_AFTER_EVEN
+	opened = (at > now -> at : 0);
+#endif
 #ifdef BUG_CONSTANT_AFTER_EVEN
 	constant = worker;
 #endif
 }
 
-/* uidgen_ticket_note_clock(), as the keeper calls it: with each renewal. */
-inline note_clock()
-{
-	atomic { look_at_clock(); at = clk };
-	floor = clock_high;
-	atomic {
-		if
-		:: at > floor && floor == clock_high -> clock_high = at
-		:: else
-		fi;
-		at = 0; floor = 0
-	}
-}
-
-/* How far the clock has been when an era begins: in floor, which is no more needed.
+/* How far the clock has been when an era begins, as far as the registry knows.
  * registry_acquire() left in p what the row tells. */
 inline clock_known()
 {
+	now = clk;
 	floor = MAX(clk, MIN(p, clk + LARGE));
 	peak = MAX(peak, floor);
 	p = 0
 }
 
+#if RELOADS
+inline write_bounds()
+{
+	ahead = IF_LOW(0, AHEAD);
+	burst = IF_LOW(0, BURST);
+	crash_room = room;
+	large_step = LARGE
+}
+
+/* uidgen_ticket_bound() */
+inline bound()
+{
+	floor = clock_high;
+	atomic {
+		room = (era % 2 == 0 && opened > now + CRASH -> MAX(CRASH, crash_room) : CRASH);
+		p = ALLOWED(now, floor, ahead, burst, crash_room);
+		done = era % 2 == 0 && floor <= now + large_step &&
+			(floor > now + LARGE || ALLOWED(now, floor, IF_LOW(0, AHEAD), IF_LOW(0, BURST), room) < p);
+		if
+		:: floor > now + LARGE -> floor = now
+		:: else
+		fi
+	};
+	if
+	:: done ->
+#ifdef BUG_REOPENED_WITHOUT_CLOSE
+		at = position;
+#else
+		close();
+#endif
+		atomic { room = MAX(room, MAX(MIN(at, p + 1), now) - now); p = 0 }
+	:: else
+	fi;
+	write_bounds();
+	if
+	:: done ->
+		position = at;
+		atomic { clock_high = floor; mark = era / 2 + 1 };
+		opened = (at > now -> at : 0);
+		limit = held_until;
+		atomic {
+			era = (era | 1) + 1;
+			calm = calm && at <= now;
+			peak = MAX(clk, floor)
+		}
+	:: else
+	fi
+}
+#endif
+
 inline hold()
 {
-	held = true; released = false; held_worker = worker; held_token = token; held_until = last; known[worker] = last
+	held = true; released = false; copied = false; held_worker = worker; held_token = token; held_until = last; known[worker] = last
 }
 
 inline forget_attempt()
 {
 	atomic {
 		my_boot = boot; worker = 0; token = 0; first = 0; last = 0; at = 0; floor = 0; avoid = 0;
-		back = false; real = false; same = false; done = false; i = 0; p = 0
+		back = false; real = false; same = false; done = false; i = 0; p = 0; now = 0
+#if RELOADS
+		; room = 0
+#endif
 	}
 }
 
 proctype keeper()
 {
-	byte my_boot, worker, token, first, last, at, floor, avoid, i, p;
+	byte my_boot, worker, token, first, last, at, floor, avoid, i, p, now;
 	bool back, real, same, done;
+#if RELOADS
+	byte room;
+#endif
 
 end:	do
 	:: {
 		atomic {
 			attempts < ATTEMPTS -> attempts++;
 			avoid = NONE; worker = held_worker; token = held_token; last = held_until;
+#if COPIES
+			if
+			:: held && copies < COPIES -> copy()
+			:: true
+			fi;
+#endif
 			if
 			:: held && releases < RELEASES -> releases++; goto release
+#if RELOADS
+			:: reloads < RELOADS -> attempts--; reloads++; goto reload
+#endif
 			:: true
 			fi
 		};
@@ -609,12 +838,19 @@ end:	do
 		at = clock_high;	/* step_back() */
 		atomic {
 			look_at_clock();
-			back = at > clk + LARGE;
-			real = peak > clk + LARGE;
+			now = clk;
+			back = at > now + LARGE;
+			real = peak > now + LARGE;
+			P4_ordered = !back || real;
+			assert(P4_ordered);
+			now = 0
+		};
+
+		atomic {
 			if
-			:: back || !held -> goto acquire
-			:: !back && held && leaps < LEAPS -> leaps++; avoid = worker; goto acquire
-			:: !back && held
+			:: back || !held || OTHER_REGISTRY -> goto acquire
+			:: !back && held && !OTHER_REGISTRY && leaps < LEAPS -> leaps++; avoid = worker; goto acquire
+			:: !back && held && !OTHER_REGISTRY
 			fi
 		};
 
@@ -627,19 +863,18 @@ end:	do
 			if
 			:: !done -> goto acquire		/* the row was taken */
 			:: done
-			:: done -> goto over			/* the keeper ends here */
+			:: done && MAY_END -> goto over		/* the keeper ends here */
 			:: done && crashes < CRASHES -> crash(); goto over
 			fi
 		};
 		atomic { !locked -> locked = true; hold() };
 		limit = last;
-		note_clock();
 		locked = false;
 		goto over;
 
 acquire:	/* A floor that is out of date by now does no harm: see open(). */
 		atomic {
-			same = released && !back && avoid == NONE;
+			same = released && !back && avoid == NONE && !copied;
 			released = false;
 			floor = (back -> 0 : position)
 		};
@@ -649,7 +884,7 @@ acquire:	/* A floor that is out of date by now does no harm: see open(). */
 			:: worker == NONE -> goto over
 			:: worker != NONE && first > KNOWN -> goto publish
 			:: worker != NONE && first <= KNOWN
-			:: worker != NONE -> goto over		/* the keeper ends here */
+			:: worker != NONE && MAY_END -> goto over	/* the keeper ends here */
 			:: worker != NONE && crashes < CRASHES -> crash(); goto over
 			fi
 		};
@@ -675,6 +910,10 @@ publish:	atomic { !locked -> locked = true; hold(); look_at_clock(); clock_known
 		:: back
 		:: !back -> floor = MAX(floor, clock_high)
 		fi;
+#if RELOADS
+		room = CRASH;
+		write_bounds();
+#endif
 		open();
 		locked = false;
 		goto over;
@@ -692,7 +931,7 @@ release:	atomic { !locked -> locked = true; held = false; released = true };
 		atomic {
 			last = MIN(at - 1, last);
 			if
-			:: registry_release();
+			:: !copied -> registry_release();
 				known[worker] = last;
 				if
 				:: true
@@ -702,6 +941,13 @@ release:	atomic { !locked -> locked = true; held = false; released = true };
 			fi;
 			goto over
 		};
+
+#if RELOADS
+reload:		atomic { !locked -> locked = true; low = !low; look_at_clock(); now = clk };
+		bound();
+		locked = false;
+		goto over;
+#endif
 
 over:		forget_attempt()
 	} unless { boot != my_boot -> forget_attempt() }
