@@ -539,8 +539,9 @@ wait_for_clock(Wait *wait, uint64 tick)
 	uint64		target = uidgen_ticket_allowed_at(&reach, tick);
 	double		microseconds;
 
-	/* A clock that was set back by a large step is the keeper's to mend. */
-	if (uidgen_ticket_large_step(&reach, now))
+	/* A clock that was set back is the keeper's to mend: by another grant, or by an
+	 * era in which ids go on ahead of it. */
+	if (uidgen_ticket_large_step(&reach, now) || uidgen_ticket_step_in_era(&reach, now))
 	{
 		wait_for_keeper(wait);
 		return;
@@ -695,10 +696,11 @@ uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
 bool
 uidgen_probe_grant(UidgenFailure *failure)
 {
-	int64		deadline = uidgen_clock_monotonic() + WAKE_UP_MS * 1000;
+	/* Longer than the keeper waits for a lock. */
+	int64		deadline = uidgen_clock_monotonic() + 2 * WAKE_UP_MS * 1000;
 	uint64		demand = demand_grant();
 
 	while (!keeper_has_served(demand) && uidgen_clock_monotonic() < deadline)
 		sleep_until_served(demand, RECHECK_MS, grant_wait());
-	return keeper_has_served(demand) && !last_failure(failure);
+	return !last_failure(failure) && keeper_has_served(demand);
 }

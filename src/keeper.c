@@ -322,6 +322,7 @@ publish_renewal(const UidgenGrant *grant, int64 window, int64 clock_offset)
 	uidgen_ticket_extend(&uidgen_shared->words, last_position(grant->last),
 						 renewal_position(grant->last, window));
 	LWLockRelease(uidgen_shared->lock);
+	publish_bounds();
 }
 
 /*
@@ -339,6 +340,8 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 		uidgen_layout_put(&uidgen_layout, UIDGEN_WORKER, (uint64) grant->worker);
 	UidgenTicketBounds bounds = uidgen_time_bounds();
 	int64		now = (int64) uidgen_clock_tick();
+	UidgenTicketReach reach = uidgen_ticket_reach(&uidgen_shared->words);
+	UidgenAheadCause cause;
 	uint64		position;
 	int64		high;
 
@@ -347,10 +350,14 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	hold(grant, clock_offset);
 	position = uidgen_ticket_close(&uidgen_shared->words);
+	cause = uidgen_ticket_cause(&reach, (uint64) position_tick(position), (uint64) now);
 	/* Up to the next whole tick: the old worker id may have used this one. */
 	position = first_position(position_tick(position - 1) + 1);
 	if (stepped_back || position < first_position(grant->first))
+	{
 		position = first_position(grant->first);
+		cause = UIDGEN_AHEAD_CRASH;
+	}
 
 	/*
 	 * How far the clock has been is known from the last era, unless it ended
@@ -361,10 +368,11 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 	if (!stepped_back)
 		high = Max(high, (int64) uidgen_ticket_clock_high(&uidgen_shared->words));
 	uidgen_ticket_bound(&uidgen_shared->words, &uidgen_rules, &bounds, (uint64) now);
-	uidgen_ticket_open(&uidgen_shared->words, &uidgen_rules, position,
+	uidgen_ticket_open(&uidgen_shared->words, position,
 					   last_position(grant->last),
 					   renewal_position(grant->last, window), constant,
-					   (uint64) now, (uint64) high);
+					   (uint64) now, (uint64) high,
+					   (uint64) position_tick(position), cause);
 	LWLockRelease(uidgen_shared->lock);
 }
 
@@ -839,6 +847,10 @@ uidgen_keeper_main(Datum main_arg)
 			publish_bounds();
 			if (strcmp(database, uidgen_database) != 0)
 			{
+				/* The new registry is to know what was granted before anything
+				 * can make us forget it. */
+				if (uidgen_shared->holding.held)
+					pg_atomic_fetch_add_u64(&uidgen_shared->demanded, 1);
 				if (uidgen_registry_connected())
 					proc_exit(1);	/* and come back to the other database */
 				/* What failed there says nothing of this one. */

@@ -25,6 +25,8 @@ uidgen_ticket_init(UidgenTicketWords *words)
 	uidgen_atomic_init(&words->renew_at, 0);
 	uidgen_atomic_init(&words->constant, 0);
 	uidgen_atomic_init(&words->opened, 0);
+	uidgen_atomic_init(&words->opened_at, 0);
+	uidgen_atomic_init(&words->opened_cause, UIDGEN_AHEAD_NOT);
 	uidgen_atomic_init(&words->ahead, 0);
 	uidgen_atomic_init(&words->burst, 0);
 	uidgen_atomic_init(&words->crash, 0);
@@ -45,18 +47,19 @@ uidgen_ticket_close(UidgenTicketWords *words)
 }
 
 void
-uidgen_ticket_open(UidgenTicketWords *words, const UidgenTicketRules *rules,
-				   uint64_t position, uint64_t limit, uint64_t renew_at,
-				   uint64_t constant, uint64_t now, uint64_t clock_high)
+uidgen_ticket_open(UidgenTicketWords *words, uint64_t position, uint64_t limit,
+				   uint64_t renew_at, uint64_t constant, uint64_t now,
+				   uint64_t clock_high, uint64_t opened, UidgenAheadCause cause)
 {
-	uint64_t	tick = position >> rules->sequence_bits;
 	uint64_t	era = uidgen_atomic_read(&words->era) + 1;
 
 	uidgen_assert((era & 1) == 0);
 	uidgen_assert(limit > 0 && renew_at <= limit);
 	uidgen_atomic_write(&words->position, position);
 	uidgen_atomic_write(&words->clock_high, uidgen_ticket_note(era, clock_high));
-	uidgen_atomic_write(&words->opened, tick > now ? tick : 0);
+	uidgen_atomic_write(&words->opened, opened > now ? opened : 0);
+	uidgen_atomic_write(&words->opened_at, now);
+	uidgen_atomic_write(&words->opened_cause, cause);
 	uidgen_atomic_write(&words->constant, constant);
 	uidgen_atomic_write(&words->limit, limit);
 	uidgen_atomic_write(&words->renew_at, renew_at);
@@ -85,37 +88,42 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	UidgenTicketReach before = uidgen_ticket_reach(words);
 	UidgenTicketReach after = before;
 	uint64_t	allowed = uidgen_ticket_last_allowed(&before, now);
+	bool		step = uidgen_ticket_step_in_era(&before, now);
 	uint64_t	limit = uidgen_atomic_read(&words->limit);
 	uint64_t	renew_at = uidgen_atomic_read(&words->renew_at);
 	uint64_t	position = 0;
-	uint64_t	lead = 0;		/* that is needed, in an era ahead of the clock */
+	uint64_t	reached = 0;	/* the tick that ids may have reached */
+	UidgenAheadCause cause = UIDGEN_AHEAD_NOT;
 	bool		reopen;
 
-	/* An era that needs more room than the new bounds have keeps what it has, but
-	 * never gets more, whatever is raised or lowered how often. */
-	if (in_force && before.opened > uidgen_ticket_plus(now, bounds->crash))
-		lead = uidgen_ticket_plus(before.bounds.crash, before.bounds.burst);
+	/* An era that needs more room than the new bounds have keeps what it has, also
+	 * where it was closed for another grant. */
 	after.bounds = *bounds;
-	after.bounds.crash = uidgen_ticket_higher(bounds->crash,
-											  uidgen_ticket_minus(lead, bounds->burst));
+	if (before.opened > uidgen_ticket_plus(now, bounds->crash))
+		after.bounds.crash = uidgen_ticket_higher(bounds->crash, before.bounds.crash);
 
 	/*
 	 * Less than before needs a new era, because callers go by the old bounds until
 	 * they read the clock again: one of them could push the position out of reach.
 	 */
 	reopen = in_force && !uidgen_ticket_large_step(&before, now) &&
-		(uidgen_ticket_large_step(&after, now) ||
+		(step || uidgen_ticket_large_step(&after, now) ||
 		 uidgen_ticket_last_allowed(&after, now) < allowed);
 	if (reopen)
 	{
-		uint64_t	tick;
-
 		position = uidgen_ticket_close(words);
-		/* What was out of reach before stays so. */
-		tick = uidgen_ticket_lower(position >> rules->sequence_bits, allowed);
-		lead = uidgen_ticket_minus(tick, now);
+		cause = uidgen_ticket_cause(&before, position >> rules->sequence_bits, now);
+		if (step)
+			reached = uidgen_ticket_set_back(&before, now);
+		else
+		{
+			/* What was out of reach before stays so. */
+			reached = uidgen_ticket_lower(position >> rules->sequence_bits, allowed);
+			if (cause != UIDGEN_AHEAD_BURST)
+				reached = uidgen_ticket_minus(reached, bounds->burst);
+		}
 		after.bounds.crash = uidgen_ticket_higher(after.bounds.crash,
-												  uidgen_ticket_minus(lead, bounds->burst));
+												  uidgen_ticket_minus(reached, now));
 		if (uidgen_ticket_large_step(&after, now))
 			after.clock_high = now;
 	}
@@ -124,6 +132,8 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	uidgen_atomic_write(&words->crash, after.bounds.crash);
 	uidgen_atomic_write(&words->large_step, after.bounds.large_step);
 	if (reopen)
-		uidgen_ticket_open(words, rules, position, limit, renew_at,
-						   uidgen_atomic_read(&words->constant), now, after.clock_high);
+		uidgen_ticket_open(words, position, limit, renew_at,
+						   uidgen_atomic_read(&words->constant), now,
+						   after.clock_high,
+						   uidgen_ticket_higher(reached, before.opened), cause);
 }

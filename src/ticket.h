@@ -93,13 +93,15 @@ typedef struct UidgenTicketWords
 	UidgenAtomic renew_at;		/* beyond it the keeper is to renew; <= limit */
 	UidgenAtomic constant;		/* the bits of datacenter and worker in an id */
 	/* Read by calls that read the clock; written by the keeper alone. */
-	UidgenAtomic opened;		/* the tick with which the era began, if that was
-								 * ahead of the clock then; else 0 */
+	UidgenAtomic opened;		/* the tick that ids had reached when the era began,
+								 * if that was ahead of the clock then; else 0 */
+	UidgenAtomic opened_at;		/* the clock's tick then */
+	UidgenAtomic opened_cause;	/* UidgenAheadCause: why it was ahead */
 	UidgenAtomic ahead;			/* the bounds */
 	UidgenAtomic burst;
 	UidgenAtomic crash;
 	UidgenAtomic large_step;
-	char		pad2[UIDGEN_TICKET_LINE - 9 * sizeof(UidgenAtomic)];
+	char		pad2[UIDGEN_TICKET_LINE - 11 * sizeof(UidgenAtomic)];
 } UidgenTicketWords;
 
 /* What a process goes by: from the layout and the settings. */
@@ -113,11 +115,22 @@ typedef struct UidgenTicketRules
 	uint64_t	random;			/* state of xorshift64; not 0 */
 } UidgenTicketRules;
 
+/* Why the tick of an id is ahead of the clock. */
+typedef enum UidgenAheadCause
+{
+	UIDGEN_AHEAD_NOT,			/* it is not */
+	UIDGEN_AHEAD_BURST,
+	UIDGEN_AHEAD_CLOCK_SET_BACK,
+	UIDGEN_AHEAD_CRASH
+} UidgenAheadCause;
+
 /* What decides, besides the clock, how far ids may run ahead of it. */
 typedef struct UidgenTicketReach
 {
 	UidgenTicketBounds bounds;
 	uint64_t	opened;
+	uint64_t	opened_at;
+	UidgenAheadCause opened_cause;
 	uint64_t	clock_high;
 } UidgenTicketReach;
 
@@ -199,18 +212,57 @@ uidgen_ticket_higher(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/*
+ * Where ids were when the era began ahead of the clock, and at most `crash` ahead of
+ * it.  While the clock catches up, the tick goes on at half its pace: standing still
+ * it would leave all that is drawn until then nothing but `burst`.
+ */
+static inline uint64_t
+uidgen_ticket_opened(const UidgenTicketReach *reach, uint64_t now)
+{
+	uint64_t	passed = uidgen_ticket_minus(now, reach->opened_at);
+
+	return reach->opened == 0 ? 0 :
+		uidgen_ticket_lower(uidgen_ticket_plus(reach->opened, passed / 2),
+							uidgen_ticket_plus(now, reach->bounds.crash));
+}
+
+/* Where ids were before the clock was set back, and at most `ahead` ahead of it. */
+static inline uint64_t
+uidgen_ticket_set_back(const UidgenTicketReach *reach, uint64_t now)
+{
+	return uidgen_ticket_lower(reach->clock_high,
+							   uidgen_ticket_plus(now, reach->bounds.ahead));
+}
+
+/* Do ids get `burst` ticks on top of where they were when the era began?  Not if it
+ * was drawing that had carried them there. */
+static inline uint64_t
+uidgen_ticket_opened_burst(const UidgenTicketReach *reach)
+{
+	return reach->opened_cause == UIDGEN_AHEAD_BURST ? 0 : reach->bounds.burst;
+}
+
 /* The last tick that may be taken from when the clock is at `now`. */
 static inline uint64_t
 uidgen_ticket_last_allowed(const UidgenTicketReach *reach, uint64_t now)
 {
-	const UidgenTicketBounds *bounds = &reach->bounds;
-	uint64_t	set_back = uidgen_ticket_lower(reach->clock_high,
-											   uidgen_ticket_plus(now, bounds->ahead));
-	uint64_t	crashed = uidgen_ticket_lower(reach->opened,
-											  uidgen_ticket_plus(now, bounds->crash));
-	uint64_t	base = uidgen_ticket_higher(now, uidgen_ticket_higher(set_back, crashed));
+	uint64_t	base = uidgen_ticket_higher(now, uidgen_ticket_set_back(reach, now));
 
-	return uidgen_ticket_plus(base, bounds->burst);
+	return uidgen_ticket_higher(uidgen_ticket_plus(base, reach->bounds.burst),
+								uidgen_ticket_plus(uidgen_ticket_opened(reach, now),
+												   uidgen_ticket_opened_burst(reach)));
+}
+
+/*
+ * Was the clock set back in this era, so that another era should begin where ids
+ * are?  In that one they go on while the clock catches up.
+ */
+static inline bool
+uidgen_ticket_step_in_era(const UidgenTicketReach *reach, uint64_t now)
+{
+	return uidgen_ticket_set_back(reach, now) >
+		uidgen_ticket_higher(now, uidgen_ticket_opened(reach, now));
 }
 
 /*
@@ -227,19 +279,19 @@ uidgen_ticket_allowed_at(const UidgenTicketReach *reach, uint64_t tick)
 
 	if (reach->clock_high >= base)
 		at = uidgen_ticket_lower(at, uidgen_ticket_minus(base, bounds->ahead));
-	if (reach->opened >= base)
-		at = uidgen_ticket_lower(at, uidgen_ticket_minus(base, bounds->crash));
+	if (reach->opened != 0)
+	{
+		uint64_t	opened = uidgen_ticket_minus(tick, uidgen_ticket_opened_burst(reach));
+		uint64_t	passed = uidgen_ticket_minus(opened, reach->opened);
+
+		/* From here on both conditions of uidgen_ticket_opened() are met. */
+		passed = passed == 0 ? 0 :
+			uidgen_ticket_plus(reach->opened_at, uidgen_ticket_plus(passed, passed));
+		at = uidgen_ticket_lower(at, uidgen_ticket_higher(passed,
+														  uidgen_ticket_minus(opened, bounds->crash)));
+	}
 	return at;
 }
-
-/* Why the tick of an id is ahead of the clock. */
-typedef enum UidgenAheadCause
-{
-	UIDGEN_AHEAD_NOT,			/* it is not */
-	UIDGEN_AHEAD_BURST,
-	UIDGEN_AHEAD_CLOCK_SET_BACK,
-	UIDGEN_AHEAD_CRASH
-} UidgenAheadCause;
 
 /* The bound that reaches furthest, where ids are at `tick` and the clock at `now`.
  * The reach must have been read before the clock was. */
@@ -248,12 +300,10 @@ uidgen_ticket_cause(const UidgenTicketReach *reach, uint64_t tick, uint64_t now)
 {
 	if (tick <= now)
 		return UIDGEN_AHEAD_NOT;
-	if (reach->opened > now &&
-		(reach->clock_high <= now ||
-		 reach->opened > uidgen_ticket_plus(reach->clock_high, reach->bounds.burst)))
-		return UIDGEN_AHEAD_CRASH;
-	if (reach->clock_high > now)
+	if (reach->clock_high > now && uidgen_ticket_step_in_era(reach, now))
 		return UIDGEN_AHEAD_CLOCK_SET_BACK;
+	if (uidgen_ticket_opened(reach, now) > now)
+		return reach->opened_cause;
 	return UIDGEN_AHEAD_BURST;
 }
 
@@ -295,6 +345,8 @@ uidgen_ticket_reach(UidgenTicketWords *words)
 			.large_step = uidgen_atomic_read(&words->large_step),
 		},
 		.opened = uidgen_atomic_read(&words->opened),
+		.opened_at = uidgen_atomic_read(&words->opened_at),
+		.opened_cause = (UidgenAheadCause) uidgen_atomic_read(&words->opened_cause),
 		.clock_high = uidgen_ticket_clock_high(words),
 	};
 }
@@ -477,13 +529,14 @@ extern uint64_t uidgen_ticket_close(UidgenTicketWords *words);
 
 /*
  * Begin a new era, after close(): positions from `position` to `limit`.  The clock
- * is at `now`; the highest tick of it known for this era is clock_high.
+ * is at `now`; the highest tick of it known for this era is clock_high.  ids have
+ * reached the tick `opened`, for this cause if it is ahead of the clock.
  */
-extern void uidgen_ticket_open(UidgenTicketWords *words,
-							   const UidgenTicketRules *rules, uint64_t position,
+extern void uidgen_ticket_open(UidgenTicketWords *words, uint64_t position,
 							   uint64_t limit, uint64_t renew_at,
 							   uint64_t constant, uint64_t now,
-							   uint64_t clock_high);
+							   uint64_t clock_high, uint64_t opened,
+							   UidgenAheadCause cause);
 
 /* The grant in force now reaches to `limit`, which is not below the old one. */
 extern void uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
@@ -491,8 +544,8 @@ extern void uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
 
 /*
  * From now on these bounds hold; the clock is at `now`.  Where they allow for less than
- * the old ones, nobody is stopped: the same grant is opened anew where it is, as after
- * a crash.  From there ids go on as the clock does, until it has caught up.
+ * the old ones, nobody is stopped: the same grant is opened anew where ids are.  So it
+ * is where the clock was set back.
  */
 extern void uidgen_ticket_bound(UidgenTicketWords *words,
 								const UidgenTicketRules *rules,
