@@ -390,14 +390,15 @@ BEGIN
 
 	SELECT max_worker + 1::bigint - count(*) - (candidate.identity IS NULL)::integer INTO free_workers
 		FROM uidgen.worker_node AS n
-		WHERE n.datacenter_id = datacenter AND n.identity IS NOT NULL;
+		WHERE n.datacenter_id = datacenter AND (n.identity IS NOT NULL OR policy = 'disposable');
 	IF candidate.identity IS NULL AND wanted < 0 AND max_worker > 0
 		AND (free_workers < 3 OR free_workers * 10 <= max_worker + 1::bigint) THEN
 		RAISE WARNING 'few worker ids are left: %', free_workers
 			USING DETAIL = format('The layout has %s worker ids in datacenter %s; each promotion, restore or move of a server takes another one for good%s.',
 								  max_worker + 1::bigint, datacenter,
 								  CASE WHEN policy = 'disposable' THEN ', and with "uidgen.worker_policy" set to "disposable" each start' ELSE '' END),
-				HINT = 'Run SELECT uidgen.forget_worker(worker) for those whose instance will never issue ids again; uidgen.worker_node lists them.';
+				HINT = CASE WHEN policy = 'disposable' THEN 'Set "uidgen.worker_policy" to "reuse".'
+					ELSE 'Run SELECT uidgen.forget_worker(worker) for those whose instance will never issue ids again; uidgen.worker_node lists them.' END;
 	END IF;
 
 	INSERT INTO uidgen.worker_node AS n

@@ -405,7 +405,7 @@ report_ahead(const UidgenTicketReach *reach, uint64 tick, uint64 now)
 					 errmsg("ids would run too far ahead of the clock"),
 					 errdetail("The grant began ahead of the clock, above what was granted before a crash or a restart: the time of the next id is %lld ms ahead, and %lld ms are allowed.",
 							   lead, allowed),
-					 errhint("The clock will catch up; raise the setting \"uidgen.wait_timeout\" to wait for it. If the clock is wrong, correct it.")));
+					 errhint("The clock will catch up. Raise the setting \"uidgen.wait_timeout\" or \"uidgen.max_ahead\"; or, if many ids are drawn, \"uidgen.max_burst\".")));
 			break;
 		case UIDGEN_AHEAD_CLOCK_SET_BACK:
 			ereport(ERROR,
@@ -413,7 +413,7 @@ report_ahead(const UidgenTicketReach *reach, uint64 tick, uint64 now)
 					 errmsg("ids would run too far ahead of the clock"),
 					 errdetail("The clock was set back by %lld ms: the time of the next id is %lld ms ahead of it, and %lld ms are allowed.",
 							   ticks_ms(reach->clock_high - now), lead, allowed),
-					 errhint("Correct the clock, or raise the setting \"uidgen.max_ahead\" or \"uidgen.wait_timeout\".")));
+					 errhint("Correct the clock. Or raise the setting \"uidgen.wait_timeout\" or \"uidgen.max_ahead\"; or, if many ids are drawn, \"uidgen.max_burst\".")));
 			break;
 		case UIDGEN_AHEAD_BURST:
 		case UIDGEN_AHEAD_NOT:

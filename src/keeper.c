@@ -343,6 +343,7 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 	UidgenTicketReach reach = uidgen_ticket_reach(&uidgen_shared->words);
 	UidgenAheadCause cause;
 	uint64		position;
+	bool		by_row;			/* it is where the row ended */
 	int64		high;
 
 	/* Nothing of it was granted before. */
@@ -353,11 +354,9 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 	cause = uidgen_ticket_cause(&reach, (uint64) position_tick(position), (uint64) now);
 	/* Up to the next whole tick: the old worker id may have used this one. */
 	position = first_position(position_tick(position - 1) + 1);
-	if (stepped_back || position < first_position(grant->first))
-	{
+	by_row = stepped_back || position < first_position(grant->first);
+	if (by_row)
 		position = first_position(grant->first);
-		cause = UIDGEN_AHEAD_CRASH;
-	}
 
 	/*
 	 * How far the clock has been is known from the last era, unless it ended
@@ -367,6 +366,10 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 	high = Max(now, Min(grant->seen, now + (int64) bounds.large_step));
 	if (!stepped_back)
 		high = Max(high, (int64) uidgen_ticket_clock_high(&uidgen_shared->words));
+	/* Where the row's end decided, it is a step of the clock, or else a crash. */
+	if (by_row)
+		cause = high > now && grant->first <= high + (int64) bounds.burst ?
+			UIDGEN_AHEAD_CLOCK_SET_BACK : UIDGEN_AHEAD_CRASH;
 	uidgen_ticket_bound(&uidgen_shared->words, &uidgen_rules, &bounds, (uint64) now);
 	uidgen_ticket_open(&uidgen_shared->words, position,
 					   last_position(grant->last),

@@ -96,11 +96,18 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	UidgenAheadCause cause = UIDGEN_AHEAD_NOT;
 	bool		reopen;
 
-	/* An era that needs more room than the new bounds have keeps what it has, also
-	 * where it was closed for another grant. */
+	/* An era that needs more room than the new bounds have keeps what it has, but
+	 * never gets more.  Also where it was closed for another grant. */
 	after.bounds = *bounds;
 	if (before.opened > uidgen_ticket_plus(now, bounds->crash))
-		after.bounds.crash = uidgen_ticket_higher(bounds->crash, before.bounds.crash);
+	{
+		uint64_t	room = uidgen_ticket_plus(before.bounds.crash,
+											  uidgen_ticket_opened_burst(&before));
+
+		after.bounds.crash =
+			uidgen_ticket_higher(bounds->crash,
+								 uidgen_ticket_minus(room, uidgen_ticket_opened_burst(&after)));
+	}
 
 	/*
 	 * Less than before needs a new era, because callers go by the old bounds until

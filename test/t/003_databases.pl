@@ -106,8 +106,9 @@ draw_above('postgres', 'and they stay in order');
 # ---- without the extension ----
 
 $node->safe_psql('postgres', 'CREATE DATABASE third');
-set_database('third');
 my $log = -s $node->logfile;
+# The keeper asks the new registry at once.
+set_database('third');
 my ($ids, $text) = draw_until_error($node);
 like($text, qr/55000: .*not installed in database "third".*HINT:.*CREATE EXTENSION uidgen/s,
 	'without the extension ids end with the grant, and the error says what is missing');
