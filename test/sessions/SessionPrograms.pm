@@ -277,7 +277,7 @@ my %OPS = (
 			my ($self) = @_;
 			my $n = $self->count(60);
 			my $fail = 2 + int rand 5;
-			my $set = $self->{strict} ? '' : sprintf pick('', 'SET LOCAL uidgen.cache = %d;'), cache_size();
+			my $set = $self->{strict} ? '' : pick('', 'SET LOCAL uidgen.cache = ' . cache_size() . ';');
 			$self->query('of', "DO \$\$ BEGIN FOR i IN 1..$n LOOP BEGIN $set RAISE NOTICE 'id=%', uid_next();"
 				  . " IF i % $fail = 0 THEN RAISE EXCEPTION 'planned'; END IF; EXCEPTION WHEN OTHERS THEN NULL; END; END LOOP; END \$\$");
 		}
