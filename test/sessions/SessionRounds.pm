@@ -114,6 +114,8 @@ my @EXPECTED = (
 	[ '42P05', qr/^prepared statement "p" already exists/ ],
 	[ '55000', qr/^cursor can only scan forward/ ],
 	[ '57014', qr/^canceling statement due to (?:user request|statement timeout)/ ],
+	# the clock was set while a session connected
+	[ '57014', qr/^canceling authentication due to timeout/ ],
 	# it has ended before it was cancelled or terminated
 	[ '00000', qr/^PID \d+ in cancel request did not match any process/ ],
 	[ '01000', qr/^PID \d+ is not a PostgreSQL (?:backend|server) process/ ],
