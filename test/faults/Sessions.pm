@@ -220,7 +220,7 @@ my @untold = (
 	[ qr/could not (?:send|receive) data|Resource temporarily unavailable/, '08006' ],
 	[ qr/connection to server .* failed: (?:No such file|Connection (?:refused|reset))/, '08001' ],
 	# follow one of the above, or a FATAL
-	[ qr/connection to server was lost|no connection to the server|^\s|^(?:DETAIL|HINT|LOCATION|CONTEXT|STATEMENT|QUERY):/, '' ]);
+	[ qr/connection to server was lost|no connection to the server|^\s|^(?:DETAIL|HINT|LOCATION|CONTEXT|STATEMENT|QUERY|LINE \d+):/, '' ]);
 
 sub _note_errors
 {
