@@ -27,9 +27,9 @@ uidgen_ticket_init(UidgenTicketWords *words)
 	uidgen_atomic_init(&words->opened, 0);
 	uidgen_atomic_init(&words->opened_at, 0);
 	uidgen_atomic_init(&words->opened_cause, UIDGEN_AHEAD_NOT);
+	uidgen_atomic_init(&words->room, 0);
 	uidgen_atomic_init(&words->ahead, 0);
 	uidgen_atomic_init(&words->burst, 0);
-	uidgen_atomic_init(&words->crash, 0);
 	uidgen_atomic_init(&words->large_step, 0);
 }
 
@@ -92,22 +92,19 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	uint64_t	limit = uidgen_atomic_read(&words->limit);
 	uint64_t	renew_at = uidgen_atomic_read(&words->renew_at);
 	uint64_t	position = 0;
-	uint64_t	reached = 0;	/* the tick that ids may have reached */
+	uint64_t	reached = 0;	/* the tick that ids may have reached, before */
+	uint64_t	burst = 0;		/* this is drawn on top */
 	UidgenAheadCause cause = UIDGEN_AHEAD_NOT;
 	bool		reopen;
 
-	/* An era that needs more room than the new bounds have keeps what it has, but
-	 * never gets more.  Also where it was closed for another grant. */
-	after.bounds = *bounds;
+	after.ahead = bounds->ahead;
+	after.burst = bounds->burst;
+	after.large_step = bounds->large_step;
+	after.room = uidgen_ticket_plus(bounds->crash, bounds->burst);
+	/* An era that needs more room than that keeps what it has, but never gets more.
+	 * Also where it was closed for another grant. */
 	if (before.opened > uidgen_ticket_plus(now, bounds->crash))
-	{
-		uint64_t	room = uidgen_ticket_plus(before.bounds.crash,
-											  uidgen_ticket_opened_burst(&before));
-
-		after.bounds.crash =
-			uidgen_ticket_higher(bounds->crash,
-								 uidgen_ticket_minus(room, uidgen_ticket_opened_burst(&after)));
-	}
+		after.room = uidgen_ticket_higher(after.room, before.room);
 
 	/*
 	 * Less than before needs a new era, because callers go by the old bounds until
@@ -120,24 +117,23 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	{
 		position = uidgen_ticket_close(words);
 		cause = uidgen_ticket_cause(&before, position >> rules->sequence_bits, now);
+		burst = cause == UIDGEN_AHEAD_BURST ? 0 : bounds->burst;
+		reached = uidgen_ticket_minus(uidgen_ticket_lower(position >> rules->sequence_bits,
+														  allowed), burst);
 		if (step)
-			reached = uidgen_ticket_set_back(&before, now);
-		else
-		{
-			/* What was out of reach before stays so. */
-			reached = uidgen_ticket_lower(position >> rules->sequence_bits, allowed);
-			if (cause != UIDGEN_AHEAD_BURST)
-				reached = uidgen_ticket_minus(reached, bounds->burst);
-		}
-		after.bounds.crash = uidgen_ticket_higher(after.bounds.crash,
-												  uidgen_ticket_minus(reached, now));
+			reached = uidgen_ticket_higher(reached,
+										   uidgen_ticket_set_back(&before, now));
+		/* What was out of reach before stays so. */
+		after.room = uidgen_ticket_higher(after.room,
+										  uidgen_ticket_minus(uidgen_ticket_lower(uidgen_ticket_plus(reached, burst),
+																				  allowed), now));
 		if (uidgen_ticket_large_step(&after, now))
 			after.clock_high = now;
 	}
-	uidgen_atomic_write(&words->ahead, after.bounds.ahead);
-	uidgen_atomic_write(&words->burst, after.bounds.burst);
-	uidgen_atomic_write(&words->crash, after.bounds.crash);
-	uidgen_atomic_write(&words->large_step, after.bounds.large_step);
+	uidgen_atomic_write(&words->ahead, after.ahead);
+	uidgen_atomic_write(&words->burst, after.burst);
+	uidgen_atomic_write(&words->large_step, after.large_step);
+	uidgen_atomic_write(&words->room, after.room);
 	if (reopen)
 		uidgen_ticket_open(words, position, limit, renew_at,
 						   uidgen_atomic_read(&words->constant), now,

@@ -97,9 +97,10 @@ typedef struct UidgenTicketWords
 								 * if that was ahead of the clock then; else 0 */
 	UidgenAtomic opened_at;		/* the clock's tick then */
 	UidgenAtomic opened_cause;	/* UidgenAheadCause: why it was ahead */
+	UidgenAtomic room;			/* how far ids of such an era may be ahead of the
+								 * clock: `crash` and `burst` together */
 	UidgenAtomic ahead;			/* the bounds */
 	UidgenAtomic burst;
-	UidgenAtomic crash;
 	UidgenAtomic large_step;
 	char		pad2[UIDGEN_TICKET_LINE - 11 * sizeof(UidgenAtomic)];
 } UidgenTicketWords;
@@ -127,11 +128,14 @@ typedef enum UidgenAheadCause
 /* What decides, besides the clock, how far ids may run ahead of it. */
 typedef struct UidgenTicketReach
 {
-	UidgenTicketBounds bounds;
+	uint64_t	clock_high;
+	uint64_t	ahead;
+	uint64_t	burst;
+	uint64_t	large_step;
 	uint64_t	opened;
 	uint64_t	opened_at;
 	UidgenAheadCause opened_cause;
-	uint64_t	clock_high;
+	uint64_t	room;
 } UidgenTicketReach;
 
 /* The clock, in positions. */
@@ -212,27 +216,25 @@ uidgen_ticket_higher(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/*
- * Where ids were when the era began ahead of the clock, and at most `crash` ahead of
- * it.  While the clock catches up, the tick goes on at half its pace: standing still
- * it would leave all that is drawn until then nothing but `burst`.
- */
-static inline uint64_t
-uidgen_ticket_opened(const UidgenTicketReach *reach, uint64_t now)
-{
-	uint64_t	passed = uidgen_ticket_minus(now, reach->opened_at);
-
-	return reach->opened == 0 ? 0 :
-		uidgen_ticket_lower(uidgen_ticket_plus(reach->opened, passed / 2),
-							uidgen_ticket_plus(now, reach->bounds.crash));
-}
-
 /* Where ids were before the clock was set back, and at most `ahead` ahead of it. */
 static inline uint64_t
 uidgen_ticket_set_back(const UidgenTicketReach *reach, uint64_t now)
 {
 	return uidgen_ticket_lower(reach->clock_high,
-							   uidgen_ticket_plus(now, reach->bounds.ahead));
+							   uidgen_ticket_plus(now, reach->ahead));
+}
+
+/*
+ * Where ids were when the era began ahead of the clock; else 0.  While the clock
+ * catches up, the tick goes on at half its pace: standing still it would leave all
+ * that is drawn until then nothing but `burst`.
+ */
+static inline uint64_t
+uidgen_ticket_opened(const UidgenTicketReach *reach, uint64_t now)
+{
+	return reach->opened == 0 ? 0 :
+		uidgen_ticket_plus(reach->opened,
+						   uidgen_ticket_minus(now, reach->opened_at) / 2);
 }
 
 /* Do ids get `burst` ticks on top of where they were when the era began?  Not if it
@@ -240,7 +242,7 @@ uidgen_ticket_set_back(const UidgenTicketReach *reach, uint64_t now)
 static inline uint64_t
 uidgen_ticket_opened_burst(const UidgenTicketReach *reach)
 {
-	return reach->opened_cause == UIDGEN_AHEAD_BURST ? 0 : reach->bounds.burst;
+	return reach->opened_cause == UIDGEN_AHEAD_BURST ? 0 : reach->burst;
 }
 
 /* The last tick that may be taken from when the clock is at `now`. */
@@ -248,10 +250,13 @@ static inline uint64_t
 uidgen_ticket_last_allowed(const UidgenTicketReach *reach, uint64_t now)
 {
 	uint64_t	base = uidgen_ticket_higher(now, uidgen_ticket_set_back(reach, now));
+	uint64_t	opened = uidgen_ticket_opened(reach, now);
 
-	return uidgen_ticket_higher(uidgen_ticket_plus(base, reach->bounds.burst),
-								uidgen_ticket_plus(uidgen_ticket_opened(reach, now),
-												   uidgen_ticket_opened_burst(reach)));
+	base = uidgen_ticket_plus(base, reach->burst);
+	if (opened != 0)
+		opened = uidgen_ticket_plus(opened, uidgen_ticket_opened_burst(reach));
+	return uidgen_ticket_higher(base,
+								uidgen_ticket_lower(opened, uidgen_ticket_plus(now, reach->room)));
 }
 
 /*
@@ -273,22 +278,21 @@ uidgen_ticket_step_in_era(const UidgenTicketReach *reach, uint64_t now)
 static inline uint64_t
 uidgen_ticket_allowed_at(const UidgenTicketReach *reach, uint64_t tick)
 {
-	const UidgenTicketBounds *bounds = &reach->bounds;
-	uint64_t	base = uidgen_ticket_minus(tick, bounds->burst);
+	uint64_t	base = uidgen_ticket_minus(tick, reach->burst);
 	uint64_t	at = base;
 
 	if (reach->clock_high >= base)
-		at = uidgen_ticket_lower(at, uidgen_ticket_minus(base, bounds->ahead));
+		at = uidgen_ticket_lower(at, uidgen_ticket_minus(base, reach->ahead));
 	if (reach->opened != 0)
 	{
 		uint64_t	opened = uidgen_ticket_minus(tick, uidgen_ticket_opened_burst(reach));
 		uint64_t	passed = uidgen_ticket_minus(opened, reach->opened);
 
-		/* From here on both conditions of uidgen_ticket_opened() are met. */
+		/* From here on both conditions of uidgen_ticket_last_allowed() are met. */
 		passed = passed == 0 ? 0 :
 			uidgen_ticket_plus(reach->opened_at, uidgen_ticket_plus(passed, passed));
 		at = uidgen_ticket_lower(at, uidgen_ticket_higher(passed,
-														  uidgen_ticket_minus(opened, bounds->crash)));
+														  uidgen_ticket_minus(tick, reach->room)));
 	}
 	return at;
 }
@@ -311,7 +315,7 @@ uidgen_ticket_cause(const UidgenTicketReach *reach, uint64_t tick, uint64_t now)
 static inline bool
 uidgen_ticket_large_step(const UidgenTicketReach *reach, uint64_t now)
 {
-	return reach->clock_high > uidgen_ticket_plus(now, reach->bounds.large_step);
+	return reach->clock_high > uidgen_ticket_plus(now, reach->large_step);
 }
 
 /*
@@ -338,16 +342,14 @@ static inline UidgenTicketReach
 uidgen_ticket_reach(UidgenTicketWords *words)
 {
 	return (UidgenTicketReach) {
-		.bounds = {
-			.ahead = uidgen_atomic_read(&words->ahead),
-			.burst = uidgen_atomic_read(&words->burst),
-			.crash = uidgen_atomic_read(&words->crash),
-			.large_step = uidgen_atomic_read(&words->large_step),
-		},
+		.clock_high = uidgen_ticket_clock_high(words),
+		.ahead = uidgen_atomic_read(&words->ahead),
+		.burst = uidgen_atomic_read(&words->burst),
+		.large_step = uidgen_atomic_read(&words->large_step),
 		.opened = uidgen_atomic_read(&words->opened),
 		.opened_at = uidgen_atomic_read(&words->opened_at),
 		.opened_cause = (UidgenAheadCause) uidgen_atomic_read(&words->opened_cause),
-		.clock_high = uidgen_ticket_clock_high(words),
+		.room = uidgen_atomic_read(&words->room),
 	};
 }
 

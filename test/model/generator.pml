@@ -54,8 +54,7 @@
  *	  tells, before.
  *	- P5_near: an id is at most CRASH and BURST ahead of the clock that its call has
  *	  seen; and at most BURST ahead, as long as the clock was not set back, the server
- *	  did not crash, and no era had to begin ahead of the clock.  Bounds that are
- *	  lowered leave ids where they are, so there it is a BURST and a tick more.
+ *	  did not crash, and no era had to begin ahead of the clock.
  *
  * A registry that falls back is checked without crashes and others: those are
  * not promised (P1 holds as long as the committed state is kept; what shared
@@ -156,13 +155,14 @@
 #endif
 #define LARGE		IF_LOW(1, AHEAD + 1)	/* steps of the clock beyond it are large */
 #define CRASH		IF_LOW(WINDOW + 4, AHEAD + WINDOW + BURST + 4)
-/* What P5 allows.  Bounds that are lowered leave ids where they are, the next one a
- * tick beyond the last; and from there more may be drawn. */
-#define FARTHEST	(AHEAD + WINDOW + BURST + 4 + BURST + (RELOADS > 0 -> BURST + 1 : 0))
+/* uidgen_ticket_bound() makes it of them. */
+#define ROOM		(CRASH + IF_LOW(0, BURST))
+/* What P5 allows. */
+#define FARTHEST	(AHEAD + WINDOW + BURST + 4 + BURST)
 
 /* uidgen_ticket_last_allowed() */
-#define ALLOWED(now, high, ahead, burst, crash) \
-	(MAX(now, MAX(MIN(high, (now) + (ahead)), MIN(opened, (now) + (crash)))) + (burst))
+#define ALLOWED(now, high, ahead, burst, room) \
+	MAX(MAX(now, MIN(high, (now) + (ahead))) + (burst), MIN(opened + (burst), (now) + (room)))
 
 /* ---- the registry: it outlives all ---- */
 
@@ -192,7 +192,7 @@ byte limit;
 byte constant;
 byte opened;
 #if RELOADS
-byte ahead = AHEAD, burst = BURST, crash_room = AHEAD + WINDOW + BURST + 4, large_step = AHEAD + 1;
+byte ahead = AHEAD, burst = BURST, opened_room = FARTHEST, large_step = AHEAD + 1;
 #endif
 
 /* the keeper's */
@@ -268,7 +268,7 @@ inline crash()
 	crashes++;
 	position = 1; clock_high = 0; mark = 0; era = 1; limit = 0; constant = 0; opened = 0;
 #if RELOADS
-	ahead = IF_LOW(0, AHEAD); burst = IF_LOW(0, BURST); crash_room = CRASH; large_step = LARGE;
+	ahead = IF_LOW(0, AHEAD); burst = IF_LOW(0, BURST); opened_room = ROOM; large_step = LARGE;
 #endif
 	held = false; released = false; held_worker = 0; held_token = 0; held_until = 0; locked = false; copied = false;
 	for (i : 0 .. WORKERS - 1) { known[i] = 0 }
@@ -354,7 +354,7 @@ inline forget_call()
 #endif
 		p = 0; next = 0; high = 0; last = 0; worker = 0; i = 0
 #if RELOADS
-		; my_ahead = 0; my_burst = 0; my_crash = 0; my_large = 0
+		; my_ahead = 0; my_burst = 0; my_room = 0; my_large = 0
 #endif
 	}
 }
@@ -364,7 +364,7 @@ proctype caller()
 	byte my_boot, my_era, my_order, seen, now, p, next, high, highest, last, worker, i;
 	bool taken;
 #if RELOADS
-	byte my_ahead, my_burst, my_crash, my_large;
+	byte my_ahead, my_burst, my_room, my_large;
 #endif
 
 end:	do
@@ -425,12 +425,12 @@ reach:		/* uidgen_ticket_reach() and uidgen_ticket_clock() */
 #if RELOADS
 		my_ahead = ahead;
 		my_burst = burst;
-		my_crash = crash_room;
+		my_room = opened_room;
 		my_large = large_step;
-#define SEEN_ALLOWED	ALLOWED(now, high, my_ahead, my_burst, my_crash)
+#define SEEN_ALLOWED	ALLOWED(now, high, my_ahead, my_burst, my_room)
 #define SEEN_LARGE	my_large
 #else
-#define SEEN_ALLOWED	ALLOWED(now, high, AHEAD, BURST, CRASH)
+#define SEEN_ALLOWED	ALLOWED(now, high, AHEAD, BURST, ROOM)
 #define SEEN_LARGE	LARGE
 #endif
 		atomic {
@@ -442,7 +442,7 @@ reach:		/* uidgen_ticket_reach() and uidgen_ticket_clock() */
 #endif
 			high = 0;
 #if RELOADS
-			my_ahead = 0; my_burst = 0; my_crash = 0; my_large = 0;
+			my_ahead = 0; my_burst = 0; my_room = 0; my_large = 0;
 #endif
 			if
 			:: taken -> goto settle
@@ -746,17 +746,19 @@ inline write_bounds()
 {
 	ahead = IF_LOW(0, AHEAD);
 	burst = IF_LOW(0, BURST);
-	crash_room = room;
+	opened_room = room;
 	large_step = LARGE
 }
 
 /* uidgen_ticket_bound() */
+#define KEPT_ROOM	(opened > now + CRASH -> MAX(ROOM, opened_room) : ROOM)
+
 inline bound()
 {
 	floor = clock_high;
 	atomic {
-		room = (era % 2 == 0 && opened > now + CRASH -> MAX(CRASH, crash_room) : CRASH);
-		p = ALLOWED(now, floor, ahead, burst, crash_room);
+		room = KEPT_ROOM;
+		p = ALLOWED(now, floor, ahead, burst, opened_room);
 		done = era % 2 == 0 && floor <= now + large_step &&
 			(floor > now + LARGE || ALLOWED(now, floor, IF_LOW(0, AHEAD), IF_LOW(0, BURST), room) < p);
 		if
@@ -771,7 +773,11 @@ inline bound()
 #else
 		close();
 #endif
-		atomic { room = MAX(room, MAX(MIN(at, p + 1), now) - now); p = 0 }
+		atomic {
+			p = MIN(at, p);
+			room = MAX(room, MAX(p, now) - now);
+			p = MAX(p - MIN(p, IF_LOW(0, BURST)), opened)
+		}
 	:: else
 	fi;
 	write_bounds();
@@ -779,9 +785,10 @@ inline bound()
 	:: done ->
 		position = at;
 		atomic { clock_high = floor; mark = era / 2 + 1 };
-		opened = (at > now -> at : 0);
+		opened = (p > now -> p : 0);
 		limit = held_until;
 		atomic {
+			p = 0;
 			era = (era | 1) + 1;
 			calm = calm && at <= now;
 			peak = MAX(clk, floor)
@@ -911,7 +918,7 @@ publish:	atomic { !locked -> locked = true; hold(); look_at_clock(); clock_known
 		:: !back -> floor = MAX(floor, clock_high)
 		fi;
 #if RELOADS
-		room = CRASH;
+		room = KEPT_ROOM;
 		write_bounds();
 #endif
 		open();

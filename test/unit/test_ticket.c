@@ -253,7 +253,7 @@ test_no_grant(void)
 	is(word(&words.era), 1, "new words: the era is odd");
 	ok((word(&words.clock_high) | word(&words.limit) | word(&words.renew_at) |
 		word(&words.constant) | word(&words.opened) | word(&words.ahead) |
-		word(&words.burst) | word(&words.crash) | word(&words.large_step)) == 0,
+		word(&words.burst) | word(&words.room) | word(&words.large_step)) == 0,
 	   "new words: nothing of what was there before");
 	begin_grant();
 	uidgen_ticket_init(&words);
@@ -532,7 +532,7 @@ test_bounds(void)
 	takes(124, CAPACITY, ROW, POSITION(131, 7), "bounds: not from where ids had been carried");
 	bound(1, 1, 5, 2, 124);
 	bound(1, 1, 5, 2, 140);
-	is(word(&words.crash), 5, "bounds: when the clock has caught up, the new ones hold");
+	is(word(&words.room), 6, "bounds: when the clock has caught up, the new ones hold");
 	takes(140, 1, BLOCK, POSITION(140, 0), "bounds: and ids have its time");
 	bound(10, 50, 20, 15, 140);
 	is(word(&words.burst), 50, "bounds: all of them");
@@ -560,6 +560,19 @@ test_bounds(void)
 	takes(130, 1, ROW, POSITION(130, 0), "step: the clock is at tick 130");
 	bound(0, 3, 20, 15, 121);
 	is(word(&words.opened), 121 + 9, "step: without `ahead` it is as far as it was allowed");
+	begin_grant();
+	takes(130, 1, ROW, POSITION(130, 0), "step: the clock is at tick 130");
+	bound(1, 3, 5, 2, 121);
+	for (int tick = 131; tick <= 133; tick++)
+		takes(121, CAPACITY, BLOCK, POSITION(tick, 0), "step: with lower bounds, what could be drawn before still can");
+	refuses(121, CAPACITY, BLOCK, UIDGEN_TICKET_AHEAD, "step: and no more");
+	begin_grant();
+	for (int tick = 130; tick <= 132; tick++)
+		takes(130, CAPACITY, BLOCK, POSITION(tick, 0), "step: the clock is at tick 130, ids are ahead");
+	takes(130, 1, ROW, POSITION(133, 0), "step: as far as they may");
+	bound(10, 0, 20, 15, 121);
+	takes(121, 1, ROW, POSITION(133, 1), "step: with a lower `burst` as well, nobody is stopped");
+	refuses(121, CAPACITY, BLOCK, UIDGEN_TICKET_AHEAD, "step: but ids go no further");
 
 	/* A call goes by the bounds that it has seen, whatever the keeper has. */
 	begin_grant();
@@ -585,18 +598,38 @@ test_bounds(void)
 	ok(!given(110), "bounds: and stay so when those are lowered");
 	bound(0, 0, 5, 1, 110);
 	ok(!given(110) && !given(220), "bounds: however low");
-	ok(given(228), "bounds: until the clock is near enough");
+	ok(!given(226) && given(227), "bounds: until the clock is near enough");
+
+	/* What drawing had used of its room leaves none to a crash. */
+	begin_grant();
+	bound(10, 30, 20, 15, 100);
+	for (int tick = 100; tick <= 130; tick++)
+		takes(100, CAPACITY, BLOCK, POSITION(tick, 0), "room: ids are drawn ahead of the clock");
+	bound(10, 2, 20, 15, 100);
+	uidgen_ticket_close(&words);
+	bound(10, 2, 20, 15, 100);
+	open_era(&words, &rules, POSITION(140, 0), POSITION(200, 0), POSITION(200, 0), CONSTANT, 100, 100);
+	ok(!given(109) && given(110), "room: the next grant has what they had, and not its burst on top");
+
+	/* A caller may see one bound as it was, and the other as it is. */
+	begin_grant();
+	open_at(140, 110);
+	ok(!given(116) && given(117), "room: 23 ticks");
+	bound(10, 0, 20, 15, 110);
+	is(word(&words.room), 23, "room: which the era keeps");
+	uidgen_atomic_write(&words.burst, 3);
+	ok(!given(116) && given(117), "room: with whatever burst");
 
 	begin_grant();
 	open_at(130, 110);
 	bound(10, 1, 20, 15, 110);
-	is(word(&words.crash), 20, "bounds: a crash for which they have room does not raise them");
+	is(word(&words.room), 21, "bounds: a crash for which they have room does not raise them");
 
 	begin_grant();
 	uidgen_ticket_close(&words);
 	bound(0, 0, 0, 1, 100);
 	ok(word(&words.era) % 2 == 1, "bounds: without a grant they begin no era");
-	is(word(&words.crash), 0, "bounds: nor does it take more room than they have");
+	is(word(&words.room), 0, "bounds: nor does it take more room than they have");
 }
 
 /* By brute force: the gate's rule and the end of a wait are the same. */
@@ -609,7 +642,10 @@ test_waits(void)
 	for (int i = 0; i < 5 * 5 * 6 * 8 * 6 * 8 * 2; i++)
 	{
 		UidgenTicketReach reach = {
-			.bounds = {i % 5, i / 5 % 5, i / 25 % 6, 1000},
+			.ahead = i % 5,
+			.burst = i / 5 % 5,
+			.room = i / 25 % 6,
+			.large_step = 1000,
 			.opened = i / 150 % 8,
 			.opened_at = i / 1200 % 6,
 			.clock_high = i / 7200 % 8,
@@ -631,7 +667,10 @@ test_waits(void)
 
 	{
 		UidgenTicketReach reach = {
-			.bounds = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX},
+			.ahead = UINT64_MAX,
+			.burst = UINT64_MAX,
+			.room = UINT64_MAX,
+			.large_step = UINT64_MAX,
 			.opened = UINT64_MAX,
 			.clock_high = UINT64_MAX,
 		};
@@ -645,7 +684,7 @@ test_waits(void)
 static void
 test_causes(void)
 {
-	UidgenTicketReach reach = {.bounds = {10, 3, 20, 15}, .clock_high = 100};
+	UidgenTicketReach reach = {.ahead = 10, .burst = 3, .room = 23, .large_step = 15, .clock_high = 100};
 
 	is(uidgen_ticket_cause(&reach, 100, 100), UIDGEN_AHEAD_NOT, "cause: an id at the clock has none");
 	is(uidgen_ticket_cause(&reach, 90, 100), UIDGEN_AHEAD_NOT, "cause: nor has one behind it");
