@@ -252,7 +252,8 @@ test_no_grant(void)
 	uidgen_ticket_init(&words);
 	is(word(&words.era), 1, "new words: the era is odd");
 	ok((word(&words.clock_high) | word(&words.limit) | word(&words.renew_at) |
-		word(&words.constant) | word(&words.opened) | word(&words.ahead) |
+		word(&words.constant) | word(&words.opened) | word(&words.opened_at) |
+		word(&words.opened_cause) | word(&words.ahead) |
 		word(&words.burst) | word(&words.room) | word(&words.large_step)) == 0,
 	   "new words: nothing of what was there before");
 	begin_grant();
