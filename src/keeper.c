@@ -815,7 +815,6 @@ uidgen_keeper_main(Datum main_arg)
 	int64		idle_since;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGINT, StatementCancelHandler);	/* lock_timeout uses it */
 	pqsignal(SIGTERM, handle_sigterm);
 	BackgroundWorkerUnblockSignals();
 

@@ -1148,18 +1148,20 @@ sub chosen_by_chance
 }
 
 # The logs of the servers: complain of what is not to be expected.  Returns what they
-# tell the oracle: the worker ids that were acquired because of a large step back.
+# tell the oracle: the worker ids between which a large step back was followed.
 sub read_logs
 {
 	my ($self) = @_;
 	my $plan = $self->{plan};
 	my %what = map { $_ => 1 } $plan->{profile}, map { $_->{name} } @{ $plan->{faults} };
 	my %strange;
-	my @facts;
+	my %acquired;
+	my %facts;
 
 	foreach (@{ $self->{logs} })
 	{
 		my ($number, $log) = @$_;
+		my $rows = $acquired{$number} //= [];
 		my $worker;
 		open(my $lines, '<', $log) or die "could not open $log: $!\n";
 		while (my $line = <$lines>)
@@ -1170,12 +1172,13 @@ sub read_logs
 			  or do { $strange{$line}++; next };
 			if ($level eq 'DETAIL')
 			{
-				push @facts, "stepped $number $worker" if defined $worker && $text =~ /set back/;
+				$rows->[-1]{steps}++ if defined $worker && $text =~ /set back/;
 				$strange{"$text, with $plan->{workers} worker ids"}++ if $text =~ /no worker id is free/ && !$plan->{alone};
 			}
 			$worker = undef;
 			next if $level =~ /^(?:DETAIL|HINT|CONTEXT|STATEMENT|QUERY|LOCATION)$/;
 			$worker = $1 if $text =~ /^uidgen acquired worker id (\d+)/;
+			push @$rows, { worker => $worker, steps => @$rows ? $rows->[-1]{steps} : 0 } if defined $worker;
 			next if $level eq 'LOG' && grep { $text =~ $_ } @SERVER;
 			next if grep {
 				my ($of, $pattern, @with) = @$_;
@@ -1185,8 +1188,18 @@ sub read_logs
 			$strange{ "$type $level $state: " . $text =~ s/\d+/N/gr }++;
 		}
 	}
+	foreach my $number (keys %acquired)
+	{
+		my @before;
+		foreach my $row (@{ $acquired{$number} })
+		{
+			$facts{"stepped $number $_->{worker} $row->{worker}"}++
+				  foreach grep { $_->{steps} < $row->{steps} && $_->{worker} != $row->{worker} } @before;
+			push @before, $row;
+		}
+	}
 	$self->complain("in the log, $strange{$_} times: $_") foreach sort keys %strange;
-	return @facts;
+	return sort keys %facts;
 }
 
 # What the sessions say of their statements.  Returns the number of programs.

@@ -16,7 +16,7 @@
  *	  grant NODE DATACENTER WORKER FIRST LAST	ticks that the registry granted
  *	  chance WORKER								two registries may both have chosen it
  *	  step FROM TO								the clock was set in between
- *	  stepped NODE WORKER						it was acquired because of a large step back
+ *	  stepped NODE WORKER WORKER				a large step back was followed between them
  *	  life NODE FROM TO							the shared memory ended in between
  *
  * What is checked, of every id:
@@ -123,7 +123,7 @@ static Span *steps;
 static size_t nsteps;
 static Span *lives;
 static size_t nlives;
-static Span *stepped;			/* node and, as `from`, worker */
+static Span *stepped;			/* node and, as `from` and `to`, worker ids */
 static size_t nstepped;
 static int64_t *chances;
 static size_t nchances;
@@ -228,7 +228,7 @@ read_facts(const char *name)
 			APPEND(chances, nchances, worker);
 		else if (sscanf(line, "step %" SCNd64 " %" SCNd64, &s.from, &s.to) == 2)
 			APPEND(steps, nsteps, s);
-		else if (sscanf(line, "stepped %d %" SCNd64, &s.node, &s.from) == 2)
+		else if (sscanf(line, "stepped %d %" SCNd64 " %" SCNd64, &s.node, &s.from, &s.to) == 3)
 			APPEND(stepped, nstepped, s);
 		else if (sscanf(line, "life %d %" SCNd64 " %" SCNd64, &s.node, &s.from, &s.to) == 3)
 			APPEND(lives, nlives, s);
@@ -302,11 +302,12 @@ is_granted(int node, int64_t worker, int64_t tick)
 	return last->node == node && last->worker == worker && tick <= last->last;
 }
 
+/* Was a large step back followed between these worker ids? */
 static bool
-was_stepped(int node, int64_t worker)
+was_stepped(int node, int64_t before, int64_t after)
 {
 	for (size_t i = 0; i < nstepped; i++)
-		if (stepped[i].node == node && stepped[i].from == worker)
+		if (stepped[i].node == node && stepped[i].from == before && stepped[i].to == after)
 			return true;
 	return false;
 }
@@ -389,7 +390,7 @@ judge_order(uint32_t number, uint64_t id, Last *last)
 	if (last->connection != head->connection)
 		*last = (Last) {.connection = head->connection};
 	if (last->any && p <= last->position &&
-		(worker == last->worker || !was_stepped(head->node, worker)))
+		!was_stepped(head->node, last->worker, worker))
 		violation(ORDER, number, "id %" PRIu64 " (worker %" PRId64 ", position %" PRIu64 ") after position %" PRIu64 " of worker %" PRId64 " in one session",
 				  id, worker, p, last->position, last->worker);
 	last->any = true;
@@ -583,12 +584,11 @@ judge_sessions(int node, bool strict)
 		for (; ended < n && ends[ended]->head.mono_after < s->head.mono_before; ended++)
 			if (!highest || ends[ended]->highest >= highest->highest ||
 				memory_ended(node, highest->head.mono_after, ends[ended]->head.mono_before) ||
-				(ends[ended]->highest_worker != highest->highest_worker &&
-				 was_stepped(node, ends[ended]->highest_worker)))
+				was_stepped(node, highest->highest_worker, ends[ended]->highest_worker))
 				highest = ends[ended];
 		if (highest && (strict ? s->lowest <= highest->highest :
 						s->lowest >> ignored < highest->highest >> ignored) &&
-			(s->lowest_worker == highest->highest_worker || !was_stepped(node, s->lowest_worker)) &&
+			!was_stepped(node, highest->highest_worker, s->lowest_worker) &&
 			!memory_ended(node, highest->head.mono_after, s->head.mono_before))
 			violation(ORDER, (uint32_t) (s - statements),
 					  "position %" PRIu64 " of worker %" PRId64 " after session %d line %u had position %" PRIu64 " of worker %" PRId64,
