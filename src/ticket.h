@@ -304,7 +304,7 @@ uidgen_ticket_cause(const UidgenTicketReach *reach, uint64_t tick, uint64_t now)
 {
 	if (tick <= now)
 		return UIDGEN_AHEAD_NOT;
-	if (reach->clock_high > now && uidgen_ticket_step_in_era(reach, now))
+	if (uidgen_ticket_step_in_era(reach, now))
 		return UIDGEN_AHEAD_CLOCK_SET_BACK;
 	if (uidgen_ticket_opened(reach, now) > now)
 		return reach->opened_cause;
