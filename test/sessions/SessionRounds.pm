@@ -840,10 +840,12 @@ sub unlock
 	return;
 }
 
-# A change of the registry that has to come about.
+# A change of the registry that has to come about, unless the registry is changed for a
+# while already.
 sub change
 {
 	my ($self, $sql) = @_;
+	return if $self->{hindered};
 	my $done = poll_until(sub { defined $self->query($self->{registry}, $sql) }, 30);
 	$self->complain("could not run $sql: $self->{said}") unless $done;
 	return $done;
@@ -854,7 +856,6 @@ sub hinder
 {
 	my ($self, $seconds, $sql, $undo) = @_;
 	my $registry = $self->{registry};
-	return if $self->{hindered};
 	$self->change($sql) or return;
 	$self->{hindered}++;
 	$self->later($seconds, sub {
