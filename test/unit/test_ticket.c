@@ -373,6 +373,8 @@ take_the_rest(void)
 static void
 test_blocks(void)
 {
+	UidgenTicketClock clock;
+
 	begin_grant();
 	takes(100, 10, BLOCK, POSITION(100, 0), "block: at the start of a tick");
 	takes(100, 6, BLOCK, POSITION(100, 10), "block: just fits into the rest of a tick");
@@ -390,9 +392,11 @@ test_blocks(void)
 	begin_grant();
 	takes(100, 10, BLOCK, POSITION(100, 0), "block: at the start of a tick");
 	uidgen_ticket_begin(&words, &ticket);
-	/* after 8 looks for the clock, one at the position and one at renew_at */
-	meddle_before(11, take_the_rest);
-	is_result(take_begun(100, 7, BLOCK), UIDGEN_TICKET_GOOD, "block: others fill up the tick meanwhile");
+	clock = look(100);
+	/* after a look at the position and one at renew_at */
+	meddle_before(3, take_the_rest);
+	is_result(uidgen_ticket_take(&words, &rules, &ticket, &clock, 7, BLOCK), UIDGEN_TICKET_GOOD,
+			  "block: others fill up the tick meanwhile");
 	is(ticket.first, POSITION(101, 0), "block: then it takes the same");
 	is(ticket.skipped, 0, "block: but has passed over nothing");
 }
