@@ -571,6 +571,10 @@ sub first_id
 			return;
 		}
 		$self->catch_up if $self->{said} =~ /ids would run too far/;
+		# With one worker id and no other, steps forward may add up to a large one.  The
+		# clock is correct, so the error's hint is to restart the server.
+		return $self->bring_down('fast')
+		  if $self->{plan}{alone} && !$self->{stuck} && $number == 0 && $self->{said} =~ /the clock was set forward by a large step/;
 		usleep(5000);
 	}
 }
