@@ -235,6 +235,21 @@ foreach my $set (
 }
 reset_all();
 
+# Once connected, the keeper follows the configuration files again: here, in what it
+# writes to the log.
+my $connected = keeper_pid($node);
+$node->append_conf('postgresql.conf', "log_min_messages = 'fatal'\n");
+$node->reload;
+ok( poll_until(sub {
+			my $log = -s $node->logfile;
+			$node->safe_psql('registry', 'DELETE FROM uidgen.worker_node');
+			$node->safe_psql('postgres', 'SELECT uidgen.diagnose()') eq 'ok' && log_since($node, $log) !~ /acquired worker id/;
+		}),
+	'a setting that the configuration file changes counts for the keeper');
+is(keeper_pid($node), $connected, 'which has not connected anew for it');
+$node->append_conf('postgresql.conf', "log_min_messages = 'warning'\n");
+$node->reload;
+
 # Set for the whole server, what the registry rests on is still as it should be.
 $node->append_conf('postgresql.conf', join("\n",
 		'exit_on_error = on',
