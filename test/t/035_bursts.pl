@@ -234,7 +234,8 @@ $clock->step(10);
 my $wasted = query('SELECT wasted FROM uidgen.status');
 foreach my $case (
 	[ 'uid_next()', 0 ], [ 'uid_next_block(255)', 0 ], [ 'uid_next_block(256)', 0 ], [ 'uid_next()', 0 ], [ 'uid_next_block(256)', 255 ],
-	[ 'uid_next_block(200)', 0 ], [ 'uid_next_block(57)', 56 ])
+	[ 'uid_next_block(200)', 0 ], [ 'uid_next_block(57)', 56 ],
+	[ 'uid_next_block(198)', 0 ], [ 'uid_next_block(2)', 1 ])
 {
 	my ($call, $more) = @$case;
 	query("SELECT $call");
