@@ -412,7 +412,8 @@ report_ahead(const UidgenTicketReach *reach, uint64 tick, uint64 now)
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("ids would run too far ahead of the clock"),
 					 errdetail("The clock was set back by %lld ms: the time of the next id is %lld ms ahead of it, and %lld ms are allowed.",
-							   ticks_ms(reach->clock_high - now), lead, allowed),
+							   ticks_ms(uidgen_ticket_minus(uidgen_ticket_clock_known(reach), now)),
+							   lead, allowed),
 					 errhint("Correct the clock. Or raise the setting \"uidgen.wait_timeout\" or \"uidgen.max_ahead\"; or, if many ids are drawn, \"uidgen.max_burst\".")));
 			break;
 		case UIDGEN_AHEAD_BURST:

@@ -339,8 +339,8 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 						  (uint64) uidgen_datacenter_id) |
 		uidgen_layout_put(&uidgen_layout, UIDGEN_WORKER, (uint64) grant->worker);
 	UidgenTicketBounds bounds = uidgen_time_bounds();
-	int64		now = (int64) uidgen_clock_tick();
-	UidgenTicketReach reach = uidgen_ticket_reach(&uidgen_shared->words);
+	UidgenTicketReach reach;
+	int64		now;
 	UidgenAheadCause cause;
 	uint64		position;
 	bool		by_row;			/* it is where the row ended */
@@ -351,6 +351,8 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	hold(grant, clock_offset);
 	position = uidgen_ticket_close(&uidgen_shared->words);
+	reach = uidgen_ticket_reach(&uidgen_shared->words);
+	now = (int64) uidgen_clock_tick();
 	cause = uidgen_ticket_cause(&reach, (uint64) position_tick(position), (uint64) now);
 	/* Up to the next whole tick: the old worker id may have used this one. */
 	position = first_position(position_tick(position - 1) + 1);
@@ -365,7 +367,7 @@ publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
 	 */
 	high = Max(now, Min(grant->seen, now + (int64) bounds.large_step));
 	if (!stepped_back)
-		high = Max(high, (int64) uidgen_ticket_clock_high(&uidgen_shared->words));
+		high = Max(high, (int64) uidgen_ticket_clock_known(&reach));
 	/* Where the row's end decided, it is a step of the clock, or else a crash. */
 	if (by_row)
 		cause = high > now && grant->first <= high + (int64) bounds.burst ?
@@ -394,8 +396,9 @@ static int64
 step_back(void)
 {
 	/* Before the clock is read: what others note afterwards is no step of it. */
-	int64		high = (int64) uidgen_ticket_clock_high(&uidgen_shared->words);
-	int64		step = high - (int64) uidgen_clock_tick();
+	UidgenTicketReach reach = uidgen_ticket_reach(&uidgen_shared->words);
+	int64		step = (int64) uidgen_ticket_clock_known(&reach) -
+		(int64) uidgen_clock_tick();
 
 	return step > large_step() ? step : 0;
 }

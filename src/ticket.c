@@ -20,6 +20,7 @@ uidgen_ticket_init(UidgenTicketWords *words)
 	 * than 0. */
 	uidgen_atomic_init(&words->position, 1);
 	uidgen_atomic_init(&words->clock_high, 0);
+	uidgen_atomic_init(&words->clock_before, 0);
 	uidgen_atomic_init(&words->era, 1);
 	uidgen_atomic_init(&words->limit, 0);
 	uidgen_atomic_init(&words->renew_at, 0);
@@ -49,14 +50,17 @@ uidgen_ticket_close(UidgenTicketWords *words)
 void
 uidgen_ticket_open(UidgenTicketWords *words, uint64_t position, uint64_t limit,
 				   uint64_t renew_at, uint64_t constant, uint64_t now,
-				   uint64_t clock_high, uint64_t opened, UidgenAheadCause cause)
+				   uint64_t clock_known, uint64_t opened, UidgenAheadCause cause)
 {
 	uint64_t	era = uidgen_atomic_read(&words->era) + 1;
 
 	uidgen_assert((era & 1) == 0);
 	uidgen_assert(limit > 0 && renew_at <= limit);
 	uidgen_atomic_write(&words->position, position);
-	uidgen_atomic_write(&words->clock_high, uidgen_ticket_note(era, clock_high));
+	/* Not `now` where that is higher: it may be a leap that no grant follows. */
+	uidgen_atomic_write(&words->clock_high,
+						uidgen_ticket_note(era, uidgen_ticket_lower(now, clock_known)));
+	uidgen_atomic_write(&words->clock_before, clock_known);
 	uidgen_atomic_write(&words->opened, opened > now ? opened : 0);
 	uidgen_atomic_write(&words->opened_at, now);
 	uidgen_atomic_write(&words->opened_cause, cause);
@@ -91,6 +95,7 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	bool		step = uidgen_ticket_step_in_era(&before, now);
 	uint64_t	limit = uidgen_atomic_read(&words->limit);
 	uint64_t	renew_at = uidgen_atomic_read(&words->renew_at);
+	uint64_t	known = uidgen_ticket_clock_known(&before);
 	uint64_t	position = 0;
 	uint64_t	reached = 0;	/* the tick that ids may have reached, before */
 	uint64_t	burst = 0;		/* this is drawn on top */
@@ -122,13 +127,13 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 														  allowed), burst);
 		if (step)
 			reached = uidgen_ticket_higher(reached,
-										   uidgen_ticket_set_back(&before, now));
+										   uidgen_ticket_before_step(&before, now));
 		/* What was out of reach before stays so. */
 		after.room = uidgen_ticket_higher(after.room,
 										  uidgen_ticket_minus(uidgen_ticket_lower(uidgen_ticket_plus(reached, burst),
 																				  allowed), now));
 		if (uidgen_ticket_large_step(&after, now))
-			after.clock_high = now;
+			known = now;
 	}
 	uidgen_atomic_write(&words->ahead, after.ahead);
 	uidgen_atomic_write(&words->burst, after.burst);
@@ -137,6 +142,6 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	if (reopen)
 		uidgen_ticket_open(words, position, limit, renew_at,
 						   uidgen_atomic_read(&words->constant), now,
-						   after.clock_high,
+						   known,
 						   uidgen_ticket_higher(reached, before.opened), cause);
 }

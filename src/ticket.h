@@ -83,7 +83,7 @@ typedef struct UidgenTicketWords
 	/* Written by every call. */
 	UidgenAtomic position;		/* the next free one */
 	/* Written by every call that reads the clock. */
-	UidgenAtomic clock_high;	/* highest tick of the clock known in this era, with
+	UidgenAtomic clock_high;	/* highest tick of the clock noted in this era, with
 								 * a mark of the era: see uidgen_ticket_note() */
 	char		pad1[UIDGEN_TICKET_LINE - 2 * sizeof(UidgenAtomic)];
 
@@ -93,6 +93,7 @@ typedef struct UidgenTicketWords
 	UidgenAtomic renew_at;		/* beyond it the keeper is to renew; <= limit */
 	UidgenAtomic constant;		/* the bits of datacenter and worker in an id */
 	/* Read by calls that read the clock; written by the keeper alone. */
+	UidgenAtomic clock_before;	/* highest tick of the clock known when the era began */
 	UidgenAtomic opened;		/* the tick that ids had reached when the era began,
 								 * if that was ahead of the clock then; else 0 */
 	UidgenAtomic opened_at;		/* the clock's tick then */
@@ -102,7 +103,7 @@ typedef struct UidgenTicketWords
 	UidgenAtomic ahead;			/* the bounds */
 	UidgenAtomic burst;
 	UidgenAtomic large_step;
-	char		pad2[UIDGEN_TICKET_LINE - 11 * sizeof(UidgenAtomic)];
+	char		pad2[UIDGEN_TICKET_LINE - 12 * sizeof(UidgenAtomic)];
 } UidgenTicketWords;
 
 /* What a process goes by: from the layout and the settings. */
@@ -129,6 +130,7 @@ typedef enum UidgenAheadCause
 typedef struct UidgenTicketReach
 {
 	uint64_t	clock_high;
+	uint64_t	clock_before;
 	uint64_t	ahead;
 	uint64_t	burst;
 	uint64_t	large_step;
@@ -260,13 +262,25 @@ uidgen_ticket_last_allowed(const UidgenTicketReach *reach, uint64_t now)
 }
 
 /*
+ * Where ids may have been when the clock was highest in this era; else 0.  Of an era
+ * that began ahead of the clock they have gone on meanwhile.
+ */
+static inline uint64_t
+uidgen_ticket_before_step(const UidgenTicketReach *reach, uint64_t now)
+{
+	return uidgen_ticket_higher(uidgen_ticket_set_back(reach, now),
+								uidgen_ticket_opened(reach, reach->clock_high));
+}
+
+/*
  * Was the clock set back in this era, so that another era should begin where ids
  * are?  In that one they go on while the clock catches up.
  */
 static inline bool
 uidgen_ticket_step_in_era(const UidgenTicketReach *reach, uint64_t now)
 {
-	return uidgen_ticket_set_back(reach, now) >
+	return reach->clock_high > now &&
+		uidgen_ticket_before_step(reach, now) >
 		uidgen_ticket_higher(now, uidgen_ticket_opened(reach, now));
 }
 
@@ -304,18 +318,26 @@ uidgen_ticket_cause(const UidgenTicketReach *reach, uint64_t tick, uint64_t now)
 {
 	if (tick <= now)
 		return UIDGEN_AHEAD_NOT;
-	if (uidgen_ticket_step_in_era(reach, now))
+	if (uidgen_ticket_set_back(reach, now) >
+		uidgen_ticket_higher(now, uidgen_ticket_opened(reach, reach->clock_high)))
 		return UIDGEN_AHEAD_CLOCK_SET_BACK;
 	if (uidgen_ticket_opened(reach, now) > now)
 		return reach->opened_cause;
 	return UIDGEN_AHEAD_BURST;
 }
 
+/* The highest tick of the clock that is known. */
+static inline uint64_t
+uidgen_ticket_clock_known(const UidgenTicketReach *reach)
+{
+	return uidgen_ticket_higher(reach->clock_high, reach->clock_before);
+}
+
 /* Was the clock set back so far that another grant is needed? */
 static inline bool
 uidgen_ticket_large_step(const UidgenTicketReach *reach, uint64_t now)
 {
-	return reach->clock_high > uidgen_ticket_plus(now, reach->large_step);
+	return uidgen_ticket_clock_known(reach) > uidgen_ticket_plus(now, reach->large_step);
 }
 
 /*
@@ -343,6 +365,7 @@ uidgen_ticket_reach(UidgenTicketWords *words)
 {
 	return (UidgenTicketReach) {
 		.clock_high = uidgen_ticket_clock_high(words),
+		.clock_before = uidgen_atomic_read(&words->clock_before),
 		.ahead = uidgen_atomic_read(&words->ahead),
 		.burst = uidgen_atomic_read(&words->burst),
 		.large_step = uidgen_atomic_read(&words->large_step),
@@ -531,13 +554,13 @@ extern uint64_t uidgen_ticket_close(UidgenTicketWords *words);
 
 /*
  * Begin a new era, after close(): positions from `position` to `limit`.  The clock
- * is at `now`; the highest tick of it known for this era is clock_high.  ids have
- * reached the tick `opened`, for this cause if it is ahead of the clock.
+ * is at `now`; the highest tick of it that is known is clock_known.  Ids have reached
+ * the tick `opened`, for this cause if it is ahead of the clock.
  */
 extern void uidgen_ticket_open(UidgenTicketWords *words, uint64_t position,
 							   uint64_t limit, uint64_t renew_at,
 							   uint64_t constant, uint64_t now,
-							   uint64_t clock_high, uint64_t opened,
+							   uint64_t clock_known, uint64_t opened,
 							   UidgenAheadCause cause);
 
 /* The grant in force now reaches to `limit`, which is not below the old one. */

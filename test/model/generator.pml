@@ -31,15 +31,16 @@
  * call that has nothing to note reads clock_high once, and `opened` together with
  * it: they belong to one era, or the ticket is void.
  *
- * What is left out: that the room of an era which begins ahead of the clock goes on
- * at half the clock's pace, and that an era begins where the clock was set back, which
- * only let ids go on: here the room stands still; several positions in a tick,
- * blocks, and the position from which to renew (here it is the limit: the gate
- * decides by the limit, and the keeper renews when it likes); demands and waiting, so
- * nothing is said about progress; sessions' stores; more eras than the mark tells
- * apart; the registry's margin for idle holders (here others take any row); two
- * copies of one memory image; weak memory, for which ticket.h argues.  Of never-used
- * rows the first is taken where all of them are alike.
+ * What is left out: that the room of an era which begins ahead of the clock goes on at
+ * half the clock's pace, and that an era begins where the clock was set back, which
+ * only let ids go on: here the room stands still, and clock_high stands for
+ * clock_before as well; several positions in a tick, blocks, and the position from
+ * which to renew (here it is the limit: the gate decides by the limit, and the keeper
+ * renews when it likes); demands and waiting, so nothing is said about progress;
+ * sessions' stores; more eras than the mark tells apart; the registry's margin for idle
+ * holders (here others take any row); two copies of one memory image; weak memory, for
+ * which ticket.h argues.  Of never-used rows the first is taken where all of them are
+ * alike.
  *
  * What is checked, besides that nothing gets stuck:
  *

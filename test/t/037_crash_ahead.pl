@@ -190,6 +190,25 @@ foreach (1 .. 3)
 cmp_ok(worker_ids(), '<=', 3, 'to and fro: three worker ids do for it');
 $node->stop;
 
+# While ids are ahead after a crash they go on at half the clock's pace; also when the
+# clock is set back by a small step then, not only once it has caught up with itself.
+begin_server('set_back_after_crash', "uidgen.max_ahead = '1h'");
+draws(0, '', 'ids are drawn');
+crash($node);
+draws(60, 'crash', 'a crash: ids are a window ahead');
+elapse(20);
+is( (sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT count((uid_next_block(4096)).last_id) FROM generate_series(1, 30000)'))[0],
+	'55000', 'ids are drawn as far as they may, ten seconds and a burst further');
+$clock->step(-40);
+# The keeper learns of it from a call.
+sqlstate_of($node, q{SET uidgen.wait_timeout = '1s'; SELECT uid_next()});
+elapse(0.1);
+draws(91, 'crash', 'set back by 40 seconds: ids go on');
+elapse(10);
+is( (sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT count((uid_next_block(4096)).last_id) FROM generate_series(1, 4900)'))[0],
+	'', 'at half the pace of the clock');
+$node->stop;
+
 # Where the grant in use is nearly over, it begins anew less than two windows ahead.
 begin_server('nearly_over', 'uidgen.padding_factor = 0');
 $first = draws(0, '', 'ids are drawn');

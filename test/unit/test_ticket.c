@@ -133,6 +133,15 @@ word(UidgenAtomic *atomic)
 	return uidgen_atomic_read(atomic);
 }
 
+/* The highest tick of the clock that is known. */
+static uint64_t
+known(UidgenTicketWords *of)
+{
+	UidgenTicketReach reach = uidgen_ticket_reach(of);
+
+	return uidgen_ticket_clock_known(&reach);
+}
+
 static void
 bound(uint64_t ahead, uint64_t burst, uint64_t crash, uint64_t large_step, uint64_t now)
 {
@@ -252,7 +261,8 @@ test_no_grant(void)
 	uidgen_ticket_init(&words);
 	is(word(&words.era), 1, "new words: the era is odd");
 	ok((word(&words.clock_high) | word(&words.limit) | word(&words.renew_at) |
-		word(&words.constant) | word(&words.opened) | word(&words.opened_at) |
+		word(&words.clock_before) | word(&words.constant) |
+		word(&words.opened) | word(&words.opened_at) |
 		word(&words.opened_cause) | word(&words.ahead) |
 		word(&words.burst) | word(&words.room) | word(&words.large_step)) == 0,
 	   "new words: nothing of what was there before");
@@ -549,7 +559,7 @@ test_bounds(void)
 	bound(10, 3, 20, 15, 121);
 	is(word(&words.era), era + 2, "step: set back to 121, another era begins");
 	is(word(&words.opened), 130, "step: where the clock was");
-	is(uidgen_ticket_clock_high(&words), 130, "step: which is still known");
+	is(known(&words), 130, "step: which is still known");
 	bound(10, 3, 20, 15, 121);
 	is(word(&words.era), era + 2, "step: once");
 	for (int tick = 131; tick <= 133; tick++)
@@ -579,6 +589,38 @@ test_bounds(void)
 	takes(121, 1, ROW, POSITION(133, 1), "step: with a lower `burst` as well, nobody is stopped");
 	refuses(121, CAPACITY, BLOCK, UIDGEN_TICKET_AHEAD, "step: but ids go no further");
 
+	/* Of an era that began ahead of the clock, and has gone on since. */
+	begin_grant();
+	open_at(125, 110);
+	for (int tick = 125; tick <= 130; tick++)
+		ok(take(115, CAPACITY, BLOCK) == UIDGEN_TICKET_GOOD, "step: ids have gone on for five ticks of the clock");
+	refuses(115, 1, ROW, UIDGEN_TICKET_AHEAD, "step: as far as they may");
+	refuses(112, 1, ROW, UIDGEN_TICKET_AHEAD, "step: the clock is set back to 112");
+	era = word(&words.era);
+	bound(10, 3, 20, 15, 112);
+	is(word(&words.era), era + 2, "step: another era begins");
+	is(word(&words.opened), 127, "step: where ids were");
+	is(word(&words.opened_at), 112, "step: and goes on from now");
+	is(known(&words), 115, "step: where the clock was is still known");
+	bound(10, 3, 20, 15, 112);
+	is(word(&words.era), era + 2, "step: once");
+	refuses(113, 1, ROW, UIDGEN_TICKET_AHEAD, "step: ids wait until the clock goes on");
+	ok(given(114), "step: and not until it is back");
+	bound(10, 3, 20, 15, 113);
+	is(word(&words.era), era + 4, "step: one more begins another era, however small");
+	is(word(&words.opened), 128, "step: where ids were");
+	refuses(113, CAPACITY, ROW, UIDGEN_TICKET_AHEAD, "step: no further");
+	bound(10, 3, 20, 15, 99);
+	is(word(&words.era), era + 4, "step: not where the step is a large one, counted from the first");
+	refuses(99, 1, ROW, UIDGEN_TICKET_AHEAD, "step: that needs another grant");
+
+	/* A clock that leaps to where nothing is granted, while bounds are lowered. */
+	begin_grant();
+	takes(130, 1, ROW, POSITION(130, 0), "step: the clock is at tick 130");
+	bound(5, 1, 20, 15, 5000);
+	is(known(&words), 130, "step: a leap that no grant has followed is not known");
+	takes(131, 1, ROW, POSITION(131, 0), "step: so its correction is no step");
+
 	/* A call goes by the bounds that it has seen, whatever the keeper has. */
 	begin_grant();
 	uidgen_ticket_begin(&words, &ticket);
@@ -589,10 +631,10 @@ test_bounds(void)
 	bound(10, 0, 20, 15, 115);
 	is_result(uidgen_ticket_take(&words, &rules, &ticket, &clock, CAPACITY, BLOCK), UIDGEN_TICKET_VOID,
 			  "bounds: it is void, if they are lower");
-	is(uidgen_ticket_clock_high(&words), 120, "bounds: the highest tick of the clock stays known");
+	is(known(&words), 120, "bounds: the highest tick of the clock stays known");
 	refuses(110, CAPACITY + 1, ROW, UIDGEN_TICKET_REFUSED, "bounds: (set back)");
 	bound(10, 0, 20, 9, 110);
-	is(uidgen_ticket_clock_high(&words), 110, "bounds: unless its step back is a large one now");
+	is(known(&words), 110, "bounds: unless its step back is a large one now");
 	ok(take(112, 1, ROW) == UIDGEN_TICKET_GOOD, "bounds: which stops nobody either, but for the tick that was void");
 
 	/* Ids that wait for the clock. */
@@ -866,7 +908,7 @@ test_keeper(void)
 	is(word(&words.era), era, "keeper: and changes nothing");
 	open_era(&words, &rules, POSITION(121, 0), POSITION(140, 0), POSITION(130, 0), 77, 120, 119);
 	is(word(&words.era), era + 1, "keeper: open() begins the next era");
-	is(uidgen_ticket_clock_high(&words), 119, "keeper: with the tick of the clock that is known for it");
+	is(known(&words), 119, "keeper: with the tick of the clock that is known for it");
 	is(word(&words.opened), 121, "keeper: and its first tick, which is ahead of the clock");
 	is_result(take(121, 1, ROW), UIDGEN_TICKET_GOOD, "keeper: positions are taken in it");
 	is(ticket.constant, 77, "keeper: with its constant");
@@ -942,7 +984,7 @@ test_extremes(void)
 		ok(good, "extreme: %s: a large step is one beyond the bounds only", extremes[i].name);
 		bound(0, 0, 4, 1, last_tick - 2);
 		ok(take(last_tick, 1, ROW) == UIDGEN_TICKET_NO_GRANT && word(&words.limit) == limit &&
-		   word(&words.position) == limit + 1 && uidgen_ticket_clock_high(&words) == last_tick - 1,
+		   word(&words.position) == limit + 1 && known(&words) == last_tick - 1,
 		   "extreme: %s: lowered at the end of the layout", extremes[i].name);
 	}
 }
@@ -1169,7 +1211,7 @@ call(Caller *caller)
 		if (result == UIDGEN_TICKET_NO_GRANT || result == UIDGEN_TICKET_HELD ||
 			(result == UIDGEN_TICKET_GOOD && good.renew) ||
 			((result == UIDGEN_TICKET_AHEAD || result == UIDGEN_TICKET_EARLY) &&
-			 uidgen_ticket_clock_high(&stress.words) >
+			 known(&stress.words) >
 			 GET(stress.clock) + LARGE_STEP))
 			SET(stress.demand, true);
 		if (result == UIDGEN_TICKET_GOOD ||
@@ -1234,7 +1276,7 @@ acquire(bool stepped_back)
 	uint64_t	first;
 	uint64_t	last;
 	uint64_t	position;
-	uint64_t	high = uidgen_ticket_clock_high(&stress.words);
+	uint64_t	high = known(&stress.words);
 
 	first = GET(stress.granted_until[worker]) + 1;
 	first = first > now ? first : now;
@@ -1328,7 +1370,7 @@ keep(void)
 			change_bounds();
 			break;
 		default:
-			high = uidgen_ticket_clock_high(&stress.words);
+			high = known(&stress.words);
 			if (!keeper.held)
 				acquire(false);
 			else if (high > GET(stress.clock) + LARGE_STEP)
