@@ -410,14 +410,16 @@ read_file(const char *name, int session)
 	while (fread(&head, sizeof(head), 1, file) == 1)
 	{
 		uint32_t	number = (uint32_t) nstatements;
-		bool		set = clock_was_set(head.mono_before, head.mono_after);
+		bool		fresh = (head.flags & RECORD_FRESH) != 0;
+		/* A cursor may have drawn its ids at any time before. */
+		bool		set = clock_was_set(fresh ? head.mono_before : 0, head.mono_after);
 		int64_t		earliest = INT64_MIN;
 		int64_t		now = tick_at(head.wall_after / 1000);
 		int64_t		bound = set ? -1 :
 			head.mono_after < calm_until ? calm_ahead : always_ahead;
 		Statement	s = {.head = head, .session = session, .lowest = UINT64_MAX};
 
-		if ((head.flags & RECORD_FRESH) && !set)
+		if (fresh && !set)
 			earliest = tick_at(head.wall_before / 1000 -
 							   (head.flags & RECORD_CACHED ? OLD_CACHED_US : OLD_US)) - 1;
 		APPEND(statements, nstatements, s);
