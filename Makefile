@@ -17,7 +17,8 @@ PGFILEDESC = "uidgen - unique, time-ordered 64-bit ids"
 EXTENSION = uidgen
 # Not VERSION, which is PostgreSQL's in PGXS.
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstword $(MAKEFILE_LIST)))uidgen.control)
-DATA = sql/uidgen--$(EXTVERSION).sql
+# The present script is kept under one name, and takes its version's when built.
+DATA_built = sql/uidgen--$(EXTVERSION).sql
 PG_CPPFLAGS = -DUIDGEN_VERSION='"$(EXTVERSION)"'
 # Only what the server looks up is seen from outside, so that calls inside are
 # direct.  PostgreSQL 16 and later do that by themselves.
@@ -46,7 +47,10 @@ include $(PGXS)
 
 # PGXS tracks no headers, and makes no folders in a build outside the source.
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*.h) $(srcdir)/uidgen.control
-$(shell mkdir -p src test/unit test/fuzz)
+$(shell mkdir -p src sql test/unit test/fuzz)
+
+$(DATA_built): $(srcdir)/sql/uidgen.sql $(srcdir)/uidgen.control
+	cp $< $@
 
 .PHONY: installcheck-needs tempcheck unitcheck bench dist
 # pg_regress's tests and the isolation tests, on a running server.

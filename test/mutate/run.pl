@@ -52,8 +52,8 @@ my %tests = (
 	'src/keeper.c' => "$takes test/t/008_keeper.pl test/t/002_restart.pl test/t/022_true_time.pl"
 	  . ' test/t/025_steps_and_grants.pl test/t/023_clock_steps.pl test/t/031_changes_under_load.pl',
 	'src/registry.c' => "$takes test/t/008_keeper.pl test/t/002_restart.pl test/t/006_worker_ids.pl test/t/010_copies.pl",
-	'sql/uidgen--0.1.0.sql' => 'regress:registry isolation test/t/002_restart.pl test/t/006_worker_ids.pl');
-my @order = qw(src/ticket.h src/ticket.c sql/uidgen--0.1.0.sql src/cache.c src/registry.c src/keeper.c src/generator.c);
+	'sql/uidgen.sql' => 'regress:registry isolation test/t/002_restart.pl test/t/006_worker_ids.pl');
+my @order = qw(src/ticket.h src/ticket.c sql/uidgen.sql src/cache.c src/registry.c src/keeper.c src/generator.c);
 
 # What ./check would not compile either, as far as it shows in what the program does.
 my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized);
@@ -294,7 +294,8 @@ sub install
 	set_up_server();
 	if ($file =~ /\.sql$/)
 	{
-		spew("$scripts/" . ($file =~ s{.*/}{}r), slurp("$dir/tree/$file"));
+		my ($version) = slurp("$dir/tree/uidgen.control") =~ /^default_version = '(.*)'/m;
+		spew("$scripts/" . ($file =~ s{.*/(.*)\.sql}{$1--$version.sql}r), slurp("$dir/tree/$file"));
 		start_server() and return 0 if !-e "$dir/data/postmaster.pid";
 		# CREATE EXTENSION does not look into functions.
 		return run(60, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'template1', '-c', <<'END') eq '';

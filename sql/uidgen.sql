@@ -1,4 +1,4 @@
-/* sql/uidgen--0.1.0.sql */
+/* sql/uidgen.sql */
 
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION uidgen" to load this file. \quit
