@@ -11,7 +11,8 @@ OBJS = \
 	src/registry.o \
 	src/shmem.o \
 	src/ticket.o \
-	src/uidgen.o
+	src/uidgen.o \
+	src/version.o
 PGFILEDESC = "uidgen - unique, time-ordered 64-bit ids"
 
 EXTENSION = uidgen
@@ -19,6 +20,7 @@ EXTENSION = uidgen
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstword $(MAKEFILE_LIST)))uidgen.control)
 # The present script is kept under one name, and takes its version's when built.
 DATA_built = sql/uidgen--$(EXTVERSION).sql
+DATA = sql/uidgen--0.1.0--0.2.0.sql
 PG_CPPFLAGS = -DUIDGEN_VERSION='"$(EXTVERSION)"'
 # Only what the server looks up is seen from outside, so that calls inside are
 # direct.  PostgreSQL 16 and later do that by themselves.

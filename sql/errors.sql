@@ -110,6 +110,26 @@ SELECT code, regexp_replace(message, ' \S*variant\(.*\) ', ' ... ') AS message, 
 FROM declared WHERE variant <> 'the same' GROUP BY 1, 2, 3;
 \pset format aligned
 SELECT variant, detail FROM declared WHERE name = 'uid_next_block';
+-- Which side is older is told by the numbers of the versions.
+DO $$
+BEGIN
+	EXECUTE format('CREATE FUNCTION pg_temp.one_column() RETURNS text AS %L, %L LANGUAGE C', probin, prosrc)
+		FROM pg_proc WHERE oid = 'uidgen.status()'::regprocedure;
+END $$;
+CREATE FUNCTION pg_temp.hint_at(version text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	hint text;
+BEGIN
+	UPDATE pg_extension SET extversion = version WHERE extname = 'uidgen';
+	PERFORM pg_temp.one_column();
+	RETURN 'none';
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	RETURN replace(hint, uidgen.library_version(), 'LIBRARY');
+END $$;
+SELECT pg_temp.hint_at(version) FROM unnest(ARRAY['0.1', '0.1.99', '99', '0.99.0',
+	uidgen.library_version(), uidgen.library_version() || '.0', uidgen.library_version() || '.1']) AS version;
+SELECT extversion = uidgen.library_version() AS same FROM pg_extension WHERE extname = 'uidgen';
 -- Where there is no place for several rows, none is put.
 SELECT probin AS library FROM pg_proc WHERE oid = 'uid_next()'::regprocedure \gset
 CREATE FUNCTION pg_temp.variant(text, OUT a text, OUT b int, OUT c int, OUT d bigint, OUT e text)

@@ -76,7 +76,7 @@ BEGIN
 	used := ARRAY(SELECT worker_id FROM uidgen.worker_node WHERE datacenter_id = datacenter);
 	BEGIN
 		SELECT * INTO STRICT g
-		FROM uidgen.acquire_worker(holder, layout_text, 60000000, pg_temp.epoch() + epoch_tick * 60000000, max_tick, 1, max_worker,
+		FROM uidgen.acquire_worker_id(holder, layout_text, 60000000, pg_temp.epoch() + epoch_tick * 60000000, max_tick, 1, max_worker,
 			datacenter, wanted, avoid, policy, take_never_used, shared, floor_tick, window_ticks, max_lead, max_step, 'new host', 5433, 1);
 	EXCEPTION WHEN OTHERS THEN
 		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
@@ -223,7 +223,7 @@ BEGIN
 		taken := '{}';
 		FOR i IN 1 .. 60 LOOP
 			SELECT worker INTO w
-			FROM uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3,
+			FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3,
 				0, -1, -1, 'reuse', true, i % 2 = 0, 0, 1, 60, 60, 'host', 1, 1);
 			taken := taken || w;
 			DELETE FROM uidgen.worker_node WHERE identity = 'me';
@@ -242,7 +242,7 @@ BEGIN
 	DELETE FROM uidgen.worker_node;
 	FOR i IN 1 .. 100 LOOP
 		w := w || (SELECT worker
-			FROM uidgen.acquire_worker('instance ' || i, 'A', 60000000, pg_temp.epoch(), 1000000, 1, 2147483647,
+			FROM uidgen.acquire_worker_id('instance ' || i, 'A', 60000000, pg_temp.epoch(), 1000000, 1, 2147483647,
 				0, -1, -1, 'reuse', true, true, 0, 1, 60, 60, 'host', 1, 1));
 	END LOOP;
 	RAISE INFO 'low %, high %, distinct %', (SELECT count(*) > 20 FROM unnest(w) AS id WHERE id < 1073741824),
@@ -362,7 +362,7 @@ SELECT pg_temp.reset();
 CREATE FUNCTION pg_temp.explain(content text, wanted int DEFAULT -1, avoid int DEFAULT -1, take_never_used boolean DEFAULT true, policy text DEFAULT 'reuse') RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.set_rows(content);
 	SELECT g.free_workers || ' left: ' || g.reason
-	FROM uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 9,
+	FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 9,
 		0, wanted, avoid, policy, take_never_used, false, 0, 10, 60, 5, 'host', 1, 1) AS g;
 $$;
 SELECT pg_temp.explain('');
@@ -416,8 +416,14 @@ SELECT pg_temp.acquire(max_lead => 10);
 -- The keeper learns when the row was changed before, if it was.
 SELECT pg_temp.set_rows('1 me 990');
 SELECT pg_temp.set_modified(1003);
-SELECT worker, seen_tick FROM uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 1, -1, 'reuse', true, false, 0, 10, 60, 5, 'host', 1, 1);
-SELECT worker, seen_tick FROM uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 2, -1, 'reuse', true, false, 0, 10, 60, 5, 'host', 1, 1);
+SELECT worker, seen_tick FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 1, -1, 'reuse', true, false, 0, 10, 60, 5, 'host', 1, 1);
+SELECT worker, seen_tick FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 2, -1, 'reuse', true, false, 0, 10, 60, 5, 'host', 1, 1);
+-- A library of version 0.1.0 asks by another name, and gets what it knows of.
+SELECT pg_temp.set_rows('1 me 990');
+SELECT pg_temp.set_modified(1003);
+SELECT worker, token IS NOT NULL, first_tick, last_tick, seen_tick, never_used
+FROM uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, -1, -1, 'reuse', true, false, 0, 10, 60, 'host', 1, 1);
+SELECT pg_temp.get_rows();
 -- Tokens cannot be guessed: each bit is random.
 SELECT count(DISTINCT t), bit_or(t), bit_and(t) FROM (SELECT uidgen.new_token() AS t FROM generate_series(1, 1000)) AS n;
 ROLLBACK;
@@ -582,7 +588,7 @@ BEGIN
 				worker[i] := NULL;
 			WHEN 4, 5 THEN
 				BEGIN
-					SELECT * INTO g FROM uidgen.acquire_worker('instance ' || i, 'A', 60000000, base - clock * 60000000, 1000000, 0, 3, 0,
+					SELECT * INTO g FROM uidgen.acquire_worker_id('instance ' || i, 'A', 60000000, base - clock * 60000000, 1000000, 0, 3, 0,
 						CASE WHEN random() < 0.2 THEN floor(random() * 4)::int ELSE -1 END,
 						coalesce(CASE WHEN random() < 0.2 THEN worker[i] END, -1),
 						'reuse', random() < 0.5, shared, 0, 10, 60, 60, 'host', 1, 1);

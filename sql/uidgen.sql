@@ -10,6 +10,22 @@ CREATE SCHEMA uidgen;
 COMMENT ON SCHEMA uidgen IS 'registry of worker ids, status and presets of uidgen';
 GRANT USAGE ON SCHEMA uidgen TO PUBLIC;
 
+-- A running server keeps the library that it has loaded, whatever is installed
+-- meanwhile.  An older one lacks what the functions below call, beginning with this.
+DO $$
+BEGIN
+	CREATE FUNCTION uidgen.library_version() RETURNS text
+	AS 'MODULE_PATHNAME', 'uidgen_library_version'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+EXCEPTION WHEN undefined_function THEN
+	RAISE EXCEPTION 'the server has loaded an older library of uidgen than this version of the extension needs'
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'A library that was installed since then is loaded when the server starts.',
+			HINT = 'Restart the server, and run this command again.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.library_version() IS 'version of the library that the server has loaded; that of the extension is in pg_extension';
+
 --
 -- The registry: which instance holds which worker id, and up to which tick.
 --
@@ -179,7 +195,7 @@ COMMENT ON FUNCTION uidgen.tick_time(bigint, bigint, bigint) IS 'when a tick beg
 -- clock, and was last changed at most max_step ticks ahead of it.  The first has
 -- room for what crashes leave behind.  The second tells a crash from a clock that was
 -- set back since: then another worker id has the true time at once.
-CREATE FUNCTION uidgen.acquire_worker(
+CREATE FUNCTION uidgen.acquire_worker_id(
 	holder text,					-- identity of the caller
 	layout_text text,				-- its layout in canonical form, and the numbers of it:
 	tick_unit bigint,				-- microseconds
@@ -405,7 +421,7 @@ BEGIN
 		(datacenter_id, worker_id, host_name, port, type, launch_date, created, modified,
 		 identity, token, granted_until, released, launches)
 		VALUES (datacenter, worker, host, host_port, host_type, current_date, clock_timestamp(), clock_timestamp(),
-				holder, acquire_worker.token, last_tick, false, 1)
+				holder, acquire_worker_id.token, last_tick, false, 1)
 		ON CONFLICT (datacenter_id, worker_id) DO UPDATE SET
 			host_name = excluded.host_name,
 			port = excluded.port,
@@ -419,8 +435,51 @@ BEGIN
 			launches = n.launches + 1;
 END
 $$;
-COMMENT ON FUNCTION uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
+COMMENT ON FUNCTION uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
 	IS 'acquires a worker id with a first range of ticks; for the keeper';
+
+-- The same as the library of version 0.1.0 calls it, so that ids go on where a server
+-- has that library still, as a standby that was not restarted, or again.  It takes any
+-- member of this name, so there must be no other.
+CREATE FUNCTION uidgen.acquire_worker(
+	holder text,
+	layout_text text,
+	tick_unit bigint,
+	tick_epoch bigint,
+	max_tick bigint,
+	max_datacenter integer,
+	max_worker integer,
+	datacenter integer,
+	wanted integer,
+	avoid integer,
+	policy text,
+	take_never_used boolean,
+	shared boolean,
+	floor_tick bigint,
+	window_ticks bigint,
+	max_lead bigint,
+	host text,
+	host_port integer,
+	host_type integer,
+	OUT worker integer,
+	OUT token bigint,
+	OUT first_tick bigint,
+	OUT last_tick bigint,
+	OUT seen_tick bigint,
+	OUT never_used boolean)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	SELECT g.worker, g.token, g.first_tick, g.last_tick, g.seen_tick, g.never_used
+		INTO STRICT worker, token, first_tick, last_tick, seen_tick, never_used
+		FROM uidgen.acquire_worker_id(holder, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker,
+			datacenter, wanted, avoid, policy, take_never_used, shared, floor_tick, window_ticks, max_lead, max_lead,
+			host, host_port, host_type) AS g;
+END
+$$;
+COMMENT ON FUNCTION uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer)
+	IS 'acquires a worker id for a keeper of version 0.1.0';
 
 CREATE FUNCTION uidgen.check_lifetime(tick bigint, max_tick bigint, unit bigint, epoch bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL SAFE
@@ -532,7 +591,8 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.registry_tick(bigint, bigint),
 	uidgen.tick_time(bigint, bigint, bigint),
 	uidgen.check_lifetime(bigint, bigint, bigint, bigint),
-	uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer),
+	uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer),
+	uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer),
 	uidgen.renew_worker(integer, integer, bigint, bigint, bigint, bigint),
 	uidgen.release_worker(integer, integer, bigint, bigint),
 	uidgen.forget_worker(integer, integer)
@@ -672,7 +732,7 @@ CREATE FUNCTION uidgen.status(OUT state text, OUT worker_id integer, OUT datacen
 	OUT renewals bigint, OUT failures bigint, OUT last_error text, OUT waits bigint,
 	OUT clock_steps bigint, OUT expires_at timestamptz, OUT wasted bigint,
 	OUT ahead_cause text, OUT free_worker_ids bigint)
-AS 'MODULE_PATHNAME', 'uidgen_status'
+AS 'MODULE_PATHNAME', 'uidgen_status_0_2'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error is for members of pg_monitor';
 
@@ -681,7 +741,7 @@ COMMENT ON VIEW uidgen.status IS 'the state of this server''s generator; last_er
 GRANT SELECT ON uidgen.status TO PUBLIC;
 
 CREATE FUNCTION uidgen.diagnose() RETURNS text
-AS 'MODULE_PATHNAME', 'uidgen_diagnose'
+AS 'MODULE_PATHNAME', 'uidgen_diagnose_0_2'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do';
 

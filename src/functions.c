@@ -5,7 +5,9 @@
  * Each checks its arguments and makes one call: generator.c issues ids, layout.c
  * takes them apart.  A function with an optional layout is declared twice in SQL,
  * without it (STABLE, the server's layout) and with it (IMMUTABLE), over one C
- * function.
+ * function.  A name that ends in a version, as uidgen_status_0_2, is what the script
+ * has called since then; the name without is still called by older scripts, and
+ * returns what they declare.
  *
  * Errors: 22003 an argument is out of range, 22004 it is null, 22008 a time is
  * out of range, 22023 bad layout, 55000 the catalog declares other columns; and
@@ -33,6 +35,7 @@
 #include "utils/builtins.h"
 #include "utils/regproc.h"
 #include "utils/timestamp.h"
+#include "version.h"
 
 /* PostgreSQL counts time from 2000, layouts from 1970. */
 #define POSTGRES_EPOCH_UNIX \
@@ -62,7 +65,10 @@ SQL_FUNCTION(uidgen_layout_fields);
 SQL_FUNCTION(uidgen_layout_info);
 SQL_FUNCTION(uidgen_preset_list);
 SQL_FUNCTION(uidgen_status);
+SQL_FUNCTION(uidgen_status_0_2);
 SQL_FUNCTION(uidgen_diagnose);
+SQL_FUNCTION(uidgen_diagnose_0_2);
+SQL_FUNCTION(uidgen_library_version);
 
 /* ---- arguments ---- */
 
@@ -237,10 +243,8 @@ typedef struct Column
 
 /*
  * The columns that the catalog declares for this call; raises an error if they
- * are not those of the library.  The two come from different versions of the
- * extension while one was updated and the other not yet.  A row formed by other
- * columns than ours would read values that nobody set, or take a number for an
- * address.
+ * are not those of the library.  A row formed by other columns than ours would read
+ * values that nobody set, or take a number for an address.
  */
 static TupleDesc
 check_columns(FunctionCallInfo fcinfo, const Column *columns, int n)
@@ -248,6 +252,7 @@ check_columns(FunctionCallInfo fcinfo, const Column *columns, int n)
 	TupleDesc	desc;
 	int			declared;
 	int			i;
+	UidgenVersions versions;
 
 	/* Declared with one column only, a function returns no row but a value. */
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
@@ -258,6 +263,7 @@ check_columns(FunctionCallInfo fcinfo, const Column *columns, int n)
 			break;
 	if (i == n && declared == n)
 		return desc;
+	versions = uidgen_compare_versions();
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("function %s is declared with other columns than the library returns",
@@ -268,7 +274,13 @@ check_columns(FunctionCallInfo fcinfo, const Column *columns, int n)
 			 errdetail("Column %d has type %s in the catalog and %s in the library.",
 					   i + 1, format_type_be(TupleDescAttr(desc, i)->atttypid),
 					   format_type_be(columns[i].type)),
-			 errhint("After an update of the extension: Restart the server, so that it loads the library that belongs to this version of the extension. After an update of the library: Run ALTER EXTENSION uidgen UPDATE.")));
+			 versions.order < 0 ?
+			 errhint("Run ALTER EXTENSION uidgen UPDATE: in this database it is of version %s, and the library is of version %s.",
+					 versions.extension, UIDGEN_VERSION) :
+			 versions.order > 0 ?
+			 errhint("Restart the server, so that it loads the library that belongs to version %s of the extension; it has loaded version %s.",
+					 versions.extension, UIDGEN_VERSION) :
+			 errhint("Declare the function as the extension's script does.")));
 }
 
 static void
@@ -707,15 +719,20 @@ ahead_cause(UidgenAheadCause cause)
 	return NULL;
 }
 
-Datum
-uidgen_status(PG_FUNCTION_ARGS)
+/* Later versions have added columns at the end. */
+typedef enum StatusColumn
 {
-	enum
-	{
-		STATE, WORKER_ID, DATACENTER_ID, LAYOUT, REGISTRY, GRANTED_UNTIL, AHEAD,
-		RENEWALS, FAILURES, LAST_ERROR, WAITS, CLOCK_STEPS, EXPIRES_AT, WASTED,
-		AHEAD_CAUSE, FREE_WORKER_IDS
-	};
+	STATE, WORKER_ID, DATACENTER_ID, LAYOUT, REGISTRY, GRANTED_UNTIL, AHEAD,
+	RENEWALS, FAILURES, LAST_ERROR, WAITS, CLOCK_STEPS, EXPIRES_AT, WASTED,
+	STATUS_COLUMNS_0_1,
+	AHEAD_CAUSE = STATUS_COLUMNS_0_1, FREE_WORKER_IDS,
+	STATUS_COLUMNS_0_2
+} StatusColumn;
+
+/* The first n columns of the state. */
+static Datum
+return_status(FunctionCallInfo fcinfo, StatusColumn n)
+{
 	Column		row[] = {
 		[STATE] = NULL_COLUMN(TEXTOID),
 		[WORKER_ID] = NULL_COLUMN(INT4OID),
@@ -808,7 +825,19 @@ uidgen_status(PG_FUNCTION_ARGS)
 		SET(FREE_WORKER_IDS, Int64GetDatum(holding.free_workers));
 	}
 #undef SET
-	return return_row(fcinfo, row, lengthof(row));
+	return return_row(fcinfo, row, n);
+}
+
+Datum
+uidgen_status(PG_FUNCTION_ARGS)
+{
+	return return_status(fcinfo, STATUS_COLUMNS_0_1);
+}
+
+Datum
+uidgen_status_0_2(PG_FUNCTION_ARGS)
+{
+	return return_status(fcinfo, STATUS_COLUMNS_0_2);
 }
 
 /*
@@ -822,6 +851,8 @@ find_what_is_missing(void)
 	UidgenFailure failure = {0};
 	char	   *complaint;
 
+	if (!uidgen_shared && uidgen_settings_of_another())
+		return "The server has preloaded another library of uidgen than the one that was called. Restart the server. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.";
 	if (!uidgen_shared)
 		return "uidgen must be loaded via shared_preload_libraries: functions that take a layout work without, uid_next() does not. Add uidgen to the setting \"shared_preload_libraries\" and restart the server.";
 	if (!uidgen_settings_good())
@@ -848,5 +879,21 @@ uidgen_diagnose(PG_FUNCTION_ARGS)
 {
 	char	   *missing = find_what_is_missing();
 
+	if (!missing)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(missing));
+}
+
+Datum
+uidgen_diagnose_0_2(PG_FUNCTION_ARGS)
+{
+	char	   *missing = find_what_is_missing();
+
 	PG_RETURN_TEXT_P(cstring_to_text(missing ? missing : "ok"));
+}
+
+Datum
+uidgen_library_version(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(cstring_to_text(UIDGEN_VERSION));
 }

@@ -143,6 +143,13 @@ read_clock(uint64 era)
 const UidgenLayout *
 uidgen_server_layout(void)
 {
+	if (!uidgen_shared && uidgen_settings_of_another())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the server has preloaded another library of uidgen than the one that was called"),
+				 errdetail("The one that was called is of version %s, and has no shared memory.",
+						   UIDGEN_VERSION),
+				 errhint("Restart the server. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.")));
 	if (!uidgen_shared)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -64,6 +64,17 @@ UidgenTicketRules uidgen_rules;
 static const char *bad_setting = NULL;
 static UidgenLayoutError settings_error;
 
+/* Have we defined the settings? */
+static bool defined = false;
+
+bool
+uidgen_settings_of_another(void)
+{
+	/* A value that no library has defined is a placeholder. */
+	return !defined && GetConfigOption("uidgen.layout", true, false) &&
+		!(GetConfigOptionFlags("uidgen.layout", true) & GUC_CUSTOM_PLACEHOLDER);
+}
+
 bool
 uidgen_settings_good(void)
 {
@@ -336,6 +347,7 @@ uidgen_define_settings(void)
 				&sequence_start, UIDGEN_START_ZERO, sequence_starts,
 				PGC_SIGHUP, assign_sequence_start);
 	MarkGUCPrefixReserved("uidgen");
+	defined = true;
 
 	judge_settings();
 }

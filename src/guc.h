@@ -48,6 +48,12 @@ extern UidgenTicketRules uidgen_rules;
 /* Define all settings and judge them together.  At preload only. */
 extern void uidgen_define_settings(void);
 
+/*
+ * Did the server preload another copy of the library than this one?  It defines the
+ * settings then, and this copy has neither their values nor the shared memory.
+ */
+extern bool uidgen_settings_of_another(void);
+
 /* Were all settings good when the server started? */
 extern bool uidgen_settings_good(void);
 

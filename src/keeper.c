@@ -825,6 +825,16 @@ uidgen_keeper_main(Datum main_arg)
 	if (IsBinaryUpgrade)
 		proc_exit(0);
 
+	/* Should this be another copy of the library than the one that registered the
+	 * keeper (see library_name()), it has no memory to keep. */
+	if (!uidgen_shared)
+	{
+		ereport(LOG,
+				(errmsg("the uidgen keeper's process found another library than the server has preloaded"),
+				 errhint("Restart the server.")));
+		proc_exit(0);
+	}
+
 	enter_slot();
 	attempt_context = AllocSetContextCreate(TopMemoryContext, "uidgen keeper",
 											ALLOCSET_DEFAULT_SIZES);

@@ -3,10 +3,10 @@
  *	  Calls the functions of a local registry: acquire, renew, release.
  *
  * The keeper is a superuser without a session of anybody's, in a database where
- * others may create what they like.  So nothing is found by name through a
- * search path: the functions must be members of the extension, which only a
- * superuser could have made them, and are called by OID, as their owner, with
- * settings that no ALTER DATABASE or ALTER ROLE can change.
+ * others may create what they like.  So nothing is found through a search path: the
+ * functions are those of exactly this name and these arguments that are members of
+ * the extension, which only a superuser could have made them, and are called by OID,
+ * as their owner, with settings that no ALTER DATABASE or ALTER ROLE can change.
  */
 #include "postgres.h"
 
@@ -17,6 +17,7 @@
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "clock.h"
 #include "commands/extension.h"
 #include "compat.h"
@@ -28,11 +29,11 @@
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "utils/builtins.h"
-#include "utils/catcache.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
+#include "version.h"
 
 /* Bound on waiting for a lock on the registry's tables, for instance one that
  * a forgotten session holds. */
@@ -171,45 +172,77 @@ report_missing_extension(void)
 			 errhint("Run CREATE EXTENSION uidgen there, or name another database in the setting \"uidgen.database\".")));
 }
 
-/* The function of this name that belongs to the extension. */
+/* An argument of one of the functions: none is null. */
+typedef struct Argument
+{
+	Oid			type;
+	Datum		value;
+} Argument;
+
+#define TEXT(x) {TEXTOID, CStringGetTextDatum(x)}
+#define INT(x) {INT4OID, Int32GetDatum(x)}
+#define BIGINT(x) {INT8OID, Int64GetDatum(x)}
+#define BOOL(x) {BOOLOID, BoolGetDatum(x)}
+
+/* The extension has no such function, for which there are two reasons. */
+static void
+report_missing_function(const char *name)
+{
+	UidgenVersions versions = uidgen_compare_versions();
+
+	if (versions.order != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("extension \"uidgen\" in database \"%s\" is of version %s, and the library of version %s",
+						uidgen_database, versions.extension, UIDGEN_VERSION),
+				 versions.order < 0 ?
+				 errdetail("The extension is older: it lacks a function %s that the library calls.", name) :
+				 errdetail("The library is older: the function %s that it calls has been replaced.", name),
+				 versions.order < 0 ?
+				 errhint("Run ALTER EXTENSION uidgen UPDATE in that database.") :
+				 errhint("Install the library that belongs to the extension, and restart the server.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_FUNCTION),
+			 errmsg("function uidgen.%s does not belong to the extension", name),
+			 errdetail("The extension in database \"%s\" is not as it was installed.",
+					   uidgen_database),
+			 errhint("Restore the function, and run ALTER EXTENSION uidgen ADD FUNCTION. Dropping the extension would forget which ids may have been issued.")));
+}
+
+/*
+ * The function of this name and these arguments that belongs to the extension: it may
+ * have others of this name, for libraries of other versions.
+ */
 static Oid
-find_function(const char *name)
+find_function(const char *name, int nargs, const Argument *args)
 {
 	Oid			extension = get_extension_oid("uidgen", true);
 	Oid			namespace = get_namespace_oid("uidgen", true);
-	Oid			function = InvalidOid;
-	CatCList   *candidates;
+	Oid			types[FUNC_MAX_ARGS];
+	Oid			function;
 
 	if (!OidIsValid(extension) || !OidIsValid(namespace))
 		report_missing_extension();
 
-	candidates = SearchSysCacheList1(PROCNAMEARGSNSP, CStringGetDatum(name));
-	for (int i = 0; i < candidates->n_members; i++)
-	{
-		Form_pg_proc proc = (Form_pg_proc) GETSTRUCT(&candidates->members[i]->tuple);
-
-		if (proc->pronamespace == namespace &&
-			getExtensionOfObject(ProcedureRelationId, proc->oid) == extension)
-			function = proc->oid;
-	}
-	ReleaseSysCacheList(candidates);
-	if (!OidIsValid(function))
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_FUNCTION),
-				 errmsg("function uidgen.%s does not belong to the extension", name),
-				 errdetail("The extension in database \"%s\" is not as it was installed.",
-						   uidgen_database),
-				 errhint("Restore the function, and run ALTER EXTENSION uidgen ADD FUNCTION. Dropping the extension would forget which ids may have been issued.")));
+	for (int i = 0; i < nargs; i++)
+		types[i] = args[i].type;
+	function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+							   CStringGetDatum(name),
+							   PointerGetDatum(buildoidvector(types, nargs)),
+							   ObjectIdGetDatum(namespace));
+	if (!OidIsValid(function) ||
+		getExtensionOfObject(ProcedureRelationId, function) != extension)
+		report_missing_function(name);
 	return function;
 }
 
 /* Call one of the functions; its result is in the current memory context. */
 static Datum
-call_function(const char *name, int nargs, const NullableDatum *args)
+call_function(const char *name, int nargs, const Argument *args)
 {
 	LOCAL_FCINFO(fcinfo, FUNC_MAX_ARGS);
 	FmgrInfo	flinfo;
-	Oid			function = find_function(name);
+	Oid			function = find_function(name, nargs, args);
 	HeapTuple	proc;
 	Oid			owner;
 	Oid			save_user;
@@ -220,18 +253,12 @@ call_function(const char *name, int nargs, const NullableDatum *args)
 	if (!HeapTupleIsValid(proc))
 		elog(ERROR, "cache lookup failed for function %u", function);
 	owner = ((Form_pg_proc) GETSTRUCT(proc))->proowner;
-	if (((Form_pg_proc) GETSTRUCT(proc))->pronargs != nargs)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("extension \"uidgen\" in database \"%s\" is of another version than the library",
-						uidgen_database),
-				 errdetail("The library is of version %s.", UIDGEN_VERSION),
-				 errhint("Run ALTER EXTENSION uidgen UPDATE there.")));
 	ReleaseSysCache(proc);
 
 	fmgr_info(function, &flinfo);
 	InitFunctionCallInfoData(*fcinfo, &flinfo, nargs, InvalidOid, NULL, NULL);
-	memcpy(fcinfo->args, args, nargs * sizeof(NullableDatum));
+	for (int i = 0; i < nargs; i++)
+		fcinfo->args[i] = (NullableDatum) {args[i].value, false};
 
 	/*
 	 * Restricted, so that nothing can be put off until after the call, when the
@@ -274,17 +301,6 @@ get_bigint(HeapTupleHeader row, const char *column)
 	return DatumGetInt64(get_column(row, column));
 }
 
-static inline NullableDatum
-not_null(Datum value)
-{
-	return (NullableDatum) {value, false};
-}
-
-#define TEXT(x) not_null(CStringGetTextDatum(x))
-#define INT(x) not_null(Int32GetDatum(x))
-#define BIGINT(x) not_null(Int64GetDatum(x))
-#define BOOL(x) not_null(BoolGetDatum(x))
-
 void
 uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 {
@@ -294,7 +310,7 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 	begin_transaction("uidgen: acquire a worker id");
 	uidgen_identify(&identity);
 	{
-		const NullableDatum args[] = {
+		const Argument args[] = {
 			TEXT(identity.text),
 			TEXT(uidgen_layout_text),
 			BIGINT(uidgen_layout.unit),
@@ -317,7 +333,7 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 			INT(identity.type),
 		};
 
-		row = DatumGetHeapTupleHeader(call_function("acquire_worker",
+		row = DatumGetHeapTupleHeader(call_function("acquire_worker_id",
 														 lengthof(args), args));
 	}
 	grant->worker = DatumGetInt32(get_column(row, "worker"));
@@ -339,7 +355,7 @@ bool
 uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
 					  int64 clock_offset)
 {
-	const NullableDatum args[] = {
+	const Argument args[] = {
 		INT(uidgen_datacenter_id),
 		INT(grant->worker),
 		BIGINT(grant->token),
@@ -384,7 +400,7 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
 void
 uidgen_registry_release(const UidgenGrant *grant, int64 last_issued)
 {
-	const NullableDatum args[] = {
+	const Argument args[] = {
 		INT(uidgen_datacenter_id),
 		INT(grant->worker),
 		BIGINT(grant->token),

@@ -6,6 +6,11 @@
  * run, in that order, as each needs the one before.  Loaded later, it only
  * decodes: a setting that is fixed at server start cannot be defined then (that
  * ends the session), so none is.
+ *
+ * A process can have two copies of the library, if the calls of the extension lead to
+ * another file than the one that was preloaded.  The second one is loaded later, so it
+ * defines nothing twice, and never sees the memory of the first, which may have
+ * another shape: the memory is found when it is made, and inherited.
  */
 #include "postgres.h"
 

@@ -101,6 +101,20 @@ none(
 my $version = $meta->{version} || 'no version';
 is($provides->{uidgen}{version}, $version, 'version of the extension in META.json');
 is(grab('uidgen.control', qr/^default_version = '(.*)'$/m), $version, 'version in uidgen.control');
+is_deeply(
+	[ sort(words('DATA')) ],
+	[ sort(glob('sql/uidgen--*--*.sql')) ],
+	'DATA names every script that upgrades');
+my %upgrade = map { /--(.+)--(.+)\.sql$/ ? ($1 => $2) : () } words('DATA');
+sub newest_from
+{
+	my ($reached) = @_;
+	$reached = $upgrade{$reached} while $upgrade{$reached};
+	return $reached;
+}
+none(
+	'these lead from every version to the present one',
+	grep { newest_from($_) ne $version } slurp('CHANGELOG.md') =~ /^## (\S+) \(.+\)$/mg);
 is(grab('CHANGELOG.md', qr/^## (\S+) \(.+\)$/m), $version, 'newest version in CHANGELOG.md');
 
 # ---- Every test is run ----

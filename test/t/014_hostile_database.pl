@@ -26,7 +26,7 @@ my $TRACE = "LANGUAGE plpgsql AS \$\$ BEGIN RAISE LOG 'forged'; CREATE TABLE pub
 my @calls = split /\n/, $node->safe_psql('postgres',
 	"SELECT p.proname || '(' || pg_get_function_arguments(p.oid) || ')' FROM pg_proc AS p
 	JOIN pg_namespace AS n ON n.oid = pronamespace
-	WHERE nspname = 'uidgen' AND p.proname IN ('acquire_worker', 'renew_worker', 'release_worker')");
+	WHERE nspname = 'uidgen' AND p.proname IN ('acquire_worker_id', 'renew_worker', 'release_worker')");
 is(scalar(@calls), 3, 'three functions are forged');
 $node->safe_psql('registry',
 	'CREATE ROLE mallory; GRANT CREATE ON DATABASE registry TO mallory; GRANT CREATE ON SCHEMA public TO mallory');
@@ -71,12 +71,21 @@ my ($acquire) = grep { /^acquire/ } map { s/, OUT.*/)/r } @calls;
 $node->safe_psql('registry', "ALTER EXTENSION uidgen DROP FUNCTION uidgen.$acquire");
 $node->restart;
 fails_with($node, 'SELECT uid_next()', '55000',
-	qr/function uidgen.acquire_worker does not belong to the extension.*"registry".*HINT:/s,
+	qr/function uidgen.acquire_worker_id does not belong to the extension.*"registry".*HINT:/s,
 	'a function that was taken out of the extension is not run');
-$node->safe_psql('registry', "ALTER EXTENSION uidgen ADD FUNCTION uidgen.acquire_worker()");
-fails_with($node, 'SELECT uid_next()', '55000', qr/"registry" is of another version.*HINT:.*ALTER EXTENSION uidgen UPDATE/s,
+$node->safe_psql('registry', "ALTER EXTENSION uidgen ADD FUNCTION uidgen.acquire_worker_id()");
+fails_with($node, 'SELECT uid_next()', '55000', qr/function uidgen.acquire_worker_id does not belong to the extension/,
 	'nor one with other arguments');
-$node->safe_psql('registry', "ALTER EXTENSION uidgen DROP FUNCTION uidgen.acquire_worker()");
+foreach ([ '0.1.0', 'ALTER EXTENSION uidgen UPDATE' ], [ '999.0', 'restart' ])
+{
+	my ($version, $hint) = @$_;
+	$node->safe_psql('registry', "UPDATE pg_extension SET extversion = '$version' WHERE extname = 'uidgen'");
+	fails_with($node, 'SELECT uid_next()', '55000',
+		qr/"registry" is of version \Q$version\E, and the library of version .*HINT:.*$hint/s,
+		"what to do depends on which side is older: extension $version");
+}
+$node->safe_psql('registry', "UPDATE pg_extension SET extversion = uidgen.library_version() WHERE extname = 'uidgen'");
+$node->safe_psql('registry', "ALTER EXTENSION uidgen DROP FUNCTION uidgen.acquire_worker_id()");
 $node->safe_psql('registry', "ALTER EXTENSION uidgen ADD FUNCTION uidgen.$acquire");
 cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', $id, 'put back, it is');
 no_trace('what was put in its place');

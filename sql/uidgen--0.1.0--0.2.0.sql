@@ -1,0 +1,344 @@
+/* sql/uidgen--0.1.0--0.2.0.sql */
+
+-- complain if script is sourced in psql, rather than via ALTER EXTENSION
+\echo Use "ALTER EXTENSION uidgen UPDATE TO '0.2.0'" to load this file. \quit
+
+-- What it leads to is the same as uidgen.sql creates; test/t/042_upgrade.pl compares.
+-- It does nothing before it is certain that the server has loaded the library for it.
+DO $$
+BEGIN
+	CREATE FUNCTION uidgen.library_version() RETURNS text
+	AS 'MODULE_PATHNAME', 'uidgen_library_version'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+EXCEPTION WHEN undefined_function THEN
+	RAISE EXCEPTION 'the server has loaded an older library of uidgen than this version of the extension needs'
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'A library that was installed since then is loaded when the server starts.',
+			HINT = 'Restart the server, and run this command again.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.library_version() IS 'version of the library that the server has loaded; that of the extension is in pg_extension';
+
+-- The registry.  What it has was granted in this database, as far as can be known: from
+-- here on a copy tells.
+ALTER TABLE uidgen.registry_layout ADD COLUMN database oid;
+UPDATE uidgen.registry_layout SET database =
+	(SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database());
+ALTER TABLE uidgen.registry_layout ALTER COLUMN database SET NOT NULL;
+COMMENT ON COLUMN uidgen.registry_layout.database IS 'the OID of the registry''s database: another one tells that this is a copy of it';
+
+CREATE FUNCTION uidgen.acquire_worker_id(
+	holder text,					-- identity of the caller
+	layout_text text,				-- its layout in canonical form, and the numbers of it:
+	tick_unit bigint,				-- microseconds
+	tick_epoch bigint,				-- microseconds since 1970 UTC
+	max_tick bigint,
+	max_datacenter integer,
+	max_worker integer,
+	datacenter integer,
+	wanted integer,					-- exactly this worker id, or -1
+	avoid integer,					-- not this one, or -1
+	policy text,					-- 'reuse' or 'disposable'
+	take_never_used boolean,		-- ids never used may be taken
+	shared boolean,					-- all holders renew in this very table
+	floor_tick bigint,				-- begin no earlier
+	window_ticks bigint,			-- length of the grant
+	max_lead bigint,				-- ticks that it may begin ahead of the clock
+	max_step bigint,				-- ticks that the clock may have been set back since
+	host text,						-- for people: host, port and type of the caller
+	host_port integer,
+	host_type integer,
+	OUT worker integer,
+	OUT token bigint,
+	OUT first_tick bigint,
+	OUT last_tick bigint,
+	OUT seen_tick bigint,			-- of the clock, when the row was last changed
+	OUT never_used boolean,
+	OUT free_workers bigint,		-- worker ids that are left: never used, or forgotten
+	OUT reason text)				-- why this worker id, for the log
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	-- How long after the end of its grant a shared row is left to a holder that
+	-- may just be idle.  For comfort only: the token keeps it from going on.
+	margin CONSTANT bigint := 3600000000 / tick_unit;
+	pinned uidgen.registry_layout;
+	this_database oid := (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database());
+	now_tick bigint;
+	candidate uidgen.worker_node;
+	has_own boolean := false;
+	free bigint;
+	pick bigint;
+	next_end bigint;
+	others bigint;
+BEGIN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'worker ids can be acquired in isolation level read committed only'
+			USING ERRCODE = 'invalid_transaction_state',
+				DETAIL = format('This transaction has isolation level %s.', current_setting('transaction_isolation')),
+				HINT = 'An older snapshot would show rows that others have taken since.';
+	END IF;
+	IF policy NOT IN ('reuse', 'disposable') THEN
+		RAISE EXCEPTION 'there is no worker policy "%"', policy
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Policies are reuse and disposable.';
+	END IF;
+	IF datacenter NOT BETWEEN 0 AND max_datacenter THEN
+		RAISE EXCEPTION 'datacenter id % is out of range', datacenter
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The layout has room for datacenter ids from 0 to %s.', max_datacenter),
+				HINT = 'Change the setting "uidgen.datacenter_id".';
+	END IF;
+	IF wanted > max_worker THEN
+		RAISE EXCEPTION 'worker id % is out of range', wanted
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The layout has room for worker ids from 0 to %s.', max_worker),
+				HINT = 'Change the setting "uidgen.worker_id".';
+	END IF;
+
+	-- No row may change between choice and claim: not by another acquirer, who
+	-- would choose the same, nor by a holder who wakes up and renews.
+	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
+
+	INSERT INTO uidgen.registry_layout AS l
+		VALUES (true, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker, clock_timestamp(), this_database)
+		ON CONFLICT (only_one) DO NOTHING;
+	SELECT l.* INTO STRICT pinned FROM uidgen.registry_layout AS l;
+	IF pinned.layout <> layout_text THEN
+		RAISE EXCEPTION 'the layout differs from the registry''s'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('The registry has "%s", this server has "%s".', pinned.layout, layout_text),
+				HINT = 'Set "uidgen.layout" back; or begin a new registry: run CREATE DATABASE, CREATE EXTENSION uidgen in it, and name it in "uidgen.database". First see "A new layout" in the README: ids of two layouts can be equal.';
+	END IF;
+
+	IF pinned.database <> this_database THEN
+		-- Once, and for good: the original goes on with these worker ids, or its ids
+		-- are out in the world.
+		UPDATE uidgen.worker_node AS n SET
+				identity = format('copied from database %s: %s', pinned.database, n.identity)
+			WHERE n.identity IS NOT NULL;
+		UPDATE uidgen.registry_layout AS l SET database = this_database;
+	END IF;
+
+	now_tick := uidgen.registry_tick(tick_unit, tick_epoch);
+	IF now_tick < 0 THEN
+		RAISE EXCEPTION 'the epoch of the layout is in the future'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The epoch is %s, the clock shows %s.', uidgen.tick_time(0, tick_unit, tick_epoch), uidgen.tick_time(now_tick, tick_unit, tick_epoch)),
+				HINT = 'Give the setting "uidgen.layout" an epoch in the past, or correct the clock.';
+	END IF;
+
+	IF wanted >= 0 THEN
+		SELECT n.* INTO candidate FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.worker_id = wanted;
+		IF FOUND AND candidate.identity <> holder
+			AND NOT (shared AND (candidate.released OR candidate.granted_until < now_tick - margin)) THEN
+			RAISE EXCEPTION 'worker id % belongs to another instance', wanted
+				USING ERRCODE = 'object_in_use',
+					DETAIL = format('It was granted to host "%s", port %s, until %s.',
+									candidate.host_name, candidate.port,
+									uidgen.tick_time(candidate.granted_until, tick_unit, tick_epoch)),
+					HINT = CASE WHEN shared THEN 'Set "uidgen.worker_id" to another one or to -1.'
+						ELSE format('Set "uidgen.worker_id" to another one or to -1; or, if that instance will never issue ids again, run SELECT uidgen.forget_worker(%s, %s).', wanted, datacenter) END;
+		END IF;
+		-- After crashes alone, calls wait until the clock is near enough.  A clock
+		-- that was set back has to be corrected.
+		IF FOUND AND candidate.granted_until + 1 - now_tick > max_lead
+			AND uidgen.tick_at(candidate.modified, tick_unit, tick_epoch) - now_tick > max_step THEN
+			RAISE EXCEPTION 'the clock is behind the last grant of worker id %', wanted
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = format('The last grant ended at %s, the next would begin %s ms ahead of the clock; %s ms are allowed.',
+									uidgen.tick_time(candidate.granted_until, tick_unit, tick_epoch),
+									round((candidate.granted_until + 1 - now_tick)::numeric * tick_unit / 1000),
+									round(max_lead::numeric * tick_unit / 1000)),
+					HINT = 'Correct the clock, raise the setting "uidgen.max_ahead", or set "uidgen.worker_id" to -1.';
+		END IF;
+		worker := wanted;
+		never_used := candidate.worker_id IS NULL;
+		reason := 'It is the one that was asked for.';
+	ELSE
+		IF policy = 'reuse' THEN
+			SELECT n.* INTO candidate FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
+					AND n.identity = holder
+					AND n.granted_until + 1 - now_tick <= max_lead
+					AND uidgen.tick_at(n.modified, tick_unit, tick_epoch) - now_tick <= max_step
+				ORDER BY n.granted_until DESC LIMIT 1;
+			reason := 'This server had it before.';
+			has_own := EXISTS (SELECT FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.identity = holder);
+		END IF;
+		SELECT max_worker + 1::bigint - count(*) INTO free FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter;
+		IF candidate.worker_id IS NULL AND take_never_used AND free > 0 THEN
+			-- The pick-th of the free ids, counted from 0, is pick plus the
+			-- number of used ids that have at most that many free ones below.
+			pick := floor(random() * free)::bigint;
+			SELECT pick + count(*) INTO worker
+				FROM (SELECT n.worker_id - (row_number() OVER (ORDER BY n.worker_id) - 1) AS free_below
+					  FROM uidgen.worker_node AS n
+					  WHERE n.datacenter_id = datacenter) AS used
+				WHERE used.free_below <= pick;
+			never_used := true;
+			reason := 'It was never used before'
+				|| CASE WHEN has_own THEN '; those that this server had lie too far from the time of the clock.' ELSE '.' END;
+		ELSIF candidate.worker_id IS NULL AND policy = 'reuse' THEN
+			SELECT n.* INTO candidate FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
+					AND (n.identity IS NULL OR shared)
+					AND n.granted_until + 1 - now_tick <= max_lead
+					AND (n.released OR n.granted_until < now_tick - margin)
+				ORDER BY n.released DESC, n.granted_until LIMIT 1;
+			reason := 'It was given up by another holder.';
+			IF NOT FOUND THEN
+				SELECT n.* INTO candidate FROM uidgen.worker_node AS n
+					WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
+						AND n.identity = holder
+					ORDER BY n.granted_until LIMIT 1;
+				reason := 'This server had it before. Its grants end far ahead of the clock, but no worker id is free, so calls may wait for the clock.';
+			END IF;
+		END IF;
+		IF NOT coalesce(never_used, false) THEN
+			worker := candidate.worker_id;
+			never_used := false;
+		END IF;
+
+		IF worker IS NULL AND policy = 'disposable' AND free <= 0 THEN
+			RAISE EXCEPTION 'all worker ids have been used'
+				USING ERRCODE = 'configuration_limit_exceeded',
+					DETAIL = format('The layout has %s worker ids in datacenter %s, and "uidgen.worker_policy" is "disposable", which uses none twice.', max_worker + 1::bigint, datacenter),
+					HINT = 'Set "uidgen.worker_policy" to "reuse", or begin a new registry with a layout that has more worker bits.';
+		ELSIF worker IS NULL THEN
+			SELECT min(n.granted_until), count(*) INTO next_end, others FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.identity IS DISTINCT FROM holder;
+			RAISE EXCEPTION 'no worker id is free'
+				USING ERRCODE = 'configuration_limit_exceeded',
+					DETAIL = format('The layout has %s worker ids in datacenter %s; %s belong to other instances, %s were never used%s.',
+									max_worker + 1::bigint, datacenter, others, free,
+									CASE WHEN NOT take_never_used AND free > 0
+										THEN ', but no more of those are taken for steps of the clock for now'
+										WHEN shared AND next_end IS NOT NULL
+										THEN format('; the next one frees at %s', uidgen.tick_time(next_end + margin + 1, tick_unit, tick_epoch))
+										WHEN avoid >= 0 AND others = 0
+										THEN '; the clock was set forward by a large step, and the worker id in use is kept for when it returns'
+										ELSE '' END),
+					HINT = CASE WHEN NOT take_never_used AND free > 0 THEN 'If the clock is correct now, restart the server; otherwise correct the clock.'
+						WHEN shared OR others = 0 THEN 'Give the layout in "uidgen.layout" more worker bits; that needs a new registry.'
+						ELSE 'Run SELECT uidgen.forget_worker(worker) for one whose instance will never issue ids again, or begin a new registry with a layout that has more worker bits.' END;
+		END IF;
+	END IF;
+
+	first_tick := greatest(now_tick, floor_tick, candidate.granted_until + 1);
+	PERFORM uidgen.check_lifetime(first_tick, max_tick, tick_unit, tick_epoch);
+	last_tick := least(first_tick + window_ticks, max_tick - 1);
+	seen_tick := coalesce(uidgen.tick_at(candidate.modified, tick_unit, tick_epoch), 0);
+	token := uidgen.new_token();
+
+	SELECT max_worker + 1::bigint - count(*) - (candidate.identity IS NULL)::integer INTO free_workers
+		FROM uidgen.worker_node AS n
+		WHERE n.datacenter_id = datacenter AND (n.identity IS NOT NULL OR policy = 'disposable');
+	IF candidate.identity IS NULL AND wanted < 0 AND max_worker > 0
+		AND (free_workers < 3 OR free_workers * 10 <= max_worker + 1::bigint) THEN
+		RAISE WARNING 'few worker ids are left: %', free_workers
+			USING DETAIL = format('The layout has %s worker ids in datacenter %s; each promotion, restore or move of a server takes another one for good%s.',
+								  max_worker + 1::bigint, datacenter,
+								  CASE WHEN policy = 'disposable' THEN ', and with "uidgen.worker_policy" set to "disposable" each start' ELSE '' END),
+				HINT = CASE WHEN policy = 'disposable' THEN 'Set "uidgen.worker_policy" to "reuse".'
+					ELSE 'Run SELECT uidgen.forget_worker(worker) for those whose instance will never issue ids again; uidgen.worker_node lists them.' END;
+	END IF;
+
+	INSERT INTO uidgen.worker_node AS n
+		(datacenter_id, worker_id, host_name, port, type, launch_date, created, modified,
+		 identity, token, granted_until, released, launches)
+		VALUES (datacenter, worker, host, host_port, host_type, current_date, clock_timestamp(), clock_timestamp(),
+				holder, acquire_worker_id.token, last_tick, false, 1)
+		ON CONFLICT (datacenter_id, worker_id) DO UPDATE SET
+			host_name = excluded.host_name,
+			port = excluded.port,
+			type = excluded.type,
+			launch_date = excluded.launch_date,
+			modified = greatest(n.modified, excluded.modified),
+			identity = excluded.identity,
+			token = excluded.token,
+			granted_until = excluded.granted_until,
+			released = excluded.released,
+			launches = n.launches + 1;
+END
+$$;
+COMMENT ON FUNCTION uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
+	IS 'acquires a worker id with a first range of ticks; for the keeper';
+REVOKE EXECUTE ON FUNCTION uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
+	FROM PUBLIC;
+
+-- The same as the library of version 0.1.0 calls it, so that ids go on where a server
+-- has that library still, as a standby that was not restarted, or again.  It takes any
+-- member of this name, so there must be no other.
+CREATE OR REPLACE FUNCTION uidgen.acquire_worker(
+	holder text,
+	layout_text text,
+	tick_unit bigint,
+	tick_epoch bigint,
+	max_tick bigint,
+	max_datacenter integer,
+	max_worker integer,
+	datacenter integer,
+	wanted integer,
+	avoid integer,
+	policy text,
+	take_never_used boolean,
+	shared boolean,
+	floor_tick bigint,
+	window_ticks bigint,
+	max_lead bigint,
+	host text,
+	host_port integer,
+	host_type integer,
+	OUT worker integer,
+	OUT token bigint,
+	OUT first_tick bigint,
+	OUT last_tick bigint,
+	OUT seen_tick bigint,
+	OUT never_used boolean)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	SELECT g.worker, g.token, g.first_tick, g.last_tick, g.seen_tick, g.never_used
+		INTO STRICT worker, token, first_tick, last_tick, seen_tick, never_used
+		FROM uidgen.acquire_worker_id(holder, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker,
+			datacenter, wanted, avoid, policy, take_never_used, shared, floor_tick, window_ticks, max_lead, max_lead,
+			host, host_port, host_type) AS g;
+END
+$$;
+COMMENT ON FUNCTION uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer)
+	IS 'acquires a worker id for a keeper of version 0.1.0';
+
+-- Ids and layouts: what changed is in the library.
+COMMENT ON FUNCTION uid_min(timestamptz) IS 'smallest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION uid_min(timestamptz, text) IS 'smallest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION uid_max(timestamptz) IS 'largest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION uid_layout_info() IS 'what the server''s layout has room for: ids_per_second is for each worker; a bulk load is slowed to it once its ids are uidgen.max_burst ahead of the clock, so raise that while loading';
+COMMENT ON FUNCTION uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker; a bulk load is slowed to it once its ids are uidgen.max_burst ahead of the clock, so raise that while loading';
+ALTER FUNCTION uidgen.presets() ROWS 26;
+
+-- The view stays, since views of others may rest on it.
+ALTER FUNCTION uidgen.status() RENAME TO status_0_1;
+CREATE FUNCTION uidgen.status(OUT state text, OUT worker_id integer, OUT datacenter_id integer,
+	OUT layout text, OUT registry text, OUT granted_until timestamptz, OUT ahead interval,
+	OUT renewals bigint, OUT failures bigint, OUT last_error text, OUT waits bigint,
+	OUT clock_steps bigint, OUT expires_at timestamptz, OUT wasted bigint,
+	OUT ahead_cause text, OUT free_worker_ids bigint)
+AS 'MODULE_PATHNAME', 'uidgen_status_0_2'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error is for members of pg_monitor';
+CREATE OR REPLACE VIEW uidgen.status AS SELECT * FROM uidgen.status();
+DROP FUNCTION uidgen.status_0_1();
+
+CREATE OR REPLACE FUNCTION uidgen.diagnose() RETURNS text
+AS 'MODULE_PATHNAME', 'uidgen_diagnose_0_2'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do';
+GRANT EXECUTE ON FUNCTION uidgen.diagnose() TO PUBLIC;
