@@ -288,7 +288,7 @@ is($state, '42883', 'what it lacks is refused');
 like($text, qr/could not find function "uidgen_status_0_2"/, 'by the server');
 goes_on('after that', @drawing);
 install_library($NEW);
-$node->restart('fast');
+$node->restart;
 stop(@drawing);
 draw($node, 'the new library again');
 is($node->safe_psql('postgres', 'SELECT state FROM uidgen.status'), 'granted', 'and uidgen.status works');
