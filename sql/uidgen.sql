@@ -3,6 +3,8 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION uidgen" to load this file. \quit
 
+-- A change here belongs into the script that upgrades to this version, too.
+
 -- Everything of operation lives in schema uidgen; the uid_* functions go to the
 -- schema given at CREATE EXTENSION.  If a schema uidgen exists already, this
 -- fails: what somebody else made must not be mixed with what runs as superuser.

@@ -56,9 +56,10 @@ extern void uidgen_registry_connect(void);
 /*
  * Acquire a worker id with its first range of ticks.  Errors: 53400 there is
  * none; 55006 the wanted one is another instance's; 55000 the layout is not the
- * registry's, or the wanted one lies too far ahead of the clock; 2200H the
- * time bits are used up; 22023 the epoch is in the future; 42704 the extension
- * is not installed there; and all that a transaction can fail with.
+ * registry's, the wanted one lies too far ahead of the clock, or the extension
+ * there is of another version; 2200H the time bits are used up; 22023 the epoch is
+ * in the future; 42704 the extension is not installed there; and all that a
+ * transaction can fail with.
  */
 extern void uidgen_registry_acquire(const UidgenRequest *request,
 									UidgenGrant *grant);
