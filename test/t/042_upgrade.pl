@@ -293,6 +293,21 @@ stop(@drawing);
 draw($node, 'the new library again');
 is($node->safe_psql('postgres', 'SELECT state FROM uidgen.status'), 'granted', 'and uidgen.status works');
 
+# ---- the new library with a grant, and without the function that acquires one ----
+
+# This server had that only if the registry were exchanged while it runs.
+my $acquire = $node->safe_psql('postgres', "SELECT oid::regprocedure FROM pg_proc WHERE proname = 'acquire_worker_id'");
+$node->safe_psql('postgres', "ALTER EXTENSION uidgen DROP FUNCTION $acquire; UPDATE pg_extension SET extversion = '$OLD' WHERE extname = 'uidgen'");
+my $renewals = $node->safe_psql('postgres', 'SELECT renewals FROM uidgen.status');
+@drawing = map { start_trying($node, $_) } qw(postgres app);
+ok($node->poll_query_until('postgres', "SELECT renewals > $renewals + 1 FROM uidgen.status"), 'the grant is renewed');
+goes_on('renewed', @drawing);
+ok(end_keeper($node), 'the keeper gives it back');
+ok(poll_until(sub { slurp_file("$_->{file}.err") =~ $too_old }), 'and gets no other') foreach @drawing;
+$node->safe_psql('postgres', "ALTER EXTENSION uidgen ADD FUNCTION $acquire; UPDATE pg_extension SET extversion = '$NEW' WHERE extname = 'uidgen'");
+goes_on('whole again', @drawing);
+stop(@drawing);
+
 # ---- the end ----
 
 is(scalar(repeated(@all)), 0, 'no id of ' . (map { @$_ } @all) . ' came twice');
