@@ -98,9 +98,8 @@ uidgen_clock_offset(void)
 /*
  * The processor's time stamp counter, where there is one that runs at a steady
  * rate in all states of the processor; else false.  Reading it costs less than
- * half of what reading the wall clock does.  Its rate is unknown, but never less
- * than 1 GHz on machines that run servers, so that a difference of n means that
- * no more than n nanoseconds have passed.
+ * half of what reading the wall clock does.  Its rate is not known: some 0.8 GHz on
+ * the slowest machines, several GHz on most.
  */
 static inline bool
 uidgen_clock_has_counter(void)
@@ -117,6 +116,9 @@ uidgen_clock_has_counter(void)
 	return false;
 #endif
 }
+
+/* A difference of n steps means that at most so many nanoseconds have passed. */
+#define UIDGEN_CLOCK_STEP_NS 2
 
 static inline uint64_t
 uidgen_clock_counter(void)

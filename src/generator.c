@@ -126,7 +126,7 @@ uidgen_look_at_clock(uint64 era)
 	left = Min(uidgen_layout.unit - (now - uidgen_layout.epoch) % uidgen_layout.unit,
 			   LOOK_AGAIN_NS / 1000) * 1000 - COUNTER_MARGIN_NS;
 	seen.good_for = seen.has_counter && now >= uidgen_layout.epoch && left > 0 ?
-		(uint64) left : 0;
+		(uint64) left / UIDGEN_CLOCK_STEP_NS : 0;
 	return &seen.clock;
 }
 

@@ -21,8 +21,6 @@
 #include "compat.h"
 #include "miscadmin.h"
 
-#define DEFAULT_LAYOUT "time:41:1ms worker:10 sequence:12 epoch:2025-01-01"
-
 #define WINDOW_MAX (24 * 60 * 60 * 1000)	/* a day */
 #define WAIT_TIMEOUT_MAX (60 * 60 * 1000)	/* an hour */
 #define CACHE_MAX 1000000
@@ -289,7 +287,7 @@ uidgen_define_settings(void)
 	DefineCustomStringVariable("uidgen.layout",
 							   "The bit fields of an id, most significant first.",
 							   "Or the name of a preset, optionally followed by items that replace its own; the view uidgen.presets lists them.",
-							   &layout_setting, DEFAULT_LAYOUT,
+							   &layout_setting, UIDGEN_LAYOUT_DEFAULT,
 							   PGC_POSTMASTER, 0, check_layout, NULL, NULL);
 	define_int("uidgen.datacenter_id",
 			   "The datacenter in every id of this server.",

@@ -32,7 +32,7 @@ static const char *const field_names[UIDGEN_FIELDS] = {
 
 /* Where the values come from: the published code or documentation of each. */
 const UidgenPreset uidgen_presets[] = {
-	{"default", "time:41:1ms worker:10 sequence:12 epoch:2025-01-01",
+	{"default", UIDGEN_LAYOUT_DEFAULT,
 	"uidgen's default: 1024 workers, 4096 ids a millisecond each, until 2094"},
 	{"js53", "time:31:1s worker:8 sequence:14 epoch:2025-01-01",
 	"uidgen's layout of seconds, fit for JavaScript numbers: ids stay below 2^53; 256 workers, 16384 ids a second each, until 2093"},
