@@ -8,6 +8,7 @@ OBJS = \
 	src/identity.o \
 	src/keeper.o \
 	src/layout.o \
+	src/lease.o \
 	src/registry.o \
 	src/shmem.o \
 	src/ticket.o \

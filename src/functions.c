@@ -751,7 +751,8 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		[AHEAD_CAUSE] = NULL_COLUMN(TEXTOID),
 		[FREE_WORKER_IDS] = NULL_COLUMN(INT8OID),
 	};
-	UidgenHolding holding = {0};
+	bool		held = false;
+	UidgenGrant grant = {0};
 	UidgenFailure failure = {0};
 	const char *state;
 	const char *error = NULL;
@@ -760,7 +761,8 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	if (uidgen_shared)
 	{
 		LWLockAcquire(uidgen_shared->lock, LW_SHARED);
-		holding = uidgen_shared->holding;
+		held = uidgen_shared->lease.held;
+		grant = uidgen_shared->lease.grant;
 		failure = uidgen_shared->failure;
 		SET(RENEWALS, Int64GetDatum(uidgen_shared->renewals));
 		SET(FAILURES, Int64GetDatum(uidgen_shared->failures));
@@ -789,7 +791,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		error = failure.message;
 	}
 	/* A grant that lies behind the clock is over: the next call has it renewed. */
-	else if (holding.held && holding.granted_until >= (int64) uidgen_clock_tick())
+	else if (held && grant.last >= (int64) uidgen_clock_tick())
 		state = "granted";
 	else
 		state = "idle";
@@ -804,7 +806,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		SET(EXPIRES_AT, TimestampTzGetDatum(layout_expiry(&uidgen_layout)));
 	}
 	/* Also while idle: worker id and grant are kept, and renewed when needed. */
-	if (holding.held)
+	if (held)
 	{
 		TimestampTz granted_until;
 		/* Read before the clock is; the tick is that of the last id. */
@@ -814,15 +816,15 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		uint64		now = uidgen_clock_tick();
 		const char *cause = ahead_cause(uidgen_ticket_cause(&reach, tick, now));
 
-		SET(WORKER_ID, Int32GetDatum(holding.worker));
-		if (tick_timestamp(&uidgen_layout, (uint64) holding.granted_until,
+		SET(WORKER_ID, Int32GetDatum(grant.worker));
+		if (tick_timestamp(&uidgen_layout, (uint64) grant.last,
 						   &granted_until))
 			SET(GRANTED_UNTIL, TimestampTzGetDatum(granted_until));
 		SET(AHEAD, IntervalPGetDatum(interval_from_microseconds((int64) (tick - Min(now, tick)) *
 												   uidgen_layout.unit)));
 		if (cause)
 			SET(AHEAD_CAUSE, CStringGetTextDatum(cause));
-		SET(FREE_WORKER_IDS, Int64GetDatum(holding.free_workers));
+		SET(FREE_WORKER_IDS, Int64GetDatum(grant.free_workers));
 	}
 #undef SET
 	return return_row(fcinfo, row, n);

@@ -16,18 +16,7 @@
  * that.  The order is always: registry first, shared memory after it has
  * committed.  The other way round a crash could forget ids that were issued.
  *
- * Which call is made is decided in serve():
- *
- *	- no grant is held: acquire.
- *	- the clock was set back by a large step: acquire for the true time.  The
- *	  registry passes over rows that lie too far ahead, as the one in use does.
- *	- the grant is of another registry: acquire in this one.  A copy of the registry
- *	  has the row in use too, and so may others that have one.
- *	- the wall clock leapt forward against the boot clock: acquire for the new
- *	  time, avoiding the row in use.  It keeps its old time as the way back;
- *	  renewing it would poison it for as long as the leap, should the leap be a
- *	  mistake.
- *	- otherwise renew; and if the row was taken from us, acquire.
+ * Which call on the registry is made is decided by the lease (lease.h).
  *
  * Any failure is kept for uidgen.status and for the callers, reported to the log
  * once, and followed by a growing pause.
@@ -49,6 +38,7 @@
 #include "compat.h"
 #include "generator.h"
 #include "guc.h"
+#include "lease.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
@@ -76,10 +66,6 @@
 
 /* How often the end of recovery is looked for. */
 #define RECOVERY_POLL_MS 1000
-
-/* Rows never used before that steps of the clock may take in an hour. */
-#define STEP_ROWS_MAX 10
-#define STEP_ROWS_PERIOD (INT64CONST(3600) * 1000000)
 
 static uint32 idle_wait_event = 0;
 
@@ -202,99 +188,46 @@ enter_slot(void)
 	LWLockRelease(uidgen_shared->lock);
 }
 
-/* ---- what this shared memory knows to be granted ---- */
+/* ---- what the lease goes by ---- */
 
-/*
- * The registry can be dropped, restored or switched under a running server, and
- * then knows less than we do.  So what was granted in the life of this shared
- * memory is remembered here, by worker id.
- */
-static int64
-known_until(int worker)
+/* Ticks in milliseconds, for messages. */
+static long long
+milliseconds(int64 ticks)
 {
-	for (int i = 0; i < uidgen_shared->nknown; i++)
-		if (uidgen_shared->known[i].worker == worker)
-			return uidgen_shared->known[i].granted_until;
-	return uidgen_shared->known_others;
+	return (long long) (ticks * uidgen_layout.unit / 1000);
 }
 
-/* Caller holds the lock. */
-static void
-remember(int worker, int64 granted_until)
+static UidgenTerms
+read_terms(void)
 {
-	UidgenKnownGrant *known = uidgen_shared->known;
-	int			lowest = 0;
-	int			i;
+	bool		chosen = uidgen_worker_id < 0;	/* by the registry */
+	int64		window = uidgen_window_ticks();
 
-	Assert(may_write());
-	for (i = 0; i < uidgen_shared->nknown; i++)
-	{
-		if (known[i].worker == worker)
-			break;
-		if (known[i].granted_until < known[lowest].granted_until)
-			lowest = i;
-	}
-	if (i == UIDGEN_KNOWN_GRANTS)
-	{
-		/* Full: let the lowest go, and what it said hold for all others. */
-		i = lowest;
-		uidgen_shared->known_others = Max(uidgen_shared->known_others,
-										  known[i].granted_until);
-	}
-	else if (i == uidgen_shared->nknown)
-		uidgen_shared->nknown++;
-	known[i].worker = worker;
-	known[i].granted_until = granted_until;
+	return (UidgenTerms) {
+		.worker = uidgen_worker_id,
+		.other_workers = chosen &&
+			uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER) > 0,
+		.disposable = uidgen_worker_policy == UIDGEN_DISPOSABLE,
+		.unit = uidgen_layout.unit,
+		.sequence_bits = uidgen_rules.sequence_bits,
+		.last_tick = (int64) uidgen_rules.last_tick,
+		.window = window,
+		.padding = window * uidgen_padding_factor / 100,
+		.bounds = uidgen_time_bounds(),
+	};
+}
+
+static UidgenClocks
+read_clocks(void)
+{
+	return (UidgenClocks) {
+		.tick = (int64) uidgen_clock_tick(),
+		.offset = uidgen_clock_offset(),
+		.boot = uidgen_clock_boot(),
+	};
 }
 
 /* ---- publishing a grant ---- */
-
-static uint64
-first_position(int64 tick)
-{
-	return (uint64) tick << uidgen_rules.sequence_bits;
-}
-
-static uint64
-last_position(int64 tick)
-{
-	return first_position(tick + 1) - 1;
-}
-
-static int64
-position_tick(uint64 position)
-{
-	return (int64) (position >> uidgen_rules.sequence_bits);
-}
-
-/* The position from which the grant is to be renewed. */
-static uint64
-renewal_position(int64 granted_until, int64 window)
-{
-	int64		padding = window * uidgen_padding_factor / 100;
-
-	/* The end of the layout cannot be pushed further. */
-	if ((uint64) granted_until + 1 >= uidgen_rules.last_tick)
-		padding = 0;
-	return last_position(granted_until - Min(padding, granted_until));
-}
-
-/* Caller holds the lock.  clock_offset is from before the registry was asked, so that
- * the next attempt sees what the clock did meanwhile. */
-static void
-hold(const UidgenGrant *grant, int64 clock_offset)
-{
-	Assert(may_write());
-	uidgen_shared->holding.held = true;
-	uidgen_shared->holding.released = false;
-	uidgen_shared->holding.worker = grant->worker;
-	uidgen_shared->holding.token = grant->token;
-	uidgen_shared->holding.granted_until = grant->last;
-	uidgen_shared->holding.database = grant->database;
-	uidgen_shared->holding.free_workers = grant->free_workers;
-	uidgen_shared->clock_offset = clock_offset;
-	remember(grant->worker, grant->last);
-}
 
 /*
  * Publish how far ids may run ahead of the clock, for callers, by the settings as
@@ -306,159 +239,75 @@ publish_bounds(void)
 	UidgenTicketBounds bounds = uidgen_time_bounds();
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	Assert(may_write());
 	uidgen_ticket_bound(&uidgen_shared->words, &uidgen_rules, &bounds,
 						uidgen_clock_tick());
 	LWLockRelease(uidgen_shared->lock);
 }
 
 static void
-publish_renewal(const UidgenGrant *grant, int64 window, int64 clock_offset)
+publish_renewal(const UidgenGrant *grant, const UidgenTerms *terms,
+				const UidgenClocks *clocks)
 {
+	UidgenLease *lease = &uidgen_shared->lease;
+
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	Assert(uidgen_shared->holding.held);
-	Assert(grant->last >= uidgen_shared->holding.granted_until);
-	hold(grant, clock_offset);
+	Assert(may_write() && lease->held && grant->last >= lease->grant.last);
+	uidgen_lease_hold(lease, grant, clocks->offset);
 	uidgen_shared->renewals++;
-	uidgen_ticket_extend(&uidgen_shared->words, last_position(grant->last),
-						 renewal_position(grant->last, window));
+	uidgen_ticket_extend(&uidgen_shared->words, uidgen_lease_limit(lease, terms),
+						 uidgen_lease_renew_at(lease, terms));
 	LWLockRelease(uidgen_shared->lock);
 	publish_bounds();
 }
 
-/*
- * Begin the era of a grant.  It starts no lower than where the last era ended, so
- * that ids stay in order, unless the clock was set back by a large step: then the
- * true time counts for more.
- */
 static void
-publish_acquisition(const UidgenGrant *grant, int64 window, int64 clock_offset,
-					bool stepped_back)
+publish_acquisition(const UidgenGrant *grant, const UidgenTerms *terms,
+					const UidgenClocks *clocks, UidgenStepKind step)
 {
+	UidgenLease *lease = &uidgen_shared->lease;
+	UidgenTicketWords *words = &uidgen_shared->words;
 	uint64		constant =
 		uidgen_layout_put(&uidgen_layout, UIDGEN_DATACENTER,
 						  (uint64) uidgen_datacenter_id) |
 		uidgen_layout_put(&uidgen_layout, UIDGEN_WORKER, (uint64) grant->worker);
-	UidgenTicketBounds bounds = uidgen_time_bounds();
+	uint64		position;
 	UidgenTicketReach reach;
 	int64		now;
-	UidgenAheadCause cause;
-	uint64		position;
-	bool		by_row;			/* it is where the row ended */
-	int64		high;
+	UidgenEra	era;
 
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	Assert(may_write());
 	/* Nothing of it was granted before. */
-	Assert(grant->first > known_until(grant->worker));
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	hold(grant, clock_offset);
-	position = uidgen_ticket_close(&uidgen_shared->words);
-	reach = uidgen_ticket_reach(&uidgen_shared->words);
+	Assert(grant->first > uidgen_lease_known_until(lease, grant->worker));
+	uidgen_lease_hold(lease, grant, clocks->offset);
+	position = uidgen_ticket_close(words);
+	/* Before the clock: what callers note afterwards is no step of it. */
+	reach = uidgen_ticket_reach(words);
 	now = (int64) uidgen_clock_tick();
-	cause = uidgen_ticket_cause(&reach, (uint64) position_tick(position), (uint64) now);
-	/* Up to the next whole tick: the old worker id may have used this one. */
-	position = first_position(position_tick(position - 1) + 1);
-	by_row = stepped_back || position < first_position(grant->first);
-	if (by_row)
-		position = first_position(grant->first);
-
-	/*
-	 * How far the clock has been is known from the last era, unless it ended
-	 * because of that, and from the registry.  Without that knowledge, a further
-	 * step back would only seem small.
-	 */
-	high = Max(now, Min(grant->seen, now + (int64) bounds.large_step));
-	if (!stepped_back)
-		high = Max(high, (int64) uidgen_ticket_clock_known(&reach));
-	/* Where the row's end decided, it is a step of the clock, or else a crash. */
-	if (by_row)
-		cause = high > now && grant->first <= high + (int64) bounds.burst ?
-			UIDGEN_AHEAD_CLOCK_SET_BACK : UIDGEN_AHEAD_CRASH;
-	uidgen_ticket_bound(&uidgen_shared->words, &uidgen_rules, &bounds, (uint64) now);
-	uidgen_ticket_open(&uidgen_shared->words, position,
-					   last_position(grant->last),
-					   renewal_position(grant->last, window), constant,
-					   (uint64) now, (uint64) high,
-					   (uint64) position_tick(position), cause);
+	era = uidgen_lease_era(lease, terms, step, now, &reach, position);
+	uidgen_ticket_bound(words, &uidgen_rules, &terms->bounds, (uint64) now);
+	uidgen_ticket_open(words, era.position, era.limit, era.renew_at, constant,
+					   (uint64) now, (uint64) era.clock_known,
+					   era.position >> uidgen_rules.sequence_bits, era.cause);
 	LWLockRelease(uidgen_shared->lock);
 }
 
-/* ---- steps of the clock ---- */
-
-/* What counts as a large step, in ticks. */
-static int64
-large_step(void)
-{
-	return (int64) uidgen_time_bounds().large_step;
-}
-
-/* How far the clock is behind the highest tick of it known in this era, if that is
- * a large step; else 0.  In ticks. */
-static int64
-step_back(void)
-{
-	/* Before the clock is read: what others note afterwards is no step of it. */
-	UidgenTicketReach reach = uidgen_ticket_reach(&uidgen_shared->words);
-	int64		step = (int64) uidgen_ticket_clock_known(&reach) -
-		(int64) uidgen_clock_tick();
-
-	return step > large_step() ? step : 0;
-}
-
-/* How far the wall clock leapt since the last grant, if that is a large step;
- * else 0.  In ticks. */
-static int64
-leap_forward(void)
-{
-	int64		leap = (uidgen_clock_offset() - uidgen_shared->clock_offset) /
-		uidgen_layout.unit;
-	int64		before = (int64) uidgen_clock_tick() - leap;
-
-	/* Where the grant was out of reach before, renewing poisons nothing: the
-	 * clock was behind, and is correct now. */
-	if (uidgen_shared->holding.granted_until - before > (int64) uidgen_time_bounds().crash)
-		return 0;
-	return leap > large_step() ? leap : 0;
-}
-
-/* May a row never used before be taken because of a step of the clock? */
-static bool
-step_may_take_row(void)
-{
-	int64		now = uidgen_clock_boot();
-
-	if (uidgen_shared->step_rows > 0 &&
-		now - uidgen_shared->step_rows_since < STEP_ROWS_PERIOD)
-		return uidgen_shared->step_rows < STEP_ROWS_MAX;
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->step_rows = 0;
-	uidgen_shared->step_rows_since = now;
-	LWLockRelease(uidgen_shared->lock);
-	return true;
-}
-
-static void
-count_step(bool took_row)
-{
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->clock_steps++;
-	if (took_row)
-		uidgen_shared->step_rows++;
-	LWLockRelease(uidgen_shared->lock);
-}
+/* ---- attempts ---- */
 
 /* With one worker id and no other, a large step cannot be got round. */
 static void
-refuse_step(int64 step, bool back)
+refuse_step(const UidgenClockStep *step, const UidgenTerms *terms)
 {
 	bool		fixed = uidgen_worker_id >= 0;
+	bool		back = step->kind == UIDGEN_STEP_BACK;
 
-	if (!fixed && uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER) > 0)
-		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("the clock was set %s by a large step", back ? "back" : "forward"),
 			 errdetail("The step is %lld ms; more than %lld ms need another worker id, and %s.",
-					   (long long) (step * uidgen_layout.unit / 1000),
-					   (long long) (large_step() * uidgen_layout.unit / 1000),
+					   milliseconds(step->ticks),
+					   milliseconds((int64) terms->bounds.large_step),
 					   fixed ? "the worker id is fixed" :
 					   "the layout has no worker field"),
 			 back ?
@@ -467,26 +316,31 @@ refuse_step(int64 step, bool back)
 			 errhint("If the clock is correct now, restart the server; otherwise correct the clock.")));
 }
 
-/* ---- attempts ---- */
-
 /* Say which worker id it is, and why, in the log. */
 static void
-report_acquisition(const UidgenGrant *grant, int64 back, int64 forward, int avoided)
+report_acquisition(const UidgenGrant *grant, const UidgenLeaseAction *action)
 {
 	int64		lead = grant->first - (int64) uidgen_clock_tick();
 	StringInfoData detail;
 
 	initStringInfo(&detail);
-	if (back > 0)
-		appendStringInfo(&detail, "The clock was set back by %lld ms. ",
-						 (long long) (back * uidgen_layout.unit / 1000));
-	if (forward > 0)
-		appendStringInfo(&detail, "The clock was set forward by %lld ms; worker id %d keeps its time for when it returns. ",
-						 (long long) (forward * uidgen_layout.unit / 1000), avoided);
+	switch (action->step.kind)
+	{
+		case UIDGEN_STEP_NONE:
+			break;
+		case UIDGEN_STEP_BACK:
+			appendStringInfo(&detail, "The clock was set back by %lld ms. ",
+							 milliseconds(action->step.ticks));
+			break;
+		case UIDGEN_STEP_FORWARD:
+			appendStringInfo(&detail, "The clock was set forward by %lld ms; worker id %d keeps its time for when it returns. ",
+							 milliseconds(action->step.ticks), action->request.avoid);
+			break;
+	}
 	appendStringInfoString(&detail, grant->reason);
 	if (lead > 0)
 		appendStringInfo(&detail, " Its grant begins %lld ms ahead of the clock.",
-						 (long long) (lead * uidgen_layout.unit / 1000));
+						 milliseconds(lead));
 	ereport(LOG,
 			(errmsg("uidgen acquired worker id %d", grant->worker),
 			 errdetail_internal("%s", detail.data)));
@@ -494,50 +348,26 @@ report_acquisition(const UidgenGrant *grant, int64 back, int64 forward, int avoi
 }
 
 static void
-acquire(int64 back, int64 forward, int64 clock_offset)
+acquire(const UidgenLeaseAction *action, const UidgenTerms *terms,
+		const UidgenClocks *clocks)
 {
-	UidgenHolding *holding = &uidgen_shared->holding;
-	UidgenTicketBounds bounds = uidgen_time_bounds();
-	int64		window = uidgen_window_ticks();
-	bool		stepped = back > 0 || forward > 0;
-	UidgenRequest request = {
-		.wanted = uidgen_worker_id,
-		.avoid = forward > 0 ? holding->worker : -1,
-		.never_used = !stepped || step_may_take_row(),
-		.window = window,
-		.max_lead = (int64) bounds.crash,
-		.max_step = (int64) bounds.large_step,
-	};
+	UidgenLease *lease = &uidgen_shared->lease;
 	UidgenGrant grant;
 	bool		took_row = false;
 
-	/* A clock that is set back leaves no room for a crash: the time is to be true. */
-	if (back > 0)
-	{
-		request.max_lead = (int64) bounds.large_step;
-		request.max_step = PG_INT64_MAX;
-	}
-
-	/* A disposable worker id is kept for the whole run of the server, even if the
-	 * keeper restarts. */
-	if (request.wanted < 0 && holding->released && !stepped &&
-		holding->database == uidgen_registry_database() &&
-		uidgen_worker_policy == UIDGEN_DISPOSABLE)
-		request.wanted = holding->worker;
-	/* Once: it may turn out to be somebody else's by now. */
+	/* What was released is asked for once: it may be somebody else's by now. */
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	holding->released = false;
+	lease->released = false;
 	LWLockRelease(uidgen_shared->lock);
-
-	/* Ids stay in order, but where the clock goes back. */
-	if (back == 0)
-		request.floor = position_tick(uidgen_atomic_read(&uidgen_shared->words.position) - 1) + 1;
 
 	for (int lessons = 0;; lessons++)
 	{
-		uidgen_registry_acquire(&request, &grant);
+		int64		known;
+
+		uidgen_registry_acquire(&action->request, &grant);
 		took_row |= grant.never_used;
-		if (grant.first > known_until(grant.worker))
+		known = uidgen_lease_known_until(lease, grant.worker);
+		if (grant.first > known)
 			break;
 
 		/*
@@ -545,67 +375,72 @@ acquire(int64 back, int64 forward, int64 clock_offset)
 		 * may now find that another worker id lies nearer to the clock.
 		 */
 		if (lessons > UIDGEN_KNOWN_GRANTS ||
-			!uidgen_registry_renew(&grant, known_until(grant.worker), 0, clock_offset))
+			!uidgen_registry_renew(&grant, known, 0, clocks->offset))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the registry grants ticks that were granted before"),
 					 errdetail("Worker id %d was granted from tick " INT64_FORMAT ", but up to " INT64_FORMAT " was granted to it already.",
-							   grant.worker, grant.first,
-							   known_until(grant.worker)),
+							   grant.worker, grant.first, known),
 					 errhint("Was the registry restored or switched? The next attempt asks again.")));
 	}
-	if (stepped)
-		count_step(took_row);
-	publish_acquisition(&grant, window, clock_offset, back > 0);
-	report_acquisition(&grant, back, forward, request.avoid);
+	if (action->step.kind != UIDGEN_STEP_NONE)
+	{
+		LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+		uidgen_shared->clock_steps++;
+		uidgen_lease_count_step(lease, clocks, took_row);
+		LWLockRelease(uidgen_shared->lock);
+	}
+	publish_acquisition(&grant, terms, clocks, action->step.kind);
+	report_acquisition(&grant, action);
 }
 
-/* Make what callers miss; the decision is explained at the top. */
+/* Extend the grant in force; if its row was taken from us, get another one. */
+static void
+renew(const UidgenLeaseAction *action, const UidgenTerms *terms,
+	  const UidgenClocks *clocks)
+{
+	UidgenGrant grant = uidgen_shared->lease.grant;
+	int			worker = grant.worker;
+	UidgenLeaseAction instead;
+
+	if (uidgen_registry_renew(&grant, action->needed, terms->window, clocks->offset))
+	{
+		publish_renewal(&grant, terms, clocks);
+		return;
+	}
+	instead = uidgen_lease_lost(terms, uidgen_atomic_read(&uidgen_shared->words.position));
+	acquire(&instead, terms, clocks);
+	/* Said afterwards, so that not every attempt that fails says it again. */
+	ereport(LOG,
+			(errmsg("uidgen had lost worker id %d", worker),
+			 errdetail("Its row in the registry was taken or removed.")));
+}
+
+/* Make what callers miss. */
 static void
 serve(void)
 {
-	UidgenHolding *holding = &uidgen_shared->holding;
-	int64		window = uidgen_window_ticks();
-	UidgenGrant grant = {
-		.worker = holding->worker,
-		.token = holding->token,
-		.last = holding->granted_until,
-		.database = holding->database,
-		.free_workers = holding->free_workers,
-	};
-	int64		clock_offset = uidgen_clock_offset();
-	int64		needed =
-		position_tick(uidgen_atomic_read(&uidgen_shared->words.position)) + 1;
-	int64		last = (int64) uidgen_rules.last_tick - 1;
-	int64		step;
+	UidgenTicketWords *words = &uidgen_shared->words;
+	UidgenTerms terms = read_terms();
+	uint64		position = uidgen_atomic_read(&words->position);
+	UidgenTicketReach reach = uidgen_ticket_reach(words);
+	UidgenClocks clocks = read_clocks();
+	UidgenLeaseAction action =
+		uidgen_lease_next(&uidgen_shared->lease, &terms, &clocks, position,
+						  (int64) uidgen_ticket_clock_known(&reach),
+						  uidgen_registry_database());
 
-	/* What is left of the layout is granted before it counts as used up. */
-	if (holding->granted_until < last)
-		needed = Min(needed, last);
-
-	/* Test this first, even without a grant: after a large step back the new era
-	 * must not start from the old position. */
-	if ((step = step_back()) > 0)
+	switch (action.call)
 	{
-		refuse_step(step, true);
-		acquire(step, 0, clock_offset);
-	}
-	else if (!holding->held || holding->database != uidgen_registry_database())
-		acquire(0, 0, clock_offset);
-	else if ((step = leap_forward()) > 0)
-	{
-		refuse_step(step, false);
-		acquire(0, step, clock_offset);
-	}
-	else if (uidgen_registry_renew(&grant, needed, window, clock_offset))
-		publish_renewal(&grant, window, clock_offset);
-	else
-	{
-		/* Said afterwards, so that not every attempt that fails says it again. */
-		acquire(0, 0, clock_offset);
-		ereport(LOG,
-				(errmsg("uidgen had lost worker id %d", grant.worker),
-				 errdetail("Its row in the registry was taken or removed.")));
+		case UIDGEN_ACQUIRE:
+			acquire(&action, &terms, &clocks);
+			break;
+		case UIDGEN_RENEW:
+			renew(&action, &terms, &clocks);
+			break;
+		case UIDGEN_REFUSE:
+			refuse_step(&action.step, &terms);
+			break;
 	}
 }
 
@@ -762,30 +597,26 @@ attempt(uint64 demand)
 static void
 release(void)
 {
-	UidgenHolding *holding = &uidgen_shared->holding;
-	UidgenGrant grant = {
-		.worker = holding->worker,
-		.token = holding->token,
-		.last = holding->granted_until,
-	};
+	UidgenLease *lease = &uidgen_shared->lease;
+	UidgenGrant grant = lease->grant;
 	int64		last_issued;
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	holding->held = false;
-	holding->released = true;
-	last_issued = position_tick(uidgen_ticket_close(&uidgen_shared->words) - 1);
+	uidgen_lease_end(lease);
+	last_issued = (int64) ((uidgen_ticket_close(&uidgen_shared->words) - 1) >>
+						   uidgen_rules.sequence_bits);
 	last_issued = Min(last_issued, grant.last);
 	LWLockRelease(uidgen_shared->lock);
 
 	if (!uidgen_registry_connected())
 		uidgen_registry_connect();
 	/* The setting may name another registry by now, which knows nothing of it. */
-	if (holding->database != uidgen_registry_database())
+	if (grant.registry != uidgen_registry_database())
 		return;
 	uidgen_registry_release(&grant, last_issued);
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	remember(grant.worker, last_issued);
+	uidgen_lease_release(lease, last_issued);
 	LWLockRelease(uidgen_shared->lock);
 }
 
@@ -796,9 +627,9 @@ shut_down(void)
 	/* What the signal was to break off is over. */
 	QueryCancelPending = false;
 	/* A sleeping keeper's grant is mostly over; then there is nothing to do. */
-	if (uidgen_shared->holding.held && !RecoveryInProgress() &&
+	if (uidgen_shared->lease.held && !RecoveryInProgress() &&
 		(uidgen_registry_connected() ||
-		 uidgen_shared->holding.granted_until > (int64) uidgen_clock_tick()))
+		 uidgen_shared->lease.grant.last > (int64) uidgen_clock_tick()))
 		(void) try_registry(release);
 	proc_exit(1);
 }
@@ -864,7 +695,7 @@ uidgen_keeper_main(Datum main_arg)
 			{
 				/* The new registry is to know what was granted before anything
 				 * can make us forget it. */
-				if (uidgen_shared->holding.held)
+				if (uidgen_shared->lease.held)
 					pg_atomic_fetch_add_u64(&uidgen_shared->demanded, 1);
 				if (uidgen_registry_connected())
 					proc_exit(1);	/* and come back to the other database */

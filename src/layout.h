@@ -51,6 +51,9 @@ typedef enum UidgenField
 #define UIDGEN_GENERATING_BITS_MAX 63
 #define UIDGEN_UNIT_MAX INT64_C(3600000000)	/* an hour, in microseconds */
 
+/* What the setting "uidgen.layout" is unless somebody sets it. */
+#define UIDGEN_LAYOUT_DEFAULT "time:41:1ms worker:10 sequence:12 epoch:2025-01-01"
+
 /* Longest canonical text, with its terminating zero. */
 #define UIDGEN_LAYOUT_TEXT_SIZE 192
 

@@ -343,7 +343,7 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 	grant->seen = get_bigint(row, "seen_tick");
 	grant->never_used = DatumGetBool(get_column(row, "never_used"));
 	grant->free_workers = get_bigint(row, "free_workers");
-	grant->database = uidgen_registry_database();
+	grant->registry = uidgen_registry_database();
 	strlcpy(grant->reason, TextDatumGetCString(get_column(row, "reason")),
 			sizeof(grant->reason));
 	commit_transaction();

@@ -17,32 +17,7 @@
 
 #include "postgres.h"
 
-/* What the keeper asks for when it needs a worker id. */
-typedef struct UidgenRequest
-{
-	int			wanted;			/* exactly this worker id, or -1 */
-	int			avoid;			/* not this one, or -1 */
-	bool		never_used;		/* a worker id never used may be taken */
-	int64		floor;			/* the grant begins at this tick or later */
-	int64		window;			/* ticks to grant */
-	int64		max_lead;		/* ticks that it may begin ahead of the clock */
-	int64		max_step;		/* ticks that the clock may have been set back
-								 * since the worker id was used last */
-} UidgenRequest;
-
-typedef struct UidgenGrant
-{
-	int			worker;
-	int64		token;
-	int64		first;			/* tick */
-	int64		last;			/* tick */
-	int64		seen;			/* tick of the clock when the worker id was last
-								 * granted or released; 0: it never was */
-	bool		never_used;		/* it is the first grant of this worker id */
-	int64		free_workers;	/* worker ids that are left */
-	Oid			database;		/* of the registry that it comes from */
-	char		reason[256];	/* why this worker id, for the log */
-} UidgenGrant;
+#include "lease.h"
 
 /* Is there a connection?  The local one can be closed only by exiting. */
 extern bool uidgen_registry_connected(void);

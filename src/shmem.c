@@ -51,7 +51,7 @@ startup(void)
 		pg_atomic_init_u64(&uidgen_shared->wasted, 0);
 		pg_atomic_init_u32(&uidgen_shared->keeper_pid, 0);
 		uidgen_shared->lock = &GetNamedLWLockTranche(NAME)->lock;
-		uidgen_shared->known_others = -1;
+		uidgen_lease_init(&uidgen_shared->lease);
 	}
 	uidgen_words = &uidgen_shared->words;
 	Assert((uintptr_t) uidgen_words % UIDGEN_TICKET_LINE == 0);

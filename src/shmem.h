@@ -9,6 +9,7 @@
 #ifndef UIDGEN_SHMEM_H
 #define UIDGEN_SHMEM_H
 
+#include "lease.h"
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/latch.h"
@@ -24,30 +25,6 @@ typedef struct UidgenFailure
 	char		detail[512];
 	char		hint[256];
 } UidgenFailure;
-
-/* The highest tick that this shared memory knows to be granted to a worker. */
-typedef struct UidgenKnownGrant
-{
-	int			worker;
-	int64		granted_until;
-} UidgenKnownGrant;
-
-/* More workers than this in the life of one shared memory are exceptional; what
- * is known of the others is merged into one mark for all. */
-#define UIDGEN_KNOWN_GRANTS 64
-
-/* What the keeper holds; only the keeper writes it. */
-typedef struct UidgenHolding
-{
-	bool		held;			/* the grant is in force */
-	bool		released;		/* it was handed back; the worker id is still ours
-								 * to take again */
-	int			worker;
-	int64		token;			/* proves to the registry that we are the holder */
-	int64		granted_until;	/* the last tick granted */
-	Oid			database;		/* of the registry that granted it */
-	int64		free_workers;	/* worker ids that were left then */
-} UidgenHolding;
 
 typedef struct UidgenShared
 {
@@ -80,19 +57,7 @@ typedef struct UidgenShared
 	Latch	   *keeper_latch;	/* NULL: there is no keeper now */
 	bool		keeper_ran;		/* a keeper has started in this memory */
 
-	UidgenHolding holding;
-
-	/* uidgen_clock_offset() when the registry was last asked for a grant that it
-	 * gave: a change since is a step of the wall clock. */
-	int64		clock_offset;
-	/* Rows never used before that were taken because of such steps, and the
-	 * boot clock when counting began. */
-	int			step_rows;
-	int64		step_rows_since;
-
-	UidgenKnownGrant known[UIDGEN_KNOWN_GRANTS];
-	int			nknown;
-	int64		known_others;	/* at least this tick for all workers not above */
+	UidgenLease lease;
 
 	UidgenFailure failure;		/* of the last attempt */
 	int			failures_in_row;
