@@ -38,7 +38,7 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 PROVE_TESTS ?= $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)))
 # Two at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 2
-UNIT_TESTS = test/unit/test_layout test/unit/test_ticket test/unit/test_ticket_threads
+UNIT_TESTS = test/unit/test_layout test/unit/test_lease test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_ids test/fuzz/fuzz_layout
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang
@@ -75,11 +75,14 @@ tempcheck: all
 # sanitizers.  The tests look for their data from the source tree on.
 unitcheck: $(UNIT_TESTS)
 	cd '$(srcdir)' && $(PROVE) -e '' $(abspath $(UNIT_TESTS))
-test/unit/test_layout: test/unit/test_layout.c src/layout.c src/layout.h
-	$(CC) -std=c99 -Wall -Wextra -Werror -g -fsanitize=address,undefined -fno-sanitize-recover=all \
-	  -I$(srcdir)/src -DVECTORS='"test/unit/known-ids.tsv"' -o $@ $(filter %.c,$^)
+SANITIZED = -std=c99 -Wall -Wextra -Werror -g -I$(srcdir)/src -DUIDGEN_STANDALONE \
+	-fsanitize=address,undefined -fno-sanitize-recover=all
+test/unit/test_layout: test/unit/test_layout.c test/unit/tap.h src/layout.c src/layout.h
+	$(CC) $(SANITIZED) -DVECTORS='"test/unit/known-ids.tsv"' -o $@ $(filter %.c,$^)
+test/unit/test_lease: test/unit/test_lease.c test/unit/tap.h src/lease.c src/lease.h src/ticket.h src/atomics.h
+	$(CC) $(SANITIZED) -o $@ $(filter %.c,$^)
 # ticket.c is included by its test.
-TICKET_TEST = test/unit/test_ticket.c src/ticket.c src/ticket.h src/atomics.h
+TICKET_TEST = test/unit/test_ticket.c test/unit/tap.h src/ticket.c src/ticket.h src/atomics.h
 TICKET_FLAGS = -std=c99 -Wall -Wextra -Werror -g -O1 -I$(srcdir)/src -DUIDGEN_STANDALONE -pthread
 test/unit/test_ticket: $(TICKET_TEST)
 	$(CC) $(TICKET_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $<

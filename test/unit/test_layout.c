@@ -13,11 +13,9 @@
  */
 #include "layout.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "tap.h"
 
 #define SECOND INT64_C(1000000)
 #define DAY (86400 * SECOND)
@@ -27,43 +25,6 @@
 /* The first and the last moment of the years that a layout can name. */
 #define YEAR_1 (INT64_C(-62135596800) * SECOND)
 #define YEAR_9999_END (INT64_C(253402300800) * SECOND - 1)
-
-/* ---- TAP ---- */
-
-static int	tests;
-static int	failures;
-
-static bool
-ok(bool pass, const char *format,...)
-{
-	char		name[160];
-	va_list		args;
-	char	   *c;
-
-	va_start(args, format);
-	vsnprintf(name, sizeof(name), format, args);
-	va_end(args);
-	for (c = name; *c; c++)
-		if ((unsigned char) *c < ' ' || *c == '#')
-			*c = '?';			/* would mean something in TAP */
-	printf("%sok %d - %s\n", pass ? "" : "not ", ++tests, name);
-	failures += !pass;
-	return pass;
-}
-
-static void
-is(const char *got, const char *want, const char *name)
-{
-	if (!ok(strcmp(got, want) == 0, "%s", name))
-		printf("#   got: %s\n#  want: %s\n", got, want);
-}
-
-static void
-is_int(int64_t got, int64_t want, const char *name)
-{
-	if (!ok(got == want, "%s", name))
-		printf("#   got: %" PRId64 "\n#  want: %" PRId64 "\n", got, want);
-}
 
 static void
 append(char *text, size_t size, const char *format,...)
@@ -464,10 +425,10 @@ test_presets(void)
 		again = lay(canonical(&layout));
 		ok(same(&layout, &again), "%s: canonical text is the same layout", name);
 		strcpy(text, canonical(&layout));
-		is(canonical(&again), text, "and is its own canonical text");
+		is_text(canonical(&again), text, "and is its own canonical text");
 
 		describe(&layout, text);
-		is(text, known_presets[i].fields, name);
+		is_text(text, known_presets[i].fields, name);
 		is_int(layout.unit, known_presets[i].unit, "its unit");
 		is_int(layout.epoch, known_presets[i].epoch * 1000, "its epoch");
 		if (until)
@@ -476,7 +437,7 @@ test_presets(void)
 								  &time), "%s: ends", name);
 			write_moment(time, text);
 			text[strlen(until)] = '\0';
-			is(text, until, "its last tick that is not negative");
+			is_text(text, until, "its last tick that is not negative");
 		}
 		memset(&error, 0x55, sizeof(error));
 		if (uidgen_layout_generates(&layout, &error) || !refusal)
@@ -484,7 +445,7 @@ test_presets(void)
 			   "%s: generates exactly if it should", name);
 		else
 		{
-			is(error.detail, refusal, "why it does not generate");
+			is_text(error.detail, refusal, "why it does not generate");
 			ok(well_formed(&error), "%s: its refusal is well formed", name);
 		}
 
@@ -591,13 +552,13 @@ test_grammar(void)
 		}
 		if (!ok(parse(text[0], &layout, &error), "taken: %s", text[0]))
 			continue;
-		is(canonical(&layout), text[1], "and canonical");
+		is_text(canonical(&layout), text[1], "and canonical");
 		again = lay(text[1]);
 		ok(consistent(&layout) && same(&layout, &again),
 		   "and the same as its canonical text");
 	}
 	for (i = 0; i < UIDGEN_FIELDS; i++)
-		is(uidgen_field_name((UidgenField) i), names[i], "field name");
+		is_text(uidgen_field_name((UidgenField) i), names[i], "field name");
 }
 
 static void
@@ -722,7 +683,7 @@ test_epochs(void)
 		is_int(layout.epoch, taken[i].epoch, "its microseconds");
 		snprintf(want, sizeof(want), "time:41:1ms epoch:%s",
 				 taken[i].canonical ? taken[i].canonical : taken[i].text);
-		is(canonical(&layout), want, "its canonical text");
+		is_text(canonical(&layout), want, "its canonical text");
 	}
 	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 	{
@@ -731,7 +692,7 @@ test_epochs(void)
 			continue;
 		snprintf(want, sizeof(want), "Item \"epoch:%s\" at position 13: it is not a date or time of ISO 8601.",
 				 refused[i]);
-		is(error.detail, want, "and says so");
+		is_text(error.detail, want, "and says so");
 		ok(well_formed(&error) && strcmp(error.message, "invalid layout") == 0,
 		   "and its error is well formed");
 	}
@@ -781,8 +742,8 @@ refuse(const char *text, const char *detail, const char *hint)
 	if (!ok(!parse(text, &layout, &error), "refused: %s", text))
 		return;
 	ok(well_formed(&error), "and its error is well formed");
-	is(error.message, "invalid layout", "and its message");
-	is(error.detail, detail, "and its detail");
+	is_text(error.message, "invalid layout", "and its message");
+	is_text(error.detail, detail, "and its detail");
 	ok(strstr(error.hint, hint) != NULL, "and its hint says: %s", hint);
 }
 
@@ -1094,8 +1055,8 @@ test_generates(void)
 				cases[i][1] ? "refuses" : "generates", cases[i][0],
 				cases[i][1] ? cases[i][1] : "") || generates)
 			continue;
-		is(error.message, "layout cannot generate ids", "and its message");
-		is(error.detail, cases[i][1], "and its detail");
+		is_text(error.message, "layout cannot generate ids", "and its message");
+		is_text(error.detail, cases[i][1], "and its detail");
 		ok(well_formed(&error), "and its error is well formed");
 	}
 }
@@ -1924,7 +1885,7 @@ test_longest(void)
 		"datacenter:10 time:14:3599999999us sequence:10 worker:10 zero:10 tag:10 epoch:2025-12-31T23:59:59.999999Z";
 	UidgenLayout layout = lay(longest);
 
-	is(canonical(&layout), longest, "longest: is canonical");
+	is_text(canonical(&layout), longest, "longest: is canonical");
 	is_int((int64_t) strlen(longest), 105, "longest: its length");
 	ok(strlen(longest) < UIDGEN_LAYOUT_TEXT_SIZE, "longest: fits its array");
 }
@@ -1948,6 +1909,5 @@ main(void)
 	test_capacities();
 	test_longest();
 	test_random();
-	printf("1..%d\n", tests);
-	return failures != 0;
+	return done_testing();
 }

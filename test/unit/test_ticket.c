@@ -42,40 +42,12 @@ static __thread int accesses;
 
 #include "ticket.c"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-/* ---- TAP ---- */
-
-static int	tests;
-static int	failures;
-
-static bool
-ok(bool pass, const char *format,...)
-{
-	va_list		args;
-
-	printf("%sok %d - ", pass ? "" : "not ", ++tests);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	putchar('\n');
-	failures += !pass;
-	return pass;
-}
-
-static void
-is(uint64_t got, uint64_t want, const char *name)
-{
-	if (!ok(got == want, "%s", name))
-		printf("#   got: %" PRIu64 "\n#  want: %" PRIu64 "\n", got, want);
-}
+#include "tap.h"
 
 static const char *
 result_name(UidgenTicketResult result)
@@ -1549,6 +1521,5 @@ main(int argc, char **argv)
 	test_keeper();
 	test_extremes();
 	test_stress();
-	printf("1..%d\n", tests);
-	return failures != 0;
+	return done_testing();
 }
