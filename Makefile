@@ -2,6 +2,7 @@
 MODULE_big = uidgen
 OBJS = \
 	src/cache.o \
+	src/demand.o \
 	src/functions.o \
 	src/generator.o \
 	src/guc.o \

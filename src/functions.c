@@ -763,12 +763,12 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		LWLockAcquire(uidgen_shared->lock, LW_SHARED);
 		held = uidgen_shared->lease.held;
 		grant = uidgen_shared->lease.grant;
-		failure = uidgen_shared->failure;
+		failure = uidgen_shared->grant_demand.failure;
 		SET(RENEWALS, Int64GetDatum(uidgen_shared->renewals));
-		SET(FAILURES, Int64GetDatum(uidgen_shared->failures));
+		SET(FAILURES, Int64GetDatum(uidgen_shared->grant_demand.failures));
 		SET(CLOCK_STEPS, Int64GetDatum(uidgen_shared->clock_steps));
 		LWLockRelease(uidgen_shared->lock);
-		SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->waits)));
+		SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->grant_demand.waits)));
 		SET(WASTED, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->wasted)));
 		SET(REGISTRY, CStringGetTextDatum("local"));
 	}

@@ -4,8 +4,7 @@
  *
  * The rules by which a position is taken are in ticket.h; this file adds the
  * clock, the waiting and the errors.  A call that finds the gate shut tells the
- * keeper what it misses (a numbered demand, see shmem.h) and sleeps on the
- * condition variable that the keeper broadcasts after each attempt.
+ * keeper what it misses, and waits for an attempt (demand.h).
  *
  * Every wait ends: by the grant, by an attempt of the keeper that failed for a
  * reason that waiting does not cure, or by uidgen.wait_timeout.  That bound can
@@ -16,6 +15,8 @@
 #include "postgres.h"
 
 #include "generator.h"
+
+#include <limits.h>
 
 #include "access/xlog.h"
 #include "catalog/pg_auth_members.h"
@@ -29,26 +30,8 @@
 #include "compat.h"
 #include "miscadmin.h"
 #include "shmem.h"
-#include "storage/condition_variable.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
-
-/* A step of the clock wakes nobody: look at it again after at most this long. */
-#define RECHECK_MS 100
-
-/* What a keeper that may be asleep gets for an attempt, even if wait_timeout is
- * 0. */
-#define WAKE_UP_MS 1000
-
-/* The state of one call's wait. */
-typedef struct Wait
-{
-	uint64		demand;			/* what we asked of the keeper; 0: not yet */
-	int64		deadline;		/* monotonic clock, microseconds; 0: not set */
-	int			fruitless;		/* demands that were served and did not help */
-} Wait;
-
-#define NEVER_SERVED PG_UINT64_MAX
 
 static uint32 grant_wait_event = 0;
 static uint32 clock_wait_event = 0;
@@ -262,64 +245,6 @@ check_preconditions(void)
 				 errhint("Create it, or name another in the setting \"uidgen.database\".")));
 }
 
-/* Number a demand and wake the keeper. */
-static uint64
-demand_grant(void)
-{
-	uint64		demand = pg_atomic_fetch_add_u64(&uidgen_shared->demanded, 1) + 1;
-
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
-	/* No keeper: it looks at the demand when it comes. */
-	if (uidgen_shared->keeper_latch)
-		SetLatch(uidgen_shared->keeper_latch);
-	LWLockRelease(uidgen_shared->lock);
-	return demand;
-}
-
-/* The ids in hand run low: have them renewed, unless that is under way. */
-static pg_noinline void
-demand_renewal(void)
-{
-	if (pg_atomic_read_u64(&uidgen_shared->demanded) ==
-		pg_atomic_read_u64(&uidgen_shared->served))
-		(void) demand_grant();
-}
-
-static bool
-keeper_has_served(uint64 demand)
-{
-	return pg_atomic_read_u64(&uidgen_shared->served) >= demand;
-}
-
-/* Why the keeper's last attempt failed; false if it did not. */
-static bool
-last_failure(UidgenFailure *failure)
-{
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
-	*failure = uidgen_shared->failure;
-	LWLockRelease(uidgen_shared->lock);
-	return failure->sqlerrcode != 0;
-}
-
-/* May the same attempt succeed a little later, without anybody's help? */
-static bool
-is_transient(const UidgenFailure *failure)
-{
-	switch (ERRCODE_TO_CATEGORY(failure->sqlerrcode))
-	{
-		case MAKE_SQLSTATE('0', '8', '0', '0', '0'):	/* connection */
-		case MAKE_SQLSTATE('4', '0', '0', '0', '0'):	/* rollback */
-		case MAKE_SQLSTATE('5', '8', '0', '0', '0'):	/* system error */
-			return true;
-		case MAKE_SQLSTATE('5', '3', '0', '0', '0'):	/* resources */
-			return failure->sqlerrcode != ERRCODE_CONFIGURATION_LIMIT_EXCEEDED;
-		case MAKE_SQLSTATE('5', '7', '0', '0', '0'):	/* intervention */
-			return true;
-		default:
-			return failure->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
-	}
-}
-
 /* SQLSTATEs that mean the same to the caller as to the keeper. */
 static int
 caller_errcode(int sqlerrcode)
@@ -366,7 +291,7 @@ report_timeout(void)
 	bool		running;
 	bool		ran;
 
-	if (last_failure(&failure))
+	if (uidgen_demand_failure(&uidgen_shared->grant_demand, &failure))
 		report_failure(&failure);
 	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
 	running = uidgen_shared->keeper_latch != NULL;
@@ -435,84 +360,12 @@ report_ahead(const UidgenTicketReach *reach, uint64 tick, uint64 now)
 	}
 }
 
-/* Has the call waited long enough?  Starts the time at the first question. */
-static bool
-is_over(Wait *wait, int minimum_ms)
-{
-	int64		now = uidgen_clock_monotonic();
-
-	if (wait->deadline == 0)
-	{
-		wait->deadline = now + (int64) Max(uidgen_wait_timeout, minimum_ms) * 1000;
-		pg_atomic_fetch_add_u64(&uidgen_shared->waits, 1);
-		return false;
-	}
-	return now >= wait->deadline;
-}
-
-/* Milliseconds that a call may sleep before it looks again; at least 1. */
-static long
-sleep_time(const Wait *wait)
-{
-	int64		left = (wait->deadline - uidgen_clock_monotonic()) / 1000;
-
-	return (long) Max(Min(left, RECHECK_MS), 1);
-}
-
-/*
- * What a call waits for the keeper at least, in milliseconds: mostly enough for
- * one that has to wake up.  With wait_timeout = 0 that is all, so it is for
- * certain then; but in an outage it is no longer than a look.
- */
-static int
-least_wait(void)
-{
-	bool		outage;
-
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
-	outage = uidgen_shared->failures_in_row > 0;
-	LWLockRelease(uidgen_shared->lock);
-	return uidgen_wait_timeout == 0 && !outage ? WAKE_UP_MS : RECHECK_MS;
-}
-
-/*
- * Sleep until the keeper has served this demand, or made another attempt, but no
- * longer than this.  NEVER_SERVED: one that is never served.
- */
-static void
-sleep_until_served(uint64 demand, long milliseconds, uint32 wait_event)
-{
-	/* Prepared before the look, lest a broadcast between them be missed. */
-	ConditionVariablePrepareToSleep(&uidgen_shared->changed);
-	if (!keeper_has_served(demand))
-		ConditionVariableTimedSleep(&uidgen_shared->changed, milliseconds,
-									wait_event);
-	ConditionVariableCancelSleep();
-}
-
-/*
- * The keeper has served our demand, and yet it did not help.  Demanding again at
- * once could go on as fast as commits do; so pause first, longer each time.
- */
-static void
-pause_demands(Wait *wait)
-{
-	if (wait->fruitless > 0)
-	{
-		long		pause = 1L << Min(wait->fruitless, 7);
-
-		sleep_until_served(NEVER_SERVED, Min(pause, sleep_time(wait)),
-						   grant_wait());
-	}
-	wait->fruitless++;
-}
-
 /*
  * Wait until the keeper has made an attempt for us.  Returns when it is worth
  * looking again; raises an error when it is not, or the time is up.
  */
 static void
-wait_for_keeper(Wait *wait)
+wait_for_keeper(UidgenWait *wait)
 {
 	UidgenFailure failure;
 
@@ -520,27 +373,27 @@ wait_for_keeper(Wait *wait)
 	check_preconditions();
 	/* Or the keeper could not publish what we wait for. */
 	Assert(!LWLockHeldByMe(uidgen_shared->lock));
-	if (wait->demand == 0)
-		wait->demand = demand_grant();
-	else if (keeper_has_served(wait->demand))
+	if (wait->number == 0)
+		wait->number = uidgen_demand_make(wait->on);
+	else if (uidgen_demand_served(wait->on, wait->number))
 	{
 		/* It has tried for us, and yet we are here. */
-		if (last_failure(&failure) && !is_transient(&failure))
+		if (uidgen_demand_failure(wait->on, &failure) &&
+			!uidgen_failure_is_transient(&failure))
 			report_failure(&failure);
 		if (uidgen_wait_timeout == 0)
 			report_timeout();
-		pause_demands(wait);
-		wait->demand = demand_grant();
+		uidgen_wait_demand_again(wait, grant_wait());
 	}
-	if (is_over(wait, least_wait()))
+	uidgen_wait_begin(wait, uidgen_wait_at_least(wait->on));
+	if (uidgen_wait_expired(wait))
 		report_timeout();
-
-	sleep_until_served(wait->demand, sleep_time(wait), grant_wait());
+	uidgen_wait_sleep(wait, wait->number, LONG_MAX, grant_wait());
 }
 
 /* Wait until the clock is nearer to a tick that is too far ahead of it. */
 static void
-wait_for_clock(Wait *wait, uint64 tick)
+wait_for_clock(UidgenWait *wait, uint64 tick)
 {
 	UidgenTicketReach reach = uidgen_ticket_reach(uidgen_words);
 	uint64		now = uidgen_clock_tick();
@@ -556,7 +409,9 @@ wait_for_clock(Wait *wait, uint64 tick)
 	}
 	if (target <= now)
 		return;
-	if (uidgen_wait_timeout == 0 || is_over(wait, 0))
+	if (uidgen_wait_timeout > 0)
+		uidgen_wait_begin(wait, 0);
+	if (uidgen_wait_timeout == 0 || uidgen_wait_expired(wait))
 		report_ahead(&reach, tick, now);
 
 	microseconds = (double) (target - now) * uidgen_layout.unit;
@@ -567,9 +422,9 @@ wait_for_clock(Wait *wait, uint64 tick)
 		pg_usleep((long) microseconds);
 		return;
 	}
-	sleep_until_served(NEVER_SERVED,
-					   (long) Min(microseconds / 1000, sleep_time(wait)),
-					   uidgen_wait_event(&clock_wait_event, "UidgenClock"));
+	uidgen_wait_sleep(wait, UIDGEN_NEVER_SERVED,
+					  (long) Min(microseconds / 1000, LONG_MAX / 2),
+					  uidgen_wait_event(&clock_wait_event, "UidgenClock"));
 }
 
 static inline UidgenBlock
@@ -592,7 +447,7 @@ static pg_noinline UidgenBlock
 take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 			UidgenTicketKind kind)
 {
-	Wait		wait = {0};
+	UidgenWait	wait = {.on = &uidgen_shared->grant_demand};
 
 	while (result != UIDGEN_TICKET_GOOD)
 	{
@@ -634,7 +489,7 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 		}
 	}
 	if (ticket.renew)
-		demand_renewal();
+		uidgen_demand_in_advance(&uidgen_shared->grant_demand);
 	if (ticket.skipped > 0)
 		pg_atomic_fetch_add_u64(&uidgen_shared->wasted, ticket.skipped);
 	return ticket_block(&ticket);
@@ -704,11 +559,13 @@ uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
 bool
 uidgen_probe_grant(UidgenFailure *failure)
 {
-	/* Longer than the keeper waits for a lock. */
-	int64		deadline = uidgen_clock_monotonic() + 2 * WAKE_UP_MS * 1000;
-	uint64		demand = demand_grant();
+	UidgenWait	wait = {.on = &uidgen_shared->grant_demand};
 
-	while (!keeper_has_served(demand) && uidgen_clock_monotonic() < deadline)
-		sleep_until_served(demand, RECHECK_MS, grant_wait());
-	return !last_failure(failure) && keeper_has_served(demand);
+	/* Longer than the keeper waits for a lock, whatever wait_timeout is. */
+	wait.deadline = uidgen_clock_monotonic() + INT64CONST(2000000);
+	wait.number = uidgen_demand_make(wait.on);
+	while (!uidgen_demand_served(wait.on, wait.number) && !uidgen_wait_expired(&wait))
+		uidgen_wait_sleep(&wait, wait.number, LONG_MAX, grant_wait());
+	return !uidgen_demand_failure(wait.on, failure) &&
+		uidgen_demand_served(wait.on, wait.number);
 }

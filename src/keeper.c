@@ -57,8 +57,6 @@
 /* Without demand for this long, the connection is given up. */
 #define IDLE_MS 30000
 
-/* Pause after the first failure in a row; each further one doubles it. */
-#define FIRST_PAUSE_MS 50
 /* Short enough that callers who wait meet the end of an outage, */
 #define LAST_PAUSE_MS 250
 /* but a connection that fails costs a process and lines in the log. */
@@ -159,15 +157,9 @@ leave_slot(int code, Datum arg)
 		note_connection_failure();
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	uidgen_shared->keeper_latch = NULL;
-	if (uidgen_shared->attempting)
-	{
-		/* The attempt ended the process, and so it failed. */
-		uidgen_shared->attempting = false;
-		pg_atomic_write_u64(&uidgen_shared->served, uidgen_shared->attempt_demand);
-	}
 	LWLockRelease(uidgen_shared->lock);
+	uidgen_demand_break_off(&uidgen_shared->grant_demand);
 	pg_atomic_write_u32(&uidgen_shared->keeper_pid, 0);
-	ConditionVariableBroadcast(&uidgen_shared->changed);
 }
 
 static void
@@ -444,58 +436,6 @@ serve(void)
 	}
 }
 
-/* No attempt before the pause is over; doubled with each failure in a row. */
-static void
-pause_attempts(int last_pause_ms)
-{
-	int			doublings = Min(uidgen_shared->failures_in_row, 16);
-	int64		pause = Min((int64) FIRST_PAUSE_MS << doublings, last_pause_ms);
-
-	Assert(may_write());
-	uidgen_shared->failures_in_row++;
-	uidgen_shared->retry_at = uidgen_clock_monotonic() + pause * 1000;
-}
-
-/* As much of a text as fits, in whole characters; NULL is empty. */
-static void
-copy_text(char *to, const char *from, size_t size)
-{
-	int			length = from ? (int) strlen(from) : 0;
-
-	length = pg_mbcliplen(from ? from : "", length, (int) size - 1);
-	memcpy(to, from ? from : "", length);
-	to[length] = '\0';
-}
-
-/* Keep why an attempt failed.  True if that is news. */
-static bool
-keep_failure(const ErrorData *error, int last_pause_ms)
-{
-	UidgenFailure *failure = &uidgen_shared->failure;
-	bool		is_news = failure->sqlerrcode != error->sqlerrcode ||
-		strncmp(failure->message, error->message, strlen(failure->message)) != 0;
-
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	failure->sqlerrcode = error->sqlerrcode;
-	copy_text(failure->message, error->message, sizeof(failure->message));
-	copy_text(failure->detail, error->detail, sizeof(failure->detail));
-	copy_text(failure->hint, error->hint, sizeof(failure->hint));
-	uidgen_shared->failures++;
-	pause_attempts(last_pause_ms);
-	LWLockRelease(uidgen_shared->lock);
-	return is_news;
-}
-
-static void
-note_success(void)
-{
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	memset(&uidgen_shared->failure, 0, sizeof(uidgen_shared->failure));
-	uidgen_shared->failures_in_row = 0;
-	uidgen_shared->retry_at = 0;
-	LWLockRelease(uidgen_shared->lock);
-}
-
 /*
  * Run `action` on the registry.  False if it failed; the transaction is ended
  * then, and the failure is noted.
@@ -525,7 +465,7 @@ try_registry(void (*action) (void))
 		AbortCurrentTransaction();
 		pgstat_report_activity(STATE_IDLE, NULL);
 		pgstat_report_stat(true);
-		if (keep_failure(error, LAST_PAUSE_MS))
+		if (uidgen_demand_failed(&uidgen_shared->grant_demand, error, LAST_PAUSE_MS))
 			ereport(LOG,
 					(errcode(error->sqlerrcode),
 					 errmsg("uidgen has no new grant: %s", error->message),
@@ -563,29 +503,23 @@ note_connection_failure(void)
 	};
 
 	/* No line for the log: the failure itself wrote one. */
-	(void) keep_failure(&failure, LAST_CONNECT_PAUSE_MS);
+	(void) uidgen_demand_failed(&uidgen_shared->grant_demand, &failure,
+								LAST_CONNECT_PAUSE_MS);
 }
 
 /* One attempt for all demands that are there. */
 static void
-attempt(uint64 demand)
+attempt(uint64 number)
 {
-	Assert(own_slot() && demand > pg_atomic_read_u64(&uidgen_shared->served));
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->attempting = true;
-	uidgen_shared->attempt_demand = demand;
-	LWLockRelease(uidgen_shared->lock);
+	UidgenDemand *demand = &uidgen_shared->grant_demand;
 
+	Assert(own_slot());
+	uidgen_demand_begin(demand, number);
 	if (!uidgen_registry_connected())
 		connect_registry();
 	if (try_registry(serve))
-		note_success();
-
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->attempting = false;
-	LWLockRelease(uidgen_shared->lock);
-	pg_atomic_write_u64(&uidgen_shared->served, demand);
-	ConditionVariableBroadcast(&uidgen_shared->changed);
+		uidgen_demand_succeeded(demand);
+	uidgen_demand_end(demand);
 }
 
 /* ---- the end ---- */
@@ -696,23 +630,21 @@ uidgen_keeper_main(Datum main_arg)
 				/* The new registry is to know what was granted before anything
 				 * can make us forget it. */
 				if (uidgen_shared->lease.held)
-					pg_atomic_fetch_add_u64(&uidgen_shared->demanded, 1);
+					(void) uidgen_demand_make(&uidgen_shared->grant_demand);
 				if (uidgen_registry_connected())
 					proc_exit(1);	/* and come back to the other database */
 				/* What failed there says nothing of this one. */
-				LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-				uidgen_shared->retry_at = 0;
-				LWLockRelease(uidgen_shared->lock);
+				uidgen_demand_retry_now(&uidgen_shared->grant_demand);
 			}
 			pfree(database);
 		}
 
-		demand = pg_atomic_read_u64(&uidgen_shared->demanded);
+		demand = uidgen_demand_open(&uidgen_shared->grant_demand);
 		if (RecoveryInProgress())
 			timeout = RECOVERY_POLL_MS;
-		else if (demand > pg_atomic_read_u64(&uidgen_shared->served))
+		else if (demand > 0)
 		{
-			timeout = milliseconds_until(uidgen_shared->retry_at);
+			timeout = milliseconds_until(uidgen_shared->grant_demand.retry_at);
 			if (timeout == 0)
 			{
 				attempt(demand);

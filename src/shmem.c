@@ -44,10 +44,7 @@ startup(void)
 	{
 		memset(uidgen_shared, 0, sizeof(*uidgen_shared));
 		uidgen_ticket_init(&uidgen_shared->words);
-		pg_atomic_init_u64(&uidgen_shared->demanded, 0);
-		pg_atomic_init_u64(&uidgen_shared->served, 0);
-		ConditionVariableInit(&uidgen_shared->changed);
-		pg_atomic_init_u64(&uidgen_shared->waits, 0);
+		uidgen_demand_init(&uidgen_shared->grant_demand);
 		pg_atomic_init_u64(&uidgen_shared->wasted, 0);
 		pg_atomic_init_u32(&uidgen_shared->keeper_pid, 0);
 		uidgen_shared->lock = &GetNamedLWLockTranche(NAME)->lock;

@@ -9,40 +9,21 @@
 #ifndef UIDGEN_SHMEM_H
 #define UIDGEN_SHMEM_H
 
+#include "demand.h"
 #include "lease.h"
 #include "port/atomics.h"
-#include "storage/condition_variable.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"
 #include "ticket.h"
-
-/* Why the keeper's last attempt failed.  The detail may name hosts and ports: it is
- * for members of pg_monitor only. */
-typedef struct UidgenFailure
-{
-	int			sqlerrcode;		/* 0: it did not */
-	char		message[256];
-	char		detail[512];
-	char		hint[256];
-} UidgenFailure;
 
 typedef struct UidgenShared
 {
 	/* Lock-free; the rules are in ticket.h.  First, on cache lines of its own. */
 	UidgenTicketWords words;
 
-	/*
-	 * Demand.  A caller that needs a grant takes the next number of `demanded`
-	 * and sets the keeper's latch; the keeper notes the number before an attempt
-	 * and writes it to `served` after.  So a caller knows whether an attempt
-	 * that began after its demand has ended.  `changed` is broadcast after each
-	 * attempt.
-	 */
-	pg_atomic_uint64 demanded;
-	pg_atomic_uint64 served;
-	ConditionVariable changed;
+	/* For a grant that reaches further than the one in force. */
+	UidgenDemand grant_demand;
 
-	pg_atomic_uint64 waits;		/* times that a call had to wait */
 	pg_atomic_uint64 wasted;	/* positions that sessions took and discarded */
 
 	/* Process id of the keeper that owns the slot, or 0: taken by compare and
@@ -59,15 +40,8 @@ typedef struct UidgenShared
 
 	UidgenLease lease;
 
-	UidgenFailure failure;		/* of the last attempt */
-	int			failures_in_row;
-	int64		retry_at;		/* monotonic clock: no attempt before */
-	bool		attempting;		/* an attempt is under way or was broken off */
-	uint64		attempt_demand; /* the demand that it serves */
-
 	/* Counters for uidgen.status. */
 	int64		renewals;
-	int64		failures;
 	int64		clock_steps;
 } UidgenShared;
 

@@ -1,0 +1,241 @@
+/*
+ * demand.c
+ *	  Numbers demands, waits for them, and keeps what became of them: see demand.h.
+ */
+#include "postgres.h"
+
+#include "demand.h"
+
+#include "clock.h"
+#include "guc.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "shmem.h"
+
+/* A step of the clock wakes nobody: look at it again after at most this long. */
+#define RECHECK_MS 100
+
+/* What the keeper gets for an attempt, whatever wait_timeout is; and what one that may
+ * be asleep gets if wait_timeout is 0. */
+#define LEAST_WAIT_MS 100
+#define WAKE_UP_MS 1000
+
+/* Pause after the first failure in a row; each further one doubles it. */
+#define FIRST_PAUSE_MS 50
+#define DOUBLINGS_MAX 16
+
+/* Likewise for a call whose demands are served and do not help, from 2 ms on. */
+#define FRUITLESS_DOUBLINGS_MAX 7
+
+void
+uidgen_demand_init(UidgenDemand *demand)
+{
+	memset(demand, 0, sizeof(*demand));
+	pg_atomic_init_u64(&demand->demanded, 0);
+	pg_atomic_init_u64(&demand->served, 0);
+	pg_atomic_init_u64(&demand->waits, 0);
+	ConditionVariableInit(&demand->changed);
+}
+
+/* ---- callers ---- */
+
+uint64
+uidgen_demand_make(UidgenDemand *demand)
+{
+	uint64		number = pg_atomic_fetch_add_u64(&demand->demanded, 1) + 1;
+
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	/* No keeper: it looks at the demand when it comes. */
+	if (uidgen_shared->keeper_latch)
+		SetLatch(uidgen_shared->keeper_latch);
+	LWLockRelease(uidgen_shared->lock);
+	return number;
+}
+
+void
+uidgen_demand_in_advance(UidgenDemand *demand)
+{
+	if (uidgen_demand_open(demand) == 0)
+		(void) uidgen_demand_make(demand);
+}
+
+bool
+uidgen_demand_served(UidgenDemand *demand, uint64 number)
+{
+	return pg_atomic_read_u64(&demand->served) >= number;
+}
+
+bool
+uidgen_demand_failure(UidgenDemand *demand, UidgenFailure *failure)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	*failure = demand->failure;
+	LWLockRelease(uidgen_shared->lock);
+	return failure->sqlerrcode != 0;
+}
+
+bool
+uidgen_failure_is_transient(const UidgenFailure *failure)
+{
+	switch (ERRCODE_TO_CATEGORY(failure->sqlerrcode))
+	{
+		case MAKE_SQLSTATE('0', '8', '0', '0', '0'):	/* connection */
+		case MAKE_SQLSTATE('4', '0', '0', '0', '0'):	/* rollback */
+		case MAKE_SQLSTATE('5', '8', '0', '0', '0'):	/* system error */
+			return true;
+		case MAKE_SQLSTATE('5', '3', '0', '0', '0'):	/* resources */
+			return failure->sqlerrcode != ERRCODE_CONFIGURATION_LIMIT_EXCEEDED;
+		case MAKE_SQLSTATE('5', '7', '0', '0', '0'):	/* intervention */
+			return true;
+		default:
+			return failure->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
+	}
+}
+
+void
+uidgen_wait_begin(UidgenWait *wait, int at_least)
+{
+	if (wait->deadline != 0)
+		return;
+	wait->deadline = uidgen_clock_monotonic() +
+		(int64) Max(uidgen_wait_timeout, at_least) * 1000;
+	pg_atomic_fetch_add_u64(&wait->on->waits, 1);
+}
+
+bool
+uidgen_wait_expired(const UidgenWait *wait)
+{
+	return uidgen_clock_monotonic() >= wait->deadline;
+}
+
+/*
+ * Without wait_timeout there is no other wait, so allow for a keeper that is asleep;
+ * but not while attempts fail.
+ */
+int
+uidgen_wait_at_least(UidgenDemand *demand)
+{
+	bool		outage;
+
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	outage = demand->failures_in_row > 0;
+	LWLockRelease(uidgen_shared->lock);
+	return uidgen_wait_timeout == 0 && !outage ? WAKE_UP_MS : LEAST_WAIT_MS;
+}
+
+void
+uidgen_wait_sleep(UidgenWait *wait, uint64 number, long milliseconds, uint32 wait_event)
+{
+	int64		left = (wait->deadline - uidgen_clock_monotonic()) / 1000;
+
+	milliseconds = Min(milliseconds, Min(left, RECHECK_MS));
+	/* Prepare before the look, or a broadcast between the two would be missed. */
+	ConditionVariablePrepareToSleep(&wait->on->changed);
+	if (!uidgen_demand_served(wait->on, number))
+		ConditionVariableTimedSleep(&wait->on->changed, Max(milliseconds, 1),
+									wait_event);
+	ConditionVariableCancelSleep();
+}
+
+/* Demanding again at once could go on as fast as commits do; so pause first, longer
+ * each time. */
+void
+uidgen_wait_demand_again(UidgenWait *wait, uint32 wait_event)
+{
+	if (wait->fruitless > 0)
+		uidgen_wait_sleep(wait, UIDGEN_NEVER_SERVED,
+						  1L << Min(wait->fruitless, FRUITLESS_DOUBLINGS_MAX),
+						  wait_event);
+	wait->fruitless++;
+	wait->number = uidgen_demand_make(wait->on);
+}
+
+/* ---- the keeper ---- */
+
+uint64
+uidgen_demand_open(UidgenDemand *demand)
+{
+	uint64		number = pg_atomic_read_u64(&demand->demanded);
+
+	return uidgen_demand_served(demand, number) ? 0 : number;
+}
+
+void
+uidgen_demand_begin(UidgenDemand *demand, uint64 number)
+{
+	Assert(!uidgen_demand_served(demand, number));
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	demand->attempting = true;
+	demand->attempt = number;
+	LWLockRelease(uidgen_shared->lock);
+}
+
+void
+uidgen_demand_end(UidgenDemand *demand)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	demand->attempting = false;
+	LWLockRelease(uidgen_shared->lock);
+	pg_atomic_write_u64(&demand->served, demand->attempt);
+	ConditionVariableBroadcast(&demand->changed);
+}
+
+void
+uidgen_demand_break_off(UidgenDemand *demand)
+{
+	if (demand->attempting)
+		uidgen_demand_end(demand);
+	else
+		ConditionVariableBroadcast(&demand->changed);
+}
+
+/* As much of a text as fits, in whole characters; NULL is empty. */
+static void
+copy_text(char *to, const char *from, size_t size)
+{
+	int			length = from ? (int) strlen(from) : 0;
+
+	length = pg_mbcliplen(from ? from : "", length, (int) size - 1);
+	memcpy(to, from ? from : "", length);
+	to[length] = '\0';
+}
+
+void
+uidgen_demand_succeeded(UidgenDemand *demand)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	memset(&demand->failure, 0, sizeof(demand->failure));
+	demand->failures_in_row = 0;
+	demand->retry_at = 0;
+	LWLockRelease(uidgen_shared->lock);
+}
+
+bool
+uidgen_demand_failed(UidgenDemand *demand, const ErrorData *error, int last_pause)
+{
+	UidgenFailure *failure = &demand->failure;
+	bool		is_news = failure->sqlerrcode != error->sqlerrcode ||
+		strncmp(failure->message, error->message, strlen(failure->message)) != 0;
+	int64		pause;
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	failure->sqlerrcode = error->sqlerrcode;
+	copy_text(failure->message, error->message, sizeof(failure->message));
+	copy_text(failure->detail, error->detail, sizeof(failure->detail));
+	copy_text(failure->hint, error->hint, sizeof(failure->hint));
+	pause = Min((int64) FIRST_PAUSE_MS << Min(demand->failures_in_row, DOUBLINGS_MAX),
+				last_pause);
+	demand->failures++;
+	demand->failures_in_row++;
+	demand->retry_at = uidgen_clock_monotonic() + pause * 1000;
+	LWLockRelease(uidgen_shared->lock);
+	return is_news;
+}
+
+void
+uidgen_demand_retry_now(UidgenDemand *demand)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	demand->retry_at = 0;
+	LWLockRelease(uidgen_shared->lock);
+}

@@ -1,0 +1,124 @@
+/*
+ * demand.h
+ *	  What callers ask of the keeper, what became of it, and how they wait for it.
+ *
+ * A caller that misses something takes the next number of `demanded` and sets the
+ * keeper's latch.  The keeper notes the number before an attempt and writes it to
+ * `served` after; so a caller knows whether an attempt that began after its demand has
+ * ended.  After each attempt `changed` is broadcast.  There is one UidgenDemand for
+ * each thing that can be asked for, so that the failures of one pause or explain
+ * nothing of another.
+ *
+ * Callers (generator.c) and the keeper (keeper.c) both use this; neither the one nor
+ * the other is known here.
+ */
+#ifndef UIDGEN_DEMAND_H
+#define UIDGEN_DEMAND_H
+
+#include "port/atomics.h"
+#include "storage/condition_variable.h"
+#include "utils/elog.h"
+
+/* Why an attempt failed.  The detail may name hosts and ports: it is for members of
+ * pg_monitor only. */
+typedef struct UidgenFailure
+{
+	int			sqlerrcode;		/* 0: it did not */
+	char		message[256];
+	char		detail[512];
+	char		hint[256];
+} UidgenFailure;
+
+typedef struct UidgenDemand
+{
+	pg_atomic_uint64 demanded;
+	pg_atomic_uint64 served;
+	ConditionVariable changed;
+
+	pg_atomic_uint64 waits;		/* times that a call had to wait */
+
+	/* The rest is protected by uidgen_shared->lock, and written by the keeper alone. */
+	UidgenFailure failure;		/* of the last attempt */
+	int64		failures;		/* attempts that failed */
+	int			failures_in_row;
+	int64		retry_at;		/* monotonic clock, microseconds: no attempt before */
+	bool		attempting;		/* an attempt is under way or was broken off */
+	uint64		attempt;		/* the demand that it serves */
+} UidgenDemand;
+
+extern void uidgen_demand_init(UidgenDemand *demand);
+
+/* ---- callers ---- */
+
+/* A call's wait. */
+typedef struct UidgenWait
+{
+	UidgenDemand *on;
+	uint64		number;			/* of its demand; 0: it has made none yet */
+	int64		deadline;		/* monotonic clock, microseconds; 0: not set */
+	int			fruitless;		/* demands that were served and did not help */
+} UidgenWait;
+
+/* A number that is never served. */
+#define UIDGEN_NEVER_SERVED PG_UINT64_MAX
+
+/* Number a demand and wake the keeper. */
+extern uint64 uidgen_demand_make(UidgenDemand *demand);
+
+/* The same in advance: not if a demand is under way. */
+extern void uidgen_demand_in_advance(UidgenDemand *demand);
+
+extern bool uidgen_demand_served(UidgenDemand *demand, uint64 number);
+
+/* Why the last attempt failed; false if it did not. */
+extern bool uidgen_demand_failure(UidgenDemand *demand, UidgenFailure *failure);
+
+/* May the same attempt succeed a little later, without anybody's help? */
+extern bool uidgen_failure_is_transient(const UidgenFailure *failure);
+
+/* Start the time of a wait, if it has not been started: uidgen.wait_timeout, but at
+ * least so many milliseconds. */
+extern void uidgen_wait_begin(UidgenWait *wait, int at_least);
+
+/* Is that time over? */
+extern bool uidgen_wait_expired(const UidgenWait *wait);
+
+/* The shortest wait for the keeper, in milliseconds. */
+extern int	uidgen_wait_at_least(UidgenDemand *demand);
+
+/*
+ * Sleep until the demand of this number is served, or another attempt has been made;
+ * at most so many milliseconds, and no longer than the wait may last.  Errors: those of
+ * CHECK_FOR_INTERRUPTS().
+ */
+extern void uidgen_wait_sleep(UidgenWait *wait, uint64 number, long milliseconds,
+							  uint32 wait_event);
+
+/* Demand once more, after a demand that was served and did not help. */
+extern void uidgen_wait_demand_again(UidgenWait *wait, uint32 wait_event);
+
+/* ---- the keeper ---- */
+
+/* Is there a demand that is not served?  Its number, or 0. */
+extern uint64 uidgen_demand_open(UidgenDemand *demand);
+
+/* An attempt for all demands up to this number begins, and ends. */
+extern void uidgen_demand_begin(UidgenDemand *demand, uint64 number);
+extern void uidgen_demand_end(UidgenDemand *demand);
+
+/* The process ends, perhaps in the middle of an attempt, which has failed then. */
+extern void uidgen_demand_break_off(UidgenDemand *demand);
+
+/*
+ * An attempt has succeeded, or failed: then no other is made for a while, twice as
+ * long with each failure in a row, up to last_pause milliseconds.  Returns whether the
+ * failure is news.
+ */
+extern void uidgen_demand_succeeded(UidgenDemand *demand);
+extern bool uidgen_demand_failed(UidgenDemand *demand, const ErrorData *error,
+								 int last_pause);
+
+/* What failed says nothing of the next attempt. */
+extern void uidgen_demand_retry_now(UidgenDemand *demand);
+
+#endif							/* UIDGEN_DEMAND_H */
