@@ -326,14 +326,18 @@ test_known(void)
 	is_int(uidgen_lease_known_until(&lease, 2000), 5000, "known: what holds for all others never falls");
 }
 
+/* The highest tick of the clock that was known when the last era began. */
+static uint64_t clock_before;
+
 static UidgenEra
-era_of(UidgenStepKind step, int64_t now, int64_t clock_high, uint64_t position)
+era_of(UidgenStepKind step, int64_t now, int64_t clock_known, uint64_t position)
 {
 	UidgenTicketReach reach = {
 		.ahead = 20,
 		.burst = BURST,
 		.large_step = LARGE_STEP,
-		.clock_high = (uint64_t) clock_high,
+		.clock_high = (uint64_t) clock_known,
+		.clock_before = clock_before,
 		.room = CRASH + BURST,
 	};
 
@@ -350,7 +354,7 @@ test_era(void)
 	is(era.position, POSITION(NOW, 0), "era: begins where the grant does");
 	is(era.limit, POSITION(NOW + 100, 15), "era: ends where it ends");
 	is(era.renew_at, POSITION(NOW + 60, 15), "era: is renewed when the padding is left");
-	is_int(era.clock_high, NOW, "era: the clock has been where it is");
+	is_int(era.clock_known, NOW, "era: the clock has been where it is");
 
 	era = era_of(UIDGEN_STEP_NONE, NOW, NOW, POSITION(NOW + 30, 1));
 	is(era.position, POSITION(NOW + 31, 0), "era: begins above the ids of before, with a whole tick");
@@ -359,10 +363,14 @@ test_era(void)
 	is(era.position, POSITION(NOW + 30, 0), "era: or with the next one, of which none was issued");
 	era = era_of(UIDGEN_STEP_NONE, NOW, NOW + 10, POSITION(NOW + 10, 5));
 	is_int(era.cause, UIDGEN_AHEAD_CLOCK_SET_BACK, "era: ids are ahead, because the clock was set back");
-	is_int(era.clock_high, NOW + 10, "era: where it was stays known");
+	is_int(era.clock_known, NOW + 10, "era: where it was stays known");
+	clock_before = NOW + 12;
+	era = era_of(UIDGEN_STEP_NONE, NOW, NOW + 10, POSITION(NOW + 10, 5));
+	is_int(era.clock_known, NOW + 12, "era: also from the time before the last one");
+	clock_before = 0;
 	era = era_of(UIDGEN_STEP_BACK, NOW, NOW + 5000, POSITION(NOW + 30, 0));
 	is(era.position, POSITION(NOW, 0), "era: after a large step back, it begins at the true time");
-	is_int(era.clock_high, NOW, "era: what the clock was before counts no more");
+	is_int(era.clock_known, NOW, "era: what the clock was before counts no more");
 	era = era_of(UIDGEN_STEP_FORWARD, NOW, NOW - 60, POSITION(NOW - 60, 3));
 	is(era.position, POSITION(NOW, 0), "era: after a leap, at the time that the clock shows");
 
@@ -371,14 +379,14 @@ test_era(void)
 	era = era_of(UIDGEN_STEP_NONE, NOW - 40, 0, 1);
 	is(era.position, POSITION(NOW, 0), "row: the era begins where the row ended");
 	is_int(era.cause, UIDGEN_AHEAD_CRASH, "row: as after a crash");
-	is_int(era.clock_high, NOW - 40, "row: the clock was never there");
+	is_int(era.clock_known, NOW - 40, "row: the clock was never there");
 	lease.grant.seen = NOW - 30;
 	era = era_of(UIDGEN_STEP_NONE, NOW - 40, 0, 1);
-	is_int(era.clock_high, NOW - 30, "row: it has seen the clock there");
+	is_int(era.clock_known, NOW - 30, "row: it has seen the clock there");
 	is_int(era.cause, UIDGEN_AHEAD_CRASH, "row: which does not explain where it begins");
 	lease.grant.seen = NOW - 41;
 	era = era_of(UIDGEN_STEP_NONE, NOW - 40, 0, 1);
-	is_int(era.clock_high, NOW - 40, "row: a clock that goes on is no step");
+	is_int(era.clock_known, NOW - 40, "row: a clock that goes on is no step");
 	lease.grant.seen = NOW - BURST;
 	era = era_of(UIDGEN_STEP_NONE, NOW - 20, 0, 1);
 	is_int(era.cause, UIDGEN_AHEAD_CLOCK_SET_BACK, "row: the clock was there, or as near as drawing carries ids");
@@ -387,7 +395,7 @@ test_era(void)
 	is_int(era.cause, UIDGEN_AHEAD_CRASH, "row: a tick less, and it was a crash");
 	lease.grant.seen = NOW + 5000;
 	era = era_of(UIDGEN_STEP_NONE, NOW, 0, 1);
-	is_int(era.clock_high, NOW + LARGE_STEP, "row: a step that the registry let pass counts as a small one");
+	is_int(era.clock_known, NOW + LARGE_STEP, "row: a step that the registry let pass counts as a small one");
 
 	/* The end of the layout. */
 	begin_held();
