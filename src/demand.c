@@ -9,8 +9,6 @@
 #include "clock.h"
 #include "guc.h"
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
-#include "shmem.h"
 
 /* A step of the clock wakes nobody: look at it again after at most this long. */
 #define RECHECK_MS 100
@@ -28,9 +26,11 @@
 #define FRUITLESS_DOUBLINGS_MAX 7
 
 void
-uidgen_demand_init(UidgenDemand *demand)
+uidgen_demand_init(UidgenDemand *demand, LWLock *lock, Latch **keeper_latch)
 {
 	memset(demand, 0, sizeof(*demand));
+	demand->lock = lock;
+	demand->keeper_latch = keeper_latch;
 	pg_atomic_init_u64(&demand->demanded, 0);
 	pg_atomic_init_u64(&demand->served, 0);
 	pg_atomic_init_u64(&demand->waits, 0);
@@ -44,11 +44,11 @@ uidgen_demand_make(UidgenDemand *demand)
 {
 	uint64		number = pg_atomic_fetch_add_u64(&demand->demanded, 1) + 1;
 
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	LWLockAcquire(demand->lock, LW_SHARED);
 	/* No keeper: it looks at the demand when it comes. */
-	if (uidgen_shared->keeper_latch)
-		SetLatch(uidgen_shared->keeper_latch);
-	LWLockRelease(uidgen_shared->lock);
+	if (*demand->keeper_latch)
+		SetLatch(*demand->keeper_latch);
+	LWLockRelease(demand->lock);
 	return number;
 }
 
@@ -68,9 +68,9 @@ uidgen_demand_served(UidgenDemand *demand, uint64 number)
 bool
 uidgen_demand_failure(UidgenDemand *demand, UidgenFailure *failure)
 {
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	LWLockAcquire(demand->lock, LW_SHARED);
 	*failure = demand->failure;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(demand->lock);
 	return failure->sqlerrcode != 0;
 }
 
@@ -117,9 +117,9 @@ uidgen_wait_at_least(UidgenDemand *demand)
 {
 	bool		outage;
 
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	LWLockAcquire(demand->lock, LW_SHARED);
 	outage = demand->failures_in_row > 0;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(demand->lock);
 	return uidgen_wait_timeout == 0 && !outage ? WAKE_UP_MS : LEAST_WAIT_MS;
 }
 
@@ -164,18 +164,18 @@ void
 uidgen_demand_begin(UidgenDemand *demand, uint64 number)
 {
 	Assert(!uidgen_demand_served(demand, number));
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
 	demand->attempting = true;
 	demand->attempt = number;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(demand->lock);
 }
 
 void
 uidgen_demand_end(UidgenDemand *demand)
 {
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
 	demand->attempting = false;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(demand->lock);
 	pg_atomic_write_u64(&demand->served, demand->attempt);
 	ConditionVariableBroadcast(&demand->changed);
 }
@@ -203,11 +203,11 @@ copy_text(char *to, const char *from, size_t size)
 void
 uidgen_demand_succeeded(UidgenDemand *demand)
 {
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
 	memset(&demand->failure, 0, sizeof(demand->failure));
 	demand->failures_in_row = 0;
 	demand->retry_at = 0;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(demand->lock);
 }
 
 bool
@@ -218,7 +218,7 @@ uidgen_demand_failed(UidgenDemand *demand, const ErrorData *error, int last_paus
 		strncmp(failure->message, error->message, strlen(failure->message)) != 0;
 	int64		pause;
 
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
 	failure->sqlerrcode = error->sqlerrcode;
 	copy_text(failure->message, error->message, sizeof(failure->message));
 	copy_text(failure->detail, error->detail, sizeof(failure->detail));
@@ -228,14 +228,14 @@ uidgen_demand_failed(UidgenDemand *demand, const ErrorData *error, int last_paus
 	demand->failures++;
 	demand->failures_in_row++;
 	demand->retry_at = uidgen_clock_monotonic() + pause * 1000;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(demand->lock);
 	return is_news;
 }
 
 void
 uidgen_demand_retry_now(UidgenDemand *demand)
 {
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
 	demand->retry_at = 0;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(demand->lock);
 }

@@ -17,6 +17,8 @@
 
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
 #include "utils/elog.h"
 
 /* Why an attempt failed.  The detail may name hosts and ports: it is for members of
@@ -37,7 +39,11 @@ typedef struct UidgenDemand
 
 	pg_atomic_uint64 waits;		/* times that a call had to wait */
 
-	/* The rest is protected by uidgen_shared->lock, and written by the keeper alone. */
+	/*
+	 * `lock` protects the rest, and the keeper's latch; the keeper alone writes them.
+	 */
+	LWLock	   *lock;
+	Latch	  **keeper_latch;	/* NULL in it: there is no keeper now */
 	UidgenFailure failure;		/* of the last attempt */
 	int64		failures;		/* attempts that failed */
 	int			failures_in_row;
@@ -46,7 +52,8 @@ typedef struct UidgenDemand
 	uint64		attempt;		/* the demand that it serves */
 } UidgenDemand;
 
-extern void uidgen_demand_init(UidgenDemand *demand);
+extern void uidgen_demand_init(UidgenDemand *demand, LWLock *lock,
+							   Latch **keeper_latch);
 
 /* ---- callers ---- */
 

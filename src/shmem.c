@@ -44,10 +44,11 @@ startup(void)
 	{
 		memset(uidgen_shared, 0, sizeof(*uidgen_shared));
 		uidgen_ticket_init(&uidgen_shared->words);
-		uidgen_demand_init(&uidgen_shared->grant_demand);
 		pg_atomic_init_u64(&uidgen_shared->wasted, 0);
 		pg_atomic_init_u32(&uidgen_shared->keeper_pid, 0);
 		uidgen_shared->lock = &GetNamedLWLockTranche(NAME)->lock;
+		uidgen_demand_init(&uidgen_shared->grant_demand, uidgen_shared->lock,
+						   &uidgen_shared->keeper_latch);
 		uidgen_lease_init(&uidgen_shared->lease);
 	}
 	uidgen_words = &uidgen_shared->words;
