@@ -39,13 +39,15 @@ use Mutants qw(mutants_of apply);
 use POSIX qw(WNOHANG);
 use Time::HiRes qw(sleep time);
 
-# By which tests, the quick ones first: "unit" is test/unit/test_ticket.c; "regress:"
+# By which tests, the quick ones first: "unit:ticket" is test/unit/test_ticket.c; "regress:"
 # and "isolation" are PostgreSQL's own, on a server that is started anew; the others
 # are programs of test/t.
 my $takes = 'regress:generate';
 my %tests = (
-	'src/ticket.h' => "unit unit $takes test/t/033_cache.pl test/t/022_true_time.pl",
-	'src/ticket.c' => "unit unit $takes test/t/033_cache.pl test/t/022_true_time.pl",
+	'src/ticket.h' => "unit:ticket unit:ticket $takes test/t/033_cache.pl test/t/022_true_time.pl",
+	'src/ticket.c' => "unit:ticket unit:ticket $takes test/t/033_cache.pl test/t/022_true_time.pl",
+	'src/lease.c' => "unit:lease $takes test/t/022_true_time.pl test/t/023_clock_steps.pl",
+	'src/demand.c' => "$takes test/t/008_keeper.pl test/t/015_wake_up.pl test/t/024_waits.pl test/t/028_waiters.pl",
 	'src/cache.c' => "$takes test/t/033_cache.pl test/t/039_cache_errors.pl",
 	'src/generator.c' => "regress:errors,generate test/t/033_cache.pl test/t/022_true_time.pl"
 	  . ' test/t/024_waits.pl test/t/028_waiters.pl test/t/023_clock_steps.pl',
@@ -53,7 +55,7 @@ my %tests = (
 	  . ' test/t/025_steps_and_grants.pl test/t/023_clock_steps.pl test/t/031_changes_under_load.pl',
 	'src/registry.c' => "$takes test/t/008_keeper.pl test/t/002_restart.pl test/t/006_worker_ids.pl test/t/010_copies.pl",
 	'sql/uidgen.sql' => 'regress:registry isolation test/t/002_restart.pl test/t/006_worker_ids.pl');
-my @order = qw(src/ticket.h src/ticket.c sql/uidgen.sql src/cache.c src/registry.c src/keeper.c src/generator.c);
+my @order = qw(src/ticket.h src/ticket.c src/lease.c sql/uidgen.sql src/cache.c src/registry.c src/keeper.c src/demand.c src/generator.c);
 
 # What ./check would not compile either, as far as it shows in what the program does.
 my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized);
@@ -329,9 +331,11 @@ my $installed = '';		# which mutant is
 sub run_test
 {
 	my ($test, $file, $mutant) = @_;
-	if ($test eq 'unit')
+	if ($test =~ /^unit:(\w+)$/)
 	{
-		return undef if run(300, qw(gcc -std=c99 -O1 -Isrc -DUIDGEN_STANDALONE -pthread), @strict, '-o', "$dir/tree/unit", 'test/unit/test_ticket.c') ne '';
+		# test_ticket.c has ticket.c in it.
+		my @sources = ("test/unit/test_$1.c", $1 eq 'ticket' ? () : "src/$1.c");
+		return undef if run(300, qw(gcc -std=c99 -O1 -Isrc -DUIDGEN_STANDALONE -pthread), @strict, '-o', "$dir/tree/unit", @sources) ne '';
 		# In seconds of the processor's, since a machine may be slow.
 		return run(300, 'sh', '-c', 'ulimit -t 20; exec ./unit');
 	}

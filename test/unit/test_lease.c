@@ -165,13 +165,15 @@ test_disposable(void)
 	next();
 	is_int(action.request.wanted, -1, "disposable: nor if it may be somebody else's");
 	lease.released = true;
-	terms.worker = 9;
+	terms.worker = 0;
 	next();
-	is_int(action.request.wanted, 9, "disposable: what is set counts for more");
+	is_int(action.request.wanted, 0, "disposable: what is set counts for more");
 	terms.worker = -1;
 	set_clock(-LARGE_STEP - 1);
 	next();
 	is_int(action.request.wanted, -1, "disposable: nor after a step of the clock");
+	uidgen_lease_hold(&lease, &lease.grant, clocks.offset);
+	ok(lease.held && !lease.released, "disposable: once it is held, it is no longer released");
 }
 
 static void
@@ -290,6 +292,7 @@ test_known(void)
 
 	begin();
 	is_int(uidgen_lease_known_until(&lease, 3), -1, "known: nothing, at first");
+	is_int(uidgen_lease_known_until(&lease, 0), -1, "known: nor of worker id 0");
 	grant = grant_of(3, NOW, NOW + 100);
 	uidgen_lease_hold(&lease, &grant, clocks.offset);
 	is_int(uidgen_lease_known_until(&lease, 3), NOW + 100, "known: what is granted");
@@ -324,6 +327,18 @@ test_known(void)
 	grant = grant_of(1001, NOW, 3000);
 	uidgen_lease_hold(&lease, &grant, clocks.offset);
 	is_int(uidgen_lease_known_until(&lease, 2000), 5000, "known: what holds for all others never falls");
+
+	/* Likewise, with the lowest at the end. */
+	begin();
+	for (int i = 0; i < UIDGEN_KNOWN_GRANTS; i++)
+	{
+		grant = grant_of(i, NOW, 5000 - i);
+		uidgen_lease_hold(&lease, &grant, clocks.offset);
+	}
+	grant = grant_of(1000, NOW, 6000);
+	uidgen_lease_hold(&lease, &grant, clocks.offset);
+	is_int(uidgen_lease_known_until(&lease, 0), 5000, "known: the highest is kept");
+	is_int(lease.known_others, 5001 - UIDGEN_KNOWN_GRANTS, "known: it is the lowest that goes, wherever it is");
 }
 
 /* The highest tick of the clock that was known when the last era began. */
@@ -380,6 +395,10 @@ test_era(void)
 	is(era.position, POSITION(NOW, 0), "row: the era begins where the row ended");
 	is_int(era.cause, UIDGEN_AHEAD_CRASH, "row: as after a crash");
 	is_int(era.clock_known, NOW - 40, "row: the clock was never there");
+	era = era_of(UIDGEN_STEP_NONE, NOW - 5, 0, 1);
+	is_int(era.cause, UIDGEN_AHEAD_CRASH, "row: also where it is as near as drawing carries ids");
+	era = era_of(UIDGEN_STEP_NONE, NOW - 5, 0, POSITION(NOW, 0));
+	is_int(era.cause, UIDGEN_AHEAD_BURST, "row: where ids were there already, it did not decide");
 	lease.grant.seen = NOW - 30;
 	era = era_of(UIDGEN_STEP_NONE, NOW - 40, 0, 1);
 	is_int(era.clock_known, NOW - 30, "row: it has seen the clock there");
