@@ -33,6 +33,10 @@
 #include "storage/lmgr.h"
 #include "utils/acl.h"
 
+/* A diagnosis waits for the keeper longer than that waits for a lock, whatever
+ * wait_timeout is. */
+#define PROBE_MS 2000
+
 static uint32 grant_wait_event = 0;
 static uint32 clock_wait_event = 0;
 
@@ -447,8 +451,11 @@ static pg_noinline UidgenBlock
 take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 			UidgenTicketKind kind)
 {
-	UidgenWait	wait = {.on = &uidgen_shared->grant_demand};
+	UidgenWait	wait = {0};
 
+	/* Not preloaded, there is no memory to point to. */
+	(void) uidgen_server_layout();
+	wait.on = &uidgen_shared->grant_demand;
 	while (result != UIDGEN_TICKET_GOOD)
 	{
 		bool		taken = false;
@@ -561,8 +568,7 @@ uidgen_probe_grant(UidgenFailure *failure)
 {
 	UidgenWait	wait = {.on = &uidgen_shared->grant_demand};
 
-	/* Longer than the keeper waits for a lock, whatever wait_timeout is. */
-	wait.deadline = uidgen_clock_monotonic() + INT64CONST(2000000);
+	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * PROBE_MS;
 	wait.number = uidgen_demand_make(wait.on);
 	while (!uidgen_demand_served(wait.on, wait.number) && !uidgen_wait_expired(&wait))
 		uidgen_wait_sleep(&wait, wait.number, LONG_MAX, grant_wait());

@@ -40,7 +40,6 @@
 #include "guc.h"
 #include "lease.h"
 #include "lib/stringinfo.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -48,11 +47,8 @@
 #include "registry.h"
 #include "shmem.h"
 #include "storage/ipc.h"
-#include "storage/proc.h"
-#include "tcop/tcopprot.h"
 #include "utils/elog.h"
 #include "utils/memutils.h"
-#include "utils/timestamp.h"
 
 /* Without demand for this long, the connection is given up. */
 #define IDLE_MS 30000
@@ -291,7 +287,7 @@ publish_acquisition(const UidgenGrant *grant, const UidgenTerms *terms,
 static void
 refuse_step(const UidgenClockStep *step, const UidgenTerms *terms)
 {
-	bool		fixed = uidgen_worker_id >= 0;
+	bool		fixed = terms->worker >= 0;
 	bool		back = step->kind == UIDGEN_STEP_BACK;
 
 	ereport(ERROR,
@@ -532,14 +528,13 @@ static void
 release(void)
 {
 	UidgenLease *lease = &uidgen_shared->lease;
+	UidgenTerms terms = read_terms();
 	UidgenGrant grant = lease->grant;
 	int64		last_issued;
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_lease_end(lease);
-	last_issued = (int64) ((uidgen_ticket_close(&uidgen_shared->words) - 1) >>
-						   uidgen_rules.sequence_bits);
-	last_issued = Min(last_issued, grant.last);
+	last_issued = uidgen_lease_end(lease, &terms,
+								   uidgen_ticket_close(&uidgen_shared->words));
 	LWLockRelease(uidgen_shared->lock);
 
 	if (!uidgen_registry_connected())

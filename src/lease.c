@@ -230,11 +230,12 @@ uidgen_lease_hold(UidgenLease *lease, const UidgenGrant *grant, int64_t offset)
 	remember(lease, grant->worker, grant->last);
 }
 
-void
-uidgen_lease_end(UidgenLease *lease)
+int64_t
+uidgen_lease_end(UidgenLease *lease, const UidgenTerms *terms, uint64_t position)
 {
 	lease->held = false;
 	lease->released = true;
+	return lower(position_tick(terms, position - 1), lease->grant.last);
 }
 
 void

@@ -194,8 +194,10 @@ extern void uidgen_lease_hold(UidgenLease *lease, const UidgenGrant *grant,
 extern void uidgen_lease_count_step(UidgenLease *lease, const UidgenClocks *clocks,
 									bool took_row);
 
-/* Nothing more is issued of the grant; it is about to be handed back. */
-extern void uidgen_lease_end(UidgenLease *lease);
+/* Nothing more is issued of the grant, whose era ended at this position; it is about to
+ * be handed back.  Returns the last tick that may have been issued of it. */
+extern int64_t uidgen_lease_end(UidgenLease *lease, const UidgenTerms *terms,
+								uint64_t position);
 
 /* It was handed back: nothing above tick `last_issued` was issued of it. */
 extern void uidgen_lease_release(UidgenLease *lease, int64_t last_issued);

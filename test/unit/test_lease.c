@@ -152,8 +152,10 @@ static void
 test_disposable(void)
 {
 	begin_held();
-	uidgen_lease_end(&lease);
+	is_int(uidgen_lease_end(&lease, &terms, POSITION(NOW + 60, 3)), NOW + 60, "released: ids were issued up to this tick");
 	ok(!lease.held && lease.released, "released: it is no longer held");
+	is_int(uidgen_lease_end(&lease, &terms, POSITION(NOW + 60, 0)), NOW + 59, "released: of the next one none was");
+	is_int(uidgen_lease_end(&lease, &terms, POSITION(NOW + 500, 0)), NOW + 100, "released: what is not granted was not issued, whatever was taken");
 	next();
 	is_int(action.request.wanted, -1, "released: any worker id is acquired");
 	terms.disposable = true;
@@ -191,7 +193,7 @@ test_back(void)
 	is_int(action.request.max_lead, LARGE_STEP, "back: so an own row must not lie far ahead");
 	is_int(action.request.max_step, INT64_MAX, "back: whenever it was used");
 	is_int(action.request.avoid, -1, "back: none is avoided");
-	uidgen_lease_end(&lease);
+	(void) uidgen_lease_end(&lease, &terms, POSITION(NOW + 60, 3));
 	next();
 	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_BACK, "back: also if no grant is held");
 	next_in(REGISTRY + 1);
@@ -226,7 +228,7 @@ test_forward(void)
 	next_in(REGISTRY + 1);
 	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "forward: none, where another registry is asked");
 	is_int(action.request.avoid, -1, "forward: where no row is in use");
-	uidgen_lease_end(&lease);
+	(void) uidgen_lease_end(&lease, &terms, POSITION(NOW + 60, 3));
 	next();
 	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "forward: none, without a grant");
 
@@ -304,7 +306,7 @@ test_known(void)
 	uidgen_lease_hold(&lease, &grant, clocks.offset);
 	is_int(uidgen_lease_known_until(&lease, 4), NOW + 250, "known: the last renewal");
 	is_int(lease.nknown, 2, "known: once for each");
-	uidgen_lease_end(&lease);
+	(void) uidgen_lease_end(&lease, &terms, POSITION(NOW + 60, 3));
 	is_int(uidgen_lease_known_until(&lease, 4), NOW + 250, "known: until the registry has what was released");
 	uidgen_lease_release(&lease, NOW + 60);
 	is_int(uidgen_lease_known_until(&lease, 4), NOW + 60, "known: then what was issued");
