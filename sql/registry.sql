@@ -94,7 +94,8 @@ BEGIN
 END $$;
 
 CREATE FUNCTION pg_temp.renew(content text, worker int, token bigint, until bigint,
-	needed bigint DEFAULT 0, window_ticks bigint DEFAULT 10, datacenter int DEFAULT 0, max_tick bigint DEFAULT 1000000)
+	needed bigint DEFAULT 0, window_ticks bigint DEFAULT 10, datacenter int DEFAULT 0, max_tick bigint DEFAULT 1000000,
+	at_most bigint DEFAULT 1000)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	g record;
@@ -109,7 +110,7 @@ BEGIN
 			(SELECT oid FROM pg_database WHERE datname = current_database()));
 	END IF;
 	BEGIN
-		SELECT * INTO STRICT g FROM uidgen.renew_worker(datacenter, worker, token, until, needed, window_ticks);
+		SELECT * INTO STRICT g FROM uidgen.renew_worker_id(datacenter, worker, token, until, needed, window_ticks, at_most);
 	EXCEPTION WHEN OTHERS THEN
 		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		RETURN pg_temp.failure(SQLSTATE, message, detail, hint);
@@ -492,6 +493,23 @@ FROM uidgen.worker_node;
 SELECT pg_temp.renew('', 1, 101, 1005);
 DELETE FROM uidgen.registry_layout;
 SELECT pg_temp.renew(NULL, 1, 101, 1005);
+-- Refused if the clock is beyond what was expected, and then all stays as it is: the
+-- row is not looked at, nor the end of the layout.
+SELECT pg_temp.renew('1 me 1005', 1, 101, 1005, at_most => 1001);
+SELECT pg_temp.renew('1 me 1005', 1, 101, 1005, at_most => 1000);
+SELECT pg_temp.renew('1 me 1005', 1, 101, 1005, at_most => 999);
+SELECT pg_temp.get_rows(), token, modified = '2026-01-01' FROM uidgen.worker_node;
+SELECT pg_temp.renew('1 me 1005', 1, 102, 1005, at_most => 990);
+SELECT pg_temp.renew('1 me 999', 1, 101, 999, at_most => 999, max_tick => 1000);
+-- only the clock is judged, not what is needed
+SELECT pg_temp.renew('1 me 1005', 1, 101, 1005, needed => 1020);
+-- a null argument changes nothing
+SELECT pg_temp.renew('1 me 1005', 1, 101, 1005, at_most => NULL);
+-- A library of version 0.1.0 asks by another name, without a bound.
+SELECT pg_temp.set_rows('1 me 1005');
+SELECT token <> 101, last_tick FROM uidgen.renew_worker(0, 1, 101, 1005, 0, 10);
+SELECT token, last_tick FROM uidgen.renew_worker(0, 1, 101, 1005, 0, 10);
+SELECT pg_temp.get_rows();
 ROLLBACK;
 
 -- Release: what was not used comes back.
@@ -564,7 +582,7 @@ BEGIN
 		CASE floor(random() * 8)::int
 			WHEN 0, 1, 2 THEN
 				CONTINUE WHEN worker[i] IS NULL;
-				SELECT * INTO g FROM uidgen.renew_worker(0, worker[i], token[i], until[i], CASE WHEN random() < 0.2 THEN until[i] + 1 ELSE 0 END, 10);
+				SELECT * INTO g FROM uidgen.renew_worker_id(0, worker[i], token[i], until[i], CASE WHEN random() < 0.2 THEN until[i] + 1 ELSE 0 END, 10, 1000000);
 				IF g.token IS NULL THEN
 					fenced := fenced + 1;
 					worker[i] := NULL;

@@ -501,7 +501,62 @@ COMMENT ON FUNCTION uidgen.check_lifetime(bigint, bigint, bigint, bigint) IS 'ra
 
 -- Extend a grant beyond both the clock and the tick that is needed.  A compare
 -- and swap on token and end: of two copies of one memory image only one can go
--- on.  All null: the row was taken by another holder.
+-- on.  All null: the row was taken by another holder.  A null argument changes
+-- nothing either.
+--
+-- at_most is the latest tick that the caller expects of the clock.  If the clock shows
+-- a later one, it was set forward since the caller looked at it.  A grant that follows a
+-- large step takes the time up to there from this worker id for when the clock
+-- returns, so the caller has to want it: it is refused, before the row is looked at.  A
+-- holder whose row was taken learns that from an attempt that is not refused.
+CREATE FUNCTION uidgen.renew_worker_id(
+	datacenter integer,
+	worker integer,
+	old_token bigint,
+	old_until bigint,
+	needed bigint,
+	window_ticks bigint,
+	at_most bigint,
+	OUT token bigint,
+	OUT last_tick bigint)
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	-- Read once: what is judged is what is granted.
+	clock CONSTANT timestamptz := clock_timestamp();
+	l uidgen.registry_layout;
+	now_tick bigint;
+	from_tick bigint;
+BEGIN
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	IF NOT FOUND THEN
+		RETURN;
+	END IF;
+	now_tick := uidgen.tick_at(clock, l.unit, l.epoch);
+	IF now_tick > at_most THEN
+		RAISE EXCEPTION 'the registry''s clock is further ahead than expected'
+			USING ERRCODE = 'serialization_failure',
+				DETAIL = format('It is %s ms beyond the latest time that was expected.', round((now_tick::numeric - at_most) * l.unit / 1000)),
+				HINT = 'The next attempt follows the clock; correct it if it is wrong. What counts as a small step depends on the setting "uidgen.max_ahead".';
+	END IF;
+	from_tick := greatest(now_tick, needed);
+	PERFORM uidgen.check_lifetime(from_tick, l.max_tick, l.unit, l.epoch);
+	UPDATE uidgen.worker_node AS n SET
+			token = uidgen.new_token(),
+			granted_until = greatest(n.granted_until, least(from_tick + window_ticks, l.max_tick - 1)),
+			modified = greatest(n.modified, clock)
+		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
+			AND n.token = old_token AND n.granted_until = old_until
+		RETURNING n.token, n.granted_until INTO renew_worker_id.token, last_tick;
+END
+$$;
+COMMENT ON FUNCTION uidgen.renew_worker_id(integer, integer, bigint, bigint, bigint, bigint, bigint)
+	IS 'extends a grant; null if it was taken by another holder; for the keeper';
+
+-- The same as the library of version 0.1.0 calls it, which looks at its own clock after
+-- the call.
 CREATE FUNCTION uidgen.renew_worker(
 	datacenter integer,
 	worker integer,
@@ -514,28 +569,14 @@ CREATE FUNCTION uidgen.renew_worker(
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict error
-DECLARE
-	l uidgen.registry_layout;
-	from_tick bigint;
 BEGIN
-	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
-	IF NOT FOUND THEN
-		RETURN;
-	END IF;
-	from_tick := greatest(uidgen.registry_tick(l.unit, l.epoch), needed);
-	PERFORM uidgen.check_lifetime(from_tick, l.max_tick, l.unit, l.epoch);
-	UPDATE uidgen.worker_node AS n SET
-			token = uidgen.new_token(),
-			granted_until = greatest(n.granted_until, least(from_tick + window_ticks, l.max_tick - 1)),
-			modified = greatest(n.modified, clock_timestamp())
-		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
-			AND n.token = old_token AND n.granted_until = old_until
-		RETURNING n.token, n.granted_until INTO renew_worker.token, last_tick;
+	SELECT g.token, g.last_tick INTO STRICT token, last_tick
+		FROM uidgen.renew_worker_id(datacenter, worker, old_token, old_until, needed, window_ticks,
+			at_most => 9223372036854775807) AS g;
 END
 $$;
 COMMENT ON FUNCTION uidgen.renew_worker(integer, integer, bigint, bigint, bigint, bigint)
-	IS 'extends a grant; null if it was taken by another holder; for the keeper';
+	IS 'extends a grant for a keeper of version 0.1.0';
 
 -- Hand back the worker id and what was granted above the last tick issued.
 CREATE FUNCTION uidgen.release_worker(
@@ -595,6 +636,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.check_lifetime(bigint, bigint, bigint, bigint),
 	uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer),
 	uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer),
+	uidgen.renew_worker_id(integer, integer, bigint, bigint, bigint, bigint, bigint),
 	uidgen.renew_worker(integer, integer, bigint, bigint, bigint, bigint),
 	uidgen.release_worker(integer, integer, bigint, bigint),
 	uidgen.forget_worker(integer, integer)
