@@ -67,6 +67,13 @@ WHERE 'layout' = ANY (proargnames[:pronargs]) AND provolatile <> 'i';
 SELECT name, prosecdef, proconfig FROM func
 WHERE prosecdef OR (lanname <> 'c' AND prosqlbody IS NULL
 		AND proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}');
+-- The registry's functions learn the time, and what tells one run of the database from
+-- another, from two of them.
+SELECT name, found[1] FROM func,
+	regexp_matches(regexp_replace(prosrc, '--[^\n]*', '', 'g'),
+		'\m(\w*_timestamp|timeofday|now\s*\(|current_(?:date|time|database)|localtime\w*|pg_database|pg_control_\w+|pg_\w*start_time|pg_\w*(?:wal|lsn)\w*)', 'gi') AS found
+WHERE lanname <> 'c'
+ORDER BY name COLLATE "C", found[1] COLLATE "C";
 -- All belong to one role.
 SELECT count(DISTINCT proowner) FROM func;
 

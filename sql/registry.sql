@@ -492,6 +492,7 @@ FROM uidgen.worker_node;
 -- a registry that was made anew knows nobody
 SELECT pg_temp.renew('', 1, 101, 1005);
 DELETE FROM uidgen.registry_layout;
+SELECT pg_temp.set_rows('1 me 1005');
 SELECT pg_temp.renew(NULL, 1, 101, 1005);
 -- Refused if the clock is beyond what was expected, and then all stays as it is: the
 -- row is not looked at, nor the end of the layout.
@@ -547,6 +548,53 @@ SELECT uidgen.forget_worker(worker => 1, datacenter => 0), pg_temp.get_rows();
 SELECT pg_temp.set_rows(current_setting('uidgen.datacenter_id') || '/1 other 1005, 1023/1 other 1005');
 SELECT uidgen.forget_worker(1);
 SELECT datacenter_id = current_setting('uidgen.datacenter_id')::int FROM uidgen.worker_node WHERE identity IS NULL;
+ROLLBACK;
+
+-- The registry goes by its clock and history alone, which can be replaced: here by a
+-- clock that shows a tick and half a minute, in a database of any OID.
+BEGIN;
+SELECT pg_temp.reset();
+CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz LANGUAGE sql AS $$
+	SELECT to_timestamp((current_setting('registry_test.epoch')::bigint + current_setting('registry_test.tick')::bigint * 60000000 + 30000000) / 1000000.0);
+$$;
+CREATE OR REPLACE FUNCTION uidgen.registry_history(OUT system_identifier bigint, OUT timeline int, OUT started timestamptz, OUT database oid) LANGUAGE sql AS $$
+	SELECT 1, 2, '2026-01-01'::timestamptz, current_setting('registry_test.database')::oid;
+$$;
+CREATE FUNCTION pg_temp.set_world(tick bigint, database oid) RETURNS void LANGUAGE sql AS $$
+	SELECT set_config('registry_test.tick', tick::text, true), set_config('registry_test.database', database::text, true);
+$$;
+-- what is written down of times, in ticks
+CREATE FUNCTION pg_temp.times(OUT pinned_in numeric, OUT created_in numeric, OUT modified_in numeric, OUT launched_on_that_day boolean) LANGUAGE sql AS $$
+	SELECT (extract(epoch FROM pinned) * 1000000 - pg_temp.epoch()) / 60000000, (extract(epoch FROM created) * 1000000 - pg_temp.epoch()) / 60000000,
+		(extract(epoch FROM modified) * 1000000 - pg_temp.epoch()) / 60000000, launch_date = created::date
+	FROM uidgen.worker_node, uidgen.registry_layout;
+$$;
+SELECT pg_temp.set_world(500000, 4711);
+SELECT pg_temp.acquire('', wanted => 1);
+SELECT round(pinned_in, 3), round(created_in, 3), round(modified_in, 3), launched_on_that_day FROM pg_temp.times();
+SELECT database FROM uidgen.registry_layout;
+SELECT token FROM uidgen.worker_node \gset
+SELECT pg_temp.set_world(500005, 4711);
+SELECT pg_temp.renew(NULL, 1, :token, 500010, at_most => 500004);
+SELECT pg_temp.renew(NULL, 1, :token, 500010, at_most => 500005);
+SELECT round(created_in, 3), round(modified_in, 3) FROM pg_temp.times();
+SELECT token FROM uidgen.worker_node \gset
+-- Set back, it leaves the highest time that was seen.
+SELECT pg_temp.set_world(500002, 4711);
+SELECT pg_temp.renew(NULL, 1, :token, 500015, at_most => 500005);
+SELECT round(modified_in, 3) FROM pg_temp.times();
+SELECT token FROM uidgen.worker_node \gset
+SELECT pg_temp.set_world(500006, 4711);
+SELECT pg_temp.release(NULL, 1, :token, 500012);
+SELECT round(modified_in, 3) FROM pg_temp.times();
+SELECT pg_temp.set_world(500007, 4711);
+SELECT uidgen.forget_worker(1, 0);
+SELECT round(modified_in, 3) FROM pg_temp.times();
+-- another database: a copy
+SELECT pg_temp.set_rows('1 me 500000');
+SELECT pg_temp.acquire(wanted => 1);
+SELECT pg_temp.set_world(500007, 4712);
+SELECT pg_temp.acquire(wanted => 1);
 ROLLBACK;
 
 -- Whatever instances do, with a clock that goes to and fro, no tick of a worker id
@@ -643,7 +691,10 @@ SELECT uidgen.tick_time(1, 1, 1735689600000000), uidgen.tick_time(1999, 1, 17356
 SELECT uidgen.tick_time(2199023255551, 1000, 1735689600000000);
 SELECT uidgen.tick_time(-10, 60000000, 0);
 SELECT uidgen.tick_time(9223372036854775807, 3600000000, 0), uidgen.tick_time(9223372036854775807, 1, 0);
--- The clock, in ticks
-SELECT uidgen.registry_tick(1000000, 0) - floor(extract(epoch FROM clock_timestamp())) BETWEEN -1 AND 0,
-	uidgen.registry_tick(3600000000, 0) = floor(extract(epoch FROM statement_timestamp()) / 3600) OR extract(minute FROM clock_timestamp()) = 0,
-	uidgen.registry_tick(1000, 4000000000000000) < 0;
+-- The tick that a time is in
+SELECT uidgen.tick_at('2025-01-01 00:00:01.999999 UTC', 1000000, 1735689600000000), uidgen.tick_at('2025-01-01 01:00 UTC', 3600000000, 1735689600000000),
+	uidgen.tick_at('2024-12-31 23:59:59.9999 UTC', 1000, 1735689600000000);
+-- The clock and the history that the registry goes by
+SELECT uidgen.registry_clock() BETWEEN statement_timestamp() AND clock_timestamp();
+SELECT h.system_identifier = c.system_identifier, timeline >= t.timeline_id, started = pg_postmaster_start_time(), database = d.oid
+FROM uidgen.registry_history() AS h, pg_control_system() AS c, pg_control_checkpoint() AS t, pg_database AS d WHERE datname = current_database();

@@ -19,11 +19,42 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.library_version() IS 'version of the library that the server has loaded; that of the extension is in pg_extension';
 
+-- The registry looks at the clock, and at what tells one run of its database from
+-- another, through these two alone.  So a test can replace them and play any course of
+-- events.
+CREATE FUNCTION uidgen.registry_clock() RETURNS timestamptz
+LANGUAGE sql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT clock_timestamp()
+$$;
+COMMENT ON FUNCTION uidgen.registry_clock() IS 'the clock that the registry goes by';
+
+CREATE FUNCTION uidgen.registry_history(
+	OUT system_identifier bigint,
+	OUT timeline integer,
+	OUT started timestamptz,
+	OUT database oid)
+LANGUAGE sql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	-- The control file has the timeline of the last checkpoint, which is the old one
+	-- for some time after a promotion.
+	SELECT c.system_identifier,
+		('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer,
+		pg_postmaster_start_time(),
+		d.oid
+	FROM pg_control_system() AS c, pg_database AS d
+	WHERE d.datname = current_database()
+$$;
+COMMENT ON FUNCTION uidgen.registry_history() IS 'which course of history the registry''s database is in: cluster, timeline, start of the server, and database';
+
+REVOKE EXECUTE ON FUNCTION uidgen.registry_clock(), uidgen.registry_history() FROM PUBLIC;
+
 -- The registry.  What it has was granted in this database, as far as can be known: from
 -- here on a copy tells.
 ALTER TABLE uidgen.registry_layout ADD COLUMN database oid;
-UPDATE uidgen.registry_layout SET database =
-	(SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database());
+UPDATE uidgen.registry_layout SET database = (SELECT h.database FROM uidgen.registry_history() AS h);
 ALTER TABLE uidgen.registry_layout ALTER COLUMN database SET NOT NULL;
 COMMENT ON COLUMN uidgen.registry_layout.database IS 'the OID of the registry''s database: another one tells that this is a copy of it';
 
@@ -65,7 +96,8 @@ DECLARE
 	-- may just be idle.  For comfort only: the token keeps it from going on.
 	margin CONSTANT bigint := 3600000000 / tick_unit;
 	pinned uidgen.registry_layout;
-	this_database oid := (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database());
+	this_database oid := (SELECT h.database FROM uidgen.registry_history() AS h);
+	clock timestamptz;
 	now_tick bigint;
 	candidate uidgen.worker_node;
 	has_own boolean := false;
@@ -102,8 +134,11 @@ BEGIN
 	-- would choose the same, nor by a holder who wakes up and renews.
 	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
 
+	-- Read once, so that all that follows is of one moment.
+	clock := uidgen.registry_clock();
+
 	INSERT INTO uidgen.registry_layout AS l
-		VALUES (true, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker, clock_timestamp(), this_database)
+		VALUES (true, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker, clock, this_database)
 		ON CONFLICT (only_one) DO NOTHING;
 	SELECT l.* INTO STRICT pinned FROM uidgen.registry_layout AS l;
 	IF pinned.layout <> layout_text THEN
@@ -122,7 +157,7 @@ BEGIN
 		UPDATE uidgen.registry_layout AS l SET database = this_database;
 	END IF;
 
-	now_tick := uidgen.registry_tick(tick_unit, tick_epoch);
+	now_tick := uidgen.tick_at(clock, tick_unit, tick_epoch);
 	IF now_tick < 0 THEN
 		RAISE EXCEPTION 'the epoch of the layout is in the future'
 			USING ERRCODE = 'invalid_parameter_value',
@@ -252,7 +287,7 @@ BEGIN
 	INSERT INTO uidgen.worker_node AS n
 		(datacenter_id, worker_id, host_name, port, type, launch_date, created, modified,
 		 identity, token, granted_until, released, launches)
-		VALUES (datacenter, worker, host, host_port, host_type, current_date, clock_timestamp(), clock_timestamp(),
+		VALUES (datacenter, worker, host, host_port, host_type, clock::date, clock, clock,
 				holder, acquire_worker_id.token, last_tick, false, 1)
 		ON CONFLICT (datacenter_id, worker_id) DO UPDATE SET
 			host_name = excluded.host_name,
@@ -341,7 +376,7 @@ AS $$
 #variable_conflict error
 DECLARE
 	-- Read once: what is judged is what is granted.
-	clock CONSTANT timestamptz := clock_timestamp();
+	clock CONSTANT timestamptz := uidgen.registry_clock();
 	l uidgen.registry_layout;
 	now_tick bigint;
 	from_tick bigint;
@@ -395,6 +430,52 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.renew_worker(integer, integer, bigint, bigint, bigint, bigint)
 	IS 'extends a grant for a keeper of version 0.1.0';
+
+-- Hand back the worker id and what was granted above the last tick issued.
+CREATE OR REPLACE FUNCTION uidgen.release_worker(
+	datacenter integer,
+	worker integer,
+	old_token bigint,
+	last_issued bigint,
+	OUT done boolean)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+BEGIN
+	UPDATE uidgen.worker_node AS n SET
+			token = NULL,
+			granted_until = least(n.granted_until, last_issued),
+			released = true,
+			modified = greatest(n.modified, uidgen.registry_clock())
+		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
+			AND n.token = old_token;
+	done := FOUND;
+END
+$$;
+CREATE OR REPLACE FUNCTION uidgen.forget_worker(worker integer, datacenter integer DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	dc integer := coalesce(datacenter, current_setting('uidgen.datacenter_id', true)::integer, 0);
+BEGIN
+	-- The row stays: what was granted remains granted, and no new grant of this
+	-- worker id begins below.
+	UPDATE uidgen.worker_node AS n SET
+			identity = NULL, token = NULL, released = true, modified = uidgen.registry_clock()
+		WHERE n.datacenter_id = dc AND n.worker_id = worker;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'there is no worker id % of datacenter % in the registry', worker, dc
+			USING ERRCODE = 'undefined_object',
+				DETAIL = format('The registry has %s worker ids.', (SELECT count(*) FROM uidgen.worker_node)),
+				HINT = 'Table uidgen.worker_node lists them.';
+	END IF;
+END
+$$;
+
+DROP FUNCTION uidgen.registry_tick(bigint, bigint);
 
 -- Ids and layouts: what changed is in the library.
 COMMENT ON FUNCTION uid_min(timestamptz) IS 'smallest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';

@@ -142,6 +142,36 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.registry_layout
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
 COMMENT ON TRIGGER refuse_truncate ON uidgen.registry_layout IS 'refuses TRUNCATE of the registry';
 
+-- The registry looks at the clock, and at what tells one run of its database from
+-- another, through these two alone.  So a test can replace them and play any course of
+-- events.
+CREATE FUNCTION uidgen.registry_clock() RETURNS timestamptz
+LANGUAGE sql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT clock_timestamp()
+$$;
+COMMENT ON FUNCTION uidgen.registry_clock() IS 'the clock that the registry goes by';
+
+CREATE FUNCTION uidgen.registry_history(
+	OUT system_identifier bigint,
+	OUT timeline integer,
+	OUT started timestamptz,
+	OUT database oid)
+LANGUAGE sql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	-- The control file has the timeline of the last checkpoint, which is the old one
+	-- for some time after a promotion.
+	SELECT c.system_identifier,
+		('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer,
+		pg_postmaster_start_time(),
+		d.oid
+	FROM pg_control_system() AS c, pg_database AS d
+	WHERE d.datname = current_database()
+$$;
+COMMENT ON FUNCTION uidgen.registry_history() IS 'which course of history the registry''s database is in: cluster, timeline, start of the server, and database';
+
 CREATE FUNCTION uidgen.new_token() RETURNS bigint
 LANGUAGE sql VOLATILE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -159,14 +189,6 @@ AS $$
 	SELECT floor((extract(epoch FROM "time") * 1000000 - epoch) / unit)::bigint
 $$;
 COMMENT ON FUNCTION uidgen.tick_at(timestamptz, bigint, bigint) IS 'the tick that a time is in, given the unit and the epoch of a layout in microseconds';
-
-CREATE FUNCTION uidgen.registry_tick(unit bigint, epoch bigint) RETURNS bigint
-LANGUAGE sql VOLATILE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT uidgen.tick_at(clock_timestamp(), unit, epoch)
-$$;
-COMMENT ON FUNCTION uidgen.registry_tick(bigint, bigint) IS 'the tick of the registry''s clock, given the unit and the epoch of a layout in microseconds';
 
 CREATE FUNCTION uidgen.tick_time(tick bigint, unit bigint, epoch bigint) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -235,7 +257,8 @@ DECLARE
 	-- may just be idle.  For comfort only: the token keeps it from going on.
 	margin CONSTANT bigint := 3600000000 / tick_unit;
 	pinned uidgen.registry_layout;
-	this_database oid := (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database());
+	this_database oid := (SELECT h.database FROM uidgen.registry_history() AS h);
+	clock timestamptz;
 	now_tick bigint;
 	candidate uidgen.worker_node;
 	has_own boolean := false;
@@ -272,8 +295,11 @@ BEGIN
 	-- would choose the same, nor by a holder who wakes up and renews.
 	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
 
+	-- Read once, so that all that follows is of one moment.
+	clock := uidgen.registry_clock();
+
 	INSERT INTO uidgen.registry_layout AS l
-		VALUES (true, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker, clock_timestamp(), this_database)
+		VALUES (true, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker, clock, this_database)
 		ON CONFLICT (only_one) DO NOTHING;
 	SELECT l.* INTO STRICT pinned FROM uidgen.registry_layout AS l;
 	IF pinned.layout <> layout_text THEN
@@ -292,7 +318,7 @@ BEGIN
 		UPDATE uidgen.registry_layout AS l SET database = this_database;
 	END IF;
 
-	now_tick := uidgen.registry_tick(tick_unit, tick_epoch);
+	now_tick := uidgen.tick_at(clock, tick_unit, tick_epoch);
 	IF now_tick < 0 THEN
 		RAISE EXCEPTION 'the epoch of the layout is in the future'
 			USING ERRCODE = 'invalid_parameter_value',
@@ -422,7 +448,7 @@ BEGIN
 	INSERT INTO uidgen.worker_node AS n
 		(datacenter_id, worker_id, host_name, port, type, launch_date, created, modified,
 		 identity, token, granted_until, released, launches)
-		VALUES (datacenter, worker, host, host_port, host_type, current_date, clock_timestamp(), clock_timestamp(),
+		VALUES (datacenter, worker, host, host_port, host_type, clock::date, clock, clock,
 				holder, acquire_worker_id.token, last_tick, false, 1)
 		ON CONFLICT (datacenter_id, worker_id) DO UPDATE SET
 			host_name = excluded.host_name,
@@ -525,7 +551,7 @@ AS $$
 #variable_conflict error
 DECLARE
 	-- Read once: what is judged is what is granted.
-	clock CONSTANT timestamptz := clock_timestamp();
+	clock CONSTANT timestamptz := uidgen.registry_clock();
 	l uidgen.registry_layout;
 	now_tick bigint;
 	from_tick bigint;
@@ -594,7 +620,7 @@ BEGIN
 			token = NULL,
 			granted_until = least(n.granted_until, last_issued),
 			released = true,
-			modified = greatest(n.modified, clock_timestamp())
+			modified = greatest(n.modified, uidgen.registry_clock())
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
 			AND n.token = old_token;
 	done := FOUND;
@@ -614,7 +640,7 @@ BEGIN
 	-- The row stays: what was granted remains granted, and no new grant of this
 	-- worker id begins below.
 	UPDATE uidgen.worker_node AS n SET
-			identity = NULL, token = NULL, released = true, modified = clock_timestamp()
+			identity = NULL, token = NULL, released = true, modified = uidgen.registry_clock()
 		WHERE n.datacenter_id = dc AND n.worker_id = worker;
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'there is no worker id % of datacenter % in the registry', worker, dc
@@ -629,9 +655,10 @@ COMMENT ON FUNCTION uidgen.forget_worker(integer, integer)
 
 -- The keeper calls these as their owner; nobody else should.
 REVOKE EXECUTE ON FUNCTION
+	uidgen.registry_clock(),
+	uidgen.registry_history(),
 	uidgen.new_token(),
 	uidgen.tick_at(timestamptz, bigint, bigint),
-	uidgen.registry_tick(bigint, bigint),
 	uidgen.tick_time(bigint, bigint, bigint),
 	uidgen.check_lifetime(bigint, bigint, bigint, bigint),
 	uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer),
