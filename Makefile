@@ -2,6 +2,7 @@
 MODULE_big = uidgen
 OBJS = \
 	src/cache.o \
+	src/catalog.o \
 	src/demand.o \
 	src/functions.o \
 	src/generator.o \
@@ -10,6 +11,7 @@ OBJS = \
 	src/keeper.o \
 	src/layout.o \
 	src/lease.o \
+	src/link_local.o \
 	src/registry.o \
 	src/shmem.o \
 	src/ticket.o \

@@ -74,6 +74,27 @@ uidgen_demand_failure(UidgenDemand *demand, UidgenFailure *failure)
 	return failure->sqlerrcode != 0;
 }
 
+/* As much of a text as fits, in whole characters; NULL is empty. */
+static void
+copy_text(char *to, const char *from, size_t size)
+{
+	int			length = from ? (int) strlen(from) : 0;
+
+	length = pg_mbcliplen(from ? from : "", length, (int) size - 1);
+	memcpy(to, from ? from : "", length);
+	to[length] = '\0';
+}
+
+void
+uidgen_failure_set(UidgenFailure *failure, int sqlerrcode, const char *message,
+				   const char *detail, const char *hint)
+{
+	failure->sqlerrcode = sqlerrcode;
+	copy_text(failure->message, message, sizeof(failure->message));
+	copy_text(failure->detail, detail, sizeof(failure->detail));
+	copy_text(failure->hint, hint, sizeof(failure->hint));
+}
+
 bool
 uidgen_failure_is_transient(const UidgenFailure *failure)
 {
@@ -189,17 +210,6 @@ uidgen_demand_break_off(UidgenDemand *demand)
 		ConditionVariableBroadcast(&demand->changed);
 }
 
-/* As much of a text as fits, in whole characters; NULL is empty. */
-static void
-copy_text(char *to, const char *from, size_t size)
-{
-	int			length = from ? (int) strlen(from) : 0;
-
-	length = pg_mbcliplen(from ? from : "", length, (int) size - 1);
-	memcpy(to, from ? from : "", length);
-	to[length] = '\0';
-}
-
 void
 uidgen_demand_succeeded(UidgenDemand *demand)
 {
@@ -211,18 +221,14 @@ uidgen_demand_succeeded(UidgenDemand *demand)
 }
 
 bool
-uidgen_demand_failed(UidgenDemand *demand, const ErrorData *error, int last_pause)
+uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure, int last_pause)
 {
-	UidgenFailure *failure = &demand->failure;
-	bool		is_news = failure->sqlerrcode != error->sqlerrcode ||
-		strncmp(failure->message, error->message, strlen(failure->message)) != 0;
+	bool		is_news = demand->failure.sqlerrcode != failure->sqlerrcode ||
+		strcmp(demand->failure.message, failure->message) != 0;
 	int64		pause;
 
 	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
-	failure->sqlerrcode = error->sqlerrcode;
-	copy_text(failure->message, error->message, sizeof(failure->message));
-	copy_text(failure->detail, error->detail, sizeof(failure->detail));
-	copy_text(failure->hint, error->hint, sizeof(failure->hint));
+	demand->failure = *failure;
 	pause = Min((int64) FIRST_PAUSE_MS << Min(demand->failures_in_row, DOUBLINGS_MAX),
 				last_pause);
 	demand->failures++;

@@ -80,6 +80,11 @@ extern bool uidgen_demand_served(UidgenDemand *demand, uint64 number);
 /* Why the last attempt failed; false if it did not. */
 extern bool uidgen_demand_failure(UidgenDemand *demand, UidgenFailure *failure);
 
+/* Make up a failure; detail and hint may be NULL, and what is too long is cut off. */
+extern void uidgen_failure_set(UidgenFailure *failure, int sqlerrcode,
+							   const char *message, const char *detail,
+							   const char *hint);
+
 /* May the same attempt succeed a little later, without anybody's help? */
 extern bool uidgen_failure_is_transient(const UidgenFailure *failure);
 
@@ -122,7 +127,7 @@ extern void uidgen_demand_break_off(UidgenDemand *demand);
  * failure is news.
  */
 extern void uidgen_demand_succeeded(UidgenDemand *demand);
-extern bool uidgen_demand_failed(UidgenDemand *demand, const ErrorData *error,
+extern bool uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure,
 								 int last_pause);
 
 /* What failed says nothing of the next attempt. */

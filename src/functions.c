@@ -16,11 +16,9 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/xlog.h"
 #include "cache.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
-#include "commands/dbcommands.h"
 #include "commands/extension.h"
 #include "common/int.h"
 #include "compat.h"
@@ -29,6 +27,7 @@
 #include "generator.h"
 #include "guc.h"
 #include "layout.h"
+#include "link.h"
 #include "miscadmin.h"
 #include "shmem.h"
 #include "utils/acl.h"
@@ -691,16 +690,6 @@ settings_complaint(void)
 					error->detail);
 }
 
-/* Why no grant can come, whatever the keeper last met; NULL if it can. */
-static char *
-registry_complaint(void)
-{
-	if (!uidgen_registry_is_missing())
-		return NULL;
-	return psprintf("The database \"%s\" that should hold the registry of worker ids does not exist",
-					uidgen_database);
-}
-
 /* Why ids are ahead of the clock; NULL: they are not. */
 static const char *
 ahead_cause(UidgenAheadCause cause)
@@ -770,7 +759,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		LWLockRelease(uidgen_shared->lock);
 		SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->grant_demand.waits)));
 		SET(WASTED, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->wasted)));
-		SET(REGISTRY, CStringGetTextDatum("local"));
+		SET(REGISTRY, CStringGetTextDatum(uidgen_link->kind));
 	}
 
 	/* The state in a word or two, and the reason for a bad one. */
@@ -781,11 +770,9 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		state = "bad setting";
 		error = settings_complaint();
 	}
-	else if (RecoveryInProgress())
+	else if (uidgen_link->in_recovery())
 		state = "recovery";
-	else if ((error = registry_complaint()) != NULL)
-		state = "failing";
-	else if (failure.sqlerrcode != 0)
+	else if (uidgen_link->is_missing(&failure) || failure.sqlerrcode != 0)
 	{
 		state = "failing";
 		error = failure.message;
@@ -851,7 +838,6 @@ static char *
 find_what_is_missing(void)
 {
 	UidgenFailure failure = {0};
-	char	   *complaint;
 
 	if (!uidgen_shared && uidgen_settings_of_another())
 		return "The server has preloaded another library of uidgen than the one that was called. Restart the server. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.";
@@ -859,19 +845,18 @@ find_what_is_missing(void)
 		return "uidgen must be loaded via shared_preload_libraries: functions that take a layout work without, uid_next() does not. Add uidgen to the setting \"shared_preload_libraries\" and restart the server.";
 	if (!uidgen_settings_good())
 		return settings_complaint();
-	if (RecoveryInProgress())
+	if (uidgen_link->in_recovery())
 		return "The server is in recovery; ids are issued after its end.";
-	complaint = registry_complaint();
-	if (complaint)
-		return psprintf("%s. Create it, or name another in the setting \"uidgen.database\".",
-						complaint);
-	/* The keeper cannot see yet what is being created here. */
-	if (creating_extension && MyDatabaseId == get_database_oid(uidgen_database, true))
-		return NULL;
-	if (uidgen_probe_grant(&failure))
-		return NULL;
+	if (!uidgen_link->is_missing(&failure))
+	{
+		/* The keeper cannot see yet what is being created here. */
+		if (creating_extension && uidgen_link->is_here())
+			return NULL;
+		if (uidgen_probe_grant(&failure))
+			return NULL;
+	}
 	if (failure.sqlerrcode == 0)
-		return "The keeper has not answered within a second. See the server log, and the setting \"max_worker_processes\".";
+		return "The keeper has not answered. See the server log, and the setting \"max_worker_processes\".";
 	return psprintf("%s.%s%s", failure.message, failure.hint[0] ? " " : "",
 					failure.hint);
 }

@@ -18,19 +18,16 @@
 
 #include <limits.h>
 
-#include "access/xlog.h"
+#include "catalog.h"
 #include "catalog/pg_auth_members.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_database.h"
-#include "catalog/pg_extension.h"
 #include "clock.h"
-#include "commands/dbcommands.h"
-#include "commands/extension.h"
 #include "common/pg_prng.h"
 #include "compat.h"
+#include "link.h"
 #include "miscadmin.h"
 #include "shmem.h"
-#include "storage/lmgr.h"
 #include "utils/acl.h"
 
 /* A diagnosis waits for the keeper longer than that waits for a lock, whatever
@@ -161,66 +158,15 @@ uidgen_server_layout(void)
 }
 
 /*
- * Lock a catalog, and the index by which it is read, for reading.  False if
- * somebody holds a lock against that: waiting for its end would take as long as
- * that lasts, and a call waits for wait_timeout at most.  So what a catalog would
- * tell is left open then.
- */
-static bool
-lock_catalog(Oid catalog, Oid index)
-{
-	if (!ConditionalLockRelationOid(catalog, AccessShareLock))
-		return false;
-	if (ConditionalLockRelationOid(index, AccessShareLock))
-		return true;
-	UnlockRelationOid(catalog, AccessShareLock);
-	return false;
-}
-
-static void
-unlock_catalog(Oid catalog, Oid index)
-{
-	UnlockRelationOid(index, AccessShareLock);
-	UnlockRelationOid(catalog, AccessShareLock);
-}
-
-bool
-uidgen_registry_is_missing(void)
-{
-	bool		missing;
-
-	if (!lock_catalog(DatabaseRelationId, DatabaseNameIndexId))
-		return false;
-	missing = !OidIsValid(get_database_oid(uidgen_database, true));
-	unlock_catalog(DatabaseRelationId, DatabaseNameIndexId);
-	return missing;
-}
-
-/*
- * The extension that the keeper misses is here, in the registry's database:
- * then it was created in this very transaction.  An error follows, which ends the
- * locks.
- */
-static bool
-is_uncommitted_extension(const UidgenFailure *failure)
-{
-	return failure->sqlerrcode == ERRCODE_UNDEFINED_OBJECT &&
-		lock_catalog(DatabaseRelationId, DatabaseNameIndexId) &&
-		lock_catalog(ExtensionRelationId, ExtensionNameIndexId) &&
-		MyDatabaseId == get_database_oid(uidgen_database, true) &&
-		OidIsValid(get_extension_oid("uidgen", true));
-}
-
-/*
  * May the caller see details, which may name hosts and ports or show rows of the
  * registry?  The catalogs are those of has_privs_of_role(); an error follows, too.
  */
 static bool
 may_see_details(void)
 {
-	return lock_catalog(AuthIdRelationId, AuthIdOidIndexId) &&
-		lock_catalog(AuthMemRelationId, AuthMemMemRoleIndexId) &&
-		lock_catalog(DatabaseRelationId, DatabaseOidIndexId) &&
+	return uidgen_lock_catalog(AuthIdRelationId, AuthIdOidIndexId) &&
+		uidgen_lock_catalog(AuthMemRelationId, AuthMemMemRoleIndexId) &&
+		uidgen_lock_catalog(DatabaseRelationId, DatabaseOidIndexId) &&
 		has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
 }
 
@@ -228,6 +174,8 @@ may_see_details(void)
 static void
 check_preconditions(void)
 {
+	UidgenFailure why;
+
 	(void) uidgen_server_layout();
 	if (!IsUnderPostmaster)
 		ereport(ERROR,
@@ -235,18 +183,17 @@ check_preconditions(void)
 				 errmsg("uidgen issues no ids in single-user mode"),
 				 errdetail("Without background workers nothing can be granted."),
 				 errhint("Start the server normally.")));
-	if (RecoveryInProgress())
+	if (uidgen_link->in_recovery())
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("uidgen issues no ids during recovery"),
 				 errhint("Draw ids on the primary server, or on this one after its promotion.")));
-	if (uidgen_registry_is_missing())
+	if (uidgen_link->is_missing(&why))
 		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("uidgen has no grant to issue ids from"),
-				 errdetail("The database \"%s\" that should hold the registry of worker ids does not exist.",
-						   uidgen_database),
-				 errhint("Create it, or name another in the setting \"uidgen.database\".")));
+				(errcode(why.sqlerrcode),
+				 errmsg("uidgen has no grant to issue ids from: %s", why.message),
+				 errdetail_internal("%s", why.detail),
+				 errhint("%s", why.hint)));
 }
 
 /* SQLSTATEs that mean the same to the caller as to the keeper. */
@@ -272,7 +219,8 @@ report_failure(const UidgenFailure *failure)
 	bool		has_detail = failure->detail[0] != '\0';
 	bool		show_detail = has_detail && may_see_details();
 
-	if (is_uncommitted_extension(failure))
+	/* The keeper misses the extension, and we see it. */
+	if (failure->sqlerrcode == ERRCODE_UNDEFINED_OBJECT && uidgen_link->is_here())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("uidgen has no grant to issue ids from"),
@@ -427,7 +375,7 @@ wait_for_clock(UidgenWait *wait, uint64 tick)
 		return;
 	}
 	uidgen_wait_sleep(wait, UIDGEN_NEVER_SERVED,
-					  (long) Min(microseconds / 1000, LONG_MAX / 2),
+					  (long) Min(microseconds / 1000, (double) (LONG_MAX / 2)),
 					  uidgen_wait_event(&clock_wait_event, "UidgenClock"));
 }
 

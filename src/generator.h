@@ -66,10 +66,6 @@ extern uint64 uidgen_clock_tick(void);
  * kept for later calls of this process. */
 extern const UidgenTicketClock *uidgen_look_at_clock(uint64 era);
 
-/* Is it certain that the registry's database does not exist?  False where the
- * catalog that tells is locked: the answer never waits. */
-extern bool uidgen_registry_is_missing(void);
-
 /*
  * Make the keeper try for a grant if there is none, and wait for that for at
  * most a second.  True if there is one; else *failure says why not.  For

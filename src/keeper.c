@@ -32,16 +32,14 @@
 
 #include <dlfcn.h>
 
-#include "access/xact.h"
-#include "access/xlog.h"
 #include "clock.h"
 #include "compat.h"
 #include "generator.h"
 #include "guc.h"
 #include "lease.h"
 #include "lib/stringinfo.h"
+#include "link.h"
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "registry.h"
@@ -66,13 +64,14 @@ static uint32 idle_wait_event = 0;
 /* While set, SIGTERM also breaks off what the registry is doing. */
 static volatile sig_atomic_t in_attempt = false;
 
-/* An attempt's connection is being made. */
-static bool connecting = false;
+/* The connection is being made.  That ends by itself; broken off, it may end the process
+ * before it has released the grant. */
+static volatile sig_atomic_t connecting = false;
 
 /* Keep attempts and their failures out of TopMemoryContext. */
 static MemoryContext attempt_context;
 
-static void note_connection_failure(void);
+static void note_broken_attempt(void);
 
 /*
  * By what name the keeper's process finds the library: the file that we were
@@ -118,7 +117,7 @@ handle_sigterm(SIGNAL_ARGS)
 {
 	int			save_errno = errno;
 
-	if (in_attempt && !ShutdownRequestPending)
+	if (in_attempt && !connecting && !ShutdownRequestPending)
 	{
 		InterruptPending = true;
 		QueryCancelPending = true;
@@ -149,8 +148,8 @@ static void
 leave_slot(int code, Datum arg)
 {
 	Assert(own_slot());
-	if (connecting)
-		note_connection_failure();
+	if (in_attempt)
+		note_broken_attempt();
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	uidgen_shared->keeper_latch = NULL;
 	LWLockRelease(uidgen_shared->lock);
@@ -363,7 +362,7 @@ acquire(const UidgenLeaseAction *action, const UidgenTerms *terms,
 		 * may now find that another worker id lies nearer to the clock.
 		 */
 		if (lessons > UIDGEN_KNOWN_GRANTS ||
-			!uidgen_registry_renew(&grant, known, 0, clocks->offset))
+			!uidgen_registry_renew(&grant, known, 0, action->at_most))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the registry grants ticks that were granted before"),
@@ -391,12 +390,12 @@ renew(const UidgenLeaseAction *action, const UidgenTerms *terms,
 	int			worker = grant.worker;
 	UidgenLeaseAction instead;
 
-	if (uidgen_registry_renew(&grant, action->needed, terms->window, clocks->offset))
+	if (uidgen_registry_renew(&grant, action->needed, terms->window, action->at_most))
 	{
 		publish_renewal(&grant, terms, clocks);
 		return;
 	}
-	instead = uidgen_lease_lost(terms, uidgen_atomic_read(&uidgen_shared->words.position));
+	instead = uidgen_lease_lost(terms, clocks, uidgen_atomic_read(&uidgen_shared->words.position));
 	acquire(&instead, terms, clocks);
 	/* Said afterwards, so that not every attempt that fails says it again. */
 	ereport(LOG,
@@ -416,7 +415,7 @@ serve(void)
 	UidgenLeaseAction action =
 		uidgen_lease_next(&uidgen_shared->lease, &terms, &clocks, position,
 						  (int64) uidgen_ticket_clock_known(&reach),
-						  uidgen_registry_database());
+						  uidgen_link->registry());
 
 	switch (action.call)
 	{
@@ -432,9 +431,36 @@ serve(void)
 	}
 }
 
+/* For callers, and for the pause before the next attempt.  True if it is news. */
+static bool
+note_failure(const UidgenFailure *failure)
+{
+	return uidgen_demand_failed(&uidgen_shared->grant_demand, failure,
+								connecting ? LAST_CONNECT_PAUSE_MS : LAST_PAUSE_MS);
+}
+
+/* The process ends in the middle of an attempt, by an error that left no other way. */
+static void
+note_broken_attempt(void)
+{
+	UidgenFailure failure;
+
+	if (connecting)
+		uidgen_failure_set(&failure, ERRCODE_CONNECTION_FAILURE,
+						   psprintf("could not connect to %s", uidgen_link->target()),
+						   "The server log says why.",
+						   psprintf("Check the setting \"%s\".", uidgen_link->setting));
+	else
+		uidgen_failure_set(&failure, ERRCODE_INTERNAL_ERROR,
+						   "the keeper ended during an attempt",
+						   "The server log says why.", NULL);
+	/* No line for the log: what ended the process wrote one. */
+	(void) note_failure(&failure);
+}
+
 /*
- * Run `action` on the registry.  False if it failed; the transaction is ended
- * then, and the failure is noted.
+ * Run `action` on the registry, and connect to it first.  False if it failed; what it
+ * began is ended then, and the failure is noted.
  */
 static bool
 try_registry(void (*action) (void))
@@ -445,62 +471,45 @@ try_registry(void (*action) (void))
 	PG_TRY();
 	{
 		in_attempt = true;
+		if (!uidgen_link->is_connected())
+		{
+			connecting = true;
+			uidgen_link->connect();
+			connecting = false;
+		}
 		action();
 		in_attempt = false;
 	}
 	PG_CATCH();
 	{
 		ErrorData  *error;
+		UidgenFailure failure;
 
-		in_attempt = false;
 		HOLD_INTERRUPTS();
 		QueryCancelPending = false;
 		MemoryContextSwitchTo(attempt_context);
 		error = CopyErrorData();
 		FlushErrorState();
-		AbortCurrentTransaction();
-		pgstat_report_activity(STATE_IDLE, NULL);
-		pgstat_report_stat(true);
-		if (uidgen_demand_failed(&uidgen_shared->grant_demand, error, LAST_PAUSE_MS))
+		uidgen_link->end_failed();
+		MemoryContextSwitchTo(attempt_context);
+		uidgen_failure_set(&failure, error->sqlerrcode, error->message, error->detail,
+						   error->hint);
+		if (note_failure(&failure))
 			ereport(LOG,
 					(errcode(error->sqlerrcode),
 					 errmsg("uidgen has no new grant: %s", error->message),
 					 error->detail ? errdetail_internal("%s", error->detail) : 0,
 					 error->hint ? errhint("%s", error->hint) : 0,
 					 error->context ? errcontext("%s", error->context) : 0));
+		connecting = false;
+		in_attempt = false;
 		RESUME_INTERRUPTS();
 		succeeded = false;
 	}
 	PG_END_TRY();
-	Assert(!IsTransactionState());
 	MemoryContextSwitchTo(attempt_context);
 	MemoryContextReset(attempt_context);
 	return succeeded;
-}
-
-/* Connect to the registry.  A failure ends the process (FATAL). */
-static void
-connect_registry(void)
-{
-	connecting = true;
-	uidgen_registry_connect();
-	connecting = false;
-}
-
-/* For callers, and for the pause that our successor makes. */
-static void
-note_connection_failure(void)
-{
-	ErrorData	failure = {
-		.sqlerrcode = ERRCODE_CONNECTION_FAILURE,
-		.message = psprintf("could not connect to database \"%s\"", uidgen_database),
-		.detail = "The server log says why.",
-		.hint = "Check the setting \"uidgen.database\".",
-	};
-
-	/* No line for the log: the failure itself wrote one. */
-	(void) uidgen_demand_failed(&uidgen_shared->grant_demand, &failure,
-								LAST_CONNECT_PAUSE_MS);
 }
 
 /* One attempt for all demands that are there. */
@@ -511,8 +520,6 @@ attempt(uint64 number)
 
 	Assert(own_slot());
 	uidgen_demand_begin(demand, number);
-	if (!uidgen_registry_connected())
-		connect_registry();
 	if (try_registry(serve))
 		uidgen_demand_succeeded(demand);
 	uidgen_demand_end(demand);
@@ -537,10 +544,8 @@ release(void)
 								   uidgen_ticket_close(&uidgen_shared->words));
 	LWLockRelease(uidgen_shared->lock);
 
-	if (!uidgen_registry_connected())
-		uidgen_registry_connect();
 	/* The setting may name another registry by now, which knows nothing of it. */
-	if (grant.registry != uidgen_registry_database())
+	if (grant.registry != uidgen_link->registry())
 		return;
 	uidgen_registry_release(&grant, last_issued);
 
@@ -556,8 +561,8 @@ shut_down(void)
 	/* What the signal was to break off is over. */
 	QueryCancelPending = false;
 	/* A sleeping keeper's grant is mostly over; then there is nothing to do. */
-	if (uidgen_shared->lease.held && !RecoveryInProgress() &&
-		(uidgen_registry_connected() ||
+	if (uidgen_shared->lease.held && !uidgen_link->in_recovery() &&
+		(uidgen_link->is_connected() ||
 		 uidgen_shared->lease.grant.last > (int64) uidgen_clock_tick()))
 		(void) try_registry(release);
 	proc_exit(1);
@@ -615,27 +620,27 @@ uidgen_keeper_main(Datum main_arg)
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
 		{
-			char	   *database = pstrdup(uidgen_database);
+			char	   *target = uidgen_link->target();
 
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
 			publish_bounds();
-			if (strcmp(database, uidgen_database) != 0)
+			if (strcmp(target, uidgen_link->target()) != 0)
 			{
 				/* The new registry is to know what was granted before anything
 				 * can make us forget it. */
 				if (uidgen_shared->lease.held)
 					(void) uidgen_demand_make(&uidgen_shared->grant_demand);
-				if (uidgen_registry_connected())
-					proc_exit(1);	/* and come back to the other database */
+				if (uidgen_link->is_connected())
+					uidgen_link->disconnect();
 				/* What failed there says nothing of this one. */
 				uidgen_demand_retry_now(&uidgen_shared->grant_demand);
 			}
-			pfree(database);
+			MemoryContextReset(attempt_context);
 		}
 
 		demand = uidgen_demand_open(&uidgen_shared->grant_demand);
-		if (RecoveryInProgress())
+		if (uidgen_link->in_recovery())
 			timeout = RECOVERY_POLL_MS;
 		else if (demand > 0)
 		{
@@ -646,11 +651,11 @@ uidgen_keeper_main(Datum main_arg)
 				idle_since = uidgen_clock_monotonic();
 			}
 		}
-		else if (uidgen_registry_connected())
+		else if (uidgen_link->is_connected())
 		{
 			timeout = milliseconds_until(idle_since + INT64CONST(1000) * IDLE_MS);
 			if (timeout == 0)
-				proc_exit(1);	/* and come back without a connection */
+				uidgen_link->disconnect();
 		}
 		if (timeout != 0)
 			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH |

@@ -136,8 +136,19 @@ uidgen_lease_count_step(UidgenLease *lease, const UidgenClocks *clocks, bool too
 
 /* ---- the next call ---- */
 
+/*
+ * A renewal follows the registry's clock.  If the clock leaps by a large step between
+ * our look at it and the call, the row must not follow: the time until then would be
+ * lost to this worker id, should the clock return.
+ */
+static int64_t
+at_most(const UidgenTerms *terms, const UidgenClocks *clocks)
+{
+	return clocks->tick + (int64_t) terms->bounds.large_step;
+}
+
 UidgenLeaseAction
-uidgen_lease_lost(const UidgenTerms *terms, uint64_t position)
+uidgen_lease_lost(const UidgenTerms *terms, const UidgenClocks *clocks, uint64_t position)
 {
 	return (UidgenLeaseAction) {
 		.call = UIDGEN_ACQUIRE,
@@ -151,6 +162,7 @@ uidgen_lease_lost(const UidgenTerms *terms, uint64_t position)
 			.max_lead = (int64_t) terms->bounds.crash,
 			.max_step = (int64_t) terms->bounds.large_step,
 		},
+		.at_most = at_most(terms, clocks),
 	};
 }
 
@@ -159,7 +171,7 @@ static UidgenLeaseAction
 follow(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *clocks,
 	   uint64_t position, UidgenClockStep step)
 {
-	UidgenLeaseAction action = uidgen_lease_lost(terms, position);
+	UidgenLeaseAction action = uidgen_lease_lost(terms, clocks, position);
 
 	action.step = step;
 	action.request.never_used = counts_anew(lease, clocks) ||
@@ -181,10 +193,10 @@ follow(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *c
 
 /* A first grant, or one of another registry. */
 static UidgenLeaseAction
-begin(const UidgenLease *lease, const UidgenTerms *terms, uint64_t position,
-	  uint32_t registry)
+begin(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *clocks,
+	  uint64_t position, uint64_t registry)
 {
-	UidgenLeaseAction action = uidgen_lease_lost(terms, position);
+	UidgenLeaseAction action = uidgen_lease_lost(terms, clocks, position);
 
 	/* A disposable worker id is kept for the whole run of the server, even if the
 	 * keeper restarts. */
@@ -197,7 +209,7 @@ begin(const UidgenLease *lease, const UidgenTerms *terms, uint64_t position,
 UidgenLeaseAction
 uidgen_lease_next(const UidgenLease *lease, const UidgenTerms *terms,
 				  const UidgenClocks *clocks, uint64_t position, int64_t clock_known,
-				  uint32_t registry)
+				  uint64_t registry)
 {
 	/* Test this first, even without a grant: after a large step back the new era
 	 * must not start from the old position. */
@@ -210,12 +222,16 @@ uidgen_lease_next(const UidgenLease *lease, const UidgenTerms *terms,
 	if (step.kind != UIDGEN_STEP_NONE)
 		return follow(lease, terms, clocks, position, step);
 	if (!held)
-		return begin(lease, terms, position, registry);
+		return begin(lease, terms, clocks, position, registry);
 
 	/* What is left of the layout is granted before it counts as used up. */
 	if (lease->grant.last < terms->last_tick - 1)
 		needed = lower(needed, terms->last_tick - 1);
-	return (UidgenLeaseAction) {.call = UIDGEN_RENEW, .needed = needed};
+	return (UidgenLeaseAction) {
+		.call = UIDGEN_RENEW,
+		.needed = needed,
+		.at_most = at_most(terms, clocks),
+	};
 }
 
 /* ---- the answers ---- */

@@ -56,7 +56,7 @@ typedef struct UidgenGrant
 								 * granted or released; 0: it never was */
 	bool		never_used;		/* it is the first grant of this worker id */
 	int64_t		free_workers;	/* worker ids that are left */
-	uint32_t	registry;		/* which registry it comes from: its database's OID */
+	uint64_t	registry;		/* which registry it comes from */
 	char		reason[256];	/* why this worker id, for the log */
 } UidgenGrant;
 
@@ -152,6 +152,8 @@ typedef struct UidgenLeaseAction
 	UidgenClockStep step;
 	UidgenRequest request;
 	int64_t		needed;
+	int64_t		at_most;		/* the highest tick that the registry's clock may show
+								 * for a renewal to be what was meant */
 } UidgenLeaseAction;
 
 /* An era to be opened: see uidgen_ticket_open(). */
@@ -175,10 +177,12 @@ extern UidgenLeaseAction uidgen_lease_next(const UidgenLease *lease,
 										   const UidgenTerms *terms,
 										   const UidgenClocks *clocks,
 										   uint64_t position, int64_t clock_known,
-										   uint32_t registry);
+										   uint64_t registry);
 
 /* What to do when a renewal found the row taken from us. */
-extern UidgenLeaseAction uidgen_lease_lost(const UidgenTerms *terms, uint64_t position);
+extern UidgenLeaseAction uidgen_lease_lost(const UidgenTerms *terms,
+										   const UidgenClocks *clocks,
+										   uint64_t position);
 
 /* The last tick that is known to be granted to a worker; no grant may begin there
  * or below. */

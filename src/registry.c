@@ -1,414 +1,214 @@
 /*
  * registry.c
- *	  Calls the functions of a local registry: acquire, renew, release.
- *
- * The keeper is a superuser without a session of anybody's, in a database where
- * others may create what they like.  So nothing is found through a search path: the
- * functions are those of exactly this name and these arguments that are members of
- * the extension, which only a superuser could have made them, and are called by OID,
- * as their owner, with settings that no ALTER DATABASE or ALTER ROLE can change.
+ *	  The three calls on the registry of worker ids: see registry.h.
  */
 #include "postgres.h"
 
 #include "registry.h"
 
-#include "access/htup_details.h"
-#include "access/xact.h"
-#include "catalog/dependency.h"
-#include "catalog/namespace.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "clock.h"
-#include "commands/extension.h"
-#include "compat.h"
-#include "executor/executor.h"
-#include "executor/spi.h"
 #include "guc.h"
 #include "identity.h"
-#include "miscadmin.h"
-#include "pgstat.h"
-#include "postmaster/bgworker.h"
+#include "link.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
-#include "utils/memutils.h"
-#include "utils/snapmgr.h"
-#include "utils/syscache.h"
-#include "version.h"
 
-/* Bound on waiting for a lock on the registry's tables, for instance one that
- * a forgotten session holds. */
-#define LOCK_TIMEOUT "1s"
+/* ---- arguments ---- */
 
-static bool connected = false;
-
-bool
-uidgen_registry_connected(void)
+static UidgenArgument
+arg_text(const char *value)
 {
-	return connected;
+	return (UidgenArgument) {TEXTOID, value};
 }
 
-Oid
-uidgen_registry_database(void)
+static UidgenArgument
+arg_int(int value)
 {
-	Assert(connected);
-	return MyDatabaseId;
+	return (UidgenArgument) {INT4OID, psprintf("%d", value)};
 }
 
-/*
- * Connect so that nothing set by ALTER DATABASE or ALTER ROLE counts: the owner
- * of the registry's database could otherwise make us fail, now or with a setting
- * that a later version adds.  There is no flag for that.  But while connecting,
- * the server leaves alone each setting whose value has a stronger source; so
- * every setting that a session may change has one until then.  Afterwards each
- * has its own again and follows the configuration files.
- */
-static void
-connect_without_database_settings(void)
+static UidgenArgument
+arg_bigint(int64 value)
 {
-	typedef struct
-	{
-		struct config_generic *setting;
-		GucSource	source;
-		GucSource	reset_source;
-	} Origin;
-	int			n;
-	struct config_generic **settings = uidgen_all_settings(&n);
-	Origin	   *origins = palloc(n * sizeof(Origin));
-	int			norigins = 0;
-
-	for (int i = 0; i < n; i++)
-		if (settings[i]->context >= PGC_SUSET)
-		{
-			origins[norigins++] = (Origin) {
-				settings[i], settings[i]->source, settings[i]->reset_source
-			};
-			settings[i]->source = settings[i]->reset_source = PGC_S_OVERRIDE;
-		}
-	BackgroundWorkerInitializeConnection(uidgen_database, NULL,
-										 BGWORKER_BYPASS_ALLOWCONN);
-	for (int i = 0; i < norigins; i++)
-	{
-		origins[i].setting->source = origins[i].source;
-		origins[i].setting->reset_source = origins[i].reset_source;
-	}
-	pfree(origins);
+	return (UidgenArgument) {INT8OID, psprintf(INT64_FORMAT, value)};
 }
 
-/*
- * Settings that the registry's calls rest on, whoever set them: these hold also
- * where the configuration files say something else, and while connecting.
- */
-static void
-force_settings(void)
+static UidgenArgument
+arg_bool(bool value)
 {
-	static const struct
-	{
-		const char *name;
-		const char *value;
-	}			forced[] = {
-		/* an error ends an attempt, and not the keeper */
-		{"exit_on_error", "off"},
-		/* the database itself may be locked */
-		{"lock_timeout", LOCK_TIMEOUT},
-		{"statement_timeout", "0"},
-		/* our triggers on the tables drop what replication brings */
-		{"session_replication_role", "origin"},
-		{"default_transaction_read_only", "off"},
-		{"default_transaction_isolation", "read committed"},
-		{"search_path", "pg_catalog, pg_temp"},
-		/* flushed here, but no wait for a standby that may be dead */
-		{"synchronous_commit", "local"},
-		{"row_security", "off"},
-		/* rows that vanish are worker ids that seem never used */
-		{"zero_damaged_pages", "off"},
-		{"ignore_checksum_failure", "off"},
-		{"application_name", "uidgen keeper"},
-	};
-
-	for (size_t i = 0; i < lengthof(forced); i++)
-		SetConfigOption(forced[i].name, forced[i].value, PGC_SUSET,
-						PGC_S_OVERRIDE);
-	uidgen_force_later_settings();
+	return (UidgenArgument) {BOOLOID, value ? "true" : "false"};
 }
 
-void
-uidgen_registry_connect(void)
+/* ---- answers ---- */
+
+/* What a function of the registry returned. */
+typedef struct Answer
 {
-	/* A setting has to be defined before it can be protected. */
-	load_file("$libdir/plpgsql", false);
-	force_settings();
-	connect_without_database_settings();
-	connected = true;
+	const char *function;
+	UidgenRow	row;
+} Answer;
+
+static Answer
+call(const char *function, const char *activity, int nargs, const UidgenArgument *args)
+{
+	Answer		answer = {.function = function};
+
+	uidgen_link->call(function, nargs, args, activity, &answer.row);
+	return answer;
 }
 
 static void
-begin_transaction(const char *activity)
-{
-	Assert(connected && !IsTransactionState());
-	SetCurrentStatementStartTimestamp();
-	StartTransactionCommand();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	pgstat_report_activity(STATE_RUNNING, activity);
-}
-
-/* After this everything is on disk: synchronous_commit is at least local. */
-static void
-commit_transaction(void)
-{
-	PopActiveSnapshot();
-	CommitTransactionCommand();
-	pgstat_report_activity(STATE_IDLE, NULL);
-	pgstat_report_stat(true);
-}
-
-static void
-report_missing_extension(void)
+report_answer(const Answer *answer, const char *column, const char *value)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("extension \"uidgen\" is not installed in database \"%s\"",
-					uidgen_database),
-			 errdetail("That database holds the registry of worker ids."),
-			 errhint("Run CREATE EXTENSION uidgen there, or name another database in the setting \"uidgen.database\".")));
+			(errcode(ERRCODE_PROTOCOL_VIOLATION),
+			 errmsg("the registry gave an answer that makes no sense"),
+			 value ?
+			 errdetail("The function uidgen.%s returned \"%s\" in column \"%s\".",
+					   answer->function, value, column) :
+			 errdetail("The function uidgen.%s returned nothing in column \"%s\".",
+					   answer->function, column),
+			 errhint("The extension there is not as it was installed. Compare its functions with those of a new installation of the same version.")));
 }
 
-/* An argument of one of the functions: none is null. */
-typedef struct Argument
+/* The value of a column; NULL: it is null. */
+static const char *
+find_column(const Answer *answer, const char *column)
 {
-	Oid			type;
-	Datum		value;
-} Argument;
-
-#define TEXT(x) {TEXTOID, CStringGetTextDatum(x)}
-#define INT(x) {INT4OID, Int32GetDatum(x)}
-#define BIGINT(x) {INT8OID, Int64GetDatum(x)}
-#define BOOL(x) {BOOLOID, BoolGetDatum(x)}
-
-/* The extension has no such function, for which there are two reasons. */
-static void
-report_missing_function(const char *name)
-{
-	UidgenVersions versions = uidgen_compare_versions();
-
-	if (versions.order != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("extension \"uidgen\" in database \"%s\" is of version %s, and the library of version %s",
-						uidgen_database, versions.extension, UIDGEN_VERSION),
-				 versions.order < 0 ?
-				 errdetail("The extension is older: it lacks a function %s that the library calls.", name) :
-				 errdetail("The library is older: the function %s that it calls has been replaced.", name),
-				 versions.order < 0 ?
-				 errhint("Run ALTER EXTENSION uidgen UPDATE in that database.") :
-				 errhint("Install the library that belongs to the extension, and restart the server.")));
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_FUNCTION),
-			 errmsg("function uidgen.%s does not belong to the extension", name),
-			 errdetail("The extension in database \"%s\" is not as it was installed.",
-					   uidgen_database),
-			 errhint("Restore the function, and run ALTER EXTENSION uidgen ADD FUNCTION. Dropping the extension would forget which ids may have been issued.")));
+	for (int i = 0; i < answer->row.ncolumns; i++)
+		if (strcmp(answer->row.names[i], column) == 0)
+			return answer->row.values[i];
+	report_answer(answer, column, NULL);
+	return NULL;				/* not reached */
 }
 
-/*
- * The function of this name and these arguments that belongs to the extension: it may
- * have others of this name, for libraries of other versions.
- */
-static Oid
-find_function(const char *name, int nargs, const Argument *args)
+static const char *
+get_text(const Answer *answer, const char *column)
 {
-	Oid			extension = get_extension_oid("uidgen", true);
-	Oid			namespace = get_namespace_oid("uidgen", true);
-	Oid			types[FUNC_MAX_ARGS];
-	Oid			function;
+	const char *value = find_column(answer, column);
 
-	if (!OidIsValid(extension) || !OidIsValid(namespace))
-		report_missing_extension();
-
-	for (int i = 0; i < nargs; i++)
-		types[i] = args[i].type;
-	function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-							   CStringGetDatum(name),
-							   PointerGetDatum(buildoidvector(types, nargs)),
-							   ObjectIdGetDatum(namespace));
-	if (!OidIsValid(function) ||
-		getExtensionOfObject(ProcedureRelationId, function) != extension)
-		report_missing_function(name);
-	return function;
-}
-
-/* Call one of the functions; its result is in the current memory context. */
-static Datum
-call_function(const char *name, int nargs, const Argument *args)
-{
-	LOCAL_FCINFO(fcinfo, FUNC_MAX_ARGS);
-	FmgrInfo	flinfo;
-	Oid			function = find_function(name, nargs, args);
-	HeapTuple	proc;
-	Oid			owner;
-	Oid			save_user;
-	int			save_context;
-	Datum		result;
-
-	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	if (!HeapTupleIsValid(proc))
-		elog(ERROR, "cache lookup failed for function %u", function);
-	owner = ((Form_pg_proc) GETSTRUCT(proc))->proowner;
-	ReleaseSysCache(proc);
-
-	fmgr_info(function, &flinfo);
-	InitFunctionCallInfoData(*fcinfo, &flinfo, nargs, InvalidOid, NULL, NULL);
-	for (int i = 0; i < nargs; i++)
-		fcinfo->args[i] = (NullableDatum) {args[i].value, false};
-
-	/*
-	 * Restricted, so that nothing can be put off until after the call, when the
-	 * user is another: no deferred trigger.  An error restores the user at the
-	 * end of the transaction.
-	 */
-	GetUserIdAndSecContext(&save_user, &save_context);
-	SetUserIdAndSecContext(owner, save_context | SECURITY_LOCAL_USERID_CHANGE |
-						   SECURITY_RESTRICTED_OPERATION);
-	result = FunctionCallInvoke(fcinfo);
-	SetUserIdAndSecContext(save_user, save_context);
-	if (fcinfo->isnull)
-		elog(ERROR, "function uidgen.%s returned null", name);
-	return result;
-}
-
-static bool
-is_null(HeapTupleHeader row, const char *column)
-{
-	bool		isnull;
-
-	(void) GetAttributeByName(row, column, &isnull);
-	return isnull;
-}
-
-static Datum
-get_column(HeapTupleHeader row, const char *column)
-{
-	bool		isnull;
-	Datum		value = GetAttributeByName(row, column, &isnull);
-
-	if (isnull)
-		elog(ERROR, "the registry returned no %s", column);
+	if (!value)
+		report_answer(answer, column, NULL);
 	return value;
 }
 
 static int64
-get_bigint(HeapTupleHeader row, const char *column)
+get_bigint(const Answer *answer, const char *column, int64 least, int64 most)
 {
-	return DatumGetInt64(get_column(row, column));
+	const char *value = get_text(answer, column);
+	char	   *end;
+	int64		number;
+
+	errno = 0;
+	number = strtoi64(value, &end, 10);
+	if (errno != 0 || end == value || *end != '\0' || number < least || number > most)
+		report_answer(answer, column, value);
+	return number;
+}
+
+static bool
+get_boolean(const Answer *answer, const char *column)
+{
+	const char *value = get_text(answer, column);
+	bool		result;
+
+	if (!parse_bool(value, &result))
+		report_answer(answer, column, value);
+	return result;
+}
+
+/* ---- the calls ---- */
+
+/* The last tick is never granted. */
+static int64
+last_grantable(void)
+{
+	return (int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME) - 1;
 }
 
 void
 uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 {
+	int			max_worker = (int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER);
+	bool		fixed = request->wanted >= 0;
 	UidgenIdentity identity;
-	HeapTupleHeader row;
+	Answer		answer;
 
-	begin_transaction("uidgen: acquire a worker id");
 	uidgen_identify(&identity);
 	{
-		const Argument args[] = {
-			TEXT(identity.text),
-			TEXT(uidgen_layout_text),
-			BIGINT(uidgen_layout.unit),
-			BIGINT(uidgen_layout.epoch),
-			BIGINT((int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME)),
-			INT((int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER)),
-			INT((int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER)),
-			INT(uidgen_datacenter_id),
-			INT(request->wanted),
-			INT(request->avoid),
-			TEXT(uidgen_worker_policy == UIDGEN_DISPOSABLE ? "disposable" : "reuse"),
-			BOOL(request->never_used),
-			BOOL(false),		/* the registry is not shared */
-			BIGINT(request->floor),
-			BIGINT(request->window),
-			BIGINT(request->max_lead),
-			BIGINT(request->max_step),
-			TEXT(identity.host_name),
-			INT(identity.port),
-			INT(identity.type),
+		const UidgenArgument args[] = {
+			arg_text(identity.text),
+			arg_text(uidgen_layout_text),
+			arg_bigint(uidgen_layout.unit),
+			arg_bigint(uidgen_layout.epoch),
+			arg_bigint((int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME)),
+			arg_int((int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER)),
+			arg_int(max_worker),
+			arg_int(uidgen_datacenter_id),
+			arg_int(request->wanted),
+			arg_int(request->avoid),
+			arg_text(uidgen_worker_policy == UIDGEN_DISPOSABLE ? "disposable" : "reuse"),
+			arg_bool(request->never_used),
+			arg_bool(false),		/* the registry is not shared */
+			arg_bigint(request->floor),
+			arg_bigint(request->window),
+			arg_bigint(request->max_lead),
+			arg_bigint(request->max_step),
+			arg_text(identity.host_name),
+			arg_int(identity.port),
+			arg_int(identity.type),
 		};
 
-		row = DatumGetHeapTupleHeader(call_function("acquire_worker_id",
-														 lengthof(args), args));
+		answer = call("acquire_worker_id", "uidgen: acquire a worker id",
+					  lengthof(args), args);
 	}
-	grant->worker = DatumGetInt32(get_column(row, "worker"));
-	grant->token = get_bigint(row, "token");
-	grant->first = get_bigint(row, "first_tick");
-	grant->last = get_bigint(row, "last_tick");
-	grant->seen = get_bigint(row, "seen_tick");
-	grant->never_used = DatumGetBool(get_column(row, "never_used"));
-	grant->free_workers = get_bigint(row, "free_workers");
-	grant->registry = uidgen_registry_database();
-	strlcpy(grant->reason, TextDatumGetCString(get_column(row, "reason")),
-			sizeof(grant->reason));
-	commit_transaction();
-	Assert(grant->first >= request->floor && grant->first <= grant->last);
-	Assert(request->wanted < 0 || grant->worker == request->wanted);
+	grant->worker = (int) get_bigint(&answer, "worker", fixed ? request->wanted : 0,
+									 fixed ? request->wanted : max_worker);
+	grant->token = get_bigint(&answer, "token", PG_INT64_MIN, PG_INT64_MAX);
+	grant->first = get_bigint(&answer, "first_tick", Max(request->floor, 0),
+							  last_grantable());
+	grant->last = get_bigint(&answer, "last_tick", grant->first, last_grantable());
+	grant->seen = get_bigint(&answer, "seen_tick", PG_INT64_MIN, PG_INT64_MAX);
+	grant->never_used = get_boolean(&answer, "never_used");
+	grant->free_workers = get_bigint(&answer, "free_workers", PG_INT64_MIN,
+									 PG_INT64_MAX);
+	grant->registry = uidgen_link->registry();
+	strlcpy(grant->reason, get_text(&answer, "reason"), sizeof(grant->reason));
 }
 
 bool
-uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window,
-					  int64 clock_offset)
+uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window, int64 at_most)
 {
-	const Argument args[] = {
-		INT(uidgen_datacenter_id),
-		INT(grant->worker),
-		BIGINT(grant->token),
-		BIGINT(grant->last),
-		BIGINT(needed),
-		BIGINT(window),
+	const UidgenArgument args[] = {
+		arg_int(uidgen_datacenter_id),
+		arg_int(grant->worker),
+		arg_bigint(grant->token),
+		arg_bigint(grant->last),
+		arg_bigint(needed),
+		arg_bigint(window),
+		arg_bigint(at_most),
 	};
-	HeapTupleHeader row;
-	int64		token = 0;
-	int64		last = 0;
-	int64		leap;
-	int64		large_step;
-	bool		fenced;
+	Answer		answer = call("renew_worker_id", "uidgen: renew the grant",
+							  lengthof(args), args);
 
-	begin_transaction("uidgen: renew the grant");
-	row = DatumGetHeapTupleHeader(call_function("renew_worker", lengthof(args),
-												 args));
-	fenced = is_null(row, "token") && is_null(row, "last_tick");
-	if (!fenced)
-	{
-		token = get_bigint(row, "token");
-		last = get_bigint(row, "last_tick");
-	}
-	leap = (uidgen_clock_offset() - clock_offset) / uidgen_layout.unit;
-	large_step = (int64) uidgen_time_bounds().large_step;
-	if (leap > large_step)
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("the clock was set forward while the grant was renewed"),
-				 errdetail("It leapt by %lld ms, more than the %lld ms that count as a small step.",
-						   (long long) (leap * uidgen_layout.unit / 1000),
-						   (long long) (large_step * uidgen_layout.unit / 1000)),
-				 errhint("The next attempt follows it; correct the clock if it is wrong. What is a small step depends on the setting \"uidgen.max_ahead\".")));
-	commit_transaction();
-	if (fenced)
+	if (!find_column(&answer, "token") && !find_column(&answer, "last_tick"))
 		return false;
-	grant->token = token;
-	grant->last = last;
+	grant->token = get_bigint(&answer, "token", PG_INT64_MIN, PG_INT64_MAX);
+	grant->last = get_bigint(&answer, "last_tick", grant->last, last_grantable());
 	return true;
 }
 
 void
 uidgen_registry_release(const UidgenGrant *grant, int64 last_issued)
 {
-	const Argument args[] = {
-		INT(uidgen_datacenter_id),
-		INT(grant->worker),
-		BIGINT(grant->token),
-		BIGINT(last_issued),
+	const UidgenArgument args[] = {
+		arg_int(uidgen_datacenter_id),
+		arg_int(grant->worker),
+		arg_bigint(grant->token),
+		arg_bigint(last_issued),
 	};
+	Answer		answer = call("release_worker", "uidgen: release the worker id",
+							  lengthof(args), args);
 
-	begin_transaction("uidgen: release the worker id");
 	/* False if the row is no longer ours: then there is nothing to hand back. */
-	(void) call_function("release_worker", lengthof(args), args);
-	commit_transaction();
+	(void) get_boolean(&answer, "release_worker");
 }

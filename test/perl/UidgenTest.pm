@@ -287,9 +287,9 @@ sub build_program
 # Compile test/NAME.c as a module for the server; returns the library's full name.
 sub build_module
 {
-	my ($name) = @_;
+	my ($name, @options) = @_;
 	return build_program($name, basename($name) . '.so',
-		qw(-shared -fPIC -D_GNU_SOURCE), "-I$ENV{SERVER_HEADERS}");
+		qw(-shared -fPIC -D_GNU_SOURCE), "-I$ENV{SERVER_HEADERS}", @options);
 }
 
 1;

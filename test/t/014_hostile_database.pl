@@ -90,19 +90,6 @@ $node->safe_psql('registry', "ALTER EXTENSION uidgen ADD FUNCTION uidgen.$acquir
 cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', $id, 'put back, it is');
 no_trace('what was put in its place');
 
-# With half of an answer.
-sub edit_renewal
-{
-	my ($from, $to) = @_;
-	$node->safe_psql('registry', "UPDATE pg_proc SET prosrc = replace(prosrc, 'RETURNING $from,', 'RETURNING $to,')
-		WHERE proname = 'renew_worker' AND pronamespace = 'uidgen'::regnamespace");
-}
-edit_renewal('n.token', 'NULL');
-ok( poll_until(sub { (sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()'))[1] =~ /the registry returned no token/ }),
-	'half of an answer is no grant');
-unlike(log_since($node, 0), qr/uidgen had lost/, 'nor the loss of one');
-edit_renewal('NULL', 'n.token');
-
 # ---- settings ----
 
 # Heeded, each would break the registry's calls or what they rest on.

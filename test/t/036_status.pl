@@ -64,7 +64,7 @@ is(query('SELECT worker FROM uid_parse(uid_next())'), $worker, 'and the next cal
 
 # No call is needed to find that out.
 set_database('nowhere');
-my $missing = 'The database "nowhere" that should hold the registry of worker ids does not exist';
+my $missing = 'database "nowhere" does not exist';
 is(query('SELECT state, last_error FROM uidgen.status'), "failing|$missing",
 	'where the database does not exist, the state is failing and says why');
 is(anyone('SELECT state, last_error IS NULL FROM uidgen.status'), 'failing|t', 'the reason is not for everyone');

@@ -143,7 +143,7 @@ test_renew(void)
 	is_int(action.needed, NOW + 61, "renew: and stays so");
 
 	begin_held();
-	action = uidgen_lease_lost(&terms, POSITION(NOW + 60, 3));
+	action = uidgen_lease_lost(&terms, &clocks, POSITION(NOW + 60, 3));
 	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "lost: another row is acquired");
 	is_int(action.request.floor, NOW + 61, "lost: above the ids of before");
 }
@@ -274,7 +274,7 @@ test_rows_of_steps(void)
 	}
 	next();
 	ok(!action.request.never_used, "rows: the eleventh may not");
-	action = uidgen_lease_lost(&terms, POSITION(NOW, 0));
+	action = uidgen_lease_lost(&terms, &clocks, POSITION(NOW, 0));
 	ok(action.request.never_used, "rows: where there was no step, it may");
 	clocks.boot += HOUR / 2 - 1;
 	next();
