@@ -3,19 +3,24 @@ MODULE_big = uidgen
 OBJS = \
 	src/cache.o \
 	src/catalog.o \
+	src/decode.o \
 	src/demand.o \
-	src/functions.o \
 	src/generator.o \
 	src/guc.o \
 	src/identity.o \
 	src/keeper.o \
 	src/layout.o \
+	src/layouts.o \
 	src/lease.o \
 	src/link_local.o \
+	src/next.o \
 	src/registry.o \
+	src/server.o \
 	src/shmem.o \
+	src/status.o \
 	src/ticket.o \
 	src/uidgen.o \
+	src/values.o \
 	src/version.o
 PGFILEDESC = "uidgen - unique, time-ordered 64-bit ids"
 

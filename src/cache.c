@@ -39,6 +39,7 @@
 #include "clock.h"
 #include "generator.h"
 #include "guc.h"
+#include "server.h"
 #include "shmem.h"
 #include "storage/ipc.h"
 

@@ -27,6 +27,7 @@
 #include "compat.h"
 #include "link.h"
 #include "miscadmin.h"
+#include "server.h"
 #include "shmem.h"
 #include "utils/acl.h"
 
@@ -67,25 +68,6 @@ static struct
  * whole microseconds. */
 #define COUNTER_MARGIN_NS 2000
 
-/* The tick at `now`, in microseconds since 1970 UTC; at least 0. */
-static uint64
-tick_at(int64 now)
-{
-	uint64		tick;
-
-	if (now < uidgen_layout.epoch)
-		return 0;
-	tick = (uint64) (now - uidgen_layout.epoch) / (uint64) uidgen_layout.unit;
-	/* Not beyond the last tick: it would not fit a position. */
-	return Min(tick, uidgen_rules.last_tick);
-}
-
-uint64
-uidgen_clock_tick(void)
-{
-	return tick_at(uidgen_clock_wall());
-}
-
 /* Also the place for what a process needs before its first id. */
 pg_noinline const UidgenTicketClock *
 uidgen_look_at_clock(uint64 era)
@@ -102,7 +84,7 @@ uidgen_look_at_clock(uint64 era)
 	}
 	seen.counter = uidgen_clock_counter();
 	now = uidgen_clock_wall();
-	tick = tick_at(now);
+	tick = uidgen_server_tick(now);
 	uidgen_ticket_note_clock(uidgen_words, &uidgen_rules, era, tick);
 	seen.clock = uidgen_ticket_clock(uidgen_words, &uidgen_rules, tick);
 	seen.era = era;
@@ -122,39 +104,6 @@ read_clock(uint64 era)
 			   era == seen.era))
 		return &seen.clock;
 	return uidgen_look_at_clock(era);
-}
-
-const UidgenLayout *
-uidgen_server_layout(void)
-{
-	if (!uidgen_shared && uidgen_settings_of_another())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the server has preloaded another library of uidgen than the one that was called"),
-				 errdetail("The one that was called is of version %s, and has no shared memory.",
-						   UIDGEN_VERSION),
-				 errhint("Restart the server. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.")));
-	if (!uidgen_shared)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("uidgen must be loaded via shared_preload_libraries"),
-				 errdetail("This call needs the server's layout and shared memory, which are set up when the server starts."),
-				 errhint("Add uidgen to the setting \"shared_preload_libraries\" and restart the server, or give the layout as an argument where the function takes one.")));
-	if (!uidgen_settings_good())
-	{
-		const UidgenLayoutError *error;
-		const char *setting = uidgen_bad_setting(&error);
-
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("uidgen is off because of the setting \"%s\": %s",
-						setting, error->message),
-				 errdetail_internal("%s%s%s", error->detail,
-									error->hint[0] ? " " : "", error->hint),
-				 errhint("Correct the setting \"%s\" and restart the server.",
-						 setting)));
-	}
-	return &uidgen_layout;
 }
 
 /*

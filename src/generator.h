@@ -52,16 +52,6 @@ uidgen_block_id(const UidgenBlock *block, uint64 i, uint64 tag_bits)
 	return id;
 }
 
-/*
- * The layout that the server generates with.  Errors: 55000 not preloaded,
- * 22023 bad settings.
- */
-extern const UidgenLayout *uidgen_server_layout(void);
-
-/* The clock in ticks of the server's layout, at least 0 and at most the
- * layout's last tick. */
-extern uint64 uidgen_clock_tick(void);
-
 /* Look at the clock, for a call that began in this era: what it shows is noted, and
  * kept for later calls of this process. */
 extern const UidgenTicketClock *uidgen_look_at_clock(uint64 era);

@@ -34,7 +34,6 @@
 
 #include "clock.h"
 #include "compat.h"
-#include "generator.h"
 #include "guc.h"
 #include "lease.h"
 #include "lib/stringinfo.h"
@@ -43,6 +42,7 @@
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
 #include "registry.h"
+#include "server.h"
 #include "shmem.h"
 #include "storage/ipc.h"
 #include "utils/elog.h"
