@@ -1,27 +1,27 @@
 # uidgen: build, install and test.  ./try and ./check need no make to start with.
 MODULE_big = uidgen
 OBJS = \
-	src/cache.o \
-	src/catalog.o \
-	src/decode.o \
-	src/demand.o \
-	src/generator.o \
-	src/guc.o \
-	src/identity.o \
-	src/keeper.o \
-	src/layout.o \
-	src/layouts.o \
-	src/lease.o \
-	src/link_local.o \
-	src/next.o \
-	src/registry.o \
-	src/server.o \
-	src/shmem.o \
-	src/status.o \
-	src/ticket.o \
-	src/uidgen.o \
-	src/values.o \
-	src/version.o
+	src/core/layout.o \
+	src/core/lease.o \
+	src/core/ticket.o \
+	src/functions/decode.o \
+	src/functions/layouts.o \
+	src/functions/next.o \
+	src/functions/status.o \
+	src/functions/values.o \
+	src/ids/cache.o \
+	src/ids/generator.o \
+	src/keeper/identity.o \
+	src/keeper/keeper.o \
+	src/keeper/registry.o \
+	src/link/link_local.o \
+	src/shared/catalog.o \
+	src/shared/demand.o \
+	src/shared/guc.o \
+	src/shared/server.o \
+	src/shared/shmem.o \
+	src/shared/version.o \
+	src/uidgen.o
 PGFILEDESC = "uidgen - unique, time-ordered 64-bit ids"
 
 EXTENSION = uidgen
@@ -30,7 +30,7 @@ EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstw
 # The present script is kept under one name, and takes its version's when built.
 DATA_built = sql/uidgen--$(EXTVERSION).sql
 DATA = sql/uidgen--0.1.0--0.2.0.sql
-PG_CPPFLAGS = -DUIDGEN_VERSION='"$(EXTVERSION)"'
+PG_CPPFLAGS = -I$(srcdir)/src -DUIDGEN_VERSION='"$(EXTVERSION)"'
 # Only what the server looks up is seen from outside, so that calls inside are
 # direct.  PostgreSQL 16 and later do that by themselves.
 PG_CPPFLAGS += -DPGDLLEXPORT='__attribute__((visibility("default")))'
@@ -57,8 +57,8 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # PGXS tracks no headers, and makes no folders in a build outside the source.
-$(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*.h) $(srcdir)/uidgen.control
-$(shell mkdir -p src sql test/unit test/fuzz)
+$(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) $(srcdir)/uidgen.control
+$(shell mkdir -p $(sort $(dir $(OBJS))) sql test/unit test/fuzz)
 
 $(DATA_built): $(srcdir)/sql/uidgen.sql $(srcdir)/uidgen.control
 	cp $< $@
@@ -85,12 +85,12 @@ unitcheck: $(UNIT_TESTS)
 	cd '$(srcdir)' && $(PROVE) -e '' $(abspath $(UNIT_TESTS))
 SANITIZED = -std=c99 -Wall -Wextra -Werror -g -I$(srcdir)/src -DUIDGEN_STANDALONE \
 	-fsanitize=address,undefined -fno-sanitize-recover=all
-test/unit/test_layout: test/unit/test_layout.c test/unit/tap.h src/layout.c src/layout.h
+test/unit/test_layout: test/unit/test_layout.c test/unit/tap.h src/core/layout.c src/core/layout.h
 	$(CC) $(SANITIZED) -DVECTORS='"test/unit/known-ids.tsv"' -o $@ $(filter %.c,$^)
-test/unit/test_lease: test/unit/test_lease.c test/unit/tap.h src/lease.c src/lease.h src/ticket.h src/atomics.h
+test/unit/test_lease: test/unit/test_lease.c test/unit/tap.h src/core/lease.c src/core/lease.h src/core/ticket.h src/core/atomics.h
 	$(CC) $(SANITIZED) -o $@ $(filter %.c,$^)
 # ticket.c is included by its test.
-TICKET_TEST = test/unit/test_ticket.c test/unit/tap.h src/ticket.c src/ticket.h src/atomics.h
+TICKET_TEST = test/unit/test_ticket.c test/unit/tap.h src/core/ticket.c src/core/ticket.h src/core/atomics.h
 TICKET_FLAGS = -std=c99 -Wall -Wextra -Werror -g -O1 -I$(srcdir)/src -DUIDGEN_STANDALONE -pthread
 test/unit/test_ticket: $(TICKET_TEST)
 	$(CC) $(TICKET_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $<
@@ -101,7 +101,7 @@ test/unit/test_ticket_threads: $(TICKET_TEST)
 	  for start in 1 2 3; do ./$@ --version >/dev/null || exit 1; done; } 2>/dev/null || \
 	$(CC) $(TICKET_FLAGS) -o $@ $<
 
-$(FUZZ_TARGETS): test/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.h src/layout.c src/layout.h
+$(FUZZ_TARGETS): test/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.h src/core/layout.c src/core/layout.h
 	$(FUZZ_CC) -std=c99 -Wall -Wextra -Werror -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
 	  -I$(srcdir)/src -o $@ $(filter %.c,$^)
 

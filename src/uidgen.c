@@ -15,10 +15,10 @@
 #include "postgres.h"
 
 #include "compat.h"
-#include "guc.h"
-#include "keeper.h"
+#include "keeper/keeper.h"
 #include "miscadmin.h"
-#include "shmem.h"
+#include "shared/guc.h"
+#include "shared/shmem.h"
 
 UIDGEN_MODULE_MAGIC;
 

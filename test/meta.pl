@@ -138,7 +138,7 @@ is_deeply(
 	'FUZZ_TARGETS names every fuzz target');
 is_deeply(
 	[ sort(words('OBJS')) ],
-	[ sort(map { "src/$_.o" } names('src/*.c')) ],
+	[ sort(map { s/\.c$/.o/r } grep { m{^src/.*\.c$} } @files) ],
 	'OBJS names every file of src/');
 
 # The lines of a script are not all in its other outputs, in this order?
@@ -169,7 +169,41 @@ none(
 	grep {
 		my ($name) = m{([^/]+)$};
 		slurp($_) !~ m{\A/\*[-\s*]*\Q$name\E\n}
-	} glob('src/*.[ch]'));
+	} grep { m{^src/.*\.[ch]$} } @files);
+
+# Rooms: a folder of src/ holds what runs in the same place, and may include what lies
+# in these.  Calls go one way, and what callers run never meets what the keeper runs.
+my %rooms = (
+	core => [],    # C99, without a server
+	shared => [qw(core)],    # what callers and keeper share
+	link => [qw(core shared)],    # the way to the registry
+	ids => [qw(core shared link)],    # callers
+	keeper => [qw(core shared link)],    # the background worker
+	functions => [qw(core shared link ids)]);    # what SQL calls
+my @sources = grep { m{^src/.+/.+\.[ch]$} } @files;
+is_deeply(
+	[ sort keys %rooms ],
+	[ sort keys %{ { map { m{^src/(.+)/} ? ($1 => 1) : () } @sources } } ],
+	'every folder of src/ is a room');
+none(
+	'a room includes what lies below it only',
+	map {
+		my $file = $_;
+		my ($room) = $file =~ m{^src/(.+)/};
+		my %allowed = map { $_ => 1 } $room, @{ $rooms{$room} || [] };
+		map { "$file includes $_" }
+		  grep { m{^(\w+)/} && $rooms{$1} && !$allowed{$1} || m{^\w+\.h$} && -f "src/$_" && $_ ne 'compat.h' }
+		  slurp($file) =~ /^\s*#\s*include "([^"]+)"/mg;
+	} @sources);
+none(
+	'the core knows the server only where it is compiled for one',
+	grep {
+		my $text = slurp($_);
+		# Such a part begins with #ifndef UIDGEN_STANDALONE, or is its #else.
+		$text =~ s/^#ifndef UIDGEN_STANDALONE\n.*?^#endif\n//msg;
+		$text =~ s/^#ifdef UIDGEN_STANDALONE\n.*?^#endif\b.*?UIDGEN_STANDALONE.*?\n//msg;
+		$text =~ /^\s*#\s*include "(?!core\/)/m;
+	} grep { m{^src/core/} } @sources);
 none(
 	'no trailing blanks, but for what psql prints',
 	grep { !/\.out$/ && slurp($_) =~ /[ \t]$/m } @files);

@@ -2,7 +2,7 @@
  * faulty_link.c
  *	  A link to the registry that fails as it is told.
  *
- * Preloaded after uidgen, it puts itself before the link in use (src/link.h).  The
+ * Preloaded after uidgen, it puts itself before the link in use (src/link/link.h).  The
  * file "faulty_link" in the data directory says what goes wrong, in one line:
  *
  *	OPERATION[ FUNCTION] FAULT[ COLUMN VALUE]
@@ -27,7 +27,7 @@
 #include <unistd.h>
 
 #include "fmgr.h"
-#include "link.h"
+#include "link/link.h"
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
 #include "storage/latch.h"

@@ -8,7 +8,7 @@
 #ifndef UIDGEN_FUZZ_H
 #define UIDGEN_FUZZ_H
 
-#include "layout.h"
+#include "core/layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -44,18 +44,18 @@ use Time::HiRes qw(sleep time);
 # are programs of test/t.
 my $takes = 'regress:generate';
 my %tests = (
-	'src/ticket.h' => "unit:ticket unit:ticket $takes test/t/033_cache.pl test/t/022_true_time.pl",
-	'src/ticket.c' => "unit:ticket unit:ticket $takes test/t/033_cache.pl test/t/022_true_time.pl",
-	'src/lease.c' => "unit:lease $takes test/t/022_true_time.pl test/t/023_clock_steps.pl",
-	'src/demand.c' => "$takes test/t/008_keeper.pl test/t/015_wake_up.pl test/t/024_waits.pl test/t/028_waiters.pl",
-	'src/cache.c' => "$takes test/t/033_cache.pl test/t/039_cache_errors.pl",
-	'src/generator.c' => "regress:errors,generate test/t/033_cache.pl test/t/022_true_time.pl"
+	'src/core/ticket.h' => "unit:ticket unit:ticket $takes test/t/033_cache.pl test/t/022_true_time.pl",
+	'src/core/ticket.c' => "unit:ticket unit:ticket $takes test/t/033_cache.pl test/t/022_true_time.pl",
+	'src/core/lease.c' => "unit:lease $takes test/t/022_true_time.pl test/t/023_clock_steps.pl",
+	'src/shared/demand.c' => "$takes test/t/008_keeper.pl test/t/015_wake_up.pl test/t/024_waits.pl test/t/028_waiters.pl",
+	'src/ids/cache.c' => "$takes test/t/033_cache.pl test/t/039_cache_errors.pl",
+	'src/ids/generator.c' => "regress:errors,generate test/t/033_cache.pl test/t/022_true_time.pl"
 	  . ' test/t/024_waits.pl test/t/028_waiters.pl test/t/023_clock_steps.pl',
-	'src/keeper.c' => "$takes test/t/008_keeper.pl test/t/002_restart.pl test/t/022_true_time.pl"
+	'src/keeper/keeper.c' => "$takes test/t/008_keeper.pl test/t/002_restart.pl test/t/022_true_time.pl"
 	  . ' test/t/025_steps_and_grants.pl test/t/023_clock_steps.pl test/t/031_changes_under_load.pl',
-	'src/registry.c' => "$takes test/t/008_keeper.pl test/t/002_restart.pl test/t/006_worker_ids.pl test/t/010_copies.pl",
+	'src/keeper/registry.c' => "$takes test/t/008_keeper.pl test/t/002_restart.pl test/t/006_worker_ids.pl test/t/010_copies.pl",
 	'sql/uidgen.sql' => 'regress:registry isolation test/t/002_restart.pl test/t/006_worker_ids.pl');
-my @order = qw(src/ticket.h src/ticket.c src/lease.c sql/uidgen.sql src/cache.c src/registry.c src/keeper.c src/demand.c src/generator.c);
+my @order = qw(src/core/ticket.h src/core/ticket.c src/core/lease.c sql/uidgen.sql src/ids/cache.c src/keeper/registry.c src/keeper/keeper.c src/shared/demand.c src/ids/generator.c);
 
 # What ./check would not compile either, as far as it shows in what the program does.
 my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized);
@@ -334,7 +334,7 @@ sub run_test
 	if ($test =~ /^unit:(\w+)$/)
 	{
 		# test_ticket.c has ticket.c in it.
-		my @sources = ("test/unit/test_$1.c", $1 eq 'ticket' ? () : "src/$1.c");
+		my @sources = ("test/unit/test_$1.c", $1 eq 'ticket' ? () : "src/core/$1.c");
 		return undef if run(300, qw(gcc -std=c99 -O1 -Isrc -DUIDGEN_STANDALONE -pthread), @strict, '-o', "$dir/tree/unit", @sources) ne '';
 		# In seconds of the processor's, since a machine may be slow.
 		return run(300, 'sh', '-c', 'ulimit -t 20; exec ./unit');
@@ -433,7 +433,7 @@ sub run_file
 			printf "%-10s %s%s (%.0f s)\n", $known->[0], $name, $known->[1] ? ", by $known->[1]: $known->[2]" : '', time - $start;
 			spew("$dir/tree/$file", $source);
 			# So that make sees the next change also within the same second.
-			unlink map { s/\.c$/.o/r } $file =~ /\.c$/ ? "$dir/tree/$file" : glob "$dir/tree/src/*.c";
+			unlink map { s/\.c$/.o/r } $file =~ /\.c$/ ? "$dir/tree/$file" : glob "$dir/tree/src/*/*.c";
 		}
 		else
 		{

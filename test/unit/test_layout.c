@@ -1,6 +1,6 @@
 /*
  * test_layout.c
- *	  Proves src/layout.c without a server, under the sanitizers.
+ *	  Proves src/core/layout.c without a server, under the sanitizers.
  *
  * What is expected comes from elsewhere than the code under test: ids that
  * other systems published (known-ids.tsv), the published numbers of each
@@ -11,7 +11,7 @@
  *
  * Output is TAP.  Build and run: make unitcheck
  */
-#include "layout.h"
+#include "core/layout.h"
 
 #include <stdlib.h>
 

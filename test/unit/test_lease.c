@@ -1,6 +1,6 @@
 /*
  * test_lease.c
- *	  Proves src/lease.c without a server, under the sanitizers.
+ *	  Proves src/core/lease.c without a server, under the sanitizers.
  *
  * Each case by itself: what is held, what the clocks and the settings are, and which
  * call on the registry follows; which grants are accepted; where the era of a grant
@@ -9,7 +9,7 @@
  *
  * Output is TAP.  Build and run: make unitcheck
  */
-#include "lease.h"
+#include "core/lease.h"
 
 #include "tap.h"
 

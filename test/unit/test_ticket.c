@@ -1,6 +1,6 @@
 /*
  * test_ticket.c
- *	  Proves src/ticket.h and src/ticket.c without a server.
+ *	  Proves src/core/ticket.h and src/core/ticket.c without a server.
  *
  * First each rule by itself, in one thread: the gate, where a ticket begins,
  * how it is judged, what the keeper's steps leave behind.  Then all of them
@@ -17,7 +17,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "atomics.h"
+#include "core/atomics.h"
 
 static void disturb(void);
 
@@ -40,7 +40,7 @@ static __thread int accesses;
 											false, __ATOMIC_SEQ_CST, \
 											__ATOMIC_SEQ_CST))
 
-#include "ticket.c"
+#include "core/ticket.c"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,0 +1,318 @@
+/*
+ * lease.c
+ *	  The rules of the lease on a worker id: see lease.h.
+ */
+#ifndef UIDGEN_STANDALONE
+#include "postgres.h"
+#endif
+
+#include "core/lease.h"
+
+/* Rows never used before that steps of the clock may take in an hour. */
+#define STEP_ROWS_MAX 10
+#define STEP_ROWS_PERIOD (INT64_C(3600) * 1000000)
+
+static inline int64_t
+lower(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline int64_t
+higher(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline uint64_t
+first_position(const UidgenTerms *terms, int64_t tick)
+{
+	return (uint64_t) tick << terms->sequence_bits;
+}
+
+static inline uint64_t
+last_position(const UidgenTerms *terms, int64_t tick)
+{
+	return first_position(terms, tick + 1) - 1;
+}
+
+static inline int64_t
+position_tick(const UidgenTerms *terms, uint64_t position)
+{
+	return (int64_t) (position >> terms->sequence_bits);
+}
+
+void
+uidgen_lease_init(UidgenLease *lease)
+{
+	*lease = (UidgenLease) {.known_others = -1};
+}
+
+/* ---- what is known to be granted ---- */
+
+int64_t
+uidgen_lease_known_until(const UidgenLease *lease, int worker)
+{
+	for (int i = 0; i < lease->nknown; i++)
+		if (lease->known[i].worker == worker)
+			return lease->known[i].granted_until;
+	return lease->known_others;
+}
+
+static void
+remember(UidgenLease *lease, int worker, int64_t granted_until)
+{
+	UidgenKnownGrant *known = lease->known;
+	int			lowest = 0;
+	int			i;
+
+	for (i = 0; i < lease->nknown; i++)
+	{
+		if (known[i].worker == worker)
+			break;
+		if (known[i].granted_until < known[lowest].granted_until)
+			lowest = i;
+	}
+	if (i == UIDGEN_KNOWN_GRANTS)
+	{
+		/* Full: let the lowest go, and what it said hold for all others. */
+		i = lowest;
+		lease->known_others = higher(lease->known_others, known[i].granted_until);
+	}
+	else if (i == lease->nknown)
+		lease->nknown++;
+	known[i] = (UidgenKnownGrant) {worker, granted_until};
+}
+
+/* ---- steps of the clock ---- */
+
+/* The clock is behind the highest tick of it that is known by a large step. */
+static UidgenClockStep
+step_back(const UidgenTerms *terms, const UidgenClocks *clocks, int64_t clock_known)
+{
+	int64_t		ticks = clock_known - clocks->tick;
+
+	if (ticks <= (int64_t) terms->bounds.large_step)
+		return (UidgenClockStep) {UIDGEN_STEP_NONE, 0};
+	return (UidgenClockStep) {UIDGEN_STEP_BACK, ticks};
+}
+
+/* The wall clock leapt by a large step since the last grant. */
+static UidgenClockStep
+leap_forward(const UidgenLease *lease, const UidgenTerms *terms,
+			 const UidgenClocks *clocks)
+{
+	int64_t		ticks = (clocks->offset - lease->clock_offset) / terms->unit;
+	int64_t		before = clocks->tick - ticks;
+
+	/* If the grant already lay too far ahead before the leap, the clock had been slow
+	 * and is correct now: a renewal poisons nothing. */
+	if (ticks <= (int64_t) terms->bounds.large_step ||
+		lease->grant.last - before > (int64_t) terms->bounds.crash)
+		return (UidgenClockStep) {UIDGEN_STEP_NONE, 0};
+	return (UidgenClockStep) {UIDGEN_STEP_FORWARD, ticks};
+}
+
+/* Is the time over in which the rows taken because of steps are counted together? */
+static bool
+counts_anew(const UidgenLease *lease, const UidgenClocks *clocks)
+{
+	return lease->step_rows == 0 ||
+		clocks->boot - lease->step_rows_since >= STEP_ROWS_PERIOD;
+}
+
+void
+uidgen_lease_count_step(UidgenLease *lease, const UidgenClocks *clocks, bool took_row)
+{
+	if (!took_row)
+		return;
+	if (counts_anew(lease, clocks))
+	{
+		lease->step_rows = 0;
+		lease->step_rows_since = clocks->boot;
+	}
+	lease->step_rows++;
+}
+
+/* ---- the next call ---- */
+
+/*
+ * A renewal follows the registry's clock.  If the clock leaps by a large step between
+ * our look at it and the call, the row must not follow: the time until then would be
+ * lost to this worker id, should the clock return.
+ */
+static int64_t
+at_most(const UidgenTerms *terms, const UidgenClocks *clocks)
+{
+	return clocks->tick + (int64_t) terms->bounds.large_step;
+}
+
+UidgenLeaseAction
+uidgen_lease_lost(const UidgenTerms *terms, const UidgenClocks *clocks, uint64_t position)
+{
+	return (UidgenLeaseAction) {
+		.call = UIDGEN_ACQUIRE,
+		.request = {
+			.wanted = terms->worker,
+			.avoid = -1,
+			.never_used = true,
+			/* Ids stay in order. */
+			.floor = position_tick(terms, position - 1) + 1,
+			.window = terms->window,
+			.max_lead = (int64_t) terms->bounds.crash,
+			.max_step = (int64_t) terms->bounds.large_step,
+		},
+		.at_most = at_most(terms, clocks),
+	};
+}
+
+/* A grant for the time that the clock shows after a step. */
+static UidgenLeaseAction
+follow(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *clocks,
+	   uint64_t position, UidgenClockStep step)
+{
+	UidgenLeaseAction action = uidgen_lease_lost(terms, clocks, position);
+
+	action.step = step;
+	action.request.never_used = counts_anew(lease, clocks) ||
+		lease->step_rows < STEP_ROWS_MAX;
+	if (step.kind == UIDGEN_STEP_BACK)
+	{
+		/* The time is to be true: neither the order of ids nor what a crash may have
+		 * left counts for more. */
+		action.request.floor = 0;
+		action.request.max_lead = (int64_t) terms->bounds.large_step;
+		action.request.max_step = INT64_MAX;
+	}
+	else
+		action.request.avoid = lease->grant.worker;
+	if (!terms->other_workers)
+		action.call = UIDGEN_REFUSE;
+	return action;
+}
+
+/* A first grant, or one of another registry. */
+static UidgenLeaseAction
+begin(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *clocks,
+	  uint64_t position, uint64_t registry)
+{
+	UidgenLeaseAction action = uidgen_lease_lost(terms, clocks, position);
+
+	/* A disposable worker id is kept for the whole run of the server, even if the
+	 * keeper restarts. */
+	if (terms->worker < 0 && terms->disposable && lease->released &&
+		lease->grant.registry == registry)
+		action.request.wanted = lease->grant.worker;
+	return action;
+}
+
+UidgenLeaseAction
+uidgen_lease_next(const UidgenLease *lease, const UidgenTerms *terms,
+				  const UidgenClocks *clocks, uint64_t position, int64_t clock_known,
+				  uint64_t registry)
+{
+	/* Test this first, even without a grant: after a large step back the new era
+	 * must not start from the old position. */
+	UidgenClockStep step = step_back(terms, clocks, clock_known);
+	bool		held = lease->held && lease->grant.registry == registry;
+	int64_t		needed = position_tick(terms, position) + 1;
+
+	if (step.kind == UIDGEN_STEP_NONE && held)
+		step = leap_forward(lease, terms, clocks);
+	if (step.kind != UIDGEN_STEP_NONE)
+		return follow(lease, terms, clocks, position, step);
+	if (!held)
+		return begin(lease, terms, clocks, position, registry);
+
+	/* What is left of the layout is granted before it counts as used up. */
+	if (lease->grant.last < terms->last_tick - 1)
+		needed = lower(needed, terms->last_tick - 1);
+	return (UidgenLeaseAction) {
+		.call = UIDGEN_RENEW,
+		.needed = needed,
+		.at_most = at_most(terms, clocks),
+	};
+}
+
+/* ---- the answers ---- */
+
+void
+uidgen_lease_hold(UidgenLease *lease, const UidgenGrant *grant, int64_t offset)
+{
+	lease->held = true;
+	lease->released = false;
+	lease->grant = *grant;
+	lease->clock_offset = offset;
+	remember(lease, grant->worker, grant->last);
+}
+
+int64_t
+uidgen_lease_end(UidgenLease *lease, const UidgenTerms *terms, uint64_t position)
+{
+	lease->held = false;
+	lease->released = true;
+	return lower(position_tick(terms, position - 1), lease->grant.last);
+}
+
+void
+uidgen_lease_release(UidgenLease *lease, int64_t last_issued)
+{
+	remember(lease, lease->grant.worker, last_issued);
+}
+
+uint64_t
+uidgen_lease_limit(const UidgenLease *lease, const UidgenTerms *terms)
+{
+	return last_position(terms, lease->grant.last);
+}
+
+uint64_t
+uidgen_lease_renew_at(const UidgenLease *lease, const UidgenTerms *terms)
+{
+	int64_t		padding = terms->padding;
+
+	/* The end of the layout cannot be pushed further. */
+	if (lease->grant.last + 1 >= terms->last_tick)
+		padding = 0;
+	return last_position(terms, lease->grant.last - lower(padding, lease->grant.last));
+}
+
+/*
+ * The era starts no lower than where the last one ended, so that ids stay in order,
+ * unless the clock was set back by a large step: then the true time counts for more.
+ */
+UidgenEra
+uidgen_lease_era(const UidgenLease *lease, const UidgenTerms *terms,
+				 UidgenStepKind step, int64_t now, const UidgenTicketReach *reach,
+				 uint64_t position)
+{
+	bool		back = step == UIDGEN_STEP_BACK;
+	uint64_t	row_starts = first_position(terms, lease->grant.first);
+	UidgenEra	era = {
+		/* Up to the next whole tick: the old worker id may have used this one. */
+		.position = first_position(terms, position_tick(terms, position - 1) + 1),
+		.limit = uidgen_lease_limit(lease, terms),
+		.renew_at = uidgen_lease_renew_at(lease, terms),
+		.cause = uidgen_ticket_cause(reach, (uint64_t) position_tick(terms, position),
+									 (uint64_t) now),
+	};
+
+	/*
+	 * How far the clock has been is known from the last era, unless it ended because
+	 * of that, and from the registry.  Without that knowledge, a further step back
+	 * would only seem small.
+	 */
+	era.clock_known = higher(now, lower(lease->grant.seen,
+									   now + (int64_t) terms->bounds.large_step));
+	if (!back)
+		era.clock_known = higher(era.clock_known, (int64_t) uidgen_ticket_clock_known(reach));
+	/* Where the row's end decided, it is a step of the clock, or else a crash. */
+	if (back || era.position < row_starts)
+	{
+		era.position = row_starts;
+		era.cause = era.clock_known > now &&
+			lease->grant.first <= era.clock_known + (int64_t) terms->bounds.burst ?
+			UIDGEN_AHEAD_CLOCK_SET_BACK : UIDGEN_AHEAD_CRASH;
+	}
+	return era;
+}

@@ -1,0 +1,579 @@
+/*
+ * ticket.h
+ *	  The lock-free rules by which callers take positions out of a grant.
+ *
+ * A position is tick << sequence_bits | sequence.  The grant that is in force
+ * lies in a few shared words; callers take positions from them, the keeper
+ * alone changes the grant.  Nothing here waits, reads a clock or knows a
+ * server: time and grant are passed in.
+ *
+ * The caller's steps:
+ *
+ *	1. uidgen_ticket_begin() reads the era.  The clock must have been read in
+ *	   that era.
+ *	2. Gate: if the position that it would get is not granted, or its tick is
+ *	   too far ahead of the clock, nothing is taken and the caller waits.
+ *	   Without the gate, calls that fail and come again would push the position
+ *	   ever further from the clock.  How far is too far: see UidgenTicketBounds.
+ *	3. Ticket: where the clock is ahead of the position, the position is moved
+ *	   there by compare-exchange; otherwise fetch-add takes the next n.  What
+ *	   was taken is the caller's alone, whatever happens next.
+ *	4. uidgen_ticket_settle(): limit and constant are read, then the era once
+ *	   more.  If the era has changed, they may belong to another grant than the
+ *	   ticket: it is void and the call starts again.  Others may have come
+ *	   between gate and ticket: one above the limit is held until it is granted,
+ *	   one too far ahead of the clock until the clock is nearer.  A second one is
+ *	   never taken while waiting.
+ *
+ * A caller that reads the clock notes its tick in clock_high first, so that a
+ * clock that is set back is noticed by the next caller that reads it.
+ *
+ * The keeper's steps to another grant, all without interrupts:
+ *
+ *	1. uidgen_ticket_close(): era odd, limit 0, then the position read.
+ *	2. uidgen_ticket_open(): position, opened, constant, limit, then era even.
+ *
+ * Why no id is issued twice.  Within one era, tickets are disjoint because
+ * position only grows, by atomic steps.  Between eras, a ticket counts only if
+ * the era was the same before it was taken and after the grant was read, so it
+ * belongs to that grant.  A grant that is released is shortened to the position
+ * read in close(): a ticket that close() did not see was taken after it on the
+ * same word, hence its caller sees the era odd.  That last step is why
+ * close() reads the position by an atomic add of nothing: the two
+ * read-modify-writes of one word are ordered, and the later one has acquired
+ * what came before the earlier one.  A plain read could pass the write of the
+ * era on its way to memory on ARM (and in x86's store buffer), and both sides
+ * would miss each other.
+ *
+ * Barriers: fetch-add and compare-exchange are full ones.  The caller has a
+ * read barrier between era and position, and between limit/constant and era;
+ * the keeper has write barriers around the odd and the even era, which pair
+ * with them.
+ */
+#ifndef UIDGEN_TICKET_H
+#define UIDGEN_TICKET_H
+
+#include "core/atomics.h"
+
+#define UIDGEN_TICKET_LINE 128	/* two cache lines: neighbours are prefetched */
+
+/*
+ * How far ids may run ahead of the clock, in ticks.  Each bound has one cause, so
+ * that drawing ids, which every role may do, cannot use up the room that a clock
+ * that was set back, or a crash, needs:
+ *
+ *	- ahead: the clock was set back since this era began;
+ *	- crash: the era had to begin ahead of the clock, above an older grant;
+ *	- burst: on top of these, ids are drawn faster than the layout has room for.
+ *
+ * The keeper writes them from the settings, so that they hold for statements that
+ * run already.
+ */
+typedef struct UidgenTicketBounds
+{
+	uint64_t	ahead;
+	uint64_t	burst;
+	uint64_t	crash;
+	uint64_t	large_step;		/* a clock that was set back further needs another
+								 * grant: until then nothing is taken */
+} UidgenTicketBounds;
+
+typedef struct UidgenTicketWords
+{
+	/* Written by every call. */
+	UidgenAtomic position;		/* the next free one */
+	/* Written by every call that reads the clock. */
+	UidgenAtomic clock_high;	/* highest tick of the clock noted in this era, with
+								 * a mark of the era: see uidgen_ticket_note() */
+	char		pad1[UIDGEN_TICKET_LINE - 2 * sizeof(UidgenAtomic)];
+
+	/* Read by every call; written by the keeper alone. */
+	UidgenAtomic era;			/* even: the grant below may be used */
+	UidgenAtomic limit;			/* last granted position; 0: none */
+	UidgenAtomic renew_at;		/* beyond it the keeper is to renew; <= limit */
+	UidgenAtomic constant;		/* the bits of datacenter and worker in an id */
+	/* Read by calls that read the clock; written by the keeper alone. */
+	UidgenAtomic clock_before;	/* highest tick of the clock known when the era began */
+	UidgenAtomic opened;		/* the tick that ids had reached when the era began,
+								 * if that was ahead of the clock then; else 0 */
+	UidgenAtomic opened_at;		/* the clock's tick then */
+	UidgenAtomic opened_cause;	/* UidgenAheadCause: why it was ahead */
+	UidgenAtomic room;			/* how far ids of such an era may be ahead of the
+								 * clock: `crash` and `burst` together */
+	UidgenAtomic ahead;			/* the bounds */
+	UidgenAtomic burst;
+	UidgenAtomic large_step;
+	char		pad2[UIDGEN_TICKET_LINE - 12 * sizeof(UidgenAtomic)];
+} UidgenTicketWords;
+
+/* What a process goes by: from the layout and the settings. */
+typedef struct UidgenTicketRules
+{
+	int			sequence_bits;
+	uint64_t	last_tick;		/* of the layout */
+	uint64_t	start_mask;		/* which bits of a new tick's first sequence may
+								 * be set; 0: it starts at zero */
+	bool		start_random;	/* from `random`, or else where the last ended */
+	uint64_t	random;			/* state of xorshift64; not 0 */
+} UidgenTicketRules;
+
+/* Why the tick of an id is ahead of the clock. */
+typedef enum UidgenAheadCause
+{
+	UIDGEN_AHEAD_NOT,			/* it is not */
+	UIDGEN_AHEAD_BURST,
+	UIDGEN_AHEAD_CLOCK_SET_BACK,
+	UIDGEN_AHEAD_CRASH
+} UidgenAheadCause;
+
+/* What decides, besides the clock, how far ids may run ahead of it. */
+typedef struct UidgenTicketReach
+{
+	uint64_t	clock_high;
+	uint64_t	clock_before;
+	uint64_t	ahead;
+	uint64_t	burst;
+	uint64_t	large_step;
+	uint64_t	opened;
+	uint64_t	opened_at;
+	UidgenAheadCause opened_cause;
+	uint64_t	room;
+} UidgenTicketReach;
+
+/* The clock, in positions. */
+typedef struct UidgenTicketClock
+{
+	uint64_t	tick;
+	uint64_t	first;			/* the tick's first position */
+	uint64_t	highest;		/* the last one that is not too far ahead of it */
+} UidgenTicketClock;
+
+typedef struct UidgenTicket
+{
+	uint64_t	era;			/* in which it was taken */
+	uint64_t	first;			/* its first position */
+	uint64_t	count;			/* how many were taken */
+	uint64_t	skipped;		/* positions that it passed over, to begin a tick */
+	uint64_t	constant;		/* valid once the ticket is good */
+	uint64_t	blocked;		/* AHEAD, EARLY: the tick that is too far ahead */
+	bool		renew;			/* the keeper should be told to renew */
+} UidgenTicket;
+
+/* What a caller wants of the n positions that it asks for. */
+typedef enum UidgenTicketKind
+{
+	UIDGEN_TAKE_ROW,			/* all of them, one after the other */
+	UIDGEN_TAKE_BLOCK,			/* all of them, in one tick */
+	UIDGEN_TAKE_REST			/* as many as the tick still has, at least one */
+} UidgenTicketKind;
+
+typedef enum UidgenTicketResult
+{
+	UIDGEN_TICKET_GOOD,			/* positions first .. first + count - 1 are yours */
+	UIDGEN_TICKET_NO_GRANT,		/* nothing taken: there is no grant that far */
+	UIDGEN_TICKET_AHEAD,		/* nothing taken: `blocked` is too far ahead */
+	UIDGEN_TICKET_HELD,			/* taken, but not granted yet: settle again */
+	UIDGEN_TICKET_EARLY,		/* taken, but too far ahead: settle again */
+	UIDGEN_TICKET_VOID,			/* the era changed: begin again */
+	UIDGEN_TICKET_REFUSED		/* nothing taken: n is 0, or more than a tick has */
+} UidgenTicketResult;
+
+/* Where the sequence starts in a new tick, after `position` in an older one. */
+static inline uint64_t
+uidgen_ticket_start(UidgenTicketRules *rules, uint64_t position)
+{
+	if (uidgen_likely(rules->start_mask == 0))
+		return 0;
+	if (!rules->start_random)
+		return position & rules->start_mask;
+	/* Marsaglia, "Xorshift RNGs", 2003 */
+	rules->random ^= rules->random << 13;
+	rules->random ^= rules->random >> 7;
+	rules->random ^= rules->random << 17;
+	return rules->random & rules->start_mask;
+}
+
+/* a + b, and a - b, without leaving the range. */
+static inline uint64_t
+uidgen_ticket_plus(uint64_t a, uint64_t b)
+{
+	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static inline uint64_t
+uidgen_ticket_minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static inline uint64_t
+uidgen_ticket_lower(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t
+uidgen_ticket_higher(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Where ids were before the clock was set back, and at most `ahead` ahead of it. */
+static inline uint64_t
+uidgen_ticket_set_back(const UidgenTicketReach *reach, uint64_t now)
+{
+	return uidgen_ticket_lower(reach->clock_high,
+							   uidgen_ticket_plus(now, reach->ahead));
+}
+
+/*
+ * Where ids were when the era began ahead of the clock; else 0.  While the clock
+ * catches up, the tick goes on at half its pace: standing still it would leave all
+ * that is drawn until then nothing but `burst`.
+ */
+static inline uint64_t
+uidgen_ticket_opened(const UidgenTicketReach *reach, uint64_t now)
+{
+	return reach->opened == 0 ? 0 :
+		uidgen_ticket_plus(reach->opened,
+						   uidgen_ticket_minus(now, reach->opened_at) / 2);
+}
+
+/* Do ids get `burst` ticks on top of where they were when the era began?  Not if it
+ * was drawing that had carried them there. */
+static inline uint64_t
+uidgen_ticket_opened_burst(const UidgenTicketReach *reach)
+{
+	return reach->opened_cause == UIDGEN_AHEAD_BURST ? 0 : reach->burst;
+}
+
+/* The last tick that may be taken from when the clock is at `now`. */
+static inline uint64_t
+uidgen_ticket_last_allowed(const UidgenTicketReach *reach, uint64_t now)
+{
+	uint64_t	base = uidgen_ticket_higher(now, uidgen_ticket_set_back(reach, now));
+	uint64_t	opened = uidgen_ticket_opened(reach, now);
+
+	base = uidgen_ticket_plus(base, reach->burst);
+	if (opened != 0)
+		opened = uidgen_ticket_plus(opened, uidgen_ticket_opened_burst(reach));
+	return uidgen_ticket_higher(base,
+								uidgen_ticket_lower(opened, uidgen_ticket_plus(now, reach->room)));
+}
+
+/*
+ * Where ids may have been when the clock was highest in this era; else 0.  Of an era
+ * that began ahead of the clock they have gone on meanwhile.
+ */
+static inline uint64_t
+uidgen_ticket_before_step(const UidgenTicketReach *reach, uint64_t now)
+{
+	return uidgen_ticket_higher(uidgen_ticket_set_back(reach, now),
+								uidgen_ticket_opened(reach, reach->clock_high));
+}
+
+/*
+ * Was the clock set back in this era, so that another era should begin where ids
+ * are?  In that one they go on while the clock catches up.
+ */
+static inline bool
+uidgen_ticket_step_in_era(const UidgenTicketReach *reach, uint64_t now)
+{
+	return reach->clock_high > now &&
+		uidgen_ticket_before_step(reach, now) >
+		uidgen_ticket_higher(now, uidgen_ticket_opened(reach, now));
+}
+
+/*
+ * The first tick of the clock at which `tick` may be taken from: the inverse of
+ * uidgen_ticket_last_allowed().  A wait by any other rule than the gate's would be
+ * too long, or end too early and become a busy loop.
+ */
+static inline uint64_t
+uidgen_ticket_allowed_at(const UidgenTicketReach *reach, uint64_t tick)
+{
+	uint64_t	base = uidgen_ticket_minus(tick, reach->burst);
+	uint64_t	at = base;
+
+	if (reach->clock_high >= base)
+		at = uidgen_ticket_lower(at, uidgen_ticket_minus(base, reach->ahead));
+	if (reach->opened != 0)
+	{
+		uint64_t	opened = uidgen_ticket_minus(tick, uidgen_ticket_opened_burst(reach));
+		uint64_t	passed = uidgen_ticket_minus(opened, reach->opened);
+
+		/* From here on both conditions of uidgen_ticket_last_allowed() are met. */
+		passed = passed == 0 ? 0 :
+			uidgen_ticket_plus(reach->opened_at, uidgen_ticket_plus(passed, passed));
+		at = uidgen_ticket_lower(at, uidgen_ticket_higher(passed,
+														  uidgen_ticket_minus(tick, reach->room)));
+	}
+	return at;
+}
+
+/* The bound that reaches furthest, where ids are at `tick` and the clock at `now`.
+ * The reach must have been read before the clock was. */
+static inline UidgenAheadCause
+uidgen_ticket_cause(const UidgenTicketReach *reach, uint64_t tick, uint64_t now)
+{
+	if (tick <= now)
+		return UIDGEN_AHEAD_NOT;
+	if (uidgen_ticket_set_back(reach, now) >
+		uidgen_ticket_higher(now, uidgen_ticket_opened(reach, reach->clock_high)))
+		return UIDGEN_AHEAD_CLOCK_SET_BACK;
+	if (uidgen_ticket_opened(reach, now) > now)
+		return reach->opened_cause;
+	return UIDGEN_AHEAD_BURST;
+}
+
+/* The highest tick of the clock that is known. */
+static inline uint64_t
+uidgen_ticket_clock_known(const UidgenTicketReach *reach)
+{
+	return uidgen_ticket_higher(reach->clock_high, reach->clock_before);
+}
+
+/* Was the clock set back so far that another grant is needed? */
+static inline bool
+uidgen_ticket_large_step(const UidgenTicketReach *reach, uint64_t now)
+{
+	return uidgen_ticket_clock_known(reach) > uidgen_ticket_plus(now, reach->large_step);
+}
+
+/*
+ * What the word clock_high holds: the tick, and in its lowest bits which era it is.
+ * A tick has at most 62 bits, because a position has 63 and the sequence one at least.
+ */
+#define UIDGEN_TICKET_ERA_BITS 2
+#define UIDGEN_TICKET_ERA_MASK ((UINT64_C(1) << UIDGEN_TICKET_ERA_BITS) - 1)
+
+static inline uint64_t
+uidgen_ticket_note(uint64_t era, uint64_t tick)
+{
+	uidgen_assert(tick <= UINT64_MAX >> UIDGEN_TICKET_ERA_BITS);
+	return tick << UIDGEN_TICKET_ERA_BITS | (era >> 1 & UIDGEN_TICKET_ERA_MASK);
+}
+
+static inline uint64_t
+uidgen_ticket_clock_high(UidgenTicketWords *words)
+{
+	return uidgen_atomic_read(&words->clock_high) >> UIDGEN_TICKET_ERA_BITS;
+}
+
+static inline UidgenTicketReach
+uidgen_ticket_reach(UidgenTicketWords *words)
+{
+	return (UidgenTicketReach) {
+		.clock_high = uidgen_ticket_clock_high(words),
+		.clock_before = uidgen_atomic_read(&words->clock_before),
+		.ahead = uidgen_atomic_read(&words->ahead),
+		.burst = uidgen_atomic_read(&words->burst),
+		.large_step = uidgen_atomic_read(&words->large_step),
+		.opened = uidgen_atomic_read(&words->opened),
+		.opened_at = uidgen_atomic_read(&words->opened_at),
+		.opened_cause = (UidgenAheadCause) uidgen_atomic_read(&words->opened_cause),
+		.room = uidgen_atomic_read(&words->room),
+	};
+}
+
+/* The clock at `tick`, which is at most the layout's last one. */
+static inline UidgenTicketClock
+uidgen_ticket_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
+					uint64_t tick)
+{
+	UidgenTicketReach reach = uidgen_ticket_reach(words);
+	uint64_t	allowed = uidgen_ticket_last_allowed(&reach, tick);
+	uint64_t	highest;
+
+	if (uidgen_ticket_large_step(&reach, tick))
+		highest = 0;
+	/* What lies beyond the layout is refused by the limit. */
+	else if (allowed >= rules->last_tick)
+		highest = UINT64_MAX;
+	else
+		highest = ((allowed + 1) << rules->sequence_bits) - 1;
+	return (UidgenTicketClock) {
+		.tick = tick,
+		.first = tick << rules->sequence_bits,
+		.highest = highest,
+	};
+}
+
+/*
+ * Note that the clock has shown `now` in this era.
+ *
+ * A tick that is not granted does not count: nothing can have been taken from it.
+ * Otherwise, where a clock leaps forward and no grant follows it there, its
+ * correction would look like a large step back, and need another worker id.
+ *
+ * By compare-exchange of the tick together with the mark of its era: a caller that is
+ * delayed at any point here must not write the clock of an era that ended because
+ * that clock was wrong into the next, which begins with its own.  Without the mark it
+ * could where the next one begins with the tick that the caller found here.
+ */
+static inline void
+uidgen_ticket_note_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
+						 uint64_t era, uint64_t now)
+{
+	uint64_t	note = uidgen_ticket_note(era, now);
+	uint64_t	high = uidgen_atomic_read(&words->clock_high);
+
+	if (now << rules->sequence_bits > uidgen_atomic_read(&words->limit))
+		return;
+	while (((high ^ note) & UIDGEN_TICKET_ERA_MASK) == 0 && high < note &&
+		   !uidgen_atomic_compare_exchange(&words->clock_high, &high, note))
+		;
+}
+
+/* Would n positions from this one on reach into the next tick? */
+static inline bool
+uidgen_ticket_spans_ticks(const UidgenTicketRules *rules, uint64_t position, uint64_t n)
+{
+	uint64_t	capacity = UINT64_C(1) << rules->sequence_bits;
+
+	return (position & (capacity - 1)) + n > capacity;
+}
+
+/*
+ * Start a call.  The clock must be read after this, or in an earlier call that
+ * began in the same era: otherwise it could be used in an era that began because
+ * it was wrong.
+ */
+static inline void
+uidgen_ticket_begin(UidgenTicketWords *words, UidgenTicket *ticket)
+{
+	ticket->era = uidgen_atomic_read(&words->era);
+	ticket->skipped = 0;
+	ticket->renew = false;
+	uidgen_read_barrier();
+}
+
+/* Judge the positions that were taken.  GOOD, HELD, EARLY or VOID. */
+static inline UidgenTicketResult
+uidgen_ticket_settle(UidgenTicketWords *words, const UidgenTicketRules *rules,
+					 UidgenTicket *ticket, const UidgenTicketClock *clock)
+{
+	uint64_t	limit = uidgen_atomic_read(&words->limit);
+	uint64_t	last = ticket->first + ticket->count - 1;
+
+	ticket->constant = uidgen_atomic_read(&words->constant);
+	uidgen_read_barrier();
+	if (uidgen_unlikely(uidgen_atomic_read(&words->era) != ticket->era))
+		return UIDGEN_TICKET_VOID;
+	if (uidgen_unlikely(last > limit))
+		return UIDGEN_TICKET_HELD;
+	if (uidgen_unlikely(last > clock->highest))
+	{
+		ticket->blocked = last >> rules->sequence_bits;
+		return UIDGEN_TICKET_EARLY;
+	}
+	return UIDGEN_TICKET_GOOD;
+}
+
+/*
+ * Gate and ticket: take n positions.  `kind` is a constant, so that the compiler
+ * makes a function for each.  n is from 1 to the capacity of a tick, also where no
+ * assertion says so: nothing taken would pass every gate.
+ */
+static uidgen_always_inline UidgenTicketResult
+uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
+				   UidgenTicket *ticket, const UidgenTicketClock *clock,
+				   uint64_t n, UidgenTicketKind kind)
+{
+	uint64_t	capacity = UINT64_C(1) << rules->sequence_bits;
+	uint64_t	position;
+
+	if (uidgen_unlikely(n != 1 && (n < 1 || n > capacity)))
+		return UIDGEN_TICKET_REFUSED;
+	if (uidgen_unlikely(ticket->era & 1))
+		return UIDGEN_TICKET_NO_GRANT;
+	position = uidgen_atomic_read(&words->position);
+	for (;;)
+	{
+		uint64_t	next = position;
+		uint64_t	count = n;
+		uint64_t	last;
+
+		if (uidgen_unlikely(position < clock->first))
+		{
+			next = clock->first | uidgen_ticket_start(rules, position);
+			if (uidgen_ticket_spans_ticks(rules, next, n))
+				next = clock->first;
+		}
+		else if (kind == UIDGEN_TAKE_BLOCK && uidgen_ticket_spans_ticks(rules, next, n))
+		{
+			next = ((next >> rules->sequence_bits) + 1) << rules->sequence_bits;
+			ticket->skipped = next - position;
+		}
+		else if (kind == UIDGEN_TAKE_REST)
+			count = uidgen_ticket_lower(n, capacity - (next & (capacity - 1)));
+		last = next + count - 1;
+		uidgen_assert(next >= position && next >= clock->first && count > 0);
+		uidgen_assert(kind == UIDGEN_TAKE_ROW ||
+					  !uidgen_ticket_spans_ticks(rules, next, count));
+
+		if (uidgen_unlikely(last > clock->highest))
+		{
+			ticket->blocked = last >> rules->sequence_bits;
+			return UIDGEN_TICKET_AHEAD;
+		}
+		if (uidgen_unlikely(last > uidgen_atomic_read(&words->renew_at)))
+		{
+			ticket->renew = true;
+			if (last > uidgen_atomic_read(&words->limit))
+				return UIDGEN_TICKET_NO_GRANT;
+		}
+
+		ticket->count = count;
+		if (uidgen_likely(next == position && kind == UIDGEN_TAKE_ROW))
+		{
+			ticket->first = uidgen_atomic_fetch_add(&words->position, n);
+			break;
+		}
+		/* On failure `position` is what another caller made of it: look anew, so
+		 * that no ticket of an older tick than the clock's is taken. */
+		if (uidgen_atomic_compare_exchange(&words->position, &position, next + count))
+		{
+			ticket->first = next;
+			break;
+		}
+		ticket->skipped = 0;
+	}
+	return uidgen_ticket_settle(words, rules, ticket, clock);
+}
+
+/* First use of the shared words: no era has begun, so no ticket is taken. */
+extern void uidgen_ticket_init(UidgenTicketWords *words);
+
+/*
+ * End the era: from here on no ticket is good.  Returns the next free position:
+ * every ticket that was or will be found good is below it.  Does no harm to an
+ * era that is odd already.
+ */
+extern uint64_t uidgen_ticket_close(UidgenTicketWords *words);
+
+/*
+ * Begin a new era, after close(): positions from `position` to `limit`.  The clock
+ * is at `now`; the highest tick of it that is known is clock_known.  Ids have reached
+ * the tick `opened`, for this cause if it is ahead of the clock.
+ */
+extern void uidgen_ticket_open(UidgenTicketWords *words, uint64_t position,
+							   uint64_t limit, uint64_t renew_at,
+							   uint64_t constant, uint64_t now,
+							   uint64_t clock_known, uint64_t opened,
+							   UidgenAheadCause cause);
+
+/* The grant in force now reaches to `limit`, which is not below the old one. */
+extern void uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
+								 uint64_t renew_at);
+
+/*
+ * From now on these bounds hold; the clock is at `now`.  Where they allow for less than
+ * the old ones, nobody is stopped: the same grant is opened anew where ids are.  So it
+ * is where the clock was set back.
+ */
+extern void uidgen_ticket_bound(UidgenTicketWords *words,
+								const UidgenTicketRules *rules,
+								const UidgenTicketBounds *bounds, uint64_t now);
+
+#endif							/* UIDGEN_TICKET_H */

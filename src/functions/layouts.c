@@ -1,0 +1,112 @@
+/*
+ * layouts.c
+ *	  The functions that show layouts and presets.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "functions/values.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* Integers of so many bits are exact in JavaScript's numbers. */
+#define JAVASCRIPT_BITS 53
+
+SQL_FUNCTION(uidgen_layout_fields);
+SQL_FUNCTION(uidgen_layout_info);
+SQL_FUNCTION(uidgen_preset_list);
+
+/* What a field means, for people. */
+static char *
+field_meaning(const UidgenLayout *layout, UidgenField field)
+{
+	switch (field)
+	{
+		case UIDGEN_TIME:
+			{
+				char		text[UIDGEN_LAYOUT_TEXT_SIZE];
+				char		unit[UIDGEN_LAYOUT_TEXT_SIZE];
+
+				/* Unit and epoch as the canonical text has them. */
+				uidgen_layout_print(layout, text);
+				sscanf(strstr(text, "time:"), "time:%*d:%s", unit);
+				return psprintf("ticks of %s since %s", unit,
+								strstr(text, "epoch:") + strlen("epoch:"));
+			}
+		case UIDGEN_DATACENTER:
+			return "a group of workers";
+		case UIDGEN_WORKER:
+			return "the instance that made the id";
+		case UIDGEN_TAG:
+			return "a value of the caller's";
+		case UIDGEN_SEQUENCE:
+			return "counts inside one tick";
+		case UIDGEN_ZERO:
+			return "always zero";
+	}
+	return NULL;
+}
+
+Datum
+uidgen_layout_fields(PG_FUNCTION_ARGS)
+{
+	const UidgenLayout *layout = uidgen_arg_layout(fcinfo, 1);
+
+	for (int i = 0; i < layout->nfields; i++)
+	{
+		UidgenField field = layout->order[i];
+		UidgenColumn		row[] = {
+			COLUMN(TEXTOID, CStringGetTextDatum(uidgen_field_name(field))),
+			COLUMN(INT4OID, Int32GetDatum(layout->bits[field])),
+			COLUMN(INT4OID, Int32GetDatum(layout->shift[field])),
+			COLUMN(INT8OID, Int64GetDatum(field == UIDGEN_ZERO ? 0 :
+									(int64) uidgen_layout_maximum(layout, field))),
+			COLUMN(TEXTOID, CStringGetTextDatum(field_meaning(layout, field))),
+		};
+
+		uidgen_put_row(fcinfo, row, lengthof(row));
+	}
+	return (Datum) 0;
+}
+
+Datum
+uidgen_layout_info(PG_FUNCTION_ARGS)
+{
+	const UidgenLayout *layout = uidgen_arg_layout(fcinfo, 1);
+	char		text[UIDGEN_LAYOUT_TEXT_SIZE];
+	int64		workers =
+		(int64) ((uidgen_layout_maximum(layout, UIDGEN_WORKER) + 1) *
+				 (uidgen_layout_maximum(layout, UIDGEN_DATACENTER) + 1));
+
+	uidgen_layout_print(layout, text);
+	{
+		UidgenColumn		row[] = {
+			COLUMN(TEXTOID, CStringGetTextDatum(text)),
+			COLUMN(INT4OID, Int32GetDatum(layout->total_bits)),
+			COLUMN(INTERVALOID, IntervalPGetDatum(uidgen_interval(layout->unit))),
+			COLUMN(TIMESTAMPTZOID, TimestampTzGetDatum(layout->epoch - POSTGRES_EPOCH_UNIX)),
+			COLUMN(TIMESTAMPTZOID, TimestampTzGetDatum(uidgen_layout_expiry(layout))),
+			COLUMN(INT8OID, Int64GetDatum(workers)),
+			COLUMN(INT8OID, Int64GetDatum(uidgen_layout_second_capacity(layout))),
+			COLUMN(BOOLOID, BoolGetDatum(layout->total_bits <= JAVASCRIPT_BITS)),
+		};
+
+		return uidgen_return_row(fcinfo, row, lengthof(row));
+	}
+}
+
+Datum
+uidgen_preset_list(PG_FUNCTION_ARGS)
+{
+	for (const UidgenPreset *preset = uidgen_presets; preset->name; preset++)
+	{
+		UidgenColumn		row[] = {
+			COLUMN(TEXTOID, CStringGetTextDatum(preset->name)),
+			COLUMN(TEXTOID, CStringGetTextDatum(preset->layout)),
+			COLUMN(TEXTOID, CStringGetTextDatum(preset->note)),
+		};
+
+		uidgen_put_row(fcinfo, row, lengthof(row));
+	}
+	return (Datum) 0;
+}

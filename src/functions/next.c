@@ -1,0 +1,143 @@
+/*
+ * next.c
+ *	  The functions that issue ids.
+ *
+ * Errors: 22003 an argument is out of range, 22004 it is null, 55000 the layout has no
+ * blocks; and those of uidgen_take().
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "funcapi.h"
+#include "functions/values.h"
+#include "ids/cache.h"
+#include "ids/generator.h"
+#include "miscadmin.h"
+#include "shared/guc.h"
+#include "shared/server.h"
+
+/* Ids that a batch takes at a time: what an interrupted one wastes at most. */
+#define BATCH_BLOCK 1024
+
+SQL_FUNCTION(uidgen_next);
+SQL_FUNCTION(uidgen_next_tagged);
+SQL_FUNCTION(uidgen_next_batch);
+SQL_FUNCTION(uidgen_next_block);
+
+/* The tag given as argument i. */
+static uint64
+get_tag_bits(FunctionCallInfo fcinfo, int i)
+{
+	return uidgen_field_bits(uidgen_server_layout(), UIDGEN_TAG,
+					  uidgen_arg_int(fcinfo, i, "tag"));
+}
+
+static inline int64
+next_id(uint64 tag_bits)
+{
+	if (unlikely(uidgen_cache_in_use))
+		return uidgen_cached_id(tag_bits);
+	return uidgen_next_id(tag_bits);
+}
+
+Datum
+uidgen_next(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(next_id(0));
+}
+
+Datum
+uidgen_next_tagged(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(next_id(get_tag_bits(fcinfo, 0)));
+}
+
+/* What a batch keeps between its calls. */
+typedef struct Batch
+{
+	uint64		tag_bits;
+	uint64		left;			/* ids still to be taken */
+	uint64		used;			/* ids of the block that were returned */
+	uint64		size;			/* ids of the block */
+	UidgenBlock block;
+} Batch;
+
+Datum
+uidgen_next_batch(PG_FUNCTION_ARGS)
+{
+	FuncCallContext *context;
+	Batch	   *batch;
+
+	if (SRF_IS_FIRSTCALL())
+	{
+		int32		n = uidgen_arg_int(fcinfo, 0, "n");
+		uint64		tag_bits = get_tag_bits(fcinfo, 1);
+
+		if (n < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					 errmsg("number of ids must not be negative"),
+					 errdetail("%d ids were asked for.", n),
+					 errhint("Ask for 0 ids or more.")));
+		context = SRF_FIRSTCALL_INIT();
+		batch = MemoryContextAllocZero(context->multi_call_memory_ctx,
+									   sizeof(Batch));
+		batch->tag_bits = tag_bits;
+		batch->left = n;
+		context->user_fctx = batch;
+	}
+	context = SRF_PERCALL_SETUP();
+	batch = context->user_fctx;
+	if (batch->used == batch->size)
+	{
+		if (batch->left == 0)
+			SRF_RETURN_DONE(context);
+		CHECK_FOR_INTERRUPTS();
+		batch->size = Min(batch->left, BATCH_BLOCK);
+		batch->size = Min(batch->size,
+						  (uint64) uidgen_layout_tick_capacity(&uidgen_layout));
+		uidgen_cache_discard();
+		uidgen_take(batch->size, UIDGEN_TAKE_ROW, &batch->block);
+		batch->left -= batch->size;
+		batch->used = 0;
+	}
+	SRF_RETURN_NEXT(context,
+					Int64GetDatum(uidgen_block_id(&batch->block, batch->used++,
+												  batch->tag_bits)));
+}
+
+Datum
+uidgen_next_block(PG_FUNCTION_ARGS)
+{
+	const UidgenLayout *layout = uidgen_server_layout();
+	int32		n = uidgen_arg_int(fcinfo, 0, "n");
+	uint64		tag_bits = get_tag_bits(fcinfo, 1);
+	int64		capacity = uidgen_layout_tick_capacity(layout);
+	UidgenBlock block;
+
+	if (layout->shift[UIDGEN_SEQUENCE] != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the layout has no blocks of consecutive ids"),
+				 errdetail("Its lowest field is %s, not the sequence.",
+						   uidgen_field_name(layout->order[layout->nfields - 1])),
+				 errhint("Use uid_next_batch(), or a layout in \"uidgen.layout\" that ends with the sequence.")));
+	if (n < 1 || n > capacity)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("number of ids is out of range"),
+				 errdetail("%d ids were asked for; a block has 1 to " INT64_FORMAT ", the capacity of one tick.",
+						   n, capacity),
+				 errhint("Ask for several blocks, use uid_next_batch(), or give the sequence more bits in \"uidgen.layout\".")));
+
+	uidgen_cache_discard();
+	uidgen_take(n, UIDGEN_TAKE_BLOCK, &block);
+	{
+		UidgenColumn		row[] = {
+			COLUMN(INT8OID, Int64GetDatum(uidgen_block_id(&block, 0, tag_bits))),
+			COLUMN(INT8OID, Int64GetDatum(uidgen_block_id(&block, n - 1, tag_bits))),
+		};
+
+		return uidgen_return_row(fcinfo, row, lengthof(row));
+	}
+}

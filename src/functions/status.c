@@ -1,0 +1,230 @@
+/*
+ * status.c
+ *	  The functions for operation: the state, and what is missing.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
+#include "commands/extension.h"
+#include "functions/values.h"
+#include "ids/generator.h"
+#include "link/link.h"
+#include "miscadmin.h"
+#include "shared/guc.h"
+#include "shared/server.h"
+#include "shared/shmem.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+
+SQL_FUNCTION(uidgen_status);
+SQL_FUNCTION(uidgen_status_0_2);
+SQL_FUNCTION(uidgen_diagnose);
+SQL_FUNCTION(uidgen_diagnose_0_2);
+SQL_FUNCTION(uidgen_library_version);
+
+/* What is wrong with the settings. */
+static char *
+settings_complaint(void)
+{
+	const UidgenLayoutError *error;
+	const char *setting = uidgen_bad_setting(&error);
+
+	return psprintf("setting \"%s\": %s. %s", setting, error->message,
+					error->detail);
+}
+
+/* Why ids are ahead of the clock; NULL: they are not. */
+static const char *
+ahead_cause(UidgenAheadCause cause)
+{
+	switch (cause)
+	{
+		case UIDGEN_AHEAD_NOT:
+			return NULL;
+		case UIDGEN_AHEAD_BURST:
+			return "burst";
+		case UIDGEN_AHEAD_CLOCK_SET_BACK:
+			return "clock set back";
+		case UIDGEN_AHEAD_CRASH:
+			return "crash";
+	}
+	return NULL;
+}
+
+/* Later versions have added columns at the end. */
+typedef enum StatusColumn
+{
+	STATE, WORKER_ID, DATACENTER_ID, LAYOUT, REGISTRY, GRANTED_UNTIL, AHEAD,
+	RENEWALS, FAILURES, LAST_ERROR, WAITS, CLOCK_STEPS, EXPIRES_AT, WASTED,
+	STATUS_COLUMNS_0_1,
+	AHEAD_CAUSE = STATUS_COLUMNS_0_1, FREE_WORKER_IDS,
+	STATUS_COLUMNS_0_2
+} StatusColumn;
+
+/* The first n columns of the state. */
+static Datum
+return_status(FunctionCallInfo fcinfo, StatusColumn n)
+{
+	UidgenColumn		row[] = {
+		[STATE] = NULL_COLUMN(TEXTOID),
+		[WORKER_ID] = NULL_COLUMN(INT4OID),
+		[DATACENTER_ID] = NULL_COLUMN(INT4OID),
+		[LAYOUT] = NULL_COLUMN(TEXTOID),
+		[REGISTRY] = NULL_COLUMN(TEXTOID),
+		[GRANTED_UNTIL] = NULL_COLUMN(TIMESTAMPTZOID),
+		[AHEAD] = NULL_COLUMN(INTERVALOID),
+		[RENEWALS] = NULL_COLUMN(INT8OID),
+		[FAILURES] = NULL_COLUMN(INT8OID),
+		[LAST_ERROR] = NULL_COLUMN(TEXTOID),
+		[WAITS] = NULL_COLUMN(INT8OID),
+		[CLOCK_STEPS] = NULL_COLUMN(INT8OID),
+		[EXPIRES_AT] = NULL_COLUMN(TIMESTAMPTZOID),
+		[WASTED] = NULL_COLUMN(INT8OID),
+		[AHEAD_CAUSE] = NULL_COLUMN(TEXTOID),
+		[FREE_WORKER_IDS] = NULL_COLUMN(INT8OID),
+	};
+	bool		held = false;
+	UidgenGrant grant = {0};
+	UidgenFailure failure = {0};
+	const char *state;
+	const char *error = NULL;
+
+#define SET(column, datum) (row[column].value = (datum), row[column].isnull = false)
+	if (uidgen_shared)
+	{
+		LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+		held = uidgen_shared->lease.held;
+		grant = uidgen_shared->lease.grant;
+		failure = uidgen_shared->grant_demand.failure;
+		SET(RENEWALS, Int64GetDatum(uidgen_shared->renewals));
+		SET(FAILURES, Int64GetDatum(uidgen_shared->grant_demand.failures));
+		SET(CLOCK_STEPS, Int64GetDatum(uidgen_shared->clock_steps));
+		LWLockRelease(uidgen_shared->lock);
+		SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->grant_demand.waits)));
+		SET(WASTED, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->wasted)));
+		SET(REGISTRY, CStringGetTextDatum(uidgen_link->kind));
+	}
+
+	/* The state in a word or two, and the reason for a bad one. */
+	if (!uidgen_shared)
+		state = "not preloaded";
+	else if (!uidgen_settings_good())
+	{
+		state = "bad setting";
+		error = settings_complaint();
+	}
+	else if (uidgen_link->in_recovery())
+		state = "recovery";
+	else if (uidgen_link->is_missing(&failure) || failure.sqlerrcode != 0)
+	{
+		state = "failing";
+		error = failure.message;
+	}
+	/* A grant that lies behind the clock is over: the next call has it renewed. */
+	else if (held && grant.last >= (int64) uidgen_clock_tick())
+		state = "granted";
+	else
+		state = "idle";
+	SET(STATE, CStringGetTextDatum(state));
+	if (error && has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
+		SET(LAST_ERROR, CStringGetTextDatum(error));
+
+	if (uidgen_shared && uidgen_settings_good())
+	{
+		SET(DATACENTER_ID, Int32GetDatum(uidgen_datacenter_id));
+		SET(LAYOUT, CStringGetTextDatum(uidgen_layout_text));
+		SET(EXPIRES_AT, TimestampTzGetDatum(uidgen_layout_expiry(&uidgen_layout)));
+	}
+	/* Also while idle: worker id and grant are kept, and renewed when needed. */
+	if (held)
+	{
+		TimestampTz granted_until;
+		/* Read before the clock is; the tick is that of the last id. */
+		UidgenTicketReach reach = uidgen_ticket_reach(uidgen_words);
+		uint64		tick = (uidgen_atomic_read(&uidgen_words->position) - 1) >>
+			uidgen_rules.sequence_bits;
+		uint64		now = uidgen_clock_tick();
+		const char *cause = ahead_cause(uidgen_ticket_cause(&reach, tick, now));
+
+		SET(WORKER_ID, Int32GetDatum(grant.worker));
+		if (uidgen_tick_timestamp(&uidgen_layout, (uint64) grant.last,
+						   &granted_until))
+			SET(GRANTED_UNTIL, TimestampTzGetDatum(granted_until));
+		SET(AHEAD, IntervalPGetDatum(uidgen_interval((int64) (tick - Min(now, tick)) *
+												   uidgen_layout.unit)));
+		if (cause)
+			SET(AHEAD_CAUSE, CStringGetTextDatum(cause));
+		SET(FREE_WORKER_IDS, Int64GetDatum(grant.free_workers));
+	}
+#undef SET
+	return uidgen_return_row(fcinfo, row, n);
+}
+
+Datum
+uidgen_status(PG_FUNCTION_ARGS)
+{
+	return return_status(fcinfo, STATUS_COLUMNS_0_1);
+}
+
+Datum
+uidgen_status_0_2(PG_FUNCTION_ARGS)
+{
+	return return_status(fcinfo, STATUS_COLUMNS_0_2);
+}
+
+/*
+ * What is missing before ids can be issued, and what to do, in a sentence or two.
+ * For everyone, since those who see uid_next() fail are seldom superusers: it
+ * says no more than the error of uid_next() does.
+ */
+static char *
+find_what_is_missing(void)
+{
+	UidgenFailure failure = {0};
+
+	if (!uidgen_shared && uidgen_settings_of_another())
+		return "The server has preloaded another library of uidgen than the one that was called. Restart the server. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.";
+	if (!uidgen_shared)
+		return "uidgen must be loaded via shared_preload_libraries: functions that take a layout work without, uid_next() does not. Add uidgen to the setting \"shared_preload_libraries\" and restart the server.";
+	if (!uidgen_settings_good())
+		return settings_complaint();
+	if (uidgen_link->in_recovery())
+		return "The server is in recovery; ids are issued after its end.";
+	if (!uidgen_link->is_missing(&failure))
+	{
+		/* The keeper cannot see yet what is being created here. */
+		if (creating_extension && uidgen_link->is_here())
+			return NULL;
+		if (uidgen_probe_grant(&failure))
+			return NULL;
+	}
+	if (failure.sqlerrcode == 0)
+		return "The keeper has not answered. See the server log, and the setting \"max_worker_processes\".";
+	return psprintf("%s.%s%s", failure.message, failure.hint[0] ? " " : "",
+					failure.hint);
+}
+
+Datum
+uidgen_diagnose(PG_FUNCTION_ARGS)
+{
+	char	   *missing = find_what_is_missing();
+
+	if (!missing)
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(missing));
+}
+
+Datum
+uidgen_diagnose_0_2(PG_FUNCTION_ARGS)
+{
+	char	   *missing = find_what_is_missing();
+
+	PG_RETURN_TEXT_P(cstring_to_text(missing ? missing : "ok"));
+}
+
+Datum
+uidgen_library_version(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(cstring_to_text(UIDGEN_VERSION));
+}

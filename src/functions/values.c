@@ -1,0 +1,212 @@
+/*
+ * values.c
+ *	  What the functions that SQL calls share: arguments, times, rows.
+ */
+#include "postgres.h"
+
+#include "functions/values.h"
+
+#include "access/htup_details.h"
+#include "funcapi.h"
+#include "shared/server.h"
+#include "shared/version.h"
+#include "utils/builtins.h"
+#include "utils/regproc.h"
+
+/* ---- arguments ---- */
+
+/* What a call site keeps between its calls: the layout it was given. */
+typedef struct ParsedLayout
+{
+	UidgenLayout layout;
+	int			length;
+	char		text[FLEXIBLE_ARRAY_MEMBER];
+} ParsedLayout;
+
+static const UidgenLayout *
+parse_layout(FunctionCallInfo fcinfo, const text *argument)
+{
+	ParsedLayout *parsed = fcinfo->flinfo->fn_extra;
+	int			length = VARSIZE_ANY_EXHDR(argument);
+	UidgenLayoutError error;
+
+	if (parsed && parsed->length == length &&
+		memcmp(parsed->text, VARDATA_ANY(argument), length) == 0)
+		return &parsed->layout;
+
+	fcinfo->flinfo->fn_extra = NULL;
+	if (parsed)
+		pfree(parsed);
+	parsed = MemoryContextAlloc(fcinfo->flinfo->fn_mcxt,
+								offsetof(ParsedLayout, text) + length + 1);
+	parsed->length = length;
+	memcpy(parsed->text, VARDATA_ANY(argument), length);
+	parsed->text[length] = '\0';
+	if (!uidgen_layout_parse(parsed->text, &parsed->layout, &error))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s", error.message),
+				 errdetail_internal("%s", error.detail),
+				 errhint("%s", error.hint)));
+	fcinfo->flinfo->fn_extra = parsed;
+	return &parsed->layout;
+}
+
+const UidgenLayout *
+uidgen_arg_layout(FunctionCallInfo fcinfo, int n)
+{
+	if (PG_NARGS() < n)
+		return uidgen_server_layout();
+	if (PG_ARGISNULL(n - 1))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the layout must not be null"),
+				 errhint("Without that argument the server's layout is used.")));
+	return parse_layout(fcinfo, PG_GETARG_TEXT_PP(n - 1));
+}
+
+int32
+uidgen_arg_int(FunctionCallInfo fcinfo, int i, const char *name)
+{
+	if (PG_ARGISNULL(i))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s must not be null", name),
+				 errhint("The value must not be negative.")));
+	return PG_GETARG_INT32(i);
+}
+
+uint64
+uidgen_field_bits(const UidgenLayout *layout, UidgenField field, int32 value)
+{
+	uint64		maximum = uidgen_layout_maximum(layout, field);
+
+	if (value < 0 || (uint64) value > maximum)
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("%s %d is out of range", uidgen_field_name(field), value),
+				 layout->bits[field] == 0 ?
+				 errdetail("The layout has no %s field, so it must be 0.",
+						   uidgen_field_name(field)) :
+				 errdetail("The layout has %d bits for it: 0 to " UINT64_FORMAT ".",
+						   layout->bits[field], maximum),
+				 errhint("The bits of each field are part of the layout; the server's is the setting \"uidgen.layout\".")));
+	return uidgen_layout_put(layout, field, (uint64) value);
+}
+
+/* ---- times ---- */
+
+bool
+uidgen_tick_timestamp(const UidgenLayout *layout, uint64 tick, TimestampTz *timestamp)
+{
+	int64		time;
+
+	if (!uidgen_layout_time(layout, tick, &time))
+		return false;
+	*timestamp = time - POSTGRES_EPOCH_UNIX;
+	return IS_VALID_TIMESTAMP(*timestamp);
+}
+
+TimestampTz
+uidgen_layout_expiry(const UidgenLayout *layout)
+{
+	TimestampTz timestamp;
+
+	if (!uidgen_tick_timestamp(layout, uidgen_layout_lifetime(layout), &timestamp))
+		TIMESTAMP_NOEND(timestamp);
+	return timestamp;
+}
+
+Interval *
+uidgen_interval(int64 microseconds)
+{
+	Interval   *interval = palloc0(sizeof(Interval));
+
+	interval->time = microseconds;
+	return interval;
+}
+
+/* ---- rows ---- */
+
+#define MAX_COLUMNS 32
+
+/*
+ * The columns that the catalog declares for this call; raises an error if they
+ * are not those of the library.  A row formed by other columns than ours would read
+ * values that nobody set, or take a number for an address.
+ */
+static TupleDesc
+check_columns(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n)
+{
+	TupleDesc	desc;
+	int			declared;
+	int			i;
+	UidgenVersions versions;
+
+	/* Declared with one column only, a function returns no row but a value. */
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		desc = NULL;
+	declared = desc ? desc->natts : 1;
+	for (i = 0; desc && i < Min(declared, n); i++)
+		if (TupleDescAttr(desc, i)->atttypid != columns[i].type)
+			break;
+	if (i == n && declared == n)
+		return desc;
+	versions = uidgen_compare_versions();
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("function %s is declared with other columns than the library returns",
+					format_procedure(fcinfo->flinfo->fn_oid)),
+			 declared != n ?
+			 errdetail("Columns: %d in the catalog, %d in the library.",
+					   declared, n) :
+			 errdetail("Column %d has type %s in the catalog and %s in the library.",
+					   i + 1, format_type_be(TupleDescAttr(desc, i)->atttypid),
+					   format_type_be(columns[i].type)),
+			 versions.order < 0 ?
+			 errhint("Run ALTER EXTENSION uidgen UPDATE: in this database it is of version %s, and the library is of version %s.",
+					 versions.extension, UIDGEN_VERSION) :
+			 versions.order > 0 ?
+			 errhint("Restart the server, so that it loads the library that belongs to version %s of the extension; it has loaded version %s.",
+					 versions.extension, UIDGEN_VERSION) :
+			 errhint("Declare the function as the extension's script does.")));
+}
+
+static void
+split_columns(const UidgenColumn *columns, int n, Datum *values, bool *nulls)
+{
+	Assert(n <= MAX_COLUMNS);
+	for (int i = 0; i < n; i++)
+	{
+		values[i] = columns[i].value;
+		nulls[i] = columns[i].isnull;
+	}
+}
+
+Datum
+uidgen_return_row(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n)
+{
+	TupleDesc	desc = check_columns(fcinfo, columns, n);
+	Datum		values[MAX_COLUMNS];
+	bool		nulls[MAX_COLUMNS];
+
+	split_columns(columns, n, values, nulls);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+}
+
+void
+uidgen_put_row(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Datum		values[MAX_COLUMNS];
+	bool		nulls[MAX_COLUMNS];
+
+	if (!result || !IsA(result, ReturnSetInfo) || !result->setResult)
+	{
+		(void) check_columns(fcinfo, columns, n);
+		/* Raises an error where there is no place for rows. */
+		InitMaterializedSRF(fcinfo, 0);
+	}
+	split_columns(columns, n, values, nulls);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}

@@ -1,0 +1,78 @@
+/*
+ * values.h
+ *	  What the functions that SQL calls share: arguments, times, rows.
+ *
+ * A function checks its arguments and makes one call: ids/ issues ids, core/layout.c
+ * takes them apart.  A function with an optional layout is declared twice in SQL,
+ * without it (STABLE, the server's layout) and with it (IMMUTABLE), over one C
+ * function.  A name that ends in a version, as uidgen_status_0_2, is what the script
+ * has called since then; the name without is still called by older scripts, and
+ * returns what they declare.
+ */
+#ifndef UIDGEN_VALUES_H
+#define UIDGEN_VALUES_H
+
+#include "postgres.h"
+
+#include "core/layout.h"
+#include "fmgr.h"
+#include "utils/timestamp.h"
+
+/* Before PostgreSQL 16, PG_FUNCTION_INFO_V1 leaves the function itself hidden. */
+#define SQL_FUNCTION(name) \
+	extern PGDLLEXPORT Datum name(PG_FUNCTION_ARGS); \
+	PG_FUNCTION_INFO_V1(name)
+
+/* PostgreSQL counts time from 2000, layouts from 1970. */
+#define POSTGRES_EPOCH_UNIX \
+	((POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
+
+/* ---- arguments ---- */
+
+/*
+ * The layout given as the last of n arguments, or the server's without it.  Errors:
+ * 22023 it is none, 22004 it is null; and those of uidgen_server_layout().
+ */
+extern const UidgenLayout *uidgen_arg_layout(FunctionCallInfo fcinfo, int n);
+
+/* Argument i, of this name for people.  Error 22004: it is null. */
+extern int32 uidgen_arg_int(FunctionCallInfo fcinfo, int i, const char *name);
+
+/* The bits of an id that hold `value` in a field.  Error 22003: it does not fit. */
+extern uint64 uidgen_field_bits(const UidgenLayout *layout, UidgenField field,
+							   int32 value);
+
+/* ---- times ---- */
+
+/* When a tick begins; false if that is beyond PostgreSQL's time. */
+extern bool uidgen_tick_timestamp(const UidgenLayout *layout, uint64 tick,
+								  TimestampTz *timestamp);
+
+/* When a layout is used up; infinity if that is beyond PostgreSQL's time. */
+extern TimestampTz uidgen_layout_expiry(const UidgenLayout *layout);
+
+/* Allocated. */
+extern Interval *uidgen_interval(int64 microseconds);
+
+/* ---- rows ---- */
+
+/* One column of a row that a function returns. */
+typedef struct UidgenColumn
+{
+	Oid			type;
+	Datum		value;
+	bool		isnull;
+} UidgenColumn;
+
+#define COLUMN(oid, datum) {.type = (oid), .value = (datum)}
+#define NULL_COLUMN(oid) {.type = (oid), .isnull = true}
+
+/*
+ * The only row of a function's result, and one of several; the first one of those begins
+ * the result.  Error 55000: the catalog declares other columns.
+ */
+extern Datum uidgen_return_row(FunctionCallInfo fcinfo, const UidgenColumn *columns,
+							   int n);
+extern void uidgen_put_row(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n);
+
+#endif							/* UIDGEN_VALUES_H */

@@ -1,0 +1,474 @@
+/*
+ * generator.c
+ *	  Takes positions out of the server's grant; waits, and says why it cannot.
+ *
+ * The rules by which a position is taken are in ticket.h; this file adds the
+ * clock, the waiting and the errors.  A call that finds the gate shut tells the
+ * keeper what it misses, and waits for an attempt (demand.h).
+ *
+ * Every wait ends: by the grant, by an attempt of the keeper that failed for a
+ * reason that waiting does not cure, or by uidgen.wait_timeout.  That bound can
+ * not be left to statement_timeout alone: inside COMMIT nothing else ends a
+ * wait.  Time-outs run on the monotonic clock, since a wall clock that is set
+ * back would stretch them by the size of the step.
+ */
+#include "postgres.h"
+
+#include "ids/generator.h"
+
+#include <limits.h>
+
+#include "catalog/pg_auth_members.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_database.h"
+#include "common/pg_prng.h"
+#include "compat.h"
+#include "core/clock.h"
+#include "link/link.h"
+#include "miscadmin.h"
+#include "shared/catalog.h"
+#include "shared/server.h"
+#include "shared/shmem.h"
+#include "utils/acl.h"
+
+/* A diagnosis waits for the keeper longer than that waits for a lock, whatever
+ * wait_timeout is. */
+#define PROBE_MS 2000
+
+static uint32 grant_wait_event = 0;
+static uint32 clock_wait_event = 0;
+
+static uint32
+grant_wait(void)
+{
+	return uidgen_wait_event(&grant_wait_event, "UidgenGrant");
+}
+
+/*
+ * What this process last saw of the clock, and how long it may go by that: to
+ * the end of the tick, by the processor's counter, since reading the clock would
+ * cost more than all the rest of a call.  But no longer than LOOK_AGAIN_NS, since
+ * somebody may set the clock; and never from one era into the next, which may
+ * have begun because the clock was wrong.  So a clock that is set, and a bound that
+ * is changed, count after a millisecond at the latest.
+ */
+static struct
+{
+	UidgenTicketClock clock;
+	uint64		era;
+	uint64		counter;		/* read just before the clock was */
+	uint64		good_for;		/* steps of the counter; 0: look each time */
+	bool		started;		/* the process has looked at the clock before */
+	bool		has_counter;
+}			seen;
+
+#define LOOK_AGAIN_NS 1000000
+
+/* The counter may be read earlier than the program says, and the clock is read in
+ * whole microseconds. */
+#define COUNTER_MARGIN_NS 2000
+
+/* Also the place for what a process needs before its first id. */
+pg_noinline const UidgenTicketClock *
+uidgen_look_at_clock(uint64 era)
+{
+	int64		now;
+	uint64		tick;
+	int64		left;			/* of the tick, in nanoseconds */
+
+	if (!seen.started)
+	{
+		uidgen_rules.random = pg_prng_uint64(&pg_global_prng_state) | 1;
+		seen.has_counter = uidgen_clock_has_counter();
+		seen.started = true;
+	}
+	seen.counter = uidgen_clock_counter();
+	now = uidgen_clock_wall();
+	tick = uidgen_server_tick(now);
+	uidgen_ticket_note_clock(uidgen_words, &uidgen_rules, era, tick);
+	seen.clock = uidgen_ticket_clock(uidgen_words, &uidgen_rules, tick);
+	seen.era = era;
+
+	left = Min(uidgen_layout.unit - (now - uidgen_layout.epoch) % uidgen_layout.unit,
+			   LOOK_AGAIN_NS / 1000) * 1000 - COUNTER_MARGIN_NS;
+	seen.good_for = seen.has_counter && now >= uidgen_layout.epoch && left > 0 ?
+		(uint64) left / UIDGEN_CLOCK_STEP_NS : 0;
+	return &seen.clock;
+}
+
+/* The clock, for a call that began in this era. */
+static inline const UidgenTicketClock *
+read_clock(uint64 era)
+{
+	if (likely(uidgen_clock_counter() - seen.counter < seen.good_for &&
+			   era == seen.era))
+		return &seen.clock;
+	return uidgen_look_at_clock(era);
+}
+
+/*
+ * May the caller see details, which may name hosts and ports or show rows of the
+ * registry?  The catalogs are those of has_privs_of_role(); an error follows, too.
+ */
+static bool
+may_see_details(void)
+{
+	return uidgen_lock_catalog(AuthIdRelationId, AuthIdOidIndexId) &&
+		uidgen_lock_catalog(AuthMemRelationId, AuthMemMemRoleIndexId) &&
+		uidgen_lock_catalog(DatabaseRelationId, DatabaseOidIndexId) &&
+		has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+}
+
+/* Errors that the keeper cannot find, or that it could find only slowly. */
+static void
+check_preconditions(void)
+{
+	UidgenFailure why;
+
+	(void) uidgen_server_layout();
+	if (!IsUnderPostmaster)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("uidgen issues no ids in single-user mode"),
+				 errdetail("Without background workers nothing can be granted."),
+				 errhint("Start the server normally.")));
+	if (uidgen_link->in_recovery())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("uidgen issues no ids during recovery"),
+				 errhint("Draw ids on the primary server, or on this one after its promotion.")));
+	if (uidgen_link->is_missing(&why))
+		ereport(ERROR,
+				(errcode(why.sqlerrcode),
+				 errmsg("uidgen has no grant to issue ids from: %s", why.message),
+				 errdetail_internal("%s", why.detail),
+				 errhint("%s", why.hint)));
+}
+
+/* SQLSTATEs that mean the same to the caller as to the keeper. */
+static int
+caller_errcode(int sqlerrcode)
+{
+	switch (sqlerrcode)
+	{
+		case ERRCODE_CONFIGURATION_LIMIT_EXCEEDED:
+		case ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED:
+		case ERRCODE_INVALID_PARAMETER_VALUE:
+		case ERRCODE_OBJECT_IN_USE:
+			return sqlerrcode;
+		default:
+			return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+	}
+}
+
+/* The keeper could not get us a grant. */
+static void
+report_failure(const UidgenFailure *failure)
+{
+	bool		has_detail = failure->detail[0] != '\0';
+	bool		show_detail = has_detail && may_see_details();
+
+	/* The keeper misses the extension, and we see it. */
+	if (failure->sqlerrcode == ERRCODE_UNDEFINED_OBJECT && uidgen_link->is_here())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("uidgen has no grant to issue ids from"),
+				 errdetail("The extension was created in this transaction, so the keeper does not see it yet."),
+				 errhint("Commit the transaction that created the extension first.")));
+	ereport(ERROR,
+			(errcode(caller_errcode(failure->sqlerrcode)),
+			 errmsg("uidgen has no grant to issue ids from: %s", failure->message),
+			 show_detail ? errdetail_internal("%s", failure->detail) :
+			 has_detail ?
+			 errdetail("The details are in the server log, and in this error for members of pg_monitor.") : 0,
+			 failure->hint[0] ? errhint("%s", failure->hint) : 0));
+}
+
+/* The time is up, and the keeper has not got us a grant. */
+static void
+report_timeout(void)
+{
+	UidgenFailure failure;
+	bool		running;
+	bool		ran;
+
+	if (uidgen_demand_failure(&uidgen_shared->grant_demand, &failure))
+		report_failure(&failure);
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	running = uidgen_shared->keeper_latch != NULL;
+	ran = uidgen_shared->keeper_ran;
+	LWLockRelease(uidgen_shared->lock);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("uidgen has no grant to issue ids from"),
+			 running ?
+			 errdetail("The keeper got none that reaches far enough within %d ms.",
+					   uidgen_wait_timeout) :
+			 ran ?
+			 errdetail("The keeper is not running at this moment.") :
+			 errdetail("The keeper, a background worker, has not started; the setting \"max_worker_processes\" is %d.",
+					   max_worker_processes),
+			 running ?
+			 errhint("See uidgen.status and the server log. Raise the setting \"uidgen.wait_timeout\"; or, if there are many renewals, \"uidgen.window\".") :
+			 ran ?
+			 errhint("See the server log.") :
+			 errhint("Raise the setting \"max_worker_processes\" if the server log says that there were too many background workers.")));
+}
+
+/* Ticks in milliseconds, for messages. */
+static long long
+ticks_ms(uint64 ticks)
+{
+	return (long long) ((double) ticks * uidgen_layout.unit / 1000);
+}
+
+/* The time is up, and the clock has not come near enough. */
+static void
+report_ahead(const UidgenTicketReach *reach, uint64 tick, uint64 now)
+{
+	long long	lead = ticks_ms(tick - now);
+	long long	allowed = ticks_ms(uidgen_ticket_last_allowed(reach, now) - now);
+
+	switch (uidgen_ticket_cause(reach, tick, now))
+	{
+		case UIDGEN_AHEAD_CRASH:
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("ids would run too far ahead of the clock"),
+					 errdetail("The grant began ahead of the clock, above what was granted before a crash or a restart: the time of the next id is %lld ms ahead, and %lld ms are allowed.",
+							   lead, allowed),
+					 errhint("The clock will catch up. Raise the setting \"uidgen.wait_timeout\" or \"uidgen.max_ahead\"; or, if many ids are drawn, \"uidgen.max_burst\".")));
+			break;
+		case UIDGEN_AHEAD_CLOCK_SET_BACK:
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("ids would run too far ahead of the clock"),
+					 errdetail("The clock was set back by %lld ms: the time of the next id is %lld ms ahead of it, and %lld ms are allowed.",
+							   ticks_ms(uidgen_ticket_minus(uidgen_ticket_clock_known(reach), now)),
+							   lead, allowed),
+					 errhint("Correct the clock. Or raise the setting \"uidgen.wait_timeout\" or \"uidgen.max_ahead\"; or, if many ids are drawn, \"uidgen.max_burst\".")));
+			break;
+		case UIDGEN_AHEAD_BURST:
+		case UIDGEN_AHEAD_NOT:
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("ids would run too far ahead of the clock"),
+					 errdetail("Ids are drawn faster than the layout has room for: the time of the next one is %lld ms ahead of the clock, and %lld ms are allowed.",
+							   lead, allowed),
+					 errhint("Raise the setting \"uidgen.max_burst\" or \"uidgen.wait_timeout\"; or draw fewer ids at a time.")));
+			break;
+	}
+}
+
+/*
+ * Wait until the keeper has made an attempt for us.  Returns when it is worth
+ * looking again; raises an error when it is not, or the time is up.
+ */
+static void
+wait_for_keeper(UidgenWait *wait)
+{
+	UidgenFailure failure;
+
+	/* Each time: what the keeper would fail on can change while we wait. */
+	check_preconditions();
+	/* Or the keeper could not publish what we wait for. */
+	Assert(!LWLockHeldByMe(uidgen_shared->lock));
+	if (wait->number == 0)
+		wait->number = uidgen_demand_make(wait->on);
+	else if (uidgen_demand_served(wait->on, wait->number))
+	{
+		/* It has tried for us, and yet we are here. */
+		if (uidgen_demand_failure(wait->on, &failure) &&
+			!uidgen_failure_is_transient(&failure))
+			report_failure(&failure);
+		if (uidgen_wait_timeout == 0)
+			report_timeout();
+		uidgen_wait_demand_again(wait, grant_wait());
+	}
+	uidgen_wait_begin(wait, uidgen_wait_at_least(wait->on));
+	if (uidgen_wait_expired(wait))
+		report_timeout();
+	uidgen_wait_sleep(wait, wait->number, LONG_MAX, grant_wait());
+}
+
+/* Wait until the clock is nearer to a tick that is too far ahead of it. */
+static void
+wait_for_clock(UidgenWait *wait, uint64 tick)
+{
+	UidgenTicketReach reach = uidgen_ticket_reach(uidgen_words);
+	uint64		now = uidgen_clock_tick();
+	uint64		target = uidgen_ticket_allowed_at(&reach, tick);
+	double		microseconds;
+
+	/* A clock that was set back is the keeper's to mend: by another grant, or by an
+	 * era in which ids go on ahead of it. */
+	if (uidgen_ticket_large_step(&reach, now) || uidgen_ticket_step_in_era(&reach, now))
+	{
+		wait_for_keeper(wait);
+		return;
+	}
+	if (target <= now)
+		return;
+	if (uidgen_wait_timeout > 0)
+		uidgen_wait_begin(wait, 0);
+	if (uidgen_wait_timeout == 0 || uidgen_wait_expired(wait))
+		report_ahead(&reach, tick, now);
+
+	microseconds = (double) (target - now) * uidgen_layout.unit;
+	if (microseconds < 1000)
+	{
+		/* Shorter than a latch can time. */
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep((long) microseconds);
+		return;
+	}
+	uidgen_wait_sleep(wait, UIDGEN_NEVER_SERVED,
+					  (long) Min(microseconds / 1000, (double) (LONG_MAX / 2)),
+					  uidgen_wait_event(&clock_wait_event, "UidgenClock"));
+}
+
+static inline UidgenBlock
+ticket_block(const UidgenTicket *ticket)
+{
+	return (UidgenBlock) {
+		.first = ticket->first,
+		.count = ticket->count,
+		.constant = ticket->constant,
+		.era = ticket->era,
+	};
+}
+
+/*
+ * The rest of taking n positions, after a first try that was not good, or whose
+ * grant is to be renewed.  The ticket is passed by value, so that callers can
+ * keep theirs in registers.
+ */
+static pg_noinline UidgenBlock
+take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
+			UidgenTicketKind kind)
+{
+	UidgenWait	wait = {0};
+
+	/* Not preloaded, there is no memory to point to. */
+	(void) uidgen_server_layout();
+	wait.on = &uidgen_shared->grant_demand;
+	while (result != UIDGEN_TICKET_GOOD)
+	{
+		bool		taken = false;
+
+		switch (result)
+		{
+			case UIDGEN_TICKET_HELD:
+				taken = true;
+				wait_for_keeper(&wait);
+				break;
+			case UIDGEN_TICKET_EARLY:
+				taken = true;
+				wait_for_clock(&wait, ticket.blocked);
+				break;
+			case UIDGEN_TICKET_NO_GRANT:
+				wait_for_keeper(&wait);
+				break;
+			case UIDGEN_TICKET_AHEAD:
+				wait_for_clock(&wait, ticket.blocked);
+				break;
+			case UIDGEN_TICKET_VOID:
+				CHECK_FOR_INTERRUPTS();
+				break;
+			case UIDGEN_TICKET_REFUSED:
+				elog(ERROR, "cannot take " UINT64_FORMAT " ids at once", n);
+				break;
+			case UIDGEN_TICKET_GOOD:
+				break;
+		}
+		if (taken)
+			result = uidgen_ticket_settle(uidgen_words, &uidgen_rules, &ticket,
+										  uidgen_look_at_clock(ticket.era));
+		else
+		{
+			uidgen_ticket_begin(uidgen_words, &ticket);
+			result = uidgen_ticket_take(uidgen_words, &uidgen_rules, &ticket,
+										uidgen_look_at_clock(ticket.era), n, kind);
+		}
+	}
+	if (ticket.renew)
+		uidgen_demand_in_advance(&uidgen_shared->grant_demand);
+	if (ticket.skipped > 0)
+		pg_atomic_fetch_add_u64(&uidgen_shared->wasted, ticket.skipped);
+	return ticket_block(&ticket);
+}
+
+/* Without a block on the stack of its caller, which would cost each call the stack
+ * protector's check. */
+static pg_noinline int64
+next_id_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 tag_bits)
+{
+	UidgenBlock block = take_slowly(result, ticket, 1, UIDGEN_TAKE_ROW);
+
+	return uidgen_block_id(&block, 0, tag_bits);
+}
+
+/* The first try. */
+static uidgen_always_inline UidgenTicketResult
+take_fast(UidgenTicket *ticket, uint64 n, UidgenTicketKind kind)
+{
+	uidgen_ticket_begin(uidgen_words, ticket);
+	return uidgen_ticket_take(uidgen_words, &uidgen_rules, ticket,
+							  read_clock(ticket->era), n, kind);
+}
+
+int64
+uidgen_next_id(uint64 tag_bits)
+{
+	UidgenTicket ticket;
+	UidgenTicketResult result = take_fast(&ticket, 1, UIDGEN_TAKE_ROW);
+	UidgenBlock block;
+
+	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew))
+		return next_id_slowly(result, ticket, tag_bits);
+	block = ticket_block(&ticket);
+	return uidgen_block_id(&block, 0, tag_bits);
+}
+
+static uidgen_always_inline void
+take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
+{
+	UidgenTicket ticket;
+	UidgenTicketResult result = take_fast(&ticket, n, kind);
+
+	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew || ticket.skipped > 0))
+		*block = take_slowly(result, ticket, n, kind);
+	else
+		*block = ticket_block(&ticket);
+}
+
+void
+uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
+{
+	switch (kind)
+	{
+		case UIDGEN_TAKE_ROW:
+			take(n, UIDGEN_TAKE_ROW, block);
+			break;
+		case UIDGEN_TAKE_BLOCK:
+			take(n, UIDGEN_TAKE_BLOCK, block);
+			break;
+		case UIDGEN_TAKE_REST:
+			take(n, UIDGEN_TAKE_REST, block);
+			break;
+	}
+}
+
+bool
+uidgen_probe_grant(UidgenFailure *failure)
+{
+	UidgenWait	wait = {.on = &uidgen_shared->grant_demand};
+
+	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * PROBE_MS;
+	wait.number = uidgen_demand_make(wait.on);
+	while (!uidgen_demand_served(wait.on, wait.number) && !uidgen_wait_expired(&wait))
+		uidgen_wait_sleep(&wait, wait.number, LONG_MAX, grant_wait());
+	return !uidgen_demand_failure(wait.on, failure) &&
+		uidgen_demand_served(wait.on, wait.number);
+}

@@ -1,0 +1,66 @@
+/*
+ * generator.h
+ *	  Takes positions out of the server's grant, waiting where it must.
+ *
+ * The callers' side of the shared memory.  Fast is the case in which a grant is
+ * in force and the clock agrees with it; everything else (no preload, no grant
+ * yet, a clock that was set back) ends in one slow path that waits or explains.
+ * It knows nothing of SQL.
+ */
+#ifndef UIDGEN_GENERATOR_H
+#define UIDGEN_GENERATOR_H
+
+#include "core/layout.h"
+#include "shared/guc.h"
+#include "shared/shmem.h"
+
+/* Positions of one grant. */
+typedef struct UidgenBlock
+{
+	uint64		first;			/* position */
+	uint64		count;
+	uint64		constant;		/* bits of datacenter and worker in an id */
+	uint64		era;			/* of the grant */
+} UidgenBlock;
+
+/*
+ * Take n positions (at least 1, at most the capacity of a tick), or with
+ * UIDGEN_TAKE_REST at most n.  Waits for a grant or the clock, at most
+ * uidgen.wait_timeout.
+ *
+ * Errors: 55000 not preloaded, no grant, or too far ahead of the clock; 22023
+ * bad settings; 25006 in recovery; 53400 no worker id left; 55006 the worker id
+ * belongs to another instance; 2200H the time bits are used up.
+ */
+extern void uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block);
+
+/* One new id, with the bits of its tag.  Waits and errors: see uidgen_take(). */
+extern int64 uidgen_next_id(uint64 tag_bits);
+
+/* The id at the i-th position of a block; tag_bits from uidgen_layout_put(). */
+static inline int64
+uidgen_block_id(const UidgenBlock *block, uint64 i, uint64 tag_bits)
+{
+	int64		id = uidgen_layout_place(&uidgen_layout, block->first + i,
+										 block->constant | tag_bits);
+
+	/* Every bit of an id belongs to one field, and none is the sign. */
+	Assert(id >= 0 && uidgen_layout_fits(&uidgen_layout, id));
+	Assert((block->constant & tag_bits) == 0);
+	Assert(((uint64) id ^ block->constant ^ tag_bits) ==
+		   (uint64) uidgen_layout_place(&uidgen_layout, block->first + i, 0));
+	return id;
+}
+
+/* Look at the clock, for a call that began in this era: what it shows is noted, and
+ * kept for later calls of this process. */
+extern const UidgenTicketClock *uidgen_look_at_clock(uint64 era);
+
+/*
+ * Make the keeper try for a grant if there is none, and wait for that for at
+ * most a second.  True if there is one; else *failure says why not.  For
+ * diagnosis: raises no error.
+ */
+extern bool uidgen_probe_grant(UidgenFailure *failure);
+
+#endif							/* UIDGEN_GENERATOR_H */

@@ -1,0 +1,430 @@
+/*
+ * link_local.c
+ *	  The way to a local registry: a database of this cluster, which the keeper connects
+ *	  to.
+ *
+ * The keeper is a superuser without a session of anybody's, in a database where
+ * others may create what they like.  So nothing is found through a search path: the
+ * functions are those of exactly this name and these arguments that are members of
+ * the extension, which only a superuser could have made them, and are called by OID,
+ * as their owner, with settings that no ALTER DATABASE or ALTER ROLE can change.
+ *
+ * A connection of the server's own kind can only be closed by the end of the process,
+ * and ends the process where it cannot be made.
+ */
+#include "postgres.h"
+
+#include "link/link.h"
+
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_database.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_proc.h"
+#include "commands/dbcommands.h"
+#include "commands/extension.h"
+#include "compat.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "shared/catalog.h"
+#include "shared/guc.h"
+#include "shared/version.h"
+#include "storage/ipc.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+/* Bound on waiting for a lock on the registry's tables, for instance one that
+ * a forgotten session holds. */
+#define LOCK_TIMEOUT "1s"
+
+static bool connected = false;
+
+/* ---- for any process ---- */
+
+/* Nothing can be written then, so nothing can be granted. */
+static bool
+in_recovery(void)
+{
+	return RecoveryInProgress();
+}
+
+static bool
+is_missing(UidgenFailure *why)
+{
+	bool		missing;
+
+	if (!uidgen_lock_catalog(DatabaseRelationId, DatabaseNameIndexId))
+		return false;
+	missing = !OidIsValid(get_database_oid(uidgen_database, true));
+	uidgen_unlock_catalog(DatabaseRelationId, DatabaseNameIndexId);
+	if (missing)
+		uidgen_failure_set(why, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+						   psprintf("database \"%s\" does not exist", uidgen_database),
+						   "That database should hold the registry of worker ids.",
+						   "Create it, or name another in the setting \"uidgen.database\".");
+	return missing;
+}
+
+static bool
+is_here(void)
+{
+	bool		here = false;
+
+	if (!uidgen_lock_catalog(DatabaseRelationId, DatabaseNameIndexId))
+		return false;
+	if (uidgen_lock_catalog(ExtensionRelationId, ExtensionNameIndexId))
+	{
+		here = MyDatabaseId == get_database_oid(uidgen_database, true) &&
+			OidIsValid(get_extension_oid("uidgen", true));
+		uidgen_unlock_catalog(ExtensionRelationId, ExtensionNameIndexId);
+	}
+	uidgen_unlock_catalog(DatabaseRelationId, DatabaseNameIndexId);
+	return here;
+}
+
+/* ---- the connection ---- */
+
+static char *
+target(void)
+{
+	return psprintf("database \"%s\"", uidgen_database);
+}
+
+static bool
+is_connected(void)
+{
+	return connected;
+}
+
+static uint64
+registry(void)
+{
+	Assert(connected);
+	return MyDatabaseId;
+}
+
+/*
+ * Connect so that nothing set by ALTER DATABASE or ALTER ROLE counts: the owner
+ * of the registry's database could otherwise make us fail, now or with a setting
+ * that a later version adds.  There is no flag for that.  But while connecting,
+ * the server leaves alone each setting whose value has a stronger source; so
+ * every setting that a session may change has one until then.  Afterwards each
+ * has its own again and follows the configuration files.
+ */
+static void
+connect_without_database_settings(void)
+{
+	typedef struct
+	{
+		struct config_generic *setting;
+		GucSource	source;
+		GucSource	reset_source;
+	} Origin;
+	int			n;
+	struct config_generic **settings = uidgen_all_settings(&n);
+	Origin	   *origins = palloc(n * sizeof(Origin));
+	int			norigins = 0;
+
+	for (int i = 0; i < n; i++)
+		if (settings[i]->context >= PGC_SUSET)
+		{
+			origins[norigins++] = (Origin) {
+				settings[i], settings[i]->source, settings[i]->reset_source
+			};
+			settings[i]->source = settings[i]->reset_source = PGC_S_OVERRIDE;
+		}
+	BackgroundWorkerInitializeConnection(uidgen_database, NULL,
+										 BGWORKER_BYPASS_ALLOWCONN);
+	for (int i = 0; i < norigins; i++)
+	{
+		origins[i].setting->source = origins[i].source;
+		origins[i].setting->reset_source = origins[i].reset_source;
+	}
+	pfree(origins);
+}
+
+/*
+ * Settings that the registry's calls rest on, whoever set them: these hold also
+ * where the configuration files say something else, and while connecting.
+ */
+static void
+force_settings(void)
+{
+	static const struct
+	{
+		const char *name;
+		const char *value;
+	}			forced[] = {
+		/* an error ends an attempt, and not the keeper */
+		{"exit_on_error", "off"},
+		/* the database itself may be locked */
+		{"lock_timeout", LOCK_TIMEOUT},
+		{"statement_timeout", "0"},
+		/* our triggers on the tables drop what replication brings */
+		{"session_replication_role", "origin"},
+		{"default_transaction_read_only", "off"},
+		{"default_transaction_isolation", "read committed"},
+		{"search_path", "pg_catalog, pg_temp"},
+		/* flushed here, but no wait for a standby that may be dead */
+		{"synchronous_commit", "local"},
+		{"row_security", "off"},
+		/* rows that vanish are worker ids that seem never used */
+		{"zero_damaged_pages", "off"},
+		{"ignore_checksum_failure", "off"},
+		{"application_name", "uidgen keeper"},
+	};
+
+	for (size_t i = 0; i < lengthof(forced); i++)
+		SetConfigOption(forced[i].name, forced[i].value, PGC_SUSET,
+						PGC_S_OVERRIDE);
+	uidgen_force_later_settings();
+}
+
+static void
+connect_database(void)
+{
+	/* A setting has to be defined before it can be protected. */
+	load_file("$libdir/plpgsql", false);
+	force_settings();
+	/* Of a connection that was made by half, nothing can be cleaned up. */
+	ExitOnAnyError = true;
+	connect_without_database_settings();
+	ExitOnAnyError = false;
+	connected = true;
+}
+
+static void
+disconnect(void)
+{
+	proc_exit(1);
+}
+
+/* ---- calls ---- */
+
+static void
+begin_transaction(const char *activity)
+{
+	Assert(connected && !IsTransactionState());
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	pgstat_report_activity(STATE_RUNNING, activity);
+}
+
+/* After this everything is on disk: synchronous_commit is at least local. */
+static void
+commit_transaction(void)
+{
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	pgstat_report_activity(STATE_IDLE, NULL);
+	pgstat_report_stat(true);
+}
+
+static void
+report_missing_extension(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("extension \"uidgen\" is not installed in database \"%s\"",
+					uidgen_database),
+			 errdetail("That database holds the registry of worker ids."),
+			 errhint("Run CREATE EXTENSION uidgen there, or name another database in the setting \"uidgen.database\".")));
+}
+
+/* The extension has no such function, for which there are two reasons. */
+static void
+report_missing_function(const char *name)
+{
+	UidgenVersions versions = uidgen_compare_versions();
+
+	if (versions.order != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("extension \"uidgen\" in database \"%s\" is of version %s, and the library of version %s",
+						uidgen_database, versions.extension, UIDGEN_VERSION),
+				 versions.order < 0 ?
+				 errdetail("The extension is older: it lacks a function %s that the library calls.", name) :
+				 errdetail("The library is older: the function %s that it calls has been replaced.", name),
+				 versions.order < 0 ?
+				 errhint("Run ALTER EXTENSION uidgen UPDATE in that database.") :
+				 errhint("Install the library that belongs to the extension, and restart the server.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_FUNCTION),
+			 errmsg("function uidgen.%s does not belong to the extension", name),
+			 errdetail("The extension in database \"%s\" is not as it was installed.",
+					   uidgen_database),
+			 errhint("Restore the function, and run ALTER EXTENSION uidgen ADD FUNCTION. Dropping the extension would forget which ids may have been issued.")));
+}
+
+/*
+ * The function of this name and these arguments that belongs to the extension: it may
+ * have others of this name, for libraries of other versions.
+ */
+static Oid
+find_function(const char *name, int nargs, const UidgenArgument *args)
+{
+	Oid			extension = get_extension_oid("uidgen", true);
+	Oid			namespace = get_namespace_oid("uidgen", true);
+	Oid			types[FUNC_MAX_ARGS];
+	Oid			function;
+
+	if (!OidIsValid(extension) || !OidIsValid(namespace))
+		report_missing_extension();
+
+	for (int i = 0; i < nargs; i++)
+		types[i] = args[i].type;
+	function = GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+							   CStringGetDatum(name),
+							   PointerGetDatum(buildoidvector(types, nargs)),
+							   ObjectIdGetDatum(namespace));
+	if (!OidIsValid(function) ||
+		getExtensionOfObject(ProcedureRelationId, function) != extension)
+		report_missing_function(name);
+	return function;
+}
+
+static Oid
+function_owner(Oid function)
+{
+	HeapTuple	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(proc))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	owner = ((Form_pg_proc) GETSTRUCT(proc))->proowner;
+	ReleaseSysCache(proc);
+	return owner;
+}
+
+static Datum
+argument_datum(const UidgenArgument *argument)
+{
+	Oid			input;
+	Oid			ioparam;
+
+	getTypeInputInfo(argument->type, &input, &ioparam);
+	return OidInputFunctionCall(input, unconstify(char *, argument->value), ioparam, -1);
+}
+
+/* Allocated in the current memory context. */
+static char *
+datum_text(Oid type, Datum value)
+{
+	Oid			output;
+	bool		is_varlena;
+
+	getTypeOutputInfo(type, &output, &is_varlena);
+	return OidOutputFunctionCall(output, value);
+}
+
+/* What the function returned as text; allocated in the current memory context. */
+static void
+read_row(Oid function, const char *name, Datum result, UidgenRow *row)
+{
+	Oid			type = get_func_rettype(function);
+	HeapTupleHeader header;
+	HeapTupleData tuple;
+	TupleDesc	descriptor;
+
+	if (!type_is_rowtype(type))
+	{
+		row->ncolumns = 1;
+		row->names = palloc(sizeof(char *));
+		row->values = palloc(sizeof(char *));
+		row->names[0] = pstrdup(name);
+		row->values[0] = datum_text(type, result);
+		return;
+	}
+	header = DatumGetHeapTupleHeader(result);
+	tuple.t_len = HeapTupleHeaderGetDatumLength(header);
+	tuple.t_data = header;
+	descriptor = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(header),
+										HeapTupleHeaderGetTypMod(header));
+	row->ncolumns = descriptor->natts;
+	row->names = palloc(row->ncolumns * sizeof(char *));
+	row->values = palloc(row->ncolumns * sizeof(char *));
+	for (int i = 0; i < row->ncolumns; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(descriptor, i);
+		bool		isnull;
+		Datum		value = heap_getattr(&tuple, i + 1, descriptor, &isnull);
+
+		row->names[i] = pstrdup(NameStr(attribute->attname));
+		row->values[i] = isnull ? NULL : datum_text(attribute->atttypid, value);
+	}
+	ReleaseTupleDesc(descriptor);
+}
+
+static void
+call(const char *name, int nargs, const UidgenArgument *args, const char *activity,
+	 UidgenRow *row)
+{
+	LOCAL_FCINFO(fcinfo, FUNC_MAX_ARGS);
+	FmgrInfo	flinfo;
+	MemoryContext caller_context = CurrentMemoryContext;
+	Oid			function;
+	Oid			save_user;
+	int			save_context;
+	Datum		result;
+
+	begin_transaction(activity);
+	function = find_function(name, nargs, args);
+	fmgr_info(function, &flinfo);
+	InitFunctionCallInfoData(*fcinfo, &flinfo, nargs, InvalidOid, NULL, NULL);
+	for (int i = 0; i < nargs; i++)
+		fcinfo->args[i] = (NullableDatum) {argument_datum(&args[i]), false};
+
+	/*
+	 * Restricted, so that nothing can be put off until after the call, when the
+	 * user is another: no deferred trigger.  An error restores the user at the
+	 * end of the transaction.
+	 */
+	GetUserIdAndSecContext(&save_user, &save_context);
+	SetUserIdAndSecContext(function_owner(function),
+						   save_context | SECURITY_LOCAL_USERID_CHANGE |
+						   SECURITY_RESTRICTED_OPERATION);
+	result = FunctionCallInvoke(fcinfo);
+	SetUserIdAndSecContext(save_user, save_context);
+	if (fcinfo->isnull)
+		elog(ERROR, "function uidgen.%s returned null", name);
+
+	/* What is read has to outlive the transaction. */
+	MemoryContextSwitchTo(caller_context);
+	read_row(function, name, result, row);
+	commit_transaction();
+	MemoryContextSwitchTo(caller_context);
+}
+
+static void
+end_failed(void)
+{
+	AbortCurrentTransaction();
+	pgstat_report_activity(STATE_IDLE, NULL);
+	pgstat_report_stat(true);
+}
+
+const UidgenLink uidgen_link_local = {
+	.kind = "local",
+	.setting = "uidgen.database",
+	.in_recovery = in_recovery,
+	.is_missing = is_missing,
+	.is_here = is_here,
+	.target = target,
+	.is_connected = is_connected,
+	.connect = connect_database,
+	.registry = registry,
+	.call = call,
+	.end_failed = end_failed,
+	.disconnect = disconnect,
+};
+
+const UidgenLink *uidgen_link = &uidgen_link_local;

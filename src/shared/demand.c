@@ -1,0 +1,247 @@
+/*
+ * demand.c
+ *	  Numbers demands, waits for them, and keeps what became of them: see demand.h.
+ */
+#include "postgres.h"
+
+#include "shared/demand.h"
+
+#include "core/clock.h"
+#include "mb/pg_wchar.h"
+#include "shared/guc.h"
+
+/* A step of the clock wakes nobody: look at it again after at most this long. */
+#define RECHECK_MS 100
+
+/* What the keeper gets for an attempt, whatever wait_timeout is; and what one that may
+ * be asleep gets if wait_timeout is 0. */
+#define LEAST_WAIT_MS 100
+#define WAKE_UP_MS 1000
+
+/* Pause after the first failure in a row; each further one doubles it. */
+#define FIRST_PAUSE_MS 50
+#define DOUBLINGS_MAX 16
+
+/* Likewise for a call whose demands are served and do not help, from 2 ms on. */
+#define FRUITLESS_DOUBLINGS_MAX 7
+
+void
+uidgen_demand_init(UidgenDemand *demand, LWLock *lock, Latch **keeper_latch)
+{
+	memset(demand, 0, sizeof(*demand));
+	demand->lock = lock;
+	demand->keeper_latch = keeper_latch;
+	pg_atomic_init_u64(&demand->demanded, 0);
+	pg_atomic_init_u64(&demand->served, 0);
+	pg_atomic_init_u64(&demand->waits, 0);
+	ConditionVariableInit(&demand->changed);
+}
+
+/* ---- callers ---- */
+
+uint64
+uidgen_demand_make(UidgenDemand *demand)
+{
+	uint64		number = pg_atomic_fetch_add_u64(&demand->demanded, 1) + 1;
+
+	LWLockAcquire(demand->lock, LW_SHARED);
+	/* No keeper: it looks at the demand when it comes. */
+	if (*demand->keeper_latch)
+		SetLatch(*demand->keeper_latch);
+	LWLockRelease(demand->lock);
+	return number;
+}
+
+void
+uidgen_demand_in_advance(UidgenDemand *demand)
+{
+	if (uidgen_demand_open(demand) == 0)
+		(void) uidgen_demand_make(demand);
+}
+
+bool
+uidgen_demand_served(UidgenDemand *demand, uint64 number)
+{
+	return pg_atomic_read_u64(&demand->served) >= number;
+}
+
+bool
+uidgen_demand_failure(UidgenDemand *demand, UidgenFailure *failure)
+{
+	LWLockAcquire(demand->lock, LW_SHARED);
+	*failure = demand->failure;
+	LWLockRelease(demand->lock);
+	return failure->sqlerrcode != 0;
+}
+
+/* As much of a text as fits, in whole characters; NULL is empty. */
+static void
+copy_text(char *to, const char *from, size_t size)
+{
+	int			length = from ? (int) strlen(from) : 0;
+
+	length = pg_mbcliplen(from ? from : "", length, (int) size - 1);
+	memcpy(to, from ? from : "", length);
+	to[length] = '\0';
+}
+
+void
+uidgen_failure_set(UidgenFailure *failure, int sqlerrcode, const char *message,
+				   const char *detail, const char *hint)
+{
+	failure->sqlerrcode = sqlerrcode;
+	copy_text(failure->message, message, sizeof(failure->message));
+	copy_text(failure->detail, detail, sizeof(failure->detail));
+	copy_text(failure->hint, hint, sizeof(failure->hint));
+}
+
+bool
+uidgen_failure_is_transient(const UidgenFailure *failure)
+{
+	switch (ERRCODE_TO_CATEGORY(failure->sqlerrcode))
+	{
+		case MAKE_SQLSTATE('0', '8', '0', '0', '0'):	/* connection */
+		case MAKE_SQLSTATE('4', '0', '0', '0', '0'):	/* rollback */
+		case MAKE_SQLSTATE('5', '8', '0', '0', '0'):	/* system error */
+			return true;
+		case MAKE_SQLSTATE('5', '3', '0', '0', '0'):	/* resources */
+			return failure->sqlerrcode != ERRCODE_CONFIGURATION_LIMIT_EXCEEDED;
+		case MAKE_SQLSTATE('5', '7', '0', '0', '0'):	/* intervention */
+			return true;
+		default:
+			return failure->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
+	}
+}
+
+void
+uidgen_wait_begin(UidgenWait *wait, int at_least)
+{
+	if (wait->deadline != 0)
+		return;
+	wait->deadline = uidgen_clock_monotonic() +
+		(int64) Max(uidgen_wait_timeout, at_least) * 1000;
+	pg_atomic_fetch_add_u64(&wait->on->waits, 1);
+}
+
+bool
+uidgen_wait_expired(const UidgenWait *wait)
+{
+	return uidgen_clock_monotonic() >= wait->deadline;
+}
+
+/*
+ * Without wait_timeout there is no other wait, so allow for a keeper that is asleep;
+ * but not while attempts fail.
+ */
+int
+uidgen_wait_at_least(UidgenDemand *demand)
+{
+	bool		outage;
+
+	LWLockAcquire(demand->lock, LW_SHARED);
+	outage = demand->failures_in_row > 0;
+	LWLockRelease(demand->lock);
+	return uidgen_wait_timeout == 0 && !outage ? WAKE_UP_MS : LEAST_WAIT_MS;
+}
+
+void
+uidgen_wait_sleep(UidgenWait *wait, uint64 number, long milliseconds, uint32 wait_event)
+{
+	int64		left = (wait->deadline - uidgen_clock_monotonic()) / 1000;
+
+	milliseconds = Min(milliseconds, Min(left, RECHECK_MS));
+	/* Prepare before the look, or a broadcast between the two would be missed. */
+	ConditionVariablePrepareToSleep(&wait->on->changed);
+	if (!uidgen_demand_served(wait->on, number))
+		ConditionVariableTimedSleep(&wait->on->changed, Max(milliseconds, 1),
+									wait_event);
+	ConditionVariableCancelSleep();
+}
+
+/* Demanding again at once could go on as fast as commits do; so pause first, longer
+ * each time. */
+void
+uidgen_wait_demand_again(UidgenWait *wait, uint32 wait_event)
+{
+	if (wait->fruitless > 0)
+		uidgen_wait_sleep(wait, UIDGEN_NEVER_SERVED,
+						  1L << Min(wait->fruitless, FRUITLESS_DOUBLINGS_MAX),
+						  wait_event);
+	wait->fruitless++;
+	wait->number = uidgen_demand_make(wait->on);
+}
+
+/* ---- the keeper ---- */
+
+uint64
+uidgen_demand_open(UidgenDemand *demand)
+{
+	uint64		number = pg_atomic_read_u64(&demand->demanded);
+
+	return uidgen_demand_served(demand, number) ? 0 : number;
+}
+
+void
+uidgen_demand_begin(UidgenDemand *demand, uint64 number)
+{
+	Assert(!uidgen_demand_served(demand, number));
+	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
+	demand->attempting = true;
+	demand->attempt = number;
+	LWLockRelease(demand->lock);
+}
+
+void
+uidgen_demand_end(UidgenDemand *demand)
+{
+	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
+	demand->attempting = false;
+	LWLockRelease(demand->lock);
+	pg_atomic_write_u64(&demand->served, demand->attempt);
+	ConditionVariableBroadcast(&demand->changed);
+}
+
+void
+uidgen_demand_break_off(UidgenDemand *demand)
+{
+	if (demand->attempting)
+		uidgen_demand_end(demand);
+	else
+		ConditionVariableBroadcast(&demand->changed);
+}
+
+void
+uidgen_demand_succeeded(UidgenDemand *demand)
+{
+	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
+	memset(&demand->failure, 0, sizeof(demand->failure));
+	demand->failures_in_row = 0;
+	demand->retry_at = 0;
+	LWLockRelease(demand->lock);
+}
+
+bool
+uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure, int last_pause)
+{
+	bool		is_news = demand->failure.sqlerrcode != failure->sqlerrcode ||
+		strcmp(demand->failure.message, failure->message) != 0;
+	int64		pause;
+
+	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
+	demand->failure = *failure;
+	pause = Min((int64) FIRST_PAUSE_MS << Min(demand->failures_in_row, DOUBLINGS_MAX),
+				last_pause);
+	demand->failures++;
+	demand->failures_in_row++;
+	demand->retry_at = uidgen_clock_monotonic() + pause * 1000;
+	LWLockRelease(demand->lock);
+	return is_news;
+}
+
+void
+uidgen_demand_retry_now(UidgenDemand *demand)
+{
+	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
+	demand->retry_at = 0;
+	LWLockRelease(demand->lock);
+}

@@ -1,0 +1,351 @@
+/*
+ * guc.c
+ *	  Every setting: variable, limits and hooks, and what follows from them.
+ *
+ * A bad value must not be replaced by a default behind the user's back: with
+ * the wrong layout or worker id the server would issue, and pin, wrong ids.
+ * But that is what PostgreSQL does, with a WARNING, when a preloaded library
+ * defines a setting whose value in the configuration does not parse or is
+ * refused by the check hook (reapply_options in guc.c).  So at that time the
+ * hooks accept everything, define_int() and define_enum() look at the text of
+ * the value themselves, and uidgen_define_settings() judges all together at
+ * the end; if anything is bad, the server runs with the generator off and
+ * every uid_next() says why.  Once the server runs, hooks refuse as usual.
+ */
+#include "postgres.h"
+
+#include "shared/guc.h"
+
+#include <limits.h>
+
+#include "compat.h"
+#include "miscadmin.h"
+
+#define WINDOW_MAX (24 * 60 * 60 * 1000)	/* a day */
+#define WAIT_TIMEOUT_MAX (60 * 60 * 1000)	/* an hour */
+#define CACHE_MAX 1000000
+
+static const struct config_enum_entry worker_policies[] = {
+	{"reuse", UIDGEN_REUSE, false},
+	{"disposable", UIDGEN_DISPOSABLE, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry sequence_starts[] = {
+	{"zero", UIDGEN_START_ZERO, false},
+	{"random", UIDGEN_START_RANDOM, false},
+	{"continue", UIDGEN_START_CONTINUE, false},
+	{NULL, 0, false}
+};
+
+static char *layout_setting;
+int			uidgen_datacenter_id;
+int			uidgen_worker_id = -1;
+int			uidgen_worker_policy = UIDGEN_REUSE;
+char	   *uidgen_database;
+int			uidgen_window;
+int			uidgen_padding_factor;
+int			uidgen_max_ahead;
+int			uidgen_max_burst;
+int			uidgen_wait_timeout;
+int			uidgen_cache = 1;
+bool		uidgen_cache_in_use = false;
+bool		uidgen_cache_assigned = false;
+static int	sequence_start = UIDGEN_START_ZERO;
+
+/* The unit is divided by, also where no layout was ever read. */
+UidgenLayout uidgen_layout = {.unit = 1};
+char		uidgen_layout_text[UIDGEN_LAYOUT_TEXT_SIZE];
+UidgenTicketRules uidgen_rules;
+
+/* The first bad setting and what is wrong with it; NULL: all are good. */
+static const char *bad_setting = NULL;
+static UidgenLayoutError settings_error;
+
+/* Have we defined the settings? */
+static bool defined = false;
+
+bool
+uidgen_settings_of_another(void)
+{
+	/* A value that no library has defined is a placeholder. */
+	return !defined && GetConfigOption("uidgen.layout", true, false) &&
+		!(GetConfigOptionFlags("uidgen.layout", true) & GUC_CUSTOM_PLACEHOLDER);
+}
+
+bool
+uidgen_settings_good(void)
+{
+	return bad_setting == NULL;
+}
+
+const char *
+uidgen_bad_setting(const UidgenLayoutError **error)
+{
+	*error = &settings_error;
+	return bad_setting;
+}
+
+/* Keep the first thing that is wrong, and tell the log of every one. */
+static void
+note_error(const UidgenLayoutError *error, const char *setting)
+{
+	if (!bad_setting)
+	{
+		bad_setting = setting;
+		settings_error = *error;
+	}
+	ereport(LOG,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("uidgen issues no ids because of the setting \"%s\": %s",
+					setting, error->message),
+			 errdetail_internal("%s%s%s", error->detail,
+								error->hint[0] ? " " : "", error->hint),
+			 errhint("Correct the setting and restart the server.")));
+}
+
+static void note_value(const char *setting, const char *detail,...) pg_attribute_printf(2, 3);
+
+static void
+note_value(const char *setting, const char *detail,...)
+{
+	UidgenLayoutError error;
+	va_list		args;
+
+	memset(&error, 0, sizeof(error));
+	strlcpy(error.message, "invalid value", sizeof(error.message));
+	va_start(args, detail);
+	vsnprintf(error.detail, sizeof(error.detail), detail, args);
+	va_end(args);
+	note_error(&error, setting);
+}
+
+/* A duration in whole ticks of the server's layout: rounded up, down. */
+static int64
+ticks_up(int64 milliseconds)
+{
+	return (milliseconds * 1000 + uidgen_layout.unit - 1) / uidgen_layout.unit;
+}
+
+static int64
+ticks_down(int64 milliseconds)
+{
+	return milliseconds * 1000 / uidgen_layout.unit;
+}
+
+int64
+uidgen_window_ticks(void)
+{
+	return Max(ticks_up(uidgen_window), 1);
+}
+
+UidgenTicketBounds
+uidgen_time_bounds(void)
+{
+	UidgenTicketBounds bounds = {
+		.ahead = (uint64) ticks_down(uidgen_max_ahead),
+		.burst = (uint64) ticks_up(uidgen_max_burst),
+		/* A second on top, so that max_ahead = 0 does not take another worker id
+		 * for each correction of the clock by a time server. */
+		.large_step = (uint64) (ticks_up(uidgen_max_ahead) + ticks_up(1000)),
+	};
+
+	/*
+	 * A crash leaves behind a grant that ends a window after the tick that follows
+	 * a position; that may itself be the first one of the tick after the last that
+	 * could be taken from.  The next grant begins a tick later.
+	 */
+	bounds.crash = bounds.large_step + (uint64) uidgen_window_ticks() + bounds.burst + 3;
+	return bounds;
+}
+
+/* Bring uidgen_rules up to date. */
+static void
+derive_rules(int start)
+{
+	int			bits = uidgen_layout.bits[UIDGEN_SEQUENCE];
+
+	if (bits == 0)
+		return;					/* no generating layout (yet) */
+	uidgen_rules.sequence_bits = bits;
+	uidgen_rules.last_tick = uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME);
+	/* Below an eighth, so that most of the capacity is left to each tick. */
+	uidgen_rules.start_mask = start == UIDGEN_START_ZERO || bits < 3 ? 0 :
+		(UINT64CONST(1) << (bits - 3)) - 1;
+	uidgen_rules.start_random = start == UIDGEN_START_RANDOM;
+}
+
+static void
+assign_sequence_start(int newval, void *extra)
+{
+	derive_rules(newval);
+}
+
+/* Only the next id tells whether anything was drawn past the store. */
+static void
+assign_cache(int newval, void *extra)
+{
+	if (newval > 1)
+		uidgen_cache_in_use = true;
+	uidgen_cache_assigned = true;
+}
+
+static bool
+check_layout(char **newval, void **extra, GucSource source)
+{
+	UidgenLayout layout;
+	UidgenLayoutError error;
+
+	if (process_shared_preload_libraries_in_progress)
+		return true;
+	if (uidgen_layout_parse(*newval, &layout, &error) &&
+		uidgen_layout_generates(&layout, &error))
+		return true;
+	GUC_check_errcode(ERRCODE_INVALID_PARAMETER_VALUE);
+	GUC_check_errmsg("%s", error.message);
+	GUC_check_errdetail("%s", error.detail);
+	GUC_check_errhint("%s", error.hint);
+	return false;
+}
+
+/* DefineCustomIntVariable, after a look at what the configuration says. */
+static void
+define_int(const char *name, const char *short_desc, const char *long_desc,
+		   int *variable, int boot, int min, int max, GucContext context,
+		   int flags, GucIntAssignHook assign)
+{
+	const char *text = GetConfigOption(name, true, false);
+	int			value;
+
+	if (text && (!parse_int(text, &value, flags, NULL) ||
+				 value < min || value > max))
+		note_value(name, "\"%s\" is not a number from %d to %d%s.", text, min,
+				   max, flags & GUC_UNIT_MS ? " ms" : "");
+	DefineCustomIntVariable(name, short_desc, long_desc, variable, boot, min,
+							max, context, flags, NULL, assign, NULL);
+}
+
+/* DefineCustomEnumVariable, likewise. */
+static void
+define_enum(const char *name, const char *short_desc, const char *long_desc,
+			int *variable, int boot, const struct config_enum_entry *options,
+			GucContext context, GucEnumAssignHook assign)
+{
+	const char *text = GetConfigOption(name, true, false);
+	const struct config_enum_entry *option = options;
+
+	while (text && option->name && pg_strcasecmp(text, option->name) != 0)
+		option++;
+	if (!option->name)
+		note_value(name, "\"%s\" is none of its values.", text);
+	DefineCustomEnumVariable(name, short_desc, long_desc, variable, boot,
+							 options, context, 0, NULL, assign, NULL);
+}
+
+/* What no single hook can see: the settings against each other. */
+static void
+judge_settings(void)
+{
+	UidgenLayout layout;
+	UidgenLayoutError error;
+	uint64		workers;
+	uint64		datacenters;
+
+	if (!uidgen_layout_parse(layout_setting, &layout, &error) ||
+		!uidgen_layout_generates(&layout, &error))
+	{
+		note_error(&error, "uidgen.layout");
+		return;
+	}
+	Assert(layout.bits[UIDGEN_TIME] + layout.bits[UIDGEN_DATACENTER] +
+		   layout.bits[UIDGEN_WORKER] + layout.bits[UIDGEN_TAG] +
+		   layout.bits[UIDGEN_SEQUENCE] + layout.bits[UIDGEN_ZERO] ==
+		   layout.total_bits);
+	uidgen_layout = layout;
+	uidgen_layout_print(&uidgen_layout, uidgen_layout_text);
+	derive_rules(sequence_start);
+
+	workers = uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER);
+	if (uidgen_worker_id >= 0 && (uint64) uidgen_worker_id > workers)
+		note_value("uidgen.worker_id",
+				   "%d is above " UINT64_FORMAT ", the layout's largest worker id.",
+				   uidgen_worker_id, workers);
+	datacenters = uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER);
+	if (datacenters == 0 && uidgen_datacenter_id > 0)
+		note_value("uidgen.datacenter_id",
+				   "%d is above 0, and the layout has no datacenter field; one that has it is \"time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2025-01-01\".",
+				   uidgen_datacenter_id);
+	else if ((uint64) uidgen_datacenter_id > datacenters)
+		note_value("uidgen.datacenter_id",
+				   "%d is above " UINT64_FORMAT ", the layout's largest datacenter id.",
+				   uidgen_datacenter_id, datacenters);
+}
+
+void
+uidgen_define_settings(void)
+{
+	DefineCustomStringVariable("uidgen.layout",
+							   "The bit fields of an id, most significant first.",
+							   "Or the name of a preset, optionally followed by items that replace its own; the view uidgen.presets lists them.",
+							   &layout_setting, UIDGEN_LAYOUT_DEFAULT,
+							   PGC_POSTMASTER, 0, check_layout, NULL, NULL);
+	define_int("uidgen.datacenter_id",
+			   "The datacenter in every id of this server.",
+			   "Must be 0 if the layout has no datacenter field.",
+			   &uidgen_datacenter_id, 0, 0, INT_MAX,
+			   PGC_POSTMASTER, 0, NULL);
+	define_int("uidgen.worker_id",
+			   "The worker id to claim.",
+			   "-1 lets the registry choose one.",
+			   &uidgen_worker_id, -1, -1, INT_MAX,
+			   PGC_POSTMASTER, 0, NULL);
+	define_enum("uidgen.worker_policy",
+				"Whether a restarted server takes its worker id again.",
+				"\"disposable\" takes a worker id that was never used for every start of the server.",
+				&uidgen_worker_policy, UIDGEN_REUSE, worker_policies,
+				PGC_SIGHUP, NULL);
+	DefineCustomStringVariable("uidgen.database",
+							   "The database that holds the registry of worker ids.",
+							   "The extension must be installed in it.",
+							   &uidgen_database, "postgres",
+							   PGC_SIGHUP, 0, NULL, NULL, NULL);
+	define_int("uidgen.window",
+			   "How far ahead of the clock each renewal grants.",
+			   "A server that crashes may lose that much of the time of its ids.",
+			   &uidgen_window, 10000, 1, WINDOW_MAX,
+			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
+	define_int("uidgen.padding_factor",
+			   "The percentage of the window that must be left, or the grant is renewed.",
+			   NULL,
+			   &uidgen_padding_factor, 50, 0, 100,
+			   PGC_SIGHUP, 0, NULL);
+	define_int("uidgen.max_ahead",
+			   "How far the time in ids may run ahead of a clock that was set back.",
+			   "A clock that is set back by a second more, or further, needs another worker id.",
+			   &uidgen_max_ahead, 3600000, 0, INT_MAX,
+			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
+	define_int("uidgen.max_burst",
+			   "How far the time in ids may run ahead of the clock because more are drawn than the layout has room for.",
+			   "Beyond it calls wait. 0 waits for every next tick.",
+			   &uidgen_max_burst, 1000, 0, INT_MAX,
+			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
+	define_int("uidgen.wait_timeout",
+			   "How long a call waits for a grant or for the clock before it fails.",
+			   "0 fails at once, but for up to a second in which a sleeping keeper wakes up.",
+			   &uidgen_wait_timeout, 10000, 0, WAIT_TIMEOUT_MAX,
+			   PGC_USERSET, GUC_UNIT_MS, NULL);
+	define_int("uidgen.cache",
+			   "How many ids a session takes at a time.",
+			   "Above 1, ids increase within each session, and over sessions from one tick to the next.",
+			   &uidgen_cache, 1, 1, CACHE_MAX,
+			   PGC_USERSET, 0, assign_cache);
+	define_enum("uidgen.sequence_start",
+				"Where the sequence starts in a new tick.",
+				"\"random\" and \"continue\" spread id % n evenly when few ids are drawn.",
+				&sequence_start, UIDGEN_START_ZERO, sequence_starts,
+				PGC_SIGHUP, assign_sequence_start);
+	MarkGUCPrefixReserved("uidgen");
+	defined = true;
+
+	judge_settings();
+}

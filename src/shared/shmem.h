@@ -1,0 +1,58 @@
+/*
+ * shmem.h
+ *	  What lies in shared memory, and who owns each part of it.
+ *
+ * Callers (generator.c) and the keeper (keeper.c) meet here and nowhere else.
+ * The memory begins empty at every start of the server and after every crash of
+ * a process; all that must outlive it is in the registry.
+ */
+#ifndef UIDGEN_SHMEM_H
+#define UIDGEN_SHMEM_H
+
+#include "core/lease.h"
+#include "core/ticket.h"
+#include "port/atomics.h"
+#include "shared/demand.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+
+typedef struct UidgenShared
+{
+	/* Lock-free; the rules are in ticket.h.  First, on cache lines of its own. */
+	UidgenTicketWords words;
+
+	/* For a grant that reaches further than the one in force. */
+	UidgenDemand grant_demand;
+
+	pg_atomic_uint64 wasted;	/* positions that sessions took and discarded */
+
+	/* Process id of the keeper that owns the slot, or 0: taken by compare and
+	 * exchange, so that two keepers can never work on one position. */
+	pg_atomic_uint32 keeper_pid;
+
+	/*
+	 * `lock` protects everything below.  The keeper alone writes it, and so may
+	 * read it without the lock; others take it shared.
+	 */
+	LWLock	   *lock;
+	Latch	   *keeper_latch;	/* NULL: there is no keeper now */
+	bool		keeper_ran;		/* a keeper has started in this memory */
+
+	UidgenLease lease;
+
+	/* Counters for uidgen.status. */
+	int64		renewals;
+	int64		clock_steps;
+} UidgenShared;
+
+/* NULL unless preloaded. */
+extern UidgenShared *uidgen_shared;
+
+/* The words in it; without it, words in which no era has begun, so that the fast
+ * path need not ask for the preload. */
+extern UidgenTicketWords *uidgen_words;
+
+/* Ask for the shared memory.  At preload only. */
+extern void uidgen_request_shmem(void);
+
+#endif							/* UIDGEN_SHMEM_H */

@@ -1,0 +1,73 @@
+/*
+ * version.c
+ *	  The version of the extension in this database, beside the library's.
+ */
+#include "postgres.h"
+
+#include "shared/version.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/pg_extension.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+
+/* The version of extension uidgen in this database; NULL: it is not there. */
+static char *
+extension_version(void)
+{
+	Relation	catalog = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	char	   *version = NULL;
+
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum("uidgen"));
+	scan = systable_beginscan(catalog, ExtensionNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		bool		isnull;
+		Datum		value = heap_getattr(tuple, Anum_pg_extension_extversion,
+										 RelationGetDescr(catalog), &isnull);
+
+		if (!isnull)
+			version = TextDatumGetCString(value);
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return version;
+}
+
+/* By their numbers, so that 0.10.0 is newer than 0.9.0; a missing one is 0. */
+static int
+compare(const char *a, const char *b)
+{
+	while (*a || *b)
+	{
+		char	   *a_end;
+		char	   *b_end;
+		unsigned long a_number = strtoul(a, &a_end, 10);
+		unsigned long b_number = strtoul(b, &b_end, 10);
+
+		if (a_number != b_number)
+			return a_number < b_number ? -1 : 1;
+		/* What is no number, too, is passed by. */
+		a = *a_end ? a_end + 1 : a_end;
+		b = *b_end ? b_end + 1 : b_end;
+	}
+	return 0;
+}
+
+UidgenVersions
+uidgen_compare_versions(void)
+{
+	UidgenVersions versions = {.extension = extension_version()};
+
+	if (versions.extension)
+		versions.order = compare(versions.extension, UIDGEN_VERSION);
+	return versions;
+}
