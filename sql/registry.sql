@@ -376,6 +376,7 @@ SELECT pg_temp.explain('1 a 990, 2 - 990 r, 3 - 990 r', take_never_used => false
 SELECT pg_temp.explain('1 me 1080', take_never_used => false);
 SELECT pg_temp.explain('1/1 me 1080');
 SELECT pg_temp.explain('1 me 990', policy => 'disposable');
+SELECT pg_temp.explain('1 - 990 r', wanted => 1, policy => 'disposable');
 ROLLBACK;
 
 -- The end of the layout's time, and what is before its beginning

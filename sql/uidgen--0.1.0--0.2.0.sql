@@ -58,6 +58,300 @@ UPDATE uidgen.registry_layout SET database = (SELECT h.database FROM uidgen.regi
 ALTER TABLE uidgen.registry_layout ALTER COLUMN database SET NOT NULL;
 COMMENT ON COLUMN uidgen.registry_layout.database IS 'the OID of the registry''s database: another one tells that this is a copy of it';
 
+--
+-- Acquiring a worker id, by steps.  Each is called by acquire_worker_id() alone, below.
+-- l is the layout of the caller, as the registry would pin it, and now_tick the tick of the
+-- clock.
+--
+
+CREATE FUNCTION uidgen.check_request(
+	policy text,
+	datacenter integer,
+	wanted integer,
+	max_datacenter integer,
+	max_worker integer) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'worker ids can be acquired in isolation level read committed only'
+			USING ERRCODE = 'invalid_transaction_state',
+				DETAIL = format('This transaction has isolation level %s.', current_setting('transaction_isolation')),
+				HINT = 'An older snapshot would show rows that others have taken since.';
+	END IF;
+	IF policy NOT IN ('reuse', 'disposable') THEN
+		RAISE EXCEPTION 'there is no worker policy "%"', policy
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Policies are reuse and disposable.';
+	END IF;
+	IF datacenter NOT BETWEEN 0 AND max_datacenter THEN
+		RAISE EXCEPTION 'datacenter id % is out of range', datacenter
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The layout has room for datacenter ids from 0 to %s.', max_datacenter),
+				HINT = 'Change the setting "uidgen.datacenter_id".';
+	END IF;
+	IF wanted > max_worker THEN
+		RAISE EXCEPTION 'worker id % is out of range', wanted
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The layout has room for worker ids from 0 to %s.', max_worker),
+				HINT = 'Change the setting "uidgen.worker_id".';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_request(text, integer, integer, integer, integer)
+	IS 'raises an error if a request for a worker id makes no sense';
+
+-- Pin the layout, if none is pinned, or compare it with the one that is.
+--
+-- CREATE DATABASE ... TEMPLATE makes a copy of a registry within one server, whose
+-- identity is the same in both.  The database's OID tells, and all rows of the copy are
+-- taken for somebody else's.
+CREATE FUNCTION uidgen.pin_layout(l uidgen.registry_layout) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	pinned uidgen.registry_layout;
+BEGIN
+	INSERT INTO uidgen.registry_layout VALUES (l.*) ON CONFLICT (only_one) DO NOTHING;
+	SELECT r.* INTO STRICT pinned FROM uidgen.registry_layout AS r;
+	IF pinned.layout <> l.layout THEN
+		RAISE EXCEPTION 'the layout differs from the registry''s'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('The registry has "%s", this server has "%s".', pinned.layout, l.layout),
+				HINT = 'Set "uidgen.layout" back; or begin a new registry: run CREATE DATABASE, CREATE EXTENSION uidgen in it, and name it in "uidgen.database". First see "A new layout" in the README: ids of two layouts can be equal.';
+	END IF;
+
+	IF pinned.database <> l.database THEN
+		-- Once, and for good: the original goes on with these worker ids, or its ids
+		-- are out in the world.
+		UPDATE uidgen.worker_node AS n SET
+				identity = format('copied from database %s: %s', pinned.database, n.identity)
+			WHERE n.identity IS NOT NULL;
+		UPDATE uidgen.registry_layout AS r SET database = l.database;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.pin_layout(uidgen.registry_layout)
+	IS 'pins the layout, or raises an error if another one is pinned';
+
+-- For comfort only: the token keeps the holder from going on.
+CREATE FUNCTION uidgen.idle_ticks(unit bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT 3600000000 / unit
+$$;
+COMMENT ON FUNCTION uidgen.idle_ticks(bigint)
+	IS 'ticks for which a shared row is left to its holder, who may just be idle, when its grant has ended';
+
+CREATE FUNCTION uidgen.check_wanted_worker(
+	l uidgen.registry_layout,
+	now_tick bigint,
+	holder text,
+	datacenter integer,
+	wanted integer,
+	shared boolean,
+	max_lead bigint,
+	max_step bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	candidate uidgen.worker_node;
+BEGIN
+	SELECT n.* INTO candidate FROM uidgen.worker_node AS n
+		WHERE n.datacenter_id = datacenter AND n.worker_id = wanted;
+	IF candidate.identity <> holder
+		AND NOT (shared AND (candidate.released OR candidate.granted_until < now_tick - uidgen.idle_ticks(l.unit))) THEN
+		RAISE EXCEPTION 'worker id % belongs to another instance', wanted
+			USING ERRCODE = 'object_in_use',
+				DETAIL = format('It was granted to host "%s", port %s, until %s.',
+								candidate.host_name, candidate.port,
+								uidgen.tick_time(candidate.granted_until, l.unit, l.epoch)),
+				HINT = CASE WHEN shared THEN 'Set "uidgen.worker_id" to another one or to -1.'
+					ELSE format('Set "uidgen.worker_id" to another one or to -1; or, if that instance will never issue ids again, run SELECT uidgen.forget_worker(%s, %s).', wanted, datacenter) END;
+	END IF;
+	-- After crashes alone, calls wait until the clock is near enough.  A clock
+	-- that was set back has to be corrected.
+	IF candidate.granted_until + 1 - now_tick > max_lead
+		AND uidgen.tick_at(candidate.modified, l.unit, l.epoch) - now_tick > max_step THEN
+		RAISE EXCEPTION 'the clock is behind the last grant of worker id %', wanted
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('The last grant ended at %s, the next would begin %s ms ahead of the clock; %s ms are allowed.',
+								uidgen.tick_time(candidate.granted_until, l.unit, l.epoch),
+								round((candidate.granted_until + 1 - now_tick)::numeric * l.unit / 1000),
+								round(max_lead::numeric * l.unit / 1000)),
+				HINT = 'Correct the clock, raise the setting "uidgen.max_ahead", or set "uidgen.worker_id" to -1.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_wanted_worker(uidgen.registry_layout, bigint, text, integer, integer, boolean, bigint, bigint)
+	IS 'raises an error if the worker id that is wanted cannot be granted';
+
+-- The order of candidates lets neither crashes nor a clock that goes to and fro
+-- burn worker ids: first what this instance had, as long as that does not begin
+-- too far ahead of the clock; then an id never used, at random, so that copies
+-- of a registry seldom meet; then what others handed back or left long ago; at
+-- last what this instance had, however far ahead.  Null if there is none.
+--
+-- In a registry that is not shared, other holders' rows are never taken: they
+-- came with a copy, and their holder goes on renewing them in a table of its own,
+-- unseen from here.
+--
+-- A row of this instance counts if it begins at most max_lead ticks ahead of the
+-- clock, and was last changed at most max_step ticks ahead of it.  The first has
+-- room for what crashes leave behind.  The second tells a crash from a clock that was
+-- set back since: then another worker id has the true time at once.
+CREATE FUNCTION uidgen.choose_worker(
+	l uidgen.registry_layout,
+	now_tick bigint,
+	holder text,
+	datacenter integer,
+	avoid integer,
+	policy text,
+	take_never_used boolean,
+	shared boolean,
+	max_lead bigint,
+	max_step bigint,
+	OUT worker integer,
+	OUT reason text)
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	idle_ticks CONSTANT bigint := uidgen.idle_ticks(l.unit);
+	free bigint;
+	pick bigint;
+BEGIN
+	IF policy = 'reuse' THEN
+		SELECT n.worker_id INTO worker FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
+				AND n.identity = holder
+				AND n.granted_until + 1 - now_tick <= max_lead
+				AND uidgen.tick_at(n.modified, l.unit, l.epoch) - now_tick <= max_step
+			ORDER BY n.granted_until DESC LIMIT 1;
+		IF FOUND THEN
+			reason := 'This server had it before.';
+			RETURN;
+		END IF;
+	END IF;
+
+	SELECT l.max_worker + 1::bigint - count(*) INTO free FROM uidgen.worker_node AS n
+		WHERE n.datacenter_id = datacenter;
+	IF take_never_used AND free > 0 THEN
+		-- The pick-th of the free ids, counted from 0, is pick plus the
+		-- number of used ids that have at most that many free ones below.
+		pick := floor(random() * free)::bigint;
+		SELECT pick + count(*) INTO worker
+			FROM (SELECT n.worker_id - (row_number() OVER (ORDER BY n.worker_id) - 1) AS free_below
+				  FROM uidgen.worker_node AS n
+				  WHERE n.datacenter_id = datacenter) AS used
+			WHERE used.free_below <= pick;
+		reason := 'It was never used before.';
+		IF policy = 'reuse' AND EXISTS (SELECT FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.identity = holder) THEN
+			reason := 'It was never used before; those that this server had lie too far from the time of the clock.';
+		END IF;
+		RETURN;
+	END IF;
+
+	IF policy = 'reuse' THEN
+		SELECT n.worker_id INTO worker FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
+				AND (n.identity IS NULL OR shared)
+				AND n.granted_until + 1 - now_tick <= max_lead
+				AND (n.released OR n.granted_until < now_tick - idle_ticks)
+			ORDER BY n.released DESC, n.granted_until LIMIT 1;
+		IF FOUND THEN
+			reason := 'It was given up by another holder.';
+			RETURN;
+		END IF;
+		SELECT n.worker_id INTO worker FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
+				AND n.identity = holder
+			ORDER BY n.granted_until LIMIT 1;
+		reason := 'This server had it before. Its grants end far ahead of the clock, but no worker id is free, so calls may wait for the clock.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, boolean, bigint, bigint)
+	IS 'the worker id that suits an instance best, and why';
+
+CREATE FUNCTION uidgen.explain_no_worker(
+	l uidgen.registry_layout,
+	holder text,
+	datacenter integer,
+	avoid integer,
+	policy text,
+	take_never_used boolean,
+	shared boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	workers CONSTANT bigint := l.max_worker + 1::bigint;
+	free bigint;
+	others bigint;
+	next_end bigint;
+BEGIN
+	SELECT workers - count(*), count(*) FILTER (WHERE n.identity IS DISTINCT FROM holder),
+			min(n.granted_until) FILTER (WHERE n.identity IS DISTINCT FROM holder)
+		INTO free, others, next_end
+		FROM uidgen.worker_node AS n WHERE n.datacenter_id = datacenter;
+	IF policy = 'disposable' AND free <= 0 THEN
+		RAISE EXCEPTION 'all worker ids have been used'
+			USING ERRCODE = 'configuration_limit_exceeded',
+				DETAIL = format('The layout has %s worker ids in datacenter %s, and "uidgen.worker_policy" is "disposable", which uses none twice.', workers, datacenter),
+				HINT = 'Set "uidgen.worker_policy" to "reuse", or begin a new registry with a layout that has more worker bits.';
+	END IF;
+	RAISE EXCEPTION 'no worker id is free'
+		USING ERRCODE = 'configuration_limit_exceeded',
+			DETAIL = format('The layout has %s worker ids in datacenter %s; %s belong to other instances, %s were never used%s.',
+							workers, datacenter, others, free,
+							CASE WHEN NOT take_never_used AND free > 0
+								THEN ', but no more of those are taken for steps of the clock for now'
+								WHEN shared AND next_end IS NOT NULL
+								THEN format('; the next one frees at %s', uidgen.tick_time(next_end + uidgen.idle_ticks(l.unit) + 1, l.unit, l.epoch))
+								WHEN avoid >= 0 AND others = 0
+								THEN '; the clock was set forward by a large step, and the worker id in use is kept for when it returns'
+								ELSE '' END),
+			HINT = CASE WHEN NOT take_never_used AND free > 0 THEN 'If the clock is correct now, restart the server; otherwise correct the clock.'
+				WHEN shared OR others = 0 THEN 'Give the layout in "uidgen.layout" more worker bits; that needs a new registry.'
+				ELSE 'Run SELECT uidgen.forget_worker(worker) for one whose instance will never issue ids again, or begin a new registry with a layout that has more worker bits.' END;
+END
+$$;
+COMMENT ON FUNCTION uidgen.explain_no_worker(uidgen.registry_layout, text, integer, integer, text, boolean, boolean)
+	IS 'raises the error that no worker id can be granted, and says why';
+
+CREATE FUNCTION uidgen.warn_of_few_workers(
+	free_workers bigint,
+	max_worker integer,
+	datacenter integer,
+	policy text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF max_worker > 0 AND (free_workers < 3 OR free_workers * 10 <= max_worker + 1::bigint) THEN
+		RAISE WARNING 'few worker ids are left: %', free_workers
+			USING DETAIL = format('The layout has %s worker ids in datacenter %s; each promotion, restore or move of a server takes another one for good%s.',
+								  max_worker + 1::bigint, datacenter,
+								  CASE WHEN policy = 'disposable' THEN ', and with "uidgen.worker_policy" set to "disposable" each start' ELSE '' END),
+				HINT = CASE WHEN policy = 'disposable' THEN 'Set "uidgen.worker_policy" to "reuse".'
+					ELSE 'Run SELECT uidgen.forget_worker(worker) for those whose instance will never issue ids again; uidgen.worker_node lists them.' END;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.warn_of_few_workers(bigint, integer, integer, text)
+	IS 'warns if few worker ids are left';
+
+-- Acquire a worker id and its first range of ticks.
 CREATE FUNCTION uidgen.acquire_worker_id(
 	holder text,					-- identity of the caller
 	layout_text text,				-- its layout in canonical form, and the numbers of it:
@@ -92,43 +386,12 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	-- How long after the end of its grant a shared row is left to a holder that
-	-- may just be idle.  For comfort only: the token keeps it from going on.
-	margin CONSTANT bigint := 3600000000 / tick_unit;
-	pinned uidgen.registry_layout;
-	this_database oid := (SELECT h.database FROM uidgen.registry_history() AS h);
 	clock timestamptz;
 	now_tick bigint;
-	candidate uidgen.worker_node;
-	has_own boolean := false;
-	free bigint;
-	pick bigint;
-	next_end bigint;
-	others bigint;
+	l uidgen.registry_layout;
+	before uidgen.worker_node;		-- as the last holder left it
 BEGIN
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'worker ids can be acquired in isolation level read committed only'
-			USING ERRCODE = 'invalid_transaction_state',
-				DETAIL = format('This transaction has isolation level %s.', current_setting('transaction_isolation')),
-				HINT = 'An older snapshot would show rows that others have taken since.';
-	END IF;
-	IF policy NOT IN ('reuse', 'disposable') THEN
-		RAISE EXCEPTION 'there is no worker policy "%"', policy
-			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Policies are reuse and disposable.';
-	END IF;
-	IF datacenter NOT BETWEEN 0 AND max_datacenter THEN
-		RAISE EXCEPTION 'datacenter id % is out of range', datacenter
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('The layout has room for datacenter ids from 0 to %s.', max_datacenter),
-				HINT = 'Change the setting "uidgen.datacenter_id".';
-	END IF;
-	IF wanted > max_worker THEN
-		RAISE EXCEPTION 'worker id % is out of range', wanted
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('The layout has room for worker ids from 0 to %s.', max_worker),
-				HINT = 'Change the setting "uidgen.worker_id".';
-	END IF;
+	PERFORM uidgen.check_request(policy, datacenter, wanted, max_datacenter, max_worker);
 
 	-- No row may change between choice and claim: not by another acquirer, who
 	-- would choose the same, nor by a holder who wakes up and renews.
@@ -136,26 +399,9 @@ BEGIN
 
 	-- Read once, so that all that follows is of one moment.
 	clock := uidgen.registry_clock();
-
-	INSERT INTO uidgen.registry_layout AS l
-		VALUES (true, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker, clock, this_database)
-		ON CONFLICT (only_one) DO NOTHING;
-	SELECT l.* INTO STRICT pinned FROM uidgen.registry_layout AS l;
-	IF pinned.layout <> layout_text THEN
-		RAISE EXCEPTION 'the layout differs from the registry''s'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('The registry has "%s", this server has "%s".', pinned.layout, layout_text),
-				HINT = 'Set "uidgen.layout" back; or begin a new registry: run CREATE DATABASE, CREATE EXTENSION uidgen in it, and name it in "uidgen.database". First see "A new layout" in the README: ids of two layouts can be equal.';
-	END IF;
-
-	IF pinned.database <> this_database THEN
-		-- Once, and for good: the original goes on with these worker ids, or its ids
-		-- are out in the world.
-		UPDATE uidgen.worker_node AS n SET
-				identity = format('copied from database %s: %s', pinned.database, n.identity)
-			WHERE n.identity IS NOT NULL;
-		UPDATE uidgen.registry_layout AS l SET database = this_database;
-	END IF;
+	l := (true, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker, clock,
+		(SELECT h.database FROM uidgen.registry_history() AS h));
+	PERFORM uidgen.pin_layout(l);
 
 	now_tick := uidgen.tick_at(clock, tick_unit, tick_epoch);
 	IF now_tick < 0 THEN
@@ -166,123 +412,28 @@ BEGIN
 	END IF;
 
 	IF wanted >= 0 THEN
-		SELECT n.* INTO candidate FROM uidgen.worker_node AS n
-			WHERE n.datacenter_id = datacenter AND n.worker_id = wanted;
-		IF FOUND AND candidate.identity <> holder
-			AND NOT (shared AND (candidate.released OR candidate.granted_until < now_tick - margin)) THEN
-			RAISE EXCEPTION 'worker id % belongs to another instance', wanted
-				USING ERRCODE = 'object_in_use',
-					DETAIL = format('It was granted to host "%s", port %s, until %s.',
-									candidate.host_name, candidate.port,
-									uidgen.tick_time(candidate.granted_until, tick_unit, tick_epoch)),
-					HINT = CASE WHEN shared THEN 'Set "uidgen.worker_id" to another one or to -1.'
-						ELSE format('Set "uidgen.worker_id" to another one or to -1; or, if that instance will never issue ids again, run SELECT uidgen.forget_worker(%s, %s).', wanted, datacenter) END;
-		END IF;
-		-- After crashes alone, calls wait until the clock is near enough.  A clock
-		-- that was set back has to be corrected.
-		IF FOUND AND candidate.granted_until + 1 - now_tick > max_lead
-			AND uidgen.tick_at(candidate.modified, tick_unit, tick_epoch) - now_tick > max_step THEN
-			RAISE EXCEPTION 'the clock is behind the last grant of worker id %', wanted
-				USING ERRCODE = 'object_not_in_prerequisite_state',
-					DETAIL = format('The last grant ended at %s, the next would begin %s ms ahead of the clock; %s ms are allowed.',
-									uidgen.tick_time(candidate.granted_until, tick_unit, tick_epoch),
-									round((candidate.granted_until + 1 - now_tick)::numeric * tick_unit / 1000),
-									round(max_lead::numeric * tick_unit / 1000)),
-					HINT = 'Correct the clock, raise the setting "uidgen.max_ahead", or set "uidgen.worker_id" to -1.';
-		END IF;
+		PERFORM uidgen.check_wanted_worker(l, now_tick, holder, datacenter, wanted,
+			shared => shared, max_lead => max_lead, max_step => max_step);
 		worker := wanted;
-		never_used := candidate.worker_id IS NULL;
 		reason := 'It is the one that was asked for.';
 	ELSE
-		IF policy = 'reuse' THEN
-			SELECT n.* INTO candidate FROM uidgen.worker_node AS n
-				WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
-					AND n.identity = holder
-					AND n.granted_until + 1 - now_tick <= max_lead
-					AND uidgen.tick_at(n.modified, tick_unit, tick_epoch) - now_tick <= max_step
-				ORDER BY n.granted_until DESC LIMIT 1;
-			reason := 'This server had it before.';
-			has_own := EXISTS (SELECT FROM uidgen.worker_node AS n
-				WHERE n.datacenter_id = datacenter AND n.identity = holder);
-		END IF;
-		SELECT max_worker + 1::bigint - count(*) INTO free FROM uidgen.worker_node AS n
-			WHERE n.datacenter_id = datacenter;
-		IF candidate.worker_id IS NULL AND take_never_used AND free > 0 THEN
-			-- The pick-th of the free ids, counted from 0, is pick plus the
-			-- number of used ids that have at most that many free ones below.
-			pick := floor(random() * free)::bigint;
-			SELECT pick + count(*) INTO worker
-				FROM (SELECT n.worker_id - (row_number() OVER (ORDER BY n.worker_id) - 1) AS free_below
-					  FROM uidgen.worker_node AS n
-					  WHERE n.datacenter_id = datacenter) AS used
-				WHERE used.free_below <= pick;
-			never_used := true;
-			reason := 'It was never used before'
-				|| CASE WHEN has_own THEN '; those that this server had lie too far from the time of the clock.' ELSE '.' END;
-		ELSIF candidate.worker_id IS NULL AND policy = 'reuse' THEN
-			SELECT n.* INTO candidate FROM uidgen.worker_node AS n
-				WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
-					AND (n.identity IS NULL OR shared)
-					AND n.granted_until + 1 - now_tick <= max_lead
-					AND (n.released OR n.granted_until < now_tick - margin)
-				ORDER BY n.released DESC, n.granted_until LIMIT 1;
-			reason := 'It was given up by another holder.';
-			IF NOT FOUND THEN
-				SELECT n.* INTO candidate FROM uidgen.worker_node AS n
-					WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
-						AND n.identity = holder
-					ORDER BY n.granted_until LIMIT 1;
-				reason := 'This server had it before. Its grants end far ahead of the clock, but no worker id is free, so calls may wait for the clock.';
-			END IF;
-		END IF;
-		IF NOT coalesce(never_used, false) THEN
-			worker := candidate.worker_id;
-			never_used := false;
-		END IF;
-
-		IF worker IS NULL AND policy = 'disposable' AND free <= 0 THEN
-			RAISE EXCEPTION 'all worker ids have been used'
-				USING ERRCODE = 'configuration_limit_exceeded',
-					DETAIL = format('The layout has %s worker ids in datacenter %s, and "uidgen.worker_policy" is "disposable", which uses none twice.', max_worker + 1::bigint, datacenter),
-					HINT = 'Set "uidgen.worker_policy" to "reuse", or begin a new registry with a layout that has more worker bits.';
-		ELSIF worker IS NULL THEN
-			SELECT min(n.granted_until), count(*) INTO next_end, others FROM uidgen.worker_node AS n
-				WHERE n.datacenter_id = datacenter AND n.identity IS DISTINCT FROM holder;
-			RAISE EXCEPTION 'no worker id is free'
-				USING ERRCODE = 'configuration_limit_exceeded',
-					DETAIL = format('The layout has %s worker ids in datacenter %s; %s belong to other instances, %s were never used%s.',
-									max_worker + 1::bigint, datacenter, others, free,
-									CASE WHEN NOT take_never_used AND free > 0
-										THEN ', but no more of those are taken for steps of the clock for now'
-										WHEN shared AND next_end IS NOT NULL
-										THEN format('; the next one frees at %s', uidgen.tick_time(next_end + margin + 1, tick_unit, tick_epoch))
-										WHEN avoid >= 0 AND others = 0
-										THEN '; the clock was set forward by a large step, and the worker id in use is kept for when it returns'
-										ELSE '' END),
-					HINT = CASE WHEN NOT take_never_used AND free > 0 THEN 'If the clock is correct now, restart the server; otherwise correct the clock.'
-						WHEN shared OR others = 0 THEN 'Give the layout in "uidgen.layout" more worker bits; that needs a new registry.'
-						ELSE 'Run SELECT uidgen.forget_worker(worker) for one whose instance will never issue ids again, or begin a new registry with a layout that has more worker bits.' END;
+		SELECT c.worker, c.reason INTO worker, reason
+			FROM uidgen.choose_worker(l, now_tick, holder, datacenter, avoid, policy,
+				take_never_used => take_never_used, shared => shared, max_lead => max_lead, max_step => max_step) AS c;
+		IF worker IS NULL THEN
+			PERFORM uidgen.explain_no_worker(l, holder, datacenter, avoid, policy,
+				take_never_used => take_never_used, shared => shared);
 		END IF;
 	END IF;
 
-	first_tick := greatest(now_tick, floor_tick, candidate.granted_until + 1);
+	SELECT n.* INTO before FROM uidgen.worker_node AS n
+		WHERE n.datacenter_id = datacenter AND n.worker_id = worker;
+	never_used := NOT FOUND;
+	first_tick := greatest(now_tick, floor_tick, before.granted_until + 1);
 	PERFORM uidgen.check_lifetime(first_tick, max_tick, tick_unit, tick_epoch);
 	last_tick := least(first_tick + window_ticks, max_tick - 1);
-	seen_tick := coalesce(uidgen.tick_at(candidate.modified, tick_unit, tick_epoch), 0);
+	seen_tick := coalesce(uidgen.tick_at(before.modified, tick_unit, tick_epoch), 0);
 	token := uidgen.new_token();
-
-	SELECT max_worker + 1::bigint - count(*) - (candidate.identity IS NULL)::integer INTO free_workers
-		FROM uidgen.worker_node AS n
-		WHERE n.datacenter_id = datacenter AND (n.identity IS NOT NULL OR policy = 'disposable');
-	IF candidate.identity IS NULL AND wanted < 0 AND max_worker > 0
-		AND (free_workers < 3 OR free_workers * 10 <= max_worker + 1::bigint) THEN
-		RAISE WARNING 'few worker ids are left: %', free_workers
-			USING DETAIL = format('The layout has %s worker ids in datacenter %s; each promotion, restore or move of a server takes another one for good%s.',
-								  max_worker + 1::bigint, datacenter,
-								  CASE WHEN policy = 'disposable' THEN ', and with "uidgen.worker_policy" set to "disposable" each start' ELSE '' END),
-				HINT = CASE WHEN policy = 'disposable' THEN 'Set "uidgen.worker_policy" to "reuse".'
-					ELSE 'Run SELECT uidgen.forget_worker(worker) for those whose instance will never issue ids again; uidgen.worker_node lists them.' END;
-	END IF;
 
 	INSERT INTO uidgen.worker_node AS n
 		(datacenter_id, worker_id, host_name, port, type, launch_date, created, modified,
@@ -300,11 +451,25 @@ BEGIN
 			granted_until = excluded.granted_until,
 			released = excluded.released,
 			launches = n.launches + 1;
+
+	SELECT max_worker + 1::bigint - count(*) INTO free_workers FROM uidgen.worker_node AS n
+		WHERE n.datacenter_id = datacenter AND (n.identity IS NOT NULL OR policy = 'disposable');
+	IF before.identity IS NULL AND wanted < 0 THEN
+		PERFORM uidgen.warn_of_few_workers(free_workers, max_worker, datacenter, policy);
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
 	IS 'acquires a worker id with a first range of ticks; for the keeper';
-REVOKE EXECUTE ON FUNCTION uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
+REVOKE EXECUTE ON FUNCTION
+	uidgen.check_request(text, integer, integer, integer, integer),
+	uidgen.pin_layout(uidgen.registry_layout),
+	uidgen.idle_ticks(bigint),
+	uidgen.check_wanted_worker(uidgen.registry_layout, bigint, text, integer, integer, boolean, bigint, bigint),
+	uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, boolean, bigint, bigint),
+	uidgen.explain_no_worker(uidgen.registry_layout, text, integer, integer, text, boolean, boolean),
+	uidgen.warn_of_few_workers(bigint, integer, integer, text),
+	uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
 	FROM PUBLIC;
 
 -- The same as the library of version 0.1.0 calls it, so that ids go on where a server
