@@ -90,7 +90,7 @@ test/unit/test_layout: test/unit/test_layout.c test/unit/tap.h src/core/layout.c
 test/unit/test_lease: test/unit/test_lease.c test/unit/tap.h src/core/lease.c src/core/lease.h src/core/ticket.h src/core/atomics.h
 	$(CC) $(SANITIZED) -o $@ $(filter %.c,$^)
 # ticket.c is included by its test.
-TICKET_TEST = test/unit/test_ticket.c test/unit/tap.h src/core/ticket.c src/core/ticket.h src/core/atomics.h
+TICKET_TEST = test/unit/test_ticket.c test/unit/reordered.h test/unit/tap.h src/core/ticket.c src/core/ticket.h src/core/atomics.h
 TICKET_FLAGS = -std=c99 -Wall -Wextra -Werror -g -O1 -I$(srcdir)/src -DUIDGEN_STANDALONE -pthread
 test/unit/test_ticket: $(TICKET_TEST)
 	$(CC) $(TICKET_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $<

@@ -37,13 +37,11 @@ uidgen_ticket_init(UidgenTicketWords *words)
 uint64_t
 uidgen_ticket_close(UidgenTicketWords *words)
 {
-	/* Odd before anything else changes: whoever reads the zeroes, or takes a
-	 * ticket that the position below no longer shows, must see it. */
 	uidgen_atomic_write(&words->era, uidgen_atomic_read(&words->era) | 1);
-	uidgen_write_barrier();
 	uidgen_atomic_write(&words->renew_at, 0);
 	uidgen_atomic_write(&words->limit, 0);
-	/* An atomic add of nothing, not a read: see ticket.h. */
+	/* An atomic add of nothing, not a read: whoever takes a ticket that it does not
+	 * show, or reads what open() writes, sees the odd era.  See ticket.h. */
 	return uidgen_atomic_fetch_add(&words->position, 0);
 }
 
@@ -78,9 +76,8 @@ uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
 {
 	uidgen_assert((uidgen_atomic_read(&words->era) & 1) == 0);
 	uidgen_assert(limit >= uidgen_atomic_read(&words->limit) && renew_at <= limit);
-	/* The limit first: renew_at never lies above it. */
+	/* Seen in either order: see ticket.h. */
 	uidgen_atomic_write(&words->limit, limit);
-	uidgen_write_barrier();
 	uidgen_atomic_write(&words->renew_at, renew_at);
 }
 

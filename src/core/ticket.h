@@ -45,10 +45,25 @@
  * era on its way to memory on ARM (and in x86's store buffer), and both sides
  * would miss each other.
  *
- * Barriers: fetch-add and compare-exchange are full ones.  The caller has a
- * read barrier between era and position, and between limit/constant and era;
- * the keeper has write barriers around the odd and the even era, which pair
- * with them.
+ * Barriers.  Fetch-add and a compare-exchange that succeeds are full ones.  Each of
+ * the others has its partner on the other side:
+ *
+ *	- begin(), after the era: whoever sees it even sees the clock and the bounds
+ *	  of that era, or later ones.  An older clock may be the one that was wrong; with
+ *	  older bounds the ticket could be too far ahead.  Partner: the one in open().
+ *	- settle(), before the era: whoever sees limit or constant of another grant sees
+ *	  another era.  Partner: the add in close(), which stands between the odd era and
+ *	  all that open() writes.
+ *	- open(), before the even era: whoever sees it sees all of its grant.  Partner:
+ *	  the one in begin().
+ *
+ * A read barrier is needed for both pairs, since no read depends on the value of the
+ * one before it; that a branch does is no order among reads.
+ *
+ * Nothing else needs an order.  Whoever sees the limit of 0 before the odd era, or
+ * renew_at before the limit that extend() wrote, finds no grant or holds a ticket, and
+ * looks again after it has waited.  test/model/barriers.pml shows both: that these are
+ * enough, and what each is needed for.
  */
 #ifndef UIDGEN_TICKET_H
 #define UIDGEN_TICKET_H

@@ -1,16 +1,16 @@
 #!/bin/sh
 # test/model/check.sh
-#	  Searches the model of generator and keeper, generator.pml: as it is, to the
-#	  end and without an error; and with one rule broken at a time, where the
-#	  error must be found.  Prints TAP.
+#	  Searches the models of generator and keeper: generator.pml, and barriers.pml for
+#	  a machine that reorders.  Each as it is, to the end and without an error; and
+#	  with one rule broken at a time, where the error must be found.  Prints TAP.
 #
-#	test/model/check.sh			small bounds: half a minute
+#	test/model/check.sh			small bounds: less than a minute
 #	MODEL=large test/model/check.sh		larger ones: ten minutes, two gigabytes of memory
 #
 # Needs the Debian packages spin and gcc.  Writes to a temporary folder only.
 set -u
 
-model=$(cd "$(dirname "$0")" && pwd)/generator.pml
+models=$(cd "$(dirname "$0")" && pwd)
 for tool in spin gcc; do
 	command -v $tool >/dev/null || { echo "Bail out! $tool is missing"; exit 1; }
 done
@@ -20,8 +20,8 @@ trap 'exit 1' HUP INT TERM
 cd "$dir" || exit 1
 
 # What must hold: bounds, by what they leave room for.  The rest is as in the
-# model: 2 callers, 2 tickets, 3 attempts of the keeper, 2 worker ids, and none of
-# what can happen.
+# models: 2 callers, 2 tickets, 3 attempts or steps of the keeper, 2 worker ids, and
+# none of what can happen.
 right_small='
 release, crash, acquisition	-DRELEASES=1 -DCRASHES=1
 three tickets	-DTICKETS=3 -DATTEMPTS=2 -DRELEASES=1
@@ -70,6 +70,18 @@ not needed: that a large step shuts it	-DBUG_NOT_SHUT -DCLOCKS=2 -DSTEADY
 not needed: the limit of 0	-DBUG_LIMIT_KEPT -DRELEASES=1 -DCLOCKS=1
 not needed: opened before the even era	-DBUG_OPENED_AFTER_EVEN -DLEAPS=1 -DCLOCKS=1 -DATTEMPTS=2'
 
+barriers_right_small='
+barriers	-DCALLERS=1 -DTICKETS=3
+barriers, between callers	-DSTEPS=2
+barriers, and the bounds are lowered	-DLOWERED=1 -DCALLERS=1
+barriers, and the clock is set back	-DSET_BACK=1 -DCALLERS=1 -DTICKETS=1'
+
+barriers_right_large='
+barriers, between callers	-DCALLERS=2
+barriers, and the bounds are lowered	-DLOWERED=1 -DSTEPS=2
+barriers, and the clock is set back	-DSET_BACK=1 -DCALLERS=1 -DSTEPS=4
+barriers, and all of it	-DSET_BACK=1 -DLOWERED=1 -DCALLERS=1'
+
 # What must be found, and the bounds that suffice for it.
 wrong='
 TWO_KEEPERS	-DLEAPS=1 -DTICKETS=3 -DCALLERS=1
@@ -97,19 +109,29 @@ POSITION_READ_BEFORE_ERA_ODD	-DLEAPS=1 -DCALLERS=1
 NOTED_BY_WRITE	-DTHERE_AND_BACK -DCLOCKS=2 -DSTEADY
 CLOCK_BEFORE_ERA	-DSTART=2 -DFAR=5 -DWINDOW=3 -DTHERE_AND_BACK -DCLOCKS=2 -DSTEADY'
 
+barriers_wrong='
+NO_BARRIER_AFTER_ERA	-DSET_BACK=1 -DCALLERS=1 -DTICKETS=1
+NO_BARRIER_AFTER_ERA	-DLOWERED=1 -DCALLERS=1
+NO_BARRIER_BEFORE_ERA	-DCALLERS=1
+NO_BARRIER_BEFORE_EVEN	-DCALLERS=1
+POSITION_ONLY_READ	-DCALLERS=1'
+
 # Small searches are over before an optimizer would be.
 case ${MODEL-small} in
-small) right=$right_small optimize=-O0 megabytes=1000 ;;
-large) right=$right_large wrong=$wrong$wrong_large optimize=-O2 megabytes=3000 ;;
+small)
+	right=$right_small barriers_right=$barriers_right_small optimize=-O0 megabytes=1000 ;;
+large)
+	right=$right_large barriers_right=$barriers_right_large optimize=-O2 megabytes=3000
+	wrong=$wrong$wrong_large ;;
 *) echo "Bail out! MODEL is small or large"; exit 1 ;;
 esac
 
-# search BOUNDS...: what the checker says is in the file log.
+# search BOUNDS...: in the file $model; what the checker says is in the file log.
 search()
 {
 	rm -f *.trail
 	{
-		spin -a "$@" "$model" &&
+		spin -a "$@" "$models/$model" &&
 			gcc $optimize -DSAFETY -DNOFAIR -DCOLLAPSE -DMEMLIM=$megabytes -o pan pan.c &&
 			./pan -w20 -m100000
 	} >log 2>&1
@@ -131,14 +153,14 @@ verdict()
 	failed=yes
 	shift 2
 	sed -e '/^unreached/,$d' -e 's/^/# /' log | head -n 40
-	if [ -f generator.pml.trail ]; then
-		spin -p -k generator.pml.trail "$@" "$model" | sed 's/^/# /' | tail -n 500
+	if [ -f "$model.trail" ]; then
+		spin -p -k "$model.trail" "$@" "$models/$model" | sed 's/^/# /' | tail -n 500
 	fi
 }
 
 try_right()
 {
-	while IFS=$tab read -r name bounds; do
+	while IFS=$tab read -r model name bounds; do
 		search $bounds
 		if searched_to_the_end; then
 			verdict ok "$name ($bounds)" $bounds
@@ -151,7 +173,7 @@ try_right()
 
 try_wrong()
 {
-	while IFS=$tab read -r rule bounds; do
+	while IFS=$tab read -r model rule bounds; do
 		search "-DBUG_$rule" $bounds
 		found=$(sed -n 's/^pan.*assertion violated \(P[0-9]_[a-z]*\).*/\1/p' log)
 		if [ -n "$found" ]; then
@@ -165,8 +187,15 @@ try_wrong()
 
 failed=
 tab=$(printf '\t')
-printf '%s\n' "$right" | sed 1d >right.list
-printf '%s\n' "$wrong" | sed 1d >wrong.list
+# By the model's file, in one list each.
+{
+	printf '%s\n' "$right" | sed "1d; s/^/generator.pml$tab/"
+	printf '%s\n' "$barriers_right" | sed "1d; s/^/barriers.pml$tab/"
+} >right.list
+{
+	printf '%s\n' "$wrong" | sed "1d; s/^/generator.pml$tab/"
+	printf '%s\n' "$barriers_wrong" | sed "1d; s/^/barriers.pml$tab/"
+} >wrong.list
 count=$(grep -c . right.list)
 echo "1..$((count + $(grep -c . wrong.list)))"
 

@@ -38,8 +38,8 @@
  * which to renew (here it is the limit: the gate decides by the limit, and the keeper
  * renews when it likes); demands and waiting, so nothing is said about progress;
  * sessions' stores; more eras than the mark tells apart; the registry's margin for idle
- * holders (here others take any row); two copies of one memory image; weak memory, for
- * which ticket.h argues.  Of never-used rows the first is taken where all of them are
+ * holders (here others take any row); two copies of one memory image; memory that
+ * reorders, which barriers.pml has.  Of never-used rows the first is taken where all of them are
  * alike.
  *
  * What is checked, besides that nothing gets stuck:

@@ -4,7 +4,7 @@
 # a constant, AND for OR, a condition that is negated, plus for minus, the lower for
 # the higher, or a statement that is left out.  C files are changed in functions,
 # initializers and constants; of the SQL script, the functions that the keeper calls,
-# and their steps.  Comments, assertions, barriers, messages and declarations stay as they
+# and their steps.  Comments, assertions, messages and declarations stay as they
 # are.  The text is looked through by patterns, with what stays blotted out: what the
 # compiler refuses is no mutant.
 package Mutants;
@@ -47,7 +47,7 @@ sub blot_c
 {
 	my ($text) = @_;
 	$text = blot($text, qr{/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'}s);
-	$text = blot($text, qr{\b(?:uidgen_assert|Assert\w*|StaticAssert\w*)\s*$parens;|\b\w+_barrier\(\);});
+	$text = blot($text, qr{\b(?:uidgen_assert|Assert\w*|StaticAssert\w*)\s*$parens;});
 	$text = blot($text, qr{\b(?:err(?:msg|detail|hint|code|context)\w*|elog)$parens});
 	# A line of the preprocessor's, unless it gives a number a name.
 	$text = blot($text, qr{^#(?!define\s+\w+\s+\(?\d)(?:.*\\\n)*.*$}m);

@@ -10,14 +10,16 @@
  * through at the end.
  *
  * ticket.c is part of this program, so that every access to a shared word can
- * be disturbed: the thread may lose the processor there.
+ * be disturbed: the thread may lose the processor there.  And under stress the words
+ * are in memory that reorders as far as the barriers allow (reordered.h), so that each
+ * barrier in ticket.h and ticket.c that is left out is found.
  *
  * Output is TAP.  Built twice, under the address and undefined behaviour
  * sanitizers and under ThreadSanitizer.  Build and run: make unitcheck
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "core/atomics.h"
+#include "reordered.h"
 
 static void disturb(void);
 
@@ -26,24 +28,23 @@ static __thread void (*happening) (void);
 static __thread int accesses;
 
 #undef uidgen_atomic_read
-#define uidgen_atomic_read(a) \
-	(disturb(), __atomic_load_n(&(a)->value, __ATOMIC_SEQ_CST))
 #undef uidgen_atomic_write
-#define uidgen_atomic_write(a, v) \
-	(disturb(), __atomic_store_n(&(a)->value, (v), __ATOMIC_SEQ_CST))
 #undef uidgen_atomic_fetch_add
-#define uidgen_atomic_fetch_add(a, n) \
-	(disturb(), __atomic_fetch_add(&(a)->value, (n), __ATOMIC_SEQ_CST))
 #undef uidgen_atomic_compare_exchange
+#undef uidgen_read_barrier
+#undef uidgen_write_barrier
+#define uidgen_atomic_read(a)		(disturb(), reordered_read(a))
+#define uidgen_atomic_write(a, v)	(disturb(), reordered_write((a), (v)))
+#define uidgen_atomic_fetch_add(a, n) \
+	(disturb(), reordered_fetch_add((a), (n)))
 #define uidgen_atomic_compare_exchange(a, expected, v) \
-	(disturb(), __atomic_compare_exchange_n(&(a)->value, (expected), (v), \
-											false, __ATOMIC_SEQ_CST, \
-											__ATOMIC_SEQ_CST))
+	(disturb(), reordered_compare_exchange((a), (expected), (v)))
+#define uidgen_read_barrier()		reordered_read_barrier()
+#define uidgen_write_barrier()		reordered_write_barrier()
 
 #include "core/ticket.c"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -976,6 +977,7 @@ test_extremes(void)
 #define SECONDS_MAX 300
 #define RECORDS_MAX 2000000		/* of one thread */
 #define BACK_STEPS_MAX 1000000
+#define ERAS_MAX 1000000
 
 /* Positions that were issued. */
 typedef struct Record
@@ -999,6 +1001,8 @@ typedef struct Caller
 	Records		issued;
 	uint64_t	disorders;
 	uint64_t	not_granted;
+	uint64_t	old_clocks;		/* that were read before the era began */
+	uint64_t	mixed;			/* with the worker id of another era's grant */
 	uint64_t	split_blocks;
 	uint64_t	too_far;
 } Caller;
@@ -1006,13 +1010,17 @@ typedef struct Caller
 static struct
 {
 	UidgenTicketWords words;
-	uint64_t	clock;			/* its tick */
+	UidgenAtomic clock;			/* how often it moved, and its tick */
 	bool		demand;			/* somebody misses something */
 	bool		stop;
 	uint64_t	results[RESULTS];	/* how often calls have met each */
 
 	/* The registry: last tick granted, by worker.  Written by the keeper. */
 	uint64_t	granted_until[WORKERS];
+
+	/* Of an era: the worker id, and how often the clock had moved before. */
+	uint64_t	worker_of[ERAS_MAX];
+	uint64_t	moves_of[ERAS_MAX];
 
 	/* How often the clock's large step back was followed, and by that number
 	 * the highest position of a call that has returned. */
@@ -1087,31 +1095,41 @@ allocate(Records *records)
 	}
 }
 
+#define TICK(clock) ((clock) & UINT32_MAX)
+#define MOVES(clock) ((clock) >> 32)
+#define CLOCK() TICK(GET(stress.clock.value))
+
 /* The clock mostly stands or goes on; sometimes it steps, by little or by much. */
 static void
 move_clock(uint64_t *random)
 {
-	uint64_t	now = GET(stress.clock);
+	uint64_t	clock = GET(stress.clock.value);
+	uint64_t	now = TICK(clock);
 	uint64_t	step = next_random(random) % 40;
 
 	switch (next_random(random) % 10000)
 	{
 		case 0:
-			SET(stress.clock, now + 2 * LARGE_STEP + step);
+			now += 2 * LARGE_STEP + step;
 			break;
 		case 1:
 			if (now > FIRST_TICK + 200)
-				SET(stress.clock, now - 2 * LARGE_STEP - step);
+				now -= 2 * LARGE_STEP + step;
 			break;
 		case 2:
 		case 3:
 			if (now > FIRST_TICK)
-				SET(stress.clock, now - step % LARGE_STEP);
+				now -= step % LARGE_STEP;
 			break;
 		default:
 			if (next_random(random) % 16 == 0)
-				__atomic_fetch_add(&stress.clock, 1, __ATOMIC_SEQ_CST);
+				now++;
 	}
+	/* Unless another thread has moved it. */
+	if (now != TICK(clock))
+		__atomic_compare_exchange_n(&stress.clock.value, &clock,
+									(MOVES(clock) + 1) << 32 | now, false,
+									__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 static void
@@ -1127,6 +1145,8 @@ issue(Caller *caller, UidgenTicket *good, uint64_t n, uint64_t back_steps,
 	 */
 	if ((last >> STRESS_BITS) > GET(stress.granted_until[good->constant]))
 		caller->not_granted++;
+	if (good->constant != GET(stress.worker_of[good->era / 2]))
+		caller->mixed++;
 
 	/* Order holds where the clock's step back was not followed meanwhile. */
 	if (GET(stress.back_steps) == back_steps)
@@ -1162,7 +1182,10 @@ call(Caller *caller)
 
 		if (!taken)
 			uidgen_ticket_begin(&stress.words, &good);
-		now = GET(stress.clock);
+		now = uidgen_atomic_read(&stress.clock);
+		if (good.era % 2 == 0 && MOVES(now) < GET(stress.moves_of[good.era / 2]))
+			caller->old_clocks++;
+		now = TICK(now);
 		uidgen_ticket_note_clock(&stress.words, &caller->rules, good.era, now);
 		clock = uidgen_ticket_clock(&stress.words, &caller->rules, now);
 		if (taken)
@@ -1184,12 +1207,14 @@ call(Caller *caller)
 			(result == UIDGEN_TICKET_GOOD && good.renew) ||
 			((result == UIDGEN_TICKET_AHEAD || result == UIDGEN_TICKET_EARLY) &&
 			 known(&stress.words) >
-			 GET(stress.clock) + LARGE_STEP))
+			 CLOCK() + LARGE_STEP))
 			SET(stress.demand, true);
 		if (result == UIDGEN_TICKET_GOOD ||
 			next_random(&caller->random) % 100 == 0)
 			return;
 		move_clock(&caller->random);
+		if (result != UIDGEN_TICKET_VOID)
+			reordered_full_barrier();	/* as to wait is */
 		sched_yield();
 	}
 }
@@ -1200,6 +1225,7 @@ caller_main(void *argument)
 	Caller	   *caller = argument;
 
 	disturbance = caller->random;
+	reorder(caller->random);
 	while (!GET(stress.stop))
 	{
 		move_clock(&caller->random);
@@ -1238,10 +1264,22 @@ choose_worker(uint64_t now, uint64_t lead)
 	return lowest;
 }
 
+/* What there is to know of the next era. */
+static void
+note_era(uint64_t worker)
+{
+	uint64_t	next = uidgen_atomic_read(&stress.words.era) / 2 + 1;
+
+	if (next + 1 == ERAS_MAX)
+		SET(stress.stop, true);
+	SET(stress.worker_of[next], worker);
+	SET(stress.moves_of[next], MOVES(GET(stress.clock.value)));
+}
+
 static void
 acquire(bool stepped_back)
 {
-	uint64_t	now = GET(stress.clock);
+	uint64_t	now = CLOCK();
 	uint64_t	floor = stepped_back ? 0 :
 		((uidgen_atomic_read(&stress.words.position) - 1) >> STRESS_BITS) + 1;
 	uint64_t	worker = choose_worker(now, stepped_back ? LARGE_STEP : CRASH);
@@ -1259,6 +1297,7 @@ acquire(bool stepped_back)
 	keeper.held = true;
 	keeper.worker = worker;
 	keeper.acquisitions++;
+	note_era(worker);
 
 	position = uidgen_ticket_close(&stress.words);
 	position = (((position - 1) >> STRESS_BITS) + 1) << STRESS_BITS;
@@ -1275,7 +1314,7 @@ acquire(bool stepped_back)
 static void
 renew(void)
 {
-	uint64_t	now = GET(stress.clock);
+	uint64_t	now = CLOCK();
 	uint64_t	needed = (uidgen_atomic_read(&stress.words.position) >> STRESS_BITS) + 1;
 	uint64_t	last = (now > needed ? now : needed) + WINDOW;
 
@@ -1314,7 +1353,8 @@ change_bounds(void)
 			next_random(&keeper.random) % (BURST + 1),
 			CRASH, LARGE_STEP
 		};
-	uidgen_ticket_bound(&stress.words, &keeper.rules, &bounds, GET(stress.clock));
+	note_era(keeper.worker);
+	uidgen_ticket_bound(&stress.words, &keeper.rules, &bounds, CLOCK());
 	keeper.reopened += uidgen_atomic_read(&stress.words.era) != era;
 }
 
@@ -1345,7 +1385,7 @@ keep(void)
 			high = known(&stress.words);
 			if (!keeper.held)
 				acquire(false);
-			else if (high > GET(stress.clock) + LARGE_STEP)
+			else if (high > CLOCK() + LARGE_STEP)
 				acquire(true);
 			else if (keeper.ours[keeper.worker])
 				renew();
@@ -1429,11 +1469,13 @@ test_stress(void)
 	double		start = seconds();
 	uint64_t	disorders = 0;
 	uint64_t	not_granted = 0;
+	uint64_t	mixed = 0;
+	uint64_t	old_clocks = 0;
 	uint64_t	split_blocks = 0;
 	uint64_t	too_far = 0;
 
 	uidgen_ticket_init(&stress.words);
-	stress.clock = FIRST_TICK + 500;
+	SET(stress.clock.value, FIRST_TICK + 500);
 	allocate(&keeper.rivals);
 	keeper.random = 12345;
 	keeper.rules.sequence_bits = STRESS_BITS;
@@ -1456,10 +1498,16 @@ test_stress(void)
 		}
 
 	disturbance = 54321;
+	reorder(54321);
 	while (!GET(stress.stop))
 	{
-		if (__atomic_exchange_n(&stress.demand, false, __ATOMIC_SEQ_CST))
+		if (__atomic_exchange_n(&stress.demand, false, __ATOMIC_SEQ_CST) ||
+			next_random(&keeper.random) % 8 == 0)
+		{
+			reordered_full_barrier();	/* as its lock is */
 			keep();
+			reordered_full_barrier();
+		}
 		else
 			sched_yield();
 		if (seconds() - start > (met_all() ? SECONDS_MIN : SECONDS_MAX) ||
@@ -1467,6 +1515,7 @@ test_stress(void)
 			SET(stress.stop, true);
 	}
 	disturbance = 0;
+	reorder(0);
 	for (int i = 0; i < CALLERS; i++)
 		pthread_join(callers[i].thread, NULL);
 
@@ -1474,6 +1523,8 @@ test_stress(void)
 	{
 		disorders += callers[i].disorders;
 		not_granted += callers[i].not_granted;
+		mixed += callers[i].mixed;
+		old_clocks += callers[i].old_clocks;
 		split_blocks += callers[i].split_blocks;
 		too_far += callers[i].too_far;
 	}
@@ -1488,7 +1539,9 @@ test_stress(void)
 		   keeper.releases, keeper.losses, GET(stress.back_steps));
 	is(count_overlaps(callers), 0, "stress: no position of a worker id is issued twice");
 	is(not_granted, 0, "stress: none is issued above its grant");
+	is(mixed, 0, "stress: each has the worker id that was granted for its era");
 	is(disorders, 0, "stress: calls get higher positions than all that had returned");
+	is(old_clocks, 0, "stress: a call goes by no clock from before its era");
 	is(split_blocks, 0, "stress: a block lies within one tick");
 	is(too_far, 0, "stress: none is issued too far ahead of the clock");
 	ok(met_all(), "stress: every case was met, by the calls and by the keeper");
