@@ -117,6 +117,24 @@ none(
 	grep { newest_from($_) ne $version } slurp('CHANGELOG.md') =~ /^## (\S+) \(.+\)$/mg);
 is(grab('CHANGELOG.md', qr/^## (\S+) \(.+\)$/m), $version, 'newest version in CHANGELOG.md');
 
+# ---- What the README lists ----
+
+my $readme = slurp('README.md');
+my @settings = slurp('src/shared/guc.c') =~ /^\t(?:define_\w+|DefineCustom\w+)\("(uidgen\.\w+)"/mg;
+is_deeply(
+	[ sort($readme =~ /^\| `(uidgen\.\w+)` \| [^|]* \| (?:restart|reload|session) \|/mg) ],
+	[ sort(@settings) ],
+	'the README lists every setting');
+my $enumeration = grab('src/functions/status.c', qr/enum StatusColumn\n\{\n(.*?)\} StatusColumn/s);
+my ($rows) = $readme =~ /^\| column of `uidgen.status` .*\n.*\n((?:\|.*\n)+)/m;
+is_deeply(
+	[ map { /^\|([^|]+)\|/ ? $1 =~ /`(\w+)`/g : () } split /\n/, $rows // '' ],
+	[ map { lc } grep { !/^STATUS_COLUMNS/ } $enumeration =~ /\b([A-Z][A-Z_0-9]+)\b/g ],
+	'the README lists every column of uidgen.status, in their order');
+my @presets = slurp('src/core/layout.c') =~ /^\t\{"([\w-]+)"/mg;
+is(grab('sql/uidgen.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@presets),
+	'the script tells the planner how many presets there are');
+
 # ---- Every test is run ----
 
 is_deeply(

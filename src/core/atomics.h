@@ -43,6 +43,11 @@ typedef struct UidgenAtomic
 
 #include "port/atomics.h"
 
+/* A lock in each word would not be what the rules of ticket.h are about. */
+#ifdef PG_HAVE_ATOMIC_U64_SIMULATION
+#error uidgen needs 64-bit atomic operations, which this platform lacks
+#endif
+
 typedef pg_atomic_uint64 UidgenAtomic;
 
 #define uidgen_atomic_init(a, v)	pg_atomic_init_u64((a), (v))

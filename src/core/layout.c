@@ -102,7 +102,7 @@ uidgen_field_name(UidgenField field)
 }
 
 static bool
-fail(UidgenLayoutError *error, const char *detail, const char *hint,
+fail(UidgenComplaint *error, const char *detail, const char *hint,
 	 const char *message)
 {
 	snprintf(error->message, sizeof(error->message), "%s", message);
@@ -113,7 +113,7 @@ fail(UidgenLayoutError *error, const char *detail, const char *hint,
 
 /* The item is bad; say which, where and why. */
 static bool
-fail_item(UidgenLayoutError *error, const Item *item, const char *hint,
+fail_item(UidgenComplaint *error, const Item *item, const char *hint,
 		  const char *reason)
 {
 	char		detail[sizeof(error->detail)];
@@ -349,7 +349,7 @@ typedef struct Parse
 
 static bool
 parse_field(Parse *parse, const Item *item, UidgenField field,
-			const char *cursor, UidgenLayoutError *error)
+			const char *cursor, UidgenComplaint *error)
 {
 	UidgenLayout *layout = parse->layout;
 	const char *end = item->start + item->length;
@@ -391,7 +391,7 @@ parse_field(Parse *parse, const Item *item, UidgenField field,
 }
 
 static bool
-parse_item(Parse *parse, const Item *item, UidgenLayoutError *error)
+parse_item(Parse *parse, const Item *item, UidgenComplaint *error)
 {
 	const char *colon = memchr(item->start, ':', (size_t) item->length);
 	size_t		name_length = colon ? (size_t) (colon - item->start) : 0;
@@ -419,7 +419,7 @@ parse_item(Parse *parse, const Item *item, UidgenLayoutError *error)
 
 static bool
 parse_items(Parse *parse, const char *text, const char *cursor,
-			UidgenLayoutError *error)
+			UidgenComplaint *error)
 {
 	Item		item;
 
@@ -442,7 +442,7 @@ find_preset(const Item *item)
 
 bool
 uidgen_layout_parse(const char *text, UidgenLayout *layout,
-					UidgenLayoutError *error)
+					UidgenComplaint *error)
 {
 	Parse		parse = {.layout = layout};
 	const UidgenPreset *preset;
@@ -505,7 +505,7 @@ uidgen_layout_parse(const char *text, UidgenLayout *layout,
 }
 
 bool
-uidgen_layout_generates(const UidgenLayout *layout, UidgenLayoutError *error)
+uidgen_layout_generates(const UidgenLayout *layout, UidgenComplaint *error)
 {
 	static const char message[] = "layout cannot generate ids";
 	char		detail[sizeof(error->detail)];

@@ -68,13 +68,13 @@ typedef struct UidgenLayout
 	int64_t		epoch;			/* start of tick 0, microseconds since 1970 UTC */
 } UidgenLayout;
 
-/* What is wrong with a layout: texts in the form of ereport's parts. */
-typedef struct UidgenLayoutError
+/* What is wrong with a layout or a setting, in the parts of ereport(). */
+typedef struct UidgenComplaint
 {
 	char		message[128];	/* what is wrong */
 	char		detail[192];	/* the numbers; may be empty */
 	char		hint[192];		/* what to do; may be empty */
-} UidgenLayoutError;
+} UidgenComplaint;
 
 typedef struct UidgenPreset
 {
@@ -92,14 +92,14 @@ extern const UidgenPreset uidgen_presets[];
  * naming the item and its position (the first character of the text is 1).
  */
 extern bool uidgen_layout_parse(const char *text, UidgenLayout *layout,
-								UidgenLayoutError *error);
+								UidgenComplaint *error);
 
 /*
  * Can ids be made with this layout?  False if it is good for decoding only:
  * then *error says why.
  */
 extern bool uidgen_layout_generates(const UidgenLayout *layout,
-									UidgenLayoutError *error);
+									UidgenComplaint *error);
 
 /*
  * Write the canonical text: presets spelled out, the epoch in UTC, the unit in

@@ -27,7 +27,7 @@ SQL_FUNCTION(uidgen_library_version);
 static char *
 settings_complaint(void)
 {
-	const UidgenLayoutError *error;
+	const UidgenComplaint *error;
 	const char *setting = uidgen_bad_setting(&error);
 
 	return psprintf("setting \"%s\": %s. %s", setting, error->message,

@@ -28,7 +28,7 @@ parse_layout(FunctionCallInfo fcinfo, const text *argument)
 {
 	ParsedLayout *parsed = fcinfo->flinfo->fn_extra;
 	int			length = VARSIZE_ANY_EXHDR(argument);
-	UidgenLayoutError error;
+	UidgenComplaint error;
 
 	if (parsed && parsed->length == length &&
 		memcmp(parsed->text, VARDATA_ANY(argument), length) == 0)

@@ -1,11 +1,11 @@
 /*
  * cache.c
- *	  A session's own store of positions.
+ *	  A session's own cache of positions.
  *
  * With uidgen.cache above 1 a session takes several positions in one atomic step
- * and hands them out by itself.  Uniqueness rests on one rule: the store changes
+ * and hands them out by itself.  Uniqueness rests on one rule: the cache changes
  * only after a take has succeeded, so it never holds anything but positions that
- * are the session's alone.  What is in the store is discarded where using it would
+ * are the session's alone.  What is in the cache is discarded where using it would
  * break another promise:
  *
  *	- time: the positions lie in one tick, and are not used when the clock has left
@@ -13,12 +13,12 @@
  *	- order over sessions, from one tick to the next: nobody may have taken
  *	  positions of a later tick since;
  *	- order within the session: nothing older than ids that the session took past
- *	  the store is used any more;
+ *	  the cache is used any more;
  *	- the grant: the era must be that in which they were taken.
  *
  * For the time, the coarse clock is compared first, which moves with the kernel's
  * timer, every 1 to 10 ms: reading it costs a fifth of the exact one, which would
- * cost more than taking an id without a store.  So with a cache the time in an id
+ * cost more than taking an id without a cache.  So with one the time in an id
  * may be older than the call by one such step.  Ticks shorter than COARSE_US are
  * compared exactly.
  *
@@ -26,7 +26,7 @@
  * last ones were used while they were good; otherwise as many as were used of them.
  * So a session that uses one id at a time takes one at a time, also where it sets
  * uidgen.cache for each (SET LOCAL, or a function that sets it), and sessions whose
- * stores together are larger than a tick come to take less.  A store never passes
+ * caches together are larger than a tick come to take less.  A cache never passes
  * over what is left of a tick: it takes that, or, where nothing is left, what the
  * next tick has.
  */
@@ -49,13 +49,13 @@ static struct
 {
 	uint64		used;			/* the id used last, without tag */
 	uint64		last;			/* the last one; the same: nothing is left */
-	uint64		step;			/* from one to the next */
+	uint64		stride;			/* from one id to the next */
 	uint64		taken;			/* how many were taken */
 	uint64		next_tick;		/* first position of the tick after theirs */
 	uint64		era;			/* in which they were taken */
 	int64		clock;			/* the coarse clock when they were looked at last */
 	bool		has_callbacks;	/* those below are registered */
-}			store = {.step = 1};
+}			cache = {.stride = 1};
 
 /* What changes when the clock may have left the tick. */
 static inline int64
@@ -70,7 +70,7 @@ clock_mark(void)
 static void
 empty_in_child(void)
 {
-	store.used = store.last;
+	cache.used = cache.last;
 }
 
 static void
@@ -80,53 +80,53 @@ discard_at_exit(int code, Datum arg)
 }
 
 static inline uint64
-left_in_store(void)
+left_in_cache(void)
 {
-	return (store.last - store.used) / store.step;
+	return (cache.last - cache.used) / cache.stride;
 }
 
 void
 uidgen_cache_discard(void)
 {
-	uint64		left = left_in_store();
+	uint64		left = left_in_cache();
 
-	store.next_tick = 0;		/* it is no more used up while good */
+	cache.next_tick = 0;		/* it is no more used up while good */
 	if (left == 0)
 		return;
 	pg_atomic_fetch_add_u64(&uidgen_shared->wasted, left);
-	store.taken -= left;		/* only what was used counts for the next size */
-	store.used = store.last;
+	cache.taken -= left;		/* only what was used counts for the next size */
+	cache.used = cache.last;
 }
 
-/* Are the positions of the store of the grant in force and of the latest tick? */
+/* Are the positions of the cache of the grant in force and of the latest tick? */
 static inline bool
-store_in_order(void)
+cache_in_order(void)
 {
-	return store.era == uidgen_atomic_read(&uidgen_words->era) &&
-		store.next_tick >= uidgen_atomic_read(&uidgen_words->position);
+	return cache.era == uidgen_atomic_read(&uidgen_words->era) &&
+		cache.next_tick >= uidgen_atomic_read(&uidgen_words->position);
 }
 
 /*
- * Is the clock still in the tick of the store, or not too far behind it?  The
+ * Is the clock still in the tick of the cache, or not too far behind it?  The
  * coarse clock may have moved without that, in a long tick, or where ids run ahead
  * of the clock.
  */
 static bool
-store_in_time(void)
+cache_in_time(void)
 {
 	int64		mark = clock_mark();
 	const UidgenTicketClock *clock;
 
-	if (mark == store.clock)
+	if (mark == cache.clock)
 		return true;
-	clock = uidgen_look_at_clock(store.era);
-	if (store.next_tick <= clock->first || store.next_tick - 1 > clock->highest)
+	clock = uidgen_look_at_clock(cache.era);
+	if (cache.next_tick <= clock->first || cache.next_tick - 1 > clock->highest)
 		return false;
-	store.clock = mark;			/* good until it moves again */
+	cache.clock = mark;			/* good until it moves again */
 	return true;
 }
 
-/* Take a new store, and use its first position.  used_up: all of the last one was
+/* Take a new cache, and use its first position.  used_up: all of the last one was
  * used while it was good. */
 static int64
 refill(bool used_up, uint64 tag_bits)
@@ -138,35 +138,35 @@ refill(bool used_up, uint64 tag_bits)
 	int64		mark;
 
 	uidgen_cache_discard();
-	if (!store.has_callbacks)
+	if (!cache.has_callbacks)
 	{
 		before_shmem_exit(discard_at_exit, 0);
 		(void) pthread_atfork(NULL, NULL, empty_in_child);
-		store.has_callbacks = true;
+		cache.has_callbacks = true;
 	}
 
 	/* Read before the take: where the take has to wait, the clock is looked at once
 	 * more before the second position is used. */
 	mark = clock_mark();
-	n = used_up && !uidgen_cache_assigned ? store.taken * 2 : store.taken;
+	n = used_up && !uidgen_cache_assigned ? cache.taken * 2 : cache.taken;
 	n = Max(Min(n, most), 1);
 	uidgen_take(n, UIDGEN_TAKE_REST, &block);
 
-	/* Nothing above has changed what the store holds, so an error in the take leaves
+	/* Nothing above has changed what the cache holds, so an error in the take leaves
 	 * it empty.  Nothing below can fail. */
 	uidgen_cache_assigned = false;
-	store.clock = mark;
-	store.era = block.era;
-	store.taken = block.count;
-	store.next_tick = ((block.first >> uidgen_rules.sequence_bits) + 1) <<
+	cache.clock = mark;
+	cache.era = block.era;
+	cache.taken = block.count;
+	cache.next_tick = ((block.first >> uidgen_rules.sequence_bits) + 1) <<
 		uidgen_rules.sequence_bits;
-	store.used = (uint64) uidgen_block_id(&block, 0, 0);
-	store.last = (uint64) uidgen_block_id(&block, block.count - 1, 0);
-	store.step = UINT64CONST(1) << uidgen_layout.shift[UIDGEN_SEQUENCE];
-	return (int64) (store.used | tag_bits);
+	cache.used = (uint64) uidgen_block_id(&block, 0, 0);
+	cache.last = (uint64) uidgen_block_id(&block, block.count - 1, 0);
+	cache.stride = UINT64CONST(1) << uidgen_layout.shift[UIDGEN_SEQUENCE];
+	return (int64) (cache.used | tag_bits);
 }
 
-/* The store cannot be used as it is, or has to be looked at. */
+/* The cache cannot be used as it is, or has to be looked at. */
 static pg_noinline int64
 cached_id_slowly(uint64 tag_bits)
 {
@@ -174,24 +174,24 @@ cached_id_slowly(uint64 tag_bits)
 
 	if (uidgen_cache == 1)
 	{
-		/* The setting went back, and this id is taken past the store. */
+		/* The setting went back, and this id is taken past the cache. */
 		uidgen_cache_discard();
 		uidgen_cache_in_use = false;
 		return uidgen_next_id(tag_bits);
 	}
-	good = store.taken > 0 && store_in_order() && store_in_time();
-	if (!good || store.used == store.last)
+	good = cache.taken > 0 && cache_in_order() && cache_in_time();
+	if (!good || cache.used == cache.last)
 		return refill(good, tag_bits);
-	store.used += store.step;
-	return (int64) (store.used | tag_bits);
+	cache.used += cache.stride;
+	return (int64) (cache.used | tag_bits);
 }
 
 int64
 uidgen_cached_id(uint64 tag_bits)
 {
-	if (unlikely(store.used == store.last || !store_in_order() ||
-				 store.clock != clock_mark() || uidgen_cache == 1))
+	if (unlikely(cache.used == cache.last || !cache_in_order() ||
+				 cache.clock != clock_mark() || uidgen_cache == 1))
 		return cached_id_slowly(tag_bits);
-	store.used += store.step;
-	return (int64) (store.used | tag_bits);
+	cache.used += cache.stride;
+	return (int64) (cache.used | tag_bits);
 }

@@ -1,8 +1,8 @@
 /*
  * cache.h
- *	  A session's own store of positions, for uidgen.cache above 1.
+ *	  A session's own cache of positions, for uidgen.cache above 1.
  *
- * Between functions.c and the generator: ids come out of the store, or a new
+ * Between the functions and the generator: ids come out of the cache, or a new
  * block is taken.  It knows nothing of SQL.
  */
 #ifndef UIDGEN_CACHE_H
@@ -11,14 +11,14 @@
 #include "postgres.h"
 
 /*
- * One new id out of the store, with the bits of its tag.  Waits and errors: see
+ * One new id out of the cache, with the bits of its tag.  Waits and errors: see
  * uidgen_take().
  */
 extern int64 uidgen_cached_id(uint64 tag_bits);
 
 /*
- * Give up what is left of the store.  Before the session takes ids in any other
- * way, since those would be larger than what is in the store.
+ * Give up what is left of the cache.  Before the session takes ids in any other
+ * way, since those would be larger than what is in the cache.
  */
 extern void uidgen_cache_discard(void);
 

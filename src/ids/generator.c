@@ -60,7 +60,7 @@ static struct
 	uint64		good_for;		/* steps of the counter; 0: look each time */
 	bool		started;		/* the process has looked at the clock before */
 	bool		has_counter;
-}			seen;
+}			last_look;
 
 #define LOOK_AGAIN_NS 1000000
 
@@ -76,33 +76,33 @@ uidgen_look_at_clock(uint64 era)
 	uint64		tick;
 	int64		left;			/* of the tick, in nanoseconds */
 
-	if (!seen.started)
+	if (!last_look.started)
 	{
 		uidgen_rules.random = pg_prng_uint64(&pg_global_prng_state) | 1;
-		seen.has_counter = uidgen_clock_has_counter();
-		seen.started = true;
+		last_look.has_counter = uidgen_clock_has_counter();
+		last_look.started = true;
 	}
-	seen.counter = uidgen_clock_counter();
+	last_look.counter = uidgen_clock_counter();
 	now = uidgen_clock_wall();
 	tick = uidgen_server_tick(now);
 	uidgen_ticket_note_clock(uidgen_words, &uidgen_rules, era, tick);
-	seen.clock = uidgen_ticket_clock(uidgen_words, &uidgen_rules, tick);
-	seen.era = era;
+	last_look.clock = uidgen_ticket_clock(uidgen_words, &uidgen_rules, tick);
+	last_look.era = era;
 
 	left = Min(uidgen_layout.unit - (now - uidgen_layout.epoch) % uidgen_layout.unit,
 			   LOOK_AGAIN_NS / 1000) * 1000 - COUNTER_MARGIN_NS;
-	seen.good_for = seen.has_counter && now >= uidgen_layout.epoch && left > 0 ?
+	last_look.good_for = last_look.has_counter && now >= uidgen_layout.epoch && left > 0 ?
 		(uint64) left / UIDGEN_CLOCK_STEP_NS : 0;
-	return &seen.clock;
+	return &last_look.clock;
 }
 
 /* The clock, for a call that began in this era. */
 static inline const UidgenTicketClock *
 read_clock(uint64 era)
 {
-	if (likely(uidgen_clock_counter() - seen.counter < seen.good_for &&
-			   era == seen.era))
-		return &seen.clock;
+	if (likely(uidgen_clock_counter() - last_look.counter < last_look.good_for &&
+			   era == last_look.era))
+		return &last_look.clock;
 	return uidgen_look_at_clock(era);
 }
 

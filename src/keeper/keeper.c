@@ -129,19 +129,21 @@ handle_sigterm(SIGNAL_ARGS)
 
 /* ---- the slot ---- */
 
+#ifdef USE_ASSERT_CHECKING
 /* Does this process own the slot, and with it all that only the keeper writes? */
-static inline bool pg_attribute_unused()
+static inline bool
 own_slot(void)
 {
 	return pg_atomic_read_u32(&uidgen_shared->keeper_pid) == (uint32) MyProcPid;
 }
 
 /* May this process write what `lock` protects? */
-static inline bool pg_attribute_unused()
+static inline bool
 may_write(void)
 {
 	return own_slot() && LWLockHeldByMeInMode(uidgen_shared->lock, LW_EXCLUSIVE);
 }
+#endif
 
 /* End of the process, for whatever reason.  Callers may be waiting. */
 static void

@@ -60,7 +60,7 @@ UidgenTicketRules uidgen_rules;
 
 /* The first bad setting and what is wrong with it; NULL: all are good. */
 static const char *bad_setting = NULL;
-static UidgenLayoutError settings_error;
+static UidgenComplaint settings_error;
 
 /* Have we defined the settings? */
 static bool defined = false;
@@ -80,7 +80,7 @@ uidgen_settings_good(void)
 }
 
 const char *
-uidgen_bad_setting(const UidgenLayoutError **error)
+uidgen_bad_setting(const UidgenComplaint **error)
 {
 	*error = &settings_error;
 	return bad_setting;
@@ -88,7 +88,7 @@ uidgen_bad_setting(const UidgenLayoutError **error)
 
 /* Keep the first thing that is wrong, and tell the log of every one. */
 static void
-note_error(const UidgenLayoutError *error, const char *setting)
+note_error(const UidgenComplaint *error, const char *setting)
 {
 	if (!bad_setting)
 	{
@@ -109,7 +109,7 @@ static void note_value(const char *setting, const char *detail,...) pg_attribute
 static void
 note_value(const char *setting, const char *detail,...)
 {
-	UidgenLayoutError error;
+	UidgenComplaint error;
 	va_list		args;
 
 	memset(&error, 0, sizeof(error));
@@ -151,9 +151,9 @@ uidgen_time_bounds(void)
 	};
 
 	/*
-	 * A crash leaves behind a grant that ends a window after the tick that follows
-	 * a position; that may itself be the first one of the tick after the last that
-	 * could be taken from.  The next grant begins a tick later.
+	 * The worst that a crash leaves behind: ids were large_step and burst ahead, and
+	 * the next position is one tick above that.  The keeper asks for the tick after it,
+	 * and the grant ends a window later.  The next grant begins one tick above that end.
 	 */
 	bounds.crash = bounds.large_step + (uint64) uidgen_window_ticks() + bounds.burst + 3;
 	return bounds;
@@ -181,7 +181,7 @@ assign_sequence_start(int newval, void *extra)
 	derive_rules(newval);
 }
 
-/* Only the next id tells whether anything was drawn past the store. */
+/* Only the next id tells whether anything was drawn past the cache. */
 static void
 assign_cache(int newval, void *extra)
 {
@@ -194,7 +194,7 @@ static bool
 check_layout(char **newval, void **extra, GucSource source)
 {
 	UidgenLayout layout;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 
 	if (process_shared_preload_libraries_in_progress)
 		return true;
@@ -247,7 +247,7 @@ static void
 judge_settings(void)
 {
 	UidgenLayout layout;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 	uint64		workers;
 	uint64		datacenters;
 

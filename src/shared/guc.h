@@ -58,7 +58,7 @@ extern bool uidgen_settings_of_another(void);
 extern bool uidgen_settings_good(void);
 
 /* The first setting that was not, with what is wrong; NULL: all were good. */
-extern const char *uidgen_bad_setting(const UidgenLayoutError **error);
+extern const char *uidgen_bad_setting(const UidgenComplaint **error);
 
 /* uidgen.window in ticks: rounded up, at least one. */
 extern int64 uidgen_window_ticks(void);

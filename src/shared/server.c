@@ -46,7 +46,7 @@ uidgen_server_layout(void)
 				 errhint("Add uidgen to the setting \"shared_preload_libraries\" and restart the server, or give the layout as an argument where the function takes one.")));
 	if (!uidgen_settings_good())
 	{
-		const UidgenLayoutError *error;
+		const UidgenComplaint *error;
 		const char *setting = uidgen_bad_setting(&error);
 
 		ereport(ERROR,

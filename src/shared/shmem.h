@@ -48,8 +48,9 @@ typedef struct UidgenShared
 /* NULL unless preloaded. */
 extern UidgenShared *uidgen_shared;
 
-/* The words in it; without it, words in which no era has begun, so that the fast
- * path need not ask for the preload. */
+/* For callers.  Points to the words in uidgen_shared or, where uidgen is not preloaded,
+ * to words in which no era has begun: the fast path fails there by itself, and need not
+ * test for NULL. */
 extern UidgenTicketWords *uidgen_words;
 
 /* Ask for the shared memory.  At preload only. */

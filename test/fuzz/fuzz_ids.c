@@ -76,7 +76,7 @@ make_layout(Input *input, UidgenLayout *layout)
 	int			unit = take_byte(input) % 6;
 	char		text[UIDGEN_LAYOUT_TEXT_SIZE];
 	size_t		length = 0;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 	int			first;
 
 	while (nleft > 0 && room > 0)
@@ -119,7 +119,7 @@ take_layout(Input *input, UidgenLayout *layout)
 {
 	size_t		size = (size_t) (input->end - input->next);
 	const uint8_t *newline = size > 0 ? memchr(input->next, '\n', size) : NULL;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 
 	if (newline)
 	{
@@ -307,7 +307,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	Input		input = {data, data + size};
 	UidgenLayout layout;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 	Values		values[2];
 	int64_t		ids[2];
 

@@ -16,7 +16,7 @@
 
 static UidgenLayout *layout;
 static UidgenLayout *again;
-static UidgenLayoutError *error;
+static UidgenComplaint *error;
 static char *canonical;
 static char *reprinted;
 

@@ -123,7 +123,7 @@ write_moment(int64_t time, char text[MOMENT_SIZE])
 /* ---- layouts ---- */
 
 static bool
-parse(const char *text, UidgenLayout *layout, UidgenLayoutError *error)
+parse(const char *text, UidgenLayout *layout, UidgenComplaint *error)
 {
 	size_t		size = strlen(text) + 1;
 	char	   *copy = malloc(size);
@@ -142,7 +142,7 @@ static UidgenLayout
 lay(const char *text)
 {
 	UidgenLayout layout;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 
 	if (!parse(text, &layout, &error))
 	{
@@ -222,7 +222,7 @@ same(const UidgenLayout *a, const UidgenLayout *b)
 
 /* Three texts, each ended within its array, sentences, none of them empty. */
 static bool
-well_formed(const UidgenLayoutError *error)
+well_formed(const UidgenComplaint *error)
 {
 	size_t		length;
 
@@ -393,7 +393,7 @@ test_presets(void)
 	const UidgenPreset *preset;
 	UidgenLayout layout,
 				again;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 	int64_t		time;
 	size_t		i;
 
@@ -534,7 +534,7 @@ test_grammar(void)
 	};
 	UidgenLayout layout,
 				again;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 	size_t		i,
 				side;
 
@@ -670,7 +670,7 @@ test_epochs(void)
 		"now", "infinity", "1735689600000", "2025-W01-1", "\xEF\xBC\x92\060\062\065-01-01",
 	};
 	UidgenLayout layout;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 	char		text[120];
 	char		want[192];
 	size_t		i;
@@ -713,7 +713,7 @@ test_every_day(void)
 			for (day = 1; day <= month_days(year, month); day++, number++)
 			{
 				UidgenLayout layout;
-				UidgenLayoutError error;
+				UidgenComplaint error;
 				char		text[80];
 
 				/* Of most years, only the days around the leap day. */
@@ -737,7 +737,7 @@ static void
 refuse(const char *text, const char *detail, const char *hint)
 {
 	UidgenLayout layout;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 
 	if (!ok(!parse(text, &layout, &error), "refused: %s", text))
 		return;
@@ -935,7 +935,7 @@ test_long_items(void)
 	};
 	static const int lengths[] = {50, 59, 60, 61, 62, 63, 64, 65, 150, 200, 1000, 100000};
 	UidgenLayout layout;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 	char	   *text = malloc(1000000);
 	bool		good = true;
 	bool		cut = true;
@@ -1043,7 +1043,7 @@ test_generates(void)
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
 		UidgenLayout layout;
-		UidgenLayoutError error;
+		UidgenComplaint error;
 		char		text[120];
 		bool		generates;
 
@@ -1537,7 +1537,7 @@ check_text(const Model *model)
 {
 	UidgenLayout layout,
 				again;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 	char		text[UIDGEN_LAYOUT_TEXT_SIZE];
 	char		time[MOMENT_SIZE];
 	char		want[300] = "";
@@ -1683,7 +1683,7 @@ check_order(const Model *model)
 	int64_t		ids[2];
 	uint64_t	constant = 0;
 	uint64_t	values[UIDGEN_FIELDS] = {0};
-	UidgenLayoutError error;
+	UidgenComplaint error;
 	bool		generates;
 	int			i,
 				f;
@@ -1783,7 +1783,7 @@ check_slip(const Model *model)
 	size_t		length = strlen(model->text);
 	UidgenLayout layout,
 				again;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 	int			slips = 1 + below(3);
 
 	strcpy(text, model->text);
@@ -1854,7 +1854,7 @@ test_random(void)
 	int			round,
 				c;
 	Model		model;
-	UidgenLayoutError error;
+	UidgenComplaint error;
 
 	for (round = 0; round < ROUNDS; round++)
 	{
