@@ -303,11 +303,13 @@ SELECT pg_temp.acquire('0 me 1, 1 me 1, 2 me 1', policy => 'disposable');
 SELECT pg_temp.acquire((SELECT string_agg(n || ' me 1', ', ') FROM generate_series(0, 34) AS n), policy => 'disposable', max_worker => 39);
 SELECT pg_temp.acquire((SELECT string_agg(n || ' me 1', ', ') FROM generate_series(0, 35) AS n), policy => 'disposable', max_worker => 39);
 SELECT pg_temp.acquire((SELECT string_agg(n || ' me 1', ', ') FROM generate_series(0, 33) AS n), policy => 'disposable', max_worker => 39);
+SELECT pg_temp.acquire((SELECT string_agg(n || ' me 1', ', ') FROM generate_series(0, 42) AS n), policy => 'disposable', max_worker => 48);
 SELECT pg_temp.acquire('0 me 1', policy => 'disposable');
 SELECT pg_temp.acquire('', policy => 'disposable');
 -- also when ids are reused, and other servers have taken the others
 SELECT pg_temp.acquire('0 a 1, 1 a 1, 2 a 1');
 SELECT pg_temp.acquire('0 a 1, 1 - 1, 2 a 1');
+SELECT pg_temp.acquire('', max_worker => 1);
 -- not when it takes its own again
 SELECT pg_temp.acquire('0 a 1, 1 me 1, 2 a 1');
 -- nor where there is no choice
@@ -320,6 +322,7 @@ SELECT pg_temp.acquire('0 me 1, 1 me 1 r, 2 - 1 r, 3 other 1', policy => 'dispos
 SELECT pg_temp.acquire('0 me 1, 1 me 1 r, 2 - 1 r, 3 other 1 r', policy => 'disposable', shared => true);
 -- some are, but may not be taken now
 SELECT pg_temp.acquire('0 me 1', policy => 'disposable', take_never_used => false);
+SELECT pg_temp.acquire('0 me 1, 1 me 1, 2 me 1', policy => 'disposable', take_never_used => false);
 SELECT pg_temp.acquire('', policy => 'retain');
 ROLLBACK;
 
