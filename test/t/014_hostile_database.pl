@@ -26,7 +26,7 @@ my $TRACE = "LANGUAGE plpgsql AS \$\$ BEGIN RAISE LOG 'forged'; CREATE TABLE pub
 my @calls = split /\n/, $node->safe_psql('postgres',
 	"SELECT p.proname || '(' || pg_get_function_arguments(p.oid) || ')' FROM pg_proc AS p
 	JOIN pg_namespace AS n ON n.oid = pronamespace
-	WHERE nspname = 'uidgen' AND p.proname IN ('acquire_worker_id', 'renew_worker', 'release_worker')");
+	WHERE nspname = 'uidgen' AND p.proname IN ('acquire_worker_id', 'renew_worker_id', 'release_worker')");
 is(scalar(@calls), 3, 'three functions are forged');
 $node->safe_psql('registry',
 	'CREATE ROLE mallory; GRANT CREATE ON DATABASE registry TO mallory; GRANT CREATE ON SCHEMA public TO mallory');
