@@ -72,7 +72,7 @@ installcheck-needs:
 	  { echo 'installcheck: needs a running server that preloads uidgen, and a superuser; see README.md' >&2; exit 1; }
 
 # All suites, against a private copy of the server: nothing is installed.
-# SUITES='regress test/t/001_x.pl' runs some.
+# SUITES='regress test/t/life_restart.pl' runs some.
 tempcheck: all
 	@MAKE='$(MAKE) -f $(firstword $(MAKEFILE_LIST))' PG_CONFIG='$(PG_CONFIG)' \
 	  PGXS_DIR='$(top_builddir)' PROVE_JOBS='$(PROVE_JOBS)' PROVE_TESTS='$(PROVE_TESTS)' \

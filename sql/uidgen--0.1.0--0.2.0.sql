@@ -3,7 +3,7 @@
 -- complain if script is sourced in psql, rather than via ALTER EXTENSION
 \echo Use "ALTER EXTENSION uidgen UPDATE TO '0.2.0'" to load this file. \quit
 
--- What it leads to is the same as uidgen.sql creates; test/t/042_upgrade.pl compares.
+-- What it leads to is the same as uidgen.sql creates; test/t/upgrade_uidgen.pl compares.
 -- It does nothing before it is certain that the server has loaded the library for it.
 DO $$
 BEGIN

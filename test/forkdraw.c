@@ -1,7 +1,7 @@
 /*
  * forkdraw.c
  *	  Draws an id in a fork of the session's process, as code in a procedural
- *	  language might.  Compiled by test/t/033_cache.pl; never installed.
+ *	  language might.  Compiled by test/t/cache_promises.pl; never installed.
  *
  * draw_in_child(f regprocedure) returns what f() returns there.
  */

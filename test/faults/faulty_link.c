@@ -20,7 +20,7 @@
  *	yes		for what answers yes or no
  *	other	another registry answers
  *
- * Compiled by 043_faulty_link.pl; never installed.
+ * Compiled by keeper_faulty_link.pl; never installed.
  */
 #include "postgres.h"
 

@@ -10,7 +10,7 @@
 # --seconds N    begin no further round after that; none: 0
 # --faults A,B   choose from these alone; their names are in FaultRounds.pm
 #
-# test/t/030_faults.pl runs the same for about a minute.
+# test/t/random_faults.pl runs the same for about a minute.
 use strict;
 use warnings;
 

@@ -44,17 +44,17 @@ use Time::HiRes qw(sleep time);
 # are programs of test/t.
 my $takes = 'regress:generate';
 my %tests = (
-	'src/core/ticket.h' => "unit:ticket unit:ticket $takes test/t/033_cache.pl test/t/022_true_time.pl",
-	'src/core/ticket.c' => "unit:ticket unit:ticket $takes test/t/033_cache.pl test/t/022_true_time.pl",
-	'src/core/lease.c' => "unit:lease $takes test/t/022_true_time.pl test/t/023_clock_steps.pl",
-	'src/shared/demand.c' => "$takes test/t/008_keeper.pl test/t/015_wake_up.pl test/t/024_waits.pl test/t/028_waiters.pl",
-	'src/ids/cache.c' => "$takes test/t/033_cache.pl test/t/039_cache_errors.pl",
-	'src/ids/generator.c' => "regress:errors,generate test/t/033_cache.pl test/t/022_true_time.pl"
-	  . ' test/t/024_waits.pl test/t/028_waiters.pl test/t/023_clock_steps.pl',
-	'src/keeper/keeper.c' => "$takes test/t/008_keeper.pl test/t/002_restart.pl test/t/022_true_time.pl"
-	  . ' test/t/025_steps_and_grants.pl test/t/023_clock_steps.pl test/t/031_changes_under_load.pl',
-	'src/keeper/registry.c' => "$takes test/t/008_keeper.pl test/t/002_restart.pl test/t/006_worker_ids.pl test/t/010_copies.pl",
-	'sql/uidgen.sql' => 'regress:registry isolation test/t/002_restart.pl test/t/006_worker_ids.pl');
+	'src/core/ticket.h' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
+	'src/core/ticket.c' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
+	'src/core/lease.c' => "unit:lease $takes test/t/ids_true_time.pl test/t/clock_steps.pl",
+	'src/shared/demand.c' => "$takes test/t/keeper_trouble.pl test/t/keeper_wake_up.pl test/t/ids_outage.pl test/t/ids_waits.pl",
+	'src/ids/cache.c' => "$takes test/t/cache_promises.pl test/t/cache_errors.pl",
+	'src/ids/generator.c' => "regress:errors,generate test/t/cache_promises.pl test/t/ids_true_time.pl"
+	  . ' test/t/ids_outage.pl test/t/ids_waits.pl test/t/clock_steps.pl',
+	'src/keeper/keeper.c' => "$takes test/t/keeper_trouble.pl test/t/life_restart.pl test/t/ids_true_time.pl"
+	  . ' test/t/clock_grants.pl test/t/clock_steps.pl test/t/operator_changes_under_load.pl',
+	'src/keeper/registry.c' => "$takes test/t/keeper_trouble.pl test/t/life_restart.pl test/t/registry_worker_ids.pl test/t/copies_promotion.pl",
+	'sql/uidgen.sql' => 'regress:registry isolation test/t/life_restart.pl test/t/registry_worker_ids.pl');
 my @order = qw(src/core/ticket.h src/core/ticket.c src/core/lease.c sql/uidgen.sql src/ids/cache.c src/keeper/registry.c src/keeper/keeper.c src/shared/demand.c src/ids/generator.c);
 
 # What ./check would not compile either, as far as it shows in what the program does.

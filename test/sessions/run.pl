@@ -18,7 +18,7 @@
 # --burst MS     judge as if uidgen.max_burst were that, also where there is none
 # --keep_going   do not end with the first round that fails
 #
-# test/t/034_sessions.pl runs the same for about a minute.
+# test/t/random_sessions.pl runs the same for about a minute.
 use strict;
 use warnings;
 

@@ -3,7 +3,7 @@
 # own, a renewal a window when ids are drawn by the million, and little room for
 # the registry when an old snapshot keeps every version of its row.
 #
-#	UIDGEN_BATCH=1000000 ./check test/t/029_consumption.pl	# not a hundred million
+#	UIDGEN_BATCH=1000000 ./check test/t/cost_consumption.pl	# not a hundred million
 
 use strict;
 use warnings;

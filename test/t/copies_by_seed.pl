@@ -11,7 +11,7 @@
 #
 # A seed decides who is a copy of whom, and what happens when.  Many of them:
 #
-#	UIDGEN_COPIES='--seeds 20 --seed 1' ./check test/t/032_copies_by_seed.pl
+#	UIDGEN_COPIES='--seeds 20 --seed 1' ./check test/t/copies_by_seed.pl
 use strict;
 use warnings;
 

@@ -3,7 +3,7 @@
 # they should and say why, and an idle server does nothing.  pg_regress cannot
 # bring this about.
 #
-#	UIDGEN_IDLE_SECONDS=600 ./check test/t/008_keeper.pl	# watch idleness longer
+#	UIDGEN_IDLE_SECONDS=600 ./check test/t/keeper_trouble.pl	# watch idleness longer
 use strict;
 use warnings;
 

@@ -3,7 +3,7 @@
 # long a crash keeps ids away.  Each crash leaves behind a grant that was hardly
 # used, so the next ids begin a window further ahead of the clock.
 #
-#	UIDGEN_CRASHES=200 ./check test/t/027_crash_series.pl
+#	UIDGEN_CRASHES=200 ./check test/t/life_crash_series.pl
 
 use strict;
 use warnings;
