@@ -4,8 +4,8 @@
 #	  behind does not stay in the list of processes when it has ended.  And that
 #	  test/mutate/run.pl tells what a test kills from what it does not.
 #
-# Runs test/tap.pl, and verdict() of test/lib.sh, on small programs of its own.
-# Core Perl only; runs from the root of the source tree, below test/reaper.c.
+# Runs test/tools/tap.pl, and verdict() of test/lib.sh, on small programs of its own.
+# Core Perl only; runs from the root of the source tree, below test/tools/reaper.c.
 use strict;
 use warnings;
 
@@ -44,7 +44,7 @@ sub run
 	return scalar `cd '$dir' && { $command; } 2>&1`;
 }
 
-# Run test/tap.pl anew on programs with these texts; return the line of the counts,
+# Run test/tools/tap.pl anew on programs with these texts; return the line of the counts,
 # the lines of the failures and the output.
 sub tap
 {
@@ -52,7 +52,7 @@ sub tap
 	my $number = 0;
 	my @programs = map { ref $_ ? $$_ : spew('p' . ++$number . '.pl', $_) } @texts;
 	unlink "$dir/counts", "$dir/failed";
-	my $out = run("'$^X' '$root/test/tap.pl' suite $options @programs");
+	my $out = run("'$^X' '$root/test/tools/tap.pl' suite $options @programs");
 	return (slurp('counts'), slurp('failed'), $out);
 }
 

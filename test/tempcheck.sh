@@ -16,8 +16,8 @@ wrap_server()
 (
 	server=$CHECK_DIR/inst$("$PG_CONFIG" --bindir)/postgres
 	mv "$server" "$server.real"
-	cp "$srcdir/test/postgres.pl" "$server"
-	gcc -shared -fPIC -o "$CHECK_DIR/nogettext.so" "$srcdir/test/nogettext.c"
+	cp "$srcdir/test/tools/postgres.pl" "$server"
+	gcc -shared -fPIC -o "$CHECK_DIR/nogettext.so" "$srcdir/test/tools/nogettext.c"
 	ln -s "$(gcc -print-file-name=libasan.so)" "$CHECK_DIR/libasan.so"
 )
 
@@ -43,7 +43,7 @@ if [ "${1-}" != suites ]; then
 	CLIENT_HEADERS=$("$PG_CONFIG" --includedir)
 	CLIENT_LIBRARIES=$("$PG_CONFIG" --libdir)
 	export SERVER_HEADERS CLIENT_HEADERS CLIENT_LIBRARIES
-	gcc -Wall -Wextra -Werror -o "$CHECK_DIR/reaper" "$srcdir/test/reaper.c"
+	gcc -Wall -Wextra -Werror -o "$CHECK_DIR/reaper" "$srcdir/test/tools/reaper.c"
 	[ "$(id -u)" -ne 0 ] || chown -R "$(server_user)" "$CHECK_DIR"
 	as_server "$CHECK_DIR/reaper" "$CHECK_DIR/tree/test/tempcheck.sh" suites
 	[ -z "$ours" ] || verdict
@@ -83,7 +83,7 @@ show()
 # tap JOBS SECONDS PROGRAM...
 tap()
 {
-	perl test/tap.pl "$suite" "$@" || say "test/tap.pl has failed"
+	perl test/tools/tap.pl "$suite" "$@" || say "test/tools/tap.pl has failed"
 }
 
 # By the tests named: what is not reported as passed has failed.

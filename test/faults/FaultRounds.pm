@@ -149,7 +149,7 @@ sub begin_server
 
 	my $folder = PostgreSQL::Test::Utils::tempdir('faults');
 	$self->{folder} = abs_path($folder);
-	$self->{dupcheck} = build_program('dupcheck', 'dupcheck');
+	$self->{dupcheck} = build_program('tools/dupcheck', 'dupcheck');
 	$self->{sessions} = Sessions->new($node, $self->{folder});
 	$self->{clock} = FakeClock->new($node);
 	$self->start_server;

@@ -245,7 +245,7 @@ sub set_up_server
 {
 	return if $bindir;
 	$pg_config = shell('find_server || die "no PostgreSQL server with PGXS found"; command -v "$PG_CONFIG"');
-	shell("PG_CONFIG='$pg_config'; copy_server '$dir/inst'; gcc -o '$dir/reaper' '$root/test/reaper.c'");
+	shell("PG_CONFIG='$pg_config'; copy_server '$dir/inst'; gcc -o '$dir/reaper' '$root/test/tools/reaper.c'");
 	own();
 	($library, $scripts) = installed_files();
 	$bindir = "$dir/inst" . `$pg_config --bindir` =~ s/\n//r;

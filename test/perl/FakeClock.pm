@@ -7,7 +7,7 @@
 #
 # step(), set(), stop() and correct() are about the wall clock alone, and return when
 # every process of the server sees what they did.
-# See test/clockshim.c for how the server is made to believe it.  The clocks of
+# See test/tools/clockshim.c for how the server is made to believe it.  The clocks of
 # this program and of psql stay true.
 package FakeClock;
 
@@ -22,7 +22,7 @@ sub new
 	my ($class, $node) = @_;
 	my $self = bless {
 		node => $node,
-		library => build_program('clockshim', 'clockshim.so', '-shared', '-fPIC', '-ldl'),
+		library => build_program('tools/clockshim', 'clockshim.so', '-shared', '-fPIC', '-ldl'),
 		file => $node->basedir . '/clock',
 		offset => 0,
 		standstill => 0,

@@ -1,4 +1,4 @@
-# IdFiles.pm: ids by the million, in files that test/dupcheck.c checks.
+# IdFiles.pm: ids by the million, in files that test/tools/dupcheck.c checks.
 package IdFiles;
 
 use strict;
@@ -57,7 +57,7 @@ sub draw_files
 sub count_in_files
 {
 	my (@names) = @_;
-	$dupcheck //= build_program('dupcheck', 'dupcheck');
+	$dupcheck //= build_program('tools/dupcheck', 'dupcheck');
 	my ($out, $err) = run_command([ $dupcheck, @names ]);
 	my @counts = $out =~ /^ids (\d+) duplicates (\d+) disorders (\d+)$/
 	  or croak "dupcheck: $out$err";

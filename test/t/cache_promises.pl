@@ -259,7 +259,7 @@ is(draw('a')->[0], $tick - 7_200_000, 'when the clock is set back by a large ste
 
 # ---- copies of the process ----
 
-my $library = build_module('forkdraw');
+my $library = build_module('tools/forkdraw');
 begin_session('a', 100);
 $session{a}->query_safe("CREATE FUNCTION draw_in_child(regprocedure) RETURNS bigint AS '$library' LANGUAGE C");
 my @ids = split /\|/, $session{a}->query_safe("SELECT uid_next(), draw_in_child('uid_next()'), uid_next(), draw_in_child('uid_next()'), uid_next()");

@@ -1,9 +1,9 @@
-# test/tap.pl
+# test/tools/tap.pl
 #	  Runs TAP programs, some at a time, and tells what came of each: a line when
 #	  it ends, with what it said if it failed, and a line now and then while there
 #	  is nothing new.
 #
-#	perl test/tap.pl SUITE JOBS SECONDS PROGRAM...
+#	perl test/tools/tap.pl SUITE JOBS SECONDS PROGRAM...
 #
 # JOBS run at a time.  One that takes longer than SECONDS has failed; 0: there is
 # no limit.  A program alone is shown as it runs.

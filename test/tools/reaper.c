@@ -1,5 +1,5 @@
 /*
- * test/reaper.c
+ * test/tools/reaper.c
  *	  Runs a command, and takes the exit status of each process that it leaves
  *	  behind.
  *

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# test/postgres.pl
+# test/tools/postgres.pl
 #	  Stands in for the program "postgres" of the private server, and runs the
 #	  real one under the sanitizers or valgrind.  Installed by test/tempcheck.sh;
 #	  test/reports.pl looks at what they found.
