@@ -42,6 +42,13 @@ position_tick(const UidgenTerms *terms, uint64_t position)
 	return (int64_t) (position >> terms->sequence_bits);
 }
 
+/* The first tick of which nothing is taken, where this is the next free position. */
+static inline int64_t
+untouched_tick(const UidgenTerms *terms, uint64_t position)
+{
+	return position_tick(terms, position + first_position(terms, 1) - 1);
+}
+
 void
 uidgen_lease_init(UidgenLease *lease)
 {
@@ -157,7 +164,7 @@ uidgen_lease_lost(const UidgenTerms *terms, const UidgenClocks *clocks, uint64_t
 			.avoid = -1,
 			.never_used = true,
 			/* Ids stay in order. */
-			.floor = position_tick(terms, position - 1) + 1,
+			.floor = untouched_tick(terms, position),
 			.window = terms->window,
 			.max_lead = (int64_t) terms->bounds.crash,
 			.max_step = (int64_t) terms->bounds.large_step,
@@ -251,7 +258,7 @@ uidgen_lease_end(UidgenLease *lease, const UidgenTerms *terms, uint64_t position
 {
 	lease->held = false;
 	lease->released = true;
-	return lower(position_tick(terms, position - 1), lease->grant.last);
+	return lower(untouched_tick(terms, position) - 1, lease->grant.last);
 }
 
 void
@@ -290,12 +297,14 @@ uidgen_lease_era(const UidgenLease *lease, const UidgenTerms *terms,
 	uint64_t	row_starts = first_position(terms, lease->grant.first);
 	UidgenEra	era = {
 		/* Up to the next whole tick: the old worker id may have used this one. */
-		.position = first_position(terms, position_tick(terms, position - 1) + 1),
+		.position = first_position(terms, untouched_tick(terms, position)),
 		.limit = uidgen_lease_limit(lease, terms),
 		.renew_at = uidgen_lease_renew_at(lease, terms),
-		.cause = uidgen_ticket_cause(reach, (uint64_t) position_tick(terms, position),
-									 (uint64_t) now),
 	};
+
+	/* Of that position: ids that have reached the clock's tick begin with the next. */
+	era.cause = uidgen_ticket_cause(reach, (uint64_t) position_tick(terms, era.position),
+									(uint64_t) now);
 
 	/*
 	 * How far the clock has been is known from the last era, unless it ended because

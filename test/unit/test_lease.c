@@ -115,6 +115,9 @@ test_first(void)
 	action = uidgen_lease_next(&lease, &terms, &clocks, POSITION(NOW, 0), NOW, REGISTRY);
 	is_int(action.request.floor, NOW, "floor: one of which none was is not");
 
+	action = uidgen_lease_next(&lease, &terms, &clocks, 0, 0, REGISTRY);
+	is_int(action.request.floor, 0, "floor: nor where there is none before it");
+
 	terms.worker = 0;
 	next();
 	is_int(action.request.wanted, 0, "first: the worker id that is set");
@@ -154,6 +157,7 @@ test_disposable(void)
 	begin_held();
 	is_int(uidgen_lease_end(&lease, &terms, POSITION(NOW + 60, 3)), NOW + 60, "released: ids were issued up to this tick");
 	ok(!lease.held && lease.released, "released: it is no longer held");
+	is_int(uidgen_lease_end(&lease, &terms, 0), -1, "released: of tick 0 none was, either");
 	is_int(uidgen_lease_end(&lease, &terms, POSITION(NOW + 60, 0)), NOW + 59, "released: of the next one none was");
 	is_int(uidgen_lease_end(&lease, &terms, POSITION(NOW + 500, 0)), NOW + 100, "released: what is not granted was not issued, whatever was taken");
 	next();
@@ -376,6 +380,9 @@ test_era(void)
 	era = era_of(UIDGEN_STEP_NONE, NOW, NOW, POSITION(NOW + 30, 1));
 	is(era.position, POSITION(NOW + 31, 0), "era: begins above the ids of before, with a whole tick");
 	is_int(era.cause, UIDGEN_AHEAD_BURST, "era: which had been drawn");
+	era = era_of(UIDGEN_STEP_NONE, NOW, NOW, POSITION(NOW, 1));
+	is(era.position, POSITION(NOW + 1, 0), "era: also above those of the clock's own tick");
+	is_int(era.cause, UIDGEN_AHEAD_BURST, "era: which are no more than drawn, so that burst is not added up era by era");
 	era = era_of(UIDGEN_STEP_NONE, NOW, NOW, POSITION(NOW + 30, 0));
 	is(era.position, POSITION(NOW + 30, 0), "era: or with the next one, of which none was issued");
 	era = era_of(UIDGEN_STEP_NONE, NOW, NOW + 10, POSITION(NOW + 10, 5));
