@@ -47,7 +47,7 @@ PROVE_TESTS ?= $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)
 # Two at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 2
 UNIT_TESTS = test/unit/test_layout test/unit/test_lease test/unit/test_ticket test/unit/test_ticket_threads
-FUZZ_TARGETS = test/fuzz/fuzz_ids test/fuzz/fuzz_layout
+FUZZ_TARGETS = test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang
 EXTRA_CLEAN = $(UNIT_TESTS) $(FUZZ_TARGETS)
@@ -101,9 +101,14 @@ test/unit/test_ticket_threads: $(TICKET_TEST)
 	  for start in 1 2 3; do ./$@ --version >/dev/null || exit 1; done; } 2>/dev/null || \
 	$(CC) $(TICKET_FLAGS) -o $@ $<
 
-$(FUZZ_TARGETS): test/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.h src/core/layout.c src/core/layout.h
-	$(FUZZ_CC) -std=c99 -Wall -Wextra -Werror -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	  -I$(srcdir)/src -o $@ $(filter %.c,$^)
+FUZZED = -std=c99 -Wall -Wextra -Werror -g -O2 -I$(srcdir)/src -DUIDGEN_STANDALONE \
+	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+test/fuzz/fuzz_ids test/fuzz/fuzz_layout: test/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.h src/core/layout.c src/core/layout.h
+	$(FUZZ_CC) $(FUZZED) -o $@ $(filter %.c,$^)
+test/fuzz/fuzz_lease: test/fuzz/fuzz_lease.c test/fuzz/registry.h test/fuzz/fuzz.h src/core/layout.h \
+  src/core/lease.c src/core/lease.h src/core/ticket.c src/core/ticket.h src/core/atomics.h
+# Its inputs hold no numbers to be guessed; to trace comparisons would take most of the time.
+	$(FUZZ_CC) $(FUZZED) -fno-sanitize-coverage=trace-cmp -o $@ $(filter %.c,$^)
 
 # Figures, on throw-away servers.  BENCH='--quick' for a first impression;
 # test/bench/run --help says what else.

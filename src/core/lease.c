@@ -151,6 +151,9 @@ uidgen_lease_count_step(UidgenLease *lease, const UidgenClocks *clocks, bool too
 static int64_t
 at_most(const UidgenTerms *terms, const UidgenClocks *clocks)
 {
+	/* Our tick stays at the last one then, wherever the clock is. */
+	if (clocks->tick >= terms->last_tick)
+		return INT64_MAX;
 	return clocks->tick + (int64_t) terms->bounds.large_step;
 }
 

@@ -138,6 +138,12 @@ test_renew(void)
 	lease.grant.last = NOW + 59;
 	next();
 	is_int(action.needed, NOW + 60, "renew: its last tick but one is granted before the time is used up");
+	clocks.tick = terms.last_tick - 1;
+	next();
+	is_int(action.at_most, terms.last_tick - 1 + LARGE_STEP, "renew: the registry's clock may be beyond it by a small step");
+	clocks.tick = terms.last_tick;
+	next();
+	is_int(action.at_most, INT64_MAX, "renew: or anywhere, where ours says no more than that it is over");
 	lease.grant.last = NOW + 60;
 	next();
 	is_int(action.needed, NOW + 61, "renew: then what is needed is beyond it");
@@ -217,6 +223,7 @@ test_forward(void)
 	set_clock(LARGE_STEP);
 	next();
 	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "forward: a small leap is none");
+	is_int(action.at_most, clocks.tick + LARGE_STEP, "forward: nor is it one on the way to the registry");
 	set_clock(1);
 	next();
 	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_FORWARD, "forward: a large one needs another row");
