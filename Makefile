@@ -87,10 +87,10 @@ SANITIZED = -std=c99 -Wall -Wextra -Werror -g -I$(srcdir)/src -DUIDGEN_STANDALON
 	-fsanitize=address,undefined -fno-sanitize-recover=all
 test/unit/test_layout: test/unit/test_layout.c test/unit/tap.h src/core/layout.c src/core/layout.h
 	$(CC) $(SANITIZED) -DVECTORS='"test/unit/known-ids.tsv"' -o $@ $(filter %.c,$^)
-test/unit/test_lease: test/unit/test_lease.c test/unit/tap.h src/core/lease.c src/core/lease.h src/core/ticket.h src/core/atomics.h
+test/unit/test_lease: test/unit/test_lease.c test/unit/tap.h src/core/lease.c src/core/lease.h src/core/ticket.h src/core/units.h src/core/atomics.h
 	$(CC) $(SANITIZED) -o $@ $(filter %.c,$^)
 # ticket.c is included by its test.
-TICKET_TEST = test/unit/test_ticket.c test/unit/reordered.h test/unit/tap.h src/core/ticket.c src/core/ticket.h src/core/atomics.h
+TICKET_TEST = test/unit/test_ticket.c test/unit/reordered.h test/unit/tap.h src/core/ticket.c src/core/ticket.h src/core/units.h src/core/atomics.h
 TICKET_FLAGS = -std=c99 -Wall -Wextra -Werror -g -O1 -I$(srcdir)/src -DUIDGEN_STANDALONE -pthread
 test/unit/test_ticket: $(TICKET_TEST)
 	$(CC) $(TICKET_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $<
@@ -106,7 +106,7 @@ FUZZED = -std=c99 -Wall -Wextra -Werror -g -O2 -I$(srcdir)/src -DUIDGEN_STANDALO
 test/fuzz/fuzz_ids test/fuzz/fuzz_layout: test/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.h src/core/layout.c src/core/layout.h
 	$(FUZZ_CC) $(FUZZED) -o $@ $(filter %.c,$^)
 test/fuzz/fuzz_lease: test/fuzz/fuzz_lease.c test/fuzz/registry.h test/fuzz/fuzz.h src/core/layout.h \
-  src/core/lease.c src/core/lease.h src/core/ticket.c src/core/ticket.h src/core/atomics.h
+  src/core/lease.c src/core/lease.h src/core/ticket.c src/core/ticket.h src/core/units.h src/core/atomics.h
 # Its inputs hold no numbers to be guessed; to trace comparisons would take most of the time.
 	$(FUZZ_CC) $(FUZZED) -fno-sanitize-coverage=trace-cmp -o $@ $(filter %.c,$^)
 

@@ -122,10 +122,10 @@ is(verdict('a b/c.pl', "a 3 0\n", ''),
 # Some of one line, of which one is in test/mutate/equivalent; and one in a file that
 # the test of tickets does not have.
 my $mutants = "'$^X' '$root/test/mutate/run.pl' --tests unit:ticket --results results"
-  . " --match '^src/(core/ticket.h:uidgen_ticket_minus .*(; => ;|[<>]= b)|shared/server.c:uidgen_server_tick return 0; => return 1)' src/core/ticket.h src/shared/server.c";
+  . " --match '^src/(core/ticket.h:uidgen_tick_minus .*(; => ;|[<>]= b)|shared/server.c:uidgen_server_tick return 0; => return 1)' src/core/ticket.h src/shared/server.c";
 $out = run($mutants);
-like($out, qr/^uncompiled src\S+ uidgen_ticket_minus: return a > b \? a - b : 0; => ; /m, 'a mutant that does not compile');
-like($out, qr/^killed     src\S+ uidgen_ticket_minus: .*\? a - b : 0; => return a <= b .*, by unit:ticket: \w/m, 'one that the test kills');
+like($out, qr/^uncompiled src\S+ uidgen_tick_minus: return a > b \? a - b : 0; => ; /m, 'a mutant that does not compile');
+like($out, qr/^killed     src\S+ uidgen_tick_minus: .*\? a - b : 0; => return a <= b .*, by unit:ticket: \w/m, 'one that the test kills');
 unlike($out, qr/ => return a >= b /m, 'one that changes nothing is not run');
 like($out, qr/^survived   src\S+ uidgen_server_tick: return 0; => return 1; /m, 'one that the test cannot see');
 like($out, qr/^src\/core\/ticket.h +2 +1 +1 +0 +1\nsrc\/shared\/server.c +1 +0 +0 +1 +0\n/m, 'all are counted') or diag($out);

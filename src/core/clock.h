@@ -28,19 +28,21 @@
 #include <cpuid.h>
 #endif
 
+#include "core/units.h"
+
 /* In microseconds.  Fails only for a clock that the system lacks, and then
  * always. */
-static inline int64_t
+static inline UidgenMicroseconds
 uidgen_clock_read(clockid_t id)
 {
 	struct timespec now;
 
 	clock_gettime(id, &now);
-	return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	return (UidgenMicroseconds) now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
 /* The wall clock, in microseconds since 1970 UTC. */
-static inline int64_t
+static inline UidgenMicroseconds
 uidgen_clock_wall(void)
 {
 	return uidgen_clock_read(CLOCK_REALTIME);
@@ -66,14 +68,14 @@ uidgen_clock_coarse(void)
 }
 
 /* The monotonic clock, in microseconds since some point in the past. */
-static inline int64_t
+static inline UidgenMicroseconds
 uidgen_clock_monotonic(void)
 {
 	return uidgen_clock_read(CLOCK_MONOTONIC);
 }
 
 /* The boot clock, in microseconds since some point in the past. */
-static inline int64_t
+static inline UidgenMicroseconds
 uidgen_clock_boot(void)
 {
 #ifdef CLOCK_BOOTTIME
@@ -89,7 +91,7 @@ uidgen_clock_boot(void)
  * The wall clock minus the boot clock, in microseconds: it changes when the wall
  * clock is set.
  */
-static inline int64_t
+static inline UidgenMicroseconds
 uidgen_clock_offset(void)
 {
 	return uidgen_clock_wall() - uidgen_clock_boot();

@@ -12,39 +12,27 @@
 #define STEP_ROWS_MAX 10
 #define STEP_ROWS_PERIOD (INT64_C(3600) * 1000000)
 
-static inline int64_t
-lower(int64_t a, int64_t b)
+static inline UidgenPosition
+first_position(const UidgenTerms *terms, UidgenTick tick)
 {
-	return a < b ? a : b;
+	return (UidgenPosition) tick << terms->sequence_bits;
 }
 
-static inline int64_t
-higher(int64_t a, int64_t b)
-{
-	return a > b ? a : b;
-}
-
-static inline uint64_t
-first_position(const UidgenTerms *terms, int64_t tick)
-{
-	return (uint64_t) tick << terms->sequence_bits;
-}
-
-static inline uint64_t
-last_position(const UidgenTerms *terms, int64_t tick)
+static inline UidgenPosition
+last_position(const UidgenTerms *terms, UidgenTick tick)
 {
 	return first_position(terms, tick + 1) - 1;
 }
 
-static inline int64_t
-position_tick(const UidgenTerms *terms, uint64_t position)
+static inline UidgenTick
+position_tick(const UidgenTerms *terms, UidgenPosition position)
 {
-	return (int64_t) (position >> terms->sequence_bits);
+	return (UidgenTick) (position >> terms->sequence_bits);
 }
 
 /* The first tick of which nothing is taken, where this is the next free position. */
-static inline int64_t
-untouched_tick(const UidgenTerms *terms, uint64_t position)
+static inline UidgenTick
+untouched_tick(const UidgenTerms *terms, UidgenPosition position)
 {
 	return position_tick(terms, position + first_position(terms, 1) - 1);
 }
@@ -57,7 +45,7 @@ uidgen_lease_init(UidgenLease *lease)
 
 /* ---- what is known to be granted ---- */
 
-int64_t
+UidgenTick
 uidgen_lease_known_until(const UidgenLease *lease, int worker)
 {
 	for (int i = 0; i < lease->nknown; i++)
@@ -67,7 +55,7 @@ uidgen_lease_known_until(const UidgenLease *lease, int worker)
 }
 
 static void
-remember(UidgenLease *lease, int worker, int64_t granted_until)
+remember(UidgenLease *lease, int worker, UidgenTick granted_until)
 {
 	UidgenKnownGrant *known = lease->known;
 	int			lowest = 0;
@@ -84,7 +72,7 @@ remember(UidgenLease *lease, int worker, int64_t granted_until)
 	{
 		/* Full: let the lowest go, and what it said hold for all others. */
 		i = lowest;
-		lease->known_others = higher(lease->known_others, known[i].granted_until);
+		lease->known_others = uidgen_tick_higher(lease->known_others, known[i].granted_until);
 	}
 	else if (i == lease->nknown)
 		lease->nknown++;
@@ -95,11 +83,11 @@ remember(UidgenLease *lease, int worker, int64_t granted_until)
 
 /* The clock is behind the highest tick of it that is known by a large step. */
 static UidgenClockStep
-step_back(const UidgenTerms *terms, const UidgenClocks *clocks, int64_t clock_known)
+step_back(const UidgenTerms *terms, const UidgenClocks *clocks, UidgenTick clock_known)
 {
-	int64_t		ticks = clock_known - clocks->tick;
+	UidgenTick	ticks = clock_known - clocks->tick;
 
-	if (ticks <= (int64_t) terms->bounds.large_step)
+	if (ticks <= terms->bounds.large_step)
 		return (UidgenClockStep) {UIDGEN_STEP_NONE, 0};
 	return (UidgenClockStep) {UIDGEN_STEP_BACK, ticks};
 }
@@ -109,13 +97,13 @@ static UidgenClockStep
 leap_forward(const UidgenLease *lease, const UidgenTerms *terms,
 			 const UidgenClocks *clocks)
 {
-	int64_t		ticks = (clocks->offset - lease->clock_offset) / terms->unit;
-	int64_t		before = clocks->tick - ticks;
+	UidgenTick	ticks = (clocks->offset - lease->clock_offset) / terms->unit;
+	UidgenTick	before = clocks->tick - ticks;
 
 	/* If the grant already lay too far ahead before the leap, the clock had been slow
 	 * and is correct now: a renewal poisons nothing. */
-	if (ticks <= (int64_t) terms->bounds.large_step ||
-		lease->grant.last - before > (int64_t) terms->bounds.crash)
+	if (ticks <= terms->bounds.large_step ||
+		lease->grant.last - before > terms->bounds.crash)
 		return (UidgenClockStep) {UIDGEN_STEP_NONE, 0};
 	return (UidgenClockStep) {UIDGEN_STEP_FORWARD, ticks};
 }
@@ -148,17 +136,17 @@ uidgen_lease_count_step(UidgenLease *lease, const UidgenClocks *clocks, bool too
  * our look at it and the call, the row must not follow: the time until then would be
  * lost to this worker id, should the clock return.
  */
-static int64_t
+static UidgenTick
 at_most(const UidgenTerms *terms, const UidgenClocks *clocks)
 {
 	/* Our tick stays at the last one then, wherever the clock is. */
 	if (clocks->tick >= terms->last_tick)
 		return INT64_MAX;
-	return clocks->tick + (int64_t) terms->bounds.large_step;
+	return clocks->tick + terms->bounds.large_step;
 }
 
 UidgenLeaseAction
-uidgen_lease_lost(const UidgenTerms *terms, const UidgenClocks *clocks, uint64_t position)
+uidgen_lease_lost(const UidgenTerms *terms, const UidgenClocks *clocks, UidgenPosition position)
 {
 	return (UidgenLeaseAction) {
 		.call = UIDGEN_ACQUIRE,
@@ -169,8 +157,8 @@ uidgen_lease_lost(const UidgenTerms *terms, const UidgenClocks *clocks, uint64_t
 			/* Ids stay in order. */
 			.floor = untouched_tick(terms, position),
 			.window = terms->window,
-			.max_lead = (int64_t) terms->bounds.crash,
-			.max_step = (int64_t) terms->bounds.large_step,
+			.max_lead = terms->bounds.crash,
+			.max_step = terms->bounds.large_step,
 		},
 		.at_most = at_most(terms, clocks),
 	};
@@ -179,7 +167,7 @@ uidgen_lease_lost(const UidgenTerms *terms, const UidgenClocks *clocks, uint64_t
 /* A grant for the time that the clock shows after a step. */
 static UidgenLeaseAction
 follow(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *clocks,
-	   uint64_t position, UidgenClockStep step)
+	   UidgenPosition position, UidgenClockStep step)
 {
 	UidgenLeaseAction action = uidgen_lease_lost(terms, clocks, position);
 
@@ -191,7 +179,7 @@ follow(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *c
 		/* The time is to be true: neither the order of ids nor what a crash may have
 		 * left counts for more. */
 		action.request.floor = 0;
-		action.request.max_lead = (int64_t) terms->bounds.large_step;
+		action.request.max_lead = terms->bounds.large_step;
 		action.request.max_step = INT64_MAX;
 	}
 	else
@@ -204,7 +192,7 @@ follow(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *c
 /* A first grant, or one of another registry. */
 static UidgenLeaseAction
 begin(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *clocks,
-	  uint64_t position, uint64_t registry)
+	  UidgenPosition position, uint64_t registry)
 {
 	UidgenLeaseAction action = uidgen_lease_lost(terms, clocks, position);
 
@@ -218,14 +206,14 @@ begin(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *cl
 
 UidgenLeaseAction
 uidgen_lease_next(const UidgenLease *lease, const UidgenTerms *terms,
-				  const UidgenClocks *clocks, uint64_t position, int64_t clock_known,
+				  const UidgenClocks *clocks, UidgenPosition position, UidgenTick clock_known,
 				  uint64_t registry)
 {
 	/* Test this first, even without a grant: after a large step back the new era
 	 * must not start from the old position. */
 	UidgenClockStep step = step_back(terms, clocks, clock_known);
 	bool		held = lease->held && lease->grant.registry == registry;
-	int64_t		needed = position_tick(terms, position) + 1;
+	UidgenTick	needed = position_tick(terms, position) + 1;
 
 	if (step.kind == UIDGEN_STEP_NONE && held)
 		step = leap_forward(lease, terms, clocks);
@@ -236,7 +224,7 @@ uidgen_lease_next(const UidgenLease *lease, const UidgenTerms *terms,
 
 	/* What is left of the layout is granted before it counts as used up. */
 	if (lease->grant.last < terms->last_tick - 1)
-		needed = lower(needed, terms->last_tick - 1);
+		needed = uidgen_tick_lower(needed, terms->last_tick - 1);
 	return (UidgenLeaseAction) {
 		.call = UIDGEN_RENEW,
 		.needed = needed,
@@ -247,7 +235,7 @@ uidgen_lease_next(const UidgenLease *lease, const UidgenTerms *terms,
 /* ---- the answers ---- */
 
 void
-uidgen_lease_hold(UidgenLease *lease, const UidgenGrant *grant, int64_t offset)
+uidgen_lease_hold(UidgenLease *lease, const UidgenGrant *grant, UidgenMicroseconds offset)
 {
 	lease->held = true;
 	lease->released = false;
@@ -256,35 +244,35 @@ uidgen_lease_hold(UidgenLease *lease, const UidgenGrant *grant, int64_t offset)
 	remember(lease, grant->worker, grant->last);
 }
 
-int64_t
-uidgen_lease_end(UidgenLease *lease, const UidgenTerms *terms, uint64_t position)
+UidgenTick
+uidgen_lease_end(UidgenLease *lease, const UidgenTerms *terms, UidgenPosition position)
 {
 	lease->held = false;
 	lease->released = true;
-	return lower(untouched_tick(terms, position) - 1, lease->grant.last);
+	return uidgen_tick_lower(untouched_tick(terms, position) - 1, lease->grant.last);
 }
 
 void
-uidgen_lease_release(UidgenLease *lease, int64_t last_issued)
+uidgen_lease_release(UidgenLease *lease, UidgenTick last_issued)
 {
 	remember(lease, lease->grant.worker, last_issued);
 }
 
-uint64_t
+UidgenPosition
 uidgen_lease_limit(const UidgenLease *lease, const UidgenTerms *terms)
 {
 	return last_position(terms, lease->grant.last);
 }
 
-uint64_t
+UidgenPosition
 uidgen_lease_renew_at(const UidgenLease *lease, const UidgenTerms *terms)
 {
-	int64_t		padding = terms->padding;
+	UidgenTick	padding = terms->padding;
 
 	/* The end of the layout cannot be pushed further. */
 	if (lease->grant.last + 1 >= terms->last_tick)
 		padding = 0;
-	return last_position(terms, lease->grant.last - lower(padding, lease->grant.last));
+	return last_position(terms, lease->grant.last - uidgen_tick_lower(padding, lease->grant.last));
 }
 
 /*
@@ -293,11 +281,11 @@ uidgen_lease_renew_at(const UidgenLease *lease, const UidgenTerms *terms)
  */
 UidgenEra
 uidgen_lease_era(const UidgenLease *lease, const UidgenTerms *terms,
-				 UidgenStepKind step, int64_t now, const UidgenTicketReach *reach,
-				 uint64_t position)
+				 UidgenStepKind step, UidgenTick now, const UidgenTicketReach *reach,
+				 UidgenPosition position)
 {
 	bool		back = step == UIDGEN_STEP_BACK;
-	uint64_t	row_starts = first_position(terms, lease->grant.first);
+	UidgenPosition row_starts = first_position(terms, lease->grant.first);
 	UidgenEra	era = {
 		/* Up to the next whole tick: the old worker id may have used this one. */
 		.position = first_position(terms, untouched_tick(terms, position)),
@@ -306,24 +294,23 @@ uidgen_lease_era(const UidgenLease *lease, const UidgenTerms *terms,
 	};
 
 	/* Of that position: ids that have reached the clock's tick begin with the next. */
-	era.cause = uidgen_ticket_cause(reach, (uint64_t) position_tick(terms, era.position),
-									(uint64_t) now);
+	era.cause = uidgen_ticket_cause(reach, position_tick(terms, era.position), now);
 
 	/*
 	 * How far the clock has been is known from the last era, unless it ended because
 	 * of that, and from the registry.  Without that knowledge, a further step back
 	 * would only seem small.
 	 */
-	era.clock_known = higher(now, lower(lease->grant.seen,
-									   now + (int64_t) terms->bounds.large_step));
+	era.clock_known = uidgen_tick_higher(now, uidgen_tick_lower(lease->grant.seen,
+									   now + terms->bounds.large_step));
 	if (!back)
-		era.clock_known = higher(era.clock_known, (int64_t) uidgen_ticket_clock_known(reach));
+		era.clock_known = uidgen_tick_higher(era.clock_known, uidgen_ticket_clock_known(reach));
 	/* Where the row's end decided, it is a step of the clock, or else a crash. */
 	if (back || era.position < row_starts)
 	{
 		era.position = row_starts;
 		era.cause = era.clock_known > now &&
-			lease->grant.first <= era.clock_known + (int64_t) terms->bounds.burst ?
+			lease->grant.first <= era.clock_known + terms->bounds.burst ?
 			UIDGEN_AHEAD_CLOCK_SET_BACK : UIDGEN_AHEAD_CRASH;
 	}
 	return era;

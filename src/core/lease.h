@@ -19,7 +19,7 @@
  *	  would poison it for as long as the leap, should the leap be a mistake.
  *	- Otherwise renew; and if the row was taken from us, acquire.
  *
- * Ticks are int64_t here, as in the registry; lengths of time are in ticks, too,
+ * Ticks are signed, as in the registry; lengths of time are in ticks, too,
  * unless they are said to be in microseconds.
  */
 #ifndef UIDGEN_LEASE_H
@@ -38,10 +38,10 @@ typedef struct UidgenRequest
 	int			wanted;			/* exactly this worker id, or -1 */
 	int			avoid;			/* not this one, or -1 */
 	bool		never_used;		/* a worker id never used may be taken */
-	int64_t		floor;			/* the grant begins at this tick or later */
-	int64_t		window;			/* ticks to grant */
-	int64_t		max_lead;		/* ticks that it may begin ahead of the clock */
-	int64_t		max_step;		/* ticks that the clock may have been set back
+	UidgenTick	floor;			/* the grant begins at this tick or later */
+	UidgenTick	window;			/* ticks to grant */
+	UidgenTick	max_lead;		/* ticks that it may begin ahead of the clock */
+	UidgenTick	max_step;		/* ticks that the clock may have been set back
 								 * since the worker id was used last */
 } UidgenRequest;
 
@@ -50,9 +50,9 @@ typedef struct UidgenGrant
 {
 	int			worker;
 	int64_t		token;			/* proves to the registry that we are the holder */
-	int64_t		first;			/* tick */
-	int64_t		last;			/* tick */
-	int64_t		seen;			/* tick of the clock when the worker id was last
+	UidgenTick	first;			/* tick */
+	UidgenTick	last;			/* tick */
+	UidgenTick	seen;			/* tick of the clock when the worker id was last
 								 * granted or released; 0: it never was */
 	bool		never_used;		/* it is the first grant of this worker id */
 	int64_t		free_workers;	/* worker ids that are left */
@@ -66,7 +66,7 @@ typedef struct UidgenGrant
 typedef struct UidgenKnownGrant
 {
 	int			worker;
-	int64_t		granted_until;
+	UidgenTick	granted_until;
 } UidgenKnownGrant;
 
 /* More workers than this in the life of one shared memory are exceptional; what
@@ -86,15 +86,15 @@ typedef struct UidgenLease
 	 */
 	UidgenKnownGrant known[UIDGEN_KNOWN_GRANTS];
 	int			nknown;
-	int64_t		known_others;	/* at least this tick for all workers not above */
+	UidgenTick	known_others;	/* at least this tick for all workers not above */
 
 	/* The wall clock minus the boot clock, in microseconds, when the registry was
 	 * last asked for a grant that it gave: a change since is a step of the clock. */
-	int64_t		clock_offset;
+	UidgenMicroseconds clock_offset;
 	/* Rows never used before that were taken because of such steps, and the boot
 	 * clock, in microseconds, when counting began. */
 	int			step_rows;
-	int64_t		step_rows_since;
+	UidgenMicroseconds step_rows_since;
 } UidgenLease;
 
 /* ---- what comes in ---- */
@@ -105,11 +105,11 @@ typedef struct UidgenTerms
 	int			worker;			/* the only worker id that may be used, or -1 */
 	bool		other_workers;	/* another worker id may be used */
 	bool		disposable;		/* each start of the server takes another one */
-	int64_t		unit;			/* microseconds in a tick */
+	UidgenMicroseconds unit;			/* microseconds in a tick */
 	int			sequence_bits;
-	int64_t		last_tick;		/* of the layout; it is never granted */
-	int64_t		window;
-	int64_t		padding;		/* what must be left of a grant, or it is renewed */
+	UidgenTick	last_tick;		/* of the layout; it is never granted */
+	UidgenTick	window;
+	UidgenTick	padding;		/* what must be left of a grant, or it is renewed */
 	UidgenTicketBounds bounds;
 } UidgenTerms;
 
@@ -117,9 +117,9 @@ typedef struct UidgenTerms
  * step of the clock. */
 typedef struct UidgenClocks
 {
-	int64_t		tick;			/* of the wall clock */
-	int64_t		offset;			/* wall clock minus boot clock, in microseconds */
-	int64_t		boot;			/* boot clock, in microseconds */
+	UidgenTick	tick;			/* of the wall clock */
+	UidgenMicroseconds offset;			/* wall clock minus boot clock, in microseconds */
+	UidgenMicroseconds boot;			/* boot clock, in microseconds */
 } UidgenClocks;
 
 /* ---- what goes out ---- */
@@ -135,7 +135,7 @@ typedef enum UidgenStepKind
 typedef struct UidgenClockStep
 {
 	UidgenStepKind kind;
-	int64_t		ticks;
+	UidgenTick	ticks;
 } UidgenClockStep;
 
 typedef enum UidgenLeaseCall
@@ -151,18 +151,18 @@ typedef struct UidgenLeaseAction
 	UidgenLeaseCall call;
 	UidgenClockStep step;
 	UidgenRequest request;
-	int64_t		needed;
-	int64_t		at_most;		/* the highest tick that the registry's clock may show
+	UidgenTick	needed;
+	UidgenTick	at_most;		/* the highest tick that the registry's clock may show
 								 * for a renewal to be what was meant */
 } UidgenLeaseAction;
 
 /* An era to be opened: see uidgen_ticket_open(). */
 typedef struct UidgenEra
 {
-	uint64_t	position;
-	uint64_t	limit;
-	uint64_t	renew_at;
-	int64_t		clock_known;	/* the highest tick of the clock that is known */
+	UidgenPosition position;
+	UidgenPosition limit;
+	UidgenPosition renew_at;
+	UidgenTick	clock_known;	/* the highest tick of the clock that is known */
 	UidgenAheadCause cause;
 } UidgenEra;
 
@@ -176,23 +176,23 @@ extern void uidgen_lease_init(UidgenLease *lease);
 extern UidgenLeaseAction uidgen_lease_next(const UidgenLease *lease,
 										   const UidgenTerms *terms,
 										   const UidgenClocks *clocks,
-										   uint64_t position, int64_t clock_known,
+										   UidgenPosition position, UidgenTick clock_known,
 										   uint64_t registry);
 
 /* What to do when a renewal found the row taken from us. */
 extern UidgenLeaseAction uidgen_lease_lost(const UidgenTerms *terms,
 										   const UidgenClocks *clocks,
-										   uint64_t position);
+										   UidgenPosition position);
 
 /* The last tick that is known to be granted to a worker; no grant may begin there
  * or below. */
-extern int64_t uidgen_lease_known_until(const UidgenLease *lease, int worker);
+extern UidgenTick uidgen_lease_known_until(const UidgenLease *lease, int worker);
 
 /* A grant of ticks that nobody was granted before, or the renewal of the one in
  * force, holds from now on.  `offset` is from before the registry was asked, so that
  * the next call sees what the clock did meanwhile. */
 extern void uidgen_lease_hold(UidgenLease *lease, const UidgenGrant *grant,
-							  int64_t offset);
+							  UidgenMicroseconds offset);
 
 /* A row was acquired because of a step of the clock; was it one never used? */
 extern void uidgen_lease_count_step(UidgenLease *lease, const UidgenClocks *clocks,
@@ -200,22 +200,22 @@ extern void uidgen_lease_count_step(UidgenLease *lease, const UidgenClocks *cloc
 
 /* Nothing more is issued of the grant, whose era ended at this position; it is about to
  * be handed back.  Returns the last tick that may have been issued of it. */
-extern int64_t uidgen_lease_end(UidgenLease *lease, const UidgenTerms *terms,
-								uint64_t position);
+extern UidgenTick uidgen_lease_end(UidgenLease *lease, const UidgenTerms *terms,
+								UidgenPosition position);
 
 /* It was handed back: nothing above tick `last_issued` was issued of it. */
-extern void uidgen_lease_release(UidgenLease *lease, int64_t last_issued);
+extern void uidgen_lease_release(UidgenLease *lease, UidgenTick last_issued);
 
 /* The era in which ids are issued from the grant in force, after another one that had
  * this reach and ended at this position. */
 extern UidgenEra uidgen_lease_era(const UidgenLease *lease, const UidgenTerms *terms,
-								  UidgenStepKind step, int64_t now,
+								  UidgenStepKind step, UidgenTick now,
 								  const UidgenTicketReach *reach,
-								  uint64_t position);
+								  UidgenPosition position);
 
 /* The grant in force in positions: its last one, and the one beyond which it is to be
  * renewed. */
-extern uint64_t uidgen_lease_limit(const UidgenLease *lease, const UidgenTerms *terms);
-extern uint64_t uidgen_lease_renew_at(const UidgenLease *lease, const UidgenTerms *terms);
+extern UidgenPosition uidgen_lease_limit(const UidgenLease *lease, const UidgenTerms *terms);
+extern UidgenPosition uidgen_lease_renew_at(const UidgenLease *lease, const UidgenTerms *terms);
 
 #endif							/* UIDGEN_LEASE_H */

@@ -16,8 +16,8 @@
 void
 uidgen_ticket_init(UidgenTicketWords *words)
 {
-	/* As after close(); position 1, so that the one before it is no less
-	 * than 0. */
+	/* The same state as after close().  The position starts at 1, because readers
+	 * compute the one before it. */
 	uidgen_atomic_init(&words->position, 1);
 	uidgen_atomic_init(&words->clock_high, 0);
 	uidgen_atomic_init(&words->clock_before, 0);
@@ -34,7 +34,7 @@ uidgen_ticket_init(UidgenTicketWords *words)
 	uidgen_atomic_init(&words->large_step, 0);
 }
 
-uint64_t
+UidgenPosition
 uidgen_ticket_close(UidgenTicketWords *words)
 {
 	uidgen_atomic_write(&words->era, uidgen_atomic_read(&words->era) | 1);
@@ -46,9 +46,10 @@ uidgen_ticket_close(UidgenTicketWords *words)
 }
 
 void
-uidgen_ticket_open(UidgenTicketWords *words, uint64_t position, uint64_t limit,
-				   uint64_t renew_at, uint64_t constant, uint64_t now,
-				   uint64_t clock_known, uint64_t opened, UidgenAheadCause cause)
+uidgen_ticket_open(UidgenTicketWords *words, UidgenPosition position,
+				   UidgenPosition limit, UidgenPosition renew_at, uint64_t constant,
+				   UidgenTick now, UidgenTick clock_known, UidgenTick opened,
+				   UidgenAheadCause cause)
 {
 	uint64_t	era = uidgen_atomic_read(&words->era) + 1;
 
@@ -57,10 +58,10 @@ uidgen_ticket_open(UidgenTicketWords *words, uint64_t position, uint64_t limit,
 	uidgen_atomic_write(&words->position, position);
 	/* Not `now` where that is higher: it may be a leap that no grant follows. */
 	uidgen_atomic_write(&words->clock_high,
-						uidgen_ticket_note(era, uidgen_ticket_lower(now, clock_known)));
-	uidgen_atomic_write(&words->clock_before, clock_known);
-	uidgen_atomic_write(&words->opened, opened > now ? opened : 0);
-	uidgen_atomic_write(&words->opened_at, now);
+						uidgen_ticket_note(era, uidgen_tick_lower(now, clock_known)));
+	uidgen_atomic_write(&words->clock_before, (uint64_t) clock_known);
+	uidgen_atomic_write(&words->opened, (uint64_t) (opened > now ? opened : 0));
+	uidgen_atomic_write(&words->opened_at, (uint64_t) now);
 	uidgen_atomic_write(&words->opened_cause, cause);
 	uidgen_atomic_write(&words->constant, constant);
 	uidgen_atomic_write(&words->limit, limit);
@@ -71,8 +72,8 @@ uidgen_ticket_open(UidgenTicketWords *words, uint64_t position, uint64_t limit,
 }
 
 void
-uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
-					 uint64_t renew_at)
+uidgen_ticket_extend(UidgenTicketWords *words, UidgenPosition limit,
+					 UidgenPosition renew_at)
 {
 	uidgen_assert((uidgen_atomic_read(&words->era) & 1) == 0);
 	uidgen_assert(limit >= uidgen_atomic_read(&words->limit) && renew_at <= limit);
@@ -83,30 +84,30 @@ uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
 
 void
 uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
-					const UidgenTicketBounds *bounds, uint64_t now)
+					const UidgenTicketBounds *bounds, UidgenTick now)
 {
 	bool		in_force = (uidgen_atomic_read(&words->era) & 1) == 0;
 	UidgenTicketReach before = uidgen_ticket_reach(words);
 	UidgenTicketReach after = before;
-	uint64_t	allowed = uidgen_ticket_last_allowed(&before, now);
+	UidgenTick	allowed = uidgen_ticket_last_allowed(&before, now);
 	bool		step = uidgen_ticket_step_in_era(&before, now);
-	uint64_t	limit = uidgen_atomic_read(&words->limit);
-	uint64_t	renew_at = uidgen_atomic_read(&words->renew_at);
-	uint64_t	known = uidgen_ticket_clock_known(&before);
-	uint64_t	position = 0;
-	uint64_t	reached = 0;	/* the tick that ids may have reached, before */
-	uint64_t	burst = 0;		/* this is drawn on top */
+	UidgenPosition limit = uidgen_atomic_read(&words->limit);
+	UidgenPosition renew_at = uidgen_atomic_read(&words->renew_at);
+	UidgenTick	known = uidgen_ticket_clock_known(&before);
+	UidgenPosition position = 0;
+	UidgenTick	reached = 0;	/* the tick that ids may have reached, before */
+	UidgenTick	burst = 0;		/* this is drawn on top */
 	UidgenAheadCause cause = UIDGEN_AHEAD_NOT;
 	bool		reopen;
 
 	after.ahead = bounds->ahead;
 	after.burst = bounds->burst;
 	after.large_step = bounds->large_step;
-	after.room = uidgen_ticket_plus(bounds->crash, bounds->burst);
+	after.room = uidgen_tick_plus(bounds->crash, bounds->burst);
 	/* An era that needs more room than that keeps what it has, but never gets more.
 	 * Also where it was closed for another grant. */
-	if (before.opened > uidgen_ticket_plus(now, bounds->crash))
-		after.room = uidgen_ticket_higher(after.room, before.room);
+	if (before.opened > uidgen_tick_plus(now, bounds->crash))
+		after.room = uidgen_tick_higher(after.room, before.room);
 
 	/*
 	 * Less than before needs a new era, because callers go by the old bounds until
@@ -118,27 +119,27 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	if (reopen)
 	{
 		position = uidgen_ticket_close(words);
-		cause = uidgen_ticket_cause(&before, position >> rules->sequence_bits, now);
+		cause = uidgen_ticket_cause(&before, uidgen_ticket_tick(rules, position), now);
 		burst = cause == UIDGEN_AHEAD_BURST ? 0 : bounds->burst;
-		reached = uidgen_ticket_minus(uidgen_ticket_lower(position >> rules->sequence_bits,
+		reached = uidgen_tick_minus(uidgen_tick_lower(uidgen_ticket_tick(rules, position),
 														  allowed), burst);
 		if (step)
-			reached = uidgen_ticket_higher(reached,
+			reached = uidgen_tick_higher(reached,
 										   uidgen_ticket_before_step(&before, now));
 		/* What was out of reach before stays so. */
-		after.room = uidgen_ticket_higher(after.room,
-										  uidgen_ticket_minus(uidgen_ticket_lower(uidgen_ticket_plus(reached, burst),
+		after.room = uidgen_tick_higher(after.room,
+										  uidgen_tick_minus(uidgen_tick_lower(uidgen_tick_plus(reached, burst),
 																				  allowed), now));
 		if (uidgen_ticket_large_step(&after, now))
 			known = now;
 	}
-	uidgen_atomic_write(&words->ahead, after.ahead);
-	uidgen_atomic_write(&words->burst, after.burst);
-	uidgen_atomic_write(&words->large_step, after.large_step);
-	uidgen_atomic_write(&words->room, after.room);
+	uidgen_atomic_write(&words->ahead, (uint64_t) after.ahead);
+	uidgen_atomic_write(&words->burst, (uint64_t) after.burst);
+	uidgen_atomic_write(&words->large_step, (uint64_t) after.large_step);
+	uidgen_atomic_write(&words->room, (uint64_t) after.room);
 	if (reopen)
 		uidgen_ticket_open(words, position, limit, renew_at,
 						   uidgen_atomic_read(&words->constant), now,
 						   known,
-						   uidgen_ticket_higher(reached, before.opened), cause);
+						   uidgen_tick_higher(reached, before.opened), cause);
 }

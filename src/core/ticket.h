@@ -69,6 +69,7 @@
 #define UIDGEN_TICKET_H
 
 #include "core/atomics.h"
+#include "core/units.h"
 
 #define UIDGEN_TICKET_LINE 128	/* two cache lines: neighbours are prefetched */
 
@@ -86,10 +87,10 @@
  */
 typedef struct UidgenTicketBounds
 {
-	uint64_t	ahead;
-	uint64_t	burst;
-	uint64_t	crash;
-	uint64_t	large_step;		/* a clock that was set back further needs another
+	UidgenTick	ahead;
+	UidgenTick	burst;
+	UidgenTick	crash;
+	UidgenTick	large_step;		/* a clock that was set back further needs another
 								 * grant: until then nothing is taken */
 } UidgenTicketBounds;
 
@@ -98,8 +99,9 @@ typedef struct UidgenTicketWords
 	/* Written by every call. */
 	UidgenAtomic position;		/* the next free one */
 	/* Written by every call that reads the clock. */
-	UidgenAtomic clock_high;	/* highest tick of the clock noted in this era, with
-								 * a mark of the era: see uidgen_ticket_note() */
+	UidgenAtomic clock_high;	/* highest tick of the clock that a caller has noted in
+								 * this era, with a mark of the era: see
+								 * uidgen_ticket_note() */
 	char		pad1[UIDGEN_TICKET_LINE - 2 * sizeof(UidgenAtomic)];
 
 	/* Read by every call; written by the keeper alone. */
@@ -125,7 +127,7 @@ typedef struct UidgenTicketWords
 typedef struct UidgenTicketRules
 {
 	int			sequence_bits;
-	uint64_t	last_tick;		/* of the layout */
+	UidgenTick	last_tick;		/* of the layout */
 	uint64_t	start_mask;		/* which bits of a new tick's first sequence may
 								 * be set; 0: it starts at zero */
 	bool		start_random;	/* from `random`, or else where the last ended */
@@ -144,33 +146,33 @@ typedef enum UidgenAheadCause
 /* What decides, besides the clock, how far ids may run ahead of it. */
 typedef struct UidgenTicketReach
 {
-	uint64_t	clock_high;
-	uint64_t	clock_before;
-	uint64_t	ahead;
-	uint64_t	burst;
-	uint64_t	large_step;
-	uint64_t	opened;
-	uint64_t	opened_at;
+	UidgenTick	clock_high;
+	UidgenTick	clock_before;
+	UidgenTick	ahead;
+	UidgenTick	burst;
+	UidgenTick	large_step;
+	UidgenTick	opened;
+	UidgenTick	opened_at;
 	UidgenAheadCause opened_cause;
-	uint64_t	room;
+	UidgenTick	room;
 } UidgenTicketReach;
 
 /* The clock, in positions. */
 typedef struct UidgenTicketClock
 {
-	uint64_t	tick;
-	uint64_t	first;			/* the tick's first position */
-	uint64_t	highest;		/* the last one that is not too far ahead of it */
+	UidgenTick	tick;
+	UidgenPosition first;		/* of the tick */
+	UidgenPosition highest;		/* the last one that is not too far ahead of it */
 } UidgenTicketClock;
 
 typedef struct UidgenTicket
 {
 	uint64_t	era;			/* in which it was taken */
-	uint64_t	first;			/* its first position */
+	UidgenPosition first;		/* of those that were taken */
 	uint64_t	count;			/* how many were taken */
 	uint64_t	skipped;		/* positions that it passed over, to begin a tick */
 	uint64_t	constant;		/* valid once the ticket is good */
-	uint64_t	blocked;		/* AHEAD, EARLY: the tick that is too far ahead */
+	UidgenTick	blocked;		/* AHEAD, EARLY: the tick that is too far ahead */
 	bool		renew;			/* the keeper should be told to renew */
 } UidgenTicket;
 
@@ -193,9 +195,22 @@ typedef enum UidgenTicketResult
 	UIDGEN_TICKET_REFUSED		/* nothing taken: n is 0, or more than a tick has */
 } UidgenTicketResult;
 
+/* The tick of a position, and the first position of a tick. */
+static inline UidgenTick
+uidgen_ticket_tick(const UidgenTicketRules *rules, UidgenPosition position)
+{
+	return (UidgenTick) (position >> rules->sequence_bits);
+}
+
+static inline UidgenPosition
+uidgen_ticket_position(const UidgenTicketRules *rules, UidgenTick tick)
+{
+	return (UidgenPosition) tick << rules->sequence_bits;
+}
+
 /* Where the sequence starts in a new tick, after `position` in an older one. */
 static inline uint64_t
-uidgen_ticket_start(UidgenTicketRules *rules, uint64_t position)
+uidgen_ticket_start(UidgenTicketRules *rules, UidgenPosition position)
 {
 	if (uidgen_likely(rules->start_mask == 0))
 		return 0;
@@ -208,37 +223,37 @@ uidgen_ticket_start(UidgenTicketRules *rules, uint64_t position)
 	return rules->random & rules->start_mask;
 }
 
-/* a + b, and a - b, without leaving the range. */
-static inline uint64_t
-uidgen_ticket_plus(uint64_t a, uint64_t b)
+/* a + b, and a - b or 0, of numbers that are not negative. */
+static inline UidgenTick
+uidgen_tick_plus(UidgenTick a, UidgenTick b)
 {
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+	return a > INT64_MAX - b ? INT64_MAX : a + b;
 }
 
-static inline uint64_t
-uidgen_ticket_minus(uint64_t a, uint64_t b)
+static inline UidgenTick
+uidgen_tick_minus(UidgenTick a, UidgenTick b)
 {
 	return a > b ? a - b : 0;
 }
 
-static inline uint64_t
-uidgen_ticket_lower(uint64_t a, uint64_t b)
+static inline UidgenTick
+uidgen_tick_lower(UidgenTick a, UidgenTick b)
 {
 	return a < b ? a : b;
 }
 
-static inline uint64_t
-uidgen_ticket_higher(uint64_t a, uint64_t b)
+static inline UidgenTick
+uidgen_tick_higher(UidgenTick a, UidgenTick b)
 {
 	return a > b ? a : b;
 }
 
 /* Where ids were before the clock was set back, and at most `ahead` ahead of it. */
-static inline uint64_t
-uidgen_ticket_set_back(const UidgenTicketReach *reach, uint64_t now)
+static inline UidgenTick
+uidgen_ticket_set_back(const UidgenTicketReach *reach, UidgenTick now)
 {
-	return uidgen_ticket_lower(reach->clock_high,
-							   uidgen_ticket_plus(now, reach->ahead));
+	return uidgen_tick_lower(reach->clock_high,
+							   uidgen_tick_plus(now, reach->ahead));
 }
 
 /*
@@ -246,44 +261,44 @@ uidgen_ticket_set_back(const UidgenTicketReach *reach, uint64_t now)
  * catches up, the tick goes on at half its pace: standing still it would leave all
  * that is drawn until then nothing but `burst`.
  */
-static inline uint64_t
-uidgen_ticket_opened(const UidgenTicketReach *reach, uint64_t now)
+static inline UidgenTick
+uidgen_ticket_opened(const UidgenTicketReach *reach, UidgenTick now)
 {
 	return reach->opened == 0 ? 0 :
-		uidgen_ticket_plus(reach->opened,
-						   uidgen_ticket_minus(now, reach->opened_at) / 2);
+		uidgen_tick_plus(reach->opened,
+						   uidgen_tick_minus(now, reach->opened_at) / 2);
 }
 
 /* Do ids get `burst` ticks on top of where they were when the era began?  Not if it
  * was drawing that had carried them there. */
-static inline uint64_t
+static inline UidgenTick
 uidgen_ticket_opened_burst(const UidgenTicketReach *reach)
 {
 	return reach->opened_cause == UIDGEN_AHEAD_BURST ? 0 : reach->burst;
 }
 
 /* The last tick that may be taken from when the clock is at `now`. */
-static inline uint64_t
-uidgen_ticket_last_allowed(const UidgenTicketReach *reach, uint64_t now)
+static inline UidgenTick
+uidgen_ticket_last_allowed(const UidgenTicketReach *reach, UidgenTick now)
 {
-	uint64_t	base = uidgen_ticket_higher(now, uidgen_ticket_set_back(reach, now));
-	uint64_t	opened = uidgen_ticket_opened(reach, now);
+	UidgenTick	base = uidgen_tick_higher(now, uidgen_ticket_set_back(reach, now));
+	UidgenTick	opened = uidgen_ticket_opened(reach, now);
 
-	base = uidgen_ticket_plus(base, reach->burst);
+	base = uidgen_tick_plus(base, reach->burst);
 	if (opened != 0)
-		opened = uidgen_ticket_plus(opened, uidgen_ticket_opened_burst(reach));
-	return uidgen_ticket_higher(base,
-								uidgen_ticket_lower(opened, uidgen_ticket_plus(now, reach->room)));
+		opened = uidgen_tick_plus(opened, uidgen_ticket_opened_burst(reach));
+	return uidgen_tick_higher(base,
+								uidgen_tick_lower(opened, uidgen_tick_plus(now, reach->room)));
 }
 
 /*
  * Where ids may have been when the clock was highest in this era; else 0.  Of an era
  * that began ahead of the clock they have gone on meanwhile.
  */
-static inline uint64_t
-uidgen_ticket_before_step(const UidgenTicketReach *reach, uint64_t now)
+static inline UidgenTick
+uidgen_ticket_before_step(const UidgenTicketReach *reach, UidgenTick now)
 {
-	return uidgen_ticket_higher(uidgen_ticket_set_back(reach, now),
+	return uidgen_tick_higher(uidgen_ticket_set_back(reach, now),
 								uidgen_ticket_opened(reach, reach->clock_high));
 }
 
@@ -292,11 +307,11 @@ uidgen_ticket_before_step(const UidgenTicketReach *reach, uint64_t now)
  * are?  In that one they go on while the clock catches up.
  */
 static inline bool
-uidgen_ticket_step_in_era(const UidgenTicketReach *reach, uint64_t now)
+uidgen_ticket_step_in_era(const UidgenTicketReach *reach, UidgenTick now)
 {
 	return reach->clock_high > now &&
 		uidgen_ticket_before_step(reach, now) >
-		uidgen_ticket_higher(now, uidgen_ticket_opened(reach, now));
+		uidgen_tick_higher(now, uidgen_ticket_opened(reach, now));
 }
 
 /*
@@ -304,24 +319,24 @@ uidgen_ticket_step_in_era(const UidgenTicketReach *reach, uint64_t now)
  * uidgen_ticket_last_allowed().  A wait by any other rule than the gate's would be
  * too long, or end too early and become a busy loop.
  */
-static inline uint64_t
-uidgen_ticket_allowed_at(const UidgenTicketReach *reach, uint64_t tick)
+static inline UidgenTick
+uidgen_ticket_allowed_at(const UidgenTicketReach *reach, UidgenTick tick)
 {
-	uint64_t	base = uidgen_ticket_minus(tick, reach->burst);
-	uint64_t	at = base;
+	UidgenTick	base = uidgen_tick_minus(tick, reach->burst);
+	UidgenTick	at = base;
 
 	if (reach->clock_high >= base)
-		at = uidgen_ticket_lower(at, uidgen_ticket_minus(base, reach->ahead));
+		at = uidgen_tick_lower(at, uidgen_tick_minus(base, reach->ahead));
 	if (reach->opened != 0)
 	{
-		uint64_t	opened = uidgen_ticket_minus(tick, uidgen_ticket_opened_burst(reach));
-		uint64_t	passed = uidgen_ticket_minus(opened, reach->opened);
+		UidgenTick	opened = uidgen_tick_minus(tick, uidgen_ticket_opened_burst(reach));
+		UidgenTick	passed = uidgen_tick_minus(opened, reach->opened);
 
 		/* From here on both conditions of uidgen_ticket_last_allowed() are met. */
 		passed = passed == 0 ? 0 :
-			uidgen_ticket_plus(reach->opened_at, uidgen_ticket_plus(passed, passed));
-		at = uidgen_ticket_lower(at, uidgen_ticket_higher(passed,
-														  uidgen_ticket_minus(tick, reach->room)));
+			uidgen_tick_plus(reach->opened_at, uidgen_tick_plus(passed, passed));
+		at = uidgen_tick_lower(at, uidgen_tick_higher(passed,
+														  uidgen_tick_minus(tick, reach->room)));
 	}
 	return at;
 }
@@ -329,12 +344,12 @@ uidgen_ticket_allowed_at(const UidgenTicketReach *reach, uint64_t tick)
 /* The bound that reaches furthest, where ids are at `tick` and the clock at `now`.
  * The reach must have been read before the clock was. */
 static inline UidgenAheadCause
-uidgen_ticket_cause(const UidgenTicketReach *reach, uint64_t tick, uint64_t now)
+uidgen_ticket_cause(const UidgenTicketReach *reach, UidgenTick tick, UidgenTick now)
 {
 	if (tick <= now)
 		return UIDGEN_AHEAD_NOT;
 	if (uidgen_ticket_set_back(reach, now) >
-		uidgen_ticket_higher(now, uidgen_ticket_opened(reach, reach->clock_high)))
+		uidgen_tick_higher(now, uidgen_ticket_opened(reach, reach->clock_high)))
 		return UIDGEN_AHEAD_CLOCK_SET_BACK;
 	if (uidgen_ticket_opened(reach, now) > now)
 		return reach->opened_cause;
@@ -342,17 +357,17 @@ uidgen_ticket_cause(const UidgenTicketReach *reach, uint64_t tick, uint64_t now)
 }
 
 /* The highest tick of the clock that is known. */
-static inline uint64_t
+static inline UidgenTick
 uidgen_ticket_clock_known(const UidgenTicketReach *reach)
 {
-	return uidgen_ticket_higher(reach->clock_high, reach->clock_before);
+	return uidgen_tick_higher(reach->clock_high, reach->clock_before);
 }
 
 /* Was the clock set back so far that another grant is needed? */
 static inline bool
-uidgen_ticket_large_step(const UidgenTicketReach *reach, uint64_t now)
+uidgen_ticket_large_step(const UidgenTicketReach *reach, UidgenTick now)
 {
-	return uidgen_ticket_clock_known(reach) > uidgen_ticket_plus(now, reach->large_step);
+	return uidgen_ticket_clock_known(reach) > uidgen_tick_plus(now, reach->large_step);
 }
 
 /*
@@ -363,16 +378,16 @@ uidgen_ticket_large_step(const UidgenTicketReach *reach, uint64_t now)
 #define UIDGEN_TICKET_ERA_MASK ((UINT64_C(1) << UIDGEN_TICKET_ERA_BITS) - 1)
 
 static inline uint64_t
-uidgen_ticket_note(uint64_t era, uint64_t tick)
+uidgen_ticket_note(uint64_t era, UidgenTick tick)
 {
-	uidgen_assert(tick <= UINT64_MAX >> UIDGEN_TICKET_ERA_BITS);
-	return tick << UIDGEN_TICKET_ERA_BITS | (era >> 1 & UIDGEN_TICKET_ERA_MASK);
+	uidgen_assert(tick >= 0 && (uint64_t) tick <= UINT64_MAX >> UIDGEN_TICKET_ERA_BITS);
+	return (uint64_t) tick << UIDGEN_TICKET_ERA_BITS | (era >> 1 & UIDGEN_TICKET_ERA_MASK);
 }
 
-static inline uint64_t
+static inline UidgenTick
 uidgen_ticket_clock_high(UidgenTicketWords *words)
 {
-	return uidgen_atomic_read(&words->clock_high) >> UIDGEN_TICKET_ERA_BITS;
+	return (UidgenTick) (uidgen_atomic_read(&words->clock_high) >> UIDGEN_TICKET_ERA_BITS);
 }
 
 static inline UidgenTicketReach
@@ -380,25 +395,25 @@ uidgen_ticket_reach(UidgenTicketWords *words)
 {
 	return (UidgenTicketReach) {
 		.clock_high = uidgen_ticket_clock_high(words),
-		.clock_before = uidgen_atomic_read(&words->clock_before),
-		.ahead = uidgen_atomic_read(&words->ahead),
-		.burst = uidgen_atomic_read(&words->burst),
-		.large_step = uidgen_atomic_read(&words->large_step),
-		.opened = uidgen_atomic_read(&words->opened),
-		.opened_at = uidgen_atomic_read(&words->opened_at),
+		.clock_before = (UidgenTick) uidgen_atomic_read(&words->clock_before),
+		.ahead = (UidgenTick) uidgen_atomic_read(&words->ahead),
+		.burst = (UidgenTick) uidgen_atomic_read(&words->burst),
+		.large_step = (UidgenTick) uidgen_atomic_read(&words->large_step),
+		.opened = (UidgenTick) uidgen_atomic_read(&words->opened),
+		.opened_at = (UidgenTick) uidgen_atomic_read(&words->opened_at),
 		.opened_cause = (UidgenAheadCause) uidgen_atomic_read(&words->opened_cause),
-		.room = uidgen_atomic_read(&words->room),
+		.room = (UidgenTick) uidgen_atomic_read(&words->room),
 	};
 }
 
 /* The clock at `tick`, which is at most the layout's last one. */
 static inline UidgenTicketClock
 uidgen_ticket_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
-					uint64_t tick)
+					UidgenTick tick)
 {
 	UidgenTicketReach reach = uidgen_ticket_reach(words);
-	uint64_t	allowed = uidgen_ticket_last_allowed(&reach, tick);
-	uint64_t	highest;
+	UidgenTick	allowed = uidgen_ticket_last_allowed(&reach, tick);
+	UidgenPosition highest;
 
 	if (uidgen_ticket_large_step(&reach, tick))
 		highest = 0;
@@ -406,10 +421,10 @@ uidgen_ticket_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	else if (allowed >= rules->last_tick)
 		highest = UINT64_MAX;
 	else
-		highest = ((allowed + 1) << rules->sequence_bits) - 1;
+		highest = uidgen_ticket_position(rules, allowed + 1) - 1;
 	return (UidgenTicketClock) {
 		.tick = tick,
-		.first = tick << rules->sequence_bits,
+		.first = uidgen_ticket_position(rules, tick),
 		.highest = highest,
 	};
 }
@@ -428,12 +443,12 @@ uidgen_ticket_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
  */
 static inline void
 uidgen_ticket_note_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
-						 uint64_t era, uint64_t now)
+						 uint64_t era, UidgenTick now)
 {
 	uint64_t	note = uidgen_ticket_note(era, now);
 	uint64_t	high = uidgen_atomic_read(&words->clock_high);
 
-	if (now << rules->sequence_bits > uidgen_atomic_read(&words->limit))
+	if (uidgen_ticket_position(rules, now) > uidgen_atomic_read(&words->limit))
 		return;
 	while (((high ^ note) & UIDGEN_TICKET_ERA_MASK) == 0 && high < note &&
 		   !uidgen_atomic_compare_exchange(&words->clock_high, &high, note))
@@ -442,7 +457,8 @@ uidgen_ticket_note_clock(UidgenTicketWords *words, const UidgenTicketRules *rule
 
 /* Would n positions from this one on reach into the next tick? */
 static inline bool
-uidgen_ticket_spans_ticks(const UidgenTicketRules *rules, uint64_t position, uint64_t n)
+uidgen_ticket_spans_ticks(const UidgenTicketRules *rules, UidgenPosition position,
+						  uint64_t n)
 {
 	uint64_t	capacity = UINT64_C(1) << rules->sequence_bits;
 
@@ -468,8 +484,8 @@ static inline UidgenTicketResult
 uidgen_ticket_settle(UidgenTicketWords *words, const UidgenTicketRules *rules,
 					 UidgenTicket *ticket, const UidgenTicketClock *clock)
 {
-	uint64_t	limit = uidgen_atomic_read(&words->limit);
-	uint64_t	last = ticket->first + ticket->count - 1;
+	UidgenPosition limit = uidgen_atomic_read(&words->limit);
+	UidgenPosition last = ticket->first + ticket->count - 1;
 
 	ticket->constant = uidgen_atomic_read(&words->constant);
 	uidgen_read_barrier();
@@ -479,7 +495,7 @@ uidgen_ticket_settle(UidgenTicketWords *words, const UidgenTicketRules *rules,
 		return UIDGEN_TICKET_HELD;
 	if (uidgen_unlikely(last > clock->highest))
 	{
-		ticket->blocked = last >> rules->sequence_bits;
+		ticket->blocked = uidgen_ticket_tick(rules, last);
 		return UIDGEN_TICKET_EARLY;
 	}
 	return UIDGEN_TICKET_GOOD;
@@ -496,7 +512,7 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 				   uint64_t n, UidgenTicketKind kind)
 {
 	uint64_t	capacity = UINT64_C(1) << rules->sequence_bits;
-	uint64_t	position;
+	UidgenPosition position;
 
 	if (uidgen_unlikely(n != 1 && (n < 1 || n > capacity)))
 		return UIDGEN_TICKET_REFUSED;
@@ -505,9 +521,9 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 	position = uidgen_atomic_read(&words->position);
 	for (;;)
 	{
-		uint64_t	next = position;
+		UidgenPosition next = position;
 		uint64_t	count = n;
-		uint64_t	last;
+		UidgenPosition last;
 
 		if (uidgen_unlikely(position < clock->first))
 		{
@@ -517,11 +533,11 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 		}
 		else if (kind == UIDGEN_TAKE_BLOCK && uidgen_ticket_spans_ticks(rules, next, n))
 		{
-			next = ((next >> rules->sequence_bits) + 1) << rules->sequence_bits;
+			next = uidgen_ticket_position(rules, uidgen_ticket_tick(rules, next) + 1);
 			ticket->skipped = next - position;
 		}
 		else if (kind == UIDGEN_TAKE_REST)
-			count = uidgen_ticket_lower(n, capacity - (next & (capacity - 1)));
+			count = n < capacity - (next & (capacity - 1)) ? n : capacity - (next & (capacity - 1));
 		last = next + count - 1;
 		uidgen_assert(next >= position && next >= clock->first && count > 0);
 		uidgen_assert(kind == UIDGEN_TAKE_ROW ||
@@ -529,7 +545,7 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 
 		if (uidgen_unlikely(last > clock->highest))
 		{
-			ticket->blocked = last >> rules->sequence_bits;
+			ticket->blocked = uidgen_ticket_tick(rules, last);
 			return UIDGEN_TICKET_AHEAD;
 		}
 		if (uidgen_unlikely(last > uidgen_atomic_read(&words->renew_at)))
@@ -565,22 +581,22 @@ extern void uidgen_ticket_init(UidgenTicketWords *words);
  * every ticket that was or will be found good is below it.  Does no harm to an
  * era that is odd already.
  */
-extern uint64_t uidgen_ticket_close(UidgenTicketWords *words);
+extern UidgenPosition uidgen_ticket_close(UidgenTicketWords *words);
 
 /*
  * Begin a new era, after close(): positions from `position` to `limit`.  The clock
  * is at `now`; the highest tick of it that is known is clock_known.  Ids have reached
  * the tick `opened`, for this cause if it is ahead of the clock.
  */
-extern void uidgen_ticket_open(UidgenTicketWords *words, uint64_t position,
-							   uint64_t limit, uint64_t renew_at,
-							   uint64_t constant, uint64_t now,
-							   uint64_t clock_known, uint64_t opened,
+extern void uidgen_ticket_open(UidgenTicketWords *words, UidgenPosition position,
+							   UidgenPosition limit, UidgenPosition renew_at,
+							   uint64_t constant, UidgenTick now,
+							   UidgenTick clock_known, UidgenTick opened,
 							   UidgenAheadCause cause);
 
 /* The grant in force now reaches to `limit`, which is not below the old one. */
-extern void uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
-								 uint64_t renew_at);
+extern void uidgen_ticket_extend(UidgenTicketWords *words, UidgenPosition limit,
+								 UidgenPosition renew_at);
 
 /*
  * From now on these bounds hold; the clock is at `now`.  Where they allow for less than
@@ -589,6 +605,6 @@ extern void uidgen_ticket_extend(UidgenTicketWords *words, uint64_t limit,
  */
 extern void uidgen_ticket_bound(UidgenTicketWords *words,
 								const UidgenTicketRules *rules,
-								const UidgenTicketBounds *bounds, uint64_t now);
+								const UidgenTicketBounds *bounds, UidgenTick now);
 
 #endif							/* UIDGEN_TICKET_H */

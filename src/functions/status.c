@@ -122,7 +122,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		error = failure.message;
 	}
 	/* A grant that lies behind the clock is over: the next call has it renewed. */
-	else if (held && grant.last >= (int64) uidgen_clock_tick())
+	else if (held && grant.last >= uidgen_clock_tick())
 		state = "granted";
 	else
 		state = "idle";
@@ -142,17 +142,16 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		TimestampTz granted_until;
 		/* Read before the clock is; the tick is that of the last id. */
 		UidgenTicketReach reach = uidgen_ticket_reach(uidgen_words);
-		uint64		tick = (uidgen_atomic_read(&uidgen_words->position) - 1) >>
-			uidgen_rules.sequence_bits;
-		uint64		now = uidgen_clock_tick();
+		UidgenPosition position = uidgen_atomic_read(&uidgen_words->position);
+		UidgenTick	tick = uidgen_ticket_tick(&uidgen_rules, position - (position > 0));
+		UidgenTick	now = uidgen_clock_tick();
 		const char *cause = ahead_cause(uidgen_ticket_cause(&reach, tick, now));
 
 		SET(WORKER_ID, Int32GetDatum(grant.worker));
 		if (uidgen_tick_timestamp(&uidgen_layout, (uint64) grant.last,
 						   &granted_until))
 			SET(GRANTED_UNTIL, TimestampTzGetDatum(granted_until));
-		SET(AHEAD, IntervalPGetDatum(uidgen_interval((int64) (tick - Min(now, tick)) *
-												   uidgen_layout.unit)));
+		SET(AHEAD, IntervalPGetDatum(uidgen_interval(uidgen_tick_minus(tick, now) * uidgen_layout.unit)));
 		if (cause)
 			SET(AHEAD_CAUSE, CStringGetTextDatum(cause));
 		SET(FREE_WORKER_IDS, Int64GetDatum(grant.free_workers));

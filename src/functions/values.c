@@ -118,11 +118,11 @@ uidgen_layout_expiry(const UidgenLayout *layout)
 }
 
 Interval *
-uidgen_interval(int64 microseconds)
+uidgen_interval(UidgenMicroseconds duration)
 {
 	Interval   *interval = palloc0(sizeof(Interval));
 
-	interval->time = microseconds;
+	interval->time = duration;
 	return interval;
 }
 

@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "core/layout.h"
+#include "core/units.h"
 #include "fmgr.h"
 #include "utils/timestamp.h"
 
@@ -52,7 +53,7 @@ extern bool uidgen_tick_timestamp(const UidgenLayout *layout, uint64 tick,
 extern TimestampTz uidgen_layout_expiry(const UidgenLayout *layout);
 
 /* Allocated. */
-extern Interval *uidgen_interval(int64 microseconds);
+extern Interval *uidgen_interval(UidgenMicroseconds duration);
 
 /* ---- rows ---- */
 

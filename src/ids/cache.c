@@ -51,7 +51,7 @@ static struct
 	uint64		last;			/* the last one; the same: nothing is left */
 	uint64		stride;			/* from one id to the next */
 	uint64		taken;			/* how many were taken */
-	uint64		next_tick;		/* first position of the tick after theirs */
+	UidgenPosition next_tick;	/* first position of the tick after theirs */
 	uint64		era;			/* in which they were taken */
 	int64		clock;			/* the coarse clock when they were looked at last */
 	bool		has_callbacks;	/* those below are registered */
@@ -63,7 +63,7 @@ clock_mark(void)
 {
 	if (UIDGEN_COARSE_CLOCK && uidgen_layout.unit >= COARSE_US)
 		return uidgen_clock_coarse();
-	return (int64) uidgen_clock_tick();
+	return uidgen_clock_tick();
 }
 
 /* A copy of the process must not issue the same ids. */

@@ -72,8 +72,8 @@ static struct
 pg_noinline const UidgenTicketClock *
 uidgen_look_at_clock(uint64 era)
 {
-	int64		now;
-	uint64		tick;
+	UidgenMicroseconds now;
+	UidgenTick	tick;
 	int64		left;			/* of the tick, in nanoseconds */
 
 	if (!last_look.started)
@@ -218,14 +218,14 @@ report_timeout(void)
 
 /* Ticks in milliseconds, for messages. */
 static long long
-ticks_ms(uint64 ticks)
+ticks_ms(UidgenTick ticks)
 {
 	return (long long) ((double) ticks * uidgen_layout.unit / 1000);
 }
 
 /* The time is up, and the clock has not come near enough. */
 static void
-report_ahead(const UidgenTicketReach *reach, uint64 tick, uint64 now)
+report_ahead(const UidgenTicketReach *reach, UidgenTick tick, UidgenTick now)
 {
 	long long	lead = ticks_ms(tick - now);
 	long long	allowed = ticks_ms(uidgen_ticket_last_allowed(reach, now) - now);
@@ -245,7 +245,7 @@ report_ahead(const UidgenTicketReach *reach, uint64 tick, uint64 now)
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("ids would run too far ahead of the clock"),
 					 errdetail("The clock was set back by %lld ms: the time of the next id is %lld ms ahead of it, and %lld ms are allowed.",
-							   ticks_ms(uidgen_ticket_minus(uidgen_ticket_clock_known(reach), now)),
+							   ticks_ms(uidgen_tick_minus(uidgen_ticket_clock_known(reach), now)),
 							   lead, allowed),
 					 errhint("Correct the clock. Or raise the setting \"uidgen.wait_timeout\" or \"uidgen.max_ahead\"; or, if many ids are drawn, \"uidgen.max_burst\".")));
 			break;
@@ -294,11 +294,11 @@ wait_for_keeper(UidgenWait *wait)
 
 /* Wait until the clock is nearer to a tick that is too far ahead of it. */
 static void
-wait_for_clock(UidgenWait *wait, uint64 tick)
+wait_for_clock(UidgenWait *wait, UidgenTick tick)
 {
 	UidgenTicketReach reach = uidgen_ticket_reach(uidgen_words);
-	uint64		now = uidgen_clock_tick();
-	uint64		target = uidgen_ticket_allowed_at(&reach, tick);
+	UidgenTick	now = uidgen_clock_tick();
+	UidgenTick	target = uidgen_ticket_allowed_at(&reach, tick);
 	double		microseconds;
 
 	/* A clock that was set back is the keeper's to mend: by another grant, or by an

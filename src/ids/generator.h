@@ -17,7 +17,7 @@
 /* Positions of one grant. */
 typedef struct UidgenBlock
 {
-	uint64		first;			/* position */
+	UidgenPosition first;
 	uint64		count;
 	uint64		constant;		/* bits of datacenter and worker in an id */
 	uint64		era;			/* of the grant */

@@ -181,7 +181,7 @@ enter_slot(void)
 
 /* Ticks in milliseconds, for messages. */
 static long long
-milliseconds(int64 ticks)
+milliseconds(UidgenTick ticks)
 {
 	return (long long) (ticks * uidgen_layout.unit / 1000);
 }
@@ -190,7 +190,7 @@ static UidgenTerms
 read_terms(void)
 {
 	bool		chosen = uidgen_worker_id < 0;	/* by the registry */
-	int64		window = uidgen_window_ticks();
+	UidgenTick	window = uidgen_window_ticks();
 
 	return (UidgenTerms) {
 		.worker = uidgen_worker_id,
@@ -199,7 +199,7 @@ read_terms(void)
 		.disposable = uidgen_worker_policy == UIDGEN_DISPOSABLE,
 		.unit = uidgen_layout.unit,
 		.sequence_bits = uidgen_rules.sequence_bits,
-		.last_tick = (int64) uidgen_rules.last_tick,
+		.last_tick = uidgen_rules.last_tick,
 		.window = window,
 		.padding = window * uidgen_padding_factor / 100,
 		.bounds = uidgen_time_bounds(),
@@ -210,7 +210,7 @@ static UidgenClocks
 read_clocks(void)
 {
 	return (UidgenClocks) {
-		.tick = (int64) uidgen_clock_tick(),
+		.tick = uidgen_clock_tick(),
 		.offset = uidgen_clock_offset(),
 		.boot = uidgen_clock_boot(),
 	};
@@ -260,9 +260,9 @@ publish_acquisition(const UidgenGrant *grant, const UidgenTerms *terms,
 		uidgen_layout_put(&uidgen_layout, UIDGEN_DATACENTER,
 						  (uint64) uidgen_datacenter_id) |
 		uidgen_layout_put(&uidgen_layout, UIDGEN_WORKER, (uint64) grant->worker);
-	uint64		position;
+	UidgenPosition position;
 	UidgenTicketReach reach;
-	int64		now;
+	UidgenTick	now;
 	UidgenEra	era;
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
@@ -273,11 +273,11 @@ publish_acquisition(const UidgenGrant *grant, const UidgenTerms *terms,
 	position = uidgen_ticket_close(words);
 	/* Before the clock: what callers note afterwards is no step of it. */
 	reach = uidgen_ticket_reach(words);
-	now = (int64) uidgen_clock_tick();
+	now = uidgen_clock_tick();
 	era = uidgen_lease_era(lease, terms, step, now, &reach, position);
-	uidgen_ticket_bound(words, &uidgen_rules, &terms->bounds, (uint64) now);
+	uidgen_ticket_bound(words, &uidgen_rules, &terms->bounds, now);
 	uidgen_ticket_open(words, era.position, era.limit, era.renew_at, constant,
-					   (uint64) now, (uint64) era.clock_known,
+					   now, era.clock_known,
 					   era.position >> uidgen_rules.sequence_bits, era.cause);
 	LWLockRelease(uidgen_shared->lock);
 }
@@ -296,7 +296,7 @@ refuse_step(const UidgenClockStep *step, const UidgenTerms *terms)
 			 errmsg("the clock was set %s by a large step", back ? "back" : "forward"),
 			 errdetail("The step is %lld ms; more than %lld ms need another worker id, and %s.",
 					   milliseconds(step->ticks),
-					   milliseconds((int64) terms->bounds.large_step),
+					   milliseconds(terms->bounds.large_step),
 					   fixed ? "the worker id is fixed" :
 					   "the layout has no worker field"),
 			 back ?
@@ -309,7 +309,7 @@ refuse_step(const UidgenClockStep *step, const UidgenTerms *terms)
 static void
 report_acquisition(const UidgenGrant *grant, const UidgenLeaseAction *action)
 {
-	int64		lead = grant->first - (int64) uidgen_clock_tick();
+	UidgenTick	lead = grant->first - uidgen_clock_tick();
 	StringInfoData detail;
 
 	initStringInfo(&detail);
@@ -351,7 +351,7 @@ acquire(const UidgenLeaseAction *action, const UidgenTerms *terms,
 
 	for (int lessons = 0;; lessons++)
 	{
-		int64		known;
+		UidgenTick	known;
 
 		uidgen_registry_acquire(&action->request, &grant);
 		took_row |= grant.never_used;
@@ -411,12 +411,12 @@ serve(void)
 {
 	UidgenTicketWords *words = &uidgen_shared->words;
 	UidgenTerms terms = read_terms();
-	uint64		position = uidgen_atomic_read(&words->position);
+	UidgenPosition position = uidgen_atomic_read(&words->position);
 	UidgenTicketReach reach = uidgen_ticket_reach(words);
 	UidgenClocks clocks = read_clocks();
 	UidgenLeaseAction action =
 		uidgen_lease_next(&uidgen_shared->lease, &terms, &clocks, position,
-						  (int64) uidgen_ticket_clock_known(&reach),
+						  uidgen_ticket_clock_known(&reach),
 						  uidgen_link->registry());
 
 	switch (action.call)
@@ -539,7 +539,7 @@ release(void)
 	UidgenLease *lease = &uidgen_shared->lease;
 	UidgenTerms terms = read_terms();
 	UidgenGrant grant = lease->grant;
-	int64		last_issued;
+	UidgenTick	last_issued;
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	last_issued = uidgen_lease_end(lease, &terms,
@@ -565,7 +565,7 @@ shut_down(void)
 	/* A sleeping keeper's grant is mostly over; then there is nothing to do. */
 	if (uidgen_shared->lease.held && !uidgen_link->in_recovery() &&
 		(uidgen_link->is_connected() ||
-		 uidgen_shared->lease.grant.last > (int64) uidgen_clock_tick()))
+		 uidgen_shared->lease.grant.last > uidgen_clock_tick()))
 		(void) try_registry(release);
 	proc_exit(1);
 }
@@ -574,7 +574,7 @@ shut_down(void)
 
 /* Milliseconds until `time` of the monotonic clock; at least 0. */
 static long
-milliseconds_until(int64 time)
+milliseconds_until(UidgenMicroseconds time)
 {
 	return (long) Max((time - uidgen_clock_monotonic() + 999) / 1000, 0);
 }
@@ -582,7 +582,7 @@ milliseconds_until(int64 time)
 void
 uidgen_keeper_main(Datum main_arg)
 {
-	int64		idle_since;
+	UidgenMicroseconds idle_since;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, handle_sigterm);

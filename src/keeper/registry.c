@@ -119,10 +119,10 @@ get_boolean(const Answer *answer, const char *column)
 /* ---- the calls ---- */
 
 /* The last tick is never granted. */
-static int64
+static UidgenTick
 last_grantable(void)
 {
-	return (int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME) - 1;
+	return uidgen_rules.last_tick - 1;
 }
 
 void
@@ -176,7 +176,8 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 }
 
 bool
-uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window, int64 at_most)
+uidgen_registry_renew(UidgenGrant *grant, UidgenTick needed, UidgenTick window,
+					  UidgenTick at_most)
 {
 	const UidgenArgument args[] = {
 		arg_int(uidgen_datacenter_id),
@@ -198,7 +199,7 @@ uidgen_registry_renew(UidgenGrant *grant, int64 needed, int64 window, int64 at_m
 }
 
 void
-uidgen_registry_release(const UidgenGrant *grant, int64 last_issued)
+uidgen_registry_release(const UidgenGrant *grant, UidgenTick last_issued)
 {
 	const UidgenArgument args[] = {
 		arg_int(uidgen_datacenter_id),

@@ -33,11 +33,11 @@ extern void uidgen_registry_acquire(const UidgenRequest *request,
  * False if the row was taken from us: the grant ends where it is.  Errors: 40001, and
  * nothing is changed, if that clock shows a tick beyond at_most; and as above.
  */
-extern bool uidgen_registry_renew(UidgenGrant *grant, int64 needed,
-								  int64 window, int64 at_most);
+extern bool uidgen_registry_renew(UidgenGrant *grant, UidgenTick needed,
+								  UidgenTick window, UidgenTick at_most);
 
 /* Hand back what lies above tick `last_issued`, and the worker id. */
 extern void uidgen_registry_release(const UidgenGrant *grant,
-									int64 last_issued);
+									UidgenTick last_issued);
 
 #endif							/* UIDGEN_REGISTRY_H */

@@ -15,6 +15,7 @@
 #ifndef UIDGEN_DEMAND_H
 #define UIDGEN_DEMAND_H
 
+#include "core/units.h"
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/latch.h"
@@ -47,7 +48,7 @@ typedef struct UidgenDemand
 	UidgenFailure failure;		/* of the last attempt */
 	int64		failures;		/* attempts that failed */
 	int			failures_in_row;
-	int64		retry_at;		/* monotonic clock, microseconds: no attempt before */
+	UidgenMicroseconds retry_at;	/* monotonic clock: no attempt before */
 	bool		attempting;		/* an attempt is under way or was broken off */
 	uint64		attempt;		/* the demand that it serves */
 } UidgenDemand;
@@ -62,7 +63,7 @@ typedef struct UidgenWait
 {
 	UidgenDemand *on;
 	uint64		number;			/* of its demand; 0: it has made none yet */
-	int64		deadline;		/* monotonic clock, microseconds; 0: not set */
+	UidgenMicroseconds deadline;	/* monotonic clock; 0: not set */
 	int			fruitless;		/* demands that were served and did not help */
 } UidgenWait;
 

@@ -121,19 +121,19 @@ note_value(const char *setting, const char *detail,...)
 }
 
 /* A duration in whole ticks of the server's layout: rounded up, down. */
-static int64
+static UidgenTick
 ticks_up(int64 milliseconds)
 {
 	return (milliseconds * 1000 + uidgen_layout.unit - 1) / uidgen_layout.unit;
 }
 
-static int64
+static UidgenTick
 ticks_down(int64 milliseconds)
 {
 	return milliseconds * 1000 / uidgen_layout.unit;
 }
 
-int64
+UidgenTick
 uidgen_window_ticks(void)
 {
 	return Max(ticks_up(uidgen_window), 1);
@@ -143,11 +143,11 @@ UidgenTicketBounds
 uidgen_time_bounds(void)
 {
 	UidgenTicketBounds bounds = {
-		.ahead = (uint64) ticks_down(uidgen_max_ahead),
-		.burst = (uint64) ticks_up(uidgen_max_burst),
+		.ahead = ticks_down(uidgen_max_ahead),
+		.burst = ticks_up(uidgen_max_burst),
 		/* A second on top, so that max_ahead = 0 does not take another worker id
 		 * for each correction of the clock by a time server. */
-		.large_step = (uint64) (ticks_up(uidgen_max_ahead) + ticks_up(1000)),
+		.large_step = ticks_up(uidgen_max_ahead) + ticks_up(1000),
 	};
 
 	/*
@@ -155,7 +155,7 @@ uidgen_time_bounds(void)
 	 * the next position is one tick above that.  The keeper asks for the tick after it,
 	 * and the grant ends a window later.  The next grant begins one tick above that end.
 	 */
-	bounds.crash = bounds.large_step + (uint64) uidgen_window_ticks() + bounds.burst + 3;
+	bounds.crash = bounds.large_step + uidgen_window_ticks() + bounds.burst + 3;
 	return bounds;
 }
 
@@ -168,7 +168,7 @@ derive_rules(int start)
 	if (bits == 0)
 		return;					/* no generating layout (yet) */
 	uidgen_rules.sequence_bits = bits;
-	uidgen_rules.last_tick = uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME);
+	uidgen_rules.last_tick = (UidgenTick) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME);
 	/* Below an eighth, so that most of the capacity is left to each tick. */
 	uidgen_rules.start_mask = start == UIDGEN_START_ZERO || bits < 3 ? 0 :
 		(UINT64CONST(1) << (bits - 3)) - 1;

@@ -61,7 +61,7 @@ extern bool uidgen_settings_good(void);
 extern const char *uidgen_bad_setting(const UidgenComplaint **error);
 
 /* uidgen.window in ticks: rounded up, at least one. */
-extern int64 uidgen_window_ticks(void);
+extern UidgenTick uidgen_window_ticks(void);
 
 /*
  * How far ids may run ahead of the clock, and from where on a step of the clock

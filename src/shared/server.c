@@ -10,19 +10,19 @@
 #include "shared/guc.h"
 #include "shared/shmem.h"
 
-uint64
-uidgen_server_tick(int64 time)
+UidgenTick
+uidgen_server_tick(UidgenMicroseconds time)
 {
-	uint64		tick;
+	UidgenTick	tick;
 
 	if (time < uidgen_layout.epoch)
 		return 0;
-	tick = (uint64) (time - uidgen_layout.epoch) / (uint64) uidgen_layout.unit;
+	tick = (time - uidgen_layout.epoch) / uidgen_layout.unit;
 	/* Not beyond the last tick: it would not fit a position. */
 	return Min(tick, uidgen_rules.last_tick);
 }
 
-uint64
+UidgenTick
 uidgen_clock_tick(void)
 {
 	return uidgen_server_tick(uidgen_clock_wall());

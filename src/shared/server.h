@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "core/layout.h"
+#include "core/units.h"
 
 /*
  * The layout that the server generates with.  Errors: 55000 not preloaded,
@@ -15,11 +16,11 @@
  */
 extern const UidgenLayout *uidgen_server_layout(void);
 
-/* The tick of a time in microseconds since 1970 UTC: at least 0, and at most the
+/* The tick of a time since 1970 UTC: at least 0, and at most the
  * layout's last tick. */
-extern uint64 uidgen_server_tick(int64 time);
+extern UidgenTick uidgen_server_tick(UidgenMicroseconds time);
 
 /* The tick that the wall clock shows, within the same limits. */
-extern uint64 uidgen_clock_tick(void);
+extern UidgenTick uidgen_clock_tick(void);
 
 #endif							/* UIDGEN_SERVER_H */

@@ -7,16 +7,17 @@
  * lease.c and ticket.c are the real ones.  Played are the registry (registry.h), and of
  * the server what makes calls on them:
  *
- *	  look_at_clock(), call()		uidgen_look_at_clock(), take_slowly() in generator.c
- *	  serve() to release()			the same of keeper.c
- *	  set_bounds()					uidgen_time_bounds() in guc.c
- *	  ask_to_...()					registry.c
+ *	  look_at_clock(), call()		as uidgen_look_at_clock(), take_slowly() in generator.c
+ *	  publish_bounds() to shut_down()	as the functions of the same names in keeper.c
+ *	  ask_to_...()					as registry.c
+ *	  set_bounds()					as uidgen_time_bounds() in guc.c
  *
- * The input says first what there is: the letters of LAYOUT, then those of START.  The
- * rest is a program, of the steps in STEPS, each a letter with the letters of its
- * arguments.  A character that is none of the letters asked for stands for one of them,
- * so that every input is a program.  With LEASE_TRACE in the environment the steps are
- * told as they are taken.
+ * The input says first what there is: unit, number of worker ids, how one is chosen,
+ * bits of the sequence, length of the layout, where the clock begins, whether the worker
+ * id is fixed, and the settings; see LLVMFuzzerTestOneInput().  The rest is a program:
+ * each step is a letter of STEPS with the letters of its arguments; see step().  A
+ * character that is none of those asked for stands for one of them, so that every input
+ * is a program.  LEASE_TRACE=1 test/fuzz/fuzz_lease INPUT tells what happens.
  *
  * What must hold is in the section "what must hold", beside what the registry and the
  * assertions of lease.c and ticket.c see:
@@ -109,7 +110,7 @@ typedef struct Caller
 	UidgenTicketClock look;
 	bool		noted;			/* the clock that it saw was granted */
 	bool		behind;			/* the clock was behind by a large step */
-	uint64_t	allowed;		/* ids were then, to this tick */
+	UidgenTick	allowed;		/* ids were then, to this tick */
 	uint64_t	above;			/* its ids are to be above this position */
 	int			above_worker;	/* of this worker id */
 	int			life;
@@ -167,12 +168,12 @@ static struct
 	RegistryAnswer answer;
 }			world;
 
-static uint64_t
+static UidgenTick
 clock_tick(void)
 {
 	if (world.wall < 0)
 		return 0;
-	return MIN((uint64_t) (world.wall / world.terms.unit), world.rules.last_tick);
+	return MIN(world.wall / world.terms.unit, world.rules.last_tick);
 }
 
 /* ---- what must hold ---- */
@@ -202,8 +203,8 @@ static struct
 
 	UidgenGrant grant;			/* the last one that was published */
 	int64_t		offset;			/* of the clocks then */
-	uint64_t	clock_known;	/* the clock showed this tick where an id was issued */
-	uint64_t	clock_highest;	/* the clock's highest tick ever */
+	UidgenTick	clock_known;	/* the clock showed this tick where an id was issued */
+	UidgenTick	clock_highest;	/* the clock's highest tick ever */
 	int64_t		step_rows[2 * STEP_ROWS];	/* when the last ones were taken */
 	int			nstep_rows;
 
@@ -218,29 +219,29 @@ static struct
 	 *
 	 * No cause together with others leads further than `room`.
 	 */
-	uint64_t	top;
+	UidgenTick	top;
 	bool		top_is_burst;	/* it was drawing alone that put ids there */
-	uint64_t	overtaken;		/* the tick to which a call moved the position by the
+	UidgenTick	overtaken;		/* the tick to which a call moved the position by the
 								 * clock that it had seen before this era; its ticket
 								 * is void */
-	uint64_t	room;			/* in this life, by the settings that were largest */
+	UidgenTick	room;			/* in this life, by the settings that were largest */
 }			oracle;
 
-static uint64_t
-allowed(uint64_t now)
+static UidgenTick
+allowed(UidgenTick now)
 {
 	return MAX(now + world.terms.bounds.burst, oracle.top / 2);
 }
 
 /* The tick after the last one of which anything can be taken. */
-static uint64_t
-beyond_position(uint64_t now)
+static UidgenTick
+beyond_position(UidgenTick now)
 {
 	return MAX(allowed(now), oracle.overtaken) + 1;
 }
 
 static void
-raise_top(uint64_t tick, bool burst)
+raise_top(UidgenTick tick, bool burst)
 {
 	if (2 * tick > oracle.top)
 		oracle.top = 2 * tick;
@@ -251,8 +252,8 @@ raise_top(uint64_t tick, bool burst)
 static void
 set_clock(int64_t wall)
 {
-	uint64_t	before = clock_tick();
-	uint64_t	now;
+	UidgenTick	before = clock_tick();
+	UidgenTick	now;
 
 	world.wall = MAX(MIN(wall, INT64_C(1) << 62), -(INT64_C(1) << 40));
 	now = clock_tick();
@@ -268,7 +269,7 @@ set_clock(int64_t wall)
 	}
 	/* The registry sees it beyond the layout's end, too. */
 	if (world.wall >= 0)
-		oracle.clock_highest = MAX(oracle.clock_highest, (uint64_t) (world.wall / world.terms.unit));
+		oracle.clock_highest = MAX(oracle.clock_highest, world.wall / world.terms.unit);
 }
 
 static void
@@ -305,8 +306,8 @@ judge_ids(const Caller *caller)
 	int			worker = (int) (ticket->constant & 0xffff);
 	int			database = (int) (ticket->constant >> 16) - 1;
 	uint64_t	last = ticket->first + ticket->count - 1;
-	uint64_t	first_tick = ticket->first >> bits;
-	uint64_t	last_tick = last >> bits;
+	UidgenTick	first_tick = ticket->first >> bits;
+	UidgenTick	last_tick = last >> bits;
 	Issued	   *issued = oracle.issued;
 	int			newest;
 
@@ -318,8 +319,8 @@ judge_ids(const Caller *caller)
 	/* Granted. */
 	REQUIRE(worker == oracle.grant.worker);
 	REQUIRE((uint32_t) database + 1 == oracle.grant.registry);
-	REQUIRE((int64_t) first_tick >= oracle.grant.first);
-	REQUIRE((int64_t) last_tick <= oracle.grant.last);
+	REQUIRE(first_tick >= oracle.grant.first);
+	REQUIRE(last_tick <= oracle.grant.last);
 	REQUIRE(last_tick < world.rules.last_tick);
 
 	/* True. */
@@ -334,7 +335,7 @@ judge_ids(const Caller *caller)
 		if (worker == caller->above_worker)
 			REQUIRE(ticket->first > caller->above);
 		else
-			REQUIRE(first_tick > caller->above >> bits);
+			REQUIRE(first_tick > (UidgenTick) (caller->above >> bits));
 	}
 	if (last > oracle.highest)
 	{
@@ -358,7 +359,7 @@ judge_ids(const Caller *caller)
 		issued[oracle.nissued] = (Issued) {newest, oracle.life, ticket->first, last};
 		oracle.last_issued[worker] = oracle.nissued++;
 	}
-	oracle.issued_now[worker] = MAX(oracle.issued_now[worker], (int64_t) last_tick);
+	oracle.issued_now[worker] = MAX(oracle.issued_now[worker], last_tick);
 
 	if (caller->noted)
 		oracle.clock_known = MAX(oracle.clock_known, caller->look.tick);
@@ -369,7 +370,7 @@ static void
 judge_action(const UidgenLeaseAction *action, const UidgenClocks *clocks)
 {
 	const UidgenTicketBounds *bounds = &world.terms.bounds;
-	uint64_t	now = (uint64_t) clocks->tick;
+	UidgenTick	now = clocks->tick;
 	bool		held = world.lease.held &&
 		world.lease.grant.registry == (uint64_t) world.database + 1;
 	int64_t		leap = held ? (clocks->offset - oracle.offset) / world.terms.unit : 0;
@@ -426,11 +427,11 @@ judge_era(const UidgenEra *era, const UidgenGrant *grant, UidgenStepKind step,
 		  uint64_t position, uint64_t position_asked, int64_t offset)
 {
 	int			bits = world.rules.sequence_bits;
-	uint64_t	burst = world.terms.bounds.burst;
-	uint64_t	now = clock_tick();
-	uint64_t	next = (position + (UINT64_C(1) << bits) - 1) >> bits;
-	uint64_t	first = (uint64_t) grant->first;
-	uint64_t	tick = era->position >> bits;
+	UidgenTick	burst = world.terms.bounds.burst;
+	UidgenTick	now = clock_tick();
+	UidgenTick	next = (position + (UINT64_C(1) << bits) - 1) >> bits;
+	UidgenTick	first = grant->first;
+	UidgenTick	tick = era->position >> bits;
 
 	trace("    worker %d from tick %llu to %lld, era from tick %llu\n", grant->worker,
 		  (unsigned long long) first, (long long) grant->last, (unsigned long long) tick);
@@ -459,7 +460,7 @@ judge_era(const UidgenEra *era, const UidgenGrant *grant, UidgenStepKind step,
 	/* Where the row was used last, the clock has been; a further step back counts from
 	 * there. */
 	oracle.clock_known = MAX(oracle.clock_known,
-							 MIN((uint64_t) MAX(grant->seen, 0), now + world.terms.bounds.large_step));
+							 MIN(MAX(grant->seen, 0), now + world.terms.bounds.large_step));
 
 	/* Of a registry that forgot the row in use, that is no way back any more. */
 	if (step == UIDGEN_STEP_FORWARD)
@@ -479,7 +480,7 @@ static void
 judge_bounds(const UidgenTicketBounds *before)
 {
 	const UidgenTicketBounds *after = &world.terms.bounds;
-	uint64_t	now = clock_tick();
+	UidgenTick	now = clock_tick();
 
 	/* Who was allowed to go so far still is. */
 	if (after->burst < before->burst)
@@ -500,11 +501,11 @@ static bool attempt(void);
 static void
 look_at_clock(Caller *caller)
 {
-	uint64_t	tick = clock_tick();
+	UidgenTick	tick = clock_tick();
 
 	uidgen_ticket_note_clock(&world.words, &world.rules, caller->ticket.era, tick);
 	caller->look = uidgen_ticket_clock(&world.words, &world.rules, tick);
-	caller->noted = tick << world.rules.sequence_bits <= uidgen_atomic_read(&world.words.limit);
+	caller->noted = uidgen_ticket_position(&world.rules, tick) <= uidgen_atomic_read(&world.words.limit);
 	caller->behind = oracle.clock_known > tick + world.terms.bounds.large_step;
 	caller->allowed = allowed(tick);
 }
@@ -548,11 +549,11 @@ new_caller(void)
 
 /* Wait until `blocked` is near enough. */
 static void
-wait_for_clock(uint64_t blocked)
+wait_for_clock(UidgenTick blocked)
 {
 	UidgenTicketReach reach = uidgen_ticket_reach(&world.words);
-	uint64_t	now = clock_tick();
-	uint64_t	target = uidgen_ticket_allowed_at(&reach, blocked);
+	UidgenTick	now = clock_tick();
+	UidgenTick	target = uidgen_ticket_allowed_at(&reach, blocked);
 
 	/* The wait ends when it should, or would be a busy loop. */
 	if (target <= now)
@@ -762,6 +763,10 @@ ask_to_acquire(const UidgenRequest *request, UidgenStepKind step, UidgenGrant *g
 	if (request->wanted < 0 && !grant->reason[0])
 		REQUIRE(grant->first <= MAX(registry_tick(&asked, asked.now) + lead,
 									step == UIDGEN_STEP_BACK ? 0 : request->floor));
+	/* Nor is it one of this server's whose time is known to be wrong. */
+	if (request->wanted < 0 && !grant->reason[0] && step != UIDGEN_STEP_BACK &&
+		before.rows[grant->worker].identity == asked.identity)
+		REQUIRE(grant->seen - registry_tick(&asked, asked.now) <= (int64_t) bounds->large_step);
 	if (request->wanted < 0 && !asked.disposable && grant->never_used)
 		REQUIRE(!has_row(&before, &asked, step, lead));
 	return true;
@@ -783,7 +788,12 @@ ask_to_renew(UidgenGrant *grant, int64_t needed, int64_t window, int64_t at_most
 	asked = registry_call();
 	world.answer = registry_renew(registry, &asked, &renewed, needed, window, at_most);
 	if (world.answer == REGISTRY_LIFETIME)
+	{
+		/* All that there is was granted. */
+		REQUIRE(grant->last >= asked.max_tick - 1 ||
+				registry_tick(&asked, asked.now) >= asked.max_tick);
 		return failed(ANSWERED);
+	}
 	if (world.answer == REGISTRY_LEAPT)
 		return failed(LEAPT);
 	*fenced = world.answer == REGISTRY_FENCED;
@@ -802,7 +812,9 @@ ask_to_release(const UidgenGrant *grant, int64_t last_issued)
 
 	if (armed && world.fails)
 		return failed(BROKEN);
+	/* What was issued is kept, and no more. */
 	REQUIRE(oracle.issued_now[grant->worker] <= last_issued);
+	REQUIRE(last_issued <= (int64_t) beyond_position(clock_tick()));
 	(void) registry_release(&world.registries[world.database], &asked, grant, last_issued);
 	meanwhile(armed);
 	return armed && world.loses_answer ? failed(BROKEN) : true;
@@ -846,12 +858,12 @@ publish_acquisition(const UidgenGrant *grant, const UidgenClocks *clocks,
 	uidgen_lease_hold(lease, grant, clocks->offset);
 	position = uidgen_ticket_close(&world.words);
 	reach = uidgen_ticket_reach(&world.words);
-	now = (int64_t) clock_tick();
+	now = clock_tick();
 	era = uidgen_lease_era(lease, &world.terms, step, now, &reach, position);
 	judge_era(&era, grant, step, position, position_asked, clocks->offset);
-	uidgen_ticket_bound(&world.words, &world.rules, &world.terms.bounds, (uint64_t) now);
+	uidgen_ticket_bound(&world.words, &world.rules, &world.terms.bounds, now);
 	uidgen_ticket_open(&world.words, era.position, era.limit, era.renew_at, constant,
-					   (uint64_t) now, (uint64_t) era.clock_known,
+					   now, era.clock_known,
 					   era.position >> world.rules.sequence_bits, era.cause);
 }
 
@@ -919,7 +931,7 @@ serve(void)
 	uint64_t	position = uidgen_atomic_read(&world.words.position);
 	UidgenTicketReach reach = uidgen_ticket_reach(&world.words);
 	UidgenClocks clocks = {
-		.tick = (int64_t) clock_tick(),
+		.tick = clock_tick(),
 		.offset = world.wall - world.boot,
 		.boot = world.boot,
 	};
@@ -968,7 +980,7 @@ static void
 shut_down(void)
 {
 	if (world.lease.held &&
-		(world.connected || world.lease.grant.last > (int64_t) clock_tick()))
+		(world.connected || world.lease.grant.last > clock_tick()))
 		release();
 }
 
@@ -986,8 +998,8 @@ set_bounds(void)
 {
 	UidgenTicketBounds *bounds = &world.terms.bounds;
 
-	bounds->large_step = bounds->ahead + (uint64_t) world.second;
-	bounds->crash = bounds->large_step + (uint64_t) world.terms.window + bounds->burst + 3;
+	bounds->large_step = bounds->ahead + world.second;
+	bounds->crash = bounds->large_step + world.terms.window + bounds->burst + 3;
 }
 
 /* The settings that a reload changes. */
@@ -1000,8 +1012,8 @@ take_settings(void)
 	UidgenTerms *terms = &world.terms;
 
 	terms->window = windows[take_number() % 6];
-	terms->bounds.ahead = (uint64_t) aheads[take_number() % 5];
-	terms->bounds.burst = (uint64_t) bursts[take_number() % 4];
+	terms->bounds.ahead = aheads[take_number() % 5];
+	terms->bounds.burst = bursts[take_number() % 4];
 	terms->padding = terms->window * (take_number() % 3 * 50) / 100;
 	terms->disposable = take_letter("rd") == 'd';
 	set_bounds();
@@ -1102,7 +1114,7 @@ take_time(void)
 			ticks = (int64_t) (world.rules.last_tick - clock_tick());
 			break;
 		case '0':				/* back to tick 0 */
-			ticks = (int64_t) clock_tick();
+			ticks = clock_tick();
 			break;
 	}
 	switch (take_letter("=+-2/3."))
@@ -1136,7 +1148,7 @@ fill_rows(Registry *registry, int leave)
 {
 	for (int i = 0; i <= world.max_worker - leave; i++)
 		if (!registry->rows[i].used)
-			registry->rows[i] = (Row) {true, SOMEBODY, 1, (int64_t) clock_tick(), world.wall};
+			registry->rows[i] = (Row) {true, SOMEBODY, 1, clock_tick(), world.wall};
 	if (registry->database == 0)
 		registry->database = (uint64_t) world.database + 1;
 }
@@ -1321,7 +1333,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bits = take_number() % 5 * 3;
 	world.terms.sequence_bits = world.rules.sequence_bits = MAX(bits, 1);
 	world.terms.last_tick = (INT64_C(1) << (take_letter("sl") == 's' ? 20 : 40)) - 1;
-	world.rules.last_tick = (uint64_t) world.terms.last_tick;
+	world.rules.last_tick = world.terms.last_tick;
 	world.second = MAX(1000000 / world.terms.unit, 1);
 
 	/* The start. */

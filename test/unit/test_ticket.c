@@ -672,9 +672,9 @@ test_waits(void)
 			.opened_cause = i / 57600 ? UIDGEN_AHEAD_BURST : UIDGEN_AHEAD_CRASH,
 		};
 
-		for (uint64_t tick = 0; tick < 20; tick++)
+		for (UidgenTick tick = 0; tick < 20; tick++)
 		{
-			uint64_t	first = 0;
+			UidgenTick	first = 0;
 
 			while (uidgen_ticket_last_allowed(&reach, first) < tick)
 				first++;
@@ -687,16 +687,16 @@ test_waits(void)
 
 	{
 		UidgenTicketReach reach = {
-			.ahead = UINT64_MAX,
-			.burst = UINT64_MAX,
-			.room = UINT64_MAX,
-			.large_step = UINT64_MAX,
-			.opened = UINT64_MAX,
-			.clock_high = UINT64_MAX,
+			.ahead = INT64_MAX,
+			.burst = INT64_MAX,
+			.room = INT64_MAX,
+			.large_step = INT64_MAX,
+			.opened = INT64_MAX,
+			.clock_high = INT64_MAX,
 		};
 
-		is(uidgen_ticket_last_allowed(&reach, 5), UINT64_MAX, "waits: sums do not overflow");
-		is(uidgen_ticket_allowed_at(&reach, UINT64_MAX), 0, "waits: nor do differences");
+		is(uidgen_ticket_last_allowed(&reach, 5), INT64_MAX, "waits: sums do not overflow");
+		is(uidgen_ticket_allowed_at(&reach, INT64_MAX), 0, "waits: nor do differences");
 		ok(!uidgen_ticket_large_step(&reach, 5), "waits: nor does the size of a large step");
 	}
 }
@@ -892,7 +892,7 @@ test_keeper(void)
 	rules.sequence_bits = 31;
 	rules.last_tick = (UINT64_C(1) << 32) - 1;
 	uidgen_ticket_close(&words);
-	bound(UINT64_MAX >> 1, UINT64_MAX >> 1, UINT64_MAX, UINT64_MAX, 100);
+	bound(INT64_MAX >> 1, INT64_MAX >> 1, INT64_MAX, INT64_MAX, 100);
 	open_era(&words, &rules, (UINT64_C(1) << 63) - (UINT64_C(2) << 31), (UINT64_C(1) << 63) - 1, 0, CONSTANT, 0, 0);
 	takes((UINT64_C(1) << 32) - 1, 1, ROW, (UINT64_C(1) << 63) - (UINT64_C(1) << 31),
 	      "highest: the last tick");
@@ -1201,7 +1201,7 @@ call(Caller *caller)
 			(good.first & (STRESS_CAPACITY - 1)) + good.count > STRESS_CAPACITY)
 			caller->split_blocks++;
 		if (result == UIDGEN_TICKET_GOOD &&
-			((good.first + good.count - 1) >> STRESS_BITS) > clock.tick + CRASH + BURST)
+			(UidgenTick) ((good.first + good.count - 1) >> STRESS_BITS) > clock.tick + CRASH + BURST)
 			caller->too_far++;
 		if (result == UIDGEN_TICKET_NO_GRANT || result == UIDGEN_TICKET_HELD ||
 			(result == UIDGEN_TICKET_GOOD && good.renew) ||

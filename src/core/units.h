@@ -1,0 +1,22 @@
+/*
+ * units.h
+ *	  What a number counts.
+ *
+ * All three are plain integers to the compiler; the names are for those who read.
+ */
+#ifndef UIDGEN_UNITS_H
+#define UIDGEN_UNITS_H
+
+#include <stdint.h>
+
+/* Units of the layout since its epoch; also a number of ticks.  A layout has at most 62
+ * bits of them, so that sums of two fit. */
+typedef int64_t UidgenTick;
+
+/* tick << sequence_bits | sequence: where an id stands in the order of ids. */
+typedef uint64_t UidgenPosition;
+
+/* Of a clock, or a duration. */
+typedef int64_t UidgenMicroseconds;
+
+#endif							/* UIDGEN_UNITS_H */
