@@ -13,8 +13,8 @@
  *	 somebody sets the wall clock.
  *
  * All go through libc's clock_gettime(), so that a test can step the wall clock
- * of a whole process tree with a preloaded library.  The processor's counter is no
- * clock: it only tells that no more than so much time has passed since one was
+ * of a whole process tree with a preloaded library.  The processor's counter is not
+ * used as a clock, only as an upper bound on the time that has passed since a clock was
  * read.  Inline, because every call of uid_next() needs one of them.  C99 and
  * POSIX only, but for the counter.
  */

@@ -235,6 +235,12 @@ uidgen_lease_next(const UidgenLease *lease, const UidgenTerms *terms,
 /* ---- the answers ---- */
 
 void
+uidgen_lease_asks(UidgenLease *lease)
+{
+	lease->released = false;
+}
+
+void
 uidgen_lease_hold(UidgenLease *lease, const UidgenGrant *grant, UidgenMicroseconds offset)
 {
 	lease->held = true;

@@ -188,6 +188,10 @@ extern UidgenLeaseAction uidgen_lease_lost(const UidgenTerms *terms,
  * or below. */
 extern UidgenTick uidgen_lease_known_until(const UidgenLease *lease, int worker);
 
+/* A row is about to be acquired.  What was released is asked for once: by the next time
+ * it may be somebody else's. */
+extern void uidgen_lease_asks(UidgenLease *lease);
+
 /* A grant of ticks that nobody was granted before, or the renewal of the one in
  * force, holds from now on.  `offset` is from before the registry was asked, so that
  * the next call sees what the clock did meanwhile. */

@@ -21,7 +21,7 @@
  *	4. uidgen_ticket_settle(): limit and constant are read, then the era once
  *	   more.  If the era has changed, they may belong to another grant than the
  *	   ticket: it is void and the call starts again.  Others may have come
- *	   between gate and ticket: one above the limit is held until it is granted,
+ *	   between gate and ticket: one above the limit waits until it is granted,
  *	   one too far ahead of the clock until the clock is nearer.  A second one is
  *	   never taken while waiting.
  *
@@ -189,7 +189,7 @@ typedef enum UidgenTicketResult
 	UIDGEN_TICKET_GOOD,			/* positions first .. first + count - 1 are yours */
 	UIDGEN_TICKET_NO_GRANT,		/* nothing taken: there is no grant that far */
 	UIDGEN_TICKET_AHEAD,		/* nothing taken: `blocked` is too far ahead */
-	UIDGEN_TICKET_HELD,			/* taken, but not granted yet: settle again */
+	UIDGEN_TICKET_UNGRANTED,			/* taken, but not granted yet: settle again */
 	UIDGEN_TICKET_EARLY,		/* taken, but too far ahead: settle again */
 	UIDGEN_TICKET_VOID,			/* the era changed: begin again */
 	UIDGEN_TICKET_REFUSED		/* nothing taken: n is 0, or more than a tick has */
@@ -479,7 +479,7 @@ uidgen_ticket_begin(UidgenTicketWords *words, UidgenTicket *ticket)
 	uidgen_read_barrier();
 }
 
-/* Judge the positions that were taken.  GOOD, HELD, EARLY or VOID. */
+/* Judge the positions that were taken.  GOOD, UNGRANTED, EARLY or VOID. */
 static inline UidgenTicketResult
 uidgen_ticket_settle(UidgenTicketWords *words, const UidgenTicketRules *rules,
 					 UidgenTicket *ticket, const UidgenTicketClock *clock)
@@ -492,7 +492,7 @@ uidgen_ticket_settle(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	if (uidgen_unlikely(uidgen_atomic_read(&words->era) != ticket->era))
 		return UIDGEN_TICKET_VOID;
 	if (uidgen_unlikely(last > limit))
-		return UIDGEN_TICKET_HELD;
+		return UIDGEN_TICKET_UNGRANTED;
 	if (uidgen_unlikely(last > clock->highest))
 	{
 		ticket->blocked = uidgen_ticket_tick(rules, last);

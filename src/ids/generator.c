@@ -359,7 +359,7 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 
 		switch (result)
 		{
-			case UIDGEN_TICKET_HELD:
+			case UIDGEN_TICKET_UNGRANTED:
 				taken = true;
 				wait_for_keeper(&wait);
 				break;

@@ -344,9 +344,8 @@ acquire(const UidgenLeaseAction *action, const UidgenTerms *terms,
 	UidgenGrant grant;
 	bool		took_row = false;
 
-	/* What was released is asked for once: it may be somebody else's by now. */
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	lease->released = false;
+	uidgen_lease_asks(lease);
 	LWLockRelease(uidgen_shared->lock);
 
 	for (int lessons = 0;; lessons++)

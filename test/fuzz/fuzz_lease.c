@@ -580,7 +580,7 @@ call(uint64_t n, UidgenTicketKind kind, bool waits)
 	for (;;)
 	{
 		UidgenTicketReach reach;
-		bool		taken = result == UIDGEN_TICKET_HELD || result == UIDGEN_TICKET_EARLY;
+		bool		taken = result == UIDGEN_TICKET_UNGRANTED || result == UIDGEN_TICKET_EARLY;
 
 		REQUIRE(++rounds < 20);
 		if (taken)
@@ -601,7 +601,7 @@ call(uint64_t n, UidgenTicketKind kind, bool waits)
 				if (caller.ticket.renew && waits)
 					(void) attempt();
 				return true;
-			case UIDGEN_TICKET_HELD:
+			case UIDGEN_TICKET_UNGRANTED:
 			case UIDGEN_TICKET_NO_GRANT:
 				if (!attempt())
 					return false;
@@ -656,7 +656,7 @@ go_on(Caller *caller)
 	}
 	if (result == UIDGEN_TICKET_GOOD)
 		judge_ids(caller);
-	if (result != UIDGEN_TICKET_HELD && result != UIDGEN_TICKET_EARLY)
+	if (result != UIDGEN_TICKET_UNGRANTED && result != UIDGEN_TICKET_EARLY)
 		caller->state = IDLE;
 }
 
@@ -874,7 +874,7 @@ acquire(const UidgenLeaseAction *action, const UidgenClocks *clocks, uint64_t po
 	UidgenGrant grant;
 	bool		took_row = false;
 
-	lease->released = false;
+	uidgen_lease_asks(lease);
 	for (int lessons = 0;; lessons++)
 	{
 		int64_t		known;

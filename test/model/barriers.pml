@@ -26,7 +26,7 @@
  *
  *	- callers: uidgen_ticket_begin(); the clock, which is read like a word; its note;
  *	  the bounds; the ticket, by compare-exchange or fetch-add; uidgen_ticket_settle(),
- *	  also again for a ticket that is held or early, or given up;
+ *	  also again for a ticket that is not granted yet or early, or given up;
  *	- the keeper: it hands back what is left of its grant and acquires another, for
  *	  either worker id; extends it; lowers the bounds; follows a clock that was set
  *	  back by a large step.  Its lock is a full barrier at the end of each;
@@ -252,7 +252,7 @@ look:		due = due | LOOKED_AT;		/* uidgen_look_at_clock() */
 			:: else
 			fi;
 			if
-			:: p > found[LIMIT] || p > NOW + FOUND_BOUND ->		/* held, early */
+			:: p > found[LIMIT] || p > NOW + FOUND_BOUND ->		/* not granted yet, early */
 				for (i : 0 .. WORDS - 1) { found[i] = 0 }
 				i = 0;
 				goto look

@@ -10,7 +10,7 @@
  *	- callers: era, clock; the note of the clock by compare-exchange of its tick and
  *	  the era's mark; the bounds, one by one where they can change; position; the
  *	  gate; the ticket by compare-exchange, tried again as long as it fails, or by
- *	  fetch-add; limit, constant and the era again; tickets that are held or early,
+ *	  fetch-add; limit, constant and the era again; tickets that are not granted yet or early,
  *	  which look at the clock again, and are given up;
  *	- the keeper: acquires, renews, releases, at any time; goes to another row
  *	  after a leap, to the true time after a large step back; changes the bounds; may
@@ -490,7 +490,7 @@ settle:		last = limit;		/* uidgen_ticket_settle() */
 			fi;
 			if
 #ifndef BUG_NO_LIMIT_CHECK
-			:: p > last ->				/* held: it waits, */
+			:: p > last ->				/* not granted: it waits, */
 				last = 0; worker = 0;
 				goto look
 			:: p > last -> goto over		/* or its time is up */

@@ -52,10 +52,11 @@ my %tests = (
 	'src/ids/generator.c' => "regress:errors,generate test/t/cache_promises.pl test/t/ids_true_time.pl"
 	  . ' test/t/ids_outage.pl test/t/ids_waits.pl test/t/clock_steps.pl',
 	'src/keeper/keeper.c' => "$takes test/t/keeper_trouble.pl test/t/life_restart.pl test/t/ids_true_time.pl"
-	  . ' test/t/clock_grants.pl test/t/clock_steps.pl test/t/operator_changes_under_load.pl',
-	'src/keeper/registry.c' => "$takes test/t/keeper_trouble.pl test/t/life_restart.pl test/t/registry_worker_ids.pl test/t/copies_promotion.pl",
+	  . ' test/t/clock_grants.pl test/t/clock_steps.pl test/t/keeper_faulty_link.pl',
+	'src/keeper/registry.c' => "$takes test/t/keeper_faulty_link.pl test/t/registry_worker_ids.pl test/t/clock_recovery.pl",
+	'src/link/link_local.c' => "$takes test/t/operator_status.pl test/t/keeper_hostile_database.pl test/t/keeper_trouble.pl test/t/upgrade_uidgen.pl",
 	'sql/uidgen.sql' => 'regress:registry isolation test/t/life_restart.pl test/t/registry_worker_ids.pl');
-my @order = qw(src/core/ticket.h src/core/ticket.c src/core/lease.c sql/uidgen.sql src/ids/cache.c src/keeper/registry.c src/keeper/keeper.c src/shared/demand.c src/ids/generator.c);
+my @order = qw(src/core/ticket.h src/core/ticket.c src/core/lease.c sql/uidgen.sql src/ids/cache.c src/keeper/registry.c src/link/link_local.c src/keeper/keeper.c src/shared/demand.c src/ids/generator.c);
 
 # What ./check would not compile either, as far as it shows in what the program does.
 my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized);

@@ -173,7 +173,7 @@ test_disposable(void)
 	is_int(action.request.wanted, 3, "disposable: the one that this server had is");
 	next_in(REGISTRY + 1);
 	is_int(action.request.wanted, -1, "disposable: not that of another registry");
-	lease.released = false;
+	uidgen_lease_asks(&lease);
 	next();
 	is_int(action.request.wanted, -1, "disposable: nor if it may be somebody else's");
 	lease.released = true;

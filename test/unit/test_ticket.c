@@ -61,8 +61,8 @@ result_name(UidgenTicketResult result)
 			return "NO_GRANT";
 		case UIDGEN_TICKET_AHEAD:
 			return "AHEAD";
-		case UIDGEN_TICKET_HELD:
-			return "HELD";
+		case UIDGEN_TICKET_UNGRANTED:
+			return "UNGRANTED";
 		case UIDGEN_TICKET_EARLY:
 			return "EARLY";
 		case UIDGEN_TICKET_VOID:
@@ -815,13 +815,13 @@ test_settle(void)
 	is_result(settle(200, 1), UIDGEN_TICKET_GOOD,
 			  "settle: the last granted position is good");
 	is(ticket.constant, CONSTANT, "settle: with the grant's constant");
-	is_result(settle(200, 2), UIDGEN_TICKET_HELD,
+	is_result(settle(200, 2), UIDGEN_TICKET_UNGRANTED,
 			  "settle: two of which one is granted are held");
 	ticket.first = POSITION(205, 0);
-	is_result(settle(200, 1), UIDGEN_TICKET_HELD,
+	is_result(settle(200, 1), UIDGEN_TICKET_UNGRANTED,
 			  "settle: a ticket above the limit is held");
 	uidgen_ticket_extend(&words, POSITION(204, CAPACITY - 1), POSITION(204, 0));
-	is_result(settle(200, 1), UIDGEN_TICKET_HELD,
+	is_result(settle(200, 1), UIDGEN_TICKET_UNGRANTED,
 			  "settle: it still is, below a limit that is not enough");
 	uidgen_ticket_extend(&words, POSITION(205, CAPACITY - 1), POSITION(204, 0));
 	is_result(settle(200, 1), UIDGEN_TICKET_GOOD,
@@ -1176,7 +1176,7 @@ call(Caller *caller)
 
 	while (!GET(stress.stop))
 	{
-		bool		taken = result == UIDGEN_TICKET_HELD || result == UIDGEN_TICKET_EARLY;
+		bool		taken = result == UIDGEN_TICKET_UNGRANTED || result == UIDGEN_TICKET_EARLY;
 		UidgenTicketClock clock;
 		uint64_t	now;
 
@@ -1203,7 +1203,7 @@ call(Caller *caller)
 		if (result == UIDGEN_TICKET_GOOD &&
 			(UidgenTick) ((good.first + good.count - 1) >> STRESS_BITS) > clock.tick + CRASH + BURST)
 			caller->too_far++;
-		if (result == UIDGEN_TICKET_NO_GRANT || result == UIDGEN_TICKET_HELD ||
+		if (result == UIDGEN_TICKET_NO_GRANT || result == UIDGEN_TICKET_UNGRANTED ||
 			(result == UIDGEN_TICKET_GOOD && good.renew) ||
 			((result == UIDGEN_TICKET_AHEAD || result == UIDGEN_TICKET_EARLY) &&
 			 known(&stress.words) >
