@@ -1,10 +1,12 @@
 # test/selftest.pl
-#	  What ./check itself promises: what failed is counted and named, also if it
-#	  broke off, never started or said nothing, and a process that a test leaves
-#	  behind does not stay in the list of processes when it has ended.  And that
-#	  test/mutate/run.pl tells what a test kills from what it does not.
+#	  What ./check itself promises: it runs what its options say; what failed is
+#	  counted and named, also if it broke off, never started or said nothing; and a
+#	  process that a test leaves behind does not stay in the list of processes when
+#	  it has ended.  And that test/mutate/run.pl tells what a test kills from what it
+#	  does not.
 #
-# Runs test/tools/tap.pl, and verdict() of test/lib.sh, on small programs of its own.
+# Runs test/tools/tap.pl, and verdict() of test/lib.sh, on small programs of its own,
+# and ./check with a "make" that builds and runs nothing.
 # Core Perl only; runs from the root of the source tree, below test/tools/reaper.c.
 use strict;
 use warnings;
@@ -116,6 +118,56 @@ is(verdict('a b', "a 3 2\nb 4 0\n", "a: x\n"),
 is(verdict('a b/c.pl', "a 3 0\n", ''),
 	"FAILED: b/c.pl: did not run to its end\nuidgen: logs and differences\n3 passed, 1 failed\nstatus 1\n",
 	'the verdict if a suite did not run');
+
+# ---- The options ----
+
+# Tells what it is to do, and counts a test for each suite.
+mkdir "$dir/bin";
+spew('bin/make', <<'END');
+#!/bin/sh
+for goal; do :; done
+case $goal in
+all) touch uidgen.so ;;
+tempcheck)
+	env
+	for suite in $SUITES; do echo "$suite 1 0" >>"$CHECK_DIR/counts"; done ;;
+esac
+END
+chmod 0755, "$dir/bin/make";
+
+# What --all sets, by what --help says.
+my %long = run("'$root/check' --help") =~ /\b([A-Z_]+)=('[^']+'|\S+)(?=.*unless they are set)/sg;
+s/'//g foreach values %long;
+
+# What ./check has told make in its environment, and all that it said.  It is to find
+# the server that is installed, not the copy that is tested.
+my $path = join ':', "$dir/bin", grep { $_ ne $ENV{BINDIR} } split /:/, $ENV{PATH};
+my $unset = join ' ', map { "-u $_" } 'SUITES', keys %long;
+sub check
+{
+	my ($options) = @_;
+	my $out = run("env $unset PATH='$path' TMPDIR='$dir' '$root/check' $options");
+	return ({ $out =~ /^(\w+)=(.*)$/mg }, $out);
+}
+
+my $all = 'meta unit fuzz model regress isolation tap';
+my ($told, $said) = check('');
+is_deeply([ @$told{qw(SUITES CHECK_MODE MODEL)} ], [ "$all reports", 'assert', undef ], 'without options all suites run, small');
+like($said, qr/^8 passed, 0 failed$/m, 'the suites are counted');
+($told) = check('--sanitize unit test/t/life_restart.pl');
+is_deeply([ @$told{qw(SUITES CHECK_MODE)} ], [ 'unit test/t/life_restart.pl reports', 'sanitize' ], 'an option and suites');
+($told) = check('--valgrind');
+is_deeply([ @$told{qw(SUITES CHECK_MODE)} ], [ 'regress isolation reports', 'valgrind' ], '--valgrind has suites of its own');
+($told) = check('--all');
+is_deeply(
+	[ @$told{qw(SUITES CHECK_MODE)} ],
+	[ "$all test/faults/run.pl test/sessions/run.pl reports", 'assert' ],
+	'--all runs the long runs, too');
+is_deeply({ map { $_ => $told->{$_} } keys %long }, \%long, '... and each as thorough as --help says');
+cmp_ok(scalar keys %long, '>=', 7, '... which are several');
+is((check('--all model'))[0]{SUITES}, 'model reports', '... or what is named');
+like((check('--al'))[1], qr/there is no option --al/, 'another option is refused');
+like((check('test/t/gone.pl'))[1], qr/there is no suite or TAP file/, '... and so is another suite');
 
 # ---- Mutants ----
 
