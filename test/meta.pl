@@ -159,6 +159,21 @@ is_deeply(
 	[ sort(map { s/\.c$/.o/r } grep { m{^src/.*\.c$} } @files) ],
 	'OBJS names every file of src/');
 
+# test/README.md links to every test and to what tests are made of.  Their inputs and
+# outputs lie in folders of their own.
+my %linked;
+$linked{ s{^\.\./}{} ? $_ : "test/$_" }++ foreach slurp('test/README.md') =~ /\]\(([^)#]+)/g;
+none(
+	'test/README.md names each test and helper',
+	grep { m{^test/|^sql/} && !m{^sql/uidgen(--.*)?\.sql$|/(corpus|expected)/|^test/README\.md$} && !$linked{$_} } @files);
+none('... once', grep { $linked{$_} > 1 } keys %linked);
+none('... and what exists', grep { !-e } keys %linked);
+none(
+	'each program that stands for a promise, or for a fault, exists',
+	grep { !-e "test/t/$_.pl" } (
+		map({ /`(\w+)`/g } slurp('docs/design.md') =~ /^\| P\d.*$/mg),
+		map({ /`(\w+)`/g } slurp('docs/reliability.md') =~ /^\|.*\|(.*)\|$/mg)));
+
 # The lines of a script are not all in its other outputs, in this order?
 sub lacks_lines
 {
