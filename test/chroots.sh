@@ -4,7 +4,15 @@
 #	  committed state in fresh, minimal Debian systems of several releases, as
 #	  root and as an ordinary user with sudo, and looks at what they leave behind.
 #
-# Usage, as root: test/chroots.sh [RELEASE]...
+# Usage, as root: test/chroots.sh [RELEASE[/ARCHITECTURE]]...
+#
+# Without an argument: bookworm, trixie and sid of this machine's architecture.
+# On another one, such as bookworm/i386, fewer suites run; see plan() below.  One
+# that this processor has not, such as bookworm/arm64, is emulated, which Debian's
+# packages qemu-user-static and binfmt-support do; in a container, which lacks both
+# their mount and their service, after
+#	mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+#	update-binfmts --enable qemu-aarch64
 #
 # The bare systems are made by debootstrap and kept in $CHROOTS; each run gets a
 # copy of its own, removed when it went well.  A run has its own process and
@@ -15,9 +23,24 @@ set -eu
 srcdir=$(cd "$(dirname "$0")/.." && pwd)
 : "${CHROOTS:=${TMPDIR:-/var/tmp}/uidgen-chroots}"
 
-# chroots.sh --inside ROOT USER: the part in the namespaces.
+# plan ARCHITECTURE: sets the users, and the suites of ./check; none means all.
+plan()
+{
+	users='root newcomer' suites=
+	case $1 in
+	"$(dpkg --print-architecture)") ;;
+	i386)
+		suites='unit regress isolation' ;;
+	*)
+		# Emulated, many times slower; and sudo gets no rights from an emulator.
+		users=root suites='unit regress' ;;
+	esac
+}
+
+# chroots.sh --inside ROOT USER [SUITE]...: the part in the namespaces.
 if [ "${1-}" = --inside ]; then
 	root=$2 user=$3
+	shift 3
 	mount -t proc proc "$root/proc"
 	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 	mount -t devpts -o newinstance,ptmxmode=666 devpts "$root/dev/pts"
@@ -69,8 +92,8 @@ if [ "${1-}" = --inside ]; then
 	as_user "printf '%s\n' \"SELECT 'at the ' || 'prompt';\" '\q' | PAGER=cat script -q -e -c \$uidgen/try /dev/null" | tee "$root/out"
 	grep -q "at the prompt" "$root/out"
 	nothing_left
-	date +"%T check"
-	as_user '$uidgen/check'
+	date +"%T check${*:+ $*}"
+	as_user "\$uidgen/check $*"
 	nothing_left
 	date +"%T a cluster"
 	chroot "$root" sh -ec '
@@ -83,24 +106,27 @@ fi
 [ "$(id -u)" -eq 0 ] || { echo "$0: must be run as root" >&2; exit 1; }
 mkdir -p "$CHROOTS"
 status=0
-for release in ${*:-bookworm trixie sid}; do
-	bare=$CHROOTS/$release
+for system in ${*:-bookworm trixie sid}; do
+	release=${system%/*} architecture=${system#*/} bare=$CHROOTS/$(echo "$system" | tr / -)
+	[ "$architecture" != "$system" ] || architecture=$(dpkg --print-architecture)
 	if ! [ -d "$bare" ]; then
-		debootstrap --variant=minbase "$release" "$bare.new" >"$CHROOTS/$release.log" 2>&1 ||
-			{ tail "$CHROOTS/$release.log" >&2; exit 1; }
+		rm -rf --one-file-system "$bare.new"
+		debootstrap --variant=minbase --arch="$architecture" "$release" "$bare.new" >"$bare.log" 2>&1 ||
+			{ tail "$bare.log" >&2; exit 1; }
 		mv "$bare.new" "$bare"
 	fi
-	for user in root newcomer; do
-		run=$CHROOTS/$release-$user
+	plan "$architecture"
+	for user in $users; do
+		run=$bare-$user
 		rm -rf --one-file-system "$run"
 		cp -a "$bare" "$run"
 		# How this machine reaches the archive, in the copy too.
 		cp -L /etc/resolv.conf "$run/etc/resolv.conf"
 		apt-config dump Acquire | grep -E '::(Check|http)' >"$run/etc/apt/apt.conf.d/90host" || :
 		echo "127.0.0.1 localhost $(uname -n)" >"$run/etc/hosts"	# which sudo looks up
-		echo "== $release as $user"
+		echo "== $system as $user"
 		unshare --mount --pid --fork --kill-child perl -e 'exit(system(@ARGV) != 0)' \
-			"$0" --inside "$run" "$user" </dev/null >"$run.log" 2>&1 &
+			"$0" --inside "$run" "$user" $suites </dev/null >"$run.log" 2>&1 &
 		trap "kill -KILL $!; exit 1" HUP INT TERM	# ends all in the namespace
 		if wait $!; then
 			grep -E '^[0-9]+ passed|^[0-9]{2}:[0-9:]+ |^FAILED: |^uidgen: ' "$run.log"
