@@ -41,6 +41,7 @@ plan()
 if [ "${1-}" = --inside ]; then
 	root=$2 user=$3
 	shift 3
+	unset TMPDIR	# is a folder of this machine
 	mount -t proc proc "$root/proc"
 	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 	mount -t devpts -o newinstance,ptmxmode=666 devpts "$root/dev/pts"

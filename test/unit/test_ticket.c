@@ -1551,12 +1551,8 @@ test_stress(void)
 }
 
 int
-main(int argc, char **argv)
+main(void)
 {
-	/* The Makefile wants to know whether we can be started. */
-	if (argc > 1 && strcmp(argv[1], "--version") == 0)
-		return 0;
-
 	test_no_grant();
 	test_clock();
 	test_late_notes();
