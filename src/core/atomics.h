@@ -18,9 +18,14 @@
 
 #include <assert.h>
 
+/*
+ * As PostgreSQL aligns its own.  i386 aligns a uint64_t in a struct by 4, and one
+ * that lies in two cache lines is read in two parts, and stops all processors when
+ * it is exchanged.
+ */
 typedef struct UidgenAtomic
 {
-	uint64_t	value;
+	uint64_t	value __attribute__((aligned(8)));
 } UidgenAtomic;
 
 /* ThreadSanitizer does not model fences, so each access is ordered itself. */

@@ -1007,12 +1007,11 @@ typedef struct Caller
 	uint64_t	too_far;
 } Caller;
 
+/* The 64-bit numbers come first: these are aligned as the words are, by 8. */
 static struct
 {
 	UidgenTicketWords words;
 	UidgenAtomic clock;			/* how often it moved, and its tick */
-	bool		demand;			/* somebody misses something */
-	bool		stop;
 	uint64_t	results[RESULTS];	/* how often calls have met each */
 
 	/* The registry: last tick granted, by worker.  Written by the keeper. */
@@ -1026,6 +1025,9 @@ static struct
 	 * the highest position of a call that has returned. */
 	uint64_t	back_steps;
 	uint64_t	returned[BACK_STEPS_MAX + 1];
+
+	bool		demand;			/* somebody misses something */
+	bool		stop;
 } stress;
 
 #define GET(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
