@@ -22,7 +22,7 @@ BEGIN
 EXCEPTION WHEN undefined_function THEN
 	RAISE EXCEPTION 'the server has loaded an older library of uidgen than this version of the extension needs'
 		USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'A library that was installed since then is loaded when the server starts.',
+			DETAIL = 'The server loads a newly installed library only when it starts.',
 			HINT = 'Restart the server, and run this command again.';
 END
 $$;
@@ -129,7 +129,7 @@ BEGIN
 	RAISE EXCEPTION 'cannot truncate %.%', TG_TABLE_SCHEMA, TG_TABLE_NAME
 		USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'The registry would forget which ids may have been issued.',
-			HINT = 'To begin a new registry, drop the extension and create it again.';
+			HINT = 'To begin a new registry, create the extension in another database and name that in "uidgen.database".';
 END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_truncate() IS 'trigger: refuses TRUNCATE of the registry';
@@ -210,8 +210,8 @@ BEGIN
 	IF tick >= max_tick THEN
 		RAISE EXCEPTION 'the time bits of the layout are used up'
 			USING ERRCODE = 'sequence_generator_limit_exceeded',
-				DETAIL = format('The next id would have tick %s (%s); the last one is %s.', tick, uidgen.tick_time(tick, unit, epoch), max_tick - 1),
-				HINT = 'Begin a new registry with a later epoch or more time bits in "uidgen.layout", or correct the clock.';
+				DETAIL = format('The next id would have tick %s (%s); the last tick that can be granted is %s.', tick, uidgen.tick_time(tick, unit, epoch), max_tick - 1),
+				HINT = 'If the clock is wrong, correct it. Otherwise begin a new registry with a later epoch or more time bits in "uidgen.layout".';
 	END IF;
 END
 $$;
@@ -236,13 +236,13 @@ BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'worker ids can be acquired in isolation level read committed only'
 			USING ERRCODE = 'invalid_transaction_state',
-				DETAIL = format('This transaction has isolation level %s.', current_setting('transaction_isolation')),
-				HINT = 'An older snapshot would show rows that others have taken since.';
+				DETAIL = format('This transaction has isolation level %s, so it may not see what others were granted meanwhile.', current_setting('transaction_isolation')),
+				HINT = 'Use isolation level read committed.';
 	END IF;
 	IF policy NOT IN ('reuse', 'disposable') THEN
 		RAISE EXCEPTION 'there is no worker policy "%"', policy
 			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Policies are reuse and disposable.';
+				HINT = 'The policies are "reuse" and "disposable".';
 	END IF;
 	IF datacenter NOT BETWEEN 0 AND max_datacenter THEN
 		RAISE EXCEPTION 'datacenter id % is out of range', datacenter
@@ -280,7 +280,7 @@ BEGIN
 		RAISE EXCEPTION 'the layout differs from the registry''s'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('The registry has "%s", this server has "%s".', pinned.layout, l.layout),
-				HINT = 'Set "uidgen.layout" back; or begin a new registry: run CREATE DATABASE, CREATE EXTENSION uidgen in it, and name it in "uidgen.database". First see "A new layout" in the README: ids of two layouts can be equal.';
+				HINT = 'Set "uidgen.layout" back to the registry''s layout and restart the server. To change the layout, begin a new registry as "A new layout" in the README describes: ids of two layouts can be equal.';
 	END IF;
 
 	IF pinned.database <> l.database THEN
@@ -331,8 +331,8 @@ BEGIN
 				DETAIL = format('It was granted to host "%s", port %s, until %s.',
 								candidate.host_name, candidate.port,
 								uidgen.tick_time(candidate.granted_until, l.unit, l.epoch)),
-				HINT = CASE WHEN shared THEN 'Set "uidgen.worker_id" to another one or to -1.'
-					ELSE format('Set "uidgen.worker_id" to another one or to -1; or, if that instance will never issue ids again, run SELECT uidgen.forget_worker(%s, %s).', wanted, datacenter) END;
+				HINT = CASE WHEN shared THEN 'Set "uidgen.worker_id" to another worker id or to -1, and restart the server.'
+					ELSE format('If that instance will never issue ids again, run SELECT uidgen.forget_worker(%s, %s). Otherwise set "uidgen.worker_id" to another worker id or to -1, and restart the server.', wanted, datacenter) END;
 	END IF;
 	-- After crashes alone, calls wait until the clock is near enough.  A clock
 	-- that was set back has to be corrected.
@@ -340,11 +340,11 @@ BEGIN
 		AND uidgen.tick_at(candidate.modified, l.unit, l.epoch) - now_tick > max_step THEN
 		RAISE EXCEPTION 'the clock is behind the last grant of worker id %', wanted
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('The last grant ended at %s, the next would begin %s ms ahead of the clock; %s ms are allowed.',
+				DETAIL = format('The last grant ended at %s. The next one would begin %s ms ahead of the clock; %s ms are allowed.',
 								uidgen.tick_time(candidate.granted_until, l.unit, l.epoch),
 								round((candidate.granted_until + 1 - now_tick)::numeric * l.unit / 1000),
 								round(max_lead::numeric * l.unit / 1000)),
-				HINT = 'Correct the clock, raise the setting "uidgen.max_ahead", or set "uidgen.worker_id" to -1.';
+				HINT = 'Correct the clock, or raise the setting "uidgen.max_ahead", or set "uidgen.worker_id" to -1 and restart the server.';
 	END IF;
 END
 $$;
@@ -414,7 +414,7 @@ BEGIN
 		reason := 'It was never used before.';
 		IF policy = 'reuse' AND EXISTS (SELECT FROM uidgen.worker_node AS n
 				WHERE n.datacenter_id = datacenter AND n.identity = holder) THEN
-			reason := 'It was never used before; those that this server had lie too far from the time of the clock.';
+			reason := 'It was never used before. The grants of this server''s earlier worker ids are too far from the time of the clock.';
 		END IF;
 		RETURN;
 	END IF;
@@ -427,7 +427,7 @@ BEGIN
 				AND (n.released OR n.granted_until < now_tick - idle_ticks)
 			ORDER BY n.released DESC, n.granted_until LIMIT 1;
 		IF FOUND THEN
-			reason := 'It was given up by another holder.';
+			reason := 'Its former holder gave it up.';
 			RETURN;
 		END IF;
 		SELECT n.worker_id INTO worker FROM uidgen.worker_node AS n
@@ -471,18 +471,18 @@ BEGIN
 	END IF;
 	RAISE EXCEPTION 'no worker id is free'
 		USING ERRCODE = 'configuration_limit_exceeded',
-			DETAIL = format('The layout has %s worker ids in datacenter %s; %s belong to other instances, %s were never used%s.',
-							workers, datacenter, others, free,
-							CASE WHEN NOT take_never_used AND free > 0
-								THEN ', but no more of those are taken for steps of the clock for now'
-								WHEN shared AND next_end IS NOT NULL
-								THEN format('; the next one frees at %s', uidgen.tick_time(next_end + uidgen.idle_ticks(l.unit) + 1, l.unit, l.epoch))
-								WHEN avoid >= 0 AND others = 0
-								THEN '; the clock was set forward by a large step, and the worker id in use is kept for when it returns'
-								ELSE '' END),
+			DETAIL = format('The layout has %s worker ids in datacenter %s: %s belong to other instances, %s were never used.',
+							workers, datacenter, others, free) ||
+				CASE WHEN NOT take_never_used AND free > 0
+					THEN ' After many large steps of the clock, the unused ones are not taken for now.'
+					WHEN shared AND next_end IS NOT NULL
+					THEN format(' The next one becomes free at %s.', uidgen.tick_time(next_end + uidgen.idle_ticks(l.unit) + 1, l.unit, l.epoch))
+					WHEN avoid >= 0 AND others = 0
+					THEN ' The clock was set forward by a large step, and the worker id in use is kept for when the clock returns.'
+					ELSE '' END,
 			HINT = CASE WHEN NOT take_never_used AND free > 0 THEN 'If the clock is correct now, restart the server; otherwise correct the clock.'
-				WHEN shared OR others = 0 THEN 'Give the layout in "uidgen.layout" more worker bits; that needs a new registry.'
-				ELSE 'Run SELECT uidgen.forget_worker(worker) for one whose instance will never issue ids again, or begin a new registry with a layout that has more worker bits.' END;
+				WHEN shared OR others = 0 THEN 'Begin a new registry with a layout that has more worker bits.'
+				ELSE 'If an instance will never issue ids again, free its worker id with SELECT uidgen.forget_worker(worker). Otherwise begin a new registry with a layout that has more worker bits.' END;
 END
 $$;
 COMMENT ON FUNCTION uidgen.explain_no_worker(uidgen.registry_layout, text, integer, integer, text, boolean, boolean)
@@ -499,11 +499,11 @@ AS $$
 BEGIN
 	IF max_worker > 0 AND (free_workers < 3 OR free_workers * 10 <= max_worker + 1::bigint) THEN
 		RAISE WARNING 'few worker ids are left: %', free_workers
-			USING DETAIL = format('The layout has %s worker ids in datacenter %s; each promotion, restore or move of a server takes another one for good%s.',
-								  max_worker + 1::bigint, datacenter,
-								  CASE WHEN policy = 'disposable' THEN ', and with "uidgen.worker_policy" set to "disposable" each start' ELSE '' END),
+			USING DETAIL = format('The layout has %s worker ids in datacenter %s. Each promotion, restore or move of a server takes another one for good.',
+								  max_worker + 1::bigint, datacenter) ||
+					CASE WHEN policy = 'disposable' THEN ' So does each start, because "uidgen.worker_policy" is "disposable".' ELSE '' END,
 				HINT = CASE WHEN policy = 'disposable' THEN 'Set "uidgen.worker_policy" to "reuse".'
-					ELSE 'Run SELECT uidgen.forget_worker(worker) for those whose instance will never issue ids again; uidgen.worker_node lists them.' END;
+					ELSE 'Run SELECT uidgen.forget_worker(worker) for each worker id whose instance will never issue ids again; the table uidgen.worker_node lists them.' END;
 	END IF;
 END
 $$;
@@ -567,14 +567,14 @@ BEGIN
 		RAISE EXCEPTION 'the epoch of the layout is in the future'
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('The epoch is %s, the clock shows %s.', uidgen.tick_time(0, tick_unit, tick_epoch), uidgen.tick_time(now_tick, tick_unit, tick_epoch)),
-				HINT = 'Give the setting "uidgen.layout" an epoch in the past, or correct the clock.';
+				HINT = 'If the clock is wrong, correct it. Otherwise give the setting "uidgen.layout" an epoch in the past.';
 	END IF;
 
 	IF wanted >= 0 THEN
 		PERFORM uidgen.check_wanted_worker(l, now_tick, holder, datacenter, wanted,
 			shared => shared, max_lead => max_lead, max_step => max_step);
 		worker := wanted;
-		reason := 'It is the one that was asked for.';
+		reason := 'The setting "uidgen.worker_id" asks for it.';
 	ELSE
 		SELECT c.worker, c.reason INTO worker, reason
 			FROM uidgen.choose_worker(l, now_tick, holder, datacenter, avoid, policy,
@@ -703,8 +703,8 @@ BEGIN
 	IF now_tick > at_most THEN
 		RAISE EXCEPTION 'the registry''s clock is further ahead than expected'
 			USING ERRCODE = 'serialization_failure',
-				DETAIL = format('It is %s ms beyond the latest time that was expected.', round((now_tick::numeric - at_most) * l.unit / 1000)),
-				HINT = 'The next attempt follows the clock; correct it if it is wrong. What counts as a small step depends on the setting "uidgen.max_ahead".';
+				DETAIL = format('The clock is %s ms beyond the latest time that was expected.', round((now_tick::numeric - at_most) * l.unit / 1000)),
+				HINT = 'If the clock is wrong, correct it. If it is correct, the next attempt follows it.';
 	END IF;
 	from_tick := greatest(now_tick, needed);
 	PERFORM uidgen.check_lifetime(from_tick, l.max_tick, l.unit, l.epoch);
@@ -785,7 +785,7 @@ BEGIN
 		RAISE EXCEPTION 'there is no worker id % of datacenter % in the registry', worker, dc
 			USING ERRCODE = 'undefined_object',
 				DETAIL = format('The registry has %s worker ids.', (SELECT count(*) FROM uidgen.worker_node)),
-				HINT = 'Table uidgen.worker_node lists them.';
+				HINT = 'The table uidgen.worker_node lists them.';
 	END IF;
 END
 $$;

@@ -17,7 +17,7 @@ BEGIN
 		AND NOT EXISTS (SELECT FROM pg_database WHERE datname = current_setting('uidgen.database')) THEN
 		RAISE EXCEPTION 'database % does not exist', quote_ident(current_setting('uidgen.database'))
 			USING DETAIL = '"uidgen.database" names it as the home of the registry.',
-			HINT = 'Create it, or set "uidgen.database" to another one.';
+			HINT = 'Create the database, or set "uidgen.database" to another one.';
 	END IF;
 END $$;
 

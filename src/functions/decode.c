@@ -56,7 +56,7 @@ id_timestamp(const UidgenLayout *layout, int64 id)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("id " INT64_FORMAT " does not fit the layout", id),
-				 errdetail("The layout \"%s\" uses %d bits; other bits are set in the id.",
+				 errdetail("The layout \"%s\" uses %d bits, but the id has other bits set.",
 						   text, layout->total_bits),
 				 errhint("Give the layout that the id was made with as the second argument.")));
 	}
@@ -164,7 +164,7 @@ get_tick(const UidgenLayout *layout, TimestampTz timestamp)
 				 errmsg("timestamp is before the epoch of the layout: %s",
 						timestamptz_to_str(timestamp)),
 				 errdetail("The epoch of the layout \"%s\" is %s.", text, epoch),
-				 errhint("Ids of older times need a layout with an earlier epoch; the server's is the setting \"uidgen.layout\".")));
+				 errhint("For older times, use a layout with an earlier epoch.")));
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
@@ -172,7 +172,7 @@ get_tick(const UidgenLayout *layout, TimestampTz timestamp)
 					timestamptz_to_str(timestamp)),
 			 errdetail("The layout \"%s\" has %d bits of time since its epoch.",
 					   text, layout->bits[UIDGEN_TIME]),
-			 errhint("uid_layout_info() shows when it begins and ends.")));
+			 errhint("uid_layout_info() shows when a layout begins and ends.")));
 }
 
 Datum

@@ -126,7 +126,7 @@ uidgen_next_block(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("number of ids is out of range"),
-				 errdetail("%d ids were asked for; a block has 1 to " INT64_FORMAT ", the capacity of one tick.",
+				 errdetail("%d ids were asked for; a block has from 1 to " INT64_FORMAT " ids, the capacity of one tick.",
 						   n, capacity),
 				 errhint("Ask for several blocks, use uid_next_batch(), or give the sequence more bits in \"uidgen.layout\".")));
 

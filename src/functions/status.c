@@ -185,7 +185,7 @@ find_what_is_missing(void)
 	if (!uidgen_shared && uidgen_settings_of_another())
 		return "The server has preloaded another library of uidgen than the one that was called. Restart the server. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.";
 	if (!uidgen_shared)
-		return "uidgen must be loaded via shared_preload_libraries: functions that take a layout work without, uid_next() does not. Add uidgen to the setting \"shared_preload_libraries\" and restart the server.";
+		return "uidgen must be loaded via shared_preload_libraries: until then only functions that are given a layout work. Add uidgen to the setting \"shared_preload_libraries\" and restart the server.";
 	if (!uidgen_settings_good())
 		return settings_complaint();
 	if (uidgen_link->in_recovery())

@@ -61,7 +61,7 @@ uidgen_arg_layout(FunctionCallInfo fcinfo, int n)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the layout must not be null"),
-				 errhint("Without that argument the server's layout is used.")));
+				 errhint("To use the server's layout, leave the argument out.")));
 	return parse_layout(fcinfo, PG_GETARG_TEXT_PP(n - 1));
 }
 
@@ -72,7 +72,7 @@ uidgen_arg_int(FunctionCallInfo fcinfo, int i, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not be null", name),
-				 errhint("The value must not be negative.")));
+				 errhint("Give a number that is not negative.")));
 	return PG_GETARG_INT32(i);
 }
 
@@ -86,11 +86,11 @@ uidgen_field_bits(const UidgenLayout *layout, UidgenField field, int32 value)
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("%s %d is out of range", uidgen_field_name(field), value),
 				 layout->bits[field] == 0 ?
-				 errdetail("The layout has no %s field, so it must be 0.",
+				 errdetail("The layout has no %s field, so the value must be 0.",
 						   uidgen_field_name(field)) :
-				 errdetail("The layout has %d bits for it: 0 to " UINT64_FORMAT ".",
+				 errdetail("The layout has %d bits for this field: 0 to " UINT64_FORMAT ".",
 						   layout->bits[field], maximum),
-				 errhint("The bits of each field are part of the layout; the server's is the setting \"uidgen.layout\".")));
+				 errhint("uid_layout() shows the largest value of each field.")));
 	return uidgen_layout_put(layout, field, (uint64) value);
 }
 

@@ -130,7 +130,7 @@ check_preconditions(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("uidgen issues no ids in single-user mode"),
-				 errdetail("Without background workers nothing can be granted."),
+				 errdetail("Only a background worker can get a grant, and single-user mode has none."),
 				 errhint("Start the server normally.")));
 	if (uidgen_link->in_recovery())
 		ereport(ERROR,
@@ -203,17 +203,17 @@ report_timeout(void)
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("uidgen has no grant to issue ids from"),
 			 running ?
-			 errdetail("The keeper got none that reaches far enough within %d ms.",
+			 errdetail("Within %d ms the keeper got no grant that reaches far enough.",
 					   uidgen_wait_timeout) :
 			 ran ?
 			 errdetail("The keeper is not running at this moment.") :
 			 errdetail("The keeper, a background worker, has not started; the setting \"max_worker_processes\" is %d.",
 					   max_worker_processes),
 			 running ?
-			 errhint("See uidgen.status and the server log. Raise the setting \"uidgen.wait_timeout\"; or, if there are many renewals, \"uidgen.window\".") :
+			 errhint("See uidgen.status and the server log. If there are many renewals, raise the setting \"uidgen.window\"; otherwise raise \"uidgen.wait_timeout\".") :
 			 ran ?
 			 errhint("See the server log.") :
-			 errhint("Raise the setting \"max_worker_processes\" if the server log says that there were too many background workers.")));
+			 errhint("If the server log says that there are too many background workers, raise the setting \"max_worker_processes\".")));
 }
 
 /* Ticks in milliseconds, for messages. */
@@ -238,7 +238,7 @@ report_ahead(const UidgenTicketReach *reach, UidgenTick tick, UidgenTick now)
 					 errmsg("ids would run too far ahead of the clock"),
 					 errdetail("The grant began ahead of the clock, above what was granted before a crash or a restart: the time of the next id is %lld ms ahead, and %lld ms are allowed.",
 							   lead, allowed),
-					 errhint("The clock will catch up. Raise the setting \"uidgen.wait_timeout\" or \"uidgen.max_ahead\"; or, if many ids are drawn, \"uidgen.max_burst\".")));
+					 errhint("Try again when the clock has caught up, or raise the setting \"uidgen.wait_timeout\" or \"uidgen.max_ahead\". If many ids are drawn, raise \"uidgen.max_burst\".")));
 			break;
 		case UIDGEN_AHEAD_CLOCK_SET_BACK:
 			ereport(ERROR,
@@ -247,7 +247,7 @@ report_ahead(const UidgenTicketReach *reach, UidgenTick tick, UidgenTick now)
 					 errdetail("The clock was set back by %lld ms: the time of the next id is %lld ms ahead of it, and %lld ms are allowed.",
 							   ticks_ms(uidgen_tick_minus(uidgen_ticket_clock_known(reach), now)),
 							   lead, allowed),
-					 errhint("Correct the clock. Or raise the setting \"uidgen.wait_timeout\" or \"uidgen.max_ahead\"; or, if many ids are drawn, \"uidgen.max_burst\".")));
+					 errhint("Correct the clock, or raise the setting \"uidgen.wait_timeout\" or \"uidgen.max_ahead\". If many ids are drawn, raise \"uidgen.max_burst\".")));
 			break;
 		case UIDGEN_AHEAD_BURST:
 		case UIDGEN_AHEAD_NOT:
@@ -256,7 +256,7 @@ report_ahead(const UidgenTicketReach *reach, UidgenTick tick, UidgenTick now)
 					 errmsg("ids would run too far ahead of the clock"),
 					 errdetail("Ids are drawn faster than the layout has room for: the time of the next one is %lld ms ahead of the clock, and %lld ms are allowed.",
 							   lead, allowed),
-					 errhint("Raise the setting \"uidgen.max_burst\" or \"uidgen.wait_timeout\"; or draw fewer ids at a time.")));
+					 errhint("Raise the setting \"uidgen.max_burst\" or \"uidgen.wait_timeout\", or draw fewer ids at a time.")));
 			break;
 	}
 }

@@ -284,25 +284,30 @@ publish_acquisition(const UidgenGrant *grant, const UidgenTerms *terms,
 
 /* ---- attempts ---- */
 
-/* With one worker id and no other, a large step cannot be got round. */
+/* Where there is no other worker id to take, a large step ends in an error. */
 static void
 refuse_step(const UidgenClockStep *step, const UidgenTerms *terms)
 {
 	bool		fixed = terms->worker >= 0;
 	bool		back = step->kind == UIDGEN_STEP_BACK;
+	long long	size = milliseconds(step->ticks);
+	long long	large = milliseconds(terms->bounds.large_step);
 
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("the clock was set %s by a large step", back ? "back" : "forward"),
-			 errdetail("The step is %lld ms; more than %lld ms need another worker id, and %s.",
-					   milliseconds(step->ticks),
-					   milliseconds(terms->bounds.large_step),
-					   fixed ? "the worker id is fixed" :
-					   "the layout has no worker field"),
 			 back ?
-			 errhint("Correct the clock, or raise the setting \"uidgen.max_ahead\"%s.",
-					 fixed ? "; or set \"uidgen.worker_id\" to another one or to -1, and restart the server" : "") :
-			 errhint("If the clock is correct now, restart the server; otherwise correct the clock.")));
+			 errmsg("the clock was set back by a large step") :
+			 errmsg("the clock was set forward by a large step"),
+			 fixed ?
+			 errdetail("The step is %lld ms. Above %lld ms another worker id is needed, but the setting \"uidgen.worker_id\" allows for no other.",
+					   size, large) :
+			 errdetail("The step is %lld ms. Above %lld ms another worker id is needed, but the layout has no worker field.",
+					   size, large),
+			 !back ?
+			 errhint("If the clock is correct now, restart the server; otherwise correct the clock.") :
+			 fixed ?
+			 errhint("Correct the clock, or raise the setting \"uidgen.max_ahead\", or set \"uidgen.worker_id\" to another worker id or to -1 and restart the server.") :
+			 errhint("Correct the clock, or raise the setting \"uidgen.max_ahead\".")));
 }
 
 /* Say which worker id it is, and why, in the log. */
@@ -322,7 +327,7 @@ report_acquisition(const UidgenGrant *grant, const UidgenLeaseAction *action)
 							 milliseconds(action->step.ticks));
 			break;
 		case UIDGEN_STEP_FORWARD:
-			appendStringInfo(&detail, "The clock was set forward by %lld ms; worker id %d keeps its time for when it returns. ",
+			appendStringInfo(&detail, "The clock was set forward by %lld ms; worker id %d is kept for when the clock returns. ",
 							 milliseconds(action->step.ticks), action->request.avoid);
 			break;
 	}
@@ -367,9 +372,9 @@ acquire(const UidgenLeaseAction *action, const UidgenTerms *terms,
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("the registry grants ticks that were granted before"),
-					 errdetail("Worker id %d was granted from tick " INT64_FORMAT ", but up to " INT64_FORMAT " was granted to it already.",
+					 errdetail("The registry granted worker id %d from tick " INT64_FORMAT ", but its ticks up to " INT64_FORMAT " were granted before.",
 							   grant.worker, grant.first, known),
-					 errhint("Was the registry restored or switched? The next attempt asks again.")));
+					 errhint("The registry may have been restored or replaced. The next attempt asks it again.")));
 	}
 	if (action->step.kind != UIDGEN_STEP_NONE)
 	{
@@ -400,7 +405,7 @@ renew(const UidgenLeaseAction *action, const UidgenTerms *terms,
 	acquire(&instead, terms, clocks);
 	/* Said afterwards, so that not every attempt that fails says it again. */
 	ereport(LOG,
-			(errmsg("uidgen had lost worker id %d", worker),
+			(errmsg("uidgen lost worker id %d", worker),
 			 errdetail("Its row in the registry was taken or removed.")));
 }
 

@@ -67,7 +67,7 @@ report_answer(const Answer *answer, const char *column, const char *value)
 					   answer->function, value, column) :
 			 errdetail("The function uidgen.%s returned nothing in column \"%s\".",
 					   answer->function, column),
-			 errhint("The extension there is not as it was installed. Compare its functions with those of a new installation of the same version.")));
+			 errhint("The extension in the registry's database is not as it was installed. Compare its functions with those of a new installation of the same version.")));
 }
 
 /* The value of a column; NULL: it is null. */

@@ -68,8 +68,8 @@ is_missing(UidgenFailure *why)
 	if (missing)
 		uidgen_failure_set(why, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 						   psprintf("database \"%s\" does not exist", uidgen_database),
-						   "That database should hold the registry of worker ids.",
-						   "Create it, or name another in the setting \"uidgen.database\".");
+						   "The registry of worker ids should be in that database.",
+						   "Create the database, or name another one in the setting \"uidgen.database\".");
 	return missing;
 }
 
@@ -236,8 +236,8 @@ report_missing_extension(void)
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("extension \"uidgen\" is not installed in database \"%s\"",
 					uidgen_database),
-			 errdetail("That database holds the registry of worker ids."),
-			 errhint("Run CREATE EXTENSION uidgen there, or name another database in the setting \"uidgen.database\".")));
+			 errdetail("The registry of worker ids should be in that database."),
+			 errhint("Run CREATE EXTENSION uidgen in that database, or name another one in the setting \"uidgen.database\".")));
 }
 
 /* The extension has no such function, for which there are two reasons. */
@@ -249,11 +249,11 @@ report_missing_function(const char *name)
 	if (versions.order != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("extension \"uidgen\" in database \"%s\" is of version %s, and the library of version %s",
+				 errmsg("extension \"uidgen\" in database \"%s\" is of version %s, but the library is of version %s",
 						uidgen_database, versions.extension, UIDGEN_VERSION),
 				 versions.order < 0 ?
-				 errdetail("The extension is older: it lacks a function %s that the library calls.", name) :
-				 errdetail("The library is older: the function %s that it calls has been replaced.", name),
+				 errdetail("The extension is older: it lacks the function %s, which the library calls.", name) :
+				 errdetail("The library is older: the function %s, which it calls, has been replaced.", name),
 				 versions.order < 0 ?
 				 errhint("Run ALTER EXTENSION uidgen UPDATE in that database.") :
 				 errhint("Install the library that belongs to the extension, and restart the server.")));
@@ -262,7 +262,7 @@ report_missing_function(const char *name)
 			 errmsg("function uidgen.%s does not belong to the extension", name),
 			 errdetail("The extension in database \"%s\" is not as it was installed.",
 					   uidgen_database),
-			 errhint("Restore the function, and run ALTER EXTENSION uidgen ADD FUNCTION. Dropping the extension would forget which ids may have been issued.")));
+			 errhint("Restore the function, and run ALTER EXTENSION uidgen ADD FUNCTION. Do not drop the extension: the registry would forget which ids may have been issued.")));
 }
 
 /*

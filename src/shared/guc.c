@@ -237,7 +237,7 @@ define_enum(const char *name, const char *short_desc, const char *long_desc,
 	while (text && option->name && pg_strcasecmp(text, option->name) != 0)
 		option++;
 	if (!option->name)
-		note_value(name, "\"%s\" is none of its values.", text);
+		note_value(name, "\"%s\" is not one of its values.", text);
 	DefineCustomEnumVariable(name, short_desc, long_desc, variable, boot,
 							 options, context, 0, NULL, assign, NULL);
 }
@@ -273,7 +273,7 @@ judge_settings(void)
 	datacenters = uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER);
 	if (datacenters == 0 && uidgen_datacenter_id > 0)
 		note_value("uidgen.datacenter_id",
-				   "%d is above 0, and the layout has no datacenter field; one that has it is \"time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2025-01-01\".",
+				   "%d is above 0, but the layout has no datacenter field. A layout that has one is \"time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2025-01-01\".",
 				   uidgen_datacenter_id);
 	else if ((uint64) uidgen_datacenter_id > datacenters)
 		note_value("uidgen.datacenter_id",
@@ -295,13 +295,13 @@ uidgen_define_settings(void)
 			   &uidgen_datacenter_id, 0, 0, INT_MAX,
 			   PGC_POSTMASTER, 0, NULL);
 	define_int("uidgen.worker_id",
-			   "The worker id to claim.",
+			   "The worker id of this server.",
 			   "-1 lets the registry choose one.",
 			   &uidgen_worker_id, -1, -1, INT_MAX,
 			   PGC_POSTMASTER, 0, NULL);
 	define_enum("uidgen.worker_policy",
 				"Whether a restarted server takes its worker id again.",
-				"\"disposable\" takes a worker id that was never used for every start of the server.",
+				"With \"disposable\", each start of the server takes a worker id that was never used before.",
 				&uidgen_worker_policy, UIDGEN_REUSE, worker_policies,
 				PGC_SIGHUP, NULL);
 	DefineCustomStringVariable("uidgen.database",
@@ -311,31 +311,31 @@ uidgen_define_settings(void)
 							   PGC_SIGHUP, 0, NULL, NULL, NULL);
 	define_int("uidgen.window",
 			   "How far ahead of the clock each renewal grants.",
-			   "A server that crashes may lose that much of the time of its ids.",
+			   "Each crash can move the time in ids ahead by up to this much.",
 			   &uidgen_window, 10000, 1, WINDOW_MAX,
 			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
 	define_int("uidgen.padding_factor",
-			   "The percentage of the window that must be left, or the grant is renewed.",
+			   "The grant is renewed when less than this percentage of the window is left.",
 			   NULL,
 			   &uidgen_padding_factor, 50, 0, 100,
 			   PGC_SIGHUP, 0, NULL);
 	define_int("uidgen.max_ahead",
 			   "How far the time in ids may run ahead of a clock that was set back.",
-			   "A clock that is set back by a second more, or further, needs another worker id.",
+			   "If the clock is set back by over a second more than this, another worker id is needed.",
 			   &uidgen_max_ahead, 3600000, 0, INT_MAX,
 			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
 	define_int("uidgen.max_burst",
 			   "How far the time in ids may run ahead of the clock because more are drawn than the layout has room for.",
-			   "Beyond it calls wait. 0 waits for every next tick.",
+			   "Beyond it, calls wait for the clock. With 0, calls wait for the next tick whenever a tick is full.",
 			   &uidgen_max_burst, 1000, 0, INT_MAX,
 			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
 	define_int("uidgen.wait_timeout",
 			   "How long a call waits for a grant or for the clock before it fails.",
-			   "0 fails at once, but for up to a second in which a sleeping keeper wakes up.",
+			   "With 0, a call waits only for a sleeping keeper to wake up, up to a second.",
 			   &uidgen_wait_timeout, 10000, 0, WAIT_TIMEOUT_MAX,
 			   PGC_USERSET, GUC_UNIT_MS, NULL);
 	define_int("uidgen.cache",
-			   "How many ids a session takes at a time.",
+			   "How many ids a session takes at a time at most.",
 			   "Above 1, ids increase within each session, and over sessions from one tick to the next.",
 			   &uidgen_cache, 1, 1, CACHE_MAX,
 			   PGC_USERSET, 0, assign_cache);

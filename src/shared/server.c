@@ -35,7 +35,7 @@ uidgen_server_layout(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the server has preloaded another library of uidgen than the one that was called"),
-				 errdetail("The one that was called is of version %s, and has no shared memory.",
+				 errdetail("The library that was called is of version %s and has no shared memory.",
 						   UIDGEN_VERSION),
 				 errhint("Restart the server. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.")));
 	if (!uidgen_shared)

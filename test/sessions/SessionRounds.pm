@@ -139,7 +139,7 @@ my @EXPECTED = (
 	[ '53400', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): no worker id is free/, 'clock_middle', 'clock_large' ],
 	[ '40001', qr/^uidgen has no new grant: the registry's clock is further ahead than expected/, 'clock_middle', 'clock_large' ],
 	[ '01000', qr/^few worker ids are left: \d+/ ],
-	[ '00000', qr/^uidgen had lost worker id \d+/, 'delete_row', 'forget', 'drop_create', 'drop_for_a_while', 'switch_database', 'switch_to_copy' ],
+	[ '00000', qr/^uidgen lost worker id \d+/, 'delete_row', 'forget', 'drop_create', 'drop_for_a_while', 'switch_database', 'switch_to_copy' ],
 	# the registry is not there, or another one
 	[ '42704', qr/^uidgen has no new grant: extension "uidgen" is not installed/, 'drop_for_a_while' ],
 	[ '55000', qr/^uidgen has no grant to issue ids from: extension "uidgen" is not installed/, 'drop_for_a_while' ],

@@ -251,7 +251,7 @@ end_server('ever further back');
 # ---- servers that have one worker id and no other ----
 
 foreach my $case (
-	[ 'fixed', 'worker id is fixed', 'uidgen.worker_id = 7' ],
+	[ 'fixed', 'setting "uidgen.worker_id" allows for no other', 'uidgen.worker_id = 7' ],
 	[ 'none', 'layout has no worker field', "uidgen.layout = 'time:41:1ms zero:10 sequence:12 epoch:2025-01-01'" ])
 {
 	my ($name, $reason, @conf) = @$case;
@@ -265,7 +265,7 @@ foreach my $case (
 	# The size of the step is that of what was used before, so a bit more.
 	$clock->set($start - 2 * $hour);
 	fails_with($node, 'SELECT uid_next()', '55000',
-		qr/set back by a large step.*is 7\d{6} ms; more than 3601000 ms need another worker id, and the $reason/s,
+		qr/set back by a large step.*is 7\d{6} ms\. Above 3601000 ms another worker id is needed, but the \Q$reason\E/s,
 		"$name worker id, set back by two hours: refused, with the size of the step");
 	is(query("SELECT count(*) FROM uidgen.worker_node"), '1',
 		"$name worker id, set back by two hours: no other is taken");
@@ -275,7 +275,7 @@ foreach my $case (
 
 	$clock->set($start + 2 * $hour);
 	fails_with($node, 'SELECT uid_next()', '55000',
-		qr/set forward by a large step.*is 7\d{6} ms; more than 3601000 ms need another worker id, and the $reason/s,
+		qr/set forward by a large step.*is 7\d{6} ms\. Above 3601000 ms another worker id is needed, but the \Q$reason\E/s,
 		"$name worker id, set forward by two hours: refused, with the size of the step");
 	$clock->set($start);
 	draw();

@@ -109,7 +109,7 @@ foreach my $fault ('error', 'lost')
 	like($node->safe_psql('postgres', 'SELECT state, last_error IS NULL FROM uidgen.status'), qr/^(granted|idle)\|t$/,
 		"renewal, $fault: uidgen.status shows that it is over");
 }
-like(log_since($node, 0), qr/uidgen had lost worker id/, 'a token that never arrived is a row that was lost');
+like(log_since($node, 0), qr/uidgen lost worker id/, 'a token that never arrived is a row that was lost');
 
 set_fault('call renew_worker_id fatal');
 fails_once_used_up('55000', "$NO_GRANT: the keeper ended during an attempt", 'renewal, fatal: callers are told');
@@ -117,7 +117,7 @@ set_fault();
 goes_on('renewal, fatal');
 
 set_fault('call renew_worker_id silent');
-fails_once_used_up('55000', "$NO_GRANT.*The keeper got none that reaches far enough", 'renewal, silent: calls wait for wait_timeout');
+fails_once_used_up('55000', "$NO_GRANT.*the keeper got no grant that reaches far enough", 'renewal, silent: calls wait for wait_timeout');
 like(
 	$node->safe_psql('postgres', "SET uidgen.wait_timeout = '1s'; SELECT uidgen.diagnose()"),
 	qr/^The keeper has not answered/,
@@ -154,7 +154,7 @@ foreach my $fault ('silent', 'late', 'answer')
 {
 	set_fault("call acquire_worker_id $fault");
 	forget_grant();
-	fails_with($node, 'SELECT uid_next()', '55000', qr/The keeper got none/, "acquisition, $fault: calls wait for wait_timeout");
+	fails_with($node, 'SELECT uid_next()', '55000', qr/the keeper got no grant/, "acquisition, $fault: calls wait for wait_timeout");
 	if ($fault eq 'silent')
 	{
 		ok(end_keeper($node), 'acquisition, silent: SIGTERM ends it');
@@ -237,7 +237,7 @@ foreach my $fault ('silent', 'late', 'answer')
 {
 	set_fault("connect $fault");
 	reconnect();
-	fails_once_used_up('55000', "$NO_GRANT.*The keeper got none", "connect, $fault: calls wait for wait_timeout");
+	fails_once_used_up('55000', "$NO_GRANT.*the keeper got no grant", "connect, $fault: calls wait for wait_timeout");
 	if ($fault eq 'silent')
 	{
 		ok(end_keeper($node), 'connect, silent: SIGTERM ends it');
@@ -290,7 +290,7 @@ foreach my $operation ('call renew_worker_id', 'connect')
 {
 	set_fault("$operation silent");
 	reconnect() if $operation eq 'connect';
-	fails_once_used_up('55000', "$NO_GRANT.*The keeper got none", "$operation, silent: calls wait");
+	fails_once_used_up('55000', "$NO_GRANT.*the keeper got no grant", "$operation, silent: calls wait");
 	$node->stop('fast');
 	pass("$operation, silent: it does not keep the server from ending");
 	set_fault();

@@ -81,7 +81,7 @@ foreach ([ '0.1.0', 'ALTER EXTENSION uidgen UPDATE' ], [ '999.0', 'restart' ])
 	my ($version, $hint) = @$_;
 	$node->safe_psql('registry', "UPDATE pg_extension SET extversion = '$version' WHERE extname = 'uidgen'");
 	fails_with($node, 'SELECT uid_next()', '55000',
-		qr/"registry" is of version \Q$version\E, and the library of version .*HINT:.*$hint/s,
+		qr/"registry" is of version \Q$version\E, but the library is of version .*HINT:.*$hint/s,
 		"what to do depends on which side is older: extension $version");
 }
 $node->safe_psql('registry', "UPDATE pg_extension SET extversion = uidgen.library_version() WHERE extname = 'uidgen'");

@@ -112,7 +112,7 @@ crash($node);
 $last = 0;
 my $second = draws(0, '', 'the second crash: ids go on, with the true time');
 isnt($second, $first, 'the second crash: with another worker id');
-like(reason(), qr/^It was never used before; those that this server had lie too far from the time of the clock\.$/,
+like(reason(), qr/^It was never used before\. The grants of this server's earlier worker ids are too far from the time of the clock\.$/,
 	'the second crash: the log says why');
 crash($node);
 is(draws(60, 'crash', 'the third crash: a window ahead again'), $second, 'the third crash: with the second worker id');
@@ -175,7 +175,7 @@ $clock->step(-50);
 $last = 0;
 $second = draws(0, '', 'set back by less than a window: the time is true at once');
 isnt($second, $first, 'set back by less than a window: another worker id');
-like(reason(), qr/^The clock was set back by 50\d{3} ms\. It was never used before;/, 'set back by less than a window: the log says so');
+like(reason(), qr/^The clock was set back by 50\d{3} ms\. It was never used before\./, 'set back by less than a window: the log says so');
 $clock->step(50);
 is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', 'and set right: ids go on');
 elapse(100);
@@ -239,7 +239,7 @@ restart(50);
 draws(50, 'crash', 'fixed worker id, set back by less than a crash can leave: ids go on in order');
 restart(120);
 fails_with($node, 'SELECT uid_next()', '55000',
-	qr/behind the last grant of worker id 3.*next would begin 17\d{4} ms ahead of the clock; 63003 ms are.*HINT:.*"uidgen.max_ahead"/s,
+	qr/behind the last grant of worker id 3.*next one would begin 17\d{4} ms ahead of the clock; 63003 ms are.*HINT:.*"uidgen.max_ahead"/s,
 	'fixed worker id, set back by more: refused');
 $clock->step(180);
 draws(0, '', 'fixed worker id, set right: ids go on');

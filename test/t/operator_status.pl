@@ -68,7 +68,7 @@ my $missing = 'database "nowhere" does not exist';
 is(query('SELECT state, last_error FROM uidgen.status'), "failing|$missing",
 	'where the database does not exist, the state is failing and says why');
 is(anyone('SELECT state, last_error IS NULL FROM uidgen.status'), 'failing|t', 'the reason is not for everyone');
-my $advice = "$missing. Create it, or name another in the setting \"uidgen.database\".";
+my $advice = "$missing. Create the database, or name another one in the setting \"uidgen.database\".";
 is($_->('SELECT uidgen.diagnose()'), $advice, 'what to do is') foreach \&query, \&anyone;
 
 set_database('empty');

@@ -219,7 +219,7 @@ fails_with($node, 'ALTER EXTENSION uidgen UPDATE', '55000', qr/has loaded an old
 $node->restart;
 my $rows = 'SELECT * FROM uidgen.worker_node ORDER BY worker_id';
 my $granted = $node->safe_psql('postgres', $rows);
-my $too_old = qr/extension "uidgen" in database "postgres" is of version \Q$OLD\E, and the library of version \Q$NEW\E.*HINT:.*ALTER EXTENSION uidgen UPDATE/s;
+my $too_old = qr/extension "uidgen" in database "postgres" is of version \Q$OLD\E, but the library is of version \Q$NEW\E.*HINT:.*ALTER EXTENSION uidgen UPDATE/s;
 @drawing = map { start_trying($node, $_) } qw(postgres app app);
 fails_with($node, 'SELECT uid_next()', '55000', $too_old, 'the old extension with the new library: no ids', $_)
   foreach qw(postgres app);
