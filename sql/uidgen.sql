@@ -3,17 +3,18 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION uidgen" to load this file. \quit
 
--- A change here belongs into the script that upgrades to this version, too.
+-- Make each change here also in the script that upgrades to this version.
 
--- Everything of operation lives in schema uidgen; the uid_* functions go to the
--- schema given at CREATE EXTENSION.  If a schema uidgen exists already, this
--- fails: what somebody else made must not be mixed with what runs as superuser.
+-- The registry and what operators use are in schema uidgen; the uid_* functions go to the
+-- schema given at CREATE EXTENSION.  If a schema uidgen exists already, this fails: objects
+-- that somebody else made must not be mixed with functions that run as superuser.
 CREATE SCHEMA uidgen;
 COMMENT ON SCHEMA uidgen IS 'registry of worker ids, status and presets of uidgen';
 GRANT USAGE ON SCHEMA uidgen TO PUBLIC;
 
--- A running server keeps the library that it has loaded, whatever is installed
--- meanwhile.  An older one lacks what the functions below call, beginning with this.
+-- A running server keeps the library that it has loaded, also after a newer one is
+-- installed.  An older library lacks C functions that are declared below; the first of
+-- them is declared here, so that the user is told what to do.
 DO $$
 BEGIN
 	CREATE FUNCTION uidgen.library_version() RETURNS text
@@ -31,8 +32,8 @@ COMMENT ON FUNCTION uidgen.library_version() IS 'version of the library that the
 --
 -- The registry: which instance holds which worker id, and up to which tick.
 --
--- Pure SQL and PL/pgSQL, so that it can also live on a server without the
--- library.  It is given numbers (unit, epoch, maxima) and parses no layouts.
+-- Only SQL and PL/pgSQL, so that the registry can also live on a server without the
+-- library.  Its functions are given numbers (unit, epoch, maxima) and parse no layouts.
 --
 
 CREATE TABLE uidgen.worker_node (
@@ -57,15 +58,15 @@ COMMENT ON COLUMN uidgen.worker_node.datacenter_id IS 'the datacenter field of t
 COMMENT ON COLUMN uidgen.worker_node.worker_id IS 'the worker field of the ids';
 COMMENT ON COLUMN uidgen.worker_node.host_name IS 'host of the last holder';
 COMMENT ON COLUMN uidgen.worker_node.port IS 'port of the last holder';
-COMMENT ON COLUMN uidgen.worker_node.type IS '1: container, 2: server';
-COMMENT ON COLUMN uidgen.worker_node.launch_date IS 'day on which it was last acquired';
-COMMENT ON COLUMN uidgen.worker_node.created IS 'when it was first acquired';
-COMMENT ON COLUMN uidgen.worker_node.modified IS 'when it was last acquired, renewed or released, by the highest clock that was seen';
+COMMENT ON COLUMN uidgen.worker_node.type IS 'what the last holder runs on; 1: container, 2: server';
+COMMENT ON COLUMN uidgen.worker_node.launch_date IS 'day on which the worker id was last acquired';
+COMMENT ON COLUMN uidgen.worker_node.created IS 'when the worker id was first acquired';
+COMMENT ON COLUMN uidgen.worker_node.modified IS 'when the worker id was last acquired, renewed or released; does not go back when the clock is set back';
 COMMENT ON COLUMN uidgen.worker_node.identity IS 'the last holder: system identifier/timeline/inode of the control file/its time of birth/hash of the machine id; null: forgotten';
 COMMENT ON COLUMN uidgen.worker_node.token IS 'proves who the holder is; changes with each renewal; null: released';
 COMMENT ON COLUMN uidgen.worker_node.granted_until IS 'last tick granted';
-COMMENT ON COLUMN uidgen.worker_node.released IS 'it was handed back at a clean shutdown';
-COMMENT ON COLUMN uidgen.worker_node.launches IS 'times that it was acquired';
+COMMENT ON COLUMN uidgen.worker_node.released IS 'whether the worker id was handed back, by a clean shutdown or by forget_worker()';
+COMMENT ON COLUMN uidgen.worker_node.launches IS 'how many times the worker id was acquired';
 
 CREATE TABLE uidgen.registry_layout (
 	only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
@@ -80,22 +81,22 @@ CREATE TABLE uidgen.registry_layout (
 );
 
 COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant';
-COMMENT ON COLUMN uidgen.registry_layout.only_one IS 'allows for one row';
+COMMENT ON COLUMN uidgen.registry_layout.only_one IS 'always true: the primary key then allows for one row only';
 COMMENT ON COLUMN uidgen.registry_layout.layout IS 'the layout in canonical form';
 COMMENT ON COLUMN uidgen.registry_layout.unit IS 'length of a tick, in microseconds';
 COMMENT ON COLUMN uidgen.registry_layout.epoch IS 'start of tick 0, in microseconds since 1970 UTC';
 COMMENT ON COLUMN uidgen.registry_layout.max_tick IS 'the last tick, which is never granted';
 COMMENT ON COLUMN uidgen.registry_layout.max_datacenter IS 'largest datacenter id';
 COMMENT ON COLUMN uidgen.registry_layout.max_worker IS 'largest worker id';
-COMMENT ON COLUMN uidgen.registry_layout.pinned IS 'when it was pinned';
-COMMENT ON COLUMN uidgen.registry_layout.database IS 'the OID of the registry''s database: another one tells that this is a copy of it';
+COMMENT ON COLUMN uidgen.registry_layout.pinned IS 'when the layout was pinned';
+COMMENT ON COLUMN uidgen.registry_layout.database IS 'OID of the registry''s database; a copy of the database has another OID';
 
 -- Host names and ports are for monitoring only.
 GRANT SELECT ON uidgen.worker_node, uidgen.registry_layout TO pg_monitor;
 
--- Logical replication FOR ALL TABLES publishes these tables, but another
--- cluster's grants mean nothing here and would overwrite our own.  A row trigger
--- that fires only for replication drops them, in apply and in the initial copy.
+-- Logical replication FOR ALL TABLES publishes these tables, but the grants of another
+-- cluster mean nothing here and would overwrite our own.  A row trigger that fires only
+-- for replication drops such rows, in apply and in the initial copy.
 CREATE FUNCTION uidgen.drop_replicated_row() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -104,20 +105,20 @@ BEGIN
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION uidgen.drop_replicated_row() IS 'trigger: keeps what logical replication brings out of the registry';
+COMMENT ON FUNCTION uidgen.drop_replicated_row() IS 'trigger: drops rows that logical replication brings';
 REVOKE EXECUTE ON FUNCTION uidgen.drop_replicated_row() FROM PUBLIC;
 
 CREATE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.worker_node
 	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
 ALTER TABLE uidgen.worker_node ENABLE REPLICA TRIGGER drop_replicated_row;
-COMMENT ON TRIGGER drop_replicated_row ON uidgen.worker_node IS 'keeps what logical replication brings out of the registry';
+COMMENT ON TRIGGER drop_replicated_row ON uidgen.worker_node IS 'drops rows that logical replication brings';
 
 CREATE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.registry_layout
 	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
 ALTER TABLE uidgen.registry_layout ENABLE REPLICA TRIGGER drop_replicated_row;
-COMMENT ON TRIGGER drop_replicated_row ON uidgen.registry_layout IS 'keeps what logical replication brings out of the registry';
+COMMENT ON TRIGGER drop_replicated_row ON uidgen.registry_layout IS 'drops rows that logical replication brings';
 
 -- No trigger can drop a TRUNCATE that replication brings, so it is refused where
 -- it begins.
@@ -142,9 +143,8 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.registry_layout
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
 COMMENT ON TRIGGER refuse_truncate ON uidgen.registry_layout IS 'refuses TRUNCATE of the registry';
 
--- The registry looks at the clock, and at what tells one run of its database from
--- another, through these two alone.  So a test can replace them and play any course of
--- events.
+-- Only these two functions look at the clock, and at what tells one run of the registry's
+-- database from another.  So a test can replace them and play any course of events.
 CREATE FUNCTION uidgen.registry_clock() RETURNS timestamptz
 LANGUAGE sql VOLATILE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -161,8 +161,8 @@ CREATE FUNCTION uidgen.registry_history(
 LANGUAGE sql VOLATILE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	-- The control file has the timeline of the last checkpoint, which is the old one
-	-- for some time after a promotion.
+	-- Not from the control file: it has the timeline of the last checkpoint, which for
+	-- some time after a promotion is still the old one.
 	SELECT c.system_identifier,
 		('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer,
 		pg_postmaster_start_time(),
@@ -218,9 +218,9 @@ $$;
 COMMENT ON FUNCTION uidgen.check_lifetime(bigint, bigint, bigint, bigint) IS 'raises an error if a tick is beyond what may be granted';
 
 --
--- Acquiring a worker id, by steps.  Each is called by acquire_worker_id() alone, below.
--- l is the layout of the caller, as the registry would pin it, and now_tick the tick of the
--- clock.
+-- The steps of acquiring a worker id; only acquire_worker_id(), below, calls them.
+-- l is the layout of the caller, as the registry would pin it; now_tick is the tick that
+-- the clock shows.
 --
 
 CREATE FUNCTION uidgen.check_request(
@@ -261,11 +261,11 @@ $$;
 COMMENT ON FUNCTION uidgen.check_request(text, integer, integer, integer, integer)
 	IS 'raises an error if a request for a worker id makes no sense';
 
--- Pin the layout, if none is pinned, or compare it with the one that is.
+-- Pin the caller's layout if none is pinned; otherwise compare it with the pinned one.
 --
--- CREATE DATABASE ... TEMPLATE makes a copy of a registry within one server, whose
--- identity is the same in both.  The database's OID tells, and all rows of the copy are
--- taken for somebody else's.
+-- CREATE DATABASE ... TEMPLATE copies a registry within one server, so the identity of
+-- the server does not tell the copy from the original.  The database's OID does: if it has
+-- changed, all rows are marked as another instance's.
 CREATE FUNCTION uidgen.pin_layout(l uidgen.registry_layout) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -284,8 +284,8 @@ BEGIN
 	END IF;
 
 	IF pinned.database <> l.database THEN
-		-- Once, and for good: the original goes on with these worker ids, or its ids
-		-- are out in the world.
+		-- These worker ids stay the original's for good: it goes on with them, or has
+		-- issued ids with them before.
 		UPDATE uidgen.worker_node AS n SET
 				identity = format('copied from database %s: %s', pinned.database, n.identity)
 			WHERE n.identity IS NOT NULL;
@@ -296,7 +296,8 @@ $$;
 COMMENT ON FUNCTION uidgen.pin_layout(uidgen.registry_layout)
 	IS 'pins the layout, or raises an error if another one is pinned';
 
--- For comfort only: the token keeps the holder from going on.
+-- How long this is does not matter for uniqueness: the token keeps a holder whose row was
+-- taken from renewing.
 CREATE FUNCTION uidgen.idle_ticks(unit bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
@@ -304,7 +305,7 @@ AS $$
 	SELECT 3600000000 / unit
 $$;
 COMMENT ON FUNCTION uidgen.idle_ticks(bigint)
-	IS 'ticks for which a shared row is left to its holder, who may just be idle, when its grant has ended';
+	IS 'for how many ticks after the end of its grant a row of a shared registry stays with its holder, who may only be idle';
 
 CREATE FUNCTION uidgen.check_wanted_worker(
 	l uidgen.registry_layout,
@@ -334,8 +335,8 @@ BEGIN
 				HINT = CASE WHEN shared THEN 'Set "uidgen.worker_id" to another worker id or to -1, and restart the server.'
 					ELSE format('If that instance will never issue ids again, run SELECT uidgen.forget_worker(%s, %s). Otherwise set "uidgen.worker_id" to another worker id or to -1, and restart the server.', wanted, datacenter) END;
 	END IF;
-	-- After crashes alone, calls wait until the clock is near enough.  A clock
-	-- that was set back has to be corrected.
+	-- If only crashes have carried the grant ahead, it is given, and calls wait until the
+	-- clock is near enough.  If the clock was set back, it has to be corrected.
 	IF candidate.granted_until + 1 - now_tick > max_lead
 		AND uidgen.tick_at(candidate.modified, l.unit, l.epoch) - now_tick > max_step THEN
 		RAISE EXCEPTION 'the clock is behind the last grant of worker id %', wanted
@@ -351,20 +352,20 @@ $$;
 COMMENT ON FUNCTION uidgen.check_wanted_worker(uidgen.registry_layout, bigint, text, integer, integer, boolean, bigint, bigint)
 	IS 'raises an error if the worker id that is wanted cannot be granted';
 
--- The order of candidates lets neither crashes nor a clock that goes to and fro
--- burn worker ids: first what this instance had, as long as that does not begin
--- too far ahead of the clock; then an id never used, at random, so that copies
--- of a registry seldom meet; then what others handed back or left long ago; at
--- last what this instance had, however far ahead.  Null if there is none.
+-- The order of candidates keeps crashes, and a clock that goes to and fro, from using up
+-- worker ids.  First a worker id that this instance had, if its grant does not begin too
+-- far ahead of the clock; then one that was never used, at random, so that copies of a
+-- registry seldom choose the same; then one that another holder handed back or left long
+-- ago; at last one that this instance had, however far ahead.  Null if there is none.
 --
--- In a registry that is not shared, other holders' rows are never taken: they
--- came with a copy, and their holder goes on renewing them in a table of its own,
--- unseen from here.
+-- In a registry that is not shared, rows of other holders are never taken: the rows came
+-- with a copy, and their holder goes on renewing them in a table of its own, which cannot
+-- be seen from here.
 --
--- A row of this instance counts if it begins at most max_lead ticks ahead of the
--- clock, and was last changed at most max_step ticks ahead of it.  The first has
--- room for what crashes leave behind.  The second tells a crash from a clock that was
--- set back since: then another worker id has the true time at once.
+-- A row of this instance counts if its next grant begins at most max_lead ticks ahead of
+-- the clock, and if it was last changed at most max_step ticks ahead of the clock.
+-- max_lead has room for what crashes leave behind.  max_step finds a clock that was set
+-- back since the row was changed: then another worker id has the true time at once.
 CREATE FUNCTION uidgen.choose_worker(
 	l uidgen.registry_layout,
 	now_tick bigint,
@@ -513,7 +514,7 @@ COMMENT ON FUNCTION uidgen.warn_of_few_workers(bigint, integer, integer, text)
 -- Acquire a worker id and its first range of ticks.
 CREATE FUNCTION uidgen.acquire_worker_id(
 	holder text,					-- identity of the caller
-	layout_text text,				-- its layout in canonical form, and the numbers of it:
+	layout_text text,				-- its layout in canonical form; the next five are the numbers in it
 	tick_unit bigint,				-- microseconds
 	tick_epoch bigint,				-- microseconds since 1970 UTC
 	max_tick bigint,
@@ -523,12 +524,12 @@ CREATE FUNCTION uidgen.acquire_worker_id(
 	wanted integer,					-- exactly this worker id, or -1
 	avoid integer,					-- not this one, or -1
 	policy text,					-- 'reuse' or 'disposable'
-	take_never_used boolean,		-- ids never used may be taken
-	shared boolean,					-- all holders renew in this very table
+	take_never_used boolean,		-- worker ids that were never used may be taken
+	shared boolean,					-- all holders renew in this one table
 	floor_tick bigint,				-- begin no earlier
 	window_ticks bigint,			-- length of the grant
-	max_lead bigint,				-- ticks that it may begin ahead of the clock
-	max_step bigint,				-- ticks that the clock may have been set back since
+	max_lead bigint,				-- ticks that the grant may begin ahead of the clock
+	max_step bigint,				-- ticks that the clock may have been set back since the row changed
 	host text,						-- for people: host, port and type of the caller
 	host_port integer,
 	host_type integer,
@@ -536,7 +537,7 @@ CREATE FUNCTION uidgen.acquire_worker_id(
 	OUT token bigint,
 	OUT first_tick bigint,
 	OUT last_tick bigint,
-	OUT seen_tick bigint,			-- of the clock, when the row was last changed
+	OUT seen_tick bigint,			-- tick of the clock when the row was last changed
 	OUT never_used boolean,
 	OUT free_workers bigint,		-- worker ids that are left: never used, or forgotten
 	OUT reason text)				-- why this worker id, for the log
@@ -552,11 +553,11 @@ DECLARE
 BEGIN
 	PERFORM uidgen.check_request(policy, datacenter, wanted, max_datacenter, max_worker);
 
-	-- No row may change between choice and claim: not by another acquirer, who
-	-- would choose the same, nor by a holder who wakes up and renews.
+	-- No row may change between choice and claim: another acquirer would choose the
+	-- same one, and a holder may wake up and renew.
 	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
 
-	-- Read once, so that all that follows is of one moment.
+	-- The clock is read once, so that all that follows is of one moment.
 	clock := uidgen.registry_clock();
 	l := (true, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker, clock,
 		(SELECT h.database FROM uidgen.registry_history() AS h));
@@ -621,9 +622,9 @@ $$;
 COMMENT ON FUNCTION uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
 	IS 'acquires a worker id with a first range of ticks; for the keeper';
 
--- The same as the library of version 0.1.0 calls it, so that ids go on where a server
--- has that library still, as a standby that was not restarted, or again.  It takes any
--- member of this name, so there must be no other.
+-- The same under the name that the library of version 0.1.0 calls, so that ids go on where
+-- a server has that library: a standby that was not restarted, or a server that was set
+-- back.  That library takes any function of this name, so there must be no other one.
 CREATE FUNCTION uidgen.acquire_worker(
 	holder text,
 	layout_text text,
@@ -664,16 +665,15 @@ $$;
 COMMENT ON FUNCTION uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer)
 	IS 'acquires a worker id for a keeper of version 0.1.0';
 
--- Extend a grant beyond both the clock and the tick that is needed.  A compare
--- and swap on token and end: of two copies of one memory image only one can go
--- on.  All null: the row was taken by another holder.  A null argument changes
--- nothing either.
+-- Extend a grant beyond both the clock and the tick that is needed.  A compare-and-swap on
+-- token and granted_until: of two copies of one memory image only one can go on.  The
+-- result is all null if another holder has taken the row, or if an argument is null.
 --
--- at_most is the latest tick that the caller expects of the clock.  If the clock shows
--- a later one, it was set forward since the caller looked at it.  A grant that follows a
--- large step takes the time up to there from this worker id for when the clock
--- returns, so the caller has to want it: it is refused, before the row is looked at.  A
--- holder whose row was taken learns that from an attempt that is not refused.
+-- at_most is the latest tick that the caller expects of the clock.  If the clock shows a
+-- later one, it was set forward since the caller looked.  A renewal would then grant all
+-- ticks up to there, and this worker id could not be used when the clock returns.  So the
+-- call is refused, and the caller decides anew.  This is checked before the row is looked
+-- at; a holder whose row was taken learns of that from a later call.
 CREATE FUNCTION uidgen.renew_worker_id(
 	datacenter integer,
 	worker integer,
@@ -689,7 +689,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	-- Read once: what is judged is what is granted.
+	-- Read once, so that the check and the grant go by the same time.
 	clock CONSTANT timestamptz := uidgen.registry_clock();
 	l uidgen.registry_layout;
 	now_tick bigint;
@@ -718,10 +718,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.renew_worker_id(integer, integer, bigint, bigint, bigint, bigint, bigint)
-	IS 'extends a grant; null if it was taken by another holder; for the keeper';
+	IS 'extends a grant, for the keeper; null if another holder has taken the worker id';
 
--- The same as the library of version 0.1.0 calls it, which looks at its own clock after
--- the call.
+-- The same under the name that the library of version 0.1.0 calls.  That library has no
+-- at_most: it looks at its own clock after the call.
 CREATE FUNCTION uidgen.renew_worker(
 	datacenter integer,
 	worker integer,
@@ -776,8 +776,8 @@ AS $$
 DECLARE
 	dc integer := coalesce(datacenter, current_setting('uidgen.datacenter_id', true)::integer, 0);
 BEGIN
-	-- The row stays: what was granted remains granted, and no new grant of this
-	-- worker id begins below.
+	-- The row stays, so that the next grant of this worker id begins above what was
+	-- granted.
 	UPDATE uidgen.worker_node AS n SET
 			identity = NULL, token = NULL, released = true, modified = uidgen.registry_clock()
 		WHERE n.datacenter_id = dc AND n.worker_id = worker;
@@ -792,7 +792,8 @@ $$;
 COMMENT ON FUNCTION uidgen.forget_worker(integer, integer)
 	IS 'frees a worker id whose instance will never issue ids again';
 
--- The keeper calls these as their owner; nobody else should.
+-- The keeper calls these functions as their owner; nobody else should call them.  An
+-- operator with superuser rights calls forget_worker().
 REVOKE EXECUTE ON FUNCTION
 	uidgen.registry_clock(),
 	uidgen.registry_history(),
@@ -824,7 +825,7 @@ AS 'MODULE_PATHNAME', 'uidgen_next'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid_next() IS 'a new unique id, in order of time';
 
--- Not strict: a null tag is a mistake, not a null id.
+-- Not strict: a null tag is an error, where STRICT would return a null id.
 CREATE FUNCTION uid_next(tag integer) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_next_tagged'
 LANGUAGE C VOLATILE PARALLEL SAFE;
@@ -841,21 +842,21 @@ LANGUAGE C VOLATILE PARALLEL SAFE;
 COMMENT ON FUNCTION uid_next_block(integer, integer) IS 'n new ids that are consecutive numbers within one tick';
 
 --
--- What an id says.  Without a layout, the server's is meant; with one, the result
--- depends on the arguments alone, so those functions are immutable.
+-- What an id says.  Functions without a layout argument use the server's layout.  With
+-- one, the result depends on the arguments alone, so those functions are immutable.
 --
 
 CREATE FUNCTION uid_parse(id bigint, OUT id bigint, OUT "timestamp" timestamptz,
 	OUT datacenter integer, OUT worker integer, OUT tag integer, OUT sequence integer)
 AS 'MODULE_PATHNAME', 'uidgen_parse'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_parse(bigint) IS 'the fields of an id; null: the layout lacks it';
+COMMENT ON FUNCTION uid_parse(bigint) IS 'the fields of an id; a field that the layout lacks is null';
 
 CREATE FUNCTION uid_parse(id bigint, layout text, OUT id bigint, OUT "timestamp" timestamptz,
 	OUT datacenter integer, OUT worker integer, OUT tag integer, OUT sequence integer)
 AS 'MODULE_PATHNAME', 'uidgen_parse'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_parse(bigint, text) IS 'the fields of an id under a layout or preset; null: it lacks the field';
+COMMENT ON FUNCTION uid_parse(bigint, text) IS 'the fields of an id under a layout or preset; a field that the layout lacks is null';
 
 CREATE FUNCTION uid_timestamp(id bigint) RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'uidgen_timestamp'
@@ -887,7 +888,7 @@ AS 'MODULE_PATHNAME', 'uidgen_max'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
 
--- Not strict: a field that the layout lacks is null, as uid_parse() gives it.
+-- Not strict: a field that the layout lacks is passed as null, as uid_parse() returns it.
 CREATE FUNCTION uid_make("timestamp" timestamptz, worker integer, sequence integer,
 	datacenter integer DEFAULT NULL, tag integer DEFAULT NULL) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_make'
@@ -921,14 +922,14 @@ CREATE FUNCTION uid_layout_info(OUT layout text, OUT bits integer, OUT unit inte
 	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 AS 'MODULE_PATHNAME', 'uidgen_layout_info'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_layout_info() IS 'what the server''s layout has room for: ids_per_second is for each worker; a bulk load is slowed to it once its ids are uidgen.max_burst ahead of the clock, so raise that while loading';
+COMMENT ON FUNCTION uid_layout_info() IS 'what the server''s layout has room for: ids_per_second is for each worker; a bulk load is slowed to that rate once its ids are uidgen.max_burst ahead of the clock, so raise that setting while loading';
 
 CREATE FUNCTION uid_layout_info(layout text, OUT layout text, OUT bits integer, OUT unit interval,
 	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
 	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 AS 'MODULE_PATHNAME', 'uidgen_layout_info'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker; a bulk load is slowed to it once its ids are uidgen.max_burst ahead of the clock, so raise that while loading';
+COMMENT ON FUNCTION uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker; a bulk load is slowed to that rate once its ids are uidgen.max_burst ahead of the clock, so raise that setting while loading';
 
 CREATE FUNCTION uidgen.presets(OUT name text, OUT layout text, OUT note text)
 RETURNS SETOF record
@@ -962,7 +963,7 @@ AS 'MODULE_PATHNAME', 'uidgen_diagnose_0_2'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do';
 
--- Tell the user what else is needed.  INFO, since CREATE EXTENSION hides NOTICE.
+-- Tell the user what else is needed; by INFO, because CREATE EXTENSION hides NOTICE.
 DO $$
 DECLARE
 	registry text := pg_catalog.current_setting('uidgen.database', true);
