@@ -81,7 +81,7 @@ SELECT count(*) FILTER (WHERE id >= uid_min('2000-01-01 UTC', 'default')) AS sin
 	count(*) FILTER (WHERE id <= uid_max('2100-01-01 UTC', 'default')) AS until_after
 FROM unnest(ARRAY[1, uid_min('2025-01-01 00:00:00.001 UTC', 'default'), uid_max('2026-01-01 UTC', 'default'),
 	uid_max('2094-09-07 15:47:35.55 UTC', 'default'), uid_max('infinity', 'default') - 1]) AS id;
--- An id cannot be made of them.
+-- uid_make() refuses such times.
 SELECT uid_make('2024-12-31 23:59:59.999999 UTC', 0, 0, 0, 0, 'default');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_make('2094-09-07 15:47:35.552 UTC', 0, 0, 0, 0, 'default');
@@ -97,7 +97,7 @@ SELECT uid_make('infinity', 0, 0, 0, 0, 'default');
 SELECT uid_make('-infinity', 0, 0, 0, 0, 'default');
 \echo :LAST_ERROR_SQLSTATE
 
--- Ids that are none of the layout's
+-- Ids that do not fit the layout
 SELECT * FROM uid_parse(-1, 'default');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_timestamp(9007199254740992, 'js53');
@@ -175,7 +175,7 @@ FROM trial AS t, uid_parse(t.id, layout) AS p,
 	LATERAL (SELECT array_agg(name) AS names FROM uid_layout(layout)) AS f
 WHERE (p.datacenter IS NULL) = ('datacenter' = ANY (names)) OR (p.worker IS NULL) = ('worker' = ANY (names))
 	OR (p.tag IS NULL) = ('tag' = ANY (names)) OR (p.sequence IS NULL) = ('sequence' = ANY (names));
--- A call site keeps the layout of the last call, but does not take another for it.
+-- A call site keeps the layout of the last call, and notices another one.
 SELECT layout, uid_timestamp(1278735254782615552, layout)
 FROM unnest('{twitter, discord, twitter, twitter epoch:2020-01-01, twitter epoch:2020-01-02, twitter}'::text[]) WITH ORDINALITY AS g (layout, n)
 ORDER BY n;

@@ -2,7 +2,7 @@
 -- the SQLSTATE is shown.
 \set SHOW_CONTEXT never
 
--- Null is a mistake, not a null id.
+-- A null argument is an error, and does not give a null id.
 SELECT uid_next(NULL);
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM uid_next_batch(NULL);
@@ -130,7 +130,7 @@ END $$;
 SELECT pg_temp.hint_at(version) FROM unnest(ARRAY['0.1', '0.1.99', '99', '0.99.0',
 	uidgen.library_version(), uidgen.library_version() || '.0', uidgen.library_version() || '.1']) AS version;
 SELECT extversion = uidgen.library_version() AS same FROM pg_extension WHERE extname = 'uidgen';
--- Where there is no place for several rows, none is put.
+-- A caller that cannot take a set gets an error.
 SELECT probin AS library FROM pg_proc WHERE oid = 'uid_next()'::regprocedure \gset
 CREATE FUNCTION pg_temp.variant(text, OUT a text, OUT b int, OUT c int, OUT d bigint, OUT e text)
 	AS :'library', 'uidgen_layout_fields' LANGUAGE C;
@@ -178,7 +178,7 @@ SET uidgen."window" = '1s';
 SET uidgen.padding_factor = 10;
 SET uidgen.max_ahead = '1s';
 SET uidgen.sequence_start = 'zero';
--- Nor may a typing error be taken for a setting.
+-- A misspelt name is not taken for a setting.
 SET uidgen.max_waits = '1s';
 SET uidgen.wait_timeout = -1;
 SET uidgen.wait_timeout = '61min';

@@ -161,7 +161,7 @@ SELECT modified_in, granted_until,
 -- one never used, before those of others
 SELECT pg_temp.acquire('0 - 100 r, 1 other 100 r, 2 other 100');
 SELECT pg_temp.acquire('0 - 100 r, 1 other 100 r, 2 other 100', shared => true);
--- if none may be taken: one that is nobody's any more
+-- if none of these may be taken: one that was forgotten
 SELECT pg_temp.acquire('0 other 100 r, 1 - 500 r, 2 other 100', take_never_used => false);
 SELECT pg_temp.acquire('0 other 100 r, 1 - 1005 r, 2 other 100', take_never_used => false);
 SELECT pg_temp.acquire('0 other 100 r, 1 - 1060 r, 2 - 1059 r', take_never_used => false);
@@ -174,10 +174,10 @@ SELECT pg_temp.acquire('0 a 1005, 1 b 950, 2 c 1000, 3 d 939', shared => true);
 SELECT pg_temp.acquire('0 a 1005, 1 b 940, 2 c 1000, 3 d 950', shared => true);
 -- not one too far ahead, though handed back
 SELECT pg_temp.acquire('0 a 1005, 1 b 1060 r, 2 c 950, 3 d 930', shared => true);
--- in a registry of our own other holders renew unseen: never theirs
+-- in a local registry never another holder's, who renews it unseen
 SELECT pg_temp.acquire('0 a 1005, 1 b 100 r, 2 c 100, 3 d 1');
 SELECT pg_temp.acquire('0 a 1005, 1 b 100 r, 2 - 1010 r, 3 d 1');
--- at last one of our own at any lead, the nearest
+-- at last an own row however far ahead, the nearest
 SELECT pg_temp.acquire('0 me 5000, 1 me 4000, 2 a 100, 3 b 100');
 SELECT pg_temp.acquire('0 me 5000, 1 me 4000, 2 a 100, 3 b 100', shared => true);
 SELECT pg_temp.acquire('0 me 5000, 1 me 4000, 2 - 500 r, 3 b 100');
@@ -269,7 +269,7 @@ SELECT modified_in, granted_until,
 	pg_temp.acquire(NULL, wanted => 2) AS granted FROM (VALUES (1005, 1120), (1006, 1059), (1006, 1060), (1120, 1120)) AS cases (modified_in, granted_until),
 	LATERAL (SELECT pg_temp.set_rows('2 me ' || granted_until)) AS rows,
 	LATERAL (SELECT pg_temp.set_modified(modified_in)) AS set;
--- another's: never in a registry of our own, be it handed back or ended long ago
+-- another's: never in a local registry, even if handed back or ended long ago
 SELECT pg_temp.acquire('2 other 1005', wanted => 2);
 SELECT pg_temp.acquire('2 other 100', wanted => 2);
 SELECT pg_temp.acquire('2 other 100 r', wanted => 2);
@@ -583,7 +583,7 @@ SELECT pg_temp.renew(NULL, 1, :token, 500010, at_most => 500004);
 SELECT pg_temp.renew(NULL, 1, :token, 500010, at_most => 500005);
 SELECT round(created_in, 3), round(modified_in, 3) FROM pg_temp.times();
 SELECT token FROM uidgen.worker_node \gset
--- Set back, it leaves the highest time that was seen.
+-- If the clock is set back, the highest time that was seen stays.
 SELECT pg_temp.set_world(500002, 4711);
 SELECT pg_temp.renew(NULL, 1, :token, 500015, at_most => 500005);
 SELECT round(modified_in, 3) FROM pg_temp.times();

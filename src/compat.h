@@ -25,9 +25,9 @@
 #endif
 
 /*
- * Since 17 an extension can name its wait events; before, they show as
- * Extension/Extension.  *event remembers the number, which is the same in every
- * process and lasts as long as the server.
+ * Since 17 an extension can name its wait events; before 17 they show as
+ * Extension/Extension.  *event keeps the number, which is the same in every process for
+ * as long as the server runs.
  */
 static inline uint32
 uidgen_wait_event(uint32 *event, const char *name)
@@ -55,7 +55,7 @@ uidgen_all_settings(int *n)
 #endif
 }
 
-/* Settings that a later version has and that would disturb the keeper. */
+/* Force settings that would disturb the keeper and that not all versions have. */
 static inline void
 uidgen_force_later_settings(void)
 {

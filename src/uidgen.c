@@ -2,15 +2,15 @@
  * uidgen.c
  *	  What happens when the library is loaded.
  *
- * Preloaded, it defines the settings, asks for shared memory and has the keeper
- * run, in that order, as each needs the one before.  Loaded later, it only
- * decodes: a setting that is fixed at server start cannot be defined then (that
- * ends the session), so none is.
+ * If it is preloaded, it defines the settings, asks for shared memory and registers the
+ * keeper, in that order, since each step needs the one before.  If it is loaded later,
+ * it only decodes: to define a setting that is fixed at server start would end the
+ * session then, so it defines none.
  *
- * A process can have two copies of the library, if the calls of the extension lead to
- * another file than the one that was preloaded.  The second one is loaded later, so it
- * defines nothing twice, and never sees the memory of the first, which may have
- * another shape: the memory is found when it is made, and inherited.
+ * A process can have two copies of the library, if the extension's functions name another
+ * file than the one that was preloaded.  The second copy is loaded later, so it defines
+ * nothing twice.  And it never sees the memory of the first, which may have another
+ * shape: only the copy that made the memory has its address, which processes inherit.
  */
 #include "postgres.h"
 
@@ -31,7 +31,7 @@ _PG_init(void)
 		return;
 	uidgen_define_settings();
 	uidgen_request_shmem();
-	/* With a bad setting nothing may be granted, so the registry is left alone. */
+	/* With a bad setting nothing may be granted, so no keeper is needed. */
 	if (uidgen_settings_good())
 		uidgen_register_keeper();
 }

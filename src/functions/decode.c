@@ -27,15 +27,15 @@ typedef enum TimePlace
 } TimePlace;
 
 /*
- * The place of a time and, in the layout, its tick.  The infinities need no case
- * of their own: no layout is as old or as long.
+ * The place of a time and, if that is in the layout, its tick.  The infinities need no
+ * case of their own: no layout reaches that far.
  */
 static TimePlace
 find_tick(const UidgenLayout *layout, TimestampTz timestamp, uint64 *tick)
 {
 	int64		time;
 
-	/* Later than 64 bits of microseconds tell, and so is no tick of any layout. */
+	/* So late that no layout has a tick for it. */
 	if (pg_add_s64_overflow(timestamp, POSTGRES_EPOCH_UNIX, &time))
 		return AFTER_END;
 	if (uidgen_layout_tick(layout, time, tick))
@@ -43,7 +43,7 @@ find_tick(const UidgenLayout *layout, TimestampTz timestamp, uint64 *tick)
 	return time < layout->epoch ? BEFORE_EPOCH : AFTER_END;
 }
 
-/* The time in an id; raises an error if the id is none of the layout's. */
+/* The time in an id; raises an error if the id does not fit the layout. */
 static TimestampTz
 id_timestamp(const UidgenLayout *layout, int64 id)
 {
@@ -101,16 +101,15 @@ uidgen_timestamp(PG_FUNCTION_ARGS)
 
 /*
  * The end of a range of time, for comparisons with the ids of a layout.  A time
- * for which the layout has no tick gives the layout's own end: the smallest id
- * before the epoch, the largest after the last tick; the infinities as well.
+ * for which the layout has no tick gives the layout's own end: before the epoch the
+ * smallest id, after the last tick the largest.  This covers the infinities.
  *
  * So a bound never fails, is always an id that the layout can decode and, where
- * the layout can generate, never decreases as time goes on.  The price is one
- * id: no id is as old as a time before the epoch, and yet `id <= uid_max(time)`
- * is true for the smallest one of all (tick, worker and sequence 0), because
- * there is nothing smaller that uid_parse() takes.  Likewise `id >= uid_min(time)`
- * after the end is true for the largest one of all, which no server issues, since
- * the last tick is never granted.
+ * the layout can generate, never decreases as time goes on.  The price is one id at
+ * each end.  With a time before the epoch, `id <= uid_max(time)` is true for the smallest
+ * id of all (tick, worker and sequence 0), because uid_parse() takes nothing smaller.
+ * With a time after the end, `id >= uid_min(time)` is true for the largest id of all; no
+ * server issues that one, since the last tick is never granted.
  */
 static int64
 range_end(const UidgenLayout *layout, TimestampTz timestamp,

@@ -27,7 +27,7 @@ field_meaning(const UidgenLayout *layout, UidgenField field)
 				char		text[UIDGEN_LAYOUT_TEXT_SIZE];
 				char		unit[UIDGEN_LAYOUT_TEXT_SIZE];
 
-				/* Unit and epoch as the canonical text has them. */
+				/* The unit and the epoch are cut out of the canonical text. */
 				uidgen_layout_print(layout, text);
 				sscanf(strstr(text, "time:"), "time:%*d:%s", unit);
 				return psprintf("ticks of %s since %s", unit,

@@ -16,7 +16,7 @@
 #include "shared/guc.h"
 #include "shared/server.h"
 
-/* Ids that a batch takes at a time: what an interrupted one wastes at most. */
+/* Ids that a batch takes at a time; an interrupted batch wastes no more than these. */
 #define BATCH_BLOCK 1024
 
 SQL_FUNCTION(uidgen_next);

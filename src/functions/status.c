@@ -1,6 +1,6 @@
 /*
  * status.c
- *	  The functions for operation: the state, and what is missing.
+ *	  The functions for operators: uidgen.status and uidgen.diagnose().
  */
 #include "postgres.h"
 
@@ -23,7 +23,7 @@ SQL_FUNCTION(uidgen_diagnose);
 SQL_FUNCTION(uidgen_diagnose_0_2);
 SQL_FUNCTION(uidgen_library_version);
 
-/* What is wrong with the settings. */
+/* The first bad setting, and what is wrong with it. */
 static char *
 settings_complaint(void)
 {
@@ -52,7 +52,7 @@ ahead_cause(UidgenAheadCause cause)
 	return NULL;
 }
 
-/* Later versions have added columns at the end. */
+/* The columns of uidgen.status; later versions added theirs at the end. */
 typedef enum StatusColumn
 {
 	STATE, WORKER_ID, DATACENTER_ID, LAYOUT, REGISTRY, GRANTED_UNTIL, AHEAD,
@@ -62,7 +62,7 @@ typedef enum StatusColumn
 	STATUS_COLUMNS_0_2
 } StatusColumn;
 
-/* The first n columns of the state. */
+/* The row of uidgen.status, with its first n columns. */
 static Datum
 return_status(FunctionCallInfo fcinfo, StatusColumn n)
 {
@@ -121,7 +121,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		state = "failing";
 		error = failure.message;
 	}
-	/* A grant that lies behind the clock is over: the next call has it renewed. */
+	/* If the clock has passed the grant's end, the grant is over until the next call. */
 	else if (held && grant.last >= uidgen_clock_tick())
 		state = "granted";
 	else
@@ -136,11 +136,12 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		SET(LAYOUT, CStringGetTextDatum(uidgen_layout_text));
 		SET(EXPIRES_AT, TimestampTzGetDatum(uidgen_layout_expiry(&uidgen_layout)));
 	}
-	/* Also while idle: worker id and grant are kept, and renewed when needed. */
+	/* Also while idle: the worker id is kept, and its grant is renewed when needed. */
 	if (held)
 	{
 		TimestampTz granted_until;
-		/* Read before the clock is; the tick is that of the last id. */
+		/* Read before the clock, so that an id drawn meanwhile does not seem ahead;
+		 * `tick` is that of the last id. */
 		UidgenTicketReach reach = uidgen_ticket_reach(uidgen_words);
 		UidgenPosition position = uidgen_atomic_read(&uidgen_words->position);
 		UidgenTick	tick = uidgen_ticket_tick(&uidgen_rules, position - (position > 0));
@@ -173,9 +174,9 @@ uidgen_status_0_2(PG_FUNCTION_ARGS)
 }
 
 /*
- * What is missing before ids can be issued, and what to do, in a sentence or two.
- * For everyone, since those who see uid_next() fail are seldom superusers: it
- * says no more than the error of uid_next() does.
+ * What is missing before ids can be issued, and what to do, in a sentence or two; NULL if
+ * nothing is.  Everyone may call it, since those who see uid_next() fail are seldom
+ * superusers; so it says no more than the error of uid_next() does.
  */
 static char *
 find_what_is_missing(void)
@@ -192,7 +193,7 @@ find_what_is_missing(void)
 		return "The server is in recovery; ids are issued after its end.";
 	if (!uidgen_link->is_missing(&failure))
 	{
-		/* The keeper cannot see yet what is being created here. */
+		/* The keeper does not see the extension before this transaction commits. */
 		if (creating_extension && uidgen_link->is_here())
 			return NULL;
 		if (uidgen_probe_grant(&failure))

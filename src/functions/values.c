@@ -15,7 +15,7 @@
 
 /* ---- arguments ---- */
 
-/* What a call site keeps between its calls: the layout it was given. */
+/* What a call site keeps between its calls: the layout that was its argument. */
 typedef struct ParsedLayout
 {
 	UidgenLayout layout;
@@ -131,9 +131,9 @@ uidgen_interval(UidgenMicroseconds duration)
 #define MAX_COLUMNS 32
 
 /*
- * The columns that the catalog declares for this call; raises an error if they
- * are not those of the library.  A row formed by other columns than ours would read
- * values that nobody set, or take a number for an address.
+ * The columns that the catalog declares for this call; raises an error if the library
+ * returns others.  A row that is formed with other columns would read values that nobody
+ * set, or take a number for an address.
  */
 static TupleDesc
 check_columns(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n)
@@ -143,7 +143,7 @@ check_columns(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n)
 	int			i;
 	UidgenVersions versions;
 
-	/* Declared with one column only, a function returns no row but a value. */
+	/* A function that is declared with one column returns a value, not a row. */
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		desc = NULL;
 	declared = desc ? desc->natts : 1;
@@ -204,7 +204,7 @@ uidgen_put_row(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n)
 	if (!result || !IsA(result, ReturnSetInfo) || !result->setResult)
 	{
 		(void) check_columns(fcinfo, columns, n);
-		/* Raises an error where there is no place for rows. */
+		/* Raises an error if the caller cannot take a set. */
 		InitMaterializedSRF(fcinfo, 0);
 	}
 	split_columns(columns, n, values, nulls);

@@ -3,11 +3,11 @@
  *	  What the functions that SQL calls share: arguments, times, rows.
  *
  * A function checks its arguments and makes one call: ids/ issues ids, core/layout.c
- * takes them apart.  A function with an optional layout is declared twice in SQL,
- * without it (STABLE, the server's layout) and with it (IMMUTABLE), over one C
- * function.  A name that ends in a version, as uidgen_status_0_2, is what the script
- * has called since then; the name without is still called by older scripts, and
- * returns what they declare.
+ * takes them apart.  A function with an optional layout is declared twice in SQL over one
+ * C function: without the layout (STABLE, the server's layout) and with it (IMMUTABLE).
+ * A C name that ends in a version, as uidgen_status_0_2, is what the script has called
+ * since that version.  Older scripts still call the name without a version; it returns
+ * what they declare.
  */
 #ifndef UIDGEN_VALUES_H
 #define UIDGEN_VALUES_H
@@ -31,12 +31,13 @@
 /* ---- arguments ---- */
 
 /*
- * The layout given as the last of n arguments, or the server's without it.  Errors:
- * 22023 it is none, 22004 it is null; and those of uidgen_server_layout().
+ * The layout given as argument n, the last one, or the server's if the call has fewer
+ * arguments.  Errors: 22023 it is not a layout, 22004 it is null; and those of
+ * uidgen_server_layout().
  */
 extern const UidgenLayout *uidgen_arg_layout(FunctionCallInfo fcinfo, int n);
 
-/* Argument i, of this name for people.  Error 22004: it is null. */
+/* Argument i; `name` is for the message.  Error 22004: it is null. */
 extern int32 uidgen_arg_int(FunctionCallInfo fcinfo, int i, const char *name);
 
 /* The bits of an id that hold `value` in a field.  Error 22003: it does not fit. */
@@ -45,11 +46,11 @@ extern uint64 uidgen_field_bits(const UidgenLayout *layout, UidgenField field,
 
 /* ---- times ---- */
 
-/* When a tick begins; false if that is beyond PostgreSQL's time. */
+/* When a tick begins; false if PostgreSQL's timestamps do not reach that far. */
 extern bool uidgen_tick_timestamp(const UidgenLayout *layout, uint64 tick,
 								  TimestampTz *timestamp);
 
-/* When a layout is used up; infinity if that is beyond PostgreSQL's time. */
+/* When a layout is used up; infinity if PostgreSQL's timestamps do not reach that far. */
 extern TimestampTz uidgen_layout_expiry(const UidgenLayout *layout);
 
 /* Allocated. */
@@ -69,8 +70,9 @@ typedef struct UidgenColumn
 #define NULL_COLUMN(oid) {.type = (oid), .isnull = true}
 
 /*
- * The only row of a function's result, and one of several; the first one of those begins
- * the result.  Error 55000: the catalog declares other columns.
+ * uidgen_return_row() makes the only row of a function's result.  uidgen_put_row() adds a
+ * row to a set, and begins the set with its first call.  Error 55000: the catalog declares
+ * other columns.
  */
 extern Datum uidgen_return_row(FunctionCallInfo fcinfo, const UidgenColumn *columns,
 							   int n);

@@ -4,31 +4,31 @@
  *
  * With uidgen.cache above 1 a session takes several positions in one atomic step
  * and hands them out by itself.  Uniqueness rests on one rule: the cache changes
- * only after a take has succeeded, so it never holds anything but positions that
- * are the session's alone.  What is in the cache is discarded where using it would
- * break another promise:
+ * only after a take has succeeded, so it never holds a position that another session
+ * may have.  What is in the cache is discarded where using it would break another
+ * promise:
  *
  *	- time: the positions lie in one tick, and are not used when the clock has left
  *	  that tick behind;
  *	- order over sessions, from one tick to the next: nobody may have taken
  *	  positions of a later tick since;
- *	- order within the session: nothing older than ids that the session took past
- *	  the cache is used any more;
- *	- the grant: the era must be that in which they were taken.
+ *	- order within the session: after the session took ids past the cache, nothing
+ *	  older than those is used;
+ *	- the grant: the era must be the one in which the positions were taken.
  *
  * For the time, the coarse clock is compared first, which moves with the kernel's
- * timer, every 1 to 10 ms: reading it costs a fifth of the exact one, which would
- * cost more than taking an id without a cache.  So with one the time in an id
- * may be older than the call by one such step.  Ticks shorter than COARSE_US are
- * compared exactly.
+ * timer, every 1 to 10 ms.  Reading the exact clock costs five times as much, more
+ * than taking an id without a cache.  So with a cache, the time in an id may be older
+ * than the call by one step of the coarse clock.  Where ticks are shorter than
+ * COARSE_US, the exact clock is read.
  *
- * How many to take follows from use: one at first; twice as many where all of the
- * last ones were used while they were good; otherwise as many as were used of them.
- * So a session that uses one id at a time takes one at a time, also where it sets
- * uidgen.cache for each (SET LOCAL, or a function that sets it), and sessions whose
- * caches together are larger than a tick come to take less.  A cache never passes
- * over what is left of a tick: it takes that, or, where nothing is left, what the
- * next tick has.
+ * How many positions to take follows from use: one at first; twice as many if all of
+ * the last ones were used while they were good; otherwise as many as were used of the
+ * last ones.  So a session that uses one id at a time takes one at a time, even if it
+ * sets uidgen.cache for each (SET LOCAL, or a function that sets it).  And sessions
+ * whose caches together are larger than a tick come to take less.  A take never passes
+ * over the rest of a tick: it takes that rest, and begins the next tick only if nothing
+ * is left.
  */
 #include "postgres.h"
 
@@ -48,16 +48,16 @@
 static struct
 {
 	uint64		used;			/* the id used last, without tag */
-	uint64		last;			/* the last one; the same: nothing is left */
+	uint64		last;			/* the last id; same as used: nothing is left */
 	uint64		stride;			/* from one id to the next */
 	uint64		taken;			/* how many were taken */
-	UidgenPosition next_tick;	/* first position of the tick after theirs */
-	uint64		era;			/* in which they were taken */
-	int64		clock;			/* the coarse clock when they were looked at last */
-	bool		has_callbacks;	/* those below are registered */
+	UidgenPosition next_tick;	/* first position of the tick after the cache's */
+	uint64		era;			/* in which the ids were taken */
+	int64		clock;			/* clock_mark() when the time was last checked */
+	bool		has_callbacks;	/* the callbacks below are registered */
 }			cache = {.stride = 1};
 
-/* What changes when the clock may have left the tick. */
+/* A value that changes when the clock may have left the tick. */
 static inline int64
 clock_mark(void)
 {
@@ -66,7 +66,7 @@ clock_mark(void)
 	return uidgen_clock_tick();
 }
 
-/* A copy of the process must not issue the same ids. */
+/* A child that the process forks must not issue the same ids. */
 static void
 empty_in_child(void)
 {
@@ -90,7 +90,7 @@ uidgen_cache_discard(void)
 {
 	uint64		left = left_in_cache();
 
-	cache.next_tick = 0;		/* it is no more used up while good */
+	cache.next_tick = 0;		/* so that it does not count as used up */
 	if (left == 0)
 		return;
 	pg_atomic_fetch_add_u64(&uidgen_shared->wasted, left);
@@ -98,7 +98,7 @@ uidgen_cache_discard(void)
 	cache.used = cache.last;
 }
 
-/* Are the positions of the cache of the grant in force and of the latest tick? */
+/* Are the cache's positions of the grant in force, and of the latest tick? */
 static inline bool
 cache_in_order(void)
 {
@@ -107,9 +107,9 @@ cache_in_order(void)
 }
 
 /*
- * Is the clock still in the tick of the cache, or not too far behind it?  The
- * coarse clock may have moved without that, in a long tick, or where ids run ahead
- * of the clock.
+ * Is the clock still in the tick of the cache, or not too far behind it?  That can be
+ * so after the coarse clock has moved: in a long tick, or where ids run ahead of the
+ * clock.
  */
 static bool
 cache_in_time(void)
@@ -126,7 +126,7 @@ cache_in_time(void)
 	return true;
 }
 
-/* Take a new cache, and use its first position.  used_up: all of the last one was
+/* Take a new cache, and use its first position.  used_up: all of the last cache was
  * used while it was good. */
 static int64
 refill(bool used_up, uint64 tag_bits)
@@ -145,8 +145,8 @@ refill(bool used_up, uint64 tag_bits)
 		cache.has_callbacks = true;
 	}
 
-	/* Read before the take: where the take has to wait, the clock is looked at once
-	 * more before the second position is used. */
+	/* Read before the take: if the take has to wait, the clock is then looked at again
+	 * before the second position is used. */
 	mark = clock_mark();
 	n = used_up && !uidgen_cache_assigned ? cache.taken * 2 : cache.taken;
 	n = Max(Min(n, most), 1);
@@ -166,7 +166,7 @@ refill(bool used_up, uint64 tag_bits)
 	return (int64) (cache.used | tag_bits);
 }
 
-/* The cache cannot be used as it is, or has to be looked at. */
+/* The cache cannot be used, or has to be checked first. */
 static pg_noinline int64
 cached_id_slowly(uint64 tag_bits)
 {
@@ -174,7 +174,7 @@ cached_id_slowly(uint64 tag_bits)
 
 	if (uidgen_cache == 1)
 	{
-		/* The setting went back, and this id is taken past the cache. */
+		/* The setting was set back to 1: take this id past the cache. */
 		uidgen_cache_discard();
 		uidgen_cache_in_use = false;
 		return uidgen_next_id(tag_bits);

@@ -2,8 +2,8 @@
  * cache.h
  *	  A session's own cache of positions, for uidgen.cache above 1.
  *
- * Between the functions and the generator: ids come out of the cache, or a new
- * block is taken.  It knows nothing of SQL.
+ * It stands between the functions and the generator: an id comes out of the cache, or a
+ * new block is taken.  It knows nothing of SQL.
  */
 #ifndef UIDGEN_CACHE_H
 #define UIDGEN_CACHE_H
@@ -17,8 +17,8 @@
 extern int64 uidgen_cached_id(uint64 tag_bits);
 
 /*
- * Give up what is left of the cache.  Before the session takes ids in any other
- * way, since those would be larger than what is in the cache.
+ * Give up what is left of the cache.  To be called before the session takes ids in any
+ * other way, since those ids would be larger than what is in the cache.
  */
 extern void uidgen_cache_discard(void);
 

@@ -7,10 +7,10 @@
  * keeper what it misses, and waits for an attempt (demand.h).
  *
  * Every wait ends: by the grant, by an attempt of the keeper that failed for a
- * reason that waiting does not cure, or by uidgen.wait_timeout.  That bound can
- * not be left to statement_timeout alone: inside COMMIT nothing else ends a
- * wait.  Time-outs run on the monotonic clock, since a wall clock that is set
- * back would stretch them by the size of the step.
+ * reason that waiting does not cure, or by uidgen.wait_timeout.  statement_timeout
+ * alone would not do: it does not end a wait inside COMMIT.  Time-outs run on the
+ * monotonic clock, since a wall clock that is set back would stretch them by the size
+ * of the step.
  */
 #include "postgres.h"
 
@@ -31,8 +31,8 @@
 #include "shared/shmem.h"
 #include "utils/acl.h"
 
-/* A diagnosis waits for the keeper longer than that waits for a lock, whatever
- * wait_timeout is. */
+/* How long a diagnosis waits for the keeper, whatever wait_timeout is: longer than the
+ * keeper waits for a lock. */
 #define PROBE_MS 2000
 
 static uint32 grant_wait_event = 0;
@@ -45,30 +45,30 @@ grant_wait(void)
 }
 
 /*
- * What this process last saw of the clock, and how long it may go by that: to
- * the end of the tick, by the processor's counter, since reading the clock would
- * cost more than all the rest of a call.  But no longer than LOOK_AGAIN_NS, since
- * somebody may set the clock; and never from one era into the next, which may
- * have begun because the clock was wrong.  So a clock that is set, and a bound that
- * is changed, count after a millisecond at the latest.
+ * What this process last saw of the clock, and for how long it goes by that: to the end
+ * of the tick, measured by the processor's counter, since reading the clock would cost
+ * more than all the rest of a call.  But no longer than LOOK_AGAIN_NS, since somebody
+ * may set the clock; and never from one era into the next, which may have begun because
+ * the clock was wrong.  So after a millisecond at the latest, a call sees that the clock
+ * was set or a bound was changed.
  */
 static struct
 {
 	UidgenTicketClock clock;
 	uint64		era;
 	uint64		counter;		/* read just before the clock was */
-	uint64		good_for;		/* steps of the counter; 0: look each time */
+	uint64		good_for;		/* steps of the counter; 0: read the clock each time */
 	bool		started;		/* the process has looked at the clock before */
 	bool		has_counter;
 }			last_look;
 
 #define LOOK_AGAIN_NS 1000000
 
-/* The counter may be read earlier than the program says, and the clock is read in
- * whole microseconds. */
+/* Allows for a counter that the processor reads earlier than the program says, and for a
+ * clock that is read in whole microseconds. */
 #define COUNTER_MARGIN_NS 2000
 
-/* Also the place for what a process needs before its first id. */
+/* Also sets up what a process needs before its first id. */
 pg_noinline const UidgenTicketClock *
 uidgen_look_at_clock(uint64 era)
 {
@@ -108,7 +108,8 @@ read_clock(uint64 era)
 
 /*
  * May the caller see details, which may name hosts and ports or show rows of the
- * registry?  The catalogs are those of has_privs_of_role(); an error follows, too.
+ * registry?  The catalogs are those that has_privs_of_role() reads.  They are not
+ * unlocked, since an error follows.
  */
 static bool
 may_see_details(void)
@@ -119,7 +120,7 @@ may_see_details(void)
 		has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
 }
 
-/* Errors that the keeper cannot find, or that it could find only slowly. */
+/* Raise errors that the keeper cannot find, or would find only slowly. */
 static void
 check_preconditions(void)
 {
@@ -161,14 +162,14 @@ caller_errcode(int sqlerrcode)
 	}
 }
 
-/* The keeper could not get us a grant. */
+/* Raise the error that the keeper could not get a grant. */
 static void
 report_failure(const UidgenFailure *failure)
 {
 	bool		has_detail = failure->detail[0] != '\0';
 	bool		show_detail = has_detail && may_see_details();
 
-	/* The keeper misses the extension, and we see it. */
+	/* The keeper does not see the extension, but this transaction does. */
 	if (failure->sqlerrcode == ERRCODE_UNDEFINED_OBJECT && uidgen_link->is_here())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -184,7 +185,7 @@ report_failure(const UidgenFailure *failure)
 			 failure->hint[0] ? errhint("%s", failure->hint) : 0));
 }
 
-/* The time is up, and the keeper has not got us a grant. */
+/* Raise the error that the wait's time is up without a grant. */
 static void
 report_timeout(void)
 {
@@ -223,7 +224,7 @@ ticks_ms(UidgenTick ticks)
 	return (long long) ((double) ticks * uidgen_layout.unit / 1000);
 }
 
-/* The time is up, and the clock has not come near enough. */
+/* Raise the error that the wait's time is up, and the next id is still too far ahead. */
 static void
 report_ahead(const UidgenTicketReach *reach, UidgenTick tick, UidgenTick now)
 {
@@ -262,23 +263,23 @@ report_ahead(const UidgenTicketReach *reach, UidgenTick tick, UidgenTick now)
 }
 
 /*
- * Wait until the keeper has made an attempt for us.  Returns when it is worth
- * looking again; raises an error when it is not, or the time is up.
+ * Wait until the keeper has made an attempt for this call.  Returns when it is worth
+ * trying again; raises an error when it is not, or when the time is up.
  */
 static void
 wait_for_keeper(UidgenWait *wait)
 {
 	UidgenFailure failure;
 
-	/* Each time: what the keeper would fail on can change while we wait. */
+	/* Each time, because these can change while we wait. */
 	check_preconditions();
-	/* Or the keeper could not publish what we wait for. */
+	/* Otherwise the keeper could not publish what we wait for. */
 	Assert(!LWLockHeldByMe(uidgen_shared->lock));
 	if (wait->number == 0)
 		wait->number = uidgen_demand_make(wait->on);
 	else if (uidgen_demand_served(wait->on, wait->number))
 	{
-		/* It has tried for us, and yet we are here. */
+		/* The keeper has made its attempt, and it did not help. */
 		if (uidgen_demand_failure(wait->on, &failure) &&
 			!uidgen_failure_is_transient(&failure))
 			report_failure(&failure);
@@ -301,8 +302,8 @@ wait_for_clock(UidgenWait *wait, UidgenTick tick)
 	UidgenTick	target = uidgen_ticket_allowed_at(&reach, tick);
 	double		microseconds;
 
-	/* A clock that was set back is the keeper's to mend: by another grant, or by an
-	 * era in which ids go on ahead of it. */
+	/* If the clock was set back, the keeper has to act: by another grant, or by an era
+	 * in which ids go on ahead of the clock. */
 	if (uidgen_ticket_large_step(&reach, now) || uidgen_ticket_step_in_era(&reach, now))
 	{
 		wait_for_keeper(wait);
@@ -318,7 +319,7 @@ wait_for_clock(UidgenWait *wait, UidgenTick tick)
 	microseconds = (double) (target - now) * uidgen_layout.unit;
 	if (microseconds < 1000)
 	{
-		/* Shorter than a latch can time. */
+		/* A latch cannot wait for so short a time. */
 		CHECK_FOR_INTERRUPTS();
 		pg_usleep((long) microseconds);
 		return;
@@ -340,9 +341,9 @@ ticket_block(const UidgenTicket *ticket)
 }
 
 /*
- * The rest of taking n positions, after a first try that was not good, or whose
- * grant is to be renewed.  The ticket is passed by value, so that callers can
- * keep theirs in registers.
+ * The rest of taking n positions, after a first try that failed, skipped positions or
+ * found that the grant is to be renewed.  The ticket is passed by value, so that callers
+ * can keep theirs in registers.
  */
 static pg_noinline UidgenBlock
 take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
@@ -350,7 +351,7 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 {
 	UidgenWait	wait = {0};
 
-	/* Not preloaded, there is no memory to point to. */
+	/* Raises an error if not preloaded: there is no shared memory then. */
 	(void) uidgen_server_layout();
 	wait.on = &uidgen_shared->grant_demand;
 	while (result != UIDGEN_TICKET_GOOD)
@@ -399,8 +400,8 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 	return ticket_block(&ticket);
 }
 
-/* Without a block on the stack of its caller, which would cost each call the stack
- * protector's check. */
+/* A function of its own, so that its caller has no block on the stack: each call would
+ * pay for the stack protector's check. */
 static pg_noinline int64
 next_id_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 tag_bits)
 {

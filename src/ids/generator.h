@@ -2,9 +2,9 @@
  * generator.h
  *	  Takes positions out of the server's grant, waiting where it must.
  *
- * The callers' side of the shared memory.  Fast is the case in which a grant is
- * in force and the clock agrees with it; everything else (no preload, no grant
- * yet, a clock that was set back) ends in one slow path that waits or explains.
+ * The callers' side of the shared memory.  The fast path is for the case that a grant is
+ * in force and the clock agrees with it; all other cases (no preload, no grant yet, a
+ * clock that was set back) go through one slow path that waits or raises an error.
  * It knows nothing of SQL.
  */
 #ifndef UIDGEN_GENERATOR_H
@@ -57,9 +57,9 @@ uidgen_block_id(const UidgenBlock *block, uint64 i, uint64 tag_bits)
 extern const UidgenTicketClock *uidgen_look_at_clock(uint64 era);
 
 /*
- * Make the keeper try for a grant if there is none, and wait for that for at
- * most a second.  True if there is one; else *failure says why not.  For
- * diagnosis: raises no error.
+ * Make the keeper try to get a grant if there is none, and wait for that for at most two
+ * seconds.  True if there is one; otherwise *failure says why not.  For diagnosis: raises
+ * no error.
  */
 extern bool uidgen_probe_grant(UidgenFailure *failure);
 

@@ -24,8 +24,8 @@
 #include "storage/fd.h"
 
 /*
- * A hash of the machine id, or 0 where there is none.  Only a hash: the id
- * itself should not be shown to others (machine-id(5)).
+ * A hash of the machine id, or 0 where there is none.  The registry shows it to others,
+ * and they should not see the machine id itself (machine-id(5)).
  */
 static uint64
 machine_hash(void)
@@ -54,7 +54,7 @@ machine_hash(void)
 	return 0;
 }
 
-/* When the file was made, in nanoseconds; 0 where that is not known. */
+/* When the file was made, in nanoseconds since 1970; 0 where that is not known. */
 static uint64
 birth_time(const char *path)
 {

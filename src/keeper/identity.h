@@ -4,26 +4,26 @@
  *
  * Two servers that share a row of the registry by mistake would issue the same
  * ids, and a copy of a data directory brings the rows of its origin along.  So
- * each row says whose it is.  The identity is made of what a copy changes and
- * nothing else does:
+ * each row says whose it is.  The identity is made of what changes when a server is
+ * copied and at no other time:
  *
- * - the system identifier: another cluster;
- * - the timeline: a promoted standby, a restore to a point in time;
- * - the inode of the control file: a copied data directory;
- * - its time of birth, where the file system keeps one: a copy made by the same
- *	 steps on a fresh file system, as containers are, which often gets the same
- *	 inode;
- * - the machine id, where there is one: a copied disk.
+ * - the system identifier tells another cluster;
+ * - the timeline tells a promoted standby and a restore to a point in time;
+ * - the inode of the control file tells a copied data directory;
+ * - the control file's time of birth, where the file system keeps one, tells a copy that
+ *	 the same steps made on a fresh file system, as in containers: it often gets the
+ *	 same inode;
+ * - the machine id, where there is one, tells a copied disk.
  *
- * Host name, address and device number are left out: in containers they change
- * with every move or restart of one and the same instance.
+ * Host name, address and device number are left out: in containers they change with
+ * each move or restart of the same instance.
  */
 #ifndef UIDGEN_IDENTITY_H
 #define UIDGEN_IDENTITY_H
 
 #include "postgres.h"
 
-/* For people: what kind of place the instance runs in (column type). */
+/* What the instance runs on, for people (column type of uidgen.worker_node). */
 #define UIDGEN_TYPE_CONTAINER 1
 #define UIDGEN_TYPE_SERVER 2
 
@@ -35,8 +35,8 @@ typedef struct UidgenIdentity
 	int			type;
 } UidgenIdentity;
 
-/* Find out.  Not during recovery: the timeline is not known before its end.
- * Errors: the control file cannot be looked at. */
+/* Find out who this instance is.  Not during recovery: the timeline is not known before
+ * its end.  Errors: the control file cannot be looked at. */
 extern void uidgen_identify(UidgenIdentity *identity);
 
 #endif							/* UIDGEN_IDENTITY_H */

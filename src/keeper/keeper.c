@@ -3,18 +3,18 @@
  *	  The background worker that acquires, renews and releases the grant.
  *
  * The keeper works on demand: callers number their demands and set its latch
- * (shmem.h); it makes one attempt for all that are there, publishes the result
- * and broadcasts.  While nobody asks it sleeps without a connection to any
- * database, so that the registry's database can be dropped or copied, and an
- * idle server runs no transaction.  A connection can only be closed by exiting:
- * after a while without demand it exits with code 1, and the postmaster starts
- * it anew.  Code 0 would mean never again.  The restart time is 0, because the
- * postmaster measures it on the wall clock: with a second, a clock set back by
- * an hour would keep the keeper away for an hour.
+ * (demand.h); it makes one attempt for all demands that are there, publishes the
+ * result and broadcasts.  While there is no demand, it sleeps without a connection to
+ * any database, so that the registry's database can be dropped or copied, and an idle
+ * server runs no transaction.  A connection can only be closed by exiting: after a while
+ * without demand the keeper exits with code 1, and the postmaster starts it anew.  After
+ * code 0 the postmaster would not.  The restart time is 0, because the postmaster
+ * measures it on the wall clock: with a second, a clock set back by an hour would keep
+ * the keeper away for an hour.
  *
- * Its state is therefore in shared memory, and in the registry what must outlive
- * that.  The order is always: registry first, shared memory after it has
- * committed.  The other way round a crash could forget ids that were issued.
+ * Because it exits, its state is in shared memory; what must outlive that is in the
+ * registry.  A change is always committed to the registry first, and written to shared
+ * memory after.  In the other order a crash could forget ids that were issued.
  *
  * Which call on the registry is made is decided by the lease (lease.h).
  *
@@ -51,12 +51,13 @@
 /* Without demand for this long, the connection is given up. */
 #define IDLE_MS 30000
 
-/* Short enough that callers who wait meet the end of an outage, */
+/* The longest pause between attempts: short, so that callers who wait see the end of an
+ * outage soon; longer if the connection fails, which costs a process and lines in the
+ * log. */
 #define LAST_PAUSE_MS 250
-/* but a connection that fails costs a process and lines in the log. */
 #define LAST_CONNECT_PAUSE_MS 5000
 
-/* How often the end of recovery is looked for. */
+/* How often the keeper looks whether recovery has ended. */
 #define RECOVERY_POLL_MS 1000
 
 static uint32 idle_wait_event = 0;
@@ -64,8 +65,8 @@ static uint32 idle_wait_event = 0;
 /* While set, SIGTERM also breaks off what the registry is doing. */
 static volatile sig_atomic_t in_attempt = false;
 
-/* The connection is being made.  That ends by itself; broken off, it may end the process
- * before it has released the grant. */
+/* The connection is being made.  SIGTERM does not break that off: it ends by itself, and
+ * breaking it off may end the process before it has released the grant. */
 static volatile sig_atomic_t connecting = false;
 
 /* Keep attempts and their failures out of TopMemoryContext. */
@@ -74,9 +75,9 @@ static MemoryContext attempt_context;
 static void note_broken_attempt(void);
 
 /*
- * By what name the keeper's process finds the library: the file that we were
- * loaded from.  A bare name could find another copy of it, with shared memory
- * of its own kind.
+ * The name by which the keeper's process finds the library: the file that this code was
+ * loaded from.  A bare name could find another copy of the library, whose shared memory
+ * may have another shape.
  */
 static void
 library_name(char *name, size_t size)
@@ -108,9 +109,9 @@ uidgen_register_keeper(void)
 }
 
 /*
- * A fast shutdown waits for us; so end any wait for a lock.  Only the first time:
- * the postmaster signals the process and its group, and the second signal must
- * not break off the release, whose own wait is bounded by lock_timeout.
+ * A fast shutdown waits for the keeper, so end any wait for a lock.  Only at the first
+ * signal: the postmaster signals the process and then its group, and the second signal
+ * must not break off the release, whose own waits are bounded by lock_timeout.
  */
 static void
 handle_sigterm(SIGNAL_ARGS)
@@ -145,7 +146,7 @@ may_write(void)
 }
 #endif
 
-/* End of the process, for whatever reason.  Callers may be waiting. */
+/* The process ends, for whatever reason.  Callers may be waiting. */
 static void
 leave_slot(int code, Datum arg)
 {
@@ -218,10 +219,7 @@ read_clocks(void)
 
 /* ---- publishing a grant ---- */
 
-/*
- * Publish how far ids may run ahead of the clock, for callers, by the settings as
- * they are now.
- */
+/* Publish for callers how far ids may run ahead of the clock, by the present settings. */
 static void
 publish_bounds(void)
 {
@@ -267,11 +265,12 @@ publish_acquisition(const UidgenGrant *grant, const UidgenTerms *terms,
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	Assert(may_write());
-	/* Nothing of it was granted before. */
+	/* No tick of the grant was granted before. */
 	Assert(grant->first > uidgen_lease_known_until(lease, grant->worker));
 	uidgen_lease_hold(lease, grant, clocks->offset);
 	position = uidgen_ticket_close(words);
-	/* Before the clock: what callers note afterwards is no step of it. */
+	/* Read before the clock, so that what callers note meanwhile does not look like a
+	 * clock that was set back. */
 	reach = uidgen_ticket_reach(words);
 	now = uidgen_clock_tick();
 	era = uidgen_lease_era(lease, terms, step, now, &reach, position);
@@ -364,8 +363,8 @@ acquire(const UidgenLeaseAction *action, const UidgenTerms *terms,
 			break;
 
 		/*
-		 * The registry knows less than we do.  Teach it, and acquire again: it
-		 * may now find that another worker id lies nearer to the clock.
+		 * The registry knows less than shared memory does.  Teach it by a renewal, and
+		 * acquire again: it may now find that another worker id is nearer to the clock.
 		 */
 		if (lessons > UIDGEN_KNOWN_GRANTS ||
 			!uidgen_registry_renew(&grant, known, 0, action->at_most))
@@ -387,7 +386,7 @@ acquire(const UidgenLeaseAction *action, const UidgenTerms *terms,
 	report_acquisition(&grant, action);
 }
 
-/* Extend the grant in force; if its row was taken from us, get another one. */
+/* Extend the grant in force; if its row was taken, acquire a worker id instead. */
 static void
 renew(const UidgenLeaseAction *action, const UidgenTerms *terms,
 	  const UidgenClocks *clocks)
@@ -403,13 +402,13 @@ renew(const UidgenLeaseAction *action, const UidgenTerms *terms,
 	}
 	instead = uidgen_lease_lost(terms, clocks, uidgen_atomic_read(&uidgen_shared->words.position));
 	acquire(&instead, terms, clocks);
-	/* Said afterwards, so that not every attempt that fails says it again. */
+	/* Logged after the acquisition, so that attempts that fail do not repeat it. */
 	ereport(LOG,
 			(errmsg("uidgen lost worker id %d", worker),
 			 errdetail("Its row in the registry was taken or removed.")));
 }
 
-/* Make what callers miss. */
+/* Get what callers ask for: make the call that the lease decides on. */
 static void
 serve(void)
 {
@@ -437,7 +436,7 @@ serve(void)
 	}
 }
 
-/* For callers, and for the pause before the next attempt.  True if it is news. */
+/* Note a failure, for callers and for the pause that follows it.  True if it is news. */
 static bool
 note_failure(const UidgenFailure *failure)
 {
@@ -445,7 +444,7 @@ note_failure(const UidgenFailure *failure)
 								connecting ? LAST_CONNECT_PAUSE_MS : LAST_PAUSE_MS);
 }
 
-/* The process ends in the middle of an attempt, by an error that left no other way. */
+/* Note that the process ends during an attempt, by an error after which it cannot go on. */
 static void
 note_broken_attempt(void)
 {
@@ -460,13 +459,13 @@ note_broken_attempt(void)
 		uidgen_failure_set(&failure, ERRCODE_INTERNAL_ERROR,
 						   "the keeper ended during an attempt",
 						   "The server log says why.", NULL);
-	/* No line for the log: what ended the process wrote one. */
+	/* Not logged here: what ended the process wrote to the log. */
 	(void) note_failure(&failure);
 }
 
 /*
- * Run `action` on the registry, and connect to it first.  False if it failed; what it
- * began is ended then, and the failure is noted.
+ * Connect to the registry if needed, and run `action`.  False if that failed; then its
+ * transaction is ended, and the failure is noted.
  */
 static bool
 try_registry(void (*action) (void))
@@ -534,8 +533,8 @@ attempt(uint64 number)
 /* ---- the end ---- */
 
 /*
- * Hand back what was not used.  No caller may take a ticket any more when the
- * position is read: so the era is closed first, and stays so.
+ * Hand back what was not used.  When the position is read, no caller may take a ticket
+ * any more: so the era is closed first, and stays closed.
  */
 static void
 release(void)
@@ -550,7 +549,7 @@ release(void)
 								   uidgen_ticket_close(&uidgen_shared->words));
 	LWLockRelease(uidgen_shared->lock);
 
-	/* The setting may name another registry by now, which knows nothing of it. */
+	/* The setting may name another registry by now, which knows nothing of this grant. */
 	if (grant.registry != uidgen_link->registry())
 		return;
 	uidgen_registry_release(&grant, last_issued);
@@ -564,9 +563,9 @@ release(void)
 static void
 shut_down(void)
 {
-	/* What the signal was to break off is over. */
+	/* What the signal should break off has ended. */
 	QueryCancelPending = false;
-	/* A sleeping keeper's grant is mostly over; then there is nothing to do. */
+	/* The grant of a keeper without a connection is usually over: nothing to hand back. */
 	if (uidgen_shared->lease.held && !uidgen_link->in_recovery() &&
 		(uidgen_link->is_connected() ||
 		 uidgen_shared->lease.grant.last > uidgen_clock_tick()))
@@ -592,12 +591,12 @@ uidgen_keeper_main(Datum main_arg)
 	pqsignal(SIGTERM, handle_sigterm);
 	BackgroundWorkerUnblockSignals();
 
-	/* pg_upgrade wants no transactions of ours. */
+	/* The keeper must run no transactions during pg_upgrade. */
 	if (IsBinaryUpgrade)
 		proc_exit(0);
 
-	/* Should this be another copy of the library than the one that registered the
-	 * keeper (see library_name()), it has no memory to keep. */
+	/* Another copy of the library than the one that registered the keeper has no shared
+	 * memory; see library_name(). */
 	if (!uidgen_shared)
 	{
 		ereport(LOG,
@@ -621,7 +620,7 @@ uidgen_keeper_main(Datum main_arg)
 		ResetLatch(MyLatch);
 		if (ShutdownRequestPending)
 			shut_down();
-		/* There is no query to cancel; an error here would end the process. */
+		/* Between attempts there is no query to cancel; an error would end the process. */
 		QueryCancelPending = false;
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
@@ -633,13 +632,13 @@ uidgen_keeper_main(Datum main_arg)
 			publish_bounds();
 			if (strcmp(target, uidgen_link->target()) != 0)
 			{
-				/* The new registry is to know what was granted before anything
-				 * can make us forget it. */
+				/* Tell the new registry at once what was granted, while shared
+				 * memory still knows. */
 				if (uidgen_shared->lease.held)
 					(void) uidgen_demand_make(&uidgen_shared->grant_demand);
 				if (uidgen_link->is_connected())
 					uidgen_link->disconnect();
-				/* What failed there says nothing of this one. */
+				/* A failure of the old registry says nothing about the new one. */
 				uidgen_demand_retry_now(&uidgen_shared->grant_demand);
 			}
 			MemoryContextReset(attempt_context);

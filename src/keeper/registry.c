@@ -210,6 +210,6 @@ uidgen_registry_release(const UidgenGrant *grant, UidgenTick last_issued)
 	Answer		answer = call("release_worker", "uidgen: release the worker id",
 							  lengthof(args), args);
 
-	/* False if the row is no longer ours: then there is nothing to hand back. */
+	/* False if the row is another holder's now: then there is nothing to hand back. */
 	(void) get_boolean(&answer, "release_worker");
 }

@@ -2,23 +2,23 @@
  * link.h
  *	  The way to the registry, wherever it is.
  *
- * The registry is a set of SQL functions in some database (see the extension's
- * script); registry.c knows which, with what arguments, rows and errors.  A link calls
- * one of them, and tells what can be told of the place where they are.  Values pass it
- * as text, as in the protocol of clients, so that it need not know what they mean.
+ * The registry is a set of SQL functions in some database (see the extension's script);
+ * registry.c knows the functions, their arguments, rows and errors.  A link calls one of
+ * them, and answers questions about the place where they are.  Arguments and results are
+ * text, as in the protocol of clients, so that a link need not know what they mean.
  *
- * Today there is one: link_local.c, for a database of this cluster.  A test can put
- * another one in its place, since `uidgen_link` is seen from outside.
+ * Today there is one link: link_local.c, for a database of this cluster.  A test can put
+ * another one in its place, since `uidgen_link` can be set from outside the library.
  */
 #ifndef UIDGEN_LINK_H
 #define UIDGEN_LINK_H
 
 #include "shared/demand.h"
 
-/* An argument; none is null. */
+/* An argument; it cannot be null. */
 typedef struct UidgenArgument
 {
-	Oid			type;			/* built in, so that it is the same everywhere */
+	Oid			type;			/* a built-in one: its OID is the same everywhere */
 	const char *value;
 } UidgenArgument;
 
@@ -27,21 +27,21 @@ typedef struct UidgenRow
 {
 	int			ncolumns;
 	char	  **names;
-	char	  **values;			/* NULL in it: null */
+	char	  **values;			/* an element is NULL if the column is null */
 } UidgenRow;
 
 typedef struct UidgenLink
 {
 	const char *kind;			/* for uidgen.status */
-	const char *setting;		/* that says where the registry is */
+	const char *setting;		/* the setting that says where the registry is */
 
 	/* ---- for any process: they raise no errors and never wait ---- */
 
-	/* Has granting to wait for the end of this server's recovery? */
+	/* Must grants wait until this server's recovery has ended? */
 	bool		(*in_recovery) (void);
 
-	/* Is it certain that there is no registry at that place?  Then *why says so, in
-	 * words for those who draw ids. */
+	/* Is it certain that the place has no registry?  Then *why says so, for those who
+	 * draw ids. */
 	bool		(*is_missing) (UidgenFailure *why);
 
 	/* Does this transaction see the registry in its own database? */
@@ -49,31 +49,32 @@ typedef struct UidgenLink
 
 	/* ---- for the keeper; errors are those of the place ---- */
 
-	/* The place by the settings as they are now, for messages; another text, another
+	/* The place that the settings name now, for messages.  Another text means another
 	 * place.  Allocated. */
 	char	   *(*target) (void);
 
 	bool		(*is_connected) (void);
 
-	/* Connect to the target.  On failure an error, or the end of the process. */
+	/* Connect to the target.  A failure is an error, or ends the process. */
 	void		(*connect) (void);
 
-	/* Which registry is connected: a number that another one does not have. */
+	/* A number that tells the connected registry from others. */
 	uint64		(*registry) (void);
 
 	/*
 	 * Call a function of the registry in a transaction of its own.  When this returns,
-	 * what the function did is committed and flushed; after an error, it may be.  The
-	 * row is allocated in the current memory context.  `activity` is for people.
+	 * the transaction is committed and flushed; after an error, it may be committed or
+	 * not.  The row is allocated in the current memory context.  `activity` is for
+	 * people.
 	 */
 	void		(*call) (const char *function, int nargs, const UidgenArgument *args,
 						 const char *activity, UidgenRow *row);
 
-	/* Clean up after an error in any of these; what cannot be trusted after it is
-	 * disconnected. */
+	/* Clean up after an error in any of these; disconnects if the connection cannot be
+	 * used any more. */
 	void		(*end_failed) (void);
 
-	/* Close the connection; perhaps by the end of the process, with exit code 1. */
+	/* Close the connection; this may end the process, with exit code 1. */
 	void		(*disconnect) (void);
 } UidgenLink;
 

@@ -1,16 +1,15 @@
 /*
  * link_local.c
- *	  The way to a local registry: a database of this cluster, which the keeper connects
- *	  to.
+ *	  The way to a local registry: the keeper connects to a database of this cluster.
  *
- * The keeper is a superuser without a session of anybody's, in a database where
- * others may create what they like.  So nothing is found through a search path: the
- * functions are those of exactly this name and these arguments that are members of
- * the extension, which only a superuser could have made them, and are called by OID,
- * as their owner, with settings that no ALTER DATABASE or ALTER ROLE can change.
+ * The keeper is a superuser process in a database where others may create what they
+ * like.  So nothing is found through a search path.  A function must have exactly the
+ * name and arguments, and be a member of the extension, since only a superuser can add
+ * members.  It is called by OID, as its owner, with settings that no ALTER DATABASE or
+ * ALTER ROLE can change.
  *
- * A connection of the server's own kind can only be closed by the end of the process,
- * and ends the process where it cannot be made.
+ * A background worker closes its connection only by ending, and it also ends if it cannot
+ * connect.
  */
 #include "postgres.h"
 
@@ -49,7 +48,7 @@ static bool connected = false;
 
 /* ---- for any process ---- */
 
-/* Nothing can be written then, so nothing can be granted. */
+/* During recovery nothing can be written, so nothing can be granted. */
 static bool
 in_recovery(void)
 {
@@ -112,12 +111,12 @@ registry(void)
 }
 
 /*
- * Connect so that nothing set by ALTER DATABASE or ALTER ROLE counts: the owner
- * of the registry's database could otherwise make us fail, now or with a setting
- * that a later version adds.  There is no flag for that.  But while connecting,
- * the server leaves alone each setting whose value has a stronger source; so
- * every setting that a session may change has one until then.  Afterwards each
- * has its own again and follows the configuration files.
+ * Connect so that nothing set by ALTER DATABASE or ALTER ROLE counts: otherwise the owner
+ * of the registry's database could make the keeper fail, now or with a setting that a
+ * later version adds.  The server has no flag for that.  But while connecting, it does
+ * not apply such a value to a setting whose present value has a stronger source.  So
+ * every setting that a session may change is given a stronger source, and gets its own
+ * source back afterwards; then it follows the configuration files again.
  */
 static void
 connect_without_database_settings(void)
@@ -152,8 +151,8 @@ connect_without_database_settings(void)
 }
 
 /*
- * Settings that the registry's calls rest on, whoever set them: these hold also
- * where the configuration files say something else, and while connecting.
+ * Settings that the registry's calls rely on.  They hold also if the configuration files
+ * say something else, and while connecting.
  */
 static void
 force_settings(void)
@@ -163,9 +162,9 @@ force_settings(void)
 		const char *name;
 		const char *value;
 	}			forced[] = {
-		/* an error ends an attempt, and not the keeper */
+		/* an error must end the attempt, not the keeper */
 		{"exit_on_error", "off"},
-		/* the database itself may be locked */
+		/* the tables, or the database itself, may be locked */
 		{"lock_timeout", LOCK_TIMEOUT},
 		{"statement_timeout", "0"},
 		/* our triggers on the tables drop what replication brings */
@@ -173,10 +172,10 @@ force_settings(void)
 		{"default_transaction_read_only", "off"},
 		{"default_transaction_isolation", "read committed"},
 		{"search_path", "pg_catalog, pg_temp"},
-		/* flushed here, but no wait for a standby that may be dead */
+		/* flush here, but do not wait for a standby that may be dead */
 		{"synchronous_commit", "local"},
 		{"row_security", "off"},
-		/* rows that vanish are worker ids that seem never used */
+		/* if rows vanished, their worker ids would seem never used */
 		{"zero_damaged_pages", "off"},
 		{"ignore_checksum_failure", "off"},
 		{"application_name", "uidgen keeper"},
@@ -194,7 +193,7 @@ connect_database(void)
 	/* A setting has to be defined before it can be protected. */
 	load_file("$libdir/plpgsql", false);
 	force_settings();
-	/* Of a connection that was made by half, nothing can be cleaned up. */
+	/* A connection that is made only in part cannot be cleaned up: end the process. */
 	ExitOnAnyError = true;
 	connect_without_database_settings();
 	ExitOnAnyError = false;
@@ -219,7 +218,7 @@ begin_transaction(const char *activity)
 	pgstat_report_activity(STATE_RUNNING, activity);
 }
 
-/* After this everything is on disk: synchronous_commit is at least local. */
+/* After this the transaction is on disk: synchronous_commit is local. */
 static void
 commit_transaction(void)
 {
@@ -240,7 +239,7 @@ report_missing_extension(void)
 			 errhint("Run CREATE EXTENSION uidgen in that database, or name another one in the setting \"uidgen.database\".")));
 }
 
-/* The extension has no such function, for which there are two reasons. */
+/* The extension has no such function: it is of another version, or was changed. */
 static void
 report_missing_function(const char *name)
 {
@@ -266,7 +265,7 @@ report_missing_function(const char *name)
 }
 
 /*
- * The function of this name and these arguments that belongs to the extension: it may
+ * The function of the extension with this name and these arguments.  The extension may
  * have others of this name, for libraries of other versions.
  */
 static Oid
@@ -384,9 +383,9 @@ call(const char *name, int nargs, const UidgenArgument *args, const char *activi
 		fcinfo->args[i] = (NullableDatum) {argument_datum(&args[i]), false};
 
 	/*
-	 * Restricted, so that nothing can be put off until after the call, when the
-	 * user is another: no deferred trigger.  An error restores the user at the
-	 * end of the transaction.
+	 * Restricted, so that nothing that the function sets up, such as a deferred trigger,
+	 * can run after the call as another user.  After an error, the end of the
+	 * transaction restores the user.
 	 */
 	GetUserIdAndSecContext(&save_user, &save_context);
 	SetUserIdAndSecContext(function_owner(function),
@@ -397,7 +396,7 @@ call(const char *name, int nargs, const UidgenArgument *args, const char *activi
 	if (fcinfo->isnull)
 		elog(ERROR, "function uidgen.%s returned null", name);
 
-	/* What is read has to outlive the transaction. */
+	/* The row has to outlive the transaction. */
 	MemoryContextSwitchTo(caller_context);
 	read_row(function, name, result, row);
 	commit_transaction();

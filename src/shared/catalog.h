@@ -2,8 +2,8 @@
  * catalog.h
  *	  Locks for a look at a catalog that must not wait.
  *
- * Somebody may hold a lock on a catalog for as long as a transaction lasts, whereas a
- * call waits for uidgen.wait_timeout at most.
+ * Another session may lock a catalog for as long as its transaction lasts, but a call of
+ * uid_next() may wait no longer than uidgen.wait_timeout.
  */
 #ifndef UIDGEN_CATALOG_H
 #define UIDGEN_CATALOG_H
@@ -11,12 +11,12 @@
 #include "postgres.h"
 
 /*
- * Lock a catalog, and the index by which it is read, for reading.  False if somebody
- * holds a lock against that: what the catalog would tell is left open then.
+ * Lock a catalog, and the index by which it is read, for reading.  False if another
+ * session's lock forbids that; then the caller has to do without the catalog.
  */
 extern bool uidgen_lock_catalog(Oid catalog, Oid index);
 
-/* Needed only where no error follows, which would end the locks. */
+/* Unlock both.  Not needed if an error follows, since that ends the locks. */
 extern void uidgen_unlock_catalog(Oid catalog, Oid index);
 
 #endif							/* UIDGEN_CATALOG_H */

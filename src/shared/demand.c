@@ -10,11 +10,11 @@
 #include "mb/pg_wchar.h"
 #include "shared/guc.h"
 
-/* A step of the clock wakes nobody: look at it again after at most this long. */
+/* A step of the clock wakes nobody, so a sleep is no longer than this. */
 #define RECHECK_MS 100
 
-/* What the keeper gets for an attempt, whatever wait_timeout is; and what one that may
- * be asleep gets if wait_timeout is 0. */
+/* How long a call waits for the keeper at least, whatever wait_timeout is; and if
+ * wait_timeout is 0, so that a sleeping keeper can wake up. */
 #define LEAST_WAIT_MS 100
 #define WAKE_UP_MS 1000
 
@@ -22,7 +22,7 @@
 #define FIRST_PAUSE_MS 50
 #define DOUBLINGS_MAX 16
 
-/* Likewise for a call whose demands are served and do not help, from 2 ms on. */
+/* Likewise for a call whose demands are served and do not help; its first pause is 2 ms. */
 #define FRUITLESS_DOUBLINGS_MAX 7
 
 void
@@ -45,7 +45,7 @@ uidgen_demand_make(UidgenDemand *demand)
 	uint64		number = pg_atomic_fetch_add_u64(&demand->demanded, 1) + 1;
 
 	LWLockAcquire(demand->lock, LW_SHARED);
-	/* No keeper: it looks at the demand when it comes. */
+	/* If there is no keeper now, the next one looks at the demand when it starts. */
 	if (*demand->keeper_latch)
 		SetLatch(*demand->keeper_latch);
 	LWLockRelease(demand->lock);
@@ -74,7 +74,7 @@ uidgen_demand_failure(UidgenDemand *demand, UidgenFailure *failure)
 	return failure->sqlerrcode != 0;
 }
 
-/* As much of a text as fits, in whole characters; NULL is empty. */
+/* Copy as much of a text as fits, in whole characters; NULL counts as empty. */
 static void
 copy_text(char *to, const char *from, size_t size)
 {
@@ -130,8 +130,8 @@ uidgen_wait_expired(const UidgenWait *wait)
 }
 
 /*
- * Without wait_timeout there is no other wait, so allow for a keeper that is asleep;
- * but not while attempts fail.
+ * If wait_timeout is 0, this is the only wait, so it is long enough for a keeper that is
+ * asleep; but not while attempts fail.
  */
 int
 uidgen_wait_at_least(UidgenDemand *demand)
@@ -150,7 +150,7 @@ uidgen_wait_sleep(UidgenWait *wait, uint64 number, long milliseconds, uint32 wai
 	int64		left = (wait->deadline - uidgen_clock_monotonic()) / 1000;
 
 	milliseconds = Min(milliseconds, Min(left, RECHECK_MS));
-	/* Prepare before the look, or a broadcast between the two would be missed. */
+	/* Prepare before the check: a broadcast after the check then ends the sleep. */
 	ConditionVariablePrepareToSleep(&wait->on->changed);
 	if (!uidgen_demand_served(wait->on, number))
 		ConditionVariableTimedSleep(&wait->on->changed, Max(milliseconds, 1),
@@ -158,8 +158,8 @@ uidgen_wait_sleep(UidgenWait *wait, uint64 number, long milliseconds, uint32 wai
 	ConditionVariableCancelSleep();
 }
 
-/* Demanding again at once could go on as fast as commits do; so pause first, longer
- * each time. */
+/* Without a pause, demands could follow each other as fast as the registry commits; so
+ * pause first, longer each time. */
 void
 uidgen_wait_demand_again(UidgenWait *wait, uint32 wait_event)
 {

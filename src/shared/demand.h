@@ -4,13 +4,12 @@
  *
  * A caller that misses something takes the next number of `demanded` and sets the
  * keeper's latch.  The keeper notes the number before an attempt and writes it to
- * `served` after; so a caller knows whether an attempt that began after its demand has
- * ended.  After each attempt `changed` is broadcast.  There is one UidgenDemand for
- * each thing that can be asked for, so that the failures of one pause or explain
- * nothing of another.
+ * `served` afterwards; so a caller knows when an attempt that began after its demand has
+ * ended.  After each attempt `changed` is broadcast.  Each thing that can be asked for has
+ * a UidgenDemand of its own, so that a failure of one causes no pause and explains no
+ * error of another.
  *
- * Callers (generator.c) and the keeper (keeper.c) both use this; neither the one nor
- * the other is known here.
+ * Callers (generator.c) and the keeper (keeper.c) use this file; it knows neither.
  */
 #ifndef UIDGEN_DEMAND_H
 #define UIDGEN_DEMAND_H
@@ -26,7 +25,7 @@
  * pg_monitor only. */
 typedef struct UidgenFailure
 {
-	int			sqlerrcode;		/* 0: it did not */
+	int			sqlerrcode;		/* 0: it did not fail */
 	char		message[256];
 	char		detail[512];
 	char		hint[256];
@@ -41,16 +40,17 @@ typedef struct UidgenDemand
 	pg_atomic_uint64 waits;		/* times that a call had to wait */
 
 	/*
-	 * `lock` protects the rest, and the keeper's latch; the keeper alone writes them.
+	 * `lock` protects the fields below and the keeper's latch; the keeper alone writes
+	 * them.
 	 */
 	LWLock	   *lock;
-	Latch	  **keeper_latch;	/* NULL in it: there is no keeper now */
+	Latch	  **keeper_latch;	/* points to NULL while there is no keeper */
 	UidgenFailure failure;		/* of the last attempt */
 	int64		failures;		/* attempts that failed */
 	int			failures_in_row;
-	UidgenMicroseconds retry_at;	/* monotonic clock: no attempt before */
+	UidgenMicroseconds retry_at;	/* no attempt before this; monotonic clock */
 	bool		attempting;		/* an attempt is under way or was broken off */
-	uint64		attempt;		/* the demand that it serves */
+	uint64		attempt;		/* number of the last demand that it serves */
 } UidgenDemand;
 
 extern void uidgen_demand_init(UidgenDemand *demand, LWLock *lock,
@@ -62,7 +62,7 @@ extern void uidgen_demand_init(UidgenDemand *demand, LWLock *lock,
 typedef struct UidgenWait
 {
 	UidgenDemand *on;
-	uint64		number;			/* of its demand; 0: it has made none yet */
+	uint64		number;			/* of the call's last demand; 0: none yet */
 	UidgenMicroseconds deadline;	/* monotonic clock; 0: not set */
 	int			fruitless;		/* demands that were served and did not help */
 } UidgenWait;
@@ -73,15 +73,15 @@ typedef struct UidgenWait
 /* Number a demand and wake the keeper. */
 extern uint64 uidgen_demand_make(UidgenDemand *demand);
 
-/* The same in advance: not if a demand is under way. */
+/* The same in advance of need: does nothing while a demand is open. */
 extern void uidgen_demand_in_advance(UidgenDemand *demand);
 
 extern bool uidgen_demand_served(UidgenDemand *demand, uint64 number);
 
-/* Why the last attempt failed; false if it did not. */
+/* Why the last attempt failed; false if it did not fail. */
 extern bool uidgen_demand_failure(UidgenDemand *demand, UidgenFailure *failure);
 
-/* Make up a failure; detail and hint may be NULL, and what is too long is cut off. */
+/* Fill in a failure; detail and hint may be NULL, and a text that is too long is cut. */
 extern void uidgen_failure_set(UidgenFailure *failure, int sqlerrcode,
 							   const char *message, const char *detail,
 							   const char *hint);
@@ -89,8 +89,8 @@ extern void uidgen_failure_set(UidgenFailure *failure, int sqlerrcode,
 /* May the same attempt succeed a little later, without anybody's help? */
 extern bool uidgen_failure_is_transient(const UidgenFailure *failure);
 
-/* Start the time of a wait, if it has not been started: uidgen.wait_timeout, but at
- * least so many milliseconds. */
+/* Start the time of a wait, if it has not been started: uidgen.wait_timeout, but
+ * at_least milliseconds if that is longer. */
 extern void uidgen_wait_begin(UidgenWait *wait, int at_least);
 
 /* Is that time over? */
@@ -100,8 +100,8 @@ extern bool uidgen_wait_expired(const UidgenWait *wait);
 extern int	uidgen_wait_at_least(UidgenDemand *demand);
 
 /*
- * Sleep until the demand of this number is served, or another attempt has been made;
- * at most so many milliseconds, and no longer than the wait may last.  Errors: those of
+ * Sleep until the demand of this number is served or another attempt has ended, for at
+ * most `milliseconds`, and no longer than the wait may last.  Errors: those of
  * CHECK_FOR_INTERRUPTS().
  */
 extern void uidgen_wait_sleep(UidgenWait *wait, uint64 number, long milliseconds,
@@ -119,19 +119,19 @@ extern uint64 uidgen_demand_open(UidgenDemand *demand);
 extern void uidgen_demand_begin(UidgenDemand *demand, uint64 number);
 extern void uidgen_demand_end(UidgenDemand *demand);
 
-/* The process ends, perhaps in the middle of an attempt, which has failed then. */
+/* The keeper's process ends; if an attempt is under way, it ends, too. */
 extern void uidgen_demand_break_off(UidgenDemand *demand);
 
 /*
- * An attempt has succeeded, or failed: then no other is made for a while, twice as
- * long with each failure in a row, up to last_pause milliseconds.  Returns whether the
- * failure is news.
+ * The attempt succeeded, or failed.  After a failure no attempt is made for a while: twice
+ * as long with each failure in a row, up to last_pause milliseconds.  Returns whether the
+ * failure differs from the last one.
  */
 extern void uidgen_demand_succeeded(UidgenDemand *demand);
 extern bool uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure,
 								 int last_pause);
 
-/* What failed says nothing of the next attempt. */
+/* Allow the next attempt at once: the last failure says nothing about it. */
 extern void uidgen_demand_retry_now(UidgenDemand *demand);
 
 #endif							/* UIDGEN_DEMAND_H */

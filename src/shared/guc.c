@@ -2,15 +2,15 @@
  * guc.c
  *	  Every setting: variable, limits and hooks, and what follows from them.
  *
- * A bad value must not be replaced by a default behind the user's back: with
- * the wrong layout or worker id the server would issue, and pin, wrong ids.
- * But that is what PostgreSQL does, with a WARNING, when a preloaded library
- * defines a setting whose value in the configuration does not parse or is
- * refused by the check hook (reapply_options in guc.c).  So at that time the
- * hooks accept everything, define_int() and define_enum() look at the text of
- * the value themselves, and uidgen_define_settings() judges all together at
- * the end; if anything is bad, the server runs with the generator off and
- * every uid_next() says why.  Once the server runs, hooks refuse as usual.
+ * A bad value must not be replaced by the default: with the wrong layout or worker id
+ * the server would pin that layout and issue wrong ids.  But that is what PostgreSQL
+ * does, with a WARNING, when a preloaded library defines a setting whose value in the
+ * configuration does not parse or is refused by the check hook (reapply_options in
+ * PostgreSQL's guc.c).  So while settings are defined, the hooks accept everything,
+ * define_int() and define_enum() look at the text of the value themselves, and
+ * uidgen_define_settings() judges all values together at the end.  If any is bad, the
+ * server runs with the generator off, and every uid_next() says why.  Once the server
+ * runs, the hooks refuse as usual.
  */
 #include "postgres.h"
 
@@ -53,7 +53,7 @@ bool		uidgen_cache_in_use = false;
 bool		uidgen_cache_assigned = false;
 static int	sequence_start = UIDGEN_START_ZERO;
 
-/* The unit is divided by, also where no layout was ever read. */
+/* The unit is not 0, since code divides by it also where no layout was ever read. */
 UidgenLayout uidgen_layout = {.unit = 1};
 char		uidgen_layout_text[UIDGEN_LAYOUT_TEXT_SIZE];
 UidgenTicketRules uidgen_rules;
@@ -62,13 +62,13 @@ UidgenTicketRules uidgen_rules;
 static const char *bad_setting = NULL;
 static UidgenComplaint settings_error;
 
-/* Have we defined the settings? */
+/* Has this copy of the library defined the settings? */
 static bool defined = false;
 
 bool
 uidgen_settings_of_another(void)
 {
-	/* A value that no library has defined is a placeholder. */
+	/* A setting that no library has defined is a placeholder. */
 	return !defined && GetConfigOption("uidgen.layout", true, false) &&
 		!(GetConfigOptionFlags("uidgen.layout", true) & GUC_CUSTOM_PLACEHOLDER);
 }
@@ -86,7 +86,7 @@ uidgen_bad_setting(const UidgenComplaint **error)
 	return bad_setting;
 }
 
-/* Keep the first thing that is wrong, and tell the log of every one. */
+/* Note a bad setting: keep the first one, and log each. */
 static void
 note_error(const UidgenComplaint *error, const char *setting)
 {
@@ -120,7 +120,7 @@ note_value(const char *setting, const char *detail,...)
 	note_error(&error, setting);
 }
 
-/* A duration in whole ticks of the server's layout: rounded up, down. */
+/* A duration in whole ticks of the server's layout, rounded up or down. */
 static UidgenTick
 ticks_up(int64 milliseconds)
 {
@@ -145,8 +145,8 @@ uidgen_time_bounds(void)
 	UidgenTicketBounds bounds = {
 		.ahead = ticks_down(uidgen_max_ahead),
 		.burst = ticks_up(uidgen_max_burst),
-		/* A second on top, so that max_ahead = 0 does not take another worker id
-		 * for each correction of the clock by a time server. */
+		/* A second more, so that with max_ahead = 0 a small correction by a time
+		 * server does not cost a worker id. */
 		.large_step = ticks_up(uidgen_max_ahead) + ticks_up(1000),
 	};
 
@@ -159,7 +159,7 @@ uidgen_time_bounds(void)
 	return bounds;
 }
 
-/* Bring uidgen_rules up to date. */
+/* Set uidgen_rules by the layout and this uidgen.sequence_start. */
 static void
 derive_rules(int start)
 {
@@ -169,7 +169,7 @@ derive_rules(int start)
 		return;					/* no generating layout (yet) */
 	uidgen_rules.sequence_bits = bits;
 	uidgen_rules.last_tick = (UidgenTick) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME);
-	/* Below an eighth, so that most of the capacity is left to each tick. */
+	/* The start is below an eighth of the capacity, so that a tick keeps most of it. */
 	uidgen_rules.start_mask = start == UIDGEN_START_ZERO || bits < 3 ? 0 :
 		(UINT64CONST(1) << (bits - 3)) - 1;
 	uidgen_rules.start_random = start == UIDGEN_START_RANDOM;
@@ -181,7 +181,7 @@ assign_sequence_start(int newval, void *extra)
 	derive_rules(newval);
 }
 
-/* Only the next id tells whether anything was drawn past the cache. */
+/* The cache itself is left alone; cache.c decides at the next id. */
 static void
 assign_cache(int newval, void *extra)
 {
@@ -208,7 +208,7 @@ check_layout(char **newval, void **extra, GucSource source)
 	return false;
 }
 
-/* DefineCustomIntVariable, after a look at what the configuration says. */
+/* DefineCustomIntVariable, after a check of the value in the configuration. */
 static void
 define_int(const char *name, const char *short_desc, const char *long_desc,
 		   int *variable, int boot, int min, int max, GucContext context,
@@ -242,7 +242,7 @@ define_enum(const char *name, const char *short_desc, const char *long_desc,
 							 options, context, 0, NULL, assign, NULL);
 }
 
-/* What no single hook can see: the settings against each other. */
+/* Judge the settings against each other, which no single hook can do. */
 static void
 judge_settings(void)
 {

@@ -2,8 +2,8 @@
  * guc.h
  *	  The settings, and what follows from them.
  *
- * A value of these variables is only as good as uidgen_settings_good(): a
- * server with a bad setting starts all the same, with the generator off.
+ * These variables may be used only if uidgen_settings_good(): a server with a bad
+ * setting starts all the same, with the generator off.
  */
 #ifndef UIDGEN_GUC_H
 #define UIDGEN_GUC_H
@@ -49,23 +49,23 @@ extern UidgenTicketRules uidgen_rules;
 extern void uidgen_define_settings(void);
 
 /*
- * Did the server preload another copy of the library than this one?  It defines the
- * settings then, and this copy has neither their values nor the shared memory.
+ * Did the server preload another copy of the library than this one?  Then the other copy
+ * has defined the settings, and this one has neither their values nor the shared memory.
  */
 extern bool uidgen_settings_of_another(void);
 
 /* Were all settings good when the server started? */
 extern bool uidgen_settings_good(void);
 
-/* The first setting that was not, with what is wrong; NULL: all were good. */
+/* The first setting that was not good, and what is wrong; NULL: all were good. */
 extern const char *uidgen_bad_setting(const UidgenComplaint **error);
 
 /* uidgen.window in ticks: rounded up, at least one. */
 extern UidgenTick uidgen_window_ticks(void);
 
 /*
- * How far ids may run ahead of the clock, and from where on a step of the clock
- * counts as a large one, in ticks.
+ * How far ids may run ahead of the clock, and above which size a step of the clock
+ * counts as large, in ticks.
  */
 extern UidgenTicketBounds uidgen_time_bounds(void);
 

@@ -1,6 +1,6 @@
 /*
  * server.c
- *	  The layout that this server generates with, and its clock in ticks of that.
+ *	  The layout that this server generates with, and its clock in ticks of that layout.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@ uidgen_server_tick(UidgenMicroseconds time)
 	if (time < uidgen_layout.epoch)
 		return 0;
 	tick = (time - uidgen_layout.epoch) / uidgen_layout.unit;
-	/* Not beyond the last tick: it would not fit a position. */
+	/* A tick beyond the last one would not fit in a position. */
 	return Min(tick, uidgen_rules.last_tick);
 }
 

@@ -1,6 +1,6 @@
 /*
  * server.h
- *	  The layout that this server generates with, and its clock in ticks of that.
+ *	  The layout that this server generates with, and its clock in ticks of that layout.
  */
 #ifndef UIDGEN_SERVER_H
 #define UIDGEN_SERVER_H

@@ -29,7 +29,7 @@ request(void)
 	RequestNamedLWLockTranche(NAME, 1);
 }
 
-/* Also runs again after a crash of a process, then on fresh memory. */
+/* After a crash of a process it runs again, on fresh memory. */
 static void
 startup(void)
 {

@@ -4,7 +4,7 @@
  *
  * Callers (generator.c) and the keeper (keeper.c) meet here and nowhere else.
  * The memory begins empty at every start of the server and after every crash of
- * a process; all that must outlive it is in the registry.
+ * a process; what must outlive it is in the registry.
  */
 #ifndef UIDGEN_SHMEM_H
 #define UIDGEN_SHMEM_H
@@ -18,16 +18,16 @@
 
 typedef struct UidgenShared
 {
-	/* Lock-free; the rules are in ticket.h.  First, on cache lines of its own. */
+	/* Lock-free; the rules are in ticket.h.  It stands first, on cache lines of its own. */
 	UidgenTicketWords words;
 
-	/* For a grant that reaches further than the one in force. */
+	/* Demands for a grant, or for one that reaches further than the one in force. */
 	UidgenDemand grant_demand;
 
 	pg_atomic_uint64 wasted;	/* positions that sessions took and discarded */
 
-	/* Process id of the keeper that owns the slot, or 0: taken by compare and
-	 * exchange, so that two keepers can never work on one position. */
+	/* Process id of the keeper that owns the slot, or 0.  The slot is taken by
+	 * compare-exchange, so that there are never two keepers. */
 	pg_atomic_uint32 keeper_pid;
 
 	/*
@@ -36,7 +36,7 @@ typedef struct UidgenShared
 	 */
 	LWLock	   *lock;
 	Latch	   *keeper_latch;	/* NULL: there is no keeper now */
-	bool		keeper_ran;		/* a keeper has started in this memory */
+	bool		keeper_ran;		/* a keeper has started since the memory was made */
 
 	UidgenLease lease;
 
@@ -45,11 +45,11 @@ typedef struct UidgenShared
 	int64		clock_steps;
 } UidgenShared;
 
-/* NULL unless preloaded. */
+/* NULL if uidgen is not preloaded. */
 extern UidgenShared *uidgen_shared;
 
-/* For callers.  Points to the words in uidgen_shared or, where uidgen is not preloaded,
- * to words in which no era has begun: the fast path fails there by itself, and need not
+/* For callers: points to the words in uidgen_shared or, if uidgen is not preloaded, to
+ * words in which no era has begun.  The fast path finds no grant there, and so need not
  * test for NULL. */
 extern UidgenTicketWords *uidgen_words;
 

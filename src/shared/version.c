@@ -14,7 +14,7 @@
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
-/* The version of extension uidgen in this database; NULL: it is not there. */
+/* The version of extension uidgen in this database; NULL: it is not installed. */
 static char *
 extension_version(void)
 {
@@ -42,7 +42,8 @@ extension_version(void)
 	return version;
 }
 
-/* By their numbers, so that 0.10.0 is newer than 0.9.0; a missing one is 0. */
+/* Compare versions number by number, so that 0.10.0 is newer than 0.9.0; a missing number
+ * is 0. */
 static int
 compare(const char *a, const char *b)
 {
@@ -55,7 +56,7 @@ compare(const char *a, const char *b)
 
 		if (a_number != b_number)
 			return a_number < b_number ? -1 : 1;
-		/* What is no number, too, is passed by. */
+		/* Pass over the character after the number, whatever it is. */
 		a = *a_end ? a_end + 1 : a_end;
 		b = *b_end ? b_end + 1 : b_end;
 	}

@@ -2,9 +2,9 @@
  * version.h
  *	  The version of the extension in this database, beside the library's.
  *
- * The two come from different versions of uidgen while one was updated and the other
- * not yet.  Then the extension's functions may have other arguments or columns than
- * the library expects; whoever finds out says which side is the older one.
+ * They differ while one was updated and the other not yet.  Then the extension's
+ * functions may have other arguments or columns than the library expects; the code that
+ * finds such a difference says which side is older.
  */
 #ifndef UIDGEN_VERSION_H
 #define UIDGEN_VERSION_H
@@ -18,7 +18,7 @@ typedef struct UidgenVersions
 								 * above 0: it is newer */
 } UidgenVersions;
 
-/* Reads the catalog, so within a transaction. */
+/* Reads the catalog, so it must be called within a transaction. */
 extern UidgenVersions uidgen_compare_versions(void);
 
 #endif							/* UIDGEN_VERSION_H */

@@ -262,7 +262,7 @@ sub draw_in_parts
 # The kinds of sessions, and how often each is chosen relative to the others.
 my %SESSIONS = (
 	next => 4,
-	cache => 2,					# from a store of the session's own
+	cache => 2,					# from the session's cache
 	batch => 4,
 	block => 1,
 	parallel => 2,				# in one parallel worker
@@ -373,7 +373,7 @@ sub drive
 		{
 			my $left = $target - ($self->seen - $begin);
 			return if !@faults && ($left < $target / 5 || $loads >= 6);
-			# Many more if a fault will put an end to it, lest it come too late.
+			# Many more if a fault will end the load, so that the fault does not come too late.
 			$self->start_load(
 				$options{until_fault} ? max($left * 20, 3_000_000) : max($left, $target / 5) * (@faults ? 2 : 1),
 				delete $options{just_before});
@@ -451,7 +451,7 @@ sub query
 
 # Bring the server down and up again, and wait for its first id.  The clock goes
 # back to where the round began: before, while the server is down, after, or never.
-# It stands still until there is an id, lest it be past the interval by then.
+# It stands still until there is an id, so that it has not left the interval by then.
 sub bring_down
 {
 	my ($self, $how, $when) = @_;

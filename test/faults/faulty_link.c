@@ -2,22 +2,23 @@
  * faulty_link.c
  *	  A link to the registry that fails as it is told.
  *
- * Preloaded after uidgen, it puts itself before the link in use (src/link/link.h).  The
+ * Preloaded after uidgen, it puts itself in front of the link in use (src/link/link.h).  The
  * file "faulty_link" in the data directory says what goes wrong, in one line:
  *
  *	OPERATION[ FUNCTION] FAULT[ COLUMN VALUE]
  *
- * OPERATION is a member of UidgenLink, FUNCTION the one that is called.  Faults:
+ * OPERATION is a member of UidgenLink, FUNCTION the registry's function that is called.
+ * Faults:
  *
- *	error	an error, and nothing is done
- *	lost	it is done, and an error
- *	fatal	the process ends, and nothing is done
- *	silent	nothing is done, for ever
- *	late	it is done once the file has gone
- *	answer	it is done, and answers once the file has gone
+ *	error	the operation is not done, and ends in an error
+ *	lost	it is done, and ends in an error
+ *	fatal	it is not done, and the process ends
+ *	silent	it is not done, and never returns
+ *	late	it is done after the file has gone
+ *	answer	it is done, and returns after the file has gone
  *	column	it is done; the answer has VALUE in COLUMN (NULL: null)
  *	drop	it is done; the answer lacks COLUMN
- *	yes		for what answers yes or no
+ *	yes		an operation that answers yes or no answers yes
  *	other	another registry answers
  *
  * Compiled by keeper_faulty_link.pl; never installed.

@@ -37,7 +37,7 @@
  * clock_before as well; several positions in a tick, blocks, and the position from
  * which to renew (here it is the limit: the gate decides by the limit, and the keeper
  * renews when it likes); demands and waiting, so nothing is said about progress;
- * sessions' stores; more eras than the mark tells apart; the registry's margin for idle
+ * sessions' caches; more eras than the mark tells apart; the registry's margin for idle
  * holders (here others take any row); two copies of one memory image; memory that
  * reorders, which barriers.pml has.  Of never-used rows the first is taken where all of them are
  * alike.

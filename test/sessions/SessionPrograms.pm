@@ -107,8 +107,8 @@ sub finish { my ($self) = @_; $self->run(pick('COMMIT', 'COMMIT', 'ROLLBACK')); 
 
 # ---- what a program is made of ----
 
-# A setting is only assigned where that does no harm to what is judged: order over
-# sessions is for those that leave uidgen.cache alone.
+# Programs assign a setting only if the ids can still be judged: order over sessions is
+# judged where no session assigns uidgen.cache.
 my %OPS = (
 	single => [ 6, sub { my ($self) = @_; $self->draw foreach 1 .. 1 + rand 4 } ],
 	many => [

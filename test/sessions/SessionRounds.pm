@@ -445,7 +445,7 @@ sub details
 {
 	my ($self, $fault, $plan) = @_;
 	my $max_ahead = $plan->{settings}{max_ahead} / 1000;
-	# With one worker id and no other, a leap forward would poison it.
+	# With one worker id and no other, a leap forward would make it useless afterwards.
 	my $way = $plan->{alone} ? -1 : pick(-1, -1, 1);
 	return { step => pick(-1, -1, 1) * magnitude(0.001, 2) } if $fault eq 'clock_small';
 	# About where a step begins to count as large.
@@ -1106,8 +1106,8 @@ sub judge
 	return;
 }
 
-# Ids that came by other ways: of the harness itself, and what was stored and never
-# shown.  Of the latter nobody knows when they were drawn.
+# Ids that no session saw: those that the harness drew, and those that were stored but
+# never returned.  Nobody knows when the latter were drawn.
 sub write_others
 {
 	my ($self, @stored) = @_;
@@ -1129,8 +1129,8 @@ sub write_others
 	return $name;
 }
 
-# The worker ids that two registries may both have chosen: each took it as one that
-# it had never used, and in the life of no shared memory that knew of the other.
+# The worker ids that two registries may both have chosen by chance: each took one that
+# it had never used, and no shared memory knew of both grants.
 sub chosen_by_chance
 {
 	my (@rows) = @_;
@@ -1152,8 +1152,8 @@ sub chosen_by_chance
 	} sort keys %taken;
 }
 
-# The logs of the servers: complain of what is not to be expected.  Returns what they
-# tell the oracle: the worker ids between which a large step back was followed.
+# The logs of the servers: complain about what is not expected.  Returns facts for the
+# oracle: from which worker id to which one the server went after a large step back.
 sub read_logs
 {
 	my ($self) = @_;

@@ -4,19 +4,19 @@
  *
  * Usage: oracle FACTS IDS...
  *
- * FACTS says what the ids are held against, one fact a line; ticks are those of the
- * layout, times nanoseconds of the monotonic clock:
+ * FACTS says what the ids are compared with, one fact a line.  Ticks are those of the
+ * layout; times are nanoseconds of the monotonic clock:
  *
- *	  layout UNIT_US EPOCH_US					of the time
+ *	  layout UNIT_US EPOCH_US					unit and epoch of the time
  *	  field NAME SHIFT BITS						time, datacenter, worker, tag, sequence
  *	  datacenter ID
  *	  ahead CALM ALWAYS							ticks that ids may be ahead of the clock
  *	  calm_until TIME							when the first thing happened that may
  *												put them further ahead than CALM
  *	  grant NODE DATACENTER WORKER FIRST LAST	ticks that the registry granted
- *	  chance WORKER								two registries may both have chosen it
+ *	  chance WORKER								two registries may both have chosen this id
  *	  step FROM TO								the clock was set in between
- *	  stepped NODE WORKER WORKER				a large step back was followed between them
+ *	  stepped NODE WORKER WORKER				after a large step back, the second took over
  *	  life NODE FROM TO							the shared memory ended in between
  *
  * What is checked, of every id:
@@ -26,7 +26,7 @@
  *	grant		its worker and tick were granted;
  *	order		it is above those that its connection saw before; of no earlier tick
  *				than those of every call that had ended when its call began; and
- *				where nobody sets uidgen.cache above these, too;
+ *				if nobody sets uidgen.cache, above these calls' ids, too;
  *	old, ahead	its time is not before its statement began, nor too far ahead of the
  *				clock when it arrived.
  *

@@ -1,7 +1,7 @@
-# Proves that sessions with a store of ids (uidgen.cache) go on after an error as if
-# nothing had been: whatever failed, were it their very first id, they issue ids of
-# this server's worker id, none of them twice, each session in order.  pg_regress can
-# neither lock the registry's rows beside itself nor promote a standby.
+# Proves that sessions with a cache of ids (uidgen.cache) go on after an error as if
+# there had been none: whatever failed, even their very first id, they issue ids of this
+# server's worker id, none of them twice, each session in order.  pg_regress can neither
+# lock the registry's rows from another session nor promote a standby.
 #
 # While ids are drawn the clock stands still, so that it cannot keep them apart.
 
@@ -84,7 +84,7 @@ $lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
 my @sessions = map { begin_session($node) } 1 .. 4;
 is(error_of($sessions[0], "SET uidgen.wait_timeout = '100ms'; SELECT uid_next()"), '55000', 'the first id: no grant in time');
 is(error_of($sessions[1], 'SET uidgen.wait_timeout = 0; SELECT uid_next()'), '55000', 'the first id: no grant at once');
-# Not by a time-out: the server's own go by the clock that stands still.
+# Not by a time-out: the server's time-outs use the clock that stands still.
 $sessions[2]->query_until(qr/begun/, "\\echo begun\nSET uidgen.wait_timeout = '1h';\nSELECT uid_next();\n");
 my $WAITING = "FROM pg_stat_activity WHERE query LIKE '%uid_next%' AND wait_event_type = 'Extension' AND backend_type = 'client backend'";
 ok(poll_until(sub { $node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $WAITING") eq 't' }), 'the first id: a call waits');
@@ -96,13 +96,13 @@ $lock->query_safe('COMMIT');
 $_->query_safe('RESET uidgen.wait_timeout') foreach @sessions;
 draw_all($node, 'after the first call failed', @sessions);
 
-# ---- the grant is lost while stores are in use ----
+# ---- the grant is lost while caches are in use ----
 
 # The clock goes on meanwhile, so that the keeper's wait for the lock can end.
 $clock->set($clock->now);
 $lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
 end_keeper($node) or die 'no other keeper has begun';
-is(error_of($_, "SET uidgen.wait_timeout = 0; SELECT uid_next()"), '55000', 'without a grant the store is of no use') foreach @sessions;
+is(error_of($_, "SET uidgen.wait_timeout = 0; SELECT uid_next()"), '55000', 'without a grant the cache is of no use') foreach @sessions;
 $lock->query_safe('COMMIT');
 $clock->stop($clock->now);
 $_->query_safe('RESET uidgen.wait_timeout') foreach @sessions;

@@ -1,9 +1,9 @@
-# Proves that a session's own store of ids (uidgen.cache) breaks no promise but
+# Proves that a session's own cache of ids (uidgen.cache) breaks no promise but
 # the strict order over sessions: no id is issued twice, also in parallel workers
-# and in a fork; each session's ids increase, whichever way it draws them; what is
-# left in a store is not used any more when the clock has left its tick, others have
-# gone on to a later one, or the grant is another; and that a session takes what it
-# uses, however it sets the cache, so that ids stay at the clock and few are wasted.
+# and in a fork; each session's ids increase, whichever way it draws them; the rest of
+# a cache is not used any more after the clock has left its tick, other sessions have
+# gone on to a later tick, or the grant has changed; and a session takes as many ids as
+# it uses, however it sets the cache, so that ids stay at the clock and few are wasted.
 #
 # A clock that stands still makes the cases exact.
 
@@ -38,12 +38,12 @@ my @files;
 	push @draws, begin_file($node, "SELECT uid_next() $many");
 	@files = map { end_file($_) } @draws;
 }
-unique_in_order(900_000, 'sessions with and without a store: no duplicate, each in order', @files);
+unique_in_order(900_000, 'sessions with and without a cache: no duplicate, each in order', @files);
 cmp_ok($node->safe_psql('postgres', 'SELECT wasted FROM uidgen.status'), '>', 0, 'what was not used is counted');
 
 # ---- one step after the other ----
 
-# Ahead of all that was drawn; on it stands still.
+# The clock stands still, ahead of all ids that were drawn.
 my $time = int($clock->now) + 3000;
 $clock->stop($time);
 my $epoch = 1735689600;    # 2025-01-01
@@ -70,7 +70,7 @@ sub wasted
 	return $node->safe_psql('postgres', 'SELECT wasted FROM uidgen.status');
 }
 
-# A session of its own, with such a cache.
+# A session with a cache of this size.
 sub begin_session
 {
 	my ($name, $cache) = @_;
@@ -81,7 +81,7 @@ sub begin_session
 }
 
 # Session a begins anew, in a tick of which it has drawn 0 to 3; it has 4 to 6 in
-# its store, and 7 is free.  Returns the tick.
+# its cache, and 7 is free.  Returns the tick.
 sub begin_store
 {
 	begin_session('a', 100);
@@ -95,7 +95,7 @@ is_deeply([ map { draw($_)->[1] } qw(a b a b a b a a b) ], [ 0, 1, 2, 4, 3, 5, 6
 	'a takes one id, then twice as many each time it has used all of them; b draws above');
 my $wasted = wasted();
 is_deeply(draw('a', '(uid_next_block(1)).first_id'), [ 0, 11 ], 'a block that a draws is above all');
-is_deeply(draw('a'), [ 0, 12 ], 'and so is its next id, with which it takes as many as it used of its store');
+is_deeply(draw('a'), [ 0, 12 ], 'and so is its next id, with which it takes as many as it used of its cache');
 is_deeply(draw('a', '(SELECT max(id) FROM uid_next_batch(2) AS id)'), [ 0, 15 ], 'so is a batch');
 is_deeply(draw('a'), [ 0, 16 ], 'and the id after that');
 is(wasted(), $wasted + 3, 'what was left before each is counted as wasted');
@@ -107,18 +107,18 @@ is_deeply([ draw('a'), draw('b') ], [ [ 0, 244 ], [ 1, 0 ] ], 'nor more than the
 
 # Others go on to a later tick.
 $wasted = wasted();
-is_deeply(draw('a'), [ 1, 1 ], 'when others have gone on to a later tick, the store is not used any more');
+is_deeply(draw('a'), [ 1, 1 ], 'when others have gone on to a later tick, the cache is not used any more');
 is(wasted(), $wasted + 11, 'and what was left is counted as wasted');
 
 # The clock moves.
 my $tick = begin_store();
 $clock->step(0.0005);
-is_deeply(draw('a'), [ $tick, 4 ], 'when the clock has moved within its tick, the store is used');
+is_deeply(draw('a'), [ $tick, 4 ], 'when the clock has moved within its tick, the cache is used');
 $clock->step(-0.01);
 is_deeply(draw('a'), [ $tick, 5 ], 'nor does a small step back make it useless');
 $clock->step(0.02);
 $wasted = wasted();
-is_deeply(draw('a'), [ $tick + 10, 0 ], 'when the clock has left its tick, the store is not used any more');
+is_deeply(draw('a'), [ $tick + 10, 0 ], 'when the clock has left its tick, the cache is not used any more');
 is(wasted(), $wasted + 1, 'and what was left is counted as wasted');
 $tick = begin_store();
 $clock->step(0.001);
@@ -128,18 +128,18 @@ is_deeply(draw('a'), [ $tick + 1, 0 ], 'nor when it is in the next one');
 $tick = begin_store();
 $wasted = wasted();
 $session{a}->query_safe('SET uidgen.cache = 10');
-is_deeply(draw('a'), [ $tick, 4 ], 'when the setting is set, the store is used');
+is_deeply(draw('a'), [ $tick, 4 ], 'when the setting is set, the cache is used');
 $session{a}->query_safe("SET uidgen.cache = 1; SET uidgen.cache = 10");
 is_deeply(draw('a'), [ $tick, 5 ], 'also when it was turned off meanwhile');
 is(wasted(), $wasted, 'and nothing is wasted');
 $session{a}->query_safe('SET uidgen.cache = 1');
-is_deeply(draw('a'), [ $tick, 7 ], 'while it is turned off, ids are drawn past the store');
+is_deeply(draw('a'), [ $tick, 7 ], 'while it is turned off, ids are drawn past the cache');
 is_deeply(draw('b'), [ $tick, 8 ], 'one at a time');
 $session{a}->query_safe('SET uidgen.cache = 10');
 is_deeply(draw('a'), [ $tick, 9 ], 'and when it is turned on again, ids are above them');
 is(wasted(), $wasted + 1, 'what was left is counted as wasted');
 
-# As large as a tick.
+# A cache as large as a tick.
 begin_session('a', 1_000_000);
 $clock->step(0.001);
 draw_many('a', 255);
@@ -157,7 +157,7 @@ ok(poll_until(sub { wasted() == $wasted + 3 }), 'what is left at the end of a se
 # Another grant.
 $tick = begin_store();
 end_keeper($node) or die 'no other keeper has begun';
-cmp_ok(draw('a')->[0], '>', $tick, 'when the grant is another, the store is not used any more');
+cmp_ok(draw('a')->[0], '>', $tick, 'when the grant is another, the cache is not used any more');
 
 # ---- a session takes what it uses ----
 
@@ -197,14 +197,14 @@ foreach my $case (
 	ok($cost->[0] <= 14 && $cost->[1] < 300, "$name: ids are not wasted, and stay at the clock") || diag("@$cost");
 }
 
-# Some ids at a time, then a block: a store is at most twice what was used of the last.
+# Some ids at a time, then a block: a cache is at most twice what was used of the last one.
 my $cost = cost('SET uidgen.cache = 4096',
 	'SELECT count(uid_next() + uid_next() + uid_next() + (uid_next_block(1)).first_id) FROM generate_series(1, 750)');
 note("three ids and a block: 3000 ids took $cost->[0] ticks, and $cost->[1] were wasted");
 ok($cost->[0] <= 24 && $cost->[1] < 3000, 'three ids and a block: no more is wasted than used') || diag("@$cost");
 
-# Several sessions, whose stores together are larger than a tick: one after the other
-# draws so many.
+# Several sessions, whose caches together are larger than a tick: one after the other
+# draws so many ids.
 foreach my $run (1, 7, 100)
 {
 	my $turns = int(900 / $run);
@@ -225,7 +225,7 @@ foreach my $run (1, 7, 100)
 
 # ---- ids that may not run ahead of the clock ----
 
-# A call that waits for the clock keeps what it gets then.
+# A call that waits for the clock keeps the cache that it gets then.
 $node->append_conf('postgresql.conf', 'uidgen.max_burst = 0');
 $node->reload;
 $node->poll_query_until('postgres', "SHOW uidgen.max_burst", '0') or die;
@@ -246,7 +246,7 @@ my @ids_of_tick = $session{a}->query('SELECT 1') =~ /^(\d+) ids$/mg;
 is("@ids_of_tick", join(' ', (256) x 10), 'max_burst = 0: a session with a cache gets all ids of each tick');
 $tick = begin_store();
 $clock->step(0.0004);
-is_deeply(draw('a'), [ $tick, 4 ], 'max_burst = 0: when the clock has moved within its tick, the store is used');
+is_deeply(draw('a'), [ $tick, 4 ], 'max_burst = 0: when the clock has moved within its tick, the cache is used');
 $node->append_conf('postgresql.conf', "uidgen.max_burst = '1s'");
 $node->reload;
 $node->poll_query_until('postgres', "SHOW uidgen.max_burst", '1s') or die;
@@ -255,7 +255,7 @@ $node->poll_query_until('postgres', "SHOW uidgen.max_burst", '1s') or die;
 
 $tick = begin_store();
 $clock->step(-7200);
-is(draw('a')->[0], $tick - 7_200_000, 'when the clock is set back by a large step, the store is not used any more');
+is(draw('a')->[0], $tick - 7_200_000, 'when the clock is set back by a large step, the cache is not used any more');
 
 # ---- copies of the process ----
 
@@ -285,7 +285,7 @@ my $short = uidgen_node('short', "uidgen.layout = 'time:48:10us sequence:12 work
 $clock = FakeClock->new($short);
 $clock->under(sub { $short->start });
 $short->safe_psql('postgres', 'CREATE EXTENSION uidgen');
-# The coarse clock is too coarse for them.
+# For these ticks the coarse clock is too coarse.
 is( $short->safe_psql('postgres', <<'END'), 0, 'no id is older than its call, also where a tick is shorter than a step of the coarse clock');
 	SELECT count(*) FROM (SELECT clock_timestamp() AS before, uid_next() AS id FROM generate_series(1, 200000)) AS drawn
 	WHERE uid_timestamp(id) < before - interval '10 us';

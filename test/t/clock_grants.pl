@@ -1,6 +1,6 @@
-# Proves what steps of the clock do where no grant is held, or where the grant in
-# force began while the clock was wrong: the true time counts, no worker id is
-# wasted, and a clock that is set right is no reason to refuse.
+# Proves what steps of the clock do while no grant is held, or while the grant in
+# force began with a wrong clock: the true time counts, no worker id is wasted, and
+# ids are not refused because the clock is corrected.
 
 use strict;
 use warnings;
@@ -14,7 +14,7 @@ use UidgenTest;
 
 my $hour = 3600;
 
-# A server under a false clock, which shows the true time yet.
+# A server under a false clock, which still shows the true time.
 sub begin_server
 {
 	my ($name, @conf) = @_;
@@ -74,8 +74,8 @@ $node->stop;
 
 # ---- a clock that leaps while the grant is renewed ----
 
-# The registry looks at the clock after the keeper has, and commits later still.
-# The locks keep it from the one or the other.
+# The registry looks at the clock after the keeper has, and commits even later.
+# The locks delay the look or the commit.
 my $WAITS = "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'uidgen keeper' AND wait_event_type = 'Lock'";
 foreach my $case (
 	[ 'before the registry looks', 'LOCK TABLE uidgen.registry_layout' ],

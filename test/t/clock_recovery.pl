@@ -1,7 +1,7 @@
 # Proves that ids go on by themselves, with the true time and without using up
 # worker ids, when a machine wakes up after hours, when a clock that was wrong
-# from the start is corrected by a day, when it toggles a hundred times, when it
-# may not be outrun at all, and when the keeper ends while it is set back.
+# from the start is corrected by a day, when the clock toggles a hundred times, when
+# ids may not run ahead of it at all, and when the keeper ends while it is set back.
 
 use strict;
 use warnings;
@@ -103,8 +103,8 @@ foreach my $night (1 .. 3)
 	goes_on($drawing, "night $night: a session that draws goes on");
 }
 
-# Also with no grant in hand, and with calls that wait for one, for longer than an
-# hour only if they count the night: this one and the session that draws.
+# Also with no grant in hand, and with calls that wait for one: this call and the session
+# that draws.  They wait for more than an hour only if they count the hours of sleep.
 my $lock = $node->background_psql('postgres');
 $lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
 ok(end_keeper($node), 'the keeper begins anew');
@@ -163,7 +163,7 @@ foreach my $case ([ 'behind', -$day ], [ 'ahead', $day ])
 
 # ---- a clock that toggles ----
 
-# In one session, which looks at it after each step.
+# In one session, which looks at the clock after each step.
 begin_server('toggling');
 query('SELECT uid_next()');
 my $session = $node->background_psql('postgres');

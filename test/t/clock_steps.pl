@@ -1,9 +1,8 @@
 # Proves that a clock which is set back or forward, by little or by much, while
 # the server runs, between two starts of it or after a crash, never makes an id
-# repeat (P1) and is dealt with as it should be: a small step back is outrun, in
-# order; a large step either way leads to another worker id and to the true time
-# at once, and back to the first worker id when the clock returns; neither uses
-# worker ids up.
+# repeat (P1): after a small step back, ids run ahead of the clock, in order; a large
+# step either way leads to another worker id and to the true time at once, and back to
+# the first worker id when the clock returns; neither uses worker ids up.
 #
 # Times are set, not shifted: the clock comes back to the very instants in which
 # ids were drawn before, so that a generator which trusts it would repeat them.
@@ -91,8 +90,8 @@ sub lead
 	return query('SELECT extract(epoch FROM uid_timestamp(uid_next()) - clock_timestamp())');
 }
 
-# Is this the clock's time, but for some grants that the clock has yet to come to,
-# and for a slow machine?  What is wrong here is wrong by hours.
+# Is this the clock's time, give or take some grants ahead of it and a slow machine?
+# A wrong time would be wrong by hours.
 sub is_near
 {
 	my ($lead) = @_;
@@ -115,7 +114,7 @@ draw();
 my $first = worker();
 is_true_time('the clock goes on: the time is true');
 
-# Small steps back.  Then the clock stands still, lest it overtake the ids.
+# Small steps back.  Then the clock stands still, so that it does not overtake the ids.
 $clock->set($start);
 draw();
 $clock->stop($start);
@@ -139,7 +138,7 @@ draw();
 is_true_time('the clock has come back: the time is true');
 is(worker(), $first, 'the clock has come back: the worker id is the same');
 
-# A large step back, and home.
+# A large step back, and return.
 my $log = -s $node->logfile;
 $last = query('SELECT uid_next()');
 $clock->set($start - 2 * $hour);
@@ -189,7 +188,7 @@ is($untrue, 0, 'to and fro: the time is true at once, twenty times');
 cmp_ok(query('SELECT count(*) FROM uidgen.worker_node'), '<=', 3,
 	'to and fro: three worker ids do for it');
 
-# Forward: the row that was in use is kept as the way back.
+# Forward: the row that was in use is kept for when the clock returns.
 foreach my $case ([ 'forward by two hours', $start + 2 * $hour ], [ 'forward to 2036', $year_2036 ])
 {
 	my ($name, $time) = @$case;
@@ -294,7 +293,7 @@ foreach my $case (
 
 # ---- a server whose ids may not run ahead ----
 
-# What is a large step is then a matter of a second.
+# With max_ahead = 0, a step of over a second is a large one.
 begin_server('strict', 'uidgen.max_ahead = 0', 'uidgen.max_burst = 0');
 draw();
 $last = query('SELECT uid_next()');

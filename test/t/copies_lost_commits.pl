@@ -1,11 +1,13 @@
-# What a server may do whose registry has lost commits, which uidgen rests on.
+# What happens on a server whose registry has lost commits, although uidgen relies on
+# them.
 #
 # pg_resetwal throws away what only the WAL had, and leaves the identity as it was:
-# then ids can repeat where the clock does not keep them apart, and this shows that
-# the advice for it holds (docs/reliability.md): a worker id that was never used.
-# So does a base backup that is copied over the files that are there.
-# pg_rewind puts another server's rows in place of its own: the server comes back
-# as a standby of that one, and promoted it is another instance, as any copy is.
+# then ids can repeat if the clock does not keep them apart.  This program shows that
+# the advice in docs/reliability.md helps: a worker id that was never used.  A base
+# backup that is copied over the old files is the same case.
+# pg_rewind puts another server's rows in place of a server's own: the server comes back
+# as a standby of the other one, and when it is promoted it is another instance, as any
+# copy is.
 # pg_regress has one server, and cannot stop it.
 use strict;
 use warnings;
@@ -75,12 +77,12 @@ my $other = $worker == 7 ? 8 : 7;
 push @seen, draw_again("uidgen.worker_id = $other");
 is(repeated(@seen), 0, 'with a worker id that was never used, no id is issued twice, though the clock was set back');
 
-# The control: the registry has forgotten what it granted, and takes the server for
-# the same.
+# The control: the registry has forgotten what it granted, and the server seems to be the
+# same instance.
 my $again = draw_again("uidgen.worker_id = $worker");
 cmp_ok(repeated(@seen, $again), '>', 0, 'with the one that it had, ids repeat');
 
-# Where the clock is right and ids did not run ahead of it, it keeps them apart.
+# If the clock is correct and ids did not run ahead of it, it keeps old and new ids apart.
 $clock->correct;
 $clock->under(sub { $node->start });
 push @seen, $again;
@@ -139,7 +141,7 @@ $old->wait_for_catchup($new);
 $new->promote;
 push @seen, draw($old), draw($new);
 push @workers, worker_of($new, $seen[2][0]);
-# pg_rewind needs the place where the two part.
+# pg_rewind needs the point at which the two servers diverged.
 $new->safe_psql('postgres', 'CHECKPOINT');
 $old->stop;
 

@@ -1,6 +1,5 @@
-# A standby issues no ids; promoted, it takes another worker id than the server
-# that it was a copy of, which may be alive; and so does a backup that is simply
-# started.  pg_regress has one server.
+# A standby issues no ids; when it is promoted, it takes another worker id than the server
+# that it is a copy of, which may still run; so does a backup that is simply started.  pg_regress has one server.
 use strict;
 use warnings;
 

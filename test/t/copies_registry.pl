@@ -1,12 +1,12 @@
 # Proves that a registry which was copied within the server (CREATE DATABASE ...
-# TEMPLATE) is taken for a copy, as one of another server is: whether the server goes
-# over to the copy while it runs, with a restart or after a crash, it takes another
-# worker id there, and no id is issued twice; back in the original it goes on as
-# before.  And that a database which is only renamed goes on as the registry.
+# TEMPLATE) counts as a copy, like a registry that was copied from another server: if
+# the server changes to the copy while it runs, at a restart or after a crash, it takes
+# another worker id there, and no id is issued twice; back in the original it goes on
+# as before.  And that a database which is only renamed goes on as the registry.
 # pg_regress cannot restart its server.
 #
-# The clock stands still, so that it cannot keep ids apart.  What one copy takes another
-# knows nothing of, so there are a million worker ids to choose from.
+# The clock stands still, so that it cannot keep ids apart.  A copy does not know which
+# worker ids another copy has taken, so there are a million to choose from.
 
 use strict;
 use warnings;
@@ -130,7 +130,7 @@ foreach my $mode ('fast', 'immediate')
 replace_by_copy();
 isnt(draw('a copy in the place of the registry'), $worker, 'a copy in the place of the registry: another worker id');
 
-# With a grant in hand, which the copy knows nothing of.
+# With a grant in hand that the copy does not know.
 my $before = draw('the copy');
 let_go();
 $node->safe_psql('postgres', 'CREATE DATABASE next TEMPLATE registry');

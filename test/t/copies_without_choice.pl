@@ -1,9 +1,9 @@
 # Proves that a copy which may not take another worker id than its origin's (a
 # fixed one, a layout with few of them or none) refuses to issue ids instead of
-# repeating the origin's, and that it goes on, above all that its registry says was
-# granted, once an operator has said that the origin will not: by
-# forget_worker(), as the hint says.  And that a server which is restored in place,
-# in the very files it had, is another instance too.  pg_regress has one server.
+# repeating the origin's.  Once an operator has said by forget_worker(), as the hint
+# advises, that the origin will issue no more ids, the copy goes on, above all that its
+# registry knows was granted.  And that a server which is restored in place, into the
+# files that it had, is another instance too.  pg_regress has one server.
 use strict;
 use warnings;
 
@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-# What is granted reaches far ahead of the clock, which so is of no help.
+# Grants reach far ahead of the clock, so that the clock cannot keep ids apart.
 my @CONF = ("shared_preload_libraries = 'uidgen'", 'wal_keep_size = 512MB', "uidgen.window = '30min'", "uidgen.max_ahead = '2h'");
 
 # A server from which copies can be made.
@@ -49,7 +49,7 @@ sub draw
 	return [ split /\n/, $node->safe_psql('postgres', 'SELECT uid_next() FROM generate_series(1, 1000)') ];
 }
 
-# As the registry has it: 0 in a layout without.
+# As the registry has it: 0 in a layout without a worker field.
 sub worker_of
 {
 	my ($node, $id) = @_;
@@ -64,7 +64,7 @@ sub granted
 		FROM uidgen.worker_node, uid_layout_info() WHERE worker_id = $worker");
 }
 
-# The copy says this, and with the hint that it gives, it goes on.
+# The copy fails in this way, and goes on after the command that its hint gives.
 sub refuses_until_told
 {
 	my ($node, $sqlstate, $pattern, $worker, $command, $name) = @_;
@@ -112,8 +112,8 @@ push @ids, refuses_until_told($next, '53400', qr/no worker id is free.*2 belong 
 	$worker, "uidgen.forget_worker($worker)", 'one bit, the next copy');
 is(repeated(@ids), 0, 'one bit: no id is issued twice');
 
-# Copy after copy takes a worker id; what docs/reliability.md says brings them back,
-# also to one that has none of its own.
+# Each copy of a copy takes another worker id.  The commands in docs/reliability.md free
+# them, also for a server that has none of its own.
 my ($recipe) = slurp_file("$FindBin::RealBin/../../docs/reliability.md") =~ /^### Worker ids that copies.*?```sql\n(.*?)```/ms;
 my $NAMED = 'SELECT worker_id FROM uidgen.worker_node WHERE identity IS NOT NULL';
 $next->psql('postgres', $recipe, on_error_stop => 0);

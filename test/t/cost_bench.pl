@@ -1,7 +1,7 @@
 # Proves that the benchmark runs: test/bench/run.pl, with so few rows that its
 # figures say nothing, prints all of its tables, and renews the tables of
-# docs/performance.md without touching the prose.  Of its goals only those are
-# looked at that no slow machine can miss.
+# docs/performance.md without touching the prose.  It checks
+# only those goals that a slow machine cannot miss.
 
 use strict;
 use warnings;

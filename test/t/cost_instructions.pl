@@ -3,9 +3,9 @@
 # session's cache, without those of the call itself.  Counted, not timed, so that
 # a busy machine does not matter.  pg_regress cannot run a server under valgrind.
 #
-# The counts below are what there was when the path was last changed for a good
-# reason; then they are adjusted by hand.  They hold for the compilers that they
-# are given for; elsewhere the count is only shown.
+# The counts below are from the last change that made the path longer for a good reason;
+# after such a change they are adjusted by hand.  They hold for the compilers that are
+# named with them; for others the count is only shown.
 
 use strict;
 use warnings;
@@ -33,7 +33,7 @@ if (($ENV{CHECK_MODE} // '') =~ /sanitize|valgrind/)
 	plan skip_all => 'the server runs under another tool';
 }
 
-# As users build it, where ./check has made one for us beside that with assertions.
+# The library as users build it, if ./check has built one beside that with assertions.
 my $library = "$ENV{TESTDIR}/uidgen-plain.so";
 $library = '$libdir/uidgen' unless -e $library;
 my $module = build_module('bench/fmgr_bench');
@@ -107,8 +107,8 @@ sub call
 		($before // '') . "SELECT pg_backend_pid() FROM bench_ns('$function', $calls);");
 }
 
-# Instructions of one call.  The least of all runs: what comes now and then, such
-# as a look at the clock, is more in one run than in another.
+# Instructions of one call: the least of all runs, because work that is done now and then,
+# such as a look at the clock, is more in one run than in another.
 sub instructions
 {
 	my ($path) = @_;

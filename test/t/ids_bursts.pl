@@ -100,7 +100,7 @@ fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000', qr/
 
 # ---- lowered, while a statement runs and ids are ahead ----
 
-# Draws so many ticks, waits for a lock, draws as many ids as it can, and waits again.
+# Draws ids of so many ticks, waits for a lock, draws as many ids as it can, and waits again.
 # Returns the ids at the start and before and after the waits, as ticks since the first.
 query(<<'SQL');
 CREATE FUNCTION burst(ticks integer) RETURNS text LANGUAGE plpgsql AS $$
@@ -129,7 +129,7 @@ END
 $$;
 SQL
 
-# Have it run, and be at the lock of that number.
+# Start it, and wait until it waits for the lock of that number.
 my $session = $node->background_psql('postgres');
 my $lock = $node->background_psql('postgres');
 

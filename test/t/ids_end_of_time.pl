@@ -1,6 +1,6 @@
-# Where the time bits of a layout end, and before they begin: no id is made of a
-# tick that does not fit, and the error says what has come to an end.  pg_regress
-# has a layout that ends in decades.
+# At the end of a layout's time, and before its epoch: no id is made from a tick that
+# does not fit, and the error says what has ended.  The layout of pg_regress ends in
+# decades.
 use strict;
 use warnings;
 

@@ -13,8 +13,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-# Long ticks, so that worker ids change within one: then the order is not the
-# clock's doing.  Short grants, so that a lost row is soon noticed.
+# Long ticks, so that worker ids change within one tick: then the clock does not keep
+# the order.  Short grants, so that a lost row is soon noticed.
 my $node = uidgen_node('order',
 	"uidgen.layout = 'time:36:100ms worker:10 sequence:17 epoch:2025-01-01'",
 	'uidgen.window = 200ms');
@@ -57,7 +57,7 @@ sub take_turn
 	$workers{$worker}++;
 }
 
-# Strike until it tells: a keeper without a connection, for one, is not seen.
+# Try until the fault has happened: a keeper without a connection, for one, is not seen.
 sub strike
 {
 	my ($blow, $between) = @_;

@@ -20,7 +20,7 @@ use UidgenTest;
 
 my $sessions = 20;
 
-# Grants of one tick, so that there is no store to live on.
+# Grants of one tick, so that no ids are left when the registry is silent.
 my $node = uidgen_node('waits', 'uidgen.window = 1ms',
 	"uidgen.layout = 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01'");
 my $clock = FakeClock->new($node);
@@ -174,8 +174,8 @@ foreach my $round (1 .. 3)
 
 # ---- failing ----
 
-# The registry is locked; or it answers with an error, of a kind that time cures
-# and of one that it does not.
+# The registry is locked; or it answers with an error, either of a kind that goes away
+# with time, or of one that does not.
 query("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \$\$"
 	  . " BEGIN RAISE EXCEPTION 'refused' USING ERRCODE = TG_ARGV[0]; END \$\$");
 foreach my $outage ('locked', '40001', 'P0001')

@@ -25,8 +25,8 @@ my $WAITING = "FROM pg_stat_activity WHERE backend_type = 'client backend' AND w
 
 # ---- the last tick ----
 
-# Seconds, of which the clock has three to go, and which calls may not run ahead
-# of: so all that there is to wait for is the next one, until there is no next.
+# Ticks of a second.  Three are left to the clock, and calls may not run ahead of it: so
+# each call waits for the next tick, until there is none.
 my $callers = 64;
 my $left = 3;
 my $now = int(time());
@@ -56,8 +56,8 @@ $node->stop;
 
 # ---- a wait that ends early ----
 
-# Calls wait for a keeper that has no access to the registry; or for a clock that
-# they may not outrun, with four ids a minute.
+# Calls wait for a keeper that has no access to the registry; or for the clock, because
+# ids may not run ahead of it and a minute has room for four.
 $node = uidgen_node('waits', "uidgen.layout = 'time:30:60s worker:4 sequence:2 epoch:2025-01-01'", 'uidgen.max_burst = 0');
 $node->start;
 $node->safe_psql('postgres', <<'SQL');

@@ -2,8 +2,8 @@
 # of its operations: callers are told what it is, no id is issued twice, and ids go on
 # once the fault is over, without anybody's help.
 #
-# A real registry fails in few of these ways, and never when it is told to; so a library
-# that is preloaded beside uidgen (test/faults/faulty_link.c) stands before it.
+# A real registry fails in few of these ways, and not when a test wants it to; so a library
+# that is preloaded beside uidgen (test/faults/faulty_link.c) puts its own link in front.
 use strict;
 use warnings;
 
@@ -17,7 +17,7 @@ use UidgenTest;
 
 my $faulty_link = build_module('faults/faulty_link', "-I$FindBin::RealBin/../../src");
 
-# Each grant is used up in no time.
+# Each grant is used up at once.
 my $node = uidgen_node('main', "uidgen.window = '10ms'", 'uidgen.padding_factor = 0', "uidgen.wait_timeout = '100ms'",
 	"include_if_exists = 'more.conf'");
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'uidgen, $faulty_link'\n");
@@ -25,7 +25,7 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 my $log = 0;
 
-# From now on this goes wrong; nothing, without an argument.
+# From now on this operation goes wrong; without an argument, none does.
 sub set_fault
 {
 	my ($fault) = @_;
@@ -204,7 +204,7 @@ foreach my $spoilt (
 	goes_on($spoilt);
 }
 
-# The registry's row is another's: all null is no nonsense.
+# The registry's row is another holder's: then an answer that is all null is correct.
 set_fault('registry other');
 goes_on('another registry');
 set_fault();
@@ -221,7 +221,7 @@ reconnect();
 fails_once_used_up('55000', "$NO_GRANT: faulty link: connect error", 'connect, error: callers are told');
 set_fault();
 goes_on('connect, error');
-# It is connected after all, so the next attempt has what it needs.
+# The link is connected now, so the next attempt succeeds.
 set_fault('connect lost');
 reconnect();
 goes_on('connect, lost');
@@ -248,7 +248,7 @@ foreach my $fault ('silent', 'late', 'answer')
 
 # ---- what follows a failure, or the end ----
 
-# Each of these ends the keeper, since it cannot be known what is left.
+# Each of these ends the keeper, since the state after such an error is unknown.
 $node->safe_psql('postgres', 'CREATE DATABASE other');
 $node->safe_psql('other', 'CREATE EXTENSION uidgen');
 foreach my $fault ('error', 'lost', 'fatal')

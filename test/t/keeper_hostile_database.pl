@@ -1,6 +1,6 @@
-# The keeper is a superuser in a database where others may create and set what
-# they like: what they made is not run, and what they set is not heeded.
-# pg_regress has the extension in its one database from the start.
+# The keeper is a superuser in a database where others may create objects and set
+# settings as they like: it does not run their functions, and their settings do not
+# count.  pg_regress has the extension in its one database from the start.
 use strict;
 use warnings;
 
@@ -11,7 +11,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-# What is not flushed at commit would be lost for long.
+# A commit that is not flushed at once would stay unflushed for long.
 my $node = uidgen_node('main', "uidgen.database = 'registry'", 'uidgen.window = 500ms', 'wal_writer_delay = 10s',
 	'autovacuum = off');
 $node->start;
@@ -20,8 +20,8 @@ $node->safe_psql('postgres', 'CREATE DATABASE registry');
 
 # ---- a schema of the same name ----
 
-# By somebody who may create schemas: the functions that the keeper calls, as they
-# are declared, but to leave traces.
+# Made by a role that may create schemas: functions that are declared like those that the
+# keeper calls, but leave traces.
 my $TRACE = "LANGUAGE plpgsql AS \$\$ BEGIN RAISE LOG 'forged'; CREATE TABLE public.trace(); END \$\$";
 my @calls = split /\n/, $node->safe_psql('postgres',
 	"SELECT p.proname || '(' || pg_get_function_arguments(p.oid) || ')' FROM pg_proc AS p
@@ -33,13 +33,13 @@ $node->safe_psql('registry',
 $node->safe_psql('registry',
 	join('; ', 'SET ROLE mallory', 'CREATE SCHEMA uidgen', map { "CREATE FUNCTION uidgen.$_ $TRACE" } @calls));
 
-# Nothing that was forged has been called up to now.
+# No forged function has been called up to now.
 sub no_trace
 {
 	my ($name) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	is($node->safe_psql('registry', "SELECT to_regclass('public.trace') IS NULL"), 't', "$name is not run");
-	unlike(log_since($node, 0), qr/LOG:  forged/, "$name is not run in vain");
+	unlike(log_since($node, 0), qr/LOG:  forged/, "$name is not run at all");
 }
 
 fails_with($node, 'SELECT uid_next()', '55000', qr/extension "uidgen" is not installed in database "registry"/,
@@ -52,8 +52,9 @@ $node->safe_psql('registry', 'CREATE EXTENSION uidgen');
 my $id = $node->safe_psql('postgres', 'SELECT uid_next()');
 cmp_ok($id, '>', 0, 'with the extension, ids are issued');
 
-# Beside the real ones, by somebody whom an administrator let into the schema:
-# before them in the catalog, by fewer arguments, and behind them, by other types.
+# Beside the real functions, made by a role that an administrator let into the schema:
+# some with fewer arguments, before them in the catalog, and some with other types,
+# behind them.
 $node->safe_psql('registry', 'GRANT CREATE ON SCHEMA uidgen TO mallory');
 $node->safe_psql('registry',
 	join('; ', 'SET ROLE mallory',
@@ -66,7 +67,7 @@ $node->restart;
 $id = $node->safe_psql('postgres', 'SELECT uid_next()');
 no_trace('what is beside the extension');
 
-# In place of a real one.
+# In place of a real function.
 my ($acquire) = grep { /^acquire/ } map { s/, OUT.*/)/r } @calls;
 $node->safe_psql('registry', "ALTER EXTENSION uidgen DROP FUNCTION uidgen.$acquire");
 $node->restart;
@@ -92,7 +93,7 @@ no_trace('what was put in its place');
 
 # ---- settings ----
 
-# Heeded, each would break the registry's calls or what they rest on.
+# If it counted, each of these settings would break the registry's calls.
 my %hostile = (
 	check_function_bodies => 'on',
 	datestyle => 'German',
@@ -126,7 +127,7 @@ my $granted = $node->safe_psql('postgres', 'SELECT granted_until FROM uidgen.sta
 $node->stop('immediate');
 $node->start;
 
-# Not with those settings ourselves.
+# This test must not run with those settings itself.
 $ENV{PGOPTIONS} = '-c statement_timeout=0 -c role=none -c search_path=public -c default_transaction_read_only=off';
 $ENV{PGOPTIONS} .= ' -c transaction_timeout=0' if $node->pg_version >= 17;
 is( $node->safe_psql(
@@ -141,9 +142,9 @@ is($node->safe_psql('registry', 'SELECT released FROM uidgen.worker_node'), 't',
 
 # ---- each setting ----
 
-# The keeper that comes next gets a grant and renews it, without another one in its
-# place, without a failure, and without having heeded what is said to be set: at
-# least one round has messages of each level go to the log.
+# The next keeper gets a grant and renews it, without being replaced by another one,
+# without a failure, and without the settings having an effect; at least one round would
+# have messages of each level go to the log.
 sub keeper_works
 {
 	my ($set) = @_;
@@ -246,7 +247,8 @@ is(keeper_pid($node), $connected, 'which has not connected anew for it');
 $node->append_conf('postgresql.conf', "log_min_messages = 'warning'\n");
 $node->reload;
 
-# Set for the whole server, what the registry rests on is still as it should be.
+# If they are set for the whole server, the settings that the registry relies on are still
+# as they must be.
 $node->append_conf('postgresql.conf', join("\n",
 		'exit_on_error = on',
 		'default_transaction_read_only = on',

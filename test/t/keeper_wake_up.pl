@@ -1,6 +1,6 @@
-# Calls and a shutdown meet a keeper that is connected but has nothing to do, or
-# that cannot connect: neither fails at once for want of a moment, nor waits for a
-# lock that outlives every session.  pg_regress cannot wait for grants to end, nor
+# Calls and a shutdown meet a keeper that is connected but has nothing to do, or that
+# cannot connect: a call does not fail before the keeper can wake up, and a shutdown does
+# not wait for a lock that outlives every session.  pg_regress cannot wait for grants to end, nor
 # stop its server.
 
 use strict;

@@ -1,9 +1,8 @@
-# Proves that a crash stops nobody, though it leaves the grant in use up to a window
+# Proves that a crash stops nobody, although it leaves the grant in use up to a window
 # ahead of the clock, which may be far more than uidgen.max_ahead: ids go on at once,
-# ahead of the clock by that; crash after crash, until another worker id is nearer to
-# the clock.  And that a clock which was set back is another matter: then another
-# worker id has the true time at once, however long the window is.  Where there is no
-# other worker id, calls wait for the clock.  pg_regress can neither kill nor wait.
+# ahead of the clock by as much; crash after crash, until another worker id is nearer to
+# the clock.  If the clock was set back, another worker id has the true time at once,
+# however long the window is.  If there is no other worker id, calls wait for the clock.  pg_regress can neither kill nor wait.
 
 use strict;
 use warnings;
@@ -191,7 +190,7 @@ cmp_ok(worker_ids(), '<=', 3, 'to and fro: three worker ids do for it');
 $node->stop;
 
 # While ids are ahead after a crash they go on at half the clock's pace; also when the
-# clock is set back by a small step then, not only once it has caught up with itself.
+# clock is set back by a small step then, and not only after the clock is back where it was.
 begin_server('set_back_after_crash', "uidgen.max_ahead = '1h'");
 draws(0, '', 'ids are drawn');
 crash($node);
@@ -200,7 +199,7 @@ elapse(20);
 is( (sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT count((uid_next_block(4096)).last_id) FROM generate_series(1, 30000)'))[0],
 	'55000', 'ids are drawn as far as they may, ten seconds and a burst further');
 $clock->step(-40);
-# The keeper learns of it from a call.
+# The keeper learns of the step from a call.
 sqlstate_of($node, q{SET uidgen.wait_timeout = '1s'; SELECT uid_next()});
 elapse(0.1);
 draws(91, 'crash', 'set back by 40 seconds: ids go on');

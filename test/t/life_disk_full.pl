@@ -1,6 +1,6 @@
-# A disk that is full: where the registry lies, that stops nothing, since a renewal
-# needs no more room than there is; where pg_wal lies, the server itself goes down.
-# As soon as there is room, ids go on, above all before.  pg_regress has no disk of
+# A full disk.  If the registry lies on it, that stops nothing, since a renewal needs no
+# more room; if pg_wal lies on it, the server itself goes down.  As soon as there is
+# room, ids go on, above all earlier ones.  pg_regress has no disk of
 # its own.
 #
 # The disk is a small tmpfs in a namespace of this program, which runs itself anew
@@ -95,21 +95,21 @@ ok(await_drawing($drawing, 1000), 'and ids go on');
 # ---- the disk of pg_wal ----
 
 make_room('tables');
-# Lest old files of WAL become new ones.
+# So that no old file of WAL can be used as a new one.
 $node->append_conf('postgresql.conf', 'wal_keep_size = 1GB');
 $node->reload;
 $node->poll_query_until('postgres', "SELECT current_setting('wal_keep_size') = '1GB'") or die;
 fill_disk('wal');
 
-# As ids are drawn, and a little faster.
+# Renewals as drawing ids makes them, and a little faster.
 ok( poll_until(sub { (try_psql($node, 'SELECT txid_current(); SELECT pg_switch_wal()'))[0] != 0 }),
 	'the server breaks down');
 eval { $drawing->{run}->finish };
 like(slurp_file("$drawing->{file}.err"), qr/server closed the connection/, 'with the sessions that draw');
-like(log_since($node, 0), qr/PANIC: .*pg_wal.*No space left/, 'for want of room');
+like(log_since($node, 0), qr/PANIC: .*pg_wal.*No space left/, 'because there is no room');
 my $seen = stop_drawing($drawing);
 
-# It may come up in vain, again and again.
+# The server may start and fail again several times.
 $node->stop('immediate', fail_ok => 1);
 make_room('wal');
 $node->append_conf('postgresql.conf', 'wal_keep_size = 0');

@@ -1,5 +1,5 @@
-# Over every kind of end of the server, and over the crash of a backend in full
-# use, ids are new and larger than all before, the worker id stays the same, and
+# After every kind of end of the server, and after the crash of a backend under load,
+# ids are new and larger than all before, the worker id stays the same, and
 # what a clean stop did not use is handed back.  pg_regress cannot stop its
 # server.
 use strict;
@@ -18,7 +18,7 @@ use UidgenTest;
 my $LIMIT = 30;
 
 # Eight ids a millisecond: as they are drawn faster than that, and may be, they run
-# ahead of the clock, which then is of no help.
+# ahead of the clock, which then cannot keep old and new ids apart.
 my $node = uidgen_node('main', 'restart_after_crash = on', "uidgen.max_burst = '1h'",
 	"uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'");
 $node->start;

@@ -76,8 +76,8 @@ draw_above('without the standby');
 
 # ---- a lock ----
 
-# That of a prepared transaction is the worst: nobody's session has it.  Then
-# nothing can be handed back.
+# The lock of a prepared transaction is the worst case: no session has it.  Then nothing
+# can be handed back.
 $node->safe_psql('postgres', "BEGIN; LOCK TABLE uidgen.worker_node; PREPARE TRANSACTION 'forgotten'");
 stop_within_limit('fast', 'a locked registry');
 $node->start;

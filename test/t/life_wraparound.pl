@@ -13,9 +13,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-# What a grant lasts, to use transaction ids up in it.  Nothing is vacuumed before
-# the time: in such a need the server does that even with autovacuum = off, but not
-# before its nap is over.
+# A grant lasts long enough to use transaction ids up in it.  Nothing is vacuumed too
+# early: when ids run out, the server vacuums even with autovacuum = off, but not before
+# autovacuum_naptime is over.
 my $node = uidgen_node('main', "uidgen.window = '5s'", 'uidgen.padding_factor = 10', "uidgen.wait_timeout = '500ms'",
 	'autovacuum = on', 'autovacuum_naptime = 2147483', 'log_statement = none');
 $node->start;

@@ -1,6 +1,6 @@
 # A bad setting keeps ids from being issued, but not the server from starting: the
-# log, uid_next() and uidgen.status say what is wrong, the registry is left alone,
-# and all that is given a layout goes on.  PostgreSQL alone would take the default
+# log, uid_next() and uidgen.status say what is wrong, the registry is left alone, and
+# functions that are given a layout still work.  PostgreSQL alone would take the default
 # instead.  pg_regress cannot start a server with other settings.
 use strict;
 use warnings;

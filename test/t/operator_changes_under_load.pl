@@ -1,7 +1,7 @@
 # Proves that whatever is done to the registry and to the settings of a running
-# server, while several sessions draw ids and run ahead of the clock, no id is
-# issued twice (P1); that they are told of what is missing in clean errors, and
-# draw on as soon as it is there (P6); and that the keeper neither crashes nor
+# server, while several sessions draw ids that run ahead of the clock, no id is
+# issued twice (P1); that clean errors tell the sessions what is missing, and that they
+# go on as soon as it is there (P6); and that the keeper neither crashes nor
 # floods the log meanwhile.  pg_regress cannot change settings of the server.
 use strict;
 use warnings;
@@ -17,7 +17,7 @@ use Time::HiRes qw(time);
 use UidgenTest;
 
 # Every registry grants the same worker id, and there are eight ids a millisecond:
-# as they are drawn faster than that, and may be, the clock is of no help.
+# as they are drawn faster than that, and may be, the clock cannot keep ids apart.
 my $LAYOUT = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01';
 my $node = uidgen_node(
 	'main', "uidgen.layout = '$LAYOUT'", 'uidgen.worker_id = 1', "uidgen.window = '500ms'",

@@ -1,6 +1,6 @@
 # The first grant pins the layout: a server started with another one issues
-# nothing until it is set back, since ids of two layouts could be equal.  A layout
-# that only looks different is none.  pg_regress cannot start a server with
+# nothing until the layout is set back, since ids of two layouts could be equal.  A layout
+# that is only written differently is the same one.  pg_regress cannot start a server with
 # another setting.
 use strict;
 use warnings;
@@ -53,7 +53,7 @@ ok( $node->poll_query_until('postgres', "SELECT current_setting('uidgen.database
 	'a new registry takes the new layout');
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET uidgen.database');
 
-# Set back, in other words.
+# Set back, but written differently.
 restart_with(' epoch:2025-01-01T00:00:00Z  time:41:1000us   worker:10 sequence:12 ');
 my $next = $node->safe_psql('postgres', 'SELECT uid_next()');
 cmp_ok($next, '>', $last, 'with the old layout, in other words, ids go on');

@@ -1,5 +1,5 @@
-# Without the library in shared_preload_libraries, CREATE EXTENSION works and so
-# does all that needs no setting; the rest says what to put where.  pg_regress
+# Without the library in shared_preload_libraries, CREATE EXTENSION works, and so do all
+# functions that need no setting; the others say which setting to change.  pg_regress
 # runs in a server that has it preloaded.
 use strict;
 use warnings;

@@ -15,7 +15,8 @@ use UidgenTest;
 
 # A window that short is renewed several times a second.  Every registry grants
 # the same worker id, and there are eight ids a millisecond: as they are drawn
-# faster than that, and may be, they run ahead of the clock, which then is of no help.
+# faster than that, and may be, they run ahead of the clock, which then cannot keep them
+# apart.
 my $node = uidgen_node(
 	'main', 'uidgen.window = 500ms', 'uidgen.worker_id = 1', "uidgen.max_burst = '1h'",
 	"uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'");

@@ -1,6 +1,6 @@
-# What logical replication FOR ALL TABLES brings never changes a registry, even
-# where both clusters have the same worker id and so the same row; and TRUNCATE,
-# which would get past that, is refused where it begins.  Also both ways at once,
+# Logical replication FOR ALL TABLES never changes a registry, even if both clusters have
+# the same worker id and so the same row; TRUNCATE, which no row trigger can drop, is
+# refused where it begins.  Also both ways at once,
 # under load: nothing ever stops the replication.  pg_regress has one server.
 use strict;
 use warnings;
@@ -125,7 +125,7 @@ my $renewed = poll_until(
 		return !grep { $_->safe_psql('postgres', 'SELECT renewals < 5 FROM uidgen.status') eq 't' } values %nodes;
 	});
 ok($renewed, "both ways: each side renewed its grant while $inserted rows were inserted");
-# Twice, for what comes home.
+# Twice, because each side also gets its own changes back.
 foreach my $name ((sort keys %other) x 2)
 {
 	$nodes{$name}->wait_for_catchup("from_$name");

@@ -1,6 +1,6 @@
 # Which worker id a server takes: a fixed one, one of its datacenter, a fresh one
-# for each start, the only one of a layout without; and what it says when there is
-# none, or another instance has it.  pg_regress cannot restart its server.
+# for each start, the only one of a layout without a worker field; and the errors when
+# none is left, or another instance has it.  pg_regress cannot restart its server.
 use strict;
 use warnings;
 
@@ -65,7 +65,7 @@ fails_with($node, 'SELECT uid_next()', '55006',
 	'a fixed worker id of another instance is refused, though released');
 fails_with($node, 'SELECT uid_next()', '55006', qr/worker id 7/, 'again');
 
-# Where an instance runs is not for everyone.
+# Not everyone may see where an instance runs.
 $node->safe_psql('postgres', 'CREATE ROLE guest LOGIN; CREATE ROLE watcher; GRANT pg_monitor TO watcher');
 my (undef, $said) = sqlstate_of($node, 'SET ROLE guest; SELECT uid_next()');
 like($said, qr/ERROR:  55006: .*worker id 7.*HINT:.*SELECT uidgen\.forget_worker\(7, 0\)/s,
@@ -76,7 +76,7 @@ fails_with($node, 'SET ROLE watcher; SELECT uid_next()', '55006', qr/DETAIL:.*"e
 like(log_since($node, 0), qr/LOG:  uidgen has no new grant: .*worker id 7.*\n.*DETAIL:.*"elsewhere", port 4711/,
 	'and so does the log');
 
-# Nor does anybody wait for a catalog that says so.
+# And no call waits for a locked catalog to find out who may.
 foreach my $lock ('LOCK TABLE pg_auth_members', 'LOCK TABLE pg_authid', 'LOCK TABLE pg_database',
 	'REINDEX INDEX pg_database_datname_index')
 {

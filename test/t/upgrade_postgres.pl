@@ -1,7 +1,7 @@
-# A dump, of whatever kind, leaves the registry out, so that what is restored begins
-# one of its own and takes a worker id at random; pg_upgrade, with the library
-# preloaded in both clusters, takes it along, and the new cluster another worker
-# id.  pg_regress has one server.
+# A dump, of whatever kind, leaves the registry out, so that a restored database begins a
+# registry of its own and takes a worker id at random.  pg_upgrade, with the library
+# preloaded in both clusters, takes the registry along, and the new cluster takes another
+# worker id.  pg_regress has one server.
 use strict;
 use warnings;
 

@@ -2,8 +2,8 @@
 # nothing crashes, ids go on or an error says what is missing, none comes twice, and the
 # catalogs end up as those of a new installation.  pg_regress has one library.
 #
-# The release 0.1.0 is kept in test/upgrade and built here.  A stand-in would show what
-# we believe of it.
+# The release 0.1.0 is kept in test/upgrade and built here: a stand-in would only show
+# what we believe about it.
 use strict;
 use warnings;
 
