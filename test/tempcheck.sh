@@ -122,7 +122,7 @@ for suite in $SUITES; do
 	echo "== $suite"
 	case $suite in
 	meta)
-		tap 1 0 test/meta.pl test/selftest.pl ;;
+		tap 1 0 test/meta.pl test/pgindent.sh test/selftest.pl ;;
 	unit)
 		tap 1 0 $UNIT_TESTS ;;
 	fuzz)

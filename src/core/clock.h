@@ -81,8 +81,10 @@ uidgen_clock_boot(void)
 #ifdef CLOCK_BOOTTIME
 	return uidgen_clock_read(CLOCK_BOOTTIME);
 #else
-	/* Elsewhere the monotonic clock is the nearest; a suspended machine then
-	 * looks like a clock that was set forward, which is survived too. */
+	/*
+	 * Elsewhere the monotonic clock is the nearest; a suspended machine then
+	 * looks like a clock that was set forward, which is survived too.
+	 */
 	return uidgen_clock_read(CLOCK_MONOTONIC);
 #endif
 }

@@ -119,8 +119,10 @@ fail_item(UidgenComplaint *error, const Item *item, const char *hint,
 	char		detail[sizeof(error->detail)];
 	int			shown = item->length > 60 ? 60 : item->length;
 
-	/* Do not cut a multibyte character in two: in every encoding of a server
-	 * all its bytes have the high bit. */
+	/*
+	 * Do not cut a multibyte character in two: in every encoding of a server
+	 * all its bytes have the high bit.
+	 */
 	while (shown > 0 && shown < item->length &&
 		   ((unsigned char) item->start[shown - 1] & 0x80))
 		shown--;

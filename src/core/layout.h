@@ -49,7 +49,7 @@ typedef enum UidgenField
 #define UIDGEN_GENERATING_TIME_BITS_MIN 20
 /* The sign bit of a generated id stays clear. */
 #define UIDGEN_GENERATING_BITS_MAX 63
-#define UIDGEN_UNIT_MAX INT64_C(3600000000)	/* an hour, in microseconds */
+#define UIDGEN_UNIT_MAX INT64_C(3600000000) /* an hour, in microseconds */
 
 /* What the setting "uidgen.layout" is unless somebody sets it. */
 #define UIDGEN_LAYOUT_DEFAULT "time:41:1ms worker:10 sequence:12 epoch:2025-01-01"
@@ -65,7 +65,8 @@ typedef struct UidgenLayout
 	int			shift[UIDGEN_FIELDS];	/* by field: its lowest bit */
 	int			total_bits;
 	int64_t		unit;			/* length of a tick, microseconds */
-	int64_t		epoch;			/* start of tick 0, microseconds since 1970 UTC */
+	int64_t		epoch;			/* start of tick 0, microseconds since 1970
+								 * UTC */
 } UidgenLayout;
 
 /* What is wrong with a layout or a setting, in the parts of ereport(). */

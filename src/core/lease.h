@@ -49,11 +49,12 @@ typedef struct UidgenRequest
 typedef struct UidgenGrant
 {
 	int			worker;
-	int64_t		token;			/* proves to the registry that we are the holder */
+	int64_t		token;			/* proves to the registry that we are the
+								 * holder */
 	UidgenTick	first;			/* tick */
 	UidgenTick	last;			/* tick */
-	UidgenTick	seen;			/* tick of the clock when the worker id was last
-								 * granted or released; 0: it never was */
+	UidgenTick	seen;			/* tick of the clock when the worker id was
+								 * last granted or released; 0: it never was */
 	bool		never_used;		/* it is the first grant of this worker id */
 	int64_t		free_workers;	/* worker ids that are left */
 	uint64_t	registry;		/* which registry it comes from */
@@ -76,23 +77,31 @@ typedef struct UidgenKnownGrant
 typedef struct UidgenLease
 {
 	bool		held;			/* the grant is in force */
-	bool		released;		/* it was handed back; the worker id is still ours
-								 * to take again */
+	bool		released;		/* it was handed back; the worker id is still
+								 * ours to take again */
 	UidgenGrant grant;
 
 	/*
-	 * The registry can be dropped, restored or switched under a running server, and
-	 * then knows less than we do.  So what was granted is remembered here, too.
+	 * The registry can be dropped, restored or switched under a running
+	 * server, and then knows less than we do.  So what was granted is
+	 * remembered here, too.
 	 */
 	UidgenKnownGrant known[UIDGEN_KNOWN_GRANTS];
 	int			nknown;
-	UidgenTick	known_others;	/* at least this tick for all workers not above */
+	UidgenTick	known_others;	/* at least this tick for all workers not
+								 * above */
 
-	/* The wall clock minus the boot clock, in microseconds, when the registry was
-	 * last asked for a grant that it gave: a change since is a step of the clock. */
+	/*
+	 * The wall clock minus the boot clock, in microseconds, when the registry
+	 * was last asked for a grant that it gave: a change since is a step of
+	 * the clock.
+	 */
 	UidgenMicroseconds clock_offset;
-	/* Rows never used before that were taken because of such steps, and the boot
-	 * clock, in microseconds, when counting began. */
+
+	/*
+	 * Rows never used before that were taken because of such steps, and the
+	 * boot clock, in microseconds, when counting began.
+	 */
 	int			step_rows;
 	UidgenMicroseconds step_rows_since;
 } UidgenLease;
@@ -105,11 +114,12 @@ typedef struct UidgenTerms
 	int			worker;			/* the only worker id that may be used, or -1 */
 	bool		other_workers;	/* another worker id may be used */
 	bool		disposable;		/* each start of the server takes another one */
-	UidgenMicroseconds unit;			/* microseconds in a tick */
+	UidgenMicroseconds unit;	/* microseconds in a tick */
 	int			sequence_bits;
 	UidgenTick	last_tick;		/* of the layout; it is never granted */
 	UidgenTick	window;
-	UidgenTick	padding;		/* what must be left of a grant, or it is renewed */
+	UidgenTick	padding;		/* what must be left of a grant, or it is
+								 * renewed */
 	UidgenTicketBounds bounds;
 } UidgenTerms;
 
@@ -118,8 +128,9 @@ typedef struct UidgenTerms
 typedef struct UidgenClocks
 {
 	UidgenTick	tick;			/* of the wall clock */
-	UidgenMicroseconds offset;			/* wall clock minus boot clock, in microseconds */
-	UidgenMicroseconds boot;			/* boot clock, in microseconds */
+	UidgenMicroseconds offset;	/* wall clock minus boot clock, in
+								 * microseconds */
+	UidgenMicroseconds boot;	/* boot clock, in microseconds */
 } UidgenClocks;
 
 /* ---- what goes out ---- */
@@ -142,8 +153,8 @@ typedef enum UidgenLeaseCall
 {
 	UIDGEN_ACQUIRE,				/* with `request` */
 	UIDGEN_RENEW,				/* to beyond the tick `needed` */
-	UIDGEN_REFUSE				/* nothing: the step needs another worker id, and
-								 * there is none */
+	UIDGEN_REFUSE				/* nothing: the step needs another worker id,
+								 * and there is none */
 } UidgenLeaseCall;
 
 typedef struct UidgenLeaseAction
@@ -152,8 +163,8 @@ typedef struct UidgenLeaseAction
 	UidgenClockStep step;
 	UidgenRequest request;
 	UidgenTick	needed;
-	UidgenTick	at_most;		/* the highest tick that the registry's clock may show
-								 * for a renewal to be what was meant */
+	UidgenTick	at_most;		/* the highest tick that the registry's clock
+								 * may show for a renewal to be what was meant */
 } UidgenLeaseAction;
 
 /* An era to be opened: see uidgen_ticket_open(). */
@@ -205,7 +216,7 @@ extern void uidgen_lease_count_step(UidgenLease *lease, const UidgenClocks *cloc
 /* Nothing more is issued of the grant, whose era ended at this position; it is about to
  * be handed back.  Returns the last tick that may have been issued of it. */
 extern UidgenTick uidgen_lease_end(UidgenLease *lease, const UidgenTerms *terms,
-								UidgenPosition position);
+								   UidgenPosition position);
 
 /* It was handed back: nothing above tick `last_issued` was issued of it. */
 extern void uidgen_lease_release(UidgenLease *lease, UidgenTick last_issued);

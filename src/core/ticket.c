@@ -16,8 +16,10 @@
 void
 uidgen_ticket_init(UidgenTicketWords *words)
 {
-	/* The same state as after close().  The position starts at 1, because readers
-	 * compute the one before it. */
+	/*
+	 * The same state as after close().  The position starts at 1, because
+	 * readers compute the one before it.
+	 */
 	uidgen_atomic_init(&words->position, 1);
 	uidgen_atomic_init(&words->clock_high, 0);
 	uidgen_atomic_init(&words->clock_before, 0);
@@ -40,8 +42,12 @@ uidgen_ticket_close(UidgenTicketWords *words)
 	uidgen_atomic_write(&words->era, uidgen_atomic_read(&words->era) | 1);
 	uidgen_atomic_write(&words->renew_at, 0);
 	uidgen_atomic_write(&words->limit, 0);
-	/* An atomic add of nothing, not a read: whoever takes a ticket that it does not
-	 * show, or reads what open() writes, sees the odd era.  See ticket.h. */
+
+	/*
+	 * An atomic add of nothing, not a read: whoever takes a ticket that it
+	 * does not show, or reads what open() writes, sees the odd era.  See
+	 * ticket.h.
+	 */
 	return uidgen_atomic_fetch_add(&words->position, 0);
 }
 
@@ -104,14 +110,18 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	after.burst = bounds->burst;
 	after.large_step = bounds->large_step;
 	after.room = uidgen_tick_plus(bounds->crash, bounds->burst);
-	/* An era that needs more room than that keeps what it has, but never gets more.
-	 * Also where it was closed for another grant. */
+
+	/*
+	 * An era that needs more room than that keeps what it has, but never gets
+	 * more. Also where it was closed for another grant.
+	 */
 	if (before.opened > uidgen_tick_plus(now, bounds->crash))
 		after.room = uidgen_tick_higher(after.room, before.room);
 
 	/*
-	 * Less than before needs a new era, because callers go by the old bounds until
-	 * they read the clock again: one of them could push the position out of reach.
+	 * Less than before needs a new era, because callers go by the old bounds
+	 * until they read the clock again: one of them could push the position
+	 * out of reach.
 	 */
 	reopen = in_force && !uidgen_ticket_large_step(&before, now) &&
 		(step || uidgen_ticket_large_step(&after, now) ||
@@ -122,14 +132,14 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 		cause = uidgen_ticket_cause(&before, uidgen_ticket_tick(rules, position), now);
 		burst = cause == UIDGEN_AHEAD_BURST ? 0 : bounds->burst;
 		reached = uidgen_tick_minus(uidgen_tick_lower(uidgen_ticket_tick(rules, position),
-														  allowed), burst);
+													  allowed), burst);
 		if (step)
 			reached = uidgen_tick_higher(reached,
-										   uidgen_ticket_before_step(&before, now));
+										 uidgen_ticket_before_step(&before, now));
 		/* What was out of reach before stays so. */
 		after.room = uidgen_tick_higher(after.room,
-										  uidgen_tick_minus(uidgen_tick_lower(uidgen_tick_plus(reached, burst),
-																				  allowed), now));
+										uidgen_tick_minus(uidgen_tick_lower(uidgen_tick_plus(reached, burst),
+																			allowed), now));
 		if (uidgen_ticket_large_step(&after, now))
 			known = now;
 	}

@@ -55,12 +55,12 @@ uidgen_layout_fields(PG_FUNCTION_ARGS)
 	for (int i = 0; i < layout->nfields; i++)
 	{
 		UidgenField field = layout->order[i];
-		UidgenColumn		row[] = {
+		UidgenColumn row[] = {
 			COLUMN(TEXTOID, CStringGetTextDatum(uidgen_field_name(field))),
 			COLUMN(INT4OID, Int32GetDatum(layout->bits[field])),
 			COLUMN(INT4OID, Int32GetDatum(layout->shift[field])),
 			COLUMN(INT8OID, Int64GetDatum(field == UIDGEN_ZERO ? 0 :
-									(int64) uidgen_layout_maximum(layout, field))),
+										  (int64) uidgen_layout_maximum(layout, field))),
 			COLUMN(TEXTOID, CStringGetTextDatum(field_meaning(layout, field))),
 		};
 
@@ -80,7 +80,7 @@ uidgen_layout_info(PG_FUNCTION_ARGS)
 
 	uidgen_layout_print(layout, text);
 	{
-		UidgenColumn		row[] = {
+		UidgenColumn row[] = {
 			COLUMN(TEXTOID, CStringGetTextDatum(text)),
 			COLUMN(INT4OID, Int32GetDatum(layout->total_bits)),
 			COLUMN(INTERVALOID, IntervalPGetDatum(uidgen_interval(layout->unit))),
@@ -100,7 +100,7 @@ uidgen_preset_list(PG_FUNCTION_ARGS)
 {
 	for (const UidgenPreset *preset = uidgen_presets; preset->name; preset++)
 	{
-		UidgenColumn		row[] = {
+		UidgenColumn row[] = {
 			COLUMN(TEXTOID, CStringGetTextDatum(preset->name)),
 			COLUMN(TEXTOID, CStringGetTextDatum(preset->layout)),
 			COLUMN(TEXTOID, CStringGetTextDatum(preset->note)),

@@ -29,7 +29,7 @@ static uint64
 get_tag_bits(FunctionCallInfo fcinfo, int i)
 {
 	return uidgen_field_bits(uidgen_server_layout(), UIDGEN_TAG,
-					  uidgen_arg_int(fcinfo, i, "tag"));
+							 uidgen_arg_int(fcinfo, i, "tag"));
 }
 
 static inline int64
@@ -133,7 +133,7 @@ uidgen_next_block(PG_FUNCTION_ARGS)
 	uidgen_cache_discard();
 	uidgen_take(n, UIDGEN_TAKE_BLOCK, &block);
 	{
-		UidgenColumn		row[] = {
+		UidgenColumn row[] = {
 			COLUMN(INT8OID, Int64GetDatum(uidgen_block_id(&block, 0, tag_bits))),
 			COLUMN(INT8OID, Int64GetDatum(uidgen_block_id(&block, n - 1, tag_bits))),
 		};

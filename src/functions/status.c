@@ -66,7 +66,7 @@ typedef enum StatusColumn
 static Datum
 return_status(FunctionCallInfo fcinfo, StatusColumn n)
 {
-	UidgenColumn		row[] = {
+	UidgenColumn row[] = {
 		[STATE] = NULL_COLUMN(TEXTOID),
 		[WORKER_ID] = NULL_COLUMN(INT4OID),
 		[DATACENTER_ID] = NULL_COLUMN(INT4OID),
@@ -121,7 +121,11 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		state = "failing";
 		error = failure.message;
 	}
-	/* If the clock has passed the grant's end, the grant is over until the next call. */
+
+	/*
+	 * If the clock has passed the grant's end, the grant is over until the
+	 * next call.
+	 */
 	else if (held && grant.last >= uidgen_clock_tick())
 		state = "granted";
 	else
@@ -136,12 +140,19 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		SET(LAYOUT, CStringGetTextDatum(uidgen_layout_text));
 		SET(EXPIRES_AT, TimestampTzGetDatum(uidgen_layout_expiry(&uidgen_layout)));
 	}
-	/* Also while idle: the worker id is kept, and its grant is renewed when needed. */
+
+	/*
+	 * Also while idle: the worker id is kept, and its grant is renewed when
+	 * needed.
+	 */
 	if (held)
 	{
 		TimestampTz granted_until;
-		/* Read before the clock, so that an id drawn meanwhile does not seem ahead;
-		 * `tick` is that of the last id. */
+
+		/*
+		 * Read before the clock, so that an id drawn meanwhile does not seem
+		 * ahead; `tick` is that of the last id.
+		 */
 		UidgenTicketReach reach = uidgen_ticket_reach(uidgen_words);
 		UidgenPosition position = uidgen_atomic_read(&uidgen_words->position);
 		UidgenTick	tick = uidgen_ticket_tick(&uidgen_rules, position - (position > 0));
@@ -150,7 +161,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 
 		SET(WORKER_ID, Int32GetDatum(grant.worker));
 		if (uidgen_tick_timestamp(&uidgen_layout, (uint64) grant.last,
-						   &granted_until))
+								  &granted_until))
 			SET(GRANTED_UNTIL, TimestampTzGetDatum(granted_until));
 		SET(AHEAD, IntervalPGetDatum(uidgen_interval(uidgen_tick_minus(tick, now) * uidgen_layout.unit)));
 		if (cause)
@@ -193,7 +204,10 @@ find_what_is_missing(void)
 		return "The server is in recovery; ids are issued after its end.";
 	if (!uidgen_link->is_missing(&failure))
 	{
-		/* The keeper does not see the extension before this transaction commits. */
+		/*
+		 * The keeper does not see the extension before this transaction
+		 * commits.
+		 */
 		if (creating_extension && uidgen_link->is_here())
 			return NULL;
 		if (uidgen_probe_grant(&failure))

@@ -24,7 +24,7 @@ typedef struct ParsedLayout
 } ParsedLayout;
 
 static const UidgenLayout *
-parse_layout(FunctionCallInfo fcinfo, const text *argument)
+parse_layout(FunctionCallInfo fcinfo, const text * argument)
 {
 	ParsedLayout *parsed = fcinfo->flinfo->fn_extra;
 	int			length = VARSIZE_ANY_EXHDR(argument);

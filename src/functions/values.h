@@ -42,7 +42,7 @@ extern int32 uidgen_arg_int(FunctionCallInfo fcinfo, int i, const char *name);
 
 /* The bits of an id that hold `value` in a field.  Error 22003: it does not fit. */
 extern uint64 uidgen_field_bits(const UidgenLayout *layout, UidgenField field,
-							   int32 value);
+								int32 value);
 
 /* ---- times ---- */
 

@@ -51,7 +51,8 @@ static struct
 	uint64		last;			/* the last id; same as used: nothing is left */
 	uint64		stride;			/* from one id to the next */
 	uint64		taken;			/* how many were taken */
-	UidgenPosition next_tick;	/* first position of the tick after the cache's */
+	UidgenPosition next_tick;	/* first position of the tick after the
+								 * cache's */
 	uint64		era;			/* in which the ids were taken */
 	int64		clock;			/* clock_mark() when the time was last checked */
 	bool		has_callbacks;	/* the callbacks below are registered */
@@ -145,15 +146,19 @@ refill(bool used_up, uint64 tag_bits)
 		cache.has_callbacks = true;
 	}
 
-	/* Read before the take: if the take has to wait, the clock is then looked at again
-	 * before the second position is used. */
+	/*
+	 * Read before the take: if the take has to wait, the clock is then looked
+	 * at again before the second position is used.
+	 */
 	mark = clock_mark();
 	n = used_up && !uidgen_cache_assigned ? cache.taken * 2 : cache.taken;
 	n = Max(Min(n, most), 1);
 	uidgen_take(n, UIDGEN_TAKE_REST, &block);
 
-	/* Nothing above has changed what the cache holds, so an error in the take leaves
-	 * it empty.  Nothing below can fail. */
+	/*
+	 * Nothing above has changed what the cache holds, so an error in the take
+	 * leaves it empty.  Nothing below can fail.
+	 */
 	uidgen_cache_assigned = false;
 	cache.clock = mark;
 	cache.era = block.era;

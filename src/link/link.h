@@ -18,7 +18,8 @@
 /* An argument; it cannot be null. */
 typedef struct UidgenArgument
 {
-	Oid			type;			/* a built-in one: its OID is the same everywhere */
+	Oid			type;			/* a built-in one: its OID is the same
+								 * everywhere */
 	const char *value;
 } UidgenArgument;
 
@@ -40,8 +41,10 @@ typedef struct UidgenLink
 	/* Must grants wait until this server's recovery has ended? */
 	bool		(*in_recovery) (void);
 
-	/* Is it certain that the place has no registry?  Then *why says so, for those who
-	 * draw ids. */
+	/*
+	 * Is it certain that the place has no registry?  Then *why says so, for
+	 * those who draw ids.
+	 */
 	bool		(*is_missing) (UidgenFailure *why);
 
 	/* Does this transaction see the registry in its own database? */
@@ -49,8 +52,10 @@ typedef struct UidgenLink
 
 	/* ---- for the keeper; errors are those of the place ---- */
 
-	/* The place that the settings name now, for messages.  Another text means another
-	 * place.  Allocated. */
+	/*
+	 * The place that the settings name now, for messages.  Another text means
+	 * another place.  Allocated.
+	 */
 	char	   *(*target) (void);
 
 	bool		(*is_connected) (void);
@@ -62,16 +67,18 @@ typedef struct UidgenLink
 	uint64		(*registry) (void);
 
 	/*
-	 * Call a function of the registry in a transaction of its own.  When this returns,
-	 * the transaction is committed and flushed; after an error, it may be committed or
-	 * not.  The row is allocated in the current memory context.  `activity` is for
-	 * people.
+	 * Call a function of the registry in a transaction of its own.  When this
+	 * returns, the transaction is committed and flushed; after an error, it
+	 * may be committed or not.  The row is allocated in the current memory
+	 * context.  `activity` is for people.
 	 */
 	void		(*call) (const char *function, int nargs, const UidgenArgument *args,
 						 const char *activity, UidgenRow *row);
 
-	/* Clean up after an error in any of these; disconnects if the connection cannot be
-	 * used any more. */
+	/*
+	 * Clean up after an error in any of these; disconnects if the connection
+	 * cannot be used any more.
+	 */
 	void		(*end_failed) (void);
 
 	/* Close the connection; this may end the process, with exit code 1. */

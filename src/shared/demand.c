@@ -45,7 +45,11 @@ uidgen_demand_make(UidgenDemand *demand)
 	uint64		number = pg_atomic_fetch_add_u64(&demand->demanded, 1) + 1;
 
 	LWLockAcquire(demand->lock, LW_SHARED);
-	/* If there is no keeper now, the next one looks at the demand when it starts. */
+
+	/*
+	 * If there is no keeper now, the next one looks at the demand when it
+	 * starts.
+	 */
 	if (*demand->keeper_latch)
 		SetLatch(*demand->keeper_latch);
 	LWLockRelease(demand->lock);
@@ -150,7 +154,11 @@ uidgen_wait_sleep(UidgenWait *wait, uint64 number, long milliseconds, uint32 wai
 	int64		left = (wait->deadline - uidgen_clock_monotonic()) / 1000;
 
 	milliseconds = Min(milliseconds, Min(left, RECHECK_MS));
-	/* Prepare before the check: a broadcast after the check then ends the sleep. */
+
+	/*
+	 * Prepare before the check: a broadcast after the check then ends the
+	 * sleep.
+	 */
 	ConditionVariablePrepareToSleep(&wait->on->changed);
 	if (!uidgen_demand_served(wait->on, number))
 		ConditionVariableTimedSleep(&wait->on->changed, Max(milliseconds, 1),

@@ -40,8 +40,8 @@ typedef struct UidgenDemand
 	pg_atomic_uint64 waits;		/* times that a call had to wait */
 
 	/*
-	 * `lock` protects the fields below and the keeper's latch; the keeper alone writes
-	 * them.
+	 * `lock` protects the fields below and the keeper's latch; the keeper
+	 * alone writes them.
 	 */
 	LWLock	   *lock;
 	Latch	  **keeper_latch;	/* points to NULL while there is no keeper */

@@ -145,15 +145,19 @@ uidgen_time_bounds(void)
 	UidgenTicketBounds bounds = {
 		.ahead = ticks_down(uidgen_max_ahead),
 		.burst = ticks_up(uidgen_max_burst),
-		/* A second more, so that with max_ahead = 0 a small correction by a time
-		 * server does not cost a worker id. */
+
+		/*
+		 * A second more, so that with max_ahead = 0 a small correction by a
+		 * time server does not cost a worker id.
+		 */
 		.large_step = ticks_up(uidgen_max_ahead) + ticks_up(1000),
 	};
 
 	/*
-	 * The worst that a crash leaves behind: ids were large_step and burst ahead, and
-	 * the next position is one tick above that.  The keeper asks for the tick after it,
-	 * and the grant ends a window later.  The next grant begins one tick above that end.
+	 * The worst that a crash leaves behind: ids were large_step and burst
+	 * ahead, and the next position is one tick above that.  The keeper asks
+	 * for the tick after it, and the grant ends a window later.  The next
+	 * grant begins one tick above that end.
 	 */
 	bounds.crash = bounds.large_step + uidgen_window_ticks() + bounds.burst + 3;
 	return bounds;
@@ -169,7 +173,11 @@ derive_rules(int start)
 		return;					/* no generating layout (yet) */
 	uidgen_rules.sequence_bits = bits;
 	uidgen_rules.last_tick = (UidgenTick) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME);
-	/* The start is below an eighth of the capacity, so that a tick keeps most of it. */
+
+	/*
+	 * The start is below an eighth of the capacity, so that a tick keeps most
+	 * of it.
+	 */
 	uidgen_rules.start_mask = start == UIDGEN_START_ZERO || bits < 3 ? 0 :
 		(UINT64CONST(1) << (bits - 3)) - 1;
 	uidgen_rules.start_random = start == UIDGEN_START_RANDOM;

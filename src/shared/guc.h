@@ -34,9 +34,10 @@ extern int	uidgen_max_ahead;	/* milliseconds */
 extern int	uidgen_max_burst;	/* milliseconds */
 extern int	uidgen_wait_timeout;	/* milliseconds */
 extern int	uidgen_cache;
-extern bool uidgen_cache_in_use;	/* uidgen.cache is above 1, or was when the
-									 * session drew its last id */
-extern bool uidgen_cache_assigned;	/* it was assigned since cache.c looked last */
+extern bool uidgen_cache_in_use;	/* uidgen.cache is above 1, or was when
+									 * the session drew its last id */
+extern bool uidgen_cache_assigned;	/* it was assigned since cache.c looked
+									 * last */
 
 /* The server's layout, and its canonical text. */
 extern UidgenLayout uidgen_layout;

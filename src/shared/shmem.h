@@ -18,25 +18,34 @@
 
 typedef struct UidgenShared
 {
-	/* Lock-free; the rules are in ticket.h.  It stands first, on cache lines of its own. */
+	/*
+	 * Lock-free; the rules are in ticket.h.  It stands first, on cache lines
+	 * of its own.
+	 */
 	UidgenTicketWords words;
 
-	/* Demands for a grant, or for one that reaches further than the one in force. */
+	/*
+	 * Demands for a grant, or for one that reaches further than the one in
+	 * force.
+	 */
 	UidgenDemand grant_demand;
 
 	pg_atomic_uint64 wasted;	/* positions that sessions took and discarded */
 
-	/* Process id of the keeper that owns the slot, or 0.  The slot is taken by
-	 * compare-exchange, so that there are never two keepers. */
+	/*
+	 * Process id of the keeper that owns the slot, or 0.  The slot is taken
+	 * by compare-exchange, so that there are never two keepers.
+	 */
 	pg_atomic_uint32 keeper_pid;
 
 	/*
-	 * `lock` protects everything below.  The keeper alone writes it, and so may
-	 * read it without the lock; others take it shared.
+	 * `lock` protects everything below.  The keeper alone writes it, and so
+	 * may read it without the lock; others take it shared.
 	 */
 	LWLock	   *lock;
 	Latch	   *keeper_latch;	/* NULL: there is no keeper now */
-	bool		keeper_ran;		/* a keeper has started since the memory was made */
+	bool		keeper_ran;		/* a keeper has started since the memory was
+								 * made */
 
 	UidgenLease lease;
 

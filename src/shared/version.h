@@ -14,8 +14,8 @@
 typedef struct UidgenVersions
 {
 	char	   *extension;		/* in this database; NULL: there is none */
-	int			order;			/* below 0: the extension is older than the library;
-								 * above 0: it is newer */
+	int			order;			/* below 0: the extension is older than the
+								 * library; above 0: it is newer */
 } UidgenVersions;
 
 /* Reads the catalog, so it must be called within a transaction. */

@@ -296,7 +296,10 @@ check_room(const UidgenLayout *layout)
 	REQUIRE(uidgen_layout_tick_capacity(layout) == capacity);
 	REQUIRE(uidgen_layout_second_capacity(layout) == capacity * 1000000 / layout->unit);
 
-	/* It ends with the time bits, or with the last tick whose bits are no sign. */
+	/*
+	 * It ends with the time bits, or with the last tick whose bits are no
+	 * sign.
+	 */
 	REQUIRE((int64_t) uidgen_layout_put(layout, UIDGEN_TIME, lifetime - 1) >= 0);
 	REQUIRE(lifetime - 1 == last ||
 			(int64_t) uidgen_layout_put(layout, UIDGEN_TIME, lifetime) < 0);

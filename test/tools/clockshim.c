@@ -37,8 +37,8 @@ typedef struct FalseClock
 	int64_t		offset;			/* added to the true wall clock */
 	int64_t		standstill;		/* if not 0, the time that is shown instead */
 	int64_t		suspended;		/* added to the true boot clock */
-	int64_t		check;			/* ~(offset ^ standstill ^ suspended): the write is
-								 * complete */
+	int64_t		check;			/* ~(offset ^ standstill ^ suspended): the
+								 * write is complete */
 } FalseClock;
 
 typedef int (*ClockGettime) (clockid_t, struct timespec *);
@@ -55,7 +55,8 @@ fail(const char *what)
 	_exit(127);
 }
 
-static void __attribute__((constructor))
+static void
+__attribute__((constructor))
 start(void)
 {
 	const char *name = getenv("CLOCKSHIM_FILE");

@@ -45,7 +45,10 @@ main(int argc, char **argv)
 		return 1;
 	}
 
-	/* What is meant to end all ends the command first, which needs us until then. */
+	/*
+	 * What is meant to end all ends the command first, which needs us until
+	 * then.
+	 */
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);

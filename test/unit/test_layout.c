@@ -180,8 +180,8 @@ describe(const UidgenLayout *layout, char text[160])
 	text[0] = '\0';
 	for (i = 0; i < layout->nfields; i++)
 		append(text, 160, "%s%s %d",
-				 i == 0 ? "" : ", ", names[layout->order[i]],
-				 layout->bits[layout->order[i]]);
+			   i == 0 ? "" : ", ", names[layout->order[i]],
+			   layout->bits[layout->order[i]]);
 }
 
 /* Do the numbers of a layout agree with each other? */
@@ -356,6 +356,7 @@ static const struct
 	const char *until;			/* beginning of its last moment, UTC */
 	const char *refusal;		/* why it does not generate */
 }			known_presets[] =
+
 {
 	{"default", "time 41, worker 10, sequence 12", 1000, 1735689600000, "2094-09-07T15:47:35.551", NULL},
 	{"js53", "time 31, worker 8, sequence 14", 1000000, 1735689600000, "2093-01-19T03:14:07", NULL},
@@ -965,7 +966,11 @@ test_long_items(void)
 						good = false;
 						continue;
 					}
-					/* As much as goes in, and dots exactly if that is not all. */
+
+					/*
+					 * As much as goes in, and dots exactly if that is not
+					 * all.
+					 */
 					for (kept = 0; shown[kept] == text[kept] && kept < length;)
 						kept++;
 					if (length <= 60 ? kept != length || shown[kept] != '"' :
@@ -1562,8 +1567,8 @@ check_text(const Model *model)
 			bool		whole = layout.unit % SECOND == 0;
 
 			append(want, sizeof(want), ":%" PRId64 "%s",
-					layout.unit / (whole ? SECOND : milli ? 1000 : 1),
-					whole ? "s" : milli ? "ms" : "us");
+				   layout.unit / (whole ? SECOND : milli ? 1000 : 1),
+				   whole ? "s" : milli ? "ms" : "us");
 		}
 		strcat(want, " ");
 	}
