@@ -15,8 +15,8 @@
  *	- The grant is of another registry: acquire in this one.  A copy of the registry
  *	  has the row in use too, and so may others that have one.
  *	- The wall clock leapt forward against the boot clock: acquire for the new time,
- *	  and avoid the row in use.  It keeps its old time as the way back; a renewal
- *	  would poison it for as long as the leap, should the leap be a mistake.
+ *	  and avoid the row in use, which keeps its old time as the way back: should the
+ *	  leap be a mistake, a row that was renewed would be out of use for as long.
  *	- Otherwise renew; and if the row was taken from us, acquire.
  *
  * Ticks are signed, as in the registry; lengths of time are in ticks, too,
