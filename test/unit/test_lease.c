@@ -154,6 +154,7 @@ test_renew(void)
 	begin_held();
 	action = uidgen_lease_lost(&terms, &clocks, POSITION(NOW + 60, 3));
 	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "lost: another row is acquired");
+	is_int(action.at_most, clocks.tick + LARGE_STEP, "lost: which may be renewed at once, to what we know of it");
 	is_int(action.request.floor, NOW + 61, "lost: above the ids of before");
 }
 
