@@ -31,9 +31,16 @@ if [ "${1-}" != suites ]; then
 	case ${CHECK_MODE-} in
 	sanitize | valgrind) wrap_server ;;
 	esac
+	programs=
+	for suite in $SUITES; do
+		case $suite in
+		unit) programs="$programs $UNIT_TESTS" ;;
+		fuzz) programs="$programs $FUZZ_TARGETS" ;;
+		esac
+	done
 	# A program that does not build is one that fails, later.  One that was built
 	# outside of the sources joins them.
-	for test in $UNIT_TESTS $FUZZ_TARGETS; do
+	for test in $programs; do
 		$MAKE -s "$test" || rm -f "$test" "$CHECK_DIR/tree/$test"
 		cp "$test" "$CHECK_DIR/tree/$test" 2>/dev/null || :
 	done
