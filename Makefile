@@ -3,7 +3,9 @@ MODULE_big = uidgen
 OBJS = \
 	src/core/layout.o \
 	src/core/lease.o \
+	src/core/textform.o \
 	src/core/ticket.o \
+	src/core/uuidform.o \
 	src/functions/decode.o \
 	src/functions/layouts.o \
 	src/functions/next.o \
@@ -46,8 +48,8 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 PROVE_TESTS ?= $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)))
 # Two at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 2
-UNIT_TESTS = test/unit/test_layout test/unit/test_lease test/unit/test_ticket test/unit/test_ticket_threads
-FUZZ_TARGETS = test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
+UNIT_TESTS = test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_ticket test/unit/test_ticket_threads
+FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang
 EXTRA_CLEAN = $(UNIT_TESTS) $(FUZZ_TARGETS)
@@ -93,7 +95,10 @@ sanitized = $(shell (echo 'int main(void) { return 0; }' | $(CC) $(1) -x c -o $@
 	echo '$@: built without $(1), with which no program starts here' >&2; rm -f $@.probe)
 ADDRESS = $(call sanitized,-fsanitize=address -fsanitize=undefined)
 THREAD = $(call sanitized,-fsanitize=thread)
-test/unit/test_layout: test/unit/test_layout.c test/unit/tap.h src/core/layout.c src/core/layout.h
+FORMS = src/core/textform.c src/core/textform.h src/core/uuidform.c src/core/uuidform.h src/core/complaint.h src/core/units.h
+test/unit/test_forms: test/unit/test_forms.c test/unit/tap.h $(FORMS)
+	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
+test/unit/test_layout: test/unit/test_layout.c test/unit/tap.h src/core/layout.c src/core/layout.h src/core/complaint.h
 	$(CC) $(UNIT_FLAGS) $(ADDRESS) -DVECTORS='"test/unit/known-ids.tsv"' -o $@ $(filter %.c,$^)
 test/unit/test_lease: test/unit/test_lease.c test/unit/tap.h src/core/lease.c src/core/lease.h src/core/ticket.h src/core/units.h src/core/atomics.h
 	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
@@ -106,9 +111,11 @@ test/unit/test_ticket_threads: $(TICKET_TEST)
 
 FUZZED = -std=c99 -Wall -Wextra -Werror -g -O2 -I$(srcdir)/src -DUIDGEN_STANDALONE \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-test/fuzz/fuzz_ids test/fuzz/fuzz_layout: test/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.h src/core/layout.c src/core/layout.h
+test/fuzz/fuzz_forms: test/fuzz/fuzz_forms.c test/fuzz/fuzz.h src/core/layout.h $(FORMS)
 	$(FUZZ_CC) $(FUZZED) -o $@ $(filter %.c,$^)
-test/fuzz/fuzz_lease: test/fuzz/fuzz_lease.c test/fuzz/registry.h test/fuzz/fuzz.h src/core/layout.h \
+test/fuzz/fuzz_ids test/fuzz/fuzz_layout: test/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.h src/core/layout.c src/core/layout.h src/core/complaint.h
+	$(FUZZ_CC) $(FUZZED) -o $@ $(filter %.c,$^)
+test/fuzz/fuzz_lease: test/fuzz/fuzz_lease.c test/fuzz/registry.h test/fuzz/fuzz.h src/core/layout.h src/core/complaint.h \
   src/core/lease.c src/core/lease.h src/core/ticket.c src/core/ticket.h src/core/units.h src/core/atomics.h
 # Its inputs hold no numbers to be guessed; to trace comparisons would take most of the time.
 	$(FUZZ_CC) $(FUZZED) -fno-sanitize-coverage=trace-cmp -o $@ $(filter %.c,$^)

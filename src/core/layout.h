@@ -30,6 +30,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/complaint.h"
+
 typedef enum UidgenField
 {
 	UIDGEN_TIME,
@@ -68,14 +70,6 @@ typedef struct UidgenLayout
 	int64_t		epoch;			/* start of tick 0, microseconds since 1970
 								 * UTC */
 } UidgenLayout;
-
-/* What is wrong with a layout or a setting, in the parts of ereport(). */
-typedef struct UidgenComplaint
-{
-	char		message[128];	/* what is wrong */
-	char		detail[192];	/* the numbers; may be empty */
-	char		hint[192];		/* what to do; may be empty */
-} UidgenComplaint;
 
 typedef struct UidgenPreset
 {
