@@ -7,6 +7,7 @@ OBJS = \
 	src/core/ticket.o \
 	src/core/uuidform.o \
 	src/functions/decode.o \
+	src/functions/forms.o \
 	src/functions/layouts.o \
 	src/functions/next.o \
 	src/functions/status.o \
@@ -39,7 +40,7 @@ PG_CPPFLAGS += -DPGDLLEXPORT='__attribute__((visibility("default")))'
 override PG_CFLAGS += -fvisibility=hidden
 
 # pg_regress's tests are sql/ and expected/; the other suites live in test/.
-REGRESS = install catalog layout decode errors generate registry
+REGRESS = install catalog layout decode forms errors generate registry
 REGRESS_OPTS = --inputdir=$(srcdir)
 ISOLATION = acquire renew
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation

@@ -16,6 +16,11 @@
 #error uidgen needs PostgreSQL 15 or later
 #endif
 
+/* Since 16 what looks into a text has a header of its own. */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
 /* Since 18 a module can say its name and version. */
 #if PG_VERSION_NUM >= 180000
 #define UIDGEN_MODULE_MAGIC \

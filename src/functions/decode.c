@@ -2,8 +2,8 @@
  * decode.c
  *	  The functions that take ids apart, and make up others for comparisons.
  *
- * Errors: 22003 an id does not fit the layout, or a field its bits; 22008 a time is out
- * of range; 22004 and 22023 as uidgen_arg_layout().
+ * Errors: 22003 a field does not fit its bits; 22008 a time is out of range; and those of
+ * uidgen_arg_layout() and uidgen_id_timestamp().
  */
 #include "postgres.h"
 
@@ -43,34 +43,6 @@ find_tick(const UidgenLayout *layout, TimestampTz timestamp, uint64 *tick)
 	return time < layout->epoch ? BEFORE_EPOCH : AFTER_END;
 }
 
-/* The time in an id; raises an error if the id does not fit the layout. */
-static TimestampTz
-id_timestamp(const UidgenLayout *layout, int64 id)
-{
-	TimestampTz timestamp;
-	char		text[UIDGEN_LAYOUT_TEXT_SIZE];
-
-	if (!uidgen_layout_fits(layout, id))
-	{
-		uidgen_layout_print(layout, text);
-		ereport(ERROR,
-				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-				 errmsg("id " INT64_FORMAT " does not fit the layout", id),
-				 errdetail("The layout \"%s\" uses %d bits, but the id has other bits set.",
-						   text, layout->total_bits),
-				 errhint("Give the layout that the id was made with as the second argument.")));
-	}
-	if (!uidgen_tick_timestamp(layout, uidgen_layout_get(layout, UIDGEN_TIME, id),
-						&timestamp))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-				 errmsg("the time in id " INT64_FORMAT " is out of range", id),
-				 errdetail("Its tick is " UINT64_FORMAT ".",
-						   uidgen_layout_get(layout, UIDGEN_TIME, id)),
-				 errhint("Give the layout that the id was made with as the second argument.")));
-	return timestamp;
-}
-
 Datum
 uidgen_parse(PG_FUNCTION_ARGS)
 {
@@ -81,7 +53,7 @@ uidgen_parse(PG_FUNCTION_ARGS)
 	const UidgenLayout *layout = uidgen_arg_layout(fcinfo, 2);
 	UidgenColumn		row[2 + lengthof(fields)] = {
 		COLUMN(INT8OID, Int64GetDatum(id)),
-		COLUMN(TIMESTAMPTZOID, TimestampTzGetDatum(id_timestamp(layout, id))),
+		COLUMN(TIMESTAMPTZOID, TimestampTzGetDatum(uidgen_id_timestamp(layout, id))),
 	};
 
 	for (size_t i = 0; i < lengthof(fields); i++)
@@ -96,7 +68,7 @@ uidgen_parse(PG_FUNCTION_ARGS)
 Datum
 uidgen_timestamp(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_TIMESTAMPTZ(id_timestamp(uidgen_arg_layout(fcinfo, 2), PG_GETARG_INT64(0)));
+	PG_RETURN_TIMESTAMPTZ(uidgen_id_timestamp(uidgen_arg_layout(fcinfo, 2), PG_GETARG_INT64(0)));
 }
 
 /*

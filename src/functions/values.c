@@ -108,6 +108,33 @@ uidgen_tick_timestamp(const UidgenLayout *layout, uint64 tick, TimestampTz *time
 }
 
 TimestampTz
+uidgen_id_timestamp(const UidgenLayout *layout, int64 id)
+{
+	TimestampTz timestamp;
+	char		text[UIDGEN_LAYOUT_TEXT_SIZE];
+
+	if (!uidgen_layout_fits(layout, id))
+	{
+		uidgen_layout_print(layout, text);
+		ereport(ERROR,
+				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+				 errmsg("id " INT64_FORMAT " does not fit the layout", id),
+				 errdetail("The layout \"%s\" uses %d bits, but the id has other bits set.",
+						   text, layout->total_bits),
+				 errhint("Give the layout that the id was made with as the second argument.")));
+	}
+	if (!uidgen_tick_timestamp(layout, uidgen_layout_get(layout, UIDGEN_TIME, id),
+							   &timestamp))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+				 errmsg("the time in id " INT64_FORMAT " is out of range", id),
+				 errdetail("Its tick is " UINT64_FORMAT ".",
+						   uidgen_layout_get(layout, UIDGEN_TIME, id)),
+				 errhint("Give the layout that the id was made with as the second argument.")));
+	return timestamp;
+}
+
+TimestampTz
 uidgen_layout_expiry(const UidgenLayout *layout)
 {
 	TimestampTz timestamp;

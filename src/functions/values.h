@@ -50,6 +50,10 @@ extern uint64 uidgen_field_bits(const UidgenLayout *layout, UidgenField field,
 extern bool uidgen_tick_timestamp(const UidgenLayout *layout, uint64 tick,
 								  TimestampTz *timestamp);
 
+/* The time in an id.  Errors: 22003 the id does not fit the layout, 22008 the time is
+ * beyond PostgreSQL's. */
+extern TimestampTz uidgen_id_timestamp(const UidgenLayout *layout, int64 id);
+
 /* When a layout is used up; infinity if PostgreSQL's timestamps do not reach that far. */
 extern TimestampTz uidgen_layout_expiry(const UidgenLayout *layout);
 
