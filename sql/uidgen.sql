@@ -703,7 +703,7 @@ BEGIN
 	IF now_tick > at_most THEN
 		RAISE EXCEPTION 'the registry''s clock is further ahead than expected'
 			USING ERRCODE = 'serialization_failure',
-				DETAIL = format('The clock is %s ms beyond the latest time that was expected.', round((now_tick::numeric - at_most) * l.unit / 1000)),
+				DETAIL = format('The clock is %s ms beyond the latest time that was expected: it was set forward, or the call took that long.', round((now_tick::numeric - at_most) * l.unit / 1000)),
 				HINT = 'If the clock is wrong, correct it. If it is correct, the next attempt follows it.';
 	END IF;
 	from_tick := greatest(now_tick, needed);

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-/* Units of the layout since its epoch; also a number of ticks.  A layout has at most 62
- * bits of them, so that sums of two fit. */
+/* Units of the layout since its epoch; also a number of ticks.  A layout that ids are made
+ * with has at most 62 bits of them, so that sums of two fit. */
 typedef int64_t UidgenTick;
 
 /* tick << sequence_bits | sequence: where an id stands in the order of ids. */

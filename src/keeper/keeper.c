@@ -475,10 +475,11 @@ try_registry(void (*action) (void))
 	MemoryContextSwitchTo(attempt_context);
 	PG_TRY();
 	{
+		/* First, since from the next line on SIGTERM breaks off what is no connecting. */
+		connecting = !uidgen_link->is_connected();
 		in_attempt = true;
-		if (!uidgen_link->is_connected())
+		if (connecting)
 		{
-			connecting = true;
 			uidgen_link->connect();
 			connecting = false;
 		}

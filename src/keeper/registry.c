@@ -173,6 +173,7 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 									 PG_INT64_MAX);
 	grant->registry = uidgen_link->registry();
 	strlcpy(grant->reason, get_text(&answer, "reason"), sizeof(grant->reason));
+	uidgen_link->commit();
 }
 
 bool
@@ -191,11 +192,15 @@ uidgen_registry_renew(UidgenGrant *grant, UidgenTick needed, UidgenTick window,
 	Answer		answer = call("renew_worker_id", "uidgen: renew the grant",
 							  lengthof(args), args);
 
-	if (!find_column(&answer, "token") && !find_column(&answer, "last_tick"))
-		return false;
-	grant->token = get_bigint(&answer, "token", PG_INT64_MIN, PG_INT64_MAX);
-	grant->last = get_bigint(&answer, "last_tick", grant->last, last_grantable());
-	return true;
+	bool		fenced = !find_column(&answer, "token") && !find_column(&answer, "last_tick");
+
+	if (!fenced)
+	{
+		grant->token = get_bigint(&answer, "token", PG_INT64_MIN, PG_INT64_MAX);
+		grant->last = get_bigint(&answer, "last_tick", grant->last, last_grantable());
+	}
+	uidgen_link->commit();
+	return !fenced;
 }
 
 void
@@ -212,4 +217,5 @@ uidgen_registry_release(const UidgenGrant *grant, UidgenTick last_issued)
 
 	/* False if the row is another holder's now: then there is nothing to hand back. */
 	(void) get_boolean(&answer, "release_worker");
+	uidgen_link->commit();
 }

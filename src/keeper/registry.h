@@ -4,8 +4,8 @@
  *
  * The registry is a table and SQL functions on it (see the extension's script), in a
  * place that a link reaches (link.h).  This file knows their arguments and answers.  Each
- * field of an answer is checked before it is used, since the registry may be of another
- * version, or not as it was installed.
+ * field of an answer is checked before the call is committed, since the registry may be of
+ * another version, or not as it was installed.  (After it, where a link cannot wait.)
  *
  * When a call returns, its effect is committed and flushed.  After an error, it may be
  * committed or not.  A grant that was made then is lost, and the next one begins above it.

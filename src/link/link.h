@@ -8,7 +8,7 @@
  * text, as in the protocol of clients, so that a link need not know what they mean.
  *
  * Today there is one link: link_local.c, for a database of this cluster.  A test can put
- * another one in its place, since `uidgen_link` can be set from outside the library.
+ * another one in its place: uidgen_replace_link() is seen from outside the library.
  */
 #ifndef UIDGEN_LINK_H
 #define UIDGEN_LINK_H
@@ -36,14 +36,14 @@ typedef struct UidgenLink
 	const char *kind;			/* for uidgen.status */
 	const char *setting;		/* the setting that says where the registry is */
 
-	/* ---- for any process: they raise no errors and never wait ---- */
+	/* ---- for any process: they never wait for a lock ---- */
 
 	/* Must grants wait until this server's recovery has ended? */
 	bool		(*in_recovery) (void);
 
 	/*
-	 * Is it certain that the place has no registry?  Then *why says so, for
-	 * those who draw ids.
+	 * Is it certain that the place has no registry?  Then *why says so, detail
+	 * included, for everybody who draws ids.
 	 */
 	bool		(*is_missing) (UidgenFailure *why);
 
@@ -54,7 +54,8 @@ typedef struct UidgenLink
 
 	/*
 	 * The place that the settings name now, for messages.  Another text means
-	 * another place.  Allocated.
+	 * another place.  Allocated; raises no error, since the keeper asks also
+	 * where it could not go on.
 	 */
 	char	   *(*target) (void);
 
@@ -67,13 +68,21 @@ typedef struct UidgenLink
 	uint64		(*registry) (void);
 
 	/*
-	 * Call a function of the registry in a transaction of its own.  When this
-	 * returns, the transaction is committed and flushed; after an error, it
-	 * may be committed or not.  The row is allocated in the current memory
-	 * context.  `activity` is for people.
+	 * Call a function of the registry in a transaction of its own.  The row is
+	 * allocated in the current memory context.  `activity` is for people.
+	 *
+	 * The transaction is committed by commit() only, so that nothing is taken
+	 * by an answer that is refused.  A link that cannot keep it open may have
+	 * committed it already.
 	 */
 	void		(*call) (const char *function, int nargs, const UidgenArgument *args,
 						 const char *activity, UidgenRow *row);
+
+	/*
+	 * When this returns, what the function did is committed and flushed; after
+	 * an error, it may be or not.
+	 */
+	void		(*commit) (void);
 
 	/*
 	 * Clean up after an error in any of these; disconnects if the connection
@@ -89,6 +98,13 @@ typedef struct UidgenLink
 extern const UidgenLink uidgen_link_local;
 
 /* The link that is in use. */
-extern PGDLLEXPORT const UidgenLink *uidgen_link;
+extern const UidgenLink *uidgen_link;
+
+/*
+ * Put another link in its place; returns the one that was.  A function, because a
+ * variable that is seen from outside is one for all copies of the library in a process,
+ * and these may differ in what a link is.
+ */
+extern PGDLLEXPORT const UidgenLink *uidgen_replace_link(const UidgenLink *link);
 
 #endif							/* UIDGEN_LINK_H */

@@ -218,16 +218,6 @@ begin_transaction(const char *activity)
 	pgstat_report_activity(STATE_RUNNING, activity);
 }
 
-/* After this the transaction is on disk: synchronous_commit is local. */
-static void
-commit_transaction(void)
-{
-	PopActiveSnapshot();
-	CommitTransactionCommand();
-	pgstat_report_activity(STATE_IDLE, NULL);
-	pgstat_report_stat(true);
-}
-
 static void
 report_missing_extension(void)
 {
@@ -399,7 +389,18 @@ call(const char *name, int nargs, const UidgenArgument *args, const char *activi
 	/* The row has to outlive the transaction. */
 	MemoryContextSwitchTo(caller_context);
 	read_row(function, name, result, row);
-	commit_transaction();
+}
+
+/* After this everything is on disk: synchronous_commit is at least local. */
+static void
+commit(void)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	pgstat_report_activity(STATE_IDLE, NULL);
+	pgstat_report_stat(true);
 	MemoryContextSwitchTo(caller_context);
 }
 
@@ -422,8 +423,18 @@ const UidgenLink uidgen_link_local = {
 	.connect = connect_database,
 	.registry = registry,
 	.call = call,
+	.commit = commit,
 	.end_failed = end_failed,
 	.disconnect = disconnect,
 };
 
 const UidgenLink *uidgen_link = &uidgen_link_local;
+
+const UidgenLink *
+uidgen_replace_link(const UidgenLink *link)
+{
+	const UidgenLink *before = uidgen_link;
+
+	uidgen_link = link;
+	return before;
+}

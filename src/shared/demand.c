@@ -105,6 +105,8 @@ uidgen_failure_is_transient(const UidgenFailure *failure)
 	switch (ERRCODE_TO_CATEGORY(failure->sqlerrcode))
 	{
 		case MAKE_SQLSTATE('0', '8', '0', '0', '0'):	/* connection */
+			/* Who makes no sense now will not a moment later. */
+			return failure->sqlerrcode != ERRCODE_PROTOCOL_VIOLATION;
 		case MAKE_SQLSTATE('4', '0', '0', '0', '0'):	/* rollback */
 		case MAKE_SQLSTATE('5', '8', '0', '0', '0'):	/* system error */
 			return true;

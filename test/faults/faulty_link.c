@@ -40,6 +40,8 @@ extern PGDLLEXPORT void _PG_init(void);
 
 static const UidgenLink *real;
 
+static bool committed = false;	/* the call under way */
+
 static char fault[32];
 static char column[64];
 static char value[64];
@@ -205,7 +207,20 @@ call(const char *function, int nargs, const UidgenArgument *args, const char *ac
 	if (more && (is("column") || is("drop")))
 		spoil(row);
 	else if (more)
+	{
+		/* What is lost is the answer. */
+		real->commit();
+		committed = true;
 		end(operation);
+	}
+}
+
+static void
+commit(void)
+{
+	if (!committed)
+		real->commit();
+	committed = false;
 }
 
 static void
@@ -213,6 +228,7 @@ end_failed(void)
 {
 	bool		more = begin("end_failed");
 
+	committed = false;
 	real->end_failed();
 	if (more)
 		end("end_failed");
@@ -237,15 +253,15 @@ _PG_init(void)
 		.connect = connect_really,
 		.registry = registry,
 		.call = call,
+		.commit = commit,
 		.end_failed = end_failed,
 		.disconnect = disconnect,
 	};
-	const UidgenLink **in_use =
-		(const UidgenLink **) load_external_function("$libdir/uidgen", "uidgen_link",
-													 true, NULL);
+	const UidgenLink *(*replace) (const UidgenLink *) =
+		(const UidgenLink *(*) (const UidgenLink *))
+		load_external_function("$libdir/uidgen", "uidgen_replace_link", true, NULL);
 
-	real = *in_use;
+	real = replace(&faulty);
 	faulty.kind = real->kind;
 	faulty.setting = real->setting;
-	*in_use = &faulty;
 }

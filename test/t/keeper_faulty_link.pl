@@ -191,6 +191,7 @@ foreach my $spoilt (
 	my $has = $what eq 'drop' || $value eq 'NULL' ? 'nothing' : "\"$value\"";
 	set_fault("call $spoilt");
 	forget_grant() if $function eq 'acquire_worker_id';
+	my $row = $node->safe_psql('postgres', 'SELECT launches, released FROM uidgen.worker_node');
 	# The attempt after it may succeed, so callers need not notice.
 	ok( poll_until(
 			sub {
@@ -201,6 +202,8 @@ foreach my $spoilt (
 			}),
 		"$spoilt: it is refused");
 	set_fault();
+	is($node->safe_psql('postgres', 'SELECT launches, released FROM uidgen.worker_node'), $row, "$spoilt: it took nothing")
+	  if $function eq 'acquire_worker_id';
 	goes_on($spoilt);
 }
 
