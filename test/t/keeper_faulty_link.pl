@@ -207,7 +207,19 @@ foreach my $spoilt (
 	goes_on($spoilt);
 }
 
-# The registry's row is another holder's: then an answer that is all null is correct.
+# A worker id that is set is the only one that may come, also if it is the lowest.
+append_to_file($node->data_dir . '/more.conf', "uidgen.worker_id = 0\n");
+set_fault('call acquire_worker_id column worker 1');
+forget_grant();
+fails_with($node, 'SELECT uid_next()', '55000', qr/the registry gave an answer that makes no sense/,
+	'another worker id than the one that is set is refused');
+set_fault();
+goes_on('the worker id that is set');
+append_to_file($node->data_dir . '/more.conf', "uidgen.worker_id = -1\n");
+forget_grant();
+goes_on('any worker id');
+
+# Another registry, by the link's word: the keeper acquires there.
 set_fault('registry other');
 goes_on('another registry');
 set_fault();
