@@ -685,6 +685,16 @@ test_waits(void)
 	is(wrong, 0, "waits: end with exactly the first tick of the clock that lets an id pass");
 	is(not_monotonic, 0, "waits: which then always passes");
 
+	/* Another era is begun for a step only where it lets ids go on. */
+	{
+		UidgenTicketReach reach = {.clock_high = 20, .ahead = 5};
+
+		ok(uidgen_ticket_step_in_era(&reach, 10), "step: ids may stay ahead of the clock, so another era begins");
+		reach.ahead = 0;
+		ok(!uidgen_ticket_step_in_era(&reach, 10), "step: they may not, so none does");
+		ok(!uidgen_ticket_step_in_era(&reach, 20), "step: nor where there was no step");
+	}
+
 	{
 		UidgenTicketReach reach = {
 			.ahead = INT64_MAX,
