@@ -136,8 +136,10 @@ fail(UidgenComplaint *error, const Alphabet *alphabet, const char *hint)
 static bool
 fail_character(UidgenComplaint *error, const Alphabet *alphabet, char c, size_t position)
 {
-	/* All before it are digits or hyphens, of one byte each; it may have several itself,
-	 * and is not shown then. */
+	/*
+	 * All before it are digits or hyphens, of one byte each; it may have
+	 * several itself, and is not shown then.
+	 */
 	if (c > ' ' && c <= '~')
 		snprintf(error->detail, sizeof(error->detail),
 				 "Character \"%c\" at position %zu is no digit of %s.", c, position, alphabet->name);
@@ -158,8 +160,11 @@ uidgen_textform_read(UidgenTextForm form, const char *text, size_t length, int64
 	unsigned	last = 0;
 	size_t		digits = 0;
 
-	/* The last digit is kept back: without it, the number has at most 60 bits.  Of more
-	 * digits than an id has it wraps around, but then it is not looked at. */
+	/*
+	 * The last digit is kept back: without it, the number has at most 60
+	 * bits.  Of more digits than an id has it wraps around, but then it is
+	 * not looked at.
+	 */
 	for (size_t i = 0; i < length; i++)
 	{
 		unsigned	value = alphabet->values[(unsigned char) text[i]];

@@ -42,8 +42,8 @@ typedef struct UidgenLink
 	bool		(*in_recovery) (void);
 
 	/*
-	 * Is it certain that the place has no registry?  Then *why says so, detail
-	 * included, for everybody who draws ids.
+	 * Is it certain that the place has no registry?  Then *why says so,
+	 * detail included, for everybody who draws ids.
 	 */
 	bool		(*is_missing) (UidgenFailure *why);
 
@@ -68,8 +68,8 @@ typedef struct UidgenLink
 	uint64		(*registry) (void);
 
 	/*
-	 * Call a function of the registry in a transaction of its own.  The row is
-	 * allocated in the current memory context.  `activity` is for people.
+	 * Call a function of the registry in a transaction of its own.  The row
+	 * is allocated in the current memory context.  `activity` is for people.
 	 *
 	 * The transaction is committed by commit() only, so that nothing is taken
 	 * by an answer that is refused.  A link that cannot keep it open may have
@@ -79,8 +79,8 @@ typedef struct UidgenLink
 						 const char *activity, UidgenRow *row);
 
 	/*
-	 * When this returns, what the function did is committed and flushed; after
-	 * an error, it may be or not.
+	 * When this returns, what the function did is committed and flushed;
+	 * after an error, it may be or not.
 	 */
 	void		(*commit) (void);
 

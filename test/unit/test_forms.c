@@ -90,8 +90,10 @@ static const struct
 	const char *other;
 	const char *means;
 	const char *passed_over;
-	const char *beyond;			/* the text of 2^64; empty: it has another length */
+	const char *beyond;			/* the text of 2^64; empty: it has another
+								 * length */
 }			forms[UIDGEN_TEXT_FORMS] = {
+
 	[UIDGEN_BASE32] = {
 		"base32", 13, "0123456789ABCDEFGHJKMNPQRSTVWXYZ",
 		"abcdefghjkmnpqrstvwxyz" "ILOilo", "ABCDEFGHJKMNPQRSTVWXYZ" "110110", "-", "G000000000000"
@@ -553,8 +555,11 @@ test_fixed_uuids(void)
 		{LAST_MILLISECOND, INT64_MAX, "ffffffff-ffff-77ff-bfff-ffffffffff7c"},
 		{INT64_C(1795282092525), UINT64_C(249949029770874880), "01a1ff26-c1ed-7037-9ffd-45edc9400172"},
 		{INT64_C(1704110400000), UINT64_C(1) << 63, "018cc4e5-2200-7800-8000-000000000244"},
-		/* The bits of RFC 9562's example, A.6, 017F22E2-79B0-7CC3-98C4-DC0C0C07398F, but
-		 * for the last ten. */
+
+		/*
+		 * The bits of RFC 9562's example, A.6,
+		 * 017F22E2-79B0-7CC3-98C4-DC0C0C07398F, but for the last ten.
+		 */
 		{INT64_C(0x017F22E279B0), UINT64_C(0xCC3) << 52 | (UINT64_C(0x18C4DC0C0C07398F) >> 10),
 		"017f22e2-79b0-7cc3-98c4-dc0c0c0739a4"},
 	};
@@ -634,9 +639,10 @@ test_foreign_uuids(void)
 	UidgenComplaint error;
 	int			wrong = 0;
 	int			passed = 0;
+
 	/* RFC 9562, A.6. */
 	static const Uuid example = {{
-		0x01, 0x7F, 0x22, 0xE2, 0x79, 0xB0, 0x7C, 0xC3, 0x98, 0xC4, 0xDC, 0x0C, 0x0C, 0x07, 0x39, 0x8F
+			0x01, 0x7F, 0x22, 0xE2, 0x79, 0xB0, 0x7C, 0xC3, 0x98, 0xC4, 0xDC, 0x0C, 0x0C, 0x07, 0x39, 0x8F
 	}};
 
 	slow_uuid(UINT64_C(0x0123456789AB), UINT64_C(0x0123456789ABCDEF), &uuid);
@@ -714,7 +720,10 @@ test_errors_in_uuids(void)
 				{
 					Uuid		changed = uuid;
 
-					/* All three alike are one change, two alike would be none. */
+					/*
+					 * All three alike are one change, two alike would be
+					 * none.
+					 */
 					FLIP(changed, i);
 					if (j > i)
 						FLIP(changed, j);
