@@ -217,19 +217,12 @@ report_timeout(void)
 			 errhint("If the server log says that there are too many background workers, raise the setting \"max_worker_processes\".")));
 }
 
-/* Ticks in milliseconds, for messages. */
-static long long
-ticks_ms(UidgenTick ticks)
-{
-	return (long long) ((double) ticks * uidgen_layout.unit / 1000);
-}
-
 /* Raise the error that the wait's time is up, and the next id is still too far ahead. */
 static void
 report_ahead(const UidgenTicketReach *reach, UidgenTick tick, UidgenTick now)
 {
-	long long	lead = ticks_ms(tick - now);
-	long long	allowed = ticks_ms(uidgen_ticket_last_allowed(reach, now) - now);
+	long long	lead = uidgen_server_ms(tick - now);
+	long long	allowed = uidgen_server_ms(uidgen_ticket_last_allowed(reach, now) - now);
 
 	switch (uidgen_ticket_cause(reach, tick, now))
 	{
@@ -246,7 +239,7 @@ report_ahead(const UidgenTicketReach *reach, UidgenTick tick, UidgenTick now)
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("ids would run too far ahead of the clock"),
 					 errdetail("The clock was set back by %lld ms: the time of the next id is %lld ms ahead of it, and %lld ms are allowed.",
-							   ticks_ms(uidgen_tick_minus(uidgen_ticket_clock_known(reach), now)),
+							   uidgen_server_ms(uidgen_tick_minus(uidgen_ticket_clock_known(reach), now)),
 							   lead, allowed),
 					 errhint("Correct the clock, or raise the setting \"uidgen.wait_timeout\" or \"uidgen.max_ahead\". If many ids are drawn, raise \"uidgen.max_burst\".")));
 			break;

@@ -180,13 +180,6 @@ enter_slot(void)
 
 /* ---- what the lease goes by ---- */
 
-/* Ticks in milliseconds, for messages. */
-static long long
-milliseconds(UidgenTick ticks)
-{
-	return (long long) (ticks * uidgen_layout.unit / 1000);
-}
-
 static UidgenTerms
 read_terms(void)
 {
@@ -277,7 +270,7 @@ publish_acquisition(const UidgenGrant *grant, const UidgenTerms *terms,
 	uidgen_ticket_bound(words, &uidgen_rules, &terms->bounds, now);
 	uidgen_ticket_open(words, era.position, era.limit, era.renew_at, constant,
 					   now, era.clock_known,
-					   era.position >> uidgen_rules.sequence_bits, era.cause);
+					   uidgen_ticket_tick(&uidgen_rules, era.position), era.cause);
 	LWLockRelease(uidgen_shared->lock);
 }
 
@@ -289,8 +282,8 @@ refuse_step(const UidgenClockStep *step, const UidgenTerms *terms)
 {
 	bool		fixed = terms->worker >= 0;
 	bool		back = step->kind == UIDGEN_STEP_BACK;
-	long long	size = milliseconds(step->ticks);
-	long long	large = milliseconds(terms->bounds.large_step);
+	long long	size = uidgen_server_ms(step->ticks);
+	long long	large = uidgen_server_ms(terms->bounds.large_step);
 
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -323,17 +316,17 @@ report_acquisition(const UidgenGrant *grant, const UidgenLeaseAction *action)
 			break;
 		case UIDGEN_STEP_BACK:
 			appendStringInfo(&detail, "The clock was set back by %lld ms. ",
-							 milliseconds(action->step.ticks));
+							 uidgen_server_ms(action->step.ticks));
 			break;
 		case UIDGEN_STEP_FORWARD:
 			appendStringInfo(&detail, "The clock was set forward by %lld ms; worker id %d is kept for when the clock returns. ",
-							 milliseconds(action->step.ticks), action->request.avoid);
+							 uidgen_server_ms(action->step.ticks), action->request.avoid);
 			break;
 	}
 	appendStringInfoString(&detail, grant->reason);
 	if (lead > 0)
 		appendStringInfo(&detail, " Its grant begins %lld ms ahead of the clock.",
-						 milliseconds(lead));
+						 uidgen_server_ms(lead));
 	ereport(LOG,
 			(errmsg("uidgen acquired worker id %d", grant->worker),
 			 errdetail_internal("%s", detail.data)));

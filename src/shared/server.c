@@ -28,6 +28,12 @@ uidgen_clock_tick(void)
 	return uidgen_server_tick(uidgen_clock_wall());
 }
 
+long long
+uidgen_server_ms(UidgenTick ticks)
+{
+	return (long long) ((double) ticks * uidgen_layout.unit / 1000);
+}
+
 const UidgenLayout *
 uidgen_server_layout(void)
 {

@@ -23,4 +23,7 @@ extern UidgenTick uidgen_server_tick(UidgenMicroseconds time);
 /* The tick that the wall clock shows, within the same limits. */
 extern UidgenTick uidgen_clock_tick(void);
 
+/* So many ticks in milliseconds, for messages. */
+extern long long uidgen_server_ms(UidgenTick ticks);
+
 #endif							/* UIDGEN_SERVER_H */
