@@ -191,11 +191,12 @@ sub keeper_pid
 }
 
 # End the keeper; with 'TERM', as pg_terminate_backend() does it, its grant is handed
-# back.  True once another one has begun.
+# back.  True once another one has begun.  There may be none for a moment: a keeper whose
+# registry is another database since a reload ends by itself.
 sub end_keeper
 {
 	my ($node, $signal) = @_;
-	my $keeper = keeper_pid($node);
+	my $keeper = poll_until(sub { keeper_pid($node) }) or die 'no keeper runs';
 	kill $signal // 'TERM', $keeper;
 	return poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper });
 }

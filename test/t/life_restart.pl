@@ -86,7 +86,7 @@ foreach my $round (1 .. 5)
 }
 
 # A stop while there is no grant.
-kill 'TERM', keeper_pid($node);
+kill 'TERM', (keeper_pid($node) or die 'no keeper runs');
 ok($node->poll_query_until('postgres', 'SELECT released FROM uidgen.worker_node'), 'the worker id is released');
 $node->restart;
 $last = draw_above('after a stop without a grant');
@@ -113,7 +113,7 @@ draw_above('after the crash of a backend');
 # And of the keeper.
 my $drawing = start_drawing($node);
 ok(await_drawing($drawing, 1000), 'ids are drawn');
-kill 'KILL', keeper_pid($node);
+kill 'KILL', (keeper_pid($node) or die 'no keeper runs');
 $drawing->{run}->finish;
 my $seen = stop_drawing($drawing);
 is(repeated(\@all, $seen), 0, 'again no id was issued twice');
