@@ -16,7 +16,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node try_psql sqlstate_of fails_with poll_until log_since
-  start_drawing await_drawing stop_drawing draw_until_error repeated keeper_pid
+  start_drawing await_drawing stop_drawing draw_until_error repeated change_setting keeper_pid
   end_keeper times_asleep stop_processes crash kill_and_start percentile spread build_program
   build_module);
 
@@ -199,6 +199,19 @@ sub end_keeper
 	my $keeper = poll_until(sub { keeper_pid($node) }) or die 'no keeper runs';
 	kill $signal // 'TERM', $keeper;
 	return poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper });
+}
+
+# Change a setting of a server that runs, until keeper and new sessions go by it.
+sub change_setting
+{
+	my ($node, $setting, $value) = @_;
+	$node->safe_psql('postgres', "ALTER SYSTEM SET $setting = '$value'");
+	$node->reload;
+	$node->poll_query_until('postgres', "SHOW $setting", $value) or die "$setting is not $value";
+	# The keeper has been told by now; it takes notice before it answers, or after
+	# that if it was asked in between.
+	$node->safe_psql('postgres', 'SELECT uidgen.diagnose()') foreach 1 .. 2;
+	return;
 }
 
 # Stop all processes of a server, as when its machine is suspended; returns their

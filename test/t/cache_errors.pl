@@ -110,16 +110,12 @@ draw_all($node, 'after the grant was lost', @sessions);
 
 # ---- the clock stands still: ids may not run further ahead ----
 
-$node->append_conf('postgresql.conf', 'uidgen.max_burst = 0');
-$node->reload;
-$node->poll_query_until('postgres', 'SHOW uidgen.max_burst', '0') or die;
+change_setting($node, 'uidgen.max_burst', '0');
 is(error_of($_, 'SET uidgen.wait_timeout = 0; SELECT count(uid_next()) FROM generate_series(1, 10000)'),
 	'55000', 'the clock stands still: no more ids') foreach @sessions;
 $_->query_safe('RESET uidgen.wait_timeout') foreach @sessions;
 $clock->step(600);
-$node->append_conf('postgresql.conf', "uidgen.max_burst = '1s'");
-$node->reload;
-$node->poll_query_until('postgres', 'SHOW uidgen.max_burst', '1s') or die;
+change_setting($node, 'uidgen.max_burst', '1s');
 draw_all($node, 'after the clock stood still', @sessions);
 
 # ---- the extension is dropped and created again ----

@@ -226,9 +226,7 @@ foreach my $run (1, 7, 100)
 # ---- ids that may not run ahead of the clock ----
 
 # A call that waits for the clock keeps the cache that it gets then.
-$node->append_conf('postgresql.conf', 'uidgen.max_burst = 0');
-$node->reload;
-$node->poll_query_until('postgres', "SHOW uidgen.max_burst", '0') or die;
+change_setting($node, 'uidgen.max_burst', '0');
 $clock->step(10);
 my $waits = $node->safe_psql('postgres', 'SELECT waits FROM uidgen.status');
 $session{a}->query_until(qr/begun/, <<'SQL');
@@ -247,9 +245,7 @@ is("@ids_of_tick", join(' ', (256) x 10), 'max_burst = 0: a session with a cache
 $tick = begin_store();
 $clock->step(0.0004);
 is_deeply(draw('a'), [ $tick, 4 ], 'max_burst = 0: when the clock has moved within its tick, the cache is used');
-$node->append_conf('postgresql.conf', "uidgen.max_burst = '1s'");
-$node->reload;
-$node->poll_query_until('postgres', "SHOW uidgen.max_burst", '1s') or die;
+change_setting($node, 'uidgen.max_burst', '1s');
 
 # ---- the clock is set back by a large step ----
 

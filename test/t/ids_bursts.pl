@@ -42,18 +42,6 @@ sub ahead
 	return query('SELECT ahead, ahead_cause FROM uidgen.status');
 }
 
-sub set_system
-{
-	my ($setting, $value) = @_;
-	query("ALTER SYSTEM SET $setting = '$value'");
-	$node->reload;
-	$node->poll_query_until('postgres', "SHOW $setting", $value) or die "$setting is not $value";
-	# The keeper has been told by now; it takes notice before it answers, or after
-	# that if it was asked in between.
-	query('SELECT uidgen.diagnose()') foreach 1 .. 2;
-	return;
-}
-
 # ---- any role, in any way ----
 
 query('SELECT uid_next()');
@@ -87,12 +75,12 @@ my $load = begin_file($node, "SELECT uid_next_batch(5000 * 256) FROM (SELECT set
 my $WAITING = "FROM pg_stat_activity WHERE wait_event_type = 'Extension' AND backend_type = 'client backend'";
 $node->poll_query_until('postgres', "SELECT count(*) = 1 $WAITING") or die 'the load does not wait';
 cmp_ok((split /\|/, ahead())[0], 'le', '00:00:01', 'a load waits at the bound');
-set_system('uidgen.max_burst', '10s');
+change_setting($node, 'uidgen.max_burst', '10s');
 unique_in_order(5000 * 256, 'max_burst is raised: it goes on at once', end_file($load));
 like(ahead(), qr/^00:00:0[45].*\|burst$/, 'as far ahead as it needs');
 
 $clock->step(10);
-set_system('uidgen.max_burst', '0');
+change_setting($node, 'uidgen.max_burst', '0');
 query('SELECT count(uid_next()) FROM generate_series(1, 256)');
 is(ahead(), '00:00:00|', 'max_burst = 0: the ids of a tick');
 fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000', qr/ 1 ms ahead of the clock, and 0 ms are allowed/,
@@ -174,11 +162,11 @@ sub goes_on
 
 foreach my $to ('1s', '0')
 {
-	set_system('uidgen.max_burst', '10s');
+	change_setting($node, 'uidgen.max_burst', '10s');
 	$clock->step(100);
 	begin_burst(5000);
 	goes_on("max_burst = 10s: ids are five seconds ahead");
-	set_system('uidgen.max_burst', $to);
+	change_setting($node, 'uidgen.max_burst', $to);
 	goes_on("max_burst lowered to $to: nobody is stopped");
 	$lock->query_safe('SELECT pg_advisory_unlock(1)');
 	at_lock(2);
@@ -199,18 +187,18 @@ foreach my $to ('1s', '0')
 }
 
 # Likewise the bound of clocks that were set back.
-set_system('uidgen.max_burst', '1s');
+change_setting($node, 'uidgen.max_burst', '1s');
 my $worker = query('SELECT worker_id FROM uidgen.status');
 foreach my $to ('1s', '0')
 {
-	set_system('uidgen.max_ahead', '1h');
+	change_setting($node, 'uidgen.max_ahead', '1h');
 	$clock->step(2000);
 	goes_on('max_ahead = 1h: ids are drawn');
 	$clock->step(-600);
 	goes_on('max_ahead = 1h, set back by ten minutes: ids go on');
 	like(ahead(), qr/^00:10:00.*\|clock set back$/, 'and uidgen.status knows why they are ahead');
 	begin_burst(500);
-	set_system('uidgen.max_ahead', $to);
+	change_setting($node, 'uidgen.max_ahead', $to);
 	goes_on("max_ahead lowered to $to: nobody is stopped");
 	$lock->query_safe('SELECT pg_advisory_unlock(1)');
 	at_lock(2);

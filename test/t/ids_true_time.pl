@@ -307,9 +307,7 @@ like($waiting->query('SELECT 1'), qr/^t$/m, 'max_burst = 0: and gets an id of it
 $waiting->quit;
 
 # Ahead by up to two seconds, which is 20 ticks.
-$node->append_conf('postgresql.conf', 'uidgen.max_burst = 2s');
-$node->reload;
-poll_until(sub { $node->safe_psql('postgres', 'SHOW uidgen.max_burst') eq '2s' });
+change_setting($node, 'uidgen.max_burst', '2s');
 $clock->step(100);
 is(join('|', (exhaust('SELECT uid_next()', most => 160))[ 0, 1, 2 ]),
 	'160|9|', 'max_burst = 2s: a burst runs ahead');
