@@ -6,6 +6,7 @@ OBJS = \
 	src/core/textform.o \
 	src/core/ticket.o \
 	src/core/uuidform.o \
+	src/functions/copy.o \
 	src/functions/decode.o \
 	src/functions/forms.o \
 	src/functions/layouts.o \
@@ -40,7 +41,7 @@ PG_CPPFLAGS += -DPGDLLEXPORT='__attribute__((visibility("default")))'
 override PG_CFLAGS += -fvisibility=hidden
 
 # pg_regress's tests are sql/ and expected/; the other suites live in test/.
-REGRESS = install catalog layout decode forms errors generate registry
+REGRESS = install catalog layout decode forms errors generate copy registry
 REGRESS_OPTS = --inputdir=$(srcdir)
 ISOLATION = acquire renew
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation

@@ -682,6 +682,26 @@ $$;
 
 DROP FUNCTION uidgen.registry_tick(bigint, bigint);
 
+-- COPY FROM calls the twins in place of uid_next(): see src/functions/copy.c.  Nobody else
+-- can, since SQL has no value of the type internal.
+CREATE FUNCTION uidgen.uid_next_in_copy(internal) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_next'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uidgen.uid_next_in_copy(internal) IS 'uid_next(), as COPY FROM calls it';
+
+CREATE FUNCTION uidgen.uid_next_in_copy(tag integer, internal) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_next_tagged'
+LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION uidgen.uid_next_in_copy(integer, internal) IS 'uid_next(tag), as COPY FROM calls it';
+
+CREATE FUNCTION uidgen.uid_next_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'uidgen_next_support'
+LANGUAGE C STRICT;
+COMMENT ON FUNCTION uidgen.uid_next_support(internal) IS 'planner support function of uid_next()';
+
+ALTER FUNCTION uid_next() SUPPORT uidgen.uid_next_support;
+ALTER FUNCTION uid_next(integer) SUPPORT uidgen.uid_next_support;
+
 -- Ids and layouts: what changed is in the library.
 COMMENT ON FUNCTION uid_parse(bigint) IS 'the fields of an id; a field that the layout lacks is null';
 COMMENT ON FUNCTION uid_parse(bigint, text) IS 'the fields of an id under a layout or preset; a field that the layout lacks is null';

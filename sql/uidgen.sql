@@ -820,15 +820,34 @@ REVOKE EXECUTE ON FUNCTION
 -- Ids
 --
 
+-- COPY FROM calls the twins in place of uid_next(): see src/functions/copy.c.  Nobody else
+-- can, since SQL has no value of the type internal.
+CREATE FUNCTION uidgen.uid_next_in_copy(internal) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_next'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uidgen.uid_next_in_copy(internal) IS 'uid_next(), as COPY FROM calls it';
+
+CREATE FUNCTION uidgen.uid_next_in_copy(tag integer, internal) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_next_tagged'
+LANGUAGE C STABLE PARALLEL SAFE;
+COMMENT ON FUNCTION uidgen.uid_next_in_copy(integer, internal) IS 'uid_next(tag), as COPY FROM calls it';
+
+CREATE FUNCTION uidgen.uid_next_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'uidgen_next_support'
+LANGUAGE C STRICT;
+COMMENT ON FUNCTION uidgen.uid_next_support(internal) IS 'planner support function of uid_next()';
+
 CREATE FUNCTION uid_next() RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_next'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+SUPPORT uidgen.uid_next_support;
 COMMENT ON FUNCTION uid_next() IS 'a new unique id, in order of time';
 
 -- Not strict: a null tag is an error, where STRICT would return a null id.
 CREATE FUNCTION uid_next(tag integer) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_next_tagged'
-LANGUAGE C VOLATILE PARALLEL SAFE;
+LANGUAGE C VOLATILE PARALLEL SAFE
+SUPPORT uidgen.uid_next_support;
 COMMENT ON FUNCTION uid_next(integer) IS 'a new unique id with a tag of the caller''s';
 
 CREATE FUNCTION uid_next_batch(n integer, tag integer DEFAULT 0) RETURNS SETOF bigint

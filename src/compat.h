@@ -7,7 +7,10 @@
 #ifndef UIDGEN_COMPAT_H
 #define UIDGEN_COMPAT_H
 
+#include "catalog/pg_proc.h"
 #include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
 #include "utils/wait_event.h"
@@ -45,6 +48,17 @@ uidgen_wait_event(uint32 *event, const char *name)
 	(void) event;
 	(void) name;
 	return PG_WAIT_EXTENSION;
+#endif
+}
+
+/* May the present role execute a function? */
+static inline bool
+uidgen_may_execute(Oid function)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK;
+#else
+	return pg_proc_aclcheck(function, GetUserId(), ACL_EXECUTE) == ACLCHECK_OK;
 #endif
 }
 

@@ -3,7 +3,7 @@
  *	  What happens when the library is loaded.
  *
  * If it is preloaded, it defines the settings, asks for shared memory and registers the
- * keeper, in that order, since each step needs the one before.  If it is loaded later,
+ * keeper, in that order, since each step needs the one before; and it takes note of COPY.  If it is loaded later,
  * it only decodes: to define a setting that is fixed at server start would end the
  * session then, so it defines none.
  *
@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "compat.h"
+#include "functions/copy.h"
 #include "keeper/keeper.h"
 #include "miscadmin.h"
 #include "shared/guc.h"
@@ -31,6 +32,7 @@ _PG_init(void)
 		return;
 	uidgen_define_settings();
 	uidgen_request_shmem();
+	uidgen_install_copy_hook();
 	/* With a bad setting nothing may be granted, so no keeper is needed. */
 	if (uidgen_settings_good())
 		uidgen_register_keeper();

@@ -30,12 +30,3 @@ BEGIN
 	RETURN (SELECT max(clock) + lead_ns FROM arrival);
 END
 $$;
-
--- Ways to keep COPY fast.  The first says of itself what is not true.
-CREATE FUNCTION uid_next_stable() RETURNS bigint LANGUAGE C STABLE AS '$libdir/uidgen', 'uidgen_next';
-CREATE FUNCTION set_id() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-	NEW.id := uid_next();
-	RETURN NEW;
-END
-$$;

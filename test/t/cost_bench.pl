@@ -24,7 +24,7 @@ is_deeply(
 	[
 		sort 'Machine', 'Goals', 'One call', 'Single calls', 'Several sessions', 'In SQL', 'A thousand ids',
 		'Six million ids in one statement', 'INSERT, without an index', 'INSERT, with a primary key',
-		'COPY, without an index', 'COPY, with a primary key', 'COPY, ways around', 'One row each transaction',
+		'COPY, without an index', 'COPY, with a primary key', 'One row each transaction',
 		'A connection each query'
 	],
 	'all tables are printed');

@@ -1,0 +1,168 @@
+/*
+ * copy.c
+ *	  Lets COPY FROM store many rows at a time although a default issues ids.
+ *
+ * COPY FROM collects rows and stores them together, with one WAL record for a page of
+ * them; but row by row if a column default is volatile, because such a default might
+ * query the table that is being filled and must then find the rows before it.  uid_next()
+ * queries nothing, so it needs no such care.  The server makes an exception for
+ * nextval(), by its OID, and has no label that would ask for one
+ * (contain_volatile_functions_not_nextval() in optimizer/util/clauses.c).
+ *
+ * So uid_next() has a planner support function, which replaces a call by one of its twin:
+ * the same C function, declared STABLE.  COPY then collects rows and still calls the twin
+ * for each of them.  Elsewhere the declaration would do harm: ALTER TABLE ... ADD COLUMN
+ * calls a stable default once, for all rows.  Both plan the default in the same way, as
+ * an expression without a query.  Therefore:
+ *
+ * - A call is replaced only while the innermost utility statement is a COPY FROM, which a
+ *	 hook keeps account of.  Statements that a trigger or a function runs inside of COPY
+ *	 are either utility statements themselves, or are planned as queries.
+ * - Nobody can call the twin by its name: its last argument is of the type internal, of
+ *	 which SQL has no values.
+ * - A caller needs the same rights as before, and what was set for uid_next() by ALTER
+ *	 FUNCTION still counts: in such cases the call is not replaced.
+ *
+ * The server can keep an expression that was planned inside of COPY FROM: the type cache
+ * keeps the CHECK constraints of a domain.  That does no harm, since they are evaluated
+ * for each value, whatever they call is declared.
+ *
+ * What remains: an extension that alters a table inside of COPY FROM, by a call of the C
+ * function AlterTable() and not by a statement, and adds a column with this default, gives
+ * its rows one id.
+ */
+#include "postgres.h"
+
+#include "functions/copy.h"
+
+#include "access/htup_details.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "compat.h"
+#include "functions/values.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/supportnodes.h"
+#include "tcop/utility.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+/* In the schema uidgen: the arguments of the function that it stands in for, and then
+ * one of the type internal. */
+#define TWIN "uid_next_in_copy"
+
+SQL_FUNCTION(uidgen_next_support);
+
+/* The innermost utility statement is a COPY FROM. */
+static bool in_copy_from = false;
+
+static ProcessUtility_hook_type next_process_utility;
+
+static void
+process_utility(PlannedStmt *statement, const char *query, bool read_only,
+				ProcessUtilityContext context, ParamListInfo parameters,
+				QueryEnvironment *environment, DestReceiver *destination,
+				QueryCompletion *completion)
+{
+	bool		outer = in_copy_from;
+	bool		inner = IsA(statement->utilityStmt, CopyStmt) &&
+		castNode(CopyStmt, statement->utilityStmt)->is_from;
+
+	if (inner == outer)
+	{
+		next_process_utility(statement, query, read_only, context, parameters,
+							 environment, destination, completion);
+		return;
+	}
+	in_copy_from = inner;
+	PG_TRY();
+	{
+		next_process_utility(statement, query, read_only, context, parameters,
+							 environment, destination, completion);
+	}
+	PG_FINALLY();
+	{
+		in_copy_from = outer;
+	}
+	PG_END_TRY();
+}
+
+void
+uidgen_install_copy_hook(void)
+{
+	next_process_utility = ProcessUtility_hook ? ProcessUtility_hook : standard_ProcessUtility;
+	ProcessUtility_hook = process_utility;
+}
+
+/* The twin of a function; InvalidOid if the extension's script is too old to have one. */
+static Oid
+find_twin(Oid function)
+{
+	Oid			namespace = get_namespace_oid("uidgen", true);
+	Oid			types[FUNC_MAX_ARGS];
+	Oid		   *original_types;
+	int			nargs;
+
+	(void) get_func_signature(function, &original_types, &nargs);
+	Assert(nargs < FUNC_MAX_ARGS);
+	memcpy(types, original_types, nargs * sizeof(Oid));
+	types[nargs++] = INTERNALOID;
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
+						   CStringGetDatum(TWIN),
+						   PointerGetDatum(buildoidvector(types, nargs)),
+						   ObjectIdGetDatum(namespace));
+}
+
+/*
+ * May the caller's call of a function become a call of another one?  Not if the call
+ * itself does something: these are the conditions under which the server puts a function's
+ * body in place of its call (inline_function() in optimizer/util/clauses.c).
+ */
+static bool
+is_replaceable(Oid function)
+{
+	HeapTuple	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	bool		plain;
+
+	if (!HeapTupleIsValid(proc))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	plain = !((Form_pg_proc) GETSTRUCT(proc))->prosecdef &&
+		heap_attisnull(proc, Anum_pg_proc_proconfig, NULL);
+	ReleaseSysCache(proc);
+	return plain && !FmgrHookIsNeeded(function) && uidgen_may_execute(function);
+}
+
+/*
+ * uid_next_support(internal) returns internal: the planner's questions about uid_next().
+ * A null pointer leaves the call as it is.
+ */
+Datum
+uidgen_next_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+	FuncExpr   *call;
+	FuncExpr   *replacement;
+	Oid			twin;
+	Const	   *mark;
+
+	if (!in_copy_from || !IsA(request, SupportRequestSimplify))
+		PG_RETURN_POINTER(NULL);
+	/* A call in a query is not a column default of COPY FROM. */
+	if (((SupportRequestSimplify *) request)->root != NULL)
+		PG_RETURN_POINTER(NULL);
+	call = ((SupportRequestSimplify *) request)->fcall;
+	if (!is_replaceable(call->funcid))
+		PG_RETURN_POINTER(NULL);
+	twin = find_twin(call->funcid);
+	if (!OidIsValid(twin) || !uidgen_may_execute(twin))
+		PG_RETURN_POINTER(NULL);
+
+	mark = makeConst(INTERNALOID, -1, InvalidOid, sizeof(Datum), (Datum) 0, false, true);
+	replacement = makeFuncExpr(twin, call->funcresulttype,
+							   lappend(list_copy(call->args), mark),
+							   InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL);
+	replacement->location = call->location;
+	PG_RETURN_POINTER(replacement);
+}
