@@ -13,6 +13,8 @@ unset $(env | sed -n 's/^\(PG[A-Z]*\)=.*/\1/p')
 umask 022
 
 suites='meta unit fuzz model regress isolation tap'
+# It needs some hundred packages and a download, so it runs only if it is asked for.
+named_suites=javascript
 
 say()
 {
@@ -90,8 +92,17 @@ as_root()
 	fi
 }
 
+# Is the suite javascript among $SUITES, by its name or its file's?
+needs_javascript()
+{
+	case ${SUITES-} in
+	*javascript*) ;;
+	*) false ;;
+	esac
+}
+
 # Installs what is missing for building and running the extension, and with
-# the argument "tests" for testing it, then sets PG_CONFIG.
+# the argument "tests" for running $SUITES, then sets PG_CONFIG.
 bootstrap()
 {
 	missing=
@@ -105,6 +116,10 @@ bootstrap()
 		want libclang-rt-dev fuzzer_links
 		want spin command -v spin
 		want valgrind command -v valgrind
+		if needs_javascript; then
+			want nodejs command -v node
+			want npm command -v npm
+		fi
 	fi
 	find_server || missing="$missing postgresql"
 	[ -z "$missing" ] || install_packages

@@ -44,6 +44,14 @@ if [ "${1-}" != suites ]; then
 		$MAKE -s "$test" || rm -f "$test" "$CHECK_DIR/tree/$test"
 		cp "$test" "$CHECK_DIR/tree/$test" 2>/dev/null || :
 	done
+	# By the build's user, whose settings npm may need, and where Node finds them from
+	# the tests on; outside of the sources, which the suite meta looks through.  npm 12
+	# would leave compiled code in /tmp.
+	if needs_javascript; then
+		(cd "$CHECK_DIR/tree/test/javascript" &&
+			NODE_DISABLE_COMPILE_CACHE=1 npm ci && mv node_modules "$CHECK_DIR") ||
+			say "npm could not install what test/javascript/package.json names; the suite javascript fails"
+	fi
 	export CHECK_DIR BINDIR="$CHECK_DIR/inst$("$PG_CONFIG" --bindir)"
 	# The copy has none of these, nor what programs are linked with.
 	SERVER_HEADERS=$("$PG_CONFIG" --includedir-server)
@@ -144,6 +152,8 @@ for suite in $SUITES; do
 	tap)
 		# A program that hangs ends as a failure.
 		tap "$PROVE_JOBS" 900 $PROVE_TESTS ;;
+	javascript)
+		tap 1 900 test/javascript/javascript.pl ;;
 	reports)
 		tap 1 0 test/reports.pl ;;
 	*.pl)
