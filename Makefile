@@ -11,6 +11,7 @@ OBJS = \
 	src/functions/forms.o \
 	src/functions/layouts.o \
 	src/functions/next.o \
+	src/functions/ranges.o \
 	src/functions/status.o \
 	src/functions/values.o \
 	src/ids/cache.o \
@@ -41,9 +42,9 @@ PG_CPPFLAGS += -DPGDLLEXPORT='__attribute__((visibility("default")))'
 override PG_CFLAGS += -fvisibility=hidden
 
 # pg_regress's tests are sql/ and expected/; the other suites live in test/.
-REGRESS = install catalog layout decode forms errors generate copy registry
+REGRESS = install catalog layout decode ranges forms errors generate copy registry
 REGRESS_OPTS = --inputdir=$(srcdir)
-ISOLATION = acquire renew
+ISOLATION = acquire partitions renew
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # Test programs in Perl, with servers of their own; not TAP_TESTS, because these are
 # no part of installcheck.  Named relative to the source tree.

@@ -30,6 +30,17 @@ SELECT elsewhere.uid_next(0) > 0 AS works;
 SELECT count(*) FROM elsewhere.uid_next_batch(3);
 SELECT elsewhere.uid_min('2026-01-01 UTC', 'default') > 0 AS works;
 SELECT state FROM uidgen.status;
+-- Functions in SQL find the others when that schema is renamed, and whatever the caller's
+-- search_path finds first.
+CREATE FUNCTION elsewhere.never(bigint, bigint) RETURNS boolean LANGUAGE sql AS 'SELECT false';
+CREATE OPERATOR elsewhere.>= (FUNCTION = elsewhere.never, LEFTARG = bigint, RIGHTARG = bigint);
+ALTER SCHEMA elsewhere RENAME TO moved;
+SET LOCAL search_path = moved, pg_catalog;
+SELECT 2::bigint >= 1::bigint AS as_usual, uid_between(uid_min('2030-01-01'), '2030-01-01', '2030-01-02') AS works,
+	uid_range('2030-01-01', '2030-01-02') = int8range(uid_min('2030-01-01'), uid_min('2030-01-02')) AS works;
+CREATE TABLE moved.event (id bigint) PARTITION BY RANGE (id);
+SELECT count(*) FROM uid_partitions('event', '2030-01-01', '2030-01-03', '1 day', true);
+SELECT count(*) FROM uid_partitions('event', '2030-01-01', '2030-01-04', '1 day');
 ROLLBACK;
 
 -- A schema of somebody else's is not taken over.

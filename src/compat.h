@@ -13,6 +13,7 @@
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
+#include "utils/rangetypes.h"
 #include "utils/wait_event.h"
 
 #if PG_VERSION_NUM < 150000
@@ -71,6 +72,17 @@ uidgen_all_settings(int *n)
 #else
 	*n = GetNumConfigOptions();
 	return get_guc_variables();
+#endif
+}
+
+/* The range between two bounds.  Since 16 errors can be kept instead of raised. */
+static inline RangeType *
+uidgen_make_range(TypeCacheEntry *type, RangeBound *lower, RangeBound *upper)
+{
+#if PG_VERSION_NUM >= 160000
+	return make_range(type, lower, upper, false, NULL);
+#else
+	return make_range(type, lower, upper, false);
 #endif
 }
 

@@ -1,6 +1,6 @@
 /*
  * decode.c
- *	  The functions that take ids apart, and make up others for comparisons.
+ *	  The functions that take ids apart, and put them together again.
  *
  * Errors: 22003 a field does not fit its bits; 22008 a time is out of range; and those of
  * uidgen_arg_layout() and uidgen_id_timestamp().
@@ -8,40 +8,12 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "common/int.h"
 #include "functions/values.h"
 #include "utils/timestamp.h"
 
 SQL_FUNCTION(uidgen_parse);
 SQL_FUNCTION(uidgen_timestamp);
-SQL_FUNCTION(uidgen_min);
-SQL_FUNCTION(uidgen_max);
 SQL_FUNCTION(uidgen_make);
-
-/* Where a time lies, seen from the ticks of a layout. */
-typedef enum TimePlace
-{
-	BEFORE_EPOCH,
-	IN_LAYOUT,
-	AFTER_END
-} TimePlace;
-
-/*
- * The place of a time and, if that is in the layout, its tick.  The infinities need no
- * case of their own: no layout reaches that far.
- */
-static TimePlace
-find_tick(const UidgenLayout *layout, TimestampTz timestamp, uint64 *tick)
-{
-	int64		time;
-
-	/* So late that no layout has a tick for it. */
-	if (pg_add_s64_overflow(timestamp, POSTGRES_EPOCH_UNIX, &time))
-		return AFTER_END;
-	if (uidgen_layout_tick(layout, time, tick))
-		return IN_LAYOUT;
-	return time < layout->epoch ? BEFORE_EPOCH : AFTER_END;
-}
 
 Datum
 uidgen_parse(PG_FUNCTION_ARGS)
@@ -71,62 +43,18 @@ uidgen_timestamp(PG_FUNCTION_ARGS)
 	PG_RETURN_TIMESTAMPTZ(uidgen_id_timestamp(uidgen_arg_layout(fcinfo, 2), PG_GETARG_INT64(0)));
 }
 
-/*
- * The end of a range of time, for comparisons with the ids of a layout.  A time
- * for which the layout has no tick gives the layout's own end: before the epoch the
- * smallest id, after the last tick the largest.  This covers the infinities.
- *
- * So a bound never fails, is always an id that the layout can decode and, where
- * the layout can generate, never decreases as time goes on.  The price is one id at
- * each end.  With a time before the epoch, `id <= uid_max(time)` is true for the smallest
- * id of all (tick, worker and sequence 0), because uid_parse() takes nothing smaller.
- * With a time after the end, `id >= uid_min(time)` is true for the largest id of all; no
- * server issues that one, since the last tick is never granted.
- */
-static int64
-range_end(const UidgenLayout *layout, TimestampTz timestamp,
-		  int64_t (*end_of_tick) (const UidgenLayout *, uint64_t))
-{
-	uint64		tick;
-
-	switch (find_tick(layout, timestamp, &tick))
-	{
-		case BEFORE_EPOCH:
-			return uidgen_layout_first(layout);
-		case AFTER_END:
-			return uidgen_layout_last(layout);
-		case IN_LAYOUT:
-			break;
-	}
-	return end_of_tick(layout, tick);
-}
-
-Datum
-uidgen_min(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT64(range_end(uidgen_arg_layout(fcinfo, 2), PG_GETARG_TIMESTAMPTZ(0),
-							  uidgen_layout_min));
-}
-
-Datum
-uidgen_max(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_INT64(range_end(uidgen_arg_layout(fcinfo, 2), PG_GETARG_TIMESTAMPTZ(0),
-							  uidgen_layout_max));
-}
-
 /* The tick that contains a time; raises an error if the layout has none for it. */
 static uint64
 get_tick(const UidgenLayout *layout, TimestampTz timestamp)
 {
 	uint64		tick;
-	TimePlace	place = find_tick(layout, timestamp, &tick);
+	UidgenTimePlace place = uidgen_find_tick(layout, timestamp, &tick);
 	char		text[UIDGEN_LAYOUT_TEXT_SIZE];
 
-	if (place == IN_LAYOUT)
+	if (place == UIDGEN_IN_LAYOUT)
 		return tick;
 	uidgen_layout_print(layout, text);
-	if (place == BEFORE_EPOCH)
+	if (place == UIDGEN_BEFORE_EPOCH)
 	{
 		char	   *epoch = pstrdup(timestamptz_to_str(layout->epoch - POSTGRES_EPOCH_UNIX));
 

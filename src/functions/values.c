@@ -7,6 +7,7 @@
 #include "functions/values.h"
 
 #include "access/htup_details.h"
+#include "common/int.h"
 #include "funcapi.h"
 #include "shared/server.h"
 #include "shared/version.h"
@@ -95,6 +96,20 @@ uidgen_field_bits(const UidgenLayout *layout, UidgenField field, int32 value)
 }
 
 /* ---- times ---- */
+
+/* The infinities need no case of their own: no layout reaches that far. */
+UidgenTimePlace
+uidgen_find_tick(const UidgenLayout *layout, TimestampTz timestamp, uint64 *tick)
+{
+	int64		time;
+
+	/* So late that no layout has a tick for it. */
+	if (pg_add_s64_overflow(timestamp, POSTGRES_EPOCH_UNIX, &time))
+		return UIDGEN_AFTER_END;
+	if (uidgen_layout_tick(layout, time, tick))
+		return UIDGEN_IN_LAYOUT;
+	return time < layout->epoch ? UIDGEN_BEFORE_EPOCH : UIDGEN_AFTER_END;
+}
 
 bool
 uidgen_tick_timestamp(const UidgenLayout *layout, uint64 tick, TimestampTz *timestamp)

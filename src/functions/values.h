@@ -46,6 +46,18 @@ extern uint64 uidgen_field_bits(const UidgenLayout *layout, UidgenField field,
 
 /* ---- times ---- */
 
+/* Where a time lies, seen from the ticks of a layout. */
+typedef enum UidgenTimePlace
+{
+	UIDGEN_BEFORE_EPOCH,
+	UIDGEN_IN_LAYOUT,
+	UIDGEN_AFTER_END
+} UidgenTimePlace;
+
+/* The place of a time, which may be infinite, and its tick if that is in the layout. */
+extern UidgenTimePlace uidgen_find_tick(const UidgenLayout *layout, TimestampTz timestamp,
+										uint64 *tick);
+
 /* When a tick begins; false if PostgreSQL's timestamps do not reach that far. */
 extern bool uidgen_tick_timestamp(const UidgenLayout *layout, uint64 tick,
 								  TimestampTz *timestamp);

@@ -30,7 +30,8 @@ foreach my $call (
 	"uid_parse($id)", "uid_timestamp($id)",
 	'uid_min(now())', 'uid_max(now())',
 	'uid_make(now(), 0, 0)', 'uid_layout()',
-	'uid_layout_info()', "uid_to_uuid($id)")
+	'uid_layout_info()', "uid_to_uuid($id)",
+	"uid_between($id, NULL, NULL)", 'uid_range(NULL, NULL)')
 {
 	fails_with($node, "SELECT $call", '55000', qr/must be loaded via shared_preload_libraries.*HINT:.*"shared_preload_libraries"/s,
 		"$call says what to do");
@@ -50,6 +51,8 @@ is( $node->safe_psql(
 is($node->safe_psql('postgres', "SELECT uid_from_text(uid_to_text($id)) = $id AND uid_from_uuid(uid_to_uuid($id, 'twitter')) = $id"),
 	't',
 	'ids as text and as uuids do');
+is($node->safe_psql('postgres', "SELECT uid_between(1541815603606036480, '2022-06-28 UTC', '2022-06-29 UTC', 'twitter')"),
+	't', 'uid_between() does');
 is($node->safe_psql('postgres', "SELECT count(*) FROM uid_layout('twitter')"), '4', 'uid_layout() does');
 is($node->safe_psql('postgres', "SELECT workers FROM uid_layout_info('twitter')"), '1024', 'uid_layout_info() does');
 is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM uidgen.presets'), 't', 'the presets are listed');

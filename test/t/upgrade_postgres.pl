@@ -21,6 +21,8 @@ $old->start;
 $old->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 $old->safe_psql('postgres', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text)');
 $old->safe_psql('postgres', "INSERT INTO message (body) SELECT 'old' FROM generate_series(1, 100)");
+# What has the bodies of functions in SQL in it
+$old->safe_psql('postgres', "CREATE VIEW recent AS SELECT * FROM message WHERE uid_between(id, now() - interval '1 day', NULL)");
 my $row = 'SELECT worker_id, identity, launches FROM uidgen.worker_node ORDER BY created';
 
 # Another message in the copy has an id of its own, above the old ones.
@@ -31,8 +33,8 @@ sub goes_on
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	is( $node->safe_psql(
 			'postgres', "SELECT count(DISTINCT id), (SELECT min(id) FROM message WHERE body = 'new') >
-				(SELECT max(id) FROM message WHERE body = 'old') FROM message"),
-		'200|t',
+				(SELECT max(id) FROM message WHERE body = 'old'), (SELECT count(*) FROM recent) FROM message"),
+		'200|t|200',
 		$name);
 }
 
