@@ -101,8 +101,9 @@ needs_javascript()
 	esac
 }
 
-# Installs what is missing for building and running the extension, and with
-# the argument "tests" for running $SUITES, then sets PG_CONFIG.
+# Installs what is missing for building and running the extension, with the
+# argument "tests" for running $SUITES, and with "tests partman" for the test of
+# pg_partman, if it can be had; then sets PG_CONFIG.
 bootstrap()
 {
 	missing=
@@ -128,6 +129,13 @@ bootstrap()
 	export PG_CONFIG
 	major=$("$PG_CONFIG" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1/')
 	[ "$major" -ge 15 ] || die "PostgreSQL 15 or later is needed; $PG_CONFIG is of $major"
+
+	# Of a server that is not a package's there is no package of pg_partman.
+	if [ "${2-}" = partman ] && installed "postgresql-$major"; then
+		missing=
+		want "postgresql-$major-partman" installed "postgresql-$major-partman"
+		[ -z "$missing" ] || install_packages || say "no pg_partman: its test is skipped"
+	fi
 }
 
 install_packages()

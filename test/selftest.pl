@@ -134,8 +134,9 @@ tempcheck)
 esac
 END
 chmod 0755, "$dir/bin/make";
-# So that --all installs none of these here.
+# So that --all installs nothing here.
 symlink '/bin/true', "$dir/bin/$_" foreach qw(node npm);
+symlink '/bin/false', "$dir/bin/sudo";
 
 # What --all sets, by what --help says.
 my %long = run("'$root/check' --help") =~ /\b([A-Z_]+)=('[^']+'|\S+)(?=.*unless they are set)/sg;
