@@ -922,15 +922,15 @@ BEGIN
 		SELECT format('CREATE TABLE %I.%I PARTITION OF %I.%I FOR VALUES FROM (%s) TO (%s)',
 				parent.schema, prefix || '_' || to_char(s.start, form), parent.schema, parent.name, s.low, s.high)
 			FROM (SELECT b.start, uidgen.first_since(b.start, layout) AS low, uidgen.first_since(b.next, layout) AS high
-				FROM (SELECT d.start, lead(d.start) OVER (ORDER BY d.start) AS next
-					-- A time that the clock leaps over is the same as a later one.
-					FROM (SELECT DISTINCT g::timestamptz AS start
-						FROM generate_series(start, until::timestamp + interval '1 day' + step, step) AS g) AS d) AS b
+				FROM (SELECT g::timestamptz AS start, lead(g::timestamptz) OVER (ORDER BY g::timestamptz) AS next
+					FROM generate_series(start, until::timestamp + step, step) AS g) AS b
 				WHERE b.start < until AND b.next > since) AS s
+			-- A time that clocks leap over is the same as a later one, and the step between them is empty.
 			WHERE s.low < s.high
-				AND NOT EXISTS (SELECT FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
-					WHERE i.inhparent = "table"
-						AND pg_get_expr(c.relpartbound, c.oid) = format('FOR VALUES FROM (%L) TO (%L)', s.low, s.high))
+				AND format('FOR VALUES FROM (%L) TO (%L)', s.low, s.high) NOT IN (
+					SELECT pg_get_expr(c.relpartbound, c.oid)
+						FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
+						WHERE i.inhparent = "table")
 			ORDER BY s.start
 	LOOP
 		IF "execute" THEN

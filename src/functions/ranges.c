@@ -75,18 +75,17 @@ uidgen_max(PG_FUNCTION_ARGS)
 static int64
 range_bound(const UidgenLayout *layout, TimestampTz timestamp)
 {
-	int			first = layout->order[0] == UIDGEN_ZERO ? 1 : 0;
 	uint64		tick;
 	char		text[UIDGEN_LAYOUT_TEXT_SIZE];
 
-	if (layout->order[first] != UIDGEN_TIME)
+	if (layout->order[0] != UIDGEN_TIME)
 	{
 		uidgen_layout_print(layout, text);
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("ids of this layout are not in the order of time"),
 				 errdetail("The layout is \"%s\": its first field is %s.",
-						   text, uidgen_field_name(layout->order[first])),
+						   text, uidgen_field_name(layout->order[0])),
 				 errhint("A range of time is a range of ids only where the time is the first field. Compare uid_timestamp() with the two times instead.")));
 	}
 	if (uidgen_find_tick(layout, timestamp, &tick) == UIDGEN_IN_LAYOUT &&
