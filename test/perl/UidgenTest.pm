@@ -16,7 +16,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node try_psql sqlstate_of fails_with poll_until log_since
-  start_drawing await_drawing stop_drawing draw_until_error repeated change_setting keeper_pid
+  start_drawing await_drawing stop_drawing draw_until_error repeated change_setting await_keeper keeper_pid
   end_keeper times_asleep stop_processes crash kill_and_start percentile spread build_program
   build_module);
 
@@ -208,8 +208,15 @@ sub change_setting
 	$node->safe_psql('postgres', "ALTER SYSTEM SET $setting = '$value'");
 	$node->reload;
 	$node->poll_query_until('postgres', "SHOW $setting", $value) or die "$setting is not $value";
-	# The keeper has been told by now; it takes notice before it answers, or after
-	# that if it was asked in between.
+	await_keeper($node);
+	return;
+}
+
+# Wait until the keeper has followed what was changed before this call, a setting or the
+# clock.  Twice: the first answer may be to a question that was asked before.
+sub await_keeper
+{
+	my ($node) = @_;
 	$node->safe_psql('postgres', 'SELECT uidgen.diagnose()') foreach 1 .. 2;
 	return;
 }

@@ -163,7 +163,7 @@ my @EXPECTED = (
 	[ '57P03', qr/^the database system is /, @ENDING, 'standby' ],
 	# a crash
 	[ '00000', qr/^all server processes terminated; reinitializing|^terminating any other active server processes/, @ENDING ],
-	[ '00000', qr/^(?:server process|background worker "(?:uidgen keeper|parallel worker)"|background writer process|walwriter process|checkpointer process|autovacuum launcher process|WAL writer process) \(PID \d+\) was terminated by signal 9/, @ENDING ],
+	[ '00000', qr/^(?:server process|client backend|background worker "(?:uidgen keeper|parallel worker)"|background writer process|walwriter process|checkpointer process|autovacuum launcher process|WAL writer process) \(PID \d+\) was terminated by signal 9/, @ENDING ],
 	[ '57P02', qr/^terminating connection because of (?:crash of another server process|unexpected)/, @ENDING ],
 	[ '57P01', qr/^terminating connection due to (?:immediate shutdown command|administrator command|unexpected postmaster exit)|^postmaster exited during a parallel transaction/, @ENDING, 'terminate_backend' ],
 	[ 'XX000', qr/could not (?:attach to|map) (?:dynamic shared area|per-session DSM segment|dynamic shared memory segment)|^could not open shared memory segment/, @ENDING, 'cancel', 'terminate_backend' ],

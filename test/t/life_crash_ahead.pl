@@ -184,6 +184,7 @@ foreach (1 .. 3)
 	{
 		$clock->step($step);
 		is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', 'to and fro: ids go on');
+		await_keeper($node);
 	}
 }
 cmp_ok(worker_ids(), '<=', 3, 'to and fro: three worker ids do for it');
