@@ -69,6 +69,16 @@ ALTER TABLE various ALTER tagged SET DEFAULT uid_next(NULL);
 COPY various (n) :three_rows;
 DROP TABLE various;
 
+-- An argument that an SQL function uses twice is one call, however little a call may cost.
+CREATE FUNCTION pair(bigint) RETURNS bigint[] LANGUAGE sql AS 'SELECT ARRAY[$1, $1]';
+CREATE TABLE pairs (n integer, pair bigint[] DEFAULT pair(uid_next()), tagged bigint[] DEFAULT pair(uid_next(0)));
+COPY pairs (n) :three_rows;
+SET cpu_operator_cost = 0;
+COPY pairs (n) :three_rows;
+RESET cpu_operator_cost;
+SELECT count(*) FILTER (WHERE pair[1] = pair[2]) AS pairs, count(*) FILTER (WHERE tagged[1] = tagged[2]) AS tagged FROM pairs;
+DROP TABLE pairs;
+
 -- Where a stable call would give all rows one id, calls are not replaced: outside of COPY,
 -- and in statements that run inside of it, whatever became of statements before them.
 CREATE TABLE filled AS SELECT generate_series(1, 3) AS n;

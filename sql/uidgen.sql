@@ -820,16 +820,16 @@ REVOKE EXECUTE ON FUNCTION
 -- Ids
 --
 
--- COPY FROM calls the twins in place of uid_next(): see src/functions/copy.c.  Nobody else
--- can, since SQL has no value of the type internal.
+-- COPY FROM calls the twins in place of uid_next(): see src/functions/copy.c, also for their
+-- cost.  Nobody else can, since SQL has no value of the type internal.
 CREATE FUNCTION uidgen.uid_next_in_copy(internal) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_next'
-LANGUAGE C STABLE STRICT PARALLEL SAFE;
+LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION uidgen.uid_next_in_copy(internal) IS 'uid_next(), as COPY FROM calls it';
 
 CREATE FUNCTION uidgen.uid_next_in_copy(tag integer, internal) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_next_tagged'
-LANGUAGE C STABLE PARALLEL SAFE;
+LANGUAGE C STABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION uidgen.uid_next_in_copy(integer, internal) IS 'uid_next(tag), as COPY FROM calls it';
 
 CREATE FUNCTION uidgen.uid_next_support(internal) RETURNS internal

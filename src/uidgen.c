@@ -3,9 +3,9 @@
  *	  What happens when the library is loaded.
  *
  * If it is preloaded, it defines the settings, asks for shared memory and registers the
- * keeper, in that order, since each step needs the one before; and it takes note of COPY.  If it is loaded later,
- * it only decodes: to define a setting that is fixed at server start would end the
- * session then, so it defines none.
+ * keeper, in that order, since each step needs the one before; it also installs the hook
+ * that notices COPY FROM.  If it is loaded later, it only decodes: to define a setting
+ * that is fixed at server start would end the session then, so it defines none.
  *
  * A process can have two copies of the library, if the extension's functions name another
  * file than the one that was preloaded.  The second copy is loaded later, so it defines

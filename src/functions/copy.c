@@ -15,19 +15,25 @@
  * calls a stable default once, for all rows.  Both plan the default in the same way, as
  * an expression without a query.  Therefore:
  *
- * - A call is replaced only while the innermost utility statement is a COPY FROM, which a
- *	 hook keeps account of.  Statements that a trigger or a function runs inside of COPY
- *	 are either utility statements themselves, or are planned as queries.
+ * - A call is replaced only while the innermost utility statement is a COPY FROM; a hook
+ *	 keeps track of that.  Statements that a trigger or a function runs during COPY are
+ *	 utility statements themselves, or they are planned as queries.
  * - Nobody can call the twin by its name: its last argument is of the type internal, of
  *	 which SQL has no values.
+ * - The twin is declared as expensive.  Where the planner puts an SQL function's body in
+ *	 place of its call, it repeats an argument that is cheap and not volatile as often as
+ *	 the body uses it.  With a cheap twin, one call would become several, each with its
+ *	 own id.
  * - A caller needs the same rights as before, and what was set for uid_next() by ALTER
  *	 FUNCTION still counts: in such cases the call is not replaced.
  *
- * The server can keep an expression that was planned inside of COPY FROM: the type cache
- * keeps the CHECK constraints of a domain.  That does no harm, since they are evaluated
- * for each value, whatever they call is declared.
+ * The server keeps one kind of expression that was planned during COPY FROM: the type
+ * cache has the CHECK constraints of a domain until the session ends.  Each value still
+ * gets its own id, since they are evaluated for each value, with a stable function too.
+ * But after SET ROLE they are evaluated with the privileges that were checked for the
+ * twin, not for uid_next(); the same is true of any function that the server inlined there.
  *
- * What remains: an extension that alters a table inside of COPY FROM, by a call of the C
+ * What remains: an extension that alters a table during COPY FROM, by a call of the C
  * function AlterTable() and not by a statement, and adds a column with this default, gives
  * its rows one id.
  */
@@ -44,6 +50,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/supportnodes.h"
+#include "optimizer/optimizer.h"
 #include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -153,7 +160,8 @@ uidgen_next_support(PG_FUNCTION_ARGS)
 	if (((SupportRequestSimplify *) request)->root != NULL)
 		PG_RETURN_POINTER(NULL);
 	call = ((SupportRequestSimplify *) request)->fcall;
-	if (!is_replaceable(call->funcid))
+	/* Where operators cost nothing, no function is expensive. */
+	if (cpu_operator_cost <= 0 || !is_replaceable(call->funcid))
 		PG_RETURN_POINTER(NULL);
 	twin = find_twin(call->funcid);
 	if (!OidIsValid(twin) || !uidgen_may_execute(twin))
