@@ -7,8 +7,11 @@
 use strict;
 use warnings;
 
+use lib 'test/mutate';
+
 use File::Find;
 use JSON::PP;
+use Mutants qw(mutants_of);
 use Test::More;
 
 sub slurp
@@ -196,6 +199,20 @@ sub lacks_lines
 none(
 	'outputs that are expected elsewhere, NAME_1.out, are of the present tests',
 	grep { lacks_lines($_) } glob('expected/*_[0-9].out'));
+
+my @equivalent = map { [ split /\t/ ] } grep { /^[^#]/ } split /\n/, slurp('test/mutate/equivalent');
+my %mutants = map { ($_->[0] => {}) } @equivalent;
+foreach my $file (keys %mutants)
+{
+	foreach my $mutant (mutants_of($file, slurp($file)))
+	{
+		my $function = $mutant->{function} . ($mutant->{number} > 1 ? "#$mutant->{number}" : '');
+		$mutants{$file}{"$function\t$mutant->{change}"} = 1;
+	}
+}
+none(
+	'each line of test/mutate/equivalent is a mutant of the present sources',
+	map { "$_->[0] $_->[1] $_->[2]" } grep { !$mutants{ $_->[0] }{ join("\t", @{$_}[ 1 .. 3 ]) } } @equivalent);
 
 # ---- Conventions ----
 

@@ -22,8 +22,8 @@ my %c_swap = (
 	'+' => ['-'], '-' => ['+'], '+=' => ['-='], '-=' => ['+='], '++' => ['--'], '--' => ['++'],
 	'*' => ['/'], '/' => ['*'], '<<' => ['>>'], '>>' => ['<<'], '&' => ['|'], '|' => ['&'],
 	'true' => ['false'], 'false' => ['true'], 'Min' => ['Max'], 'Max' => ['Min'],
-	'uidgen_ticket_lower' => ['uidgen_ticket_higher'], 'uidgen_ticket_higher' => ['uidgen_ticket_lower'],
-	'uidgen_ticket_plus' => ['uidgen_ticket_minus'], 'uidgen_ticket_minus' => ['uidgen_ticket_plus']);
+	'uidgen_tick_lower' => ['uidgen_tick_higher'], 'uidgen_tick_higher' => ['uidgen_tick_lower'],
+	'uidgen_tick_plus' => ['uidgen_tick_minus'], 'uidgen_tick_minus' => ['uidgen_tick_plus']);
 my %sql_swap = (
 	'<' => [ '<=', '>=' ], '<=' => [ '<', '>' ], '>' => [ '>=', '<=' ], '>=' => [ '>', '<' ],
 	'=' => ['<>'], '<>' => ['='], 'AND' => ['OR'], 'OR' => ['AND'],
@@ -215,7 +215,7 @@ sub mutants_of
 		my $word =
 		  $sql
 		  ? qr{IS NOT NULL|IS NULL|NOT IN|\b(?:AND|OR|NOT|IN|true|false|greatest|least|min)\b|\ DESC\b|<=|>=|<>|(?<![:<>])=|(?<!<)<(?![=>])|>(?!=)|(?<=\s)[-+*/](?=\s)}x
-		  : qr{\b(?:true|false|Min|Max|uidgen_ticket_(?:lower|higher|plus|minus))\b|->(*SKIP)(*FAIL)|(?<=\s)(?:<<|>>|[-+*/&|]|[<>=!]=|[<>]|&&|\|\||[-+]=)(?=\s)|\+\+|--}x;
+		  : qr{\b(?:true|false|Min|Max|uidgen_tick_(?:lower|higher|plus|minus))\b|->(*SKIP)(*FAIL)|(?<=\s)(?:<<|>>|[-+*/&|]|[<>=!]=|[<>]|&&|\|\||[-+]=)(?=\s)|\+\+|--}x;
 		pos($text) = $from;
 		while ($text =~ /$word/g)
 		{
