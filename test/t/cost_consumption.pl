@@ -1,7 +1,7 @@
 # Proves that uidgen takes little of what a server has: no connection that clients
 # could use up, no more positions than ids when each comes from a session of its
-# own, a renewal a window when ids are drawn by the million, and little room for
-# the registry when an old snapshot keeps every version of its row.
+# own, a renewal a window and no memory that is kept when ids are drawn by the million,
+# and little room for the registry when an old snapshot keeps every version of its row.
 #
 #	UIDGEN_BATCH=1000000 ./check test/t/cost_consumption.pl	# not a hundred million
 
@@ -96,6 +96,13 @@ note(sprintf '%d ids in %.1f s: %d ticks, which are %.1f windows: %d renewals', 
 cmp_ok($renewals, '<=', 3 * $ticks / $window + 10, 'renewals grow by windows, not by ticks');
 cmp_ok($renewals, '>=', $ticks / ($window + 1) - 2, 'and grant no more than that');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '1', 'all of one worker id');
+
+# It writes that to the log when it is asked.
+my $log = -s $node->logfile;
+$node->safe_psql('postgres', "SELECT pg_log_backend_memory_contexts(pid) FROM pg_stat_activity WHERE backend_type = 'uidgen keeper'");
+my $memory;
+ok(poll_until(sub { ($memory) = log_since($node, $log) =~ / uidgen keeper: (\d+) total in / }), 'the keeper says how much memory it has');
+cmp_ok($memory, '<', 100_000, 'that does not grow with the renewals');
 $node->stop;
 
 # ---- an old snapshot ----
