@@ -104,7 +104,6 @@ uidgen_register_keeper(void)
 	snprintf(worker.bgw_function_name, sizeof(worker.bgw_function_name),
 			 "uidgen_keeper_main");
 	snprintf(worker.bgw_name, sizeof(worker.bgw_name), "uidgen keeper");
-	snprintf(worker.bgw_type, sizeof(worker.bgw_type), "uidgen keeper");
 	RegisterBackgroundWorker(&worker);
 }
 
