@@ -10,7 +10,7 @@
 #	--match REGEX    only mutants whose "FILE:FUNCTION OLD => NEW" matches
 #	--tests 'T...'   by these tests, instead of the file's own; see %tests below
 #	--results FILE   what is known already, and where more is noted (mutate.results)
-#	--again          run those once more that survived, for instance by other --tests
+#	--again          only those that survived, once more, for instance by other --tests
 #	--list           name the mutants, and run nothing
 #
 # Without a file, all of those in %tests.  Runs can be ended and gone on with: what
@@ -430,7 +430,8 @@ sub run_file
 			next;
 		}
 		my $known = $verdict{ key($mutant) . "\t$mutant->{number}" };
-		if (!$known || ($again && $known->[0] eq 'survived'))
+		next if $again && (!$known || $known->[0] ne 'survived');
+		if (!$known || $again)
 		{
 			set_up();
 			if (!$intact)
