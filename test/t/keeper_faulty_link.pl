@@ -301,6 +301,16 @@ foreach my $fault ('error', 'lost', 'fatal')
 	set_fault();
 	goes_on("after a release, $fault");
 }
+set_fault('call release_worker column release_worker perhaps');
+$node->stop('fast');
+like(
+	log_since($node, $log),
+	qr/the registry gave an answer that makes no sense\n.*uidgen\.release_worker returned "perhaps" in column "release_worker"/,
+	'an answer to a release that makes no sense is refused');
+set_fault();
+$node->start;
+is($node->safe_psql('postgres', 'SELECT bool_or(released) FROM uidgen.worker_node'), 'f', 'and nothing is handed back');
+goes_on('after a release that makes no sense');
 foreach my $operation ('call renew_worker_id', 'connect')
 {
 	set_fault("$operation silent");
