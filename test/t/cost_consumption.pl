@@ -1,7 +1,8 @@
 # Proves that uidgen takes little of what a server has: no connection that clients
 # could use up, no more positions than ids when each comes from a session of its
-# own, a renewal a window and no memory that is kept when ids are drawn by the million,
-# and little room for the registry when an old snapshot keeps every version of its row.
+# own, no wait for a renewal, which comes once a window and keeps no memory when ids are
+# drawn by the million, and little room for the registry when an old snapshot keeps every
+# version of its row.
 #
 #	UIDGEN_BATCH=1000000 ./check test/t/cost_consumption.pl	# not a hundred million
 
@@ -27,6 +28,20 @@ $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 my @ids = split /\n/, $node->safe_psql('postgres', "SELECT uid_next();\n\\c\n" x 200);
 is(scalar @ids, 200, 'a connection for each id: there are as many ids');
 is($ids[-1] - $ids[0], 199, 'and they are consecutive');
+
+# ---- renewals ahead of need ----
+
+# A window has ten seconds, and is renewed when five are left.
+my ($renewed, $waits) = split /\|/, $node->safe_psql('postgres', 'SELECT renewals, waits FROM uidgen.status');
+foreach (1 .. 5)
+{
+	$clock->step(6);
+	$node->safe_psql('postgres', 'SELECT uid_next()');
+	$renewed++;
+	ok($node->poll_query_until('postgres', "SELECT renewals = $renewed FROM uidgen.status"),
+		'a call that comes near the end of the grant has it renewed');
+}
+is($node->safe_psql('postgres', 'SELECT waits FROM uidgen.status'), $waits, 'and no call waits for that');
 $node->stop;
 
 # ---- no connections left ----
