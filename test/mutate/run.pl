@@ -375,7 +375,7 @@ sub run_test
 	local %ENV = %ENV;
 	delete @ENV{qw(PGHOST PGPORT)};
 	system('rm', '-rf', "$dir/tmp_check");
-	my $wrong = run(240, "$dir/reaper", $^X, $test);
+	my $wrong = run(150, "$dir/reaper", $^X, $test);
 	stop_servers();
 	return $wrong;
 }
