@@ -228,6 +228,23 @@ cmp_ok(query('SELECT count(*) FROM uidgen.worker_node'), '<=', 4,
 	'while the server was down: four worker ids do for it all');
 end_server('many worker ids');
 
+# ---- a server whose clock is set back where a grant has been in force for long ----
+
+# It stands still, so that all numbers are known.
+begin_server('later', 'uidgen.max_burst = 0');
+$clock->stop($start);
+query('SELECT uid_next()');
+$clock->stop($start + 1200);
+$last = query('SELECT uid_next()');
+$clock->stop($start + 600);
+cmp_ok(query('SELECT uid_next()'), '>', $last, 'set back later in the life of a grant: ids go on in order');
+fails_with(
+	$node, "SET statement_timeout = '60s'; SET uidgen.wait_timeout = '100ms'; SELECT count(uid_next()) FROM generate_series(1, 20000)", '55000',
+	'DETAIL:  The clock was set back by 600000 ms: the time of the next id is 60000\d ms ahead of it, and 600000 ms are allowed\.'
+	  . '\nHINT:  Correct the clock',
+	'set back later in the life of a grant: where ids are used up, the error has the numbers');
+$node->stop;
+
 # ---- a server whose clock goes ever further back ----
 
 begin_server('back', "uidgen.wait_timeout = '1s'");
