@@ -366,9 +366,9 @@ sub run_test
 		my $wrong = $file =~ /\.sql$/ && -e "$dir/data/postmaster.pid" ? '' : start_server();
 		return $wrong if $wrong ne '';
 		my @common = ("--bindir=$bindir", "--outputdir=$dir/regress", '--load-extension=uidgen', "--host=$dir/tmp", '--port=54321');
-		return run(240, "$pgxs/src/test/regress/pg_regress", @common, '--dbname=contrib_regression', "--inputdir=$dir/tree", split(/,/, $names))
+		return run(100, "$pgxs/src/test/regress/pg_regress", @common, '--dbname=contrib_regression', "--inputdir=$dir/tree", split(/,/, $names))
 		  if $kind eq 'regress';
-		return run(240, "$pgxs/src/test/isolation/pg_isolation_regress", @common, '--dbname=isolation_regression',
+		return run(100, "$pgxs/src/test/isolation/pg_isolation_regress", @common, '--dbname=isolation_regression',
 			"--inputdir=$dir/tree/test/isolation", map { m{(\w+)\.spec$} } glob "$dir/tree/test/isolation/specs/*.spec");
 	}
 	stop_servers();
