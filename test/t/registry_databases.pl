@@ -1,12 +1,13 @@
 # One generator serves all databases of a cluster, and its registry may lie in
 # any of them: missing, without the extension, created, dropped and switched
-# while ids are drawn.  pg_regress knows one database, and cannot change settings
-# of the server.
+# while ids are drawn, or know less than it has granted.  pg_regress knows one database,
+# and cannot change settings of the server.
 use strict;
 use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use FakeClock;
 use List::Util qw(max min);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -147,5 +148,39 @@ $node->safe_psql('third', 'CREATE EXTENSION uidgen');
 draw_above('third', 'once it is there, ids are issued at once');
 
 is(repeated(\@all), 0, scalar(@all) . ' ids, none twice');
+$node->stop;
+
+# ---- a registry that knows less than was granted ----
+
+# The clock stands still.  A grant of ten seconds is renewed when five are left.
+$node = uidgen_node('behind');
+my $clock = FakeClock->new($node);
+$clock->stop($clock->now);
+$clock->under(sub { $node->start });
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+$node->safe_psql('postgres', 'SELECT uid_next()');
+my $row = 'worker_id, token, granted_until FROM uidgen.worker_node';
+my ($worker, $token, $granted) = split /\|/, $node->safe_psql('postgres', "SELECT $row");
+$node->safe_psql('postgres', 'UPDATE uidgen.worker_node SET granted_until = granted_until - 1, token = token + 1');
+$clock->step(6);
+$node->safe_psql('postgres', 'SELECT uid_next()');
+ok($node->poll_query_until('postgres', "SELECT token NOT IN ($token, $token + 1) FROM uidgen.worker_node"),
+	'the registry forgets the last tick: the row counts as lost, and is taken anew');
+ok($node->poll_query_until('postgres', "SELECT uid_next() >> 22 > $granted"), 'then no tick is granted twice');
+is($node->safe_psql('postgres', 'SELECT count(*), min(worker_id) FROM uidgen.worker_node'), "1|$worker", 'with the same worker id');
+
+# ---- a reload that names the same database ----
+
+my $keeper = keeper_pid($node);
+$node->reload;
+foreach (1 .. 2)
+{
+	my $renewals = $node->safe_psql('postgres', 'SELECT renewals FROM uidgen.status');
+	$clock->step(20);
+	$node->safe_psql('postgres', 'SELECT uid_next()');
+	ok($node->poll_query_until('postgres', "SELECT renewals > $renewals FROM uidgen.status"), 'a reload: grants are renewed');
+}
+is(keeper_pid($node), $keeper, 'a reload: by the same keeper');
+$node->stop;
 
 done_testing();
