@@ -52,9 +52,11 @@ my %tests = (
 	'src/shared/demand.c' => "$takes test/t/keeper_trouble.pl test/t/keeper_wake_up.pl test/t/ids_outage.pl test/t/ids_waits.pl",
 	'src/ids/cache.c' => "$takes test/t/cache_promises.pl test/t/cache_errors.pl",
 	'src/ids/generator.c' => "regress:errors,generate test/t/cache_promises.pl test/t/ids_true_time.pl"
-	  . ' test/t/ids_outage.pl test/t/ids_waits.pl test/t/clock_steps.pl',
+	  . ' test/t/ids_outage.pl test/t/ids_waits.pl test/t/clock_steps.pl test/t/registry_worker_ids.pl test/t/life_single_user.pl'
+	  . ' test/t/copies_promotion.pl test/t/ids_bursts.pl test/t/cost_consumption.pl',
 	'src/keeper/keeper.c' => "$takes test/t/keeper_trouble.pl test/t/life_restart.pl test/t/ids_true_time.pl"
-	  . ' test/t/clock_grants.pl test/t/clock_steps.pl test/t/keeper_faulty_link.pl',
+	  . ' test/t/clock_grants.pl test/t/clock_steps.pl test/t/keeper_faulty_link.pl test/t/registry_databases.pl'
+	  . ' test/t/cost_consumption.pl',
 	'src/keeper/registry.c' => "$takes test/t/keeper_faulty_link.pl test/t/registry_worker_ids.pl test/t/clock_recovery.pl",
 	'src/link/link_local.c' => "$takes test/t/operator_status.pl test/t/keeper_hostile_database.pl test/t/keeper_trouble.pl test/t/upgrade_uidgen.pl",
 	'sql/uidgen.sql' => 'regress:registry isolation test/t/life_restart.pl test/t/registry_worker_ids.pl');
@@ -270,6 +272,8 @@ sub set_up_server
 		SERVER_HEADERS => `$pg_config --includedir-server` =~ s/\n//r,
 		# A mutant that lets a test wait for something need not wait for so long.
 		PG_TEST_TIMEOUT_DEFAULT => 60,
+		# of cost_consumption.pl
+		UIDGEN_BATCH => 10_000_000,
 		# Those of pg_regress
 		PGHOST => "$dir/tmp", PGPORT => 54321);
 	check('mkdir', "$dir/tmp");
