@@ -28,7 +28,7 @@ is_deeply(
 		'A connection each query'
 	],
 	'all tables are printed');
-is(scalar(() = $tables{Goals} =~ /\| (PASS|FAIL) \|$/mg), 13, 'each goal is judged');
+is(scalar(() = $tables{Goals} =~ /\| (PASS|FAIL) \|$/mg), 15, 'each goal is judged');
 like($tables{Goals}, qr/^\| index, size of bigserial's .* PASS \|$/m, 'ids in order fill an index like bigserial does');
 like($tables{'One call'}, qr/^\| uid_next\(\) +\| [\d.]+ +\| [\d.]+ +\| [\d.]+ +\|$/m, 'a row has figures');
 
