@@ -53,7 +53,7 @@ my %tests = (
 	'src/ids/cache.c' => "$takes test/t/cache_promises.pl test/t/cache_errors.pl",
 	'src/ids/generator.c' => "regress:errors,generate test/t/cache_promises.pl test/t/ids_true_time.pl"
 	  . ' test/t/ids_outage.pl test/t/ids_waits.pl test/t/clock_steps.pl test/t/registry_worker_ids.pl test/t/life_single_user.pl'
-	  . ' test/t/copies_promotion.pl test/t/ids_bursts.pl test/t/cost_consumption.pl',
+	  . ' test/t/copies_promotion.pl test/t/ids_bursts.pl test/t/cost_consumption.pl test/t/keeper_faulty_link.pl',
 	'src/keeper/keeper.c' => "$takes test/t/keeper_trouble.pl test/t/life_restart.pl test/t/ids_true_time.pl"
 	  . ' test/t/clock_grants.pl test/t/clock_steps.pl test/t/keeper_faulty_link.pl test/t/registry_databases.pl'
 	  . ' test/t/cost_consumption.pl',
@@ -63,7 +63,7 @@ my %tests = (
 my @order = qw(src/core/textform.c src/core/uuidform.c src/core/ticket.h src/core/ticket.c src/core/lease.c sql/uidgen.sql src/ids/cache.c src/keeper/registry.c src/link/link_local.c src/keeper/keeper.c src/shared/demand.c src/ids/generator.c);
 
 # What ./check would not compile either, as far as it shows in what the program does.
-my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized);
+my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized implicit-fallthrough);
 
 my ($sample, $seed, $match, $only, $results, $again, $list) = (0, 1, '', '', 'mutate.results');
 GetOptions(

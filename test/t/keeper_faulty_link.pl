@@ -236,6 +236,14 @@ reconnect();
 fails_once_used_up('55000', "$NO_GRANT: faulty link: connect error", 'connect, error: callers are told');
 set_fault();
 goes_on('connect, error');
+# A new server has made no attempt yet.
+set_fault('connect fatal');
+forget_grant();
+fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000', qr/$NO_GRANT/, 'without a wait, a call fails');
+cmp_ok($node->safe_psql('postgres', 'SELECT failures FROM uidgen.status'), '<=', 1,
+	'after one attempt, although the next might succeed');
+set_fault();
+goes_on('without a wait');
 # The link is connected now, so the next attempt succeeds.
 set_fault('connect lost');
 reconnect();

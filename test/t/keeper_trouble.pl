@@ -132,6 +132,16 @@ fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000',
 		'without a keeper, the error names the setting');
 $node->stop;
 
+# ---- a library with a long path ----
+
+# Up to version 16 the server keeps 95 characters of the path of a worker's library.
+my $long = PostgreSQL::Test::Utils::tempdir('path') . '/' . 'long' x 25;
+mkdir $long and symlink($node->config_data('--pkglibdir') . '/uidgen.so', "$long/uidgen.so") or die "$long: $!";
+append_to_file($node->data_dir . '/more.conf', "max_worker_processes = 8\ndynamic_library_path = '$long:\$libdir'\n");
+$node->start;
+cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', 0, 'a library with a long path has a keeper');
+$node->stop;
+
 # ---- nothing to do ----
 
 # By process id, since a session of ours might do something itself.

@@ -40,6 +40,20 @@ sub set_database
 		"uidgen.database is $database");
 }
 
+# Between two attempts the keeper shows as idle.  Each time after one more: after a while
+# without any, another keeper takes its place, and shows nothing yet.
+sub keeper_rests
+{
+	my ($sql, $name) = @_;
+	return ok(
+		poll_until(
+			sub {
+				query($sql);
+				return query("SELECT state FROM pg_stat_activity WHERE backend_type = 'uidgen keeper'") eq 'idle';
+			}),
+		$name);
+}
+
 query('CREATE ROLE anyone');
 query('CREATE EXTENSION uidgen');
 query('CREATE DATABASE empty');
@@ -53,6 +67,7 @@ like(query($STATE), qr/^(granted|idle)\|f\|f\|$/, 'and the answer is no guess: a
 # A grant lasts half a second, which is short on a busy machine.
 ok( poll_until(sub { query('DO $$ BEGIN PERFORM uid_next(); END $$; SELECT state FROM uidgen.status') eq 'granted' }),
 	'with a grant that reaches beyond the clock it is granted');
+keeper_rests('SELECT uid_next()', 'a keeper that got a grant shows as idle');
 my $worker = query('SELECT worker_id FROM uidgen.status');
 ok($node->poll_query_until('postgres', "SELECT state = 'idle' FROM uidgen.status"),
 	'when the grant has run out, it is idle');
@@ -76,6 +91,7 @@ like($_->('SELECT uidgen.diagnose()'), qr/^extension "uidgen" is not installed i
 	'where the extension is missing, diagnose() says what to do')
   foreach \&query, \&anyone;
 is(query("SELECT state, last_error ~ 'not installed' FROM uidgen.status"), 'failing|t', 'and the state is failing');
+keeper_rests('SELECT uidgen.diagnose()', 'and so does one that got none');
 
 set_database('postgres');
 is(anyone('SELECT uidgen.diagnose()'), 'ok', 'once all is there again, nothing is missing');
