@@ -13,6 +13,7 @@ use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(time);
 use UidgenTest;
 
 my $faulty_link = build_module('faults/faulty_link', "-I$FindBin::RealBin/../../src");
@@ -104,6 +105,15 @@ foreach my $fault ('error', 'lost')
 	fails_once_used_up('55000', "$NO_GRANT: faulty link: call renew_worker_id $fault", "renewal, $fault: callers are told");
 	is($node->safe_psql('postgres', 'SELECT state, last_error FROM uidgen.status'),
 		"failing|faulty link: call renew_worker_id $fault", "renewal, $fault: uidgen.status shows it");
+	my $failures = $node->safe_psql('postgres', 'SELECT failures FROM uidgen.status');
+	ok( poll_until(
+			sub {
+				sqlstate_of($node, 'SELECT uid_next()');
+				return $node->safe_psql('postgres', "SELECT failures > $failures + 1 FROM uidgen.status") eq 't';
+			}),
+		"renewal, $fault: each call has another attempt made");
+	my $lines = () = log_since($node, $log) =~ /LOG:  uidgen has no new grant/g;
+	is($lines, 1, "renewal, $fault: the log has it once");
 	set_fault();
 	goes_on("renewal, $fault");
 	like($node->safe_psql('postgres', 'SELECT state, last_error IS NULL FROM uidgen.status'), qr/^(granted|idle)\|t$/,
@@ -239,9 +249,14 @@ goes_on('connect, error');
 # A new server has made no attempt yet.
 set_fault('connect fatal');
 forget_grant();
+my $began = time();
 fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000', qr/$NO_GRANT/, 'without a wait, a call fails');
 cmp_ok($node->safe_psql('postgres', 'SELECT failures FROM uidgen.status'), '<=', 1,
 	'after one attempt, although the next might succeed');
+# 50 ms after the first attempt, 100 ms after the second, and so on.
+fails_with($node, "SET uidgen.wait_timeout = '3s'; SELECT uid_next()", '55000', qr/could not connect/, 'a call that waits has more attempts made');
+my $attempts = $node->safe_psql('postgres', 'SELECT failures FROM uidgen.status');
+cmp_ok(0.05 * (2**($attempts - 1) - 1), '<=', time() - $began, 'with growing pauses');
 set_fault();
 goes_on('without a wait');
 # The link is connected now, so the next attempt succeeds.

@@ -61,6 +61,7 @@ query('CREATE DATABASE empty');
 # ---- idle and granted ----
 
 is(query($STATE), 'idle|t|t|', 'before the first id the state is idle, without a worker id');
+is(query('SELECT renewals, failures, waits FROM uidgen.status'), '0|0|0', 'and nothing has been counted');
 is(anyone('SELECT uidgen.diagnose()'), 'ok', 'nothing is missing');
 like(query($STATE), qr/^(granted|idle)\|f\|f\|$/, 'and the answer is no guess: a grant was made');
 
