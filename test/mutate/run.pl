@@ -49,7 +49,7 @@ my %tests = (
 	'src/core/textform.c' => 'unit:forms regress:forms',
 	'src/core/uuidform.c' => 'unit:forms regress:forms',
 	'src/core/lease.c' => "unit:lease $takes test/t/ids_true_time.pl test/t/clock_steps.pl",
-	'src/shared/demand.c' => "$takes test/t/keeper_trouble.pl test/t/keeper_wake_up.pl test/t/ids_outage.pl test/t/ids_waits.pl",
+	'src/shared/demand.c' => "$takes test/t/keeper_faulty_link.pl test/t/operator_status.pl test/t/keeper_trouble.pl test/t/keeper_wake_up.pl test/t/ids_outage.pl test/t/ids_waits.pl",
 	'src/ids/cache.c' => "$takes test/t/cache_promises.pl test/t/cache_errors.pl",
 	'src/ids/generator.c' => "regress:errors,generate test/t/cache_promises.pl test/t/ids_true_time.pl"
 	  . ' test/t/ids_outage.pl test/t/ids_waits.pl test/t/clock_steps.pl test/t/registry_worker_ids.pl test/t/life_single_user.pl'
