@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import pg from 'pg';
-import { eq, relations } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
-import { bigint, pgTable, text } from 'drizzle-orm/pg-core';
 import { client, value } from './database.mjs';
+import { messageSchema } from './schema.mjs';
 
 const { INT8, JSON: JSON_TYPE, JSONB } = pg.types.builtins;
 const ID = 250089339780861953n;
@@ -60,17 +60,8 @@ await test('BigInt: a reviver that sees the digits makes them a BigInt', { skip:
 			pg.types.setTypeParser(type, JSON.parse);
 	});
 
-const big = { mode: 'bigint' };
-const message = pgTable('message', { id: bigint('id', big).primaryKey(), body: text('body') });
-const reply = pgTable('reply', { id: bigint('id', big).primaryKey(), messageId: bigint('message_id', big) });
-const schema = {
-	message,
-	reply,
-	messageRelations: relations(message, ({ many }) => ({ replies: many(reply) })),
-	replyRelations: relations(reply, ({ one }) => ({
-		message: one(message, { fields: [reply.messageId], references: [message.id] }),
-	})),
-};
+const schema = messageSchema('bigint');
+const { message } = schema;
 
 await test("BigInt: Drizzle's mode 'bigint' is exact in a row, but rounds where it puts rows into rows", async () => {
 	const db = drizzle(client, { schema });

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import pg from 'pg';
-import { eq, relations } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
-import { bigint, pgTable, text } from 'drizzle-orm/pg-core';
 import { client, value } from './database.mjs';
+import { messageSchema } from './schema.mjs';
 
 let ids, numbers;
 
@@ -51,17 +51,8 @@ await test('js53ms: a parser Number is exact', async () => {
 });
 
 await test("js53ms: Drizzle's mode 'number' is exact, also where it puts rows into rows", async () => {
-	const number = { mode: 'number' };
-	const message = pgTable('message', { id: bigint('id', number).primaryKey(), body: text('body') });
-	const reply = pgTable('reply', { id: bigint('id', number).primaryKey(), messageId: bigint('message_id', number) });
-	const schema = {
-		message,
-		reply,
-		messageRelations: relations(message, ({ many }) => ({ replies: many(reply) })),
-		replyRelations: relations(reply, ({ one }) => ({
-			message: one(message, { fields: [reply.messageId], references: [message.id] }),
-		})),
-	};
+	const schema = messageSchema('number');
+	const { message } = schema;
 	const db = drizzle(client, { schema });
 	const id = numbers[4567];
 
