@@ -63,8 +63,7 @@
  * Nothing else needs an order.  Whoever sees the limit of 0 before the odd era, or
  * renew_at before the limit that extend() wrote, finds no grant or holds a ticket, and
  * looks again after it has waited.  test/model/barriers.pml, which leaves the gate and so
- * renew_at out, shows both: that these are
- * enough, and what each is needed for.
+ * renew_at out, shows both: that these are enough, and what each is needed for.
  */
 #ifndef UIDGEN_TICKET_H
 #define UIDGEN_TICKET_H

@@ -108,12 +108,11 @@ static Oid
 find_twin(Oid function)
 {
 	Oid			namespace = get_namespace_oid("uidgen", true);
-	Oid			types[FUNC_MAX_ARGS];
+	Oid			types[FUNC_MAX_ARGS + 1];
 	Oid		   *original_types;
 	int			nargs;
 
 	(void) get_func_signature(function, &original_types, &nargs);
-	Assert(nargs < FUNC_MAX_ARGS);
 	memcpy(types, original_types, nargs * sizeof(Oid));
 	types[nargs++] = INTERNALOID;
 	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,

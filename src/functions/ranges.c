@@ -10,7 +10,6 @@
 #include "catalog/pg_type.h"
 #include "compat.h"
 #include "functions/values.h"
-#include "utils/rangetypes.h"
 
 SQL_FUNCTION(uidgen_min);
 SQL_FUNCTION(uidgen_max);
