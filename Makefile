@@ -51,7 +51,7 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 PROVE_TESTS ?= $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)))
 # Two at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 2
-UNIT_TESTS = test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_ticket test/unit/test_ticket_threads
+UNIT_TESTS = test/unit/test_fleetclock test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang
@@ -99,6 +99,8 @@ sanitized = $(shell (echo 'int main(void) { return 0; }' | $(CC) $(1) -x c -o $@
 ADDRESS = $(call sanitized,-fsanitize=address -fsanitize=undefined)
 THREAD = $(call sanitized,-fsanitize=thread)
 FORMS = src/core/textform.c src/core/textform.h src/core/uuidform.c src/core/uuidform.h src/core/complaint.h src/core/units.h
+test/unit/test_fleetclock: test/unit/test_fleetclock.c test/unit/tap.h src/core/fleetclock.c src/core/fleetclock.h src/core/units.h
+	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
 test/unit/test_forms: test/unit/test_forms.c test/unit/tap.h $(FORMS)
 	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
 test/unit/test_layout: test/unit/test_layout.c test/unit/tap.h src/core/layout.c src/core/layout.h src/core/complaint.h
