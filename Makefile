@@ -33,7 +33,7 @@ EXTENSION = uidgen
 # Not VERSION, which is PostgreSQL's in PGXS.
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstword $(MAKEFILE_LIST)))uidgen.control)
 # The present script is kept under one name, and takes its version's when built.
-DATA_built = sql/uidgen--$(EXTVERSION).sql
+DATA_built = sql/uidgen--$(EXTVERSION).sql sql/uidgen-registry--$(EXTVERSION).sql
 DATA = sql/uidgen--0.1.0--0.2.0.sql
 PG_CPPFLAGS = -I$(srcdir)/src -DUIDGEN_VERSION='"$(EXTVERSION)"'
 # Only what the server looks up is seen from outside, so that calls inside are
@@ -42,9 +42,9 @@ PG_CPPFLAGS += -DPGDLLEXPORT='__attribute__((visibility("default")))'
 override PG_CFLAGS += -fvisibility=hidden
 
 # pg_regress's tests are sql/ and expected/; the other suites live in test/.
-REGRESS = install catalog layout decode ranges forms errors generate copy registry
+REGRESS = install catalog layout decode ranges forms errors generate copy registry fleet
 REGRESS_OPTS = --inputdir=$(srcdir)
-ISOLATION = acquire partitions renew
+ISOLATION = acquire fleet partitions renew
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # Test programs in Perl, with servers of their own; not TAP_TESTS, because these are
 # no part of installcheck.  Named relative to the source tree.
@@ -65,8 +65,12 @@ include $(PGXS)
 $(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) $(srcdir)/uidgen.control
 $(shell mkdir -p $(sort $(dir $(OBJS))) sql test/unit test/fuzz)
 
-$(DATA_built): $(srcdir)/sql/uidgen.sql $(srcdir)/uidgen.control
+sql/uidgen--$(EXTVERSION).sql: $(srcdir)/sql/uidgen.sql $(srcdir)/uidgen.control
 	cp $< $@
+# The marked parts of it, for a server on which no extension can be installed.
+sql/uidgen-registry--$(EXTVERSION).sql: $(srcdir)/sql/uidgen.sql $(srcdir)/uidgen.control
+	{ echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'; \
+	  sed -n '/^-- \[registry\]/,/^-- \[end of registry\]/{/^-- \[/!p}' $<; echo 'COMMIT;'; } >$@
 
 .PHONY: installcheck-needs tempcheck unitcheck bench dist
 # pg_regress's tests and the isolation tests, on a running server.

@@ -62,11 +62,12 @@ SELECT name, pronargs, result FROM func ORDER BY name COLLATE "C", pronargs;
 SELECT name, arguments, provolatile FROM func
 WHERE 'layout' = ANY (proargnames[:pronargs]) AND provolatile <> 'i' AND NOT name ~ 'partitions$';
 
--- None runs with its owner's rights, and no body is read by the caller's
--- search_path.
+-- None runs with its owner's rights but the three that a node calls, and no body is read
+-- by the caller's search_path.
 SELECT name, prosecdef, proconfig FROM func
 WHERE prosecdef OR (lanname <> 'c' AND prosqlbody IS NULL
-		AND proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}');
+		AND proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}')
+ORDER BY name COLLATE "C";
 -- The registry's functions learn the time, and what tells one run of the database from
 -- another, from two of them.
 SELECT name, found[1] FROM func,

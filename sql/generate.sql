@@ -240,7 +240,7 @@ SELECT count(*) > 0 AS presets FROM uidgen.presets;
 SELECT state = 'granted' OR state = 'idle' AS state, worker_id >= 0 AS worker_id, last_error FROM uidgen.status;
 SELECT (SELECT count(*) FROM uid_layout()) > 1 AS layout, (uid_layout_info()).bits BETWEEN 21 AND 63 AS info;
 SELECT uidgen.diagnose();
-SELECT uidgen.acquire_worker_id('me', 'default', 1, 1, 1, 1, 1, 0, -1, -1, 'reuse', true, false, 0, 1, 1, 1, 'host', 1, 1);
+SELECT uidgen.acquire_worker_id('me', 'default', 1, 1, 1, 1, 1, 0, -1, -1, 'reuse', true, 0, 1, 1, 1, 'host', 1, 1);
 SELECT uidgen.renew_worker_id(0, 0, 0, 0, 0, 0, 0);
 SELECT uidgen.renew_worker(0, 0, 0, 0, 0, 0);
 SELECT uidgen.release_worker(0, 0, 0, 0);

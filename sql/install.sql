@@ -8,6 +8,9 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS uidgen;
 -- The keeper is at work when the next one asks it, also on a slow machine.
 SELECT uid_next() > 0 AS works;
+-- The layout was pinned with the numbers that a shared registry would be given.
+SELECT (n.layout, n.unit, n.epoch, n.max_tick, n.max_datacenter, n.max_worker) = (r.layout, r.unit, r.epoch, r.max_tick, r.max_datacenter, r.max_worker) AS same
+FROM uidgen.layout_numbers() AS n, uidgen.registry_layout AS r;
 \c :"regression_database"
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS uidgen;

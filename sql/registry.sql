@@ -58,7 +58,7 @@ END $$;
 -- The three calls; with content, on a registry that has just that.
 CREATE FUNCTION pg_temp.acquire(content text DEFAULT NULL, holder text DEFAULT 'me',
 	wanted int DEFAULT -1, avoid int DEFAULT -1, policy text DEFAULT 'reuse',
-	take_never_used boolean DEFAULT true, shared boolean DEFAULT false,
+	take_never_used boolean DEFAULT true,
 	floor_tick bigint DEFAULT 0, window_ticks bigint DEFAULT 10, max_lead bigint DEFAULT 60, max_step bigint DEFAULT 5,
 	datacenter int DEFAULT 0, max_worker int DEFAULT 3, max_tick bigint DEFAULT 1000000,
 	layout_text text DEFAULT 'A', epoch_tick bigint DEFAULT 0)
@@ -77,7 +77,7 @@ BEGIN
 	BEGIN
 		SELECT * INTO STRICT g
 		FROM uidgen.acquire_worker_id(holder, layout_text, 60000000, pg_temp.epoch() + epoch_tick * 60000000, max_tick, 1, max_worker,
-			datacenter, wanted, avoid, policy, take_never_used, shared, floor_tick, window_ticks, max_lead, max_step, 'new host', 5433, 1);
+			datacenter, wanted, avoid, policy, take_never_used, floor_tick, window_ticks, max_lead, max_step, 'new host', 5433, 1);
 	EXCEPTION WHEN OTHERS THEN
 		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		RETURN pg_temp.failure(SQLSTATE, message, detail, hint);
@@ -160,34 +160,24 @@ SELECT modified_in, granted_until,
 	LATERAL (SELECT pg_temp.set_modified(modified_in)) AS set;
 -- one never used, before those of others
 SELECT pg_temp.acquire('0 - 100 r, 1 other 100 r, 2 other 100');
-SELECT pg_temp.acquire('0 - 100 r, 1 other 100 r, 2 other 100', shared => true);
 -- if none of these may be taken: one that was forgotten
 SELECT pg_temp.acquire('0 other 100 r, 1 - 500 r, 2 other 100', take_never_used => false);
 SELECT pg_temp.acquire('0 other 100 r, 1 - 1005 r, 2 other 100', take_never_used => false);
 SELECT pg_temp.acquire('0 other 100 r, 1 - 1060 r, 2 - 1059 r', take_never_used => false);
--- ... or, in a shared registry, another's: those handed back first
-SELECT pg_temp.acquire('0 a 1005, 1 b 995 r, 2 c 100, 3 d 999', shared => true);
-SELECT pg_temp.acquire('0 a 1005, 1 b 1020 r, 2 c 100, 3 d 999', shared => true);
--- then the one that ended longest ago, beyond a margin of an hour
-SELECT pg_temp.acquire('0 a 1005, 1 b 900, 2 c 800, 3 d 939', shared => true);
-SELECT pg_temp.acquire('0 a 1005, 1 b 950, 2 c 1000, 3 d 939', shared => true);
-SELECT pg_temp.acquire('0 a 1005, 1 b 940, 2 c 1000, 3 d 950', shared => true);
 -- not one too far ahead, though handed back
-SELECT pg_temp.acquire('0 a 1005, 1 b 1060 r, 2 c 950, 3 d 930', shared => true);
+SELECT pg_temp.acquire('0 a 1005, 1 - 1060 r, 2 c 950, 3 d 930');
 -- in a local registry never another holder's, who renews it unseen
 SELECT pg_temp.acquire('0 a 1005, 1 b 100 r, 2 c 100, 3 d 1');
 SELECT pg_temp.acquire('0 a 1005, 1 b 100 r, 2 - 1010 r, 3 d 1');
 -- at last an own row however far ahead, the nearest
 SELECT pg_temp.acquire('0 me 5000, 1 me 4000, 2 a 100, 3 b 100');
-SELECT pg_temp.acquire('0 me 5000, 1 me 4000, 2 a 100, 3 b 100', shared => true);
 SELECT pg_temp.acquire('0 me 5000, 1 me 4000, 2 - 500 r, 3 b 100');
 SELECT pg_temp.acquire('0 me 5000, 1 me 4000', take_never_used => false);
 -- the one to avoid is avoided in every case
 SELECT pg_temp.acquire('0 me 1005', avoid => 0);
 SELECT pg_temp.acquire('0 me 1005, 1 me 990', avoid => 0);
 SELECT pg_temp.acquire('0 me 1005, 1 me 990', avoid => 1);
-SELECT pg_temp.acquire('0 - 1 r, 1 - 2 r, 2 a 1005, 3 a 1005', avoid => 0, shared => true);
-SELECT pg_temp.acquire('0 a 1, 1 a 2, 2 a 1005, 3 a 1005', avoid => 0, shared => true);
+SELECT pg_temp.acquire('0 - 1 r, 1 - 2 r, 2 a 1005, 3 a 1005', avoid => 0);
 SELECT pg_temp.acquire('0 me 4000, 1 me 5000, 2 a 1005, 3 a 1005', avoid => 0);
 SELECT pg_temp.acquire('0 me 4000, 1 a 1005, 2 a 1005, 3 a 1005', avoid => 0);
 SELECT pg_temp.acquire('0 me 1005', avoid => 0, max_worker => 0);
@@ -196,7 +186,7 @@ SELECT pg_temp.acquire('1/0 me 990, 1/1 me 990, 1/2 a 990, 1/3 a 990');
 SELECT pg_temp.acquire('0 a 990, 1 a 990, 2 a 990, 3 a 990', datacenter => 1);
 SELECT pg_temp.acquire('0 me 990, 1/1 me 980', datacenter => 1);
 SELECT pg_temp.acquire('0 me 990, 1/1 me 995', datacenter => 0);
-SELECT pg_temp.acquire('0 - 990 r, 1/0 a 990, 1/1 a 990, 1/2 a 990, 1/3 me 5000', datacenter => 1, shared => false);
+SELECT pg_temp.acquire('0 - 990 r, 1/0 a 990, 1/1 a 990, 1/2 a 990, 1/3 me 5000', datacenter => 1);
 SELECT pg_temp.acquire('0 a 990, 1 a 990, 2 a 990, 3 a 990, 1/0 me 5000, 1/1 me 990, 1/2 - 990 r') LIKE '53400 %';
 -- a layout without worker ids has one
 SELECT pg_temp.acquire('', max_worker => 0);
@@ -225,7 +215,7 @@ BEGIN
 		FOR i IN 1 .. 60 LOOP
 			SELECT worker INTO w
 			FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3,
-				0, -1, -1, 'reuse', true, i % 2 = 0, 0, 1, 60, 60, 'host', 1, 1);
+				0, -1, -1, 'reuse', true, 0, 1, 60, 60, 'host', 1, 1);
 			taken := taken || w;
 			DELETE FROM uidgen.worker_node WHERE identity = 'me';
 		END LOOP;
@@ -244,7 +234,7 @@ BEGIN
 	FOR i IN 1 .. 100 LOOP
 		w := w || (SELECT worker
 			FROM uidgen.acquire_worker_id('instance ' || i, 'A', 60000000, pg_temp.epoch(), 1000000, 1, 2147483647,
-				0, -1, -1, 'reuse', true, true, 0, 1, 60, 60, 'host', 1, 1));
+				0, -1, -1, 'reuse', true, 0, 1, 60, 60, 'host', 1, 1));
 	END LOOP;
 	RAISE INFO 'low %, high %, distinct %', (SELECT count(*) > 20 FROM unnest(w) AS id WHERE id < 1073741824),
 		(SELECT count(*) > 20 FROM unnest(w) AS id WHERE id >= 1073741824), (SELECT count(DISTINCT id) FROM unnest(w) AS id);
@@ -277,13 +267,6 @@ SELECT pg_temp.acquire('1/2 other 100', wanted => 2, datacenter => 1);
 -- ... until it is forgotten
 SELECT pg_temp.acquire('2 - 1005 r', wanted => 2);
 SELECT pg_temp.acquire('2 - 1061 r', wanted => 2);
--- in a shared one if it was handed back or ended beyond the margin
-SELECT pg_temp.acquire('2 other 1005 r', wanted => 2, shared => true);
-SELECT pg_temp.acquire('2 other 939', wanted => 2, shared => true);
-SELECT pg_temp.acquire('2 other 940', wanted => 2, shared => true);
-SELECT pg_temp.acquire('2 other 1005', wanted => 2, shared => true);
-SELECT pg_temp.acquire('2 other 1061 r', wanted => 2, shared => true);
-SELECT pg_temp.acquire('2 - 1005 r', wanted => 2, shared => true);
 -- no room for it in the layout
 SELECT pg_temp.acquire('', wanted => 4);
 SELECT pg_temp.acquire('', wanted => 1, max_worker => 0);
@@ -296,7 +279,7 @@ BEGIN;
 SELECT pg_temp.reset();
 SELECT pg_temp.acquire('', policy => 'disposable');
 SELECT pg_temp.acquire('0 me 990, 1 me 990 r', policy => 'disposable');
-SELECT pg_temp.acquire('0 - 1 r, 1 other 1 r', policy => 'disposable', shared => true);
+SELECT pg_temp.acquire('0 - 1 r, 1 other 1 r', policy => 'disposable');
 SET LOCAL client_min_messages = warning;
 -- a warning when few are left: fewer than three, or at most a tenth of all
 SELECT pg_temp.acquire('0 me 1, 1 me 1, 2 me 1', policy => 'disposable');
@@ -319,7 +302,6 @@ SELECT pg_temp.acquire('1 a 1, 2 a 1, 3 a 1', wanted => 0);
 SET LOCAL client_min_messages = error;
 -- none left
 SELECT pg_temp.acquire('0 me 1, 1 me 1 r, 2 - 1 r, 3 other 1', policy => 'disposable');
-SELECT pg_temp.acquire('0 me 1, 1 me 1 r, 2 - 1 r, 3 other 1 r', policy => 'disposable', shared => true);
 -- some are, but may not be taken now
 SELECT pg_temp.acquire('0 me 1', policy => 'disposable', take_never_used => false);
 SELECT pg_temp.acquire('0 me 1, 1 me 1, 2 me 1', policy => 'disposable', take_never_used => false);
@@ -333,7 +315,7 @@ SELECT count(*) FROM uidgen.registry_layout;
 SELECT pg_temp.acquire('', layout_text => 'A', max_tick => 12345);
 SELECT layout, unit, epoch = pg_temp.epoch(), max_tick, max_datacenter, max_worker, pinned <= clock_timestamp() FROM uidgen.registry_layout;
 SELECT pg_temp.acquire('0 me 990', layout_text => 'B');
-SELECT pg_temp.acquire('', layout_text => 'B', holder => 'other', wanted => 1, shared => true);
+SELECT pg_temp.acquire('', layout_text => 'B', holder => 'other', wanted => 1);
 SELECT pg_temp.get_rows();
 SELECT pg_temp.acquire('', layout_text => 'A', max_tick => 12345);
 SELECT count(*), min(layout) FROM uidgen.registry_layout;
@@ -367,7 +349,7 @@ CREATE FUNCTION pg_temp.explain(content text, wanted int DEFAULT -1, avoid int D
 	SELECT pg_temp.set_rows(content);
 	SELECT g.free_workers || ' left: ' || g.reason
 	FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 9,
-		0, wanted, avoid, policy, take_never_used, false, 0, 10, 60, 5, 'host', 1, 1) AS g;
+		0, wanted, avoid, policy, take_never_used, 0, 10, 60, 5, 'host', 1, 1) AS g;
 $$;
 SELECT pg_temp.explain('');
 SELECT pg_temp.explain('1 me 990');
@@ -405,7 +387,7 @@ ROLLBACK;
 -- What is written: all of the new holder, but when the row was first acquired
 BEGIN;
 SELECT pg_temp.reset();
-SELECT pg_temp.acquire('2 other 900 r', wanted => 2, shared => true);
+SELECT pg_temp.acquire('2 - 900 r', wanted => 2);
 SELECT datacenter_id, worker_id, host_name, port, type, launch_date = current_date, created = '2026-01-01', modified > now(),
 	identity, token <> 102, granted_until, released, launches FROM uidgen.worker_node;
 SELECT pg_temp.acquire('', wanted => 1, datacenter => 1);
@@ -421,8 +403,8 @@ SELECT pg_temp.acquire(max_lead => 10);
 -- The keeper learns when the row was changed before, if it was.
 SELECT pg_temp.set_rows('1 me 990');
 SELECT pg_temp.set_modified(1003);
-SELECT worker, seen_tick FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 1, -1, 'reuse', true, false, 0, 10, 60, 5, 'host', 1, 1);
-SELECT worker, seen_tick FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 2, -1, 'reuse', true, false, 0, 10, 60, 5, 'host', 1, 1);
+SELECT worker, seen_tick FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 1, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1);
+SELECT worker, seen_tick FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 2, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1);
 -- A library of version 0.1.0 asks by another name, and gets what it knows of.
 SELECT pg_temp.set_rows('1 me 990');
 SELECT pg_temp.set_modified(1003);
@@ -484,9 +466,9 @@ SELECT token FROM uidgen.worker_node \gset
 SELECT pg_temp.renew(NULL, 1, :token, 1010, needed => 1050);
 -- who acquired it has it
 SELECT pg_temp.renew('1 other 900', 1, 101, 900);
-SELECT pg_temp.acquire(wanted => 1, shared => true);
-SELECT pg_temp.set_rows('1 other 900');
-SELECT pg_temp.acquire(wanted => 1, shared => true);
+SELECT pg_temp.acquire(wanted => 1);
+SELECT pg_temp.set_rows('1 - 900');
+SELECT pg_temp.acquire(wanted => 1);
 SELECT pg_temp.renew(NULL, 1, 101, 900);
 SELECT pg_temp.release(NULL, 1, 101, 1);
 -- what a renewal writes, and does not
@@ -517,6 +499,36 @@ SELECT token, last_tick FROM uidgen.renew_worker(0, 1, 101, 1005, 0, 10);
 SELECT pg_temp.get_rows();
 ROLLBACK;
 
+-- A registry that many servers share is no local one.
+BEGIN;
+SELECT pg_temp.reset();
+SELECT pg_temp.renew('1 me 1005', 1, 101, 1005);
+UPDATE uidgen.registry_layout AS r SET shared = true, registry_id = 1, max_lead = '1 h', clock_slack = '1 h',
+	system_identifier = h.system_identifier, timeline = h.timeline, started = h.started, quarantine_until = 0
+FROM uidgen.registry_history() AS h;
+SELECT pg_temp.acquire();
+SELECT pg_temp.renew(NULL, 1, 101, 1010);
+SAVEPOINT s;
+SELECT uidgen.release_worker(0, 1, 101, 1003);
+ROLLBACK TO s;
+SELECT uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, -1, -1, 'reuse', true, true, 0, 10, 60, 'host', 1, 1);
+ROLLBACK TO s;
+SELECT uidgen.renew_worker(0, 1, 101, 1010, 0, 10);
+ROLLBACK TO s;
+SELECT pg_temp.get_rows();
+ROLLBACK;
+-- A server with the library knows the numbers of a layout.
+SELECT * FROM uidgen.layout_numbers('twitter');
+SELECT * FROM uidgen.layout_numbers('sequence:23 time:40:1s epoch:2026-01-01');
+BEGIN;
+SELECT pg_temp.reset();
+SELECT uidgen.share_registry();
+SELECT r.layout = i.layout, r.shared, r.max_lead, r.clock_slack FROM uidgen.registry_layout AS r, uid_layout_info() AS i;
+SELECT pg_temp.reset();
+SELECT uidgen.share_registry('twitter', max_lead => '5 min');
+SELECT layout, unit, epoch, max_tick, max_datacenter, max_worker, max_lead FROM uidgen.registry_layout;
+ROLLBACK;
+
 -- Release: what was not used comes back.
 BEGIN;
 SELECT pg_temp.reset();
@@ -532,7 +544,8 @@ SELECT pg_temp.release('1 me 1010, 2 other 1010', 2, 101, 1003);
 SELECT pg_temp.release('1 me 1010, 1/1 other 1010', 1, 101, 1003, datacenter => 1);
 -- the next grant, of this holder or another, begins above what was issued
 SELECT pg_temp.release('1 me 1010', 1, 101, 1003);
-SELECT pg_temp.acquire(holder => 'other', take_never_used => false, shared => true);
+SELECT uidgen.forget_worker(1, 0);
+SELECT pg_temp.acquire(holder => 'other', take_never_used => false);
 SELECT pg_temp.release('1 me 1010', 1, 101, 999);
 SELECT pg_temp.acquire();
 ROLLBACK;
@@ -618,14 +631,12 @@ DECLARE
 	fenced int := 0;
 	acquired int := 0;
 	refused int := 0;
-	shared boolean;
 	i int;
 	j int;
 	g record;
 BEGIN
 	PERFORM setseed(0.5);
 	FOR step IN 1 .. 3000 LOOP
-		shared := step <= 2000;		-- at last, a registry of one's own
 		i := 1 + floor(random() * 5);
 		IF random() < 0.1 THEN
 			clock := clock + floor(random() * 400) - 180;
@@ -661,7 +672,7 @@ BEGIN
 					SELECT * INTO g FROM uidgen.acquire_worker_id('instance ' || i, 'A', 60000000, base - clock * 60000000, 1000000, 0, 3, 0,
 						CASE WHEN random() < 0.2 THEN floor(random() * 4)::int ELSE -1 END,
 						coalesce(CASE WHEN random() < 0.2 THEN worker[i] END, -1),
-						'reuse', random() < 0.5, shared, 0, 10, 60, 60, 'host', 1, 1);
+						'reuse', random() < 0.5, 0, 10, 60, 60, 'host', 1, 1);
 					acquired := acquired + 1;
 					IF g.first_tick <= used[g.worker + 1] THEN
 						RAISE EXCEPTION 'step %: worker id % granted from %, but % was granted', step, g.worker, g.first_tick, used[g.worker + 1];

@@ -8,9 +8,11 @@
 -- The registry and what operators use are in schema uidgen; the uid_* functions go to the
 -- schema given at CREATE EXTENSION.  If a schema uidgen exists already, this fails: objects
 -- that somebody else made must not be mixed with functions that run as superuser.
+-- [registry]
 CREATE SCHEMA uidgen;
 COMMENT ON SCHEMA uidgen IS 'registry of worker ids, status and presets of uidgen';
 GRANT USAGE ON SCHEMA uidgen TO PUBLIC;
+-- [end of registry]
 
 -- A running server keeps the library that it has loaded, also after a newer one is
 -- installed.  An older library lacks C functions that are declared below; the first of
@@ -35,6 +37,16 @@ COMMENT ON FUNCTION uidgen.library_version() IS 'version of the library that the
 -- Only SQL and PL/pgSQL, so that the registry can also live on a server without the
 -- library.  Its functions are given numbers (unit, epoch, maxima) and parse no layouts.
 --
+-- It is local or shared: of one server, whose keeper calls it as its owner, or of a fleet,
+-- whose nodes call it with privileges for that alone.  Each has functions of its own for
+-- the three calls.  The two modes have in common the tables and the steps that come first.
+--
+-- What stands between the marks [registry] and [end of registry] is also a script by
+-- itself, which the Makefile takes out: a shared registry for a server on which no
+-- extension can be installed.
+--
+
+-- [registry]
 
 CREATE TABLE uidgen.worker_node (
 	datacenter_id integer NOT NULL,
@@ -52,6 +64,10 @@ CREATE TABLE uidgen.worker_node (
 	launches bigint NOT NULL,
 	PRIMARY KEY (datacenter_id, worker_id)
 ) WITH (fillfactor = 20);	-- room for the renewals' row versions (HOT)
+
+-- An index on what a renewal changes would end HOT.
+CREATE INDEX worker_node_identity_idx ON uidgen.worker_node (datacenter_id, identity);
+COMMENT ON INDEX uidgen.worker_node_identity_idx IS 'finds the worker ids that a node of a fleet had before';
 
 COMMENT ON TABLE uidgen.worker_node IS 'worker ids that were ever granted: never dumped, never replicated, never to be edited by hand';
 COMMENT ON COLUMN uidgen.worker_node.datacenter_id IS 'the datacenter field of the ids; 0 if the layout has none';
@@ -77,10 +93,22 @@ CREATE TABLE uidgen.registry_layout (
 	max_datacenter integer NOT NULL,
 	max_worker integer NOT NULL,
 	pinned timestamptz NOT NULL,
-	database oid NOT NULL
+	database oid NOT NULL,
+	shared boolean NOT NULL DEFAULT false,
+	registry_id bigint,
+	max_lead interval,
+	clock_slack interval,
+	system_identifier bigint,
+	timeline integer,
+	started timestamptz,
+	quarantine_until bigint,
+	CONSTRAINT shared_is_complete CHECK (NOT shared
+		OR num_nulls(registry_id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) = 0),
+	CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000 >= 8 * unit),
+	CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0')
 );
 
-COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant';
+COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a shared registry knows of itself';
 COMMENT ON COLUMN uidgen.registry_layout.only_one IS 'always true: the primary key then allows for one row only';
 COMMENT ON COLUMN uidgen.registry_layout.layout IS 'the layout in canonical form';
 COMMENT ON COLUMN uidgen.registry_layout.unit IS 'length of a tick, in microseconds';
@@ -90,6 +118,14 @@ COMMENT ON COLUMN uidgen.registry_layout.max_datacenter IS 'largest datacenter i
 COMMENT ON COLUMN uidgen.registry_layout.max_worker IS 'largest worker id';
 COMMENT ON COLUMN uidgen.registry_layout.pinned IS 'when the layout was pinned';
 COMMENT ON COLUMN uidgen.registry_layout.database IS 'OID of the registry''s database; a copy of the database has another OID';
+COMMENT ON COLUMN uidgen.registry_layout.shared IS 'whether many servers share this registry; decided once, before the first grant';
+COMMENT ON COLUMN uidgen.registry_layout.registry_id IS 'a random number that tells a shared registry from others; a copy or a restored one has the same';
+COMMENT ON COLUMN uidgen.registry_layout.max_lead IS 'no grant of a shared registry reaches further ahead of its clock; at least 8 ticks; the owner may change it, which protects from lost commits once the longer of both values has passed';
+COMMENT ON COLUMN uidgen.registry_layout.clock_slack IS 'by how much the clock of a server that takes over a shared registry may be behind; the owner may change it';
+COMMENT ON COLUMN uidgen.registry_layout.system_identifier IS 'the cluster that a shared registry was in when it last looked';
+COMMENT ON COLUMN uidgen.registry_layout.timeline IS 'the timeline that it was on then';
+COMMENT ON COLUMN uidgen.registry_layout.started IS 'when its server had started';
+COMMENT ON COLUMN uidgen.registry_layout.quarantine_until IS 'a grant of a shared registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
 
 -- Host names and ports are for monitoring only.
 GRANT SELECT ON uidgen.worker_node, uidgen.registry_layout TO pg_monitor;
@@ -158,17 +194,20 @@ CREATE FUNCTION uidgen.registry_history(
 	OUT timeline integer,
 	OUT started timestamptz,
 	OUT database oid)
-LANGUAGE sql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+BEGIN
 	-- Not from the control file: it has the timeline of the last checkpoint, which for
 	-- some time after a promotion is still the old one.
 	SELECT c.system_identifier,
-		('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer,
-		pg_postmaster_start_time(),
-		d.oid
-	FROM pg_control_system() AS c, pg_database AS d
-	WHERE d.datname = current_database()
+			('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer,
+			pg_postmaster_start_time(),
+			d.oid
+		INTO STRICT system_identifier, timeline, started, database
+		FROM pg_control_system() AS c, pg_database AS d
+		WHERE d.datname = current_database();
+END
 $$;
 COMMENT ON FUNCTION uidgen.registry_history() IS 'which course of history the registry''s database is in: cluster, timeline, start of the server, and database';
 
@@ -184,10 +223,7 @@ COMMENT ON FUNCTION uidgen.new_token() IS 'a random number that nobody can guess
 
 CREATE FUNCTION uidgen.tick_at("time" timestamptz, unit bigint, epoch bigint) RETURNS bigint
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT floor((extract(epoch FROM "time") * 1000000 - epoch) / unit)::bigint
-$$;
+RETURN floor((extract(epoch FROM "time") * 1000000 - epoch) / unit)::bigint;
 COMMENT ON FUNCTION uidgen.tick_at(timestamptz, bigint, bigint) IS 'the tick that a time is in, given the unit and the epoch of a layout in microseconds';
 
 CREATE FUNCTION uidgen.tick_time(tick bigint, unit bigint, epoch bigint) RETURNS text
@@ -216,12 +252,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.check_lifetime(bigint, bigint, bigint, bigint) IS 'raises an error if a tick is beyond what may be granted';
-
---
--- The steps of acquiring a worker id; only acquire_worker_id(), below, calls them.
--- l is the layout of the caller, as the registry would pin it; now_tick is the tick that
--- the clock shows.
---
 
 CREATE FUNCTION uidgen.check_request(
 	policy text,
@@ -261,6 +291,81 @@ $$;
 COMMENT ON FUNCTION uidgen.check_request(text, integer, integer, integer, integer)
 	IS 'raises an error if a request for a worker id makes no sense';
 
+CREATE FUNCTION uidgen.check_epoch(now_tick bigint, unit bigint, epoch bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF now_tick < 0 THEN
+		RAISE EXCEPTION 'the epoch of the layout is in the future'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The epoch is %s, the clock shows %s.', uidgen.tick_time(0, unit, epoch), uidgen.tick_time(now_tick, unit, epoch)),
+				HINT = 'If the clock is wrong, correct it. Otherwise give the setting "uidgen.layout" an epoch in the past.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_epoch(bigint, bigint, bigint) IS 'raises an error if the epoch of a layout is in the future';
+
+CREATE FUNCTION uidgen.forget_worker(worker integer, datacenter integer DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	dc integer := coalesce(datacenter, current_setting('uidgen.datacenter_id', true)::integer, 0);
+BEGIN
+	-- The row stays, so that the next grant of this worker id begins above what was
+	-- granted.
+	UPDATE uidgen.worker_node AS n SET
+			identity = NULL, token = NULL, released = true, modified = uidgen.registry_clock()
+		WHERE n.datacenter_id = dc AND n.worker_id = worker;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'there is no worker id % of datacenter % in the registry', worker, dc
+			USING ERRCODE = 'undefined_object',
+				DETAIL = format('The registry has %s worker ids.', (SELECT count(*) FROM uidgen.worker_node)),
+				HINT = 'The table uidgen.worker_node lists them.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.forget_worker(integer, integer)
+	IS 'frees a worker id whose instance will never issue ids again';
+
+REVOKE EXECUTE ON FUNCTION
+	uidgen.registry_clock(),
+	uidgen.registry_history(),
+	uidgen.new_token(),
+	uidgen.tick_at(timestamptz, bigint, bigint),
+	uidgen.tick_time(bigint, bigint, bigint),
+	uidgen.check_lifetime(bigint, bigint, bigint, bigint),
+	uidgen.check_request(text, integer, integer, integer, integer),
+	uidgen.check_epoch(bigint, bigint, bigint),
+	uidgen.forget_worker(integer, integer)
+	FROM PUBLIC;
+-- [end of registry]
+
+--
+-- The local registry: three calls for the keeper of this server.
+--
+-- The steps of acquiring a worker id come first; only acquire_worker_id() calls them.
+-- l is the layout of the caller, as the registry would pin it; now_tick is the tick that
+-- the clock shows.
+--
+
+CREATE FUNCTION uidgen.check_local() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.shared) THEN
+		RAISE EXCEPTION 'this registry is shared by many servers'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'It was called as the local registry of its server.',
+				HINT = 'Point the setting "uidgen.registry" at the server itself, as on all other servers that share the registry.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_local() IS 'raises an error if the registry is shared';
+
 -- Pin the caller's layout if none is pinned; otherwise compare it with the pinned one.
 --
 -- CREATE DATABASE ... TEMPLATE copies a registry within one server, so the identity of
@@ -274,7 +379,11 @@ AS $$
 DECLARE
 	pinned uidgen.registry_layout;
 BEGIN
-	INSERT INTO uidgen.registry_layout VALUES (l.*) ON CONFLICT (only_one) DO NOTHING;
+	PERFORM uidgen.check_local();
+	INSERT INTO uidgen.registry_layout AS r
+		(only_one, layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database)
+		VALUES (l.only_one, l.layout, l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker, l.pinned, l.database)
+		ON CONFLICT (only_one) DO NOTHING;
 	SELECT r.* INTO STRICT pinned FROM uidgen.registry_layout AS r;
 	IF pinned.layout <> l.layout THEN
 		RAISE EXCEPTION 'the layout differs from the registry''s'
@@ -296,24 +405,12 @@ $$;
 COMMENT ON FUNCTION uidgen.pin_layout(uidgen.registry_layout)
 	IS 'pins the layout, or raises an error if another one is pinned';
 
--- How long this is does not matter for uniqueness: the token keeps a holder whose row was
--- taken from renewing.
-CREATE FUNCTION uidgen.idle_ticks(unit bigint) RETURNS bigint
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT 3600000000 / unit
-$$;
-COMMENT ON FUNCTION uidgen.idle_ticks(bigint)
-	IS 'for how many ticks after the end of its grant a row of a shared registry stays with its holder, who may only be idle';
-
 CREATE FUNCTION uidgen.check_wanted_worker(
 	l uidgen.registry_layout,
 	now_tick bigint,
 	holder text,
 	datacenter integer,
 	wanted integer,
-	shared boolean,
 	max_lead bigint,
 	max_step bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL SAFE
@@ -325,15 +422,13 @@ DECLARE
 BEGIN
 	SELECT n.* INTO candidate FROM uidgen.worker_node AS n
 		WHERE n.datacenter_id = datacenter AND n.worker_id = wanted;
-	IF candidate.identity <> holder
-		AND NOT (shared AND (candidate.released OR candidate.granted_until < now_tick - uidgen.idle_ticks(l.unit))) THEN
+	IF candidate.identity <> holder THEN
 		RAISE EXCEPTION 'worker id % belongs to another instance', wanted
 			USING ERRCODE = 'object_in_use',
 				DETAIL = format('It was granted to host "%s", port %s, until %s.',
 								candidate.host_name, candidate.port,
 								uidgen.tick_time(candidate.granted_until, l.unit, l.epoch)),
-				HINT = CASE WHEN shared THEN 'Set "uidgen.worker_id" to another worker id or to -1, and restart the server.'
-					ELSE format('If that instance will never issue ids again, run SELECT uidgen.forget_worker(%s, %s). Otherwise set "uidgen.worker_id" to another worker id or to -1, and restart the server.', wanted, datacenter) END;
+				HINT = format('If that instance will never issue ids again, run SELECT uidgen.forget_worker(%s, %s). Otherwise set "uidgen.worker_id" to another worker id or to -1, and restart the server.', wanted, datacenter);
 	END IF;
 	-- If only crashes have carried the grant ahead, it is given, and calls wait until the
 	-- clock is near enough.  If the clock was set back, it has to be corrected.
@@ -349,18 +444,17 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen.check_wanted_worker(uidgen.registry_layout, bigint, text, integer, integer, boolean, bigint, bigint)
+COMMENT ON FUNCTION uidgen.check_wanted_worker(uidgen.registry_layout, bigint, text, integer, integer, bigint, bigint)
 	IS 'raises an error if the worker id that is wanted cannot be granted';
 
 -- The order of candidates keeps crashes, and a clock that goes to and fro, from using up
 -- worker ids.  First a worker id that this instance had, if its grant does not begin too
 -- far ahead of the clock; then one that was never used, at random, so that copies of a
--- registry seldom choose the same; then one that another holder handed back or left long
--- ago; at last one that this instance had, however far ahead.  Null if there is none.
+-- registry seldom choose the same; then one that an operator has freed; at last one that
+-- this instance had, however far ahead.  Null if there is none.
 --
--- In a registry that is not shared, rows of other holders are never taken: the rows came
--- with a copy, and their holder goes on renewing them in a table of its own, which cannot
--- be seen from here.
+-- Rows of other holders are never taken: the rows came with a copy, and their holder goes
+-- on renewing them in a table of its own, which cannot be seen from here.
 --
 -- A row of this instance counts if its next grant begins at most max_lead ticks ahead of
 -- the clock, and if it was last changed at most max_step ticks ahead of the clock.
@@ -374,7 +468,6 @@ CREATE FUNCTION uidgen.choose_worker(
 	avoid integer,
 	policy text,
 	take_never_used boolean,
-	shared boolean,
 	max_lead bigint,
 	max_step bigint,
 	OUT worker integer,
@@ -384,7 +477,6 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	idle_ticks CONSTANT bigint := uidgen.idle_ticks(l.unit);
 	free bigint;
 	pick bigint;
 BEGIN
@@ -423,10 +515,9 @@ BEGIN
 	IF policy = 'reuse' THEN
 		SELECT n.worker_id INTO worker FROM uidgen.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.worker_id <> avoid
-				AND (n.identity IS NULL OR shared)
+				AND n.identity IS NULL
 				AND n.granted_until + 1 - now_tick <= max_lead
-				AND (n.released OR n.granted_until < now_tick - idle_ticks)
-			ORDER BY n.released DESC, n.granted_until LIMIT 1;
+			ORDER BY n.granted_until LIMIT 1;
 		IF FOUND THEN
 			reason := 'Its former holder gave it up.';
 			RETURN;
@@ -439,7 +530,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, boolean, bigint, bigint)
+COMMENT ON FUNCTION uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, bigint, bigint)
 	IS 'the worker id that suits an instance best, and why';
 
 CREATE FUNCTION uidgen.explain_no_worker(
@@ -448,8 +539,7 @@ CREATE FUNCTION uidgen.explain_no_worker(
 	datacenter integer,
 	avoid integer,
 	policy text,
-	take_never_used boolean,
-	shared boolean) RETURNS void
+	take_never_used boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -458,11 +548,9 @@ DECLARE
 	workers CONSTANT bigint := l.max_worker + 1::bigint;
 	free bigint;
 	others bigint;
-	next_end bigint;
 BEGIN
-	SELECT workers - count(*), count(*) FILTER (WHERE n.identity IS DISTINCT FROM holder),
-			min(n.granted_until) FILTER (WHERE n.identity IS DISTINCT FROM holder)
-		INTO free, others, next_end
+	SELECT workers - count(*), count(*) FILTER (WHERE n.identity IS DISTINCT FROM holder)
+		INTO free, others
 		FROM uidgen.worker_node AS n WHERE n.datacenter_id = datacenter;
 	IF policy = 'disposable' AND free <= 0 THEN
 		RAISE EXCEPTION 'all worker ids have been used'
@@ -476,17 +564,15 @@ BEGIN
 							workers, datacenter, others, free) ||
 				CASE WHEN NOT take_never_used AND free > 0
 					THEN ' After many large steps of the clock, the unused ones are not taken for now.'
-					WHEN shared AND next_end IS NOT NULL
-					THEN format(' The next one becomes free at %s.', uidgen.tick_time(next_end + uidgen.idle_ticks(l.unit) + 1, l.unit, l.epoch))
 					WHEN avoid >= 0 AND others = 0
 					THEN ' The clock was set forward by a large step, and the worker id in use is kept for when the clock returns.'
 					ELSE '' END,
 			HINT = CASE WHEN NOT take_never_used AND free > 0 THEN 'If the clock is correct now, restart the server; otherwise correct the clock.'
-				WHEN shared OR others = 0 THEN 'Begin a new registry with a layout that has more worker bits.'
+				WHEN others = 0 THEN 'Begin a new registry with a layout that has more worker bits.'
 				ELSE 'If an instance will never issue ids again, free its worker id with SELECT uidgen.forget_worker(worker). Otherwise begin a new registry with a layout that has more worker bits.' END;
 END
 $$;
-COMMENT ON FUNCTION uidgen.explain_no_worker(uidgen.registry_layout, text, integer, integer, text, boolean, boolean)
+COMMENT ON FUNCTION uidgen.explain_no_worker(uidgen.registry_layout, text, integer, integer, text, boolean)
 	IS 'raises the error that no worker id can be granted, and says why';
 
 CREATE FUNCTION uidgen.warn_of_few_workers(
@@ -525,7 +611,6 @@ CREATE FUNCTION uidgen.acquire_worker_id(
 	avoid integer,					-- not this one, or -1
 	policy text,					-- 'reuse' or 'disposable'
 	take_never_used boolean,		-- worker ids that were never used may be taken
-	shared boolean,					-- all holders renew in this one table
 	floor_tick bigint,				-- begin no earlier
 	window_ticks bigint,			-- length of the grant
 	max_lead bigint,				-- ticks that the grant may begin ahead of the clock
@@ -559,30 +644,32 @@ BEGIN
 
 	-- The clock is read once, so that all that follows is of one moment.
 	clock := uidgen.registry_clock();
-	l := (true, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker, clock,
-		(SELECT h.database FROM uidgen.registry_history() AS h));
+	l.only_one := true;
+	l.layout := layout_text;
+	l.unit := tick_unit;
+	l.epoch := tick_epoch;
+	l.max_tick := max_tick;
+	l.max_datacenter := max_datacenter;
+	l.max_worker := max_worker;
+	l.pinned := clock;
+	SELECT h.database INTO l.database FROM uidgen.registry_history() AS h;
 	PERFORM uidgen.pin_layout(l);
 
 	now_tick := uidgen.tick_at(clock, tick_unit, tick_epoch);
-	IF now_tick < 0 THEN
-		RAISE EXCEPTION 'the epoch of the layout is in the future'
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('The epoch is %s, the clock shows %s.', uidgen.tick_time(0, tick_unit, tick_epoch), uidgen.tick_time(now_tick, tick_unit, tick_epoch)),
-				HINT = 'If the clock is wrong, correct it. Otherwise give the setting "uidgen.layout" an epoch in the past.';
-	END IF;
+	PERFORM uidgen.check_epoch(now_tick, tick_unit, tick_epoch);
 
 	IF wanted >= 0 THEN
 		PERFORM uidgen.check_wanted_worker(l, now_tick, holder, datacenter, wanted,
-			shared => shared, max_lead => max_lead, max_step => max_step);
+			max_lead => max_lead, max_step => max_step);
 		worker := wanted;
 		reason := 'The setting "uidgen.worker_id" asks for it.';
 	ELSE
 		SELECT c.worker, c.reason INTO worker, reason
 			FROM uidgen.choose_worker(l, now_tick, holder, datacenter, avoid, policy,
-				take_never_used => take_never_used, shared => shared, max_lead => max_lead, max_step => max_step) AS c;
+				take_never_used => take_never_used, max_lead => max_lead, max_step => max_step) AS c;
 		IF worker IS NULL THEN
 			PERFORM uidgen.explain_no_worker(l, holder, datacenter, avoid, policy,
-				take_never_used => take_never_used, shared => shared);
+				take_never_used => take_never_used);
 		END IF;
 	END IF;
 
@@ -619,12 +706,13 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
+COMMENT ON FUNCTION uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
 	IS 'acquires a worker id with a first range of ticks; for the keeper';
 
 -- The same under the name that the library of version 0.1.0 calls, so that ids go on where
 -- a server has that library: a standby that was not restarted, or a server that was set
--- back.  That library takes any function of this name, so there must be no other one.
+-- back.  That library takes any function of this name, so there must be no other one.  It
+-- knows of local registries only.
 CREATE FUNCTION uidgen.acquire_worker(
 	holder text,
 	layout_text text,
@@ -658,7 +746,7 @@ BEGIN
 	SELECT g.worker, g.token, g.first_tick, g.last_tick, g.seen_tick, g.never_used
 		INTO STRICT worker, token, first_tick, last_tick, seen_tick, never_used
 		FROM uidgen.acquire_worker_id(holder, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker,
-			datacenter, wanted, avoid, policy, take_never_used, shared, floor_tick, window_ticks, max_lead, max_lead,
+			datacenter, wanted, avoid, policy, take_never_used, floor_tick, window_ticks, max_lead, max_lead,
 			host, host_port, host_type) AS g;
 END
 $$;
@@ -695,6 +783,7 @@ DECLARE
 	now_tick bigint;
 	from_tick bigint;
 BEGIN
+	PERFORM uidgen.check_local();
 	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
 	IF NOT FOUND THEN
 		RETURN;
@@ -755,6 +844,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
+	PERFORM uidgen.check_local();
 	UPDATE uidgen.worker_node AS n SET
 			token = NULL,
 			granted_until = least(n.granted_until, last_issued),
@@ -768,53 +858,779 @@ $$;
 COMMENT ON FUNCTION uidgen.release_worker(integer, integer, bigint, bigint)
 	IS 'hands back a worker id and what was not used of its grant; for the keeper';
 
-CREATE FUNCTION uidgen.forget_worker(worker integer, datacenter integer DEFAULT NULL) RETURNS void
+-- The keeper calls these functions as their owner; nobody else should call them.
+REVOKE EXECUTE ON FUNCTION
+	uidgen.check_local(),
+	uidgen.pin_layout(uidgen.registry_layout),
+	uidgen.check_wanted_worker(uidgen.registry_layout, bigint, text, integer, integer, bigint, bigint),
+	uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, bigint, bigint),
+	uidgen.explain_no_worker(uidgen.registry_layout, text, integer, integer, text, boolean),
+	uidgen.warn_of_few_workers(bigint, integer, integer, text),
+	uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, bigint, bigint, bigint, bigint, text, integer, integer),
+	uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer),
+	uidgen.renew_worker_id(integer, integer, bigint, bigint, bigint, bigint, bigint),
+	uidgen.renew_worker(integer, integer, bigint, bigint, bigint, bigint),
+	uidgen.release_worker(integer, integer, bigint, bigint)
+	FROM PUBLIC;
+
+--
+-- The shared registry: one for a fleet of servers, its nodes.
+--
+-- A node proves by a token that a row is its own, and proposes the token itself, so that
+-- it knows its row also after a call whose answer was lost.  The registry may go back: be
+-- restored, or fail over to a server that lost commits.  Grants that it does not know of
+-- any more may then be in use, so these rules hold (design.md, section 6; test/model/
+-- fleet.pml tries them, and what happens without each):
+--
+--	R1	A renewal needs the token and the end of the grant, and that end is no older than
+--		max_lead.
+--	R2	A claim is by token, or by the end of a grant that lies above the row's; it counts
+--		until max_lead after that end, and the new grant begins above both.  The identity
+--		gives no right, it only prefers.
+--	R3	Another's row is free once it is released, or its end and its last change are older
+--		than max_lead + clock_slack.
+--	R4	No grant reaches further than max_lead ahead of the clock.
+--	R5	What is no claim begins above the end of the quarantine.  The registry is born in
+--		quarantine; another begins with another history, or with a claim above its row's end
+--		and above the quarantine.
+--	R6	What a node was not told in full it does not use: the node's part.
+--	R7	A release marks the row and does not lower its end.
+--
+
+-- [registry]
+CREATE FUNCTION uidgen.ticks_in(length interval, unit bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN floor(extract(epoch FROM length) * 1000000 / unit)::bigint;
+COMMENT ON FUNCTION uidgen.ticks_in(interval, bigint) IS 'how many whole ticks a length of time has, given their unit in microseconds';
+
+CREATE FUNCTION uidgen.microseconds("time" timestamptz) RETURNS bigint
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN (extract(epoch FROM "time") * 1000000)::bigint;
+COMMENT ON FUNCTION uidgen.microseconds(timestamptz) IS 'a time in microseconds since 1970 UTC, as nodes send and get it';
+
+-- R5.  If another call has the lock, that one writes it down: a renewal waits for nobody.
+CREATE FUNCTION uidgen.begin_quarantine() RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	dc integer := coalesce(datacenter, current_setting('uidgen.datacenter_id', true)::integer, 0);
+	clock CONSTANT timestamptz := uidgen.registry_clock();
+	result bigint;
 BEGIN
-	-- The row stays, so that the next grant of this worker id begins above what was
-	-- granted.
-	UPDATE uidgen.worker_node AS n SET
-			identity = NULL, token = NULL, released = true, modified = uidgen.registry_clock()
-		WHERE n.datacenter_id = dc AND n.worker_id = worker;
+	PERFORM FROM uidgen.registry_layout AS r FOR UPDATE SKIP LOCKED;
 	IF NOT FOUND THEN
-		RAISE EXCEPTION 'there is no worker id % of datacenter % in the registry', worker, dc
-			USING ERRCODE = 'undefined_object',
-				DETAIL = format('The registry has %s worker ids.', (SELECT count(*) FROM uidgen.worker_node)),
-				HINT = 'The table uidgen.worker_node lists them.';
+		RETURN NULL;
+	END IF;
+	-- Above all that can have been granted before: R4 held then, by a clock that was at most
+	-- clock_slack ahead of this one.  The newest change shows how far it was at least.
+	UPDATE uidgen.registry_layout AS r SET
+			system_identifier = h.system_identifier,
+			timeline = h.timeline,
+			started = h.started,
+			database = h.database,
+			quarantine_until = greatest(r.quarantine_until,
+				uidgen.tick_at(greatest(clock, (SELECT max(n.modified) FROM uidgen.worker_node AS n)), r.unit, r.epoch)
+				+ uidgen.ticks_in(r.max_lead, r.unit) + uidgen.ticks_in(r.clock_slack, r.unit) + 1)
+		FROM uidgen.registry_history() AS h
+		RETURNING r.quarantine_until INTO STRICT result;
+	RETURN result;
+END
+$$;
+COMMENT ON FUNCTION uidgen.begin_quarantine() IS 'writes down the history that the registry is in, and begins a quarantine; returns its last tick, or null if another call is about to do so';
+
+-- What each call of a node begins with.  Acquirers queue here; renewals and releases wait
+-- for nobody.
+CREATE FUNCTION uidgen.begin_node_call(
+	acquires boolean,
+	OUT l uidgen.registry_layout,
+	OUT timeline integer,
+	OUT went_back boolean)			-- the database has another history than was written down
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	h record;
+BEGIN
+	-- Asked first, since a standby would say something else to each of the next statements.
+	IF current_setting('transaction_read_only')::boolean THEN
+		RAISE EXCEPTION 'the registry cannot be written on this server'
+			USING ERRCODE = 'read_only_sql_transaction',
+				DETAIL = 'The server is a standby, or its transactions may only read.',
+				HINT = 'Ask the primary server.';
+	END IF;
+	-- For this transaction, behind whatever pooler: a caller that has given up does not hold
+	-- up others, and what is answered is on disk, also of a synchronous standby.
+	PERFORM set_config('lock_timeout', '1s', true), set_config('synchronous_commit', 'on', true);
+
+	IF acquires THEN
+		SELECT r.* INTO l FROM uidgen.registry_layout AS r FOR UPDATE;
+	ELSE
+		SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	END IF;
+	IF l.shared IS NOT TRUE THEN
+		RAISE EXCEPTION 'this registry is not shared'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = CASE WHEN l.layout IS NULL THEN 'It has no layout yet.' ELSE 'It is the local registry of its server.' END,
+				HINT = CASE WHEN l.layout IS NULL THEN 'Its owner can run SELECT uidgen.share_registry().'
+					ELSE 'Point the setting "uidgen.registry" at a database whose registry is shared.' END;
+	END IF;
+	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
+	timeline := h.timeline;
+	went_back := (h.system_identifier, h.timeline, h.started, h.database)
+		IS DISTINCT FROM (l.system_identifier, l.timeline, l.started, l.database);
+END
+$$;
+COMMENT ON FUNCTION uidgen.begin_node_call(boolean) IS 'what each call of a node begins with: settings, the queue of acquirers, and what the registry knows of itself';
+
+-- Read last, so that the node can bound by how much its own clock is off.
+CREATE FUNCTION uidgen.end_node_call(not_after bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	clock CONSTANT bigint := uidgen.microseconds(uidgen.registry_clock());
+BEGIN
+	IF clock > not_after THEN
+		RAISE EXCEPTION 'the node waits for this call no longer'
+			USING ERRCODE = 'query_canceled',
+				DETAIL = format('The call came or was kept waiting %s ms beyond the time that the node gave it.', (clock - not_after) / 1000),
+				HINT = 'If this is frequent, look for what keeps the registry busy, or raise the setting "uidgen.registry_timeout" of the node.';
+	END IF;
+	RETURN clock;
+END
+$$;
+COMMENT ON FUNCTION uidgen.end_node_call(bigint) IS 'what each call of a node ends with: the registry''s clock, or an error if the node has given up the call';
+
+-- The numbers count that the owner has pinned; a node with others would mean other ticks.
+CREATE FUNCTION uidgen.check_node_layout(l uidgen.registry_layout, node uidgen.registry_layout) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF l.layout IS DISTINCT FROM node.layout THEN
+		RAISE EXCEPTION 'the layout differs from the registry''s'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('The registry has "%s", this server has "%s".', l.layout, left(node.layout, 256)),
+				HINT = 'Set "uidgen.layout" to the registry''s layout and restart the server.';
+	END IF;
+	IF (l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker)
+		IS DISTINCT FROM (node.unit, node.epoch, node.max_tick, node.max_datacenter, node.max_worker) THEN
+		RAISE EXCEPTION 'the numbers of the layout differ from the registry''s'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('For "%s" the registry has unit %s, epoch %s, largest tick %s, datacenter id %s and worker id %s; this server has %s, %s, %s, %s and %s.',
+					l.layout, l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker,
+					node.unit, node.epoch, node.max_tick, node.max_datacenter, node.max_worker),
+				HINT = 'If the owner of the registry gave wrong numbers to uidgen.share_registry(), begin a new registry.';
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen.forget_worker(integer, integer)
-	IS 'frees a worker id whose instance will never issue ids again';
+COMMENT ON FUNCTION uidgen.check_node_layout(uidgen.registry_layout, uidgen.registry_layout) IS 'raises an error if a node''s layout is another than the registry''s';
 
--- The keeper calls these functions as their owner; nobody else should call them.  An
--- operator with superuser rights calls forget_worker().
+-- R4
+CREATE FUNCTION uidgen.check_reach(
+	l uidgen.registry_layout,
+	now_tick bigint,
+	first_tick bigint,
+	span bigint,
+	in_quarantine boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	max_lead CONSTANT bigint := uidgen.ticks_in(l.max_lead, l.unit);
+	possible text;
+BEGIN
+	IF first_tick <= now_tick + max_lead - span THEN
+		RETURN;
+	END IF;
+	possible := uidgen.tick_time(first_tick - max_lead + span, l.unit, l.epoch);
+	IF in_quarantine THEN
+		RAISE EXCEPTION 'the registry is in quarantine until %', possible
+			USING ERRCODE = 'cannot_connect_now',
+				DETAIL = format('It is new, was restarted or went back, and grants that it does not know of may reach up to %s. The next one begins above that, and no grant reaches further than %s ahead of the clock.',
+								uidgen.tick_time(first_tick - 1, l.unit, l.epoch), l.max_lead),
+				HINT = 'Wait. If nothing can be lost, because the registry is new or was restarted as planned, its owner can run SELECT uidgen.end_quarantine().';
+	END IF;
+	RAISE EXCEPTION 'the grant would reach too far ahead of the registry''s clock'
+		USING ERRCODE = 'cannot_connect_now',
+			DETAIL = format('It would begin at %s. No grant reaches further than %s ahead of the clock, so it is possible at %s.',
+							uidgen.tick_time(first_tick, l.unit, l.epoch), l.max_lead, possible),
+			HINT = 'Wait. If a clock is wrong, correct it.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_reach(uidgen.registry_layout, bigint, bigint, bigint, boolean) IS 'raises an error if a grant would reach too far ahead of the clock of a shared registry';
+
+-- R2.  After a lost answer the row is the one that the node knows, or one that it acquired
+-- under its identity; no index has tokens, since they change with each renewal.
+CREATE FUNCTION uidgen.find_claimed_worker(
+	l uidgen.registry_layout,
+	now_tick bigint,
+	holder text,
+	datacenter integer,
+	wanted integer,
+	known_tokens bigint[],
+	claimed_worker integer,
+	claimed_until bigint) RETURNS integer
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	fresh CONSTANT bigint := now_tick - uidgen.ticks_in(l.max_lead, l.unit);
+	worker integer;
+BEGIN
+	SELECT n.worker_id INTO worker FROM uidgen.worker_node AS n
+		WHERE n.datacenter_id = datacenter AND (n.worker_id = claimed_worker OR n.identity = holder)
+			AND n.token = ANY (known_tokens) AND n.granted_until >= fresh
+			AND (wanted < 0 OR n.worker_id = wanted)
+		ORDER BY n.granted_until DESC LIMIT 1;
+	IF NOT FOUND AND claimed_worker BETWEEN 0 AND l.max_worker AND claimed_until >= fresh
+		AND (wanted < 0 OR claimed_worker = wanted)
+		AND NOT EXISTS (SELECT FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.worker_id = claimed_worker AND n.granted_until >= claimed_until) THEN
+		worker := claimed_worker;
+	END IF;
+	RETURN worker;
+END
+$$;
+COMMENT ON FUNCTION uidgen.find_claimed_worker(uidgen.registry_layout, bigint, text, integer, integer, bigint[], integer, bigint)
+	IS 'the worker id whose grant a node continues; null if there is none';
+
+-- R3; a released row whose end lies beyond reach would have to be waited for.  Without a
+-- search path of its own, so that the planner can put the body in place of the call.
+CREATE FUNCTION uidgen.is_free(n uidgen.worker_node, ended_before bigint, changed_before timestamptz, reach bigint) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN n.released AND n.granted_until < reach
+	OR n.granted_until < ended_before AND n.modified < changed_before;
+COMMENT ON FUNCTION uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigint) IS 'whether any node may take the worker id of a row';
+
+-- One never used, at random, so that copies of a registry seldom choose the same; else
+-- the one that ended longest ago.  Of up to 1024 worker ids all are looked at.  Of more,
+-- 50 are drawn at random, and only if none of them is free, all are.
+CREATE FUNCTION uidgen.find_free_worker(
+	l uidgen.registry_layout,
+	datacenter integer,
+	policy text,
+	ended_before bigint,
+	changed_before timestamptz,
+	reach bigint,
+	OUT worker integer,
+	OUT never_used boolean,
+	OUT free_workers bigint)
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	workers CONSTANT bigint := l.max_worker + 1::bigint;
+	candidates integer[];
+BEGIN
+	IF workers > 1024 THEN
+		candidates := ARRAY(SELECT DISTINCT floor(random() * workers)::integer FROM generate_series(1, 50));
+	END IF;
+	LOOP
+		IF candidates IS NULL THEN
+			candidates := ARRAY(SELECT generate_series(0, l.max_worker));
+		END IF;
+		SELECT c.worker_id, n.worker_id IS NULL, round(count(*) OVER () * workers::numeric / cardinality(candidates))
+			INTO worker, never_used, free_workers
+			FROM unnest(candidates) AS c (worker_id)
+				LEFT JOIN uidgen.worker_node AS n ON n.datacenter_id = datacenter AND n.worker_id = c.worker_id
+			WHERE n.worker_id IS NULL OR policy = 'reuse' AND uidgen.is_free(n, ended_before, changed_before, reach)
+			ORDER BY n.worker_id IS NULL DESC, CASE WHEN n.worker_id IS NULL THEN random() END, n.granted_until
+			LIMIT 1;
+		EXIT WHEN FOUND OR cardinality(candidates) = workers;
+		candidates := NULL;
+	END LOOP;
+	free_workers := coalesce(free_workers, 0);
+END
+$$;
+COMMENT ON FUNCTION uidgen.find_free_worker(uidgen.registry_layout, integer, text, bigint, timestamptz, bigint)
+	IS 'a worker id that any node may take, and about how many there are';
+
+-- The worker id whose grant a node continues, or one that suits it.  Own ones that are not
+-- free come last: the node may have a copy that uses them.
+CREATE FUNCTION uidgen.choose_for_node(
+	l uidgen.registry_layout,
+	clock timestamptz,
+	now_tick bigint,
+	holder text,
+	datacenter integer,
+	claim integer,
+	wanted integer,
+	policy text,
+	reach bigint,
+	OUT worker integer,
+	OUT free_workers bigint,
+	OUT reason text)
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	margin CONSTANT bigint := uidgen.ticks_in(l.max_lead, l.unit) + uidgen.ticks_in(l.clock_slack, l.unit) + 1;
+	ended_before CONSTANT bigint := now_tick - margin;
+	changed_before CONSTANT timestamptz := clock - l.max_lead - l.clock_slack;
+	found_one uidgen.worker_node;
+	free record;
+	next_tick bigint;
+BEGIN
+	SELECT f.* INTO free FROM uidgen.find_free_worker(l, datacenter, policy, ended_before, changed_before, reach) AS f;
+	free_workers := free.free_workers;
+	IF claim IS NOT NULL THEN
+		worker := claim;
+		reason := 'This server goes on with it.';
+		RETURN;
+	END IF;
+	IF wanted >= 0 THEN
+		SELECT n.* INTO found_one FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.worker_id = wanted;
+		IF FOUND AND found_one.identity IS DISTINCT FROM holder
+			AND NOT uidgen.is_free(found_one, ended_before, changed_before, reach) THEN
+			RAISE EXCEPTION 'worker id % belongs to another node', wanted
+				USING ERRCODE = 'object_in_use',
+					DETAIL = format('It was granted to host "%s", port %s, until %s.',
+									found_one.host_name, found_one.port,
+									uidgen.tick_time(found_one.granted_until, l.unit, l.epoch)),
+					HINT = 'Set "uidgen.worker_id" to another worker id or to -1, and restart the server.';
+		END IF;
+		worker := wanted;
+		reason := 'The setting "uidgen.worker_id" asks for it.';
+		RETURN;
+	END IF;
+
+	IF policy = 'reuse' THEN
+		SELECT n.worker_id INTO worker FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.identity = holder
+				AND uidgen.is_free(n, ended_before, changed_before, reach)
+			ORDER BY n.granted_until DESC LIMIT 1;
+		IF FOUND THEN
+			reason := 'This server had it before.';
+			RETURN;
+		END IF;
+	END IF;
+	IF free.worker IS NOT NULL THEN
+		worker := free.worker;
+		reason := CASE WHEN free.never_used THEN 'It was never used before.' ELSE 'Its former holder gave it up.' END;
+		RETURN;
+	END IF;
+	IF policy = 'reuse' THEN
+		SELECT n.worker_id INTO worker FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.identity = holder
+			ORDER BY n.granted_until < now_tick DESC, n.granted_until LIMIT 1;
+		IF FOUND THEN
+			reason := 'This server had it not long ago, and no worker id is free.';
+			RETURN;
+		END IF;
+	END IF;
+
+	IF policy = 'reuse' THEN
+		SELECT min(greatest(uidgen.tick_at(n.modified, l.unit, l.epoch), n.granted_until) + margin + 1) INTO next_tick
+			FROM uidgen.worker_node AS n WHERE n.datacenter_id = datacenter;
+	END IF;
+	RAISE EXCEPTION 'no worker id is free'
+		USING ERRCODE = 'configuration_limit_exceeded',
+			DETAIL = format('The layout has %s worker ids in datacenter %s, and all are in use%s.', l.max_worker + 1::bigint, datacenter,
+				CASE WHEN policy = 'reuse' THEN format(' or were until a short time ago. The next one becomes free at %s', uidgen.tick_time(next_tick, l.unit, l.epoch))
+					ELSE ' or were, and "uidgen.worker_policy" is "disposable", which uses none twice' END),
+			HINT = CASE WHEN policy = 'reuse' THEN 'If there are too few for all nodes, begin a new registry with a layout that has more worker bits.'
+				ELSE 'Set "uidgen.worker_policy" to "reuse", or begin a new registry with a layout that has more worker bits.' END;
+END
+$$;
+COMMENT ON FUNCTION uidgen.choose_for_node(uidgen.registry_layout, timestamptz, bigint, text, integer, integer, integer, text, bigint)
+	IS 'the worker id that suits a node best, and why; or an error that there is none';
+
+-- Acquire a worker id and its first range of ticks, or go on with one after a call without
+-- an answer.
+--
+-- The registry may have to write down that it went back.  An error would undo that, and
+-- each call would begin the quarantine anew.  So such a call grants nothing and succeeds:
+-- worker is null, and the node asks again.
+CREATE FUNCTION uidgen.node_acquire(
+	holder text,					-- identity of the caller
+	layout_text text,				-- its layout in canonical form; the next five are the numbers in it
+	tick_unit bigint,				-- microseconds
+	tick_epoch bigint,				-- microseconds since 1970 UTC
+	max_tick bigint,
+	max_datacenter integer,
+	max_worker integer,
+	datacenter integer,
+	wanted integer,					-- exactly this worker id, or -1
+	policy text,					-- 'reuse' or 'disposable'
+	known_tokens bigint[],			-- those that the node's row may have
+	claimed_worker integer,			-- the worker id that it had last, or -1
+	claimed_until bigint,			-- and the end of that grant
+	new_token bigint,				-- random
+	floor_tick bigint,				-- begin no earlier
+	window_ticks bigint,			-- length of the grant
+	at_tick bigint,					-- the node's own time; largest bigint: it has none yet
+	not_after bigint,				-- microseconds since 1970 UTC: the node waits no longer; largest bigint: not known
+	host text,						-- for people: host, port and type of the caller
+	host_port integer,
+	host_type integer,
+	OUT worker integer,				-- null: ask again
+	OUT first_tick bigint,
+	OUT last_tick bigint,
+	OUT seen_tick bigint,			-- tick of the clock when the row was last changed
+	OUT never_used boolean,
+	OUT free_workers bigint,		-- about how many worker ids any node could take before this call
+	OUT reason text,				-- why this worker id, for the log
+	OUT quarantine_until bigint,	-- the last tick in quarantine
+	OUT max_lead bigint,			-- ticks: no grant reaches further ahead of the clock
+	OUT registry_id bigint,
+	OUT timeline integer,
+	OUT clock bigint)				-- microseconds since 1970 UTC
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	me CONSTANT text := left(holder, 256);
+	node uidgen.registry_layout;
+	call record;
+	l uidgen.registry_layout;
+	now_time timestamptz;
+	now_tick bigint;
+	latest bigint;					-- R4
+	span bigint;
+	claim integer;
+	unknown_end boolean;
+	before uidgen.worker_node;		-- as the last holder left it
+BEGIN
+	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(acquires => true) AS b;
+	l := call.l;
+	node.layout := layout_text;
+	node.unit := tick_unit;
+	node.epoch := tick_epoch;
+	node.max_tick := max_tick;
+	node.max_datacenter := max_datacenter;
+	node.max_worker := max_worker;
+	PERFORM uidgen.check_node_layout(l, node);
+	PERFORM uidgen.check_request(policy, datacenter, wanted, l.max_datacenter, l.max_worker);
+
+	-- Read once, so that all that follows is of one moment, and after the queue.
+	now_time := uidgen.registry_clock();
+	now_tick := uidgen.tick_at(now_time, l.unit, l.epoch);
+	PERFORM uidgen.check_epoch(now_tick, l.unit, l.epoch);
+	max_lead := uidgen.ticks_in(l.max_lead, l.unit);
+	latest := now_tick + max_lead;
+	span := least(greatest(window_ticks, 0), max_lead / 2);
+
+	claim := uidgen.find_claimed_worker(l, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until);
+	SELECT n.* INTO before FROM uidgen.worker_node AS n
+		WHERE n.datacenter_id = datacenter AND n.worker_id = claim;
+	-- R5.  An end that the quarantine covers is no news; one that not even a clock behind by
+	-- clock_slack explains is not believed.
+	unknown_end := claim = claimed_worker AND claimed_until > greatest(before.granted_until, l.quarantine_until)
+		AND claimed_until <= latest + uidgen.ticks_in(l.clock_slack, l.unit);
+	IF unknown_end OR call.went_back THEN
+		l.quarantine_until := uidgen.begin_quarantine();
+		reason := 'The registry was restarted or went back, and has written that down. Ask again.';
+	ELSE
+		FOR attempt IN 1 .. 3 LOOP
+			SELECT c.worker, c.free_workers, c.reason INTO worker, free_workers, reason
+				FROM uidgen.choose_for_node(l, now_time, now_tick, me, datacenter, claim, wanted, policy, reach => latest - span) AS c;
+			SELECT n.* INTO before FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.worker_id = node_acquire.worker;
+			never_used := NOT FOUND;
+			first_tick := greatest(0, least(now_tick, at_tick), floor_tick, before.granted_until + 1,
+				CASE WHEN claim IS NULL THEN l.quarantine_until + 1 ELSE least(claimed_until, l.max_tick) + 1 END);
+			PERFORM uidgen.check_reach(l, now_tick, first_tick, span,
+				in_quarantine => claim IS NULL AND first_tick = l.quarantine_until + 1);
+			PERFORM uidgen.check_lifetime(first_tick, l.max_tick, l.unit, l.epoch);
+			last_tick := least(first_tick + span, l.max_tick - 1);
+			seen_tick := coalesce(uidgen.tick_at(before.modified, l.unit, l.epoch), 0);
+
+			-- Only if the row is as it was when it was chosen: its holder may renew meanwhile.
+			IF never_used THEN
+				INSERT INTO uidgen.worker_node AS n
+					(datacenter_id, worker_id, host_name, port, type, launch_date, created, modified,
+					 identity, token, granted_until, released, launches)
+					VALUES (datacenter, worker, left(host, 256), host_port, host_type, now_time::date, now_time, now_time,
+							me, new_token, last_tick, false, 1)
+					ON CONFLICT (datacenter_id, worker_id) DO NOTHING;
+			ELSE
+				UPDATE uidgen.worker_node AS n SET
+						host_name = left(host, 256),
+						port = host_port,
+						type = host_type,
+						launch_date = now_time::date,
+						modified = greatest(n.modified, now_time),
+						identity = me,
+						token = new_token,
+						granted_until = last_tick,
+						released = false,
+						launches = n.launches + 1
+					WHERE n.datacenter_id = datacenter AND n.worker_id = node_acquire.worker
+						AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until;
+			END IF;
+			EXIT WHEN FOUND;
+			IF attempt = 3 THEN
+				RAISE EXCEPTION 'the row of worker id % is changed again and again', worker
+					USING ERRCODE = 'serialization_failure',
+						HINT = 'Try again.';
+			END IF;
+			claim := uidgen.find_claimed_worker(l, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until);
+		END LOOP;
+	END IF;
+
+	quarantine_until := l.quarantine_until;
+	registry_id := l.registry_id;
+	timeline := call.timeline;
+	clock := uidgen.end_node_call(not_after);
+END
+$$;
+COMMENT ON FUNCTION uidgen.node_acquire(text, text, bigint, bigint, bigint, integer, integer, integer, integer, text, bigint[], integer, bigint, bigint, bigint, bigint, bigint, bigint, text, integer, integer)
+	IS 'acquires a worker id of a shared registry with a first range of ticks; for the keepers of nodes';
+
+-- Extend a grant beyond both the node's time and the tick that is needed, as far as the
+-- clamp allows (R1, R4); last_tick is null if another holder has taken the row.
+CREATE FUNCTION uidgen.node_renew(
+	datacenter integer,
+	worker integer,
+	old_token bigint,
+	old_until bigint,
+	new_token bigint,
+	needed bigint,
+	window_ticks bigint,
+	at_tick bigint,
+	not_after bigint,
+	OUT last_tick bigint,
+	OUT quarantine_until bigint,
+	OUT max_lead bigint,
+	OUT registry_id bigint,
+	OUT timeline integer,
+	OUT clock bigint)
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	call record;
+	l uidgen.registry_layout;
+	now_time timestamptz;
+	now_tick bigint;
+	from_tick bigint;
+	span bigint;
+BEGIN
+	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(acquires => false) AS b;
+	l := call.l;
+	IF call.went_back THEN
+		l.quarantine_until := coalesce(uidgen.begin_quarantine(), l.quarantine_until);
+	END IF;
+	now_time := uidgen.registry_clock();
+	now_tick := uidgen.tick_at(now_time, l.unit, l.epoch);
+	max_lead := uidgen.ticks_in(l.max_lead, l.unit);
+	span := least(greatest(window_ticks, 0), max_lead / 2);
+	from_tick := greatest(least(now_tick, at_tick), needed);
+	PERFORM uidgen.check_lifetime(from_tick, l.max_tick, l.unit, l.epoch);
+	UPDATE uidgen.worker_node AS n SET
+			token = new_token,
+			granted_until = greatest(n.granted_until, least(from_tick + span, now_tick + node_renew.max_lead, l.max_tick - 1)),
+			modified = greatest(n.modified, now_time)
+		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
+			AND n.token = old_token AND n.granted_until = old_until
+			AND n.granted_until >= now_tick - node_renew.max_lead
+		RETURNING n.granted_until INTO last_tick;
+	IF last_tick < needed THEN
+		PERFORM uidgen.check_reach(l, now_tick, needed, 0, in_quarantine => false);
+	END IF;
+	quarantine_until := l.quarantine_until;
+	registry_id := l.registry_id;
+	timeline := call.timeline;
+	clock := uidgen.end_node_call(not_after);
+END
+$$;
+COMMENT ON FUNCTION uidgen.node_renew(integer, integer, bigint, bigint, bigint, bigint, bigint, bigint, bigint)
+	IS 'extends a grant of a shared registry, for the keepers of nodes; last_tick is null if another node has taken the worker id';
+
+-- Hand back the worker id.  What was granted stays granted, since a copy of the node's
+-- memory may use it (R7).
+CREATE FUNCTION uidgen.node_release(
+	datacenter integer,
+	worker integer,
+	known_tokens bigint[],
+	not_after bigint,
+	OUT done boolean,
+	OUT registry_id bigint,
+	OUT timeline integer,
+	OUT clock bigint)
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	call record;
+BEGIN
+	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(acquires => false) AS b;
+	UPDATE uidgen.worker_node AS n SET
+			token = NULL,
+			released = true,
+			modified = greatest(n.modified, uidgen.registry_clock())
+		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
+			AND n.token = ANY (known_tokens);
+	done := FOUND;
+	registry_id := (call.l).registry_id;
+	timeline := call.timeline;
+	clock := uidgen.end_node_call(not_after);
+END
+$$;
+COMMENT ON FUNCTION uidgen.node_release(integer, integer, bigint[], bigint)
+	IS 'hands back a worker id of a shared registry, for the keepers of nodes';
+
+-- Make the registry a shared one.  It is decided before the first grant and for good, since
+-- a keeper of one mode would not keep the other's rules.
+CREATE FUNCTION uidgen.share_registry(
+	layout_text text DEFAULT NULL,
+	unit bigint DEFAULT NULL,
+	epoch bigint DEFAULT NULL,
+	max_tick bigint DEFAULT NULL,
+	max_datacenter integer DEFAULT NULL,
+	max_worker integer DEFAULT NULL,
+	max_lead interval DEFAULT '2 minutes',
+	clock_slack interval DEFAULT '10 seconds') RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	numbers CONSTANT integer := num_nonnulls(unit, epoch, max_tick, max_datacenter, max_worker);
+	now_time timestamptz;
+BEGIN
+	IF numbers = 0 AND to_regprocedure('uidgen.layout_numbers(text)') IS NOT NULL THEN
+		EXECUTE 'SELECT n.* FROM uidgen.layout_numbers($1) AS n' USING layout_text
+			INTO STRICT layout_text, unit, epoch, max_tick, max_datacenter, max_worker;
+	ELSIF numbers < 5 OR layout_text IS NULL THEN
+		RAISE EXCEPTION 'the numbers of the layout are missing'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'A server without the library of uidgen needs the layout and all of its numbers; one with it can do without the numbers.',
+				HINT = 'SELECT * FROM uidgen.layout_numbers() on one of the nodes gives all that is needed.';
+	END IF;
+	IF unit < 1 OR max_tick NOT BETWEEN 1 AND 4611686018427387904 OR max_datacenter < 0 OR max_worker < 0 OR epoch IS NULL THEN
+		RAISE EXCEPTION 'the numbers of the layout make no sense'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('They are: unit %s, epoch %s, largest tick %s, datacenter id %s and worker id %s.', unit, epoch, max_tick, max_datacenter, max_worker),
+				HINT = 'SELECT * FROM uidgen.layout_numbers() on one of the nodes gives all that is needed.';
+	END IF;
+
+	-- No grant may come in between.
+	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
+	IF EXISTS (SELECT FROM uidgen.registry_layout) OR EXISTS (SELECT FROM uidgen.worker_node) THEN
+		RAISE EXCEPTION 'the registry is in use'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = CASE WHEN EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.shared) THEN 'It is shared already.'
+					ELSE 'It is the local registry of its server, and stays that.' END,
+				HINT = 'Begin a new registry in another database.';
+	END IF;
+	now_time := uidgen.registry_clock();
+	PERFORM uidgen.check_epoch(uidgen.tick_at(now_time, unit, epoch), unit, epoch);
+	INSERT INTO uidgen.registry_layout AS r
+		(only_one, layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database,
+		 shared, registry_id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until)
+		SELECT true, layout_text, unit, epoch, max_tick, max_datacenter, max_worker, now_time, h.database,
+			true, uidgen.new_token(), max_lead, clock_slack, h.system_identifier, h.timeline, h.started, -1
+		FROM uidgen.registry_history() AS h;
+	-- Made again, it knows nothing of the grants of its predecessor.
+	PERFORM uidgen.begin_quarantine();
+END
+$$;
+COMMENT ON FUNCTION uidgen.share_registry(text, bigint, bigint, bigint, integer, integer, interval, interval)
+	IS 'makes this registry a shared one, for good, with the layout of all its nodes: this server''s, one that is named, or on a server without the library the numbers that uidgen.layout_numbers() gives elsewhere';
+
+CREATE FUNCTION uidgen.end_quarantine() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+BEGIN
+	-- The history too: a restart that no node has noticed so far is the one that is meant.
+	-- Nodes whose time is behind do not begin before this moment.
+	UPDATE uidgen.registry_layout AS r SET
+			system_identifier = h.system_identifier,
+			timeline = h.timeline,
+			started = h.started,
+			database = h.database,
+			quarantine_until = least(r.quarantine_until, uidgen.tick_at(uidgen.registry_clock(), r.unit, r.epoch))
+		FROM uidgen.registry_history() AS h
+		WHERE r.shared;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'this registry is not shared'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Only a shared registry has a quarantine.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.end_quarantine()
+	IS 'lets nodes begin at once: only if no grant can be lost, because the fleet is new or the registry was restarted as planned';
+
+CREATE FUNCTION uidgen.grant_node(node regrole) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', uidgen.node_functions(), node);
+END
+$$;
+COMMENT ON FUNCTION uidgen.grant_node(regrole) IS 'lets a role be a node of the fleet: it may make the three calls, and nothing else';
+
+CREATE FUNCTION uidgen.revoke_node(node regrole) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM %s', uidgen.node_functions(), node);
+END
+$$;
+COMMENT ON FUNCTION uidgen.revoke_node(regrole) IS 'takes back what grant_node() gave; what the node holds it keeps until it ends';
+
+CREATE FUNCTION uidgen.node_functions() RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(p.oid::regprocedure::text, ', ')
+	FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+	WHERE n.nspname = 'uidgen' AND p.proname IN ('node_acquire', 'node_renew', 'node_release')
+$$;
+COMMENT ON FUNCTION uidgen.node_functions() IS 'the functions that a node calls, as GRANT names them';
+
+CREATE VIEW uidgen.fleet AS
+SELECT n.datacenter_id, n.worker_id, n.host_name, n.port, n.identity,
+	CASE WHEN n.released THEN 'released'
+		WHEN t.until <= uidgen.registry_clock() THEN 'ended'
+		ELSE 'running' END AS state,
+	n.launch_date AS since, n.modified AS last_call, t.until
+FROM uidgen.registry_layout AS l, uidgen.worker_node AS n,
+	LATERAL (SELECT to_timestamp((least((n.granted_until + 1::numeric) * l.unit + l.epoch, 9200000000000000000) / 1000000)::double precision)) AS t (until);
+COMMENT ON VIEW uidgen.fleet IS 'the holders of worker ids: who and where, since when and until when, and whether the grant is running, ended or released';
+GRANT SELECT ON uidgen.fleet TO pg_monitor;
+
+-- Nodes call three of these, by grant_node(); the owner share_registry() and so on.
 REVOKE EXECUTE ON FUNCTION
-	uidgen.registry_clock(),
-	uidgen.registry_history(),
-	uidgen.new_token(),
-	uidgen.tick_at(timestamptz, bigint, bigint),
-	uidgen.tick_time(bigint, bigint, bigint),
-	uidgen.check_lifetime(bigint, bigint, bigint, bigint),
-	uidgen.check_request(text, integer, integer, integer, integer),
-	uidgen.pin_layout(uidgen.registry_layout),
-	uidgen.idle_ticks(bigint),
-	uidgen.check_wanted_worker(uidgen.registry_layout, bigint, text, integer, integer, boolean, bigint, bigint),
-	uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, boolean, bigint, bigint),
-	uidgen.explain_no_worker(uidgen.registry_layout, text, integer, integer, text, boolean, boolean),
-	uidgen.warn_of_few_workers(bigint, integer, integer, text),
-	uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, bigint, text, integer, integer),
-	uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer),
-	uidgen.renew_worker_id(integer, integer, bigint, bigint, bigint, bigint, bigint),
-	uidgen.renew_worker(integer, integer, bigint, bigint, bigint, bigint),
-	uidgen.release_worker(integer, integer, bigint, bigint),
-	uidgen.forget_worker(integer, integer)
+	uidgen.ticks_in(interval, bigint),
+	uidgen.microseconds(timestamptz),
+	uidgen.begin_quarantine(),
+	uidgen.begin_node_call(boolean),
+	uidgen.end_node_call(bigint),
+	uidgen.check_node_layout(uidgen.registry_layout, uidgen.registry_layout),
+	uidgen.check_reach(uidgen.registry_layout, bigint, bigint, bigint, boolean),
+	uidgen.find_claimed_worker(uidgen.registry_layout, bigint, text, integer, integer, bigint[], integer, bigint),
+	uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigint),
+	uidgen.find_free_worker(uidgen.registry_layout, integer, text, bigint, timestamptz, bigint),
+	uidgen.choose_for_node(uidgen.registry_layout, timestamptz, bigint, text, integer, integer, integer, text, bigint),
+	uidgen.node_acquire(text, text, bigint, bigint, bigint, integer, integer, integer, integer, text, bigint[], integer, bigint, bigint, bigint, bigint, bigint, bigint, text, integer, integer),
+	uidgen.node_renew(integer, integer, bigint, bigint, bigint, bigint, bigint, bigint, bigint),
+	uidgen.node_release(integer, integer, bigint[], bigint),
+	uidgen.share_registry(text, bigint, bigint, bigint, integer, integer, interval, interval),
+	uidgen.end_quarantine(),
+	uidgen.grant_node(regrole),
+	uidgen.revoke_node(regrole),
+	uidgen.node_functions()
 	FROM PUBLIC;
+-- The view asks the clock as whoever looks at it.
+GRANT EXECUTE ON FUNCTION uidgen.registry_clock() TO pg_monitor;
+-- [end of registry]
 
 --
 -- Ids
@@ -988,6 +1804,20 @@ CREATE FUNCTION uid_layout_info(layout text, OUT layout text, OUT bits integer, 
 AS 'MODULE_PATHNAME', 'uidgen_layout_info'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker; a bulk load is slowed to that rate once its ids are uidgen.max_burst ahead of the clock, so raise that setting while loading';
+
+CREATE FUNCTION uidgen.layout_numbers(for_layout text DEFAULT NULL, OUT layout text, OUT unit bigint,
+	OUT epoch bigint, OUT max_tick bigint, OUT max_datacenter integer, OUT max_worker integer)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT i.layout, (extract(epoch FROM i.unit) * 1000000)::bigint, (extract(epoch FROM i.epoch) * 1000000)::bigint,
+		max(f.maximum) FILTER (WHERE f.name = 'time'),
+		coalesce(max(f.maximum) FILTER (WHERE f.name = 'datacenter'), 0)::integer,
+		coalesce(max(f.maximum) FILTER (WHERE f.name = 'worker'), 0)::integer
+	FROM (SELECT coalesce($1, (SELECT s.layout FROM uid_layout_info() AS s))) AS c (layout),
+		uid_layout_info(c.layout) AS i, uid_layout(c.layout) AS f
+	GROUP BY i.layout, i.unit, i.epoch;
+END;
+COMMENT ON FUNCTION uidgen.layout_numbers(text) IS 'the layout of this server, or a named one, and its numbers as a registry keeps them: what uidgen.share_registry() needs on a server without the library';
 
 CREATE FUNCTION uidgen.presets(OUT name text, OUT layout text, OUT note text)
 RETURNS SETOF record

@@ -142,7 +142,7 @@ is(grab('sql/uidgen.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@pre
 
 is_deeply(
 	[ sort(words('REGRESS')) ],
-	[ sort(grep { !/^uidgen(--|$)/ } names('sql/*.sql')) ],
+	[ sort(grep { !/^uidgen(-|$)/ } names('sql/*.sql')) ],
 	'REGRESS names every other file of sql/');
 is_deeply(
 	[ sort(words('ISOLATION')) ],
@@ -168,7 +168,7 @@ my %linked;
 $linked{ s{^\.\./}{} ? $_ : "test/$_" }++ foreach slurp('test/README.md') =~ /\]\(([^)#]+)/g;
 none(
 	'test/README.md names each test and helper',
-	grep { m{^test/|^sql/} && !m{^sql/uidgen(--.*)?\.sql$|/(corpus|expected)/|^test/README\.md$} && !$linked{$_} } @files);
+	grep { m{^test/|^sql/} && !m{^sql/uidgen(-.*)?\.sql$|/(corpus|expected)/|^test/README\.md$} && !$linked{$_} } @files);
 none('... once', grep { $linked{$_} > 1 } keys %linked);
 none('... and what exists', grep { !-e } keys %linked);
 none(

@@ -148,7 +148,6 @@ uidgen_registry_acquire(const UidgenRequest *request, UidgenGrant *grant)
 			arg_int(request->avoid),
 			arg_text(uidgen_worker_policy == UIDGEN_DISPOSABLE ? "disposable" : "reuse"),
 			arg_bool(request->never_used),
-			arg_bool(false),		/* the registry is not shared */
 			arg_bigint(request->floor),
 			arg_bigint(request->window),
 			arg_bigint(request->max_lead),
