@@ -1,11 +1,12 @@
 #!/bin/sh
 # test/model/check.sh
 #	  Searches the models of generator and keeper: generator.pml, and barriers.pml for
-#	  a machine that reorders.  Each as it is, to the end and without an error; and
-#	  with one rule broken at a time, where the error must be found.  Prints TAP.
+#	  a machine that reorders; and that of a shared registry, fleet.pml.  Each as it is, to
+#	  the end and without an error; and with one rule broken at a time, where the error
+#	  must be found.  Prints TAP.
 #
-#	test/model/check.sh			small bounds: less than a minute
-#	MODEL=large test/model/check.sh		larger ones: ten minutes, two gigabytes of memory
+#	test/model/check.sh			small bounds: about a minute
+#	MODEL=large test/model/check.sh		larger ones: twenty minutes, three gigabytes of memory
 #
 # Needs the Debian packages spin and gcc.  Writes to a temporary folder only.
 set -u
@@ -82,6 +83,36 @@ barriers, and the bounds are lowered	-DLOWERED=1 -DSTEPS=2
 barriers, and the clock is set back	-DSET_BACK=1 -DCALLERS=1 -DSTEPS=4
 barriers, and all of it	-DSET_BACK=1 -DLOWERED=1 -DCALLERS=1'
 
+fleet_right_small='
+answers that are lost, a crash	-DCALLS=4 -DLOST=1 -DCRASHES=1 -DNODES=2
+answers that are lost cost no worker id	-DKEPT -DCALLS=6 -DLOST=3 -DMOVES=0 -DNODES=2
+a copy of a memory, and releases	-DCALLS=4 -DCOPIES=1 -DRELEASES=1 -DNODES=2
+failover	-DCALLS=4 -DFAILOVERS=1 -DNODES=2
+failover to a clock that is behind	-DCALLS=4 -DFAILOVERS=1 -DSLACK=1 -DBEHIND=1 -DNODES=2
+failover, and nodes whose time is behind	-DCALLS=4 -DFAILOVERS=1 -DOWN_TIME=3 -DNODES=2
+restart and failover	-DCALLS=4 -DRESTARTS=1 -DFAILOVERS=1 -DMOVES=1 -DNODES=2
+not needed with a synchronous standby: the quarantine	-DSYNC -DBUG_NO_QUARANTINE -DCALLS=4 -DFAILOVERS=1 -DUNCONFIRMED=1 -DNODES=2'
+
+fleet_right_large='
+crash	-DCALLS=5 -DCRASHES=1 -DMOVES=3
+answers that are lost	-DCALLS=5 -DLOST=2 -DNODES=2
+answers that are lost cost no worker id	-DKEPT -DCALLS=5 -DLOST=1 -DNODES=2
+a copy of a memory, and lost answers	-DCALLS=5 -DCOPIES=1 -DLOST=1
+a copy of a memory, and releases	-DCALLS=5 -DCOPIES=1 -DRELEASES=1
+one identity, crash and lost answers	-DCALLS=5 -DONE_IDENTITY -DCRASHES=1 -DLOST=1
+crash and releases	-DCALLS=5 -DRELEASES=2 -DCRASHES=1
+failover	-DCALLS=5 -DFAILOVERS=1 -DNODES=2
+failover and lost answers	-DCALLS=4 -DFAILOVERS=1 -DLOST=1
+failover, lost answers and late calls	-DCALLS=4 -DFAILOVERS=1 -DLOST=1 -DLATE=1 -DNODES=2
+failover and releases	-DCALLS=4 -DFAILOVERS=1 -DRELEASES=1
+failover and crash	-DCALLS=4 -DFAILOVERS=1 -DCRASHES=1 -DNODES=2
+failover, one worker id	-DWORKERS=1 -DCALLS=6 -DFAILOVERS=1 -DCRASHES=1 -DMOVES=3 -DNODES=2
+failover to a clock that is behind	-DCALLS=5 -DFAILOVERS=1 -DSLACK=1 -DBEHIND=1 -DMOVES=3 -DNODES=2
+failover, and nodes whose time is behind	-DCALLS=5 -DFAILOVERS=1 -DOWN_TIME=3 -DNODES=2
+restart and failover	-DCALLS=5 -DRESTARTS=1 -DFAILOVERS=1 -DNODES=2
+a synchronous standby	-DSYNC -DCALLS=4 -DFAILOVERS=1 -DUNCONFIRMED=1
+not needed with a synchronous standby: the quarantine	-DSYNC -DBUG_NO_QUARANTINE -DCALLS=5 -DFAILOVERS=2 -DNODES=2'
+
 # What must be found, and the bounds that suffice for it.
 wrong='
 TWO_KEEPERS	-DLEAPS=1 -DTICKETS=3 -DCALLERS=1
@@ -116,13 +147,38 @@ NO_BARRIER_BEFORE_ERA	-DCALLERS=1
 NO_BARRIER_BEFORE_EVEN	-DCALLERS=1
 POSITION_ONLY_READ	-DCALLERS=1'
 
+fleet_wrong='
+RENEW_STALE	-DFAILOVERS=1 -DNODES=2
+RENEW_WITHOUT_TOKEN	-DCOPIES=1 -DNODES=2
+CLAIM_STALE	-DCALLS=5 -DFAILOVERS=1 -DNODES=2
+CLAIM_ABOVE_ROW_ONLY	-DCALLS=5 -DFAILOVERS=1 -DNODES=2
+FREE_AT_ONCE	-DCALLS=5 -DFAILOVERS=1 -DNODES=2
+FREE_WITHOUT_SLACK	-DSLACK=1 -DBEHIND=1 -DCALLS=5 -DFAILOVERS=1 -DMOVES=3 -DNODES=2
+NO_CLAMP	-DCALLS=6 -DFAILOVERS=1 -DMOVES=0 -DNODES=2
+QUARANTINE_BEYOND_CLAMP	-DRESTARTS=1 -DFAILOVERS=1 -DCALLS=5 -DNODES=2
+NO_QUARANTINE	-DFAILOVERS=1 -DNODES=2
+QUARANTINE_FROM_ITS_END	-DCALLS=5 -DFAILOVERS=1 -DNODES=2
+QUARANTINE_WITHOUT_SLACK	-DSLACK=1 -DBEHIND=1 -DCALLS=5 -DFAILOVERS=1 -DMOVES=3 -DNODES=2
+QUARANTINE_FORGOTTEN	-DOWN_TIME=3 -DCALLS=5 -DFAILOVERS=1 -DMOVES=3 -DNODES=2
+UNCONFIRMED_USED	-DSYNC -DBUG_NO_QUARANTINE -DFAILOVERS=1 -DUNCONFIRMED=1
+TOKEN_NOT_PROPOSED	-DKEPT -DCALLS=5 -DLOST=1 -DNODES=2
+RELEASE_LOWERS	-DRELEASES=1 -DCOPIES=1'
+
+# With no rule broken: what is not promised.
+fleet_wrong_large='
+LIMIT_TWO_FAILOVERS	-DCALLS=5 -DFAILOVERS=2 -DNODES=2
+LIMIT_NOT_NOTICED	-DNOTICED=0 -DFAILOVERS=1 -DNODES=2
+LIMIT_COPY_AND_FAILOVER	-DCALLS=5 -DCOPIES=1 -DFAILOVERS=1
+LIMIT_ONE_IDENTITY_AND_FAILOVER	-DCALLS=5 -DONE_IDENTITY -DFAILOVERS=1
+LIMIT_CLOCK_FURTHER_BEHIND	-DSLACK=1 -DBEHIND=2 -DCALLS=5 -DFAILOVERS=1 -DMOVES=3 -DNODES=2'
+
 # Small searches are over before an optimizer would be.
 case ${MODEL-small} in
 small)
-	right=$right_small barriers_right=$barriers_right_small optimize=-O0 megabytes=1000 ;;
+	right=$right_small barriers_right=$barriers_right_small fleet_right=$fleet_right_small optimize=-O0 megabytes=1000 ;;
 large)
-	right=$right_large barriers_right=$barriers_right_large optimize=-O2 megabytes=3000
-	wrong=$wrong$wrong_large ;;
+	right=$right_large barriers_right=$barriers_right_large fleet_right=$fleet_right_large optimize=-O2 megabytes=3000
+	wrong=$wrong$wrong_large fleet_wrong=$fleet_wrong$fleet_wrong_large ;;
 *) echo "Bail out! MODEL is small or large"; exit 1 ;;
 esac
 
@@ -175,7 +231,7 @@ try_wrong()
 {
 	while IFS=$tab read -r model rule bounds; do
 		search "-DBUG_$rule" $bounds
-		found=$(sed -n 's/^pan.*assertion violated \(P[0-9]_[a-z]*\).*/\1/p' log)
+		found=$(sed -n 's/^pan.*assertion violated \([PR][0-9]_[a-z]*\).*/\1/p' log)
 		if [ -n "$found" ]; then
 			verdict ok "$rule breaks $found"
 		else
@@ -191,10 +247,12 @@ tab=$(printf '\t')
 {
 	printf '%s\n' "$right" | sed "1d; s/^/generator.pml$tab/"
 	printf '%s\n' "$barriers_right" | sed "1d; s/^/barriers.pml$tab/"
+	printf '%s\n' "$fleet_right" | sed "1d; s/^/fleet.pml$tab/"
 } >right.list
 {
 	printf '%s\n' "$wrong" | sed "1d; s/^/generator.pml$tab/"
 	printf '%s\n' "$barriers_wrong" | sed "1d; s/^/barriers.pml$tab/"
+	printf '%s\n' "$fleet_wrong" | sed "1d; s/^/fleet.pml$tab/"
 } >wrong.list
 count=$(grep -c . right.list)
 echo "1..$((count + $(grep -c . wrong.list)))"
