@@ -518,6 +518,8 @@ SELECT datacenter_id, worker_id, length(host_name), port, type, created = '2026-
 FROM uidgen.worker_node;
 SELECT * FROM uidgen.node_renew(0, 2, 4711, 1010, 4712, 1005, 10, 1003, 9223372036854775807);
 SELECT * FROM uidgen.node_release(0, 2, '{4712}', 9223372036854775807);
+SELECT worker FROM uidgen.node_acquire('i', 'A', 1000000, 0, 1000000, 1, 3, 0, 3, 'reuse', '{}', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, repeat('h', 300), 5433, 1);
+SELECT max(length(host_name)) FROM uidgen.worker_node;
 -- how it waits and commits, for this transaction
 SELECT current_setting('lock_timeout'), current_setting('synchronous_commit');
 -- the fleet
