@@ -1072,27 +1072,31 @@ CREATE FUNCTION uidgen.find_claimed_worker(
 	wanted integer,
 	known_tokens bigint[],
 	claimed_worker integer,
-	claimed_until bigint) RETURNS integer
+	claimed_until bigint,
+	OUT worker integer,
+	OUT before uidgen.worker_node)	-- its row then, if there is one
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
 	fresh CONSTANT bigint := now_tick - uidgen.ticks_in(l.max_lead, l.unit);
-	worker integer;
 BEGIN
-	SELECT n.worker_id INTO worker FROM uidgen.worker_node AS n
+	SELECT n.* INTO before FROM uidgen.worker_node AS n
 		WHERE n.datacenter_id = datacenter AND (n.worker_id = claimed_worker OR n.identity = holder)
 			AND n.token = ANY (known_tokens) AND n.granted_until >= fresh
 			AND (wanted < 0 OR n.worker_id = wanted)
 		ORDER BY n.granted_until DESC LIMIT 1;
-	IF NOT FOUND AND claimed_worker BETWEEN 0 AND l.max_worker AND claimed_until >= fresh
-		AND (wanted < 0 OR claimed_worker = wanted)
-		AND NOT EXISTS (SELECT FROM uidgen.worker_node AS n
-			WHERE n.datacenter_id = datacenter AND n.worker_id = claimed_worker AND n.granted_until >= claimed_until) THEN
-		worker := claimed_worker;
+	IF FOUND THEN
+		worker := before.worker_id;
+	ELSIF claimed_worker BETWEEN 0 AND l.max_worker AND claimed_until >= fresh
+		AND (wanted < 0 OR claimed_worker = wanted) THEN
+		SELECT n.* INTO before FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.worker_id = claimed_worker;
+		IF NOT FOUND OR before.granted_until < claimed_until THEN
+			worker := claimed_worker;
+		END IF;
 	END IF;
-	RETURN worker;
 END
 $$;
 COMMENT ON FUNCTION uidgen.find_claimed_worker(uidgen.registry_layout, bigint, text, integer, integer, bigint[], integer, bigint)
@@ -1107,7 +1111,7 @@ RETURN n.released AND n.granted_until < reach
 COMMENT ON FUNCTION uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigint) IS 'whether any node may take the worker id of a row';
 
 -- One never used, at random, so that copies of a registry seldom choose the same; else
--- the one that ended longest ago.  Of up to 1024 worker ids all are looked at.  Of more,
+-- the one that ended longest ago.  Of up to 256 worker ids all are looked at.  Of more,
 -- 50 are drawn at random, and only if none of them is free, all are.
 CREATE FUNCTION uidgen.find_free_worker(
 	l uidgen.registry_layout,
@@ -1117,7 +1121,7 @@ CREATE FUNCTION uidgen.find_free_worker(
 	changed_before timestamptz,
 	reach bigint,
 	OUT worker integer,
-	OUT never_used boolean,
+	OUT before uidgen.worker_node,	-- its row then, if there is one
 	OUT free_workers bigint)
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
@@ -1126,16 +1130,17 @@ AS $$
 DECLARE
 	workers CONSTANT bigint := l.max_worker + 1::bigint;
 	candidates integer[];
+	found_one record;
 BEGIN
-	IF workers > 1024 THEN
+	IF workers > 256 THEN
 		candidates := ARRAY(SELECT DISTINCT floor(random() * workers)::integer FROM generate_series(1, 50));
 	END IF;
 	LOOP
 		IF candidates IS NULL THEN
 			candidates := ARRAY(SELECT generate_series(0, l.max_worker));
 		END IF;
-		SELECT c.worker_id, n.worker_id IS NULL, round(count(*) OVER () * workers::numeric / cardinality(candidates))
-			INTO worker, never_used, free_workers
+		SELECT c.worker_id, n AS before, round(count(*) OVER () * workers::numeric / cardinality(candidates)) AS free_workers
+			INTO found_one
 			FROM unnest(candidates) AS c (worker_id)
 				LEFT JOIN uidgen.worker_node AS n ON n.datacenter_id = datacenter AND n.worker_id = c.worker_id
 			WHERE n.worker_id IS NULL OR policy = 'reuse' AND uidgen.is_free(n, ended_before, changed_before, reach)
@@ -1144,7 +1149,9 @@ BEGIN
 		EXIT WHEN FOUND OR cardinality(candidates) = workers;
 		candidates := NULL;
 	END LOOP;
-	free_workers := coalesce(free_workers, 0);
+	worker := found_one.worker_id;
+	before := found_one.before;
+	free_workers := coalesce(found_one.free_workers, 0);
 END
 $$;
 COMMENT ON FUNCTION uidgen.find_free_worker(uidgen.registry_layout, integer, text, bigint, timestamptz, bigint)
@@ -1163,6 +1170,7 @@ CREATE FUNCTION uidgen.choose_for_node(
 	policy text,
 	reach bigint,
 	OUT worker integer,
+	OUT before uidgen.worker_node,	-- its row then, if there is one; not that of a claim
 	OUT free_workers bigint,
 	OUT reason text)
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
@@ -1173,7 +1181,6 @@ DECLARE
 	margin CONSTANT bigint := uidgen.ticks_in(l.max_lead, l.unit) + uidgen.ticks_in(l.clock_slack, l.unit) + 1;
 	ended_before CONSTANT bigint := now_tick - margin;
 	changed_before CONSTANT timestamptz := clock - l.max_lead - l.clock_slack;
-	found_one uidgen.worker_node;
 	free record;
 	next_tick bigint;
 BEGIN
@@ -1185,15 +1192,15 @@ BEGIN
 		RETURN;
 	END IF;
 	IF wanted >= 0 THEN
-		SELECT n.* INTO found_one FROM uidgen.worker_node AS n
+		SELECT n.* INTO before FROM uidgen.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.worker_id = wanted;
-		IF FOUND AND found_one.identity IS DISTINCT FROM holder
-			AND NOT uidgen.is_free(found_one, ended_before, changed_before, reach) THEN
+		IF FOUND AND before.identity IS DISTINCT FROM holder
+			AND NOT uidgen.is_free(before, ended_before, changed_before, reach) THEN
 			RAISE EXCEPTION 'worker id % belongs to another node', wanted
 				USING ERRCODE = 'object_in_use',
 					DETAIL = format('It was granted to host "%s", port %s, until %s.',
-									found_one.host_name, found_one.port,
-									uidgen.tick_time(found_one.granted_until, l.unit, l.epoch)),
+									before.host_name, before.port,
+									uidgen.tick_time(before.granted_until, l.unit, l.epoch)),
 					HINT = 'Set "uidgen.worker_id" to another worker id or to -1, and restart the server.';
 		END IF;
 		worker := wanted;
@@ -1202,25 +1209,28 @@ BEGIN
 	END IF;
 
 	IF policy = 'reuse' THEN
-		SELECT n.worker_id INTO worker FROM uidgen.worker_node AS n
+		SELECT n.* INTO before FROM uidgen.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.identity = holder
 				AND uidgen.is_free(n, ended_before, changed_before, reach)
 			ORDER BY n.granted_until DESC LIMIT 1;
 		IF FOUND THEN
+			worker := before.worker_id;
 			reason := 'This server had it before.';
 			RETURN;
 		END IF;
 	END IF;
 	IF free.worker IS NOT NULL THEN
 		worker := free.worker;
-		reason := CASE WHEN free.never_used THEN 'It was never used before.' ELSE 'Its former holder gave it up.' END;
+		before := free.before;
+		reason := CASE WHEN before.worker_id IS NULL THEN 'It was never used before.' ELSE 'Its former holder gave it up.' END;
 		RETURN;
 	END IF;
 	IF policy = 'reuse' THEN
-		SELECT n.worker_id INTO worker FROM uidgen.worker_node AS n
+		SELECT n.* INTO before FROM uidgen.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.identity = holder
 			ORDER BY n.granted_until < now_tick DESC, n.granted_until LIMIT 1;
 		IF FOUND THEN
+			worker := before.worker_id;
 			reason := 'This server had it not long ago, and no worker id is free.';
 			RETURN;
 		END IF;
@@ -1295,9 +1305,10 @@ DECLARE
 	now_tick bigint;
 	latest bigint;					-- R4
 	span bigint;
-	claim integer;
+	claim record;
+	choice record;
 	unknown_end boolean;
-	before uidgen.worker_node;		-- as the last holder left it
+	before uidgen.worker_node;		-- as the last holder left it, when it was chosen
 BEGIN
 	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(acquires => true) AS b;
 	l := call.l;
@@ -1318,27 +1329,29 @@ BEGIN
 	latest := now_tick + max_lead;
 	span := least(greatest(window_ticks, 0), max_lead / 2);
 
-	claim := uidgen.find_claimed_worker(l, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until);
-	SELECT n.* INTO before FROM uidgen.worker_node AS n
-		WHERE n.datacenter_id = datacenter AND n.worker_id = claim;
+	SELECT c.* INTO STRICT claim
+		FROM uidgen.find_claimed_worker(l, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
+	before := claim.before;
 	-- R5.  An end that the quarantine covers is no news; one that not even a clock behind by
 	-- clock_slack explains is not believed.
-	unknown_end := claim = claimed_worker AND claimed_until > greatest(before.granted_until, l.quarantine_until)
+	unknown_end := claim.worker = claimed_worker AND claimed_until > greatest(before.granted_until, l.quarantine_until)
 		AND claimed_until <= latest + uidgen.ticks_in(l.clock_slack, l.unit);
 	IF unknown_end OR call.went_back THEN
 		l.quarantine_until := uidgen.begin_quarantine();
 		reason := 'The registry was restarted or went back, and has written that down. Ask again.';
 	ELSE
 		FOR attempt IN 1 .. 3 LOOP
-			SELECT c.worker, c.free_workers, c.reason INTO worker, free_workers, reason
-				FROM uidgen.choose_for_node(l, now_time, now_tick, me, datacenter, claim, wanted, policy, reach => latest - span) AS c;
-			SELECT n.* INTO before FROM uidgen.worker_node AS n
-				WHERE n.datacenter_id = datacenter AND n.worker_id = node_acquire.worker;
-			never_used := NOT FOUND;
+			SELECT c.* INTO STRICT choice
+				FROM uidgen.choose_for_node(l, now_time, now_tick, me, datacenter, claim.worker, wanted, policy, reach => latest - span) AS c;
+			worker := choice.worker;
+			before := CASE WHEN claim.worker IS NULL THEN choice.before ELSE claim.before END;
+			free_workers := choice.free_workers;
+			reason := choice.reason;
+			never_used := before.worker_id IS NULL;
 			first_tick := greatest(0, least(now_tick, at_tick), floor_tick, before.granted_until + 1,
-				CASE WHEN claim IS NULL THEN l.quarantine_until + 1 ELSE least(claimed_until, l.max_tick) + 1 END);
+				CASE WHEN claim.worker IS NULL THEN l.quarantine_until + 1 ELSE least(claimed_until, l.max_tick) + 1 END);
 			PERFORM uidgen.check_reach(l, now_tick, first_tick, span,
-				in_quarantine => claim IS NULL AND first_tick = l.quarantine_until + 1);
+				in_quarantine => claim.worker IS NULL AND first_tick = l.quarantine_until + 1);
 			PERFORM uidgen.check_lifetime(first_tick, l.max_tick, l.unit, l.epoch);
 			last_tick := least(first_tick + span, l.max_tick - 1);
 			seen_tick := coalesce(uidgen.tick_at(before.modified, l.unit, l.epoch), 0);
@@ -1372,7 +1385,8 @@ BEGIN
 					USING ERRCODE = 'serialization_failure',
 						HINT = 'Try again.';
 			END IF;
-			claim := uidgen.find_claimed_worker(l, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until);
+			SELECT c.* INTO STRICT claim
+				FROM uidgen.find_claimed_worker(l, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
 		END LOOP;
 	END IF;
 
