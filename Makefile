@@ -27,6 +27,13 @@ OBJS = \
 	src/shared/shmem.o \
 	src/shared/version.o \
 	src/uidgen.o
+# A library file of its own, which alone is linked with libpq; uidgen loads it when it
+# needs it.
+LIBPQ_MODULE = uidgen_libpq
+LIBPQ_OBJS = \
+	src/remote/client.o \
+	src/remote/hosts.o \
+	src/remote/plaintext.o
 PGFILEDESC = "uidgen - unique, time-ordered 64-bit ids"
 
 EXTENSION = uidgen
@@ -55,15 +62,15 @@ UNIT_TESTS = test/unit/test_fleetclock test/unit/test_forms test/unit/test_layou
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang
-EXTRA_CLEAN = $(UNIT_TESTS) $(FUZZ_TARGETS)
+EXTRA_CLEAN = $(UNIT_TESTS) $(FUZZ_TARGETS) $(LIBPQ_MODULE)$(DLSUFFIX) $(LIBPQ_OBJS)
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # PGXS tracks no headers, and makes no folders in a build outside the source.
-$(OBJS) $(OBJS:.o=.bc): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) $(srcdir)/uidgen.control
-$(shell mkdir -p $(sort $(dir $(OBJS))) sql test/unit test/fuzz)
+$(OBJS) $(OBJS:.o=.bc) $(LIBPQ_OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) $(srcdir)/uidgen.control
+$(shell mkdir -p $(sort $(dir $(OBJS) $(LIBPQ_OBJS))) sql test/unit test/fuzz)
 
 sql/uidgen--$(EXTVERSION).sql: $(srcdir)/sql/uidgen.sql $(srcdir)/uidgen.control
 	cp $< $@
@@ -72,7 +79,20 @@ sql/uidgen-registry--$(EXTVERSION).sql: $(srcdir)/sql/uidgen.sql $(srcdir)/uidge
 	{ echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'; \
 	  sed -n '/^-- \[registry\]/,/^-- \[end of registry\]/{/^-- \[/!p}' $<; echo 'COMMIT;'; } >$@
 
-.PHONY: installcheck-needs tempcheck unitcheck bench dist
+# Not one of PGXS's MODULES, which are made of one file each.
+all: $(LIBPQ_MODULE)$(DLSUFFIX)
+$(LIBPQ_OBJS): override CPPFLAGS += -I$(libpq_srcdir)
+$(LIBPQ_MODULE)$(DLSUFFIX): $(LIBPQ_OBJS)
+	$(CC) $(CFLAGS) $(LIBPQ_OBJS) $(LDFLAGS) $(LDFLAGS_SL) -shared $(libpq) -o $@
+install: install-libpq
+install-libpq: $(LIBPQ_MODULE)$(DLSUFFIX)
+	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
+	$(INSTALL_SHLIB) $< '$(DESTDIR)$(pkglibdir)/'
+uninstall: uninstall-libpq
+uninstall-libpq:
+	rm -f '$(DESTDIR)$(pkglibdir)/$(LIBPQ_MODULE)$(DLSUFFIX)'
+
+.PHONY: install-libpq uninstall-libpq installcheck-needs tempcheck unitcheck bench dist
 # pg_regress's tests and the isolation tests, on a running server.
 installcheck: installcheck-needs
 installcheck-needs:

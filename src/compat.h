@@ -27,10 +27,10 @@
 
 /* Since 18 a module can say its name and version. */
 #if PG_VERSION_NUM >= 180000
-#define UIDGEN_MODULE_MAGIC \
-	PG_MODULE_MAGIC_EXT(.name = "uidgen", .version = UIDGEN_VERSION)
+#define UIDGEN_MODULE_MAGIC(module) \
+	PG_MODULE_MAGIC_EXT(.name = module, .version = UIDGEN_VERSION)
 #else
-#define UIDGEN_MODULE_MAGIC PG_MODULE_MAGIC
+#define UIDGEN_MODULE_MAGIC(module) PG_MODULE_MAGIC
 #endif
 
 /*

@@ -21,7 +21,7 @@
 #include "shared/guc.h"
 #include "shared/shmem.h"
 
-UIDGEN_MODULE_MAGIC;
+UIDGEN_MODULE_MAGIC("uidgen");
 
 extern PGDLLEXPORT void _PG_init(void);
 

@@ -122,7 +122,12 @@ bootstrap()
 			want npm command -v npm
 		fi
 	fi
-	find_server || missing="$missing postgresql"
+	# The packages of the server's headers bring those of libpq along.
+	if find_server; then
+		want libpq-dev test -e "$("$PG_CONFIG" --includedir)/libpq-fe.h"
+	else
+		missing="$missing postgresql"
+	fi
 	[ -z "$missing" ] || install_packages
 
 	find_server || die "no PostgreSQL server with PGXS found, though apt-get installed one"

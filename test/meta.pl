@@ -158,9 +158,11 @@ is_deeply(
 	[ sort(map { "test/fuzz/$_" } names('test/fuzz/fuzz_*.c')) ],
 	'FUZZ_TARGETS names every fuzz target');
 is_deeply(
-	[ sort(words('OBJS')) ],
+	[ sort(words('OBJS'), words('LIBPQ_OBJS')) ],
 	[ sort(map { s/\.c$/.o/r } grep { m{^src/.*\.c$} } @files) ],
-	'OBJS names every file of src/');
+	'OBJS and LIBPQ_OBJS name every file of src/');
+none('LIBPQ_OBJS are those that include libpq', grep { !m{^src/remote/} } words('LIBPQ_OBJS'));
+none('... and no other includes it', grep { m{^src/(?!remote/)} && slurp($_) =~ /libpq-fe\.h/ } @files);
 
 # test/README.md links to every test and to what tests are made of.  Their inputs and
 # outputs lie in folders of their own.
@@ -234,6 +236,7 @@ my %rooms = (
 	link => [qw(core shared)],    # the way to the registry
 	ids => [qw(core shared link)],    # callers
 	keeper => [qw(core shared link)],    # the background worker
+	remote => [qw(core shared link)],    # the library file that needs libpq
 	functions => [qw(core shared link ids)]);    # what SQL calls
 my @sources = grep { m{^src/.+/.+\.[ch]$} } @files;
 is_deeply(

@@ -1,0 +1,630 @@
+/*
+ * client.c
+ *	  The client of a registry on another server: see link/client.h.
+ *
+ * Everything is asynchronous, since a wait inside libpq knows neither the process's latch nor
+ * a limit.  Each call is one statement with its parameters as text, and nothing else is
+ * said in the session: so it works behind a pooler that gives each transaction another
+ * connection.
+ *
+ * When does an answer count?  The server says that the statement is complete, and shows its row,
+ * before the transaction is committed.  And a commit that waits for a synchronous standby can be
+ * cut short: it is then made on this server alone, where a failover loses it, and all that
+ * tells is a WARNING.  So an answer counts if it is one row, nothing else came, the
+ * session is idle and alive behind it, and there was no WARNING.
+ */
+#include "postgres.h"
+
+#include "link/client.h"
+
+#include <libpq-fe.h>
+#include <sys/ioctl.h>
+
+#include "compat.h"
+#include "core/clock.h"
+#include "lib/stringinfo.h"
+#include "remote/hosts.h"
+#include "remote/plaintext.h"
+#include "miscadmin.h"
+#include "postmaster/interrupt.h"
+#include "storage/fd.h"
+#include "storage/latch.h"
+#include "utils/memutils.h"
+
+UIDGEN_MODULE_MAGIC("uidgen_libpq");
+
+extern PGDLLEXPORT const UidgenClient *uidgen_libpq_client(void);
+extern PGDLLEXPORT void _PG_init(void);
+
+/* As much of the other server's texts as is kept. */
+#define MESSAGE_MAX 200
+#define DETAIL_MAX 250
+
+/* An answer has some hundred bytes.  libpq takes what comes; so look at what is waiting before
+ * each read.  (A single message may have up to 1 GB: that much libpq trusts its server.) */
+#define ANSWER_MAX (256 * 1024)
+
+/* The states in which a server whose commit is uncertain may say so: the classes of
+ * SQLSTATE "connection exception", and 40003. */
+#define IS_CONNECTION_EXCEPTION(sqlstate) (strncmp(sqlstate, "08", 2) == 0)
+#define STATEMENT_COMPLETION_UNKNOWN "40003"
+#define READ_ONLY_TRANSACTION "25006"
+
+/* What is configured; hosts is NULL until the string was read. */
+static char *target = NULL;
+static int	timeout_ms = 0;
+static UidgenHosts *hosts = NULL;
+
+/* The end of all waits; 0: the process is not about to end. */
+static UidgenMicroseconds finish_at = 0;
+
+/* The connection, and the host that it leads to. */
+static PGconn *conn = NULL;
+static UidgenHost *host = NULL;
+
+/* The last result; kept here, so that an error does not lose it. */
+static PGresult *result = NULL;
+
+/* The first message since the last call, or since the connection was made, that is more
+ * than a notice; empty: there was none. */
+static char warning[MESSAGE_MAX + 1];
+
+/* A call was sent, and it is not known yet what came of it. */
+static bool in_doubt = false;
+
+static uint32 connect_wait_event = 0;
+static uint32 call_wait_event = 0;
+
+/* ---- the connection's end ---- */
+
+static void
+forget_result(void)
+{
+	PQclear(result);
+	result = NULL;
+}
+
+static void
+disconnect(void)
+{
+	forget_result();
+	if (!conn)
+		return;
+	PQfinish(conn);
+	ReleaseExternalFD();
+	conn = NULL;
+	host = NULL;
+}
+
+static bool
+is_connected(void)
+{
+	return conn != NULL;
+}
+
+static const char *
+connected_host(void)
+{
+	return host ? host->name : NULL;
+}
+
+/* ---- waits ---- */
+
+static UidgenMicroseconds
+deadline(void)
+{
+	UidgenMicroseconds end = uidgen_clock_monotonic() + INT64CONST(1000) * timeout_ms;
+
+	return finish_at > 0 ? Min(end, finish_at) : end;
+}
+
+/*
+ * The keeper's handler of SIGTERM cancels what is under way, but not where a connection
+ * is made for the first time, which another link could not bear; so look for that, too.
+ */
+static void
+check_interrupts(void)
+{
+	if (QueryCancelPending || (ShutdownRequestPending && finish_at == 0))
+	{
+		QueryCancelPending = false;
+		ereport(ERROR,
+				(errcode(ERRCODE_QUERY_CANCELED),
+				 errmsg("waiting for the registry was broken off")));
+	}
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* Wait until the connection's socket is ready, for no longer than until `end`; false if it
+ * is not ready then. */
+static bool
+wait_for_socket(int events, UidgenMicroseconds end, uint32 wait_event)
+{
+	for (;;)
+	{
+		int			occurred;
+		int64		left = end - uidgen_clock_monotonic();
+
+		check_interrupts();
+		if (left <= 0)
+			return false;
+		occurred = WaitLatchOrSocket(MyLatch,
+									 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH | events,
+									 PQsocket(conn), (long) ((left + 999) / 1000), wait_event);
+		if (occurred & WL_LATCH_SET)
+			ResetLatch(MyLatch);
+		if (occurred & events)
+			return true;
+	}
+}
+
+/* ---- connecting ---- */
+
+/* Whatever is no notice may mean that a commit is not what it seems. */
+static void
+receive_notice(void *arg, const PGresult *notice)
+{
+	const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+	static const char *const harmless[] = {"NOTICE", "INFO", "LOG", "DEBUG"};
+	const char *c;
+	int			n = 0;
+
+	for (size_t i = 0; severity && i < lengthof(harmless); i++)
+		if (strcmp(severity, harmless[i]) == 0)
+			return;
+	if (warning[0])
+		return;
+
+	/*
+	 * Called by libpq, which an error must not leave; so nothing is
+	 * allocated.
+	 */
+	c = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+	for (c = c ? c : "no text"; *c && n < MESSAGE_MAX; c++)
+		warning[n++] = *c;
+	warning[n] = '\0';
+	if (n == 0)
+		strcpy(warning, "no text");
+}
+
+/* Connect to `host`; false if that failed. */
+static bool
+connect_to_host(void)
+{
+	int			n = hosts->noptions;
+	const char **keywords = palloc0((n + 7) * sizeof(char *));
+	const char **values = palloc0((n + 7) * sizeof(char *));
+	UidgenMicroseconds end = deadline();
+	PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+
+	memcpy(keywords, hosts->keywords, n * sizeof(char *));
+	memcpy(values, hosts->values, n * sizeof(char *));
+	/* libpq takes a value that is NULL for none. */
+	keywords[n] = "host";
+	values[n++] = host->host;
+	keywords[n] = "hostaddr";
+	values[n++] = host->hostaddr;
+	keywords[n] = "port";
+	values[n++] = host->port;
+	keywords[n] = "target_session_attrs";
+	values[n++] = "any";
+	keywords[n] = "client_encoding";
+	values[n++] = "UTF8";
+	keywords[n] = "fallback_application_name";
+	values[n++] = "uidgen keeper";
+
+	if (!AcquireExternalFD())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+				 errmsg("could not connect to the registry"),
+				 errdetail("There are too many open files on this server."),
+				 errhint("Raise the setting \"max_files_per_process\".")));
+	conn = PQconnectStartParams(keywords, values, 0);
+	if (!conn)
+	{
+		ReleaseExternalFD();
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("could not connect to the registry"),
+				 errdetail("libpq is out of memory.")));
+	}
+	PQsetNoticeReceiver(conn, receive_notice, NULL);
+	while (PQstatus(conn) != CONNECTION_BAD && state != PGRES_POLLING_OK)
+	{
+		if (!wait_for_socket(state == PGRES_POLLING_READING ? WL_SOCKET_READABLE :
+							 WL_SOCKET_WRITEABLE,
+							 end, uidgen_wait_event(&connect_wait_event, "UidgenConnect")))
+		{
+			uidgen_hosts_failed(hosts, host, psprintf("no connection within %d ms", timeout_ms));
+			return false;
+		}
+		state = PQconnectPoll(conn);
+	}
+	if (PQstatus(conn) != CONNECTION_OK || PQsetnonblocking(conn, 1) != 0)
+	{
+		uidgen_hosts_failed(hosts, host, uidgen_plain_message(PQerrorMessage(conn), DETAIL_MAX));
+		return false;
+	}
+	/* What was said up to now is about the session, such as an old collation. */
+	warning[0] = '\0';
+	return true;
+}
+
+/* All hosts were tried in this round. */
+static void
+report_no_host(void)
+{
+	StringInfoData problems;
+	bool		read_only = false;
+
+	initStringInfo(&problems);
+	for (int i = 0; i < hosts->nhosts; i++)
+	{
+		const UidgenHost *one = &hosts->hosts[i];
+
+		read_only |= one->read_only;
+		if (one->problem[0])
+			appendStringInfo(&problems, "%s%s: %s", problems.len > 0 ? "; " : "",
+							 one->name, one->problem);
+	}
+	ereport(ERROR,
+			(errcode(read_only ? ERRCODE_READ_ONLY_SQL_TRANSACTION :
+					 ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
+			 read_only ?
+			 errmsg("no host of the registry takes writes") :
+			 errmsg("could not connect to the registry"),
+			 errdetail_internal("%s", problems.data),
+			 errhint("Check the hosts of the setting \"uidgen.registry\".")));
+}
+
+/* Connect to the first host that answers, of those that were not tried in this round. */
+static void
+connect_to_next(void)
+{
+	disconnect();
+	/* Where would it be told to stop, if not here? */
+	if (finish_at > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_ADMIN_SHUTDOWN),
+				 errmsg("the connection to the registry is lost, and the server ends")));
+	do
+	{
+		disconnect();
+		host = uidgen_hosts_next(hosts);
+		if (!host)
+			report_no_host();
+	} while (!connect_to_host());
+}
+
+static void
+connect_to_registry(void)
+{
+	if (!hosts)
+		hosts = uidgen_hosts_read(target);
+	uidgen_hosts_begin_round(hosts);
+	connect_to_next();
+}
+
+/* Has nothing happened to the connection since it was last used? */
+static bool
+is_fresh(void)
+{
+	return PQconsumeInput(conn) && !PQisBusy(conn) && PQstatus(conn) == CONNECTION_OK &&
+		PQtransactionStatus(conn) == PQTRANS_IDLE && !warning[0];
+}
+
+/* ---- calls ---- */
+
+static void report_no_answer(const char *function, const char *why,...)
+			pg_attribute_printf(2, 3);
+
+/* What came is no answer that counts.  The connection is not used any more, since the
+ * rest may still come. */
+static void
+report_no_answer(const char *function, const char *why,...)
+{
+	char		detail[512];
+	va_list		args;
+
+	va_start(args, why);
+	vsnprintf(detail, sizeof(detail), why, args);
+	va_end(args);
+	ereport(ERROR,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("the registry did not answer"),
+			 errdetail_internal("uidgen.%s, %s: %s.", function, host->name, detail)));
+}
+
+/* Send the call. */
+static void
+send_call(const char *function, int nargs, const UidgenArgument *args)
+{
+	StringInfoData query;
+	Oid		   *types = palloc(nargs * sizeof(Oid));
+	const char **values = palloc(nargs * sizeof(char *));
+
+	initStringInfo(&query);
+	appendStringInfo(&query, "SELECT * FROM uidgen.%s(", function);
+	for (int i = 0; i < nargs; i++)
+	{
+		appendStringInfo(&query, "%s$%d", i > 0 ? ", " : "", i + 1);
+		types[i] = args[i].type;
+		values[i] = args[i].value;
+	}
+	appendStringInfoChar(&query, ')');
+	warning[0] = '\0';
+	in_doubt = true;
+	if (!PQsendQueryParams(conn, query.data, nargs, types, values, NULL, NULL, 0))
+		report_no_answer(function, "%s",
+						 uidgen_plain_message(PQerrorMessage(conn), DETAIL_MAX));
+}
+
+/* Wait until PQgetResult() does not. */
+static void
+wait_for_result(const char *function, UidgenMicroseconds end, int *length)
+{
+	while (PQisBusy(conn))
+	{
+		int			unsent = PQflush(conn);
+		int			waiting = 0;
+
+		if (unsent < 0)
+			report_no_answer(function, "%s",
+							 uidgen_plain_message(PQerrorMessage(conn), DETAIL_MAX));
+		if (!wait_for_socket(WL_SOCKET_READABLE | (unsent > 0 ? WL_SOCKET_WRITEABLE : 0),
+							 end, uidgen_wait_event(&call_wait_event, "UidgenRegistry")))
+			report_no_answer(function, "no answer within %d ms", timeout_ms);
+		if (ioctl(PQsocket(conn), FIONREAD, &waiting) == 0 && waiting > ANSWER_MAX - *length)
+			report_no_answer(function, "the answer is too long");
+		*length += waiting;
+		if (!PQconsumeInput(conn))
+			report_no_answer(function, "%s",
+							 uidgen_plain_message(PQerrorMessage(conn), DETAIL_MAX));
+	}
+}
+
+/*
+ * Take what the server answers, up to its end.  When this returns, `result` is a row or an
+ * error, and the only one; anything else is an error here.
+ */
+static void
+receive_answer(const char *function, UidgenMicroseconds end)
+{
+	int			length = 0;
+
+	for (;;)
+	{
+		PGresult   *next;
+		ExecStatusType status;
+
+		wait_for_result(function, end, &length);
+		next = PQgetResult(conn);
+		if (!next)
+			break;
+		status = PQresultStatus(next);
+		if (result)
+		{
+			/* It tells more than the row that came before the commit. */
+			forget_result();
+			result = next;
+			report_no_answer(function, "there was more than one result: %s",
+							 uidgen_plain_message(PQresultErrorMessage(result), DETAIL_MAX));
+		}
+		result = next;
+		/* Not even its end can be waited for: a COPY has none. */
+		if (status != PGRES_TUPLES_OK && status != PGRES_FATAL_ERROR)
+			report_no_answer(function, "the result is of the kind %s", PQresStatus(status));
+	}
+	if (!result)
+		report_no_answer(function, "there was no result");
+	if (PQstatus(conn) != CONNECTION_OK || PQtransactionStatus(conn) != PQTRANS_IDLE)
+		report_no_answer(function, "the connection was lost: %s",
+						 uidgen_plain_message(PQerrorMessage(conn), DETAIL_MAX));
+	if (warning[0])
+		report_no_answer(function, "it came with the warning \"%s\"",
+						 uidgen_plain_message(warning, MESSAGE_MAX));
+}
+
+/* The SQLSTATE of an error after which nothing is committed; NULL: that is not certain. */
+static const char *
+refusal(void)
+{
+	const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+	const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+	if (!severity || strcmp(severity, "ERROR") != 0 || !sqlstate ||
+		strlen(sqlstate) != 5 || strspn(sqlstate, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 5 ||
+		strncmp(sqlstate, "00", 2) == 0 || IS_CONNECTION_EXCEPTION(sqlstate) ||
+		strcmp(sqlstate, STATEMENT_COMPLETION_UNKNOWN) == 0)
+		return NULL;
+	return sqlstate;
+}
+
+/* The server's own error. */
+static void
+report_refusal(const char *function, const char *sqlstate)
+{
+	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+
+	ereport(ERROR,
+			(errcode(MAKE_SQLSTATE(sqlstate[0], sqlstate[1], sqlstate[2], sqlstate[3],
+								   sqlstate[4])),
+			 errmsg_internal("%s", message ? uidgen_plain_message(message, MESSAGE_MAX) :
+							 "the registry refused without a message"),
+			 errdetail_internal("%s%sSQLSTATE %s of uidgen.%s, %s.",
+								detail ? uidgen_plain_message(detail, DETAIL_MAX) : "",
+								detail ? " " : "", sqlstate, function, host->name),
+			 hint ? errhint("%s", uidgen_plain_message(hint, MESSAGE_MAX)) : 0));
+}
+
+static void
+read_row(const char *function, UidgenRow *row)
+{
+	if (PQntuples(result) != 1)
+		report_no_answer(function, "it has %d rows", PQntuples(result));
+	if (PQresultMemorySize(result) > ANSWER_MAX)
+		report_no_answer(function, "the answer is too long");
+	row->ncolumns = PQnfields(result);
+	row->names = palloc(row->ncolumns * sizeof(char *));
+	row->values = palloc(row->ncolumns * sizeof(char *));
+	for (int i = 0; i < row->ncolumns; i++)
+	{
+		const char *name = PQfname(result, i);
+
+		row->names[i] = uidgen_plain_value(name, strlen(name));
+		row->values[i] = PQgetisnull(result, 0, i) ? NULL :
+			uidgen_plain_value(PQgetvalue(result, 0, i), PQgetlength(result, 0, i));
+	}
+}
+
+/* Call one host; false if it takes no writes.  Then nothing was done. */
+static bool
+call_host(const char *function, int nargs, const UidgenArgument *args, UidgenRow *row)
+{
+	const char *sqlstate;
+
+	send_call(function, nargs, args);
+	receive_answer(function, deadline());
+	if (PQresultStatus(result) == PGRES_TUPLES_OK)
+	{
+		read_row(function, row);
+		in_doubt = false;
+		uidgen_hosts_answered(hosts, host);
+		uidgen_hosts_begin_round(hosts);
+		return true;
+	}
+	sqlstate = refusal();
+	if (!sqlstate)
+		report_no_answer(function, "%s",
+						 uidgen_plain_message(PQresultErrorMessage(result), DETAIL_MAX));
+	in_doubt = false;
+	if (strcmp(sqlstate, READ_ONLY_TRANSACTION) != 0)
+	{
+		uidgen_hosts_answered(hosts, host);
+		uidgen_hosts_begin_round(hosts);
+		report_refusal(function, sqlstate);
+	}
+	uidgen_hosts_failed(hosts, host,
+						uidgen_plain_message(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
+											 DETAIL_MAX));
+	host->tried = host->read_only = true;
+	return false;
+}
+
+static void
+call(const char *function, int nargs, const UidgenArgument *args, UidgenRow *row)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+
+	Assert(conn && !in_doubt);
+	PG_TRY();
+	{
+		/*
+		 * The host may have closed the connection while there was nothing to
+		 * do.
+		 */
+		if (!is_fresh())
+			connect_to_registry();
+		while (!call_host(function, nargs, args, row))
+			connect_to_next();
+		forget_result();
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		if (!in_doubt)
+			PG_RE_THROW();
+		/* Whatever it was, a cancel or a lack of memory: there is no answer. */
+		in_doubt = false;
+		if (host)
+			uidgen_hosts_failed(hosts, host, "no answer");
+		MemoryContextSwitchTo(caller_context);
+		error = CopyErrorData();
+		FlushErrorState();
+		disconnect();
+		error->sqlerrcode = ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN;
+		ReThrowError(error);
+	}
+	PG_END_TRY();
+}
+
+/*
+ * The connection is kept if the error was the registry's own: then the session is idle.  In the
+ * other cases it is half made, or was closed already.
+ */
+static void
+end_failed(void)
+{
+	forget_result();
+	if (conn && (PQstatus(conn) != CONNECTION_OK || PQtransactionStatus(conn) != PQTRANS_IDLE))
+		disconnect();
+}
+
+/* ---- what the keeper sets ---- */
+
+static void
+configure(const char *conninfo, int timeout)
+{
+	timeout_ms = timeout;
+	if (target && strcmp(target, conninfo) == 0)
+		return;
+	disconnect();
+	if (hosts)
+		uidgen_hosts_free(hosts);
+	hosts = NULL;
+	if (target)
+		pfree(target);
+	target = MemoryContextStrdup(TopMemoryContext, conninfo);
+}
+
+static void
+finish(int milliseconds)
+{
+	finish_at = uidgen_clock_monotonic() + INT64CONST(1000) * milliseconds;
+}
+
+const UidgenClient *
+uidgen_libpq_client(void)
+{
+	static const UidgenClient client = {
+		.version = UIDGEN_VERSION,
+		.configure = configure,
+		.is_connected = is_connected,
+		.connect = connect_to_registry,
+		.call = call,
+		.end_failed = end_failed,
+		.disconnect = disconnect,
+		.finish = finish,
+		.host = connected_host,
+	};
+
+	return &client;
+}
+
+/*
+ * The environment of the postmaster may hold what libpq would begin each session with.  What it
+ * says of hosts, users and certificates counts, as for other clients.
+ */
+void
+_PG_init(void)
+{
+	static const char *const session_state[] = {
+		"PGOPTIONS", "PGDATESTYLE", "PGTZ", "PGGEQO",
+		/* It may name options of that kind. */
+		"PGSERVICE",
+		/* It would be asked for once more, without the others. */
+		"PGHOSTADDR"
+	};
+
+	for (size_t i = 0; i < lengthof(session_state); i++)
+		unsetenv(session_state[i]);
+
+	/*
+	 * Kerberos is asked for a ticket without a bound on time, so only where
+	 * it is wanted.
+	 */
+	setenv("PGGSSENCMODE", "disable", 0);
+}

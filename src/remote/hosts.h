@@ -1,0 +1,68 @@
+/*
+ * hosts.h
+ *	  The hosts of a connection string, and which of them is asked next.
+ *
+ * libpq would try them all by itself, but it never leaves one that accepts a connection
+ * and then says nothing, unless the whole process waits for it.  So client.c connects to one host at
+ * a time, and gives each the same time.
+ *
+ * Hosts are asked in rounds, each at most once in a round.  The one that answered last is the first,
+ * then come those that have not failed since they answered, at random, and those that
+ * failed last are the last ones.
+ */
+#ifndef UIDGEN_HOSTS_H
+#define UIDGEN_HOSTS_H
+
+#include "postgres.h"
+
+typedef struct UidgenHost
+{
+	/* As in the connection string; NULL: libpq's default. */
+	const char *host;
+	const char *hostaddr;
+	const char *port;
+
+	char	   *name;			/* for messages */
+
+	/*
+	 * When it failed last, counted in failures of all hosts; 0: never, or not
+	 * since it answered; -1: no other host has answered later.
+	 */
+	int64		failed;
+
+	/* The round that goes on. */
+	bool		tried;
+	bool		read_only;		/* it takes no writes */
+	char		problem[256];	/* empty: none */
+} UidgenHost;
+
+typedef struct UidgenHosts
+{
+	MemoryContext context;		/* holds all of this */
+
+	/* What the connections to all hosts have in common; one NULL at the end. */
+	int			noptions;
+	const char **keywords;
+	const char **values;
+
+	int			nhosts;
+	UidgenHost *hosts;
+	int64		failures;
+} UidgenHosts;
+
+/* Take a connection string apart.  An error if it cannot be used. */
+extern UidgenHosts *uidgen_hosts_read(const char *conninfo);
+
+extern void uidgen_hosts_free(UidgenHosts *hosts);
+
+extern void uidgen_hosts_begin_round(UidgenHosts *hosts);
+
+/* The host to ask now; NULL: all were tried in this round. */
+extern UidgenHost *uidgen_hosts_next(UidgenHosts *hosts);
+
+/* Note what came of it. */
+extern void uidgen_hosts_answered(UidgenHosts *hosts, UidgenHost *host);
+extern void uidgen_hosts_failed(UidgenHosts *hosts, UidgenHost *host,
+								const char *problem);
+
+#endif							/* UIDGEN_HOSTS_H */
