@@ -101,6 +101,21 @@ needs_javascript()
 	esac
 }
 
+# Is there a pooler?  Debian has it where only root finds it.
+pooler_installed()
+{
+	command -v pgbouncer || [ -x /usr/sbin/pgbouncer ]
+}
+
+# Is the test with a pooler to be run for certain?  Without one it is skipped.
+needs_pooler()
+{
+	case "${all-} ${SUITES-}" in
+	yes* | *remote_pooler*) ;;
+	*) false ;;
+	esac
+}
+
 # Installs what is missing for building and running the extension, with the
 # argument "tests" for running $SUITES, and with "tests partman" for the test of
 # pg_partman, if it can be had; then sets PG_CONFIG.
@@ -120,6 +135,9 @@ bootstrap()
 		if needs_javascript; then
 			want nodejs command -v node
 			want npm command -v npm
+		fi
+		if needs_pooler; then
+			want pgbouncer pooler_installed
 		fi
 	fi
 	# The packages of the server's headers bring those of libpq along.
@@ -157,6 +175,9 @@ install_packages()
 	# PostgreSQL's package makes a cluster and starts it, by this program.  While we
 	# install, one that does nothing is found first.
 	ln -s /bin/true "$dir/pg_createcluster"
+	# Nor does any package start a service.
+	ln -s /bin/true "$dir/invoke-rc.d"
+	ln -s /bin/true "$dir/deb-systemd-invoke"
 	apt_get update
 
 	packages=

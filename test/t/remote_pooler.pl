@@ -1,0 +1,98 @@
+# A registry behind pgbouncer, which gives each transaction another connection: calls work as without it,
+# and what goes wrong behind it is told as it is.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use IO::Socket::UNIX;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RemoteRegistry;
+use Test::More;
+use UidgenTest;
+
+my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin';
+plan skip_all => 'there is no pgbouncer; ./check --all installs it' unless $pgbouncer;
+
+my $registry = PostgreSQL::Test::Cluster->new('registry');
+$registry->init(allows_streaming => 1, extra => ['--encoding=UTF8']);
+$registry->append_conf('postgresql.conf', 'restart_after_crash = on');
+$registry->start;
+$registry->safe_psql('postgres', <<'END');
+CREATE SCHEMA uidgen;
+CREATE TABLE called();
+CREATE FUNCTION uidgen.write() RETURNS int LANGUAGE sql AS $$ INSERT INTO called DEFAULT VALUES; SELECT current_setting('port')::int $$;
+CREATE FUNCTION uidgen.state() RETURNS text LANGUAGE sql AS $$
+	SELECT pg_backend_pid() || ' ' || current_setting('client_encoding') || ' ' || count(*) FROM pg_prepared_statements $$;
+CREATE FUNCTION uidgen.refuse() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE 'no' USING ERRCODE = '53400'; END $$;
+CREATE FUNCTION uidgen.warn() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'beware'; RETURN 1; END $$;
+CREATE FUNCTION uidgen.slow() RETURNS int LANGUAGE sql AS $$ SELECT 1 FROM pg_sleep(3600) $$;
+END
+$registry->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($registry, 'backup', has_streaming => 1);
+$standby->start;
+
+# Two databases, of two servers, behind one pooler.
+my $dir = PostgreSQL::Test::Utils::tempdir_short();
+my $port = PostgreSQL::Test::Cluster::get_free_port();
+my $user = getpwuid($<);
+append_to_file("$dir/pgbouncer.ini", <<"END");
+[databases]
+primary = host=@{[ $registry->host ]} port=@{[ $registry->port ]} dbname=postgres user=$user pool_size=3
+standby = host=@{[ $standby->host ]} port=@{[ $standby->port ]} dbname=postgres user=$user
+[pgbouncer]
+listen_addr =
+listen_port = $port
+unix_socket_dir = $dir
+auth_type = any
+pool_mode = transaction
+server_login_retry = 0.1
+logfile = $dir/log
+END
+my $pooler = IPC::Run::start([ $pgbouncer, "$dir/pgbouncer.ini" ], '<', \undef, '>', "$dir/out", '2>&1');
+END
+{
+	my $status = $?;
+	$pooler->kill_kill if $pooler;
+	$? = $status;
+}
+my $node = client_node();
+my ($primary, $replica) = map { "host=$dir port=$port dbname=$_" } 'primary', 'standby';
+poll_until(sub { -S "$dir/.s.PGSQL.$port" }) or BAIL_OUT('pgbouncer does not start');
+
+is(calls($node, $primary, "SELECT client_call('write')"), 'write=' . $registry->port, 'a call');
+my @states = map { calls($node, $primary, "SELECT client_call('state');\n" x 5) =~ /^state=\d+ (.*)$/mg } 1 .. 4;
+is_deeply(\@states, [ ('UTF8 0') x 20 ], 'many, in several sessions; none leaves a prepared statement');
+is(calls($node, "$primary target_session_attrs=read-only options='-c work_mem=1MB'", "SELECT client_call('write')"), 'write=' . $registry->port,
+	'options that do not work behind a pooler are not passed on');
+calls_fail($node, $primary, "SELECT client_call('refuse')", '53400', 'no\n', 'a refusal');
+calls_fail($node, $primary, "SELECT client_call('warn')", '08007', 'the registry did not answer', 'a warning');
+calls_fail($node, $primary, "SELECT client_call('slow')", '08007', 'no answer within 200 ms', 'the time-out', 200);
+calls_fail($node, "host=$dir port=$port dbname=nothing", 'SELECT client_connect()', '08001', 'could not connect', 'a database that is not pooled');
+
+# One connection of the pooler has to do with all that follows.
+my $session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query('\set VERBOSITY verbose');
+$session->query_safe(RemoteRegistry::configured($primary));
+is($session->query("SELECT client_call('write')"), 'write=' . $registry->port, 'a session of its own');
+$registry->stop('fast');
+$registry->start;
+poll_until(sub { $session->query("SELECT client_call('write')") eq 'write=' . $registry->port });
+my $errors = $session->{stderr};
+unlike($errors, qr/ERROR:  (?!08007)/, 'the server is restarted: calls go on, and those between had no answer') or diag($errors);
+my @stopped = stop_processes($registry);
+calls_fail($node, $primary, "SELECT client_connect(); SELECT client_call('write')", '08007', 'no answer within 500 ms',
+	'the server is frozen, though the pooler lets sessions in', 500);
+kill 'CONT', @stopped;
+
+# The pooler goes on to say what the server was when it logged in.
+calls_fail($node, $replica, "SELECT client_call('write')", '25006', 'no host of the registry takes writes', 'a standby behind the pooler');
+$standby->promote;
+poll_until(sub { calls($node, $replica, "SELECT client_call('write')") eq 'write=' . $standby->port });
+is(calls($node, $replica, "SELECT client_call('write')"), 'write=' . $standby->port, 'it is promoted, and takes writes');
+$session->quit;
+
+done_testing();
