@@ -66,7 +66,8 @@ static uint32 idle_wait_event = 0;
 static volatile sig_atomic_t in_attempt = false;
 
 /* The connection is being made.  SIGTERM does not break that off: it ends by itself, and
- * breaking it off may end the process before it has released the grant. */
+ * breaking it off may end the process before it has released the grant.  A link whose
+ * connections take long looks for SIGTERM itself. */
 static volatile sig_atomic_t connecting = false;
 
 /* Keep attempts and their failures out of TopMemoryContext. */
@@ -561,7 +562,8 @@ shut_down(void)
 	/* The grant of a keeper without a connection is usually over: nothing to hand back. */
 	if (uidgen_shared->lease.held && !uidgen_link->in_recovery() &&
 		(uidgen_link->is_connected() ||
-		 uidgen_shared->lease.grant.last > uidgen_clock_tick()))
+		 uidgen_shared->lease.grant.last > uidgen_clock_tick()) &&
+		uidgen_link->finish())
 		(void) try_registry(release);
 	proc_exit(1);
 }
@@ -618,23 +620,23 @@ uidgen_keeper_main(Datum main_arg)
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
 		{
-			char	   *target = uidgen_link->target();
+			const UidgenLink *link = uidgen_link;
+			uint64		place = link->place();
 
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
 			publish_bounds();
-			if (strcmp(target, uidgen_link->target()) != 0)
+			if (link != uidgen_link || place != link->place())
 			{
 				/* Tell the new registry at once what was granted, while shared
 				 * memory still knows. */
 				if (uidgen_shared->lease.held)
 					(void) uidgen_demand_make(&uidgen_shared->grant_demand);
-				if (uidgen_link->is_connected())
-					uidgen_link->disconnect();
+				if (link->is_connected())
+					link->disconnect();
 				/* A failure of the old registry says nothing about the new one. */
 				uidgen_demand_retry_now(&uidgen_shared->grant_demand);
 			}
-			MemoryContextReset(attempt_context);
 		}
 
 		demand = uidgen_demand_open(&uidgen_shared->grant_demand);

@@ -53,15 +53,21 @@ typedef struct UidgenLink
 	/* ---- for the keeper; errors are those of the place ---- */
 
 	/*
-	 * The place that the settings name now, for messages.  Another text means
-	 * another place.  Allocated; raises no error, since the keeper asks also
-	 * where it could not go on.
+	 * The place that the settings name now, for messages.  Allocated; raises
+	 * no error, since the keeper asks also where it could not go on.
 	 */
 	char	   *(*target) (void);
 
+	/* A number for it: another number means another place. */
+	uint64		(*place) (void);
+
 	bool		(*is_connected) (void);
 
-	/* Connect to the target.  A failure is an error, or ends the process. */
+	/*
+	 * Connect to the target.  A failure is an error, or ends the process.
+	 * SIGTERM does not cancel this; where it may take long, the link looks at
+	 * ShutdownRequestPending.
+	 */
 	void		(*connect) (void);
 
 	/* A number that tells the connected registry from others. */
@@ -92,6 +98,12 @@ typedef struct UidgenLink
 
 	/* Close the connection; this may end the process, with exit code 1. */
 	void		(*disconnect) (void);
+
+	/*
+	 * The process is about to end: is there a last call to be made?  All
+	 * operations that follow end soon.
+	 */
+	bool		(*finish) (void);
 } UidgenLink;
 
 /* A database of this cluster. */

@@ -25,6 +25,7 @@
 #include "catalog/pg_proc.h"
 #include "commands/dbcommands.h"
 #include "commands/extension.h"
+#include "common/hashfn.h"
 #include "compat.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -95,6 +96,13 @@ static char *
 target(void)
 {
 	return psprintf("database \"%s\"", uidgen_database);
+}
+
+static uint64
+place(void)
+{
+	return hash_bytes_extended((const unsigned char *) uidgen_database,
+							   (int) strlen(uidgen_database), 0);
 }
 
 static bool
@@ -412,6 +420,13 @@ end_failed(void)
 	pgstat_report_stat(true);
 }
 
+/* A last call takes no longer than its waits for locks. */
+static bool
+finish(void)
+{
+	return true;
+}
+
 const UidgenLink uidgen_link_local = {
 	.kind = "local",
 	.setting = "uidgen.database",
@@ -419,6 +434,7 @@ const UidgenLink uidgen_link_local = {
 	.is_missing = is_missing,
 	.is_here = is_here,
 	.target = target,
+	.place = place,
 	.is_connected = is_connected,
 	.connect = connect_database,
 	.registry = registry,
@@ -426,6 +442,7 @@ const UidgenLink uidgen_link_local = {
 	.commit = commit,
 	.end_failed = end_failed,
 	.disconnect = disconnect,
+	.finish = finish,
 };
 
 const UidgenLink *uidgen_link = &uidgen_link_local;

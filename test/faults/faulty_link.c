@@ -170,6 +170,12 @@ target(void)
 	return real->target();
 }
 
+static uint64
+place(void)
+{
+	return real->place();
+}
+
 static bool
 is_connected(void)
 {
@@ -241,6 +247,12 @@ disconnect(void)
 	real->disconnect();
 }
 
+static bool
+finish(void)
+{
+	return real->finish();
+}
+
 void
 _PG_init(void)
 {
@@ -249,6 +261,7 @@ _PG_init(void)
 		.is_missing = is_missing,
 		.is_here = is_here,
 		.target = target,
+		.place = place,
 		.is_connected = is_connected,
 		.connect = connect_really,
 		.registry = registry,
@@ -256,6 +269,7 @@ _PG_init(void)
 		.commit = commit,
 		.end_failed = end_failed,
 		.disconnect = disconnect,
+		.finish = finish,
 	};
 	const UidgenLink *(*replace) (const UidgenLink *) =
 		(const UidgenLink *(*) (const UidgenLink *))
