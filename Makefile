@@ -1,6 +1,7 @@
 # uidgen: build, install and test.  ./try and ./check need no make to start with.
 MODULE_big = uidgen
 OBJS = \
+	src/core/fleetclock.o \
 	src/core/layout.o \
 	src/core/lease.o \
 	src/core/textform.o \
@@ -19,10 +20,13 @@ OBJS = \
 	src/keeper/identity.o \
 	src/keeper/keeper.o \
 	src/keeper/registry.o \
+	src/link/link.o \
 	src/link/link_local.o \
+	src/link/link_remote.o \
 	src/shared/catalog.o \
 	src/shared/demand.o \
 	src/shared/guc.o \
+	src/shared/secrets.o \
 	src/shared/server.o \
 	src/shared/shmem.o \
 	src/shared/version.o \

@@ -7,8 +7,9 @@
  * them, and answers questions about the place where they are.  Arguments and results are
  * text, as in the protocol of clients, so that a link need not know what they mean.
  *
- * Today there is one link: link_local.c, for a database of this cluster.  A test can put
- * another one in its place: uidgen_replace_link() is seen from outside the library.
+ * There are two links: link_local.c, for a database of this cluster, and link_remote.c, for
+ * another server.  The setting uidgen.registry chooses (link.c).  A test can put another
+ * one in their place: uidgen_replace_link() is seen from outside the library.
  */
 #ifndef UIDGEN_LINK_H
 #define UIDGEN_LINK_H
@@ -78,8 +79,9 @@ typedef struct UidgenLink
 	 * is allocated in the current memory context.  `activity` is for people.
 	 *
 	 * The transaction is committed by commit() only, so that nothing is taken
-	 * by an answer that is refused.  A link that cannot keep it open may have
-	 * committed it already.
+	 * by an answer that is refused.  The remote link cannot keep it open, and
+	 * has committed it already; which of its errors leave that in doubt says
+	 * client.h.
 	 */
 	void		(*call) (const char *function, int nargs, const UidgenArgument *args,
 						 const char *activity, UidgenRow *row);
@@ -109,11 +111,17 @@ typedef struct UidgenLink
 /* A database of this cluster. */
 extern const UidgenLink uidgen_link_local;
 
+/* Another server. */
+extern const UidgenLink uidgen_link_remote;
+
 /* The link that is in use. */
 extern const UidgenLink *uidgen_link;
 
+/* Choose it by the setting uidgen.registry: empty means the local one. */
+extern void uidgen_choose_link(const char *registry);
+
 /*
- * Put another link in its place; returns the one that was.  A function, because a
+ * Put another link in its place, for good; returns the one that was.  A function, because a
  * variable that is seen from outside is one for all copies of the library in a process,
  * and these may differ in what a link is.
  */

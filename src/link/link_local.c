@@ -444,14 +444,3 @@ const UidgenLink uidgen_link_local = {
 	.disconnect = disconnect,
 	.finish = finish,
 };
-
-const UidgenLink *uidgen_link = &uidgen_link_local;
-
-const UidgenLink *
-uidgen_replace_link(const UidgenLink *link)
-{
-	const UidgenLink *before = uidgen_link;
-
-	uidgen_link = link;
-	return before;
-}

@@ -115,7 +115,9 @@ uidgen_failure_is_transient(const UidgenFailure *failure)
 		case MAKE_SQLSTATE('5', '7', '0', '0', '0'):	/* intervention */
 			return true;
 		default:
-			return failure->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE;
+			return failure->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+			/* a standby is promoted, or another host is found */
+				failure->sqlerrcode == ERRCODE_READ_ONLY_SQL_TRANSACTION;
 	}
 }
 

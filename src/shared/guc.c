@@ -20,9 +20,11 @@
 
 #include "compat.h"
 #include "miscadmin.h"
+#include "shared/secrets.h"
 
 #define WINDOW_MAX (24 * 60 * 60 * 1000)	/* a day */
 #define WAIT_TIMEOUT_MAX (60 * 60 * 1000)	/* an hour */
+#define REGISTRY_TIMEOUT_MAX (10 * 60 * 1000)	/* ten minutes */
 #define CACHE_MAX 1000000
 
 static const struct config_enum_entry worker_policies[] = {
@@ -43,6 +45,8 @@ int			uidgen_datacenter_id;
 int			uidgen_worker_id = -1;
 int			uidgen_worker_policy = UIDGEN_REUSE;
 char	   *uidgen_database;
+char	   *uidgen_registry;
+int			uidgen_registry_timeout;
 int			uidgen_window;
 int			uidgen_padding_factor;
 int			uidgen_max_ahead;
@@ -61,6 +65,9 @@ UidgenTicketRules uidgen_rules;
 /* The first bad setting and what is wrong with it; NULL: all are good. */
 static const char *bad_setting = NULL;
 static UidgenComplaint settings_error;
+
+/* See uidgen_define_settings(). */
+static void (*registry_assigned) (const char *);
 
 /* Has this copy of the library defined the settings? */
 static bool defined = false;
@@ -216,6 +223,28 @@ check_layout(char **newval, void **extra, GucSource source)
 	return false;
 }
 
+#define SECRET_DETAIL "It holds a password, which the server log and members of pg_monitor would see."
+#define SECRET_HINT "Put the password into a file that the option \"passfile\" names, or into a service file."
+
+/* The message does not repeat the value, as PostgreSQL's own would. */
+static bool
+check_registry(char **newval, void **extra, GucSource source)
+{
+	if (process_shared_preload_libraries_in_progress || !uidgen_has_secret(*newval))
+		return true;
+	GUC_check_errcode(ERRCODE_INVALID_PARAMETER_VALUE);
+	GUC_check_errmsg("invalid value for the setting \"uidgen.registry\"");
+	GUC_check_errdetail(SECRET_DETAIL);
+	GUC_check_errhint(SECRET_HINT);
+	return false;
+}
+
+static void
+assign_registry(const char *newval, void *extra)
+{
+	registry_assigned(newval);
+}
+
 /* DefineCustomIntVariable, after a check of the value in the configuration. */
 static void
 define_int(const char *name, const char *short_desc, const char *long_desc,
@@ -269,6 +298,8 @@ judge_settings(void)
 		   layout.bits[UIDGEN_WORKER] + layout.bits[UIDGEN_TAG] +
 		   layout.bits[UIDGEN_SEQUENCE] + layout.bits[UIDGEN_ZERO] ==
 		   layout.total_bits);
+	if (uidgen_has_secret(uidgen_registry))
+		note_value("uidgen.registry", SECRET_DETAIL " " SECRET_HINT);
 	uidgen_layout = layout;
 	uidgen_layout_print(&uidgen_layout, uidgen_layout_text);
 	derive_rules(sequence_start);
@@ -290,8 +321,9 @@ judge_settings(void)
 }
 
 void
-uidgen_define_settings(void)
+uidgen_define_settings(void (*assigned) (const char *))
 {
+	registry_assigned = assigned;
 	DefineCustomStringVariable("uidgen.layout",
 							   "The bit fields of an id, most significant first.",
 							   "Or the name of a preset, optionally followed by items that replace its own; the view uidgen.presets lists them.",
@@ -317,6 +349,16 @@ uidgen_define_settings(void)
 							   "The extension must be installed in it.",
 							   &uidgen_database, "postgres",
 							   PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomStringVariable("uidgen.registry",
+							   "Where another server holds the registry of worker ids, as a connection string.",
+							   "If it is empty, the registry is in the database \"uidgen.database\" of this server. Passwords are refused.",
+							   &uidgen_registry, "",
+							   PGC_SIGHUP, GUC_SUPERUSER_ONLY, check_registry, assign_registry, NULL);
+	define_int("uidgen.registry_timeout",
+			   "How long a host of another server's registry may take to connect, or to answer.",
+			   NULL,
+			   &uidgen_registry_timeout, 5000, 1, REGISTRY_TIMEOUT_MAX,
+			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
 	define_int("uidgen.window",
 			   "How far ahead of the clock each renewal grants.",
 			   "Each crash can move the time in ids ahead by up to this much.",

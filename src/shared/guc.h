@@ -28,6 +28,8 @@ extern int	uidgen_datacenter_id;
 extern int	uidgen_worker_id;	/* -1: the registry chooses */
 extern int	uidgen_worker_policy;
 extern char *uidgen_database;
+extern char *uidgen_registry;	/* empty: in uidgen_database */
+extern int	uidgen_registry_timeout;	/* milliseconds */
 extern int	uidgen_window;		/* milliseconds */
 extern int	uidgen_padding_factor;	/* percent */
 extern int	uidgen_max_ahead;	/* milliseconds */
@@ -46,8 +48,11 @@ extern char uidgen_layout_text[UIDGEN_LAYOUT_TEXT_SIZE];
 /* The layout and the settings in the form in which tickets are taken. */
 extern UidgenTicketRules uidgen_rules;
 
-/* Define all settings and judge them together.  At preload only. */
-extern void uidgen_define_settings(void);
+/*
+ * Define all settings and judge them together.  At preload only.  The function is called with
+ * the value of uidgen.registry, now and each time it is assigned.
+ */
+extern void uidgen_define_settings(void (*registry_assigned) (const char *));
 
 /*
  * Did the server preload another copy of the library than this one?  Then the other copy

@@ -47,6 +47,8 @@ my @bad = (
 	[ 'uidgen.worker_id = 1024', 'uidgen.worker_id', qr/1024 is above 1023/ ],
 	[ 'uidgen.worker_id = 99999999999', 'uidgen.worker_id', qr/99999999999/ ],
 	[ "uidgen.worker_policy = 'reuseable'", 'uidgen.worker_policy', qr/reuseable/ ],
+	[ "uidgen.registry = 'host=a password=b'", 'uidgen.registry', qr/It holds a password/ ],
+	[ 'uidgen.registry_timeout = 0', 'uidgen.registry_timeout', qr/"0"/ ],
 	[ "uidgen.window = '10 furlongs'", 'uidgen.window', qr/furlongs/ ],
 	[ 'uidgen.window = 0', 'uidgen.window', qr/"0"/ ],
 	[ 'uidgen.padding_factor = 101', 'uidgen.padding_factor', qr/"101"/ ],

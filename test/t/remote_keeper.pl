@@ -1,0 +1,192 @@
+# The keeper with a registry on another server: ids are issued by its grants, no state of that server and no
+# wait for it keeps this one from starting or ending, and without the library file it says what is missing.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RemoteRegistry;
+use Test::More;
+use UidgenTest;
+
+# A plain server; that it has the extension gives it the registry's functions.
+my $registry = PostgreSQL::Test::Cluster->new('registry');
+$registry->init;
+$registry->start;
+$registry->safe_psql('postgres', 'CREATE EXTENSION uidgen; CREATE ROLE stranger LOGIN');
+my $hole = black_hole();
+
+my $node = uidgen_node('main', "uidgen.registry = '" . conninfo($registry) . "'", "uidgen.registry_timeout = '2s'", "uidgen.window = '500ms'",
+	"uidgen.wait_timeout = '60s'", "include_if_exists = 'more.conf'");
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+
+my @ids;
+
+# Ids can be drawn, perhaps after a while; none was issued before.
+sub goes_on
+{
+	my ($name) = @_;
+	my ($status, $out, $err);
+	poll_until(
+		sub {
+			($status, $out, $err) = try_psql($node, 'SELECT uid_next() FROM generate_series(1, 100)');
+			return $status == 0;
+		});
+	push @ids, split /\n/, $out;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($status, 0, "$name: ids are issued") or diag($err);
+	return is(repeated(\@ids), 0, "$name: none was issued before");
+}
+
+# Those of libpq and of uidgen that a process has loaded.
+sub libraries
+{
+	my ($pid) = @_;
+	return join ' ', sort { $a cmp $b } keys %{ { map { m{/((?:libpq|uidgen)[^/\s]*)$} ? ($1 => 1) : () } split /\n/, slurp_file("/proc/$pid/maps") } };
+}
+
+# ---- as it should be ----
+
+goes_on('a registry on another server');
+is($registry->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), 1, 'the grant is its');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), 0, '... and not of this server');
+is($node->safe_psql('postgres', 'SELECT registry FROM uidgen.status'), 'remote', 'uidgen.status says so');
+is($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), 'ok', 'and the diagnosis');
+like(libraries(keeper_pid($node)), qr/libpq\.so\S* uidgen.so uidgen_libpq.so/, 'the keeper has the library file');
+my $session = $node->background_psql('postgres');
+$session->query_safe('SELECT uid_next()');
+is(libraries($session->query_safe('SELECT pg_backend_pid()')), 'uidgen.so', 'nobody else has');
+$session->quit;
+is(libraries(slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/), 'uidgen.so', 'the postmaster has not');
+
+# ---- the end ----
+
+sub released
+{
+	return $registry->safe_psql('postgres', 'SELECT released FROM uidgen.worker_node');
+}
+$node->stop('fast');
+is(released(), 't', 'a shutdown hands the grant back');
+$node->start;
+goes_on('restarted');
+my @stopped = stop_processes($registry);
+$node->stop('fast');
+pass('a shutdown does not wait for a frozen registry');
+$node->start;
+$session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_until(qr/started/, "\\echo started\nSELECT uid_next();\n");
+ok(poll_until(sub { ($node->safe_psql('postgres', 'SELECT last_error FROM uidgen.status')) eq 'could not connect to the registry' }),
+	'while it is frozen, uidgen.status says why');
+foreach my $timeout ('2s', '10min')
+{
+	change_setting($node, 'uidgen.registry_timeout', $timeout) if $timeout ne '2s';
+	my $keeper = keeper_pid($node);
+	ok(end_keeper($node), "SIGTERM ends a keeper that waits for a connection ($timeout)");
+}
+$node->stop('fast');
+pass('a shutdown does not wait for a connection either');
+eval { $session->quit };
+$node->start;
+$session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_until(qr/started/, "\\echo started\nSELECT uid_next();\n");
+poll_until(sub { keeper_pid($node) && libraries(keeper_pid($node)) =~ /libpq/ });
+my $keeper = keeper_pid($node);
+kill_and_start($node);
+ok(poll_until(sub { !-e "/proc/$keeper" || slurp_file("/proc/$keeper/stat") =~ /^\d+ \(.*\) Z/ }), 'the end of the postmaster ends the wait');
+eval { $session->quit };
+kill 'CONT', @stopped;
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET uidgen.registry_timeout');
+$node->restart;
+goes_on('the registry is back');
+
+# ---- changes ----
+
+$registry->stop('fast');
+$registry->start;
+goes_on('the registry was restarted');
+change_setting($node, 'uidgen.registry', conninfo($hole, $registry, $hole));
+goes_on('more hosts');
+my $log = -s $node->logfile;
+change_setting($node, 'uidgen.registry', conninfo($registry) . ' target_session_attrs=standby');
+goes_on('an option that does not count');
+like(log_since($node, $log), qr/LOG:  uidgen ignores the option "target_session_attrs"/, 'which the log says');
+change_setting($node, 'uidgen.registry', conninfo($registry) . ' user=stranger');
+fails_with($node, "DO 'BEGIN FOR i IN 1 .. 100 LOOP PERFORM uid_next(), pg_sleep(0.1); END LOOP; END'", '55000', qr/permission denied/,
+	'the registry refuses: callers are told');
+change_setting($node, 'uidgen.registry', conninfo($registry) . ' hots=x');
+poll_until(sub { $node->safe_psql('postgres', 'SELECT last_error FROM uidgen.status') =~ /connection string/ });
+fails_with($node, 'SELECT uid_next()', '22023', qr/the setting "uidgen.registry" is not a connection string that can be used.*hots/s,
+	'a string that makes no sense: callers are told');
+change_setting($node, 'uidgen.registry', '');
+goes_on('the registry of this server');
+is($node->safe_psql('postgres', 'SELECT registry FROM uidgen.status'), 'local', 'uidgen.status says so');
+change_setting($node, 'uidgen.registry', conninfo($registry));
+goes_on('the other server again');
+is($node->safe_psql('postgres', 'SELECT registry FROM uidgen.status'), 'remote', 'uidgen.status says so, too');
+
+# ---- passwords ----
+
+foreach my $secret (
+	"host=a password=s3cret", "password = s3cret", "host='a b' password='s3cret'", "host=a\\ PassWord=x password=s3cret", "sslpassword=s3cret",
+	'postgresql://node:s3cret@a/uidgen', 'postgres://node:s3c/ret@a,b', 'postgres://node:s3c?ret@a', 'postgresql://a/uidgen?password=s3cret',
+	'postgresql://a/x?user=y&p%61ssword=s3cret', "host='a password=s3cret", "host=a, password s3cret")
+{
+	my ($state, $text) = sqlstate_of($node, "ALTER SYSTEM SET uidgen.registry = '" . ($secret =~ s/'/''/gr) . "'");
+	is($state, '22023', "refused: $secret");
+	unlike($text =~ s/^(LINE|psql:).*//mgr, qr/s3c/, '... without repeating it');
+}
+foreach my $good (
+	'host=a passfile=/etc/password', "application_name='password=x' host=b", 'host=a user=password', 'postgresql://node@[::1]:5432/uidgen?application_name=a@b',
+	'postgresql://a:5432,b:5433/uidgen', 'service=password')
+{
+	is($node->psql('postgres', "ALTER SYSTEM SET uidgen.registry = '" . ($good =~ s/'/''/gr) . "'"), 0, "not refused: $good");
+}
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET uidgen.registry');
+$log = -s $node->logfile;
+append_to_file($node->data_dir . '/more.conf', "uidgen.registry = 'host=a password=s3cret'\n");
+$node->reload;
+ok(poll_until(sub { log_since($node, $log) =~ /invalid value for the setting "uidgen.registry"/ }), 'refused in a file');
+unlike(log_since($node, $log), qr/s3cret/, 'the log does not repeat it');
+$node->restart;
+unlike(log_since($node, $log), qr/s3cret/, '... nor does it when the server starts');
+fails_with($node, 'SELECT uid_next()', '22023', qr/uidgen\.registry.*password/s, 'the server starts without ids');
+unlink $node->data_dir . '/more.conf';
+$node->restart;
+goes_on('without it');
+$node->safe_psql('postgres', 'CREATE ROLE nobody_special LOGIN');
+fails_with($node, 'SET ROLE nobody_special; SHOW uidgen.registry', '42501', qr//, 'the setting is not for everybody');
+
+# ---- without the library file ----
+
+# And with one of another version, as when the files were replaced under a running server.
+my $file = `pg_config --pkglibdir` =~ s/\n//r . '/uidgen_libpq.so';
+SKIP:
+{
+	skip 'the library file cannot be moved', 8 unless -w $file && rename($file, "$file.away");
+	foreach my $what ('missing', 'not to be loaded')
+	{
+		append_to_file($file, "no library\n") if $what ne 'missing';
+		$node->stop('fast');
+		$node->append_conf('postgresql.conf', "uidgen.registry = '" . conninfo($registry) . "'");
+		$node->start;
+		fails_with($node, 'SELECT uid_next()', '55000', qr/could not load the library file by which uidgen reaches the registry.*HINT:  Install libpq/s,
+			"the library file is $what: callers are told");
+		is($node->safe_psql('postgres', 'SELECT uid_to_text(1) IS NOT NULL'), 't', '... and the rest works');
+	}
+	my @sources = glob "$FindBin::RealBin/../../src/remote/*.c";
+	$node->stop('fast');
+	my ($out, $err) = run_command([ $ENV{CC} || 'gcc', '-shared', '-fPIC', '-D_GNU_SOURCE', '-DUIDGEN_VERSION="0.0.0"', "-I$FindBin::RealBin/../../src",
+		"-I$ENV{SERVER_HEADERS}", "-I$ENV{CLIENT_HEADERS}", '-o', "$file.new", @sources, "-L$ENV{CLIENT_LIBRARIES}", '-lpq' ]);
+	rename("$file.new", $file) or die "could not build $file.new: $err";
+	$node->start;
+	fails_with($node, 'SELECT uid_next()', '55000', qr/the library file "uidgen_libpq" is of version 0\.0\.0, but the server runs uidgen of version/,
+		'the library file is of another version: callers are told');
+	rename("$file.away", $file) or die "could not rename $file.away: $!";
+	$node->restart;
+	goes_on('the library file is there again');
+}
+
+done_testing();
