@@ -95,9 +95,10 @@ BEGIN
 		RETURN pg_temp.failure(SQLSTATE, message, detail, hint);
 	END;
 	-- which of the never used is taken, is random
-	RETURN CASE WHEN g.worker IS NULL THEN 'ask again'
+	RETURN CASE WHEN g.worker IS NULL AND g.first_tick IS NULL THEN 'ask again'
+			WHEN g.worker IS NULL THEN 'too far ahead'
 			WHEN NOT g.never_used OR wanted >= 0 OR claimed >= 0 THEN 'worker ' || g.worker ELSE 'one never used' END ||
-		coalesce(': ' || g.first_tick || ' to ' || g.last_tick, '') ||
+		coalesce(': ' || g.first_tick, '') || coalesce(' to ' || g.last_tick, '') ||
 		CASE WHEN g.quarantine_until > 0 THEN ', quarantine until ' || g.quarantine_until ELSE '' END;
 END $$;
 
@@ -330,6 +331,13 @@ SELECT pg_temp.acquire('0 me 1049', tokens => '{100}');
 SELECT pg_temp.acquire('0 me 1050', tokens => '{100}');
 SELECT pg_temp.acquire('0 me 1050', tokens => '{100}', window_ticks => 9);
 SELECT pg_temp.acquire('', claimed => 0, claimed_until => 9223372036854775807);
+-- nothing is granted then, but the node learns the clock: one that was set back, here
+SELECT pg_temp.acquire('0 me 1049', tokens => '{100}'), pg_temp.world(900);
+SELECT * FROM uidgen.node_acquire('me', 'A', 1000000, 0, 1000000, 1, 3, 0, -1, 'reuse', '{500}', 0, 1060, 501, 0, 10, 2000, 9223372036854775807, 'host', 1, 1);
+SELECT token, granted_until, launches FROM uidgen.worker_node;
+SELECT * FROM uidgen.node_renew(0, 0, 500, 1060, 502, 1061, 10, 1055, 9223372036854775807);
+SELECT token, granted_until, extract(epoch FROM modified) FROM uidgen.worker_node;
+SELECT pg_temp.world(1000);
 -- at the node's own time, if that is behind
 SELECT pg_temp.acquire('', at => 700), pg_temp.acquire('', at => 1001), pg_temp.acquire('0 me 750 r', at => 700);
 -- up to the end of the layout
@@ -373,7 +381,7 @@ SELECT pg_temp.renew('1 me 990', 1, 101, 990, at => 985), pg_temp.renew('1 me 99
 SELECT pg_temp.renew('1 me 990', 1, 101, 990, needed => 1003, at => 985);
 -- never lowered
 SELECT pg_temp.renew('1 me 1020', 1, 101, 1020, needed => 1005);
--- up to max_lead ahead, and not if that is less than what is needed
+-- up to max_lead ahead, also if that is less than what is needed
 SELECT pg_temp.renew('1 me 1020', 1, 101, 1020, window_ticks => 90);
 SELECT pg_temp.renew('1 me 1050', 1, 101, 1050, needed => 1051);
 SELECT pg_temp.renew('1 me 1059', 1, 101, 1059, needed => 1060);
@@ -573,9 +581,9 @@ SELECT pg_temp.try(command) FROM (VALUES ('SELECT token FROM uidgen.worker_node'
 	('DELETE FROM uidgen.worker_node'), ('TRUNCATE uidgen.worker_node'), ('SELECT uidgen.end_quarantine()'), ('SELECT uidgen.forget_worker(1)'),
 	('SELECT uidgen.grant_node(''regress_uidgen_node'')'), ('SELECT uidgen.share_registry()'), ('SELECT uidgen.registry_clock()'), ('SELECT uidgen.new_token()'),
 	('CREATE TABLE uidgen.t ()'), ('CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz LANGUAGE sql AS ''SELECT now()''')) AS c (command);
--- other numbers, or another's row
+-- other numbers, another's row, or far ahead
 SELECT pg_temp.try('SELECT * FROM uidgen.node_acquire(''n'', ''A'', 1, 0, 1000000, 1, 3, 0, 1, ''reuse'', ''{}'', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
-SELECT pg_temp.try('SELECT * FROM uidgen.node_acquire(''n'', ''A'', 1000000, 0, 1000000, 1, 3, 0, 3, ''reuse'', ''{}'', -1, -1, 4711, 900000, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
+SELECT worker, first_tick FROM uidgen.node_acquire('n', 'A', 1000000, 0, 1000000, 1, 3, 0, 3, 'reuse', '{}', -1, -1, 4711, 900000, 10, 2000, 9223372036854775807, 'h', 5433, 1);
 SELECT pg_temp.try('SELECT * FROM uidgen.node_acquire(''n'', ''A'', 1000000, 0, 1000000, 1, 3, 0, 1, ''reuse'', ''{1,2,3}'', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
 SELECT done FROM uidgen.node_release(0, 1, '{1,2,3}', 9223372036854775807);
 -- objects of its own by the names that the functions use

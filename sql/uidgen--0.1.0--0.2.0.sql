@@ -910,40 +910,6 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.check_node_layout(uidgen.registry_layout, uidgen.registry_layout) IS 'raises an error if a node''s layout is another than the registry''s';
 
--- R4
-CREATE FUNCTION uidgen.check_reach(
-	l uidgen.registry_layout,
-	now_tick bigint,
-	first_tick bigint,
-	span bigint,
-	in_quarantine boolean) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	max_lead CONSTANT bigint := uidgen.ticks_in(l.max_lead, l.unit);
-	possible text;
-BEGIN
-	IF first_tick <= now_tick + max_lead - span THEN
-		RETURN;
-	END IF;
-	possible := uidgen.tick_time(first_tick - max_lead + span, l.unit, l.epoch);
-	IF in_quarantine THEN
-		RAISE EXCEPTION 'the registry is in quarantine until %', possible
-			USING ERRCODE = 'cannot_connect_now',
-				DETAIL = format('It is new, was restarted or went back, and grants that it does not know of may reach up to %s. The next one begins above that, and no grant reaches further than %s ahead of the clock.',
-								uidgen.tick_time(first_tick - 1, l.unit, l.epoch), l.max_lead),
-				HINT = 'Wait. If nothing can be lost, because the registry is new or was restarted as planned, its owner can run SELECT uidgen.end_quarantine().';
-	END IF;
-	RAISE EXCEPTION 'the grant would reach too far ahead of the registry''s clock'
-		USING ERRCODE = 'cannot_connect_now',
-			DETAIL = format('It would begin at %s. No grant reaches further than %s ahead of the clock, so it is possible at %s.',
-							uidgen.tick_time(first_tick, l.unit, l.epoch), l.max_lead, possible),
-			HINT = 'Wait. If a clock is wrong, correct it.';
-END
-$$;
-COMMENT ON FUNCTION uidgen.check_reach(uidgen.registry_layout, bigint, bigint, bigint, boolean) IS 'raises an error if a grant would reach too far ahead of the clock of a shared registry';
-
 -- R2.  After a lost answer the row is the one that the node knows, or one that it acquired
 -- under its identity; no index has tokens, since they change with each renewal.
 CREATE FUNCTION uidgen.find_claimed_worker(
@@ -1137,9 +1103,11 @@ COMMENT ON FUNCTION uidgen.choose_for_node(uidgen.registry_layout, timestamptz, 
 -- Acquire a worker id and its first range of ticks, or go on with one after a call without
 -- an answer.
 --
--- The registry may have to write down that it went back.  An error would undo that, and
--- each call would begin the quarantine anew.  So such a call grants nothing and succeeds:
--- worker is null, and the node asks again.
+-- A call that grants nothing may succeed all the same; worker is null then.  Either the
+-- registry has written down that it went back: an error would undo that, and each call
+-- would begin the quarantine anew.  first_tick is null, and the node asks again at once.
+-- Or the clamp (R4) is in the way, and first_tick is where the grant would begin.  The node
+-- gets the clock with it: one that was set back may be the reason.
 CREATE FUNCTION uidgen.node_acquire(
 	holder text,					-- identity of the caller
 	layout_text text,				-- its layout in canonical form; the next five are the numbers in it
@@ -1162,8 +1130,8 @@ CREATE FUNCTION uidgen.node_acquire(
 	host text,						-- for people: host, port and type of the caller
 	host_port integer,
 	host_type integer,
-	OUT worker integer,				-- null: ask again
-	OUT first_tick bigint,
+	OUT worker integer,				-- null: nothing is granted
+	OUT first_tick bigint,			-- null: ask again
 	OUT last_tick bigint,
 	OUT seen_tick bigint,			-- tick of the clock when the row was last changed
 	OUT never_used boolean,
@@ -1187,6 +1155,7 @@ DECLARE
 	now_tick bigint;
 	latest bigint;					-- R4
 	span bigint;
+	until bigint;
 	claim record;
 	choice record;
 	unknown_end boolean;
@@ -1225,26 +1194,20 @@ BEGIN
 		FOR attempt IN 1 .. 3 LOOP
 			SELECT c.* INTO STRICT choice
 				FROM uidgen.choose_for_node(l, now_time, now_tick, me, datacenter, claim.worker, wanted, policy, reach => latest - span) AS c;
-			worker := choice.worker;
 			before := CASE WHEN claim.worker IS NULL THEN choice.before ELSE claim.before END;
-			free_workers := choice.free_workers;
-			reason := choice.reason;
-			never_used := before.worker_id IS NULL;
 			first_tick := greatest(0, least(now_tick, at_tick), floor_tick, before.granted_until + 1,
 				CASE WHEN claim.worker IS NULL THEN l.quarantine_until + 1 ELSE least(claimed_until, l.max_tick) + 1 END);
-			PERFORM uidgen.check_reach(l, now_tick, first_tick, span,
-				in_quarantine => claim.worker IS NULL AND first_tick = l.quarantine_until + 1);
+			EXIT WHEN first_tick > latest - span;
 			PERFORM uidgen.check_lifetime(first_tick, l.max_tick, l.unit, l.epoch);
-			last_tick := least(first_tick + span, l.max_tick - 1);
-			seen_tick := coalesce(uidgen.tick_at(before.modified, l.unit, l.epoch), 0);
+			until := least(first_tick + span, l.max_tick - 1);
 
 			-- Only if the row is as it was when it was chosen: its holder may renew meanwhile.
-			IF never_used THEN
+			IF before.worker_id IS NULL THEN
 				INSERT INTO uidgen.worker_node AS n
 					(datacenter_id, worker_id, host_name, port, type, launch_date, created, modified,
 					 identity, token, granted_until, released, launches)
-					VALUES (datacenter, worker, left(host, 256), host_port, host_type, now_time::date, now_time, now_time,
-							me, new_token, last_tick, false, 1)
+					VALUES (datacenter, choice.worker, left(host, 256), host_port, host_type, now_time::date, now_time, now_time,
+							me, new_token, until, false, 1)
 					ON CONFLICT (datacenter_id, worker_id) DO NOTHING;
 			ELSE
 				UPDATE uidgen.worker_node AS n SET
@@ -1255,15 +1218,22 @@ BEGIN
 						modified = greatest(n.modified, now_time),
 						identity = me,
 						token = new_token,
-						granted_until = last_tick,
+						granted_until = until,
 						released = false,
 						launches = n.launches + 1
-					WHERE n.datacenter_id = datacenter AND n.worker_id = node_acquire.worker
+					WHERE n.datacenter_id = datacenter AND n.worker_id = choice.worker
 						AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until;
 			END IF;
-			EXIT WHEN FOUND;
-			IF attempt = 3 THEN
-				RAISE EXCEPTION 'the row of worker id % is changed again and again', worker
+			IF FOUND THEN
+				worker := choice.worker;
+				last_tick := until;
+				seen_tick := coalesce(uidgen.tick_at(before.modified, l.unit, l.epoch), 0);
+				never_used := before.worker_id IS NULL;
+				free_workers := choice.free_workers;
+				reason := choice.reason;
+				EXIT;
+			ELSIF attempt = 3 THEN
+				RAISE EXCEPTION 'the row of worker id % is changed again and again', choice.worker
 					USING ERRCODE = 'serialization_failure',
 						HINT = 'Try again.';
 			END IF;
@@ -1281,8 +1251,9 @@ $$;
 COMMENT ON FUNCTION uidgen.node_acquire(text, text, bigint, bigint, bigint, integer, integer, integer, integer, text, bigint[], integer, bigint, bigint, bigint, bigint, bigint, bigint, text, integer, integer)
 	IS 'acquires a worker id of a shared registry with a first range of ticks; for the keepers of nodes';
 
--- Extend a grant beyond both the node's time and the tick that is needed, as far as the
--- clamp allows (R1, R4); last_tick is null if another holder has taken the row.
+-- Extend a grant beyond both the node's time and the tick that is needed, but no further
+-- than the clamp allows (R1, R4): last_tick may be below what is needed.  It is null if
+-- another holder has taken the row.
 CREATE FUNCTION uidgen.node_renew(
 	datacenter integer,
 	worker integer,
@@ -1330,9 +1301,6 @@ BEGIN
 			AND n.token = old_token AND n.granted_until = old_until
 			AND n.granted_until >= now_tick - node_renew.max_lead
 		RETURNING n.granted_until INTO last_tick;
-	IF last_tick < needed THEN
-		PERFORM uidgen.check_reach(l, now_tick, needed, 0, in_quarantine => false);
-	END IF;
 	quarantine_until := l.quarantine_until;
 	registry_id := l.registry_id;
 	timeline := call.timeline;
@@ -1510,7 +1478,6 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.begin_node_call(boolean),
 	uidgen.end_node_call(bigint),
 	uidgen.check_node_layout(uidgen.registry_layout, uidgen.registry_layout),
-	uidgen.check_reach(uidgen.registry_layout, bigint, bigint, bigint, boolean),
 	uidgen.find_claimed_worker(uidgen.registry_layout, bigint, text, integer, integer, bigint[], integer, bigint),
 	uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigint),
 	uidgen.find_free_worker(uidgen.registry_layout, integer, text, bigint, timestamptz, bigint),

@@ -12,7 +12,7 @@
  *
  *	- node_acquire(): find_claimed_worker(); the history and the evidence, with
  *	  begin_quarantine(); choose_for_node() with is_free(), where any row that it might
- *	  prefer is taken; check_reach();
+ *	  prefer is taken;
  *	- node_renew(), by the clock or by what the node needs; node_release();
  *	- what becomes of an answer: it comes; it is lost after the commit; it comes with the
  *	  warning that a synchronous standby has not confirmed; or nobody waits for it, since
@@ -354,10 +354,10 @@ inline node_renew()
 		f = ME.until + 1;
 		if	/* what is needed: nothing, or the next tick */
 		:: u = MAX(ME.until, MIN(clock + WINDOW, REACH))
-		:: u = MAX(ME.until, MIN(MAX(clock, f) + WINDOW, REACH)); x = (u < f -> WORKERS : x)	/* too far ahead */
+		:: u = MAX(ME.until, MIN(MAX(clock, f) + WINDOW, REACH))	/* f > u: too far ahead */
 		fi;
 		if
-		:: x < WORKERS && u <= LAST_TICK ->
+		:: u <= LAST_TICK ->
 			new_token++;
 			ROW(x).until = u; ROW(x).token = new_token; ROW(x).modified = MAX(ROW(x).modified, clock);
 			answer()
