@@ -4,6 +4,7 @@ OBJS = \
 	src/core/fleetclock.o \
 	src/core/layout.o \
 	src/core/lease.o \
+	src/core/node.o \
 	src/core/textform.o \
 	src/core/ticket.o \
 	src/core/uuidform.o \
@@ -17,9 +18,14 @@ OBJS = \
 	src/functions/values.o \
 	src/ids/cache.o \
 	src/ids/generator.o \
+	src/keeper/answer.o \
 	src/keeper/identity.o \
 	src/keeper/keeper.o \
-	src/keeper/registry.o \
+	src/keeper/local_mode.o \
+	src/keeper/local_registry.o \
+	src/keeper/publish.o \
+	src/keeper/shared_mode.o \
+	src/keeper/shared_registry.o \
 	src/link/link.o \
 	src/link/link_local.o \
 	src/link/link_remote.o \
@@ -62,7 +68,7 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 PROVE_TESTS ?= $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)))
 # Two at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 2
-UNIT_TESTS = test/unit/test_fleetclock test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_ticket test/unit/test_ticket_threads
+UNIT_TESTS = test/unit/test_fleetclock test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang
@@ -134,6 +140,9 @@ test/unit/test_forms: test/unit/test_forms.c test/unit/tap.h $(FORMS)
 test/unit/test_layout: test/unit/test_layout.c test/unit/tap.h src/core/layout.c src/core/layout.h src/core/complaint.h
 	$(CC) $(UNIT_FLAGS) $(ADDRESS) -DVECTORS='"test/unit/known-ids.tsv"' -o $@ $(filter %.c,$^)
 test/unit/test_lease: test/unit/test_lease.c test/unit/tap.h src/core/lease.c src/core/lease.h src/core/ticket.h src/core/units.h src/core/atomics.h
+	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
+test/unit/test_node: test/unit/test_node.c test/unit/tap.h src/core/node.c src/core/node.h src/core/fleetclock.c src/core/fleetclock.h \
+  src/core/lease.c src/core/lease.h src/core/ticket.h src/core/units.h src/core/atomics.h
 	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
 # ticket.c is included by its test.
 TICKET_TEST = test/unit/test_ticket.c test/unit/reordered.h test/unit/tap.h src/core/ticket.c src/core/ticket.h src/core/units.h src/core/atomics.h

@@ -741,9 +741,24 @@ $$;
 COMMENT ON FUNCTION uidgen.release_worker(integer, integer, bigint, bigint)
 	IS 'hands back a worker id and what was not used of its grant; for the keeper';
 
+-- For a server that becomes a node of a fleet; that may be the one which has the fleet's registry.
+CREATE FUNCTION uidgen.grants_ahead(layout_text text, datacenter integer, OUT workers integer[], OUT ends bigint[])
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT coalesce(array_agg(n.worker_id ORDER BY n.worker_id), '{}'),
+			coalesce(array_agg(n.granted_until ORDER BY n.worker_id), '{}')
+		FROM uidgen.worker_node AS n, uidgen.registry_layout AS l
+		WHERE n.datacenter_id = datacenter AND NOT l.shared AND l.layout = layout_text
+			AND n.granted_until >= uidgen.tick_at(uidgen.registry_clock(), l.unit, l.epoch)
+$$;
+COMMENT ON FUNCTION uidgen.grants_ahead(text, integer)
+	IS 'the worker ids of a local registry whose grants reach beyond the clock, and their ends; for the keeper';
+
 -- The keeper calls these functions as their owner; nobody else should call them.
 REVOKE EXECUTE ON FUNCTION
 	uidgen.check_local(),
+	uidgen.grants_ahead(text, integer),
 	uidgen.pin_layout(uidgen.registry_layout),
 	uidgen.check_wanted_worker(uidgen.registry_layout, bigint, text, integer, integer, bigint, bigint),
 	uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, bigint, bigint),
@@ -1799,11 +1814,14 @@ CREATE FUNCTION uidgen.status(OUT state text, OUT worker_id integer, OUT datacen
 	OUT layout text, OUT registry text, OUT granted_until timestamptz, OUT ahead interval,
 	OUT renewals bigint, OUT failures bigint, OUT last_error text, OUT waits bigint,
 	OUT clock_steps bigint, OUT expires_at timestamptz, OUT wasted bigint,
-	OUT ahead_cause text, OUT free_worker_ids bigint)
+	OUT ahead_cause text, OUT free_worker_ids bigint,
+	OUT registry_host text, OUT clock_offset interval, OUT clock_width interval,
+	OUT timeline integer, OUT quarantine_until timestamptz)
 AS 'MODULE_PATHNAME', 'uidgen_status_0_2'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error is for members of pg_monitor';
+COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
 CREATE OR REPLACE VIEW uidgen.status AS SELECT * FROM uidgen.status();
+COMMENT ON VIEW uidgen.status IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
 DROP FUNCTION uidgen.status_0_1();
 
 CREATE OR REPLACE FUNCTION uidgen.diagnose() RETURNS text

@@ -5,12 +5,13 @@
  * Three clocks, for three purposes that must not be mixed:
  *
  * - the wall clock is what an id's time shows.  It may be set to anything at
- *	 any moment; nothing that must hold rests on it.  There is a coarse one too,
- *	 which is older and cheaper.
- * - the monotonic clock times waits and retries.  It never steps.
+ *	 any moment; nothing that must hold rests on it.
+ * - the monotonic clock times waits and retries.  It never steps.  There is a coarse one
+ *	 too, which is older and cheaper.
  * - the boot clock also runs on while the machine is suspended, so that the
  *	 wall clock can be compared with it: the two drift apart only when
- *	 somebody sets the wall clock.
+ *	 somebody sets the wall clock.  In a fleet an id's time is the boot clock's, plus
+ *	 an offset.
  *
  * All go through libc's clock_gettime(), so that a test can step the wall clock
  * of a whole process tree with a preloaded library.  The processor's counter is not
@@ -49,21 +50,21 @@ uidgen_clock_wall(void)
 }
 
 /*
- * The coarse wall clock, that of the kernel's last timer interrupt, every 1 to
+ * The coarse monotonic clock, that of the kernel's last timer interrupt, every 1 to
  * 10 ms.  A number for each of its steps, of no unit.
  */
-#ifdef CLOCK_REALTIME_COARSE
+#ifdef CLOCK_MONOTONIC_COARSE
 #define UIDGEN_COARSE_CLOCK true
 #else
 #define UIDGEN_COARSE_CLOCK false
-#define CLOCK_REALTIME_COARSE CLOCK_REALTIME
+#define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
 #endif
 static inline int64_t
 uidgen_clock_coarse(void)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	return (int64_t) ((uint64_t) now.tv_sec << 30 | (uint64_t) now.tv_nsec);
 }
 

@@ -53,6 +53,8 @@ uidgen_fleetclock_judge(UidgenFleetClock *clock, const UidgenClockReading *readi
 	}
 
 	clock->known = true;
+	clock->registry_known = true;
+	clock->registry_offset = high;
 	clock->width = high - low;
 	clock->offset = verdict == UIDGEN_CLOCK_STAYS ? offset : offset + *step;
 	return verdict;

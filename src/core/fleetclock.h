@@ -38,6 +38,14 @@ typedef struct UidgenFleetClock
 	bool		known;			/* the registry has replied */
 	UidgenMicroseconds offset;	/* fleet time minus boot clock */
 	UidgenMicroseconds width;	/* of the last interval: how exact the offset is */
+
+	/*
+	 * The registry's own clock minus the boot clock, at most.  It differs from
+	 * the offset while a leap is not followed; what the registry is told by its
+	 * own clock goes by this.
+	 */
+	bool		registry_known;
+	UidgenMicroseconds registry_offset;
 } UidgenFleetClock;
 
 /* One reply of the registry, and the node's clocks around it. */
@@ -59,11 +67,21 @@ typedef enum UidgenClockVerdict
 
 /*
  * Judge a reading.  *step is by how much the offset moved, or would have had to move, in
- * microseconds; positive is forward.  After UIDGEN_CLOCK_TOO_FAR nothing is known.
+ * microseconds; positive is forward.  After UIDGEN_CLOCK_TOO_FAR nothing is changed.
  */
 extern UidgenClockVerdict uidgen_fleetclock_judge(UidgenFleetClock *clock,
 												  const UidgenClockReading *reading,
 												  UidgenMicroseconds large_step,
 												  UidgenMicroseconds *step);
+
+/*
+ * What the registry's clock shows at the latest when the boot clock shows this; INT64_MAX: that is
+ * not known.
+ */
+static inline UidgenMicroseconds
+uidgen_fleetclock_registry(const UidgenFleetClock *clock, UidgenMicroseconds boot)
+{
+	return clock->registry_known ? clock->registry_offset + boot : INT64_MAX;
+}
 
 #endif							/* UIDGEN_FLEETCLOCK_H */

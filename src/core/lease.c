@@ -79,6 +79,13 @@ remember(UidgenLease *lease, int worker, UidgenTick granted_until)
 	known[i] = (UidgenKnownGrant) {worker, granted_until};
 }
 
+void
+uidgen_lease_recall(UidgenLease *lease, int worker, UidgenTick granted_until)
+{
+	if (granted_until > uidgen_lease_known_until(lease, worker))
+		remember(lease, worker, granted_until);
+}
+
 /* ---- steps of the clock ---- */
 
 /* The clock is behind the highest tick of it that is known by a large step. */

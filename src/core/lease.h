@@ -199,6 +199,9 @@ extern UidgenLeaseAction uidgen_lease_lost(const UidgenTerms *terms,
  * or below. */
 extern UidgenTick uidgen_lease_known_until(const UidgenLease *lease, int worker);
 
+/* The local registry granted this before the server started: no grant may begin there. */
+extern void uidgen_lease_recall(UidgenLease *lease, int worker, UidgenTick granted_until);
+
 /* A row is about to be acquired.  What was released is asked for once: by the next time
  * it may be somebody else's. */
 extern void uidgen_lease_asks(UidgenLease *lease);

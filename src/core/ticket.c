@@ -34,6 +34,7 @@ uidgen_ticket_init(UidgenTicketWords *words)
 	uidgen_atomic_init(&words->ahead, 0);
 	uidgen_atomic_init(&words->burst, 0);
 	uidgen_atomic_init(&words->large_step, 0);
+	uidgen_atomic_init(&words->clock_offset, 0);
 }
 
 UidgenPosition

@@ -120,7 +120,8 @@ typedef struct UidgenTicketWords
 	UidgenAtomic ahead;			/* the bounds */
 	UidgenAtomic burst;
 	UidgenAtomic large_step;
-	char		pad2[UIDGEN_TICKET_LINE - 12 * sizeof(UidgenAtomic)];
+	UidgenAtomic clock_offset;	/* for those who read the clock: see server.h */
+	char		pad2[UIDGEN_TICKET_LINE - 13 * sizeof(UidgenAtomic)];
 } UidgenTicketWords;
 
 /* What a process goes by: from the layout and the settings. */

@@ -59,6 +59,7 @@ typedef enum StatusColumn
 	RENEWALS, FAILURES, LAST_ERROR, WAITS, CLOCK_STEPS, EXPIRES_AT, WASTED,
 	STATUS_COLUMNS_0_1,
 	AHEAD_CAUSE = STATUS_COLUMNS_0_1, FREE_WORKER_IDS,
+	REGISTRY_HOST, CLOCK_OFFSET, CLOCK_WIDTH, TIMELINE, QUARANTINE_UNTIL,
 	STATUS_COLUMNS_0_2
 } StatusColumn;
 
@@ -83,10 +84,20 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		[WASTED] = NULL_COLUMN(INT8OID),
 		[AHEAD_CAUSE] = NULL_COLUMN(TEXTOID),
 		[FREE_WORKER_IDS] = NULL_COLUMN(INT8OID),
+		[REGISTRY_HOST] = NULL_COLUMN(TEXTOID),
+		[CLOCK_OFFSET] = NULL_COLUMN(INTERVALOID),
+		[CLOCK_WIDTH] = NULL_COLUMN(INTERVALOID),
+		[TIMELINE] = NULL_COLUMN(INT4OID),
+		[QUARANTINE_UNTIL] = NULL_COLUMN(TIMESTAMPTZOID),
 	};
 	bool		held = false;
+	bool		shared = false; /* the registry */
 	UidgenGrant grant = {0};
+	UidgenNode	node = {0};
+	char		host[sizeof(uidgen_shared->registry_host)] = "";
 	UidgenFailure failure = {0};
+	UidgenFailure move_failure = {0};
+	bool		see_details = has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
 	const char *state;
 	const char *error = NULL;
 
@@ -96,14 +107,18 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		LWLockAcquire(uidgen_shared->lock, LW_SHARED);
 		held = uidgen_shared->lease.held;
 		grant = uidgen_shared->lease.grant;
+		node = uidgen_shared->node;
+		strlcpy(host, uidgen_shared->registry_host, sizeof(host));
 		failure = uidgen_shared->grant_demand.failure;
+		move_failure = uidgen_shared->move_demand.failure;
 		SET(RENEWALS, Int64GetDatum(uidgen_shared->renewals));
 		SET(FAILURES, Int64GetDatum(uidgen_shared->grant_demand.failures));
 		SET(CLOCK_STEPS, Int64GetDatum(uidgen_shared->clock_steps));
 		LWLockRelease(uidgen_shared->lock);
 		SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->grant_demand.waits)));
 		SET(WASTED, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->wasted)));
-		SET(REGISTRY, CStringGetTextDatum(uidgen_link->kind));
+		shared = held ? uidgen_grant_is_shared(&grant) : uidgen_link->shared;
+		SET(REGISTRY, CStringGetTextDatum(shared ? "shared" : "local"));
 	}
 
 	/* The state in a word or two, and the reason for a bad one. */
@@ -131,7 +146,10 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	else
 		state = "idle";
 	SET(STATE, CStringGetTextDatum(state));
-	if (error && has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
+	/* The server goes on with its local registry while the shared one cannot be had. */
+	if (!error && held && !shared && uidgen_link->shared && move_failure.sqlerrcode != 0)
+		error = move_failure.message;
+	if (error && see_details)
 		SET(LAST_ERROR, CStringGetTextDatum(error));
 
 	if (uidgen_shared && uidgen_settings_good())
@@ -167,6 +185,25 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		if (cause)
 			SET(AHEAD_CAUSE, CStringGetTextDatum(cause));
 		SET(FREE_WORKER_IDS, Int64GetDatum(grant.free_workers));
+	}
+
+	/* Of a shared registry: what its last answer said. */
+	if (shared && node.joined)
+	{
+		TimestampTz quarantine_until;
+
+		if (host[0] && see_details)
+			SET(REGISTRY_HOST, CStringGetTextDatum(host));
+		if (node.clock.known)
+		{
+			SET(CLOCK_OFFSET, IntervalPGetDatum(uidgen_interval(node.clock.offset - uidgen_clock_offset())));
+			SET(CLOCK_WIDTH, IntervalPGetDatum(uidgen_interval(node.clock.width)));
+		}
+		SET(TIMELINE, Int32GetDatum(node.timeline));
+		if (node.quarantine_until > uidgen_clock_tick() &&
+			uidgen_tick_timestamp(&uidgen_layout, (uint64) node.quarantine_until,
+								  &quarantine_until))
+			SET(QUARANTINE_UNTIL, TimestampTzGetDatum(quarantine_until));
 	}
 #undef SET
 	return uidgen_return_row(fcinfo, row, n);

@@ -83,7 +83,7 @@ uidgen_look_at_clock(uint64 era)
 		last_look.started = true;
 	}
 	last_look.counter = uidgen_clock_counter();
-	now = uidgen_clock_wall();
+	now = uidgen_server_clock();
 	tick = uidgen_server_tick(now);
 	uidgen_ticket_note_clock(uidgen_words, &uidgen_rules, era, tick);
 	last_look.clock = uidgen_ticket_clock(uidgen_words, &uidgen_rules, tick);
@@ -274,7 +274,7 @@ wait_for_keeper(UidgenWait *wait)
 	{
 		/* The keeper has made its attempt, and it did not help. */
 		if (uidgen_demand_failure(wait->on, &failure) &&
-			!uidgen_failure_is_transient(&failure))
+			!failure.transient)
 			report_failure(&failure);
 		if (uidgen_wait_timeout == 0)
 			report_timeout();

@@ -88,7 +88,8 @@ uidgen_identify(UidgenIdentity *identity)
 
 	snprintf(identity->text, sizeof(identity->text),
 			 UINT64_FORMAT "/%u/" UINT64_FORMAT "/" UINT64_FORMAT "/%016" PRIx64,
-			 GetSystemIdentifier(), GetWALInsertionTimeLine(),
+			 GetSystemIdentifier(),
+			 RecoveryInProgress() ? 0 : GetWALInsertionTimeLine(),
 			 (uint64) control.st_ino, birth_time(XLOG_CONTROL_FILE),
 			 machine_hash());
 	if (gethostname(identity->host_name, sizeof(identity->host_name)) != 0)

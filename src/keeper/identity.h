@@ -8,7 +8,8 @@
  * copied and at no other time:
  *
  * - the system identifier tells another cluster;
- * - the timeline tells a promoted standby and a restore to a point in time;
+ * - the timeline tells a promoted standby and a restore to a point in time; during
+ *	 recovery it is not known before the end, and counts as 0;
  * - the inode of the control file tells a copied data directory;
  * - the control file's time of birth, where the file system keeps one, tells a copy that
  *	 the same steps made on a fresh file system, as in containers: it often gets the
@@ -35,8 +36,7 @@ typedef struct UidgenIdentity
 	int			type;
 } UidgenIdentity;
 
-/* Find out who this instance is.  Not during recovery: the timeline is not known before
- * its end.  Errors: the control file cannot be looked at. */
+/* Find out who this instance is.  Errors: the control file cannot be looked at. */
 extern void uidgen_identify(UidgenIdentity *identity);
 
 #endif							/* UIDGEN_IDENTITY_H */

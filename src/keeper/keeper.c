@@ -13,10 +13,9 @@
  * the keeper away for an hour.
  *
  * Because it exits, its state is in shared memory; what must outlive that is in the
- * registry.  A change is always committed to the registry first, and written to shared
- * memory after.  In the other order a crash could forget ids that were issued.
+ * registry.
  *
- * Which call on the registry is made is decided by the lease (lease.h).
+ * What an attempt does depends on the registry's mode: local_mode.c, shared_mode.c.
  *
  * Any failure is kept for uidgen.status and for the callers, reported to the log
  * once, and followed by a growing pause.
@@ -34,16 +33,14 @@
 
 #include "compat.h"
 #include "core/clock.h"
-#include "core/lease.h"
-#include "keeper/registry.h"
-#include "lib/stringinfo.h"
+#include "keeper/local_mode.h"
+#include "keeper/publish.h"
+#include "keeper/shared_mode.h"
 #include "link/link.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
-#include "shared/guc.h"
 #include "shared/server.h"
-#include "shared/shmem.h"
 #include "storage/ipc.h"
 #include "utils/elog.h"
 #include "utils/memutils.h"
@@ -56,6 +53,8 @@
  * log. */
 #define LAST_PAUSE_MS 250
 #define LAST_CONNECT_PAUSE_MS 5000
+/* The same for a shared registry, which many servers ask. */
+#define LAST_SHARED_PAUSE_MS 1000
 
 /* How often the keeper looks whether recovery has ended. */
 #define RECOVERY_POLL_MS 1000
@@ -72,6 +71,10 @@ static volatile sig_atomic_t connecting = false;
 
 /* Keep attempts and their failures out of TopMemoryContext. */
 static MemoryContext attempt_context;
+
+/* The attempt under way: over which link, and for which demand. */
+static const UidgenLink *attempt_link;
+static UidgenDemand *attempt_demand;
 
 static void note_broken_attempt(void);
 
@@ -138,12 +141,6 @@ own_slot(void)
 	return pg_atomic_read_u32(&uidgen_shared->keeper_pid) == (uint32) MyProcPid;
 }
 
-/* May this process write what `lock` protects? */
-static inline bool
-may_write(void)
-{
-	return own_slot() && LWLockHeldByMeInMode(uidgen_shared->lock, LW_EXCLUSIVE);
-}
 #endif
 
 /* The process ends, for whatever reason.  Callers may be waiting. */
@@ -157,6 +154,7 @@ leave_slot(int code, Datum arg)
 	uidgen_shared->keeper_latch = NULL;
 	LWLockRelease(uidgen_shared->lock);
 	uidgen_demand_break_off(&uidgen_shared->grant_demand);
+	uidgen_demand_break_off(&uidgen_shared->move_demand);
 	pg_atomic_write_u32(&uidgen_shared->keeper_pid, 0);
 }
 
@@ -178,263 +176,57 @@ enter_slot(void)
 	LWLockRelease(uidgen_shared->lock);
 }
 
-/* ---- what the lease goes by ---- */
-
-static UidgenTerms
-read_terms(void)
-{
-	bool		chosen = uidgen_worker_id < 0;	/* by the registry */
-	UidgenTick	window = uidgen_window_ticks();
-
-	return (UidgenTerms) {
-		.worker = uidgen_worker_id,
-		.other_workers = chosen &&
-			uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER) > 0,
-		.disposable = uidgen_worker_policy == UIDGEN_DISPOSABLE,
-		.unit = uidgen_layout.unit,
-		.sequence_bits = uidgen_rules.sequence_bits,
-		.last_tick = uidgen_rules.last_tick,
-		.window = window,
-		.padding = window * uidgen_padding_factor / 100,
-		.bounds = uidgen_time_bounds(),
-	};
-}
-
-static UidgenClocks
-read_clocks(void)
-{
-	return (UidgenClocks) {
-		.tick = uidgen_clock_tick(),
-		.offset = uidgen_clock_offset(),
-		.boot = uidgen_clock_boot(),
-	};
-}
-
-/* ---- publishing a grant ---- */
-
-/* Publish for callers how far ids may run ahead of the clock, by the present settings. */
-static void
-publish_bounds(void)
-{
-	UidgenTicketBounds bounds = uidgen_time_bounds();
-
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	Assert(may_write());
-	uidgen_ticket_bound(&uidgen_shared->words, &uidgen_rules, &bounds,
-						uidgen_clock_tick());
-	LWLockRelease(uidgen_shared->lock);
-}
-
-static void
-publish_renewal(const UidgenGrant *grant, const UidgenTerms *terms,
-				const UidgenClocks *clocks)
-{
-	UidgenLease *lease = &uidgen_shared->lease;
-
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	Assert(may_write() && lease->held && grant->last >= lease->grant.last);
-	uidgen_lease_hold(lease, grant, clocks->offset);
-	uidgen_shared->renewals++;
-	uidgen_ticket_extend(&uidgen_shared->words, uidgen_lease_limit(lease, terms),
-						 uidgen_lease_renew_at(lease, terms));
-	LWLockRelease(uidgen_shared->lock);
-	publish_bounds();
-}
-
-static void
-publish_acquisition(const UidgenGrant *grant, const UidgenTerms *terms,
-					const UidgenClocks *clocks, UidgenStepKind step)
-{
-	UidgenLease *lease = &uidgen_shared->lease;
-	UidgenTicketWords *words = &uidgen_shared->words;
-	uint64		constant =
-		uidgen_layout_put(&uidgen_layout, UIDGEN_DATACENTER,
-						  (uint64) uidgen_datacenter_id) |
-		uidgen_layout_put(&uidgen_layout, UIDGEN_WORKER, (uint64) grant->worker);
-	UidgenPosition position;
-	UidgenTicketReach reach;
-	UidgenTick	now;
-	UidgenEra	era;
-
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	Assert(may_write());
-	/* No tick of the grant was granted before. */
-	Assert(grant->first > uidgen_lease_known_until(lease, grant->worker));
-	uidgen_lease_hold(lease, grant, clocks->offset);
-	position = uidgen_ticket_close(words);
-	/* Read before the clock, so that what callers note meanwhile does not look like a
-	 * clock that was set back. */
-	reach = uidgen_ticket_reach(words);
-	now = uidgen_clock_tick();
-	era = uidgen_lease_era(lease, terms, step, now, &reach, position);
-	uidgen_ticket_bound(words, &uidgen_rules, &terms->bounds, now);
-	uidgen_ticket_open(words, era.position, era.limit, era.renew_at, constant,
-					   now, era.clock_known,
-					   uidgen_ticket_tick(&uidgen_rules, era.position), era.cause);
-	LWLockRelease(uidgen_shared->lock);
-}
-
 /* ---- attempts ---- */
 
-/* Where there is no other worker id to take, a large step ends in an error. */
-static void
-refuse_step(const UidgenClockStep *step, const UidgenTerms *terms)
+/* Milliseconds until `time` of the monotonic clock; at least 0. */
+static long
+milliseconds_until(UidgenMicroseconds time)
 {
-	bool		fixed = terms->worker >= 0;
-	bool		back = step->kind == UIDGEN_STEP_BACK;
-	long long	size = uidgen_server_ms(step->ticks);
-	long long	large = uidgen_server_ms(terms->bounds.large_step);
-
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 back ?
-			 errmsg("the clock was set back by a large step") :
-			 errmsg("the clock was set forward by a large step"),
-			 fixed ?
-			 errdetail("The step is %lld ms. Above %lld ms another worker id is needed, but the setting \"uidgen.worker_id\" allows for no other.",
-					   size, large) :
-			 errdetail("The step is %lld ms. Above %lld ms another worker id is needed, but the layout has no worker field.",
-					   size, large),
-			 !back ?
-			 errhint("If the clock is correct now, restart the server; otherwise correct the clock.") :
-			 fixed ?
-			 errhint("Correct the clock, or raise the setting \"uidgen.max_ahead\", or set \"uidgen.worker_id\" to another worker id or to -1 and restart the server.") :
-			 errhint("Correct the clock, or raise the setting \"uidgen.max_ahead\".")));
+	return (long) Max((time - uidgen_clock_monotonic() + 999) / 1000, 0);
 }
 
-/* Say which worker id it is, and why, in the log. */
-static void
-report_acquisition(const UidgenGrant *grant, const UidgenLeaseAction *action)
+/*
+ * Is the grant in force of the local registry, where the settings name a shared one?  Until
+ * that one has given a grant, ids go on from the local one.
+ */
+static bool
+must_move(void)
 {
-	UidgenTick	lead = grant->first - uidgen_clock_tick();
-	StringInfoData detail;
+	const UidgenLease *lease = &uidgen_shared->lease;
 
-	initStringInfo(&detail);
-	switch (action->step.kind)
-	{
-		case UIDGEN_STEP_NONE:
-			break;
-		case UIDGEN_STEP_BACK:
-			appendStringInfo(&detail, "The clock was set back by %lld ms. ",
-							 uidgen_server_ms(action->step.ticks));
-			break;
-		case UIDGEN_STEP_FORWARD:
-			appendStringInfo(&detail, "The clock was set forward by %lld ms; worker id %d is kept for when the clock returns. ",
-							 uidgen_server_ms(action->step.ticks), action->request.avoid);
-			break;
-	}
-	appendStringInfoString(&detail, grant->reason);
-	if (lead > 0)
-		appendStringInfo(&detail, " Its grant begins %lld ms ahead of the clock.",
-						 uidgen_server_ms(lead));
-	ereport(LOG,
-			(errmsg("uidgen acquired worker id %d", grant->worker),
-			 errdetail_internal("%s", detail.data)));
-	pfree(detail.data);
+	return uidgen_link->shared && lease->held && !uidgen_grant_is_shared(&lease->grant);
 }
 
-static void
-acquire(const UidgenLeaseAction *action, const UidgenTerms *terms,
-		const UidgenClocks *clocks)
+/* The link to the registry from which grants come now. */
+static const UidgenLink *
+link_in_use(void)
 {
-	UidgenLease *lease = &uidgen_shared->lease;
-	UidgenGrant grant;
-	bool		took_row = false;
-
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_lease_asks(lease);
-	LWLockRelease(uidgen_shared->lock);
-
-	for (int lessons = 0;; lessons++)
-	{
-		UidgenTick	known;
-
-		uidgen_registry_acquire(&action->request, &grant);
-		took_row |= grant.never_used;
-		known = uidgen_lease_known_until(lease, grant.worker);
-		if (grant.first > known)
-			break;
-
-		/*
-		 * The registry knows less than shared memory does.  Teach it by a renewal, and
-		 * acquire again: it may now find that another worker id is nearer to the clock.
-		 */
-		if (lessons > UIDGEN_KNOWN_GRANTS ||
-			!uidgen_registry_renew(&grant, known, 0, action->at_most))
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("the registry grants ticks that were granted before"),
-					 errdetail("The registry granted worker id %d from tick " INT64_FORMAT ", but its ticks up to " INT64_FORMAT " were granted before.",
-							   grant.worker, grant.first, known),
-					 errhint("The registry may have been restored or replaced. The next attempt asks it again.")));
-	}
-	if (action->step.kind != UIDGEN_STEP_NONE)
-	{
-		LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-		uidgen_shared->clock_steps++;
-		uidgen_lease_count_step(lease, clocks, took_row);
-		LWLockRelease(uidgen_shared->lock);
-	}
-	publish_acquisition(&grant, terms, clocks, action->step.kind);
-	report_acquisition(&grant, action);
+	return must_move() ? &uidgen_link_local : uidgen_link;
 }
 
-/* Extend the grant in force; if its row was taken, acquire a worker id instead. */
-static void
-renew(const UidgenLeaseAction *action, const UidgenTerms *terms,
-	  const UidgenClocks *clocks)
+/* The longest pause after a failure, in milliseconds. */
+static int
+last_pause(void)
 {
-	UidgenGrant grant = uidgen_shared->lease.grant;
-	int			worker = grant.worker;
-	UidgenLeaseAction instead;
+	const UidgenLease *lease = &uidgen_shared->lease;
+	long long	left;
 
-	if (uidgen_registry_renew(&grant, action->needed, terms->window, action->at_most))
-	{
-		publish_renewal(&grant, terms, clocks);
-		return;
-	}
-	instead = uidgen_lease_lost(terms, clocks, uidgen_atomic_read(&uidgen_shared->words.position));
-	acquire(&instead, terms, clocks);
-	/* Logged after the acquisition, so that attempts that fail do not repeat it. */
-	ereport(LOG,
-			(errmsg("uidgen lost worker id %d", worker),
-			 errdetail("Its row in the registry was taken or removed.")));
-}
-
-/* Get what callers ask for: make the call that the lease decides on. */
-static void
-serve(void)
-{
-	UidgenTicketWords *words = &uidgen_shared->words;
-	UidgenTerms terms = read_terms();
-	UidgenPosition position = uidgen_atomic_read(&words->position);
-	UidgenTicketReach reach = uidgen_ticket_reach(words);
-	UidgenClocks clocks = read_clocks();
-	UidgenLeaseAction action =
-		uidgen_lease_next(&uidgen_shared->lease, &terms, &clocks, position,
-						  uidgen_ticket_clock_known(&reach),
-						  uidgen_link->registry());
-
-	switch (action.call)
-	{
-		case UIDGEN_ACQUIRE:
-			acquire(&action, &terms, &clocks);
-			break;
-		case UIDGEN_RENEW:
-			renew(&action, &terms, &clocks);
-			break;
-		case UIDGEN_REFUSE:
-			refuse_step(&action.step, &terms);
-			break;
-	}
+	if (!attempt_link->shared)
+		return connecting ? LAST_CONNECT_PAUSE_MS : LAST_PAUSE_MS;
+	/* Calls wait once the grant has ended, and should soon see the end of an outage. */
+	left = lease->held ? uidgen_server_ms(lease->grant.last - uidgen_clock_tick()) : 0;
+	return (int) Max(Min(left, LAST_CONNECT_PAUSE_MS), LAST_SHARED_PAUSE_MS);
 }
 
 /* Note a failure, for callers and for the pause that follows it.  True if it is news. */
 static bool
-note_failure(const UidgenFailure *failure)
+note_failure(UidgenFailure *failure)
 {
-	return uidgen_demand_failed(&uidgen_shared->grant_demand, failure,
-								connecting ? LAST_CONNECT_PAUSE_MS : LAST_PAUSE_MS);
+	/* Other nodes give worker ids back, and time does. */
+	if (attempt_link->shared)
+		failure->transient |= failure->sqlerrcode == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED ||
+			failure->sqlerrcode == ERRCODE_OBJECT_IN_USE;
+	return uidgen_demand_failed(attempt_demand, failure, last_pause(), attempt_link->shared);
 }
 
 /* Note that the process ends during an attempt, by an error after which it cannot go on. */
@@ -445,9 +237,9 @@ note_broken_attempt(void)
 
 	if (connecting)
 		uidgen_failure_set(&failure, ERRCODE_CONNECTION_FAILURE,
-						   psprintf("could not connect to %s", uidgen_link->target()),
+						   psprintf("could not connect to %s", attempt_link->target()),
 						   "The server log says why.",
-						   psprintf("Check the setting \"%s\".", uidgen_link->setting));
+						   psprintf("Check the setting \"%s\".", attempt_link->setting));
 	else
 		uidgen_failure_set(&failure, ERRCODE_INTERNAL_ERROR,
 						   "the keeper ended during an attempt",
@@ -457,26 +249,28 @@ note_broken_attempt(void)
 }
 
 /*
- * Connect to the registry if needed, and run `action`.  False if that failed; then its
- * transaction is ended, and the failure is noted.
+ * Connect to the registry if needed, and run `action`, for this demand.  False if that
+ * failed; then its transaction is ended, and the failure is noted.
  */
 static bool
-try_registry(void (*action) (void))
+try_registry(const UidgenLink *link, UidgenDemand *demand, void (*action) (const UidgenLink *))
 {
 	volatile bool succeeded = true;
 
 	MemoryContextSwitchTo(attempt_context);
+	attempt_link = link;
+	attempt_demand = demand;
 	PG_TRY();
 	{
 		/* First, since from the next line on SIGTERM breaks off what is no connecting. */
-		connecting = !uidgen_link->is_connected();
+		connecting = !link->is_connected();
 		in_attempt = true;
 		if (connecting)
 		{
-			uidgen_link->connect();
+			link->connect();
 			connecting = false;
 		}
-		action();
+		action(link);
 		in_attempt = false;
 	}
 	PG_CATCH();
@@ -489,13 +283,15 @@ try_registry(void (*action) (void))
 		MemoryContextSwitchTo(attempt_context);
 		error = CopyErrorData();
 		FlushErrorState();
-		uidgen_link->end_failed();
+		link->end_failed();
 		MemoryContextSwitchTo(attempt_context);
 		uidgen_failure_set(&failure, error->sqlerrcode, error->message, error->detail,
 						   error->hint);
 		if (note_failure(&failure))
 			ereport(LOG,
 					(errcode(error->sqlerrcode),
+					 demand == &uidgen_shared->move_demand ?
+					 errmsg("uidgen goes on with its local registry: %s", error->message) :
 					 errmsg("uidgen has no new grant: %s", error->message),
 					 error->detail ? errdetail_internal("%s", error->detail) : 0,
 					 error->hint ? errhint("%s", error->hint) : 0,
@@ -511,71 +307,129 @@ try_registry(void (*action) (void))
 	return succeeded;
 }
 
-/* One attempt for all demands that are there. */
 static void
-attempt(uint64 number)
+serve(const UidgenLink *link)
 {
-	UidgenDemand *demand = &uidgen_shared->grant_demand;
+	if (link->shared)
+		uidgen_shared_mode_serve(link);
+	else
+		uidgen_local_mode_serve(link);
+}
+
+static void
+release(const UidgenLink *link)
+{
+	if (link->shared)
+		uidgen_shared_mode_release(link);
+	else
+		uidgen_local_mode_release(link);
+}
+
+/*
+ * A shared registry does not know what the local one granted.  False if that one could not be
+ * asked.
+ */
+static bool
+recall_local_grants(const UidgenLink *link, UidgenDemand *demand)
+{
+	return !link->shared || uidgen_shared->local_recalled ||
+		try_registry(&uidgen_link_local, demand, uidgen_local_mode_recall);
+}
+
+/*
+ * If there is a demand, and its pause is over, make one attempt for all that are there.
+ * Returns for how many milliseconds there is nothing to do: 0 after an attempt, -1 while
+ * nothing is demanded.
+ */
+static long
+attend(UidgenDemand *demand, const UidgenLink *link)
+{
+	uint64		number = uidgen_demand_open(demand);
+	long		pause;
 
 	Assert(own_slot());
+	if (number == 0)
+		return -1;
+	pause = milliseconds_until(demand->retry_at);
+	if (pause > 0)
+		return pause;
 	uidgen_demand_begin(demand, number);
-	if (try_registry(serve))
+	if (recall_local_grants(link, demand) && try_registry(link, demand, serve))
 		uidgen_demand_succeeded(demand);
 	uidgen_demand_end(demand);
+
+	/* The local registry is not used any more.  Its connection ends with the process. */
+	if (uidgen_link->shared && !must_move() && uidgen_link_local.is_connected())
+		uidgen_link_local.disconnect();
+	return 0;
+}
+
+/*
+ * Leave the local registry for the shared one of the settings.  By its own demand, so that
+ * neither waits for the other.
+ */
+static long
+attend_move(void)
+{
+	UidgenDemand *demand = &uidgen_shared->move_demand;
+
+	if (uidgen_demand_open(demand) == 0)
+		(void) uidgen_demand_make(demand);
+	return attend(demand, uidgen_link);
+}
+
+/* The shorter of two pauses, where -1 has no end. */
+static long
+sooner(long a, long b)
+{
+	if (a < 0 || b < 0)
+		return Max(a, b);
+	return Min(a, b);
+}
+
+/* ---- the settings ---- */
+
+static void
+reload(void)
+{
+	const UidgenLink *link = uidgen_link;
+	uint64		place = link->place();
+	UidgenDemand *demand = &uidgen_shared->grant_demand;
+
+	ProcessConfigFile(PGC_SIGHUP);
+	uidgen_publish_bounds();
+	if (link == uidgen_link && place == link->place())
+		return;
+	/* Tell the new registry at once what was granted, while shared memory still knows. */
+	if (uidgen_shared->lease.held && !must_move())
+		(void) uidgen_demand_make(demand);
+	/* A failure of the old registry says nothing about the new one. */
+	uidgen_demand_retry_now(demand);
+	uidgen_demand_retry_now(&uidgen_shared->move_demand);
+	if (link->is_connected() && (link == uidgen_link || link != link_in_use()))
+		link->disconnect();
 }
 
 /* ---- the end ---- */
-
-/*
- * Hand back what was not used.  When the position is read, no caller may take a ticket
- * any more: so the era is closed first, and stays closed.
- */
-static void
-release(void)
-{
-	UidgenLease *lease = &uidgen_shared->lease;
-	UidgenTerms terms = read_terms();
-	UidgenGrant grant = lease->grant;
-	UidgenTick	last_issued;
-
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	last_issued = uidgen_lease_end(lease, &terms,
-								   uidgen_ticket_close(&uidgen_shared->words));
-	LWLockRelease(uidgen_shared->lock);
-
-	/* The setting may name another registry by now, which knows nothing of this grant. */
-	if (grant.registry != uidgen_link->registry())
-		return;
-	uidgen_registry_release(&grant, last_issued);
-
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_lease_release(lease, last_issued);
-	LWLockRelease(uidgen_shared->lock);
-}
 
 /* SIGTERM: a shutdown, or somebody's pg_terminate_backend(). */
 static void
 shut_down(void)
 {
+	const UidgenLink *link = link_in_use();
+
 	/* What the signal should break off has ended. */
 	QueryCancelPending = false;
 	/* The grant of a keeper without a connection is usually over: nothing to hand back. */
-	if (uidgen_shared->lease.held && !uidgen_link->in_recovery() &&
-		(uidgen_link->is_connected() ||
+	if (uidgen_shared->lease.held && !link->in_recovery() &&
+		(link->is_connected() ||
 		 uidgen_shared->lease.grant.last > uidgen_clock_tick()) &&
-		uidgen_link->finish())
-		(void) try_registry(release);
+		link->finish())
+		(void) try_registry(link, &uidgen_shared->grant_demand, release);
 	proc_exit(1);
 }
 
 /* ---- the loop ---- */
-
-/* Milliseconds until `time` of the monotonic clock; at least 0. */
-static long
-milliseconds_until(UidgenMicroseconds time)
-{
-	return (long) Max((time - uidgen_clock_monotonic() + 999) / 1000, 0);
-}
 
 void
 uidgen_keeper_main(Datum main_arg)
@@ -604,13 +458,13 @@ uidgen_keeper_main(Datum main_arg)
 	attempt_context = AllocSetContextCreate(TopMemoryContext, "uidgen keeper",
 											ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(attempt_context);
-	publish_bounds();
+	uidgen_publish_bounds();
 	idle_since = uidgen_clock_monotonic();
 
 	for (;;)
 	{
-		uint64		demand;
-		long		timeout = -1;
+		const UidgenLink *link;
+		long		timeout;
 
 		ResetLatch(MyLatch);
 		if (ShutdownRequestPending)
@@ -620,46 +474,33 @@ uidgen_keeper_main(Datum main_arg)
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
 		{
-			const UidgenLink *link = uidgen_link;
-			uint64		place = link->place();
-
 			ConfigReloadPending = false;
-			ProcessConfigFile(PGC_SIGHUP);
-			publish_bounds();
-			if (link != uidgen_link || place != link->place())
-			{
-				/* Tell the new registry at once what was granted, while shared
-				 * memory still knows. */
-				if (uidgen_shared->lease.held)
-					(void) uidgen_demand_make(&uidgen_shared->grant_demand);
-				if (link->is_connected())
-					link->disconnect();
-				/* A failure of the old registry says nothing about the new one. */
-				uidgen_demand_retry_now(&uidgen_shared->grant_demand);
-			}
+			reload();
 		}
 
-		demand = uidgen_demand_open(&uidgen_shared->grant_demand);
-		if (uidgen_link->in_recovery())
+		link = link_in_use();
+		if (link->in_recovery())
 			timeout = RECOVERY_POLL_MS;
-		else if (demand > 0)
+		else
+			timeout = attend(&uidgen_shared->grant_demand, link);
+		if (timeout != 0 && must_move())
+			timeout = sooner(timeout, attend_move());
+		if (timeout == 0)
 		{
-			timeout = milliseconds_until(uidgen_shared->grant_demand.retry_at);
-			if (timeout == 0)
-			{
-				attempt(demand);
-				idle_since = uidgen_clock_monotonic();
-			}
+			idle_since = uidgen_clock_monotonic();
+			continue;
 		}
-		else if (uidgen_link->is_connected())
+		if (link->is_connected() && uidgen_demand_open(&uidgen_shared->grant_demand) == 0)
 		{
-			timeout = milliseconds_until(idle_since + INT64CONST(1000) * IDLE_MS);
-			if (timeout == 0)
-				uidgen_link->disconnect();
+			long		idle = milliseconds_until(idle_since + INT64CONST(1000) * IDLE_MS);
+
+			if (idle == 0)
+				link->disconnect();
+			else
+				timeout = sooner(timeout, idle);
 		}
-		if (timeout != 0)
-			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH |
-							 (timeout > 0 ? WL_TIMEOUT : 0), timeout,
-							 uidgen_wait_event(&idle_wait_event, "UidgenKeeper"));
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH |
+						 (timeout > 0 ? WL_TIMEOUT : 0), timeout,
+						 uidgen_wait_event(&idle_wait_event, "UidgenKeeper"));
 	}
 }

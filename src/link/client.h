@@ -58,6 +58,9 @@ typedef struct UidgenClient
 	/* Clean up after an error in any of these. */
 	void		(*end_failed) (void);
 
+	/* Leave the host that is connected, and ask it last from now on. */
+	void		(*reject_host) (void);
+
 	void		(*disconnect) (void);
 
 	/*

@@ -34,8 +34,8 @@ typedef struct UidgenRow
 
 typedef struct UidgenLink
 {
-	const char *kind;			/* for uidgen.status */
 	const char *setting;		/* the setting that says where the registry is */
+	bool		shared;			/* its registry must be a shared one; else a local one */
 
 	/* ---- for any process: they never wait for a lock ---- */
 
@@ -71,8 +71,12 @@ typedef struct UidgenLink
 	 */
 	void		(*connect) (void);
 
-	/* A number that tells the connected registry from others. */
+	/* A number that tells the connected registry from others, if it is a local one;
+	 * a shared one tells it by itself. */
 	uint64		(*registry) (void);
+
+	/* The host that is connected, for people; NULL: none, or it is this server. */
+	const char *(*host) (void);
 
 	/*
 	 * Call a function of the registry in a transaction of its own.  The row
@@ -97,6 +101,12 @@ typedef struct UidgenLink
 	 * cannot be used any more.
 	 */
 	void		(*end_failed) (void);
+
+	/*
+	 * What the host that is connected answered must not be used: leave it, and
+	 * ask another one first.
+	 */
+	void		(*reject_host) (void);
 
 	/* Close the connection; this may end the process, with exit code 1. */
 	void		(*disconnect) (void);

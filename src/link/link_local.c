@@ -90,6 +90,12 @@ is_here(void)
 	return here;
 }
 
+static const char *
+host(void)
+{
+	return NULL;
+}
+
 /* ---- the connection ---- */
 
 static char *
@@ -206,6 +212,12 @@ connect_database(void)
 	connect_without_database_settings();
 	ExitOnAnyError = false;
 	connected = true;
+}
+
+/* There is no other host. */
+static void
+reject_host(void)
+{
 }
 
 static void
@@ -428,7 +440,6 @@ finish(void)
 }
 
 const UidgenLink uidgen_link_local = {
-	.kind = "local",
 	.setting = "uidgen.database",
 	.in_recovery = in_recovery,
 	.is_missing = is_missing,
@@ -438,9 +449,11 @@ const UidgenLink uidgen_link_local = {
 	.is_connected = is_connected,
 	.connect = connect_database,
 	.registry = registry,
+	.host = host,
 	.call = call,
 	.commit = commit,
 	.end_failed = end_failed,
+	.reject_host = reject_host,
 	.disconnect = disconnect,
 	.finish = finish,
 };

@@ -16,7 +16,6 @@
 
 #include <dlfcn.h>
 
-#include "access/xlog.h"
 #include "common/hashfn.h"
 #include "fmgr.h"
 #include "shared/guc.h"
@@ -25,17 +24,15 @@
 /* As long as the end of the server may wait for the registry. */
 #define FINISH_MS 1000
 
-/* A registry of this cluster has the OID of its database for a number. */
-#define REMOTE_REGISTRY (UINT64CONST(1) << 63)
-
 static const UidgenClient *client = NULL;
 
 /* ---- for any process ---- */
 
+/* A standby cannot write to its own tables, but to another server's. */
 static bool
 in_recovery(void)
 {
-	return RecoveryInProgress();
+	return false;
 }
 
 /* Only the keeper can know. */
@@ -132,9 +129,8 @@ target(void)
 static uint64
 place(void)
 {
-	return REMOTE_REGISTRY |
-		hash_bytes_extended((const unsigned char *) uidgen_registry,
-							(int) strlen(uidgen_registry), 0);
+	return hash_bytes_extended((const unsigned char *) uidgen_registry,
+							   (int) strlen(uidgen_registry), 0);
 }
 
 static bool
@@ -172,6 +168,18 @@ end_failed(void)
 		client->end_failed();
 }
 
+static const char *
+host(void)
+{
+	return client ? client->host() : NULL;
+}
+
+static void
+reject_host(void)
+{
+	client->reject_host();
+}
+
 static void
 disconnect(void)
 {
@@ -188,8 +196,8 @@ finish(void)
 }
 
 const UidgenLink uidgen_link_remote = {
-	.kind = "remote",
 	.setting = "uidgen.registry",
+	.shared = true,
 	.in_recovery = in_recovery,
 	.is_missing = is_missing,
 	.is_here = is_here,
@@ -197,10 +205,11 @@ const UidgenLink uidgen_link_remote = {
 	.place = place,
 	.is_connected = is_connected,
 	.connect = connect_registry,
-	.registry = place,
+	.host = host,
 	.call = call,
 	.commit = commit,
 	.end_failed = end_failed,
+	.reject_host = reject_host,
 	.disconnect = disconnect,
 	.finish = finish,
 };

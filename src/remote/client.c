@@ -563,6 +563,14 @@ end_failed(void)
 		disconnect();
 }
 
+static void
+reject_host(void)
+{
+	if (host)
+		uidgen_hosts_failed(hosts, host, "its answer was rejected");
+	disconnect();
+}
+
 /* ---- what the keeper sets ---- */
 
 static void
@@ -596,6 +604,7 @@ uidgen_libpq_client(void)
 		.connect = connect_to_registry,
 		.call = call,
 		.end_failed = end_failed,
+		.reject_host = reject_host,
 		.disconnect = disconnect,
 		.finish = finish,
 		.host = connected_host,

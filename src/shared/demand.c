@@ -6,6 +6,7 @@
 
 #include "shared/demand.h"
 
+#include "common/pg_prng.h"
 #include "core/clock.h"
 #include "mb/pg_wchar.h"
 #include "shared/guc.h"
@@ -89,36 +90,37 @@ copy_text(char *to, const char *from, size_t size)
 	to[length] = '\0';
 }
 
+static bool
+is_transient(int sqlerrcode)
+{
+	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
+	{
+		case MAKE_SQLSTATE('0', '8', '0', '0', '0'):	/* connection */
+			/* Who makes no sense now will not a moment later. */
+			return sqlerrcode != ERRCODE_PROTOCOL_VIOLATION;
+		case MAKE_SQLSTATE('4', '0', '0', '0', '0'):	/* rollback */
+		case MAKE_SQLSTATE('5', '8', '0', '0', '0'):	/* system error */
+			return true;
+		case MAKE_SQLSTATE('5', '3', '0', '0', '0'):	/* resources */
+			return sqlerrcode != ERRCODE_CONFIGURATION_LIMIT_EXCEEDED;
+		case MAKE_SQLSTATE('5', '7', '0', '0', '0'):	/* intervention */
+			return true;
+		default:
+			return sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+			/* a standby is promoted, or another host is found */
+				sqlerrcode == ERRCODE_READ_ONLY_SQL_TRANSACTION;
+	}
+}
+
 void
 uidgen_failure_set(UidgenFailure *failure, int sqlerrcode, const char *message,
 				   const char *detail, const char *hint)
 {
 	failure->sqlerrcode = sqlerrcode;
+	failure->transient = is_transient(sqlerrcode);
 	copy_text(failure->message, message, sizeof(failure->message));
 	copy_text(failure->detail, detail, sizeof(failure->detail));
 	copy_text(failure->hint, hint, sizeof(failure->hint));
-}
-
-bool
-uidgen_failure_is_transient(const UidgenFailure *failure)
-{
-	switch (ERRCODE_TO_CATEGORY(failure->sqlerrcode))
-	{
-		case MAKE_SQLSTATE('0', '8', '0', '0', '0'):	/* connection */
-			/* Who makes no sense now will not a moment later. */
-			return failure->sqlerrcode != ERRCODE_PROTOCOL_VIOLATION;
-		case MAKE_SQLSTATE('4', '0', '0', '0', '0'):	/* rollback */
-		case MAKE_SQLSTATE('5', '8', '0', '0', '0'):	/* system error */
-			return true;
-		case MAKE_SQLSTATE('5', '3', '0', '0', '0'):	/* resources */
-			return failure->sqlerrcode != ERRCODE_CONFIGURATION_LIMIT_EXCEEDED;
-		case MAKE_SQLSTATE('5', '7', '0', '0', '0'):	/* intervention */
-			return true;
-		default:
-			return failure->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
-			/* a standby is promoted, or another host is found */
-				failure->sqlerrcode == ERRCODE_READ_ONLY_SQL_TRANSACTION;
-	}
 }
 
 void
@@ -233,7 +235,8 @@ uidgen_demand_succeeded(UidgenDemand *demand)
 }
 
 bool
-uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure, int last_pause)
+uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure, int last_pause,
+					 bool jitter)
 {
 	bool		is_news = demand->failure.sqlerrcode != failure->sqlerrcode ||
 		strcmp(demand->failure.message, failure->message) != 0;
@@ -245,7 +248,10 @@ uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure, int las
 				last_pause);
 	demand->failures++;
 	demand->failures_in_row++;
-	demand->retry_at = uidgen_clock_monotonic() + pause * 1000;
+	pause *= 1000;
+	if (jitter)
+		pause -= (int64) (pause / 2 * pg_prng_double(&pg_global_prng_state));
+	demand->retry_at = uidgen_clock_monotonic() + pause;
 	LWLockRelease(demand->lock);
 	return is_news;
 }

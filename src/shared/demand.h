@@ -29,6 +29,8 @@ typedef struct UidgenFailure
 	char		message[256];
 	char		detail[512];
 	char		hint[256];
+	bool		transient;		/* the same attempt may succeed a little later, without
+								 * anybody's help */
 } UidgenFailure;
 
 typedef struct UidgenDemand
@@ -81,13 +83,11 @@ extern bool uidgen_demand_served(UidgenDemand *demand, uint64 number);
 /* Why the last attempt failed; false if it did not fail. */
 extern bool uidgen_demand_failure(UidgenDemand *demand, UidgenFailure *failure);
 
-/* Fill in a failure; detail and hint may be NULL, and a text that is too long is cut. */
+/* Fill in a failure; detail and hint may be NULL, and a text that is too long is cut.  Whether
+ * it is transient follows from the code. */
 extern void uidgen_failure_set(UidgenFailure *failure, int sqlerrcode,
 							   const char *message, const char *detail,
 							   const char *hint);
-
-/* May the same attempt succeed a little later, without anybody's help? */
-extern bool uidgen_failure_is_transient(const UidgenFailure *failure);
 
 /* Start the time of a wait, if it has not been started: uidgen.wait_timeout, but
  * at_least milliseconds if that is longer. */
@@ -124,12 +124,13 @@ extern void uidgen_demand_break_off(UidgenDemand *demand);
 
 /*
  * The attempt succeeded, or failed.  After a failure no attempt is made for a while: twice
- * as long with each failure in a row, up to last_pause milliseconds.  Returns whether the
- * failure differs from the last one.
+ * as long with each failure in a row, up to last_pause milliseconds; with `jitter` less
+ * by up to a half, at random, so that servers that lost the same registry do not come
+ * back together.  Returns whether the failure differs from the last one.
  */
 extern void uidgen_demand_succeeded(UidgenDemand *demand);
 extern bool uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure,
-								 int last_pause);
+								 int last_pause, bool jitter);
 
 /* Allow the next attempt at once: the last failure says nothing about it. */
 extern void uidgen_demand_retry_now(UidgenDemand *demand);

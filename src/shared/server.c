@@ -6,9 +6,6 @@
 
 #include "shared/server.h"
 
-#include "core/clock.h"
-#include "shared/guc.h"
-#include "shared/shmem.h"
 
 UidgenTick
 uidgen_server_tick(UidgenMicroseconds time)
@@ -25,7 +22,7 @@ uidgen_server_tick(UidgenMicroseconds time)
 UidgenTick
 uidgen_clock_tick(void)
 {
-	return uidgen_server_tick(uidgen_clock_wall());
+	return uidgen_server_tick(uidgen_server_clock());
 }
 
 long long

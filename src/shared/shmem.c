@@ -49,7 +49,10 @@ startup(void)
 		uidgen_shared->lock = &GetNamedLWLockTranche(NAME)->lock;
 		uidgen_demand_init(&uidgen_shared->grant_demand, uidgen_shared->lock,
 						   &uidgen_shared->keeper_latch);
+		uidgen_demand_init(&uidgen_shared->move_demand, uidgen_shared->lock,
+						   &uidgen_shared->keeper_latch);
 		uidgen_lease_init(&uidgen_shared->lease);
+		uidgen_node_init(&uidgen_shared->node);
 	}
 	uidgen_words = &uidgen_shared->words;
 	Assert((uintptr_t) uidgen_words % UIDGEN_TICKET_LINE == 0);

@@ -9,7 +9,7 @@
 #ifndef UIDGEN_SHMEM_H
 #define UIDGEN_SHMEM_H
 
-#include "core/lease.h"
+#include "core/node.h"
 #include "core/ticket.h"
 #include "port/atomics.h"
 #include "shared/demand.h"
@@ -30,6 +30,12 @@ typedef struct UidgenShared
 	 */
 	UidgenDemand grant_demand;
 
+	/*
+	 * The demand to leave the local registry, from which the grant in force
+	 * is, for a shared one.
+	 */
+	UidgenDemand move_demand;
+
 	pg_atomic_uint64 wasted;	/* positions that sessions took and discarded */
 
 	/*
@@ -48,6 +54,11 @@ typedef struct UidgenShared
 								 * made */
 
 	UidgenLease lease;
+	bool		local_recalled; /* the lease knows what the local registry
+								 * granted before the server started */
+	UidgenNode	node;			/* as a node of a fleet */
+	char		registry_host[64];	/* the host of the registry that answered last;
+								 * empty: none, or it is local */
 
 	/* Counters for uidgen.status. */
 	int64		renewals;

@@ -92,7 +92,7 @@ static void
 fail(const char *operation)
 {
 	ereport(is("fatal") ? FATAL : ERROR,
-			(errcode(ERRCODE_CONNECTION_FAILURE),
+			(errcode(is("lost") ? ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN : ERRCODE_CONNECTION_FAILURE),
 			 errmsg("faulty link: %s %s", operation, fault)));
 }
 
@@ -240,6 +240,18 @@ end_failed(void)
 		end("end_failed");
 }
 
+static const char *
+host(void)
+{
+	return real->host();
+}
+
+static void
+reject_host(void)
+{
+	real->reject_host();
+}
+
 static void
 disconnect(void)
 {
@@ -265,9 +277,11 @@ _PG_init(void)
 		.is_connected = is_connected,
 		.connect = connect_really,
 		.registry = registry,
+		.host = host,
 		.call = call,
 		.commit = commit,
 		.end_failed = end_failed,
+		.reject_host = reject_host,
 		.disconnect = disconnect,
 		.finish = finish,
 	};
@@ -276,6 +290,6 @@ _PG_init(void)
 		load_external_function("$libdir/uidgen", "uidgen_replace_link", true, NULL);
 
 	real = replace(&faulty);
-	faulty.kind = real->kind;
 	faulty.setting = real->setting;
+	faulty.shared = real->shared;
 }

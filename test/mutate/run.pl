@@ -49,6 +49,7 @@ my %tests = (
 	'src/core/textform.c' => 'unit:forms regress:forms',
 	'src/core/uuidform.c' => 'unit:forms regress:forms',
 	'src/core/lease.c' => "unit:lease $takes test/t/ids_true_time.pl test/t/clock_steps.pl",
+	'src/core/node.c' => 'unit:node',
 	'src/shared/demand.c' => "$takes test/t/keeper_faulty_link.pl test/t/operator_status.pl test/t/keeper_trouble.pl test/t/keeper_wake_up.pl test/t/ids_outage.pl test/t/ids_waits.pl",
 	'src/ids/cache.c' => "$takes test/t/cache_promises.pl test/t/cache_errors.pl",
 	'src/ids/generator.c' => "regress:errors,generate test/t/cache_promises.pl test/t/ids_true_time.pl"
@@ -60,7 +61,7 @@ my %tests = (
 	'src/keeper/registry.c' => "$takes test/t/keeper_faulty_link.pl test/t/registry_worker_ids.pl test/t/clock_recovery.pl",
 	'src/link/link_local.c' => "$takes test/t/operator_status.pl test/t/keeper_hostile_database.pl test/t/keeper_trouble.pl test/t/upgrade_uidgen.pl",
 	'sql/uidgen.sql' => 'regress:registry,fleet isolation test/t/life_restart.pl test/t/registry_worker_ids.pl');
-my @order = qw(src/core/textform.c src/core/uuidform.c src/core/ticket.h src/core/ticket.c src/core/lease.c sql/uidgen.sql src/ids/cache.c src/keeper/registry.c src/link/link_local.c src/keeper/keeper.c src/shared/demand.c src/ids/generator.c);
+my @order = qw(src/core/textform.c src/core/uuidform.c src/core/ticket.h src/core/ticket.c src/core/lease.c src/core/node.c sql/uidgen.sql src/ids/cache.c src/keeper/registry.c src/link/link_local.c src/keeper/keeper.c src/shared/demand.c src/ids/generator.c);
 
 # What ./check would not compile either, as far as it shows in what the program does.
 my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized implicit-fallthrough);
@@ -341,6 +342,10 @@ END
 
 my $installed = '';		# which mutant is
 
+# The sources that a unit test is linked with, where that is not the one of its name.
+# test_ticket.c has ticket.c in it.
+my %linked = (forms => [qw(textform uuidform)], node => [qw(node lease fleetclock)], ticket => []);
+
 # Runs one; returns what was wrong with it, '' if all is well, and undef if the mutant
 # does not compile.
 sub run_test
@@ -348,9 +353,7 @@ sub run_test
 	my ($test, $file, $mutant) = @_;
 	if ($test =~ /^unit:(\w+)$/)
 	{
-		# test_ticket.c has ticket.c in it.
-		my @tested = $1 eq 'ticket' ? () : $1 eq 'forms' ? qw(textform uuidform) : $1;
-		my @sources = ("test/unit/test_$1.c", map { "src/core/$_.c" } @tested);
+		my @sources = ("test/unit/test_$1.c", map { "src/core/$_.c" } @{ $linked{$1} // [$1] });
 		# Then under sanitizers, as by `make unitcheck`, which takes longer; the many threads of
 		# test_ticket.c would take too long.
 		my @ways = ([], $1 eq 'ticket' ? () : [ map { "-f$_" } qw(sanitize=address sanitize=undefined no-sanitize-recover=all) ]);

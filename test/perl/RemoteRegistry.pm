@@ -13,9 +13,23 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-our @EXPORT = qw(client_node conninfo calls calls_fail black_hole refused_port fake_server row error_message);
+our @EXPORT = qw(shared_registry client_node conninfo calls calls_fail black_hole refused_port fake_server row error_message);
 
 my @children;
+
+# A server, started, whose database postgres has the registry of a fleet.  It does not preload uidgen.  @conf: as
+# in uidgen_node().
+sub shared_registry
+{
+	my ($name, @conf) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init(allows_streaming => 1);
+	$node->append_conf('postgresql.conf', join('', map { "$_\n" } @conf));
+	$node->start;
+	$node->safe_psql('postgres', "SET client_min_messages = warning; CREATE EXTENSION uidgen;
+		SELECT FROM uidgen.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01'), uidgen.end_quarantine()");
+	return $node;
+}
 
 # A server whose sessions can be clients, started in this environment.
 sub client_node

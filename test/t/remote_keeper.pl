@@ -11,11 +11,9 @@ use RemoteRegistry;
 use Test::More;
 use UidgenTest;
 
-# A plain server; that it has the extension gives it the registry's functions.
-my $registry = PostgreSQL::Test::Cluster->new('registry');
-$registry->init;
-$registry->start;
-$registry->safe_psql('postgres', 'CREATE EXTENSION uidgen; CREATE ROLE stranger LOGIN');
+# A plain server that holds the registry of a fleet.
+my $registry = shared_registry('registry');
+$registry->safe_psql('postgres', 'CREATE ROLE stranger LOGIN');
 my $hole = black_hole();
 
 my $node = uidgen_node('main', "uidgen.registry = '" . conninfo($registry) . "'", "uidgen.registry_timeout = '2s'", "uidgen.window = '500ms'",
@@ -53,7 +51,7 @@ sub libraries
 goes_on('a registry on another server');
 is($registry->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), 1, 'the grant is its');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), 0, '... and not of this server');
-is($node->safe_psql('postgres', 'SELECT registry FROM uidgen.status'), 'remote', 'uidgen.status says so');
+is($node->safe_psql('postgres', 'SELECT registry FROM uidgen.status'), 'shared', 'uidgen.status says so');
 is($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), 'ok', 'and the diagnosis');
 like(libraries(keeper_pid($node)), qr/libpq\.so\S* uidgen.so uidgen_libpq.so/, 'the keeper has the library file');
 my $session = $node->background_psql('postgres');
@@ -125,7 +123,8 @@ goes_on('the registry of this server');
 is($node->safe_psql('postgres', 'SELECT registry FROM uidgen.status'), 'local', 'uidgen.status says so');
 change_setting($node, 'uidgen.registry', conninfo($registry));
 goes_on('the other server again');
-is($node->safe_psql('postgres', 'SELECT registry FROM uidgen.status'), 'remote', 'uidgen.status says so, too');
+ok($node->poll_query_until('postgres', "SELECT registry = 'shared' FROM uidgen.status"), 'uidgen.status says so, once it has moved');
+goes_on('moved');
 
 # ---- passwords ----
 

@@ -1,21 +1,21 @@
 /*
- * registry.h
- *	  The three calls on the registry of worker ids.
+ * local_registry.h
+ *	  The three calls on a local registry of worker ids.
  *
  * The registry is a table and SQL functions on it (see the extension's script), in a
  * place that a link reaches (link.h).  This file knows their arguments and answers.  Each
- * field of an answer is checked before the call is committed, since the registry may be of
- * another version, or not as it was installed.  (After it, where a link cannot wait.)
+ * field of an answer is checked before the call is committed.
  *
  * When a call returns, its effect is committed and flushed.  After an error, it may be
  * committed or not.  A grant that was made then is lost, and the next one begins above it.
  */
-#ifndef UIDGEN_REGISTRY_H
-#define UIDGEN_REGISTRY_H
+#ifndef UIDGEN_LOCAL_REGISTRY_H
+#define UIDGEN_LOCAL_REGISTRY_H
 
 #include "postgres.h"
 
 #include "core/lease.h"
+#include "link/link.h"
 
 /*
  * Acquire a worker id with its first range of ticks.  Errors: 53400 there is
@@ -25,7 +25,8 @@
  * future; 42704 the registry's database has no extension; 08P01 the answer makes no
  * sense; and the errors of the link.
  */
-extern void uidgen_registry_acquire(const UidgenRequest *request,
+extern void uidgen_local_acquire(const UidgenLink *link,
+									const UidgenRequest *request,
 									UidgenGrant *grant);
 
 /*
@@ -33,11 +34,20 @@ extern void uidgen_registry_acquire(const UidgenRequest *request,
  * False if another holder has taken the row: the grant keeps its end.  Errors: 40001, with
  * nothing changed, if the registry's clock shows a tick beyond at_most; and as above.
  */
-extern bool uidgen_registry_renew(UidgenGrant *grant, UidgenTick needed,
-								  UidgenTick window, UidgenTick at_most);
+extern bool uidgen_local_renew(const UidgenLink *link, UidgenGrant *grant,
+								  UidgenTick needed, UidgenTick window,
+								  UidgenTick at_most);
 
 /* Hand back the worker id, and the ticks of the grant above `last_issued`. */
-extern void uidgen_registry_release(const UidgenGrant *grant,
+extern void uidgen_local_release(const UidgenLink *link,
+									const UidgenGrant *grant,
 									UidgenTick last_issued);
 
-#endif							/* UIDGEN_REGISTRY_H */
+/*
+ * The worker ids whose grants reach beyond the clock, and their ends: how many there are; the
+ * first n are written to the arrays.  0 if the place has no registry.
+ */
+extern int	uidgen_local_grants_ahead(const UidgenLink *link, int n, int64 *workers,
+									  int64 *ends);
+
+#endif							/* UIDGEN_LOCAL_REGISTRY_H */

@@ -1,0 +1,196 @@
+/*
+ * node.c
+ *	  The rules by which a server keeps its lease as a node of a fleet: see node.h.
+ */
+#ifndef UIDGEN_STANDALONE
+#include "postgres.h"
+#endif
+
+#include "core/node.h"
+
+#include <string.h>
+
+/* Between what ids may reach and what the registry grants: the next tick, the one that a
+ * renewal needs beyond it, and one for the clock that goes on meanwhile. */
+#define SPARE_TICKS 3
+
+void
+uidgen_node_init(UidgenNode *node)
+{
+	*node = (UidgenNode) {0};
+}
+
+/*
+ * Together the window, a burst and what a clock that was set back leaves stay within
+ * max_lead.  So callers find the gate shut and wait for the clock, where otherwise the
+ * registry would refuse to renew.
+ */
+void
+uidgen_node_cut_terms(const UidgenNode *node, UidgenTerms *terms)
+{
+	UidgenTicketBounds *bounds = &terms->bounds;
+	UidgenTick	left = node->max_lead;
+
+	if (!node->joined)
+		return;
+	terms->window = uidgen_tick_lower(terms->window, left / 2);
+	left = uidgen_tick_minus(left, terms->window + SPARE_TICKS);
+	bounds->burst = uidgen_tick_lower(bounds->burst, left);
+	left -= bounds->burst;
+	bounds->ahead = uidgen_tick_lower(bounds->ahead, left);
+	bounds->crash = uidgen_tick_minus(node->max_lead, bounds->burst + SPARE_TICKS);
+	bounds->large_step =
+		uidgen_tick_higher(uidgen_tick_lower(bounds->large_step, node->max_lead),
+						   terms->window);
+}
+
+/* ---- the next call ---- */
+
+/* Is the lease one of the registry that answered last? */
+static bool
+is_here(const UidgenNode *node, const UidgenLease *lease)
+{
+	return node->joined && lease->grant.registry == uidgen_node_registry(node->registry_id);
+}
+
+static bool
+may_have(const UidgenNode *node, int64_t token)
+{
+	for (int i = 0; i < node->ntokens; i++)
+		if (node->tokens[i] == token)
+			return true;
+	return false;
+}
+
+/* Does the row have the lease's token, and no other one? */
+static bool
+is_certain(const UidgenNode *node, const UidgenLease *lease)
+{
+	return node->ntokens == 1 && node->tokens[0] == lease->grant.token;
+}
+
+UidgenNodeAction
+uidgen_node_lost(const UidgenNode *node, const UidgenLease *lease, const UidgenTerms *terms,
+				 const UidgenClocks *clocks, UidgenPosition position)
+{
+	UidgenNodeAction action = {
+		.lease = uidgen_lease_lost(terms, clocks, position),
+		.claimed_worker = -1,
+	};
+
+	if (node->claims && is_here(node, lease))
+	{
+		action.claimed_worker = lease->grant.worker;
+		action.claimed_until = lease->grant.last;
+	}
+	return action;
+}
+
+UidgenNodeAction
+uidgen_node_next(const UidgenNode *node, const UidgenLease *lease, const UidgenTerms *terms,
+				 const UidgenClocks *clocks, UidgenPosition position, UidgenTick clock_known)
+{
+	bool		here = is_here(node, lease);
+	UidgenNodeAction action = {.claimed_worker = -1};
+
+	/*
+	 * The lease decides.  It is told of a leap of the clock that is none, since
+	 * there is none to follow; and that it is another registry's where the row may
+	 * have another token.
+	 */
+	UidgenLease view = *lease;
+
+	view.clock_offset = clocks->offset;
+	view.held = lease->held && here && is_certain(node, lease);
+	action.lease = uidgen_lease_next(&view, terms, clocks, position, clock_known,
+									 view.grant.registry);
+	action.leaves = action.lease.call == UIDGEN_ACQUIRE &&
+		action.lease.step.kind != UIDGEN_STEP_NONE;
+	if (action.lease.call != UIDGEN_RENEW && !action.leaves)
+	{
+		int			wanted = action.lease.request.wanted;
+		UidgenClockStep step = action.lease.step;
+
+		action = uidgen_node_lost(node, lease, terms, clocks, position);
+		action.lease.request.wanted = wanted;
+		action.lease.step = step;
+	}
+	return action;
+}
+
+void
+uidgen_node_teach(UidgenNodeAction *action, UidgenTick known)
+{
+	action->lease.request.floor = uidgen_tick_higher(action->lease.request.floor, known + 1);
+}
+
+/* ---- tokens ---- */
+
+void
+uidgen_node_sends(UidgenNode *node, const UidgenLease *lease, const UidgenNodeAction *action,
+				  int64_t token)
+{
+	/* Only once: what was sent since then may be the token of the other row. */
+	if (action->leaves && may_have(node, lease->grant.token))
+		node->ntokens = 0;
+	if (node->ntokens == UIDGEN_NODE_TOKENS)
+	{
+		node->ntokens--;
+		memmove(&node->tokens[0], &node->tokens[1], node->ntokens * sizeof(node->tokens[0]));
+	}
+	node->tokens[node->ntokens++] = token;
+}
+
+void
+uidgen_node_refused(UidgenNode *node)
+{
+	uidgen_assert(node->ntokens > 0);
+	node->ntokens--;
+}
+
+void
+uidgen_node_confirmed(UidgenNode *node)
+{
+	uidgen_assert(node->ntokens > 0);
+	node->tokens[0] = node->tokens[node->ntokens - 1];
+	node->ntokens = 1;
+}
+
+void
+uidgen_node_fenced(UidgenNode *node)
+{
+	node->ntokens = 0;
+}
+
+void
+uidgen_node_holds(UidgenNode *node)
+{
+	node->claims = true;
+}
+
+void
+uidgen_node_releases(UidgenNode *node)
+{
+	node->claims = false;
+	node->ntokens = 0;
+}
+
+/* ---- answers ---- */
+
+bool
+uidgen_node_hears(UidgenNode *node, const UidgenRegistryWord *word,
+				  const UidgenClockReading *reading, UidgenMicroseconds large_step,
+				  UidgenClockVerdict *verdict, UidgenMicroseconds *step)
+{
+	if (node->joined && node->registry_id == word->registry_id &&
+		node->cluster == word->cluster && word->timeline < node->timeline)
+		return false;
+	*verdict = uidgen_fleetclock_judge(&node->clock, reading, large_step, step);
+	node->joined = true;
+	node->registry_id = word->registry_id;
+	node->cluster = word->cluster;
+	node->timeline = word->timeline;
+	node->max_lead = word->max_lead;
+	node->quarantine_until = word->quarantine_until;
+	return true;
+}

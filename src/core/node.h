@@ -1,0 +1,151 @@
+/*
+ * node.h
+ *	  The rules by which a server keeps its lease as a node of a fleet.
+ *
+ * A shared registry may lose its last commits, and an answer of it may get lost on the way.
+ * So the node remembers more than its lease (lease.h), and does less with it:
+ *
+ *	- It proposes the tokens itself, and remembers each before it is sent.  After a call
+ *	  without an answer its row may have any of them; then it does not renew, but acquires
+ *	  with all of them, and goes on above the end that the row has.
+ *	- It claims the row whose grant it knows, also if the registry knows it no more.
+ *	- Its time is that of the fleet (fleetclock.h).  So there is no leap of its clock to
+ *	  follow, and only a step back of the fleet's time needs another row.  Where there is
+ *	  none, it goes on above the end of the one in use, if the registry lets it.
+ *	- It uses no answer of a server that the registry has left behind: one of an older
+ *	  timeline than it has seen.
+ *	- Its bounds are cut so that nothing is asked for that the registry refuses, because it
+ *	  grants no further than max_lead ahead of its clock.
+ *
+ * The keeper (shared_mode.c) makes the calls that are decided on here.  As in lease.h all
+ * that comes in are values: test/unit/test_node.c tries each rule, and the simulation in
+ * test/simulation plays many nodes against the registry's functions themselves.
+ */
+#ifndef UIDGEN_NODE_H
+#define UIDGEN_NODE_H
+
+#include "core/fleetclock.h"
+#include "core/lease.h"
+
+/* More calls in a row than this have no answer only while the registry answers nobody, and
+ * then it has committed none of the older ones. */
+#define UIDGEN_NODE_TOKENS 8
+
+typedef struct UidgenNode
+{
+	/* ---- of the registry that answered last ---- */
+	bool		joined;			/* one has answered */
+	int64_t		registry_id;
+	int64_t		cluster;		/* system identifier of its server */
+	int			timeline;		/* the latest that was seen of that */
+	UidgenTick	max_lead;		/* it grants no further ahead of its clock */
+	UidgenTick	quarantine_until;
+	UidgenFleetClock clock;
+
+	/*
+	 * The tokens that the row of this node may have, the oldest first.  The
+	 * lease's token is the only one while every call was answered.
+	 */
+	int64_t		tokens[UIDGEN_NODE_TOKENS];
+	int			ntokens;
+
+	/*
+	 * The grant of the lease may be claimed.  Not after it was released: then
+	 * another node may have been granted what follows, and a registry that
+	 * went back would not know of that.
+	 */
+	bool		claims;
+} UidgenNode;
+
+/* What each answer of a shared registry says of itself. */
+typedef struct UidgenRegistryWord
+{
+	int64_t		registry_id;
+	int64_t		cluster;
+	int			timeline;
+	UidgenTick	max_lead;
+	UidgenTick	quarantine_until;
+} UidgenRegistryWord;
+
+/* The next call, and what it says beyond what a local registry is told. */
+typedef struct UidgenNodeAction
+{
+	UidgenLeaseAction lease;
+	int			claimed_worker; /* -1: none */
+	UidgenTick	claimed_until;	/* last tick of the grant that is claimed */
+	bool		leaves;			/* the row in use is left as it is, for another one */
+} UidgenNodeAction;
+
+/* First use: no registry has answered. */
+extern void uidgen_node_init(UidgenNode *node);
+
+/* The number by which a lease knows its registry (UidgenGrant.registry), where it is
+ * shared; no local one has such a number. */
+static inline uint64_t
+uidgen_node_registry(int64_t registry_id)
+{
+	return (uint64_t) registry_id | UINT64_C(1) << 63;
+}
+
+static inline bool
+uidgen_grant_is_shared(const UidgenGrant *grant)
+{
+	return (grant->registry & UINT64_C(1) << 63) != 0;
+}
+
+/* Cut what the settings allow so that it fits into the registry's max_lead. */
+extern void uidgen_node_cut_terms(const UidgenNode *node, UidgenTerms *terms);
+
+/*
+ * What to do so that ids go on.  As uidgen_lease_next(), but never UIDGEN_REFUSE: only the
+ * registry's answers tell what the clock does next.  The clocks are the fleet's if that is
+ * known.
+ */
+extern UidgenNodeAction uidgen_node_next(const UidgenNode *node, const UidgenLease *lease,
+										 const UidgenTerms *terms,
+										 const UidgenClocks *clocks,
+										 UidgenPosition position, UidgenTick clock_known);
+
+/* What to do when a renewal found the row taken from us. */
+extern UidgenNodeAction uidgen_node_lost(const UidgenNode *node, const UidgenLease *lease,
+										 const UidgenTerms *terms,
+										 const UidgenClocks *clocks,
+										 UidgenPosition position);
+
+/* The registry has granted ticks up to `known`, which were granted before: ask again for
+ * what is above. */
+extern void uidgen_node_teach(UidgenNodeAction *action, UidgenTick known);
+
+/* A call is about to be sent that gives the row this token.  `action` is what decided on
+ * it. */
+extern void uidgen_node_sends(UidgenNode *node, const UidgenLease *lease,
+							  const UidgenNodeAction *action, int64_t token);
+
+/* It certainly did nothing. */
+extern void uidgen_node_refused(UidgenNode *node);
+
+/* It was answered: the row has the token that was sent. */
+extern void uidgen_node_confirmed(UidgenNode *node);
+
+/* It was answered: no row has any of the tokens. */
+extern void uidgen_node_fenced(UidgenNode *node);
+
+/* The lease holds what the registry has confirmed. */
+extern void uidgen_node_holds(UidgenNode *node);
+
+/* The lease has ended, and its row is about to be handed back: nothing of it is used any
+ * more. */
+extern void uidgen_node_releases(UidgenNode *node);
+
+/*
+ * An answer has come: take what the registry says of itself, and bound the fleet's time by
+ * it.  False if the answer must not be used, since a later timeline of the same registry and
+ * cluster has answered before; then nothing is changed, and the call counts as one without
+ * an answer.  (After pg_upgrade the registry is in another cluster, on timeline 1.)  `verdict` and `step` are those of uidgen_fleetclock_judge().
+ */
+extern bool uidgen_node_hears(UidgenNode *node, const UidgenRegistryWord *word,
+							  const UidgenClockReading *reading,
+							  UidgenMicroseconds large_step,
+							  UidgenClockVerdict *verdict, UidgenMicroseconds *step);
+
+#endif							/* UIDGEN_NODE_H */

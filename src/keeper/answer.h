@@ -1,0 +1,44 @@
+/*
+ * answer.h
+ *	  Arguments for the registry's functions, and the check of what they return.
+ *
+ * registry.c and shared_registry.c know the functions; this file knows how values are written
+ * for a link and read from its rows (link.h).  An answer that makes no sense is an error
+ * here, since the registry may be of another version, or not as it was installed.
+ */
+#ifndef UIDGEN_ANSWER_H
+#define UIDGEN_ANSWER_H
+
+#include "postgres.h"
+
+#include "link/link.h"
+
+/* What a function of the registry returned. */
+typedef struct UidgenAnswer
+{
+	const char *function;
+	UidgenRow	row;
+} UidgenAnswer;
+
+extern UidgenArgument uidgen_text_argument(const char *value);
+extern UidgenArgument uidgen_int_argument(int value);
+extern UidgenArgument uidgen_bigint_argument(int64 value);
+extern UidgenArgument uidgen_bool_argument(bool value);
+extern UidgenArgument uidgen_ints_argument(int n, const int *values);
+extern UidgenArgument uidgen_bigints_argument(int n, const int64 *values);
+
+/*
+ * The columns of an answer, by name.  Errors: 08P01 the column is missing; it is null, except
+ * where the function tells; it is no such value, or none from `least` to `most`.
+ */
+extern bool uidgen_answer_is_null(const UidgenAnswer *answer, const char *column);
+extern const char *uidgen_answer_text(const UidgenAnswer *answer, const char *column);
+extern int64 uidgen_answer_bigint(const UidgenAnswer *answer, const char *column,
+								  int64 least, int64 most);
+
+/* An array of numbers: how many, of which at most n are written to `values`. */
+extern int	uidgen_answer_bigints(const UidgenAnswer *answer, const char *column,
+								  int n, int64 *values);
+extern bool uidgen_answer_bool(const UidgenAnswer *answer, const char *column);
+
+#endif							/* UIDGEN_ANSWER_H */

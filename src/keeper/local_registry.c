@@ -1,0 +1,134 @@
+/*
+ * local_registry.c
+ *	  The three calls on a local registry of worker ids: see local_registry.h.
+ */
+#include "postgres.h"
+
+#include "keeper/local_registry.h"
+
+#include "keeper/answer.h"
+#include "keeper/identity.h"
+#include "shared/server.h"
+
+static UidgenAnswer
+call(const UidgenLink *link, const char *function, const char *activity, int nargs,
+	 const UidgenArgument *args)
+{
+	UidgenAnswer answer = {.function = function};
+
+	link->call(function, nargs, args, activity, &answer.row);
+	return answer;
+}
+
+void
+uidgen_local_acquire(const UidgenLink *link, const UidgenRequest *request,
+						UidgenGrant *grant)
+{
+	int			max_worker = (int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER);
+	bool		fixed = request->wanted >= 0;
+	UidgenIdentity identity;
+	UidgenAnswer	answer;
+
+	uidgen_identify(&identity);
+	{
+		const UidgenArgument args[] = {
+			uidgen_text_argument(identity.text),
+			uidgen_text_argument(uidgen_layout_text),
+			uidgen_bigint_argument(uidgen_layout.unit),
+			uidgen_bigint_argument(uidgen_layout.epoch),
+			uidgen_bigint_argument((int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME)),
+			uidgen_int_argument((int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER)),
+			uidgen_int_argument(max_worker),
+			uidgen_int_argument(uidgen_datacenter_id),
+			uidgen_int_argument(request->wanted),
+			uidgen_int_argument(request->avoid),
+			uidgen_text_argument(uidgen_worker_policy == UIDGEN_DISPOSABLE ? "disposable" : "reuse"),
+			uidgen_bool_argument(request->never_used),
+			uidgen_bigint_argument(request->floor),
+			uidgen_bigint_argument(request->window),
+			uidgen_bigint_argument(request->max_lead),
+			uidgen_bigint_argument(request->max_step),
+			uidgen_text_argument(identity.host_name),
+			uidgen_int_argument(identity.port),
+			uidgen_int_argument(identity.type),
+		};
+
+		answer = call(link, "acquire_worker_id", "uidgen: acquire a worker id",
+					  lengthof(args), args);
+	}
+	grant->worker = (int) uidgen_answer_bigint(&answer, "worker", fixed ? request->wanted : 0,
+									 fixed ? request->wanted : max_worker);
+	grant->token = uidgen_answer_bigint(&answer, "token", PG_INT64_MIN, PG_INT64_MAX);
+	grant->first = uidgen_answer_bigint(&answer, "first_tick", Max(request->floor, 0),
+							  uidgen_last_grantable());
+	grant->last = uidgen_answer_bigint(&answer, "last_tick", grant->first, uidgen_last_grantable());
+	grant->seen = uidgen_answer_bigint(&answer, "seen_tick", PG_INT64_MIN, PG_INT64_MAX);
+	grant->never_used = uidgen_answer_bool(&answer, "never_used");
+	grant->free_workers = uidgen_answer_bigint(&answer, "free_workers", PG_INT64_MIN,
+									 PG_INT64_MAX);
+	grant->registry = link->registry();
+	strlcpy(grant->reason, uidgen_answer_text(&answer, "reason"), sizeof(grant->reason));
+	link->commit();
+}
+
+bool
+uidgen_local_renew(const UidgenLink *link, UidgenGrant *grant, UidgenTick needed,
+					  UidgenTick window, UidgenTick at_most)
+{
+	const UidgenArgument args[] = {
+		uidgen_int_argument(uidgen_datacenter_id),
+		uidgen_int_argument(grant->worker),
+		uidgen_bigint_argument(grant->token),
+		uidgen_bigint_argument(grant->last),
+		uidgen_bigint_argument(needed),
+		uidgen_bigint_argument(window),
+		uidgen_bigint_argument(at_most),
+	};
+	UidgenAnswer	answer = call(link, "renew_worker_id", "uidgen: renew the grant",
+							  lengthof(args), args);
+
+	bool		fenced = uidgen_answer_is_null(&answer, "token") &&
+		uidgen_answer_is_null(&answer, "last_tick");
+
+	if (!fenced)
+	{
+		grant->token = uidgen_answer_bigint(&answer, "token", PG_INT64_MIN, PG_INT64_MAX);
+		grant->last = uidgen_answer_bigint(&answer, "last_tick", grant->last, uidgen_last_grantable());
+	}
+	link->commit();
+	return !fenced;
+}
+
+void
+uidgen_local_release(const UidgenLink *link, const UidgenGrant *grant,
+						UidgenTick last_issued)
+{
+	const UidgenArgument args[] = {
+		uidgen_int_argument(uidgen_datacenter_id),
+		uidgen_int_argument(grant->worker),
+		uidgen_bigint_argument(grant->token),
+		uidgen_bigint_argument(last_issued),
+	};
+	UidgenAnswer	answer = call(link, "release_worker", "uidgen: release the worker id",
+							  lengthof(args), args);
+
+	/* False if the row is another holder's now: then there is nothing to hand back. */
+	(void) uidgen_answer_bool(&answer, "release_worker");
+	link->commit();
+}
+
+int
+uidgen_local_grants_ahead(const UidgenLink *link, int n, int64 *workers, int64 *ends)
+{
+	const UidgenArgument args[] = {
+		uidgen_text_argument(uidgen_layout_text),
+		uidgen_int_argument(uidgen_datacenter_id),
+	};
+	UidgenAnswer answer = call(link, "grants_ahead", "uidgen: look for grants ahead of the clock",
+							   lengthof(args), args);
+	int			found = uidgen_answer_bigints(&answer, "workers", n, workers);
+
+	(void) uidgen_answer_bigints(&answer, "ends", n, ends);
+	link->commit();
+	return found;
+}

@@ -1,0 +1,26 @@
+/*
+ * shared_mode.h
+ *	  What the keeper does where the registry is a fleet's: it is one of its nodes.
+ *
+ * The rules are those of core/node.h.
+ */
+#ifndef UIDGEN_SHARED_MODE_H
+#define UIDGEN_SHARED_MODE_H
+
+#include "postgres.h"
+
+#include "link/link.h"
+
+/*
+ * Get what callers ask for: make the call that the node's rules decide on.  Where the grant in
+ * force is of another registry, it is left only once this one has given a grant.  Errors: those of
+ * shared_registry.h; 57P03 the registry grants nothing before some time; 08007 the
+ * answer is one of a server that the registry has left behind; 22008 the clocks are too
+ * far apart.
+ */
+extern void uidgen_shared_mode_serve(const UidgenLink *link);
+
+/* Hand back the worker id.  As in local_mode.h the era is closed first, and stays closed. */
+extern void uidgen_shared_mode_release(const UidgenLink *link);
+
+#endif							/* UIDGEN_SHARED_MODE_H */
