@@ -183,7 +183,9 @@ SELECT pg_temp.try(format('SELECT uidgen.share_registry(%s)', arguments)) FROM (
 	($$'A', 1000000, 0, 1000000, 1, 3, '7 s'$$),
 	($$'A', 1000000, 0, 1000000, 1, 3, '60 s', '-1 s'$$),
 	($$'A', 1000000, 0, 1000000, 1, 3, NULL$$),
-	($$'A', 1000000, 0, 1000000, 1, 3, '8 s'$$)) AS c (arguments);
+	($$'A', 1000000, 0, 1000000, 1, 3, '1 day'$$),
+	($$'A', 1000000, 0, 1000000, 1, 3, '60 s', '1 day'$$),
+	($$'A', 1000000, 0, 1000000, 1, 3, '8 s', '24 h'$$)) AS c (arguments);
 ROLLBACK;
 
 -- Which worker id
@@ -297,9 +299,11 @@ SELECT pg_temp.acquire('0 other 1025', tokens => '{77,100}', claimed => 0, claim
 -- of an acquisition, where the node knows the row by its identity only
 SELECT pg_temp.acquire('2 me 1025', tokens => '{102}');
 SELECT pg_temp.acquire('2 other 1025', tokens => '{102}');
--- its end may be max_lead old
+-- its end may be max_lead old, or its last change
 SELECT pg_temp.acquire('0 me 940', tokens => '{100}');
 SELECT pg_temp.acquire('0 me 939, 1 a 900 r, 2 a 1005, 3 a 1005', tokens => '{100}');
+SELECT pg_temp.acquire('0 me 900@941, 1 a 900 r, 2 a 1005, 3 a 1005', tokens => '{100}');
+SELECT pg_temp.acquire('0 me 900@940, 1 a 900 r, 2 a 1005, 3 a 1005', tokens => '{100}');
 -- another token is nobody's right, and null is none
 SELECT pg_temp.acquire('0 me 1005, 1 a 900 r, 2 a 1005, 3 a 1005', tokens => '{101}');
 SELECT pg_temp.acquire('0 me 1005 r', tokens => '{NULL,100}');
@@ -311,6 +315,11 @@ SELECT pg_temp.acquire('0 a 1005, 1 a 900 r, 2 a 1005, 3 a 1005', claimed => 4, 
 -- the same age: later it is an ordinary call
 SELECT pg_temp.acquire('0 a 900', claimed => 0, claimed_until => 940, quarantine => 1006);
 SELECT pg_temp.acquire('0 a 900, 1 a 1005, 2 a 800, 3 a 1005', claimed => 0, claimed_until => 939, quarantine => 1006);
+-- and the row's last change counts, but for that of a release
+SELECT pg_temp.acquire('0 a 900@941, 1 a 800 r, 2 a 1005, 3 a 1005', claimed => 0, claimed_until => 939, quarantine => 970);
+SELECT pg_temp.acquire('0 a 900@940, 1 a 800 r, 2 a 1005, 3 a 1005', claimed => 0, claimed_until => 939, quarantine => 970);
+SELECT pg_temp.acquire('0 a 900@941 r, 1 a 800 r, 2 a 1005, 3 a 1005', claimed => 0, claimed_until => 939, quarantine => 970);
+SELECT pg_temp.acquire('0 a 900@941 r', claimed => 0, claimed_until => 940, quarantine => 970);
 -- a wanted worker id is not given up for a claim
 SELECT pg_temp.acquire('0 me 1005, 1 me 900', tokens => '{100}', wanted => 1);
 SELECT pg_temp.acquire('1 me 900', claimed => 0, claimed_until => 1006, wanted => 1, quarantine => 1006);
@@ -374,8 +383,9 @@ SELECT pg_temp.renew('1 me 1005', 1, 102, 1005);
 SELECT pg_temp.renew('1 me 1005', 1, 101, 1004), pg_temp.renew('1 me 1005', 1, 101, 1006);
 SELECT pg_temp.renew('1 me 1005 r', 1, 101, 1005);
 SELECT pg_temp.renew('1/1 me 1005', 1, 101, 1005), pg_temp.renew('1/1 me 1005', 1, 101, 1005, datacenter => 1);
--- its end may be max_lead old
+-- its end may be max_lead old, or its last change
 SELECT pg_temp.renew('1 me 940', 1, 101, 940), pg_temp.renew('1 me 939', 1, 101, 939);
+SELECT pg_temp.renew('1 me 900@941', 1, 101, 900), pg_temp.renew('1 me 900@940', 1, 101, 900);
 -- from the node's own time, or from what it needs
 SELECT pg_temp.renew('1 me 990', 1, 101, 990, at => 985), pg_temp.renew('1 me 990', 1, 101, 990, at => 1020);
 SELECT pg_temp.renew('1 me 990', 1, 101, 990, needed => 1003, at => 985);
@@ -392,6 +402,53 @@ SELECT pg_temp.renew('1 me 1060@1050', 1, 101, 1060);
 SELECT extract(epoch FROM modified) FROM uidgen.worker_node;
 -- a null argument changes nothing
 SELECT last_tick, clock FROM uidgen.node_renew(0, 1, 600, 1060, NULL, 0, 10, 0, 0);
+ROLLBACK;
+
+-- A registry's clock that is ten minutes ahead for good: its nodes keep their own time and
+-- their worker ids, also after an answer that was lost, and after commits that were.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+DO $$
+DECLARE
+	g record;
+	h record;
+	lost uidgen.worker_node;
+	token bigint := 1;
+	worker int;
+	until bigint;
+BEGIN
+	PERFORM pg_temp.set_registry('', -1, 3);
+	FOR step IN 0 .. 23 LOOP
+		PERFORM pg_temp.world(1600 + step * 10);
+		IF step IN (0, 21, 23) THEN
+			-- after a lost answer it knows two tokens
+			SELECT * INTO STRICT g FROM uidgen.node_acquire('me', 'A', 1000000, 0, 1000000, 1, 3, 0, -1, 'reuse',
+				CASE step WHEN 21 THEN ARRAY[token - 1, token] ELSE ARRAY[token] END, coalesce(worker, -1), coalesce(until, -1), token + 1, 0, 10, 1000 + step * 10, 9223372036854775807, 'host', 1, 1);
+			RAISE INFO 'step %: % to %', step, g.first_tick, g.last_tick;
+			IF g.worker <> worker THEN
+				RAISE INFO 'another worker id';
+			END IF;
+			worker := g.worker;
+		ELSE
+			SELECT * INTO lost FROM uidgen.worker_node;
+			SELECT * INTO STRICT h FROM uidgen.node_renew(0, worker, token, until, token + 1, until + 1, 10, 1000 + step * 10, 9223372036854775807);
+			g.last_tick := h.last_tick;
+			IF h.last_tick IS NULL THEN
+				RAISE INFO 'step %: fenced', step;
+			END IF;
+			IF step = 22 THEN
+				-- the registry went back to before this renewal, and has written that down
+				UPDATE uidgen.worker_node AS n SET token = lost.token, granted_until = lost.granted_until, modified = lost.modified;
+				UPDATE uidgen.registry_layout SET quarantine_until = 1900;
+			END IF;
+		END IF;
+		token := token + 1;
+		IF step <> 20 THEN
+			until := g.last_tick;
+		END IF;
+	END LOOP;
+END $$;
+SELECT granted_until, extract(epoch FROM modified), launches FROM uidgen.worker_node;
 ROLLBACK;
 
 -- R7: a release does not lower the end.

@@ -105,7 +105,8 @@ CREATE TABLE uidgen.registry_layout (
 	CONSTRAINT shared_is_complete CHECK (NOT shared
 		OR num_nulls(registry_id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) = 0),
 	CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000 >= 8 * unit),
-	CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0')
+	CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0'),
+	CONSTRAINT lengths_have_no_days CHECK (date_trunc('day', max_lead) = interval '0' AND date_trunc('day', clock_slack) = interval '0')
 );
 
 COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a shared registry knows of itself';
@@ -897,11 +898,12 @@ REVOKE EXECUTE ON FUNCTION
 -- any more may then be in use, so these rules hold (design.md, section 6; test/model/
 -- fleet.pml tries them, and what happens without each):
 --
---	R1	A renewal needs the token and the end of the grant, and that end is no older than
---		max_lead.
+--	R1	A renewal needs the token and the end of the grant, and that end, or the last change
+--		of the row, is no older than max_lead.
 --	R2	A claim is by token, or by the end of a grant that lies above the row's; it counts
---		until max_lead after that end, and the new grant begins above both.  The identity
---		gives no right, it only prefers.
+--		until max_lead after that end, or after the last change of a row that is not
+--		released, and the new grant begins above both ends.  The identity gives no right,
+--		it only prefers.
 --	R3	Another's row is free once it is released, or its end and its last change are older
 --		than max_lead + clock_slack.
 --	R4	No grant reaches further than max_lead ahead of the clock.
@@ -1045,8 +1047,13 @@ COMMENT ON FUNCTION uidgen.check_node_layout(uidgen.registry_layout, uidgen.regi
 
 -- R2.  After a lost answer the row is the one that the node knows, or one that it acquired
 -- under its identity; no index has tokens, since they change with each renewal.
+--
+-- Where the clock is ahead of the nodes' time, ends are old when they are granted.  So the
+-- last change counts as well, as it does in is_free(): by the same comparison, clock_slack
+-- earlier.
 CREATE FUNCTION uidgen.find_claimed_worker(
 	l uidgen.registry_layout,
+	clock timestamptz,
 	now_tick bigint,
 	holder text,
 	datacenter integer,
@@ -1061,26 +1068,28 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	fresh CONSTANT bigint := now_tick - uidgen.ticks_in(l.max_lead, l.unit);
+	ended_since CONSTANT bigint := now_tick - uidgen.ticks_in(l.max_lead, l.unit);
+	changed_since CONSTANT timestamptz := clock - l.max_lead;
 BEGIN
 	SELECT n.* INTO before FROM uidgen.worker_node AS n
 		WHERE n.datacenter_id = datacenter AND (n.worker_id = claimed_worker OR n.identity = holder)
-			AND n.token = ANY (known_tokens) AND n.granted_until >= fresh
+			AND n.token = ANY (known_tokens)
+			AND (n.granted_until >= ended_since OR n.modified >= changed_since)
 			AND (wanted < 0 OR n.worker_id = wanted)
 		ORDER BY n.granted_until DESC LIMIT 1;
 	IF FOUND THEN
 		worker := before.worker_id;
-	ELSIF claimed_worker BETWEEN 0 AND l.max_worker AND claimed_until >= fresh
-		AND (wanted < 0 OR claimed_worker = wanted) THEN
+	ELSIF claimed_worker BETWEEN 0 AND l.max_worker AND (wanted < 0 OR claimed_worker = wanted) THEN
 		SELECT n.* INTO before FROM uidgen.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.worker_id = claimed_worker;
-		IF NOT FOUND OR before.granted_until < claimed_until THEN
+		IF (NOT FOUND OR before.granted_until < claimed_until)
+			AND (claimed_until >= ended_since OR before.modified >= changed_since AND NOT before.released) THEN
 			worker := claimed_worker;
 		END IF;
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen.find_claimed_worker(uidgen.registry_layout, bigint, text, integer, integer, bigint[], integer, bigint)
+COMMENT ON FUNCTION uidgen.find_claimed_worker(uidgen.registry_layout, timestamptz, bigint, text, integer, integer, bigint[], integer, bigint)
 	IS 'the worker id whose grant a node continues; null if there is none';
 
 -- R3; a released row whose end lies beyond reach would have to be waited for.  Without a
@@ -1314,7 +1323,7 @@ BEGIN
 	span := least(greatest(window_ticks, 0), max_lead / 2);
 
 	SELECT c.* INTO STRICT claim
-		FROM uidgen.find_claimed_worker(l, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
+		FROM uidgen.find_claimed_worker(l, now_time, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
 	before := claim.before;
 	-- R5.  An end that the quarantine covers is no news; one that not even a clock behind by
 	-- clock_slack explains is not believed.
@@ -1371,7 +1380,7 @@ BEGIN
 						HINT = 'Try again.';
 			END IF;
 			SELECT c.* INTO STRICT claim
-				FROM uidgen.find_claimed_worker(l, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
+				FROM uidgen.find_claimed_worker(l, now_time, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
 		END LOOP;
 	END IF;
 
@@ -1432,7 +1441,7 @@ BEGIN
 			modified = greatest(n.modified, now_time)
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
 			AND n.token = old_token AND n.granted_until = old_until
-			AND n.granted_until >= now_tick - node_renew.max_lead
+			AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead)
 		RETURNING n.granted_until INTO last_tick;
 	quarantine_until := l.quarantine_until;
 	registry_id := l.registry_id;
@@ -1611,7 +1620,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.begin_node_call(boolean),
 	uidgen.end_node_call(bigint),
 	uidgen.check_node_layout(uidgen.registry_layout, uidgen.registry_layout),
-	uidgen.find_claimed_worker(uidgen.registry_layout, bigint, text, integer, integer, bigint[], integer, bigint),
+	uidgen.find_claimed_worker(uidgen.registry_layout, timestamptz, bigint, text, integer, integer, bigint[], integer, bigint),
 	uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigint),
 	uidgen.find_free_worker(uidgen.registry_layout, integer, text, bigint, timestamptz, bigint),
 	uidgen.choose_for_node(uidgen.registry_layout, timestamptz, bigint, text, integer, integer, integer, text, bigint),

@@ -86,10 +86,11 @@ barriers, and all of it	-DSET_BACK=1 -DLOWERED=1 -DCALLERS=1'
 fleet_right_small='
 answers that are lost, a crash	-DCALLS=4 -DLOST=1 -DCRASHES=1 -DNODES=2
 answers that are lost cost no worker id	-DKEPT -DCALLS=6 -DLOST=3 -DMOVES=0 -DNODES=2
+nor where clocks differ	-DKEPT -DCALLS=4 -DLOST=1 -DOWN_TIME=4 -DMOVES=1 -DNODES=2
 a copy of a memory, and releases	-DCALLS=4 -DCOPIES=1 -DRELEASES=1 -DNODES=2
 failover	-DCALLS=4 -DFAILOVERS=1 -DNODES=2
 failover to a clock that is behind	-DCALLS=4 -DFAILOVERS=1 -DSLACK=1 -DBEHIND=1 -DNODES=2
-failover, and nodes whose time is behind	-DCALLS=4 -DFAILOVERS=1 -DOWN_TIME=3 -DNODES=2
+failover, and nodes whose time is behind	-DCALLS=4 -DFAILOVERS=1 -DOWN_TIME=4 -DMOVES=1 -DNODES=2
 restart and failover	-DCALLS=4 -DRESTARTS=1 -DFAILOVERS=1 -DMOVES=1 -DNODES=2
 not needed with a synchronous standby: the quarantine	-DSYNC -DBUG_NO_QUARANTINE -DCALLS=4 -DFAILOVERS=1 -DUNCONFIRMED=1 -DNODES=2'
 
@@ -97,6 +98,7 @@ fleet_right_large='
 crash	-DCALLS=5 -DCRASHES=1 -DMOVES=3
 answers that are lost	-DCALLS=5 -DLOST=2 -DNODES=2
 answers that are lost cost no worker id	-DKEPT -DCALLS=5 -DLOST=1 -DNODES=2
+nor where clocks differ	-DKEPT -DCALLS=5 -DLOST=1 -DOWN_TIME=4 -DNODES=2
 a copy of a memory, and lost answers	-DCALLS=5 -DCOPIES=1 -DLOST=1
 a copy of a memory, and releases	-DCALLS=5 -DCOPIES=1 -DRELEASES=1
 one identity, crash and lost answers	-DCALLS=5 -DONE_IDENTITY -DCRASHES=1 -DLOST=1
@@ -109,6 +111,12 @@ failover and crash	-DCALLS=4 -DFAILOVERS=1 -DCRASHES=1 -DNODES=2
 failover, one worker id	-DWORKERS=1 -DCALLS=6 -DFAILOVERS=1 -DCRASHES=1 -DMOVES=3 -DNODES=2
 failover to a clock that is behind	-DCALLS=5 -DFAILOVERS=1 -DSLACK=1 -DBEHIND=1 -DMOVES=3 -DNODES=2
 failover, and nodes whose time is behind	-DCALLS=5 -DFAILOVERS=1 -DOWN_TIME=3 -DNODES=2
+failover, and their time is far behind	-DCALLS=5 -DFAILOVERS=1 -DOWN_TIME=4 -DNODES=2
+the same, lost answers and late calls	-DCALLS=4 -DFAILOVERS=1 -DOWN_TIME=4 -DLOST=1 -DLATE=1 -DMOVES=1 -DNODES=2
+the same, one worker id and releases	-DWORKERS=1 -DCALLS=6 -DFAILOVERS=1 -DOWN_TIME=4 -DRELEASES=1
+the same, one worker id and crash	-DWORKERS=1 -DCALLS=5 -DFAILOVERS=1 -DOWN_TIME=4 -DCRASHES=1 -DMOVES=3 -DNODES=2
+the same, to a clock that is behind	-DCALLS=4 -DFAILOVERS=1 -DOWN_TIME=4 -DSLACK=1 -DBEHIND=1 -DMOVES=3 -DNODES=2
+the same, after a restart	-DCALLS=4 -DRESTARTS=1 -DFAILOVERS=1 -DOWN_TIME=4 -DNODES=2
 restart and failover	-DCALLS=5 -DRESTARTS=1 -DFAILOVERS=1 -DNODES=2
 a synchronous standby	-DSYNC -DCALLS=4 -DFAILOVERS=1 -DUNCONFIRMED=1
 not needed with a synchronous standby: the quarantine	-DSYNC -DBUG_NO_QUARANTINE -DCALLS=5 -DFAILOVERS=2 -DNODES=2'
@@ -152,6 +160,9 @@ RENEW_STALE	-DFAILOVERS=1 -DNODES=2
 RENEW_WITHOUT_TOKEN	-DCOPIES=1 -DNODES=2
 CLAIM_STALE	-DCALLS=5 -DFAILOVERS=1 -DNODES=2
 CLAIM_ABOVE_ROW_ONLY	-DCALLS=5 -DFAILOVERS=1 -DNODES=2
+CLAIM_OF_RELEASED	-DWORKERS=1 -DCALLS=6 -DFAILOVERS=1 -DRELEASES=1
+BY_END_ALONE	-DKEPT -DOWN_TIME=4 -DMOVES=1 -DNODES=2
+FREE_BY_END	-DFAILOVERS=1 -DOWN_TIME=4 -DMOVES=1 -DNODES=2
 FREE_AT_ONCE	-DCALLS=5 -DFAILOVERS=1 -DNODES=2
 FREE_WITHOUT_SLACK	-DSLACK=1 -DBEHIND=1 -DCALLS=5 -DFAILOVERS=1 -DMOVES=3 -DNODES=2
 NO_CLAMP	-DCALLS=6 -DFAILOVERS=1 -DMOVES=0 -DNODES=2

@@ -34,9 +34,9 @@
  *	  lengths are whole ticks;
  *	- there are no datacenters, wanted worker ids, policies and end of the layout; neither
  *	  lock_timeout nor not_after: calls may always be late;
- *	- what the order of preference, the samples of find_free_worker() and the age of
- *	  `modified` are for, is not checked: few worker ids in use, and nodes that leave each
- *	  other alone.  end_quarantine() is the owner's word that nothing was lost.
+ *	- what the order of preference and the samples of find_free_worker() are for, is not
+ *	  checked: few worker ids in use, and nodes that leave each other alone.
+ *	  end_quarantine() is the owner's word that nothing was lost.
  *
  * What is checked: P1_unique.  With KEPT, R6_kept: a node that gets its answers, or loses
  * some, stays with its worker id, unless it has been too long without one.
@@ -45,10 +45,10 @@
  * LIMIT_... of its large ones find what the rules do not promise, with none broken.  Measured
  * like those of generator.pml:
  *
- *	- small: 8 worlds of up to 1.0 million states, and 15 searches with a broken rule, each
- *	  found within 1.3 million: 23 s of processor time, of which the compiler takes
+ *	- small: 9 worlds of up to 0.7 million states, and 18 searches with a broken rule, each
+ *	  found within 1.2 million: 26 s of processor time, of which the compiler takes
  *	  half;
- *	- MODEL=large: 18 worlds of up to 15 million states (9 minutes of processor time, 3 GB), and 5 limits.
+ *	- MODEL=large: 25 worlds of up to 24 million states (10 minutes of processor time, 3 GB), and 5 limits.
  */
 
 #ifndef NODES
@@ -94,7 +94,7 @@
 #define NOTICED 1	/* 0: it goes back without another history */
 #endif
 #ifndef OWN_TIME
-#define OWN_TIME 0	/* by so much may a node's time be behind */
+#define OWN_TIME 0	/* by so much may a node's time be behind; beyond LEAD, a grant has ended when it is made */
 #endif
 #ifndef WINDOW
 #define WINDOW 1	/* ticks of a grant after its first */
@@ -131,7 +131,7 @@ typedef Registry {
 
 Registry registry, standby;
 byte history;		/* what registry_history() says */
-byte clock = 1;
+byte clock = 1 + OWN_TIME;
 byte new_token;
 
 /* ---- the nodes ---- */
@@ -144,6 +144,10 @@ typedef Node {
 	byte token;
 	byte proposed;	/* 0: none */
 	byte identity
+#ifdef KEPT
+	;
+	byte told		/* when the last answer came */
+#endif
 }
 
 Node node[NODES];
@@ -178,23 +182,39 @@ inline copy(to, from)
 
 /* ---- the rules ---- */
 
-/* R1 and R2: what is older, others may have been granted since. */
-#define AGED(u)		((u) + LEAD < clock)
+/*
+ * R1 and R2: a row whose end and last change are older, others may have been granted since;
+ * R3 looks at both, too.  A release changes a row that is its node's no longer, so that
+ * change says nothing of a grant above the row's end.
+ */
+#define AGED(t)		((t) + LEAD < clock)
+#ifdef BUG_BY_END_ALONE
+#define FRESH(x)	(!AGED(ROW(x).until))
+#else
+#define FRESH(x)	(!AGED(ROW(x).until) || !AGED(ROW(x).modified))
+#endif
+#ifdef BUG_CLAIM_OF_RELEASED
+#define CHANGED(x)	(ROW(x).until > 0 && !AGED(ROW(x).modified))
+#else
+#define CHANGED(x)	(ROW(x).until > 0 && !AGED(ROW(x).modified) && !ROW(x).released)
+#endif
 #ifdef BUG_RENEW_STALE
 #define RENEWABLE(x)	true
 #else
-#define RENEWABLE(x)	(!AGED(ROW(x).until))
+#define RENEWABLE(x)	FRESH(x)
 #endif
 #ifdef BUG_CLAIM_STALE
-#define CLAIMABLE(u)	true
+#define TOKEN_COUNTS(x)	true
+#define END_COUNTS(x)	true
 #else
-#define CLAIMABLE(u)	(!AGED(u))
+#define TOKEN_COUNTS(x)	FRESH(x)
+#define END_COUNTS(x)	(!AGED(ME.until) || CHANGED(x))
 #endif
 
 #define KNOWN(x)	(ROW(x).token != 0 && (ROW(x).token == ME.token || ROW(x).token == ME.proposed))
 #define NAMED(x)	(ROW(x).identity == ME.identity || ME.until > 0 && ME.worker == x)
-#define BY_TOKEN(x)	(ROW(x).until > 0 && KNOWN(x) && NAMED(x) && CLAIMABLE(ROW(x).until))
-#define BY_END(x)	(ROW(x).until < ME.until && ME.worker == x && CLAIMABLE(ME.until))
+#define BY_TOKEN(x)	(ROW(x).until > 0 && KNOWN(x) && NAMED(x) && TOKEN_COUNTS(x))
+#define BY_END(x)	(ROW(x).until < ME.until && ME.worker == x && END_COUNTS(x))
 
 /* R3 */
 #ifdef BUG_FREE_AT_ONCE
@@ -206,7 +226,12 @@ inline copy(to, from)
 #define LONG_AGO(t)	((t) + LEAD + SLACK < clock)
 #endif
 #endif
-#define FREE(x)		(ROW(x).until == 0 || ROW(x).released || LONG_AGO(ROW(x).until) && LONG_AGO(ROW(x).modified))
+#ifdef BUG_FREE_BY_END
+#define UNUSED(x)	LONG_AGO(ROW(x).until)
+#else
+#define UNUSED(x)	(LONG_AGO(ROW(x).until) && LONG_AGO(ROW(x).modified))
+#endif
+#define FREE(x)		(ROW(x).until == 0 || ROW(x).released || UNUSED(x))
 #define OWN(x)		(ROW(x).until > 0 && ROW(x).identity == ME.identity)
 #define NONE_FREE	(!FREE(0) && (WORKERS == 1 || !FREE(1)))
 
@@ -258,8 +283,9 @@ inline use()
 	assert(P1_unique);
 	told[x] = (f > u -> told[x] : told[x] | TICKS(f, u));
 #ifdef KEPT
-	R6_kept = ME.until == 0 || ME.worker == x || AGED(ME.until);
+	R6_kept = ME.until == 0 || ME.worker == x || AGED(ME.until) && AGED(ME.told);
 	assert(R6_kept);
+	ME.told = clock;
 #endif
 	ME.holds = 1; ME.unsure = 0; ME.worker = x; ME.until = u; ME.token = new_token; ME.proposed = 0
 }
@@ -352,9 +378,13 @@ inline node_renew()
 	:: ROW(x).token == ME.token && ROW(x).until == ME.until && RENEWABLE(x) ->
 #endif
 		f = ME.until + 1;
+		if
+		:: u = clock
+		:: OWN_TIME > 0 && clock > OWN_TIME -> u = clock - OWN_TIME
+		fi;
 		if	/* what is needed: nothing, or the next tick */
-		:: u = MAX(ME.until, MIN(clock + WINDOW, REACH))
-		:: u = MAX(ME.until, MIN(MAX(clock, f) + WINDOW, REACH))	/* f > u: too far ahead */
+		:: u = MAX(ME.until, MIN(u + WINDOW, REACH))
+		:: u = MAX(ME.until, MIN(MAX(u, f) + WINDOW, REACH))	/* f > u: too far ahead */
 		fi;
 		if
 		:: u <= LAST_TICK ->
