@@ -961,6 +961,7 @@ COMMENT ON FUNCTION uidgen.begin_quarantine() IS 'writes down the history that t
 CREATE FUNCTION uidgen.begin_node_call(
 	acquires boolean,
 	OUT l uidgen.registry_layout,
+	OUT system_identifier bigint,
 	OUT timeline integer,
 	OUT went_back boolean)			-- the database has another history than was written down
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -994,6 +995,7 @@ BEGIN
 					ELSE 'Point the setting "uidgen.registry" at a database whose registry is shared.' END;
 	END IF;
 	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
+	system_identifier := h.system_identifier;
 	timeline := h.timeline;
 	went_back := (h.system_identifier, h.timeline, h.started, h.database)
 		IS DISTINCT FROM (l.system_identifier, l.timeline, l.started, l.database);
@@ -1282,6 +1284,7 @@ CREATE FUNCTION uidgen.node_acquire(
 	OUT quarantine_until bigint,	-- the last tick in quarantine
 	OUT max_lead bigint,			-- ticks: no grant reaches further ahead of the clock
 	OUT registry_id bigint,
+	OUT system_identifier bigint,
 	OUT timeline integer,
 	OUT clock bigint)				-- microseconds since 1970 UTC
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
@@ -1386,6 +1389,7 @@ BEGIN
 
 	quarantine_until := l.quarantine_until;
 	registry_id := l.registry_id;
+	system_identifier := call.system_identifier;
 	timeline := call.timeline;
 	clock := uidgen.end_node_call(not_after);
 END
@@ -1410,6 +1414,7 @@ CREATE FUNCTION uidgen.node_renew(
 	OUT quarantine_until bigint,
 	OUT max_lead bigint,
 	OUT registry_id bigint,
+	OUT system_identifier bigint,
 	OUT timeline integer,
 	OUT clock bigint)
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
@@ -1445,6 +1450,7 @@ BEGIN
 		RETURNING n.granted_until INTO last_tick;
 	quarantine_until := l.quarantine_until;
 	registry_id := l.registry_id;
+	system_identifier := call.system_identifier;
 	timeline := call.timeline;
 	clock := uidgen.end_node_call(not_after);
 END

@@ -62,7 +62,7 @@ report_clock(const UidgenClockReading *reading, UidgenClockVerdict verdict,
 			stays = false;
 			ereport(LOG,
 					(errmsg("the time of the fleet was set %s by %lld ms",
-							step < 0 ? "back" : "forward", milliseconds(Abs(step))),
+							step < 0 ? "back" : "forward", milliseconds(step < 0 ? -step : step)),
 					 errdetail("Ids follow the clock of the registry.")));
 			break;
 		case UIDGEN_CLOCK_STAYS:
@@ -78,7 +78,7 @@ report_clock(const UidgenClockReading *reading, UidgenClockVerdict verdict,
 					(errcode(ERRCODE_DATETIME_FIELD_OVERFLOW),
 					 errmsg("the clocks of this server and of the registry are more than a day apart"),
 					 errdetail("The registry's clock is %lld ms %s this server's.",
-							   milliseconds(Abs(step)), step < 0 ? "behind" : "ahead of"),
+							   milliseconds(step < 0 ? -step : step), step < 0 ? "behind" : "ahead of"),
 					 errhint("Correct the clock that is wrong.")));
 	}
 }

@@ -46,6 +46,7 @@ read_word(const UidgenAnswer *result, UidgenNodeAnswer *answer)
 {
 	answer->word = (UidgenRegistryWord) {
 		.registry_id = uidgen_answer_bigint(result, "registry_id", PG_INT64_MIN, PG_INT64_MAX),
+		.cluster = uidgen_answer_bigint(result, "system_identifier", PG_INT64_MIN, PG_INT64_MAX),
 		.timeline = (int) uidgen_answer_bigint(result, "timeline", PG_INT32_MIN, PG_INT32_MAX),
 		.max_lead = uidgen_answer_bigint(result, "max_lead", 8, PG_INT64_MAX),
 		.quarantine_until = uidgen_answer_bigint(result, "quarantine_until", PG_INT64_MIN,

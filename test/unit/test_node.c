@@ -349,10 +349,14 @@ test_back(void)
 	is_tokens(TOKENS(TOKEN + 1), "back: so its token is not used");
 	send(TOKEN + 2);
 	is_tokens(TOKENS(TOKEN + 1, TOKEN + 2), "back: but that of a new row is, should no answer come");
+	begin_held();
 	terms.other_workers = false;
+	clocks.tick = NOW - LARGE_STEP - 1;
 	next();
-	is_call(UIDGEN_REFUSE, UIDGEN_STEP_BACK, "back: refused, if there is no other worker id");
-	is_claim(-1, 0, "back: and nothing is claimed");
+	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_BACK, "back: asked for, too, if there is no other worker id");
+	is_claim(lease.grant.worker, lease.grant.last, "back: then the row in use is claimed");
+	send(TOKEN + 1);
+	is_tokens(TOKENS(TOKEN, TOKEN + 1), "back: and its token is used");
 
 	/* A call without an answer, and then the step. */
 	begin_held();
