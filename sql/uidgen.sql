@@ -1265,7 +1265,7 @@ CREATE FUNCTION uidgen.node_acquire(
 	policy text,					-- 'reuse' or 'disposable'
 	known_tokens bigint[],			-- those that the node's row may have
 	claimed_worker integer,			-- the worker id that it had last, or -1
-	claimed_until bigint,			-- and the end of that grant
+	claimed_until bigint,			-- and the end of that grant, or -1
 	new_token bigint,				-- random
 	floor_tick bigint,				-- begin no earlier
 	window_ticks bigint,			-- length of the grant

@@ -1,0 +1,131 @@
+# Fleet.pm: what the tests of a fleet share: servers whose grants come from one registry, and the ids
+# that their clients have seen.
+#
+#	my $registry = shared_registry('registry');
+#	my $node = fleet_node('one', conninfo($registry));
+#	draws($node);						# from now on, all the time
+#	ok(goes_on($node), '...');			# it draws more
+#	is(worker_id($node), ...);
+#	nothing_twice('...');				# of all that all of them have seen
+package Fleet;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+our @EXPORT = qw(fleet_node draws goes_on stops_drawing nothing_twice seen_ids worker_id status_of last_error rows quarantine_ends);
+
+# So short that a grant ends while a test waits, and calls wait for as long as that takes.
+our @SETTINGS = ("uidgen.window = '500ms'", "uidgen.registry_timeout = '1s'", "uidgen.wait_timeout = '10min'");
+
+my %drawings;
+my @seen;
+
+# A server, started, with the extension.
+sub fleet_node
+{
+	my ($name, $conninfo, @conf) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init(allows_streaming => 1);
+	$node->append_conf('postgresql.conf',
+		join('', map { "$_\n" } "shared_preload_libraries = 'uidgen'", 'max_wal_senders = 4', @SETTINGS, "uidgen.registry = '$conninfo'", @conf));
+	$node->start;
+	$node->safe_psql('postgres', 'SET client_min_messages = error; CREATE EXTENSION uidgen');
+	return $node;
+}
+
+# Begin to draw ids, or to draw on after what ended the session.
+sub draws
+{
+	my (@nodes) = @_;
+	foreach my $node (@nodes)
+	{
+		stops_drawing($node);
+		$drawings{ $node->name } = start_drawing($node);
+	}
+	return;
+}
+
+# Do all of them draw at least some ids more?
+sub goes_on
+{
+	my (@nodes) = @_;
+	foreach my $node (@nodes)
+	{
+		my $drawing = $drawings{ $node->name };
+		next if await_drawing($drawing, 200);
+		diag($node->name, ' draws no more: ', slurp_file("$drawing->{file}.err"), last_error($node));
+		return 0;
+	}
+	return 1;
+}
+
+# Returns the ids that this drawing has brought.
+sub stops_drawing
+{
+	my ($node) = @_;
+	my $drawing = delete $drawings{ $node->name } or return [];
+	my $ids = stop_drawing($drawing);
+	push @seen, $ids;
+	return $ids;
+}
+
+# What else a client has seen.
+sub seen_ids
+{
+	my (@ids) = @_;
+	push @seen, \@ids;
+	return @ids;
+}
+
+# One test, after which nobody draws: of all ids, none was seen twice, and there are some.
+sub nothing_twice
+{
+	my ($name) = @_;
+	my @all = (@seen, map { stop_drawing($_) } values %drawings);
+	my $count = 0;
+	@seen = @all;
+	%drawings = ();
+	$count += @$_ foreach @all;
+	note("$count ids");
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return is($count > 1000 ? repeated(@all) : 'too few ids', 0, $name);
+}
+
+sub status_of
+{
+	my ($node, $column) = @_;
+	return $node->safe_psql('postgres', "SELECT $column FROM uidgen.status");
+}
+
+sub worker_id
+{
+	my ($node) = @_;
+	return status_of($node, 'worker_id');
+}
+
+sub last_error
+{
+	my ($node) = @_;
+	return status_of($node, 'last_error');
+}
+
+# Rows of the registry: these columns.
+sub rows
+{
+	my ($registry, $columns, $rest) = @_;
+	return $registry->safe_psql('postgres', "SELECT $columns FROM uidgen.worker_node " . ($rest // 'ORDER BY worker_id'));
+}
+
+# As the owner does where nothing can be lost.
+sub quarantine_ends
+{
+	my ($registry) = @_;
+	return $registry->safe_psql('postgres', 'SELECT uidgen.end_quarantine()');
+}
+
+1;

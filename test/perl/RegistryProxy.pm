@@ -1,0 +1,252 @@
+# RegistryProxy.pm: a proxy in front of a registry, which loses, keeps and delays what goes through it.
+#
+#	my $proxy = RegistryProxy->new($registry);
+#	... uidgen.registry = conninfo($proxy->port)
+#	$proxy->set(cut => 'node_renew');
+#	$proxy->await('cut node_renew granted');
+#	$proxy->set();
+#
+# Faults are of calls of the registry's functions whose names match the second argument (else of all):
+#
+#	cut		the call is made, and the connection closed before the answer
+#	swallow	the call is made, and its answer never comes
+#	late	the call is made after the node has given it up: its connection is closed, and some time has passed
+#	hole	nothing goes through, in either direction, not even a connection; it does later on
+#	slow	each way takes as many milliseconds as the second argument says
+#
+# Each call that met one of the first three leaves a line: the fault, the function, and what the registry
+# said to it: "granted", or an SQLSTATE.  A process of its own, which ends with the test.
+package RegistryProxy;
+
+use strict;
+use warnings;
+use IO::Select;
+use IO::Socket::INET;
+use IO::Socket::UNIX;
+use POSIX ();
+use PostgreSQL::Test::Utils;
+use Time::HiRes qw(time);
+use UidgenTest;
+
+# How long after the node has given up a late call comes: beyond what it may think of the registry's clock.
+use constant LATE => 0.2;
+
+my @children;
+
+sub new
+{
+	my ($class, $registry) = @_;
+	my $dir = PostgreSQL::Test::Utils::tempdir();
+	my $listener = IO::Socket::INET->new(Listen => 100, LocalAddr => '127.0.0.1') or die "could not listen: $!";
+	my $self = bless {
+		port => $listener->sockport,
+		server => $registry->host . '/.s.PGSQL.' . $registry->port,
+		fault_file => "$dir/fault",
+		events => "$dir/events",
+		listener => $listener,
+		connections => [],
+	}, $class;
+	append_to_file($self->{events}, '');
+	my $pid = fork // die "could not fork: $!";
+	if ($pid == 0)
+	{
+		$SIG{PIPE} = 'IGNORE';
+		eval { $self->_run };
+		print STDERR "proxy: $@";
+		POSIX::_exit(1);
+	}
+	push @children, $pid;
+	close $listener;
+	return $self;
+}
+
+sub port
+{
+	my ($self) = @_;
+	return $self->{port};
+}
+
+# From now on, calls meet this fault; without arguments, none.
+sub set
+{
+	my ($self, $fault, $what) = @_;
+	my $new = "$self->{fault_file}.new";
+	unlink $new;
+	append_to_file($new, join(' ', $fault // '', $what // '') . "\n");
+	rename($new, $self->{fault_file}) or die "could not rename $new: $!";
+	$self->{seen} = -s $self->{events};
+	return;
+}
+
+# What calls have met since set() was called.
+sub events
+{
+	my ($self) = @_;
+	return substr(slurp_file($self->{events}), $self->{seen} // 0) =~ /^(.*)\n/mg;
+}
+
+# Wait until as many calls have met what matches; false if they do not.
+sub await
+{
+	my ($self, $pattern, $count) = @_;
+	return poll_until(sub { ($count // 1) <= grep { /$pattern/ } $self->events });
+}
+
+# ---- the process ----
+
+sub _fault
+{
+	my ($self) = @_;
+	my $text = -e $self->{fault_file} ? slurp_file($self->{fault_file}) : '';
+	my ($fault, $what) = $text =~ /^(\S*) ?(.*)$/m;
+	return ($fault // '', $what // '');
+}
+
+sub _note
+{
+	my ($self, $connection) = @_;
+	my ($answer) = $connection->{answer} =~ /C([0-9A-Z]{5})\0/;
+	append_to_file($self->{events}, "$connection->{fault} $connection->{function} " . ($answer // 'granted') . "\n");
+	return;
+}
+
+sub _run
+{
+	my ($self) = @_;
+	while (1)
+	{
+		my ($fault) = $self->_fault;
+		my @sockets = $fault eq 'hole' ? () : ($self->{listener}, map { grep { defined } @$_{qw(client server)} } @{ $self->{connections} });
+		# While nothing is pending, sleep until something comes.
+		my $pending = $fault =~ /hole|slow/ || grep { $_->{late} || @{ $_->{slow} } } @{ $self->{connections} };
+		foreach my $socket (IO::Select->new(@sockets)->can_read($pending ? 0.01 : 0.1))
+		{
+			if ($socket == $self->{listener})
+			{
+				my $client = $socket->accept or next;
+				my $server = IO::Socket::UNIX->new(Peer => $self->{server});
+				push @{ $self->{connections} }, { client => $client, server => $server, slow => [] } if $server;
+				next;
+			}
+			my ($connection) = grep { ($_->{client} // 0) == $socket || ($_->{server} // 0) == $socket } @{ $self->{connections} };
+			next unless $connection;
+			my $from_client = ($connection->{client} // 0) == $socket;
+			my $data = '';
+			my $ended = !sysread($socket, $data, 65536);
+			if ($from_client)
+			{
+				$self->_from_client($connection, $data, $ended);
+			}
+			else
+			{
+				$self->_from_server($connection, $data, $ended);
+			}
+		}
+		foreach my $connection (@{ $self->{connections} })
+		{
+			if ($connection->{late} && $connection->{late} <= time)
+			{
+				delete $connection->{late};
+				_send($connection->{server}, delete $connection->{kept});
+			}
+			while (@{ $connection->{slow} } && $connection->{slow}[0]{time} <= time)
+			{
+				my $chunk = shift @{ $connection->{slow} };
+				_send($connection->{ $chunk->{to} }, $chunk->{data});
+			}
+		}
+		@{ $self->{connections} } = grep { $_->{client} || $_->{server} } @{ $self->{connections} };
+	}
+}
+
+sub _send
+{
+	my ($socket, $data) = @_;
+	while ($socket && length $data)
+	{
+		my $n = syswrite($socket, $data) or return;
+		substr($data, 0, $n, '');
+	}
+	return;
+}
+
+sub _close
+{
+	my ($connection, @sides) = @_;
+	foreach (@sides)
+	{
+		close $connection->{$_} if $connection->{$_};
+		delete $connection->{$_};
+	}
+	return;
+}
+
+# Now, or some milliseconds later.
+sub _pass
+{
+	my ($self, $connection, $to, $data) = @_;
+	my ($fault, $what) = $self->_fault;
+	push @{ $connection->{slow} }, { time => time + ($fault eq 'slow' ? $what / 1000 : 0), to => $to, data => $data };
+	return if $fault eq 'slow' || @{ $connection->{slow} } > 1;
+	_send($connection->{$to}, (shift @{ $connection->{slow} })->{data});
+	return;
+}
+
+sub _from_client
+{
+	my ($self, $connection, $data, $ended) = @_;
+	if ($ended)
+	{
+		my $lasts = $connection->{fault};
+		$connection->{late} = time + LATE if defined $connection->{kept};
+		_close($connection, $lasts ? 'client' : ('client', 'server'));
+		return;
+	}
+	my ($fault, $what) = $self->_fault;
+	my ($function) = $data =~ /uidgen\.(node_\w+)/;
+	if ($function && $fault =~ /^(?:cut|swallow|late)$/ && $function =~ /$what/)
+	{
+		@$connection{qw(fault function answer)} = ($fault, $function, '');
+		if ($fault eq 'late')
+		{
+			$connection->{kept} = $data;
+			return;
+		}
+	}
+	# What libpq says when it ends the session must not come before the call.
+	return if defined $connection->{kept};
+	$self->_pass($connection, 'server', $data);
+	return;
+}
+
+sub _from_server
+{
+	my ($self, $connection, $data, $ended) = @_;
+	if ($connection->{fault})
+	{
+		$connection->{answer} .= $data;
+		# With the session idle again, the call is committed, or rolled back.
+		return unless $ended || $connection->{answer} =~ /Z\0\0\0\x05[ITE]\z/;
+		$self->_note($connection) unless $connection->{noted}++;
+		_close($connection, 'server') if $connection->{fault} ne 'swallow' || $ended;
+		_close($connection, 'client') if $connection->{fault} eq 'cut';
+	}
+	elsif ($ended)
+	{
+		_close($connection, 'client', 'server');
+	}
+	else
+	{
+		$self->_pass($connection, 'client', $data);
+	}
+	return;
+}
+
+END
+{
+	my $status = $?;
+	kill 'KILL', @children if @children;
+	$? = $status;
+}
+
+1;

@@ -1,0 +1,164 @@
+# What becomes of a node whose registry does not answer as it should: answers are lost after the commit, calls
+# come late, the keeper ends in between, the registry is frozen, restarted, waits for a synchronous standby.  It keeps
+# its worker id, uses nothing that it was not told in full, and goes on by itself.
+#
+# The proxy (RegistryProxy.pm) does to calls what no server does when a test wants it to.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Fleet;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RegistryProxy;
+use RemoteRegistry;
+use Test::More;
+use Time::HiRes qw(usleep);
+use UidgenTest;
+
+my $registry = shared_registry('registry');
+my $proxy = RegistryProxy->new($registry);
+# One behind the proxy, and a bystander, which nothing of that concerns.
+my $one = fleet_node('one', conninfo($proxy->port));
+my $two = fleet_node('two', conninfo($registry));
+my %worker;
+
+# Both go on, by themselves, with the worker ids that they had.
+sub unharmed
+{
+	my ($name, @nodes) = @_;
+	@nodes = ($one, $two) unless @nodes;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ok(goes_on(@nodes), "$name: ids go on");
+	is_deeply({ map { $_->name => worker_id($_) } @nodes }, \%worker, '... of the same worker ids');
+	return is(rows($registry, 'count(*)', ''), keys %worker, '... and no other one was taken');
+}
+
+# ---- answers are lost ----
+
+# Of the very first calls, too.
+$proxy->set(cut => 'node_acquire');
+$one->restart;
+draws($one, $two);
+ok($proxy->await('cut node_acquire granted', 3), 'the answers of the first calls are lost, after they were committed');
+$proxy->set();
+ok(goes_on($one, $two), '... and then ids are drawn');
+%worker = map { $_->name => worker_id($_) } $one, $two;
+unharmed('the first calls');
+
+foreach my $fault (qw(cut swallow))
+{
+	# First a renewal; then acquisitions, since the node does not know which token its row has.
+	$proxy->set($fault, 'node_');
+	ok($proxy->await("^$fault node_acquire granted", $fault eq 'cut' ? 3 : 1), "$fault: the answers of several calls in a row are lost");
+	is(($proxy->events)[0], "$fault node_renew granted", '... first that of a renewal');
+	$proxy->set();
+	unharmed($fault);
+}
+
+# ---- calls come late ----
+
+# What the registry has of the one node.
+sub row_of_one
+{
+	return rows($registry, 'token, granted_until, launches, modified', "WHERE worker_id = $worker{one}");
+}
+
+$proxy->set(late => 'node_');
+ok($one->poll_query_until('postgres', 'SELECT last_error IS NOT NULL FROM uidgen.status'), 'calls are kept on their way');
+my $before = row_of_one();
+ok($proxy->await('^late node_acquire'), 'they come when the node waits no longer');
+is_deeply([ grep { !/57014/ } $proxy->events ], [], '... and are refused');
+is(row_of_one(), $before, '... so nothing is changed');
+$proxy->set();
+unharmed('late calls');
+
+# Not on the way, but in the queue of acquirers.
+my $queue = $registry->background_psql('postgres');
+change_setting($one, 'uidgen.registry_timeout', '100ms');
+$queue->query_safe('BEGIN; SELECT FROM uidgen.registry_layout FOR UPDATE');
+$proxy->set(cut => 'node_renew');
+$proxy->await('cut node_renew');
+$proxy->set();
+my $launches = rows($registry, 'launches', "WHERE worker_id = $worker{one}");
+ok($registry->poll_query_until('postgres',
+		"SELECT count(*) >= 3 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%node_acquire%'"),
+	'calls that the node has given up are in the queue of acquirers');
+ok(goes_on($two), '... while the other node renews');
+$queue->query_safe('COMMIT');
+$queue->quit;
+unharmed('the queue');
+is(rows($registry, 'launches', "WHERE worker_id = $worker{one}"), $launches + 1, '... and only a call that was waited for counts');
+change_setting($one, 'uidgen.registry_timeout', '1s');
+
+# ---- the keeper ends between the call and its answer ----
+
+foreach my $function (qw(node_renew node_acquire))
+{
+	if ($function eq 'node_acquire')
+	{
+		$proxy->set(cut => 'node_');
+		$proxy->await('cut node_renew');
+	}
+	$proxy->set(swallow => $function);
+	ok($proxy->await("swallow $function granted"), "$function: the call is made");
+	ok(end_keeper($one), '... and the keeper ends before it is answered');
+	$proxy->set();
+	unharmed("a keeper that ends, $function");
+}
+
+# ---- the registry is silent or slow ----
+
+my @stopped = stop_processes($registry);
+usleep(3_000_000);
+kill 'CONT', @stopped;
+unharmed('the registry was frozen for three times as long as a node waits');
+$proxy->set('hole');
+ok(poll_until(sub { last_error($one) =~ /could not connect/ }), 'a black hole');
+$proxy->set();
+unharmed('after it');
+$proxy->set(slow => 200);
+ok(goes_on($one, $two), 'the registry takes its time');
+ok(goes_on($one, $two), '... and ids go on');
+$proxy->set();
+
+# ---- a commit that a synchronous standby has not confirmed ----
+
+# Both nodes wait for a standby that does not exist, for as long as it takes; then their waits are ended.
+change_setting($_, 'uidgen.registry_timeout', '10min') foreach $one, $two;
+foreach my $how (qw(cancel terminate))
+{
+	my $log = -s $one->logfile;
+	$registry->safe_psql('postgres', "ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()");
+	my $waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%node_%'";
+	ok($registry->poll_query_until('postgres', "SELECT count(*) >= 2 $waiting"), 'calls wait for a synchronous standby');
+	my $granted = status_of($one, 'granted_until');
+	my $failures = status_of($one, 'failures');
+	$registry->safe_psql('postgres', "SELECT pg_${how}_backend(pid) $waiting");
+	ok(poll_until(sub { log_since($one, $log) =~ /the registry did not answer/ }), "$how: the waits are ended, which is no answer");
+	like(log_since($one, $log), qr/it came with the warning ".*synchronous/, '... though it looks like one') if $how eq 'cancel';
+	is(status_of($one, 'granted_until'), $granted, '... and what was granted is not used');
+	$registry->safe_psql('postgres', 'ALTER SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf()');
+	unharmed($how);
+}
+
+change_setting($_, 'uidgen.registry_timeout', '1s') foreach $one, $two;
+
+# ---- the registry is restarted ----
+
+# All that was granted may be lost, as far as it knows: who holds a grant goes on, above it; others begin above the
+# quarantine, as far ahead as that is.
+$registry->safe_psql('postgres', "UPDATE uidgen.registry_layout SET max_lead = '4 s', clock_slack = '1 s'");
+$registry->restart;
+unharmed('a restart of the registry');
+my $three = fleet_node('three', conninfo($registry));
+draws($three);
+ok(poll_until(sub { log_since($three, 0) =~ /uidgen has no new grant: the registry is in quarantine until/ }), 'a new node has to wait');
+ok(goes_on($three), '... for a short time');
+$worker{three} = worker_id($three);
+like(log_since($three, 0), qr/uidgen acquired worker id.*\n.*Its grant begins [1-3]\d{3} ms ahead of the clock/, '... and its ids are ahead of the clock');
+unharmed('all', $one, $two, $three);
+
+nothing_twice('no id was seen twice');
+done_testing();
