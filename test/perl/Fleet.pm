@@ -1,8 +1,8 @@
 # Fleet.pm: what the tests of a fleet share: servers whose grants come from one registry, and the ids
 # that their clients have seen.
 #
-#	my $registry = shared_registry('registry');
-#	my $node = fleet_node('one', conninfo($registry));
+#	my $registry = fleet_registry('registry');
+#	my $node = fleet_node('one', hosts($registry));
 #	draws($node);						# from now on, all the time
 #	ok(goes_on($node), '...');			# it draws more
 #	is(worker_id($node), ...);
@@ -14,27 +14,64 @@ use warnings;
 use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use RemoteRegistry;
 use Test::More;
 use UidgenTest;
 
-our @EXPORT = qw(fleet_node draws goes_on stops_drawing nothing_twice seen_ids worker_id status_of last_error rows quarantine_ends);
+our @EXPORT = qw(fleet_registry fleet_node hosts draws draws_ahead goes_on stops_drawing nothing_twice worker_id status_of last_error rows
+  quarantine_ends);
 
 # So short that a grant ends while a test waits, and calls wait for as long as that takes.
 our @SETTINGS = ("uidgen.window = '500ms'", "uidgen.registry_timeout = '1s'", "uidgen.wait_timeout = '10min'");
 
 my %drawings;
 my @seen;
+my $template;
 
-# A server, started, with the extension.
+# A server, started, whose database postgres has the registry of a fleet.  It does not preload uidgen.  Options:
+# layout, max_lead, clock_slack; clock: a function that gives it one (FakeClock.pm); conf: lines for postgresql.conf.
+sub fleet_registry
+{
+	my ($name, %options) = @_;
+	my $registry = PostgreSQL::Test::Cluster->new($name);
+	my $clock = $options{clock} && $options{clock}->($registry);
+	my $layout = $options{layout} // 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01';
+	$registry->init(allows_streaming => 1);
+	$registry->append_conf('postgresql.conf', join('', map { "$_\n" } @{ $options{conf} // [] }));
+	$clock ? $clock->under(sub { $registry->start }) : $registry->start;
+	$registry->safe_psql('postgres', sprintf(
+			"SET client_min_messages = warning; CREATE EXTENSION uidgen;
+			SELECT FROM uidgen.share_registry('%s', max_lead => '%s', clock_slack => '%s'); SELECT FROM uidgen.end_quarantine()",
+			$layout, $options{max_lead} // '2 minutes', $options{clock_slack} // '10 seconds'));
+	return $registry;
+}
+
+# What uidgen.registry says to reach it on these hosts: servers, or ports of 127.0.0.1.
+sub hosts
+{
+	return conninfo(@_);
+}
+
+# A server, started, with the extension, whose grants come from there.  All are copies of one, which never ran with uidgen.
 sub fleet_node
 {
-	my ($name, $conninfo, @conf) = @_;
+	my ($name, $registry, @conf) = @_;
+	my $clock = ref $conf[0] ? shift @conf : undef;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init(allows_streaming => 1);
+	if (!$template)
+	{
+		$template = PostgreSQL::Test::Cluster->new('template');
+		$template->init(allows_streaming => 1);
+		$template->start;
+		$template->safe_psql('postgres', 'SET client_min_messages = error; CREATE EXTENSION uidgen');
+		$template->backup('node');
+		$template->stop('immediate');
+	}
+	$node->init_from_backup($template, 'node');
 	$node->append_conf('postgresql.conf',
-		join('', map { "$_\n" } "shared_preload_libraries = 'uidgen'", 'max_wal_senders = 4', @SETTINGS, "uidgen.registry = '$conninfo'", @conf));
-	$node->start;
-	$node->safe_psql('postgres', 'SET client_min_messages = error; CREATE EXTENSION uidgen');
+		join('', map { "$_\n" } "shared_preload_libraries = 'uidgen'", @SETTINGS, "uidgen.registry = '$registry'", @conf));
+	$clock = $clock->($node) if $clock;
+	$clock ? $clock->under(sub { $node->start }) : $node->start;
 	return $node;
 }
 
@@ -74,12 +111,12 @@ sub stops_drawing
 	return $ids;
 }
 
-# What else a client has seen.
-sub seen_ids
+# Draw so many at once that ids are ahead of the clock.
+sub draws_ahead
 {
-	my (@ids) = @_;
-	push @seen, \@ids;
-	return @ids;
+	my ($node, $count) = @_;
+	push @seen, [ split /\n/, $node->safe_psql('postgres', "SELECT uid_next() FROM generate_series(1, $count)") ];
+	return;
 }
 
 # One test, after which nobody draws: of all ids, none was seen twice, and there are some.
