@@ -135,8 +135,9 @@ uidgen_node_sends(UidgenNode *node, const UidgenLease *lease, const UidgenNodeAc
 		node->ntokens = 0;
 	if (node->ntokens == UIDGEN_NODE_TOKENS)
 	{
+		/* The first one stays: where the registry answers nobody, the row still has it. */
 		node->ntokens--;
-		memmove(&node->tokens[0], &node->tokens[1], node->ntokens * sizeof(node->tokens[0]));
+		memmove(&node->tokens[1], &node->tokens[2], (node->ntokens - 1) * sizeof(node->tokens[0]));
 	}
 	node->tokens[node->ntokens++] = token;
 }

@@ -27,8 +27,8 @@
 #include "core/fleetclock.h"
 #include "core/lease.h"
 
-/* More calls in a row than this have no answer only while the registry answers nobody, and
- * then it has committed none of the older ones. */
+/* If more calls in a row than this have no answer, the row has the oldest token, since the
+ * registry does nothing at all; or one of the latest. */
 #define UIDGEN_NODE_TOKENS 8
 
 typedef struct UidgenNode
@@ -43,8 +43,8 @@ typedef struct UidgenNode
 	UidgenFleetClock clock;
 
 	/*
-	 * The tokens that the row of this node may have, the oldest first.  The
-	 * lease's token is the only one while every call was answered.
+	 * The tokens that the row of this node may have, the oldest first.  While
+	 * every call is answered, the lease's token is the only one.
 	 */
 	int64_t		tokens[UIDGEN_NODE_TOKENS];
 	int			ntokens;
