@@ -27,6 +27,7 @@ our @SETTINGS = ("uidgen.window = '500ms'", "uidgen.registry_timeout = '1s'", "u
 my %drawings;
 my @seen;
 my $template;
+my %has_clock;
 
 # A server, started, whose database postgres has the registry of a fleet.  It does not preload uidgen.  Options:
 # layout, max_lead, clock_slack; clock: a function that gives it one (FakeClock.pm); conf: lines for postgresql.conf.
@@ -52,7 +53,8 @@ sub hosts
 	return conninfo(@_);
 }
 
-# A server, started, with the extension, whose grants come from there.  All are copies of one, which never ran with uidgen.
+# A server, started, with the extension, whose grants come from there, and perhaps with a clock (a function as above).  All
+# are copies of one, which never ran with uidgen.
 sub fleet_node
 {
 	my ($name, $registry, @conf) = @_;
@@ -63,7 +65,8 @@ sub fleet_node
 		$template = PostgreSQL::Test::Cluster->new('template');
 		$template->init(allows_streaming => 1);
 		$template->start;
-		$template->safe_psql('postgres', 'SET client_min_messages = error; CREATE EXTENSION uidgen');
+		$template->safe_psql('postgres', q{SET client_min_messages = error; CREATE EXTENSION uidgen;
+			CREATE FUNCTION pause() RETURNS void LANGUAGE plpgsql AS 'BEGIN PERFORM count(*) FROM generate_series(1, 5000); END'});
 		$template->backup('node');
 		$template->stop('immediate');
 	}
@@ -71,6 +74,7 @@ sub fleet_node
 	$node->append_conf('postgresql.conf',
 		join('', map { "$_\n" } "shared_preload_libraries = 'uidgen'", @SETTINGS, "uidgen.registry = '$registry'", @conf));
 	$clock = $clock->($node) if $clock;
+	$has_clock{$name} = 1 if $clock;
 	$clock ? $clock->under(sub { $node->start }) : $node->start;
 	return $node;
 }
@@ -82,7 +86,8 @@ sub draws
 	foreach my $node (@nodes)
 	{
 		stops_drawing($node);
-		$drawings{ $node->name } = start_drawing($node);
+		# pg_sleep() does not end where the clock is set back.
+		$drawings{ $node->name } = start_drawing($node, 'postgres', $has_clock{ $node->name } && 'pause()');
 	}
 	return;
 }

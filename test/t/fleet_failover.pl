@@ -44,6 +44,7 @@ sub granted_until
 # ---- two nodes sleep, and what comes then is lost ----
 
 my ($sleeper_1, $sleeper_2) = (node('sleeper_1', 1), node('sleeper_2', 2));
+my ($heir_1, $heir_2, $crashed) = (node('heir_1', 1), node('heir_2', 2), node('crashed', 3));
 draws($sleeper_1, $sleeper_2);
 ok(goes_on($sleeper_1, $sleeper_2), 'two nodes draw ids');
 # The standby knows the last grant of the one ...
@@ -57,12 +58,11 @@ my $end = granted_until(1);
 ok(poll_until(sub { granted_until(1) > $end }), 'one has renewed after the standby was cut off');
 push @asleep, stop_processes($sleeper_1);
 
-my ($heir_1, $heir_2, $crashed) = (node('heir_1', 1), node('heir_2', 2), node('crashed', 3));
 draws($heir_1, $heir_2, $crashed);
 ok(goes_on($crashed), 'another node comes');
 ok(goes_on($heir_1, $heir_2), 'the worker ids of those that sleep are free after a while');
 like(log_since($heir_1, 0), qr/worker id 1 belongs to another node/, '... not before');
-stops_drawing($crashed);
+stops_drawing($_) foreach $heir_1, $heir_2, $crashed;
 draws_ahead($_, $AHEAD) foreach $heir_1, $heir_2, $crashed;
 
 # ---- failover ----
@@ -74,14 +74,21 @@ $standby->promote;
 kill 'CONT', @asleep;
 $crashed->start;
 draws($crashed);
-ok(goes_on($heir_1, $heir_2), 'after a failover, who holds a grant goes on');
+foreach my $sleeper ($sleeper_1, $sleeper_2)
+{
+	ok(poll_until(sub { log_since($sleeper, 0) =~ /the registry is in quarantine|belongs to another node/ }), 'who slept wakes up')
+	  or diag(last_error($sleeper));
+}
+# They come first, and wait for the end of the quarantine; but not while they sleep again.
+@asleep = map { stop_processes($_) } $sleeper_1, $sleeper_2;
+draws($heir_1, $heir_2);
+ok(goes_on($heir_1, $heir_2), 'who holds a grant goes on');
 ok($_->poll_query_until('postgres', 'SELECT timeline = 2 FROM uidgen.status'), '... by the new primary') foreach $heir_1, $heir_2;
-ok(poll_until(sub { log_since($_, 0) =~ /worker id . belongs to another node/ }), 'who slept does not: ' . $_->name)
-  foreach $sleeper_1, $sleeper_2;
+kill 'CONT', @asleep;
+ok(poll_until(sub { log_since($_, 0) =~ /worker id \d belongs to another node/ }), '... and not who slept: ' . $_->name) foreach $sleeper_1, $sleeper_2;
 ok(goes_on($crashed), 'who crashed goes on');
 is_deeply([ map { worker_id($_) } $heir_1, $heir_2, $crashed ], [ 1, 2, 3 ], 'each has the worker id that it had');
-stops_drawing($_) foreach $sleeper_1, $sleeper_2;
-$_->stop foreach $sleeper_1, $sleeper_2;
+stops_drawing($_), $_->stop('immediate') foreach $sleeper_1, $sleeper_2;
 
 # ---- the old primary is back ----
 
