@@ -96,12 +96,12 @@ uidgen_node_next(const UidgenNode *node, const UidgenLease *lease, const UidgenT
 	/*
 	 * The lease decides.  It is told of a leap of the clock that is none, since
 	 * there is none to follow; and that it is another registry's where the row may
-	 * have another token.
+	 * have another token, unless that has to be found out.
 	 */
 	UidgenLease view = *lease;
 
 	view.clock_offset = clocks->offset;
-	view.held = lease->held && here && is_certain(node, lease);
+	view.held = lease->held && here && (is_certain(node, lease) || node->elsewhere);
 	action.lease = uidgen_lease_next(&view, terms, clocks, position, clock_known,
 									 view.grant.registry);
 	action.leaves = action.lease.call == UIDGEN_ACQUIRE &&
@@ -125,6 +125,13 @@ uidgen_node_teach(UidgenNodeAction *action, UidgenTick known)
 }
 
 /* ---- tokens ---- */
+
+void
+uidgen_node_goes(UidgenNode *node, uint64_t place)
+{
+	node->elsewhere |= node->joined && place != node->place;
+	node->place = place;
+}
 
 void
 uidgen_node_sends(UidgenNode *node, const UidgenLease *lease, const UidgenNodeAction *action,
@@ -190,6 +197,7 @@ uidgen_node_hears(UidgenNode *node, const UidgenRegistryWord *word,
 	node->joined = true;
 	node->registry_id = word->registry_id;
 	node->cluster = word->cluster;
+	node->elsewhere = false;
 	node->timeline = word->timeline;
 	node->max_lead = word->max_lead;
 	node->quarantine_until = word->quarantine_until;

@@ -8,7 +8,8 @@
  *	- It proposes the tokens itself, and remembers each before it is sent.  After a call
  *	  without an answer its row may have any of them; then it does not renew, but acquires
  *	  with all of them, and goes on above the end that the row has.
- *	- It claims the row whose grant it knows, also if the registry knows it no more.
+ *	- It claims the row whose grant it knows, also if the registry knows it no more; but where
+ *	  it may meet another registry, it first asks to renew, which takes nothing there.
  *	- Its time is that of the fleet (fleetclock.h).  So there is no leap of its clock to
  *	  follow, and only a step back of the fleet's time needs another row.  Where there is
  *	  none, it goes on above the end of the one in use, if the registry lets it.
@@ -48,6 +49,14 @@ typedef struct UidgenNode
 	 */
 	int64_t		tokens[UIDGEN_NODE_TOKENS];
 	int			ntokens;
+
+	/*
+	 * Where the settings lead is another place than the one that answered last.  It
+	 * may be another registry, where a claim would take the row of some node
+	 * there.
+	 */
+	uint64_t	place;
+	bool		elsewhere;
 
 	/*
 	 * The grant of the lease may be claimed.  Not after it was released: then
@@ -115,6 +124,9 @@ extern UidgenNodeAction uidgen_node_lost(const UidgenNode *node, const UidgenLea
 /* The registry has granted ticks up to `known`, which were granted before: ask again for
  * what is above. */
 extern void uidgen_node_teach(UidgenNodeAction *action, UidgenTick known);
+
+/* The next call goes to this place, whatever number it has. */
+extern void uidgen_node_goes(UidgenNode *node, uint64_t place);
 
 /* A call is about to be sent that gives the row this token.  `action` is what decided on
  * it. */

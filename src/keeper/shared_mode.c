@@ -355,13 +355,13 @@ renew(const UidgenLink *link, const UidgenNodeAction *action, const UidgenTerms 
 	hear(link, &answer);
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	/* A row of another registry is not the one that is held. */
-	if (extended && grant.registry == uidgen_node_registry(node->registry_id))
+	extended = extended && grant.registry == uidgen_node_registry(node->registry_id);
+	if (extended)
 		uidgen_node_confirmed(node);
-	else
-	{
-		extended = false;
+	else if (call.ntokens == 1)
 		uidgen_node_fenced(node);
-	}
+	else						/* the row may have one of the others */
+		uidgen_node_refused(node);
 	LWLockRelease(uidgen_shared->lock);
 
 	terms_now = uidgen_read_terms(true);
@@ -391,10 +391,13 @@ uidgen_shared_mode_serve(const UidgenLink *link)
 	UidgenPosition position = uidgen_atomic_read(&words->position);
 	UidgenTicketReach reach = uidgen_ticket_reach(words);
 	UidgenClocks clocks = read_clocks();
-	UidgenNodeAction action =
-		uidgen_node_next(&uidgen_shared->node, &uidgen_shared->lease, &terms, &clocks,
-						 position, uidgen_ticket_clock_known(&reach));
+	UidgenNodeAction action;
 
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_node_goes(&uidgen_shared->node, link->place());
+	LWLockRelease(uidgen_shared->lock);
+	action = uidgen_node_next(&uidgen_shared->node, &uidgen_shared->lease, &terms, &clocks,
+							  position, uidgen_ticket_clock_known(&reach));
 	switch (action.lease.call)
 	{
 		case UIDGEN_ACQUIRE:

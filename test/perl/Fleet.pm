@@ -25,7 +25,7 @@ our @EXPORT = qw(fleet_registry fleet_node hosts draws draws_ahead goes_on stops
 our @SETTINGS = ("uidgen.window = '500ms'", "uidgen.registry_timeout = '1s'", "uidgen.wait_timeout = '10min'");
 
 my %drawings;
-my @seen;
+my %seen;
 my $template;
 my %has_clock;
 
@@ -112,7 +112,7 @@ sub stops_drawing
 	my ($node) = @_;
 	my $drawing = delete $drawings{ $node->name } or return [];
 	my $ids = stop_drawing($drawing);
-	push @seen, $ids;
+	push @{ $seen{ $node->name } }, $ids;
 	return $ids;
 }
 
@@ -120,22 +120,23 @@ sub stops_drawing
 sub draws_ahead
 {
 	my ($node, $count) = @_;
-	push @seen, [ split /\n/, $node->safe_psql('postgres', "SELECT uid_next() FROM generate_series(1, $count)") ];
+	push @{ $seen{ $node->name } }, [ split /\n/, $node->safe_psql('postgres', "SELECT uid_next() FROM generate_series(1, $count)") ];
 	return;
 }
 
-# One test, after which nobody draws: of all ids, none was seen twice, and there are some.
+# One test, after which nobody draws: of all ids none was seen twice, and there are some.  With the option apart, of those of
+# each server; for servers that went by different registries.
 sub nothing_twice
 {
-	my ($name) = @_;
-	my @all = (@seen, map { stop_drawing($_) } values %drawings);
+	my ($name, %options) = @_;
+	push @{ $seen{$_} }, stop_drawing(delete $drawings{$_}) foreach keys %drawings;
 	my $count = 0;
-	@seen = @all;
-	%drawings = ();
-	$count += @$_ foreach @all;
+	$count += @$_ foreach map { @$_ } values %seen;
 	note("$count ids");
+	my $repeated = 0;
+	$repeated += repeated(@$_) foreach $options{apart} ? values %seen : [ map { @$_ } values %seen ];
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	return is($count > 1000 ? repeated(@all) : 'too few ids', 0, $name);
+	return is($count > 1000 ? $repeated : 'too few ids', 0, $name);
 }
 
 sub status_of

@@ -291,6 +291,30 @@ test_renew(void)
 	(void) hear(REGISTRY, 1, 0);
 	next();
 	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "renew: again in the one that granted");
+
+	/* The settings lead elsewhere, while a call was not answered. */
+	begin_held();
+	uidgen_node_goes(&node, 7);
+	(void) hear(REGISTRY, 1, 0);
+	send(TOKEN + 1);
+	uidgen_node_goes(&node, 7);
+	next();
+	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "elsewhere: not where the same place is asked");
+	uidgen_node_goes(&node, 8);
+	next();
+	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "elsewhere: a renewal asks first, which takes nothing");
+	uidgen_node_goes(&node, 8);
+	next();
+	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "elsewhere: until it is answered");
+	(void) hear(REGISTRY, 1, 0);
+	next();
+	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "elsewhere: it is the same registry");
+	is_claim(WORKER, LAST, "elsewhere: so the grant is claimed");
+	uidgen_node_goes(&node, 7);
+	(void) hear(REGISTRY + 1, 1, 0);
+	next();
+	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "elsewhere: it is another registry");
+	is_claim(-1, 0, "elsewhere: so nothing is claimed");
 }
 
 static void
