@@ -122,7 +122,7 @@ SELECT conrelid::regclass, contype, pg_get_constraintdef(oid)
 FROM pg_constraint
 WHERE (('pg_class'::regclass)::oid, conrelid) IN (SELECT classid, objid FROM member)
 	AND contype IN ('p', 'u', 'c', 'f')
-ORDER BY 1, 2;
+ORDER BY 1, 2, pg_get_constraintdef(oid) COLLATE "C";
 -- Permanent tables, without row-level security.
 SELECT relname, relpersistence, relrowsecurity
 FROM pg_class

@@ -136,6 +136,26 @@ EXCEPTION WHEN query_canceled THEN
 	RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
 
+CREATE FUNCTION pg_temp.import(content text, workers int[], ends bigint[], datacenter int DEFAULT 0, not_after bigint DEFAULT 9223372036854775807)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	g record;
+	message text;
+	detail text;
+	hint text;
+BEGIN
+	IF content IS NOT NULL THEN
+		PERFORM pg_temp.set_registry(content, -1, 3);
+	END IF;
+	BEGIN
+		SELECT * INTO STRICT g FROM uidgen.node_import(datacenter, workers, ends, not_after);
+	EXCEPTION WHEN OTHERS OR query_canceled THEN
+		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+		RETURN pg_temp.failure(SQLSTATE, message, detail, hint) || E'\n  -> ' || pg_temp.get_rows();
+	END;
+	RETURN coalesce(g.done::text, 'null') || ' -> ' || pg_temp.get_rows();
+END $$;
+
 -- A command that may fail; what fails is undone.
 CREATE FUNCTION pg_temp.try(command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -548,6 +568,115 @@ SELECT database FROM uidgen.registry_layout;
 SELECT pg_temp.acquire();
 ROLLBACK;
 
+-- A server that changes from its local registry to this one brings its ends along.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+-- no row, a free one, one with a later end
+SELECT pg_temp.import('', '{1}', '{1020}');
+SELECT launches, token IS NULL, launch_date, created = modified, extract(epoch FROM modified), host_name, port, type FROM uidgen.worker_node;
+SELECT pg_temp.import('0 a 900 r, 1 a 933, 2 - 1010 r, 3 a 1005', '{0,1,2,3}', '{1020,1020,1020,1005}');
+SELECT worker_id, token, identity, launches, extract(epoch FROM modified) FROM uidgen.worker_node ORDER BY 1;
+SELECT pg_temp.import('1/1 a 900', '{1}', '{1020}', datacenter => 1);
+SELECT pg_temp.import('0 a 900 r', '{0,0}', '{1020,1010}');
+SELECT pg_temp.import('', '{}', '{}');
+-- nobody is granted those ticks again
+SELECT pg_temp.import('0 a 900', '{0}', '{1020}');
+SELECT pg_temp.acquire(wanted => 0, at => 800), pg_temp.renew(NULL, 0, 100, 900), pg_temp.renew(NULL, 0, 100, 1020);
+-- neither by a claim of who had the row long ago, for which the end would be new enough
+SELECT pg_temp.import('0 a 900, 1 b 1005, 2 b 1005, 3 b 1005', '{0}', '{1020}');
+UPDATE uidgen.registry_layout SET quarantine_until = 1030;
+SELECT pg_temp.acquire(holder => 'a', tokens => '{100}', claimed => 0, claimed_until => 900);
+-- one beyond reach is waited for
+SELECT pg_temp.import('', '{1}', '{1055}');
+SELECT pg_temp.acquire(wanted => 1), pg_temp.world(1006);
+SELECT pg_temp.acquire(wanted => 1), pg_temp.world(1000);
+-- one that another holds, or may claim; then nothing is done
+SELECT pg_temp.import('1 a 1005', '{0,1}', '{1020,1020}');
+SELECT pg_temp.import('1 a 934', '{0,1}', '{1020,1020}');
+SELECT pg_temp.import('1 a 900@936', '{1}', '{1020}');
+-- as far as grants reach
+SELECT pg_temp.import('', '{0,1}', '{1020,1060}');
+SELECT pg_temp.import('', '{0,1}', '{1020,1061}');
+SELECT pg_temp.import('', '{1}', '{9223372036854775807}');
+-- what makes no sense
+SELECT pg_temp.import('', '{0,1}', '{1020}');
+SELECT pg_temp.import('', '{0}', '{1020,1020}');
+SELECT pg_temp.import('', '{0}', '{NULL}');
+SELECT pg_temp.import('', '{NULL}', '{1020}');
+SELECT pg_temp.import('', '{0,4}', '{1020,1020}'), pg_temp.import('', '{-1}', '{1020}');
+SELECT pg_temp.import('', '{1}', '{1020}', datacenter => 2);
+SELECT pg_temp.import('', NULL, '{1020}');
+SELECT pg_temp.import('', '{1}', '{1020}', not_after => 999000000);
+SELECT pg_temp.set_registry('', 20, 3);
+SELECT * FROM uidgen.node_import(0, '{1}', '{1020}', 9223372036854775807);
+-- the owner may go further
+SELECT pg_temp.set_registry('2 a 1005', -1, 3);
+SELECT pg_temp.try('SELECT uidgen.import_worker(0, 1, ''1970-01-01 01:00:00 UTC'')'), pg_temp.get_rows();
+SELECT pg_temp.try('SELECT uidgen.import_worker(0, 1, ''1970-01-01 00:30:00 UTC'')'), pg_temp.get_rows();
+SELECT pg_temp.try('SELECT uidgen.import_worker(0, 2, ''1970-01-01 01:00:00 UTC'')');
+SELECT pg_temp.try('SELECT uidgen.import_worker(0, 4, ''1970-01-01 01:00:00 UTC'')');
+SELECT pg_temp.try('SELECT uidgen.import_worker(0, NULL, ''1970-01-01 01:00:00 UTC'')');
+SELECT pg_temp.try('SELECT uidgen.import_worker(2, 1, ''1970-01-01 01:00:00 UTC'')');
+SELECT pg_temp.try('SELECT uidgen.import_worker(0, 1, ''1970-01-12 13:46:40 UTC'')');
+SELECT pg_temp.try('SELECT uidgen.import_worker(0, 1, ''1970-01-12 13:46:39 UTC'')'), pg_temp.get_rows();
+SELECT pg_temp.try('SELECT uidgen.import_worker(0, 1, ''1969-12-31 23:59:59 UTC'')');
+SELECT pg_temp.try('SELECT uidgen.import_worker(0, 1, ''infinity'')');
+SELECT pg_temp.try('SELECT uidgen.import_worker(0, 1, NULL)');
+-- the hint of a refusal leads there, for short ticks too
+UPDATE uidgen.registry_layout SET unit = 300, max_tick = 1000000000;
+DELETE FROM uidgen.worker_node;
+SELECT pg_temp.import(NULL, '{1}', '{3600000}');
+SELECT uidgen.import_worker(0, 1, '1970-01-01 00:18:00.001 UTC'), pg_temp.get_rows();
+ROLLBACK;
+
+-- A worker id can be kept from all nodes, for a server that goes back to its local registry.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT pg_temp.set_registry('1 me 1010', 970, 3);
+SELECT uidgen.keep_worker(0, 1), pg_temp.get_rows();
+SELECT datacenter_id, worker_id, host_name, port, identity, state, until FROM uidgen.fleet;
+SELECT token, launches, extract(epoch FROM modified) FROM uidgen.worker_node;
+-- the one that held it goes on to the end of its grant, and then with another one
+SELECT pg_temp.set_registry('0 a 900, 1 me 1010, 2 a 1005, 3 a 1005', -1, 3);
+SELECT uidgen.keep_worker(0, 1), pg_temp.renew(NULL, 1, 101, 1010);
+SELECT pg_temp.acquire(tokens => '{101}', claimed => 1, claimed_until => 1010), pg_temp.get_rows();
+SELECT pg_temp.acquire(tokens => '{500}', wanted => 1);
+SELECT pg_temp.release(NULL, 1, '{101}');
+-- it is never free
+SELECT pg_temp.world(999000);
+SELECT pg_temp.acquire(wanted => 1);
+SELECT pg_temp.world(1000);
+SELECT pg_temp.set_registry('0 a 1005, 2 a 1005, 3 a 1005', -1, 3);
+SELECT uidgen.keep_worker(0, 1);
+SELECT pg_temp.acquire();
+SELECT pg_temp.acquire(tokens => '{NULL}', claimed => 1, claimed_until => 999999);
+SELECT pg_temp.acquire(claimed => 1, claimed_until => 9223372036854775807);
+-- what its server brings along one day is covered
+SELECT pg_temp.import(NULL, '{1}', '{1020}');
+-- again; and where a grant that was lost may reach further, or where there was none
+SELECT uidgen.keep_worker(0, 1);
+SELECT pg_temp.set_registry('1 me 900', 1066, 3);
+SELECT uidgen.keep_worker(0, 1), uidgen.keep_worker(1, 1);
+SELECT pg_temp.try('SELECT uidgen.keep_worker(0, 4)'), pg_temp.try('SELECT uidgen.keep_worker(0, -1)'), pg_temp.try('SELECT uidgen.keep_worker(0, NULL)');
+SELECT pg_temp.try('SELECT uidgen.keep_worker(2, 1)');
+-- its owner can free it: then grants begin above what any grant can reach
+SELECT uidgen.forget_worker(1, 0), pg_temp.get_rows();
+SELECT pg_temp.acquire(wanted => 1), pg_temp.world(1026);
+SELECT pg_temp.acquire(wanted => 1);
+-- or above where the server says that its ids end
+SELECT pg_temp.world(1000);
+SELECT uidgen.forget_worker(1, 1), uidgen.import_worker(1, 1, '1970-01-01 01:00:00 UTC'), pg_temp.get_rows();
+-- the last change of a shared registry's row stays, and its end
+SELECT pg_temp.set_registry('1 me 1200@1100', -1, 3);
+SELECT uidgen.forget_worker(1, 0), pg_temp.get_rows();
+SELECT extract(epoch FROM modified) FROM uidgen.worker_node;
+-- only a shared registry knows such rows
+UPDATE uidgen.registry_layout SET shared = false;
+SELECT pg_temp.try('SELECT uidgen.keep_worker(0, 1)');
+SELECT pg_temp.try('SELECT uidgen.import_worker(0, 1, ''1970-01-01 01:00:00 UTC'')');
+SELECT pg_temp.import(NULL, '{1}', '{1020}');
+ROLLBACK;
+
 -- Evidence begins one: a claim whose end is above its row's, and above the quarantine.
 BEGIN;
 CALL pg_temp.make_up_the_world();
@@ -611,7 +740,7 @@ CALL pg_temp.make_up_the_world();
 SELECT pg_temp.acquire('');
 ROLLBACK;
 
--- What a node may do: the three calls.
+-- What a node may do: the calls of a keeper.
 BEGIN;
 CALL pg_temp.make_up_the_world();
 SELECT pg_temp.set_registry('1 me 1005', -1, 3);
@@ -625,6 +754,7 @@ SET ROLE regress_uidgen_node;
 SELECT pg_temp.try('SELECT * FROM uidgen.node_renew(0, 1, 101, 1005, 600, 0, 10, 2000, 9223372036854775807)');
 SELECT pg_temp.try('SELECT * FROM uidgen.node_acquire(''n'', ''A'', 1000000, 0, 1000000, 1, 3, 0, 2, ''reuse'', ''{}'', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
 SELECT pg_temp.try('SELECT * FROM uidgen.node_release(0, 2, ''{4711}'', 9223372036854775807)');
+SELECT pg_temp.try('SELECT * FROM uidgen.node_import(0, ''{0}'', ''{1020}'', 9223372036854775807)');
 -- nothing else
 SELECT p.oid::regprocedure FROM pg_proc AS p
 WHERE pronamespace = 'uidgen'::regnamespace AND has_function_privilege(p.oid, 'EXECUTE')
@@ -636,6 +766,7 @@ SELECT has_schema_privilege('uidgen', 'CREATE');
 SELECT pg_temp.try(command) FROM (VALUES ('SELECT token FROM uidgen.worker_node'), ('SELECT * FROM uidgen.registry_layout'), ('SELECT * FROM uidgen.fleet'),
 	('SELECT FROM uidgen.registry_layout FOR UPDATE'), ('LOCK TABLE uidgen.worker_node IN SHARE MODE'), ('UPDATE uidgen.worker_node SET token = 1'),
 	('DELETE FROM uidgen.worker_node'), ('TRUNCATE uidgen.worker_node'), ('SELECT uidgen.end_quarantine()'), ('SELECT uidgen.forget_worker(1)'),
+	('SELECT uidgen.keep_worker(0, 1)'), ('SELECT uidgen.import_worker(0, 1, now())'),
 	('SELECT uidgen.grant_node(''regress_uidgen_node'')'), ('SELECT uidgen.share_registry()'), ('SELECT uidgen.registry_clock()'), ('SELECT uidgen.new_token()'),
 	('CREATE TABLE uidgen.t ()'), ('CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz LANGUAGE sql AS ''SELECT now()''')) AS c (command);
 -- other numbers, another's row, or far ahead

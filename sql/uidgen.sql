@@ -80,8 +80,8 @@ COMMENT ON COLUMN uidgen.worker_node.created IS 'when the worker id was first ac
 COMMENT ON COLUMN uidgen.worker_node.modified IS 'when the worker id was last acquired, renewed or released; does not go back when the clock is set back';
 COMMENT ON COLUMN uidgen.worker_node.identity IS 'the last holder: system identifier/timeline/inode of the control file/its time of birth/hash of the machine id; null: forgotten';
 COMMENT ON COLUMN uidgen.worker_node.token IS 'proves who the holder is; changes with each renewal; null: released';
-COMMENT ON COLUMN uidgen.worker_node.granted_until IS 'last tick granted';
-COMMENT ON COLUMN uidgen.worker_node.released IS 'whether the worker id was handed back, by a clean shutdown or by forget_worker()';
+COMMENT ON COLUMN uidgen.worker_node.granted_until IS 'last tick granted; the last one of the layout: granted to no node any more, by keep_worker()';
+COMMENT ON COLUMN uidgen.worker_node.released IS 'whether anybody may have it: it was handed back by a clean shutdown, freed by forget_worker(), or only its end was brought along';
 COMMENT ON COLUMN uidgen.worker_node.launches IS 'how many times the worker id was acquired';
 
 CREATE TABLE uidgen.registry_layout (
@@ -314,11 +314,20 @@ AS $$
 #variable_conflict error
 DECLARE
 	dc integer := coalesce(datacenter, current_setting('uidgen.datacenter_id', true)::integer, 0);
+	clock CONSTANT timestamptz := uidgen.registry_clock();
+	l uidgen.registry_layout;
 BEGIN
-	-- The row stays, so that the next grant of this worker id begins above what was
-	-- granted.
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	-- The row stays, so that the next grant of this worker id begins above what was granted:
+	-- for one that keep_worker() kept, above what any grant can reach.
 	UPDATE uidgen.worker_node AS n SET
-			identity = NULL, token = NULL, released = true, modified = uidgen.registry_clock()
+			identity = NULL,
+			token = NULL,
+			granted_until = CASE WHEN l.shared AND n.granted_until >= l.max_tick
+				THEN uidgen.tick_at(clock, l.unit, l.epoch) + uidgen.ticks_in(l.max_lead, l.unit) + uidgen.ticks_in(l.clock_slack, l.unit) + 1
+				ELSE n.granted_until END,
+			released = true,
+			modified = greatest(CASE WHEN l.shared THEN n.modified END, clock)
 		WHERE n.datacenter_id = dc AND n.worker_id = worker;
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'there is no worker id % of datacenter % in the registry', worker, dc
@@ -329,7 +338,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.forget_worker(integer, integer)
-	IS 'frees a worker id whose instance will never issue ids again';
+	IS 'frees a worker id whose instance will never issue ids again, or one that keep_worker() kept';
 
 REVOKE EXECUTE ON FUNCTION
 	uidgen.registry_clock(),
@@ -1186,13 +1195,15 @@ BEGIN
 	IF wanted >= 0 THEN
 		SELECT n.* INTO before FROM uidgen.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.worker_id = wanted;
+		-- one whose end lies beyond reach is waited for
 		IF FOUND AND before.identity IS DISTINCT FROM holder
-			AND NOT uidgen.is_free(before, ended_before, changed_before, reach) THEN
+			AND NOT uidgen.is_free(before, ended_before, changed_before, reach => l.max_tick) THEN
 			RAISE EXCEPTION 'worker id % belongs to another node', wanted
 				USING ERRCODE = 'object_in_use',
-					DETAIL = format('It was granted to host "%s", port %s, until %s.',
+					DETAIL = CASE WHEN before.granted_until >= l.max_tick THEN 'It is kept for a server with a local registry.'
+						ELSE format('It was granted to host "%s", port %s, until %s.',
 									before.host_name, before.port,
-									uidgen.tick_time(before.granted_until, l.unit, l.epoch)),
+									uidgen.tick_time(before.granted_until, l.unit, l.epoch)) END,
 					HINT = 'Set "uidgen.worker_id" to another worker id or to -1, and restart the server.';
 		END IF;
 		worker := wanted;
@@ -1492,6 +1503,191 @@ $$;
 COMMENT ON FUNCTION uidgen.node_release(integer, integer, bigint[], bigint)
 	IS 'hands back a worker id of a shared registry, for the keepers of nodes';
 
+CREATE FUNCTION uidgen.check_named_workers(l uidgen.registry_layout, datacenter integer, workers integer[]) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	bad integer;
+BEGIN
+	PERFORM uidgen.check_request('reuse', datacenter, -1, l.max_datacenter, l.max_worker);
+	SELECT w INTO bad FROM unnest(workers) AS w WHERE (w BETWEEN 0 AND l.max_worker) IS NOT TRUE LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'worker id % is out of range', bad
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The layout has room for worker ids from 0 to %s.', l.max_worker);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_named_workers(uidgen.registry_layout, integer, integer[]) IS 'raises an error if the layout has no room for a datacenter or one of these worker ids';
+
+-- Raise the ends of worker ids, so that nobody is granted those ticks again: a server was
+-- granted them by its local registry.  A free row becomes a released one, without a token:
+-- its last node, long asleep, could else claim by it, since the new end is not old.
+CREATE FUNCTION uidgen.raise_ends(
+	l uidgen.registry_layout,
+	datacenter integer,
+	workers integer[],
+	ends bigint[]) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	now_time CONSTANT timestamptz := uidgen.registry_clock();
+	ended_before CONSTANT bigint := uidgen.tick_at(now_time, l.unit, l.epoch)
+		- uidgen.ticks_in(l.max_lead, l.unit) - uidgen.ticks_in(l.clock_slack, l.unit) - 1;
+	changed_before CONSTANT timestamptz := now_time - l.max_lead - l.clock_slack;
+	held record;
+BEGIN
+	PERFORM uidgen.check_named_workers(l, datacenter, workers);
+	IF cardinality(workers) <> cardinality(array_remove(ends, NULL)) THEN
+		RAISE EXCEPTION 'each worker id needs an end'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('There are %s worker ids and %s ends.', cardinality(workers), cardinality(array_remove(ends, NULL)));
+	END IF;
+
+	INSERT INTO uidgen.worker_node AS n
+		(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)
+		SELECT datacenter, i.worker, now_time::date, now_time, now_time, max(i.until), true, 0
+			FROM unnest(workers, ends) AS i (worker, until)
+			GROUP BY i.worker ORDER BY i.worker
+		ON CONFLICT (datacenter_id, worker_id) DO UPDATE SET
+				modified = greatest(n.modified, excluded.modified),
+				token = NULL,
+				granted_until = excluded.granted_until,
+				released = true
+			WHERE n.granted_until < excluded.granted_until
+				AND uidgen.is_free(n, ended_before, changed_before, reach => l.max_tick);
+
+	SELECT n.*, i.until INTO held
+		FROM unnest(workers, ends) AS i (worker, until)
+			JOIN uidgen.worker_node AS n ON n.datacenter_id = datacenter AND n.worker_id = i.worker AND n.granted_until < i.until
+		ORDER BY i.worker, i.until DESC LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'worker id % belongs to another node', held.worker_id
+			USING ERRCODE = 'object_in_use',
+				DETAIL = format('It was granted to host "%s", port %s, until %s, and by the local registry of the calling server until %s: ids of both could be equal.',
+								held.host_name, held.port,
+								uidgen.tick_time(held.granted_until, l.unit, l.epoch),
+								uidgen.tick_time(held.until, l.unit, l.epoch)),
+				HINT = format('Wait: once the local registry grants nothing any more and the clock has passed %s, nothing needs to be brought along.', uidgen.tick_time(held.until + 1, l.unit, l.epoch));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.raise_ends(uidgen.registry_layout, integer, integer[], bigint[])
+	IS 'raises the ends of worker ids that nobody holds, or raises an error if another node holds one of them';
+
+-- What a server brings along that changes from its local registry to this one: the ends of
+-- the grants of its rows there.  Acquirers and this queue, so that no row is chosen with its
+-- old end.  R4 is for these ends as well: a registry that loses this call is in quarantine
+-- beyond them.
+CREATE FUNCTION uidgen.node_import(
+	datacenter integer,
+	workers integer[],
+	ends bigint[],					-- of the same worker ids
+	not_after bigint,
+	OUT done boolean,
+	OUT registry_id bigint,
+	OUT timeline integer,
+	OUT clock bigint)
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	call record;
+	l uidgen.registry_layout;
+	beyond record;
+BEGIN
+	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(acquires => true) AS b;
+	l := call.l;
+	SELECT i.* INTO beyond FROM unnest(workers, ends) AS i (worker, until)
+		WHERE i.until > uidgen.tick_at(uidgen.registry_clock(), l.unit, l.epoch) + uidgen.ticks_in(l.max_lead, l.unit)
+		ORDER BY i.until DESC LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'a grant of the local registry reaches too far ahead of the clock'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('That of worker id %s ends at %s. A node can bring along ends up to %s ahead of the clock.',
+								beyond.worker, uidgen.tick_time(beyond.until, l.unit, l.epoch), l.max_lead),
+				-- Texts of times end with milliseconds; ticks may be shorter.
+				HINT = format('Wait, or have the registry''s owner run SELECT uidgen.import_worker(%s, %s, %L).',
+								datacenter, beyond.worker, uidgen.tick_time(least(beyond.until, l.max_tick) + 1 + 999 / l.unit, l.unit, l.epoch));
+	END IF;
+	PERFORM uidgen.raise_ends(l, datacenter, workers, ends);
+	done := true;
+	registry_id := l.registry_id;
+	timeline := call.timeline;
+	clock := uidgen.end_node_call(not_after);
+END
+$$;
+COMMENT ON FUNCTION uidgen.node_import(integer, integer[], bigint[], bigint)
+	IS 'raises the ends of worker ids to those of a local registry, for the keeper of a server that changes to this shared one';
+
+CREATE FUNCTION uidgen.import_worker(datacenter integer, worker integer, granted_until timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	l uidgen.registry_layout;
+	until bigint;
+BEGIN
+	SELECT (b.l).* INTO STRICT l FROM uidgen.begin_node_call(acquires => true) AS b;
+	IF isfinite(granted_until) THEN
+		until := uidgen.tick_at(granted_until, l.unit, l.epoch);
+	END IF;
+	IF until BETWEEN 0 AND l.max_tick - 1 THEN
+		PERFORM uidgen.raise_ends(l, datacenter, ARRAY[worker], ARRAY[until]);
+	ELSE
+		RAISE EXCEPTION 'the layout has no tick for %', granted_until
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('It begins at %s, and the last tick that can be granted is that of %s.',
+								uidgen.tick_time(0, l.unit, l.epoch), uidgen.tick_time(l.max_tick - 1, l.unit, l.epoch)),
+				HINT = 'To keep a worker id for ever, use uidgen.keep_worker().';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.import_worker(integer, integer, timestamptz)
+	IS 'lets grants of a worker id begin after this time: a server issues ids up to there by its local registry';
+
+-- The last tick is never granted, so an end there belongs to no node and is never over.
+CREATE FUNCTION uidgen.keep_worker(datacenter integer, worker integer) RETURNS timestamptz
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	l uidgen.registry_layout;
+	now_time timestamptz;
+	until bigint;
+BEGIN
+	SELECT (b.l).* INTO STRICT l FROM uidgen.begin_node_call(acquires => true) AS b;
+	PERFORM uidgen.check_named_workers(l, datacenter, ARRAY[worker]);
+	now_time := uidgen.registry_clock();
+	SELECT n.granted_until INTO until FROM uidgen.worker_node AS n
+		WHERE n.datacenter_id = datacenter AND n.worker_id = worker FOR UPDATE;
+	INSERT INTO uidgen.worker_node AS n
+		(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)
+		VALUES (datacenter, worker, now_time::date, now_time, now_time, l.max_tick, false, 0)
+		ON CONFLICT (datacenter_id, worker_id) DO UPDATE SET
+			modified = greatest(n.modified, excluded.modified),
+			identity = NULL,
+			token = NULL,
+			granted_until = excluded.granted_until,
+			released = false;
+	IF until >= l.max_tick THEN
+		RETURN NULL;
+	END IF;
+	-- As far as grants can reach that the registry knows of, or has lost.
+	RETURN timestamptz '1970-01-01 00:00 UTC'
+		+ ((greatest(until, l.quarantine_until) + 1::numeric) * l.unit + l.epoch)::double precision * interval '1 microsecond';
+END
+$$;
+COMMENT ON FUNCTION uidgen.keep_worker(integer, integer)
+	IS 'grants a worker id to no node any more: for a server with a local registry, which may issue ids of it from the time on that is returned; null if it was kept before';
+
 -- Make the registry a shared one.  It is decided before the first grant and for good, since
 -- a keeper of one mode would not keep the other's rules.
 CREATE FUNCTION uidgen.share_registry(
@@ -1585,7 +1781,7 @@ BEGIN
 	EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', uidgen.node_functions(), node);
 END
 $$;
-COMMENT ON FUNCTION uidgen.grant_node(regrole) IS 'lets a role be a node of the fleet: it may make the three calls, and nothing else';
+COMMENT ON FUNCTION uidgen.grant_node(regrole) IS 'lets a role be a node of the fleet: it may make the calls of a keeper, and nothing else';
 
 CREATE FUNCTION uidgen.revoke_node(node regrole) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -1603,22 +1799,23 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT string_agg(p.oid::regprocedure::text, ', ')
 	FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
-	WHERE n.nspname = 'uidgen' AND p.proname IN ('node_acquire', 'node_renew', 'node_release')
+	WHERE n.nspname = 'uidgen' AND p.proname IN ('node_acquire', 'node_renew', 'node_release', 'node_import')
 $$;
 COMMENT ON FUNCTION uidgen.node_functions() IS 'the functions that a node calls, as GRANT names them';
 
 CREATE VIEW uidgen.fleet AS
 SELECT n.datacenter_id, n.worker_id, n.host_name, n.port, n.identity,
 	CASE WHEN n.released THEN 'released'
+		WHEN n.granted_until >= l.max_tick THEN 'kept'
 		WHEN t.until <= uidgen.registry_clock() THEN 'ended'
 		ELSE 'running' END AS state,
 	n.launch_date AS since, n.modified AS last_call, t.until
 FROM uidgen.registry_layout AS l, uidgen.worker_node AS n,
 	LATERAL (SELECT to_timestamp((least((n.granted_until + 1::numeric) * l.unit + l.epoch, 9200000000000000000) / 1000000)::double precision)) AS t (until);
-COMMENT ON VIEW uidgen.fleet IS 'the holders of worker ids: who and where, since when and until when, and whether the grant is running, ended or released';
+COMMENT ON VIEW uidgen.fleet IS 'the holders of worker ids: who and where, since when and until when, and whether the grant is running, ended, released or kept from all nodes';
 GRANT SELECT ON uidgen.fleet TO pg_monitor;
 
--- Nodes call three of these, by grant_node(); the owner share_registry() and so on.
+-- Nodes call those of node_functions(), by grant_node(); the owner share_registry() and so on.
 REVOKE EXECUTE ON FUNCTION
 	uidgen.ticks_in(interval, bigint),
 	uidgen.microseconds(timestamptz),
@@ -1633,6 +1830,11 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.node_acquire(text, text, bigint, bigint, bigint, integer, integer, integer, integer, text, bigint[], integer, bigint, bigint, bigint, bigint, bigint, bigint, text, integer, integer),
 	uidgen.node_renew(integer, integer, bigint, bigint, bigint, bigint, bigint, bigint, bigint),
 	uidgen.node_release(integer, integer, bigint[], bigint),
+	uidgen.check_named_workers(uidgen.registry_layout, integer, integer[]),
+	uidgen.raise_ends(uidgen.registry_layout, integer, integer[], bigint[]),
+	uidgen.node_import(integer, integer[], bigint[], bigint),
+	uidgen.import_worker(integer, integer, timestamptz),
+	uidgen.keep_worker(integer, integer),
 	uidgen.share_registry(text, bigint, bigint, bigint, integer, integer, interval, interval),
 	uidgen.end_quarantine(),
 	uidgen.grant_node(regrole),

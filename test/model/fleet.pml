@@ -13,7 +13,7 @@
  *	- node_acquire(): find_claimed_worker(); the history and the evidence, with
  *	  begin_quarantine(); choose_for_node() with is_free(), where any row that it might
  *	  prefer is taken;
- *	- node_renew(), by the clock or by what the node needs; node_release();
+ *	- node_renew(), by the clock or by what the node needs; node_release(); node_import();
  *	- what becomes of an answer: it comes; it is lost after the commit; it comes with the
  *	  warning that a synchronous standby has not confirmed; or nobody waits for it, since
  *	  the node has given up the call;
@@ -45,10 +45,10 @@
  * LIMIT_... of its large ones find what the rules do not promise, with none broken.  Measured
  * like those of generator.pml:
  *
- *	- small: 9 worlds of up to 0.7 million states, and 18 searches with a broken rule, each
- *	  found within 1.2 million: 26 s of processor time, of which the compiler takes
+ *	- small: 10 worlds of up to 0.7 million states, and 20 searches with a broken rule, each
+ *	  found within 1.2 million: 30 s of processor time, of which the compiler takes
  *	  half;
- *	- MODEL=large: 25 worlds of up to 24 million states (10 minutes of processor time, 3 GB), and 5 limits.
+ *	- MODEL=large: 28 worlds of up to 24 million states (10 minutes of processor time, 3 GB), and 5 limits.
  */
 
 #ifndef NODES
@@ -77,6 +77,9 @@
 #endif
 #ifndef CRASHES
 #define CRASHES 0
+#endif
+#ifndef IMPORTS
+#define IMPORTS 0	/* of ticks that a server was granted by its local registry */
 #endif
 #ifndef COPIES
 #define COPIES 0	/* times that node 1 becomes a copy of node 0's memory */
@@ -153,7 +156,7 @@ typedef Node {
 Node node[NODES];
 int told[2];		/* by worker id: the ticks that nodes were told of */
 
-byte calls, moves, lost, unconfirmed, late, releases, crashes, copies, restarts, failovers;
+byte calls, moves, lost, unconfirmed, late, releases, crashes, imports, copies, restarts, failovers;
 bool P1_unique = true, R6_kept = true;
 
 #define ME		node[n]
@@ -245,6 +248,12 @@ inline copy(to, from)
 #define REACH_OF_NEW	(registry.quarantine >= clock -> LAST_TICK : REACH)
 #else
 #define REACH_OF_NEW	REACH
+#endif
+
+#ifdef BUG_IMPORT_BEYOND_CLAMP
+#define IMPORT_REACH	(clock + LEAD + 2)
+#else
+#define IMPORT_REACH	(clock + LEAD)
 #endif
 
 /* R5 */
@@ -422,6 +431,22 @@ inline node_release()
 	forget()	/* it ends, and another one comes */
 }
 
+/* If there is a row that is free and lower, it tells of the rest of the ticks. */
+inline node_import()
+{
+	printf("worker id %d is imported until %d, clock %d\n", x, u, clock);
+	if
+	:: ROW(x).until < u && FREE(x) ->
+		told[x] = told[x] | TICKS(ROW(x).until + 1, u);
+		ROW(x).until = u; ROW(x).modified = MAX(ROW(x).modified, clock);
+#ifndef BUG_IMPORT_KEEPS_TOKEN
+		ROW(x).token = 0; ROW(x).released = 1;
+#endif
+		CONFIRM
+	:: else	/* nothing to do, or it is another's */
+	fi
+}
+
 /* ---- all together ---- */
 
 init
@@ -462,6 +487,11 @@ init
 		printf("node %d crashes\n", n);
 		forget();
 		n = 0 }
+	:: atomic { imports < IMPORTS -> imports++;
+		select (x : 0 .. WORKERS - 1);
+		select (u : clock .. IMPORT_REACH);
+		node_import();
+		x = 0; u = 0 }
 	:: atomic { copies < COPIES -> copies++;
 		printf("node 1 is a copy of node 0\n");
 		node[1].holds = node[0].holds; node[1].unsure = node[0].unsure; node[1].worker = node[0].worker;
