@@ -29,21 +29,46 @@ my %seen;
 my $template;
 my %has_clock;
 
-# A server, started, whose database postgres has the registry of a fleet.  It does not preload uidgen.  Options:
-# layout, max_lead, clock_slack; clock: a function that gives it one (FakeClock.pm); conf: lines for postgresql.conf.
+# A server with the extension, started, and perhaps with a clock: a function that gives it one (FakeClock.pm).  Making a
+# cluster takes longer than copying one; nothing was granted in the one that all are copies of.
+sub new_server
+{
+	my ($name, $give_clock, @conf) = @_;
+	my $server = PostgreSQL::Test::Cluster->new($name);
+	if (!$template)
+	{
+		$template = PostgreSQL::Test::Cluster->new('template');
+		$template->init(allows_streaming => 1);
+		$template->start;
+		$template->safe_psql('postgres', q{SET client_min_messages = error; CREATE EXTENSION uidgen;
+			CREATE FUNCTION pause() RETURNS void LANGUAGE plpgsql AS 'BEGIN PERFORM count(*) FROM generate_series(1, 5000); END'});
+		$template->backup('server');
+		$template->stop('immediate');
+	}
+	$server->init_from_backup($template, 'server');
+	$server->append_conf('postgresql.conf', join('', map { "$_\n" } @conf));
+	my $start = sub { $server->start };
+	if ($give_clock)
+	{
+		$has_clock{$name} = 1;
+		$give_clock->($server)->under($start);
+	}
+	else
+	{
+		$start->();
+	}
+	return $server;
+}
+
+# A server whose database postgres has the registry of a fleet.  It does not preload uidgen.  Options: layout, max_lead,
+# clock_slack, clock.
 sub fleet_registry
 {
 	my ($name, %options) = @_;
-	my $registry = PostgreSQL::Test::Cluster->new($name);
-	my $clock = $options{clock} && $options{clock}->($registry);
-	my $layout = $options{layout} // 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01';
-	$registry->init(allows_streaming => 1);
-	$registry->append_conf('postgresql.conf', join('', map { "$_\n" } @{ $options{conf} // [] }));
-	$clock ? $clock->under(sub { $registry->start }) : $registry->start;
+	my $registry = new_server($name, $options{clock});
 	$registry->safe_psql('postgres', sprintf(
-			"SET client_min_messages = warning; CREATE EXTENSION uidgen;
-			SELECT FROM uidgen.share_registry('%s', max_lead => '%s', clock_slack => '%s'); SELECT FROM uidgen.end_quarantine()",
-			$layout, $options{max_lead} // '2 minutes', $options{clock_slack} // '10 seconds'));
+			"SELECT FROM uidgen.share_registry('%s', max_lead => '%s', clock_slack => '%s'); SELECT FROM uidgen.end_quarantine()",
+			$options{layout} // 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01', $options{max_lead} // '2 minutes', $options{clock_slack} // '10 seconds'));
 	return $registry;
 }
 
@@ -53,30 +78,12 @@ sub hosts
 	return conninfo(@_);
 }
 
-# A server, started, with the extension, whose grants come from there, and perhaps with a clock (a function as above).  All
-# are copies of one, which never ran with uidgen.
+# A server whose grants come from there.  The first of @conf may be a clock.
 sub fleet_node
 {
 	my ($name, $registry, @conf) = @_;
 	my $clock = ref $conf[0] ? shift @conf : undef;
-	my $node = PostgreSQL::Test::Cluster->new($name);
-	if (!$template)
-	{
-		$template = PostgreSQL::Test::Cluster->new('template');
-		$template->init(allows_streaming => 1);
-		$template->start;
-		$template->safe_psql('postgres', q{SET client_min_messages = error; CREATE EXTENSION uidgen;
-			CREATE FUNCTION pause() RETURNS void LANGUAGE plpgsql AS 'BEGIN PERFORM count(*) FROM generate_series(1, 5000); END'});
-		$template->backup('node');
-		$template->stop('immediate');
-	}
-	$node->init_from_backup($template, 'node');
-	$node->append_conf('postgresql.conf',
-		join('', map { "$_\n" } "shared_preload_libraries = 'uidgen'", @SETTINGS, "uidgen.registry = '$registry'", @conf));
-	$clock = $clock->($node) if $clock;
-	$has_clock{$name} = 1 if $clock;
-	$clock ? $clock->under(sub { $node->start }) : $node->start;
-	return $node;
+	return new_server($name, $clock, "shared_preload_libraries = 'uidgen'", @SETTINGS, "uidgen.registry = '$registry'", @conf);
 }
 
 # Begin to draw ids, or to draw on after what ended the session.

@@ -7,7 +7,6 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
-use List::Util qw(max min);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use RegistryProxy;
@@ -80,6 +79,102 @@ ok(goes_on($node, $resident), '... and ids go on');
 is(nodes_of($second), 2, '... by its grant');
 is(worker_id($resident), $worker, '... while the node that was there keeps what it has');
 unlike(log_since($resident, 0), qr/uidgen lost worker id/, '... all the time');
+
+# ---- to a copy of the registry ----
+
+# As after a restore: the same registry, in another database, and it may have lost what the old one had.
+$second->safe_psql('template1', 'ALTER DATABASE postgres ALLOW_CONNECTIONS false');
+$second->safe_psql('template1', "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = 'postgres'");
+$second->safe_psql('template1', 'CREATE DATABASE restored TEMPLATE postgres');
+$worker = worker_id($node);
+my $other = worker_id($resident);
+change_setting($_, 'uidgen.registry', hosts($second) =~ s/dbname=postgres/dbname=restored/r) foreach $node, $resident;
+ok(goes_on($node, $resident), 'the registry is restored to another database: ids go on');
+is($second->safe_psql('restored', 'SELECT count(*) FROM uidgen.worker_node WHERE token IS NOT NULL'), 2, '... by its grants');
+is(worker_id($node) . worker_id($resident), "$worker$other", '... of the same worker ids');
+
+# ---- back ----
+
+moves('');
+says('uidgen acquired worker id', 'back to the local registry');
+ok(goes_on($node), '... ids go on');
+is(status_of($node, 'registry'), 'local', '... by its grant');
+$first->safe_psql('postgres', 'CREATE DATABASE other');
+$first->safe_psql('other', "SET client_min_messages = warning; CREATE EXTENSION uidgen; SELECT FROM uidgen.share_registry('snowflake')");
+moves(hosts($first) =~ s/dbname=postgres/dbname=other/r);
+says(q{LOG:  uidgen goes on with its local registry: the layout differs from the registry's}, 'a registry with another layout');
+ok(goes_on($node), '... and ids go on');
+my $ids = stops_drawing($node);
+is(scalar(grep { $ids->[ $_ - 1 ] >= $ids->[$_] } 1 .. $#$ids), 0, 'from the first move to the last, the ids of this session are in order');
+
+# ---- a node of its own registry ----
+
+my $own = fleet_node('own', '', "uidgen.layout = '$LAYOUT'");
+$own->safe_psql('postgres', 'CREATE DATABASE fleet');
+$own->safe_psql('fleet', "SET client_min_messages = warning; CREATE EXTENSION uidgen;
+	SELECT FROM uidgen.share_registry('$LAYOUT', max_lead => '3 s', clock_slack => '0')");
+draws($own);
+ok(goes_on($own), 'a server that has the registry of a fleet');
+change_setting($own, 'uidgen.registry', hosts($own) =~ s/dbname=postgres/dbname=fleet/r);
+ok($own->poll_query_until('fleet', 'SELECT count(*) = 1 FROM uidgen.worker_node WHERE NOT released'), '... becomes a node of it');
+ok(goes_on($own), '... and ids go on');
+foreach my $how ('fast', 'immediate')
+{
+	$own->stop($how);
+	$own->start;
+	draws($own);
+	ok(goes_on($own), "... after a restart ($how)");
+}
+
+# ---- the role of a node ----
+
+# In a registry where another node has a worker id.
+sub acquire
+{
+	my (%arguments) = @_;
+	my %all = (
+		holder => q('me'), layout_text => 'layout', tick_unit => 'unit', tick_epoch => 'epoch', max_tick => 'max_tick',
+		max_datacenter => 'max_datacenter', max_worker => 'max_worker', datacenter => 0, wanted => -1, policy => q('reuse'),
+		known_tokens => q('{}'), claimed_worker => -1, claimed_until => -1, new_token => 4711, floor_tick => 0, window_ticks => 500,
+		at_tick => 9223372036854775807, not_after => 9223372036854775807, host => q('h'), host_port => 1, host_type => 1, %arguments);
+	my $call = 'SELECT worker, first_tick, last_tick FROM uidgen.node_acquire(' . join(', ', map { "$_ => $all{$_}" } sort keys %all) . ')';
+	# The names of columns stand for what the owner has pinned.
+	my %pinned;
+	@pinned{qw(layout unit epoch max_tick max_datacenter max_worker)} = split /\|/,
+	  $first->safe_psql('other', 'SELECT quote_literal(layout), unit, epoch, max_tick, max_datacenter, max_worker FROM uidgen.registry_layout');
+	return $call =~ s/=> (layout|unit|epoch|max_tick|max_datacenter|max_worker)\b/=> $pinned{$1}/gr;
+}
+
+$first->safe_psql('other', q{CREATE ROLE member LOGIN; SELECT uidgen.grant_node('member'), uidgen.end_quarantine()});
+my ($held, undef, $until) = split /\|/, $first->safe_psql('other', acquire(holder => q('somebody')));
+my $rows = $first->safe_psql('other', 'SELECT * FROM uidgen.worker_node');
+my $member = $first->connstr('other') . ' user=member';
+
+# What psql says, as the role.
+sub as_member
+{
+	my ($sql) = @_;
+	my ($status, $out, $err) = try_psql($first, $sql, database => 'other', connstr => $member, on_error_stop => 0, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+	return $out . $err;
+}
+
+my @refused = (
+	'SELECT FROM uidgen.worker_node', 'SELECT FROM uidgen.registry_layout', 'SELECT FROM uidgen.fleet', 'DELETE FROM uidgen.worker_node',
+	'DELETE FROM uidgen.registry_layout', 'TRUNCATE uidgen.worker_node', 'COPY uidgen.worker_node TO STDOUT', 'SELECT uidgen.end_quarantine()',
+	'SELECT uidgen.begin_quarantine()', q(SELECT uidgen.share_registry('snowflake')), q(SELECT uidgen.grant_node('member')),
+	'SELECT uidgen.forget_worker(0)', 'SELECT uidgen.begin_node_call(true)', 'SELECT uidgen.new_token()', 'CREATE TABLE uidgen.mine()', 'SET ROLE pg_monitor');
+is(scalar(() = as_member(join ";\n", @refused) =~ /ERROR:  42501/g), @refused, "a node's role may neither read nor change anything of the registry");
+is($first->safe_psql('other', q{SELECT proname FROM pg_proc WHERE pronamespace = 'uidgen'::regnamespace AND prosecdef
+		AND has_function_privilege('member', oid, 'EXECUTE') AND proname NOT LIKE 'node\_%'}),
+	'', '... but by the calls of a node');
+like(as_member(acquire(wanted => $held)), qr/ERROR:  55006: .*belongs to another node/, 'which give it no worker id of another node');
+like(as_member(acquire(tick_unit => 1)), qr/ERROR:  55000: .*the numbers of the layout differ/, '... nor by another unit');
+like(as_member(acquire(floor_tick => $until + 10_000_000)), qr/^\|\d+\|$/, '... and take none into the future');
+like(as_member(acquire(claimed_worker => $held, claimed_until => $until + 10_000_000)), qr/^\|\d+\|$/, '... not even by a claim');
+is(as_member("SELECT done FROM uidgen.node_release(0, $held, '{0,1,2}', 9223372036854775807)"), 'f', '... hand back none of another node');
+is(as_member("SELECT last_tick IS NULL FROM uidgen.node_renew(0, $held, 1, $until, 2, 0, 500, 9223372036854775807, 9223372036854775807)"), 't',
+	'... and renew none');
+is($first->safe_psql('other', 'SELECT * FROM uidgen.worker_node'), $rows, '... so nothing is changed');
 
 nothing_twice('no server issued an id twice', apart => 1);
 done_testing();
