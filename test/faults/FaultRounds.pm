@@ -12,9 +12,7 @@
 #	   was used before is used again;
 #	4. the clock goes home, or on from where it is.
 #
-# A round in which the control issued no duplicate counts for nothing: it would
-# not have shown one of uidgen's either.  At the end all ids of all rounds that
-# clients have seen are looked at together.
+# What makes a round count, and what is proved at the end: Rounds.pm.
 #
 # A round is long enough for the control to be caught, so that a fast machine sees
 # more ids than were asked for.
@@ -22,15 +20,16 @@ package FaultRounds;
 
 use strict;
 use warnings;
+use parent 'Rounds';
 use Carp;
+use Chance;
 use FakeClock;
-use Cwd qw(abs_path);
+use IdFiles;
 use List::Util qw(max min sum0);
 use POSIX qw(ceil);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Sessions;
-use Test::More;
 use Time::HiRes qw(time usleep);
 use UidgenTest;
 
@@ -76,66 +75,22 @@ my %EXPECTED = (
 	'57P02' => qr/^terminating connection/,
 	'57P03' => qr/^the database system is /);
 
-# What PostgreSQL calls an internal error: a parallel worker whose leader has died
-# before it was there.
-my $ORPHANED_WORKER = qr/could not (?:attach to|map) .*segment/;
-
 sub new
 {
 	my ($class, %options) = @_;
-	my $self = bless {
-		seed => $options{seed} // time ^ $$,
-		rounds => $options{rounds} // 200,
-		ids => $options{ids} // 100_000_000,
-		seconds => $options{seconds} // 0,
-		faults => { map { $_ => $FAULTS{$_} // croak "there is no fault \"$_\"" }
-			  @{ $options{faults} // [ keys %FAULTS ] } },
-		crashes => {},
-		number => 0,			# of the current round
-		counted => 0,			# rounds in which the control failed
-		void => 0,				# and in which it did not
-		done => 0,				# ids of earlier rounds
-		starts => [],			# of the clock, of earlier rounds
-		clock_high => 0,		# what the clock showed in the life of the memory
-		duplicates => 0,
-		disorders => 0,
-		control => [],			# duplicates of the control in each counted round
-		times => {},			# seconds to the first id, by what came before
-		faults_seen => {},
-		kept => [],				# one file of ids for each round
-		logs => {},
-	}, $class;
+	my $self = $class->SUPER::new(rounds => 200, ids => 100_000_000, %options);
+	$self->{faults} = { map { $_ => $FAULTS{$_} // croak "there is no fault \"$_\"" }
+		  @{ $options{faults} // [ keys %FAULTS ] } };
 	my %crashes = map { $_ => $CRASHES{$_} } grep { $self->{faults}{$_} } keys %CRASHES;
 	$self->{crashes} = %crashes ? \%crashes : \%CRASHES;
+	$self->{starts} = [];		# of the clock, of earlier rounds
+	$self->{clock_high} = 0;	# what the clock showed in the life of the memory
 	return $self;
-}
-
-# ---- chance ----
-
-sub pick { return $_[ rand @_ ] }
-
-# One of the keys of a hash of weights.
-sub pick_weighted
-{
-	my ($weights) = @_;
-	my $at = rand sum0(values %$weights);
-	foreach my $key (sort keys %$weights)
-	{
-		return $key if ($at -= $weights->{$key}) < 0;
-	}
-	return (sort keys %$weights)[-1];
-}
-
-# Small and large ones equally often.
-sub pick_magnitude
-{
-	my ($from, $to) = @_;
-	return $from * ($to / $from)**rand;
 }
 
 # ---- the server ----
 
-sub begin_server
+sub set_up
 {
 	my ($self) = @_;
 	my $node = $self->{node} = uidgen_node('faults',
@@ -148,9 +103,6 @@ sub begin_server
 	my $control = build_module('faults/naive');
 	$node->append_conf('postgresql.conf', qq(shared_preload_libraries = 'uidgen, "$control"'\n));
 
-	my $folder = PostgreSQL::Test::Utils::tempdir('faults');
-	$self->{folder} = abs_path($folder);
-	$self->{dupcheck} = build_program('tools/dupcheck', 'dupcheck');
 	$self->{sessions} = Sessions->new($node, $self->{folder});
 	$self->{clock} = FakeClock->new($node);
 	$self->start_server;
@@ -434,14 +386,6 @@ sub inject
 	return;
 }
 
-sub note_fault
-{
-	my ($self, $fault) = @_;
-	$self->{faults_seen}{$fault}++;
-	push @{ $self->{story} }, sprintf('%s@%.1f', $fault, time - $self->{begin});
-	return;
-}
-
 # Not by the node: the server may be on its way down.
 sub query
 {
@@ -554,22 +498,12 @@ sub unlock
 
 # ---- rounds ----
 
-# What dupcheck says of files: number of ids, duplicates, disorders, and details.
-sub check
-{
-	my ($self, @files) = @_;
-	my ($out, $err) = run_command([ $self->{dupcheck}, @files ]);
-	my @counts = $out =~ /^ids (\d+) duplicates (\d+) disorders (\d+)$/ or die "dupcheck: $out$err\n";
-	return (@counts, $err);
-}
-
 sub round
 {
 	my ($self, $ids) = @_;
 	my $clock = $self->{clock};
 
-	# The plan depends on the seed and the number; when things happen does not.
-	srand($self->{seed} * 1_000_003 + ++$self->{number});
+	$self->begin_round;
 	my @faults = map { pick_weighted($self->{faults}) } 1 .. 1 + rand 3;
 	my $crash = [ pick_weighted($self->{crashes}), pick('before', 'during', 'during', 'after') ];
 	my @late_faults = rand > 0.4 ? () : pick_weighted($self->{faults});
@@ -581,8 +515,6 @@ sub round
 	my $locks = grep { $_ eq 'lock' } @faults, @late_faults;
 	my $window = pick('20ms', '100ms', $locks ? () : ('1s', '10s'));
 	$self->configure("uidgen.window = $window", 'synchronous_commit = ' . pick('off', 'off', 'on'));
-	$self->{begin} = time;
-	$self->{story} = [];
 	$self->{large_step} = 0;
 
 	# The control never goes behind what its memory has seen: if the clock does,
@@ -613,8 +545,11 @@ sub round
 	}
 	$self->drive($ids * 0.1);
 	$self->unlock;
-	$self->{sessions}->end;
-	$self->judge;
+	my $sessions = $self->{sessions};
+	$sessions->end;
+	$self->judge([ $sessions->files(@OURS) ], [ $sessions->files('control') ],
+		sub { return $self->{large_step} ? 0 : (look_into_files($sessions->files('serial')))[2] });
+	$sessions->clear;
 	return;
 }
 
@@ -628,161 +563,22 @@ sub configure
 	return;
 }
 
-# The end of a round: does it count, and what did it bring?
-sub judge
+# ---- what the whole asks ----
+
+sub sessions
 {
 	my ($self) = @_;
-	my $seconds = time - $self->{begin};
-	my $sessions = $self->{sessions};
-	my @ours = $sessions->files(@OURS);
-	my ($ids, $duplicates, $disorders, $details) = $self->check(@ours);
-	my ($control_ids, $control) = $self->check($sessions->files('control'));
-
-	diag("round $self->{number}: $duplicates duplicates\n$details") if $duplicates;
-	if ($control)
-	{
-		$self->{counted}++;
-		push @{ $self->{control} }, $control;
-	}
-	else
-	{
-		$self->{void}++;
-	}
-	$self->{done} += $ids;
-	$self->{duplicates} += $duplicates;
-	if ($disorders && !$self->{large_step})
-	{
-		$disorders = ($self->check($sessions->files('serial')))[2];
-		$self->{disorders} += $disorders;
-		diag("round $self->{number}: $disorders ids out of order") if $disorders;
-	}
-	note sprintf('round %3d: %8d ids, %d duplicates; control: %7d, %6d duplicates%s; %4.1f s; %s',
-		$self->{number}, $ids, $duplicates, $control_ids, $control, $control ? '' : ' (void)',
-		$seconds, join(' ', @{ $self->{story} }));
-	$self->keep(@ours);
-	$sessions->clear;
-	return;
+	return $self->{sessions};
 }
 
-# Put the ids of a round into one file.
-sub keep
-{
-	my ($self, @files) = @_;
-	my $kept = sprintf('%s/round.%04d', $self->{folder}, $self->{number});
-	open(my $out, '>', $kept) or die "could not open $kept: $!\n";
-	binmode $out;
-	my $header;
-	foreach my $file (@files)
-	{
-		my $ids = Sessions::ids_in_file($file) or next;
-		open(my $in, '<', $file) or die "could not open $file: $!\n";
-		binmode $in;
-		read($in, my $rows, Sessions::HEADER + $ids * Sessions::ROW);
-		print $out substr($rows, 0, Sessions::HEADER) unless $header++;
-		print $out substr($rows, Sessions::HEADER);
-	}
-	close $out or die "could not write $kept: $!\n";
-	push @{ $self->{kept} }, $kept;
-	return;
-}
+sub expected { return \%EXPECTED }
 
-# ---- the whole ----
-
-sub run
+sub tear_down
 {
 	my ($self) = @_;
-	my $begin = time;
-	my $most_void = max(3, $self->{rounds} / 20);
-
-	note "seed $self->{seed}";
-	$self->begin_server;
-	while ($self->{counted} < $self->{rounds} || $self->{done} < $self->{ids})
-	{
-		last if $self->{seconds} && time - $begin > $self->{seconds} || $self->{void} > $most_void;
-		$self->round(max(
-				ceil(($self->{ids} - $self->{done}) / max(1, $self->{rounds} - $self->{counted})),
-				ceil($self->{ids} / $self->{rounds} / 4)));
-	}
 	my $workers = $self->{node}->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node');
 	$self->{node}->stop;
-
-	my ($ids, $duplicates, undef, $details) = $self->check(@{ $self->{kept} });
-	my @unexpected = $self->unexpected_errors;
-	my @alarms = $self->alarms;
-	note $_ foreach $self->report($ids, $duplicates, $workers, time - $begin);
-	cmp_ok($self->{counted}, '>=', $self->{rounds}, 'rounds in which the control issued duplicates');
-	cmp_ok($self->{void}, '<=', $most_void, 'rounds in which it did not are few');
-	cmp_ok($ids, '>=', $self->{ids}, 'ids that clients have seen');
-	is($ids, $self->{done}, 'none of their files was lost');
-	is($duplicates, 0, 'no id was issued twice') || diag($details);
-	is($self->{disorders}, 0, 'ids of a session are in order, unless the clock was set back by a large step');
-	ok(!@unexpected, 'clients were told nothing but what was to be expected') || diag(join("\n", @unexpected));
-	ok(!@alarms, 'no process of the server failed by itself') || diag(join("\n", @alarms));
-	unlink @{ $self->{kept} };
-	return;
-}
-
-# What clients were told and should not have been.
-sub unexpected_errors
-{
-	my ($self) = @_;
-	my $errors = $self->{sessions}{errors};
-	my @unexpected;
-	foreach my $sqlstate (sort keys %$errors)
-	{
-		push @unexpected, map { "$errors->{$sqlstate}{$_} times $sqlstate: $_" }
-		  grep { !$EXPECTED{$sqlstate} || $_ !~ $EXPECTED{$sqlstate} } sort keys %{ $errors->{$sqlstate} };
-	}
-	return @unexpected;
-}
-
-# What is in the server logs and should not be: a crash that we did not cause, or
-# an internal error.
-sub alarms
-{
-	my ($self) = @_;
-	my @alarms;
-	foreach my $log (sort keys %{ $self->{logs} })
-	{
-		open(my $lines, '<', $log) or die "could not open $log: $!\n";
-		while (my $line = <$lines>)
-		{
-			push @alarms, $line =~ s/\s+$//r
-			  if $line =~ /PANIC:|TRAP:/
-			  || $line =~ / XX\d{3} / && $line !~ $ORPHANED_WORKER
-			  || $line =~ /terminated by signal (\d+)/ && $1 != 9;
-		}
-	}
-	return @alarms;
-}
-
-sub report
-{
-	my ($self, $ids, $duplicates, $workers, $seconds) = @_;
-	my $errors = $self->{sessions}{errors};
-	my @lines = map { sprintf('%-34s %s', @$_) } (
-		[ 'seed', $self->{seed} ],
-		[ 'rounds (counted, void)', "$self->{number} ($self->{counted}, $self->{void})" ],
-		[ 'ids', $ids ],
-		[ 'duplicates', $duplicates ],
-		[ 'disorders', $self->{disorders} ],
-		[ 'duplicates of the control per round', @{ $self->{control} }
-			? sprintf('%d at least, %d in all', min(@{ $self->{control} }), sum0(@{ $self->{control} })) : 'none' ],
-		[ 'worker ids used', $workers ],
-		[ 'seconds', int $seconds ]);
-
-	push @lines, map { sprintf('fault %-28s %6d', $_, $self->{faults_seen}{$_}) } sort keys %{ $self->{faults_seen} };
-	push @lines, 'seconds to the first id                 n    p50    p99    max';
-	push @lines, map {
-		my @times = @{ $self->{times}{$_} };
-		sprintf('after %-28s %6d %6.2f %6.2f %6.2f', $_, scalar @times, percentile(50, @times), percentile(99, @times), max(@times))
-	} sort keys %{ $self->{times} };
-	foreach my $sqlstate (sort keys %$errors)
-	{
-		push @lines, map { sprintf('told %s %6d  %s', $sqlstate, $errors->{$sqlstate}{$_}, $_) }
-		  sort keys %{ $errors->{$sqlstate} };
-	}
-	return @lines;
+	return [ 'worker ids used', $workers ];
 }
 
 1;

@@ -213,14 +213,16 @@ sub _ended
 # libpq tells no SQLSTATE of what it finds out by itself, nor of a refused
 # connection.
 my @untold = (
+	# of a message that was told
+	[ qr/^(?:DETAIL|HINT|LOCATION|CONTEXT|STATEMENT|QUERY|LINE \d+):/, '' ],
 	[ qr/FATAL:  the database system is /, '57P03' ],
 	[ qr/(?:FATAL|WARNING):  terminating connection because of crash/, '57P02' ],
 	[ qr/(?:FATAL|WARNING):  terminating connection due to /, '57P01' ],
 	[ qr/server closed the connection unexpectedly/, '08006' ],
 	[ qr/could not (?:send|receive) data|Resource temporarily unavailable/, '08006' ],
 	[ qr/connection to server .* failed: (?:No such file|Connection (?:refused|reset))/, '08001' ],
-	# follow one of the above, or a FATAL
-	[ qr/connection to server was lost|no connection to the server|^\s|^(?:DETAIL|HINT|LOCATION|CONTEXT|STATEMENT|QUERY|LINE \d+):/, '' ]);
+	# follows one of the above, or a FATAL
+	[ qr/connection to server was lost|no connection to the server|^\s/, '' ]);
 
 sub _note_errors
 {

@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-our @EXPORT = qw(begin_file end_file draw_files unique_in_order count_in_files);
+our @EXPORT = qw(begin_file end_file draw_files unique_in_order count_in_files look_into_files);
 
 my $files = 0;
 my $dupcheck;
@@ -53,15 +53,23 @@ sub draw_files
 	return map { end_file($_) } map { begin_file($node, $_) } @queries;
 }
 
-# What dupcheck says of files: (number of ids, duplicates, disorders).
-sub count_in_files
+# What dupcheck says of files: (number of ids, duplicates, disorders, details of the first ones).
+sub look_into_files
 {
 	my (@names) = @_;
 	$dupcheck //= build_program('tools/dupcheck', 'dupcheck');
 	my ($out, $err) = run_command([ $dupcheck, @names ]);
 	my @counts = $out =~ /^ids (\d+) duplicates (\d+) disorders (\d+)$/
 	  or croak "dupcheck: $out$err";
-	note $err if $err;
+	return (@counts, $err);
+}
+
+# The same, where the details are noted: (number of ids, duplicates, disorders).
+sub count_in_files
+{
+	my (@counts) = look_into_files(@_);
+	my $details = pop @counts;
+	note $details if $details;
 	return @counts;
 }
 

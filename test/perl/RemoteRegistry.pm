@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-our @EXPORT = qw(shared_registry client_node conninfo calls calls_fail black_hole refused_port fake_server row error_message);
+our @EXPORT = qw(shared_registry share_registry client_node conninfo calls calls_fail black_hole refused_port fake_server row error_message);
 
 my @children;
 
@@ -26,9 +26,17 @@ sub shared_registry
 	$node->init(allows_streaming => 1);
 	$node->append_conf('postgresql.conf', join('', map { "$_\n" } @conf));
 	$node->start;
-	$node->safe_psql('postgres', "SET client_min_messages = warning; CREATE EXTENSION uidgen;
-		SELECT FROM uidgen.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01'), uidgen.end_quarantine()");
+	share_registry($node, 'postgres', "'time:41:1ms worker:10 sequence:12 epoch:2025-01-01'");
 	return $node;
+}
+
+# Make a database the registry of a new fleet; with the arguments of share_registry() as SQL.
+sub share_registry
+{
+	my ($node, $database, $arguments) = @_;
+	$node->safe_psql($database, "SET client_min_messages = warning; CREATE EXTENSION uidgen;
+		SELECT FROM uidgen.share_registry($arguments), uidgen.end_quarantine()");
+	return;
 }
 
 # A server whose sessions can be clients, started in this environment.

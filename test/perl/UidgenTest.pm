@@ -17,7 +17,7 @@ use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node try_psql sqlstate_of fails_with poll_until log_since
   start_drawing await_drawing stop_drawing draw_until_error repeated change_setting await_keeper keeper_pid
-  end_keeper times_asleep stop_processes crash kill_and_start percentile spread build_program
+  end_keeper times_asleep stop_processes crash kill_and_start start_again percentile spread build_program
   build_module);
 
 # A server that has uidgen preloaded, not yet started.  @conf: more lines for
@@ -283,6 +283,13 @@ sub kill_and_start
 {
 	my ($node) = @_;
 	$node->kill9;
+	return start_again($node);
+}
+
+# Start a server that was stopped or killed.
+sub start_again
+{
+	my ($node) = @_;
 	# Not before all of its children have gone.
 	return poll_until(
 		sub {
