@@ -12,6 +12,10 @@
 #	3. all faults are lifted, and each session draws a last id;
 #	4. every id that a client saw is judged (oracle.c), and so is the server's log.
 #
+# In some rounds there are two nodes of a fleet, one a copy of the other, and a registry
+# on a third server.  Their time is the registry's.  So are the clocks by which ids are
+# judged then, while those of the nodes are set.
+#
 # Programs, settings and the plan of faults follow from the seed and the number of
 # the round alone; when things happen does not.  A round that fails prints what
 # repeats it.
@@ -22,13 +26,15 @@ package SessionRounds;
 
 use strict;
 use warnings;
+use Chance;
 use Cwd qw(abs_path);
 use FakeClock;
 use File::Path qw(remove_tree);
-use List::Util qw(max min sum0);
+use List::Util qw(max min);
 use POSIX qw(ceil floor);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use RemoteRegistry;
 use Sessions;
 use SessionPrograms;
 use Test::More;
@@ -60,6 +66,8 @@ my @ROOMY = @LAYOUTS[ 0, 2, 4, 9 ];
 # So many worker ids that there is always another one.
 my @MANY_WORKERS = @LAYOUTS[ 0, 0, 2, 7, 9, 10 ];
 my $EPOCH = 'epoch:2005-01-01';
+# Of a shared registry, in seconds; and how far off the clocks of nodes are, at most.
+my ($MAX_LEAD, $CLOCK_SLACK, $REGISTRY_TIMEOUT, $NODE_OFF) = (3, 1, 1, 20 * 3600);
 # The clock stays where all of them have ticks.
 my ($EARLIEST, $LATEST) = (1167609600, 2871763200);		# 2007 to 2061
 
@@ -71,7 +79,8 @@ my %FAULTS = (
 	registry => {
 		terminate_keeper => 2, lock => 3, drop_create => 2, drop_for_a_while => 2, delete_row => 2, forget => 2,
 		rename_database => 1, truncate => 1, layout_row => 2, read_only => 2, switch_database => 1, settings => 3,
-		rewrite => 2 });
+		rewrite => 2 },
+	fleet => { registry_restart => 2, registry_freeze => 3, clock_small => 1, clock_large => 2 });
 
 # What a round is about: the groups of faults it chooses from.  In turn, so that a
 # short run has them all.
@@ -84,7 +93,8 @@ my @PROFILES = (
 	[ 'standby', 'session', 'clock', 'crash' ],
 	[ 'everything', 'crash', 'clock', 'session', 'registry' ],
 	[ 'calm', 'session' ],
-	[ 'copied database', 'session' ]);
+	[ 'copied database', 'session' ],
+	[ 'fleet', 'fleet', 'fleet', 'crash', 'session' ]);
 
 # These end the life of the shared memory.
 my %ENDS = map { $_ => 1 } qw(backend keeper process postmaster immediate fast);
@@ -156,6 +166,12 @@ my @EXPECTED = (
 	[ '55000', qr/^cannot truncate uidgen\./, 'truncate' ],
 	[ '3D000', qr/^database "registry" does not exist/, 'rename_database' ],
 	[ '55006', qr/^(?:database|source database) "re\w+" is being accessed by other users/, 'rename_database', 'copy_database' ],
+	# the registry of a fleet is restarted or frozen
+	[ '08001', qr/^uidgen has no new grant: could not connect to the registry/, 'registry_restart', 'registry_freeze' ],
+	[ '08007', qr/^uidgen has no new grant: the registry did not answer/, 'registry_restart', 'registry_freeze' ],
+	[ '57P03', qr/^uidgen has no new grant: the registry is in quarantine until /, 'registry_restart' ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: (?:could not connect to the registry|the registry did not answer)/, 'registry_restart', 'registry_freeze' ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: the registry is in quarantine until /, 'registry_restart' ],
 	# a hot standby
 	[ '25006', qr/^cannot execute [\w()]+ during recovery|^uidgen issues no ids during recovery/, 'standby' ],
 	[ '25006', qr/^cannot set transaction read-write mode during recovery/, 'standby' ],
@@ -192,6 +208,7 @@ sub new
 		seconds => $options{seconds} // 0,
 		first => $options{round} // 1,
 		most_rounds => $options{rounds} // 0,
+		profiles => [ grep { $options{fleets} || $_->[0] ne 'fleet' } @PROFILES ],
 		profile => $options{profile},
 		judge_burst => $options{burst},
 		keep_going => $options{keep_going},
@@ -204,28 +221,6 @@ sub new
 		times => {},
 		told => {},
 	}, $class;
-}
-
-# ---- chance ----
-
-sub pick { return $_[ rand @_ ] }
-
-sub pick_weighted
-{
-	my ($weights) = @_;
-	my $at = rand sum0(values %$weights);
-	foreach my $key (sort keys %$weights)
-	{
-		return $key if ($at -= $weights->{$key}) < 0;
-	}
-	return (sort keys %$weights)[-1];
-}
-
-# Small and large ones equally often.
-sub magnitude
-{
-	my ($from, $to) = @_;
-	return $from * ($to / $from)**rand;
 }
 
 # ---- time ----
@@ -250,7 +245,7 @@ BEGIN
 		-- It begins where the clock, the old grant and the ids of before allow for it,
 		-- and has the length of a window.
 		SELECT greatest(first, NEW.granted_until
-				- greatest(ceil(extract(epoch FROM current_setting('uidgen.window')::interval) * 1000000 / l.unit), 1)::bigint)
+				- greatest(ceil(extract(epoch FROM coalesce(current_setting('fleet.window', true), current_setting('uidgen.window'))::interval) * 1000000 / l.unit), 1)::bigint)
 			INTO first FROM uidgen.registry_layout AS l;
 		-- The shared memory lives as long as the checkpointer.
 		SELECT a.pid || ' ' || a.backend_start INTO life
@@ -259,7 +254,7 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	INSERT INTO public.grants (node, db, relid, life, op, datacenter, worker, first, last)
-		SELECT current_setting('cluster_name'), d.oid, TG_RELID, life,
+		SELECT CASE WHEN (SELECT l.shared FROM uidgen.registry_layout AS l) THEN NEW.port::text ELSE current_setting('cluster_name') END, d.oid, TG_RELID, life,
 			CASE WHEN acquired THEN TG_OP ELSE 'RENEW' END, NEW.datacenter_id, NEW.worker_id, first, NEW.granted_until
 		FROM pg_database AS d WHERE d.datname = current_database();
 	RETURN NULL;
@@ -267,12 +262,12 @@ END
 $$;
 SQL
 
-my $CREATE = <<'SQL';
-CREATE EXTENSION uidgen;
+my $NOTICE = <<'SQL';
 CREATE TRIGGER note_grant AFTER INSERT OR UPDATE ON uidgen.worker_node
 	FOR EACH ROW EXECUTE FUNCTION public.note_grant();
-ALTER TABLE public.t ALTER id SET DEFAULT uid_next();
 SQL
+
+my $CREATE = "CREATE EXTENSION uidgen; $NOTICE ALTER TABLE public.t ALTER id SET DEFAULT uid_next();";
 
 my $FURNISH = <<'SQL';
 CREATE TABLE public.t (id bigint PRIMARY KEY, v int, seen boolean DEFAULT false);
@@ -324,7 +319,7 @@ sub set_up
 		"-I$ENV{CLIENT_HEADERS}", "-L$ENV{CLIENT_LIBRARIES}", "-Wl,-rpath,$ENV{CLIENT_LIBRARIES}", '-lpq');
 	$self->{oracle} = build_program('sessions/oracle', 'oracle');
 	$self->{clock} = FakeClock->new($node);
-	$self->{standby} = PostgreSQL::Test::Cluster->new('promoted');
+	$self->{other} = PostgreSQL::Test::Cluster->new('other');
 
 	# CREATE EXTENSION would have a grant made, and with it pin a layout.
 	append_to_file($node->data_dir . '/round.conf', "uidgen.database = nowhere\n");
@@ -345,6 +340,37 @@ sub set_up
 	$node->stop;
 	$self->{template} = $node->basedir . '/template';
 	system_or_bail('cp', '-a', $node->data_dir, $self->{template});
+
+	my $holder = $self->{holder} = PostgreSQL::Test::Cluster->new('holder');
+	mkdir $holder->basedir;
+	$self->{true_clock} = FakeClock->new($holder);
+	return;
+}
+
+# A server whose database postgres is the registry of a fleet.
+sub begin_holder
+{
+	my ($self) = @_;
+	my $plan = $self->{plan};
+	my $holder = $self->{holder};
+	copy_server($self->{template}, $holder, "shared_preload_libraries = ''",
+		# As far as a grant reaches, for the trigger.
+		sprintf("fleet.window = '%d ms'", min($plan->{settings}{window}, 1000 * $MAX_LEAD / 2)));
+	$holder->start;
+	$holder->safe_psql('postgres', 'CREATE DATABASE holder');
+	share_registry($holder, 'holder', "'$plan->{layout} $EPOCH', max_lead => '$MAX_LEAD s', clock_slack => '$CLOCK_SLACK s'");
+	$holder->safe_psql('holder', "$NOTE_GRANTS $NOTICE");
+	return;
+}
+
+# Make a server out of a data directory, with more lines of configuration.
+sub copy_server
+{
+	my ($from, $to, @conf) = @_;
+	remove_tree($to->data_dir);
+	mkdir $to->basedir;
+	system_or_bail('cp', '-a', $from, $to->data_dir);
+	append_to_file($to->data_dir . '/round.conf', join("\n", 'port = ' . $to->port, @conf, ''));
 	return;
 }
 
@@ -354,12 +380,13 @@ sub plan_round
 {
 	my ($self, $number) = @_;
 	srand($self->{seed} * 1_000_003 + $number);
-	my ($profile, @groups) = @{ $PROFILES[ ($self->{profile} // $number - 1) % @PROFILES ] };
+	my @profiles = @{ $self->{profiles} };
+	my ($profile, @groups) = @{ $profiles[ ($self->{profile} // $number - 1) % @profiles ] };
 	my $window = pick(20, 100, 1000, 10_000, 60_000);
 	my $max_ahead = pick(0, 50, 1000, 1000, 30_000, 3_600_000);
 	my $sparse = $profile eq 'few ids';
 	my $changes = grep { $_ eq 'registry' } @groups;
-	my $layout = pick($sparse ? @ROOMY : $profile =~ /registry|standby|copied/ ? @MANY_WORKERS : @LAYOUTS);
+	my $layout = pick($sparse ? @ROOMY : $profile =~ /registry|standby|copied|fleet/ ? @MANY_WORKERS : @LAYOUTS);
 	my $unit = unit_of($layout);
 	my $fields = $self->{fields}{$layout};
 	my $workers = 2**($fields->{worker} ? $fields->{worker}[1] : 0);
@@ -373,7 +400,9 @@ sub plan_round
 		workers => $workers,
 		sparse => $sparse,
 		standby => $profile eq 'standby',
-		registry => $profile eq 'copied database' || rand > 0.5 ? 'registry' : 'postgres',
+		fleet => $profile eq 'fleet',
+		two => $profile =~ /standby|fleet/,
+		registry => $profile eq 'fleet' ? 'holder' : $profile eq 'copied database' || rand > 0.5 ? 'registry' : 'postgres',
 		sessions => 5 + int rand 4,
 		programs => 8,
 		seconds => 1.5 + rand 1.5,
@@ -385,7 +414,7 @@ sub plan_round
 			sequence_start => pick('zero', 'zero', 'random', 'continue'),
 			cache => rand > 0.3 ? 1 : pick(2, 20, 100, 1000, 5000),
 			worker_policy => rand > 0.15 || $workers < 256 ? 'reuse' : 'disposable',
-			worker_id => rand > 0.9 && !$changes && $profile ne 'standby' && $profile ne 'copied database' ? int rand $workers : -1,
+			worker_id => rand > 0.9 && !$changes && $profile !~ /standby|copied|fleet/ ? int rand $workers : -1,
 			datacenter_id => $fields->{datacenter} ? int rand 2**$fields->{datacenter}[1] : 0,
 			max_burst => pick(0, 5, 100, 1000, 1000, 10_000),
 		},
@@ -418,7 +447,7 @@ sub plan_round
 		push @{ $plan{faults} }, { name => $fault, at => $at, %{ $self->details($fault, \%plan) } };
 	}
 	$plan{seconds} = max($plan{seconds}, $at + 0.5);
-	$plan{locked_at_start} = magnitude(0.2, 1.5) if $profile eq 'locked at the start';
+	$plan{locked_at_start} = pick_magnitude(0.2, 1.5) if $profile eq 'locked at the start';
 
 	my $programs = SessionPrograms->new(
 		capacity => $capacity,
@@ -427,7 +456,7 @@ sub plan_round
 		blocks => $fields->{sequence}[0] == 0,
 		cache => $plan{settings}{cache} > 1,
 		sparse => $sparse,
-		standby => $plan{standby},
+		standby => $plan{two},
 		parallel => $self->{parallel});
 	$plan{texts} = [ map { $programs->session($_, $plan{programs}) } 0 .. $plan{sessions} - 1 ];
 	return \%plan;
@@ -447,15 +476,17 @@ sub details
 	my $max_ahead = $plan->{settings}{max_ahead} / 1000;
 	# With one worker id and no other, a leap forward would make it useless afterwards.
 	my $way = $plan->{alone} ? -1 : pick(-1, -1, 1);
-	return { step => pick(-1, -1, 1) * magnitude(0.001, 2) } if $fault eq 'clock_small';
+	return { step => pick(-1, 1) * pick_magnitude($fault eq 'clock_small' ? (0.001, 2) : (5, $NODE_OFF)) } if $plan->{fleet} && $fault =~ /^clock/;
+	return { step => pick(-1, -1, 1) * pick_magnitude(0.001, 2) } if $fault eq 'clock_small';
 	# About where a step begins to count as large.
 	return { step => $way * ($max_ahead + pick(0.5, 0.9, 1.1, 3)) * pick(0.5, 1, 1, 1.5),
-		back => rand > 0.5 ? magnitude(0.1, 1) : undef } if $fault eq 'clock_middle';
-	return { step => $way * magnitude(5000, 5 * 365 * 86400), back => rand > 0.4 ? magnitude(0.1, 1) : undef }
+		back => rand > 0.5 ? pick_magnitude(0.1, 1) : undef } if $fault eq 'clock_middle';
+	return { step => $way * pick_magnitude(5000, 5 * 365 * 86400), back => rand > 0.4 ? pick_magnitude(0.1, 1) : undef }
 	  if $fault eq 'clock_large';
-	return { for => magnitude(0.05, 1.5) } if $fault =~ /^(?:lock|drop_for_a_while|layout_row|read_only|rename_database|restart_while_locked)$/;
-	return { for => magnitude(0.002, 0.5) } if $fault =~ /^stop_/;
-	return { how => pick('immediate', 'fast'), step => pick(0, -1, -1) * magnitude(0.5, 5) } if $fault eq 'restart_with_copy';
+	return { for => pick_magnitude(0.05, 1.5) } if $fault =~ /^(?:lock|drop_for_a_while|layout_row|read_only|rename_database|restart_while_locked)$/;
+	return { for => pick_magnitude(0.002, 0.5) } if $fault =~ /^stop_/;
+	return { for => pick_magnitude(0.02, 3), how => pick('fast', 'immediate') } if $fault =~ /^registry_/;
+	return { how => pick('immediate', 'fast'), step => pick(0, -1, -1) * pick_magnitude(0.5, 5) } if $fault eq 'restart_with_copy';
 	return { set => { window => pick(20, 1000, 10_000), max_ahead => pick(0, 1000, 60_000), padding_factor => pick(0, 50, 100),
 			sequence_start => pick('zero', 'random', 'continue'), max_burst => pick(0, 100, 1000) } }
 	  if $fault eq 'settings';
@@ -473,7 +504,8 @@ sub configure
 	my $settings = $self->{settings} = { %{ $self->{settings} }, %more };
 	my @lines = (
 		"uidgen.layout = '$self->{plan}{layout} $EPOCH'",
-		"uidgen.database = '$self->{registry}'",
+		$self->{plan}{fleet} ? ("uidgen.registry = '" . (conninfo($self->{holder}) =~ s/dbname=\K.*/holder/r) . "'", "uidgen.registry_timeout = '${REGISTRY_TIMEOUT}s'")
+		: "uidgen.database = '$self->{registry}'",
 		"default_transaction_read_only = " . ($self->{read_only} ? 'on' : 'off'),
 		map { "uidgen.$_ = $settings->{$_}" } grep { $_ ne 'max_burst' || $self->{has_burst} } sort keys %$settings);
 	my $file = $self->{node}->data_dir . '/round.conf';
@@ -498,19 +530,14 @@ sub begin_server
 	remove_tree($node->data_dir);
 	system_or_bail('cp', '-a', $self->{template}, $node->data_dir);
 	$self->configure;
-	if ($self->{plan}{standby})
+	if ($self->{plan}{two})
 	{
-		my $standby = $self->{standby};
-		remove_tree($standby->data_dir);
-		mkdir $standby->basedir;
-		system_or_bail('cp', '-a', $node->data_dir, $standby->data_dir);
-		append_to_file($standby->data_dir . '/round.conf', join("\n",
-			'port = ' . $standby->port,
-			"primary_conninfo = '" . $node->connstr . "'", ''));
-		append_to_file($standby->data_dir . '/standby.signal', '');
+		copy_server($node->data_dir, $self->{other}, $self->{plan}{standby} ? "primary_conninfo = '" . $node->connstr . "'" : ());
+		append_to_file($self->{other}->data_dir . '/standby.signal', '') if $self->{plan}{standby};
 	}
+	$self->begin_holder if $self->{plan}{fleet};
 	$self->start_node($node);
-	$self->start_node($self->{standby}) if $self->{plan}{standby};
+	$self->start_node($self->{other}) if $self->{plan}{two};
 	return;
 }
 
@@ -553,13 +580,13 @@ sub first_id
 	$begin //= time;
 	for (;;)
 	{
-		my ($before, $wall) = (mono(), int($self->{clock}->now * 1e9));
+		my ($before, $wall) = (mono(), int($self->{ids_clock}->now * 1e9));
 		my $id = $self->query('second', q{SET uidgen.wait_timeout = '3s'; SET uidgen.cache = 1; SELECT uid_next()}, node => $node);
 		if (defined $id)
 		{
 			# A chunk of record.h
 			$self->{probes} .= pack('L2 S2 l L2 q4 q2', 0, ++$self->{nprobes}, $number, 0, -1, 1, 0,
-				$before, $wall, int($self->{clock}->now * 1e9), mono(), $id, $id);
+				$before, $wall, int($self->{ids_clock}->now * 1e9), mono(), $id, $id);
 			push @{ $self->{times}{$what} }, time - $begin;
 			push @{ $self->{story} }, sprintf '(%.1f s to the first id)', time - $begin if time - $begin > 4;
 			return;
@@ -570,7 +597,7 @@ sub first_id
 			$self->complain("no id within $MOST_WAIT s after $what: $self->{said}") unless $self->{stuck};
 			return;
 		}
-		$self->catch_up if $self->{said} =~ /ids would run too far/;
+		$self->catch_up if !$self->{plan}{fleet} && $self->{said} =~ /ids would run too far/;
 		# With one worker id and no other, steps forward may add up to a large one.  The
 		# clock is correct, so the error's hint is to restart the server.
 		return $self->bring_down('fast')
@@ -610,7 +637,7 @@ sub complain
 sub start_sessions
 {
 	my ($self) = @_;
-	my @nodes = map { $_->connstr } $self->{node}, $self->{plan}{standby} ? $self->{standby} : ();
+	my @nodes = map { $_->connstr } $self->{node}, $self->{plan}{two} ? $self->{other} : ();
 	$self->{running} = {};
 	foreach my $number (0 .. $self->{plan}{sessions} - 1)
 	{
@@ -621,7 +648,7 @@ sub start_sessions
 		if ($pid == 0)
 		{
 			open(STDERR, '>', "$name.err");
-			$self->{clock}->under(sub { exec($self->{session}, map({ "$name.$_" } qw(program ids log)), @nodes) });
+			$self->{ids_clock}->under(sub { exec($self->{session}, map({ "$name.$_" } qw(program ids log)), @nodes) });
 			POSIX::_exit(127);
 		}
 		$self->{running}{$pid} = $number;
@@ -651,7 +678,7 @@ sub end_sessions
 	{
 		if (time > $look)
 		{
-			$self->first_id('the end of all faults', $_) foreach $self->{node}, $self->{promoted} ? $self->{standby} : ();
+			$self->first_id('the end of all faults', $_) foreach $self->{node}, $self->{promoted} ? $self->{other} : ();
 			$look = time + 3;
 		}
 		if (time > $end)
@@ -692,9 +719,28 @@ sub inject
 	push @{ $self->{story} }, sprintf '%s@%.1f', $name, time - $self->{begin};
 	# What changes the registry would wait for it.
 	$self->unlock if $name =~ /^(?:drop|delete|forget|truncate|layout|rewrite|rename|copy)/;
-	$self->disturb unless $name =~ /^(?:cancel|terminate_backend|stop_|lock|rewrite|truncate|read_only)/;
+	$self->disturb unless $name =~ /^(?:cancel|terminate_backend|stop_|lock|rewrite|truncate|read_only)/ || $self->{plan}{fleet} && $name =~ /^clock/;
 
 	if ($ENDS{$name}) { $self->bring_down($name) }
+	elsif ($name =~ /^clock_/ && $self->{plan}{fleet})
+	{
+		my $off = $self->{clock}->now - $self->{true_clock}->now + $fault->{step};
+		$self->{clock_is_wrong} = 1;
+		$self->{clock}->set($self->{true_clock}->now + max(-$NODE_OFF, min($NODE_OFF, $off)));
+		$self->first_id('a step of the clock', $_) foreach $self->{hindered} ? () : ($node, $self->{other});
+	}
+	elsif ($name =~ /^registry_/)
+	{
+		my $holder = $self->{holder};
+		my @stopped;
+		$self->{hindered}++;
+		if ($name eq 'registry_restart') { $self->unlock; $holder->stop($fault->{how}) }
+		else { @stopped = stop_processes($holder) }
+		usleep($fault->{for} * 1e6);
+		@stopped ? kill('CONT', @stopped) : $holder->start;
+		$self->{hindered}--;
+		$self->first_id($name, $_) foreach $self->{hindered} ? () : ($node, $self->{other});
+	}
 	elsif ($name =~ /^clock_/)
 	{
 		my $alone = $self->{plan}{alone};
@@ -807,9 +853,9 @@ sub inject
 	}
 	elsif ($name eq 'promote')
 	{
-		$self->query('postgres', 'SELECT pg_promote()', node => $self->{standby});
+		$self->query('postgres', 'SELECT pg_promote()', node => $self->{other});
 		$self->{promoted} = 1;
-		$self->first_id('a promotion', $self->{standby}) unless $self->{hindered};
+		$self->first_id('a promotion', $self->{other}) unless $self->{hindered};
 	}
 	return;
 }
@@ -904,6 +950,9 @@ sub bring_down
 	my $begin = time;
 	my $down = $options{down} // sub { };
 
+	# Whoever is new to the registry has to go by its clock, to within the round trip.
+	$self->{blur} = 1_000_000 * $REGISTRY_TIMEOUT if $self->{plan}{fleet} && $self->{clock_is_wrong};
+
 	if ($how eq 'postmaster')
 	{
 		$node->kill9;
@@ -975,13 +1024,16 @@ sub round
 	$self->{begin} = time;
 	$self->{lock} = undef;
 	$self->{$_} = [] foreach qw(facts story complaints later logs);
-	$self->{$_} = 0 foreach qw(hindered read_only promoted copied stuck nprobes);
+	$self->{$_} = 0 foreach qw(hindered read_only promoted copied stuck nprobes clock_is_wrong blur);
+	# There is nothing to promote.
+	$self->{promoted} = 1 if $plan->{fleet};
+	$self->{ids_clock} = $self->{ $plan->{fleet} ? 'true_clock' : 'clock' };
 	$self->{probes} = '';
 	$self->{calm_until} = undef;
 	$self->{registry} = $plan->{registry};
 	$self->{settings} = $plan->{settings};
 	$self->{clock}->correct;
-	$self->{lockers} = Sessions->new($self->{node}, $self->{folder});
+	$self->{lockers} = Sessions->new($plan->{fleet} ? $self->{holder} : $self->{node}, $self->{folder});
 
 	$self->begin_server;
 	$self->lock($plan->{locked_at_start}) if $plan->{locked_at_start};
@@ -1038,6 +1090,9 @@ sub bounds
 	my $B = $up->($burst);
 	my $S = $up->($max_ahead) + $up->(1000);
 	my $C = $S + $W + $B + 3;
+	# No grant reaches further.
+	my $L = $up->(1000 * $MAX_LEAD);
+	return (map { $_ + 1 } min($B, $L), $L) if $plan->{fleet};
 	return (map { $_ + 1 } $plan->{sparse} ? min($B, 2) : $B, max($A, $C) + $B);
 }
 
@@ -1045,7 +1100,7 @@ sub judge
 {
 	my ($self) = @_;
 	my $plan = $self->{plan};
-	my @nodes = ($self->{node}, $self->{promoted} ? $self->{standby} : ());
+	my @nodes = ($self->{node}, $self->{promoted} ? $self->{other} : ());
 	my $facts = "$self->{folder}/facts";
 	my $fields = $self->{fields}{ $plan->{layout} };
 	my ($calm, $always) = $self->bounds;
@@ -1054,6 +1109,7 @@ sub judge
 		map({ "field $_ @{ $fields->{$_} }" } sort keys %$fields),
 		"datacenter $plan->{settings}{datacenter_id}",
 		"ahead $calm $always",
+		"blur $self->{blur}",
 		defined $self->{calm_until} ? "calm_until $self->{calm_until}" : (),
 		@{ $self->{facts} });
 	my @stored;
@@ -1061,10 +1117,10 @@ sub judge
 	# From what the registries granted, and the rows whose ids no client saw yet.
 	my @rows;
 	my %known;
-	foreach my $number (0 .. $#nodes)
+	foreach my $number (0 .. $#nodes, $plan->{fleet} ? 'holder' : ())
 	{
-		my $node = $nodes[$number];
-		my @databases = split /\n/, $self->query('postgres', q{SELECT datname FROM pg_database WHERE datname NOT LIKE 'template%'}, node => $node) // '';
+		my $node = $number eq 'holder' ? $self->{holder} : $nodes[$number];
+		my @databases = $number eq 'holder' ? 'holder' : split /\n/, $self->query('postgres', q{SELECT datname FROM pg_database WHERE datname NOT LIKE 'template%'}, node => $node) // '';
 		foreach my $database (@databases)
 		{
 			my $grants = $self->query($database, 'SELECT serial, node, db, relid, life, op, datacenter, worker, first, last FROM grants ORDER BY serial', node => $node);
@@ -1073,16 +1129,19 @@ sub judge
 			{
 				push @rows, [ split /\|/, $line ] unless $known{$line}++;
 			}
+			next if $number eq 'holder';
 			my $ids = $self->query($database, 'SELECT id FROM t WHERE NOT seen', node => $node) // '';
 			push @stored, map { [ $number, $database, $_ ] } split /\n/, $ids;
 		}
+		next if $number eq 'holder';
 		my $status = $self->query('postgres', 'SELECT renewals, failures, waits, clock_steps, wasted FROM uidgen.status', node => $node) // '';
 		$self->complain("counters in uidgen.status: $status") if $status =~ /-/;
 	}
-	push @facts, map { sprintf 'grant %d %d %d %d %d', $_->[1] eq $self->{node}->name ? 0 : 1, @{$_}[ 6 .. 9 ] } @rows;
+	my %is_first = map { $_ => 1 } $self->{node}->name, $self->{node}->port;
+	push @facts, map { sprintf 'grant %d %d %d %d %d', $is_first{ $_->[1] } ? 0 : 1, @{$_}[ 6 .. 9 ] } @rows;
 	push @facts, map { "chance $_" } chosen_by_chance(@rows);
-	$_->stop foreach @nodes;
-	$self->{standby}->stop('immediate', fail_ok => 1) if $plan->{standby} && !$self->{promoted};
+	$_->stop foreach @nodes, $plan->{fleet} ? $self->{holder} : ();
+	$self->{other}->stop('immediate', fail_ok => 1) if $plan->{standby} && !$self->{promoted};
 	push @facts, $self->read_logs;
 
 	unlink $facts;
@@ -1112,7 +1171,7 @@ sub write_others
 {
 	my ($self, @stored) = @_;
 	my $name = "$self->{folder}/others.ids";
-	my $now = int($self->{clock}->now * 1e9);
+	my $now = int($self->{ids_clock}->now * 1e9);
 	unlink $name;
 	open(my $file, '>', $name) or die "could not open $name: $!\n";
 	binmode $file;
@@ -1122,7 +1181,7 @@ sub write_others
 	{
 		my ($node, $database, $id) = @$_;
 		# The standby has the rows of its primary too.
-		next if $seen{"$database $id"}++;
+		next if $seen{ $self->{plan}{standby} ? "$database $id" : "$node $database $id" }++;
 		print $file pack('L2 S2 l L2 q4 q2', 0, 1_000_000, $node, 0, -1, 1, 0, mono(), $now, $now + 4e18, mono(), $id, $id);
 	}
 	close $file or die "could not write $name: $!\n";

@@ -11,6 +11,7 @@
  *	  field NAME SHIFT BITS						time, datacenter, worker, tag, sequence
  *	  datacenter ID
  *	  ahead CALM ALWAYS							ticks that ids may be ahead of the clock
+ *	  blur US									the time of ids is off the clock by at most so much
  *	  calm_until TIME							when the first thing happened that may
  *												put them further ahead than CALM
  *	  grant NODE DATACENTER WORKER FIRST LAST	ticks that the registry granted
@@ -115,6 +116,7 @@ static int	bits[FIELDS];
 static int64_t own_datacenter;
 static int64_t calm_ahead;
 static int64_t always_ahead;
+static int64_t blur;
 static int64_t calm_until = INT64_MAX;
 
 static Grant *grants;
@@ -210,6 +212,7 @@ read_facts(const char *name)
 		if (sscanf(line, "layout %" SCNd64 " %" SCNd64, &unit, &epoch) == 2 ||
 			sscanf(line, "datacenter %" SCNd64, &own_datacenter) == 1 ||
 			sscanf(line, "ahead %" SCNd64 " %" SCNd64, &calm_ahead, &always_ahead) == 2 ||
+			sscanf(line, "blur %" SCNd64, &blur) == 1 ||
 			sscanf(line, "calm_until %" SCNd64, &calm_until) == 1)
 			continue;
 		if (sscanf(line, "field %31s %d %d", word, &at, &width) == 3)
@@ -414,13 +417,13 @@ read_file(const char *name, int session)
 		/* A cursor may have drawn its ids at any time before. */
 		bool		set = clock_was_set(fresh ? head.mono_before : 0, head.mono_after);
 		int64_t		earliest = INT64_MIN;
-		int64_t		now = tick_at(head.wall_after / 1000);
+		int64_t		now = tick_at(head.wall_after / 1000 + blur);
 		int64_t		bound = set ? -1 :
 			head.mono_after < calm_until ? calm_ahead : always_ahead;
 		Statement	s = {.head = head, .session = session, .lowest = UINT64_MAX};
 
 		if (fresh && !set)
-			earliest = tick_at(head.wall_before / 1000 -
+			earliest = tick_at(head.wall_before / 1000 - blur -
 							   (head.flags & RECORD_CACHED ? OLD_CACHED_US : OLD_US)) - 1;
 		APPEND(statements, nstatements, s);
 		for (uint32_t i = 0; i < head.ranges; i++)

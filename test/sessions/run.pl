@@ -15,6 +15,7 @@
 # --rounds N     so many rounds, and no other limit
 # --round N      begin with this round
 # --profile N    every round is of this kind, counted from 0 (SessionRounds.pm)
+# --fleets       with rounds of two nodes of a fleet
 # --burst MS     judge as if uidgen.max_burst were that, also where there is none
 # --keep_going   do not end with the first round that fails
 #
@@ -30,7 +31,7 @@ use Test::More;
 
 unshift @ARGV, split ' ', $ENV{UIDGEN_SESSIONS} // '';
 my %options;
-GetOptions(\%options, 'seed=i', 'programs=i', 'ids=i', 'seconds=i', 'rounds=i', 'round=i', 'profile=i', 'burst=i', 'keep_going')
+GetOptions(\%options, 'seed=i', 'programs=i', 'ids=i', 'seconds=i', 'rounds=i', 'round=i', 'profile=i', 'burst=i', 'keep_going', 'fleets')
   or die "see the head of $0\n";
 
 SessionRounds->new(%options)->run;

@@ -10,7 +10,7 @@ use SessionRounds;
 use Test::More;
 
 # No further round after 45 seconds, however slow the machine.  The same plan each
-# time, so that a failure comes from a change; run.pl is for others.
+# time, so that a failure comes from a change; run.pl is for others, and for fleets.
 SessionRounds->new(seed => 5, rounds => 12, seconds => 45)->run;
 
 done_testing();
