@@ -172,6 +172,8 @@ my @EXPECTED = (
 	[ '57P03', qr/^uidgen has no new grant: the registry is in quarantine until /, 'registry_restart' ],
 	[ '55000', qr/^uidgen has no grant to issue ids from: (?:could not connect to the registry|the registry did not answer)/, 'registry_restart', 'registry_freeze' ],
 	[ '55000', qr/^uidgen has no grant to issue ids from: the registry is in quarantine until /, 'registry_restart' ],
+	[ '08007', qr/^uidgen has no new grant: waiting for the registry was broken off/, 'fast' ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: waiting for the registry was broken off/, 'fast' ],
 	# a hot standby
 	[ '25006', qr/^cannot execute [\w()]+ during recovery|^uidgen issues no ids during recovery/, 'standby' ],
 	[ '25006', qr/^cannot set transaction read-write mode during recovery/, 'standby' ],
