@@ -59,3 +59,11 @@ uidgen_fleetclock_judge(UidgenFleetClock *clock, const UidgenClockReading *readi
 	clock->offset = verdict == UIDGEN_CLOCK_STAYS ? offset : offset + *step;
 	return verdict;
 }
+
+void
+uidgen_fleetclock_follow(UidgenFleetClock *clock)
+{
+	UidgenMicroseconds high = clock->registry_offset;
+
+	clock->offset += way_into(clock->offset, high - clock->width, high);
+}

@@ -75,6 +75,12 @@ extern UidgenClockVerdict uidgen_fleetclock_judge(UidgenFleetClock *clock,
 												  UidgenMicroseconds *step);
 
 /*
+ * Follow the registry's clock after all, as the nodes do that come now: after
+ * UIDGEN_CLOCK_STAYS, where it has granted what this node could not use for long.
+ */
+extern void uidgen_fleetclock_follow(UidgenFleetClock *clock);
+
+/*
  * What the registry's clock shows at the latest when the boot clock shows this; INT64_MAX: that is
  * not known.
  */

@@ -315,12 +315,13 @@ acquire(const UidgenLink *link, UidgenNodeAction action)
 	/* The first answer may have said by how much the bounds are to be cut. */
 	terms = uidgen_read_terms(true);
 	clocks = read_clocks();
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	if (action.lease.step.kind != UIDGEN_STEP_NONE)
-	{
-		LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 		uidgen_shared->clock_steps++;
-		LWLockRelease(uidgen_shared->lock);
-	}
+	/* By the time that it stays with, this node would have to wait until the grant begins. */
+	if (grant.first - clocks.tick > node->max_lead)
+		uidgen_fleetclock_follow(&node->clock);
+	LWLockRelease(uidgen_shared->lock);
 	uidgen_publish_acquisition(&grant, &terms, &clocks, action.lease.step.kind,
 							   node->clock.offset);
 	uidgen_report_acquisition(&grant, &action.lease);

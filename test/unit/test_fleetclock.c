@@ -114,6 +114,28 @@ large_steps(void)
 	ok(reply(HOUR, HOUR - 30000 - LARGE) == UIDGEN_CLOCK_FOLLOWS, "and with the registry up to a large step from the interval");
 }
 
+/* What the registry's own clock shows, and a node that follows it after all. */
+static void
+registry_clock(void)
+{
+	begin(0);
+	ok(uidgen_fleetclock_registry(&fleet, BOOT) == INT64_MAX, "the registry's clock is not known before it has replied");
+	(void) reply(HOUR, 0);
+	ok(uidgen_fleetclock_registry(&fleet, BOOT) == TRUE_OFFSET + BOOT + 10000 + HOUR,
+	   "it is known, at the latest, also where it is not followed");
+	ok(uidgen_fleetclock_registry(&fleet, BOOT + SECOND) == TRUE_OFFSET + BOOT + 10000 + HOUR + SECOND,
+	   "and goes on with the boot clock");
+	uidgen_fleetclock_follow(&fleet);
+	ok(ERROR_OF_OFFSET == HOUR - 30000, "followed after all");
+	ok(reply(HOUR, 0) == UIDGEN_CLOCK_AGREES && ERROR_OF_OFFSET == HOUR - 30000, "which holds");
+	uidgen_fleetclock_follow(&fleet);
+	ok(ERROR_OF_OFFSET == HOUR - 30000, "a clock that agrees does not move");
+	begin(HOUR);
+	fleet.registry_offset = TRUE_OFFSET;
+	uidgen_fleetclock_follow(&fleet);
+	ok(ERROR_OF_OFFSET == 0, "backward, too");
+}
+
 /* Any clocks: what is followed lies in the interval, and what is not is a leap forward. */
 static void
 any_clocks(void)
@@ -156,6 +178,7 @@ main(void)
 	first_contact();
 	small_steps();
 	large_steps();
+	registry_clock();
 	any_clocks();
 	return done_testing();
 }
