@@ -449,15 +449,8 @@ sub inject
 	my $clock = $place->{clock};
 	my $primary = $self->{primary};
 
-	if ($what =~ /^registry_|^cut/)
-	{
-		$self->do_later('registry');
-	}
-	else
-	{
-		$self->do_later($place->{number});
-	}
-	$self->note_fault($what =~ /^registry|^cut/ ? $what : "$what($place->{number})");
+	$self->do_later($what =~ /^registry|^cut/ ? 'registry' : $place->{number});
+	$self->note_fault($what, $what =~ /^registry|^cut/ ? () : $place->{number});
 	if ($what eq 'backend' || $what eq 'keeper')
 	{
 		my $title = $what eq 'keeper' ? qr/uidgen keeper/ : qr/\[local\] COPY/;
@@ -689,7 +682,6 @@ sub round
 	$self->fail_over($plan);
 	$self->inject_some($plan->{after});
 	$self->do_later('all');
-	$self->note_fault('end');
 	if (!$self->await_ids(3 * $PostgreSQL::Test::Utils::timeout_default / 2, 'end of all faults', @ours))
 	{
 		die "a node has no id any more; the logs are " . join(' ', map { $_->{node}->logfile } @ours) . "\n";

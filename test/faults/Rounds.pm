@@ -67,9 +67,9 @@ sub begin_round
 
 sub note_fault
 {
-	my ($self, $fault) = @_;
+	my ($self, $fault, $where) = @_;
 	$self->{faults_seen}{$fault}++;
-	push @{ $self->{story} }, sprintf('%s@%.1f', $fault, time - $self->{begin});
+	push @{ $self->{story} }, sprintf('%s%s@%.1f', $fault, defined $where ? "($where)" : '', time - $self->{begin});
 	return;
 }
 
