@@ -51,9 +51,9 @@ typedef struct UidgenNode
 	int			ntokens;
 
 	/*
-	 * Where the settings lead is another place than the one that answered last.  It
-	 * may be another registry, where a claim would take the row of some node
-	 * there.
+	 * Where the settings lead is another place than the one that answered
+	 * last.  It may be another registry, where a claim would take the row of
+	 * some node there.
 	 */
 	uint64_t	place;
 	bool		elsewhere;

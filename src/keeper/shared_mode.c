@@ -376,8 +376,11 @@ renew(const UidgenLink *link, const UidgenNodeAction *action, const UidgenTerms 
 	instead = uidgen_node_lost(node, lease, &terms_now, clocks,
 							   uidgen_atomic_read(&uidgen_shared->words.position));
 	acquire(link, instead);
-	/* Logged after the acquisition, so that attempts that fail do not repeat it; and so that
-	 * a row that it has found again is none. */
+
+	/*
+	 * Logged after the acquisition, so that attempts that fail do not repeat
+	 * it; and so that a row that it has found again is none.
+	 */
 	if (lease->grant.worker != grant.worker)
 		uidgen_report_loss(grant.worker);
 }

@@ -123,12 +123,13 @@ sub stops_drawing
 	return $ids;
 }
 
-# Draw so many at once that ids are ahead of the clock.
+# Draw so many at once that ids are ahead of the clock; returns the last one.
 sub draws_ahead
 {
 	my ($node, $count) = @_;
-	push @{ $seen{ $node->name } }, [ split /\n/, $node->safe_psql('postgres', "SELECT uid_next() FROM generate_series(1, $count)") ];
-	return;
+	my @ids = split /\n/, $node->safe_psql('postgres', "SELECT uid_next() FROM generate_series(1, $count)");
+	push @{ $seen{ $node->name } }, \@ids;
+	return $ids[-1];
 }
 
 # One test, after which nobody draws: of all ids none was seen twice, and there are some.  With the option apart, of those of

@@ -109,14 +109,20 @@ is(scalar(grep { $ids->[ $_ - 1 ] >= $ids->[$_] } 1 .. $#$ids), 0, 'from the fir
 
 # ---- a node of its own registry ----
 
-my $own = fleet_node('own', '', "uidgen.layout = '$LAYOUT'");
+# 16 ids in a millisecond, so that it is easy to outrun the clock.
+my $NARROW = 'time:41:1ms worker:1 sequence:4 epoch:2025-01-01';
+my $own = fleet_node('own', '', "uidgen.layout = '$NARROW'", "uidgen.max_burst = '30s'");
 $own->safe_psql('postgres', 'CREATE DATABASE fleet');
 $own->safe_psql('fleet', "SET client_min_messages = warning; CREATE EXTENSION uidgen;
-	SELECT FROM uidgen.share_registry('$LAYOUT', max_lead => '3 s', clock_slack => '0')");
+	SELECT FROM uidgen.share_registry('$NARROW', clock_slack => '0'), uidgen.end_quarantine()");
+my $ahead = draws_ahead($own, 20 * 16_000);
+my ($tick, $before) = split /\|/, $own->safe_psql('postgres', "SELECT $ahead >> 5, worker FROM uid_parse($ahead)");
 draws($own);
 ok(goes_on($own), 'a server that has the registry of a fleet');
 change_setting($own, 'uidgen.registry', hosts($own) =~ s/dbname=postgres/dbname=fleet/r);
-ok($own->poll_query_until('fleet', 'SELECT count(*) = 1 FROM uidgen.worker_node WHERE NOT released'), '... becomes a node of it');
+ok($own->poll_query_until('postgres', "SELECT timeline IS NOT NULL FROM uidgen.status"), '... becomes a node of it');
+ok($own->poll_query_until('fleet', "SELECT granted_until >= $tick FROM uidgen.worker_node WHERE worker_id = $before"),
+	'... and has told it what it had issued ahead of the clock');
 ok(goes_on($own), '... and ids go on');
 foreach my $how ('fast', 'immediate')
 {
