@@ -108,6 +108,7 @@ begin_call(UidgenNodeCall *call, const UidgenNodeAction *action, const UidgenClo
 				 errmsg("could not generate a random number")));
 	call->at = node->clock.known ? clocks->tick : UIDGEN_NOT_KNOWN;
 	call->not_after = not_after(clocks->boot);
+	call->did_nothing = true;	/* before it is sent */
 
 	/* Remembered before it is sent: the process may end before there is an answer. */
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
