@@ -403,7 +403,7 @@ sub plan_round
 		sparse => $sparse,
 		standby => $profile eq 'standby',
 		fleet => $profile eq 'fleet',
-		two => $profile =~ /standby|fleet/,
+		two => $profile eq 'standby' || $profile eq 'fleet',
 		registry => $profile eq 'fleet' ? 'holder' : $profile eq 'copied database' || rand > 0.5 ? 'registry' : 'postgres',
 		sessions => 5 + int rand 4,
 		programs => 8,
