@@ -46,7 +46,7 @@
  * like those of generator.pml:
  *
  *	- small: 10 worlds of up to 0.7 million states, and 20 searches with a broken rule, each
- *	  found within 1.2 million: 30 s of processor time, of which the compiler takes
+ *	  found within 0.4 million: 27 s of processor time, of which the compiler takes
  *	  half;
  *	- MODEL=large: 28 worlds of up to 24 million states (10 minutes of processor time, 3 GB), and 5 limits.
  */
