@@ -225,14 +225,16 @@ ask_for_grant(const UidgenLink *link, const UidgenNodeAction *action, UidgenGran
 
 /*
  * Another registry granted ticks that this one may grant to others.  So it is told of those that
- * its clock has not reached.  The era is closed first, so that what was issued counts, and not
+ * its clock has not reached, or ours: nodes that do not follow a leap of its clock begin at
+ * their own time.  The era is closed first, so that what was issued counts, and not
  * what was granted.
  */
 static void
 bring_grants_along(const UidgenLink *link, const UidgenNodeAnswer *answer)
 {
 	UidgenLease *lease = &uidgen_shared->lease;
-	UidgenTick	now = uidgen_server_tick(answer->reading.registry);
+	UidgenTick	now = Min(uidgen_server_tick(answer->reading.registry),
+						  uidgen_server_tick(uidgen_clock_wall()));
 	bool		held = lease->held;
 	int			n = 0;
 	int			workers[UIDGEN_KNOWN_GRANTS + 1];

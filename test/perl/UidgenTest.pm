@@ -221,6 +221,16 @@ sub await_keeper
 	return;
 }
 
+# A test that dies leaves none of them stopped, since its server could not be shut down.
+my @stopped_once;
+
+END
+{
+	my $status = $?;
+	kill 'CONT', grep { process_file($_, 'status') =~ /^State:\s+T/m } @stopped_once;
+	$? = $status;
+}
+
 # Stop all processes of a server, as when its machine is suspended; returns their
 # ids, for SIGCONT.
 sub stop_processes
@@ -237,6 +247,7 @@ sub stop_processes
 		  or die "processes of the server do not stop\n";
 		push @stopped, @pids;
 	}
+	push @stopped_once, @stopped;
 	return @stopped;
 }
 

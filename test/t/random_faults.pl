@@ -11,6 +11,6 @@ use FaultRounds;
 use Test::More;
 
 # No further round after a quarter of an hour, however slow the machine.
-FaultRounds->new(rounds => 16, ids => 10_000_000, seconds => 900)->run;
+FaultRounds->new(rounds => 10, ids => 6_000_000, seconds => 900)->run;
 
 done_testing();
