@@ -752,24 +752,25 @@ $$;
 COMMENT ON FUNCTION uidgen.release_worker(integer, integer, bigint, bigint)
 	IS 'hands back a worker id and what was not used of its grant; for the keeper';
 
--- For a server that becomes a node of a fleet; that may be the one which has the fleet's registry.
-CREATE FUNCTION uidgen.grants_ahead(layout_text text, datacenter integer, OUT workers integer[], OUT ends bigint[])
+-- For a server that becomes a node of a fleet; that may be the one which has the fleet's registry.  All of
+-- them, since the fleet's clock may be behind this one.
+CREATE FUNCTION uidgen.local_grants(layout_text text, datacenter integer, at_most integer, OUT workers integer[], OUT ends bigint[])
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT coalesce(array_agg(n.worker_id ORDER BY n.worker_id), '{}'),
-			coalesce(array_agg(n.granted_until ORDER BY n.worker_id), '{}')
-		FROM uidgen.worker_node AS n, uidgen.registry_layout AS l
-		WHERE n.datacenter_id = datacenter AND NOT l.shared AND l.layout = layout_text
-			AND n.granted_until >= uidgen.tick_at(uidgen.registry_clock(), l.unit, l.epoch)
+	SELECT coalesce(array_agg(g.worker_id), '{}'), coalesce(array_agg(g.granted_until), '{}')
+		FROM (SELECT n.worker_id, n.granted_until
+				FROM uidgen.worker_node AS n, uidgen.registry_layout AS l
+				WHERE n.datacenter_id = datacenter AND NOT l.shared AND l.layout = layout_text
+				ORDER BY n.granted_until DESC LIMIT at_most) AS g
 $$;
-COMMENT ON FUNCTION uidgen.grants_ahead(text, integer)
-	IS 'the worker ids of a local registry whose grants reach beyond the clock, and their ends; for the keeper';
+COMMENT ON FUNCTION uidgen.local_grants(text, integer, integer)
+	IS 'the worker ids of a local registry with their ends, the highest first; for the keeper';
 
 -- The keeper calls these functions as their owner; nobody else should call them.
 REVOKE EXECUTE ON FUNCTION
 	uidgen.check_local(),
-	uidgen.grants_ahead(text, integer),
+	uidgen.local_grants(text, integer, integer),
 	uidgen.pin_layout(uidgen.registry_layout),
 	uidgen.check_wanted_worker(uidgen.registry_layout, bigint, text, integer, integer, bigint, bigint),
 	uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, bigint, bigint),

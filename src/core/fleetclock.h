@@ -37,12 +37,13 @@ typedef struct UidgenFleetClock
 {
 	bool		known;			/* the registry has replied */
 	UidgenMicroseconds offset;	/* fleet time minus boot clock */
-	UidgenMicroseconds width;	/* of the last interval: how exact the offset is */
+	UidgenMicroseconds width;	/* of the last interval: how exact the offset
+								 * is */
 
 	/*
-	 * The registry's own clock minus the boot clock, at most.  It differs from
-	 * the offset while a leap is not followed; what the registry is told by its
-	 * own clock goes by this.
+	 * The registry's own clock minus the boot clock, at most.  It differs
+	 * from the offset while a leap is not followed; what the registry is told
+	 * by its own clock goes by this.
 	 */
 	bool		registry_known;
 	UidgenMicroseconds registry_offset;
@@ -52,17 +53,23 @@ typedef struct UidgenFleetClock
 typedef struct UidgenClockReading
 {
 	UidgenMicroseconds boot_before; /* boot clock, before the call was sent */
-	UidgenMicroseconds boot_after;	/* boot clock, after the whole reply had come */
+	UidgenMicroseconds boot_after;	/* boot clock, after the whole reply had
+									 * come */
 	UidgenMicroseconds registry;	/* the registry's clock, since 1970 UTC */
-	UidgenMicroseconds wall_offset; /* the node's wall clock minus its boot clock */
+	UidgenMicroseconds wall_offset; /* the node's wall clock minus its boot
+									 * clock */
 } UidgenClockReading;
 
 typedef enum UidgenClockVerdict
 {
-	UIDGEN_CLOCK_AGREES,		/* the offset moved by no more than a large step */
-	UIDGEN_CLOCK_FOLLOWS,		/* the offset moved by more: a step of the fleet's time */
-	UIDGEN_CLOCK_STAYS,			/* the registry's clock leapt forward; not followed */
-	UIDGEN_CLOCK_TOO_FAR		/* first contact, and the clocks are too far apart */
+	UIDGEN_CLOCK_AGREES,		/* the offset moved by no more than a large
+								 * step */
+	UIDGEN_CLOCK_FOLLOWS,		/* the offset moved by more: a step of the
+								 * fleet's time */
+	UIDGEN_CLOCK_STAYS,			/* the registry's clock leapt forward; not
+								 * followed */
+	UIDGEN_CLOCK_TOO_FAR		/* first contact, and the clocks are too far
+								 * apart */
 } UidgenClockVerdict;
 
 /*

@@ -101,6 +101,7 @@ uidgen_node_next(const UidgenNode *node, const UidgenLease *lease, const UidgenT
 	UidgenLease view = *lease;
 
 	view.clock_offset = clocks->offset;
+	view.released = lease->released && here;
 	view.held = lease->held && here && (is_certain(node, lease) || node->elsewhere);
 	action.lease = uidgen_lease_next(&view, terms, clocks, position, clock_known,
 									 view.grant.registry);
@@ -150,10 +151,13 @@ uidgen_node_sends(UidgenNode *node, const UidgenLease *lease, const UidgenNodeAc
 }
 
 void
-uidgen_node_refused(UidgenNode *node)
+uidgen_node_refused(UidgenNode *node, const UidgenLease *lease)
 {
 	uidgen_assert(node->ntokens > 0);
 	node->ntokens--;
+	/* The row in use was to be left, and was not. */
+	if (node->ntokens == 0 && lease->held && is_here(node, lease))
+		node->tokens[node->ntokens++] = lease->grant.token;
 }
 
 void

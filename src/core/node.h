@@ -19,8 +19,7 @@
  *	  grants no further than max_lead ahead of its clock.
  *
  * The keeper (shared_mode.c) makes the calls that are decided on here.  As in lease.h all
- * that comes in are values: test/unit/test_node.c tries each rule, and the simulation in
- * test/simulation plays many nodes against the registry's functions themselves.
+ * that comes in are values: test/unit/test_node.c tries each rule.
  */
 #ifndef UIDGEN_NODE_H
 #define UIDGEN_NODE_H
@@ -82,7 +81,8 @@ typedef struct UidgenNodeAction
 	UidgenLeaseAction lease;
 	int			claimed_worker; /* -1: none */
 	UidgenTick	claimed_until;	/* last tick of the grant that is claimed */
-	bool		leaves;			/* the row in use is left as it is, for another one */
+	bool		leaves;			/* the row in use is left as it is, for
+								 * another one */
 } UidgenNodeAction;
 
 /* First use: no registry has answered. */
@@ -133,13 +133,13 @@ extern void uidgen_node_goes(UidgenNode *node, uint64_t place);
 extern void uidgen_node_sends(UidgenNode *node, const UidgenLease *lease,
 							  const UidgenNodeAction *action, int64_t token);
 
-/* It certainly did nothing. */
-extern void uidgen_node_refused(UidgenNode *node);
+/* It certainly did nothing: the row has the token that it had. */
+extern void uidgen_node_refused(UidgenNode *node, const UidgenLease *lease);
 
 /* It was answered: the row has the token that was sent. */
 extern void uidgen_node_confirmed(UidgenNode *node);
 
-/* It was answered: no row has any of the tokens. */
+/* Our row, if there is one, is left to its end: none of the tokens is used again. */
 extern void uidgen_node_fenced(UidgenNode *node);
 
 /* The lease holds what the registry has confirmed. */

@@ -146,7 +146,11 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	else
 		state = "idle";
 	SET(STATE, CStringGetTextDatum(state));
-	/* The server goes on with its local registry while the shared one cannot be had. */
+
+	/*
+	 * The server goes on with its local registry while the shared one cannot
+	 * be had.
+	 */
 	if (!error && held && !shared && uidgen_link->shared && move_failure.sqlerrcode != 0)
 		error = move_failure.message;
 	if (error && see_details)

@@ -63,8 +63,8 @@ uidgen_bigints_argument(int n, const int64 *values)
 
 /* ---- answers ---- */
 
-static void
-report_answer(const UidgenAnswer *answer, const char *column, const char *value)
+void
+uidgen_report_answer(const UidgenAnswer *answer, const char *column, const char *value)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_PROTOCOL_VIOLATION),
@@ -84,8 +84,7 @@ find_column(const UidgenAnswer *answer, const char *column)
 	for (int i = 0; i < answer->row.ncolumns; i++)
 		if (strcmp(answer->row.names[i], column) == 0)
 			return answer->row.values[i];
-	report_answer(answer, column, NULL);
-	return NULL;				/* not reached */
+	uidgen_report_answer(answer, column, NULL);
 }
 
 bool
@@ -100,7 +99,7 @@ uidgen_answer_text(const UidgenAnswer *answer, const char *column)
 	const char *value = find_column(answer, column);
 
 	if (!value)
-		report_answer(answer, column, NULL);
+		uidgen_report_answer(answer, column, NULL);
 	return value;
 }
 
@@ -114,12 +113,13 @@ uidgen_answer_bigint(const UidgenAnswer *answer, const char *column, int64 least
 	errno = 0;
 	number = strtoi64(value, &end, 10);
 	if (errno != 0 || end == value || *end != '\0' || number < least || number > most)
-		report_answer(answer, column, value);
+		uidgen_report_answer(answer, column, value);
 	return number;
 }
 
 int
-uidgen_answer_bigints(const UidgenAnswer *answer, const char *column, int n, int64 *values)
+uidgen_answer_bigints(const UidgenAnswer *answer, const char *column, int n, int64 most,
+					  int64 *values)
 {
 	const char *text = uidgen_answer_text(answer, column);
 	const char *c = text;
@@ -134,14 +134,14 @@ uidgen_answer_bigints(const UidgenAnswer *answer, const char *column, int n, int
 
 		errno = 0;
 		number = strtoi64(c + 1, &end, 10);
-		if (errno != 0 || end == c + 1)
+		if (errno != 0 || end == c + 1 || number < 0 || number > most)
 			break;
 		if (found < n)
 			values[found] = number;
 		c = end;
 	}
 	if (found == 0 || strcmp(c, "}") != 0)
-		report_answer(answer, column, text);
+		uidgen_report_answer(answer, column, text);
 	return found;
 }
 
@@ -152,6 +152,6 @@ uidgen_answer_bool(const UidgenAnswer *answer, const char *column)
 	bool		result;
 
 	if (!parse_bool(value, &result))
-		report_answer(answer, column, value);
+		uidgen_report_answer(answer, column, value);
 	return result;
 }

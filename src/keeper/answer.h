@@ -2,7 +2,7 @@
  * answer.h
  *	  Arguments for the registry's functions, and the check of what they return.
  *
- * registry.c and shared_registry.c know the functions; this file knows how values are written
+ * local_registry.c and shared_registry.c know the functions; this file knows how values are written
  * for a link and read from its rows (link.h).  An answer that makes no sense is an error
  * here, since the registry may be of another version, or not as it was installed.
  */
@@ -36,9 +36,13 @@ extern const char *uidgen_answer_text(const UidgenAnswer *answer, const char *co
 extern int64 uidgen_answer_bigint(const UidgenAnswer *answer, const char *column,
 								  int64 least, int64 most);
 
-/* An array of numbers: how many, of which at most n are written to `values`. */
+/* An array of numbers from 0 to `most`: how many, of which at most n are written to `values`. */
 extern int	uidgen_answer_bigints(const UidgenAnswer *answer, const char *column,
-								  int n, int64 *values);
+								  int n, int64 most, int64 *values);
 extern bool uidgen_answer_bool(const UidgenAnswer *answer, const char *column);
+
+/* Raise the error that this value of a column makes no sense; NULL: it has none. */
+extern void uidgen_report_answer(const UidgenAnswer *answer, const char *column,
+								 const char *value) pg_attribute_noreturn();
 
 #endif							/* UIDGEN_ANSWER_H */

@@ -213,7 +213,11 @@ last_pause(void)
 
 	if (!attempt_link->shared)
 		return connecting ? LAST_CONNECT_PAUSE_MS : LAST_PAUSE_MS;
-	/* Calls wait once the grant has ended, and should soon see the end of an outage. */
+
+	/*
+	 * Calls wait once the grant has ended, and should soon see the end of an
+	 * outage.
+	 */
 	left = lease->held ? uidgen_server_ms(lease->grant.last - uidgen_clock_tick()) : 0;
 	return (int) Max(Min(left, LAST_CONNECT_PAUSE_MS), LAST_SHARED_PAUSE_MS);
 }
@@ -262,7 +266,10 @@ try_registry(const UidgenLink *link, UidgenDemand *demand, void (*action) (const
 	attempt_demand = demand;
 	PG_TRY();
 	{
-		/* First, since from the next line on SIGTERM breaks off what is no connecting. */
+		/*
+		 * First, since from the next line on SIGTERM breaks off what is no
+		 * connecting.
+		 */
 		connecting = !link->is_connected();
 		in_attempt = true;
 		if (connecting)
@@ -358,8 +365,12 @@ attend(UidgenDemand *demand, const UidgenLink *link)
 		uidgen_demand_succeeded(demand);
 	uidgen_demand_end(demand);
 
-	/* The local registry is not used any more.  Its connection ends with the process. */
-	if (uidgen_link->shared && !must_move() && uidgen_link_local.is_connected())
+	/*
+	 * The local registry is not used any more.  Its connection ends with the
+	 * process.
+	 */
+	if (uidgen_link->shared && uidgen_shared->local_recalled && !must_move() &&
+		uidgen_link_local.is_connected())
 		uidgen_link_local.disconnect();
 	return 0;
 }
@@ -400,7 +411,11 @@ reload(void)
 	uidgen_publish_bounds();
 	if (link == uidgen_link && place == link->place())
 		return;
-	/* Tell the new registry at once what was granted, while shared memory still knows. */
+
+	/*
+	 * Tell the new registry at once what was granted, while shared memory
+	 * still knows.
+	 */
 	if (uidgen_shared->lease.held && !must_move())
 		(void) uidgen_demand_make(demand);
 	/* A failure of the old registry says nothing about the new one. */
@@ -420,7 +435,11 @@ shut_down(void)
 
 	/* What the signal should break off has ended. */
 	QueryCancelPending = false;
-	/* The grant of a keeper without a connection is usually over: nothing to hand back. */
+
+	/*
+	 * The grant of a keeper without a connection is usually over: nothing to
+	 * hand back.
+	 */
 	if (uidgen_shared->lease.held && !link->in_recovery() &&
 		(link->is_connected() ||
 		 uidgen_shared->lease.grant.last > uidgen_clock_tick()) &&
@@ -444,8 +463,10 @@ uidgen_keeper_main(Datum main_arg)
 	if (IsBinaryUpgrade)
 		proc_exit(0);
 
-	/* Another copy of the library than the one that registered the keeper has no shared
-	 * memory; see library_name(). */
+	/*
+	 * Another copy of the library than the one that registered the keeper has
+	 * no shared memory; see library_name().
+	 */
 	if (!uidgen_shared)
 	{
 		ereport(LOG,
@@ -469,7 +490,11 @@ uidgen_keeper_main(Datum main_arg)
 		ResetLatch(MyLatch);
 		if (ShutdownRequestPending)
 			shut_down();
-		/* Between attempts there is no query to cancel; an error would end the process. */
+
+		/*
+		 * Between attempts there is no query to cancel; an error would end
+		 * the process.
+		 */
 		QueryCancelPending = false;
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)

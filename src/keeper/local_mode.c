@@ -33,8 +33,9 @@ acquire(const UidgenLink *link, const UidgenLeaseAction *action, const UidgenTer
 			break;
 
 		/*
-		 * The registry knows less than shared memory does.  Teach it by a renewal, and
-		 * acquire again: it may now find that another worker id is nearer to the clock.
+		 * The registry knows less than shared memory does.  Teach it by a
+		 * renewal, and acquire again: it may now find that another worker id
+		 * is nearer to the clock.
 		 */
 		if (lessons > UIDGEN_KNOWN_GRANTS ||
 			!uidgen_local_renew(link, &grant, known, 0, action->at_most))
@@ -72,7 +73,11 @@ renew(const UidgenLink *link, const UidgenLeaseAction *action, const UidgenTerms
 	}
 	instead = uidgen_lease_lost(terms, clocks, uidgen_atomic_read(&uidgen_shared->words.position));
 	acquire(link, &instead, terms, clocks);
-	/* Logged after the acquisition, so that attempts that fail do not repeat it. */
+
+	/*
+	 * Logged after the acquisition, so that attempts that fail do not repeat
+	 * it.
+	 */
 	uidgen_report_loss(worker);
 }
 
@@ -142,7 +147,10 @@ uidgen_local_mode_release(const UidgenLink *link)
 								   uidgen_publish_end());
 	LWLockRelease(uidgen_shared->lock);
 
-	/* The setting may name another registry by now, which knows nothing of this grant. */
+	/*
+	 * The setting may name another registry by now, which knows nothing of
+	 * this grant.
+	 */
 	if (grant.registry != link->registry())
 		return;
 	uidgen_local_release(link, &grant, last_issued);
@@ -152,16 +160,16 @@ uidgen_local_mode_release(const UidgenLink *link)
 	LWLockRelease(uidgen_shared->lock);
 }
 
-/* How many grants the local registry has ahead of the clock; 0 if there is none. */
+/* What the local registry has granted; nothing if there is none. */
 static int
-find_grants_ahead(const UidgenLink *link, int n, int64 *workers, int64 *ends)
+find_grants(const UidgenLink *link, int n, int64 *workers, int64 *ends)
 {
 	MemoryContext context = CurrentMemoryContext;
 	volatile int found = 0;
 
 	PG_TRY();
 	{
-		found = uidgen_local_grants_ahead(link, n, workers, ends);
+		found = uidgen_local_grants(link, n, workers, ends);
 	}
 	PG_CATCH();
 	{
@@ -177,24 +185,19 @@ find_grants_ahead(const UidgenLink *link, int n, int64 *workers, int64 *ends)
 	return found;
 }
 
+/* One more than the lease has room for: then that stands for all others. */
+#define RECALLED_GRANTS (UIDGEN_KNOWN_GRANTS + 1)
+
 void
 uidgen_local_mode_recall(const UidgenLink *link)
 {
-	UidgenLease *lease = &uidgen_shared->lease;
-	int64		workers[UIDGEN_KNOWN_GRANTS];
-	int64		ends[UIDGEN_KNOWN_GRANTS];
-	int			found = find_grants_ahead(link, UIDGEN_KNOWN_GRANTS, workers, ends);
+	int64		workers[RECALLED_GRANTS];
+	int64		ends[RECALLED_GRANTS];
+	int			found = find_grants(link, RECALLED_GRANTS, workers, ends);
 
-	if (found > UIDGEN_KNOWN_GRANTS)
-		ereport(ERROR,
-				(errcode(ERRCODE_CANNOT_CONNECT_NOW),
-				 errmsg("the local registry has granted too many worker ids ahead of the clock"),
-				 errdetail("They are %d, and %d can be brought to a shared registry.",
-						   found, UIDGEN_KNOWN_GRANTS),
-				 errhint("Wait until the clock has passed their grants.")));
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	for (int i = 0; i < found; i++)
-		uidgen_lease_recall(lease, (int) workers[i], ends[i]);
+		uidgen_lease_recall(&uidgen_shared->lease, (int) workers[i], ends[i]);
 	uidgen_shared->local_recalled = true;
 	LWLockRelease(uidgen_shared->lock);
 }

@@ -22,8 +22,8 @@ extern void uidgen_local_mode_serve(const UidgenLink *link);
 extern void uidgen_local_mode_release(const UidgenLink *link);
 
 /*
- * Remember what the local registry granted beyond the clock before the server started, for
- * a node of a fleet.  Shared memory knows what was granted since.
+ * Remember what the local registry granted before the server started, for a node of a
+ * fleet.  Shared memory knows what was granted since.
  */
 extern void uidgen_local_mode_recall(const UidgenLink *link);
 

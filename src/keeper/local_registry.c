@@ -1,6 +1,6 @@
 /*
  * local_registry.c
- *	  The three calls on a local registry of worker ids: see local_registry.h.
+ *	  The calls on a local registry of worker ids: see local_registry.h.
  */
 #include "postgres.h"
 
@@ -22,12 +22,12 @@ call(const UidgenLink *link, const char *function, const char *activity, int nar
 
 void
 uidgen_local_acquire(const UidgenLink *link, const UidgenRequest *request,
-						UidgenGrant *grant)
+					 UidgenGrant *grant)
 {
 	int			max_worker = (int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER);
 	bool		fixed = request->wanted >= 0;
 	UidgenIdentity identity;
-	UidgenAnswer	answer;
+	UidgenAnswer answer;
 
 	uidgen_identify(&identity);
 	{
@@ -57,15 +57,15 @@ uidgen_local_acquire(const UidgenLink *link, const UidgenRequest *request,
 					  lengthof(args), args);
 	}
 	grant->worker = (int) uidgen_answer_bigint(&answer, "worker", fixed ? request->wanted : 0,
-									 fixed ? request->wanted : max_worker);
+											   fixed ? request->wanted : max_worker);
 	grant->token = uidgen_answer_bigint(&answer, "token", PG_INT64_MIN, PG_INT64_MAX);
 	grant->first = uidgen_answer_bigint(&answer, "first_tick", Max(request->floor, 0),
-							  uidgen_last_grantable());
+										uidgen_last_grantable());
 	grant->last = uidgen_answer_bigint(&answer, "last_tick", grant->first, uidgen_last_grantable());
 	grant->seen = uidgen_answer_bigint(&answer, "seen_tick", PG_INT64_MIN, PG_INT64_MAX);
 	grant->never_used = uidgen_answer_bool(&answer, "never_used");
 	grant->free_workers = uidgen_answer_bigint(&answer, "free_workers", PG_INT64_MIN,
-									 PG_INT64_MAX);
+											   PG_INT64_MAX);
 	grant->registry = link->registry();
 	strlcpy(grant->reason, uidgen_answer_text(&answer, "reason"), sizeof(grant->reason));
 	link->commit();
@@ -73,7 +73,7 @@ uidgen_local_acquire(const UidgenLink *link, const UidgenRequest *request,
 
 bool
 uidgen_local_renew(const UidgenLink *link, UidgenGrant *grant, UidgenTick needed,
-					  UidgenTick window, UidgenTick at_most)
+				   UidgenTick window, UidgenTick at_most)
 {
 	const UidgenArgument args[] = {
 		uidgen_int_argument(uidgen_datacenter_id),
@@ -84,8 +84,8 @@ uidgen_local_renew(const UidgenLink *link, UidgenGrant *grant, UidgenTick needed
 		uidgen_bigint_argument(window),
 		uidgen_bigint_argument(at_most),
 	};
-	UidgenAnswer	answer = call(link, "renew_worker_id", "uidgen: renew the grant",
-							  lengthof(args), args);
+	UidgenAnswer answer = call(link, "renew_worker_id", "uidgen: renew the grant",
+							   lengthof(args), args);
 
 	bool		fenced = uidgen_answer_is_null(&answer, "token") &&
 		uidgen_answer_is_null(&answer, "last_tick");
@@ -101,7 +101,7 @@ uidgen_local_renew(const UidgenLink *link, UidgenGrant *grant, UidgenTick needed
 
 void
 uidgen_local_release(const UidgenLink *link, const UidgenGrant *grant,
-						UidgenTick last_issued)
+					 UidgenTick last_issued)
 {
 	const UidgenArgument args[] = {
 		uidgen_int_argument(uidgen_datacenter_id),
@@ -109,26 +109,31 @@ uidgen_local_release(const UidgenLink *link, const UidgenGrant *grant,
 		uidgen_bigint_argument(grant->token),
 		uidgen_bigint_argument(last_issued),
 	};
-	UidgenAnswer	answer = call(link, "release_worker", "uidgen: release the worker id",
-							  lengthof(args), args);
+	UidgenAnswer answer = call(link, "release_worker", "uidgen: release the worker id",
+							   lengthof(args), args);
 
-	/* False if the row is another holder's now: then there is nothing to hand back. */
+	/*
+	 * False if the row is another holder's now: then there is nothing to hand
+	 * back.
+	 */
 	(void) uidgen_answer_bool(&answer, "release_worker");
 	link->commit();
 }
 
 int
-uidgen_local_grants_ahead(const UidgenLink *link, int n, int64 *workers, int64 *ends)
+uidgen_local_grants(const UidgenLink *link, int n, int64 *workers, int64 *ends)
 {
 	const UidgenArgument args[] = {
 		uidgen_text_argument(uidgen_layout_text),
 		uidgen_int_argument(uidgen_datacenter_id),
+		uidgen_int_argument(n),
 	};
-	UidgenAnswer answer = call(link, "grants_ahead", "uidgen: look for grants ahead of the clock",
+	UidgenAnswer answer = call(link, "local_grants", "uidgen: read the local grants",
 							   lengthof(args), args);
-	int			found = uidgen_answer_bigints(&answer, "workers", n, workers);
+	int			found = uidgen_answer_bigints(&answer, "workers", n, PG_INT32_MAX, workers);
 
-	(void) uidgen_answer_bigints(&answer, "ends", n, ends);
+	if (found > n || uidgen_answer_bigints(&answer, "ends", n, PG_INT64_MAX, ends) != found)
+		uidgen_report_answer(&answer, "ends", uidgen_answer_text(&answer, "ends"));
 	link->commit();
 	return found;
 }

@@ -1,6 +1,6 @@
 /*
  * local_registry.h
- *	  The three calls on a local registry of worker ids.
+ *	  The calls on a local registry of worker ids.
  *
  * The registry is a table and SQL functions on it (see the extension's script), in a
  * place that a link reaches (link.h).  This file knows their arguments and answers.  Each
@@ -26,8 +26,8 @@
  * sense; and the errors of the link.
  */
 extern void uidgen_local_acquire(const UidgenLink *link,
-									const UidgenRequest *request,
-									UidgenGrant *grant);
+								 const UidgenRequest *request,
+								 UidgenGrant *grant);
 
 /*
  * Extend grant->last to beyond the registry's clock and `needed`, with a new token.
@@ -35,19 +35,18 @@ extern void uidgen_local_acquire(const UidgenLink *link,
  * nothing changed, if the registry's clock shows a tick beyond at_most; and as above.
  */
 extern bool uidgen_local_renew(const UidgenLink *link, UidgenGrant *grant,
-								  UidgenTick needed, UidgenTick window,
-								  UidgenTick at_most);
+							   UidgenTick needed, UidgenTick window,
+							   UidgenTick at_most);
 
 /* Hand back the worker id, and the ticks of the grant above `last_issued`. */
 extern void uidgen_local_release(const UidgenLink *link,
-									const UidgenGrant *grant,
-									UidgenTick last_issued);
+								 const UidgenGrant *grant,
+								 UidgenTick last_issued);
 
 /*
- * The worker ids whose grants reach beyond the clock, and their ends: how many there are; the
- * first n are written to the arrays.  0 if the place has no registry.
+ * What was granted: worker ids and their ends, the highest ones, at most n.  Returns how many
+ * were written to the arrays.
  */
-extern int	uidgen_local_grants_ahead(const UidgenLink *link, int n, int64 *workers,
-									  int64 *ends);
+extern int	uidgen_local_grants(const UidgenLink *link, int n, int64 *workers, int64 *ends);
 
 #endif							/* UIDGEN_LOCAL_REGISTRY_H */

@@ -110,7 +110,10 @@ begin_call(UidgenNodeCall *call, const UidgenNodeAction *action, const UidgenClo
 	call->not_after = not_after(clocks->boot);
 	call->did_nothing = true;	/* before it is sent */
 
-	/* Remembered before it is sent: the process may end before there is an answer. */
+	/*
+	 * Remembered before it is sent: the process may end before there is an
+	 * answer.
+	 */
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	uidgen_node_sends(node, &uidgen_shared->lease, action, call->token);
 	call->ntokens = node->ntokens - 1;
@@ -124,7 +127,7 @@ end_failed_call(const UidgenNodeCall *call)
 {
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	if (call->did_nothing)
-		uidgen_node_refused(&uidgen_shared->node);
+		uidgen_node_refused(&uidgen_shared->node, &uidgen_shared->lease);
 	/* Perhaps the registry's clock shows another time than we think. */
 	if (geterrcode() == ERRCODE_QUERY_CANCELED)
 		uidgen_shared->node.clock.registry_known = false;
@@ -165,7 +168,7 @@ hear(const UidgenLink *link, const UidgenNodeAnswer *answer)
 				 errmsg("the registry's answer came from a server that it has left behind"),
 				 errdetail("The server is on timeline %d, and the registry was on timeline %d before.",
 						   answer->word.timeline, node->timeline),
-				 errhint("Shut that server down.")));
+				 errhint("Shut that server down. If it is to be the registry again, promote it once more.")));
 	}
 	report_clock(&answer->reading, verdict, step);
 }
@@ -218,92 +221,158 @@ ask_for_grant(const UidgenLink *link, const UidgenNodeAction *action, UidgenGran
 	if (result == UIDGEN_ACQUIRED)
 		uidgen_node_confirmed(node);
 	else
-		uidgen_node_refused(node);
+		uidgen_node_refused(node, &uidgen_shared->lease);
 	LWLockRelease(uidgen_shared->lock);
 	return result;
 }
 
 /*
- * Another registry granted ticks that this one may grant to others.  So it is told of those that
- * its clock has not reached, or ours: nodes that do not follow a leap of its clock begin at
- * their own time.  The era is closed first, so that what was issued counts, and not
- * what was granted.
+ * What has to be brought along of what other registries granted, where the clock is at `now`.
+ * The era is closed first, so that what was issued counts, and not what was granted; it
+ * is for the caller to begin another one.  Returns how many there are.
  */
-static void
-bring_grants_along(const UidgenLink *link, const UidgenNodeAnswer *answer)
+static int
+close_and_list(int worker, UidgenTick now, int *workers, UidgenTick *ends)
 {
 	UidgenLease *lease = &uidgen_shared->lease;
-	UidgenTick	now = Min(uidgen_server_tick(answer->reading.registry),
-						  uidgen_server_tick(uidgen_clock_wall()));
-	bool		held = lease->held;
 	int			n = 0;
-	int			workers[UIDGEN_KNOWN_GRANTS + 1];
-	UidgenTick	ends[UIDGEN_KNOWN_GRANTS + 1];
-	UidgenNodeCall call;
+	bool		too_many;
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	if (held)
+	for (int i = 0; i < lease->nknown; i++)
 	{
-		UidgenTick	next = uidgen_ticket_tick(&uidgen_rules, uidgen_publish_end() - 1);
+		UidgenTick	end = lease->known[i].granted_until;
 
-		if (Min(next, lease->grant.last) >= now)
+		/* Of the worker id that was acquired all that was granted lies below. */
+		if (lease->known[i].worker == worker || end < now)
+			continue;
+		workers[n] = lease->known[i].worker;
+		ends[n++] = end;
+	}
+	too_many = lease->known_others >= now;
+	if (lease->held && !too_many)
+	{
+		UidgenTick	issued = uidgen_ticket_tick(&uidgen_rules, uidgen_publish_end() - 1);
+
+		for (int i = n - 1; i >= 0; i--)
 		{
-			workers[n] = lease->grant.worker;
-			ends[n++] = Min(next, lease->grant.last);
+			if (workers[i] != lease->grant.worker)
+				continue;
+			ends[i] = Min(ends[i], issued);
+			if (ends[i] < now)
+			{
+				n--;
+				workers[i] = workers[n];
+				ends[i] = ends[n];
+			}
 		}
 	}
-	for (int i = 0; i < lease->nknown; i++)
-		if (lease->known[i].granted_until >= now &&
-			!(held && lease->known[i].worker == lease->grant.worker))
-		{
-			workers[n] = lease->known[i].worker;
-			ends[n++] = lease->known[i].granted_until;
-		}
 	LWLockRelease(uidgen_shared->lock);
-	if (n == 0)
-		return;
+	if (too_many)
+		ereport(ERROR,
+				(errcode(ERRCODE_CANNOT_CONNECT_NOW),
+				 errmsg("too many worker ids were granted ahead of the clock"),
+				 errdetail("The grants of %d of them can be brought to another registry.",
+						   UIDGEN_KNOWN_GRANTS),
+				 errhint("Wait until the clock has passed their ends.")));
+	return n;
+}
+
+/* Tell the registry of them; if that fails, ids go on as before. */
+static void
+import(const UidgenLink *link, int n, const int *workers, const UidgenTick *ends)
+{
+	const UidgenNode *node = &uidgen_shared->node;
+	UidgenNodeCall call;
 
 	call.not_after = not_after(uidgen_clock_boot());
 	PG_TRY();
 	{
-		uidgen_shared_import(link, &call, n, workers, ends);
+		/* A host that was left behind is no place to bring them to. */
+		if (!uidgen_shared_import(link, &call, n, workers, ends, node->registry_id,
+								  node->timeline))
+		{
+			link->reject_host();
+			ereport(ERROR,
+					(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+					 errmsg("another server answered than the one that granted")));
+		}
 	}
 	PG_CATCH();
 	{
-		if (held)
+		if (uidgen_shared->lease.held)
 			uidgen_publish_again();
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
 }
 
+/*
+ * Another registry granted ticks that this one may grant to others.  So it is told of those that
+ * its clock has not reached, or ours: nodes that do not follow a leap of its clock begin at
+ * their own time.
+ */
 static void
-acquire(const UidgenLink *link, UidgenNodeAction action)
+bring_grants_along(const UidgenLink *link, int worker)
+{
+	const UidgenFleetClock *clock = &uidgen_shared->node.clock;
+	UidgenMicroseconds registry =
+		uidgen_fleetclock_registry(clock, uidgen_clock_boot()) - clock->width;
+	UidgenTick	now = Min(uidgen_server_tick(registry),
+						  uidgen_server_tick(uidgen_clock_wall()));
+	int			workers[UIDGEN_KNOWN_GRANTS];
+	UidgenTick	ends[UIDGEN_KNOWN_GRANTS];
+	int			n = close_and_list(worker, now, workers, ends);
+
+	if (n > 0)
+		import(link, n, workers, ends);
+}
+
+/* A grant that was acquired, and of which nothing was issued: its tokens still tell. */
+static bool
+find_unused(const UidgenNodeAction *action, UidgenGrant *grant)
+{
+	const UidgenNode *node = &uidgen_shared->node;
+
+	*grant = uidgen_shared->unused;
+	return action->lease.step.kind == UIDGEN_STEP_NONE && node->clock.known &&
+		node->ntokens == 1 && node->tokens[0] == grant->token &&
+		grant->registry == uidgen_node_registry(node->registry_id) &&
+		grant->last > read_clocks().tick;
+}
+
+/* Ask until there is a grant of ticks that were never granted to this server. */
+static void
+ask_until_granted(const UidgenLink *link, UidgenNodeAction *action, UidgenGrant *grant)
 {
 	UidgenLease *lease = &uidgen_shared->lease;
 	UidgenNode *node = &uidgen_shared->node;
-	UidgenTerms terms;
-	UidgenClocks clocks;
-	UidgenGrant grant;
-	UidgenNodeAnswer answer;
-
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_lease_asks(lease);
-	LWLockRelease(uidgen_shared->lock);
+	bool		taught = false;
 
 	for (int calls = 1;; calls++)
 	{
-		UidgenAcquired result = ask_for_grant(link, &action, &grant, &answer);
-		UidgenTick	known;
+		UidgenNodeAnswer answer;
+		UidgenAcquired result = ask_for_grant(link, action, grant, &answer);
 
 		if (result == UIDGEN_ACQUIRE_LATER)
-			report_too_far(&answer, grant.first, action.lease.request.window);
+		{
+			/* Another row may have ticks that are nearer. */
+			if (taught)
+			{
+				LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+				uidgen_node_fenced(node);
+				LWLockRelease(uidgen_shared->lock);
+			}
+			report_too_far(&answer, grant->first, action->lease.request.window);
+		}
 		if (result == UIDGEN_ACQUIRED)
 		{
-			known = uidgen_lease_known_until(lease, grant.worker);
-			if (grant.first > known)
-				break;
-			uidgen_node_teach(&action, known);
+			UidgenTick	known = uidgen_lease_known_until(lease, grant->worker);
+
+			if (grant->first > known)
+				return;
+			uidgen_node_teach(action, known);
+			taught = true;
 		}
 		if (calls == CALLS_MAX)
 			ereport(ERROR,
@@ -311,22 +380,61 @@ acquire(const UidgenLink *link, UidgenNodeAction action)
 					 errmsg("the registry has given no grant in %d calls", calls),
 					 errhint("The registry may have been restored or replaced. The next attempt asks it again.")));
 	}
+}
 
+/* By the time that it stays with, this node would have to wait until the grant begins. */
+static void
+follow_if_needed(const UidgenGrant *grant)
+{
+	UidgenNode *node = &uidgen_shared->node;
+	UidgenTick	ahead = grant->first - read_clocks().tick;
+
+	if (ahead <= node->max_lead)
+		return;
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_fleetclock_follow(&node->clock);
+	uidgen_shared->clock_steps++;
+	LWLockRelease(uidgen_shared->lock);
+	ereport(LOG,
+			(errmsg("uidgen follows the clock of the registry after all"),
+			 errdetail("The registry's grant begins %lld ms ahead of the time that this server had.",
+					   uidgen_server_ms(ahead))));
+}
+
+static void
+acquire(const UidgenLink *link, UidgenNodeAction action)
+{
+	UidgenLease *lease = &uidgen_shared->lease;
+	UidgenTerms terms;
+	UidgenClocks clocks;
+	UidgenGrant grant;
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_lease_asks(lease);
+	LWLockRelease(uidgen_shared->lock);
+
+	if (!find_unused(&action, &grant))
+		ask_until_granted(link, &action, &grant);
 	if (lease->grant.registry != grant.registry)
-		bring_grants_along(link, &answer);
+	{
+		/* Should that fail, the next attempt need not ask for another one. */
+		LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+		uidgen_shared->unused = grant;
+		LWLockRelease(uidgen_shared->lock);
+		bring_grants_along(link, grant.worker);
+	}
+	follow_if_needed(&grant);
 
 	/* The first answer may have said by how much the bounds are to be cut. */
 	terms = uidgen_read_terms(true);
 	clocks = read_clocks();
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->unused = (UidgenGrant) {0};
 	if (action.lease.step.kind != UIDGEN_STEP_NONE)
 		uidgen_shared->clock_steps++;
-	/* By the time that it stays with, this node would have to wait until the grant begins. */
-	if (grant.first - clocks.tick > node->max_lead)
-		uidgen_fleetclock_follow(&node->clock);
 	LWLockRelease(uidgen_shared->lock);
 	uidgen_publish_acquisition(&grant, &terms, &clocks, action.lease.step.kind,
-							   node->clock.offset);
+							   uidgen_shared->node.clock.offset);
 	uidgen_report_acquisition(&grant, &action.lease);
 }
 
@@ -344,6 +452,7 @@ renew(const UidgenLink *link, const UidgenNodeAction *action, const UidgenTerms 
 	UidgenNodeAction instead;
 	UidgenTerms terms_now;
 	volatile bool extended = false;
+	bool		here;
 
 	begin_call(&call, action, clocks);
 	PG_TRY();
@@ -359,13 +468,14 @@ renew(const UidgenLink *link, const UidgenNodeAction *action, const UidgenTerms 
 	hear(link, &answer);
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	/* A row of another registry is not the one that is held. */
-	extended = extended && grant.registry == uidgen_node_registry(node->registry_id);
+	here = grant.registry == uidgen_node_registry(node->registry_id);
+	extended = extended && here;
 	if (extended)
 		uidgen_node_confirmed(node);
-	else if (call.ntokens == 1)
+	else if (here && call.ntokens == 1)
 		uidgen_node_fenced(node);
 	else						/* the row may have one of the others */
-		uidgen_node_refused(node);
+		uidgen_node_refused(node, &uidgen_shared->lease);
 	LWLockRelease(uidgen_shared->lock);
 
 	terms_now = uidgen_read_terms(true);

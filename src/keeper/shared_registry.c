@@ -150,9 +150,9 @@ uidgen_shared_renew(const UidgenLink *link, UidgenNodeCall *call, UidgenGrant *g
 	return true;
 }
 
-void
+bool
 uidgen_shared_import(const UidgenLink *link, UidgenNodeCall *call, int n, const int *workers,
-					 const UidgenTick *ends)
+					 const UidgenTick *ends, int64 registry_id, int timeline)
 {
 	const UidgenArgument args[] = {
 		uidgen_int_argument(uidgen_datacenter_id),
@@ -164,7 +164,9 @@ uidgen_shared_import(const UidgenLink *link, UidgenNodeCall *call, int n, const 
 	UidgenAnswer result = call_registry(link, call, "node_import", "uidgen: bring grants along",
 										lengthof(args), args, &reading);
 
-	(void) uidgen_answer_bool(&result, "done");
+	return uidgen_answer_bool(&result, "done") &&
+		uidgen_answer_bigint(&result, "registry_id", PG_INT64_MIN, PG_INT64_MAX) == registry_id &&
+		uidgen_answer_bigint(&result, "timeline", PG_INT32_MIN, PG_INT32_MAX) == timeline;
 }
 
 void

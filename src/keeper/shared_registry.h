@@ -23,8 +23,9 @@ typedef struct UidgenNodeCall
 {
 	int64		token;			/* the row gets it */
 	UidgenTick	at;				/* the node's time; or UIDGEN_NOT_KNOWN */
-	UidgenMicroseconds not_after;	/* by the registry's clock, since 1970 UTC: the node waits
-									 * no longer; or UIDGEN_NOT_KNOWN */
+	UidgenMicroseconds not_after;	/* by the registry's clock, since 1970
+									 * UTC: the node waits no longer; or
+									 * UIDGEN_NOT_KNOWN */
 	int			ntokens;		/* those that the row may have */
 	int64		tokens[UIDGEN_NODE_TOKENS];
 
@@ -45,8 +46,10 @@ typedef struct UidgenNodeAnswer
 typedef enum UidgenAcquired
 {
 	UIDGEN_ACQUIRED,
-	UIDGEN_ACQUIRE_AGAIN,		/* nothing: the registry had to write down that it went back */
-	UIDGEN_ACQUIRE_LATER		/* nothing: it would reach too far; first is where it would begin */
+	UIDGEN_ACQUIRE_AGAIN,		/* nothing: the registry had to write down
+								 * that it went back */
+	UIDGEN_ACQUIRE_LATER		/* nothing: it would reach too far; first is
+								 * where it would begin */
 } UidgenAcquired;
 
 /*
@@ -70,11 +73,13 @@ extern bool uidgen_shared_renew(const UidgenLink *link, UidgenNodeCall *call,
 
 /*
  * Bring along what was granted elsewhere: nobody is granted these worker ids up to these ends
- * any more.  All of them or none.  Errors: 55006 another node holds one; 55000 an end is
+ * any more.  All of them or none.  False if another registry than this one answered, or on
+ * another timeline.  Errors: 55006 another node holds one; 55000 an end is
  * further ahead than nodes may bring along; and as above.
  */
-extern void uidgen_shared_import(const UidgenLink *link, UidgenNodeCall *call, int n,
-								 const int *workers, const UidgenTick *ends);
+extern bool uidgen_shared_import(const UidgenLink *link, UidgenNodeCall *call, int n,
+								 const int *workers, const UidgenTick *ends,
+								 int64 registry_id, int timeline);
 
 /* Hand back the worker id, with what was granted. */
 extern void uidgen_shared_release(const UidgenLink *link, UidgenNodeCall *call,

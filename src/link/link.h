@@ -3,7 +3,7 @@
  *	  The way to the registry, wherever it is.
  *
  * The registry is a set of SQL functions in some database (see the extension's script);
- * registry.c knows the functions, their arguments, rows and errors.  A link calls one of
+ * local_registry.c and shared_registry.c know the functions, their arguments, rows and errors.  A link calls one of
  * them, and answers questions about the place where they are.  Arguments and results are
  * text, as in the protocol of clients, so that a link need not know what they mean.
  *
@@ -35,7 +35,8 @@ typedef struct UidgenRow
 typedef struct UidgenLink
 {
 	const char *setting;		/* the setting that says where the registry is */
-	bool		shared;			/* its registry must be a shared one; else a local one */
+	bool		shared;			/* its registry must be a shared one; else a
+								 * local one */
 
 	/* ---- for any process: they never wait for a lock ---- */
 
@@ -71,11 +72,16 @@ typedef struct UidgenLink
 	 */
 	void		(*connect) (void);
 
-	/* A number that tells the connected registry from others, if it is a local one;
-	 * a shared one tells it by itself. */
+	/*
+	 * A number that tells the connected registry from others, if it is a
+	 * local one; a shared one tells it by itself.
+	 */
 	uint64		(*registry) (void);
 
-	/* The host that is connected, for people; NULL: none, or it is this server. */
+	/*
+	 * The host that is connected, for people; NULL: none, or it is this
+	 * server.
+	 */
 	const char *(*host) (void);
 
 	/*
@@ -103,8 +109,8 @@ typedef struct UidgenLink
 	void		(*end_failed) (void);
 
 	/*
-	 * What the host that is connected answered must not be used: leave it, and
-	 * ask another one first.
+	 * What the host that is connected answered must not be used: leave it,
+	 * and ask another one first.
 	 */
 	void		(*reject_host) (void);
 

@@ -29,8 +29,8 @@ typedef struct UidgenFailure
 	char		message[256];
 	char		detail[512];
 	char		hint[256];
-	bool		transient;		/* the same attempt may succeed a little later, without
-								 * anybody's help */
+	bool		transient;		/* the same attempt may succeed a little
+								 * later, without anybody's help */
 } UidgenFailure;
 
 typedef struct UidgenDemand

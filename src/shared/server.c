@@ -6,7 +6,6 @@
 
 #include "shared/server.h"
 
-
 UidgenTick
 uidgen_server_tick(UidgenMicroseconds time)
 {

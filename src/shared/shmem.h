@@ -57,8 +57,10 @@ typedef struct UidgenShared
 	bool		local_recalled; /* the lease knows what the local registry
 								 * granted before the server started */
 	UidgenNode	node;			/* as a node of a fleet */
-	char		registry_host[64];	/* the host of the registry that answered last;
-								 * empty: none, or it is local */
+	UidgenGrant unused;			/* a grant of a shared registry that was
+								 * acquired, and never published */
+	char		registry_host[64];	/* the host of the registry that answered
+									 * last; empty: none, or it is local */
 
 	/* Counters for uidgen.status. */
 	int64		renewals;

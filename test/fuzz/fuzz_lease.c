@@ -9,7 +9,7 @@
  *
  *	  look_at_clock(), call()		as uidgen_look_at_clock(), take_slowly() in generator.c
  *	  publish_bounds() to shut_down()	as the functions of the same names in keeper.c
- *	  ask_to_...()					as registry.c
+ *	  ask_to_...()					as local_registry.c
  *	  set_bounds()					as uidgen_time_bounds() in guc.c
  *
  * The input says first what there is: unit, number of worker ids, how one is chosen,

@@ -267,7 +267,7 @@ test_renew(void)
 	next();
 	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "renew: nor if it may have another one");
 	is_claim(WORKER, LAST, "renew: its grant is claimed then, too");
-	uidgen_node_refused(&node);
+	uidgen_node_refused(&node, &lease);
 	next();
 	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "renew: again, once it certainly has not");
 	uidgen_node_fenced(&node);
@@ -351,6 +351,10 @@ test_released(void)
 	terms.disposable = true;
 	next();
 	is_int(action.lease.request.wanted, WORKER, "released: a disposable one is wanted again");
+	lease.grant.registry = 5;
+	next();
+	is_int(action.lease.request.wanted, -1, "released: not one of another registry");
+	lease.grant.registry = uidgen_node_registry(REGISTRY);
 	is_claim(-1, 0, "released: but not claimed");
 	hold(WORKER + 1, TOKEN + 2, REGISTRY);
 	next();
@@ -373,6 +377,12 @@ test_back(void)
 	is_tokens(TOKENS(TOKEN + 1), "back: so its token is not used");
 	send(TOKEN + 2);
 	is_tokens(TOKENS(TOKEN + 1, TOKEN + 2), "back: but that of a new row is, should no answer come");
+	begin_held();
+	clocks.tick = NOW - LARGE_STEP - 1;
+	next();
+	send(TOKEN + 1);
+	uidgen_node_refused(&node, &lease);
+	is_tokens(TOKENS(TOKEN), "back: refused, the row in use is not left");
 	begin_held();
 	terms.other_workers = false;
 	clocks.tick = NOW - LARGE_STEP - 1;
@@ -405,13 +415,13 @@ test_tokens(void)
 	is_tokens(TOKENS(1), "tokens: the row may have one as soon as it is sent");
 	send(2);
 	is_tokens(TOKENS(1, 2), "tokens: and still that of a call without an answer");
-	uidgen_node_refused(&node);
+	uidgen_node_refused(&node, &lease);
 	is_tokens(TOKENS(1), "tokens: not that of a call that was refused");
 	send(3);
 	send(4);
 	uidgen_node_confirmed(&node);
 	is_tokens(TOKENS(4), "tokens: only that of a call that was answered");
-	uidgen_node_refused(&node);
+	uidgen_node_refused(&node, &lease);
 	is_tokens(NO_TOKENS, "tokens: none");
 	send(5);
 	uidgen_node_fenced(&node);
@@ -422,7 +432,7 @@ test_tokens(void)
 	next();
 	send(1);
 	send(2);
-	uidgen_node_refused(&node);
+	uidgen_node_refused(&node, &lease);
 	hold(WORKER, 2, REGISTRY);
 	clocks.tick = NOW - LARGE_STEP - 1;
 	next();
