@@ -85,6 +85,7 @@ find_column(const UidgenAnswer *answer, const char *column)
 		if (strcmp(answer->row.names[i], column) == 0)
 			return answer->row.values[i];
 	uidgen_report_answer(answer, column, NULL);
+	return NULL;				/* not reached */
 }
 
 bool

@@ -43,6 +43,6 @@ extern bool uidgen_answer_bool(const UidgenAnswer *answer, const char *column);
 
 /* Raise the error that this value of a column makes no sense; NULL: it has none. */
 extern void uidgen_report_answer(const UidgenAnswer *answer, const char *column,
-								 const char *value) pg_attribute_noreturn();
+								 const char *value);
 
 #endif							/* UIDGEN_ANSWER_H */
