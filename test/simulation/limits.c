@@ -1,0 +1,251 @@
+/*
+ * limits.c
+ *	  What may be lost and copied in the simulation, so that all promises still hold.
+ *
+ * The rules of a shared registry do not survive everything: docs/design.md, section 6, "What
+ * remains", has the list.  What is on that list does not happen here, and everything short
+ * of it does.  Each commit is noted, so that it is known what a failover would lose:
+ *
+ *	clock		The clock of a server that takes over is behind by clock_slack at most: behind
+ *				what any clock showed when a grant was made that is lost.  It is never set
+ *				back beyond that later, either.  So a primary that was left behind may go on
+ *				granting until its clock is clock_slack ahead of where the next one's was when
+ *				that began its quarantine; and for ever, to nodes that have seen the later
+ *				timeline.
+ *	failovers	One that loses grants comes when none that was lost before can be claimed
+ *				any more: max_lead after its end, or after its row was changed.  What a primary
+ *				that was left behind grants is lost, too: one that was left behind earlier than
+ *				that grants nothing.
+ *	copies		Where two nodes have one memory, the first change of their row by either is not
+ *				lost.  (Nor are the grants their own that both had when the copy was made:
+ *				judge.c.)
+ *	last resort	Where a node took a row of its own identity that was not free, and another
+ *				node of this identity runs, that is not lost.  Nor does a node use such a row
+ *				of a primary that was left behind: it may have run before.
+ *
+ * With a synchronous standby nothing is lost that a node was told of; then there is no limit.
+ */
+#include "simulation.h"
+
+#include <limits.h>
+#include <string.h>
+
+static void
+add_commit(const Commit *commit, bool to_old)
+{
+	if (to_old)
+	{
+		if (world.setup.synchronous)
+			return;
+		/* Lost, when it is made. */
+		world.clock_floor = Max(world.clock_floor, commit->clock - world.setup.clock_slack);
+		world.lost_until = Max(world.lost_until, Max(commit->until, tick_of(commit->clock)));
+		return;
+	}
+	if (world.ncommits == COMMITS)
+		fail("simulation", "more commits than there is room for");
+	world.commits[world.ncommits++] = *commit;
+	for (int i = 0; i < world.ntwins; i++)
+	{
+		Twins	   *twins = &world.twins[i];
+
+		if (twins->apart == 0 && commit->worker == twins->worker && commit->life >= 0 &&
+			(commit->life == twins->lives[0] || commit->life == twins->lives[1]))
+			twins->apart = world.ncommits;
+	}
+}
+
+/* A call has been committed. */
+void
+note_commit(const Call *call, const Reply *reply)
+{
+	Commit		commit = {
+		.clock = reply->clock,
+		.worker = reply->worker,
+		.until = call->kind == CALL_RELEASE ? 0 : reply->last,
+		.life = call->life,
+		.identity = call->identity,
+		.last_resort = reply->last_resort,
+	};
+
+	if (!reply->granted)
+		return;
+
+	/*
+	 * It may have been taken from this node itself, by a call that came late
+	 * before it knew the registry's time.
+	 */
+	for (int i = 0; i < world.setup.nodes && commit.last_resort; i++)
+		if (world.nodes[i].identity == commit.identity)
+			world.nodes[i].memory.causes |= CAUSE_LAST_RESORT;
+	if (call->kind != CALL_IMPORT)
+		add_commit(&commit, call->to_old);
+	for (int i = 0; i < call->nends; i++)
+	{
+		commit.worker = call->workers[i];
+		commit.until = call->ends[i];
+		add_commit(&commit, call->to_old);
+	}
+}
+
+/* The end of a row of the registry. */
+UidgenTick
+row_until(int worker)
+{
+	UidgenTick	until = -1;
+
+	for (int i = 0; i < world.ncommits; i++)
+		if (world.commits[i].worker == worker && world.commits[i].until > 0)
+			until = Max(until, world.commits[i].until);
+	return until;
+}
+
+/* Two nodes have one memory from now on. */
+void
+note_twins(const Memory *memory, int life)
+{
+	const UidgenNode *node = &memory->node;
+	Twins		twins = {
+		.lives = {memory->life, life},
+		.worker = memory->lease.grant.worker,
+	};
+
+	/* Neither row nor claim. */
+	if (node->ntokens == 0 && !node->claims)
+		return;
+	/* Which row is theirs is not known. */
+	if (!node->claims || node->ntokens > 1 ||
+		(node->ntokens == 1 && node->tokens[0] != memory->lease.grant.token))
+		twins.apart = INT_MAX;
+	world.twins[world.ntwins++] = twins;
+}
+
+/* The memory of a node is gone.  What it was told after they came apart counts still. */
+void
+note_end(int life)
+{
+	for (int i = 0; i < world.ntwins; i++)
+	{
+		Twins	   *twins = &world.twins[i];
+
+		for (int j = 0; j < 2; j++)
+			if (twins->lives[j] == life)
+				twins->lives[j] = -1;
+		if (twins->lives[0] == twins->lives[1] || (twins->apart == 0 && Min(twins->lives[0], twins->lives[1]) == -1))
+			world.twins[i--] = world.twins[--world.ntwins];
+	}
+}
+
+/* Could either of two nodes go on with the other's row? */
+bool
+has_twin(int life)
+{
+	for (int i = 0; i < world.ntwins; i++)
+		if ((world.twins[i].lives[0] == life || world.twins[i].lives[1] == life) &&
+			(world.twins[i].apart == 0 || world.twins[i].apart == INT_MAX))
+			return true;
+	return false;
+}
+
+static bool
+has_namesake(int identity, int life)
+{
+	for (int i = 0; i < world.setup.nodes; i++)
+		if (world.nodes[i].identity == identity && world.nodes[i].memory.life != life)
+			return true;
+	return false;
+}
+
+/* The registry's clock, from when on nothing can be claimed that was lost so far. */
+UidgenMicroseconds
+claims_end(void)
+{
+	if (world.lost_until == 0 || world.setup.synchronous)
+		return 0;
+	return (world.lost_until + ticks_in(world.setup.max_lead) + 1) * world.setup.unit;
+}
+
+/* A primary was left behind, and might go on; `claims_ended` is claims_end() of before. */
+void
+note_old(UidgenMicroseconds claims_ended)
+{
+	world.old_grants = registry_clock() >= claims_ended;
+	if (world.old_grants)
+		world.clock_floor = Max(world.clock_floor, claims_ended);
+}
+
+/* May this node ask the primary that was left behind? */
+bool
+may_ask_old(const Node *node)
+{
+	UidgenMicroseconds began = world.quarantine_clock ? world.quarantine_clock : registry_clock();
+
+	if (!world.old.there)
+		return false;
+	/* It will not use the answer. */
+	if (node->memory.node.joined && node->memory.node.timeline > world.old_history.timeline)
+		return true;
+	return world.old_grants && !world.setup.synchronous && !has_twin(node->memory.life) &&
+		!has_namesake(node->identity, node->memory.life) &&
+		world.now + world.old_clock <= began + world.setup.clock_slack;
+}
+
+/* May all commits but so many be lost?  Then the registry's clock is this at least. */
+bool
+may_go_back(int commits, UidgenMicroseconds *least_clock)
+{
+	bool		grants = false;
+
+	*least_clock = world.clock_floor;
+	if (world.setup.synchronous)
+		return true;
+	for (int i = commits; i < world.ncommits; i++)
+	{
+		const Commit *commit = &world.commits[i];
+
+		if (commit->until == 0)
+			continue;
+		grants = true;
+		*least_clock = Max(*least_clock, commit->clock - world.setup.clock_slack);
+		if (commit->last_resort && has_namesake(commit->identity, commit->life))
+			return false;
+	}
+	if (!grants)
+		return true;
+	if (registry_clock() < claims_end())
+		return false;
+	*least_clock = Max(*least_clock, claims_end());
+	for (int i = 0; i < world.ntwins; i++)
+		if (world.twins[i].apart > commits)
+			return false;
+	return true;
+}
+
+/* They are lost. */
+void
+note_lost(int commits)
+{
+	bool		grants = false;
+
+	for (int i = commits; i < world.ncommits; i++)
+	{
+		const Commit *commit = &world.commits[i];
+
+		if (commit->until == 0)
+			continue;
+		grants = true;
+		if (world.setup.synchronous)
+			continue;
+		world.clock_floor = Max(world.clock_floor, commit->clock - world.setup.clock_slack);
+		world.lost_until = Max(world.lost_until, Max(commit->until, tick_of(commit->clock)));
+	}
+	world.ncommits = commits;
+	for (int i = 0; i < world.ntwins; i++)
+		if (world.twins[i].apart > commits && world.twins[i].apart != INT_MAX)
+			world.twins[i].apart = 0;
+	if (!grants)
+		return;
+	events[EVENT_LOST_GRANT]++;
+	for (int i = 0; i < world.setup.nodes; i++)
+		world.nodes[i].memory.causes |= CAUSE_LOST;
+}

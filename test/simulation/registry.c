@@ -1,0 +1,358 @@
+/*
+ * registry.c
+ *	  The registry of the simulation: the real functions, in a database that setup.sql has
+ *	  prepared, over one connection.
+ *
+ * Each call is one statement and one transaction, as a node makes it.  Clock, history and
+ * what random() gives are set in the same statement.
+ */
+#include "simulation.h"
+
+#include <inttypes.h>
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS "c.registry_id, c.system_identifier, c.timeline, c.clock"
+#define LOOK "simulation.look($1, $2, $3, $4) AS looked, LATERAL "
+
+static PGconn *connection;
+static int	begun;				/* registries, since the last VACUUM */
+
+static void
+die(const char *what, const char *why)
+{
+	fprintf(stderr, "%s: %s\n", what, why);
+	exit(2);
+}
+
+/* ---- statements ---- */
+
+/* The parameters of a statement, as texts. */
+#define PARAMETERS 24
+static struct
+{
+	const char *values[PARAMETERS];
+	char		texts[PARAMETERS][200];
+	int			n;
+}			parameters;
+
+static void
+add_text(const char *text)
+{
+	parameters.values[parameters.n++] = text;
+}
+
+static void
+add_number(int64_t number)
+{
+	snprintf(parameters.texts[parameters.n], sizeof(parameters.texts[0]), "%" PRId64, number);
+	add_text(parameters.texts[parameters.n]);
+}
+
+static void
+add_bool(bool value)
+{
+	add_text(value ? "true" : "false");
+}
+
+static void
+add_numbers(const int64_t *numbers, int n)
+{
+	char	   *text = parameters.texts[parameters.n];
+	int			length = 0;
+
+	for (int i = 0; i < n; i++)
+		length += sprintf(text + length, "%c%" PRId64, i == 0 ? '{' : ',', numbers[i]);
+	strcpy(text + length, n == 0 ? "{}" : "}");
+	add_text(text);
+}
+
+/* What a call sees of the world. */
+static void
+add_world(UidgenMicroseconds clock, const History *history, uint64_t salt)
+{
+	char	   *text;
+
+	add_number(clock);
+	add_number(world.setup.pace);
+	text = parameters.texts[parameters.n];
+	sprintf(text, "%d %d %d %d", history->cluster, history->timeline, history->started, history->database);
+	add_text(text);
+	text = parameters.texts[parameters.n];
+	sprintf(text, "%.12f", (double) (salt >> 11) / (double) (UINT64_C(1) << 52) - 1);
+	add_text(text);
+}
+
+/* Run a prepared statement with the parameters that were added. */
+static PGresult *
+run(const char *statement)
+{
+	PGresult   *result = PQexecPrepared(connection, statement, parameters.n,
+										parameters.values, NULL, NULL, 0);
+
+	parameters.n = 0;
+	return result;
+}
+
+/* ... that cannot fail. */
+static PGresult *
+run_well(const char *statement)
+{
+	PGresult   *result = run(statement);
+
+	if (PQresultStatus(result) != PGRES_TUPLES_OK)
+		die(statement, PQresultErrorMessage(result));
+	return result;
+}
+
+static void
+prepare(const char *name, const char *text)
+{
+	PGresult   *result = PQprepare(connection, name, text, 0, NULL);
+
+	if (PQresultStatus(result) != PGRES_COMMAND_OK)
+		die(text, PQresultErrorMessage(result));
+	PQclear(result);
+}
+
+static void
+command(const char *text)
+{
+	PGresult   *result = PQexec(connection, text);
+
+	if (PQresultStatus(result) != PGRES_COMMAND_OK)
+		die(text, PQresultErrorMessage(result));
+	PQclear(result);
+}
+
+void
+registry_connect(const char *conninfo)
+{
+	connection = PQconnectdb(conninfo);
+	if (PQstatus(connection) != CONNECTION_OK)
+		die("could not connect", PQerrorMessage(connection));
+	PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
+	prepare("break", "SELECT simulation.break_rule($1, $2, $3, $4)");
+	prepare("begin", "SELECT simulation.begin($5, $6, $7, $8, $9, $10, $11) FROM simulation.look($1, $2, $3, $4)");
+	prepare("keep", "SELECT * FROM simulation.keep()");
+	prepare("become", "SELECT simulation.go_back($1, $2)");
+	prepare("acquire", "SELECT c.worker, c.first_tick, c.last_tick, c.seen_tick, c.never_used, c.free_workers, c.reason, c.quarantine_until, c.max_lead, " COLUMNS " FROM " LOOK
+			"uidgen.node_acquire($5, 'simulated', $6, 0, $7, 0, $8, looked, -1, 'reuse', $9, $10, $11, $12, $13, $14, $15, $16, 'host', 5432, 2) AS c");
+	prepare("renew", "SELECT c.last_tick, c.quarantine_until, c.max_lead, " COLUMNS " FROM " LOOK
+			"uidgen.node_renew(looked, $5, $6, $7, $8, $9, $10, $11, $12) AS c");
+	prepare("release", "SELECT c.done, c.clock FROM " LOOK "uidgen.node_release(looked, $5, $6, $7) AS c");
+	prepare("import", "SELECT c.done, c.clock FROM " LOOK "uidgen.node_import(looked, $5, $6, $7) AS c");
+}
+
+void
+registry_close(void)
+{
+	PQfinish(connection);
+}
+
+void
+registry_break(const char *function, const char *old, const char *new_text, int times)
+{
+	add_text(function);
+	add_text(old);
+	add_text(new_text);
+	add_number(times);
+	PQclear(run_well("break"));
+}
+
+/* ---- databases ---- */
+
+void
+registry_begin(bool ends_quarantine)
+{
+	const Setup *setup = &world.setup;
+
+	/* Rows that were deleted make each look at the table longer. */
+	if (++begun % 20 == 0)
+		command("VACUUM uidgen.worker_node, uidgen.registry_layout");
+	add_world(registry_clock(), &world.history, world.salt);
+	add_number(setup->unit);
+	add_number(setup->last_tick);
+	add_number(setup->max_worker);
+	add_number(setup->max_lead);
+	add_number(setup->clock_slack);
+	add_number(77);
+	add_bool(ends_quarantine);
+	PQclear(run_well("begin"));
+}
+
+void
+registry_forget(Database *database)
+{
+	free(database->workers);
+	free(database->layout);
+	*database = (Database) {0};
+}
+
+void
+registry_keep(Database *database)
+{
+	PGresult   *result = run_well("keep");
+
+	registry_forget(database);
+	database->there = true;
+	database->workers = strdup(PQgetvalue(result, 0, 0));
+	database->layout = strdup(PQgetvalue(result, 0, 1));
+	database->commits = world.ncommits;
+	PQclear(result);
+}
+
+void
+registry_become(const Database *database)
+{
+	add_text(database->workers);
+	add_text(database->layout);
+	PQclear(run_well("become"));
+}
+
+/* ---- calls ---- */
+
+static int64_t
+number_of(const PGresult *result, const char *column)
+{
+	return strtoll(PQgetvalue(result, 0, PQfnumber(result, column)), NULL, 10);
+}
+
+static bool
+is_null(const PGresult *result, const char *column)
+{
+	return PQgetisnull(result, 0, PQfnumber(result, column));
+}
+
+static PGresult *
+acquire(const Call *call)
+{
+	char		identity[20];
+
+	snprintf(identity, sizeof(identity), "i%d", call->identity);
+	add_text(identity);
+	add_number(world.setup.unit);
+	add_number(world.setup.last_tick);
+	add_number(world.setup.max_worker);
+	add_numbers(call->known_tokens, call->nknown);
+	add_number(call->worker);
+	add_number(call->until);
+	add_number(call->token);
+	add_number(call->floor);
+	add_number(call->window);
+	add_number(call->at);
+	add_number(call->not_after);
+	return run("acquire");
+}
+
+static PGresult *
+renew(const Call *call)
+{
+	add_number(call->worker);
+	add_number(call->old_token);
+	add_number(call->until);
+	add_number(call->token);
+	add_number(call->needed);
+	add_number(call->window);
+	add_number(call->at);
+	add_number(call->not_after);
+	return run("renew");
+}
+
+static PGresult *
+release(const Call *call)
+{
+	add_number(call->worker);
+	add_numbers(call->known_tokens, call->nknown);
+	add_number(call->not_after);
+	return run("release");
+}
+
+static PGresult *
+import(const Call *call)
+{
+	int64_t		workers[WORKERS];
+
+	for (int i = 0; i < call->nends; i++)
+		workers[i] = call->workers[i];
+	add_numbers(workers, call->nends);
+	add_numbers(call->ends, call->nends);
+	add_number(call->not_after);
+	return run("import");
+}
+
+void
+registry_call(const Call *call, UidgenMicroseconds clock, const History *history,
+			  uint64_t salt, Reply *reply)
+{
+	PGresult   *result = NULL;
+
+	events[EVENT_CALLS]++;
+	*reply = (Reply) {.worker = call->worker, .number = ++world.ncalls};
+	add_world(clock, history, salt);
+	switch (call->kind)
+	{
+		case CALL_ACQUIRE:
+			result = acquire(call);
+			break;
+		case CALL_RENEW:
+			result = renew(call);
+			break;
+		case CALL_RELEASE:
+			result = release(call);
+			break;
+		case CALL_IMPORT:
+			result = import(call);
+			break;
+	}
+	if (PQresultStatus(result) != PGRES_TUPLES_OK)
+	{
+		const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+		/* Of a class that says that the functions are no good? */
+		if (!state || strncmp(state, "42", 2) == 0 || strncmp(state, "XX", 2) == 0 ||
+			strncmp(state, "08", 2) == 0)
+			die("a call fails", PQresultErrorMessage(result));
+		snprintf(reply->sqlstate, sizeof(reply->sqlstate), "%s", state);
+		snprintf(reply->text, sizeof(reply->text), "%s", PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY));
+		PQclear(result);
+		return;
+	}
+	if (PQntuples(result) != 1)
+		die("a call", "is not answered by one row");
+	reply->clock = number_of(result, "clock");
+	switch (call->kind)
+	{
+		case CALL_ACQUIRE:
+			reply->granted = !is_null(result, "worker");
+			reply->has_first = !is_null(result, "first_tick");
+			reply->worker = (int) number_of(result, "worker");
+			reply->first = number_of(result, "first_tick");
+			reply->last = number_of(result, "last_tick");
+			reply->seen = number_of(result, "seen_tick");
+			reply->never_used = *PQgetvalue(result, 0, PQfnumber(result, "never_used")) == 't';
+			reply->free_workers = number_of(result, "free_workers");
+			snprintf(reply->text, sizeof(reply->text), "%s", PQgetvalue(result, 0, PQfnumber(result, "reason")));
+			reply->last_resort = strstr(reply->text, "no worker id is free") != NULL;
+			break;
+		case CALL_RENEW:
+			reply->granted = !is_null(result, "last_tick");
+			reply->last = number_of(result, "last_tick");
+			break;
+		case CALL_RELEASE:
+		case CALL_IMPORT:
+			reply->granted = *PQgetvalue(result, 0, PQfnumber(result, "done")) == 't';
+			break;
+	}
+	if (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW)
+	{
+		reply->word.registry_id = number_of(result, "registry_id");
+		reply->word.cluster = number_of(result, "system_identifier");
+		reply->word.timeline = (int) number_of(result, "timeline");
+		reply->word.max_lead = number_of(result, "max_lead");
+		reply->word.quarantine_until = number_of(result, "quarantine_until");
+	}
+	PQclear(result);
+}

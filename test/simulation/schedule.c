@@ -1,0 +1,891 @@
+/*
+ * schedule.c
+ *	  The steps of the simulation: made from a seed, and carried out.
+ *
+ * A step says by itself all that it needs, so that a schedule of which some steps are left
+ * out is one, too.  One that cannot be taken, or must not (limits.c), does nothing.
+ */
+#include "simulation.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+World		world;
+
+/* ---- numbers ---- */
+
+static uint64_t
+mix(uint64_t *state)
+{
+	/* Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014 */
+	uint64_t	z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+static uint64_t state;			/* while a schedule is made */
+
+static int
+below(int n)
+{
+	return (int) (mix(&state) % (uint64_t) n);
+}
+
+#define PICK(...) \
+	(((const int64_t[]) {__VA_ARGS__})[below(sizeof((const int64_t[]) {__VA_ARGS__}) / sizeof(int64_t))])
+
+/* Of the present step: for tokens, and the choices of the registry. */
+int64_t
+new_number(void)
+{
+	return (int64_t) (mix(&world.salt) >> 1 | 1);
+}
+
+/* ---- time ---- */
+
+UidgenTick
+tick_of(UidgenMicroseconds time)
+{
+	if (time < 0)
+		return 0;
+	return Min(time / world.setup.unit, world.setup.last_tick);
+}
+
+UidgenTick
+ticks_in(UidgenMicroseconds length)
+{
+	return length / world.setup.unit;
+}
+
+UidgenMicroseconds
+registry_clock(void)
+{
+	return world.now + world.clock;
+}
+
+static double
+in_ticks(UidgenMicroseconds length)
+{
+	return (double) length / (double) world.setup.unit;
+}
+
+/* ---- what can happen ---- */
+
+typedef enum What
+{
+	DRAW,						/* and if the keeper is needed, it makes an attempt */
+	PASS,						/* time */
+	GO_ON,						/* a call that is under way */
+	RUN_LATE,					/* one that was given up */
+	OUTAGE,						/* the registry does not answer for some attempts */
+	CRASH,
+	KILL_KEEPER,
+	STOP,						/* and start */
+	END_KEEPER,					/* it hands back the grant; the server goes on */
+	COPY,						/* a machine, with its memory */
+	NAMESAKE,					/* a copy of a data directory */
+	PAUSE,						/* a machine */
+	SET_WALL,					/* a wall clock */
+	SET_CLOCK,					/* the registry's */
+	RESTART,					/* the registry */
+	CATCH_UP,					/* a standby */
+	PROMOTE,					/* it; the old primary may run on */
+	RESTORE,					/* what a standby has is taken for a backup */
+	CHANGE_DATABASE,			/* or for a copy of the database */
+	WHATS
+} What;
+
+typedef enum Lengths
+{
+	OF_ALL_KINDS,
+	SHORT,
+	SLEEPS,						/* about as long as a row is its node's */
+	FAR							/* some times as long */
+} Lengths;
+
+/* Things that may do harm in this order; by nodes 0 to 2, which stand for any. */
+#define PLOT 12
+typedef struct PlotStep
+{
+	What		what;
+	int			who;
+} PlotStep;
+
+/*
+ * What a schedule is about: how often each thing happens, among how many nodes and worker
+ * ids.  What needs many coincidences has a theme of its own, with a plot: now and then its
+ * steps come one after the other, though some of them are left out.
+ */
+typedef struct ThemeSetup
+{
+	int			often;
+	int			nodes;			/* at most */
+	int			max_worker;		/* at most */
+	Lengths		lengths;
+	int			local;			/* in one of so many, a node had a local registry */
+	int			weights[WHATS];
+	PlotStep	plot[PLOT];
+	int			plot_steps;
+} ThemeSetup;
+
+static const ThemeSetup themes[THEMES] = {
+	[EVERYTHING] = {
+		.often = 3, .nodes = NODES, .max_worker = WORKERS - 1, .local = 6,
+		.weights = {
+			[DRAW] = 100, [PASS] = 30, [GO_ON] = 15, [RUN_LATE] = 6, [OUTAGE] = 1,
+			[CRASH] = 2, [KILL_KEEPER] = 2, [STOP] = 2, [END_KEEPER] = 2, [COPY] = 2, [NAMESAKE] = 1,
+			[PAUSE] = 2, [SET_WALL] = 2, [SET_CLOCK] = 2, [RESTART] = 1, [CATCH_UP] = 6,
+			[PROMOTE] = 3, [RESTORE] = 1, [CHANGE_DATABASE] = 1,
+		},
+	},
+	[FAR_AHEAD] = {
+		.often = 1, .nodes = 3, .max_worker = 1, .lengths = SHORT, .local = 3,
+		.weights = {
+			[DRAW] = 60, [PASS] = 25, [GO_ON] = 5, [CATCH_UP] = 8, [PROMOTE] = 5, [RESTART] = 2, [CRASH] = 1,
+		},
+		.plot = {
+			{CATCH_UP}, {DRAW, 0}, {SET_CLOCK}, {DRAW, 0}, {DRAW, 0}, {PROMOTE}, {DRAW, 1}, {PASS}, {DRAW, 1}, {PASS}, {DRAW, 1},
+		},
+		.plot_steps = 11,
+	},
+	[CHANGING_HANDS] = {
+		.often = 1, .nodes = 3, .max_worker = 1, .lengths = SLEEPS, .local = 6,
+		.weights = {
+			[DRAW] = 50, [PASS] = 25, [CATCH_UP] = 5, [PROMOTE] = 6, [RESTORE] = 3, [STOP] = 4, [END_KEEPER] = 6, [CRASH] = 1,
+		},
+		.plot = {
+			{DRAW, 0}, {CATCH_UP}, {PASS}, {DRAW, 1}, {PASS}, {DRAW, 2}, {PROMOTE}, {END_KEEPER, 0}, {DRAW, 1}, {DRAW, 0},
+		},
+		.plot_steps = 10,
+	},
+	[LEAPS] = {
+		.often = 1, .nodes = 4, .max_worker = 3, .lengths = FAR, .local = 6,
+		.weights = {
+			[DRAW] = 60, [PASS] = 20, [GO_ON] = 4, [SET_CLOCK] = 6, [PAUSE] = 2, [SET_WALL] = 1, [RESTART] = 1,
+			[CATCH_UP] = 5, [PROMOTE] = 3, [STOP] = 3, [END_KEEPER] = 3, [CRASH] = 3,
+		},
+	},
+	[JOINS] = {
+		.often = 1, .nodes = 3, .max_worker = 1, .lengths = SHORT, .local = 1,
+		.weights = {
+			[DRAW] = 60, [PASS] = 15, [GO_ON] = 4, [SET_WALL] = 3, [CATCH_UP] = 5, [PROMOTE] = 4, [END_KEEPER] = 3,
+		},
+		.plot = {
+			{CATCH_UP}, {DRAW, 0}, {DRAW, 0}, {PROMOTE}, {DRAW, 1}, {PASS}, {DRAW, 1}, {PASS}, {DRAW, 1}, {DRAW, 2},
+		},
+		.plot_steps = 10,
+	},
+	[JOINS_LATE] = {
+		.often = 1, .nodes = 3, .max_worker = 1, .lengths = SLEEPS, .local = 1,
+		.weights = {
+			[DRAW] = 60, [PASS] = 15, [CATCH_UP] = 5, [PROMOTE] = 4, [END_KEEPER] = 3,
+		},
+		.plot = {
+			{DRAW, 1}, {OUTAGE, 1}, {PASS}, {DRAW, 0}, {CATCH_UP}, {DRAW, 2}, {PROMOTE}, {DRAW, 1},
+		},
+		.plot_steps = 8,
+	},
+};
+
+/* What becomes of a call. */
+typedef enum Fate
+{
+	ANSWERED,
+	UNDER_WAY,					/* other things happen first */
+	NEVER_RUN,
+	ANSWER_LOST,
+	UNCONFIRMED,				/* a WARNING tells that the standby may lack it */
+	GIVEN_UP,					/* it may be run later */
+	REFUSED,					/* an error that says that nothing was done */
+	KILLED,						/* the keeper, after it was run */
+	BY_OLD,						/* the primary that was left behind is asked */
+	FATES
+} Fate;
+
+static const int usual_fates[FATES] = {
+	[ANSWERED] = 60, [UNDER_WAY] = 8, [NEVER_RUN] = 1, [ANSWER_LOST] = 3, [UNCONFIRMED] = 2,
+	[GIVEN_UP] = 3, [REFUSED] = 1, [KILLED] = 2, [BY_OLD] = 4,
+};
+
+/* ---- making a schedule ---- */
+
+static void
+make_setup(Setup *setup, const ThemeSetup *theme)
+{
+	UidgenMicroseconds unit = 100000;
+	int64_t		lead = PICK(8, 9, 12, 12, 20);
+
+	*setup = (Setup) {
+		.unit = unit,
+		.nodes = 2 + below(theme->nodes - 1),
+		.max_worker = (int) PICK(0, 1, 2, 3, 4, 5, 7) % (theme->max_worker + 1),
+		.sequence_bits = (int) PICK(1, 1, 2, 3),
+		.last_tick = START_TICK + (theme->lengths == OF_ALL_KINDS && below(4) == 0 ? 60 : 1000000),
+		.max_lead = lead * unit + PICK(0, 0, 50000, 99900),
+		.clock_slack = PICK(0, 1, 2, 4) * unit + PICK(0, 0, 50000),
+		.window = PICK(1, 2, 3, 5, 40),
+		.ahead = PICK(0, 2, 5, 40),
+		.burst = PICK(0, 1, 3, 40, 40),
+		.second = PICK(1, 3, 10),
+		.padding_factor = (int) PICK(0, 50, 90),
+		.timeout = PICK(2, 4, 6) * unit,
+		.pace = PICK(0, 0, 10, 30000),
+		.new_fleet = below(4) > 0,
+		.synchronous = below(6) == 0,
+		.local = below(theme->local) == 0 ? 1 : 0,
+		.local_window = PICK(5, 40, 40),
+		.ends_well = below(2),
+	};
+	for (int i = 0; i < NODES; i++)
+		setup->walls[i] = PICK(0, 0, 0, 1, -1, 5, -5, 700000) * unit + below(100000);
+}
+
+static UidgenMicroseconds
+make_length(const Setup *setup, Lengths lengths)
+{
+	UidgenMicroseconds unit = setup->unit;
+	UidgenMicroseconds length = PICK(0, unit / 3, unit, 2 * unit, setup->clock_slack);
+
+	if (lengths == FAR && below(2))
+		return PICK(1, 2, 3, 4) * (setup->max_lead + setup->clock_slack);
+	if (lengths == OF_ALL_KINDS && below(2))
+		length = PICK(setup->window * unit, setup->timeout, setup->max_lead / 2, setup->max_lead,
+					  setup->max_lead + setup->clock_slack);
+	if (lengths == SLEEPS && below(2))
+		length = PICK(setup->max_lead, setup->max_lead + setup->clock_slack, setup->max_lead + setup->clock_slack + 2 * unit,
+					  2 * setup->max_lead + setup->clock_slack + 2 * unit);
+	if (lengths != SHORT)
+		length += PICK(0, 0, 0, 1, -1) * unit;
+	return Max(length + PICK(0, 0, 50000, -1), 0);
+}
+
+static int
+choose(const int *weights, int n)
+{
+	int			sum = 0;
+	int			at;
+	int			i;
+
+	for (i = 0; i < n; i++)
+		sum += weights[i];
+	at = below(sum);
+	for (i = 0; at >= weights[i]; i++)
+		at -= weights[i];
+	return i;
+}
+
+/* Each schedule leaves some things out, and has more of others, so that these come together
+ * often enough. */
+static void
+vary(int *weights, int n)
+{
+	for (int i = 1; i < n; i++)
+		weights[i] *= (int) PICK(0, 0, 1, 1, 4);
+}
+
+void
+schedule_make(Schedule *schedule, uint64_t seed, Theme only)
+{
+	Setup	   *setup = &schedule->setup;
+	int			how_often[THEMES];
+	const ThemeSetup *theme;
+	int			weights[WHATS];
+	int			fate_weights[FATES];
+	UidgenMicroseconds often;
+	int			plot_step;
+	int			first_node = 0;
+
+	state = seed * UINT64_C(0x2545f4914f6cdd1d);
+	for (int i = 0; i < THEMES; i++)
+		how_often[i] = themes[i].often;
+	theme = &themes[only == THEMES ? choose(how_often, THEMES) : (int) only];
+	make_setup(setup, theme);
+	memcpy(weights, theme->weights, sizeof(weights));
+	memcpy(fate_weights, usual_fates, sizeof(fate_weights));
+	if (theme == &themes[EVERYTHING])
+		vary(weights, WHATS);
+	vary(fate_weights, FATES);
+	if (setup->synchronous)
+		fate_weights[UNCONFIRMED] = usual_fates[ANSWERED] / 4;
+	often = make_length(setup, theme->lengths);
+	/* One joins only once. */
+	plot_step = theme->local == 1 ? 0 : theme->plot_steps;
+	schedule->nsteps = 20 + below(STEPS - 20);
+	for (int i = 0; i < schedule->nsteps; i++)
+	{
+		Step	   *step = &schedule->steps[i];
+
+		*step = (Step) {
+			.what = choose(weights, WHATS),
+			.fate = choose(fate_weights, FATES),
+			.who = below(setup->nodes),
+			.whom = below(setup->nodes),
+			.count = (int) PICK(1, 1, 3, 8, 1000),
+			.length = below(3) == 0 ? often : make_length(setup, theme->lengths),
+			.there = below(3) == 0 ? make_length(setup, theme->lengths) / 2 : below((int) setup->unit / 4),
+			.back = below(3) == 0 ? make_length(setup, theme->lengths) / 2 : below((int) setup->unit / 4),
+			.salt = mix(&state),
+		};
+		if (theme->plot_steps > 0 && plot_step == theme->plot_steps && below(8) == 0)
+		{
+			plot_step = 0;
+			first_node = theme->local == 1 ? 0 : below(setup->nodes);
+		}
+		while (plot_step < theme->plot_steps && below(5) == 0)
+			plot_step++;
+		if (plot_step < theme->plot_steps)
+		{
+			step->what = theme->plot[plot_step].what;
+			step->who = (first_node + theme->plot[plot_step].who) % setup->nodes;
+			/* Of one standby; and who goes far ahead, draws all that there is. */
+			if (step->what == CATCH_UP || step->what == PROMOTE || (step->what == DRAW && theme->lengths == SHORT))
+				step->count = 1000;
+			step->there = step->back = below((int) setup->unit / 4);
+			plot_step++;
+		}
+	}
+}
+
+/* ---- calls ---- */
+
+static void
+tell_call(const Call *call, const Reply *reply)
+{
+	const char *names[] = {"acquire", "renew", "release", "import"};
+
+	if (reply->sqlstate[0])
+		tell("    %s by node %d: %s %s", names[call->kind], call->node, reply->sqlstate, reply->text);
+	else if (call->kind == CALL_IMPORT)
+		tell("    import by node %d: done", call->node);
+	else if (call->kind == CALL_RELEASE)
+		tell("    release by node %d of worker id %d: %s", call->node, call->worker, reply->granted ? "done" : "not its own");
+	else if (call->kind == CALL_RENEW)
+		tell("    renew by node %d of worker id %d, to above tick %" PRId64 ", clock %.2f: %s %" PRId64, call->node,
+			 call->worker, call->needed - START_TICK, in_ticks(reply->clock) - START_TICK,
+			 reply->granted ? "to tick" : "not its own; quarantine",
+			 (reply->granted ? reply->last : reply->word.quarantine_until) - START_TICK);
+	else if (reply->granted)
+		tell("    acquire by node %d, clock %.2f: worker id %d from tick %" PRId64 " to %" PRId64 ". %s", call->node,
+			 in_ticks(reply->clock) - START_TICK, reply->worker, reply->first - START_TICK,
+			 reply->last - START_TICK, reply->text);
+	else
+		tell("    acquire by node %d, clock %.2f, quarantine until tick %" PRId64 ": nothing%s", call->node,
+			 in_ticks(reply->clock) - START_TICK, reply->word.quarantine_until - START_TICK,
+			 reply->has_first ? ", too far ahead" : "; it has written down that it went back");
+}
+
+static void
+count_events(const Call *call, const Reply *reply)
+{
+	if (reply->sqlstate[0])
+	{
+		events[EVENT_NONE_FREE] += strcmp(reply->sqlstate, "53400") == 0;
+		events[EVENT_TOO_LATE] += strcmp(reply->sqlstate, "57014") == 0;
+		events[EVENT_NOT_IMPORTED] += call->kind == CALL_IMPORT;
+	}
+	else if (call->kind == CALL_IMPORT)
+		events[EVENT_IMPORTED]++;
+	else if (call->kind == CALL_RELEASE)
+		events[EVENT_RELEASED] += reply->granted;
+	else if (call->kind == CALL_RENEW)
+		events[EVENT_RENEWED] += reply->granted;
+	else if (reply->granted)
+	{
+		events[EVENT_ACQUIRED]++;
+		events[EVENT_BY_CLAIM] += strstr(reply->text, "goes on") != NULL;
+		events[EVENT_OWN] += strstr(reply->text, "had it before") != NULL;
+		events[EVENT_NEVER_USED] += strstr(reply->text, "never used") != NULL;
+		events[EVENT_RECYCLED] += strstr(reply->text, "gave it up") != NULL;
+		events[EVENT_LAST_RESORT] += reply->last_resort;
+	}
+	else if (reply->has_first)
+		events[EVENT_CLAMPED]++;
+	else
+		events[EVENT_QUARANTINED]++;
+}
+
+/* The registry that is asked does what it is asked for. */
+static void
+run_call(const Call *call, bool confirmed, Reply *reply)
+{
+	static Database present;
+	uint64_t	salt = (uint64_t) new_number() << 1;
+
+	if (call->to_old)
+	{
+		registry_keep(&present);
+		registry_become(&world.old);
+		registry_call(call, world.now + world.old_clock, &world.old_history, salt, reply);
+		registry_keep(&world.old);
+		registry_become(&present);
+	}
+	else
+	{
+		registry_call(call, registry_clock(), &world.history, salt, reply);
+		world.clock_highest = Max(world.clock_highest, registry_clock() + LOOKS * world.setup.pace);
+	}
+	tell_call(call, reply);
+	count_events(call, reply);
+	if (reply->sqlstate[0])
+		return;
+	if (!call->to_old && (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW) && world.quarantine_clock == 0)
+		world.quarantine_clock = reply->clock;
+	for (int i = 0; i < world.setup.nodes; i++)
+		world.nodes[i].memory.shown = Max(world.nodes[i].memory.shown, reply->clock);
+	judge_reply(call, reply);
+	note_commit(call, reply);
+	if (world.setup.synchronous && confirmed && !call->to_old)
+		registry_keep(&world.standbys[0]);
+}
+
+/* It is run later, or never. */
+static void
+give_up(const Call *call)
+{
+	if (world.nlate < LATE_CALLS)
+		world.late[world.nlate++] = *call;
+}
+
+/* The call under way is nobody's any more. */
+static void
+drop_call(Node *node)
+{
+	if (node->keeper.progress == SENT)
+		give_up(&node->keeper.call);
+	if (node->keeper.progress != NOT_CALLING)
+		keeper_gives_up(node);
+}
+
+/* One call, with the end that is meant for it. */
+static void
+make_call(Node *node, const Step *step, Fate fate)
+{
+	Keeper	   *keeper = &node->keeper;
+	UidgenMicroseconds timeout = world.setup.timeout;
+
+	/* It takes too long. */
+	if (step->there + step->back > timeout && (fate == ANSWERED || fate == UNCONFIRMED || fate == BY_OLD))
+		fate = step->there > timeout ? GIVEN_UP : ANSWER_LOST;
+	if (fate == UNDER_WAY)
+		return;
+	if (fate == NEVER_RUN || fate == GIVEN_UP)
+	{
+		if (fate == GIVEN_UP)
+			give_up(&keeper->call);
+		world.now += timeout;
+		keeper_hear_nothing(node, false);
+		return;
+	}
+	world.now += Min(step->there, timeout);
+	if (fate == REFUSED)
+	{
+		keeper->reply = (Reply) {.sqlstate = "55P03"};
+		tell("    refused by the registry");
+		keeper_hear(node);
+		return;
+	}
+	if (keeper->call.to_old && !may_ask_old(node))
+	{
+		keeper_hear_nothing(node, false);
+		return;
+	}
+	run_call(&keeper->call, fate != UNCONFIRMED, &keeper->reply);
+	world.now += Min(step->back, timeout - Min(step->there, timeout));
+	if (keeper->call.to_old && keeper->reply.last_resort)
+		fate = ANSWER_LOST;
+	if (fate == KILLED)
+	{
+		tell("    the keeper is killed");
+		keeper_gives_up(node);
+	}
+	else if (keeper->reply.sqlstate[0] || (fate != ANSWER_LOST && fate != UNCONFIRMED))
+		keeper_hear(node);
+	else
+		keeper_hear_nothing(node, fate == UNCONFIRMED);
+}
+
+/* The node has waited for too long. */
+static void
+look_at_timeout(Node *node)
+{
+	if (node->keeper.progress != NOT_CALLING &&
+		node_boot(node) - node->keeper.call.boot_before > world.setup.timeout)
+	{
+		drop_call(node);
+		keeper_hear_nothing(node, false);
+	}
+}
+
+/* What is meant for the step becomes of its first call. */
+static void
+attempt(Node *node, const Step *step)
+{
+	Fate		fate = step->fate;
+
+	look_at_timeout(node);
+	if (node->keeper.progress != NOT_CALLING)
+		return;
+	keeper_serve(node, fate == BY_OLD && may_ask_old(node));
+	while (node->keeper.progress != NOT_CALLING)
+	{
+		make_call(node, step, fate);
+		if (fate == UNDER_WAY)
+			break;
+		fate = ANSWERED;
+	}
+}
+
+bool
+draws_well(Node *node)
+{
+	Step		step = {.fate = ANSWERED};
+
+	if (node->keeper.progress != NOT_CALLING)
+		keeper_hear_nothing(node, false);
+	for (int i = 0; i < 2; i++)
+	{
+		Drawn		drawn = node_draw(node, 1);
+
+		if (drawn == DRAWN_ALL || drawn == DRAWN_AND_RENEW)
+			return true;
+		if (drawn == DRAWN_TOO_FAR)
+		{
+			node->failure = "ids would run too far ahead of the clock";
+			return false;
+		}
+		attempt(node, &step);
+	}
+	return false;
+}
+
+/* ---- nodes ---- */
+
+static bool
+lives_are_left(void)
+{
+	return world.lives < LIVES;
+}
+
+static void
+start_again(Node *node)
+{
+	note_end(node->memory.life);
+	node_start(node);
+	for (int i = 0; i < world.setup.nodes; i++)
+		if (&world.nodes[i] != node && world.nodes[i].identity == node->identity)
+			node->memory.had_twin = true;
+}
+
+/* Is it still its own registry that it issues ids by? */
+static bool
+is_local(const Node *node)
+{
+	return node->memory.lease.held && !uidgen_grant_is_shared(&node->memory.lease.grant);
+}
+
+static void
+hand_back(Node *node, const Step *step)
+{
+	Reply		reply;
+
+	drop_call(node);
+	if (!node->memory.lease.held)
+		return;
+	keeper_release(node);
+	if (node->keeper.progress == NOT_CALLING)
+		return;
+	switch (step->fate)
+	{
+		case NEVER_RUN:
+		case REFUSED:
+			break;
+		case GIVEN_UP:
+		case UNDER_WAY:
+			give_up(&node->keeper.call);
+			break;
+		default:
+			run_call(&node->keeper.call, step->fate != UNCONFIRMED, &reply);
+	}
+	node->keeper.progress = NOT_CALLING;
+}
+
+static void
+copy_machine(Node *from, Node *to)
+{
+	if (from == to || world.ntwins == TWINS || !lives_are_left() || has_twin(from->memory.life))
+		return;
+	/* A copy of the local registry would go on with it. */
+	if (is_local(from))
+		return;
+	tell("node %d becomes a copy of node %d, with its memory", (int) (to - world.nodes), (int) (from - world.nodes));
+	events[EVENT_COPIED]++;
+	drop_call(to);
+	note_end(to->memory.life);
+	if (from->keeper.progress != NOT_CALLING)
+		keeper_hear_nothing(from, false);
+	for (int i = 0; i < world.nlate; i++)
+		if (world.late[i].life == from->memory.life)
+			world.late[i].life = -1;
+	from->memory.had_twin = true;
+	*to = *from;
+	to->memory.life = world.lives++;
+	note_twins(&from->memory, to->memory.life);
+	judge_twins(from->memory.life, to->memory.life);
+}
+
+static void
+copy_directory(Node *from, Node *to)
+{
+	if (from == to || !lives_are_left())
+		return;
+	tell("node %d becomes a copy of node %d's data directory", (int) (to - world.nodes), (int) (from - world.nodes));
+	drop_call(to);
+	to->identity = from->identity;
+	from->memory.had_twin = true;
+	start_again(to);
+}
+
+/* ---- the registry ---- */
+
+static void
+set_clock(UidgenMicroseconds clock)
+{
+	world.clock = Max(clock, world.clock_floor) - world.now;
+	tell("    its clock shows %.2f", in_ticks(registry_clock()) - START_TICK);
+}
+
+static void
+go_back(What what, int standby, UidgenMicroseconds behind)
+{
+	Database   *database = &world.standbys[standby];
+	UidgenMicroseconds clock = registry_clock();
+	UidgenMicroseconds claims_ended = claims_end();
+	UidgenMicroseconds least_clock;
+
+	if (!database->there || !may_go_back(database->commits, &least_clock))
+		return;
+	tell(what == PROMOTE ? "the registry fails over, and loses %d commits" :
+		 what == RESTORE ? "the registry is restored, and loses %d commits" :
+		 "the registry is another database now, which lacks %d commits",
+		 world.ncommits - database->commits);
+	events[EVENT_WENT_BACK]++;
+	registry_forget(&world.old);
+	if (what == PROMOTE)
+	{
+		registry_keep(&world.old);
+		world.old_clock = world.clock;
+		world.old_history = world.history;
+	}
+	registry_become(database);
+	note_lost(database->commits);
+	world.calls_before = world.ncalls;
+	for (int i = 0; i < STANDBYS; i++)
+		if (world.standbys[i].commits > world.ncommits)
+			registry_forget(&world.standbys[i]);
+	if (what == CHANGE_DATABASE)
+		world.history.database = ++world.histories;
+	else
+	{
+		world.history.started = ++world.histories;
+		world.history.timeline += what == PROMOTE || world.histories % 2;
+	}
+	world.quarantine_clock = 0;
+	set_clock(Max(least_clock, clock - behind));
+	note_old(claims_ended);
+}
+
+/* ---- the steps ---- */
+
+static void
+pass(UidgenMicroseconds length)
+{
+	world.now += length;
+}
+
+static void
+take(const Step *step)
+{
+	Node	   *node = &world.nodes[step->who];
+	int			sign = step->count > 1 ? 1 : -1;
+	Reply		reply;
+	Drawn		drawn;
+
+	world.salt = step->salt;
+	switch ((What) step->what)
+	{
+		case DRAW:
+			tell("node %d draws %d, clock %.2f, its own %" PRId64, step->who, step->count,
+				 in_ticks(registry_clock()) - START_TICK, node_tick(node) - START_TICK);
+			drawn = node_draw(node, step->count);
+			/* A node that is to join need not have used up what it has. */
+			if (drawn == DRAWN_NO_GRANT || drawn == DRAWN_AND_RENEW || is_local(node))
+			{
+				attempt(node, step);
+				(void) node_draw(node, step->count);
+			}
+			break;
+		case PASS:
+			tell("%.2f ticks pass", in_ticks(step->length));
+			pass(step->length);
+			break;
+		case GO_ON:
+			look_at_timeout(node);
+			if (node->keeper.progress == NOT_CALLING)
+				break;
+			tell("node %d's call goes on, clock %.2f", step->who, in_ticks(registry_clock()) - START_TICK);
+			if (node->keeper.progress == SENT)
+			{
+				if (node->keeper.call.to_old && !may_ask_old(node))
+				{
+					keeper_hear_nothing(node, false);
+					break;
+				}
+				run_call(&node->keeper.call, true, &node->keeper.reply);
+				node->keeper.progress = DONE;
+				if (node->keeper.call.to_old && node->keeper.reply.last_resort)
+					keeper_hear_nothing(node, false);
+			}
+			else
+				keeper_hear(node);
+			break;
+		case RUN_LATE:
+			if (world.nlate == 0)
+				break;
+			tell("a call that was given up runs, clock %.2f", in_ticks(registry_clock()) - START_TICK);
+			events[EVENT_LATE]++;
+			{
+				int			i = step->count % world.nlate;
+				Call		call = world.late[i];
+
+				world.late[i] = world.late[--world.nlate];
+				call.to_old = false;
+				run_call(&call, true, &reply);
+			}
+			break;
+		case OUTAGE:
+			/* One after the other: there is not room for all tokens. */
+			if (node->memory.node.ntokens > 1)
+				break;
+			tell("the registry does not answer node %d", step->who);
+			for (int i = 0; i < 12; i++)
+			{
+				look_at_timeout(node);
+				if (node->keeper.progress == NOT_CALLING)
+					keeper_serve(node, false);
+				if (node->keeper.progress == NOT_CALLING)
+					break;
+				pass(world.setup.unit / 4);
+				keeper_hear_nothing(node, false);
+			}
+			break;
+		case CRASH:
+			if (!lives_are_left())
+				break;
+			tell("node %d crashes, and starts again", step->who);
+			events[EVENT_CRASHED]++;
+			drop_call(node);
+			start_again(node);
+			break;
+		case KILL_KEEPER:
+			tell("node %d's keeper is killed", step->who);
+			drop_call(node);
+			break;
+		case STOP:
+			if (!lives_are_left())
+				break;
+			tell("node %d is stopped, and starts again, clock %.2f", step->who, in_ticks(registry_clock()) - START_TICK);
+			hand_back(node, step);
+			start_again(node);
+			break;
+		case END_KEEPER:
+			tell("node %d's keeper is ended, clock %.2f", step->who, in_ticks(registry_clock()) - START_TICK);
+			hand_back(node, step);
+			break;
+		case COPY:
+			copy_machine(node, &world.nodes[step->whom]);
+			break;
+		case NAMESAKE:
+			copy_directory(node, &world.nodes[step->whom]);
+			break;
+		case PAUSE:
+			tell("node %d is paused for %.2f ticks%s", step->who, in_ticks(step->length), sign > 0 ? "" : ", and its wall clock is set then");
+			pass(step->length);
+			node->boot -= step->length;
+			if (sign > 0)
+				node->wall -= step->length;
+			break;
+		case SET_WALL:
+			tell("node %d's wall clock is set by %.2f ticks", step->who, sign * in_ticks(step->length));
+			node->wall += sign * step->length;
+			break;
+		case SET_CLOCK:
+			tell("the registry's clock is set by %.2f ticks", sign * in_ticks(step->length));
+			set_clock(registry_clock() + sign * step->length);
+			break;
+		case RESTART:
+			tell("the registry restarts");
+			events[EVENT_RESTARTED]++;
+			world.history.started = ++world.histories;
+			pass(step->there);
+			break;
+		case CATCH_UP:
+			if (world.setup.synchronous)
+				break;
+			tell("standby %d catches up", step->count % STANDBYS);
+			registry_keep(&world.standbys[step->count % STANDBYS]);
+			break;
+		case PROMOTE:
+		case RESTORE:
+		case CHANGE_DATABASE:
+			/* The clock is behind, by anything if nothing can be lost. */
+			go_back(step->what, world.setup.synchronous ? 0 : step->count % STANDBYS,
+					step->whom % 2 == 0 ? 0 : world.setup.synchronous ? 4 * step->length :
+					step->length + world.setup.clock_slack);
+			break;
+		case WHATS:
+			break;
+	}
+}
+
+void
+schedule_run(const Schedule *schedule)
+{
+	const Setup *setup = &schedule->setup;
+
+	registry_forget(&world.old);
+	for (int i = 0; i < STANDBYS; i++)
+		registry_forget(&world.standbys[i]);
+	world = (World) {
+		.setup = *setup,
+		.now = START_TICK * setup->unit,
+		.salt = 1,
+		.history = {.cluster = 1, .timeline = 1, .started = 1, .database = 1},
+		.histories = 1,
+	};
+	world.clock_highest = world.quarantine_clock = world.now;
+	judge_begin();
+	tell("%d nodes, worker ids 0 to %d, max_lead %.3f ticks, clock_slack %.3f, window %" PRId64 ", max_ahead %" PRId64
+		 ", max_burst %" PRId64 "%s%s", setup->nodes, setup->max_worker, in_ticks(setup->max_lead),
+		 in_ticks(setup->clock_slack), setup->window, setup->ahead, setup->burst,
+		 setup->synchronous ? ", synchronous" : "", setup->new_fleet ? "" : ", in quarantine");
+	registry_begin(setup->new_fleet);
+	registry_keep(&world.standbys[0]);
+	for (int i = 0; i < setup->nodes; i++)
+	{
+		Node	   *node = &world.nodes[i];
+
+		node->identity = i;
+		node->boot = -setup->unit * START_TICK / 2;
+		node->wall = i < setup->local ? 0 : setup->walls[i];
+		node_start(node);
+		if (i < setup->local)
+			node_had_local_grant(node, Min(i, setup->max_worker));
+	}
+	for (int i = 0; i < schedule->nsteps; i++)
+		take(&schedule->steps[i]);
+	world.nlate = 0;
+	if (setup->ends_well)
+		judge_served();
+}

@@ -1,0 +1,110 @@
+-- test/simulation/setup.sql
+--	  Makes a database with a registry's functions one that the simulation can drive.
+--
+-- The clock and the history of the registry are what the simulation says, and all else is
+-- as the extension's script has it.  Run after that script, in the same database; see
+-- registry.c, which calls what is made here.
+
+CREATE SCHEMA simulation;
+
+-- Time goes on between two looks at the clock.
+CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+AS $$
+DECLARE
+	clock CONSTANT bigint := current_setting('simulation.clock');
+BEGIN
+	PERFORM set_config('simulation.clock', (clock + current_setting('simulation.pace')::bigint)::text, false);
+	RETURN timestamptz 'epoch' + clock * interval '1 microsecond';
+END
+$$;
+
+CREATE OR REPLACE FUNCTION uidgen.registry_history(
+	OUT system_identifier bigint,
+	OUT timeline integer,
+	OUT started timestamptz,
+	OUT database oid)
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+AS $$
+DECLARE
+	history CONSTANT text[] := string_to_array(current_setting('simulation.history'), ' ');
+BEGIN
+	system_identifier := history[1];
+	timeline := history[2];
+	started := timestamptz 'epoch' + history[3]::integer * interval '1 second';
+	database := history[4];
+END
+$$;
+
+-- What the next call sees of the world.  The result is used as an argument of the call,
+-- so that it comes first.
+CREATE FUNCTION simulation.look(clock bigint, pace bigint, history text, seed double precision) RETURNS integer
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+	PERFORM set_config('simulation.clock', clock::text, false),
+		set_config('simulation.pace', pace::text, false),
+		set_config('simulation.history', history, false),
+		setseed(seed);
+	RETURN 0;
+END
+$$;
+
+-- A new registry.
+CREATE FUNCTION simulation.begin(
+	unit bigint,
+	max_tick bigint,
+	max_worker integer,
+	max_lead bigint,				-- microseconds, as clock_slack
+	clock_slack bigint,
+	id bigint,
+	ends_quarantine boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+	DELETE FROM uidgen.worker_node;
+	DELETE FROM uidgen.registry_layout;
+	PERFORM uidgen.share_registry('simulated', unit, 0, max_tick, 0, max_worker,
+		max_lead * interval '1 microsecond', clock_slack * interval '1 microsecond');
+	UPDATE uidgen.registry_layout SET registry_id = id;
+	IF ends_quarantine THEN
+		PERFORM uidgen.end_quarantine();
+	END IF;
+END
+$$;
+
+-- All that a database knows of grants, as two texts, so that the registry can go back to
+-- what a standby or a backup has.  As quick as a call; CREATE DATABASE ... TEMPLATE copies the
+-- same two tables, and takes a hundred times as long.
+CREATE FUNCTION simulation.keep(OUT workers text, OUT layout text)
+LANGUAGE sql VOLATILE
+AS $$
+	SELECT (SELECT coalesce(array_agg(n ORDER BY n.worker_id), '{}') FROM uidgen.worker_node AS n)::text,
+		(SELECT r FROM uidgen.registry_layout AS r)::text
+$$;
+
+CREATE FUNCTION simulation.go_back(workers text, layout text) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+	DELETE FROM uidgen.worker_node;
+	DELETE FROM uidgen.registry_layout;
+	INSERT INTO uidgen.worker_node SELECT n.* FROM unnest(workers::uidgen.worker_node[]) AS n;
+	INSERT INTO uidgen.registry_layout SELECT (layout::uidgen.registry_layout).*;
+END
+$$;
+
+-- Take a rule out of a function: `old` has to be there, as often as is said.
+CREATE FUNCTION simulation.break_rule(function_name text, old text, new text, times integer) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+	definition CONSTANT text := pg_get_functiondef(('uidgen.' || function_name)::regproc);
+	found_times CONSTANT integer := cardinality(string_to_array(definition, old)) - 1;
+BEGIN
+	IF found_times <> times THEN
+		RAISE EXCEPTION 'uidgen.% has "%" % times instead of %', function_name, old, found_times, times;
+	END IF;
+	EXECUTE replace(definition, old, new);
+END
+$$;

@@ -1,0 +1,430 @@
+/*
+ * simulation.h
+ *	  What the parts of the simulation of a fleet share.
+ *
+ * One program plays a fleet: many nodes with the real rules of src/core, and the real
+ * functions of a shared registry in a real PostgreSQL.  What it makes up is time, and all
+ * that goes wrong; both follow from a seed, so that a failure can be repeated.
+ *
+ *	simulate.c	one schedule after the other; a failing one is made short and told
+ *	schedule.c	the steps of a schedule: made from a seed, and carried out
+ *	fleet.c		nodes: machine, callers and keeper
+ *	registry.c	the registry, where calls on it are made by SQL
+ *	limits.c	what may be lost and copied, so that all promises still hold
+ *	judge.c		what must hold
+ *	broken.c	the rules that can be taken out, each of which must then be missed
+ *
+ * Times are in microseconds since 1970, ticks since the layout's epoch, which is the same.
+ */
+#ifndef SIMULATION_H
+#define SIMULATION_H
+
+#include "core/node.h"
+
+#define NODES 5
+#define WORKERS 8
+#define LIVES 64				/* bits of a word */
+#define TOLD 2048
+#define COMMITS 2048
+#define STANDBYS 2
+#define LATE_CALLS 16
+#define TWINS 8
+#define STEPS 120
+#define LOOKS 4					/* at the registry's clock, at most, in a call */
+
+#define START_TICK INT64_C(1000000)
+
+#define Max(a, b) ((a) > (b) ? (a) : (b))
+#define Min(a, b) ((a) < (b) ? (a) : (b))
+
+/* ---- the registry ---- */
+
+/* What tells one run of its database from another. */
+typedef struct History
+{
+	int			cluster;
+	int			timeline;
+	int			started;
+	int			database;
+} History;
+
+typedef enum CallKind
+{
+	CALL_ACQUIRE,
+	CALL_RENEW,
+	CALL_RELEASE,
+	CALL_IMPORT
+} CallKind;
+
+/* A call, as a node sends it. */
+typedef struct Call
+{
+	CallKind	kind;
+	int			node;			/* who sends it */
+	int			life;
+	int			identity;
+	int64_t		token;			/* the new one */
+	int64_t		known_tokens[UIDGEN_NODE_TOKENS];
+	int			nknown;
+	int			worker;			/* that is claimed, renewed or released; -1:
+								 * none */
+	int64_t		old_token;
+	UidgenTick	until;			/* end of its grant */
+	UidgenTick	floor;
+	UidgenTick	needed;
+	UidgenTick	window;
+	UidgenTick	at;
+	int			workers[WORKERS];	/* that are brought along */
+	UidgenTick	ends[WORKERS];
+	int			nends;
+	UidgenMicroseconds not_after;
+	UidgenMicroseconds boot_before; /* the node's boot clock when it was sent */
+	bool		to_old;			/* to the server that was the primary before */
+} Call;
+
+typedef struct Reply
+{
+	char		sqlstate[6];	/* of an error; else empty */
+	char		text[256];		/* what it says, or why this worker id */
+	bool		granted;		/* or released, or brought along */
+	bool		has_first;
+	int			worker;
+	UidgenTick	first;
+	UidgenTick	last;
+	UidgenTick	seen;
+	bool		never_used;
+	int64_t		free_workers;
+	UidgenRegistryWord word;
+	UidgenMicroseconds clock;
+	int			number;			/* of the call, in the order in which they
+								 * were run */
+	bool		last_resort;	/* a row of this node's that was not free */
+} Reply;
+
+/* A change of the registry that a node may have been told of. */
+typedef struct Commit
+{
+	UidgenMicroseconds clock;	/* of the registry */
+	int			worker;
+	UidgenTick	until;			/* end of what was granted; 0: it was a
+								 * release */
+	int			life;
+	int			identity;
+	bool		last_resort;	/* a row of this node's that was not free */
+} Commit;
+
+/* A database, where it is not the one that is in use. */
+typedef struct Database
+{
+	bool		there;
+	char	   *workers;		/* its rows, as texts */
+	char	   *layout;
+	int			commits;		/* so many of the registry's it has */
+} Database;
+
+extern void registry_connect(const char *conninfo);
+extern void registry_break(const char *function, const char *old, const char *new_text, int times);
+extern void registry_begin(bool ends_quarantine);
+extern void registry_call(const Call *call, UidgenMicroseconds clock, const History *history,
+						  uint64_t salt, Reply *reply);
+extern void registry_keep(Database *database);
+extern void registry_become(const Database *database);
+extern void registry_forget(Database *database);
+extern void registry_rest(void);
+extern void registry_close(void);
+
+/* ---- nodes ---- */
+
+typedef enum Progress
+{
+	NOT_CALLING,
+	SENT,						/* the call has been sent, and has not been
+								 * run */
+	DONE						/* it has been run; the reply is on its way */
+} Progress;
+
+/* What the keeper's process knows while it makes an attempt. */
+typedef struct Keeper
+{
+	Progress	progress;
+	Call		call;
+	Reply		reply;
+	UidgenTerms terms;
+	UidgenClocks clocks;
+	UidgenNodeAction action;
+	int			calls;			/* of this acquisition */
+	bool		taught;
+	UidgenGrant grant;			/* that it brought, and that is not in use yet */
+} Keeper;
+
+/* The reasons for which a node may take another worker id. */
+#define CAUSE_RELEASED		0x01
+#define CAUSE_SET_BACK		0x02	/* its clock */
+#define CAUSE_LOST			0x04	/* the registry went back */
+#define CAUSE_OLD_PRIMARY	0x08	/* which it has asked */
+#define CAUSE_LAST_RESORT	0x10	/* no worker id was free */
+
+/* What a crash loses. */
+typedef struct Memory
+{
+	int			life;			/* of the memories, counted */
+	UidgenTicketWords words;
+	UidgenLease lease;
+	UidgenNode	node;
+	UidgenGrant unused;			/* that was acquired, and is not used yet */
+
+	/* Of the judge. */
+	int			causes;
+	bool		had_twin;		/* a copy of it, or another node of its
+								 * identity */
+	int			local_worker;	/* that a local registry had granted; -1: none */
+	uint64_t	highest;		/* position that was issued */
+	UidgenTick	clock_highest;	/* that callers have seen, since it was set
+								 * back */
+	UidgenMicroseconds changed; /* the registry's clock, when it changed the
+								 * row */
+	UidgenMicroseconds shown;	/* ... when it ran any call since then, at
+								 * most */
+} Memory;
+
+typedef struct Node
+{
+	bool		there;
+	int			identity;
+	UidgenMicroseconds boot;	/* its boot clock minus the true time */
+	UidgenMicroseconds wall;	/* its wall clock minus the true time */
+	Memory		memory;
+	Keeper		keeper;
+	const char *failure;		/* why the last attempt failed, for people */
+	char		sqlstate[6];
+} Node;
+
+/* What a node issues ids by, and when callers find no more. */
+typedef enum Drawn
+{
+	DRAWN_ALL,
+	DRAWN_AND_RENEW,			/* all, and the keeper was told to renew */
+	DRAWN_NO_GRANT,				/* the keeper is needed */
+	DRAWN_TOO_FAR				/* the clock has to go on */
+} Drawn;
+
+extern void node_start(Node *node);
+extern void publish_bounds(Node *node);
+extern void node_had_local_grant(Node *node, int worker);
+extern Drawn node_draw(Node *node, int count);
+extern void keeper_serve(Node *node, bool to_old);
+extern void keeper_release(Node *node);
+extern void keeper_hear(Node *node);
+extern void keeper_gives_up(Node *node);
+extern void keeper_hear_nothing(Node *node, bool unconfirmed);
+extern UidgenMicroseconds node_boot(const Node *node);
+extern UidgenTick node_tick(const Node *node);
+
+/* ---- the world ---- */
+
+/* What a schedule begins with. */
+typedef struct Setup
+{
+	int			nodes;
+	int			max_worker;
+	UidgenMicroseconds unit;
+	int			sequence_bits;
+	UidgenTick	last_tick;
+	UidgenMicroseconds max_lead;
+	UidgenMicroseconds clock_slack;
+	UidgenTick	window;			/* the settings of all nodes */
+	UidgenTick	ahead;
+	UidgenTick	burst;
+	UidgenTick	second;
+	int			padding_factor;
+	UidgenMicroseconds timeout;
+	UidgenMicroseconds pace;	/* between two looks at the registry's clock */
+	bool		new_fleet;		/* its owner has ended the quarantine */
+	bool		synchronous;	/* what is answered a standby has, too */
+	bool		ends_well;		/* at the end, each node is to get ids */
+	int			local;			/* so many nodes had a local registry before */
+	UidgenTick	local_window;	/* ... which granted so much */
+	UidgenMicroseconds walls[NODES];
+} Setup;
+
+/* Two nodes with one memory. */
+typedef struct Twins
+{
+	int			lives[2];
+	int			worker;			/* whose grant both know */
+	int			apart;			/* commits, with the first one there by
+								 * either; 0: none yet; INT_MAX: that is not
+								 * known */
+} Twins;
+
+typedef struct World
+{
+	Setup		setup;
+	UidgenMicroseconds now;		/* the true time */
+	uint64_t	salt;			/* of the present step; what is random follows
+								 * from it */
+
+	/* The registry that is in use. */
+	UidgenMicroseconds clock;	/* its clock minus the true time */
+	History		history;
+	int			histories;		/* starts and databases, counted */
+	Commit		commits[COMMITS];
+	int			ncommits;
+	int			ncalls;
+	int			calls_before;	/* it went back last */
+	Database	standbys[STANDBYS];
+
+	/* The one that was before the last failover, and may still run. */
+	Database	old;
+	UidgenMicroseconds old_clock;
+	History		old_history;
+	bool		old_grants;
+
+	/* What bounds what may be lost; see limits.c. */
+	UidgenMicroseconds clock_floor; /* the registry's clock is at least this */
+	UidgenMicroseconds quarantine_clock;	/* when the last failover began
+											 * its quarantine; 0: not yet */
+	UidgenTick	lost_until;		/* what was lost so far may reach up to here */
+	Twins		twins[TWINS];
+	int			ntwins;
+
+	Node		nodes[NODES];
+	int			lives;
+	Call		late[LATE_CALLS];	/* given up, and yet to be run */
+	int			nlate;
+
+	/* Of the judge. */
+	UidgenMicroseconds clock_highest;	/* that the registry has shown */
+} World;
+
+extern World world;
+
+extern UidgenTick tick_of(UidgenMicroseconds time);
+extern UidgenTick ticks_in(UidgenMicroseconds length);
+extern int64_t new_number(void);
+extern UidgenMicroseconds registry_clock(void);
+
+/* ---- schedule.c ---- */
+
+typedef struct Step
+{
+	int			what;
+	int			who;
+	int			whom;
+	int			fate;
+	int			count;
+	UidgenMicroseconds length;
+	UidgenMicroseconds there;	/* a call is on its way for so long, */
+	UidgenMicroseconds back;	/* and its reply */
+	uint64_t	salt;
+} Step;
+
+typedef struct Schedule
+{
+	Setup		setup;
+	Step		steps[STEPS];
+	int			nsteps;
+} Schedule;
+
+/* What a schedule is about: for what needs many coincidences. */
+typedef enum Theme
+{
+	EVERYTHING,
+	FAR_AHEAD,					/* failovers, while grants reach as far as
+								 * they may */
+	CHANGING_HANDS,				/* nodes sleep, others get their rows, and the
+								 * registry goes back */
+	LEAPS,						/* of the registry's clock */
+	JOINS,						/* of servers that had a registry of their own */
+	JOINS_LATE,					/* ... when others sleep */
+	THEMES						/* any of these */
+} Theme;
+
+extern void schedule_make(Schedule *schedule, uint64_t seed, Theme only);
+extern void schedule_run(const Schedule *schedule);
+extern bool draws_well(Node *node);
+
+/* ---- limits.c ---- */
+
+extern void note_commit(const Call *call, const Reply *reply);
+extern void note_twins(const Memory *memory, int life);
+extern void note_end(int life);
+extern void note_lost(int commits);
+extern UidgenMicroseconds claims_end(void);
+extern void note_old(UidgenMicroseconds claims_ended);
+extern bool has_twin(int life);
+extern UidgenTick row_until(int worker);
+extern bool may_ask_old(const Node *node);
+extern bool may_go_back(int commits, UidgenMicroseconds *least_clock);
+
+/* ---- judge.c ---- */
+
+extern void judge_begin(void);
+extern void judge_told(Node *node, int worker, UidgenTick first, UidgenTick last);
+extern void judge_known(const Node *node, const Reply *reply);
+extern void judge_twins(int first_life, int second_life);
+extern void judge_local(const Node *node, const UidgenGrant *grant);
+extern void judge_imported(const Node *node, const Call *call);
+extern void judge_ids(Node *node, const UidgenTicket *ticket, UidgenTick now);
+extern void judge_reply(const Call *call, const Reply *reply);
+extern void judge_renewal(Node *node, const Reply *reply);
+extern void judge_worker(Node *node, const UidgenGrant *grant, UidgenStepKind step);
+extern void judge_served(void);
+
+/* The schedule ends here: something does not hold. */
+extern void fail(const char *promise, const char *format,...)
+			__attribute__((noreturn, format(printf, 2, 3)));
+
+/* ---- broken.c ---- */
+
+extern bool choose_broken(const char *name, Theme *theme, int64_t *schedules);
+extern bool is_broken(const char *name);
+extern void list_broken(void);
+
+/* ---- simulate.c ---- */
+
+/* What happens, in words, where somebody wants to know. */
+extern bool telling;
+extern void tell(const char *format,...) __attribute__((format(printf, 1, 2)));
+extern void tell_later(void);
+extern void tell_now(bool all);
+
+/* What has happened in all schedules, so that one can see that it did. */
+typedef enum Event
+{
+	EVENT_CALLS,
+	EVENT_ACQUIRED,
+	EVENT_BY_CLAIM,
+	EVENT_OWN,
+	EVENT_NEVER_USED,
+	EVENT_RECYCLED,
+	EVENT_LAST_RESORT,
+	EVENT_QUARANTINED,
+	EVENT_CLAMPED,
+	EVENT_NONE_FREE,
+	EVENT_TOO_LATE,
+	EVENT_RENEWED,
+	EVENT_FENCED,
+	EVENT_RELEASED,
+	EVENT_UNANSWERED,
+	EVENT_LATE,
+	EVENT_OLD_ANSWER,
+	EVENT_OLD_USED,
+	EVENT_TAUGHT,
+	EVENT_STEP_BACK,
+	EVENT_NOT_FOLLOWED,
+	EVENT_FOLLOWED,
+	EVENT_IMPORTED,
+	EVENT_NOT_IMPORTED,
+	EVENT_RESTARTED,
+	EVENT_WENT_BACK,
+	EVENT_LOST_GRANT,
+	EVENT_COPIED,
+	EVENT_CRASHED,
+	EVENT_IDS,
+	EVENTS
+} Event;
+
+extern int64_t events[EVENTS];
+
+#endif							/* SIMULATION_H */

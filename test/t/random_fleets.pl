@@ -1,0 +1,74 @@
+# Proves the promises on ids (P1, P2, P4, P5) for fleets to which anything may happen, by a
+# simulation: one program plays the nodes, with the rules of src/core, and calls the real
+# functions of a shared registry, by the thousand schedules.  Then each rule of
+# registry and node is left out, and has to be missed.  test/simulation has the program.
+#
+#	UIDGEN_SIMULATION='--schedules 100000 --seed 1' ./check test/t/random_fleets.pl
+#
+# --schedules N	so many (400)
+# --seed N		begin with this one; what fails is told with its seed (1)
+# --rules		leave out all rules, those too that take long to be missed
+use strict;
+use warnings;
+
+use File::Basename;
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Getopt::Long;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my %options = (schedules => 400, seed => 1, rules => 0);
+unshift @ARGV, split ' ', $ENV{UIDGEN_SIMULATION} // '';
+GetOptions(\%options, 'schedules=i', 'seed=i', 'rules') or die "see the head of $0\n";
+
+my $simulation = "$FindBin::RealBin/../simulation";
+my $core = "$FindBin::RealBin/../../src/core";
+my $simulate = build_program('simulation/simulate', 'simulate',
+	qw(-std=gnu99 -Wall -Wextra -Werror -g -DUIDGEN_STANDALONE),
+	"-I$simulation", "-I$core/..", "-I$ENV{CLIENT_HEADERS}",
+	(grep { !m{/simulate\.c$} } glob "$simulation/*.c"),
+	(map { "$core/$_.c" } qw(fleetclock lease node ticket)),
+	"-L$ENV{CLIENT_LIBRARIES}", '-lpq');
+
+# Nothing of it has to last.
+my $node = PostgreSQL::Test::Cluster->new('registry');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\njit = off\nlog_min_messages = fatal\n");
+$node->start;
+my ($sharedir) = run_command([ 'pg_config', '--sharedir' ]);
+$node->safe_psql('postgres', 'CREATE DATABASE registry');
+foreach my $script (glob("$sharedir/extension/uidgen-registry--*.sql"), "$simulation/setup.sql")
+{
+	$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('registry'), '-f', $script ],
+		'prepare a registry: ' . basename($script));
+}
+
+# Run it; returns whether it ended as it should, and what it said.
+sub simulate
+{
+	my ($database, @arguments) = @_;
+	my $output = '';
+	my $well = IPC::Run::run([ $simulate, @arguments, $node->connstr($database) ], '<', \undef, '>&', \$output);
+	return ($well, $output);
+}
+
+my ($holds, $output) = simulate('registry', '--schedules', $options{schedules}, '--seed', $options{seed});
+ok($holds, "all holds in $options{schedules} schedules from seed $options{seed} on");
+$holds ? note($output) : diag($output);
+
+# What was broken stays so: each has a database of its own.
+my (undef, $list) = simulate('registry', '--list');
+foreach (split /\n/, $list)
+{
+	my ($rule, $schedules) = split;
+	next if $schedules > 200 && !$options{rules};
+	$node->safe_psql('postgres', "CREATE DATABASE $rule TEMPLATE registry");
+	my ($missed, $said) = simulate($rule, '--break', $rule);
+	ok($missed, "rule $rule is missed within $schedules schedules") or diag($said);
+	$node->safe_psql('postgres', "DROP DATABASE $rule");
+}
+
+done_testing();
