@@ -55,7 +55,7 @@ static const Rule rules[] = {
 
 	/* R6 */
 	{"token_not_proposed", NULL, NULL, NULL, 0, EVERYTHING, 100},
-	{"unconfirmed_used", NULL, NULL, NULL, 0, FAR_AHEAD, 4000},
+	{"unconfirmed_used", NULL, NULL, NULL, 0, CHANGING_HANDS, 3000},
 	{"older_timeline_used", NULL, NULL, NULL, 0, FAR_AHEAD, 200},
 	{"release_forgets_nothing", NULL, NULL, NULL, 0, CHANGING_HANDS, 200},
 	{"bounds_not_cut", NULL, NULL, NULL, 0, EVERYTHING, 200},

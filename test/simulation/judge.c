@@ -106,7 +106,11 @@ judge_local(const Node *node, const UidgenGrant *grant)
 	add_told(&more);
 }
 
-/* The shared one knows of it: what it grants from now on is apart from what was issued. */
+/*
+ * The shared one knows of it: what it grants from now on is apart from what was issued.  But
+ * where another node holds this worker id, and was granted more, its ids may have been
+ * equal all along, and may be after that is lost.
+ */
 void
 judge_imported(const Node *node, const Call *call)
 {
@@ -115,7 +119,8 @@ judge_imported(const Node *node, const Call *call)
 			if (told[i].local && (told[i].lives >> node->memory.life & 1) && told[i].worker == call->workers[j])
 			{
 				told[i].last = Min(told[i].last, call->ends[j]);
-				told[i].imported = node->keeper.reply.number;
+				if (!was_granted(told[i].worker, told[i].last))
+					told[i].imported = node->keeper.reply.number;
 			}
 }
 

@@ -65,6 +65,7 @@ note_commit(const Call *call, const Reply *reply)
 		.until = call->kind == CALL_RELEASE ? 0 : reply->last,
 		.life = call->life,
 		.identity = call->identity,
+		.imported = call->kind == CALL_IMPORT,
 		.last_resort = reply->last_resort,
 	};
 
@@ -98,6 +99,16 @@ row_until(int worker)
 		if (world.commits[i].worker == worker && world.commits[i].until > 0)
 			until = Max(until, world.commits[i].until);
 	return until;
+}
+
+/* Has the registry itself granted so much to somebody? */
+bool
+was_granted(int worker, UidgenTick until)
+{
+	for (int i = 0; i < world.ncommits; i++)
+		if (world.commits[i].worker == worker && world.commits[i].until >= until && !world.commits[i].imported)
+			return true;
+	return false;
 }
 
 /* Two nodes have one memory from now on. */

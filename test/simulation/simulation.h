@@ -110,6 +110,7 @@ typedef struct Commit
 								 * release */
 	int			life;
 	int			identity;
+	bool		imported;
 	bool		last_resort;	/* a row of this node's that was not free */
 } Commit;
 
@@ -354,6 +355,7 @@ extern UidgenMicroseconds claims_end(void);
 extern void note_old(UidgenMicroseconds claims_ended);
 extern bool has_twin(int life);
 extern UidgenTick row_until(int worker);
+extern bool was_granted(int worker, UidgenTick until);
 extern bool may_ask_old(const Node *node);
 extern bool may_go_back(int commits, UidgenMicroseconds *least_clock);
 

@@ -31,6 +31,7 @@ static UidgenClocks clocks;
 static UidgenNodeAction action;
 static UidgenClockVerdict verdict;
 static UidgenMicroseconds step;
+static int64_t cluster;			/* whose answers come */
 
 /* An answer of a registry, whose clock is so far ahead of the node's wall clock. */
 static bool
@@ -38,6 +39,7 @@ hear(int64_t registry_id, int timeline, UidgenMicroseconds ahead)
 {
 	UidgenRegistryWord word = {
 		.registry_id = registry_id,
+		.cluster = cluster,
 		.timeline = timeline,
 		.max_lead = 400,
 		.quarantine_until = NOW + timeline,
@@ -473,6 +475,9 @@ test_answers(void)
 	ok(hear(REGISTRY + 1, 4, 0), "answers: of another registry, any timeline counts");
 	ok(node.registry_id == REGISTRY + 1 && node.timeline == 4, "answers: which is that one's");
 	ok(!hear(REGISTRY + 1, 3, 0), "answers: from then on, no older one does");
+	cluster++;
+	ok(hear(REGISTRY + 1, 1, 0) && node.timeline == 1, "answers: another cluster with the same registry counts its timelines anew");
+	ok(hear(REGISTRY + 1, 4, 0) && !hear(REGISTRY + 1, 3, 0), "answers: and there, too, no older one counts");
 	ok(hear(REGISTRY + 1, 4, -HOUR) && verdict == UIDGEN_CLOCK_FOLLOWS && step == -HOUR, "answers: a large step is said");
 	ok(hear(REGISTRY + 1, 4, HOUR + 1), "answers: as is one that is not followed");
 
