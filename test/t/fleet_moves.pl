@@ -182,5 +182,6 @@ is(as_member("SELECT last_tick IS NULL FROM uidgen.node_renew(0, $held, 1, $unti
 	'... and renew none');
 is($first->safe_psql('other', 'SELECT * FROM uidgen.worker_node'), $rows, '... so nothing is changed');
 
+unlike(log_since($_, 0), qr/another server answered/, 'each was told of what came along: ' . $_->name) foreach $node, $own;
 nothing_twice('no server issued an id twice', apart => 1);
 done_testing();
