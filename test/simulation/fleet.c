@@ -478,6 +478,7 @@ hear_acquire(Node *node, const Reply *reply)
 			.free_workers = reply->free_workers,
 			.registry = uidgen_node_registry(reply->word.registry_id),
 		};
+		memory->acquired = reply->clock;
 		known = uidgen_lease_known_until(&memory->lease, reply->worker);
 		if (reply->first > known || is_broken("known_not_checked"))
 		{

@@ -208,7 +208,7 @@ judge_worker(Node *node, const UidgenGrant *grant, UidgenStepKind step)
 {
 	Memory	   *memory = &node->memory;
 	const UidgenGrant *before = &memory->lease.grant;
-	UidgenMicroseconds clock = Max(memory->shown, node->keeper.reply.clock);
+	UidgenMicroseconds clock = Max(memory->shown, memory->acquired);
 
 	/* Not tick_of(), which ends with the layout. */
 	UidgenTick	ended_since = clock / world.setup.unit - ticks_in(world.setup.max_lead);
@@ -226,7 +226,7 @@ judge_worker(Node *node, const UidgenGrant *grant, UidgenStepKind step)
 			 (int) (node - world.nodes), before->worker, before->last - START_TICK, grant->worker);
 	memory->causes = node->keeper.call.to_old ? CAUSE_OLD_PRIMARY :
 		node->keeper.reply.number <= world.calls_before ? CAUSE_LOST : 0;
-	memory->changed = memory->shown = node->keeper.reply.clock;
+	memory->changed = memory->shown = memory->acquired;
 }
 
 /* ---- the end ---- */

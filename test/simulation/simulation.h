@@ -182,7 +182,9 @@ typedef struct Memory
 	uint64_t	highest;		/* position that was issued */
 	UidgenTick	clock_highest;	/* that callers have seen, since it was set
 								 * back */
-	UidgenMicroseconds changed; /* the registry's clock, when it changed the
+	UidgenMicroseconds acquired;	/* the registry's clock, when it gave the
+									 * grant that is to be used */
+	UidgenMicroseconds changed; /* ... when it changed the
 								 * row */
 	UidgenMicroseconds shown;	/* ... when it ran any call since then, at
 								 * most */

@@ -90,6 +90,15 @@ unharmed('the queue');
 is(rows($registry, 'launches', "WHERE worker_id = $worker{one}"), $launches + 1, '... and only a call that was waited for counts');
 change_setting($one, 'uidgen.registry_timeout', '1s');
 
+# ---- answers that make no sense ----
+
+# The calls are made all the same, so the rows have their tokens.
+my $end = $registry->safe_psql('postgres', "SELECT pg_get_functiondef('uidgen.end_node_call'::regproc)");
+$registry->safe_psql('postgres', $end =~ s/RETURN clock;/RETURN -1;/r);
+ok(poll_until(sub { last_error($_) =~ /the registry gave an answer that makes no sense/ }), 'nonsense: it is refused, ' . $_->name) foreach $one, $two;
+$registry->safe_psql('postgres', $end);
+unharmed('nonsense');
+
 # ---- the keeper ends between the call and its answer ----
 
 foreach my $function (qw(node_renew node_acquire))
