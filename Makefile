@@ -14,6 +14,7 @@ OBJS = \
 	src/functions/layouts.o \
 	src/functions/next.o \
 	src/functions/ranges.o \
+	src/functions/scramble.o \
 	src/functions/status.o \
 	src/functions/values.o \
 	src/ids/cache.o \
@@ -59,7 +60,7 @@ PG_CPPFLAGS += -DPGDLLEXPORT='__attribute__((visibility("default")))'
 override PG_CFLAGS += -fvisibility=hidden
 
 # pg_regress's tests are sql/ and expected/; the other suites live in test/.
-REGRESS = install catalog layout decode ranges forms errors generate copy registry fleet
+REGRESS = install catalog layout decode ranges forms scramble errors generate copy registry fleet
 REGRESS_OPTS = --inputdir=$(srcdir)
 ISOLATION = acquire fleet partitions renew
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation

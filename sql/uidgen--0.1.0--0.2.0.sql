@@ -1814,6 +1814,20 @@ LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION uid_from_uuid(uuid) IS 'the id in a uuid that uid_to_uuid() made';
 
 --
+-- Numbers for the public: a keyed bijection on the numbers of some width.
+--
+
+CREATE FUNCTION uid_scramble(value bigint, key bytea, bits integer DEFAULT 63) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_scramble'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION uid_scramble(bigint, bytea, integer) IS 'the image of a number below 2^bits under a secret key: another such number, which hides how many there are';
+
+CREATE FUNCTION uid_unscramble(value bigint, key bytea, bits integer DEFAULT 63) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_unscramble'
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION uid_unscramble(bigint, bytea, integer) IS 'the number whose image under a secret key this is';
+
+--
 -- Ranges of time, half-open: an id of the tick that a bound is in belongs to what follows
 -- the bound.  Null is an open end.
 --
