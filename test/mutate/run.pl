@@ -274,6 +274,8 @@ sub set_up_server
 		PG_REGRESS => "$pgxs/src/test/regress/pg_regress", PERL5LIB => "$pgxs/src/test/perl",
 		TESTDIR => $dir, TESTDATADIR => "$dir/tmp_check", TESTLOGDIR => "$dir/tmp_check/log",
 		SERVER_HEADERS => `$pg_config --includedir-server` =~ s/\n//r,
+		CLIENT_HEADERS => `$pg_config --includedir` =~ s/\n//r,
+		CLIENT_LIBRARIES => `$pg_config --libdir` =~ s/\n//r,
 		# A mutant that lets a test wait for something need not wait for so long.
 		PG_TEST_TIMEOUT_DEFAULT => 60,
 		# of cost_consumption.pl
