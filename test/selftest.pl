@@ -135,7 +135,7 @@ esac
 END
 chmod 0755, "$dir/bin/make";
 # So that --all installs nothing here.
-symlink '/bin/true', "$dir/bin/$_" foreach qw(node npm);
+symlink '/bin/true', "$dir/bin/$_" foreach qw(node npm pgbouncer);
 symlink '/bin/false', "$dir/bin/sudo";
 
 # What --all sets, by what --help says.
