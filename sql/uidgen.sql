@@ -966,8 +966,28 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.begin_quarantine() IS 'writes down the history that the registry is in, and begins a quarantine; returns its last tick, or null if another call is about to do so';
 
--- What each call of a node begins with.  Acquirers queue here; renewals and releases wait
--- for nobody.
+-- What each call on a registry that is not its caller's own begins with, whatever it is about.
+CREATE FUNCTION uidgen.begin_call() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- Asked first, since a standby would say something else to each of the next statements.
+	IF current_setting('transaction_read_only')::boolean THEN
+		RAISE EXCEPTION 'the registry cannot be written on this server'
+			USING ERRCODE = 'read_only_sql_transaction',
+				DETAIL = 'The server is a standby, or its transactions may only read.',
+				HINT = 'Ask the primary server.';
+	END IF;
+	-- For this transaction, behind whatever pooler: a caller that has given up does not hold
+	-- up others, and what is answered is on disk, also of a synchronous standby.
+	PERFORM set_config('lock_timeout', '1s', true), set_config('synchronous_commit', 'on', true);
+END
+$$;
+COMMENT ON FUNCTION uidgen.begin_call() IS 'raises an error where nothing can be written, and sets how this transaction waits and commits';
+
+-- What each call of a node for worker ids begins with.  Acquirers queue here; renewals and
+-- releases wait for nobody.
 CREATE FUNCTION uidgen.begin_node_call(
 	acquires boolean,
 	OUT l uidgen.registry_layout,
@@ -981,17 +1001,7 @@ AS $$
 DECLARE
 	h record;
 BEGIN
-	-- Asked first, since a standby would say something else to each of the next statements.
-	IF current_setting('transaction_read_only')::boolean THEN
-		RAISE EXCEPTION 'the registry cannot be written on this server'
-			USING ERRCODE = 'read_only_sql_transaction',
-				DETAIL = 'The server is a standby, or its transactions may only read.',
-				HINT = 'Ask the primary server.';
-	END IF;
-	-- For this transaction, behind whatever pooler: a caller that has given up does not hold
-	-- up others, and what is answered is on disk, also of a synchronous standby.
-	PERFORM set_config('lock_timeout', '1s', true), set_config('synchronous_commit', 'on', true);
-
+	PERFORM uidgen.begin_call();
 	IF acquires THEN
 		SELECT r.* INTO l FROM uidgen.registry_layout AS r FOR UPDATE;
 	ELSE
@@ -1800,7 +1810,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT string_agg(p.oid::regprocedure::text, ', ')
 	FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
-	WHERE n.nspname = 'uidgen' AND p.proname IN ('node_acquire', 'node_renew', 'node_release', 'node_import')
+	WHERE n.nspname = 'uidgen'
+		AND p.proname IN ('node_acquire', 'node_renew', 'node_release', 'node_import', 'segment_fetch', 'segment_release')
 $$;
 COMMENT ON FUNCTION uidgen.node_functions() IS 'the functions that a node calls, as GRANT names them';
 
@@ -1821,6 +1832,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.ticks_in(interval, bigint),
 	uidgen.microseconds(timestamptz),
 	uidgen.begin_quarantine(),
+	uidgen.begin_call(),
 	uidgen.begin_node_call(boolean),
 	uidgen.end_node_call(bigint),
 	uidgen.check_node_layout(uidgen.registry_layout, uidgen.registry_layout),
@@ -1844,6 +1856,448 @@ REVOKE EXECUTE ON FUNCTION
 	FROM PUBLIC;
 -- The view asks the clock as whoever looks at it.
 GRANT EXECUTE ON FUNCTION uidgen.registry_clock() TO pg_monitor;
+
+--
+-- Segments: named counters, of which keepers fetch ranges.
+--
+-- They are the same in a local and in a shared registry, also in one that has granted
+-- nothing so far.  A range is what one UPDATE has moved, so ranges never overlap, whatever
+-- the steps are.  It never ends, either: so unlike a grant, a range that the registry has
+-- lost does not become safe by waiting.  Four rules (design.md, section 6):
+--
+--	S1	Where the history of the registry is another than the row's, or a node knows of
+--		numbers above last_value, numbers were lost: last_value is raised by failover_gap,
+--		once, before anything is given out.
+--	S2	A node's word that numbers were lost is believed up to failover_gap above last_value.
+--	S3	A release lowers last_value only if nothing has happened since the node's last
+--		fetch: version is what it was told then, and the history is the row's.
+--	S4	A release goes back no further than the ranges of its own node.
+--
+CREATE TABLE uidgen.segment (
+	name text COLLATE "C" PRIMARY KEY,	-- an index that no change of the system's locales can break
+	last_value bigint NOT NULL,
+	step bigint NOT NULL DEFAULT 1000,
+	min_step bigint NOT NULL,
+	max_step bigint NOT NULL,
+	max_value bigint NOT NULL DEFAULT 9223372036854775807,
+	failover_gap bigint NOT NULL,
+	version bigint NOT NULL,
+	incarnation bigint NOT NULL,
+	run_start bigint,
+	system_identifier bigint NOT NULL,
+	timeline integer NOT NULL,
+	database oid NOT NULL,
+	dropped boolean NOT NULL DEFAULT false,
+	description text,
+	created timestamptz NOT NULL,
+	modified timestamptz NOT NULL,
+	CONSTRAINT steps_are_in_order CHECK (1 <= min_step AND min_step <= step AND step <= max_step AND max_step <= 1000000000),
+	CONSTRAINT last_value_is_in_range CHECK (-1 <= last_value AND last_value <= max_value),
+	CONSTRAINT failover_gap_is_not_negative CHECK (failover_gap >= 0)
+) WITH (fillfactor = 20);	-- room for the fetches' row versions (HOT)
+
+COMMENT ON TABLE uidgen.segment IS 'named counters, of which servers fetch ranges: never dumped, never replicated; the owner may change the steps, max_value, failover_gap and description';
+COMMENT ON COLUMN uidgen.segment.name IS 'up to 63 bytes of UTF-8';
+COMMENT ON COLUMN uidgen.segment.last_value IS 'the last number that was given out to a server; not the next one, which the largest bigint does not have';
+COMMENT ON COLUMN uidgen.segment.step IS 'how many numbers a server fetches at first; later as many as last for a while';
+COMMENT ON COLUMN uidgen.segment.min_step IS 'the least that is fetched at a time';
+COMMENT ON COLUMN uidgen.segment.max_step IS 'the most that is fetched at a time';
+COMMENT ON COLUMN uidgen.segment.max_value IS 'the last number that can be given out';
+COMMENT ON COLUMN uidgen.segment.failover_gap IS 'how many numbers are left out once when the registry has failed over or was restored, so that none comes twice: at least as many as it can have lost; 0: it loses nothing, as it has a synchronous standby';
+COMMENT ON COLUMN uidgen.segment.version IS 'a random number, another one with each change of last_value';
+COMMENT ON COLUMN uidgen.segment.incarnation IS 'a random number, another one when the numbers begin anew: servers then throw away what they have fetched';
+COMMENT ON COLUMN uidgen.segment.run_start IS 'the first number of what was fetched last by one server, with no other between: it may hand that back; null: nothing';
+COMMENT ON COLUMN uidgen.segment.system_identifier IS 'the cluster that the registry was in when a range was last fetched';
+COMMENT ON COLUMN uidgen.segment.timeline IS 'the timeline that it was on then';
+COMMENT ON COLUMN uidgen.segment.database IS 'the OID of its database then';
+COMMENT ON COLUMN uidgen.segment.dropped IS 'whether it was dropped: the row stays, so that a segment that is created again goes on above its numbers';
+COMMENT ON COLUMN uidgen.segment.description IS 'for people';
+COMMENT ON COLUMN uidgen.segment.created IS 'when the segment was created, or began anew';
+COMMENT ON COLUMN uidgen.segment.modified IS 'when last_value was last changed, or the segment created or dropped; does not go back when the clock is set back';
+
+GRANT SELECT ON uidgen.segment TO pg_monitor;
+
+CREATE TRIGGER drop_replicated_row
+	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.segment
+	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
+ALTER TABLE uidgen.segment ENABLE REPLICA TRIGGER drop_replicated_row;
+COMMENT ON TRIGGER drop_replicated_row ON uidgen.segment IS 'drops rows that logical replication brings';
+
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.segment
+	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
+COMMENT ON TRIGGER refuse_truncate ON uidgen.segment IS 'refuses TRUNCATE of the registry';
+
+-- Who sets last_value by hand gives numbers out again, or has a release set it back.
+CREATE FUNCTION uidgen.refuse_last_value() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'the numbers of a segment cannot be set by hand'
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'Servers hold ranges of them, and numbers could come twice.',
+			HINT = 'uidgen.raise_segment() leaves numbers out. To begin anew, use uidgen.drop_segment(), and then uidgen.create_segment() with restart := true.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_last_value() IS 'trigger: refuses to set the numbers of a segment by hand';
+REVOKE EXECUTE ON FUNCTION uidgen.refuse_last_value() FROM PUBLIC;
+
+CREATE TRIGGER refuse_last_value BEFORE UPDATE ON uidgen.segment
+	FOR EACH ROW WHEN (new.version = old.version
+		AND (new.name, new.last_value, new.incarnation, new.run_start, new.system_identifier, new.timeline, new.database)
+			IS DISTINCT FROM (old.name, old.last_value, old.incarnation, old.run_start, old.system_identifier, old.timeline, old.database))
+	EXECUTE FUNCTION uidgen.refuse_last_value();
+COMMENT ON TRIGGER refuse_last_value ON uidgen.segment IS 'refuses to set the numbers of a segment by hand';
+
+CREATE FUNCTION uidgen.create_segment(
+	name text,
+	start bigint DEFAULT 1,
+	step bigint DEFAULT 1000,
+	max_value bigint DEFAULT 9223372036854775807,
+	description text DEFAULT NULL,
+	restart boolean DEFAULT false) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	largest_step CONSTANT bigint := least(step::numeric * 100, 1000000000);
+	now_time CONSTANT timestamptz := uidgen.registry_clock();
+	h record;
+	s uidgen.segment;
+BEGIN
+	IF num_nulls(name, start, step, max_value, restart) > 0 THEN
+		RAISE EXCEPTION 'only the description of a segment can be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	IF name = '' OR name COLLATE "C" ~ '[\x01-\x1f\x7f]' THEN
+		RAISE EXCEPTION 'this cannot be the name of a segment'
+			USING ERRCODE = 'invalid_name',
+				DETAIL = 'It is empty or has a control character.';
+	END IF;
+	IF octet_length(convert_to(name, 'UTF8')) > 63 THEN
+		RAISE EXCEPTION 'the name of the segment is too long'
+			USING ERRCODE = 'name_too_long',
+				DETAIL = format('It has %s bytes in UTF-8; the limit is 63.', octet_length(convert_to(name, 'UTF8')));
+	END IF;
+	IF step NOT BETWEEN 1 AND 1000000000 THEN
+		RAISE EXCEPTION 'the step of a segment cannot be %', step
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'It can be from 1 to 1000000000.';
+	END IF;
+	IF start < 0 OR start > max_value THEN
+		RAISE EXCEPTION 'a segment cannot begin at %', start
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('Its numbers can be from 0 to its largest one, which is %s.', max_value);
+	END IF;
+
+	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
+	INSERT INTO uidgen.segment AS t
+		(name, last_value, step, min_step, max_step, max_value, failover_gap, version, incarnation,
+		 system_identifier, timeline, database, description, created, modified)
+		VALUES (create_segment.name, start - 1, create_segment.step, create_segment.step, largest_step, create_segment.max_value, 20 * largest_step,
+				uidgen.new_token(), uidgen.new_token(), h.system_identifier, h.timeline, h.database,
+				create_segment.description, now_time, now_time)
+		ON CONFLICT ON CONSTRAINT segment_pkey DO NOTHING;
+	IF FOUND THEN
+		RETURN;
+	END IF;
+
+	SELECT t.* INTO STRICT s FROM uidgen.segment AS t WHERE t.name = create_segment.name FOR UPDATE;
+	IF NOT s.dropped THEN
+		RAISE EXCEPTION 'there is a segment "%" already', name
+			USING ERRCODE = 'duplicate_object',
+				HINT = 'To let its numbers begin anew, drop it first, and create it with restart := true.';
+	END IF;
+	IF restart THEN
+		-- Servers may still hold numbers of before, until they ask the next time.
+		s.last_value := start - 1;
+		s.incarnation := uidgen.new_token();
+		s.created := now_time;
+		s.system_identifier := h.system_identifier;
+		s.timeline := h.timeline;
+		s.database := h.database;
+	ELSIF s.last_value > max_value THEN
+		RAISE EXCEPTION 'the largest number of the segment cannot be %', max_value
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('Before it was dropped, it gave out numbers up to %s.', s.last_value),
+				HINT = 'To let its numbers begin anew, use restart := true. Servers may hold numbers of before until they ask the next time.';
+	ELSE
+		-- The history stays: if it is another one by now, the next fetch finds that.
+		s.last_value := greatest(s.last_value, start - 1);
+	END IF;
+	UPDATE uidgen.segment AS t SET
+			last_value = s.last_value,
+			step = create_segment.step,
+			min_step = create_segment.step,
+			max_step = largest_step,
+			max_value = create_segment.max_value,
+			failover_gap = 20 * largest_step,
+			version = uidgen.new_token(),
+			incarnation = s.incarnation,
+			run_start = NULL,
+			system_identifier = s.system_identifier,
+			timeline = s.timeline,
+			database = s.database,
+			dropped = false,
+			description = create_segment.description,
+			created = s.created,
+			modified = greatest(t.modified, now_time)
+		WHERE t.name = create_segment.name;
+END
+$$;
+COMMENT ON FUNCTION uidgen.create_segment(text, bigint, bigint, bigint, text, boolean)
+	IS 'creates a segment; one that was dropped goes on above its numbers, or with restart := true begins anew, while servers may still hold numbers of before until they ask the next time';
+
+CREATE FUNCTION uidgen.explain_no_segment(name text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'there is no segment "%"', name
+		USING ERRCODE = 'undefined_object',
+			HINT = 'The table uidgen.segment lists them; uidgen.create_segment() creates one.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.explain_no_segment(text) IS 'raises the error that there is no such segment';
+
+-- The row stays: other servers may hold numbers of it.
+CREATE FUNCTION uidgen.drop_segment(name text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+BEGIN
+	UPDATE uidgen.segment AS t SET
+			dropped = true,
+			modified = greatest(t.modified, uidgen.registry_clock())
+		WHERE t.name = drop_segment.name AND NOT t.dropped;
+	IF NOT FOUND THEN
+		PERFORM uidgen.explain_no_segment(name);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.drop_segment(text)
+	IS 'gives out no numbers of a segment any more; servers go on with what they have fetched';
+
+CREATE FUNCTION uidgen.raise_segment(name text, beyond bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	s uidgen.segment;
+BEGIN
+	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = raise_segment.name AND NOT t.dropped FOR UPDATE;
+	IF NOT FOUND THEN
+		PERFORM uidgen.explain_no_segment(name);
+	END IF;
+	IF (beyond <= s.max_value) IS NOT TRUE THEN
+		RAISE EXCEPTION 'the numbers of the segment cannot go on beyond %', beyond
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('Its largest number is %s.', s.max_value),
+				HINT = 'The owner of the registry can raise max_value in the table uidgen.segment.';
+	END IF;
+	UPDATE uidgen.segment AS t SET
+			last_value = greatest(t.last_value, beyond),
+			version = uidgen.new_token(),
+			run_start = NULL,
+			modified = greatest(t.modified, uidgen.registry_clock())
+		WHERE t.name = raise_segment.name
+		RETURNING t.last_value INTO STRICT s.last_value;
+	RETURN s.last_value;
+END
+$$;
+COMMENT ON FUNCTION uidgen.raise_segment(text, bigint)
+	IS 'lets what servers fetch from now on lie above a number, as after an import; what they have fetched they still give out; returns the number that is gone beyond';
+
+-- What both calls of a keeper begin with.  Only this row is locked, so segments wait neither
+-- for each other nor for worker ids.
+--
+-- Messages do not have the name in them, since the caller knows it in an encoding of its own.
+CREATE FUNCTION uidgen.begin_segment_call(
+	name bytea,
+	OUT s uidgen.segment,			-- null: there is none
+	OUT registry_id bigint,			-- null: the registry is local
+	OUT system_identifier bigint,
+	OUT timeline integer,
+	OUT database oid,
+	OUT went_back boolean)			-- the registry has another history than the row
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	h record;
+	l uidgen.registry_layout;
+	wanted text;
+BEGIN
+	PERFORM uidgen.begin_call();
+	BEGIN
+		wanted := convert_from(begin_segment_call.name, 'UTF8');
+	EXCEPTION
+		WHEN untranslatable_character THEN
+			-- No segment of this database can have such a name.
+			wanted := NULL;
+		WHEN character_not_in_repertoire THEN
+			RAISE EXCEPTION 'the name of the segment is not in UTF-8'
+				USING ERRCODE = 'character_not_in_repertoire';
+	END;
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = wanted FOR UPDATE;
+	-- A local registry is called by the keeper that all ids of its server come from.  It is
+	-- not to wait for a standby that may be gone, where failover_gap covers what that lacks.
+	IF l.shared IS NOT TRUE AND s.failover_gap > 0 THEN
+		PERFORM set_config('synchronous_commit', 'local', true);
+	END IF;
+	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
+	registry_id := l.registry_id;
+	system_identifier := h.system_identifier;
+	timeline := h.timeline;
+	database := h.database;
+	went_back := (h.system_identifier, h.timeline, h.database) IS DISTINCT FROM (s.system_identifier, s.timeline, s.database);
+END
+$$;
+COMMENT ON FUNCTION uidgen.begin_segment_call(bytea)
+	IS 'what each call of a keeper for a segment begins with: settings, its row, and what the registry knows of itself';
+
+-- The next range of a segment: of the wanted length, as far as the steps and the largest
+-- number allow.
+CREATE FUNCTION uidgen.segment_fetch(
+	name bytea,						-- in UTF-8, so that databases of any encoding can call
+	wanted_step bigint,
+	known_incarnation bigint,		-- what the node was told last; 0: nothing
+	known_version bigint,
+	highest bigint,					-- the highest number of this incarnation that it was ever told, less what it has handed back; -1: none
+	not_after bigint,				-- microseconds since 1970 UTC: the node waits no longer; largest bigint: not known
+	OUT first_value bigint,
+	OUT last_value bigint,
+	OUT incarnation bigint,
+	OUT version bigint,
+	OUT step bigint,
+	OUT min_step bigint,
+	OUT max_step bigint,
+	OUT max_value bigint,
+	OUT registry_id bigint,			-- null: the registry is local
+	OUT system_identifier bigint,
+	OUT timeline integer,
+	OUT clock bigint)				-- microseconds since 1970 UTC
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	call record;
+	s uidgen.segment;
+	evidence bigint := -1;
+	base bigint;
+BEGIN
+	SELECT b.* INTO STRICT call FROM uidgen.begin_segment_call(name) AS b;
+	s := call.s;
+	IF s.name IS NULL THEN
+		RAISE EXCEPTION 'there is no such segment'
+			USING ERRCODE = 'undefined_object',
+				HINT = 'The owner of the registry can create it with uidgen.create_segment().';
+	ELSIF s.dropped THEN
+		RAISE EXCEPTION 'the segment was dropped'
+			USING ERRCODE = 'undefined_object',
+				HINT = 'The owner of the registry can create it again with uidgen.create_segment().';
+	END IF;
+
+	IF known_incarnation = s.incarnation THEN
+		evidence := highest;
+	END IF;
+	-- S2.  In numeric, since a sum or a difference may have no bigint.
+	IF evidence > s.last_value + s.failover_gap::numeric THEN
+		RAISE EXCEPTION 'the registry has lost more numbers of the segment than it expects'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It knows of numbers up to %s, this server was given numbers up to %s, and failover_gap is %s.',
+								s.last_value, evidence, s.failover_gap),
+				HINT = 'The owner of the registry can let the numbers go on above all that any server was given, with uidgen.raise_segment().';
+	END IF;
+	-- S1.  Other servers may have been given more than this one.
+	base := s.last_value;
+	IF call.went_back OR evidence > s.last_value THEN
+		base := least(s.last_value + s.failover_gap::numeric, s.max_value);
+	END IF;
+	IF base >= s.max_value THEN
+		RAISE EXCEPTION 'the numbers of the segment are used up'
+			USING ERRCODE = 'sequence_generator_limit_exceeded',
+				DETAIL = format('The last number given out is %s, the largest one is %s.', s.last_value, s.max_value) ||
+					CASE WHEN base > s.last_value THEN format(' The registry has failed over or was restored, so that %s numbers are left out.', s.failover_gap) ELSE '' END,
+				HINT = 'The owner of the registry can raise max_value in the table uidgen.segment, or create another segment.';
+	END IF;
+
+	first_value := base + 1;
+	last_value := least(base + greatest(least(wanted_step, s.max_step), s.min_step)::numeric, s.max_value);
+	version := uidgen.new_token();
+	UPDATE uidgen.segment AS t SET
+			last_value = segment_fetch.last_value,
+			version = segment_fetch.version,
+			run_start = CASE WHEN base = s.last_value AND known_version = s.version AND s.run_start IS NOT NULL THEN s.run_start ELSE first_value END,
+			system_identifier = call.system_identifier,
+			timeline = call.timeline,
+			database = call.database,
+			modified = greatest(t.modified, uidgen.registry_clock())
+		WHERE t.name = s.name;
+	incarnation := s.incarnation;
+	step := s.step;
+	min_step := s.min_step;
+	max_step := s.max_step;
+	max_value := s.max_value;
+	registry_id := call.registry_id;
+	system_identifier := call.system_identifier;
+	timeline := call.timeline;
+	clock := uidgen.end_node_call(not_after);
+END
+$$;
+COMMENT ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint)
+	IS 'gives out the next range of a segment, for keepers';
+
+-- Hand back what was not used of the last ranges (S3, S4).  A keeper never tries again:
+-- if the answer is lost, so are the numbers.
+CREATE FUNCTION uidgen.segment_release(
+	name bytea,
+	known_version bigint,			-- what the last fetch returned
+	first_unused bigint,			-- from here to the end of that range
+	not_after bigint,
+	OUT done boolean,
+	OUT registry_id bigint,
+	OUT timeline integer,
+	OUT clock bigint)
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	call record;
+BEGIN
+	SELECT b.* INTO STRICT call FROM uidgen.begin_segment_call(name) AS b;
+	UPDATE uidgen.segment AS t SET
+			last_value = first_unused - 1,
+			version = uidgen.new_token(),
+			run_start = NULL,
+			modified = greatest(t.modified, uidgen.registry_clock())
+		WHERE t.name = (call.s).name AND t.version = known_version AND NOT call.went_back
+			AND first_unused BETWEEN t.run_start AND t.last_value;
+	done := FOUND;
+	registry_id := call.registry_id;
+	timeline := call.timeline;
+	clock := uidgen.end_node_call(not_after);
+END
+$$;
+COMMENT ON FUNCTION uidgen.segment_release(bytea, bigint, bigint, bigint)
+	IS 'takes back the unused rest of what a server fetched last, if nobody has fetched since; for keepers';
+
+REVOKE EXECUTE ON FUNCTION
+	uidgen.create_segment(text, bigint, bigint, bigint, text, boolean),
+	uidgen.explain_no_segment(text),
+	uidgen.drop_segment(text),
+	uidgen.raise_segment(text, bigint),
+	uidgen.begin_segment_call(bytea),
+	uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint),
+	uidgen.segment_release(bytea, bigint, bigint, bigint)
+	FROM PUBLIC;
 -- [end of registry]
 
 --
