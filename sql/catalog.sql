@@ -62,7 +62,7 @@ SELECT name, pronargs, result FROM func ORDER BY name COLLATE "C", pronargs;
 SELECT name, arguments, provolatile FROM func
 WHERE 'layout' = ANY (proargnames[:pronargs]) AND provolatile <> 'i' AND NOT name ~ 'partitions$';
 
--- None runs with its owner's rights but the three that a node calls, and no body is read
+-- None runs with its owner's rights but those that a node calls, and no body is read
 -- by the caller's search_path.
 SELECT name, prosecdef, proconfig FROM func
 WHERE prosecdef OR (lanname <> 'c' AND prosqlbody IS NULL

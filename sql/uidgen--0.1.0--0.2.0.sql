@@ -113,7 +113,7 @@ AS $$
 BEGIN
 	RAISE EXCEPTION 'cannot truncate %.%', TG_TABLE_SCHEMA, TG_TABLE_NAME
 		USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'The registry would forget which ids may have been issued.',
+			DETAIL = 'The registry would forget which ids and numbers may be in use.',
 			HINT = 'To begin a new registry, create the extension in another database and name that in "uidgen.database".';
 END
 $$;
@@ -1905,7 +1905,8 @@ BEGIN
 				DETAIL = format('Before it was dropped, it gave out numbers up to %s.', s.last_value),
 				HINT = 'To let its numbers begin anew, use restart := true. Servers may hold numbers of before until they ask the next time.';
 	ELSE
-		-- The history stays: if it is another one by now, the next fetch finds that.
+		-- The history stays, and failover_gap becomes no smaller: if the history is another one
+		-- by now, the next fetch finds that.
 		s.last_value := greatest(s.last_value, start - 1);
 	END IF;
 	UPDATE uidgen.segment AS t SET
@@ -1914,7 +1915,7 @@ BEGIN
 			min_step = create_segment.step,
 			max_step = largest_step,
 			max_value = create_segment.max_value,
-			failover_gap = 20 * largest_step,
+			failover_gap = CASE WHEN restart THEN 20 * largest_step ELSE greatest(t.failover_gap, 20 * largest_step) END,
 			version = uidgen.new_token(),
 			incarnation = s.incarnation,
 			run_start = NULL,

@@ -1,0 +1,440 @@
+-- The functions for segments, called directly.
+--
+-- Everything happens in transactions that are rolled back, with a clock and a history of the
+-- registry that are made up.  What is random is shown as new or as before.
+-- test/t/fleet_script.pl runs this file also where the registry lies without the extension,
+-- as a role that is no superuser.
+
+\set SHOW_CONTEXT never
+SET client_min_messages = error;
+SET intervalstyle = postgres;
+SET datestyle = ISO;
+SET timezone = UTC;
+
+-- Which second the clock shows, and which history the registry has: cluster/timeline/database.
+CREATE FUNCTION pg_temp.world(second bigint, history text DEFAULT NULL) RETURNS void LANGUAGE sql AS $$
+	SELECT set_config('segments_test.second', second::text, true),
+		set_config('segments_test.history', coalesce(history, current_setting('segments_test.history')), true);
+$$;
+SELECT set_config('segments_test.history', '7/1/8', false), set_config('segments_test.version', '', false);
+-- In a transaction: what the registry goes by.  It has no layout, so it is a local one.
+CREATE PROCEDURE pg_temp.make_up_the_world() LANGUAGE plpgsql AS $$
+BEGIN
+	CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz LANGUAGE sql AS
+		'SELECT to_timestamp(current_setting(''segments_test.second'')::bigint)';
+	CREATE OR REPLACE FUNCTION uidgen.registry_history(OUT system_identifier bigint, OUT timeline int, OUT started timestamptz, OUT database oid) LANGUAGE sql AS
+		'SELECT h[1]::bigint, h[2]::int, clock_timestamp(), h[3]::oid FROM string_to_array(current_setting(''segments_test.history''), ''/'') AS h';
+	DELETE FROM uidgen.segment;
+	DELETE FROM uidgen.worker_node;
+	DELETE FROM uidgen.registry_layout;
+	PERFORM pg_temp.world(1000, '7/1/8');
+END $$;
+
+-- The rows, and what is new of each since the last look.
+CREATE FUNCTION pg_temp.show() RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	before text[] := string_to_array(current_setting('segments_test.version'), ' ');
+	result text;
+BEGIN
+	SELECT coalesce(string_agg(concat_ws(', ', name || ': ' || last_value, 'run from ' || run_start,
+				CASE WHEN dropped THEN 'dropped' END,
+				CASE WHEN version::text <> ALL (before) THEN 'new version' END,
+				CASE WHEN incarnation::text <> ALL (before) THEN 'new incarnation' END),
+			'; ' ORDER BY name), 'empty')
+		INTO result FROM uidgen.segment;
+	PERFORM set_config('segments_test.version', string_agg(version || ' ' || incarnation, ' '), false) FROM uidgen.segment;
+	RETURN result;
+END $$;
+
+-- A command that may fail; what fails is undone.  A row that a constraint refuses has random numbers.
+CREATE FUNCTION pg_temp.try(command text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	message text;
+	detail text;
+	hint text;
+BEGIN
+	EXECUTE command;
+	RETURN 'done';
+EXCEPTION WHEN OTHERS OR query_canceled THEN
+	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	RETURN concat_ws(E'\n  ', SQLSTATE || ' ' || message, CASE WHEN SQLSTATE NOT IN ('23502', '23514') THEN nullif(detail, '') END, nullif(hint, ''));
+END $$;
+
+-- The two calls of a keeper.  It knows what the row has, unless it is told otherwise.
+CREATE FUNCTION pg_temp.take(wanted bigint DEFAULT 10, highest bigint DEFAULT -1, version bigint DEFAULT NULL, incarnation bigint DEFAULT NULL,
+	not_after bigint DEFAULT 9223372036854775807, name text DEFAULT 's') RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	g record;
+	message text;
+	detail text;
+	hint text;
+	version_before bigint;
+	incarnation_before bigint;
+BEGIN
+	SELECT s.version, s.incarnation INTO version_before, incarnation_before FROM uidgen.segment AS s WHERE s.name = take.name;
+	SELECT * INTO STRICT g FROM uidgen.segment_fetch(convert_to(name, 'UTF8'), wanted,
+		coalesce(incarnation, incarnation_before, 0), coalesce(version, version_before, 0), highest, not_after);
+	RETURN g.first_value || ' to ' || g.last_value;
+EXCEPTION WHEN OTHERS OR query_canceled THEN
+	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	RETURN concat_ws(E'\n  ', SQLSTATE || ' ' || message, nullif(detail, ''), nullif(hint, ''));
+END $$;
+CREATE FUNCTION pg_temp.release(first_unused bigint, version bigint DEFAULT NULL, not_after bigint DEFAULT 9223372036854775807, name text DEFAULT 's')
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	g record;
+BEGIN
+	SELECT r.* INTO STRICT g FROM uidgen.segment_release(convert_to(name, 'UTF8'),
+		coalesce(version, (SELECT s.version FROM uidgen.segment AS s WHERE s.name = release.name), 0), first_unused, not_after) AS r;
+	RETURN CASE WHEN g.done THEN 'done' ELSE 'not done' END;
+EXCEPTION WHEN OTHERS OR query_canceled THEN
+	RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+CREATE FUNCTION pg_temp.version(name text DEFAULT 's') RETURNS bigint LANGUAGE sql AS $$
+	SELECT s.version FROM uidgen.segment AS s WHERE s.name = version.name;
+$$;
+
+\pset format unaligned
+\pset tuples_only on
+
+-- A segment is created: what it has, and what it cannot have.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('plain');
+SELECT uidgen.create_segment('all', 0, 7, 1000, 'invoices of "the" shop');
+SELECT uidgen.create_segment('at the end', 9223372036854775807, 1000000000);
+SELECT name, last_value, step, min_step, max_step, max_value, failover_gap, version <> incarnation, run_start, system_identifier, timeline, database,
+	dropped, description, extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment ORDER BY name;
+SELECT count(DISTINCT version), count(DISTINCT incarnation) FROM uidgen.segment;
+SELECT pg_temp.try(format('SELECT uidgen.create_segment(%s)', arguments)) FROM (VALUES
+	($$'plain'$$),
+	($$'plain', restart => true$$),
+	($$'Plain'$$),
+	($$'plain '$$),
+	($$''$$),
+	($$E'line\nbreak'$$),
+	($$E'escape\x1b'$$),
+	($$E'delete\x7f'$$),
+	($$repeat('x', 63)$$),
+	($$repeat('x', 64)$$),
+	($$'n', -1$$),
+	($$'n', 0$$),
+	($$'o', 11, 1, 10$$),
+	($$'o', 10, 1, 10$$),
+	($$'p', 0, 1, -1$$),
+	($$'p', step => 0$$),
+	($$'p', step => 1000000001$$),
+	('NULL'),
+	($$'q', NULL$$),
+	($$'q', 1, NULL$$),
+	($$'q', 1, 1, NULL$$),
+	($$'q', restart => NULL$$)) AS c (arguments);
+ROLLBACK;
+
+-- Ranges: each begins above the last one.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 4), pg_temp.show();
+UPDATE uidgen.segment SET min_step = 2, max_step = 20;
+SELECT pg_temp.take(5), pg_temp.show();
+-- no more than max_step, no less than min_step
+SELECT pg_temp.take(20), pg_temp.take(21), pg_temp.take(9223372036854775807);
+SELECT pg_temp.take(2), pg_temp.take(1), pg_temp.take(0), pg_temp.take(-9223372036854775808);
+-- as the owner changes them
+UPDATE uidgen.segment SET step = 30, max_step = 30, min_step = 30;
+SELECT pg_temp.take(5);
+-- others are not touched
+SELECT uidgen.create_segment('t', 0);
+SELECT pg_temp.take(1, name => 't'), pg_temp.show();
+SELECT pg_temp.take(1, name => 'T');
+-- all that an answer says
+SELECT pg_temp.world(2000);
+UPDATE uidgen.segment SET min_step = 3, step = 4, max_step = 5, max_value = 900 WHERE name = 's';
+SELECT first_value, last_value, incarnation = (SELECT s.incarnation FROM uidgen.segment AS s WHERE name = 's'), version = pg_temp.version('s'), step, min_step, max_step,
+	max_value, registry_id, system_identifier, timeline, clock FROM uidgen.segment_fetch('s', 4, 0, 0, -1, 2000000000);
+SELECT extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
+-- a clock that is set back does not show
+SELECT pg_temp.world(1500);
+SELECT pg_temp.take(4), extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
+-- nulls are not asked for
+SELECT uidgen.segment_fetch('s', NULL, 0, 0, -1, 2000000000) IS NULL, uidgen.segment_release(NULL, 0, 0, 2000000000) IS NULL;
+ROLLBACK;
+
+-- The end
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', 9223372036854775790);
+SELECT pg_temp.take(10);
+UPDATE uidgen.segment SET min_step = 1;
+SELECT pg_temp.take(10), pg_temp.show();
+SELECT pg_temp.take(1), pg_temp.show();
+SELECT pg_temp.release(9223372036854775807), pg_temp.show();
+SELECT pg_temp.take(10), pg_temp.show();
+SELECT pg_temp.world(1000, '7/2/8');
+SELECT pg_temp.take(10), pg_temp.show();
+-- of all there are at once
+SELECT uidgen.create_segment('all', 0, 1000000000);
+SELECT pg_temp.take(9223372036854775807, name => 'all');
+-- an earlier one, which can be moved
+SELECT uidgen.create_segment('t', 1, 10, 15);
+SELECT pg_temp.take(10, name => 't'), pg_temp.take(10, name => 't'), pg_temp.take(10, name => 't');
+SELECT pg_temp.try('UPDATE uidgen.segment SET max_value = 14 WHERE name = ''t''');
+UPDATE uidgen.segment SET max_value = 16 WHERE name = 't';
+SELECT pg_temp.take(10, name => 't');
+-- one number
+SELECT uidgen.create_segment('u', 0, 1, 0);
+SELECT pg_temp.take(10, name => 'u'), pg_temp.take(10, name => 'u');
+ROLLBACK;
+
+-- Which segment: messages do not have its name.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT pg_temp.take(10);
+SELECT pg_temp.try($$SELECT uidgen.segment_fetch('\xc3', 10, 0, 0, -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen.segment_fetch('\x00', 10, 0, 0, -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen.segment_release('\xc3', 10, 0, 9223372036854775807)$$);
+SELECT pg_temp.release(1);
+SELECT uidgen.create_segment('s');
+SELECT pg_temp.take(10, name => ''), pg_temp.take(10, name => 's'), pg_temp.take(10, name => 's ');
+ROLLBACK;
+
+-- A call that its node has given up does nothing.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10), pg_temp.show();
+SELECT pg_temp.take(not_after => 1000000000), pg_temp.show();
+SELECT pg_temp.take(not_after => 999999999), pg_temp.show();
+SELECT pg_temp.release(5, not_after => 999999999), pg_temp.show();
+SELECT pg_temp.release(5, not_after => 1000000000), pg_temp.show();
+ROLLBACK;
+
+-- Evidence: a node knows of numbers that the registry does not.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10);
+UPDATE uidgen.segment SET failover_gap = 100;
+SELECT pg_temp.take(), pg_temp.show();
+SELECT pg_temp.take(highest => 20), pg_temp.show();
+-- of the numbers of before it knows nothing that counts
+SELECT pg_temp.take(highest => 9223372036854775807, incarnation => 1), pg_temp.show();
+SELECT pg_temp.take(highest => 30), pg_temp.show();
+-- others may have been given more: once, all that can be lost is left out
+SELECT pg_temp.take(highest => 41), pg_temp.show();
+SELECT pg_temp.take(highest => 150), pg_temp.show();
+SELECT pg_temp.take(highest => 260), pg_temp.show();
+SELECT pg_temp.take(highest => 371), pg_temp.show();
+SELECT pg_temp.take(highest => 9223372036854775807);
+-- what the owner can do then
+SELECT uidgen.raise_segment('s', 371), pg_temp.take(highest => 371), pg_temp.show();
+-- who has no gap believes nobody
+UPDATE uidgen.segment SET failover_gap = 0;
+SELECT pg_temp.take(highest => 381), pg_temp.show();
+SELECT pg_temp.take(highest => 392), pg_temp.show();
+-- no sum is too large
+UPDATE uidgen.segment SET failover_gap = 9223372036854775807;
+SELECT pg_temp.take(highest => 391), pg_temp.show();
+SELECT pg_temp.take(highest => 9223372036854775807), pg_temp.show();
+ROLLBACK;
+
+-- Another history: once, at the next use, the numbers are left out that can be lost.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10);
+SELECT uidgen.create_segment('t', step => 10);
+UPDATE uidgen.segment SET failover_gap = 100;
+SELECT pg_temp.take(), pg_temp.show();
+SELECT pg_temp.world(1000, '7/2/8');
+SELECT pg_temp.take(), pg_temp.show();
+SELECT pg_temp.take(), pg_temp.show();
+SELECT pg_temp.world(1000, '9/2/8');
+SELECT pg_temp.take(), pg_temp.show();
+SELECT pg_temp.world(1000, '9/2/9');
+SELECT pg_temp.take(), pg_temp.show();
+SELECT pg_temp.take(), pg_temp.show();
+SELECT name, system_identifier, timeline, database FROM uidgen.segment ORDER BY name;
+SELECT pg_temp.take(name => 't'), pg_temp.show();
+-- together with evidence: no more than that
+SELECT pg_temp.world(1000, '9/3/9');
+SELECT pg_temp.take(highest => 460), pg_temp.show();
+SELECT pg_temp.world(1000, '9/4/9');
+SELECT pg_temp.take(highest => 571);
+SELECT pg_temp.take(highest => 570), pg_temp.show();
+-- one that loses nothing
+UPDATE uidgen.segment SET failover_gap = 0;
+SELECT pg_temp.world(1000, '9/5/9');
+SELECT pg_temp.take(highest => 580), pg_temp.show();
+-- what may be lost is counted from last_value on, so another history takes nothing back
+SELECT pg_temp.world(1000, '9/6/9');
+SELECT pg_temp.release(585), pg_temp.show();
+SELECT pg_temp.world(1000, '9/5/9');
+SELECT pg_temp.release(585), pg_temp.show();
+-- a call that is given up leaves nothing out
+UPDATE uidgen.segment SET failover_gap = 5000;
+SELECT pg_temp.world(1000, '9/6/9');
+SELECT pg_temp.take(not_after => 1), pg_temp.show();
+SELECT pg_temp.take(), pg_temp.show();
+-- the owner's calls do not hide it, nor make it smaller
+SELECT pg_temp.world(1000, '9/7/9');
+SELECT uidgen.drop_segment('s');
+SELECT uidgen.create_segment('s', step => 1);
+SELECT uidgen.raise_segment('s', 6000);
+SELECT pg_temp.take(1), pg_temp.show();
+-- beyond the end
+UPDATE uidgen.segment SET max_value = 16000 WHERE name = 's';
+SELECT pg_temp.world(1000, '9/8/9');
+SELECT pg_temp.take(), pg_temp.show();
+ROLLBACK;
+
+-- A release: only by who fetched last, only what was fetched, and once.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10), pg_temp.show();
+-- nothing was fetched
+SELECT pg_temp.release(0), pg_temp.release(1), pg_temp.show();
+SELECT pg_temp.take(), pg_temp.version() AS first_version \gset
+SELECT pg_temp.show();
+SELECT pg_temp.release(5, version => 1), pg_temp.release(5, version => 0), pg_temp.show();
+SELECT pg_temp.release(0), pg_temp.release(11), pg_temp.release(-9223372036854775808), pg_temp.release(9223372036854775807), pg_temp.show();
+SELECT pg_temp.release(10), pg_temp.show();
+SELECT pg_temp.release(5), pg_temp.show();
+-- its version is spent, also when the number is the same again
+SELECT pg_temp.take(1, version => :first_version), pg_temp.take(version => 0), pg_temp.show();
+SELECT pg_temp.release(5, version => :first_version), pg_temp.show();
+-- all of it
+SELECT pg_temp.release(20), pg_temp.show();
+-- ranges without anybody between are one
+SELECT pg_temp.take(version => 0), pg_temp.take(), pg_temp.take(), pg_temp.show();
+SELECT pg_temp.release(19), pg_temp.show();
+SELECT pg_temp.release(25), pg_temp.show();
+-- another server was between
+SELECT pg_temp.take(version => 0), pg_temp.take(version => 0), pg_temp.show();
+SELECT pg_temp.release(34), pg_temp.show();
+SELECT pg_temp.release(35), pg_temp.show();
+-- an end that the registry has lost was between
+SELECT pg_temp.take(version => 0), pg_temp.show();
+SELECT pg_temp.world(1000, '7/2/8');
+SELECT pg_temp.take(), pg_temp.show();
+SELECT pg_temp.release(20044), pg_temp.show();
+SELECT pg_temp.release(20045), pg_temp.show();
+-- the owner was
+SELECT pg_temp.take(), uidgen.raise_segment('s', 0), pg_temp.show();
+SELECT pg_temp.release(20050), pg_temp.take(), pg_temp.show();
+SELECT pg_temp.release(20054), pg_temp.release(20055), pg_temp.show();
+-- a dropped one takes numbers back as well
+SELECT pg_temp.take(), uidgen.drop_segment('s'), pg_temp.release(20060), pg_temp.show();
+-- what is said
+SELECT r.* FROM uidgen.segment_release('s', 1, 1, 2000000000) AS r;
+ROLLBACK;
+
+-- The owner raises, drops and creates again.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', 1, 10, 1000), pg_temp.show();
+SELECT pg_temp.take(), pg_temp.show();
+SELECT uidgen.raise_segment('s', 10), pg_temp.show();
+SELECT uidgen.raise_segment('s', -1), pg_temp.show();
+SELECT uidgen.raise_segment('s', 500), pg_temp.show();
+SELECT pg_temp.take(), pg_temp.show();
+SELECT pg_temp.try(format('SELECT uidgen.raise_segment(%s)', arguments)), pg_temp.show() FROM (VALUES
+	($$'s', 1001$$), ($$'s', NULL$$), ($$'none', 1$$), ('NULL, 1')) AS c (arguments);
+SELECT uidgen.raise_segment('s', 1000), pg_temp.show();
+SELECT pg_temp.take();
+SELECT pg_temp.world(2000);
+SELECT uidgen.drop_segment('s'), pg_temp.show();
+SELECT pg_temp.take();
+SELECT pg_temp.try('SELECT uidgen.drop_segment(''s'')'), pg_temp.try('SELECT uidgen.drop_segment(''none'')'), pg_temp.try('SELECT uidgen.drop_segment(NULL)'),
+	pg_temp.try('SELECT uidgen.raise_segment(''s'', 1)');
+-- it goes on above its numbers
+SELECT pg_temp.try('SELECT uidgen.create_segment(''s'', max_value => 999)');
+SELECT uidgen.create_segment('s', 5, 3, 5000, 'again'), pg_temp.show();
+SELECT name, step, min_step, max_step, max_value, failover_gap, description, extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment;
+SELECT pg_temp.take(), pg_temp.show();
+SELECT uidgen.drop_segment('s'), uidgen.create_segment('s', 2000), pg_temp.show();
+SELECT pg_temp.take(), pg_temp.show();
+-- or begins anew: of what was before, nothing counts
+SELECT pg_temp.version() AS old_version, incarnation AS old_incarnation FROM uidgen.segment \gset
+SELECT pg_temp.world(3000, '7/2/8');
+SELECT uidgen.drop_segment('s'), uidgen.create_segment('s', 5, 3, 20, restart => true), pg_temp.show();
+SELECT description, extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment;
+SELECT pg_temp.release(2500, version => :old_version), pg_temp.show();
+SELECT pg_temp.take(highest => 2999, incarnation => :old_incarnation, version => :old_version), pg_temp.show();
+-- one that never was there begins as any
+SELECT uidgen.create_segment('t', restart => true), pg_temp.show();
+ROLLBACK;
+
+-- What the owner may change by hand, and what not
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10);
+SELECT pg_temp.take();
+SELECT pg_temp.try('UPDATE uidgen.segment SET ' || change), pg_temp.show() FROM (VALUES
+	('step = 20'), ('min_step = 1'), ('max_step = 1000000000'), ('max_value = 10'), ('failover_gap = 0'), ('failover_gap = 9223372036854775807'), ('description = NULL'),
+	('step = 0'), ('min_step = 0'), ('min_step = 21'), ('max_step = 19'), ('max_step = 1000000001'), ('max_value = 9'), ('failover_gap = -1'), ('failover_gap = NULL'),
+	('last_value = 5'), ('last_value = 10'), ('run_start = NULL'), ('incarnation = 1'), ('timeline = 2'), ('system_identifier = 1'), ('database = 1'), ('name = ''t''')) AS c (change);
+SELECT pg_temp.try('TRUNCATE uidgen.segment');
+ROLLBACK;
+
+-- How calls wait and commit: a local registry does not wait for a standby, unless the owner says that there is one.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SET LOCAL synchronous_commit = remote_write;
+SELECT uidgen.create_segment('s', step => 10);
+SELECT pg_temp.take(), current_setting('lock_timeout'), current_setting('synchronous_commit');
+SELECT pg_temp.release(10), current_setting('synchronous_commit');
+UPDATE uidgen.segment SET failover_gap = 0;
+SELECT pg_temp.take(), current_setting('synchronous_commit');
+INSERT INTO uidgen.registry_layout (only_one, layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database) VALUES (true, 'A', 1000000, 0, 1000000, 1, 3, now(), 8);
+SELECT pg_temp.take(), current_setting('synchronous_commit');
+UPDATE uidgen.segment SET failover_gap = 1;
+SELECT pg_temp.take(), current_setting('synchronous_commit');
+-- a shared one waits
+DELETE FROM uidgen.registry_layout;
+SELECT uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
+UPDATE uidgen.registry_layout SET registry_id = 42;
+SELECT pg_temp.take(), current_setting('synchronous_commit');
+SELECT pg_temp.release(45), current_setting('synchronous_commit');
+-- which says who it is
+SELECT first_value, registry_id, system_identifier, timeline, clock FROM uidgen.segment_fetch('s', 4, 0, 0, -1, 2000000000);
+SELECT r.* FROM uidgen.segment_release('s', 1, 1, 2000000000) AS r;
+-- and nothing of its quarantine, or of its restarts, is for segments
+UPDATE uidgen.registry_layout SET started = 'epoch', quarantine_until = 999999;
+SELECT pg_temp.take(), quarantine_until FROM uidgen.registry_layout;
+-- nor do they need the layout
+SET TRANSACTION READ ONLY;
+SELECT pg_temp.take();
+SELECT pg_temp.release(50);
+ROLLBACK;
+
+-- What a node may do
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10);
+CREATE ROLE regress_uidgen_node;
+GRANT regress_uidgen_node TO CURRENT_USER;
+SET ROLE regress_uidgen_node;
+SELECT pg_temp.try($$SELECT uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen.segment_release('s', 1, 1, 9223372036854775807)$$);
+RESET ROLE;
+SELECT uidgen.grant_node('regress_uidgen_node');
+SET ROLE regress_uidgen_node;
+SELECT first_value, last_value FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807);
+SELECT done FROM uidgen.segment_release('s', 1, 1, 9223372036854775807);
+SELECT pg_temp.try(command) FROM (VALUES ('SELECT version FROM uidgen.segment'), ('UPDATE uidgen.segment SET step = 1'), ('INSERT INTO uidgen.segment DEFAULT VALUES'),
+	('DELETE FROM uidgen.segment'), ('TRUNCATE uidgen.segment'), ('SELECT FROM uidgen.segment FOR UPDATE'), ('LOCK TABLE uidgen.segment IN SHARE MODE'),
+	('SELECT uidgen.create_segment(''t'')'), ('SELECT uidgen.drop_segment(''s'')'), ('SELECT uidgen.raise_segment(''s'', 1)'),
+	('SELECT uidgen.begin_segment_call(''s'')'), ('SELECT uidgen.begin_call()')) AS c (command);
+-- objects of its own by the names that the functions use
+CREATE FUNCTION pg_temp.convert_from(bytea, name) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'called as %', current_user; END $$;
+CREATE TEMP TABLE segment (name text);
+SET LOCAL search_path = pg_temp, pg_catalog;
+SELECT pg_temp.try($$SELECT uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$);
+RESET search_path;
+RESET ROLE;
+SELECT uidgen.revoke_node('regress_uidgen_node');
+SET ROLE regress_uidgen_node;
+SELECT pg_temp.try($$SELECT uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen.segment_release('s', 1, 1, 9223372036854775807)$$);
+RESET ROLE;
+-- who watches
+SELECT has_table_privilege('pg_monitor', 'uidgen.segment', 'SELECT'), has_table_privilege('pg_monitor', 'uidgen.segment', 'INSERT, UPDATE, DELETE, TRUNCATE');
+ROLLBACK;
