@@ -36,7 +36,8 @@ is(output_of($script, '-q', '-v', 'ON_ERROR_STOP=1'), '', 'the script runs in a 
 is($node->safe_psql('fleet', q{
 		SELECT count(*) FROM pg_proc WHERE pronamespace = 'uidgen'::regnamespace AND prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')}),
 	'0', 'it needs no library');
-is(output_of('sql/fleet.sql', '-a', '-q'), slurp_file('expected/fleet.out'), 'its functions do what those of the extension do');
+is(output_of("sql/$_.sql", '-a', '-q'), slurp_file("expected/$_.out"), "$_: its functions do what those of the extension do")
+  foreach qw(fleet segments);
 
 # With the clock and the history of a server.
 sub acquire
@@ -63,7 +64,32 @@ is($node->safe_psql('fleet', "SELECT last_tick > 0 FROM uidgen.worker_node AS n,
 	't', 'and a renewal does not wait for it');
 $node->safe_psql('fleet', q{ROLLBACK PREPARED 'stuck'});
 
+# Segments, which have locks of their own.
+sub fetch
+{
+	my ($name, @known) = @_;
+	my ($incarnation, $version, $highest) = (@known, 0, 0, -1);
+	return "SELECT first_value, last_value FROM uidgen.segment_fetch('$name', 10, $incarnation, $version, $highest, 9223372036854775807)";
+}
+$node->safe_psql('fleet', "SELECT uidgen.create_segment(n, step => 10) FROM unnest('{s,t,u}'::text[]) AS n", connstr => $owner);
+is($node->safe_psql('fleet', fetch('s'), connstr => $connstr), '1|10', 'a node gets a range of a segment');
+$node->safe_psql('fleet', q{BEGIN; SELECT FROM uidgen.registry_layout FOR UPDATE; SELECT FROM uidgen.segment WHERE name = 's' FOR UPDATE; PREPARE TRANSACTION 'stuck'});
+fails_with($node, fetch('s'), '55P03', qr/lock timeout/, 'a fetch does not wait for ever', 'fleet');
+fails_with($node, "SELECT uidgen.segment_release('s', 1, 1, 9223372036854775807)", '55P03', qr/lock timeout/, 'nor does a release', 'fleet');
+is($node->safe_psql('fleet', fetch('t')), '1|10', 'and no other segment waits for it');
+$node->safe_psql('fleet', q{ROLLBACK PREPARED 'stuck'});
+
+# Several sessions: no number is in two ranges, and none is left out.
+my $ranges = $node->basedir . '/ranges';
+append_to_file("$ranges.sql", "SET synchronous_commit = off;\n" . (fetch('u') . ";\n") x 200);
+my @sessions = map { IPC::Run::start([ $node->installed_command('psql'), '-XAtq', '-d', $node->connstr('fleet'), '-f', "$ranges.sql" ],
+		'<', \undef, '>', "$ranges.$_", '2>', "$ranges.$_.err") } 1 .. 4;
+$_->finish foreach @sessions;
+my @ranges = sort { $a <=> $b } map { split /\n/, slurp_file("$ranges.$_") } 1 .. 4;
+is(join(' ', @ranges), join(' ', map { ($_ * 10 + 1) . '|' . ($_ * 10 + 10) } 0 .. 799), 'ranges of four sessions at a time follow each other without a gap');
+
 $node->restart;
+is($node->safe_psql('fleet', fetch('s')), '11|20', 'a restart leaves out no numbers of a segment');
 is($node->safe_psql('fleet', acquire('c', 3) =~ s/worker, .* FROM/worker IS NULL FROM/r, connstr => $connstr), 't',
 	'after a restart of the server the first call is told to ask again');
 is($node->safe_psql('fleet', acquire('c', 3) =~ s/worker, .* FROM/worker IS NULL, first_tick = quarantine_until + 1, abs(clock - extract(epoch FROM now()) * 1000000) < 600000000 FROM/r,
@@ -77,12 +103,46 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'b', has_streaming => 1);
 $standby->start;
 my $text;
-foreach my $call (acquire('d', 5), 'SELECT * FROM uidgen.node_renew(0, 1, 1, 1, 1, 1, 1, 1, 1)', q(SELECT * FROM uidgen.node_release(0, 1, '{1}', 1)))
+foreach my $call (acquire('d', 5), fetch('s'), "SELECT * FROM uidgen.segment_release('s', 1, 1, 1)", 'SELECT * FROM uidgen.node_renew(0, 1, 1, 1, 1, 1, 1, 1, 1)', q(SELECT * FROM uidgen.node_release(0, 1, '{1}', 1)))
 {
 	$standby->psql('fleet', "\\set VERBOSITY sqlstate\n$call", stderr => \$text);
 	like($text, qr/25006/, 'a standby refuses');
 }
+# This is lost: the standby does not get it.
+my $known = $node->safe_psql('fleet', "SELECT incarnation, version FROM uidgen.segment WHERE name = 's'");
+$standby->stop;
+my $lost = $node->safe_psql('fleet', fetch('s'));
+$node->stop('immediate');
+$standby->append_conf('postgresql.conf', "primary_conninfo = ''");
+$standby->start;
 $standby->promote;
+is($lost, '21|30', 'a range is given out that the standby does not get');
+is($standby->safe_psql('fleet', 'SELECT done FROM uidgen.segment_release(' . "'s', " . (split /\|/, $known)[1] . ', 15, 9223372036854775807)'), 'f',
+	'promoted, it takes back nothing of before');
+is($standby->safe_psql('fleet', fetch('s')), '20021|20030', 'and begins above what was lost');
+is($standby->safe_psql('fleet', fetch('s')), '20031|20040', 'once');
+is($standby->safe_psql('fleet', fetch('t')), '20011|20020', 'with each segment');
 is($standby->safe_psql('fleet', acquire('d', 5) =~ s/worker, .* FROM/worker IS NULL, timeline FROM/r), 't|2', 'promoted, it writes down its timeline');
+
+# ---- names, in databases of several encodings ----
+
+# u with two dots, and the sign of the euro
+my ($uuml, $euro) = ("c3bc", "e282ac");
+foreach my $encoding (qw(utf8 latin1 sql_ascii))
+{
+	$standby->safe_psql('postgres', "CREATE DATABASE in_$encoding TEMPLATE template0 ENCODING $encoding LC_COLLATE 'C' LC_CTYPE 'C'");
+	$standby->safe_psql("in_$encoding", slurp_file($script));
+	# 63 bytes in UTF-8
+	$standby->safe_psql("in_$encoding", "SELECT uidgen.create_segment(convert_from('\\x" . $uuml x 31 . "61', 'UTF8'))");
+	is($standby->safe_psql("in_$encoding", "SELECT first_value FROM uidgen.segment_fetch('\\x" . $uuml x 31 . "61', 10, 0, 0, -1, 9223372036854775807)"), '1',
+		"$encoding: a node finds a segment by its name in UTF-8");
+	fails_with($standby, "SELECT uidgen.create_segment(convert_from('\\x" . $uuml x 32 . "', 'UTF8'))", '42622', qr/64 bytes/, "$encoding: bytes in UTF-8 count",
+		"in_$encoding");
+	fails_with($standby, "SELECT uidgen.segment_fetch('\\x$euro', 10, 0, 0, -1, 9223372036854775807)", '42704', qr/no such segment/,
+		"$encoding: one that is not there, whether it could be or not", "in_$encoding");
+	is($standby->safe_psql("in_$encoding", "SELECT done FROM uidgen.segment_release('\\x$euro', 1, 1, 9223372036854775807)"), 'f', "$encoding: nor takes it back anything");
+	fails_with($standby, "SELECT uidgen.segment_fetch('\\xfc', 10, 0, 0, -1, 9223372036854775807)", '22021', qr/not in UTF-8/,
+		"$encoding: a name in LATIN1 is refused", "in_$encoding");
+}
 
 done_testing();
