@@ -63,7 +63,7 @@ my %tests = (
 	'src/keeper/shared_registry.c' => 'test/t/remote_answers.pl test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl',
 	'src/keeper/local_registry.c' => "$takes test/t/keeper_faulty_link.pl test/t/registry_worker_ids.pl test/t/clock_recovery.pl",
 	'src/link/link_local.c' => "$takes test/t/operator_status.pl test/t/keeper_hostile_database.pl test/t/keeper_trouble.pl test/t/upgrade_uidgen.pl",
-	'sql/uidgen.sql' => 'regress:registry,fleet isolation test/t/life_restart.pl test/t/registry_worker_ids.pl');
+	'sql/uidgen.sql' => 'regress:registry,fleet,segments isolation test/t/life_restart.pl test/t/registry_worker_ids.pl');
 my @order = qw(src/core/textform.c src/core/uuidform.c src/core/ticket.h src/core/ticket.c src/core/lease.c src/core/fleetclock.c src/core/node.c sql/uidgen.sql src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/shared_registry.c src/keeper/shared_mode.c src/shared/demand.c src/ids/generator.c);
 
 # What ./check would not compile either, as far as it shows in what the program does.

@@ -1,5 +1,5 @@
 # Logical replication FOR ALL TABLES never changes a registry, even if both clusters have
-# the same worker id and so the same row; TRUNCATE, which no row trigger can drop, is
+# the same worker id, or a segment of the same name, and so the same row; TRUNCATE, which no row trigger can drop, is
 # refused where it begins.  Also both ways at once,
 # under load: nothing ever stops the replication.  pg_regress has one server.
 use strict;
@@ -29,14 +29,17 @@ foreach my $node ($publisher, $subscriber)
 	$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 	$node->safe_psql('postgres', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text)');
 	$node->safe_psql('postgres', 'SELECT uid_next()');
+	$node->safe_psql('postgres', "SELECT uidgen.create_segment('both'), uidgen.create_segment('" . $node->name . "')");
 }
-my $STATE = 'SELECT * FROM uidgen.worker_node, uidgen.registry_layout';
+my $FETCH = "SELECT first_value FROM uidgen.segment_fetch('both', 1, 0, 0, -1, 9223372036854775807)";
+my $STATE = 'SELECT w, l, s FROM uidgen.worker_node AS w, uidgen.registry_layout AS l, uidgen.segment AS s ORDER BY s.name';
+is($subscriber->safe_psql('postgres', $FETCH), '1', 'a segment');
 my $before = $subscriber->safe_psql('postgres', $STATE);
 
 $publisher->safe_psql('postgres', "INSERT INTO message (body) VALUES ('initial copy')");
 $publisher->safe_psql('postgres', 'CREATE PUBLICATION everything FOR ALL TABLES');
 is($publisher->safe_psql('postgres', "SELECT count(*) FROM pg_publication_tables WHERE schemaname = 'uidgen'"),
-	'2', 'the registry is published');
+	'3', 'the registry is published');
 $subscriber->safe_psql('postgres',
 	"CREATE SUBSCRIPTION everything CONNECTION '" . $publisher->connstr . " dbname=postgres' PUBLICATION everything");
 $subscriber->wait_for_subscription_sync($publisher, 'everything');
@@ -51,6 +54,8 @@ $publisher->safe_psql('postgres', "INSERT INTO uidgen.worker_node
 	SELECT datacenter_id, 6, host_name, port, type, launch_date, created, modified, identity, token, granted_until,
 		released, launches FROM uidgen.worker_node");
 $publisher->safe_psql('postgres', 'DELETE FROM uidgen.registry_layout');
+is($publisher->safe_psql('postgres', "$FETCH; SELECT uidgen.raise_segment('both', 5000), uidgen.create_segment('new'); $FETCH; DELETE FROM uidgen.segment WHERE name = 'publisher'"),
+	"1\n5000|\n5001", 'and numbers of a segment are given out');
 $publisher->safe_psql('postgres', "INSERT INTO message (body) VALUES ('last')");
 $publisher->wait_for_catchup('everything');
 is($subscriber->safe_psql('postgres', "SELECT count(*) FROM message WHERE body = 'last'"), '1',
@@ -59,6 +64,7 @@ is($subscriber->safe_psql('postgres', $STATE), $before, 'and has not changed the
 
 my @ids = split /\n/, $subscriber->safe_psql('postgres', 'SELECT uid_next() FROM generate_series(1, 100)');
 is(repeated(\@ids), 0, 'the subscriber goes on to issue ids');
+is($subscriber->safe_psql('postgres', $FETCH), '1001', 'and its segment goes on');
 $subscriber->restart;
 cmp_ok($subscriber->safe_psql('postgres', 'SELECT uid_next()'), '>', $ids[-1], 'after a restart, too');
 is( $subscriber->safe_psql(
@@ -69,7 +75,7 @@ is( $subscriber->safe_psql(
 
 # ---- TRUNCATE ----
 
-foreach my $table ('worker_node', 'registry_layout')
+foreach my $table ('worker_node', 'registry_layout', 'segment')
 {
 	fails_with($subscriber, "TRUNCATE uidgen.$table", '55000', qr/cannot truncate uidgen\.$table.*DETAIL:.*HINT:/s,
 		"TRUNCATE of $table is refused");

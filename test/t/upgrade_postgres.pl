@@ -1,7 +1,7 @@
 # A dump, of whatever kind, leaves the registry out, so that a restored database begins a
-# registry of its own and takes a worker id at random.  pg_upgrade, with the library
-# preloaded in both clusters, takes the registry along, and the new cluster takes another
-# worker id.  pg_regress has one server.
+# registry of its own, takes a worker id at random and has no segments.  pg_upgrade, with the
+# library preloaded in both clusters, takes the registry along: the new cluster takes another
+# worker id, and leaves out some numbers of each segment.  pg_regress has one server.
 use strict;
 use warnings;
 
@@ -23,6 +23,9 @@ $old->safe_psql('postgres', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT
 $old->safe_psql('postgres', "INSERT INTO message (body) SELECT 'old' FROM generate_series(1, 100)");
 # What has the bodies of functions in SQL in it
 $old->safe_psql('postgres', "CREATE VIEW recent AS SELECT * FROM message WHERE uid_between(id, now() - interval '1 day', NULL)");
+$old->safe_psql('postgres', "SELECT uidgen.create_segment('invoice')");
+my $FETCH = "SELECT first_value FROM uidgen.segment_fetch('invoice', 1, 0, 0, -1, 9223372036854775807)";
+is($old->safe_psql('postgres', $FETCH), '1', 'a segment');
 my $row = 'SELECT worker_id, identity, launches FROM uidgen.worker_node ORDER BY created';
 
 # Another message in the copy has an id of its own, above the old ones.
@@ -60,13 +63,14 @@ foreach my $kind (sort keys %DUMPS)
 	{
 		my $text = slurp_file($file);
 		like($text, qr/^CREATE EXTENSION .*uidgen/m, "$kind: the extension is in the dump");
-		unlike($text, qr/worker_node|registry_layout|presets/, "$kind: what belongs to it is not");
+		unlike($text, qr/worker_node|registry_layout|segment|invoice|presets/, "$kind: what belongs to it is not");
 	}
 
 	my $restored = uidgen_node('restored_by_' . $kind =~ s/ /_/r, $LAYOUT);
 	$restored->start;
 	$restored->command_ok([ @$restore, $file ], "$kind: it can be restored");
 	is($restored->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '0', "$kind: the registry is new");
+	fails_with($restored, $FETCH, '42704', qr/there is no such segment/, "$kind: and gives out no number of the old one's segments");
 	goes_on($restored, "$kind: ids go on where it was restored");
 	my $took = $restored->safe_psql('postgres', $WORKER);
 	is($restored->safe_psql('postgres', 'SELECT worker_id, launches FROM uidgen.worker_node'), "$took|1",
@@ -100,6 +104,7 @@ SKIP:
 	is($new->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '2',
 		'with a worker id that was never used');
 	like($new->safe_psql('postgres', $row), qr/^\Q$before\E\n/, 'that of the old cluster is left alone');
+	is($new->safe_psql('postgres', $FETCH), '2001001', 'a segment goes on above all that the old cluster could still give out');
 }
 
 done_testing();
