@@ -145,7 +145,7 @@ UPDATE uidgen.segment SET step = 30, max_step = 30, min_step = 30;
 SELECT pg_temp.take(5);
 -- others are not touched
 SELECT uidgen.create_segment('t', 0);
-SELECT pg_temp.take(1, name => 't'), pg_temp.show();
+SELECT pg_temp.take(1, incarnation => 1, name => 't'), pg_temp.show();
 SELECT pg_temp.take(1, name => 'T');
 -- all that an answer says
 SELECT pg_temp.world(2000);
@@ -156,6 +156,11 @@ SELECT extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.seg
 -- a clock that is set back does not show
 SELECT pg_temp.world(1500);
 SELECT pg_temp.take(4), extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
+SELECT pg_temp.release(111);
+SELECT uidgen.raise_segment('s', 200), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
+SELECT uidgen.drop_segment('s'), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
+SELECT uidgen.create_segment('s'), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
+SELECT extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
 -- nulls are not asked for
 SELECT uidgen.segment_fetch('s', NULL, 0, 0, -1, 2000000000) IS NULL, uidgen.segment_release(NULL, 0, 0, 2000000000) IS NULL;
 ROLLBACK;
@@ -186,9 +191,11 @@ SELECT uidgen.create_segment('u', 0, 1, 0);
 SELECT pg_temp.take(10, name => 'u'), pg_temp.take(10, name => 'u');
 ROLLBACK;
 
--- Which segment: messages do not have its name.
+-- Which segment: names are compared as bytes, and messages do not have them.
 BEGIN;
 CALL pg_temp.make_up_the_world();
+SELECT attcollation::regcollation, attcollation = ALL (indcollation::oid[])
+FROM pg_attribute JOIN pg_index ON indrelid = attrelid WHERE attrelid = 'uidgen.segment'::regclass AND attname = 'name';
 SELECT pg_temp.take(10);
 SELECT pg_temp.try($$SELECT uidgen.segment_fetch('\xc3', 10, 0, 0, -1, 9223372036854775807)$$);
 SELECT pg_temp.try($$SELECT uidgen.segment_fetch('\x00', 10, 0, 0, -1, 9223372036854775807)$$);
@@ -346,6 +353,9 @@ SELECT pg_temp.try('SELECT uidgen.drop_segment(''s'')'), pg_temp.try('SELECT uid
 	pg_temp.try('SELECT uidgen.raise_segment(''s'', 1)');
 -- it goes on above its numbers
 SELECT pg_temp.try('SELECT uidgen.create_segment(''s'', max_value => 999)');
+SELECT uidgen.create_segment('s', max_value => 1000), pg_temp.show();
+SELECT step, min_step, max_step, failover_gap FROM uidgen.segment;
+SELECT uidgen.drop_segment('s');
 SELECT uidgen.create_segment('s', 5, 3, 5000, 'again'), pg_temp.show();
 SELECT name, step, min_step, max_step, max_value, failover_gap, description, extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment;
 SELECT pg_temp.take(), pg_temp.show();
@@ -353,9 +363,9 @@ SELECT uidgen.drop_segment('s'), uidgen.create_segment('s', 2000), pg_temp.show(
 SELECT pg_temp.take(), pg_temp.show();
 -- or begins anew: of what was before, nothing counts
 SELECT pg_temp.version() AS old_version, incarnation AS old_incarnation FROM uidgen.segment \gset
-SELECT pg_temp.world(3000, '7/2/8');
+SELECT pg_temp.world(3000, '9/2/9');
 SELECT uidgen.drop_segment('s'), uidgen.create_segment('s', 5, 3, 20, restart => true), pg_temp.show();
-SELECT description, extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment;
+SELECT failover_gap, description, extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment;
 SELECT pg_temp.release(2500, version => :old_version), pg_temp.show();
 SELECT pg_temp.take(highest => 2999, incarnation => :old_incarnation, version => :old_version), pg_temp.show();
 -- one that never was there begins as any
@@ -424,10 +434,18 @@ SELECT pg_temp.try(command) FROM (VALUES ('SELECT version FROM uidgen.segment'),
 	('SELECT uidgen.create_segment(''t'')'), ('SELECT uidgen.drop_segment(''s'')'), ('SELECT uidgen.raise_segment(''s'', 1)'),
 	('SELECT uidgen.begin_segment_call(''s'')'), ('SELECT uidgen.begin_call()')) AS c (command);
 -- objects of its own by the names that the functions use
-CREATE FUNCTION pg_temp.convert_from(bytea, name) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'called as %', current_user; END $$;
+RESET ROLE;
+CREATE SCHEMA regress_uidgen;
+GRANT CREATE, USAGE ON SCHEMA regress_uidgen TO regress_uidgen_node;
+SET ROLE regress_uidgen_node;
+CREATE FUNCTION regress_uidgen.called(bigint, integer) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'called as the owner'; END $$;
+CREATE OPERATOR regress_uidgen.+ (FUNCTION = regress_uidgen.called, LEFTARG = bigint, RIGHTARG = integer);
+CREATE OPERATOR regress_uidgen.- (FUNCTION = regress_uidgen.called, LEFTARG = bigint, RIGHTARG = integer);
+CREATE FUNCTION regress_uidgen.convert_from(bytea, name) RETURNS text LANGUAGE sql AS $$ SELECT 1::bigint OPERATOR(regress_uidgen.+) 1 $$;
 CREATE TEMP TABLE segment (name text);
-SET LOCAL search_path = pg_temp, pg_catalog;
-SELECT pg_temp.try($$SELECT uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$);
+SET LOCAL search_path = pg_temp, regress_uidgen, pg_catalog;
+SELECT pg_temp.try('SELECT 1::bigint + 1');
+SELECT first_value, last_value, done FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807) AS f, uidgen.segment_release('s', f.version, 15, 9223372036854775807);
 RESET search_path;
 RESET ROLE;
 SELECT uidgen.revoke_node('regress_uidgen_node');

@@ -848,7 +848,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.begin_quarantine() IS 'writes down the history that the registry is in, and begins a quarantine; returns its last tick, or null if another call is about to do so';
 
--- What each call on a registry that is not its caller's own begins with, whatever it is about.
+-- What all calls of nodes begin with, and those for segments in a local registry, too.
 CREATE FUNCTION uidgen.begin_call() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
