@@ -1,0 +1,155 @@
+/*
+ * supply.h
+ *	  The rules by which the keeper supplies a segment with numbers.
+ *
+ * A UidgenSupply is what the keeper knows of one segment: which one it is at the registry,
+ * the numbers that it was told of, and how fast they are used.  The keeper asks here whether
+ * it is time to fetch a range and how long that shall be, makes the call, and has the answer
+ * judged here.  What lies in the buffers (segment.h), clocks and answers come in as values;
+ * nothing here waits, reads a clock or calls a server: test/unit/test_supply.c tries
+ * each rule.
+ *
+ *	- When: once a tenth of a range is used the next one is fetched, if a buffer is free
+ *	  for it.  Where nothing is left, or a block is too long for what is left, somebody
+ *	  must ask for it.
+ *	- How much: a range shall last for `duration`.  One that would be used up in less time
+ *	  makes the next one twice as long, up to the registry's max_step; one that would last
+ *	  twice as long or longer makes it half as long, down to min_step.  Where nothing is
+ *	  left, callers may have waited, and the time says nothing: then a range is never
+ *	  made shorter.  A block that somebody waits for gets a range of its length, which
+ *	  changes nothing for the one after it.
+ *	- Another incarnation of the segment, or another registry, is another segment:
+ *	  what is left in the buffers is thrown away.
+ *	- Of one incarnation, ranges lie one above the other, so that numbers are in order.
+ *	  `highest` is told to the registry, which may have lost what it gave.
+ *	- Only the end of the range that was given last can be handed back; `version` proves to
+ *	  the registry that nobody has got anything since.  It is used once, since a
+ *	  release without an answer may have been done: others may have the numbers.
+ */
+#ifndef UIDGEN_SUPPLY_H
+#define UIDGEN_SUPPLY_H
+
+#include "core/segment.h"
+#include "core/units.h"
+
+typedef struct UidgenSupply
+{
+	/* ---- what the registry said last ---- */
+	bool		known;			/* it has answered */
+	uint64_t	registry;		/* which registry that was: as UidgenGrant.registry */
+	int64_t		incarnation;
+	int64_t		version;		/* proves a release; 0: none may be made */
+	int64_t		step;			/* length of a first range */
+	int64_t		min_step;
+	int64_t		max_step;
+	int64_t		max_value;
+	int64_t		highest;		/* number that it told of in this incarnation; -1: none */
+
+	/* ---- how fast numbers are used ---- */
+	int64_t		length;			/* of the next range, by how long others lasted; 0: as the
+								 * registry likes */
+	UidgenMicroseconds received_at; /* the last range; monotonic clock */
+	uint64_t	left_then;		/* in both buffers together */
+
+	/* ---- counted since the slot was given to this segment ---- */
+	uint64_t	ranges;			/* fetched */
+	uint64_t	received;		/* numbers */
+	uint64_t	returned;		/* numbers that were handed back */
+	uint64_t	lost;			/* numbers in buffers that were thrown away, or could not
+								 * be handed back */
+} UidgenSupply;
+
+/* A call of uidgen.segment_fetch(): its arguments, where 0 and for `highest` -1 mean that
+ * nothing is known. */
+typedef struct UidgenSupplyRequest
+{
+	int64_t		step;			/* numbers wanted; 0: as many as the registry likes */
+	int64_t		incarnation;
+	int64_t		version;
+	int64_t		highest;
+	int64_t		length;			/* UidgenSupply.length, once it is answered */
+} UidgenSupplyRequest;
+
+/* Its answer. */
+typedef struct UidgenSupplyAnswer
+{
+	bool		again;			/* there is no range: ask again at once */
+	int64_t		first;
+	int64_t		last;
+	int64_t		incarnation;
+	int64_t		version;
+	int64_t		step;
+	int64_t		min_step;
+	int64_t		max_step;
+	int64_t		max_value;
+	uint64_t	registry;
+} UidgenSupplyAnswer;
+
+/* What is wrong with an answer. */
+typedef enum UidgenSupplyFault
+{
+	UIDGEN_SUPPLY_SOUND,		/* nothing */
+	UIDGEN_SUPPLY_BAD_STEPS,	/* not 0 < min_step <= max_step <= 10^9 */
+	UIDGEN_SUPPLY_BAD_RANGE,	/* empty, longer than max_step, below 0 or beyond max_value */
+	UIDGEN_SUPPLY_BAD_MARKS,	/* incarnation or version is 0 */
+	UIDGEN_SUPPLY_NOT_ABOVE		/* the range is not above all that was told before */
+} UidgenSupplyFault;
+
+/*
+ * What to do with an answer, in this order.  One with a fault is not used, and nothing is
+ * noted of it.
+ */
+typedef struct UidgenSupplyVerdict
+{
+	UidgenSupplyFault fault;
+	bool		discard;		/* close the buffers, and tell uidgen_supply_discarded() */
+	bool		again;			/* there is nothing to fill: fetch again */
+	int64_t		first;			/* else fill: this number, and those after it */
+	uint64_t	size;
+} UidgenSupplyVerdict;
+
+/* A call of uidgen.segment_release(): its arguments. */
+typedef struct UidgenSupplyRelease
+{
+	int64_t		version;
+	int64_t		first_unused;
+	uint64_t	count;			/* numbers that are handed back */
+} UidgenSupplyRelease;
+
+/* First use: nothing is known and counted. */
+extern void uidgen_supply_init(UidgenSupply *supply);
+
+/* The next call goes to another place than the one before: nothing is known.  The buffers
+ * are closed first: see uidgen_supply_discarded(). */
+extern void uidgen_supply_forget(UidgenSupply *supply);
+
+/* Is it time to fetch?  `demanded`: somebody asks for numbers. */
+extern bool uidgen_supply_due(const UidgenSegmentLook *look, bool demanded);
+
+/* The call that fetches a range, at this time by the monotonic clock. */
+extern UidgenSupplyRequest uidgen_supply_request(const UidgenSupply *supply,
+												 const UidgenSegmentLook *look,
+												 UidgenMicroseconds duration,
+												 UidgenMicroseconds now);
+
+/* It was answered: note what the answer says.  `look` is from after the call. */
+extern UidgenSupplyVerdict uidgen_supply_receive(UidgenSupply *supply,
+												 const UidgenSupplyRequest *request,
+												 const UidgenSupplyAnswer *answer,
+												 const UidgenSegmentLook *look,
+												 UidgenMicroseconds now);
+
+/* The buffers were closed, and this was left in them; it is thrown away. */
+extern void uidgen_supply_discarded(UidgenSupply *supply, const UidgenSegmentRest rests[2]);
+
+/*
+ * The buffers were closed, and this was left in them; what can be handed back shall be.
+ * False if nothing can.  If true, uidgen_supply_released() follows in any case: it was done
+ * for certain, or it was not, or nobody knows, which is false.
+ */
+extern bool uidgen_supply_close(UidgenSupply *supply, const UidgenSegmentRest rests[2],
+								UidgenSupplyRelease *release);
+extern void uidgen_supply_released(UidgenSupply *supply, const UidgenSupplyRelease *release,
+								   bool done);
+
+#endif							/* UIDGEN_SUPPLY_H */
