@@ -5,6 +5,8 @@ OBJS = \
 	src/core/layout.o \
 	src/core/lease.o \
 	src/core/node.o \
+	src/core/segment.o \
+	src/core/supply.o \
 	src/core/textform.o \
 	src/core/ticket.o \
 	src/core/uuidform.o \
@@ -69,7 +71,7 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 PROVE_TESTS ?= $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)))
 # Two at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 2
-UNIT_TESTS = test/unit/test_fleetclock test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_ticket test/unit/test_ticket_threads
+UNIT_TESTS = test/unit/test_fleetclock test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang
@@ -145,7 +147,14 @@ test/unit/test_lease: test/unit/test_lease.c test/unit/tap.h src/core/lease.c sr
 test/unit/test_node: test/unit/test_node.c test/unit/tap.h src/core/node.c src/core/node.h src/core/fleetclock.c src/core/fleetclock.h \
   src/core/lease.c src/core/lease.h src/core/ticket.h src/core/units.h src/core/atomics.h
 	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
-# ticket.c is included by its test.
+test/unit/test_supply: test/unit/test_supply.c test/unit/tap.h src/core/supply.c src/core/supply.h src/core/segment.h src/core/units.h src/core/atomics.h
+	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
+# segment.c and ticket.c are included by their tests.
+SEGMENT_TEST = test/unit/test_segment.c test/unit/reordered.h test/unit/tap.h src/core/segment.c src/core/segment.h src/core/atomics.h
+test/unit/test_segment: $(SEGMENT_TEST)
+	$(CC) $(UNIT_FLAGS) -O1 -pthread $(ADDRESS) -o $@ $<
+test/unit/test_segment_threads: $(SEGMENT_TEST)
+	$(CC) $(UNIT_FLAGS) -O1 -pthread $(THREAD) -o $@ $<
 TICKET_TEST = test/unit/test_ticket.c test/unit/reordered.h test/unit/tap.h src/core/ticket.c src/core/ticket.h src/core/units.h src/core/atomics.h
 test/unit/test_ticket: $(TICKET_TEST)
 	$(CC) $(UNIT_FLAGS) -O1 -pthread $(ADDRESS) -o $@ $<

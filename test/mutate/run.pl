@@ -46,6 +46,9 @@ my $takes = 'regress:generate';
 my %tests = (
 	'src/core/ticket.h' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
 	'src/core/ticket.c' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
+	'src/core/segment.h' => 'unit:segment unit:segment',
+	'src/core/segment.c' => 'unit:segment unit:segment',
+	'src/core/supply.c' => 'unit:supply',
 	'src/core/textform.c' => 'unit:forms regress:forms',
 	'src/core/uuidform.c' => 'unit:forms regress:forms',
 	'src/core/lease.c' => "unit:lease $takes test/t/ids_true_time.pl test/t/clock_steps.pl",
@@ -64,7 +67,7 @@ my %tests = (
 	'src/keeper/local_registry.c' => "$takes test/t/keeper_faulty_link.pl test/t/registry_worker_ids.pl test/t/clock_recovery.pl",
 	'src/link/link_local.c' => "$takes test/t/operator_status.pl test/t/keeper_hostile_database.pl test/t/keeper_trouble.pl test/t/upgrade_uidgen.pl",
 	'sql/uidgen.sql' => 'regress:registry,fleet,segments isolation test/t/life_restart.pl test/t/registry_worker_ids.pl');
-my @order = qw(src/core/textform.c src/core/uuidform.c src/core/ticket.h src/core/ticket.c src/core/lease.c src/core/fleetclock.c src/core/node.c sql/uidgen.sql src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/shared_registry.c src/keeper/shared_mode.c src/shared/demand.c src/ids/generator.c);
+my @order = qw(src/core/textform.c src/core/uuidform.c src/core/ticket.h src/core/ticket.c src/core/segment.h src/core/segment.c src/core/supply.c src/core/lease.c src/core/fleetclock.c src/core/node.c sql/uidgen.sql src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/shared_registry.c src/keeper/shared_mode.c src/shared/demand.c src/ids/generator.c);
 
 # What ./check would not compile either, as far as it shows in what the program does.
 my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized implicit-fallthrough);
@@ -348,8 +351,8 @@ END
 my $installed = '';		# which mutant is
 
 # The sources that a unit test is linked with, where that is not the one of its name.
-# test_ticket.c has ticket.c in it.
-my %linked = (forms => [qw(textform uuidform)], node => [qw(node lease fleetclock)], ticket => []);
+# test_segment.c and test_ticket.c have segment.c and ticket.c in them.
+my %linked = (forms => [qw(textform uuidform)], node => [qw(node lease fleetclock)], segment => [], ticket => []);
 
 # Runs one; returns what was wrong with it, '' if all is well, and undef if the mutant
 # does not compile.
@@ -360,8 +363,8 @@ sub run_test
 	{
 		my @sources = ("test/unit/test_$1.c", map { "src/core/$_.c" } @{ $linked{$1} // [$1] });
 		# Then under sanitizers, as by `make unitcheck`, which takes longer; the many threads of
-		# test_ticket.c would take too long.
-		my @ways = ([], $1 eq 'ticket' ? () : [ map { "-f$_" } qw(sanitize=address sanitize=undefined no-sanitize-recover=all) ]);
+		# test_segment.c and test_ticket.c would take too long.
+		my @ways = ([], $1 eq 'ticket' || $1 eq 'segment' ? () : [ map { "-f$_" } qw(sanitize=address sanitize=undefined no-sanitize-recover=all) ]);
 		foreach my $flags (@ways)
 		{
 			return undef if run(300, qw(gcc -std=c99 -O1 -Isrc -DUIDGEN_STANDALONE -pthread), @$flags, @strict, '-o', "$dir/tree/unit", @sources) ne '';
