@@ -190,19 +190,29 @@ uidgen_node_releases(UidgenNode *node)
 /* ---- answers ---- */
 
 bool
+uidgen_node_sees(UidgenNode *node, const UidgenRegistryLife *life)
+{
+	const UidgenRegistryLife *seen = &node->seen;
+
+	if (node->answered && seen->registry_id == life->registry_id &&
+		seen->cluster == life->cluster && life->timeline < seen->timeline)
+		return false;
+	node->answered = true;
+	node->seen = *life;
+	return true;
+}
+
+bool
 uidgen_node_hears(UidgenNode *node, const UidgenRegistryWord *word,
 				  const UidgenClockReading *reading, UidgenMicroseconds large_step,
 				  UidgenClockVerdict *verdict, UidgenMicroseconds *step)
 {
-	if (node->joined && node->registry_id == word->registry_id &&
-		node->cluster == word->cluster && word->timeline < node->timeline)
+	if (!uidgen_node_sees(node, &word->life))
 		return false;
 	*verdict = uidgen_fleetclock_judge(&node->clock, reading, large_step, step);
 	node->joined = true;
-	node->registry_id = word->registry_id;
-	node->cluster = word->cluster;
+	node->registry_id = word->life.registry_id;
 	node->elsewhere = false;
-	node->timeline = word->timeline;
 	node->max_lead = word->max_lead;
 	node->quarantine_until = word->quarantine_until;
 	return true;

@@ -31,13 +31,23 @@
  * registry does nothing at all; or one of the latest. */
 #define UIDGEN_NODE_TOKENS 8
 
-typedef struct UidgenNode
+/* A registry, and how far its history has come. */
+typedef struct UidgenRegistryLife
 {
-	/* ---- of the registry that answered last ---- */
-	bool		joined;			/* one has answered */
 	int64_t		registry_id;
 	int64_t		cluster;		/* system identifier of its server */
 	int			timeline;		/* the latest that was seen of that */
+} UidgenRegistryLife;
+
+typedef struct UidgenNode
+{
+	/* Of the registry that answered last, whatever it was asked. */
+	bool		answered;		/* one has */
+	UidgenRegistryLife seen;
+
+	/* ---- of the one that answered last about grants ---- */
+	bool		joined;			/* one has */
+	int64_t		registry_id;
 	UidgenTick	max_lead;		/* it grants no further ahead of its clock */
 	UidgenTick	quarantine_until;
 	UidgenFleetClock clock;
@@ -68,9 +78,7 @@ typedef struct UidgenNode
 /* What each answer of a shared registry says of itself. */
 typedef struct UidgenRegistryWord
 {
-	int64_t		registry_id;
-	int64_t		cluster;
-	int			timeline;
+	UidgenRegistryLife life;
 	UidgenTick	max_lead;
 	UidgenTick	quarantine_until;
 } UidgenRegistryWord;
@@ -150,10 +158,16 @@ extern void uidgen_node_holds(UidgenNode *node);
 extern void uidgen_node_releases(UidgenNode *node);
 
 /*
- * An answer has come: take what the registry says of itself, and bound the fleet's time by
- * it.  False if the answer must not be used, since a later timeline of the same registry and
- * cluster has answered before; then nothing is changed, and the call counts as one without
- * an answer.  (After pg_upgrade the registry is in another cluster, on timeline 1.)  `verdict` and `step` are those of uidgen_fleetclock_judge().
+ * An answer has come, of a registry of this life.  False if it must not be used, since a
+ * later timeline of the same registry and cluster has answered before; then nothing is
+ * changed, and the call counts as one without an answer.  (After pg_upgrade the registry is
+ * in another cluster, on timeline 1.)
+ */
+extern bool uidgen_node_sees(UidgenNode *node, const UidgenRegistryLife *life);
+
+/*
+ * The same for an answer about grants: take what the registry says of itself, and bound
+ * the fleet's time by it.  `verdict` and `step` are those of uidgen_fleetclock_judge().
  */
 extern bool uidgen_node_hears(UidgenNode *node, const UidgenRegistryWord *word,
 							  const UidgenClockReading *reading,

@@ -203,7 +203,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 			SET(CLOCK_OFFSET, IntervalPGetDatum(uidgen_interval(node.clock.offset - uidgen_clock_offset())));
 			SET(CLOCK_WIDTH, IntervalPGetDatum(uidgen_interval(node.clock.width)));
 		}
-		SET(TIMELINE, Int32GetDatum(node.timeline));
+		SET(TIMELINE, Int32GetDatum(node.seen.timeline));
 		if (node.quarantine_until > uidgen_clock_tick() &&
 			uidgen_tick_timestamp(&uidgen_layout, (uint64) node.quarantine_until,
 								  &quarantine_until))

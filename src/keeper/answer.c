@@ -156,3 +156,13 @@ uidgen_answer_bool(const UidgenAnswer *answer, const char *column)
 		uidgen_report_answer(answer, column, value);
 	return result;
 }
+
+UidgenRegistryLife
+uidgen_answer_life(const UidgenAnswer *answer)
+{
+	return (UidgenRegistryLife) {
+		.registry_id = uidgen_answer_bigint(answer, "registry_id", PG_INT64_MIN, PG_INT64_MAX),
+		.cluster = uidgen_answer_bigint(answer, "system_identifier", PG_INT64_MIN, PG_INT64_MAX),
+		.timeline = (int) uidgen_answer_bigint(answer, "timeline", PG_INT32_MIN, PG_INT32_MAX),
+	};
+}

@@ -11,6 +11,7 @@
 
 #include "postgres.h"
 
+#include "core/node.h"
 #include "link/link.h"
 
 /* What a function of the registry returned. */
@@ -40,6 +41,9 @@ extern int64 uidgen_answer_bigint(const UidgenAnswer *answer, const char *column
 extern int	uidgen_answer_bigints(const UidgenAnswer *answer, const char *column,
 								  int n, int64 most, int64 *values);
 extern bool uidgen_answer_bool(const UidgenAnswer *answer, const char *column);
+
+/* What a shared registry says of its life, in three columns. */
+extern UidgenRegistryLife uidgen_answer_life(const UidgenAnswer *answer);
 
 /* Raise the error that this value of a column makes no sense; NULL: it has none. */
 extern void uidgen_report_answer(const UidgenAnswer *answer, const char *column,

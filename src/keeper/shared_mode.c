@@ -85,9 +85,8 @@ report_clock(const UidgenClockReading *reading, UidgenClockVerdict verdict,
 
 /* ---- calls ---- */
 
-/* By the registry's clock: until when a call that is sent now may run. */
-static UidgenMicroseconds
-not_after(UidgenMicroseconds boot)
+UidgenMicroseconds
+uidgen_shared_mode_not_after(UidgenMicroseconds boot)
 {
 	UidgenMicroseconds registry =
 		uidgen_fleetclock_registry(&uidgen_shared->node.clock, boot);
@@ -107,7 +106,7 @@ begin_call(UidgenNodeCall *call, const UidgenNodeAction *action, const UidgenClo
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("could not generate a random number")));
 	call->at = node->clock.known ? clocks->tick : UIDGEN_NOT_KNOWN;
-	call->not_after = not_after(clocks->boot);
+	call->not_after = uidgen_shared_mode_not_after(clocks->boot);
 	call->did_nothing = true;	/* before it is sent */
 
 	/*
@@ -132,6 +131,30 @@ end_failed_call(const UidgenNodeCall *call)
 	if (geterrcode() == ERRCODE_QUERY_CANCELED)
 		uidgen_shared->node.clock.registry_known = false;
 	LWLockRelease(uidgen_shared->lock);
+}
+
+static void
+report_left_behind(const UidgenLink *link, int timeline)
+{
+	link->reject_host();
+	ereport(ERROR,
+			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+			 errmsg("the registry's answer came from a server that it has left behind"),
+			 errdetail("The server is on timeline %d, and the registry was on timeline %d before.",
+					   timeline, uidgen_shared->node.seen.timeline),
+			 errhint("Shut that server down. If it is to be the registry again, promote it once more.")));
+}
+
+void
+uidgen_shared_mode_sees(const UidgenLink *link, const UidgenRegistryLife *life)
+{
+	bool		usable;
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	usable = uidgen_node_sees(&uidgen_shared->node, life);
+	LWLockRelease(uidgen_shared->lock);
+	if (!usable)
+		report_left_behind(link, life->timeline);
 }
 
 /* An answer has come, and is a whole one: take what it says of the registry. */
@@ -161,15 +184,7 @@ hear(const UidgenLink *link, const UidgenNodeAnswer *answer)
 	}
 	LWLockRelease(uidgen_shared->lock);
 	if (!usable)
-	{
-		link->reject_host();
-		ereport(ERROR,
-				(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
-				 errmsg("the registry's answer came from a server that it has left behind"),
-				 errdetail("The server is on timeline %d, and the registry was on timeline %d before.",
-						   answer->word.timeline, node->timeline),
-				 errhint("Shut that server down. If it is to be the registry again, promote it once more.")));
-	}
+		report_left_behind(link, answer->word.life.timeline);
 	report_clock(&answer->reading, verdict, step);
 }
 
@@ -285,12 +300,12 @@ import(const UidgenLink *link, int n, const int *workers, const UidgenTick *ends
 	const UidgenNode *node = &uidgen_shared->node;
 	UidgenNodeCall call;
 
-	call.not_after = not_after(uidgen_clock_boot());
+	call.not_after = uidgen_shared_mode_not_after(uidgen_clock_boot());
 	PG_TRY();
 	{
 		/* A host that was left behind is no place to bring them to. */
 		if (!uidgen_shared_import(link, &call, n, workers, ends, node->registry_id,
-								  node->timeline))
+								  node->seen.timeline))
 		{
 			link->reject_host();
 			ereport(ERROR,
@@ -541,7 +556,7 @@ uidgen_shared_mode_release(const UidgenLink *link)
 	(void) uidgen_lease_end(lease, &terms, uidgen_publish_end());
 	call.ntokens = node->ntokens;
 	memcpy(call.tokens, node->tokens, sizeof(call.tokens));
-	call.not_after = not_after(uidgen_clock_boot());
+	call.not_after = uidgen_shared_mode_not_after(uidgen_clock_boot());
 	uidgen_node_releases(node);
 	LWLockRelease(uidgen_shared->lock);
 

@@ -9,6 +9,7 @@
 
 #include "postgres.h"
 
+#include "core/node.h"
 #include "link/link.h"
 
 /*
@@ -22,5 +23,13 @@ extern void uidgen_shared_mode_serve(const UidgenLink *link);
 
 /* Hand back the worker id.  As in local_mode.h the era is closed first, and stays closed. */
 extern void uidgen_shared_mode_release(const UidgenLink *link);
+
+/*
+ * For calls about something else than grants: until when one that is sent now may run, by the
+ * registry's clock; and whether its answer may be used.  Error: 08007 the server that
+ * answered was left behind by the registry.
+ */
+extern UidgenMicroseconds uidgen_shared_mode_not_after(UidgenMicroseconds boot);
+extern void uidgen_shared_mode_sees(const UidgenLink *link, const UidgenRegistryLife *life);
 
 #endif							/* UIDGEN_SHARED_MODE_H */

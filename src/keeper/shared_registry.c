@@ -45,9 +45,7 @@ static void
 read_word(const UidgenAnswer *result, UidgenNodeAnswer *answer)
 {
 	answer->word = (UidgenRegistryWord) {
-		.registry_id = uidgen_answer_bigint(result, "registry_id", PG_INT64_MIN, PG_INT64_MAX),
-		.cluster = uidgen_answer_bigint(result, "system_identifier", PG_INT64_MIN, PG_INT64_MAX),
-		.timeline = (int) uidgen_answer_bigint(result, "timeline", PG_INT32_MIN, PG_INT32_MAX),
+		.life = uidgen_answer_life(result),
 		.max_lead = uidgen_answer_bigint(result, "max_lead", 8, PG_INT64_MAX),
 		.quarantine_until = uidgen_answer_bigint(result, "quarantine_until", PG_INT64_MIN,
 												 PG_INT64_MAX),
@@ -112,7 +110,7 @@ uidgen_shared_acquire(const UidgenLink *link, UidgenNodeCall *call,
 		.seen = uidgen_answer_bigint(&result, "seen_tick", PG_INT64_MIN, PG_INT64_MAX),
 		.never_used = uidgen_answer_bool(&result, "never_used"),
 		.free_workers = uidgen_answer_bigint(&result, "free_workers", 0, PG_INT64_MAX),
-		.registry = uidgen_node_registry(answer->word.registry_id),
+		.registry = uidgen_node_registry(answer->word.life.registry_id),
 	};
 	grant->last = uidgen_answer_bigint(&result, "last_tick", grant->first,
 									   Min(grant->first + request->window,

@@ -476,7 +476,7 @@ hear_acquire(Node *node, const Reply *reply)
 			.seen = reply->seen,
 			.never_used = reply->never_used,
 			.free_workers = reply->free_workers,
-			.registry = uidgen_node_registry(reply->word.registry_id),
+			.registry = uidgen_node_registry(reply->word.life.registry_id),
 		};
 		memory->acquired = reply->clock;
 		known = uidgen_lease_known_until(&memory->lease, reply->worker);
@@ -616,7 +616,7 @@ keeper_hear(Node *node)
 	if (keeper->call.to_old)
 		memory->causes |= CAUSE_OLD_PRIMARY;
 	if (is_broken("older_timeline_used"))
-		memory->node.timeline = INT_MIN;
+		memory->node.seen.timeline = INT_MIN;
 	if (!uidgen_node_hears(&memory->node, &reply.word, &reading, terms.bounds.large_step * terms.unit,
 						   &verdict, &step))
 	{

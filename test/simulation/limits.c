@@ -194,7 +194,7 @@ may_ask_old(const Node *node)
 	if (!world.old.there)
 		return false;
 	/* It will not use the answer. */
-	if (node->memory.node.joined && node->memory.node.timeline > world.old_history.timeline)
+	if (node->memory.node.answered && node->memory.node.seen.timeline > world.old_history.timeline)
 		return true;
 	return world.old_grants && !world.setup.synchronous && !has_twin(node->memory.life) &&
 		!has_namesake(node->identity, node->memory.life) &&

@@ -348,9 +348,9 @@ registry_call(const Call *call, UidgenMicroseconds clock, const History *history
 	}
 	if (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW)
 	{
-		reply->word.registry_id = number_of(result, "registry_id");
-		reply->word.cluster = number_of(result, "system_identifier");
-		reply->word.timeline = (int) number_of(result, "timeline");
+		reply->word.life.registry_id = number_of(result, "registry_id");
+		reply->word.life.cluster = number_of(result, "system_identifier");
+		reply->word.life.timeline = (int) number_of(result, "timeline");
 		reply->word.max_lead = number_of(result, "max_lead");
 		reply->word.quarantine_until = number_of(result, "quarantine_until");
 	}

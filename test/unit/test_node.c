@@ -38,9 +38,7 @@ static bool
 hear(int64_t registry_id, int timeline, UidgenMicroseconds ahead)
 {
 	UidgenRegistryWord word = {
-		.registry_id = registry_id,
-		.cluster = cluster,
-		.timeline = timeline,
+		.life = {registry_id, cluster, timeline},
 		.max_lead = 400,
 		.quarantine_until = NOW + timeline,
 	};
@@ -459,24 +457,24 @@ test_answers(void)
 	begin();
 	ok(!node.joined && !node.clock.known, "answers: at first there was none");
 	ok(hear(REGISTRY, 4, 0) && verdict == UIDGEN_CLOCK_AGREES && step == 0, "answers: the first one counts");
-	ok(node.joined && node.registry_id == REGISTRY && node.timeline == 4 &&
+	ok(node.joined && node.registry_id == REGISTRY && node.seen.timeline == 4 &&
 	   node.max_lead == 400 && node.quarantine_until == NOW + 4, "answers: it says what the registry is");
 	ok(node.clock.known && node.clock.offset == 5 * HOUR, "answers: and what time it is");
-	ok(hear(REGISTRY, 5, MILLISECOND) && node.timeline == 5 && node.quarantine_until == NOW + 5, "answers: a later timeline counts");
+	ok(hear(REGISTRY, 5, MILLISECOND) && node.seen.timeline == 5 && node.quarantine_until == NOW + 5, "answers: a later timeline counts");
 	ok(verdict == UIDGEN_CLOCK_AGREES && step == MILLISECOND && node.clock.offset == 5 * HOUR + MILLISECOND, "answers: with its time");
 	ok(hear(REGISTRY, 5, MILLISECOND), "answers: so does the same one");
 
 	verdict = UIDGEN_CLOCK_TOO_FAR;
 	step = 7;
 	ok(!hear(REGISTRY, 4, HOUR), "answers: an older one does not");
-	ok(node.timeline == 5 && node.quarantine_until == NOW + 5 && node.clock.offset == 5 * HOUR + MILLISECOND &&
+	ok(node.seen.timeline == 5 && node.quarantine_until == NOW + 5 && node.clock.offset == 5 * HOUR + MILLISECOND &&
 	   verdict == UIDGEN_CLOCK_TOO_FAR && step == 7, "answers: and changes nothing");
 
 	ok(hear(REGISTRY + 1, 4, 0), "answers: of another registry, any timeline counts");
-	ok(node.registry_id == REGISTRY + 1 && node.timeline == 4, "answers: which is that one's");
+	ok(node.registry_id == REGISTRY + 1 && node.seen.timeline == 4, "answers: which is that one's");
 	ok(!hear(REGISTRY + 1, 3, 0), "answers: from then on, no older one does");
 	cluster++;
-	ok(hear(REGISTRY + 1, 1, 0) && node.timeline == 1, "answers: another cluster with the same registry counts its timelines anew");
+	ok(hear(REGISTRY + 1, 1, 0) && node.seen.timeline == 1, "answers: another cluster with the same registry counts its timelines anew");
 	ok(hear(REGISTRY + 1, 4, 0) && !hear(REGISTRY + 1, 3, 0), "answers: and there, too, no older one counts");
 	ok(hear(REGISTRY + 1, 4, -HOUR) && verdict == UIDGEN_CLOCK_FOLLOWS && step == -HOUR, "answers: a large step is said");
 	ok(hear(REGISTRY + 1, 4, HOUR + 1), "answers: as is one that is not followed");
