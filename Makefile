@@ -17,16 +17,20 @@ OBJS = \
 	src/functions/next.o \
 	src/functions/ranges.o \
 	src/functions/scramble.o \
+	src/functions/segments.o \
 	src/functions/status.o \
 	src/functions/values.o \
 	src/ids/cache.o \
 	src/ids/generator.o \
+	src/ids/numbers.o \
+	src/ids/waiting.o \
 	src/keeper/answer.o \
 	src/keeper/identity.o \
 	src/keeper/keeper.o \
 	src/keeper/local_mode.o \
 	src/keeper/local_registry.o \
 	src/keeper/publish.o \
+	src/keeper/fetch.o \
 	src/keeper/shared_mode.o \
 	src/keeper/shared_registry.o \
 	src/link/link.o \
@@ -36,6 +40,7 @@ OBJS = \
 	src/shared/demand.o \
 	src/shared/guc.o \
 	src/shared/secrets.o \
+	src/shared/segments.o \
 	src/shared/server.o \
 	src/shared/shmem.o \
 	src/shared/version.o \
@@ -62,7 +67,7 @@ PG_CPPFLAGS += -DPGDLLEXPORT='__attribute__((visibility("default")))'
 override PG_CFLAGS += -fvisibility=hidden
 
 # pg_regress's tests are sql/ and expected/; the other suites live in test/.
-REGRESS = install catalog layout decode ranges forms scramble errors generate copy registry fleet segments
+REGRESS = install catalog layout decode ranges forms scramble errors generate copy numbers registry fleet segments
 REGRESS_OPTS = --inputdir=$(srcdir)
 ISOLATION = acquire fleet partitions renew segments
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation

@@ -1,6 +1,10 @@
 -- What is refused, and how.  Where the text depends on the server's layout, only
 -- the SQLSTATE is shown.
 \set SHOW_CONTEXT never
+SELECT current_database() AS here, current_setting('uidgen.database') AS registry \gset
+\connect :registry
+SELECT uidgen.create_segment('default');
+\connect :here
 
 -- A null argument is an error, and does not give a null id.
 SELECT uid_next(NULL);
@@ -62,7 +66,7 @@ BEGIN
 	FOR f IN
 		SELECT p.proname, p.prosrc, p.probin, p.proretset,
 			(SELECT string_agg(t::regtype::text, ', ' ORDER BY n) FROM unnest(p.proargtypes) WITH ORDINALITY AS a (t, n)) AS inputs,
-			(SELECT string_agg(CASE WHEN t = 'text'::regtype THEN quote_literal('default') WHEN n = 1 THEN '1' ELSE '0' END, ', ' ORDER BY n)
+			(SELECT string_agg(CASE WHEN t = 'text'::regtype THEN quote_literal('default') WHEN n = 1 OR p.proname = 'uid_segment_block' THEN '1' ELSE '0' END, ', ' ORDER BY n)
 				FROM unnest(p.proargtypes) WITH ORDINALITY AS a (t, n)) AS arguments,
 			(SELECT array_agg(t::regtype::text ORDER BY n)
 				FROM unnest(p.proallargtypes, p.proargmodes) WITH ORDINALITY AS a (t, m, n) WHERE m = 'o') AS outputs

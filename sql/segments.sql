@@ -57,6 +57,8 @@ BEGIN
 	RETURN 'done';
 EXCEPTION WHEN OTHERS OR query_canceled THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	-- The tests are also run in another database.
+	hint := replace(hint, format('"%s"', current_database()), 'REGISTRY');
 	RETURN concat_ws(E'\n  ', SQLSTATE || ' ' || message, CASE WHEN SQLSTATE NOT IN ('23502', '23514') THEN nullif(detail, '') END, nullif(hint, ''));
 END $$;
 
@@ -77,6 +79,7 @@ BEGIN
 	RETURN g.first_value || ' to ' || g.last_value;
 EXCEPTION WHEN OTHERS OR query_canceled THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	hint := replace(hint, format('"%s"', current_database()), 'REGISTRY');
 	RETURN concat_ws(E'\n  ', SQLSTATE || ' ' || message, nullif(detail, ''), nullif(hint, ''));
 END $$;
 CREATE FUNCTION pg_temp.release(first_unused bigint, version bigint DEFAULT NULL, not_after bigint DEFAULT 9223372036854775807, name text DEFAULT 's')

@@ -1991,6 +1991,12 @@ BEGIN
 				DETAIL = format('Its numbers can be from 0 to its largest one, which is %s.', max_value);
 	END IF;
 
+	IF current_setting('uidgen.database', true) <> current_database() AND NOT EXISTS (SELECT FROM uidgen.registry_layout AS l WHERE l.shared) THEN
+		RAISE WARNING 'no server draws numbers of the segments in this database'
+			USING DETAIL = format('The registry of this server is in database "%s", or on another server.', current_setting('uidgen.database')),
+				HINT = 'Create the segment there.';
+	END IF;
+
 	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
 	INSERT INTO uidgen.segment AS t
 		(name, last_value, step, min_step, max_step, max_value, failover_gap, version, incarnation,
@@ -2197,12 +2203,12 @@ BEGIN
 	s := call.s;
 	IF s.name IS NULL THEN
 		RAISE EXCEPTION 'there is no such segment'
-			USING ERRCODE = 'undefined_object',
-				HINT = 'The owner of the registry can create it with uidgen.create_segment().';
+			USING ERRCODE = 'no_data_found',
+				HINT = format('The owner of the registry can create it with uidgen.create_segment(), in database "%s".', current_database());
 	ELSIF s.dropped THEN
 		RAISE EXCEPTION 'the segment was dropped'
-			USING ERRCODE = 'undefined_object',
-				HINT = 'The owner of the registry can create it again with uidgen.create_segment().';
+			USING ERRCODE = 'no_data_found',
+				HINT = format('The owner of the registry can create it again with uidgen.create_segment(), in database "%s".', current_database());
 	END IF;
 
 	IF known_incarnation = s.incarnation THEN
@@ -2457,6 +2463,44 @@ CREATE FUNCTION uid_unscramble(value bigint, key bytea, bits integer DEFAULT 63)
 AS 'MODULE_PATHNAME', 'uidgen_unscramble'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION uid_unscramble(bigint, bytea, integer) IS 'the number whose image under a secret key this is';
+
+--
+-- Segments: numbers of named counters.
+--
+
+CREATE FUNCTION uidgen.uid_segment_next_in_copy(name text, internal) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_segment_next'
+LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION uidgen.uid_segment_next_in_copy(text, internal) IS 'uid_segment_next(name), as COPY FROM calls it';
+
+-- Not strict: a null name is an error, where STRICT would return a null number.
+CREATE FUNCTION uid_segment_next(name text) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_segment_next'
+LANGUAGE C VOLATILE PARALLEL SAFE
+SUPPORT uidgen.uid_next_support;
+COMMENT ON FUNCTION uid_segment_next(text) IS 'the next number of a segment, of those that this server has fetched';
+
+CREATE FUNCTION uid_segment_batch(name text, n integer) RETURNS SETOF bigint
+AS 'MODULE_PATHNAME', 'uidgen_segment_batch'
+LANGUAGE C VOLATILE PARALLEL SAFE ROWS 1000;
+COMMENT ON FUNCTION uid_segment_batch(text, integer) IS 'n numbers of a segment, increasing';
+
+CREATE FUNCTION uid_segment_block(name text, n integer, OUT first_number bigint, OUT last_number bigint)
+AS 'MODULE_PATHNAME', 'uidgen_segment_block'
+LANGUAGE C VOLATILE PARALLEL SAFE;
+COMMENT ON FUNCTION uid_segment_block(text, integer) IS 'n numbers of a segment that are consecutive';
+
+CREATE FUNCTION uidgen.segment_status(OUT name text, OUT state text, OUT numbers_left bigint, OUT lasts interval,
+	OUT rate double precision, OUT step bigint, OUT fetches bigint, OUT fetched bigint, OUT drawn bigint,
+	OUT skipped bigint, OUT returned bigint, OUT lost bigint, OUT waits bigint, OUT failures bigint, OUT last_error text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'uidgen_segment_status'
+LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION uidgen.segment_status() IS 'the segments that this server has drawn numbers of since it started; last_error is for members of pg_monitor';
+
+CREATE VIEW uidgen.segment_status AS SELECT * FROM uidgen.segment_status();
+COMMENT ON VIEW uidgen.segment_status IS 'the segments that this server has drawn numbers of since it started; last_error is for members of pg_monitor';
+GRANT SELECT ON uidgen.segment_status TO PUBLIC;
 
 --
 -- Layouts

@@ -101,8 +101,6 @@ find_fault(const UidgenSupply *supply, const UidgenSupplyAnswer *answer, bool sa
 	if (answer->min_step <= 0 || answer->max_step < answer->min_step ||
 		answer->max_step > (int64_t) UIDGEN_SEGMENT_MAX)
 		return UIDGEN_SUPPLY_BAD_STEPS;
-	if (answer->again)
-		return UIDGEN_SUPPLY_SOUND;
 	if (answer->first < 0 || answer->last < answer->first ||
 		answer->last - answer->first >= answer->max_step ||
 		answer->last > answer->max_value)
@@ -138,11 +136,6 @@ uidgen_supply_receive(UidgenSupply *supply, const UidgenSupplyRequest *request,
 	/* Where the owner has chosen another step, what was learned begins anew. */
 	supply->length = clamp(follow_step ? answer->step : request->length,
 						   answer->min_step, answer->max_step);
-	if (answer->again)
-	{
-		verdict.again = true;
-		return verdict;
-	}
 
 	verdict.first = answer->first;
 	verdict.size = (uint64_t) (answer->last - answer->first) + 1;

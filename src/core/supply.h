@@ -73,7 +73,6 @@ typedef struct UidgenSupplyRequest
 /* Its answer. */
 typedef struct UidgenSupplyAnswer
 {
-	bool		again;			/* there is no range: ask again at once */
 	int64_t		first;
 	int64_t		last;
 	int64_t		incarnation;
@@ -103,8 +102,7 @@ typedef struct UidgenSupplyVerdict
 {
 	UidgenSupplyFault fault;
 	bool		discard;		/* close the buffers, and tell uidgen_supply_discarded() */
-	bool		again;			/* there is nothing to fill: fetch again */
-	int64_t		first;			/* else fill: this number, and those after it */
+	int64_t		first;			/* then fill: this number, and those after it */
 	uint64_t	size;
 } UidgenSupplyVerdict;
 

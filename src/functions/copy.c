@@ -5,7 +5,8 @@
  * COPY FROM collects rows and stores them together, with one WAL record for a page of
  * them; but row by row if a column default is volatile, because such a default might
  * query the table that is being filled and must then find the rows before it.  uid_next()
- * queries nothing, so it needs no such care.  The server makes an exception for
+ * and uid_segment_next() query nothing, so they need no such care; what is said of the
+ * first here holds for both.  The server makes an exception for
  * nextval(), by its OID, and has no label that would ask for one
  * (contain_volatile_functions_not_nextval() in optimizer/util/clauses.c).
  *
@@ -56,9 +57,9 @@
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
-/* In the schema uidgen: the arguments of the function that it stands in for, and then
- * one of the type internal. */
-#define TWIN "uid_next_in_copy"
+/* In the schema uidgen: the name of the function that it stands in for, with this ending; its
+ * arguments, and then one of the type internal. */
+#define TWIN_ENDING "_in_copy"
 
 SQL_FUNCTION(uidgen_next_support);
 
@@ -111,12 +112,13 @@ find_twin(Oid function)
 	Oid			types[FUNC_MAX_ARGS + 1];
 	Oid		   *original_types;
 	int			nargs;
+	const char *name = psprintf("%s" TWIN_ENDING, get_func_name(function));
 
 	(void) get_func_signature(function, &original_types, &nargs);
 	memcpy(types, original_types, nargs * sizeof(Oid));
 	types[nargs++] = INTERNALOID;
 	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid,
-						   CStringGetDatum(TWIN),
+						   CStringGetDatum(name),
 						   PointerGetDatum(buildoidvector(types, nargs)),
 						   ObjectIdGetDatum(namespace));
 }

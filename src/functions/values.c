@@ -237,6 +237,14 @@ uidgen_return_row(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n)
 }
 
 void
+uidgen_begin_rows(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n)
+{
+	(void) check_columns(fcinfo, columns, n);
+	/* Raises an error if the caller cannot take a set. */
+	InitMaterializedSRF(fcinfo, 0);
+}
+
+void
 uidgen_put_row(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
@@ -244,11 +252,7 @@ uidgen_put_row(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n)
 	bool		nulls[MAX_COLUMNS];
 
 	if (!result || !IsA(result, ReturnSetInfo) || !result->setResult)
-	{
-		(void) check_columns(fcinfo, columns, n);
-		/* Raises an error if the caller cannot take a set. */
-		InitMaterializedSRF(fcinfo, 0);
-	}
+		uidgen_begin_rows(fcinfo, columns, n);
 	split_columns(columns, n, values, nulls);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }

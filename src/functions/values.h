@@ -87,11 +87,12 @@ typedef struct UidgenColumn
 
 /*
  * uidgen_return_row() makes the only row of a function's result.  uidgen_put_row() adds a
- * row to a set, and begins the set with its first call.  Error 55000: the catalog declares
- * other columns.
+ * row to a set, and begins the set with its first call; uidgen_begin_rows() begins one that
+ * may stay empty.  Error 55000: the catalog declares other columns.
  */
 extern Datum uidgen_return_row(FunctionCallInfo fcinfo, const UidgenColumn *columns,
 							   int n);
+extern void uidgen_begin_rows(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n);
 extern void uidgen_put_row(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n);
 
 #endif							/* UIDGEN_VALUES_H */

@@ -4,13 +4,7 @@
  *
  * The rules by which a position is taken are in ticket.h; this file adds the
  * clock, the waiting and the errors.  A call that finds the gate shut tells the
- * keeper what it misses, and waits for an attempt (demand.h).
- *
- * Every wait ends: by the grant, by an attempt of the keeper that failed for a
- * reason that waiting does not cure, or by uidgen.wait_timeout.  statement_timeout
- * alone would not do: it does not end a wait inside COMMIT.  Time-outs run on the
- * monotonic clock, since a wall clock that is set back would stretch them by the size
- * of the step.
+ * keeper what it misses, and waits for an attempt (waiting.h).
  */
 #include "postgres.h"
 
@@ -18,18 +12,13 @@
 
 #include <limits.h>
 
-#include "catalog/pg_auth_members.h"
-#include "catalog/pg_authid.h"
-#include "catalog/pg_database.h"
 #include "common/pg_prng.h"
 #include "compat.h"
 #include "core/clock.h"
-#include "link/link.h"
+#include "ids/waiting.h"
 #include "miscadmin.h"
-#include "shared/catalog.h"
 #include "shared/server.h"
 #include "shared/shmem.h"
-#include "utils/acl.h"
 
 /* How long a diagnosis waits for the keeper, whatever wait_timeout is: longer than the
  * keeper waits for a lock. */
@@ -42,6 +31,19 @@ static uint32
 grant_wait(void)
 {
 	return uidgen_wait_event(&grant_wait_event, "UidgenGrant");
+}
+
+static void
+wait_for_grant(UidgenWait *wait)
+{
+	const UidgenLack lack = {
+		.message = "uidgen has no grant to issue ids from",
+		.timeout_detail = "Within %d ms the keeper got no grant that reaches far enough.",
+		.timeout_hint = "See uidgen.status and the server log. If there are many renewals, raise the setting \"uidgen.window\"; otherwise raise \"uidgen.wait_timeout\".",
+		.wait_event = grant_wait(),
+	};
+
+	uidgen_wait_for_keeper(wait, &lack);
 }
 
 /*
@@ -106,117 +108,6 @@ read_clock(uint64 era)
 	return uidgen_look_at_clock(era);
 }
 
-/*
- * May the caller see details, which may name hosts and ports or show rows of the
- * registry?  The catalogs are those that has_privs_of_role() reads.  They are not
- * unlocked, since an error follows.
- */
-static bool
-may_see_details(void)
-{
-	return uidgen_lock_catalog(AuthIdRelationId, AuthIdOidIndexId) &&
-		uidgen_lock_catalog(AuthMemRelationId, AuthMemMemRoleIndexId) &&
-		uidgen_lock_catalog(DatabaseRelationId, DatabaseOidIndexId) &&
-		has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
-}
-
-/* Raise errors that the keeper cannot find, or would find only slowly. */
-static void
-check_preconditions(void)
-{
-	UidgenFailure why;
-
-	(void) uidgen_server_layout();
-	if (!IsUnderPostmaster)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("uidgen issues no ids in single-user mode"),
-				 errdetail("Only a background worker can get a grant, and single-user mode has none."),
-				 errhint("Start the server normally.")));
-	if (uidgen_link->in_recovery())
-		ereport(ERROR,
-				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-				 errmsg("uidgen issues no ids during recovery"),
-				 errhint("Draw ids on the primary server, or on this one after its promotion.")));
-	if (uidgen_link->is_missing(&why))
-		ereport(ERROR,
-				(errcode(why.sqlerrcode),
-				 errmsg("uidgen has no grant to issue ids from: %s", why.message),
-				 errdetail_internal("%s", why.detail),
-				 errhint("%s", why.hint)));
-}
-
-/* SQLSTATEs that mean the same to the caller as to the keeper. */
-static int
-caller_errcode(int sqlerrcode)
-{
-	switch (sqlerrcode)
-	{
-		case ERRCODE_CONFIGURATION_LIMIT_EXCEEDED:
-		case ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED:
-		case ERRCODE_INVALID_PARAMETER_VALUE:
-		case ERRCODE_OBJECT_IN_USE:
-			return sqlerrcode;
-		default:
-			return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
-	}
-}
-
-/* Raise the error that the keeper could not get a grant. */
-static void
-report_failure(const UidgenFailure *failure)
-{
-	bool		has_detail = failure->detail[0] != '\0';
-	bool		show_detail = has_detail && may_see_details();
-
-	/* The keeper does not see the extension, but this transaction does. */
-	if (failure->sqlerrcode == ERRCODE_UNDEFINED_OBJECT && uidgen_link->is_here())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("uidgen has no grant to issue ids from"),
-				 errdetail("The extension was created in this transaction, so the keeper does not see it yet."),
-				 errhint("Commit the transaction that created the extension first.")));
-	ereport(ERROR,
-			(errcode(caller_errcode(failure->sqlerrcode)),
-			 errmsg("uidgen has no grant to issue ids from: %s", failure->message),
-			 show_detail ? errdetail_internal("%s", failure->detail) :
-			 has_detail ?
-			 errdetail("The details are in the server log, and in this error for members of pg_monitor.") : 0,
-			 failure->hint[0] ? errhint("%s", failure->hint) : 0));
-}
-
-/* Raise the error that the wait's time is up without a grant. */
-static void
-report_timeout(void)
-{
-	UidgenFailure failure;
-	bool		running;
-	bool		ran;
-
-	if (uidgen_demand_failure(&uidgen_shared->grant_demand, &failure))
-		report_failure(&failure);
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
-	running = uidgen_shared->keeper_latch != NULL;
-	ran = uidgen_shared->keeper_ran;
-	LWLockRelease(uidgen_shared->lock);
-
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("uidgen has no grant to issue ids from"),
-			 running ?
-			 errdetail("Within %d ms the keeper got no grant that reaches far enough.",
-					   uidgen_wait_timeout) :
-			 ran ?
-			 errdetail("The keeper is not running at this moment.") :
-			 errdetail("The keeper, a background worker, has not started; the setting \"max_worker_processes\" is %d.",
-					   max_worker_processes),
-			 running ?
-			 errhint("See uidgen.status and the server log. If there are many renewals, raise the setting \"uidgen.window\"; otherwise raise \"uidgen.wait_timeout\".") :
-			 ran ?
-			 errhint("See the server log.") :
-			 errhint("If the server log says that there are too many background workers, raise the setting \"max_worker_processes\".")));
-}
-
 /* Raise the error that the wait's time is up, and the next id is still too far ahead. */
 static void
 report_ahead(const UidgenTicketReach *reach, UidgenTick tick, UidgenTick now)
@@ -255,37 +146,6 @@ report_ahead(const UidgenTicketReach *reach, UidgenTick tick, UidgenTick now)
 	}
 }
 
-/*
- * Wait until the keeper has made an attempt for this call.  Returns when it is worth
- * trying again; raises an error when it is not, or when the time is up.
- */
-static void
-wait_for_keeper(UidgenWait *wait)
-{
-	UidgenFailure failure;
-
-	/* Each time, because these can change while we wait. */
-	check_preconditions();
-	/* Otherwise the keeper could not publish what we wait for. */
-	Assert(!LWLockHeldByMe(uidgen_shared->lock));
-	if (wait->number == 0)
-		wait->number = uidgen_demand_make(wait->on);
-	else if (uidgen_demand_served(wait->on, wait->number))
-	{
-		/* The keeper has made its attempt, and it did not help. */
-		if (uidgen_demand_failure(wait->on, &failure) &&
-			!failure.transient)
-			report_failure(&failure);
-		if (uidgen_wait_timeout == 0)
-			report_timeout();
-		uidgen_wait_demand_again(wait, grant_wait());
-	}
-	uidgen_wait_begin(wait, uidgen_wait_at_least(wait->on));
-	if (uidgen_wait_expired(wait))
-		report_timeout();
-	uidgen_wait_sleep(wait, wait->number, LONG_MAX, grant_wait());
-}
-
 /* Wait until the clock is nearer to a tick that is too far ahead of it. */
 static void
 wait_for_clock(UidgenWait *wait, UidgenTick tick)
@@ -299,7 +159,7 @@ wait_for_clock(UidgenWait *wait, UidgenTick tick)
 	 * in which ids go on ahead of the clock. */
 	if (uidgen_ticket_large_step(&reach, now) || uidgen_ticket_step_in_era(&reach, now))
 	{
-		wait_for_keeper(wait);
+		wait_for_grant(wait);
 		return;
 	}
 	if (target <= now)
@@ -355,14 +215,14 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 		{
 			case UIDGEN_TICKET_UNGRANTED:
 				taken = true;
-				wait_for_keeper(&wait);
+				wait_for_grant(&wait);
 				break;
 			case UIDGEN_TICKET_EARLY:
 				taken = true;
 				wait_for_clock(&wait, ticket.blocked);
 				break;
 			case UIDGEN_TICKET_NO_GRANT:
-				wait_for_keeper(&wait);
+				wait_for_grant(&wait);
 				break;
 			case UIDGEN_TICKET_AHEAD:
 				wait_for_clock(&wait, ticket.blocked);

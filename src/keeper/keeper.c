@@ -1,6 +1,7 @@
 /*
  * keeper.c
- *	  The background worker that acquires, renews and releases the grant.
+ *	  The background worker that acquires, renews and releases the grant, and fetches numbers
+ *	  of segments.
  *
  * The keeper works on demand: callers number their demands and set its latch
  * (demand.h); it makes one attempt for all demands that are there, publishes the
@@ -15,7 +16,12 @@
  * Because it exits, its state is in shared memory; what must outlive that is in the
  * registry.
  *
- * What an attempt does depends on the registry's mode: local_mode.c, shared_mode.c.
+ * What an attempt does depends on the registry's mode: local_mode.c, shared_mode.c.  For a
+ * segment it is the same in both: fetch.c.
+ *
+ * The grant comes first: after each attempt for a segment the keeper looks whether a grant
+ * is demanded.  Segments take turns.  Each has its own demand and pauses, but where no
+ * connection can be made, that is so for all of them, and one attempt tells it to all.
  *
  * Any failure is kept for uidgen.status and for the callers, reported to the log
  * once, and followed by a growing pause.
@@ -33,6 +39,7 @@
 
 #include "compat.h"
 #include "core/clock.h"
+#include "keeper/fetch.h"
 #include "keeper/local_mode.h"
 #include "keeper/publish.h"
 #include "keeper/shared_mode.h"
@@ -40,6 +47,7 @@
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
+#include "shared/segments.h"
 #include "shared/server.h"
 #include "storage/ipc.h"
 #include "utils/elog.h"
@@ -72,9 +80,14 @@ static volatile sig_atomic_t connecting = false;
 /* Keep attempts and their failures out of TopMemoryContext. */
 static MemoryContext attempt_context;
 
-/* The attempt under way: over which link, and for which demand. */
+/* The attempt under way: over which link, for which demand, and for which segment, or NULL
+ * for the grant. */
 static const UidgenLink *attempt_link;
 static UidgenDemand *attempt_demand;
+static UidgenSegmentSlot *attempt_slot;
+
+/* The segment whose turn is next. */
+static int	next_slot = 0;
 
 static void note_broken_attempt(void);
 
@@ -155,6 +168,8 @@ leave_slot(int code, Datum arg)
 	LWLockRelease(uidgen_shared->lock);
 	uidgen_demand_break_off(&uidgen_shared->grant_demand);
 	uidgen_demand_break_off(&uidgen_shared->move_demand);
+	for (int i = 0; i < uidgen_segments_used(); i++)
+		uidgen_demand_break_off(&uidgen_segments_slot(i)->demand);
 	pg_atomic_write_u32(&uidgen_shared->keeper_pid, 0);
 }
 
@@ -222,15 +237,55 @@ last_pause(void)
 	return (int) Max(Min(left, LAST_CONNECT_PAUSE_MS), LAST_SHARED_PAUSE_MS);
 }
 
+/*
+ * No connection could be made: that is the failure of all segments for which somebody waits.
+ */
+static void
+note_failure_of_segments(const UidgenFailure *failure)
+{
+	for (int i = 0; i < uidgen_segments_used(); i++)
+	{
+		UidgenDemand *demand = &uidgen_segments_slot(i)->demand;
+		uint64		number = uidgen_demand_open(demand);
+
+		if (number == 0 || demand == attempt_demand)
+			continue;
+		uidgen_demand_begin(demand, number);
+		(void) uidgen_demand_failed(demand, failure, last_pause(), attempt_link->shared);
+		uidgen_demand_end(demand);
+	}
+}
+
+/* Is this failure of a segment another one than that of the last segment that failed?  There
+ * may be many. */
+static bool
+is_news_of_segments(const UidgenFailure *failure)
+{
+	static UidgenFailure last = {0};
+	bool		is_news = last.sqlerrcode != failure->sqlerrcode ||
+		strcmp(last.message, failure->message) != 0;
+
+	last = *failure;
+	/* Anybody can name a segment that there is not. */
+	return is_news && failure->sqlerrcode != ERRCODE_NO_DATA_FOUND;
+}
+
 /* Note a failure, for callers and for the pause that follows it.  True if it is news. */
 static bool
 note_failure(UidgenFailure *failure)
 {
+	bool		is_news;
+
 	/* Other nodes give worker ids back, and time does. */
 	if (attempt_link->shared)
 		failure->transient |= failure->sqlerrcode == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED ||
 			failure->sqlerrcode == ERRCODE_OBJECT_IN_USE;
-	return uidgen_demand_failed(attempt_demand, failure, last_pause(), attempt_link->shared);
+	is_news = uidgen_demand_failed(attempt_demand, failure, last_pause(), attempt_link->shared);
+	if (!attempt_slot)
+		return is_news;
+	if (connecting)
+		note_failure_of_segments(failure);
+	return is_news_of_segments(failure);
 }
 
 /* Note that the process ends during an attempt, by an error after which it cannot go on. */
@@ -252,18 +307,36 @@ note_broken_attempt(void)
 	(void) note_failure(&failure);
 }
 
+static void
+report_failure(const UidgenDemand *demand, const ErrorData *error)
+{
+	ereport(LOG,
+			(errcode(error->sqlerrcode),
+			 demand == &uidgen_shared->grant_demand ?
+			 errmsg("uidgen has no new grant: %s", error->message) :
+			 demand == &uidgen_shared->move_demand ?
+			 errmsg("uidgen goes on with its local registry: %s", error->message) :
+			 errmsg("uidgen has no further numbers of a segment: %s", error->message),
+			 error->detail ? errdetail_internal("%s", error->detail) : 0,
+			 error->hint ? errhint("%s", error->hint) : 0,
+			 error->context ? errcontext("%s", error->context) : 0));
+}
+
 /*
- * Connect to the registry if needed, and run `action`, for this demand.  False if that
- * failed; then its transaction is ended, and the failure is noted.
+ * Connect to the registry if needed, and run `action`, for this demand; `slot` is the segment's,
+ * or NULL for the grant.  False if that failed; then its transaction is ended, and the failure
+ * is noted.
  */
 static bool
-try_registry(const UidgenLink *link, UidgenDemand *demand, void (*action) (const UidgenLink *))
+try_registry(const UidgenLink *link, UidgenDemand *demand, UidgenSegmentSlot *slot,
+			 void (*action) (const UidgenLink *, UidgenSegmentSlot *))
 {
 	volatile bool succeeded = true;
 
 	MemoryContextSwitchTo(attempt_context);
 	attempt_link = link;
 	attempt_demand = demand;
+	attempt_slot = slot;
 	PG_TRY();
 	{
 		/*
@@ -277,7 +350,7 @@ try_registry(const UidgenLink *link, UidgenDemand *demand, void (*action) (const
 			link->connect();
 			connecting = false;
 		}
-		action(link);
+		action(link, slot);
 		in_attempt = false;
 	}
 	PG_CATCH();
@@ -295,14 +368,7 @@ try_registry(const UidgenLink *link, UidgenDemand *demand, void (*action) (const
 		uidgen_failure_set(&failure, error->sqlerrcode, error->message, error->detail,
 						   error->hint);
 		if (note_failure(&failure))
-			ereport(LOG,
-					(errcode(error->sqlerrcode),
-					 demand == &uidgen_shared->move_demand ?
-					 errmsg("uidgen goes on with its local registry: %s", error->message) :
-					 errmsg("uidgen has no new grant: %s", error->message),
-					 error->detail ? errdetail_internal("%s", error->detail) : 0,
-					 error->hint ? errhint("%s", error->hint) : 0,
-					 error->context ? errcontext("%s", error->context) : 0));
+			report_failure(demand, error);
 		connecting = false;
 		in_attempt = false;
 		RESUME_INTERRUPTS();
@@ -315,7 +381,7 @@ try_registry(const UidgenLink *link, UidgenDemand *demand, void (*action) (const
 }
 
 static void
-serve(const UidgenLink *link)
+serve_grant(const UidgenLink *link, UidgenSegmentSlot *slot)
 {
 	if (link->shared)
 		uidgen_shared_mode_serve(link);
@@ -324,12 +390,18 @@ serve(const UidgenLink *link)
 }
 
 static void
-release(const UidgenLink *link)
+release_grant(const UidgenLink *link, UidgenSegmentSlot *slot)
 {
 	if (link->shared)
 		uidgen_shared_mode_release(link);
 	else
 		uidgen_local_mode_release(link);
+}
+
+static void
+recall(const UidgenLink *link, UidgenSegmentSlot *slot)
+{
+	uidgen_local_mode_recall(link);
 }
 
 /*
@@ -340,16 +412,16 @@ static bool
 recall_local_grants(const UidgenLink *link, UidgenDemand *demand)
 {
 	return !link->shared || uidgen_shared->local_recalled ||
-		try_registry(&uidgen_link_local, demand, uidgen_local_mode_recall);
+		try_registry(&uidgen_link_local, demand, NULL, recall);
 }
 
 /*
- * If there is a demand, and its pause is over, make one attempt for all that are there.
- * Returns for how many milliseconds there is nothing to do: 0 after an attempt, -1 while
- * nothing is demanded.
+ * Begin an attempt for all demands that are there, if there are any, and their pause is over.
+ * Returns for how many milliseconds there is nothing to do: 0 if the attempt has begun, -1
+ * while nothing is demanded.
  */
 static long
-attend(UidgenDemand *demand, const UidgenLink *link)
+begin_attempt(UidgenDemand *demand)
 {
 	uint64		number = uidgen_demand_open(demand);
 	long		pause;
@@ -358,12 +430,29 @@ attend(UidgenDemand *demand, const UidgenLink *link)
 	if (number == 0)
 		return -1;
 	pause = milliseconds_until(demand->retry_at);
-	if (pause > 0)
-		return pause;
-	uidgen_demand_begin(demand, number);
-	if (recall_local_grants(link, demand) && try_registry(link, demand, serve))
+	if (pause == 0)
+		uidgen_demand_begin(demand, number);
+	return pause;
+}
+
+static void
+end_attempt(UidgenDemand *demand, bool succeeded)
+{
+	if (succeeded)
 		uidgen_demand_succeeded(demand);
 	uidgen_demand_end(demand);
+}
+
+/* Make an attempt for the grant, by one of its demands.  Returns what begin_attempt() does. */
+static long
+attend(UidgenDemand *demand, const UidgenLink *link)
+{
+	long		pause = begin_attempt(demand);
+
+	if (pause != 0)
+		return pause;
+	end_attempt(demand, recall_local_grants(link, demand) &&
+				try_registry(link, demand, NULL, serve_grant));
 
 	/*
 	 * The local registry is not used any more.  Its connection ends with the
@@ -398,6 +487,32 @@ sooner(long a, long b)
 	return Min(a, b);
 }
 
+/* Make an attempt for one segment.  They are in the registry that the settings name, also
+ * while the grant is still another's. */
+static long
+attend_segments(void)
+{
+	int			n = uidgen_segments_used();
+	long		pause = -1;
+
+	for (int i = 0; i < n; i++)
+	{
+		int			index = (next_slot + i) % n;
+		UidgenSegmentSlot *slot = uidgen_segments_slot(index);
+		long		its_pause = begin_attempt(&slot->demand);
+
+		if (its_pause == 0)
+		{
+			next_slot = index + 1;
+			end_attempt(&slot->demand,
+						try_registry(uidgen_link, &slot->demand, slot, uidgen_fetch_numbers));
+			return 0;
+		}
+		pause = sooner(pause, its_pause);
+	}
+	return pause;
+}
+
 /* ---- the settings ---- */
 
 static void
@@ -421,11 +536,35 @@ reload(void)
 	/* A failure of the old registry says nothing about the new one. */
 	uidgen_demand_retry_now(demand);
 	uidgen_demand_retry_now(&uidgen_shared->move_demand);
+	for (int i = 0; i < uidgen_segments_used(); i++)
+	{
+		uidgen_fetch_forget(uidgen_segments_slot(i));
+		uidgen_demand_retry_now(&uidgen_segments_slot(i)->demand);
+	}
 	if (link->is_connected() && (link == uidgen_link || link != link_in_use()))
 		link->disconnect();
 }
 
 /* ---- the end ---- */
+
+/* Hand back what nobody has drawn.  After a failure, no further attempts: most would fail,
+ * too, and the shutdown waits. */
+static void
+release_segments(void)
+{
+	const UidgenLink *link = uidgen_link;
+
+	if (link->in_recovery() || !link->finish())
+		return;
+	for (int i = 0; i < uidgen_segments_used(); i++)
+	{
+		UidgenSegmentSlot *slot = uidgen_segments_slot(i);
+
+		if (uidgen_fetch_has_rest(slot) &&
+			!try_registry(link, &slot->demand, slot, uidgen_fetch_release))
+			break;
+	}
+}
 
 /* SIGTERM: a shutdown, or somebody's pg_terminate_backend(). */
 static void
@@ -444,7 +583,8 @@ shut_down(void)
 		(link->is_connected() ||
 		 uidgen_shared->lease.grant.last > uidgen_clock_tick()) &&
 		link->finish())
-		(void) try_registry(link, &uidgen_shared->grant_demand, release);
+		(void) try_registry(link, &uidgen_shared->grant_demand, NULL, release_grant);
+	release_segments();
 	proc_exit(1);
 }
 
@@ -486,6 +626,7 @@ uidgen_keeper_main(Datum main_arg)
 	{
 		const UidgenLink *link;
 		long		timeout;
+		long		segments_timeout = -1;
 
 		ResetLatch(MyLatch);
 		if (ShutdownRequestPending)
@@ -510,12 +651,16 @@ uidgen_keeper_main(Datum main_arg)
 			timeout = attend(&uidgen_shared->grant_demand, link);
 		if (timeout != 0 && must_move())
 			timeout = sooner(timeout, attend_move());
+		if (!uidgen_link->in_recovery())
+			segments_timeout = attend_segments();
+		timeout = sooner(timeout, segments_timeout);
 		if (timeout == 0)
 		{
 			idle_since = uidgen_clock_monotonic();
 			continue;
 		}
-		if (link->is_connected() && uidgen_demand_open(&uidgen_shared->grant_demand) == 0)
+		if (link->is_connected() && segments_timeout < 0 &&
+			uidgen_demand_open(&uidgen_shared->grant_demand) == 0)
 		{
 			long		idle = milliseconds_until(idle_since + INT64CONST(1000) * IDLE_MS);
 

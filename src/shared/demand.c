@@ -38,6 +38,17 @@ uidgen_demand_init(UidgenDemand *demand, LWLock *lock, Latch **keeper_latch)
 	ConditionVariableInit(&demand->changed);
 }
 
+void
+uidgen_demand_forget(UidgenDemand *demand)
+{
+	Assert(LWLockHeldByMeInMode(demand->lock, LW_EXCLUSIVE) && !demand->attempting);
+	memset(&demand->failure, 0, sizeof(demand->failure));
+	demand->failures = 0;
+	demand->failures_in_row = 0;
+	demand->retry_at = 0;
+	pg_atomic_write_u64(&demand->waits, 0);
+}
+
 /* ---- callers ---- */
 
 uint64

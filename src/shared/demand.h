@@ -9,7 +9,7 @@
  * a UidgenDemand of its own, so that a failure of one causes no pause and explains no
  * error of another.
  *
- * Callers (generator.c) and the keeper (keeper.c) use this file; it knows neither.
+ * Callers (waiting.c) and the keeper (keeper.c) use this file; it knows neither.
  */
 #ifndef UIDGEN_DEMAND_H
 #define UIDGEN_DEMAND_H
@@ -57,6 +57,10 @@ typedef struct UidgenDemand
 
 extern void uidgen_demand_init(UidgenDemand *demand, LWLock *lock,
 							   Latch **keeper_latch);
+
+/* It is for another thing from now on, and no attempt has been made for that.  The lock
+ * is held exclusively, and no attempt is under way. */
+extern void uidgen_demand_forget(UidgenDemand *demand);
 
 /* ---- callers ---- */
 

@@ -26,6 +26,8 @@
 #define WAIT_TIMEOUT_MAX (60 * 60 * 1000)	/* an hour */
 #define REGISTRY_TIMEOUT_MAX (10 * 60 * 1000)	/* ten minutes */
 #define CACHE_MAX 1000000
+#define SEGMENTS_MAX 100000
+#define SEGMENT_DURATION_MAX (24 * 60 * 60) /* a day, in seconds */
 
 static const struct config_enum_entry worker_policies[] = {
 	{"reuse", UIDGEN_REUSE, false},
@@ -52,6 +54,8 @@ int			uidgen_padding_factor;
 int			uidgen_max_ahead;
 int			uidgen_max_burst;
 int			uidgen_wait_timeout;
+int			uidgen_max_segments;
+int			uidgen_segment_duration;
 int			uidgen_cache = 1;
 bool		uidgen_cache_in_use = false;
 bool		uidgen_cache_assigned = false;
@@ -257,7 +261,7 @@ define_int(const char *name, const char *short_desc, const char *long_desc,
 	if (text && (!parse_int(text, &value, flags, NULL) ||
 				 value < min || value > max))
 		note_value(name, "\"%s\" is not a number from %d to %d%s.", text, min,
-				   max, flags & GUC_UNIT_MS ? " ms" : "");
+				   max, flags & GUC_UNIT_MS ? " ms" : flags & GUC_UNIT_S ? " s" : "");
 	DefineCustomIntVariable(name, short_desc, long_desc, variable, boot, min,
 							max, context, flags, NULL, assign, NULL);
 }
@@ -380,7 +384,7 @@ uidgen_define_settings(void (*assigned) (const char *))
 			   &uidgen_max_burst, 1000, 0, INT_MAX,
 			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
 	define_int("uidgen.wait_timeout",
-			   "How long a call waits for a grant or for the clock before it fails.",
+			   "How long a call waits for a grant, for numbers of a segment or for the clock before it fails.",
 			   "With 0, a call waits only for a sleeping keeper to wake up, up to a second.",
 			   &uidgen_wait_timeout, 10000, 0, WAIT_TIMEOUT_MAX,
 			   PGC_USERSET, GUC_UNIT_MS, NULL);
@@ -389,6 +393,16 @@ uidgen_define_settings(void (*assigned) (const char *))
 			   "Above 1, ids increase within each session, and over sessions from one tick to the next.",
 			   &uidgen_cache, 1, 1, CACHE_MAX,
 			   PGC_USERSET, 0, assign_cache);
+	define_int("uidgen.max_segments",
+			   "How many segments this server can draw numbers of.",
+			   "Each takes some 2 kB of shared memory.",
+			   &uidgen_max_segments, 1000, 0, SEGMENTS_MAX,
+			   PGC_POSTMASTER, 0, NULL);
+	define_int("uidgen.segment_duration",
+			   "How long a range of a segment's numbers should last.",
+			   "A range that is used up sooner is followed by one twice as long, up to the segment's max_step.",
+			   &uidgen_segment_duration, 15 * 60, 1, SEGMENT_DURATION_MAX,
+			   PGC_SIGHUP, GUC_UNIT_S, NULL);
 	define_enum("uidgen.sequence_start",
 				"Where the sequence starts in a new tick.",
 				"\"random\" and \"continue\" spread id % n evenly when few ids are drawn.",

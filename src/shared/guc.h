@@ -35,6 +35,8 @@ extern int	uidgen_padding_factor;	/* percent */
 extern int	uidgen_max_ahead;	/* milliseconds */
 extern int	uidgen_max_burst;	/* milliseconds */
 extern int	uidgen_wait_timeout;	/* milliseconds */
+extern int	uidgen_max_segments;
+extern int	uidgen_segment_duration;	/* seconds */
 extern int	uidgen_cache;
 extern bool uidgen_cache_in_use;	/* uidgen.cache is above 1, or was when
 									 * the session drew its last id */

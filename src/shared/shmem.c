@@ -7,6 +7,7 @@
 #include "shared/shmem.h"
 
 #include "miscadmin.h"
+#include "shared/segments.h"
 #include "storage/ipc.h"
 #include "storage/shmem.h"
 
@@ -25,7 +26,7 @@ request(void)
 {
 	if (prev_shmem_request_hook)
 		prev_shmem_request_hook();
-	RequestAddinShmemSpace(MAXALIGN(sizeof(UidgenShared)));
+	RequestAddinShmemSpace(add_size(MAXALIGN(sizeof(UidgenShared)), uidgen_segments_size()));
 	RequestNamedLWLockTranche(NAME, 1);
 }
 
@@ -54,6 +55,7 @@ startup(void)
 		uidgen_lease_init(&uidgen_shared->lease);
 		uidgen_node_init(&uidgen_shared->node);
 	}
+	uidgen_segments_init();
 	uidgen_words = &uidgen_shared->words;
 	Assert((uintptr_t) uidgen_words % UIDGEN_TICKET_LINE == 0);
 	LWLockRelease(AddinShmemInitLock);

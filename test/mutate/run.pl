@@ -55,6 +55,7 @@ my %tests = (
 	'src/core/fleetclock.c' => 'unit:fleetclock unit:node',
 	'src/core/node.c' => 'unit:node test/t/random_fleets.pl',
 	'src/shared/demand.c' => "$takes test/t/keeper_faulty_link.pl test/t/operator_status.pl test/t/keeper_trouble.pl test/t/keeper_wake_up.pl test/t/ids_outage.pl test/t/ids_waits.pl",
+	'src/ids/waiting.c' => 'regress:errors,numbers test/t/ids_outage.pl test/t/ids_waits.pl test/t/registry_worker_ids.pl test/t/life_single_user.pl test/t/copies_promotion.pl test/t/keeper_faulty_link.pl',
 	'src/ids/cache.c' => "$takes test/t/cache_promises.pl test/t/cache_errors.pl",
 	'src/ids/generator.c' => "regress:errors,generate test/t/cache_promises.pl test/t/ids_true_time.pl"
 	  . ' test/t/ids_outage.pl test/t/ids_waits.pl test/t/clock_steps.pl test/t/registry_worker_ids.pl test/t/life_single_user.pl'
@@ -62,12 +63,16 @@ my %tests = (
 	'src/keeper/keeper.c' => "$takes test/t/keeper_trouble.pl test/t/life_restart.pl test/t/ids_true_time.pl"
 	  . ' test/t/clock_grants.pl test/t/clock_steps.pl test/t/keeper_faulty_link.pl test/t/registry_databases.pl'
 	  . ' test/t/cost_consumption.pl',
+	'src/ids/numbers.c' => 'regress:numbers',
+	'src/shared/segments.c' => 'regress:numbers',
+	'src/keeper/fetch.c' => 'regress:numbers test/t/fleet_script.pl',
+	'src/functions/scramble.c' => 'regress:scramble',
 	'src/keeper/shared_mode.c' => 'test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl test/t/fleet_failover.pl test/t/fleet_copies.pl test/t/remote_keeper.pl',
 	'src/keeper/shared_registry.c' => 'test/t/remote_answers.pl test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl',
 	'src/keeper/local_registry.c' => "$takes test/t/keeper_faulty_link.pl test/t/registry_worker_ids.pl test/t/clock_recovery.pl",
 	'src/link/link_local.c' => "$takes test/t/operator_status.pl test/t/keeper_hostile_database.pl test/t/keeper_trouble.pl test/t/upgrade_uidgen.pl",
 	'sql/uidgen.sql' => 'regress:registry,fleet,segments isolation test/t/life_restart.pl test/t/registry_worker_ids.pl');
-my @order = qw(src/core/textform.c src/core/uuidform.c src/core/ticket.h src/core/ticket.c src/core/segment.h src/core/segment.c src/core/supply.c src/core/lease.c src/core/fleetclock.c src/core/node.c sql/uidgen.sql src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/shared_registry.c src/keeper/shared_mode.c src/shared/demand.c src/ids/generator.c);
+my @order = qw(src/core/textform.c src/core/uuidform.c src/core/ticket.h src/core/ticket.c src/core/segment.h src/core/segment.c src/core/supply.c src/core/lease.c src/core/fleetclock.c src/core/node.c sql/uidgen.sql src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/shared_registry.c src/keeper/shared_mode.c src/keeper/fetch.c src/shared/demand.c src/shared/segments.c src/ids/numbers.c src/ids/waiting.c src/ids/generator.c src/functions/scramble.c);
 
 # What ./check would not compile either, as far as it shows in what the program does.
 my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized implicit-fallthrough);

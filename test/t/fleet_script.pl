@@ -138,7 +138,7 @@ foreach my $encoding (qw(utf8 latin1 sql_ascii))
 		"$encoding: a node finds a segment by its name in UTF-8");
 	fails_with($standby, "SELECT uidgen.create_segment(convert_from('\\x" . $uuml x 32 . "', 'UTF8'))", '42622', qr/64 bytes/, "$encoding: bytes in UTF-8 count",
 		"in_$encoding");
-	fails_with($standby, "SELECT uidgen.segment_fetch('\\x$euro', 10, 0, 0, -1, 9223372036854775807)", '42704', qr/no such segment/,
+	fails_with($standby, "SELECT uidgen.segment_fetch('\\x$euro', 10, 0, 0, -1, 9223372036854775807)", 'P0002', qr/no such segment/,
 		"$encoding: one that is not there, whether it could be or not", "in_$encoding");
 	is($standby->safe_psql("in_$encoding", "SELECT done FROM uidgen.segment_release('\\x$euro', 1, 1, 9223372036854775807)"), 'f', "$encoding: nor takes it back anything");
 	fails_with($standby, "SELECT uidgen.segment_fetch('\\xfc', 10, 0, 0, -1, 9223372036854775807)", '22021', qr/not in UTF-8/,

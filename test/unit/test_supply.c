@@ -117,7 +117,7 @@ test_first_request(void)
 	is_int(uidgen_supply_request(&supply, &look, DURATION, START).step, 5000,
 		   "first request: a block of any length may be waited for");
 	begin();
-	ok(verdict.fault == UIDGEN_SUPPLY_SOUND && !verdict.discard && !verdict.again &&
+	ok(verdict.fault == UIDGEN_SUPPLY_SOUND && !verdict.discard &&
 	   verdict.first == 1 && verdict.size == 1000, "first answer: fill in its range");
 	ok(supply.known && supply.registry == 77 && supply.incarnation == 5 && supply.version == 2000 &&
 	   supply.highest == 1000 && supply.length == 1000 && supply.max_step == 4000 &&
@@ -200,7 +200,7 @@ is_fault(UidgenSupplyAnswer answer, UidgenSupplyFault fault, const char *name)
 	UidgenSupply before = supply;
 
 	ok(receive(answer, START + MINUTE) == fault && memcmp(&before, &supply, sizeof(supply)) == 0 &&
-	   !verdict.discard && !verdict.again && verdict.size == 0, "%s", name);
+	   !verdict.discard && verdict.size == 0, "%s", name);
 }
 
 static void
@@ -235,8 +235,6 @@ test_answers(void)
 	answer.min_step = 1;
 	answer.max_step = (int64_t) UIDGEN_SEGMENT_MAX + 1;
 	is_fault(answer, UIDGEN_SUPPLY_BAD_STEPS, "answer: a step that no buffer can hold");
-	answer.again = true;
-	is_fault(answer, UIDGEN_SUPPLY_BAD_STEPS, "answer: also where there is no range");
 	answer = answer_of(1001, 2000);
 	ok(receive(answer, START + 2 * MINUTE) == UIDGEN_SUPPLY_SOUND && verdict.first == 1001 && verdict.size == 1000 &&
 	   !verdict.discard, "answer: the next numbers are not");
@@ -246,15 +244,6 @@ test_answers(void)
 	answer = answer_of(INT64_MAX - 3999, INT64_MAX);
 	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND && verdict.size == 4000 && supply.highest == INT64_MAX,
 	   "answer: nor are the highest numbers of all");
-
-	begin();
-	answer = answer_of(0, -1);
-	answer.again = true;
-	answer.version = 99;
-	ok(receive(answer, START + MINUTE) == UIDGEN_SUPPLY_SOUND && verdict.again && !verdict.discard,
-	   "answer: there is no range yet, so ask again");
-	ok(supply.version == 99 && supply.highest == 1000 && supply.ranges == 1 && supply.received_at == START,
-	   "answer: its version is noted, and no numbers");
 
 	begin();
 	supply.length = 4000;
@@ -302,9 +291,8 @@ test_other(void)
 	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND && !verdict.discard, "another incarnation: nothing is left to be thrown away");
 	buffers(0, 0, 5);
 	answer.incarnation = 8;
-	answer.again = true;
-	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND && verdict.discard && verdict.again && supply.highest == -1,
-	   "another incarnation: also without a range");
+	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND && verdict.discard,
+	   "another incarnation: what is left is thrown away");
 	uidgen_supply_discarded(&supply, (UidgenSegmentRest[2]) {{1, 30}, {100, 5}});
 	is(supply.lost, 35, "another incarnation: what was thrown away is lost");
 

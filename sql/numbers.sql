@@ -1,0 +1,128 @@
+-- Numbers of segments, as callers draw them on one server.  What the registry does is in
+-- segments.sql.
+\set SHOW_CONTEXT never
+\set VERBOSITY terse
+SET client_min_messages = error;
+SELECT current_database() AS here, current_setting('uidgen.database') AS registry \gset
+-- A segment in another database than the registry's is of no use.
+\connect template1
+CREATE EXTENSION uidgen;
+SELECT uidgen.create_segment('misplaced');
+DROP EXTENSION uidgen;
+\connect :registry
+SELECT uidgen.create_segment('n');
+-- The first calls, in order and without gaps.
+SELECT uid_segment_next('n'), uid_segment_next('n'), uid_segment_next('n');
+SELECT * FROM uid_segment_batch('n', 5);
+SELECT * FROM uid_segment_block('n', 10);
+SELECT uid_segment_next('n');
+SELECT count(*) FROM uid_segment_batch('n', 0);
+-- Over the seams of many ranges, and in several statements: each number once, in order.
+SELECT uidgen.create_segment('seams', 10, 3);
+CREATE TEMP TABLE drawn AS SELECT g, uid_segment_next('seams') AS n FROM generate_series(1, 1000) AS g;
+SELECT min(n), max(n), count(DISTINCT n), bool_and(n = g + 9) AS in_order FROM drawn;
+SELECT min(n), max(n), count(DISTINCT n) FROM uid_segment_batch('seams', 5000) AS n;
+SELECT state, fetches > 5 AS several, step > 3 AS longer, fetched - numbers_left AS drawn, drawn = fetched - numbers_left AS same, skipped, returned, lost
+	FROM uidgen.segment_status WHERE name = 'seams';
+-- A call site with more than one name.
+SELECT uidgen.create_segment('a'), uidgen.create_segment('b', 500);
+SELECT s, uid_segment_next(s) FROM unnest(ARRAY['a', 'b', 'a', 'a', 'b', 'b', 'a']) AS s;
+-- A default
+CREATE TABLE orders (id bigint PRIMARY KEY DEFAULT uid_segment_next('a'), what text);
+INSERT INTO orders (what) VALUES ('tea'), ('milk') RETURNING id;
+COPY orders (what) FROM stdin;
+sugar
+salt
+\.
+SELECT * FROM orders ORDER BY id;
+ALTER TABLE orders ADD COLUMN other bigint DEFAULT uid_segment_next('b');
+SELECT count(DISTINCT other) FROM orders;
+-- A block leaves the rest of a range that is too short; a batch does not.
+SELECT uidgen.create_segment('short', step => 10);
+SELECT uid_segment_next('short');
+SELECT last_number - first_number + 1 AS n, first_number > 10 AS later FROM uid_segment_block('short', 10);
+SELECT skipped > 0 AS skipped FROM uidgen.segment_status WHERE name = 'short';
+SELECT last_number - first_number + 1 AS n FROM uid_segment_block('short', 1000);
+SELECT * FROM uid_segment_block('short', 1001);
+\echo :LAST_ERROR_SQLSTATE
+-- The end
+SELECT uidgen.create_segment('ends', 1, 10, 15);
+SELECT count(*), max(n) FROM uid_segment_batch('ends', 15) AS n;
+SELECT uid_segment_next('ends');
+\echo :LAST_ERROR_SQLSTATE
+SELECT uid_segment_next('ends');
+SELECT state, numbers_left FROM uidgen.segment_status WHERE name = 'ends';
+UPDATE uidgen.segment SET max_value = 20 WHERE name = 'ends';
+SELECT uid_segment_next('ends');
+SELECT count(*), max(n) FROM uid_segment_batch('ends', 4) AS n;
+SELECT * FROM uid_segment_batch('ends', 1);
+SELECT uidgen.create_segment('largest', 9223372036854775800, 1000);
+SELECT count(*), max(n) FROM uid_segment_batch('largest', 8) AS n;
+SELECT uid_segment_next('largest');
+-- What the errors say: a segment is created in the registry's database.
+CREATE FUNCTION pg_temp.hint(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	hint text;
+BEGIN
+	EXECUTE query;
+	RETURN 'no error';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	RETURN replace(hint, format('"%s"', current_setting('uidgen.database')), 'REGISTRY');
+END $$;
+SELECT pg_temp.hint($$SELECT uid_segment_next('nowhere')$$);
+SELECT pg_temp.hint($$SELECT uid_segment_next('ends')$$);
+SELECT pg_temp.hint($$SELECT uid_segment_block('n', 1000000)$$);
+-- There is no such segment; once there is, its numbers can be drawn.
+SELECT uid_segment_next('none');
+\echo :LAST_ERROR_SQLSTATE
+SELECT state, drawn, last_error FROM uidgen.segment_status WHERE name = 'none';
+SELECT uidgen.create_segment('none');
+SELECT uid_segment_next('none');
+-- Not before it is committed.
+BEGIN;
+SELECT uidgen.create_segment('late');
+SELECT uid_segment_next('late');
+ROLLBACK;
+-- Dropped, created again, and begun anew.
+SELECT uid_segment_next('b') > 0 AS drawn, uidgen.drop_segment('b');
+-- what was fetched is still given out
+SELECT count(*) FROM uid_segment_batch('b', 100000);
+SELECT uidgen.create_segment('b');
+SELECT uid_segment_next('b') > 500 AS above;
+SELECT uidgen.drop_segment('b'), uidgen.create_segment('b', restart => true, step => 5);
+SELECT min(n) = 1 AS begins_anew FROM uid_segment_batch('b', 100000) AS n;
+-- raise_segment(): what is fetched from now on lies above.
+SELECT uidgen.create_segment('raised', step => 2);
+SELECT uid_segment_next('raised'), uidgen.raise_segment('raised', 1000000);
+SELECT max(n) > 1000000 AS above, min(n) FROM uid_segment_batch('raised', 20) AS n;
+-- Names
+SELECT uid_segment_next('');
+SELECT uid_segment_next(NULL);
+SELECT uid_segment_next(repeat('x', 64));
+SELECT uidgen.create_segment(repeat('x', 63)), uidgen.create_segment(E'Name "1" $$ \\ '' %s');
+SELECT uid_segment_next(repeat('x', 63)), uid_segment_next(E'Name "1" $$ \\ '' %s');
+SELECT * FROM uid_segment_batch('n', -1);
+SELECT * FROM uid_segment_block('n', 0);
+SELECT * FROM uid_segment_block('n', NULL);
+-- Drawing needs no right but EXECUTE; making a segment does.
+CREATE ROLE regress_uidgen_clerk;
+SET ROLE regress_uidgen_clerk;
+SELECT uid_segment_next('n') > 0 AS drawn;
+SELECT uid_segment_next('no such');
+SELECT uidgen.create_segment('mine');
+SELECT uidgen.drop_segment('n');
+SELECT uidgen.raise_segment('n', 1000);
+SELECT name, last_error FROM uidgen.segment_status WHERE name = 'no such';
+RESET ROLE;
+DROP ROLE regress_uidgen_clerk;
+-- In a read-only transaction, in a parallel plan, in a cursor, after an error.
+BEGIN READ ONLY;
+SELECT uid_segment_next('n') > 0 AS drawn;
+ROLLBACK;
+SELECT count(DISTINCT n) FROM (SELECT uid_segment_next('n') AS n UNION ALL SELECT n FROM uid_segment_batch('n', 3000) AS n) AS all_numbers;
+DROP TABLE orders;
+-- In another database the numbers go on.
+SELECT uid_segment_next('n') AS last \gset
+\connect :here
+SELECT uid_segment_next('n') - :last AS distance;

@@ -1,0 +1,175 @@
+/*
+ * numbers.c
+ *	  Takes numbers of a segment; waits, and says why it cannot: see numbers.h.
+ *
+ * The rules by which a number is taken are in core/segment.h; this file adds the name, the
+ * waiting and the errors.
+ */
+#include "postgres.h"
+
+#include "ids/numbers.h"
+
+#include "compat.h"
+#include "ids/waiting.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "shared/guc.h"
+#include "shared/server.h"
+
+static uint32 segment_wait_event = 0;
+
+/* ---- names ---- */
+
+/* The name in the database's encoding, for messages. */
+static const char *
+printed_name(const UidgenNumbers *numbers)
+{
+	return pg_any_to_server(numbers->name, (int) strlen(numbers->name), PG_UTF8);
+}
+
+static void
+look_up(UidgenNumbers *numbers)
+{
+	/* Raises an error if not preloaded: there is no shared memory then. */
+	(void) uidgen_server_layout();
+	numbers->slot = uidgen_segments_find(numbers->name, &numbers->segment);
+	if (!numbers->slot)
+		ereport(ERROR,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("no room for segment \"%s\"", printed_name(numbers)),
+				 errdetail("The setting \"uidgen.max_segments\" is %d, and numbers of so many segments have been drawn since the server started.",
+						   uidgen_max_segments),
+				 errhint("Raise \"uidgen.max_segments\" and restart the server.")));
+}
+
+void
+uidgen_find_numbers(UidgenNumbers *numbers, const char *name, int length)
+{
+	const char *utf8 = pg_server_to_any(name, length, PG_UTF8);
+	size_t		size = utf8 == name ? (size_t) length : strlen(utf8);
+
+	if (size == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_NAME),
+				 errmsg("the name of a segment must not be empty")));
+	if (size >= sizeof(numbers->name))
+		ereport(ERROR,
+				(errcode(ERRCODE_NAME_TOO_LONG),
+				 errmsg("the name of a segment is too long"),
+				 errdetail("It has %zu bytes in UTF-8; a name has at most %zu.", size,
+						   sizeof(numbers->name) - 1)));
+	memcpy(numbers->name, utf8, size);
+	numbers->name[size] = '\0';
+	look_up(numbers);
+}
+
+/* ---- taking numbers ---- */
+
+static void
+wait_for_numbers(UidgenNumbers *numbers, UidgenWait *wait)
+{
+	UidgenLack	lack = {
+		.message = psprintf("segment \"%s\" has no numbers to draw", printed_name(numbers)),
+		.timeout_detail = "Within %d ms the keeper got no further numbers.",
+		.timeout_hint = "See uidgen.segment_status and the server log, or raise the setting \"uidgen.wait_timeout\".",
+		.wait_event = uidgen_wait_event(&segment_wait_event, "UidgenSegment"),
+	};
+
+	wait->on = &numbers->slot->demand;
+	uidgen_wait_for_keeper(wait, &lack);
+	pfree(unconstify(char *, lack.message));
+}
+
+static void
+report_too_long(const UidgenNumbers *numbers, uint64 n)
+{
+	int64		longest;
+
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	longest = numbers->slot->supply.max_step;
+	LWLockRelease(uidgen_shared->lock);
+	ereport(ERROR,
+			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+			 errmsg("number of consecutive numbers is out of range"),
+			 errdetail(UINT64_FORMAT " were asked for; segment \"%s\" has ranges of at most " INT64_FORMAT ".",
+					   n, printed_name(numbers), longest),
+			 errhint("Ask for fewer, use uid_segment_batch(), or raise max_step of the segment.")));
+}
+
+static inline UidgenSegmentResult
+take_fast(UidgenNumbers *numbers, UidgenSegmentTicket *ticket, uint64 n, UidgenSegmentKind kind)
+{
+	return uidgen_segment_take(&numbers->slot->words, numbers->segment, ticket, n, kind);
+}
+
+/* Before the slot can be another segment's. */
+static void
+count_skipped(UidgenNumbers *numbers, const UidgenSegmentTicket *ticket)
+{
+	if (ticket->skipped > 0)
+		pg_atomic_fetch_add_u64(&numbers->slot->skipped, ticket->skipped);
+}
+
+/* The rest of taking n numbers, after a first try that failed, or found that the keeper is to
+ * fetch the next range.  The ticket is passed by value, so that callers can keep theirs in
+ * registers. */
+static pg_noinline UidgenSegmentTicket
+take_slowly(UidgenNumbers *numbers, UidgenSegmentResult result, UidgenSegmentTicket ticket,
+			uint64 n, UidgenSegmentKind kind)
+{
+	UidgenWait	wait = {0};
+
+	count_skipped(numbers, &ticket);
+	while (result != UIDGEN_SEGMENT_GOOD)
+	{
+		switch (result)
+		{
+			case UIDGEN_SEGMENT_EMPTY:
+			case UIDGEN_SEGMENT_ENDED:	/* there may be more by now */
+				wait_for_numbers(numbers, &wait);
+				break;
+			case UIDGEN_SEGMENT_OTHER:
+				/* Another slot has other demands. */
+				CHECK_FOR_INTERRUPTS();
+				look_up(numbers);
+				wait.number = 0;
+				break;
+			case UIDGEN_SEGMENT_TOO_LONG:
+				report_too_long(numbers, n);
+				break;
+			case UIDGEN_SEGMENT_REFUSED:
+				elog(ERROR, "cannot take " UINT64_FORMAT " numbers at once", n);
+				break;
+			case UIDGEN_SEGMENT_GOOD:
+				break;
+		}
+		result = take_fast(numbers, &ticket, n, kind);
+		count_skipped(numbers, &ticket);
+	}
+	if (ticket.fetch)
+		uidgen_demand_in_advance(&numbers->slot->demand);
+	return ticket;
+}
+
+int64
+uidgen_take_numbers(UidgenNumbers *numbers, uint64 n, UidgenSegmentKind kind, uint64 *count)
+{
+	UidgenSegmentTicket ticket;
+	UidgenSegmentResult result = take_fast(numbers, &ticket, n, kind);
+
+	if (unlikely(result != UIDGEN_SEGMENT_GOOD || ticket.fetch || ticket.skipped > 0))
+		ticket = take_slowly(numbers, result, ticket, n, kind);
+	*count = ticket.count;
+	return ticket.first;
+}
+
+int64
+uidgen_next_number(UidgenNumbers *numbers)
+{
+	UidgenSegmentTicket ticket;
+	UidgenSegmentResult result = take_fast(numbers, &ticket, 1, UIDGEN_SEGMENT_REST);
+
+	if (unlikely(result != UIDGEN_SEGMENT_GOOD || ticket.fetch || ticket.skipped > 0))
+		return take_slowly(numbers, result, ticket, 1, UIDGEN_SEGMENT_REST).first;
+	return ticket.first;
+}

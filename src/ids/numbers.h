@@ -1,0 +1,44 @@
+/*
+ * numbers.h
+ *	  Takes numbers of a segment, waiting where it must.
+ *
+ * The callers' side of the slots in shared memory (shared/segments.h), as generator.h is
+ * that of the grant.  A call site looks a name up once, and then draws from the slot that
+ * it found, until that belongs to another segment.
+ */
+#ifndef UIDGEN_NUMBERS_H
+#define UIDGEN_NUMBERS_H
+
+#include "core/segment.h"
+#include "shared/segments.h"
+
+/* A segment, as a call site knows it. */
+typedef struct UidgenNumbers
+{
+	char		name[UIDGEN_SEGMENT_NAME_SIZE]; /* UTF-8 */
+	UidgenSegmentSlot *slot;
+	uint64		segment;		/* the slot's number when it was looked up */
+} UidgenNumbers;
+
+/*
+ * Look a segment up, whose name is so many bytes in the database's encoding.  Errors: 55000
+ * not preloaded; 22023 bad settings; 42602 the name is empty or has no counterpart in UTF-8;
+ * 42622 it is too long; 53400 there are too many segments.
+ */
+extern void uidgen_find_numbers(UidgenNumbers *numbers, const char *name, int length);
+
+/*
+ * Take n numbers (at least 1), the first of which is returned: consecutive ones or, with
+ * UIDGEN_SEGMENT_REST, at most n, where *count says how many.  Waits for the keeper, at most
+ * uidgen.wait_timeout.
+ *
+ * Errors: those of uidgen_wait_for_keeper(); 53400 as above; 22003 no range of the segment is
+ * so long.
+ */
+extern int64 uidgen_take_numbers(UidgenNumbers *numbers, uint64 n, UidgenSegmentKind kind,
+								 uint64 *count);
+
+/* One number.  Waits and errors: as above. */
+extern int64 uidgen_next_number(UidgenNumbers *numbers);
+
+#endif							/* UIDGEN_NUMBERS_H */

@@ -1,0 +1,165 @@
+/*
+ * waiting.c
+ *	  Waits for the keeper, and says why that was in vain: see waiting.h.
+ *
+ * Every wait ends: by what was missing, by an attempt of the keeper that failed for a
+ * reason that waiting does not cure, or by uidgen.wait_timeout.  statement_timeout
+ * alone would not do: it does not end a wait inside COMMIT.  Time-outs run on the
+ * monotonic clock, since a wall clock that is set back would stretch them by the size
+ * of the step.
+ */
+#include "postgres.h"
+
+#include "ids/waiting.h"
+
+#include <limits.h>
+
+#include "catalog/pg_auth_members.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_database.h"
+#include "link/link.h"
+#include "miscadmin.h"
+#include "shared/catalog.h"
+#include "shared/guc.h"
+#include "shared/server.h"
+#include "shared/shmem.h"
+#include "utils/acl.h"
+
+/*
+ * May the caller see details, which may name hosts and ports or show rows of the
+ * registry?  The catalogs are those that has_privs_of_role() reads.  They are not
+ * unlocked, since an error follows.
+ */
+static bool
+may_see_details(void)
+{
+	return uidgen_lock_catalog(AuthIdRelationId, AuthIdOidIndexId) &&
+		uidgen_lock_catalog(AuthMemRelationId, AuthMemMemRoleIndexId) &&
+		uidgen_lock_catalog(DatabaseRelationId, DatabaseOidIndexId) &&
+		has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+}
+
+/* Raise errors that the keeper cannot find, or would find only slowly. */
+static void
+check_preconditions(const UidgenLack *lack)
+{
+	UidgenFailure why;
+
+	(void) uidgen_server_layout();
+	if (!IsUnderPostmaster)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("uidgen issues no ids in single-user mode"),
+				 errdetail("Only a background worker can get a grant, and single-user mode has none."),
+				 errhint("Start the server normally.")));
+	if (uidgen_link->in_recovery())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("uidgen issues no ids during recovery"),
+				 errhint("Draw ids on the primary server, or on this one after its promotion.")));
+	if (uidgen_link->is_missing(&why))
+		ereport(ERROR,
+				(errcode(why.sqlerrcode),
+				 errmsg("%s: %s", lack->message, why.message),
+				 errdetail_internal("%s", why.detail),
+				 errhint("%s", why.hint)));
+}
+
+/* SQLSTATEs that mean the same to the caller as to the keeper. */
+static int
+caller_errcode(int sqlerrcode)
+{
+	switch (sqlerrcode)
+	{
+		case ERRCODE_CONFIGURATION_LIMIT_EXCEEDED:
+		case ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED:
+		case ERRCODE_INVALID_PARAMETER_VALUE:
+		case ERRCODE_OBJECT_IN_USE:
+			return sqlerrcode;
+		case ERRCODE_NO_DATA_FOUND: /* there is no such segment */
+			return ERRCODE_UNDEFINED_OBJECT;
+		default:
+			return ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE;
+	}
+}
+
+/* Raise the error that the keeper's attempt failed. */
+static void
+report_failure(const UidgenFailure *failure, const UidgenLack *lack)
+{
+	bool		has_detail = failure->detail[0] != '\0';
+	bool		show_detail = has_detail && may_see_details();
+
+	/* The keeper does not see the extension, but this transaction does. */
+	if (failure->sqlerrcode == ERRCODE_UNDEFINED_OBJECT && uidgen_link->is_here())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s", lack->message),
+				 errdetail("The extension was created in this transaction, so the keeper does not see it yet."),
+				 errhint("Commit the transaction that created the extension first.")));
+	ereport(ERROR,
+			(errcode(caller_errcode(failure->sqlerrcode)),
+			 errmsg("%s: %s", lack->message, failure->message),
+			 show_detail ? errdetail_internal("%s", failure->detail) :
+			 has_detail ?
+			 errdetail("The details are in the server log, and in this error for members of pg_monitor.") : 0,
+			 failure->hint[0] ? errhint("%s", failure->hint) : 0));
+}
+
+/* Raise the error that the wait's time is up. */
+static void
+report_timeout(const UidgenWait *wait, const UidgenLack *lack)
+{
+	UidgenFailure failure;
+	bool		running;
+	bool		ran;
+
+	if (uidgen_demand_failure(wait->on, &failure))
+		report_failure(&failure, lack);
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	running = uidgen_shared->keeper_latch != NULL;
+	ran = uidgen_shared->keeper_ran;
+	LWLockRelease(uidgen_shared->lock);
+
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("%s", lack->message),
+			 running ?
+			 errdetail(lack->timeout_detail, uidgen_wait_timeout) :
+			 ran ?
+			 errdetail("The keeper is not running at this moment.") :
+			 errdetail("The keeper, a background worker, has not started; the setting \"max_worker_processes\" is %d.",
+					   max_worker_processes),
+			 running ?
+			 errhint("%s", lack->timeout_hint) :
+			 ran ?
+			 errhint("See the server log.") :
+			 errhint("If the server log says that there are too many background workers, raise the setting \"max_worker_processes\".")));
+}
+
+void
+uidgen_wait_for_keeper(UidgenWait *wait, const UidgenLack *lack)
+{
+	UidgenFailure failure;
+
+	/* Each time, because these can change while we wait. */
+	check_preconditions(lack);
+	/* Otherwise the keeper could not publish what we wait for. */
+	Assert(!LWLockHeldByMe(uidgen_shared->lock));
+	if (wait->number == 0)
+		wait->number = uidgen_demand_make(wait->on);
+	else if (uidgen_demand_served(wait->on, wait->number))
+	{
+		/* The keeper has made its attempt, and it did not help. */
+		if (uidgen_demand_failure(wait->on, &failure) &&
+			!failure.transient)
+			report_failure(&failure, lack);
+		if (uidgen_wait_timeout == 0)
+			report_timeout(wait, lack);
+		uidgen_wait_demand_again(wait, lack->wait_event);
+	}
+	uidgen_wait_begin(wait, uidgen_wait_at_least(wait->on));
+	if (uidgen_wait_expired(wait))
+		report_timeout(wait, lack);
+	uidgen_wait_sleep(wait, wait->number, LONG_MAX, lack->wait_event);
+}

@@ -1,0 +1,34 @@
+/*
+ * waiting.h
+ *	  How a call waits for the keeper, and the errors that end such a wait.
+ *
+ * A call that misses something, a grant or the numbers of a segment, tells the keeper by a
+ * demand (shared/demand.h) and comes here until it has what it misses.  This file knows
+ * what can be in the way; its callers (generator.c, numbers.c) know what is missing.
+ */
+#ifndef UIDGEN_WAITING_H
+#define UIDGEN_WAITING_H
+
+#include "shared/demand.h"
+
+/* What a call misses, for messages. */
+typedef struct UidgenLack
+{
+	const char *message;		/* what is missing */
+	const char *timeout_detail; /* the time is up; has %d for the milliseconds */
+	const char *timeout_hint;
+	uint32		wait_event;
+} UidgenLack;
+
+/*
+ * Wait until the keeper has made an attempt for this call.  Returns when it is worth
+ * trying again; raises an error when it is not, or when the time is up.  `wait` is
+ * zero before the first call, but for the demand that it is on.
+ *
+ * Errors: 55000 not preloaded, the keeper cannot work, or its attempt failed; 22023 bad
+ * settings; 25006 in recovery; of attempts that failed 42704, 53400, 55006, 2200H, and 22023
+ * as the registry says.
+ */
+extern void uidgen_wait_for_keeper(UidgenWait *wait, const UidgenLack *lack);
+
+#endif							/* UIDGEN_WAITING_H */

@@ -1,0 +1,259 @@
+/*
+ * fetch.c
+ *	  Fetches numbers of segments, and hands back what is left of them: see fetch.h.
+ */
+#include "postgres.h"
+
+#include "keeper/fetch.h"
+
+#include "catalog/pg_type.h"
+#include "core/clock.h"
+#include "keeper/answer.h"
+#include "keeper/shared_mode.h"
+#include "shared/guc.h"
+#include "shared/shmem.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* ---- calls ---- */
+
+/* A name as bytea: the registry's database may have another encoding. */
+static UidgenArgument
+name_argument(const UidgenSegmentSlot *slot)
+{
+	int			length = (int) strlen(slot->name);
+	char	   *text = palloc(2 + 2 * length + 1);
+
+	memcpy(text, "\\x", 2);
+	text[2 + hex_encode(slot->name, length, text + 2)] = '\0';
+	return (UidgenArgument) {BYTEAOID, text};
+}
+
+static UidgenArgument
+not_after_argument(const UidgenLink *link)
+{
+	return uidgen_bigint_argument(link->shared ?
+								  uidgen_shared_mode_not_after(uidgen_clock_boot()) : PG_INT64_MAX);
+}
+
+/*
+ * The number by which a supply knows its registry.  A shared one says which it is; it has
+ * to be of the link's mode, and no server that it has left behind.
+ */
+static uint64
+read_registry(const UidgenLink *link, const UidgenAnswer *answer)
+{
+	bool		shared = !uidgen_answer_is_null(answer, "registry_id");
+	UidgenRegistryLife life;
+
+	if (shared != link->shared)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 shared ?
+				 errmsg("this registry is shared by many servers") :
+				 errmsg("this registry is not shared"),
+				 shared ?
+				 errhint("Point the setting \"uidgen.registry\" at the server itself, as on all other servers that share the registry.") :
+				 errhint("Point the setting \"uidgen.registry\" at a database whose registry is shared.")));
+	if (!shared)
+		return link->registry();
+	life = uidgen_answer_life(answer);
+	uidgen_shared_mode_sees(link, &life);
+	return uidgen_node_registry(life.registry_id);
+}
+
+static void
+fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyRequest *request,
+	  UidgenAnswer *answer, UidgenSupplyAnswer *result)
+{
+	const UidgenArgument args[] = {
+		name_argument(slot),
+		uidgen_bigint_argument(request->step),
+		uidgen_bigint_argument(request->incarnation),
+		uidgen_bigint_argument(request->version),
+		uidgen_bigint_argument(request->highest),
+		not_after_argument(link),
+	};
+
+	answer->function = "segment_fetch";
+	link->call(answer->function, lengthof(args), args, "uidgen: fetch numbers of a segment",
+			   &answer->row);
+	*result = (UidgenSupplyAnswer) {
+		.incarnation = uidgen_answer_bigint(answer, "incarnation", PG_INT64_MIN, PG_INT64_MAX),
+		.version = uidgen_answer_bigint(answer, "version", PG_INT64_MIN, PG_INT64_MAX),
+		.first = uidgen_answer_bigint(answer, "first_value", 0, PG_INT64_MAX),
+		.last = uidgen_answer_bigint(answer, "last_value", 0, PG_INT64_MAX),
+		.step = uidgen_answer_bigint(answer, "step", 1, PG_INT64_MAX),
+		.min_step = uidgen_answer_bigint(answer, "min_step", 1, PG_INT64_MAX),
+		.max_step = uidgen_answer_bigint(answer, "max_step", 1, PG_INT64_MAX),
+		.max_value = uidgen_answer_bigint(answer, "max_value", 0, PG_INT64_MAX),
+		.registry = read_registry(link, answer),
+	};
+}
+
+/* True if the registry took them back. */
+static bool
+release(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyRelease *rest)
+{
+	const UidgenArgument args[] = {
+		name_argument(slot),
+		uidgen_bigint_argument(rest->version),
+		uidgen_bigint_argument(rest->first_unused),
+		not_after_argument(link),
+	};
+	UidgenAnswer answer = {.function = "segment_release"};
+	bool		done;
+
+	link->call(answer.function, lengthof(args), args, "uidgen: release numbers of a segment",
+			   &answer.row);
+	done = uidgen_answer_bool(&answer, "done");
+	link->commit();
+	return done;
+}
+
+/* ---- what is in the slot ---- */
+
+/* Throw away what is left.  Needs the lock. */
+static void
+discard(UidgenSegmentSlot *slot)
+{
+	UidgenSegmentRest rests[2];
+
+	uidgen_segment_close(&slot->words, rests);
+	uidgen_supply_discarded(&slot->supply, rests);
+}
+
+void
+uidgen_fetch_forget(UidgenSegmentSlot *slot)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	discard(slot);
+	uidgen_supply_forget(&slot->supply);
+	LWLockRelease(uidgen_shared->lock);
+}
+
+/* What is wrong with an answer; NULL: nothing. */
+static const char *
+fault_column(UidgenSupplyFault fault)
+{
+	switch (fault)
+	{
+		case UIDGEN_SUPPLY_SOUND:
+			return NULL;
+		case UIDGEN_SUPPLY_BAD_STEPS:
+			return "max_step";
+		case UIDGEN_SUPPLY_BAD_RANGE:
+			return "last_value";
+		case UIDGEN_SUPPLY_BAD_MARKS:
+			return "version";
+		case UIDGEN_SUPPLY_NOT_ABOVE:
+			return "first_value";
+	}
+	return NULL;
+}
+
+/* Put what was fetched into the slot. */
+static void
+take_range(UidgenSegmentSlot *slot, const UidgenSupplyRequest *request,
+		   const UidgenAnswer *answer, const UidgenSupplyAnswer *result)
+{
+	UidgenSupplyVerdict verdict;
+	UidgenSegmentLook look;
+	const char *column;
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_segment_look(&slot->words, &look);
+	verdict = uidgen_supply_receive(&slot->supply, request, result, &look, uidgen_clock_monotonic());
+	if (verdict.fault == UIDGEN_SUPPLY_SOUND)
+	{
+		if (verdict.discard)
+			discard(slot);
+		uidgen_segment_bound(&slot->words, result->max_step);
+		uidgen_segment_fill(&slot->words, verdict.first, verdict.size);
+	}
+	LWLockRelease(uidgen_shared->lock);
+	column = fault_column(verdict.fault);
+	if (column)
+		uidgen_report_answer(answer, column, uidgen_answer_text(answer, column));
+}
+
+/* After an error of a fetch: what it says of the segment. */
+static void
+note_error(UidgenSegmentSlot *slot, int sqlerrcode)
+{
+	if (sqlerrcode == ERRCODE_NO_DATA_FOUND)
+		uidgen_fetch_forget(slot);
+	else if (sqlerrcode == ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED)
+		uidgen_segment_end(&slot->words, true);
+}
+
+/* ---- what the keeper does ---- */
+
+void
+uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot)
+{
+	UidgenSegmentLook look;
+	UidgenSupplyRequest request;
+	UidgenAnswer answer;
+	UidgenSupplyAnswer result;
+
+	uidgen_segment_look(&slot->words, &look);
+	if (!uidgen_supply_due(&look, true))
+		return;
+	request = uidgen_supply_request(&slot->supply, &look,
+									USECS_PER_SEC * uidgen_segment_duration,
+									uidgen_clock_monotonic());
+	PG_TRY();
+	{
+		fetch(link, slot, &request, &answer, &result);
+
+		/*
+		 * What the supply notes of an answer must not be undone: it is told
+		 * to the registry.
+		 */
+		link->commit();
+	}
+	PG_CATCH();
+	{
+		note_error(slot, geterrcode());
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	take_range(slot, &request, &answer, &result);
+}
+
+bool
+uidgen_fetch_has_rest(UidgenSegmentSlot *slot)
+{
+	UidgenSegmentLook look;
+
+	uidgen_segment_look(&slot->words, &look);
+	return look.left + look.next > 0;
+}
+
+void
+uidgen_fetch_release(const UidgenLink *link, UidgenSegmentSlot *slot)
+{
+	UidgenSegmentRest rests[2];
+	UidgenSupplyRelease rest;
+	volatile bool done = false;
+	bool		possible;
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_segment_close(&slot->words, rests);
+	possible = uidgen_supply_close(&slot->supply, rests, &rest);
+	LWLockRelease(uidgen_shared->lock);
+	if (!possible)
+		return;
+	PG_TRY();
+	{
+		done = release(link, slot, &rest);
+	}
+	PG_FINALLY();
+	{
+		LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+		uidgen_supply_released(&slot->supply, &rest, done);
+		LWLockRelease(uidgen_shared->lock);
+	}
+	PG_END_TRY();
+}

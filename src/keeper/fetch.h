@@ -1,0 +1,34 @@
+/*
+ * fetch.h
+ *	  What the keeper does for a segment: it fetches numbers, and hands back what is left.
+ *
+ * The rules are those of core/supply.h.  They are the same for a local registry and for a
+ * shared one, whose answers have to be of its latest timeline (shared_mode.h) besides.
+ */
+#ifndef UIDGEN_FETCH_H
+#define UIDGEN_FETCH_H
+
+#include "postgres.h"
+
+#include "link/link.h"
+#include "shared/segments.h"
+
+/*
+ * Fetch a range, if there is room for one.  Errors: P0002 there is no such segment; 2200H its
+ * numbers are used up; 55000 the registry has lost more of them than it allows for, or is
+ * of the other mode than the link; 57014 the call came too late; 42501 this server may not be a
+ * node; 08007 the answer is one of a server that the registry has left behind; 08P01 it makes no
+ * sense; and the errors of the link.
+ */
+extern void uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot);
+
+/* The settings name another registry: what is left is thrown away. */
+extern void uidgen_fetch_forget(UidgenSegmentSlot *slot);
+
+/* Has the slot numbers that could be handed back? */
+extern bool uidgen_fetch_has_rest(UidgenSegmentSlot *slot);
+
+/* Hand back what nobody has drawn; nobody draws it any more.  Errors: as above. */
+extern void uidgen_fetch_release(const UidgenLink *link, UidgenSegmentSlot *slot);
+
+#endif							/* UIDGEN_FETCH_H */
