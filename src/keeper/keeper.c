@@ -89,6 +89,9 @@ static UidgenSegmentSlot *attempt_slot;
 /* The segment whose turn is next. */
 static int	next_slot = 0;
 
+/* What the last attempt for a segment ended with. */
+static UidgenFailure segment_failure = {0};
+
 static void note_broken_attempt(void);
 
 /*
@@ -256,16 +259,15 @@ note_failure_of_segments(const UidgenFailure *failure)
 	}
 }
 
-/* Is this failure of a segment another one than that of the last segment that failed?  There
- * may be many. */
+/* Is this failure of a segment another one than that of the attempt before, which may have
+ * been another segment's?  There may be many. */
 static bool
 is_news_of_segments(const UidgenFailure *failure)
 {
-	static UidgenFailure last = {0};
-	bool		is_news = last.sqlerrcode != failure->sqlerrcode ||
-		strcmp(last.message, failure->message) != 0;
+	bool		is_news = segment_failure.sqlerrcode != failure->sqlerrcode ||
+		strcmp(segment_failure.message, failure->message) != 0;
 
-	last = *failure;
+	segment_failure = *failure;
 	/* Anybody can name a segment that there is not. */
 	return is_news && failure->sqlerrcode != ERRCODE_NO_DATA_FOUND;
 }
@@ -503,9 +505,13 @@ attend_segments(void)
 
 		if (its_pause == 0)
 		{
+			bool		fetched = try_registry(uidgen_link, &slot->demand, slot,
+											   uidgen_fetch_numbers);
+
 			next_slot = index + 1;
-			end_attempt(&slot->demand,
-						try_registry(uidgen_link, &slot->demand, slot, uidgen_fetch_numbers));
+			if (fetched)
+				segment_failure = (UidgenFailure) {0};
+			end_attempt(&slot->demand, fetched);
 			return 0;
 		}
 		pause = sooner(pause, its_pause);
