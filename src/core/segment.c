@@ -149,17 +149,13 @@ uidgen_segment_settle(UidgenSegmentWords *words, uint64_t segment,
 {
 	uint64_t	generation = uidgen_segment_generation(before);
 	UidgenSegmentBuffer *buffer = uidgen_segment_buffer(words, generation);
-	uint64_t	era = uidgen_atomic_read(&buffer->era);
-	uint64_t	first;
-	uint64_t	size;
-	uint64_t	fetch_at;
+	uint64_t	first = uidgen_atomic_read(&buffer->first);
+	uint64_t	size = uidgen_atomic_read(&buffer->size);
+	uint64_t	fetch_at = uidgen_atomic_read(&buffer->fetch_at);
 
+	/* The ticket was a full barrier: these are of its generation, or of a later one. */
 	uidgen_read_barrier();
-	first = uidgen_atomic_read(&buffer->first);
-	size = uidgen_atomic_read(&buffer->size);
-	fetch_at = uidgen_atomic_read(&buffer->fetch_at);
-	uidgen_read_barrier();
-	if (era != 2 * generation || uidgen_atomic_read(&buffer->era) != era)
+	if (uidgen_atomic_read(&buffer->era) != 2 * generation)
 	{
 		/* An empty generation, or its range is gone: then nobody knows its size. */
 		ticket->skipped += n;
@@ -210,7 +206,7 @@ uidgen_segment_look(UidgenSegmentWords *words, UidgenSegmentLook *look)
 
 /* ---- the keeper ---- */
 
-/* The generation that is drawn from, by an atomic add of nothing: see segment.h. */
+/* The generation that is drawn from; by an atomic add of nothing: see segment.h. */
 static inline uint64_t
 current_generation(UidgenSegmentWords *words)
 {
@@ -240,10 +236,7 @@ uidgen_segment_assign(UidgenSegmentWords *words, uint64_t segment)
 {
 	UidgenSegmentRest rests[2];
 
-	/*
-	 * First, since a caller of the new segment must not find the old one's
-	 * buffers.
-	 */
+	/* First: no caller of the new segment may find the old one's buffers. */
 	uidgen_segment_close(words, rests);
 	uidgen_atomic_write(&words->ended, 0);
 	uidgen_atomic_write(&words->max_size, 0);

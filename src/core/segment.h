@@ -70,16 +70,19 @@
  *	- step 1, after the position: whoever sees generation g sees the segment and all of its
  *	  buffer.  Partner: the one in fill() before the even era, which was seen by the
  *	  caller that moved the position to g.
- *	- step 3, where nothing is found, before a second look at the position: an era of the
- *	  other buffer that is too new belongs to a later generation than the position.
- *	  Partner: the move of the position, and the one in fill() before the odd era.
+ *	- step 3, where nothing is found, before another look at the position: if the other
+ *	  buffer holds a later generation than g + 1, the position has left g.  Partner: the
+ *	  one in fill() before the even era.
  *	- step 3, after `ended`: whoever sees it sees all that was filled before.  Partner: the
  *	  one in end().
- *	- step 4, between era, first and size, and era, for a ticket of another generation than
- *	  was read: whoever sees first or size of a later range sees another era.  Partner:
- *	  the one in fill() after the odd era.
- *	- fill() and close() look at the position by an atomic add: what they write later
- *	  is seen by nobody to whom the position is still an older one.
+ *	- step 4, before the era, for a ticket of another generation than was read: whoever
+ *	  sees first or size of a later range sees another era.  Partner: the one in
+ *	  fill() after the odd era.
+ *	- close() and fill() look at the position by an atomic add, after which they write:
+ *	  whoever sees what they write finds the position where they found it, or further on.
+ *	  In close() a plain read would miss tickets.  In fill() it would do on all
+ *	  processors that there are, since the writes depend on what was read; but
+ *	  PostgreSQL promises no such order, and no test can show what it is for.
  */
 #ifndef UIDGEN_SEGMENT_H
 #define UIDGEN_SEGMENT_H

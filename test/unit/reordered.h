@@ -26,7 +26,7 @@
 
 #include "core/atomics.h"
 
-#define REORDERED_WORDS 32		/* that one thread reads and writes */
+#define REORDERED_WORDS 64		/* that one thread reads and writes */
 
 static __thread struct
 {

@@ -670,46 +670,25 @@ static const struct
 };
 #define EVENTS ((int) (sizeof(events) / sizeof(events[0])))
 
-static int	event_in_plan[2];
+static Happening event;
+static Happening next_event;
 
 static void
-happen(int i)
+this_event(void)
 {
-	events[event_in_plan[i]].what();
+	undisturbed(event);
 }
 
 static void
-happen_0(void)
+that_event(void)
 {
-	happen(0);
+	undisturbed(next_event);
 }
 
+/* A slot in use. */
 static void
-happen_1(void)
+begin_world(int drawn_before, bool next_is_there)
 {
-	happen(1);
-}
-
-static void
-first_event(void)
-{
-	undisturbed(happen_0);
-}
-
-static void
-second_event(void)
-{
-	undisturbed(happen_1);
-}
-
-static UidgenSegmentResult
-interrupted_call(uint64_t n, UidgenSegmentKind kind, int drawn_before, bool next_is_there)
-{
-	int64_t		returned;
-	UidgenSegmentResult result;
-	int			kept_planned = planned;
-
-	planned = 0;
 	begin();
 	memset(used, 0, sizeof(used));
 	next_number = 1;
@@ -723,6 +702,17 @@ interrupted_call(uint64_t n, UidgenSegmentKind kind, int drawn_before, bool next
 		draw_one();
 	if (next_is_there)
 		fill_mine();
+}
+
+static UidgenSegmentResult
+interrupted_call(uint64_t n, UidgenSegmentKind kind, int drawn_before, bool next_is_there)
+{
+	int64_t		returned;
+	UidgenSegmentResult result;
+	int			kept_planned = planned;
+
+	planned = 0;
+	begin_world(drawn_before, next_is_there);
 	returned = highest_drawn;
 
 	planned = kept_planned;
@@ -785,12 +775,14 @@ test_interruptions(void)
 							{
 								UidgenSegmentResult result;
 
-								event_in_plan[0] = a;
-								event_in_plan[1] = b;
+								event = events[a].what;
 								plan_begins();
-								plan_for(i, first_event);
+								plan_for(i, this_event);
 								if (b >= 0)
-									plan_for(j, second_event);
+								{
+									next_event = events[b].what;
+									plan_for(j, that_event);
+								}
 								result = interrupted_call(calls[c].n, calls[c].kind, drawn, next);
 								met[result]++;
 								total++;
@@ -817,6 +809,8 @@ test_never_empty(void)
 	static const Happening meanwhile[] = {always_some, two_further, fill_and_end};
 	int			misses = 0;
 
+	next_event = always_some;
+
 	for (int drawn = 0; drawn <= 5; drawn++)
 		for (int e = 0; e < 3; e++)
 			for (int i = 0; i < 20; i++)
@@ -827,7 +821,8 @@ test_never_empty(void)
 					if (e != 2 && n == 1)
 						continue;
 					plan_begins();
-					plan_for(i, meanwhile[e]);
+					event = meanwhile[e];
+					plan_for(i, this_event);
 					result = interrupted_call(1, n == 0 ? BLOCK : REST, drawn, e != 2);
 					if (e == 2 ? result == ENDED : result != GOOD)
 						misses++;
@@ -835,12 +830,79 @@ test_never_empty(void)
 					{
 						/* The same, again and again. */
 						plan_begins();
-						plan_for(i, always_some);
-						plan_for(i + 3, always_some);
+						event = always_some;
+						plan_for(i, this_event);
+						plan_for(i + 3, that_event);
 						misses += interrupted_call(1, BLOCK, drawn, true) != GOOD;
 					}
 				}
 	is(misses, 0, "interrupted: as long as there are numbers a call finds one");
+}
+
+/* The keeper's steps, interrupted by callers: those of the segment, and those of the one
+ * that is to come and know its number already. */
+static bool theirs_too_early;
+
+static void
+callers_draw(void)
+{
+	UidgenSegmentTicket other;
+	UidgenSegmentResult result;
+
+	draw_one();
+	result = uidgen_segment_take(&words, MINE + 1, &other, 1, BLOCK);
+	theirs_too_early |= result != OTHER && result != EMPTY;
+	draw_block();
+}
+
+static void
+callers_pass_the_seam(void)
+{
+	draw_range();
+	callers_draw();
+}
+
+static void
+assign_theirs(void)
+{
+	uidgen_segment_assign(&words, MINE + 1);
+}
+
+static void
+end_mine(void)
+{
+	uidgen_segment_end(&words, true);
+}
+
+static void
+test_interrupted_keeper(void)
+{
+	static const Happening steps[] = {fill_mine, close_only, close_and_refill, assign_theirs, end_mine};
+	static const Happening draws[] = {draw_one, draw_block, callers_draw, callers_pass_the_seam};
+	int			bad = 0;
+
+	theirs_too_early = false;
+	for (int s = 0; s < 5; s++)
+		for (int d = 0; d < 4; d++)
+			for (int drawn = 0; drawn <= 6; drawn++)
+				for (int i = 0; i < 24; i++)
+				{
+					plan_begins();
+					begin_world(drawn, drawn % 2 == 0);
+					event = draws[d];
+					accesses = 0;
+					plan_for(i, this_event);
+					steps[s]();
+					planned = 0;
+					draw_one();
+					close_only();
+					/* What assign() finds, nobody sees. */
+					complain(steps[s] != assign_theirs && filled != accounted + skipped,
+							 "numbers are lost, or there are too many");
+					bad += wrong;
+				}
+	is((uint64_t) bad, 0, "interrupted: the keeper fills, takes back and ends while others draw");
+	ok(!theirs_too_early, "interrupted: who knows the next segment's number finds nothing of this one");
 }
 
 /* Callers that go through the gate, and then sleep while others do the same. */
@@ -885,7 +947,8 @@ test_overshoot(void)
 
 #define CALLERS 5
 #define SLOTS 2
-#define SEGMENTS_MAX 100000		/* that a slot has one after the other */
+#define ENDLESS SLOTS			/* one more slot, with long ranges, that is never empty */
+#define SEGMENTS_MAX 100000		/* that the slots have one after the other */
 #define RANGE_MAX 24
 #define SECONDS_MIN 2
 #define SECONDS_MAX 300
@@ -918,21 +981,22 @@ typedef struct Caller
 	uint64_t	disorders;
 	uint64_t	not_as_asked;
 	uint64_t	after_the_end;
+	uint64_t	empty_handed;
 	uint64_t	fetches;
 } Caller;
 
 /* The 64-bit numbers come first: these are aligned as the words are, by 8. */
 static struct
 {
-	UidgenSegmentWords words[SLOTS];
-	uint64_t	segment[SLOTS]; /* as callers look it up */
+	UidgenSegmentWords words[SLOTS + 1];
+	uint64_t	segment[SLOTS + 1]; /* as callers look it up */
 	uint64_t	results[RESULTS];
 	uint64_t	wakes;			/* somebody misses something */
 
 	/* By the number of a segment: the highest number that has returned, and whether a call
 	 * was told that there are no more. */
-	int64_t		returned[SEGMENTS_MAX];
-	bool		told_the_end[SEGMENTS_MAX];
+	int64_t		returned[SEGMENTS_MAX + 1];
+	bool		told_the_end[SEGMENTS_MAX + 1];
 	bool		stop;
 } stress;
 
@@ -941,7 +1005,7 @@ static struct
 {
 	uint64_t	random;
 	uint64_t	last_segment;
-	int64_t		next[SLOTS];	/* the registry: the next number */
+	int64_t		next[SLOTS + 1];	/* the registry: the next number */
 	bool		ended[SLOTS];
 	Records		lost;
 	uint64_t	filled;			/* numbers */
@@ -951,6 +1015,7 @@ static struct
 	uint64_t	assigns;
 	uint64_t	ends;
 	uint64_t	looks;
+	uint64_t	moves;			/* of the endless slot */
 } keeper;
 
 static void
@@ -979,7 +1044,7 @@ allocate(Records *records)
 static void
 call(Caller *caller)
 {
-	uint64_t	slot = next_random(&caller->random) % SLOTS;
+	uint64_t	slot = next_random(&caller->random) % (SLOTS + 1);
 	uint64_t	segment = GET(stress.segment[slot]);
 	uint64_t	n = next_random(&caller->random) % 4 != 0 ? 1 :
 		1 + next_random(&caller->random) % (RANGE_MAX + 1);
@@ -997,7 +1062,8 @@ call(Caller *caller)
 			uidgen_segment_take(&stress.words[slot], segment, &got, n, BLOCK) :
 			uidgen_segment_take(&stress.words[slot], segment, &got, n, REST);
 		ADD(stress.results[result], 1);
-		caller->skipped += got.skipped;
+		caller->empty_handed += slot == ENDLESS && result != GOOD;
+		caller->skipped += slot != ENDLESS ? got.skipped : 0;
 		caller->fetches += result == GOOD && got.fetch;
 		if (result == GOOD)
 		{
@@ -1035,6 +1101,23 @@ caller_main(void *argument)
 	return NULL;
 }
 
+/* The endless slot goes on, as if a block had been too long for what was left. */
+static void
+go_on(void)
+{
+	UidgenSegmentWords *in = &stress.words[ENDLESS];
+	uint64_t	position = uidgen_atomic_read(&in->position);
+
+	if (uidgen_segment_room(in))
+	{
+		uidgen_segment_fill(in, keeper.next[ENDLESS], UIDGEN_SEGMENT_MAX);
+		keeper.next[ENDLESS] += (int64_t) UIDGEN_SEGMENT_MAX;
+	}
+	else if (uidgen_atomic_compare_exchange(&in->position, &position,
+											(uidgen_segment_generation(position) + 1) << 32))
+		keeper.moves++;
+}
+
 static void
 fill(uint64_t slot)
 {
@@ -1043,13 +1126,6 @@ fill(uint64_t slot)
 
 	if (keeper.ended[slot] || !uidgen_segment_room(in))
 		return;
-	if (next_random(&keeper.random) % 16 == 0)
-	{
-		keeper.ended[slot] = true;
-		uidgen_segment_end(in, true);
-		keeper.ends++;
-		return;
-	}
 	/* Other servers fetch, too. */
 	if (next_random(&keeper.random) % 4 == 0)
 		keeper.next[slot] += (int64_t) size;
@@ -1057,6 +1133,12 @@ fill(uint64_t slot)
 	keeper.next[slot] += (int64_t) size;
 	keeper.filled += size;
 	keeper.fills++;
+	if (next_random(&keeper.random) % 16 == 0)
+	{
+		keeper.ended[slot] = true;
+		uidgen_segment_end(in, true);
+		keeper.ends++;
+	}
 }
 
 /* What is left is handed back or lost. */
@@ -1107,7 +1189,6 @@ keep(void)
 {
 	uint64_t	slot = next_random(&keeper.random) % SLOTS;
 	UidgenSegmentLook seen;
-
 	switch (next_random(&keeper.random) % 40)
 	{
 		case 0:
@@ -1182,8 +1263,11 @@ count_overlaps(Caller *callers, uint64_t *numbers, uint64_t *strange)
 	qsort(all, count, sizeof(Record), compare_records);
 	for (size_t i = 0; i < count; i++)
 	{
-		*numbers += all[i].count;
-		*strange += (uint64_t) all[i].first / 1000000000 != all[i].segment % 7;
+		if (all[i].segment != SEGMENTS_MAX)
+		{
+			*numbers += all[i].count;
+			*strange += (uint64_t) all[i].first / 1000000000 != all[i].segment % 7;
+		}
 		if (i > 0 && all[i].segment == all[i - 1].segment &&
 			all[i].first < all[i - 1].first + (int64_t) all[i - 1].count &&
 			overlaps++ < 5)
@@ -1202,7 +1286,7 @@ met_all(void)
 		if (GET(stress.results[r]) < 10)
 			return false;
 	return keeper.fills > 10000 && keeper.closes > 500 && keeper.refills > 100 &&
-		keeper.assigns > 300 && keeper.ends > 300 && keeper.looks > 100;
+		keeper.assigns > 300 && keeper.ends > 300 && keeper.looks > 100 && keeper.moves > 1000;
 }
 
 static void
@@ -1214,6 +1298,7 @@ test_stress(void)
 	uint64_t	disorders = 0;
 	uint64_t	not_as_asked = 0;
 	uint64_t	after_the_end = 0;
+	uint64_t	empty_handed = 0;
 	uint64_t	fetches = 0;
 	uint64_t	numbers = 0;
 	uint64_t	strange = 0;
@@ -1225,6 +1310,11 @@ test_stress(void)
 		uidgen_segment_init(&stress.words[i]);
 		assign(i);
 	}
+	uidgen_segment_init(&stress.words[ENDLESS]);
+	uidgen_segment_assign(&stress.words[ENDLESS], SEGMENTS_MAX);
+	stress.segment[ENDLESS] = SEGMENTS_MAX;
+	stress.returned[SEGMENTS_MAX] = -1;
+	go_on();
 	for (int i = 0; i < CALLERS; i++)
 	{
 		callers[i].random = (uint64_t) i * 7919 + 1;
@@ -1242,6 +1332,7 @@ test_stress(void)
 	while (!GET(stress.stop))
 	{
 		reordered_full_barrier();	/* as its lock is */
+		go_on();
 		if (__atomic_exchange_n(&stress.wakes, 0, __ATOMIC_SEQ_CST) != 0 ||
 			next_random(&keeper.random) % 8 == 0)
 			keep();
@@ -1265,6 +1356,7 @@ test_stress(void)
 		disorders += callers[i].disorders;
 		not_as_asked += callers[i].not_as_asked;
 		after_the_end += callers[i].after_the_end;
+		empty_handed += callers[i].empty_handed;
 		fetches += callers[i].fetches;
 	}
 #ifdef __SANITIZE_THREAD__
@@ -1274,6 +1366,7 @@ test_stress(void)
 		printf("# %s: %" PRIu64 "\n", result_names[r], GET(stress.results[r]));
 	printf("# %" PRIu64 " ranges of %" PRIu64 " numbers, %" PRIu64 " asked for in advance\n",
 		   keeper.fills, keeper.filled, fetches);
+	printf("# %" PRIu64 " times further in the endless slot\n", keeper.moves);
 	printf("# %" PRIu64 " closed, %" PRIu64 " refilled, %" PRIu64 " other segments, %" PRIu64 " ends\n",
 		   keeper.closes, keeper.refills, keeper.assigns, keeper.ends);
 	is(count_overlaps(callers, &numbers, &strange), 0, "stress: no number comes twice");
@@ -1282,6 +1375,7 @@ test_stress(void)
 	is(disorders, 0, "stress: calls get higher numbers than all that had returned");
 	is(not_as_asked, 0, "stress: a block is a block, a rest is what there is");
 	is(after_the_end, 0, "stress: once a call was told of the end, nobody draws");
+	is(empty_handed, 0, "stress: where a number is there at each moment, each call finds one");
 	ok(numbers <= keeper.filled && keeper.filled - numbers <= skips,
 	   "stress: what was filled in was drawn, thrown away or skipped");
 	ok(met_all(), "stress: every case was met, by the calls and by the keeper");
@@ -1303,6 +1397,7 @@ main(void)
 	test_assign();
 	test_interruptions();
 	test_never_empty();
+	test_interrupted_keeper();
 	test_overshoot();
 	test_stress();
 	return done_testing();
