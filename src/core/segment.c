@@ -133,7 +133,6 @@ uidgen_segment_seek(UidgenSegmentWords *words, uint64_t segment,
 		 * more.
 		 */
 		ended = uidgen_atomic_read(&words->ended) != 0;
-		uidgen_read_barrier();
 		if (ended)
 			continue;
 		if (kind == UIDGEN_SEGMENT_BLOCK)

@@ -73,8 +73,8 @@
  *	- step 3, where nothing is found, before another look at the position: if the other
  *	  buffer holds a later generation than g + 1, the position has left g.  Partner: the
  *	  one in fill() before the even era.
- *	- step 3, after `ended`: whoever sees it sees all that was filled before.  Partner: the
- *	  one in end().
+ *	- step 1 once more, where `ended` was seen before: whoever sees it sees all that was
+ *	  filled before.  Partner: the one in end().
  *	- step 4, before the era, for a ticket of another generation than was read: whoever
  *	  sees first or size of a later range sees another era.  Partner: the one in
  *	  fill() after the odd era.

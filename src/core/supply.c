@@ -61,7 +61,7 @@ next_length(const UidgenSupply *supply, const UidgenSegmentLook *look,
 	UidgenMicroseconds elapsed = now - supply->received_at;
 	double		lasts;
 
-	if (supply->length == 0 || left >= supply->left_then)
+	if (left >= supply->left_then)
 		return supply->length;
 	/* How long that many numbers would last, if they are used as fast as those since. */
 	lasts = (double) elapsed / (double) (supply->left_then - left) * (double) supply->length;
@@ -177,10 +177,7 @@ uidgen_supply_close(UidgenSupply *supply, const UidgenSegmentRest rests[2],
 			end = rest->first - 1;
 		}
 		else
-		{
 			supply->lost += rest->count;
-			end = -1;			/* nothing below it either */
-		}
 	}
 	return release->count > 0;
 }

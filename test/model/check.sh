@@ -1,9 +1,10 @@
 #!/bin/sh
 # test/model/check.sh
 #	  Searches the models of generator and keeper: generator.pml, and barriers.pml for
-#	  a machine that reorders; and that of a shared registry, fleet.pml.  Each as it is, to
-#	  the end and without an error; and with one rule broken at a time, where the error
-#	  must be found.  Prints TAP.
+#	  a machine that reorders; that of a shared registry, fleet.pml; and those of
+#	  segments, switch.pml for the buffers of a server and segments.pml for the registry.
+#	  Each as it is, to the end and without an error; and with one rule broken at a
+#	  time, where the error must be found.  Prints TAP.
 #
 #	test/model/check.sh			small bounds: about a minute
 #	MODEL=large test/model/check.sh		larger ones: twenty minutes, three gigabytes of memory
@@ -125,6 +126,35 @@ failover and import, to a clock that is behind	-DWORKERS=1 -DCALLS=5 -DFAILOVERS
 a synchronous standby	-DSYNC -DCALLS=4 -DFAILOVERS=1 -DUNCONFIRMED=1
 not needed with a synchronous standby: the quarantine	-DSYNC -DBUG_NO_QUARANTINE -DCALLS=5 -DFAILOVERS=2 -DNODES=2'
 
+switch_right_small='
+two buffers	-DTICKETS=3
+two buffers, short ranges	-DTICKETS=3 -DFILLS=4 -DSIZE=1
+blocks	-DTICKETS=3 -DFILLS=2 -DBLOCKS=1
+numbers are taken back	-DTICKETS=3 -DFILLS=2 -DCLOSES=1
+another segment	-DTICKETS=2 -DASSIGNS=1'
+
+switch_right_large='
+two buffers	-DTICKETS=5
+two buffers, short ranges	-DFILLS=5 -DSIZE=1
+three callers	-DCALLERS=3 -DTICKETS=4
+blocks	-DFILLS=4 -DBLOCKS=1
+numbers are taken back	-DCLOSES=1
+numbers are taken back twice	-DTICKETS=3 -DCLOSES=2
+another segment	-DTICKETS=3 -DASSIGNS=1
+numbers are taken back, and another segment	-DTICKETS=2 -DASSIGNS=1 -DCLOSES=1'
+
+segments_right_small='
+a release runs again	-DRELEASES=2 -DRESENDS=2
+answers that are lost	-DLOST=1 -DRELEASES=1
+failover	-DFAILOVERS=1 -DLOST=1
+failover and release	-DFAILOVERS=1 -DRELEASES=1 -DRESENDS=1'
+
+segments_right_large='
+a release runs again	-DCALLS=5 -DRELEASES=2 -DRESENDS=2
+answers that are lost	-DCALLS=5 -DLOST=2 -DRELEASES=2
+failover	-DCALLS=6 -DFAILOVERS=1 -DLOST=1
+failover and release	-DCALLS=5 -DFAILOVERS=1 -DRELEASES=1 -DRESENDS=1'
+
 # What must be found, and the bounds that suffice for it.
 wrong='
 TWO_KEEPERS	-DLEAPS=1 -DTICKETS=3 -DCALLERS=1
@@ -181,6 +211,29 @@ IMPORT_KEEPS_TOKEN	-DWORKERS=1 -DFAILOVERS=1 -DIMPORTS=1 -DMOVES=1 -DNODES=2
 IMPORT_BEYOND_CLAMP	-DWORKERS=1 -DFAILOVERS=1 -DIMPORTS=1 -DMOVES=1 -DNODES=2
 RELEASE_LOWERS	-DRELEASES=1 -DCOPIES=1'
 
+switch_wrong='
+NO_SEGMENT	-DTICKETS=2 -DFILLS=2 -DASSIGNS=1
+SEGMENT_BEFORE_POSITION	-DTICKETS=2 -DFILLS=2 -DASSIGNS=1
+SETTLE_WITHOUT_SEGMENT	-DTICKETS=2 -DFILLS=2 -DASSIGNS=1
+ASSIGN_WITHOUT_CLOSE	-DTICKETS=2 -DFILLS=2 -DASSIGNS=1
+ASSIGN_BEFORE_CLOSE	-DTICKETS=2 -DFILLS=2 -DASSIGNS=1
+NO_ERA	-DTICKETS=3 -DFILLS=2 -DCLOSES=1
+CLOSE_BY_READ	-DTICKETS=2 -DFILLS=2 -DCLOSES=1
+CLOSE_BY_ONE	-DTICKETS=3 -DFILLS=2 -DCLOSES=1
+NO_GATE	-DTICKETS=3
+TICKET_NOT_ATOMIC	-DTICKETS=3
+SEAM_BY_WRITE	-DTICKETS=3
+NO_GENERATION	-DTICKETS=3 -DSIZE=1
+FIRST_AFTER_TICKET	-DTICKETS=3 -DFILLS=4 -DSIZE=1
+SETTLE_WITHOUT_ERA	-DFILLS=4 -DBLOCKS=1
+FILL_NOT_ODD	-DFILLS=4 -DBLOCKS=1
+EVEN_FIRST	-DTICKETS=3'
+
+segments_wrong='
+RELEASE_BY_VALUE	-DRELEASES=1 -DRESENDS=1
+JUMP_KEEPS_VERSION	-DFAILOVERS=1 -DRELEASES=1
+LIMIT_GAP_TOO_SMALL	-DFAILOVERS=1 -DGAP=4'
+
 # With no rule broken: what is not promised.
 fleet_wrong_large='
 LIMIT_TWO_FAILOVERS	-DCALLS=5 -DFAILOVERS=2 -DNODES=2
@@ -192,9 +245,11 @@ LIMIT_CLOCK_FURTHER_BEHIND	-DSLACK=1 -DBEHIND=2 -DCALLS=5 -DFAILOVERS=1 -DMOVES=
 # Small searches are over before an optimizer would be.
 case ${MODEL-small} in
 small)
-	right=$right_small barriers_right=$barriers_right_small fleet_right=$fleet_right_small optimize=-O0 megabytes=1000 ;;
+	right=$right_small barriers_right=$barriers_right_small fleet_right=$fleet_right_small
+	switch_right=$switch_right_small segments_right=$segments_right_small optimize=-O0 megabytes=1000 ;;
 large)
-	right=$right_large barriers_right=$barriers_right_large fleet_right=$fleet_right_large optimize=-O2 megabytes=3000
+	right=$right_large barriers_right=$barriers_right_large fleet_right=$fleet_right_large
+	switch_right=$switch_right_large segments_right=$segments_right_large optimize=-O2 megabytes=3000
 	wrong=$wrong$wrong_large fleet_wrong=$fleet_wrong$fleet_wrong_large ;;
 *) echo "Bail out! MODEL is small or large"; exit 1 ;;
 esac
@@ -265,11 +320,15 @@ tab=$(printf '\t')
 	printf '%s\n' "$right" | sed "1d; s/^/generator.pml$tab/"
 	printf '%s\n' "$barriers_right" | sed "1d; s/^/barriers.pml$tab/"
 	printf '%s\n' "$fleet_right" | sed "1d; s/^/fleet.pml$tab/"
+	printf '%s\n' "$switch_right" | sed "1d; s/^/switch.pml$tab/"
+	printf '%s\n' "$segments_right" | sed "1d; s/^/segments.pml$tab/"
 } >right.list
 {
 	printf '%s\n' "$wrong" | sed "1d; s/^/generator.pml$tab/"
 	printf '%s\n' "$barriers_wrong" | sed "1d; s/^/barriers.pml$tab/"
 	printf '%s\n' "$fleet_wrong" | sed "1d; s/^/fleet.pml$tab/"
+	printf '%s\n' "$switch_wrong" | sed "1d; s/^/switch.pml$tab/"
+	printf '%s\n' "$segments_wrong" | sed "1d; s/^/segments.pml$tab/"
 } >wrong.list
 count=$(grep -c . right.list)
 echo "1..$((count + $(grep -c . wrong.list)))"

@@ -1332,7 +1332,8 @@ test_stress(void)
 	while (!GET(stress.stop))
 	{
 		reordered_full_barrier();	/* as its lock is */
-		go_on();
+		for (uint64_t n = next_random(&keeper.random) % 8; n > 0; n--)
+			go_on();
 		if (__atomic_exchange_n(&stress.wakes, 0, __ATOMIC_SEQ_CST) != 0 ||
 			next_random(&keeper.random) % 8 == 0)
 			keep();

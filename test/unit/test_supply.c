@@ -160,6 +160,8 @@ test_length(void)
 		 "length: where nothing is left calls may have waited, and it is not made shorter");
 	asks(1000, 0, 0, 100 * DURATION, 1000, 1000, "length: nor where nothing is used");
 	asks(1000000000, 1000000000, 0, INT64_MAX / 4, 4000, 4000, "length: large numbers");
+	asks(1000, 999, 0, 100 * DURATION, 1000, 500, "length: where a single number is left nobody has waited");
+	asks(1000, 500, 1000, DURATION / 2 - 1, 1000, 2000, "length: what is in the other buffer is not used");
 	asks(1000, 1, 0, INT64_MAX / 4, 4000, 2000, "length: larger ones");
 
 	/* What others used is what counts, whatever the range's own length. */
@@ -236,6 +238,14 @@ test_answers(void)
 	answer.max_step = (int64_t) UIDGEN_SEGMENT_MAX + 1;
 	is_fault(answer, UIDGEN_SUPPLY_BAD_STEPS, "answer: a step that no buffer can hold");
 	answer = answer_of(1001, 2000);
+	answer.min_step = 1;
+	answer.max_step = (int64_t) UIDGEN_SEGMENT_MAX;
+	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND, "answer: the shortest and the longest step");
+	answer = answer_of(2001, 3000);
+	answer.min_step = answer.max_step = 1000;
+	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND && supply.length == 1000, "answer: steps that are fixed");
+	begin();
+	answer = answer_of(1001, 2000);
 	ok(receive(answer, START + 2 * MINUTE) == UIDGEN_SUPPLY_SOUND && verdict.first == 1001 && verdict.size == 1000 &&
 	   !verdict.discard, "answer: the next numbers are not");
 	answer = answer_of(9000, 9000);
@@ -286,6 +296,9 @@ test_other(void)
 	answer.registry = 78;
 	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND && verdict.discard && supply.registry == 78,
 	   "another registry: is another segment, too");
+	buffers(1000, 1, 0);
+	answer.registry = 79;
+	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND && verdict.discard, "another registry: a single number is thrown away as well");
 	buffers(1000, 0, 0);
 	answer.incarnation = 7;
 	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND && !verdict.discard, "another incarnation: nothing is left to be thrown away");
@@ -345,6 +358,9 @@ test_release(void)
 	receive(answer_of(1001, 1500), START);
 	ok(!closes(901, 100, 0, 0) && supply.lost == 100 && release.count == 0,
 	   "release: not the earlier one alone: what came after it is used");
+	begin();
+	supply.version = 1;
+	ok(closes(1000, 1, 0, 0) && release.count == 1 && release.version == 1, "release: a single number");
 	begin();
 	ok(!closes(0, 0, 0, 0) && supply.lost == 0, "release: nothing is left");
 	begin();
