@@ -2022,6 +2022,8 @@ DECLARE
 	wanted text;
 BEGIN
 	PERFORM uidgen.begin_call();
+	-- Meanwhile the caller's other segments and its worker id wait.
+	PERFORM set_config('lock_timeout', '100ms', true);
 	BEGIN
 		wanted := convert_from(begin_segment_call.name, 'UTF8');
 	EXCEPTION

@@ -185,12 +185,14 @@ uidgen_supply_close(UidgenSupply *supply, const UidgenSegmentRest rests[2],
 void
 uidgen_supply_released(UidgenSupply *supply, const UidgenSupplyRelease *release, bool done)
 {
-	if (!done)
-	{
-		/* Somebody may have them, so `highest` stays. */
-		supply->lost += release->count;
-		return;
-	}
+	/*
+	 * In any case none of these was drawn here.  If the registry has taken them
+	 * back, and the answer was lost, to speak of them would look as if it had
+	 * lost what it gave.
+	 */
 	supply->highest = release->first_unused - 1;
-	supply->returned += release->count;
+	if (done)
+		supply->returned += release->count;
+	else
+		supply->lost += release->count;
 }
