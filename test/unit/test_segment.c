@@ -233,6 +233,8 @@ test_draws(void)
 	takes(1, REST, 101, 1, 0, "the next one");
 	takes(10, BLOCK, 102, 10, 0, "a block");
 	takes(10, REST, 112, 10, 0, "several");
+	refuses(0, REST, REFUSED, "no number at all is refused here, too");
+	refuses(0, BLOCK, REFUSED, "so is a block of none here");
 	takes(28, BLOCK, 122, 28, 0, "a block that just fits");
 	looks(50, 0, 0, "all of the range is drawn");
 	refuses(1, BLOCK, EMPTY, "no number is left");
