@@ -374,6 +374,12 @@ test_fetch(void)
 	takes(90, BLOCK, 100, 90, 89, "fetch: over the seam");
 	takes(8000, BLOCK, 190, 8000, 0, "fetch: a long block");
 	ok(ticket.fetch, "fetch: asks as well");
+	begin();
+	uidgen_segment_fill(&words, 0, 100000);
+	takes(5000, BLOCK, 0, 5000, 0, "fetch: a long block before that place");
+	ok(!ticket.fetch, "fetch: does not ask");
+	takes(6000, BLOCK, 5000, 6000, 0, "fetch: the next one, over it");
+	ok(ticket.fetch, "fetch: asks");
 }
 
 static void
@@ -907,6 +913,33 @@ test_interrupted_keeper(void)
 	ok(!theirs_too_early, "interrupted: who knows the next segment's number finds nothing of this one");
 }
 
+/* Two callers wait for blocks: the longer one is noted. */
+static void
+want_less(void)
+{
+	UidgenSegmentTicket other;
+
+	uidgen_segment_take(&words, MINE, &other, 3, BLOCK);
+}
+
+static void
+test_both_wait(void)
+{
+	int			forgotten = 0;
+
+	for (int i = 0; i < 20; i++)
+	{
+		begin();
+		event = want_less;
+		plan_begins();
+		plan_for(i, this_event);
+		take(5, BLOCK);
+		planned = 0;
+		forgotten += look().wanted != 5;
+	}
+	is((uint64_t) forgotten, 0, "interrupted: the longest block that is waited for is noted");
+}
+
 /* Callers that go through the gate, and then sleep while others do the same. */
 static int	sleepers;
 static int	sleep_at;
@@ -1401,6 +1434,7 @@ main(void)
 	test_interruptions();
 	test_never_empty();
 	test_interrupted_keeper();
+	test_both_wait();
 	test_overshoot();
 	test_stress();
 	return done_testing();
