@@ -311,6 +311,7 @@ test_limits(void)
 	refuses(max, BLOCK, EMPTY, "largest: not twice");
 	takes(max, REST, INT64_MAX, 1, 0, "largest: the highest number of all");
 	refuses(max, REST, EMPTY, "largest: and no more");
+	is(uidgen_segment_place(uidgen_atomic_read(&words.position)), max, "largest: the place is its end");
 	begin();
 	uidgen_segment_fill(&words, 0, max);
 	takes(UIDGEN_SEGMENT_ADD_MAX, BLOCK, 0, UIDGEN_SEGMENT_ADD_MAX, 0, "largest: by fetch-add");
