@@ -140,7 +140,7 @@ CALL pg_temp.make_up_the_world();
 SELECT uidgen.create_segment('s', step => 4), pg_temp.show();
 UPDATE uidgen.segment SET min_step = 2, max_step = 20;
 SELECT pg_temp.take(5), pg_temp.show();
--- no more than max_step, no less than min_step
+-- no more than max_step, no less than min_step; 0 is the step
 SELECT pg_temp.take(20), pg_temp.take(21), pg_temp.take(9223372036854775807);
 SELECT pg_temp.take(2), pg_temp.take(1), pg_temp.take(0), pg_temp.take(-9223372036854775808);
 -- as the owner changes them

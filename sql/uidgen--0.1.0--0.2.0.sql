@@ -2056,7 +2056,7 @@ COMMENT ON FUNCTION uidgen.begin_segment_call(bytea)
 -- number allow.
 CREATE FUNCTION uidgen.segment_fetch(
 	name bytea,						-- in UTF-8, so that databases of any encoding can call
-	wanted_step bigint,
+	wanted_step bigint,				-- 0: the segment's step
 	known_incarnation bigint,		-- what the node was told last; 0: nothing
 	known_version bigint,
 	highest bigint,					-- the highest number of this incarnation that it was ever told, less what it has handed back; -1: none
@@ -2120,7 +2120,7 @@ BEGIN
 	END IF;
 
 	first_value := base + 1;
-	last_value := least(base + greatest(least(wanted_step, s.max_step), s.min_step)::numeric, s.max_value);
+	last_value := least(base + CASE wanted_step WHEN 0 THEN s.step ELSE greatest(least(wanted_step, s.max_step), s.min_step) END::numeric, s.max_value);
 	version := uidgen.new_token();
 	UPDATE uidgen.segment AS t SET
 			last_value = segment_fetch.last_value,
