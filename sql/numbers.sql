@@ -45,6 +45,8 @@ SELECT skipped > 0 AS skipped FROM uidgen.segment_status WHERE name = 'short';
 SELECT last_number - first_number + 1 AS n FROM uid_segment_block('short', 1000);
 SELECT * FROM uid_segment_block('short', 1001);
 \echo :LAST_ERROR_SQLSTATE
+SELECT * FROM uid_segment_block('short', 2147483647);
+\echo :LAST_ERROR_SQLSTATE
 -- The end
 SELECT uidgen.create_segment('ends', 1, 10, 15);
 SELECT count(*), max(n) FROM uid_segment_batch('ends', 15) AS n;

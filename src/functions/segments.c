@@ -145,12 +145,13 @@ uidgen_segment_block(PG_FUNCTION_ARGS)
 	uint64		count;
 	int64		first;
 
-	if (n < 1)
+	if (n < 1 || (uint64) n > UIDGEN_SEGMENT_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 				 errmsg("number of consecutive numbers is out of range"),
-				 errdetail("%d were asked for.", n),
-				 errhint("Ask for 1 or more.")));
+				 errdetail("%d were asked for; a segment has ranges of at most %d.", n,
+						   (int) UIDGEN_SEGMENT_MAX),
+				 errhint("Ask for 1 or more, or use uid_segment_batch().")));
 	first = uidgen_take_numbers(numbers, n, UIDGEN_SEGMENT_BLOCK, &count);
 	{
 		UidgenColumn row[] = {
