@@ -81,6 +81,10 @@ SELECT uid_segment_next('none');
 SELECT state, drawn, last_error FROM uidgen.segment_status WHERE name = 'none';
 SELECT uidgen.create_segment('none');
 SELECT uid_segment_next('none');
+-- Names that the registry was never asked for take no slot from others.
+SELECT count(*) FROM (SELECT uid_segment_batch('x' || i, 0) FROM generate_series(1, current_setting('uidgen.max_segments')::integer) AS i) AS nothing;
+SELECT uidgen.create_segment('last to come');
+SELECT uid_segment_next('last to come');
 -- Not before it is committed.
 BEGIN;
 SELECT uidgen.create_segment('late');

@@ -83,13 +83,17 @@ look_up(const char *name, uint64 *segment)
 	return &slots[entry->slot];
 }
 
-/* May the slot be given to another segment?  If the registry has none of its name, and
- * nobody waits for the keeper to ask again. */
+/*
+ * May the slot be given to another segment?  If the registry has never said that there is
+ * one of its name, or says now that there is none, and nobody waits for the keeper to ask.
+ * Otherwise whoever may draw could take all slots until the server ends, with names for which
+ * the registry was never asked, or could not be.
+ */
 static bool
 is_vacant(UidgenSegmentSlot *slot)
 {
-	return slot->demand.failure.sqlerrcode == ERRCODE_NO_DATA_FOUND &&
-		!slot->demand.attempting && uidgen_demand_open(&slot->demand) == 0;
+	return !slot->supply.known && !slot->demand.attempting &&
+		uidgen_demand_open(&slot->demand) == 0;
 }
 
 /* A slot that no segment needs; NULL: there is none. */
