@@ -27,19 +27,23 @@ printed_name(const UidgenNumbers *numbers)
 	return pg_any_to_server(numbers->name, (int) strlen(numbers->name), PG_UTF8);
 }
 
+/* After an error the call site is as before: it may be called once more. */
 static void
 look_up(UidgenNumbers *numbers)
 {
+	UidgenSegmentSlot *slot;
+
 	/* Raises an error if not preloaded: there is no shared memory then. */
 	(void) uidgen_server_layout();
-	numbers->slot = uidgen_segments_find(numbers->name, &numbers->segment);
-	if (!numbers->slot)
+	slot = uidgen_segments_find(numbers->name, &numbers->segment);
+	if (!slot)
 		ereport(ERROR,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("no room for segment \"%s\"", printed_name(numbers)),
 				 errdetail("The setting \"uidgen.max_segments\" is %d, and numbers of so many segments have been drawn since the server started.",
 						   uidgen_max_segments),
 				 errhint("Raise \"uidgen.max_segments\" and restart the server.")));
+	numbers->slot = slot;
 }
 
 void
