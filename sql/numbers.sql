@@ -85,6 +85,31 @@ SELECT uid_segment_next('none');
 SELECT count(*) FROM (SELECT uid_segment_batch('x' || i, 0) FROM generate_series(1, current_setting('uidgen.max_segments')::integer) AS i) AS nothing;
 SELECT uidgen.create_segment('last to come');
 SELECT uid_segment_next('last to come');
+-- A range that could not be fetched in advance is fetched although nobody asks again.
+SELECT uidgen.create_segment('advance');
+CREATE FUNCTION pg_temp.wait_until(condition text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	reached boolean;
+BEGIN
+	FOR i IN 1..1000 LOOP
+		EXECUTE format('SELECT %s FROM uidgen.segment_status WHERE name = %L', condition, 'advance') INTO reached;
+		EXIT WHEN reached;
+		PERFORM pg_sleep(0.02);
+	END LOOP;
+	RETURN reached;
+END $$;
+CREATE FUNCTION fail_for_a_while() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE EXCEPTION 'not now' USING ERRCODE = 'lock_not_available';
+END $$;
+SELECT uid_segment_next('advance');
+CREATE TRIGGER fail_for_a_while BEFORE UPDATE ON uidgen.segment FOR EACH ROW
+	WHEN (old.name = 'advance') EXECUTE FUNCTION fail_for_a_while();
+SELECT count(*) FROM uid_segment_batch('advance', 100);
+SELECT pg_temp.wait_until('failures > 0');
+DROP TRIGGER fail_for_a_while ON uidgen.segment;
+DROP FUNCTION fail_for_a_while();
+SELECT pg_temp.wait_until('fetches = 2'), drawn FROM uidgen.segment_status WHERE name = 'advance';
 -- Not before it is committed.
 BEGIN;
 SELECT uidgen.create_segment('late');

@@ -489,6 +489,23 @@ sooner(long a, long b)
 	return Min(a, b);
 }
 
+/*
+ * A range is fetched in advance where one call asks for it.  Where that attempt failed, nobody
+ * asks again before the numbers are used up, and then all callers wait.  So the keeper
+ * asks itself, as long as the failure is one that ends without anybody's help.
+ */
+static void
+repeat_demand(UidgenSegmentSlot *slot)
+{
+	UidgenSegmentLook look;
+
+	if (!slot->demand.failure.transient || uidgen_demand_open(&slot->demand) != 0)
+		return;
+	uidgen_segment_look(&slot->words, &look);
+	if (uidgen_supply_due(&look, false))
+		(void) uidgen_demand_make(&slot->demand);
+}
+
 /* Make an attempt for one segment.  They are in the registry that the settings name, also
  * while the grant is still another's. */
 static long
@@ -501,8 +518,10 @@ attend_segments(void)
 	{
 		int			index = (next_slot + i) % n;
 		UidgenSegmentSlot *slot = uidgen_segments_slot(index);
-		long		its_pause = begin_attempt(&slot->demand);
+		long		its_pause;
 
+		repeat_demand(slot);
+		its_pause = begin_attempt(&slot->demand);
 		if (its_pause == 0)
 		{
 			bool		fetched = try_registry(uidgen_link, &slot->demand, slot,
