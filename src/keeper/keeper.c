@@ -492,14 +492,16 @@ sooner(long a, long b)
 /*
  * A range is fetched in advance where one call asks for it.  Where that attempt failed, nobody
  * asks again before the numbers are used up, and then all callers wait.  So the keeper
- * asks itself, as long as the failure is one that ends without anybody's help.
+ * asks itself, as long as the failure is one that ends without anybody's help.  But where
+ * the process would end with each connection that cannot be made, it waits for a caller.
  */
 static void
 repeat_demand(UidgenSegmentSlot *slot)
 {
 	UidgenSegmentLook look;
 
-	if (!slot->demand.failure.transient || uidgen_demand_open(&slot->demand) != 0)
+	if (!slot->demand.failure.transient || uidgen_demand_open(&slot->demand) != 0 ||
+		!(uidgen_link->shared || uidgen_link->is_connected()))
 		return;
 	uidgen_segment_look(&slot->words, &look);
 	if (uidgen_supply_due(&look, false))
