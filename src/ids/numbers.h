@@ -22,8 +22,8 @@ typedef struct UidgenNumbers
 
 /*
  * Look a segment up, whose name is so many bytes in the database's encoding.  Errors: 55000
- * not preloaded; 22023 bad settings; 42602 the name is empty or has no counterpart in UTF-8;
- * 42622 it is too long; 53400 there are too many segments.
+ * not preloaded; 22023 bad settings; 42602 the name is empty, 42622 it is too long; 22021 or
+ * 22P05 it has no counterpart in UTF-8; 53400 there are too many segments.
  */
 extern void uidgen_find_numbers(UidgenNumbers *numbers, const char *name, int length);
 
