@@ -177,10 +177,12 @@ take_range(UidgenSegmentSlot *slot, const UidgenSupplyRequest *request,
 		uidgen_report_answer(answer, column, uidgen_answer_text(answer, column));
 }
 
-/* After an error of a fetch: what it says of the segment. */
+/* After an error of a fetch: what it says of the segment, and of the registry. */
 static void
-note_error(UidgenSegmentSlot *slot, int sqlerrcode)
+note_error(const UidgenLink *link, UidgenSegmentSlot *slot, int sqlerrcode)
 {
+	if (link->shared)
+		uidgen_shared_mode_failed(sqlerrcode);
 	if (sqlerrcode == ERRCODE_NO_DATA_FOUND)
 		uidgen_fetch_forget(slot);
 	else if (sqlerrcode == ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED)
@@ -215,7 +217,7 @@ uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot)
 	}
 	PG_CATCH();
 	{
-		note_error(slot, geterrcode());
+		note_error(link, slot, geterrcode());
 		PG_RE_THROW();
 	}
 	PG_END_TRY();

@@ -120,6 +120,16 @@ begin_call(UidgenNodeCall *call, const UidgenNodeAction *action, const UidgenClo
 	LWLockRelease(uidgen_shared->lock);
 }
 
+void
+uidgen_shared_mode_failed(int sqlerrcode)
+{
+	if (sqlerrcode != ERRCODE_QUERY_CANCELED)
+		return;
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->node.clock.registry_known = false;
+	LWLockRelease(uidgen_shared->lock);
+}
+
 /* After an error: the call may have been made, unless it certainly was not. */
 static void
 end_failed_call(const UidgenNodeCall *call)
@@ -127,10 +137,8 @@ end_failed_call(const UidgenNodeCall *call)
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	if (call->did_nothing)
 		uidgen_node_refused(&uidgen_shared->node, &uidgen_shared->lease);
-	/* Perhaps the registry's clock shows another time than we think. */
-	if (geterrcode() == ERRCODE_QUERY_CANCELED)
-		uidgen_shared->node.clock.registry_known = false;
 	LWLockRelease(uidgen_shared->lock);
+	uidgen_shared_mode_failed(geterrcode());
 }
 
 static void

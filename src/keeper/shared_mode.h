@@ -32,4 +32,8 @@ extern void uidgen_shared_mode_release(const UidgenLink *link);
 extern UidgenMicroseconds uidgen_shared_mode_not_after(UidgenMicroseconds boot);
 extern void uidgen_shared_mode_sees(const UidgenLink *link, const UidgenRegistryLife *life);
 
+/* After an error of a call: if it came too late, perhaps the registry's clock shows another
+ * time than we think.  The next call says nothing about it. */
+extern void uidgen_shared_mode_failed(int sqlerrcode);
+
 #endif							/* UIDGEN_SHARED_MODE_H */

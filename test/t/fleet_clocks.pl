@@ -130,5 +130,14 @@ isnt(worker_id($_), $worker{ $_->name }, '... of another worker id') foreach $ri
 isnt(worker_id($right), worker_id($wrong), '... each of its own');
 like(log_since($right, 0), qr/the time of the fleet was set back by 3[56]\d{5} ms/, '... as the log says');
 
+# ---- a node that draws numbers alone ----
+
+# Nobody asks for ids, whose grants tell what the registry's clock shows.
+stops_drawing($right, $wrong);
+$registry->safe_psql('postgres', q{SELECT uidgen.create_segment('numbers', step := 1)});
+$clock{registry}->step(3600);
+ok(poll_until(sub { $right->psql('postgres', q{SET uidgen.wait_timeout = '20s'; SELECT uid_segment_next('numbers')}, on_error_stop => 1) == 0 }),
+	'the clock of the registry leaps: a node gets numbers, though nothing but them is drawn');
+
 nothing_twice('no id was seen twice');
 done_testing();
