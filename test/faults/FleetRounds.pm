@@ -143,7 +143,7 @@ sub follow
 	return;
 }
 
-my @SMALL = (
+our @SMALL = (
 	'shared_buffers = 4MB',
 	'max_connections = 30',
 	'max_wal_senders = 6',
