@@ -211,13 +211,23 @@ extern UidgenSegmentResult uidgen_segment_settle(UidgenSegmentWords *words, uint
 												 UidgenSegmentTicket *ticket, uint64_t n,
 												 UidgenSegmentKind kind, uint64_t before);
 
+/* How far the part of take() that is not rare has come. */
+typedef enum UidgenSegmentStart
+{
+	UIDGEN_SEGMENT_TAKEN,		/* to the end: the result is GOOD */
+	UIDGEN_SEGMENT_CLOSED,		/* to the gate: nothing is taken */
+	UIDGEN_SEGMENT_UNSETTLED	/* n places are taken, at the position `before` */
+} UidgenSegmentStart;
+
 /*
- * Draw n numbers of the segment with this number, which is not 0.  `kind` is a constant,
- * so that the compiler makes a function for each.
+ * The part of take() that is not rare.  It gives the ticket's address to nobody: a caller
+ * that hands the ticket on by value has it in registers, and none on the stack, which each
+ * call would pay for with the stack protector's check.
  */
-static uidgen_always_inline UidgenSegmentResult
-uidgen_segment_take(UidgenSegmentWords *words, uint64_t segment,
-					UidgenSegmentTicket *ticket, uint64_t n, UidgenSegmentKind kind)
+static uidgen_always_inline UidgenSegmentStart
+uidgen_segment_start(UidgenSegmentWords *words, uint64_t segment,
+					 UidgenSegmentTicket *ticket, uint64_t n, UidgenSegmentKind kind,
+					 uint64_t *before)
 {
 	uint64_t	position = uidgen_atomic_read(&words->position);
 	uint64_t	generation = uidgen_segment_generation(position);
@@ -226,31 +236,65 @@ uidgen_segment_take(UidgenSegmentWords *words, uint64_t segment,
 	uint64_t	first;
 	uint64_t	size;
 	uint64_t	fetch_at;
-	uint64_t	before;
 	uint64_t	place;
 
+	ticket->first = 0;
+	ticket->count = 0;
 	ticket->skipped = 0;
 	ticket->fetch = false;
+	*before = 0;
 	uidgen_read_barrier();
 	size = uidgen_atomic_read(&buffer->size);
 	if (uidgen_unlikely(n - 1 >= UIDGEN_SEGMENT_ADD_MAX ||
 						uidgen_atomic_read(&words->segment) != segment ||
 						uidgen_atomic_read(&buffer->era) != 2 * generation ||
 						uidgen_segment_place(position) + needed > size))
-		return uidgen_segment_seek(words, segment, ticket, n, kind);
+		return UIDGEN_SEGMENT_CLOSED;
 	first = uidgen_atomic_read(&buffer->first);
 	fetch_at = uidgen_atomic_read(&buffer->fetch_at);
 
-	before = uidgen_atomic_fetch_add(&words->position, n);
-	place = uidgen_segment_place(before);
-	if (uidgen_unlikely(uidgen_segment_generation(before) != generation ||
+	*before = uidgen_atomic_fetch_add(&words->position, n);
+	place = uidgen_segment_place(*before);
+	if (uidgen_unlikely(uidgen_segment_generation(*before) != generation ||
 						place + needed > size))
-		return uidgen_segment_settle(words, segment, ticket, n, kind, before);
+		return UIDGEN_SEGMENT_UNSETTLED;
 	ticket->first = (int64_t) (first + place);
 	ticket->count = kind == UIDGEN_SEGMENT_BLOCK || n <= size - place ? n : size - place;
 	if (uidgen_unlikely(fetch_at - place < n))
 		ticket->fetch = !uidgen_segment_next_filled(words, generation);
+	return UIDGEN_SEGMENT_TAKEN;
+}
+
+/* The rest of it. */
+static inline UidgenSegmentResult
+uidgen_segment_finish(UidgenSegmentWords *words, uint64_t segment,
+					  UidgenSegmentTicket *ticket, uint64_t n, UidgenSegmentKind kind,
+					  UidgenSegmentStart start, uint64_t before)
+{
+	switch (start)
+	{
+		case UIDGEN_SEGMENT_CLOSED:
+			return uidgen_segment_seek(words, segment, ticket, n, kind);
+		case UIDGEN_SEGMENT_UNSETTLED:
+			return uidgen_segment_settle(words, segment, ticket, n, kind, before);
+		case UIDGEN_SEGMENT_TAKEN:
+			break;
+	}
 	return UIDGEN_SEGMENT_GOOD;
+}
+
+/*
+ * Draw n numbers of the segment with this number, which is not 0.  `kind` is a constant,
+ * so that the compiler makes a function for each.
+ */
+static uidgen_always_inline UidgenSegmentResult
+uidgen_segment_take(UidgenSegmentWords *words, uint64_t segment,
+					UidgenSegmentTicket *ticket, uint64_t n, UidgenSegmentKind kind)
+{
+	uint64_t	before;
+	UidgenSegmentStart start = uidgen_segment_start(words, segment, ticket, n, kind, &before);
+
+	return uidgen_segment_finish(words, segment, ticket, n, kind, start, before);
 }
 
 /* How the slot looks at one moment; anybody may look. */

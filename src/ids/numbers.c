@@ -100,12 +100,6 @@ report_too_long(const UidgenNumbers *numbers, uint64 n)
 			 errhint("Ask for fewer, use uid_segment_batch(), or raise max_step of the segment.")));
 }
 
-static inline UidgenSegmentResult
-take_fast(UidgenNumbers *numbers, UidgenSegmentTicket *ticket, uint64 n, UidgenSegmentKind kind)
-{
-	return uidgen_segment_take(&numbers->slot->words, numbers->segment, ticket, n, kind);
-}
-
 /* Before the slot can be another segment's. */
 static void
 count_skipped(UidgenNumbers *numbers, const UidgenSegmentTicket *ticket)
@@ -114,14 +108,18 @@ count_skipped(UidgenNumbers *numbers, const UidgenSegmentTicket *ticket)
 		pg_atomic_fetch_add_u64(&numbers->slot->skipped, ticket->skipped);
 }
 
-/* The rest of taking n numbers, after a first try that failed, or found that the keeper is to
- * fetch the next range.  The ticket is passed by value, so that callers can keep theirs in
- * registers. */
+/*
+ * The rest of taking n numbers, after a start that did not take them, or found that the
+ * keeper is to fetch the next range.  The ticket is passed by value, so that callers
+ * can keep theirs in registers.
+ */
 static pg_noinline UidgenSegmentTicket
-take_slowly(UidgenNumbers *numbers, UidgenSegmentResult result, UidgenSegmentTicket ticket,
-			uint64 n, UidgenSegmentKind kind)
+take_slowly(UidgenNumbers *numbers, UidgenSegmentStart start, uint64 before,
+			UidgenSegmentTicket ticket, uint64 n, UidgenSegmentKind kind)
 {
 	UidgenWait	wait = {0};
+	UidgenSegmentResult result = uidgen_segment_finish(&numbers->slot->words, numbers->segment,
+													   &ticket, n, kind, start, before);
 
 	count_skipped(numbers, &ticket);
 	while (result != UIDGEN_SEGMENT_GOOD)
@@ -147,7 +145,7 @@ take_slowly(UidgenNumbers *numbers, UidgenSegmentResult result, UidgenSegmentTic
 			case UIDGEN_SEGMENT_GOOD:
 				break;
 		}
-		result = take_fast(numbers, &ticket, n, kind);
+		result = uidgen_segment_take(&numbers->slot->words, numbers->segment, &ticket, n, kind);
 		count_skipped(numbers, &ticket);
 	}
 	if (ticket.fetch)
@@ -155,14 +153,34 @@ take_slowly(UidgenNumbers *numbers, UidgenSegmentResult result, UidgenSegmentTic
 	return ticket;
 }
 
+/* A function of its own, so that its caller has no ticket on the stack: each call would pay
+ * for the stack protector's check. */
+static pg_noinline int64
+next_number_slowly(UidgenNumbers *numbers, UidgenSegmentStart start, uint64 before,
+				   int64 first, bool fetch)
+{
+	UidgenSegmentTicket ticket = {.first = first, .count = 1, .fetch = fetch};
+
+	return take_slowly(numbers, start, before, ticket, 1, UIDGEN_SEGMENT_REST).first;
+}
+
+/* The first try. */
+static inline UidgenSegmentStart
+take_fast(UidgenNumbers *numbers, UidgenSegmentTicket *ticket, uint64 n, UidgenSegmentKind kind,
+		  uint64 *before)
+{
+	return uidgen_segment_start(&numbers->slot->words, numbers->segment, ticket, n, kind, before);
+}
+
 int64
 uidgen_take_numbers(UidgenNumbers *numbers, uint64 n, UidgenSegmentKind kind, uint64 *count)
 {
 	UidgenSegmentTicket ticket;
-	UidgenSegmentResult result = take_fast(numbers, &ticket, n, kind);
+	uint64		before;
+	UidgenSegmentStart start = take_fast(numbers, &ticket, n, kind, &before);
 
-	if (unlikely(result != UIDGEN_SEGMENT_GOOD || ticket.fetch || ticket.skipped > 0))
-		ticket = take_slowly(numbers, result, ticket, n, kind);
+	if (unlikely(start != UIDGEN_SEGMENT_TAKEN || ticket.fetch))
+		ticket = take_slowly(numbers, start, before, ticket, n, kind);
 	*count = ticket.count;
 	return ticket.first;
 }
@@ -171,9 +189,10 @@ int64
 uidgen_next_number(UidgenNumbers *numbers)
 {
 	UidgenSegmentTicket ticket;
-	UidgenSegmentResult result = take_fast(numbers, &ticket, 1, UIDGEN_SEGMENT_REST);
+	uint64		before;
+	UidgenSegmentStart start = take_fast(numbers, &ticket, 1, UIDGEN_SEGMENT_REST, &before);
 
-	if (unlikely(result != UIDGEN_SEGMENT_GOOD || ticket.fetch || ticket.skipped > 0))
-		return take_slowly(numbers, result, ticket, 1, UIDGEN_SEGMENT_REST).first;
+	if (unlikely(start != UIDGEN_SEGMENT_TAKEN || ticket.fetch))
+		return next_number_slowly(numbers, start, before, ticket.first, ticket.fetch);
 	return ticket.first;
 }
