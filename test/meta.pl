@@ -128,12 +128,16 @@ is_deeply(
 	[ sort($readme =~ /^\| `(uidgen\.\w+)` \| [^|]* \| (?:restart|reload|session) \|/mg) ],
 	[ sort(@settings) ],
 	'the README lists every setting');
-my $enumeration = grab('src/functions/status.c', qr/enum StatusColumn\n\{\n(.*?)\} StatusColumn/s);
-my ($rows) = $readme =~ /^\| column of `uidgen.status` .*\n.*\n((?:\|.*\n)+)/m;
-is_deeply(
-	[ map { /^\|([^|]+)\|/ ? $1 =~ /`(\w+)`/g : () } split /\n/, $rows // '' ],
-	[ map { lc } grep { !/^STATUS_COLUMNS/ } $enumeration =~ /\b([A-Z][A-Z_0-9]+)\b/g ],
-	'the README lists every column of uidgen.status, in their order');
+foreach ([ 'uidgen.status', 'status' ], [ 'uidgen.segment_status', 'segments' ])
+{
+	my ($view, $file) = @$_;
+	my $enumeration = grab("src/functions/$file.c", qr/enum StatusColumn\n\{\n(.*?)\} StatusColumn/s);
+	my ($rows) = $readme =~ /^\| column of `\Q$view\E` .*\n.*\n((?:\|.*\n)+)/m;
+	is_deeply(
+		[ map { /^\|([^|]+)\|/ ? $1 =~ /`(\w+)`/g : () } split /\n/, $rows // '' ],
+		[ map { lc } grep { !/^STATUS_COLUMNS/ } $enumeration =~ /\b([A-Z][A-Z_0-9]+)\b/g ],
+		"the README lists every column of $view, in their order");
+}
 my @presets = slurp('src/core/layout.c') =~ /^\t\{"([\w-]+)"/mg;
 is(grab('sql/uidgen.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@presets),
 	'the script tells the planner how many presets there are');
