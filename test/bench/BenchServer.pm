@@ -24,6 +24,13 @@ sub new
 	return $self;
 }
 
+# How another server reaches it.
+sub conninfo
+{
+	my ($self) = @_;
+	return "host=$self->{dir} port=$self->{port} dbname=postgres user=postgres";
+}
+
 # Run a script of psql; returns what it printed, fields between blanks.
 # %options: variables of psql; settings of the session as "set" => "name=value".
 sub sql

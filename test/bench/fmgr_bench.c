@@ -11,11 +11,14 @@
 
 #include <time.h>
 
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 PG_MODULE_MAGIC;
@@ -25,6 +28,7 @@ PG_FUNCTION_INFO_V1(bench_empty);
 PG_FUNCTION_INFO_V1(bench_ns);
 PG_FUNCTION_INFO_V1(bench_latency);
 PG_FUNCTION_INFO_V1(bench_window);
+PG_FUNCTION_INFO_V1(bench_pace);
 
 /* Calls between two looks at the clock and for interrupts. */
 #define CHUNK 1000
@@ -46,7 +50,7 @@ typedef struct Bench
 } Bench;
 
 static int64
-now(void)
+monotonic_ns(void)
 {
 	struct timespec time;
 
@@ -85,8 +89,8 @@ bench_calls(FunctionCallInfo call, int64 n)
 }
 
 /*
- * The function given as the first argument, its arguments as the array in
- * argument i; called once, so that what the first call does is not measured.
+ * The function given as the first argument, its arguments as texts in the array
+ * that is argument i; called once, so that what the first call does is not measured.
  */
 static Bench *
 begin(FunctionCallInfo fcinfo, int i)
@@ -94,15 +98,20 @@ begin(FunctionCallInfo fcinfo, int i)
 	Bench	   *bench = palloc0(sizeof(Bench));
 	FunctionCallInfo call = &bench->u.call;
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(i);
-	int64	   *values = (int64 *) ARR_DATA_PTR(array);
-	int			nargs = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	Oid		   *types;
+	Datum	   *values;
+	bool	   *nulls;
+	int			nargs;
+	int			wanted;
 
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &nargs);
+	(void) get_func_signature(PG_GETARG_OID(0), &types, &wanted);
 	fmgr_info(PG_GETARG_OID(0), &bench->flinfo);
-	if (bench->flinfo.fn_nargs != nargs || ARR_HASNULL(array))
+	if (wanted != nargs || array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the function has %d arguments, none of them null",
-						bench->flinfo.fn_nargs)));
+						wanted)));
 	if (bench->flinfo.fn_retset)
 	{
 		bench->set.type = T_ReturnSetInfo;
@@ -112,10 +121,14 @@ begin(FunctionCallInfo fcinfo, int i)
 	}
 	InitFunctionCallInfoData(*call, &bench->flinfo, nargs, InvalidOid, NULL,
 							 bench->flinfo.fn_retset ? (Node *) &bench->set : NULL);
-	/* Numbers of any size, since those are passed by value. */
 	for (int arg = 0; arg < nargs; arg++)
 	{
-		call->args[arg].value = Int64GetDatum(values[arg]);
+		Oid			input;
+		Oid			element;
+
+		getTypeInputInfo(types[arg], &input, &element);
+		call->args[arg].value = OidInputFunctionCall(input, TextDatumGetCString(values[arg]),
+													 element, -1);
 		call->args[arg].isnull = false;
 	}
 	bench->memory = AllocSetContextCreate(CurrentMemoryContext, "fmgr_bench",
@@ -138,7 +151,7 @@ pause_calls(Bench *bench)
 Datum
 bench_clock(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(now());
+	PG_RETURN_INT64(monotonic_ns());
 }
 
 Datum
@@ -160,9 +173,9 @@ bench_ns(PG_FUNCTION_ARGS)
 		int64		start;
 
 		pause_calls(bench);
-		start = now();
+		start = monotonic_ns();
 		bench_calls(&bench->u.call, Min(left, CHUNK));
-		time += now() - start;
+		time += monotonic_ns() - start;
 	}
 	MemoryContextSwitchTo(caller);
 	PG_RETURN_FLOAT8((double) time / Max(calls, 1));
@@ -196,9 +209,9 @@ bench_latency(PG_FUNCTION_ARGS)
 
 		if (i % CHUNK == 0)
 			pause_calls(bench);
-		start = now();
+		start = monotonic_ns();
 		bench_calls(&bench->u.call, 1);
-		times[i] = now() - start;
+		times[i] = monotonic_ns() - start;
 	}
 	MemoryContextSwitchTo(caller);
 	qsort(times, calls, sizeof(int64), compare);
@@ -220,21 +233,57 @@ bench_window(PG_FUNCTION_ARGS)
 	Bench	   *bench = begin(fcinfo, 3);
 	int64		calls = 0;
 
-	if (now() > start)
+	if (monotonic_ns() > start)
 		ereport(ERROR,
 				(errmsg("the window began %lld us ago",
-						(long long) (now() - start) / 1000)));
-	while (now() < start)
+						(long long) (monotonic_ns() - start) / 1000)));
+	while (monotonic_ns() < start)
 	{
 		CHECK_FOR_INTERRUPTS();
-		pg_usleep(Min((start - now()) / 1000, 10000));
+		pg_usleep(Min((start - monotonic_ns()) / 1000, 10000));
 	}
 	do
 	{
 		bench_calls(&bench->u.call, WINDOW_CHUNK);
 		calls += WINDOW_CHUNK;
 		pause_calls(bench);
-	} while (now() < end);
+	} while (monotonic_ns() < end);
 	MemoryContextSwitchTo(caller);
 	PG_RETURN_INT64(calls);
+}
+
+/* Calls in each millisecond, so few that the session mostly sleeps. */
+Datum
+bench_pace(PG_FUNCTION_ARGS)
+{
+	int64		per_ms = PG_GETARG_INT64(1);
+	int64		length = PG_GETARG_INT64(2);
+	MemoryContext caller = CurrentMemoryContext;
+	Bench	   *bench = begin(fcinfo, 3);
+	int64		start = monotonic_ns();
+	int64		calls = 0;
+	int64		longest = 0;
+	TupleDesc	desc;
+	Datum		values[2];
+	bool		nulls[2] = {false};
+
+	for (int64 elapsed = 0; elapsed < length; elapsed = monotonic_ns() - start)
+	{
+		/* What was slept too long is made up for. */
+		for (; calls < (elapsed / 1000000 + 1) * per_ms; calls++)
+		{
+			int64		began = monotonic_ns();
+
+			bench_calls(&bench->u.call, 1);
+			longest = Max(longest, monotonic_ns() - began);
+		}
+		pause_calls(bench);
+		pg_usleep(1000);
+	}
+	MemoryContextSwitchTo(caller);
+	values[0] = Int64GetDatum(calls);
+	values[1] = Int64GetDatum(longest);
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }

@@ -1,5 +1,5 @@
 -- The functions of fmgr_bench.c; :module is its library.  Arguments of the
--- function that is timed are numbers, oids among them.
+-- function that is timed are given as texts.
 
 CREATE FUNCTION bench_clock() RETURNS bigint
 LANGUAGE C VOLATILE AS :'module', 'bench_clock';
@@ -9,17 +9,22 @@ CREATE FUNCTION bench_empty() RETURNS bigint
 LANGUAGE C VOLATILE STRICT AS :'module', 'bench_empty';
 COMMENT ON FUNCTION bench_empty() IS 'does nothing: what a call costs by itself';
 
-CREATE FUNCTION bench_ns(function regprocedure, calls bigint, VARIADIC args bigint[] DEFAULT '{}')
+CREATE FUNCTION bench_ns(function regprocedure, calls bigint, VARIADIC args text[] DEFAULT '{}')
 RETURNS double precision
 LANGUAGE C VOLATILE STRICT AS :'module', 'bench_ns';
-COMMENT ON FUNCTION bench_ns(regprocedure, bigint, bigint[]) IS 'nanoseconds a call; of a function that returns a set, for the whole set';
+COMMENT ON FUNCTION bench_ns(regprocedure, bigint, text[]) IS 'nanoseconds a call; of a function that returns a set, for the whole set';
 
-CREATE FUNCTION bench_latency(function regprocedure, calls bigint, VARIADIC args bigint[] DEFAULT '{}',
+CREATE FUNCTION bench_latency(function regprocedure, calls bigint, VARIADIC args text[] DEFAULT '{}',
 	OUT p50 bigint, OUT p99 bigint, OUT p999 bigint, OUT max bigint)
 LANGUAGE C VOLATILE STRICT AS :'module', 'bench_latency';
-COMMENT ON FUNCTION bench_latency(regprocedure, bigint, bigint[]) IS 'nanoseconds of single calls, with one look at the clock in each';
+COMMENT ON FUNCTION bench_latency(regprocedure, bigint, text[]) IS 'nanoseconds of single calls, with one look at the clock in each';
 
-CREATE FUNCTION bench_window(function regprocedure, start bigint, length bigint, VARIADIC args bigint[] DEFAULT '{}')
+CREATE FUNCTION bench_window(function regprocedure, start bigint, length bigint, VARIADIC args text[] DEFAULT '{}')
 RETURNS bigint
 LANGUAGE C VOLATILE STRICT AS :'module', 'bench_window';
-COMMENT ON FUNCTION bench_window(regprocedure, bigint, bigint, bigint[]) IS 'calls from a time of bench_clock() on, for so many nanoseconds';
+COMMENT ON FUNCTION bench_window(regprocedure, bigint, bigint, text[]) IS 'calls from a time of bench_clock() on, for so many nanoseconds';
+
+CREATE FUNCTION bench_pace(function regprocedure, per_ms bigint, length bigint, VARIADIC args text[] DEFAULT '{}',
+	OUT calls bigint, OUT longest bigint)
+LANGUAGE C VOLATILE STRICT AS :'module', 'bench_pace';
+COMMENT ON FUNCTION bench_pace(regprocedure, bigint, bigint, text[]) IS 'so many calls a millisecond, for so many nanoseconds: how many there were, and how long the longest took';

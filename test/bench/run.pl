@@ -12,11 +12,11 @@ use lib $FindBin::RealBin;
 use BenchReport;
 use BenchServer;
 use Getopt::Long;
-use List::Util qw(max min);
+use List::Util qw(max min sum);
 use POSIX qw(strftime);
 
 my @asked = @ARGV;
-my %options = (rounds => undef, scale => undef, only => 'calls,throughput,sql,load,commits,connect');
+my %options = (rounds => undef, scale => undef, only => 'calls,throughput,sql,load,commits,connect,segments');
 GetOptions(\%options, 'rounds=i', 'scale=f', 'quick', 'only=s', 'set=s@', 'write', 'dir=s') or die "see test/bench/run --help\n";
 my $dir = $options{dir} or die "test/bench/run calls this\n";
 my $rounds = $options{rounds} // ($options{quick} ? 2 : 5);
@@ -42,6 +42,7 @@ $server->sql("\\i '$FindBin::RealBin/setup.sql'\n", module => $module, rows => $
 my $wide = BenchServer->new($dir, 'wide', @conf, "uidgen.layout = '$wide_layout'");
 $wide->sql("CREATE EXTENSION uidgen;\n\\i '$FindBin::RealBin/fmgr_bench.sql'\n", module => $module);
 write_wal();
+my ($registry, $fleet_node) = fleet() if $parts{segments};
 my $has_uuidv7 = $server->sql("SELECT count(*) FROM pg_proc WHERE proname = 'uuidv7'") > 0;
 my $has_pgstattuple = $server->sql("SELECT count(*) FROM pg_extension WHERE extname = 'pgstattuple'") > 0;
 
@@ -52,17 +53,33 @@ my %call = (
 	'uid_next(), cache 64' => [ 'uid_next()', '', $server, $cached ],
 	'uid_next(), 16 bits of sequence' => [ 'uid_next()', '', $wide ],
 	'uid_next(), cache 64, 16 bits' => [ 'uid_next()', '', $wide, $cached ],
-	'nextval(), CACHE 1' => [ 'nextval(regclass)', ", 'cache_1'::regclass::oid::bigint" ],
-	'nextval(), CACHE 50' => [ 'nextval(regclass)', ", 'cache_50'::regclass::oid::bigint" ],
-	'nextval(), CACHE 1000' => [ 'nextval(regclass)', ", 'cache_1000'::regclass::oid::bigint" ],
+	'nextval(), CACHE 1' => [ 'nextval(regclass)', ", 'cache_1'" ],
+	'nextval(), CACHE 50' => [ 'nextval(regclass)', ", 'cache_50'" ],
+	'nextval(), CACHE 1000' => [ 'nextval(regclass)', ", 'cache_1000'" ],
 	'gen_random_uuid()' => ['gen_random_uuid()'],
 	$has_uuidv7 ? ('uuidv7()' => ['uuidv7()']) : (),
+	'uid_segment_next(), step 10,000,000' => [ 'uid_segment_next(text)', ", 'large'" ],
+	'uid_segment_next(), step 1,000' => [ 'uid_segment_next(text)', ", 'usual'" ],
 );
 my @calls = (
 	'empty C function', 'uid_next()', 'uid_next(), 16 bits of sequence', 'uid_next(), cache 64',
 	'uid_next(), cache 64, 16 bits', 'nextval(), CACHE 1', 'nextval(), CACHE 50', 'nextval(), CACHE 1000',
 	'gen_random_uuid()', 'uuidv7()');
 my @throughput = ('uid_next()', 'uid_next(), cache 64', 'nextval(), CACHE 1', 'nextval(), CACHE 1000');
+
+# Segments beside what else makes dense numbers.
+my @segments = ('uid_segment_next(), step 10,000,000', 'uid_segment_next(), step 1,000');
+my @sequences = ('nextval(), CACHE 1', 'nextval(), CACHE 50', 'nextval(), CACHE 1000');
+my @segment_sessions = (1, 2, 16, 64);
+
+# Where ranges come from while calls are made at a pace: name => [server, milliseconds that each answer of the registry
+# takes longer, segments].  A keeper fetches one range after the other.
+my @seams = (
+	[ 'local', $server, 0, 4 ],
+	[ 'shared', $fleet_node, 0, 4 ],
+	[ 'shared, 20 ms more', $fleet_node, 20, 4 ],
+	[ 'shared, 900 ms more', $fleet_node, 900, 1 ]);
+my $seam_calls_per_ms = 20;
 
 # What a table's ids come from: name => [column, more SQL, setting].
 my %column = (
@@ -89,7 +106,8 @@ foreach my $round (1 .. $rounds)
 {
 	my @part_subs = (
 		calls => \&measure_calls, throughput => \&measure_throughput, sql => \&measure_sql,
-		load => \&measure_load, commits => \&measure_commits, connect => \&measure_connect);
+		load => \&measure_load, commits => \&measure_commits, connect => \&measure_connect,
+		segments => \&measure_segments);
 	while (my ($part, $measure) = splice(@part_subs, 0, 2))
 	{
 		next unless $parts{$part};
@@ -97,7 +115,7 @@ foreach my $round (1 .. $rounds)
 		$measure->($round);
 	}
 }
-$_->stop foreach $server, $wide;
+$_->stop foreach grep { $_ } $server, $wide, $fleet_node, $registry;
 
 report();
 
@@ -114,17 +132,7 @@ sub forth_and_back
 # Nanoseconds a call in one session, measured for about a third of a second.
 sub measure_calls
 {
-	my $length = int(150e6 * $scale) + 1;
-	forth_and_back(
-		'ns',
-		sub {
-			my ($function, $arguments, $where, $set) = @{ $call{ $_[0] } };
-			$arguments //= '';
-			return ($where // $server)->sql(
-				"SELECT bench_ns('$function', greatest(1000, ($length / bench_ns('$function', 1000$arguments))::bigint)$arguments)",
-				set => $set);
-		},
-		grep { $call{$_} } @calls);
+	forth_and_back('ns', \&ns_a_call, grep { $call{$_} } @calls);
 
 	foreach my $case (grep { $call{$_} } @calls)
 	{
@@ -134,6 +142,17 @@ sub measure_calls
 		record("$_ $case", shift @latencies) foreach qw(p50 p99 p999 max);
 	}
 	return;
+}
+
+sub ns_a_call
+{
+	my ($case) = @_;
+	my $length = int(150e6 * $scale) + 1;
+	my ($function, $arguments, $where, $set) = @{ $call{$case} };
+	$arguments //= '';
+	return ($where // $server)->sql(
+		"SELECT bench_ns('$function', greatest(1000, ($length / bench_ns('$function', 1000$arguments))::bigint)$arguments)",
+		set => $set);
 }
 
 # Calls a second of several sessions together, in millions.
@@ -210,8 +229,8 @@ sub measure_sql
 
 	# A thousand ids.
 	my $times = max(10, int(10_000 * $scale));
-	record('thousand set', $server->sql("SELECT bench_ns('uid_next_batch(integer, integer)', $times, 1000, 0) / 1000"));
-	record('thousand block', $server->sql("SELECT bench_ns('uid_next_block(integer, integer)', $times, 1000, 0) / 1000"));
+	record('thousand set', $server->sql("SELECT bench_ns('uid_next_batch(integer, integer)', $times, '1000', '0') / 1000"));
+	record('thousand block', $server->sql("SELECT bench_ns('uid_next_block(integer, integer)', $times, '1000', '0') / 1000"));
 	record('thousand statement',
 		$server->sql("SELECT bench_clock() AS began \\gset\n"
 			. "DO \$\$ BEGIN FOR i IN 1 .. $times LOOP PERFORM count(id) FROM (SELECT uid_next_batch(1000) AS id) AS ids; END LOOP; END \$\$;\n"
@@ -346,6 +365,53 @@ sub measure_connect
 	return;
 }
 
+# Segments, in a table of their own beside sequences of the same minute.
+sub measure_segments
+{
+	forth_and_back('segments ns', \&ns_a_call, @segments, @sequences);
+	foreach my $sessions (@segment_sessions)
+	{
+		record("segments $sessions $_", throughput($_, $sessions)) foreach @segments, @sequences;
+	}
+	measure_seam(@$_) foreach @seams;
+	return;
+}
+
+# Calls at a pace, while ranges that last for 2 to 4 seconds follow each other.
+sub measure_seam
+{
+	my ($name, $where, $ms, $count) = @_;
+	my $status = "SELECT sum(fetches), sum(waits), min(step) FROM uidgen.segment_status WHERE name LIKE 'seam %'";
+	my $run = sub {
+		my ($seconds) = @_;
+		$where->sql('TRUNCATE paced');
+		$where->pgbench(
+			"INSERT INTO paced SELECT longest FROM bench_pace('uid_segment_next(text)', $seam_calls_per_ms, "
+			  . int($seconds * 1e9) . ", 'seam ' || (:client_id + 1));\n",
+			options => [ '-c', $count, '-j', $count, '-t', 1 ]);
+		return [ split ' ', $where->sql($status) ];
+	};
+
+	$where->sql("ALTER SYSTEM SET uidgen.segment_duration = '2s';\nSELECT pg_reload_conf();\n");
+	# It begins with a quarter of what it will need.
+	($where == $server ? $server : $registry)->sql(<<"END");
+CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+	AS 'SELECT pg_sleep($ms / 1000.0); SELECT clock_timestamp()';
+SELECT uidgen.drop_segment(name) FROM uidgen.segment WHERE name LIKE 'seam %' AND NOT dropped;
+SELECT uidgen.create_segment('seam ' || i, step => 15000, restart => true) FROM generate_series(1, 4) AS i;
+END
+	$run->(max(0.1, 8 * min(1, $scale)));
+	my $before = $where->sql($status);
+	my ($fetches, $waits) = split ' ', $before;
+	my $after = $run->(max(0.1, 12 * $scale));
+	$where->sql("ALTER SYSTEM RESET uidgen.segment_duration;\nSELECT pg_reload_conf();\n");
+	record("seam ranges $name", $after->[0] - $fetches);
+	record("seam lasts $name", $after->[2] / $seam_calls_per_ms / 1000);
+	record("seam waits $name", $after->[1] - $waits);
+	record("seam longest $name", $where->sql('SELECT max(longest) / 1e3 FROM paced'));
+	return;
+}
+
 # ---- Telling ----------------------------------------------------------------
 
 sub report
@@ -356,7 +422,8 @@ sub report
 		throughput => 'Several sessions', sql => 'In SQL', true_time => 'Six million ids in one statement',
 		thousand => 'A thousand ids', insert_plain => 'INSERT, without an index', insert_key => 'INSERT, with a primary key',
 		copy_plain => 'COPY, without an index', copy_key => 'COPY, with a primary key',
-		commits => 'One row each transaction', connect => 'A connection each query');
+		commits => 'One row each transaction', connect => 'A connection each query',
+		segments => 'Segments', segment_sessions => 'Segments, several sessions', seams => 'Segments, where ranges meet');
 
 	$text{calls} = table(
 		[ 'function', 'ns a call', 'of nextval(), CACHE 1', 'of nextval(), CACHE 1000' ],
@@ -407,9 +474,21 @@ sub report
 	$text{connect} = table(
 		[ 'query', 'a second', 'of SELECT 1' ],
 		map { [ "SELECT $_", cell(figures("connect $_")), ratio_cell("connect $_", 'connect 1') ] } '1', 'uid_next()', "nextval('cache_1')");
+	$text{segments} = table(
+		[ 'function', 'ns a call', map { "of $_" } @sequences ],
+		map { my $case = $_; [ $case, cell(figures("segments ns $case")), map { ratio_cell("segments ns $case", "segments ns $_") } @sequences ] } @segments, @sequences);
+	$text{segment_sessions} = table(
+		[ 'million calls a second', map { $_ == 1 ? '1 session' : "$_ sessions" } @segment_sessions ],
+		(map { my $case = $_; [ $case, map { cell(figures("segments $_ $case")) } @segment_sessions ] } @segments, @sequences),
+		map { my $case = $_; map { my $base = $_; [ "$case, of $base", map { ratio_cell("segments $_ $case", "segments $_ $base") } @segment_sessions ] } @sequences } @segments);
+	$text{seams} = table(
+		[ 'registry', 'segments', 'ranges', 'a range lasts, s', 'calls that waited', 'longest call, us' ],
+		map { my ($name, undef, undef, $count) = @$_; [ $name, $count, total("seam ranges $name"), cell(figures("seam lasts $name")),
+			total("seam waits $name"), cell(figures("seam longest $name")) ] } grep { has("seam waits $_->[0]") } @seams);
 	$text{goals} = goals();
 
-	foreach my $name (qw(machine goals calls latency throughput sql thousand true_time insert_plain insert_key copy_plain copy_key commits connect))
+	foreach my $name (qw(machine goals calls latency throughput sql thousand true_time insert_plain insert_key copy_plain copy_key commits connect
+		segments segment_sessions seams))
 	{
 		print "$title{$name}\n\n$text{$name}\n" if $text{$name};
 	}
@@ -446,8 +525,12 @@ sub goals
 		$row->('index, size of bigserial\'s', '<=', '1.00', ratios('insert key index uid_next()', 'insert key index bigserial')),
 		$row->('million ids a second in SQL, by uid_next()', '>=', 6, figures('wide uid_next()')),
 		$row->('million ids a second in SQL, by uid_next_batch()', '>=', 6, figures('wide uid_next_batch()')),
-		$row->('the last of them off the clock, ms', '<=', 2, map { abs } figures('ahead uid_next_batch()')));
-	return table([ 'goal', 'bound', 'measured', '' ], map { [ map { $_ // '' } @$_ ] } grep { $_->[2] } @rows);
+		$row->('the last of them off the clock, ms', '<=', 2, map { abs } figures('ahead uid_next_batch()')),
+		$row->('uid_segment_next(), of nextval(), CACHE 50', '<=', 1, ratios("segments ns $segments[0]", 'segments ns nextval(), CACHE 50')),
+		$row->('16 sessions, uid_segment_next(), of nextval(), CACHE 1', '>=', 3, ratios("segments 16 $segments[0]", 'segments 16 nextval(), CACHE 1')),
+		$row->('16 sessions, uid_segment_next(), of nextval(), CACHE 50', '>=', 3, ratios("segments 16 $segments[0]", 'segments 16 nextval(), CACHE 50')),
+		$row->('calls that waited where ranges of 2 s and more meet', '<=', 0, total(map { "seam waits $_->[0]" } @seams)));
+	return table([ 'goal', 'bound', 'measured', '' ], map { [ map { $_ // '' } @$_ ] } grep { length($_->[2] // '') } @rows);
 }
 
 sub bars
@@ -501,6 +584,20 @@ sub write_wal
 	return;
 }
 
+# A server with the registry of a fleet, which waits as long as it is told, and a node.
+sub fleet
+{
+	my $shared = BenchServer->new($dir, 'registry', @conf);
+	$shared->sql("CREATE EXTENSION uidgen;\nSELECT uidgen.share_registry('default');\nSELECT uidgen.end_quarantine();\n");
+	my $node = BenchServer->new($dir, 'node', @conf, 'uidgen.registry = ' . "'" . $shared->conninfo . "'");
+	foreach ($server, $node)
+	{
+		$_->sql("CREATE EXTENSION IF NOT EXISTS uidgen;\nCREATE UNLOGGED TABLE paced (longest bigint);\n");
+	}
+	$node->sql("\\i '$FindBin::RealBin/fmgr_bench.sql'\n", module => $module);
+	return ($shared, $node);
+}
+
 # ---- Little helpers ---------------------------------------------------------
 
 sub build_module
@@ -510,6 +607,13 @@ sub build_module
 		"$FindBin::RealBin/fmgr_bench.c");
 	system(@command) == 0 or die "@command failed\n";
 	return "$dir/fmgr_bench.so";
+}
+
+# Of all rounds together.
+sub total
+{
+	my @values = map { figures($_) } @_;
+	return @values ? sum(@values) : ();
 }
 
 sub progress

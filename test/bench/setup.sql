@@ -16,6 +16,10 @@ CREATE TABLE source AS SELECT md5(i::text) AS body FROM generate_series(1, :rows
 VACUUM ANALYZE source;
 COPY source TO :'file';
 
+-- The steps of the first hardly ever make a call wait; those of the other are what create_segment() chooses.
+SELECT uidgen.create_segment('large', step => 10000000);
+SELECT uidgen.create_segment('usual');
+
 -- Sessions that measure together: each says that it is there, and all begin
 -- a little after the last of them.  One that does not come is noticed by its
 -- result, which is missing.

@@ -25,10 +25,10 @@ is_deeply(
 		sort 'Machine', 'Goals', 'One call', 'Single calls', 'Several sessions', 'In SQL', 'A thousand ids',
 		'Six million ids in one statement', 'INSERT, without an index', 'INSERT, with a primary key',
 		'COPY, without an index', 'COPY, with a primary key', 'One row each transaction',
-		'A connection each query'
+		'A connection each query', 'Segments', 'Segments, several sessions', 'Segments, where ranges meet'
 	],
 	'all tables are printed');
-is(scalar(() = $tables{Goals} =~ /\| (PASS|FAIL) \|$/mg), 15, 'each goal is judged');
+is(scalar(() = $tables{Goals} =~ /\| (PASS|FAIL) \|$/mg), 19, 'each goal is judged');
 like($tables{Goals}, qr/^\| index, size of bigserial's .* PASS \|$/m, 'ids in order fill an index like bigserial does');
 like($tables{'One call'}, qr/^\| uid_next\(\) +\| [\d.]+ +\| [\d.]+ +\| [\d.]+ +\|$/m, 'a row has figures');
 

@@ -1,6 +1,6 @@
 # Proves that the way to an id has not become longer: callgrind counts the
 # instructions of a call of uid_next() in a real server, strict and from the
-# session's cache, without those of the call itself.  Counted, not timed, so that
+# session's cache, and of uid_segment_next(), without those of the call itself.  Counted, not timed, so that
 # a busy machine does not matter.  pg_regress cannot run a server under valgrind.
 #
 # The counts below are from the last change that made the path longer for a good reason;
@@ -17,7 +17,7 @@ use Test::More;
 use UidgenTest;
 
 my %reference = (
-	'x86_64 gcc 12' => { strict => 85, cached => 66 },
+	'x86_64 gcc 12' => { strict => 85, cached => 66, segment => 109 },
 	'x86_64 gcc 14' => { strict => 84, cached => 69 },
 	'x86_64 gcc 16' => { strict => 80, cached => 68 },
 );
@@ -60,6 +60,9 @@ END
 poll_until(sub { run_log([ $node->installed_command('pg_isready'), '-q', '-d', $node->connstr('postgres') ]) })
   or die "the server did not start: $said";
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+# All numbers that are drawn come from one range.
+$node->safe_psql('postgres', "SELECT uidgen.create_segment('lasts', step => 10000000)");
+$node->safe_psql('postgres', "CREATE FUNCTION next_number(text) RETURNS bigint AS '$library', 'uidgen_segment_next' LANGUAGE C");
 $node->safe_psql('postgres', "CREATE FUNCTION next_id() RETURNS bigint AS '$library', 'uidgen_next' LANGUAGE C");
 command_ok(
 	[
@@ -75,6 +78,7 @@ foreach my $run (1 .. 3)
 	push @{ $processes{empty} }, call('bench_empty()');
 	push @{ $processes{strict} }, call('next_id()');
 	push @{ $processes{cached} }, call('next_id()', 'SET uidgen.cache = 64;');
+	push @{ $processes{segment} }, call('next_number(text)', undef, 'lasts');
 }
 command_ok([ 'pg_ctl', '-D', $node->data_dir, '-m', 'fast', '-s', 'stop' ], 'the server stops');
 $server->finish;
@@ -82,7 +86,7 @@ undef $server;
 
 my $compiler = compiler();
 my $empty = instructions('empty');
-foreach my $path (qw(strict cached))
+foreach my $path (qw(strict cached segment))
 {
 	my $count = instructions($path) - $empty;
 	my $expected = $reference{$compiler}{$path};
@@ -102,9 +106,10 @@ done_testing();
 # Call a function in a session of its own; returns its process.
 sub call
 {
-	my ($function, $before) = @_;
+	my ($function, $before, @arguments) = @_;
 	return $node->safe_psql('postgres',
-		($before // '') . "SELECT pg_backend_pid() FROM bench_ns('$function', $calls);");
+		($before // '') . "SELECT pg_backend_pid() FROM bench_ns("
+		  . join(', ', "'$function'", $calls, map { "'$_'" } @arguments) . ')');
 }
 
 # Instructions of one call: the least of all runs, because work that is done now and then,
