@@ -159,7 +159,11 @@ static pg_noinline int64
 next_number_slowly(UidgenNumbers *numbers, UidgenSegmentStart start, uint64 before,
 				   int64 first, bool fetch)
 {
-	UidgenSegmentTicket ticket = {.first = first, .count = 1, .fetch = fetch};
+	UidgenSegmentTicket ticket = {
+		.first = first,
+		.count = 1,
+		.fetch = fetch,
+	};
 
 	return take_slowly(numbers, start, before, ticket, 1, UIDGEN_SEGMENT_REST).first;
 }
