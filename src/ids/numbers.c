@@ -40,7 +40,7 @@ look_up(UidgenNumbers *numbers)
 		ereport(ERROR,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 				 errmsg("no room for segment \"%s\"", printed_name(numbers)),
-				 errdetail("The setting \"uidgen.max_segments\" is %d, and numbers of so many segments have been drawn since the server started.",
+				 errdetail("The server has room for %d segments, by the setting \"uidgen.max_segments\", and all of it is taken.",
 						   uidgen_max_segments),
 				 errhint("Raise \"uidgen.max_segments\" and restart the server.")));
 	numbers->slot = slot;
@@ -97,7 +97,7 @@ report_too_long(const UidgenNumbers *numbers, uint64 n)
 			 errmsg("number of consecutive numbers is out of range"),
 			 errdetail(UINT64_FORMAT " were asked for; segment \"%s\" has ranges of at most " INT64_FORMAT ".",
 					   n, printed_name(numbers), longest),
-			 errhint("Ask for fewer, use uid_segment_batch(), or raise max_step of the segment.")));
+			 errhint("Ask for fewer, or use uid_segment_batch(). If max_step of the segment was raised, this server learns of it when it fetches the next range.")));
 }
 
 /* Before the slot can be another segment's. */

@@ -64,6 +64,9 @@
 /* The same for a shared registry, which many servers ask. */
 #define LAST_SHARED_PAUSE_MS 1000
 
+/* How long a stopping server hands back numbers of segments. */
+#define RELEASE_MS 5000
+
 /* How often the keeper looks whether recovery has ended. */
 #define RECOVERY_POLL_MS 1000
 
@@ -88,9 +91,6 @@ static UidgenSegmentSlot *attempt_slot;
 
 /* The segment whose turn is next. */
 static int	next_slot = 0;
-
-/* What the last attempt for a segment ended with. */
-static UidgenFailure segment_failure = {0};
 
 static void note_broken_attempt(void);
 
@@ -259,19 +259,6 @@ note_failure_of_segments(const UidgenFailure *failure)
 	}
 }
 
-/* Is this failure of a segment another one than that of the attempt before, which may have
- * been another segment's?  There may be many. */
-static bool
-is_news_of_segments(const UidgenFailure *failure)
-{
-	bool		is_news = segment_failure.sqlerrcode != failure->sqlerrcode ||
-		strcmp(segment_failure.message, failure->message) != 0;
-
-	segment_failure = *failure;
-	/* Anybody can name a segment that there is not. */
-	return is_news && failure->sqlerrcode != ERRCODE_NO_DATA_FOUND;
-}
-
 /* Note a failure, for callers and for the pause that follows it.  True if it is news. */
 static bool
 note_failure(UidgenFailure *failure)
@@ -283,11 +270,10 @@ note_failure(UidgenFailure *failure)
 		failure->transient |= failure->sqlerrcode == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED ||
 			failure->sqlerrcode == ERRCODE_OBJECT_IN_USE;
 	is_news = uidgen_demand_failed(attempt_demand, failure, last_pause(), attempt_link->shared);
-	if (!attempt_slot)
-		return is_news;
-	if (connecting)
+	if (attempt_slot && connecting)
 		note_failure_of_segments(failure);
-	return is_news_of_segments(failure);
+	/* Anybody can name a segment that there is not. */
+	return is_news && failure->sqlerrcode != ERRCODE_NO_DATA_FOUND;
 }
 
 /* Note that the process ends during an attempt, by an error after which it cannot go on. */
@@ -309,6 +295,18 @@ note_broken_attempt(void)
 	(void) note_failure(&failure);
 }
 
+/* A name in ASCII, since the log may have any encoding. */
+static const char *
+plain_name(const char *name)
+{
+	char	   *result = pstrdup(name);
+
+	for (char *c = result; *c; c++)
+		if (IS_HIGHBIT_SET(*c))
+			*c = '?';
+	return result;
+}
+
 static void
 report_failure(const UidgenDemand *demand, const ErrorData *error)
 {
@@ -318,7 +316,8 @@ report_failure(const UidgenDemand *demand, const ErrorData *error)
 			 errmsg("uidgen has no new grant: %s", error->message) :
 			 demand == &uidgen_shared->move_demand ?
 			 errmsg("uidgen goes on with its local registry: %s", error->message) :
-			 errmsg("uidgen has no further numbers of a segment: %s", error->message),
+			 errmsg("uidgen has no further numbers of segment \"%s\": %s",
+					plain_name(attempt_slot->name), error->message),
 			 error->detail ? errdetail_internal("%s", error->detail) : 0,
 			 error->hint ? errhint("%s", error->hint) : 0,
 			 error->context ? errcontext("%s", error->context) : 0));
@@ -530,8 +529,6 @@ attend_segments(void)
 											   uidgen_fetch_numbers);
 
 			next_slot = index + 1;
-			if (fetched)
-				segment_failure = (UidgenFailure) {0};
 			end_attempt(&slot->demand, fetched);
 			return 0;
 		}
@@ -575,11 +572,12 @@ reload(void)
 /* ---- the end ---- */
 
 /* Hand back what nobody has drawn.  After a failure, no further attempts: most would fail,
- * too, and the shutdown waits. */
+ * too, and the shutdown waits.  It does not wait for thousands of commits either. */
 static void
 release_segments(void)
 {
 	const UidgenLink *link = uidgen_link;
+	UidgenMicroseconds end = uidgen_clock_monotonic() + INT64CONST(1000) * RELEASE_MS;
 
 	if (link->in_recovery() || !link->finish())
 		return;
@@ -587,6 +585,8 @@ release_segments(void)
 	{
 		UidgenSegmentSlot *slot = uidgen_segments_slot(i);
 
+		if (uidgen_clock_monotonic() >= end)
+			break;
 		if (uidgen_fetch_has_rest(slot) &&
 			!try_registry(link, &slot->demand, slot, uidgen_fetch_release))
 			break;

@@ -16,6 +16,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -101,6 +102,7 @@ begin(FunctionCallInfo fcinfo, int i)
 	Oid		   *types;
 	Datum	   *values;
 	bool	   *nulls;
+	List	   *constants = NIL;
 	int			nargs;
 	int			wanted;
 
@@ -130,7 +132,14 @@ begin(FunctionCallInfo fcinfo, int i)
 		call->args[arg].value = OidInputFunctionCall(input, TextDatumGetCString(values[arg]),
 													 element, -1);
 		call->args[arg].isnull = false;
+		constants = lappend(constants,
+							makeConst(types[arg], -1, InvalidOid, get_typlen(types[arg]),
+									  call->args[arg].value, false, get_typbyval(types[arg])));
 	}
+	/* As a call is written in a column's default, for functions that look at that. */
+	fmgr_info_set_expr((Node *) makeFuncExpr(PG_GETARG_OID(0), get_func_rettype(PG_GETARG_OID(0)),
+											 constants, InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL),
+					   &bench->flinfo);
 	bench->memory = AllocSetContextCreate(CurrentMemoryContext, "fmgr_bench",
 										  ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(bench->memory);
