@@ -16,7 +16,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node try_psql sqlstate_of fails_with poll_until log_since
-  start_drawing await_drawing stop_drawing draw_until_error repeated change_setting await_keeper keeper_pid
+  start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated change_setting await_keeper keeper_pid
   end_keeper times_asleep stop_processes crash kill_and_start start_again percentile spread build_program
   build_module);
 
@@ -87,18 +87,21 @@ sub log_since
 
 # Begin to draw ids in a session of its own, some ten a millisecond, into a file:
 # so these are ids that a client has seen.  $pause: what it calls after every ten,
-# if not pg_sleep(), which does not end when the clock is set back.
+# if not pg_sleep(), which does not end when the clock is set back.  $call: what it draws
+# by, if not uid_next(); $tens: how often ten.
 sub start_drawing
 {
-	my ($node, $database, $pause) = @_;
+	my ($node, $database, $pause, $call, $tens) = @_;
+	$call //= 'uid_next()';
+	$tens //= 1_000_000;
 	my $file = PostgreSQL::Test::Utils::tempdir() . '/ids';
 	my $run = IPC::Run::start(
 		[
 			$node->installed_command('psql'),
 			'-XAtq', '-d', $node->connstr($database // 'postgres'), '-c',
-			'COPY (SELECT uid_next() FROM (SELECT generate_series(1, 10) FROM (SELECT '
+			"COPY (SELECT $call FROM (SELECT generate_series(1, 10) FROM (SELECT "
 			  . ($pause // 'pg_sleep(0.001)')
-			  . ' FROM generate_series(1, 1000000)) AS pace) AS ten) TO STDOUT'
+			  . " FROM generate_series(1, $tens)) AS pace) AS ten) TO STDOUT"
 		],
 		'<', \undef, '>', $file, '2>', "$file.err",
 		# If it goes on for ever, a test that waits for its end should not.
@@ -133,16 +136,25 @@ sub stop_drawing
 	return [ drawn($drawing) ];
 }
 
+# Wait until a drawing has come to its end by itself; returns a reference to its ids.
+sub finish_drawing
+{
+	my ($drawing) = @_;
+	eval { $drawing->{run}->finish };
+	return [ drawn($drawing) ];
+}
+
 # Draw ids as fast as they come, until a call fails, which may have waited for
-# $timeout.  Returns a reference to the ids, and what psql said of it.
+# $timeout.  $call: as above.  Returns a reference to the ids, and what psql said of it.
 sub draw_until_error
 {
-	my ($node, $database, $timeout) = @_;
+	my ($node, $database, $timeout, $call) = @_;
 	my ($out, $err);
 
+	$call //= 'uid_next()';
 	local $ENV{PGOPTIONS} = "-c uidgen.wait_timeout=$timeout" if defined $timeout;
 	$node->psql(
-		$database // 'postgres', 'COPY (SELECT uid_next() FROM (SELECT generate_series(1, 1000000)) AS many) TO STDOUT',
+		$database // 'postgres', "COPY (SELECT $call FROM (SELECT generate_series(1, 1000000)) AS many) TO STDOUT",
 		stdout => \$out, stderr => \$err, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
 	return ([ split /\n/, $out ], $err);
 }

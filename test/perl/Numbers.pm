@@ -1,0 +1,165 @@
+# Numbers.pm: what the tests of segments share: the numbers that clients have seen, and the account of those that
+# nobody has.
+#
+#	create_segment($registry, "'orders', step => 100");
+#	draw_numbers($server, 'orders', 1000);
+#	one_by_one('orders', '...');		# of all that all servers gave out
+#	is(missing($registry, 'orders'), held('orders', @servers) + ...);
+package Numbers;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+our @EXPORT = qw(create_segment segment segment_status draw_numbers draw_block draw_all_numbers start_numbers is_drawing
+  finish_numbers stop_numbers seen_numbers fetch_numbers one_by_one missing held);
+
+# {segment}{server}: lists of numbers, each in the order in which one session saw them.
+my %seen;
+
+# ---- the registry ----
+
+# With the arguments as SQL.
+sub create_segment
+{
+	my ($registry, $arguments, $database) = @_;
+	return $registry->safe_psql($database // 'postgres', "SELECT FROM uidgen.create_segment($arguments)");
+}
+
+# Columns of its row.
+sub segment
+{
+	my ($registry, $segment, $columns, $database) = @_;
+	return $registry->safe_psql($database // 'postgres', "SELECT $columns FROM uidgen.segment WHERE name = '$segment'");
+}
+
+# ---- servers ----
+
+# Columns of uidgen.segment_status.
+sub segment_status
+{
+	my ($server, $segment, $columns) = @_;
+	return $server->safe_psql('postgres', "SELECT $columns FROM uidgen.segment_status WHERE name = '$segment'");
+}
+
+sub saw
+{
+	my ($server, $segment, $numbers) = @_;
+	push @{ $seen{$segment}{ $server->name } }, $numbers if @$numbers;
+	return @$numbers;
+}
+
+# Draw so many; returns them.
+sub draw_numbers
+{
+	my ($server, $segment, $count, $database) = @_;
+	return saw($server, $segment, [ split /\n/,
+			$server->safe_psql($database // 'postgres', "SELECT uid_segment_next('$segment') FROM generate_series(1, $count)") ]);
+}
+
+# So many that are consecutive.
+sub draw_block
+{
+	my ($server, $segment, $count) = @_;
+	my ($first, $last) = split /\|/, $server->safe_psql('postgres', "SELECT * FROM uid_segment_block('$segment', $count)");
+	return saw($server, $segment, [ $first .. $last ]);
+}
+
+# Draw until a call fails, which may have waited for $timeout.  Returns their count, and what psql said.
+sub draw_all_numbers
+{
+	my ($server, $segment, $timeout) = @_;
+	my ($numbers, $err) = draw_until_error($server, 'postgres', $timeout, "uid_segment_next('$segment')");
+	return (scalar saw($server, $segment, $numbers), $err);
+}
+
+# Begin to draw, some ten a millisecond, in a session of its own; $count in all, or for ever.
+sub start_numbers
+{
+	my ($server, $segment, $count) = @_;
+	my $drawing = start_drawing($server, 'postgres', undef, "uid_segment_next('$segment')", $count && $count / 10);
+	return { %$drawing, server => $server, segment => $segment, count => $count };
+}
+
+# Has such a session with an end not come to it yet?
+sub is_drawing
+{
+	my ($drawing) = @_;
+	return (() = UidgenTest::drawn($drawing)) < $drawing->{count} && !-s "$drawing->{file}.err";
+}
+
+# The end of such a session, by itself or at once.  A session that was cut has not seen the last numbers that it drew.
+sub finish_numbers
+{
+	my ($drawing) = @_;
+	return saw(@$drawing{qw(server segment)}, finish_drawing($drawing));
+}
+
+sub stop_numbers
+{
+	my ($drawing) = @_;
+	return saw(@$drawing{qw(server segment)}, stop_drawing($drawing));
+}
+
+# Draw until so many ranges have been fetched, and no other one is on its way.
+sub fetch_numbers
+{
+	my ($server, $segment, $ranges) = @_;
+	my $fetches = segment_status($server, $segment, 'fetches') || 0;
+	do
+	{
+		draw_numbers($server, $segment, 20);
+		await_keeper($server);
+	} while (segment_status($server, $segment, 'fetches') < $fetches + $ranges);
+	return;
+}
+
+# ---- the account ----
+
+# All numbers that were seen, of these servers or of all.
+sub seen_numbers
+{
+	my ($segment, @servers) = @_;
+	my @names = @servers ? map { $_->name } @servers : keys %{ $seen{$segment} };
+	return map { @$_ } map { @{ $seen{$segment}{$_} // [] } } @names;
+}
+
+# Tests: none was seen twice, and each session's increase; with the option in_order, each server's do over its
+# sessions, which followed one another.
+sub one_by_one
+{
+	my ($segment, $name, %options) = @_;
+	my @lists = map { $options{in_order} ? [ map { @$_ } @$_ ] : @$_ } values %{ $seen{$segment} };
+	my @numbers = map { @$_ } @lists;
+	my $falls = 0;
+	foreach my $list (@lists)
+	{
+		$falls += grep { $list->[ $_ - 1 ] >= $list->[$_] } 1 .. $#$list;
+	}
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	note(scalar @numbers, " numbers of $segment");
+	is(@numbers ? repeated(\@numbers) : 'no numbers', 0, "$name: none twice");
+	return is($falls, 0, '... and in order');
+}
+
+# How many numbers the registry has given out, of a segment that began at 1, and nobody has seen.
+sub missing
+{
+	my ($registry, $segment) = @_;
+	return segment($registry, $segment, 'last_value') - seen_numbers($segment);
+}
+
+# How many of them are left in buffers, were skipped, or were lost, as these servers count since they started.
+sub held
+{
+	my ($segment, @servers) = @_;
+	my $count = 0;
+	$count += segment_status($_, $segment, 'numbers_left + skipped + lost') foreach @servers;
+	return $count;
+}
+
+1;
