@@ -183,6 +183,17 @@ note_error(const UidgenLink *link, UidgenSegmentSlot *slot, int sqlerrcode)
 {
 	if (link->shared)
 		uidgen_shared_mode_failed(sqlerrcode);
+
+	/*
+	 * A refusal does not say which server it came from.  One that the
+	 * registry has left behind knows less of a segment than this server was
+	 * told, or nothing: then another host is asked first, or the keeper would
+	 * stay with that one.
+	 */
+	if (slot->supply.known && link->is_connected() &&
+		(sqlerrcode == ERRCODE_NO_DATA_FOUND ||
+		 sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE))
+		link->reject_host();
 	if (sqlerrcode == ERRCODE_NO_DATA_FOUND)
 		uidgen_fetch_forget(slot);
 	else if (sqlerrcode == ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED)
