@@ -100,6 +100,7 @@ node_start(Node *node)
 	uidgen_ticket_init(&memory->words);
 	uidgen_lease_init(&memory->lease);
 	uidgen_node_init(&memory->node);
+	slots_start(memory);
 	node->keeper.progress = NOT_CALLING;
 	publish_bounds(node);
 }
@@ -227,8 +228,8 @@ publish_again(Node *node)
 
 /* ---- calls ---- */
 
-static void
-failed(Node *node, const char *sqlstate, const char *failure)
+void
+keeper_fails(Node *node, const char *sqlstate, const char *failure)
 {
 	tell("    the attempt fails: %s", failure);
 	node->failure = failure;
@@ -243,12 +244,13 @@ not_after(const Node *node)
 	return registry == INT64_MAX ? INT64_MAX : registry + world.setup.timeout;
 }
 
-static void
-send(Node *node, Call *call)
+void
+keeper_send(Node *node, Call *call)
 {
 	call->node = (int) (node - world.nodes);
 	call->life = node->memory.life;
 	call->identity = node->identity;
+	call->of_copy = node->memory.copied;
 	call->not_after = not_after(node);
 	call->boot_before = node_boot(node);
 	call->to_old = node->keeper.call.to_old;
@@ -270,7 +272,7 @@ send_with_token(Node *node, Call *call)
 	uidgen_node_sends(&memory->node, &memory->lease, &node->keeper.action, call->token);
 	call->nknown = memory->node.ntokens - 1;
 	memcpy(call->known_tokens, memory->node.tokens, sizeof(call->known_tokens));
-	send(node, call);
+	keeper_send(node, call);
 }
 
 static void
@@ -359,7 +361,7 @@ send_import(Node *node)
 	}
 	if (call.nends == 0)
 		return false;
-	send(node, &call);
+	keeper_send(node, &call);
 	return true;
 }
 
@@ -406,7 +408,7 @@ keeper_release(Node *node)
 	memory->causes |= CAUSE_RELEASED;
 	node->keeper.call.to_old = false;
 	if (uidgen_grant_is_shared(&memory->lease.grant))
-		send(node, &call);
+		keeper_send(node, &call);
 }
 
 /* ---- answers ---- */
@@ -463,7 +465,7 @@ hear_acquire(Node *node, const Reply *reply)
 		/* Another row may have ticks that are nearer. */
 		if (keeper->taught)
 			uidgen_node_fenced(&memory->node);
-		failed(node, "57P03", "the grant would reach too far ahead of the registry's clock");
+		keeper_fails(node, "57P03", "the grant would reach too far ahead of the registry's clock");
 		return;
 	}
 	if (reply->granted)
@@ -491,7 +493,7 @@ hear_acquire(Node *node, const Reply *reply)
 		keeper->taught = true;
 	}
 	if (keeper->calls == CALLS_MAX)
-		failed(node, "55000", "the registry gives no grant");
+		keeper_fails(node, "55000", "the registry gives no grant");
 	else
 		send_acquire(node);
 }
@@ -528,7 +530,7 @@ hear_renew(Node *node, const Reply *reply)
 	grant.last = reply->last;
 	publish_renewal(node, &grant, &terms);
 	if (reply->last < keeper->call.needed)
-		failed(node, "57P03", "the grant would reach too far ahead of the registry's clock");
+		keeper_fails(node, "57P03", "the grant would reach too far ahead of the registry's clock");
 }
 
 /* What was to be brought along is, or the old grant goes on. */
@@ -545,7 +547,7 @@ hear_import(Node *node, bool done)
 	}
 	if (node->memory.lease.held)
 		publish_again(node);
-	failed(node, keeper->reply.sqlstate, "what was granted elsewhere is not brought along");
+	keeper_fails(node, keeper->reply.sqlstate, "what was granted elsewhere is not brought along");
 }
 
 /* Nobody waits for the call under way, which may have been run, or may be run yet. */
@@ -556,6 +558,8 @@ keeper_gives_up(Node *node)
 	if (node->keeper.call.kind == CALL_ACQUIRE && node->keeper.action.leaves)
 		node->memory.causes |= CAUSE_SET_BACK;
 	node->keeper.progress = NOT_CALLING;
+	if (node->keeper.call.kind == CALL_HAND_BACK)
+		keeper_hear_hand_back(node, false);
 }
 
 /* No answer has come, or one that does not count. */
@@ -564,7 +568,7 @@ keeper_hear_nothing(Node *node, bool unconfirmed)
 {
 	Keeper	   *keeper = &node->keeper;
 
-	if (unconfirmed && is_broken("unconfirmed_used"))
+	if (unconfirmed && is_broken(keeper->call.kind == CALL_FETCH ? "numbers_unconfirmed" : "unconfirmed_used"))
 	{
 		keeper_hear(node);
 		return;
@@ -575,7 +579,7 @@ keeper_hear_nothing(Node *node, bool unconfirmed)
 	if (keeper->call.kind == CALL_IMPORT)
 		hear_import(node, false);
 	else
-		failed(node, "08006", "no answer");
+		keeper_fails(node, "08006", "no answer");
 	if (is_broken("token_not_proposed") && (keeper->call.kind == CALL_ACQUIRE || keeper->call.kind == CALL_RENEW))
 		uidgen_node_refused(&node->memory.node, &node->memory.lease);
 }
@@ -600,6 +604,16 @@ keeper_hear(Node *node)
 	keeper->progress = NOT_CALLING;
 	if (keeper->call.kind == CALL_RELEASE)
 		return;
+	if (keeper->call.kind == CALL_FETCH)
+	{
+		keeper_hear_fetch(node, &reply);
+		return;
+	}
+	if (keeper->call.kind == CALL_HAND_BACK)
+	{
+		keeper_hear_hand_back(node, reply.sqlstate[0] == '\0' && reply.granted);
+		return;
+	}
 	if (keeper->call.kind == CALL_IMPORT)
 	{
 		hear_import(node, reply.sqlstate[0] == '\0' && !keeper->call.to_old);
@@ -610,7 +624,7 @@ keeper_hear(Node *node)
 		uidgen_node_refused(&memory->node, &memory->lease);
 		if (strcmp(reply.sqlstate, "57014") == 0)
 			memory->node.clock.registry_known = false;
-		failed(node, reply.sqlstate, "the registry refuses");
+		keeper_fails(node, reply.sqlstate, "the registry refuses");
 		return;
 	}
 	if (keeper->call.to_old)
@@ -631,7 +645,7 @@ keeper_hear(Node *node)
 	events[EVENT_NOT_FOLLOWED] += verdict == UIDGEN_CLOCK_STAYS;
 	if (verdict == UIDGEN_CLOCK_TOO_FAR)
 	{
-		failed(node, "22008", "the clocks are too far apart");
+		keeper_fails(node, "22008", "the clocks are too far apart");
 		return;
 	}
 	if (keeper->call.kind == CALL_ACQUIRE)

@@ -23,6 +23,8 @@
  *				node of this identity runs, that is not lost.  Nor does a node use such a row
  *				of a primary that was left behind: it may have run before.
  *
+ * For numbers of segments: ranges.c.
+ *
  * With a synchronous standby nothing is lost that a node was told of; then there is no limit.
  */
 #include "simulation.h"

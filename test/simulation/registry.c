@@ -17,6 +17,8 @@
 #define COLUMNS "c.registry_id, c.system_identifier, c.timeline, c.clock"
 #define LOOK "simulation.look($1, $2, $3, $4) AS looked, LATERAL "
 
+static const char *const segment_names[SEGMENTS] = {"invoices", "orders"};
+
 static PGconn *connection;
 static int	begun;				/* registries, since the last VACUUM */
 
@@ -136,14 +138,21 @@ registry_connect(const char *conninfo)
 	PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
 	prepare("break", "SELECT simulation.break_rule($1, $2, $3, $4)");
 	prepare("begin", "SELECT simulation.begin($5, $6, $7, $8, $9, $10, $11) FROM simulation.look($1, $2, $3, $4)");
+	prepare("segment", "SELECT simulation.begin_segment($5, $6, $7, $8, $9, $10, $11) FROM simulation.look($1, $2, $3, $4)");
+	prepare("change", "SELECT simulation.change_segment($5, $6, $7) AS beyond FROM simulation.look($1, $2, $3, $4)");
+	prepare("rows", "SELECT simulation.segment_rows()");
 	prepare("keep", "SELECT * FROM simulation.keep()");
-	prepare("become", "SELECT simulation.go_back($1, $2)");
+	prepare("become", "SELECT simulation.go_back($1, $2, $3)");
 	prepare("acquire", "SELECT c.worker, c.first_tick, c.last_tick, c.seen_tick, c.never_used, c.free_workers, c.reason, c.quarantine_until, c.max_lead, " COLUMNS " FROM " LOOK
 			"uidgen.node_acquire($5, 'simulated', $6, 0, $7, 0, $8, looked, -1, 'reuse', $9, $10, $11, $12, $13, $14, $15, $16, 'host', 5432, 2) AS c");
 	prepare("renew", "SELECT c.last_tick, c.quarantine_until, c.max_lead, " COLUMNS " FROM " LOOK
 			"uidgen.node_renew(looked, $5, $6, $7, $8, $9, $10, $11, $12) AS c");
 	prepare("release", "SELECT c.done, c.clock FROM " LOOK "uidgen.node_release(looked, $5, $6, $7) AS c");
 	prepare("import", "SELECT c.done, c.clock FROM " LOOK "uidgen.node_import(looked, $5, $6, $7) AS c");
+	prepare("fetch", "SELECT c.first_value, c.last_value, c.incarnation, c.version, c.step, c.min_step, c.max_step, c.max_value, " COLUMNS " FROM " LOOK
+			"uidgen.segment_fetch(convert_to($5, 'UTF8'), looked + $6::bigint, $7, $8, $9, $10) AS c");
+	prepare("hand_back", "SELECT c.done, c.clock FROM " LOOK
+			"uidgen.segment_release(convert_to($5, 'UTF8'), looked + $6::bigint, $7, $8) AS c");
 }
 
 void
@@ -162,6 +171,12 @@ registry_break(const char *function, const char *old, const char *new_text, int 
 	PQclear(run_well("break"));
 }
 
+static int64_t
+number_of(const PGresult *result, const char *column)
+{
+	return strtoll(PQgetvalue(result, 0, PQfnumber(result, column)), NULL, 10);
+}
+
 /* ---- databases ---- */
 
 void
@@ -171,7 +186,7 @@ registry_begin(bool ends_quarantine)
 
 	/* Rows that were deleted make each look at the table longer. */
 	if (++begun % 20 == 0)
-		command("VACUUM uidgen.worker_node, uidgen.registry_layout");
+		command("VACUUM uidgen.worker_node, uidgen.registry_layout, uidgen.segment");
 	add_world(registry_clock(), &world.history, world.salt);
 	add_number(setup->unit);
 	add_number(setup->last_tick);
@@ -181,6 +196,69 @@ registry_begin(bool ends_quarantine)
 	add_number(77);
 	add_bool(ends_quarantine);
 	PQclear(run_well("begin"));
+	for (int i = 0; i < setup->segments; i++)
+	{
+		const SegmentRow *row = &setup->rows[i];
+
+		add_world(registry_clock(), &world.history, world.salt + (uint64_t) i);
+		add_text(segment_names[i]);
+		add_number(row->last_value + 1);
+		add_number(row->step);
+		add_number(row->min_step);
+		add_number(row->max_step);
+		add_number(row->max_value);
+		add_number(row->failover_gap);
+		PQclear(run_well("segment"));
+	}
+}
+
+/* What segment_rows() says. */
+static void
+read_rows(const char *text, SegmentRow *rows)
+{
+	for (int i = 0; i < world.setup.segments; i++)
+	{
+		SegmentRow	row = {.beyond = world.beyond[i]};
+		int			dropped;
+		int			length;
+
+		if (sscanf(text, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %d %d %d %d%n",
+				   &row.last_value, &row.step, &row.min_step, &row.max_step, &row.max_value, &row.failover_gap,
+				   &row.incarnation, &row.history.cluster, &row.history.timeline, &row.history.database, &dropped,
+				   &length) != 11)
+			die("segments are not read", text);
+		row.dropped = dropped;
+		rows[i] = row;
+		text += length + 1;
+	}
+}
+
+void
+registry_segment(int segment, SegmentRow *row)
+{
+	SegmentRow	rows[SEGMENTS];
+	PGresult   *result = run_well("rows");
+
+	read_rows(PQgetvalue(result, 0, 0), rows);
+	*row = rows[segment];
+	PQclear(result);
+}
+
+/* Its owner changes a segment. */
+void
+registry_owner(int segment, const char *what, int64_t number)
+{
+	PGresult   *result;
+
+	add_world(registry_clock(), &world.history, (uint64_t) new_number() << 1);
+	add_text(segment_names[segment]);
+	add_text(what);
+	add_number(number);
+	result = run_well("change");
+	if (!PQgetisnull(result, 0, 0))
+		world.beyond[segment] = strcmp(what, "restart") == 0 ? number_of(result, "beyond") :
+			Max(world.beyond[segment], number_of(result, "beyond"));
+	PQclear(result);
 }
 
 void
@@ -188,6 +266,7 @@ registry_forget(Database *database)
 {
 	free(database->workers);
 	free(database->layout);
+	free(database->segments);
 	*database = (Database) {0};
 }
 
@@ -200,6 +279,8 @@ registry_keep(Database *database)
 	database->there = true;
 	database->workers = strdup(PQgetvalue(result, 0, 0));
 	database->layout = strdup(PQgetvalue(result, 0, 1));
+	database->segments = strdup(PQgetvalue(result, 0, 2));
+	read_rows(PQgetvalue(result, 0, 3), database->rows);
 	database->commits = world.ncommits;
 	PQclear(result);
 }
@@ -209,16 +290,11 @@ registry_become(const Database *database)
 {
 	add_text(database->workers);
 	add_text(database->layout);
+	add_text(database->segments);
 	PQclear(run_well("become"));
 }
 
 /* ---- calls ---- */
-
-static int64_t
-number_of(const PGresult *result, const char *column)
-{
-	return strtoll(PQgetvalue(result, 0, PQfnumber(result, column)), NULL, 10);
-}
 
 static bool
 is_null(const PGresult *result, const char *column)
@@ -283,6 +359,28 @@ import(const Call *call)
 	return run("import");
 }
 
+static PGresult *
+fetch(const Call *call)
+{
+	add_text(segment_names[call->segment]);
+	add_number(call->wanted.step);
+	add_number(call->wanted.incarnation);
+	add_number(call->wanted.version);
+	add_number(call->wanted.highest);
+	add_number(call->not_after);
+	return run("fetch");
+}
+
+static PGresult *
+hand_back(const Call *call)
+{
+	add_text(segment_names[call->segment]);
+	add_number(call->rest.version);
+	add_number(call->rest.first_unused);
+	add_number(call->not_after);
+	return run("hand_back");
+}
+
 void
 registry_call(const Call *call, UidgenMicroseconds clock, const History *history,
 			  uint64_t salt, Reply *reply)
@@ -305,6 +403,12 @@ registry_call(const Call *call, UidgenMicroseconds clock, const History *history
 			break;
 		case CALL_IMPORT:
 			result = import(call);
+			break;
+		case CALL_FETCH:
+			result = fetch(call);
+			break;
+		case CALL_HAND_BACK:
+			result = hand_back(call);
 			break;
 	}
 	if (PQresultStatus(result) != PGRES_TUPLES_OK)
@@ -341,16 +445,34 @@ registry_call(const Call *call, UidgenMicroseconds clock, const History *history
 			reply->granted = !is_null(result, "last_tick");
 			reply->last = number_of(result, "last_tick");
 			break;
+		case CALL_FETCH:
+			reply->granted = true;
+			reply->range = (UidgenSupplyAnswer) {
+				.first = number_of(result, "first_value"),
+				.last = number_of(result, "last_value"),
+				.incarnation = number_of(result, "incarnation"),
+				.version = number_of(result, "version"),
+				.step = number_of(result, "step"),
+				.min_step = number_of(result, "min_step"),
+				.max_step = number_of(result, "max_step"),
+				.max_value = number_of(result, "max_value"),
+				.registry = uidgen_node_registry(number_of(result, "registry_id")),
+			};
+			break;
 		case CALL_RELEASE:
 		case CALL_IMPORT:
+		case CALL_HAND_BACK:
 			reply->granted = *PQgetvalue(result, 0, PQfnumber(result, "done")) == 't';
 			break;
 	}
-	if (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW)
+	if (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW || call->kind == CALL_FETCH)
 	{
 		reply->word.life.registry_id = number_of(result, "registry_id");
 		reply->word.life.cluster = number_of(result, "system_identifier");
 		reply->word.life.timeline = (int) number_of(result, "timeline");
+	}
+	if (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW)
+	{
 		reply->word.max_lead = number_of(result, "max_lead");
 		reply->word.quarantine_until = number_of(result, "quarantine_until");
 	}

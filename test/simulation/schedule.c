@@ -94,6 +94,8 @@ typedef enum What
 	PROMOTE,					/* it; the old primary may run on */
 	RESTORE,					/* what a standby has is taken for a backup */
 	CHANGE_DATABASE,			/* or for a copy of the database */
+	DRAW_NUMBERS,				/* of a segment, as DRAW */
+	CHANGE_SEGMENT,				/* its owner does */
 	WHATS
 } What;
 
@@ -125,6 +127,7 @@ typedef struct ThemeSetup
 	int			max_worker;		/* at most */
 	Lengths		lengths;
 	int			local;			/* in one of so many, a node had a local registry */
+	bool		segments;		/* numbers are drawn more than ids */
 	int			weights[WHATS];
 	PlotStep	plot[PLOT];
 	int			plot_steps;
@@ -187,6 +190,29 @@ static const ThemeSetup themes[THEMES] = {
 		},
 		.plot_steps = 8,
 	},
+	[NUMBERS] = {
+		.often = 2, .nodes = 4, .max_worker = WORKERS - 1, .lengths = SHORT, .local = 6, .segments = true,
+		.weights = {
+			[DRAW_NUMBERS] = 100, [DRAW] = 5, [PASS] = 6, [GO_ON] = 8, [RUN_LATE] = 4, [CRASH] = 2, [STOP] = 3, [END_KEEPER] = 6,
+			[COPY] = 1, [NAMESAKE] = 1, [SET_CLOCK] = 1, [RESTART] = 1, [CATCH_UP] = 10, [PROMOTE] = 8, [RESTORE] = 8,
+			[CHANGE_DATABASE] = 1, [CHANGE_SEGMENT] = 6,
+		},
+		.plot = {
+			{CATCH_UP}, {DRAW_NUMBERS, 0}, {DRAW_NUMBERS, 1}, {PROMOTE}, {DRAW_NUMBERS, 2}, {DRAW_NUMBERS, 1}, {DRAW_NUMBERS, 0},
+		},
+		.plot_steps = 7,
+	},
+	[NUMBERS_RETURN] = {
+		.often = 1, .nodes = 3, .max_worker = WORKERS - 1, .lengths = SHORT, .local = 6, .segments = true,
+		.weights = {
+			[DRAW_NUMBERS] = 60, [DRAW] = 2, [GO_ON] = 4, [RUN_LATE] = 8, [STOP] = 4, [END_KEEPER] = 12,
+			[COPY] = 4, [CATCH_UP] = 8, [PROMOTE] = 6, [RESTORE] = 2, [CHANGE_SEGMENT] = 3,
+		},
+		.plot = {
+			{DRAW_NUMBERS, 0}, {CATCH_UP}, {DRAW_NUMBERS, 1}, {PROMOTE}, {END_KEEPER, 0}, {DRAW_NUMBERS, 2}, {END_KEEPER, 0}, {DRAW_NUMBERS, 1}, {DRAW_NUMBERS, 2},
+		},
+		.plot_steps = 9,
+	},
 };
 
 /* What becomes of a call. */
@@ -240,6 +266,27 @@ make_setup(Setup *setup, const ThemeSetup *theme)
 	};
 	for (int i = 0; i < NODES; i++)
 		setup->walls[i] = PICK(0, 0, 0, 1, -1, 5, -5, 700000) * unit + below(100000);
+}
+
+static void
+make_segment(SegmentRow *row, bool synchronous)
+{
+	*row = (SegmentRow) {
+		.last_value = PICK(0, 0, 0, -1, 999, INT64_MAX - 80),
+		.step = PICK(1, 2, 3, 5, 10),
+		.max_value = INT64_MAX,
+	};
+	row->min_step = row->max_step = row->step;
+	if (below(2))
+	{
+		row->min_step = Max(row->step / 2, 1);
+		row->max_step = row->step * PICK(1, 2, 4, 10);
+	}
+	if (below(4) == 0)
+		row->max_value = Min(row->last_value, INT64_MAX - 90) + 90;
+	row->failover_gap = row->max_step * PICK(0, 1, 1, 2, 3, 5, 20);
+	if (synchronous)
+		row->failover_gap *= below(2);
 }
 
 static UidgenMicroseconds
@@ -305,8 +352,10 @@ schedule_make(Schedule *schedule, uint64_t seed, Theme only)
 	memcpy(weights, theme->weights, sizeof(weights));
 	memcpy(fate_weights, usual_fates, sizeof(fate_weights));
 	if (theme == &themes[EVERYTHING])
-		vary(weights, WHATS);
+		vary(weights, DRAW_NUMBERS);
 	vary(fate_weights, FATES);
+	if (theme->segments && below(3) == 0)
+		fate_weights[BY_OLD] = usual_fates[ANSWERED];
 	if (setup->synchronous)
 		fate_weights[UNCONFIRMED] = usual_fates[ANSWERED] / 4;
 	often = make_length(setup, theme->lengths);
@@ -339,24 +388,57 @@ schedule_make(Schedule *schedule, uint64_t seed, Theme only)
 		{
 			step->what = theme->plot[plot_step].what;
 			step->who = (first_node + theme->plot[plot_step].who) % setup->nodes;
-			/* Of one standby; and who goes far ahead, draws all that there is. */
+			/* Of one segment, */
+			if (theme->segments)
+				step->whom = first_node;
+			/* of one standby; and who goes far ahead, draws all that there is. */
 			if (step->what == CATCH_UP || step->what == PROMOTE || (step->what == DRAW && theme->lengths == SHORT))
 				step->count = 1000;
+			/* What is restored may look as if it had only been restarted. */
+			if (theme->segments && step->what == PROMOTE && below(3) == 0)
+				step->what = RESTORE;
 			step->there = step->back = below((int) setup->unit / 4);
 			plot_step++;
 		}
 	}
+
+	/*
+	 * From numbers of their own, so that what has no segments is not changed
+	 * by them.
+	 */
+	state = seed * UINT64_C(0xd6e8feb86659fd93);
+	if (theme->segments || (theme == &themes[EVERYTHING] && below(2)))
+		setup->segments = 1 + below(SEGMENTS);
+	for (int i = 0; i < setup->segments; i++)
+		make_segment(&setup->rows[i], setup->synchronous);
+	setup->duration = PICK(1, 2, 10) * setup->unit;
+	for (int i = 0; i < schedule->nsteps && setup->segments > 0 && !theme->segments; i++)
+		if (below(5) == 0)
+			schedule->steps[i].what = below(12) == 0 ? CHANGE_SEGMENT : DRAW_NUMBERS;
 }
 
 /* ---- calls ---- */
 
+static bool
+is_for_segment(const Call *call)
+{
+	return call->kind == CALL_FETCH || call->kind == CALL_HAND_BACK;
+}
+
 static void
 tell_call(const Call *call, const Reply *reply)
 {
-	const char *names[] = {"acquire", "renew", "release", "import"};
+	const char *names[] = {"acquire", "renew", "release", "import", "fetch", "hand back"};
 
 	if (reply->sqlstate[0])
 		tell("    %s by node %d: %s %s", names[call->kind], call->node, reply->sqlstate, reply->text);
+	else if (call->kind == CALL_FETCH)
+		tell("    fetch by node %d%s of segment %d, knows %" PRId64 ": numbers %" PRId64 " to %" PRId64, call->node,
+			 call->to_old ? ", of the old primary," : "", call->segment, call->wanted.highest, reply->range.first,
+			 reply->range.last);
+	else if (call->kind == CALL_HAND_BACK)
+		tell("    node %d hands back segment %d from %" PRId64 " on: %s", call->node, call->segment,
+			 call->rest.first_unused, reply->granted ? "done" : "not taken");
 	else if (call->kind == CALL_IMPORT)
 		tell("    import by node %d: done", call->node);
 	else if (call->kind == CALL_RELEASE)
@@ -379,6 +461,12 @@ tell_call(const Call *call, const Reply *reply)
 static void
 count_events(const Call *call, const Reply *reply)
 {
+	/* For segments: judge_segment_reply(). */
+	if (is_for_segment(call))
+	{
+		events[EVENT_TOO_LATE] += strcmp(reply->sqlstate, "57014") == 0;
+		return;
+	}
 	if (reply->sqlstate[0])
 	{
 		events[EVENT_NONE_FREE] += strcmp(reply->sqlstate, "53400") == 0;
@@ -411,8 +499,21 @@ static void
 run_call(const Call *call, bool confirmed, Reply *reply)
 {
 	static Database present;
+	SegmentRow	before = {0};
 	uint64_t	salt = (uint64_t) new_number() << 1;
 
+	if (is_for_segment(call))
+	{
+		if (!call->to_old && !may_call_for_segment(call))
+		{
+			*reply = (Reply) {.sqlstate = "55P03"};
+			return;
+		}
+		if (call->to_old)
+			before = world.old.rows[call->segment];
+		else
+			registry_segment(call->segment, &before);
+	}
 	if (call->to_old)
 	{
 		registry_keep(&present);
@@ -428,6 +529,8 @@ run_call(const Call *call, bool confirmed, Reply *reply)
 	}
 	tell_call(call, reply);
 	count_events(call, reply);
+	if (is_for_segment(call))
+		judge_segment_reply(call, reply, &before);
 	if (reply->sqlstate[0])
 		return;
 	if (!call->to_old && (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW) && world.quarantine_clock == 0)
@@ -440,12 +543,23 @@ run_call(const Call *call, bool confirmed, Reply *reply)
 		registry_keep(&world.standbys[0]);
 }
 
+/* May the primary that was left behind run the node's call? */
+static bool
+may_run_at_old(const Node *node)
+{
+	const Call *call = &node->keeper.call;
+
+	return is_for_segment(call) ? may_ask_old_for_numbers(node, call) : may_ask_old(node);
+}
+
 /* It is run later, or never. */
 static void
 give_up(const Call *call)
 {
-	if (world.nlate < LATE_CALLS)
-		world.late[world.nlate++] = *call;
+	if (world.nlate == LATE_CALLS)
+		return;
+	world.late[world.nlate] = *call;
+	world.late[world.nlate++].late = true;
 }
 
 /* The call under way is nobody's any more. */
@@ -486,7 +600,7 @@ make_call(Node *node, const Step *step, Fate fate)
 		keeper_hear(node);
 		return;
 	}
-	if (keeper->call.to_old && !may_ask_old(node))
+	if (keeper->call.to_old && !may_run_at_old(node))
 	{
 		keeper_hear_nothing(node, false);
 		return;
@@ -535,6 +649,65 @@ attempt(Node *node, const Step *step)
 			break;
 		fate = ANSWERED;
 	}
+}
+
+/* The same for numbers.  Is the call answered? */
+static bool
+attempt_numbers(Node *node, int segment, const Step *step, Fate fate)
+{
+	look_at_timeout(node);
+	if (node->keeper.progress != NOT_CALLING)
+		return false;
+	node->sqlstate[0] = '\0';
+	if (!keeper_fetch(node, segment, fate == BY_OLD && world.old.there))
+		return true;
+	make_call(node, step, fate);
+	return node->keeper.progress == NOT_CALLING && node->sqlstate[0] == '\0';
+}
+
+/* n numbers, in calls of one kind; of all attempts the first one ends as is meant for the step. */
+static bool
+draw_numbers(Node *node, int segment, uint64_t n, uint64_t each, UidgenSegmentKind kind, const Step *step)
+{
+	Fate		fate = step->fate;
+	int			attempts = 0;
+
+	while (n > 0)
+	{
+		bool		fetch;
+		uint64_t	count = Min(each, n);
+		UidgenSegmentResult result = node_take_numbers(node, segment, count, kind, &fetch);
+
+		if (result == UIDGEN_SEGMENT_TOO_LONG)
+			return true;
+		if (result == UIDGEN_SEGMENT_GOOD)
+			n -= kind == UIDGEN_SEGMENT_BLOCK ? count : 1;
+		if (!fetch)
+			continue;
+		if (result != UIDGEN_SEGMENT_GOOD && attempts == 3)
+			return false;
+		if (attempts < 3)
+		{
+			bool		answered = attempt_numbers(node, segment, step, fate);
+
+			if (!answered && result != UIDGEN_SEGMENT_GOOD)
+				return false;
+			attempts++;
+			fate = ANSWERED;
+		}
+	}
+	return true;
+}
+
+bool
+draws_number_well(Node *node, int segment)
+{
+	Step		step = {.fate = ANSWERED};
+
+	if (node->keeper.progress != NOT_CALLING)
+		keeper_hear_nothing(node, false);
+	node->failure = "";
+	return draw_numbers(node, segment, 1, 1, UIDGEN_SEGMENT_REST, &step);
 }
 
 bool
@@ -611,6 +784,32 @@ hand_back(Node *node, const Step *step)
 	node->keeper.progress = NOT_CALLING;
 }
 
+/* What was not drawn. */
+static void
+hand_back_numbers(Node *node, const Step *step)
+{
+	Keeper	   *keeper = &node->keeper;
+
+	drop_call(node);
+	keeper->call.to_old = false;
+	for (int i = 0; i < world.setup.segments; i++)
+	{
+		if (!keeper_hand_back(node, i))
+			continue;
+		keeper->call.to_old = step->fate == BY_OLD && may_run_at_old(node);
+		if (step->fate == GIVEN_UP || step->fate == UNDER_WAY)
+			give_up(&keeper->call);
+		else if (step->fate != NEVER_RUN && step->fate != REFUSED)
+			run_call(&keeper->call, step->fate != UNCONFIRMED, &keeper->reply);
+		if (step->fate != ANSWERED && step->fate != BY_OLD)
+		{
+			keeper_hear_nothing(node, step->fate == UNCONFIRMED);
+			return;
+		}
+		keeper_hear(node);
+	}
+}
+
 static void
 copy_machine(Node *from, Node *to)
 {
@@ -628,11 +827,12 @@ copy_machine(Node *from, Node *to)
 	for (int i = 0; i < world.nlate; i++)
 		if (world.late[i].life == from->memory.life)
 			world.late[i].life = -1;
-	from->memory.had_twin = true;
+	from->memory.had_twin = from->memory.copied = true;
 	*to = *from;
 	to->memory.life = world.lives++;
 	note_twins(&from->memory, to->memory.life);
 	judge_twins(from->memory.life, to->memory.life);
+	judge_copied_ranges(&from->memory, to->memory.life);
 }
 
 static void
@@ -663,8 +863,9 @@ go_back(What what, int standby, UidgenMicroseconds behind)
 	UidgenMicroseconds clock = registry_clock();
 	UidgenMicroseconds claims_ended = claims_end();
 	UidgenMicroseconds least_clock;
+	History		next = world.history;
 
-	if (!database->there || !may_go_back(database->commits, &least_clock))
+	if (!database->there || !may_go_back(database->commits, &least_clock) || !ranges_may_be_lost(database))
 		return;
 	tell(what == PROMOTE ? "the registry fails over, and loses %d commits" :
 		 what == RESTORE ? "the registry is restored, and loses %d commits" :
@@ -678,19 +879,21 @@ go_back(What what, int standby, UidgenMicroseconds behind)
 		world.old_clock = world.clock;
 		world.old_history = world.history;
 	}
+	if (what == CHANGE_DATABASE)
+		next.database = ++world.histories;
+	else
+	{
+		next.started = ++world.histories;
+		next.timeline += what == PROMOTE || world.histories % 2;
+	}
+	world.history = next;
 	registry_become(database);
 	note_lost(database->commits);
+	note_ranges_lost(database, &next);
 	world.calls_before = world.ncalls;
 	for (int i = 0; i < STANDBYS; i++)
 		if (world.standbys[i].commits > world.ncommits)
 			registry_forget(&world.standbys[i]);
-	if (what == CHANGE_DATABASE)
-		world.history.database = ++world.histories;
-	else
-	{
-		world.history.started = ++world.histories;
-		world.history.timeline += what == PROMOTE || world.histories % 2;
-	}
 	world.quarantine_clock = 0;
 	set_clock(Max(least_clock, clock - behind));
 	note_old(claims_ended);
@@ -737,7 +940,7 @@ take(const Step *step)
 			tell("node %d's call goes on, clock %.2f", step->who, in_ticks(registry_clock()) - START_TICK);
 			if (node->keeper.progress == SENT)
 			{
-				if (node->keeper.call.to_old && !may_ask_old(node))
+				if (node->keeper.call.to_old && !may_run_at_old(node))
 				{
 					keeper_hear_nothing(node, false);
 					break;
@@ -797,11 +1000,13 @@ take(const Step *step)
 				break;
 			tell("node %d is stopped, and starts again, clock %.2f", step->who, in_ticks(registry_clock()) - START_TICK);
 			hand_back(node, step);
+			hand_back_numbers(node, step);
 			start_again(node);
 			break;
 		case END_KEEPER:
 			tell("node %d's keeper is ended, clock %.2f", step->who, in_ticks(registry_clock()) - START_TICK);
 			hand_back(node, step);
+			hand_back_numbers(node, step);
 			break;
 		case COPY:
 			copy_machine(node, &world.nodes[step->whom]);
@@ -844,6 +1049,35 @@ take(const Step *step)
 					step->whom % 2 == 0 ? 0 : world.setup.synchronous ? 4 * step->length :
 					step->length + world.setup.clock_slack);
 			break;
+		case DRAW_NUMBERS:
+			if (world.setup.segments == 0)
+				break;
+			{
+				/* One by one, a batch, or blocks. */
+				const uint64_t each[] = {1, 1, 1000, 1 + step->salt / 8 % 12};
+				int			way = step->salt % 4;
+				int			segment = step->whom % world.setup.segments;
+				uint64_t	n = (uint64_t) Min(step->count, 40);
+
+				tell("node %d draws %" PRIu64 " numbers of segment %d%s", step->who, way == 3 ? each[way] : n, segment,
+					 way == 3 ? ", in a row" : "");
+				draw_numbers(node, segment, way == 3 ? each[way] : n, each[way],
+							 way == 3 ? UIDGEN_SEGMENT_BLOCK : UIDGEN_SEGMENT_REST, step);
+			}
+			break;
+		case CHANGE_SEGMENT:
+			if (world.setup.segments == 0)
+				break;
+			{
+				static const char *const ways[] = {"raise", "raise", "steps", "drop", "create", "create", "restart", "restart"};
+				const char *way = ways[step->salt % 8];
+
+				tell("the owner changes segment %d: %s %d", step->whom % world.setup.segments, way, 1 + step->count % 10);
+				registry_owner(step->whom % world.setup.segments, way, 1 + step->count % 10);
+				if (world.setup.synchronous)
+					registry_keep(&world.standbys[0]);
+			}
+			break;
 		case WHATS:
 			break;
 	}
@@ -865,11 +1099,17 @@ schedule_run(const Schedule *schedule)
 		.histories = 1,
 	};
 	world.clock_highest = world.quarantine_clock = world.now;
+	for (int i = 0; i < SEGMENTS; i++)
+		world.beyond[i] = setup->rows[i].last_value;
 	judge_begin();
+	ranges_begin();
 	tell("%d nodes, worker ids 0 to %d, max_lead %.3f ticks, clock_slack %.3f, window %" PRId64 ", max_ahead %" PRId64
 		 ", max_burst %" PRId64 "%s%s", setup->nodes, setup->max_worker, in_ticks(setup->max_lead),
 		 in_ticks(setup->clock_slack), setup->window, setup->ahead, setup->burst,
 		 setup->synchronous ? ", synchronous" : "", setup->new_fleet ? "" : ", in quarantine");
+	for (int i = 0; i < setup->segments; i++)
+		tell("segment %d from %" PRId64 ", steps %" PRId64 " to %" PRId64 ", failover_gap %" PRId64, i,
+			 setup->rows[i].last_value + 1, setup->rows[i].min_step, setup->rows[i].max_step, setup->rows[i].failover_gap);
 	registry_begin(setup->new_fleet);
 	registry_keep(&world.standbys[0]);
 	for (int i = 0; i < setup->nodes; i++)
@@ -887,5 +1127,8 @@ schedule_run(const Schedule *schedule)
 		take(&schedule->steps[i]);
 	world.nlate = 0;
 	if (setup->ends_well)
+	{
 		judge_served();
+		judge_numbers_served();
+	}
 }

@@ -64,6 +64,7 @@ AS $$
 BEGIN
 	DELETE FROM uidgen.worker_node;
 	DELETE FROM uidgen.registry_layout;
+	DELETE FROM uidgen.segment;
 	PERFORM uidgen.share_registry('simulated', unit, 0, max_tick, 0, max_worker,
 		max_lead * interval '1 microsecond', clock_slack * interval '1 microsecond');
 	UPDATE uidgen.registry_layout SET registry_id = id;
@@ -73,24 +74,94 @@ BEGIN
 END
 $$;
 
--- All that a database knows of grants, as two texts, so that the registry can go back to
+-- A segment of it.
+CREATE FUNCTION simulation.begin_segment(
+	name text,
+	start bigint,
+	step bigint,
+	min_step bigint,
+	max_step bigint,
+	max_value bigint,
+	failover_gap bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+	PERFORM uidgen.create_segment(name, start, step, max_value);
+	UPDATE uidgen.segment AS s SET
+			min_step = begin_segment.min_step,
+			max_step = begin_segment.max_step,
+			failover_gap = begin_segment.failover_gap
+		WHERE s.name = begin_segment.name;
+END
+$$;
+
+-- What its owner does.  Returns above which number the next ones are to lie.
+CREATE FUNCTION simulation.change_segment(name text, what text, number bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+	s uidgen.segment;
+BEGIN
+	SELECT t.* INTO STRICT s FROM uidgen.segment AS t WHERE t.name = change_segment.name;
+	IF what = 'raise' AND NOT s.dropped THEN
+		RETURN uidgen.raise_segment(name, least(s.last_value::numeric + number, s.max_value)::bigint);
+	ELSIF what = 'steps' THEN
+		UPDATE uidgen.segment AS t SET
+				step = number,
+				min_step = greatest(number / 2, 1),
+				max_step = number * 3
+			WHERE t.name = change_segment.name;
+	ELSIF what IN ('drop', 'create', 'restart') THEN
+		IF NOT s.dropped THEN
+			PERFORM uidgen.drop_segment(name);
+		END IF;
+		IF what = 'drop' THEN
+			RETURN NULL;
+		END IF;
+		-- Its gap stays: what may be lost goes by it.
+		PERFORM uidgen.create_segment(name, least(number, s.max_value), s.step, s.max_value, restart := what = 'restart');
+		UPDATE uidgen.segment AS t SET
+				min_step = s.min_step,
+				max_step = s.max_step,
+				failover_gap = s.failover_gap
+			WHERE t.name = change_segment.name;
+		RETURN least(number, s.max_value) - 1;
+	END IF;
+	RETURN NULL;
+END
+$$;
+
+-- The segments, for the simulation to read.
+CREATE FUNCTION simulation.segment_rows() RETURNS text
+LANGUAGE sql VOLATILE
+AS $$
+	SELECT coalesce(string_agg(concat_ws(' ', s.last_value, s.step, s.min_step, s.max_step, s.max_value, s.failover_gap,
+			s.incarnation, s.system_identifier, s.timeline, s.database, s.dropped::integer), ';' ORDER BY s.name), '')
+		FROM uidgen.segment AS s
+$$;
+
+-- All that a database knows of grants and numbers, as three texts, so that the registry can go back to
 -- what a standby or a backup has.  As quick as a call; CREATE DATABASE ... TEMPLATE copies the
--- same two tables, and takes a hundred times as long.
-CREATE FUNCTION simulation.keep(OUT workers text, OUT layout text)
+-- same tables, and takes a hundred times as long.
+CREATE FUNCTION simulation.keep(OUT workers text, OUT layout text, OUT segments text, OUT rows text)
 LANGUAGE sql VOLATILE
 AS $$
 	SELECT (SELECT coalesce(array_agg(n ORDER BY n.worker_id), '{}') FROM uidgen.worker_node AS n)::text,
-		(SELECT r FROM uidgen.registry_layout AS r)::text
+		(SELECT r FROM uidgen.registry_layout AS r)::text,
+		(SELECT coalesce(array_agg(s), '{}') FROM uidgen.segment AS s)::text,
+		simulation.segment_rows()
 $$;
 
-CREATE FUNCTION simulation.go_back(workers text, layout text) RETURNS void
+CREATE FUNCTION simulation.go_back(workers text, layout text, segments text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
 	DELETE FROM uidgen.worker_node;
 	DELETE FROM uidgen.registry_layout;
+	DELETE FROM uidgen.segment;
 	INSERT INTO uidgen.worker_node SELECT n.* FROM unnest(workers::uidgen.worker_node[]) AS n;
 	INSERT INTO uidgen.registry_layout SELECT (layout::uidgen.registry_layout).*;
+	INSERT INTO uidgen.segment SELECT s.* FROM unnest(segments::uidgen.segment[]) AS s;
 END
 $$;
 

@@ -12,6 +12,8 @@
  *	registry.c	the registry, where calls on it are made by SQL
  *	limits.c	what may be lost and copied, so that all promises still hold
  *	judge.c		what must hold
+ *	segments.c	numbers of segments: callers and keeper
+ *	ranges.c	what must hold of numbers, and what of them may be lost
  *	broken.c	the rules that can be taken out, each of which must then be missed
  *
  * Times are in microseconds since 1970, ticks since the layout's epoch, which is the same.
@@ -20,6 +22,7 @@
 #define SIMULATION_H
 
 #include "core/node.h"
+#include "core/supply.h"
 
 #define NODES 5
 #define WORKERS 8
@@ -30,6 +33,7 @@
 #define LATE_CALLS 16
 #define TWINS 8
 #define STEPS 120
+#define SEGMENTS 2
 #define LOOKS 4					/* at the registry's clock, at most, in a call */
 
 #define START_TICK INT64_C(1000000)
@@ -53,7 +57,9 @@ typedef enum CallKind
 	CALL_ACQUIRE,
 	CALL_RENEW,
 	CALL_RELEASE,
-	CALL_IMPORT
+	CALL_IMPORT,
+	CALL_FETCH,					/* numbers of a segment */
+	CALL_HAND_BACK				/* ... that were not drawn */
 } CallKind;
 
 /* A call, as a node sends it. */
@@ -77,9 +83,14 @@ typedef struct Call
 	int			workers[WORKERS];	/* that are brought along */
 	UidgenTick	ends[WORKERS];
 	int			nends;
+	int			segment;		/* of which numbers are fetched or handed back */
+	UidgenSupplyRequest wanted;
+	UidgenSupplyRelease rest;
 	UidgenMicroseconds not_after;
 	UidgenMicroseconds boot_before; /* the node's boot clock when it was sent */
 	bool		to_old;			/* to the server that was the primary before */
+	bool		of_copy;		/* a memory that was copied sends it */
+	bool		late;			/* it was given up before it runs */
 } Call;
 
 typedef struct Reply
@@ -96,6 +107,7 @@ typedef struct Reply
 	int64_t		free_workers;
 	UidgenRegistryWord word;
 	UidgenMicroseconds clock;
+	UidgenSupplyAnswer range;
 	int			number;			/* of the call, in the order in which they
 								 * were run */
 	bool		last_resort;	/* a row of this node's that was not free */
@@ -114,12 +126,29 @@ typedef struct Commit
 	bool		last_resort;	/* a row of this node's that was not free */
 } Commit;
 
+/* What a registry knows of a segment. */
+typedef struct SegmentRow
+{
+	int64_t		last_value;
+	int64_t		step;
+	int64_t		min_step;
+	int64_t		max_step;
+	int64_t		max_value;
+	int64_t		failover_gap;
+	int64_t		incarnation;
+	History		history;
+	bool		dropped;
+	int64_t		beyond;			/* its owner was told that numbers go on above */
+} SegmentRow;
+
 /* A database, where it is not the one that is in use. */
 typedef struct Database
 {
 	bool		there;
 	char	   *workers;		/* its rows, as texts */
 	char	   *layout;
+	char	   *segments;
+	SegmentRow	rows[SEGMENTS];	/* the same */
 	int			commits;		/* so many of the registry's it has */
 } Database;
 
@@ -131,7 +160,8 @@ extern void registry_call(const Call *call, UidgenMicroseconds clock, const Hist
 extern void registry_keep(Database *database);
 extern void registry_become(const Database *database);
 extern void registry_forget(Database *database);
-extern void registry_rest(void);
+extern void registry_segment(int segment, SegmentRow *row);
+extern void registry_owner(int segment, const char *what, int64_t number);
 extern void registry_close(void);
 
 /* ---- nodes ---- */
@@ -165,6 +195,19 @@ typedef struct Keeper
 #define CAUSE_OLD_PRIMARY	0x08	/* which it has asked */
 #define CAUSE_LAST_RESORT	0x10	/* no worker id was free */
 
+/* A segment in shared memory. */
+typedef struct Slot
+{
+	UidgenSegmentWords words;
+	UidgenSupply supply;
+	uint64_t	skipped;
+
+	/* Of the judge. */
+	uint64_t	drawn;
+	int64_t		highest;		/* number that was drawn of */
+	int64_t		incarnation;	/* this one */
+} Slot;
+
 /* What a crash loses. */
 typedef struct Memory
 {
@@ -173,9 +216,11 @@ typedef struct Memory
 	UidgenLease lease;
 	UidgenNode	node;
 	UidgenGrant unused;			/* that was acquired, and is not used yet */
+	Slot		slots[SEGMENTS];
 
 	/* Of the judge. */
 	int			causes;
+	bool		copied;			/* while it was in use */
 	bool		had_twin;		/* a copy of it, or another node of its
 								 * identity */
 	int			local_worker;	/* that a local registry had granted; -1: none */
@@ -220,8 +265,19 @@ extern void keeper_release(Node *node);
 extern void keeper_hear(Node *node);
 extern void keeper_gives_up(Node *node);
 extern void keeper_hear_nothing(Node *node, bool unconfirmed);
+extern void keeper_send(Node *node, Call *call);
+extern void keeper_fails(Node *node, const char *sqlstate, const char *failure);
 extern UidgenMicroseconds node_boot(const Node *node);
 extern UidgenTick node_tick(const Node *node);
+
+/* ---- segments.c ---- */
+
+extern void slots_start(Memory *memory);
+extern UidgenSegmentResult node_take_numbers(Node *node, int segment, uint64_t n, UidgenSegmentKind kind, bool *fetch);
+extern bool keeper_fetch(Node *node, int segment, bool to_old);
+extern bool keeper_hand_back(Node *node, int segment);
+extern void keeper_hear_fetch(Node *node, const Reply *reply);
+extern void keeper_hear_hand_back(Node *node, bool done);
 
 /* ---- the world ---- */
 
@@ -248,6 +304,9 @@ typedef struct Setup
 	int			local;			/* so many nodes had a local registry before */
 	UidgenTick	local_window;	/* ... which granted so much */
 	UidgenMicroseconds walls[NODES];
+	int			segments;
+	SegmentRow	rows[SEGMENTS];	/* as they begin */
+	UidgenMicroseconds duration;	/* for which a range is to last */
 } Setup;
 
 /* Two nodes with one memory. */
@@ -290,6 +349,13 @@ typedef struct World
 	UidgenTick	lost_until;		/* what was lost so far may reach up to here */
 	Twins		twins[TWINS];
 	int			ntwins;
+
+	/* Likewise for numbers; see ranges.c. */
+	int64_t		beyond[SEGMENTS];	/* what the owner was told */
+	SegmentRow	gaps[SEGMENTS]; /* where the last failover began */
+	bool		fetched_since[SEGMENTS];	/* it went back last */
+	bool		unnoticed[SEGMENTS];	/* numbers are lost, and the registry's
+										 * history is the same */
 
 	Node		nodes[NODES];
 	int			lives;
@@ -340,12 +406,15 @@ typedef enum Theme
 	LEAPS,						/* of the registry's clock */
 	JOINS,						/* of servers that had a registry of their own */
 	JOINS_LATE,					/* ... when others sleep */
+	NUMBERS,					/* of segments, while the registry goes back */
+	NUMBERS_RETURN,				/* they are handed back, and memories copied */
 	THEMES						/* any of these */
 } Theme;
 
 extern void schedule_make(Schedule *schedule, uint64_t seed, Theme only);
 extern void schedule_run(const Schedule *schedule);
 extern bool draws_well(Node *node);
+extern bool draws_number_well(Node *node, int segment);
 
 /* ---- limits.c ---- */
 
@@ -378,6 +447,20 @@ extern void judge_served(void);
 /* The schedule ends here: something does not hold. */
 extern void fail(const char *promise, const char *format,...)
 			__attribute__((noreturn, format(printf, 2, 3)));
+
+/* ---- ranges.c ---- */
+
+extern void ranges_begin(void);
+extern bool ranges_may_be_lost(const Database *database);
+extern void note_ranges_lost(const Database *database, const History *next);
+extern bool may_ask_old_for_numbers(const Node *node, const Call *call);
+extern bool may_call_for_segment(const Call *call);
+extern void judge_range(Node *node, int segment, const UidgenSupplyAnswer *range);
+extern void judge_numbers(Node *node, int segment, int64_t first, uint64_t count);
+extern void judge_accounts(const Node *node, int segment);
+extern void judge_copied_ranges(const Memory *memory, int second_life);
+extern void judge_segment_reply(const Call *call, const Reply *reply, const SegmentRow *before);
+extern void judge_numbers_served(void);
 
 /* ---- broken.c ---- */
 
@@ -426,6 +509,18 @@ typedef enum Event
 	EVENT_COPIED,
 	EVENT_CRASHED,
 	EVENT_IDS,
+	EVENT_FETCHED,
+	EVENT_GAP,
+	EVENT_EVIDENCE,
+	EVENT_LOST_RANGE,
+	EVENT_LOST_ALL,
+	EVENT_USED_UP,
+	EVENT_NO_SEGMENT,
+	EVENT_DISCARDED,
+	EVENT_HANDED_BACK,
+	EVENT_NOT_TAKEN_BACK,
+	EVENT_OLD_RANGE,
+	EVENT_NUMBERS,
 	EVENTS
 } Event;
 

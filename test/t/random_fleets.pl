@@ -1,4 +1,4 @@
-# Proves the promises on ids (P1, P2, P4, P5) for fleets to which anything may happen, by a
+# Proves the promises on ids (P1, P2, P4, P5), and those on numbers of segments, for fleets to which anything may happen, by a
 # simulation: one program plays the nodes, with the rules of src/core, and calls the real
 # functions of a shared registry, by the thousand schedules.  Then each rule of
 # registry and node is left out, and has to be missed.  test/simulation has the program.
@@ -30,7 +30,7 @@ my $simulate = build_program('simulation/simulate', 'simulate',
 	qw(-std=gnu99 -Wall -Wextra -Werror -g -DUIDGEN_STANDALONE),
 	"-I$simulation", "-I$core/..", "-I$ENV{CLIENT_HEADERS}",
 	(grep { !m{/simulate\.c$} } glob "$simulation/*.c"),
-	(map { "$core/$_.c" } qw(fleetclock lease node ticket)),
+	(map { "$core/$_.c" } qw(fleetclock lease node segment supply ticket)),
 	"-L$ENV{CLIENT_LIBRARIES}", '-lpq');
 
 # Nothing of it has to last.
