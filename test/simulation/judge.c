@@ -71,10 +71,12 @@ judge_told(Node *node, int worker, UidgenTick first, UidgenTick last)
 
 		/*
 		 * What others had issued before they came is as unique as their
-		 * worker ids were.
+		 * worker ids were.  A primary that was left behind does not know
+		 * that they have come since.
 		 */
 		if (told[i].local && told[i].lives != more.lives &&
-			(told[i].imported == 0 || told[i].imported > node->keeper.reply.number))
+			(told[i].imported == 0 || told[i].imported > node->keeper.reply.number ||
+			 (node->keeper.call.to_old && told[i].imported > world.calls_before)))
 			continue;
 		fail("P1", "ticks %" PRId64 " to %" PRId64 " of worker id %d were granted before",
 			 Max(first, told[i].first) - START_TICK, Min(last, told[i].last) - START_TICK, worker);
