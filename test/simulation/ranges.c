@@ -130,6 +130,7 @@ note_ranges_lost(const Database *database, const History *next)
 		world.gaps[i] = *row;
 		world.fetched_since[i] = false;
 		world.beyond[i] = row->beyond;
+		world.old_unnoticed[i] = world.unnoticed[i];
 		world.unnoticed[i] = lost && same_history(&row->history, next);
 		events[EVENT_LOST_RANGE] += lost;
 		events[EVENT_LOST_ALL] += lost && highest_told(i, row->incarnation) == plus_gap(row);
@@ -150,7 +151,7 @@ may_ask_old_for_numbers(const Node *node, const Call *call)
 	/* It will not use the answer. */
 	if (node->memory.node.answered && node->memory.node.seen.timeline > world.old_history.timeline)
 		return true;
-	if (world.setup.synchronous)
+	if (world.setup.synchronous || world.old_unnoticed[call->segment])
 		return false;
 	if (call->kind == CALL_HAND_BACK)
 		return true;

@@ -356,6 +356,7 @@ typedef struct World
 	bool		fetched_since[SEGMENTS];	/* it went back last */
 	bool		unnoticed[SEGMENTS];	/* numbers are lost, and the registry's
 										 * history is the same */
+	bool		old_unnoticed[SEGMENTS];	/* so it was before the last failover */
 
 	Node		nodes[NODES];
 	int			lives;
