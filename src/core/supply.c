@@ -65,7 +65,8 @@ next_length(const UidgenSupply *supply, const UidgenSegmentLook *look,
 		return supply->length;
 	/* How long that many numbers would last, if they are used as fast as those since. */
 	lasts = (double) elapsed / (double) (supply->left_then - left) * (double) supply->length;
-	if (lasts < (double) duration)
+	/* Or the keeper came too late, though it was asked after a tenth of a range. */
+	if (lasts < (double) duration || (left == 0 && UIDGEN_SEGMENT_FETCH_AT(look->size) > 0))
 		return clamp(2 * supply->length, supply->min_step, supply->max_step);
 	if (left > 0 && lasts >= 2 * (double) duration)
 		return clamp(supply->length / 2, supply->min_step, supply->max_step);

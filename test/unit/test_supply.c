@@ -156,8 +156,10 @@ test_length(void)
 	asks(1000, 1000, 0, 0, 4000, 4000, "length: which stays");
 	asks(1000, 500, 0, 100 * DURATION, 150, 100, "length: no less than min_step");
 	asks(1000, 500, 0, 100 * DURATION, 100, 100, "length: which stays");
-	asks(1000, 1000, 0, 100 * DURATION, 1000, 1000,
-		 "length: where nothing is left calls may have waited, and it is not made shorter");
+	asks(1000, 1000, 0, 100 * DURATION, 1000, 2000,
+		 "length: where nothing is left calls may have waited, however long that took, and it is doubled");
+	asks(9, 9, 0, 100 * DURATION, 1000, 1000,
+		 "length: of a range that is asked for with its first number nothing is left, and it is not made shorter");
 	asks(1000, 0, 0, 100 * DURATION, 1000, 1000, "length: nor where nothing is used");
 	asks(1000000000, 1000000000, 0, INT64_MAX / 4, 4000, 4000, "length: large numbers");
 	asks(1000, 999, 0, 100 * DURATION, 1000, 500, "length: where a single number is left nobody has waited");
