@@ -1,0 +1,249 @@
+# Many segments, sessions, databases and roles on one server: numbers of a segment are unique, none starves, the table
+# of segments can be full, and whatever happens to the keeper or to a session, numbers go on.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Fleet;
+use Numbers;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $registry = fleet_registry('registry');
+my $server = fleet_node('server', hosts($registry), 'max_connections = 40', 'restart_after_crash = on');
+
+# ---- a thousand segments ----
+
+# 16 sessions draw numbers of random ones.  Returns { segment => [ [ numbers of a session ], ... ] }.
+sub draw_at_random
+{
+	my ($segments, $count, $meanwhile) = @_;
+	my @runs;
+	foreach my $session (1 .. 16)
+	{
+		my $file = PostgreSQL::Test::Utils::tempdir() . '/numbers';
+		push @runs, {
+			file => $file,
+			run => IPC::Run::start(
+				[
+					$server->installed_command('psql'), '-XAtq', '-d', $server->connstr('postgres'), '-c',
+					"COPY (SELECT name, uid_segment_next(name)
+						FROM (SELECT 'segment ' || floor(random() * $segments) AS name FROM generate_series(1, $count)) AS names) TO STDOUT"
+				],
+				'<', \undef, '>', $file, '2>', "$file.err", IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default))
+		};
+	}
+	$meanwhile->() if $meanwhile;
+	my %lists;
+	foreach my $run (@runs)
+	{
+		$run->{run}->finish;
+		is(slurp_file("$run->{file}.err"), '', 'a session draws without an error') if -s "$run->{file}.err";
+		my $text = slurp_file($run->{file});
+		my %mine;
+		push @{ $mine{$1} }, $2 while $text =~ /^(.*)\t(\d+)$/mg;
+		push @{ $lists{$_} }, $mine{$_} foreach keys %mine;
+	}
+	return \%lists;
+}
+
+sub all_numbers
+{
+	my ($lists) = @_;
+	return map { my $segment = $_; map { @$_ } @{ $lists->{$segment} } } sort keys %$lists;
+}
+
+$registry->safe_psql('postgres', q{SELECT uidgen.create_segment('segment ' || i, step => 10) FROM generate_series(0, 999) AS i});
+my $lists = draw_at_random(1000, 4000);
+is(scalar(all_numbers($lists)), 16 * 4000, '16 sessions, 1000 segments: all calls get a number');
+is(scalar(keys %$lists), 1000, '... of every segment');
+my $bad = 0;
+foreach my $sessions (values %$lists)
+{
+	$bad++ if repeated(@$sessions);
+	$bad += grep { my $list = $_; grep { $list->[ $_ - 1 ] >= $list->[$_] } 1 .. $#$list } @$sessions;
+}
+is($bad, 0, '... none comes twice in a segment, and each session\'s are in order');
+await_keeper($server);
+is($server->safe_psql('postgres', q{SELECT sum(drawn), count(*), count(*) FILTER (WHERE state = 'ready'), sum(skipped + lost) FROM uidgen.segment_status}),
+	16 * 4000 . '|1000|1000|0', '... which the status counts');
+
+# ---- the table of segments is full ----
+
+fails_with($server, q{SELECT uid_segment_next('one more')}, '53400', qr/no room for segment "one more".*HINT: .*Raise "uidgen.max_segments"/s, 'there is no slot for one more');
+is((sqlstate_of($server, q{SELECT uid_segment_next('segment 7'), uid_next()}))[0], '', '... while the others go on');
+$server->append_conf('postgresql.conf', 'uidgen.max_segments = 3');
+$server->restart;
+create_segment($registry, q{'one more'});
+draw_numbers($server, $_, 1) foreach 'segment 1', 'segment 2';
+foreach my $name (1 .. 10)
+{
+	fails_with($server, "SELECT uid_segment_next('unknown $name')", '42704', qr/there is no such segment/, 'names of no segment use up no slot') if $name =~ /^(1|10)$/;
+	sqlstate_of($server, "SELECT uid_segment_next('unknown $name')");
+}
+draw_numbers($server, 'one more', 1);
+fails_with($server, q{SELECT uid_segment_next('segment 3')}, '53400', qr/The setting "uidgen.max_segments" is 3/, '... and segments do');
+fails_with($server, q{SELECT uid_segment_next('unknown')}, '53400', qr/no room/, '... for unknown ones, too');
+is($server->safe_psql('postgres', q{SELECT string_agg(name, ',' ORDER BY name) FROM uidgen.segment_status}), 'one more,segment 1,segment 2', '... as the status shows');
+# A dropped one leaves its slot, once a call has failed.
+$registry->safe_psql('postgres', q{SELECT uidgen.drop_segment('one more')});
+my (undef, $err) = draw_all_numbers($server, 'one more');
+like($err, qr/ERROR:  42704/, 'a dropped segment');
+is(scalar(draw_numbers($server, 'segment 3', 1)), 1, '... leaves its slot to another one');
+$server->append_conf('postgresql.conf', 'uidgen.max_segments = 0');
+$server->restart;
+fails_with($server, q{SELECT uid_segment_next('segment 1')}, '53400', qr/The setting "uidgen.max_segments" is 0/, 'without any slot');
+is((sqlstate_of($server, 'SELECT uid_next()'))[0], '', '... ids are issued all the same');
+$server->append_conf('postgresql.conf', 'uidgen.max_segments = 1000');
+$server->restart;
+
+# ---- databases of several encodings ----
+
+my $BILLS = "R\x{c3}\x{a4}chnung \x{e2}\x{82}\x{ac}";    # "Rächnung €" in UTF-8
+my %encoded = (utf8 => $BILLS, latin9 => "R\xe4chnung \xa4", win => "R\xe4chnung \x80");
+my %encoding = (utf8 => 'UTF8', latin9 => 'LATIN9', win => 'WIN1252');
+$registry->safe_psql('postgres', "SET client_encoding = 'UTF8'; SELECT uidgen.create_segment('$BILLS', step => 100)");
+my @all;
+foreach my $database (sort keys %encoding)
+{
+	$server->safe_psql('postgres', "CREATE DATABASE $database ENCODING '$encoding{$database}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
+	# Here is no registry, only the library's functions.
+	$server->safe_psql($database, "SET client_min_messages = warning; CREATE EXTENSION uidgen;
+		SET client_encoding = '$encoding{$database}'; CREATE TABLE bills (id bigint PRIMARY KEY DEFAULT uid_segment_next('$encoded{$database}'), what text)");
+}
+foreach my $round (1 .. 5)
+{
+	foreach my $database (sort keys %encoding)
+	{
+		push @all, split /\n/, $server->safe_psql($database, q{INSERT INTO bills (what) SELECT 'x' FROM generate_series(1, 30) RETURNING id});
+		push @all, split /\n/, $server->safe_psql($database, qq{COPY bills (what) FROM stdin;\na\nb\n\\.\nSELECT max(id) FROM bills});
+	}
+}
+is(scalar(grep { $all[ $_ - 1 ] >= $all[$_] } 1 .. $#all), 0, 'a DEFAULT in databases of three encodings: one counter, in order');
+is($server->safe_psql('postgres', q{SELECT count(*) FROM uidgen.segment_status}), 1, '... in one slot');
+# The last row of each COPY only is in the list.
+is((sort { $b <=> $a } @all)[0], 5 * 3 * 32, '... and without gaps');
+like((sqlstate_of($server, "SET client_encoding = 'LATIN9'; SELECT uid_segment_next('\xa4\xa4')", 'latin9'))[1],
+	qr/segment "\xa4\xa4" has no numbers to draw: there is no such segment/, '... errors have the name as the caller wrote it');
+
+# ---- roles ----
+
+create_segment($registry, q{'limited', step => 10});
+$server->safe_psql('postgres', q{
+	REVOKE EXECUTE ON FUNCTION uid_segment_next(text), uid_segment_batch(text, integer), uid_segment_block(text, integer) FROM PUBLIC;
+	CREATE ROLE clerk; CREATE ROLE stranger;
+	CREATE FUNCTION next_limited() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+		RETURN uid_segment_next('limited');
+	REVOKE EXECUTE ON FUNCTION next_limited() FROM PUBLIC;
+	GRANT EXECUTE ON FUNCTION next_limited() TO clerk;
+	CREATE TABLE limited (id bigint DEFAULT next_limited(), what text);
+	GRANT INSERT, SELECT ON limited TO PUBLIC});
+is($server->safe_psql('postgres', q{SET ROLE clerk; SELECT next_limited()}), 1, 'a wrapper lets a role draw of one segment');
+fails_with($server, "SET ROLE clerk; $_", '42501', qr/permission denied for function uid_segment/, '... and of no other: ' . $_)
+  foreach q{SELECT uid_segment_next('limited')}, q{SELECT * FROM uid_segment_batch('segment 1', 1)}, q{SELECT * FROM uid_segment_block('segment 1', 1)};
+fails_with($server, 'SET ROLE stranger; SELECT next_limited()', '42501', qr/permission denied/, '... and other roles of none');
+is($server->safe_psql('postgres', q{SET ROLE clerk; INSERT INTO limited (what) VALUES ('x') RETURNING id}), 2, '... nor by a default that they may not call');
+fails_with($server, "SET ROLE stranger; INSERT INTO limited (what) VALUES ('x')", '42501', qr/permission denied/, '... as a stranger');
+fails_with($server, "SET ROLE stranger; COPY limited (what) FROM stdin;\nx\n\\.\n", '42501', qr/permission denied/, '... by COPY, too');
+is($server->safe_psql('postgres', "SET ROLE clerk; COPY limited (what) FROM stdin;\ny\nz\n\\.\nSELECT string_agg(id::text, ',' ORDER BY id) FROM limited"), '2,3,4', '... but the clerk does');
+$server->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION uid_segment_next(text) TO PUBLIC');
+is($server->safe_psql('postgres', q{SET ROLE stranger; SELECT name || last_error FROM uidgen.segment_status WHERE last_error IS NOT NULL}), '', 'the status tells a stranger no errors');
+
+# ---- a session that goes on after errors ----
+
+create_segment($registry, q{'session', step => 10});
+my ($status, $out) = $server->psql('postgres', q{
+	SELECT uid_segment_next('session');
+	SELECT uid_segment_next('nowhere');
+	SELECT uid_segment_next('session');
+	SELECT uid_segment_next(NULL);
+	SELECT 1 / (uid_segment_next('session') - 3);
+	SELECT uid_segment_next('session');
+	BEGIN;
+	SAVEPOINT s;
+	SELECT * FROM uid_segment_block('session', 2000000000);
+	ROLLBACK TO s;
+	SELECT uid_segment_next('session');
+	COMMIT;
+	SET statement_timeout = '50ms';
+	SELECT uid_segment_next('session') FROM generate_series(1, 10) WHERE pg_sleep(0.02) IS NOT NULL;
+	RESET statement_timeout;
+	PREPARE p AS SELECT uid_segment_next($1);
+	EXECUTE p('nowhere');
+	EXECUTE p('session');
+	DISCARD ALL;
+	SELECT count(*) = 1 FROM (SELECT uid_segment_next('session')) AS one;
+}, on_error_stop => 0);
+my @seen = $out =~ /^(\d+)$/mg;
+is_deeply([ @seen[ 0 .. 2 ] ], [ 1, 2, 4 ], 'a session goes on after errors');
+is(scalar(grep { $seen[ $_ - 1 ] >= $seen[$_] } 1 .. $#seen), 0, '... in order');
+like($out, qr/t$/, '... to its end');
+
+# ---- the keeper ends, under load ----
+
+create_segment($registry, qq{'load', step => 50});
+my @drawings = map { start_numbers($server, 'load') } 1 .. 4;
+foreach my $signal (qw(TERM TERM TERM INT QUIT))
+{
+	ok(await_drawing($drawings[0], 300), "before SIG$signal");
+	if ($signal eq 'QUIT')
+	{
+		# All sessions end with it.
+		stop_numbers($_) foreach @drawings;
+		crash($server);
+		next;
+	}
+	if ($signal eq 'INT')
+	{
+		kill 'INT', keeper_pid($server);
+		next;
+	}
+	ok(end_keeper($server, $signal), '... the keeper ends, and another one begins');
+}
+cmp_ok(scalar(seen_numbers('load')), '>', 1000, 'numbers were drawn');
+draw_numbers($server, 'load', 100);
+one_by_one('load', 'the keeper ends, and a crash');
+$server->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'uidgen keeper'});
+draw_numbers($server, 'load', 500);
+one_by_one('load', '... by SQL');
+
+# ---- standbys ----
+
+sub standby_of
+{
+	my ($primary, $name) = @_;
+	$primary->backup('backup');
+	my $standby = PostgreSQL::Test::Cluster->new($name);
+	$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+	$standby->start;
+	return $standby;
+}
+
+# With a shared registry it draws beside its primary, as it issues ids.
+my $standby = standby_of($server, 'standby');
+draw_numbers($_, 'load', 300) foreach $standby, $server, $standby;
+is($standby->safe_psql('postgres', 'SELECT pg_is_in_recovery()'), 't', 'a standby of a node draws numbers');
+$standby->promote;
+draw_numbers($_, 'load', 300) foreach $standby, $server, $standby;
+one_by_one('load', '... and goes on when it is promoted');
+
+# With a local one it has to wait for its promotion.  Its registry is a copy, so it takes over from its primary.
+my $local = fleet_node('local', '');
+create_segment($local, q{'local', step => 10});
+draw_numbers($local, 'local', 25);
+my $heir = standby_of($local, 'heir');
+fails_with($heir, q{SELECT uid_segment_next('local')}, '25006', qr/during recovery.*HINT:.*after its promotion/s, 'a standby with a local registry draws none');
+is($heir->safe_psql('postgres', q{SELECT count(*) FROM uidgen.segment_status WHERE fetches > 0}), 0, '... and fetches none');
+draw_numbers($local, 'local', 25);
+$local->wait_for_catchup($heir);
+$local->stop('immediate');
+$heir->promote;
+draw_numbers($heir, 'local', 100);
+one_by_one('local', '... but goes on after its promotion');
+my ($fetched, $gap) = (segment_status($heir, 'local', 'fetched'), segment($heir, 'local', 'failover_gap'));
+cmp_ok(segment($heir, 'local', 'last_value'), '>=', 50 + $gap + $fetched, '... above the gap, as the primary may have given out more');
+
+done_testing();
