@@ -105,6 +105,24 @@ sub begin
 
 sub finish { my ($self) = @_; $self->run(pick('COMMIT', 'COMMIT', 'ROLLBACK')); return; }
 
+# Numbers of segments; the letter g.
+sub numbers
+{
+	my ($self) = @_;
+	my $n = number(1, 3000);
+	my $segment = pick('one', 'one', 'two', 'three');
+	my @ways = (
+		"SELECT uid_segment_next('$segment') AS id",
+		"SELECT uid_segment_next('$segment') AS id FROM generate_series(1, $n)",
+		"SELECT uid_segment_batch('$segment', $n) AS id",
+		"SELECT id FROM uid_segment_batch('$segment', $n) AS id",
+		"COPY (SELECT uid_segment_next('$segment') FROM generate_series(1, $n)) TO STDOUT (FORMAT binary)",
+		"SELECT b.first_number AS first_id, b.last_number AS last_id FROM generate_series(1, 3) AS i, LATERAL uid_segment_block('$segment', $n + 0 * i) AS b",
+		"SELECT uid_segment_next(s) AS id FROM generate_series(1, $n) AS i, unnest(ARRAY['one', 'two', 'three', 'one']) AS s");
+	$self->query('gof', pick(@ways));
+	return;
+}
+
 # ---- what a program is made of ----
 
 # Programs assign a setting only if the ids can still be judged: order over sessions is
@@ -351,6 +369,61 @@ my %OPS = (
 			$self->finish;
 		}
 	],
+	numbers => [ 4, sub { my ($self) = @_; pick(sub { $self->numbers }, sub { $self->numbers }, sub { $self->draw })->() foreach 1 .. 1 + rand 5 } ],
+	numbers_fail => [
+		3,
+		sub {
+			my ($self) = @_;
+			my $n = number(2, 3000);
+			$self->run(sprintf q{SET statement_timeout = '%dms'}, number(1, 60)) if rand > 0.7;
+			$self->step('cancel', number(1, 40)) if rand > 0.7;
+			$self->query('gof', pick("SELECT uid_segment_next('one') AS id, 1 / ($n - i) FROM generate_series(1, $n) AS i",
+					"COPY (SELECT uid_segment_batch('two', 50 + 0 * (1 / ($n - i))) FROM generate_series(1, $n) AS i) TO STDOUT (FORMAT binary)",
+					"DO \$\$ BEGIN FOR i IN 1..$n LOOP BEGIN RAISE NOTICE 'id=%', uid_segment_next('one'); IF i % 7 = 0 THEN RAISE EXCEPTION 'planned'; END IF;"
+					  . " EXCEPTION WHEN OTHERS THEN NULL; END; END LOOP; END \$\$"));
+			$self->run('SET statement_timeout = 0');
+			$self->run(pick(q{SELECT uid_segment_next('none')}, q{SELECT uid_segment_next(NULL)}, q{SELECT uid_segment_next('')},
+					q{SELECT uid_segment_block('two', 2000000000)}, q{SELECT uid_segment_batch('two', -1)})) if rand > 0.5;
+			$self->numbers;
+		}
+	],
+	numbers_cursor => [
+		2,
+		sub {
+			my ($self) = @_;
+			my $n = number(1, 300);
+			$self->begin;
+			$self->run("DECLARE n CURSOR FOR SELECT uid_segment_next('two') AS id FROM generate_series(1, $n)");
+			foreach (1 .. 2 + rand 3)
+			{
+				$self->query('gof', sprintf 'FETCH %d FROM n', number(1, 100));
+				$self->numbers if rand > 0.5;
+			}
+			$self->finish;
+		}
+	],
+	numbers_parallel => [
+		2,
+		sub {
+			my ($self) = @_;
+			$self->run("SET $self->{parallel} = on") if rand > 0.5;
+			$self->run($_) foreach map { "SET $_ = 0" } qw(parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size);
+			$self->query('gf', sprintf q{SELECT uid_segment_next('three') AS id FROM source WHERE i <= %d}, number(1, 20_000));
+			$self->run("SET $self->{parallel} = off");
+		}
+	],
+	numbers_stored => [
+		2,
+		sub {
+			my ($self) = @_;
+			my $n = number(1, 1000);
+			$self->begin if rand > 0.5;
+			$self->step('copy', $n, '-', 'COPY u (v) FROM STDIN');
+			$self->query('gof', pick('INSERT INTO u (seen) VALUES (true) RETURNING id',
+					"INSERT INTO u (seen) SELECT true FROM generate_series(1, $n) RETURNING id"));
+			$self->finish;
+		}
+	],
 	reconnect => [ 2, sub { my ($self) = @_; $self->connect; $self->draw } ],
 	status => [
 		1, sub { my ($self) = @_; $self->query('n', 'SELECT renewals, failures, waits, clock_steps, wasted FROM uidgen.status') }
@@ -396,6 +469,8 @@ sub session
 	# At the end nothing hinders it any more.
 	$self->step('end');
 	$self->run($_) foreach 'ROLLBACK', 'SET statement_timeout = 0', q{SET uidgen.wait_timeout = '15s'};
+	$self->step('cancel', 20_000);
+	$self->step('query', 'gof', -1, q{SELECT uid_segment_next('one') AS id});
 	$self->step('cancel', 20_000);
 	$self->step('query', $self->{strict} ? 'ofs' : 'ofc', -1, 'SELECT uid_next() AS id');
 	$self->step('query', 'n', -1, 'SELECT renewals, failures, waits, clock_steps, wasted FROM uidgen.status');

@@ -48,6 +48,7 @@ my $MOST_WAIT = 20;
 my $SESSIONS = 10;				# roles s0 to s9
 
 my $MS = 1_000_000;				# nanoseconds
+my $NUMBERS = 16;				# RECORD_NUMBERS of record.h
 
 my @LAYOUTS = (
 	'time:41:1ms worker:10 sequence:12',
@@ -113,6 +114,10 @@ my @EXPECTED = (
 	[ '22003', qr/^(?:n|number of ids|tag -?\d+) (?:is out of range|must not be negative)/ ],
 	[ '22023', qr/^(?:n|number of ids|tag -?\d+) (?:is out of range|must not be negative)|^0 is outside the valid range for parameter "uidgen\.cache"|^invalid value for parameter "uidgen\.wait_timeout"/ ],
 	[ '55000', qr/^the layout has no blocks of consecutive ids/ ],
+	[ '42704', qr/^uidgen has no grant to issue ids from: there is no such segment/ ],
+	[ '22004', qr/^the name of a segment must not be null/ ],
+	[ '42602', qr/^the name of a segment must not be empty/ ],
+	[ '22003', qr/^number of (?:consecutive )?numbers (?:is out of range|must not be negative)/ ],
 	[ '22004', qr/^(?:tag|number of ids) must not be null/ ],
 	[ '25006', qr/^cannot execute (?:SELECT|INSERT|COPY FROM|ALTER ROLE) in a read-only transaction/ ],
 	[ '25P01', qr/^there is no transaction in progress|^SET LOCAL can only be used in transaction blocks|can only be used in transaction blocks/ ],
@@ -154,11 +159,11 @@ my @EXPECTED = (
 	[ '42704', qr/^uidgen has no new grant: extension "uidgen" is not installed/, 'drop_for_a_while' ],
 	[ '55000', qr/^uidgen has no grant to issue ids from: extension "uidgen" is not installed/, 'drop_for_a_while' ],
 	[ '42P01', qr/^uidgen has no new grant: relation "uidgen\.\w+" does not exist/, 'drop_create', 'drop_for_a_while' ],
-	[ '42883', qr/^function (?:with OID \d+|(?:uid_next|uid_next_batch|uid_next_block|new_id|ids_with_exceptions)\(.*\)) does not exist/, 'drop_for_a_while' ],
+	[ '42883', qr/^function (?:with OID \d+|(?:uid_next|uid_next_batch|uid_next_block|uid_segment_(?:next|batch|block)|new_id|ids_with_exceptions)\(.*\)) does not exist/, 'drop_for_a_while' ],
 	[ '42P01', qr/^relation "uidgen.status" does not exist/, 'drop_for_a_while' ],
 	[ '3F000', qr/^schema "uidgen" does not exist/, 'drop_for_a_while' ],
 	# DROP EXTENSION ... CASCADE takes the default off the column
-	[ '23502', qr/^null value in column "id" of relation "t"/, 'drop_create', 'drop_for_a_while' ],
+	[ '23502', qr/^null value in column "id" of relation "[tu]"/, 'drop_create', 'drop_for_a_while' ],
 	[ 'XX000', qr/^(?:uidgen has no new grant: )?(?:cache lookup failed for \w+ \d+|could not open relation with OID \d+)/, 'drop_create', 'drop_for_a_while' ],
 	[ '55000', qr/^uidgen has no grant to issue ids from: (?:cache lookup failed for \w+ \d+|could not open relation with OID \d+|relation "uidgen\.\w+" does not exist)/, 'drop_create', 'drop_for_a_while' ],
 	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the layout differs from the registry's/, 'layout_row' ],
@@ -216,6 +221,7 @@ sub new
 		keep_going => $options{keep_going},
 		done_programs => 0,
 		done_ids => 0,
+		done_numbers => 0,
 		done_excused => 0,
 		rounds => 0,
 		failed => 0,
@@ -269,10 +275,18 @@ CREATE TRIGGER note_grant AFTER INSERT OR UPDATE ON uidgen.worker_node
 	FOR EACH ROW EXECUTE FUNCTION public.note_grant();
 SQL
 
-my $CREATE = "CREATE EXTENSION uidgen; $NOTICE ALTER TABLE public.t ALTER id SET DEFAULT uid_next();";
+# Each begins where no other one does.
+my $SEGMENTS = <<'SQL';
+SELECT uidgen.create_segment(name, (random() * 800000000)::bigint * 10000000000, step => step)
+	FROM (VALUES ('one', 20), ('two', 500), ('three', 3000)) AS s (name, step);
+SQL
+
+my $CREATE = "CREATE EXTENSION uidgen; $NOTICE ALTER TABLE public.t ALTER id SET DEFAULT uid_next();
+ALTER TABLE public.u ALTER id SET DEFAULT uid_segment_next('one'); $SEGMENTS";
 
 my $FURNISH = <<'SQL';
 CREATE TABLE public.t (id bigint PRIMARY KEY, v int, seen boolean DEFAULT false);
+CREATE TABLE public.u (id bigint PRIMARY KEY, v int, seen boolean DEFAULT false);
 CREATE TABLE public.source AS SELECT generate_series(1, 20000) AS i;
 CREATE FUNCTION public.new_id() RETURNS bigint LANGUAGE plpgsql VOLATILE SET uidgen.cache = 64 AS 'BEGIN RETURN uid_next(); END';
 CREATE FUNCTION public.ids_with_exceptions(n int) RETURNS SETOF bigint LANGUAGE plpgsql VOLATILE AS $$
@@ -292,7 +306,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-GRANT ALL ON public.t, public.source TO PUBLIC;
+GRANT ALL ON public.t, public.u, public.source TO PUBLIC;
 SQL
 
 sub set_up
@@ -361,7 +375,7 @@ sub begin_holder
 	$holder->start;
 	$holder->safe_psql('postgres', 'CREATE DATABASE holder');
 	share_registry($holder, 'holder', "'$plan->{layout} $EPOCH', max_lead => '$MAX_LEAD s', clock_slack => '$CLOCK_SLACK s'");
-	$holder->safe_psql('holder', "$NOTE_GRANTS $NOTICE");
+	$holder->safe_psql('holder', "$NOTE_GRANTS $NOTICE $SEGMENTS");
 	return;
 }
 
@@ -1112,6 +1126,7 @@ sub judge
 		"datacenter $plan->{settings}{datacenter_id}",
 		"ahead $calm $always",
 		"blur $self->{blur}",
+		'numbers ' . ($plan->{profile} eq 'copied database' ? 1 : 0),
 		defined $self->{calm_until} ? "calm_until $self->{calm_until}" : (),
 		@{ $self->{facts} });
 	my @stored;
@@ -1132,8 +1147,11 @@ sub judge
 				push @rows, [ split /\|/, $line ] unless $known{$line}++;
 			}
 			next if $number eq 'holder';
-			my $ids = $self->query($database, 'SELECT id FROM t WHERE NOT seen', node => $node) // '';
-			push @stored, map { [ $number, $database, $_ ] } split /\n/, $ids;
+			foreach my $table ('t', 'u')
+			{
+				my $ids = $self->query($database, "SELECT id FROM $table WHERE NOT seen", node => $node) // '';
+				push @stored, map { [ $number, "$database.$table", $_ ] } split /\n/, $ids;
+			}
 		}
 		next if $number eq 'holder';
 		my $status = $self->query('postgres', 'SELECT renewals, failures, waits, clock_steps, wasted FROM uidgen.status', node => $node) // '';
@@ -1151,16 +1169,17 @@ sub judge
 	my @files = map { "$self->{folder}/session.$_.ids" } 0 .. $plan->{sessions} - 1;
 	push @files, $self->write_others(@stored);
 	my ($out, $err) = run_command([ $self->{oracle}, $facts, @files ]);
-	my ($ids, $violations, $excused, $ahead) = $out =~ /^ids (\d+) violations (\d+) excused (\d+) ahead (-?\d+)$/m
+	my ($ids, $numbers, $violations, $excused, $ahead) = $out =~ /^ids (\d+) numbers (\d+) violations (\d+) excused (\d+) ahead (-?\d+)$/m
 	  or die "oracle: $out$err\n";
 	my $programs = $self->read_session_logs;
 
 	$self->{done_ids} += $ids;
+	$self->{done_numbers} += $numbers;
 	$self->{done_programs} += $programs;
 	$self->{done_excused} += $excused;
 	$self->{rounds}++;
 	my $failed = $violations || @{ $self->{complaints} };
-	note sprintf 'round %3d: %7d ids, %3d programs, %d violations; ahead %d; %4.1f s; %s: %s', $plan->{number}, $ids, $programs,
+	note sprintf 'round %3d: %7d ids, %7d numbers, %3d programs, %d violations; ahead %d; %4.1f s; %s: %s', $plan->{number}, $ids, $numbers, $programs,
 	  $violations, $ahead, time - $self->{begin}, $plan->{profile}, join(' ', @{ $self->{story} });
 	$self->report_failure($out) if $failed;
 	$self->{failed}++ if $failed;
@@ -1181,10 +1200,10 @@ sub write_others
 	my %seen;
 	foreach (@stored)
 	{
-		my ($node, $database, $id) = @$_;
+		my ($node, $table, $id) = @$_;
 		# The standby has the rows of its primary too.
-		next if $seen{ $self->{plan}{standby} ? "$database $id" : "$node $database $id" }++;
-		print $file pack('L2 S2 l L2 q4 q2', 0, 1_000_000, $node, 0, -1, 1, 0, mono(), $now, $now + 4e18, mono(), $id, $id);
+		next if $seen{ $self->{plan}{standby} ? "$table $id" : "$node $table $id" }++;
+		print $file pack('L2 S2 l L2 q4 q2', 0, 1_000_000, $node, $table =~ /u$/ ? $NUMBERS : 0, -1, 1, 0, mono(), $now, $now + 4e18, mono(), $id, $id);
 	}
 	close $file or die "could not write $name: $!\n";
 	return $name;
@@ -1246,6 +1265,9 @@ sub read_logs
 			$worker = $1 if $text =~ /^uidgen acquired worker id (\d+)/;
 			push @$rows, { worker => $worker, steps => @$rows ? $rows->[-1]{steps} : 0 } if defined $worker;
 			next if $level eq 'LOG' && grep { $text =~ $_ } @SERVER;
+			# A segment fails for the reasons that a grant does.
+			$text =~ s/^uidgen has no further numbers of a segment:/uidgen has no new grant:/;
+			$text =~ s/^segment "\w*" has no numbers to draw/uidgen has no grant to issue ids from/;
 			next if grep {
 				my ($of, $pattern, @with) = @$_;
 				$state eq $of && $text =~ $pattern && (!@with || grep { $what{$_} } @with)
@@ -1283,6 +1305,8 @@ sub read_session_logs
 		$programs += grep { /^\d+ program / } @lines;
 		$self->complain("session $number: $_") foreach grep { /NEGATIVE|NO CONNECTION|HANGS/ } @lines;
 		$self->complain("session $number drew no last id: " . ($last // 'it did not get there')) unless ($last // '') =~ / ok$/;
+		my ($last_number) = grep { /^${\($at - 2)} / } @lines;
+		$self->complain("session $number drew no last number: " . ($last_number // 'it did not get there')) unless ($last_number // '') =~ / ok$/;
 		foreach (@lines)
 		{
 			$self->{told}{ "$1 " . $2 =~ s/\d+/N/gr }++ if /^\d+ \d+ \d+ \d+ ([0-9A-Z]{5}) (.*)/;
@@ -1352,6 +1376,7 @@ sub report
 		[ 'rounds', $self->{rounds} ],
 		[ 'programs', $self->{done_programs} ],
 		[ 'ids', $self->{done_ids} ],
+		[ 'numbers of segments', $self->{done_numbers} ],
 		[ 'rounds that failed', $self->{failed} ],
 		[ 'equal ids by chance (copies)', $self->{done_excused} ],
 		[ 'seconds', int $seconds ]);

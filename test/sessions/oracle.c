@@ -19,6 +19,8 @@
  *	  step FROM TO								the clock was set in between
  *	  stepped NODE WORKER WORKER				after a large step back, the second took over
  *	  life NODE FROM TO							the shared memory ended in between
+ *	  numbers UNORDERED							1: servers change to another registry that
+ *												has the same segments
  *
  * What is checked, of every id:
  *
@@ -31,9 +33,14 @@
  *	old, ahead	its time is not before its statement began, nor too far ahead of the
  *				clock when it arrived.
  *
+ * Numbers of segments are judged by two rules: each came once; and each is above those that
+ * its connection saw before, and above those of every call of its server that had ended
+ * when its call began, if they are of the same segment.  Segments begin at multiples of
+ * PER_SEGMENT, each at another one.
+ *
  * Prints a line for each of the first violations of a kind, and at the end
  *
- *	  ids N violations N excused N ahead TICKS
+ *	  ids N numbers N violations N excused N ahead TICKS
  *
  * where excused are equal ids of a worker id that two registries chose by chance,
  * and ahead is the most that an id was ahead of the clock before calm_until.
@@ -58,6 +65,9 @@
  * timer. */
 #define OLD_US 1000
 #define OLD_CACHED_US 11000
+
+/* Numbers from a multiple of this on are those of a segment. */
+#define PER_SEGMENT INT64_C(10000000000)
 
 #define DIGIT_BITS 11
 #define DIGITS (1 << DIGIT_BITS)
@@ -109,6 +119,15 @@ typedef struct Seen
 	uint32_t	statement;
 } Seen;
 
+/* The numbers of a segment that arrived in one chunk. */
+typedef struct Numbers
+{
+	uint32_t	statement;
+	int64_t		segment;
+	int64_t		lowest;
+	int64_t		highest;
+} Numbers;
+
 static int64_t unit = 1;
 static int64_t epoch;
 static int	shift[FIELDS];
@@ -134,6 +153,11 @@ static Statement *statements;
 static size_t nstatements;
 static Seen *ids;
 static size_t nids;
+static Seen *numbers;
+static size_t nnumbers;
+static Numbers *chunks;			/* in the order of files: numbers of a session */
+static size_t nchunks;
+static int64_t unordered;
 
 static uint64_t violations[KINDS];
 static uint64_t excused;
@@ -213,6 +237,7 @@ read_facts(const char *name)
 			sscanf(line, "datacenter %" SCNd64, &own_datacenter) == 1 ||
 			sscanf(line, "ahead %" SCNd64 " %" SCNd64, &calm_ahead, &always_ahead) == 2 ||
 			sscanf(line, "blur %" SCNd64, &blur) == 1 ||
+			sscanf(line, "numbers %" SCNd64, &unordered) == 1 ||
 			sscanf(line, "calm_until %" SCNd64, &calm_until) == 1)
 			continue;
 		if (sscanf(line, "field %31s %d %d", word, &at, &width) == 3)
@@ -401,9 +426,43 @@ judge_order(uint32_t number, uint64_t id, Last *last)
 	last->worker = worker;
 }
 
+/* A number of a segment; `begin` is where the connection's chunks begin. */
+static void
+judge_number(uint32_t statement, int64_t number, size_t *begin)
+{
+	const Chunk *head = &statements[statement].head;
+	int64_t		segment = number / PER_SEGMENT;
+	Numbers    *own = NULL;
+
+	if (*begin < nchunks && statements[chunks[*begin].statement].head.connection != head->connection)
+		*begin = nchunks;
+	for (size_t i = nchunks; i-- > *begin;)
+	{
+		if (chunks[i].segment != segment)
+			continue;
+		if ((head->flags & RECORD_ORDERED) && !unordered && number <= chunks[i].highest)
+			violation(ORDER, statement, "number %" PRId64 " after %" PRId64 " in one session",
+					  number, chunks[i].highest);
+		if (chunks[i].statement == statement)
+			own = &chunks[i];
+		break;
+	}
+	if (!own)
+	{
+		APPEND(chunks, nchunks, (Numbers) {statement, segment, number, number});
+		own = &chunks[nchunks - 1];
+	}
+	if (number < own->lowest)
+		own->lowest = number;
+	if (number > own->highest)
+		own->highest = number;
+	APPEND(numbers, nnumbers, (Seen) {(uint64_t) number, statement});
+}
+
 static void
 read_file(const char *name, int session)
 {
+	size_t		begin = nchunks;
 	FILE	   *file = fopen(name, "rb");
 	Last		last = {0};
 	Chunk		head;
@@ -439,6 +498,12 @@ read_file(const char *name, int session)
 			}
 			for (uint64_t id = (uint64_t) range.first; id <= (uint64_t) range.last; id++)
 			{
+				if (head.flags & RECORD_NUMBERS)
+				{
+					judge_number(number, (int64_t) id, &begin);
+					continue;
+				}
+
 				Statement  *own = &statements[number];
 
 				judge_id(number, id, earliest, now, bound);
@@ -464,8 +529,8 @@ read_file(const char *name, int session)
 /* ---- all files together ---- */
 
 /* A radix sort over those bits in which the ids differ. */
-static void
-sort_ids(void)
+static Seen *
+sort_seen(Seen *ids, size_t nids)
 {
 	Seen	   *sorted = malloc((nids + 1) * sizeof(Seen));
 	uint64_t	any = 0;
@@ -495,6 +560,7 @@ sort_ids(void)
 		sorted = swap;
 	}
 	free(sorted);
+	return ids;
 }
 
 static bool
@@ -509,7 +575,7 @@ is_chance(int64_t worker)
 static void
 judge_duplicates(void)
 {
-	sort_ids();
+	ids = sort_seen(ids, nids);
 	for (size_t i = 1; i < nids; i++)
 	{
 		const Statement *other = &statements[ids[i - 1].statement];
@@ -604,6 +670,93 @@ judge_sessions(int node, bool strict)
 	free(ends);
 }
 
+static void
+judge_equal_numbers(void)
+{
+	numbers = sort_seen(numbers, nnumbers);
+	for (size_t i = 1; i < nnumbers; i++)
+	{
+		const Statement *other = &statements[numbers[i - 1].statement];
+
+		if (numbers[i].id == numbers[i - 1].id)
+			violation(UNIQUE, numbers[i].statement, "number %" PRIu64 " came also to session %d line %u at %" PRId64,
+					  numbers[i].id, other->session, other->head.line, other->head.mono_before / 1000000);
+	}
+}
+
+static int
+compare_segments(const Numbers *x, const Numbers *y)
+{
+	int			node = statements[x->statement].head.node - statements[y->statement].head.node;
+
+	return node != 0 ? node : (x->segment > y->segment) - (x->segment < y->segment);
+}
+
+static int
+compare_number_begins(const void *a, const void *b)
+{
+	const Numbers *x = *(const Numbers *const *) a;
+	const Numbers *y = *(const Numbers *const *) b;
+	const Statement *s = &statements[x->statement];
+	const Statement *t = &statements[y->statement];
+	int			segments = compare_segments(x, y);
+
+	return segments != 0 ? segments : compare_begins(&s, &t);
+}
+
+static int
+compare_number_ends(const void *a, const void *b)
+{
+	const Numbers *x = *(const Numbers *const *) a;
+	const Numbers *y = *(const Numbers *const *) b;
+	const Statement *s = &statements[x->statement];
+	const Statement *t = &statements[y->statement];
+	int			segments = compare_segments(x, y);
+
+	return segments != 0 ? segments : compare_ends(&s, &t);
+}
+
+/* Order over sessions: a statement's numbers of a segment are above all that had arrived
+ * at the same server when it began, also over a restart. */
+static void
+judge_numbers(void)
+{
+	const Numbers **begins = malloc((nchunks + 1) * sizeof(*begins));
+	const Numbers **ends = malloc((nchunks + 1) * sizeof(*ends));
+	const Numbers *highest = NULL;
+	size_t		n = 0;
+	size_t		ended = 0;
+
+	if (!begins || !ends)
+		fail("out of memory");
+	for (size_t i = 0; i < nchunks; i++)
+		if (statements[chunks[i].statement].head.flags & RECORD_FRESH)
+			begins[n++] = &chunks[i];
+	memcpy(ends, begins, n * sizeof(*ends));
+	qsort(begins, n, sizeof(*begins), compare_number_begins);
+	qsort(ends, n, sizeof(*ends), compare_number_ends);
+	for (size_t i = 0; i < n; i++)
+	{
+		const Statement *s = &statements[begins[i]->statement];
+
+		if (i > 0 && compare_segments(begins[i - 1], begins[i]) != 0)
+		{
+			highest = NULL;
+			ended = i;			/* both are sorted by segments first */
+		}
+		for (; ended < n && compare_segments(ends[ended], begins[i]) == 0 &&
+			 statements[ends[ended]->statement].head.mono_after < s->head.mono_before; ended++)
+			if (!highest || ends[ended]->highest > highest->highest)
+				highest = ends[ended];
+		if (highest && begins[i]->lowest <= highest->highest)
+			violation(ORDER, begins[i]->statement, "number %" PRId64 " after session %d line %u had %" PRId64,
+					  begins[i]->lowest, statements[highest->statement].session,
+					  statements[highest->statement].head.line, highest->highest);
+	}
+	free(begins);
+	free(ends);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -619,6 +772,10 @@ main(int argc, char **argv)
 		read_file(argv[i], i - 2);
 	if (nids > 0)
 		judge_duplicates();
+	if (nnumbers > 0)
+		judge_equal_numbers();
+	if (!unordered)
+		judge_numbers();
 	for (int node = 0; node <= 1; node++)
 	{
 		judge_sessions(node, true);
@@ -630,7 +787,7 @@ main(int argc, char **argv)
 		if (violations[kind] > NAMED)
 			printf("%s: %" PRIu64 " in all\n", kind_names[kind], violations[kind]);
 	}
-	printf("ids %zu violations %" PRIu64 " excused %" PRIu64 " ahead %" PRId64 "\n",
-		   nids, sum, excused, most_ahead);
+	printf("ids %zu numbers %zu violations %" PRIu64 " excused %" PRIu64 " ahead %" PRId64 "\n",
+		   nids, nnumbers, sum, excused, most_ahead);
 	return sum > 0;
 }

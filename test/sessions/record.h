@@ -1,6 +1,7 @@
 /*
  * record.h
- *	  What session.c writes of the ids that a client saw, and oracle.c reads.
+ *	  What session.c writes of the ids and numbers that a client saw, and oracle.c
+ *	  reads.
  *
  * A file is a sequence of chunks: a header, and the ranges of ids that arrived
  * with one read of the connection, in their order.  One id is a range of one.
@@ -15,6 +16,7 @@
 #define RECORD_FRESH 2			/* drawn after the statement began */
 #define RECORD_CACHED 4			/* uidgen.cache may have been above 1 */
 #define RECORD_STRICT 8			/* nothing has set it in this session */
+#define RECORD_NUMBERS 16		/* no ids, but numbers of segments */
 
 typedef struct Chunk
 {

@@ -14,7 +14,7 @@
  *	  program NAME			is noted in LOG
  *	  end					wait until the session is to end; what follows is run then
  *
- * FLAGS are letters: o, f, c and s for those of record.h; e: by the extended
+ * FLAGS are letters: o, f, c, s and g for those of record.h; e: by the extended
  * protocol; a: ids that this session has seen before may come again (a cursor that
  * goes back), and are left out then; n: the result is counters, of which none may
  * be negative.  "-" stands for none.
@@ -309,7 +309,8 @@ run_statement(uint32_t line, const char *flags, const char *sql, int rows, int64
 	chunk.flags = (uint16_t) ((strchr(flags, 'o') ? RECORD_ORDERED : 0) |
 							  (strchr(flags, 'f') ? RECORD_FRESH : 0) |
 							  (strchr(flags, 'c') ? RECORD_CACHED : 0) |
-							  (strchr(flags, 's') ? RECORD_STRICT : 0));
+							  (strchr(flags, 's') ? RECORD_STRICT : 0) |
+							  (strchr(flags, 'g') ? RECORD_NUMBERS : 0));
 	may_come_again = strchr(flags, 'a') != NULL;
 	chunk.mono_before = read_clock(CLOCK_MONOTONIC);
 	chunk.wall_before = read_clock(CLOCK_REALTIME);
