@@ -68,8 +68,8 @@ static const Rule rules[] = {
 	{"gap_to_evidence", "segment_fetch", "least(s.last_value + s.failover_gap::numeric, s.max_value)", "greatest(s.last_value, evidence)", 1, NUMBERS, 100},
 	{"gap_one_less", "segment_fetch", "least(s.last_value + s.failover_gap::numeric,", "least(s.last_value + s.failover_gap::numeric - 1,", 1, NUMBERS, 100},
 	{"gap_at_each_fetch", "segment_fetch", "timeline = call.timeline,", "", 1, NUMBERS, 100},
-	{"no_evidence", "segment_fetch", "OR evidence > s.last_value", "", 1, NUMBERS, 200},
-	{"jump_keeps_version", "segment_fetch", "version := uidgen.new_token()", "version := CASE WHEN base > s.last_value THEN s.version ELSE uidgen.new_token() END", 1, NUMBERS_RETURN, 200},
+	{"no_evidence", "segment_fetch", "OR evidence > s.last_value", "", 1, NUMBERS, 400},
+	{"jump_keeps_version", "segment_fetch", "version := uidgen.new_token()", "version := CASE WHEN base > s.last_value THEN s.version ELSE uidgen.new_token() END", 1, NUMBERS_RETURN, 400},
 	/* S3 */
 	{"release_of_any_version", "segment_release", "t.version = known_version", "true", 1, NUMBERS_RETURN, 200},
 	{"release_in_another_history", "segment_release", "AND NOT call.went_back", "", 1, NUMBERS_RETURN, 200},
@@ -82,7 +82,7 @@ static const Rule rules[] = {
 	{"created_again_below", "create_segment", "s.last_value := greatest(s.last_value, start - 1)", "s.last_value := start - 1", 1, NUMBERS, 100},
 	{"nothing_discarded", NULL, NULL, NULL, 0, NUMBERS, 100},
 	/* Whose answers count */
-	{"numbers_of_older_timeline", NULL, NULL, NULL, 0, NUMBERS, 200},
+	{"numbers_of_older_timeline", NULL, NULL, NULL, 0, NUMBERS, 400},
 	{"numbers_unconfirmed", NULL, NULL, NULL, 0, NUMBERS, 200},
 };
 

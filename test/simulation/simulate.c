@@ -10,6 +10,7 @@
  *	--tell			say what happens in each
  *	--break RULE	without this rule: end with the first schedule that misses it, of as many
  *					as it may take
+ *	--whole			leave what fails as long as it is
  *	--list			name the rules, and say how many
  *
  * The database has the registry's script and setup.sql.  Exit status: 0 all holds, or with
@@ -184,6 +185,7 @@ main(int argc, char **argv)
 		{"theme", required_argument, NULL, 'm'},
 		{"tell", no_argument, NULL, 't'},
 		{"break", required_argument, NULL, 'b'},
+		{"whole", no_argument, NULL, 'w'},
 		{"list", no_argument, NULL, 'l'},
 		{0}
 	};
@@ -193,6 +195,7 @@ main(int argc, char **argv)
 	int64_t		enough = 300;
 	const char *rule = NULL;
 	bool		tells = false;
+	bool		whole = false;
 	int64_t		i;
 	int			failed = 0;
 	int			option;
@@ -214,6 +217,9 @@ main(int argc, char **argv)
 				break;
 			case 'b':
 				rule = optarg;
+				break;
+			case 'w':
+				whole = true;
 				break;
 			case 'l':
 				list_broken();
@@ -242,7 +248,7 @@ main(int argc, char **argv)
 			continue;
 		failed++;
 		printf("# schedule %" PRIu64 " (%" PRId64 "): %s: %s\n", seed + (uint64_t) i, i + 1, promise, failure);
-		if (tells)
+		if (tells || whole)
 			continue;
 		shorten(&schedule);
 		printf("# shortened to %d steps:\n", schedule.nsteps);

@@ -66,7 +66,7 @@ foreach (split /\n/, $list)
 	my ($rule, $schedules) = split;
 	next if $schedules > 200 && !$options{rules};
 	$node->safe_psql('postgres', "CREATE DATABASE $rule TEMPLATE registry");
-	my ($missed, $said) = simulate($rule, '--break', $rule);
+	my ($missed, $said) = simulate($rule, '--break', $rule, '--whole');
 	ok($missed, "rule $rule is missed within $schedules schedules") or diag($said);
 	$node->safe_psql('postgres', "DROP DATABASE $rule");
 }
