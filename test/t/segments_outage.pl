@@ -148,15 +148,23 @@ is($drawn + segment_status($server, 'gone', 'lost'), $left, '... what was left i
 ($drawn, $err) = draw_all_numbers($server, 'ends');
 like($err, qr/ERROR:  2200H: /, 'used up');
 is($drawn, 1000, '... after all of its numbers');
-# Calls that fail all the time
+# Calls that fail all the time, beside a session that waits for each number: a failure is told only to those whose
+# segment it is.
+create_segment($registry, q{'single', step => 1});
+$registry->safe_psql('postgres', q{UPDATE uidgen.segment SET max_step = 1 WHERE name = 'single'});
+my $single = start_numbers($server, 'single');
+ok(await_drawing($single, 1), 'a session draws a segment whose ranges have one number');
 my @failing = map { my $segment = $_; IPC::Run::start([ $server->installed_command('psql'), '-XAtq', '-d', $server->connstr('postgres') ],
 		'<', \("SELECT uid_segment_next('$segment');\n" x 4), '>', \my $out, '2>', \my $said) } qw(gone ends unknown);
 ok(await_drawing($ids, 1000) && await_drawing($other, 1000), 'calls that fail all the time: the others go on');
 $_->finish foreach @failing;
+ok(await_drawing($single, 1), '... also one that waits for each of its numbers');
+stop_numbers($single);
+is(segment_status($server, 'single', 'failures'), 0, '... and nothing of it failed');
 is(troubles($server, 'other'), $before, '... and none of this was a wait or a failure of theirs');
 is(repeated(stop_drawing($ids)), 0, '... and no id came twice');
 stop_numbers($other);
-one_by_one($_, $_) foreach qw(orders other gone ends);
+one_by_one($_, $_) foreach qw(orders other gone ends single);
 $_->stop('fast') foreach $server, $bystander, $registry;
 
 # ---- a local registry ----
