@@ -459,3 +459,13 @@ RESET ROLE;
 -- who watches
 SELECT has_table_privilege('pg_monitor', 'uidgen.segment', 'SELECT'), has_table_privilege('pg_monitor', 'uidgen.segment', 'INSERT, UPDATE, DELETE, TRUNCATE');
 ROLLBACK;
+
+-- A gap that is still to be left out is not made smaller.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s');
+UPDATE uidgen.segment SET failover_gap = 5000;
+SELECT pg_temp.take(10), pg_temp.world(2000, '7/2/8');
+SELECT pg_temp.try('UPDATE uidgen.segment SET failover_gap = 4999'), pg_temp.try('UPDATE uidgen.segment SET failover_gap = 5001, description = $$x$$');
+SELECT pg_temp.take(10), pg_temp.try('UPDATE uidgen.segment SET failover_gap = 4999');
+ROLLBACK;

@@ -1949,6 +1949,31 @@ CREATE TRIGGER refuse_last_value BEFORE UPDATE ON uidgen.segment
 	EXECUTE FUNCTION uidgen.refuse_last_value();
 COMMENT ON TRIGGER refuse_last_value ON uidgen.segment IS 'refuses to set the numbers of a segment by hand';
 
+-- After a failover the gap is left out by the next fetch.  A smaller one might not cover what
+-- was lost under the larger one.
+CREATE FUNCTION uidgen.refuse_smaller_gap() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF EXISTS (SELECT FROM uidgen.registry_history() AS h
+			WHERE (h.system_identifier, h.timeline, h.database) IS DISTINCT FROM (new.system_identifier, new.timeline, new.database)) THEN
+		RAISE EXCEPTION 'the failover_gap of segment "%" cannot be lowered now', new.name
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'The registry has failed over or was restored, and the next fetch leaves the gap out.',
+				HINT = 'Lower it when a server has fetched numbers of the segment.';
+	END IF;
+	RETURN new;
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_smaller_gap() IS 'trigger: refuses to lower failover_gap while it is still to be left out';
+REVOKE EXECUTE ON FUNCTION uidgen.refuse_smaller_gap() FROM PUBLIC;
+
+CREATE TRIGGER refuse_smaller_gap BEFORE UPDATE ON uidgen.segment
+	FOR EACH ROW WHEN (new.failover_gap < old.failover_gap)
+	EXECUTE FUNCTION uidgen.refuse_smaller_gap();
+COMMENT ON TRIGGER refuse_smaller_gap ON uidgen.segment IS 'refuses to lower failover_gap while it is still to be left out';
+
 CREATE FUNCTION uidgen.create_segment(
 	name text,
 	start bigint DEFAULT 1,

@@ -1266,7 +1266,7 @@ sub read_logs
 			push @$rows, { worker => $worker, steps => @$rows ? $rows->[-1]{steps} : 0 } if defined $worker;
 			next if $level eq 'LOG' && grep { $text =~ $_ } @SERVER;
 			# A segment fails for the reasons that a grant does.
-			$text =~ s/^uidgen has no further numbers of a segment:/uidgen has no new grant:/;
+			$text =~ s/^uidgen has no further numbers of segment ".*?":/uidgen has no new grant:/;
 			$text =~ s/^segment "\w*" has no numbers to draw/uidgen has no grant to issue ids from/;
 			next if grep {
 				my ($of, $pattern, @with) = @$_;
