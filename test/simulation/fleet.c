@@ -481,6 +481,7 @@ hear_acquire(Node *node, const Reply *reply)
 			.registry = uidgen_node_registry(reply->word.life.registry_id),
 		};
 		memory->acquired = reply->clock;
+		memory->acquired_call = reply->number;
 		known = uidgen_lease_known_until(&memory->lease, reply->worker);
 		if (reply->first > known || is_broken("known_not_checked"))
 		{

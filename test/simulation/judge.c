@@ -227,7 +227,7 @@ judge_worker(Node *node, const UidgenGrant *grant, UidgenStepKind step)
 		fail("worker id", "node %d gives up worker id %d, which it has until tick %" PRId64 ", for worker id %d",
 			 (int) (node - world.nodes), before->worker, before->last - START_TICK, grant->worker);
 	memory->causes = node->keeper.call.to_old ? CAUSE_OLD_PRIMARY :
-		node->keeper.reply.number <= world.calls_before ? CAUSE_LOST : 0;
+		memory->acquired_call <= world.calls_before ? CAUSE_LOST : 0;
 	memory->changed = memory->shown = memory->acquired;
 }
 

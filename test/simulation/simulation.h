@@ -229,6 +229,7 @@ typedef struct Memory
 								 * back */
 	UidgenMicroseconds acquired;	/* the registry's clock, when it gave the
 									 * grant that is to be used */
+	int			acquired_call;	/* that did so */
 	UidgenMicroseconds changed; /* ... when it changed the
 								 * row */
 	UidgenMicroseconds shown;	/* ... when it ran any call since then, at
