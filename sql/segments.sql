@@ -270,7 +270,7 @@ SELECT pg_temp.world(1000, '9/4/9');
 SELECT pg_temp.take(highest => 571);
 SELECT pg_temp.take(highest => 570), pg_temp.show();
 -- one that loses nothing
-UPDATE uidgen.segment SET failover_gap = 0;
+UPDATE uidgen.segment SET failover_gap = 0 WHERE name = 's';
 SELECT pg_temp.world(1000, '9/5/9');
 SELECT pg_temp.take(highest => 580), pg_temp.show();
 -- what may be lost is counted from last_value on, so another history takes nothing back
@@ -279,7 +279,7 @@ SELECT pg_temp.release(585), pg_temp.show();
 SELECT pg_temp.world(1000, '9/5/9');
 SELECT pg_temp.release(585), pg_temp.show();
 -- a call that is given up leaves nothing out
-UPDATE uidgen.segment SET failover_gap = 5000;
+UPDATE uidgen.segment SET failover_gap = 5000 WHERE name = 's';
 SELECT pg_temp.world(1000, '9/6/9');
 SELECT pg_temp.take(not_after => 1), pg_temp.show();
 SELECT pg_temp.take(), pg_temp.show();
