@@ -106,7 +106,8 @@ typedef struct UidgenSegmentBuffer
 	UidgenAtomic era;			/* 2 * generation; odd: it is being filled */
 	UidgenAtomic first;			/* number */
 	UidgenAtomic size;			/* numbers */
-	UidgenAtomic fetch_at;		/* who takes this place asks for the next range */
+	UidgenAtomic fetch_at;		/* who takes this place asks for the next
+								 * range */
 } UidgenSegmentBuffer;
 
 typedef struct UidgenSegmentWords
@@ -115,46 +116,56 @@ typedef struct UidgenSegmentWords
 	UidgenAtomic position;		/* generation << 32 | place */
 	char		pad1[UIDGEN_SEGMENT_LINE - sizeof(UidgenAtomic)];
 
-	/* Read by every call; written by the keeper alone, unless it says otherwise. */
-	UidgenAtomic segment;		/* number of the segment that lies in this slot; it is
-								 * never used again while the memory lives; 0: none */
+	/*
+	 * Read by every call; written by the keeper alone, unless it says
+	 * otherwise.
+	 */
+	UidgenAtomic segment;		/* number of the segment that lies in this
+								 * slot; it is never used again while the
+								 * memory lives; 0: none */
 	UidgenSegmentBuffer buffer[2];
 	/* Read by calls that find nothing. */
 	UidgenAtomic ended;			/* the registry has no more numbers */
-	UidgenAtomic max_size;		/* the longest range that the registry gives; 0: not
-								 * known yet */
-	UidgenAtomic wanted;		/* the longest block that somebody waits for; written by
-								 * callers, too */
+	UidgenAtomic max_size;		/* the longest range that the registry gives;
+								 * 0: not known yet */
+	UidgenAtomic wanted;		/* the longest block that somebody waits for;
+								 * written by callers, too */
 	char		pad2[UIDGEN_SEGMENT_LINE - 12 * sizeof(UidgenAtomic)];
 } UidgenSegmentWords;
 
 typedef enum UidgenSegmentResult
 {
 	UIDGEN_SEGMENT_GOOD,		/* the numbers may be used */
-	UIDGEN_SEGMENT_EMPTY,		/* neither buffer has them: the keeper is to fetch */
-	UIDGEN_SEGMENT_ENDED,		/* the same, but the registry has no more; it was asked
-								 * before this call, and may have more by now */
+	UIDGEN_SEGMENT_EMPTY,		/* neither buffer has them: the keeper is to
+								 * fetch */
+	UIDGEN_SEGMENT_ENDED,		/* the same, but the registry has no more; it
+								 * was asked before this call, and may have
+								 * more by now */
 	UIDGEN_SEGMENT_TOO_LONG,	/* a block that is longer than any range */
-	UIDGEN_SEGMENT_OTHER,		/* another segment lies in this slot: look up again */
+	UIDGEN_SEGMENT_OTHER,		/* another segment lies in this slot: look up
+								 * again */
 	UIDGEN_SEGMENT_REFUSED		/* n is 0, or above UIDGEN_SEGMENT_MAX */
 } UidgenSegmentResult;
 
 typedef enum UidgenSegmentKind
 {
-	UIDGEN_SEGMENT_REST,		/* from 1 to n numbers, as many as the buffer has left */
-	UIDGEN_SEGMENT_BLOCK		/* n numbers in a row; the rest of a buffer that is too
-								 * short is left */
+	UIDGEN_SEGMENT_REST,		/* from 1 to n numbers, as many as the buffer
+								 * has left */
+	UIDGEN_SEGMENT_BLOCK		/* n numbers in a row; the rest of a buffer
+								 * that is too short is left */
 } UidgenSegmentKind;
 
 typedef struct UidgenSegmentTicket
 {
 	int64_t		first;			/* the numbers, where the result is GOOD */
 	uint64_t	count;
-	uint64_t	skipped;		/* numbers of this slot that this call has left for
-								 * nobody, whatever the result is; where it slept while its
-								 * buffer was used up, some of these may never have
-								 * been numbers */
-	bool		fetch;			/* ask the keeper for the next range, in advance of need */
+	uint64_t	skipped;		/* numbers of this slot that this call has
+								 * left for nobody, whatever the result is;
+								 * where it slept while its buffer was used
+								 * up, some of these may never have been
+								 * numbers */
+	bool		fetch;			/* ask the keeper for the next range, in
+								 * advance of need */
 } UidgenSegmentTicket;
 
 /* Numbers that close() took out of a buffer. */
@@ -171,8 +182,10 @@ typedef struct UidgenSegmentLook
 	uint32_t	generation;		/* that is drawn from */
 	uint64_t	size;			/* of its range; 0: it is empty */
 	uint64_t	left;			/* of it */
-	uint64_t	next;			/* size of the range in the other buffer; 0: it is free */
-	uint64_t	wanted;			/* the longest block that somebody waits for; 0: none */
+	uint64_t	next;			/* size of the range in the other buffer; 0:
+								 * it is free */
+	uint64_t	wanted;			/* the longest block that somebody waits for;
+								 * 0: none */
 	bool		ended;			/* the registry had no more */
 } UidgenSegmentLook;
 
@@ -216,7 +229,8 @@ typedef enum UidgenSegmentStart
 {
 	UIDGEN_SEGMENT_TAKEN,		/* to the end: the result is GOOD */
 	UIDGEN_SEGMENT_CLOSED,		/* to the gate: nothing is taken */
-	UIDGEN_SEGMENT_UNSETTLED	/* n places are taken, at the position `before` */
+	UIDGEN_SEGMENT_UNSETTLED	/* n places are taken, at the position
+								 * `before` */
 } UidgenSegmentStart;
 
 /*

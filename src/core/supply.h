@@ -36,18 +36,20 @@ typedef struct UidgenSupply
 {
 	/* ---- what the registry said last ---- */
 	bool		known;			/* it has answered */
-	uint64_t	registry;		/* which registry that was: as UidgenGrant.registry */
+	uint64_t	registry;		/* which registry that was: as
+								 * UidgenGrant.registry */
 	int64_t		incarnation;
 	int64_t		version;		/* proves a release; 0: none may be made */
 	int64_t		step;			/* length of a first range */
 	int64_t		min_step;
 	int64_t		max_step;
 	int64_t		max_value;
-	int64_t		highest;		/* number that it told of in this incarnation; -1: none */
+	int64_t		highest;		/* number that it told of in this incarnation;
+								 * -1: none */
 
 	/* ---- how fast numbers are used ---- */
-	int64_t		length;			/* of the next range, by how long others lasted; 0: as the
-								 * registry likes */
+	int64_t		length;			/* of the next range, by how long others
+								 * lasted; 0: as the registry likes */
 	UidgenMicroseconds received_at; /* the last range; monotonic clock */
 	uint64_t	left_then;		/* in both buffers together */
 
@@ -55,15 +57,16 @@ typedef struct UidgenSupply
 	uint64_t	ranges;			/* fetched */
 	uint64_t	received;		/* numbers */
 	uint64_t	returned;		/* numbers that were handed back */
-	uint64_t	lost;			/* numbers in buffers that were thrown away, or could not
-								 * be handed back */
+	uint64_t	lost;			/* numbers in buffers that were thrown away,
+								 * or could not be handed back */
 } UidgenSupply;
 
 /* A call of uidgen.segment_fetch(): its arguments, where 0 and for `highest` -1 mean that
  * nothing is known. */
 typedef struct UidgenSupplyRequest
 {
-	int64_t		step;			/* numbers wanted; 0: as many as the registry likes */
+	int64_t		step;			/* numbers wanted; 0: as many as the registry
+								 * likes */
 	int64_t		incarnation;
 	int64_t		version;
 	int64_t		highest;
@@ -89,9 +92,11 @@ typedef enum UidgenSupplyFault
 {
 	UIDGEN_SUPPLY_SOUND,		/* nothing */
 	UIDGEN_SUPPLY_BAD_STEPS,	/* not 0 < min_step <= max_step <= 10^9 */
-	UIDGEN_SUPPLY_BAD_RANGE,	/* empty, longer than max_step, below 0 or beyond max_value */
+	UIDGEN_SUPPLY_BAD_RANGE,	/* empty, longer than max_step, below 0 or
+								 * beyond max_value */
 	UIDGEN_SUPPLY_BAD_MARKS,	/* incarnation or version is 0 */
-	UIDGEN_SUPPLY_NOT_ABOVE		/* the range is not above all that was told before */
+	UIDGEN_SUPPLY_NOT_ABOVE		/* the range is not above all that was told
+								 * before */
 } UidgenSupplyFault;
 
 /*
@@ -101,7 +106,8 @@ typedef enum UidgenSupplyFault
 typedef struct UidgenSupplyVerdict
 {
 	UidgenSupplyFault fault;
-	bool		discard;		/* close the buffers, and tell uidgen_supply_discarded() */
+	bool		discard;		/* close the buffers, and tell
+								 * uidgen_supply_discarded() */
 	int64_t		first;			/* then fill: this number, and those after it */
 	uint64_t	size;
 } UidgenSupplyVerdict;

@@ -85,7 +85,7 @@ static inline UidgenNumbers *
 arg_segment(FunctionCallInfo fcinfo)
 {
 	CallSite   *site = fcinfo->flinfo->fn_extra;
-	const text *name;
+	const		text *name;
 	int			length;
 
 	if (likely(site && site->constant))
@@ -122,7 +122,7 @@ uidgen_segment_batch(PG_FUNCTION_ARGS)
 	if (SRF_IS_FIRSTCALL())
 	{
 		/* A set keeps its state in fn_extra, where a call site would be. */
-		const text *name = arg_name(fcinfo);
+		const		text *name = arg_name(fcinfo);
 		int32		n = uidgen_arg_int(fcinfo, 1, "n");
 
 		if (n < 0)

@@ -37,8 +37,8 @@ typedef struct UidgenSegmentSlot
 	 * it; so the keeper may read it without the lock during an attempt.
 	 */
 	char		name[UIDGEN_SEGMENT_NAME_SIZE]; /* UTF-8 */
-	uint64		segment;		/* as in the words: no two are the same while the
-								 * memory lives */
+	uint64		segment;		/* as in the words: no two are the same while
+								 * the memory lives */
 	UidgenSupply supply;		/* the keeper alone changes it */
 } UidgenSegmentSlot;
 

@@ -136,7 +136,11 @@ begin(FunctionCallInfo fcinfo, int i)
 							makeConst(types[arg], -1, InvalidOid, get_typlen(types[arg]),
 									  call->args[arg].value, false, get_typbyval(types[arg])));
 	}
-	/* As a call is written in a column's default, for functions that look at that. */
+
+	/*
+	 * As a call is written in a column's default, for functions that look at
+	 * that.
+	 */
 	fmgr_info_set_expr((Node *) makeFuncExpr(PG_GETARG_OID(0), get_func_rettype(PG_GETARG_OID(0)),
 											 constants, InvalidOid, InvalidOid, COERCE_EXPLICIT_CALL),
 					   &bench->flinfo);

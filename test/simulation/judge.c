@@ -71,8 +71,8 @@ judge_told(Node *node, int worker, UidgenTick first, UidgenTick last)
 
 		/*
 		 * What others had issued before they came is as unique as their
-		 * worker ids were.  A primary that was left behind does not know
-		 * that they have come since.
+		 * worker ids were.  A primary that was left behind does not know that
+		 * they have come since.
 		 */
 		if (told[i].local && told[i].lives != more.lives &&
 			(told[i].imported == 0 || told[i].imported > node->keeper.reply.number ||

@@ -39,7 +39,8 @@ typedef struct Range
 	int64_t		incarnation;
 	int64_t		first;
 	int64_t		last;
-	uint64_t	lives;			/* whose: a bit for each; 0: it was handed back */
+	uint64_t	lives;			/* whose: a bit for each; 0: it was handed
+								 * back */
 } Range;
 
 static Range told[TOLD];

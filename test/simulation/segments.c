@@ -62,7 +62,7 @@ keeper_fetch(Node *node, int segment, bool to_old)
 {
 	Slot	   *slot = &node->memory.slots[segment];
 	UidgenSegmentLook look;
-	Call		call = {.kind = CALL_FETCH, .segment = segment};
+	Call		call = {.kind = CALL_FETCH,.segment = segment};
 
 	uidgen_segment_look(&slot->words, &look);
 	if (!uidgen_supply_due(&look, true))
@@ -81,7 +81,7 @@ keeper_hand_back(Node *node, int segment)
 {
 	Slot	   *slot = &node->memory.slots[segment];
 	UidgenSegmentRest rests[2];
-	Call		call = {.kind = CALL_HAND_BACK, .segment = segment};
+	Call		call = {.kind = CALL_HAND_BACK,.segment = segment};
 
 	uidgen_segment_close(&slot->words, rests);
 	if (!uidgen_supply_close(&slot->supply, rests, &call.rest))

@@ -148,7 +148,7 @@ typedef struct Database
 	char	   *workers;		/* its rows, as texts */
 	char	   *layout;
 	char	   *segments;
-	SegmentRow	rows[SEGMENTS];	/* the same */
+	SegmentRow	rows[SEGMENTS]; /* the same */
 	int			commits;		/* so many of the registry's it has */
 } Database;
 
@@ -230,8 +230,7 @@ typedef struct Memory
 	UidgenMicroseconds acquired;	/* the registry's clock, when it gave the
 									 * grant that is to be used */
 	int			acquired_call;	/* that did so */
-	UidgenMicroseconds changed; /* ... when it changed the
-								 * row */
+	UidgenMicroseconds changed; /* ... when it changed the row */
 	UidgenMicroseconds shown;	/* ... when it ran any call since then, at
 								 * most */
 } Memory;
@@ -306,7 +305,7 @@ typedef struct Setup
 	UidgenTick	local_window;	/* ... which granted so much */
 	UidgenMicroseconds walls[NODES];
 	int			segments;
-	SegmentRow	rows[SEGMENTS];	/* as they begin */
+	SegmentRow	rows[SEGMENTS]; /* as they begin */
 	UidgenMicroseconds duration;	/* for which a range is to last */
 } Setup;
 
@@ -355,9 +354,10 @@ typedef struct World
 	int64_t		beyond[SEGMENTS];	/* what the owner was told */
 	SegmentRow	gaps[SEGMENTS]; /* where the last failover began */
 	bool		fetched_since[SEGMENTS];	/* it went back last */
-	bool		unnoticed[SEGMENTS];	/* numbers are lost, and the registry's
-										 * history is the same */
-	bool		old_unnoticed[SEGMENTS];	/* so it was before the last failover */
+	bool		unnoticed[SEGMENTS];	/* numbers are lost, and the
+										 * registry's history is the same */
+	bool		old_unnoticed[SEGMENTS];	/* so it was before the last
+											 * failover */
 
 	Node		nodes[NODES];
 	int			lives;
