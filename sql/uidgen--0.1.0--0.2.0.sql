@@ -1852,7 +1852,7 @@ COMMENT ON FUNCTION uidgen.refuse_smaller_gap() IS 'trigger: refuses to lower fa
 REVOKE EXECUTE ON FUNCTION uidgen.refuse_smaller_gap() FROM PUBLIC;
 
 CREATE TRIGGER refuse_smaller_gap BEFORE UPDATE ON uidgen.segment
-	FOR EACH ROW WHEN (new.failover_gap < old.failover_gap)
+	FOR EACH ROW WHEN (new.version = old.version AND new.failover_gap < old.failover_gap)
 	EXECUTE FUNCTION uidgen.refuse_smaller_gap();
 COMMENT ON TRIGGER refuse_smaller_gap ON uidgen.segment IS 'refuses to lower failover_gap while it is still to be left out';
 

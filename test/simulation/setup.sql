@@ -123,7 +123,8 @@ BEGIN
 		UPDATE uidgen.segment AS t SET
 				min_step = s.min_step,
 				max_step = s.max_step,
-				failover_gap = s.failover_gap
+				failover_gap = s.failover_gap,
+				version = uidgen.new_token()
 			WHERE t.name = change_segment.name;
 		RETURN least(number, s.max_value) - 1;
 	END IF;

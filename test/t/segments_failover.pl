@@ -137,7 +137,7 @@ goes_on_above($second, 'rare', $known{rare}, $GAP, 'two failovers without a fetc
 
 # ---- a backup is restored, and lacks more than the gap ----
 
-$second->safe_psql('postgres', q{UPDATE uidgen.segment SET failover_gap = 100 WHERE name = 'short'});
+$second->safe_psql('postgres', q{UPDATE uidgen.segment SET failover_gap = 100, version = uidgen.new_token() WHERE name = 'short'});
 $second->backup('again');
 draw_numbers($one, 'short', 700);
 await_keeper($one);
