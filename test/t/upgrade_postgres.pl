@@ -70,7 +70,7 @@ foreach my $kind (sort keys %DUMPS)
 	$restored->start;
 	$restored->command_ok([ @$restore, $file ], "$kind: it can be restored");
 	is($restored->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '0', "$kind: the registry is new");
-	fails_with($restored, $FETCH, '42704', qr/there is no such segment/, "$kind: and gives out no number of the old one's segments");
+	fails_with($restored, $FETCH, 'P0002', qr/there is no such segment/, "$kind: and gives out no number of the old one's segments");
 	goes_on($restored, "$kind: ids go on where it was restored");
 	my $took = $restored->safe_psql('postgres', $WORKER);
 	is($restored->safe_psql('postgres', 'SELECT worker_id, launches FROM uidgen.worker_node'), "$took|1",
