@@ -54,6 +54,8 @@ my @bad = (
 	[ 'uidgen.padding_factor = 101', 'uidgen.padding_factor', qr/"101"/ ],
 	[ 'uidgen.max_ahead = -5s', 'uidgen.max_ahead', qr/-5s/ ],
 	[ 'uidgen.wait_timeout = 2h', 'uidgen.wait_timeout', qr/2h/ ],
+	[ 'uidgen.max_segments = 100001', 'uidgen.max_segments', qr/"100001" is not a number from 0 to 100000\./ ],
+	[ 'uidgen.segment_duration = 500ms', 'uidgen.segment_duration', qr/"500ms" is not a number from 1 to 86400 s/ ],
 	[ "uidgen.sequence_start = 'one'", 'uidgen.sequence_start', qr/one/ ],
 	# two at once: the log names both
 	[ "uidgen.worker_id = 5000\nuidgen.window = 'long'", 'uidgen.window', qr/long/ ],

@@ -176,6 +176,7 @@ my %VALUES = (
 	'uidgen.worker_policy' => [ ['disposable'], ['reuse'] ],
 	'uidgen.sequence_start' => [ ['random'], ['continue'], ['zero'] ],
 	'uidgen.wait_timeout' => [ [0], ['1h'] ],
+	'uidgen.segment_duration' => [ ['1s'], ['1d'] ],
 	'uidgen.database' => [ ['second'], [ 'nowhere', $NOWHERE ], [ '', $NOWHERE ] ]);
 # What it goes back to.
 my %BACK = (
@@ -199,7 +200,8 @@ begin_step();
 foreach my $bad (
 	[ 'uidgen."window"', 0 ], [ 'uidgen."window"', '2d' ], [ 'uidgen.padding_factor', 101 ], [ 'uidgen.max_ahead', -1 ],
 	[ 'uidgen.max_burst', -1 ],
-	[ 'uidgen.wait_timeout', '2h' ], [ 'uidgen.worker_policy', 'never' ], [ 'uidgen.sequence_start', 'one' ],
+	[ 'uidgen.wait_timeout', '2h' ], [ 'uidgen.segment_duration', 0 ], [ 'uidgen.segment_duration', '2d' ], [ 'uidgen.max_segments', -1 ],
+	[ 'uidgen.worker_policy', 'never' ], [ 'uidgen.sequence_start', 'one' ],
 	[ 'uidgen.worker_id', -2 ], [ 'uidgen.datacenter_id', -1 ], [ 'uidgen.layout', 'time:41:1ms worker:10' ],
 	[ 'uidgen.layout', 'nothing' ])
 {
