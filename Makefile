@@ -74,8 +74,8 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # Test programs in Perl, with servers of their own; not TAP_TESTS, because these are
 # no part of installcheck.  Named relative to the source tree.
 PROVE_TESTS ?= $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)))
-# Three at a time, also on two cores, since most of them wait for servers rather than compute.
-PROVE_JOBS ?= 3
+# Two at a time, since most of them wait for servers rather than compute.
+PROVE_JOBS ?= 2
 UNIT_TESTS = test/unit/test_fleetclock test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
