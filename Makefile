@@ -155,12 +155,12 @@ test/unit/test_node: test/unit/test_node.c test/unit/tap.h src/core/node.c src/c
 test/unit/test_supply: test/unit/test_supply.c test/unit/tap.h src/core/supply.c src/core/supply.h src/core/segment.h src/core/units.h src/core/atomics.h
 	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
 # segment.c and ticket.c are included by their tests.
-SEGMENT_TEST = test/unit/test_segment.c test/unit/reordered.h test/unit/tap.h src/core/segment.c src/core/segment.h src/core/atomics.h
+SEGMENT_TEST = test/unit/test_segment.c test/unit/stress.h test/unit/reordered.h test/unit/tap.h src/core/segment.c src/core/segment.h src/core/atomics.h
 test/unit/test_segment: $(SEGMENT_TEST)
 	$(CC) $(UNIT_FLAGS) -O1 -pthread $(ADDRESS) -o $@ $<
 test/unit/test_segment_threads: $(SEGMENT_TEST)
 	$(CC) $(UNIT_FLAGS) -O1 -pthread $(THREAD) -o $@ $<
-TICKET_TEST = test/unit/test_ticket.c test/unit/reordered.h test/unit/tap.h src/core/ticket.c src/core/ticket.h src/core/units.h src/core/atomics.h
+TICKET_TEST = test/unit/test_ticket.c test/unit/stress.h test/unit/reordered.h test/unit/tap.h src/core/ticket.c src/core/ticket.h src/core/units.h src/core/atomics.h
 test/unit/test_ticket: $(TICKET_TEST)
 	$(CC) $(UNIT_FLAGS) -O1 -pthread $(ADDRESS) -o $@ $<
 test/unit/test_ticket_threads: $(TICKET_TEST)

@@ -47,14 +47,21 @@ reorder(uint64_t seed)
 	reordered.random = seed;
 }
 
+/* xorshift64, of which the lowest bits are left out; the state is not 0. */
+static inline uint64_t
+next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state >> 11;
+}
+
 /* One in n. */
 static inline bool
 reordered_chance(int n)
 {
-	reordered.random ^= reordered.random << 13;
-	reordered.random ^= reordered.random >> 7;
-	reordered.random ^= reordered.random << 17;
-	return (reordered.random >> 11) % (uint64_t) n == 0;
+	return next_random(&reordered.random) % (uint64_t) n == 0;
 }
 
 static inline int

@@ -17,32 +17,9 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "reordered.h"
-
-static void disturb(void);
-
-#undef uidgen_atomic_read
-#undef uidgen_atomic_write
-#undef uidgen_atomic_fetch_add
-#undef uidgen_atomic_compare_exchange
-#undef uidgen_read_barrier
-#undef uidgen_write_barrier
-#define uidgen_atomic_read(a)		(disturb(), reordered_read(a))
-#define uidgen_atomic_write(a, v)	(disturb(), reordered_write((a), (v)))
-#define uidgen_atomic_fetch_add(a, n) \
-	(disturb(), reordered_fetch_add((a), (n)))
-#define uidgen_atomic_compare_exchange(a, expected, v) \
-	(disturb(), reordered_compare_exchange((a), (expected), (v)))
-#define uidgen_read_barrier()		reordered_read_barrier()
-#define uidgen_write_barrier()		reordered_write_barrier()
+#include "stress.h"
 
 #include "core/segment.c"
-
-#include <pthread.h>
-#include <stdlib.h>
-#include <time.h>
-
-#include "tap.h"
 
 #define REST UIDGEN_SEGMENT_REST
 #define BLOCK UIDGEN_SEGMENT_BLOCK
@@ -69,25 +46,13 @@ static struct
 static int	planned;
 static int	accesses;
 
-static __thread uint64_t disturbance;
-
-static uint64_t
-next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state >> 11;
-}
-
 /* Now and then another thread goes first; or what is to happen at this access. */
 static void
 disturb(void)
 {
 	if (disturbance != 0)
 	{
-		if (next_random(&disturbance) % 16 == 0)
-			sched_yield();
+		give_way();
 		return;
 	}
 	while (planned > 0 && accesses == plan[0].after)
@@ -1065,17 +1030,6 @@ record(Records *records, uint64_t segment, int64_t first, uint64_t count)
 	records->record[records->count++] = (Record) {segment, first, count};
 }
 
-static void
-allocate(Records *records)
-{
-	records->record = malloc(RECORDS_MAX * sizeof(Record));
-	if (!records->record)
-	{
-		printf("Bail out! out of memory\n");
-		exit(1);
-	}
-}
-
 /* One call: as in the server, but that it gives up at random. */
 static void
 call(Caller *caller)
@@ -1130,8 +1084,7 @@ caller_main(void *argument)
 {
 	Caller	   *caller = argument;
 
-	disturbance = caller->random;
-	reorder(caller->random);
+	stress_thread(caller->random);
 	while (!GET(stress.stop))
 		call(caller);
 	return NULL;
@@ -1252,15 +1205,6 @@ keep(void)
 	}
 }
 
-static double
-seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double) now.tv_sec + (double) now.tv_nsec / 1e9;
-}
-
 static int
 compare_records(const void *a, const void *b)
 {
@@ -1283,12 +1227,7 @@ count_overlaps(Caller *callers, uint64_t *numbers, uint64_t *strange)
 
 	for (int i = 0; i < CALLERS; i++)
 		count += callers[i].drawn.count;
-	all = malloc((count + 1) * sizeof(Record));
-	if (!all)
-	{
-		printf("Bail out! out of memory\n");
-		exit(1);
-	}
+	all = allocate((count + 1) * sizeof(Record));
 	memcpy(all, keeper.lost.record, keeper.lost.count * sizeof(Record));
 	count = keeper.lost.count;
 	for (int i = 0; i < CALLERS; i++)
@@ -1339,7 +1278,7 @@ test_stress(void)
 	uint64_t	numbers = 0;
 	uint64_t	strange = 0;
 
-	allocate(&keeper.lost);
+	keeper.lost.record = allocate(RECORDS_MAX * sizeof(Record));
 	keeper.random = 12345;
 	for (int i = 0; i < SLOTS; i++)
 	{
@@ -1354,17 +1293,12 @@ test_stress(void)
 	for (int i = 0; i < CALLERS; i++)
 	{
 		callers[i].random = (uint64_t) i * 7919 + 1;
-		allocate(&callers[i].drawn);
+		callers[i].drawn.record = allocate(RECORDS_MAX * sizeof(Record));
 	}
 	for (int i = 0; i < CALLERS; i++)
-		if (pthread_create(&callers[i].thread, NULL, caller_main, &callers[i]) != 0)
-		{
-			printf("Bail out! could not start a thread\n");
-			exit(1);
-		}
+		start_thread(&callers[i].thread, caller_main, &callers[i]);
 
-	disturbance = 54321;
-	reorder(54321);
+	stress_thread(54321);
 	while (!GET(stress.stop))
 	{
 		reordered_full_barrier();	/* as its lock is */
@@ -1379,8 +1313,7 @@ test_stress(void)
 		if (seconds() - start > (met_all() ? SECONDS_MIN : SECONDS_MAX))
 			SET(stress.stop, true);
 	}
-	disturbance = 0;
-	reorder(0);
+	stress_thread(0);
 	for (int i = 0; i < CALLERS; i++)
 		pthread_join(callers[i].thread, NULL);
 	plan_begins();

@@ -19,36 +19,13 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "reordered.h"
-
-static void disturb(void);
+#include "stress.h"
 
 /* What happens after so many further accesses to a shared word. */
 static __thread void (*happening) (void);
 static __thread int accesses;
 
-#undef uidgen_atomic_read
-#undef uidgen_atomic_write
-#undef uidgen_atomic_fetch_add
-#undef uidgen_atomic_compare_exchange
-#undef uidgen_read_barrier
-#undef uidgen_write_barrier
-#define uidgen_atomic_read(a)		(disturb(), reordered_read(a))
-#define uidgen_atomic_write(a, v)	(disturb(), reordered_write((a), (v)))
-#define uidgen_atomic_fetch_add(a, n) \
-	(disturb(), reordered_fetch_add((a), (n)))
-#define uidgen_atomic_compare_exchange(a, expected, v) \
-	(disturb(), reordered_compare_exchange((a), (expected), (v)))
-#define uidgen_read_barrier()		reordered_read_barrier()
-#define uidgen_write_barrier()		reordered_write_barrier()
-
 #include "core/ticket.c"
-
-#include <pthread.h>
-#include <stdlib.h>
-#include <time.h>
-
-#include "tap.h"
 
 static const char *
 result_name(UidgenTicketResult result)
@@ -1059,17 +1036,6 @@ static struct
 	uint64_t	reopened;		/* by bounds that were lowered */
 } keeper;
 
-static __thread uint64_t disturbance;
-
-static uint64_t
-next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state >> 11;
-}
-
 /* Now and then another thread goes first; or what is to happen at this access. */
 static void
 disturb(void)
@@ -1081,8 +1047,8 @@ disturb(void)
 		happening = NULL;
 		happens();
 	}
-	if (disturbance != 0 && next_random(&disturbance) % 16 == 0)
-		sched_yield();
+	if (disturbance != 0)
+		give_way();
 }
 
 static void
@@ -1094,17 +1060,6 @@ record(Records *records, uint64_t worker, uint64_t first, uint64_t count)
 		return;
 	}
 	records->record[records->count++] = (Record) {worker, first, count};
-}
-
-static void
-allocate(Records *records)
-{
-	records->record = malloc(RECORDS_MAX * sizeof(Record));
-	if (!records->record)
-	{
-		printf("Bail out! out of memory\n");
-		exit(1);
-	}
 }
 
 #define TICK(clock) ((clock) & UINT32_MAX)
@@ -1236,8 +1191,7 @@ caller_main(void *argument)
 {
 	Caller	   *caller = argument;
 
-	disturbance = caller->random;
-	reorder(caller->random);
+	stress_thread(caller->random);
 	while (!GET(stress.stop))
 	{
 		move_clock(&caller->random);
@@ -1406,15 +1360,6 @@ keep(void)
 	}
 }
 
-static double
-seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double) now.tv_sec + (double) now.tv_nsec / 1e9;
-}
-
 static int
 compare_records(const void *a, const void *b)
 {
@@ -1436,12 +1381,7 @@ count_overlaps(Caller *callers)
 
 	for (int i = 0; i < CALLERS; i++)
 		count += callers[i].issued.count;
-	all = malloc((count + 1) * sizeof(Record));
-	if (!all)
-	{
-		printf("Bail out! out of memory\n");
-		exit(1);
-	}
+	all = allocate((count + 1) * sizeof(Record));
 	memcpy(all, keeper.rivals.record, keeper.rivals.count * sizeof(Record));
 	count = keeper.rivals.count;
 	for (int i = 0; i < CALLERS; i++)
@@ -1488,7 +1428,7 @@ test_stress(void)
 
 	uidgen_ticket_init(&stress.words);
 	SET(stress.clock.value, FIRST_TICK + 500);
-	allocate(&keeper.rivals);
+	keeper.rivals.record = allocate(RECORDS_MAX * sizeof(Record));
 	keeper.random = 12345;
 	keeper.rules.sequence_bits = STRESS_BITS;
 	change_bounds();
@@ -1500,17 +1440,12 @@ test_stress(void)
 		callers[i].rules.start_mask = i % 3 == 0 ? 0 : 1;
 		callers[i].rules.start_random = i % 3 == 1;
 		callers[i].rules.random = callers[i].random;
-		allocate(&callers[i].issued);
+		callers[i].issued.record = allocate(RECORDS_MAX * sizeof(Record));
 	}
 	for (int i = 0; i < CALLERS; i++)
-		if (pthread_create(&callers[i].thread, NULL, caller_main, &callers[i]) != 0)
-		{
-			printf("Bail out! could not start a thread\n");
-			exit(1);
-		}
+		start_thread(&callers[i].thread, caller_main, &callers[i]);
 
-	disturbance = 54321;
-	reorder(54321);
+	stress_thread(54321);
 	while (!GET(stress.stop))
 	{
 		if (__atomic_exchange_n(&stress.demand, false, __ATOMIC_SEQ_CST) ||
@@ -1526,8 +1461,7 @@ test_stress(void)
 			GET(stress.back_steps) == BACK_STEPS_MAX)
 			SET(stress.stop, true);
 	}
-	disturbance = 0;
-	reorder(0);
+	stress_thread(0);
 	for (int i = 0; i < CALLERS; i++)
 		pthread_join(callers[i].thread, NULL);
 
