@@ -76,7 +76,8 @@ arg_name(FunctionCallInfo fcinfo)
 	if (unlikely(PG_ARGISNULL(0)))
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("the name of a segment must not be null")));
+				 errmsg("the name of a segment must not be null"),
+				 errhint("Give the name of a segment that uidgen.create_segment() has made.")));
 	return PG_GETARG_TEXT_PP(0);
 }
 
