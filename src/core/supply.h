@@ -16,8 +16,9 @@
  *	  makes the next one twice as long, up to the registry's max_step; one that would last
  *	  twice as long or longer makes it half as long, down to min_step.  Where nothing is
  *	  left, callers may have waited, and the time says nothing: then the next range is
- *	  twice as long or, after one that is too short to be asked for in advance, no shorter.  A block that somebody waits for gets a range of its length, which
- *	  changes nothing for the one after it.
+ *	  twice as long or, after one that is too short to be asked for in advance, no
+ *	  shorter.  A block that somebody waits for gets a range of its length, which changes
+ *	  nothing for the one after it.
  *	- Another incarnation of the segment, or another registry, is another segment:
  *	  what is left in the buffers is thrown away.
  *	- Of one incarnation, ranges lie one above the other, so that numbers are in order.

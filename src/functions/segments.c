@@ -230,11 +230,7 @@ print_name(const char *name)
 									  (unsigned char *) result, length * MAX_CONVERSION_GROWTH + 1,
 									  true) == length)
 		return result;
-	strcpy(result, name);
-	for (char *c = result; *c; c++)
-		if (IS_HIGHBIT_SET(*c))
-			*c = '?';
-	return result;
+	return uidgen_segments_plain_name(name);
 }
 
 /* In a word or two. */
@@ -317,7 +313,7 @@ uidgen_segment_status(PG_FUNCTION_ARGS)
 {
 	uidgen_begin_rows(fcinfo, no_status, STATUS_COLUMNS);
 	if (uidgen_shared)
-		for (int i = 0; i < uidgen_segments_used(); i++)
+		for (int i = 0, n = uidgen_segments_used(); i < n; i++)
 			put_status(fcinfo, uidgen_segments_slot(i));
 	return (Datum) 0;
 }

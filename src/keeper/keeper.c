@@ -171,7 +171,7 @@ leave_slot(int code, Datum arg)
 	LWLockRelease(uidgen_shared->lock);
 	uidgen_demand_break_off(&uidgen_shared->grant_demand);
 	uidgen_demand_break_off(&uidgen_shared->move_demand);
-	for (int i = 0; i < uidgen_segments_used(); i++)
+	for (int i = 0, n = uidgen_segments_used(); i < n; i++)
 		uidgen_demand_break_off(&uidgen_segments_slot(i)->demand);
 	pg_atomic_write_u32(&uidgen_shared->keeper_pid, 0);
 }
@@ -246,7 +246,7 @@ last_pause(void)
 static void
 note_failure_of_segments(const UidgenFailure *failure)
 {
-	for (int i = 0; i < uidgen_segments_used(); i++)
+	for (int i = 0, n = uidgen_segments_used(); i < n; i++)
 	{
 		UidgenDemand *demand = &uidgen_segments_slot(i)->demand;
 		uint64		number = uidgen_demand_open(demand);
@@ -295,18 +295,6 @@ note_broken_attempt(void)
 	(void) note_failure(&failure);
 }
 
-/* A name in ASCII, since the log may have any encoding. */
-static const char *
-plain_name(const char *name)
-{
-	char	   *result = pstrdup(name);
-
-	for (char *c = result; *c; c++)
-		if (IS_HIGHBIT_SET(*c))
-			*c = '?';
-	return result;
-}
-
 static void
 report_failure(const UidgenDemand *demand, const ErrorData *error)
 {
@@ -317,7 +305,7 @@ report_failure(const UidgenDemand *demand, const ErrorData *error)
 			 demand == &uidgen_shared->move_demand ?
 			 errmsg("uidgen goes on with its local registry: %s", error->message) :
 			 errmsg("uidgen has no further numbers of segment \"%s\": %s",
-					plain_name(attempt_slot->name), error->message),
+					uidgen_segments_plain_name(attempt_slot->name), error->message),
 			 error->detail ? errdetail_internal("%s", error->detail) : 0,
 			 error->hint ? errhint("%s", error->hint) : 0,
 			 error->context ? errcontext("%s", error->context) : 0));
@@ -560,7 +548,7 @@ reload(void)
 	/* A failure of the old registry says nothing about the new one. */
 	uidgen_demand_retry_now(demand);
 	uidgen_demand_retry_now(&uidgen_shared->move_demand);
-	for (int i = 0; i < uidgen_segments_used(); i++)
+	for (int i = 0, n = uidgen_segments_used(); i < n; i++)
 	{
 		uidgen_fetch_forget(uidgen_segments_slot(i));
 		uidgen_demand_retry_now(&uidgen_segments_slot(i)->demand);
@@ -581,7 +569,7 @@ release_segments(void)
 
 	if (link->in_recovery() || !link->finish())
 		return;
-	for (int i = 0; i < uidgen_segments_used(); i++)
+	for (int i = 0, n = uidgen_segments_used(); i < n; i++)
 	{
 		UidgenSegmentSlot *slot = uidgen_segments_slot(i);
 

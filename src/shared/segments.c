@@ -31,16 +31,19 @@ static SegmentTable *table;
 static UidgenSegmentSlot *slots;
 static HTAB *names;
 
-/* The slots begin on a cache line of their own. */
-#define TABLE_SIZE TYPEALIGN(UIDGEN_TICKET_LINE, sizeof(SegmentTable))
+/* The table and the slots, which begin on a cache line of their own. */
+static Size
+table_size(void)
+{
+	return add_size(sizeof(SegmentTable) + UIDGEN_TICKET_LINE,
+					mul_size(uidgen_max_segments, sizeof(UidgenSegmentSlot)));
+}
 
 Size
 uidgen_segments_size(void)
 {
-	Size		size = add_size(TABLE_SIZE, UIDGEN_TICKET_LINE);
-
-	size = add_size(size, mul_size(uidgen_max_segments, sizeof(UidgenSegmentSlot)));
-	return add_size(size, hash_estimate_size(uidgen_max_segments, sizeof(IndexEntry)));
+	return add_size(MAXALIGN(table_size()),
+					hash_estimate_size(uidgen_max_segments, sizeof(IndexEntry)));
 }
 
 void
@@ -51,14 +54,12 @@ uidgen_segments_init(void)
 		.entrysize = sizeof(IndexEntry),
 	};
 	bool		found;
-	Size		size = TABLE_SIZE + UIDGEN_TICKET_LINE +
-		(Size) uidgen_max_segments * sizeof(UidgenSegmentSlot);
 
-	table = ShmemInitStruct(NAME, size, &found);
+	table = ShmemInitStruct(NAME, table_size(), &found);
 	slots = (UidgenSegmentSlot *) TYPEALIGN(UIDGEN_TICKET_LINE, (char *) table + sizeof(SegmentTable));
 	if (!found)
 	{
-		memset(table, 0, size);
+		memset(table, 0, table_size());
 		for (int i = 0; i < uidgen_max_segments; i++)
 		{
 			uidgen_segment_init(&slots[i].words);
@@ -174,4 +175,15 @@ UidgenSegmentSlot *
 uidgen_segments_slot(int i)
 {
 	return &slots[i];
+}
+
+char *
+uidgen_segments_plain_name(const char *name)
+{
+	char	   *result = pstrdup(name);
+
+	for (char *c = result; *c; c++)
+		if (IS_HIGHBIT_SET(*c))
+			*c = '?';
+	return result;
 }

@@ -56,4 +56,8 @@ extern UidgenSegmentSlot *uidgen_segments_find(const char *name, uint64 *segment
 extern int	uidgen_segments_used(void);
 extern UidgenSegmentSlot *uidgen_segments_slot(int i);
 
+/* A name in ASCII, where nothing is known of the reader's encoding: bytes of other characters
+ * become question marks.  Allocated. */
+extern char *uidgen_segments_plain_name(const char *name);
+
 #endif							/* UIDGEN_SEGMENTS_H */
