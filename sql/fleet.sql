@@ -225,8 +225,8 @@ SELECT pg_temp.acquire('0 a 900, 1 a 800, 2 - 850 r, 3 a 1005');
 SELECT pg_temp.acquire('0 a 900, 1 a 1005, 2 a 890 r, 3 a 1005');
 SELECT pg_temp.acquire('0 a 1003 r, 1 a 1005, 2 a 1002 r, 3 a 1005');
 -- not one that would have to be waited for
-SELECT pg_temp.acquire('0 a 1050 r, 1 a 1005, 2 a 1005, 3 a 1005', holder => 'b');
-SELECT pg_temp.acquire('0 a 1049 r, 1 a 1005, 2 a 1005, 3 a 1005', holder => 'b');
+SELECT pg_temp.acquire('0 a 1058 r, 1 a 1005, 2 a 1005, 3 a 1005', holder => 'b');
+SELECT pg_temp.acquire('0 a 1057 r, 1 a 1005, 2 a 1005, 3 a 1005', holder => 'b');
 -- nothing is free: this server's own, first one that has ended
 SELECT pg_temp.acquire('0 me 1010, 1 me 999, 2 me 1005, 3 a 1005');
 SELECT pg_temp.acquire('0 me 1010, 1 a 999, 2 me 1005, 3 a 1005');
@@ -354,10 +354,12 @@ BEGIN;
 CALL pg_temp.make_up_the_world();
 SELECT pg_temp.acquire('', window_ticks => 30), pg_temp.acquire('', window_ticks => 31), pg_temp.acquire('', window_ticks => -1);
 SELECT pg_temp.acquire('', floor_tick => 1050);
-SELECT pg_temp.acquire('', floor_tick => 1051);
+SELECT pg_temp.acquire('', floor_tick => 1058);
+SELECT pg_temp.acquire('', floor_tick => 1059);
 SELECT pg_temp.acquire('', floor_tick => 9223372036854775807);
 SELECT pg_temp.acquire('0 me 1049', tokens => '{100}');
-SELECT pg_temp.acquire('0 me 1050', tokens => '{100}');
+SELECT pg_temp.acquire('0 me 1057', tokens => '{100}');
+SELECT pg_temp.acquire('0 me 1058', tokens => '{100}');
 SELECT pg_temp.acquire('0 me 1050', tokens => '{100}', window_ticks => 9);
 SELECT pg_temp.acquire('', claimed => 0, claimed_until => 9223372036854775807);
 -- nothing is granted then, but the node learns the clock: one that was set back, here
@@ -494,7 +496,10 @@ BEGIN;
 CALL pg_temp.make_up_the_world();
 SELECT uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
 SELECT pg_temp.acquire();
-SELECT pg_temp.world(1016);
+SELECT pg_temp.world(1008);
+SELECT pg_temp.acquire();
+-- a quarter of what is asked for is enough
+SELECT pg_temp.world(1009);
 SELECT pg_temp.acquire();
 SELECT pg_temp.world(1017);
 SELECT pg_temp.acquire();
@@ -587,7 +592,7 @@ SELECT pg_temp.import('0 a 900, 1 b 1005, 2 b 1005, 3 b 1005', '{0}', '{1020}');
 UPDATE uidgen.registry_layout SET quarantine_until = 1030;
 SELECT pg_temp.acquire(holder => 'a', tokens => '{100}', claimed => 0, claimed_until => 900);
 -- one beyond reach is waited for
-SELECT pg_temp.import('', '{1}', '{1055}');
+SELECT pg_temp.import('', '{1}', '{1058}');
 SELECT pg_temp.acquire(wanted => 1), pg_temp.world(1006);
 SELECT pg_temp.acquire(wanted => 1), pg_temp.world(1000);
 -- one that another holds, or may claim; then nothing is done

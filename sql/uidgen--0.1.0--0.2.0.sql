@@ -1204,6 +1204,7 @@ DECLARE
 	now_tick bigint;
 	latest bigint;					-- R4
 	span bigint;
+	enough bigint;					-- so long at least
 	until bigint;
 	claim record;
 	choice record;
@@ -1228,6 +1229,9 @@ BEGIN
 	max_lead := uidgen.ticks_in(l.max_lead, l.unit);
 	latest := now_tick + max_lead;
 	span := least(greatest(window_ticks, 0), max_lead / 2);
+	-- A node that begins ahead of the clock need not wait until a whole window is within reach:
+	-- the clock catches up while it draws, and its renewals get the rest.
+	enough := span / 4;
 
 	SELECT c.* INTO STRICT claim
 		FROM uidgen.find_claimed_worker(l, now_time, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
@@ -1242,13 +1246,13 @@ BEGIN
 	ELSE
 		FOR attempt IN 1 .. 3 LOOP
 			SELECT c.* INTO STRICT choice
-				FROM uidgen.choose_for_node(l, now_time, now_tick, me, datacenter, claim.worker, wanted, policy, reach => latest - span) AS c;
+				FROM uidgen.choose_for_node(l, now_time, now_tick, me, datacenter, claim.worker, wanted, policy, reach => latest - enough) AS c;
 			before := CASE WHEN claim.worker IS NULL THEN choice.before ELSE claim.before END;
 			first_tick := greatest(0, least(now_tick, at_tick), floor_tick, before.granted_until + 1,
 				CASE WHEN claim.worker IS NULL THEN l.quarantine_until + 1 ELSE least(claimed_until, l.max_tick) + 1 END);
-			EXIT WHEN first_tick > latest - span;
+			EXIT WHEN first_tick > latest - enough;
 			PERFORM uidgen.check_lifetime(first_tick, l.max_tick, l.unit, l.epoch);
-			until := least(first_tick + span, l.max_tick - 1);
+			until := least(first_tick + span, latest, l.max_tick - 1);
 
 			-- Only if the row is as it was when it was chosen: its holder may renew meanwhile.
 			IF before.worker_id IS NULL THEN

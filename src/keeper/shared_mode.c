@@ -16,6 +16,9 @@
  * went back, and may have to be told of what was granted. */
 #define CALLS_MAX 10
 
+/* The registry grants this part of a window where the clamp leaves no more. */
+#define ENOUGH 4
+
 /* ---- the node's time ---- */
 
 static UidgenClocks
@@ -201,7 +204,7 @@ static void
 report_too_far(const UidgenNodeAnswer *answer, UidgenTick first, UidgenTick window)
 {
 	UidgenTick	max_lead = answer->word.max_lead;
-	UidgenTick	possible = first - max_lead + Min(window, max_lead / 2);
+	UidgenTick	possible = first - max_lead + Min(window, max_lead / 2) / ENOUGH;
 	bool		in_quarantine = first == answer->word.quarantine_until + 1;
 
 	ereport(ERROR,

@@ -358,9 +358,9 @@ inline node_acquire()
 #else
 			f = MAX(f, (claims -> ME.until + 1 : ABOVE_QUARANTINE));
 #endif
-			u = f + WINDOW;
+			u = MIN(f + WINDOW, (claims -> REACH : REACH_OF_NEW));
 			if
-			:: u <= (claims -> REACH : REACH_OF_NEW) && u <= LAST_TICK ->
+			:: f <= u && u <= LAST_TICK ->
 				new_token++;
 				ROW(x).until = u; ROW(x).token = new_token; ROW(x).identity = ME.identity;
 				ROW(x).modified = MAX(ROW(x).modified, clock); ROW(x).released = 0;

@@ -38,7 +38,7 @@ static const Rule rules[] = {
 	{"free_without_slack", "choose_for_node", "l.clock_slack", "interval '0'", 2, CHANGING_HANDS, 3000},
 	/* R4 */
 	{"no_clamp", "node_renew", "now_tick + node_renew.max_lead, l.max_tick - 1", "l.max_tick - 1", 1, EVERYTHING, 100},
-	{"quarantine_beyond_clamp", "node_acquire", "first_tick > latest - span", "first_tick > latest - span AND claim.worker IS NOT NULL", 1, EVERYTHING, 100},
+	{"quarantine_beyond_clamp", "node_acquire", "latest := now_tick + max_lead", "latest := now_tick + 2 * max_lead", 1, EVERYTHING, 100},
 	/* R5 */
 	{"no_quarantine", "begin_quarantine", "quarantine_until = greatest(r.quarantine_until,", "quarantine_until = least(r.quarantine_until,", 1, EVERYTHING, 100},
 	{"quarantine_from_its_end", "node_acquire", "l.quarantine_until + 1", "l.quarantine_until", 1, FAR_AHEAD, 5000},
