@@ -2836,7 +2836,11 @@ BEGIN
 		RAISE INFO 'worker ids come from the registry in another database'
 			USING DETAIL = pg_catalog.format('The setting "uidgen.database" is "%s".', registry);
 	END IF;
-	IF missing OPERATOR(pg_catalog.<>) 'ok' THEN
+	IF registry IS NULL THEN	-- without preload the setting is not defined
+		RAISE INFO 'uid_next() does not work yet'
+			USING DETAIL = missing,
+				HINT = 'If this server only has the registry of a fleet, nothing is missing: go on with SELECT uidgen.share_registry().';
+	ELSIF missing OPERATOR(pg_catalog.<>) 'ok' THEN
 		RAISE INFO 'uid_next() does not work yet'
 			USING DETAIL = missing;
 	END IF;

@@ -19,6 +19,7 @@ my ($status, $out, $err) = $node->psql('postgres', 'CREATE EXTENSION uidgen');
 is($status, 0, 'the extension can be created');
 like($err, qr/INFO:.*uid_next\(\) does not work yet/, 'and tells that something is missing');
 like($err, qr/DETAIL:.*shared_preload_libraries.*restart/, 'and what');
+like($err, qr/HINT:.*registry of a fleet.*share_registry/, 'and who needs nothing more');
 unlike($err, qr/WARNING|NOTICE/, 'and nothing else');
 
 # What needs the server's layout or a grant, each in a session of its own: the
