@@ -274,7 +274,9 @@ report_no_host(void)
 			 errmsg("no host of the registry takes writes") :
 			 errmsg("could not connect to the registry"),
 			 errdetail_internal("%s", problems.data),
-			 errhint("Check the hosts of the setting \"uidgen.registry\".")));
+			 read_only ?
+			 errhint("The setting \"uidgen.registry\" should name every server that can be the primary server of the registry.") :
+			 errhint("Check host, port, dbname, user and passfile of the setting \"uidgen.registry\". The detail, which is in the log of this server, says what each host answered.")));
 }
 
 /* Connect to the first host that answers, of those that were not tried in this round. */
@@ -440,6 +442,21 @@ refusal(void)
 	return sqlstate;
 }
 
+/*
+ * What to do where the other server cannot know: it has no registry, or none of ours, or
+ * nobody has let this role in.  NULL: the server's own hint is the better one.
+ */
+static const char *
+hint_for_refusal(const char *sqlstate)
+{
+	if (strcmp(sqlstate, "42501") == 0) /* insufficient_privilege */
+		return "The owner of the registry can run SELECT uidgen.grant_node('ROLE'), with the role that \"uidgen.registry\" names as its user.";
+	if (strcmp(sqlstate, "3F000") == 0 ||	/* invalid_schema_name */
+		strcmp(sqlstate, "42883") == 0) /* undefined_function */
+		return "The database that \"uidgen.registry\" names has no registry, or one of another version. Correct the setting, or install the extension of this server's version there.";
+	return NULL;
+}
+
 /* The server's own error. */
 static void
 report_refusal(const char *function, const char *sqlstate)
@@ -448,6 +465,8 @@ report_refusal(const char *function, const char *sqlstate)
 	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
 	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
 
+	hint = hint_for_refusal(sqlstate) ? hint_for_refusal(sqlstate) :
+		hint ? uidgen_plain_message(hint, MESSAGE_MAX) : NULL;
 	ereport(ERROR,
 			(errcode(MAKE_SQLSTATE(sqlstate[0], sqlstate[1], sqlstate[2], sqlstate[3],
 								   sqlstate[4])),
@@ -456,7 +475,7 @@ report_refusal(const char *function, const char *sqlstate)
 			 errdetail_internal("%s%sSQLSTATE %s of uidgen.%s, %s.",
 								detail ? uidgen_plain_message(detail, DETAIL_MAX) : "",
 								detail ? " " : "", sqlstate, function, host->name),
-			 hint ? errhint("%s", uidgen_plain_message(hint, MESSAGE_MAX)) : 0));
+			 hint ? errhint("%s", hint) : 0));
 }
 
 static void

@@ -67,7 +67,13 @@ calls_fail($node, $to, "SELECT client_call('say', 'error', 'sir')", '53400',
 calls_fail($node, $to, "SELECT client_call('say', 'error', repeat('long', 1000))", '53400',
 	'no, (long)+[long]*\.\.\.\n.*(long)+[long]*\.\.\..*(long)+[long]*\.\.\.\n', 'a long one is cut');
 calls_fail($node, $to, "SELECT client_call('say', 'error', U&'z\\00fcrich\\6771')", '53400', 'no, z\?rich\?\n', 'and is ASCII');
-calls_fail($node, $to, "SELECT client_call('nowhere')", '42883', 'function uidgen.nowhere\(\) does not exist', 'no such function');
+calls_fail($node, $to, "SELECT client_call('nowhere')", '42883',
+	'function uidgen.nowhere\(\) does not exist\n.*HINT:  The database that "uidgen.registry" names has no registry', 'no such function');
+calls_fail($node, "port=@{[ $registry->port ]} host=@{[ $registry->host ]} dbname=template1", "SELECT client_call('scalar', '1')", '3F000',
+	'schema "uidgen" does not exist\n.*HINT:  The database that "uidgen.registry" names has no registry', 'a database without a registry');
+$registry->safe_psql('postgres', 'CREATE ROLE nobody_special LOGIN; REVOKE EXECUTE ON FUNCTION uidgen.process() FROM PUBLIC; GRANT USAGE ON SCHEMA uidgen TO PUBLIC');
+calls_fail($node, "port=@{[ $registry->port ]} host=@{[ $registry->host ]} dbname=postgres user=nobody_special", "SELECT client_call('process')", '42501',
+	'permission denied for function process\n.*HINT:  The owner of the registry can run SELECT uidgen.grant_node', 'a role that is no node');
 calls_fail($node, $to, "SELECT client_call('deferred')", '08007', 'there was more than one result: .*refused at the end', 'an error while it commits is no answer that counts');
 is(committed('error'), 0, 'what was refused is not committed');
 is( calls($node, $to, "SELECT client_call('process') AS process_1 \\gset

@@ -52,7 +52,7 @@ sub answers
 
 is_deeply([ answers([$one]) ], [ $one->port ], 'one host');
 calls_fail($node, [$refused], 'SELECT client_connect()', '08001',
-	"could not connect to the registry\n.*host \"127.0.0.1\", port $refused: .*Connection refused", 'nobody listens');
+	"could not connect to the registry\n.*host \"127.0.0.1\", port $refused: .*Connection refused.*HINT:  Check host, port, dbname, user and passfile", 'nobody listens');
 calls_fail($node, [$hole], 'SELECT client_connect()', '08001',
 	"could not connect to the registry\n.*host \"127.0.0.1\", port $hole: no connection within 300 ms", 'nobody answers', 300);
 calls_fail($node, 'host=registry.invalid', 'SELECT client_connect()', '08001', 'host "registry.invalid", port \d+: .*name',
