@@ -142,6 +142,34 @@ my @presets = slurp('src/core/layout.c') =~ /^\t\{"([\w-]+)"/mg;
 is(grab('sql/uidgen.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@presets),
 	'the script tells the planner how many presets there are');
 
+# ---- Links of the documents ----
+
+# The names under which a page's headings are found.
+sub anchors
+{
+	my ($page) = @_;
+	my %taken;
+	return map {
+		my $anchor = lc s/\]\([^)]*\)//gr;
+		$anchor =~ s/[^\w\- ]//g;
+		$anchor =~ tr/ /-/;
+		$taken{$anchor}++ ? "$anchor-" . ($taken{$anchor} - 1) : $anchor;
+	} slurp($page) =~ /^#+ (.*)$/mg;
+}
+sub dead_links
+{
+	my ($page) = @_;
+	my ($folder) = $page =~ m{^(.*/)?};
+	(my $text = slurp($page)) =~ s/^```.*?^```$//msg;
+	return map {
+		my ($file, $anchor) = split /#/;
+		$file = $file eq '' ? $page : ($folder // '') . $file;
+		1 while $file =~ s{[^/.]+/\.\./}{};
+		!-e $file || defined $anchor && !grep({ $_ eq $anchor } anchors($file)) ? "$page: $_" : ();
+	} grep { !m{^\w+:} } $text =~ /\]\(([^) ]+)\)/g;
+}
+none('every link leads somewhere', map { dead_links($_) } grep { /\.md$/ } @files);
+
 # ---- Every test is run ----
 
 is_deeply(

@@ -1,0 +1,116 @@
+# docs/fleet.md can be copied: its blocks are run as they are, one after the other, on servers that they make
+# themselves, and print what the page says.
+#
+# Blocks of the kind "sh" run in one shell, in the order of the page.  Those of the kind "sql" begin with a comment that
+# says where they run.  A block without a kind that follows one of these is what it prints.  Numbers count as equal, as do
+# the widths of columns, and "..." stands for any lines.  Only the folder of the servers and their ports are others.
+use strict;
+use warnings;
+
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Sys::Hostname;
+use Test::More;
+
+my $home = PostgreSQL::Test::Utils::tempdir_short();
+my %port = map { $_ => PostgreSQL::Test::Cluster::get_free_port() } 5501 .. 5504;
+my %where = (
+	'on the registry' => '-p 5501 -d uidgen',
+	'on a node' => '-p 5502',
+	'on each node' => '-p 5502');
+
+# [number of the line, what to run, what it prints, if the page says that]
+sub blocks_of
+{
+	my ($page) = @_;
+	my @blocks;
+	my $before = 0;
+	while ($page =~ /^```(\w*)\n(.*?)^```\n/msg)
+	{
+		my ($kind, $text, $begin, $end) = ($1, $2, $-[0], pos $page);
+		my $line = 1 + (substr($page, 0, $begin) =~ tr/\n//);
+		if ($kind eq 'sql')
+		{
+			my ($place) = $text =~ /^-- (.*)\n/ or die "line $line: it does not say where it runs\n";
+			push @blocks, [ $line, 'psql ' . ($where{$place} // die "line $line: where is \"$place\"?\n") . " -v ON_ERROR_STOP=1 <<'SQL'\n${text}SQL\n" ];
+		}
+		elsif ($kind eq 'sh')
+		{
+			push @blocks, [ $line, $text ];
+		}
+		elsif ($kind eq '' && @blocks && substr($page, $before, $begin - $before) =~ /^\s*$/)
+		{
+			$blocks[-1][2] = $text;
+		}
+		$before = $end if $kind =~ /^(?:sh|sql)$/;
+	}
+	return @blocks;
+}
+
+# As a pattern, of what must be equal.
+sub stable
+{
+	my ($text) = @_;
+	my $host = hostname();
+	$text =~ s/\b\Q$host\E\b/vm/g;
+	$text =~ s/\Q$home\E/~/g;
+	$text =~ s/\d+/0/g;
+	$text =~ s/-?0(?::0)*\.0\b/0/g;    # with or without a fraction
+	$text =~ s/[-+]{2,}/-/g;
+	$text =~ s/ +/ /g;
+	$text =~ s/^ | $//mg;
+	$text =~ s/^\n//mg;
+	return $text;
+}
+
+sub is_as_shown
+{
+	my ($got, $shown, $name) = @_;
+	my $pattern = join '.*', map { quotemeta } split /^\.\.\.\n/m, stable($shown), -1;
+	return ok(stable($got) =~ /\A$pattern\z/s, $name) || diag("printed:\n$got\nshown:\n$shown");
+}
+
+my @blocks = blocks_of(slurp_file('docs/fleet.md'));
+my $script = '';
+foreach my $i (0 .. $#blocks)
+{
+	my ($line, $commands) = @{ $blocks[$i] };
+	$commands =~ s/\b(550\d)\b/$port{$1} \/\/ die "line $line: port $1 is not one of the page's\n"/ge;
+	$script .= "{\n$commands} >'$home/$i.out' 2>&1\ntouch '$home/$i.done'\n";
+}
+append_to_file("$home/script", $script);
+
+# What the reader's shell has, and nothing of this test's.
+my %environment = (HOME => $home, PATH => $ENV{PATH}, LANG => 'C', PGHOST => '', PGUSER => '', TERM => 'dumb');
+my $status;
+{
+	local %ENV = (%environment, map { /ASAN|UBSAN|LD_|VALGRIND/ ? ($_ => $ENV{$_}) : () } keys %ENV);
+	delete @ENV{qw(PGHOST PGUSER)};
+	my $run = IPC::Run::start([ 'bash', '-e', "$home/script" ], '<', \undef, '>&', \my $output, IPC::Run::timeout(4 * $PostgreSQL::Test::Utils::timeout_default));
+	eval { $run->finish };
+	diag($output, $@) if $output || $@;
+}
+
+foreach my $i (0 .. $#blocks)
+{
+	my ($line, undef, $shown) = @{ $blocks[$i] };
+	my $printed = -e "$home/$i.out" ? slurp_file("$home/$i.out") : '';
+	note("---- line $line\n$printed");
+	if (!ok(-e "$home/$i.done", "the block of line $line runs"))
+	{
+		diag($printed, map { "-- $_\n" . slurp_file($_) } glob "$home/fleet/*/log");
+		last;
+	}
+	is_as_shown($printed, $shown, '... and prints what the page shows') if defined $shown;
+}
+ok(!-e "$home/fleet", 'nothing is left');
+
+END
+{
+	my $status = $?;
+	system 'pg_ctl', '-D', $_ =~ s{/postmaster.pid$}{}r, qw(-m immediate -s stop) foreach glob "$home/fleet/*/postmaster.pid";
+	$? = $status;
+}
+
+done_testing();
