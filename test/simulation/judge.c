@@ -199,7 +199,8 @@ judge_renewal(Node *node, const Reply *reply)
 	memory->changed = memory->shown = reply->clock;
 	/* One that joined may have been further ahead with its own registry. */
 	if (memory->local_worker == -1 && reply->last < node->keeper.call.needed && reply->last < world.setup.last_tick - 1 &&
-		Max(memory->clock_highest, node_tick(node)) <= tick_of(reply->clock - LOOKS * world.setup.pace) + 1)
+		Max(Max(memory->clock_highest, node->keeper.call.at), node_tick(node)) <=
+		tick_of(reply->clock - LOOKS * world.setup.pace) + 1)
 		fail("bounds", "the registry grants to tick %" PRId64 ", where %" PRId64 " is needed and its clock shows %" PRId64,
 			 reply->last - START_TICK, node->keeper.call.needed - START_TICK, tick_of(reply->clock) - START_TICK);
 }
