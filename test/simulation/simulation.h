@@ -24,7 +24,9 @@
 #include "core/node.h"
 #include "core/supply.h"
 
+#ifndef NODES
 #define NODES 5
+#endif
 #define WORKERS 8
 #define LIVES 64				/* bits of a word */
 #define TOLD 2048
