@@ -116,6 +116,15 @@ needs_pooler()
 	esac
 }
 
+# Is the test with Patroni to be run for certain?
+needs_patroni()
+{
+	case "${all-} ${SUITES-}" in
+	yes* | *fleet/patroni*) ;;
+	*) false ;;
+	esac
+}
+
 # Installs what is missing for building and running the extension, with the
 # argument "tests" for running $SUITES, and with "tests partman" for the test of
 # pg_partman, if it can be had; then sets PG_CONFIG.
@@ -138,6 +147,10 @@ bootstrap()
 		fi
 		if needs_pooler; then
 			want pgbouncer pooler_installed
+		fi
+		if needs_patroni; then
+			want patroni command -v patroni
+			want etcd-server command -v etcd
 		fi
 	fi
 	# The packages of the server's headers bring those of libpq along.

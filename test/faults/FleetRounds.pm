@@ -44,7 +44,7 @@ use UidgenTest;
 
 # So few ids a tick that sessions are soon as far ahead of the clock as they may be; and
 # so few worker ids that those of before are used again.
-my $LAYOUT = 'time:41:1ms worker:5 sequence:5 epoch:2025-01-01';
+our $LAYOUT = 'time:41:1ms worker:5 sequence:5 epoch:2025-01-01';
 my $WORKERS = 32;
 # In seconds.
 my $MAX_LEAD = 3;
@@ -266,7 +266,6 @@ sub freeze
 sub set_up_registry
 {
 	my ($self) = @_;
-	my $sharing = join(', ', "'$LAYOUT'", map { "$_->[0] => '$_->[1] s'" } [ 'max_lead', $MAX_LEAD ], [ 'clock_slack', $CLOCK_SLACK ]);
 	my $primary = PostgreSQL::Test::Cluster->new('registry1');
 	my @nodes = ($primary, new_node('registry2'));
 
@@ -274,20 +273,29 @@ sub set_up_registry
 	$primary->append_conf('postgresql.conf', join('', map { "$_\n" } @SMALL, 'max_connections = 100'));
 	$self->{registry_clock}{$_} = FakeClock->new($_) foreach @nodes;
 	$self->start($primary, $self->{registry_clock}{$primary});
+	make_databases($primary, map { $_ => [ $MAX_LEAD, $CLOCK_SLACK ] } 'postgres', 'control');
+	$self->{primary} = $primary;
+	$self->{standby} = $nodes[1];
+	$self->{lockers} = { map { $_ => Sessions->new($_, $self->{folder}) } @nodes };
+	$self->follow_primary;
+	return;
+}
+
+# The database of the registry, and that of the control's.  By name: max_lead and clock_slack in seconds.
+sub make_databases
+{
+	my ($primary, %lengths) = @_;
 	$primary->safe_psql('postgres', 'CREATE DATABASE control');
-	foreach my $database ('postgres', 'control')
+	foreach my $database (sort keys %lengths)
 	{
-		share_registry($primary, $database, $sharing);
+		my ($max_lead, $clock_slack) = @{ $lengths{$database} };
+		share_registry($primary, $database, "'$LAYOUT', max_lead => '$max_lead s', clock_slack => '$clock_slack s'");
 		# As in a fleet that has been there for long.
 		$primary->safe_psql($database, "INSERT INTO uidgen.worker_node
 			(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)
 			SELECT 0, w, '2025-01-02', '2025-01-02', '2025-01-02', w, true, 1 FROM generate_series(0, $WORKERS - 1) AS w");
 	}
 	take_rules_away($primary, 'control');
-	$self->{primary} = $primary;
-	$self->{standby} = $nodes[1];
-	$self->{lockers} = { map { $_ => Sessions->new($_, $self->{folder}) } @nodes };
-	$self->follow_primary;
 	return;
 }
 
