@@ -39,13 +39,12 @@ use Sessions;
 use Time::HiRes qw(time usleep);
 use UidgenTest;
 
-# In seconds.  A window is half of max_lead at most.
-my $MAX_LEAD = 24;
+# In seconds.
 my $CLOCK_SLACK = 8;
-my @WINDOWS = (12, 12, 5, 5, 2);
+# Windows of the nodes; 0: as long as may be, which is half of max_lead.
+my @WINDOWS = (0, 0, 5, 5, 2);
 # The control may ask for more, so that what it was granted and lost is still in use when the next leader grants.
 my ($CONTROL_LEAD, $CONTROL_WINDOW) = (120, 60);
-my $BETWEEN_LOSSES = 2 * $MAX_LEAD + $CLOCK_SLACK;
 
 my %FAULTS = (machine => 5, server => 3, patroni => 2, freeze => 3, cut => 4, switchover => 4, node => 2);
 my %ENDS = (postmaster => 1, immediate => 1);
@@ -57,6 +56,8 @@ sub new
 {
 	my ($class, %options) = @_;
 	my $self = $class->SUPER::new(%options);
+	$self->{max_lead} = $options{max_lead} // 24;
+	$self->{between_losses} = 2 * $self->{max_lead} + $CLOCK_SLACK;
 	my %chosen = map { $_ => 1 } $options{faults} ? @{ $options{faults} } : keys %FAULTS;
 	exists $FAULTS{$_} or die "there is no fault $_\n" foreach keys %chosen;
 	$self->{faults} = { map { $_ => $FAULTS{$_} } keys %chosen };
@@ -96,7 +97,7 @@ sub set_up
 	{
 		my $place = { number => $number, state => 'down', sessions => 2, servers => [] };
 		push @{ $self->{places} }, $place;
-		foreach ([ 'node', 'postgres', $WINDOWS[$number] ], [ 'control', 'control', $CONTROL_WINDOW ])
+		foreach ([ 'node', 'postgres', $WINDOWS[$number] || $self->{max_lead} / 2 ], [ 'control', 'control', $CONTROL_WINDOW ])
 		{
 			my ($kind, $database, $window) = @$_;
 			my $node = FleetRounds::new_node($kind . ($number + 1));
@@ -115,7 +116,7 @@ sub set_up
 sub set_up_registry
 {
 	my ($self, $leader) = @_;
-	FleetRounds::make_databases($leader, postgres => [ $MAX_LEAD, $CLOCK_SLACK ], control => [ $CONTROL_LEAD, $CLOCK_SLACK ]);
+	FleetRounds::make_databases($leader, postgres => [ $self->{max_lead}, $CLOCK_SLACK ], control => [ $CONTROL_LEAD, $CLOCK_SLACK ]);
 	$leader->safe_psql('postgres', q{
 		CREATE TABLE diary (at timestamptz DEFAULT clock_timestamp(), port int, worker_id int, token bigint, granted_until bigint);
 		CREATE FUNCTION keep_diary() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -212,6 +213,7 @@ sub plan_round
 		lost => [ @places[ 0 .. $lost - 1 ] ],
 		late => [ @places[ $lost .. $lost + pick(0, 1) ] ],
 		frozen => pick(0, $lost, $lost),
+		# Before the next one leads, where nobody else answers.
 		early => pick(0, 0, 1),
 		held => 0.3 + rand 1.2,
 		node => int rand @WINDOWS,
@@ -220,6 +222,7 @@ sub plan_round
 		blind => [ $reach eq 'all' ? () : grep { $reach eq 'none' || rand > 0.5 } 0 .. $#WINDOWS ],
 		# How long the former leader is away after the next one leads.
 		away => rand 3 };
+	$plan->{early} = 0 if $plan->{fault} =~ /^(?:patroni|cut)$/;
 	$plan->{lossy} = !$plan->{synchronous} && $plan->{fault} !~ /^(?:switchover|node)$/;
 	return $plan;
 }
@@ -240,7 +243,7 @@ sub round
 	}
 	$cluster->synchronous($plan->{synchronous});
 	$self->await_ids(60, undef, @ours);
-	$self->go_on($self->{failed_over} + $BETWEEN_LOSSES - time) if $plan->{lossy};
+	$self->go_on($self->{failed_over} + $self->{between_losses} - time) if $plan->{lossy};
 
 	my $leader = $cluster->leader or die "no member leads\n";
 	my $record = $self->{record} = {
@@ -278,6 +281,8 @@ sub round
 	$record->{stall} = max(@stalls);
 	$record->{alone} = @stalls;
 	$record->{through} = grep { $_ < $STALLED } @stalls;
+	my $diary = $self->diary($record->{next} // $leader, $record->{begin}) // {};
+	$record->{workers} = uniq(map { $_->[2] } values %$diary);
 	$self->tell($record);
 	$_->{sessions}->end foreach map { @{ $_->{servers} } } @places;
 	$self->judge_files(map { @{ $_->{servers} } } @places);
@@ -291,10 +296,10 @@ sub tell
 	my @told = mode($record->{plan});
 	push @told, sprintf('%s to %s, timeline %d', map({ $_->name } @$record{qw(leader next)}), $record->{timeline}),
 	  sprintf('no leader %.1f s', $record->{leaderless}), $record->{both} > 0 ? sprintf('two %.1f s', $record->{both}) : (),
-	  sprintf('no grant %.1f s', $record->{no_grant}), "grants lost $record->{lost}"
+	  sprintf('no grant %.1f s', $record->{no_grant}), "grants lost $record->{lost}", $record->{quarantined} ? 'quarantine' : 'no quarantine'
 	  if $record->{next};
 	push @told, "$record->{through} of $record->{alone} nodes went on", sprintf('no ids %.1f s', $record->{stall}),
-	  "calls waited $record->{waits}, failed $record->{failed}", sprintf('whole after %.1f s', $record->{whole});
+	  "worker ids $record->{workers}", "calls waited $record->{waits}, failed $record->{failed}", sprintf('whole after %.1f s', $record->{whole});
 	push @{ $self->{story} }, join('; ', @told);
 	return;
 }
@@ -414,7 +419,7 @@ sub change_leader
 		if ($plan->{lossy}) { $self->prepare_loss($plan) }
 		else { $self->go_on($plan->{held}) }
 	}
-	$known = $self->diary($leader, $record->{begin} - $BETWEEN_LOSSES);
+	$known = $self->diary($leader, $record->{begin} - $self->{between_losses});
 	$record->{fault} = time;
 	$self->note_fault($fault);
 	if ($fault eq 'machine') { $cluster->kill_machine($leader) }
@@ -438,7 +443,7 @@ sub change_leader
 	# The former leader is back before it has been one beside the other for long.
 	my $overlap = time;
 	$self->go_on($plan->{away});
-	$known = $self->diary($leader, $record->{begin} - $BETWEEN_LOSSES) // $known if $fault =~ /^(?:patroni|cut)$/;
+	$known = $self->diary($leader, $record->{begin} - $self->{between_losses}) // $known if $fault =~ /^(?:patroni|cut)$/;
 	if ($fault eq 'freeze')
 	{
 		$overlap = time;
@@ -488,8 +493,8 @@ sub look_back
 	$record->{leaderless} = max(0, $record->{since} - $end);
 	$record->{both} = $fault eq 'freeze' ? max(0, ($stopped // $overlap) - $overlap) : max(0, $end - $record->{since});
 	$record->{timeline} = $self->timeline($next);
-	$record->{last_grant} = max($record->{fault} - $MAX_LEAD, map { $_->[0] } grep { $_->[0] < $record->{since} } values %{ $known // {} });
-	my $kept = $self->diary($next, $record->{begin} - 2 * $BETWEEN_LOSSES);
+	$record->{last_grant} = max($record->{fault} - $self->{max_lead}, map { $_->[0] } grep { $_->[0] < $record->{since} } values %{ $known // {} });
+	my $kept = $self->diary($next, $record->{begin} - 2 * $self->{between_losses});
 	$record->{lost} = grep { !$kept->{$_} } keys %{ $known // {} };
 	$record->{quarantined} = Patroni::sql($next, 'SELECT quarantine_until FROM uidgen.registry_layout') > $record->{quarantine};
 	return;

@@ -4,11 +4,13 @@
 #
 # It needs the packages patroni, etcd-server and psycopg, which ./check installs if it is told to run this test, or --all.
 #
-#	UIDGEN_PATRONI='--rounds 100 --ids 20000000 --seed 20261122' ./check test/fleet/patroni.pl
+#	UIDGEN_PATRONI='--rounds 50 --ids 10000000 --max_lead 60 --seed 20261122' ./check test/fleet/patroni.pl
 #
 # --seed N       the plan of each round; printed in any case
 # --rounds N     changes of leader that must count (5)
 # --ids N        that clients must have seen, at least (100,000)
+# --max_lead N   of the registry, in seconds (24): losses of commits are twice as far apart, and two of the
+#                nodes have a window of half of it
 # --seconds N    begin no further round after that; none: 0
 # --faults A,B   choose from these alone; their names are in PatroniRounds.pm
 use strict;
@@ -25,7 +27,7 @@ plan skip_all => "there is no $missing; ./check --all installs it" if $missing;
 
 my %options = (rounds => 5, ids => 100_000);
 unshift @ARGV, split ' ', $ENV{UIDGEN_PATRONI} // '';
-GetOptions(\%options, 'seed=i', 'rounds=i', 'ids=i', 'seconds=i', 'faults=s') or die "see the head of $0\n";
+GetOptions(\%options, 'seed=i', 'rounds=i', 'ids=i', 'seconds=i', 'max_lead=i', 'faults=s') or die "see the head of $0\n";
 $options{faults} = [ split /,/, $options{faults} ] if $options{faults};
 
 PatroniRounds->new(%options)->run;
