@@ -93,6 +93,10 @@ if [ "${1-}" = --inside ]; then
 	as_user "printf '%s\n' \"SELECT 'at the ' || 'prompt';\" '\q' | PAGER=cat script -q -e -c \$uidgen/try /dev/null" | tee "$root/out"
 	grep -q "at the prompt" "$root/out"
 	nothing_left
+	date +"%T try fleet"
+	as_user '$uidgen/try fleet' | tee "$root/out"
+	grep -q " together, 0 of them more than once" "$root/out"
+	nothing_left
 	date +"%T check${*:+ $*}"
 	as_user "\$uidgen/check $*"
 	nothing_left

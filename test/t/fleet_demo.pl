@@ -1,0 +1,113 @@
+# ./try fleet: tells its story to the end, where no id came twice; says so if one did; and leaves nothing behind, also
+# when a signal ends it.  Where something is wrong with the registry is made up here: it says to each server that it has
+# worker id 1.
+#
+# uidgen is not built again: "make" is a program of this test, which installs what ./check has built.
+use strict;
+use warnings;
+
+use File::Path qw(make_path);
+use FindBin;
+use IPC::Run;
+use lib "$FindBin::RealBin/../perl";
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+plan skip_all => 'what was built needs the server of the sanitizers' if ($ENV{CHECK_MODE} // '') eq 'sanitize';
+
+my $dir = PostgreSQL::Test::Utils::tempdir();
+mkdir "$dir/bin";
+append_to_file("$dir/bin/make", <<'END');
+#!/bin/sh
+set -e
+installs=
+for word; do
+	case $word in
+	install) installs=yes ;;
+	DESTDIR=*) to=${word#DESTDIR=} ;;
+	esac
+done
+[ "$installs" ] || exit 0
+cd "$CHECK_DIR/inst"
+find . -name 'uidgen*' -type f | tar -cf - -T - | tar -C "$to" -xf -
+[ -z "$BREAK" ] || find "$to" -name 'uidgen--0*.sql' -exec sed -i "$BREAK" {} +
+END
+chmod 0755, "$dir/bin/make";
+
+# It is to find the server that is installed, not the copy that is tested.
+my $path = join ':', "$dir/bin", grep { $_ ne $ENV{BINDIR} } split /:/, $ENV{PATH};
+
+# Begin it, in a folder of its own; with a broken rule of the registry, a command of sed.
+sub begin_demo
+{
+	my ($name, $break) = @_;
+	my %demo = (folder => "$dir/$name", out => '');
+	make_path($demo{folder});
+	local %ENV = (%ENV, PATH => $path, TMPDIR => $demo{folder}, BREAK => $break // '');
+	$demo{run} = IPC::Run::start([ "$FindBin::RealBin/../../try", 'fleet' ],
+		'<', \undef, '>&', \$demo{out}, IPC::Run::timeout(4 * $PostgreSQL::Test::Utils::timeout_default));
+	return \%demo;
+}
+
+# Returns its exit status.
+sub end_demo
+{
+	my ($demo) = @_;
+	$demo->{run}->finish;
+	return $demo->{run}->full_result >> 8;
+}
+
+# Processes and files that it has left.
+sub left_by
+{
+	my ($demo) = @_;
+	my @left = glob "$demo->{folder}/*";
+	push @left, grep { UidgenTest::process_file($_, 'cmdline') =~ /\Q$demo->{folder}\E/ } map { m{(\d+)$} } glob '/proc/[0-9]*';
+	return join ' ', @left;
+}
+
+# The rows of uidgen.fleet, as lists of worker ids, in the order in which they are shown.
+sub fleets
+{
+	my ($demo) = @_;
+	my @fleets;
+	foreach my $table ($demo->{out} =~ /^ worker_id \| port [^\n]*\n[-+]+\n(.*?)^\(\d+ rows\)/msg)
+	{
+		push @fleets, [ $table =~ /^ +(\d+) \|/mg ];
+	}
+	return @fleets;
+}
+
+# All at once, since they mostly wait.
+my $demo = begin_demo('demo');
+my $broken = begin_demo('broken', 's/worker := choice.worker;/worker := 1;/');
+my %interrupted = (
+	HUP => [ 129, qr/starting five private servers/ ],
+	TERM => [ 143, qr/^-- Meanwhile server b is cloned/m ]);
+push @{ $interrupted{$_} }, begin_demo($_) foreach keys %interrupted;
+
+foreach my $signal (sort keys %interrupted)
+{
+	my ($status, $when, $demo) = @{ $interrupted{$signal} };
+	ok(poll_until(sub { $demo->{run}->pump_nb; $demo->{out} =~ $when }), "under way: $when");
+	$demo->{run}->signal($signal);
+	is(end_demo($demo), $status, "it ends by SIG$signal");
+	is(left_by($demo), '', 'nothing is left behind') or diag($demo->{out});
+}
+
+is(end_demo($demo), 0, 'it tells its story to the end') or diag($demo->{out});
+my ($start, $copied, $behind, $taken_over) = fleets($demo);
+is_deeply([ map { scalar @$_ } $start, $copied, $behind, $taken_over ], [ 3, 4, 3, 4 ],
+	'three servers, a copy, of which the standby knows nothing, and all of them after the failover');
+is(repeated($copied), 0, 'each has a worker id of its own');
+like($demo->{out}, qr/^-- kill -9 of the registry.* [1-9]\d* commits are lost/m, 'commits are lost');
+like($demo->{out}, qr/^ +\d{5,} +together, 0 of them more than once$/m, 'no id came twice');
+is(left_by($demo), '', 'nothing is left behind');
+
+is(end_demo($broken), 1, 'with a registry that grants one worker id to all it ends in an error');
+like($broken->{out}, qr/^ +\d{5,} +together, [1-9]\d* of them more than once\nuidgen: the same id came twice, such as \d+$/m, '... and says that ids came twice')
+  or diag($broken->{out});
+is(left_by($broken), '', 'nothing is left behind');
+
+done_testing();
