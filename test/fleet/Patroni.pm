@@ -203,12 +203,21 @@ sub leader
 	return $leader && sql($leader, 'SELECT pg_is_in_recovery()') eq 'f' ? $leader : undef;
 }
 
+# The same, where there is one or will soon be.
+sub any_leader
+{
+	my ($self) = @_;
+	my $leader;
+	poll_until(sub { $leader = $self->leader }) or die "no member leads; the logs of Patroni are in $self->{folder}\n";
+	return $leader;
+}
+
 # SQL in the database postgres; what comes back, '' also where the server is away.
 sub sql
 {
 	my ($member, $sql) = @_;
-	my ($status, $out) = try_psql($member, $sql, timeout => 10);
-	return $status == 0 ? $out : '';
+	my ($status, $out) = try_psql($member, $sql, timeout => 10, timed_out => \my $late);
+	return defined $status && $status == 0 ? $out : '';
 }
 
 # Do two members follow a leader?
@@ -216,7 +225,7 @@ sub is_whole
 {
 	my ($self) = @_;
 	my $leader = $self->leader or return 0;
-	return sql($leader, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") eq '2';
+	return sql($leader, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND application_name <> 'pg_basebackup'") eq '2';
 }
 
 # Wait for one to lead that is not $before; $wait->($seconds, $code) lets time go by until $code returns true.
@@ -239,7 +248,7 @@ sub await_leader
 sub synchronous
 {
 	my ($self, $yes) = @_;
-	my $leader = $self->leader or die "no member leads\n";
+	my $leader = $self->any_leader;
 	$self->ask($leader, 'PATCH', 'config', { synchronous_mode => $yes ? JSON::PP::true : JSON::PP::false })
 	  or die "Patroni refuses another mode: $self->{said}\n";
 	poll_until(
@@ -298,10 +307,17 @@ sub kill_machine
 	return;
 }
 
-# All of a member stands still; returns the process ids, for thaw().
+# All of a leader stands still; returns the process ids, for thaw().
+#
+# Patroni stops between two turns of its loop.  In the middle of one, 3.0.2 may have found that it leads, and not yet told etcd so: when it
+# wakes, it writes itself down as the leader without a look at who has become that.  The former leader then leads again,
+# on its old timeline; it does not know of what was committed meanwhile, and nothing tells it.
 sub freeze
 {
 	my ($self, $member) = @_;
+	my $log = "$self->{folder}/" . $member->name . '/patroni.log';
+	my $size = -s $log;
+	poll_until(sub { substr(slurp_file($log), $size) =~ /the leader with the lock\n\z/ }) or die "Patroni does not say that it leads\n";
 	my @pids = ($self->{running}{ $member->name });
 	kill 'STOP', @pids;
 	$self->{away}{ $member->name } = 1;
@@ -349,7 +365,9 @@ sub switch_over
 	my $pid = fork // die "could not fork: $!";
 	if ($pid == 0)
 	{
-		$self->ask($leader, 'POST', 'switchover', { leader => $leader->name }) or print STDERR "Patroni refuses to switch over: $self->{said}\n";
+		# It refuses while it has not heard of the others for a moment.
+		poll_until(sub { $self->ask($leader, 'POST', 'switchover', { leader => $leader->name }) }, 30)
+		  or print STDERR "Patroni refuses to switch over: $self->{said}\n";
 		POSIX::_exit(0);
 	}
 	push @{ $self->{asking} }, $pid;

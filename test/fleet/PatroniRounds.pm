@@ -133,8 +133,8 @@ sub diary
 {
 	my ($self, $member, $since) = @_;
 	my ($status, $out) = try_psql($member, "SELECT extract(epoch FROM at), port, worker_id, token, granted_until FROM diary WHERE at >= to_timestamp($since)",
-		timeout => 10);
-	return $status == 0 ? { map { /^([^|]*)\|(.*)/ ? ($2 => [ $1, split /\|/, $2 ]) : () } split /\n/, $out } : undef;
+		timeout => 10, timed_out => \my $late);
+	return defined $status && $status == 0 ? { map { /^([^|]*)\|(.*)/ ? ($2 => [ $1, split /\|/, $2 ]) : () } split /\n/, $out } : undef;
 }
 
 # ---- time goes on ----
@@ -245,7 +245,7 @@ sub round
 	$self->await_ids(60, undef, @ours);
 	$self->go_on($self->{failed_over} + $self->{between_losses} - time) if $plan->{lossy};
 
-	my $leader = $cluster->leader or die "no member leads\n";
+	my $leader = $cluster->any_leader;
 	my $record = $self->{record} = {
 		plan => $plan,
 		leader => $leader,
@@ -309,7 +309,10 @@ sub mode { my ($plan) = @_; return $plan->{synchronous} ? 'synchronous' : 'async
 sub timeline
 {
 	my ($self, $member) = @_;
-	return (Patroni::sql($member, 'SELECT timeline FROM uidgen.registry_history()') =~ /^(\d+)$/)[0] // die "the leader does not say its timeline\n";
+	my $timeline;
+	poll_until(sub { ($timeline) = Patroni::sql($member, 'SELECT timeline FROM uidgen.registry_history()') =~ /^(\d+)$/ })
+	  or die $member->name . " leads no more; the logs of Patroni are in $self->{cluster}{folder}\n";
+	return $timeline;
 }
 
 # How many calls of a node have waited since it started.
@@ -471,7 +474,9 @@ sub change_leader
 sub ready_since
 {
 	my ($self, $member) = @_;
-	return ($self->log_times($member, qr/database system is ready to accept connections/))[-1] // die "a leader does not say that it is ready\n";
+	my $time;
+	poll_until(sub { $time = ($self->log_times($member, qr/database system is ready to accept connections/))[-1] }) or die "a leader does not say that it is ready\n";
+	return $time;
 }
 
 # When the log of a member says something since the round began.
@@ -518,7 +523,7 @@ sub what_counts { return 'changes of leader; where grants were lost, the control
 sub tear_down
 {
 	my ($self) = @_;
-	my $leader = $self->{cluster}->leader;
+	my $leader = $self->{cluster}->any_leader;
 	my @used = split /\|/, $leader->safe_psql('postgres', 'SELECT count(DISTINCT worker_id), (SELECT sum(launches) - count(*) FROM uidgen.worker_node) FROM diary');
 	my $timeline = $self->timeline($leader);
 	my @versions = map { (run_command($_))[0] =~ /([\d.]+)/ } [ 'patroni', '--version' ], [ 'etcd', '--version' ], [ 'postgres', '--version' ];
