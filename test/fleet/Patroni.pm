@@ -29,6 +29,9 @@ use constant { TTL => 20, LOOP_WAIT => 1, RETRY_TIMEOUT => 5 };
 
 my @clusters;
 
+# What is ended from outside ends what it has begun, too.
+$SIG{INT} = $SIG{TERM} = sub { exit 1 };
+
 # Why it cannot run here; '' if it can.
 sub missing
 {
@@ -158,9 +161,7 @@ sub start
 		'--initial-advertise-peer-urls', $peer, '--initial-cluster', "default=$peer");
 	poll_until(sub { HTTP::Tiny->new(timeout => 2)->get("$client/health")->{success} }) or die "etcd does not start\n";
 	$self->run($_) foreach $self->members;
-	my @patroni = values %{ $self->{running} };
-	poll_until(sub { $self->is_whole || grep { UidgenTest::process_file($_, 'status') =~ /^State:\s+Z/m } @patroni });
-	$self->is_whole or die "Patroni makes no cluster; its logs are in $self->{folder}\n";
+	poll_until(sub { $self->is_whole }) or die "Patroni makes no cluster; its logs are in $self->{folder}\n";
 	return;
 }
 
@@ -225,7 +226,9 @@ sub is_whole
 {
 	my ($self) = @_;
 	my $leader = $self->leader or return 0;
-	return sql($leader, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND application_name <> 'pg_basebackup'") eq '2';
+	# While a member is made, its copy streams, too.
+	return $self->members == grep({ $_->{state} =~ /^(?:running|streaming)$/ } $self->topology)
+	  && sql($leader, "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") eq '2';
 }
 
 # Wait for one to lead that is not $before; $wait->($seconds, $code) lets time go by until $code returns true.
