@@ -864,6 +864,9 @@ BEGIN
 	-- For this transaction, behind whatever pooler: a caller that has given up does not hold
 	-- up others, and what is answered is on disk, also of a synchronous standby.
 	PERFORM set_config('lock_timeout', '1s', true), set_config('synchronous_commit', 'on', true);
+	-- Plans that were made for a few rows are kept, and a fleet that begins at once has thousands
+	-- before anybody has counted them.
+	PERFORM set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true);
 END
 $$;
 COMMENT ON FUNCTION uidgen.begin_call() IS 'raises an error where nothing can be written, and sets how this transaction waits and commits';
@@ -975,9 +978,11 @@ DECLARE
 	ended_since CONSTANT bigint := now_tick - uidgen.ticks_in(l.max_lead, l.unit);
 	changed_since CONSTANT timestamptz := clock - l.max_lead;
 BEGIN
-	SELECT n.* INTO before FROM uidgen.worker_node AS n
-		WHERE n.datacenter_id = datacenter AND (n.worker_id = claimed_worker OR n.identity = holder)
-			AND n.token = ANY (known_tokens)
+	SELECT n.* INTO before
+		FROM (SELECT c.* FROM uidgen.worker_node AS c WHERE c.datacenter_id = datacenter AND c.worker_id = claimed_worker
+			UNION ALL
+			SELECT i.* FROM uidgen.worker_node AS i WHERE i.datacenter_id = datacenter AND i.identity = holder) AS n
+		WHERE n.token = ANY (known_tokens)
 			AND (n.granted_until >= ended_since OR n.modified >= changed_since)
 			AND (wanted < 0 OR n.worker_id = wanted)
 		ORDER BY n.granted_until DESC LIMIT 1;
@@ -1033,12 +1038,13 @@ BEGIN
 		IF candidates IS NULL THEN
 			candidates := ARRAY(SELECT generate_series(0, l.max_worker));
 		END IF;
-		SELECT c.worker_id, n AS before, round(count(*) OVER () * workers::numeric / cardinality(candidates)) AS free_workers
+		SELECT c.worker_id, used.n AS before, round(count(*) OVER () * workers::numeric / cardinality(candidates)) AS free_workers
 			INTO found_one
 			FROM unnest(candidates) AS c (worker_id)
-				LEFT JOIN uidgen.worker_node AS n ON n.datacenter_id = datacenter AND n.worker_id = c.worker_id
-			WHERE n.worker_id IS NULL OR policy = 'reuse' AND uidgen.is_free(n, ended_before, changed_before, reach)
-			ORDER BY n.worker_id IS NULL DESC, CASE WHEN n.worker_id IS NULL THEN random() END, n.granted_until
+				LEFT JOIN LATERAL (SELECT n FROM uidgen.worker_node AS n
+					WHERE n.datacenter_id = datacenter AND n.worker_id = c.worker_id LIMIT 1) AS used ON true
+			WHERE used.n IS NULL OR policy = 'reuse' AND uidgen.is_free(used.n, ended_before, changed_before, reach)
+			ORDER BY used.n IS NULL DESC, CASE WHEN used.n IS NULL THEN random() END, (used.n).granted_until
 			LIMIT 1;
 		EXIT WHEN FOUND OR cardinality(candidates) = workers;
 		candidates := NULL;
