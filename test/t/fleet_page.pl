@@ -81,12 +81,10 @@ foreach my $i (0 .. $#blocks)
 }
 append_to_file("$home/script", $script);
 
-# What the reader's shell has, and nothing of this test's.
-my %environment = (HOME => $home, PATH => $ENV{PATH}, LANG => 'C', PGHOST => '', PGUSER => '', TERM => 'dumb');
-my $status;
+# What the reader's shell has, and what test/tools/postgres.pl needs.
+my %environment = (HOME => $home, LANG => 'C', TERM => 'dumb', map { $_ => $ENV{$_} } grep { defined $ENV{$_} } qw(PATH CHECK_DIR CHECK_MODE));
 {
-	local %ENV = (%environment, map { /ASAN|UBSAN|LD_|VALGRIND/ ? ($_ => $ENV{$_}) : () } keys %ENV);
-	delete @ENV{qw(PGHOST PGUSER)};
+	local %ENV = %environment;
 	my $run = IPC::Run::start([ 'bash', '-e', "$home/script" ], '<', \undef, '>&', \my $output, IPC::Run::timeout(4 * $PostgreSQL::Test::Utils::timeout_default));
 	eval { $run->finish };
 	diag($output, $@) if $output || $@;
