@@ -871,8 +871,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.begin_call() IS 'raises an error where nothing can be written, and sets how this transaction waits and commits';
 
--- What each call of a node for worker ids begins with.  Acquirers queue here; renewals and
--- releases wait for nobody.
+-- What each call of a node for worker ids begins with.  Who chooses among the rows queues here;
+-- renewals and releases wait for nobody.
 CREATE FUNCTION uidgen.begin_node_call(
 	acquires boolean,
 	OUT l uidgen.registry_layout,
@@ -1215,40 +1215,53 @@ DECLARE
 	claim record;
 	choice record;
 	unknown_end boolean;
+	waits boolean;
+	queues boolean := false;
 	before uidgen.worker_node;		-- as the last holder left it, when it was chosen
 BEGIN
-	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(acquires => true) AS b;
-	l := call.l;
 	node.layout := layout_text;
 	node.unit := tick_unit;
 	node.epoch := tick_epoch;
 	node.max_tick := max_tick;
 	node.max_datacenter := max_datacenter;
 	node.max_worker := max_worker;
-	PERFORM uidgen.check_node_layout(l, node);
-	PERFORM uidgen.check_request(policy, datacenter, wanted, l.max_datacenter, l.max_worker);
 
-	-- Read once, so that all that follows is of one moment, and after the queue.
-	now_time := uidgen.registry_clock();
-	now_tick := uidgen.tick_at(now_time, l.unit, l.epoch);
-	PERFORM uidgen.check_epoch(now_tick, l.unit, l.epoch);
-	max_lead := uidgen.ticks_in(l.max_lead, l.unit);
-	latest := now_tick + max_lead;
-	span := least(greatest(window_ticks, 0), max_lead / 2);
-	-- A node that begins ahead of the clock need not wait until a whole window is within reach:
-	-- the clock catches up while it draws, and its renewals get the rest.
-	enough := span / 4;
+	-- All nodes come back at once after an outage.  So who goes on with a row does not queue, nor
+	-- who has to wait for the end of the quarantine; and who queues looks again.
+	LOOP
+		SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(acquires => queues) AS b;
+		l := call.l;
+		PERFORM uidgen.check_node_layout(l, node);
+		PERFORM uidgen.check_request(policy, datacenter, wanted, l.max_datacenter, l.max_worker);
 
-	SELECT c.* INTO STRICT claim
-		FROM uidgen.find_claimed_worker(l, now_time, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
-	before := claim.before;
-	-- R5.  An end that the quarantine covers is no news; one that not even a clock behind by
-	-- clock_slack explains is not believed.
-	unknown_end := claim.worker = claimed_worker AND claimed_until > greatest(before.granted_until, l.quarantine_until)
-		AND claimed_until <= latest + uidgen.ticks_in(l.clock_slack, l.unit);
+		-- Read once, so that all that follows is of one moment, and after the queue.
+		now_time := uidgen.registry_clock();
+		now_tick := uidgen.tick_at(now_time, l.unit, l.epoch);
+		PERFORM uidgen.check_epoch(now_tick, l.unit, l.epoch);
+		max_lead := uidgen.ticks_in(l.max_lead, l.unit);
+		latest := now_tick + max_lead;
+		span := least(greatest(window_ticks, 0), max_lead / 2);
+		-- A node that begins ahead of the clock need not wait until a whole window is within reach:
+		-- the clock catches up while it draws, and its renewals get the rest.
+		enough := span / 4;
+
+		SELECT c.* INTO STRICT claim
+			FROM uidgen.find_claimed_worker(l, now_time, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
+		before := claim.before;
+		-- R5.  An end that the quarantine covers is no news; one that not even a clock behind by
+		-- clock_slack explains is not believed.
+		unknown_end := claim.worker = claimed_worker AND claimed_until > greatest(before.granted_until, l.quarantine_until)
+			AND claimed_until <= latest + uidgen.ticks_in(l.clock_slack, l.unit);
+		-- Whichever row it would be.
+		waits := claim.worker IS NULL AND NOT call.went_back AND l.quarantine_until >= latest - enough;
+		EXIT WHEN queues OR waits OR claim.worker IS NOT NULL AND NOT unknown_end AND NOT call.went_back;
+		queues := true;
+	END LOOP;
 	IF unknown_end OR call.went_back THEN
 		l.quarantine_until := uidgen.begin_quarantine();
 		reason := 'The registry was restarted or went back, and has written that down. Ask again.';
+	ELSIF waits THEN
+		first_tick := greatest(floor_tick, l.quarantine_until + 1);
 	ELSE
 		FOR attempt IN 1 .. 3 LOOP
 			SELECT c.* INTO STRICT choice

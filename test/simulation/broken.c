@@ -41,7 +41,7 @@ static const Rule rules[] = {
 	{"quarantine_beyond_clamp", "node_acquire", "latest := now_tick + max_lead", "latest := now_tick + 2 * max_lead", 1, EVERYTHING, 100},
 	/* R5 */
 	{"no_quarantine", "begin_quarantine", "quarantine_until = greatest(r.quarantine_until,", "quarantine_until = least(r.quarantine_until,", 1, EVERYTHING, 100},
-	{"quarantine_from_its_end", "node_acquire", "l.quarantine_until + 1", "l.quarantine_until", 1, FAR_AHEAD, 5000},
+	{"quarantine_from_its_end", "node_acquire", "l.quarantine_until + 1", "l.quarantine_until", 2, FAR_AHEAD, 5000},
 	{"quarantine_without_slack", "begin_quarantine", "uidgen.ticks_in(r.clock_slack, r.unit) + 1", "0", 1, FAR_AHEAD, 100},
 	{"quarantine_forgotten", "node_acquire", "THEN l.quarantine_until + 1", "THEN CASE WHEN l.quarantine_until >= now_tick THEN l.quarantine_until + 1 ELSE 0 END", 1, LEAPS, 2000},
 	/* R7 */

@@ -72,21 +72,18 @@ is(row_of_one(), $before, '... so nothing is changed');
 $proxy->set();
 unharmed('late calls');
 
-# Not on the way, but in the queue of acquirers.
+# Not on the way, but before the row.
 my $queue = $registry->background_psql('postgres');
 change_setting($one, 'uidgen.registry_timeout', '100ms');
-$queue->query_safe('BEGIN; SELECT FROM uidgen.registry_layout FOR UPDATE');
-$proxy->set(cut => 'node_renew');
-$proxy->await('cut node_renew');
-$proxy->set();
+$queue->query_safe("BEGIN; SELECT FROM uidgen.worker_node WHERE worker_id = $worker{one} FOR UPDATE");
 my $launches = rows($registry, 'launches', "WHERE worker_id = $worker{one}");
 ok($registry->poll_query_until('postgres',
 		"SELECT count(*) >= 3 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%node_acquire%'"),
-	'calls that the node has given up are in the queue of acquirers');
+	'calls that the node has given up wait for its row');
 ok(goes_on($two), '... while the other node renews');
 $queue->query_safe('COMMIT');
 $queue->quit;
-unharmed('the queue');
+unharmed('a row that is locked');
 is(rows($registry, 'launches', "WHERE worker_id = $worker{one}"), $launches + 1, '... and only a call that was waited for counts');
 change_setting($one, 'uidgen.registry_timeout', '1s');
 
