@@ -53,7 +53,7 @@
 #include "utils/elog.h"
 #include "utils/memutils.h"
 
-/* Without demand for this long, the connection is given up. */
+/* Without demand for this long, the connection is given up: see idle_ms(). */
 #define IDLE_MS 30000
 
 /* The longest pause between attempts: short, so that callers who wait see the end of an
@@ -61,8 +61,12 @@
  * log. */
 #define LAST_PAUSE_MS 250
 #define LAST_CONNECT_PAUSE_MS 5000
-/* The same for a shared registry, which many servers ask. */
+/*
+ * The same for a shared registry.  Many servers ask it, and the longer it was away, the more of
+ * them do: so the pause may also be a part of how long that is.
+ */
 #define LAST_SHARED_PAUSE_MS 1000
+#define PART_OF_OUTAGE 10
 
 /* How long a stopping server hands back numbers of segments. */
 #define RELEASE_MS 5000
@@ -227,7 +231,9 @@ static int
 last_pause(void)
 {
 	const UidgenLease *lease = &uidgen_shared->lease;
+	const UidgenDemand *demand = attempt_demand;
 	long long	left;
+	long long	outage;
 
 	if (!attempt_link->shared)
 		return connecting ? LAST_CONNECT_PAUSE_MS : LAST_PAUSE_MS;
@@ -237,7 +243,10 @@ last_pause(void)
 	 * outage.
 	 */
 	left = lease->held ? uidgen_server_ms(lease->grant.last - uidgen_clock_tick()) : 0;
-	return (int) Max(Min(left, LAST_CONNECT_PAUSE_MS), LAST_SHARED_PAUSE_MS);
+	outage = demand->failures_in_row == 0 ? 0 :
+		(uidgen_clock_monotonic() - demand->failing_since) / 1000;
+	return (int) Max(Min(Max(left, outage / PART_OF_OUTAGE), LAST_CONNECT_PAUSE_MS),
+					 LAST_SHARED_PAUSE_MS);
 }
 
 /*
@@ -525,6 +534,19 @@ attend_segments(void)
 	return pause;
 }
 
+/*
+ * For how long a connection without demand is kept.  A node that draws ids renews within each
+ * window.  If it closed its connection in between, the registry would have to begin a session
+ * for each renewal, which costs more than the renewal itself.
+ */
+static long
+idle_ms(const UidgenLink *link)
+{
+	if (!link->shared)
+		return IDLE_MS;
+	return (long) Max(uidgen_server_ms(uidgen_read_terms(true).window), IDLE_MS);
+}
+
 /* ---- the settings ---- */
 
 static void
@@ -677,7 +699,7 @@ uidgen_keeper_main(Datum main_arg)
 		if (link->is_connected() && segments_timeout < 0 &&
 			uidgen_demand_open(&uidgen_shared->grant_demand) == 0)
 		{
-			long		idle = milliseconds_until(idle_since + INT64CONST(1000) * IDLE_MS);
+			long		idle = milliseconds_until(idle_since + INT64CONST(1000) * idle_ms(link));
 
 			if (idle == 0)
 				link->disconnect();

@@ -258,7 +258,8 @@ uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure, int las
 	pause = Min((int64) FIRST_PAUSE_MS << Min(demand->failures_in_row, DOUBLINGS_MAX),
 				last_pause);
 	demand->failures++;
-	demand->failures_in_row++;
+	if (demand->failures_in_row++ == 0)
+		demand->failing_since = uidgen_clock_monotonic();
 	pause *= 1000;
 	if (jitter)
 		pause -= (int64) (pause / 2 * pg_prng_double(&pg_global_prng_state));

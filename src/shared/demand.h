@@ -50,6 +50,7 @@ typedef struct UidgenDemand
 	UidgenFailure failure;		/* of the last attempt */
 	int64		failures;		/* attempts that failed */
 	int			failures_in_row;
+	UidgenMicroseconds failing_since;	/* the first of them; monotonic clock */
 	UidgenMicroseconds retry_at;	/* no attempt before this; monotonic clock */
 	bool		attempting;		/* an attempt is under way or was broken off */
 	uint64		attempt;		/* number of the last demand that it serves */

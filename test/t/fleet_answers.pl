@@ -1,6 +1,6 @@
 # What becomes of a node whose registry does not answer as it should: answers are lost after the commit, calls
 # come late, the keeper ends in between, the registry is frozen, restarted, waits for a synchronous standby.  It keeps
-# its worker id, uses nothing that it was not told in full, and goes on by itself.
+# its worker id, uses nothing that it was not told in full, and goes on by itself.  It keeps its connection, too.
 #
 # The proxy (RegistryProxy.pm) does to calls what no server does when a test wants it to.
 use strict;
@@ -22,6 +22,20 @@ my $proxy = RegistryProxy->new($registry);
 my $one = fleet_node('one', hosts($proxy->port));
 my $two = fleet_node('two', hosts($registry));
 my %worker;
+
+# And one that draws an id now and then; at the end one sees how it kept its connection meanwhile.
+my $idle_registry = fleet_registry('idle_registry', max_lead => '1 h');
+my $idle = fleet_node('idle', hosts($idle_registry), "uidgen.window = '10min'");
+$idle->safe_psql('postgres', 'SELECT uid_next()');
+my $KEEPER_OF_IDLE = q{SELECT pid, backend_start FROM pg_stat_activity WHERE query ~ '^SELECT . FROM uidgen.node_'};
+my $keeper_of_idle;
+# The process ends once, with what it has asked the local registry.
+poll_until(
+	sub {
+		await_keeper($idle);
+		return $keeper_of_idle = $idle_registry->safe_psql('postgres', $KEEPER_OF_IDLE);
+	});
+my $asked_at = time;
 
 # Both go on, by themselves, with the worker ids that they had.
 sub unharmed
@@ -164,6 +178,12 @@ quarantine_ends($registry);
 ok(goes_on($three), '... until the owner says that nothing is lost');
 $worker{three} = worker_id($three);
 unharmed('all', $one, $two, $three);
+
+# ---- a connection lasts from one renewal to the next ----
+
+poll_until(sub { time > $asked_at + 33 });
+like($keeper_of_idle, qr/^\d+\|.+$/, 'a node keeps its connection');
+is($idle_registry->safe_psql('postgres', $KEEPER_OF_IDLE), $keeper_of_idle, '... without a demand as well, for as long as its window');
 
 nothing_twice('no id was seen twice');
 done_testing();
