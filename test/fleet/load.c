@@ -8,9 +8,8 @@
  *	--window MS		uidgen.window of all (10000)
  *	--timeout MS	uidgen.registry_timeout of all (5000)
  *	--every MS		each node draws an id about as often (100)
- *	--idle MS		a connection without a demand is kept for so long (30000)
+ *	--idle MS		a connection without a demand is kept for so long (30000, or a window)
  *	--seed N		what is random (1)
- *	--max-lead MS	the registry's (120000), for the pauses alone
  *
  * What a node does is what the rules say: lease, node, fleet's time and shared words are those of
  * src/core, and the keeper's sequence of calls is the one that test/simulation plays
@@ -40,10 +39,12 @@
 #include "core/clock.h"
 
 /* As in demand.c and keeper.c. */
+#define IDLE_MS 30000
 #define FIRST_PAUSE_MS 50
 #define DOUBLINGS_MAX 16
 #define LAST_CONNECT_PAUSE_MS 5000
 #define LAST_SHARED_PAUSE_MS 1000
+#define PART_OF_OUTAGE 10
 
 #define LAYOUT "time:41:1ms worker:16 sequence:6 epoch:2025-01-01"
 #define TIME_BITS 41
@@ -79,6 +80,7 @@ typedef struct Player
 	UidgenMicroseconds deadline;	/* of the connection or the call */
 	bool		connected_now;	/* in this attempt */
 	int			failures_in_row;
+	UidgenMicroseconds failing_since;
 	UidgenMicroseconds next;	/* demand, or attempt after a pause */
 	UidgenMicroseconds idle_end;	/* of the connection */
 	bool		drawing;		/* it issues ids */
@@ -88,7 +90,7 @@ typedef struct Player
 static Player *players;
 static int	nodes = 1000;
 static UidgenMicroseconds every = 100000;
-static UidgenMicroseconds idle = 30000000;
+static UidgenMicroseconds idle = -1;
 static const char *conninfo_text;
 static PQconninfoOption *conninfo;
 static const char *forced_user;
@@ -904,7 +906,8 @@ next_pause(int n)
 {
 	const UidgenLease *lease = &world.nodes[n].memory.lease;
 	int64_t		left = lease->held ? (lease->grant.last - node_tick(&world.nodes[n])) * world.setup.unit / 1000 : 0;
-	int64_t		longest = Max(Min(left, LAST_CONNECT_PAUSE_MS), LAST_SHARED_PAUSE_MS);
+	int64_t		outage = players[n].failures_in_row == 0 ? 0 : (world.now - players[n].failing_since) / 1000;
+	int64_t		longest = Max(Min(Max(left, outage / PART_OF_OUTAGE), LAST_CONNECT_PAUSE_MS), LAST_SHARED_PAUSE_MS);
 	UidgenMicroseconds pause =
 		Min((int64_t) FIRST_PAUSE_MS << Min(players[n].failures_in_row, DOUBLINGS_MAX), longest) * 1000;
 
@@ -968,7 +971,8 @@ attempt_ends(int n)
 	{
 		count_failure(node->sqlstate);
 		player->next = world.now + next_pause(n);
-		player->failures_in_row++;
+		if (player->failures_in_row++ == 0)
+			player->failing_since = world.now;
 	}
 	else
 	{
@@ -1340,6 +1344,8 @@ main(int argc, char **argv)
 	world.setup.burst = 1000;
 	world.setup.second = 1000;
 	world.setup.padding_factor = 50;
+	if (idle < 0)
+		idle = Max(window, IDLE_MS) * 1000;
 	look_at_clock();
 
 	epoll = epoll_create1(EPOLL_CLOEXEC);

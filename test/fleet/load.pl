@@ -1,19 +1,29 @@
 # load.pl: what one registry carries.  One process plays many nodes (load.c), with the calls that real ones make, when they
-# make them; the registry is a real one, behind pgbouncer or not.
+# make them; the registry is a real one, with fsync, behind pgbouncer or not.  It reports figures, and proves three things: all
+# nodes get a grant, whatever became of the registry; no tick is granted twice; renewals leave no bloat behind.
 #
-#	UIDGEN_LOAD='--nodes 10000 --window 60' ./check test/fleet/load.pl
+#	UIDGEN_LOAD='--nodes 10000 --window 60 --hour 1' ./check test/fleet/load.pl
 #
 # --nodes N         so many (1000)
 # --window N        uidgen.window of all, in seconds (10)
-# --max_lead N      the registry's, in seconds (120)
-# --clock_slack N   likewise (10)
+# --max_lead N      the registry's, in seconds (20)
+# --clock_slack N   likewise (2)
 # --pool N          connections of the pooler to the registry; 0: there is no pooler (30)
-# --idle N          a node without a demand keeps its connection for so many seconds (30)
+# --connections N   max_connections of the registry (as many as it takes)
+# --idle N          a node without a demand keeps its connection for so many seconds (as a real one does)
 # --outage N        the registry is away for so many seconds (max_lead + 10)
 # --hour N          so much of an hour's renewals (0.02)
-# --parts A,B       of: start, steady, rate, hour, crash, stopped, refused, silent, frozen (all)
+# --parts A,B       steady     as nodes that began long ago
+#                   rate       renewals as fast as they come
+#                   hour       an hour's, as fast as they come; once more beside a transaction that stays open
+#                   crash      all nodes end, and begin at once
+#                   stopped    the registry is shut down: another history follows
+#                   refused    no connection to the pooler is to be had
+#                   silent     the pooler says nothing
+#                   frozen     the registry says nothing, though the pooler lets everybody in
+#                   In front of them all nodes begin at once, in an empty registry.
 # --seed N          what is random here (1)
-# --timeline        say each second how many nodes have a grant
+# --timeline        say each second how many calls there were, and how many nodes have a grant
 use strict;
 use warnings;
 
@@ -29,56 +39,64 @@ use Test::More;
 use Time::HiRes qw(sleep time);
 use UidgenTest;
 
-unshift @ARGV, split ' ', $ENV{UIDGEN_LOAD} // '';
-my %options = (nodes => 1000, window => 10, max_lead => 120, clock_slack => 10, pool => 30, idle => 30, hour => 0.02, seed => 1,
-	parts => 'start,steady,rate,hour,crash,stopped,refused,silent,frozen', timeline => 0);
-GetOptions(\%options, 'nodes=i', 'window=f', 'max_lead=f', 'clock_slack=f', 'pool=i', 'idle=f', 'outage=f', 'hour=f', 'parts=s',
-	'seed=i', 'timeline', 'connections=i') or die "see the head of $0\n";
+my $asked = $ENV{UIDGEN_LOAD} // '';
+unshift @ARGV, split ' ', $asked;
+my %options = (nodes => 1000, window => 10, max_lead => 20, clock_slack => 2, pool => 30, hour => 0.02, seed => 1,
+	parts => 'steady,rate,hour,crash,stopped,refused,silent,frozen');
+GetOptions(\%options, 'nodes=i', 'window=f', 'max_lead=f', 'clock_slack=f', 'pool=i', 'connections=i', 'idle=f', 'outage=f', 'hour=f',
+	'parts=s', 'seed=i', 'timeline') or die "see the head of $0\n";
 $options{outage} //= $options{max_lead} + 10;
-my %parts = map { $_ => 1 } split /,/, $options{parts};
+$options{connections} //= $options{pool} ? 100 : $options{nodes} + 20;
+# A grant is renewed when half of it is left.
 my $period = $options{window} / 2;
+# How long all nodes may take at most, however slow the machine is.
+my $limit = 5 * $PostgreSQL::Test::Utils::timeout_default + $options{max_lead};
 
 my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin';
 plan skip_all => 'there is no pgbouncer; ./check --all installs it' if $options{pool} && !$pgbouncer;
 
-my $layout = 'time:41:1ms worker:16 sequence:6 epoch:2025-01-01';
+my $here = $FindBin::RealBin;
 my $load = build_program('fleet/load', 'load', qw(-std=gnu99 -Wall -Wextra -Werror -g -DUIDGEN_STANDALONE -DNODES=100000),
-	map({ "-I$FindBin::RealBin/../$_" } '../src', 'simulation'), "-I$ENV{CLIENT_HEADERS}", "$FindBin::RealBin/../simulation/fleet.c",
-	map({ "$FindBin::RealBin/../../src/core/$_.c" } qw(fleetclock lease node ticket)), "-L$ENV{CLIENT_LIBRARIES}", '-lpq');
+	"-I$here/../../src", "-I$here/../simulation", "-I$ENV{CLIENT_HEADERS}", "$here/../simulation/fleet.c",
+	map({ "$here/../../src/core/$_.c" } qw(fleetclock lease node ticket)), "-L$ENV{CLIENT_LIBRARIES}", '-lpq');
 
 # ---- the registry ----
 
 # As users have it, which a cluster of the tests is not.
 my $registry = PostgreSQL::Test::Cluster->new('registry');
 $registry->init;
-my $connections = $options{connections} // ($options{pool} ? 100 : $options{nodes} + 20);
 $registry->append_conf('postgresql.conf', <<"END");
 fsync = on
 log_statement = none
 log_min_messages = warning
-max_connections = $connections
-track_functions = pl
 restart_after_crash = on
+max_connections = $options{connections}
+superuser_reserved_connections = 10
 END
 $registry->start;
-share_registry($registry, 'postgres', "'$layout', max_lead => '$options{max_lead} s', clock_slack => '$options{clock_slack} s'");
-$registry->safe_psql('postgres', q{CREATE ROLE uidgen_pool LOGIN; SELECT uidgen.grant_node('uidgen_pool')});
-my $registry_conninfo = 'host=' . $registry->host . ' port=' . $registry->port . ' dbname=postgres user=uidgen_pool';
+share_registry($registry, 'postgres',
+	"'time:41:1ms worker:16 sequence:6 epoch:2025-01-01', max_lead => '$options{max_lead} s', clock_slack => '$options{clock_slack} s'");
+sql(q{CREATE ROLE uidgen_pool LOGIN; SELECT uidgen.grant_node('uidgen_pool')});
+
+sub sql
+{
+	my ($sql) = @_;
+	return $registry->safe_psql('postgres', $sql);
+}
 
 # ---- the pooler ----
 
 # Each connection is a file, in the pooler and in the player.
 my @many_files = ('sh', '-c', 'ulimit -n "$1" && shift && exec "$@"', 'sh', $options{nodes} + 1000);
+my $dir = PostgreSQL::Test::Utils::tempdir_short();
+my $port = PostgreSQL::Test::Cluster::get_free_port();
+my $conninfo = 'host=' . $registry->host . ' port=' . $registry->port . ' dbname=postgres user=uidgen_pool';
 my $pooler;
-my $conninfo = "$registry_conninfo sslmode=disable gssencmode=disable";
-if ($options{pool})
-{
-	my $dir = PostgreSQL::Test::Utils::tempdir_short();
-	my $port = PostgreSQL::Test::Cluster::get_free_port();
-	append_to_file("$dir/users", join('', map { qq{"node$_" ""\n} } 0 .. $options{nodes} - 1));
-	append_to_file("$dir/pgbouncer.ini", <<"END");
+
+# What docs/fleet.md recommends, but for the addresses, and for how nodes are known.
+my $pooler_settings = <<"END";
 [databases]
-uidgen = $registry_conninfo pool_size=$options{pool}
+uidgen = $conninfo pool_size=$options{pool}
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = $port
@@ -86,30 +104,37 @@ unix_socket_dir =
 auth_type = trust
 auth_file = $dir/users
 pool_mode = transaction
-max_client_conn = @{[ $options{nodes} + 1000 ]}
-server_login_retry = 1
-query_wait_timeout = 4
+max_client_conn = @{[ $options{nodes} + 500 ]}
 listen_backlog = 4096
-log_connections = 1
+query_wait_timeout = 4
+server_login_retry = 1
+log_connections = 0
 log_disconnections = 0
 log_pooler_errors = 0
 logfile = $dir/log
 END
-	sub start_pooler
-	{
-		$pooler = IPC::Run::start([ @many_files, $pgbouncer, "$dir/pgbouncer.ini" ], '<', \undef, '>', "$dir/out", '2>&1');
-		poll_until(sub { IO::Socket::INET->new("127.0.0.1:$port") }) or BAIL_OUT('pgbouncer does not start');
-		return;
-	}
+
+sub start_pooler
+{
+	$pooler = IPC::Run::start([ @many_files, $pgbouncer, "$dir/pgbouncer.ini" ], '<', \undef, '>', "$dir/out", '2>&1');
+	poll_until(sub { IO::Socket::INET->new("127.0.0.1:$port") }) or BAIL_OUT('pgbouncer does not start: ' . slurp_file("$dir/out"));
+	return;
+}
+
+if ($options{pool})
+{
+	append_to_file("$dir/users", join('', map { qq{"node$_" ""\n} } 0 .. $options{nodes} - 1));
+	append_to_file("$dir/pgbouncer.ini", $pooler_settings);
 	start_pooler();
-	$conninfo = "host=127.0.0.1 port=$port dbname=uidgen sslmode=disable gssencmode=disable";
+	$conninfo = "host=127.0.0.1 port=$port dbname=uidgen";
 }
 
 # ---- the nodes ----
 
 my ($in, $out, $err) = ('', '', '');
 my $player = IPC::Run::start(
-	[ @many_files, $load, '--nodes', $options{nodes}, '--window', 1000 * $options{window}, '--idle', 1000 * $options{idle}, '--seed', $options{seed}, $conninfo ],
+	[ @many_files, $load, '--nodes', $options{nodes}, '--window', 1000 * $options{window}, '--seed', $options{seed},
+		defined $options{idle} ? ('--idle', 1000 * $options{idle}) : (), "$conninfo sslmode=disable gssencmode=disable" ],
 	'<', \$in, '>', \$out, '2>', \$err);
 END
 {
@@ -117,167 +142,219 @@ END
 	$_->kill_kill foreach grep { $_ } $player, $pooler;
 	$? = $status;
 }
-command("timeline $options{timeline}");
 
-# What the player has said, line by line; ends with the first one that matches, or after so long.
-sub listen_for
+sub order
 {
-	my ($pattern, $seconds) = @_;
+	my ($command) = @_;
+	$in .= "$command\n";
+	$player->pump_nb;
+	return;
+}
+
+# What the player says, up to the first line of this kind, of which the values are returned; undef: there was none in
+# so many seconds.
+sub hear
+{
+	my ($kind, $seconds) = @_;
 	my $end = time() + $seconds;
-	while (1)
+	do
 	{
+		BAIL_OUT("the player has ended: $err") unless $player->pumpable;
+		$player->pump_nb;
 		while ($out =~ s/\A(.*)\n//)
 		{
 			my $line = $1;
 			BAIL_OUT($line) if $line =~ /^broken/;
 			diag($line) if $line =~ /^second/;
-			return { $line =~ /(\S+)=(\S+)/g } if $line =~ $pattern;
+			return { $line =~ /(\S+)=(\S+)/g } if $line =~ /^$kind\b/;
 		}
-		return if time() > $end;
-		BAIL_OUT("the player has ended: $err") unless $player->pumpable;
-		$player->pump_nb;
 		sleep(0.02);
-	}
-}
-
-sub command
-{
-	$in .= "$_[0]\n";
-	$player->pump_nb;
+	} while (time() < $end);
 	return;
 }
 
-sub pause_for
+sub play
 {
 	my ($seconds) = @_;
-	listen_for(qr/^never /, $seconds);
+	hear('nothing', $seconds);
 	return;
-}
-
-# How long until all nodes have a grant; undef: longer than that.
-sub all_granted
-{
-	my ($seconds) = @_;
-	command('await');
-	my $answer = listen_for(qr/^all /, $seconds) or return;
-	return $answer->{seconds};
 }
 
 # ---- figures ----
 
-sub sql { return $registry->safe_psql('postgres', $_[0]) }
-
 sub report
 {
-	my ($name, $what) = @_;
-	diag(sprintf "%-36s %s", $name, $what);
+	my ($what, $figure) = @_;
+	diag(sprintf '%-34s %s', $what, $figure);
 	return;
 }
 
-# What the player has counted since it was asked last.
+# The processor's time that a process has used, with the children that it has waited for.
+sub seconds_of
+{
+	my (@pids) = @_;
+	my $ticks = 0;
+	foreach my $pid (@pids)
+	{
+		my @fields = split ' ', UidgenTest::process_file($pid, 'stat') =~ s/.*\) //sr;
+		$ticks += $fields[$_] foreach grep { defined $fields[$_] } 11 .. 14;
+	}
+	return $ticks / 100;
+}
+
+sub used
+{
+	my @registry = eval { (UidgenTest::postmaster_pid($registry), UidgenTest::child_pids($registry)) };
+	return (registry => seconds_of(@registry), map { $_->[1] ? ($_->[0] => seconds_of($_->[1]{KIDS}[0]{PID})) : () } [ pooler => $pooler ],
+		[ player => $player ]);
+}
+
+my %used_before = used();
+my $began = time;
+
+# What there was since the last call.
 sub figures
 {
 	my ($name) = @_;
-	command("figures $name");
-	my $figures = listen_for(qr/^figures /, 60) or BAIL_OUT('no figures');
+	order("figures $name");
+	my $figures = hear('figures', $limit) or BAIL_OUT('no figures');
 	foreach my $kind (qw(renew acquire attempt login))
 	{
 		next unless $figures->{"$kind.count"};
-		report("$name: $kind", sprintf('%d, p50 %s ms, p99 %s ms, p99.9 %s ms, longest %s ms',
-				map { $figures->{"$kind.$_"} } qw(count p50 p99 p999 max)));
+		report("$name: " . { renew => 'renewals', acquire => 'acquisitions', attempt => 'with connecting', login => 'connecting' }->{$kind},
+			sprintf('%d, p50 %s ms, p99 %s ms, p99.9 %s ms, longest %s ms', map { $figures->{"$kind.$_"} } qw(count p50 p99 p999 max)));
 	}
+	report("$name: calls", sprintf('%d in %.0f s, %d in a second at most; %d without an answer', @$figures{qw(calls seconds peak_calls given_up)}));
+	report("$name: connections", "$figures->{connects} begun, $figures->{peak_connects} in a second at most") if $figures->{connects};
 	my @failed = map { /^failed\.(.*)/ ? "$1 $figures->{$_}" : () } sort keys %$figures;
-	report("$name: calls", "$figures->{calls} in $figures->{seconds} s, $figures->{peak_calls} in a second at most, $figures->{given_up} given up; "
-		  . "connections $figures->{connects}, $figures->{peak_connects} in a second at most");
-	report("$name: failures", join(', ', @failed)) if @failed;
-	report("$name: fenced, worker ids changed", "$figures->{fenced}, $figures->{changed}");
+	report("$name: failed attempts", join(', ', @failed)) if @failed;
+	report("$name: fenced, changed worker ids", "$figures->{fenced}, $figures->{changed}") if $figures->{fenced} || $figures->{changed};
+	my %used = used();
+	report("$name: processors",
+		join(', ', map { sprintf '%s %.0f %%', $_, 100 * ($used{$_} - ($used_before{$_} // 0)) / (time - $began) }
+			  grep { $used{$_} >= ($used_before{$_} // 0) } sort keys %used));
+	%used_before = %used;
+	$began = time;
 	return $figures;
 }
 
 sub table_figures
 {
 	my ($name) = @_;
-	sql('SELECT pg_stat_force_next_flush()') if $registry->pg_version >= 15;
+	# What sessions have counted is shown after a second at most, once they are at work.
 	my ($rows, $table, $pkey, $identity, $dead, $updates, $hot, $vacuums) = split /\|/, sql(q{
-		SELECT (SELECT count(*) FROM uidgen.worker_node), pg_relation_size(s.relid), pg_relation_size('uidgen.worker_node_pkey'),
+		SELECT (SELECT count(*) FROM uidgen.worker_node), pg_relation_size(relid), pg_relation_size('uidgen.worker_node_pkey'),
 			pg_relation_size('uidgen.worker_node_identity_idx'), n_dead_tup, n_tup_upd, n_tup_hot_upd, autovacuum_count
-		FROM pg_stat_user_tables AS s WHERE relid = 'uidgen.worker_node'::regclass});
-	report("$name: table", sprintf('%d rows, %.1f MB, key %.1f MB, index of identities %.1f MB, dead rows %d', $rows,
-			map({ $_ / 1048576 } $table, $pkey, $identity), $dead));
-	report("$name: updates", sprintf('%d, HOT %.1f %%, autovacuums %d', $updates, $updates ? 100 * $hot / $updates : 0, $vacuums));
+		FROM pg_stat_user_tables WHERE relid = 'uidgen.worker_node'::regclass});
+	my $share = $updates ? 100 * $hot / $updates : 100;
+	report("$name: table", sprintf('%d rows, %.1f MB; index of the key %.1f MB, of identities %.1f MB', $rows, map { $_ / 1048576 } $table, $pkey, $identity));
+	report("$name: updates", sprintf('%d, %.2f %% HOT; %d dead rows, %d autovacuums', $updates, $share, $dead, $vacuums));
+	return { rows => $rows, indexes => $pkey + $identity, hot => $share };
+}
+
+# All nodes have a grant, at last.
+sub all_granted
+{
+	my ($name) = @_;
+	order('await');
+	my $answer = hear('all', $limit);
+	ok($answer, "$name: all nodes have a grant");
+	report("$name: all have a grant after", $answer ? "$answer->{seconds} s" : '-');
 	return;
 }
 
-sub is_part { my ($name) = @_; diag($name) if $parts{$name}; return $parts{$name} }
-
-report('nodes, window, max_lead', "$options{nodes}, $options{window} s, $options{max_lead} s");
-report('seed', $options{seed});
-
-# All begin at once, in an empty registry.
-command('start 0');
-my $all = all_granted(600);
-ok(defined $all, 'all nodes have a grant');
-report('start: all have a grant after', "$all s");
-figures('start');
-table_figures('start');
-
-# As nodes that began long ago.
-if (is_part('steady'))
+sub renew_fast
 {
-	command("scatter $period");
-	pause_for($period + 1);
-	figures('scatter');
-	my $cpu = times_of($registry);
-	pause_for(2 * $period);
-	figures('steady');
+	my ($name, $calls, $at_once) = @_;
+	order("fast $calls $at_once");
+	my $fast = hear('fast', $limit + $calls / 20) or BAIL_OUT('fast renewals come to no end');
+	report("$name: renewals a second", $fast->{rate});
+	return;
 }
 
-if (is_part('rate'))
-{
-	foreach my $at_once (1, 8, 30, 100)
-	{
-		command("fast @{[ $at_once == 1 ? 3000 : 20000 ]} $at_once");
-		my $fast = listen_for(qr/^fast /, 600) or BAIL_OUT('no end of fast renewals');
-		report("renewals, $at_once at once", "$fast->{rate} a second");
-		figures("rate.$at_once");
-	}
-}
+# ---- the parts ----
 
-sub times_of { return 0 }
+my %parts = (
+	# The next demands of all are as far away as they can be, and then anywhere in a period.
+	steady => sub {
+		renew_fast('all once', $options{nodes}, 30);
+		order("scatter $period");
+		play(1.1 * $period);
+		figures('scatter');
+		play(2 * $period);
+		figures('steady');
+	},
+	rate => sub {
+		foreach my $at_once (1, 10, 30, 100)
+		{
+			renew_fast("$at_once at once", $options{nodes} * ($at_once == 1 ? 1 : 2), $at_once);
+			figures("$at_once at once");
+		}
+	},
+	hour => sub {
+		my $calls = int($options{nodes} * 3600 / $period * $options{hour});
+		my $before = table_figures('before');
+		renew_fast('an hour', $calls, 30);
+		figures('an hour');
+		my $after = table_figures('an hour');
+		cmp_ok($after->{hot}, '>', 90, 'most renewals are HOT');
+		is($after->{indexes}, $before->{indexes}, '... and no index has grown');
+		my $old = $registry->background_psql('postgres');
+		$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM uidgen.worker_node');
+		renew_fast('beside an old snapshot', int($calls / 10), 30);
+		figures('beside an old snapshot');
+		table_figures('beside an old snapshot');
+		$old->query_safe('COMMIT');
+		$old->quit;
+		sql('VACUUM uidgen.worker_node');
+		renew_fast('after it', 2 * $options{nodes}, 30);
+		table_figures('after it');
+	},
+	crash => sub {
+		order('start 0');
+		all_granted('crash');
+		figures('crash');
+		table_figures('crash');
+	},
+	map { my $kind = $_; ($kind => sub { outage($kind) }) } qw(stopped refused silent frozen));
 
-if (is_part('crash'))
+sub outage
 {
-	command('start 0');
-	$all = all_granted(600);
-	report('crash: all have a grant after', $all);
-	figures('crash');
-	table_figures('crash');
-}
-
-foreach my $kind (qw(stopped refused silent frozen))
-{
-	next unless is_part($kind);
-	figures("before.$kind");
+	my ($kind) = @_;
 	my @stopped;
 	$registry->stop('fast') if $kind eq 'stopped';
 	$pooler->kill_kill if $kind eq 'refused';
 	$pooler->signal('STOP') if $kind eq 'silent';
 	@stopped = stop_processes($registry) if $kind eq 'frozen';
-	pause_for($options{outage});
-	figures("away.$kind");
+	play($options{outage});
+	figures("$kind, away");
 	$registry->start if $kind eq 'stopped';
 	start_pooler() if $kind eq 'refused';
 	$pooler->signal('CONT') if $kind eq 'silent';
 	kill 'CONT', @stopped;
-	$all = all_granted(900);
-	report("$kind: all have a grant after", $all);
-	figures("back.$kind");
+	all_granted($kind);
+	figures("$kind, back");
 	table_figures($kind);
+	return;
 }
 
-command('quit');
-my $ended = listen_for(qr/^ended /, 60);
-report('grants told', $ended->{told});
-ok($ended && $ended->{told} > 0, 'no tick of a worker id was granted twice');
+report('command', "UIDGEN_LOAD='$asked' ./check test/fleet/load.pl");
+report('PostgreSQL', sql('SHOW server_version'));
+report('nodes, window, max_lead', "$options{nodes}, $options{window} s, $options{max_lead} s");
+report('seed', $options{seed});
+order('timeline 1') if $options{timeline};
+order('start 0');
+all_granted('start');
+figures('start');
+table_figures('start');
+foreach my $part (split /,/, $options{parts})
+{
+	next if !$options{pool} && $part =~ /^(refused|silent)$/;
+	($parts{$part} // die "there is no part $part\n")->();
+}
+order('quit');
+my $ended = hear('ended', $limit);
+ok($ended && $ended->{told} > $options{nodes}, 'no tick of a worker id was granted twice');
+report('grants and renewals told', $ended->{told});
 
 done_testing();
