@@ -745,6 +745,32 @@ CALL pg_temp.make_up_the_world();
 SELECT pg_temp.acquire('');
 ROLLBACK;
 
+-- Plans that were made for a few rows do for many: no call reads the table.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT pg_temp.set_registry('1 me 1005, 2 you 1005', -1, 65535);
+ANALYZE uidgen.worker_node;
+CREATE FUNCTION pg_temp.rows_read() RETURNS bigint LANGUAGE sql AS $$
+	SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relid = 'uidgen.worker_node'::regclass $$;
+-- A new node, one that goes on, one that renews: how many they are, and whether all of them read few rows.
+CREATE FUNCTION pg_temp.calls(first int, last int, OUT granted bigint, OUT read_few boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	before bigint := pg_temp.rows_read();
+BEGIN
+	SELECT count(a.worker) + count(c.worker) + count(r.last_tick) INTO granted
+		FROM generate_series(first, last) AS i,
+			LATERAL uidgen.node_acquire('n' || i, 'A', 1000000, 0, 1000000, 1, 65535, 0, -1, 'reuse', '{}', -1, -1, i, 0, 10, 2000, 9223372036854775807, 'h', 5433, 1) AS a,
+			LATERAL uidgen.node_acquire('n' || i, 'A', 1000000, 0, 1000000, 1, 65535, 0, -1, 'reuse', ARRAY[i]::bigint[], a.worker, a.last_tick, -i, 0, 10, 2000, 9223372036854775807, 'h', 5433, 1) AS c,
+			LATERAL uidgen.node_renew(0, c.worker, -i, c.last_tick, i, 0, 10, 2000, 9223372036854775807) AS r;
+	read_few := pg_temp.rows_read() - before < 150 * (last - first + 1);
+END $$;
+SELECT * FROM pg_temp.calls(1, 20);
+INSERT INTO uidgen.worker_node
+	SELECT 0, i, 'host', 1, 1, '2026-01-01', '2026-01-01', to_timestamp(995), 'old ' || i, i, 1005, false, 1
+	FROM generate_series(0, 20000) AS i ON CONFLICT DO NOTHING;
+SELECT * FROM pg_temp.calls(21, 40);
+ROLLBACK;
+
 -- What a node may do: the calls of a keeper.
 BEGIN;
 CALL pg_temp.make_up_the_world();

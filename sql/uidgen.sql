@@ -989,10 +989,9 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.begin_call() IS 'raises an error where nothing can be written, and sets how this transaction waits and commits';
 
--- What each call of a node for worker ids begins with.  Who chooses among the rows queues here;
--- renewals and releases wait for nobody.
+-- What each call of a node for worker ids begins with.
 CREATE FUNCTION uidgen.begin_node_call(
-	acquires boolean,
+	queues boolean,					-- behind others that write to registry_layout, or look at all rows
 	OUT l uidgen.registry_layout,
 	OUT system_identifier bigint,
 	OUT timeline integer,
@@ -1005,7 +1004,7 @@ DECLARE
 	h record;
 BEGIN
 	PERFORM uidgen.begin_call();
-	IF acquires THEN
+	IF queues THEN
 		SELECT r.* INTO l FROM uidgen.registry_layout AS r FOR UPDATE;
 	ELSE
 		SELECT r.* INTO l FROM uidgen.registry_layout AS r;
@@ -1024,7 +1023,7 @@ BEGIN
 		IS DISTINCT FROM (l.system_identifier, l.timeline, l.started, l.database);
 END
 $$;
-COMMENT ON FUNCTION uidgen.begin_node_call(boolean) IS 'what each call of a node begins with: settings, the queue of acquirers, and what the registry knows of itself';
+COMMENT ON FUNCTION uidgen.begin_node_call(boolean) IS 'what each call of a node begins with: settings, perhaps a queue, and what the registry knows of itself';
 
 -- Read last, so that the node can bound by how much its own clock is off.
 CREATE FUNCTION uidgen.end_node_call(not_after bigint) RETURNS bigint
@@ -1129,7 +1128,8 @@ COMMENT ON FUNCTION uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigi
 
 -- One never used, at random, so that copies of a registry seldom choose the same; else
 -- the one that ended longest ago.  Of up to 256 worker ids all are looked at.  Of more,
--- 50 are drawn at random, and only if none of them is free, all are.
+-- 50 are drawn at random, and only if none of them is free, all are.  Nodes that look at all would
+-- choose the same one at the same time, so they queue.
 CREATE FUNCTION uidgen.find_free_worker(
 	l uidgen.registry_layout,
 	datacenter integer,
@@ -1137,10 +1137,11 @@ CREATE FUNCTION uidgen.find_free_worker(
 	ended_before bigint,
 	changed_before timestamptz,
 	reach bigint,
+	chooses boolean,				-- not only to know how many there are
 	OUT worker integer,
 	OUT before uidgen.worker_node,	-- its row then, if there is one
 	OUT free_workers bigint)
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
@@ -1154,6 +1155,9 @@ BEGIN
 	END IF;
 	LOOP
 		IF candidates IS NULL THEN
+			IF chooses THEN
+				PERFORM FROM uidgen.registry_layout AS r FOR UPDATE;
+			END IF;
 			candidates := ARRAY(SELECT generate_series(0, l.max_worker));
 		END IF;
 		SELECT c.worker_id, used.n AS before, round(count(*) OVER () * workers::numeric / cardinality(candidates)) AS free_workers
@@ -1172,7 +1176,7 @@ BEGIN
 	free_workers := coalesce(found_one.free_workers, 0);
 END
 $$;
-COMMENT ON FUNCTION uidgen.find_free_worker(uidgen.registry_layout, integer, text, bigint, timestamptz, bigint)
+COMMENT ON FUNCTION uidgen.find_free_worker(uidgen.registry_layout, integer, text, bigint, timestamptz, bigint, boolean)
 	IS 'a worker id that any node may take, and about how many there are';
 
 -- The worker id whose grant a node continues, or one that suits it.  Own ones that are not
@@ -1191,7 +1195,7 @@ CREATE FUNCTION uidgen.choose_for_node(
 	OUT before uidgen.worker_node,	-- its row then, if there is one; not that of a claim
 	OUT free_workers bigint,
 	OUT reason text)
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
@@ -1202,7 +1206,8 @@ DECLARE
 	free record;
 	next_tick bigint;
 BEGIN
-	SELECT f.* INTO free FROM uidgen.find_free_worker(l, datacenter, policy, ended_before, changed_before, reach) AS f;
+	SELECT f.* INTO free FROM uidgen.find_free_worker(l, datacenter, policy, ended_before, changed_before, reach,
+		chooses => claim IS NULL AND wanted < 0) AS f;
 	free_workers := free.free_workers;
 	IF claim IS NOT NULL THEN
 		worker := claim;
@@ -1333,7 +1338,6 @@ DECLARE
 	claim record;
 	choice record;
 	unknown_end boolean;
-	waits boolean;
 	queues boolean := false;
 	before uidgen.worker_node;		-- as the last holder left it, when it was chosen
 BEGIN
@@ -1344,15 +1348,14 @@ BEGIN
 	node.max_datacenter := max_datacenter;
 	node.max_worker := max_worker;
 
-	-- All nodes come back at once after an outage.  So who goes on with a row does not queue, nor
-	-- who has to wait for the end of the quarantine; and who queues looks again.
+	-- What is written down about the history is written by one call; the others look again.
 	LOOP
-		SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(acquires => queues) AS b;
+		SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => queues) AS b;
 		l := call.l;
 		PERFORM uidgen.check_node_layout(l, node);
 		PERFORM uidgen.check_request(policy, datacenter, wanted, l.max_datacenter, l.max_worker);
 
-		-- Read once, so that all that follows is of one moment, and after the queue.
+		-- Read once, so that all that follows is of one moment.
 		now_time := uidgen.registry_clock();
 		now_tick := uidgen.tick_at(now_time, l.unit, l.epoch);
 		PERFORM uidgen.check_epoch(now_tick, l.unit, l.epoch);
@@ -1370,15 +1373,14 @@ BEGIN
 		-- clock_slack explains is not believed.
 		unknown_end := claim.worker = claimed_worker AND claimed_until > greatest(before.granted_until, l.quarantine_until)
 			AND claimed_until <= latest + uidgen.ticks_in(l.clock_slack, l.unit);
-		-- Whichever row it would be.
-		waits := claim.worker IS NULL AND NOT call.went_back AND l.quarantine_until >= latest - enough;
-		EXIT WHEN queues OR waits OR claim.worker IS NOT NULL AND NOT unknown_end AND NOT call.went_back;
+		EXIT WHEN queues OR NOT coalesce(unknown_end, false) AND NOT call.went_back;
 		queues := true;
 	END LOOP;
 	IF unknown_end OR call.went_back THEN
 		l.quarantine_until := uidgen.begin_quarantine();
 		reason := 'The registry was restarted or went back, and has written that down. Ask again.';
-	ELSIF waits THEN
+	ELSIF claim.worker IS NULL AND l.quarantine_until >= latest - enough THEN
+		-- whichever row it would be
 		first_tick := greatest(floor_tick, l.quarantine_until + 1);
 	ELSE
 		FOR attempt IN 1 .. 3 LOOP
@@ -1474,7 +1476,7 @@ DECLARE
 	from_tick bigint;
 	span bigint;
 BEGIN
-	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(acquires => false) AS b;
+	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => false) AS b;
 	l := call.l;
 	IF call.went_back THEN
 		l.quarantine_until := coalesce(uidgen.begin_quarantine(), l.quarantine_until);
@@ -1521,7 +1523,7 @@ AS $$
 DECLARE
 	call record;
 BEGIN
-	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(acquires => false) AS b;
+	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => false) AS b;
 	UPDATE uidgen.worker_node AS n SET
 			token = NULL,
 			released = true,
@@ -1614,9 +1616,8 @@ COMMENT ON FUNCTION uidgen.raise_ends(uidgen.registry_layout, integer, integer[]
 	IS 'raises the ends of worker ids that nobody holds, or raises an error if another node holds one of them';
 
 -- What a server brings along that changes from its local registry to this one: the ends of
--- the grants of its rows there.  Acquirers and this queue, so that no row is chosen with its
--- old end.  R4 is for these ends as well: a registry that loses this call is in quarantine
--- beyond them.
+-- the grants of its rows there.  Who has chosen a row by its old end does not get it.  R4 is for
+-- these ends as well: a registry that loses this call is in quarantine beyond them.
 CREATE FUNCTION uidgen.node_import(
 	datacenter integer,
 	workers integer[],
@@ -1635,7 +1636,7 @@ DECLARE
 	l uidgen.registry_layout;
 	beyond record;
 BEGIN
-	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(acquires => true) AS b;
+	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
 	l := call.l;
 	SELECT i.* INTO beyond FROM unnest(workers, ends) AS i (worker, until)
 		WHERE i.until > uidgen.tick_at(uidgen.registry_clock(), l.unit, l.epoch) + uidgen.ticks_in(l.max_lead, l.unit)
@@ -1668,7 +1669,7 @@ DECLARE
 	l uidgen.registry_layout;
 	until bigint;
 BEGIN
-	SELECT (b.l).* INTO STRICT l FROM uidgen.begin_node_call(acquires => true) AS b;
+	SELECT (b.l).* INTO STRICT l FROM uidgen.begin_node_call(queues => true) AS b;
 	IF isfinite(granted_until) THEN
 		until := uidgen.tick_at(granted_until, l.unit, l.epoch);
 	END IF;
@@ -1697,7 +1698,7 @@ DECLARE
 	now_time timestamptz;
 	until bigint;
 BEGIN
-	SELECT (b.l).* INTO STRICT l FROM uidgen.begin_node_call(acquires => true) AS b;
+	SELECT (b.l).* INTO STRICT l FROM uidgen.begin_node_call(queues => true) AS b;
 	PERFORM uidgen.check_named_workers(l, datacenter, ARRAY[worker]);
 	now_time := uidgen.registry_clock();
 	SELECT n.granted_until INTO until FROM uidgen.worker_node AS n
@@ -1861,7 +1862,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.check_node_layout(uidgen.registry_layout, uidgen.registry_layout),
 	uidgen.find_claimed_worker(uidgen.registry_layout, timestamptz, bigint, text, integer, integer, bigint[], integer, bigint),
 	uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigint),
-	uidgen.find_free_worker(uidgen.registry_layout, integer, text, bigint, timestamptz, bigint),
+	uidgen.find_free_worker(uidgen.registry_layout, integer, text, bigint, timestamptz, bigint, boolean),
 	uidgen.choose_for_node(uidgen.registry_layout, timestamptz, bigint, text, integer, integer, integer, text, bigint),
 	uidgen.node_acquire(text, text, bigint, bigint, bigint, integer, integer, integer, integer, text, bigint[], integer, bigint, bigint, bigint, bigint, bigint, bigint, text, integer, integer),
 	uidgen.node_renew(integer, integer, bigint, bigint, bigint, bigint, bigint, bigint, bigint),
