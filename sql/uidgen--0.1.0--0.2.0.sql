@@ -1583,17 +1583,20 @@ BEGIN
 	SELECT (b.l).* INTO STRICT l FROM uidgen.begin_node_call(queues => true) AS b;
 	PERFORM uidgen.check_named_workers(l, datacenter, ARRAY[worker]);
 	now_time := uidgen.registry_clock();
-	SELECT n.granted_until INTO until FROM uidgen.worker_node AS n
-		WHERE n.datacenter_id = datacenter AND n.worker_id = worker FOR UPDATE;
+	-- First a row, so that there is one to lock: a node may be about to take this worker id.
 	INSERT INTO uidgen.worker_node AS n
 		(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)
-		VALUES (datacenter, worker, now_time::date, now_time, now_time, l.max_tick, false, 0)
-		ON CONFLICT (datacenter_id, worker_id) DO UPDATE SET
-			modified = greatest(n.modified, excluded.modified),
+		VALUES (datacenter, worker, now_time::date, now_time, now_time, 0, true, 0)
+		ON CONFLICT (datacenter_id, worker_id) DO NOTHING;
+	SELECT n.granted_until INTO STRICT until FROM uidgen.worker_node AS n
+		WHERE n.datacenter_id = datacenter AND n.worker_id = worker FOR UPDATE;
+	UPDATE uidgen.worker_node AS n SET
+			modified = greatest(n.modified, now_time),
 			identity = NULL,
 			token = NULL,
-			granted_until = excluded.granted_until,
-			released = false;
+			granted_until = l.max_tick,
+			released = false
+		WHERE n.datacenter_id = datacenter AND n.worker_id = worker;
 	IF until >= l.max_tick THEN
 		RETURN NULL;
 	END IF;
