@@ -63,7 +63,9 @@ sub left_by
 {
 	my ($demo) = @_;
 	my @left = glob "$demo->{folder}/*";
-	push @left, grep { UidgenTest::process_file($_, 'cmdline') =~ /\Q$demo->{folder}\E/ } map { m{(\d+)$} } glob '/proc/[0-9]*';
+	# The servers' processes are in their data directories, others name the folder.
+	push @left, grep { join(' ', readlink("/proc/$_/cwd") // '', UidgenTest::process_file($_, 'cmdline')) =~ /\Q$demo->{folder}\E/ }
+	  map { m{(\d+)$} } glob '/proc/[0-9]*';
 	return join ' ', @left;
 }
 
