@@ -107,11 +107,11 @@ pooler_installed()
 	command -v pgbouncer || [ -x /usr/sbin/pgbouncer ]
 }
 
-# Is the test with a pooler to be run for certain?  Without one it is skipped.
+# Is a test with a pooler to be run for certain?  Without one it is skipped.
 needs_pooler()
 {
 	case "${all-} ${SUITES-}" in
-	yes* | *remote_pooler*) ;;
+	yes* | *remote_pooler* | *fleet/load*) ;;
 	*) false ;;
 	esac
 }

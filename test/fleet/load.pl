@@ -252,6 +252,18 @@ sub table_figures
 	return { rows => $rows, indexes => $pkey + $identity, hot => $share };
 }
 
+# Of memory that several processes share, each has its part.
+sub memory_figures
+{
+	my ($name) = @_;
+	my @backends = grep { UidgenTest::process_file($_, 'cmdline') =~ /uidgen_pool/ } UidgenTest::child_pids($registry);
+	my $kilobytes = 0;
+	$kilobytes += (UidgenTest::process_file($_, 'smaps_rollup') =~ /^Pss:\s+(\d+)/m)[0] // 0 foreach @backends;
+	report("$name: memory", sprintf('%d connections of the registry, %.1f MB each', scalar @backends, $kilobytes / 1024 / (@backends || 1))
+		  . ($pooler ? sprintf('; the pooler %.0f MB', (UidgenTest::process_file($pooler->{KIDS}[0]{PID}, 'status') =~ /^VmRSS:\s+(\d+)/m)[0] / 1024) : ''));
+	return;
+}
+
 # All nodes have a grant, at last.
 sub all_granted
 {
@@ -283,6 +295,7 @@ my %parts = (
 		figures('scatter');
 		play(2 * $period);
 		figures('steady');
+		memory_figures('steady');
 	},
 	rate => sub {
 		foreach my $at_once (1, 10, 30, 100)
