@@ -42,9 +42,10 @@ is(output_of("sql/$_.sql", '-a', '-q'), slurp_file("expected/$_.out"), "$_: its 
 # With the clock and the history of a server.
 sub acquire
 {
-	my ($holder, $token) = @_;
+	my ($holder, $token, $known) = @_;
+	$known //= '';
 	return qq{SELECT worker, registry_id, timeline FROM uidgen.node_acquire('$holder', 'A', 1000, 1735689600000000, 2199023255551, 0, 1023,
-		0, -1, 'reuse', '{}', -1, -1, $token, 0, 10000, 9223372036854775807, 9223372036854775807, 'host', 5432, 2)};
+		0, -1, 'reuse', '{$known}', -1, -1, $token, 0, 10000, 9223372036854775807, 9223372036854775807, 'host', 5432, 2)};
 }
 $node->safe_psql('fleet', "SELECT uidgen.share_registry('A', 1000, 1735689600000000, 2199023255551, 0, 1023); SELECT uidgen.end_quarantine()",
 	connstr => $owner);
@@ -57,11 +58,13 @@ is($node->safe_psql('fleet', 'SET ROLE pg_monitor; SELECT count(*) FROM uidgen.f
 
 is((sqlstate_of($node, acquire('b', 2), 'fleet'))[0], '', 'another gets one at once');
 
-# The lock is held as long as this transaction is prepared.
-$node->safe_psql('fleet', q{BEGIN; SELECT FROM uidgen.registry_layout FOR UPDATE; PREPARE TRANSACTION 'stuck'});
-fails_with($node, acquire('c', 3), '55P03', qr/lock timeout/, 'an acquirer does not wait for ever', 'fleet');
-is($node->safe_psql('fleet', "SELECT last_tick > 0 FROM uidgen.worker_node AS n, uidgen.node_renew(0, worker_id, 2, granted_until, 5, 0, 10000, 9223372036854775807, 9223372036854775807) WHERE token = 2"),
-	't', 'and a renewal does not wait for it');
+# The locks are held as long as this transaction is prepared.
+$node->safe_psql('fleet', q{BEGIN; SELECT FROM uidgen.registry_layout FOR UPDATE; SELECT FROM uidgen.worker_node WHERE token = 2 FOR UPDATE;
+	PREPARE TRANSACTION 'stuck'});
+fails_with($node, acquire('b', 3, 2), '55P03', qr/lock timeout/, 'an acquirer does not wait for ever', 'fleet');
+is((sqlstate_of($node, acquire('c', 4), 'fleet'))[0], '', 'another one does not wait');
+is($node->safe_psql('fleet', "SELECT last_tick > 0 FROM uidgen.worker_node AS n, uidgen.node_renew(0, worker_id, 1, granted_until, 1, 0, 10000, 9223372036854775807, 9223372036854775807) WHERE token = 1"),
+	't', 'nor does a renewal');
 $node->safe_psql('fleet', q{ROLLBACK PREPARED 'stuck'});
 
 # Segments, which have locks of their own.
