@@ -18,7 +18,6 @@ package Network;
 use strict;
 use warnings;
 use Errno;
-use IO::Handle;
 use IO::Select;
 use IO::Socket::INET;
 use POSIX ();

@@ -28,8 +28,7 @@ use strict;
 use warnings;
 use parent 'FleetRounds';
 use Chance;
-use IdFiles;
-use List::Util qw(max min sum0 shuffle uniq);
+use List::Util qw(max shuffle sum0 uniq);
 use Network;
 use Patroni;
 use PostgreSQL::Test::Cluster;
@@ -48,6 +47,9 @@ my ($CONTROL_LEAD, $CONTROL_WINDOW) = (120, 60);
 
 my %FAULTS = (machine => 5, server => 3, patroni => 2, freeze => 3, cut => 4, switchover => 4, node => 2);
 my %ENDS = (postmaster => 1, immediate => 1);
+
+# For so long the control draws with a worker id that two of its nodes may have.
+my $BESIDE = 3;
 
 # Without ids for longer than this, a node counts as stopped: what clients see comes in pieces.
 my $STALLED = 1.5;
@@ -183,11 +185,11 @@ sub tend
 	return;
 }
 
-# The control draws in bursts, so that two that have the same worker id meet in the same ticks.
+# The control draws in bursts, and at random, so that two that have the same worker id soon meet in a tick.
 sub statements
 {
 	my ($kind) = @_;
-	my ($many, $pause, $times) = $kind eq 'control' ? (300, 0.1, 40) : @{ pick([ 20, 0.02, 200 ], [ 20, 0.02, 200 ], [ 500, 0.5, 8 ]) };
+	my ($many, $pause, $times) = $kind eq 'control' ? (150, 'random() * 0.1', 80) : @{ pick([ 20, 0.02, 200 ], [ 20, 0.02, 200 ], [ 500, 0.5, 8 ]) };
 	my $draw = "SELECT uid_next() FROM (SELECT generate_series(1, $many) FROM (SELECT pg_sleep($pause) FROM generate_series(1, $times)) AS pace) AS many";
 	return [ $kind, $draw ] if $kind eq 'control';
 	return (
@@ -464,6 +466,7 @@ sub change_leader
 		$self->do_later($_) foreach @{ $plan->{lost} };
 		# For a moment those that were frozen draw beside those that may have taken their place.
 		$self->await_ids(20, undef, $controls->(@{ $plan->{lost} }, @{ $plan->{late} }));
+		$self->go_on($BESIDE);
 	}
 	$self->await_whole;
 	$self->look_back($known, $overlap);
