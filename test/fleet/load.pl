@@ -353,6 +353,7 @@ sub outage
 
 report('command', "UIDGEN_LOAD='$asked' ./check test/fleet/load.pl");
 report('PostgreSQL', sql('SHOW server_version'));
+report('machine', sprintf('%d processors, load average %s before', scalar(() = slurp_file('/proc/cpuinfo') =~ /^processor\b/mg), (split ' ', slurp_file('/proc/loadavg'))[0]));
 report('nodes, window, max_lead', "$options{nodes}, $options{window} s, $options{max_lead} s");
 report('seed', $options{seed});
 order('timeline 1') if $options{timeline};
