@@ -28,8 +28,8 @@
  * The rules are R1 to R7 of docs/design.md, section 6.  The model differs from the SQL in
  * this:
  *
- *	- each call is one step, though acquirers only queue, and renewals come in between: the
- *	  compare-and-swap of node_acquire() is shown by test/isolation/specs/fleet.spec;
+ *	- each call is one step, though others may come in between: the compare-and-swap of
+ *	  node_acquire() is shown by test/isolation/specs/fleet.spec;
  *	- begin_quarantine() and is_free() add a tick for what rounding takes away; here all
  *	  lengths are whole ticks;
  *	- there are no datacenters, wanted worker ids, policies and end of the layout; neither
