@@ -749,6 +749,7 @@ ROLLBACK;
 BEGIN;
 CALL pg_temp.make_up_the_world();
 SELECT pg_temp.set_registry('1 me 1005, 2 you 1005', -1, 65535);
+CLUSTER uidgen.worker_node USING worker_node_pkey;
 ANALYZE uidgen.worker_node;
 CREATE FUNCTION pg_temp.rows_read() RETURNS bigint LANGUAGE sql AS $$
 	SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relid = 'uidgen.worker_node'::regclass $$;
