@@ -12,8 +12,9 @@ use Fleet;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use RegistryProxy;
+use RemoteRegistry;
 use Test::More;
-use Time::HiRes qw(usleep);
+use Time::HiRes qw(time usleep);
 use UidgenTest;
 
 my $registry = fleet_registry('registry');
@@ -36,6 +37,11 @@ poll_until(
 		return $keeper_of_idle = $idle_registry->safe_psql('postgres', $KEEPER_OF_IDLE);
 	});
 my $asked_at = time;
+
+# And one that reaches no registry at all.
+my $lost = fleet_node('lost', hosts(refused_port()));
+draws($lost);
+my $lost_at = time;
 
 # Both go on, by themselves, with the worker ids that they had.
 sub unharmed
@@ -178,6 +184,17 @@ quarantine_ends($registry);
 ok(goes_on($three), '... until the owner says that nothing is lost');
 $worker{three} = worker_id($three);
 unharmed('all', $one, $two, $three);
+
+# ---- the longer the registry is away, the longer are the pauses ----
+
+# Up to ten seconds they are at most a second, and from half to all of that.
+sub attempts_of_lost { return status_of($lost, 'failures') }
+poll_until(sub { time > $lost_at + 20 });
+my ($then, $attempts) = (time, attempts_of_lost());
+poll_until(sub { time > $then + 14 });
+$attempts = attempts_of_lost() - $attempts;
+cmp_ok($attempts, '>', 0, 'a node that reaches no registry goes on trying');
+cmp_ok($attempts, '<', 0.9 * (time - $then), '... less often after a while');
 
 # ---- a connection lasts from one renewal to the next ----
 
