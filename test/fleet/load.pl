@@ -5,9 +5,9 @@
 #	UIDGEN_LOAD='--nodes 10000 --window 60 --hour 1' ./check test/fleet/load.pl
 #
 # --nodes N         so many (1000)
-# --window N        uidgen.window of all, in seconds (10)
-# --max_lead N      the registry's, in seconds (20)
-# --clock_slack N   likewise (2)
+# --window N        uidgen.window of all, in seconds (4)
+# --max_lead N      the registry's, in seconds (two windows)
+# --clock_slack N   likewise (a twelfth of that)
 # --pool N          connections of the pooler to the registry; 0: there is no pooler (30)
 # --connections N   max_connections of the registry (as many as it takes)
 # --idle N          a node without a demand keeps its connection for so many seconds (as a real one does)
@@ -41,10 +41,12 @@ use UidgenTest;
 
 my $asked = $ENV{UIDGEN_LOAD} // '';
 unshift @ARGV, split ' ', $asked;
-my %options = (nodes => 1000, window => 10, max_lead => 20, clock_slack => 2, pool => 30, hour => 0.02, seed => 1,
+my %options = (nodes => 1000, window => 4, pool => 30, hour => 0.02, seed => 1,
 	parts => 'steady,rate,hour,crash,stopped,refused,silent,frozen');
 GetOptions(\%options, 'nodes=i', 'window=f', 'max_lead=f', 'clock_slack=f', 'pool=i', 'connections=i', 'idle=f', 'outage=f', 'hour=f',
 	'parts=s', 'seed=i', 'timeline') or die "see the head of $0\n";
+$options{max_lead} //= 2 * $options{window};
+$options{clock_slack} //= $options{max_lead} / 12;
 $options{outage} //= $options{max_lead} + 10;
 $options{connections} //= $options{pool} ? 100 : $options{nodes} + 20;
 # A grant is renewed when half of it is left.
