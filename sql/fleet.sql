@@ -731,6 +731,25 @@ UPDATE uidgen.registry_layout SET max_lead = '20 s';
 SELECT pg_temp.acquire(window_ticks => 30, wanted => 3);
 ROLLBACK;
 
+-- How it is.  Free is what a node can get: a worker id never used, one handed back, one that ended and was unchanged for more than 65 seconds.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+CREATE FUNCTION pg_temp.status(content text, quarantine bigint DEFAULT -1) RETURNS text LANGUAGE sql AS $$
+	SELECT pg_temp.set_registry(content, quarantine, 3);
+	SELECT string_agg(format('%s: %s running, %s free', datacenter_id, running, free_worker_ids) || coalesce(', quarantine until ' || extract(epoch FROM quarantine_until), ''),
+		'; ' ORDER BY datacenter_id) FROM uidgen.registry_status;
+$$;
+SELECT pg_temp.status('');
+SELECT pg_temp.status('0 a 1005, 1 b 999, 2 c 1000 r');
+SELECT pg_temp.status('0 a 1005, 1 b 933, 2 c 933@935'), pg_temp.status('0 a 1005, 1 b 935, 2 c 933@936');
+SELECT pg_temp.status('0 a 1005, 1 b 1005, 2 c 1005, 3 d 1005, 1/3 e 1005 r');
+SELECT pg_temp.status('0 a 1005', 999), pg_temp.status('0 a 1005', 1000), pg_temp.status('0 a 999999', 1065);
+UPDATE uidgen.worker_node SET granted_until = 9223372036854775807;
+SELECT running, free_worker_ids FROM uidgen.registry_status;
+UPDATE uidgen.registry_layout SET shared = false;
+SELECT * FROM uidgen.registry_status;
+ROLLBACK;
+
 -- Where nothing can be written
 BEGIN;
 CALL pg_temp.make_up_the_world();
@@ -793,9 +812,9 @@ WHERE pronamespace = 'uidgen'::regnamespace AND has_function_privilege(p.oid, 'E
 	AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') AND proname NOT IN ('layout_numbers', 'make_partitions')
 ORDER BY proname COLLATE "C";
 SELECT relname, has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES') AS any
-FROM pg_class AS c WHERE relnamespace = 'uidgen'::regnamespace AND relname IN ('worker_node', 'registry_layout', 'fleet') ORDER BY relname COLLATE "C";
+FROM pg_class AS c WHERE relnamespace = 'uidgen'::regnamespace AND relname IN ('worker_node', 'registry_layout', 'fleet', 'registry_status') ORDER BY relname COLLATE "C";
 SELECT has_schema_privilege('uidgen', 'CREATE');
-SELECT pg_temp.try(command) FROM (VALUES ('SELECT token FROM uidgen.worker_node'), ('SELECT * FROM uidgen.registry_layout'), ('SELECT * FROM uidgen.fleet'),
+SELECT pg_temp.try(command) FROM (VALUES ('SELECT token FROM uidgen.worker_node'), ('SELECT * FROM uidgen.registry_layout'), ('SELECT * FROM uidgen.fleet'), ('SELECT * FROM uidgen.registry_status'),
 	('SELECT FROM uidgen.registry_layout FOR UPDATE'), ('LOCK TABLE uidgen.worker_node IN SHARE MODE'), ('UPDATE uidgen.worker_node SET token = 1'),
 	('DELETE FROM uidgen.worker_node'), ('TRUNCATE uidgen.worker_node'), ('SELECT uidgen.end_quarantine()'), ('SELECT uidgen.forget_worker(1)'),
 	('SELECT uidgen.keep_worker(0, 1)'), ('SELECT uidgen.import_worker(0, 1, now())'),

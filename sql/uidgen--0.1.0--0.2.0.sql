@@ -1736,6 +1736,25 @@ FROM uidgen.registry_layout AS l, uidgen.worker_node AS n,
 COMMENT ON VIEW uidgen.fleet IS 'the holders of worker ids: who and where, since when and until when, and whether the grant is running, ended, released or kept from all nodes';
 GRANT SELECT ON uidgen.fleet TO pg_monitor;
 
+-- A worker id is free by R3, up to a tick; a released one counts at once.
+CREATE VIEW uidgen.registry_status AS
+SELECT coalesce(d.datacenter_id, 0) AS datacenter_id,
+	coalesce(d.running, 0) AS running,
+	l.max_worker + 1::bigint - coalesce(d.taken, 0) AS free_worker_ids,
+	CASE WHEN q.until > now.clock THEN q.until END AS quarantine_until,
+	pg_stat_get_dead_tuples('uidgen.worker_node'::regclass) AS dead_rows
+FROM uidgen.registry_layout AS l
+	CROSS JOIN uidgen.registry_clock() AS now (clock)
+	CROSS JOIN LATERAL (SELECT to_timestamp((((l.quarantine_until + 1::numeric) * l.unit + l.epoch) / 1000000)::double precision)) AS q (until)
+	LEFT JOIN LATERAL (
+		SELECT f.datacenter_id,
+			count(*) FILTER (WHERE f.state = 'running') AS running,
+			count(*) FILTER (WHERE f.state <> 'released' AND greatest(f.until, f.last_call) >= now.clock - l.max_lead - l.clock_slack) AS taken
+		FROM uidgen.fleet AS f GROUP BY f.datacenter_id) AS d ON true
+WHERE l.shared;
+COMMENT ON VIEW uidgen.registry_status IS 'a shared registry, one row for each datacenter: how many nodes hold a grant, how many worker ids are free, until when it is in quarantine, and what VACUUM has to remove from uidgen.worker_node';
+GRANT SELECT ON uidgen.registry_status TO pg_monitor;
+
 -- Nodes call those of node_functions(), by grant_node(); the owner share_registry() and so on.
 REVOKE EXECUTE ON FUNCTION
 	uidgen.ticks_in(interval, bigint),
@@ -1763,7 +1782,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.revoke_node(regrole),
 	uidgen.node_functions()
 	FROM PUBLIC;
--- The view asks the clock as whoever looks at it.
+-- The views ask the clock as whoever looks at them.
 GRANT EXECUTE ON FUNCTION uidgen.registry_clock() TO pg_monitor;
 
 --

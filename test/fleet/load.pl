@@ -41,10 +41,15 @@ use UidgenTest;
 
 my $asked = $ENV{UIDGEN_LOAD} // '';
 unshift @ARGV, split ' ', $asked;
-my %options = (nodes => 1000, window => 4, pool => 30, hour => 0.02, seed => 1,
-	parts => 'steady,rate,hour,crash,stopped,refused,silent,frozen');
+my @all_parts = qw(steady rate hour crash stopped refused silent frozen);
+my %options = (nodes => 1000, window => 4, pool => 30, hour => 0.02, seed => 1, parts => join(',', @all_parts));
 GetOptions(\%options, 'nodes=i', 'window=f', 'max_lead=f', 'clock_slack=f', 'pool=i', 'connections=i', 'idle=f', 'outage=f', 'hour=f',
 	'parts=s', 'seed=i', 'timeline') or die "see the head of $0\n";
+my @asked_parts = split /,/, $options{parts};
+foreach my $part (@asked_parts)
+{
+	die "there is no part $part: see the head of $0\n" unless grep { $_ eq $part } @all_parts;
+}
 $options{max_lead} //= 2 * $options{window};
 $options{clock_slack} //= $options{max_lead} / 12;
 $options{outage} //= $options{max_lead} + 10;
@@ -363,10 +368,10 @@ order('start 0');
 all_granted('start');
 figures('start');
 table_figures('start');
-foreach my $part (split /,/, $options{parts})
+foreach my $part (@asked_parts)
 {
 	next if !$options{pool} && $part =~ /^(refused|silent)$/;
-	($parts{$part} // die "there is no part $part\n")->();
+	$parts{$part}->();
 }
 order('quit');
 my $ended = hear('ended', $limit);

@@ -55,6 +55,7 @@ my $first = $node->safe_psql('fleet', acquire('a', 1), connstr => $connstr);
 like($first, qr/^\d+\|-?\d+\|1$/, 'a node gets a worker id');
 is($node->safe_psql('fleet', 'SELECT state FROM uidgen.fleet'), 'running', 'which is seen');
 is($node->safe_psql('fleet', 'SET ROLE pg_monitor; SELECT count(*) FROM uidgen.fleet'), '1', 'by pg_monitor too');
+is($node->safe_psql('fleet', 'SET ROLE pg_monitor; SELECT running, quarantine_until FROM uidgen.registry_status'), '1|', '... which sees how the registry is');
 
 is((sqlstate_of($node, acquire('b', 2), 'fleet'))[0], '', 'another gets one at once');
 
