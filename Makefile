@@ -73,7 +73,9 @@ ISOLATION = acquire fleet partitions renew segments
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # Test programs in Perl, with servers of their own; not TAP_TESTS, because these are
 # no part of installcheck.  Named relative to the source tree.
-PROVE_TESTS ?= $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)))
+LONGEST_TEST = test/t/segments_outage.pl
+# It comes first: at the end all would wait for it alone.
+PROVE_TESTS ?= $(LONGEST_TEST) $(filter-out $(LONGEST_TEST),$(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl))))
 # Two at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 2
 UNIT_TESTS = test/unit/test_fleetclock test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
