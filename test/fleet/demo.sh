@@ -119,14 +119,15 @@ copy_of()
 
 start()
 {
-	as_server "$bin/pg_ctl" -D "$work/$1" -l "$work/$1/log" -w -s start
+	as_server "$bin/pg_ctl" -D "$work/$1" -l "$work/$1/log" -w -s start || { tail -n 5 "$work/$1/log"; return 1; }
 }
 
-# Ends as at a power failure, as far as the server can tell.
+# Ends as at a power failure, as far as the server can tell.  Its lock files name a process that
+# still counts as running until its parent has waited for it, which in a container perhaps nobody does.
 kill_server()
 {
 	kill -9 "$(sed 1q "$work/$1/postmaster.pid")"
-	rm "$work/$1/postmaster.pid"
+	rm "$work/$1/postmaster.pid" "$work/socket/.s.PGSQL.$(port_of "$1").lock"
 }
 
 # ---- Ids ----

@@ -38,14 +38,22 @@ chmod 0755, "$dir/bin/make";
 # It is to find the server that is installed, not the copy that is tested.
 my $path = join ':', "$dir/bin", grep { $_ ne $ENV{BINDIR} } split /:/, $ENV{PATH};
 
-# Begin it, in a folder of its own; with a broken rule of the registry, a command of sed.
+# As process 1 of many containers: killed servers, whose parent it becomes, it leaves in the list of processes.
+my @careless_parent = ($^X, '-e', <<'END');
+require 'sys/syscall.ph';
+my $PR_SET_CHILD_SUBREAPER = 36;
+syscall(SYS_prctl(), $PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 or die "prctl: $!\n";
+exit(system(@ARGV) >> 8);
+END
+
+# Begin it, in a folder of its own; with a broken rule of the registry, a command of sed; as the child of a program.
 sub begin_demo
 {
-	my ($name, $break) = @_;
+	my ($name, $break, @parent) = @_;
 	my %demo = (folder => "$dir/$name", out => '');
 	make_path($demo{folder});
 	local %ENV = (%ENV, PATH => $path, TMPDIR => $demo{folder}, BREAK => $break // '');
-	$demo{run} = IPC::Run::start([ "$FindBin::RealBin/../../try", 'fleet' ],
+	$demo{run} = IPC::Run::start([ @parent, "$FindBin::RealBin/../../try", 'fleet' ],
 		'<', \undef, '>&', \$demo{out}, IPC::Run::timeout(4 * $PostgreSQL::Test::Utils::timeout_default));
 	return \%demo;
 }
@@ -82,7 +90,7 @@ sub fleets
 }
 
 # All at once, since they mostly wait.
-my $demo = begin_demo('demo');
+my $demo = begin_demo('demo', '', @careless_parent);
 my $broken = begin_demo('broken', 's/worker := choice.worker;/worker := 1;/');
 my %interrupted = (
 	HUP => [ 129, qr/starting five private servers/ ],
