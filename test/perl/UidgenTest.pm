@@ -17,7 +17,7 @@ use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node try_psql sqlstate_of fails_with poll_until log_since
   start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated change_setting await_keeper keeper_pid
-  end_keeper times_asleep stop_processes crash kill_and_start start_again percentile spread build_program
+  end_keeper await_end times_asleep stop_processes crash kill_and_start start_again percentile spread build_program
   build_module);
 
 # A server that has uidgen preloaded, not yet started.  @conf: more lines for
@@ -171,6 +171,13 @@ sub process_file
 {
 	my ($pid, $file) = @_;
 	return eval { slurp_file("/proc/$pid/$file") } // '';
+}
+
+# Wait until a process has ended, whether or not its parent knows.
+sub await_end
+{
+	my ($pid) = @_;
+	return poll_until(sub { process_file($pid, 'stat') =~ /^(?:\d+ \(.*\) Z|$)/ });
 }
 
 # How often a process has gone to sleep.

@@ -89,6 +89,9 @@ sub fleets
 	return @fleets;
 }
 
+# What nohup has these ignore, a shell cannot catch.
+local $SIG{HUP} = 'DEFAULT';
+
 # All at once, since they mostly wait.
 my $demo = begin_demo('demo', '', @careless_parent);
 my $broken = begin_demo('broken', 's/worker := choice.worker;/worker := 1;/');

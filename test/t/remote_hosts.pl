@@ -152,12 +152,6 @@ sub waiting_session
 	return ($session, $pid);
 }
 
-sub has_ended
-{
-	my ($pid) = @_;
-	return poll_until(sub { !-e "/proc/$pid" || slurp_file("/proc/$pid/stat") =~ /^\d+ \(.*\) Z/ });
-}
-
 @stopped = stop_processes($one);
 foreach (
 	[ 'a connection to a black hole', [$hole], 'SELECT client_connect()', 'ERROR:  57014: .*broken off' ],
@@ -171,7 +165,7 @@ foreach (
 	$session->quit;
 	($session, $pid) = waiting_session($hosts, $sql);
 	$node->safe_psql('postgres', "SELECT pg_terminate_backend($pid)");
-	ok(has_ended($pid), "$name: SIGTERM ends it");
+	ok(await_end($pid), "$name: SIGTERM ends it");
 	eval { $session->quit };
 }
 kill 'CONT', @stopped;
@@ -196,18 +190,18 @@ $session->quit;
 kill 'CONT', @stopped;
 ($session, $pid) = call_without_answer();
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid)");
-ok(has_ended($pid), 'a call: SIGTERM ends it');
+ok(await_end($pid), 'a call: SIGTERM ends it');
 eval { $session->quit };
 kill 'CONT', @stopped;
 ($session, $pid) = call_without_answer();
 $node->stop('fast');
-ok(has_ended($pid), 'a call: a fast shutdown ends it');
+ok(await_end($pid), 'a call: a fast shutdown ends it');
 eval { $session->quit };
 $node->start;
 kill 'CONT', @stopped;
 ($session, $pid) = call_without_answer();
 kill_and_start($node);
-ok(has_ended($pid), 'a call: the end of the postmaster ends it');
+ok(await_end($pid), 'a call: the end of the postmaster ends it');
 eval { $session->quit };
 kill 'CONT', @stopped;
 

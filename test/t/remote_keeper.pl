@@ -94,7 +94,7 @@ $session->query_until(qr/started/, "\\echo started\nSELECT uid_next();\n");
 poll_until(sub { keeper_pid($node) && libraries(keeper_pid($node)) =~ /libpq/ });
 my $keeper = keeper_pid($node);
 kill_and_start($node);
-ok(poll_until(sub { !-e "/proc/$keeper" || slurp_file("/proc/$keeper/stat") =~ /^\d+ \(.*\) Z/ }), 'the end of the postmaster ends the wait');
+ok(await_end($keeper), 'the end of the postmaster ends the wait');
 eval { $session->quit };
 kill 'CONT', @stopped;
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET uidgen.registry_timeout');
