@@ -268,11 +268,11 @@ copy_files()
 	tar -C "$from" -cf - "$@" . | tar -C "$to" -xf -
 )
 
-# copy_tree DIR: the sources, without what was built from them.
+# copy_tree DIR: the sources, without what was built from them.  Those that may
+# only be read are copied as writable, so that an interrupted copy can be removed.
 copy_tree()
 {
-	copy_files "$srcdir" "$1" --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc'
-	chmod -R u+w "$1"
+	copy_files "$srcdir" "$1" --mode=u+w --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc'
 }
 
 # copy_server DIR: the installed server, below DIR.  Its programs find their
