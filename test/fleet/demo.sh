@@ -172,7 +172,8 @@ worker_of()
 # ---- The demonstration ----
 
 drawings=0
-registry="host=$work/socket,$work/socket port=$(port_of registry),$(port_of standby) dbname=postgres user=postgres"
+# As it stands within the quotes of postgresql.conf.
+registry="host=''$work/socket,$work/socket'' port=$(port_of registry),$(port_of standby) dbname=postgres user=postgres"
 fleet='SELECT worker_id, port, state, last_call::time(3), until::time(3) FROM uidgen.fleet ORDER BY port'
 
 say "starting five private servers in $work"

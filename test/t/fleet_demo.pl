@@ -70,7 +70,7 @@ sub end_demo
 sub left_by
 {
 	my ($demo) = @_;
-	my @left = glob "$demo->{folder}/*";
+	my @left = glob qq("$demo->{folder}/*");
 	# The servers' processes are in their data directories, others name the folder.
 	push @left, grep { join(' ', readlink("/proc/$_/cwd") // '', UidgenTest::process_file($_, 'cmdline')) =~ /\Q$demo->{folder}\E/ }
 	  map { m{(\d+)$} } glob '/proc/[0-9]*';
@@ -92,8 +92,8 @@ sub fleets
 # What nohup has these ignore, a shell cannot catch.
 local $SIG{HUP} = 'DEFAULT';
 
-# All at once, since they mostly wait.
-my $demo = begin_demo('demo', '', @careless_parent);
+# All at once, since they mostly wait.  A folder may have a name that has to be quoted.
+my $demo = begin_demo('the demo', '', @careless_parent);
 my $broken = begin_demo('broken', 's/worker := choice.worker;/worker := 1;/');
 my %interrupted = (
 	HUP => [ 129, qr/starting five private servers/ ],
