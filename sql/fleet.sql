@@ -675,6 +675,10 @@ SELECT uidgen.forget_worker(1, 1), uidgen.import_worker(1, 1, '1970-01-01 01:00:
 SELECT pg_temp.set_registry('1 me 1200@1100', -1, 3);
 SELECT uidgen.forget_worker(1, 0), pg_temp.get_rows();
 SELECT extract(epoch FROM modified) FROM uidgen.worker_node;
+-- where grants that were lost may reach further, and no node has called since
+SELECT pg_temp.set_registry('1 me 900', -1, 3), pg_temp.world(1000, '2');
+SELECT uidgen.keep_worker(0, 1);
+SELECT pg_temp.acquire();
 -- only a shared registry knows such rows
 UPDATE uidgen.registry_layout SET shared = false;
 SELECT pg_temp.try('SELECT uidgen.keep_worker(0, 1)');
@@ -731,7 +735,7 @@ UPDATE uidgen.registry_layout SET max_lead = '20 s';
 SELECT pg_temp.acquire(window_ticks => 30, wanted => 3);
 ROLLBACK;
 
--- How it is.  Free is what a node can get: a worker id never used, one handed back, one that ended and was unchanged for more than 65 seconds.
+-- How it is.  Free is what a node can get: a worker id never used, one handed back that ends within reach, one that ended and was unchanged for more than 65 seconds.
 BEGIN;
 CALL pg_temp.make_up_the_world();
 CREATE FUNCTION pg_temp.status(content text, quarantine bigint DEFAULT -1) RETURNS text LANGUAGE sql AS $$
@@ -743,6 +747,7 @@ SELECT pg_temp.status('');
 SELECT pg_temp.status('0 a 1005, 1 b 999, 2 c 1000 r');
 SELECT pg_temp.status('0 a 1005, 1 b 933, 2 c 933@935'), pg_temp.status('0 a 1005, 1 b 935, 2 c 933@936');
 SELECT pg_temp.status('0 a 1005, 1 b 1005, 2 c 1005, 3 d 1005, 1/3 e 1005 r');
+SELECT pg_temp.status('0 - 1059 r, 1 - 1060 r');
 SELECT pg_temp.status('0 a 1005', 999), pg_temp.status('0 a 1005', 1000), pg_temp.status('0 a 999999', 1065);
 UPDATE uidgen.worker_node SET granted_until = 9223372036854775807;
 SELECT running, free_worker_ids FROM uidgen.registry_status;

@@ -1162,11 +1162,16 @@ COMMENT ON FUNCTION uidgen.choose_for_node(uidgen.registry_layout, timestamptz, 
 -- Acquire a worker id and its first range of ticks, or go on with one after a call without
 -- an answer.
 --
--- A call that grants nothing may succeed all the same; worker is null then.  Either the
--- registry has written down that it went back: an error would undo that, and each call
--- would begin the quarantine anew.  first_tick is null, and the node asks again at once.
--- Or the clamp (R4) is in the way, and first_tick is where the grant would begin.  The node
--- gets the clock with it: one that was set back may be the reason.
+-- A call that grants nothing may succeed all the same; worker is null then.  Where first_tick
+-- is null, too, the node asks again at once.  Either the registry has written down that it
+-- went back: an error would undo that, and each call would begin the quarantine anew.  Or
+-- another call has changed the row that was chosen.  Where first_tick is given, the clamp (R4)
+-- is in the way of a grant that would begin there.  The node gets the clock with it: one that
+-- was set back may be the reason.
+--
+-- Whoever locks registry_layout does so before a row of worker_node, otherwise two calls could
+-- wait for each other.  An UPDATE that has waited for a row in vain keeps it locked, so its
+-- call ends instead of choosing again, for which it might have to queue.
 CREATE FUNCTION uidgen.node_acquire(
 	holder text,					-- identity of the caller
 	layout_text text,				-- its layout in canonical form; the next five are the numbers in it
@@ -1265,13 +1270,12 @@ BEGIN
 		-- whichever row it would be
 		first_tick := greatest(floor_tick, l.quarantine_until + 1);
 	ELSE
-		FOR attempt IN 1 .. 3 LOOP
-			SELECT c.* INTO STRICT choice
-				FROM uidgen.choose_for_node(l, now_time, now_tick, me, datacenter, claim.worker, wanted, policy, reach => latest - enough) AS c;
-			before := CASE WHEN claim.worker IS NULL THEN choice.before ELSE claim.before END;
-			first_tick := greatest(0, least(now_tick, at_tick), floor_tick, before.granted_until + 1,
-				CASE WHEN claim.worker IS NULL THEN l.quarantine_until + 1 ELSE least(claimed_until, l.max_tick) + 1 END);
-			EXIT WHEN first_tick > latest - enough;
+		SELECT c.* INTO STRICT choice
+			FROM uidgen.choose_for_node(l, now_time, now_tick, me, datacenter, claim.worker, wanted, policy, reach => latest - enough) AS c;
+		before := CASE WHEN claim.worker IS NULL THEN choice.before ELSE claim.before END;
+		first_tick := greatest(0, least(now_tick, at_tick), floor_tick, before.granted_until + 1,
+			CASE WHEN claim.worker IS NULL THEN l.quarantine_until + 1 ELSE least(claimed_until, l.max_tick) + 1 END);
+		IF first_tick <= latest - enough THEN
 			PERFORM uidgen.check_lifetime(first_tick, l.max_tick, l.unit, l.epoch);
 			until := least(first_tick + span, latest, l.max_tick - 1);
 
@@ -1305,15 +1309,11 @@ BEGIN
 				never_used := before.worker_id IS NULL;
 				free_workers := choice.free_workers;
 				reason := choice.reason;
-				EXIT;
-			ELSIF attempt = 3 THEN
-				RAISE EXCEPTION 'the row of worker id % is changed again and again', choice.worker
-					USING ERRCODE = 'serialization_failure',
-						HINT = 'Try again.';
+			ELSE
+				first_tick := NULL;
+				reason := 'Another call has changed the row meanwhile. Ask again.';
 			END IF;
-			SELECT c.* INTO STRICT claim
-				FROM uidgen.find_claimed_worker(l, now_time, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
-		END LOOP;
+		END IF;
 	END IF;
 
 	quarantine_until := l.quarantine_until;
@@ -1576,12 +1576,18 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
+	call record;
 	l uidgen.registry_layout;
 	now_time timestamptz;
 	until bigint;
 BEGIN
-	SELECT (b.l).* INTO STRICT l FROM uidgen.begin_node_call(queues => true) AS b;
+	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
+	l := call.l;
 	PERFORM uidgen.check_named_workers(l, datacenter, ARRAY[worker]);
+	-- What was lost is not over because no node has asked since.
+	IF call.went_back THEN
+		l.quarantine_until := uidgen.begin_quarantine();
+	END IF;
 	now_time := uidgen.registry_clock();
 	-- First a row, so that there is one to lock: a node may be about to take this worker id.
 	INSERT INTO uidgen.worker_node AS n
@@ -1736,23 +1742,29 @@ FROM uidgen.registry_layout AS l, uidgen.worker_node AS n,
 COMMENT ON VIEW uidgen.fleet IS 'the holders of worker ids: who and where, since when and until when, and whether the grant is running, ended, released or kept from all nodes';
 GRANT SELECT ON uidgen.fleet TO pg_monitor;
 
--- A worker id is free by R3, up to a tick; a released one counts at once.
+-- LIMIT tells the planner that there is one layout: it would plan for hundreds.
 CREATE VIEW uidgen.registry_status AS
 SELECT coalesce(d.datacenter_id, 0) AS datacenter_id,
 	coalesce(d.running, 0) AS running,
 	l.max_worker + 1::bigint - coalesce(d.taken, 0) AS free_worker_ids,
-	CASE WHEN q.until > now.clock THEN q.until END AS quarantine_until,
+	CASE WHEN l.quarantine_until >= l.now_tick THEN to_timestamp(((l.quarantine_until + 1::numeric) * l.unit + l.epoch)::double precision / 1000000) END AS quarantine_until,
 	pg_stat_get_dead_tuples('uidgen.worker_node'::regclass) AS dead_rows
-FROM uidgen.registry_layout AS l
-	CROSS JOIN uidgen.registry_clock() AS now (clock)
-	CROSS JOIN LATERAL (SELECT to_timestamp((((l.quarantine_until + 1::numeric) * l.unit + l.epoch) / 1000000)::double precision)) AS q (until)
+FROM (SELECT r.max_tick, r.max_worker, r.unit, r.epoch, r.quarantine_until,
+			c.clock - r.max_lead - r.clock_slack AS changed_before,
+			t.now_tick,
+			t.now_tick + t.max_lead AS reach,
+			t.now_tick - t.max_lead - uidgen.ticks_in(r.clock_slack, r.unit) - 1 AS ended_before
+		FROM uidgen.registry_layout AS r
+			CROSS JOIN uidgen.registry_clock() AS c (clock)
+			CROSS JOIN LATERAL (SELECT uidgen.tick_at(c.clock, r.unit, r.epoch), uidgen.ticks_in(r.max_lead, r.unit)) AS t (now_tick, max_lead)
+		WHERE r.shared
+		LIMIT 1) AS l
 	LEFT JOIN LATERAL (
-		SELECT f.datacenter_id,
-			count(*) FILTER (WHERE f.state = 'running') AS running,
-			count(*) FILTER (WHERE f.state <> 'released' AND greatest(f.until, f.last_call) >= now.clock - l.max_lead - l.clock_slack) AS taken
-		FROM uidgen.fleet AS f GROUP BY f.datacenter_id) AS d ON true
-WHERE l.shared;
-COMMENT ON VIEW uidgen.registry_status IS 'a shared registry, one row for each datacenter: how many nodes hold a grant, how many worker ids are free, until when it is in quarantine, and what VACUUM has to remove from uidgen.worker_node';
+		SELECT n.datacenter_id,
+			count(*) FILTER (WHERE NOT n.released AND n.granted_until >= l.now_tick AND n.granted_until < l.max_tick) AS running,
+			count(*) FILTER (WHERE NOT uidgen.is_free(n, l.ended_before, l.changed_before, l.reach)) AS taken
+		FROM uidgen.worker_node AS n GROUP BY n.datacenter_id) AS d ON true;
+COMMENT ON VIEW uidgen.registry_status IS 'a shared registry, one row for each datacenter that was granted worker ids, or one of datacenter 0: how many nodes hold a grant, how many worker ids are free, until when it is in quarantine, and what VACUUM has to remove from uidgen.worker_node';
 GRANT SELECT ON uidgen.registry_status TO pg_monitor;
 
 -- Nodes call those of node_functions(), by grant_node(); the owner share_registry() and so on.
@@ -1782,8 +1794,13 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.revoke_node(regrole),
 	uidgen.node_functions()
 	FROM PUBLIC;
--- The views ask the clock as whoever looks at them.
-GRANT EXECUTE ON FUNCTION uidgen.registry_clock() TO pg_monitor;
+-- The views call these as whoever looks at them.
+GRANT EXECUTE ON FUNCTION
+	uidgen.registry_clock(),
+	uidgen.ticks_in(interval, bigint),
+	uidgen.tick_at(timestamptz, bigint, bigint),
+	uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigint)
+	TO pg_monitor;
 
 --
 -- Segments: named counters, of which keepers fetch ranges.
