@@ -255,12 +255,6 @@ uidgen_segment_bound(UidgenSegmentWords *words, uint64_t max_size)
 		uidgen_atomic_compare_exchange(&words->wanted, &wanted, 0);
 }
 
-bool
-uidgen_segment_room(UidgenSegmentWords *words)
-{
-	return !uidgen_segment_next_filled(words, current_generation(words));
-}
-
 void
 uidgen_segment_fill(UidgenSegmentWords *words, int64_t first, uint64_t size)
 {

@@ -326,9 +326,6 @@ extern void uidgen_segment_assign(UidgenSegmentWords *words, uint64_t segment);
 /* No range is longer than this; at most UIDGEN_SEGMENT_MAX. */
 extern void uidgen_segment_bound(UidgenSegmentWords *words, uint64_t max_size);
 
-/* Is a buffer free to be filled? */
-extern bool uidgen_segment_room(UidgenSegmentWords *words);
-
 /* Put a range into the free buffer: from 1 to UIDGEN_SEGMENT_MAX numbers, above all that
  * the slot has had of this segment.  The segment has not ended, then. */
 extern void uidgen_segment_fill(UidgenSegmentWords *words, int64_t first, uint64_t size);

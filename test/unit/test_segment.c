@@ -94,6 +94,16 @@ generation(void)
 	return uidgen_segment_generation(uidgen_atomic_read(&words.position));
 }
 
+/* Is a buffer free to be filled? */
+static bool
+room(UidgenSegmentWords *in)
+{
+	UidgenSegmentLook look;
+
+	uidgen_segment_look(in, &look);
+	return look.next == 0;
+}
+
 static void
 begin(void)
 {
@@ -174,7 +184,7 @@ test_empty(void)
 	uidgen_segment_assign(&words, MINE);
 	looks(0, 0, 0, "given to a segment: nothing in it");
 	ok(look().wanted == 0 && !look().ended, "given to a segment: nobody waits, it has not ended");
-	ok(uidgen_segment_room(&words), "given to a segment: there is room");
+	ok(room(&words), "given to a segment: there is room");
 	refuses(1, REST, EMPTY, "given to a segment: no number");
 	refuses(1, BLOCK, EMPTY, "given to a segment: nor a block");
 	refuses(0, REST, REFUSED, "no number at all is refused");
@@ -190,10 +200,10 @@ test_draws(void)
 {
 	begin();
 	uidgen_segment_fill(&words, 100, 50);
-	ok(uidgen_segment_room(&words) == false, "before the first draw the range is to follow");
+	ok(room(&words) == false, "before the first draw the range is to follow");
 	looks(0, 0, 50, "and lies in the other buffer");
 	takes(1, BLOCK, 100, 1, 0, "the first number of a range");
-	ok(uidgen_segment_room(&words), "once it is drawn from, there is room for another");
+	ok(room(&words), "once it is drawn from, there is room for another");
 	looks(50, 49, 0, "and so it looks");
 	takes(1, REST, 101, 1, 0, "the next one");
 	takes(10, BLOCK, 102, 10, 0, "a block");
@@ -216,10 +226,10 @@ test_seam(void)
 	takes(1, REST, 0, 1, 0, "seam: numbers may begin with 0");
 	uidgen_segment_fill(&words, 100, 5);
 	looks(5, 4, 5, "seam: both buffers are filled");
-	ok(!uidgen_segment_room(&words), "seam: there is no room");
+	ok(!room(&words), "seam: there is no room");
 	takes(9, REST, 1, 4, 0, "seam: the rest of the first one");
 	takes(9, REST, 100, 5, 0, "seam: then the next one");
-	ok(uidgen_segment_room(&words), "seam: the first one is free");
+	ok(room(&words), "seam: the first one is free");
 	uidgen_segment_fill(&words, 200, 5);
 	takes(2, BLOCK, 200, 2, 0, "seam: and used again");
 	uidgen_segment_fill(&words, 300, 5);
@@ -489,7 +499,7 @@ undisturbed(void (*what) (void))
 static void
 fill_mine(void)
 {
-	if (slot_is_mine && uidgen_segment_room(&words))
+	if (slot_is_mine && room(&words))
 	{
 		uidgen_segment_fill(&words, next_number, 5);
 		next_number += 5;
@@ -601,7 +611,7 @@ give_away(void)
 		slot_is_mine = false;
 		uidgen_segment_assign(&words, MINE + 1);
 	}
-	if (uidgen_segment_room(&words))
+	if (room(&words))
 	{
 		uidgen_segment_fill(&words, their_next, 5);
 		their_next += 5;
@@ -1097,7 +1107,7 @@ go_on(void)
 	UidgenSegmentWords *in = &stress.words[ENDLESS];
 	uint64_t	position = uidgen_atomic_read(&in->position);
 
-	if (uidgen_segment_room(in))
+	if (room(in))
 	{
 		uidgen_segment_fill(in, keeper.next[ENDLESS], UIDGEN_SEGMENT_MAX);
 		keeper.next[ENDLESS] += (int64_t) UIDGEN_SEGMENT_MAX;
@@ -1113,7 +1123,7 @@ fill(uint64_t slot)
 	UidgenSegmentWords *in = &stress.words[slot];
 	uint64_t	size = 1 + next_random(&keeper.random) % RANGE_MAX;
 
-	if (keeper.ended[slot] || !uidgen_segment_room(in))
+	if (keeper.ended[slot] || !room(in))
 		return;
 	/* Other servers fetch, too. */
 	if (next_random(&keeper.random) % 4 == 0)
