@@ -56,6 +56,11 @@ $options{outage} //= $options{max_lead} + 10;
 $options{connections} //= $options{pool} ? 100 : $options{nodes} + 20;
 # A grant is renewed when half of it is left.
 my $period = $options{window} / 2;
+# Each connection is a file, in the pooler and in the player.
+my $files = $options{nodes} + 1000;
+chomp(my $most_files = `sh -c 'ulimit -Hn'`);
+die "$options{nodes} nodes are $files open files of one process; this user may have $most_files (ulimit -Hn)\n"
+	if $most_files =~ /^\d+$/ && $most_files < $files;
 # How long all nodes may take at most, however slow the machine is.
 my $limit = 5 * $PostgreSQL::Test::Utils::timeout_default + $options{max_lead};
 
@@ -93,8 +98,7 @@ sub sql
 
 # ---- the pooler ----
 
-# Each connection is a file, in the pooler and in the player.
-my @many_files = ('sh', '-c', 'ulimit -n "$1" && shift && exec "$@"', 'sh', $options{nodes} + 1000);
+my @many_files = ('sh', '-c', 'ulimit -n "$1" && shift && exec "$@"', 'sh', $files);
 my $dir = PostgreSQL::Test::Utils::tempdir_short();
 my $port = PostgreSQL::Test::Cluster::get_free_port();
 my $conninfo = 'host=' . $registry->host . ' port=' . $registry->port . ' dbname=postgres user=uidgen_pool';
