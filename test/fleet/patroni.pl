@@ -4,7 +4,7 @@
 #
 # It needs the packages patroni, etcd-server and psycopg, which ./check installs if it is told to run this test, or --all.
 #
-#	UIDGEN_PATRONI='--rounds 34 --ids 7000000 --seed 20261131' ./check test/fleet/patroni.pl
+#	UIDGEN_PATRONI='--rounds 34 --ids 7000000 --seed 20261141' ./check test/fleet/patroni.pl
 #
 # --seed N       the plan of each round; printed in any case
 # --rounds N     changes of leader that must count (5)

@@ -94,16 +94,6 @@ generation(void)
 	return uidgen_segment_generation(uidgen_atomic_read(&words.position));
 }
 
-/* Is a buffer free to be filled? */
-static bool
-room(UidgenSegmentWords *in)
-{
-	UidgenSegmentLook look;
-
-	uidgen_segment_look(in, &look);
-	return look.next == 0;
-}
-
 static void
 begin(void)
 {
@@ -154,13 +144,26 @@ refuses(uint64_t n, UidgenSegmentKind kind, UidgenSegmentResult want, const char
 }
 
 static UidgenSegmentLook
-look(void)
+look_at(UidgenSegmentWords *slot)
 {
 	UidgenSegmentLook seen;
 
 	memset(&seen, 0x55, sizeof(seen));
-	uidgen_segment_look(&words, &seen);
+	uidgen_segment_look(slot, &seen);
 	return seen;
+}
+
+static UidgenSegmentLook
+look(void)
+{
+	return look_at(&words);
+}
+
+/* Is a buffer free to be filled? */
+static bool
+room(UidgenSegmentWords *slot)
+{
+	return look_at(slot).next == 0;
 }
 
 static void
@@ -1207,7 +1210,7 @@ keep(void)
 			uidgen_segment_bound(&stress.words[slot], RANGE_MAX);
 			break;
 		case 5:
-			uidgen_segment_look(&stress.words[slot], &seen);
+			seen = look_at(&stress.words[slot]);
 			keeper.looks += seen.left <= seen.size && seen.size <= RANGE_MAX && seen.next <= RANGE_MAX;
 			break;
 		default:
