@@ -1000,6 +1000,23 @@ $$;
 COMMENT ON FUNCTION uidgen.find_claimed_worker(uidgen.registry_layout, timestamptz, bigint, text, integer, integer, bigint[], integer, bigint)
 	IS 'the worker id whose grant a node continues; null if there is none';
 
+-- R3: how long the end and the last change of a row have to be over at this time of the
+-- registry's clock; a tick longer for what rounding takes away.
+CREATE FUNCTION uidgen.free_bounds(
+	l uidgen.registry_layout,
+	clock timestamptz,
+	OUT ended_before bigint,
+	OUT changed_before timestamptz)
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	ended_before := uidgen.tick_at(clock, l.unit, l.epoch) - (uidgen.ticks_in(l.max_lead, l.unit) + uidgen.ticks_in(l.clock_slack, l.unit) + 1);
+	changed_before := clock - l.max_lead - l.clock_slack;
+END
+$$;
+COMMENT ON FUNCTION uidgen.free_bounds(uidgen.registry_layout, timestamptz) IS 'the tick and the time before which the end and the last change of a row lie that any node may take';
+
 -- R3; a released row whose end lies beyond reach would have to be waited for.  Without a
 -- search path of its own, so that the planner can put the body in place of the call.
 CREATE FUNCTION uidgen.is_free(n uidgen.worker_node, ended_before bigint, changed_before timestamptz, reach bigint) RETURNS boolean
@@ -1082,12 +1099,12 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	margin CONSTANT bigint := uidgen.ticks_in(l.max_lead, l.unit) + uidgen.ticks_in(l.clock_slack, l.unit) + 1;
-	ended_before CONSTANT bigint := now_tick - margin;
-	changed_before CONSTANT timestamptz := clock - l.max_lead - l.clock_slack;
+	ended_before bigint;
+	changed_before timestamptz;
 	free record;
 	next_tick bigint;
 BEGIN
+	SELECT b.* INTO STRICT ended_before, changed_before FROM uidgen.free_bounds(l, clock) AS b;
 	SELECT f.* INTO free FROM uidgen.find_free_worker(l, datacenter, policy, ended_before, changed_before, reach,
 		chooses => claim IS NULL AND wanted < 0) AS f;
 	free_workers := free.free_workers;
@@ -1144,7 +1161,7 @@ BEGIN
 	END IF;
 
 	IF policy = 'reuse' THEN
-		SELECT min(greatest(uidgen.tick_at(n.modified, l.unit, l.epoch), n.granted_until) + margin + 1) INTO next_tick
+		SELECT min(greatest(uidgen.tick_at(n.modified, l.unit, l.epoch), n.granted_until) + now_tick - ended_before + 1) INTO next_tick
 			FROM uidgen.worker_node AS n WHERE n.datacenter_id = datacenter;
 	END IF;
 	RAISE EXCEPTION 'no worker id is free'
@@ -1454,11 +1471,11 @@ AS $$
 #variable_conflict error
 DECLARE
 	now_time CONSTANT timestamptz := uidgen.registry_clock();
-	ended_before CONSTANT bigint := uidgen.tick_at(now_time, l.unit, l.epoch)
-		- uidgen.ticks_in(l.max_lead, l.unit) - uidgen.ticks_in(l.clock_slack, l.unit) - 1;
-	changed_before CONSTANT timestamptz := now_time - l.max_lead - l.clock_slack;
+	ended_before bigint;
+	changed_before timestamptz;
 	held record;
 BEGIN
+	SELECT b.* INTO STRICT ended_before, changed_before FROM uidgen.free_bounds(l, now_time) AS b;
 	PERFORM uidgen.check_named_workers(l, datacenter, workers);
 	IF cardinality(workers) <> cardinality(array_remove(ends, NULL)) THEN
 		RAISE EXCEPTION 'each worker id needs an end'
@@ -1750,13 +1767,13 @@ SELECT coalesce(d.datacenter_id, 0) AS datacenter_id,
 	CASE WHEN l.quarantine_until >= l.now_tick THEN to_timestamp(((l.quarantine_until + 1::numeric) * l.unit + l.epoch)::double precision / 1000000) END AS quarantine_until,
 	pg_stat_get_dead_tuples('uidgen.worker_node'::regclass) AS dead_rows
 FROM (SELECT r.max_tick, r.max_worker, r.unit, r.epoch, r.quarantine_until,
-			c.clock - r.max_lead - r.clock_slack AS changed_before,
+			b.ended_before, b.changed_before,
 			t.now_tick,
-			t.now_tick + t.max_lead AS reach,
-			t.now_tick - t.max_lead - uidgen.ticks_in(r.clock_slack, r.unit) - 1 AS ended_before
+			t.now_tick + uidgen.ticks_in(r.max_lead, r.unit) AS reach
 		FROM uidgen.registry_layout AS r
 			CROSS JOIN uidgen.registry_clock() AS c (clock)
-			CROSS JOIN LATERAL (SELECT uidgen.tick_at(c.clock, r.unit, r.epoch), uidgen.ticks_in(r.max_lead, r.unit)) AS t (now_tick, max_lead)
+			CROSS JOIN LATERAL uidgen.free_bounds(r, c.clock) AS b
+			CROSS JOIN LATERAL uidgen.tick_at(c.clock, r.unit, r.epoch) AS t (now_tick)
 		WHERE r.shared
 		LIMIT 1) AS l
 	LEFT JOIN LATERAL (
@@ -1777,6 +1794,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.end_node_call(bigint),
 	uidgen.check_node_layout(uidgen.registry_layout, uidgen.registry_layout),
 	uidgen.find_claimed_worker(uidgen.registry_layout, timestamptz, bigint, text, integer, integer, bigint[], integer, bigint),
+	uidgen.free_bounds(uidgen.registry_layout, timestamptz),
 	uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigint),
 	uidgen.find_free_worker(uidgen.registry_layout, integer, text, bigint, timestamptz, bigint, boolean),
 	uidgen.choose_for_node(uidgen.registry_layout, timestamptz, bigint, text, integer, integer, integer, text, bigint),
@@ -1799,6 +1817,7 @@ GRANT EXECUTE ON FUNCTION
 	uidgen.registry_clock(),
 	uidgen.ticks_in(interval, bigint),
 	uidgen.tick_at(timestamptz, bigint, bigint),
+	uidgen.free_bounds(uidgen.registry_layout, timestamptz),
 	uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigint)
 	TO pg_monitor;
 

@@ -30,7 +30,7 @@
  *
  *	- each call is one step, though others may come in between: the compare-and-swap of
  *	  node_acquire() is shown by test/isolation/specs/fleet.spec;
- *	- begin_quarantine() and is_free() add a tick for what rounding takes away; here all
+ *	- begin_quarantine() and free_bounds() add a tick for what rounding takes away; here all
  *	  lengths are whole ticks;
  *	- there are no datacenters, wanted worker ids, policies and end of the layout; neither
  *	  lock_timeout nor not_after: calls may always be late;

@@ -33,9 +33,9 @@ static const Rule rules[] = {
 	{"claim_of_released", "find_claimed_worker", "AND NOT before.released", "", 1, CHANGING_HANDS, 12000},
 	{"claim_above_row_only", "node_acquire", "least(claimed_until, l.max_tick) + 1", "0", 1, FAR_AHEAD, 200},
 	/* R3 */
-	{"free_at_once", "choose_for_node", "CONSTANT bigint := uidgen.ticks_in(l.max_lead, l.unit) + uidgen.ticks_in(l.clock_slack, l.unit) + 1", "CONSTANT bigint := 0", 1, CHANGING_HANDS, 600},
-	{"free_by_end_alone", "choose_for_node", "clock - l.max_lead - l.clock_slack", "'infinity'", 1, LEAPS, 3000},
-	{"free_without_slack", "choose_for_node", "l.clock_slack", "interval '0'", 2, CHANGING_HANDS, 3000},
+	{"free_at_once", "free_bounds", "(uidgen.ticks_in(l.max_lead, l.unit) + uidgen.ticks_in(l.clock_slack, l.unit) + 1)", "0", 1, CHANGING_HANDS, 600},
+	{"free_by_end_alone", "free_bounds", "clock - l.max_lead - l.clock_slack", "'infinity'", 1, LEAPS, 3000},
+	{"free_without_slack", "free_bounds", "l.clock_slack", "interval '0'", 2, CHANGING_HANDS, 3000},
 	/* R4 */
 	{"no_clamp", "node_renew", "now_tick + node_renew.max_lead, l.max_tick - 1", "l.max_tick - 1", 1, EVERYTHING, 100},
 	{"quarantine_beyond_clamp", "node_acquire", "latest := now_tick + max_lead", "latest := now_tick + 2 * max_lead", 1, EVERYTHING, 100},
