@@ -23,6 +23,7 @@
 #define REORDERED_H
 
 #include <sched.h>
+#include <time.h>
 
 #include "core/atomics.h"
 
@@ -40,6 +41,28 @@ static __thread struct
 		uint64_t	value;
 	}			known[REORDERED_WORDS];
 }			reordered;
+
+/*
+ * Let other threads run.  Beside programs that never wait, sched_yield() takes milliseconds each
+ * time, so that the test ends before it has met all cases; a thread that sleeps goes on at once.
+ */
+static inline void
+step_aside(void)
+{
+	static __thread bool busy;
+	struct timespec before,
+				after;
+
+	if (busy)
+	{
+		nanosleep(&(struct timespec) {.tv_nsec = 1}, NULL);
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	sched_yield();
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	busy = (after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec > 3000000;
+}
 
 static inline void
 reorder(uint64_t seed)
@@ -95,7 +118,7 @@ reordered_flush(bool all)
 				uidgen_atomic_write(reordered.known[i].word, reordered.known[i].value);
 				reordered.known[i].is_written = false;
 				if (reordered_chance(4))
-					sched_yield();
+					step_aside();
 			}
 			else
 				left += reordered.known[i].is_written;
@@ -122,7 +145,7 @@ reordered_read_barrier(void)
 				reordered.known[i].value = uidgen_atomic_read(reordered.known[i].word);
 		}
 	if (reordered_chance(8))
-		sched_yield();
+		step_aside();
 }
 
 static inline void

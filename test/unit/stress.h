@@ -41,7 +41,7 @@ static inline void
 give_way(void)
 {
 	if (next_random(&disturbance) % 16 == 0)
-		sched_yield();
+		step_aside();
 }
 
 /* The thread is under stress from now on, with this random seed; 0: not any more. */

@@ -1088,7 +1088,7 @@ call(Caller *caller)
 			return;
 		ADD(stress.wakes, 1);
 		reordered_full_barrier();	/* as to wait is */
-		sched_yield();
+		step_aside();
 	}
 }
 
@@ -1321,7 +1321,7 @@ test_stress(void)
 			next_random(&keeper.random) % 8 == 0)
 			keep();
 		else
-			sched_yield();
+			step_aside();
 		reordered_full_barrier();
 		if (seconds() - start > (met_all() ? SECONDS_MIN : SECONDS_MAX))
 			SET(stress.stop, true);

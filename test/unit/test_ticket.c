@@ -1182,7 +1182,7 @@ call(Caller *caller)
 		move_clock(&caller->random);
 		if (result != UIDGEN_TICKET_VOID)
 			reordered_full_barrier();	/* as to wait is */
-		sched_yield();
+		step_aside();
 	}
 }
 
@@ -1456,7 +1456,7 @@ test_stress(void)
 			reordered_full_barrier();
 		}
 		else
-			sched_yield();
+			step_aside();
 		if (seconds() - start > (met_all() ? SECONDS_MIN : SECONDS_MAX) ||
 			GET(stress.back_steps) == BACK_STEPS_MAX)
 			SET(stress.stop, true);
