@@ -49,13 +49,14 @@ static __thread struct
 static inline void
 step_aside(void)
 {
+	static const struct timespec shortest = {0, 1};
 	static __thread bool busy;
 	struct timespec before,
 				after;
 
 	if (busy)
 	{
-		nanosleep(&(struct timespec) {.tv_nsec = 1}, NULL);
+		nanosleep(&shortest, NULL);
 		return;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &before);
