@@ -57,9 +57,12 @@ PGFILEDESC = "uidgen - unique, time-ordered 64-bit ids"
 EXTENSION = uidgen
 # Not VERSION, which is PostgreSQL's in PGXS.
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstword $(MAKEFILE_LIST)))uidgen.control)
-# The present script is kept under one name, and takes its version's when built.
-DATA_built = sql/uidgen--$(EXTVERSION).sql sql/uidgen-registry--$(EXTVERSION).sql
-DATA = sql/uidgen--0.1.0--0.2.0.sql
+# The present script is kept under one name, and takes its version's when built.  The scripts
+# that update to this version, and those of a registry without the extension, are made of it.
+UPDATES_FROM = 0.1.0 0.2.0
+REGISTRY_UPDATES_FROM = 0.2.0
+DATA_built = sql/uidgen--$(EXTVERSION).sql $(UPDATES_FROM:%=sql/uidgen--%--$(EXTVERSION).sql) \
+	sql/uidgen-registry--$(EXTVERSION).sql $(REGISTRY_UPDATES_FROM:%=sql/uidgen-registry--%--$(EXTVERSION).sql)
 PG_CPPFLAGS = -I$(srcdir)/src -DUIDGEN_VERSION='"$(EXTVERSION)"'
 # Only what the server looks up is seen from outside, so that calls inside are
 # direct.  PostgreSQL 16 and later do that by themselves.
@@ -92,12 +95,25 @@ include $(PGXS)
 $(OBJS) $(OBJS:.o=.bc) $(LIBPQ_OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) $(srcdir)/uidgen.control
 $(shell mkdir -p $(sort $(dir $(OBJS) $(LIBPQ_OBJS))) sql test/unit test/fuzz)
 
-sql/uidgen--$(EXTVERSION).sql: $(srcdir)/sql/uidgen.sql $(srcdir)/uidgen.control
-	cp $< $@
-# The marked parts of it, for a server on which no extension can be installed.
-sql/uidgen-registry--$(EXTVERSION).sql: $(srcdir)/sql/uidgen.sql $(srcdir)/uidgen.control
-	{ echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'; \
-	  sed -n '/^-- \[registry\]/,/^-- \[end of registry\]/{/^-- \[/!p}' $<; echo 'COMMIT;'; } >$@
+SCRIPT = $(srcdir)/sql/uidgen.sql
+# $(call update_from,OLD): the present script as one that updates from another version.
+update_from = $(AWK) -v old=$(1) -v changes='$(srcdir)/sql/update/from-$(1).sql' -f '$(srcdir)/sql/update/script.awk' '$(SCRIPT)'
+# What is left when the marks have done their work.
+WITHOUT_MARKS = sed -e '/^-- \[/d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
+# The marked parts, for a server on which no extension can be installed.
+REGISTRY = { echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'; \
+	sed -n '/^-- \[registry\]/,/^-- \[end of registry\]/p'; echo 'COMMIT;'; }
+
+sql/uidgen--$(EXTVERSION).sql: $(SCRIPT) $(srcdir)/uidgen.control
+	$(WITHOUT_MARKS) $< >$@
+sql/uidgen-registry--$(EXTVERSION).sql: $(SCRIPT) $(srcdir)/uidgen.control
+	$(REGISTRY) <$< | $(WITHOUT_MARKS) >$@
+$(UPDATES_FROM:%=sql/uidgen--%--$(EXTVERSION).sql): sql/uidgen--%--$(EXTVERSION).sql: \
+  $(srcdir)/sql/update/from-%.sql $(srcdir)/sql/update/script.awk $(SCRIPT) $(srcdir)/uidgen.control
+	$(call update_from,$*) | $(WITHOUT_MARKS) >$@
+$(REGISTRY_UPDATES_FROM:%=sql/uidgen-registry--%--$(EXTVERSION).sql): sql/uidgen-registry--%--$(EXTVERSION).sql: \
+  $(srcdir)/sql/update/from-%.sql $(srcdir)/sql/update/script.awk $(SCRIPT) $(srcdir)/uidgen.control
+	$(call update_from,$*) | $(REGISTRY) | $(WITHOUT_MARKS) >$@
 
 # Not one of PGXS's MODULES, which are made of one file each.
 all: $(LIBPQ_MODULE)$(DLSUFFIX)

@@ -3,33 +3,57 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION uidgen" to load this file. \quit
 
--- Make each change here also in the script that upgrades to this version.
+-- sql/update/script.awk makes the scripts that update to this version from this one.  They replace
+-- each function and view, and leave out a statement below the mark [since VERSION] where the
+-- former version has that already: what can be made only once, and privileges, since an
+-- administrator may have changed those.
+
+-- What is parsed while this script runs (function bodies that begin with RETURN or BEGIN
+-- ATOMIC, views, constraints, DO blocks) is bound to what this search path finds, for good,
+-- and a keeper runs it as superuser.  In another schema anybody may have put an operator or a
+-- function that fits better than pg_catalog's.  So there is no such schema in the path, and
+-- what goes to the schema given at CREATE EXTENSION is named in full.
+-- [registry]
+SET LOCAL search_path = pg_catalog, pg_temp;
+-- [end of registry]
 
 -- The registry and what operators use are in schema uidgen; the uid_* functions go to the
 -- schema given at CREATE EXTENSION.  If a schema uidgen exists already, this fails: objects
 -- that somebody else made must not be mixed with functions that run as superuser.
 -- [registry]
+-- [since 0.1.0]
 CREATE SCHEMA uidgen;
 COMMENT ON SCHEMA uidgen IS 'registry of worker ids, status and presets of uidgen';
+-- [since 0.1.0]
 GRANT USAGE ON SCHEMA uidgen TO PUBLIC;
 -- [end of registry]
 
 -- A running server keeps the library that it has loaded, also after a newer one is
--- installed.  An older library lacks C functions that are declared below; the first of
--- them is declared here, so that the user is told what to do.
+-- installed.  An older library lacks C functions that are declared below, so the user is told
+-- what to do before the first of them.  That of version 0.1.0 cannot say its version.
 DO $$
+DECLARE
+	loaded text := '0.1.0';
 BEGIN
-	CREATE FUNCTION uidgen.library_version() RETURNS text
-	AS 'MODULE_PATHNAME', 'uidgen_library_version'
-	LANGUAGE C STABLE STRICT PARALLEL SAFE;
-EXCEPTION WHEN undefined_function THEN
-	RAISE EXCEPTION 'the server has loaded an older library of uidgen than this version of the extension needs'
-		USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'The server loads a newly installed library only when it starts.',
-			HINT = 'Restart the server, and run this command again.';
+	BEGIN
+		CREATE FUNCTION uidgen.library_version() RETURNS text
+		AS 'MODULE_PATHNAME', 'uidgen_library_version'
+		LANGUAGE C STABLE STRICT PARALLEL SAFE;
+		loaded := uidgen.library_version();
+	EXCEPTION WHEN undefined_function THEN
+		NULL;
+	END;
+	IF string_to_array(loaded, '.')::integer[] < string_to_array('UIDGEN_VERSION', '.')::integer[] THEN
+		RAISE EXCEPTION 'the server has loaded an older library of uidgen than this version of the extension needs'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It has loaded version %s, and version %s is needed. The server loads a newly installed library only when it starts.', loaded, 'UIDGEN_VERSION'),
+				HINT = 'Restart the server, and run this command again.';
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION uidgen.library_version() IS 'version of the library that the server has loaded; that of the extension is in pg_extension';
+
+-- [changes before]
 
 --
 -- The registry: which instance holds which worker id, and up to which tick.
@@ -48,6 +72,7 @@ COMMENT ON FUNCTION uidgen.library_version() IS 'version of the library that the
 
 -- [registry]
 
+-- [since 0.1.0]
 CREATE TABLE uidgen.worker_node (
 	datacenter_id integer NOT NULL,
 	worker_id integer NOT NULL,
@@ -66,6 +91,7 @@ CREATE TABLE uidgen.worker_node (
 ) WITH (fillfactor = 20);	-- room for the renewals' row versions (HOT)
 
 -- An index on what a renewal changes would end HOT.
+-- [since 0.2.0]
 CREATE INDEX worker_node_identity_idx ON uidgen.worker_node (datacenter_id, identity);
 COMMENT ON INDEX uidgen.worker_node_identity_idx IS 'finds the worker ids that a node of a fleet had before';
 
@@ -84,6 +110,7 @@ COMMENT ON COLUMN uidgen.worker_node.granted_until IS 'last tick granted; the la
 COMMENT ON COLUMN uidgen.worker_node.released IS 'whether anybody may have it: it was handed back by a clean shutdown, freed by forget_worker(), or only its end was brought along';
 COMMENT ON COLUMN uidgen.worker_node.launches IS 'how many times the worker id was acquired';
 
+-- [since 0.1.0]
 CREATE TABLE uidgen.registry_layout (
 	only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
 	layout text NOT NULL,
@@ -101,13 +128,16 @@ CREATE TABLE uidgen.registry_layout (
 	system_identifier bigint,
 	timeline integer,
 	started timestamptz,
-	quarantine_until bigint,
-	CONSTRAINT shared_is_complete CHECK (NOT shared
-		OR num_nulls(registry_id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) = 0),
-	CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000 >= 8 * unit),
-	CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0'),
-	CONSTRAINT lengths_have_no_days CHECK (date_trunc('day', max_lead) = interval '0' AND date_trunc('day', clock_slack) = interval '0')
+	quarantine_until bigint
 );
+
+-- [since 0.2.1]
+ALTER TABLE uidgen.registry_layout
+	ADD CONSTRAINT shared_is_complete CHECK (NOT shared
+		OR (registry_id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) IS NOT NULL),
+	ADD CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000::numeric >= (8::bigint * unit)::numeric),
+	ADD CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0'),
+	ADD CONSTRAINT lengths_have_no_days CHECK (date_trunc('day'::text, max_lead) = interval '0' AND date_trunc('day'::text, clock_slack) = interval '0');
 
 COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a shared registry knows of itself';
 COMMENT ON COLUMN uidgen.registry_layout.only_one IS 'always true: the primary key then allows for one row only';
@@ -129,7 +159,12 @@ COMMENT ON COLUMN uidgen.registry_layout.started IS 'when its server had started
 COMMENT ON COLUMN uidgen.registry_layout.quarantine_until IS 'a grant of a shared registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
 
 -- Host names and ports are for monitoring only.
-GRANT SELECT ON uidgen.worker_node, uidgen.registry_layout TO pg_monitor;
+-- [since 0.1.0]
+GRANT SELECT ON uidgen.registry_layout TO pg_monitor;
+-- All but the token, by which a node proves that a row is its own.
+-- [since 0.2.1]
+GRANT SELECT (datacenter_id, worker_id, host_name, port, type, launch_date, created, modified, identity, granted_until, released, launches)
+	ON uidgen.worker_node TO pg_monitor;
 
 -- Logical replication FOR ALL TABLES publishes these tables, but the grants of another
 -- cluster mean nothing here and would overwrite our own.  A row trigger that fires only
@@ -143,17 +178,22 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.drop_replicated_row() IS 'trigger: drops rows that logical replication brings';
+-- [since 0.1.0]
 REVOKE EXECUTE ON FUNCTION uidgen.drop_replicated_row() FROM PUBLIC;
 
+-- [since 0.1.0]
 CREATE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.worker_node
 	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
+-- [since 0.1.0]
 ALTER TABLE uidgen.worker_node ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.worker_node IS 'drops rows that logical replication brings';
 
+-- [since 0.1.0]
 CREATE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.registry_layout
 	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
+-- [since 0.1.0]
 ALTER TABLE uidgen.registry_layout ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.registry_layout IS 'drops rows that logical replication brings';
 
@@ -171,11 +211,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_truncate() IS 'trigger: refuses TRUNCATE of the registry';
+-- [since 0.1.0]
 REVOKE EXECUTE ON FUNCTION uidgen.refuse_truncate() FROM PUBLIC;
 
+-- [since 0.1.0]
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.worker_node
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
 COMMENT ON TRIGGER refuse_truncate ON uidgen.worker_node IS 'refuses TRUNCATE of the registry';
+-- [since 0.1.0]
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.registry_layout
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
 COMMENT ON TRIGGER refuse_truncate ON uidgen.registry_layout IS 'refuses TRUNCATE of the registry';
@@ -183,7 +226,7 @@ COMMENT ON TRIGGER refuse_truncate ON uidgen.registry_layout IS 'refuses TRUNCAT
 -- Only these two functions look at the clock, and at what tells one run of the registry's
 -- database from another.  So a test can replace them and play any course of events.
 CREATE FUNCTION uidgen.registry_clock() RETURNS timestamptz
-LANGUAGE sql VOLATILE PARALLEL SAFE
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT clock_timestamp()
@@ -195,7 +238,7 @@ CREATE FUNCTION uidgen.registry_history(
 	OUT timeline integer,
 	OUT started timestamptz,
 	OUT database oid)
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -213,7 +256,7 @@ $$;
 COMMENT ON FUNCTION uidgen.registry_history() IS 'which course of history the registry''s database is in: cluster, timeline, start of the server, and database';
 
 CREATE FUNCTION uidgen.new_token() RETURNS bigint
-LANGUAGE sql VOLATILE PARALLEL SAFE
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 	-- the first 32 and the last 32 bits of a version 4 uuid are random
@@ -224,7 +267,7 @@ COMMENT ON FUNCTION uidgen.new_token() IS 'a random number that nobody can guess
 
 CREATE FUNCTION uidgen.tick_at("time" timestamptz, unit bigint, epoch bigint) RETURNS bigint
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN floor((extract(epoch FROM "time") * 1000000 - epoch) / unit)::bigint;
+RETURN floor((extract(epoch FROM "time") * 1000000::numeric - epoch::numeric) / unit::numeric)::bigint;
 COMMENT ON FUNCTION uidgen.tick_at(timestamptz, bigint, bigint) IS 'the tick that a time is in, given the unit and the epoch of a layout in microseconds';
 
 CREATE FUNCTION uidgen.tick_time(tick bigint, unit bigint, epoch bigint) RETURNS text
@@ -239,7 +282,7 @@ $$;
 COMMENT ON FUNCTION uidgen.tick_time(bigint, bigint, bigint) IS 'when a tick begins, for messages';
 
 CREATE FUNCTION uidgen.check_lifetime(tick bigint, max_tick bigint, unit bigint, epoch bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -260,7 +303,7 @@ CREATE FUNCTION uidgen.check_request(
 	wanted integer,
 	max_datacenter integer,
 	max_worker integer) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -293,7 +336,7 @@ COMMENT ON FUNCTION uidgen.check_request(text, integer, integer, integer, intege
 	IS 'raises an error if a request for a worker id makes no sense';
 
 CREATE FUNCTION uidgen.check_epoch(now_tick bigint, unit bigint, epoch bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -340,6 +383,7 @@ $$;
 COMMENT ON FUNCTION uidgen.forget_worker(integer, integer)
 	IS 'frees a worker id whose instance will never issue ids again, or one that keep_worker() kept';
 
+-- [since 0.2.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.registry_clock(),
 	uidgen.registry_history(),
@@ -362,7 +406,7 @@ REVOKE EXECUTE ON FUNCTION
 --
 
 CREATE FUNCTION uidgen.check_local() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -423,7 +467,7 @@ CREATE FUNCTION uidgen.check_wanted_worker(
 	wanted integer,
 	max_lead bigint,
 	max_step bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
@@ -550,7 +594,7 @@ CREATE FUNCTION uidgen.explain_no_worker(
 	avoid integer,
 	policy text,
 	take_never_used boolean) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
@@ -590,7 +634,7 @@ CREATE FUNCTION uidgen.warn_of_few_workers(
 	max_worker integer,
 	datacenter integer,
 	policy text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -884,6 +928,7 @@ COMMENT ON FUNCTION uidgen.local_grants(text, integer, integer)
 	IS 'the worker ids of a local registry with their ends, the highest first; for the keeper';
 
 -- The keeper calls these functions as their owner; nobody else should call them.
+-- [since 0.2.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.check_local(),
 	uidgen.local_grants(text, integer, integer),
@@ -927,12 +972,12 @@ REVOKE EXECUTE ON FUNCTION
 -- [registry]
 CREATE FUNCTION uidgen.ticks_in(length interval, unit bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN floor(extract(epoch FROM length) * 1000000 / unit)::bigint;
+RETURN floor(extract(epoch FROM length) * 1000000::numeric / unit::numeric)::bigint;
 COMMENT ON FUNCTION uidgen.ticks_in(interval, bigint) IS 'how many whole ticks a length of time has, given their unit in microseconds';
 
 CREATE FUNCTION uidgen.microseconds("time" timestamptz) RETURNS bigint
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN (extract(epoch FROM "time") * 1000000)::bigint;
+RETURN (extract(epoch FROM "time") * 1000000::numeric)::bigint;
 COMMENT ON FUNCTION uidgen.microseconds(timestamptz) IS 'a time in microseconds since 1970 UTC, as nodes send and get it';
 
 -- R5.  If another call has the lock, that one writes it down: a renewal waits for nobody.
@@ -1046,7 +1091,7 @@ COMMENT ON FUNCTION uidgen.end_node_call(bigint) IS 'what each call of a node en
 
 -- The numbers count that the owner has pinned; a node with others would mean other ticks.
 CREATE FUNCTION uidgen.check_node_layout(l uidgen.registry_layout, node uidgen.registry_layout) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -1557,7 +1602,7 @@ COMMENT ON FUNCTION uidgen.node_release(integer, integer, bigint[], bigint)
 	IS 'hands back a worker id of a shared registry, for the keepers of nodes';
 
 CREATE FUNCTION uidgen.check_named_workers(l uidgen.registry_layout, datacenter integer, workers integer[]) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
@@ -1873,8 +1918,9 @@ SELECT n.datacenter_id, n.worker_id, n.host_name, n.port, n.identity,
 		ELSE 'running' END AS state,
 	n.launch_date AS since, n.modified AS last_call, t.until
 FROM uidgen.registry_layout AS l, uidgen.worker_node AS n,
-	LATERAL (SELECT to_timestamp((least((n.granted_until + 1::numeric) * l.unit + l.epoch, 9200000000000000000) / 1000000)::double precision)) AS t (until);
+	LATERAL (SELECT to_timestamp((least((n.granted_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric, 9200000000000000000::numeric) / 1000000::numeric)::double precision)) AS t (until);
 COMMENT ON VIEW uidgen.fleet IS 'the holders of worker ids: who and where, since when and until when, and whether the grant is running, ended, released or kept from all nodes';
+-- [since 0.2.0]
 GRANT SELECT ON uidgen.fleet TO pg_monitor;
 
 -- LIMIT tells the planner that there is one layout: it would plan for hundreds.
@@ -1882,8 +1928,8 @@ CREATE VIEW uidgen.registry_status AS
 SELECT coalesce(d.datacenter_id, 0) AS datacenter_id,
 	coalesce(d.running, 0) AS running,
 	l.max_worker + 1::bigint - coalesce(d.taken, 0) AS free_worker_ids,
-	CASE WHEN l.quarantine_until >= l.now_tick THEN to_timestamp(((l.quarantine_until + 1::numeric) * l.unit + l.epoch)::double precision / 1000000) END AS quarantine_until,
-	pg_stat_get_dead_tuples('uidgen.worker_node'::regclass) AS dead_rows
+	CASE WHEN l.quarantine_until >= l.now_tick THEN to_timestamp(((l.quarantine_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric)::double precision / 1000000::double precision) END AS quarantine_until,
+	pg_stat_get_dead_tuples('uidgen.worker_node'::regclass::oid) AS dead_rows
 FROM (SELECT r.max_tick, r.max_worker, r.unit, r.epoch, r.quarantine_until,
 			b.ended_before, b.changed_before,
 			t.now_tick,
@@ -1900,9 +1946,11 @@ FROM (SELECT r.max_tick, r.max_worker, r.unit, r.epoch, r.quarantine_until,
 			count(*) FILTER (WHERE NOT uidgen.is_free(n, l.ended_before, l.changed_before, l.reach)) AS taken
 		FROM uidgen.worker_node AS n GROUP BY n.datacenter_id) AS d ON true;
 COMMENT ON VIEW uidgen.registry_status IS 'a shared registry, one row for each datacenter that was granted worker ids, or one of datacenter 0: how many nodes hold a grant, how many worker ids are free, until when it is in quarantine, and what VACUUM has to remove from uidgen.worker_node';
+-- [since 0.2.0]
 GRANT SELECT ON uidgen.registry_status TO pg_monitor;
 
 -- Nodes call those of node_functions(), by grant_node(); the owner share_registry() and so on.
+-- [since 0.2.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.ticks_in(interval, bigint),
 	uidgen.microseconds(timestamptz),
@@ -1931,6 +1979,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.node_functions()
 	FROM PUBLIC;
 -- The views call these as whoever looks at them.
+-- [since 0.2.0]
 GRANT EXECUTE ON FUNCTION
 	uidgen.registry_clock(),
 	uidgen.ticks_in(interval, bigint),
@@ -1955,6 +2004,7 @@ GRANT EXECUTE ON FUNCTION
 --		fetch: version is what it was told then, and the history is the row's.
 --	S4	A release goes back no further than the ranges of its own node.
 --
+-- [since 0.2.0]
 CREATE TABLE uidgen.segment (
 	name text COLLATE "C" PRIMARY KEY,	-- an index that no change of the system's locales can break
 	last_value bigint NOT NULL,
@@ -1997,14 +2047,18 @@ COMMENT ON COLUMN uidgen.segment.description IS 'for people';
 COMMENT ON COLUMN uidgen.segment.created IS 'when the segment was created, or began anew';
 COMMENT ON COLUMN uidgen.segment.modified IS 'when last_value was last changed, or the segment created or dropped; does not go back when the clock is set back';
 
+-- [since 0.2.0]
 GRANT SELECT ON uidgen.segment TO pg_monitor;
 
+-- [since 0.2.0]
 CREATE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.segment
 	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
+-- [since 0.2.0]
 ALTER TABLE uidgen.segment ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.segment IS 'drops rows that logical replication brings';
 
+-- [since 0.2.0]
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.segment
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
 COMMENT ON TRIGGER refuse_truncate ON uidgen.segment IS 'refuses TRUNCATE of the registry';
@@ -2022,8 +2076,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_last_value() IS 'trigger: refuses to set the numbers of a segment by hand';
+-- [since 0.2.0]
 REVOKE EXECUTE ON FUNCTION uidgen.refuse_last_value() FROM PUBLIC;
 
+-- [since 0.2.0]
 CREATE TRIGGER refuse_last_value BEFORE UPDATE ON uidgen.segment
 	FOR EACH ROW WHEN (new.version = old.version
 		AND (new.name, new.last_value, new.incarnation, new.run_start, new.system_identifier, new.timeline, new.database)
@@ -2049,8 +2105,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_smaller_gap() IS 'trigger: refuses to lower failover_gap while it is still to be left out';
+-- [since 0.2.0]
 REVOKE EXECUTE ON FUNCTION uidgen.refuse_smaller_gap() FROM PUBLIC;
 
+-- [since 0.2.0]
 CREATE TRIGGER refuse_smaller_gap BEFORE UPDATE ON uidgen.segment
 	FOR EACH ROW WHEN (new.version = old.version AND new.failover_gap < old.failover_gap)
 	EXECUTE FUNCTION uidgen.refuse_smaller_gap();
@@ -2164,7 +2222,7 @@ COMMENT ON FUNCTION uidgen.create_segment(text, bigint, bigint, bigint, text, bo
 	IS 'creates a segment; one that was dropped goes on above its numbers, or with restart := true begins anew, while servers may still hold numbers of before until they ask the next time';
 
 CREATE FUNCTION uidgen.explain_no_segment(name text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -2405,6 +2463,7 @@ $$;
 COMMENT ON FUNCTION uidgen.segment_release(bytea, bigint, bigint, bigint)
 	IS 'takes back the unused rest of what a server fetched last, if nobody has fetched since; for keepers';
 
+-- [since 0.2.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.create_segment(text, bigint, bigint, bigint, text, boolean),
 	uidgen.explain_no_segment(text),
@@ -2437,141 +2496,141 @@ AS 'MODULE_PATHNAME', 'uidgen_next_support'
 LANGUAGE C STRICT;
 COMMENT ON FUNCTION uidgen.uid_next_support(internal) IS 'planner support function of uid_next()';
 
-CREATE FUNCTION uid_next() RETURNS bigint
+CREATE FUNCTION @extschema@.uid_next() RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_next'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
 SUPPORT uidgen.uid_next_support;
-COMMENT ON FUNCTION uid_next() IS 'a new unique id, in order of time';
+COMMENT ON FUNCTION @extschema@.uid_next() IS 'a new unique id, in order of time';
 
 -- Not strict: a null tag is an error, where STRICT would return a null id.
-CREATE FUNCTION uid_next(tag integer) RETURNS bigint
+CREATE FUNCTION @extschema@.uid_next(tag integer) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_next_tagged'
-LANGUAGE C VOLATILE PARALLEL SAFE
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
 SUPPORT uidgen.uid_next_support;
-COMMENT ON FUNCTION uid_next(integer) IS 'a new unique id with a tag of the caller''s';
+COMMENT ON FUNCTION @extschema@.uid_next(integer) IS 'a new unique id with a tag of the caller''s';
 
-CREATE FUNCTION uid_next_batch(n integer, tag integer DEFAULT 0) RETURNS SETOF bigint
+CREATE FUNCTION @extschema@.uid_next_batch(n integer, tag integer DEFAULT 0) RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'uidgen_next_batch'
-LANGUAGE C VOLATILE PARALLEL SAFE ROWS 1000;
-COMMENT ON FUNCTION uid_next_batch(integer, integer) IS 'n new ids, increasing';
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1000;
+COMMENT ON FUNCTION @extschema@.uid_next_batch(integer, integer) IS 'n new ids, increasing';
 
-CREATE FUNCTION uid_next_block(n integer, tag integer DEFAULT 0, OUT first_id bigint, OUT last_id bigint)
+CREATE FUNCTION @extschema@.uid_next_block(n integer, tag integer DEFAULT 0, OUT first_id bigint, OUT last_id bigint)
 AS 'MODULE_PATHNAME', 'uidgen_next_block'
-LANGUAGE C VOLATILE PARALLEL SAFE;
-COMMENT ON FUNCTION uid_next_block(integer, integer) IS 'n new ids that are consecutive numbers within one tick';
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION @extschema@.uid_next_block(integer, integer) IS 'n new ids that are consecutive numbers within one tick';
 
 --
 -- What an id says.  Functions without a layout argument use the server's layout.  With
 -- one, the result depends on the arguments alone, so those functions are immutable.
 --
 
-CREATE FUNCTION uid_parse(id bigint, OUT id bigint, OUT "timestamp" timestamptz,
+CREATE FUNCTION @extschema@.uid_parse(id bigint, OUT id bigint, OUT "timestamp" timestamptz,
 	OUT datacenter integer, OUT worker integer, OUT tag integer, OUT sequence integer)
 AS 'MODULE_PATHNAME', 'uidgen_parse'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_parse(bigint) IS 'the fields of an id; a field that the layout lacks is null';
+COMMENT ON FUNCTION @extschema@.uid_parse(bigint) IS 'the fields of an id; a field that the layout lacks is null';
 
-CREATE FUNCTION uid_parse(id bigint, layout text, OUT id bigint, OUT "timestamp" timestamptz,
+CREATE FUNCTION @extschema@.uid_parse(id bigint, layout text, OUT id bigint, OUT "timestamp" timestamptz,
 	OUT datacenter integer, OUT worker integer, OUT tag integer, OUT sequence integer)
 AS 'MODULE_PATHNAME', 'uidgen_parse'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_parse(bigint, text) IS 'the fields of an id under a layout or preset; a field that the layout lacks is null';
+COMMENT ON FUNCTION @extschema@.uid_parse(bigint, text) IS 'the fields of an id under a layout or preset; a field that the layout lacks is null';
 
-CREATE FUNCTION uid_timestamp(id bigint) RETURNS timestamptz
+CREATE FUNCTION @extschema@.uid_timestamp(id bigint) RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'uidgen_timestamp'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_timestamp(bigint) IS 'the time in an id';
+COMMENT ON FUNCTION @extschema@.uid_timestamp(bigint) IS 'the time in an id';
 
-CREATE FUNCTION uid_timestamp(id bigint, layout text) RETURNS timestamptz
+CREATE FUNCTION @extschema@.uid_timestamp(id bigint, layout text) RETURNS timestamptz
 AS 'MODULE_PATHNAME', 'uidgen_timestamp'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_timestamp(bigint, text) IS 'the time in an id under a layout or preset';
+COMMENT ON FUNCTION @extschema@.uid_timestamp(bigint, text) IS 'the time in an id under a layout or preset';
 
-CREATE FUNCTION uid_min("timestamp" timestamptz) RETURNS bigint
+CREATE FUNCTION @extschema@.uid_min("timestamp" timestamptz) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_min'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_min(timestamptz) IS 'smallest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION @extschema@.uid_min(timestamptz) IS 'smallest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
 
-CREATE FUNCTION uid_min("timestamp" timestamptz, layout text) RETURNS bigint
+CREATE FUNCTION @extschema@.uid_min("timestamp" timestamptz, layout text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_min'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_min(timestamptz, text) IS 'smallest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION @extschema@.uid_min(timestamptz, text) IS 'smallest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
 
-CREATE FUNCTION uid_max("timestamp" timestamptz) RETURNS bigint
+CREATE FUNCTION @extschema@.uid_max("timestamp" timestamptz) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_max'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_max(timestamptz) IS 'largest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION @extschema@.uid_max(timestamptz) IS 'largest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
 
-CREATE FUNCTION uid_max("timestamp" timestamptz, layout text) RETURNS bigint
+CREATE FUNCTION @extschema@.uid_max("timestamp" timestamptz, layout text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_max'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION @extschema@.uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
 
 -- Not strict: a field that the layout lacks is passed as null, as uid_parse() returns it.
-CREATE FUNCTION uid_make("timestamp" timestamptz, worker integer, sequence integer,
+CREATE FUNCTION @extschema@.uid_make("timestamp" timestamptz, worker integer, sequence integer,
 	datacenter integer DEFAULT NULL, tag integer DEFAULT NULL) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_make'
 LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION uid_make(timestamptz, integer, integer, integer, integer) IS 'the id with these fields';
+COMMENT ON FUNCTION @extschema@.uid_make(timestamptz, integer, integer, integer, integer) IS 'the id with these fields';
 
-CREATE FUNCTION uid_make("timestamp" timestamptz, worker integer, sequence integer,
+CREATE FUNCTION @extschema@.uid_make("timestamp" timestamptz, worker integer, sequence integer,
 	datacenter integer, tag integer, layout text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_make'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION uid_make(timestamptz, integer, integer, integer, integer, text) IS 'the id with these fields under a layout or preset';
+COMMENT ON FUNCTION @extschema@.uid_make(timestamptz, integer, integer, integer, integer, text) IS 'the id with these fields under a layout or preset';
 
 --
 -- Ids as text and as uuids.  Text is the same for all layouts, a uuid begins with the time.
 --
 
-CREATE FUNCTION uid_to_text(id bigint) RETURNS text
+CREATE FUNCTION @extschema@.uid_to_text(id bigint) RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_to_text'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_to_text(bigint) IS 'an id as text: 13 digits of Crockford''s base 32';
+COMMENT ON FUNCTION @extschema@.uid_to_text(bigint) IS 'an id as text: 13 digits of Crockford''s base 32';
 
-CREATE FUNCTION uid_to_text(id bigint, form text) RETURNS text
+CREATE FUNCTION @extschema@.uid_to_text(id bigint, form text) RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_to_text'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_to_text(bigint, text) IS 'an id as text in a form: base32, base58, base62 or hex';
+COMMENT ON FUNCTION @extschema@.uid_to_text(bigint, text) IS 'an id as text in a form: base32, base58, base62 or hex';
 
-CREATE FUNCTION uid_from_text(id text) RETURNS bigint
+CREATE FUNCTION @extschema@.uid_from_text(id text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_from_text'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_from_text(text) IS 'the id in a text of Crockford''s base 32';
+COMMENT ON FUNCTION @extschema@.uid_from_text(text) IS 'the id in a text of Crockford''s base 32';
 
-CREATE FUNCTION uid_from_text(id text, form text) RETURNS bigint
+CREATE FUNCTION @extschema@.uid_from_text(id text, form text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_from_text'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_from_text(text, text) IS 'the id in a text of a form: base32, base58, base62 or hex';
+COMMENT ON FUNCTION @extschema@.uid_from_text(text, text) IS 'the id in a text of a form: base32, base58, base62 or hex';
 
-CREATE FUNCTION uid_to_uuid(id bigint) RETURNS uuid
+CREATE FUNCTION @extschema@.uid_to_uuid(id bigint) RETURNS uuid
 AS 'MODULE_PATHNAME', 'uidgen_to_uuid'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_to_uuid(bigint) IS 'a uuid of version 7 with the time of an id and the id';
+COMMENT ON FUNCTION @extschema@.uid_to_uuid(bigint) IS 'a uuid of version 7 with the time of an id and the id';
 
-CREATE FUNCTION uid_to_uuid(id bigint, layout text) RETURNS uuid
+CREATE FUNCTION @extschema@.uid_to_uuid(id bigint, layout text) RETURNS uuid
 AS 'MODULE_PATHNAME', 'uidgen_to_uuid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_to_uuid(bigint, text) IS 'a uuid of version 7 with the time of an id under a layout or preset, and the id';
+COMMENT ON FUNCTION @extschema@.uid_to_uuid(bigint, text) IS 'a uuid of version 7 with the time of an id under a layout or preset, and the id';
 
-CREATE FUNCTION uid_from_uuid(id uuid) RETURNS bigint
+CREATE FUNCTION @extschema@.uid_from_uuid(id uuid) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_from_uuid'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_from_uuid(uuid) IS 'the id in a uuid that uid_to_uuid() made';
+COMMENT ON FUNCTION @extschema@.uid_from_uuid(uuid) IS 'the id in a uuid that uid_to_uuid() made';
 
 --
 -- Numbers for the public: a keyed bijection on the numbers of some width.
 --
 
-CREATE FUNCTION uid_scramble(value bigint, key bytea, bits integer DEFAULT 63) RETURNS bigint
+CREATE FUNCTION @extschema@.uid_scramble(value bigint, key bytea, bits integer DEFAULT 63) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_scramble'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION uid_scramble(bigint, bytea, integer) IS 'the image of a number below 2^bits under a secret key: another such number, which hides how many there are';
+COMMENT ON FUNCTION @extschema@.uid_scramble(bigint, bytea, integer) IS 'the image of a number below 2^bits under a secret key: another such number, which hides how many there are';
 
-CREATE FUNCTION uid_unscramble(value bigint, key bytea, bits integer DEFAULT 63) RETURNS bigint
+CREATE FUNCTION @extschema@.uid_unscramble(value bigint, key bytea, bits integer DEFAULT 63) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_unscramble'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION uid_unscramble(bigint, bytea, integer) IS 'the number whose image under a secret key this is';
+COMMENT ON FUNCTION @extschema@.uid_unscramble(bigint, bytea, integer) IS 'the number whose image under a secret key this is';
 
 --
 -- Segments: numbers of named counters.
@@ -2583,76 +2642,79 @@ LANGUAGE C STABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION uidgen.uid_segment_next_in_copy(text, internal) IS 'uid_segment_next(name), as COPY FROM calls it';
 
 -- Not strict: a null name is an error, where STRICT would return a null number.
-CREATE FUNCTION uid_segment_next(name text) RETURNS bigint
+CREATE FUNCTION @extschema@.uid_segment_next(name text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_segment_next'
-LANGUAGE C VOLATILE PARALLEL SAFE
+LANGUAGE C VOLATILE PARALLEL RESTRICTED
 SUPPORT uidgen.uid_next_support;
-COMMENT ON FUNCTION uid_segment_next(text) IS 'the next number of a segment, of those that this server has fetched';
+COMMENT ON FUNCTION @extschema@.uid_segment_next(text) IS 'the next number of a segment, of those that this server has fetched';
 
-CREATE FUNCTION uid_segment_batch(name text, n integer) RETURNS SETOF bigint
+CREATE FUNCTION @extschema@.uid_segment_batch(name text, n integer) RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'uidgen_segment_batch'
-LANGUAGE C VOLATILE PARALLEL SAFE ROWS 1000;
-COMMENT ON FUNCTION uid_segment_batch(text, integer) IS 'n numbers of a segment, increasing';
+LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1000;
+COMMENT ON FUNCTION @extschema@.uid_segment_batch(text, integer) IS 'n numbers of a segment, increasing';
 
-CREATE FUNCTION uid_segment_block(name text, n integer, OUT first_number bigint, OUT last_number bigint)
+CREATE FUNCTION @extschema@.uid_segment_block(name text, n integer, OUT first_number bigint, OUT last_number bigint)
 AS 'MODULE_PATHNAME', 'uidgen_segment_block'
-LANGUAGE C VOLATILE PARALLEL SAFE;
-COMMENT ON FUNCTION uid_segment_block(text, integer) IS 'n numbers of a segment that are consecutive';
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION @extschema@.uid_segment_block(text, integer) IS 'n numbers of a segment that are consecutive';
 
 CREATE FUNCTION uidgen.segment_status(OUT name text, OUT state text, OUT numbers_left bigint, OUT lasts interval,
 	OUT rate double precision, OUT step bigint, OUT fetches bigint, OUT fetched bigint, OUT drawn bigint,
 	OUT skipped bigint, OUT returned bigint, OUT lost bigint, OUT waits bigint, OUT failures bigint, OUT last_error text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'uidgen_segment_status'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.segment_status() IS 'the segments that this server has drawn numbers of since it started';
+-- [since 0.2.0]
 REVOKE EXECUTE ON FUNCTION uidgen.segment_status() FROM PUBLIC;
+-- [since 0.2.0]
 GRANT EXECUTE ON FUNCTION uidgen.segment_status() TO pg_monitor;
 
 CREATE VIEW uidgen.segment_status AS SELECT * FROM uidgen.segment_status();
 COMMENT ON VIEW uidgen.segment_status IS 'the segments that this server has drawn numbers of since it started';
+-- [since 0.2.0]
 GRANT SELECT ON uidgen.segment_status TO pg_monitor;
 
 --
 -- Layouts
 --
 
-CREATE FUNCTION uid_layout(OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
+CREATE FUNCTION @extschema@.uid_layout(OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'uidgen_layout_fields'
 LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 5;
-COMMENT ON FUNCTION uid_layout() IS 'the fields of the server''s layout, most significant first';
+COMMENT ON FUNCTION @extschema@.uid_layout() IS 'the fields of the server''s layout, most significant first';
 
-CREATE FUNCTION uid_layout(layout text, OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
+CREATE FUNCTION @extschema@.uid_layout(layout text, OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'uidgen_layout_fields'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 5;
-COMMENT ON FUNCTION uid_layout(text) IS 'the fields of a layout or preset, most significant first';
+COMMENT ON FUNCTION @extschema@.uid_layout(text) IS 'the fields of a layout or preset, most significant first';
 
-CREATE FUNCTION uid_layout_info(OUT layout text, OUT bits integer, OUT unit interval,
+CREATE FUNCTION @extschema@.uid_layout_info(OUT layout text, OUT bits integer, OUT unit interval,
 	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
 	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 AS 'MODULE_PATHNAME', 'uidgen_layout_info'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_layout_info() IS 'what the server''s layout has room for: ids_per_second is for each worker; a bulk load is slowed to that rate once its ids are uidgen.max_burst ahead of the clock, so raise that setting while loading';
+COMMENT ON FUNCTION @extschema@.uid_layout_info() IS 'what the server''s layout has room for: ids_per_second is for each worker; a bulk load is slowed to that rate once its ids are uidgen.max_burst ahead of the clock, so raise that setting while loading';
 
-CREATE FUNCTION uid_layout_info(layout text, OUT layout text, OUT bits integer, OUT unit interval,
+CREATE FUNCTION @extschema@.uid_layout_info(layout text, OUT layout text, OUT bits integer, OUT unit interval,
 	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
 	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 AS 'MODULE_PATHNAME', 'uidgen_layout_info'
 LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker; a bulk load is slowed to that rate once its ids are uidgen.max_burst ahead of the clock, so raise that setting while loading';
+COMMENT ON FUNCTION @extschema@.uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker; a bulk load is slowed to that rate once its ids are uidgen.max_burst ahead of the clock, so raise that setting while loading';
 
 CREATE FUNCTION uidgen.layout_numbers(for_layout text DEFAULT NULL, OUT layout text, OUT unit bigint,
 	OUT epoch bigint, OUT max_tick bigint, OUT max_datacenter integer, OUT max_worker integer)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT i.layout, (extract(epoch FROM i.unit) * 1000000)::bigint, (extract(epoch FROM i.epoch) * 1000000)::bigint,
+	SELECT i.layout, (extract(epoch FROM i.unit) * 1000000::numeric)::bigint, (extract(epoch FROM i.epoch) * 1000000::numeric)::bigint,
 		max(f.maximum) FILTER (WHERE f.name = 'time'),
 		coalesce(max(f.maximum) FILTER (WHERE f.name = 'datacenter'), 0)::integer,
 		coalesce(max(f.maximum) FILTER (WHERE f.name = 'worker'), 0)::integer
-	FROM (SELECT coalesce($1, (SELECT s.layout FROM uid_layout_info() AS s))) AS c (layout),
-		uid_layout_info(c.layout) AS i, uid_layout(c.layout) AS f
+	FROM (SELECT coalesce($1, (SELECT s.layout FROM @extschema@.uid_layout_info() AS s))) AS c (layout),
+		@extschema@.uid_layout_info(c.layout) AS i, @extschema@.uid_layout(c.layout) AS f
 	GROUP BY i.layout, i.unit, i.epoch;
 END;
 COMMENT ON FUNCTION uidgen.layout_numbers(text) IS 'the layout of this server, or a named one, and its numbers as a registry keeps them: what uidgen.share_registry() needs on a server without the library';
@@ -2665,6 +2727,7 @@ COMMENT ON FUNCTION uidgen.presets() IS 'the layouts that have a name';
 
 CREATE VIEW uidgen.presets AS SELECT * FROM uidgen.presets();
 COMMENT ON VIEW uidgen.presets IS 'the layouts that have a name';
+-- [since 0.1.0]
 GRANT SELECT ON uidgen.presets TO PUBLIC;
 
 --
@@ -2695,25 +2758,25 @@ COMMENT ON FUNCTION uidgen.last_before(timestamptz, text) IS 'where a range of i
 
 -- To be inlined, a function must be neither strict nor have settings, and name each of its
 -- arguments once: the planner copies no argument that is a subquery, or volatile.
-CREATE FUNCTION uid_between(id bigint, "from" timestamptz, "to" timestamptz) RETURNS boolean
+CREATE FUNCTION @extschema@.uid_between(id bigint, "from" timestamptz, "to" timestamptz) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN id >= uidgen.first_since("from") AND id <= uidgen.last_before("to");
-COMMENT ON FUNCTION uid_between(bigint, timestamptz, timestamptz) IS 'is the time of an id in a half-open range?';
+COMMENT ON FUNCTION @extschema@.uid_between(bigint, timestamptz, timestamptz) IS 'is the time of an id in a half-open range?';
 
-CREATE FUNCTION uid_between(id bigint, "from" timestamptz, "to" timestamptz, layout text) RETURNS boolean
+CREATE FUNCTION @extschema@.uid_between(id bigint, "from" timestamptz, "to" timestamptz, layout text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN id >= uidgen.first_since("from", layout) AND id <= uidgen.last_before("to", layout);
-COMMENT ON FUNCTION uid_between(bigint, timestamptz, timestamptz, text) IS 'is the time of an id in a half-open range, under a layout or preset?';
+COMMENT ON FUNCTION @extschema@.uid_between(bigint, timestamptz, timestamptz, text) IS 'is the time of an id in a half-open range, under a layout or preset?';
 
-CREATE FUNCTION uid_range("from" timestamptz, "to" timestamptz) RETURNS int8range
+CREATE FUNCTION @extschema@.uid_range("from" timestamptz, "to" timestamptz) RETURNS int8range
 AS 'MODULE_PATHNAME', 'uidgen_range'
 LANGUAGE C STABLE PARALLEL SAFE;
-COMMENT ON FUNCTION uid_range(timestamptz, timestamptz) IS 'the ids of a half-open range of time';
+COMMENT ON FUNCTION @extschema@.uid_range(timestamptz, timestamptz) IS 'the ids of a half-open range of time';
 
-CREATE FUNCTION uid_range("from" timestamptz, "to" timestamptz, layout text) RETURNS int8range
+CREATE FUNCTION @extschema@.uid_range("from" timestamptz, "to" timestamptz, layout text) RETURNS int8range
 AS 'MODULE_PATHNAME', 'uidgen_range'
 LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION uid_range(timestamptz, timestamptz, text) IS 'the ids of a half-open range of time, under a layout or preset';
+COMMENT ON FUNCTION @extschema@.uid_range(timestamptz, timestamptz, text) IS 'the ids of a half-open range of time, under a layout or preset';
 
 -- The work of uid_partitions(), which adds what uid_layout_info() says of the layout: this
 -- function cannot know in which schema that is.
@@ -2858,26 +2921,26 @@ $$;
 COMMENT ON FUNCTION uidgen.make_partitions(regclass, timestamptz, timestamptz, interval, boolean, text, interval, timestamptz, timestamptz)
 	IS 'uid_partitions(), given the tick, the epoch and the end of the layout';
 
-CREATE FUNCTION uid_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
+CREATE FUNCTION @extschema@.uid_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
 	execute boolean DEFAULT false) RETURNS SETOF text
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
 BEGIN ATOMIC
 	SELECT m.s
-		FROM uid_layout_info() AS l,
+		FROM @extschema@.uid_layout_info() AS l,
 			uidgen.make_partitions("table", "from", "to", step, execute, l.layout, l.unit, l.epoch, l.expires_at) AS m (s);
 END;
-COMMENT ON FUNCTION uid_partitions(regclass, timestamptz, timestamptz, interval, boolean)
+COMMENT ON FUNCTION @extschema@.uid_partitions(regclass, timestamptz, timestamptz, interval, boolean)
 	IS 'the statements that make the partitions for a range of time, or those that are missing; optionally runs them';
 
-CREATE FUNCTION uid_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
+CREATE FUNCTION @extschema@.uid_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
 	execute boolean, layout text) RETURNS SETOF text
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
 BEGIN ATOMIC
 	SELECT m.s
-		FROM uid_layout_info(layout) AS l,
+		FROM @extschema@.uid_layout_info(layout) AS l,
 			uidgen.make_partitions("table", "from", "to", step, execute, l.layout, l.unit, l.epoch, l.expires_at) AS m (s);
 END;
-COMMENT ON FUNCTION uid_partitions(regclass, timestamptz, timestamptz, interval, boolean, text)
+COMMENT ON FUNCTION @extschema@.uid_partitions(regclass, timestamptz, timestamptz, interval, boolean, text)
 	IS 'the statements that make the partitions for a range of time under a layout or preset, or those that are missing; optionally runs them';
 
 --
@@ -2892,19 +2955,21 @@ CREATE FUNCTION uidgen.status(OUT state text, OUT worker_id integer, OUT datacen
 	OUT registry_host text, OUT clock_offset interval, OUT clock_width interval,
 	OUT timeline integer, OUT quarantine_until timestamptz)
 AS 'MODULE_PATHNAME', 'uidgen_status_0_2'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
 
 CREATE VIEW uidgen.status AS SELECT * FROM uidgen.status();
 COMMENT ON VIEW uidgen.status IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
+-- [since 0.1.0]
 GRANT SELECT ON uidgen.status TO PUBLIC;
 
 CREATE FUNCTION uidgen.diagnose() RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_diagnose_0_2'
-LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do';
 
 -- Tell the user what else is needed; by INFO, because CREATE EXTENSION hides NOTICE.
+-- [since 0.1.0]
 DO $$
 DECLARE
 	registry text := pg_catalog.current_setting('uidgen.database', true);

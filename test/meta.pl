@@ -104,20 +104,17 @@ none(
 my $version = $meta->{version} || 'no version';
 is($provides->{uidgen}{version}, $version, 'version of the extension in META.json');
 is(grab('uidgen.control', qr/^default_version = '(.*)'$/m), $version, 'version in uidgen.control');
+my @former = grep { $_ ne $version } slurp('CHANGELOG.md') =~ /^## (\S+) \(.+\)$/mg;
 is_deeply(
-	[ sort(words('DATA')) ],
-	[ sort(glob('sql/uidgen--*--*.sql')) ],
-	'DATA names every script that upgrades');
-my %upgrade = map { /--(.+)--(.+)\.sql$/ ? ($1 => $2) : () } words('DATA');
-sub newest_from
-{
-	my ($reached) = @_;
-	$reached = $upgrade{$reached} while $upgrade{$reached};
-	return $reached;
-}
-none(
-	'these lead from every version to the present one',
-	grep { newest_from($_) ne $version } slurp('CHANGELOG.md') =~ /^## (\S+) \(.+\)$/mg);
+	[ sort(words('UPDATES_FROM')) ],
+	[ sort(@former) ],
+	'a script leads from every version to the present one');
+is_deeply(
+	[ map { s{^sql/update/from-(.+)\.sql$}{$1}r } sort(glob('sql/update/*.sql')) ],
+	[ sort(@former) ],
+	'sql/update has what it adds for each');
+none('... and every version up to which it may be left out is one of these or the present one',
+	grep { my $since = $_; !grep { $_ eq $since } @former, $version } slurp('sql/uidgen.sql') =~ /^-- \[since (.+)\]$/mg);
 is(grab('CHANGELOG.md', qr/^## (\S+) \(.+\)$/m), $version, 'newest version in CHANGELOG.md');
 
 # ---- What the README lists ----
@@ -202,7 +199,7 @@ my %linked;
 $linked{ s{^\.\./}{} ? $_ : "test/$_" }++ foreach slurp('test/README.md') =~ /\]\(([^)#]+)/g;
 none(
 	'test/README.md names each test and helper',
-	grep { m{^test/|^sql/} && !m{^sql/uidgen(-.*)?\.sql$|/(corpus|expected)/|^test/README\.md$} && !$linked{$_} } @files);
+	grep { m{^test/|^sql/} && !m{^sql/uidgen(-.*)?\.sql$|^sql/update/|/(corpus|expected)/|^test/README\.md$} && !$linked{$_} } @files);
 none('... once', grep { $linked{$_} > 1 } keys %linked);
 none('... and what exists', grep { !-e } keys %linked);
 none(

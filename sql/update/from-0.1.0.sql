@@ -1,0 +1,30 @@
+-- sql/update/from-0.1.0.sql: see script.awk beside it.
+
+-- The rows are taken as granted in this database, since nothing tells otherwise; from here
+-- on, a copy of the database is noticed.
+ALTER TABLE uidgen.registry_layout ADD COLUMN database oid;
+UPDATE uidgen.registry_layout SET database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database());
+ALTER TABLE uidgen.registry_layout ALTER COLUMN database SET NOT NULL;
+
+-- A registry that has granted is local for good.
+ALTER TABLE uidgen.registry_layout
+	ADD COLUMN shared boolean,
+	ADD COLUMN registry_id bigint,
+	ADD COLUMN max_lead interval,
+	ADD COLUMN clock_slack interval,
+	ADD COLUMN system_identifier bigint,
+	ADD COLUMN timeline integer,
+	ADD COLUMN started timestamptz,
+	ADD COLUMN quarantine_until bigint;
+UPDATE uidgen.registry_layout SET shared = false;
+ALTER TABLE uidgen.registry_layout ALTER COLUMN shared SET NOT NULL, ALTER COLUMN shared SET DEFAULT false;
+
+REVOKE SELECT ON uidgen.worker_node FROM pg_monitor;
+
+-- The view is not dropped, because views of others may depend on it.
+ALTER FUNCTION uidgen.status() RENAME TO status_0_1;
+
+-- [after]
+DROP FUNCTION uidgen.registry_tick(bigint, bigint);
+DROP FUNCTION uidgen.status_0_1();
+GRANT EXECUTE ON FUNCTION uidgen.diagnose() TO PUBLIC;

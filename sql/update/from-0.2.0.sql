@@ -1,0 +1,44 @@
+-- sql/update/from-0.2.0.sql: see script.awk beside it.
+
+-- [registry]
+-- In version 0.2.0 these could be bound to what somebody had put into the schema of the
+-- extension.  Functions are replaced below.  A view is as well, but one whose columns have got
+-- other types by that cannot be.
+ALTER TABLE uidgen.registry_layout
+	DROP CONSTRAINT shared_is_complete,
+	DROP CONSTRAINT max_lead_is_some_ticks,
+	DROP CONSTRAINT clock_slack_is_not_negative,
+	DROP CONSTRAINT lengths_have_no_days;
+DO $$
+DECLARE
+	bound regclass;
+BEGIN
+	FOR bound IN
+		SELECT r.ev_class::regclass
+			FROM pg_rewrite AS r JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid,
+				pg_identify_object(d.refclassid, d.refobjid, d.refobjsubid) AS o
+			WHERE r.ev_class IN ('uidgen.fleet'::regclass, 'uidgen.registry_status'::regclass) AND o.schema <> 'uidgen'
+	LOOP
+		EXECUTE format('DROP VIEW IF EXISTS %s', bound);
+	END LOOP;
+END
+$$;
+
+REVOKE SELECT ON uidgen.worker_node FROM pg_monitor;
+-- [end of registry]
+-- [after]
+-- [registry]
+-- A view that was dropped is a new one.
+DO $$
+DECLARE
+	made regclass;
+BEGIN
+	FOR made IN
+		SELECT c.oid FROM pg_class AS c
+			WHERE c.oid IN ('uidgen.fleet'::regclass, 'uidgen.registry_status'::regclass) AND c.relacl IS NULL
+	LOOP
+		EXECUTE format('GRANT SELECT ON %s TO pg_monitor', made);
+	END LOOP;
+END
+$$;
+-- [end of registry]
