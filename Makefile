@@ -70,7 +70,7 @@ PG_CPPFLAGS += -DPGDLLEXPORT='__attribute__((visibility("default")))'
 override PG_CFLAGS += -fvisibility=hidden
 
 # pg_regress's tests are sql/ and expected/; the other suites live in test/.
-REGRESS = install catalog layout decode ranges forms scramble errors generate copy numbers registry fleet segments
+REGRESS = install catalog layout decode ranges forms scramble errors generate copy numbers registry fleet segments writes
 REGRESS_OPTS = --inputdir=$(srcdir)
 ISOLATION = acquire fleet partitions renew segments
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation

@@ -17,6 +17,10 @@ SELECT * FROM uid_next_block(NULL);
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM uid_next_block(1, NULL);
 \echo :LAST_ERROR_SQLSTATE
+SELECT uid_reserve(NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT uid_reserve(1, NULL);
+\echo :LAST_ERROR_SQLSTATE
 SELECT uid_make('2026-01-01 UTC', 0, 0, 0, 0, NULL);
 \echo :LAST_ERROR_SQLSTATE
 
@@ -40,6 +44,9 @@ SELECT * FROM uid_next_block(1, -1);
 SELECT * FROM uid_next_block(0);
 SELECT * FROM uid_next_block(-2147483648);
 SELECT * FROM uid_next_block(:n_beyond);
+SELECT uid_reserve(1, :tag_beyond);
+SELECT uid_reserve(0);
+SELECT uid_reserve(:n_beyond);
 SELECT uid_make('2026-01-01 UTC', :worker_beyond, 0);
 SELECT uid_make('2026-01-01 UTC', 0, :sequence_beyond);
 SELECT uid_make('2026-01-01 UTC', 0, 0, :datacenter_beyond);

@@ -103,6 +103,11 @@ SELECT bool_and(last_id - first_id = n * 37 % 900) AS sizes, bool_and(first_id >
 FROM (SELECT *, lag(last_id, 1, 0::bigint) OVER (ORDER BY n) AS before FROM block) AS b;
 SELECT coalesce((uid_parse(first_id)).tag, 0) = :tag_max AND coalesce((uid_parse(last_id)).tag, 0) = :tag_max AS tagged
 FROM uid_next_block(10, :tag_max);
+-- A block as one number: nothing that could be taken apart
+CREATE TABLE reserved AS SELECT n, 1 + n * 37 % 900 AS size, uid_reserve(1 + n * 37 % 900) AS first_id FROM generate_series(1, 500) AS n;
+SELECT bool_and(uid_timestamp(first_id) = uid_timestamp(first_id + size - 1)) AS same_tick, bool_and(first_id > before) AS increasing
+FROM (SELECT *, lag(first_id + size - 1, 1, 0::bigint) OVER (ORDER BY n) AS before FROM reserved) AS b;
+SELECT (uid_parse(uid_reserve(:capacity))).sequence AS sequence, coalesce((uid_parse(uid_reserve(10, :tag_max))).tag, 0) = :tag_max AS tagged;
 
 -- All the ways together: no id twice
 CREATE TABLE mixed AS
@@ -110,6 +115,7 @@ SELECT uid_next() AS id FROM generate_series(1, 1000)
 UNION ALL SELECT uid_next(0) FROM generate_series(1, 1000)
 UNION ALL SELECT uid_next_batch(1000)
 UNION ALL SELECT id FROM generate_series(1, 50) AS n, uid_next_block(20 + 0 * n), generate_series(first_id, last_id) AS id
+UNION ALL SELECT id FROM reserved, generate_series(first_id, first_id + size - 1) AS id
 UNION ALL SELECT id FROM item UNION ALL SELECT other FROM item;
 SELECT count(*) = count(DISTINCT id) AS all_distinct, count(*) > 24000 AS many FROM mixed;
 
@@ -184,6 +190,7 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 ALTER TABLE item SET (parallel_workers = 2);
+-- The leader draws, so that two calls stay two, and the workers scan.
 EXPLAIN (COSTS OFF, VERBOSE) SELECT uid_next(), uid_next(0) FROM item;
 CREATE TABLE parallel_ids AS SELECT uid_next() AS a, uid_next(0) AS b, uid_min('-infinity') AS c FROM item;
 SELECT count(*) = 2 * (SELECT count(*) FROM item) AS complete, count(*) = count(DISTINCT id) AS all_distinct
@@ -233,7 +240,7 @@ RESET client_min_messages;
 CREATE ROLE regress_uidgen_user;
 SET ROLE regress_uidgen_user;
 SELECT uid_next() > 0 AS works, uid_next(0) > 0 AS tagged, (SELECT count(*) FROM uid_next_batch(5)) AS batch,
-	(uid_next_block(5)).last_id > 0 AS block, uid_timestamp(uid_next()) IS NOT NULL AS time,
+	(uid_next_block(5)).last_id > 0 AS block, uid_reserve(5) > 0 AS reserve, uid_timestamp(uid_next()) IS NOT NULL AS time,
 	(uid_parse(uid_next())).id > 0 AS parse, uid_min('infinity') > 0 AS min, uid_max('infinity') > 0 AS max,
 	uid_make(uid_timestamp(uid_next()), 0, 0) > 0 AS make;
 SELECT count(*) > 0 AS presets FROM uidgen.presets;
@@ -269,5 +276,5 @@ SELECT uidgen.forget_worker(0);
 RESET ROLE;
 DROP ROLE regress_uidgen_user;
 
-DROP TABLE item, timed, block, mixed, parallel_ids, entry, committed;
+DROP TABLE item, timed, block, reserved, mixed, parallel_ids, entry, committed;
 DROP FUNCTION note_entry;

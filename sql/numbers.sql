@@ -15,7 +15,7 @@ SELECT uidgen.create_segment('n');
 SELECT uid_segment_next('n'), uid_segment_next('n'), uid_segment_next('n');
 SELECT * FROM uid_segment_batch('n', 5);
 SELECT * FROM uid_segment_block('n', 10);
-SELECT uid_segment_next('n');
+SELECT uid_segment_next('n'), uid_segment_reserve('n', 10), uid_segment_next('n');
 SELECT count(*) FROM uid_segment_batch('n', 0);
 -- Over the seams of many ranges, and in several statements: each number once, in order.
 SELECT uidgen.create_segment('seams', 10, 3);
@@ -42,6 +42,7 @@ SELECT uidgen.create_segment('short', step => 10);
 SELECT uid_segment_next('short');
 SELECT last_number - first_number + 1 AS n, first_number > 10 AS later FROM uid_segment_block('short', 10);
 SELECT skipped > 0 AS skipped FROM uidgen.segment_status WHERE name = 'short';
+SELECT uid_segment_reserve('short', 1000) > 20 AS later;
 SELECT last_number - first_number + 1 AS n FROM uid_segment_block('short', 1000);
 SELECT * FROM uid_segment_block('short', 1001);
 \echo :LAST_ERROR_SQLSTATE
@@ -136,6 +137,9 @@ SELECT uid_segment_next(repeat('x', 63)), uid_segment_next(E'Name "1" $$ \\ '' %
 SELECT * FROM uid_segment_batch('n', -1);
 SELECT * FROM uid_segment_block('n', 0);
 SELECT * FROM uid_segment_block('n', NULL);
+SELECT uid_segment_reserve('n', 0);
+SELECT uid_segment_reserve('n', NULL);
+SELECT uid_segment_reserve(NULL, 1);
 -- Drawing needs no right but EXECUTE; making a segment does.
 CREATE ROLE regress_uidgen_clerk;
 SET ROLE regress_uidgen_clerk;

@@ -350,6 +350,30 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.check_epoch(bigint, bigint, bigint) IS 'raises an error if the epoch of a layout is in the future';
 
+-- What is given out without having been written would be given out again.  So each write is
+-- followed by this; one that may find another row than it expects, by
+--	check_written(FOUND OR current_setting('session_replication_role') <> 'replica').
+CREATE FUNCTION uidgen.check_written(written boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF written IS NOT TRUE THEN
+		RAISE EXCEPTION 'the registry could not write a row'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = CASE WHEN current_setting('session_replication_role') = 'replica'
+					THEN '"session_replication_role" is "replica", as for rows that replication brings, and the registry takes none of these.'
+					ELSE 'A trigger or a rule on a table of schema uidgen, which is not of the extension, has dropped the row.' END,
+				HINT = CASE WHEN current_setting('session_replication_role') = 'replica'
+					THEN format('Set it back: ALTER DATABASE %I RESET session_replication_role, or ALTER ROLE %I RESET session_replication_role.', current_database(), session_user)
+					ELSE 'Remove that trigger or rule.' END;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_written(boolean) IS 'raises an error if a row was not written';
+-- [since 0.2.1]
+REVOKE EXECUTE ON FUNCTION uidgen.check_written(boolean) FROM PUBLIC;
+
 CREATE FUNCTION uidgen.forget_worker(worker integer, datacenter integer DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -373,6 +397,7 @@ BEGIN
 			modified = greatest(CASE WHEN l.shared THEN n.modified END, clock)
 		WHERE n.datacenter_id = dc AND n.worker_id = worker;
 	IF NOT FOUND THEN
+		PERFORM uidgen.check_written(NOT EXISTS (SELECT FROM uidgen.worker_node AS n WHERE n.datacenter_id = dc AND n.worker_id = worker));
 		RAISE EXCEPTION 'there is no worker id % of datacenter % in the registry', worker, dc
 			USING ERRCODE = 'undefined_object',
 				DETAIL = format('The registry has %s worker ids.', (SELECT count(*) FROM uidgen.worker_node)),
@@ -432,13 +457,15 @@ AS $$
 #variable_conflict error
 DECLARE
 	pinned uidgen.registry_layout;
+	marked bigint;
 BEGIN
 	PERFORM uidgen.check_local();
 	INSERT INTO uidgen.registry_layout AS r
 		(only_one, layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database)
 		VALUES (l.only_one, l.layout, l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker, l.pinned, l.database)
 		ON CONFLICT (only_one) DO NOTHING;
-	SELECT r.* INTO STRICT pinned FROM uidgen.registry_layout AS r;
+	SELECT r.* INTO pinned FROM uidgen.registry_layout AS r;
+	PERFORM uidgen.check_written(FOUND);
 	IF pinned.layout <> l.layout THEN
 		RAISE EXCEPTION 'the layout differs from the registry''s'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -452,7 +479,10 @@ BEGIN
 		UPDATE uidgen.worker_node AS n SET
 				identity = format('copied from database %s: %s', pinned.database, n.identity)
 			WHERE n.identity IS NOT NULL;
+		GET DIAGNOSTICS marked = ROW_COUNT;
+		PERFORM uidgen.check_written(marked = (SELECT count(*) FROM uidgen.worker_node AS n WHERE n.identity IS NOT NULL));
 		UPDATE uidgen.registry_layout AS r SET database = l.database;
+		PERFORM uidgen.check_written(FOUND);
 	END IF;
 END
 $$;
@@ -752,6 +782,7 @@ BEGIN
 			granted_until = excluded.granted_until,
 			released = excluded.released,
 			launches = n.launches + 1;
+	PERFORM uidgen.check_written(FOUND);
 
 	SELECT max_worker + 1::bigint - count(*) INTO free_workers FROM uidgen.worker_node AS n
 		WHERE n.datacenter_id = datacenter AND (n.identity IS NOT NULL OR policy = 'disposable');
@@ -858,6 +889,7 @@ BEGIN
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
 			AND n.token = old_token AND n.granted_until = old_until
 		RETURNING n.token, n.granted_until INTO renew_worker_id.token, last_tick;
+	PERFORM uidgen.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
 END
 $$;
 COMMENT ON FUNCTION uidgen.renew_worker_id(integer, integer, bigint, bigint, bigint, bigint, bigint)
@@ -907,6 +939,7 @@ BEGIN
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
 			AND n.token = old_token;
 	done := FOUND;
+	PERFORM uidgen.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
 END
 $$;
 COMMENT ON FUNCTION uidgen.release_worker(integer, integer, bigint, bigint)
@@ -1005,7 +1038,8 @@ BEGIN
 				uidgen.tick_at(greatest(clock, (SELECT max(n.modified) FROM uidgen.worker_node AS n)), r.unit, r.epoch)
 				+ uidgen.ticks_in(r.max_lead, r.unit) + uidgen.ticks_in(r.clock_slack, r.unit) + 1)
 		FROM uidgen.registry_history() AS h
-		RETURNING r.quarantine_until INTO STRICT result;
+		RETURNING r.quarantine_until INTO result;
+	PERFORM uidgen.check_written(FOUND);
 	RETURN result;
 END
 $$;
@@ -1490,6 +1524,7 @@ BEGIN
 				free_workers := choice.free_workers;
 				reason := choice.reason;
 			ELSE
+				PERFORM uidgen.check_written(current_setting('session_replication_role') <> 'replica');
 				first_tick := NULL;
 				reason := 'Another call has changed the row meanwhile. Ask again.';
 			END IF;
@@ -1557,6 +1592,7 @@ BEGIN
 			AND n.token = old_token AND n.granted_until = old_until
 			AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead)
 		RETURNING n.granted_until INTO last_tick;
+	PERFORM uidgen.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
 	quarantine_until := l.quarantine_until;
 	registry_id := l.registry_id;
 	system_identifier := call.system_identifier;
@@ -1593,6 +1629,7 @@ BEGIN
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
 			AND n.token = ANY (known_tokens);
 	done := FOUND;
+	PERFORM uidgen.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
 	registry_id := (call.l).registry_id;
 	timeline := call.timeline;
 	clock := uidgen.end_node_call(not_after);
@@ -1661,9 +1698,11 @@ BEGIN
 
 	SELECT n.*, i.until INTO held
 		FROM unnest(workers, ends) AS i (worker, until)
-			JOIN uidgen.worker_node AS n ON n.datacenter_id = datacenter AND n.worker_id = i.worker AND n.granted_until < i.until
+			LEFT JOIN uidgen.worker_node AS n ON n.datacenter_id = datacenter AND n.worker_id = i.worker
+		WHERE (n.granted_until >= i.until) IS NOT TRUE
 		ORDER BY i.worker, i.until DESC LIMIT 1;
 	IF FOUND THEN
+		PERFORM uidgen.check_written(held.worker_id IS NOT NULL AND current_setting('session_replication_role') <> 'replica');
 		RAISE EXCEPTION 'worker id % belongs to another node', held.worker_id
 			USING ERRCODE = 'object_in_use',
 				DETAIL = format('It was granted to host "%s", port %s, until %s, and by the local registry of the calling server until %s: ids of both could be equal.',
@@ -1774,8 +1813,9 @@ BEGIN
 		(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)
 		VALUES (datacenter, worker, now_time::date, now_time, now_time, 0, true, 0)
 		ON CONFLICT (datacenter_id, worker_id) DO NOTHING;
-	SELECT n.granted_until INTO STRICT until FROM uidgen.worker_node AS n
+	SELECT n.granted_until INTO until FROM uidgen.worker_node AS n
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker FOR UPDATE;
+	PERFORM uidgen.check_written(FOUND);
 	UPDATE uidgen.worker_node AS n SET
 			modified = greatest(n.modified, now_time),
 			identity = NULL,
@@ -1783,6 +1823,7 @@ BEGIN
 			granted_until = l.max_tick,
 			released = false
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker;
+	PERFORM uidgen.check_written(FOUND);
 	IF until >= l.max_tick THEN
 		RETURN NULL;
 	END IF;
@@ -1846,6 +1887,7 @@ BEGIN
 		SELECT true, layout_text, unit, epoch, max_tick, max_datacenter, max_worker, now_time, h.database,
 			true, uidgen.new_token(), max_lead, clock_slack, h.system_identifier, h.timeline, h.started, -1
 		FROM uidgen.registry_history() AS h;
+	PERFORM uidgen.check_written(FOUND);
 	-- Made again, it knows nothing of the grants of its predecessor.
 	PERFORM uidgen.begin_quarantine();
 END
@@ -1870,6 +1912,7 @@ BEGIN
 		FROM uidgen.registry_history() AS h
 		WHERE r.shared;
 	IF NOT FOUND THEN
+		PERFORM uidgen.check_written(NOT EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.shared));
 		RAISE EXCEPTION 'this registry is not shared'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'Only a shared registry has a quarantine.';
@@ -2174,7 +2217,8 @@ BEGIN
 		RETURN;
 	END IF;
 
-	SELECT t.* INTO STRICT s FROM uidgen.segment AS t WHERE t.name = create_segment.name FOR UPDATE;
+	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = create_segment.name FOR UPDATE;
+	PERFORM uidgen.check_written(FOUND);
 	IF NOT s.dropped THEN
 		RAISE EXCEPTION 'there is a segment "%" already', name
 			USING ERRCODE = 'duplicate_object',
@@ -2216,6 +2260,7 @@ BEGIN
 			created = s.created,
 			modified = greatest(t.modified, now_time)
 		WHERE t.name = create_segment.name;
+	PERFORM uidgen.check_written(FOUND);
 END
 $$;
 COMMENT ON FUNCTION uidgen.create_segment(text, bigint, bigint, bigint, text, boolean)
@@ -2245,6 +2290,7 @@ BEGIN
 			modified = greatest(t.modified, uidgen.registry_clock())
 		WHERE t.name = drop_segment.name AND NOT t.dropped;
 	IF NOT FOUND THEN
+		PERFORM uidgen.check_written(NOT EXISTS (SELECT FROM uidgen.segment AS t WHERE t.name = drop_segment.name AND NOT t.dropped));
 		PERFORM uidgen.explain_no_segment(name);
 	END IF;
 END
@@ -2276,7 +2322,8 @@ BEGIN
 			run_start = NULL,
 			modified = greatest(t.modified, uidgen.registry_clock())
 		WHERE t.name = raise_segment.name
-		RETURNING t.last_value INTO STRICT s.last_value;
+		RETURNING t.last_value INTO s.last_value;
+	PERFORM uidgen.check_written(FOUND);
 	RETURN s.last_value;
 END
 $$;
@@ -2414,6 +2461,7 @@ BEGIN
 			database = call.database,
 			modified = greatest(t.modified, uidgen.registry_clock())
 		WHERE t.name = s.name;
+	PERFORM uidgen.check_written(FOUND);
 	incarnation := s.incarnation;
 	step := s.step;
 	min_step := s.min_step;
@@ -2455,6 +2503,7 @@ BEGIN
 		WHERE t.name = (call.s).name AND t.version = known_version AND NOT call.went_back
 			AND first_unused BETWEEN t.run_start AND t.last_value;
 	done := FOUND;
+	PERFORM uidgen.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
 	registry_id := call.registry_id;
 	timeline := call.timeline;
 	clock := uidgen.end_node_call(not_after);
@@ -2483,12 +2532,12 @@ REVOKE EXECUTE ON FUNCTION
 -- cost.  Nobody else can, since SQL has no value of the type internal.
 CREATE FUNCTION uidgen.uid_next_in_copy(internal) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_next'
-LANGUAGE C STABLE STRICT PARALLEL SAFE COST 1000;
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION uidgen.uid_next_in_copy(internal) IS 'uid_next(), as COPY FROM calls it';
 
 CREATE FUNCTION uidgen.uid_next_in_copy(tag integer, internal) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_next_tagged'
-LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION uidgen.uid_next_in_copy(integer, internal) IS 'uid_next(tag), as COPY FROM calls it';
 
 CREATE FUNCTION uidgen.uid_next_support(internal) RETURNS internal
@@ -2517,7 +2566,12 @@ COMMENT ON FUNCTION @extschema@.uid_next_batch(integer, integer) IS 'n new ids, 
 CREATE FUNCTION @extschema@.uid_next_block(n integer, tag integer DEFAULT 0, OUT first_id bigint, OUT last_id bigint)
 AS 'MODULE_PATHNAME', 'uidgen_next_block'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION @extschema@.uid_next_block(integer, integer) IS 'n new ids that are consecutive numbers within one tick';
+COMMENT ON FUNCTION @extschema@.uid_next_block(integer, integer) IS 'n new ids that are consecutive numbers within one tick; only for FROM, since (uid_next_block(n)).* takes a block for each column: uid_reserve() is simpler';
+
+CREATE FUNCTION @extschema@.uid_reserve(n integer, tag integer DEFAULT 0) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_reserve'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION @extschema@.uid_reserve(integer, integer) IS 'the first of n new ids that are consecutive numbers within one tick; the last is n - 1 above it';
 
 --
 -- What an id says.  Functions without a layout argument use the server's layout.  With
@@ -2638,7 +2692,7 @@ COMMENT ON FUNCTION @extschema@.uid_unscramble(bigint, bytea, integer) IS 'the n
 
 CREATE FUNCTION uidgen.uid_segment_next_in_copy(name text, internal) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_segment_next'
-LANGUAGE C STABLE PARALLEL SAFE COST 1000;
+LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION uidgen.uid_segment_next_in_copy(text, internal) IS 'uid_segment_next(name), as COPY FROM calls it';
 
 -- Not strict: a null name is an error, where STRICT would return a null number.
@@ -2656,7 +2710,12 @@ COMMENT ON FUNCTION @extschema@.uid_segment_batch(text, integer) IS 'n numbers o
 CREATE FUNCTION @extschema@.uid_segment_block(name text, n integer, OUT first_number bigint, OUT last_number bigint)
 AS 'MODULE_PATHNAME', 'uidgen_segment_block'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION @extschema@.uid_segment_block(text, integer) IS 'n numbers of a segment that are consecutive';
+COMMENT ON FUNCTION @extschema@.uid_segment_block(text, integer) IS 'n numbers of a segment that are consecutive; only for FROM, since (uid_segment_block(name, n)).* takes a block for each column: uid_segment_reserve() is simpler';
+
+CREATE FUNCTION @extschema@.uid_segment_reserve(name text, n integer) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_segment_reserve'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION @extschema@.uid_segment_reserve(text, integer) IS 'the first of n numbers of a segment that are consecutive; the last is n - 1 above it';
 
 CREATE FUNCTION uidgen.segment_status(OUT name text, OUT state text, OUT numbers_left bigint, OUT lasts interval,
 	OUT rate double precision, OUT step bigint, OUT fetches bigint, OUT fetched bigint, OUT drawn bigint,
@@ -2967,6 +3026,33 @@ CREATE FUNCTION uidgen.diagnose() RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_diagnose_0_2'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do';
+
+-- A function that says to be safe in parallel workers takes two calls in one row for one, also
+-- if what it calls is restricted.  By INFO, because CREATE EXTENSION hides NOTICE.
+DO $$
+DECLARE
+	wrapper regprocedure;
+BEGIN
+	FOR wrapper IN
+		WITH RECURSIVE drawing (oid, name) AS (
+			SELECT p.oid, p.proname FROM pg_proc AS p
+				JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
+				JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+				WHERE e.extname = 'uidgen' AND p.proname ~ '^uid_(segment_)?(next|batch|block|reserve)'
+			UNION
+			SELECT p.oid, p.proname FROM drawing AS w, pg_proc AS p
+				WHERE p.oid <> w.oid AND p.pronamespace <> 'pg_catalog'::regnamespace
+					AND (p.prosrc ~* ('\m' || regexp_replace(w.name, '(\W)', '\\\1', 'g') || '\s*\(')
+						OR EXISTS (SELECT FROM pg_depend AS d
+							WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = w.oid)))
+		SELECT w.oid FROM drawing AS w JOIN pg_proc AS p ON p.oid = w.oid WHERE p.proparallel = 's' ORDER BY w.oid
+	LOOP
+		RAISE INFO 'function % draws ids or numbers, and is labelled as safe in parallel workers', wrapper
+			USING DETAIL = 'Two calls of it in one row of a parallel plan can return the same id.',
+				HINT = format('Run ALTER FUNCTION %s PARALLEL RESTRICTED.', wrapper);
+	END LOOP;
+END
+$$;
 
 -- Tell the user what else is needed; by INFO, because CREATE EXTENSION hides NOTICE.
 -- [since 0.1.0]

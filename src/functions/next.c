@@ -23,6 +23,7 @@ SQL_FUNCTION(uidgen_next);
 SQL_FUNCTION(uidgen_next_tagged);
 SQL_FUNCTION(uidgen_next_batch);
 SQL_FUNCTION(uidgen_next_block);
+SQL_FUNCTION(uidgen_reserve);
 
 /* The tag given as argument i. */
 static uint64
@@ -106,8 +107,12 @@ uidgen_next_batch(PG_FUNCTION_ARGS)
 												  batch->tag_bits)));
 }
 
-Datum
-uidgen_next_block(PG_FUNCTION_ARGS)
+/*
+ * Takes the block that argument 0, how many ids, and argument 1, their tag, ask for.  The
+ * result is its first id, and the others are the numbers that follow; *last is the last one.
+ */
+static int64
+take_block(FunctionCallInfo fcinfo, int64 *last)
 {
 	const UidgenLayout *layout = uidgen_server_layout();
 	int32		n = uidgen_arg_int(fcinfo, 0, "n");
@@ -132,12 +137,31 @@ uidgen_next_block(PG_FUNCTION_ARGS)
 
 	uidgen_cache_discard();
 	uidgen_take(n, UIDGEN_TAKE_BLOCK, &block);
-	{
-		UidgenColumn row[] = {
-			COLUMN(INT8OID, Int64GetDatum(uidgen_block_id(&block, 0, tag_bits))),
-			COLUMN(INT8OID, Int64GetDatum(uidgen_block_id(&block, n - 1, tag_bits))),
-		};
+	*last = uidgen_block_id(&block, n - 1, tag_bits);
+	return uidgen_block_id(&block, 0, tag_bits);
+}
 
-		return uidgen_return_row(fcinfo, row, lengthof(row));
-	}
+/*
+ * A block as one number: where a block is a row, "(uid_next_block(10)).*" is one call for
+ * each column, and the columns are of different blocks.
+ */
+Datum
+uidgen_reserve(PG_FUNCTION_ARGS)
+{
+	int64		last;
+
+	PG_RETURN_INT64(take_block(fcinfo, &last));
+}
+
+Datum
+uidgen_next_block(PG_FUNCTION_ARGS)
+{
+	int64		last;
+	int64		first = take_block(fcinfo, &last);
+	UidgenColumn row[] = {
+		COLUMN(INT8OID, Int64GetDatum(first)),
+		COLUMN(INT8OID, Int64GetDatum(last)),
+	};
+
+	return uidgen_return_row(fcinfo, row, lengthof(row));
 }

@@ -24,6 +24,7 @@
 SQL_FUNCTION(uidgen_segment_next);
 SQL_FUNCTION(uidgen_segment_batch);
 SQL_FUNCTION(uidgen_segment_block);
+SQL_FUNCTION(uidgen_segment_reserve);
 SQL_FUNCTION(uidgen_segment_status);
 
 /* Of a name as it comes: a character may take twice as many bytes as in UTF-8. */
@@ -153,8 +154,12 @@ uidgen_segment_batch(PG_FUNCTION_ARGS)
 	SRF_RETURN_NEXT(context, Int64GetDatum(batch->next++));
 }
 
-Datum
-uidgen_segment_block(PG_FUNCTION_ARGS)
+/*
+ * Takes as many consecutive numbers as argument 1 says, of the segment that argument 0 names.
+ * The result is the first one; *last is the last one.
+ */
+static int64
+take_block(FunctionCallInfo fcinfo, int64 *last)
 {
 	UidgenNumbers *numbers = arg_segment(fcinfo);
 	int32		n = uidgen_arg_int(fcinfo, 1, "n");
@@ -169,14 +174,29 @@ uidgen_segment_block(PG_FUNCTION_ARGS)
 						   (int) UIDGEN_SEGMENT_MAX),
 				 errhint("Ask for 1 or more, or use uid_segment_batch().")));
 	first = uidgen_take_numbers(numbers, n, UIDGEN_SEGMENT_BLOCK, &count);
-	{
-		UidgenColumn row[] = {
-			COLUMN(INT8OID, Int64GetDatum(first)),
-			COLUMN(INT8OID, Int64GetDatum(first + (n - 1))),
-		};
+	*last = first + (n - 1);
+	return first;
+}
 
-		return uidgen_return_row(fcinfo, row, lengthof(row));
-	}
+Datum
+uidgen_segment_reserve(PG_FUNCTION_ARGS)
+{
+	int64		last;
+
+	PG_RETURN_INT64(take_block(fcinfo, &last));
+}
+
+Datum
+uidgen_segment_block(PG_FUNCTION_ARGS)
+{
+	int64		last;
+	int64		first = take_block(fcinfo, &last);
+	UidgenColumn row[] = {
+		COLUMN(INT8OID, Int64GetDatum(first)),
+		COLUMN(INT8OID, Int64GetDatum(last)),
+	};
+
+	return uidgen_return_row(fcinfo, row, lengthof(row));
 }
 
 /* ---- status ---- */

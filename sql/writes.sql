@@ -1,0 +1,128 @@
+-- A write of the registry's functions that is dropped: by replication's role, in which the
+-- tables take no rows, or by somebody's trigger.  Each function raises an error, and gives
+-- out nothing.
+--
+-- Everything happens in transactions that are rolled back, on emptied tables.
+
+\set SHOW_CONTEXT never
+SET client_min_messages = error;
+
+-- What a command says, without its ids; what it did is undone.
+CREATE FUNCTION pg_temp.try(command text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE command;
+	RAISE EXCEPTION 'was carried out' USING ERRCODE = 'ZZZZZ';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+CREATE FUNCTION pg_temp.contents() RETURNS text LANGUAGE sql AS $$
+	SELECT concat_ws(' / ', (SELECT string_agg(r::text, ' ') FROM uidgen.registry_layout AS r),
+		(SELECT string_agg(n::text, ' ') FROM uidgen.worker_node AS n), (SELECT string_agg(s::text, ' ') FROM uidgen.segment AS s));
+$$;
+CREATE TEMP TABLE layout AS SELECT * FROM uidgen.layout_numbers('default');
+CREATE TEMP TABLE call (mode text, what text, command text);
+INSERT INTO call VALUES
+	('local', 'first grant', $$SELECT * FROM uidgen.acquire_worker_id('me', :layout, 0, -1, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1)$$),
+	('local', 'its old name', $$SELECT * FROM uidgen.acquire_worker('me', :layout, 0, -1, -1, 'reuse', true, true, 0, 10, 60, 'host', 1, 1)$$),
+	('local', 'renewal', $$SELECT * FROM uidgen.renew_worker_id(0, 1, 101, 7, 9, 10, 9223372036854775807)$$),
+	('local', 'its old name', $$SELECT * FROM uidgen.renew_worker(0, 1, 101, 7, 9, 10)$$),
+	('local', 'release', $$SELECT * FROM uidgen.release_worker(0, 1, 101, 7)$$),
+	('local', 'a copy', $$SELECT * FROM uidgen.pin_layout((SELECT (true, r.layout, r.unit, r.epoch, r.max_tick, r.max_datacenter, r.max_worker, r.pinned, 1,
+		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::uidgen.registry_layout FROM uidgen.registry_layout AS r))$$),
+	('local', 'forget_worker', $$SELECT uidgen.forget_worker(1, 0)$$),
+	('none', 'share_registry', $$SELECT uidgen.share_registry()$$),
+	('fleet', 'first grant', $$SELECT * FROM uidgen.node_acquire('me', :layout, 0, -1, 'reuse', '{}', -1, -1, 5, 0, 10, 9223372036854775807, 9223372036854775807, 'host', 1, 1)$$),
+	('fleet', 'claim', $$SELECT * FROM uidgen.node_acquire('me', :layout, 0, 1, 'reuse', '{101}', 1, 7, 5, 0, 10, 9223372036854775807, 9223372036854775807, 'host', 1, 1)$$),
+	('fleet', 'renewal', $$SELECT * FROM uidgen.node_renew(0, 1, 101, 7, 5, 9, 10, 9223372036854775807, 9223372036854775807)$$),
+	('fleet', 'release', $$SELECT * FROM uidgen.node_release(0, 1, '{101}', 9223372036854775807)$$),
+	('fleet', 'import', $$SELECT * FROM uidgen.node_import(0, '{2}', '{8}', 9223372036854775807)$$),
+	('fleet', 'import of a higher end', $$SELECT * FROM uidgen.node_import(0, '{3}', '{9}', 9223372036854775807)$$),
+	('fleet', 'import_worker', $$SELECT uidgen.import_worker(0, 2, now())$$),
+	('fleet', 'keep_worker', $$SELECT uidgen.keep_worker(0, 2)$$),
+	('fleet', 'keep_worker of a row', $$SELECT uidgen.keep_worker(0, 1)$$),
+	('fleet', 'begin_quarantine', $$SELECT uidgen.begin_quarantine()$$),
+	('fleet', 'end_quarantine', $$SELECT uidgen.end_quarantine()$$),
+	('fleet', 'forget_worker', $$SELECT uidgen.forget_worker(1, 0)$$),
+	('fleet', 'fetch', $$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$),
+	('fleet', 'release of numbers', $$SELECT * FROM uidgen.segment_release('s', (SELECT version FROM uidgen.segment WHERE name = 's'), 5, 9223372036854775807)$$),
+	('fleet', 'create_segment', $$SELECT uidgen.create_segment('t')$$),
+	('fleet', 'create_segment again', $$SELECT uidgen.create_segment('dropped')$$),
+	('fleet', 'drop_segment', $$SELECT uidgen.drop_segment('s')$$),
+	('fleet', 'raise_segment', $$SELECT uidgen.raise_segment('s', 1000)$$);
+
+-- Every function that writes is called here: their number.
+SELECT count(*) AS functions_that_write,
+	bool_and(EXISTS (SELECT FROM call WHERE command ~ (p.proname || '\(')) OR p.proname = 'raise_ends') AS are_called,
+	bool_and(p.prosrc ~ 'check_written\(') AS are_checked
+FROM pg_proc AS p WHERE p.pronamespace = 'uidgen'::regnamespace AND p.prosrc ~ '(INSERT INTO|UPDATE) uidgen\.';
+
+-- The registry that a command meets
+CREATE PROCEDURE pg_temp.make_registry(mode text) LANGUAGE plpgsql AS $$
+BEGIN
+	DELETE FROM uidgen.segment;
+	DELETE FROM uidgen.worker_node;
+	DELETE FROM uidgen.registry_layout;
+	IF mode = 'local' THEN
+		INSERT INTO uidgen.registry_layout (layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database)
+			SELECT l.*, now(), h.database FROM layout AS l, uidgen.registry_history() AS h;
+	ELSIF mode = 'fleet' THEN
+		PERFORM uidgen.share_registry('default');
+		PERFORM uidgen.end_quarantine();
+	END IF;
+	IF mode <> 'none' THEN
+		INSERT INTO uidgen.worker_node VALUES
+			(0, 1, 'host', 1, 2, '2026-01-01', '2026-01-01', now(), 'me', 101, 7, false, 1),
+			(0, 3, 'host', 1, 2, '2026-01-01', '2026-01-01', '2026-01-01', 'you', 103, 7, true, 1);
+		PERFORM uidgen.create_segment('s'), uidgen.create_segment('dropped'), uidgen.drop_segment('dropped');
+		PERFORM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807);
+	END IF;
+END $$;
+
+-- As it should be, and then in the role of replication
+BEGIN;
+CREATE FUNCTION pg_temp.call_all() RETURNS TABLE (call text, result text, unchanged boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	c record;
+	before text;
+	role text := current_setting('session_replication_role');
+BEGIN
+	FOR c IN SELECT k.mode, k.what, replace(k.command, ':layout',
+			(SELECT format('%L, %s, %s, %s, %s, %s', l.layout, l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker) FROM layout AS l)) AS command
+		FROM pg_temp.call AS k
+	LOOP
+		SET LOCAL session_replication_role = origin;
+		CALL pg_temp.make_registry(c.mode);
+		before := pg_temp.contents();
+		PERFORM set_config('session_replication_role', role, true);
+		call := c.mode || ': ' || c.what;
+		result := pg_temp.try(c.command);
+		unchanged := before IS NOT DISTINCT FROM pg_temp.contents();
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SELECT call, result FROM pg_temp.call_all();
+SET LOCAL session_replication_role = replica;
+SELECT * FROM pg_temp.call_all();
+ROLLBACK;
+
+-- The error in full
+BEGIN;
+CALL pg_temp.make_registry('fleet');
+SET LOCAL session_replication_role = replica;
+CREATE FUNCTION pg_temp.texts(command text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	detail text;
+	hint text;
+BEGIN
+	EXECUTE command;
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	RETURN detail || E'\n' || replace(replace(hint, quote_ident(current_database()), 'DATABASE'), quote_ident(session_user), 'ROLE');
+END $$;
+SELECT pg_temp.texts($$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$);
+SET LOCAL session_replication_role = origin;
+CREATE FUNCTION pg_temp.drop_row() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER somebodys BEFORE INSERT OR UPDATE ON uidgen.segment FOR EACH ROW EXECUTE FUNCTION pg_temp.drop_row();
+SELECT pg_temp.try($$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$),
+	pg_temp.texts($$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$);
+ROLLBACK;
