@@ -3027,6 +3027,33 @@ AS 'MODULE_PATHNAME', 'uidgen_diagnose_0_2'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do';
 
+-- An administrator may have taken the right to call a function away.  What is new and does
+-- the same must not give it back, neither here nor in a dump: so the privileges do not count
+-- as those that the extension was created with.
+-- [since 0.2.1]
+DO $$
+DECLARE
+	f record;
+	g record;
+BEGIN
+	FOR f IN
+		SELECT o.oid::regprocedure AS old, n.oid::regprocedure AS new, o.proowner, coalesce(o.proacl, acldefault('f', o.proowner)) AS acl
+			FROM (VALUES ('uid_next_block(integer,integer)', 'uid_reserve(integer,integer)'),
+					('uid_segment_block(text,integer)', 'uid_segment_reserve(text,integer)')) AS p (old, new)
+				JOIN pg_proc AS o ON o.oid = to_regprocedure('@extschema@.' || p.old)
+				JOIN pg_proc AS n ON n.oid = to_regprocedure('@extschema@.' || p.new)
+			WHERE o.proacl <> acldefault('f', o.proowner)
+	LOOP
+		EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', f.new);
+		FOR g IN SELECT a.grantee, a.is_grantable FROM aclexplode(f.acl) AS a WHERE a.grantee <> f.proowner LOOP
+			EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s%s', f.new,
+				CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' END);
+		END LOOP;
+		DELETE FROM pg_init_privs AS i WHERE i.classoid = 'pg_proc'::regclass AND i.objoid = f.new;
+	END LOOP;
+END
+$$;
+
 -- A function that says to be safe in parallel workers takes two calls in one row for one, also
 -- if what it calls is restricted.  By INFO, because CREATE EXTENSION hides NOTICE.
 DO $$
