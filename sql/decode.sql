@@ -200,8 +200,10 @@ CREATE INDEX ON event (((uid_parse(id, 'discord')).worker));
 SET compute_query_id = off;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT uid_min('2026-01-01 UTC', 'default'), uid_timestamp(0, 'default');
 SELECT count(*) FROM event WHERE uid_timestamp(id, 'discord') < '2017-01-01 UTC';
--- The server's layout may change at a restart: only stable.
+-- The server's layout may change at a restart: only stable.  PostgreSQL 19 shows the place in the line.
+\set VERBOSITY sqlstate
 CREATE INDEX ON event (uid_timestamp(id));
+\set VERBOSITY default
 \echo :LAST_ERROR_SQLSTATE
 CREATE TEMP TABLE refused (id bigint, happened timestamptz GENERATED ALWAYS AS (uid_timestamp(id)) STORED);
 \echo :LAST_ERROR_SQLSTATE

@@ -1,6 +1,6 @@
 /*
  * compat.h
- *	  Every difference between the supported versions of PostgreSQL (15 to 18).
+ *	  Every difference between the supported versions of PostgreSQL (15 to 19).
  *
  * No other file tests PG_VERSION_NUM.  Include after postgres.h.
  */
@@ -10,6 +10,7 @@
 #include "catalog/pg_proc.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/shmem.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
@@ -83,6 +84,17 @@ uidgen_make_range(TypeCacheEntry *type, RangeBound *lower, RangeBound *upper)
 	return make_range(type, lower, upper, false, NULL);
 #else
 	return make_range(type, lower, upper, false);
+#endif
+}
+
+/* A hash table of a fixed size in shared memory.  Since 19 it has one size only. */
+static inline HTAB *
+uidgen_shmem_hash(const char *name, long size, HASHCTL *control, int flags)
+{
+#if PG_VERSION_NUM >= 190000
+	return ShmemInitHash(name, size, control, flags);
+#else
+	return ShmemInitHash(name, size, size, control, flags);
 #endif
 }
 

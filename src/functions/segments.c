@@ -8,6 +8,7 @@
 
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
+#include "compat.h"
 #include "core/clock.h"
 #include "funcapi.h"
 #include "functions/values.h"

@@ -13,6 +13,7 @@
 #include "shared/version.h"
 #include "utils/builtins.h"
 #include "utils/regproc.h"
+#include "utils/tuplestore.h"
 
 /* ---- arguments ---- */
 

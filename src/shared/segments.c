@@ -6,6 +6,7 @@
 
 #include "shared/segments.h"
 
+#include "compat.h"
 #include "shared/guc.h"
 #include "shared/shmem.h"
 #include "storage/shmem.h"
@@ -68,8 +69,8 @@ uidgen_segments_init(void)
 							   &uidgen_shared->keeper_latch);
 		}
 	}
-	names = ShmemInitHash(INDEX_NAME, Max(uidgen_max_segments, 1), Max(uidgen_max_segments, 1),
-						  &control, HASH_ELEM | HASH_STRINGS);
+	names = uidgen_shmem_hash(INDEX_NAME, Max(uidgen_max_segments, 1),
+							  &control, HASH_ELEM | HASH_STRINGS);
 }
 
 /* The slot of this name, with its number; NULL: it has none.  Needs the lock. */
