@@ -3,7 +3,7 @@
 -- [registry]
 -- In version 0.2.0 these could be bound to what somebody had put into the schema of the
 -- extension.  Functions are replaced below.  A view is as well, but one whose columns have got
--- other types by that cannot be.
+-- other types by that cannot be.  Each is named once, however much it is bound to.
 ALTER TABLE uidgen.registry_layout
 	DROP CONSTRAINT shared_is_complete,
 	DROP CONSTRAINT max_lead_is_some_ticks,
@@ -14,7 +14,7 @@ DECLARE
 	bound regclass;
 BEGIN
 	FOR bound IN
-		SELECT r.ev_class::regclass
+		SELECT DISTINCT r.ev_class::regclass
 			FROM pg_rewrite AS r JOIN pg_depend AS d ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid,
 				pg_identify_object(d.refclassid, d.refobjid, d.refobjsubid) AS o
 			WHERE r.ev_class IN ('uidgen.fleet'::regclass, 'uidgen.registry_status'::regclass) AND o.schema <> 'uidgen'
