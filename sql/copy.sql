@@ -93,6 +93,8 @@ CREATE TABLE pairs (n integer, pair bigint[] DEFAULT pair(uid_next()), tagged bi
 COPY pairs (n) :three_rows;
 SET cpu_operator_cost = 0;
 COPY pairs (n) :three_rows;
+SET cpu_operator_cost = '1e308';
+COPY pairs (n) :three_rows;
 RESET cpu_operator_cost;
 SELECT count(*) FILTER (WHERE pair[1] = pair[2]) AS pairs, count(*) FILTER (WHERE tagged[1] = tagged[2]) AS tagged FROM pairs;
 DROP TABLE pairs;

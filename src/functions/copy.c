@@ -61,6 +61,9 @@
  * arguments, and then one of the type internal. */
 #define TWIN_ENDING "_in_copy"
 
+/* Declared in the script, in units of cpu_operator_cost. */
+#define TWIN_COST 1000.0
+
 SQL_FUNCTION(uidgen_next_support);
 
 /* The innermost utility statement is a COPY FROM. */
@@ -124,6 +127,17 @@ find_twin(Oid function)
 }
 
 /*
+ * Does the planner think that a twin is too expensive to be called more than once for one
+ * call of it?  inline_function() compares its cost with that of ten operators; both are 0
+ * or infinite for some values of cpu_operator_cost.
+ */
+static bool
+twins_are_expensive(void)
+{
+	return TWIN_COST * cpu_operator_cost > 10 * cpu_operator_cost;
+}
+
+/*
  * May the caller's call of a function become a call of another one?  Not if the call
  * itself does something: these are the conditions under which the server puts a function's
  * body in place of its call (inline_function() in optimizer/util/clauses.c).
@@ -161,8 +175,7 @@ uidgen_next_support(PG_FUNCTION_ARGS)
 	if (((SupportRequestSimplify *) request)->root != NULL)
 		PG_RETURN_POINTER(NULL);
 	call = ((SupportRequestSimplify *) request)->fcall;
-	/* Where operators cost nothing, no function is expensive. */
-	if (cpu_operator_cost <= 0 || !is_replaceable(call->funcid))
+	if (!twins_are_expensive() || !is_replaceable(call->funcid))
 		PG_RETURN_POINTER(NULL);
 	twin = find_twin(call->funcid);
 	if (!OidIsValid(twin) || !uidgen_may_execute(twin))

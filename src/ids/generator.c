@@ -16,6 +16,7 @@
 #include "compat.h"
 #include "core/clock.h"
 #include "ids/waiting.h"
+#include "link/link.h"
 #include "miscadmin.h"
 #include "shared/server.h"
 #include "shared/shmem.h"
@@ -314,11 +315,30 @@ uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
 	}
 }
 
+/* Is a grant in force, of the registry that the settings name now, after an attempt that
+ * succeeded? */
+static bool
+has_sound_grant(void)
+{
+	bool		result;
+
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	result = uidgen_shared->lease.held &&
+		uidgen_shared->lease.grant.last >= uidgen_clock_tick() &&
+		uidgen_shared->served_place == uidgen_link->place() &&
+		uidgen_shared->grant_demand.failure.sqlerrcode == 0;
+	LWLockRelease(uidgen_shared->lock);
+	return result;
+}
+
 bool
 uidgen_probe_grant(UidgenFailure *failure)
 {
 	UidgenWait	wait = {.on = &uidgen_shared->grant_demand};
 
+	/* Everyone may ask, so that costs the registry nothing while all is well. */
+	if (has_sound_grant())
+		return true;
 	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * PROBE_MS;
 	wait.number = uidgen_demand_make(wait.on);
 	while (!uidgen_demand_served(wait.on, wait.number) && !uidgen_wait_expired(&wait))

@@ -57,9 +57,9 @@ uidgen_block_id(const UidgenBlock *block, uint64 i, uint64 tag_bits)
 extern const UidgenTicketClock *uidgen_look_at_clock(uint64 era);
 
 /*
- * Make the keeper try to get a grant if there is none, and wait for that for at most two
- * seconds.  True if there is one; otherwise *failure says why not.  For diagnosis: raises
- * no error.
+ * Is there a grant?  If none is in force, or the settings or a failure leave that in doubt,
+ * the keeper makes an attempt, and that is waited for, for at most two seconds.  False:
+ * *failure says why there is none.  For diagnosis: raises no error.
  */
 extern bool uidgen_probe_grant(UidgenFailure *failure);
 

@@ -441,16 +441,28 @@ end_attempt(UidgenDemand *demand, bool succeeded)
 	uidgen_demand_end(demand);
 }
 
+static void
+note_place(const UidgenLink *link)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->served_place = link->place();
+	LWLockRelease(uidgen_shared->lock);
+}
+
 /* Make an attempt for the grant, by one of its demands.  Returns what begin_attempt() does. */
 static long
 attend(UidgenDemand *demand, const UidgenLink *link)
 {
 	long		pause = begin_attempt(demand);
+	bool		succeeded;
 
 	if (pause != 0)
 		return pause;
-	end_attempt(demand, recall_local_grants(link, demand) &&
-				try_registry(link, demand, NULL, serve_grant));
+	succeeded = recall_local_grants(link, demand) &&
+		try_registry(link, demand, NULL, serve_grant);
+	if (succeeded)
+		note_place(link);
+	end_attempt(demand, succeeded);
 
 	/*
 	 * The local registry is not used any more.  Its connection ends with the

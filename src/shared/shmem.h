@@ -54,6 +54,8 @@ typedef struct UidgenShared
 								 * made */
 
 	UidgenLease lease;
+	uint64		served_place;	/* where the last attempt for a grant that
+								 * succeeded went: UidgenLink.place() */
 	bool		local_recalled; /* the lease knows what the local registry
 								 * granted before the server started */
 	UidgenNode	node;			/* as a node of a fleet */

@@ -70,6 +70,21 @@ ok( poll_until(sub { query('DO $$ BEGIN PERFORM uid_next(); END $$; SELECT state
 	'with a grant that reaches beyond the clock it is granted');
 keeper_rests('SELECT uid_next()', 'a keeper that got a grant shows as idle');
 my $worker = query('SELECT worker_id FROM uidgen.status');
+
+# Everybody may ask, so while a grant is in force an answer costs the registry nothing.
+query("ALTER SYSTEM SET uidgen.\"window\" = '1h'");
+$node->reload;
+query('SELECT uidgen.diagnose()');
+ok(poll_until(sub { query("DO \$\$ BEGIN PERFORM uid_next(); END \$\$; SELECT granted_until > now() + interval '50 minutes' FROM uidgen.status") eq 't' }),
+	'a grant for an hour');
+my $renewals = query('SELECT renewals FROM uidgen.status');
+is(anyone("BEGIN READ ONLY; SELECT count(*), min(uidgen.diagnose()), max(uidgen.diagnose()) FROM generate_series(1, 500); COMMIT"), '500|ok|ok',
+	'a thousand answers');
+is(query('SELECT renewals FROM uidgen.status'), $renewals, '... and no renewal');
+query('ALTER SYSTEM RESET uidgen."window"');
+$node->restart;
+query('SELECT uid_next()');
+$worker = query('SELECT worker_id FROM uidgen.status');
 ok($node->poll_query_until('postgres', "SELECT state = 'idle' FROM uidgen.status"),
 	'when the grant has run out, it is idle');
 is(query('SELECT worker_id, granted_until < now(), ahead, last_error IS NULL FROM uidgen.status'), "$worker|t|00:00:00|t",
