@@ -238,7 +238,7 @@ CREATE SCHEMA "Odd ""schema";
 CREATE TABLE "Odd ""schema"."My %I Table" (id bigint) PARTITION BY RANGE (id);
 SELECT * FROM uid_partitions('"Odd ""schema"."My %I Table"', '2026-11-22', '2026-11-23', '1 day', true, 'default');
 SELECT relid FROM pg_partition_tree('"Odd ""schema"."My %I Table"') WHERE isleaf;
-SELECT repeat('x', 61) || 'a' AS long_a, repeat('x', 61) || 'b' AS long_b, repeat('é', 31) AS wide, repeat('y', 52) AS fits \gset
+SELECT repeat('x', 61) || 'a' AS long_a, repeat('x', 61) || 'b' AS long_b, repeat('é', 31) AS wide, repeat('y', 51) AS fits \gset
 CREATE TABLE :"long_a" (id bigint) PARTITION BY RANGE (id);
 CREATE TABLE :"long_b" (id bigint) PARTITION BY RANGE (id);
 CREATE TABLE :"wide" (id bigint) PARTITION BY RANGE (id);
@@ -249,6 +249,10 @@ SELECT left(relname, 1) AS "table", count(*), max(octet_length(relname)) AS long
 FROM pg_class JOIN pg_inherits ON inhrelid = oid
 WHERE inhparent = ANY (ARRAY[:'long_a', :'long_b', :'wide', :'fits']::regclass[])
 GROUP BY 1 ORDER BY max(relname) COLLATE "C";
+-- So many that the names of their array types could not all be told apart by underscores
+CREATE TABLE invoices_of_the_northern_sales_region_by_customer_group_2026 (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+SELECT count(*) FROM uid_partitions('invoices_of_the_northern_sales_region_by_customer_group_2026', '2026-01-01', '2035-01-01', '1 month', true, 'default');
+DROP TABLE invoices_of_the_northern_sales_region_by_customer_group_2026;
 
 -- A temporary table, and one whose name another schema has first
 CREATE TEMP TABLE event (id bigint) PARTITION BY RANGE (id);

@@ -2940,9 +2940,11 @@ BEGIN
 	END IF;
 
 	-- In a name that is too long for its partition's, a hash takes the place of the end, so
-	-- that tables of different names have partitions of different names.
+	-- that tables of different names have partitions of different names.  A byte is left for
+	-- the underscore that begins the name of a partition's array type: a longer name would be
+	-- cut at its end, where the names of partitions differ.
 	prefix := parent.name;
-	room := current_setting('max_identifier_length')::integer - octet_length(to_char(until, form)) - 1;
+	room := current_setting('max_identifier_length')::integer - octet_length(to_char(until, form)) - 2;
 	IF octet_length(prefix) > room THEN
 		WHILE octet_length(prefix) + 9 > room LOOP
 			prefix := left(prefix, -1);
