@@ -23,6 +23,7 @@ OBJS = \
 	src/ids/cache.o \
 	src/ids/generator.o \
 	src/ids/numbers.o \
+	src/ids/uncommitted.o \
 	src/ids/waiting.o \
 	src/keeper/answer.o \
 	src/keeper/identity.o \

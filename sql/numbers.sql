@@ -128,6 +128,31 @@ SELECT min(n) = 1 AS begins_anew FROM uid_segment_batch('b', 100000) AS n;
 SELECT uidgen.create_segment('raised', step => 2);
 SELECT uid_segment_next('raised'), uidgen.raise_segment('raised', 1000000);
 SELECT max(n) > 1000000 AS above, min(n) FROM uid_segment_batch('raised', 20) AS n;
+-- A segment that the keeper cannot see yet: one that was created in this transaction, or in
+-- a part of it, also for a role that may not read the table.
+CREATE ROLE regress_uidgen_clerk;
+BEGIN;
+SELECT uidgen.create_segment('early');
+SAVEPOINT s;
+SELECT uid_segment_next('early');
+ROLLBACK TO s;
+SELECT pg_temp.hint($$SELECT uid_segment_next('early')$$);
+SET ROLE regress_uidgen_clerk;
+SELECT * FROM uid_segment_batch('early', 3);
+ROLLBACK TO s;
+RESET ROLE;
+SELECT uidgen.drop_segment('early');
+SELECT uid_segment_next('early');
+ROLLBACK TO s;
+COMMIT;
+SELECT uid_segment_next('early');
+BEGIN;
+SAVEPOINT s;
+SELECT uidgen.create_segment('undone');
+ROLLBACK TO s;
+SELECT uid_segment_next('undone');
+ROLLBACK;
+DROP ROLE regress_uidgen_clerk;
 -- Names
 SELECT uid_segment_next('');
 SELECT uid_segment_next(NULL);

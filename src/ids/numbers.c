@@ -76,6 +76,7 @@ wait_for_numbers(UidgenNumbers *numbers, UidgenWait *wait)
 {
 	UidgenLack	lack = {
 		.message = psprintf("segment \"%s\" has no numbers to draw", printed_name(numbers)),
+		.segment = numbers->name,
 		.timeout_detail = "Within %d ms the keeper got no further numbers.",
 		.timeout_hint = "See uidgen.segment_status and the server log, or raise the setting \"uidgen.wait_timeout\".",
 		.wait_event = uidgen_wait_event(&segment_wait_event, "UidgenSegment"),

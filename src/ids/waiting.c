@@ -17,6 +17,7 @@
 #include "catalog/pg_auth_members.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_database.h"
+#include "ids/uncommitted.h"
 #include "link/link.h"
 #include "miscadmin.h"
 #include "shared/catalog.h"
@@ -97,6 +98,13 @@ report_failure(const UidgenFailure *failure, const UidgenLack *lack)
 				 errmsg("%s", lack->message),
 				 errdetail("The extension was created in this transaction, so the keeper does not see it yet."),
 				 errhint("Commit the transaction that created the extension first.")));
+	if (failure->sqlerrcode == ERRCODE_NO_DATA_FOUND && lack->segment &&
+		uidgen_link->is_here() && uidgen_has_created_segment(lack->segment))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s", lack->message),
+				 errdetail("The segment was created in this transaction, so the keeper does not see it yet."),
+				 errhint("Commit the transaction that created the segment first.")));
 	ereport(ERROR,
 			(errcode(caller_errcode(failure->sqlerrcode)),
 			 errmsg("%s: %s", lack->message, failure->message),

@@ -15,6 +15,8 @@
 typedef struct UidgenLack
 {
 	const char *message;		/* what is missing */
+	const char *segment;		/* whose numbers are, its name in UTF-8; NULL:
+								 * a grant is missing */
 	const char *timeout_detail; /* the time is up; has %d for the milliseconds */
 	const char *timeout_hint;
 	uint32		wait_event;
