@@ -269,6 +269,11 @@ RESET ROLE;
 GRANT pg_monitor TO regress_uidgen_user;
 SET ROLE regress_uidgen_user;
 SELECT count(*) >= 0 AS rows FROM uidgen.worker_node;
+-- But not what proves to the registry of a fleet that a row is a node's own.
+SELECT token FROM uidgen.worker_node;
+SELECT count(worker_id) >= 0 AS rows, count(granted_until) >= 0 AS ends FROM uidgen.worker_node;
+SELECT count(*) >= 0 AS nodes FROM uidgen.fleet;
+SELECT count(*) >= 0 AS nodes FROM uidgen.registry_status;
 SELECT count(*) >= 0 AS rows FROM uidgen.registry_layout;
 SELECT count(last_error) FROM uidgen.status;
 UPDATE uidgen.worker_node SET granted_until = 0;

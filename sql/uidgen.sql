@@ -58,6 +58,10 @@ COMMENT ON FUNCTION uidgen.library_version() IS 'version of the library that the
 --
 -- The registry: which instance holds which worker id, and up to which tick.
 --
+-- Its tables are locked in one order, by each function and by the scripts that update:
+-- registry_layout, then worker_node or segment.  Otherwise an update, which locks them
+-- against all use, and a call could wait for each other.
+--
 -- Only SQL and PL/pgSQL, so that the registry can also live on a server without the
 -- library.  Its functions are given numbers (unit, epoch, maxima) and parse no layouts.
 --
@@ -722,6 +726,7 @@ DECLARE
 BEGIN
 	PERFORM uidgen.check_request(policy, datacenter, wanted, max_datacenter, max_worker);
 
+	LOCK TABLE uidgen.registry_layout IN ROW EXCLUSIVE MODE;	-- first, as everywhere
 	-- No row may change between choice and claim: another acquirer would choose the
 	-- same one, and a holder may wake up and renew.
 	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
@@ -953,7 +958,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT coalesce(array_agg(g.worker_id), '{}'), coalesce(array_agg(g.granted_until), '{}')
 		FROM (SELECT n.worker_id, n.granted_until
-				FROM uidgen.worker_node AS n, uidgen.registry_layout AS l
+				FROM uidgen.registry_layout AS l, uidgen.worker_node AS n
 				WHERE n.datacenter_id = datacenter AND NOT l.shared AND l.layout = layout_text
 				ORDER BY n.granted_until DESC LIMIT at_most) AS g
 $$;
@@ -1870,6 +1875,7 @@ BEGIN
 				HINT = 'SELECT * FROM uidgen.layout_numbers() on one of the nodes gives all that is needed.';
 	END IF;
 
+	LOCK TABLE uidgen.registry_layout IN ROW EXCLUSIVE MODE;	-- first, as everywhere
 	-- No grant may come in between.
 	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
 	IF EXISTS (SELECT FROM uidgen.registry_layout) OR EXISTS (SELECT FROM uidgen.worker_node) THEN

@@ -1,5 +1,8 @@
 -- sql/update/from-0.1.0.sql: see script.awk beside it.
 
+-- As the registry's functions lock them: see "The registry" in uidgen.sql.
+LOCK TABLE uidgen.registry_layout, uidgen.worker_node IN ACCESS EXCLUSIVE MODE;
+
 -- The rows are taken as granted in this database, since nothing tells otherwise; from here
 -- on, a copy of the database is noticed.
 ALTER TABLE uidgen.registry_layout ADD COLUMN database oid;

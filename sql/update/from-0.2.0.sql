@@ -1,6 +1,9 @@
 -- sql/update/from-0.2.0.sql: see script.awk beside it.
 
 -- [registry]
+-- As the registry's functions lock them: see "The registry" in uidgen.sql.
+LOCK TABLE uidgen.registry_layout, uidgen.worker_node, uidgen.segment IN ACCESS EXCLUSIVE MODE;
+
 -- In version 0.2.0 these could be bound to what somebody had put into the schema of the
 -- extension.  Functions are replaced below.  A view is as well, but one whose columns have got
 -- other types by that cannot be.  Each is named once, however much it is bound to.

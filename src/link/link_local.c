@@ -35,6 +35,7 @@
 #include "shared/guc.h"
 #include "shared/version.h"
 #include "storage/ipc.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
@@ -275,13 +276,33 @@ report_missing_function(const char *name)
 }
 
 /*
+ * The extension, locked until the transaction ends.  DROP EXTENSION locks it before all that
+ * belongs to it, and the tables in an order of its own: without this lock, it and the keeper
+ * could each hold a table that the other one waits for, and one of them would be ended.
+ */
+static Oid
+lock_extension(void)
+{
+	Oid			extension = get_extension_oid("uidgen", true);
+
+	if (OidIsValid(extension))
+	{
+		LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
+		/* It may have been dropped, and created again, while we waited. */
+		if (get_extension_oid("uidgen", true) != extension)
+			return InvalidOid;
+	}
+	return extension;
+}
+
+/*
  * The function of the extension with this name and these arguments.  The extension may
  * have others of this name, for libraries of other versions.
  */
 static Oid
 find_function(const char *name, int nargs, const UidgenArgument *args)
 {
-	Oid			extension = get_extension_oid("uidgen", true);
+	Oid			extension = lock_extension();
 	Oid			namespace = get_namespace_oid("uidgen", true);
 	Oid			types[FUNC_MAX_ARGS];
 	Oid			function;

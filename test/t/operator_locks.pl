@@ -1,0 +1,77 @@
+# DROP EXTENSION while the keeper is at work: whoever comes second
+# waits, and neither of them is ended by a deadlock.  Both orders are brought about by a
+# third session, behind whose lock they queue up; and then there is load, as it comes.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+# A deadlock shall be found before anybody's time is up.
+my $node = uidgen_node('main', 'uidgen.window = 200ms', 'deadlock_timeout = 50ms', 'log_lock_waits = on', 'log_statement = none');
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen; SELECT uid_next()');
+my $start = -s $node->logfile;
+
+# Begin a statement in a session of its own.
+sub begin
+{
+	my ($sql) = @_;
+	my $session = { err => '', out => '' };
+	$session->{run} = IPC::Run::start(
+		[ $node->installed_command('psql'), '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-c', $sql ],
+		'<', \undef, '>', \$session->{out}, '2>', \$session->{err}, IPC::Run::timeout($PostgreSQL::Test::Utils::timeout_default));
+	return $session;
+}
+
+# One test: it ends without an error.
+sub succeeds
+{
+	my ($session, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ok($session->{run}->finish && $session->{err} eq '', $name) or diag($session->{err});
+}
+
+sub waits_for
+{
+	my ($what) = @_;
+	return $node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid) WHERE NOT l.granted AND $what");
+}
+
+# ---- in any order of the tables ----
+
+foreach my $table (qw(registry_layout worker_node segment))
+{
+	my $holder = $node->background_psql('postgres');
+	$holder->query_safe("BEGIN; LOCK TABLE uidgen.$table IN ACCESS SHARE MODE");
+	my $drop = begin('BEGIN; DROP EXTENSION uidgen; ROLLBACK');
+	ok(waits_for("relation = 'uidgen.$table'::regclass AND query LIKE '%DROP EXTENSION%'"), "$table: DROP EXTENSION waits for a session");
+	# The grant has ended by now, or ends soon.
+	my $draw = begin("SET uidgen.wait_timeout = '60s'; DO \$\$ BEGIN FOR i IN 1 .. 100 LOOP PERFORM uid_next(), pg_sleep(0.01); END LOOP; END \$\$");
+	ok(waits_for("backend_type = 'uidgen keeper'"), '... and the keeper, too');
+	$holder->query_safe('COMMIT');
+	$holder->quit;
+	succeeds($drop, 'both go on');
+	succeeds($draw, '... and so does who draws');
+}
+
+# ---- as it comes ----
+
+my @drawing = map { start_drawing($node) } 1 .. 2;
+ok(await_drawing($_, 1), 'ids are drawn') foreach @drawing;
+foreach my $round (1 .. 30)
+{
+	my $command = $round % 2 ? 'DROP EXTENSION uidgen CASCADE; CREATE EXTENSION uidgen' : 'DROP EXTENSION uidgen';
+	my ($status, undef, $err) = try_psql($node, "BEGIN; $command; ROLLBACK");
+	unlike($err, qr/ERROR/, "round $round: no error");
+}
+ok(await_drawing($_, 1000), '... and still are') foreach @drawing;
+is(scalar(repeated(map { [ stop_drawing($_) ] } @drawing)), 0, 'no id came twice');
+unlike(log_since($node, $start), qr/deadlock detected/, 'there was no deadlock');
+
+done_testing();
