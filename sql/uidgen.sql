@@ -165,8 +165,9 @@ COMMENT ON COLUMN uidgen.registry_layout.quarantine_until IS 'a grant of a share
 -- Host names and ports are for monitoring only.
 -- [since 0.1.0]
 GRANT SELECT ON uidgen.registry_layout TO pg_monitor;
--- All but the token, by which a node proves that a row is its own.
--- [since 0.2.1]
+-- All but the token, by which a node proves that a row is its own.  An update does this
+-- only where pg_monitor had all.
+-- [since 0.1.0]
 GRANT SELECT (datacenter_id, worker_id, host_name, port, type, launch_date, created, modified, identity, granted_until, released, launches)
 	ON uidgen.worker_node TO pg_monitor;
 
@@ -3062,6 +3063,27 @@ BEGIN
 END
 $$;
 
+-- PostgreSQL takes all privileges of an object that a script grants on, or revokes from, as those
+-- that the extension was created with; in an update also what an administrator has granted.
+-- A dump would leave that out.  The extension itself grants to these only.
+UPDATE pg_init_privs AS i
+	SET initprivs = ARRAY(
+		SELECT u.a FROM unnest(i.initprivs) WITH ORDINALITY AS u (a, n)
+			WHERE EXISTS (SELECT FROM aclexplode(ARRAY[u.a]) AS x
+				WHERE x.grantee IN (x.grantor, 0::oid, 'pg_monitor'::regrole::oid))
+			ORDER BY u.n)
+	FROM pg_depend AS d JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass::oid AND d.refobjid = e.oid
+	WHERE e.extname = 'uidgen' AND d.deptype = 'e' AND d.classid = i.classoid AND d.objid = i.objoid
+		AND EXISTS (SELECT FROM aclexplode(i.initprivs) AS x
+			WHERE x.grantee NOT IN (x.grantor, 0::oid, 'pg_monitor'::regrole::oid));
+-- PostgreSQL 17 and later have written down that these roles cannot be dropped.
+DELETE FROM pg_shdepend AS s
+	USING pg_depend AS d JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass::oid AND d.refobjid = e.oid
+	WHERE e.extname = 'uidgen' AND d.deptype = 'e' AND d.classid = s.classid AND d.objid = s.objid
+		AND s.deptype = 'i' AND s.dbid = (SELECT b.oid FROM pg_database AS b WHERE b.datname = current_database())
+		AND NOT EXISTS (SELECT FROM pg_init_privs AS i, aclexplode(i.initprivs) AS x
+			WHERE i.classoid = s.classid AND i.objoid = s.objid AND i.objsubid = s.objsubid AND s.refobjid IN (x.grantee, x.grantor));
+
 -- A function that says to be safe in parallel workers takes two calls in one row for one, also
 -- if what it calls is restricted.  By INFO, because CREATE EXTENSION hides NOTICE.
 DO $$
@@ -3077,7 +3099,7 @@ BEGIN
 			UNION
 			SELECT p.oid, p.proname FROM drawing AS w, pg_proc AS p
 				WHERE p.oid <> w.oid AND p.pronamespace <> 'pg_catalog'::regnamespace
-					AND (p.prosrc ~* ('\m' || regexp_replace(w.name, '(\W)', '\\\1', 'g') || '\s*\(')
+					AND (p.prosrc ~* ('(^|\W)' || regexp_replace(replace(w.name::text, '"', '""'), '(\W)', '\\\1', 'g') || '"?\s*\(')
 						OR EXISTS (SELECT FROM pg_depend AS d
 							WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = w.oid)))
 		SELECT w.oid FROM drawing AS w JOIN pg_proc AS p ON p.oid = w.oid WHERE p.proparallel = 's' ORDER BY w.oid

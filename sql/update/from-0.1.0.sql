@@ -22,7 +22,19 @@ ALTER TABLE uidgen.registry_layout
 UPDATE uidgen.registry_layout SET shared = false;
 ALTER TABLE uidgen.registry_layout ALTER COLUMN shared SET NOT NULL, ALTER COLUMN shared SET DEFAULT false;
 
-REVOKE SELECT ON uidgen.worker_node FROM pg_monitor;
+-- Whoever reads tokens can hand back, or renew, what is granted to a node.
+DO $$
+BEGIN
+	IF EXISTS (SELECT FROM pg_class AS c, aclexplode(c.relacl) AS a
+			WHERE c.oid = 'uidgen.worker_node'::regclass AND a.grantee = 'pg_monitor'::regrole AND a.privilege_type = 'SELECT') THEN
+		REVOKE SELECT ON uidgen.worker_node FROM pg_monitor;
+		GRANT SELECT (datacenter_id, worker_id, host_name, port, type, launch_date, created, modified, identity, granted_until, released, launches)
+			ON uidgen.worker_node TO pg_monitor;
+	END IF;
+END
+$$;
+
+GRANT EXECUTE ON FUNCTION uidgen.diagnose() TO PUBLIC;
 
 -- The view is not dropped, because views of others may depend on it.
 ALTER FUNCTION uidgen.status() RENAME TO status_0_1;
@@ -30,4 +42,3 @@ ALTER FUNCTION uidgen.status() RENAME TO status_0_1;
 -- [after]
 DROP FUNCTION uidgen.registry_tick(bigint, bigint);
 DROP FUNCTION uidgen.status_0_1();
-GRANT EXECUTE ON FUNCTION uidgen.diagnose() TO PUBLIC;

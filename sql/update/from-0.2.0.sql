@@ -27,7 +27,17 @@ BEGIN
 END
 $$;
 
-REVOKE SELECT ON uidgen.worker_node FROM pg_monitor;
+-- Whoever reads tokens can hand back, or renew, what is granted to a node.
+DO $$
+BEGIN
+	IF EXISTS (SELECT FROM pg_class AS c, aclexplode(c.relacl) AS a
+			WHERE c.oid = 'uidgen.worker_node'::regclass AND a.grantee = 'pg_monitor'::regrole AND a.privilege_type = 'SELECT') THEN
+		REVOKE SELECT ON uidgen.worker_node FROM pg_monitor;
+		GRANT SELECT (datacenter_id, worker_id, host_name, port, type, launch_date, created, modified, identity, granted_until, released, launches)
+			ON uidgen.worker_node TO pg_monitor;
+	END IF;
+END
+$$;
 -- [end of registry]
 -- [after]
 -- [registry]

@@ -1,165 +1,24 @@
 # From version 0.1.0 to the present one, in each order of its steps, while ids are drawn:
 # nothing crashes, ids go on or an error says what is missing, none comes twice, and the
 # catalogs end up as those of a new installation.  pg_regress has one library.
-#
-# The release 0.1.0 is kept in test/upgrade and built here: a stand-in would only show
-# what we believe about it.
 use strict;
 use warnings;
 
-use File::Basename 'dirname';
 use File::Copy 'copy';
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Release;
 use Test::More;
 use UidgenTest;
 
 my $OLD = '0.1.0';
-my $folder = PostgreSQL::Test::Utils::tempdir('upgrade');
-
-# ---- two versions, and a server that either can be installed in ----
-
-# Returns what a command prints.
-sub output_of
-{
-	my ($out, $err) = run_command([@_]);
-	return $out;
-}
-
-system_or_bail('tar', '-C', $folder, '-xzf', "$FindBin::RealBin/../upgrade/uidgen-$OLD.tar.gz");
-system_or_bail($ENV{CC} || 'gcc', qw(-shared -fPIC -O1 -w -fvisibility=hidden -D_GNU_SOURCE),
-	'-DPGDLLEXPORT=__attribute__((visibility("default")))', qq(-DUIDGEN_VERSION="$OLD"), "-I$ENV{SERVER_HEADERS}",
-	'-o', "$folder/uidgen.so", glob("$folder/src/*.c"));
-
-# A copy of the server for our own.  Links, since what is installed takes the place of a
-# file and changes none.
-my %path = map { $_ => output_of('pg_config', "--$_") } qw(bindir pkglibdir sharedir);
-my $root = $ENV{TESTDIR} . '/inst';
-system_or_bail('cp', '-al', $root, "$folder/inst");
-my $bindir = $path{bindir} =~ s/^\Q$root\E/$folder\/inst/r;
-my ($library_folder, $script_folder) =
-  map { s/^\Q$root\E/$folder\/inst/r } "$path{pkglibdir}", "$path{sharedir}/extension";
-my ($NEW) = slurp_file("$path{sharedir}/extension/uidgen.control") =~ /^default_version = '(.*)'/m;
-
-# As packages do it: a file that is in use stays as it is, under no name.
-sub install
-{
-	my ($from, $to) = @_;
-	copy($from, "$to.new") && chmod(0755, "$to.new") && rename("$to.new", $to) or die "could not install $to: $!";
-}
-
-sub install_library
-{
-	my ($version) = @_;
-	install($version eq $OLD ? "$folder/uidgen.so" : "$path{pkglibdir}/uidgen.so", "$library_folder/uidgen.so");
-}
-
-# Its script stays where a later one is installed beside.
-sub install_old
-{
-	install_library($OLD);
-	unlink glob "$script_folder/uidgen--*";
-	install("$folder/uidgen.control", "$script_folder/uidgen.control");
-	install("$folder/sql/uidgen--$OLD.sql", "$script_folder/uidgen--$OLD.sql");
-}
-
-sub install_new
-{
-	install_library($NEW);
-	install($_, "$script_folder/" . s{.*/}{}r) foreach glob "$path{sharedir}/extension/uidgen{.control,--*}";
-}
-
-sub new_node
-{
-	my ($name, @conf) = @_;
-	my $node = PostgreSQL::Test::Cluster->new($name, install_path => dirname($bindir));
-	$node->init;
-	$node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'uidgen'", 'log_statement = none', 'restart_after_crash = on', @conf) . "\n");
-	return $node;
-}
-
-# ---- what is drawn, and what the catalogs say ----
-
-my @all;
-
-# Begin to draw ids one by one in a session that goes on after errors.
-sub start_trying
-{
-	my ($node, $database) = @_;
-	my $file = PostgreSQL::Test::Utils::tempdir() . '/ids';
-	append_to_file("$file.sql", "SELECT uid_next(), pg_sleep(0.002);\n" x 200_000);
-	my $run = IPC::Run::start(
-		[ $node->installed_command('psql'), '-XAtq', '-d', $node->connstr($database), '-f', "$file.sql" ],
-		'<', \undef, '>', $file, '2>', "$file.err",
-		IPC::Run::timeout(4 * $PostgreSQL::Test::Utils::timeout_default));
-	return { run => $run, file => $file };
-}
-
-sub ids_of
-{
-	my ($drawing) = @_;
-	return slurp_file($drawing->{file}) =~ /^(\d+)\|?\n/mg;
-}
-
-# Wait for more ids than there are now.
-sub goes_on
-{
-	my ($name, @drawings) = @_;
-	my @size = map { -s $_->{file} } @drawings;
-	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	ok( poll_until(sub { !grep { -s $drawings[$_]{file} < $size[$_] + 1000 } 0 .. $#drawings }),
-		"$name: ids go on in " . @drawings . ' sessions');
-}
-
-sub stop
-{
-	foreach (@_)
-	{
-		$_->{run}->signal('TERM');
-		eval { $_->{run}->finish };
-		push @all, [ ids_of($_) ];
-	}
-}
-
-sub draw
-{
-	my ($node, $name, $database) = @_;
-	my $id = $node->safe_psql($database // 'postgres', 'SELECT uid_next()');
-	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	cmp_ok($id, '>', 0, "$name: ids are issued");
-	push @all, [$id];
-}
-
-sub catalog_of
-{
-	my ($node, $database) = @_;
-	return $node->safe_psql($database, "SET client_min_messages = warning;\n" . slurp_file("$FindBin::RealBin/../upgrade/catalog.sql"));
-}
-
-sub version_in
-{
-	my ($node, $database) = @_;
-	return $node->safe_psql($database, "SELECT extversion FROM pg_extension WHERE extname = 'uidgen'");
-}
-
-# One test: two catalogs have the same lines.
-sub same_catalog
-{
-	my ($got, $expected, $name) = @_;
-	my %got = map { $_ => 1 } split /\n/, $got;
-	my %expected = map { $_ => 1 } split /\n/, $expected;
-	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	ok($got eq $expected, $name)
-	  or diag(join "\n", (map { "  upgraded: $_" } grep { !$expected{$_} } sort keys %got),
-		(map { "  new: $_" } grep { !$got{$_} } sort keys %expected));
-}
 
 # ---- as it was ----
 
-install_old();
-my $node = new_node('main', 'uidgen.window = 1s');
+install_release($OLD);
+my $node = new_node('main', "shared_preload_libraries = 'uidgen'", 'uidgen.window = 1s');
 $node->start;
 $node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(app unused fresh);
 $node->safe_psql($_, 'CREATE EXTENSION uidgen') foreach qw(postgres app unused);
@@ -176,15 +35,8 @@ goes_on("all of version $OLD", @drawing);
 
 # ---- installed, and not yet loaded ----
 
-install_new();
-foreach my $database (qw(postgres app))
-{
-	fails_with($node, 'ALTER EXTENSION uidgen UPDATE', '55000', qr/has loaded an older library.*HINT:.*Restart the server/s,
-		"the old library in memory: the update in $database is refused", $database);
-	is(version_in($node, $database), $OLD, 'and has changed nothing');
-}
-fails_with($node, 'CREATE EXTENSION uidgen', '55000', qr/has loaded an older library.*HINT:.*Restart the server/s,
-	'and so is the present extension in another database', 'fresh');
+install_release($NEW);
+refuses_new($node, $OLD, qw(postgres app));
 is($node->safe_psql('fresh', "CREATE EXTENSION uidgen VERSION '$OLD'; SELECT uid_next() > 0; DROP EXTENSION uidgen"),
 	't', 'where the old one can still be created');
 goes_on('the old library in memory', @drawing);
@@ -193,10 +45,10 @@ is($node->safe_psql('postgres', "SELECT uidgen.diagnose() IS NULL, count(*) FROM
 
 # A file by the name of one that is loaded would not be looked at; so the second library
 # has another name.
-copy("$library_folder/uidgen.so", "$folder/other.so") or die $!;
-my $other = "CREATE FUNCTION pg_temp.next() RETURNS bigint AS '$folder/other.so', 'uidgen_next' LANGUAGE C;
-	CREATE FUNCTION pg_temp.diagnose() RETURNS text AS '$folder/other.so', 'uidgen_diagnose_0_2' LANGUAGE C;
-	CREATE FUNCTION pg_temp.bounds(timestamptz, text) RETURNS bigint AS '$folder/other.so', 'uidgen_min' LANGUAGE C";
+copy("$LIBRARIES/uidgen.so", "$FOLDER/other.so") or die $!;
+my $other = "CREATE FUNCTION pg_temp.next() RETURNS bigint AS '$FOLDER/other.so', 'uidgen_next' LANGUAGE C;
+	CREATE FUNCTION pg_temp.diagnose() RETURNS text AS '$FOLDER/other.so', 'uidgen_diagnose_0_2' LANGUAGE C;
+	CREATE FUNCTION pg_temp.bounds(timestamptz, text) RETURNS bigint AS '$FOLDER/other.so', 'uidgen_min' LANGUAGE C";
 fails_with($node, "$other; SELECT pg_temp.next()", '55000',
 	qr/preloaded another library of uidgen than the one that was called.*version \Q$NEW\E.*HINT:.*Restart/s,
 	'a second library in a process issues no ids');
@@ -266,10 +118,9 @@ isnt(catalog_of($node, 'app'), $fresh, 'a difference would show');
 $node->safe_psql('postgres', 'CREATE DATABASE later');
 $node->safe_psql('later', "CREATE EXTENSION uidgen VERSION '$OLD'");
 is($node->safe_psql('later', 'SELECT uidgen.diagnose() IS NULL'), 't', 'the old extension, created with the new library, works');
-my $dump = "$folder/later.sql";
-command_ok([ "$bindir/pg_dump", '-d', $node->connstr('later'), '--file', $dump ], 'it can be dumped');
+my $dump = dump_of($node, 'later');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
-$node->safe_psql('restored', slurp_file($dump));
+$node->safe_psql('restored', $dump);
 is(version_in($node, 'restored'), $NEW, 'and restored as the new one');
 $node->safe_psql('later', "ALTER EXTENSION uidgen UPDATE TO '$NEW'");
 same_catalog(catalog_of($node, 'later'), $fresh, 'or updated at once');
@@ -287,9 +138,9 @@ fails_with($node, 'SELECT uid_next()', '42883', qr/could not find function "uidg
 # What the README says for a server that has to stay with it.
 $node->safe_psql($_, q{
 	CREATE OR REPLACE FUNCTION uid_next() RETURNS bigint
-	AS '$libdir/uidgen', 'uidgen_next' LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+	AS '$libdir/uidgen', 'uidgen_next' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 	CREATE OR REPLACE FUNCTION uid_next(tag integer) RETURNS bigint
-	AS '$libdir/uidgen', 'uidgen_next_tagged' LANGUAGE C VOLATILE PARALLEL SAFE}) foreach qw(postgres app);
+	AS '$libdir/uidgen', 'uidgen_next_tagged' LANGUAGE C VOLATILE PARALLEL RESTRICTED}) foreach qw(postgres app);
 goes_on('without the support function', @drawing);
 my ($state, $text) = sqlstate_of($node, 'SELECT * FROM uidgen.status');
 is($state, '42883', 'what it lacks is refused');
@@ -321,45 +172,17 @@ stop(@drawing);
 
 # ---- the end ----
 
-is(scalar(repeated(@all)), 0, 'no id of ' . (map { @$_ } @all) . ' came twice');
-unlike(slurp_file($node->logfile), qr/terminated by signal (?!9)|PANIC/, 'nothing crashed but what was killed');
+nothing_twice($node);
 
 # A server that would have two.
 $node->stop;
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'uidgen, $folder/other.so'");
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'uidgen, $FOLDER/other.so'");
 my $log = -s $node->logfile;
 is($node->start(fail_ok => 1), 0, 'a server does not start with two libraries');
 like(log_since($node, $log), qr/attempt to redefine parameter "uidgen.layout"/, 'and says so');
 
 # ---- pg_upgrade with the old extension ----
 
-SKIP:
-{
-	skip 'there is no pg_upgrade', 1 if !-x "$bindir/pg_upgrade";
-	install_library($OLD);
-	my $before = new_node('before', "uidgen.layout = 'time:40:1ms worker:20 sequence:3 epoch:2025-01-01'");
-	$before->start;
-	$before->safe_psql('postgres', "CREATE EXTENSION uidgen VERSION '$OLD'; SELECT uid_next()");
-	my $worker = $before->safe_psql('postgres', 'SELECT worker_id FROM uidgen.worker_node');
-	$before->stop;
-	install_library($NEW);
-	my $after = new_node('after', "uidgen.layout = 'time:40:1ms worker:20 sequence:3 epoch:2025-01-01'");
-	chdir $folder or die $!;
-	command_ok(
-		[
-			"$bindir/pg_upgrade", '--no-sync', '-d', $before->data_dir, '-D', $after->data_dir, '-b', $bindir, '-B', $bindir,
-			'-s', $after->host, '-p', $before->port, '-P', $after->port
-		],
-		'pg_upgrade runs with the old extension');
-	$after->start;
-	is(version_in($after, 'postgres'), $OLD, 'and takes it along');
-	$after->safe_psql('postgres', 'ALTER EXTENSION uidgen UPDATE');
-	$after->safe_psql('postgres', 'CREATE DATABASE fresh');
-	$after->safe_psql('fresh', 'CREATE EXTENSION uidgen');
-	same_catalog(catalog_of($after, 'postgres'), catalog_of($after, 'fresh'), 'which is like new when updated');
-	draw($after, 'after pg_upgrade');
-	like($after->safe_psql('postgres', 'SELECT worker_id FROM uidgen.worker_node ORDER BY created'), qr/^$worker\n\d+$/,
-		'by another worker id, beside what was granted');
-}
+test_pg_upgrade($OLD);
 
 done_testing();

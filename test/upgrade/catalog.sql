@@ -1,13 +1,15 @@
 -- test/upgrade/catalog.sql
 --	  All that the catalogs say of the extension in this database, a line for each
 --	  thing, without OIDs: two databases with the same extension give the same lines.
+--	  Without the extension: of schema uidgen, the registry by itself.
 CREATE FUNCTION pg_temp.acl(acl aclitem[], kind "char", owner oid) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(a::text, ' ' ORDER BY a::text COLLATE "C") FROM unnest(coalesce(acl, acldefault(kind, owner))) AS a
 $$;
 CREATE TEMP VIEW member AS
 	SELECT classid, objid FROM pg_depend
-	WHERE deptype = 'e' AND refclassid = 'pg_extension'::regclass
-		AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'uidgen');
+	WHERE (deptype, refclassid, refobjid) = (SELECT 'e'::"char", 'pg_extension'::regclass, oid FROM pg_extension WHERE extname = 'uidgen')
+		OR NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'uidgen')
+			AND (deptype, refclassid, refobjid) = ('n', 'pg_namespace'::regclass, to_regnamespace('uidgen'));
 CREATE TEMP VIEW member_table AS
 	SELECT c.* FROM member JOIN pg_class AS c ON classid = 'pg_class'::regclass AND c.oid = objid;
 
@@ -16,11 +18,13 @@ SELECT regexp_replace(line, 'pg_toast_\d+', 'pg_toast_N') FROM (
 		extconfig, extcondition, obj_description(oid, 'pg_extension'))
 	FROM pg_extension WHERE extname = 'uidgen'
 UNION ALL
-	SELECT concat_ws(' | ', 'member', i.type, i.identity,
-		'initially ' || coalesce(pg_temp.acl(coalesce(initprivs, CASE WHEN p.oid IS NULL THEN '{}'::aclitem[] END), 'f', p.proowner), 'nothing'))
+	SELECT concat_ws(' | ', 'member', i.type, i.identity, 'initially ' || pg_temp.acl(initprivs, k.kind, k.owner))
 	FROM member AS m
 		CROSS JOIN pg_identify_object(m.classid, m.objid, 0) AS i
-		LEFT JOIN pg_proc AS p ON m.classid = 'pg_proc'::regclass AND p.oid = m.objid
+		LEFT JOIN (SELECT 'pg_proc'::regclass AS class, oid, 'f'::"char" AS kind, proowner AS owner FROM pg_proc
+				UNION ALL SELECT 'pg_class', oid, 'r', relowner FROM pg_class
+				UNION ALL SELECT 'pg_namespace', oid, 'n', nspowner FROM pg_namespace) AS k
+			ON k.class = m.classid AND k.oid = m.objid
 		LEFT JOIN pg_init_privs AS r ON r.classoid = m.classid AND r.objoid = m.objid AND r.objsubid = 0
 UNION ALL
 	SELECT concat_ws(' | ', 'dependency', pg_describe_object(d.classid, d.objid, d.objsubid), d.deptype,
@@ -42,6 +46,7 @@ UNION ALL
 UNION ALL
 	SELECT concat_ws(' | ', 'column', attrelid::regclass, attnum, attname, format_type(atttypid, atttypmod), attnotnull, atthasdef,
 		atthasmissing, attisdropped, attstorage, attcompression, attidentity, attgenerated, attislocal, attacl,
+		'initially ' || (SELECT initprivs::text FROM pg_init_privs AS r WHERE r.classoid = 'pg_class'::regclass AND r.objoid = attrelid AND r.objsubid = attnum),
 		(SELECT string_agg(o, ' ') FROM unnest(attoptions) AS o WHERE o LIKE 'n\_distinct%'),
 		attcollation::regcollation, pg_get_expr(adbin, adrelid), col_description(attrelid, attnum))
 	FROM member_table AS c JOIN pg_attribute ON attrelid = c.oid AND attnum > 0
@@ -53,7 +58,8 @@ UNION ALL
 	SELECT concat_ws(' | ', 'index', pg_get_indexdef(indexrelid), indisvalid, obj_description(indexrelid, 'pg_class'))
 	FROM member_table AS c JOIN pg_index ON indrelid = c.oid
 UNION ALL
-	SELECT concat_ws(' | ', 'trigger', pg_get_triggerdef(t.oid), tgenabled, obj_description(t.oid, 'pg_trigger'))
+	-- After pg_upgrade, PostgreSQL shows fewer parentheses in the same condition.
+	SELECT concat_ws(' | ', 'trigger', translate(pg_get_triggerdef(t.oid), '()', ''), tgenabled, obj_description(t.oid, 'pg_trigger'))
 	FROM member_table AS c JOIN pg_trigger AS t ON tgrelid = c.oid
 UNION ALL
 	SELECT concat_ws(' | ', 'rule', pg_get_ruledef(r.oid), ev_enabled, obj_description(r.oid, 'pg_rewrite'))

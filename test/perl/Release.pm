@@ -1,0 +1,253 @@
+# Release.pm: former releases, and a server of our own that each version can be installed in.
+#
+# The releases are kept in test/upgrade and built here: a stand-in would only show what we
+# believe about them.
+package Release;
+
+use strict;
+use warnings;
+use Exporter 'import';
+use File::Basename qw(basename dirname);
+use File::Copy 'copy';
+use FindBin;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+our @EXPORT = qw($NEW $FOLDER $BINDIR $LIBRARIES $SCRIPTS install_library install_scripts install_release new_node start_trying goes_on stop draw nothing_twice
+  refuses_new catalog_of version_in same_catalog dump_of test_pg_upgrade);
+
+our ($NEW, $FOLDER, $BINDIR, $LIBRARIES, $SCRIPTS);
+
+# Where the files of each version are: libraries, and scripts with the control file.
+my (%libraries, %scripts);
+
+# When PostgreSQL::Test::Utils has set itself up.
+INIT
+{
+	$FOLDER = PostgreSQL::Test::Utils::tempdir('upgrade');
+	my %path = map { $_ => (run_command([ 'pg_config', "--$_" ]))[0] } qw(bindir pkglibdir sharedir);
+	my $root = $ENV{TESTDIR} . '/inst';
+	# Links, since what is installed takes the place of a file and changes none.
+	system_or_bail('cp', '-al', $root, "$FOLDER/inst");
+	my $scripts = "$path{sharedir}/extension";
+	($BINDIR, $LIBRARIES, $SCRIPTS) = map { s/^\Q$root\E/$FOLDER\/inst/r } @path{qw(bindir pkglibdir)}, $scripts;
+	($NEW) = slurp_file("$scripts/uidgen.control") =~ /^default_version = '(.*)'/m;
+	($libraries{$NEW}, $scripts{$NEW}) = ($path{pkglibdir}, $scripts);
+	unlink glob "$SCRIPTS/uidgen*--*";
+}
+
+# ---- what is installed ----
+
+sub scripts_of
+{
+	my ($version) = @_;
+	return $scripts{$version} //= do
+	{
+		my $release = "$FOLDER/$version";
+		mkdir $release or die $!;
+		system_or_bail('tar', '-C', $release, '-xzf', "$FindBin::RealBin/../upgrade/uidgen-$version.tar.gz");
+		rename("$release/uidgen.control", "$release/sql/uidgen.control") or die $!;
+		"$release/sql";
+	};
+}
+
+sub libraries_of
+{
+	my ($version) = @_;
+	return $libraries{$version} //= do
+	{
+		my $release = dirname(scripts_of($version));
+		my @compile = ($ENV{CC} || 'gcc', qw(-shared -fPIC -O0 -w -fvisibility=hidden -D_GNU_SOURCE),
+			'-DPGDLLEXPORT=__attribute__((visibility("default")))', qq(-DUIDGEN_VERSION="$version"), "-I$ENV{SERVER_HEADERS}", "-I$release/src", '-o');
+		system_or_bail(@compile, "$release/uidgen.so", grep { !m{/remote/} } glob "$release/src/{,*/}*.c");
+		system_or_bail(@compile, "$release/uidgen_libpq.so", "-I$ENV{CLIENT_HEADERS}", glob("$release/src/remote/*.c"), "-L$ENV{CLIENT_LIBRARIES}", '-lpq')
+		  if -d "$release/src/remote";
+		$release;
+	};
+}
+
+# As packages do it: a file that is in use stays as it is, under no name.
+sub install
+{
+	my ($to, @files) = @_;
+	foreach my $from (@files)
+	{
+		my $name = "$to/" . basename($from);
+		copy($from, "$name.new") && chmod(0755, "$name.new") && rename("$name.new", $name) or die "could not install $name: $!";
+	}
+}
+
+sub install_library
+{
+	my ($version) = @_;
+	install($LIBRARIES, glob libraries_of($version) . '/uidgen*.so');
+}
+
+# Those of former versions stay where later ones are installed beside.
+sub install_scripts
+{
+	my ($version) = @_;
+	install($SCRIPTS, glob scripts_of($version) . '/uidgen*');
+}
+
+sub install_release
+{
+	my ($version) = @_;
+	install_library($version);
+	install_scripts($version);
+}
+
+# A server that is not started yet.
+sub new_node
+{
+	my ($name, @conf) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name, install_path => dirname($BINDIR));
+	$node->init;
+	$node->append_conf('postgresql.conf', join("\n", 'log_statement = none', 'restart_after_crash = on', @conf) . "\n");
+	return $node;
+}
+
+# ---- what is drawn ----
+
+my @all;
+
+# Begin to draw ids one by one in a session that goes on after errors.
+sub start_trying
+{
+	my ($node, $database) = @_;
+	my $file = PostgreSQL::Test::Utils::tempdir() . '/ids';
+	append_to_file("$file.sql", "SELECT uid_next(), pg_sleep(0.002);\n" x 200_000);
+	my $run = IPC::Run::start(
+		[ $node->installed_command('psql'), '-XAtq', '-d', $node->connstr($database), '-f', "$file.sql" ],
+		'<', \undef, '>', $file, '2>', "$file.err",
+		IPC::Run::timeout(4 * $PostgreSQL::Test::Utils::timeout_default));
+	return { run => $run, file => $file };
+}
+
+# Wait for more ids than there are now.
+sub goes_on
+{
+	my ($name, @drawings) = @_;
+	my @size = map { -s $_->{file} } @drawings;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ok( poll_until(sub { !grep { -s $drawings[$_]{file} < $size[$_] + 1000 } 0 .. $#drawings }),
+		"$name: ids go on in " . @drawings . ' sessions');
+}
+
+sub stop
+{
+	foreach (@_)
+	{
+		$_->{run}->signal('TERM');
+		eval { $_->{run}->finish };
+		push @all, [ slurp_file($_->{file}) =~ /^(\d+)\|?\n/mg ];
+	}
+}
+
+sub draw
+{
+	my ($node, $name, $database) = @_;
+	my $id = $node->safe_psql($database // 'postgres', 'SELECT uid_next()');
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	cmp_ok($id, '>', 0, "$name: ids are issued");
+	push @all, [$id];
+}
+
+# Two tests, for the end.
+sub nothing_twice
+{
+	my (@nodes) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is(scalar(repeated(@all)), 0, 'no id of ' . (map { @$_ } @all) . ' came twice');
+	unlike(join('', map { slurp_file($_->logfile) } @nodes), qr/terminated by signal (?!9)|PANIC/, 'nothing crashed but what was killed');
+}
+
+# ---- what the catalogs say ----
+
+# With an older library in memory, nothing leads to the present extension: neither an update, which changes
+# nothing, nor a new one in the database fresh.
+sub refuses_new
+{
+	my ($node, $loaded, @databases) = @_;
+	my $refused = qr/has loaded an older library.*DETAIL:.*version \Q$loaded\E, and version \Q$NEW\E is needed.*HINT:.*Restart the server/s;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	foreach my $database (@databases)
+	{
+		my $version = version_in($node, $database);
+		fails_with($node, 'ALTER EXTENSION uidgen UPDATE', '55000', $refused, "the library $loaded in memory: the update in $database is refused", $database);
+		is(version_in($node, $database), $version, 'and has changed nothing');
+	}
+	fails_with($node, 'CREATE EXTENSION uidgen', '55000', $refused, 'and so is the present extension in another database', 'fresh');
+}
+
+sub catalog_of
+{
+	my ($node, $database) = @_;
+	return $node->safe_psql($database, "SET client_min_messages = warning;\n" . slurp_file("$FindBin::RealBin/../upgrade/catalog.sql"));
+}
+
+sub version_in
+{
+	my ($node, $database) = @_;
+	return $node->safe_psql($database, "SELECT extversion FROM pg_extension WHERE extname = 'uidgen'");
+}
+
+# One test: two catalogs have the same lines.
+sub same_catalog
+{
+	my ($got, $expected, $name) = @_;
+	my %got = map { $_ => 1 } split /\n/, $got;
+	my %expected = map { $_ => 1 } split /\n/, $expected;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ok($got eq $expected, $name)
+	  or diag(join "\n", (map { "  upgraded: $_" } grep { !$expected{$_} } sort keys %got),
+		(map { "  new: $_" } grep { !$got{$_} } sort keys %expected));
+}
+
+# A dump of a database, as SQL.
+sub dump_of
+{
+	my ($node, $database) = @_;
+	my ($dump, $err) = run_command([ "$BINDIR/pg_dump", '-d', $node->connstr($database) ]);
+	is($err, '', "$database can be dumped");
+	return $dump;
+}
+
+# Tests: pg_upgrade takes the extension along in a former version, and it can be updated then.
+sub test_pg_upgrade
+{
+	my ($old) = @_;
+  SKIP:
+	{
+		skip 'there is no pg_upgrade', 1 if !-x "$BINDIR/pg_upgrade";
+		my @conf = ("shared_preload_libraries = 'uidgen'", "uidgen.layout = 'time:40:1ms worker:20 sequence:3 epoch:2025-01-01'");
+		install_library($old);
+		my $before = new_node('before', @conf);
+		$before->start;
+		$before->safe_psql('postgres', "CREATE EXTENSION uidgen VERSION '$old'; SELECT uid_next()");
+		my $worker = $before->safe_psql('postgres', 'SELECT worker_id FROM uidgen.worker_node');
+		$before->stop;
+		install_library($NEW);
+		my $after = new_node('after', @conf);
+		chdir $FOLDER or die $!;
+		command_ok(
+			[
+				"$BINDIR/pg_upgrade", '--no-sync', '-d', $before->data_dir, '-D', $after->data_dir, '-b', $BINDIR, '-B', $BINDIR,
+				'-s', $after->host, '-p', $before->port, '-P', $after->port
+			],
+			"pg_upgrade runs with the extension of $old");
+		$after->start;
+		is(version_in($after, 'postgres'), $old, 'and takes it along');
+		$after->safe_psql('postgres', 'ALTER EXTENSION uidgen UPDATE');
+		$after->safe_psql('postgres', 'CREATE DATABASE fresh');
+		$after->safe_psql('fresh', 'CREATE EXTENSION uidgen');
+		same_catalog(catalog_of($after, 'postgres'), catalog_of($after, 'fresh'), 'which is like new when updated');
+		draw($after, 'after pg_upgrade');
+		like($after->safe_psql('postgres', 'SELECT worker_id FROM uidgen.worker_node ORDER BY created'), qr/^$worker\n\d+$/,
+			'by another worker id, beside what was granted');
+	}
+}
+
+1;
