@@ -3093,15 +3093,15 @@ BEGIN
 	FOR wrapper IN
 		WITH RECURSIVE drawing (oid, name) AS (
 			SELECT p.oid, p.proname FROM pg_proc AS p
-				JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
-				JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
-				WHERE e.extname = 'uidgen' AND p.proname ~ '^uid_(segment_)?(next|batch|block|reserve)'
+				JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass::oid AND d.objid = p.oid AND d.deptype = 'e'
+				JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass::oid AND d.refobjid = e.oid
+				WHERE e.extname = 'uidgen' AND p.proname::text ~ '^uid_(segment_)?(next|batch|block|reserve)'
 			UNION
 			SELECT p.oid, p.proname FROM drawing AS w, pg_proc AS p
-				WHERE p.oid <> w.oid AND p.pronamespace <> 'pg_catalog'::regnamespace
+				WHERE p.oid <> w.oid AND p.pronamespace <> 'pg_catalog'::regnamespace::oid
 					AND (p.prosrc ~* ('(^|\W)' || regexp_replace(replace(w.name::text, '"', '""'), '(\W)', '\\\1', 'g') || '"?\s*\(')
 						OR EXISTS (SELECT FROM pg_depend AS d
-							WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = w.oid)))
+							WHERE d.classid = 'pg_proc'::regclass::oid AND d.objid = p.oid AND d.refclassid = 'pg_proc'::regclass::oid AND d.refobjid = w.oid)))
 		SELECT w.oid FROM drawing AS w JOIN pg_proc AS p ON p.oid = w.oid WHERE p.proparallel = 's' ORDER BY w.oid
 	LOOP
 		RAISE INFO 'function % draws ids or numbers, and is labelled as safe in parallel workers', wrapper
