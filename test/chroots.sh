@@ -6,7 +6,9 @@
 #
 # Usage, as root: test/chroots.sh [RELEASE[/ARCHITECTURE]]...
 #
-# Without an argument: bookworm, trixie and sid of this machine's architecture.
+# Without an argument: bookworm, trixie, sid and experimental of this machine's
+# architecture.  The last one is sid with the next version of PostgreSQL, $next
+# below, which Debian has in its suite experimental.
 # On another one, such as bookworm/i386, fewer suites run; see plan() below.  One
 # that this processor has not, such as bookworm/arm64, is emulated, which Debian's
 # packages qemu-user-static and binfmt-support do; in a container, which lacks both
@@ -22,6 +24,7 @@
 set -eu
 srcdir=$(cd "$(dirname "$0")/.." && pwd)
 : "${CHROOTS:=${TMPDIR:-/var/tmp}/uidgen-chroots}"
+next=19
 
 # plan ARCHITECTURE: sets the users, and the suites of ./check; none means all.
 plan()
@@ -37,10 +40,10 @@ plan()
 	esac
 }
 
-# chroots.sh --inside ROOT USER [SUITE]...: the part in the namespaces.
+# chroots.sh --inside RELEASE ROOT USER [SUITE]...: the part in the namespaces.
 if [ "${1-}" = --inside ]; then
-	root=$2 user=$3
-	shift 3
+	release=$2 root=$3 user=$4
+	shift 4
 	unset TMPDIR	# is a folder of this machine
 	mount -t proc proc "$root/proc"
 	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
@@ -58,6 +61,14 @@ if [ "${1-}" = --inside ]; then
 	git -C "$srcdir" archive HEAD | tar -C "$root$home/uidgen" -xf -
 	chroot "$root" chown -R "$user" "$home/uidgen"
 	chmod -R a-w "$root$home/uidgen"
+	# sid has another version, too.  ./check goes on with the one that is there in part.
+	if [ "$release" = experimental ]; then
+		chroot "$root" sh -ec "
+			srcdir=$home/uidgen
+			. $home/uidgen/test/lib.sh
+			missing=postgresql-$next
+			install_packages"
+	fi
 
 	# as_user COMMANDS: in /, with the path of the tree in $uidgen.
 	as_user()
@@ -111,13 +122,21 @@ fi
 [ "$(id -u)" -eq 0 ] || { echo "$0: must be run as root" >&2; exit 1; }
 mkdir -p "$CHROOTS"
 status=0
-for system in ${*:-bookworm trixie sid}; do
+for system in ${*:-bookworm trixie sid experimental}; do
 	release=${system%/*} architecture=${system#*/} bare=$CHROOTS/$(echo "$system" | tr / -)
 	[ "$architecture" != "$system" ] || architecture=$(dpkg --print-architecture)
 	if ! [ -d "$bare" ]; then
 		rm -rf --one-file-system "$bare.new"
-		debootstrap --variant=minbase --arch="$architecture" "$release" "$bare.new" >"$bare.log" 2>&1 ||
+		suite=$release
+		[ "$release" != experimental ] || suite=sid
+		debootstrap --variant=minbase --arch="$architecture" "$suite" "$bare.new" >"$bare.log" 2>&1 ||
 			{ tail "$bare.log" >&2; exit 1; }
+		if [ "$release" = experimental ]; then
+			sed -i 'p; s/ sid / experimental /' "$bare.new/etc/apt/sources.list"
+			# Nothing of experimental is taken by itself; this is, with its libpq.
+			printf '%s\n' "Package: src:postgresql-$next" 'Pin: release a=experimental' 'Pin-Priority: 500' \
+				>"$bare.new/etc/apt/preferences.d/postgresql"
+		fi
 		mv "$bare.new" "$bare"
 	fi
 	plan "$architecture"
@@ -131,7 +150,7 @@ for system in ${*:-bookworm trixie sid}; do
 		echo "127.0.0.1 localhost $(uname -n)" >"$run/etc/hosts"	# which sudo looks up
 		echo "== $system as $user"
 		unshare --mount --pid --fork --kill-child perl -e 'exit(system(@ARGV) != 0)' \
-			"$0" --inside "$run" "$user" $suites </dev/null >"$run.log" 2>&1 &
+			"$0" --inside "$release" "$run" "$user" $suites </dev/null >"$run.log" 2>&1 &
 		trap "kill -KILL $!; exit 1" HUP INT TERM	# ends all in the namespace
 		if wait $!; then
 			grep -E '^[0-9]+ passed|^[0-9]{2}:[0-9:]+ |^FAILED: |^uidgen: ' "$run.log"

@@ -120,6 +120,12 @@ uidgen_register_keeper(void)
 {
 	BackgroundWorker worker = {0};
 
+	/*
+	 * Not BGWORKER_INTERRUPTIBLE, which PostgreSQL 19 has: whoever renames,
+	 * copies or drops the database that such a worker is connected to ends
+	 * it, but the postmaster does not start it again then.  The server would
+	 * issue no ids until it is restarted.
+	 */
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
 		BGWORKER_BACKEND_DATABASE_CONNECTION;
 	worker.bgw_start_time = BgWorkerStart_ConsistentState;

@@ -17,7 +17,7 @@
 static bool
 is_secret(const char *keyword)
 {
-	/* Those that libpq does not show, up to PostgreSQL 18. */
+	/* Those that libpq does not show, up to PostgreSQL 19. */
 	static const char *const secrets[] = {
 		"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"
 	};

@@ -11,6 +11,7 @@
 
 #include <time.h>
 
+#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "fmgr.h"
