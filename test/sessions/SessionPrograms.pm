@@ -105,6 +105,43 @@ sub begin
 
 sub finish { my ($self) = @_; $self->run(pick('COMMIT', 'COMMIT', 'ROLLBACK')); return; }
 
+# Every plan is a parallel one from here on, if it can be.
+sub go_parallel
+{
+	my ($self) = @_;
+	$self->run("SET $self->{parallel} = on") if rand > 0.5;
+	$self->run($_) foreach map { "SET $_ = 0" } qw(parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size);
+	return;
+}
+
+# Often all that the session does afterwards remains so.
+sub leave_parallel
+{
+	my ($self) = @_;
+	$self->run("SET $self->{parallel} = off") if rand > 0.5;
+	return;
+}
+
+# Two calls in one row, which the planner may not take for one.  $size: of a block, of which
+# the call tells the first.  $segment: the letter for numbers.
+sub two_in_a_row
+{
+	my ($self, $segment, $call, $n, $size) = @_;
+	my ($a, $b) = $size ? ('a AS first_id, a + %d AS last_id', 'b AS first_id, b + %d AS last_id') : ('a AS id', 'b AS id');
+	my $two = sprintf "$a, $b", ($size ? $size - 1 : ()) x 2;
+	my $rows = pick("generate_series(1, $n)", ("source WHERE i <= $n") x 3, "source WHERE i <= $n ORDER BY i",
+		"source WHERE i <= $n GROUP BY i", "source JOIN generate_series(1, $n) AS i USING (i)");
+	my $drawn = "SELECT $call AS a, $call AS b FROM $rows";
+	# Two batches take turns in the rows.
+	my $flags = $segment . ($call =~ /batch/ ? 'f' : 'of');
+	$self->query($flags, pick(
+		"SELECT $two FROM ($drawn OFFSET 0) AS d",
+		"WITH d AS MATERIALIZED ($drawn) SELECT $two FROM d",
+		$size ? () : ("SELECT $call AS id, $call AS id FROM $rows") x 2,
+		$size ? () : "COPY (SELECT $call, $call FROM $rows) TO STDOUT (FORMAT binary)"));
+	return;
+}
+
 # Numbers of segments; the letter g.
 sub numbers
 {
@@ -348,11 +385,33 @@ my %OPS = (
 		2,
 		sub {
 			my ($self) = @_;
-			$self->run("SET $self->{parallel} = on") if rand > 0.5;
-			$self->run($_) foreach map { "SET $_ = 0" } qw(parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size);
-			$self->query('f', sprintf 'SELECT uid_next() AS id FROM source WHERE i <= %d', $self->count(20_000)) foreach 1 .. 1 + rand 2;
-			$self->query('f', sprintf 'COPY (SELECT uid_next() FROM source WHERE i <= %d) TO STDOUT (FORMAT binary)', $self->count(20_000));
-			$self->run("SET $self->{parallel} = off");
+			$self->go_parallel;
+			# In the workers; or by the leader, in order.
+			my ($flags, $call) = @{ pick([ 'f', 'in_worker()' ], [ 'f', 'in_worker()' ], [ 'of', 'uid_next()' ]) };
+			$self->query($flags, sprintf "SELECT $call AS id FROM source WHERE i <= %d", $self->count(20_000)) foreach 1 .. 1 + rand 2;
+			$self->query($flags, sprintf "COPY (SELECT $call FROM source WHERE i <= %d) TO STDOUT (FORMAT binary)", $self->count(20_000));
+			$self->leave_parallel;
+		}
+	],
+	two => [
+		4,
+		sub {
+			my ($self) = @_;
+			$self->go_parallel if rand > 0.4;
+			foreach (1 .. 1 + rand 3)
+			{
+				my $n = int(($self->count(2000) + 1) / 2);
+				my @ways = ([ 'uid_next()', $n ], [ 'uid_next()', $n ], [ 'uid_next_batch(2)', int(($n + 1) / 2) ]);
+				if ($self->{blocks})
+				{
+					my $size = $self->{sparse} ? 2 : number(1, min(100, $self->{capacity}));
+					# Each may take a tick.
+					my $blocks = $self->{sparse} ? 2 : max(1, min($n, int($self->{rate} / $self->{capacity} / 4)));
+					push @ways, [ "uid_reserve($size)", $blocks, $size ], [ "(uid_next_block($size)).first_id", $blocks, $size ];
+				}
+				$self->two_in_a_row('', @{ pick(@ways) });
+			}
+			$self->leave_parallel;
 		}
 	],
 	copy_in => [ 2, sub { my ($self) = @_; $self->step('copy', $self->count(2000), '-', 'COPY t (v) FROM STDIN') } ],
@@ -362,8 +421,9 @@ my %OPS = (
 			my ($self) = @_;
 			my $n = $self->count(500);
 			$self->begin if rand > 0.5;
-			$self->query('of', pick('INSERT INTO t (seen) VALUES (true) RETURNING id',
-					"INSERT INTO t (seen) SELECT true FROM generate_series(1, $n) RETURNING id"));
+			$self->query('of', pick('INSERT INTO t (seen) VALUES (true) RETURNING id, twin AS id',
+					"INSERT INTO t (seen) SELECT true FROM generate_series(1, $n) RETURNING id, twin AS id",
+					"INSERT INTO t (seen, id, twin) SELECT true, uid_next(), uid_next() FROM source WHERE i <= $n RETURNING id, twin AS id"));
 			$self->run(pick('INSERT INTO t DEFAULT VALUES', "INSERT INTO t (v) SELECT generate_series(1, $n)",
 					"WITH w AS (INSERT INTO t (v) SELECT generate_series(1, $n) RETURNING v) SELECT count(*) FROM w"));
 			$self->finish;
@@ -406,10 +466,12 @@ my %OPS = (
 		2,
 		sub {
 			my ($self) = @_;
-			$self->run("SET $self->{parallel} = on") if rand > 0.5;
-			$self->run($_) foreach map { "SET $_ = 0" } qw(parallel_setup_cost parallel_tuple_cost min_parallel_table_scan_size);
-			$self->query('gf', sprintf q{SELECT uid_segment_next('three') AS id FROM source WHERE i <= %d}, number(1, 20_000));
-			$self->run("SET $self->{parallel} = off");
+			$self->go_parallel;
+			$self->query('gof', sprintf q{SELECT uid_segment_next('three') AS id FROM source WHERE i <= %d}, number(1, 20_000)) if rand > 0.5;
+			my ($n, $size) = (number(1, 2000), number(1, 20));
+			$self->two_in_a_row('g', @{ pick([ "uid_segment_next('three')", $n ], [ "uid_segment_batch('three', 2)", $n ],
+					[ "uid_segment_reserve('three', $size)", number(1, 200), $size ], [ "(uid_segment_block('three', $size)).first_number", number(1, 200), $size ]) });
+			$self->leave_parallel;
 		}
 	],
 	numbers_stored => [

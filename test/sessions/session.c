@@ -20,10 +20,10 @@
  * be negative.  "-" stands for none.
  *
  * Every id that arrives is written to IDS (record.h) at once: in columns named id,
- * or first_id and last_id for a block; as the bigints of a COPY in binary form; or
- * in a notice "id=N".  So it does not matter whether the statement fails later or
- * its transaction is rolled back.  A lost connection is made again before the next
- * statement.  LOG gets a line for each step.
+ * or first_id and last_id for a block, each as often as a row has them; as the
+ * bigints of a COPY in binary form; or in a notice "id=N".  So it does not matter
+ * whether the statement fails later or its transaction is rolled back.  A lost
+ * connection is made again before the next statement.  LOG gets a line for each step.
  *
  * SIGTERM tells it to end: steps up to "end" are passed over.  It is started under
  * the server's false clock (FakeClock.pm), so that its clock is the server's.
@@ -192,18 +192,22 @@ read_rows(const PGresult *result, bool counters, uint32_t line)
 static void
 read_copy_row(const char *row, int length)
 {
-	uint64_t	id = 0;
+	int			at = 2;			/* behind the number of fields */
 
 	if (length >= 19 && memcmp(row, "PGCOPY\n\377", 8) == 0)
 	{
 		row += 19;
 		length -= 19;
 	}
-	if (length < 14)
-		return;					/* the trailer */
-	for (int i = 6; i < 14; i++)
-		id = id << 8 | (unsigned char) row[i];
-	note_ids((int64_t) id, (int64_t) id);
+	/* The trailer is too short for a field; each has its length, 8, in front. */
+	for (; at + 12 <= length; at += 12)
+	{
+		uint64_t	id = 0;
+
+		for (int i = 4; i < 12; i++)
+			id = id << 8 | (unsigned char) row[at + i];
+		note_ids((int64_t) id, (int64_t) id);
+	}
 }
 
 /* ---- the connection ---- */

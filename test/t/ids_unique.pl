@@ -56,10 +56,13 @@ my $blocks = "SELECT generate_series(b.first_id, b.last_id)"
   . " FROM generate_series(0, $million / 500 - 1) AS i,"
   . " LATERAL uid_next_block(1 + i % 999) AS b";
 
-# The same in parallel workers, at the same time.
-$node->safe_psql('postgres', "CREATE UNLOGGED TABLE source AS SELECT FROM generate_series(1, $million)");
+# The same in parallel workers, at the same time: by a function whose label lets the planner
+# put it there, as it does not put uid_next() itself.
+$node->safe_psql('postgres', qq{
+	CREATE UNLOGGED TABLE source AS SELECT FROM generate_series(1, $million);
+	CREATE FUNCTION in_worker() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE AS 'SELECT uid_next()'});
 my $force = $node->pg_version < 16 ? 'force_parallel_mode' : 'debug_parallel_query';
-my $parallel = "CREATE UNLOGGED TABLE made AS SELECT uid_next() AS id FROM source";
+my $parallel = "CREATE UNLOGGED TABLE made AS SELECT in_worker() AS id FROM source";
 my $creation = $node->background_psql('postgres');
 $creation->query_safe("SET $force = on");
 $creation->query_safe("SET $_ = 0")
