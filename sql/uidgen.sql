@@ -3065,7 +3065,15 @@ $$;
 
 -- PostgreSQL takes all privileges of an object that a script grants on, or revokes from, as those
 -- that the extension was created with; in an update also what an administrator has granted.
--- A dump would leave that out.  The extension itself grants to these only.
+-- A dump would leave that out.  The extension itself grants to these only.  Where nothing is left,
+-- as of a column, there must be no row: an array without elements has no dimension, and the server
+-- takes it for no list of privileges.
+DELETE FROM pg_init_privs AS i
+	USING pg_depend AS d JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass::oid AND d.refobjid = e.oid
+	WHERE e.extname = 'uidgen' AND d.deptype = 'e' AND d.classid = i.classoid AND d.objid = i.objoid
+		AND EXISTS (SELECT FROM aclexplode(i.initprivs))
+		AND NOT EXISTS (SELECT FROM aclexplode(i.initprivs) AS x
+			WHERE x.grantee IN (x.grantor, 0::oid, 'pg_monitor'::regrole::oid));
 UPDATE pg_init_privs AS i
 	SET initprivs = ARRAY(
 		SELECT u.a FROM unnest(i.initprivs) WITH ORDINALITY AS u (a, n)
