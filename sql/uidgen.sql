@@ -58,10 +58,6 @@ COMMENT ON FUNCTION uidgen.library_version() IS 'version of the library that the
 --
 -- The registry: which instance holds which worker id, and up to which tick.
 --
--- Its tables are locked in one order, by each function and by the scripts that update:
--- registry_layout, then worker_node or segment.  Otherwise an update, which locks them
--- against all use, and a call could wait for each other.
---
 -- Only SQL and PL/pgSQL, so that the registry can also live on a server without the
 -- library.  Its functions are given numbers (unit, epoch, maxima) and parse no layouts.
 --
@@ -75,6 +71,16 @@ COMMENT ON FUNCTION uidgen.library_version() IS 'version of the library that the
 --
 
 -- [registry]
+
+-- The order of locks.  What locks more than one of these tables locks registry_layout first, then
+-- worker_node, and segment last.  By two orders, one call could hold registry_layout and wait for
+-- worker_node, while another holds that and waits for registry_layout: a deadlock.  A script that
+-- updates meets calls of the former version: sql/update/from-OLD.sql has to go by their order.
+--
+-- DROP EXTENSION locks them in the order that pg_depend has them in, which no call can rely on.  So a
+-- keeper locks the extension before it calls its own server's registry (lock_extension() in
+-- link_local.c).  Calls of nodes come in ordinary sessions, which cannot do that: whoever drops a
+-- registry that nodes use locks the tables before, or may have to do it again.
 
 -- [since 0.1.0]
 CREATE TABLE uidgen.worker_node (
@@ -727,7 +733,7 @@ DECLARE
 BEGIN
 	PERFORM uidgen.check_request(policy, datacenter, wanted, max_datacenter, max_worker);
 
-	LOCK TABLE uidgen.registry_layout IN ROW EXCLUSIVE MODE;	-- first, as everywhere
+	LOCK TABLE uidgen.registry_layout IN ROW EXCLUSIVE MODE;	-- the order of locks
 	-- No row may change between choice and claim: another acquirer would choose the
 	-- same one, and a holder may wake up and renew.
 	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
@@ -1876,7 +1882,7 @@ BEGIN
 				HINT = 'SELECT * FROM uidgen.layout_numbers() on one of the nodes gives all that is needed.';
 	END IF;
 
-	LOCK TABLE uidgen.registry_layout IN ROW EXCLUSIVE MODE;	-- first, as everywhere
+	LOCK TABLE uidgen.registry_layout IN ROW EXCLUSIVE MODE;	-- the order of locks
 	-- No grant may come in between.
 	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
 	IF EXISTS (SELECT FROM uidgen.registry_layout) OR EXISTS (SELECT FROM uidgen.worker_node) THEN

@@ -1,7 +1,7 @@
 -- sql/update/from-0.1.0.sql: see script.awk beside it.
 
--- As the registry's functions lock them: see "The registry" in uidgen.sql.
-LOCK TABLE uidgen.registry_layout, uidgen.worker_node IN ACCESS EXCLUSIVE MODE;
+-- Who acquires a worker id locks worker_node first in version 0.1.0, and waits here.
+LOCK TABLE uidgen.worker_node IN SHARE UPDATE EXCLUSIVE MODE;
 
 -- The rows are taken as granted in this database, since nothing tells otherwise; from here
 -- on, a copy of the database is noticed.

@@ -1,8 +1,11 @@
 -- sql/update/from-0.2.0.sql: see script.awk beside it.
 
 -- [registry]
--- As the registry's functions lock them: see "The registry" in uidgen.sql.
-LOCK TABLE uidgen.registry_layout, uidgen.worker_node, uidgen.segment IN ACCESS EXCLUSIVE MODE;
+-- In version 0.2.0 all calls locked registry_layout before worker_node, but for two: where a
+-- server acquires a worker id of its local registry, and share_registry().  These alone wait
+-- for this lock, and wait here.  Without it they would lock worker_node, and then wait for
+-- registry_layout, which the next statement locks, until that waits for worker_node: a deadlock.
+LOCK TABLE uidgen.worker_node IN SHARE UPDATE EXCLUSIVE MODE;
 
 -- In version 0.2.0 these could be bound to what somebody had put into the schema of the
 -- extension.  Functions are replaced below.  A view is as well, but one whose columns have got

@@ -42,8 +42,8 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-/* Bound on waiting for a lock on the registry's tables, for instance one that
- * a forgotten session holds. */
+/* Bound on waiting for a lock on the extension or its tables, for instance one
+ * that a forgotten session holds. */
 #define LOCK_TIMEOUT "1s"
 
 static bool connected = false;
@@ -283,14 +283,14 @@ report_missing_function(const char *name)
 static Oid
 lock_extension(void)
 {
-	Oid			extension = get_extension_oid("uidgen", true);
+	Oid			extension;
+	Oid			locked = InvalidOid;
 
-	if (OidIsValid(extension))
+	/* While we waited, it may have been dropped, and created again. */
+	while (OidIsValid(extension = get_extension_oid("uidgen", true)) && extension != locked)
 	{
 		LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
-		/* It may have been dropped, and created again, while we waited. */
-		if (get_extension_oid("uidgen", true) != extension)
-			return InvalidOid;
+		locked = extension;
 	}
 	return extension;
 }
