@@ -88,7 +88,11 @@ uidgen_has_created_segment(const char *name)
 
 	if (!table)
 		return false;
-	/* What is committed, and what this transaction has done, whatever its snapshot shows. */
+
+	/*
+	 * What is committed, and what this transaction has done, whatever its
+	 * snapshot shows.
+	 */
 	scan = systable_beginscan(table, InvalidOid, false, SnapshotSelf, 0, NULL);
 	while (!found && HeapTupleIsValid(row = systable_getnext(scan)))
 		found = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(row->t_data)) &&
