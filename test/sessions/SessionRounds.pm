@@ -142,6 +142,7 @@ my @EXPECTED = (
 	[ '55000', qr/^uidgen has no grant to issue ids from$/ ],
 	[ '55000', qr/^uidgen has no grant to issue ids from: canceling statement due to lock timeout/, @HINDERING, @ENDING ],
 	[ '55000', qr/^uidgen has no grant to issue ids from: could not connect to database/, 'rename_database', 'copy_database' ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: database "registry" does not exist/, 'rename_database' ],
 	[ '55000', qr/^ids would run too far ahead of the clock/ ],
 	# the keeper
 	[ '00000', qr/^uidgen acquired worker id / ],
