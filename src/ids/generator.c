@@ -315,10 +315,8 @@ uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
 	}
 }
 
-/* Is a grant in force, of the registry that the settings name now, after an attempt that
- * succeeded? */
-static bool
-has_sound_grant(void)
+bool
+uidgen_has_sound_grant(void)
 {
 	bool		result;
 
@@ -336,9 +334,6 @@ uidgen_probe_grant(UidgenFailure *failure)
 {
 	UidgenWait	wait = {.on = &uidgen_shared->grant_demand};
 
-	/* Everyone may ask, so that costs the registry nothing while all is well. */
-	if (has_sound_grant())
-		return true;
 	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * PROBE_MS;
 	wait.number = uidgen_demand_make(wait.on);
 	while (!uidgen_demand_served(wait.on, wait.number) && !uidgen_wait_expired(&wait))

@@ -56,10 +56,14 @@ uidgen_block_id(const UidgenBlock *block, uint64 i, uint64 tag_bits)
  * kept for later calls of this process. */
 extern const UidgenTicketClock *uidgen_look_at_clock(uint64 era);
 
+/* Is a grant in force, of the registry that the settings name now, after an attempt that
+ * succeeded? */
+extern bool uidgen_has_sound_grant(void);
+
 /*
- * Is there a grant?  If none is in force, or the settings or a failure leave that in doubt,
- * the keeper makes an attempt, and that is waited for, for at most two seconds.  False:
- * *failure says why there is none.  For diagnosis: raises no error.
+ * Make the keeper try to get a grant, or to renew it, and wait for that for at most two
+ * seconds.  True if there is one; otherwise *failure says why not.  For diagnosis: raises
+ * no error.
  */
 extern bool uidgen_probe_grant(UidgenFailure *failure);
 

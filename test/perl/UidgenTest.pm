@@ -236,7 +236,9 @@ sub change_setting
 sub await_keeper
 {
 	my ($node) = @_;
-	$node->safe_psql('postgres', 'SELECT uidgen.diagnose()') foreach 1 .. 2;
+	$node->safe_psql('postgres', q{
+		CREATE FUNCTION pg_temp.ask_keeper() RETURNS text AS '$libdir/uidgen', 'uidgen_ask_keeper' LANGUAGE C;
+		SELECT pg_temp.ask_keeper()}) foreach 1 .. 2;
 	return;
 }
 
