@@ -60,8 +60,8 @@ EXTENSION = uidgen
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstword $(MAKEFILE_LIST)))uidgen.control)
 # The present script is kept under one name, and takes its version's when built.  The scripts
 # that update to this version, and those of a registry without the extension, are made of it.
-UPDATES_FROM = 0.1.0 0.2.0
-REGISTRY_UPDATES_FROM = 0.2.0
+UPDATES_FROM = 0.1.0 0.2.0 0.2.1
+REGISTRY_UPDATES_FROM = 0.2.0 0.2.1
 DATA_built = sql/uidgen--$(EXTVERSION).sql $(UPDATES_FROM:%=sql/uidgen--%--$(EXTVERSION).sql) \
 	sql/uidgen-registry--$(EXTVERSION).sql $(REGISTRY_UPDATES_FROM:%=sql/uidgen-registry--%--$(EXTVERSION).sql)
 PG_CPPFLAGS = -I$(srcdir)/src -DUIDGEN_VERSION='"$(EXTVERSION)"'

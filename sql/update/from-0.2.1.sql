@@ -1,0 +1,1 @@
+-- sql/update/from-0.2.1.sql: see script.awk beside it.
