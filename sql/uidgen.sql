@@ -1064,7 +1064,10 @@ BEGIN
 	-- Plans that were made for a few rows are kept, and a fleet that begins at once has thousands
 	-- before anybody has counted them.
 	PERFORM set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true);
-	IF uidgen.is_node() THEN
+	-- Who has the rights of the owner needs no calls to do harm, and has transactions of its own
+	-- making.  No function called here, since each renewal comes by; and the caller of a function
+	-- cannot change its session_user.
+	IF NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
 		-- A transaction that goes on keeps what it has locked from others.  So a node has the
 		-- locks of one call, however many savepoints it makes.
 		IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
@@ -1080,14 +1083,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.begin_call() IS 'raises an error where nothing can be written, and sets how this transaction waits and commits';
-
--- Who has the rights of the owner needs no calls to do harm, and has transactions of its own
--- making.  The caller of a function cannot change its session_user.
-CREATE FUNCTION uidgen.is_node() RETURNS boolean
-LANGUAGE sql STABLE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
-RETURN NOT pg_has_role(session_user, current_user, 'MEMBER');
-COMMENT ON FUNCTION uidgen.is_node() IS 'whether a node makes this call, in a function that runs with the rights of the owner';
 
 -- Whether another transaction that goes on has changed or locked a row, whose xmax this is.
 -- Most rows have none, or that of a transaction that has ended.  A transaction of the caller's
@@ -1657,7 +1652,7 @@ DECLARE
 	now_tick bigint;
 	from_tick bigint;
 	span bigint;
-	row_xmax xid;
+	valid boolean;
 BEGIN
 	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => false) AS b;
 	l := call.l;
@@ -1670,10 +1665,6 @@ BEGIN
 	span := least(greatest(window_ticks, 0), max_lead / 2);
 	from_tick := greatest(least(now_tick, at_tick), needed);
 	PERFORM uidgen.check_lifetime(from_tick, l.max_tick, l.unit, l.epoch);
-	SELECT n.xmax INTO row_xmax FROM uidgen.worker_node AS n WHERE n.datacenter_id = datacenter AND n.worker_id = node_renew.worker;
-	IF row_xmax <> '0'::xid AND uidgen.is_locked(row_xmax, by_other_role => true) THEN
-		PERFORM uidgen.explain_lock(worker);
-	END IF;
 	UPDATE uidgen.worker_node AS n SET
 			token = new_token,
 			granted_until = greatest(n.granted_until, least(from_tick + span, now_tick + node_renew.max_lead, l.max_tick - 1)),
@@ -1681,8 +1672,20 @@ BEGIN
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
 			AND n.token = old_token AND n.granted_until = old_until
 			AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead)
+			-- looked at before the row is waited for
+			AND CASE WHEN n.xmax = '0'::xid THEN true ELSE NOT uidgen.is_locked(n.xmax, by_other_role => true) END
 		RETURNING n.granted_until INTO last_tick;
 	PERFORM uidgen.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
+	IF last_tick IS NULL THEN
+		-- If it is the caller's, also if that transaction has ended since then.
+		SELECT true INTO valid FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.worker_id = node_renew.worker
+				AND n.token = old_token AND n.granted_until = old_until
+				AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead);
+		IF valid THEN
+			PERFORM uidgen.explain_lock(worker);
+		END IF;
+	END IF;
 	quarantine_until := l.quarantine_until;
 	registry_id := l.registry_id;
 	system_identifier := call.system_identifier;
@@ -2165,7 +2168,6 @@ REVOKE EXECUTE ON FUNCTION
 	FROM PUBLIC;
 -- [since 0.2.2]
 REVOKE EXECUTE ON FUNCTION
-	uidgen.is_node(),
 	uidgen.is_locked(xid, boolean),
 	uidgen.explain_lock(integer),
 	uidgen.lock_registry()
