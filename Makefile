@@ -73,7 +73,7 @@ override PG_CFLAGS += -fvisibility=hidden
 # pg_regress's tests are sql/ and expected/; the other suites live in test/.
 REGRESS = install catalog layout decode ranges forms scramble errors generate copy numbers registry fleet segments writes
 REGRESS_OPTS = --inputdir=$(srcdir)
-ISOLATION = acquire fleet partitions renew segments
+ISOLATION = acquire fleet locks partitions renew segments
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # Test programs in Perl, with servers of their own; not TAP_TESTS, because these are
 # no part of installcheck.  Named relative to the source tree.

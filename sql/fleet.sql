@@ -532,9 +532,8 @@ SELECT timeline, quarantine_until FROM uidgen.registry_layout;
 SELECT pg_temp.acquire(holder => 'b');
 SELECT pg_temp.world(1018);
 SELECT pg_temp.acquire(holder => 'b');
--- claims go on, after the same answer
+-- claims go on at once, and write it down as renewals do
 SELECT pg_temp.world(1020, '3');
-SELECT pg_temp.acquire(tokens => '{101}', claimed => 1, claimed_until => 1050);
 SELECT pg_temp.acquire(tokens => '{101}', claimed => 1, claimed_until => 1050);
 -- back on an old timeline is another history, too; a renewal goes on and writes it down
 SELECT pg_temp.world(1000, '1');

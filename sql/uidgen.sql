@@ -1076,9 +1076,58 @@ BEGIN
 	-- Plans that were made for a few rows are kept, and a fleet that begins at once has thousands
 	-- before anybody has counted them.
 	PERFORM set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true);
+	-- Who has the rights of the owner needs no calls to do harm, and has transactions of its own
+	-- making.  No function called here, since each renewal comes by; and the caller of a function
+	-- cannot change its session_user.
+	IF NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
+		-- A transaction that goes on keeps what it has locked from others.  So a node has the
+		-- locks of one call, however many savepoints it makes.
+		IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
+			RAISE EXCEPTION 'each call of a node is a transaction of its own'
+				USING ERRCODE = 'active_sql_transaction',
+					HINT = 'Commit before the next call.';
+		END IF;
+		-- And keeps them for so long, unless it wills more.  The calls of keepers are never idle
+		-- before they are committed, since a call and its commit are one message; this has room
+		-- for a slow network between the two.
+		PERFORM set_config('idle_in_transaction_session_timeout', '5s', true);
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION uidgen.begin_call() IS 'raises an error where nothing can be written, and sets how this transaction waits and commits';
+
+-- Whether another transaction that goes on has changed or locked a row, whose xmax this is.
+-- Most rows have none, or that of a transaction that has ended.  A transaction of the caller's
+-- own role may be its last call, which was not answered and commits at any moment; with
+-- by_other_role it does not count.  A prepared transaction is nobody's call.
+CREATE FUNCTION uidgen.is_locked(row_xmax xid, by_other_role boolean) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF row_xmax IS NULL OR row_xmax = '0'::xid THEN
+		RETURN false;
+	END IF;
+	RETURN EXISTS (SELECT FROM pg_locks AS k LEFT JOIN pg_stat_activity AS a ON a.pid = k.pid
+		WHERE k.locktype = 'transactionid' AND k.transactionid = row_xmax AND k.granted
+			AND k.pid IS DISTINCT FROM pg_backend_pid()
+			AND NOT (by_other_role AND a.usename IS NOT DISTINCT FROM session_user));
+END
+$$;
+COMMENT ON FUNCTION uidgen.is_locked(xid, boolean) IS 'whether another transaction has locked the row with this xmax; with by_other_role, whether one of another role has';
+
+CREATE FUNCTION uidgen.explain_lock(worker integer) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'worker id % is locked', worker
+		USING ERRCODE = 'lock_not_available',
+			DETAIL = 'A transaction of another role has changed or locked its row, and goes on.',
+			HINT = 'If this lasts, see in the registry''s database who holds the lock: SELECT pid, usename, client_addr, state, xact_start FROM pg_stat_activity WHERE backend_xid IS NOT NULL.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.explain_lock(integer) IS 'raises the error that another role has locked a worker id';
 
 -- What each call of a node for worker ids begins with.
 CREATE FUNCTION uidgen.begin_node_call(
@@ -1237,7 +1286,9 @@ COMMENT ON FUNCTION uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigi
 -- One never used, at random, so that copies of a registry seldom choose the same; else
 -- the one that ended longest ago.  Of up to 256 worker ids all are looked at.  Of more,
 -- 50 are drawn at random, and only if none of them is free, all are.  Nodes that look at all would
--- choose the same one at the same time, so they queue.
+-- choose the same one at the same time, so they queue; but not for long behind somebody who
+-- keeps the lock, since whoever comes second to a row asks again.  A row that is locked is not
+-- free.
 CREATE FUNCTION uidgen.find_free_worker(
 	l uidgen.registry_layout,
 	datacenter integer,
@@ -1255,6 +1306,7 @@ AS $$
 #variable_conflict error
 DECLARE
 	workers CONSTANT bigint := l.max_worker + 1::bigint;
+	waits CONSTANT text := current_setting('lock_timeout');
 	candidates integer[];
 	found_one record;
 BEGIN
@@ -1264,16 +1316,24 @@ BEGIN
 	LOOP
 		IF candidates IS NULL THEN
 			IF chooses THEN
-				PERFORM FROM uidgen.registry_layout AS r FOR UPDATE;
+				BEGIN
+					PERFORM set_config('lock_timeout', '200ms', true);
+					PERFORM FROM uidgen.registry_layout AS r FOR UPDATE;
+				EXCEPTION
+					WHEN lock_not_available THEN
+						NULL;
+				END;
+				PERFORM set_config('lock_timeout', waits, true);
 			END IF;
 			candidates := ARRAY(SELECT generate_series(0, l.max_worker));
 		END IF;
 		SELECT c.worker_id, used.n AS before, round(count(*) OVER () * workers::numeric / cardinality(candidates)) AS free_workers
 			INTO found_one
 			FROM unnest(candidates) AS c (worker_id)
-				LEFT JOIN LATERAL (SELECT n FROM uidgen.worker_node AS n
+				LEFT JOIN LATERAL (SELECT n, n.xmax AS row_xmax FROM uidgen.worker_node AS n
 					WHERE n.datacenter_id = datacenter AND n.worker_id = c.worker_id LIMIT 1) AS used ON true
 			WHERE used.n IS NULL OR policy = 'reuse' AND uidgen.is_free(used.n, ended_before, changed_before, reach)
+				AND CASE WHEN used.row_xmax = '0'::xid THEN true ELSE NOT uidgen.is_locked(used.row_xmax, by_other_role => false) END
 			ORDER BY used.n IS NULL DESC, CASE WHEN used.n IS NULL THEN random() END, (used.n).granted_until
 			LIMIT 1;
 		EXIT WHEN FOUND OR cardinality(candidates) = workers;
@@ -1330,10 +1390,9 @@ BEGIN
 			AND NOT uidgen.is_free(before, ended_before, changed_before, reach => l.max_tick) THEN
 			RAISE EXCEPTION 'worker id % belongs to another node', wanted
 				USING ERRCODE = 'object_in_use',
+					-- Where others are is no node's business.
 					DETAIL = CASE WHEN before.granted_until >= l.max_tick THEN 'It is kept for a server with a local registry.'
-						ELSE format('It was granted to host "%s", port %s, until %s.',
-									before.host_name, before.port,
-									uidgen.tick_time(before.granted_until, l.unit, l.epoch)) END,
+						ELSE 'The view uidgen.fleet of the registry shows who has it, and until when.' END,
 					HINT = 'Set "uidgen.worker_id" to another worker id or to -1, and restart the server.';
 		END IF;
 		worker := wanted;
@@ -1345,6 +1404,7 @@ BEGIN
 		SELECT n.* INTO before FROM uidgen.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.identity = holder
 				AND uidgen.is_free(n, ended_before, changed_before, reach)
+				AND NOT uidgen.is_locked(n.xmax, by_other_role => true)
 			ORDER BY n.granted_until DESC LIMIT 1;
 		IF FOUND THEN
 			worker := before.worker_id;
@@ -1361,6 +1421,7 @@ BEGIN
 	IF policy = 'reuse' THEN
 		SELECT n.* INTO before FROM uidgen.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.identity = holder
+				AND NOT uidgen.is_locked(n.xmax, by_other_role => true)
 			ORDER BY n.granted_until < now_tick DESC, n.granted_until LIMIT 1;
 		IF FOUND THEN
 			worker := before.worker_id;
@@ -1394,6 +1455,12 @@ COMMENT ON FUNCTION uidgen.choose_for_node(uidgen.registry_layout, timestamptz, 
 -- another call has changed the row that was chosen.  Where first_tick is given, the clamp (R4)
 -- is in the way of a grant that would begin there.  The node gets the clock with it: one that
 -- was set back may be the reason.
+--
+-- Nobody is stopped by what another role has locked and does not commit.  A claim on a row that
+-- such a transaction has locked is passed over: the row gets nothing, and the node another
+-- worker id.  One that the node's own role has locked is waited for: it may be the call before
+-- this one.  Of a registry that went back a claim needs to write nothing, as a renewal
+-- does not: the history goes on to tell all others.
 --
 -- Whoever locks registry_layout does so before a row of worker_node, otherwise two calls could
 -- wait for each other.  An UPDATE that has waited for a row in vain keeps it locked, so its
@@ -1485,11 +1552,19 @@ BEGIN
 		-- R5.  An end that the quarantine covers is no news; one that not even a clock behind by
 		-- clock_slack explains is not believed.
 		unknown_end := claim.worker = claimed_worker AND claimed_until > greatest(before.granted_until, l.quarantine_until)
-			AND claimed_until <= latest + uidgen.ticks_in(l.clock_slack, l.unit);
-		EXIT WHEN queues OR NOT coalesce(unknown_end, false) AND NOT call.went_back;
+			AND claimed_until <= latest + uidgen.ticks_in(l.clock_slack, l.unit)
+			AND NOT call.went_back;
+		IF wanted < 0 AND uidgen.is_locked((SELECT n.xmax FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.worker_id = claim.worker), by_other_role => true) THEN
+			claim.worker := NULL;
+		END IF;
+		EXIT WHEN queues OR NOT coalesce(unknown_end, false) AND NOT (call.went_back AND claim.worker IS NULL);
 		queues := true;
 	END LOOP;
-	IF unknown_end OR call.went_back THEN
+	IF call.went_back AND claim.worker IS NOT NULL THEN
+		l.quarantine_until := coalesce(uidgen.begin_quarantine(), l.quarantine_until);
+	END IF;
+	IF unknown_end OR call.went_back AND claim.worker IS NULL THEN
 		l.quarantine_until := uidgen.begin_quarantine();
 		reason := 'The registry was restarted or went back, and has written that down. Ask again.';
 	ELSIF claim.worker IS NULL AND l.quarantine_until >= latest - enough THEN
@@ -1504,6 +1579,10 @@ BEGIN
 		IF first_tick <= latest - enough THEN
 			PERFORM uidgen.check_lifetime(first_tick, l.max_tick, l.unit, l.epoch);
 			until := least(first_tick + span, latest, l.max_tick - 1);
+			IF uidgen.is_locked((SELECT n.xmax FROM uidgen.worker_node AS n
+					WHERE n.datacenter_id = datacenter AND n.worker_id = choice.worker), by_other_role => true) THEN
+				PERFORM uidgen.explain_lock(choice.worker);
+			END IF;
 
 			-- Only if the row is as it was when it was chosen: its holder may renew meanwhile.
 			IF before.worker_id IS NULL THEN
@@ -1555,7 +1634,8 @@ COMMENT ON FUNCTION uidgen.node_acquire(text, text, bigint, bigint, bigint, inte
 
 -- Extend a grant beyond both the node's time and the tick that is needed, but no further
 -- than the clamp allows (R1, R4): last_tick may be below what is needed.  It is null if
--- another holder has taken the row.
+-- another holder has taken the row.  One who has not committed has not taken it so far: then
+-- the node is told at once, and goes on to its end before it leaves the row.
 CREATE FUNCTION uidgen.node_renew(
 	datacenter integer,
 	worker integer,
@@ -1584,6 +1664,7 @@ DECLARE
 	now_tick bigint;
 	from_tick bigint;
 	span bigint;
+	valid boolean;
 BEGIN
 	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => false) AS b;
 	l := call.l;
@@ -1603,8 +1684,20 @@ BEGIN
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
 			AND n.token = old_token AND n.granted_until = old_until
 			AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead)
+			-- looked at before the row is waited for
+			AND CASE WHEN n.xmax = '0'::xid THEN true ELSE NOT uidgen.is_locked(n.xmax, by_other_role => true) END
 		RETURNING n.granted_until INTO last_tick;
 	PERFORM uidgen.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
+	IF last_tick IS NULL THEN
+		-- If it is the caller's, also if that transaction has ended since then.
+		SELECT true INTO valid FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.worker_id = node_renew.worker
+				AND n.token = old_token AND n.granted_until = old_until
+				AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead);
+		IF valid THEN
+			PERFORM uidgen.explain_lock(worker);
+		END IF;
+	END IF;
 	quarantine_until := l.quarantine_until;
 	registry_id := l.registry_id;
 	system_identifier := call.system_identifier;
@@ -1671,7 +1764,8 @@ COMMENT ON FUNCTION uidgen.check_named_workers(uidgen.registry_layout, integer, 
 
 -- Raise the ends of worker ids, so that nobody is granted those ticks again: a server was
 -- granted them by its local registry.  A free row becomes a released one, without a token:
--- its last node, long asleep, could else claim by it, since the new end is not old.
+-- its last node, long asleep, could else claim by it, since the new end is not old.  A row
+-- whose end is high enough is not locked: a call that succeeds keeps locked what it has changed.
 CREATE FUNCTION uidgen.raise_ends(
 	l uidgen.registry_layout,
 	datacenter integer,
@@ -1699,6 +1793,8 @@ BEGIN
 		(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)
 		SELECT datacenter, i.worker, now_time::date, now_time, now_time, max(i.until), true, 0
 			FROM unnest(workers, ends) AS i (worker, until)
+				LEFT JOIN uidgen.worker_node AS w ON w.datacenter_id = datacenter AND w.worker_id = i.worker
+			WHERE w.worker_id IS NULL OR w.granted_until < i.until
 			GROUP BY i.worker ORDER BY i.worker
 		ON CONFLICT (datacenter_id, worker_id) DO UPDATE SET
 				modified = greatest(n.modified, excluded.modified),
@@ -1717,9 +1813,8 @@ BEGIN
 		PERFORM uidgen.check_written(held.worker_id IS NOT NULL AND current_setting('session_replication_role') <> 'replica');
 		RAISE EXCEPTION 'worker id % belongs to another node', held.worker_id
 			USING ERRCODE = 'object_in_use',
-				DETAIL = format('It was granted to host "%s", port %s, until %s, and by the local registry of the calling server until %s: ids of both could be equal.',
-								held.host_name, held.port,
-								uidgen.tick_time(held.granted_until, l.unit, l.epoch),
+				-- Where others are is no node's business.
+				DETAIL = format('The view uidgen.fleet of the registry shows who has it. The local registry of the calling server has granted it until %s: ids of both could be equal.',
 								uidgen.tick_time(held.until, l.unit, l.epoch)),
 				HINT = format('Wait: once the local registry grants nothing any more and the clock has passed %s, nothing needs to be brought along.', uidgen.tick_time(held.until + 1, l.unit, l.epoch));
 	END IF;
@@ -1751,6 +1846,12 @@ DECLARE
 BEGIN
 	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
 	l := call.l;
+	-- Keepers remember 64.
+	IF cardinality(workers) > 128 THEN
+		RAISE EXCEPTION 'a node cannot bring along the ends of % worker ids', cardinality(workers)
+			USING ERRCODE = 'program_limit_exceeded',
+				HINT = 'The registry''s owner can, with uidgen.import_worker().';
+	END IF;
 	SELECT i.* INTO beyond FROM unnest(workers, ends) AS i (worker, until)
 		WHERE i.until > uidgen.tick_at(uidgen.registry_clock(), l.unit, l.epoch) + uidgen.ticks_in(l.max_lead, l.unit)
 		ORDER BY i.until DESC LIMIT 1;
@@ -1908,12 +2009,56 @@ $$;
 COMMENT ON FUNCTION uidgen.share_registry(text, bigint, bigint, bigint, integer, integer, interval, interval)
 	IS 'makes this registry a shared one, for good, with the layout of all its nodes: this server''s, one that is named, or on a server without the library the numbers that uidgen.layout_numbers() gives elsewhere';
 
+-- The owner does not wait for a node's transaction: one that keeps registry_layout locked is
+-- none of a keeper, whose calls take some milliseconds, or its commit waits for a standby.
+CREATE FUNCTION uidgen.lock_registry() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	waits CONSTANT text := current_setting('lock_timeout');
+	holder record;
+BEGIN
+	FOR i IN 1 .. 20 LOOP
+		BEGIN
+			PERFORM set_config('lock_timeout', '200ms', true);
+			PERFORM FROM uidgen.registry_layout AS r FOR UPDATE;
+			PERFORM set_config('lock_timeout', waits, true);
+			RETURN;
+		EXCEPTION
+			WHEN lock_not_available THEN
+				NULL;
+		END;
+		SELECT k.pid, a.usename INTO holder
+			FROM pg_locks AS k LEFT JOIN pg_stat_activity AS a ON a.pid = k.pid
+			WHERE k.locktype = 'transactionid' AND k.granted AND k.transactionid = (SELECT r.xmax FROM uidgen.registry_layout AS r);
+		CONTINUE WHEN NOT FOUND;
+		-- Whoever has the owner's rights is waited for.
+		EXIT WHEN holder.usename IS NULL OR pg_has_role(holder.usename, (SELECT c.relowner FROM pg_class AS c WHERE c.oid = 'uidgen.registry_layout'::regclass), 'MEMBER');
+		BEGIN
+			PERFORM pg_terminate_backend(holder.pid, 1000);
+			RAISE NOTICE 'ended the session of a node that kept the registry locked'
+				USING DETAIL = format('It was one of role "%s", with the process id %s.', holder.usename, holder.pid);
+		EXCEPTION
+			WHEN insufficient_privilege THEN
+				RAISE EXCEPTION 'a transaction of role "%" keeps the registry locked', holder.usename
+					USING ERRCODE = 'lock_not_available',
+						HINT = format('Let somebody who may do so run SELECT pg_terminate_backend(%s).', holder.pid);
+		END;
+	END LOOP;
+	PERFORM FROM uidgen.registry_layout AS r FOR UPDATE;
+END
+$$;
+COMMENT ON FUNCTION uidgen.lock_registry() IS 'locks registry_layout for its owner, and ends the sessions of nodes that keep it locked';
+
 CREATE FUNCTION uidgen.end_quarantine() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
+	PERFORM uidgen.lock_registry();
 	-- The history too: a restart that no node has noticed so far is the one that is meant.
 	-- Nodes whose time is behind do not begin before this moment.
 	UPDATE uidgen.registry_layout AS r SET
@@ -2033,6 +2178,12 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.grant_node(regrole),
 	uidgen.revoke_node(regrole),
 	uidgen.node_functions()
+	FROM PUBLIC;
+-- [since 0.2.2]
+REVOKE EXECUTE ON FUNCTION
+	uidgen.is_locked(xid, boolean),
+	uidgen.explain_lock(integer),
+	uidgen.lock_registry()
 	FROM PUBLIC;
 -- The views call these as whoever looks at them.
 -- [since 0.2.0]

@@ -69,6 +69,18 @@ is_certain(const UidgenNode *node, const UidgenLease *lease)
 	return node->ntokens == 1 && node->tokens[0] == lease->grant.token;
 }
 
+/*
+ * Is the row to be left, because somebody else keeps it locked?  Not where a call was not
+ * answered, which may be the one that has the lock, as while it waits for a standby: each
+ * call after it would use up a worker id.  Nor where there is no other row to take.
+ */
+static bool
+leaves_locked(const UidgenNode *node, const UidgenLease *lease, const UidgenTerms *terms)
+{
+	return node->locked >= UIDGEN_NODE_LOCKED && terms->worker < 0 &&
+		(node->ntokens == 0 || is_certain(node, lease));
+}
+
 UidgenNodeAction
 uidgen_node_lost(const UidgenNode *node, const UidgenLease *lease, const UidgenTerms *terms,
 				 const UidgenClocks *clocks, UidgenPosition position)
@@ -78,7 +90,11 @@ uidgen_node_lost(const UidgenNode *node, const UidgenLease *lease, const UidgenT
 		.claimed_worker = -1,
 	};
 
-	if (node->claims && is_here(node, lease))
+	if (!node->claims || !is_here(node, lease))
+		return action;
+	if (leaves_locked(node, lease, terms))
+		action.leaves = true;
+	else
 	{
 		action.claimed_worker = lease->grant.worker;
 		action.claimed_until = lease->grant.last;
@@ -107,7 +123,12 @@ uidgen_node_next(const UidgenNode *node, const UidgenLease *lease, const UidgenT
 									 view.grant.registry);
 	action.leaves = action.lease.call == UIDGEN_ACQUIRE &&
 		action.lease.step.kind != UIDGEN_STEP_NONE;
-	if (action.lease.call != UIDGEN_RENEW && !action.leaves)
+	if (action.lease.call == UIDGEN_RENEW)
+	{
+		if (leaves_locked(node, lease, terms))
+			action = uidgen_node_lost(node, lease, terms, clocks, position);
+	}
+	else if (!action.leaves)
 	{
 		int			wanted = action.lease.request.wanted;
 		UidgenClockStep step = action.lease.step;
@@ -161,11 +182,18 @@ uidgen_node_refused(UidgenNode *node, const UidgenLease *lease)
 }
 
 void
+uidgen_node_meets_lock(UidgenNode *node, bool locked)
+{
+	node->locked = locked ? node->locked + 1 : 0;
+}
+
+void
 uidgen_node_confirmed(UidgenNode *node)
 {
 	uidgen_assert(node->ntokens > 0);
 	node->tokens[0] = node->tokens[node->ntokens - 1];
 	node->ntokens = 1;
+	node->locked = 0;
 }
 
 void

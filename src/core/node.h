@@ -15,6 +15,9 @@
  *	  none, it goes on above the end of the one in use, if the registry lets it.
  *	- It uses no answer of a server that the registry has left behind: one of an older
  *	  timeline than it has seen.
+ *	- It leaves a row that stays locked, and takes another one.  Whoever has locked it may
+ *	  commit or not; either way a grant of another row begins by that row's rules.  But what
+ *	  locks it may be a call of this node that was not answered: that one is waited for.
  *	- Its bounds are cut so that nothing is asked for that the registry refuses, because it
  *	  grants no further than max_lead ahead of its clock.
  *
@@ -30,6 +33,10 @@
 /* If more calls in a row than this have no answer, the row has the oldest token, since the
  * registry does nothing at all; or one of the latest. */
 #define UIDGEN_NODE_TOKENS 8
+
+/* A row that was locked for so many calls in a row is left.  Once is normal: the owner of the
+ * registry, or another server that brings its grants along, may be at it. */
+#define UIDGEN_NODE_LOCKED 3
 
 /* A registry, and how far its history has come. */
 typedef struct UidgenRegistryLife
@@ -73,6 +80,9 @@ typedef struct UidgenNode
 	 * went back would not know of that.
 	 */
 	bool		claims;
+
+	/* So many answers in a row were that the row is locked. */
+	int			locked;
 } UidgenNode;
 
 /* What each answer of a shared registry says of itself. */
@@ -143,6 +153,10 @@ extern void uidgen_node_sends(UidgenNode *node, const UidgenLease *lease,
 
 /* It certainly did nothing: the row has the token that it had. */
 extern void uidgen_node_refused(UidgenNode *node, const UidgenLease *lease);
+
+/* The registry has said that the row is locked, and did nothing; or something else has become
+ * of the call. */
+extern void uidgen_node_meets_lock(UidgenNode *node, bool locked);
 
 /* It was answered: the row has the token that was sent. */
 extern void uidgen_node_confirmed(UidgenNode *node);

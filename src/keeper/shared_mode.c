@@ -140,6 +140,8 @@ end_failed_call(const UidgenNodeCall *call)
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	if (call->did_nothing)
 		uidgen_node_refused(&uidgen_shared->node, &uidgen_shared->lease);
+	uidgen_node_meets_lock(&uidgen_shared->node,
+						   geterrcode() == ERRCODE_LOCK_NOT_AVAILABLE && call->did_nothing);
 	LWLockRelease(uidgen_shared->lock);
 	uidgen_shared_mode_failed(geterrcode());
 }
@@ -434,6 +436,7 @@ acquire(const UidgenLink *link, UidgenNodeAction action)
 	UidgenTerms terms;
 	UidgenClocks clocks;
 	UidgenGrant grant;
+	int			left = lease->grant.worker;
 
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	uidgen_lease_asks(lease);
@@ -462,6 +465,10 @@ acquire(const UidgenLink *link, UidgenNodeAction action)
 	uidgen_publish_acquisition(&grant, &terms, &clocks, action.lease.step.kind,
 							   uidgen_shared->node.clock.offset);
 	uidgen_report_acquisition(&grant, &action.lease);
+	if (action.leaves && action.lease.step.kind == UIDGEN_STEP_NONE)
+		ereport(LOG,
+				(errmsg("uidgen left worker id %d", left),
+				 errdetail("Its row in the registry stayed locked.")));
 }
 
 /* Extend the grant in force; if its row was taken, acquire a worker id instead. */

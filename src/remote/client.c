@@ -466,7 +466,10 @@ report_refusal(const char *function, const char *sqlstate)
 	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
 
 	hint = hint_for_refusal(sqlstate) ? hint_for_refusal(sqlstate) :
-		hint ? uidgen_plain_message(hint, MESSAGE_MAX) : NULL;
+		hint ? uidgen_plain_message(hint, MESSAGE_MAX) :
+		strcmp(sqlstate, "55P03") == 0 ?	/* lock_not_available */
+		"If this lasts, see in the registry's database who holds the lock: SELECT pid, usename, client_addr, state, xact_start FROM pg_stat_activity WHERE backend_xid IS NOT NULL." :
+		NULL;
 	ereport(ERROR,
 			(errcode(MAKE_SQLSTATE(sqlstate[0], sqlstate[1], sqlstate[2], sqlstate[3],
 								   sqlstate[4])),

@@ -25,9 +25,9 @@ typedef struct Rule
 
 static const Rule rules[] = {
 	/* R1, R2 */
-	{"renewal_of_any_age", "node_renew", "AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead)", "", 1, CHANGING_HANDS, 200},
-	{"renewal_by_end_alone", "node_renew", "OR n.modified >= now_time - l.max_lead", "", 1, LEAPS, 200},
-	{"renewal_without_token", "node_renew", "AND n.token = old_token AND n.granted_until = old_until", "", 1, EVERYTHING, 100},
+	{"renewal_of_any_age", "node_renew", "AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead)", "", 2, CHANGING_HANDS, 200},
+	{"renewal_by_end_alone", "node_renew", "OR n.modified >= now_time - l.max_lead", "", 2, LEAPS, 200},
+	{"renewal_without_token", "node_renew", "AND n.token = old_token AND n.granted_until = old_until", "", 2, EVERYTHING, 100},
 	{"claim_of_any_age", "find_claimed_worker", "bigint := now_tick - uidgen.ticks_in(l.max_lead, l.unit)", "bigint := 0", 1, CHANGING_HANDS, 200},
 	{"claim_by_end_alone", "find_claimed_worker", "timestamptz := clock - l.max_lead", "timestamptz := 'infinity'", 1, LEAPS, 600},
 	{"claim_of_released", "find_claimed_worker", "AND NOT before.released", "", 1, CHANGING_HANDS, 12000},
@@ -57,7 +57,7 @@ static const Rule rules[] = {
 	{"token_not_proposed", NULL, NULL, NULL, 0, EVERYTHING, 100},
 	{"unconfirmed_used", NULL, NULL, NULL, 0, CHANGING_HANDS, 3000},
 	{"older_timeline_used", NULL, NULL, NULL, 0, FAR_AHEAD, 200},
-	{"release_forgets_nothing", NULL, NULL, NULL, 0, CHANGING_HANDS, 200},
+	{"release_forgets_nothing", NULL, NULL, NULL, 0, CHANGING_HANDS, 1400},
 	{"bounds_not_cut", NULL, NULL, NULL, 0, EVERYTHING, 200},
 	{"known_not_checked", NULL, NULL, NULL, 0, EVERYTHING, 100},
 	{"leap_never_followed", NULL, NULL, NULL, 0, LEAPS, 1000},

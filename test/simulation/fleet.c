@@ -575,6 +575,7 @@ keeper_hear_nothing(Node *node, bool unconfirmed)
 		return;
 	}
 	events[EVENT_UNANSWERED]++;
+	uidgen_node_meets_lock(&node->memory.node, false);
 	keeper_gives_up(node);
 	keeper->reply = (Reply) {.sqlstate = "08006"};
 	if (keeper->call.kind == CALL_IMPORT)
@@ -623,6 +624,7 @@ keeper_hear(Node *node)
 	if (reply.sqlstate[0])
 	{
 		uidgen_node_refused(&memory->node, &memory->lease);
+		uidgen_node_meets_lock(&memory->node, strcmp(reply.sqlstate, "55P03") == 0);
 		if (strcmp(reply.sqlstate, "57014") == 0)
 			memory->node.clock.registry_known = false;
 		keeper_fails(node, reply.sqlstate, "the registry refuses");

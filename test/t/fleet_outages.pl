@@ -42,6 +42,7 @@ my $serving = $registry;
 $registry->safe_psql('postgres', q{
 	CREATE ROLE node LOGIN PASSWORD 'correct'; SELECT uidgen.grant_node('node');
 	CREATE ROLE stranger LOGIN;
+	CREATE ROLE other LOGIN SUPERUSER;
 	CREATE DATABASE empty;
 	CREATE DATABASE plain});
 $registry->safe_psql('plain', 'SET client_min_messages = error; CREATE EXTENSION uidgen');
@@ -120,6 +121,21 @@ my %outage = (
 		$registry->safe_psql('postgres', "SELECT uidgen.forget_worker($worker)");
 		$node->poll_query_until('postgres', "SELECT worker_id <> $worker FROM uidgen.status") or die 'the row is still there';
 		return ($node, sub { stops_drawing($node) });
+	},
+	"a transaction of another role keeps a node's row locked" => sub {
+		draws($node);
+		goes_on($node) or die 'no id';
+		my $worker = worker_id($node);
+		my $session = $registry->background_psql('postgres', extra_params => [ '-U', 'other' ]);
+		$session->query_safe("BEGIN; SELECT FROM uidgen.worker_node WHERE worker_id = $worker FOR UPDATE");
+		$node->poll_query_until('postgres', "SELECT worker_id <> $worker FROM uidgen.status") or die 'it is still that one';
+		return (
+			$node,
+			sub {
+				$session->query_safe('ROLLBACK');
+				$session->quit;
+				stops_drawing($node);
+			});
 	},
 	'a node was cloned, or a standby of it promoted' => sub {
 		$node->backup('backup');

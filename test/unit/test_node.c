@@ -3,7 +3,7 @@
  *	  Proves src/core/node.c without a server, under the sanitizers.
  *
  * Each rule by itself: how far a registry's max_lead cuts the settings; which call follows
- * from what is held, known and not answered; which tokens the node's row may have; which
+ * from what is held, known, locked and not answered; which tokens the node's row may have; which
  * answers it uses.  Ticks have 16 positions; the clock is at tick 1000, and the grant that
  * is held reaches from there to tick 1100.
  *
@@ -334,6 +334,86 @@ test_lost(void)
 	is_claim(WORKER, LAST, "taught: the claim stays");
 }
 
+/* So many answers in a row were that the row is locked: each call did nothing. */
+static void
+meet_locks(int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		next();
+		send(TOKEN + 1);
+		uidgen_node_refused(&node, &lease);
+		uidgen_node_meets_lock(&node, true);
+	}
+	next();
+}
+
+static void
+test_locked(void)
+{
+	begin_held();
+	meet_locks(UIDGEN_NODE_LOCKED - 1);
+	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "locked: a row that is locked now and then is renewed");
+	meet_locks(1);
+	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "locked: one that stays locked is left");
+	is_claim(-1, 0, "locked: nothing of it is claimed");
+	ok(action.leaves, "locked: it stays as it is");
+	is_int(action.lease.request.wanted, -1, "locked: any other one will do");
+	is_int(action.lease.request.floor, NOW + 61, "locked: ids stay in order");
+	send(TOKEN + 2);
+	is_tokens(TOKENS(TOKEN + 2), "locked: its token is not that of the next one");
+	uidgen_node_refused(&node, &lease);
+	is_tokens(TOKENS(TOKEN), "locked: it is, if there is no next one");
+	next();
+	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "locked: another one is asked for until there is one");
+	send(TOKEN + 3);
+	uidgen_node_confirmed(&node);
+	hold(WORKER + 1, TOKEN + 3, REGISTRY);
+	next();
+	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "locked: which is then renewed");
+
+	begin_held();
+	meet_locks(UIDGEN_NODE_LOCKED - 1);
+	uidgen_node_meets_lock(&node, false);
+	meet_locks(UIDGEN_NODE_LOCKED - 1);
+	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "locked: only answers in a row count");
+	meet_locks(1);
+	uidgen_node_meets_lock(&node, false);
+	next();
+	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "locked: and no longer, once the row is free");
+
+	/* Fenced: what it claims is locked. */
+	begin_held();
+	uidgen_node_fenced(&node);
+	lease.held = false;
+	meet_locks(UIDGEN_NODE_LOCKED - 1);
+	is_claim(WORKER, LAST, "locked: a claim is made again");
+	meet_locks(1);
+	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "locked: and then another worker id is acquired");
+	is_claim(-1, 0, "locked: without the claim");
+
+	/* Its own call may be the one that has the lock. */
+	begin_held();
+	next();
+	send(TOKEN + 1);
+	uidgen_node_meets_lock(&node, false);
+	meet_locks(10 * UIDGEN_NODE_LOCKED);
+	is_claim(WORKER, LAST, "locked: while a call is not answered, the row is claimed for ever");
+
+	/* Nothing else is wanted. */
+	begin_held();
+	terms.worker = WORKER;
+	meet_locks(10 * UIDGEN_NODE_LOCKED);
+	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "locked: a worker id that is set is not left");
+
+	/* A step of the fleet's time has its own reason to leave the row. */
+	begin_held();
+	meet_locks(UIDGEN_NODE_LOCKED);
+	clocks.tick = NOW - 200;
+	next();
+	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_BACK, "locked: a step back is followed as always");
+}
+
 static void
 test_released(void)
 {
@@ -503,6 +583,7 @@ main(void)
 	test_first();
 	test_renew();
 	test_lost();
+	test_locked();
 	test_released();
 	test_back();
 	test_tokens();
