@@ -10,6 +10,7 @@
 #include "catalog/pg_proc.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/latch.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
@@ -83,6 +84,17 @@ uidgen_make_range(TypeCacheEntry *type, RangeBound *lower, RangeBound *upper)
 	return make_range(type, lower, upper, false, NULL);
 #else
 	return make_range(type, lower, upper, false);
+#endif
+}
+
+/* A set of events to wait for, which the caller frees.  Since 17 a resource owner can do so. */
+static inline WaitEventSet *
+uidgen_create_wait_event_set(int nevents)
+{
+#if PG_VERSION_NUM >= 170000
+	return CreateWaitEventSet(NULL, nevents);
+#else
+	return CreateWaitEventSet(CurrentMemoryContext, nevents);
 #endif
 }
 

@@ -15,6 +15,9 @@
  *	  none, it goes on above the end of the one in use, if the registry lets it.
  *	- It uses no answer of a server that the registry has left behind: one of an older
  *	  timeline than it has seen.
+ *	- It uses no answer of another registry, unless the settings lead elsewhere than when it
+ *	  heard of this one.  Two registries would each grant the same worker ids, to some nodes
+ *	  of one fleet.
  *	- Its bounds are cut so that nothing is asked for that the registry refuses, because it
  *	  grants no further than max_lead ahead of its clock.
  *
@@ -43,6 +46,7 @@ typedef struct UidgenNode
 {
 	/* Of the registry that answered last, whatever it was asked. */
 	bool		answered;		/* one has */
+	bool		answered_here;	/* at `place`: no other one is used there */
 	UidgenRegistryLife seen;
 
 	/* ---- of the one that answered last about grants ---- */
@@ -60,9 +64,9 @@ typedef struct UidgenNode
 	int			ntokens;
 
 	/*
-	 * Where the settings lead is another place than the one that answered
-	 * last.  It may be another registry, where a claim would take the row of
-	 * some node there.
+	 * Where the settings lead.  Elsewhere: it is another place than the one
+	 * that answered last.  It may be another registry, where a claim would
+	 * take the row of some node there.
 	 */
 	uint64_t	place;
 	bool		elsewhere;
@@ -133,8 +137,11 @@ extern UidgenNodeAction uidgen_node_lost(const UidgenNode *node, const UidgenLea
  * what is above. */
 extern void uidgen_node_teach(UidgenNodeAction *action, UidgenTick known);
 
-/* The next call goes to this place, whatever number it has. */
+/* The next call goes to this place, whatever number it has; or the settings have changed. */
 extern void uidgen_node_goes(UidgenNode *node, uint64_t place);
+
+/* Has a registry answered at this place, since the settings lead there?  Then which? */
+extern bool uidgen_node_knows(const UidgenNode *node, uint64_t place, int64_t *registry_id);
 
 /* A call is about to be sent that gives the row this token.  `action` is what decided on
  * it. */
@@ -158,10 +165,10 @@ extern void uidgen_node_holds(UidgenNode *node);
 extern void uidgen_node_releases(UidgenNode *node);
 
 /*
- * An answer has come, of a registry of this life.  False if it must not be used, since a
- * later timeline of the same registry and cluster has answered before; then nothing is
- * changed, and the call counts as one without an answer.  (After pg_upgrade the registry is
- * in another cluster, on timeline 1.)
+ * An answer has come, of a registry of this life.  False if it must not be used; then nothing
+ * is changed, and the call counts as one without an answer.  That is so if another registry has
+ * answered at this place before (seen.registry_id), or a later timeline of the same registry and
+ * cluster.  (After pg_upgrade the registry is in another cluster, on timeline 1.)
  */
 extern bool uidgen_node_sees(UidgenNode *node, const UidgenRegistryLife *life);
 
