@@ -12,7 +12,7 @@ use Test::More;
 use UidgenTest;
 
 my ($sharedir) = run_command([ 'pg_config', '--sharedir' ]);
-my ($script) = grep { m{--[^-]+\.sql$} } glob "$sharedir/extension/uidgen-registry--*.sql";
+my ($script) = grep { m{/uidgen-registry--[^-]+\.sql$} } glob "$sharedir/extension/uidgen-registry--*.sql";
 
 my $node = PostgreSQL::Test::Cluster->new('plain');
 $node->init(allows_streaming => 1);
