@@ -50,6 +50,7 @@ OBJS = \
 # needs it.
 LIBPQ_MODULE = uidgen_libpq
 LIBPQ_OBJS = \
+	src/remote/candidates.o \
 	src/remote/client.o \
 	src/remote/hosts.o \
 	src/remote/plaintext.o

@@ -795,6 +795,18 @@ INSERT INTO uidgen.worker_node
 SELECT * FROM pg_temp.calls(21, 40);
 ROLLBACK;
 
+-- Which registry it is.  None yet, a local one, a shared one; in another history; where nothing can be written.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT registry_id IS NULL, system_identifier, timeline, in_recovery FROM uidgen.registry_identity();
+INSERT INTO uidgen.registry_layout (only_one, layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database) VALUES (true, 'A', 1000000, 0, 1000000, 1, 3, now(), 8);
+SELECT registry_id IS NULL FROM uidgen.registry_identity();
+SELECT pg_temp.set_registry('1 me 1005', -1, 3);
+SELECT pg_temp.world(1000, '2');
+SET TRANSACTION READ ONLY;
+SELECT * FROM uidgen.registry_identity();
+ROLLBACK;
+
 -- What a node may do: the calls of a keeper.
 BEGIN;
 CALL pg_temp.make_up_the_world();
@@ -803,6 +815,7 @@ CREATE ROLE regress_uidgen_node;
 GRANT regress_uidgen_node TO CURRENT_USER;
 SET ROLE regress_uidgen_node;
 SELECT pg_temp.try('SELECT * FROM uidgen.node_renew(0, 1, 101, 1005, 600, 0, 10, 2000, 9223372036854775807)');
+SELECT pg_temp.try('SELECT * FROM uidgen.registry_identity()');
 RESET ROLE;
 SELECT uidgen.grant_node('regress_uidgen_node');
 SET ROLE regress_uidgen_node;
@@ -810,6 +823,7 @@ SELECT pg_temp.try('SELECT * FROM uidgen.node_renew(0, 1, 101, 1005, 600, 0, 10,
 SELECT pg_temp.try('SELECT * FROM uidgen.node_acquire(''n'', ''A'', 1000000, 0, 1000000, 1, 3, 0, 2, ''reuse'', ''{}'', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
 SELECT pg_temp.try('SELECT * FROM uidgen.node_release(0, 2, ''{4711}'', 9223372036854775807)');
 SELECT pg_temp.try('SELECT * FROM uidgen.node_import(0, ''{0}'', ''{1020}'', 9223372036854775807)');
+SELECT * FROM uidgen.registry_identity();
 -- nothing else
 SELECT p.oid::regprocedure FROM pg_proc AS p
 WHERE pronamespace = 'uidgen'::regnamespace AND has_function_privilege(p.oid, 'EXECUTE')

@@ -254,9 +254,11 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	-- Not from the control file: it has the timeline of the last checkpoint, which for
-	-- some time after a promotion is still the old one.
+	-- some time after a promotion is still the old one.  But a standby can tell no other.
 	SELECT c.system_identifier,
-			('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer,
+			CASE WHEN pg_is_in_recovery()
+				THEN (SELECT greatest(k.timeline_id, r.min_recovery_end_timeline) FROM pg_control_checkpoint() AS k, pg_control_recovery() AS r)
+				ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer END,
 			pg_postmaster_start_time(),
 			d.oid
 		INTO STRICT system_identifier, timeline, started, database
@@ -1164,6 +1166,31 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.begin_node_call(boolean) IS 'what each call of a node begins with: settings, perhaps a queue, and what the registry knows of itself';
+
+-- Nodes ask it of all hosts at once, standbys too.  Stable, so that it cannot write.
+CREATE FUNCTION uidgen.registry_identity(
+	OUT registry_id bigint,			-- null: there is no shared registry
+	OUT system_identifier bigint,
+	OUT timeline integer,
+	OUT in_recovery boolean)
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	l uidgen.registry_layout;
+	h record;
+BEGIN
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
+	registry_id := CASE WHEN l.shared THEN l.registry_id END;
+	system_identifier := h.system_identifier;
+	timeline := h.timeline;
+	in_recovery := pg_is_in_recovery();
+END
+$$;
+COMMENT ON FUNCTION uidgen.registry_identity()
+	IS 'which shared registry this database has, if any: its number, which tells it from others, the cluster and its timeline, and whether this server is a standby';
 
 -- Read last, so that the node can bound by how much its own clock is off.
 CREATE FUNCTION uidgen.end_node_call(not_after bigint) RETURNS bigint
@@ -2107,7 +2134,7 @@ AS $$
 	SELECT string_agg(p.oid::regprocedure::text, ', ')
 	FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
 	WHERE n.nspname = 'uidgen'
-		AND p.proname IN ('node_acquire', 'node_renew', 'node_release', 'node_import', 'segment_fetch', 'segment_release')
+		AND p.proname IN ('node_acquire', 'node_renew', 'node_release', 'node_import', 'segment_fetch', 'segment_release', 'registry_identity')
 $$;
 COMMENT ON FUNCTION uidgen.node_functions() IS 'the functions that a node calls, as GRANT names them';
 
@@ -2183,8 +2210,24 @@ REVOKE EXECUTE ON FUNCTION
 REVOKE EXECUTE ON FUNCTION
 	uidgen.is_locked(xid, boolean),
 	uidgen.explain_lock(integer),
-	uidgen.lock_registry()
+	uidgen.lock_registry(),
+	uidgen.registry_identity()
 	FROM PUBLIC;
+-- Who is a node already may call it as well.
+-- [since 0.2.2]
+DO $$
+DECLARE
+	g record;
+BEGIN
+	FOR g IN
+		SELECT DISTINCT a.grantee, a.is_grantable FROM pg_proc AS p, aclexplode(p.proacl) AS a
+			WHERE p.pronamespace = 'uidgen'::regnamespace AND p.proname = 'node_acquire' AND a.grantee NOT IN (0::oid, p.proowner)
+	LOOP
+		EXECUTE format('GRANT EXECUTE ON FUNCTION uidgen.registry_identity() TO %s%s',
+			g.grantee::regrole, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
+	END LOOP;
+END
+$$;
 -- The views call these as whoever looks at them.
 -- [since 0.2.0]
 GRANT EXECUTE ON FUNCTION

@@ -11,6 +11,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/shmem.h"
+#include "storage/latch.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
@@ -95,6 +96,17 @@ uidgen_shmem_hash(const char *name, long size, HASHCTL *control, int flags)
 	return ShmemInitHash(name, size, control, flags);
 #else
 	return ShmemInitHash(name, size, size, control, flags);
+#endif
+}
+
+/* A set of events to wait for, which the caller frees.  Since 17 a resource owner can do so. */
+static inline WaitEventSet *
+uidgen_create_wait_event_set(int nevents)
+{
+#if PG_VERSION_NUM >= 170000
+	return CreateWaitEventSet(NULL, nevents);
+#else
+	return CreateWaitEventSet(CurrentMemoryContext, nevents);
 #endif
 }
 

@@ -151,8 +151,18 @@ uidgen_node_teach(UidgenNodeAction *action, UidgenTick known)
 void
 uidgen_node_goes(UidgenNode *node, uint64_t place)
 {
-	node->elsewhere |= node->joined && place != node->place;
+	if (place == node->place)
+		return;
+	node->elsewhere |= node->joined;
+	node->answered_here = false;
 	node->place = place;
+}
+
+bool
+uidgen_node_knows(const UidgenNode *node, uint64_t place, int64_t *registry_id)
+{
+	*registry_id = node->seen.registry_id;
+	return node->answered_here && place == node->place;
 }
 
 void
@@ -222,10 +232,12 @@ uidgen_node_sees(UidgenNode *node, const UidgenRegistryLife *life)
 {
 	const UidgenRegistryLife *seen = &node->seen;
 
+	if (node->answered_here && life->registry_id != seen->registry_id)
+		return false;
 	if (node->answered && seen->registry_id == life->registry_id &&
 		seen->cluster == life->cluster && life->timeline < seen->timeline)
 		return false;
-	node->answered = true;
+	node->answered = node->answered_here = true;
 	node->seen = *life;
 	return true;
 }

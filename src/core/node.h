@@ -18,6 +18,9 @@
  *	- It leaves a row that stays locked, and takes another one.  Whoever has locked it may
  *	  commit or not; either way a grant of another row begins by that row's rules.  But what
  *	  locks it may be a call of this node that was not answered: that one is waited for.
+ *	- It uses no answer of another registry, unless the settings lead elsewhere than when it
+ *	  heard of this one.  Two registries would each grant the same worker ids, to some nodes
+ *	  of one fleet.
  *	- Its bounds are cut so that nothing is asked for that the registry refuses, because it
  *	  grants no further than max_lead ahead of its clock.
  *
@@ -50,6 +53,7 @@ typedef struct UidgenNode
 {
 	/* Of the registry that answered last, whatever it was asked. */
 	bool		answered;		/* one has */
+	bool		answered_here;	/* at `place`: no other one is used there */
 	UidgenRegistryLife seen;
 
 	/* ---- of the one that answered last about grants ---- */
@@ -67,9 +71,9 @@ typedef struct UidgenNode
 	int			ntokens;
 
 	/*
-	 * Where the settings lead is another place than the one that answered
-	 * last.  It may be another registry, where a claim would take the row of
-	 * some node there.
+	 * Where the settings lead.  Elsewhere: it is another place than the one
+	 * that answered last.  It may be another registry, where a claim would
+	 * take the row of some node there.
 	 */
 	uint64_t	place;
 	bool		elsewhere;
@@ -143,8 +147,11 @@ extern UidgenNodeAction uidgen_node_lost(const UidgenNode *node, const UidgenLea
  * what is above. */
 extern void uidgen_node_teach(UidgenNodeAction *action, UidgenTick known);
 
-/* The next call goes to this place, whatever number it has. */
+/* The next call goes to this place, whatever number it has; or the settings have changed. */
 extern void uidgen_node_goes(UidgenNode *node, uint64_t place);
+
+/* Has a registry answered at this place, since the settings lead there?  Then which? */
+extern bool uidgen_node_knows(const UidgenNode *node, uint64_t place, int64_t *registry_id);
 
 /* A call is about to be sent that gives the row this token.  `action` is what decided on
  * it. */
@@ -172,10 +179,10 @@ extern void uidgen_node_holds(UidgenNode *node);
 extern void uidgen_node_releases(UidgenNode *node);
 
 /*
- * An answer has come, of a registry of this life.  False if it must not be used, since a
- * later timeline of the same registry and cluster has answered before; then nothing is
- * changed, and the call counts as one without an answer.  (After pg_upgrade the registry is
- * in another cluster, on timeline 1.)
+ * An answer has come, of a registry of this life.  False if it must not be used; then nothing
+ * is changed, and the call counts as one without an answer.  That is so if another registry has
+ * answered at this place before (seen.registry_id), or a later timeline of the same registry and
+ * cluster.  (After pg_upgrade the registry is in another cluster, on timeline 1.)
  */
 extern bool uidgen_node_sees(UidgenNode *node, const UidgenRegistryLife *life);
 

@@ -38,7 +38,7 @@ not_after_argument(const UidgenLink *link)
 
 /*
  * The number by which a supply knows its registry.  A shared one says which it is; it has
- * to be of the link's mode, and no server that it has left behind.
+ * to be of the link's mode, the one that is known there, and no server that it has left behind.
  */
 static uint64
 read_registry(const UidgenLink *link, const UidgenAnswer *answer)
@@ -75,6 +75,8 @@ fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyR
 		not_after_argument(link),
 	};
 
+	if (link->shared)
+		uidgen_shared_mode_goes(link);
 	answer->function = "segment_fetch";
 	link->call(answer->function, lengthof(args), args, "uidgen: fetch numbers of a segment",
 			   &answer->row);

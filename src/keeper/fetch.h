@@ -17,8 +17,8 @@
  * Fetch a range, if there is room for one.  Errors: P0002 there is no such segment; 2200H its
  * numbers are used up; 55000 the registry has lost more of them than it allows for, or is
  * of the other mode than the link; 57014 the call came too late; 42501 this server may not be a
- * node; 08007 the answer is one of a server that the registry has left behind; 08P01 it makes no
- * sense; and the errors of the link.
+ * node; 08007 the answer is one of a server that the registry has left behind, or of another registry;
+ * 08P01 it makes no sense; and the errors of the link.
  */
 extern void uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot);
 

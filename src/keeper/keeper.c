@@ -579,6 +579,9 @@ reload(void)
 	if (link == uidgen_link && place == link->place())
 		return;
 
+	/* Also if they lead back to where they led before. */
+	uidgen_shared_mode_goes(uidgen_link);
+
 	/*
 	 * Tell the new registry at once what was granted, while shared memory
 	 * still knows.

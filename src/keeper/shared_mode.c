@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "keeper/publish.h"
 #include "keeper/shared_registry.h"
+#include "link/client.h"
 #include "shared/server.h"
 #include "utils/timestamp.h"
 
@@ -146,16 +147,34 @@ end_failed_call(const UidgenNodeCall *call)
 	uidgen_shared_mode_failed(geterrcode());
 }
 
+/* The answer must not be used: uidgen_node_sees() has told why by changing nothing. */
 static void
-report_left_behind(const UidgenLink *link, int timeline)
+report_unusable(const UidgenLink *link, const UidgenRegistryLife *life)
 {
+	const UidgenRegistryLife *seen = &uidgen_shared->node.seen;
+
 	link->reject_host();
+	if (life->registry_id != seen->registry_id)
+		ereport(ERROR,
+				(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
+				 errmsg("the answer came from another registry than before"),
+				 errdetail("It came from registry %lld, and this server knows registry %lld there.",
+						   (long long) life->registry_id, (long long) seen->registry_id),
+				 errhint(UIDGEN_ONE_REGISTRY_HINT)));
 	ereport(ERROR,
 			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
 			 errmsg("the registry's answer came from a server that it has left behind"),
 			 errdetail("The server is on timeline %d, and the registry was on timeline %d before.",
-					   timeline, uidgen_shared->node.seen.timeline),
+					   life->timeline, seen->timeline),
 			 errhint("Shut that server down. If it is to be the registry again, promote it once more.")));
+}
+
+void
+uidgen_shared_mode_goes(const UidgenLink *link)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_node_goes(&uidgen_shared->node, link->place());
+	LWLockRelease(uidgen_shared->lock);
 }
 
 void
@@ -167,7 +186,7 @@ uidgen_shared_mode_sees(const UidgenLink *link, const UidgenRegistryLife *life)
 	usable = uidgen_node_sees(&uidgen_shared->node, life);
 	LWLockRelease(uidgen_shared->lock);
 	if (!usable)
-		report_left_behind(link, life->timeline);
+		report_unusable(link, life);
 }
 
 /* An answer has come, and is a whole one: take what it says of the registry. */
@@ -197,7 +216,7 @@ hear(const UidgenLink *link, const UidgenNodeAnswer *answer)
 	}
 	LWLockRelease(uidgen_shared->lock);
 	if (!usable)
-		report_left_behind(link, answer->word.life.timeline);
+		report_unusable(link, &answer->word.life);
 	report_clock(&answer->reading, verdict, step);
 }
 
@@ -543,9 +562,7 @@ uidgen_shared_mode_serve(const UidgenLink *link)
 	UidgenClocks clocks = read_clocks();
 	UidgenNodeAction action;
 
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_node_goes(&uidgen_shared->node, link->place());
-	LWLockRelease(uidgen_shared->lock);
+	uidgen_shared_mode_goes(link);
 	action = uidgen_node_next(&uidgen_shared->node, &uidgen_shared->lease, &terms, &clocks,
 							  position, uidgen_ticket_clock_known(&reach));
 	switch (action.lease.call)

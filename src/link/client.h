@@ -24,6 +24,10 @@
 
 #include "link/link.h"
 
+/* What to do where a host has another registry than the one that is known there. */
+#define UIDGEN_ONE_REGISTRY_HINT \
+	"Name servers of one registry only in \"uidgen.registry\"; on each of them SELECT * FROM uidgen.registry_identity() tells which it has. If the registry was begun anew, change the setting or restart this server."
+
 typedef struct UidgenClient
 {
 	/*
@@ -42,8 +46,17 @@ typedef struct UidgenClient
 	bool		(*is_connected) (void);
 
 	/*
+	 * The registry that this server knows there; NULL: none.  Where it knows
+	 * one, each host is asked which registry it has when it is connected to,
+	 * and one that tells another is left for the next one.
+	 */
+	void		(*expect) (const int64 *registry_id);
+
+	/*
 	 * Connect to the host that answered last, else to one at random, else to
-	 * the next one.
+	 * the next one.  But where no registry is known, and there are several
+	 * hosts, all are asked at once which one they have; one that takes writes
+	 * comes first then.  Error: 55000 two of them have different ones.
 	 */
 	void		(*connect) (void);
 

@@ -19,6 +19,7 @@
 #include "common/hashfn.h"
 #include "fmgr.h"
 #include "shared/guc.h"
+#include "shared/shmem.h"
 #include "utils/elog.h"
 
 /* As long as the end of the server may wait for the registry. */
@@ -139,11 +140,22 @@ is_connected(void)
 	return client && client->is_connected();
 }
 
+/* What the settings say, and which registry has answered since they do. */
+static void
+configure(void)
+{
+	int64		registry_id;
+	bool		known = uidgen_node_knows(&uidgen_shared->node, place(), &registry_id);
+
+	client->configure(uidgen_registry, uidgen_registry_timeout);
+	client->expect(known ? &registry_id : NULL);
+}
+
 static void
 connect_registry(void)
 {
 	load_client();
-	client->configure(uidgen_registry, uidgen_registry_timeout);
+	configure();
 	client->connect();
 }
 
@@ -151,7 +163,7 @@ static void
 call(const char *function, int nargs, const UidgenArgument *args, const char *activity,
 	 UidgenRow *row)
 {
-	client->configure(uidgen_registry, uidgen_registry_timeout);
+	configure();
 	client->call(function, nargs, args, row);
 }
 

@@ -23,11 +23,11 @@
 #include "compat.h"
 #include "core/clock.h"
 #include "lib/stringinfo.h"
+#include "remote/candidates.h"
 #include "remote/hosts.h"
 #include "remote/plaintext.h"
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
-#include "storage/fd.h"
 #include "storage/latch.h"
 #include "utils/memutils.h"
 
@@ -62,6 +62,12 @@ static UidgenMicroseconds finish_at = 0;
 static PGconn *conn = NULL;
 static UidgenHost *host = NULL;
 
+/* Connections that are being made; NULL: none. */
+static UidgenCandidates *candidates = NULL;
+
+/* The registry that is known there; NULL: none. */
+static const int64 *known = NULL;
+
 /* The last result; kept here, so that an error does not lose it. */
 static PGresult *result = NULL;
 
@@ -72,7 +78,6 @@ static char warning[MESSAGE_MAX + 1];
 /* A call was sent, and it is not known yet what came of it. */
 static bool in_doubt = false;
 
-static uint32 connect_wait_event = 0;
 static uint32 call_wait_event = 0;
 
 /* ---- the connection's end ---- */
@@ -88,10 +93,11 @@ static void
 disconnect(void)
 {
 	forget_result();
-	if (!conn)
-		return;
-	PQfinish(conn);
-	ReleaseExternalFD();
+	if (candidates)
+		uidgen_candidates_free(candidates);
+	candidates = NULL;
+	if (conn)
+		uidgen_hosts_disconnect(conn);
 	conn = NULL;
 	host = NULL;
 }
@@ -187,66 +193,91 @@ receive_notice(void *arg, const PGresult *notice)
 		strcpy(warning, "no text");
 }
 
+/* Go on with the connection to `host`; false if there is none. */
+static bool
+take_connection(void)
+{
+	conn = uidgen_candidates_take(candidates, host);
+	uidgen_candidates_free(candidates);
+	candidates = NULL;
+	if (!conn)
+		return false;
+	PQsetNoticeReceiver(conn, receive_notice, NULL);
+	/* What was said up to now is about the session, such as an old collation. */
+	warning[0] = '\0';
+	return true;
+}
+
+/* `host` tells another registry than is known.  It may be so for long. */
+static void
+refuse_host(void)
+{
+	uidgen_hosts_failed(hosts, host,
+						psprintf("it has registry %lld, and this server knows registry %lld",
+								 (long long) host->registry_id, (long long) *known));
+	host->other = true;
+	if (!host->refused)
+		ereport(LOG,
+				(errmsg("uidgen does not ask %s, which has another registry", host->name),
+				 errdetail("It has registry %lld, and this server knows registry %lld.",
+						   (long long) host->registry_id, (long long) *known),
+				 errhint(UIDGEN_ONE_REGISTRY_HINT)));
+	host->refused = true;
+}
+
+/* What hosts have told of their registries has to agree.  A host that is away counts, too. */
+static void
+compare_hosts(void)
+{
+	StringInfoData told;
+	const UidgenHost *first = NULL;
+	bool		differ = false;
+
+	initStringInfo(&told);
+	for (int i = 0; i < hosts->nhosts; i++)
+	{
+		const UidgenHost *one = &hosts->hosts[i];
+
+		if (!one->told)
+			continue;
+		if (first)
+			differ |= one->registry_id != first->registry_id;
+		else
+			first = one;
+		appendStringInfo(&told, "%s%s: registry %lld", told.len > 0 ? "; " : "",
+						 one->name, (long long) one->registry_id);
+	}
+	if (!differ)
+	{
+		pfree(told.data);
+		return;
+	}
+	disconnect();				/* else the next call would go there */
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the hosts of the setting \"uidgen.registry\" have different registries"),
+			 errdetail_internal("%s.", told.data),
+			 errhint(UIDGEN_ONE_REGISTRY_HINT)));
+}
+
 /* Connect to `host`; false if that failed. */
 static bool
 connect_to_host(void)
 {
-	int			n = hosts->noptions;
-	const char **keywords = palloc0((n + 7) * sizeof(char *));
-	const char **values = palloc0((n + 7) * sizeof(char *));
-	UidgenMicroseconds end = deadline();
-	PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+	bool		ask = known || hosts->nhosts > 1;
 
-	memcpy(keywords, hosts->keywords, n * sizeof(char *));
-	memcpy(values, hosts->values, n * sizeof(char *));
-	/* libpq takes a value that is NULL for none. */
-	keywords[n] = "host";
-	values[n++] = host->host;
-	keywords[n] = "hostaddr";
-	values[n++] = host->hostaddr;
-	keywords[n] = "port";
-	values[n++] = host->port;
-	keywords[n] = "target_session_attrs";
-	values[n++] = "any";
-	keywords[n] = "client_encoding";
-	values[n++] = "UTF8";
-	keywords[n] = "fallback_application_name";
-	values[n++] = "uidgen keeper";
-
-	if (!AcquireExternalFD())
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
-				 errmsg("could not connect to the registry"),
-				 errdetail("There are too many open files on this server."),
-				 errhint("Raise the setting \"max_files_per_process\".")));
-	conn = PQconnectStartParams(keywords, values, 0);
-	if (!conn)
+	candidates = uidgen_candidates_make(hosts, host, ask);
+	uidgen_candidates_connect(candidates, deadline(), timeout_ms, check_interrupts);
+	if (!take_connection())
+		return false;
+	if (!known)
+		compare_hosts();
+	else if (host->told && host->registry_id != *known)
 	{
-		ReleaseExternalFD();
-		ereport(ERROR,
-				(errcode(ERRCODE_OUT_OF_MEMORY),
-				 errmsg("could not connect to the registry"),
-				 errdetail("libpq is out of memory.")));
-	}
-	PQsetNoticeReceiver(conn, receive_notice, NULL);
-	while (PQstatus(conn) != CONNECTION_BAD && state != PGRES_POLLING_OK)
-	{
-		if (!wait_for_socket(state == PGRES_POLLING_READING ? WL_SOCKET_READABLE :
-							 WL_SOCKET_WRITEABLE,
-							 end, uidgen_wait_event(&connect_wait_event, "UidgenConnect")))
-		{
-			uidgen_hosts_failed(hosts, host, psprintf("no connection within %d ms", timeout_ms));
-			return false;
-		}
-		state = PQconnectPoll(conn);
-	}
-	if (PQstatus(conn) != CONNECTION_OK || PQsetnonblocking(conn, 1) != 0)
-	{
-		uidgen_hosts_failed(hosts, host, uidgen_plain_message(PQerrorMessage(conn), DETAIL_MAX));
+		refuse_host();
 		return false;
 	}
-	/* What was said up to now is about the session, such as an old collation. */
-	warning[0] = '\0';
+	host->refused = false;
 	return true;
 }
 
@@ -256,6 +287,7 @@ report_no_host(void)
 {
 	StringInfoData problems;
 	bool		read_only = false;
+	bool		other = false;
 
 	initStringInfo(&problems);
 	for (int i = 0; i < hosts->nhosts; i++)
@@ -263,10 +295,18 @@ report_no_host(void)
 		const UidgenHost *one = &hosts->hosts[i];
 
 		read_only |= one->read_only;
+		other |= one->other;
 		if (one->problem[0])
 			appendStringInfo(&problems, "%s%s: %s", problems.len > 0 ? "; " : "",
 							 one->name, one->problem);
 	}
+	/* Callers wait: as after a failover, the right one may be back soon. */
+	if (other)
+		ereport(ERROR,
+				(errcode(ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
+				 errmsg("only another registry answers than before"),
+				 errdetail_internal("%s", problems.data),
+				 errhint(UIDGEN_ONE_REGISTRY_HINT)));
 	ereport(ERROR,
 			(errcode(read_only ? ERRCODE_READ_ONLY_SQL_TRANSACTION :
 					 ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
@@ -298,13 +338,58 @@ connect_to_next(void)
 	} while (!connect_to_host());
 }
 
+/*
+ * Of those to which there are connections, the one to ask; NULL: there are none.  A standby
+ * is asked if there is no other one.
+ */
+static UidgenHost *
+choose_candidate(void)
+{
+	UidgenHost *chosen;
+
+	for (int i = 0; i < candidates->n; i++)
+	{
+		UidgenCandidate *candidate = &candidates->candidate[i];
+
+		candidate->host->tried = candidate->state != UIDGEN_CANDIDATE_READY || candidate->host->in_recovery;
+	}
+	chosen = uidgen_hosts_next(hosts);
+	for (int i = 0; i < candidates->n; i++)
+	{
+		UidgenCandidate *candidate = &candidates->candidate[i];
+
+		if (candidate->state == UIDGEN_CANDIDATE_READY && candidate->host != chosen)
+			candidate->host->tried = false;
+	}
+	return chosen ? chosen : uidgen_hosts_next(hosts);
+}
+
+/* Nobody knows which registry is the right one: connect to all hosts, and compare. */
+static void
+connect_to_all(void)
+{
+	candidates = uidgen_candidates_make(hosts, NULL, true);
+	uidgen_candidates_connect(candidates, deadline(), timeout_ms, check_interrupts);
+	compare_hosts();
+	host = choose_candidate();
+	if (!host)
+		report_no_host();
+	(void) take_connection();
+}
+
 static void
 connect_to_registry(void)
 {
 	if (!hosts)
 		hosts = uidgen_hosts_read(target);
 	uidgen_hosts_begin_round(hosts);
-	connect_to_next();
+	if (known || hosts->nhosts == 1 || finish_at > 0)
+		connect_to_next();
+	else
+	{
+		disconnect();
+		connect_to_all();
+	}
 }
 
 /* Has nothing happened to the connection since it was last used? */
@@ -581,7 +666,7 @@ static void
 end_failed(void)
 {
 	forget_result();
-	if (conn && (PQstatus(conn) != CONNECTION_OK || PQtransactionStatus(conn) != PQTRANS_IDLE))
+	if (candidates || (conn && (PQstatus(conn) != CONNECTION_OK || PQtransactionStatus(conn) != PQTRANS_IDLE)))
 		disconnect();
 }
 
@@ -611,6 +696,18 @@ configure(const char *conninfo, int timeout)
 }
 
 static void
+expect(const int64 *registry_id)
+{
+	static int64 kept;
+
+	known = NULL;
+	if (!registry_id)
+		return;
+	kept = *registry_id;
+	known = &kept;
+}
+
+static void
 finish(int milliseconds)
 {
 	finish_at = uidgen_clock_monotonic() + INT64CONST(1000) * milliseconds;
@@ -623,6 +720,7 @@ uidgen_libpq_client(void)
 		.version = UIDGEN_VERSION,
 		.configure = configure,
 		.is_connected = is_connected,
+		.expect = expect,
 		.connect = connect_to_registry,
 		.call = call,
 		.end_failed = end_failed,

@@ -15,12 +15,13 @@
 
 #include "common/pg_prng.h"
 #include "remote/plaintext.h"
+#include "storage/fd.h"
 #include "utils/memutils.h"
 
 /* What no host can be called, so that libpq refuses it before it connects. */
 #define NOT_AN_ATTRIBUTE "?"
 
-/* Options that client.c sets for each host. */
+/* Options that are set for each host. */
 static const char *const replaced[] = {
 	"host", "hostaddr", "port", "client_encoding", "fallback_application_name",
 	/* the service file was read already */
@@ -221,6 +222,7 @@ uidgen_hosts_begin_round(UidgenHosts *hosts)
 	{
 		hosts->hosts[i].tried = false;
 		hosts->hosts[i].read_only = false;
+		hosts->hosts[i].other = false;
 		hosts->hosts[i].problem[0] = '\0';
 	}
 }
@@ -245,6 +247,55 @@ uidgen_hosts_next(UidgenHosts *hosts)
 	if (next)
 		next->tried = true;
 	return next;
+}
+
+PGconn *
+uidgen_hosts_connect(const UidgenHosts *hosts, const UidgenHost *host)
+{
+	int			n = hosts->noptions;
+	const char **keywords = palloc0((n + 7) * sizeof(char *));
+	const char **values = palloc0((n + 7) * sizeof(char *));
+	PGconn	   *conn;
+
+	memcpy(keywords, hosts->keywords, n * sizeof(char *));
+	memcpy(values, hosts->values, n * sizeof(char *));
+	/* libpq takes a value that is NULL for none. */
+	keywords[n] = "host";
+	values[n++] = host->host;
+	keywords[n] = "hostaddr";
+	values[n++] = host->hostaddr;
+	keywords[n] = "port";
+	values[n++] = host->port;
+	keywords[n] = "target_session_attrs";
+	values[n++] = "any";
+	keywords[n] = "client_encoding";
+	values[n++] = "UTF8";
+	keywords[n] = "fallback_application_name";
+	values[n++] = "uidgen keeper";
+
+	if (!AcquireExternalFD())
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+				 errmsg("could not connect to the registry"),
+				 errdetail("There are too many open files on this server."),
+				 errhint("Raise the setting \"max_files_per_process\".")));
+	conn = PQconnectStartParams(keywords, values, 0);
+	if (!conn)
+	{
+		ReleaseExternalFD();
+		ereport(ERROR,
+				(errcode(ERRCODE_OUT_OF_MEMORY),
+				 errmsg("could not connect to the registry"),
+				 errdetail("libpq is out of memory.")));
+	}
+	return conn;
+}
+
+void
+uidgen_hosts_disconnect(PGconn *conn)
+{
+	PQfinish(conn);
+	ReleaseExternalFD();
 }
 
 void

@@ -4,7 +4,7 @@
  *
  * libpq would try them all by itself, but it never leaves one that accepts a connection
  * and then says nothing, unless the whole process waits for it.  So client.c connects to one host at
- * a time, and gives each the same time.
+ * a time, and gives each the same time; or to all of them, before the first answer.
  *
  * Hosts are asked in rounds, each at most once in a round.  The one that answered last is the first,
  * then come those that have not failed since they answered, at random, and those that
@@ -14,6 +14,8 @@
 #define UIDGEN_HOSTS_H
 
 #include "postgres.h"
+
+#include <libpq-fe.h>
 
 typedef struct UidgenHost
 {
@@ -30,9 +32,18 @@ typedef struct UidgenHost
 	 */
 	int64		failed;
 
+	/* What it told last, when it was asked which registry it has (candidates.h). */
+	bool		told;			/* it has told one */
+	int64		registry_id;
+	bool		in_recovery;
+	bool		mute;			/* it cannot tell: it is not asked any more */
+	bool		refused;		/* it told another one than is known, and the
+								 * log says so */
+
 	/* The round that goes on. */
 	bool		tried;
 	bool		read_only;		/* it takes no writes */
+	bool		other;			/* it has another registry than is known */
 	char		problem[256];	/* empty: none */
 } UidgenHost;
 
@@ -59,6 +70,13 @@ extern void uidgen_hosts_begin_round(UidgenHosts *hosts);
 
 /* The host to ask now; NULL: all were tried in this round. */
 extern UidgenHost *uidgen_hosts_next(UidgenHosts *hosts);
+
+/*
+ * Begin to connect to a host; ends as libpq's PQconnectStartParams().  Errors: 53000 there are
+ * too many open files; 53200.
+ */
+extern PGconn *uidgen_hosts_connect(const UidgenHosts *hosts, const UidgenHost *host);
+extern void uidgen_hosts_disconnect(PGconn *conn);
 
 /* Note what came of it. */
 extern void uidgen_hosts_answered(UidgenHosts *hosts, UidgenHost *host);

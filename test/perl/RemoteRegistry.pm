@@ -51,7 +51,7 @@ sub client_node
 		$node->start;
 	}
 	$node->safe_psql('postgres', "CREATE FUNCTION $_ AS '$module' LANGUAGE C STRICT")
-	  foreach 'client_version() RETURNS text', 'client_configure(text, int) RETURNS void', 'client_connect() RETURNS text',
+	  foreach 'client_version() RETURNS text', 'client_configure(text, int) RETURNS void', 'client_expect(bigint) RETURNS void', 'client_connect() RETURNS text',
 	  'client_host() RETURNS text', 'client_call(text, VARIADIC text[]) RETURNS text', 'client_disconnect() RETURNS void',
 	  'client_finish(int) RETURNS void';
 	$node->safe_psql('postgres', "CREATE FUNCTION client_call(text) RETURNS text RETURN client_call(\$1, VARIADIC '{}')");
@@ -197,7 +197,8 @@ sub serve
 		return if $type eq 'X';
 		$name = $1 if $type eq 'P' && $text =~ /uidgen\.(\w+)/;
 		next if $type ne 'S';
-		my $answer = $answers->{$name};
+		# Which registry it has, it tells only if it is told to.
+		my $answer = $answers->{$name} // error_message('E', 'ERROR', '42883', "function uidgen.$name() does not exist");
 		my ($first, $rest) = ref $answer ? @$answer : ($answer, $idle);
 		$first = message('1', '') . message('2', '') . $first;
 		while (length $first)

@@ -21,9 +21,6 @@
 /* One acquisition may take as many. */
 #define CALLS_MAX 10
 
-/* The only place of a registry. */
-#define PLACE 1
-
 /* ---- the machine ---- */
 
 UidgenMicroseconds

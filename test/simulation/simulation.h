@@ -48,6 +48,9 @@
 
 /* ---- the registry ---- */
 
+/* The only place of a registry. */
+#define PLACE 1
+
 /* What tells one run of its database from another. */
 typedef struct History
 {

@@ -149,6 +149,17 @@ my %outage = (
 			2, '... and a row in uidgen.fleet');
 		return ($copy, sub { stops_drawing($_) foreach $node, $copy });
 	},
+	'the hosts of `uidgen.registry` are two registries' => pointed_at(hosts($registry, fleet_registry('mistaken'))),
+	'the registry was begun anew at the same place, or a name leads to another one' => sub {
+		my $place = fleet_registry('place');
+		my $there = new_node($place);
+		draws($there);
+		goes_on($there) or die 'no id';
+		stops_drawing($there);
+		$place->safe_psql('postgres', q{SET client_min_messages = error; BEGIN; DROP EXTENSION uidgen CASCADE; DROP SCHEMA IF EXISTS uidgen; CREATE EXTENSION uidgen;
+			SELECT FROM uidgen.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01'), uidgen.end_quarantine(); COMMIT});
+		return $there;
+	},
 	'a primary that was left behind by a failover still answers' => sub {
 		change_setting($node, 'uidgen.registry', hosts($registry, $standby));
 		$registry->wait_for_catchup($standby);

@@ -57,6 +57,7 @@ sub stable
 	$text =~ s/\Q$home\E/~/g;
 	$text =~ s/\d+/0/g;
 	$text =~ s/-?0(?::0)*\.0\b/0/g;    # with or without a fraction
+	$text =~ s/(?<=\s)-0\b/0/g;    # a random number
 	$text =~ s/[-+]{2,}/-/g;
 	$text =~ s/ +/ /g;
 	$text =~ s/^ | $//mg;

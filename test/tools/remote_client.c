@@ -18,6 +18,7 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(client_version);
 PG_FUNCTION_INFO_V1(client_configure);
+PG_FUNCTION_INFO_V1(client_expect);
 PG_FUNCTION_INFO_V1(client_connect);
 PG_FUNCTION_INFO_V1(client_host);
 PG_FUNCTION_INFO_V1(client_call);
@@ -44,6 +45,16 @@ Datum
 client_configure(PG_FUNCTION_ARGS)
 {
 	client()->configure(text_to_cstring(PG_GETARG_TEXT_PP(0)), PG_GETARG_INT32(1));
+	PG_RETURN_VOID();
+}
+
+/* (the registry that is known there) */
+Datum
+client_expect(PG_FUNCTION_ARGS)
+{
+	int64		registry_id = PG_GETARG_INT64(0);
+
+	client()->expect(&registry_id);
 	PG_RETURN_VOID();
 }
 

@@ -282,12 +282,14 @@ test_renew(void)
 	is_claim(WORKER, LAST, "lost: the one that was held is claimed");
 	is_int(action.lease.request.wanted, -1, "lost: which is no more than a wish");
 
-	/* Another registry answers. */
+	/* Another registry answers, where the settings lead now. */
 	begin_held();
+	uidgen_node_goes(&node, 7);
 	(void) hear(REGISTRY + 1, 1, 0);
 	next();
 	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "renew: not in another registry");
 	is_claim(-1, 0, "renew: where nothing is claimed");
+	uidgen_node_goes(&node, 8);
 	(void) hear(REGISTRY, 1, 0);
 	next();
 	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "renew: again in the one that granted");
@@ -311,7 +313,7 @@ test_renew(void)
 	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "elsewhere: it is the same registry");
 	is_claim(WORKER, LAST, "elsewhere: so the grant is claimed");
 	uidgen_node_goes(&node, 7);
-	(void) hear(REGISTRY + 1, 1, 0);
+	ok(hear(REGISTRY + 1, 1, 0), "elsewhere: the answer of another registry counts");
 	next();
 	is_call(UIDGEN_ACQUIRE, UIDGEN_STEP_NONE, "elsewhere: it is another registry");
 	is_claim(-1, 0, "elsewhere: so nothing is claimed");
@@ -550,6 +552,7 @@ test_answers(void)
 	ok(node.seen.timeline == 5 && node.quarantine_until == NOW + 5 && node.clock.offset == 5 * HOUR + MILLISECOND &&
 	   verdict == UIDGEN_CLOCK_TOO_FAR && step == 7, "answers: and changes nothing");
 
+	uidgen_node_goes(&node, 7);
 	ok(hear(REGISTRY + 1, 4, 0), "answers: of another registry, any timeline counts");
 	ok(node.registry_id == REGISTRY + 1 && node.seen.timeline == 4, "answers: which is that one's");
 	ok(!hear(REGISTRY + 1, 3, 0), "answers: from then on, no older one does");
@@ -562,6 +565,52 @@ test_answers(void)
 	begin();
 	ok(hear(REGISTRY, 4, 25 * HOUR) && verdict == UIDGEN_CLOCK_TOO_FAR && step == 25 * HOUR, "answers: clocks that are too far apart are said");
 	ok(node.joined && !node.clock.known, "answers: and give no time");
+}
+
+/* Which registry answers, where the settings lead. */
+static bool
+see(int64_t registry_id, int timeline)
+{
+	UidgenRegistryLife life = {registry_id, cluster, timeline};
+
+	return uidgen_node_sees(&node, &life);
+}
+
+static void
+test_places(void)
+{
+	int64_t		known;
+
+	begin();
+	uidgen_node_goes(&node, 7);
+	ok(!uidgen_node_knows(&node, 7, &known), "places: no registry is known, before one has answered");
+	ok(see(REGISTRY, 4) && uidgen_node_knows(&node, 7, &known) && known == REGISTRY, "places: then it is, whatever it was asked");
+	ok(!node.joined, "places: not only where it was asked for a grant");
+	ok(!uidgen_node_knows(&node, 8, &known), "places: nobody knows of another place");
+	ok(!see(REGISTRY + 1, 4) && !see(REGISTRY + 1, 9), "places: another registry there does not count, on any timeline");
+	cluster++;
+	ok(!see(REGISTRY + 1, 4), "places: nor in another cluster");
+	cluster--;
+	ok(!hear(REGISTRY + 1, 4, 0) && !node.joined && !node.clock.known, "places: nor for grants");
+	ok(node.seen.registry_id == REGISTRY && node.seen.timeline == 4 && uidgen_node_knows(&node, 7, &known) && known == REGISTRY,
+	   "places: and it changes nothing");
+	ok(!see(REGISTRY, 3) && see(REGISTRY, 5), "places: the one that is known counts, as before");
+	uidgen_node_goes(&node, 7);
+	ok(!see(REGISTRY + 1, 5), "places: also with the next call");
+	ok(hear(REGISTRY, 5, 0) && !hear(REGISTRY + 1, 5, 0) && node.registry_id == REGISTRY, "places: and once it has granted");
+
+	/* The settings are changed. */
+	uidgen_node_goes(&node, 8);
+	ok(!uidgen_node_knows(&node, 8, &known), "places: none is known where the settings lead now");
+	ok(!see(REGISTRY, 4), "places: of the same registry, still no older timeline counts");
+	ok(see(REGISTRY + 1, 1), "places: but another registry does");
+	ok(!see(REGISTRY, 5), "places: and from then on, no other one");
+	uidgen_node_goes(&node, 7);
+	uidgen_node_goes(&node, 8);
+	ok(see(REGISTRY, 1), "places: the settings lead elsewhere, and back: any one counts");
+	uidgen_node_init(&node);
+	uidgen_node_goes(&node, 8);
+	ok(see(REGISTRY + 1, 1), "places: and after a restart, of which nothing is remembered");
 }
 
 static void
@@ -588,6 +637,7 @@ main(void)
 	test_back();
 	test_tokens();
 	test_answers();
+	test_places();
 	test_registries();
 	return done_testing();
 }
