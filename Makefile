@@ -34,6 +34,7 @@ OBJS = \
 	src/keeper/fetch.o \
 	src/keeper/shared_mode.o \
 	src/keeper/shared_registry.o \
+	src/keeper/succession.o \
 	src/link/link.o \
 	src/link/link_local.o \
 	src/link/link_remote.o \

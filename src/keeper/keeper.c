@@ -7,14 +7,15 @@
  * (demand.h); it makes one attempt for all demands that are there, publishes the
  * result and broadcasts.  While there is no demand, it sleeps without a connection to
  * any database, so that the registry's database can be dropped or copied, and an idle
- * server runs no transaction.  A connection can only be closed by exiting: after a while
- * without demand the keeper exits with code 1, and the postmaster starts it anew.  After
- * code 0 the postmaster would not.  The restart time is 0, because the postmaster
- * measures it on the wall clock: with a second, a clock set back by an hour would keep
- * the keeper away for an hour.
+ * server runs no transaction.  A connection to a database of this cluster can only be
+ * closed by exiting: after a while without demand the keeper leaves its place to a
+ * successor (succession.h).  Because it exits, its state is in shared memory; what must
+ * outlive that is in the registry.
  *
- * Because it exits, its state is in shared memory; what must outlive that is in the
- * registry.
+ * After an error that it cannot survive, and after SIGTERM, it exits with code 1, and the
+ * postmaster starts it anew.  The restart time is 0, because the postmaster measures it on
+ * the wall clock: with a second, a clock set back by an hour would keep the keeper away
+ * for an hour.
  *
  * What an attempt does depends on the registry's mode: local_mode.c, shared_mode.c.  For a
  * segment it is the same in both: fetch.c.
@@ -43,6 +44,7 @@
 #include "keeper/local_mode.h"
 #include "keeper/publish.h"
 #include "keeper/shared_mode.h"
+#include "keeper/succession.h"
 #include "link/link.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
@@ -71,6 +73,11 @@
 /* How long a stopping server hands back numbers of segments. */
 #define RELEASE_MS 5000
 
+/* How soon a successor is called again that could not be started, or was ended; and how long
+ * a keeper waits for one that cannot do anything before it has ended. */
+#define CALL_AGAIN_MS 30000
+#define SUCCESSOR_MS 1000
+
 /* How often the keeper looks whether recovery has ended. */
 #define RECOVERY_POLL_MS 1000
 
@@ -96,8 +103,6 @@ static UidgenSegmentSlot *attempt_slot;
 /* The segment whose turn is next. */
 static int	next_slot = 0;
 
-static void note_broken_attempt(void);
-
 /*
  * The name by which the keeper's process finds the library: the file that this code was
  * loaded from.  A bare name could find another copy of the library, whose shared memory
@@ -115,8 +120,9 @@ library_name(char *name, size_t size)
 		strlcpy(name, info.dli_fname, size);
 }
 
-void
-uidgen_register_keeper(void)
+/* What the postmaster is told of it, at preload and of each successor. */
+static BackgroundWorker
+describe_keeper(void)
 {
 	BackgroundWorker worker = {0};
 
@@ -134,6 +140,14 @@ uidgen_register_keeper(void)
 	snprintf(worker.bgw_function_name, sizeof(worker.bgw_function_name),
 			 "uidgen_keeper_main");
 	snprintf(worker.bgw_name, sizeof(worker.bgw_name), "uidgen keeper");
+	return worker;
+}
+
+void
+uidgen_register_keeper(void)
+{
+	BackgroundWorker worker = describe_keeper();
+
 	RegisterBackgroundWorker(&worker);
 }
 
@@ -155,53 +169,6 @@ handle_sigterm(SIGNAL_ARGS)
 	ShutdownRequestPending = true;
 	SetLatch(MyLatch);
 	errno = save_errno;
-}
-
-/* ---- the slot ---- */
-
-#ifdef USE_ASSERT_CHECKING
-/* Does this process own the slot, and with it all that only the keeper writes? */
-static inline bool
-own_slot(void)
-{
-	return pg_atomic_read_u32(&uidgen_shared->keeper_pid) == (uint32) MyProcPid;
-}
-
-#endif
-
-/* The process ends, for whatever reason.  Callers may be waiting. */
-static void
-leave_slot(int code, Datum arg)
-{
-	Assert(own_slot());
-	if (in_attempt)
-		note_broken_attempt();
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->keeper_latch = NULL;
-	LWLockRelease(uidgen_shared->lock);
-	uidgen_demand_break_off(&uidgen_shared->grant_demand);
-	uidgen_demand_break_off(&uidgen_shared->move_demand);
-	for (int i = 0, n = uidgen_segments_used(); i < n; i++)
-		uidgen_demand_break_off(&uidgen_segments_slot(i)->demand);
-	pg_atomic_write_u32(&uidgen_shared->keeper_pid, 0);
-}
-
-static void
-enter_slot(void)
-{
-	uint32		nobody = 0;
-
-	if (!pg_atomic_compare_exchange_u32(&uidgen_shared->keeper_pid, &nobody,
-										MyProcPid))
-		ereport(FATAL,
-				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("another uidgen keeper is running"),
-				 errdetail("Its process id is %u.", nobody)));
-	before_shmem_exit(leave_slot, 0);
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->keeper_latch = MyLatch;
-	uidgen_shared->keeper_ran = true;
-	LWLockRelease(uidgen_shared->lock);
 }
 
 /* ---- attempts ---- */
@@ -430,7 +397,7 @@ begin_attempt(UidgenDemand *demand)
 	uint64		number = uidgen_demand_open(demand);
 	long		pause;
 
-	Assert(own_slot());
+	Assert(uidgen_own_slot());
 	if (number == 0)
 		return -1;
 	pause = milliseconds_until(demand->retry_at);
@@ -469,14 +436,6 @@ attend(UidgenDemand *demand, const UidgenLink *link)
 	if (succeeded)
 		note_place(link);
 	end_attempt(demand, succeeded);
-
-	/*
-	 * The local registry is not used any more.  Its connection ends with the
-	 * process.
-	 */
-	if (uidgen_link->shared && uidgen_shared->local_recalled && !must_move() &&
-		uidgen_link_local.is_connected())
-		uidgen_link_local.disconnect();
 	return 0;
 }
 
@@ -565,6 +524,67 @@ idle_ms(const UidgenLink *link)
 	return (long) Max(uidgen_server_ms(uidgen_read_terms(true).window), IDLE_MS);
 }
 
+/* ---- connections that are not needed ---- */
+
+/* A node of a fleet needs its local registry only until it has moved. */
+static bool
+has_moved(void)
+{
+	return uidgen_link->shared && uidgen_shared->local_recalled && !must_move();
+}
+
+static bool
+call_successor(void)
+{
+	BackgroundWorker worker = describe_keeper();
+
+	return uidgen_call_successor(&worker);
+}
+
+/*
+ * Close a connection that is not needed.  Where that takes the end of the process, it stays
+ * until the successor has come: also if the server has no free worker slot for that one.
+ * Returns for how many milliseconds there is nothing to do.
+ */
+static long
+close_connection(const UidgenLink *link)
+{
+	static UidgenMicroseconds call_again_at = 0;
+	long		pause;
+
+	if (link->disconnect())
+		return -1;
+	pause = milliseconds_until(call_again_at);
+	if (pause > 0)
+		return pause;
+	(void) call_successor();
+	call_again_at = uidgen_clock_monotonic() + INT64CONST(1000) * CALL_AGAIN_MS;
+	return CALL_AGAIN_MS;
+}
+
+/*
+ * The connection is to a database that the settings name no more, and nothing can be done
+ * before it is closed.
+ */
+static void
+leave_connection(const UidgenLink *link)
+{
+	UidgenMicroseconds end = uidgen_clock_monotonic() + INT64CONST(1000) * SUCCESSOR_MS;
+	long		left;
+
+	if (link->disconnect())
+		return;
+	if (call_successor())
+		while (!ShutdownRequestPending && (left = milliseconds_until(end)) > 0)
+		{
+			uidgen_hand_over();
+			(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+							 left, uidgen_wait_event(&idle_wait_event, "UidgenKeeper"));
+			ResetLatch(MyLatch);
+		}
+	proc_exit(1);
+}
+
 /* ---- the settings ---- */
 
 static void
@@ -597,10 +617,23 @@ reload(void)
 		uidgen_demand_retry_now(&uidgen_segments_slot(i)->demand);
 	}
 	if (link->is_connected() && (link == uidgen_link || link != link_in_use()))
-		link->disconnect();
+		leave_connection(link);
 }
 
 /* ---- the end ---- */
+
+/* The process ends, for whatever reason, and no successor has its place.  Callers may be
+ * waiting. */
+static void
+end_attempts(void)
+{
+	if (in_attempt)
+		note_broken_attempt();
+	uidgen_demand_break_off(&uidgen_shared->grant_demand);
+	uidgen_demand_break_off(&uidgen_shared->move_demand);
+	for (int i = 0, n = uidgen_segments_used(); i < n; i++)
+		uidgen_demand_break_off(&uidgen_segments_slot(i)->demand);
+}
 
 /* Hand back what nobody has drawn.  After a failure, no further attempts: most would fail,
  * too, and the shutdown waits.  It does not wait for thousands of commits either. */
@@ -673,7 +706,7 @@ uidgen_keeper_main(Datum main_arg)
 		proc_exit(0);
 	}
 
-	enter_slot();
+	uidgen_enter_slot(end_attempts);
 	attempt_context = AllocSetContextCreate(TopMemoryContext, "uidgen keeper",
 											ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(attempt_context);
@@ -702,6 +735,15 @@ uidgen_keeper_main(Datum main_arg)
 			reload();
 		}
 
+		/*
+		 * Not while a signal waits for this process.  The successor may have
+		 * begun with the new settings, and would not see that they have
+		 * changed.
+		 */
+		if (uidgen_successor_has_come() && !ConfigReloadPending &&
+			!ShutdownRequestPending)
+			uidgen_hand_over();
+
 		link = link_in_use();
 		if (link->in_recovery())
 			timeout = RECOVERY_POLL_MS;
@@ -722,11 +764,10 @@ uidgen_keeper_main(Datum main_arg)
 		{
 			long		idle = milliseconds_until(idle_since + INT64CONST(1000) * idle_ms(link));
 
-			if (idle == 0)
-				link->disconnect();
-			else
-				timeout = sooner(timeout, idle);
+			timeout = sooner(timeout, idle > 0 ? idle : close_connection(link));
 		}
+		if (has_moved() && uidgen_link_local.is_connected())
+			timeout = sooner(timeout, close_connection(&uidgen_link_local));
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH |
 						 (timeout > 0 ? WL_TIMEOUT : 0), timeout,
 						 uidgen_wait_event(&idle_wait_event, "UidgenKeeper"));

@@ -114,8 +114,8 @@ typedef struct UidgenLink
 	 */
 	void		(*reject_host) (void);
 
-	/* Close the connection; this may end the process, with exit code 1. */
-	void		(*disconnect) (void);
+	/* Close the connection; false: only the end of the process closes it. */
+	bool		(*disconnect) (void);
 
 	/*
 	 * The process is about to end: is there a last call to be made?  All

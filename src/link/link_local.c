@@ -34,7 +34,6 @@
 #include "shared/catalog.h"
 #include "shared/guc.h"
 #include "shared/version.h"
-#include "storage/ipc.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -221,10 +220,10 @@ reject_host(void)
 {
 }
 
-static void
+static bool
 disconnect(void)
 {
-	proc_exit(1);
+	return false;
 }
 
 /* ---- calls ---- */

@@ -192,10 +192,11 @@ reject_host(void)
 	client->reject_host();
 }
 
-static void
+static bool
 disconnect(void)
 {
 	client->disconnect();
+	return true;
 }
 
 static bool

@@ -40,7 +40,8 @@ typedef struct UidgenShared
 
 	/*
 	 * Process id of the keeper that owns the slot, or 0.  The slot is taken
-	 * by compare-exchange, so that there are never two keepers.
+	 * by compare-exchange, so that there are never two keepers.  The rules of
+	 * its succession are in succession.h.
 	 */
 	pg_atomic_uint32 keeper_pid;
 
@@ -52,6 +53,11 @@ typedef struct UidgenShared
 	Latch	   *keeper_latch;	/* NULL: there is no keeper now */
 	bool		keeper_ran;		/* a keeper has started since the memory was
 								 * made */
+
+	/* These are written by the successor, too. */
+	bool		successor_awaited;	/* the keeper has called a successor */
+	uint32		successor_pid;	/* of the one that has come, or 0 */
+	Latch	   *successor_latch;	/* NULL: none has come */
 
 	UidgenLease lease;
 	uint64		served_place;	/* where the last attempt for a grant that

@@ -252,11 +252,11 @@ reject_host(void)
 	real->reject_host();
 }
 
-static void
+static bool
 disconnect(void)
 {
 	(void) begin("disconnect");
-	real->disconnect();
+	return real->disconnect();
 }
 
 static bool

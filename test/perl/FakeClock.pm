@@ -4,6 +4,7 @@
 #	$clock->under(sub { $node->start });	# likewise restart
 #	$clock->step(-7200);
 #	$clock->suspend(8 * 3600);
+#	$clock->pass(60);
 #
 # step(), set(), stop() and correct() are about the wall clock alone, and return when
 # every process of the server sees what they did.
@@ -27,6 +28,7 @@ sub new
 		offset => 0,
 		standstill => 0,
 		suspended => 0,
+		passed => 0,
 	}, $class;
 	$self->_write;
 	return $self;
@@ -45,7 +47,7 @@ sub under
 sub now
 {
 	my ($self) = @_;
-	return ($self->{standstill} || _true_now() + $self->{offset}) / 1e9;
+	return ($self->{passed} + ($self->{standstill} || _true_now() + $self->{offset})) / 1e9;
 }
 
 # Set it forward by so many seconds (back, if negative).
@@ -68,11 +70,20 @@ sub suspend
 	return;
 }
 
+# So many seconds pass, by all clocks of the server.  Whoever sleeps goes on sleeping for as
+# long as it had planned, unless something wakes it.
+sub pass
+{
+	my ($self, $seconds) = @_;
+	$self->{passed} += int($seconds * 1e9);
+	return $self->_change;
+}
+
 # Set it to a time, from which it runs on.
 sub set
 {
 	my ($self, $time) = @_;
-	$self->{offset} = int($time * 1e9) - _true_now();
+	$self->{offset} = int($time * 1e9) - $self->{passed} - _true_now();
 	$self->{standstill} = 0;
 	return $self->_change;
 }
@@ -81,7 +92,7 @@ sub set
 sub stop
 {
 	my ($self, $time) = @_;
-	$self->{standstill} = int($time * 1e9);
+	$self->{standstill} = int($time * 1e9) - $self->{passed};
 	return $self->_change;
 }
 
@@ -89,7 +100,8 @@ sub stop
 sub correct
 {
 	my ($self) = @_;
-	$self->{offset} = $self->{standstill} = 0;
+	$self->{standstill} = 0;
+	$self->{offset} = -$self->{passed};
 	return $self->_change;
 }
 
@@ -115,8 +127,8 @@ sub _change
 sub _write
 {
 	my ($self) = @_;
-	my ($offset, $standstill, $suspended) = @$self{qw(offset standstill suspended)};
-	my $state = pack('q q q Q', $offset, $standstill, $suspended, ~($offset ^ $standstill ^ $suspended));
+	my @state = @$self{qw(offset standstill suspended passed)};
+	my $state = pack('q4 Q', @state, ~($state[0] ^ $state[1] ^ $state[2] ^ $state[3]));
 	open(my $file, -e $self->{file} ? '+<' : '+>', $self->{file})
 	  or croak "could not open $self->{file}: $!";
 	binmode $file;

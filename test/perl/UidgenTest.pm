@@ -16,8 +16,8 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(uidgen_node try_psql sqlstate_of fails_with poll_until log_since
-  start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated change_setting await_keeper keeper_pid
-  end_keeper await_end times_asleep stop_processes crash kill_and_start start_again percentile spread build_program
+  start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated change_setting await_keeper keeper_pid keeper_pids
+  postmaster_pid end_keeper await_end times_asleep is_asleep stop_processes crash kill_and_start start_again percentile spread build_program
   build_module);
 
 # A server that has uidgen preloaded, not yet started.  @conf: more lines for
@@ -187,6 +187,13 @@ sub times_asleep
 	return process_file($pid, 'status') =~ /^voluntary_ctxt_switches:\s+(\d+)$/m ? $1 : -1;
 }
 
+# Is it asleep now?
+sub is_asleep
+{
+	my ($pid) = @_;
+	return process_file($pid, 'stat') =~ /^\d+ \(.*\) S/;
+}
+
 sub postmaster_pid
 {
 	my ($node) = @_;
@@ -201,12 +208,20 @@ sub child_pids
 	return grep { process_file($_, 'status') =~ /^PPid:\s+$postmaster$/m } map { m{(\d+)$} } glob '/proc/[0-9]*';
 }
 
-# Process id of the keeper, or '' if there is none.  Not by pg_stat_activity,
-# where it does not show while it has no connection.
+# Process ids of the keeper and of its successor, if that has come.  Not by pg_stat_activity,
+# where they do not show while they have no connection.
+sub keeper_pids
+{
+	my ($node) = @_;
+	return grep { process_file($_, 'cmdline') =~ /uidgen keeper/ } child_pids($node);
+}
+
+# Process id of the keeper, or '' if there is none, or one follows another at this moment.
 sub keeper_pid
 {
 	my ($node) = @_;
-	return (grep { process_file($_, 'cmdline') =~ /uidgen keeper/ } child_pids($node))[0] // '';
+	my @keepers = keeper_pids($node);
+	return @keepers == 1 ? $keepers[0] : '';
 }
 
 # End the keeper; with 'TERM', as pg_terminate_backend() does it, its grant is handed

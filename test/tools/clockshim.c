@@ -7,7 +7,8 @@
  * names, which every process maps, so that one write steps the clock of all of
  * them at once.  The monotonic clock is left alone, as it is when somebody sets
  * a machine's clock; so is the boot clock, unless the file has an offset for it
- * too: it runs on while a machine is suspended.
+ * too: it runs on while a machine is suspended.  A third offset is for all clocks:
+ * so much time has passed.  It wakes nobody who sleeps.
  *
  * Not libfaketime, because that leaves background workers with the true clock:
  * the postmaster forks them inside its select(), for which libfaketime switches
@@ -37,13 +38,15 @@ typedef struct FalseClock
 	int64_t		offset;			/* added to the true wall clock */
 	int64_t		standstill;		/* if not 0, the time that is shown instead */
 	int64_t		suspended;		/* added to the true boot clock */
-	int64_t		check;			/* ~(offset ^ standstill ^ suspended): the
-								 * write is complete */
+	int64_t		passed;			/* added to all of them, the monotonic ones
+								 * too */
+	int64_t		check;			/* ~(offset ^ standstill ^ suspended ^ passed):
+								 * the write is complete */
 } FalseClock;
 
 typedef int (*ClockGettime) (clockid_t, struct timespec *);
 
-static const FalseClock true_clock = {0, 0, 0, -1};
+static const FalseClock true_clock = {0, 0, 0, 0, -1};
 static const volatile FalseClock *shown = &true_clock;
 static ClockGettime real_clock_gettime;
 
@@ -92,8 +95,9 @@ read_file(void)
 		read.offset = shown->offset;
 		read.standstill = shown->standstill;
 		read.suspended = shown->suspended;
+		read.passed = shown->passed;
 		read.check = shown->check;
-	} while (read.check != ~(read.offset ^ read.standstill ^ read.suspended));
+	} while (read.check != ~(read.offset ^ read.standstill ^ read.suspended ^ read.passed));
 	return read;
 }
 
@@ -109,9 +113,14 @@ falsify(clockid_t clock, int64_t now)
 		case CLOCK_REALTIME_COARSE:
 		case CLOCK_TAI:
 			is = read_file();
-			return is.standstill != 0 ? is.standstill : now + is.offset;
+			return is.passed + (is.standstill != 0 ? is.standstill : now + is.offset);
 		case CLOCK_BOOTTIME:
-			return now + read_file().suspended;
+			is = read_file();
+			return is.passed + now + is.suspended;
+		case CLOCK_MONOTONIC:
+		case CLOCK_MONOTONIC_COARSE:
+		case CLOCK_MONOTONIC_RAW:
+			return now + read_file().passed;
 		default:
 			return now;
 	}

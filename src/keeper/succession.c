@@ -1,0 +1,217 @@
+/*
+ * succession.c
+ *	  Enters and leaves the keeper's slot, and hands it over: see succession.h.
+ */
+#include "postgres.h"
+
+#include "keeper/succession.h"
+
+#include "compat.h"
+#include "miscadmin.h"
+#include "postmaster/interrupt.h"
+#include "shared/shmem.h"
+#include "storage/ipc.h"
+#include "utils/memutils.h"
+
+static uint32 wait_event = 0;
+
+/* What a process that comes finds. */
+typedef enum
+{
+	SLOT_MINE,
+	SLOT_PROMISED,				/* the keeper knows that this process has come */
+	SLOT_TAKEN
+} SlotState;
+
+static void (*before_leaving) (void);
+
+/* The successor that this process has called; NULL: none. */
+static BackgroundWorkerHandle *called = NULL;
+
+bool
+uidgen_own_slot(void)
+{
+	return pg_atomic_read_u32(&uidgen_shared->keeper_pid) == (uint32) MyProcPid;
+}
+
+/* The lock is held. */
+static void
+set_successor(uint32 pid, Latch *latch)
+{
+	uidgen_shared->successor_pid = pid;
+	uidgen_shared->successor_latch = latch;
+}
+
+/* Is this process the successor that has come?  The lock is held. */
+static bool
+am_successor(void)
+{
+	return uidgen_shared->successor_pid == (uint32) MyProcPid;
+}
+
+/* Give up the place of the successor; false: this process is none, or owns the slot by now. */
+static bool
+step_back(void)
+{
+	bool		result;
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	result = am_successor();
+	if (result)
+		set_successor(0, NULL);
+	LWLockRelease(uidgen_shared->lock);
+	return result;
+}
+
+/* The process ends, for whatever reason. */
+static void
+leave_slot(int code, Datum arg)
+{
+	if (step_back() || !uidgen_own_slot())
+		return;
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->keeper_latch = NULL;
+	uidgen_shared->successor_awaited = false;
+	LWLockRelease(uidgen_shared->lock);
+
+	/* What it writes, only the owner may write. */
+	before_leaving();
+	pg_atomic_write_u32(&uidgen_shared->keeper_pid, 0);
+
+	/* Whoever has come need not wait until this process is started again. */
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	if (uidgen_shared->successor_latch)
+		SetLatch(uidgen_shared->successor_latch);
+	LWLockRelease(uidgen_shared->lock);
+}
+
+static SlotState
+try_slot(void)
+{
+	uint32		owner = 0;
+	SlotState	state = SLOT_TAKEN;
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	if (pg_atomic_compare_exchange_u32(&uidgen_shared->keeper_pid, &owner, MyProcPid))
+	{
+		uidgen_shared->keeper_latch = MyLatch;
+
+		/*
+		 * A successor that has come is this process, or is too late: the
+		 * keeper that it was called by has ended, and was started again.
+		 */
+		if (uidgen_shared->successor_latch)
+			SetLatch(uidgen_shared->successor_latch);
+		set_successor(0, NULL);
+		state = SLOT_MINE;
+	}
+	else if (owner == (uint32) MyProcPid)
+		state = SLOT_MINE;
+	else if (am_successor())
+		state = SLOT_PROMISED;
+	else if (uidgen_shared->successor_awaited && !uidgen_shared->successor_latch)
+	{
+		set_successor(MyProcPid, MyLatch);
+		SetLatch(uidgen_shared->keeper_latch);
+		state = SLOT_PROMISED;
+	}
+	if (state == SLOT_MINE)
+		uidgen_shared->keeper_ran = true;
+	LWLockRelease(uidgen_shared->lock);
+	return state;
+}
+
+void
+uidgen_enter_slot(void (*at_end) (void))
+{
+	SlotState	state;
+
+	before_leaving = at_end;
+	/* First, since the slot may be given to this process from then on. */
+	before_shmem_exit(leave_slot, 0);
+	while ((state = try_slot()) != SLOT_MINE)
+	{
+		/*
+		 * With code 0 in both cases: the owner goes on, or ends with another
+		 * code, and is started again.
+		 */
+		if (state == SLOT_TAKEN || (ShutdownRequestPending && step_back()))
+			proc_exit(0);
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, 0,
+						 uidgen_wait_event(&wait_event, "UidgenKeeper"));
+		ResetLatch(MyLatch);
+		/* There is no query to cancel. */
+		QueryCancelPending = false;
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+await_successor(bool awaited)
+{
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	uidgen_shared->successor_awaited = awaited;
+	LWLockRelease(uidgen_shared->lock);
+}
+
+bool
+uidgen_call_successor(BackgroundWorker *worker)
+{
+	MemoryContext caller_context;
+	pid_t		pid;
+
+	Assert(uidgen_own_slot());
+	if (called)
+	{
+		if (GetBackgroundWorkerPid(called, &pid) != BGWH_STOPPED)
+			return true;
+		/* Somebody has ended it. */
+		pfree(called);
+		called = NULL;
+	}
+
+	/* First: one that comes and is not awaited ends. */
+	await_successor(true);
+	caller_context = MemoryContextSwitchTo(TopMemoryContext);
+	if (!RegisterDynamicBackgroundWorker(worker, &called))
+	{
+		called = NULL;
+		await_successor(false);
+	}
+	MemoryContextSwitchTo(caller_context);
+	return called != NULL;
+}
+
+bool
+uidgen_successor_has_come(void)
+{
+	bool		result;
+
+	if (!called)
+		return false;
+	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	result = uidgen_shared->successor_latch != NULL;
+	LWLockRelease(uidgen_shared->lock);
+	return result;
+}
+
+void
+uidgen_hand_over(void)
+{
+	bool		given = false;
+
+	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	if (uidgen_shared->successor_latch)
+	{
+		pg_atomic_write_u32(&uidgen_shared->keeper_pid, uidgen_shared->successor_pid);
+		uidgen_shared->keeper_latch = uidgen_shared->successor_latch;
+		uidgen_shared->successor_awaited = false;
+		set_successor(0, NULL);
+		SetLatch(uidgen_shared->keeper_latch);
+		given = true;
+	}
+	LWLockRelease(uidgen_shared->lock);
+	if (given)
+		proc_exit(0);
+}
