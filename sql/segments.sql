@@ -11,7 +11,8 @@ SET intervalstyle = postgres;
 SET datestyle = ISO;
 SET timezone = UTC;
 
--- Which second the clock shows, and which history the registry has: cluster/timeline/database.
+-- Which second the clock shows, and which history the registry has: cluster/timeline/database, and
+-- perhaps the second in which its server has started.
 CREATE FUNCTION pg_temp.world(second bigint, history text DEFAULT NULL) RETURNS void LANGUAGE sql AS $$
 	SELECT set_config('segments_test.second', second::text, true),
 		set_config('segments_test.history', coalesce(history, current_setting('segments_test.history')), true);
@@ -23,7 +24,7 @@ BEGIN
 	CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz LANGUAGE sql AS
 		'SELECT to_timestamp(current_setting(''segments_test.second'')::bigint)';
 	CREATE OR REPLACE FUNCTION uidgen.registry_history(OUT system_identifier bigint, OUT timeline int, OUT started timestamptz, OUT database oid) LANGUAGE sql AS
-		'SELECT h[1]::bigint, h[2]::int, clock_timestamp(), h[3]::oid FROM string_to_array(current_setting(''segments_test.history''), ''/'') AS h';
+		'SELECT h[1]::bigint, h[2]::int, to_timestamp(coalesce(h[4], ''0'')::int), h[3]::oid FROM string_to_array(current_setting(''segments_test.history''), ''/'') AS h';
 	DELETE FROM uidgen.segment;
 	DELETE FROM uidgen.worker_node;
 	DELETE FROM uidgen.registry_layout;
@@ -64,7 +65,7 @@ END $$;
 
 -- The two calls of a keeper.  It knows what the row has, unless it is told otherwise.
 CREATE FUNCTION pg_temp.take(wanted bigint DEFAULT 10, highest bigint DEFAULT -1, version bigint DEFAULT NULL, incarnation bigint DEFAULT NULL,
-	not_after bigint DEFAULT 9223372036854775807, name text DEFAULT 's') RETURNS text LANGUAGE plpgsql AS $$
+	not_after bigint DEFAULT 9223372036854775807, name text DEFAULT 's', reign bigint DEFAULT 0) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	g record;
 	message text;
@@ -75,7 +76,11 @@ DECLARE
 BEGIN
 	SELECT s.version, s.incarnation INTO version_before, incarnation_before FROM uidgen.segment AS s WHERE s.name = take.name;
 	SELECT * INTO STRICT g FROM uidgen.segment_fetch(convert_to(name, 'UTF8'), wanted,
-		coalesce(incarnation, incarnation_before, 0), coalesce(version, version_before, 0), highest, not_after);
+		coalesce(incarnation, incarnation_before, 0), coalesce(version, version_before, 0), reign, highest, not_after);
+	IF g.refusal IS NOT NULL THEN
+		RETURN concat_ws(E'\n  ', CASE WHEN num_nonnulls(g.first_value, g.last_value, g.version, g.reign) = 0 THEN g.refusal END, g.refusal_detail,
+			replace(g.refusal_hint, format('"%s"', current_database()), 'REGISTRY'));
+	END IF;
 	RETURN g.first_value || ' to ' || g.last_value;
 EXCEPTION WHEN OTHERS OR query_canceled THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
@@ -93,6 +98,16 @@ BEGIN
 EXCEPTION WHEN OTHERS OR query_canceled THEN
 	RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
+-- The reign that a node is told with what it fetches now, and where reigns ended and the next one began.
+CREATE FUNCTION pg_temp.reign(name text DEFAULT 's') RETURNS bigint LANGUAGE sql AS $$
+	SELECT s.reigns[cardinality(s.reigns)] FROM uidgen.segment AS s WHERE s.name = reign.name;
+$$;
+CREATE FUNCTION pg_temp.reigns(name text DEFAULT 's') RETURNS text LANGUAGE sql AS $$
+	SELECT concat_ws(', ', cardinality(s.reigns) || ' reigns', (SELECT string_agg(e || '-' || b, ' ') FROM unnest(s.reign_ends, s.reign_begins) AS r (e, b)),
+			'floor ' || s.reign_floor, 'stopped since ' || extract(epoch FROM s.stopped_since), 'told of ' || s.evidence)
+		|| CASE WHEN (SELECT count(DISTINCT r) FROM unnest(s.reigns) AS r) < cardinality(s.reigns) THEN ', of which some are equal' ELSE '' END
+	FROM uidgen.segment AS s WHERE s.name = reigns.name;
+$$;
 CREATE FUNCTION pg_temp.version(name text DEFAULT 's') RETURNS bigint LANGUAGE sql AS $$
 	SELECT s.version FROM uidgen.segment AS s WHERE s.name = version.name;
 $$;
@@ -233,16 +248,24 @@ SELECT pg_temp.take(highest => 41), pg_temp.show();
 SELECT pg_temp.take(highest => 150), pg_temp.show();
 SELECT pg_temp.take(highest => 260), pg_temp.show();
 SELECT pg_temp.take(highest => 371), pg_temp.show();
+-- from then on nobody gets numbers, until the owner has raised it above what servers know of
+SELECT pg_temp.world(2000), pg_temp.take(), pg_temp.reigns();
+SELECT pg_temp.take(highest => 400), pg_temp.reigns();
+SELECT pg_temp.take(highest => 390), pg_temp.take(highest => 500, incarnation => 1), pg_temp.show(), pg_temp.reigns();
+SELECT pg_temp.release(265), pg_temp.show();
+SELECT uidgen.raise_segment('s', 390), pg_temp.take(), pg_temp.show(), pg_temp.reigns();
+SELECT pg_temp.take(highest => 400), pg_temp.show(), pg_temp.reigns();
 SELECT pg_temp.take(highest => 9223372036854775807);
--- what the owner can do then
-SELECT uidgen.raise_segment('s', 371), pg_temp.take(highest => 371), pg_temp.show();
+SELECT uidgen.raise_segment('s', 600), pg_temp.take(highest => 510), pg_temp.show();
 -- who has no gap believes nobody
 UPDATE uidgen.segment SET failover_gap = 0;
-SELECT pg_temp.take(highest => 381), pg_temp.show();
-SELECT pg_temp.take(highest => 392), pg_temp.show();
+SELECT pg_temp.take(highest => 610), pg_temp.show();
+SELECT pg_temp.take(highest => 621), pg_temp.show();
+-- the place where it stands may be the right one
+SELECT uidgen.raise_segment('s', -1), pg_temp.take(highest => 620), pg_temp.show();
 -- no sum is too large
 UPDATE uidgen.segment SET failover_gap = 9223372036854775807;
-SELECT pg_temp.take(highest => 391), pg_temp.show();
+SELECT pg_temp.take(highest => 630), pg_temp.show();
 SELECT pg_temp.take(highest => 9223372036854775807), pg_temp.show();
 ROLLBACK;
 
@@ -267,7 +290,9 @@ SELECT pg_temp.take(name => 't'), pg_temp.show();
 SELECT pg_temp.world(1000, '9/3/9');
 SELECT pg_temp.take(highest => 460), pg_temp.show();
 SELECT pg_temp.world(1000, '9/4/9');
-SELECT pg_temp.take(highest => 571);
+SAVEPOINT beyond;
+SELECT pg_temp.take(highest => 571), pg_temp.show();
+ROLLBACK TO beyond;
 SELECT pg_temp.take(highest => 570), pg_temp.show();
 -- one that loses nothing
 UPDATE uidgen.segment SET failover_gap = 0 WHERE name = 's';
@@ -458,6 +483,104 @@ SELECT pg_temp.try($$SELECT uidgen.segment_release('s', 1, 1, 922337203685477580
 RESET ROLE;
 -- who watches
 SELECT has_table_privilege('pg_monitor', 'uidgen.segment', 'SELECT'), has_table_privilege('pg_monitor', 'uidgen.segment', 'INSERT, UPDATE, DELETE, TRUNCATE');
+ROLLBACK;
+
+-- Reigns: each history is one, and a node says in which it was told what it knows.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10);
+UPDATE uidgen.segment SET failover_gap = 100;
+SELECT pg_temp.reigns(), pg_temp.take(), pg_temp.reigns();
+SELECT reign = pg_temp.reign() FROM uidgen.segment_fetch('s', 10, 0, 0, 0, -1, 9223372036854775807);
+SELECT pg_temp.reign() AS one \gset
+SELECT pg_temp.world(1000, '7/2/8');
+SELECT pg_temp.take(reign => :one, highest => 120), pg_temp.reigns();
+SELECT pg_temp.reign() AS two \gset
+-- of the former one: what was left out is explained, what others were given is not
+SELECT pg_temp.take(reign => :one, highest => 120), pg_temp.take(reign => :two, highest => 140), pg_temp.take(reign => :one, highest => 15), pg_temp.reigns();
+SAVEPOINT fine;
+SELECT pg_temp.take(reign => :one, highest => 121), pg_temp.reigns();
+ROLLBACK TO fine;
+-- one that the registry never had
+SELECT pg_temp.take(reign => 1, highest => 15), pg_temp.show(), pg_temp.reigns();
+SELECT pg_temp.take(reign => :two, highest => 130), pg_temp.take();
+SELECT uidgen.raise_segment('s', 200), pg_temp.reigns();
+SELECT pg_temp.take(reign => 1, highest => 200), pg_temp.take(reign => :one, highest => 199), pg_temp.take(reign => :two, highest => 140), pg_temp.show();
+SELECT pg_temp.reign() AS three \gset
+SELECT pg_temp.take(reign => :three, highest => 230), pg_temp.take(reign => 1, highest => 201), pg_temp.reigns();
+ROLLBACK TO fine;
+-- who was told nothing says nothing
+SELECT pg_temp.take(reign => 1, highest => -1), pg_temp.take(reign => 1, highest => 500, incarnation => 1);
+-- numbers that were lost without another history
+SELECT pg_temp.take(reign => :two, highest => 280), pg_temp.reigns();
+SELECT pg_temp.take(reign => :two, highest => 280), pg_temp.show();
+-- once more, before anybody has fetched in between: what the one may have lost is left out, not more
+SELECT pg_temp.world(1000, '7/3/8');
+SELECT pg_temp.reign() AS three \gset
+SAVEPOINT fine;
+SELECT pg_temp.take(reign => :three, highest => 401), pg_temp.reigns();
+ROLLBACK TO fine;
+SELECT pg_temp.take(reign => :three, highest => 400), pg_temp.reigns();
+ROLLBACK;
+
+-- A node of a version that says nothing of reigns: no numbers for it, where there are none for others.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10);
+SELECT first_value, last_value FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807);
+SELECT first_value, last_value, step, max_value, timeline FROM uidgen.segment_fetch('s', 10, (SELECT incarnation FROM uidgen.segment), 0, 50000, 9223372036854775807);
+SELECT pg_temp.take(), pg_temp.reigns();
+SELECT first_value, last_value, version, step, max_value, timeline FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807);
+ROLLBACK;
+
+-- A start of a shared registry's server is a reign as well, and leaves nothing out.  So a copy of its
+-- files that is started as it is is noticed, and the original after it.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10), uidgen.create_segment('t', step => 10);
+UPDATE uidgen.segment SET failover_gap = 100;
+SELECT pg_temp.take(), pg_temp.world(1000, '7/1/8/1'), pg_temp.take(), pg_temp.reigns();
+SELECT uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
+SELECT pg_temp.take(), pg_temp.reigns();
+SELECT pg_temp.reign() AS one \gset
+SELECT pg_temp.take(reign => :one, highest => 30), pg_temp.world(1000, '7/1/8/2'), pg_temp.take(reign => :one, highest => 40), pg_temp.show(), pg_temp.reigns();
+-- who was given both hands both back
+SELECT pg_temp.world(1000, '7/1/8/3'), pg_temp.take(), pg_temp.reigns(), pg_temp.show();
+SELECT pg_temp.release(45), pg_temp.take(reign => :one, highest => 40), pg_temp.reigns();
+SELECT pg_temp.world(1000, '7/1/8/4'), pg_temp.take(reign => :one, highest => 40), pg_temp.reigns();
+-- the original has gone on meanwhile, and nobody was given anything here since: as after a failover
+SELECT pg_temp.world(1000, '7/1/8/5'), pg_temp.reign() AS last \gset
+SAVEPOINT fine;
+SELECT pg_temp.take(reign => :last, highest => 100), pg_temp.reigns();
+ROLLBACK TO fine;
+-- or somebody was
+SELECT pg_temp.take(), pg_temp.take(reign => :last, highest => 64), pg_temp.take(reign => :last, highest => 65), pg_temp.take();
+ROLLBACK;
+
+-- What happens with a stopped one; the last 32 reigns; those of the owner's making.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10);
+UPDATE uidgen.segment SET failover_gap = 100;
+SELECT pg_temp.take(), pg_temp.reign() AS one \gset
+SELECT pg_temp.take(reign => 1, highest => 5);
+SELECT uidgen.drop_segment('s'), uidgen.create_segment('s', 50, 10), pg_temp.take(), pg_temp.reigns();
+SELECT uidgen.drop_segment('s'), uidgen.create_segment('s', 7, 10, restart => true), pg_temp.take(), pg_temp.reigns();
+SELECT pg_temp.take(reign => 1, highest => 8);
+-- a history that nobody has noticed so far is left out all the same
+SELECT pg_temp.reign() AS one \gset
+SELECT pg_temp.world(1000, '7/2/8'), uidgen.raise_segment('s', 30), pg_temp.take(reign => :one, highest => 116), pg_temp.reigns();
+SELECT pg_temp.reign() AS two \gset
+SELECT uidgen.raise_segment('s', g) FROM generate_series(200, 228) AS g \g /dev/null
+SELECT pg_temp.reigns(), pg_temp.take(), (SELECT :two = ANY (reigns) FROM uidgen.segment);
+-- forgotten, and known for too high a number
+SELECT pg_temp.world(1000, '7/' || g || '/8'), pg_temp.take() FROM generate_series(3, 40) AS g \g /dev/null
+SELECT regexp_replace(pg_temp.reigns(), ' .* ', ' ... '), (SELECT reign_floor < last_value AND :two <> ALL (reigns) FROM uidgen.segment);
+SELECT reign_floor, last_value FROM uidgen.segment \gset
+SELECT pg_temp.take(reign => :two, highest => :reign_floor) = format('%s to %s', :last_value + 1, :last_value + 10);
+SELECT pg_temp.take(reign => :two, highest => :reign_floor + 1) ~ 'stopped';
+SELECT pg_temp.try('UPDATE uidgen.segment SET ' || change) FROM (VALUES
+	('stopped = NULL'), ('evidence = 1'), ($$reigns = '{1}'$$), ('reign_floor = 9999'), ('started = now()'), ('stopped = NULL, version = 1')) AS c (change);
 ROLLBACK;
 
 -- A gap that is still to be left out is not made smaller.

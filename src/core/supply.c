@@ -80,6 +80,7 @@ uidgen_supply_request(const UidgenSupply *supply, const UidgenSegmentLook *look,
 	UidgenSupplyRequest request = {
 		.incarnation = supply->incarnation,
 		.version = supply->version,
+		.reign = supply->reign,
 		.highest = supply->highest,
 		.length = next_length(supply, look, duration, now)
 	};
@@ -97,7 +98,7 @@ uidgen_supply_request(const UidgenSupply *supply, const UidgenSegmentLook *look,
 static UidgenSupplyFault
 find_fault(const UidgenSupply *supply, const UidgenSupplyAnswer *answer, bool same)
 {
-	if (answer->incarnation == 0 || answer->version == 0)
+	if (answer->incarnation == 0 || answer->version == 0 || answer->reign == 0)
 		return UIDGEN_SUPPLY_BAD_MARKS;
 	if (answer->min_step <= 0 || answer->max_step < answer->min_step ||
 		answer->max_step > (int64_t) UIDGEN_SEGMENT_MAX)
@@ -130,6 +131,7 @@ uidgen_supply_receive(UidgenSupply *supply, const UidgenSupplyRequest *request,
 	supply->registry = answer->registry;
 	supply->incarnation = answer->incarnation;
 	supply->version = answer->version;
+	supply->reign = answer->reign;
 	supply->step = answer->step;
 	supply->min_step = answer->min_step;
 	supply->max_step = answer->max_step;

@@ -62,7 +62,19 @@ read_registry(const UidgenLink *link, const UidgenAnswer *answer)
 	return uidgen_node_registry(life.registry_id);
 }
 
+/* The registry gives out nothing of this segment, and has written that down. */
 static void
+report_refusal(const UidgenAnswer *answer)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg_internal("%s", uidgen_answer_text(answer, "refusal")),
+			 errdetail_internal("%s", uidgen_answer_text(answer, "refusal_detail")),
+			 errhint("%s", uidgen_answer_text(answer, "refusal_hint"))));
+}
+
+/* False if nothing was given out. */
+static bool
 fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyRequest *request,
 	  UidgenAnswer *answer, UidgenSupplyAnswer *result)
 {
@@ -71,24 +83,31 @@ fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyR
 		uidgen_bigint_argument(request->step),
 		uidgen_bigint_argument(request->incarnation),
 		uidgen_bigint_argument(request->version),
+		uidgen_bigint_argument(request->reign),
 		uidgen_bigint_argument(request->highest),
 		not_after_argument(link),
 	};
+	uint64		registry;
 
 	answer->function = "segment_fetch";
 	link->call(answer->function, lengthof(args), args, "uidgen: fetch numbers of a segment",
 			   &answer->row);
+	registry = read_registry(link, answer);
+	if (!uidgen_answer_is_null(answer, "refusal"))
+		return false;
 	*result = (UidgenSupplyAnswer) {
 		.incarnation = uidgen_answer_bigint(answer, "incarnation", PG_INT64_MIN, PG_INT64_MAX),
 		.version = uidgen_answer_bigint(answer, "version", PG_INT64_MIN, PG_INT64_MAX),
+		.reign = uidgen_answer_bigint(answer, "reign", PG_INT64_MIN, PG_INT64_MAX),
 		.first = uidgen_answer_bigint(answer, "first_value", 0, PG_INT64_MAX),
 		.last = uidgen_answer_bigint(answer, "last_value", 0, PG_INT64_MAX),
 		.step = uidgen_answer_bigint(answer, "step", 1, PG_INT64_MAX),
 		.min_step = uidgen_answer_bigint(answer, "min_step", 1, PG_INT64_MAX),
 		.max_step = uidgen_answer_bigint(answer, "max_step", 1, PG_INT64_MAX),
 		.max_value = uidgen_answer_bigint(answer, "max_value", 0, PG_INT64_MAX),
-		.registry = read_registry(link, answer),
+		.registry = registry,
 	};
+	return true;
 }
 
 /* True if the registry took them back. */
@@ -218,13 +237,16 @@ uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot)
 									uidgen_clock_monotonic());
 	PG_TRY();
 	{
-		fetch(link, slot, &request, &answer, &result);
+		bool		given = fetch(link, slot, &request, &answer, &result);
 
 		/*
 		 * What the supply notes of an answer must not be undone: it is told
-		 * to the registry.
+		 * to the registry.  Nor must a refusal: others are to get nothing
+		 * either.
 		 */
 		link->commit();
+		if (!given)
+			report_refusal(&answer);
 	}
 	PG_CATCH();
 	{

@@ -171,7 +171,9 @@ CREATE FUNCTION simulation.break_rule(function_name text, old text, new text, ti
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-	definition CONSTANT text := pg_get_functiondef(('uidgen.' || function_name)::regproc);
+	-- of those of one name, the one that servers call now
+	definition CONSTANT text := pg_get_functiondef((SELECT p.oid FROM pg_proc AS p
+		WHERE p.pronamespace = 'uidgen'::regnamespace AND p.proname = function_name ORDER BY p.pronargs DESC LIMIT 1));
 	found_times CONSTANT integer := cardinality(string_to_array(definition, old)) - 1;
 BEGIN
 	IF found_times <> times THEN
