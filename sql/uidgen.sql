@@ -139,6 +139,10 @@ ALTER TABLE uidgen.registry_layout
 	ADD CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0'),
 	ADD CONSTRAINT lengths_have_no_days CHECK (date_trunc('day'::text, max_lead) = interval '0' AND date_trunc('day'::text, clock_slack) = interval '0');
 
+-- [since 0.2.2]
+ALTER TABLE uidgen.registry_layout
+	ADD COLUMN timeline_offset integer NOT NULL DEFAULT 0;
+
 COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a shared registry knows of itself';
 COMMENT ON COLUMN uidgen.registry_layout.only_one IS 'always true: the primary key then allows for one row only';
 COMMENT ON COLUMN uidgen.registry_layout.layout IS 'the layout in canonical form';
@@ -155,6 +159,7 @@ COMMENT ON COLUMN uidgen.registry_layout.max_lead IS 'no grant of a shared regis
 COMMENT ON COLUMN uidgen.registry_layout.clock_slack IS 'by how much the clock of a server that takes over a shared registry may be behind; the owner may change it';
 COMMENT ON COLUMN uidgen.registry_layout.system_identifier IS 'the cluster that a shared registry was in when it last looked';
 COMMENT ON COLUMN uidgen.registry_layout.timeline IS 'the timeline that it was on then';
+COMMENT ON COLUMN uidgen.registry_layout.timeline_offset IS 'added to the timeline that nodes are told, so that they take this registry for later than what they have seen: by take_over_registry()';
 COMMENT ON COLUMN uidgen.registry_layout.started IS 'when its server had started';
 COMMENT ON COLUMN uidgen.registry_layout.quarantine_until IS 'a grant of a shared registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
 
@@ -1073,7 +1078,7 @@ CREATE FUNCTION uidgen.begin_node_call(
 	queues boolean,					-- behind others that write to registry_layout, or look at all rows
 	OUT l uidgen.registry_layout,
 	OUT system_identifier bigint,
-	OUT timeline integer,
+	OUT timeline integer,			-- as nodes are told
 	OUT went_back boolean)			-- the database has another history than was written down
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -1097,7 +1102,7 @@ BEGIN
 	END IF;
 	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
 	system_identifier := h.system_identifier;
-	timeline := h.timeline;
+	timeline := h.timeline + l.timeline_offset;
 	went_back := (h.system_identifier, h.timeline, h.started, h.database)
 		IS DISTINCT FROM (l.system_identifier, l.timeline, l.started, l.database);
 END
@@ -1922,6 +1927,44 @@ $$;
 COMMENT ON FUNCTION uidgen.end_quarantine()
 	IS 'lets nodes begin at once: only if no grant can be lost, because the fleet is new or the registry was restarted as planned';
 
+-- A node uses no answer of an earlier timeline than it has seen.  A backup that was made before some
+-- failovers, or the former primary, has such a one.  This is the owner's word that it is the
+-- registry all the same: nodes are told a timeline above all that any server can have told them,
+-- also if the same backup is restored twice, and it begins with a quarantine.  Numbers of segments
+-- that it has lost nobody knows but the servers that have them, so each segment is stopped.
+CREATE FUNCTION uidgen.take_over_registry() RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	call record;
+	now_time timestamptz;
+	told integer;
+	segments bigint;
+BEGIN
+	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
+	now_time := uidgen.registry_clock();
+	-- A server has fewer failovers than there are seconds.
+	told := greatest(call.timeline + 1, extract(epoch FROM now_time - timestamptz '2026-01-01 00:00:00+00')::integer);
+	UPDATE uidgen.registry_layout AS r SET timeline_offset = told - h.timeline FROM uidgen.registry_history() AS h;
+	PERFORM uidgen.check_written(FOUND);
+	PERFORM uidgen.begin_quarantine();
+	SELECT count(*) INTO segments FROM uidgen.segment AS t WHERE t.stopped IS NULL;
+	UPDATE uidgen.segment AS t SET
+			version = uidgen.new_token(),
+			run_start = NULL,
+			modified = greatest(t.modified, now_time),
+			stopped = format('The registry was taken over, and may lack numbers above %s that were given out.', t.last_value),
+			stopped_since = now_time
+		WHERE t.stopped IS NULL;
+	PERFORM uidgen.check_written(FOUND OR segments = 0);
+	RETURN told;
+END
+$$;
+COMMENT ON FUNCTION uidgen.take_over_registry()
+	IS 'lets the registry on this server be the one that counts from here on, as after a restored backup: nodes take it as later than what they have seen, and its segments are stopped until raise_segment(); returns the timeline that nodes are told';
+
 CREATE FUNCTION uidgen.grant_node(node regrole) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -2021,6 +2064,8 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.revoke_node(regrole),
 	uidgen.node_functions()
 	FROM PUBLIC;
+-- [since 0.2.2]
+REVOKE EXECUTE ON FUNCTION uidgen.take_over_registry() FROM PUBLIC;
 -- The views call these as whoever looks at them.
 -- [since 0.2.0]
 GRANT EXECUTE ON FUNCTION
@@ -2460,6 +2505,7 @@ CREATE FUNCTION uidgen.begin_segment_call(
 	OUT registry_id bigint,			-- null: the registry is local
 	OUT system_identifier bigint,
 	OUT timeline integer,
+	OUT told_timeline integer,		-- as nodes are told
 	OUT database oid,
 	OUT started timestamptz,
 	OUT went_back boolean,			-- the registry has another history than the row
@@ -2497,6 +2543,7 @@ BEGIN
 	registry_id := l.registry_id;
 	system_identifier := h.system_identifier;
 	timeline := h.timeline;
+	told_timeline := h.timeline + coalesce(l.timeline_offset, 0);
 	database := h.database;
 	started := h.started;
 	restarted := l.shared IS TRUE AND h.started IS DISTINCT FROM s.started;
@@ -2576,7 +2623,7 @@ BEGIN
 	max_value := s.max_value;
 	registry_id := call.registry_id;
 	system_identifier := call.system_identifier;
-	timeline := call.timeline;
+	timeline := call.told_timeline;
 	IF verdict NOT IN ('known', 'lost') OR s.stopped IS NOT NULL THEN
 		-- History and reigns stay as they were, for when the owner has raised it.
 		s := before;
@@ -2705,7 +2752,7 @@ BEGIN
 	done := FOUND;
 	PERFORM uidgen.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
 	registry_id := call.registry_id;
-	timeline := call.timeline;
+	timeline := call.told_timeline;
 	clock := uidgen.end_node_call(not_after);
 END
 $$;
