@@ -582,14 +582,14 @@ DELETE FROM uidgen.segment;
 SELECT uidgen.create_segment('s'), uidgen.create_segment('t'), uidgen.drop_segment('t');
 CREATE FUNCTION pg_temp.timelines() RETURNS text LANGUAGE sql AS $$
 	SELECT concat_ws(' ', r.timeline, r.timeline_offset, r.quarantine_until, (SELECT n.timeline FROM uidgen.node_release(0, 1, '{}', 9223372036854775807) AS n),
-			(SELECT f.timeline FROM uidgen.segment_fetch('u', 10, 0, 0, 0, -1, 9223372036854775807) AS f), (SELECT timeline FROM uidgen.segment WHERE name = 'u'))
+			(SELECT f.timeline FROM uidgen.segment_fetch('u', 10, 0, 0, '{}', -1, 9223372036854775807) AS f), (SELECT timeline FROM uidgen.segment WHERE name = 'u'))
 		FROM uidgen.registry_layout AS r
 $$;
 SELECT uidgen.create_segment('u'), pg_temp.timelines();
 SELECT pg_temp.world(1767225600 + 500000, '2');
 SELECT uidgen.take_over_registry(), pg_temp.timelines();
 SELECT name, stopped, extract(epoch FROM stopped_since) FROM uidgen.segment ORDER BY name;
-SELECT first_value, refusal, refusal_detail, timeline FROM uidgen.segment_fetch('s', 10, 0, 0, 0, -1, 9223372036854775807);
+SELECT first_value, refusal, refusal_detail, timeline FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
 SELECT uidgen.raise_segment('u', 5000), pg_temp.timelines();
 -- no call begins another quarantine, as none is of another history
 SELECT pg_temp.world(1767225600 + 500001);

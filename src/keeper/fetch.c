@@ -67,7 +67,9 @@ static void
 report_refusal(const UidgenAnswer *answer)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+	/* Callers wait for what passes by itself. */
+			(errcode(uidgen_answer_bool(answer, "refusal_passes") ? ERRCODE_CANNOT_CONNECT_NOW :
+					 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg_internal("%s", uidgen_answer_text(answer, "refusal")),
 			 errdetail_internal("%s", uidgen_answer_text(answer, "refusal_detail")),
 			 errhint("%s", uidgen_answer_text(answer, "refusal_hint"))));
@@ -83,7 +85,7 @@ fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyR
 		uidgen_bigint_argument(request->step),
 		uidgen_bigint_argument(request->incarnation),
 		uidgen_bigint_argument(request->version),
-		uidgen_bigint_argument(request->reign),
+		uidgen_bigints_argument(request->ncourse, request->course),
 		uidgen_bigint_argument(request->highest),
 		not_after_argument(link),
 	};
@@ -98,7 +100,6 @@ fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyR
 	*result = (UidgenSupplyAnswer) {
 		.incarnation = uidgen_answer_bigint(answer, "incarnation", PG_INT64_MIN, PG_INT64_MAX),
 		.version = uidgen_answer_bigint(answer, "version", PG_INT64_MIN, PG_INT64_MAX),
-		.reign = uidgen_answer_bigint(answer, "reign", PG_INT64_MIN, PG_INT64_MAX),
 		.first = uidgen_answer_bigint(answer, "first_value", 0, PG_INT64_MAX),
 		.last = uidgen_answer_bigint(answer, "last_value", 0, PG_INT64_MAX),
 		.step = uidgen_answer_bigint(answer, "step", 1, PG_INT64_MAX),
@@ -107,6 +108,8 @@ fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyR
 		.max_value = uidgen_answer_bigint(answer, "max_value", 0, PG_INT64_MAX),
 		.registry = registry,
 	};
+	result->ncourse = uidgen_answer_bigints(answer, "course", UIDGEN_SUPPLY_COURSE, PG_INT64_MAX,
+											result->course);
 	return true;
 }
 

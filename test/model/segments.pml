@@ -14,7 +14,7 @@
  *	  above last + GAP; one that finds another start of the server, one that leaves
  *	  nothing out.  SNAPSHOTS are copies of the row that are started without another history;
  *	- nodes: they fetch ranges of different lengths, and say which number is the highest
- *	  that they were told of, and in which reign; an answer may be lost, and that of an earlier
+ *	  that they were told of, and which course the row had taken then; an answer may be lost, and that of an earlier
  *	  timeline than a node has seen is not used.  They hand back the end of the range
  *	  that they got last.  A release may run once more, or late, as a call that was given up
  *	  does behind a pooler;
@@ -104,7 +104,8 @@ bool other_lives;
 
 typedef Node {
 	byte first, last;			/* the range that it got last; 0: none */
-	byte version, reign;		/* of the row then */
+	byte version;				/* of the row then */
+	short reigns;				/* set: those that the row had then */
 	byte highest;				/* number that it was told of */
 	byte timeline;				/* latest that it has seen */
 	byte sent_version, sent_unused;	/* of its last release */
@@ -112,8 +113,10 @@ typedef Node {
 }
 Node node[NODES];
 
-/* Of each reign: where it began, and where the one before ended. */
+/* Of each reign: where it began, and where the one before ended; and whether it goes on, since a
+ * server's start or the owner began it, and no other history. */
 byte begins[REIGNS], ends[REIGNS];
+short goes_on;
 byte histories = 1, starts = 1, reigns = 1;
 byte versions = 1;				/* the next version is never one that was: as if at random */
 byte calls, failovers, snapshots, restarts, swaps, raises, lost, releases, resends;
@@ -128,20 +131,21 @@ inline renew_version()
 	R.version = versions
 }
 
-inline begin_reign(base)
+inline begin_reign(base, soft)
 {
 	reigns++;
 	ends[reigns] = R.last;
 	begins[reigns] = base;
 	R.reign = reigns;
 	R.reigns = R.reigns | (1 << reigns);
+	goes_on = (goes_on & ~(1 << reigns)) | (soft << reigns);
 	R.jumped = R.jumped + base - R.last;
 	R.last = base
 }
 
 inline jump()
 {
-	begin_reign(R.last + GAP)
+	begin_reign(R.last + GAP, 0)
 }
 
 /* S2, S5: does the row explain what the node knows?  Sets verdict: 0 it does, 1 numbers were lost
@@ -152,10 +156,33 @@ inline judge(n, leapt)
 	bound = R.last;
 	known = R.last;
 	others = false;
-	which = node[n].reign;
+	which = 0;
+	own = END;					/* where the node's course left that reign */
+	strange = false;
+	/* Down from its last reign: which is the last one that the row has, too? */
+	k = REIGNS - 1;
+	do
+	:: k == 0 || (R.reigns & node[n].reigns & (1 << k)) -> which = k; break
+	:: else ->
+		if
+		:: node[n].reigns & (1 << k) ->
+			own = ends[k];
+			if
+#ifdef BUG_LOST_HISTORY_IS_BELIEVED
+			:: false -> skip
+#else
+			:: !(goes_on & (1 << k)) -> strange = true
+#endif
+			:: else
+			fi
+		:: else
+		fi;
+		k--
+	od;
+	k = 0;
 	if
-	:: node[n].highest <= R.floor || which == 0 -> skip
-	:: node[n].highest > R.floor && which != 0 && !(R.reigns & (1 << which)) ->
+	:: node[n].highest <= R.floor || node[n].reigns == 0 -> skip
+	:: node[n].highest > R.floor && node[n].reigns != 0 && (which == 0 || strange) ->
 #ifdef BUG_UNKNOWN_IS_BELIEVED
 		skip
 #else
@@ -179,7 +206,14 @@ inline judge(n, leapt)
 			fi;
 			k--
 		od;
-		known = e
+		known = e;
+#ifndef BUG_PARTED_AT_END
+		/* The row has given more in the reign in which they parted. */
+		if
+		:: own < e -> bound = own; others = true
+		:: else
+		fi
+#endif
 	fi;
 	if
 	:: verdict == 0 && node[n].highest > R.floor && node[n].highest > bound ->
@@ -197,7 +231,7 @@ inline judge(n, leapt)
 #endif
 	:: else
 	fi;
-	k = 0; e = 0; which = 0; bound = 0; known = 0; others = false
+	k = 0; e = 0; which = 0; bound = 0; known = 0; own = 0; others = false; strange = false
 }
 
 inline fetch(n)
@@ -211,7 +245,7 @@ inline fetch(n)
 		leapt = true;
 		jump()
 #ifndef BUG_NO_REIGN_AT_START
-	:: R.row_history == R.history && R.row_start != R.start -> begin_reign(R.last)
+	:: R.row_history == R.history && R.row_start != R.start -> begin_reign(R.last, 1)
 #endif
 	:: else
 	fi;
@@ -293,7 +327,7 @@ inline fetch(n)
 				node[n].last = R.last;
 				node[n].highest = R.last;
 				node[n].timeline = R.timeline;
-				node[n].reign = R.reign;
+				node[n].reigns = R.reigns;
 #ifdef BUG_RELEASE_BY_VALUE
 				node[n].version = R.last
 #else
@@ -344,8 +378,8 @@ inline copy_row()
 }
 
 init {
-	byte n, s, f, k, e, which, bound, known, verdict, top;
-	bool others, leapt;
+	byte n, s, f, k, e, which, own, bound, known, verdict, top;
+	bool others, strange, leapt;
 	byte save_last, save_reign, save_jumped, save_version, save_count;
 	short save_reigns;
 
@@ -444,7 +478,7 @@ end: do
 				:: else -> break
 				od
 			}
-			begin_reign(top);
+			begin_reign(top, 1);
 			renew_version();
 			R.floor = top;
 			R.stopped = false;

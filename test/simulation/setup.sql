@@ -104,7 +104,8 @@ DECLARE
 BEGIN
 	SELECT t.* INTO STRICT s FROM uidgen.segment AS t WHERE t.name = change_segment.name;
 	IF what = 'raise' AND NOT s.dropped THEN
-		RETURN uidgen.raise_segment(name, least(s.last_value::numeric + number, s.max_value)::bigint);
+		-- Where it is stopped, above all that is known.
+		RETURN uidgen.raise_segment(name, least(greatest(s.last_value::numeric + number, s.evidence), s.max_value)::bigint);
 	ELSIF what = 'steps' THEN
 		UPDATE uidgen.segment AS t SET
 				step = number,

@@ -12,13 +12,14 @@ use Test::More;
 use UidgenTest;
 
 my ($sharedir) = run_command([ 'pg_config', '--sharedir' ]);
-my ($script) = glob "$sharedir/extension/uidgen-registry--*.sql";
+my ($script) = grep { !/--.*--/ } glob "$sharedir/extension/uidgen-registry--*.sql";
 
 my $node = PostgreSQL::Test::Cluster->new('plain');
 $node->init(allows_streaming => 1);
 $node->append_conf('postgresql.conf', 'max_prepared_transactions = 1');
 $node->start;
-$node->safe_psql('postgres', 'CREATE ROLE regress_uidgen_owner LOGIN CREATEROLE');
+# It sees what standbys have replayed, for segments_confirmed.
+$node->safe_psql('postgres', 'CREATE ROLE regress_uidgen_owner LOGIN CREATEROLE; GRANT pg_monitor TO regress_uidgen_owner');
 $node->safe_psql('postgres', 'CREATE DATABASE fleet OWNER regress_uidgen_owner');
 my $owner = $node->connstr('fleet') . ' user=regress_uidgen_owner';
 
@@ -49,6 +50,9 @@ sub acquire
 }
 $node->safe_psql('fleet', "SELECT uidgen.share_registry('A', 1000, 1735689600000000, 2199023255551, 0, 1023); SELECT uidgen.end_quarantine()",
 	connstr => $owner);
+$node->safe_psql('fleet', 'REVOKE pg_monitor FROM regress_uidgen_owner');
+fails_with($node, 'UPDATE uidgen.registry_layout SET segments_confirmed = true', '42501', qr/cannot see what the standbys of the registry have replayed.*HINT: .*GRANT pg_monitor TO/s,
+	'who does not see standbys cannot have them confirm', 'fleet');
 $node->safe_psql('fleet', "CREATE ROLE regress_uidgen_node LOGIN; SELECT uidgen.grant_node('regress_uidgen_node')");
 my $connstr = $node->connstr('fleet') . ' user=regress_uidgen_node';
 my $first = $node->safe_psql('fleet', acquire('a', 1), connstr => $connstr);
@@ -62,7 +66,7 @@ is((sqlstate_of($node, acquire('b', 2), 'fleet'))[0], '', 'another gets one at o
 # The locks are held as long as this transaction is prepared.
 $node->safe_psql('fleet', q{BEGIN; SELECT FROM uidgen.registry_layout FOR UPDATE; SELECT FROM uidgen.worker_node WHERE token = 2 FOR UPDATE;
 	PREPARE TRANSACTION 'stuck'});
-is((sqlstate_of($node, acquire('b', 3, 2), 'fleet'))[0], '', 'who finds the own row locked does not wait: there are other worker ids');
+fails_with($node, acquire('b', 3, 2), '55P03', qr/lock timeout/, 'an acquirer does not wait for ever', 'fleet');
 is((sqlstate_of($node, acquire('c', 4), 'fleet'))[0], '', 'another one does not wait');
 is($node->safe_psql('fleet', "SELECT last_tick > 0 FROM uidgen.worker_node AS n, uidgen.node_renew(0, worker_id, 1, granted_until, 1, 0, 10000, 9223372036854775807, 9223372036854775807) WHERE token = 1"),
 	't', 'nor does a renewal');

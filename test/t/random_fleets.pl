@@ -40,7 +40,7 @@ $node->append_conf('postgresql.conf', "autovacuum = off\nfsync = off\njit = off\
 $node->start;
 my ($sharedir) = run_command([ 'pg_config', '--sharedir' ]);
 $node->safe_psql('postgres', 'CREATE DATABASE registry');
-foreach my $script (glob("$sharedir/extension/uidgen-registry--*.sql"), "$simulation/setup.sql")
+foreach my $script ((grep { !/--.*--/ } glob("$sharedir/extension/uidgen-registry--*.sql")), "$simulation/setup.sql")
 {
 	$node->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('registry'), '-f', $script ],
 		'prepare a registry: ' . basename($script));
