@@ -572,6 +572,41 @@ SELECT database FROM uidgen.registry_layout;
 SELECT pg_temp.acquire();
 ROLLBACK;
 
+-- The owner's word that a registry which knows less than nodes have seen is the one that counts: its
+-- timeline, as nodes are told, is above all that were told before, though the true one goes on to be compared.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT pg_temp.set_registry('1 me 1005', -1, 3);
+DELETE FROM uidgen.segment;
+SELECT uidgen.create_segment('s'), uidgen.create_segment('t'), uidgen.drop_segment('t');
+CREATE FUNCTION pg_temp.timelines() RETURNS text LANGUAGE sql AS $$
+	SELECT concat_ws(' ', r.timeline, r.timeline_offset, r.quarantine_until, (SELECT n.timeline FROM uidgen.node_release(0, 1, '{}', 9223372036854775807) AS n),
+			(SELECT f.timeline FROM uidgen.segment_fetch('u', 10, 0, 0, '{}', -1, 9223372036854775807) AS f), (SELECT timeline FROM uidgen.segment WHERE name = 'u'))
+		FROM uidgen.registry_layout AS r
+$$;
+SELECT uidgen.create_segment('u'), pg_temp.timelines();
+SELECT pg_temp.world(1767225600 + 500000, '2');
+SELECT uidgen.take_over_registry(), pg_temp.timelines();
+SELECT name, stopped, extract(epoch FROM stopped_since) FROM uidgen.segment ORDER BY name;
+SELECT first_value, refusal, refusal_detail, timeline FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
+SELECT uidgen.raise_segment('u', 5000), pg_temp.timelines();
+-- no call begins another quarantine, as none is of another history
+SELECT pg_temp.world(1767225600 + 500001);
+SELECT timeline, quarantine_until FROM uidgen.node_renew(0, 1, 101, 1005, 1, 1, 10, 1, 9223372036854775807);
+SELECT pg_temp.world(1767225600 + 500001, '3');
+SELECT timeline, quarantine_until FROM uidgen.node_renew(0, 1, 101, 1005, 1, 1, 10, 1, 9223372036854775807);
+-- again, in the same second, and after a clock that was ahead
+SELECT uidgen.take_over_registry(), pg_temp.timelines();
+SELECT pg_temp.world(1767225600 + 500007), uidgen.take_over_registry(), pg_temp.world(1767225600 + 500005), uidgen.take_over_registry();
+SELECT count(*) FROM uidgen.segment WHERE stopped IS NOT NULL;
+-- from the same backup
+SELECT pg_temp.set_registry('1 me 1005', -1, 3);
+SELECT pg_temp.world(1767225600 + 500020, '2'), uidgen.take_over_registry();
+-- not a local one
+UPDATE uidgen.registry_layout SET shared = false;
+SELECT pg_temp.try('SELECT uidgen.take_over_registry()');
+ROLLBACK;
+
 -- A server that changes from its local registry to this one brings its ends along.
 BEGIN;
 CALL pg_temp.make_up_the_world();

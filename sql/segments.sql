@@ -11,7 +11,8 @@ SET intervalstyle = postgres;
 SET datestyle = ISO;
 SET timezone = UTC;
 
--- Which second the clock shows, and which history the registry has: cluster/timeline/database.
+-- Which second the clock shows, and which history the registry has: cluster/timeline/database, and
+-- perhaps the second in which its server has started.
 CREATE FUNCTION pg_temp.world(second bigint, history text DEFAULT NULL) RETURNS void LANGUAGE sql AS $$
 	SELECT set_config('segments_test.second', second::text, true),
 		set_config('segments_test.history', coalesce(history, current_setting('segments_test.history')), true);
@@ -23,7 +24,7 @@ BEGIN
 	CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz LANGUAGE sql AS
 		'SELECT to_timestamp(current_setting(''segments_test.second'')::bigint)';
 	CREATE OR REPLACE FUNCTION uidgen.registry_history(OUT system_identifier bigint, OUT timeline int, OUT started timestamptz, OUT database oid) LANGUAGE sql AS
-		'SELECT h[1]::bigint, h[2]::int, clock_timestamp(), h[3]::oid FROM string_to_array(current_setting(''segments_test.history''), ''/'') AS h';
+		'SELECT h[1]::bigint, h[2]::int, to_timestamp(coalesce(h[4], ''0'')::int), h[3]::oid FROM string_to_array(current_setting(''segments_test.history''), ''/'') AS h';
 	DELETE FROM uidgen.segment;
 	DELETE FROM uidgen.worker_node;
 	DELETE FROM uidgen.registry_layout;
@@ -64,7 +65,7 @@ END $$;
 
 -- The two calls of a keeper.  It knows what the row has, unless it is told otherwise.
 CREATE FUNCTION pg_temp.take(wanted bigint DEFAULT 10, highest bigint DEFAULT -1, version bigint DEFAULT NULL, incarnation bigint DEFAULT NULL,
-	not_after bigint DEFAULT 9223372036854775807, name text DEFAULT 's') RETURNS text LANGUAGE plpgsql AS $$
+	not_after bigint DEFAULT 9223372036854775807, name text DEFAULT 's', course text DEFAULT '{}') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	g record;
 	message text;
@@ -75,7 +76,11 @@ DECLARE
 BEGIN
 	SELECT s.version, s.incarnation INTO version_before, incarnation_before FROM uidgen.segment AS s WHERE s.name = take.name;
 	SELECT * INTO STRICT g FROM uidgen.segment_fetch(convert_to(name, 'UTF8'), wanted,
-		coalesce(incarnation, incarnation_before, 0), coalesce(version, version_before, 0), highest, not_after);
+		coalesce(incarnation, incarnation_before, 0), coalesce(version, version_before, 0), course::bigint[], highest, not_after);
+	IF g.refusal IS NOT NULL THEN
+		RETURN concat_ws(E'\n  ', CASE WHEN num_nonnulls(g.first_value, g.last_value, g.version, g.course) = 0 THEN g.refusal END, g.refusal_detail,
+			replace(g.refusal_hint, format('"%s"', current_database()), 'REGISTRY'));
+	END IF;
 	RETURN g.first_value || ' to ' || g.last_value;
 EXCEPTION WHEN OTHERS OR query_canceled THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
@@ -93,6 +98,17 @@ BEGIN
 EXCEPTION WHEN OTHERS OR query_canceled THEN
 	RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
+-- The course that a node is told of with what it fetches now, and where they ended and the next one began.
+CREATE FUNCTION pg_temp.course(name text DEFAULT 's') RETURNS text LANGUAGE sql AS $$
+	SELECT array_agg(n)::text FROM uidgen.segment AS s, unnest(s.reigns, s.reign_ends) AS r (reign, number), unnest(ARRAY[r.reign, r.number]) AS n
+		WHERE s.name = course.name AND n IS NOT NULL;
+$$;
+CREATE FUNCTION pg_temp.reigns(name text DEFAULT 's') RETURNS text LANGUAGE sql AS $$
+	SELECT concat_ws(', ', cardinality(s.reigns) || ' reigns', (SELECT string_agg(e || '-' || b, ' ') FROM unnest(s.reign_ends, s.reign_begins) AS r (e, b)),
+			'floor ' || s.reign_floor, 'stopped since ' || extract(epoch FROM s.stopped_since), 'told of ' || s.evidence)
+		|| CASE WHEN (SELECT count(DISTINCT r) FROM unnest(s.reigns) AS r) < cardinality(s.reigns) THEN ', of which some are equal' ELSE '' END
+	FROM uidgen.segment AS s WHERE s.name = reigns.name;
+$$;
 CREATE FUNCTION pg_temp.version(name text DEFAULT 's') RETURNS bigint LANGUAGE sql AS $$
 	SELECT s.version FROM uidgen.segment AS s WHERE s.name = version.name;
 $$;
@@ -233,16 +249,24 @@ SELECT pg_temp.take(highest => 41), pg_temp.show();
 SELECT pg_temp.take(highest => 150), pg_temp.show();
 SELECT pg_temp.take(highest => 260), pg_temp.show();
 SELECT pg_temp.take(highest => 371), pg_temp.show();
+-- from then on nobody gets numbers, until the owner has raised it above what servers know of
+SELECT pg_temp.world(2000), pg_temp.take(), pg_temp.reigns();
+SELECT pg_temp.take(highest => 400), pg_temp.reigns();
+SELECT pg_temp.take(highest => 390), pg_temp.take(highest => 500, incarnation => 1), pg_temp.show(), pg_temp.reigns();
+SELECT pg_temp.release(265), pg_temp.show();
+SELECT uidgen.raise_segment('s', 390), pg_temp.take(), pg_temp.show(), pg_temp.reigns();
+SELECT pg_temp.take(highest => 400), pg_temp.show(), pg_temp.reigns();
 SELECT pg_temp.take(highest => 9223372036854775807);
--- what the owner can do then
-SELECT uidgen.raise_segment('s', 371), pg_temp.take(highest => 371), pg_temp.show();
+SELECT uidgen.raise_segment('s', 600), pg_temp.take(highest => 510), pg_temp.show();
 -- who has no gap believes nobody
 UPDATE uidgen.segment SET failover_gap = 0;
-SELECT pg_temp.take(highest => 381), pg_temp.show();
-SELECT pg_temp.take(highest => 392), pg_temp.show();
+SELECT pg_temp.take(highest => 610), pg_temp.show();
+SELECT pg_temp.take(highest => 621), pg_temp.show();
+-- the place where it stands may be the right one
+SELECT uidgen.raise_segment('s', -1), pg_temp.take(highest => 620), pg_temp.show();
 -- no sum is too large
 UPDATE uidgen.segment SET failover_gap = 9223372036854775807;
-SELECT pg_temp.take(highest => 391), pg_temp.show();
+SELECT pg_temp.take(highest => 630), pg_temp.show();
 SELECT pg_temp.take(highest => 9223372036854775807), pg_temp.show();
 ROLLBACK;
 
@@ -267,7 +291,9 @@ SELECT pg_temp.take(name => 't'), pg_temp.show();
 SELECT pg_temp.world(1000, '9/3/9');
 SELECT pg_temp.take(highest => 460), pg_temp.show();
 SELECT pg_temp.world(1000, '9/4/9');
-SELECT pg_temp.take(highest => 571);
+SAVEPOINT beyond;
+SELECT pg_temp.take(highest => 571), pg_temp.show();
+ROLLBACK TO beyond;
 SELECT pg_temp.take(highest => 570), pg_temp.show();
 -- one that loses nothing
 UPDATE uidgen.segment SET failover_gap = 0 WHERE name = 's';
@@ -458,6 +484,177 @@ SELECT pg_temp.try($$SELECT uidgen.segment_release('s', 1, 1, 922337203685477580
 RESET ROLE;
 -- who watches
 SELECT has_table_privilege('pg_monitor', 'uidgen.segment', 'SELECT'), has_table_privilege('pg_monitor', 'uidgen.segment', 'INSERT, UPDATE, DELETE, TRUNCATE');
+ROLLBACK;
+
+-- Reigns: each history is one, and a node says in which it was told what it knows.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10);
+UPDATE uidgen.segment SET failover_gap = 100;
+SELECT pg_temp.reigns(), pg_temp.take(), pg_temp.reigns();
+SELECT course::text = pg_temp.course() FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
+SELECT pg_temp.course() AS one \gset
+SELECT pg_temp.world(1000, '7/2/8');
+SELECT pg_temp.take(course => :'one', highest => 120), pg_temp.reigns();
+SELECT pg_temp.course() AS two \gset
+-- of the former one: what was left out is explained, what others were given is not
+SELECT pg_temp.take(course => :'one', highest => 120), pg_temp.take(course => :'two', highest => 140), pg_temp.take(course => :'one', highest => 15), pg_temp.reigns();
+SAVEPOINT fine;
+SELECT pg_temp.take(course => :'one', highest => 121), pg_temp.reigns();
+ROLLBACK TO fine;
+-- one that the registry never had
+SELECT pg_temp.take(course => '{2}', highest => 15), pg_temp.show(), pg_temp.reigns();
+SELECT pg_temp.take(course => :'two', highest => 130), pg_temp.take();
+SELECT uidgen.raise_segment('s', 200), pg_temp.reigns();
+SELECT pg_temp.take(course => '{2}', highest => 200), pg_temp.take(course => :'one', highest => 199), pg_temp.take(course => :'two', highest => 140), pg_temp.show();
+SELECT pg_temp.course() AS three \gset
+SELECT pg_temp.take(course => :'three', highest => 230), pg_temp.take(course => '{2}', highest => 201), pg_temp.reigns();
+ROLLBACK TO fine;
+-- who was told nothing says nothing
+SELECT pg_temp.take(course => '{2}', highest => -1), pg_temp.take(course => '{2}', highest => 500, incarnation => 1);
+-- numbers that were lost without another history
+SELECT pg_temp.take(course => :'two', highest => 280), pg_temp.reigns();
+SELECT pg_temp.take(course => :'two', highest => 280), pg_temp.show();
+-- once more, before anybody has fetched in between: what the one may have lost is left out, not more
+SELECT pg_temp.world(1000, '7/3/8');
+SELECT pg_temp.course() AS three \gset
+SAVEPOINT fine;
+SELECT pg_temp.take(course => :'three', highest => 401), pg_temp.reigns();
+ROLLBACK TO fine;
+SELECT pg_temp.take(course => :'three', highest => 400), pg_temp.reigns();
+ROLLBACK;
+
+-- A node of a version that says nothing of reigns: no numbers for it, where there are none for others.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10);
+SELECT first_value, last_value FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807);
+SELECT first_value, last_value, step, max_value, timeline FROM uidgen.segment_fetch('s', 10, (SELECT incarnation FROM uidgen.segment), 0, 50000, 9223372036854775807);
+SELECT pg_temp.take(), pg_temp.reigns();
+SELECT first_value, last_value, version, step, max_value, timeline FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807);
+ROLLBACK;
+
+-- A start of a shared registry's server is a reign as well, and leaves nothing out.  So a copy of its
+-- files that is started as it is is noticed, and the original after it.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10), uidgen.create_segment('t', step => 10);
+UPDATE uidgen.segment SET failover_gap = 100;
+SELECT pg_temp.take(), pg_temp.world(1000, '7/1/8/1'), pg_temp.take(), pg_temp.reigns();
+SELECT uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
+SELECT pg_temp.take(), pg_temp.reigns();
+SELECT pg_temp.course() AS one \gset
+SELECT pg_temp.take(course => :'one', highest => 30), pg_temp.world(1000, '7/1/8/2'), pg_temp.take(course => :'one', highest => 40), pg_temp.show(), pg_temp.reigns();
+-- who was given both hands both back
+SELECT pg_temp.world(1000, '7/1/8/3'), pg_temp.take(), pg_temp.reigns(), pg_temp.show();
+SELECT pg_temp.release(45), pg_temp.take(course => :'one', highest => 40), pg_temp.reigns();
+SELECT pg_temp.world(1000, '7/1/8/4'), pg_temp.take(course => :'one', highest => 40), pg_temp.reigns();
+-- the original has gone on meanwhile, and nobody was given anything here since: as after a failover
+SELECT pg_temp.world(1000, '7/1/8/5'), pg_temp.course() AS last \gset
+SAVEPOINT fine;
+SELECT pg_temp.take(course => :'last', highest => 100), pg_temp.reigns();
+ROLLBACK TO fine;
+-- or somebody was
+SELECT pg_temp.take(), pg_temp.take(course => :'last', highest => 64), pg_temp.take(course => :'last', highest => 65), pg_temp.take();
+ROLLBACK;
+
+-- With segments_confirmed: after a failover nothing is given out until a standby knows of it.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+CREATE OR REPLACE FUNCTION uidgen.registry_log(OUT written pg_lsn, OUT replayed pg_lsn) LANGUAGE sql AS
+	'SELECT l[1]::pg_lsn, nullif(l[2], '''')::pg_lsn FROM string_to_array(current_setting(''segments_test.log''), '' '') AS l';
+CREATE FUNCTION pg_temp.log(log text) RETURNS void LANGUAGE sql AS $$ SELECT set_config('segments_test.log', log, true) $$;
+SELECT pg_temp.log('0/10 0/10'), uidgen.create_segment('s', step => 10), uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
+UPDATE uidgen.registry_layout SET segments_confirmed = true;
+UPDATE uidgen.segment SET failover_gap = 100;
+SELECT pg_temp.take(), pg_temp.world(1000, '7/1/8/2'), pg_temp.take(), pg_temp.show();
+SELECT pg_temp.version() AS old_version \gset
+SELECT pg_temp.world(1000, '7/2/8/3'), pg_temp.take(), pg_temp.show(), pg_temp.reigns(), (SELECT unconfirmed FROM uidgen.segment);
+-- what was fetched before is not handed back any more
+SELECT pg_temp.release(15, version => :old_version), pg_temp.release(115), pg_temp.show();
+SELECT pg_temp.log('0/20 0/20'), pg_temp.take(), pg_temp.show(), (SELECT unconfirmed FROM uidgen.segment);
+SELECT pg_temp.log('0/30 0/1F'), pg_temp.take(), pg_temp.log('0/30 '), pg_temp.take(), pg_temp.show();
+SELECT pg_temp.log('0/30 0/20'), pg_temp.take(), pg_temp.show(), pg_temp.reigns(), (SELECT unconfirmed FROM uidgen.segment);
+-- the next failover while it waits; the owner's word; switched off
+SELECT pg_temp.world(1000, '7/3/8/3'), pg_temp.take(), pg_temp.world(1000, '7/4/8/3'), pg_temp.take(), pg_temp.show(), pg_temp.reigns();
+SELECT uidgen.raise_segment('s', 0), pg_temp.take(), pg_temp.show();
+SELECT pg_temp.world(1000, '7/5/8/3'), pg_temp.take();
+UPDATE uidgen.registry_layout SET segments_confirmed = false;
+SELECT pg_temp.take(), pg_temp.show(), (SELECT unconfirmed FROM uidgen.segment);
+SELECT pg_temp.try($$UPDATE uidgen.segment SET unconfirmed = '0/1'$$);
+-- an old node, too
+UPDATE uidgen.registry_layout SET segments_confirmed = true;
+SELECT pg_temp.world(1000, '7/6/8/3'), (SELECT f.first_value IS NULL FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807) AS f);
+-- not of a local registry
+SELECT pg_temp.try('UPDATE uidgen.registry_layout SET shared = false');
+ROLLBACK;
+
+-- A start or the owner's word that a failover has lost is no other history: the gap covers it.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10), uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
+UPDATE uidgen.segment SET failover_gap = 100;
+SELECT pg_temp.take();
+SAVEPOINT standby;
+SELECT pg_temp.world(1000, '7/1/8/2'), pg_temp.take(), uidgen.raise_segment('s', 50), pg_temp.take(), pg_temp.reigns();
+SELECT pg_temp.course() AS lost \gset
+ROLLBACK TO standby;
+SELECT pg_temp.world(1000, '7/2/8/3'), pg_temp.take(course => :'lost', highest => 60), pg_temp.reigns();
+SELECT pg_temp.take(course => :'lost', highest => 110), pg_temp.take(course => :'lost', highest => 111);
+ROLLBACK TO standby;
+-- but not what this row has given as well
+SELECT pg_temp.take(), pg_temp.take(course => :'lost', highest => 60), pg_temp.reigns();
+ROLLBACK TO standby;
+-- nor what was given in another history
+SELECT pg_temp.world(1000, '7/2/8/3'), pg_temp.take(), pg_temp.world(1000, '7/2/8/4'), pg_temp.take();
+SELECT pg_temp.course() AS lost \gset
+ROLLBACK TO standby;
+SELECT pg_temp.world(1000, '7/2/8/3'), pg_temp.take(course => :'lost', highest => 20);
+ROLLBACK;
+
+-- The original of such a copy goes on as well, and is told of what the copy gave out.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10), uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
+UPDATE uidgen.segment SET failover_gap = 100;
+SELECT pg_temp.take();
+SAVEPOINT copied;
+SELECT pg_temp.world(1000, '7/1/8/2'), pg_temp.take();
+SELECT pg_temp.course() AS copy \gset
+ROLLBACK TO copied;
+SELECT pg_temp.take(), pg_temp.take(course => :'copy', highest => 10);
+SAVEPOINT fine;
+SELECT pg_temp.take(course => :'copy', highest => 11);
+ROLLBACK TO fine;
+SELECT pg_temp.world(1000, '7/1/8/3'), pg_temp.take(), pg_temp.take(course => :'copy', highest => 11);
+ROLLBACK TO fine;
+SELECT pg_temp.world(1000, '7/2/8/3'), pg_temp.take(), pg_temp.take(course => :'copy', highest => 11);
+ROLLBACK;
+
+-- What happens with a stopped one; the last 32 reigns; those of the owner's making.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 10);
+UPDATE uidgen.segment SET failover_gap = 100;
+SELECT pg_temp.take(), pg_temp.course() AS one \gset
+SELECT pg_temp.take(course => '{2}', highest => 5);
+SELECT uidgen.drop_segment('s'), uidgen.create_segment('s', 50, 10), pg_temp.take(), pg_temp.reigns();
+SELECT uidgen.drop_segment('s'), uidgen.create_segment('s', 7, 10, restart => true), pg_temp.take(), pg_temp.reigns();
+SELECT pg_temp.take(course => '{2}', highest => 8);
+-- a history that nobody has noticed so far is left out all the same
+SELECT pg_temp.course() AS one \gset
+SELECT pg_temp.world(1000, '7/2/8'), uidgen.raise_segment('s', 30), pg_temp.take(course => :'one', highest => 116), pg_temp.reigns();
+SELECT pg_temp.course() AS two \gset
+SELECT uidgen.raise_segment('s', g) FROM generate_series(200, 228) AS g \g /dev/null
+SELECT pg_temp.reigns(), pg_temp.take(), (SELECT (:'two'::bigint[])[3] = ANY (reigns) FROM uidgen.segment);
+-- forgotten, and known for too high a number
+SELECT pg_temp.world(1000, '7/' || g || '/8'), pg_temp.take() FROM generate_series(3, 40) AS g \g /dev/null
+SELECT regexp_replace(pg_temp.reigns(), ' .* ', ' ... '), (SELECT reign_floor < last_value AND (:'two'::bigint[])[3] <> ALL (reigns) FROM uidgen.segment);
+SELECT reign_floor, last_value FROM uidgen.segment \gset
+SELECT pg_temp.take(course => :'two', highest => :reign_floor) = format('%s to %s', :last_value + 1, :last_value + 10);
+SELECT pg_temp.take(course => :'two', highest => :reign_floor + 1) ~ 'stopped';
+SELECT pg_temp.try('UPDATE uidgen.segment SET ' || change) FROM (VALUES
+	('stopped = NULL'), ('evidence = 1'), ($$reigns = '{1}'$$), ('reign_floor = 9999'), ('started = now()'), ('stopped = NULL, version = 1')) AS c (change);
 ROLLBACK;
 
 -- A gap that is still to be left out is not made smaller.

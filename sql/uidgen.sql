@@ -149,6 +149,12 @@ ALTER TABLE uidgen.registry_layout
 	ADD CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0'),
 	ADD CONSTRAINT lengths_have_no_days CHECK (date_trunc('day'::text, max_lead) = interval '0' AND date_trunc('day'::text, clock_slack) = interval '0');
 
+-- [since 0.2.2]
+ALTER TABLE uidgen.registry_layout
+	ADD COLUMN timeline_offset integer NOT NULL DEFAULT 0,
+	ADD COLUMN segments_confirmed boolean NOT NULL DEFAULT false,
+	ADD CONSTRAINT only_a_shared_one_is_confirmed CHECK (shared OR NOT segments_confirmed);
+
 COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a shared registry knows of itself';
 COMMENT ON COLUMN uidgen.registry_layout.only_one IS 'always true: the primary key then allows for one row only';
 COMMENT ON COLUMN uidgen.registry_layout.layout IS 'the layout in canonical form';
@@ -165,6 +171,8 @@ COMMENT ON COLUMN uidgen.registry_layout.max_lead IS 'no grant of a shared regis
 COMMENT ON COLUMN uidgen.registry_layout.clock_slack IS 'by how much the clock of a server that takes over a shared registry may be behind; the owner may change it';
 COMMENT ON COLUMN uidgen.registry_layout.system_identifier IS 'the cluster that a shared registry was in when it last looked';
 COMMENT ON COLUMN uidgen.registry_layout.timeline IS 'the timeline that it was on then';
+COMMENT ON COLUMN uidgen.registry_layout.timeline_offset IS 'added to the timeline that nodes are told, so that they take this registry for later than what they have seen: by take_over_registry()';
+COMMENT ON COLUMN uidgen.registry_layout.segments_confirmed IS 'whether a shared registry that has failed over gives out numbers of a segment only once a standby has replayed that it did, so that two failovers in a row repeat none; the owner may change it, who then needs the privileges of pg_monitor';
 COMMENT ON COLUMN uidgen.registry_layout.started IS 'when its server had started';
 COMMENT ON COLUMN uidgen.registry_layout.quarantine_until IS 'a grant of a shared registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
 
@@ -234,8 +242,8 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.registry_layout
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
 COMMENT ON TRIGGER refuse_truncate ON uidgen.registry_layout IS 'refuses TRUNCATE of the registry';
 
--- Only these two functions look at the clock, and at what tells one run of the registry's
--- database from another.  So a test can replace them and play any course of events.
+-- Only these functions look at the clock, at what tells one run of the registry's database from
+-- another, and at how far its standbys are.  So a test can replace them and play any course of events.
 CREATE FUNCTION uidgen.registry_clock() RETURNS timestamptz
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
@@ -267,6 +275,45 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.registry_history() IS 'which course of history the registry''s database is in: cluster, timeline, start of the server, and database';
+
+-- `replayed` is null for whoever has not the privileges of pg_monitor.
+CREATE FUNCTION uidgen.registry_log(OUT written pg_lsn, OUT replayed pg_lsn)
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	SELECT pg_current_wal_insert_lsn(), (SELECT max(r.replay_lsn) FROM pg_stat_replication AS r)
+		INTO STRICT written, replayed;
+END
+$$;
+COMMENT ON FUNCTION uidgen.registry_log() IS 'how far the log of the registry''s server is written, and how far one of its standbys has replayed it';
+-- [since 0.2.2]
+REVOKE EXECUTE ON FUNCTION uidgen.registry_log() FROM PUBLIC;
+
+CREATE FUNCTION uidgen.check_confirmable() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	owner regrole;
+BEGIN
+	SELECT p.proowner INTO STRICT owner FROM pg_proc AS p WHERE p.oid = 'uidgen.registry_log()'::regprocedure;
+	IF NOT pg_has_role(owner, 'pg_read_all_stats', 'USAGE') THEN
+		RAISE EXCEPTION 'role % cannot see what the standbys of the registry have replayed', owner
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Numbers of segments would wait for that without end.',
+				HINT = format('Run GRANT pg_monitor TO %s.', owner);
+	END IF;
+	RETURN new;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_confirmable() IS 'trigger: refuses segments_confirmed where the registry''s owner cannot see how far its standbys are';
+-- [since 0.2.2]
+REVOKE EXECUTE ON FUNCTION uidgen.check_confirmable() FROM PUBLIC;
+-- [since 0.2.2]
+CREATE TRIGGER check_confirmable BEFORE UPDATE ON uidgen.registry_layout
+	FOR EACH ROW WHEN (new.segments_confirmed AND NOT old.segments_confirmed) EXECUTE FUNCTION uidgen.check_confirmable();
+COMMENT ON TRIGGER check_confirmable ON uidgen.registry_layout IS 'refuses segments_confirmed where the registry''s owner cannot see how far its standbys are';
 
 CREATE FUNCTION uidgen.new_token() RETURNS bigint
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
@@ -1136,7 +1183,7 @@ CREATE FUNCTION uidgen.begin_node_call(
 	queues boolean,					-- behind others that write to registry_layout, or look at all rows
 	OUT l uidgen.registry_layout,
 	OUT system_identifier bigint,
-	OUT timeline integer,
+	OUT timeline integer,			-- as nodes are told
 	OUT went_back boolean)			-- the database has another history than was written down
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -1160,7 +1207,7 @@ BEGIN
 	END IF;
 	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
 	system_identifier := h.system_identifier;
-	timeline := h.timeline;
+	timeline := h.timeline + l.timeline_offset;
 	went_back := (h.system_identifier, h.timeline, h.started, h.database)
 		IS DISTINCT FROM (l.system_identifier, l.timeline, l.started, l.database);
 END
@@ -2107,6 +2154,44 @@ $$;
 COMMENT ON FUNCTION uidgen.end_quarantine()
 	IS 'lets nodes begin at once: only if no grant can be lost, because the fleet is new or the registry was restarted as planned';
 
+-- A node uses no answer of an earlier timeline than it has seen.  A backup that was made before some
+-- failovers, or the former primary, has such a one.  This is the owner's word that it is the
+-- registry all the same: nodes are told a timeline above all that any server can have told them,
+-- also if the same backup is restored twice, and it begins with a quarantine.  Numbers of segments
+-- that it has lost nobody knows but the servers that have them, so each segment is stopped.
+CREATE FUNCTION uidgen.take_over_registry() RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	call record;
+	now_time timestamptz;
+	told integer;
+	segments bigint;
+BEGIN
+	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
+	now_time := uidgen.registry_clock();
+	-- A server has fewer failovers than there are seconds.
+	told := greatest(call.timeline + 1, extract(epoch FROM now_time - timestamptz '2026-01-01 00:00:00+00')::integer);
+	UPDATE uidgen.registry_layout AS r SET timeline_offset = told - h.timeline FROM uidgen.registry_history() AS h;
+	PERFORM uidgen.check_written(FOUND);
+	PERFORM uidgen.begin_quarantine();
+	SELECT count(*) INTO segments FROM uidgen.segment AS t WHERE t.stopped IS NULL;
+	UPDATE uidgen.segment AS t SET
+			version = uidgen.new_token(),
+			run_start = NULL,
+			modified = greatest(t.modified, now_time),
+			stopped = format('The registry was taken over, and may lack numbers above %s that were given out.', t.last_value),
+			stopped_since = now_time
+		WHERE t.stopped IS NULL;
+	PERFORM uidgen.check_written(FOUND OR segments = 0);
+	RETURN told;
+END
+$$;
+COMMENT ON FUNCTION uidgen.take_over_registry()
+	IS 'lets the registry on this server be the one that counts from here on, as after a restored backup: nodes take it as later than what they have seen, and its segments are stopped until raise_segment(); returns the timeline that nodes are told';
+
 CREATE FUNCTION uidgen.grant_node(node regrole) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -2211,7 +2296,8 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.is_locked(xid, boolean),
 	uidgen.explain_lock(integer),
 	uidgen.lock_registry(),
-	uidgen.registry_identity()
+	uidgen.registry_identity(),
+	uidgen.take_over_registry()
 	FROM PUBLIC;
 -- Who is a node already may call it as well.
 -- [since 0.2.2]
@@ -2253,6 +2339,14 @@ GRANT EXECUTE ON FUNCTION
 --	S3	A release lowers last_value only if nothing has happened since the node's last
 --		fetch: version is what it was told then, and the history is the row's.
 --	S4	A release goes back no further than the ranges of its own node.
+--	S5	Each history of the registry, and each start of a shared one's server, is a reign with a
+--		random number; the row keeps the last 32 with where each ended and the next one began, and a
+--		node says which of them the row had when it was told its highest number.  What the row cannot explain stops
+--		the segment: nobody gets numbers until the owner raises it.  That is written down, so the
+--		answer is a row and no error.
+--	S6	Where the owner has chosen that (segments_confirmed), the first call in another history
+--		gives nothing and writes the history down, and numbers are given out once a standby has
+--		replayed that.  So whoever takes over next knows of it.
 --
 -- [since 0.2.0]
 CREATE TABLE uidgen.segment (
@@ -2278,6 +2372,18 @@ CREATE TABLE uidgen.segment (
 	CONSTRAINT failover_gap_is_not_negative CHECK (failover_gap >= 0)
 ) WITH (fillfactor = 20);	-- room for the fetches' row versions (HOT)
 
+-- [since 0.2.2]
+ALTER TABLE uidgen.segment
+	ADD COLUMN reigns bigint[] NOT NULL DEFAULT ARRAY[uidgen.new_token() & 9223372036854775806::bigint],
+	ADD COLUMN reign_ends bigint[] NOT NULL DEFAULT '{}',
+	ADD COLUMN reign_begins bigint[] NOT NULL DEFAULT '{}',
+	ADD COLUMN reign_floor bigint NOT NULL DEFAULT -1,
+	ADD COLUMN started timestamptz,
+	ADD COLUMN stopped text,
+	ADD COLUMN stopped_since timestamptz,
+	ADD COLUMN evidence bigint,
+	ADD COLUMN unconfirmed pg_lsn;
+
 COMMENT ON TABLE uidgen.segment IS 'named counters, of which servers fetch ranges: never dumped, never replicated; the owner may change the steps, max_value, failover_gap and description';
 COMMENT ON COLUMN uidgen.segment.name IS 'up to 63 bytes of UTF-8';
 COMMENT ON COLUMN uidgen.segment.last_value IS 'the last number that was given out to a server; not the next one, which the largest bigint does not have';
@@ -2296,6 +2402,15 @@ COMMENT ON COLUMN uidgen.segment.dropped IS 'whether it was dropped: the row sta
 COMMENT ON COLUMN uidgen.segment.description IS 'for people';
 COMMENT ON COLUMN uidgen.segment.created IS 'when the segment was created, or began anew';
 COMMENT ON COLUMN uidgen.segment.modified IS 'when last_value was last changed, or the segment created or dropped; does not go back when the clock is set back';
+COMMENT ON COLUMN uidgen.segment.reigns IS 'random numbers of the last 32 reigns, the present one last: one for each history of the registry, each start of a shared one''s server, and each raise_segment(); even where numbers were left out by itself';
+COMMENT ON COLUMN uidgen.segment.reign_ends IS 'of each former reign: the last number that was given out up to its end';
+COMMENT ON COLUMN uidgen.segment.reign_begins IS 'of each former reign: the number after which the next one began; what lies between was left out';
+COMMENT ON COLUMN uidgen.segment.reign_floor IS 'up to here it does not matter in which reign a number was given out: the owner has raised the segment above it, or it was too long ago';
+COMMENT ON COLUMN uidgen.segment.started IS 'when the registry''s server had started then; of a local registry, when the segment was created';
+COMMENT ON COLUMN uidgen.segment.stopped IS 'why nobody is given numbers until the owner calls raise_segment(): some may have been given out twice; null: it is not stopped';
+COMMENT ON COLUMN uidgen.segment.stopped_since IS 'when it was stopped';
+COMMENT ON COLUMN uidgen.segment.evidence IS 'the highest number that a server was given, as far as servers have told since it was stopped';
+COMMENT ON COLUMN uidgen.segment.unconfirmed IS 'with segments_confirmed, after a failover: numbers are given out once a standby has replayed the log up to here; 0/0: that is not known yet; null: they are given out';
 
 -- [since 0.2.0]
 GRANT SELECT ON uidgen.segment TO pg_monitor;
@@ -2322,7 +2437,7 @@ BEGIN
 	RAISE EXCEPTION 'the numbers of a segment cannot be set by hand'
 		USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'Servers hold ranges of them, and numbers could come twice.',
-			HINT = 'uidgen.raise_segment() leaves numbers out. To begin anew, use uidgen.drop_segment(), and then uidgen.create_segment() with restart := true.';
+			HINT = 'uidgen.raise_segment() leaves numbers out, and lets a segment go on that is stopped. To begin anew, use uidgen.drop_segment(), and then uidgen.create_segment() with restart := true.';
 END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_last_value() IS 'trigger: refuses to set the numbers of a segment by hand';
@@ -2336,6 +2451,14 @@ CREATE TRIGGER refuse_last_value BEFORE UPDATE ON uidgen.segment
 			IS DISTINCT FROM (old.name, old.last_value, old.incarnation, old.run_start, old.system_identifier, old.timeline, old.database))
 	EXECUTE FUNCTION uidgen.refuse_last_value();
 COMMENT ON TRIGGER refuse_last_value ON uidgen.segment IS 'refuses to set the numbers of a segment by hand';
+
+-- [since 0.2.2]
+CREATE TRIGGER refuse_reigns BEFORE UPDATE ON uidgen.segment
+	FOR EACH ROW WHEN (new.version = old.version
+		AND (new.reigns, new.reign_ends, new.reign_begins, new.reign_floor, new.started, new.stopped, new.stopped_since, new.evidence, new.unconfirmed)
+			IS DISTINCT FROM (old.reigns, old.reign_ends, old.reign_begins, old.reign_floor, old.started, old.stopped, old.stopped_since, old.evidence, old.unconfirmed))
+	EXECUTE FUNCTION uidgen.refuse_last_value();
+COMMENT ON TRIGGER refuse_reigns ON uidgen.segment IS 'refuses to set by hand what servers'' numbers are compared with, or to let a segment go on that is stopped';
 
 -- After a failover the gap is left out by the next fetch.  A smaller one might not cover what
 -- was lost under the larger one.
@@ -2363,6 +2486,87 @@ CREATE TRIGGER refuse_smaller_gap BEFORE UPDATE ON uidgen.segment
 	FOR EACH ROW WHEN (new.version = old.version AND new.failover_gap < old.failover_gap)
 	EXECUTE FUNCTION uidgen.refuse_smaller_gap();
 COMMENT ON TRIGGER refuse_smaller_gap ON uidgen.segment IS 'refuses to lower failover_gap while it is still to be left out';
+
+-- The row when another reign has begun, whose numbers lie above `base`.  Nothing is written.  The
+-- number of a reign is positive, and odd if it goes on where the one before ended, or where the
+-- owner said: then what is given in it is covered by the gap like that of the one before.
+CREATE FUNCTION uidgen.begin_reign(s uidgen.segment, base bigint, goes_on boolean) RETURNS uidgen.segment
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	s.reign_ends := s.reign_ends || s.last_value;
+	s.reign_begins := s.reign_begins || base;
+	s.reigns := s.reigns || (uidgen.new_token() & 9223372036854775806 | goes_on::integer);
+	s.last_value := base;
+	-- What was told in a reign that is forgotten lies below where the next one began.
+	IF cardinality(s.reigns) > 32 THEN
+		s.reign_floor := greatest(s.reign_floor, s.reign_begins[1]);
+		s.reigns := s.reigns[2:];
+		s.reign_ends := s.reign_ends[2:];
+		s.reign_begins := s.reign_begins[2:];
+	END IF;
+	RETURN s;
+END
+$$;
+COMMENT ON FUNCTION uidgen.begin_reign(uidgen.segment, bigint, boolean) IS 'the row of a segment as it is when another reign has begun above a number';
+
+-- S2, S5.  A node was told of numbers up to `highest`, by a row that had this course: its reigns, and
+-- between each two the number up to which the first one had given; none: it does not say which.  The last reign
+-- that this row has, too, is where the two parted.  A server's start or the owner's word may have
+-- been lost with what was given since; another history is not.  Is that as the row has it ('known'), were numbers lost of which those that can be
+-- lost are still to be left out ('lost'), or were more lost ('too many'), some of which others were
+-- given since ('given')?  Or has the registry gone on elsewhere, under a reign that this row never
+-- had ('unknown')?
+CREATE FUNCTION uidgen.judge_evidence(s uidgen.segment, known_course bigint[], highest bigint, jumped boolean) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	present CONSTANT integer := cardinality(s.reigns);
+	which integer := present;
+	parted integer;					-- in the course
+	-- What others were given since lies above this, if anything is.
+	bound bigint := s.last_value;
+	others boolean := false;
+BEGIN
+	IF highest <= s.reign_floor OR highest <= s.last_value AND known_course[cardinality(known_course)] = s.reigns[present] THEN
+		RETURN 'known';
+	END IF;
+	IF cardinality(known_course) > 0 THEN
+		SELECT max(k.place) INTO parted
+			FROM unnest(known_course) WITH ORDINALITY AS k (reign, place)
+			WHERE k.place % 2 = 1 AND k.reign = ANY (s.reigns);
+		IF parted IS NULL OR EXISTS (SELECT FROM unnest(known_course) WITH ORDINALITY AS k (reign, place)
+				WHERE k.place % 2 = 1 AND k.place > parted AND k.reign & 1 = 0) THEN
+			RETURN 'unknown';
+		END IF;
+		which := array_position(s.reigns, known_course[parted]);
+		-- Has this row given more in the reign in which they parted?
+		IF known_course[parted + 1] < (s.reign_ends || s.last_value)[which] THEN
+			RETURN CASE WHEN highest <= known_course[parted + 1] THEN 'known' ELSE 'given' END;
+		END IF;
+	END IF;
+	FOR later IN which + 1 .. present LOOP
+		IF (s.reign_ends || s.last_value)[later] > s.reign_begins[later - 1] THEN
+			bound := s.reign_begins[later - 1];
+			others := true;
+			EXIT;
+		END IF;
+	END LOOP;
+	IF highest <= bound THEN
+		RETURN 'known';
+	ELSIF others THEN
+		RETURN 'given';
+	-- In numeric, since a sum may have no bigint.
+	ELSIF jumped OR highest > (s.reign_ends || s.last_value)[which] + s.failover_gap::numeric THEN
+		RETURN 'too many';
+	END IF;
+	RETURN 'lost';
+END
+$$;
+COMMENT ON FUNCTION uidgen.judge_evidence(uidgen.segment, bigint[], bigint, boolean)
+	IS 'whether the row of a segment explains the highest number that a server was told, by a row of which course: known, lost, too many, given or unknown';
 
 CREATE FUNCTION uidgen.create_segment(
 	name text,
@@ -2415,10 +2619,10 @@ BEGIN
 	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
 	INSERT INTO uidgen.segment AS t
 		(name, last_value, step, min_step, max_step, max_value, failover_gap, version, incarnation,
-		 system_identifier, timeline, database, description, created, modified)
+		 system_identifier, timeline, database, description, created, modified, reign_floor, started)
 		VALUES (create_segment.name, start - 1, create_segment.step, create_segment.step, largest_step, create_segment.max_value, 20 * largest_step,
 				uidgen.new_token(), uidgen.new_token(), h.system_identifier, h.timeline, h.database,
-				create_segment.description, now_time, now_time)
+				create_segment.description, now_time, now_time, start - 1, h.started)
 		ON CONFLICT ON CONSTRAINT segment_pkey DO NOTHING;
 	IF FOUND THEN
 		RETURN;
@@ -2439,6 +2643,15 @@ BEGIN
 		s.system_identifier := h.system_identifier;
 		s.timeline := h.timeline;
 		s.database := h.database;
+		s.reigns := ARRAY[uidgen.new_token() & 9223372036854775806];
+		s.reign_ends := '{}';
+		s.reign_begins := '{}';
+		s.reign_floor := start - 1;
+		s.started := h.started;
+		s.stopped := NULL;
+		s.stopped_since := NULL;
+		s.evidence := NULL;
+		s.unconfirmed := NULL;
 	ELSIF s.last_value > max_value THEN
 		RAISE EXCEPTION 'the largest number of the segment cannot be %', max_value
 			USING ERRCODE = 'invalid_parameter_value',
@@ -2446,8 +2659,8 @@ BEGIN
 				HINT = 'To let its numbers begin anew, use restart := true. Servers may hold numbers of before until they ask the next time.';
 	ELSE
 		-- The history stays, and failover_gap becomes no smaller: if the history is another one
-		-- by now, the next fetch finds that.
-		s.last_value := greatest(s.last_value, start - 1);
+		-- by now, the next fetch finds that.  One that was stopped stays so.
+		s := uidgen.begin_reign(s, greatest(s.last_value, start - 1), goes_on => true);
 	END IF;
 	UPDATE uidgen.segment AS t SET
 			last_value = s.last_value,
@@ -2465,7 +2678,16 @@ BEGIN
 			dropped = false,
 			description = create_segment.description,
 			created = s.created,
-			modified = greatest(t.modified, now_time)
+			modified = greatest(t.modified, now_time),
+			reigns = s.reigns,
+			reign_ends = s.reign_ends,
+			reign_begins = s.reign_begins,
+			reign_floor = s.reign_floor,
+			started = s.started,
+			stopped = s.stopped,
+			stopped_since = s.stopped_since,
+			evidence = s.evidence,
+			unconfirmed = s.unconfirmed
 		WHERE t.name = create_segment.name;
 	PERFORM uidgen.check_written(FOUND);
 END
@@ -2523,19 +2745,28 @@ BEGIN
 				DETAIL = format('Its largest number is %s.', s.max_value),
 				HINT = 'The owner of the registry can raise max_value in the table uidgen.segment.';
 	END IF;
+	-- What servers were told before is compared with what is left out here, whoever told it.
+	s := uidgen.begin_reign(s, greatest(s.last_value, beyond), goes_on => true);
 	UPDATE uidgen.segment AS t SET
-			last_value = greatest(t.last_value, beyond),
+			last_value = s.last_value,
 			version = uidgen.new_token(),
 			run_start = NULL,
-			modified = greatest(t.modified, uidgen.registry_clock())
-		WHERE t.name = raise_segment.name
-		RETURNING t.last_value INTO s.last_value;
+			modified = greatest(t.modified, uidgen.registry_clock()),
+			reigns = s.reigns,
+			reign_ends = s.reign_ends,
+			reign_begins = s.reign_begins,
+			reign_floor = s.last_value,
+			stopped = NULL,
+			stopped_since = NULL,
+			evidence = NULL,
+			unconfirmed = NULL
+		WHERE t.name = raise_segment.name;
 	PERFORM uidgen.check_written(FOUND);
 	RETURN s.last_value;
 END
 $$;
 COMMENT ON FUNCTION uidgen.raise_segment(text, bigint)
-	IS 'lets what servers fetch from now on lie above a number, as after an import; what they have fetched they still give out; returns the number that is gone beyond';
+	IS 'lets what servers fetch from now on lie above a number, as after an import, or where the segment is stopped: beyond all that any server was given; what they have fetched they still give out; returns the number that is gone beyond';
 
 -- What both calls of a keeper begin with.  Only this row is locked, so segments wait neither
 -- for each other nor for worker ids.
@@ -2547,8 +2778,12 @@ CREATE FUNCTION uidgen.begin_segment_call(
 	OUT registry_id bigint,			-- null: the registry is local
 	OUT system_identifier bigint,
 	OUT timeline integer,
+	OUT told_timeline integer,		-- as nodes are told
 	OUT database oid,
-	OUT went_back boolean)			-- the registry has another history than the row
+	OUT started timestamptz,
+	OUT went_back boolean,			-- the registry has another history than the row
+	OUT restarted boolean,			-- it is shared, and its server has started since
+	OUT confirmed boolean)			-- S6
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -2582,7 +2817,11 @@ BEGIN
 	registry_id := l.registry_id;
 	system_identifier := h.system_identifier;
 	timeline := h.timeline;
+	told_timeline := h.timeline + coalesce(l.timeline_offset, 0);
 	database := h.database;
+	started := h.started;
+	confirmed := l.segments_confirmed IS TRUE;
+	restarted := l.shared IS TRUE AND h.started IS DISTINCT FROM s.started;
 	went_back := (h.system_identifier, h.timeline, h.database) IS DISTINCT FROM (s.system_identifier, s.timeline, s.database);
 END
 $$;
@@ -2590,22 +2829,28 @@ COMMENT ON FUNCTION uidgen.begin_segment_call(bytea)
 	IS 'what each call of a keeper for a segment begins with: settings, its row, and what the registry knows of itself';
 
 -- The next range of a segment: of the wanted length, as far as the steps and the largest
--- number allow.
+-- number allow.  Where the segment is stopped, nothing but the reason.
 CREATE FUNCTION uidgen.segment_fetch(
 	name bytea,						-- in UTF-8, so that databases of any encoding can call
 	wanted_step bigint,				-- 0: the segment's step
 	known_incarnation bigint,		-- what the node was told last; 0: nothing
 	known_version bigint,
+	known_course bigint[],
 	highest bigint,					-- the highest number of this incarnation that it was ever told, less what it has handed back; -1: none
 	not_after bigint,				-- microseconds since 1970 UTC: the node waits no longer; largest bigint: not known
-	OUT first_value bigint,
+	OUT first_value bigint,			-- null: nothing is given out
 	OUT last_value bigint,
 	OUT incarnation bigint,
 	OUT version bigint,
+	OUT course bigint[],			-- the reigns, and between each two the number up to which the first one had given
 	OUT step bigint,
 	OUT min_step bigint,
 	OUT max_step bigint,
 	OUT max_value bigint,
+	OUT refusal text,				-- why nothing is given out, in the parts of an error
+	OUT refusal_detail text,
+	OUT refusal_hint text,
+	OUT refusal_passes boolean,		-- without that anybody does anything
 	OUT registry_id bigint,			-- null: the registry is local
 	OUT system_identifier bigint,
 	OUT timeline integer,
@@ -2616,12 +2861,14 @@ AS $$
 #variable_conflict error
 DECLARE
 	call record;
-	s uidgen.segment;
-	evidence bigint := -1;
-	base bigint;
+	s uidgen.segment;				-- as it is to be
+	before uidgen.segment;			-- as it was
+	log record;
+	verdict text := 'known';
 BEGIN
 	SELECT b.* INTO STRICT call FROM uidgen.begin_segment_call(name) AS b;
 	s := call.s;
+	before := call.s;
 	IF s.name IS NULL THEN
 		RAISE EXCEPTION 'there is no such segment'
 			USING ERRCODE = 'no_data_found',
@@ -2632,43 +2879,20 @@ BEGIN
 				HINT = format('The owner of the registry can create it again with uidgen.create_segment(), in database "%s".', current_database());
 	END IF;
 
-	IF known_incarnation = s.incarnation THEN
-		evidence := highest;
-	END IF;
-	-- S2.  In numeric, since a sum or a difference may have no bigint.
-	IF evidence > s.last_value + s.failover_gap::numeric THEN
-		RAISE EXCEPTION 'the registry has lost more numbers of the segment than it expects'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('It knows of numbers up to %s, this server was given numbers up to %s, and failover_gap is %s.',
-								s.last_value, evidence, s.failover_gap),
-				HINT = 'The owner of the registry can let the numbers go on above all that any server was given, with uidgen.raise_segment().';
-	END IF;
 	-- S1.  Other servers may have been given more than this one.
-	base := s.last_value;
-	IF call.went_back OR evidence > s.last_value THEN
-		base := least(s.last_value + s.failover_gap::numeric, s.max_value);
+	IF call.went_back THEN
+		s := uidgen.begin_reign(s, least(s.last_value + s.failover_gap::numeric, s.max_value)::bigint, goes_on => false);
+	ELSIF call.restarted THEN
+		s := uidgen.begin_reign(s, s.last_value, goes_on => true);
 	END IF;
-	IF base >= s.max_value THEN
-		RAISE EXCEPTION 'the numbers of the segment are used up'
-			USING ERRCODE = 'sequence_generator_limit_exceeded',
-				DETAIL = format('The last number given out is %s, the largest one is %s.', s.last_value, s.max_value) ||
-					CASE WHEN base > s.last_value THEN format(' The registry has failed over or was restored, so that %s numbers are left out.', s.failover_gap) ELSE '' END,
-				HINT = 'The owner of the registry can raise max_value in the table uidgen.segment, or create another segment.';
+	-- S2, S5.
+	IF known_incarnation = s.incarnation THEN
+		verdict := uidgen.judge_evidence(s, known_course, highest, jumped => call.went_back);
+	END IF;
+	IF verdict = 'lost' THEN
+		s := uidgen.begin_reign(s, least(s.last_value + s.failover_gap::numeric, s.max_value)::bigint, goes_on => false);
 	END IF;
 
-	first_value := base + 1;
-	last_value := least(base + CASE wanted_step WHEN 0 THEN s.step ELSE greatest(least(wanted_step, s.max_step), s.min_step) END::numeric, s.max_value);
-	version := uidgen.new_token();
-	UPDATE uidgen.segment AS t SET
-			last_value = segment_fetch.last_value,
-			version = segment_fetch.version,
-			run_start = CASE WHEN base = s.last_value AND known_version = s.version AND s.run_start IS NOT NULL THEN s.run_start ELSE first_value END,
-			system_identifier = call.system_identifier,
-			timeline = call.timeline,
-			database = call.database,
-			modified = greatest(t.modified, uidgen.registry_clock())
-		WHERE t.name = s.name;
-	PERFORM uidgen.check_written(FOUND);
 	incarnation := s.incarnation;
 	step := s.step;
 	min_step := s.min_step;
@@ -2676,12 +2900,151 @@ BEGIN
 	max_value := s.max_value;
 	registry_id := call.registry_id;
 	system_identifier := call.system_identifier;
-	timeline := call.timeline;
+	timeline := call.told_timeline;
+	IF verdict NOT IN ('known', 'lost') OR s.stopped IS NOT NULL THEN
+		-- History and reigns stay as they were, for when the owner has raised it.
+		s := before;
+		IF s.stopped IS NULL THEN
+			s.stopped := CASE verdict
+				WHEN 'unknown' THEN format('The registry knows of numbers up to %s, and a server was given numbers up to %s in a course of history that it knows nothing of: it has failed over more than once, was restored, or is a copy.', s.last_value, highest)
+				WHEN 'given' THEN format('A server was given numbers up to %s before the registry failed over, was restored or copied, and others may have been given some of these since.', highest)
+				ELSE format('The registry knows of numbers up to %s, a server was given numbers up to %s, and failover_gap is %s.', s.last_value, highest, s.failover_gap) END;
+			s.stopped_since := uidgen.registry_clock();
+		END IF;
+		IF known_incarnation = s.incarnation THEN
+			s.evidence := greatest(s.evidence, highest, s.last_value);
+		END IF;
+		IF (s.stopped, s.evidence) IS DISTINCT FROM (before.stopped, before.evidence) THEN
+			UPDATE uidgen.segment AS t SET
+					version = uidgen.new_token(),
+					run_start = NULL,
+					modified = greatest(t.modified, uidgen.registry_clock()),
+					stopped = s.stopped,
+					stopped_since = s.stopped_since,
+					evidence = s.evidence
+				WHERE t.name = s.name;
+			PERFORM uidgen.check_written(FOUND);
+		END IF;
+		refusal_passes := false;
+		refusal := 'the registry has stopped it, as numbers may have been given out twice';
+		refusal_detail := s.stopped || format(' Servers have told of numbers up to %s so far.', greatest(s.evidence, s.last_value));
+		refusal_hint := format('The owner of the registry can let the numbers go on above all that any server was given, with uidgen.raise_segment(), in database "%s".', current_database());
+		clock := uidgen.end_node_call(not_after);
+		RETURN;
+	END IF;
+	IF s.last_value >= s.max_value THEN
+		RAISE EXCEPTION 'the numbers of the segment are used up'
+			USING ERRCODE = 'sequence_generator_limit_exceeded',
+				DETAIL = format('The last number given out is %s, the largest one is %s.', before.last_value, s.max_value) ||
+					CASE WHEN s.last_value > before.last_value THEN format(' The registry has failed over or was restored, so that %s numbers are left out.', s.failover_gap) ELSE '' END,
+				HINT = 'The owner of the registry can raise max_value in the table uidgen.segment, or create another segment.';
+	END IF;
+
+	-- S6.  By the second call, the position is beyond the first one's commit.
+	IF NOT call.confirmed THEN
+		s.unconfirmed := NULL;
+	ELSIF call.went_back THEN
+		s.unconfirmed := '0/0';
+	END IF;
+	IF s.unconfirmed IS NOT NULL THEN
+		SELECT r.* INTO STRICT log FROM uidgen.registry_log() AS r;
+		IF s.unconfirmed = '0/0' AND NOT call.went_back THEN
+			s.unconfirmed := log.written;
+		ELSIF s.unconfirmed <> '0/0' AND log.replayed >= s.unconfirmed THEN
+			s.unconfirmed := NULL;
+		END IF;
+	END IF;
+	IF s.unconfirmed IS NOT NULL THEN
+		IF s.unconfirmed IS DISTINCT FROM before.unconfirmed OR call.went_back THEN
+			UPDATE uidgen.segment AS t SET
+					last_value = s.last_value,
+					version = uidgen.new_token(),
+					run_start = NULL,
+					system_identifier = call.system_identifier,
+					timeline = call.timeline,
+					database = call.database,
+					started = call.started,
+					modified = greatest(t.modified, uidgen.registry_clock()),
+					reigns = s.reigns,
+					reign_ends = s.reign_ends,
+					reign_begins = s.reign_begins,
+					reign_floor = s.reign_floor,
+					unconfirmed = s.unconfirmed
+				WHERE t.name = s.name;
+			PERFORM uidgen.check_written(FOUND);
+		END IF;
+		refusal_passes := true;
+		refusal := 'no standby of the registry has replayed its failover so far';
+		refusal_detail := CASE WHEN s.unconfirmed = '0/0' THEN 'The failover was written down by this call.'
+			ELSE format('A standby has to replay the log up to %s, and %s.', s.unconfirmed, coalesce('the furthest one is at ' || log.replayed, 'none is connected')) END;
+		refusal_hint := format('Start a standby of the registry. Without one, its owner can let the numbers go on with uidgen.raise_segment(), in database "%s".', current_database());
+		clock := uidgen.end_node_call(not_after);
+		RETURN;
+	END IF;
+
+	first_value := s.last_value + 1;
+	last_value := least(s.last_value + CASE wanted_step WHEN 0 THEN s.step ELSE greatest(least(wanted_step, s.max_step), s.min_step) END::numeric, s.max_value);
+	version := uidgen.new_token();
+	course := (SELECT array_agg(c.n ORDER BY c.place, c.half) FROM (
+			SELECT r.place, 1, r.reign FROM unnest(s.reigns) WITH ORDINALITY AS r (reign, place)
+			UNION ALL SELECT e.place, 2, greatest(e.number, 0) FROM unnest(s.reign_ends) WITH ORDINALITY AS e (number, place)) AS c (place, half, n));
+	UPDATE uidgen.segment AS t SET
+			last_value = segment_fetch.last_value,
+			version = segment_fetch.version,
+			run_start = CASE WHEN s.last_value = before.last_value AND known_version = s.version AND s.run_start IS NOT NULL THEN s.run_start ELSE first_value END,
+			system_identifier = call.system_identifier,
+			timeline = call.timeline,
+			database = call.database,
+			started = call.started,
+			modified = greatest(t.modified, uidgen.registry_clock()),
+			reigns = s.reigns,
+			reign_ends = s.reign_ends,
+			reign_begins = s.reign_begins,
+			reign_floor = s.reign_floor,
+			unconfirmed = NULL
+		WHERE t.name = s.name;
+	PERFORM uidgen.check_written(FOUND);
 	clock := uidgen.end_node_call(not_after);
 END
 $$;
-COMMENT ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint)
+COMMENT ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint)
 	IS 'gives out the next range of a segment, for keepers';
+
+-- What keepers of version 0.2.0 and 0.2.1 call.  They say nothing of reigns.  An answer without
+-- numbers makes no sense to them, and they give out nothing.
+CREATE FUNCTION uidgen.segment_fetch(
+	name bytea,
+	wanted_step bigint,
+	known_incarnation bigint,
+	known_version bigint,
+	highest bigint,
+	not_after bigint,
+	OUT first_value bigint,
+	OUT last_value bigint,
+	OUT incarnation bigint,
+	OUT version bigint,
+	OUT step bigint,
+	OUT min_step bigint,
+	OUT max_step bigint,
+	OUT max_value bigint,
+	OUT registry_id bigint,
+	OUT system_identifier bigint,
+	OUT timeline integer,
+	OUT clock bigint)
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+BEGIN
+	SELECT f.first_value, f.last_value, f.incarnation, f.version, f.step, f.min_step, f.max_step, f.max_value,
+			f.registry_id, f.system_identifier, f.timeline, f.clock
+		INTO STRICT first_value, last_value, incarnation, version, step, min_step, max_step, max_value,
+			registry_id, system_identifier, timeline, clock
+		FROM uidgen.segment_fetch(name, wanted_step, known_incarnation, known_version, '{}'::bigint[], highest, not_after) AS f;
+END
+$$;
+COMMENT ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint)
+	IS 'gives out the next range of a segment, for keepers of servers with version 0.2.0 or 0.2.1; null if the segment is stopped';
 
 -- Hand back what was not used of the last ranges (S3, S4).  A keeper never tries again:
 -- if the answer is lost, so are the numbers.
@@ -2712,7 +3075,7 @@ BEGIN
 	done := FOUND;
 	PERFORM uidgen.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
 	registry_id := call.registry_id;
-	timeline := call.timeline;
+	timeline := call.told_timeline;
 	clock := uidgen.end_node_call(not_after);
 END
 $$;
@@ -2729,7 +3092,38 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint),
 	uidgen.segment_release(bytea, bigint, bigint, bigint)
 	FROM PUBLIC;
+-- [since 0.2.2]
+REVOKE EXECUTE ON FUNCTION
+	uidgen.begin_reign(uidgen.segment, bigint, boolean),
+	uidgen.judge_evidence(uidgen.segment, bigint[], bigint, boolean),
+	uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint)
+	FROM PUBLIC;
+-- Who may call the one may call the other: roles that grant_node() was called for before an update.
+-- [since 0.2.2]
+DO $$
+DECLARE
+	g record;
+BEGIN
+	FOR g IN
+		SELECT a.grantee, a.is_grantable
+			FROM pg_proc AS p CROSS JOIN LATERAL aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a
+			WHERE p.oid = 'uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint)'::regprocedure
+				AND a.privilege_type = 'EXECUTE' AND a.grantee <> p.proowner
+	LOOP
+		EXECUTE format('GRANT EXECUTE ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint) TO %s%s',
+			CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' END);
+	END LOOP;
+END
+$$;
 -- [end of registry]
+-- What was granted above is no more of the extension's own than what it was taken from: dumps have it.
+-- [since 0.2.2]
+UPDATE pg_init_privs AS n SET initprivs = o.initprivs
+	FROM pg_init_privs AS o
+	WHERE n.classoid = 'pg_proc'::regclass AND n.objsubid = 0 AND o.classoid = 'pg_proc'::regclass AND o.objsubid = 0
+		AND n.objoid = 'uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint)'::regprocedure
+		AND o.objoid = 'uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint)'::regprocedure
+		AND n.initprivs::text <> o.initprivs::text;
 
 --
 -- Ids

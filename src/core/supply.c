@@ -8,6 +8,8 @@
 
 #include "core/supply.h"
 
+#include <string.h>
+
 static inline uint64_t
 left_in_all(const UidgenSegmentLook *look)
 {
@@ -80,6 +82,8 @@ uidgen_supply_request(const UidgenSupply *supply, const UidgenSegmentLook *look,
 	UidgenSupplyRequest request = {
 		.incarnation = supply->incarnation,
 		.version = supply->version,
+		.course = supply->course,
+		.ncourse = supply->ncourse,
 		.highest = supply->highest,
 		.length = next_length(supply, look, duration, now)
 	};
@@ -97,7 +101,8 @@ uidgen_supply_request(const UidgenSupply *supply, const UidgenSegmentLook *look,
 static UidgenSupplyFault
 find_fault(const UidgenSupply *supply, const UidgenSupplyAnswer *answer, bool same)
 {
-	if (answer->incarnation == 0 || answer->version == 0)
+	if (answer->incarnation == 0 || answer->version == 0 ||
+		answer->ncourse < 1 || answer->ncourse > UIDGEN_SUPPLY_COURSE)
 		return UIDGEN_SUPPLY_BAD_MARKS;
 	if (answer->min_step <= 0 || answer->max_step < answer->min_step ||
 		answer->max_step > (int64_t) UIDGEN_SEGMENT_MAX)
@@ -130,6 +135,8 @@ uidgen_supply_receive(UidgenSupply *supply, const UidgenSupplyRequest *request,
 	supply->registry = answer->registry;
 	supply->incarnation = answer->incarnation;
 	supply->version = answer->version;
+	memcpy(supply->course, answer->course, sizeof(supply->course));
+	supply->ncourse = answer->ncourse;
 	supply->step = answer->step;
 	supply->min_step = answer->min_step;
 	supply->max_step = answer->max_step;

@@ -22,7 +22,8 @@
  *	- Another incarnation of the segment, or another registry, is another segment:
  *	  what is left in the buffers is thrown away.
  *	- Of one incarnation, ranges lie one above the other, so that numbers are in order.
- *	  `highest` is told to the registry, which may have lost what it gave.
+ *	  `highest` is told to the registry, which may have lost what it gave; and `course`, in
+ *	  which course of its history that was.
  *	- Only the end of the range that was given last can be handed back; `version` proves to
  *	  the registry that nobody has got anything since.  It is used once, since a
  *	  release without an answer may have been done: others may have the numbers.
@@ -33,6 +34,10 @@
 #include "core/segment.h"
 #include "core/units.h"
 
+/* How much the registry says of its course: 32 reigns, and where all but the last one ended.
+ * It means nothing here, and is told to the registry with what came from it. */
+#define UIDGEN_SUPPLY_COURSE 63
+
 typedef struct UidgenSupply
 {
 	/* ---- what the registry said last ---- */
@@ -41,6 +46,8 @@ typedef struct UidgenSupply
 								 * UidgenGrant.registry */
 	int64_t		incarnation;
 	int64_t		version;		/* proves a release; 0: none may be made */
+	int64_t		course[UIDGEN_SUPPLY_COURSE];	/* that the registry had taken then */
+	int			ncourse;
 	int64_t		step;			/* length of a first range */
 	int64_t		min_step;
 	int64_t		max_step;
@@ -70,6 +77,8 @@ typedef struct UidgenSupplyRequest
 								 * likes */
 	int64_t		incarnation;
 	int64_t		version;
+	const int64_t *course;		/* of the supply */
+	int			ncourse;
 	int64_t		highest;
 	int64_t		length;			/* UidgenSupply.length, once it is answered */
 } UidgenSupplyRequest;
@@ -81,6 +90,8 @@ typedef struct UidgenSupplyAnswer
 	int64_t		last;
 	int64_t		incarnation;
 	int64_t		version;
+	int64_t		course[UIDGEN_SUPPLY_COURSE];
+	int			ncourse;
 	int64_t		step;
 	int64_t		min_step;
 	int64_t		max_step;
@@ -95,7 +106,8 @@ typedef enum UidgenSupplyFault
 	UIDGEN_SUPPLY_BAD_STEPS,	/* not 0 < min_step <= max_step <= 10^9 */
 	UIDGEN_SUPPLY_BAD_RANGE,	/* empty, longer than max_step, below 0 or
 								 * beyond max_value */
-	UIDGEN_SUPPLY_BAD_MARKS,	/* incarnation or version is 0 */
+	UIDGEN_SUPPLY_BAD_MARKS,	/* incarnation or version is 0, or there is
+								 * no course, or too long a one */
 	UIDGEN_SUPPLY_NOT_ABOVE		/* the range is not above all that was told
 								 * before */
 } UidgenSupplyFault;

@@ -62,7 +62,21 @@ read_registry(const UidgenLink *link, const UidgenAnswer *answer)
 	return uidgen_node_registry(life.registry_id);
 }
 
+/* The registry gives out nothing of this segment, and has written that down. */
 static void
+report_refusal(const UidgenAnswer *answer)
+{
+	ereport(ERROR,
+	/* Callers wait for what passes by itself. */
+			(errcode(uidgen_answer_bool(answer, "refusal_passes") ? ERRCODE_CANNOT_CONNECT_NOW :
+					 ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg_internal("%s", uidgen_answer_text(answer, "refusal")),
+			 errdetail_internal("%s", uidgen_answer_text(answer, "refusal_detail")),
+			 errhint("%s", uidgen_answer_text(answer, "refusal_hint"))));
+}
+
+/* False if nothing was given out. */
+static bool
 fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyRequest *request,
 	  UidgenAnswer *answer, UidgenSupplyAnswer *result)
 {
@@ -71,15 +85,20 @@ fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyR
 		uidgen_bigint_argument(request->step),
 		uidgen_bigint_argument(request->incarnation),
 		uidgen_bigint_argument(request->version),
+		uidgen_bigints_argument(request->ncourse, request->course),
 		uidgen_bigint_argument(request->highest),
 		not_after_argument(link),
 	};
+	uint64		registry;
 
 	if (link->shared)
 		uidgen_shared_mode_goes(link);
 	answer->function = "segment_fetch";
 	link->call(answer->function, lengthof(args), args, "uidgen: fetch numbers of a segment",
 			   &answer->row);
+	registry = read_registry(link, answer);
+	if (!uidgen_answer_is_null(answer, "refusal"))
+		return false;
 	*result = (UidgenSupplyAnswer) {
 		.incarnation = uidgen_answer_bigint(answer, "incarnation", PG_INT64_MIN, PG_INT64_MAX),
 		.version = uidgen_answer_bigint(answer, "version", PG_INT64_MIN, PG_INT64_MAX),
@@ -89,8 +108,11 @@ fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyR
 		.min_step = uidgen_answer_bigint(answer, "min_step", 1, PG_INT64_MAX),
 		.max_step = uidgen_answer_bigint(answer, "max_step", 1, PG_INT64_MAX),
 		.max_value = uidgen_answer_bigint(answer, "max_value", 0, PG_INT64_MAX),
-		.registry = read_registry(link, answer),
+		.registry = registry,
 	};
+	result->ncourse = uidgen_answer_bigints(answer, "course", UIDGEN_SUPPLY_COURSE, PG_INT64_MAX,
+											result->course);
+	return true;
 }
 
 /* True if the registry took them back. */
@@ -220,13 +242,16 @@ uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot)
 									uidgen_clock_monotonic());
 	PG_TRY();
 	{
-		fetch(link, slot, &request, &answer, &result);
+		bool		given = fetch(link, slot, &request, &answer, &result);
 
 		/*
 		 * What the supply notes of an answer must not be undone: it is told
-		 * to the registry.
+		 * to the registry.  Nor must a refusal: others are to get nothing
+		 * either.
 		 */
 		link->commit();
+		if (!given)
+			report_refusal(&answer);
 	}
 	PG_CATCH();
 	{

@@ -166,7 +166,7 @@ report_unusable(const UidgenLink *link, const UidgenRegistryLife *life)
 			 errmsg("the registry's answer came from a server that it has left behind"),
 			 errdetail("The server is on timeline %d, and the registry was on timeline %d before.",
 					   life->timeline, seen->timeline),
-			 errhint("Shut that server down. If it is to be the registry again, promote it once more.")));
+			 errhint("Shut that server down. If it is to be the registry from here on, its owner can run SELECT uidgen.take_over_registry() there.")));
 }
 
 void

@@ -182,9 +182,7 @@ sub begin_life
 # ---- the registry ----
 
 # What the control lacks.
-my @RULES = (
-	'evidence > s.last_value + s.failover_gap::numeric',
-	'call.went_back OR evidence > s.last_value');
+my @RULES = ('call.went_back', 'known_incarnation = s.incarnation');
 
 my $DIARY = <<'END';
 CREATE TABLE diary (entry bigint GENERATED ALWAYS AS IDENTITY, at double precision, server text, what text, low bigint, high bigint);
@@ -222,10 +220,10 @@ sub set_up_registry
 	$self->start($primary);
 	share_registry($primary, 'postgres', "'time:41:1ms worker:10 sequence:12 epoch:2025-01-01'");
 	$primary->safe_psql('postgres', "CREATE ROLE node$_ LOGIN; SELECT uidgen.grant_node('node$_')") foreach 1 .. 3;
-	my $text = $primary->safe_psql('postgres', q{SELECT pg_get_functiondef('uidgen.segment_fetch'::regproc)});
+	my $text = $primary->safe_psql('postgres', q{SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'segment_fetch' AND pronamespace = 'uidgen'::regnamespace AND pronargs = 7});
 	foreach my $rule (@RULES)
 	{
-		$text =~ s/\Q$rule\E/s.name <> 'control' AND ($rule)/ or die "segment_fetch has no \"$rule\"\n";
+		$text =~ s/IF \K\Q$rule\E(?= THEN)/s.name <> 'control' AND $rule/ or die "segment_fetch has no \"$rule\"\n";
 	}
 	$primary->safe_psql('postgres', $text);
 	$primary->safe_psql('postgres', $DIARY);

@@ -147,13 +147,32 @@ segments_right_small='
 a release runs again	-DRELEASES=2 -DRESENDS=2
 answers that are lost	-DLOST=1 -DRELEASES=1
 failover	-DFAILOVERS=1 -DLOST=1
-failover and release	-DFAILOVERS=1 -DRELEASES=1 -DRESENDS=1'
+failover and release	-DFAILOVERS=1 -DRELEASES=1 -DRESENDS=1 -DNODES=2
+two failovers	-DFAILOVERS=2
+two failovers, and the former primary lives on	-DFAILOVERS=2 -DSWAPS=2 -DNODES=2
+a snapshot beside its origin	-DSNAPSHOTS=1 -DSWAPS=2 -DRESTARTS=1 -DNODES=2
+a snapshot and a failover	-DSNAPSHOTS=1 -DSWAPS=2 -DRESTARTS=1 -DFAILOVERS=1 -DCALLS=3 -DNODES=2
+the owner raises what was stopped	-DFAILOVERS=2 -DRAISES=1 -DCALLS=5 -DNODES=2
+two failovers, confirmed	-DFAILOVERS=2 -DCONFIRMED -DRELEASES=1 -DNODES=2
+three failovers, confirmed	-DFAILOVERS=3 -DCONFIRMED'
 
 segments_right_large='
 a release runs again	-DCALLS=5 -DRELEASES=2 -DRESENDS=2
 answers that are lost	-DCALLS=5 -DLOST=2 -DRELEASES=2
 failover	-DCALLS=6 -DFAILOVERS=1 -DLOST=1
-failover and release	-DCALLS=5 -DFAILOVERS=1 -DRELEASES=1 -DRESENDS=1'
+failover and release	-DCALLS=5 -DFAILOVERS=1 -DRELEASES=1 -DRESENDS=1
+two failovers	-DCALLS=5 -DFAILOVERS=2 -DLOST=1
+two failovers and release	-DFAILOVERS=2 -DRELEASES=1
+not needed, but sooner: that a lost history stops it	-DBUG_LOST_HISTORY_IS_BELIEVED -DFAILOVERS=2 -DSWAPS=2 -DCALLS=5 -DNODES=2
+three failovers	-DFAILOVERS=3 -DCALLS=5
+two failovers, and the former primary lives on	-DFAILOVERS=2 -DSWAPS=2
+a snapshot beside its origin	-DSNAPSHOTS=1 -DSWAPS=2 -DRESTARTS=1
+a snapshot and a failover	-DSNAPSHOTS=1 -DFAILOVERS=1 -DCALLS=5
+a snapshot beside its origin, and a failover	-DSNAPSHOTS=1 -DSWAPS=2 -DRESTARTS=1 -DFAILOVERS=1 -DNODES=2
+restarts and release	-DRESTARTS=2 -DRELEASES=1 -DFAILOVERS=1 -DNODES=2
+the owner raises what was stopped	-DFAILOVERS=2 -DRAISES=1 -DCALLS=5
+two failovers, confirmed	-DFAILOVERS=2 -DCONFIRMED -DCALLS=6 -DNODES=2
+three failovers, confirmed	-DFAILOVERS=3 -DCONFIRMED -DCALLS=5 -DRELEASES=1 -DNODES=2'
 
 # What must be found, and the bounds that suffice for it.
 wrong='
@@ -231,8 +250,16 @@ EVEN_FIRST	-DTICKETS=3'
 
 segments_wrong='
 RELEASE_BY_VALUE	-DRELEASES=1 -DRESENDS=1
-JUMP_KEEPS_VERSION	-DFAILOVERS=1 -DRELEASES=1
-LIMIT_GAP_TOO_SMALL	-DFAILOVERS=1 -DGAP=4'
+JUMP_KEEPS_VERSION	-DFAILOVERS=1 -DRELEASES=1 -DNODES=2
+UNKNOWN_IS_BELIEVED	-DFAILOVERS=2 -DNODES=2
+FORMER_IS_BELIEVED	-DSNAPSHOTS=1 -DSWAPS=2 -DNODES=2
+PARTED_AT_END	-DSNAPSHOTS=1 -DSWAPS=2 -DNODES=2
+NO_REIGN_AT_START	-DSNAPSHOTS=1 -DSWAPS=2 -DNODES=2
+STOP_NOT_WRITTEN	-DFAILOVERS=2 -DCALLS=5 -DNODES=2
+UNCONFIRMED_KEEPS_VERSION	-DCONFIRMED -DFAILOVERS=1 -DRELEASES=1 -DNODES=2
+CONFIRMED_BY_ITSELF	-DCONFIRMED -DFAILOVERS=2 -DCALLS=6 -DNODES=2
+LIMIT_GAP_TOO_SMALL	-DFAILOVERS=1 -DGAP=4
+LIMIT_TWO_FAILOVERS	-DFAILOVERS=2 -DNODES=2'
 
 # With no rule broken: what is not promised.
 fleet_wrong_large='

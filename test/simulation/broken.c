@@ -63,13 +63,13 @@ static const Rule rules[] = {
 	{"leap_never_followed", NULL, NULL, NULL, 0, LEAPS, 1000},
 
 	/* S1 */
-	{"no_failover_gap", "segment_fetch", "call.went_back OR evidence > s.last_value", "false", 1, NUMBERS, 100},
-	{"gap_by_evidence_alone", "segment_fetch", "call.went_back OR evidence > s.last_value", "evidence > s.last_value", 1, NUMBERS, 100},
-	{"gap_to_evidence", "segment_fetch", "least(s.last_value + s.failover_gap::numeric, s.max_value)", "greatest(s.last_value, evidence)", 1, NUMBERS, 100},
-	{"gap_one_less", "segment_fetch", "least(s.last_value + s.failover_gap::numeric,", "least(s.last_value + s.failover_gap::numeric - 1,", 1, NUMBERS, 100},
-	{"gap_at_each_fetch", "segment_fetch", "timeline = call.timeline,", "", 1, NUMBERS, 100},
-	{"no_evidence", "segment_fetch", "OR evidence > s.last_value", "", 1, NUMBERS, 400},
-	{"jump_keeps_version", "segment_fetch", "version := uidgen.new_token()", "version := CASE WHEN base > s.last_value THEN s.version ELSE uidgen.new_token() END", 1, NUMBERS_RETURN, 400},
+	{"no_failover_gap", "segment_fetch", "s.last_value + s.failover_gap::numeric, s.max_value", "s.last_value::numeric, s.max_value", 2, NUMBERS, 100},
+	{"gap_by_evidence_alone", "segment_fetch", "IF call.went_back THEN", "IF false THEN", 2, NUMBERS, 100},
+	{"gap_to_evidence", "segment_fetch", "s.last_value + s.failover_gap::numeric, s.max_value", "greatest(s.last_value, highest)::numeric, s.max_value", 2, NUMBERS, 100},
+	{"gap_one_less", "segment_fetch", "s.last_value + s.failover_gap::numeric, s.max_value", "greatest(s.last_value + s.failover_gap::numeric - 1, s.last_value), s.max_value", 2, NUMBERS, 100},
+	{"gap_at_each_fetch", "segment_fetch", "timeline = call.timeline,", "", 2, NUMBERS, 100},
+	{"no_evidence", "segment_fetch", "IF verdict = 'lost' THEN", "IF false THEN", 1, NUMBERS, 400},
+	{"jump_keeps_version", "segment_fetch", "version := uidgen.new_token()", "version := CASE WHEN s.last_value > before.last_value THEN s.version ELSE uidgen.new_token() END", 1, NUMBERS_RETURN, 400},
 	/* S3 */
 	{"release_of_any_version", "segment_release", "t.version = known_version", "true", 1, NUMBERS_RETURN, 200},
 	{"release_in_another_history", "segment_release", "AND NOT call.went_back", "", 1, NUMBERS_RETURN, 200},
@@ -79,7 +79,7 @@ static const Rule rules[] = {
 	{"handed_back_is_told", NULL, NULL, NULL, 0, NUMBERS_RETURN, 100},
 	/* Of what the owner does */
 	{"same_incarnation", "create_segment", "s.incarnation := uidgen.new_token();", "", 1, NUMBERS, 100},
-	{"created_again_below", "create_segment", "s.last_value := greatest(s.last_value, start - 1)", "s.last_value := start - 1", 1, NUMBERS, 100},
+	{"created_again_below", "create_segment", "greatest(s.last_value, start - 1)", "start - 1", 1, NUMBERS, 100},
 	{"nothing_discarded", NULL, NULL, NULL, 0, NUMBERS, 100},
 	/* Whose answers count */
 	{"numbers_of_older_timeline", NULL, NULL, NULL, 0, NUMBERS, 400},

@@ -24,8 +24,8 @@
  *				lost.
  *	copies		A copy of a memory has the numbers in its buffers, too.  They may be issued by both,
  *				and, where one of them hands them back, by others.  Nothing else is.  To the other
- *				one that looks like a loss: numbers are left out, or it is refused more where
- *				failover_gap is less than what was handed back.
+ *				one that looks like a loss: numbers are left out, or the segment is stopped until
+ *				its owner raises it, where failover_gap is less than what was handed back.
  */
 #include "simulation.h"
 
@@ -304,6 +304,9 @@ judge_refusal(const Call *call, const Reply *reply, const SegmentRow *before, in
 {
 	events[EVENT_NO_SEGMENT] += strcmp(reply->sqlstate, "P0002") == 0;
 	events[EVENT_USED_UP] += strcmp(reply->sqlstate, "2200H") == 0;
+	/* A copy, or a call of before: it is stopped for all, until its owner has looked. */
+	if (strcmp(reply->sqlstate, "55000") == 0 && !call->to_old && (call->of_copy || call->late))
+		registry_owner(call->segment, "raise", 0);
 	if (call->of_copy || call->late || call->to_old)
 		return;
 	if (strcmp(reply->sqlstate, "55000") == 0)

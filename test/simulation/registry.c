@@ -36,7 +36,7 @@ die(const char *what, const char *why)
 static struct
 {
 	const char *values[PARAMETERS];
-	char		texts[PARAMETERS][200];
+	char		texts[PARAMETERS][1500];
 	int			n;
 }			parameters;
 
@@ -149,8 +149,8 @@ registry_connect(const char *conninfo)
 			"uidgen.node_renew(looked, $5, $6, $7, $8, $9, $10, $11, $12) AS c");
 	prepare("release", "SELECT c.done, c.clock FROM " LOOK "uidgen.node_release(looked, $5, $6, $7) AS c");
 	prepare("import", "SELECT c.done, c.clock FROM " LOOK "uidgen.node_import(looked, $5, $6, $7) AS c");
-	prepare("fetch", "SELECT c.first_value, c.last_value, c.incarnation, c.version, c.step, c.min_step, c.max_step, c.max_value, " COLUMNS " FROM " LOOK
-			"uidgen.segment_fetch(convert_to($5, 'UTF8'), looked + $6::bigint, $7, $8, $9, $10) AS c");
+	prepare("fetch", "SELECT c.first_value, c.last_value, c.incarnation, c.version, c.course, c.refusal, c.refusal_detail, c.step, c.min_step, c.max_step, c.max_value, " COLUMNS " FROM " LOOK
+			"uidgen.segment_fetch(convert_to($5, 'UTF8'), looked + $6::bigint, $7, $8, $9, $10, $11) AS c");
 	prepare("hand_back", "SELECT c.done, c.clock FROM " LOOK
 			"uidgen.segment_release(convert_to($5, 'UTF8'), looked + $6::bigint, $7, $8) AS c");
 }
@@ -359,6 +359,14 @@ import(const Call *call)
 	return run("import");
 }
 
+/* An array of numbers. */
+static void
+read_course(const char *text, UidgenSupplyAnswer *range)
+{
+	for (char *c = (char *) text; *c != '}' && *c != '\0' && range->ncourse < UIDGEN_SUPPLY_COURSE;)
+		range->course[range->ncourse++] = strtoll(c + 1, &c, 10);
+}
+
 static PGresult *
 fetch(const Call *call)
 {
@@ -366,6 +374,7 @@ fetch(const Call *call)
 	add_number(call->wanted.step);
 	add_number(call->wanted.incarnation);
 	add_number(call->wanted.version);
+	add_numbers(is_broken("no_reigns") ? NULL : call->course, is_broken("no_reigns") ? 0 : call->wanted.ncourse);
 	add_number(call->wanted.highest);
 	add_number(call->not_after);
 	return run("fetch");
@@ -446,7 +455,13 @@ registry_call(const Call *call, UidgenMicroseconds clock, const History *history
 			reply->last = number_of(result, "last_tick");
 			break;
 		case CALL_FETCH:
-			reply->granted = true;
+			reply->granted = is_null(result, "refusal");
+			if (!reply->granted)
+			{
+				strcpy(reply->sqlstate, "55000");
+				snprintf(reply->text, sizeof(reply->text), "%s", PQgetvalue(result, 0, PQfnumber(result, "refusal_detail")));
+				break;
+			}
 			reply->range = (UidgenSupplyAnswer) {
 				.first = number_of(result, "first_value"),
 				.last = number_of(result, "last_value"),
@@ -458,6 +473,7 @@ registry_call(const Call *call, UidgenMicroseconds clock, const History *history
 				.max_value = number_of(result, "max_value"),
 				.registry = uidgen_node_registry(number_of(result, "registry_id")),
 			};
+			read_course(PQgetvalue(result, 0, PQfnumber(result, "course")), &reply->range);
 			break;
 		case CALL_RELEASE:
 		case CALL_IMPORT:

@@ -68,6 +68,7 @@ keeper_fetch(Node *node, int segment, bool to_old)
 	if (!uidgen_supply_due(&look, true))
 		return false;
 	call.wanted = uidgen_supply_request(&slot->supply, &look, world.setup.duration, node_boot(node));
+	memcpy(call.course, call.wanted.course, sizeof(call.course));
 	if (is_broken("no_evidence"))
 		call.wanted.highest = -1;
 	node->keeper.call.to_old = to_old;

@@ -104,7 +104,8 @@ DECLARE
 BEGIN
 	SELECT t.* INTO STRICT s FROM uidgen.segment AS t WHERE t.name = change_segment.name;
 	IF what = 'raise' AND NOT s.dropped THEN
-		RETURN uidgen.raise_segment(name, least(s.last_value::numeric + number, s.max_value)::bigint);
+		-- Where it is stopped, above all that is known.
+		RETURN uidgen.raise_segment(name, least(greatest(s.last_value::numeric + number, s.evidence), s.max_value)::bigint);
 	ELSIF what = 'steps' THEN
 		UPDATE uidgen.segment AS t SET
 				step = number,
@@ -171,7 +172,9 @@ CREATE FUNCTION simulation.break_rule(function_name text, old text, new text, ti
 LANGUAGE plpgsql VOLATILE
 AS $$
 DECLARE
-	definition CONSTANT text := pg_get_functiondef(('uidgen.' || function_name)::regproc);
+	-- of those of one name, the one that servers call now
+	definition CONSTANT text := pg_get_functiondef((SELECT p.oid FROM pg_proc AS p
+		WHERE p.pronamespace = 'uidgen'::regnamespace AND p.proname = function_name ORDER BY p.pronargs DESC LIMIT 1));
 	found_times CONSTANT integer := cardinality(string_to_array(definition, old)) - 1;
 BEGIN
 	IF found_times <> times THEN

@@ -19,7 +19,8 @@ my $node = PostgreSQL::Test::Cluster->new('plain');
 $node->init(allows_streaming => 1);
 $node->append_conf('postgresql.conf', 'max_prepared_transactions = 1');
 $node->start;
-$node->safe_psql('postgres', 'CREATE ROLE regress_uidgen_owner LOGIN CREATEROLE');
+# It sees what standbys have replayed, for segments_confirmed.
+$node->safe_psql('postgres', 'CREATE ROLE regress_uidgen_owner LOGIN CREATEROLE; GRANT pg_monitor TO regress_uidgen_owner');
 $node->safe_psql('postgres', 'CREATE DATABASE fleet OWNER regress_uidgen_owner');
 my $owner = $node->connstr('fleet') . ' user=regress_uidgen_owner';
 
@@ -50,6 +51,9 @@ sub acquire
 }
 $node->safe_psql('fleet', "SELECT uidgen.share_registry('A', 1000, 1735689600000000, 2199023255551, 0, 1023); SELECT uidgen.end_quarantine()",
 	connstr => $owner);
+$node->safe_psql('fleet', 'REVOKE pg_monitor FROM regress_uidgen_owner');
+fails_with($node, 'UPDATE uidgen.registry_layout SET segments_confirmed = true', '42501', qr/cannot see what the standbys of the registry have replayed.*HINT: .*GRANT pg_monitor TO/s,
+	'who does not see standbys cannot have them confirm', 'fleet');
 $node->safe_psql('fleet', "CREATE ROLE regress_uidgen_node LOGIN; SELECT uidgen.grant_node('regress_uidgen_node')");
 my $connstr = $node->connstr('fleet') . ' user=regress_uidgen_node';
 my $first = $node->safe_psql('fleet', acquire('a', 1), connstr => $connstr);

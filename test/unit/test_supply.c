@@ -31,6 +31,8 @@ answer_of(int64_t first, int64_t last)
 		.last = last,
 		.incarnation = 5,
 		.version = 1000 + last % 100000,
+		.course = {9},
+		.ncourse = 1,
 		.step = 1000,
 		.min_step = 100,
 		.max_step = 4000,
@@ -232,6 +234,11 @@ test_answers(void)
 	answer.version = 0;
 	is_fault(answer, UIDGEN_SUPPLY_BAD_MARKS, "answer: one without a version");
 	answer = answer_of(1001, 2000);
+	answer.ncourse = 0;
+	is_fault(answer, UIDGEN_SUPPLY_BAD_MARKS, "answer: one without a reign");
+	answer.ncourse = UIDGEN_SUPPLY_COURSE + 1;
+	is_fault(answer, UIDGEN_SUPPLY_BAD_MARKS, "answer: one with too many");
+	answer = answer_of(1001, 2000);
 	answer.min_step = 0;
 	is_fault(answer, UIDGEN_SUPPLY_BAD_STEPS, "answer: a step of 0");
 	answer.min_step = 4001;
@@ -312,8 +319,20 @@ test_other(void)
 	is(supply.lost, 35, "another incarnation: what was thrown away is lost");
 
 	begin();
+	request = uidgen_supply_request(&supply, &look, DURATION, START);
+	ok(request.ncourse == 1 && request.course[0] == 9 && request.highest == 1000,
+	   "reign: the registry is told in which one the highest number was given");
+	answer = answer_of(3001, 4000);
+	answer.course[1] = 10;
+	answer.ncourse = 2;
+	buffers(1000, 899, 0);
+	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND && !verdict.discard, "reign: another one is no other segment");
+	request = uidgen_supply_request(&supply, &look, DURATION, START);
+	ok(request.ncourse == 2 && request.course[0] == 9 && request.course[1] == 10, "reign: those of the last answer count");
+
+	begin();
 	uidgen_supply_forget(&supply);
-	ok(!supply.known && supply.highest == -1 && supply.version == 0 && supply.incarnation == 0 &&
+	ok(!supply.known && supply.highest == -1 && supply.version == 0 && supply.incarnation == 0 && supply.ncourse == 0 &&
 	   supply.length == 0 && supply.received == 1000, "another place: nothing is known there");
 }
 
