@@ -666,3 +666,26 @@ SELECT pg_temp.take(10), pg_temp.world(2000, '7/2/8');
 SELECT pg_temp.try('UPDATE uidgen.segment SET failover_gap = 4999'), pg_temp.try('UPDATE uidgen.segment SET failover_gap = 5001, description = $$x$$');
 SELECT pg_temp.take(10), pg_temp.try('UPDATE uidgen.segment SET failover_gap = 4999');
 ROLLBACK;
+
+-- For how long the gap covers what is given: 100 numbers a second, in steps of 10 s, and then nothing more.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.create_segment('s', step => 1000), uidgen.create_segment('t'), uidgen.create_segment('gone'), uidgen.drop_segment('gone');
+UPDATE uidgen.segment SET failover_gap = 20000;
+SELECT uidgen.gap_lasts(s, uidgen.registry_clock()) FROM uidgen.segment AS s;
+SELECT pg_temp.world(1000 + 10 * g), pg_temp.take(0) FROM generate_series(0, 60) AS g \g /dev/null
+SELECT name, round(rate), justify_interval(date_trunc('second', uidgen.gap_lasts(s, uidgen.registry_clock()))) FROM uidgen.segment AS s ORDER BY name;
+SELECT gap_lasts / 1000000 FROM uidgen.segment_fetch('s', 0, 0, 0, '{}', -1, 9223372036854775807);
+SELECT pg_temp.world(1720), date_trunc('second', uidgen.gap_lasts(s, to_timestamp(1720))) FROM uidgen.segment AS s WHERE name = 's';
+SELECT pg_temp.world(1000000), uidgen.gap_lasts(s, to_timestamp(1000000)) IS NULL FROM uidgen.segment AS s WHERE name = 's';
+UPDATE uidgen.segment SET failover_gap = 0;
+SELECT gap_lasts IS NULL FROM uidgen.segment_fetch('s', 0, 0, 0, '{}', -1, 9223372036854775807);
+ROLLBACK;
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
+SELECT stopped_segments, gap_lasts FROM uidgen.registry_status;
+SELECT uidgen.create_segment('s', step => 1000), uidgen.create_segment('t', step => 10), uidgen.create_segment('gone'), uidgen.drop_segment('gone');
+SELECT pg_temp.take(0), pg_temp.take(0, name => 't'), pg_temp.take(highest => 1000000000);
+SELECT stopped_segments, gap_lasts = (SELECT min(uidgen.gap_lasts(s, uidgen.registry_clock())) FROM uidgen.segment AS s) FROM uidgen.registry_status;
+ROLLBACK;

@@ -15,6 +15,8 @@
 -- what goes to the schema given at CREATE EXTENSION is named in full.
 -- [registry]
 SET LOCAL search_path = pg_catalog, pg_temp;
+-- What is there already is no news to whoever runs a script twice.
+SET LOCAL client_min_messages = warning;
 -- [end of registry]
 
 -- The registry and what operators use are in schema uidgen; the uid_* functions go to the
@@ -151,8 +153,9 @@ ALTER TABLE uidgen.registry_layout
 
 -- [since 0.2.2]
 ALTER TABLE uidgen.registry_layout
-	ADD COLUMN timeline_offset integer NOT NULL DEFAULT 0,
-	ADD COLUMN segments_confirmed boolean NOT NULL DEFAULT false,
+	ADD COLUMN IF NOT EXISTS timeline_offset integer NOT NULL DEFAULT 0,
+	ADD COLUMN IF NOT EXISTS segments_confirmed boolean NOT NULL DEFAULT false,
+	DROP CONSTRAINT IF EXISTS only_a_shared_one_is_confirmed,
 	ADD CONSTRAINT only_a_shared_one_is_confirmed CHECK (shared OR NOT segments_confirmed);
 
 COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a shared registry knows of itself';
@@ -311,7 +314,7 @@ COMMENT ON FUNCTION uidgen.check_confirmable() IS 'trigger: refuses segments_con
 -- [since 0.2.2]
 REVOKE EXECUTE ON FUNCTION uidgen.check_confirmable() FROM PUBLIC;
 -- [since 0.2.2]
-CREATE TRIGGER check_confirmable BEFORE UPDATE ON uidgen.registry_layout
+CREATE OR REPLACE TRIGGER check_confirmable BEFORE UPDATE ON uidgen.registry_layout
 	FOR EACH ROW WHEN (new.segments_confirmed AND NOT old.segments_confirmed) EXECUTE FUNCTION uidgen.check_confirmable();
 COMMENT ON TRIGGER check_confirmable ON uidgen.registry_layout IS 'refuses segments_confirmed where the registry''s owner cannot see how far its standbys are';
 
@@ -2236,32 +2239,6 @@ COMMENT ON VIEW uidgen.fleet IS 'the holders of worker ids: who and where, since
 -- [since 0.2.0]
 GRANT SELECT ON uidgen.fleet TO pg_monitor;
 
--- LIMIT tells the planner that there is one layout: it would plan for hundreds.
-CREATE VIEW uidgen.registry_status AS
-SELECT coalesce(d.datacenter_id, 0) AS datacenter_id,
-	coalesce(d.running, 0) AS running,
-	l.max_worker + 1::bigint - coalesce(d.taken, 0) AS free_worker_ids,
-	CASE WHEN l.quarantine_until >= l.now_tick THEN to_timestamp(((l.quarantine_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric)::double precision / 1000000::double precision) END AS quarantine_until,
-	pg_stat_get_dead_tuples('uidgen.worker_node'::regclass::oid) AS dead_rows
-FROM (SELECT r.max_tick, r.max_worker, r.unit, r.epoch, r.quarantine_until,
-			b.ended_before, b.changed_before,
-			t.now_tick,
-			t.now_tick + uidgen.ticks_in(r.max_lead, r.unit) AS reach
-		FROM uidgen.registry_layout AS r
-			CROSS JOIN uidgen.registry_clock() AS c (clock)
-			CROSS JOIN LATERAL uidgen.free_bounds(r, c.clock) AS b
-			CROSS JOIN LATERAL uidgen.tick_at(c.clock, r.unit, r.epoch) AS t (now_tick)
-		WHERE r.shared
-		LIMIT 1) AS l
-	LEFT JOIN LATERAL (
-		SELECT n.datacenter_id,
-			count(*) FILTER (WHERE NOT n.released AND n.granted_until >= l.now_tick AND n.granted_until < l.max_tick) AS running,
-			count(*) FILTER (WHERE NOT uidgen.is_free(n, l.ended_before, l.changed_before, l.reach)) AS taken
-		FROM uidgen.worker_node AS n GROUP BY n.datacenter_id) AS d ON true;
-COMMENT ON VIEW uidgen.registry_status IS 'a shared registry, one row for each datacenter that was granted worker ids, or one of datacenter 0: how many nodes hold a grant, how many worker ids are free, until when it is in quarantine, and what VACUUM has to remove from uidgen.worker_node';
--- [since 0.2.0]
-GRANT SELECT ON uidgen.registry_status TO pg_monitor;
-
 -- Nodes call those of node_functions(), by grant_node(); the owner share_registry() and so on.
 -- [since 0.2.0]
 REVOKE EXECUTE ON FUNCTION
@@ -2374,15 +2351,16 @@ CREATE TABLE uidgen.segment (
 
 -- [since 0.2.2]
 ALTER TABLE uidgen.segment
-	ADD COLUMN reigns bigint[] NOT NULL DEFAULT ARRAY[uidgen.new_token() & 9223372036854775806::bigint],
-	ADD COLUMN reign_ends bigint[] NOT NULL DEFAULT '{}',
-	ADD COLUMN reign_begins bigint[] NOT NULL DEFAULT '{}',
-	ADD COLUMN reign_floor bigint NOT NULL DEFAULT -1,
-	ADD COLUMN started timestamptz,
-	ADD COLUMN stopped text,
-	ADD COLUMN stopped_since timestamptz,
-	ADD COLUMN evidence bigint,
-	ADD COLUMN unconfirmed pg_lsn;
+	ADD COLUMN IF NOT EXISTS reigns bigint[] NOT NULL DEFAULT ARRAY[uidgen.new_token() & 9223372036854775806::bigint],
+	ADD COLUMN IF NOT EXISTS reign_ends bigint[] NOT NULL DEFAULT '{}',
+	ADD COLUMN IF NOT EXISTS reign_begins bigint[] NOT NULL DEFAULT '{}',
+	ADD COLUMN IF NOT EXISTS reign_floor bigint NOT NULL DEFAULT -1,
+	ADD COLUMN IF NOT EXISTS started timestamptz,
+	ADD COLUMN IF NOT EXISTS stopped text,
+	ADD COLUMN IF NOT EXISTS stopped_since timestamptz,
+	ADD COLUMN IF NOT EXISTS evidence bigint,
+	ADD COLUMN IF NOT EXISTS unconfirmed pg_lsn,
+	ADD COLUMN IF NOT EXISTS rate double precision NOT NULL DEFAULT 0;
 
 COMMENT ON TABLE uidgen.segment IS 'named counters, of which servers fetch ranges: never dumped, never replicated; the owner may change the steps, max_value, failover_gap and description';
 COMMENT ON COLUMN uidgen.segment.name IS 'up to 63 bytes of UTF-8';
@@ -2410,6 +2388,7 @@ COMMENT ON COLUMN uidgen.segment.started IS 'when the registry''s server had sta
 COMMENT ON COLUMN uidgen.segment.stopped IS 'why nobody is given numbers until the owner calls raise_segment(): some may have been given out twice; null: it is not stopped';
 COMMENT ON COLUMN uidgen.segment.stopped_since IS 'when it was stopped';
 COMMENT ON COLUMN uidgen.segment.evidence IS 'the highest number that a server was given, as far as servers have told since it was stopped';
+COMMENT ON COLUMN uidgen.segment.rate IS 'numbers a second that all servers together were given when last_value was last changed, as a mean over about a minute';
 COMMENT ON COLUMN uidgen.segment.unconfirmed IS 'with segments_confirmed, after a failover: numbers are given out once a standby has replayed the log up to here; 0/0: that is not known yet; null: they are given out';
 
 -- [since 0.2.0]
@@ -2452,11 +2431,12 @@ CREATE TRIGGER refuse_last_value BEFORE UPDATE ON uidgen.segment
 	EXECUTE FUNCTION uidgen.refuse_last_value();
 COMMENT ON TRIGGER refuse_last_value ON uidgen.segment IS 'refuses to set the numbers of a segment by hand';
 
+-- As text, since pg_catalog has no operator for just these arrays.
 -- [since 0.2.2]
-CREATE TRIGGER refuse_reigns BEFORE UPDATE ON uidgen.segment
+CREATE OR REPLACE TRIGGER refuse_reigns BEFORE UPDATE ON uidgen.segment
 	FOR EACH ROW WHEN (new.version = old.version
-		AND (new.reigns, new.reign_ends, new.reign_begins, new.reign_floor, new.started, new.stopped, new.stopped_since, new.evidence, new.unconfirmed)
-			IS DISTINCT FROM (old.reigns, old.reign_ends, old.reign_begins, old.reign_floor, old.started, old.stopped, old.stopped_since, old.evidence, old.unconfirmed))
+		AND (new.reigns::text, new.reign_ends::text, new.reign_begins::text, new.reign_floor, new.started, new.stopped, new.stopped_since, new.evidence, new.unconfirmed)
+			IS DISTINCT FROM (old.reigns::text, old.reign_ends::text, old.reign_begins::text, old.reign_floor, old.started, old.stopped, old.stopped_since, old.evidence, old.unconfirmed))
 	EXECUTE FUNCTION uidgen.refuse_last_value();
 COMMENT ON TRIGGER refuse_reigns ON uidgen.segment IS 'refuses to set by hand what servers'' numbers are compared with, or to let a segment go on that is stopped';
 
@@ -2567,6 +2547,17 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.judge_evidence(uidgen.segment, bigint[], bigint, boolean)
 	IS 'whether the row of a segment explains the highest number that a server was told, by a row of which course: known, lost, too many, given or unknown';
+
+-- How long failover_gap covers what all servers together are given, at a time; null where there is no gap, or
+-- almost nothing was given in the last minutes.
+CREATE FUNCTION uidgen.gap_lasts(s uidgen.segment, clock timestamptz) RETURNS interval
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN s.failover_gap > 0 AND r.rate > 0.001 THEN make_interval(secs => least(s.failover_gap / r.rate, 1000000000)) END
+		FROM (SELECT s.rate * exp(-least(greatest(extract(epoch FROM clock - s.modified), 0), 1200) / 60)) AS r (rate)
+$$;
+COMMENT ON FUNCTION uidgen.gap_lasts(uidgen.segment, timestamptz) IS 'how long failover_gap covers what all servers together are given, at the present rate';
 
 CREATE FUNCTION uidgen.create_segment(
 	name text,
@@ -2851,6 +2842,7 @@ CREATE FUNCTION uidgen.segment_fetch(
 	OUT refusal_detail text,
 	OUT refusal_hint text,
 	OUT refusal_passes boolean,		-- without that anybody does anything
+	OUT gap_lasts bigint,			-- microseconds; null: not known, or there is no gap
 	OUT registry_id bigint,			-- null: the registry is local
 	OUT system_identifier bigint,
 	OUT timeline integer,
@@ -2865,6 +2857,7 @@ DECLARE
 	before uidgen.segment;			-- as it was
 	log record;
 	verdict text := 'known';
+	now_time timestamptz;
 BEGIN
 	SELECT b.* INTO STRICT call FROM uidgen.begin_segment_call(name) AS b;
 	s := call.s;
@@ -2985,6 +2978,10 @@ BEGIN
 	first_value := s.last_value + 1;
 	last_value := least(s.last_value + CASE wanted_step WHEN 0 THEN s.step ELSE greatest(least(wanted_step, s.max_step), s.min_step) END::numeric, s.max_value);
 	version := uidgen.new_token();
+	now_time := greatest(s.modified, uidgen.registry_clock());
+	s.rate := s.rate * exp(-least(extract(epoch FROM now_time - s.modified), 600) / 60) + (segment_fetch.last_value - s.last_value)::double precision / 60;
+	s.modified := now_time;
+	gap_lasts := extract(epoch FROM uidgen.gap_lasts(s, now_time)) * 1000000;
 	course := (SELECT array_agg(c.n ORDER BY c.place, c.half) FROM (
 			SELECT r.place, 1, r.reign FROM unnest(s.reigns) WITH ORDINALITY AS r (reign, place)
 			UNION ALL SELECT e.place, 2, greatest(e.number, 0) FROM unnest(s.reign_ends) WITH ORDINALITY AS e (number, place)) AS c (place, half, n));
@@ -2996,7 +2993,8 @@ BEGIN
 			timeline = call.timeline,
 			database = call.database,
 			started = call.started,
-			modified = greatest(t.modified, uidgen.registry_clock()),
+			modified = s.modified,
+			rate = s.rate,
 			reigns = s.reigns,
 			reign_ends = s.reign_ends,
 			reign_begins = s.reign_begins,
@@ -3010,8 +3008,9 @@ $$;
 COMMENT ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint)
 	IS 'gives out the next range of a segment, for keepers';
 
--- What keepers of version 0.2.0 and 0.2.1 call.  They say nothing of reigns.  An answer without
--- numbers makes no sense to them, and they give out nothing.
+-- What keepers of version 0.2.0 and 0.2.1 call.  They say nothing of reigns.  Where nothing is given out
+-- and that had to be written down, they get an answer that makes no sense to them: an error would
+-- undo it.  From then on they get the error.
 CREATE FUNCTION uidgen.segment_fetch(
 	name bytea,
 	wanted_step bigint,
@@ -3035,16 +3034,33 @@ LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
+DECLARE
+	answer record;
 BEGIN
-	SELECT f.first_value, f.last_value, f.incarnation, f.version, f.step, f.min_step, f.max_step, f.max_value,
-			f.registry_id, f.system_identifier, f.timeline, f.clock
-		INTO STRICT first_value, last_value, incarnation, version, step, min_step, max_step, max_value,
-			registry_id, system_identifier, timeline, clock
+	SELECT f.* INTO STRICT answer
 		FROM uidgen.segment_fetch(name, wanted_step, known_incarnation, known_version, '{}'::bigint[], highest, not_after) AS f;
+	IF answer.refusal IS NOT NULL AND NOT EXISTS (SELECT FROM uidgen.segment AS t WHERE t.xmin = pg_current_xact_id()::xid) THEN
+		RAISE EXCEPTION '%', answer.refusal
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = answer.refusal_detail,
+				HINT = answer.refusal_hint;
+	END IF;
+	first_value := answer.first_value;
+	last_value := answer.last_value;
+	incarnation := answer.incarnation;
+	version := answer.version;
+	step := answer.step;
+	min_step := answer.min_step;
+	max_step := answer.max_step;
+	max_value := answer.max_value;
+	registry_id := answer.registry_id;
+	system_identifier := answer.system_identifier;
+	timeline := answer.timeline;
+	clock := answer.clock;
 END
 $$;
 COMMENT ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint)
-	IS 'gives out the next range of a segment, for keepers of servers with version 0.2.0 or 0.2.1; null if the segment is stopped';
+	IS 'gives out the next range of a segment, for keepers of servers with version 0.2.0 or 0.2.1';
 
 -- Hand back what was not used of the last ranges (S3, S4).  A keeper never tries again:
 -- if the answer is lost, so are the numbers.
@@ -3082,22 +3098,57 @@ $$;
 COMMENT ON FUNCTION uidgen.segment_release(bytea, bigint, bigint, bigint)
 	IS 'takes back the unused rest of what a server fetched last, if nobody has fetched since; for keepers';
 
+-- LIMIT tells the planner that there is one layout: it would plan for hundreds.
+CREATE VIEW uidgen.registry_status AS
+SELECT coalesce(d.datacenter_id, 0) AS datacenter_id,
+	coalesce(d.running, 0) AS running,
+	l.max_worker + 1::bigint - coalesce(d.taken, 0) AS free_worker_ids,
+	CASE WHEN l.quarantine_until >= l.now_tick THEN to_timestamp(((l.quarantine_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric)::double precision / 1000000::double precision) END AS quarantine_until,
+	pg_stat_get_dead_tuples('uidgen.worker_node'::regclass::oid) AS dead_rows,
+	g.stopped_segments,
+	g.gap_lasts
+FROM (SELECT r.max_tick, r.max_worker, r.unit, r.epoch, r.quarantine_until,
+			b.ended_before, b.changed_before,
+			t.now_tick,
+			t.now_tick + uidgen.ticks_in(r.max_lead, r.unit) AS reach
+		FROM uidgen.registry_layout AS r
+			CROSS JOIN uidgen.registry_clock() AS c (clock)
+			CROSS JOIN LATERAL uidgen.free_bounds(r, c.clock) AS b
+			CROSS JOIN LATERAL uidgen.tick_at(c.clock, r.unit, r.epoch) AS t (now_tick)
+		WHERE r.shared
+		LIMIT 1) AS l
+	LEFT JOIN LATERAL (
+		SELECT n.datacenter_id,
+			count(*) FILTER (WHERE NOT n.released AND n.granted_until >= l.now_tick AND n.granted_until < l.max_tick) AS running,
+			count(*) FILTER (WHERE NOT uidgen.is_free(n, l.ended_before, l.changed_before, l.reach)) AS taken
+		FROM uidgen.worker_node AS n GROUP BY n.datacenter_id) AS d ON true
+	CROSS JOIN (
+		SELECT count(*) FILTER (WHERE s.stopped IS NOT NULL), min(uidgen.gap_lasts(s, uidgen.registry_clock()))
+		FROM uidgen.segment AS s WHERE NOT s.dropped) AS g (stopped_segments, gap_lasts);
+COMMENT ON VIEW uidgen.registry_status IS 'a shared registry, one row for each datacenter that was granted worker ids, or one of datacenter 0: how many nodes hold a grant, how many worker ids are free, until when it is in quarantine, what VACUUM has to remove from uidgen.worker_node; and of all segments, how many are stopped, and how long the failover_gap of that one lasts where it is shortest';
+-- [since 0.2.0]
+GRANT SELECT ON uidgen.registry_status TO pg_monitor;
+
 -- [since 0.2.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.create_segment(text, bigint, bigint, bigint, text, boolean),
 	uidgen.explain_no_segment(text),
 	uidgen.drop_segment(text),
 	uidgen.raise_segment(text, bigint),
-	uidgen.begin_segment_call(bytea),
 	uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint),
 	uidgen.segment_release(bytea, bigint, bigint, bigint)
 	FROM PUBLIC;
 -- [since 0.2.2]
 REVOKE EXECUTE ON FUNCTION
+	uidgen.gap_lasts(uidgen.segment, timestamptz),
+	uidgen.begin_segment_call(bytea),
 	uidgen.begin_reign(uidgen.segment, bigint, boolean),
 	uidgen.judge_evidence(uidgen.segment, bigint[], bigint, boolean),
 	uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint)
 	FROM PUBLIC;
+-- The view calls it as whoever looks at it.
+-- [since 0.2.2]
+GRANT EXECUTE ON FUNCTION uidgen.gap_lasts(uidgen.segment, timestamptz) TO pg_monitor;
 -- Who may call the one may call the other: roles that grant_node() was called for before an update.
 -- [since 0.2.2]
 DO $$
@@ -3116,15 +3167,6 @@ BEGIN
 END
 $$;
 -- [end of registry]
--- What was granted above is no more of the extension's own than what it was taken from: dumps have it.
--- [since 0.2.2]
-UPDATE pg_init_privs AS n SET initprivs = o.initprivs
-	FROM pg_init_privs AS o
-	WHERE n.classoid = 'pg_proc'::regclass AND n.objsubid = 0 AND o.classoid = 'pg_proc'::regclass AND o.objsubid = 0
-		AND n.objoid = 'uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint)'::regprocedure
-		AND o.objoid = 'uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint)'::regprocedure
-		AND n.initprivs::text <> o.initprivs::text;
-
 --
 -- Ids
 --
@@ -3318,19 +3360,20 @@ AS 'MODULE_PATHNAME', 'uidgen_segment_reserve'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION @extschema@.uid_segment_reserve(text, integer) IS 'the first of n numbers of a segment that are consecutive; the last is n - 1 above it';
 
-CREATE FUNCTION uidgen.segment_status(OUT name text, OUT state text, OUT numbers_left bigint, OUT lasts interval,
+CREATE FUNCTION uidgen.list_segments(OUT name text, OUT state text, OUT numbers_left bigint, OUT lasts interval,
 	OUT rate double precision, OUT step bigint, OUT fetches bigint, OUT fetched bigint, OUT drawn bigint,
-	OUT skipped bigint, OUT returned bigint, OUT lost bigint, OUT waits bigint, OUT failures bigint, OUT last_error text)
+	OUT skipped bigint, OUT returned bigint, OUT lost bigint, OUT waits bigint, OUT failures bigint, OUT last_error text,
+	OUT gap_lasts interval)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'uidgen_segment_status'
+AS 'MODULE_PATHNAME', 'uidgen_list_segments'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION uidgen.segment_status() IS 'the segments that this server has drawn numbers of since it started';
--- [since 0.2.0]
-REVOKE EXECUTE ON FUNCTION uidgen.segment_status() FROM PUBLIC;
--- [since 0.2.0]
-GRANT EXECUTE ON FUNCTION uidgen.segment_status() TO pg_monitor;
+COMMENT ON FUNCTION uidgen.list_segments() IS 'the segments that this server has drawn numbers of since it started';
+-- [since 0.2.2]
+REVOKE EXECUTE ON FUNCTION uidgen.list_segments() FROM PUBLIC;
+-- [since 0.2.2]
+GRANT EXECUTE ON FUNCTION uidgen.list_segments() TO pg_monitor;
 
-CREATE VIEW uidgen.segment_status AS SELECT * FROM uidgen.segment_status();
+CREATE VIEW uidgen.segment_status AS SELECT * FROM uidgen.list_segments();
 COMMENT ON VIEW uidgen.segment_status IS 'the segments that this server has drawn numbers of since it started';
 -- [since 0.2.0]
 GRANT SELECT ON uidgen.segment_status TO pg_monitor;

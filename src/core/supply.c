@@ -102,7 +102,7 @@ static UidgenSupplyFault
 find_fault(const UidgenSupply *supply, const UidgenSupplyAnswer *answer, bool same)
 {
 	if (answer->incarnation == 0 || answer->version == 0 ||
-		answer->ncourse < 1 || answer->ncourse > UIDGEN_SUPPLY_COURSE)
+		answer->ncourse < 0 || answer->ncourse > UIDGEN_SUPPLY_COURSE)
 		return UIDGEN_SUPPLY_BAD_MARKS;
 	if (answer->min_step <= 0 || answer->max_step < answer->min_step ||
 		answer->max_step > (int64_t) UIDGEN_SEGMENT_MAX)
@@ -141,6 +141,7 @@ uidgen_supply_receive(UidgenSupply *supply, const UidgenSupplyRequest *request,
 	supply->min_step = answer->min_step;
 	supply->max_step = answer->max_step;
 	supply->max_value = answer->max_value;
+	supply->gap_lasts = answer->gap_lasts;
 	/* Where the owner has chosen another step, what was learned begins anew. */
 	supply->length = clamp(follow_step ? answer->step : request->length,
 						   answer->min_step, answer->max_step);

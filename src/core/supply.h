@@ -47,11 +47,15 @@ typedef struct UidgenSupply
 	int64_t		incarnation;
 	int64_t		version;		/* proves a release; 0: none may be made */
 	int64_t		course[UIDGEN_SUPPLY_COURSE];	/* that the registry had taken then */
-	int			ncourse;
+	int			ncourse;		/* 0: a registry of a former version does not
+								 * say */
 	int64_t		step;			/* length of a first range */
 	int64_t		min_step;
 	int64_t		max_step;
 	int64_t		max_value;
+	UidgenMicroseconds gap_lasts;	/* how long a loss is covered in which all
+									 * servers are given numbers as now; 0: not
+									 * known, or none is */
 	int64_t		highest;		/* number that it told of in this incarnation;
 								 * -1: none */
 
@@ -96,6 +100,7 @@ typedef struct UidgenSupplyAnswer
 	int64_t		min_step;
 	int64_t		max_step;
 	int64_t		max_value;
+	UidgenMicroseconds gap_lasts;
 	uint64_t	registry;
 } UidgenSupplyAnswer;
 
@@ -106,8 +111,8 @@ typedef enum UidgenSupplyFault
 	UIDGEN_SUPPLY_BAD_STEPS,	/* not 0 < min_step <= max_step <= 10^9 */
 	UIDGEN_SUPPLY_BAD_RANGE,	/* empty, longer than max_step, below 0 or
 								 * beyond max_value */
-	UIDGEN_SUPPLY_BAD_MARKS,	/* incarnation or version is 0, or there is
-								 * no course, or too long a one */
+	UIDGEN_SUPPLY_BAD_MARKS,	/* incarnation or version is 0, or the course
+								 * is too long */
 	UIDGEN_SUPPLY_NOT_ABOVE		/* the range is not above all that was told
 								 * before */
 } UidgenSupplyFault;

@@ -27,6 +27,7 @@ SQL_FUNCTION(uidgen_segment_batch);
 SQL_FUNCTION(uidgen_segment_block);
 SQL_FUNCTION(uidgen_segment_reserve);
 SQL_FUNCTION(uidgen_segment_status);
+SQL_FUNCTION(uidgen_list_segments);
 
 /* Of a name as it comes: a character may take twice as many bytes as in UTF-8. */
 #define RAW_NAME_SIZE (2 * UIDGEN_SEGMENT_NAME_SIZE)
@@ -208,6 +209,7 @@ typedef enum StatusColumn
 	NAME, STATE, NUMBERS_LEFT, LASTS, RATE, STEP,
 	FETCHES, FETCHED, DRAWN, SKIPPED, RETURNED, LOST,
 	WAITS, FAILURES, LAST_ERROR,
+	GAP_LASTS,
 	STATUS_COLUMNS
 } StatusColumn;
 
@@ -227,6 +229,7 @@ static const UidgenColumn no_status[STATUS_COLUMNS] = {
 	[WAITS] = NULL_COLUMN(INT8OID),
 	[FAILURES] = NULL_COLUMN(INT8OID),
 	[LAST_ERROR] = NULL_COLUMN(TEXTOID),
+	[GAP_LASTS] = NULL_COLUMN(INTERVALOID),
 };
 
 /*
@@ -274,7 +277,7 @@ slot_state(const UidgenFailure *failure, const UidgenSegmentLook *look)
 }
 
 static void
-put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot)
+put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot, int ncolumns)
 {
 	UidgenColumn row[STATUS_COLUMNS];
 	char		name[UIDGEN_SEGMENT_NAME_SIZE];
@@ -325,16 +328,31 @@ put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot)
 	SET(FAILURES, Int64GetDatum(failures));
 	if (failure.sqlerrcode != 0)
 		SET(LAST_ERROR, CStringGetTextDatum(failure.message));
+	if (supply.gap_lasts > 0)
+		SET(GAP_LASTS, IntervalPGetDatum(uidgen_interval(supply.gap_lasts)));
 #undef SET
-	uidgen_put_row(fcinfo, row, STATUS_COLUMNS);
+	uidgen_put_row(fcinfo, row, ncolumns);
 }
 
+static Datum
+list_segments(FunctionCallInfo fcinfo, int ncolumns)
+{
+	uidgen_begin_rows(fcinfo, no_status, ncolumns);
+	if (uidgen_shared)
+		for (int i = 0, n = uidgen_segments_used(); i < n; i++)
+			put_status(fcinfo, uidgen_segments_slot(i), ncolumns);
+	return (Datum) 0;
+}
+
+/* The extension of version 0.2.0 or 0.2.1 has fewer columns. */
 Datum
 uidgen_segment_status(PG_FUNCTION_ARGS)
 {
-	uidgen_begin_rows(fcinfo, no_status, STATUS_COLUMNS);
-	if (uidgen_shared)
-		for (int i = 0, n = uidgen_segments_used(); i < n; i++)
-			put_status(fcinfo, uidgen_segments_slot(i));
-	return (Datum) 0;
+	return list_segments(fcinfo, GAP_LASTS);
+}
+
+Datum
+uidgen_list_segments(PG_FUNCTION_ARGS)
+{
+	return list_segments(fcinfo, STATUS_COLUMNS);
 }

@@ -84,6 +84,21 @@ $registry->restart;
 $registry->safe_psql('postgres', 'SELECT uidgen.end_quarantine()');
 all_go_on('the registry has restarted', $one, $two);
 
+# A registry that has lost more than its gap, as after two failovers: what a node of the old version knows is
+# written down, although that node says nothing of reigns.
+$registry->safe_psql('postgres', q{SELECT uidgen.create_segment('t', 1, 100)});
+$one->safe_psql('postgres', q{SELECT uid_segment_next('t') FROM generate_series(1, 250)});
+ok(poll_until(sub { $one->safe_psql('postgres', q{SELECT numbers_left >= 50 FROM uidgen.segment_status WHERE name = 't'}) eq 't' }), 'a node has numbers of a segment');
+$registry->safe_psql('postgres', q{UPDATE uidgen.segment SET failover_gap = 0, last_value = 100, version = version + 1 WHERE name = 't'});
+$two->safe_psql('postgres', q{SELECT uid_segment_next('t') FROM generate_series(1, 10)});
+my (undef, $text) = sqlstate_of($one, q{SELECT uid_segment_next('t') FROM generate_series(1, 5000)});
+like($text, qr/segment "t".*(makes no sense|has stopped it)/s, 'the registry has lost some: a node of the old version is given nothing');
+is($registry->safe_psql('postgres', q{SELECT stopped ~ 'a server was given numbers up to' FROM uidgen.segment WHERE name = 't'}), 't', 'and what it knows stops the segment');
+(undef, $text) = sqlstate_of($two, q{SELECT uid_segment_next('t') FROM generate_series(1, 5000)});
+like($text, qr/the registry has stopped it/, 'for all');
+$registry->safe_psql('postgres', q{SELECT uidgen.raise_segment('t', evidence) FROM uidgen.segment WHERE name = 't'});
+is($_->safe_psql('postgres', q{SELECT count(DISTINCT uid_segment_next('t')) FROM generate_series(1, 50)}), '50', 'until it is raised: ' . $_->name) foreach $one, $two;
+
 # What it loads only when it connects has been replaced.
 ok(end_keeper($one), 'the keeper of the old library begins anew');
 ok($one->poll_query_until('postgres', qq{SELECT last_error ~ 'the library file "uidgen_libpq" is of version $NEW, but the server runs uidgen of version $OLD' FROM uidgen.status}),
@@ -109,7 +124,7 @@ sub run_script
 
 my $script = "$SCRIPTS/uidgen-registry-";
 $registry->safe_psql('postgres', 'CREATE ROLE owner LOGIN');
-$registry->safe_psql('postgres', "CREATE DATABASE $_ OWNER owner") foreach qw(updated new withdrawn);
+$registry->safe_psql('postgres', "CREATE DATABASE $_ OWNER owner") foreach qw(updated new withdrawn last);
 is(run_script($_, "$script-$OLD.sql"), '', "$_: the script of $OLD") foreach qw(updated withdrawn);
 $registry->safe_psql('updated', "SELECT uidgen.share_registry('A', 1000, 1735689600000000, 2199023255551, 0, 1023); SELECT uidgen.end_quarantine()");
 $registry->safe_psql('withdrawn', 'REVOKE SELECT ON uidgen.worker_node, uidgen.fleet FROM pg_monitor; GRANT SELECT ON uidgen.worker_node TO node');
@@ -122,7 +137,11 @@ foreach my $time ('the script that updates', 'once more')
 	is(run_script($_, "$script-$OLD--$NEW.sql"), '', "$_: $time") foreach qw(updated withdrawn);
 	same_catalog(catalog_of($registry, 'updated'), $new, 'updated is like new');
 }
-is($registry->safe_psql('updated', 'SELECT * FROM uidgen.registry_layout'), $row, 'its registry is the same');
+is($registry->safe_psql('updated', 'SELECT * FROM uidgen.registry_layout'), "$row|0|f", 'its registry is the same');
+install_scripts('0.2.1');
+is(run_script('last', "$script-0.2.1.sql"), '', 'the script of 0.2.1');
+is(run_script('last', "$script-0.2.1--$NEW.sql"), '', 'the script that updates it');
+same_catalog(catalog_of($registry, 'last'), $new, 'updated from 0.2.1 is like new');
 is($registry->safe_psql('withdrawn', q{SELECT has_any_column_privilege('pg_monitor', 'uidgen.worker_node', 'SELECT'), has_table_privilege('pg_monitor', 'uidgen.fleet', 'SELECT'),
 		has_table_privilege('node', 'uidgen.worker_node', 'SELECT')}),
 	'f|f|t', 'what was granted and revoked stays so');

@@ -12,7 +12,7 @@ use Release;
 use Test::More;
 use UidgenTest;
 
-install_scripts($_) foreach qw(0.1.0 0.2.0), $NEW;
+install_scripts($_) foreach qw(0.1.0 0.2.0 0.2.1), $NEW;
 my $node = new_node('main', "shared_preload_libraries = 'uidgen'");
 $node->start;
 $node->safe_psql('postgres', "CREATE ROLE $_") foreach qw(app node operator leaver);
@@ -59,7 +59,9 @@ foreach (
 	[ '0.2.0', "$GRANTED; SELECT uidgen.grant_node('node'); REVOKE SELECT ON uidgen.fleet FROM pg_monitor;
 		GRANT EXECUTE ON FUNCTION uidgen.share_registry(text, bigint, bigint, bigint, integer, integer, interval, interval) TO operator",
 		$ALL, @COLUMNS ],
-	[ '0.2.0', "$GRANTED; $WITHDRAWN", '' ])
+	[ '0.2.0', "$GRANTED; $WITHDRAWN", '' ],
+	[ '0.2.1', "$GRANTED; SELECT uidgen.grant_node('node'); GRANT EXECUTE ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint) TO app", '',
+		@COLUMNS ])
 {
 	my ($old, $done, $lost, @got) = @$_;
 	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS old');
@@ -70,8 +72,13 @@ foreach (
 	my $after = rights_in('old');
 	is(beyond($before, $after), $lost, "$old: what was granted is kept, but that pg_monitor sees tokens");
 	is(join("\n", grep { /^uidgen\.worker_node.* pg_monitor/ } sort keys %$after), join("\n", @got), 'and what pg_monitor still may see');
-	is($after->{'public.uid_reserve(integer,integer) public EXECUTE'}, $before->{'public.uid_next_block(integer,integer) public EXECUTE'},
-		'a new function is as private as the one that does the same');
+	foreach (['public.uid_reserve(integer,integer)', 'public.uid_next_block(integer,integer)'],
+		['uidgen.segment_fetch(bytea,bigint,bigint,bigint,bigint[],bigint,bigint)', 'uidgen.segment_fetch(bytea,bigint,bigint,bigint,bigint,bigint)'])
+	{
+		my ($new, $like) = @$_;
+		is($after->{"$new $_"}, $before->{"$new $_"} // $before->{"$like $_"}, "$new is as private as what does the same: $_")
+		  foreach 'public EXECUTE', 'app EXECUTE', 'node EXECUTE';
+	}
 
 	my $dump = dump_of($node, 'old');
 	$node->safe_psql('postgres', 'DROP DATABASE IF EXISTS restored');

@@ -1,6 +1,6 @@
-# From version 0.2.0 to the present one, in each order of its steps, while ids are drawn: they
-# go on at each step, since the library works with both extensions.  One database comes from
-# 0.1.0 by 0.2.0, another one has 0.1.0 until now.  All end up as a new installation.
+# From versions 0.2.0 and 0.2.1 to the present one, in each order of the steps, while ids are drawn:
+# they go on at each step, since the library works with all these extensions.  One database comes
+# from 0.1.0 by 0.2.0 and 0.2.1, another one has 0.1.0 until now.  All end up as a new installation.
 use strict;
 use warnings;
 
@@ -12,23 +12,28 @@ use Release;
 use Test::More;
 use UidgenTest;
 
-my ($FIRST, $OLD) = qw(0.1.0 0.2.0);
+my ($FIRST, $SECOND, $OLD) = qw(0.1.0 0.2.0 0.2.1);
 
 # ---- as it was ----
 
 install_release($FIRST);
 my $node = new_node('main', "shared_preload_libraries = 'uidgen'", 'uidgen.window = 1s');
 $node->start;
-$node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(app chain first fresh);
+$node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(app chain first last fresh);
 $node->safe_psql($_, 'CREATE EXTENSION uidgen') foreach qw(postgres chain first);
 draw($node, $FIRST);
-install_release($OLD);
+install_release($SECOND);
 $node->restart;
 $node->safe_psql($_, 'ALTER EXTENSION uidgen UPDATE') foreach qw(postgres chain);
 $node->safe_psql('app', 'CREATE EXTENSION uidgen');
-my %versions = (postgres => $OLD, chain => $OLD, app => $OLD, first => $FIRST);
+same_catalog(catalog_of($node, 'chain'), catalog_of($node, 'app'), "from $FIRST to $SECOND");
+install_release($OLD);
+$node->restart;
+$node->safe_psql('chain', 'ALTER EXTENSION uidgen UPDATE');
+$node->safe_psql('last', 'CREATE EXTENSION uidgen');
+my %versions = (postgres => $SECOND, chain => $OLD, app => $SECOND, first => $FIRST, last => $OLD);
 is(version_in($node, $_), $versions{$_}, "$_ has $versions{$_}") foreach sort keys %versions;
-same_catalog(catalog_of($node, 'chain'), catalog_of($node, 'app'), "from $FIRST to $OLD");
+same_catalog(catalog_of($node, 'chain'), catalog_of($node, 'last'), "from $SECOND to $OLD");
 $node->safe_psql('app', <<'END');
 	CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), CHECK (uid_between(id, '2020-01-01', NULL, 'default')));
 	CREATE INDEX ON message (uid_timestamp(id, 'default'));
@@ -37,14 +42,14 @@ $node->safe_psql('app', <<'END');
 	CREATE VIEW recent AS SELECT * FROM message WHERE uid_between(id, now() - interval '1 day', NULL);
 END
 my @drawing = map { start_trying($node, $_) } sort keys %versions;
-goes_on("versions $FIRST and $OLD", @drawing);
+goes_on("versions $FIRST, $SECOND and $OLD", @drawing);
 
 # ---- installed, and not yet loaded ----
 
 install_release($NEW);
 refuses_new($node, $OLD, sort keys %versions);
 is($node->safe_psql('fresh', "CREATE EXTENSION uidgen VERSION '$_'; SELECT uid_next() > 0; DROP EXTENSION uidgen"),
-	't', "where $_ can still be created") foreach $FIRST, $OLD;
+	't', "where $_ can still be created") foreach $FIRST, $SECOND, $OLD;
 goes_on('the old library in memory', @drawing);
 is($node->safe_psql('postgres', 'SELECT uidgen.diagnose(), uidgen.library_version(), state FROM uidgen.status'), "ok|$OLD|granted",
 	'a new session calls what it has always called');
@@ -61,14 +66,14 @@ my $rows = 'SELECT datacenter_id, worker_id, identity FROM uidgen.worker_node OR
 my $granted = $node->safe_psql('postgres', $rows);
 $node->restart;
 @drawing = map { start_trying($node, $_) } sort keys %versions;
-goes_on("the extension $OLD with the new library", @drawing);
+goes_on("the former extensions with the new library", @drawing);
 is($node->safe_psql('app', 'SELECT uidgen.diagnose(), uidgen.library_version(), (SELECT state FROM monitoring)'), "ok|$NEW|granted", 'nothing is missing');
 is($node->safe_psql('first', 'SELECT uidgen.diagnose() IS NULL'), 't', "nor for $FIRST");
 ok(end_keeper($node), 'another keeper comes');
-goes_on("a new keeper with the registry of $OLD", @drawing);
+goes_on("a new keeper with the registry of $SECOND", @drawing);
 
 # Another database before that of the registry, and others after it.
-foreach my $database (qw(app postgres chain first))
+foreach my $database (qw(app postgres chain first last))
 {
 	$node->safe_psql($database, 'ALTER EXTENSION uidgen UPDATE');
 	is(version_in($node, $database), $NEW, "$database is updated from $versions{$database}");
@@ -85,7 +90,7 @@ is($node->safe_psql('app', 'INSERT INTO message DEFAULT VALUES; SELECT count(*),
 $node->safe_psql('fresh', 'CREATE EXTENSION uidgen');
 my $fresh = catalog_of($node, 'fresh');
 cmp_ok(scalar($fresh =~ tr/\n//), '>', 500, 'the catalogs say much of the extension');
-same_catalog(catalog_of($node, $_), $fresh, "$_: updated is like new") foreach qw(postgres chain first);
+same_catalog(catalog_of($node, $_), $fresh, "$_: updated is like new") foreach qw(postgres chain first last);
 
 $node->safe_psql('postgres', 'CREATE DATABASE later');
 $node->safe_psql('later', "CREATE EXTENSION uidgen VERSION '$OLD'");
@@ -105,7 +110,7 @@ same_catalog(catalog_of($node, 'later'), catalog_of($node, 'restored'), 'in a sc
 
 # ---- the library set back ----
 
-install_library($OLD);
+install_library($SECOND);
 $node->restart;
 stop(@drawing);
 @drawing = map { start_trying($node, $_) } sort keys %versions;
@@ -115,7 +120,7 @@ my ($state, $text) = sqlstate_of($node, 'SELECT uid_reserve(2)');
 is($state, '42883', 'what it lacks is refused');
 like($text, qr/could not find function "uidgen_reserve"/, 'by the server');
 $node->safe_psql('fresh', 'DROP EXTENSION uidgen');
-refuses_new($node, $OLD);
+refuses_new($node, $SECOND);
 ok(end_keeper($node), 'another keeper comes');
 goes_on('the old keeper with the new registry', @drawing);
 install_library($NEW);
