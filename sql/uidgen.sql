@@ -1221,7 +1221,7 @@ COMMENT ON FUNCTION uidgen.begin_node_call(boolean) IS 'what each call of a node
 CREATE FUNCTION uidgen.registry_identity(
 	OUT registry_id bigint,			-- null: there is no shared registry
 	OUT system_identifier bigint,
-	OUT timeline integer,
+	OUT timeline integer,			-- as nodes are told
 	OUT in_recovery boolean)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -1235,7 +1235,7 @@ BEGIN
 	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
 	registry_id := CASE WHEN l.shared THEN l.registry_id END;
 	system_identifier := h.system_identifier;
-	timeline := h.timeline;
+	timeline := h.timeline + coalesce(l.timeline_offset, 0);
 	in_recovery := pg_is_in_recovery();
 END
 $$;

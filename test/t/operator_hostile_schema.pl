@@ -532,7 +532,7 @@ fails_with($node, $UPDATE, '2BP01', qr/cannot drop view uidgen\.registry_status 
 	'a view on such a view has to go first', 'other_types');
 $node->safe_psql('other_types', 'DROP VIEW public.mine');
 updates('other_types', 'from 0.2.0, with other types');
-is($node->safe_psql('other_types', $types), 'timestamp with time zone, bigint', 'the columns have their types again');
+is($node->safe_psql('other_types', $types), 'timestamp with time zone, bigint, bigint, interval', 'the columns have their types again');
 
 # ---- a registry without the extension ----
 
