@@ -18,7 +18,7 @@ plan skip_all => 'there is no pgbouncer; ./check --all installs it' unless $pgbo
 
 my $registry = PostgreSQL::Test::Cluster->new('registry');
 $registry->init(allows_streaming => 1, extra => ['--encoding=UTF8']);
-$registry->append_conf('postgresql.conf', 'restart_after_crash = on');
+$registry->append_conf('postgresql.conf', "restart_after_crash = on\nclient_connection_check_interval = '1s'");
 $registry->start;
 $registry->safe_psql('postgres', <<'END');
 CREATE SCHEMA uidgen;
@@ -50,6 +50,8 @@ unix_socket_dir = $dir
 auth_type = any
 pool_mode = transaction
 server_login_retry = 0.1
+idle_transaction_timeout = 2
+query_timeout = 4
 logfile = $dir/log
 END
 my $pooler = IPC::Run::start([ $pgbouncer, "$dir/pgbouncer.ini" ], '<', \undef, '>', "$dir/out", '2>&1');
@@ -72,6 +74,21 @@ calls_fail($node, $primary, "SELECT client_call('refuse')", '53400', 'no\n', 'a 
 calls_fail($node, $primary, "SELECT client_call('warn')", '08007', 'the registry did not answer', 'a warning');
 calls_fail($node, $primary, "SELECT client_call('slow')", '08007', 'no answer within 200 ms', 'the time-out', 200);
 calls_fail($node, "host=$dir port=$port dbname=nothing", 'SELECT client_connect()', '08001', 'could not connect', 'a database that is not pooled');
+
+# Who keeps a transaction open, and lifts what the registry does against that, is ended by the pooler.
+foreach my $will ([ 'stands idle', '' ], [ 'is busy', 'SELECT pg_sleep(3600);' ])
+{
+	my ($name, $sql) = @$will;
+	my $holder = IPC::Run::start([ $registry->installed_command('psql'), '-XAtq', '-d', "$primary user=$user" ], '<',
+		\my $in, '>', \my $out, '2>', \my $err, IPC::Run::timeout(4 * $PostgreSQL::Test::Utils::timeout_default));
+	$in = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL statement_timeout = 0; LOCK TABLE called; SELECT 'locked'; $sql\n";
+	$holder->pump until $out =~ /locked/ || $err ne '' || !$holder->pumpable;
+	like($out, qr/locked/, "a transaction that $name has a lock") or diag($err);
+	ok(poll_until(sub { $registry->safe_psql('postgres', q{SELECT count(*) FROM pg_locks WHERE relation = 'called'::regclass AND granted}) eq '0' }),
+		'... and the pooler ends it');
+	$holder->kill_kill;
+}
+is(calls($node, $primary, "SELECT client_call('write')"), 'write=' . $registry->port, 'calls go on');
 
 # One connection of the pooler has to do with all that follows.
 my $session = $node->background_psql('postgres', on_error_stop => 0);
