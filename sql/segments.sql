@@ -78,7 +78,8 @@ BEGIN
 	SELECT * INTO STRICT g FROM uidgen.segment_fetch(convert_to(name, 'UTF8'), wanted,
 		coalesce(incarnation, incarnation_before, 0), coalesce(version, version_before, 0), course::bigint[], highest, not_after);
 	IF g.refusal IS NOT NULL THEN
-		RETURN concat_ws(E'\n  ', CASE WHEN num_nonnulls(g.first_value, g.last_value, g.version, g.course) = 0 THEN g.refusal END, g.refusal_detail,
+		RETURN concat_ws(E'\n  ', CASE WHEN num_nonnulls(g.first_value, g.last_value, g.version, g.course) = 0 THEN g.refusal END,
+			regexp_replace(g.refusal_detail, 'server is "[^"]*"', 'server is ROLE'),
 			replace(g.refusal_hint, format('"%s"', current_database()), 'REGISTRY'));
 	END IF;
 	RETURN g.first_value || ' to ' || g.last_value;

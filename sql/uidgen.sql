@@ -285,7 +285,9 @@ LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	SELECT pg_current_wal_insert_lsn(), (SELECT max(r.replay_lsn) FROM pg_stat_replication AS r)
+	SELECT pg_current_wal_insert_lsn(), (
+			-- a subscriber, which has a database, has no registry of ours
+			SELECT max(r.replay_lsn) FROM pg_stat_replication AS r JOIN pg_stat_activity AS a ON a.pid = r.pid AND a.datid IS NULL)
 		INTO STRICT written, replayed;
 END
 $$;
@@ -1148,25 +1150,37 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.begin_call() IS 'raises an error where nothing can be written, and sets how this transaction waits and commits';
 
--- Whether another transaction that goes on has changed or locked a row, whose xmax this is.
--- Most rows have none, or that of a transaction that has ended.  A transaction of the caller's
--- own role may be its last call, which was not answered and commits at any moment; with
--- by_other_role it does not count.  A prepared transaction is nobody's call.
-CREATE FUNCTION uidgen.is_locked(row_xmax xid, by_other_role boolean) RETURNS boolean
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+-- Whether another transaction that goes on has changed or locked a row, which now has this xmax.  Most
+-- rows have none.  Where there is one, the lock is tried, and given back: an xmax may be that of a
+-- subtransaction or of several, which are in no list of locks.  A transaction of the caller's own role may
+-- be its last call, which was not answered and commits at any moment; so with by_other_role the answer is
+-- false while another session of this role writes to the table.
+CREATE FUNCTION uidgen.is_locked(n uidgen.worker_node, row_xmax xid, by_other_role boolean) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF row_xmax IS NULL OR row_xmax = '0'::xid THEN
 		RETURN false;
 	END IF;
-	RETURN EXISTS (SELECT FROM pg_locks AS k LEFT JOIN pg_stat_activity AS a ON a.pid = k.pid
-		WHERE k.locktype = 'transactionid' AND k.transactionid = row_xmax AND k.granted
-			AND k.pid IS DISTINCT FROM pg_backend_pid()
-			AND NOT (by_other_role AND a.usename IS NOT DISTINCT FROM session_user));
+	BEGIN
+		PERFORM FROM uidgen.worker_node AS t
+			WHERE t.datacenter_id = n.datacenter_id AND t.worker_id = n.worker_id FOR UPDATE NOWAIT;
+		RAISE SQLSTATE 'UIDFR';
+	EXCEPTION
+		WHEN SQLSTATE 'UIDFR' THEN
+			RETURN false;
+		WHEN lock_not_available THEN
+			NULL;
+	END;
+	RETURN NOT by_other_role OR NOT EXISTS (
+		SELECT FROM pg_locks AS k JOIN pg_stat_activity AS a ON a.pid = k.pid
+		WHERE k.locktype = 'relation' AND k.relation = 'uidgen.worker_node'::regclass AND k.mode = 'RowExclusiveLock'
+			AND k.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+			AND k.pid <> pg_backend_pid() AND a.usename = session_user);
 END
 $$;
-COMMENT ON FUNCTION uidgen.is_locked(xid, boolean) IS 'whether another transaction has locked the row with this xmax; with by_other_role, whether one of another role has';
+COMMENT ON FUNCTION uidgen.is_locked(uidgen.worker_node, xid, boolean) IS 'whether another transaction has locked a row, which has this xmax; with by_other_role, whether one of another role has';
 
 CREATE FUNCTION uidgen.explain_lock(worker integer) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
@@ -1181,7 +1195,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.explain_lock(integer) IS 'raises the error that another role has locked a worker id';
 
--- What each call of a node for worker ids begins with.
+-- What each call of a node for worker ids goes on with, after begin_call(); node_acquire() twice, if it has to queue.
 CREATE FUNCTION uidgen.begin_node_call(
 	queues boolean,					-- behind others that write to registry_layout, or look at all rows
 	OUT l uidgen.registry_layout,
@@ -1195,7 +1209,6 @@ AS $$
 DECLARE
 	h record;
 BEGIN
-	PERFORM uidgen.begin_call();
 	IF queues THEN
 		SELECT r.* INTO l FROM uidgen.registry_layout AS r FOR UPDATE;
 	ELSE
@@ -1215,7 +1228,7 @@ BEGIN
 		IS DISTINCT FROM (l.system_identifier, l.timeline, l.started, l.database);
 END
 $$;
-COMMENT ON FUNCTION uidgen.begin_node_call(boolean) IS 'what each call of a node begins with: settings, perhaps a queue, and what the registry knows of itself';
+COMMENT ON FUNCTION uidgen.begin_node_call(boolean) IS 'what each call of a node goes on with after begin_call(): perhaps a queue, and what the registry knows of itself';
 
 -- Nodes ask it of all hosts at once, standbys too.  Stable, so that it cannot write.
 CREATE FUNCTION uidgen.registry_identity(
@@ -1410,7 +1423,7 @@ BEGIN
 				LEFT JOIN LATERAL (SELECT n, n.xmax AS row_xmax FROM uidgen.worker_node AS n
 					WHERE n.datacenter_id = datacenter AND n.worker_id = c.worker_id LIMIT 1) AS used ON true
 			WHERE used.n IS NULL OR policy = 'reuse' AND uidgen.is_free(used.n, ended_before, changed_before, reach)
-				AND CASE WHEN used.row_xmax = '0'::xid THEN true ELSE NOT uidgen.is_locked(used.row_xmax, by_other_role => false) END
+				AND CASE WHEN used.row_xmax = '0'::xid THEN true ELSE NOT uidgen.is_locked(used.n, used.row_xmax, by_other_role => false) END
 			ORDER BY used.n IS NULL DESC, CASE WHEN used.n IS NULL THEN random() END, (used.n).granted_until
 			LIMIT 1;
 		EXIT WHEN FOUND OR cardinality(candidates) = workers;
@@ -1481,7 +1494,7 @@ BEGIN
 		SELECT n.* INTO before FROM uidgen.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.identity = holder
 				AND uidgen.is_free(n, ended_before, changed_before, reach)
-				AND NOT uidgen.is_locked(n.xmax, by_other_role => true)
+				AND NOT uidgen.is_locked(n, n.xmax, by_other_role => true)
 			ORDER BY n.granted_until DESC LIMIT 1;
 		IF FOUND THEN
 			worker := before.worker_id;
@@ -1498,7 +1511,7 @@ BEGIN
 	IF policy = 'reuse' THEN
 		SELECT n.* INTO before FROM uidgen.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.identity = holder
-				AND NOT uidgen.is_locked(n.xmax, by_other_role => true)
+				AND NOT uidgen.is_locked(n, n.xmax, by_other_role => true)
 			ORDER BY n.granted_until < now_tick DESC, n.granted_until LIMIT 1;
 		IF FOUND THEN
 			worker := before.worker_id;
@@ -1606,6 +1619,7 @@ BEGIN
 	node.max_worker := max_worker;
 
 	-- What is written down about the history is written by one call; the others look again.
+	PERFORM uidgen.begin_call();
 	LOOP
 		SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => queues) AS b;
 		l := call.l;
@@ -1631,8 +1645,8 @@ BEGIN
 		unknown_end := claim.worker = claimed_worker AND claimed_until > greatest(before.granted_until, l.quarantine_until)
 			AND claimed_until <= latest + uidgen.ticks_in(l.clock_slack, l.unit)
 			AND NOT call.went_back;
-		IF wanted < 0 AND uidgen.is_locked((SELECT n.xmax FROM uidgen.worker_node AS n
-				WHERE n.datacenter_id = datacenter AND n.worker_id = claim.worker), by_other_role => true) THEN
+		IF wanted < 0 AND (SELECT uidgen.is_locked(n, n.xmax, by_other_role => true) FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.worker_id = claim.worker) THEN
 			claim.worker := NULL;
 		END IF;
 		EXIT WHEN queues OR NOT coalesce(unknown_end, false) AND NOT (call.went_back AND claim.worker IS NULL);
@@ -1656,8 +1670,8 @@ BEGIN
 		IF first_tick <= latest - enough THEN
 			PERFORM uidgen.check_lifetime(first_tick, l.max_tick, l.unit, l.epoch);
 			until := least(first_tick + span, latest, l.max_tick - 1);
-			IF uidgen.is_locked((SELECT n.xmax FROM uidgen.worker_node AS n
-					WHERE n.datacenter_id = datacenter AND n.worker_id = choice.worker), by_other_role => true) THEN
+			IF (SELECT uidgen.is_locked(n, n.xmax, by_other_role => true) FROM uidgen.worker_node AS n
+					WHERE n.datacenter_id = datacenter AND n.worker_id = choice.worker) THEN
 				PERFORM uidgen.explain_lock(choice.worker);
 			END IF;
 
@@ -1743,6 +1757,7 @@ DECLARE
 	span bigint;
 	valid boolean;
 BEGIN
+	PERFORM uidgen.begin_call();
 	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => false) AS b;
 	l := call.l;
 	IF call.went_back THEN
@@ -1762,7 +1777,7 @@ BEGIN
 			AND n.token = old_token AND n.granted_until = old_until
 			AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead)
 			-- looked at before the row is waited for
-			AND CASE WHEN n.xmax = '0'::xid THEN true ELSE NOT uidgen.is_locked(n.xmax, by_other_role => true) END
+			AND CASE WHEN n.xmax = '0'::xid THEN true ELSE NOT uidgen.is_locked(n, n.xmax, by_other_role => true) END
 		RETURNING n.granted_until INTO last_tick;
 	PERFORM uidgen.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
 	IF last_tick IS NULL THEN
@@ -1803,6 +1818,7 @@ AS $$
 DECLARE
 	call record;
 BEGIN
+	PERFORM uidgen.begin_call();
 	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => false) AS b;
 	UPDATE uidgen.worker_node AS n SET
 			token = NULL,
@@ -1921,6 +1937,7 @@ DECLARE
 	l uidgen.registry_layout;
 	beyond record;
 BEGIN
+	PERFORM uidgen.begin_call();
 	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
 	l := call.l;
 	-- Keepers remember 64.
@@ -1960,6 +1977,7 @@ DECLARE
 	l uidgen.registry_layout;
 	until bigint;
 BEGIN
+	PERFORM uidgen.begin_call();
 	SELECT (b.l).* INTO STRICT l FROM uidgen.begin_node_call(queues => true) AS b;
 	IF isfinite(granted_until) THEN
 		until := uidgen.tick_at(granted_until, l.unit, l.epoch);
@@ -1990,6 +2008,7 @@ DECLARE
 	now_time timestamptz;
 	until bigint;
 BEGIN
+	PERFORM uidgen.begin_call();
 	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
 	l := call.l;
 	PERFORM uidgen.check_named_workers(l, datacenter, ARRAY[worker]);
@@ -2086,48 +2105,79 @@ $$;
 COMMENT ON FUNCTION uidgen.share_registry(text, bigint, bigint, bigint, integer, integer, interval, interval)
 	IS 'makes this registry a shared one, for good, with the layout of all its nodes: this server''s, one that is named, or on a server without the library the numbers that uidgen.layout_numbers() gives elsewhere';
 
--- The owner does not wait for a node's transaction: one that keeps registry_layout locked is
--- none of a keeper, whose calls take some milliseconds, or its commit waits for a standby.
-CREATE FUNCTION uidgen.lock_registry() RETURNS void
+-- What the owner locks may be locked by a node's transaction that does not end.  Its session is ended: that
+-- of the oldest transaction that uses the table, and does not wait itself.  (A row's xmax may be that of a
+-- subtransaction, which is in no list of locks.)  Whoever has the owner's rights is waited for.
+CREATE FUNCTION uidgen.end_holder(held regclass) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	waits CONSTANT text := current_setting('lock_timeout');
 	holder record;
+BEGIN
+	SELECT k.pid, a.usename, pg_has_role(a.usename, c.relowner, 'MEMBER') AS is_owner,
+			(SELECT string_agg(quote_literal(x.gid), ', ') FROM pg_prepared_xacts AS x WHERE x.database = current_database()) AS prepared
+		INTO holder
+		FROM pg_locks AS k JOIN pg_class AS c ON c.oid = k.relation LEFT JOIN pg_stat_activity AS a ON a.pid = k.pid
+		WHERE k.locktype = 'relation' AND k.relation = held AND k.mode IN ('RowShareLock', 'RowExclusiveLock')
+			AND k.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+			AND k.pid IS DISTINCT FROM pg_backend_pid()
+			AND NOT EXISTS (SELECT FROM pg_locks AS w WHERE w.pid = k.pid AND NOT w.granted)
+		ORDER BY a.xact_start LIMIT 1;
+	IF NOT FOUND THEN
+		RETURN;
+	ELSIF holder.pid IS NULL THEN
+		RAISE EXCEPTION 'a prepared transaction keeps % locked', held
+			USING ERRCODE = 'lock_not_available',
+				HINT = format('Look at pg_prepared_xacts, and end it with COMMIT PREPARED or ROLLBACK PREPARED. This database has: %s.', holder.prepared);
+	ELSIF holder.is_owner THEN
+		RAISE NOTICE 'waiting for a transaction of role "%", with the process id %', holder.usename, holder.pid;
+		RETURN;
+	END IF;
+	BEGIN
+		PERFORM pg_terminate_backend(holder.pid, 1000);
+		RAISE NOTICE 'ended the session of a node that kept the registry locked'
+			USING DETAIL = format('It was one of role "%s", with the process id %s.', holder.usename, holder.pid);
+	EXCEPTION
+		WHEN insufficient_privilege THEN
+			RAISE EXCEPTION 'a transaction of role "%" keeps the registry locked', holder.usename
+				USING ERRCODE = 'lock_not_available',
+					HINT = format('Let somebody who may do so run SELECT pg_terminate_backend(%s).', holder.pid);
+	END;
+END
+$$;
+COMMENT ON FUNCTION uidgen.end_holder(regclass) IS 'ends the session of a node that keeps a table''s rows locked, or says who else does';
+
+-- Lock registry_layout, or where a name is given the row of a segment, for its owner.
+CREATE FUNCTION uidgen.lock_for_owner(segment text DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	waits CONSTANT text := current_setting('lock_timeout');
 BEGIN
 	FOR i IN 1 .. 20 LOOP
 		BEGIN
-			PERFORM set_config('lock_timeout', '200ms', true);
-			PERFORM FROM uidgen.registry_layout AS r FOR UPDATE;
+			PERFORM set_config('lock_timeout', CASE WHEN i < 20 THEN '200ms' ELSE waits END, true);
+			IF segment IS NULL THEN
+				PERFORM FROM uidgen.registry_layout AS r FOR UPDATE;
+			ELSE
+				PERFORM FROM uidgen.segment AS s WHERE s.name = segment FOR UPDATE;
+			END IF;
 			PERFORM set_config('lock_timeout', waits, true);
 			RETURN;
 		EXCEPTION
 			WHEN lock_not_available THEN
-				NULL;
+				IF i = 20 THEN
+					RAISE;
+				END IF;
 		END;
-		SELECT k.pid, a.usename INTO holder
-			FROM pg_locks AS k LEFT JOIN pg_stat_activity AS a ON a.pid = k.pid
-			WHERE k.locktype = 'transactionid' AND k.granted AND k.transactionid = (SELECT r.xmax FROM uidgen.registry_layout AS r);
-		CONTINUE WHEN NOT FOUND;
-		-- Whoever has the owner's rights is waited for.
-		EXIT WHEN holder.usename IS NULL OR pg_has_role(holder.usename, (SELECT c.relowner FROM pg_class AS c WHERE c.oid = 'uidgen.registry_layout'::regclass), 'MEMBER');
-		BEGIN
-			PERFORM pg_terminate_backend(holder.pid, 1000);
-			RAISE NOTICE 'ended the session of a node that kept the registry locked'
-				USING DETAIL = format('It was one of role "%s", with the process id %s.', holder.usename, holder.pid);
-		EXCEPTION
-			WHEN insufficient_privilege THEN
-				RAISE EXCEPTION 'a transaction of role "%" keeps the registry locked', holder.usename
-					USING ERRCODE = 'lock_not_available',
-						HINT = format('Let somebody who may do so run SELECT pg_terminate_backend(%s).', holder.pid);
-		END;
+		PERFORM uidgen.end_holder(CASE WHEN segment IS NULL THEN 'uidgen.registry_layout'::regclass ELSE 'uidgen.segment'::regclass END);
 	END LOOP;
-	PERFORM FROM uidgen.registry_layout AS r FOR UPDATE;
 END
 $$;
-COMMENT ON FUNCTION uidgen.lock_registry() IS 'locks registry_layout for its owner, and ends the sessions of nodes that keep it locked';
+COMMENT ON FUNCTION uidgen.lock_for_owner(text) IS 'locks registry_layout, or the row of a segment, for its owner, and ends the sessions of nodes that keep it locked';
 
 CREATE FUNCTION uidgen.end_quarantine() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -2135,7 +2185,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
-	PERFORM uidgen.lock_registry();
+	PERFORM uidgen.lock_for_owner();
 	-- The history too: a restart that no node has noticed so far is the one that is meant.
 	-- Nodes whose time is behind do not begin before this moment.
 	UPDATE uidgen.registry_layout AS r SET
@@ -2173,6 +2223,8 @@ DECLARE
 	told integer;
 	segments bigint;
 BEGIN
+	PERFORM uidgen.lock_for_owner();
+	PERFORM uidgen.begin_call();
 	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
 	now_time := uidgen.registry_clock();
 	-- A server has fewer failovers than there are seconds.
@@ -2270,9 +2322,10 @@ REVOKE EXECUTE ON FUNCTION
 	FROM PUBLIC;
 -- [since 0.2.2]
 REVOKE EXECUTE ON FUNCTION
-	uidgen.is_locked(xid, boolean),
+	uidgen.is_locked(uidgen.worker_node, xid, boolean),
 	uidgen.explain_lock(integer),
-	uidgen.lock_registry(),
+	uidgen.end_holder(regclass),
+	uidgen.lock_for_owner(text),
 	uidgen.registry_identity(),
 	uidgen.take_over_registry()
 	FROM PUBLIC;
@@ -2726,6 +2779,7 @@ AS $$
 DECLARE
 	s uidgen.segment;
 BEGIN
+	PERFORM uidgen.lock_for_owner(name);
 	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = raise_segment.name AND NOT t.dropped FOR UPDATE;
 	IF NOT FOUND THEN
 		PERFORM uidgen.explain_no_segment(name);
@@ -2736,8 +2790,12 @@ BEGIN
 				DETAIL = format('Its largest number is %s.', s.max_value),
 				HINT = 'The owner of the registry can raise max_value in the table uidgen.segment.';
 	END IF;
-	-- What servers were told before is compared with what is left out here, whoever told it.
 	s := uidgen.begin_reign(s, greatest(s.last_value, beyond), goes_on => true);
+	-- Where it is stopped, the owner has looked at what was lost, so no gap is left out besides.
+	IF s.stopped IS NOT NULL THEN
+		SELECT h.system_identifier, h.timeline, h.database, h.started
+			INTO STRICT s.system_identifier, s.timeline, s.database, s.started FROM uidgen.registry_history() AS h;
+	END IF;
 	UPDATE uidgen.segment AS t SET
 			last_value = s.last_value,
 			version = uidgen.new_token(),
@@ -2746,7 +2804,12 @@ BEGIN
 			reigns = s.reigns,
 			reign_ends = s.reign_ends,
 			reign_begins = s.reign_begins,
-			reign_floor = s.last_value,
+			-- what servers were told up to here is explained by the owner's word
+			reign_floor = greatest(s.reign_floor, beyond),
+			system_identifier = s.system_identifier,
+			timeline = s.timeline,
+			database = s.database,
+			started = s.started,
 			stopped = NULL,
 			stopped_since = NULL,
 			evidence = NULL,
@@ -2882,6 +2945,10 @@ BEGIN
 	IF known_incarnation = s.incarnation THEN
 		verdict := uidgen.judge_evidence(s, known_course, highest, jumped => call.went_back);
 	END IF;
+	-- A gap that max_value cuts off may not cover it.
+	IF (verdict = 'lost' OR call.went_back) AND before.last_value < s.max_value AND before.last_value + s.failover_gap::numeric > s.max_value THEN
+		verdict := CASE verdict WHEN 'known' THEN 'no room' WHEN 'lost' THEN 'too many' ELSE verdict END;
+	END IF;
 	IF verdict = 'lost' THEN
 		s := uidgen.begin_reign(s, least(s.last_value + s.failover_gap::numeric, s.max_value)::bigint, goes_on => false);
 	END IF;
@@ -2901,11 +2968,14 @@ BEGIN
 			s.stopped := CASE verdict
 				WHEN 'unknown' THEN format('The registry knows of numbers up to %s, and a server was given numbers up to %s in a course of history that it knows nothing of: it has failed over more than once, was restored, or is a copy.', s.last_value, highest)
 				WHEN 'given' THEN format('A server was given numbers up to %s before the registry failed over, was restored or copied, and others may have been given some of these since.', highest)
-				ELSE format('The registry knows of numbers up to %s, a server was given numbers up to %s, and failover_gap is %s.', s.last_value, highest, s.failover_gap) END;
+				WHEN 'no room' THEN format('The registry has failed over or was restored, knows of numbers up to %s, and cannot leave out failover_gap, which is %s: max_value is %s.', s.last_value, s.failover_gap, s.max_value)
+				ELSE format('The registry knows of numbers up to %s, a server was given numbers up to %s, and failover_gap is %s.', s.last_value, highest, s.failover_gap) END
+				|| CASE WHEN verdict = 'no room' OR call.registry_id IS NULL THEN '' ELSE format(' The role of that server is "%s".', session_user) END;
 			s.stopped_since := uidgen.registry_clock();
 		END IF;
 		IF known_incarnation = s.incarnation THEN
-			s.evidence := greatest(s.evidence, highest, s.last_value);
+			-- No number was given out beyond max_value, whatever a node says.
+			s.evidence := greatest(s.evidence, least(highest, s.max_value), s.last_value);
 		END IF;
 		IF (s.stopped, s.evidence) IS DISTINCT FROM (before.stopped, before.evidence) THEN
 			UPDATE uidgen.segment AS t SET
@@ -2928,8 +2998,7 @@ BEGIN
 	IF s.last_value >= s.max_value THEN
 		RAISE EXCEPTION 'the numbers of the segment are used up'
 			USING ERRCODE = 'sequence_generator_limit_exceeded',
-				DETAIL = format('The last number given out is %s, the largest one is %s.', before.last_value, s.max_value) ||
-					CASE WHEN s.last_value > before.last_value THEN format(' The registry has failed over or was restored, so that %s numbers are left out.', s.failover_gap) ELSE '' END,
+				DETAIL = format('The last number given out is %s, the largest one is %s.', before.last_value, s.max_value),
 				HINT = 'The owner of the registry can raise max_value in the table uidgen.segment, or create another segment.';
 	END IF;
 
@@ -2948,7 +3017,7 @@ BEGIN
 		END IF;
 	END IF;
 	IF s.unconfirmed IS NOT NULL THEN
-		IF s.unconfirmed IS DISTINCT FROM before.unconfirmed OR call.went_back THEN
+		IF s.unconfirmed IS DISTINCT FROM before.unconfirmed OR call.went_back OR verdict = 'lost' THEN
 			UPDATE uidgen.segment AS t SET
 					last_value = s.last_value,
 					version = uidgen.new_token(),
@@ -2969,6 +3038,7 @@ BEGIN
 		refusal_passes := true;
 		refusal := 'no standby of the registry has replayed its failover so far';
 		refusal_detail := CASE WHEN s.unconfirmed = '0/0' THEN 'The failover was written down by this call.'
+			WHEN NOT pg_has_role('pg_read_all_stats', 'USAGE') THEN format('Role "%s" cannot see what standbys have replayed: it has no longer the privileges of pg_monitor.', current_user)
 			ELSE format('A standby has to replay the log up to %s, and %s.', s.unconfirmed, coalesce('the furthest one is at ' || log.replayed, 'none is connected')) END;
 		refusal_hint := format('Start a standby of the registry. Without one, its owner can let the numbers go on with uidgen.raise_segment(), in database "%s".', current_database());
 		clock := uidgen.end_node_call(not_after);
@@ -2984,7 +3054,7 @@ BEGIN
 	gap_lasts := extract(epoch FROM uidgen.gap_lasts(s, now_time)) * 1000000;
 	course := (SELECT array_agg(c.n ORDER BY c.place, c.half) FROM (
 			SELECT r.place, 1, r.reign FROM unnest(s.reigns) WITH ORDINALITY AS r (reign, place)
-			UNION ALL SELECT e.place, 2, greatest(e.number, 0) FROM unnest(s.reign_ends) WITH ORDINALITY AS e (number, place)) AS c (place, half, n));
+			UNION ALL SELECT e.place, 2, e.number FROM unnest(s.reign_ends) WITH ORDINALITY AS e (number, place)) AS c (place, half, n));
 	UPDATE uidgen.segment AS t SET
 			last_value = segment_fetch.last_value,
 			version = segment_fetch.version,
@@ -3372,6 +3442,21 @@ COMMENT ON FUNCTION uidgen.list_segments() IS 'the segments that this server has
 REVOKE EXECUTE ON FUNCTION uidgen.list_segments() FROM PUBLIC;
 -- [since 0.2.2]
 GRANT EXECUTE ON FUNCTION uidgen.list_segments() TO pg_monitor;
+-- It takes the place of segment_status(), with what was granted there.
+-- [since 0.2.2]
+DO $$
+DECLARE
+	former CONSTANT regprocedure := to_regprocedure('uidgen.segment_status()');
+	g record;
+BEGIN
+	FOR g IN
+		SELECT a.grantee, a.is_grantable FROM pg_proc AS p, aclexplode(p.proacl) AS a WHERE p.oid = former AND a.grantee <> p.proowner
+	LOOP
+		EXECUTE format('GRANT EXECUTE ON FUNCTION uidgen.list_segments() TO %s%s',
+			CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
+	END LOOP;
+END
+$$;
 
 CREATE VIEW uidgen.segment_status AS SELECT * FROM uidgen.list_segments();
 COMMENT ON VIEW uidgen.segment_status IS 'the segments that this server has drawn numbers of since it started';

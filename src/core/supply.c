@@ -28,8 +28,9 @@ uidgen_supply_init(UidgenSupply *supply)
 	*supply = (UidgenSupply) {.highest = -1};
 }
 
-void
-uidgen_supply_forget(UidgenSupply *supply)
+/* It is another segment. */
+static void
+forget(UidgenSupply *supply)
 {
 	*supply = (UidgenSupply) {
 		.highest = -1,
@@ -38,6 +39,14 @@ uidgen_supply_forget(UidgenSupply *supply)
 		.returned = supply->returned,
 		.lost = supply->lost
 	};
+}
+
+void
+uidgen_supply_leave(UidgenSupply *supply)
+{
+	supply->known = false;
+	supply->version = 0;
+	supply->length = 0;
 }
 
 /* ---- the next call ---- */
@@ -121,7 +130,7 @@ uidgen_supply_receive(UidgenSupply *supply, const UidgenSupplyRequest *request,
 					  const UidgenSupplyAnswer *answer, const UidgenSegmentLook *look,
 					  UidgenMicroseconds now)
 {
-	bool		same = supply->known && answer->registry == supply->registry &&
+	bool		same = answer->registry == supply->registry &&
 		answer->incarnation == supply->incarnation;
 	bool		follow_step = !same || answer->step != supply->step;
 	UidgenSupplyVerdict verdict = {.fault = find_fault(supply, answer, same)};
@@ -130,7 +139,7 @@ uidgen_supply_receive(UidgenSupply *supply, const UidgenSupplyRequest *request,
 		return verdict;
 	verdict.discard = !same && left_in_all(look) > 0;
 	if (!same)
-		uidgen_supply_forget(supply);
+		forget(supply);
 	supply->known = true;
 	supply->registry = answer->registry;
 	supply->incarnation = answer->incarnation;

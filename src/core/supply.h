@@ -141,9 +141,11 @@ typedef struct UidgenSupplyRelease
 /* First use: nothing is known and counted. */
 extern void uidgen_supply_init(UidgenSupply *supply);
 
-/* The next call goes to another place than the one before: nothing is known.  The buffers
- * are closed first: see uidgen_supply_discarded(). */
-extern void uidgen_supply_forget(UidgenSupply *supply);
+/* The next call may go to another place, or the registry has said that it has no such segment.
+ * What was told in this incarnation stays: if it is the same segment after all, as in a restored
+ * registry at another place, that may show that numbers were lost.  The buffers are closed first: see
+ * uidgen_supply_discarded(). */
+extern void uidgen_supply_leave(UidgenSupply *supply);
 
 /* Is it time to fetch?  `demanded`: somebody asks for numbers. */
 extern bool uidgen_supply_due(const UidgenSegmentLook *look, bool demanded);

@@ -119,8 +119,8 @@ uidgen_answer_bigint(const UidgenAnswer *answer, const char *column, int64 least
 }
 
 int
-uidgen_answer_bigints(const UidgenAnswer *answer, const char *column, int n, int64 most,
-					  int64 *values)
+uidgen_answer_bigints(const UidgenAnswer *answer, const char *column, int n, int64 least,
+					  int64 most, int64 *values)
 {
 	const char *text = uidgen_answer_text(answer, column);
 	const char *c = text;
@@ -135,7 +135,7 @@ uidgen_answer_bigints(const UidgenAnswer *answer, const char *column, int n, int
 
 		errno = 0;
 		number = strtoi64(c + 1, &end, 10);
-		if (errno != 0 || end == c + 1 || number < 0 || number > most)
+		if (errno != 0 || end == c + 1 || number < least || number > most)
 			break;
 		if (found < n)
 			values[found] = number;

@@ -37,9 +37,9 @@ extern const char *uidgen_answer_text(const UidgenAnswer *answer, const char *co
 extern int64 uidgen_answer_bigint(const UidgenAnswer *answer, const char *column,
 								  int64 least, int64 most);
 
-/* An array of numbers from 0 to `most`: how many, of which at most n are written to `values`. */
+/* An array of numbers in these bounds: how many, of which at most n are written to `values`. */
 extern int	uidgen_answer_bigints(const UidgenAnswer *answer, const char *column,
-								  int n, int64 most, int64 *values);
+								  int n, int64 least, int64 most, int64 *values);
 extern bool uidgen_answer_bool(const UidgenAnswer *answer, const char *column);
 
 /* What a shared registry says of its life, in three columns. */

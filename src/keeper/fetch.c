@@ -164,8 +164,8 @@ fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyR
 		return true;
 	if (!uidgen_answer_is_null(answer, "gap_lasts"))
 		result->gap_lasts = uidgen_answer_bigint(answer, "gap_lasts", 0, PG_INT64_MAX);
-	result->ncourse = uidgen_answer_bigints(answer, "course", UIDGEN_SUPPLY_COURSE, PG_INT64_MAX,
-											result->course);
+	result->ncourse = uidgen_answer_bigints(answer, "course", UIDGEN_SUPPLY_COURSE, -1,
+											PG_INT64_MAX, result->course);
 	return true;
 }
 
@@ -202,11 +202,11 @@ discard(UidgenSegmentSlot *slot)
 }
 
 void
-uidgen_fetch_forget(UidgenSegmentSlot *slot)
+uidgen_fetch_leave(UidgenSegmentSlot *slot)
 {
 	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
 	discard(slot);
-	uidgen_supply_forget(&slot->supply);
+	uidgen_supply_leave(&slot->supply);
 	LWLockRelease(uidgen_shared->lock);
 }
 
@@ -273,7 +273,7 @@ note_error(const UidgenLink *link, UidgenSegmentSlot *slot, int sqlerrcode)
 		 sqlerrcode == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE))
 		link->reject_host();
 	if (sqlerrcode == ERRCODE_NO_DATA_FOUND)
-		uidgen_fetch_forget(slot);
+		uidgen_fetch_leave(slot);
 	else if (sqlerrcode == ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED)
 		uidgen_segment_end(&slot->words, true);
 }
@@ -287,6 +287,7 @@ uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot)
 	UidgenSupplyRequest request;
 	UidgenAnswer answer;
 	UidgenSupplyAnswer result;
+	volatile bool given;
 
 	uidgen_segment_look(&slot->words, &look);
 	if (!uidgen_supply_due(&look, true))
@@ -296,7 +297,7 @@ uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot)
 									uidgen_clock_monotonic());
 	PG_TRY();
 	{
-		bool		given = fetch(link, slot, &request, &answer, &result);
+		given = fetch(link, slot, &request, &answer, &result);
 
 		/*
 		 * What the supply notes of an answer must not be undone: it is told
@@ -304,8 +305,6 @@ uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot)
 		 * either.
 		 */
 		link->commit();
-		if (!given)
-			report_refusal(&answer);
 	}
 	PG_CATCH();
 	{
@@ -313,6 +312,8 @@ uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot)
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
+	if (!given)
+		report_refusal(&answer);
 	take_range(slot, &request, &answer, &result);
 }
 

@@ -22,8 +22,8 @@
  */
 extern void uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot);
 
-/* The settings name another registry: what is left is thrown away. */
-extern void uidgen_fetch_forget(UidgenSegmentSlot *slot);
+/* The settings name another place: what is left is thrown away. */
+extern void uidgen_fetch_leave(UidgenSegmentSlot *slot);
 
 /* Has the slot numbers that could be handed back? */
 extern bool uidgen_fetch_has_rest(UidgenSegmentSlot *slot);

@@ -613,7 +613,7 @@ reload(void)
 	uidgen_demand_retry_now(&uidgen_shared->move_demand);
 	for (int i = 0, n = uidgen_segments_used(); i < n; i++)
 	{
-		uidgen_fetch_forget(uidgen_segments_slot(i));
+		uidgen_fetch_leave(uidgen_segments_slot(i));
 		uidgen_demand_retry_now(&uidgen_segments_slot(i)->demand);
 	}
 	if (link->is_connected() && (link == uidgen_link || link != link_in_use()))

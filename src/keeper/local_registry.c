@@ -130,9 +130,9 @@ uidgen_local_grants(const UidgenLink *link, int n, int64 *workers, int64 *ends)
 	};
 	UidgenAnswer answer = call(link, "local_grants", "uidgen: read the local grants",
 							   lengthof(args), args);
-	int			found = uidgen_answer_bigints(&answer, "workers", n, PG_INT32_MAX, workers);
+	int			found = uidgen_answer_bigints(&answer, "workers", n, 0, PG_INT32_MAX, workers);
 
-	if (found > n || uidgen_answer_bigints(&answer, "ends", n, PG_INT64_MAX, ends) != found)
+	if (found > n || uidgen_answer_bigints(&answer, "ends", n, 0, PG_INT64_MAX, ends) != found)
 		uidgen_report_answer(&answer, "ends", uidgen_answer_text(&answer, "ends"));
 	link->commit();
 	return found;

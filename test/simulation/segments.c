@@ -138,7 +138,7 @@ keeper_hear_fetch(Node *node, const Reply *reply)
 		if (strcmp(reply->sqlstate, "P0002") == 0)
 		{
 			discard(slot);
-			uidgen_supply_forget(&slot->supply);
+			uidgen_supply_leave(&slot->supply);
 		}
 		else if (strcmp(reply->sqlstate, "2200H") == 0)
 			uidgen_segment_end(&slot->words, true);

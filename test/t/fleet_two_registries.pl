@@ -138,7 +138,7 @@ $right->start;
 quarantine_ends($right);
 $log = -s $nodes[0]->logfile;
 $wrong->stop('immediate');
-logs($nodes[0], $log, qr/uidgen does not ask .*port ${\ $right->port}, which has another registry/, '... and does not change to the other one by itself');
+logs($nodes[0], $log, qr/uidgen does not ask .*port ${\ $right->port}, which has another registry|port ${\ $right->port}: it has registry/, '... and does not change to the other one by itself');
 stops_drawing($nodes[0]);
 $wrong->start;
 quarantine_ends($wrong);

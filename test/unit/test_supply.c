@@ -330,9 +330,16 @@ test_other(void)
 	ok(request.ncourse == 2 && request.course[0] == 9 && request.course[1] == 10, "reign: those of the last answer count");
 
 	begin();
-	uidgen_supply_forget(&supply);
-	ok(!supply.known && supply.highest == -1 && supply.version == 0 && supply.incarnation == 0 && supply.ncourse == 0 &&
-	   supply.length == 0 && supply.received == 1000, "another place: nothing is known there");
+	uidgen_supply_leave(&supply);
+	ok(!supply.known && supply.version == 0 && supply.length == 0 && supply.received == 1000,
+	   "another place: nothing can be handed back there");
+	request = uidgen_supply_request(&supply, &look, DURATION, START);
+	ok(request.ncourse == 1 && request.course[0] == 9 && request.highest == 1000 && request.incarnation == supply.incarnation,
+	   "another place: it is told what was given, should it have that segment");
+	ok(receive(answer_of(1000, 1999), START) == UIDGEN_SUPPLY_NOT_ABOVE, "another place: and numbers that were given are refused");
+	answer = answer_of(1, 1000);
+	answer.incarnation++;
+	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND && supply.highest == 1000, "another place: another segment begins anew");
 }
 
 /* ---- handing back ---- */

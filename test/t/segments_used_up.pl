@@ -1,0 +1,44 @@
+# A server tells the registry of numbers that this one has lost, where failover_gap reaches beyond max_value: the segment is
+# stopped, since a gap that is cut off covers nothing, and an error would undo what the registry has learned by the call.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Fleet;
+use Numbers;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $registry = fleet_registry('registry');
+my ($one, $two) = map { fleet_node($_, hosts($registry)) } qw(one two);
+create_segment($registry, q{'near', step => 100, max_value => 3000});
+$registry->safe_psql('postgres', 'UPDATE uidgen.segment SET max_step = 100, failover_gap = 5000');
+draw_numbers($one, 'near', 50);
+await_keeper($one);
+$registry->stop;
+$registry->backup_fs_cold('snapshot');
+$registry->start;
+draw_numbers($one, 'near', 850);
+await_keeper($one);
+my $highest = segment($registry, 'near', 'last_value');
+$registry->stop('immediate');
+PostgreSQL::Test::Utils::system_or_bail('rm', '-rf', $registry->data_dir);
+PostgreSQL::Test::Utils::system_or_bail('cp', '-a', $registry->backup_dir . '/snapshot', $registry->data_dir);
+chmod 0700, $registry->data_dir or die $!;
+$registry->append_conf('postgresql.conf', 'port = ' . $registry->port);
+$registry->start;
+my $snapshot = segment($registry, 'near', 'last_value');
+cmp_ok($snapshot, '<', $highest, "a snapshot is started that knows of numbers up to $snapshot, and a server of $highest");
+my (undef, $err) = draw_all_numbers($one, 'near', '2s');
+note($err);
+is(segment($registry, 'near', 'stopped IS NOT NULL OR last_value >= ' . $highest), 't', 'the server has called: the segment is stopped, or goes on above what it knows');
+my (undef, $err_of_two) = draw_all_numbers($two, 'near', '2s');
+note($err_of_two);
+my %seen = map { $_ => 1 } seen_numbers('near', $one);
+is(scalar(grep { $seen{$_} } seen_numbers('near', $two)), 0, '... and no other one is given the same numbers');
+note(segment($registry, 'near', 'last_value, stopped, evidence'));
+
+done_testing();
