@@ -1,10 +1,12 @@
 # uidgen: build, install and test.  ./try and ./check need no make to start with.
 MODULE_big = uidgen
 OBJS = \
+	src/core/attempt.o \
 	src/core/fleetclock.o \
 	src/core/layout.o \
 	src/core/lease.o \
 	src/core/node.o \
+	src/core/publish.o \
 	src/core/segment.o \
 	src/core/supply.o \
 	src/core/textform.o \
@@ -26,14 +28,13 @@ OBJS = \
 	src/ids/uncommitted.o \
 	src/ids/waiting.o \
 	src/keeper/answer.o \
+	src/keeper/fleet_registry.o \
+	src/keeper/grants.o \
 	src/keeper/identity.o \
 	src/keeper/keeper.o \
-	src/keeper/local_mode.o \
+	src/keeper/keeping.o \
 	src/keeper/local_registry.o \
-	src/keeper/publish.o \
 	src/keeper/fetch.o \
-	src/keeper/shared_mode.o \
-	src/keeper/shared_registry.o \
 	src/keeper/succession.o \
 	src/link/link.o \
 	src/link/link_local.o \

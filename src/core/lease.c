@@ -88,9 +88,8 @@ uidgen_lease_recall(UidgenLease *lease, int worker, UidgenTick granted_until)
 
 /* ---- steps of the clock ---- */
 
-/* The clock is behind the highest tick of it that is known by a large step. */
-static UidgenClockStep
-step_back(const UidgenTerms *terms, const UidgenClocks *clocks, UidgenTick clock_known)
+UidgenClockStep
+uidgen_lease_step_back(const UidgenTerms *terms, const UidgenClocks *clocks, UidgenTick clock_known)
 {
 	UidgenTick	ticks = clock_known - clocks->tick;
 
@@ -171,10 +170,9 @@ uidgen_lease_lost(const UidgenTerms *terms, const UidgenClocks *clocks, UidgenPo
 	};
 }
 
-/* A grant for the time that the clock shows after a step. */
-static UidgenLeaseAction
-follow(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *clocks,
-	   UidgenPosition position, UidgenClockStep step)
+UidgenLeaseAction
+uidgen_lease_follow(const UidgenLease *lease, const UidgenTerms *terms,
+					const UidgenClocks *clocks, UidgenPosition position, UidgenClockStep step)
 {
 	UidgenLeaseAction action = uidgen_lease_lost(terms, clocks, position);
 
@@ -196,38 +194,19 @@ follow(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *c
 	return action;
 }
 
-/* A first grant, or one of another registry. */
-static UidgenLeaseAction
-begin(const UidgenLease *lease, const UidgenTerms *terms, const UidgenClocks *clocks,
-	  UidgenPosition position, uint64_t registry)
+int
+uidgen_lease_wanted(const UidgenLease *lease, const UidgenTerms *terms, bool here)
 {
-	UidgenLeaseAction action = uidgen_lease_lost(terms, clocks, position);
-
-	/* A disposable worker id is kept for the whole run of the server, even if the
-	 * keeper restarts. */
-	if (terms->worker < 0 && terms->disposable && lease->released &&
-		lease->grant.registry == registry)
-		action.request.wanted = lease->grant.worker;
-	return action;
+	if (terms->worker < 0 && terms->disposable && lease->released && here)
+		return lease->grant.worker;
+	return terms->worker;
 }
 
 UidgenLeaseAction
-uidgen_lease_next(const UidgenLease *lease, const UidgenTerms *terms,
-				  const UidgenClocks *clocks, UidgenPosition position, UidgenTick clock_known,
-				  uint64_t registry)
+uidgen_lease_renewal(const UidgenLease *lease, const UidgenTerms *terms,
+					 const UidgenClocks *clocks, UidgenPosition position)
 {
-	/* Test this first, even without a grant: after a large step back the new era
-	 * must not start from the old position. */
-	UidgenClockStep step = step_back(terms, clocks, clock_known);
-	bool		held = lease->held && lease->grant.registry == registry;
 	UidgenTick	needed = position_tick(terms, position) + 1;
-
-	if (step.kind == UIDGEN_STEP_NONE && held)
-		step = leap_forward(lease, terms, clocks);
-	if (step.kind != UIDGEN_STEP_NONE)
-		return follow(lease, terms, clocks, position, step);
-	if (!held)
-		return begin(lease, terms, clocks, position, registry);
 
 	/* What is left of the layout is granted before it counts as used up. */
 	if (lease->grant.last < terms->last_tick - 1)
@@ -237,6 +216,28 @@ uidgen_lease_next(const UidgenLease *lease, const UidgenTerms *terms,
 		.needed = needed,
 		.at_most = at_most(terms, clocks),
 	};
+}
+
+UidgenLeaseAction
+uidgen_lease_next(const UidgenLease *lease, const UidgenTerms *terms,
+				  const UidgenClocks *clocks, UidgenPosition position, UidgenTick clock_known,
+				  uint64_t registry)
+{
+	/* Test this first, even without a grant: after a large step back the new era
+	 * must not start from the old position. */
+	UidgenClockStep step = uidgen_lease_step_back(terms, clocks, clock_known);
+	bool		here = lease->grant.registry == registry;
+	UidgenLeaseAction action;
+
+	if (step.kind == UIDGEN_STEP_NONE && lease->held && here)
+		step = leap_forward(lease, terms, clocks);
+	if (step.kind != UIDGEN_STEP_NONE)
+		return uidgen_lease_follow(lease, terms, clocks, position, step);
+	if (lease->held && here)
+		return uidgen_lease_renewal(lease, terms, clocks, position);
+	action = uidgen_lease_lost(terms, clocks, position);
+	action.request.wanted = uidgen_lease_wanted(lease, terms, here);
+	return action;
 }
 
 /* ---- the answers ---- */

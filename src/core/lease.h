@@ -190,6 +190,34 @@ extern UidgenLeaseAction uidgen_lease_next(const UidgenLease *lease,
 										   UidgenPosition position, UidgenTick clock_known,
 										   uint64_t registry);
 
+/*
+ * The steps of that decision, for the rules of a fleet's node (node.h), which has them in another
+ * order.
+ *
+ * The clock is behind the highest tick of it that is known, by how much, if it is a large step.
+ */
+extern UidgenClockStep uidgen_lease_step_back(const UidgenTerms *terms,
+											  const UidgenClocks *clocks,
+											  UidgenTick clock_known);
+
+/* A grant for the time that the clock shows after a step. */
+extern UidgenLeaseAction uidgen_lease_follow(const UidgenLease *lease,
+											 const UidgenTerms *terms,
+											 const UidgenClocks *clocks,
+											 UidgenPosition position, UidgenClockStep step);
+
+/* Extend the grant in force. */
+extern UidgenLeaseAction uidgen_lease_renewal(const UidgenLease *lease,
+											  const UidgenTerms *terms,
+											  const UidgenClocks *clocks,
+											  UidgenPosition position);
+
+/*
+ * The worker id that is asked for, or -1: any.  A disposable one is kept for the whole run of the
+ * server, even if the keeper restarts.  `here`: the grant is of the registry that is asked.
+ */
+extern int	uidgen_lease_wanted(const UidgenLease *lease, const UidgenTerms *terms, bool here);
+
 /* What to do when a renewal found the row taken from us. */
 extern UidgenLeaseAction uidgen_lease_lost(const UidgenTerms *terms,
 										   const UidgenClocks *clocks,

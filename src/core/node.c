@@ -107,36 +107,27 @@ uidgen_node_next(const UidgenNode *node, const UidgenLease *lease, const UidgenT
 				 const UidgenClocks *clocks, UidgenPosition position, UidgenTick clock_known)
 {
 	bool		here = is_here(node, lease);
+	UidgenClockStep step = uidgen_lease_step_back(terms, clocks, clock_known);
 	UidgenNodeAction action = {.claimed_worker = -1};
 
-	/*
-	 * The lease decides.  It is told of a leap of the clock that is none, since
-	 * there is none to follow; and that it is another registry's where the row may
-	 * have another token, unless that has to be found out.
-	 */
-	UidgenLease view = *lease;
-
-	view.clock_offset = clocks->offset;
-	view.released = lease->released && here;
-	view.held = lease->held && here && (is_certain(node, lease) || node->elsewhere);
-	action.lease = uidgen_lease_next(&view, terms, clocks, position, clock_known,
-									 view.grant.registry);
-	action.leaves = action.lease.call == UIDGEN_ACQUIRE &&
-		action.lease.step.kind != UIDGEN_STEP_NONE;
-	if (action.lease.call == UIDGEN_RENEW)
+	if (step.kind == UIDGEN_STEP_BACK && terms->other_workers)
 	{
-		if (leaves_locked(node, lease, terms))
-			action = uidgen_node_lost(node, lease, terms, clocks, position);
+		action.lease = uidgen_lease_follow(lease, terms, clocks, position, step);
+		action.leaves = true;
+		return action;
 	}
-	else if (!action.leaves)
-	{
-		int			wanted = action.lease.request.wanted;
-		UidgenClockStep step = action.lease.step;
 
-		action = uidgen_node_lost(node, lease, terms, clocks, position);
-		action.lease.request.wanted = wanted;
-		action.lease.step = step;
+	/* Where the row may have another token, that is found out by an acquisition; but not
+	 * where it may be another registry's row. */
+	if (step.kind == UIDGEN_STEP_NONE && lease->held && here &&
+		(is_certain(node, lease) || node->elsewhere) && !leaves_locked(node, lease, terms))
+	{
+		action.lease = uidgen_lease_renewal(lease, terms, clocks, position);
+		return action;
 	}
+	action = uidgen_node_lost(node, lease, terms, clocks, position);
+	action.lease.request.wanted = uidgen_lease_wanted(lease, terms, here);
+	action.lease.step = step;
 	return action;
 }
 

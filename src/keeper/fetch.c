@@ -9,7 +9,7 @@
 #include "catalog/pg_type.h"
 #include "core/clock.h"
 #include "keeper/answer.h"
-#include "keeper/shared_mode.h"
+#include "keeper/keeping.h"
 #include "shared/guc.h"
 #include "shared/shmem.h"
 #include "utils/builtins.h"
@@ -33,7 +33,7 @@ static UidgenArgument
 not_after_argument(const UidgenLink *link)
 {
 	return uidgen_bigint_argument(link->shared ?
-								  uidgen_shared_mode_not_after(uidgen_clock_boot()) : PG_INT64_MAX);
+								  uidgen_keeper_not_after() : PG_INT64_MAX);
 }
 
 /*
@@ -58,7 +58,7 @@ read_registry(const UidgenLink *link, const UidgenAnswer *answer)
 	if (!shared)
 		return link->registry();
 	life = uidgen_answer_life(answer);
-	uidgen_shared_mode_sees(link, &life);
+	uidgen_keeper_sees(link, &life);
 	return uidgen_node_registry(life.registry_id);
 }
 
@@ -144,7 +144,7 @@ fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyR
 	uint64		registry;
 
 	if (link->shared)
-		uidgen_shared_mode_goes(link);
+		uidgen_keeper_goes(link);
 	has_reigns = call_fetch(link, slot, request, answer);
 	registry = read_registry(link, answer);
 	if (has_reigns && !uidgen_answer_is_null(answer, "refusal"))
@@ -260,7 +260,7 @@ static void
 note_error(const UidgenLink *link, UidgenSegmentSlot *slot, int sqlerrcode)
 {
 	if (link->shared)
-		uidgen_shared_mode_failed(sqlerrcode);
+		uidgen_keeper_failed(sqlerrcode);
 
 	/*
 	 * A refusal does not say which server it came from.  One that the

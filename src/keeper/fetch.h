@@ -3,7 +3,7 @@
  *	  What the keeper does for a segment: it fetches numbers, and hands back what is left.
  *
  * The rules are those of core/supply.h.  They are the same for a local registry and for a
- * shared one, whose answers have to be of its latest timeline (shared_mode.h) besides.
+ * shared one, whose answers have to be of its latest timeline (keeping.h) besides.
  */
 #ifndef UIDGEN_FETCH_H
 #define UIDGEN_FETCH_H

@@ -17,8 +17,7 @@
  * the wall clock: with a second, a clock set back by an hour would keep the keeper away
  * for an hour.
  *
- * What an attempt does depends on the registry's mode: local_mode.c, shared_mode.c.  For a
- * segment it is the same in both: fetch.c.
+ * What an attempt does is in grants.c and, for a segment, in fetch.c.
  *
  * The grant comes first: after each attempt for a segment the keeper looks whether a grant
  * is demanded.  Segments take turns.  Each has its own demand and pauses, but where no
@@ -41,9 +40,8 @@
 #include "compat.h"
 #include "core/clock.h"
 #include "keeper/fetch.h"
-#include "keeper/local_mode.h"
-#include "keeper/publish.h"
-#include "keeper/shared_mode.h"
+#include "keeper/grants.h"
+#include "keeper/keeping.h"
 #include "keeper/succession.h"
 #include "link/link.h"
 #include "miscadmin.h"
@@ -351,28 +349,23 @@ try_registry(const UidgenLink *link, UidgenDemand *demand, UidgenSegmentSlot *sl
 	return succeeded;
 }
 
+/* As try_registry() wants them; `slot` is NULL. */
 static void
 serve_grant(const UidgenLink *link, UidgenSegmentSlot *slot)
 {
-	if (link->shared)
-		uidgen_shared_mode_serve(link);
-	else
-		uidgen_local_mode_serve(link);
+	uidgen_grants_serve(link);
 }
 
 static void
 release_grant(const UidgenLink *link, UidgenSegmentSlot *slot)
 {
-	if (link->shared)
-		uidgen_shared_mode_release(link);
-	else
-		uidgen_local_mode_release(link);
+	uidgen_grants_release(link);
 }
 
 static void
 recall(const UidgenLink *link, UidgenSegmentSlot *slot)
 {
-	uidgen_local_mode_recall(link);
+	uidgen_grants_recall(link);
 }
 
 /*
@@ -521,7 +514,7 @@ idle_ms(const UidgenLink *link)
 {
 	if (!link->shared)
 		return IDLE_MS;
-	return (long) Max(uidgen_server_ms(uidgen_read_terms(true).window), IDLE_MS);
+	return (long) Max(uidgen_server_ms(uidgen_grants_window()), IDLE_MS);
 }
 
 /* ---- connections that are not needed ---- */
@@ -595,12 +588,12 @@ reload(void)
 	UidgenDemand *demand = &uidgen_shared->grant_demand;
 
 	ProcessConfigFile(PGC_SIGHUP);
-	uidgen_publish_bounds();
+	uidgen_grants_bound();
 	if (link == uidgen_link && place == link->place())
 		return;
 
 	/* Also if they lead back to where they led before. */
-	uidgen_shared_mode_goes(uidgen_link);
+	uidgen_keeper_goes(uidgen_link);
 
 	/*
 	 * Tell the new registry at once what was granted, while shared memory
@@ -710,7 +703,7 @@ uidgen_keeper_main(Datum main_arg)
 	attempt_context = AllocSetContextCreate(TopMemoryContext, "uidgen keeper",
 											ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(attempt_context);
-	uidgen_publish_bounds();
+	uidgen_grants_bound();
 	idle_since = uidgen_clock_monotonic();
 
 	for (;;)

@@ -20,9 +20,8 @@ call(const UidgenLink *link, const char *function, const char *activity, int nar
 	return answer;
 }
 
-void
-uidgen_local_acquire(const UidgenLink *link, const UidgenRequest *request,
-					 UidgenGrant *grant)
+static void
+acquire(const UidgenLink *link, const UidgenRequest *request, UidgenGrant *grant)
 {
 	int			max_worker = (int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER);
 	bool		fixed = request->wanted >= 0;
@@ -71,53 +70,70 @@ uidgen_local_acquire(const UidgenLink *link, const UidgenRequest *request,
 	link->commit();
 }
 
-bool
-uidgen_local_renew(const UidgenLink *link, UidgenGrant *grant, UidgenTick needed,
-				   UidgenTick window, UidgenTick at_most)
+/* It is not done if another holder has taken the row: then the grant keeps its end. */
+static void
+renew(const UidgenLink *link, const UidgenCall *asked, UidgenReply *reply)
 {
 	const UidgenArgument args[] = {
 		uidgen_int_argument(uidgen_datacenter_id),
-		uidgen_int_argument(grant->worker),
-		uidgen_bigint_argument(grant->token),
-		uidgen_bigint_argument(grant->last),
-		uidgen_bigint_argument(needed),
-		uidgen_bigint_argument(window),
-		uidgen_bigint_argument(at_most),
+		uidgen_int_argument(asked->worker),
+		uidgen_bigint_argument(asked->old_token),
+		uidgen_bigint_argument(asked->until),
+		uidgen_bigint_argument(asked->needed),
+		uidgen_bigint_argument(asked->window),
+		uidgen_bigint_argument(asked->at_most),
 	};
 	UidgenAnswer answer = call(link, "renew_worker_id", "uidgen: renew the grant",
 							   lengthof(args), args);
 
-	bool		fenced = uidgen_answer_is_null(&answer, "token") &&
-		uidgen_answer_is_null(&answer, "last_tick");
-
-	if (!fenced)
+	reply->done = !(uidgen_answer_is_null(&answer, "token") &&
+					uidgen_answer_is_null(&answer, "last_tick"));
+	if (reply->done)
 	{
-		grant->token = uidgen_answer_bigint(&answer, "token", PG_INT64_MIN, PG_INT64_MAX);
-		grant->last = uidgen_answer_bigint(&answer, "last_tick", grant->last, uidgen_last_grantable());
+		reply->grant.token = uidgen_answer_bigint(&answer, "token", PG_INT64_MIN, PG_INT64_MAX);
+		reply->grant.last = uidgen_answer_bigint(&answer, "last_tick", asked->until,
+												 uidgen_last_grantable());
 	}
 	link->commit();
-	return !fenced;
 }
 
-void
-uidgen_local_release(const UidgenLink *link, const UidgenGrant *grant,
-					 UidgenTick last_issued)
+/* It is not done if the row is another holder's now: then there is nothing to hand back. */
+static void
+release(const UidgenLink *link, const UidgenCall *asked, UidgenReply *reply)
 {
 	const UidgenArgument args[] = {
 		uidgen_int_argument(uidgen_datacenter_id),
-		uidgen_int_argument(grant->worker),
-		uidgen_bigint_argument(grant->token),
-		uidgen_bigint_argument(last_issued),
+		uidgen_int_argument(asked->worker),
+		uidgen_bigint_argument(asked->old_token),
+		uidgen_bigint_argument(asked->last_issued),
 	};
 	UidgenAnswer answer = call(link, "release_worker", "uidgen: release the worker id",
 							   lengthof(args), args);
 
-	/*
-	 * False if the row is another holder's now: then there is nothing to hand
-	 * back.
-	 */
-	(void) uidgen_answer_bool(&answer, "release_worker");
+	reply->done = uidgen_answer_bool(&answer, "release_worker");
 	link->commit();
+}
+
+void
+uidgen_local_call(const UidgenLink *link, const UidgenCall *asked, UidgenReply *reply)
+{
+	switch (asked->kind)
+	{
+		case UIDGEN_CALL_ACQUIRE:
+			acquire(link, &asked->request, &reply->grant);
+			reply->done = true;
+			break;
+		case UIDGEN_CALL_RENEW:
+			renew(link, asked, reply);
+			break;
+		case UIDGEN_CALL_RELEASE:
+			release(link, asked, reply);
+			break;
+		case UIDGEN_CALL_IMPORT:
+			/* Grants of another registry are brought to a fleet's only. */
+			Assert(false);
+			break;
+	}
 }
 
 int

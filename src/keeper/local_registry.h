@@ -14,34 +14,22 @@
 
 #include "postgres.h"
 
-#include "core/lease.h"
+#include "core/attempt.h"
 #include "link/link.h"
 
 /*
- * Acquire a worker id with its first range of ticks.  Errors: 53400 there is
- * none; 55006 the wanted one is another instance's; 55000 the layout is not the
- * registry's, the wanted one lies too far ahead of the clock, or the registry's extension
- * is of another version; 2200H the time bits are used up; 22023 the epoch is in the
+ * Make a call: acquire a worker id with its first range of ticks, extend a grant to beyond
+ * the registry's clock and call->needed, or hand back what was not issued.
+ *
+ * Errors: 53400 there is no worker id; 55006 the wanted one is another instance's; 55000 the layout
+ * is not the registry's, the wanted one lies too far ahead of the clock, or the registry's extension
+ * is of another version; 40001, with nothing changed, a renewal where the registry's clock shows a
+ * tick beyond at_most; 2200H the time bits are used up; 22023 the epoch is in the
  * future; 42704 the registry's database has no extension; 08P01 the answer makes no
  * sense; and the errors of the link.
  */
-extern void uidgen_local_acquire(const UidgenLink *link,
-								 const UidgenRequest *request,
-								 UidgenGrant *grant);
-
-/*
- * Extend grant->last to beyond the registry's clock and `needed`, with a new token.
- * False if another holder has taken the row: the grant keeps its end.  Errors: 40001, with
- * nothing changed, if the registry's clock shows a tick beyond at_most; and as above.
- */
-extern bool uidgen_local_renew(const UidgenLink *link, UidgenGrant *grant,
-							   UidgenTick needed, UidgenTick window,
-							   UidgenTick at_most);
-
-/* Hand back the worker id, and the ticks of the grant above `last_issued`. */
-extern void uidgen_local_release(const UidgenLink *link,
-								 const UidgenGrant *grant,
-								 UidgenTick last_issued);
+extern void uidgen_local_call(const UidgenLink *link, const UidgenCall *call,
+							  UidgenReply *reply);
 
 /*
  * What was granted: worker ids and their ends, the highest ones, at most n.  Returns how many

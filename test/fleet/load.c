@@ -333,10 +333,11 @@ judge_told(Node *node, int worker, UidgenTick first, UidgenTick last)
 }
 
 void
-judge_worker(Node *node, const UidgenGrant *grant, UidgenStepKind step)
+judge_worker(Node *node, const UidgenGrant *before, const UidgenGrant *grant, UidgenStepKind step)
 {
 	Player	   *player = &players[node - world.nodes];
 
+	(void) before;
 	(void) step;
 	figures.changed += player->worker >= 0 && player->worker != grant->worker;
 	player->worker = grant->worker;

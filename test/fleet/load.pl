@@ -70,7 +70,7 @@ plan skip_all => 'there is no pgbouncer; ./check --all installs it' if $options{
 my $here = $FindBin::RealBin;
 my $load = build_program('fleet/load', 'load', qw(-std=gnu99 -Wall -Wextra -Werror -g -DUIDGEN_STANDALONE -DNODES=100000),
 	"-I$here/../../src", "-I$here/../simulation", "-I$ENV{CLIENT_HEADERS}", "$here/../simulation/fleet.c",
-	map({ "$here/../../src/core/$_.c" } qw(fleetclock lease node ticket)), "-L$ENV{CLIENT_LIBRARIES}", '-lpq');
+	map({ "$here/../../src/core/$_.c" } qw(attempt fleetclock lease node publish ticket)), "-L$ENV{CLIENT_LIBRARIES}", '-lpq');
 
 # ---- the registry ----
 

@@ -4,11 +4,10 @@
  *	  that are set, calls on the registry that fail, crashes; and what must hold all the
  *	  same.
  *
- * lease.c and ticket.c are the real ones.  Played are the registry (registry.h), and of
- * the server what makes calls on them:
+ * The keeper's attempts (core/attempt.h), lease.c and ticket.c are the real ones.  Played are the
+ * registry (registry.h), and of the server what is around them:
  *
  *	  look_at_clock(), call()		as uidgen_look_at_clock(), take_slowly() in generator.c
- *	  publish_bounds() to shut_down()	as the functions of the same names in keeper.c
  *	  ask_to_...()					as local_registry.c
  *	  set_bounds()					as uidgen_time_bounds() in guc.c
  *
@@ -36,7 +35,7 @@
  */
 #include "registry.h"
 
-#include "core/ticket.h"
+#include "core/attempt.h"
 
 #include <stdarg.h>
 
@@ -133,6 +132,7 @@ static struct
 	/* The layout, and settings. */
 	UidgenTicketRules rules;
 	UidgenTerms terms;
+	int			padding_factor;
 	int			max_worker;
 	int64_t		second;			/* in ticks */
 	uint64_t	choice;			/* among the worker ids never used; 0: the lowest */
@@ -145,6 +145,8 @@ static struct
 	/* Shared memory, and what belongs to processes. */
 	UidgenTicketWords words;
 	UidgenLease lease;
+	UidgenNode	node;			/* no part of a fleet */
+	UidgenGrant unused;
 	Caller		callers[CALLERS];
 	bool		connected;
 
@@ -163,6 +165,7 @@ static struct
 	int64_t		leap_during;
 	bool		draws;
 	bool		calling;
+	uint64_t	position_asked; /* the next free one, when a grant was asked for */
 
 	Failure		failure;
 	RegistryAnswer answer;
@@ -822,157 +825,154 @@ ask_to_release(const UidgenGrant *grant, int64_t last_issued)
 
 /* ---- the keeper ---- */
 
+static UidgenTimes
+look_at_clocks(const void *machine)
+{
+	(void) machine;
+	return (UidgenTimes) {.wall = world.wall, .boot = world.boot};
+}
+
+static uint64_t
+constant_bits(const UidgenGrant *grant)
+{
+	return (uint64_t) grant->registry << 16 | (uint64_t) grant->worker;
+}
+
+static UidgenKeeping
+keeping(void)
+{
+	return (UidgenKeeping) {
+		.words = &world.words,
+		.lease = &world.lease,
+		.node = &world.node,
+		.unused = &world.unused,
+		.rules = &world.rules,
+		.settings = world.terms,
+		.padding_factor = world.padding_factor,
+		.look = look_at_clocks,
+		.constant = constant_bits,
+	};
+}
+
 static void
 publish_bounds(void)
 {
-	uidgen_ticket_bound(&world.words, &world.rules, &world.terms.bounds, clock_tick());
+	UidgenKeeping kept = keeping();
+
+	uidgen_publish_bounds(&kept);
 }
 
-static void
-publish_renewal(const UidgenGrant *grant, const UidgenClocks *clocks)
+/* The linker puts this in its place: an era is about to open. */
+extern UidgenEra __real_uidgen_lease_era(const UidgenLease *lease, const UidgenTerms *terms,
+										 UidgenStepKind step, UidgenTick now,
+										 const UidgenTicketReach *reach, UidgenPosition position);
+extern UidgenEra __wrap_uidgen_lease_era(const UidgenLease *lease, const UidgenTerms *terms,
+										 UidgenStepKind step, UidgenTick now,
+										 const UidgenTicketReach *reach, UidgenPosition position);
+
+UidgenEra
+__wrap_uidgen_lease_era(const UidgenLease *lease, const UidgenTerms *terms, UidgenStepKind step,
+						UidgenTick now, const UidgenTicketReach *reach, UidgenPosition position)
 {
-	UidgenLease *lease = &world.lease;
+	UidgenEra	era = __real_uidgen_lease_era(lease, terms, step, now, reach, position);
 
-	REQUIRE(lease->held && grant->last >= lease->grant.last);
-	trace("    renewed to tick %lld\n", (long long) grant->last);
-	uidgen_lease_hold(lease, grant, clocks->offset);
-	oracle.grant = *grant;
-	oracle.offset = clocks->offset;
-	uidgen_ticket_extend(&world.words, uidgen_lease_limit(lease, &world.terms),
-						 uidgen_lease_renew_at(lease, &world.terms));
-	publish_bounds();
-}
-
-static void
-publish_acquisition(const UidgenGrant *grant, const UidgenClocks *clocks,
-					UidgenStepKind step, uint64_t position_asked)
-{
-	UidgenLease *lease = &world.lease;
-	uint64_t	constant = (uint64_t) grant->registry << 16 | (uint64_t) grant->worker;
-	uint64_t	position;
-	UidgenTicketReach reach;
-	int64_t		now;
-	UidgenEra	era;
-
-	REQUIRE(grant->first > uidgen_lease_known_until(lease, grant->worker));
-	uidgen_lease_hold(lease, grant, clocks->offset);
-	position = uidgen_ticket_close(&world.words);
-	reach = uidgen_ticket_reach(&world.words);
-	now = clock_tick();
-	era = uidgen_lease_era(lease, &world.terms, step, now, &reach, position);
-	judge_era(&era, grant, step, position, position_asked, clocks->offset);
-	uidgen_ticket_bound(&world.words, &world.rules, &world.terms.bounds, now);
-	uidgen_ticket_open(&world.words, era.position, era.limit, era.renew_at, constant,
-					   now, era.clock_known,
-					   era.position >> world.rules.sequence_bits, era.cause);
+	judge_era(&era, &lease->grant, step, position, world.position_asked, lease->clock_offset);
+	return era;
 }
 
 static bool
-acquire(const UidgenLeaseAction *action, const UidgenClocks *clocks, uint64_t position)
+make_call(const UidgenAttempt *attempt, UidgenReply *reply)
 {
-	UidgenLease *lease = &world.lease;
-	UidgenGrant grant;
-	bool		took_row = false;
+	const UidgenCall *call = &attempt->call;
+	UidgenGrant grant = {.worker = call->worker, .token = call->old_token, .last = call->until};
+	bool		fenced = false;
+	bool		answered = false;
 
-	uidgen_lease_asks(lease);
-	for (int lessons = 0;; lessons++)
+	switch (call->kind)
 	{
-		int64_t		known;
-		bool		fenced;
-
-		if (!ask_to_acquire(&action->request, action->step.kind, &grant))
-			return false;
-		took_row |= grant.never_used;
-		known = uidgen_lease_known_until(lease, grant.worker);
-		if (grant.first > known)
+		case UIDGEN_CALL_ACQUIRE:
+			if (attempt->calls == 1)
+				world.position_asked = uidgen_atomic_read(&world.words.position);
+			answered = ask_to_acquire(&call->request, attempt->action.lease.step.kind, &grant);
 			break;
-		trace("    worker %d is taught tick %lld\n", grant.worker, (long long) known);
-		if (lessons > UIDGEN_KNOWN_GRANTS)
-			return failed(UNTAUGHT);
-		if (!ask_to_renew(&grant, known, 0, action->at_most, &fenced))
+		case UIDGEN_CALL_RENEW:
+			answered = ask_to_renew(&grant, call->needed, call->window, call->at_most, &fenced);
+			break;
+		case UIDGEN_CALL_RELEASE:
+			answered = ask_to_release(&grant, call->last_issued);
+			break;
+		case UIDGEN_CALL_IMPORT:
+			REQUIRE(false);
+			break;
+	}
+	*reply = (UidgenReply) {.done = !fenced, .grant = grant};
+	return answered;
+}
+
+/* Something was published. */
+static void
+note_published(const UidgenAttempt *attempt)
+{
+	const UidgenGrant *grant = &world.lease.grant;
+
+	if (attempt->renewed)
+	{
+		trace("    renewed to tick %lld\n", (long long) grant->last);
+		oracle.grant = *grant;
+		oracle.offset = world.lease.clock_offset;
+	}
+	if (attempt->acquired && attempt->action.lease.step.kind != UIDGEN_STEP_NONE && attempt->took_row)
+		judge_step_row();
+}
+
+/* Make the calls of an attempt. */
+static bool
+finish_attempt(UidgenAttempt *attempt)
+{
+	UidgenKeeping kept = keeping();
+
+	while (attempt->state == UIDGEN_ATTEMPT_CALLS)
+	{
+		UidgenReply reply;
+
+		if (!make_call(attempt, &reply))
+		{
+			uidgen_attempt_fails(&kept, attempt, &(UidgenNoReply) {0});
 			return false;
-		if (fenced)
-			return failed(UNTAUGHT);
+		}
+		uidgen_attempt_hear(&kept, attempt, &reply, 0);
+		note_published(attempt);
 	}
-	if (action->step.kind != UIDGEN_STEP_NONE)
-	{
-		uidgen_lease_count_step(lease, clocks, took_row);
-		if (took_row)
-			judge_step_row();
-	}
-	publish_acquisition(&grant, clocks, action->step.kind, position);
+	if (attempt->state == UIDGEN_ATTEMPT_LARGE_STEP)
+		return failed(LARGE_STEP);
+	if (attempt->state == UIDGEN_ATTEMPT_UNTAUGHT)
+		return failed(UNTAUGHT);
+	REQUIRE(attempt->state == UIDGEN_ATTEMPT_DONE);
 	return true;
-}
-
-static bool
-renew(const UidgenLeaseAction *action, const UidgenClocks *clocks)
-{
-	UidgenGrant grant = world.lease.grant;
-	UidgenLeaseAction instead;
-	uint64_t	position;
-	bool		fenced;
-
-	if (!ask_to_renew(&grant, action->needed, world.terms.window, action->at_most, &fenced))
-		return false;
-	if (!fenced)
-	{
-		publish_renewal(&grant, clocks);
-		return true;
-	}
-	trace("    the row is lost\n");
-	position = uidgen_atomic_read(&world.words.position);
-	instead = uidgen_lease_lost(&world.terms, clocks, position);
-	return acquire(&instead, clocks, position);
-}
-
-static bool
-serve(void)
-{
-	uint64_t	position = uidgen_atomic_read(&world.words.position);
-	UidgenTicketReach reach = uidgen_ticket_reach(&world.words);
-	UidgenClocks clocks = {
-		.tick = clock_tick(),
-		.offset = world.wall - world.boot,
-		.boot = world.boot,
-	};
-	UidgenLeaseAction action =
-		uidgen_lease_next(&world.lease, &world.terms, &clocks, position,
-						  (int64_t) uidgen_ticket_clock_known(&reach),
-						  (uint64_t) world.database + 1);
-
-	trace("    keeper: call %d, step %d\n", (int) action.call, (int) action.step.kind);
-	judge_action(&action, &clocks);
-	switch (action.call)
-	{
-		case UIDGEN_ACQUIRE:
-			return acquire(&action, &clocks, position);
-		case UIDGEN_RENEW:
-			return renew(&action, &clocks);
-		case UIDGEN_REFUSE:
-			return failed(LARGE_STEP);
-	}
-	return false;
 }
 
 static bool
 attempt(void)
 {
+	UidgenKeeping kept = keeping();
+	UidgenAttempt attempt;
+
 	world.connected = true;
-	return serve();
+	uidgen_attempt_begin(&kept, &attempt, false, (uint64_t) world.database + 1, 0);
+	trace("    keeper: call %d, step %d\n", (int) attempt.action.lease.call,
+		  (int) attempt.action.lease.step.kind);
+	judge_action(&attempt.action.lease, &attempt.clocks);
+	return finish_attempt(&attempt);
 }
 
 static void
 release(void)
 {
-	UidgenLease *lease = &world.lease;
-	UidgenGrant grant = lease->grant;
-	int64_t		last_issued;
+	UidgenKeeping kept = keeping();
+	UidgenAttempt attempt;
 
-	last_issued = uidgen_lease_end(lease, &world.terms, uidgen_ticket_close(&world.words));
-	if (grant.registry != (uint64_t) world.database + 1)
-		return;
-	if (ask_to_release(&grant, last_issued))
-		uidgen_lease_release(lease, last_issued);
+	uidgen_attempt_release(&kept, &attempt, false, (uint64_t) world.database + 1);
+	(void) finish_attempt(&attempt);
 }
 
 /* SIGTERM. */
@@ -1014,7 +1014,8 @@ take_settings(void)
 	terms->window = windows[take_number() % 6];
 	terms->bounds.ahead = aheads[take_number() % 5];
 	terms->bounds.burst = bursts[take_number() % 4];
-	terms->padding = terms->window * (take_number() % 3 * 50) / 100;
+	world.padding_factor = take_number() % 3 * 50;
+	terms->padding = terms->window * world.padding_factor / 100;
 	terms->disposable = take_letter("rd") == 'd';
 	set_bounds();
 }

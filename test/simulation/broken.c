@@ -3,8 +3,10 @@
  *	  The rules that the simulation can do without, so that one sees that it misses them.
  *
  * The registry's are taken out of its functions, in the database that the simulation runs
- * in; the node's are left out where it is played.  R1 to R7, and S1 to S4 of segments, are
- * those of docs/design.md, section 6.
+ * in.  Those of a node are functions of src/core: the linker puts __wrap_...() in their place, which
+ * calls them only while their rule is there (DROPPED in random_fleets.pl).  A few are left out where
+ * answers are played (fleet.c, segments.c).  R1 to R7, and S1 to S4 of segments, are those of
+ * docs/design.md, section 6.
  */
 #include "simulation.h"
 
@@ -139,4 +141,42 @@ list_broken(void)
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (rules[i].schedules > 0)
 			printf("%s %d\n", rules[i].name, rules[i].schedules);
+}
+
+/* ---- rules of a node ---- */
+
+extern void __real_uidgen_node_cut_terms(const UidgenNode *node, UidgenTerms *terms);
+extern void __wrap_uidgen_node_cut_terms(const UidgenNode *node, UidgenTerms *terms);
+extern void __real_uidgen_node_releases(UidgenNode *node);
+extern void __wrap_uidgen_node_releases(UidgenNode *node);
+extern void __real_uidgen_fleetclock_follow(UidgenFleetClock *clock);
+extern void __wrap_uidgen_fleetclock_follow(UidgenFleetClock *clock);
+extern UidgenTick __real_uidgen_lease_known_until(const UidgenLease *lease, int worker);
+extern UidgenTick __wrap_uidgen_lease_known_until(const UidgenLease *lease, int worker);
+
+void
+__wrap_uidgen_node_cut_terms(const UidgenNode *node, UidgenTerms *terms)
+{
+	if (!is_broken("bounds_not_cut"))
+		__real_uidgen_node_cut_terms(node, terms);
+}
+
+void
+__wrap_uidgen_node_releases(UidgenNode *node)
+{
+	if (!is_broken("release_forgets_nothing"))
+		__real_uidgen_node_releases(node);
+}
+
+void
+__wrap_uidgen_fleetclock_follow(UidgenFleetClock *clock)
+{
+	if (!is_broken("leap_never_followed"))
+		__real_uidgen_fleetclock_follow(clock);
+}
+
+UidgenTick
+__wrap_uidgen_lease_known_until(const UidgenLease *lease, int worker)
+{
+	return is_broken("known_not_checked") ? -1 : __real_uidgen_lease_known_until(lease, worker);
 }

@@ -3,12 +3,8 @@
  *	  The nodes of the simulation: machine, callers and keeper.
  *
  * Which call comes next, what is remembered of it and what is published are the real rules
- * (src/core).  What makes the calls is played, in the keeper's sequence:
- *
- *	  keeper_serve(), keeper_hear() and so on	as serve(), acquire() and renew() in
- *												src/keeper/shared_mode.c
- *	  publish_...()								as the functions of these names in publish.c
- *	  node_draw()								as take_slowly() in src/ids/generator.c
+ * (src/core/attempt.h).  Played is what is around them: the machine's clocks, callers, and the way of
+ * a call to the registry and back.  node_draw() draws as take_slowly() in src/ids/generator.c.
  *
  * An attempt of the keeper stops wherever it waits for the registry, so that anything can
  * happen meanwhile; keeper_hear() goes on with it.
@@ -18,9 +14,6 @@
 #include <limits.h>
 #include <string.h>
 
-/* One acquisition may take as many. */
-#define CALLS_MAX 10
-
 /* ---- the machine ---- */
 
 UidgenMicroseconds
@@ -29,51 +22,18 @@ node_boot(const Node *node)
 	return world.now + node->boot;
 }
 
-/* What time it is for ids. */
-UidgenTick
-node_tick(const Node *node)
+static UidgenTimes
+look_at_clocks(const void *machine)
 {
-	UidgenMicroseconds offset = (UidgenMicroseconds) uidgen_atomic_read(&node->memory.words.clock_offset);
+	const Node *node = machine;
 
-	return tick_of(offset == 0 ? world.now + node->wall : node_boot(node) + offset);
+	return (UidgenTimes) {.wall = world.now + node->wall, .boot = node_boot(node)};
 }
 
-static UidgenTerms
-read_terms(const Node *node, bool shared)
+static uint64_t
+constant_bits(const UidgenGrant *grant)
 {
-	const Setup *setup = &world.setup;
-	UidgenTick	large_step = setup->ahead + setup->second;
-	UidgenTerms terms = {
-		.worker = -1,
-		.other_workers = setup->max_worker > 0,
-		.unit = setup->unit,
-		.sequence_bits = setup->sequence_bits,
-		.last_tick = setup->last_tick,
-		.window = setup->window,
-		.bounds = {
-			.ahead = setup->ahead,
-			.burst = setup->burst,
-			.crash = large_step + setup->window + setup->burst + 3,
-			.large_step = large_step,
-		},
-	};
-
-	if (shared && !is_broken("bounds_not_cut"))
-		uidgen_node_cut_terms(&node->memory.node, &terms);
-	terms.padding = terms.window * setup->padding_factor / 100;
-	return terms;
-}
-
-static UidgenClocks
-read_clocks(const Node *node)
-{
-	const UidgenFleetClock *clock = &node->memory.node.clock;
-
-	return (UidgenClocks) {
-		.tick = clock->known ? tick_of(node_boot(node) + clock->offset) : node_tick(node),
-		.offset = node->wall - node->boot,
-		.boot = node_boot(node),
-	};
+	return (uint64_t) grant->worker;
 }
 
 static UidgenTicketRules
@@ -83,6 +43,53 @@ rules(void)
 		.sequence_bits = world.setup.sequence_bits,
 		.last_tick = world.setup.last_tick,
 	};
+}
+
+/* What the rules work on. */
+static UidgenKeeping
+keeping_of(Node *node)
+{
+	static UidgenTicketRules r;
+	const Setup *setup = &world.setup;
+	Memory	   *memory = &node->memory;
+	UidgenTick	large_step = setup->ahead + setup->second;
+
+	r = rules();
+	return (UidgenKeeping) {
+		.words = &memory->words,
+		.lease = &memory->lease,
+		.node = &memory->node,
+		.unused = &memory->unused,
+		.rules = &r,
+		.settings = {
+			.worker = -1,
+			.other_workers = setup->max_worker > 0,
+			.unit = setup->unit,
+			.sequence_bits = setup->sequence_bits,
+			.last_tick = setup->last_tick,
+			.window = setup->window,
+			.bounds = {
+				.ahead = setup->ahead,
+				.burst = setup->burst,
+				.crash = large_step + setup->window + setup->burst + 3,
+				.large_step = large_step,
+			},
+		},
+		.padding_factor = setup->padding_factor,
+		.timeout = setup->timeout,
+		.look = look_at_clocks,
+		.machine = node,
+		.constant = constant_bits,
+	};
+}
+
+/* What time it is for ids. */
+UidgenTick
+node_tick(const Node *node)
+{
+	UidgenKeeping keeping = keeping_of((Node *) node);
+
+	return uidgen_keeping_clocks(&keeping).tick;
 }
 
 /* With new shared memory. */
@@ -145,85 +152,15 @@ node_draw(Node *node, int count)
 	return renew ? DRAWN_AND_RENEW : DRAWN_ALL;
 }
 
-/* ---- publishing ---- */
-
-/* The padding is a part of what there is to use. */
-static UidgenTerms
-fit_padding(const UidgenTerms *terms, const UidgenGrant *grant, UidgenTick now, UidgenPosition position)
-{
-	UidgenTicketRules r = rules();
-	UidgenTerms fitting = *terms;
-	UidgenTick	used = Max(now, uidgen_ticket_tick(&r, position));
-
-	if (uidgen_grant_is_shared(grant))
-		fitting.padding = Min(terms->window, uidgen_tick_minus(grant->last, used)) * world.setup.padding_factor / 100;
-	return fitting;
-}
+/* ---- the keeper ---- */
 
 void
 publish_bounds(Node *node)
 {
-	const UidgenLease *lease = &node->memory.lease;
-	UidgenTerms terms = read_terms(node, lease->held && uidgen_grant_is_shared(&lease->grant));
-	UidgenTicketRules r = rules();
+	UidgenKeeping keeping = keeping_of(node);
 
-	uidgen_ticket_bound(&node->memory.words, &r, &terms.bounds, node_tick(node));
+	uidgen_publish_bounds(&keeping);
 }
-
-static void
-publish_renewal(Node *node, const UidgenGrant *grant, const UidgenTerms *terms)
-{
-	UidgenLease *lease = &node->memory.lease;
-	UidgenTicketWords *words = &node->memory.words;
-	UidgenTerms fitting = fit_padding(terms, grant, node_tick(node), uidgen_atomic_read(&words->position));
-
-	uidgen_lease_hold(lease, grant, node->keeper.clocks.offset);
-	uidgen_ticket_extend(words, uidgen_lease_limit(lease, &fitting), uidgen_lease_renew_at(lease, &fitting));
-	publish_bounds(node);
-}
-
-static void
-open_era(Node *node, const UidgenTerms *terms, UidgenStepKind step, UidgenMicroseconds clock_offset)
-{
-	const UidgenGrant *grant = &node->memory.lease.grant;
-	UidgenTicketWords *words = &node->memory.words;
-	UidgenTicketRules r = rules();
-	UidgenPosition position = uidgen_ticket_close(words);
-	UidgenTicketReach reach;
-	UidgenTick	now;
-	UidgenTerms fitting;
-	UidgenEra	era;
-
-	uidgen_atomic_write(&words->clock_offset, (uint64_t) clock_offset);
-	reach = uidgen_ticket_reach(words);
-	now = node_tick(node);
-	fitting = fit_padding(terms, grant, now, position);
-	era = uidgen_lease_era(&node->memory.lease, &fitting, step, now, &reach, position);
-	uidgen_ticket_bound(words, &r, &terms->bounds, now);
-	uidgen_ticket_open(words, era.position, era.limit, era.renew_at, (uint64_t) grant->worker,
-					   now, era.clock_known, uidgen_ticket_tick(&r, era.position), era.cause);
-}
-
-static void
-publish_acquisition(Node *node, const UidgenGrant *grant, const UidgenTerms *terms, UidgenStepKind step,
-					UidgenMicroseconds clock_offset)
-{
-	uidgen_lease_hold(&node->memory.lease, grant, node->keeper.clocks.offset);
-	if (uidgen_grant_is_shared(grant))
-		uidgen_node_holds(&node->memory.node);
-	open_era(node, terms, step, clock_offset);
-}
-
-static void
-publish_again(Node *node)
-{
-	UidgenTerms terms = read_terms(node, uidgen_grant_is_shared(&node->memory.lease.grant));
-
-	open_era(node, &terms, UIDGEN_STEP_NONE,
-			 (UidgenMicroseconds) uidgen_atomic_read(&node->memory.words.clock_offset));
-}
-
-/* ---- calls ---- */
 
 void
 keeper_fails(Node *node, const char *sqlstate, const char *failure)
@@ -233,133 +170,114 @@ keeper_fails(Node *node, const char *sqlstate, const char *failure)
 	strcpy(node->sqlstate, sqlstate);
 }
 
-static UidgenMicroseconds
-not_after(const Node *node)
-{
-	UidgenMicroseconds registry = uidgen_fleetclock_registry(&node->memory.node.clock, node_boot(node));
-
-	return registry == INT64_MAX ? INT64_MAX : registry + world.setup.timeout;
-}
-
 void
 keeper_send(Node *node, Call *call)
 {
+	UidgenKeeping keeping = keeping_of(node);
+
 	call->node = (int) (node - world.nodes);
 	call->life = node->memory.life;
 	call->identity = node->identity;
 	call->of_copy = node->memory.copied;
-	call->not_after = not_after(node);
+	call->not_after = uidgen_keeping_not_after(&keeping);
 	call->boot_before = node_boot(node);
 	call->to_old = node->keeper.call.to_old;
 	node->keeper.call = *call;
 	node->keeper.progress = SENT;
 }
 
-static void go_on_with_grant(Node *node);
-
-/* One that gives the row a new token. */
+/* The call that the attempt has decided on. */
 static void
-send_with_token(Node *node, Call *call)
+send_call(Node *node)
 {
-	Memory	   *memory = &node->memory;
-	UidgenClocks clocks = read_clocks(node);
-
-	call->at = memory->node.clock.known ? clocks.tick : INT64_MAX;
-	call->token = new_number();
-	uidgen_node_sends(&memory->node, &memory->lease, &node->keeper.action, call->token);
-	call->nknown = memory->node.ntokens - 1;
-	memcpy(call->known_tokens, memory->node.tokens, sizeof(call->known_tokens));
-	keeper_send(node, call);
-}
-
-static void
-send_acquire(Node *node)
-{
-	const UidgenNodeAction *action = &node->keeper.action;
+	static const CallKind kinds[] = {
+		[UIDGEN_CALL_ACQUIRE] = CALL_ACQUIRE,
+		[UIDGEN_CALL_RENEW] = CALL_RENEW,
+		[UIDGEN_CALL_IMPORT] = CALL_IMPORT,
+		[UIDGEN_CALL_RELEASE] = CALL_RELEASE,
+	};
+	const UidgenCall *decided = &node->keeper.attempt.call;
+	bool		acquires = decided->kind == UIDGEN_CALL_ACQUIRE;
 	Call		call = {
-		.kind = CALL_ACQUIRE,
-		.worker = action->claimed_worker,
-		.until = action->claimed_until,
-		.floor = action->lease.request.floor,
-		.window = action->lease.request.window,
+		.kind = kinds[decided->kind],
+		.worker = acquires ? decided->claimed_worker : decided->worker,
+		.until = acquires ? decided->claimed_until : decided->until,
+		.floor = decided->request.floor,
+		.window = acquires ? decided->request.window : decided->window,
+		.old_token = decided->old_token,
+		.needed = decided->needed,
+		.token = decided->token,
+		.at = decided->at,
+		.nknown = decided->ntokens,
+		.nends = decided->nends,
 	};
 
-	node->keeper.calls++;
-	send_with_token(node, &call);
-}
-
-/* A grant that was acquired, and of which nothing was issued: its tokens still tell. */
-static bool
-find_unused(Node *node)
-{
-	const UidgenNode *memory = &node->memory.node;
-
-	node->keeper.grant = node->memory.unused;
-	return node->keeper.action.lease.step.kind == UIDGEN_STEP_NONE && memory->clock.known &&
-		memory->ntokens == 1 && memory->tokens[0] == node->keeper.grant.token &&
-		node->keeper.grant.registry == uidgen_node_registry(memory->registry_id) &&
-		node->keeper.grant.last > read_clocks(node).tick;
-}
-
-static void
-acquire(Node *node)
-{
-	uidgen_lease_asks(&node->memory.lease);
-	node->keeper.calls = 0;
-	node->keeper.taught = false;
-	if (find_unused(node))
-		go_on_with_grant(node);
-	else
-		send_acquire(node);
-}
-
-static void
-send_renew(Node *node)
-{
-	const UidgenGrant *grant = &node->memory.lease.grant;
-	Call		call = {
-		.kind = CALL_RENEW,
-		.worker = grant->worker,
-		.old_token = grant->token,
-		.until = grant->last,
-		.needed = node->keeper.action.lease.needed,
-		.window = node->keeper.terms.window,
-	};
-
-	send_with_token(node, &call);
-}
-
-/*
- * What a local registry granted beyond the clock is brought along, before the grant of the
- * shared one is used.  Is there any?
- */
-static bool
-send_import(Node *node)
-{
-	Memory	   *memory = &node->memory;
-	UidgenLease *lease = &memory->lease;
-	const UidgenFleetClock *clock = &memory->node.clock;
-	UidgenTick	now = Min(tick_of(uidgen_fleetclock_registry(clock, node_boot(node)) - clock->width),
-						  tick_of(world.now + node->wall));
-	UidgenTicketRules r = rules();
-	UidgenTick	issued = lease->held ? uidgen_ticket_tick(&r, uidgen_ticket_close(&memory->words) - 1) : 0;
-	Call		call = {.kind = CALL_IMPORT};
-
-	for (int i = 0; i < lease->nknown; i++)
-	{
-		UidgenTick	end = lease->known[i].granted_until;
-
-		if (lease->held && lease->known[i].worker == lease->grant.worker)
-			end = Min(end, issued);
-		if (lease->known[i].worker == node->keeper.grant.worker || end < now)
-			continue;
-		call.workers[call.nends] = lease->known[i].worker;
-		call.ends[call.nends++] = end;
-	}
-	if (call.nends == 0)
-		return false;
+	if (decided->nends > WORKERS)
+		fail("simulation", "more ends are brought along than there are worker ids");
+	memcpy(call.known_tokens, decided->tokens, sizeof(call.known_tokens));
+	memcpy(call.workers, decided->workers, sizeof(call.workers));
+	memcpy(call.ends, decided->ends, sizeof(call.ends));
 	keeper_send(node, &call);
-	return true;
+}
+
+/* Why the attempt has failed; NULL: it has not. */
+static const char *
+failure_of(const UidgenAttempt *attempt, const char **sqlstate)
+{
+	*sqlstate = "55000";
+	switch (attempt->state)
+	{
+		case UIDGEN_ATTEMPT_CALLS:
+		case UIDGEN_ATTEMPT_DONE:
+		case UIDGEN_ATTEMPT_NO_REPLY:
+			return NULL;
+		case UIDGEN_ATTEMPT_LARGE_STEP:
+			return "a node has refused to follow a step";
+		case UIDGEN_ATTEMPT_UNTAUGHT:
+		case UIDGEN_ATTEMPT_UNGRANTED:
+			return "the registry gives no grant";
+		case UIDGEN_ATTEMPT_TOO_FAR:
+			*sqlstate = "57P03";
+			return "the grant would reach too far ahead of the registry's clock";
+		case UIDGEN_ATTEMPT_CLOCKS:
+			*sqlstate = "22008";
+			return "the clocks are too far apart";
+		case UIDGEN_ATTEMPT_UNUSABLE:
+			*sqlstate = "08006";
+			return "the answer is of an older timeline";
+		case UIDGEN_ATTEMPT_MANY_ENDS:
+			*sqlstate = "57P03";
+			return "there is too much to be brought along";
+		case UIDGEN_ATTEMPT_ELSEWHERE:
+			*sqlstate = "08007";
+			return "what was granted elsewhere is not brought along";
+	}
+	return NULL;
+}
+
+/* A grant is in force, after the one that was `before`. */
+static void
+judge_acquisition(Node *node, const UidgenGrant *before)
+{
+	const UidgenAttempt *attempt = &node->keeper.attempt;
+	const UidgenGrant *grant = &attempt->grant;
+
+	events[EVENT_FOLLOWED] += attempt->caught_up > 0;
+	judge_worker(node, before, grant, attempt->action.lease.step.kind);
+	judge_told(node, grant->worker, grant->first, grant->last);
+}
+
+/* The attempt has come to a call, or to its end. */
+static void
+go_on(Node *node)
+{
+	const char *sqlstate;
+	const char *failure = failure_of(&node->keeper.attempt, &sqlstate);
+
+	if (failure)
+		keeper_fails(node, sqlstate, failure);
+	else if (node->keeper.attempt.state == UIDGEN_ATTEMPT_CALLS)
+		send_call(node);
 }
 
 /* An attempt begins. */
@@ -368,196 +286,52 @@ keeper_serve(Node *node, bool to_old)
 {
 	Memory	   *memory = &node->memory;
 	Keeper	   *keeper = &node->keeper;
-	UidgenPosition position = uidgen_atomic_read(&memory->words.position);
-	UidgenTicketReach reach = uidgen_ticket_reach(&memory->words);
+	UidgenKeeping keeping = keeping_of(node);
+	UidgenGrant before = memory->lease.grant;
+	int			ntokens = memory->node.ntokens;
 
-	keeper->terms = read_terms(node, true);
-	keeper->clocks = read_clocks(node);
 	keeper->call.to_old = to_old;
 	uidgen_node_goes(&memory->node, PLACE);
-	keeper->action = uidgen_node_next(&memory->node, &memory->lease, &keeper->terms, &keeper->clocks,
-									  position, uidgen_ticket_clock_known(&reach));
+	uidgen_attempt_begin(&keeping, &keeper->attempt, true, 0, new_number());
 	/* It forgets what its row may have beside the lease's token. */
-	if (keeper->action.leaves && memory->node.ntokens > 1)
+	if (keeper->attempt.action.leaves && ntokens > 1)
 		memory->causes |= CAUSE_SET_BACK;
-	if (keeper->action.lease.call == UIDGEN_RENEW)
-		send_renew(node);
-	else
-		acquire(node);
+	if (keeper->attempt.acquired)
+		judge_acquisition(node, &before);
+	go_on(node);
 }
 
 /* The last call of a keeper: what comes of it makes no difference. */
 void
 keeper_release(Node *node)
 {
-	Memory	   *memory = &node->memory;
-	UidgenTerms terms = read_terms(node, true);
-	Call		call = {
-		.kind = CALL_RELEASE,
-		.worker = memory->lease.grant.worker,
-		.nknown = memory->node.ntokens,
-	};
+	UidgenKeeping keeping = keeping_of(node);
 
-	(void) uidgen_lease_end(&memory->lease, &terms, uidgen_ticket_close(&memory->words));
-	memcpy(call.known_tokens, memory->node.tokens, sizeof(call.known_tokens));
-	if (!is_broken("release_forgets_nothing"))
-		uidgen_node_releases(&memory->node);
-	memory->causes |= CAUSE_RELEASED;
+	uidgen_attempt_release(&keeping, &node->keeper.attempt, true, 0);
+	node->memory.causes |= CAUSE_RELEASED;
 	node->keeper.call.to_old = false;
-	if (uidgen_grant_is_shared(&memory->lease.grant))
-		keeper_send(node, &call);
+	go_on(node);
 }
 
 /* ---- answers ---- */
-
-/* Issue ids by the grant that was acquired. */
-static void
-use_grant(Node *node)
-{
-	Memory	   *memory = &node->memory;
-	const UidgenGrant *grant = &node->keeper.grant;
-	UidgenStepKind step = node->keeper.action.lease.step.kind;
-	UidgenTerms terms;
-
-	if (grant->first - read_clocks(node).tick > memory->node.max_lead && !is_broken("leap_never_followed"))
-	{
-		events[EVENT_FOLLOWED]++;
-		uidgen_fleetclock_follow(&memory->node.clock);
-	}
-	terms = read_terms(node, true);
-	node->keeper.clocks = read_clocks(node);
-	memory->unused = (UidgenGrant) {0};
-	judge_worker(node, grant, step);
-	judge_told(node, grant->worker, grant->first, grant->last);
-	publish_acquisition(node, grant, &terms, step, memory->node.clock.offset);
-}
-
-static void
-go_on_with_grant(Node *node)
-{
-	Memory	   *memory = &node->memory;
-
-	if (memory->lease.grant.registry != node->keeper.grant.registry)
-	{
-		memory->unused = node->keeper.grant;
-		if (send_import(node))
-			return;
-	}
-	use_grant(node);
-}
-
-static void
-hear_acquire(Node *node, const Reply *reply)
-{
-	Memory	   *memory = &node->memory;
-	Keeper	   *keeper = &node->keeper;
-	UidgenTick	known;
-
-	if (reply->granted)
-		uidgen_node_confirmed(&memory->node);
-	else
-		uidgen_node_refused(&memory->node, &memory->lease);
-	if (!reply->granted && reply->has_first)
-	{
-		/* Another row may have ticks that are nearer. */
-		if (keeper->taught)
-			uidgen_node_fenced(&memory->node);
-		keeper_fails(node, "57P03", "the grant would reach too far ahead of the registry's clock");
-		return;
-	}
-	if (reply->granted)
-	{
-		keeper->grant = (UidgenGrant) {
-			.worker = reply->worker,
-			.token = keeper->call.token,
-			.first = reply->first,
-			.last = reply->last,
-			.seen = reply->seen,
-			.never_used = reply->never_used,
-			.free_workers = reply->free_workers,
-			.registry = uidgen_node_registry(reply->word.life.registry_id),
-		};
-		memory->acquired = reply->clock;
-		memory->acquired_call = reply->number;
-		known = uidgen_lease_known_until(&memory->lease, reply->worker);
-		if (reply->first > known || is_broken("known_not_checked"))
-		{
-			go_on_with_grant(node);
-			return;
-		}
-		events[EVENT_TAUGHT]++;
-		judge_known(node, reply);
-		uidgen_node_teach(&keeper->action, known);
-		keeper->taught = true;
-	}
-	if (keeper->calls == CALLS_MAX)
-		keeper_fails(node, "55000", "the registry gives no grant");
-	else
-		send_acquire(node);
-}
-
-static void
-hear_renew(Node *node, const Reply *reply)
-{
-	Memory	   *memory = &node->memory;
-	Keeper	   *keeper = &node->keeper;
-	UidgenGrant grant = memory->lease.grant;
-	bool		here = grant.registry == uidgen_node_registry(memory->node.registry_id);
-	bool		extended = reply->granted && here;
-	UidgenTerms terms;
-
-	if (extended)
-		uidgen_node_confirmed(&memory->node);
-	else if (here && keeper->call.nknown == 1)
-		uidgen_node_fenced(&memory->node);
-	else
-		uidgen_node_refused(&memory->node, &memory->lease);
-	terms = read_terms(node, true);
-	if (!extended)
-	{
-		events[EVENT_FENCED]++;
-		keeper->action = uidgen_node_lost(&memory->node, &memory->lease, &terms, &keeper->clocks,
-										  uidgen_atomic_read(&memory->words.position));
-		acquire(node);
-		return;
-	}
-	if (reply->last > grant.last)
-		judge_told(node, grant.worker, grant.last + 1, reply->last);
-	judge_renewal(node, reply);
-	grant.token = keeper->call.token;
-	grant.last = reply->last;
-	publish_renewal(node, &grant, &terms);
-	if (reply->last < keeper->call.needed)
-		keeper_fails(node, "57P03", "the grant would reach too far ahead of the registry's clock");
-}
-
-/* What was to be brought along is, or the old grant goes on. */
-static void
-hear_import(Node *node, bool done)
-{
-	Keeper	   *keeper = &node->keeper;
-
-	if (done)
-	{
-		judge_imported(node, &keeper->call);
-		use_grant(node);
-		return;
-	}
-	if (node->memory.lease.held)
-		publish_again(node);
-	keeper_fails(node, keeper->reply.sqlstate, "what was granted elsewhere is not brought along");
-}
 
 /* Nobody waits for the call under way, which may have been run, or may be run yet. */
 void
 keeper_gives_up(Node *node)
 {
 	/* It had forgotten the token that its row has. */
-	if (node->keeper.call.kind == CALL_ACQUIRE && node->keeper.action.leaves)
+	if (node->keeper.call.kind == CALL_ACQUIRE && node->keeper.attempt.action.leaves)
 		node->memory.causes |= CAUSE_SET_BACK;
 	node->keeper.progress = NOT_CALLING;
 	if (node->keeper.call.kind == CALL_HAND_BACK)
 		keeper_hear_hand_back(node, false);
+}
+
+/* Is the call one of an attempt for a grant? */
+static bool
+is_of_attempt(const Call *call)
+{
+	return call->kind != CALL_FETCH && call->kind != CALL_HAND_BACK;
 }
 
 /* No answer has come, or one that does not count. */
@@ -565,6 +339,8 @@ void
 keeper_hear_nothing(Node *node, bool unconfirmed)
 {
 	Keeper	   *keeper = &node->keeper;
+	UidgenKeeping keeping = keeping_of(node);
+	const UidgenNoReply why = {0};
 
 	if (unconfirmed && is_broken(keeper->call.kind == CALL_FETCH ? "numbers_unconfirmed" : "unconfirmed_used"))
 	{
@@ -572,15 +348,77 @@ keeper_hear_nothing(Node *node, bool unconfirmed)
 		return;
 	}
 	events[EVENT_UNANSWERED]++;
-	uidgen_node_meets_lock(&node->memory.node, false);
 	keeper_gives_up(node);
 	keeper->reply = (Reply) {.sqlstate = "08006"};
-	if (keeper->call.kind == CALL_IMPORT)
-		hear_import(node, false);
-	else
-		keeper_fails(node, "08006", "no answer");
+	if (is_of_attempt(&keeper->call))
+		uidgen_attempt_fails(&keeping, &keeper->attempt, &why);
+	keeper_fails(node, "08006", "no answer");
 	if (is_broken("token_not_proposed") && (keeper->call.kind == CALL_ACQUIRE || keeper->call.kind == CALL_RENEW))
 		uidgen_node_refused(&node->memory.node, &node->memory.lease);
+}
+
+/* The registry has refused. */
+static void
+hear_refusal(Node *node, const char *sqlstate)
+{
+	UidgenKeeping keeping = keeping_of(node);
+	const UidgenNoReply why = {
+		.did_nothing = true,
+		.locked = strcmp(sqlstate, "55P03") == 0,
+		.too_late = strcmp(sqlstate, "57014") == 0,
+	};
+
+	uidgen_attempt_fails(&keeping, &node->keeper.attempt, &why);
+	keeper_fails(node, sqlstate, "the registry refuses");
+}
+
+/* What has become of the call, by the judge. */
+static void
+judge_attempt(Node *node, const Reply *reply, const UidgenGrant *before)
+{
+	Memory	   *memory = &node->memory;
+	const Keeper *keeper = &node->keeper;
+	const UidgenAttempt *attempt = &keeper->attempt;
+	CallKind	kind = keeper->call.kind;
+
+	events[EVENT_OLD_USED] += attempt->heard && keeper->call.to_old;
+	events[EVENT_NOT_FOLLOWED] += attempt->heard && attempt->verdict == UIDGEN_CLOCK_STAYS;
+	if (attempt->state == UIDGEN_ATTEMPT_UNUSABLE)
+	{
+		events[EVENT_OLD_ANSWER]++;
+		events[EVENT_UNANSWERED]++;
+		keeper_gives_up(node);
+	}
+	if (kind == CALL_IMPORT && reply->granted && attempt->acquired)
+		judge_imported(node, &keeper->call);
+	if (kind == CALL_RENEW && attempt->heard && !attempt->renewed)
+		events[EVENT_FENCED]++;
+	if (attempt->renewed)
+	{
+		if (reply->last > before->last)
+			judge_told(node, before->worker, before->last + 1, reply->last);
+		judge_renewal(node, reply);
+	}
+	if (kind == CALL_ACQUIRE && attempt->heard && reply->granted)
+	{
+		memory->acquired = reply->clock;
+		memory->acquired_call = reply->number;
+		/* It was not taken, but asked for again. */
+		if (!attempt->acquired && attempt->call.kind == UIDGEN_CALL_ACQUIRE)
+		{
+			events[EVENT_TAUGHT]++;
+			judge_known(node, reply);
+		}
+	}
+	if (attempt->acquired)
+		judge_acquisition(node, before);
+}
+
+/* As the link checks it. */
+static bool
+is_done(const Call *call, const Reply *reply)
+{
+	return call->kind == CALL_IMPORT ? !call->to_old : reply->granted;
 }
 
 /* The reply has come.  The attempt goes on, and may send another call. */
@@ -590,15 +428,31 @@ keeper_hear(Node *node)
 	Memory	   *memory = &node->memory;
 	Keeper	   *keeper = &node->keeper;
 	Reply		reply = keeper->reply;
-	UidgenClockReading reading = {
-		.boot_before = keeper->call.boot_before,
-		.boot_after = node_boot(node),
-		.registry = reply.clock,
-		.wall_offset = node->wall - node->boot,
+	UidgenKeeping keeping = keeping_of(node);
+	UidgenGrant before = memory->lease.grant;
+	const UidgenReply heard = {
+		.done = is_done(&keeper->call, &reply),
+		.later = !reply.granted && reply.has_first,
+		.grant = {
+			.worker = reply.worker,
+			.token = keeper->call.token,
+			.first = reply.first,
+			.last = reply.last,
+			.seen = reply.seen,
+			.never_used = reply.never_used,
+			.free_workers = reply.free_workers,
+			.registry = uidgen_node_registry(reply.word.life.registry_id),
+		},
+		.node = {
+			.word = reply.word,
+			.reading = {
+				.boot_before = keeper->call.boot_before,
+				.boot_after = node_boot(node),
+				.registry = reply.clock,
+				.wall_offset = node->wall - node->boot,
+			},
+		},
 	};
-	UidgenTerms terms = read_terms(node, true);
-	UidgenClockVerdict verdict;
-	UidgenMicroseconds step;
 
 	keeper->progress = NOT_CALLING;
 	if (keeper->call.kind == CALL_RELEASE)
@@ -613,52 +467,25 @@ keeper_hear(Node *node)
 		keeper_hear_hand_back(node, reply.sqlstate[0] == '\0' && reply.granted);
 		return;
 	}
-	if (keeper->call.kind == CALL_IMPORT)
-	{
-		hear_import(node, reply.sqlstate[0] == '\0' && !keeper->call.to_old);
-		return;
-	}
 	if (reply.sqlstate[0])
 	{
-		uidgen_node_refused(&memory->node, &memory->lease);
-		uidgen_node_meets_lock(&memory->node, strcmp(reply.sqlstate, "55P03") == 0);
-		if (strcmp(reply.sqlstate, "57014") == 0)
-			memory->node.clock.registry_known = false;
-		keeper_fails(node, reply.sqlstate, "the registry refuses");
+		hear_refusal(node, reply.sqlstate);
 		return;
 	}
 	if (keeper->call.to_old)
 		memory->causes |= CAUSE_OLD_PRIMARY;
 	if (is_broken("older_timeline_used"))
 		memory->node.seen.timeline = INT_MIN;
-	if (!uidgen_node_hears(&memory->node, &reply.word, &reading, terms.bounds.large_step * terms.unit,
-						   &verdict, &step))
-	{
-		events[EVENT_OLD_ANSWER]++;
-		tell("    the answer is of an older timeline");
-		keeper_hear_nothing(node, false);
-		return;
-	}
-	if (memory->lease.held && uidgen_grant_is_shared(&memory->lease.grant))
-		uidgen_atomic_write(&memory->words.clock_offset, (uint64_t) memory->node.clock.offset);
-	events[EVENT_OLD_USED] += keeper->call.to_old;
-	events[EVENT_NOT_FOLLOWED] += verdict == UIDGEN_CLOCK_STAYS;
-	if (verdict == UIDGEN_CLOCK_TOO_FAR)
-	{
-		keeper_fails(node, "22008", "the clocks are too far apart");
-		return;
-	}
-	if (keeper->call.kind == CALL_ACQUIRE)
-		hear_acquire(node, &reply);
-	else
-		hear_renew(node, &reply);
+	uidgen_attempt_hear(&keeping, &keeper->attempt, &heard, new_number());
+	judge_attempt(node, &reply, &before);
+	go_on(node);
 }
 
 /* Before it had a shared registry this node had a local one, which granted this worker id. */
 void
 node_had_local_grant(Node *node, int worker)
 {
-	UidgenTerms terms = read_terms(node, false);
+	UidgenKeeping keeping = keeping_of(node);
 	UidgenGrant grant = {
 		.worker = worker,
 		.token = new_number(),
@@ -667,8 +494,7 @@ node_had_local_grant(Node *node, int worker)
 		.registry = 1,
 	};
 
-	node->keeper.clocks = read_clocks(node);
 	node->memory.local_worker = worker;
 	judge_local(node, &grant);
-	publish_acquisition(node, &grant, &terms, UIDGEN_STEP_NONE, 0);
+	uidgen_publish_acquisition(&keeping, &grant, node->wall - node->boot, UIDGEN_STEP_NONE);
 }

@@ -207,10 +207,9 @@ judge_renewal(Node *node, const Reply *reply)
 
 /* A worker id was acquired, after another one or the same. */
 void
-judge_worker(Node *node, const UidgenGrant *grant, UidgenStepKind step)
+judge_worker(Node *node, const UidgenGrant *before, const UidgenGrant *grant, UidgenStepKind step)
 {
 	Memory	   *memory = &node->memory;
-	const UidgenGrant *before = &memory->lease.grant;
 	UidgenMicroseconds clock = Max(memory->shown, memory->acquired);
 
 	/* Not tick_of(), which ends with the layout. */

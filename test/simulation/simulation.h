@@ -24,7 +24,7 @@
 #ifndef SIMULATION_H
 #define SIMULATION_H
 
-#include "core/node.h"
+#include "core/attempt.h"
 #include "core/supply.h"
 
 #ifndef NODES
@@ -190,12 +190,7 @@ typedef struct Keeper
 	Progress	progress;
 	Call		call;
 	Reply		reply;
-	UidgenTerms terms;
-	UidgenClocks clocks;
-	UidgenNodeAction action;
-	int			calls;			/* of this acquisition */
-	bool		taught;
-	UidgenGrant grant;			/* that it brought, and that is not in use yet */
+	UidgenAttempt attempt;
 } Keeper;
 
 /* The reasons for which a node may take another worker id. */
@@ -453,7 +448,7 @@ extern void judge_imported(const Node *node, const Call *call);
 extern void judge_ids(Node *node, const UidgenTicket *ticket, UidgenTick now);
 extern void judge_reply(const Call *call, const Reply *reply);
 extern void judge_renewal(Node *node, const Reply *reply);
-extern void judge_worker(Node *node, const UidgenGrant *grant, UidgenStepKind step);
+extern void judge_worker(Node *node, const UidgenGrant *before, const UidgenGrant *grant, UidgenStepKind step);
 extern void judge_served(void);
 
 /* The schedule ends here: something does not hold. */
