@@ -300,7 +300,7 @@ judge_accounts(const Node *node, int segment)
 /* ---- what the registry gives ---- */
 
 static void
-judge_refusal(const Call *call, const Reply *reply, const SegmentRow *before, int64_t base)
+judge_refusal(const Call *call, const Reply *reply, const SegmentRow *before, int64_t base, bool no_room)
 {
 	events[EVENT_NO_SEGMENT] += strcmp(reply->sqlstate, "P0002") == 0;
 	events[EVENT_USED_UP] += strcmp(reply->sqlstate, "2200H") == 0;
@@ -310,7 +310,13 @@ judge_refusal(const Call *call, const Reply *reply, const SegmentRow *before, in
 	if (call->of_copy || call->late || call->to_old)
 		return;
 	if (strcmp(reply->sqlstate, "55000") == 0)
-		fail("gap", "the registry refuses numbers: %s", reply->text);
+	{
+		/* The gap would reach beyond the end: nobody knows what was given out of the rest. */
+		if (!no_room)
+			fail("gap", "the registry refuses numbers: %s", reply->text);
+		events[EVENT_NO_ROOM]++;
+		registry_owner(call->segment, "raise", before->failover_gap);
+	}
 	if (strcmp(reply->sqlstate, "2200H") == 0 && base < before->max_value)
 		fail("gap", "segment %d ends after %" PRId64 ", of %" PRId64, call->segment, before->last_value, before->max_value);
 }
@@ -329,7 +335,7 @@ judge_segment_reply(const Call *call, const Reply *reply, const SegmentRow *befo
 
 	if (reply->sqlstate[0])
 	{
-		judge_refusal(call, reply, before, base);
+		judge_refusal(call, reply, before, base, left_out && before->max_value - before->last_value < before->failover_gap);
 		return;
 	}
 	if (call->kind == CALL_HAND_BACK)

@@ -95,7 +95,8 @@ unharmed('late calls');
 # Not on the way, but before the row.
 my $queue = $registry->background_psql('postgres');
 change_setting($one, 'uidgen.registry_timeout', '100ms');
-$queue->query_safe("BEGIN; SELECT FROM uidgen.worker_node WHERE worker_id = $worker{one} FOR UPDATE");
+# As a call of the node has it that is not answered: another lock would not be waited for.
+$queue->query_safe("BEGIN; LOCK TABLE uidgen.worker_node IN ROW EXCLUSIVE MODE; SELECT FROM uidgen.worker_node WHERE worker_id = $worker{one} FOR UPDATE");
 my $launches = rows($registry, 'launches', "WHERE worker_id = $worker{one}");
 ok($registry->poll_query_until('postgres',
 		"SELECT count(*) >= 3 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%node_acquire%'"),
