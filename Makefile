@@ -89,7 +89,7 @@ UNIT_TESTS = test/unit/test_fleetclock test/unit/test_forms test/unit/test_layou
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang
-EXTRA_CLEAN = $(UNIT_TESTS) $(FUZZ_TARGETS) $(LIBPQ_MODULE)$(DLSUFFIX) $(LIBPQ_OBJS)
+EXTRA_CLEAN = $(UNIT_TESTS) test/unit/core.o $(FUZZ_TARGETS) $(LIBPQ_MODULE)$(DLSUFFIX) $(LIBPQ_OBJS)
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
@@ -162,42 +162,27 @@ sanitized = $(shell (echo 'int main(void) { return 0; }' | $(CC) $(1) -x c -o $@
 	echo '$@: built without $(1), with which no program starts here' >&2; rm -f $@.probe)
 ADDRESS = $(call sanitized,-fsanitize=address -fsanitize=undefined)
 THREAD = $(call sanitized,-fsanitize=thread)
-FORMS = src/core/textform.c src/core/textform.h src/core/uuidform.c src/core/uuidform.h src/core/complaint.h src/core/units.h
-test/unit/test_fleetclock: test/unit/test_fleetclock.c test/unit/tap.h src/core/fleetclock.c src/core/fleetclock.h src/core/units.h
-	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
-test/unit/test_forms: test/unit/test_forms.c test/unit/tap.h $(FORMS)
-	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
-test/unit/test_layout: test/unit/test_layout.c test/unit/tap.h src/core/layout.c src/core/layout.h src/core/complaint.h
-	$(CC) $(UNIT_FLAGS) $(ADDRESS) -DVECTORS='"test/unit/known-ids.tsv"' -o $@ $(filter %.c,$^)
-test/unit/test_lease: test/unit/test_lease.c test/unit/tap.h src/core/lease.c src/core/lease.h src/core/ticket.h src/core/units.h src/core/atomics.h
-	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
-test/unit/test_node: test/unit/test_node.c test/unit/tap.h src/core/node.c src/core/node.h src/core/fleetclock.c src/core/fleetclock.h \
-  src/core/lease.c src/core/lease.h src/core/ticket.h src/core/units.h src/core/atomics.h
-	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
-test/unit/test_supply: test/unit/test_supply.c test/unit/tap.h src/core/supply.c src/core/supply.h src/core/segment.h src/core/units.h src/core/atomics.h
-	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $(filter %.c,$^)
-# segment.c and ticket.c are included by their tests.
-SEGMENT_TEST = test/unit/test_segment.c test/unit/stress.h test/unit/reordered.h test/unit/tap.h src/core/segment.c src/core/segment.h src/core/atomics.h
-test/unit/test_segment: $(SEGMENT_TEST)
+# Every program of these has all of the core, except those that include a file of it, to reach inside.
+CORE = $(wildcard $(srcdir)/src/core/*.c)
+CORE_HEADERS = $(wildcard $(srcdir)/src/core/*.h)
+test/unit/core.o: $(CORE) $(CORE_HEADERS)
+	$(CC) $(UNIT_FLAGS) $(ADDRESS) -r -o $@ $(CORE)
+UNIT_WITH_CORE = $(filter-out test/unit/test_segment% test/unit/test_ticket%,$(UNIT_TESTS))
+$(UNIT_WITH_CORE): test/unit/%: test/unit/%.c test/unit/tap.h test/unit/core.o
+	$(CC) $(UNIT_FLAGS) $(ADDRESS) -DVECTORS='"test/unit/known-ids.tsv"' -o $@ $< test/unit/core.o
+INCLUDED = $(wildcard $(srcdir)/test/unit/*.h) $(CORE) $(CORE_HEADERS)
+test/unit/test_segment test/unit/test_ticket: test/unit/%: test/unit/%.c $(INCLUDED)
 	$(CC) $(UNIT_FLAGS) -O1 -pthread $(ADDRESS) -o $@ $<
-test/unit/test_segment_threads: $(SEGMENT_TEST)
-	$(CC) $(UNIT_FLAGS) -O1 -pthread $(THREAD) -o $@ $<
-TICKET_TEST = test/unit/test_ticket.c test/unit/stress.h test/unit/reordered.h test/unit/tap.h src/core/ticket.c src/core/ticket.h src/core/units.h src/core/atomics.h
-test/unit/test_ticket: $(TICKET_TEST)
-	$(CC) $(UNIT_FLAGS) -O1 -pthread $(ADDRESS) -o $@ $<
-test/unit/test_ticket_threads: $(TICKET_TEST)
+test/unit/test_segment_threads test/unit/test_ticket_threads: test/unit/%_threads: test/unit/%.c $(INCLUDED)
 	$(CC) $(UNIT_FLAGS) -O1 -pthread $(THREAD) -o $@ $<
 
 FUZZED = -std=c99 -Wall -Wextra -Werror -g -O2 -I$(srcdir)/src -DUIDGEN_STANDALONE \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-test/fuzz/fuzz_forms: test/fuzz/fuzz_forms.c test/fuzz/fuzz.h src/core/layout.h $(FORMS)
-	$(FUZZ_CC) $(FUZZED) -o $@ $(filter %.c,$^)
-test/fuzz/fuzz_ids test/fuzz/fuzz_layout: test/fuzz/%: test/fuzz/%.c test/fuzz/fuzz.h src/core/layout.c src/core/layout.h src/core/complaint.h
-	$(FUZZ_CC) $(FUZZED) -o $@ $(filter %.c,$^)
-test/fuzz/fuzz_lease: test/fuzz/fuzz_lease.c test/fuzz/registry.h test/fuzz/fuzz.h src/core/layout.h src/core/complaint.h \
-  src/core/lease.c src/core/lease.h src/core/ticket.c src/core/ticket.h src/core/units.h src/core/atomics.h
-# Its inputs hold no numbers to be guessed; to trace comparisons would take most of the time.
-	$(FUZZ_CC) $(FUZZED) -fno-sanitize-coverage=trace-cmp -o $@ $(filter %.c,$^)
+# The linker lets it judge an era before it is opened.  Its inputs hold no numbers to be guessed; to trace
+# comparisons would take most of the time.
+test/fuzz/fuzz_lease: FUZZED += -Wl,--wrap=uidgen_lease_era -fno-sanitize-coverage=trace-cmp
+$(FUZZ_TARGETS): test/fuzz/%: test/fuzz/%.c $(wildcard $(srcdir)/test/fuzz/*.h) $(CORE) $(CORE_HEADERS)
+	$(FUZZ_CC) $(FUZZED) -o $@ $< $(CORE)
 
 # Figures, on throw-away servers.  BENCH='--quick' for a first impression;
 # test/bench/run --help says what else.
