@@ -85,7 +85,7 @@ LONGEST_TEST = test/t/segments_outage.pl
 PROVE_TESTS ?= $(LONGEST_TEST) $(filter-out $(LONGEST_TEST),$(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl))))
 # Two at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 2
-UNIT_TESTS = test/unit/test_fleetclock test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
+UNIT_TESTS = test/unit/test_attempt test/unit/test_fleetclock test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang
