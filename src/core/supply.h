@@ -46,7 +46,8 @@ typedef struct UidgenSupply
 								 * UidgenGrant.registry */
 	int64_t		incarnation;
 	int64_t		version;		/* proves a release; 0: none may be made */
-	int64_t		course[UIDGEN_SUPPLY_COURSE];	/* that the registry had taken then */
+	int64_t		course[UIDGEN_SUPPLY_COURSE];	/* that the registry had taken
+												 * then */
 	int			ncourse;		/* 0: a registry of a former version does not
 								 * say */
 	int64_t		step;			/* length of a first range */
@@ -54,8 +55,8 @@ typedef struct UidgenSupply
 	int64_t		max_step;
 	int64_t		max_value;
 	UidgenMicroseconds gap_lasts;	/* how long a loss is covered in which all
-									 * servers are given numbers as now; 0: not
-									 * known, or none is */
+									 * servers are given numbers as now; 0:
+									 * not known, or none is */
 	int64_t		highest;		/* number that it told of in this incarnation;
 								 * -1: none */
 

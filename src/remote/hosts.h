@@ -32,7 +32,10 @@ typedef struct UidgenHost
 	 */
 	int64		failed;
 
-	/* What it told last, when it was asked which registry it has (candidates.h). */
+	/*
+	 * What it told last, when it was asked which registry it has
+	 * (candidates.h).
+	 */
 	bool		told;			/* it has told one */
 	int64		registry_id;
 	bool		in_recovery;

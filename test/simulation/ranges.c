@@ -304,14 +304,21 @@ judge_refusal(const Call *call, const Reply *reply, const SegmentRow *before, in
 {
 	events[EVENT_NO_SEGMENT] += strcmp(reply->sqlstate, "P0002") == 0;
 	events[EVENT_USED_UP] += strcmp(reply->sqlstate, "2200H") == 0;
-	/* A copy, or a call of before: it is stopped for all, until its owner has looked. */
+
+	/*
+	 * A copy, or a call of before: it is stopped for all, until its owner has
+	 * looked.
+	 */
 	if (strcmp(reply->sqlstate, "55000") == 0 && !call->to_old && (call->of_copy || call->late))
 		registry_owner(call->segment, "raise", 0);
 	if (call->of_copy || call->late || call->to_old)
 		return;
 	if (strcmp(reply->sqlstate, "55000") == 0)
 	{
-		/* The gap would reach beyond the end: nobody knows what was given out of the rest. */
+		/*
+		 * The gap would reach beyond the end: nobody knows what was given out
+		 * of the rest.
+		 */
 		if (!no_room)
 			fail("gap", "the registry refuses numbers: %s", reply->text);
 		events[EVENT_NO_ROOM]++;

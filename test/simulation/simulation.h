@@ -93,8 +93,8 @@ typedef struct Call
 	int			nends;
 	int			segment;		/* of which numbers are fetched or handed back */
 	UidgenSupplyRequest wanted;
-	int64_t		course[UIDGEN_SUPPLY_COURSE];	/* of that: the supply may change
-												 * meanwhile */
+	int64_t		course[UIDGEN_SUPPLY_COURSE];	/* of that: the supply may
+												 * change meanwhile */
 	UidgenSupplyRelease rest;
 	UidgenMicroseconds not_after;
 	UidgenMicroseconds boot_before; /* the node's boot clock when it was sent */

@@ -40,8 +40,8 @@ typedef struct FalseClock
 	int64_t		suspended;		/* added to the true boot clock */
 	int64_t		passed;			/* added to all of them, the monotonic ones
 								 * too */
-	int64_t		check;			/* ~(offset ^ standstill ^ suspended ^ passed):
-								 * the write is complete */
+	int64_t		check;			/* ~(offset ^ standstill ^ suspended ^
+								 * passed): the write is complete */
 } FalseClock;
 
 typedef int (*ClockGettime) (clockid_t, struct timespec *);
