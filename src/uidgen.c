@@ -17,7 +17,6 @@
 #include "compat.h"
 #include "functions/copy.h"
 #include "keeper/keeper.h"
-#include "link/link.h"
 #include "miscadmin.h"
 #include "shared/guc.h"
 #include "shared/shmem.h"
@@ -31,7 +30,7 @@ _PG_init(void)
 {
 	if (!process_shared_preload_libraries_in_progress)
 		return;
-	uidgen_define_settings(uidgen_choose_link);
+	uidgen_define_settings();
 	uidgen_request_shmem();
 	uidgen_install_copy_hook();
 	/* With a bad setting nothing may be granted, so no keeper is needed. */

@@ -297,7 +297,6 @@ uidgen_attempt_release(const UidgenKeeping *keeping, UidgenAttempt *attempt, boo
 	begin_call(attempt, UIDGEN_CALL_RELEASE);
 	call->worker = lease->grant.worker;
 	call->old_token = lease->grant.token;
-	call->until = lease->grant.last;
 	call->last_issued = uidgen_lease_end(lease, &terms, uidgen_ticket_close(keeping->words));
 	if (fleet)
 	{
@@ -383,7 +382,6 @@ hear_acquired_of_fleet(const UidgenKeeping *keeping, UidgenAttempt *attempt,
 			take_grant(keeping, attempt);
 			return;
 		}
-		attempt->known = known;
 		attempt->taught = true;
 		uidgen_node_teach(&attempt->action, known);
 	}
@@ -481,23 +479,14 @@ go_on_as_before(const UidgenKeeping *keeping)
 		uidgen_publish_again(keeping);
 }
 
-/* Nothing has happened yet since the call was made. */
-static void
-end_call(UidgenAttempt *attempt)
-{
-	uidgen_assert(attempt->state == UIDGEN_ATTEMPT_CALLS);
-	attempt->acquired = attempt->renewed = attempt->heard = false;
-	attempt->verdict = UIDGEN_CLOCK_AGREES;
-	attempt->caught_up = 0;
-}
-
 void
 uidgen_attempt_hear(const UidgenKeeping *keeping, UidgenAttempt *attempt,
 					const UidgenReply *reply, int64_t token)
 {
 	bool		fleet = attempt->fleet;
 
-	end_call(attempt);
+	uidgen_assert(attempt->state == UIDGEN_ATTEMPT_CALLS);
+	attempt->heard = false;
 	switch (attempt->call.kind)
 	{
 		case UIDGEN_CALL_ACQUIRE:
@@ -536,7 +525,8 @@ uidgen_attempt_fails(const UidgenKeeping *keeping, UidgenAttempt *attempt,
 	UidgenNode *node = keeping->node;
 	UidgenCallKind kind = attempt->call.kind;
 
-	end_call(attempt);
+	uidgen_assert(attempt->state == UIDGEN_ATTEMPT_CALLS);
+	attempt->heard = false;
 	attempt->state = UIDGEN_ATTEMPT_NO_REPLY;
 	if (!attempt->fleet)
 		return;

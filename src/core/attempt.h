@@ -59,7 +59,7 @@ typedef struct UidgenCall
 	/* RENEW, RELEASE */
 	int			worker;
 	int64_t		old_token;		/* of the grant that is renewed or released */
-	UidgenTick	until;			/* its last tick */
+	UidgenTick	until;			/* last tick of the one that is renewed */
 	UidgenTick	needed;			/* the grant is to reach beyond this tick */
 	UidgenTick	window;
 	UidgenTick	at_most;		/* see UidgenLeaseAction */
@@ -143,10 +143,10 @@ typedef struct UidgenAttempt
 	UidgenAttemptState state;
 	UidgenCall	call;
 
-	/* ---- what has happened since the last call was made, for logs and counters ---- */
+	/* ---- what has happened, for logs and counters ---- */
 	bool		acquired;		/* `grant` is in force */
 	bool		renewed;
-	bool		heard;			/* the reply of a fleet's registry counts */
+	bool		heard;			/* the last reply of a fleet's registry counts */
 	UidgenClockVerdict verdict; /* if it does: on its clock, */
 	UidgenMicroseconds clock_step;	/* and by how much that differs */
 	UidgenTick	caught_up;		/* the fleet's time is followed after all: so
@@ -160,7 +160,7 @@ typedef struct UidgenAttempt
 	UidgenGrant grant;			/* that was acquired */
 	bool		taught;			/* one began at `known` or below, and the
 								 * registry was asked again */
-	UidgenTick	known;
+	UidgenTick	known;			/* of a local registry */
 	UidgenTick	beyond;
 	int			calls;			/* of this acquisition */
 	bool		took_row;		/* one never used before */

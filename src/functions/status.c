@@ -118,7 +118,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		LWLockRelease(uidgen_shared->lock);
 		SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->grant_demand.waits)));
 		SET(WASTED, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->wasted)));
-		shared = held ? uidgen_grant_is_shared(&grant) : uidgen_link->shared;
+		shared = held ? uidgen_grant_is_shared(&grant) : uidgen_link()->shared;
 		SET(REGISTRY, CStringGetTextDatum(shared ? "shared" : "local"));
 	}
 
@@ -130,9 +130,9 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		state = "bad setting";
 		error = settings_complaint();
 	}
-	else if (uidgen_link->in_recovery())
+	else if (uidgen_link()->in_recovery())
 		state = "recovery";
-	else if (uidgen_link->is_missing(&failure) || failure.sqlerrcode != 0)
+	else if (uidgen_link()->is_missing(&failure) || failure.sqlerrcode != 0)
 	{
 		state = "failing";
 		error = failure.message;
@@ -152,7 +152,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	 * The server goes on with its local registry while the shared one cannot
 	 * be had.
 	 */
-	if (!error && held && !shared && uidgen_link->shared && move_failure.sqlerrcode != 0)
+	if (!error && held && !shared && uidgen_link()->shared && move_failure.sqlerrcode != 0)
 		error = move_failure.message;
 	if (error && see_details)
 		SET(LAST_ERROR, CStringGetTextDatum(error));
@@ -243,15 +243,15 @@ find_what_is_missing(bool ask)
 		return "uidgen must be loaded via shared_preload_libraries: until then only functions that are given a layout work. Add uidgen to the setting \"shared_preload_libraries\" and restart the server.";
 	if (!uidgen_settings_good())
 		return settings_complaint();
-	if (uidgen_link->in_recovery())
+	if (uidgen_link()->in_recovery())
 		return "The server is in recovery; ids are issued after its end.";
-	if (!uidgen_link->is_missing(&failure))
+	if (!uidgen_link()->is_missing(&failure))
 	{
 		/*
 		 * The keeper does not see the extension before this transaction
 		 * commits.
 		 */
-		if (creating_extension && uidgen_link->is_here())
+		if (creating_extension && uidgen_link()->is_here())
 			return NULL;
 		if ((!ask && uidgen_has_sound_grant()) || uidgen_probe_grant(&failure))
 			return NULL;

@@ -323,7 +323,7 @@ uidgen_has_sound_grant(void)
 	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
 	result = uidgen_shared->lease.held &&
 		uidgen_shared->lease.grant.last >= uidgen_clock_tick() &&
-		uidgen_shared->served_place == uidgen_link->place() &&
+		uidgen_shared->served_place == uidgen_link()->place() &&
 		uidgen_shared->grant_demand.failure.sqlerrcode == 0;
 	LWLockRelease(uidgen_shared->lock);
 	return result;

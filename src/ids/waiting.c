@@ -53,12 +53,12 @@ check_preconditions(const UidgenLack *lack)
 				 errmsg("uidgen issues no ids in single-user mode"),
 				 errdetail("Only a background worker can get a grant, and single-user mode has none."),
 				 errhint("Start the server normally.")));
-	if (uidgen_link->in_recovery())
+	if (uidgen_link()->in_recovery())
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("uidgen issues no ids during recovery"),
 				 errhint("Draw ids on the primary server, or on this one after its promotion.")));
-	if (uidgen_link->is_missing(&why))
+	if (uidgen_link()->is_missing(&why))
 		ereport(ERROR,
 				(errcode(why.sqlerrcode),
 				 errmsg("%s: %s", lack->message, why.message),
@@ -92,14 +92,14 @@ report_failure(const UidgenFailure *failure, const UidgenLack *lack)
 	bool		show_detail = has_detail && may_see_details();
 
 	/* The keeper does not see the extension, but this transaction does. */
-	if (failure->sqlerrcode == ERRCODE_UNDEFINED_OBJECT && uidgen_link->is_here())
+	if (failure->sqlerrcode == ERRCODE_UNDEFINED_OBJECT && uidgen_link()->is_here())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("%s", lack->message),
 				 errdetail("The extension was created in this transaction, so the keeper does not see it yet."),
 				 errhint("Commit the transaction that created the extension first.")));
 	if (failure->sqlerrcode == ERRCODE_NO_DATA_FOUND && lack->segment &&
-		uidgen_link->is_here() && uidgen_has_created_segment(lack->segment))
+		uidgen_link()->is_here() && uidgen_has_created_segment(lack->segment))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("%s", lack->message),

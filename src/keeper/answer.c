@@ -14,31 +14,31 @@
 /* ---- arguments ---- */
 
 UidgenArgument
-uidgen_text_argument(const char *value)
+uidgen_text_argument(const char *name, const char *value)
 {
-	return (UidgenArgument) {TEXTOID, value};
+	return (UidgenArgument) {name, TEXTOID, value};
 }
 
 UidgenArgument
-uidgen_int_argument(int value)
+uidgen_int_argument(const char *name, int value)
 {
-	return (UidgenArgument) {INT4OID, psprintf("%d", value)};
+	return (UidgenArgument) {name, INT4OID, psprintf("%d", value)};
 }
 
 UidgenArgument
-uidgen_bigint_argument(int64 value)
+uidgen_bigint_argument(const char *name, int64 value)
 {
-	return (UidgenArgument) {INT8OID, psprintf(INT64_FORMAT, value)};
+	return (UidgenArgument) {name, INT8OID, psprintf(INT64_FORMAT, value)};
 }
 
 UidgenArgument
-uidgen_bool_argument(bool value)
+uidgen_bool_argument(const char *name, bool value)
 {
-	return (UidgenArgument) {BOOLOID, value ? "true" : "false"};
+	return (UidgenArgument) {name, BOOLOID, value ? "true" : "false"};
 }
 
 UidgenArgument
-uidgen_ints_argument(int n, const int *values)
+uidgen_ints_argument(const char *name, int n, const int *values)
 {
 	StringInfoData text;
 
@@ -46,11 +46,11 @@ uidgen_ints_argument(int n, const int *values)
 	for (int i = 0; i < n; i++)
 		appendStringInfo(&text, "%c%d", i == 0 ? '{' : ',', values[i]);
 	appendStringInfoString(&text, n == 0 ? "{}" : "}");
-	return (UidgenArgument) {INT4ARRAYOID, text.data};
+	return (UidgenArgument) {name, INT4ARRAYOID, text.data};
 }
 
 UidgenArgument
-uidgen_bigints_argument(int n, const int64 *values)
+uidgen_bigints_argument(const char *name, int n, const int64 *values)
 {
 	StringInfoData text;
 
@@ -58,7 +58,7 @@ uidgen_bigints_argument(int n, const int64 *values)
 	for (int i = 0; i < n; i++)
 		appendStringInfo(&text, "%c" INT64_FORMAT, i == 0 ? '{' : ',', values[i]);
 	appendStringInfoString(&text, n == 0 ? "{}" : "}");
-	return (UidgenArgument) {INT8ARRAYOID, text.data};
+	return (UidgenArgument) {name, INT8ARRAYOID, text.data};
 }
 
 /* ---- answers ---- */

@@ -21,12 +21,12 @@ typedef struct UidgenAnswer
 	UidgenRow	row;
 } UidgenAnswer;
 
-extern UidgenArgument uidgen_text_argument(const char *value);
-extern UidgenArgument uidgen_int_argument(int value);
-extern UidgenArgument uidgen_bigint_argument(int64 value);
-extern UidgenArgument uidgen_bool_argument(bool value);
-extern UidgenArgument uidgen_ints_argument(int n, const int *values);
-extern UidgenArgument uidgen_bigints_argument(int n, const int64 *values);
+extern UidgenArgument uidgen_text_argument(const char *name, const char *value);
+extern UidgenArgument uidgen_int_argument(const char *name, int value);
+extern UidgenArgument uidgen_bigint_argument(const char *name, int64 value);
+extern UidgenArgument uidgen_bool_argument(const char *name, bool value);
+extern UidgenArgument uidgen_ints_argument(const char *name, int n, const int *values);
+extern UidgenArgument uidgen_bigints_argument(const char *name, int n, const int64 *values);
 
 /*
  * The columns of an answer, by name.  Errors: 08P01 the column is missing; it is null, except

@@ -26,13 +26,13 @@ name_argument(const UidgenSegmentSlot *slot)
 
 	memcpy(text, "\\x", 2);
 	text[2 + hex_encode(slot->name, length, text + 2)] = '\0';
-	return (UidgenArgument) {BYTEAOID, text};
+	return (UidgenArgument) {"name", BYTEAOID, text};
 }
 
 static UidgenArgument
 not_after_argument(const UidgenLink *link)
 {
-	return uidgen_bigint_argument(link->shared ?
+	return uidgen_bigint_argument("not_after", link->shared ?
 								  uidgen_keeper_not_after() : PG_INT64_MAX);
 }
 
@@ -99,11 +99,11 @@ call_fetch(const UidgenLink *link, const UidgenSegmentSlot *slot,
 	MemoryContext context = CurrentMemoryContext;
 	const char *activity = "uidgen: fetch numbers of a segment";
 	const UidgenArgument name = name_argument(slot);
-	const UidgenArgument step = uidgen_bigint_argument(request->step);
-	const UidgenArgument incarnation = uidgen_bigint_argument(request->incarnation);
-	const UidgenArgument version = uidgen_bigint_argument(request->version);
-	const UidgenArgument course = uidgen_bigints_argument(request->ncourse, request->course);
-	const UidgenArgument highest = uidgen_bigint_argument(request->highest);
+	const UidgenArgument step = uidgen_bigint_argument("wanted_step", request->step);
+	const UidgenArgument incarnation = uidgen_bigint_argument("known_incarnation", request->incarnation);
+	const UidgenArgument version = uidgen_bigint_argument("known_version", request->version);
+	const UidgenArgument course = uidgen_bigints_argument("known_course", request->ncourse, request->course);
+	const UidgenArgument highest = uidgen_bigint_argument("highest", request->highest);
 	const UidgenArgument not_after = not_after_argument(link);
 	const UidgenArgument args[] = {name, step, incarnation, version, course, highest, not_after};
 	const UidgenArgument without_reigns[] = {name, step, incarnation, version, highest, not_after};
@@ -175,8 +175,8 @@ release(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSuppl
 {
 	const UidgenArgument args[] = {
 		name_argument(slot),
-		uidgen_bigint_argument(rest->version),
-		uidgen_bigint_argument(rest->first_unused),
+		uidgen_bigint_argument("known_version", rest->version),
+		uidgen_bigint_argument("first_unused", rest->first_unused),
 		not_after_argument(link),
 	};
 	UidgenAnswer answer = {.function = "segment_release"};

@@ -30,7 +30,7 @@ call_function(const UidgenLink *link, const char *function, const char *activity
 	}
 	PG_CATCH();
 	{
-		/* See client.h. */
+		/* See link.h. */
 		*did_nothing = geterrcode() != ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN;
 		PG_RE_THROW();
 	}
@@ -67,27 +67,27 @@ acquire(const UidgenLink *link, const UidgenCall *call, UidgenReply *reply,
 	uidgen_identify(&identity);
 	{
 		const UidgenArgument args[] = {
-			uidgen_text_argument(identity.text),
-			uidgen_text_argument(uidgen_layout_text),
-			uidgen_bigint_argument(uidgen_layout.unit),
-			uidgen_bigint_argument(uidgen_layout.epoch),
-			uidgen_bigint_argument((int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME)),
-			uidgen_int_argument((int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER)),
-			uidgen_int_argument(max_worker),
-			uidgen_int_argument(uidgen_datacenter_id),
-			uidgen_int_argument(request->wanted),
-			uidgen_text_argument(uidgen_worker_policy == UIDGEN_DISPOSABLE ? "disposable" : "reuse"),
-			uidgen_bigints_argument(call->ntokens, call->tokens),
-			uidgen_int_argument(call->claimed_worker),
-			uidgen_bigint_argument(call->claimed_until),
-			uidgen_bigint_argument(call->token),
-			uidgen_bigint_argument(request->floor),
-			uidgen_bigint_argument(request->window),
-			uidgen_bigint_argument(call->at),
-			uidgen_bigint_argument(call->not_after),
-			uidgen_text_argument(identity.host_name),
-			uidgen_int_argument(identity.port),
-			uidgen_int_argument(identity.type),
+			uidgen_text_argument("holder", identity.text),
+			uidgen_text_argument("layout_text", uidgen_layout_text),
+			uidgen_bigint_argument("tick_unit", uidgen_layout.unit),
+			uidgen_bigint_argument("tick_epoch", uidgen_layout.epoch),
+			uidgen_bigint_argument("max_tick", (int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME)),
+			uidgen_int_argument("max_datacenter", (int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER)),
+			uidgen_int_argument("max_worker", max_worker),
+			uidgen_int_argument("datacenter", uidgen_datacenter_id),
+			uidgen_int_argument("wanted", request->wanted),
+			uidgen_text_argument("policy", uidgen_worker_policy == UIDGEN_DISPOSABLE ? "disposable" : "reuse"),
+			uidgen_bigints_argument("known_tokens", call->ntokens, call->tokens),
+			uidgen_int_argument("claimed_worker", call->claimed_worker),
+			uidgen_bigint_argument("claimed_until", call->claimed_until),
+			uidgen_bigint_argument("new_token", call->token),
+			uidgen_bigint_argument("floor_tick", request->floor),
+			uidgen_bigint_argument("window_ticks", request->window),
+			uidgen_bigint_argument("at_tick", call->at),
+			uidgen_bigint_argument("not_after", call->not_after),
+			uidgen_text_argument("host", identity.host_name),
+			uidgen_int_argument("host_port", identity.port),
+			uidgen_int_argument("host_type", identity.type),
 		};
 
 		result = call_function(link, "node_acquire", "uidgen: acquire a worker id",
@@ -125,15 +125,15 @@ renew(const UidgenLink *link, const UidgenCall *call, UidgenReply *reply,
 	  volatile bool *did_nothing)
 {
 	const UidgenArgument args[] = {
-		uidgen_int_argument(uidgen_datacenter_id),
-		uidgen_int_argument(call->worker),
-		uidgen_bigint_argument(call->old_token),
-		uidgen_bigint_argument(call->until),
-		uidgen_bigint_argument(call->token),
-		uidgen_bigint_argument(call->needed),
-		uidgen_bigint_argument(call->window),
-		uidgen_bigint_argument(call->at),
-		uidgen_bigint_argument(call->not_after),
+		uidgen_int_argument("datacenter", uidgen_datacenter_id),
+		uidgen_int_argument("worker", call->worker),
+		uidgen_bigint_argument("old_token", call->old_token),
+		uidgen_bigint_argument("old_until", call->until),
+		uidgen_bigint_argument("new_token", call->token),
+		uidgen_bigint_argument("needed", call->needed),
+		uidgen_bigint_argument("window_ticks", call->window),
+		uidgen_bigint_argument("at_tick", call->at),
+		uidgen_bigint_argument("not_after", call->not_after),
 	};
 	UidgenAnswer result = call_function(link, "node_renew", "uidgen: renew the grant",
 										lengthof(args), args, &reply->node.reading, did_nothing);
@@ -158,10 +158,10 @@ import(const UidgenLink *link, const UidgenCall *call, UidgenReply *reply,
 	   volatile bool *did_nothing)
 {
 	const UidgenArgument args[] = {
-		uidgen_int_argument(uidgen_datacenter_id),
-		uidgen_ints_argument(call->nends, call->workers),
-		uidgen_bigints_argument(call->nends, call->ends),
-		uidgen_bigint_argument(call->not_after),
+		uidgen_int_argument("datacenter", uidgen_datacenter_id),
+		uidgen_ints_argument("workers", call->nends, call->workers),
+		uidgen_bigints_argument("ends", call->nends, call->ends),
+		uidgen_bigint_argument("not_after", call->not_after),
 	};
 	UidgenAnswer result = call_function(link, "node_import", "uidgen: bring grants along",
 										lengthof(args), args, &reply->node.reading, did_nothing);
@@ -177,10 +177,10 @@ release(const UidgenLink *link, const UidgenCall *call, UidgenReply *reply,
 		volatile bool *did_nothing)
 {
 	const UidgenArgument args[] = {
-		uidgen_int_argument(uidgen_datacenter_id),
-		uidgen_int_argument(call->worker),
-		uidgen_bigints_argument(call->ntokens, call->tokens),
-		uidgen_bigint_argument(call->not_after),
+		uidgen_int_argument("datacenter", uidgen_datacenter_id),
+		uidgen_int_argument("worker", call->worker),
+		uidgen_bigints_argument("known_tokens", call->ntokens, call->tokens),
+		uidgen_bigint_argument("not_after", call->not_after),
 	};
 	UidgenAnswer result = call_function(link, "node_release", "uidgen: release the worker id",
 										lengthof(args), args, &reply->node.reading, did_nothing);

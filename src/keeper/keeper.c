@@ -187,14 +187,14 @@ must_move(void)
 {
 	const UidgenLease *lease = &uidgen_shared->lease;
 
-	return uidgen_link->shared && lease->held && !uidgen_grant_is_shared(&lease->grant);
+	return uidgen_link()->shared && lease->held && !uidgen_grant_is_shared(&lease->grant);
 }
 
 /* The link to the registry from which grants come now. */
 static const UidgenLink *
 link_in_use(void)
 {
-	return must_move() ? &uidgen_link_local : uidgen_link;
+	return must_move() ? &uidgen_link_local : uidgen_link();
 }
 
 /* The longest pause after a failure, in milliseconds. */
@@ -443,7 +443,7 @@ attend_move(void)
 
 	if (uidgen_demand_open(demand) == 0)
 		(void) uidgen_demand_make(demand);
-	return attend(demand, uidgen_link);
+	return attend(demand, uidgen_link());
 }
 
 /* The shorter of two pauses, where -1 has no end. */
@@ -467,7 +467,7 @@ repeat_demand(UidgenSegmentSlot *slot)
 	UidgenSegmentLook look;
 
 	if (!slot->demand.failure.transient || uidgen_demand_open(&slot->demand) != 0 ||
-		!(uidgen_link->shared || uidgen_link->is_connected()))
+		!(uidgen_link()->shared || uidgen_link()->is_connected()))
 		return;
 	uidgen_segment_look(&slot->words, &look);
 	if (uidgen_supply_due(&look, false))
@@ -492,7 +492,7 @@ attend_segments(void)
 		its_pause = begin_attempt(&slot->demand);
 		if (its_pause == 0)
 		{
-			bool		fetched = try_registry(uidgen_link, &slot->demand, slot,
+			bool		fetched = try_registry(uidgen_link(), &slot->demand, slot,
 											   uidgen_fetch_numbers);
 
 			next_slot = index + 1;
@@ -523,7 +523,7 @@ idle_ms(const UidgenLink *link)
 static bool
 has_moved(void)
 {
-	return uidgen_link->shared && uidgen_shared->local_recalled && !must_move();
+	return uidgen_link()->shared && uidgen_shared->local_recalled && !must_move();
 }
 
 static bool
@@ -583,17 +583,17 @@ leave_connection(const UidgenLink *link)
 static void
 reload(void)
 {
-	const UidgenLink *link = uidgen_link;
+	const UidgenLink *link = uidgen_link();
 	uint64		place = link->place();
 	UidgenDemand *demand = &uidgen_shared->grant_demand;
 
 	ProcessConfigFile(PGC_SIGHUP);
 	uidgen_grants_bound();
-	if (link == uidgen_link && place == link->place())
+	if (link == uidgen_link() && place == link->place())
 		return;
 
 	/* Also if they lead back to where they led before. */
-	uidgen_keeper_goes(uidgen_link);
+	uidgen_keeper_goes(uidgen_link());
 
 	/*
 	 * Tell the new registry at once what was granted, while shared memory
@@ -609,7 +609,7 @@ reload(void)
 		uidgen_fetch_leave(uidgen_segments_slot(i));
 		uidgen_demand_retry_now(&uidgen_segments_slot(i)->demand);
 	}
-	if (link->is_connected() && (link == uidgen_link || link != link_in_use()))
+	if (link->is_connected() && (link == uidgen_link() || link != link_in_use()))
 		leave_connection(link);
 }
 
@@ -633,7 +633,7 @@ end_attempts(void)
 static void
 release_segments(void)
 {
-	const UidgenLink *link = uidgen_link;
+	const UidgenLink *link = uidgen_link();
 	UidgenMicroseconds end = uidgen_clock_monotonic() + INT64CONST(1000) * RELEASE_MS;
 
 	if (link->in_recovery() || !link->finish())
@@ -744,7 +744,7 @@ uidgen_keeper_main(Datum main_arg)
 			timeout = attend(&uidgen_shared->grant_demand, link);
 		if (timeout != 0 && must_move())
 			timeout = sooner(timeout, attend_move());
-		if (!uidgen_link->in_recovery())
+		if (!uidgen_link()->in_recovery())
 			segments_timeout = attend_segments();
 		timeout = sooner(timeout, segments_timeout);
 		if (timeout == 0)

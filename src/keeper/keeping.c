@@ -7,7 +7,6 @@
 #include "keeper/keeping.h"
 
 #include "core/clock.h"
-#include "link/client.h"
 #include "shared/server.h"
 #include "utils/elog.h"
 

@@ -31,25 +31,25 @@ acquire(const UidgenLink *link, const UidgenRequest *request, UidgenGrant *grant
 	uidgen_identify(&identity);
 	{
 		const UidgenArgument args[] = {
-			uidgen_text_argument(identity.text),
-			uidgen_text_argument(uidgen_layout_text),
-			uidgen_bigint_argument(uidgen_layout.unit),
-			uidgen_bigint_argument(uidgen_layout.epoch),
-			uidgen_bigint_argument((int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME)),
-			uidgen_int_argument((int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER)),
-			uidgen_int_argument(max_worker),
-			uidgen_int_argument(uidgen_datacenter_id),
-			uidgen_int_argument(request->wanted),
-			uidgen_int_argument(request->avoid),
-			uidgen_text_argument(uidgen_worker_policy == UIDGEN_DISPOSABLE ? "disposable" : "reuse"),
-			uidgen_bool_argument(request->never_used),
-			uidgen_bigint_argument(request->floor),
-			uidgen_bigint_argument(request->window),
-			uidgen_bigint_argument(request->max_lead),
-			uidgen_bigint_argument(request->max_step),
-			uidgen_text_argument(identity.host_name),
-			uidgen_int_argument(identity.port),
-			uidgen_int_argument(identity.type),
+			uidgen_text_argument("holder", identity.text),
+			uidgen_text_argument("layout_text", uidgen_layout_text),
+			uidgen_bigint_argument("tick_unit", uidgen_layout.unit),
+			uidgen_bigint_argument("tick_epoch", uidgen_layout.epoch),
+			uidgen_bigint_argument("max_tick", (int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME)),
+			uidgen_int_argument("max_datacenter", (int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER)),
+			uidgen_int_argument("max_worker", max_worker),
+			uidgen_int_argument("datacenter", uidgen_datacenter_id),
+			uidgen_int_argument("wanted", request->wanted),
+			uidgen_int_argument("avoid", request->avoid),
+			uidgen_text_argument("policy", uidgen_worker_policy == UIDGEN_DISPOSABLE ? "disposable" : "reuse"),
+			uidgen_bool_argument("take_never_used", request->never_used),
+			uidgen_bigint_argument("floor_tick", request->floor),
+			uidgen_bigint_argument("window_ticks", request->window),
+			uidgen_bigint_argument("max_lead", request->max_lead),
+			uidgen_bigint_argument("max_step", request->max_step),
+			uidgen_text_argument("host", identity.host_name),
+			uidgen_int_argument("host_port", identity.port),
+			uidgen_int_argument("host_type", identity.type),
 		};
 
 		answer = call(link, "acquire_worker_id", "uidgen: acquire a worker id",
@@ -75,13 +75,13 @@ static void
 renew(const UidgenLink *link, const UidgenCall *asked, UidgenReply *reply)
 {
 	const UidgenArgument args[] = {
-		uidgen_int_argument(uidgen_datacenter_id),
-		uidgen_int_argument(asked->worker),
-		uidgen_bigint_argument(asked->old_token),
-		uidgen_bigint_argument(asked->until),
-		uidgen_bigint_argument(asked->needed),
-		uidgen_bigint_argument(asked->window),
-		uidgen_bigint_argument(asked->at_most),
+		uidgen_int_argument("datacenter", uidgen_datacenter_id),
+		uidgen_int_argument("worker", asked->worker),
+		uidgen_bigint_argument("old_token", asked->old_token),
+		uidgen_bigint_argument("old_until", asked->until),
+		uidgen_bigint_argument("needed", asked->needed),
+		uidgen_bigint_argument("window_ticks", asked->window),
+		uidgen_bigint_argument("at_most", asked->at_most),
 	};
 	UidgenAnswer answer = call(link, "renew_worker_id", "uidgen: renew the grant",
 							   lengthof(args), args);
@@ -102,10 +102,10 @@ static void
 release(const UidgenLink *link, const UidgenCall *asked, UidgenReply *reply)
 {
 	const UidgenArgument args[] = {
-		uidgen_int_argument(uidgen_datacenter_id),
-		uidgen_int_argument(asked->worker),
-		uidgen_bigint_argument(asked->old_token),
-		uidgen_bigint_argument(asked->last_issued),
+		uidgen_int_argument("datacenter", uidgen_datacenter_id),
+		uidgen_int_argument("worker", asked->worker),
+		uidgen_bigint_argument("old_token", asked->old_token),
+		uidgen_bigint_argument("last_issued", asked->last_issued),
 	};
 	UidgenAnswer answer = call(link, "release_worker", "uidgen: release the worker id",
 							   lengthof(args), args);
@@ -140,9 +140,9 @@ int
 uidgen_local_grants(const UidgenLink *link, int n, int64 *workers, int64 *ends)
 {
 	const UidgenArgument args[] = {
-		uidgen_text_argument(uidgen_layout_text),
-		uidgen_int_argument(uidgen_datacenter_id),
-		uidgen_int_argument(n),
+		uidgen_text_argument("layout_text", uidgen_layout_text),
+		uidgen_int_argument("datacenter", uidgen_datacenter_id),
+		uidgen_int_argument("at_most", n),
 	};
 	UidgenAnswer answer = call(link, "local_grants", "uidgen: read the local grants",
 							   lengthof(args), args);

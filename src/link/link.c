@@ -6,24 +6,25 @@
 
 #include "link/link.h"
 
-const UidgenLink *uidgen_link = &uidgen_link_local;
+#include "shared/guc.h"
 
 /* A test's own link stays in its place. */
-static bool replaced = false;
+static const UidgenLink *replacement = NULL;
 
-void
-uidgen_choose_link(const char *registry)
+const UidgenLink *
+uidgen_link(void)
 {
-	if (!replaced)
-		uidgen_link = registry[0] ? &uidgen_link_remote : &uidgen_link_local;
+	if (replacement)
+		return replacement;
+	/* Of a library that is not preloaded, the setting is not defined. */
+	return uidgen_registry && uidgen_registry[0] ? &uidgen_link_remote : &uidgen_link_local;
 }
 
 const UidgenLink *
 uidgen_replace_link(const UidgenLink *link)
 {
-	const UidgenLink *before = uidgen_link;
+	const UidgenLink *before = uidgen_link();
 
-	uidgen_link = link;
-	replaced = true;
+	replacement = link;
 	return before;
 }

@@ -295,6 +295,28 @@ lock_extension(void)
 }
 
 /*
+ * Is it the one whose parameters have these names, in this order?  Their types alone would not
+ * tell two arguments that were exchanged.
+ */
+static bool
+has_parameters(Oid function, int nargs, const UidgenArgument *args)
+{
+	HeapTuple	proc = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid		   *types;
+	char	  **names;
+	char	   *modes;
+	bool		same;
+
+	if (!HeapTupleIsValid(proc))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	same = get_func_arg_info(proc, &types, &names, &modes) >= nargs && (names || nargs == 0);
+	for (int i = 0; same && i < nargs; i++)
+		same = strcmp(names[i], args[i].name) == 0;
+	ReleaseSysCache(proc);
+	return same;
+}
+
+/*
  * The function of the extension with this name and these arguments.  The extension may
  * have others of this name, for libraries of other versions.
  */
@@ -316,7 +338,8 @@ find_function(const char *name, int nargs, const UidgenArgument *args)
 							   PointerGetDatum(buildoidvector(types, nargs)),
 							   ObjectIdGetDatum(namespace));
 	if (!OidIsValid(function) ||
-		getExtensionOfObject(ProcedureRelationId, function) != extension)
+		getExtensionOfObject(ProcedureRelationId, function) != extension ||
+		!has_parameters(function, nargs, args))
 		report_missing_function(name);
 	return function;
 }
@@ -460,6 +483,7 @@ finish(void)
 }
 
 const UidgenLink uidgen_link_local = {
+	.version = UIDGEN_VERSION,
 	.setting = "uidgen.database",
 	.in_recovery = in_recovery,
 	.is_missing = is_missing,

@@ -2,8 +2,8 @@
  * link_remote.c
  *	  The way to a registry on another server, by uidgen.registry.
  *
- * What needs libpq is the client (client.h), in a library file of its own.  The keeper loads
- * it when it connects for the first time; no other process does.
+ * Before the keeper connects for the first time there is no connection; then it loads the library
+ * file uidgen_libpq, whose operations take the place of those that are here.
  */
 /* for dladdr() */
 #ifndef _GNU_SOURCE
@@ -12,7 +12,7 @@
 
 #include "postgres.h"
 
-#include "link/client.h"
+#include "link/link.h"
 
 #include <dlfcn.h>
 
@@ -21,11 +21,6 @@
 #include "shared/guc.h"
 #include "shared/shmem.h"
 #include "utils/elog.h"
-
-/* As long as the end of the server may wait for the registry. */
-#define FINISH_MS 1000
-
-static const UidgenClient *client = NULL;
 
 /* ---- for any process ---- */
 
@@ -56,31 +51,31 @@ is_here(void)
  * may be of another version.
  */
 static char *
-client_file(void)
+library_file(void)
 {
 	Dl_info		info;
 	char	   *file;
 	char	   *slash;
 
-	if (dladdr((void *) client_file, &info) == 0 || !is_absolute_path(info.dli_fname))
-		return pstrdup("$libdir/" UIDGEN_CLIENT_LIBRARY);
-	file = palloc(strlen(info.dli_fname) + sizeof(UIDGEN_CLIENT_LIBRARY));
+	if (dladdr((void *) library_file, &info) == 0 || !is_absolute_path(info.dli_fname))
+		return pstrdup("$libdir/" UIDGEN_LINK_LIBRARY);
+	file = palloc(strlen(info.dli_fname) + sizeof(UIDGEN_LINK_LIBRARY));
 	strcpy(file, info.dli_fname);
 	slash = strrchr(file, '/');
-	strcpy(slash + 1, UIDGEN_CLIENT_LIBRARY);
+	strcpy(slash + 1, UIDGEN_LINK_LIBRARY);
 	return file;
 }
 
-static UidgenClientFunction
+static UidgenLinkFunction
 load_file_and_function(const char *file)
 {
-	volatile UidgenClientFunction function = NULL;
+	volatile UidgenLinkFunction function = NULL;
 	MemoryContext caller_context = CurrentMemoryContext;
 
 	PG_TRY();
 	{
-		function = (UidgenClientFunction)
-			load_external_function(file, UIDGEN_CLIENT_FUNCTION, true, NULL);
+		function = (UidgenLinkFunction)
+			load_external_function(file, UIDGEN_LINK_FUNCTION, true, NULL);
 	}
 	PG_CATCH();
 	{
@@ -94,31 +89,13 @@ load_file_and_function(const char *file)
 				 errmsg("could not load the library file by which uidgen reaches the registry of another server"),
 				 errdetail_internal("%s", error->message),
 				 errhint("Install libpq and the file \"%s\", which comes with uidgen.",
-						 UIDGEN_CLIENT_LIBRARY)));
+						 UIDGEN_LINK_LIBRARY)));
 	}
 	PG_END_TRY();
 	return function;
 }
 
-static void
-load_client(void)
-{
-	const UidgenClient *loaded;
-
-	if (client)
-		return;
-	loaded = load_file_and_function(client_file()) ();
-	/* The file may have been replaced since the server loaded uidgen. */
-	if (strcmp(loaded->version, UIDGEN_VERSION) != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the library file \"%s\" is of version %s, but the server runs uidgen of version %s",
-						UIDGEN_CLIENT_LIBRARY, loaded->version, UIDGEN_VERSION),
-				 errhint("Install both files of one version, and restart the server.")));
-	client = loaded;
-}
-
-/* ---- for the keeper ---- */
+/* ---- the place ---- */
 
 /* Callers see this, and the setting is for superusers. */
 static char *
@@ -134,81 +111,74 @@ place(void)
 							   (int) strlen(uidgen_registry), 0);
 }
 
+/* What the settings say, and which registry has answered since they do. */
+static void
+ask_remote(UidgenRemote *remote)
+{
+	remote->conninfo = uidgen_registry;
+	remote->timeout = uidgen_registry_timeout;
+	remote->known = uidgen_node_knows(&uidgen_shared->node, place(), &remote->registry_id);
+}
+
+/* ---- before there is a connection ---- */
+
 static bool
 is_connected(void)
 {
-	return client && client->is_connected();
+	return false;
 }
 
-/* What the settings say, and which registry has answered since they do. */
+/* Take the operations of the library file. */
 static void
-configure(void)
+load_and_connect(void)
 {
-	int64		registry_id;
-	bool		known = uidgen_node_knows(&uidgen_shared->node, place(), &registry_id);
+	const UidgenLink *loaded = load_file_and_function(library_file()) (ask_remote);
+	UidgenLink *link = &uidgen_link_remote;
 
-	client->configure(uidgen_registry, uidgen_registry_timeout);
-	client->expect(known ? &registry_id : NULL);
-}
-
-static void
-connect_registry(void)
-{
-	load_client();
-	configure();
-	client->connect();
-}
-
-static void
-call(const char *function, int nargs, const UidgenArgument *args, const char *activity,
-	 UidgenRow *row)
-{
-	configure();
-	client->call(function, nargs, args, row);
-}
-
-/* The registry has committed the call. */
-static void
-commit(void)
-{
-}
-
-static void
-end_failed(void)
-{
-	if (client)
-		client->end_failed();
+	/* The file may have been replaced since the server loaded uidgen. */
+	if (strcmp(loaded->version, UIDGEN_VERSION) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the library file \"%s\" is of version %s, but the server runs uidgen of version %s",
+						UIDGEN_LINK_LIBRARY, loaded->version, UIDGEN_VERSION),
+				 errhint("Install both files of one version, and restart the server.")));
+	link->is_connected = loaded->is_connected;
+	link->connect = loaded->connect;
+	link->host = loaded->host;
+	link->call = loaded->call;
+	link->commit = loaded->commit;
+	link->end_failed = loaded->end_failed;
+	link->reject_host = loaded->reject_host;
+	link->disconnect = loaded->disconnect;
+	link->finish = loaded->finish;
+	link->connect();
 }
 
 static const char *
 host(void)
 {
-	return client ? client->host() : NULL;
+	return NULL;
 }
 
 static void
-reject_host(void)
+end_failed(void)
 {
-	client->reject_host();
 }
 
 static bool
 disconnect(void)
 {
-	client->disconnect();
 	return true;
 }
 
 static bool
 finish(void)
 {
-	if (!is_connected())
-		return false;
-	client->finish(FINISH_MS);
-	return true;
+	return false;
 }
 
-const UidgenLink uidgen_link_remote = {
+UidgenLink	uidgen_link_remote = {
+	.version = UIDGEN_VERSION,
 	.setting = "uidgen.registry",
 	.shared = true,
 	.in_recovery = in_recovery,
@@ -217,12 +187,9 @@ const UidgenLink uidgen_link_remote = {
 	.target = target,
 	.place = place,
 	.is_connected = is_connected,
-	.connect = connect_registry,
+	.connect = load_and_connect,
 	.host = host,
-	.call = call,
-	.commit = commit,
 	.end_failed = end_failed,
-	.reject_host = reject_host,
 	.disconnect = disconnect,
 	.finish = finish,
 };

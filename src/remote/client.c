@@ -1,6 +1,6 @@
 /*
  * client.c
- *	  The client of a registry on another server: see link/client.h.
+ *	  The client of a registry on another server: see link/link.h.
  *
  * Everything is asynchronous, since a wait inside libpq knows neither the process's latch nor
  * a limit.  Each call is one statement with its parameters as text, and nothing else is
@@ -15,7 +15,7 @@
  */
 #include "postgres.h"
 
-#include "link/client.h"
+#include "link/link.h"
 
 #include <libpq-fe.h>
 #include <sys/ioctl.h>
@@ -33,7 +33,7 @@
 
 UIDGEN_MODULE_MAGIC("uidgen_libpq");
 
-extern PGDLLEXPORT const UidgenClient *uidgen_libpq_client(void);
+extern PGDLLEXPORT const UidgenLink *uidgen_libpq_link(UidgenAskRemote ask);
 extern PGDLLEXPORT void _PG_init(void);
 
 /* As much of the other server's texts as is kept. */
@@ -50,9 +50,14 @@ extern PGDLLEXPORT void _PG_init(void);
 #define STATEMENT_COMPLETION_UNKNOWN "40003"
 #define READ_ONLY_TRANSACTION "25006"
 
-/* What is configured; hosts is NULL until the string was read. */
+/* As long as the end of the server may wait for the registry. */
+#define FINISH_MS 1000
+
+/* What the link is to go by, and the string as it was asked for last; hosts is NULL until the string
+ * was read. */
+static UidgenAskRemote ask_remote;
+static UidgenRemote remote;
 static char *target = NULL;
-static int	timeout_ms = 0;
 static UidgenHosts *hosts = NULL;
 
 /* The end of all waits; 0: the process is not about to end. */
@@ -64,9 +69,6 @@ static UidgenHost *host = NULL;
 
 /* Connections that are being made; NULL: none. */
 static UidgenCandidates *candidates = NULL;
-
-/* The registry that is known there; NULL: none. */
-static const int64 *known = NULL;
 
 /* The last result; kept here, so that an error does not lose it. */
 static PGresult *result = NULL;
@@ -119,7 +121,7 @@ connected_host(void)
 static UidgenMicroseconds
 deadline(void)
 {
-	UidgenMicroseconds end = uidgen_clock_monotonic() + INT64CONST(1000) * timeout_ms;
+	UidgenMicroseconds end = uidgen_clock_monotonic() + INT64CONST(1000) * remote.timeout;
 
 	return finish_at > 0 ? Min(end, finish_at) : end;
 }
@@ -214,13 +216,13 @@ refuse_host(void)
 {
 	uidgen_hosts_failed(hosts, host,
 						psprintf("it has registry %lld, and this server knows registry %lld",
-								 (long long) host->registry_id, (long long) *known));
+								 (long long) host->registry_id, (long long) remote.registry_id));
 	host->other = true;
 	if (!host->refused)
 		ereport(LOG,
 				(errmsg("uidgen does not ask %s, which has another registry", host->name),
 				 errdetail("It has registry %lld, and this server knows registry %lld.",
-						   (long long) host->registry_id, (long long) *known),
+						   (long long) host->registry_id, (long long) remote.registry_id),
 				 errhint(UIDGEN_ONE_REGISTRY_HINT)));
 	host->refused = true;
 }
@@ -264,15 +266,15 @@ compare_hosts(void)
 static bool
 connect_to_host(void)
 {
-	bool		ask = known || hosts->nhosts > 1;
+	bool		ask = remote.known || hosts->nhosts > 1;
 
 	candidates = uidgen_candidates_make(hosts, host, ask);
-	uidgen_candidates_connect(candidates, deadline(), timeout_ms, check_interrupts);
+	uidgen_candidates_connect(candidates, deadline(), remote.timeout, check_interrupts);
 	if (!take_connection())
 		return false;
-	if (!known)
+	if (!remote.known)
 		compare_hosts();
-	else if (host->told && host->registry_id != *known)
+	else if (host->told && host->registry_id != remote.registry_id)
 	{
 		refuse_host();
 		return false;
@@ -369,7 +371,7 @@ static void
 connect_to_all(void)
 {
 	candidates = uidgen_candidates_make(hosts, NULL, true);
-	uidgen_candidates_connect(candidates, deadline(), timeout_ms, check_interrupts);
+	uidgen_candidates_connect(candidates, deadline(), remote.timeout, check_interrupts);
 	compare_hosts();
 	host = choose_candidate();
 	if (!host)
@@ -383,7 +385,7 @@ connect_to_registry(void)
 	if (!hosts)
 		hosts = uidgen_hosts_read(target);
 	uidgen_hosts_begin_round(hosts);
-	if (known || hosts->nhosts == 1 || finish_at > 0)
+	if (remote.known || hosts->nhosts == 1 || finish_at > 0)
 		connect_to_next();
 	else
 	{
@@ -434,7 +436,7 @@ send_call(const char *function, int nargs, const UidgenArgument *args)
 	appendStringInfo(&query, "SELECT * FROM uidgen.%s(", function);
 	for (int i = 0; i < nargs; i++)
 	{
-		appendStringInfo(&query, "%s$%d", i > 0 ? ", " : "", i + 1);
+		appendStringInfo(&query, "%s%s => $%d", i > 0 ? ", " : "", args[i].name, i + 1);
 		types[i] = args[i].type;
 		values[i] = args[i].value;
 	}
@@ -460,7 +462,7 @@ wait_for_result(const char *function, UidgenMicroseconds end, int *length)
 							 uidgen_plain_message(PQerrorMessage(conn), DETAIL_MAX));
 		if (!wait_for_socket(WL_SOCKET_READABLE | (unsent > 0 ? WL_SOCKET_WRITEABLE : 0),
 							 end, uidgen_wait_event(&call_wait_event, "UidgenRegistry")))
-			report_no_answer(function, "no answer within %d ms", timeout_ms);
+			report_no_answer(function, "no answer within %d ms", remote.timeout);
 		if (ioctl(PQsocket(conn), FIONREAD, &waiting) == 0 && waiting > ANSWER_MAX - *length)
 			report_no_answer(function, "the answer is too long");
 		*length += waiting;
@@ -620,11 +622,36 @@ call_host(const char *function, int nargs, const UidgenArgument *args, UidgenRow
 	return false;
 }
 
+/* What the settings say now; if that is another string, the connection is closed. */
 static void
-call(const char *function, int nargs, const UidgenArgument *args, UidgenRow *row)
+read_settings(void)
+{
+	ask_remote(&remote);
+	if (target && strcmp(target, remote.conninfo) == 0)
+		return;
+	disconnect();
+	if (hosts)
+		uidgen_hosts_free(hosts);
+	hosts = NULL;
+	if (target)
+		pfree(target);
+	target = MemoryContextStrdup(TopMemoryContext, remote.conninfo);
+}
+
+static void
+connect_anew(void)
+{
+	read_settings();
+	connect_to_registry();
+}
+
+static void
+call(const char *function, int nargs, const UidgenArgument *args, const char *activity,
+	 UidgenRow *row)
 {
 	MemoryContext caller_context = CurrentMemoryContext;
 
+	read_settings();
 	Assert(conn && !in_doubt);
 	PG_TRY();
 	{
@@ -678,59 +705,49 @@ reject_host(void)
 	disconnect();
 }
 
-/* ---- what the keeper sets ---- */
+/* ---- the end ---- */
 
-static void
-configure(const char *conninfo, int timeout)
+/* From now on nothing connects, and all calls together end soon. */
+static bool
+finish(void)
 {
-	timeout_ms = timeout;
-	if (target && strcmp(target, conninfo) == 0)
-		return;
+	if (!is_connected())
+		return false;
+	finish_at = uidgen_clock_monotonic() + INT64CONST(1000) * FINISH_MS;
+	return true;
+}
+
+static bool
+close_connection(void)
+{
 	disconnect();
-	if (hosts)
-		uidgen_hosts_free(hosts);
-	hosts = NULL;
-	if (target)
-		pfree(target);
-	target = MemoryContextStrdup(TopMemoryContext, conninfo);
+	return true;
 }
 
+/* The registry has committed the call. */
 static void
-expect(const int64 *registry_id)
+commit(void)
 {
-	static int64 kept;
-
-	known = NULL;
-	if (!registry_id)
-		return;
-	kept = *registry_id;
-	known = &kept;
 }
 
-static void
-finish(int milliseconds)
+const UidgenLink *
+uidgen_libpq_link(UidgenAskRemote ask)
 {
-	finish_at = uidgen_clock_monotonic() + INT64CONST(1000) * milliseconds;
-}
-
-const UidgenClient *
-uidgen_libpq_client(void)
-{
-	static const UidgenClient client = {
+	static const UidgenLink link = {
 		.version = UIDGEN_VERSION,
-		.configure = configure,
 		.is_connected = is_connected,
-		.expect = expect,
-		.connect = connect_to_registry,
+		.connect = connect_anew,
+		.host = connected_host,
 		.call = call,
+		.commit = commit,
 		.end_failed = end_failed,
 		.reject_host = reject_host,
-		.disconnect = disconnect,
+		.disconnect = close_connection,
 		.finish = finish,
-		.host = connected_host,
 	};
 
-	return &client;
+	ask_remote = ask;
+	return &link;
 }
 
 /*

@@ -70,9 +70,6 @@ UidgenTicketRules uidgen_rules;
 static const char *bad_setting = NULL;
 static UidgenComplaint settings_error;
 
-/* See uidgen_define_settings(). */
-static void (*registry_assigned) (const char *);
-
 /* Has this copy of the library defined the settings? */
 static bool defined = false;
 
@@ -243,12 +240,6 @@ check_registry(char **newval, void **extra, GucSource source)
 	return false;
 }
 
-static void
-assign_registry(const char *newval, void *extra)
-{
-	registry_assigned(newval);
-}
-
 /* DefineCustomIntVariable, after a check of the value in the configuration. */
 static void
 define_int(const char *name, const char *short_desc, const char *long_desc,
@@ -325,9 +316,8 @@ judge_settings(void)
 }
 
 void
-uidgen_define_settings(void (*assigned) (const char *))
+uidgen_define_settings(void)
 {
-	registry_assigned = assigned;
 	DefineCustomStringVariable("uidgen.layout",
 							   "The bit fields of an id, most significant first.",
 							   "Or the name of a preset, optionally followed by items that replace its own; the view uidgen.presets lists them.",
@@ -357,7 +347,7 @@ uidgen_define_settings(void (*assigned) (const char *))
 							   "Where another server holds the registry of worker ids, as a connection string.",
 							   "If it is empty, the registry is in the database \"uidgen.database\" of this server. Passwords are refused.",
 							   &uidgen_registry, "",
-							   PGC_SIGHUP, GUC_SUPERUSER_ONLY, check_registry, assign_registry, NULL);
+							   PGC_SIGHUP, GUC_SUPERUSER_ONLY, check_registry, NULL, NULL);
 	define_int("uidgen.registry_timeout",
 			   "How long a host of another server's registry may take to connect, or to answer.",
 			   NULL,

@@ -50,11 +50,8 @@ extern char uidgen_layout_text[UIDGEN_LAYOUT_TEXT_SIZE];
 /* The layout and the settings in the form in which tickets are taken. */
 extern UidgenTicketRules uidgen_rules;
 
-/*
- * Define all settings and judge them together.  At preload only.  The function is called with
- * the value of uidgen.registry, now and each time it is assigned.
- */
-extern void uidgen_define_settings(void (*registry_assigned) (const char *));
+/* Define all settings and judge them together.  At preload only. */
+extern void uidgen_define_settings(void);
 
 /*
  * Did the server preload another copy of the library than this one?  Then the other copy

@@ -39,7 +39,8 @@ use Mutants qw(mutants_of apply);
 use POSIX qw(WNOHANG);
 use Time::HiRes qw(sleep time);
 
-# By which tests, the quick ones first: "unit:ticket" is test/unit/test_ticket.c; "regress:"
+# By which tests, the quick ones first: "unit:ticket" is test/unit/test_ticket.c, "fuzz:lease" is
+# test/fuzz/fuzz_lease.c; "regress:"
 # and "isolation" are PostgreSQL's own, on a server that is started anew; the others
 # are programs of test/t.
 my $takes = 'regress:generate';
@@ -51,9 +52,11 @@ my %tests = (
 	'src/core/supply.c' => 'unit:supply',
 	'src/core/textform.c' => 'unit:forms regress:forms',
 	'src/core/uuidform.c' => 'unit:forms regress:forms',
-	'src/core/lease.c' => "unit:lease $takes test/t/ids_true_time.pl test/t/clock_steps.pl",
+	'src/core/lease.c' => "unit:lease unit:attempt $takes test/t/ids_true_time.pl test/t/clock_steps.pl",
 	'src/core/fleetclock.c' => 'unit:fleetclock unit:node',
-	'src/core/node.c' => 'unit:node test/t/random_fleets.pl',
+	'src/core/node.c' => 'unit:node unit:attempt test/t/random_fleets.pl',
+	'src/core/attempt.c' => 'unit:attempt fuzz:lease test/t/random_fleets.pl',
+	'src/core/publish.c' => 'unit:attempt fuzz:lease test/t/random_fleets.pl',
 	'src/shared/demand.c' => "$takes test/t/keeper_faulty_link.pl test/t/operator_status.pl test/t/keeper_trouble.pl test/t/keeper_wake_up.pl test/t/ids_outage.pl test/t/ids_waits.pl",
 	'src/ids/waiting.c' => 'regress:errors,numbers test/t/ids_outage.pl test/t/ids_waits.pl test/t/registry_worker_ids.pl test/t/life_single_user.pl test/t/copies_promotion.pl test/t/keeper_faulty_link.pl',
 	'src/ids/cache.c' => "$takes test/t/cache_promises.pl test/t/cache_errors.pl",
@@ -67,12 +70,13 @@ my %tests = (
 	'src/shared/segments.c' => 'regress:numbers',
 	'src/keeper/fetch.c' => 'regress:numbers test/t/fleet_script.pl',
 	'src/functions/scramble.c' => 'regress:scramble',
-	'src/keeper/shared_mode.c' => 'test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl test/t/fleet_failover.pl test/t/fleet_copies.pl test/t/remote_keeper.pl',
-	'src/keeper/shared_registry.c' => 'test/t/remote_answers.pl test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl',
+	'src/keeper/grants.c' => "$takes test/t/clock_steps.pl test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl test/t/fleet_locks.pl test/t/fleet_failover.pl",
+	'src/keeper/keeping.c' => "$takes test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl test/t/segments_servers.pl",
+	'src/keeper/fleet_registry.c' => 'test/t/remote_answers.pl test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl',
 	'src/keeper/local_registry.c' => "$takes test/t/keeper_faulty_link.pl test/t/registry_worker_ids.pl test/t/clock_recovery.pl",
 	'src/link/link_local.c' => "$takes test/t/operator_status.pl test/t/keeper_hostile_database.pl test/t/keeper_trouble.pl test/t/upgrade_uidgen.pl",
 	'sql/uidgen.sql' => 'regress:registry,fleet,segments isolation test/t/life_restart.pl test/t/registry_worker_ids.pl');
-my @order = qw(src/core/textform.c src/core/uuidform.c src/core/ticket.h src/core/ticket.c src/core/segment.h src/core/segment.c src/core/supply.c src/core/lease.c src/core/fleetclock.c src/core/node.c sql/uidgen.sql src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/shared_registry.c src/keeper/shared_mode.c src/keeper/fetch.c src/shared/demand.c src/shared/segments.c src/ids/numbers.c src/ids/waiting.c src/ids/generator.c src/functions/scramble.c);
+my @order = qw(src/core/textform.c src/core/uuidform.c src/core/ticket.h src/core/ticket.c src/core/segment.h src/core/segment.c src/core/supply.c src/core/lease.c src/core/fleetclock.c src/core/node.c src/core/publish.c src/core/attempt.c sql/uidgen.sql src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/fleet_registry.c src/keeper/keeping.c src/keeper/grants.c src/keeper/fetch.c src/shared/demand.c src/shared/segments.c src/ids/numbers.c src/ids/waiting.c src/ids/generator.c src/functions/scramble.c);
 
 # What ./check would not compile either, as far as it shows in what the program does.
 my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized implicit-fallthrough);
@@ -357,7 +361,8 @@ my $installed = '';		# which mutant is
 
 # The sources that a unit test is linked with, where that is not the one of its name.
 # test_segment.c and test_ticket.c have segment.c and ticket.c in them.
-my %linked = (forms => [qw(textform uuidform)], node => [qw(node lease fleetclock)], segment => [], ticket => []);
+my @attempt = qw(attempt publish node lease fleetclock ticket);
+my %linked = (forms => [qw(textform uuidform)], node => [qw(node lease fleetclock)], attempt => \@attempt, segment => [], ticket => []);
 
 # Runs one; returns what was wrong with it, '' if all is well, and undef if the mutant
 # does not compile.
@@ -378,6 +383,14 @@ sub run_test
 			return $wrong if $wrong ne '';
 		}
 		return '';
+	}
+	if ($test =~ /^fuzz:(\w+)$/)
+	{
+		set_up_server();
+		unlink "$dir/tree/test/fuzz/fuzz_$1";
+		# As the Makefile builds it.  On the inputs that are kept, and on new ones for some seconds.
+		return undef if run(300, 'make', '-s', "PG_CONFIG=$pg_config", "test/fuzz/fuzz_$1") ne '';
+		return run(300, 'sh', '-c', "cp -r test/fuzz/corpus/$1 '$dir/corpus' && test/fuzz/fuzz_$1 -runs=60000 -seed=1 -timeout=20 -max_len=400 '$dir/corpus'; status=\$?; rm -rf '$dir/corpus'; exit \$status");
 	}
 	if ($installed ne $mutant)
 	{

@@ -53,7 +53,7 @@ sub client_node
 	$node->safe_psql('postgres', "CREATE FUNCTION $_ AS '$module' LANGUAGE C STRICT")
 	  foreach 'client_version() RETURNS text', 'client_configure(text, int) RETURNS void', 'client_expect(bigint) RETURNS void', 'client_connect() RETURNS text',
 	  'client_host() RETURNS text', 'client_call(text, VARIADIC text[]) RETURNS text', 'client_disconnect() RETURNS void',
-	  'client_finish(int) RETURNS void';
+	  'client_finish() RETURNS bool';
 	$node->safe_psql('postgres', "CREATE FUNCTION client_call(text) RETURNS text RETURN client_call(\$1, VARIADIC '{}')");
 	return $node;
 }

@@ -22,16 +22,16 @@ $registry->safe_psql('postgres', <<'END');
 CREATE SCHEMA uidgen;
 CREATE TABLE called(what text);
 -- Notes the call, and answers with so many rows.
-CREATE FUNCTION uidgen.rows(n text) RETURNS TABLE (number bigint, nothing text) LANGUAGE sql
-	AS $$ INSERT INTO called VALUES ('rows ' || n); SELECT g, NULL FROM generate_series(1, n::bigint) AS g $$;
+CREATE FUNCTION uidgen.rows(a text) RETURNS TABLE (number bigint, nothing text) LANGUAGE sql
+	AS $$ INSERT INTO called VALUES ('rows ' || a); SELECT g, NULL FROM generate_series(1, a::bigint) AS g $$;
 CREATE FUNCTION uidgen.scalar(a text, b text) RETURNS text LANGUAGE sql AS $$ SELECT a || b $$;
 CREATE FUNCTION uidgen.process() RETURNS int LANGUAGE sql AS $$ SELECT pg_backend_pid() $$;
-CREATE FUNCTION uidgen.say(level text, said text) RETURNS bool LANGUAGE plpgsql AS $$
+CREATE FUNCTION uidgen.say(a text, b text) RETURNS bool LANGUAGE plpgsql AS $$
 BEGIN
-	INSERT INTO called VALUES (level);
-	IF level = 'notice' THEN RAISE NOTICE '%', said; END IF;
-	IF level = 'warning' THEN RAISE WARNING '%', said; END IF;
-	IF level = 'error' THEN RAISE 'no, %', said USING ERRCODE = '53400', DETAIL = 'why ' || said, HINT = 'do ' || said; END IF;
+	INSERT INTO called VALUES (a);
+	IF a = 'notice' THEN RAISE NOTICE '%', b; END IF;
+	IF a = 'warning' THEN RAISE WARNING '%', b; END IF;
+	IF a = 'error' THEN RAISE 'no, %', b USING ERRCODE = '53400', DETAIL = 'why ' || b, HINT = 'do ' || b; END IF;
 	RETURN true;
 END $$;
 CREATE FUNCTION uidgen.slow() RETURNS bool LANGUAGE sql AS $$ INSERT INTO called VALUES ('slow'); SELECT pg_sleep(3600) IS NULL $$;

@@ -208,13 +208,13 @@ kill 'CONT', @stopped;
 # The last calls of a process together end within a second, which is far below the time-out, and connect no more.
 $two->safe_psql('postgres', 'CREATE OR REPLACE FUNCTION uidgen.slow() RETURNS int LANGUAGE sql AS $$ SELECT 1 FROM pg_sleep(3600) $$');
 like(calls($node, [$two], "\\set ON_ERROR_STOP 0
-SELECT client_connect(); SELECT client_finish(1000);
+SELECT client_connect(); SELECT FROM client_finish();
 SELECT client_call('write');
 SELECT client_call('slow');
 SELECT client_call('write');", $LONG), qr/^host .*\n+write=\d+$/, 'the last calls: as long as there is a connection');
-calls_fail($node, [$two], "SELECT client_connect(); SELECT client_finish(1000); SELECT client_call('slow')", '08007', 'no answer',
+calls_fail($node, [$two], "SELECT client_connect(); SELECT FROM client_finish(); SELECT client_call('slow')", '08007', 'no answer',
 	'the last calls: no longer than they may', $LONG);
-calls_fail($node, [$two], "SELECT client_connect(); SELECT client_finish(1000); SELECT client_disconnect(); SELECT client_call('write')", '57P01',
+calls_fail($node, [$two], "SELECT client_connect(); SELECT FROM client_finish(); SELECT client_disconnect(); SELECT client_call('write')", '57P01',
 	'the server ends', 'the last calls: nothing connects any more', $LONG);
 
 done_testing();

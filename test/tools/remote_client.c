@@ -1,6 +1,6 @@
 /*
  * remote_client.c
- *	  Lets SQL drive the client of a registry on another server (src/link/client.h).
+ *	  Lets SQL drive the client of a registry on another server (src/link/link.h).
  *
  * A session does what the keeper does: it loads the library file, calls its functions, and cleans
  * up after each error.  Compiled by the programs remote_*.pl; never installed.
@@ -10,9 +10,10 @@
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
-#include "link/client.h"
+#include "link/link.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 
 PG_MODULE_MAGIC;
 
@@ -25,13 +26,22 @@ PG_FUNCTION_INFO_V1(client_call);
 PG_FUNCTION_INFO_V1(client_disconnect);
 PG_FUNCTION_INFO_V1(client_finish);
 
-static const UidgenClient *
+/* What the settings of the keeper would be. */
+static UidgenRemote remote = {.conninfo = ""};
+
+static void
+ask_remote(UidgenRemote *asked)
+{
+	*asked = remote;
+}
+
+static const UidgenLink *
 client(void)
 {
-	UidgenClientFunction get = (UidgenClientFunction)
-		load_external_function("$libdir/" UIDGEN_CLIENT_LIBRARY, UIDGEN_CLIENT_FUNCTION, true, NULL);
+	UidgenLinkFunction get = (UidgenLinkFunction)
+		load_external_function("$libdir/" UIDGEN_LINK_LIBRARY, UIDGEN_LINK_FUNCTION, true, NULL);
 
-	return get();
+	return get(ask_remote);
 }
 
 Datum
@@ -44,7 +54,8 @@ client_version(PG_FUNCTION_ARGS)
 Datum
 client_configure(PG_FUNCTION_ARGS)
 {
-	client()->configure(text_to_cstring(PG_GETARG_TEXT_PP(0)), PG_GETARG_INT32(1));
+	remote.conninfo = MemoryContextStrdup(TopMemoryContext, text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	remote.timeout = PG_GETARG_INT32(1);
 	PG_RETURN_VOID();
 }
 
@@ -52,9 +63,8 @@ client_configure(PG_FUNCTION_ARGS)
 Datum
 client_expect(PG_FUNCTION_ARGS)
 {
-	int64		registry_id = PG_GETARG_INT64(0);
-
-	client()->expect(&registry_id);
+	remote.known = true;
+	remote.registry_id = PG_GETARG_INT64(0);
 	PG_RETURN_VOID();
 }
 
@@ -84,7 +94,7 @@ client_host(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text(client()->host()));
 }
 
-/* (function, arguments, all of which are of type text): the row, in the form
+/* (function, arguments for its parameters a and b, which are of type text): the row, in the form
  * "name=value name=value". */
 Datum
 client_call(PG_FUNCTION_ARGS)
@@ -99,8 +109,11 @@ client_call(PG_FUNCTION_ARGS)
 	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false, TYPALIGN_INT,
 					  &values, NULL, &nargs);
 	args = palloc(nargs * sizeof(UidgenArgument));
+	if (nargs > 2)
+		elog(ERROR, "the parameters are named a and b");
 	for (int i = 0; i < nargs; i++)
 	{
+		args[i].name = i == 0 ? "a" : "b";
 		args[i].type = TEXTOID;
 		args[i].value = TextDatumGetCString(values[i]);
 	}
@@ -108,7 +121,7 @@ client_call(PG_FUNCTION_ARGS)
 	{
 		if (!client()->is_connected())
 			client()->connect();
-		client()->call(function, nargs, args, &row);
+		client()->call(function, nargs, args, "test", &row);
 	}
 	PG_CATCH();
 	{
@@ -126,14 +139,13 @@ client_call(PG_FUNCTION_ARGS)
 Datum
 client_disconnect(PG_FUNCTION_ARGS)
 {
-	client()->disconnect();
+	(void) client()->disconnect();
 	PG_RETURN_VOID();
 }
 
-/* (milliseconds) */
+/* All that follows ends within a second. */
 Datum
 client_finish(PG_FUNCTION_ARGS)
 {
-	client()->finish(PG_GETARG_INT32(0));
-	PG_RETURN_VOID();
+	PG_RETURN_BOOL(client()->finish());
 }

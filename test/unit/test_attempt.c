@@ -206,8 +206,19 @@ test_local(void)
 	is_published(NOW + 40, NOW + 40 + WINDOW, "... and another one is used");
 	is_int(attempt.lost_worker, 3, "... and one knows which was lost");
 
+	begin();
+	keeping.settings.window = 1000;
+	lease.released = true;
+	serve(false);
+	ok(!lease.released, "what was handed back is asked for once");
+	grant(3, NOW);
+	reply.grant.last = NOW + 1000;
+	hear();
+	is(uidgen_atomic_read(&words.renew_at), POSITION(NOW + 1000 - 400, 15), "the padding is a part of the window");
+
 	hold_local();
 	serve(false);
+	is_int(attempt.held_worker, 3, "the worker id in force is noted");
 	fails(false, false, false);
 	ok(attempt.state == UIDGEN_ATTEMPT_NO_REPLY && in_era() && lease.grant.last == NOW + WINDOW,
 	   "no reply: nothing changes");
@@ -299,6 +310,8 @@ test_local_steps(void)
 static void
 release(bool fleet, uint64_t registry)
 {
+	attempt.acquired = true;	/* nothing of a former attempt counts */
+	attempt.lost_worker = 5;
 	uidgen_attempt_release(&keeping, &attempt, fleet, registry);
 }
 
@@ -308,7 +321,7 @@ test_local_release(void)
 	hold_local();
 	uidgen_atomic_write(&words.position, POSITION(NOW + 10, 1));
 	release(false, LOCAL);
-	ok(calls(UIDGEN_CALL_RELEASE), "the end: hand back");
+	ok(calls(UIDGEN_CALL_RELEASE) && !attempt.acquired && attempt.lost_worker == -1, "the end: hand back");
 	ok(attempt.call.worker == 3 && attempt.call.old_token == 70 && attempt.call.last_issued == NOW + 10,
 	   "... what was not issued");
 	ok(!in_era() && !lease.held, "... and nothing more is");
@@ -436,6 +449,14 @@ test_fleet(void)
 	ok(attempt.state == UIDGEN_ATTEMPT_TOO_FAR && attempt.renewed && attempt.beyond == NOW + 201,
 	   "a renewal that does not reach far enough: an error");
 
+	serve(true);
+	answer(REGISTRY, 1);
+	reply.done = true;
+	reply.grant = (UidgenGrant) {.token = attempt.call.token, .last = NOW + 201};
+	attempt.call.needed = NOW + 201;
+	hear();
+	ok(attempt.state == UIDGEN_ATTEMPT_DONE, "... and one that just does is none");
+
 	/* The padding is a part of what is left: the registry grants a quarter of a window. */
 	hold_fleet();
 	pass(60);
@@ -463,6 +484,18 @@ test_cut(void)
 	keeping.settings.bounds.ahead = 10000;
 	uidgen_publish_bounds(&keeping);
 	ok(uidgen_atomic_read(&words.ahead) < MAX_LEAD, "... also when the settings change");
+	answer(REGISTRY, 1);
+	reply.done = true;
+	reply.node.word.max_lead = 40;
+	reply.grant = (UidgenGrant) {.token = attempt.call.token, .last = NOW + 300};
+	hear();
+	ok(uidgen_atomic_read(&words.ahead) < 40, "... and with a renewal, when max_lead does");
+	begin_fleet();
+	keeping.settings.bounds.ahead = 10000;
+	serve(true);
+	fleet_grant(3, NOW);
+	hear();
+	ok(uidgen_atomic_read(&words.ahead) < MAX_LEAD, "... and with the first grant");
 	hold_local();
 	keeping.settings.bounds.ahead = 10000;
 	node.joined = true;
@@ -485,6 +518,15 @@ test_fenced(void)
 	hear();
 	ok(attempt.acquired && lease.grant.worker == 3, "... and it is found again");
 
+	begin_fleet();
+	serve(true);
+	fleet_grant(0, NOW);
+	hear();
+	serve(true);
+	answer(REGISTRY, 1);
+	hear();
+	ok(attempt.call.claimed_worker == 0 && attempt.call.claimed_until == NOW + WINDOW, "worker id 0 is claimed like others");
+
 	/* Two tokens: the row may have the other one. */
 	hold_fleet();
 	serve(true);
@@ -496,6 +538,16 @@ test_fenced(void)
 	hear();
 	ok(calls(UIDGEN_CALL_ACQUIRE) && attempt.calls == 2 && attempt.call.ntokens == 2,
 	   "the registry had to write something down: again");
+	ok(attempt.heard, "... which was heard");
+	fails(false, false, false);
+	ok(!attempt.heard, "... and then there was no reply");
+	serve(true);
+	fleet_grant(3, NOW + WINDOW + 1);
+	hear();
+	ok(attempt.acquired && has_token(token - 1), "a reply: the row has the token that was sent");
+	serve(true);
+	fails(false, false, false);
+	serve(true);
 
 	uidgen_node_goes(&node, 2);
 	fails(false, false, false);
@@ -503,7 +555,8 @@ test_fenced(void)
 	ok(calls(UIDGEN_CALL_RENEW), "elsewhere: first a renewal");
 	answer(REGISTRY, 1);
 	hear();
-	ok(calls(UIDGEN_CALL_ACQUIRE) && attempt.call.ntokens > 1, "... which only was no use with this token");
+	ok(calls(UIDGEN_CALL_ACQUIRE) && attempt.call.ntokens == 3 && attempt.call.tokens[2] != token - 1,
+	   "... and its token, which the row has not got, is forgotten");
 
 	hold_fleet();
 	uidgen_node_goes(&node, 2);
@@ -639,6 +692,15 @@ test_clock(void)
 	is_int((int64_t) uidgen_atomic_read(&words.clock_offset), times.wall + ahead - times.boot, "... so callers see the registry's time");
 
 	hold_fleet();
+	times.boot += (WINDOW - 1) * TICK;
+	serve(true);
+	answer(REGISTRY, 1);
+	reply.done = true;
+	reply.grant = (UidgenGrant) {.token = attempt.call.token, .last = NOW + 300};
+	hear();
+	ok(attempt.verdict == UIDGEN_CLOCK_AGREES, "a step that is less than a window is none");
+
+	hold_fleet();
 	times.boot += (WINDOW + 1) * TICK;	/* the wall clock has not */
 	serve(true);
 	answer(REGISTRY, 1);
@@ -651,7 +713,7 @@ test_clock(void)
 
 /* ---- from a local registry to a fleet ---- */
 
-/* Worker ids 3, 4 and 5 were granted locally; 3 is in use, up to the tick 1010. */
+/* Worker ids 3 to 6 were granted locally; 3 is in use, up to the tick 1010. */
 static void
 move(void)
 {
@@ -661,7 +723,8 @@ move(void)
 	hear();
 	uidgen_lease_recall(&lease, 4, NOW + 50);
 	uidgen_lease_recall(&lease, 5, NOW - 1);
-	uidgen_atomic_write(&words.position, POSITION(NOW + 10, 3));
+	uidgen_lease_recall(&lease, 6, NOW);
+	uidgen_atomic_write(&words.position, POSITION(NOW + 10, 1));
 	serve(true);
 }
 
@@ -679,8 +742,8 @@ test_move(void)
 	era = ticket.era;
 	hear();
 	ok(calls(UIDGEN_CALL_IMPORT) && !attempt.acquired, "then what was granted elsewhere is brought along");
-	ok(attempt.call.nends == 2 && attempt.call.workers[0] == 3 && attempt.call.workers[1] == 4, "... if the clock has not passed it");
-	ok(attempt.call.ends[0] == NOW + 10 && attempt.call.ends[1] == NOW + 50, "... of the grant in force what was issued");
+	ok(attempt.call.nends == 3 && attempt.call.workers[0] == 3 && attempt.call.workers[1] == 4 && attempt.call.workers[2] == 6, "... if the clock has not passed it");
+	ok(attempt.call.ends[0] == NOW + 10 && attempt.call.ends[1] == NOW + 50 && attempt.call.ends[2] == NOW, "... of the grant in force what was issued");
 	ok(!in_era(), "... and nothing more is issued of it");
 	ok(attempt.call.registry_id == REGISTRY && attempt.call.timeline == 1, "... to this registry alone");
 	is_int(attempt.call.not_after, times.wall + TIMEOUT, "... until the node waits no longer");
@@ -688,7 +751,7 @@ test_move(void)
 	answer(REGISTRY, 1);
 	reply.done = true;
 	hear();
-	ok(attempt.acquired && lease.grant.worker == 8 && unused.registry == 0, "... and then it is used");
+	ok(attempt.acquired && lease.grant.worker == 8 && unused.registry == 0 && unused.worker == 0, "... and then it is used");
 	is_published(NOW + 11, NOW + WINDOW, "... above what was issued");
 
 	move();
@@ -702,8 +765,9 @@ test_move(void)
 	ok(ticket.era != era, "... in an era of its own");
 	serve(true);
 	ok(calls(UIDGEN_CALL_IMPORT) && attempt.calls == 0 && attempt.grant.worker == 8, "the next attempt has the grant already");
-	fails(false, false, false);
+	fails(true, true, false);
 	ok(attempt.state == UIDGEN_ATTEMPT_NO_REPLY && in_era() && lease.grant.worker == 3, "no reply: the local grant goes on");
+	ok(node.ntokens == 1 && node.locked == 0, "... and the row of the other one is as it was");
 	pass(WINDOW);
 	serve(true);
 	ok(calls(UIDGEN_CALL_ACQUIRE), "a grant that is over is not used");
@@ -725,6 +789,24 @@ test_move(void)
 	fleet_grant(8, NOW);
 	hear();
 	ok(calls(UIDGEN_CALL_IMPORT), "... but not where the clock has passed it");
+
+	/* All that a lease can know of. */
+	begin_fleet();
+	serve(false);
+	grant(0, NOW);
+	hear();
+	for (int i = 1; i < UIDGEN_KNOWN_GRANTS; i++)
+		uidgen_lease_recall(&lease, i, NOW + i);
+	uidgen_atomic_write(&words.position, POSITION(NOW + 10, 0));
+	serve(true);
+	ahead = 20 * TICK;
+	fleet_grant(100, NOW + 20);
+	hear();
+	ok(calls(UIDGEN_CALL_IMPORT) && attempt.call.nends == UIDGEN_KNOWN_GRANTS, "as many as are known one by one are brought along");
+	answer(REGISTRY, 1);
+	hear();
+	serve(true);
+	is_int(attempt.clocks.tick, NOW + 20, "by then the fleet's time is known, and counts");
 
 	begin_fleet();
 	serve(false);
@@ -761,6 +843,24 @@ test_move(void)
 	ok(calls(UIDGEN_CALL_IMPORT), "... and so does what ours has not");
 }
 
+/* The registry's clock is known to a few ticks: what it may not have reached counts. */
+static void
+test_width(void)
+{
+	begin_fleet();
+	serve(false);
+	grant(3, NOW);
+	hear();
+	uidgen_atomic_write(&words.position, POSITION(NOW + 10, 0));
+	pass(12);
+	serve(true);
+	ahead = -5 * TICK;
+	fleet_grant(8, NOW + 12);
+	reply.node.reading.boot_before -= 5 * TICK;
+	hear();
+	ok(calls(UIDGEN_CALL_IMPORT), "what a slow reply leaves open is brought along");
+}
+
 static void
 test_fleet_release(void)
 {
@@ -794,6 +894,7 @@ main(void)
 	test_whose_answer();
 	test_clock();
 	test_move();
+	test_width();
 	test_fleet_release();
 	return done_testing();
 }
