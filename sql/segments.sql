@@ -63,6 +63,11 @@ EXCEPTION WHEN OTHERS OR query_canceled THEN
 	RETURN concat_ws(E'\n  ', SQLSTATE || ' ' || message, CASE WHEN SQLSTATE NOT IN ('23502', '23514') THEN nullif(detail, '') END, nullif(hint, ''));
 END $$;
 
+-- As PostgreSQL before 19 shows positions in the log.
+CREATE FUNCTION pg_temp.short(message text) RETURNS text LANGUAGE sql AS $$
+	SELECT regexp_replace(message, '\m([0-9A-F]+/)0+(?=[0-9A-F])', '\1', 'g')
+$$;
+
 -- The two calls of a keeper.  It knows what the row has, unless it is told otherwise.
 CREATE FUNCTION pg_temp.take(wanted bigint DEFAULT 10, highest bigint DEFAULT -1, version bigint DEFAULT NULL, incarnation bigint DEFAULT NULL,
 	not_after bigint DEFAULT 9223372036854775807, name text DEFAULT 's', course text DEFAULT '{}') RETURNS text LANGUAGE plpgsql AS $$
@@ -79,7 +84,7 @@ BEGIN
 		coalesce(incarnation, incarnation_before, 0), coalesce(version, version_before, 0), course::bigint[], highest, not_after);
 	IF g.refusal IS NOT NULL THEN
 		RETURN concat_ws(E'\n  ', CASE WHEN num_nonnulls(g.first_value, g.last_value, g.version, g.course) = 0 THEN g.refusal END,
-			regexp_replace(g.refusal_detail, 'server is "[^"]*"', 'server is ROLE'),
+			pg_temp.short(regexp_replace(g.refusal_detail, 'server is "[^"]*"', 'server is ROLE')),
 			replace(g.refusal_hint, format('"%s"', current_database()), 'REGISTRY'));
 	END IF;
 	RETURN g.first_value || ' to ' || g.last_value;
@@ -570,18 +575,18 @@ UPDATE uidgen.registry_layout SET segments_confirmed = true;
 UPDATE uidgen.segment SET failover_gap = 100;
 SELECT pg_temp.take(), pg_temp.world(1000, '7/1/8/2'), pg_temp.take(), pg_temp.show();
 SELECT pg_temp.version() AS old_version \gset
-SELECT pg_temp.world(1000, '7/2/8/3'), pg_temp.take(), pg_temp.show(), pg_temp.reigns(), (SELECT unconfirmed FROM uidgen.segment);
+SELECT pg_temp.world(1000, '7/2/8/3'), pg_temp.take(), pg_temp.show(), pg_temp.reigns(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen.segment);
 -- what was fetched before is not handed back any more
 SELECT pg_temp.release(15, version => :old_version), pg_temp.release(115), pg_temp.show();
-SELECT pg_temp.log('0/20 0/20'), pg_temp.take(), pg_temp.show(), (SELECT unconfirmed FROM uidgen.segment);
+SELECT pg_temp.log('0/20 0/20'), pg_temp.take(), pg_temp.show(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen.segment);
 SELECT pg_temp.log('0/30 0/1F'), pg_temp.take(), pg_temp.log('0/30 '), pg_temp.take(), pg_temp.show();
-SELECT pg_temp.log('0/30 0/20'), pg_temp.take(), pg_temp.show(), pg_temp.reigns(), (SELECT unconfirmed FROM uidgen.segment);
+SELECT pg_temp.log('0/30 0/20'), pg_temp.take(), pg_temp.show(), pg_temp.reigns(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen.segment);
 -- the next failover while it waits; the owner's word; switched off
 SELECT pg_temp.world(1000, '7/3/8/3'), pg_temp.take(), pg_temp.world(1000, '7/4/8/3'), pg_temp.take(), pg_temp.show(), pg_temp.reigns();
 SELECT uidgen.raise_segment('s', 0), pg_temp.take(), pg_temp.show();
 SELECT pg_temp.world(1000, '7/5/8/3'), pg_temp.take();
 UPDATE uidgen.registry_layout SET segments_confirmed = false;
-SELECT pg_temp.take(), pg_temp.show(), (SELECT unconfirmed FROM uidgen.segment);
+SELECT pg_temp.take(), pg_temp.show(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen.segment);
 SELECT pg_temp.try($$UPDATE uidgen.segment SET unconfirmed = '0/1'$$);
 -- an old node, too
 UPDATE uidgen.registry_layout SET segments_confirmed = true;
