@@ -186,9 +186,12 @@ typedef struct UidgenRemote
 
 typedef void (*UidgenAskRemote) (UidgenRemote *remote);
 
-/* Sets only the members of a connection, and `version`. */
+/*
+ * Sets only the members of a connection, and `version`, which comes first: so it did in the table
+ * that a function of this name returned before version 0.3.0, and either side can tell.
+ */
 typedef const UidgenLink *(*UidgenLinkFunction) (UidgenAskRemote ask);
 #define UIDGEN_LINK_LIBRARY "uidgen_libpq"
-#define UIDGEN_LINK_FUNCTION "uidgen_libpq_link"
+#define UIDGEN_LINK_FUNCTION "uidgen_libpq_client"
 
 #endif							/* UIDGEN_LINK_H */

@@ -33,7 +33,7 @@
 
 UIDGEN_MODULE_MAGIC("uidgen_libpq");
 
-extern PGDLLEXPORT const UidgenLink *uidgen_libpq_link(UidgenAskRemote ask);
+extern PGDLLEXPORT const UidgenLink *uidgen_libpq_client(UidgenAskRemote ask);
 extern PGDLLEXPORT void _PG_init(void);
 
 /* As much of the other server's texts as is kept. */
@@ -731,7 +731,7 @@ commit(void)
 }
 
 const UidgenLink *
-uidgen_libpq_link(UidgenAskRemote ask)
+uidgen_libpq_client(UidgenAskRemote ask)
 {
 	static const UidgenLink link = {
 		.version = UIDGEN_VERSION,
