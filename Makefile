@@ -61,19 +61,25 @@ PGFILEDESC = "uidgen - unique, time-ordered 64-bit ids"
 EXTENSION = uidgen
 # Not VERSION, which is PostgreSQL's in PGXS.
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstword $(MAKEFILE_LIST)))uidgen.control)
-# The present script is kept under one name, and takes its version's when built.  The scripts
-# that update to this version, and those of a registry without the extension, are made of it.
+# The scripts are made of the parts in script/, in this order.  Those that update begin like the others,
+# change what their version needs, and then replace what the other parts have.
+SCRIPT_HEAD = 00_psql 02_schema 04_library
+SCRIPT_PARTS = 10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls \
+	48_registry_status 50_ids 52_decode 54_forms 55_scramble 56_numbers 60_layouts 62_ranges 80_status 90_end
+# A registry for a server on which no extension can be installed.
+REGISTRY_HEAD = 02_schema
+REGISTRY_PARTS = 10_registry 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls 48_registry_status
 UPDATES_FROM = 0.1.0 0.2.0 0.2.1
 REGISTRY_UPDATES_FROM = 0.2.0 0.2.1
-DATA_built = sql/uidgen--$(EXTVERSION).sql $(UPDATES_FROM:%=sql/uidgen--%--$(EXTVERSION).sql) \
-	sql/uidgen-registry--$(EXTVERSION).sql $(REGISTRY_UPDATES_FROM:%=sql/uidgen-registry--%--$(EXTVERSION).sql)
+DATA_built = script/uidgen--$(EXTVERSION).sql $(UPDATES_FROM:%=script/uidgen--%--$(EXTVERSION).sql) \
+	script/uidgen-registry--$(EXTVERSION).sql $(REGISTRY_UPDATES_FROM:%=script/uidgen-registry--%--$(EXTVERSION).sql)
 PG_CPPFLAGS = -I$(srcdir)/src -DUIDGEN_VERSION='"$(EXTVERSION)"'
 # Only what the server looks up is seen from outside, so that calls inside are
 # direct.  PostgreSQL 16 and later do that by themselves.
 PG_CPPFLAGS += -DPGDLLEXPORT='__attribute__((visibility("default")))'
 override PG_CFLAGS += -fvisibility=hidden
 
-# pg_regress's tests are sql/ and expected/; the other suites live in test/.
+# As in PostgreSQL's own extensions, sql/ and expected/ are the tests of pg_regress; the other suites are in test/.
 REGRESS = install catalog layout decode ranges forms scramble errors generate copy numbers registry fleet segments writes
 REGRESS_OPTS = --inputdir=$(srcdir)
 ISOLATION = acquire fleet locks partitions renew segments
@@ -97,27 +103,27 @@ include $(PGXS)
 
 # PGXS tracks no headers, and makes no folders in a build outside the source.
 $(OBJS) $(OBJS:.o=.bc) $(LIBPQ_OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) $(srcdir)/uidgen.control
-$(shell mkdir -p $(sort $(dir $(OBJS) $(LIBPQ_OBJS))) sql test/unit test/fuzz)
+$(shell mkdir -p $(sort $(dir $(OBJS) $(LIBPQ_OBJS))) script test/unit test/fuzz)
 
-SCRIPT = $(srcdir)/sql/uidgen.sql
-# $(call update_from,OLD): the present script as one that updates from another version.
-update_from = $(AWK) -v old=$(1) -v changes='$(srcdir)/sql/update/from-$(1).sql' -f '$(srcdir)/sql/update/script.awk' '$(SCRIPT)'
-# What is left when the marks have done their work.
-WITHOUT_MARKS = sed -e '/^-- \[/d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
-# The marked parts, for a server on which no extension can be installed.
-REGISTRY = { echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'; \
-	sed -n '/^-- \[registry\]/,/^-- \[end of registry\]/p'; echo 'COMMIT;'; }
+# $(call parts,NAMES): their files.  $(call changes,OLD,NAMES): those of that version's changes which there are.
+parts = $(1:%=$(srcdir)/script/%.sql)
+changes = $(wildcard $(2:%=$(srcdir)/script/update/$(1)/%.sql))
+updating = $(AWK) -v old=$(1) -f '$(srcdir)/script/update.awk' $(call parts,$(2))
+IN_VERSION = sed -e '/^-- \[since /d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
+REGISTRY_BEGINS = echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'
+SCRIPT_SOURCES = $(wildcard $(srcdir)/script/[0-9]*.sql $(srcdir)/script/update/*/*.sql) $(srcdir)/script/update.awk $(srcdir)/uidgen.control
+$(DATA_built): $(SCRIPT_SOURCES)
 
-sql/uidgen--$(EXTVERSION).sql: $(SCRIPT) $(srcdir)/uidgen.control
-	$(WITHOUT_MARKS) $< >$@
-sql/uidgen-registry--$(EXTVERSION).sql: $(SCRIPT) $(srcdir)/uidgen.control
-	$(REGISTRY) <$< | $(WITHOUT_MARKS) >$@
-$(UPDATES_FROM:%=sql/uidgen--%--$(EXTVERSION).sql): sql/uidgen--%--$(EXTVERSION).sql: \
-  $(srcdir)/sql/update/from-%.sql $(srcdir)/sql/update/script.awk $(SCRIPT) $(srcdir)/uidgen.control
-	$(call update_from,$*) | $(WITHOUT_MARKS) >$@
-$(REGISTRY_UPDATES_FROM:%=sql/uidgen-registry--%--$(EXTVERSION).sql): sql/uidgen-registry--%--$(EXTVERSION).sql: \
-  $(srcdir)/sql/update/from-%.sql $(srcdir)/sql/update/script.awk $(SCRIPT) $(srcdir)/uidgen.control
-	$(call update_from,$*) | $(REGISTRY) | $(WITHOUT_MARKS) >$@
+script/uidgen--$(EXTVERSION).sql:
+	cat $(call parts,$(SCRIPT_HEAD) $(SCRIPT_PARTS)) | $(IN_VERSION) >$@
+$(UPDATES_FROM:%=script/uidgen--%--$(EXTVERSION).sql): script/uidgen--%--$(EXTVERSION).sql:
+	{ $(call updating,$*,$(SCRIPT_HEAD)); cat /dev/null $(call changes,$*,before); $(call updating,$*,$(SCRIPT_PARTS)); \
+	  cat /dev/null $(call changes,$*,after_registry after); } | $(IN_VERSION) >$@
+script/uidgen-registry--$(EXTVERSION).sql:
+	{ $(REGISTRY_BEGINS); cat $(call parts,$(REGISTRY_HEAD) $(REGISTRY_PARTS)); echo 'COMMIT;'; } | $(IN_VERSION) >$@
+$(REGISTRY_UPDATES_FROM:%=script/uidgen-registry--%--$(EXTVERSION).sql): script/uidgen-registry--%--$(EXTVERSION).sql:
+	{ $(REGISTRY_BEGINS); $(call updating,$*,$(REGISTRY_HEAD)); cat /dev/null $(call changes,$*,before); \
+	  $(call updating,$*,$(REGISTRY_PARTS)); cat /dev/null $(call changes,$*,after_registry); echo 'COMMIT;'; } | $(IN_VERSION) >$@
 
 # Not one of PGXS's MODULES, which are made of one file each.
 all: $(LIBPQ_MODULE)$(DLSUFFIX)

@@ -110,11 +110,17 @@ is_deeply(
 	[ sort(@former) ],
 	'a script leads from every version to the present one');
 is_deeply(
-	[ map { s{^sql/update/from-(.+)\.sql$}{$1}r } sort(glob('sql/update/*.sql')) ],
+	[ map { s{^script/update/}{}r } sort(glob('script/update/*')) ],
 	[ sort(@former) ],
-	'sql/update has what it adds for each');
+	'script/update has what each of them has to change');
+my @parts = grep { !/--/ } glob('script/*.sql');
+is_deeply(
+	[ map { "script/$_.sql" } words('SCRIPT_HEAD'), words('SCRIPT_PARTS') ],
+	\@parts, 'the script is made of all parts, in the order of their names');
+none('... and that of a registry of some of them', grep { my $part = "script/$_.sql"; !grep { $_ eq $part } @parts } words('REGISTRY_HEAD'), words('REGISTRY_PARTS'));
+my $script = join '', map { slurp($_) } @parts;
 none('... and every version up to which it may be left out is one of these or the present one',
-	grep { my $since = $_; !grep { $_ eq $since } @former, $version } slurp('sql/uidgen.sql') =~ /^-- \[since (.+)\]$/mg);
+	grep { my $since = $_; !grep { $_ eq $since } @former, $version } $script =~ /^-- \[since (.+)\]$/mg);
 is(grab('CHANGELOG.md', qr/^## (\S+) \(.+\)$/m), $version, 'newest version in CHANGELOG.md');
 
 # ---- What the README lists ----
@@ -136,7 +142,7 @@ foreach ([ 'uidgen.status', 'status' ], [ 'uidgen.segment_status', 'segments' ])
 		"the README lists every column of $view, in their order");
 }
 my @presets = slurp('src/core/layout.c') =~ /^\t\{"([\w-]+)"/mg;
-is(grab('sql/uidgen.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@presets),
+is(grab('script/60_layouts.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@presets),
 	'the script tells the planner how many presets there are');
 
 # ---- Links of the documents ----
@@ -171,8 +177,8 @@ none('every link leads somewhere', map { dead_links($_) } grep { /\.md$/ } @file
 
 is_deeply(
 	[ sort(words('REGRESS')) ],
-	[ sort(grep { !/^uidgen(-|$)/ } names('sql/*.sql')) ],
-	'REGRESS names every other file of sql/');
+	[ sort(names('sql/*.sql')) ],
+	'REGRESS names every file of sql/');
 is_deeply(
 	[ sort(words('ISOLATION')) ],
 	[ sort(names('test/isolation/specs/*.spec')) ],
@@ -199,7 +205,7 @@ my %linked;
 $linked{ s{^\.\./}{} ? $_ : "test/$_" }++ foreach slurp('test/README.md') =~ /\]\(([^)#]+)/g;
 none(
 	'test/README.md names each test and helper',
-	grep { m{^test/|^sql/} && !m{^sql/uidgen(-.*)?\.sql$|^sql/update/|/(corpus|expected)/|^test/README\.md$} && !$linked{$_} } @files);
+	grep { m{^test/|^sql/} && !m{/(corpus|expected)/|^test/README\.md$} && !$linked{$_} } @files);
 none('... once', grep { $linked{$_} > 1 } keys %linked);
 none('... and what exists', grep { !-e } keys %linked);
 none(

@@ -24,7 +24,7 @@
  *	- Its bounds are cut so that nothing is asked for that the registry refuses, because it
  *	  grants no further than max_lead ahead of its clock.
  *
- * The keeper (shared_mode.c) makes the calls that are decided on here.  As in lease.h all
+ * An attempt of the keeper (attempt.h) makes the calls that are decided on here.  As in lease.h all
  * that comes in are values: test/unit/test_node.c tries each rule.
  */
 #ifndef UIDGEN_NODE_H

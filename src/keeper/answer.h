@@ -2,7 +2,7 @@
  * answer.h
  *	  Arguments for the registry's functions, and the check of what they return.
  *
- * local_registry.c and shared_registry.c know the functions; this file knows how values are written
+ * local_registry.c, fleet_registry.c and fetch.c know the functions; this file knows how values are written
  * for a link and read from its rows (link.h).  An answer that makes no sense is an error
  * here, since the registry may be of another version, or not as it was installed.
  */
@@ -21,6 +21,7 @@ typedef struct UidgenAnswer
 	UidgenRow	row;
 } UidgenAnswer;
 
+/* `name` is that of the function's parameter. */
 extern UidgenArgument uidgen_text_argument(const char *name, const char *value);
 extern UidgenArgument uidgen_int_argument(const char *name, int value);
 extern UidgenArgument uidgen_bigint_argument(const char *name, int64 value);

@@ -11,9 +11,8 @@
  *	--idle MS		a connection without a demand is kept for so long (30000, or a window)
  *	--seed N		what is random (1)
  *
- * What a node does is what the rules say: lease, node, fleet's time and shared words are those of
- * src/core, and the keeper's sequence of calls is the one that test/simulation plays
- * (fleet.c).  What this file adds is what takes real time: connections and waits for answers, as
+ * What a node does is what the rules say: attempts of the keeper, lease, node, fleet's time and
+ * shared words are those of src/core.  What this file adds is what takes real time: connections and waits for answers, as
  * in src/remote/client.c, and pauses after failures, as in src/shared/demand.c and keeper.c.
  * A change there has to be made here.
  *
@@ -588,7 +587,7 @@ add_tokens(const Call *call)
 	add(INT8S, "%s", call->nknown == 0 ? "{}" : strcat(text, "}"));
 }
 
-/* As in shared_registry.c.  The identity is as long as a real one. */
+/* As in fleet_registry.c.  The identity is as long as a real one. */
 static const char *
 write_call(int n, const Call *call)
 {

@@ -44,6 +44,7 @@ use Time::HiRes qw(sleep time);
 # and "isolation" are PostgreSQL's own, on a server that is started anew; the others
 # are programs of test/t.
 my $takes = 'regress:generate';
+my @parts = map { "script/$_.sql" } qw(10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls);
 my %tests = (
 	'src/core/ticket.h' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
 	'src/core/ticket.c' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
@@ -75,8 +76,8 @@ my %tests = (
 	'src/keeper/fleet_registry.c' => 'test/t/remote_answers.pl test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl',
 	'src/keeper/local_registry.c' => "$takes test/t/keeper_faulty_link.pl test/t/registry_worker_ids.pl test/t/clock_recovery.pl",
 	'src/link/link_local.c' => "$takes test/t/operator_status.pl test/t/keeper_hostile_database.pl test/t/keeper_trouble.pl test/t/upgrade_uidgen.pl",
-	'sql/uidgen.sql' => 'regress:registry,fleet,segments isolation test/t/life_restart.pl test/t/registry_worker_ids.pl');
-my @order = qw(src/core/textform.c src/core/uuidform.c src/core/ticket.h src/core/ticket.c src/core/segment.h src/core/segment.c src/core/supply.c src/core/lease.c src/core/fleetclock.c src/core/node.c src/core/publish.c src/core/attempt.c sql/uidgen.sql src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/fleet_registry.c src/keeper/keeping.c src/keeper/grants.c src/keeper/fetch.c src/shared/demand.c src/shared/segments.c src/ids/numbers.c src/ids/waiting.c src/ids/generator.c src/functions/scramble.c);
+	map({ $_ => 'regress:registry,fleet,segments isolation test/t/life_restart.pl test/t/registry_worker_ids.pl' } @parts));
+my @order = (qw(src/core/textform.c src/core/uuidform.c src/core/ticket.h src/core/ticket.c src/core/segment.h src/core/segment.c src/core/supply.c src/core/lease.c src/core/fleetclock.c src/core/node.c src/core/publish.c src/core/attempt.c), @parts, qw(src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/fleet_registry.c src/keeper/keeping.c src/keeper/grants.c src/keeper/fetch.c src/shared/demand.c src/shared/segments.c src/ids/numbers.c src/ids/waiting.c src/ids/generator.c src/functions/scramble.c));
 
 # What ./check would not compile either, as far as it shows in what the program does.
 my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized implicit-fallthrough);
@@ -330,7 +331,8 @@ sub install
 	if ($file =~ /\.sql$/)
 	{
 		my ($version) = slurp("$dir/tree/uidgen.control") =~ /^default_version = '(.*)'/m;
-		spew("$scripts/" . ($file =~ s{.*/(.*)\.sql}{$1--$version.sql}r), slurp("$dir/tree/$file"));
+		return 0 if run(60, 'make', '-s', "PG_CONFIG=$pg_config", "script/uidgen--$version.sql") ne '';
+		check('cp', "$dir/tree/script/uidgen--$version.sql", $scripts);
 		start_server() and return 0 if !-e "$dir/data/postmaster.pid";
 		# CREATE EXTENSION does not look into functions.
 		return run(60, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'template1', '-c', <<'END') eq '';

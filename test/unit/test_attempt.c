@@ -621,6 +621,14 @@ test_whose_answer(void)
 	ok(attempt.state == UIDGEN_ATTEMPT_UNUSABLE && !attempt.heard, "another registry: no answer");
 	ok(node.ntokens == 2 && lease.grant.last == NOW + WINDOW, "... and nothing changes");
 
+	begin_fleet();
+	serve(true);
+	answer(REGISTRY, 1);
+	hear();
+	answer(REGISTRY + 1, 1);
+	hear();
+	ok(attempt.state == UIDGEN_ATTEMPT_UNUSABLE && !attempt.heard, "... also after one that counts");
+
 	hold_fleet();
 	node.seen.timeline = 2;
 	serve(true);

@@ -1,10 +1,3 @@
--- sql/update/from-0.2.1.sql: see script.awk beside it.
-
--- [registry]
--- It has more columns.
-DROP FUNCTION IF EXISTS uidgen.begin_segment_call(bytea);
--- [end of registry]
--- [after]
 -- The view has a column more, and calls another function.
 DO $$
 BEGIN

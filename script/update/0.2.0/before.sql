@@ -1,6 +1,3 @@
--- sql/update/from-0.2.0.sql: see script.awk beside it.
-
--- [registry]
 -- In version 0.2.0 all calls locked registry_layout before worker_node, but for two: where a
 -- server acquires a worker id of its local registry, and share_registry().  These alone wait
 -- for this lock, and wait here.  Without it they would lock worker_node, and then wait for
@@ -44,30 +41,3 @@ $$;
 
 -- It has more columns.
 DROP FUNCTION IF EXISTS uidgen.begin_segment_call(bytea);
--- [end of registry]
--- [after]
--- [registry]
--- A view that was dropped is a new one.
-DO $$
-DECLARE
-	made regclass;
-BEGIN
-	FOR made IN
-		SELECT c.oid FROM pg_class AS c
-			WHERE c.oid IN ('uidgen.fleet'::regclass, 'uidgen.registry_status'::regclass) AND c.relacl IS NULL
-	LOOP
-		EXECUTE format('GRANT SELECT ON %s TO pg_monitor', made);
-	END LOOP;
-END
-$$;
--- [end of registry]
--- The view has a column more, and calls another function.
-DO $$
-BEGIN
-	DROP FUNCTION IF EXISTS uidgen.segment_status();
-EXCEPTION
-	WHEN dependent_objects_still_exist THEN
-		-- What somebody has made with it goes on.
-		NULL;
-END
-$$;

@@ -1,5 +1,3 @@
--- sql/update/from-0.1.0.sql: see script.awk beside it.
-
 -- Who acquires a worker id locks worker_node first in version 0.1.0, and waits here.
 LOCK TABLE uidgen.worker_node IN SHARE UPDATE EXCLUSIVE MODE;
 
@@ -38,7 +36,3 @@ GRANT EXECUTE ON FUNCTION uidgen.diagnose() TO PUBLIC;
 
 -- The view is not dropped, because views of others may depend on it.
 ALTER FUNCTION uidgen.status() RENAME TO status_0_1;
-
--- [after]
-DROP FUNCTION uidgen.registry_tick(bigint, bigint);
-DROP FUNCTION uidgen.status_0_1();

@@ -1,0 +1,423 @@
+--
+-- The registry: which instance holds which worker id, and up to which tick.
+--
+-- Only SQL and PL/pgSQL, so that the registry can also live on a server without the
+-- library.  Its functions are given numbers (unit, epoch, maxima) and parse no layouts.
+--
+-- It is local or shared: of one server, whose keeper calls it as its owner, or of a fleet,
+-- whose nodes call it with privileges for that alone.  Each has functions of its own for
+-- the three calls.  The two modes have in common the tables and the steps that come first.
+--
+
+-- The order of locks.  What locks more than one of these tables locks registry_layout first, then
+-- worker_node, and segment last.  By two orders, one call could hold registry_layout and wait for
+-- worker_node, while another holds that and waits for registry_layout: a deadlock.  A script that
+-- updates meets calls of the former version: script/update/OLD/before.sql has to go by their order.
+--
+-- DROP EXTENSION locks them in the order that pg_depend has them in, which no call can rely on.  So a
+-- keeper locks the extension before it calls its own server's registry (lock_extension() in
+-- link_local.c).  Calls of nodes come in ordinary sessions, which cannot do that: whoever drops a
+-- registry that nodes use locks the tables before, or may have to do it again.
+
+-- [since 0.1.0]
+CREATE TABLE uidgen.worker_node (
+	datacenter_id integer NOT NULL,
+	worker_id integer NOT NULL,
+	host_name text,
+	port integer,
+	type integer,
+	launch_date date NOT NULL,
+	created timestamptz NOT NULL,
+	modified timestamptz NOT NULL,
+	identity text,
+	token bigint,
+	granted_until bigint NOT NULL,
+	released boolean NOT NULL,
+	launches bigint NOT NULL,
+	PRIMARY KEY (datacenter_id, worker_id)
+) WITH (fillfactor = 20);	-- room for the renewals' row versions (HOT)
+
+-- An index on what a renewal changes would end HOT.
+-- [since 0.2.0]
+CREATE INDEX worker_node_identity_idx ON uidgen.worker_node (datacenter_id, identity);
+COMMENT ON INDEX uidgen.worker_node_identity_idx IS 'finds the worker ids that a node of a fleet had before';
+
+COMMENT ON TABLE uidgen.worker_node IS 'worker ids that were ever granted: never dumped, never replicated, never to be edited by hand';
+COMMENT ON COLUMN uidgen.worker_node.datacenter_id IS 'the datacenter field of the ids; 0 if the layout has none';
+COMMENT ON COLUMN uidgen.worker_node.worker_id IS 'the worker field of the ids';
+COMMENT ON COLUMN uidgen.worker_node.host_name IS 'host of the last holder';
+COMMENT ON COLUMN uidgen.worker_node.port IS 'port of the last holder';
+COMMENT ON COLUMN uidgen.worker_node.type IS 'what the last holder runs on; 1: container, 2: server';
+COMMENT ON COLUMN uidgen.worker_node.launch_date IS 'day on which the worker id was last acquired';
+COMMENT ON COLUMN uidgen.worker_node.created IS 'when the worker id was first acquired';
+COMMENT ON COLUMN uidgen.worker_node.modified IS 'when the worker id was last acquired, renewed or released; does not go back when the clock is set back';
+COMMENT ON COLUMN uidgen.worker_node.identity IS 'the last holder: system identifier/timeline/inode of the control file/its time of birth/hash of the machine id; null: forgotten';
+COMMENT ON COLUMN uidgen.worker_node.token IS 'proves who the holder is; changes with each renewal; null: released';
+COMMENT ON COLUMN uidgen.worker_node.granted_until IS 'last tick granted; the last one of the layout: granted to no node any more, by keep_worker()';
+COMMENT ON COLUMN uidgen.worker_node.released IS 'whether anybody may have it: it was handed back by a clean shutdown, freed by forget_worker(), or only its end was brought along';
+COMMENT ON COLUMN uidgen.worker_node.launches IS 'how many times the worker id was acquired';
+
+-- [since 0.1.0]
+CREATE TABLE uidgen.registry_layout (
+	only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
+	layout text NOT NULL,
+	unit bigint NOT NULL,
+	epoch bigint NOT NULL,
+	max_tick bigint NOT NULL,
+	max_datacenter integer NOT NULL,
+	max_worker integer NOT NULL,
+	pinned timestamptz NOT NULL,
+	database oid NOT NULL,
+	shared boolean NOT NULL DEFAULT false,
+	registry_id bigint,
+	max_lead interval,
+	clock_slack interval,
+	system_identifier bigint,
+	timeline integer,
+	started timestamptz,
+	quarantine_until bigint
+);
+
+-- [since 0.2.1]
+ALTER TABLE uidgen.registry_layout
+	ADD CONSTRAINT shared_is_complete CHECK (NOT shared
+		OR (registry_id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) IS NOT NULL),
+	ADD CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000::numeric >= (8::bigint * unit)::numeric),
+	ADD CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0'),
+	ADD CONSTRAINT lengths_have_no_days CHECK (date_trunc('day'::text, max_lead) = interval '0' AND date_trunc('day'::text, clock_slack) = interval '0');
+
+-- [since 0.2.2]
+ALTER TABLE uidgen.registry_layout
+	ADD COLUMN IF NOT EXISTS timeline_offset integer NOT NULL DEFAULT 0,
+	ADD COLUMN IF NOT EXISTS segments_confirmed boolean NOT NULL DEFAULT false,
+	DROP CONSTRAINT IF EXISTS only_a_shared_one_is_confirmed,
+	ADD CONSTRAINT only_a_shared_one_is_confirmed CHECK (shared OR NOT segments_confirmed);
+
+COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a shared registry knows of itself';
+COMMENT ON COLUMN uidgen.registry_layout.only_one IS 'always true: the primary key then allows for one row only';
+COMMENT ON COLUMN uidgen.registry_layout.layout IS 'the layout in canonical form';
+COMMENT ON COLUMN uidgen.registry_layout.unit IS 'length of a tick, in microseconds';
+COMMENT ON COLUMN uidgen.registry_layout.epoch IS 'start of tick 0, in microseconds since 1970 UTC';
+COMMENT ON COLUMN uidgen.registry_layout.max_tick IS 'the last tick, which is never granted';
+COMMENT ON COLUMN uidgen.registry_layout.max_datacenter IS 'largest datacenter id';
+COMMENT ON COLUMN uidgen.registry_layout.max_worker IS 'largest worker id';
+COMMENT ON COLUMN uidgen.registry_layout.pinned IS 'when the layout was pinned';
+COMMENT ON COLUMN uidgen.registry_layout.database IS 'OID of the registry''s database; a copy of the database has another OID';
+COMMENT ON COLUMN uidgen.registry_layout.shared IS 'whether many servers share this registry; decided once, before the first grant';
+COMMENT ON COLUMN uidgen.registry_layout.registry_id IS 'a random number that tells a shared registry from others; a copy or a restored one has the same';
+COMMENT ON COLUMN uidgen.registry_layout.max_lead IS 'no grant of a shared registry reaches further ahead of its clock; at least 8 ticks; the owner may change it, which protects from lost commits once the longer of both values has passed';
+COMMENT ON COLUMN uidgen.registry_layout.clock_slack IS 'by how much the clock of a server that takes over a shared registry may be behind; the owner may change it';
+COMMENT ON COLUMN uidgen.registry_layout.system_identifier IS 'the cluster that a shared registry was in when it last looked';
+COMMENT ON COLUMN uidgen.registry_layout.timeline IS 'the timeline that it was on then';
+COMMENT ON COLUMN uidgen.registry_layout.timeline_offset IS 'added to the timeline that nodes are told, so that they take this registry for later than what they have seen: by take_over_registry()';
+COMMENT ON COLUMN uidgen.registry_layout.segments_confirmed IS 'whether a shared registry that has failed over gives out numbers of a segment only once a standby has replayed that it did, so that two failovers in a row repeat none; the owner may change it, who then needs the privileges of pg_monitor';
+COMMENT ON COLUMN uidgen.registry_layout.started IS 'when its server had started';
+COMMENT ON COLUMN uidgen.registry_layout.quarantine_until IS 'a grant of a shared registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
+
+-- Host names and ports are for monitoring only.
+-- [since 0.1.0]
+GRANT SELECT ON uidgen.registry_layout TO pg_monitor;
+-- All but the token, by which a node proves that a row is its own.  An update does this
+-- only where pg_monitor had all.
+-- [since 0.1.0]
+GRANT SELECT (datacenter_id, worker_id, host_name, port, type, launch_date, created, modified, identity, granted_until, released, launches)
+	ON uidgen.worker_node TO pg_monitor;
+
+-- Logical replication FOR ALL TABLES publishes these tables, but the grants of another
+-- cluster mean nothing here and would overwrite our own.  A row trigger that fires only
+-- for replication drops such rows, in apply and in the initial copy.
+CREATE FUNCTION uidgen.drop_replicated_row() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION uidgen.drop_replicated_row() IS 'trigger: drops rows that logical replication brings';
+-- [since 0.1.0]
+REVOKE EXECUTE ON FUNCTION uidgen.drop_replicated_row() FROM PUBLIC;
+
+-- [since 0.1.0]
+CREATE TRIGGER drop_replicated_row
+	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.worker_node
+	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
+-- [since 0.1.0]
+ALTER TABLE uidgen.worker_node ENABLE REPLICA TRIGGER drop_replicated_row;
+COMMENT ON TRIGGER drop_replicated_row ON uidgen.worker_node IS 'drops rows that logical replication brings';
+
+-- [since 0.1.0]
+CREATE TRIGGER drop_replicated_row
+	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.registry_layout
+	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
+-- [since 0.1.0]
+ALTER TABLE uidgen.registry_layout ENABLE REPLICA TRIGGER drop_replicated_row;
+COMMENT ON TRIGGER drop_replicated_row ON uidgen.registry_layout IS 'drops rows that logical replication brings';
+
+-- No trigger can drop a TRUNCATE that replication brings, so it is refused where
+-- it begins.
+CREATE FUNCTION uidgen.refuse_truncate() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'cannot truncate %.%', TG_TABLE_SCHEMA, TG_TABLE_NAME
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'The registry would forget which ids and numbers may be in use.',
+			HINT = 'To begin a new registry, create the extension in another database and name that in "uidgen.database".';
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_truncate() IS 'trigger: refuses TRUNCATE of the registry';
+-- [since 0.1.0]
+REVOKE EXECUTE ON FUNCTION uidgen.refuse_truncate() FROM PUBLIC;
+
+-- [since 0.1.0]
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.worker_node
+	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
+COMMENT ON TRIGGER refuse_truncate ON uidgen.worker_node IS 'refuses TRUNCATE of the registry';
+-- [since 0.1.0]
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.registry_layout
+	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
+COMMENT ON TRIGGER refuse_truncate ON uidgen.registry_layout IS 'refuses TRUNCATE of the registry';
+
+-- Only these functions look at the clock, at what tells one run of the registry's database from
+-- another, and at how far its standbys are.  So a test can replace them and play any course of events.
+CREATE FUNCTION uidgen.registry_clock() RETURNS timestamptz
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT clock_timestamp()
+$$;
+COMMENT ON FUNCTION uidgen.registry_clock() IS 'the clock that the registry goes by';
+
+CREATE FUNCTION uidgen.registry_history(
+	OUT system_identifier bigint,
+	OUT timeline integer,
+	OUT started timestamptz,
+	OUT database oid)
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- Not from the control file: it has the timeline of the last checkpoint, which for
+	-- some time after a promotion is still the old one.  But a standby can tell no other.
+	SELECT c.system_identifier,
+			CASE WHEN pg_is_in_recovery()
+				THEN (SELECT greatest(k.timeline_id, r.min_recovery_end_timeline) FROM pg_control_checkpoint() AS k, pg_control_recovery() AS r)
+				ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer END,
+			pg_postmaster_start_time(),
+			d.oid
+		INTO STRICT system_identifier, timeline, started, database
+		FROM pg_control_system() AS c, pg_database AS d
+		WHERE d.datname = current_database();
+END
+$$;
+COMMENT ON FUNCTION uidgen.registry_history() IS 'which course of history the registry''s database is in: cluster, timeline, start of the server, and database';
+
+-- `replayed` is null for whoever has not the privileges of pg_monitor.
+CREATE FUNCTION uidgen.registry_log(OUT written pg_lsn, OUT replayed pg_lsn)
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	SELECT pg_current_wal_insert_lsn(), (
+			-- a subscriber, which has a database, has no registry of ours
+			SELECT max(r.replay_lsn) FROM pg_stat_replication AS r JOIN pg_stat_activity AS a ON a.pid = r.pid AND a.datid IS NULL)
+		INTO STRICT written, replayed;
+END
+$$;
+COMMENT ON FUNCTION uidgen.registry_log() IS 'how far the log of the registry''s server is written, and how far one of its standbys has replayed it';
+-- [since 0.2.2]
+REVOKE EXECUTE ON FUNCTION uidgen.registry_log() FROM PUBLIC;
+
+CREATE FUNCTION uidgen.check_confirmable() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	owner regrole;
+BEGIN
+	SELECT p.proowner INTO STRICT owner FROM pg_proc AS p WHERE p.oid = 'uidgen.registry_log()'::regprocedure;
+	IF NOT pg_has_role(owner, 'pg_read_all_stats', 'USAGE') THEN
+		RAISE EXCEPTION 'role % cannot see what the standbys of the registry have replayed', owner
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Numbers of segments would wait for that without end.',
+				HINT = format('Run GRANT pg_monitor TO %s.', owner);
+	END IF;
+	RETURN new;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_confirmable() IS 'trigger: refuses segments_confirmed where the registry''s owner cannot see how far its standbys are';
+-- [since 0.2.2]
+REVOKE EXECUTE ON FUNCTION uidgen.check_confirmable() FROM PUBLIC;
+-- [since 0.2.2]
+CREATE OR REPLACE TRIGGER check_confirmable BEFORE UPDATE ON uidgen.registry_layout
+	FOR EACH ROW WHEN (new.segments_confirmed AND NOT old.segments_confirmed) EXECUTE FUNCTION uidgen.check_confirmable();
+COMMENT ON TRIGGER check_confirmable ON uidgen.registry_layout IS 'refuses segments_confirmed where the registry''s owner cannot see how far its standbys are';
+
+CREATE FUNCTION uidgen.new_token() RETURNS bigint
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+	-- the first 32 and the last 32 bits of a version 4 uuid are random
+	SELECT ('x' || left(u, 8) || right(u, 8))::bit(64)::bigint
+	FROM (SELECT gen_random_uuid()::text) AS t (u)
+$$;
+COMMENT ON FUNCTION uidgen.new_token() IS 'a random number that nobody can guess';
+
+CREATE FUNCTION uidgen.tick_at("time" timestamptz, unit bigint, epoch bigint) RETURNS bigint
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN floor((extract(epoch FROM "time") * 1000000::numeric - epoch::numeric) / unit::numeric)::bigint;
+COMMENT ON FUNCTION uidgen.tick_at(timestamptz, bigint, bigint) IS 'the tick that a time is in, given the unit and the epoch of a layout in microseconds';
+
+CREATE FUNCTION uidgen.tick_time(tick bigint, unit bigint, epoch bigint) RETURNS text
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN (tick::numeric * unit + epoch) < 9200000000000000000
+		THEN to_char(timestamp '1970-01-01' + (tick::numeric * unit + epoch)::bigint * interval '1 microsecond',
+					 'YYYY-MM-DD HH24:MI:SS.MS') || ' UTC'
+		ELSE 'tick ' || tick END
+$$;
+COMMENT ON FUNCTION uidgen.tick_time(bigint, bigint, bigint) IS 'when a tick begins, for messages';
+
+CREATE FUNCTION uidgen.check_lifetime(tick bigint, max_tick bigint, unit bigint, epoch bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- The last tick is never granted: the end is noticed before it is reached.
+	IF tick >= max_tick THEN
+		RAISE EXCEPTION 'the time bits of the layout are used up'
+			USING ERRCODE = 'sequence_generator_limit_exceeded',
+				DETAIL = format('The next id would have tick %s (%s); the last tick that can be granted is %s.', tick, uidgen.tick_time(tick, unit, epoch), max_tick - 1),
+				HINT = 'If the clock is wrong, correct it. Otherwise begin a new registry with a later epoch or more time bits in "uidgen.layout".';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_lifetime(bigint, bigint, bigint, bigint) IS 'raises an error if a tick is beyond what may be granted';
+
+CREATE FUNCTION uidgen.check_request(
+	policy text,
+	datacenter integer,
+	wanted integer,
+	max_datacenter integer,
+	max_worker integer) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'worker ids can be acquired in isolation level read committed only'
+			USING ERRCODE = 'invalid_transaction_state',
+				DETAIL = format('This transaction has isolation level %s, so it may not see what others were granted meanwhile.', current_setting('transaction_isolation')),
+				HINT = 'Use isolation level read committed.';
+	END IF;
+	IF policy NOT IN ('reuse', 'disposable') THEN
+		RAISE EXCEPTION 'there is no worker policy "%"', policy
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'The policies are "reuse" and "disposable".';
+	END IF;
+	IF datacenter NOT BETWEEN 0 AND max_datacenter THEN
+		RAISE EXCEPTION 'datacenter id % is out of range', datacenter
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The layout has room for datacenter ids from 0 to %s.', max_datacenter),
+				HINT = 'Change the setting "uidgen.datacenter_id".';
+	END IF;
+	IF wanted > max_worker THEN
+		RAISE EXCEPTION 'worker id % is out of range', wanted
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The layout has room for worker ids from 0 to %s.', max_worker),
+				HINT = 'Change the setting "uidgen.worker_id".';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_request(text, integer, integer, integer, integer)
+	IS 'raises an error if a request for a worker id makes no sense';
+
+CREATE FUNCTION uidgen.check_epoch(now_tick bigint, unit bigint, epoch bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF now_tick < 0 THEN
+		RAISE EXCEPTION 'the epoch of the layout is in the future'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The epoch is %s, the clock shows %s.', uidgen.tick_time(0, unit, epoch), uidgen.tick_time(now_tick, unit, epoch)),
+				HINT = 'If the clock is wrong, correct it. Otherwise give the setting "uidgen.layout" an epoch in the past.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_epoch(bigint, bigint, bigint) IS 'raises an error if the epoch of a layout is in the future';
+
+-- What is given out without having been written would be given out again.  So each write is
+-- followed by this; one that may find another row than it expects, by
+--	check_written(FOUND OR current_setting('session_replication_role') <> 'replica').
+CREATE FUNCTION uidgen.check_written(written boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF written IS NOT TRUE THEN
+		RAISE EXCEPTION 'the registry could not write a row'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = CASE WHEN current_setting('session_replication_role') = 'replica'
+					THEN '"session_replication_role" is "replica", as for rows that replication brings, and the registry takes none of these.'
+					ELSE 'A trigger or a rule on a table of schema uidgen, which is not of the extension, has dropped the row.' END,
+				HINT = CASE WHEN current_setting('session_replication_role') = 'replica'
+					THEN format('Set it back: ALTER DATABASE %I RESET session_replication_role, or ALTER ROLE %I RESET session_replication_role.', current_database(), session_user)
+					ELSE 'Remove that trigger or rule.' END;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_written(boolean) IS 'raises an error if a row was not written';
+-- [since 0.2.1]
+REVOKE EXECUTE ON FUNCTION uidgen.check_written(boolean) FROM PUBLIC;
+
+CREATE FUNCTION uidgen.forget_worker(worker integer, datacenter integer DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	dc integer := coalesce(datacenter, current_setting('uidgen.datacenter_id', true)::integer, 0);
+	clock CONSTANT timestamptz := uidgen.registry_clock();
+	l uidgen.registry_layout;
+BEGIN
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	-- The row stays, so that the next grant of this worker id begins above what was granted:
+	-- for one that keep_worker() kept, above what any grant can reach.
+	UPDATE uidgen.worker_node AS n SET
+			identity = NULL,
+			token = NULL,
+			granted_until = CASE WHEN l.shared AND n.granted_until >= l.max_tick
+				THEN uidgen.tick_at(clock, l.unit, l.epoch) + uidgen.ticks_in(l.max_lead, l.unit) + uidgen.ticks_in(l.clock_slack, l.unit) + 1
+				ELSE n.granted_until END,
+			released = true,
+			modified = greatest(CASE WHEN l.shared THEN n.modified END, clock)
+		WHERE n.datacenter_id = dc AND n.worker_id = worker;
+	IF NOT FOUND THEN
+		PERFORM uidgen.check_written(NOT EXISTS (SELECT FROM uidgen.worker_node AS n WHERE n.datacenter_id = dc AND n.worker_id = worker));
+		RAISE EXCEPTION 'there is no worker id % of datacenter % in the registry', worker, dc
+			USING ERRCODE = 'undefined_object',
+				DETAIL = format('The registry has %s worker ids.', (SELECT count(*) FROM uidgen.worker_node)),
+				HINT = 'The table uidgen.worker_node lists them.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.forget_worker(integer, integer)
+	IS 'frees a worker id whose instance will never issue ids again, or one that keep_worker() kept';
+
+-- [since 0.2.0]
+REVOKE EXECUTE ON FUNCTION
+	uidgen.registry_clock(),
+	uidgen.registry_history(),
+	uidgen.new_token(),
+	uidgen.tick_at(timestamptz, bigint, bigint),
+	uidgen.tick_time(bigint, bigint, bigint),
+	uidgen.check_lifetime(bigint, bigint, bigint, bigint),
+	uidgen.check_request(text, integer, integer, integer, integer),
+	uidgen.check_epoch(bigint, bigint, bigint),
+	uidgen.forget_worker(integer, integer)
+	FROM PUBLIC;
+

@@ -1,0 +1,390 @@
+--
+-- What the owner of a fleet's registry does, and who may call what.
+--
+
+CREATE FUNCTION uidgen.import_worker(datacenter integer, worker integer, granted_until timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	l uidgen.registry_layout;
+	until bigint;
+BEGIN
+	PERFORM uidgen.begin_call();
+	SELECT (b.l).* INTO STRICT l FROM uidgen.begin_node_call(queues => true) AS b;
+	IF isfinite(granted_until) THEN
+		until := uidgen.tick_at(granted_until, l.unit, l.epoch);
+	END IF;
+	IF until BETWEEN 0 AND l.max_tick - 1 THEN
+		PERFORM uidgen.raise_ends(l, datacenter, ARRAY[worker], ARRAY[until]);
+	ELSE
+		RAISE EXCEPTION 'the layout has no tick for %', granted_until
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('It begins at %s, and the last tick that can be granted is that of %s.',
+								uidgen.tick_time(0, l.unit, l.epoch), uidgen.tick_time(l.max_tick - 1, l.unit, l.epoch)),
+				HINT = 'To keep a worker id for ever, use uidgen.keep_worker().';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.import_worker(integer, integer, timestamptz)
+	IS 'lets grants of a worker id begin after this time: a server issues ids up to there by its local registry';
+
+-- The last tick is never granted, so an end there belongs to no node and is never over.
+CREATE FUNCTION uidgen.keep_worker(datacenter integer, worker integer) RETURNS timestamptz
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	call record;
+	l uidgen.registry_layout;
+	now_time timestamptz;
+	until bigint;
+BEGIN
+	PERFORM uidgen.begin_call();
+	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
+	l := call.l;
+	PERFORM uidgen.check_named_workers(l, datacenter, ARRAY[worker]);
+	-- What was lost is not over because no node has asked since.
+	IF call.went_back THEN
+		l.quarantine_until := uidgen.begin_quarantine();
+	END IF;
+	now_time := uidgen.registry_clock();
+	-- First a row, so that there is one to lock: a node may be about to take this worker id.
+	INSERT INTO uidgen.worker_node AS n
+		(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)
+		VALUES (datacenter, worker, now_time::date, now_time, now_time, 0, true, 0)
+		ON CONFLICT (datacenter_id, worker_id) DO NOTHING;
+	SELECT n.granted_until INTO until FROM uidgen.worker_node AS n
+		WHERE n.datacenter_id = datacenter AND n.worker_id = worker FOR UPDATE;
+	PERFORM uidgen.check_written(FOUND);
+	UPDATE uidgen.worker_node AS n SET
+			modified = greatest(n.modified, now_time),
+			identity = NULL,
+			token = NULL,
+			granted_until = l.max_tick,
+			released = false
+		WHERE n.datacenter_id = datacenter AND n.worker_id = worker;
+	PERFORM uidgen.check_written(FOUND);
+	IF until >= l.max_tick THEN
+		RETURN NULL;
+	END IF;
+	-- As far as grants can reach that the registry knows of, or has lost.
+	RETURN timestamptz '1970-01-01 00:00 UTC'
+		+ ((greatest(until, l.quarantine_until) + 1::numeric) * l.unit + l.epoch)::double precision * interval '1 microsecond';
+END
+$$;
+COMMENT ON FUNCTION uidgen.keep_worker(integer, integer)
+	IS 'grants a worker id to no node any more: for a server with a local registry, which may issue ids of it from the time on that is returned; null if it was kept before';
+
+-- Make the registry a shared one.  It is decided before the first grant and for good, since
+-- a keeper of one mode would not keep the other's rules.
+CREATE FUNCTION uidgen.share_registry(
+	layout_text text DEFAULT NULL,
+	unit bigint DEFAULT NULL,
+	epoch bigint DEFAULT NULL,
+	max_tick bigint DEFAULT NULL,
+	max_datacenter integer DEFAULT NULL,
+	max_worker integer DEFAULT NULL,
+	max_lead interval DEFAULT '2 minutes',
+	clock_slack interval DEFAULT '10 seconds') RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	numbers CONSTANT integer := num_nonnulls(unit, epoch, max_tick, max_datacenter, max_worker);
+	now_time timestamptz;
+BEGIN
+	IF numbers = 0 AND to_regprocedure('uidgen.layout_numbers(text)') IS NOT NULL THEN
+		EXECUTE 'SELECT n.* FROM uidgen.layout_numbers($1) AS n' USING layout_text
+			INTO STRICT layout_text, unit, epoch, max_tick, max_datacenter, max_worker;
+	ELSIF numbers < 5 OR layout_text IS NULL THEN
+		RAISE EXCEPTION 'the numbers of the layout are missing'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'A server without the library of uidgen needs the layout and all of its numbers; one with it can do without the numbers.',
+				HINT = 'SELECT * FROM uidgen.layout_numbers() on one of the nodes gives all that is needed.';
+	END IF;
+	IF unit < 1 OR max_tick NOT BETWEEN 1 AND 4611686018427387904 OR max_datacenter < 0 OR max_worker < 0 OR epoch IS NULL THEN
+		RAISE EXCEPTION 'the numbers of the layout make no sense'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('They are: unit %s, epoch %s, largest tick %s, datacenter id %s and worker id %s.', unit, epoch, max_tick, max_datacenter, max_worker),
+				HINT = 'SELECT * FROM uidgen.layout_numbers() on one of the nodes gives all that is needed.';
+	END IF;
+
+	LOCK TABLE uidgen.registry_layout IN ROW EXCLUSIVE MODE;	-- the order of locks
+	-- No grant may come in between.
+	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
+	IF EXISTS (SELECT FROM uidgen.registry_layout) OR EXISTS (SELECT FROM uidgen.worker_node) THEN
+		RAISE EXCEPTION 'the registry is in use'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = CASE WHEN EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.shared) THEN 'It is shared already.'
+					ELSE 'It is the local registry of its server, and stays that.' END,
+				HINT = 'Begin a new registry in another database.';
+	END IF;
+	now_time := uidgen.registry_clock();
+	PERFORM uidgen.check_epoch(uidgen.tick_at(now_time, unit, epoch), unit, epoch);
+	INSERT INTO uidgen.registry_layout AS r
+		(only_one, layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database,
+		 shared, registry_id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until)
+		SELECT true, layout_text, unit, epoch, max_tick, max_datacenter, max_worker, now_time, h.database,
+			true, uidgen.new_token(), max_lead, clock_slack, h.system_identifier, h.timeline, h.started, -1
+		FROM uidgen.registry_history() AS h;
+	PERFORM uidgen.check_written(FOUND);
+	-- Made again, it knows nothing of the grants of its predecessor.
+	PERFORM uidgen.begin_quarantine();
+END
+$$;
+COMMENT ON FUNCTION uidgen.share_registry(text, bigint, bigint, bigint, integer, integer, interval, interval)
+	IS 'makes this registry a shared one, for good, with the layout of all its nodes: this server''s, one that is named, or on a server without the library the numbers that uidgen.layout_numbers() gives elsewhere';
+
+-- What the owner locks may be locked by a node's transaction that does not end.  Its session is ended: that
+-- of the oldest transaction that uses the table, and does not wait itself.  (A row's xmax may be that of a
+-- subtransaction, which is in no list of locks.)  Whoever has the owner's rights is waited for.
+CREATE FUNCTION uidgen.end_holder(held regclass) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	holder record;
+BEGIN
+	SELECT k.pid, a.usename, pg_has_role(a.usename, c.relowner, 'MEMBER') AS is_owner,
+			(SELECT string_agg(quote_literal(x.gid), ', ') FROM pg_prepared_xacts AS x WHERE x.database = current_database()) AS prepared
+		INTO holder
+		FROM pg_locks AS k JOIN pg_class AS c ON c.oid = k.relation LEFT JOIN pg_stat_activity AS a ON a.pid = k.pid
+		WHERE k.locktype = 'relation' AND k.relation = held AND k.mode IN ('RowShareLock', 'RowExclusiveLock')
+			AND k.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+			AND k.pid IS DISTINCT FROM pg_backend_pid()
+			AND NOT EXISTS (SELECT FROM pg_locks AS w WHERE w.pid = k.pid AND NOT w.granted)
+		ORDER BY a.xact_start LIMIT 1;
+	IF NOT FOUND THEN
+		RETURN;
+	ELSIF holder.pid IS NULL THEN
+		RAISE EXCEPTION 'a prepared transaction keeps % locked', held
+			USING ERRCODE = 'lock_not_available',
+				HINT = format('Look at pg_prepared_xacts, and end it with COMMIT PREPARED or ROLLBACK PREPARED. This database has: %s.', holder.prepared);
+	ELSIF holder.is_owner THEN
+		RAISE NOTICE 'waiting for a transaction of role "%", with the process id %', holder.usename, holder.pid;
+		RETURN;
+	END IF;
+	BEGIN
+		PERFORM pg_terminate_backend(holder.pid, 1000);
+		RAISE NOTICE 'ended the session of a node that kept the registry locked'
+			USING DETAIL = format('It was one of role "%s", with the process id %s.', holder.usename, holder.pid);
+	EXCEPTION
+		WHEN insufficient_privilege THEN
+			RAISE EXCEPTION 'a transaction of role "%" keeps the registry locked', holder.usename
+				USING ERRCODE = 'lock_not_available',
+					HINT = format('Let somebody who may do so run SELECT pg_terminate_backend(%s).', holder.pid);
+	END;
+END
+$$;
+COMMENT ON FUNCTION uidgen.end_holder(regclass) IS 'ends the session of a node that keeps a table''s rows locked, or says who else does';
+
+-- Lock registry_layout, or where a name is given the row of a segment, for its owner.
+CREATE FUNCTION uidgen.lock_for_owner(segment text DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	waits CONSTANT text := current_setting('lock_timeout');
+BEGIN
+	FOR i IN 1 .. 20 LOOP
+		BEGIN
+			PERFORM set_config('lock_timeout', CASE WHEN i < 20 THEN '200ms' ELSE waits END, true);
+			IF segment IS NULL THEN
+				PERFORM FROM uidgen.registry_layout AS r FOR UPDATE;
+			ELSE
+				PERFORM FROM uidgen.segment AS s WHERE s.name = segment FOR UPDATE;
+			END IF;
+			PERFORM set_config('lock_timeout', waits, true);
+			RETURN;
+		EXCEPTION
+			WHEN lock_not_available THEN
+				IF i = 20 THEN
+					RAISE;
+				END IF;
+		END;
+		PERFORM uidgen.end_holder(CASE WHEN segment IS NULL THEN 'uidgen.registry_layout'::regclass ELSE 'uidgen.segment'::regclass END);
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION uidgen.lock_for_owner(text) IS 'locks registry_layout, or the row of a segment, for its owner, and ends the sessions of nodes that keep it locked';
+
+CREATE FUNCTION uidgen.end_quarantine() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+BEGIN
+	PERFORM uidgen.lock_for_owner();
+	-- The history too: a restart that no node has noticed so far is the one that is meant.
+	-- Nodes whose time is behind do not begin before this moment.
+	UPDATE uidgen.registry_layout AS r SET
+			system_identifier = h.system_identifier,
+			timeline = h.timeline,
+			started = h.started,
+			database = h.database,
+			quarantine_until = least(r.quarantine_until, uidgen.tick_at(uidgen.registry_clock(), r.unit, r.epoch))
+		FROM uidgen.registry_history() AS h
+		WHERE r.shared;
+	IF NOT FOUND THEN
+		PERFORM uidgen.check_written(NOT EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.shared));
+		RAISE EXCEPTION 'this registry is not shared'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Only a shared registry has a quarantine.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.end_quarantine()
+	IS 'lets nodes begin at once: only if no grant can be lost, because the fleet is new or the registry was restarted as planned';
+
+-- A node uses no answer of an earlier timeline than it has seen.  A backup that was made before some
+-- failovers, or the former primary, has such a one.  This is the owner's word that it is the
+-- registry all the same: nodes are told a timeline above all that any server can have told them,
+-- also if the same backup is restored twice, and it begins with a quarantine.  Numbers of segments
+-- that it has lost nobody knows but the servers that have them, so each segment is stopped.
+CREATE FUNCTION uidgen.take_over_registry() RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	call record;
+	now_time timestamptz;
+	told integer;
+	segments bigint;
+BEGIN
+	PERFORM uidgen.lock_for_owner();
+	PERFORM uidgen.begin_call();
+	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
+	now_time := uidgen.registry_clock();
+	-- A server has fewer failovers than there are seconds.
+	told := greatest(call.timeline + 1, extract(epoch FROM now_time - timestamptz '2026-01-01 00:00:00+00')::integer);
+	UPDATE uidgen.registry_layout AS r SET timeline_offset = told - h.timeline FROM uidgen.registry_history() AS h;
+	PERFORM uidgen.check_written(FOUND);
+	PERFORM uidgen.begin_quarantine();
+	SELECT count(*) INTO segments FROM uidgen.segment AS t WHERE t.stopped IS NULL;
+	UPDATE uidgen.segment AS t SET
+			version = uidgen.new_token(),
+			run_start = NULL,
+			modified = greatest(t.modified, now_time),
+			stopped = format('The registry was taken over, and may lack numbers above %s that were given out.', t.last_value),
+			stopped_since = now_time
+		WHERE t.stopped IS NULL;
+	PERFORM uidgen.check_written(FOUND OR segments = 0);
+	RETURN told;
+END
+$$;
+COMMENT ON FUNCTION uidgen.take_over_registry()
+	IS 'lets the registry on this server be the one that counts from here on, as after a restored backup: nodes take it as later than what they have seen, and its segments are stopped until raise_segment(); returns the timeline that nodes are told';
+
+CREATE FUNCTION uidgen.grant_node(node regrole) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', uidgen.node_functions(), node);
+END
+$$;
+COMMENT ON FUNCTION uidgen.grant_node(regrole) IS 'lets a role be a node of the fleet: it may make the calls of a keeper, and nothing else';
+
+CREATE FUNCTION uidgen.revoke_node(node regrole) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM %s', uidgen.node_functions(), node);
+END
+$$;
+COMMENT ON FUNCTION uidgen.revoke_node(regrole) IS 'takes back what grant_node() gave; what the node holds it keeps until it ends';
+
+CREATE FUNCTION uidgen.node_functions() RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(p.oid::regprocedure::text, ', ')
+	FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
+	WHERE n.nspname = 'uidgen'
+		AND p.proname IN ('node_acquire', 'node_renew', 'node_release', 'node_import', 'segment_fetch', 'segment_release', 'registry_identity')
+$$;
+COMMENT ON FUNCTION uidgen.node_functions() IS 'the functions that a node calls, as GRANT names them';
+
+CREATE VIEW uidgen.fleet AS
+SELECT n.datacenter_id, n.worker_id, n.host_name, n.port, n.identity,
+	CASE WHEN n.released THEN 'released'
+		WHEN n.granted_until >= l.max_tick THEN 'kept'
+		WHEN t.until <= uidgen.registry_clock() THEN 'ended'
+		ELSE 'running' END AS state,
+	n.launch_date AS since, n.modified AS last_call, t.until
+FROM uidgen.registry_layout AS l, uidgen.worker_node AS n,
+	LATERAL (SELECT to_timestamp((least((n.granted_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric, 9200000000000000000::numeric) / 1000000::numeric)::double precision)) AS t (until);
+COMMENT ON VIEW uidgen.fleet IS 'the holders of worker ids: who and where, since when and until when, and whether the grant is running, ended, released or kept from all nodes';
+-- [since 0.2.0]
+GRANT SELECT ON uidgen.fleet TO pg_monitor;
+
+-- Nodes call those of node_functions(), by grant_node(); the owner share_registry() and so on.
+-- [since 0.2.0]
+REVOKE EXECUTE ON FUNCTION
+	uidgen.ticks_in(interval, bigint),
+	uidgen.microseconds(timestamptz),
+	uidgen.begin_quarantine(),
+	uidgen.begin_call(),
+	uidgen.begin_node_call(boolean),
+	uidgen.end_node_call(bigint),
+	uidgen.check_node_layout(uidgen.registry_layout, uidgen.registry_layout),
+	uidgen.find_claimed_worker(uidgen.registry_layout, timestamptz, bigint, text, integer, integer, bigint[], integer, bigint),
+	uidgen.free_bounds(uidgen.registry_layout, timestamptz),
+	uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigint),
+	uidgen.find_free_worker(uidgen.registry_layout, integer, text, bigint, timestamptz, bigint, boolean),
+	uidgen.choose_for_node(uidgen.registry_layout, timestamptz, bigint, text, integer, integer, integer, text, bigint),
+	uidgen.node_acquire(text, text, bigint, bigint, bigint, integer, integer, integer, integer, text, bigint[], integer, bigint, bigint, bigint, bigint, bigint, bigint, text, integer, integer),
+	uidgen.node_renew(integer, integer, bigint, bigint, bigint, bigint, bigint, bigint, bigint),
+	uidgen.node_release(integer, integer, bigint[], bigint),
+	uidgen.check_named_workers(uidgen.registry_layout, integer, integer[]),
+	uidgen.raise_ends(uidgen.registry_layout, integer, integer[], bigint[]),
+	uidgen.node_import(integer, integer[], bigint[], bigint),
+	uidgen.import_worker(integer, integer, timestamptz),
+	uidgen.keep_worker(integer, integer),
+	uidgen.share_registry(text, bigint, bigint, bigint, integer, integer, interval, interval),
+	uidgen.end_quarantine(),
+	uidgen.grant_node(regrole),
+	uidgen.revoke_node(regrole),
+	uidgen.node_functions()
+	FROM PUBLIC;
+-- [since 0.2.2]
+REVOKE EXECUTE ON FUNCTION
+	uidgen.is_locked(uidgen.worker_node, xid, boolean),
+	uidgen.explain_lock(integer),
+	uidgen.end_holder(regclass),
+	uidgen.lock_for_owner(text),
+	uidgen.registry_identity(),
+	uidgen.take_over_registry()
+	FROM PUBLIC;
+-- Who is a node already may call it as well.
+-- [since 0.2.2]
+DO $$
+DECLARE
+	g record;
+BEGIN
+	FOR g IN
+		SELECT DISTINCT a.grantee, a.is_grantable FROM pg_proc AS p, aclexplode(p.proacl) AS a
+			WHERE p.pronamespace = 'uidgen'::regnamespace AND p.proname = 'node_acquire' AND a.grantee NOT IN (0::oid, p.proowner)
+	LOOP
+		EXECUTE format('GRANT EXECUTE ON FUNCTION uidgen.registry_identity() TO %s%s',
+			g.grantee::regrole, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
+	END LOOP;
+END
+$$;
+-- The views call these as whoever looks at them.
+-- [since 0.2.0]
+GRANT EXECUTE ON FUNCTION
+	uidgen.registry_clock(),
+	uidgen.ticks_in(interval, bigint),
+	uidgen.tick_at(timestamptz, bigint, bigint),
+	uidgen.free_bounds(uidgen.registry_layout, timestamptz),
+	uidgen.is_free(uidgen.worker_node, bigint, timestamptz, bigint)
+	TO pg_monitor;
+

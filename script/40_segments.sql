@@ -1,0 +1,468 @@
+--
+-- Segments: named counters, of which keepers fetch ranges.
+--
+-- They are the same in a local and in a shared registry, also in one that has granted
+-- nothing so far.  A range is what one UPDATE has moved, so ranges never overlap, whatever
+-- the steps are.  It never ends, either: so unlike a grant, a range that the registry has
+-- lost does not become safe by waiting.  Four rules (design.md, section 6):
+--
+--	S1	Where the history of the registry is another than the row's, or a node knows of
+--		numbers above last_value, numbers were lost: last_value is raised by failover_gap,
+--		once, before anything is given out.
+--	S2	A node's word that numbers were lost is believed up to failover_gap above last_value.
+--	S3	A release lowers last_value only if nothing has happened since the node's last
+--		fetch: version is what it was told then, and the history is the row's.
+--	S4	A release goes back no further than the ranges of its own node.
+--	S5	Each history of the registry, and each start of a shared one's server, is a reign with a
+--		random number; the row keeps the last 32 with where each ended and the next one began, and a
+--		node says which of them the row had when it was told its highest number.  What the row cannot explain stops
+--		the segment: nobody gets numbers until the owner raises it.  That is written down, so the
+--		answer is a row and no error.
+--	S6	Where the owner has chosen that (segments_confirmed), the first call in another history
+--		gives nothing and writes the history down, and numbers are given out once a standby has
+--		replayed that.  So whoever takes over next knows of it.
+--
+-- [since 0.2.0]
+CREATE TABLE uidgen.segment (
+	name text COLLATE "C" PRIMARY KEY,	-- an index that no change of the system's locales can break
+	last_value bigint NOT NULL,
+	step bigint NOT NULL DEFAULT 1000,
+	min_step bigint NOT NULL,
+	max_step bigint NOT NULL,
+	max_value bigint NOT NULL DEFAULT 9223372036854775807,
+	failover_gap bigint NOT NULL,
+	version bigint NOT NULL,
+	incarnation bigint NOT NULL,
+	run_start bigint,
+	system_identifier bigint NOT NULL,
+	timeline integer NOT NULL,
+	database oid NOT NULL,
+	dropped boolean NOT NULL DEFAULT false,
+	description text,
+	created timestamptz NOT NULL,
+	modified timestamptz NOT NULL,
+	CONSTRAINT steps_are_in_order CHECK (1 <= min_step AND min_step <= step AND step <= max_step AND max_step <= 1000000000),
+	CONSTRAINT last_value_is_in_range CHECK (-1 <= last_value AND last_value <= max_value),
+	CONSTRAINT failover_gap_is_not_negative CHECK (failover_gap >= 0)
+) WITH (fillfactor = 20);	-- room for the fetches' row versions (HOT)
+
+-- [since 0.2.2]
+ALTER TABLE uidgen.segment
+	ADD COLUMN IF NOT EXISTS reigns bigint[] NOT NULL DEFAULT ARRAY[uidgen.new_token() & 9223372036854775806::bigint],
+	ADD COLUMN IF NOT EXISTS reign_ends bigint[] NOT NULL DEFAULT '{}',
+	ADD COLUMN IF NOT EXISTS reign_begins bigint[] NOT NULL DEFAULT '{}',
+	ADD COLUMN IF NOT EXISTS reign_floor bigint NOT NULL DEFAULT -1,
+	ADD COLUMN IF NOT EXISTS started timestamptz,
+	ADD COLUMN IF NOT EXISTS stopped text,
+	ADD COLUMN IF NOT EXISTS stopped_since timestamptz,
+	ADD COLUMN IF NOT EXISTS evidence bigint,
+	ADD COLUMN IF NOT EXISTS unconfirmed pg_lsn,
+	ADD COLUMN IF NOT EXISTS rate double precision NOT NULL DEFAULT 0;
+
+COMMENT ON TABLE uidgen.segment IS 'named counters, of which servers fetch ranges: never dumped, never replicated; the owner may change the steps, max_value, failover_gap and description';
+COMMENT ON COLUMN uidgen.segment.name IS 'up to 63 bytes of UTF-8';
+COMMENT ON COLUMN uidgen.segment.last_value IS 'the last number that was given out to a server; not the next one, which the largest bigint does not have';
+COMMENT ON COLUMN uidgen.segment.step IS 'how many numbers a server fetches at first; later as many as last for a while';
+COMMENT ON COLUMN uidgen.segment.min_step IS 'the least that is fetched at a time';
+COMMENT ON COLUMN uidgen.segment.max_step IS 'the most that is fetched at a time';
+COMMENT ON COLUMN uidgen.segment.max_value IS 'the last number that can be given out';
+COMMENT ON COLUMN uidgen.segment.failover_gap IS 'how many numbers are left out once when the registry has failed over or was restored, so that none comes twice: at least as many as it can have lost; 0: it loses nothing, as it has a synchronous standby';
+COMMENT ON COLUMN uidgen.segment.version IS 'a random number, another one with each change of last_value';
+COMMENT ON COLUMN uidgen.segment.incarnation IS 'a random number, another one when the numbers begin anew: servers then throw away what they have fetched';
+COMMENT ON COLUMN uidgen.segment.run_start IS 'the first number of what was fetched last by one server, with no other between: it may hand that back; null: nothing';
+COMMENT ON COLUMN uidgen.segment.system_identifier IS 'the cluster that the registry was in when a range was last fetched';
+COMMENT ON COLUMN uidgen.segment.timeline IS 'the timeline that it was on then';
+COMMENT ON COLUMN uidgen.segment.database IS 'the OID of its database then';
+COMMENT ON COLUMN uidgen.segment.dropped IS 'whether it was dropped: the row stays, so that a segment that is created again goes on above its numbers';
+COMMENT ON COLUMN uidgen.segment.description IS 'for people';
+COMMENT ON COLUMN uidgen.segment.created IS 'when the segment was created, or began anew';
+COMMENT ON COLUMN uidgen.segment.modified IS 'when last_value was last changed, or the segment created or dropped; does not go back when the clock is set back';
+COMMENT ON COLUMN uidgen.segment.reigns IS 'random numbers of the last 32 reigns, the present one last: one for each history of the registry, each start of a shared one''s server, and each raise_segment(); even where numbers were left out by itself';
+COMMENT ON COLUMN uidgen.segment.reign_ends IS 'of each former reign: the last number that was given out up to its end';
+COMMENT ON COLUMN uidgen.segment.reign_begins IS 'of each former reign: the number after which the next one began; what lies between was left out';
+COMMENT ON COLUMN uidgen.segment.reign_floor IS 'up to here it does not matter in which reign a number was given out: the owner has raised the segment above it, or it was too long ago';
+COMMENT ON COLUMN uidgen.segment.started IS 'when the registry''s server had started then; of a local registry, when the segment was created';
+COMMENT ON COLUMN uidgen.segment.stopped IS 'why nobody is given numbers until the owner calls raise_segment(): some may have been given out twice; null: it is not stopped';
+COMMENT ON COLUMN uidgen.segment.stopped_since IS 'when it was stopped';
+COMMENT ON COLUMN uidgen.segment.evidence IS 'the highest number that a server was given, as far as servers have told since it was stopped';
+COMMENT ON COLUMN uidgen.segment.rate IS 'numbers a second that all servers together were given when last_value was last changed, as a mean over about a minute';
+COMMENT ON COLUMN uidgen.segment.unconfirmed IS 'with segments_confirmed, after a failover: numbers are given out once a standby has replayed the log up to here; 0/0: that is not known yet; null: they are given out';
+
+-- [since 0.2.0]
+GRANT SELECT ON uidgen.segment TO pg_monitor;
+
+-- [since 0.2.0]
+CREATE TRIGGER drop_replicated_row
+	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.segment
+	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
+-- [since 0.2.0]
+ALTER TABLE uidgen.segment ENABLE REPLICA TRIGGER drop_replicated_row;
+COMMENT ON TRIGGER drop_replicated_row ON uidgen.segment IS 'drops rows that logical replication brings';
+
+-- [since 0.2.0]
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.segment
+	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
+COMMENT ON TRIGGER refuse_truncate ON uidgen.segment IS 'refuses TRUNCATE of the registry';
+
+-- Who sets last_value by hand gives numbers out again, or has a release set it back.
+CREATE FUNCTION uidgen.refuse_last_value() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'the numbers of a segment cannot be set by hand'
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'Servers hold ranges of them, and numbers could come twice.',
+			HINT = 'uidgen.raise_segment() leaves numbers out, and lets a segment go on that is stopped. To begin anew, use uidgen.drop_segment(), and then uidgen.create_segment() with restart := true.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_last_value() IS 'trigger: refuses to set the numbers of a segment by hand';
+-- [since 0.2.0]
+REVOKE EXECUTE ON FUNCTION uidgen.refuse_last_value() FROM PUBLIC;
+
+-- [since 0.2.0]
+CREATE TRIGGER refuse_last_value BEFORE UPDATE ON uidgen.segment
+	FOR EACH ROW WHEN (new.version = old.version
+		AND (new.name, new.last_value, new.incarnation, new.run_start, new.system_identifier, new.timeline, new.database)
+			IS DISTINCT FROM (old.name, old.last_value, old.incarnation, old.run_start, old.system_identifier, old.timeline, old.database))
+	EXECUTE FUNCTION uidgen.refuse_last_value();
+COMMENT ON TRIGGER refuse_last_value ON uidgen.segment IS 'refuses to set the numbers of a segment by hand';
+
+-- As text, since pg_catalog has no operator for just these arrays.
+-- [since 0.2.2]
+CREATE OR REPLACE TRIGGER refuse_reigns BEFORE UPDATE ON uidgen.segment
+	FOR EACH ROW WHEN (new.version = old.version
+		AND (new.reigns::text, new.reign_ends::text, new.reign_begins::text, new.reign_floor, new.started, new.stopped, new.stopped_since, new.evidence, new.unconfirmed)
+			IS DISTINCT FROM (old.reigns::text, old.reign_ends::text, old.reign_begins::text, old.reign_floor, old.started, old.stopped, old.stopped_since, old.evidence, old.unconfirmed))
+	EXECUTE FUNCTION uidgen.refuse_last_value();
+COMMENT ON TRIGGER refuse_reigns ON uidgen.segment IS 'refuses to set by hand what servers'' numbers are compared with, or to let a segment go on that is stopped';
+
+-- After a failover the gap is left out by the next fetch.  A smaller one might not cover what
+-- was lost under the larger one.
+CREATE FUNCTION uidgen.refuse_smaller_gap() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF EXISTS (SELECT FROM uidgen.registry_history() AS h
+			WHERE (h.system_identifier, h.timeline, h.database) IS DISTINCT FROM (new.system_identifier, new.timeline, new.database)) THEN
+		RAISE EXCEPTION 'the failover_gap of segment "%" cannot be lowered now', new.name
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'The registry has failed over or was restored, and the next fetch leaves the gap out.',
+				HINT = 'Lower it when a server has fetched numbers of the segment.';
+	END IF;
+	RETURN new;
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_smaller_gap() IS 'trigger: refuses to lower failover_gap while it is still to be left out';
+-- [since 0.2.0]
+REVOKE EXECUTE ON FUNCTION uidgen.refuse_smaller_gap() FROM PUBLIC;
+
+-- [since 0.2.0]
+CREATE TRIGGER refuse_smaller_gap BEFORE UPDATE ON uidgen.segment
+	FOR EACH ROW WHEN (new.version = old.version AND new.failover_gap < old.failover_gap)
+	EXECUTE FUNCTION uidgen.refuse_smaller_gap();
+COMMENT ON TRIGGER refuse_smaller_gap ON uidgen.segment IS 'refuses to lower failover_gap while it is still to be left out';
+
+-- The row when another reign has begun, whose numbers lie above `base`.  Nothing is written.  The
+-- number of a reign is positive, and odd if it goes on where the one before ended, or where the
+-- owner said: then what is given in it is covered by the gap like that of the one before.
+CREATE FUNCTION uidgen.begin_reign(s uidgen.segment, base bigint, goes_on boolean) RETURNS uidgen.segment
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	s.reign_ends := s.reign_ends || s.last_value;
+	s.reign_begins := s.reign_begins || base;
+	s.reigns := s.reigns || (uidgen.new_token() & 9223372036854775806 | goes_on::integer);
+	s.last_value := base;
+	-- What was told in a reign that is forgotten lies below where the next one began.
+	IF cardinality(s.reigns) > 32 THEN
+		s.reign_floor := greatest(s.reign_floor, s.reign_begins[1]);
+		s.reigns := s.reigns[2:];
+		s.reign_ends := s.reign_ends[2:];
+		s.reign_begins := s.reign_begins[2:];
+	END IF;
+	RETURN s;
+END
+$$;
+COMMENT ON FUNCTION uidgen.begin_reign(uidgen.segment, bigint, boolean) IS 'the row of a segment as it is when another reign has begun above a number';
+
+-- S2, S5.  A node was told of numbers up to `highest`, by a row that had this course: its reigns, and
+-- between each two the number up to which the first one had given; none: it does not say which.  The last reign
+-- that this row has, too, is where the two parted.  A server's start or the owner's word may have
+-- been lost with what was given since; another history is not.  Is that as the row has it ('known'), were numbers lost of which those that can be
+-- lost are still to be left out ('lost'), or were more lost ('too many'), some of which others were
+-- given since ('given')?  Or has the registry gone on elsewhere, under a reign that this row never
+-- had ('unknown')?
+CREATE FUNCTION uidgen.judge_evidence(s uidgen.segment, known_course bigint[], highest bigint, jumped boolean) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	present CONSTANT integer := cardinality(s.reigns);
+	which integer := present;
+	parted integer;					-- in the course
+	-- What others were given since lies above this, if anything is.
+	bound bigint := s.last_value;
+	others boolean := false;
+BEGIN
+	IF highest <= s.reign_floor OR highest <= s.last_value AND known_course[cardinality(known_course)] = s.reigns[present] THEN
+		RETURN 'known';
+	END IF;
+	IF cardinality(known_course) > 0 THEN
+		SELECT max(k.place) INTO parted
+			FROM unnest(known_course) WITH ORDINALITY AS k (reign, place)
+			WHERE k.place % 2 = 1 AND k.reign = ANY (s.reigns);
+		IF parted IS NULL OR EXISTS (SELECT FROM unnest(known_course) WITH ORDINALITY AS k (reign, place)
+				WHERE k.place % 2 = 1 AND k.place > parted AND k.reign & 1 = 0) THEN
+			RETURN 'unknown';
+		END IF;
+		which := array_position(s.reigns, known_course[parted]);
+		-- Has this row given more in the reign in which they parted?
+		IF known_course[parted + 1] < (s.reign_ends || s.last_value)[which] THEN
+			RETURN CASE WHEN highest <= known_course[parted + 1] THEN 'known' ELSE 'given' END;
+		END IF;
+	END IF;
+	FOR later IN which + 1 .. present LOOP
+		IF (s.reign_ends || s.last_value)[later] > s.reign_begins[later - 1] THEN
+			bound := s.reign_begins[later - 1];
+			others := true;
+			EXIT;
+		END IF;
+	END LOOP;
+	IF highest <= bound THEN
+		RETURN 'known';
+	ELSIF others THEN
+		RETURN 'given';
+	-- In numeric, since a sum may have no bigint.
+	ELSIF jumped OR highest > (s.reign_ends || s.last_value)[which] + s.failover_gap::numeric THEN
+		RETURN 'too many';
+	END IF;
+	RETURN 'lost';
+END
+$$;
+COMMENT ON FUNCTION uidgen.judge_evidence(uidgen.segment, bigint[], bigint, boolean)
+	IS 'whether the row of a segment explains the highest number that a server was told, by a row of which course: known, lost, too many, given or unknown';
+
+-- How long failover_gap covers what all servers together are given, at a time; null where there is no gap, or
+-- almost nothing was given in the last minutes.
+CREATE FUNCTION uidgen.gap_lasts(s uidgen.segment, clock timestamptz) RETURNS interval
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN s.failover_gap > 0 AND r.rate > 0.001 THEN make_interval(secs => least(s.failover_gap / r.rate, 1000000000)) END
+		FROM (SELECT s.rate * exp(-least(greatest(extract(epoch FROM clock - s.modified), 0), 1200) / 60)) AS r (rate)
+$$;
+COMMENT ON FUNCTION uidgen.gap_lasts(uidgen.segment, timestamptz) IS 'how long failover_gap covers what all servers together are given, at the present rate';
+
+CREATE FUNCTION uidgen.create_segment(
+	name text,
+	start bigint DEFAULT 1,
+	step bigint DEFAULT 1000,
+	max_value bigint DEFAULT 9223372036854775807,
+	description text DEFAULT NULL,
+	restart boolean DEFAULT false) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	largest_step CONSTANT bigint := least(step::numeric * 100, 1000000000);
+	now_time CONSTANT timestamptz := uidgen.registry_clock();
+	h record;
+	s uidgen.segment;
+BEGIN
+	IF num_nulls(name, start, step, max_value, restart) > 0 THEN
+		RAISE EXCEPTION 'only the description of a segment can be null'
+			USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	IF name = '' OR name COLLATE "C" ~ '[\x01-\x1f\x7f]' THEN
+		RAISE EXCEPTION 'this cannot be the name of a segment'
+			USING ERRCODE = 'invalid_name',
+				DETAIL = 'It is empty or has a control character.';
+	END IF;
+	IF octet_length(convert_to(name, 'UTF8')) > 63 THEN
+		RAISE EXCEPTION 'the name of the segment is too long'
+			USING ERRCODE = 'name_too_long',
+				DETAIL = format('It has %s bytes in UTF-8; the limit is 63.', octet_length(convert_to(name, 'UTF8')));
+	END IF;
+	IF step NOT BETWEEN 1 AND 1000000000 THEN
+		RAISE EXCEPTION 'the step of a segment cannot be %', step
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'It can be from 1 to 1000000000.';
+	END IF;
+	IF start < 0 OR start > max_value THEN
+		RAISE EXCEPTION 'a segment cannot begin at %', start
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('Its numbers can be from 0 to its largest one, which is %s.', max_value);
+	END IF;
+
+	IF current_setting('uidgen.database', true) <> current_database() AND NOT EXISTS (SELECT FROM uidgen.registry_layout AS l WHERE l.shared) THEN
+		RAISE WARNING 'no server draws numbers of the segments in this database'
+			USING DETAIL = format('The registry of this server is in database "%s", or on another server.', current_setting('uidgen.database')),
+				HINT = 'Create the segment there.';
+	END IF;
+
+	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
+	INSERT INTO uidgen.segment AS t
+		(name, last_value, step, min_step, max_step, max_value, failover_gap, version, incarnation,
+		 system_identifier, timeline, database, description, created, modified, reign_floor, started)
+		VALUES (create_segment.name, start - 1, create_segment.step, create_segment.step, largest_step, create_segment.max_value, 20 * largest_step,
+				uidgen.new_token(), uidgen.new_token(), h.system_identifier, h.timeline, h.database,
+				create_segment.description, now_time, now_time, start - 1, h.started)
+		ON CONFLICT ON CONSTRAINT segment_pkey DO NOTHING;
+	IF FOUND THEN
+		RETURN;
+	END IF;
+
+	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = create_segment.name FOR UPDATE;
+	PERFORM uidgen.check_written(FOUND);
+	IF NOT s.dropped THEN
+		RAISE EXCEPTION 'there is a segment "%" already', name
+			USING ERRCODE = 'duplicate_object',
+				HINT = 'To let its numbers begin anew, drop it first, and create it with restart := true.';
+	END IF;
+	IF restart THEN
+		-- Servers may still hold numbers of before, until they ask the next time.
+		s.last_value := start - 1;
+		s.incarnation := uidgen.new_token();
+		s.created := now_time;
+		s.system_identifier := h.system_identifier;
+		s.timeline := h.timeline;
+		s.database := h.database;
+		s.reigns := ARRAY[uidgen.new_token() & 9223372036854775806];
+		s.reign_ends := '{}';
+		s.reign_begins := '{}';
+		s.reign_floor := start - 1;
+		s.started := h.started;
+		s.stopped := NULL;
+		s.stopped_since := NULL;
+		s.evidence := NULL;
+		s.unconfirmed := NULL;
+	ELSIF s.last_value > max_value THEN
+		RAISE EXCEPTION 'the largest number of the segment cannot be %', max_value
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('Before it was dropped, it gave out numbers up to %s.', s.last_value),
+				HINT = 'To let its numbers begin anew, use restart := true. Servers may hold numbers of before until they ask the next time.';
+	ELSE
+		-- The history stays, and failover_gap becomes no smaller: if the history is another one
+		-- by now, the next fetch finds that.  One that was stopped stays so.
+		s := uidgen.begin_reign(s, greatest(s.last_value, start - 1), goes_on => true);
+	END IF;
+	UPDATE uidgen.segment AS t SET
+			last_value = s.last_value,
+			step = create_segment.step,
+			min_step = create_segment.step,
+			max_step = largest_step,
+			max_value = create_segment.max_value,
+			failover_gap = CASE WHEN restart THEN 20 * largest_step ELSE greatest(t.failover_gap, 20 * largest_step) END,
+			version = uidgen.new_token(),
+			incarnation = s.incarnation,
+			run_start = NULL,
+			system_identifier = s.system_identifier,
+			timeline = s.timeline,
+			database = s.database,
+			dropped = false,
+			description = create_segment.description,
+			created = s.created,
+			modified = greatest(t.modified, now_time),
+			reigns = s.reigns,
+			reign_ends = s.reign_ends,
+			reign_begins = s.reign_begins,
+			reign_floor = s.reign_floor,
+			started = s.started,
+			stopped = s.stopped,
+			stopped_since = s.stopped_since,
+			evidence = s.evidence,
+			unconfirmed = s.unconfirmed
+		WHERE t.name = create_segment.name;
+	PERFORM uidgen.check_written(FOUND);
+END
+$$;
+COMMENT ON FUNCTION uidgen.create_segment(text, bigint, bigint, bigint, text, boolean)
+	IS 'creates a segment; one that was dropped goes on above its numbers, or with restart := true begins anew, while servers may still hold numbers of before until they ask the next time';
+
+CREATE FUNCTION uidgen.explain_no_segment(name text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'there is no segment "%"', name
+		USING ERRCODE = 'undefined_object',
+			HINT = 'The table uidgen.segment lists them; uidgen.create_segment() creates one.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.explain_no_segment(text) IS 'raises the error that there is no such segment';
+
+-- The row stays: other servers may hold numbers of it.
+CREATE FUNCTION uidgen.drop_segment(name text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+BEGIN
+	UPDATE uidgen.segment AS t SET
+			dropped = true,
+			modified = greatest(t.modified, uidgen.registry_clock())
+		WHERE t.name = drop_segment.name AND NOT t.dropped;
+	IF NOT FOUND THEN
+		PERFORM uidgen.check_written(NOT EXISTS (SELECT FROM uidgen.segment AS t WHERE t.name = drop_segment.name AND NOT t.dropped));
+		PERFORM uidgen.explain_no_segment(name);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.drop_segment(text)
+	IS 'gives out no numbers of a segment any more; servers go on with what they have fetched until they ask the next time';
+
+CREATE FUNCTION uidgen.raise_segment(name text, beyond bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	s uidgen.segment;
+BEGIN
+	PERFORM uidgen.lock_for_owner(name);
+	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = raise_segment.name AND NOT t.dropped FOR UPDATE;
+	IF NOT FOUND THEN
+		PERFORM uidgen.explain_no_segment(name);
+	END IF;
+	IF (beyond <= s.max_value) IS NOT TRUE THEN
+		RAISE EXCEPTION 'the numbers of the segment cannot go on beyond %', beyond
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('Its largest number is %s.', s.max_value),
+				HINT = 'The owner of the registry can raise max_value in the table uidgen.segment.';
+	END IF;
+	s := uidgen.begin_reign(s, greatest(s.last_value, beyond), goes_on => true);
+	-- Where it is stopped, the owner has looked at what was lost, so no gap is left out besides.
+	IF s.stopped IS NOT NULL THEN
+		SELECT h.system_identifier, h.timeline, h.database, h.started
+			INTO STRICT s.system_identifier, s.timeline, s.database, s.started FROM uidgen.registry_history() AS h;
+	END IF;
+	UPDATE uidgen.segment AS t SET
+			last_value = s.last_value,
+			version = uidgen.new_token(),
+			run_start = NULL,
+			modified = greatest(t.modified, uidgen.registry_clock()),
+			reigns = s.reigns,
+			reign_ends = s.reign_ends,
+			reign_begins = s.reign_begins,
+			-- what servers were told up to here is explained by the owner's word
+			reign_floor = greatest(s.reign_floor, beyond),
+			system_identifier = s.system_identifier,
+			timeline = s.timeline,
+			database = s.database,
+			started = s.started,
+			stopped = NULL,
+			stopped_since = NULL,
+			evidence = NULL,
+			unconfirmed = NULL
+		WHERE t.name = raise_segment.name;
+	PERFORM uidgen.check_written(FOUND);
+	RETURN s.last_value;
+END
+$$;
+COMMENT ON FUNCTION uidgen.raise_segment(text, bigint)
+	IS 'lets what servers fetch from now on lie above a number, as after an import, or where the segment is stopped: beyond all that any server was given; what they have fetched they still give out; returns the number that is gone beyond';
+

@@ -1,0 +1,350 @@
+--
+-- The calls of a keeper about segments: fetch a range, and hand back what is left.
+--
+
+-- What both calls of a keeper begin with.  Only this row is locked, so segments wait neither
+-- for each other nor for worker ids.
+--
+-- Messages do not have the name in them, since the caller knows it in an encoding of its own.
+CREATE FUNCTION uidgen.begin_segment_call(
+	name bytea,
+	OUT s uidgen.segment,			-- null: there is none
+	OUT registry_id bigint,			-- null: the registry is local
+	OUT system_identifier bigint,
+	OUT timeline integer,
+	OUT told_timeline integer,		-- as nodes are told
+	OUT database oid,
+	OUT started timestamptz,
+	OUT went_back boolean,			-- the registry has another history than the row
+	OUT restarted boolean,			-- it is shared, and its server has started since
+	OUT confirmed boolean)			-- S6
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	h record;
+	l uidgen.registry_layout;
+	wanted text;
+BEGIN
+	PERFORM uidgen.begin_call();
+	-- Meanwhile the caller's other segments and its worker id wait.
+	PERFORM set_config('lock_timeout', '100ms', true);
+	BEGIN
+		wanted := convert_from(begin_segment_call.name, 'UTF8');
+	EXCEPTION
+		WHEN untranslatable_character THEN
+			-- No segment of this database can have such a name.
+			wanted := NULL;
+		WHEN character_not_in_repertoire THEN
+			RAISE EXCEPTION 'the name of the segment is not in UTF-8'
+				USING ERRCODE = 'character_not_in_repertoire';
+	END;
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = wanted FOR UPDATE;
+	-- A local registry is called by the keeper that all ids of its server come from.  It is
+	-- not to wait for a standby that may be gone, where failover_gap covers what that lacks.
+	IF l.shared IS NOT TRUE AND s.failover_gap > 0 THEN
+		PERFORM set_config('synchronous_commit', 'local', true);
+	END IF;
+	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
+	registry_id := l.registry_id;
+	system_identifier := h.system_identifier;
+	timeline := h.timeline;
+	told_timeline := h.timeline + coalesce(l.timeline_offset, 0);
+	database := h.database;
+	started := h.started;
+	confirmed := l.segments_confirmed IS TRUE;
+	restarted := l.shared IS TRUE AND h.started IS DISTINCT FROM s.started;
+	went_back := (h.system_identifier, h.timeline, h.database) IS DISTINCT FROM (s.system_identifier, s.timeline, s.database);
+END
+$$;
+COMMENT ON FUNCTION uidgen.begin_segment_call(bytea)
+	IS 'what each call of a keeper for a segment begins with: settings, its row, and what the registry knows of itself';
+
+-- The next range of a segment: of the wanted length, as far as the steps and the largest
+-- number allow.  Where the segment is stopped, nothing but the reason.
+CREATE FUNCTION uidgen.segment_fetch(
+	name bytea,						-- in UTF-8, so that databases of any encoding can call
+	wanted_step bigint,				-- 0: the segment's step
+	known_incarnation bigint,		-- what the node was told last; 0: nothing
+	known_version bigint,
+	known_course bigint[],
+	highest bigint,					-- the highest number of this incarnation that it was ever told, less what it has handed back; -1: none
+	not_after bigint,				-- microseconds since 1970 UTC: the node waits no longer; largest bigint: not known
+	OUT first_value bigint,			-- null: nothing is given out
+	OUT last_value bigint,
+	OUT incarnation bigint,
+	OUT version bigint,
+	OUT course bigint[],			-- the reigns, and between each two the number up to which the first one had given
+	OUT step bigint,
+	OUT min_step bigint,
+	OUT max_step bigint,
+	OUT max_value bigint,
+	OUT refusal text,				-- why nothing is given out, in the parts of an error
+	OUT refusal_detail text,
+	OUT refusal_hint text,
+	OUT refusal_passes boolean,		-- without that anybody does anything
+	OUT gap_lasts bigint,			-- microseconds; null: not known, or there is no gap
+	OUT registry_id bigint,			-- null: the registry is local
+	OUT system_identifier bigint,
+	OUT timeline integer,
+	OUT clock bigint)				-- microseconds since 1970 UTC
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	call record;
+	s uidgen.segment;				-- as it is to be
+	before uidgen.segment;			-- as it was
+	log record;
+	verdict text := 'known';
+	now_time timestamptz;
+BEGIN
+	SELECT b.* INTO STRICT call FROM uidgen.begin_segment_call(name) AS b;
+	s := call.s;
+	before := call.s;
+	IF s.name IS NULL THEN
+		RAISE EXCEPTION 'there is no such segment'
+			USING ERRCODE = 'no_data_found',
+				HINT = format('The owner of the registry can create it with uidgen.create_segment(), in database "%s".', current_database());
+	ELSIF s.dropped THEN
+		RAISE EXCEPTION 'the segment was dropped'
+			USING ERRCODE = 'no_data_found',
+				HINT = format('The owner of the registry can create it again with uidgen.create_segment(), in database "%s".', current_database());
+	END IF;
+
+	-- S1.  Other servers may have been given more than this one.
+	IF call.went_back THEN
+		s := uidgen.begin_reign(s, least(s.last_value + s.failover_gap::numeric, s.max_value)::bigint, goes_on => false);
+	ELSIF call.restarted THEN
+		s := uidgen.begin_reign(s, s.last_value, goes_on => true);
+	END IF;
+	-- S2, S5.
+	IF known_incarnation = s.incarnation THEN
+		verdict := uidgen.judge_evidence(s, known_course, highest, jumped => call.went_back);
+	END IF;
+	-- A gap that max_value cuts off may not cover it.
+	IF (verdict = 'lost' OR call.went_back) AND before.last_value < s.max_value AND before.last_value + s.failover_gap::numeric > s.max_value THEN
+		verdict := CASE verdict WHEN 'known' THEN 'no room' WHEN 'lost' THEN 'too many' ELSE verdict END;
+	END IF;
+	IF verdict = 'lost' THEN
+		s := uidgen.begin_reign(s, least(s.last_value + s.failover_gap::numeric, s.max_value)::bigint, goes_on => false);
+	END IF;
+
+	incarnation := s.incarnation;
+	step := s.step;
+	min_step := s.min_step;
+	max_step := s.max_step;
+	max_value := s.max_value;
+	registry_id := call.registry_id;
+	system_identifier := call.system_identifier;
+	timeline := call.told_timeline;
+	IF verdict NOT IN ('known', 'lost') OR s.stopped IS NOT NULL THEN
+		-- History and reigns stay as they were, for when the owner has raised it.
+		s := before;
+		IF s.stopped IS NULL THEN
+			s.stopped := CASE verdict
+				WHEN 'unknown' THEN format('The registry knows of numbers up to %s, and a server was given numbers up to %s in a course of history that it knows nothing of: it has failed over more than once, was restored, or is a copy.', s.last_value, highest)
+				WHEN 'given' THEN format('A server was given numbers up to %s before the registry failed over, was restored or copied, and others may have been given some of these since.', highest)
+				WHEN 'no room' THEN format('The registry has failed over or was restored, knows of numbers up to %s, and cannot leave out failover_gap, which is %s: max_value is %s.', s.last_value, s.failover_gap, s.max_value)
+				ELSE format('The registry knows of numbers up to %s, a server was given numbers up to %s, and failover_gap is %s.', s.last_value, highest, s.failover_gap) END
+				|| CASE WHEN verdict = 'no room' OR call.registry_id IS NULL THEN '' ELSE format(' The role of that server is "%s".', session_user) END;
+			s.stopped_since := uidgen.registry_clock();
+		END IF;
+		IF known_incarnation = s.incarnation THEN
+			-- No number was given out beyond max_value, whatever a node says.
+			s.evidence := greatest(s.evidence, least(highest, s.max_value), s.last_value);
+		END IF;
+		IF (s.stopped, s.evidence) IS DISTINCT FROM (before.stopped, before.evidence) THEN
+			UPDATE uidgen.segment AS t SET
+					version = uidgen.new_token(),
+					run_start = NULL,
+					modified = greatest(t.modified, uidgen.registry_clock()),
+					stopped = s.stopped,
+					stopped_since = s.stopped_since,
+					evidence = s.evidence
+				WHERE t.name = s.name;
+			PERFORM uidgen.check_written(FOUND);
+		END IF;
+		refusal_passes := false;
+		refusal := 'the registry has stopped it, as numbers may have been given out twice';
+		refusal_detail := s.stopped || format(' Servers have told of numbers up to %s so far.', greatest(s.evidence, s.last_value));
+		refusal_hint := format('The owner of the registry can let the numbers go on above all that any server was given, with uidgen.raise_segment(), in database "%s".', current_database());
+		clock := uidgen.end_node_call(not_after);
+		RETURN;
+	END IF;
+	IF s.last_value >= s.max_value THEN
+		RAISE EXCEPTION 'the numbers of the segment are used up'
+			USING ERRCODE = 'sequence_generator_limit_exceeded',
+				DETAIL = format('The last number given out is %s, the largest one is %s.', before.last_value, s.max_value),
+				HINT = 'The owner of the registry can raise max_value in the table uidgen.segment, or create another segment.';
+	END IF;
+
+	-- S6.  By the second call, the position is beyond the first one's commit.
+	IF NOT call.confirmed THEN
+		s.unconfirmed := NULL;
+	ELSIF call.went_back THEN
+		s.unconfirmed := '0/0';
+	END IF;
+	IF s.unconfirmed IS NOT NULL THEN
+		SELECT r.* INTO STRICT log FROM uidgen.registry_log() AS r;
+		IF s.unconfirmed = '0/0' AND NOT call.went_back THEN
+			s.unconfirmed := log.written;
+		ELSIF s.unconfirmed <> '0/0' AND log.replayed >= s.unconfirmed THEN
+			s.unconfirmed := NULL;
+		END IF;
+	END IF;
+	IF s.unconfirmed IS NOT NULL THEN
+		IF s.unconfirmed IS DISTINCT FROM before.unconfirmed OR call.went_back OR verdict = 'lost' THEN
+			UPDATE uidgen.segment AS t SET
+					last_value = s.last_value,
+					version = uidgen.new_token(),
+					run_start = NULL,
+					system_identifier = call.system_identifier,
+					timeline = call.timeline,
+					database = call.database,
+					started = call.started,
+					modified = greatest(t.modified, uidgen.registry_clock()),
+					reigns = s.reigns,
+					reign_ends = s.reign_ends,
+					reign_begins = s.reign_begins,
+					reign_floor = s.reign_floor,
+					unconfirmed = s.unconfirmed
+				WHERE t.name = s.name;
+			PERFORM uidgen.check_written(FOUND);
+		END IF;
+		refusal_passes := true;
+		refusal := 'no standby of the registry has replayed its failover so far';
+		refusal_detail := CASE WHEN s.unconfirmed = '0/0' THEN 'The failover was written down by this call.'
+			WHEN NOT pg_has_role('pg_read_all_stats', 'USAGE') THEN format('Role "%s" cannot see what standbys have replayed: it has no longer the privileges of pg_monitor.', current_user)
+			ELSE format('A standby has to replay the log up to %s, and %s.', s.unconfirmed, coalesce('the furthest one is at ' || log.replayed, 'none is connected')) END;
+		refusal_hint := format('Start a standby of the registry. Without one, its owner can let the numbers go on with uidgen.raise_segment(), in database "%s".', current_database());
+		clock := uidgen.end_node_call(not_after);
+		RETURN;
+	END IF;
+
+	first_value := s.last_value + 1;
+	last_value := least(s.last_value + CASE wanted_step WHEN 0 THEN s.step ELSE greatest(least(wanted_step, s.max_step), s.min_step) END::numeric, s.max_value);
+	version := uidgen.new_token();
+	now_time := greatest(s.modified, uidgen.registry_clock());
+	s.rate := s.rate * exp(-least(extract(epoch FROM now_time - s.modified), 600) / 60) + (segment_fetch.last_value - s.last_value)::double precision / 60;
+	s.modified := now_time;
+	gap_lasts := extract(epoch FROM uidgen.gap_lasts(s, now_time)) * 1000000;
+	course := (SELECT array_agg(c.n ORDER BY c.place, c.half) FROM (
+			SELECT r.place, 1, r.reign FROM unnest(s.reigns) WITH ORDINALITY AS r (reign, place)
+			UNION ALL SELECT e.place, 2, e.number FROM unnest(s.reign_ends) WITH ORDINALITY AS e (number, place)) AS c (place, half, n));
+	UPDATE uidgen.segment AS t SET
+			last_value = segment_fetch.last_value,
+			version = segment_fetch.version,
+			run_start = CASE WHEN s.last_value = before.last_value AND known_version = s.version AND s.run_start IS NOT NULL THEN s.run_start ELSE first_value END,
+			system_identifier = call.system_identifier,
+			timeline = call.timeline,
+			database = call.database,
+			started = call.started,
+			modified = s.modified,
+			rate = s.rate,
+			reigns = s.reigns,
+			reign_ends = s.reign_ends,
+			reign_begins = s.reign_begins,
+			reign_floor = s.reign_floor,
+			unconfirmed = NULL
+		WHERE t.name = s.name;
+	PERFORM uidgen.check_written(FOUND);
+	clock := uidgen.end_node_call(not_after);
+END
+$$;
+COMMENT ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint)
+	IS 'gives out the next range of a segment, for keepers';
+
+-- What keepers of version 0.2.0 and 0.2.1 call.  They say nothing of reigns.  Where nothing is given out
+-- and that had to be written down, they get an answer that makes no sense to them: an error would
+-- undo it.  From then on they get the error.
+CREATE FUNCTION uidgen.segment_fetch(
+	name bytea,
+	wanted_step bigint,
+	known_incarnation bigint,
+	known_version bigint,
+	highest bigint,
+	not_after bigint,
+	OUT first_value bigint,
+	OUT last_value bigint,
+	OUT incarnation bigint,
+	OUT version bigint,
+	OUT step bigint,
+	OUT min_step bigint,
+	OUT max_step bigint,
+	OUT max_value bigint,
+	OUT registry_id bigint,
+	OUT system_identifier bigint,
+	OUT timeline integer,
+	OUT clock bigint)
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	answer record;
+BEGIN
+	SELECT f.* INTO STRICT answer
+		FROM uidgen.segment_fetch(name, wanted_step, known_incarnation, known_version, '{}'::bigint[], highest, not_after) AS f;
+	IF answer.refusal IS NOT NULL AND NOT EXISTS (SELECT FROM uidgen.segment AS t WHERE t.xmin = pg_current_xact_id()::xid) THEN
+		RAISE EXCEPTION '%', answer.refusal
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = answer.refusal_detail,
+				HINT = answer.refusal_hint;
+	END IF;
+	first_value := answer.first_value;
+	last_value := answer.last_value;
+	incarnation := answer.incarnation;
+	version := answer.version;
+	step := answer.step;
+	min_step := answer.min_step;
+	max_step := answer.max_step;
+	max_value := answer.max_value;
+	registry_id := answer.registry_id;
+	system_identifier := answer.system_identifier;
+	timeline := answer.timeline;
+	clock := answer.clock;
+END
+$$;
+COMMENT ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint)
+	IS 'gives out the next range of a segment, for keepers of servers with version 0.2.0 or 0.2.1';
+
+-- Hand back what was not used of the last ranges (S3, S4).  A keeper never tries again:
+-- if the answer is lost, so are the numbers.
+CREATE FUNCTION uidgen.segment_release(
+	name bytea,
+	known_version bigint,			-- what the last fetch returned
+	first_unused bigint,			-- from here to the end of that range
+	not_after bigint,
+	OUT done boolean,
+	OUT registry_id bigint,
+	OUT timeline integer,
+	OUT clock bigint)
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	call record;
+BEGIN
+	SELECT b.* INTO STRICT call FROM uidgen.begin_segment_call(name) AS b;
+	UPDATE uidgen.segment AS t SET
+			last_value = first_unused - 1,
+			version = uidgen.new_token(),
+			run_start = NULL,
+			modified = greatest(t.modified, uidgen.registry_clock())
+		WHERE t.name = (call.s).name AND t.version = known_version AND NOT call.went_back
+			AND first_unused BETWEEN t.run_start AND t.last_value;
+	done := FOUND;
+	PERFORM uidgen.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
+	registry_id := call.registry_id;
+	timeline := call.told_timeline;
+	clock := uidgen.end_node_call(not_after);
+END
+$$;
+COMMENT ON FUNCTION uidgen.segment_release(bytea, bigint, bigint, bigint)
+	IS 'takes back the unused rest of what a server fetched last, if nobody has fetched since; for keepers';
+

@@ -1,0 +1,32 @@
+# script/update.awk
+#	  Makes the part of a script that updates the extension from OLD, out of a part of the script that
+#	  creates it.
+#
+# Usage: awk -v old=OLD -f script/update.awk PART...
+#
+# Functions and views are replaced, whether they have changed or not, so that none keeps
+# what an older script was bound to.  A statement below the mark "-- [since VERSION]" is
+# left out if OLD is as late.
+function number(version,    part)
+{
+	split(version, part, ".")
+	return (part[1] * 1000 + part[2]) * 1000 + part[3]
+}
+
+/^-- \[since / {
+	leave_out = number(substr($3, 1, length($3) - 1)) <= number(old)
+	waits = 1
+	next
+}
+/^\\echo / { $0 = "\\echo Use \"ALTER EXTENSION uidgen UPDATE\" to load this file. \\quit" }
+
+# The statement that follows a mark, and its end.
+waits && /^[A-Z]/ { waits = 0; within = 1; body = /\$\$$/ }
+{
+	if (!(within && leave_out)) {
+		if ($0 ~ /^\t*CREATE (FUNCTION|VIEW) /)
+			sub(/CREATE /, "CREATE OR REPLACE ")
+		print
+	}
+}
+within && (body ? /^\$\$;/ : /;([ \t]*--.*)?$/) { within = 0 }

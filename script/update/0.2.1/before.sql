@@ -1,0 +1,2 @@
+-- It has more columns.
+DROP FUNCTION IF EXISTS uidgen.begin_segment_call(bytea);
