@@ -156,7 +156,13 @@ foreach my $r ($registry, $small)
 	my @held = hold_rows($r, 'hostile', values %worker, @others);
 	my @queue = hold($r, 'hostile', $QUEUE);
 	is_locked_by($r, @held + 1);
-	ok(poll_until(sub { worker_id($_) != $worker{ $_->name } }), '... ' . $_->name . ' takes another worker id') foreach @nodes;
+	# Ids are drawn meanwhile, since without a demand nothing is asked for.
+	ok( poll_until(
+			sub {
+				$_->psql('postgres', 'SELECT uid_next()');
+				return worker_id($_) != $worker{ $_->name };
+			}),
+		'... ' . $_->name . ' takes another worker id') foreach @nodes;
 	ok(goes_on(@nodes), '... and both draw ids');
 	my $left = $worker{ $nodes[0]->name };
 	like(log_since($nodes[0], 0), qr/has no new grant: worker id $left is locked\n.*HINT:  If this lasts, see in the registry's database who holds the lock: SELECT pid, .*uidgen left worker id $left\n/s,
