@@ -123,24 +123,41 @@ none('... and every version up to which it may be left out is one of these or th
 	grep { my $since = $_; !grep { $_ eq $since } @former, $version } $script =~ /^-- \[since (.+)\]$/mg);
 is(grab('CHANGELOG.md', qr/^## (\S+) \(.+\)$/m), $version, 'newest version in CHANGELOG.md');
 
-# ---- What the README lists ----
+# ---- What the reference lists ----
 
-my $readme = slurp('README.md');
+cmp_ok(scalar(my @lines = slurp('README.md') =~ /\n/g), '<=', 150, 'the README is a front page');
 my @settings = slurp('src/shared/guc.c') =~ /^\t(?:define_\w+|DefineCustom\w+)\("(uidgen\.\w+)"/mg;
-is_deeply(
-	[ sort($readme =~ /^\| `(uidgen\.\w+)` \| [^|]* \| (?:restart|reload|session) \|/mg) ],
-	[ sort(@settings) ],
-	'the README lists every setting');
-foreach ([ 'uidgen.status', 'status' ], [ 'uidgen.segment_status', 'segments' ])
+is_deeply([ sort(slurp('docs/reference/settings.md') =~ /^## (uidgen\.\w+)$/mg) ], [ sort(@settings) ], 'the page of settings has every setting');
+my $views = slurp('docs/reference/views.md');
+is_deeply([ sort($views =~ /^## (uidgen\.\w+)$/mg) ], [ sort($script =~ /^CREATE VIEW (\S+)/mg) ], 'the page of views has every view');
+my %columns = (
+	fleet => [ grab('script/34_fleet_owner.sql', qr/CREATE VIEW uidgen\.fleet AS\nSELECT (.*?)^FROM/ms) =~ /(\w+)(?=,|\s*\z)/g ],
+	registry_status => [ grab('script/48_registry_status.sql', qr/CREATE VIEW uidgen\.registry_status AS\nSELECT (.*?)^FROM/ms) =~ /(\w+),?\n/g ],
+	presets => [ grab('script/60_layouts.sql', qr/CREATE FUNCTION uidgen\.presets\((.*)\)/) =~ /OUT (\w+)/g ]);
+foreach ([ 'status', 'status' ], [ 'segment_status', 'segments' ])
 {
 	my ($view, $file) = @$_;
-	my $enumeration = grab("src/functions/$file.c", qr/enum StatusColumn\n\{\n(.*?)\} StatusColumn/s);
-	my ($rows) = $readme =~ /^\| column of `\Q$view\E` .*\n.*\n((?:\|.*\n)+)/m;
-	is_deeply(
-		[ map { /^\|([^|]+)\|/ ? $1 =~ /`(\w+)`/g : () } split /\n/, $rows // '' ],
-		[ map { lc } grep { !/^STATUS_COLUMNS/ } $enumeration =~ /\b([A-Z][A-Z_0-9]+)\b/g ],
-		"the README lists every column of $view, in their order");
+	$columns{$view} = [ map { lc } grep { !/^STATUS_COLUMNS/ } grab("src/functions/$file.c", qr/enum StatusColumn\n\{\n(.*?)\} StatusColumn/s) =~ /\b([A-Z][A-Z_0-9]+)\b/g ];
 }
+foreach my $view (sort keys %columns)
+{
+	my ($rows) = $views =~ /^\| column of `uidgen\.$view` .*\n.*\n((?:\|.*\n?)+)/m;
+	is_deeply([ map { /^\|([^|]+)\|/ ? $1 =~ /`(\w+)`/g : () } split /\n/, $rows // '' ], $columns{$view}, "... and every column of uidgen.$view, in their order");
+}
+
+my $functions = slurp('docs/reference/functions.md');
+my ($for_users, $others) = split /^## Functions that are not for users$/m, $functions;
+my %made = map { s/.*\.//r => 1 } $script =~ /^\t*CREATE FUNCTION ([\w@.]+)\(/mg;
+my @named = (map({ map { s/^uidgen\.//r } split /, /, $_ } $for_users =~ /^### (.*)$/mg), $others =~ /`(\w+)`/g);
+is_deeply([ sort @named ], [ sort keys %made ], 'the page of functions has every function, once');
+none('... those for users with a signature', grep { my $name = $_; $for_users !~ /^[^#\n]*`(?:uidgen\.)?$name\(/m } map { map { s/^uidgen\.//r } split /, / } $for_users =~ /^### (.*)$/mg);
+
+# As the sources name them; two of these names are of one code.
+my %raised = map { s/^ERRCODE_//r => 1 } map({ slurp($_) =~ /\b(ERRCODE_[A-Z0-9_]+)\b/g } grep { m{^src/.*\.[ch]$} } @files);
+$raised{ uc $_ }++ foreach $script =~ /ERRCODE = '([a-z]\w+)'/g;
+delete @raised{qw(TO_CATEGORY DATETIME_VALUE_OUT_OF_RANGE)};
+is_deeply([ sort map { uc } slurp('docs/reference/messages.md') =~ /^\| \w{5} \| `(\w+)`/mg ], [ sort keys %raised ], 'the page of errors has every SQLSTATE');
+
 my @presets = slurp('src/core/layout.c') =~ /^\t\{"([\w-]+)"/mg;
 is(grab('script/60_layouts.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@presets),
 	'the script tells the planner how many presets there are');

@@ -381,7 +381,7 @@ sub run_test
 		{
 			return undef if run(300, qw(gcc -std=c99 -O1 -Isrc -DUIDGEN_STANDALONE -pthread), @$flags, @strict, '-o', "$dir/tree/unit", @sources) ne '';
 			# In seconds of the processor's, since a machine may be slow.
-			my $wrong = run(300, 'sh', '-c', 'ulimit -t 20; exec ./unit');
+			my $wrong = run(300, 'sh', '-c', 'ulimit -t 60; exec ./unit');
 			return $wrong if $wrong ne '';
 		}
 		return '';
