@@ -4,7 +4,7 @@
 -- They are the same in a local and in a shared registry, also in one that has granted
 -- nothing so far.  A range is what one UPDATE has moved, so ranges never overlap, whatever
 -- the steps are.  It never ends, either: so unlike a grant, a range that the registry has
--- lost does not become safe by waiting.  Four rules (design.md, section 6):
+-- lost does not become safe by waiting.  Four rules (docs/design/segments.md):
 --
 --	S1	Where the history of the registry is another than the row's, or a node knows of
 --		numbers above last_value, numbers were lost: last_value is raised by failover_gap,

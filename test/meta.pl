@@ -228,7 +228,7 @@ none('... and what exists', grep { !-e } keys %linked);
 none(
 	'each program that stands for a promise, or for a fault, exists',
 	grep { !-e "test/t/$_.pl" } (
-		map({ /`(\w+)`/g } slurp('docs/design.md') =~ /^\| P\d.*$/mg),
+		map({ /`(\w+)`/g } slurp('docs/design/words-and-promises.md') =~ /^\| P\d.*$/mg),
 		map({ /`(\w+)`/g } slurp('docs/reliability.md') =~ /^\|.*\|(.*)\|$/mg)));
 
 my $packages = eval { JSON::PP->new->utf8->decode(slurp('test/javascript/package.json'))->{dependencies} } || {};

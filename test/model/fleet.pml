@@ -25,7 +25,7 @@
  *	  taken at any time, or after each answer (SYNC); with a clock that is behind.  At first
  *	  the standby has nothing: so much has a registry that is made again.
  *
- * The rules are R1 to R7 of docs/design.md, section 6.  The model differs from the SQL in
+ * The rules are R1 to R7 of docs/design/fleet.md.  The model differs from the SQL in
  * this:
  *
  *	- each call is one step, though others may come in between: the compare-and-swap of

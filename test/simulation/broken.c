@@ -6,7 +6,7 @@
  * in.  Those of a node are functions of src/core: the linker puts __wrap_...() in their place, which
  * calls them only while their rule is there (DROPPED in random_fleets.pl).  A few are left out where
  * answers are played (fleet.c, segments.c).  R1 to R7, and S1 to S4 of segments, are those of
- * docs/design.md, section 6.
+ * docs/design/fleet.md and segments.md.
  */
 #include "simulation.h"
 

@@ -2,7 +2,7 @@
  * limits.c
  *	  What may be lost and copied in the simulation, so that all promises still hold.
  *
- * The rules of a shared registry do not survive everything: docs/design.md, section 6, "What
+ * The rules of a shared registry do not survive everything: docs/design/fleet.md, "What
  * remains", has the list.  What is on that list does not happen here, and everything short
  * of it does.  Each commit is noted, so that it is known what a failover would lose:
  *

@@ -13,7 +13,7 @@
  *	Once nothing goes wrong any more, every node gets numbers.
  *
  * Segments are not fenced, and a range never ends.  So this is what the owner has to see to, and
- * what does not happen here (docs/design.md, section 6, "Segments"):
+ * what does not happen here (docs/design/segments.md):
  *
  *	failovers	One loses at most failover_gap numbers of a segment: the highest one that a node was
  *				told is no further above what the next primary knows.  What that leaves out is
