@@ -1,6 +1,6 @@
-# From versions 0.2.0 and 0.2.1 to the present one, in each order of the steps, while ids are drawn:
+# From versions 0.2.0 to 0.2.2 to the present one, in each order of the steps, while ids are drawn:
 # they go on at each step, since the library works with all these extensions.  One database comes
-# from 0.1.0 by 0.2.0 and 0.2.1, another one has 0.1.0 until now.  All end up as a new installation.
+# from 0.1.0 by 0.2.0, 0.2.1 and 0.2.2, another one has 0.1.0 until now.  All end up as a new installation.
 use strict;
 use warnings;
 
@@ -12,14 +12,14 @@ use Release;
 use Test::More;
 use UidgenTest;
 
-my ($FIRST, $SECOND, $OLD) = qw(0.1.0 0.2.0 0.2.1);
+my ($FIRST, $SECOND, $THIRD, $OLD) = qw(0.1.0 0.2.0 0.2.1 0.2.2);
 
 # ---- as it was ----
 
 install_release($FIRST);
 my $node = new_node('main', "shared_preload_libraries = 'uidgen'", 'uidgen.window = 1s');
 $node->start;
-$node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(app chain first last fresh);
+$node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(app chain first third last fresh);
 $node->safe_psql($_, 'CREATE EXTENSION uidgen') foreach qw(postgres chain first);
 draw($node, $FIRST);
 install_release($SECOND);
@@ -27,11 +27,15 @@ $node->restart;
 $node->safe_psql($_, 'ALTER EXTENSION uidgen UPDATE') foreach qw(postgres chain);
 $node->safe_psql('app', 'CREATE EXTENSION uidgen');
 same_catalog(catalog_of($node, 'chain'), catalog_of($node, 'app'), "from $FIRST to $SECOND");
-install_release($OLD);
-$node->restart;
-$node->safe_psql('chain', 'ALTER EXTENSION uidgen UPDATE');
-$node->safe_psql('last', 'CREATE EXTENSION uidgen');
-my %versions = (postgres => $SECOND, chain => $OLD, app => $SECOND, first => $FIRST, last => $OLD);
+foreach ([ $THIRD, 'third' ], [ $OLD, 'last' ])
+{
+	my ($version, $database) = @$_;
+	install_release($version);
+	$node->restart;
+	$node->safe_psql('chain', 'ALTER EXTENSION uidgen UPDATE');
+	$node->safe_psql($database, 'CREATE EXTENSION uidgen');
+}
+my %versions = (postgres => $SECOND, chain => $OLD, app => $SECOND, first => $FIRST, third => $THIRD, last => $OLD);
 is(version_in($node, $_), $versions{$_}, "$_ has $versions{$_}") foreach sort keys %versions;
 same_catalog(catalog_of($node, 'chain'), catalog_of($node, 'last'), "from $SECOND to $OLD");
 $node->safe_psql('app', <<'END');
@@ -42,14 +46,14 @@ $node->safe_psql('app', <<'END');
 	CREATE VIEW recent AS SELECT * FROM message WHERE uid_between(id, now() - interval '1 day', NULL);
 END
 my @drawing = map { start_trying($node, $_) } sort keys %versions;
-goes_on("versions $FIRST, $SECOND and $OLD", @drawing);
+goes_on("versions $FIRST, $SECOND, $THIRD and $OLD", @drawing);
 
 # ---- installed, and not yet loaded ----
 
 install_release($NEW);
 refuses_new($node, $OLD, sort keys %versions);
 is($node->safe_psql('fresh', "CREATE EXTENSION uidgen VERSION '$_'; SELECT uid_next() > 0; DROP EXTENSION uidgen"),
-	't', "where $_ can still be created") foreach $FIRST, $SECOND, $OLD;
+	't', "where $_ can still be created") foreach $FIRST, $SECOND, $THIRD, $OLD;
 goes_on('the old library in memory', @drawing);
 is($node->safe_psql('postgres', 'SELECT uidgen.diagnose(), uidgen.library_version(), state FROM uidgen.status'), "ok|$OLD|granted",
 	'a new session calls what it has always called');
@@ -73,7 +77,7 @@ ok(end_keeper($node), 'another keeper comes');
 goes_on("a new keeper with the registry of $SECOND", @drawing);
 
 # Another database before that of the registry, and others after it.
-foreach my $database (qw(app postgres chain first last))
+foreach my $database (qw(app postgres chain first third last))
 {
 	$node->safe_psql($database, 'ALTER EXTENSION uidgen UPDATE');
 	is(version_in($node, $database), $NEW, "$database is updated from $versions{$database}");
@@ -90,7 +94,7 @@ is($node->safe_psql('app', 'INSERT INTO message DEFAULT VALUES; SELECT count(*),
 $node->safe_psql('fresh', 'CREATE EXTENSION uidgen');
 my $fresh = catalog_of($node, 'fresh');
 cmp_ok(scalar($fresh =~ tr/\n//), '>', 500, 'the catalogs say much of the extension');
-same_catalog(catalog_of($node, $_), $fresh, "$_: updated is like new") foreach qw(postgres chain first last);
+same_catalog(catalog_of($node, $_), $fresh, "$_: updated is like new") foreach qw(postgres chain first third last);
 
 $node->safe_psql('postgres', 'CREATE DATABASE later');
 $node->safe_psql('later', "CREATE EXTENSION uidgen VERSION '$OLD'");

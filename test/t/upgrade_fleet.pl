@@ -124,7 +124,7 @@ sub run_script
 
 my $script = "$SCRIPTS/uidgen-registry-";
 $registry->safe_psql('postgres', 'CREATE ROLE owner LOGIN');
-$registry->safe_psql('postgres', "CREATE DATABASE $_ OWNER owner") foreach qw(updated new withdrawn last);
+$registry->safe_psql('postgres', "CREATE DATABASE $_ OWNER owner") foreach qw(updated new withdrawn third last);
 is(run_script($_, "$script-$OLD.sql"), '', "$_: the script of $OLD") foreach qw(updated withdrawn);
 $registry->safe_psql('updated', "SELECT uidgen.share_registry('A', 1000, 1735689600000000, 2199023255551, 0, 1023); SELECT uidgen.end_quarantine()");
 $registry->safe_psql('withdrawn', 'REVOKE SELECT ON uidgen.worker_node, uidgen.fleet FROM pg_monitor; GRANT SELECT ON uidgen.worker_node TO node');
@@ -138,10 +138,14 @@ foreach my $time ('the script that updates', 'once more')
 	same_catalog(catalog_of($registry, 'updated'), $new, 'updated is like new');
 }
 is($registry->safe_psql('updated', 'SELECT * FROM uidgen.registry_layout'), "$row|0|f", 'its registry is the same');
-install_scripts('0.2.1');
-is(run_script('last', "$script-0.2.1.sql"), '', 'the script of 0.2.1');
-is(run_script('last', "$script-0.2.1--$NEW.sql"), '', 'the script that updates it');
-same_catalog(catalog_of($registry, 'last'), $new, 'updated from 0.2.1 is like new');
+foreach ([ '0.2.1', 'third' ], [ '0.2.2', 'last' ])
+{
+	my ($version, $database) = @$_;
+	install_scripts($version);
+	is(run_script($database, "$script-$version.sql"), '', "the script of $version");
+	is(run_script($database, "$script-$version--$NEW.sql"), '', 'the script that updates it');
+	same_catalog(catalog_of($registry, $database), $new, "updated from $version is like new");
+}
 is($registry->safe_psql('withdrawn', q{SELECT has_any_column_privilege('pg_monitor', 'uidgen.worker_node', 'SELECT'), has_table_privilege('pg_monitor', 'uidgen.fleet', 'SELECT'),
 		has_table_privilege('node', 'uidgen.worker_node', 'SELECT')}),
 	'f|f|t', 'what was granted and revoked stays so');

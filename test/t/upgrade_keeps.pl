@@ -12,7 +12,7 @@ use Release;
 use Test::More;
 use UidgenTest;
 
-install_scripts($_) foreach qw(0.1.0 0.2.0 0.2.1), $NEW;
+install_scripts($_) foreach qw(0.1.0 0.2.0 0.2.1 0.2.2), $NEW;
 my $node = new_node('main', "shared_preload_libraries = 'uidgen'");
 $node->start;
 $node->safe_psql('postgres', "CREATE ROLE $_") foreach qw(app node operator leaver);
@@ -61,6 +61,8 @@ foreach (
 		$ALL, @COLUMNS ],
 	[ '0.2.0', "$GRANTED; $WITHDRAWN", '' ],
 	[ '0.2.1', "$GRANTED; SELECT uidgen.grant_node('node'); GRANT EXECUTE ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint), uidgen.segment_status() TO app", '',
+		@COLUMNS ],
+	[ '0.2.2', "$GRANTED; SELECT uidgen.grant_node('node'); GRANT EXECUTE ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint), uidgen.list_segments() TO app", '',
 		@COLUMNS ])
 {
 	my ($old, $done, $lost, @got) = @$_;

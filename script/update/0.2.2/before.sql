@@ -1,0 +1,1 @@
+-- Nothing of version 0.2.2 has to be lost or changed.
