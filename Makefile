@@ -39,14 +39,14 @@ OBJS = \
 	src/link/link.o \
 	src/link/link_local.o \
 	src/link/link_remote.o \
-	src/shared/catalog.o \
-	src/shared/demand.o \
-	src/shared/guc.o \
-	src/shared/secrets.o \
-	src/shared/segments.o \
-	src/shared/server.o \
-	src/shared/shmem.o \
-	src/shared/version.o \
+	src/memory/catalog.o \
+	src/memory/demand.o \
+	src/memory/guc.o \
+	src/memory/secrets.o \
+	src/memory/segment_slots.o \
+	src/memory/server.o \
+	src/memory/memory.o \
+	src/memory/version.o \
 	src/uidgen.o
 # A library file of its own, which alone is linked with libpq; uidgen loads it when it
 # needs it.

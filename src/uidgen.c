@@ -17,9 +17,9 @@
 #include "compat.h"
 #include "functions/copy.h"
 #include "keeper/keeper.h"
+#include "memory/guc.h"
+#include "memory/memory.h"
 #include "miscadmin.h"
-#include "shared/guc.h"
-#include "shared/shmem.h"
 
 UIDGEN_MODULE_MAGIC("uidgen");
 

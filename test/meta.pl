@@ -126,7 +126,7 @@ is(grab('CHANGELOG.md', qr/^## (\S+) \(.+\)$/m), $version, 'newest version in CH
 # ---- What the reference lists ----
 
 cmp_ok(scalar(my @lines = slurp('README.md') =~ /\n/g), '<=', 150, 'the README is a front page');
-my @settings = slurp('src/shared/guc.c') =~ /^\t(?:define_\w+|DefineCustom\w+)\("(uidgen\.\w+)"/mg;
+my @settings = slurp('src/memory/guc.c') =~ /^\t(?:define_\w+|DefineCustom\w+)\("(uidgen\.\w+)"/mg;
 is_deeply([ sort(slurp('docs/reference/settings.md') =~ /^## (uidgen\.\w+)$/mg) ], [ sort(@settings) ], 'the page of settings has every setting');
 my $views = slurp('docs/reference/views.md');
 is_deeply([ sort($views =~ /^## (uidgen\.\w+)$/mg) ], [ sort($script =~ /^CREATE VIEW (\S+)/mg) ], 'the page of views has every view');
@@ -284,12 +284,12 @@ none(
 # in these.  Calls go one way, and what callers run never meets what the keeper runs.
 my %rooms = (
 	core => [],    # C99, without a server
-	shared => [qw(core)],    # what callers and keeper share
-	link => [qw(core shared)],    # the way to the registry
-	ids => [qw(core shared link)],    # callers
-	keeper => [qw(core shared link)],    # the background worker
-	remote => [qw(core shared link)],    # the library file that needs libpq
-	functions => [qw(core shared link ids)]);    # what SQL calls
+	memory => [qw(core)],    # what callers and keeper share
+	link => [qw(core memory)],    # the way to the registry
+	ids => [qw(core memory link)],    # callers
+	keeper => [qw(core memory link)],    # the background worker
+	remote => [qw(core memory link)],    # the library file that needs libpq
+	functions => [qw(core memory link ids)]);    # what SQL calls
 my @sources = grep { m{^src/.+/.+\.[ch]$} } @files;
 is_deeply(
 	[ sort keys %rooms ],

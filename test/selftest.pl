@@ -177,7 +177,7 @@ like((check('test/t/gone.pl'))[1], qr/there is no suite or TAP file/, '... and s
 # Some of one line, of which one is in test/mutate/equivalent; and one in a file that
 # the test of tickets does not have.
 my $mutants = "'$^X' '$root/test/mutate/run.pl' --tests unit:ticket --results results"
-  . " --match '^src/(core/ticket.h:uidgen_tick_minus .*(; => ;|[<>]= b)|shared/server.c:uidgen_server_tick return 0; => return 1)' src/core/ticket.h src/shared/server.c";
+  . " --match '^src/(core/ticket.h:uidgen_tick_minus .*(; => ;|[<>]= b)|shared/server.c:uidgen_server_tick return 0; => return 1)' src/core/ticket.h src/memory/server.c";
 $out = run($mutants);
 like($out, qr/^uncompiled src\S+ uidgen_tick_minus: return a > b \? a - b : 0; => ; /m, 'a mutant that does not compile');
 like($out, qr/^killed     src\S+ uidgen_tick_minus: .*\? a - b : 0; => return a <= b .*, by unit:ticket: \w/m, 'one that the test kills');

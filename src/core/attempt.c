@@ -307,7 +307,7 @@ uidgen_attempt_release(const UidgenKeeping *keeping, UidgenAttempt *attempt, boo
 	}
 
 	/* The settings may lead to another registry by now, which knows nothing of this grant. */
-	if (fleet ? !uidgen_grant_is_shared(&lease->grant) : lease->grant.registry != registry)
+	if (fleet ? !uidgen_grant_is_of_fleet(&lease->grant) : lease->grant.registry != registry)
 		attempt->state = UIDGEN_ATTEMPT_DONE;
 }
 
@@ -346,7 +346,7 @@ hear_registry(const UidgenKeeping *keeping, UidgenAttempt *attempt, const Uidgen
 	}
 	attempt->heard = true;
 	/* The era of a local grant goes on by the wall clock. */
-	if (lease->held && uidgen_grant_is_shared(&lease->grant))
+	if (lease->held && uidgen_grant_is_of_fleet(&lease->grant))
 		uidgen_atomic_write(&keeping->words->clock_offset, (uint64_t) node->clock.offset);
 	if (attempt->verdict == UIDGEN_CLOCK_TOO_FAR)
 		attempt->state = UIDGEN_ATTEMPT_CLOCKS;

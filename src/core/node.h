@@ -110,8 +110,8 @@ typedef struct UidgenNodeAction
 /* First use: no registry has answered. */
 extern void uidgen_node_init(UidgenNode *node);
 
-/* The number by which a lease knows its registry (UidgenGrant.registry), where it is
- * shared; no local one has such a number. */
+/* The number by which a lease knows its registry (UidgenGrant.registry), where it is a
+ * fleet's; no local one has such a number. */
 static inline uint64_t
 uidgen_node_registry(int64_t registry_id)
 {
@@ -119,7 +119,7 @@ uidgen_node_registry(int64_t registry_id)
 }
 
 static inline bool
-uidgen_grant_is_shared(const UidgenGrant *grant)
+uidgen_grant_is_of_fleet(const UidgenGrant *grant)
 {
 	return (grant->registry & UINT64_C(1) << 63) != 0;
 }

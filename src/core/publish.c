@@ -61,7 +61,7 @@ static UidgenTerms
 fit_padding(const UidgenKeeping *keeping, UidgenTick now, UidgenPosition position)
 {
 	const UidgenGrant *grant = &keeping->lease->grant;
-	bool		fleet = uidgen_grant_is_shared(grant);
+	bool		fleet = uidgen_grant_is_of_fleet(grant);
 	UidgenTerms terms = uidgen_keeping_terms(keeping, fleet);
 	UidgenTick	used = uidgen_tick_higher(now, uidgen_ticket_tick(keeping->rules, position));
 
@@ -76,7 +76,7 @@ uidgen_publish_bounds(const UidgenKeeping *keeping)
 {
 	const UidgenLease *lease = keeping->lease;
 	UidgenTerms terms = uidgen_keeping_terms(keeping, lease->held &&
-											 uidgen_grant_is_shared(&lease->grant));
+											 uidgen_grant_is_of_fleet(&lease->grant));
 
 	uidgen_ticket_bound(keeping->words, keeping->rules, &terms.bounds,
 						uidgen_keeping_clocks(keeping).tick);
@@ -131,7 +131,7 @@ void
 uidgen_publish_acquisition(const UidgenKeeping *keeping, const UidgenGrant *grant,
 						   UidgenMicroseconds offset, UidgenStepKind step)
 {
-	bool		fleet = uidgen_grant_is_shared(grant);
+	bool		fleet = uidgen_grant_is_of_fleet(grant);
 
 	uidgen_lease_hold(keeping->lease, grant, offset);
 	if (fleet)

@@ -25,7 +25,7 @@ typedef struct UidgenTimes
 
 /*
  * What the keeper holds, and what it goes by.  In the server, all that the first four point to is
- * shared memory: whoever calls the functions below holds the lock, and is the keeper (shmem.h).
+ * shared memory: whoever calls the functions below holds the lock, and is the keeper (memory.h).
  */
 typedef struct UidgenKeeping
 {

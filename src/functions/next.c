@@ -12,9 +12,9 @@
 #include "functions/values.h"
 #include "ids/cache.h"
 #include "ids/generator.h"
+#include "memory/guc.h"
+#include "memory/server.h"
 #include "miscadmin.h"
-#include "shared/guc.h"
-#include "shared/server.h"
 
 /* Ids that a batch takes at a time; an interrupted batch wastes no more than these. */
 #define BATCH_BLOCK 1024

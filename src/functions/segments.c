@@ -14,9 +14,9 @@
 #include "functions/values.h"
 #include "ids/numbers.h"
 #include "mb/pg_wchar.h"
+#include "memory/memory.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
-#include "shared/shmem.h"
 #include "utils/builtins.h"
 
 /* Numbers that a batch takes at a time; an interrupted batch leaves out no more than these. */
@@ -290,14 +290,14 @@ put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot, int ncolumns)
 	double		seconds;
 	double		rate;
 
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
 	strlcpy(name, slot->name, sizeof(name));
 	supply = slot->supply;
 	failure = slot->demand.failure;
 	failures = slot->demand.failures;
 	skipped = (int64) pg_atomic_read_u64(&slot->skipped);
 	uidgen_segment_look(&slot->words, &look);
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(uidgen_memory->lock);
 	left = (int64) (look.left + look.next);
 
 	/* As fast as since the last range was fetched. */
@@ -338,7 +338,7 @@ static Datum
 list_segments(FunctionCallInfo fcinfo, int ncolumns)
 {
 	uidgen_begin_rows(fcinfo, no_status, ncolumns);
-	if (uidgen_shared)
+	if (uidgen_memory)
 		for (int i = 0, n = uidgen_segments_used(); i < n; i++)
 			put_status(fcinfo, uidgen_segments_slot(i), ncolumns);
 	return (Datum) 0;

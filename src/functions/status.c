@@ -10,10 +10,10 @@
 #include "functions/values.h"
 #include "ids/generator.h"
 #include "link/link.h"
+#include "memory/guc.h"
+#include "memory/memory.h"
+#include "memory/server.h"
 #include "miscadmin.h"
-#include "shared/guc.h"
-#include "shared/server.h"
-#include "shared/shmem.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 
@@ -92,10 +92,10 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		[QUARANTINE_UNTIL] = NULL_COLUMN(TIMESTAMPTZOID),
 	};
 	bool		held = false;
-	bool		shared = false; /* the registry */
+	bool		of_fleet = false;	/* the registry */
 	UidgenGrant grant = {0};
 	UidgenNode	node = {0};
-	char		host[sizeof(uidgen_shared->registry_host)] = "";
+	char		host[sizeof(uidgen_memory->registry_host)] = "";
 	UidgenFailure failure = {0};
 	UidgenFailure move_failure = {0};
 	bool		see_details = has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
@@ -103,27 +103,27 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	const char *error = NULL;
 
 #define SET(column, datum) (row[column].value = (datum), row[column].isnull = false)
-	if (uidgen_shared)
+	if (uidgen_memory)
 	{
-		LWLockAcquire(uidgen_shared->lock, LW_SHARED);
-		held = uidgen_shared->lease.held;
-		grant = uidgen_shared->lease.grant;
-		node = uidgen_shared->node;
-		strlcpy(host, uidgen_shared->registry_host, sizeof(host));
-		failure = uidgen_shared->grant_demand.failure;
-		move_failure = uidgen_shared->move_demand.failure;
-		SET(RENEWALS, Int64GetDatum(uidgen_shared->renewals));
-		SET(FAILURES, Int64GetDatum(uidgen_shared->grant_demand.failures));
-		SET(CLOCK_STEPS, Int64GetDatum(uidgen_shared->clock_steps));
-		LWLockRelease(uidgen_shared->lock);
-		SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->grant_demand.waits)));
-		SET(WASTED, Int64GetDatum(pg_atomic_read_u64(&uidgen_shared->wasted)));
-		shared = held ? uidgen_grant_is_shared(&grant) : uidgen_link()->shared;
-		SET(REGISTRY, CStringGetTextDatum(shared ? "shared" : "local"));
+		LWLockAcquire(uidgen_memory->lock, LW_SHARED);
+		held = uidgen_memory->lease.held;
+		grant = uidgen_memory->lease.grant;
+		node = uidgen_memory->node;
+		strlcpy(host, uidgen_memory->registry_host, sizeof(host));
+		failure = uidgen_memory->grant_demand.failure;
+		move_failure = uidgen_memory->move_demand.failure;
+		SET(RENEWALS, Int64GetDatum(uidgen_memory->renewals));
+		SET(FAILURES, Int64GetDatum(uidgen_memory->grant_demand.failures));
+		SET(CLOCK_STEPS, Int64GetDatum(uidgen_memory->clock_steps));
+		LWLockRelease(uidgen_memory->lock);
+		SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&uidgen_memory->grant_demand.waits)));
+		SET(WASTED, Int64GetDatum(pg_atomic_read_u64(&uidgen_memory->wasted)));
+		of_fleet = held ? uidgen_grant_is_of_fleet(&grant) : uidgen_link()->fleet;
+		SET(REGISTRY, CStringGetTextDatum(of_fleet ? "shared" : "local"));
 	}
 
 	/* The state in a word or two, and the reason for a bad one. */
-	if (!uidgen_shared)
+	if (!uidgen_memory)
 		state = "not preloaded";
 	else if (!uidgen_settings_good())
 	{
@@ -149,15 +149,15 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	SET(STATE, CStringGetTextDatum(state));
 
 	/*
-	 * The server goes on with its local registry while the shared one cannot
+	 * The server goes on with its local registry while the fleet's cannot
 	 * be had.
 	 */
-	if (!error && held && !shared && uidgen_link()->shared && move_failure.sqlerrcode != 0)
+	if (!error && held && !of_fleet && uidgen_link()->fleet && move_failure.sqlerrcode != 0)
 		error = move_failure.message;
 	if (error && see_details)
 		SET(LAST_ERROR, CStringGetTextDatum(error));
 
-	if (uidgen_shared && uidgen_settings_good())
+	if (uidgen_memory && uidgen_settings_good())
 	{
 		SET(DATACENTER_ID, Int32GetDatum(uidgen_datacenter_id));
 		SET(LAYOUT, CStringGetTextDatum(uidgen_layout_text));
@@ -193,7 +193,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	}
 
 	/* Of a shared registry: what its last answer said. */
-	if (shared && node.joined)
+	if (of_fleet && node.joined)
 	{
 		TimestampTz quarantine_until;
 
@@ -237,9 +237,9 @@ find_what_is_missing(bool ask)
 {
 	UidgenFailure failure = {0};
 
-	if (!uidgen_shared && uidgen_settings_of_another())
+	if (!uidgen_memory && uidgen_settings_of_another())
 		return "The server has preloaded another library of uidgen than the one that was called. Restart the server. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.";
-	if (!uidgen_shared)
+	if (!uidgen_memory)
 		return "uidgen must be loaded via shared_preload_libraries: until then only functions that are given a layout work. Add uidgen to the setting \"shared_preload_libraries\" and restart the server.";
 	if (!uidgen_settings_good())
 		return settings_complaint();

@@ -38,9 +38,9 @@
 
 #include "core/clock.h"
 #include "ids/generator.h"
-#include "shared/guc.h"
-#include "shared/server.h"
-#include "shared/shmem.h"
+#include "memory/guc.h"
+#include "memory/memory.h"
+#include "memory/server.h"
 #include "storage/ipc.h"
 
 #define COARSE_US 1000
@@ -94,7 +94,7 @@ uidgen_cache_discard(void)
 	cache.next_tick = 0;		/* so that it does not count as used up */
 	if (left == 0)
 		return;
-	pg_atomic_fetch_add_u64(&uidgen_shared->wasted, left);
+	pg_atomic_fetch_add_u64(&uidgen_memory->wasted, left);
 	cache.taken -= left;		/* only what was used counts for the next size */
 	cache.used = cache.last;
 }

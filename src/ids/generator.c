@@ -17,9 +17,9 @@
 #include "core/clock.h"
 #include "ids/waiting.h"
 #include "link/link.h"
+#include "memory/memory.h"
+#include "memory/server.h"
 #include "miscadmin.h"
-#include "shared/server.h"
-#include "shared/shmem.h"
 
 /* How long a diagnosis waits for the keeper, whatever wait_timeout is: longer than the
  * keeper waits for a lock. */
@@ -207,7 +207,7 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 
 	/* Raises an error if not preloaded: there is no shared memory then. */
 	(void) uidgen_server_layout();
-	wait.on = &uidgen_shared->grant_demand;
+	wait.on = &uidgen_memory->grant_demand;
 	while (result != UIDGEN_TICKET_GOOD)
 	{
 		bool		taken = false;
@@ -248,9 +248,9 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 		}
 	}
 	if (ticket.renew)
-		uidgen_demand_in_advance(&uidgen_shared->grant_demand);
+		uidgen_demand_in_advance(&uidgen_memory->grant_demand);
 	if (ticket.skipped > 0)
-		pg_atomic_fetch_add_u64(&uidgen_shared->wasted, ticket.skipped);
+		pg_atomic_fetch_add_u64(&uidgen_memory->wasted, ticket.skipped);
 	return ticket_block(&ticket);
 }
 
@@ -320,19 +320,19 @@ uidgen_has_sound_grant(void)
 {
 	bool		result;
 
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
-	result = uidgen_shared->lease.held &&
-		uidgen_shared->lease.grant.last >= uidgen_clock_tick() &&
-		uidgen_shared->served_place == uidgen_link()->place() &&
-		uidgen_shared->grant_demand.failure.sqlerrcode == 0;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
+	result = uidgen_memory->lease.held &&
+		uidgen_memory->lease.grant.last >= uidgen_clock_tick() &&
+		uidgen_memory->served_place == uidgen_link()->place() &&
+		uidgen_memory->grant_demand.failure.sqlerrcode == 0;
+	LWLockRelease(uidgen_memory->lock);
 	return result;
 }
 
 bool
 uidgen_probe_grant(UidgenFailure *failure)
 {
-	UidgenWait	wait = {.on = &uidgen_shared->grant_demand};
+	UidgenWait	wait = {.on = &uidgen_memory->grant_demand};
 
 	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * PROBE_MS;
 	wait.number = uidgen_demand_make(wait.on);

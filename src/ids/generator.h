@@ -11,8 +11,8 @@
 #define UIDGEN_GENERATOR_H
 
 #include "core/layout.h"
-#include "shared/guc.h"
-#include "shared/shmem.h"
+#include "memory/guc.h"
+#include "memory/memory.h"
 
 /* Positions of one grant. */
 typedef struct UidgenBlock

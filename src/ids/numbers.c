@@ -12,9 +12,9 @@
 #include "compat.h"
 #include "ids/waiting.h"
 #include "mb/pg_wchar.h"
+#include "memory/guc.h"
+#include "memory/server.h"
 #include "miscadmin.h"
-#include "shared/guc.h"
-#include "shared/server.h"
 
 static uint32 segment_wait_event = 0;
 
@@ -92,9 +92,9 @@ report_too_long(const UidgenNumbers *numbers, uint64 n)
 {
 	int64		longest;
 
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
 	longest = numbers->slot->supply.max_step;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(uidgen_memory->lock);
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("number of consecutive numbers is out of range"),

@@ -2,7 +2,7 @@
  * numbers.h
  *	  Takes numbers of a segment, waiting where it must.
  *
- * The callers' side of the slots in shared memory (shared/segments.h), as generator.h is
+ * The callers' side of the slots in shared memory (memory/segment_slots.h), as generator.h is
  * that of the grant.  A call site looks a name up once, and then draws from the slot that
  * it found, until that belongs to another segment.
  */
@@ -10,7 +10,7 @@
 #define UIDGEN_NUMBERS_H
 
 #include "core/segment.h"
-#include "shared/segments.h"
+#include "memory/segment_slots.h"
 
 /* A segment, as a call site knows it. */
 typedef struct UidgenNumbers

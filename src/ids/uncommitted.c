@@ -18,7 +18,7 @@
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
-#include "shared/catalog.h"
+#include "memory/catalog.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"

@@ -19,11 +19,11 @@
 #include "catalog/pg_database.h"
 #include "ids/uncommitted.h"
 #include "link/link.h"
+#include "memory/catalog.h"
+#include "memory/guc.h"
+#include "memory/memory.h"
+#include "memory/server.h"
 #include "miscadmin.h"
-#include "shared/catalog.h"
-#include "shared/guc.h"
-#include "shared/server.h"
-#include "shared/shmem.h"
 #include "utils/acl.h"
 
 /*
@@ -124,10 +124,10 @@ report_timeout(const UidgenWait *wait, const UidgenLack *lack)
 
 	if (uidgen_demand_failure(wait->on, &failure))
 		report_failure(&failure, lack);
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
-	running = uidgen_shared->keeper_latch != NULL;
-	ran = uidgen_shared->keeper_ran;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
+	running = uidgen_memory->keeper_latch != NULL;
+	ran = uidgen_memory->keeper_ran;
+	LWLockRelease(uidgen_memory->lock);
 
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -153,7 +153,7 @@ uidgen_wait_for_keeper(UidgenWait *wait, const UidgenLack *lack)
 	/* Each time, because these can change while we wait. */
 	check_preconditions(lack);
 	/* Otherwise the keeper could not publish what we wait for. */
-	Assert(!LWLockHeldByMe(uidgen_shared->lock));
+	Assert(!LWLockHeldByMe(uidgen_memory->lock));
 	if (wait->number == 0)
 		wait->number = uidgen_demand_make(wait->on);
 	else if (uidgen_demand_served(wait->on, wait->number))

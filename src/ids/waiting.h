@@ -3,13 +3,13 @@
  *	  How a call waits for the keeper, and the errors that end such a wait.
  *
  * A call that misses something, a grant or the numbers of a segment, tells the keeper by a
- * demand (shared/demand.h) and comes here until it has what it misses.  This file knows
+ * demand (memory/demand.h) and comes here until it has what it misses.  This file knows
  * what can be in the way; its callers (generator.c, numbers.c) know what is missing.
  */
 #ifndef UIDGEN_WAITING_H
 #define UIDGEN_WAITING_H
 
-#include "shared/demand.h"
+#include "memory/demand.h"
 
 /* What a call misses, for messages. */
 typedef struct UidgenLack

@@ -10,8 +10,8 @@
 #include "core/clock.h"
 #include "keeper/answer.h"
 #include "keeper/keeping.h"
-#include "shared/guc.h"
-#include "shared/shmem.h"
+#include "memory/guc.h"
+#include "memory/memory.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -32,30 +32,30 @@ name_argument(const UidgenSegmentSlot *slot)
 static UidgenArgument
 not_after_argument(const UidgenLink *link)
 {
-	return uidgen_bigint_argument("not_after", link->shared ?
+	return uidgen_bigint_argument("not_after", link->fleet ?
 								  uidgen_keeper_not_after() : PG_INT64_MAX);
 }
 
 /*
- * The number by which a supply knows its registry.  A shared one says which it is; it has
+ * The number by which a supply knows its registry.  A fleet's says which it is; it has
  * to be of the link's mode, the one that is known there, and no server that it has left behind.
  */
 static uint64
 read_registry(const UidgenLink *link, const UidgenAnswer *answer)
 {
-	bool		shared = !uidgen_answer_is_null(answer, "registry_id");
+	bool		of_fleet = !uidgen_answer_is_null(answer, "registry_id");
 	UidgenRegistryLife life;
 
-	if (shared != link->shared)
+	if (of_fleet != link->fleet)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 shared ?
+				 of_fleet ?
 				 errmsg("this registry is shared by many servers") :
 				 errmsg("this registry is not shared"),
-				 shared ?
+				 of_fleet ?
 				 errhint("Point the setting \"uidgen.registry\" at the server itself, as on all other servers that share the registry.") :
 				 errhint("Point the setting \"uidgen.registry\" at a database whose registry is shared.")));
-	if (!shared)
+	if (!of_fleet)
 		return link->registry();
 	life = uidgen_answer_life(answer);
 	uidgen_keeper_sees(link, &life);
@@ -82,7 +82,7 @@ report_refusal(const UidgenAnswer *answer)
 static bool
 is_missing_function(const UidgenLink *link)
 {
-	return geterrcode() == (link->shared ? ERRCODE_UNDEFINED_FUNCTION :
+	return geterrcode() == (link->fleet ? ERRCODE_UNDEFINED_FUNCTION :
 							ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);
 }
 
@@ -143,7 +143,7 @@ fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyR
 	bool		has_reigns;
 	uint64		registry;
 
-	if (link->shared)
+	if (link->fleet)
 		uidgen_keeper_goes(link);
 	has_reigns = call_fetch(link, slot, request, answer);
 	registry = read_registry(link, answer);
@@ -204,10 +204,10 @@ discard(UidgenSegmentSlot *slot)
 void
 uidgen_fetch_leave(UidgenSegmentSlot *slot)
 {
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
 	discard(slot);
 	uidgen_supply_leave(&slot->supply);
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(uidgen_memory->lock);
 }
 
 /* What is wrong with an answer; NULL: nothing. */
@@ -239,7 +239,7 @@ take_range(UidgenSegmentSlot *slot, const UidgenSupplyRequest *request,
 	UidgenSegmentLook look;
 	const char *column;
 
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
 	uidgen_segment_look(&slot->words, &look);
 	verdict = uidgen_supply_receive(&slot->supply, request, result, &look, uidgen_clock_monotonic());
 	if (verdict.fault == UIDGEN_SUPPLY_SOUND)
@@ -249,7 +249,7 @@ take_range(UidgenSegmentSlot *slot, const UidgenSupplyRequest *request,
 		uidgen_segment_bound(&slot->words, result->max_step);
 		uidgen_segment_fill(&slot->words, verdict.first, verdict.size);
 	}
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(uidgen_memory->lock);
 	column = fault_column(verdict.fault);
 	if (column)
 		uidgen_report_answer(answer, column, uidgen_answer_text(answer, column));
@@ -259,7 +259,7 @@ take_range(UidgenSegmentSlot *slot, const UidgenSupplyRequest *request,
 static void
 note_error(const UidgenLink *link, UidgenSegmentSlot *slot, int sqlerrcode)
 {
-	if (link->shared)
+	if (link->fleet)
 		uidgen_keeper_failed(sqlerrcode);
 
 	/*
@@ -334,10 +334,10 @@ uidgen_fetch_release(const UidgenLink *link, UidgenSegmentSlot *slot)
 	volatile bool done = false;
 	bool		possible;
 
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
 	uidgen_segment_close(&slot->words, rests);
 	possible = uidgen_supply_close(&slot->supply, rests, &rest);
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(uidgen_memory->lock);
 	if (!possible)
 		return;
 	PG_TRY();
@@ -346,9 +346,9 @@ uidgen_fetch_release(const UidgenLink *link, UidgenSegmentSlot *slot)
 	}
 	PG_FINALLY();
 	{
-		LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+		LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
 		uidgen_supply_released(&slot->supply, &rest, done);
-		LWLockRelease(uidgen_shared->lock);
+		LWLockRelease(uidgen_memory->lock);
 	}
 	PG_END_TRY();
 }

@@ -3,7 +3,7 @@
  *	  What the keeper does for a segment: it fetches numbers, and hands back what is left.
  *
  * The rules are those of core/supply.h.  They are the same for a local registry and for a
- * shared one, whose answers have to be of its latest timeline (keeping.h) besides.
+ * fleet's, whose answers have to be of its latest timeline (keeping.h) besides.
  */
 #ifndef UIDGEN_FETCH_H
 #define UIDGEN_FETCH_H
@@ -11,7 +11,7 @@
 #include "postgres.h"
 
 #include "link/link.h"
-#include "shared/segments.h"
+#include "memory/segment_slots.h"
 
 /*
  * Fetch a range, if there is room for one.  Errors: P0002 there is no such segment; 2200H its

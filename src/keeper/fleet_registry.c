@@ -9,7 +9,7 @@
 #include "core/clock.h"
 #include "keeper/answer.h"
 #include "keeper/identity.h"
-#include "shared/server.h"
+#include "memory/server.h"
 
 /* So that sums of a clock and a duration fit. */
 #define CLOCK_MAX (PG_INT64_MAX / 4)

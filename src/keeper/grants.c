@@ -10,8 +10,8 @@
 #include "keeper/keeping.h"
 #include "keeper/local_registry.h"
 #include "lib/stringinfo.h"
+#include "memory/server.h"
 #include "miscadmin.h"
-#include "shared/server.h"
 #include "utils/elog.h"
 #include "utils/timestamp.h"
 
@@ -24,7 +24,7 @@
 static bool
 is_keeper(void)
 {
-	return pg_atomic_read_u32(&uidgen_shared->keeper_pid) == (uint32) MyProcPid;
+	return pg_atomic_read_u32(&uidgen_memory->keeper_pid) == (uint32) MyProcPid;
 }
 #endif
 
@@ -32,14 +32,14 @@ is_keeper(void)
 static void
 begin_writing(void)
 {
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
 	Assert(is_keeper());
 }
 
 static void
 end_writing(void)
 {
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(uidgen_memory->lock);
 }
 
 /* ---- what is said in the log ---- */
@@ -167,7 +167,7 @@ report_large_step(const UidgenClockStep *step)
 static void
 report_too_far(const UidgenAttempt *attempt)
 {
-	const UidgenNode *node = &uidgen_shared->node;
+	const UidgenNode *node = &uidgen_memory->node;
 	UidgenTick	first = attempt->beyond;
 	UidgenTick	max_lead = node->max_lead;
 	UidgenTick	window = attempt->call.request.window;	/* 0: of a renewal */
@@ -261,7 +261,7 @@ new_token(const UidgenLink *link)
 {
 	int64		token = 0;
 
-	if (link->shared && !pg_strong_random(&token, sizeof(token)))
+	if (link->fleet && !pg_strong_random(&token, sizeof(token)))
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg("could not generate a random number")));
@@ -290,7 +290,7 @@ make_call(const UidgenLink *link, const UidgenKeeping *keeping, UidgenAttempt *a
 
 	PG_TRY();
 	{
-		if (link->shared)
+		if (link->fleet)
 			uidgen_fleet_call(link, &attempt->call, reply, &did_nothing);
 		else
 			uidgen_local_call(link, &attempt->call, reply);
@@ -310,10 +310,10 @@ count(const UidgenLink *link, const UidgenAttempt *attempt)
 	const char *host = link->host();
 
 	if (attempt->heard)
-		strlcpy(uidgen_shared->registry_host, host ? host : "",
-				sizeof(uidgen_shared->registry_host));
-	uidgen_shared->renewals += attempt->renewed;
-	uidgen_shared->clock_steps +=
+		strlcpy(uidgen_memory->registry_host, host ? host : "",
+				sizeof(uidgen_memory->registry_host));
+	uidgen_memory->renewals += attempt->renewed;
+	uidgen_memory->clock_steps +=
 		(attempt->heard && attempt->verdict == UIDGEN_CLOCK_FOLLOWS) +
 		(attempt->caught_up > 0) +
 		(attempt->acquired && attempt->action.lease.step.kind != UIDGEN_STEP_NONE);
@@ -354,12 +354,12 @@ uidgen_grants_serve(const UidgenLink *link)
 	UidgenAttempt attempt;
 	int64		token = new_token(link);
 	uint64		place = link->place();
-	uint64		registry = link->shared ? 0 : link->registry();
+	uint64		registry = link->fleet ? 0 : link->registry();
 
 	begin_writing();
-	if (link->shared)
+	if (link->fleet)
 		uidgen_node_goes(keeping.node, place);
-	uidgen_attempt_begin(&keeping, &attempt, link->shared, registry, token);
+	uidgen_attempt_begin(&keeping, &attempt, link->fleet, registry, token);
 	count(link, &attempt);
 	end_writing();
 	finish_attempt(link, &keeping, &attempt);
@@ -370,10 +370,10 @@ uidgen_grants_release(const UidgenLink *link)
 {
 	UidgenKeeping keeping = uidgen_keeping();
 	UidgenAttempt attempt;
-	uint64		registry = link->shared ? 0 : link->registry();
+	uint64		registry = link->fleet ? 0 : link->registry();
 
 	begin_writing();
-	uidgen_attempt_release(&keeping, &attempt, link->shared, registry);
+	uidgen_attempt_release(&keeping, &attempt, link->fleet, registry);
 	end_writing();
 	finish_attempt(link, &keeping, &attempt);
 }
@@ -415,8 +415,8 @@ uidgen_grants_recall(const UidgenLink *link)
 
 	begin_writing();
 	for (int i = 0; i < found; i++)
-		uidgen_lease_recall(&uidgen_shared->lease, (int) workers[i], ends[i]);
-	uidgen_shared->local_recalled = true;
+		uidgen_lease_recall(&uidgen_memory->lease, (int) workers[i], ends[i]);
+	uidgen_memory->local_recalled = true;
 	end_writing();
 }
 

@@ -44,11 +44,11 @@
 #include "keeper/keeping.h"
 #include "keeper/succession.h"
 #include "link/link.h"
+#include "memory/segment_slots.h"
+#include "memory/server.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
-#include "shared/segments.h"
-#include "shared/server.h"
 #include "storage/ipc.h"
 #include "utils/elog.h"
 #include "utils/memutils.h"
@@ -65,7 +65,7 @@
  * The same for a shared registry.  Many servers ask it, and the longer it was away, the more of
  * them do: so the pause may also be a part of how long that is.
  */
-#define LAST_SHARED_PAUSE_MS 1000
+#define LAST_FLEET_PAUSE_MS 1000
 #define PART_OF_OUTAGE 10
 
 /* How long a stopping server hands back numbers of segments. */
@@ -179,15 +179,15 @@ milliseconds_until(UidgenMicroseconds time)
 }
 
 /*
- * Is the grant in force of the local registry, where the settings name a shared one?  Until
+ * Is the grant in force of the local registry, where the settings name a fleet's?  Until
  * that one has given a grant, ids go on from the local one.
  */
 static bool
 must_move(void)
 {
-	const UidgenLease *lease = &uidgen_shared->lease;
+	const UidgenLease *lease = &uidgen_memory->lease;
 
-	return uidgen_link()->shared && lease->held && !uidgen_grant_is_shared(&lease->grant);
+	return uidgen_link()->fleet && lease->held && !uidgen_grant_is_of_fleet(&lease->grant);
 }
 
 /* The link to the registry from which grants come now. */
@@ -201,12 +201,12 @@ link_in_use(void)
 static int
 last_pause(void)
 {
-	const UidgenLease *lease = &uidgen_shared->lease;
+	const UidgenLease *lease = &uidgen_memory->lease;
 	const UidgenDemand *demand = attempt_demand;
 	long long	left;
 	long long	outage;
 
-	if (!attempt_link->shared)
+	if (!attempt_link->fleet)
 		return connecting ? LAST_CONNECT_PAUSE_MS : LAST_PAUSE_MS;
 
 	/*
@@ -217,7 +217,7 @@ last_pause(void)
 	outage = demand->failures_in_row == 0 ? 0 :
 		(uidgen_clock_monotonic() - demand->failing_since) / 1000;
 	return (int) Max(Min(Max(left, outage / PART_OF_OUTAGE), LAST_CONNECT_PAUSE_MS),
-					 LAST_SHARED_PAUSE_MS);
+					 LAST_FLEET_PAUSE_MS);
 }
 
 /*
@@ -234,7 +234,7 @@ note_failure_of_segments(const UidgenFailure *failure)
 		if (number == 0 || demand == attempt_demand)
 			continue;
 		uidgen_demand_begin(demand, number);
-		(void) uidgen_demand_failed(demand, failure, last_pause(), attempt_link->shared);
+		(void) uidgen_demand_failed(demand, failure, last_pause(), attempt_link->fleet);
 		uidgen_demand_end(demand);
 	}
 }
@@ -246,10 +246,10 @@ note_failure(UidgenFailure *failure)
 	bool		is_news;
 
 	/* Other nodes give worker ids back, and time does. */
-	if (attempt_link->shared)
+	if (attempt_link->fleet)
 		failure->transient |= failure->sqlerrcode == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED ||
 			failure->sqlerrcode == ERRCODE_OBJECT_IN_USE;
-	is_news = uidgen_demand_failed(attempt_demand, failure, last_pause(), attempt_link->shared);
+	is_news = uidgen_demand_failed(attempt_demand, failure, last_pause(), attempt_link->fleet);
 	if (attempt_slot && connecting)
 		note_failure_of_segments(failure);
 	/* Anybody can name a segment that there is not. */
@@ -280,9 +280,9 @@ report_failure(const UidgenDemand *demand, const ErrorData *error)
 {
 	ereport(LOG,
 			(errcode(error->sqlerrcode),
-			 demand == &uidgen_shared->grant_demand ?
+			 demand == &uidgen_memory->grant_demand ?
 			 errmsg("uidgen has no new grant: %s", error->message) :
-			 demand == &uidgen_shared->move_demand ?
+			 demand == &uidgen_memory->move_demand ?
 			 errmsg("uidgen goes on with its local registry: %s", error->message) :
 			 errmsg("uidgen has no further numbers of segment \"%s\": %s",
 					uidgen_segments_plain_name(attempt_slot->name), error->message),
@@ -375,7 +375,7 @@ recall(const UidgenLink *link, UidgenSegmentSlot *slot)
 static bool
 recall_local_grants(const UidgenLink *link, UidgenDemand *demand)
 {
-	return !link->shared || uidgen_shared->local_recalled ||
+	return !link->fleet || uidgen_memory->local_recalled ||
 		try_registry(&uidgen_link_local, demand, NULL, recall);
 }
 
@@ -410,9 +410,9 @@ end_attempt(UidgenDemand *demand, bool succeeded)
 static void
 note_place(const UidgenLink *link)
 {
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->served_place = link->place();
-	LWLockRelease(uidgen_shared->lock);
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	uidgen_memory->served_place = link->place();
+	LWLockRelease(uidgen_memory->lock);
 }
 
 /* Make an attempt for the grant, by one of its demands.  Returns what begin_attempt() does. */
@@ -433,13 +433,13 @@ attend(UidgenDemand *demand, const UidgenLink *link)
 }
 
 /*
- * Leave the local registry for the shared one of the settings.  By its own demand, so that
+ * Leave the local registry for that of a fleet, which the settings name.  By its own demand, so that
  * neither waits for the other.
  */
 static long
 attend_move(void)
 {
-	UidgenDemand *demand = &uidgen_shared->move_demand;
+	UidgenDemand *demand = &uidgen_memory->move_demand;
 
 	if (uidgen_demand_open(demand) == 0)
 		(void) uidgen_demand_make(demand);
@@ -467,7 +467,7 @@ repeat_demand(UidgenSegmentSlot *slot)
 	UidgenSegmentLook look;
 
 	if (!slot->demand.failure.transient || uidgen_demand_open(&slot->demand) != 0 ||
-		!(uidgen_link()->shared || uidgen_link()->is_connected()))
+		!(uidgen_link()->fleet || uidgen_link()->is_connected()))
 		return;
 	uidgen_segment_look(&slot->words, &look);
 	if (uidgen_supply_due(&look, false))
@@ -512,7 +512,7 @@ attend_segments(void)
 static long
 idle_ms(const UidgenLink *link)
 {
-	if (!link->shared)
+	if (!link->fleet)
 		return IDLE_MS;
 	return (long) Max(uidgen_server_ms(uidgen_grants_window()), IDLE_MS);
 }
@@ -523,7 +523,7 @@ idle_ms(const UidgenLink *link)
 static bool
 has_moved(void)
 {
-	return uidgen_link()->shared && uidgen_shared->local_recalled && !must_move();
+	return uidgen_link()->fleet && uidgen_memory->local_recalled && !must_move();
 }
 
 static bool
@@ -585,7 +585,7 @@ reload(void)
 {
 	const UidgenLink *link = uidgen_link();
 	uint64		place = link->place();
-	UidgenDemand *demand = &uidgen_shared->grant_demand;
+	UidgenDemand *demand = &uidgen_memory->grant_demand;
 
 	ProcessConfigFile(PGC_SIGHUP);
 	uidgen_grants_bound();
@@ -599,11 +599,11 @@ reload(void)
 	 * Tell the new registry at once what was granted, while shared memory
 	 * still knows.
 	 */
-	if (uidgen_shared->lease.held && !must_move())
+	if (uidgen_memory->lease.held && !must_move())
 		(void) uidgen_demand_make(demand);
 	/* A failure of the old registry says nothing about the new one. */
 	uidgen_demand_retry_now(demand);
-	uidgen_demand_retry_now(&uidgen_shared->move_demand);
+	uidgen_demand_retry_now(&uidgen_memory->move_demand);
 	for (int i = 0, n = uidgen_segments_used(); i < n; i++)
 	{
 		uidgen_fetch_leave(uidgen_segments_slot(i));
@@ -622,8 +622,8 @@ end_attempts(void)
 {
 	if (in_attempt)
 		note_broken_attempt();
-	uidgen_demand_break_off(&uidgen_shared->grant_demand);
-	uidgen_demand_break_off(&uidgen_shared->move_demand);
+	uidgen_demand_break_off(&uidgen_memory->grant_demand);
+	uidgen_demand_break_off(&uidgen_memory->move_demand);
 	for (int i = 0, n = uidgen_segments_used(); i < n; i++)
 		uidgen_demand_break_off(&uidgen_segments_slot(i)->demand);
 }
@@ -663,11 +663,11 @@ shut_down(void)
 	 * The grant of a keeper without a connection is usually over: nothing to
 	 * hand back.
 	 */
-	if (uidgen_shared->lease.held && !link->in_recovery() &&
+	if (uidgen_memory->lease.held && !link->in_recovery() &&
 		(link->is_connected() ||
-		 uidgen_shared->lease.grant.last > uidgen_clock_tick()) &&
+		 uidgen_memory->lease.grant.last > uidgen_clock_tick()) &&
 		link->finish())
-		(void) try_registry(link, &uidgen_shared->grant_demand, NULL, release_grant);
+		(void) try_registry(link, &uidgen_memory->grant_demand, NULL, release_grant);
 	release_segments();
 	proc_exit(1);
 }
@@ -691,7 +691,7 @@ uidgen_keeper_main(Datum main_arg)
 	 * Another copy of the library than the one that registered the keeper has
 	 * no shared memory; see library_name().
 	 */
-	if (!uidgen_shared)
+	if (!uidgen_memory)
 	{
 		ereport(LOG,
 				(errmsg("the uidgen keeper's process found another library than the server has preloaded"),
@@ -741,7 +741,7 @@ uidgen_keeper_main(Datum main_arg)
 		if (link->in_recovery())
 			timeout = RECOVERY_POLL_MS;
 		else
-			timeout = attend(&uidgen_shared->grant_demand, link);
+			timeout = attend(&uidgen_memory->grant_demand, link);
 		if (timeout != 0 && must_move())
 			timeout = sooner(timeout, attend_move());
 		if (!uidgen_link()->in_recovery())
@@ -753,7 +753,7 @@ uidgen_keeper_main(Datum main_arg)
 			continue;
 		}
 		if (link->is_connected() && segments_timeout < 0 &&
-			uidgen_demand_open(&uidgen_shared->grant_demand) == 0)
+			uidgen_demand_open(&uidgen_memory->grant_demand) == 0)
 		{
 			long		idle = milliseconds_until(idle_since + INT64CONST(1000) * idle_ms(link));
 

@@ -7,7 +7,7 @@
 #include "keeper/keeping.h"
 
 #include "core/clock.h"
-#include "shared/server.h"
+#include "memory/server.h"
 #include "utils/elog.h"
 
 static UidgenTimes
@@ -27,10 +27,10 @@ UidgenKeeping
 uidgen_keeping(void)
 {
 	return (UidgenKeeping) {
-		.words = &uidgen_shared->words,
-		.lease = &uidgen_shared->lease,
-		.node = &uidgen_shared->node,
-		.unused = &uidgen_shared->unused,
+		.words = &uidgen_memory->words,
+		.lease = &uidgen_memory->lease,
+		.node = &uidgen_memory->node,
+		.unused = &uidgen_memory->unused,
 		.rules = &uidgen_rules,
 		.settings = {
 			.worker = uidgen_worker_id,
@@ -54,9 +54,9 @@ uidgen_keeping(void)
 void
 uidgen_keeper_goes(const UidgenLink *link)
 {
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_node_goes(&uidgen_shared->node, link->place());
-	LWLockRelease(uidgen_shared->lock);
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	uidgen_node_goes(&uidgen_memory->node, link->place());
+	LWLockRelease(uidgen_memory->lock);
 }
 
 UidgenMicroseconds
@@ -72,9 +72,9 @@ uidgen_keeper_sees(const UidgenLink *link, const UidgenRegistryLife *life)
 {
 	bool		usable;
 
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	usable = uidgen_node_sees(&uidgen_shared->node, life);
-	LWLockRelease(uidgen_shared->lock);
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	usable = uidgen_node_sees(&uidgen_memory->node, life);
+	LWLockRelease(uidgen_memory->lock);
 	if (!usable)
 		uidgen_report_unusable(link, life);
 }
@@ -83,7 +83,7 @@ uidgen_keeper_sees(const UidgenLink *link, const UidgenRegistryLife *life)
 void
 uidgen_report_unusable(const UidgenLink *link, const UidgenRegistryLife *life)
 {
-	const UidgenRegistryLife *seen = &uidgen_shared->node.seen;
+	const UidgenRegistryLife *seen = &uidgen_memory->node.seen;
 
 	link->reject_host();
 	if (life->registry_id != seen->registry_id)
@@ -106,7 +106,7 @@ uidgen_keeper_failed(int sqlerrcode)
 {
 	if (sqlerrcode != ERRCODE_QUERY_CANCELED)
 		return;
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->node.clock.registry_known = false;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	uidgen_memory->node.clock.registry_known = false;
+	LWLockRelease(uidgen_memory->lock);
 }

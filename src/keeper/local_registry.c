@@ -8,7 +8,7 @@
 
 #include "keeper/answer.h"
 #include "keeper/identity.h"
-#include "shared/server.h"
+#include "memory/server.h"
 
 static UidgenAnswer
 call(const UidgenLink *link, const char *function, const char *activity, int nargs,

@@ -7,9 +7,9 @@
 #include "keeper/succession.h"
 
 #include "compat.h"
+#include "memory/memory.h"
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
-#include "shared/shmem.h"
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 
@@ -31,22 +31,22 @@ static BackgroundWorkerHandle *called = NULL;
 bool
 uidgen_own_slot(void)
 {
-	return pg_atomic_read_u32(&uidgen_shared->keeper_pid) == (uint32) MyProcPid;
+	return pg_atomic_read_u32(&uidgen_memory->keeper_pid) == (uint32) MyProcPid;
 }
 
 /* The lock is held. */
 static void
 set_successor(uint32 pid, Latch *latch)
 {
-	uidgen_shared->successor_pid = pid;
-	uidgen_shared->successor_latch = latch;
+	uidgen_memory->successor_pid = pid;
+	uidgen_memory->successor_latch = latch;
 }
 
 /* Is this process the successor that has come?  The lock is held. */
 static bool
 am_successor(void)
 {
-	return uidgen_shared->successor_pid == (uint32) MyProcPid;
+	return uidgen_memory->successor_pid == (uint32) MyProcPid;
 }
 
 /* Give up the place of the successor; false: this process is none, or owns the slot by now. */
@@ -55,11 +55,11 @@ step_back(void)
 {
 	bool		result;
 
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
 	result = am_successor();
 	if (result)
 		set_successor(0, NULL);
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(uidgen_memory->lock);
 	return result;
 }
 
@@ -70,20 +70,20 @@ leave_slot(int code, Datum arg)
 	if (step_back() || !uidgen_own_slot())
 		return;
 
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->keeper_latch = NULL;
-	uidgen_shared->successor_awaited = false;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	uidgen_memory->keeper_latch = NULL;
+	uidgen_memory->successor_awaited = false;
+	LWLockRelease(uidgen_memory->lock);
 
 	/* What it writes, only the owner may write. */
 	before_leaving();
-	pg_atomic_write_u32(&uidgen_shared->keeper_pid, 0);
+	pg_atomic_write_u32(&uidgen_memory->keeper_pid, 0);
 
 	/* Whoever has come need not wait until this process is started again. */
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
-	if (uidgen_shared->successor_latch)
-		SetLatch(uidgen_shared->successor_latch);
-	LWLockRelease(uidgen_shared->lock);
+	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
+	if (uidgen_memory->successor_latch)
+		SetLatch(uidgen_memory->successor_latch);
+	LWLockRelease(uidgen_memory->lock);
 }
 
 static SlotState
@@ -92,17 +92,17 @@ try_slot(void)
 	uint32		owner = 0;
 	SlotState	state = SLOT_TAKEN;
 
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	if (pg_atomic_compare_exchange_u32(&uidgen_shared->keeper_pid, &owner, MyProcPid))
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	if (pg_atomic_compare_exchange_u32(&uidgen_memory->keeper_pid, &owner, MyProcPid))
 	{
-		uidgen_shared->keeper_latch = MyLatch;
+		uidgen_memory->keeper_latch = MyLatch;
 
 		/*
 		 * A successor that has come is this process, or is too late: the
 		 * keeper that it was called by has ended, and was started again.
 		 */
-		if (uidgen_shared->successor_latch)
-			SetLatch(uidgen_shared->successor_latch);
+		if (uidgen_memory->successor_latch)
+			SetLatch(uidgen_memory->successor_latch);
 		set_successor(0, NULL);
 		state = SLOT_MINE;
 	}
@@ -110,15 +110,15 @@ try_slot(void)
 		state = SLOT_MINE;
 	else if (am_successor())
 		state = SLOT_PROMISED;
-	else if (uidgen_shared->successor_awaited && !uidgen_shared->successor_latch)
+	else if (uidgen_memory->successor_awaited && !uidgen_memory->successor_latch)
 	{
 		set_successor(MyProcPid, MyLatch);
-		SetLatch(uidgen_shared->keeper_latch);
+		SetLatch(uidgen_memory->keeper_latch);
 		state = SLOT_PROMISED;
 	}
 	if (state == SLOT_MINE)
-		uidgen_shared->keeper_ran = true;
-	LWLockRelease(uidgen_shared->lock);
+		uidgen_memory->keeper_ran = true;
+	LWLockRelease(uidgen_memory->lock);
 	return state;
 }
 
@@ -150,9 +150,9 @@ uidgen_enter_slot(void (*at_end) (void))
 static void
 await_successor(bool awaited)
 {
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	uidgen_shared->successor_awaited = awaited;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	uidgen_memory->successor_awaited = awaited;
+	LWLockRelease(uidgen_memory->lock);
 }
 
 bool
@@ -190,9 +190,9 @@ uidgen_successor_has_come(void)
 
 	if (!called)
 		return false;
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
-	result = uidgen_shared->successor_latch != NULL;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
+	result = uidgen_memory->successor_latch != NULL;
+	LWLockRelease(uidgen_memory->lock);
 	return result;
 }
 
@@ -201,17 +201,17 @@ uidgen_hand_over(void)
 {
 	bool		given = false;
 
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
-	if (uidgen_shared->successor_latch)
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	if (uidgen_memory->successor_latch)
 	{
-		pg_atomic_write_u32(&uidgen_shared->keeper_pid, uidgen_shared->successor_pid);
-		uidgen_shared->keeper_latch = uidgen_shared->successor_latch;
-		uidgen_shared->successor_awaited = false;
+		pg_atomic_write_u32(&uidgen_memory->keeper_pid, uidgen_memory->successor_pid);
+		uidgen_memory->keeper_latch = uidgen_memory->successor_latch;
+		uidgen_memory->successor_awaited = false;
 		set_successor(0, NULL);
-		SetLatch(uidgen_shared->keeper_latch);
+		SetLatch(uidgen_memory->keeper_latch);
 		given = true;
 	}
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(uidgen_memory->lock);
 	if (given)
 		proc_exit(0);
 }

@@ -6,7 +6,7 @@
 
 #include "link/link.h"
 
-#include "shared/guc.h"
+#include "memory/guc.h"
 
 /* A test's own link stays in its place. */
 static const UidgenLink *replacement = NULL;

@@ -24,7 +24,7 @@
 #ifndef UIDGEN_LINK_H
 #define UIDGEN_LINK_H
 
-#include "shared/demand.h"
+#include "memory/demand.h"
 
 /* What to do where a host has another registry than the one that is known there. */
 #define UIDGEN_ONE_REGISTRY_HINT \
@@ -55,8 +55,8 @@ typedef struct UidgenLink
 	 */
 	const char *version;
 	const char *setting;		/* the setting that says where the registry is */
-	bool		shared;			/* its registry must be a shared one; else a
-								 * local one */
+	bool		fleet;			/* its registry must be a fleet's; else a local
+								 * one */
 
 	/* ---- for any process: they never wait for a lock ---- */
 
@@ -85,7 +85,7 @@ typedef struct UidgenLink
 
 	/*
 	 * A number that tells the connected registry from others, if it is a
-	 * local one; a shared one tells it by itself.
+	 * local one; a fleet's tells it by itself.
 	 */
 	uint64		(*registry) (void);
 

@@ -18,8 +18,8 @@
 
 #include "common/hashfn.h"
 #include "fmgr.h"
-#include "shared/guc.h"
-#include "shared/shmem.h"
+#include "memory/guc.h"
+#include "memory/memory.h"
 #include "utils/elog.h"
 
 /* ---- for any process ---- */
@@ -117,7 +117,7 @@ ask_remote(UidgenRemote *remote)
 {
 	remote->conninfo = uidgen_registry;
 	remote->timeout = uidgen_registry_timeout;
-	remote->known = uidgen_node_knows(&uidgen_shared->node, place(), &remote->registry_id);
+	remote->known = uidgen_node_knows(&uidgen_memory->node, place(), &remote->registry_id);
 }
 
 /* ---- before there is a connection ---- */
@@ -180,7 +180,7 @@ finish(void)
 UidgenLink	uidgen_link_remote = {
 	.version = UIDGEN_VERSION,
 	.setting = "uidgen.registry",
-	.shared = true,
+	.fleet = true,
 	.in_recovery = in_recovery,
 	.is_missing = is_missing,
 	.is_here = is_here,

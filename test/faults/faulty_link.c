@@ -291,5 +291,5 @@ _PG_init(void)
 
 	real = replace(&faulty);
 	faulty.setting = real->setting;
-	faulty.shared = real->shared;
+	faulty.fleet = real->fleet;
 }

@@ -13,7 +13,7 @@
  *
  * What a node does is what the rules say: attempts of the keeper, lease, node, fleet's time and
  * shared words are those of src/core.  What this file adds is what takes real time: connections and waits for answers, as
- * in src/remote/client.c, and pauses after failures, as in src/shared/demand.c and keeper.c.
+ * in src/remote/client.c, and pauses after failures, as in src/memory/demand.c and keeper.c.
  * A change there has to be made here.
  *
  * The host of a connection string is one address; the nodes log in as node0, node1 and so on,
@@ -42,7 +42,7 @@
 #define FIRST_PAUSE_MS 50
 #define DOUBLINGS_MAX 16
 #define LAST_CONNECT_PAUSE_MS 5000
-#define LAST_SHARED_PAUSE_MS 1000
+#define LAST_FLEET_PAUSE_MS 1000
 #define PART_OF_OUTAGE 10
 
 #define LAYOUT "time:41:1ms worker:16 sequence:6 epoch:2025-01-01"
@@ -907,7 +907,7 @@ next_pause(int n)
 	const UidgenLease *lease = &world.nodes[n].memory.lease;
 	int64_t		left = lease->held ? (lease->grant.last - node_tick(&world.nodes[n])) * world.setup.unit / 1000 : 0;
 	int64_t		outage = players[n].failures_in_row == 0 ? 0 : (world.now - players[n].failing_since) / 1000;
-	int64_t		longest = Max(Min(Max(left, outage / PART_OF_OUTAGE), LAST_CONNECT_PAUSE_MS), LAST_SHARED_PAUSE_MS);
+	int64_t		longest = Max(Min(Max(left, outage / PART_OF_OUTAGE), LAST_CONNECT_PAUSE_MS), LAST_FLEET_PAUSE_MS);
 	UidgenMicroseconds pause =
 		Min((int64_t) FIRST_PAUSE_MS << Min(players[n].failures_in_row, DOUBLINGS_MAX), longest) * 1000;
 

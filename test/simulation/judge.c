@@ -155,7 +155,7 @@ judge_ids(Node *node, const UidgenTicket *ticket, UidgenTick now)
 	memory->highest = ticket->first;
 	if (tick < now)
 		fail("P5", "an id has tick %" PRId64 ", the clock %" PRId64, tick - START_TICK, now - START_TICK);
-	if (uidgen_grant_is_shared(&memory->lease.grant) && tick > memory->clock_highest + memory->node.max_lead)
+	if (uidgen_grant_is_of_fleet(&memory->lease.grant) && tick > memory->clock_highest + memory->node.max_lead)
 		fail("P5", "an id has tick %" PRId64 ", the clock was at %" PRId64 " at most", tick - START_TICK,
 			 memory->clock_highest - START_TICK);
 	if (tick >= world.setup.last_tick)
@@ -222,7 +222,7 @@ judge_worker(Node *node, const UidgenGrant *before, const UidgenGrant *grant, Ui
 		memory->highest = 0;
 		memory->clock_highest = 0;
 	}
-	if (uidgen_grant_is_shared(before) && before->worker != grant->worker && memory->causes == 0 &&
+	if (uidgen_grant_is_of_fleet(before) && before->worker != grant->worker && memory->causes == 0 &&
 		!memory->had_twin && (before->last >= ended_since || memory->changed >= clock - world.setup.max_lead))
 		fail("worker id", "node %d gives up worker id %d, which it has until tick %" PRId64 ", for worker id %d",
 			 (int) (node - world.nodes), before->worker, before->last - START_TICK, grant->worker);

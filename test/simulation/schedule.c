@@ -757,7 +757,7 @@ start_again(Node *node)
 static bool
 is_local(const Node *node)
 {
-	return node->memory.lease.held && !uidgen_grant_is_shared(&node->memory.lease.grant);
+	return node->memory.lease.held && !uidgen_grant_is_of_fleet(&node->memory.lease.grant);
 }
 
 static void

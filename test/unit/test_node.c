@@ -618,11 +618,11 @@ test_registries(void)
 {
 	UidgenGrant grant = {.registry = 5};
 
-	ok(!uidgen_grant_is_shared(&grant), "registries: a local one has the number of a database");
+	ok(!uidgen_grant_is_of_fleet(&grant), "registries: a local one has the number of a database");
 	grant.registry = uidgen_node_registry(5);
-	ok(uidgen_grant_is_shared(&grant) && grant.registry != 5, "registries: a shared one has another number");
+	ok(uidgen_grant_is_of_fleet(&grant) && grant.registry != 5, "registries: a shared one has another number");
 	grant.registry = uidgen_node_registry(-1);
-	ok(uidgen_grant_is_shared(&grant) && grant.registry == UINT64_MAX, "registries: whatever its own is");
+	ok(uidgen_grant_is_of_fleet(&grant) && grant.registry == UINT64_MAX, "registries: whatever its own is");
 }
 
 int

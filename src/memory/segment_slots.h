@@ -1,5 +1,5 @@
 /*
- * segments.h
+ * segment_slots.h
  *	  The segments that callers of this server draw numbers of, by name.
  *
  * A segment is a counter of the registry; ranges of its numbers lie in a slot of shared
@@ -11,12 +11,12 @@
  * (keeper/fetch.c) fills it.  What becomes of a demand for more is in a UidgenDemand for
  * each slot, so that a segment that fails stops no other one.
  */
-#ifndef UIDGEN_SEGMENTS_H
-#define UIDGEN_SEGMENTS_H
+#ifndef UIDGEN_SEGMENT_SLOTS_H
+#define UIDGEN_SEGMENT_SLOTS_H
 
 #include "core/segment.h"
 #include "core/supply.h"
-#include "shared/demand.h"
+#include "memory/demand.h"
 
 /* Of a name, in UTF-8: the registry takes up to 63 bytes. */
 #define UIDGEN_SEGMENT_NAME_SIZE 64
@@ -32,7 +32,7 @@ typedef struct UidgenSegmentSlot
 	pg_atomic_uint64 skipped;	/* numbers that calls have left for nobody */
 
 	/*
-	 * uidgen_shared->lock protects what follows.  A slot gets another segment
+	 * uidgen_memory->lock protects what follows.  A slot gets another segment
 	 * only while the lock is held exclusively and no attempt is under way for
 	 * it; so the keeper may read it without the lock during an attempt.
 	 */
@@ -42,7 +42,7 @@ typedef struct UidgenSegmentSlot
 	UidgenSupply supply;		/* the keeper alone changes it */
 } UidgenSegmentSlot;
 
-/* The shared memory that is needed, and its first use; see shmem.c. */
+/* The shared memory that is needed, and its first use; see memory.c. */
 extern Size uidgen_segments_size(void);
 extern void uidgen_segments_init(void);
 
@@ -60,4 +60,4 @@ extern UidgenSegmentSlot *uidgen_segments_slot(int i);
  * become question marks.  Allocated. */
 extern char *uidgen_segments_plain_name(const char *name);
 
-#endif							/* UIDGEN_SEGMENTS_H */
+#endif							/* UIDGEN_SEGMENT_SLOTS_H */

@@ -1,14 +1,14 @@
 /*
- * segments.c
- *	  Slots for segments in shared memory, found by name: see segments.h.
+ * segment_slots.c
+ *	  Slots for segments in shared memory, found by name: see segment_slots.h.
  */
 #include "postgres.h"
 
-#include "shared/segments.h"
+#include "memory/segment_slots.h"
 
 #include "compat.h"
-#include "shared/guc.h"
-#include "shared/shmem.h"
+#include "memory/guc.h"
+#include "memory/memory.h"
 #include "storage/shmem.h"
 #include "utils/hsearch.h"
 
@@ -17,7 +17,7 @@
 
 typedef struct SegmentTable
 {
-	/* uidgen_shared->lock protects these and the index. */
+	/* uidgen_memory->lock protects these and the index. */
 	int			used;			/* slots that were ever taken */
 	uint64		last_segment;	/* number that was given last */
 } SegmentTable;
@@ -65,8 +65,8 @@ uidgen_segments_init(void)
 		{
 			uidgen_segment_init(&slots[i].words);
 			pg_atomic_init_u64(&slots[i].skipped, 0);
-			uidgen_demand_init(&slots[i].demand, uidgen_shared->lock,
-							   &uidgen_shared->keeper_latch);
+			uidgen_demand_init(&slots[i].demand, uidgen_memory->lock,
+							   &uidgen_memory->keeper_latch);
 		}
 	}
 	names = uidgen_shmem_hash(INDEX_NAME, Max(uidgen_max_segments, 1),
@@ -147,17 +147,17 @@ uidgen_segments_find(const char *name, uint64 *segment)
 {
 	UidgenSegmentSlot *slot;
 
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
 	slot = look_up(name, segment);
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(uidgen_memory->lock);
 	if (slot)
 		return slot;
 
-	LWLockAcquire(uidgen_shared->lock, LW_EXCLUSIVE);
+	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
 	slot = look_up(name, segment);
 	if (!slot)
 		slot = take_slot(name, segment);
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(uidgen_memory->lock);
 	return slot;
 }
 
@@ -166,9 +166,9 @@ uidgen_segments_used(void)
 {
 	int			used;
 
-	LWLockAcquire(uidgen_shared->lock, LW_SHARED);
+	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
 	used = table->used;
-	LWLockRelease(uidgen_shared->lock);
+	LWLockRelease(uidgen_memory->lock);
 	return used;
 }
 

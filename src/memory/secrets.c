@@ -10,7 +10,7 @@
  */
 #include "postgres.h"
 
-#include "shared/secrets.h"
+#include "memory/secrets.h"
 
 #include <ctype.h>
 

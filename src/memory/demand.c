@@ -4,12 +4,12 @@
  */
 #include "postgres.h"
 
-#include "shared/demand.h"
+#include "memory/demand.h"
 
 #include "common/pg_prng.h"
 #include "core/clock.h"
 #include "mb/pg_wchar.h"
-#include "shared/guc.h"
+#include "memory/guc.h"
 
 /* A step of the clock wakes nobody, so a sleep is no longer than this. */
 #define RECHECK_MS 100

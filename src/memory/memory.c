@@ -1,13 +1,13 @@
 /*
- * shmem.c
- *	  Requests and initializes the shared memory that shmem.h describes.
+ * memory.c
+ *	  Requests and initializes the shared memory that memory.h describes.
  */
 #include "postgres.h"
 
-#include "shared/shmem.h"
+#include "memory/memory.h"
 
+#include "memory/segment_slots.h"
 #include "miscadmin.h"
-#include "shared/segments.h"
 #include "storage/ipc.h"
 #include "storage/shmem.h"
 
@@ -15,7 +15,7 @@
 
 static UidgenTicketWords no_words = {.era = {1}};
 
-UidgenShared *uidgen_shared = NULL;
+UidgenMemory *uidgen_memory = NULL;
 UidgenTicketWords *uidgen_words = &no_words;
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
@@ -26,7 +26,7 @@ request(void)
 {
 	if (prev_shmem_request_hook)
 		prev_shmem_request_hook();
-	RequestAddinShmemSpace(add_size(MAXALIGN(sizeof(UidgenShared)), uidgen_segments_size()));
+	RequestAddinShmemSpace(add_size(MAXALIGN(sizeof(UidgenMemory)), uidgen_segments_size()));
 	RequestNamedLWLockTranche(NAME, 1);
 }
 
@@ -40,23 +40,23 @@ startup(void)
 		prev_shmem_startup_hook();
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	uidgen_shared = ShmemInitStruct(NAME, sizeof(UidgenShared), &found);
+	uidgen_memory = ShmemInitStruct(NAME, sizeof(UidgenMemory), &found);
 	if (!found)
 	{
-		memset(uidgen_shared, 0, sizeof(*uidgen_shared));
-		uidgen_ticket_init(&uidgen_shared->words);
-		pg_atomic_init_u64(&uidgen_shared->wasted, 0);
-		pg_atomic_init_u32(&uidgen_shared->keeper_pid, 0);
-		uidgen_shared->lock = &GetNamedLWLockTranche(NAME)->lock;
-		uidgen_demand_init(&uidgen_shared->grant_demand, uidgen_shared->lock,
-						   &uidgen_shared->keeper_latch);
-		uidgen_demand_init(&uidgen_shared->move_demand, uidgen_shared->lock,
-						   &uidgen_shared->keeper_latch);
-		uidgen_lease_init(&uidgen_shared->lease);
-		uidgen_node_init(&uidgen_shared->node);
+		memset(uidgen_memory, 0, sizeof(*uidgen_memory));
+		uidgen_ticket_init(&uidgen_memory->words);
+		pg_atomic_init_u64(&uidgen_memory->wasted, 0);
+		pg_atomic_init_u32(&uidgen_memory->keeper_pid, 0);
+		uidgen_memory->lock = &GetNamedLWLockTranche(NAME)->lock;
+		uidgen_demand_init(&uidgen_memory->grant_demand, uidgen_memory->lock,
+						   &uidgen_memory->keeper_latch);
+		uidgen_demand_init(&uidgen_memory->move_demand, uidgen_memory->lock,
+						   &uidgen_memory->keeper_latch);
+		uidgen_lease_init(&uidgen_memory->lease);
+		uidgen_node_init(&uidgen_memory->node);
 	}
 	uidgen_segments_init();
-	uidgen_words = &uidgen_shared->words;
+	uidgen_words = &uidgen_memory->words;
 	Assert((uintptr_t) uidgen_words % UIDGEN_TICKET_LINE == 0);
 	LWLockRelease(AddinShmemInitLock);
 }

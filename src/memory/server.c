@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "shared/server.h"
+#include "memory/server.h"
 
 UidgenTick
 uidgen_server_tick(UidgenMicroseconds time)
@@ -33,14 +33,14 @@ uidgen_server_ms(UidgenTick ticks)
 const UidgenLayout *
 uidgen_server_layout(void)
 {
-	if (!uidgen_shared && uidgen_settings_of_another())
+	if (!uidgen_memory && uidgen_settings_of_another())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the server has preloaded another library of uidgen than the one that was called"),
 				 errdetail("The library that was called is of version %s and has no shared memory.",
 						   UIDGEN_VERSION),
 				 errhint("Restart the server. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.")));
-	if (!uidgen_shared)
+	if (!uidgen_memory)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("uidgen must be loaded via shared_preload_libraries"),

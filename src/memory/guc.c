@@ -14,13 +14,13 @@
  */
 #include "postgres.h"
 
-#include "shared/guc.h"
+#include "memory/guc.h"
 
 #include <limits.h>
 
 #include "compat.h"
+#include "memory/secrets.h"
 #include "miscadmin.h"
-#include "shared/secrets.h"
 
 #define WINDOW_MAX (24 * 60 * 60 * 1000)	/* a day */
 #define WAIT_TIMEOUT_MAX (60 * 60 * 1000)	/* an hour */

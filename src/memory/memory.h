@@ -1,22 +1,22 @@
 /*
- * shmem.h
+ * memory.h
  *	  What lies in shared memory, and who owns each part of it.
  *
  * Callers (generator.c) and the keeper (keeper.c) meet here and nowhere else.
  * The memory begins empty at every start of the server and after every crash of
  * a process; what must outlive it is in the registry.
  */
-#ifndef UIDGEN_SHMEM_H
-#define UIDGEN_SHMEM_H
+#ifndef UIDGEN_MEMORY_H
+#define UIDGEN_MEMORY_H
 
 #include "core/node.h"
 #include "core/ticket.h"
+#include "memory/demand.h"
 #include "port/atomics.h"
-#include "shared/demand.h"
 #include "storage/latch.h"
 #include "storage/lwlock.h"
 
-typedef struct UidgenShared
+typedef struct UidgenMemory
 {
 	/*
 	 * Lock-free; the rules are in ticket.h.  It stands first, on cache lines
@@ -32,7 +32,7 @@ typedef struct UidgenShared
 
 	/*
 	 * The demand to leave the local registry, from which the grant in force
-	 * is, for a shared one.
+	 * is, for a fleet's.
 	 */
 	UidgenDemand move_demand;
 
@@ -73,12 +73,12 @@ typedef struct UidgenShared
 	/* Counters for uidgen.status. */
 	int64		renewals;
 	int64		clock_steps;
-} UidgenShared;
+} UidgenMemory;
 
 /* NULL if uidgen is not preloaded. */
-extern UidgenShared *uidgen_shared;
+extern UidgenMemory *uidgen_memory;
 
-/* For callers: points to the words in uidgen_shared or, if uidgen is not preloaded, to
+/* For callers: points to the words in uidgen_memory or, if uidgen is not preloaded, to
  * words in which no era has begun.  The fast path finds no grant there, and so need not
  * test for NULL. */
 extern UidgenTicketWords *uidgen_words;
@@ -86,4 +86,4 @@ extern UidgenTicketWords *uidgen_words;
 /* Ask for the shared memory.  At preload only. */
 extern void uidgen_request_shmem(void);
 
-#endif							/* UIDGEN_SHMEM_H */
+#endif							/* UIDGEN_MEMORY_H */

@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "shared/version.h"
+#include "memory/version.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"

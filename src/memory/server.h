@@ -10,8 +10,8 @@
 #include "core/clock.h"
 #include "core/layout.h"
 #include "core/units.h"
-#include "shared/guc.h"
-#include "shared/shmem.h"
+#include "memory/guc.h"
+#include "memory/memory.h"
 
 /*
  * The layout that the server generates with.  Errors: 55000 not preloaded,

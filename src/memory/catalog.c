@@ -4,7 +4,7 @@
  */
 #include "postgres.h"
 
-#include "shared/catalog.h"
+#include "memory/catalog.h"
 
 #include "storage/lmgr.h"
 
