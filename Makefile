@@ -86,11 +86,13 @@ ISOLATION = acquire fleet locks partitions renew segments
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # Test programs in Perl, with servers of their own; not TAP_TESTS, because these are
 # no part of installcheck.  Named relative to the source tree.
-LONGEST_TEST = test/t/segments_outage.pl
-# It comes first: at the end all would wait for it alone.
-PROVE_TESTS ?= $(LONGEST_TEST) $(filter-out $(LONGEST_TEST),$(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl))))
-# Two at a time, since most of them wait for servers rather than compute.
-PROVE_JOBS ?= 2
+LONGEST_TESTS = test/t/operator_hostile_schema.pl test/t/segments_outage.pl
+# They test pages and scripts, or (random_faults) what random_sessions tests as well: only with ./check --all.
+ALL_TESTS = test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/t/random_faults.pl
+# The longest come first: at the end all would wait for them alone.
+PROVE_TESTS ?= $(LONGEST_TESTS) $(filter-out $(LONGEST_TESTS) $(ALL_TESTS),$(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl))))
+# Three at a time, since most of them wait for servers rather than compute.
+PROVE_JOBS ?= 3
 UNIT_TESTS = test/unit/test_attempt test/unit/test_fleetclock test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.

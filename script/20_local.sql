@@ -522,8 +522,8 @@ $$;
 COMMENT ON FUNCTION uidgen.release_worker(integer, integer, bigint, bigint)
 	IS 'hands back a worker id and what was not used of its grant; for the keeper';
 
--- For a server that becomes a node of a fleet; that may be the one which has the fleet's registry.  All of
--- them, since the fleet's clock may be behind this one.
+-- Called when a server joins a fleet, also if it has the fleet's registry itself.  Returns all rows, also those
+-- whose grant is over by this clock, since the fleet's clock may be behind.
 CREATE FUNCTION uidgen.local_grants(layout_text text, datacenter integer, at_most integer, OUT workers integer[], OUT ends bigint[])
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp

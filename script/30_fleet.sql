@@ -220,7 +220,7 @@ BEGIN
 	IF clock > not_after THEN
 		RAISE EXCEPTION 'the node waits for this call no longer'
 			USING ERRCODE = 'query_canceled',
-				DETAIL = format('The call came or was kept waiting %s ms beyond the time that the node gave it.', (clock - not_after) / 1000),
+				DETAIL = format('The call finished %s ms after the deadline that the node gave it.', (clock - not_after) / 1000),
 				HINT = 'If this is frequent, look for what keeps the registry busy, or raise the setting "uidgen.registry_timeout" of the node.';
 	END IF;
 	RETURN clock;

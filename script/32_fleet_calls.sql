@@ -106,8 +106,8 @@ BEGIN
 		SELECT c.* INTO STRICT claim
 			FROM uidgen.find_claimed_worker(l, now_time, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
 		before := claim.before;
-		-- R5.  An end that the quarantine covers is no news; one that not even a clock behind by
-		-- clock_slack explains is not believed.
+		-- R5.  A claimed end below quarantine_until tells nothing new.  One beyond latest + clock_slack is
+		-- not believed, since no correct registry can have granted it.
 		unknown_end := claim.worker = claimed_worker AND claimed_until > greatest(before.granted_until, l.quarantine_until)
 			AND claimed_until <= latest + uidgen.ticks_in(l.clock_slack, l.unit)
 			AND NOT call.went_back;

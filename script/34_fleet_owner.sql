@@ -19,7 +19,7 @@ BEGIN
 	IF until BETWEEN 0 AND l.max_tick - 1 THEN
 		PERFORM uidgen.raise_ends(l, datacenter, ARRAY[worker], ARRAY[until]);
 	ELSE
-		RAISE EXCEPTION 'the layout has no tick for %', granted_until
+		RAISE EXCEPTION 'timestamp is outside the layout: %', granted_until
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('It begins at %s, and the last tick that can be granted is that of %s.',
 								uidgen.tick_time(0, l.unit, l.epoch), uidgen.tick_time(l.max_tick - 1, l.unit, l.epoch)),

@@ -344,7 +344,7 @@ BEGIN
 		RAISE EXCEPTION 'the largest number of the segment cannot be %', max_value
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('Before it was dropped, it gave out numbers up to %s.', s.last_value),
-				HINT = 'To let its numbers begin anew, use restart := true. Servers may hold numbers of before until they ask the next time.';
+				HINT = 'To let its numbers begin anew, use restart := true. Until its next fetch, a server may still issue numbers that it fetched before the restart.';
 	ELSE
 		-- The history stays, and failover_gap becomes no smaller: if the history is another one
 		-- by now, the next fetch finds that.  One that was stopped stays so.

@@ -12,7 +12,7 @@
 unset $(env | sed -n 's/^\(PG[A-Z]*\)=.*/\1/p')
 umask 022
 
-suites='meta unit fuzz model regress isolation tap'
+suites='meta unit selftest fuzz model regress isolation tap'
 # It needs some hundred packages and a download, so it runs only if it is asked for.
 named_suites=javascript
 

@@ -128,18 +128,30 @@ regress()
 	fi
 	echo "$suite $passed $failed" >>"$CHECK_DIR/counts"
 	if [ "$failed" -ne 0 ]; then
-		show 500 "$out/regression.diffs"
 		show 60 "$out/log/postmaster.log"
+		show 500 "$out/regression.diffs"
 	fi
 }
 
+# Where all suites run, those that only compute go beside programs that mostly wait for servers.
+beside=
+case "${MODEL-}${FUZZ_SECONDS-}${FUZZ_RUNS-} $SUITES " in
+" "*" selftest fuzz model "*" tap "*) beside='test/model/check.sh test/selftest.pl test/fuzz/run.sh' ;;
+esac
+
 for suite in $SUITES; do
+	case $suite in
+	selftest | fuzz | model)
+		[ -z "$beside" ] || continue ;;
+	esac
 	echo "== $suite"
 	case $suite in
 	meta)
-		tap 1 0 test/meta.pl test/pgindent.sh test/selftest.pl ;;
+		tap 1 0 test/meta.pl test/pgindent.sh ;;
+	selftest)
+		tap 1 0 test/selftest.pl ;;
 	unit)
-		tap 1 0 $UNIT_TESTS ;;
+		tap 2 0 $UNIT_TESTS ;;
 	fuzz)
 		tap 1 0 test/fuzz/run.sh ;;
 	model)
@@ -151,7 +163,7 @@ for suite in $SUITES; do
 			--inputdir=test/isolation ;;
 	tap)
 		# A program that hangs ends as a failure.
-		tap "$PROVE_JOBS" 900 $PROVE_TESTS ;;
+		tap "$PROVE_JOBS" 900 $beside $PROVE_TESTS ;;
 	javascript)
 		tap 1 900 test/javascript/javascript.pl ;;
 	reports)

@@ -82,8 +82,9 @@ extern UidgenClockVerdict uidgen_fleetclock_judge(UidgenFleetClock *clock,
 												  UidgenMicroseconds *step);
 
 /*
- * Follow the registry's clock after all, as the nodes do that come now: after
- * UIDGEN_CLOCK_STAYS, where it has granted what this node could not use for long.
+ * The offset jumps to the registry's clock, which new nodes use anyway.  For a node that did not
+ * follow a leap of that clock (UIDGEN_CLOCK_STAYS), if the registry's next grant begins so far ahead
+ * that this node would have to wait for it.
  */
 extern void uidgen_fleetclock_follow(UidgenFleetClock *clock);
 

@@ -204,9 +204,9 @@ void
 uidgen_supply_released(UidgenSupply *supply, const UidgenSupplyRelease *release, bool done)
 {
 	/*
-	 * In any case none of these was drawn here.  If the registry has taken them
-	 * back, and the answer was lost, to speak of them would look as if it had
-	 * lost what it gave.
+	 * In any case none of these was drawn here.  The registry may have taken
+	 * them back although the answer was lost.  If this server still reported
+	 * them as `highest`, the registry would take that for lost commits.
 	 */
 	supply->highest = release->first_unused - 1;
 	if (done)

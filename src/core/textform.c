@@ -137,8 +137,8 @@ static bool
 fail_character(UidgenComplaint *error, const Alphabet *alphabet, char c, size_t position)
 {
 	/*
-	 * All before it are digits or hyphens, of one byte each; it may have
-	 * several itself, and is not shown then.
+	 * Everything before the bad character is one byte wide.  If the bad
+	 * character is not, the message leaves it out.
 	 */
 	if (c > ' ' && c <= '~')
 		snprintf(error->detail, sizeof(error->detail),

@@ -600,9 +600,9 @@ extern void uidgen_ticket_extend(UidgenTicketWords *words, UidgenPosition limit,
 								 UidgenPosition renew_at);
 
 /*
- * From now on these bounds hold; the clock is at `now`.  Where they allow for less than
- * the old ones, nobody is stopped: the same grant is opened anew where ids are.  So it
- * is where the clock was set back.
+ * From now on these bounds hold; the clock is at `now`.  If they allow for less than
+ * the old ones, or the clock was set back, the grant is opened anew at the present position, so
+ * that no caller blocks.
  */
 extern void uidgen_ticket_bound(UidgenTicketWords *words,
 								const UidgenTicketRules *rules,

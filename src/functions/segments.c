@@ -132,7 +132,7 @@ uidgen_segment_batch(PG_FUNCTION_ARGS)
 		if (n < 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					 errmsg("number of numbers must not be negative"),
+					 errmsg("batch size must not be negative"),
 					 errdetail("%d numbers were asked for.", n),
 					 errhint("Ask for 0 numbers or more.")));
 		context = SRF_FIRSTCALL_INIT();

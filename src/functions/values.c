@@ -74,7 +74,7 @@ uidgen_arg_int(FunctionCallInfo fcinfo, int i, const char *name)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("%s must not be null", name),
-				 errhint("Give a number that is not negative.")));
+				 errhint("Pass a number; the argument has no default here.")));
 	return PG_GETARG_INT32(i);
 }
 

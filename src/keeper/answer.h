@@ -30,8 +30,8 @@ extern UidgenArgument uidgen_ints_argument(const char *name, int n, const int *v
 extern UidgenArgument uidgen_bigints_argument(const char *name, int n, const int64 *values);
 
 /*
- * The columns of an answer, by name.  Errors: 08P01 the column is missing; it is null, except
- * where the function tells; it is no such value, or none from `least` to `most`.
+ * The columns of an answer, by name.  Error: 08P01 if the column is missing, is null (but for
+ * uidgen_answer_is_null()), does not parse, or is out of range.
  */
 extern bool uidgen_answer_is_null(const UidgenAnswer *answer, const char *column);
 extern const char *uidgen_answer_text(const UidgenAnswer *answer, const char *column);

@@ -92,11 +92,13 @@ static volatile sig_atomic_t connecting = false;
 /* Keep attempts and their failures out of TopMemoryContext. */
 static MemoryContext attempt_context;
 
-/* The attempt under way: over which link, for which demand, and for which segment, or NULL
- * for the grant. */
-static const UidgenLink *attempt_link;
-static UidgenDemand *attempt_demand;
-static UidgenSegmentSlot *attempt_slot;
+/* The attempt under way. */
+static struct
+{
+	const UidgenLink *link;
+	UidgenDemand *demand;
+	UidgenSegmentSlot *slot;	/* NULL: it is for the grant */
+}			attempt;
 
 /* The segment whose turn is next. */
 static int	next_slot = 0;
@@ -202,11 +204,11 @@ static int
 last_pause(void)
 {
 	const UidgenLease *lease = &uidgen_memory->lease;
-	const UidgenDemand *demand = attempt_demand;
+	const UidgenDemand *demand = attempt.demand;
 	long long	left;
 	long long	outage;
 
-	if (!attempt_link->fleet)
+	if (!attempt.link->fleet)
 		return connecting ? LAST_CONNECT_PAUSE_MS : LAST_PAUSE_MS;
 
 	/*
@@ -231,10 +233,10 @@ note_failure_of_segments(const UidgenFailure *failure)
 		UidgenDemand *demand = &uidgen_segments_slot(i)->demand;
 		uint64		number = uidgen_demand_open(demand);
 
-		if (number == 0 || demand == attempt_demand)
+		if (number == 0 || demand == attempt.demand)
 			continue;
 		uidgen_demand_begin(demand, number);
-		(void) uidgen_demand_failed(demand, failure, last_pause(), attempt_link->fleet);
+		(void) uidgen_demand_failed(demand, failure, last_pause(), attempt.link->fleet);
 		uidgen_demand_end(demand);
 	}
 }
@@ -246,11 +248,11 @@ note_failure(UidgenFailure *failure)
 	bool		is_news;
 
 	/* Other nodes give worker ids back, and time does. */
-	if (attempt_link->fleet)
+	if (attempt.link->fleet)
 		failure->transient |= failure->sqlerrcode == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED ||
 			failure->sqlerrcode == ERRCODE_OBJECT_IN_USE;
-	is_news = uidgen_demand_failed(attempt_demand, failure, last_pause(), attempt_link->fleet);
-	if (attempt_slot && connecting)
+	is_news = uidgen_demand_failed(attempt.demand, failure, last_pause(), attempt.link->fleet);
+	if (attempt.slot && connecting)
 		note_failure_of_segments(failure);
 	/* Anybody can name a segment that there is not. */
 	return is_news && failure->sqlerrcode != ERRCODE_NO_DATA_FOUND;
@@ -264,9 +266,9 @@ note_broken_attempt(void)
 
 	if (connecting)
 		uidgen_failure_set(&failure, ERRCODE_CONNECTION_FAILURE,
-						   psprintf("could not connect to %s", attempt_link->target()),
+						   psprintf("could not connect to %s", attempt.link->target()),
 						   "The server log says why.",
-						   psprintf("Check the setting \"%s\".", attempt_link->setting));
+						   psprintf("Check the setting \"%s\".", attempt.link->setting));
 	else
 		uidgen_failure_set(&failure, ERRCODE_INTERNAL_ERROR,
 						   "the keeper ended during an attempt",
@@ -285,7 +287,7 @@ report_failure(const UidgenDemand *demand, const ErrorData *error)
 			 demand == &uidgen_memory->move_demand ?
 			 errmsg("uidgen goes on with its local registry: %s", error->message) :
 			 errmsg("uidgen has no further numbers of segment \"%s\": %s",
-					uidgen_segments_plain_name(attempt_slot->name), error->message),
+					uidgen_segments_plain_name(attempt.slot->name), error->message),
 			 error->detail ? errdetail_internal("%s", error->detail) : 0,
 			 error->hint ? errhint("%s", error->hint) : 0,
 			 error->context ? errcontext("%s", error->context) : 0));
@@ -298,14 +300,14 @@ report_failure(const UidgenDemand *demand, const ErrorData *error)
  */
 static bool
 try_registry(const UidgenLink *link, UidgenDemand *demand, UidgenSegmentSlot *slot,
-			 void (*action) (const UidgenLink *, UidgenSegmentSlot *))
+			 void (*action) (const UidgenLink *))
 {
 	volatile bool succeeded = true;
 
 	MemoryContextSwitchTo(attempt_context);
-	attempt_link = link;
-	attempt_demand = demand;
-	attempt_slot = slot;
+	attempt.link = link;
+	attempt.demand = demand;
+	attempt.slot = slot;
 	PG_TRY();
 	{
 		/*
@@ -319,7 +321,7 @@ try_registry(const UidgenLink *link, UidgenDemand *demand, UidgenSegmentSlot *sl
 			link->connect();
 			connecting = false;
 		}
-		action(link, slot);
+		action(link);
 		in_attempt = false;
 	}
 	PG_CATCH();
@@ -349,34 +351,28 @@ try_registry(const UidgenLink *link, UidgenDemand *demand, UidgenSegmentSlot *sl
 	return succeeded;
 }
 
-/* As try_registry() wants them; `slot` is NULL. */
+/* For the segment of the attempt. */
 static void
-serve_grant(const UidgenLink *link, UidgenSegmentSlot *slot)
+fetch_numbers(const UidgenLink *link)
 {
-	uidgen_grants_serve(link);
+	uidgen_fetch_numbers(link, attempt.slot);
 }
 
 static void
-release_grant(const UidgenLink *link, UidgenSegmentSlot *slot)
+release_numbers(const UidgenLink *link)
 {
-	uidgen_grants_release(link);
-}
-
-static void
-recall(const UidgenLink *link, UidgenSegmentSlot *slot)
-{
-	uidgen_grants_recall(link);
+	uidgen_fetch_release(link, attempt.slot);
 }
 
 /*
- * A shared registry does not know what the local one granted.  False if that one could not be
+ * A fleet's registry does not know what the local one granted.  False if that one could not be
  * asked.
  */
 static bool
 recall_local_grants(const UidgenLink *link, UidgenDemand *demand)
 {
 	return !link->fleet || uidgen_memory->local_recalled ||
-		try_registry(&uidgen_link_local, demand, NULL, recall);
+		try_registry(&uidgen_link_local, demand, NULL, uidgen_grants_recall);
 }
 
 /*
@@ -425,7 +421,7 @@ attend(UidgenDemand *demand, const UidgenLink *link)
 	if (pause != 0)
 		return pause;
 	succeeded = recall_local_grants(link, demand) &&
-		try_registry(link, demand, NULL, serve_grant);
+		try_registry(link, demand, NULL, uidgen_grants_serve);
 	if (succeeded)
 		note_place(link);
 	end_attempt(demand, succeeded);
@@ -493,7 +489,7 @@ attend_segments(void)
 		if (its_pause == 0)
 		{
 			bool		fetched = try_registry(uidgen_link(), &slot->demand, slot,
-											   uidgen_fetch_numbers);
+											   fetch_numbers);
 
 			next_slot = index + 1;
 			end_attempt(&slot->demand, fetched);
@@ -645,7 +641,7 @@ release_segments(void)
 		if (uidgen_clock_monotonic() >= end)
 			break;
 		if (uidgen_fetch_has_rest(slot) &&
-			!try_registry(link, &slot->demand, slot, uidgen_fetch_release))
+			!try_registry(link, &slot->demand, slot, release_numbers))
 			break;
 	}
 }
@@ -667,7 +663,7 @@ shut_down(void)
 		(link->is_connected() ||
 		 uidgen_memory->lease.grant.last > uidgen_clock_tick()) &&
 		link->finish())
-		(void) try_registry(link, &uidgen_memory->grant_demand, NULL, release_grant);
+		(void) try_registry(link, &uidgen_memory->grant_demand, NULL, uidgen_grants_release);
 	release_segments();
 	proc_exit(1);
 }

@@ -147,8 +147,9 @@ typedef struct UidgenLink
 	bool		(*disconnect) (void);
 
 	/*
-	 * The process is about to end: is there a last call to be made?  All
-	 * operations that follow end soon.
+	 * Prepare for the end of the process: later calls are limited to a second
+	 * in all, where the registry is another server's.  False if there is no
+	 * connection to use.
 	 */
 	bool		(*finish) (void);
 } UidgenLink;

@@ -107,7 +107,7 @@ is_transient(int sqlerrcode)
 	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
 	{
 		case MAKE_SQLSTATE('0', '8', '0', '0', '0'):	/* connection */
-			/* Who makes no sense now will not a moment later. */
+			/* A protocol violation does not go away by retrying. */
 			return sqlerrcode != ERRCODE_PROTOCOL_VIOLATION;
 		case MAKE_SQLSTATE('4', '0', '0', '0', '0'):	/* rollback */
 		case MAKE_SQLSTATE('5', '8', '0', '0', '0'):	/* system error */
