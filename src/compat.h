@@ -119,4 +119,17 @@ uidgen_force_later_settings(void)
 #endif
 }
 
+/*
+ * For a function in which each call counts.  What it needs a stack for is rare, and no array is
+ * on it; but the stack protector's check would be made in each call.
+ */
+#if defined(__has_attribute)
+#if __has_attribute(no_stack_protector)
+#define uidgen_no_stack_protector __attribute__((no_stack_protector))
+#endif
+#endif
+#ifndef uidgen_no_stack_protector
+#define uidgen_no_stack_protector
+#endif
+
 #endif							/* UIDGEN_COMPAT_H */

@@ -156,50 +156,30 @@ take_slowly(UidgenNumbers *numbers, UidgenSegmentStart start, uint64 before,
 	return ticket;
 }
 
-/* A function of its own, so that its caller has no ticket on the stack: each call would pay
- * for the stack protector's check. */
-static pg_noinline int64
-next_number_slowly(UidgenNumbers *numbers, UidgenSegmentStart start, uint64 before,
-				   int64 first, bool fetch)
+static uidgen_always_inline UidgenSegmentTicket
+take(UidgenNumbers *numbers, uint64 n, UidgenSegmentKind kind)
 {
-	UidgenSegmentTicket ticket = {
-		.first = first,
-		.count = 1,
-		.fetch = fetch,
-	};
+	UidgenSegmentTicket ticket;
+	uint64		before;
+	UidgenSegmentStart start = uidgen_segment_start(&numbers->slot->words, numbers->segment,
+													&ticket, n, kind, &before);
 
-	return take_slowly(numbers, start, before, ticket, 1, UIDGEN_SEGMENT_REST).first;
-}
-
-/* The first try. */
-static inline UidgenSegmentStart
-take_fast(UidgenNumbers *numbers, UidgenSegmentTicket *ticket, uint64 n, UidgenSegmentKind kind,
-		  uint64 *before)
-{
-	return uidgen_segment_start(&numbers->slot->words, numbers->segment, ticket, n, kind, before);
+	if (unlikely(start != UIDGEN_SEGMENT_TAKEN || ticket.fetch))
+		return take_slowly(numbers, start, before, ticket, n, kind);
+	return ticket;
 }
 
 int64
 uidgen_take_numbers(UidgenNumbers *numbers, uint64 n, UidgenSegmentKind kind, uint64 *count)
 {
-	UidgenSegmentTicket ticket;
-	uint64		before;
-	UidgenSegmentStart start = take_fast(numbers, &ticket, n, kind, &before);
+	UidgenSegmentTicket ticket = take(numbers, n, kind);
 
-	if (unlikely(start != UIDGEN_SEGMENT_TAKEN || ticket.fetch))
-		ticket = take_slowly(numbers, start, before, ticket, n, kind);
 	*count = ticket.count;
 	return ticket.first;
 }
 
-int64
+uidgen_no_stack_protector int64
 uidgen_next_number(UidgenNumbers *numbers)
 {
-	UidgenSegmentTicket ticket;
-	uint64		before;
-	UidgenSegmentStart start = take_fast(numbers, &ticket, 1, UIDGEN_SEGMENT_REST, &before);
-
-	if (unlikely(start != UIDGEN_SEGMENT_TAKEN || ticket.fetch))
-		return next_number_slowly(numbers, start, before, ticket.first, ticket.fetch);
-	return ticket.first;
+	return take(numbers, 1, UIDGEN_SEGMENT_REST).first;
 }
