@@ -371,50 +371,6 @@ $$;
 COMMENT ON FUNCTION uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
 	IS 'acquires a worker id with a first range of ticks; for the keeper';
 
--- The same under the name that the library of version 0.1.0 calls, so that ids go on where
--- a server has that library: a standby that was not restarted, or a server that was set
--- back.  That library takes any function of this name, so there must be no other one.  It
--- knows of local registries only.
-CREATE FUNCTION uidgen.acquire_worker(
-	holder text,
-	layout_text text,
-	tick_unit bigint,
-	tick_epoch bigint,
-	max_tick bigint,
-	max_datacenter integer,
-	max_worker integer,
-	datacenter integer,
-	wanted integer,
-	avoid integer,
-	policy text,
-	take_never_used boolean,
-	shared boolean,
-	floor_tick bigint,
-	window_ticks bigint,
-	max_lead bigint,
-	host text,
-	host_port integer,
-	host_type integer,
-	OUT worker integer,
-	OUT token bigint,
-	OUT first_tick bigint,
-	OUT last_tick bigint,
-	OUT seen_tick bigint,
-	OUT never_used boolean)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	SELECT g.worker, g.token, g.first_tick, g.last_tick, g.seen_tick, g.never_used
-		INTO STRICT worker, token, first_tick, last_tick, seen_tick, never_used
-		FROM uidgen.acquire_worker_id(holder, layout_text, tick_unit, tick_epoch, max_tick, max_datacenter, max_worker,
-			datacenter, wanted, avoid, policy, take_never_used, floor_tick, window_ticks, max_lead, max_lead,
-			host, host_port, host_type) AS g;
-END
-$$;
-COMMENT ON FUNCTION uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer)
-	IS 'acquires a worker id for a keeper of version 0.1.0';
-
 -- Extend a grant beyond both the clock and the tick that is needed.  A compare-and-swap on
 -- token and granted_until: of two copies of one memory image only one can go on.  The
 -- result is all null if another holder has taken the row, or if an argument is null.
@@ -472,29 +428,6 @@ $$;
 COMMENT ON FUNCTION uidgen.renew_worker_id(integer, integer, bigint, bigint, bigint, bigint, bigint)
 	IS 'extends a grant, for the keeper; null if another holder has taken the worker id';
 
--- The same under the name that the library of version 0.1.0 calls.  That library has no
--- at_most: it looks at its own clock after the call.
-CREATE FUNCTION uidgen.renew_worker(
-	datacenter integer,
-	worker integer,
-	old_token bigint,
-	old_until bigint,
-	needed bigint,
-	window_ticks bigint,
-	OUT token bigint,
-	OUT last_tick bigint)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	SELECT g.token, g.last_tick INTO STRICT token, last_tick
-		FROM uidgen.renew_worker_id(datacenter, worker, old_token, old_until, needed, window_ticks,
-			at_most => 9223372036854775807) AS g;
-END
-$$;
-COMMENT ON FUNCTION uidgen.renew_worker(integer, integer, bigint, bigint, bigint, bigint)
-	IS 'extends a grant for a keeper of version 0.1.0';
-
 -- Hand back the worker id and what was granted above the last tick issued.
 CREATE FUNCTION uidgen.release_worker(
 	datacenter integer,
@@ -548,9 +481,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.explain_no_worker(uidgen.registry_layout, text, integer, integer, text, boolean),
 	uidgen.warn_of_few_workers(bigint, integer, integer, text),
 	uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, bigint, bigint, bigint, bigint, text, integer, integer),
-	uidgen.acquire_worker(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, boolean, bigint, bigint, bigint, text, integer, integer),
 	uidgen.renew_worker_id(integer, integer, bigint, bigint, bigint, bigint, bigint),
-	uidgen.renew_worker(integer, integer, bigint, bigint, bigint, bigint),
 	uidgen.release_worker(integer, integer, bigint, bigint)
 	FROM PUBLIC;
 

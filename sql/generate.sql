@@ -249,7 +249,6 @@ SELECT (SELECT count(*) FROM uid_layout()) > 1 AS layout, (uid_layout_info()).bi
 SELECT uidgen.diagnose();
 SELECT uidgen.acquire_worker_id('me', 'default', 1, 1, 1, 1, 1, 0, -1, -1, 'reuse', true, 0, 1, 1, 1, 'host', 1, 1);
 SELECT uidgen.renew_worker_id(0, 0, 0, 0, 0, 0, 0);
-SELECT uidgen.renew_worker(0, 0, 0, 0, 0, 0);
 SELECT uidgen.release_worker(0, 0, 0, 0);
 SELECT uidgen.forget_worker(0);
 SELECT uidgen.check_lifetime(1, 2, 1, 1);

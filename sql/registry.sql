@@ -405,12 +405,6 @@ SELECT pg_temp.set_rows('1 me 990');
 SELECT pg_temp.set_modified(1003);
 SELECT worker, seen_tick FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 1, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1);
 SELECT worker, seen_tick FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 2, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1);
--- A library of version 0.1.0 asks by another name, and gets what it knows of.
-SELECT pg_temp.set_rows('1 me 990');
-SELECT pg_temp.set_modified(1003);
-SELECT worker, token IS NOT NULL, first_tick, last_tick, seen_tick, never_used
-FROM uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, -1, -1, 'reuse', true, false, 0, 10, 60, 'host', 1, 1);
-SELECT pg_temp.get_rows();
 -- Tokens cannot be guessed: each bit is random.
 SELECT count(DISTINCT t), bit_or(t), bit_and(t) FROM (SELECT uidgen.new_token() AS t FROM generate_series(1, 1000)) AS n;
 ROLLBACK;
@@ -492,11 +486,6 @@ SELECT pg_temp.renew('1 me 999', 1, 101, 999, at_most => 999, max_tick => 1000);
 SELECT pg_temp.renew('1 me 1005', 1, 101, 1005, needed => 1020);
 -- a null argument changes nothing
 SELECT pg_temp.renew('1 me 1005', 1, 101, 1005, at_most => NULL);
--- A library of version 0.1.0 asks by another name, without a bound.
-SELECT pg_temp.set_rows('1 me 1005');
-SELECT token <> 101, last_tick FROM uidgen.renew_worker(0, 1, 101, 1005, 0, 10);
-SELECT token, last_tick FROM uidgen.renew_worker(0, 1, 101, 1005, 0, 10);
-SELECT pg_temp.get_rows();
 ROLLBACK;
 
 -- A registry that many servers share is no local one.
@@ -510,10 +499,6 @@ SELECT pg_temp.acquire();
 SELECT pg_temp.renew(NULL, 1, 101, 1010);
 SAVEPOINT s;
 SELECT uidgen.release_worker(0, 1, 101, 1003);
-ROLLBACK TO s;
-SELECT uidgen.acquire_worker('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, -1, -1, 'reuse', true, true, 0, 10, 60, 'host', 1, 1);
-ROLLBACK TO s;
-SELECT uidgen.renew_worker(0, 1, 101, 1010, 0, 10);
 ROLLBACK TO s;
 SELECT pg_temp.get_rows();
 ROLLBACK;

@@ -23,9 +23,7 @@ CREATE TEMP TABLE layout AS SELECT * FROM uidgen.layout_numbers('default');
 CREATE TEMP TABLE call (mode text, what text, command text);
 INSERT INTO call VALUES
 	('local', 'first grant', $$SELECT * FROM uidgen.acquire_worker_id('me', :layout, 0, -1, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1)$$),
-	('local', 'its old name', $$SELECT * FROM uidgen.acquire_worker('me', :layout, 0, -1, -1, 'reuse', true, true, 0, 10, 60, 'host', 1, 1)$$),
 	('local', 'renewal', $$SELECT * FROM uidgen.renew_worker_id(0, 1, 101, 7, 9, 10, 9223372036854775807)$$),
-	('local', 'its old name', $$SELECT * FROM uidgen.renew_worker(0, 1, 101, 7, 9, 10)$$),
 	('local', 'release', $$SELECT * FROM uidgen.release_worker(0, 1, 101, 7)$$),
 	('local', 'a copy', $$SELECT * FROM uidgen.pin_layout((SELECT (true, r.layout, r.unit, r.epoch, r.max_tick, r.max_datacenter, r.max_worker, r.pinned, 1,
 		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, false)::uidgen.registry_layout FROM uidgen.registry_layout AS r))$$),

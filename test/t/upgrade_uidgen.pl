@@ -135,24 +135,14 @@ $node->restart;
 @drawing = map { start_trying($node, $_) } qw(postgres app);
 fails_with($node, 'SELECT uid_next()', '42883', qr/could not find function "uidgen_next_support"/,
 	'the new extension with the old library: no ids', $_) foreach qw(postgres app);
-# What the README says for a server that has to stay with it.
-$node->safe_psql($_, q{
-	CREATE OR REPLACE FUNCTION uid_next() RETURNS bigint
-	AS '$libdir/uidgen', 'uidgen_next' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-	CREATE OR REPLACE FUNCTION uid_next(tag integer) RETURNS bigint
-	AS '$libdir/uidgen', 'uidgen_next_tagged' LANGUAGE C VOLATILE PARALLEL RESTRICTED}) foreach qw(postgres app);
-goes_on('without the support function', @drawing);
 my ($state, $text) = sqlstate_of($node, 'SELECT * FROM uidgen.status');
 is($state, '42883', 'what it lacks is refused');
 like($text, qr/could not find function "uidgen_status_0_2"/, 'by the server');
-goes_on('after that', @drawing);
 install_library($NEW);
 $node->restart;
 stop(@drawing);
 draw($node, 'the new library again');
 is($node->safe_psql('postgres', 'SELECT state FROM uidgen.status'), 'granted', 'and uidgen.status works');
-$node->safe_psql($_, 'ALTER FUNCTION uid_next() SUPPORT uidgen.uid_next_support; ALTER FUNCTION uid_next(integer) SUPPORT uidgen.uid_next_support')
-  foreach qw(postgres app);
 same_catalog(catalog_of($node, 'postgres'), $fresh, 'the extension is as it was');
 
 # ---- the new library with a grant, and without the function that acquires one ----

@@ -1,1 +1,0 @@
--- Nothing of version 0.2.2 has to be lost or changed.
