@@ -7,11 +7,12 @@
 use strict;
 use warnings;
 
-use lib 'test/mutate';
+use lib 'test/mutate', 'test/perl';
 
 use File::Find;
 use JSON::PP;
 use Mutants qw(mutants_of);
+use Pages qw(blocks_of);
 use Test::More;
 
 sub slurp
@@ -157,6 +158,12 @@ my %raised = map { s/^ERRCODE_//r => 1 } map({ slurp($_) =~ /\b(ERRCODE_[A-Z0-9_
 $raised{ uc $_ }++ foreach $script =~ /ERRCODE = '([a-z]\w+)'/g;
 delete @raised{qw(TO_CATEGORY DATETIME_VALUE_OUT_OF_RANGE)};
 is_deeply([ sort map { uc } slurp('docs/reference/messages.md') =~ /^\| \w{5} \| `(\w+)`/mg ], [ sort keys %raised ], 'the page of errors has every SQLSTATE');
+
+# Which pages are run: see Pages.pm.
+my %is_run = map { $_ => 1 } qw(docs/fleet.md docs/javascript.md), split / /, grab('test/t/operator_pages.pl', qr/^my \@PAGES = qw\((.*)\);$/m);
+none('every block of every page is run, or says why not',
+	map { my $page = $_; $is_run{$page} ? () : map { "$page, line $_->{line}" } grep { !defined $_->{not_run} } blocks_of(slurp($page)) }
+	  grep { m{^(?:README|SECURITY|docs/.*)\.md$} } @files);
 
 my @presets = slurp('src/core/layout.c') =~ /^\t\{"([\w-]+)"/mg;
 is(grab('script/60_layouts.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@presets),

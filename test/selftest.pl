@@ -153,7 +153,7 @@ sub check
 	return ({ $out =~ /^(\w+)=(.*)$/mg }, $out);
 }
 
-my $all = 'meta unit fuzz model regress isolation tap';
+my $all = 'meta unit selftest fuzz model regress isolation tap';
 my ($told, $said) = check('');
 is_deeply([ @$told{qw(SUITES CHECK_MODE MODEL)} ], [ "$all reports", 'assert', undef ], 'without options all suites run, small');
 like($said, qr/^8 passed, 0 failed$/m, 'the suites are counted');
@@ -177,13 +177,13 @@ like((check('test/t/gone.pl'))[1], qr/there is no suite or TAP file/, '... and s
 # Some of one line, of which one is in test/mutate/equivalent; and one in a file that
 # the test of tickets does not have.
 my $mutants = "'$^X' '$root/test/mutate/run.pl' --tests unit:ticket --results results"
-  . " --match '^src/(core/ticket.h:uidgen_tick_minus .*(; => ;|[<>]= b)|shared/server.c:uidgen_server_tick return 0; => return 1)' src/core/ticket.h src/memory/server.c";
+  . " --match '^src/(core/ticket.h:uidgen_tick_minus .*(; => ;|[<>]= b)|memory/server.c:uidgen_server_tick return 0; => return 1)' src/core/ticket.h src/memory/server.c";
 $out = run($mutants);
 like($out, qr/^uncompiled src\S+ uidgen_tick_minus: return a > b \? a - b : 0; => ; /m, 'a mutant that does not compile');
 like($out, qr/^killed     src\S+ uidgen_tick_minus: .*\? a - b : 0; => return a <= b .*, by unit:ticket: \w/m, 'one that the test kills');
 unlike($out, qr/ => return a >= b /m, 'one that changes nothing is not run');
 like($out, qr/^survived   src\S+ uidgen_server_tick: return 0; => return 1; /m, 'one that the test cannot see');
-like($out, qr/^src\/core\/ticket.h +2 +1 +1 +0 +1\nsrc\/shared\/server.c +1 +0 +0 +1 +0\n/m, 'all are counted') or diag($out);
+like($out, qr/^src\/core\/ticket.h +2 +1 +1 +0 +1\nsrc\/memory\/server.c +1 +0 +0 +1 +0\n/m, 'all are counted') or diag($out);
 is(run($mutants) =~ s/ \(\d+ s\)//gr, $out =~ s/^(?:killed|uncompiled) .*\n| \(\d+ s\)//gmr, 'what is known is not run again');
 
 # ---- Orphans ----

@@ -1,0 +1,76 @@
+# What the pages show can be copied: their blocks are run as they are, one after the other, on a new server, and print
+# what the page says.  test/perl/Pages.pm says how.  docs/fleet.md, which makes servers of its own, is run by fleet_page.pl.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Pages;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+# test/meta.pl reads this line.
+my @PAGES = qw(docs/segments.md README.md docs/guide.md docs/layouts.md docs/partitions.md docs/reference/functions.md);
+
+my $node = uidgen_node('main', 'max_connections = 20');
+$node->start;
+
+# The statements of a page, each between two marks, so that one sees what it prints.
+sub run_page
+{
+	my ($page, $database) = @_;
+	my @blocks = blocks_of(slurp_file($page));
+	my (@tests, $script);
+	foreach my $i (0 .. $#blocks)
+	{
+		my $block = $blocks[$i];
+		my @statements = statements_of($block->{text});
+		$script .= "\\o /dev/null\nSET client_min_messages = warning;\n$block->{before}\nRESET client_min_messages;\n\\o\n" if $block->{before} ne '';
+		next if defined $block->{not_run} || $block->{kind} !~ /^(?:sql)?$/ || !@statements;
+		# What a block of statements alone prints is in the next one.
+		$statements[-1][1] = $blocks[ $i + 1 ]{text}
+		  if $block->{kind} eq 'sql' && $i < $#blocks && $blocks[ $i + 1 ]{follows} && $blocks[ $i + 1 ]{kind} eq '' && !statements_of($blocks[ $i + 1 ]{text});
+		foreach my $j (0 .. $#statements)
+		{
+			my ($statement, $shown) = @{ $statements[$j] };
+			push @tests, [ "$page, line $block->{line}, statement " . ($j + 1), $shown ];
+			$script .= "\\echo \@\@\n$statement\n";
+		}
+	}
+	my $file = $node->basedir . "/$database.sql";
+	append_to_file($file, $script . "\\echo \@\@\n");
+	my $printed = '';
+	IPC::Run::run([ $node->installed_command('psql'), '-X', '-q', '-P', 'pager=off', '-d', $node->connstr($database), '-f', $file ], '<', \undef, '>&', \$printed);
+	$printed =~ s/^psql:[^ ]*: //mg;
+	my (undef, @printed) = split /^\@\@\n/m, $printed;
+	foreach (@tests)
+	{
+		my ($name, $shown) = @$_;
+		my $got = shift(@printed) // 'nothing: the page has ended before';
+		# Pages show plans alone.
+		$got =~ s/^ *QUERY PLAN *\n-+\n(.*)^\(\d+ rows?\)\n/$1/ms;
+		if (defined $shown)
+		{
+			is_as_shown($got, $shown, $name);
+		}
+		else
+		{
+			unlike($got, qr/^(?:ERROR|FATAL|WARNING):/m, $name);
+		}
+	}
+	return;
+}
+
+# The first one in the database of the registry.
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+foreach my $i (0 .. $#PAGES)
+{
+	$node->safe_psql('postgres', "CREATE DATABASE page_$i") if $i > 0;
+	$node->safe_psql("page_$i", 'CREATE EXTENSION uidgen') if $i > 0;
+	run_page($PAGES[$i], $i > 0 ? "page_$i" : 'postgres');
+}
+$node->stop;
+
+done_testing();
