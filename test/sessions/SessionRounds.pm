@@ -117,7 +117,7 @@ my @EXPECTED = (
 	[ '42704', qr/^uidgen has no grant to issue ids from: there is no such segment/ ],
 	[ '22004', qr/^the name of a segment must not be null/ ],
 	[ '42602', qr/^the name of a segment must not be empty/ ],
-	[ '22003', qr/^number of (?:consecutive )?numbers (?:is out of range|must not be negative)/ ],
+	[ '22003', qr/^number of consecutive numbers is out of range|^batch size must not be negative/ ],
 	[ '22004', qr/^(?:tag|number of ids) must not be null/ ],
 	[ '25006', qr/^cannot execute (?:SELECT|INSERT|COPY FROM|ALTER ROLE) in a read-only transaction/ ],
 	[ '25P01', qr/^there is no transaction in progress|^SET LOCAL can only be used in transaction blocks|can only be used in transaction blocks/ ],
