@@ -35,8 +35,7 @@ extern UidgenMicroseconds uidgen_keeper_not_after(void);
 extern void uidgen_keeper_sees(const UidgenLink *link, const UidgenRegistryLife *life);
 
 /* Raise that error, and leave the host. */
-extern void uidgen_report_unusable(const UidgenLink *link, const UidgenRegistryLife *life)
-			pg_attribute_noreturn();
+extern void uidgen_report_unusable(const UidgenLink *link, const UidgenRegistryLife *life);
 
 /* After an error of a call: if it came too late, perhaps the registry's clock shows another
  * time than we think.  The next call says nothing about it. */
