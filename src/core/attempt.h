@@ -93,20 +93,21 @@ typedef struct UidgenReply
 {
 	/*
 	 * The worker id was acquired, the grant renewed, or what was to be
-	 * brought along is.  If not: the row was taken (RENEW), the registry had to
-	 * write down that it went back, or (later) it grants nothing yet.
+	 * brought along is.  If not: the row was taken (RENEW), the registry had
+	 * to write down that it went back, or (later) it grants nothing yet.
 	 */
 	bool		done;
 	bool		later;			/* grant.first is where a grant would begin */
-	UidgenGrant grant;			/* ACQUIRE: that was made; RENEW: its token and
-								 * last tick */
+	UidgenGrant grant;			/* ACQUIRE: that was made; RENEW: its token
+								 * and last tick */
 	UidgenNodeReply node;		/* only of a fleet's registry */
 } UidgenReply;
 
 /* Why there is no reply. */
 typedef struct UidgenNoReply
 {
-	bool		did_nothing;	/* the call certainly did nothing, now or later */
+	bool		did_nothing;	/* the call certainly did nothing, now or
+								 * later */
 	bool		locked;			/* the row is locked by somebody */
 	bool		too_late;		/* it was after not_after */
 } UidgenNoReply;
@@ -125,8 +126,8 @@ typedef enum UidgenAttemptState
 	UIDGEN_ATTEMPT_UNTAUGHT,	/* `grant` begins at `known` or below, also
 								 * after the registry was taught */
 	UIDGEN_ATTEMPT_UNGRANTED,	/* no grant in UIDGEN_ATTEMPT_CALLS_MAX calls */
-	UIDGEN_ATTEMPT_TOO_FAR,		/* the registry grants nothing at `beyond`, which
-								 * is too far ahead of its clock */
+	UIDGEN_ATTEMPT_TOO_FAR,		/* the registry grants nothing at `beyond`,
+								 * which is too far ahead of its clock */
 	UIDGEN_ATTEMPT_CLOCKS,		/* the clocks are too far apart: `clock_step` */
 	UIDGEN_ATTEMPT_UNUSABLE,	/* the reply is another registry's, or of an
 								 * older timeline */

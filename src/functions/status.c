@@ -149,8 +149,8 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	SET(STATE, CStringGetTextDatum(state));
 
 	/*
-	 * The server goes on with its local registry while the fleet's cannot
-	 * be had.
+	 * The server goes on with its local registry while the fleet's cannot be
+	 * had.
 	 */
 	if (!error && held && !of_fleet && uidgen_link()->fleet && move_failure.sqlerrcode != 0)
 		error = move_failure.message;

@@ -55,8 +55,8 @@ typedef struct UidgenLink
 	 */
 	const char *version;
 	const char *setting;		/* the setting that says where the registry is */
-	bool		fleet;			/* its registry must be a fleet's; else a local
-								 * one */
+	bool		fleet;			/* its registry must be a fleet's; else a
+								 * local one */
 
 	/* ---- for any process: they never wait for a lock ---- */
 
@@ -175,14 +175,14 @@ extern PGDLLEXPORT const UidgenLink *uidgen_replace_link(const UidgenLink *link)
 /* What its link is to go by; asked for before each connection and each call. */
 typedef struct UidgenRemote
 {
-	const char *conninfo;		/* a connection string of libpq; another one closes
-								 * the connection */
-	int			timeout;		/* milliseconds, for connecting to one host, or for
-								 * one call */
+	const char *conninfo;		/* a connection string of libpq; another one
+								 * closes the connection */
+	int			timeout;		/* milliseconds, for connecting to one host,
+								 * or for one call */
 	bool		known;			/* a registry has answered there: */
-	int64		registry_id;	/* each host is asked which one it has when it is
-								 * connected to, and one that tells another is
-								 * left for the next one */
+	int64		registry_id;	/* each host is asked which one it has when it
+								 * is connected to, and one that tells another
+								 * is left for the next one */
 } UidgenRemote;
 
 typedef void (*UidgenAskRemote) (UidgenRemote *remote);
