@@ -61,7 +61,8 @@ sub libraries_of
 		my $release = dirname(scripts_of($version));
 		my @compile = ($ENV{CC} || 'gcc', qw(-shared -fPIC -O0 -w -fvisibility=hidden -D_GNU_SOURCE),
 			'-DPGDLLEXPORT=__attribute__((visibility("default")))', qq(-DUIDGEN_VERSION="$version"), "-I$ENV{SERVER_HEADERS}", "-I$release/src",
-			'-include', "$FindBin::RealBin/../upgrade/later.h", '-o');
+			# Later ones know PostgreSQL 19 by themselves.
+			$version =~ /^0\.(?:1\.\d+|2\.0)$/ ? ('-include', "$FindBin::RealBin/../upgrade/later.h") : (), '-o');
 		system_or_bail(@compile, "$release/uidgen.so", grep { !m{/remote/} } glob "$release/src/{,*/}*.c");
 		system_or_bail(@compile, "$release/uidgen_libpq.so", "-I$ENV{CLIENT_HEADERS}", glob("$release/src/remote/*.c"), "-L$ENV{CLIENT_LIBRARIES}", '-lpq')
 		  if -d "$release/src/remote";
