@@ -28,12 +28,12 @@
 #	  counted them: left in a buffer, skipped or lost.
 #
 # What makes a round count, and what is proved besides: Rounds.pm.  Processes, the failover's parts and
-# most of the faults: FleetRounds.pm.
+# most of the faults: FleetWorld.pm.
 package SegmentRounds;
 
 use strict;
 use warnings;
-use parent 'FleetRounds';
+use parent 'FleetWorld';
 use Chance;
 use List::Util qw(max min shuffle sum0);
 use PostgreSQL::Test::Cluster;
@@ -59,7 +59,7 @@ my $ON_THE_WAY = 1000;
 
 # How often each is chosen, relative to the others.
 my %FAULTS = (
-	# of a server: see FleetRounds.pm
+	# of a server: see FleetWorld.pm
 	backend => 2,
 	keeper => 2,
 	postmaster => 2,
@@ -112,15 +112,6 @@ sub new
 
 # ---- servers ----
 
-# All of them go by the true time.
-sub start
-{
-	my ($self, $node) = @_;
-	start_again($node);
-	$self->{logs}{ $node->logfile } = 1;
-	return;
-}
-
 sub set_up
 {
 	my ($self) = @_;
@@ -130,7 +121,7 @@ sub set_up
 	{
 		my $name = 'node' . ($number + 1);
 		my $registry = conninfo($self->{primary}, $self->{standby}) . " user=$name";
-		my $node = uidgen_node($name, @FleetRounds::SMALL, "uidgen.registry = '$registry'", "uidgen.registry_timeout = '1s'");
+		my $node = uidgen_node($name, @FleetWorld::SMALL, "uidgen.registry = '$registry'", "uidgen.registry_timeout = '1s'");
 		my $folder = "$self->{folder}/$name";
 		mkdir $folder;
 		$self->start($node);
@@ -212,12 +203,8 @@ END
 sub set_up_registry
 {
 	my ($self) = @_;
-	my $primary = PostgreSQL::Test::Cluster->new('registry1');
-	my @nodes = ($primary, FleetRounds::new_node('registry2'));
+	my $primary = $self->make_registry_servers;
 
-	$primary->init(allows_streaming => 1);
-	$primary->append_conf('postgresql.conf', join('', map { "$_\n" } @FleetRounds::SMALL, 'max_connections = 100'));
-	$self->start($primary);
 	share_registry($primary, 'postgres', "'time:41:1ms worker:10 sequence:12 epoch:2025-01-01'");
 	$primary->safe_psql('postgres', "CREATE ROLE node$_ LOGIN; SELECT uidgen.grant_node('node$_')") foreach 1 .. 3;
 	my $text = $primary->safe_psql('postgres', q{SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'segment_fetch' AND pronamespace = 'uidgen'::regnamespace AND pronargs = 7});
@@ -227,8 +214,6 @@ sub set_up_registry
 	}
 	$primary->safe_psql('postgres', $text);
 	$primary->safe_psql('postgres', $DIARY);
-	@$self{qw(primary standby)} = @nodes;
-	$self->{lockers} = { map { $_ => Sessions->new($_, $self->{folder}) } @nodes };
 	$primary->safe_psql('postgres', "SELECT uidgen.create_segment('$_', " . $self->next_start($_) . ', 100)') foreach @SEGMENTS;
 	# So that all servers fetch of the control while the standby is cut off.
 	$primary->safe_psql('postgres', q{UPDATE uidgen.segment SET max_step = 1000, failover_gap = 1000000000 WHERE name = 'control'});

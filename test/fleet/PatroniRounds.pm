@@ -69,19 +69,11 @@ sub new
 
 # ---- servers ----
 
-sub start
-{
-	my ($self, $node) = @_;
-	start_again($node);
-	$self->{logs}{ $node->logfile } = 1;
-	return;
-}
-
 sub set_up
 {
 	my ($self) = @_;
 	my $network = $self->{network} = Network->new;
-	my $cluster = $self->{cluster} = Patroni->new($network, map { [ split / = / ] } grep { !/include|wal_level|hot_standby|max_wal_senders|max_connections|log_line_prefix/ } @FleetRounds::SMALL);
+	my $cluster = $self->{cluster} = Patroni->new($network, map { [ split / = / ] } grep { !/include|wal_level|hot_standby|max_wal_senders|max_connections|log_line_prefix/ } @FleetWorld::SMALL);
 	my @ports = map {
 		my $place = $_;
 		[ map { $network->link("node${place}_" . $_->name, $_->port) } $cluster->members ]
@@ -91,7 +83,7 @@ sub set_up
 	$self->{logs}{ $_->logfile } = 1 foreach $cluster->members;
 	$self->set_up_registry($cluster->leader);
 
-	my $template = uidgen_node('template', @FleetRounds::SMALL, "uidgen.layout = '$FleetRounds::LAYOUT'", "uidgen.registry_timeout = '1s'");
+	my $template = uidgen_node('template', @FleetWorld::SMALL, "uidgen.layout = '$FleetWorld::LAYOUT'", "uidgen.registry_timeout = '1s'");
 	$self->start($template);
 	$template->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 	$self->{places} = [];
@@ -102,10 +94,10 @@ sub set_up
 		foreach ([ 'node', 'postgres', $WINDOWS[$number] || $self->{max_lead} / 2 ], [ 'control', 'control', $CONTROL_WINDOW ])
 		{
 			my ($kind, $database, $window) = @$_;
-			my $node = FleetRounds::new_node($kind . ($number + 1));
+			my $node = FleetWorld::new_node($kind . ($number + 1));
 			my $folder = "$self->{folder}/" . $node->name;
 			mkdir $folder;
-			FleetRounds::copy($template, $node);
+			FleetWorld::copy($template, $node);
 			$node->append_conf('postgresql.conf', "uidgen.registry = '" . (conninfo(@{ $ports[$number] }) =~ s/dbname=\K\w+/$database/r) . "'\nuidgen.window = '${window}s'\n");
 			push @{ $place->{servers} }, { kind => $kind, node => $node, next => 0, sessions => Sessions->new($node, $folder) };
 		}
@@ -118,7 +110,7 @@ sub set_up
 sub set_up_registry
 {
 	my ($self, $leader) = @_;
-	FleetRounds::make_databases($leader, postgres => [ $self->{max_lead}, $CLOCK_SLACK ], control => [ $CONTROL_LEAD, $CLOCK_SLACK ]);
+	FleetWorld::make_databases($leader, postgres => [ $self->{max_lead}, $CLOCK_SLACK ], control => [ $CONTROL_LEAD, $CLOCK_SLACK ]);
 	$leader->safe_psql('postgres', q{
 		CREATE TABLE diary (at timestamptz DEFAULT clock_timestamp(), port int, worker_id int, token bigint, granted_until bigint);
 		CREATE FUNCTION keep_diary() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -163,7 +155,7 @@ sub watch
 	foreach my $place (@{ $self->{places} })
 	{
 		my $watched = $place->{watched} or next;
-		my $ids = FleetRounds::seen($place->{servers}[0]);
+		my $ids = FleetWorld::seen($place->{servers}[0]);
 		my $now = time;
 		$watched->{stall} = max($watched->{stall}, $now - $watched->{at});
 		@$watched{qw(ids at)} = ($ids, $now) if $ids != $watched->{ids};
@@ -260,7 +252,7 @@ sub round
 	my @left_alone = grep { !$touched{ $_->{number} } } @places;
 	my %waits = map { $_ => $self->waits($_) } @left_alone;
 	my $told = $self->told_in_all;
-	$_->{watched} = { ids => FleetRounds::seen($_->{servers}[0]), at => time, stall => 0 } foreach @left_alone;
+	$_->{watched} = { ids => FleetWorld::seen($_->{servers}[0]), at => time, stall => 0 } foreach @left_alone;
 
 	if ($plan->{fault} eq 'node') { $self->cut_node($plan) }
 	else { $self->change_leader($plan) }
@@ -273,7 +265,7 @@ sub round
 	{
 		die "a node has no id any more; the logs are " . join(' ', map { $_->{node}->logfile } @ours) . "\n";
 	}
-	$self->go_on(120, sub { sum0(map { FleetRounds::seen($_) } @ours) >= $ids });
+	$self->go_on(120, sub { sum0(map { FleetWorld::seen($_) } @ours) >= $ids });
 	$self->{failed_over} = time if $plan->{lossy};
 
 	my @stalls = map { $_->{watched}{stall} } @left_alone;
@@ -391,7 +383,7 @@ sub prepare_loss
 	foreach my $place (@lost)
 	{
 		$self->down($place, pick_weighted(\%ENDS));
-		FleetRounds::move($place);
+		FleetWorld::move($place);
 		$self->up($place);
 	}
 	# So that they have a grant that will be lost.
@@ -399,7 +391,7 @@ sub prepare_loss
 	foreach my $place (@late)
 	{
 		$self->down($place, pick_weighted(\%ENDS));
-		FleetRounds::move($place);
+		FleetWorld::move($place);
 	}
 	$self->go_on($plan->{held});
 	$self->freeze($_, 'inf') foreach @lost[ 0 .. $plan->{frozen} - 1 ];
