@@ -12,9 +12,10 @@
 unset $(env | sed -n 's/^\(PG[A-Z]*\)=.*/\1/p')
 umask 022
 
-suites='meta unit selftest fuzz model regress isolation tap'
-# It needs some hundred packages and a download, so it runs only if it is asked for.
-named_suites=javascript
+suites='meta unit fuzz model regress isolation tap'
+# These run only if they are asked for, or with --all: selftest is about ./check itself, and javascript
+# needs some hundred packages and a download.
+named_suites='selftest javascript'
 
 say()
 {

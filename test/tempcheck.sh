@@ -136,12 +136,12 @@ regress()
 # Where all suites run, those that only compute go beside programs that mostly wait for servers.
 beside=
 case "${MODEL-}${FUZZ_SECONDS-}${FUZZ_RUNS-} $SUITES " in
-" "*" selftest fuzz model "*" tap "*) beside='test/model/check.sh test/selftest.pl test/fuzz/run.sh' ;;
+" "*" fuzz model "*" tap "*) beside='test/model/check.sh test/fuzz/run.sh' ;;
 esac
 
 for suite in $SUITES; do
 	case $suite in
-	selftest | fuzz | model)
+	fuzz | model)
 		# They count with those of the suite tap.
 		[ -z "$beside" ] || { echo "$suite 0 0" >>"$CHECK_DIR/counts"; continue; } ;;
 	esac

@@ -541,42 +541,36 @@ uidgen_layout_generates(const UidgenLayout *layout, UidgenComplaint *error)
 }
 
 void
-uidgen_layout_print(const UidgenLayout *layout,
-					char text[UIDGEN_LAYOUT_TEXT_SIZE])
+uidgen_unit_print(int64_t unit, char text[UIDGEN_UNIT_TEXT_SIZE])
 {
+	if (unit % MICROSECONDS_PER_SECOND == 0)
+		snprintf(text, UIDGEN_UNIT_TEXT_SIZE, "%" PRId64 "s", unit / MICROSECONDS_PER_SECOND);
+	else if (unit % 1000 == 0)
+		snprintf(text, UIDGEN_UNIT_TEXT_SIZE, "%" PRId64 "ms", unit / 1000);
+	else
+		snprintf(text, UIDGEN_UNIT_TEXT_SIZE, "%" PRId64 "us", unit);
+}
+
+void
+uidgen_epoch_print(int64_t epoch, char text[UIDGEN_EPOCH_TEXT_SIZE])
+{
+	int64_t		days = epoch / MICROSECONDS_PER_DAY;
+	int64_t		rest = epoch % MICROSECONDS_PER_DAY;
 	size_t		used = 0;
-	int64_t		days = layout->epoch / MICROSECONDS_PER_DAY;
-	int64_t		rest = layout->epoch % MICROSECONDS_PER_DAY;
 	int			year,
 				month,
 				day;
 
 #define APPEND(...) \
-	used += (size_t) snprintf(text + used, UIDGEN_LAYOUT_TEXT_SIZE - used, __VA_ARGS__)
+	used += (size_t) snprintf(text + used, UIDGEN_EPOCH_TEXT_SIZE - used, __VA_ARGS__)
 
-	for (int i = 0; i < layout->nfields; i++)
-	{
-		UidgenField field = layout->order[i];
-
-		APPEND("%s:%d", field_names[field], layout->bits[field]);
-		if (field == UIDGEN_TIME)
-		{
-			if (layout->unit % MICROSECONDS_PER_SECOND == 0)
-				APPEND(":%" PRId64 "s", layout->unit / MICROSECONDS_PER_SECOND);
-			else if (layout->unit % 1000 == 0)
-				APPEND(":%" PRId64 "ms", layout->unit / 1000);
-			else
-				APPEND(":%" PRId64 "us", layout->unit);
-		}
-		APPEND(" ");
-	}
 	if (rest < 0)
 	{
 		days--;
 		rest += MICROSECONDS_PER_DAY;
 	}
 	date_from_days(days, &year, &month, &day);
-	APPEND("epoch:%04d-%02d-%02d", year, month, day);
+	APPEND("%04d-%02d-%02d", year, month, day);
 	if (rest != 0)
 	{
 		int			seconds = (int) (rest / MICROSECONDS_PER_SECOND);
@@ -591,6 +585,27 @@ uidgen_layout_print(const UidgenLayout *layout,
 		APPEND("Z");
 	}
 #undef APPEND
+}
+
+void
+uidgen_layout_print(const UidgenLayout *layout,
+					char text[UIDGEN_LAYOUT_TEXT_SIZE])
+{
+	char		unit[UIDGEN_UNIT_TEXT_SIZE];
+	char		epoch[UIDGEN_EPOCH_TEXT_SIZE];
+	size_t		used = 0;
+
+	uidgen_unit_print(layout->unit, unit);
+	uidgen_epoch_print(layout->epoch, epoch);
+	for (int i = 0; i < layout->nfields; i++)
+	{
+		UidgenField field = layout->order[i];
+
+		used += (size_t) snprintf(text + used, UIDGEN_LAYOUT_TEXT_SIZE - used,
+								  field == UIDGEN_TIME ? "%s:%d:%s " : "%s:%d ",
+								  field_names[field], layout->bits[field], unit);
+	}
+	snprintf(text + used, UIDGEN_LAYOUT_TEXT_SIZE - used, "epoch:%s", epoch);
 }
 
 /* The bits of an id that one field takes. */

@@ -58,6 +58,8 @@ typedef enum UidgenField
 
 /* Longest canonical text, with its terminating zero. */
 #define UIDGEN_LAYOUT_TEXT_SIZE 192
+#define UIDGEN_UNIT_TEXT_SIZE 24
+#define UIDGEN_EPOCH_TEXT_SIZE 64
 
 typedef struct UidgenLayout
 {
@@ -102,6 +104,10 @@ extern bool uidgen_layout_generates(const UidgenLayout *layout,
  */
 extern void uidgen_layout_print(const UidgenLayout *layout,
 								char text[UIDGEN_LAYOUT_TEXT_SIZE]);
+
+/* Two parts of it: a time unit ("10ms") and an epoch ("2025-01-01"), both given in microseconds. */
+extern void uidgen_unit_print(int64_t unit, char text[UIDGEN_UNIT_TEXT_SIZE]);
+extern void uidgen_epoch_print(int64_t epoch, char text[UIDGEN_EPOCH_TEXT_SIZE]);
 
 /* The field's name in the grammar. */
 extern const char *uidgen_field_name(UidgenField field);

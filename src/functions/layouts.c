@@ -24,14 +24,12 @@ field_meaning(const UidgenLayout *layout, UidgenField field)
 	{
 		case UIDGEN_TIME:
 			{
-				char		text[UIDGEN_LAYOUT_TEXT_SIZE];
-				char		unit[UIDGEN_LAYOUT_TEXT_SIZE];
+				char		unit[UIDGEN_UNIT_TEXT_SIZE];
+				char		epoch[UIDGEN_EPOCH_TEXT_SIZE];
 
-				/* The unit and the epoch are cut out of the canonical text. */
-				uidgen_layout_print(layout, text);
-				sscanf(strstr(text, "time:"), "time:%*d:%s", unit);
-				return psprintf("ticks of %s since %s", unit,
-								strstr(text, "epoch:") + strlen("epoch:"));
+				uidgen_unit_print(layout->unit, unit);
+				uidgen_epoch_print(layout->epoch, epoch);
+				return psprintf("ticks of %s since %s", unit, epoch);
 			}
 		case UIDGEN_DATACENTER:
 			return "a group of workers";
