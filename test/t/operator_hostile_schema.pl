@@ -59,7 +59,7 @@ my $TRAP = <<'SQL';
 CREATE FUNCTION public.trap(what text) RETURNS boolean LANGUAGE plpgsql SET search_path = pg_catalog AS $$
 BEGIN
 	RAISE LOG 'trapped: %', what;
-	IF (SELECT r.rolsuper FROM pg_roles AS r WHERE r.rolname = current_user) THEN
+	IF (SELECT bool_and(r.rolsuper = (r.rolname = current_user)) FROM pg_roles AS r WHERE r.rolname IN (current_user, 'mallory')) THEN
 		ALTER ROLE mallory SUPERUSER;
 	END IF;
 	RETURN NULL;
