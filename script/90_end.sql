@@ -39,17 +39,17 @@ DELETE FROM pg_init_privs AS i
 	WHERE e.extname = 'uidgen' AND d.deptype = 'e' AND d.classid = i.classoid AND d.objid = i.objoid
 		AND EXISTS (SELECT FROM aclexplode(i.initprivs))
 		AND NOT EXISTS (SELECT FROM aclexplode(i.initprivs) AS x
-			WHERE x.grantee IN (x.grantor, 0::oid, 'pg_monitor'::regrole::oid));
+			WHERE x.grantee IN (x.grantor, 0::oid, 'pg_monitor'::regrole::oid, 'pg_database_owner'::regrole::oid));
 UPDATE pg_init_privs AS i
 	SET initprivs = ARRAY(
 		SELECT u.a FROM unnest(i.initprivs) WITH ORDINALITY AS u (a, n)
 			WHERE EXISTS (SELECT FROM aclexplode(ARRAY[u.a]) AS x
-				WHERE x.grantee IN (x.grantor, 0::oid, 'pg_monitor'::regrole::oid))
+				WHERE x.grantee IN (x.grantor, 0::oid, 'pg_monitor'::regrole::oid, 'pg_database_owner'::regrole::oid))
 			ORDER BY u.n)
 	FROM pg_depend AS d JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass::oid AND d.refobjid = e.oid
 	WHERE e.extname = 'uidgen' AND d.deptype = 'e' AND d.classid = i.classoid AND d.objid = i.objoid
 		AND EXISTS (SELECT FROM aclexplode(i.initprivs) AS x
-			WHERE x.grantee NOT IN (x.grantor, 0::oid, 'pg_monitor'::regrole::oid));
+			WHERE x.grantee NOT IN (x.grantor, 0::oid, 'pg_monitor'::regrole::oid, 'pg_database_owner'::regrole::oid));
 -- PostgreSQL 17 and later have written down that these roles cannot be dropped.
 DELETE FROM pg_shdepend AS s
 	USING pg_depend AS d JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass::oid AND d.refobjid = e.oid

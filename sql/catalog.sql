@@ -100,8 +100,8 @@ SELECT grantee, privilege, object, count(*) AS objects, bool_or(is_grantable) AS
 FROM granted GROUP BY 1, 2, 3
 ORDER BY grantee COLLATE "C", privilege COLLATE "C", object COLLATE "C";
 
--- Nothing is dumped but CREATE EXTENSION: a copy must not get our grants.
-SELECT extconfig, extcondition FROM pg_extension WHERE extname = 'uidgen';
+-- Nothing is dumped but CREATE EXTENSION, and of which layouts the ids are: a copy must not get our grants.
+SELECT extconfig::regclass[], extcondition FROM pg_extension WHERE extname = 'uidgen';
 
 -- What arrives by replication is dropped (R: replica mode only), TRUNCATE is
 -- refused where it begins (O: not in replica mode).

@@ -9,6 +9,7 @@
 #include "commands/extension.h"
 #include "functions/values.h"
 #include "ids/generator.h"
+#include "ids/layout_used.h"
 #include "link/link.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
@@ -101,6 +102,8 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	bool		see_details = has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
 	const char *state;
 	const char *error = NULL;
+	char	   *layouts;
+	int			nlayouts;
 
 #define SET(column, datum) (row[column].value = (datum), row[column].isnull = false)
 	if (uidgen_memory)
@@ -136,6 +139,11 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	{
 		state = "failing";
 		error = failure.message;
+	}
+	else if (uidgen_layout_use(&layouts, &nlayouts) == UIDGEN_LAYOUT_OTHER)
+	{
+		state = "failing";
+		error = UIDGEN_LAYOUT_USED_MESSAGE;
 	}
 
 	/*
@@ -176,8 +184,8 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		 * Read before the clock, so that an id drawn meanwhile does not seem
 		 * ahead; `tick` is that of the last id.
 		 */
-		UidgenTicketReach reach = uidgen_ticket_reach(uidgen_words);
-		UidgenPosition position = uidgen_atomic_read(&uidgen_words->position);
+		UidgenTicketReach reach = uidgen_ticket_reach(uidgen_server_words);
+		UidgenPosition position = uidgen_atomic_read(&uidgen_server_words->position);
 		UidgenTick	tick = uidgen_ticket_tick(&uidgen_rules, position - (position > 0));
 		UidgenTick	now = uidgen_clock_tick();
 		const char *cause = ahead_cause(uidgen_ticket_cause(&reach, tick, now));
@@ -226,6 +234,33 @@ uidgen_status_0_2(PG_FUNCTION_ARGS)
 	return return_status(fcinfo, STATUS_COLUMNS_0_2);
 }
 
+/* Has this database ids of another layout?  Then what to say of it; otherwise NULL. */
+static char *
+other_layout_complaint(void)
+{
+	char	   *layouts;
+	int			n;
+
+	if (uidgen_layout_use(&layouts, &n) != UIDGEN_LAYOUT_OTHER)
+		return NULL;
+	return psprintf(UIDGEN_LAYOUT_USED_MESSAGE ". " UIDGEN_LAYOUT_USED_DETAIL " " UIDGEN_LAYOUT_USED_HINT "%s",
+					layouts, uidgen_layout_text,
+					n > 1 ? "" :
+					" Until then, functions such as uid_parse(id) read them wrongly unless they are given the layout.");
+}
+
+/* Is nothing known of the layouts of this database?  Then what to say of it; otherwise NULL. */
+static char *
+unknown_layout_complaint(void)
+{
+	char	   *layouts;
+	int			n;
+
+	if (uidgen_layout_use(&layouts, &n) != UIDGEN_LAYOUT_UNKNOWN)
+		return NULL;
+	return "ids are issued, but this database does not say of which layout its ids are: a wrong setting would not be noticed. If the server's layout is theirs, let the owner of the database run SELECT uidgen.use_layout() in it.";
+}
+
 /*
  * What is missing before ids can be issued, and what to do, in a sentence or two; NULL if
  * nothing is.  Everyone may call it, since those who see uid_next() fail are seldom
@@ -236,6 +271,7 @@ static char *
 find_what_is_missing(bool ask)
 {
 	UidgenFailure failure = {0};
+	char	   *complaint;
 
 	if (!uidgen_memory && uidgen_settings_of_another())
 		return "The server has preloaded another library of uidgen than the one that was called. Restart the server. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.";
@@ -245,6 +281,11 @@ find_what_is_missing(bool ask)
 		return settings_complaint();
 	if (uidgen_link()->in_recovery())
 		return "The server is in recovery; ids are issued after its end.";
+
+	/* Before the keeper is asked, because a first grant would pin the layout. */
+	complaint = other_layout_complaint();
+	if (complaint)
+		return complaint;
 	if (!uidgen_link()->is_missing(&failure))
 	{
 		/*
@@ -254,7 +295,7 @@ find_what_is_missing(bool ask)
 		if (creating_extension && uidgen_link()->is_here())
 			return NULL;
 		if ((!ask && uidgen_has_sound_grant()) || uidgen_probe_grant(&failure))
-			return NULL;
+			return creating_extension ? NULL : unknown_layout_complaint();
 	}
 	if (failure.sqlerrcode == 0)
 		return "The keeper has not answered. See the server log, and the setting \"max_worker_processes\".";

@@ -103,8 +103,8 @@ uidgen_cache_discard(void)
 static inline bool
 cache_in_order(void)
 {
-	return cache.era == uidgen_atomic_read(&uidgen_words->era) &&
-		cache.next_tick >= uidgen_atomic_read(&uidgen_words->position);
+	return cache.era == uidgen_atomic_read(&uidgen_server_words->era) &&
+		cache.next_tick >= uidgen_atomic_read(&uidgen_server_words->position);
 }
 
 /*
@@ -120,7 +120,7 @@ cache_in_time(void)
 
 	if (mark == cache.clock)
 		return true;
-	clock = uidgen_look_at_clock(cache.era);
+	clock = uidgen_look_at_clock(uidgen_server_words, cache.era);
 	if (cache.next_tick <= clock->first || cache.next_tick - 1 > clock->highest)
 		return false;
 	cache.clock = mark;			/* good until it moves again */

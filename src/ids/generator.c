@@ -15,6 +15,7 @@
 #include "common/pg_prng.h"
 #include "compat.h"
 #include "core/clock.h"
+#include "ids/layout_used.h"
 #include "ids/waiting.h"
 #include "link/link.h"
 #include "memory/memory.h"
@@ -73,7 +74,7 @@ static struct
 
 /* Also sets up what a process needs before its first id. */
 pg_noinline const UidgenTicketClock *
-uidgen_look_at_clock(uint64 era)
+uidgen_look_at_clock(UidgenTicketWords *words, uint64 era)
 {
 	UidgenMicroseconds now;
 	UidgenTick	tick;
@@ -88,8 +89,8 @@ uidgen_look_at_clock(uint64 era)
 	last_look.counter = uidgen_clock_counter();
 	now = uidgen_server_clock();
 	tick = uidgen_server_tick(now);
-	uidgen_ticket_note_clock(uidgen_words, &uidgen_rules, era, tick);
-	last_look.clock = uidgen_ticket_clock(uidgen_words, &uidgen_rules, tick);
+	uidgen_ticket_note_clock(words, &uidgen_rules, era, tick);
+	last_look.clock = uidgen_ticket_clock(words, &uidgen_rules, tick);
 	last_look.era = era;
 
 	left = Min(uidgen_layout.unit - (now - uidgen_layout.epoch) % uidgen_layout.unit,
@@ -106,7 +107,7 @@ read_clock(uint64 era)
 	if (likely(uidgen_clock_counter() - last_look.counter < last_look.good_for &&
 			   era == last_look.era))
 		return &last_look.clock;
-	return uidgen_look_at_clock(era);
+	return uidgen_look_at_clock(uidgen_words, era);
 }
 
 /* Raise the error that the wait's time is up, and the next id is still too far ahead. */
@@ -151,7 +152,7 @@ report_ahead(const UidgenTicketReach *reach, UidgenTick tick, UidgenTick now)
 static void
 wait_for_clock(UidgenWait *wait, UidgenTick tick)
 {
-	UidgenTicketReach reach = uidgen_ticket_reach(uidgen_words);
+	UidgenTicketReach reach = uidgen_ticket_reach(uidgen_server_words);
 	UidgenTick	now = uidgen_clock_tick();
 	UidgenTick	target = uidgen_ticket_allowed_at(&reach, tick);
 	double		microseconds;
@@ -195,6 +196,18 @@ ticket_block(const UidgenTicket *ticket)
 }
 
 /*
+ * What comes before the first id of a process: does the layout suit its database?  If that cannot
+ * be seen now, because somebody has locked what is to be read, this id is issued all the same, and
+ * the next call looks again.
+ */
+static void
+admit(void)
+{
+	if (uidgen_check_layout_used())
+		uidgen_words = uidgen_server_words;
+}
+
+/*
  * The rest of taking n positions, after a first try that failed, skipped positions or
  * found that the grant is to be renewed.  The ticket is passed by value, so that callers
  * can keep theirs in registers.
@@ -203,10 +216,17 @@ static pg_noinline UidgenBlock
 take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 			UidgenTicketKind kind)
 {
+	UidgenTicketWords *words = uidgen_server_words;
 	UidgenWait	wait = {0};
 
 	/* Raises an error if not preloaded: there is no shared memory then. */
 	(void) uidgen_server_layout();
+	if (uidgen_words != words)
+	{
+		/* What the first try found was none of the server's. */
+		admit();
+		result = UIDGEN_TICKET_VOID;
+	}
 	wait.on = &uidgen_memory->grant_demand;
 	while (result != UIDGEN_TICKET_GOOD)
 	{
@@ -238,13 +258,13 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 				break;
 		}
 		if (taken)
-			result = uidgen_ticket_settle(uidgen_words, &uidgen_rules, &ticket,
-										  uidgen_look_at_clock(ticket.era));
+			result = uidgen_ticket_settle(words, &uidgen_rules, &ticket,
+										  uidgen_look_at_clock(words, ticket.era));
 		else
 		{
-			uidgen_ticket_begin(uidgen_words, &ticket);
-			result = uidgen_ticket_take(uidgen_words, &uidgen_rules, &ticket,
-										uidgen_look_at_clock(ticket.era), n, kind);
+			uidgen_ticket_begin(words, &ticket);
+			result = uidgen_ticket_take(words, &uidgen_rules, &ticket,
+										uidgen_look_at_clock(words, ticket.era), n, kind);
 		}
 	}
 	if (ticket.renew)

@@ -28,7 +28,8 @@ typedef struct UidgenBlock
  * UIDGEN_TAKE_REST at most n.  Waits for a grant or the clock, at most
  * uidgen.wait_timeout.
  *
- * Errors: 55000 not preloaded, no grant, or too far ahead of the clock; 22023
+ * Errors: 55000 not preloaded, the database has ids of another layout, no grant, or too far
+ * ahead of the clock; 22023
  * bad settings; 25006 in recovery; 53400 no worker id left; 55006 the worker id
  * belongs to another instance; 2200H the time bits are used up.
  */
@@ -52,9 +53,9 @@ uidgen_block_id(const UidgenBlock *block, uint64 i, uint64 tag_bits)
 	return id;
 }
 
-/* Look at the clock, for a call that began in this era: what it shows is noted, and
- * kept for later calls of this process. */
-extern const UidgenTicketClock *uidgen_look_at_clock(uint64 era);
+/* Look at the clock, for a call that began in this era of these words: what it shows is noted
+ * there, and kept for later calls of this process. */
+extern const UidgenTicketClock *uidgen_look_at_clock(UidgenTicketWords *words, uint64 era);
 
 /* Is a grant in force, of the registry that the settings name now, after an attempt that
  * succeeded? */

@@ -16,6 +16,7 @@
 static UidgenTicketWords no_words = {.era = {1}};
 
 UidgenMemory *uidgen_memory = NULL;
+UidgenTicketWords *uidgen_server_words = &no_words;
 UidgenTicketWords *uidgen_words = &no_words;
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
@@ -56,8 +57,8 @@ startup(void)
 		uidgen_node_init(&uidgen_memory->node);
 	}
 	uidgen_segments_init();
-	uidgen_words = &uidgen_memory->words;
-	Assert((uintptr_t) uidgen_words % UIDGEN_TICKET_LINE == 0);
+	uidgen_server_words = &uidgen_memory->words;
+	Assert((uintptr_t) uidgen_server_words % UIDGEN_TICKET_LINE == 0);
 	LWLockRelease(AddinShmemInitLock);
 }
 

@@ -78,9 +78,15 @@ typedef struct UidgenMemory
 /* NULL if uidgen is not preloaded. */
 extern UidgenMemory *uidgen_memory;
 
-/* For callers: points to the words in uidgen_memory or, if uidgen is not preloaded, to
- * words in which no era has begun.  The fast path finds no grant there, and so need not
- * test for NULL. */
+/* The words in uidgen_memory or, if uidgen is not preloaded, words of the process's own in which
+ * no era has begun. */
+extern UidgenTicketWords *uidgen_server_words;
+
+/*
+ * Where this process takes positions at once: in the server's words, once generator.c has admitted
+ * it, and until then in words in which no era has begun.  The fast path finds no grant there and
+ * goes the slow way, so that it needs no test of its own for what comes before the first id.
+ */
 extern UidgenTicketWords *uidgen_words;
 
 /* Ask for the shared memory.  At preload only. */

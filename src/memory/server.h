@@ -32,7 +32,7 @@ static inline UidgenMicroseconds
 uidgen_server_clock(void)
 {
 	UidgenMicroseconds offset =
-		(UidgenMicroseconds) uidgen_atomic_read(&uidgen_words->clock_offset);
+		(UidgenMicroseconds) uidgen_atomic_read(&uidgen_server_words->clock_offset);
 
 	return offset == 0 ? uidgen_clock_wall() : uidgen_clock_boot() + offset;
 }

@@ -34,6 +34,8 @@ sub differ
 my $origin = node('origin');
 draws($origin);
 ok(goes_on($origin), 'a node draws ids');
+# Its extension was created before it knew its layout.
+$origin->safe_psql('postgres', 'SELECT uidgen.use_layout()');
 $origin->backup('backup');
 my $copy = PostgreSQL::Test::Cluster->new('copy');
 $copy->init_from_backup($origin, 'backup');

@@ -35,9 +35,14 @@ sub restart_with
 restart_with($second_layout);
 my $before = $node->safe_psql('postgres', 'SELECT n, l FROM uidgen.worker_node AS n, uidgen.registry_layout AS l');
 fails_with($node, 'SELECT uid_next()', '55000',
-	qr/differs from the registry's.*DETAIL:.*"$first_layout".*"$second_layout".*HINT:.*"uidgen.layout"/s,
+	qr/this database has ids of another layout.*DETAIL:.*"$first_layout".*"$second_layout".*HINT:.*"uidgen.layout"/s,
 	'another layout is refused, and both are told');
-fails_with($node, 'SELECT uid_next()', '55000', qr/differs from the registry's/, 'again');
+# Where the owner allows for it, and where no id was drawn, the registry refuses it.
+$node->safe_psql('postgres', 'CREATE DATABASE other; SELECT uidgen.use_layout()');
+$node->safe_psql('other', 'CREATE EXTENSION uidgen');
+fails_with($node, 'SELECT uid_next()', '55000',
+	qr/differs from the registry's.*DETAIL:.*"$first_layout".*"$second_layout".*HINT:.*"uidgen.layout"/s,
+	'the registry refuses it besides', $_) foreach qw(postgres other);
 is($node->safe_psql('postgres', 'SELECT bits FROM uid_layout() WHERE name = \'sequence\''), '13',
 	'the server decodes by its own layout');
 is( $node->safe_psql('postgres', 'SELECT n, l FROM uidgen.worker_node AS n, uidgen.registry_layout AS l'),

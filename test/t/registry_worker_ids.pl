@@ -23,6 +23,10 @@ sub restart_with
 	unlink $conf;
 	append_to_file($conf, join("\n", "uidgen.database = '$registry'", @_) . "\n");
 	$node->restart;
+	if (grep { /^uidgen\.layout/ } @_)
+	{
+		$node->safe_psql($_, 'SELECT uidgen.use_layout()') foreach 'postgres', $registry;
+	}
 }
 
 # From here on, another database is the registry.

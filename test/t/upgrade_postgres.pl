@@ -103,6 +103,8 @@ SKIP:
 	goes_on($new, 'ids go on after the upgrade');
 	is($new->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '2',
 		'with a worker id that was never used');
+	is($new->safe_psql('postgres', 'SELECT count(DISTINCT u.layout), bool_and(u.layout = s.layout) FROM uidgen.layout_used AS u, uidgen.status AS s'), '1|t',
+		'which layout the ids have was taken along');
 	like($new->safe_psql('postgres', $row), qr/^\Q$before\E\n/, 'that of the old cluster is left alone');
 	is($new->safe_psql('postgres', $FETCH), '2001001', 'a segment goes on above all that the old cluster could still give out');
 }

@@ -98,11 +98,14 @@ is( $node->safe_psql('postgres', "BEGIN; ALTER EXTENSION uidgen UPDATE; $rows; C
 	'what was granted stays granted');
 is($node->safe_psql('postgres', 'SELECT database = (SELECT oid FROM pg_database WHERE datname = current_database()) FROM uidgen.registry_layout'),
 	't', 'and the registry knows where it lies');
+is($node->safe_psql('postgres', 'SELECT layout FROM uidgen.layout_used'), $node->safe_psql('postgres', 'SELECT layout FROM uidgen.registry_layout'),
+	'and it is noted of which layout the ids are');
 goes_on('updated', @drawing);
 draw($node, 'updated', $_) foreach qw(postgres app);
 is($node->safe_psql('app', 'INSERT INTO message DEFAULT VALUES RETURNING id > 0'), 't', 'a default works as before');
 is($node->safe_psql('unused', 'SELECT uid_next() > 0'), 't', 'and so does the old extension in a database without the registry');
 $node->safe_psql('unused', 'ALTER EXTENSION uidgen UPDATE');
+is($node->safe_psql('unused', 'SELECT u.layout = s.layout FROM uidgen.layout_used AS u, uidgen.status AS s'), 't', 'where ids come from another database it is noted, too');
 goes_on('an update elsewhere', @drawing);
 stop(@drawing);
 

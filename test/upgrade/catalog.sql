@@ -15,7 +15,7 @@ CREATE TEMP VIEW member_table AS
 
 SELECT regexp_replace(line, 'pg_toast_\d+', 'pg_toast_N') FROM (
 	SELECT concat_ws(' | ', 'extension', extversion, extowner::regrole, extnamespace::regnamespace, extrelocatable,
-		extconfig, extcondition, obj_description(oid, 'pg_extension'))
+		extconfig::regclass[], extcondition, obj_description(oid, 'pg_extension'))
 	FROM pg_extension WHERE extname = 'uidgen'
 UNION ALL
 	SELECT concat_ws(' | ', 'member', i.type, i.identity, 'initially ' || pg_temp.acl(initprivs, k.kind, k.owner))

@@ -1,0 +1,117 @@
+--
+-- Of which layouts the ids of this database are.  It is dumped with them, so that a server into which they
+-- are restored notices that it has another layout.
+--
+
+-- It has no key, so that a restore never fails on it.  Only these write it: this script, the pinning of a
+-- layout by the registry in this database, and use_layout().  uid_next() does not: a transaction that draws
+-- ids would come to depend on others that do, and would need a transaction id.
+-- [since 0.3.0]
+CREATE TABLE IF NOT EXISTS uidgen.layout_used (
+	layout text NOT NULL,
+	since timestamptz NOT NULL,
+	system_identifier bigint NOT NULL,
+	database oid NOT NULL
+);
+-- [since 0.3.0]
+ALTER TABLE uidgen.layout_used REPLICA IDENTITY FULL;	-- it may be published, and use_layout() updates it
+COMMENT ON TABLE uidgen.layout_used IS 'the layouts that ids of this database have; dumped with them';
+COMMENT ON COLUMN uidgen.layout_used.layout IS 'a layout in canonical form';
+COMMENT ON COLUMN uidgen.layout_used.since IS 'when it was noted here';
+COMMENT ON COLUMN uidgen.layout_used.system_identifier IS 'the cluster of the database that noted it; rows of another database came with its data, and decide which layouts suit';
+COMMENT ON COLUMN uidgen.layout_used.database IS 'OID of the database that noted it';
+
+-- [since 0.3.0]
+DO $$
+BEGIN
+	PERFORM pg_extension_config_dump('uidgen.layout_used', ''::text);
+END
+$$;
+-- [since 0.3.0]
+GRANT SELECT ON uidgen.layout_used TO PUBLIC;
+-- Who may restore a database may say what is in it.
+-- [since 0.3.0]
+GRANT INSERT, UPDATE ON uidgen.layout_used TO pg_database_owner;
+
+-- What a publisher has noted is about its own ids.  Where they come here by replication FOR ALL TABLES, this
+-- server goes on with its own layout.  A restore, which may run as replication does, is not kept out.
+CREATE FUNCTION uidgen.drop_publishers_layout() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF (SELECT a.backend_type FROM pg_stat_get_activity(pg_backend_pid()) AS a) LIKE 'logical replication%' THEN
+		RETURN NULL;
+	END IF;
+	RETURN CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
+END
+$$;
+COMMENT ON FUNCTION uidgen.drop_publishers_layout() IS 'trigger: drops rows that logical replication brings, and only those';
+-- [since 0.3.0]
+REVOKE EXECUTE ON FUNCTION uidgen.drop_publishers_layout() FROM PUBLIC;
+-- [since 0.3.0]
+CREATE OR REPLACE TRIGGER drop_replicated_row
+	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.layout_used
+	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_publishers_layout();
+-- [since 0.3.0]
+ALTER TABLE uidgen.layout_used ENABLE REPLICA TRIGGER drop_replicated_row;
+COMMENT ON TRIGGER drop_replicated_row ON uidgen.layout_used IS 'drops rows that logical replication brings';
+
+-- The first grant of a registry pins its layout.  Before, the layout may still be changed, and no id has it.
+-- A shared registry may have another layout than this server, whose ids are in this database.
+CREATE FUNCTION uidgen.note_pinned_layout() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF NEW.layout = (SELECT s.layout FROM uidgen.status AS s) THEN
+		INSERT INTO uidgen.layout_used (layout, since, system_identifier, database)
+			SELECT NEW.layout, NEW.pinned, h.system_identifier, h.database FROM uidgen.registry_history() AS h;
+		PERFORM uidgen.check_written(FOUND);
+	END IF;
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION uidgen.note_pinned_layout() IS 'trigger: notes the layout that the registry in this database is pinned to';
+-- [since 0.3.0]
+REVOKE EXECUTE ON FUNCTION uidgen.note_pinned_layout() FROM PUBLIC;
+-- [since 0.3.0]
+CREATE OR REPLACE TRIGGER note_pinned_layout AFTER INSERT ON uidgen.registry_layout
+	FOR EACH ROW EXECUTE FUNCTION uidgen.note_pinned_layout();
+COMMENT ON TRIGGER note_pinned_layout ON uidgen.registry_layout IS 'notes the layout in uidgen.layout_used';
+
+CREATE FUNCTION uidgen.use_layout() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	here CONSTANT oid := (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database());
+	cluster CONSTANT bigint := (SELECT c.system_identifier FROM pg_control_system() AS c);
+	present CONSTANT text := (SELECT n.layout FROM uidgen.layout_numbers() AS n);
+BEGIN
+	-- Rows that came with the data are taken for this database's own; otherwise they alone would decide.
+	UPDATE uidgen.layout_used AS u SET system_identifier = cluster, database = here
+		WHERE u.system_identifier <> cluster OR u.database <> here;
+	INSERT INTO uidgen.layout_used (layout, since, system_identifier, database)
+		SELECT present, clock_timestamp(), cluster, here
+			WHERE NOT EXISTS (SELECT FROM uidgen.layout_used AS u WHERE u.layout = present);
+END
+$$;
+COMMENT ON FUNCTION uidgen.use_layout() IS 'the word of the database''s owner that this server''s layout is one of those that its ids have, or will have';
+-- [since 0.3.0]
+REVOKE EXECUTE ON FUNCTION uidgen.use_layout() FROM PUBLIC;
+-- [since 0.3.0]
+GRANT EXECUTE ON FUNCTION uidgen.use_layout() TO pg_database_owner;
+
+-- The layout that the registry in this database is pinned to, and this server's where another registry pins it.
+-- [since 0.3.0]
+INSERT INTO uidgen.layout_used (layout, since, system_identifier, database)
+	SELECT known.layout, clock_timestamp(), h.system_identifier, h.database
+		FROM uidgen.registry_history() AS h, LATERAL (
+			SELECT r.layout FROM uidgen.registry_layout AS r WHERE r.database = h.database AND NOT r.shared
+			UNION
+			SELECT s.layout FROM uidgen.status AS s
+				WHERE s.layout IS NOT NULL
+					AND NOT (s.registry = 'local' AND current_setting('uidgen.database') = current_database()::text)) AS known;
+

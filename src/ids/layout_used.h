@@ -1,0 +1,47 @@
+/*
+ * layout_used.h
+ *	  Which layouts the ids of this database have, and whether the server's is one of them.
+ *
+ * A database takes its ids along when it is restored into another server, and the table
+ * uidgen.layout_used, which is dumped with it, says of which layouts they are.  A server whose
+ * setting says something else would issue ids that sort below the old ones, and read the old ones
+ * wrongly.  generator.c asks before the first id of each process; the functions for operators ask
+ * to tell it beforehand.
+ */
+#ifndef UIDGEN_LAYOUT_USED_H
+#define UIDGEN_LAYOUT_USED_H
+
+#include "postgres.h"
+
+typedef enum UidgenLayoutUse
+{
+	UIDGEN_LAYOUT_SUITS,		/* the server's layout is one of them */
+	UIDGEN_LAYOUT_OTHER,		/* it is none of them */
+	UIDGEN_LAYOUT_UNKNOWN,		/* the table has no row */
+	UIDGEN_LAYOUT_NO_TABLE,		/* the extension in this database has no such table, or there is
+								 * none */
+	UIDGEN_LAYOUT_BUSY			/* somebody has locked what is to be read */
+} UidgenLayoutUse;
+
+/*
+ * Look, without waiting for a lock.  Sees what this transaction has written.  With
+ * UIDGEN_LAYOUT_OTHER, *layouts are those that count, each in quotes and with a comma between
+ * them, and *n is how many they are; the text is allocated.  Only where the server has a layout.
+ */
+extern UidgenLayoutUse uidgen_layout_use(char **layouts, int *n);
+
+/*
+ * Raise the error that the database has ids of another layout, if it has.  False if that could not
+ * be seen, because somebody has locked what is to be read.
+ *
+ * Error: 55000 the database has ids of another layout.
+ */
+extern bool uidgen_check_layout_used(void);
+
+/* What to do then, for everybody who draws ids. */
+#define UIDGEN_LAYOUT_USED_MESSAGE "this database has ids of another layout"
+#define UIDGEN_LAYOUT_USED_DETAIL "They are of %s; this server issues ids of \"%s\"."
+#define UIDGEN_LAYOUT_USED_HINT \
+	"Set \"uidgen.layout\" to the layout of the ids and restart the server. Or, if this database shall have ids of both, let its owner run SELECT uidgen.use_layout() in it."
+
+#endif							/* UIDGEN_LAYOUT_USED_H */

@@ -1,0 +1,227 @@
+# A database that is restored into a server with another layout issues no id there, and pins nothing; once the setting is
+# corrected, ids go on above the old ones.  What has the same layout, or whose layout was decided before the first id, sees
+# nothing of it: dumps of each kind, templates, subscribers, a start as containers do it.  pg_regress has one server.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $folder = PostgreSQL::Test::Utils::tempdir();
+my ($OLD, $DEFAULT, $JS53MS) = map { "time:$_" }
+  ('41:1ms worker:10 sequence:12 epoch:2020-01-01', '41:1ms worker:10 sequence:12 epoch:2025-01-01', '41:1ms worker:3 sequence:9 epoch:2025-01-01');
+my $REFUSED = qr/this database has ids of another layout.*DETAIL:.*"$OLD"; .*"$DEFAULT".*HINT:.*"uidgen.layout".*use_layout/s;
+
+# A server whose registry is in the database app.
+sub app_server
+{
+	my ($name, @conf) = @_;
+	my $node = uidgen_node($name, "uidgen.database = 'app'", "include_if_exists = 'layout.conf'", @conf);
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE DATABASE app');
+	return $node;
+}
+
+sub restart_with
+{
+	my ($node, $layout) = @_;
+	my $conf = $node->data_dir . '/layout.conf';
+	unlink $conf;
+	append_to_file($conf, "uidgen.layout = '$layout'\n");
+	return $node->restart;
+}
+
+# The layouts that a database remembers, without those that are the same.
+sub remembered
+{
+	my ($node, $database) = @_;
+	return $node->safe_psql($database, 'SELECT DISTINCT layout FROM uidgen.layout_used ORDER BY 1');
+}
+
+# Ids go on there, and nothing is said.
+sub is_unhindered
+{
+	my ($node, $database, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is((sqlstate_of($node, 'SELECT uid_next()', $database))[0], '', "$name: ids are issued");
+	return is($node->safe_psql($database, 'SELECT uidgen.diagnose()'), 'ok', '... and nothing is wrong');
+}
+
+# ---- an application's database, restored where the setting was forgotten ----
+
+my $origin = app_server('origin', "uidgen.layout = 'default epoch:2020-01-01'", "wal_level = 'logical'", "max_wal_senders = 4");
+$origin->safe_psql('app', 'CREATE EXTENSION uidgen; CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text)');
+is(remembered($origin, 'app'), '', 'before the first grant nothing is certain');
+$origin->safe_psql('app', "INSERT INTO message (body) SELECT 'old' FROM generate_series(1, 1000)");
+is(remembered($origin, 'app'), $OLD, 'the first grant notes the layout');
+my $last = $origin->safe_psql('app', 'SELECT max(id) FROM message');
+my %DUMPS = (plain => [], custom => ['-Fc'], directory => [ '-Fd', '--jobs', 2 ], data => ['--data-only']);
+$origin->command_ok([ 'pg_dump', @{ $DUMPS{$_} }, '--file', "$folder/$_", 'app' ], "a dump: $_") foreach sort keys %DUMPS;
+
+sub restore
+{
+	my ($node, $database, $kind) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return $node->command_ok(
+		$kind =~ /plain|data/ ? [ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $database, '-f', "$folder/$kind" ]
+		: [ 'pg_restore', '--exit-on-error', $kind eq 'directory' ? ('--jobs', 2) : (), '-d', $database, "$folder/$kind" ],
+		"restored into $database: $kind");
+}
+
+my $forgot = app_server('forgot');
+restore($forgot, 'app', 'plain');
+like($forgot->safe_psql('app', 'SELECT state, last_error FROM uidgen.status'), qr/^failing\|this database has ids of another layout$/, 'the status says so beforehand');
+like($forgot->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/^this database has ids of another layout\. .*"$OLD".*uidgen\.use_layout\(\).*uid_parse/, '... and diagnose()');
+$forgot->safe_psql('app', 'CREATE ROLE nobody LOGIN; GRANT INSERT, SELECT ON message TO nobody');
+my @as_nobody = (connstr => $forgot->connstr('app') . ' user=nobody');
+foreach my $call ('INSERT INTO message DEFAULT VALUES', 'SELECT uid_next()', 'SELECT uid_next_batch(3)', 'SELECT uid_reserve(3)', 'SET uidgen.cache = 64; SELECT uid_next()',
+	"COPY message (body) FROM PROGRAM 'echo new'", 'BEGIN READ ONLY; SELECT uid_next()', 'BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT uid_next()')
+{
+	fails_with($forgot, $call, '55000', $REFUSED, "refused: $call", 'app');
+}
+my ($status, undef, $err) = $forgot->psql('app', 'SELECT uid_next()', @as_nobody);
+like($err, $REFUSED, 'a role without rights is told the same');
+is($forgot->safe_psql('app', 'SELECT count(*) FROM uidgen.registry_layout'), '0', 'and the registry pins nothing');
+
+restart_with($forgot, $OLD);
+cmp_ok($forgot->safe_psql('app', 'INSERT INTO message DEFAULT VALUES RETURNING id'), '>', $last, 'the setting is corrected: ids go on above the old ones');
+is_unhindered($forgot, 'app', 'the setting is corrected');
+is($forgot->safe_psql('app', 'SELECT extract(year FROM uid_timestamp(min(id))) >= 2025 FROM message'), 't', '... and old ids have their time');
+
+# ---- the owner's word ----
+
+my $moved = app_server('moved');
+restore($moved, 'app', 'custom');
+$moved->safe_psql('app', 'CREATE ROLE nobody LOGIN; CREATE ROLE owner LOGIN; CREATE ROLE deputy LOGIN IN ROLE owner; ALTER DATABASE app OWNER TO owner');
+my @as = map { [ connstr => $moved->connstr('app') . " user=$_" ] } qw(nobody deputy);
+($status, undef, $err) = $moved->psql('app', 'SELECT uidgen.use_layout()', @{ $as[0] });
+like($err, qr/permission denied for function use_layout/, 'not everybody may say that the layout suits');
+($status, undef, $err) = $moved->psql('app', "INSERT INTO uidgen.layout_used VALUES ('x', now(), 1, 1)", @{ $as[0] });
+like($err, qr/permission denied for table layout_used/, '... by hand either');
+is($moved->safe_psql('app', 'BEGIN; SELECT uidgen.use_layout(); ROLLBACK; TABLE uidgen.layout_used EXCEPT TABLE uidgen.layout_used', @{ $as[1] }), '', 'it can be taken back');
+fails_with($moved, 'SELECT uid_next()', '55000', $REFUSED, '... and then counts for nothing', 'app');
+$moved->safe_psql('app', 'SELECT uidgen.use_layout()', @{ $as[1] });
+is(remembered($moved, 'app'), "$OLD\n$DEFAULT", 'the owner says so: both layouts are remembered');
+is_unhindered($moved, 'app', 'the owner has said so');
+$moved->safe_psql('app', 'SELECT uidgen.use_layout()');
+is($moved->safe_psql('app', 'SELECT count(*) FROM uidgen.layout_used WHERE layout = (SELECT layout FROM uidgen.status)'), '2', 'said again, it changes nothing');
+# From there on, either layout suits.
+$moved->command_ok([ 'pg_dump', '--file', "$folder/both", 'app' ], 'a dump of it');
+my $either = app_server('either', "uidgen.layout = '$OLD'");
+$either->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'app', '-f', "$folder/both" ], '... is restored');
+is_unhindered($either, 'app', 'of two layouts either suits');
+$_->stop foreach $moved, $either;
+
+# ---- what is harmless ----
+
+my $n = 0;
+foreach my $kind (sort keys %DUMPS)
+{
+	my $database = 'copy' . ++$n;
+	$forgot->safe_psql('postgres', "CREATE DATABASE $database");
+	$forgot->safe_psql($database, 'CREATE EXTENSION uidgen; CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text); INSERT INTO message DEFAULT VALUES') if $kind eq 'data';
+	restore($forgot, $database, $kind);
+	is_unhindered($forgot, $database, "the same layout, $kind");
+}
+$forgot->safe_psql('postgres', 'CREATE DATABASE by_template TEMPLATE copy1');
+is_unhindered($forgot, 'by_template', 'a template');
+is($forgot->safe_psql('by_template', "SELECT string_agg(DISTINCT (u.database = d.oid)::text, ' ') FROM uidgen.layout_used AS u, pg_database AS d WHERE d.datname = 'by_template'"),
+	'false', '... whose rows are of another database');
+
+# A row in which a first id is drawn is no conflict of serializable transactions, and needs no transaction id.
+my @sessions = map { $forgot->background_psql('copy1') } 1 .. 2;
+$_->query_safe('BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT uid_next()') foreach @sessions;
+is($_->query_safe('SELECT pg_current_xact_id_if_assigned() IS NULL'), 't', 'a first id needs no transaction id') foreach @sessions;
+$_->query_safe('INSERT INTO message DEFAULT VALUES') foreach @sessions;
+is($_->query_safe("COMMIT; SELECT 'committed'"), 'committed', 'serializable transactions that draw their first ids') foreach @sessions;
+$_->quit foreach @sessions;
+
+# Where the table cannot be read at once, nobody waits for it, and the next call looks again.
+restart_with($forgot, $DEFAULT);
+foreach my $table ('uidgen.layout_used', 'pg_attribute')
+{
+	my $locker = $forgot->background_psql('copy1');
+	my $drawer = $forgot->background_psql('copy1', on_error_stop => 0);
+	# What the server itself reads of the catalogs
+	$drawer->query_safe("SELECT uid_parse(1, 'default')");
+	$locker->query_safe("BEGIN; LOCK TABLE $table");
+	$drawer->query('SELECT uid_next()');
+	like($drawer->{stderr}, qr/the layout differs from the registry's/, "$table is locked: nobody waits for it");
+	$locker->query_safe('COMMIT');
+	$drawer->{stderr} = '';
+	$drawer->query('SELECT uid_next()');
+	like($drawer->{stderr}, qr/this database has ids of another layout/, '... and the next call has seen it');
+	$_->quit foreach $locker, $drawer;
+}
+$forgot->stop;
+
+# ---- a layout that is decided before the first id ----
+
+my $undecided = app_server('undecided');
+$undecided->safe_psql('app', 'CREATE EXTENSION uidgen');
+is($undecided->safe_psql('app', 'SELECT state FROM uidgen.status'), 'idle', 'an extension, and no id yet');
+restart_with($undecided, $JS53MS);
+is_unhindered($undecided, 'app', 'a layout that is decided late');
+is(remembered($undecided, 'app'), $JS53MS, '... is the only one that is remembered');
+
+# A second database asks for a grant, and knows.
+$undecided->safe_psql('postgres', 'CREATE DATABASE second');
+$undecided->safe_psql('second', 'CREATE EXTENSION uidgen');
+is(remembered($undecided, 'second'), $JS53MS, 'a second database remembers from the start');
+$undecided->safe_psql('second', 'DELETE FROM uidgen.layout_used');
+like($undecided->safe_psql('second', 'SELECT uidgen.diagnose()'), qr/does not say of which layout its ids are.*use_layout/, 'without a row nothing is checked, and diagnose() says so');
+is((sqlstate_of($undecided, 'SELECT uid_next()', 'second'))[0], '', '... and ids are issued');
+$undecided->safe_psql('second', 'SELECT uidgen.use_layout()');
+is_unhindered($undecided, 'second', 'the owner has said which');
+
+# A new registry with another layout, in the steps of the manual.
+$undecided->safe_psql('postgres', 'CREATE DATABASE another');
+$undecided->safe_psql('another', 'CREATE EXTENSION uidgen');
+$undecided->append_conf('postgresql.conf', "uidgen.database = 'another'");
+restart_with($undecided, $DEFAULT);
+foreach my $database (qw(another second))
+{
+	fails_with($undecided, 'SELECT uid_next()', '55000', qr/this database has ids of another layout/, "a new layout has a step in each database: $database", $database);
+	$undecided->safe_psql($database, 'SELECT uidgen.use_layout()');
+	is_unhindered($undecided, $database, '... after which ids go on');
+}
+$undecided->stop;
+
+# ---- replication ----
+
+my $subscriber = app_server('subscriber');
+$subscriber->safe_psql('app', 'CREATE EXTENSION uidgen; CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text); INSERT INTO message DEFAULT VALUES');
+$origin->safe_psql('app', 'CREATE PUBLICATION everything FOR ALL TABLES');
+$subscriber->safe_psql('app', "CREATE SUBSCRIPTION everything CONNECTION '" . $origin->connstr . " dbname=app' PUBLICATION everything");
+$subscriber->wait_for_subscription_sync($origin, 'everything', 'app');
+$origin->safe_psql('app', "INSERT INTO uidgen.layout_used VALUES ('another', now(), 1, 1); SELECT uidgen.use_layout(); INSERT INTO message (body) VALUES ('last')");
+$origin->wait_for_catchup('everything');
+is($subscriber->safe_psql('app', "SELECT count(*) FROM message WHERE body IN ('old', 'last')"), '1001', 'all is replicated');
+is(remembered($subscriber, 'app'), $DEFAULT, '... but the layouts are not');
+is_unhindered($subscriber, 'app', 'a subscriber');
+# A restore may run as replication does.
+$subscriber->safe_psql('app', "SET session_replication_role = replica; INSERT INTO uidgen.layout_used VALUES ('$OLD', now(), 1, 1)");
+fails_with($subscriber, 'SELECT uid_next()', '55000', $REFUSED, 'rows that somebody brings in by hand count', 'app');
+$_->stop foreach $subscriber, $origin;
+
+# ---- a start as containers do it ----
+
+# The image's script makes the cluster, runs what is to be run in a server that only it can reach, and then starts for good.
+my $container = PostgreSQL::Test::Cluster->new('container');
+$container->init;
+my @start = ('pg_ctl', '-w', '-D', $container->data_dir, '-l', $container->logfile, '-o',
+	'-c shared_preload_libraries=uidgen -c uidgen.database=app', 'start');
+my @stop = ('pg_ctl', '-w', '-D', $container->data_dir, '-m', 'fast', 'stop');
+$container->command_ok(\@start, 'the server that makes the database starts');
+$container->safe_psql('postgres', 'CREATE DATABASE app');
+$container->safe_psql('app', 'CREATE EXTENSION uidgen');
+$container->command_ok(\@stop, '... and stops');
+$container->command_ok(\@start, 'the server starts');
+is_unhindered($container, 'app', 'in a container');
+$container->command_ok(\@stop, 'stopped');
+
+done_testing();
