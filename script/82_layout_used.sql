@@ -11,7 +11,8 @@ CREATE TABLE IF NOT EXISTS uidgen.layout_used (
 	layout text NOT NULL,
 	since timestamptz NOT NULL,
 	system_identifier bigint NOT NULL,
-	database oid NOT NULL
+	database oid NOT NULL,
+	extension oid
 );
 -- [since 0.3.0]
 ALTER TABLE uidgen.layout_used REPLICA IDENTITY FULL;	-- it may be published, and use_layout() updates it
@@ -20,6 +21,7 @@ COMMENT ON COLUMN uidgen.layout_used.layout IS 'a layout in canonical form';
 COMMENT ON COLUMN uidgen.layout_used.since IS 'when it was noted here';
 COMMENT ON COLUMN uidgen.layout_used.system_identifier IS 'the cluster of the database that noted it; rows of another database came with its data, and decide which layouts suit';
 COMMENT ON COLUMN uidgen.layout_used.database IS 'OID of the database that noted it';
+COMMENT ON COLUMN uidgen.layout_used.extension IS 'OID of the extension that noted it: what was noted before the extension was dropped and created came with the data, too';
 
 -- [since 0.3.0]
 DO $$
@@ -65,8 +67,9 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF NEW.layout = (SELECT s.layout FROM uidgen.status AS s) THEN
-		INSERT INTO uidgen.layout_used (layout, since, system_identifier, database)
-			SELECT NEW.layout, NEW.pinned, h.system_identifier, h.database FROM uidgen.registry_history() AS h;
+		INSERT INTO uidgen.layout_used (layout, since, system_identifier, database, extension)
+			SELECT NEW.layout, NEW.pinned, h.system_identifier, h.database, e.oid
+				FROM uidgen.registry_history() AS h, pg_extension AS e WHERE e.extname = 'uidgen';
 		PERFORM uidgen.check_written(FOUND);
 	END IF;
 	RETURN NULL;
@@ -89,12 +92,13 @@ DECLARE
 	here CONSTANT oid := (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database());
 	cluster CONSTANT bigint := (SELECT c.system_identifier FROM pg_control_system() AS c);
 	present CONSTANT text := (SELECT n.layout FROM uidgen.layout_numbers() AS n);
+	present_extension CONSTANT oid := (SELECT e.oid FROM pg_extension AS e WHERE e.extname = 'uidgen');
 BEGIN
 	-- Rows that came with the data are taken for this database's own; otherwise they alone would decide.
-	UPDATE uidgen.layout_used AS u SET system_identifier = cluster, database = here
-		WHERE u.system_identifier <> cluster OR u.database <> here;
-	INSERT INTO uidgen.layout_used (layout, since, system_identifier, database)
-		SELECT present, clock_timestamp(), cluster, here
+	UPDATE uidgen.layout_used AS u SET system_identifier = cluster, database = here, extension = present_extension
+		WHERE (u.system_identifier, u.database, u.extension) IS DISTINCT FROM (cluster, here, present_extension);
+	INSERT INTO uidgen.layout_used (layout, since, system_identifier, database, extension)
+		SELECT present, clock_timestamp(), cluster, here, present_extension
 			WHERE NOT EXISTS (SELECT FROM uidgen.layout_used AS u WHERE u.layout = present);
 END
 $$;
@@ -106,9 +110,9 @@ GRANT EXECUTE ON FUNCTION uidgen.use_layout() TO pg_database_owner;
 
 -- The layout that the registry in this database is pinned to, and this server's where another registry pins it.
 -- [since 0.3.0]
-INSERT INTO uidgen.layout_used (layout, since, system_identifier, database)
-	SELECT known.layout, clock_timestamp(), h.system_identifier, h.database
-		FROM uidgen.registry_history() AS h, LATERAL (
+INSERT INTO uidgen.layout_used (layout, since, system_identifier, database, extension)
+	SELECT known.layout, clock_timestamp(), h.system_identifier, h.database, e.oid
+		FROM uidgen.registry_history() AS h JOIN pg_extension AS e ON e.extname = 'uidgen', LATERAL (
 			SELECT r.layout FROM uidgen.registry_layout AS r WHERE r.database = h.database AND NOT r.shared
 			UNION
 			SELECT s.layout FROM uidgen.status AS s

@@ -10,20 +10,27 @@
 
 #include "ids/layout_used.h"
 
+#include "access/relation.h"
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_depend.h"
 #include "catalog/pg_extension.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_trigger.h"
+#include "catalog/pg_type.h"
 #include "commands/extension.h"
 #include "executor/tuptable.h"
 #include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
 #include "memory/catalog.h"
 #include "memory/guc.h"
 #include "miscadmin.h"
@@ -39,8 +46,15 @@ enum
 	LAYOUT = 1,
 	SINCE,
 	SYSTEM_IDENTIFIER,
-	DATABASE
+	DATABASE,
+	EXTENSION,
+	COLUMNS = EXTENSION
 };
+static const Oid column_types[COLUMNS] = {TEXTOID, TIMESTAMPTZOID, INT8OID, OIDOID, OIDOID};
+
+/* Of what the owner of a database may have written, no more than this is told. */
+#define MOST_LAYOUTS 5
+#define MOST_CHARACTERS 200
 
 /* What finding and opening the table reads. */
 static const struct
@@ -55,7 +69,25 @@ static const struct
 	{TriggerRelationId, TriggerRelidNameIndexId},
 	{DependRelationId, DependDependerIndexId},
 	{ExtensionRelationId, ExtensionNameIndexId},
+	/* for the caches of the relations that are opened */
+	{IndexRelationId, IndexRelidIndexId},
+	{AccessMethodRelationId, AmOidIndexId},
 };
+
+/* Is it a table with the columns that it was made with? */
+static bool
+has_columns(Relation table)
+{
+	TupleDesc	columns = RelationGetDescr(table);
+
+	if (table->rd_rel->relkind != RELKIND_RELATION || columns->natts < COLUMNS)
+		return false;
+	for (int i = 0; i < COLUMNS; i++)
+		if (TupleDescAttr(columns, i)->attisdropped ||
+			TupleDescAttr(columns, i)->atttypid != column_types[i])
+			return false;
+	return true;
+}
 
 /*
  * The table, locked for reading.  NULL: there is none, or with *busy it may be there.  Only one that
@@ -77,33 +109,67 @@ open_table(bool *busy)
 		*busy = true;
 		return NULL;
 	}
-	/* It may have been dropped before it was locked. */
-	table = try_table_open(oid, NoLock);
-	if (!table)
-		UnlockRelationOid(oid, AccessShareLock);
-	return table;
+	/* It may have been dropped before it was locked, and a superuser may have changed it. */
+	table = try_relation_open(oid, NoLock);
+	if (table && has_columns(table))
+		return table;
+	if (table)
+		relation_close(table, NoLock);
+	UnlockRelationOid(oid, AccessShareLock);
+	return NULL;
 }
 
 /* Adds a layout to a list, unless it is there; returns how many it has now. */
 static int
 add_layout(StringInfo list, int n, const char *layout)
 {
-	const char *quoted = psprintf("\"%s\"", layout);
+	const char *quoted;
 
+	if (n > MOST_LAYOUTS)
+		return n;
+	quoted = psprintf("\"%.*s\"", pg_mbcliplen(layout, strlen(layout), MOST_CHARACTERS), layout);
 	if (strstr(list->data, quoted))
 		return n;
-	appendStringInfo(list, "%s%s", n > 0 ? ", " : "", quoted);
+	appendStringInfo(list, "%s%s", n > 0 ? ", " : "", n < MOST_LAYOUTS ? quoted : "...");
 	return n + 1;
 }
 
+/* Has this transaction written the row? */
+static bool
+is_mine(TupleTableSlot *slot)
+{
+	bool		isnull;
+
+	return TransactionIdIsCurrentTransactionId(DatumGetTransactionId(slot_getsysattr(slot, MinTransactionIdAttributeNumber,
+																					 &isnull)));
+}
+
+/* Has the extension that is in this database now written the row? */
+static bool
+is_own(TupleTableSlot *slot, Oid extension)
+{
+	Datum		identifier;
+	Datum		database;
+	Datum		of;
+	bool		isnull[3];
+
+	identifier = slot_getattr(slot, SYSTEM_IDENTIFIER, &isnull[0]);
+	database = slot_getattr(slot, DATABASE, &isnull[1]);
+	of = slot_getattr(slot, EXTENSION, &isnull[2]);
+	return !isnull[0] && !isnull[1] && !isnull[2] &&
+		(uint64) DatumGetInt64(identifier) == GetSystemIdentifier() &&
+		DatumGetObjectId(database) == MyDatabaseId && DatumGetObjectId(of) == extension;
+}
+
 /*
- * Rows that another database has written came with its data, and decide.  Without one, those of
- * this database do: CREATE EXTENSION writes one before a restore brings the others.
+ * Rows that another database has written, or this one with a former extension, came with the data,
+ * and decide.  Without one, those of this extension do: CREATE EXTENSION writes one before a restore
+ * brings the others.  *for_now: what suits is a row that this transaction has written, and may take back.
  */
 static UidgenLayoutUse
-judge(Relation table, char **layouts, int *n)
+judge(Relation table, char **layouts, int *n, bool *for_now)
 {
-	uint64		system_identifier = GetSystemIdentifier();
+	Oid			extension = get_extension_oid("uidgen", true);
 	TupleTableSlot *slot = table_slot_create(table, NULL);
 	TableScanDesc scan = table_beginscan(table, SnapshotSelf, 0, NULL);
 	StringInfoData list[2];		/* those of this database, and of others */
@@ -116,13 +182,16 @@ judge(Relation table, char **layouts, int *n)
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		bool		isnull;
-		char	   *layout = TextDatumGetCString(slot_getattr(slot, LAYOUT, &isnull));
-		bool		others = (uint64) DatumGetInt64(slot_getattr(slot, SYSTEM_IDENTIFIER, &isnull)) != system_identifier ||
-			DatumGetObjectId(slot_getattr(slot, DATABASE, &isnull)) != MyDatabaseId;
+		Datum		value = slot_getattr(slot, LAYOUT, &isnull);
+		const char *layout = isnull ? "" : TextDatumGetCString(value);
+		bool		others = !is_own(slot, extension);
 
+		CHECK_FOR_INTERRUPTS();
 		count[others] = add_layout(&list[others], count[others], layout);
 		if (strcmp(layout, uidgen_layout_text) == 0)
 			suits[others] = true;
+		if (is_mine(slot))
+			*for_now = true;
 	}
 	table_endscan(scan);
 	ExecDropSingleTupleTableSlot(slot);
@@ -134,14 +203,15 @@ judge(Relation table, char **layouts, int *n)
 		suits[decisive] ? UIDGEN_LAYOUT_SUITS : UIDGEN_LAYOUT_OTHER;
 }
 
-UidgenLayoutUse
-uidgen_layout_use(char **layouts, int *n)
+static UidgenLayoutUse
+look(char **layouts, int *n, bool *for_now)
 {
 	UidgenLayoutUse use = UIDGEN_LAYOUT_BUSY;
 	size_t		locked = 0;
 
 	*layouts = NULL;
 	*n = 0;
+	*for_now = false;
 	while (locked < lengthof(to_read) &&
 		   uidgen_lock_catalog(to_read[locked].catalog, to_read[locked].index))
 		locked++;
@@ -152,7 +222,7 @@ uidgen_layout_use(char **layouts, int *n)
 
 		if (table)
 		{
-			use = judge(table, layouts, n);
+			use = judge(table, layouts, n, for_now);
 			table_close(table, AccessShareLock);
 		}
 		else if (!busy)
@@ -163,12 +233,21 @@ uidgen_layout_use(char **layouts, int *n)
 	return use;
 }
 
+UidgenLayoutUse
+uidgen_layout_use(char **layouts, int *n)
+{
+	bool		for_now;
+
+	return look(layouts, n, &for_now);
+}
+
 bool
 uidgen_check_layout_used(void)
 {
 	char	   *layouts;
 	int			n;
-	UidgenLayoutUse use = uidgen_layout_use(&layouts, &n);
+	bool		for_now;
+	UidgenLayoutUse use = look(&layouts, &n, &for_now);
 
 	if (use == UIDGEN_LAYOUT_OTHER)
 		ereport(ERROR,
@@ -176,5 +255,5 @@ uidgen_check_layout_used(void)
 				 errmsg(UIDGEN_LAYOUT_USED_MESSAGE),
 				 errdetail(UIDGEN_LAYOUT_USED_DETAIL, layouts, uidgen_layout_text),
 				 errhint(UIDGEN_LAYOUT_USED_HINT)));
-	return use != UIDGEN_LAYOUT_BUSY;
+	return use != UIDGEN_LAYOUT_BUSY && !for_now;
 }

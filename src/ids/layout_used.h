@@ -26,13 +26,14 @@ typedef enum UidgenLayoutUse
 /*
  * Look, without waiting for a lock.  Sees what this transaction has written.  With
  * UIDGEN_LAYOUT_OTHER, *layouts are those that count, each in quotes and with a comma between
- * them, and *n is how many they are; the text is allocated.  Only where the server has a layout.
+ * them, and *n is how many they are, some left out if that is many; the text is allocated.  Only where the server has a layout.
  */
 extern UidgenLayoutUse uidgen_layout_use(char **layouts, int *n);
 
 /*
- * Raise the error that the database has ids of another layout, if it has.  False if that could not
- * be seen, because somebody has locked what is to be read.
+ * Raise the error that the database has ids of another layout, if it has.  False if that has to be
+ * asked again before the next id: somebody has locked what is to be read, or this transaction, which may
+ * be rolled back, has written it.
  *
  * Error: 55000 the database has ids of another layout.
  */

@@ -67,7 +67,7 @@ sub restore
 	my ($node, $database, $kind) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	return $node->command_ok(
-		$kind =~ /plain|data/ ? [ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $database, '-f', "$folder/$kind" ]
+		$kind =~ /plain|data|again/ ? [ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $database, '-f', "$folder/$kind" ]
 		: [ 'pg_restore', '--exit-on-error', $kind eq 'directory' ? ('--jobs', 2) : (), '-d', $database, "$folder/$kind" ],
 		"restored into $database: $kind");
 }
@@ -102,18 +102,40 @@ my @as = map { [ connstr => $moved->connstr('app') . " user=$_" ] } qw(nobody de
 like($err, qr/permission denied for function use_layout/, 'not everybody may say that the layout suits');
 ($status, undef, $err) = $moved->psql('app', "INSERT INTO uidgen.layout_used VALUES ('x', now(), 1, 1)", @{ $as[0] });
 like($err, qr/permission denied for table layout_used/, '... by hand either');
+my $undoing = $moved->background_psql('app', on_error_stop => 0);
+$undoing->query_safe('BEGIN; SELECT uidgen.use_layout()');
+isnt($undoing->query_safe('SELECT uid_next()'), '', 'a transaction that says so draws');
+$undoing->query_safe('ROLLBACK');
+$undoing->query('SELECT uid_next()');
+like($undoing->{stderr}, $REFUSED, '... and when it is rolled back, its session draws no more');
+$undoing->quit;
 is($moved->safe_psql('app', 'BEGIN; SELECT uidgen.use_layout(); ROLLBACK; TABLE uidgen.layout_used EXCEPT TABLE uidgen.layout_used', @{ $as[1] }), '', 'it can be taken back');
 fails_with($moved, 'SELECT uid_next()', '55000', $REFUSED, '... and then counts for nothing', 'app');
 $moved->safe_psql('app', 'SELECT uidgen.use_layout()', @{ $as[1] });
 is(remembered($moved, 'app'), "$OLD\n$DEFAULT", 'the owner says so: both layouts are remembered');
 is_unhindered($moved, 'app', 'the owner has said so');
 $moved->safe_psql('app', 'SELECT uidgen.use_layout()');
-is($moved->safe_psql('app', 'SELECT count(*) FROM uidgen.layout_used WHERE layout = (SELECT layout FROM uidgen.status)'), '2', 'said again, it changes nothing');
+is($moved->safe_psql('app', 'SELECT count(*) FROM uidgen.layout_used WHERE layout = (SELECT layout FROM uidgen.status)'), '1', 'said again, it changes nothing');
+# What a superuser or the owner may do to the table crashes nobody.
+foreach my $change ('ALTER TABLE uidgen.layout_used ALTER layout DROP NOT NULL; UPDATE uidgen.layout_used SET layout = NULL', 'ALTER TABLE uidgen.layout_used DROP COLUMN database',
+	'ALTER TABLE uidgen.layout_used ALTER layout TYPE integer USING 1', "UPDATE uidgen.layout_used SET layout = repeat('x', 1000000)",
+	"INSERT INTO uidgen.layout_used SELECT 'x' || i, now(), 1, 1 FROM generate_series(1, 10000) AS i")
+{
+	my ($sqlstate, $text) = sqlstate_of($moved, "BEGIN; $change; SELECT uid_next(); SELECT uidgen.diagnose(), state FROM uidgen.status; ROLLBACK", 'app');
+	like($sqlstate, qr/^(?:55000)?$/, "an odd table: $change");
+	cmp_ok(length($text), '<', 10000, '... and an error of a bearable length');
+}
 # From there on, either layout suits.
 $moved->command_ok([ 'pg_dump', '--file', "$folder/both", 'app' ], 'a dump of it');
-my $either = app_server('either', "uidgen.layout = '$OLD'");
+my $either = app_server('either');
+restart_with($either, $OLD);
 $either->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'app', '-f', "$folder/both" ], '... is restored');
 is_unhindered($either, 'app', 'of two layouts either suits');
+like($either->safe_psql('app', q{BEGIN; SELECT uid_next(); SELECT 'locked: ' || coalesce(string_agg(relation::regclass::text, ' '), 'nothing') FROM pg_locks
+		WHERE pid = pg_backend_pid() AND relation::regclass::text ~ 'layout_used|pg_(extension|depend|trigger)'; COMMIT}), qr/locked: nothing$/, 'and after a first id nothing is locked');
+restart_with($either, $JS53MS);
+fails_with($either, 'SELECT uid_next()', '55000', qr/They are of (?:"$OLD", "$DEFAULT"|"$DEFAULT", "$OLD"); this server/, 'otherwise both are named', 'app');
+unlike($either->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/uid_parse/, '... and either may be meant');
 $_->stop foreach $moved, $either;
 
 # ---- what is harmless ----
@@ -132,6 +154,13 @@ is_unhindered($forgot, 'by_template', 'a template');
 is($forgot->safe_psql('by_template', "SELECT string_agg(DISTINCT (u.database = d.oid)::text, ' ') FROM uidgen.layout_used AS u, pg_database AS d WHERE d.datname = 'by_template'"),
 	'false', '... whose rows are of another database');
 
+# A restore into the database that was dumped, by which the extension is made anew.
+$forgot->safe_psql('postgres', 'CREATE DATABASE again');
+$forgot->safe_psql('again', 'CREATE EXTENSION uidgen; CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next()); INSERT INTO message DEFAULT VALUES');
+$forgot->command_ok([ 'pg_dump', '--clean', '--if-exists', '--file', "$folder/again", 'again' ], 'a dump that drops what is there');
+restore($forgot, 'again', 'again');
+is_unhindered($forgot, 'again', 'a database that is restored in place');
+
 # A row in which a first id is drawn is no conflict of serializable transactions, and needs no transaction id.
 my @sessions = map { $forgot->background_psql('copy1') } 1 .. 2;
 $_->query_safe('BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT uid_next()') foreach @sessions;
@@ -140,8 +169,11 @@ $_->query_safe('INSERT INTO message DEFAULT VALUES') foreach @sessions;
 is($_->query_safe("COMMIT; SELECT 'committed'"), 'committed', 'serializable transactions that draw their first ids') foreach @sessions;
 $_->quit foreach @sessions;
 
-# Where the table cannot be read at once, nobody waits for it, and the next call looks again.
 restart_with($forgot, $DEFAULT);
+restore($forgot, 'again', 'again');
+fails_with($forgot, 'SELECT uid_next()', '55000', $REFUSED, 'restored in place after the layout was changed', 'again');
+
+# Where the table cannot be read at once, nobody waits for it, and the next call looks again.
 foreach my $table ('uidgen.layout_used', 'pg_attribute')
 {
 	my $locker = $forgot->background_psql('copy1');
