@@ -15,6 +15,7 @@ OBJS = \
 	src/functions/copy.o \
 	src/functions/decode.o \
 	src/functions/forms.o \
+	src/functions/horizon.o \
 	src/functions/layouts.o \
 	src/functions/next.o \
 	src/functions/ranges.o \
@@ -24,6 +25,8 @@ OBJS = \
 	src/functions/values.o \
 	src/ids/cache.o \
 	src/ids/generator.o \
+	src/ids/holding.o \
+	src/ids/horizon.o \
 	src/ids/layout_used.o \
 	src/ids/numbers.o \
 	src/ids/uncommitted.o \
@@ -43,6 +46,7 @@ OBJS = \
 	src/memory/catalog.o \
 	src/memory/demand.o \
 	src/memory/guc.o \
+	src/memory/holders.o \
 	src/memory/secrets.o \
 	src/memory/segment_slots.o \
 	src/memory/server.o \
@@ -66,7 +70,7 @@ EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstw
 # change what their version needs, and then replace what the other parts have.
 SCRIPT_HEAD = 00_psql 02_schema 04_library
 SCRIPT_PARTS = 10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls \
-	48_registry_status 50_ids 52_decode 54_forms 55_scramble 56_numbers 60_layouts 62_ranges 80_status 82_layout_used 90_end
+	48_registry_status 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 80_status 82_layout_used 90_end
 # A registry for a server on which no extension can be installed.
 REGISTRY_HEAD = 02_schema
 REGISTRY_PARTS = 10_registry 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls 48_registry_status

@@ -13,7 +13,7 @@ AS 'MODULE_PATHNAME', 'uidgen_status_0_2'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
 
-CREATE VIEW uidgen.status AS SELECT * FROM uidgen.status();
+CREATE VIEW uidgen.status AS SELECT s.*, uidgen.horizon_lag() AS horizon_lag FROM uidgen.status() AS s;
 COMMENT ON VIEW uidgen.status IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
 -- [since 0.1.0]
 GRANT SELECT ON uidgen.status TO PUBLIC;

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "storage/shmem.h"
 #include "storage/latch.h"
+#include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/guc_tables.h"
@@ -107,6 +108,17 @@ uidgen_create_wait_event_set(int nevents)
 	return CreateWaitEventSet(NULL, nevents);
 #else
 	return CreateWaitEventSet(CurrentMemoryContext, nevents);
+#endif
+}
+
+/* The number of this process's present transaction among its own. */
+static inline LocalTransactionId
+uidgen_local_transaction(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return MyProc->vxid.lxid;
+#else
+	return MyProc->lxid;
 #endif
 }
 

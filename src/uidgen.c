@@ -16,6 +16,7 @@
 
 #include "compat.h"
 #include "functions/copy.h"
+#include "ids/holding.h"
 #include "keeper/keeper.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
@@ -32,6 +33,7 @@ _PG_init(void)
 		return;
 	uidgen_define_settings();
 	uidgen_request_shmem();
+	uidgen_register_holding();
 	uidgen_install_copy_hook();
 	/* With a bad setting nothing may be granted, so no keeper is needed. */
 	if (uidgen_settings_good())

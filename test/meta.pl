@@ -140,6 +140,8 @@ foreach ([ 'status', 'status' ], [ 'segment_status', 'segments' ])
 	my ($view, $file) = @$_;
 	$columns{$view} = [ map { lc } grep { !/^STATUS_COLUMNS/ } grab("src/functions/$file.c", qr/enum StatusColumn\n\{\n(.*?)\} StatusColumn/s) =~ /\b([A-Z][A-Z_0-9]+)\b/g ];
 }
+push @{ $columns{status} }, 'horizon_lag';	# which the view adds
+$columns{horizon_holders} = [ map { /AS (\w+)/ ? $1 : /(\w+)$/ } split /, /, grab('script/58_horizon.sql', qr/CREATE VIEW uidgen\.horizon_holders AS\n\tSELECT (.*)/) ];
 foreach my $view (sort keys %columns)
 {
 	my ($rows) = $views =~ /^\| column of `uidgen\.$view` .*\n.*\n((?:\|.*\n?)+)/m;
@@ -153,10 +155,10 @@ my @named = (map({ map { s/^uidgen\.//r } split /, /, $_ } $for_users =~ /^### (
 is_deeply([ sort @named ], [ sort keys %made ], 'the page of functions has every function, once');
 none('... those for users with a signature', grep { my $name = $_; $for_users !~ /^[^#\n]*`(?:uidgen\.)?$name\(/m } map { map { s/^uidgen\.//r } split /, / } $for_users =~ /^### (.*)$/mg);
 
-# As the sources name them; two of these names are of one code.
+# As the sources name them; some of these names are of one code.
 my %raised = map { s/^ERRCODE_//r => 1 } map({ slurp($_) =~ /\b(ERRCODE_[A-Z0-9_]+)\b/g } grep { m{^src/.*\.[ch]$} } @files);
 $raised{ uc $_ }++ foreach $script =~ /ERRCODE = '([a-z]\w+)'/g;
-delete @raised{qw(TO_CATEGORY DATETIME_VALUE_OUT_OF_RANGE)};
+delete @raised{qw(TO_CATEGORY DATETIME_VALUE_OUT_OF_RANGE T_R_SERIALIZATION_FAILURE)};
 is_deeply([ sort map { uc } slurp('docs/reference/messages.md') =~ /^\| \w{5} \| `(\w+)`/mg ], [ sort keys %raised ], 'the page of errors has every SQLSTATE');
 
 # Which pages are run: see Pages.pm.

@@ -14,7 +14,9 @@
  *	  positions of a later tick since;
  *	- order within the session: after the session took ids past the cache, nothing
  *	  older than those is used;
- *	- the grant: the era must be the one in which the positions were taken.
+ *	- the grant: the era must be the one in which the positions were taken;
+ *	- readers: what is left from an earlier transaction is used only if no reader was told that
+ *	  nothing comes there any more (holding.h).
  *
  * For the time, the coarse clock is compared first, which moves with the kernel's
  * timer, every 1 to 10 ms.  Reading the exact clock costs five times as much, more
@@ -38,6 +40,7 @@
 
 #include "core/clock.h"
 #include "ids/generator.h"
+#include "ids/holding.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
 #include "memory/server.h"
@@ -99,12 +102,13 @@ uidgen_cache_discard(void)
 	cache.used = cache.last;
 }
 
-/* Are the cache's positions of the grant in force, and of the latest tick? */
+/* Are the cache's positions of the grant in force, and of the latest tick?  Not through a gate that
+ * is shut. */
 static inline bool
 cache_in_order(void)
 {
-	return cache.era == uidgen_atomic_read(&uidgen_server_words->era) &&
-		cache.next_tick >= uidgen_atomic_read(&uidgen_server_words->position);
+	return cache.era == uidgen_atomic_read(&uidgen_words->era) &&
+		cache.next_tick >= uidgen_atomic_read(&uidgen_words->position);
 }
 
 /*
@@ -171,6 +175,25 @@ refill(bool used_up, uint64 tag_bits)
 	return (int64) (cache.used | tag_bits);
 }
 
+/*
+ * A transaction begins: it holds the horizon at the cache's tick.  If readers have passed that, its
+ * ids may be stored no more.
+ */
+static void
+begin_transaction(void)
+{
+	UidgenTick	tick = uidgen_ticket_tick(&uidgen_rules, cache.next_tick) - 1;
+
+	if (left_in_cache() == 0)
+	{
+		uidgen_begin_drawing(UIDGEN_NO_OLDER_TICK);
+		return;
+	}
+	uidgen_begin_drawing(tick);
+	if (!uidgen_is_unread(tick))
+		uidgen_cache_discard();
+}
+
 /* The cache cannot be used, or has to be checked first. */
 static pg_noinline int64
 cached_id_slowly(uint64 tag_bits)
@@ -184,6 +207,8 @@ cached_id_slowly(uint64 tag_bits)
 		uidgen_cache_in_use = false;
 		return uidgen_next_id(tag_bits);
 	}
+	if (uidgen_words != uidgen_server_words)
+		begin_transaction();
 	good = cache.taken > 0 && cache_in_order() && cache_in_time();
 	if (!good || cache.used == cache.last)
 		return refill(good, tag_bits);

@@ -15,6 +15,7 @@
 #include "common/pg_prng.h"
 #include "compat.h"
 #include "core/clock.h"
+#include "ids/holding.h"
 #include "ids/layout_used.h"
 #include "ids/waiting.h"
 #include "link/link.h"
@@ -80,6 +81,9 @@ uidgen_look_at_clock(UidgenTicketWords *words, uint64 era)
 	UidgenTick	tick;
 	int64		left;			/* of the tick, in nanoseconds */
 
+	/* Nothing is taken through a gate that is shut. */
+	if (words != uidgen_server_words)
+		return &last_look.clock;
 	if (!last_look.started)
 	{
 		uidgen_rules.random = pg_prng_uint64(&pg_global_prng_state) | 1;
@@ -91,6 +95,8 @@ uidgen_look_at_clock(UidgenTicketWords *words, uint64 era)
 	tick = uidgen_server_tick(now);
 	uidgen_ticket_note_clock(words, &uidgen_rules, era, tick);
 	last_look.clock = uidgen_ticket_clock(words, &uidgen_rules, tick);
+	if (era != last_look.era && (era & 1) == 0)
+		uidgen_hold_in_era(tick);
 	last_look.era = era;
 
 	left = Min(uidgen_layout.unit - (now - uidgen_layout.epoch) % uidgen_layout.unit,
@@ -100,14 +106,14 @@ uidgen_look_at_clock(UidgenTicketWords *words, uint64 era)
 	return &last_look.clock;
 }
 
-/* The clock, for a call that began in this era. */
+/* The clock, for a call that began in this era of these words. */
 static inline const UidgenTicketClock *
-read_clock(uint64 era)
+read_clock(UidgenTicketWords *words, uint64 era)
 {
 	if (likely(uidgen_clock_counter() - last_look.counter < last_look.good_for &&
 			   era == last_look.era))
 		return &last_look.clock;
-	return uidgen_look_at_clock(uidgen_words, era);
+	return uidgen_look_at_clock(words, era);
 }
 
 /* Raise the error that the wait's time is up, and the next id is still too far ahead. */
@@ -196,14 +202,19 @@ ticket_block(const UidgenTicket *ticket)
 }
 
 /*
- * What comes before the first id of a process: does the layout suit its database?  If that cannot
- * be seen now, because somebody has locked what is to be read, this id is issued all the same, and
- * the next call looks again.
+ * The transaction holds the horizon from here on.  And before the first id of a process: does the
+ * layout suit its database?  If that cannot be seen for sure now (layout_used.h), this id is issued all
+ * the same, and the next call looks again.
  */
-static void
-admit(void)
+void
+uidgen_begin_drawing(UidgenTick oldest)
 {
-	if (uidgen_check_layout_used())
+	static bool layout_suits = false;
+
+	if (!layout_suits)
+		layout_suits = uidgen_check_layout_used();
+	uidgen_hold(oldest);
+	if (layout_suits)
 		uidgen_words = uidgen_server_words;
 }
 
@@ -224,8 +235,10 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 	if (uidgen_words != words)
 	{
 		/* What the first try found was none of the server's. */
-		admit();
-		result = UIDGEN_TICKET_VOID;
+		uidgen_begin_drawing(UIDGEN_NO_OLDER_TICK);
+		uidgen_ticket_begin(words, &ticket);
+		result = uidgen_ticket_take(words, &uidgen_rules, &ticket,
+									read_clock(words, ticket.era), n, kind);
 	}
 	wait.on = &uidgen_memory->grant_demand;
 	while (result != UIDGEN_TICKET_GOOD)
@@ -290,7 +303,7 @@ take_fast(UidgenTicket *ticket, uint64 n, UidgenTicketKind kind)
 {
 	uidgen_ticket_begin(uidgen_words, ticket);
 	return uidgen_ticket_take(uidgen_words, &uidgen_rules, ticket,
-							  read_clock(ticket->era), n, kind);
+							  read_clock(uidgen_words, ticket->era), n, kind);
 }
 
 int64

@@ -109,7 +109,11 @@ open_table(bool *busy)
 		*busy = true;
 		return NULL;
 	}
-	/* It may have been dropped before it was locked, and a superuser may have changed it. */
+
+	/*
+	 * It may have been dropped before it was locked, and a superuser may have
+	 * changed it.
+	 */
 	table = try_relation_open(oid, NoLock);
 	if (table && has_columns(table))
 		return table;

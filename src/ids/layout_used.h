@@ -18,8 +18,8 @@ typedef enum UidgenLayoutUse
 	UIDGEN_LAYOUT_SUITS,		/* the server's layout is one of them */
 	UIDGEN_LAYOUT_OTHER,		/* it is none of them */
 	UIDGEN_LAYOUT_UNKNOWN,		/* the table has no row */
-	UIDGEN_LAYOUT_NO_TABLE,		/* the extension in this database has no such table, or there is
-								 * none */
+	UIDGEN_LAYOUT_NO_TABLE,		/* the extension in this database has no such
+								 * table, or there is none */
 	UIDGEN_LAYOUT_BUSY			/* somebody has locked what is to be read */
 } UidgenLayoutUse;
 

@@ -6,6 +6,7 @@
 
 #include "memory/memory.h"
 
+#include "memory/holders.h"
 #include "memory/segment_slots.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
@@ -22,13 +23,20 @@ UidgenTicketWords *uidgen_words = &no_words;
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
 
+void
+uidgen_shut_gate(void)
+{
+	uidgen_words = &no_words;
+}
+
 static void
 request(void)
 {
 	if (prev_shmem_request_hook)
 		prev_shmem_request_hook();
-	RequestAddinShmemSpace(add_size(MAXALIGN(sizeof(UidgenMemory)), uidgen_segments_size()));
-	RequestNamedLWLockTranche(NAME, 1);
+	RequestAddinShmemSpace(add_size(MAXALIGN(sizeof(UidgenMemory)),
+									add_size(uidgen_segments_size(), uidgen_holders_size())));
+	RequestNamedLWLockTranche(NAME, 2);
 }
 
 /* After a crash of a process it runs again, on fresh memory. */
@@ -57,6 +65,7 @@ startup(void)
 		uidgen_node_init(&uidgen_memory->node);
 	}
 	uidgen_segments_init();
+	uidgen_holders_init(&GetNamedLWLockTranche(NAME)[1].lock);
 	uidgen_server_words = &uidgen_memory->words;
 	Assert((uintptr_t) uidgen_server_words % UIDGEN_TICKET_LINE == 0);
 	LWLockRelease(AddinShmemInitLock);

@@ -83,11 +83,15 @@ extern UidgenMemory *uidgen_memory;
 extern UidgenTicketWords *uidgen_server_words;
 
 /*
- * Where this process takes positions at once: in the server's words, once generator.c has admitted
- * it, and until then in words in which no era has begun.  The fast path finds no grant there and
- * goes the slow way, so that it needs no test of its own for what comes before the first id.
+ * The gate, through which this transaction takes positions at once: the server's words, once
+ * generator.c has admitted it, and until then words in which no era has begun.  The fast path finds no
+ * grant there and goes the slow way, so that it needs no test of its own for what comes before the first
+ * id of a process, or of a transaction.
  */
 extern UidgenTicketWords *uidgen_words;
+
+/* The next call goes the slow way. */
+extern void uidgen_shut_gate(void);
 
 /* Ask for the shared memory.  At preload only. */
 extern void uidgen_request_shmem(void);

@@ -2,7 +2,8 @@
 # test/model/check.sh
 #	  Searches the models of generator and keeper: generator.pml, and barriers.pml for
 #	  a machine that reorders; that of a shared registry, fleet.pml; and those of
-#	  segments, switch.pml for the buffers of a server and segments.pml for the registry.
+#	  segments, switch.pml for the buffers of a server and segments.pml for the registry; and
+#	  horizon.pml for readers that go on by id.
 #	  Each as it is, to the end and without an error.  Prints TAP.
 #
 #	test/model/check.sh			small bounds: half a minute
@@ -175,6 +176,20 @@ the owner raises what was stopped	-DFAILOVERS=2 -DRAISES=1 -DCALLS=5
 two failovers, confirmed	-DFAILOVERS=2 -DCONFIRMED -DCALLS=6 -DNODES=2
 three failovers, confirmed	-DFAILOVERS=3 -DCONFIRMED -DCALLS=5 -DRELEASES=1 -DNODES=2'
 
+horizon_right_small='
+who reads on, an id each	-DTRANSACTIONS=1 -DPOLLS=1 -DTIME=1
+who reads on, ids of a cache	-DWRITERS=1 -DCACHE -DTIME=1
+who reads on, prepared transactions	-DWRITERS=1 -DPREPARES -DTIME=1
+who reads on, another era	-DWRITERS=1 -DERAS=1 -DTIME=1
+who reads on, ids ahead of the clock	-DWRITERS=1 -DTIME=0 -DTRANSACTIONS=3'
+
+horizon_right_large='
+who reads on, an id each	-DTRANSACTIONS=1 -DTIME=1
+who reads on, ids of a cache	-DWRITERS=1 -DCACHE -DTRANSACTIONS=3
+who reads on, prepared transactions	-DPREPARES -DTRANSACTIONS=1 -DPOLLS=1 -DTIME=1
+who reads on, another era	-DWRITERS=1 -DERAS=2
+who reads on, the clock is set back	-DWRITERS=1 -DSTEPS=1 -DTIME=1'
+
 # What must be found, and the bounds that suffice for it.
 wrong='
 TWO_KEEPERS	-DLEAPS=1 -DTICKETS=3 -DCALLERS=1
@@ -262,6 +277,18 @@ CONFIRMED_BY_ITSELF	-DCONFIRMED -DFAILOVERS=2 -DCALLS=6 -DNODES=2
 LIMIT_GAP_TOO_SMALL	-DFAILOVERS=1 -DGAP=4
 LIMIT_TWO_FAILOVERS	-DFAILOVERS=2 -DNODES=2'
 
+horizon_wrong='
+NO_BOUND	-DTRANSACTIONS=1 -DTIME=1
+BOUND_GOES_FIRST	-DTRANSACTIONS=1 -DTIME=1
+ANY_SNAPSHOT	-DTRANSACTIONS=1 -DTIME=1
+CACHE_UNCHECKED	-DWRITERS=1 -DCACHE -DTIME=1
+PREPARE_FORGETS	-DWRITERS=1 -DPREPARES -DTRANSACTIONS=1 -DTIME=1
+TABLE_FIRST	-DWRITERS=1 -DPREPARES -DTRANSACTIONS=1 -DTIME=1
+BOUND_STAYS	-DWRITERS=1 -DSTEPS=1 -DTIME=1
+STEP_UNNOTICED	-DWRITERS=1 -DSTEPS=1 -DTIME=1
+ERA_UNCHECKED	-DWRITERS=1 -DSTEPS=1 -DTIME=1
+AHEAD_OF_CLOCK	-DWRITERS=1 -DTIME=0 -DTRANSACTIONS=3'
+
 # With no rule broken: what is not promised.
 fleet_wrong_large='
 LIMIT_TWO_FAILOVERS	-DCALLS=5 -DFAILOVERS=2 -DNODES=2
@@ -274,14 +301,14 @@ LIMIT_CLOCK_FURTHER_BEHIND	-DSLACK=1 -DBEHIND=2 -DCALLS=5 -DFAILOVERS=1 -DMOVES=
 case ${MODEL-small} in
 small | rules)
 	right=$right_small barriers_right=$barriers_right_small fleet_right=$fleet_right_small
-	switch_right=$switch_right_small segments_right=$segments_right_small optimize=-O0 megabytes=1000 ;;
+	switch_right=$switch_right_small segments_right=$segments_right_small horizon_right=$horizon_right_small optimize=-O0 megabytes=1000 ;;
 large)
 	right=$right_large barriers_right=$barriers_right_large fleet_right=$fleet_right_large
-	switch_right=$switch_right_large segments_right=$segments_right_large optimize=-O2 megabytes=3000
+	switch_right=$switch_right_large segments_right=$segments_right_large horizon_right=$horizon_right_large optimize=-O2 megabytes=3000
 	wrong=$wrong$wrong_large fleet_wrong=$fleet_wrong$fleet_wrong_large ;;
 *) echo "Bail out! MODEL is small, rules or large"; exit 1 ;;
 esac
-[ "${MODEL-small}" != small ] || wrong= barriers_wrong= fleet_wrong= switch_wrong= segments_wrong=
+[ "${MODEL-small}" != small ] || wrong= barriers_wrong= fleet_wrong= switch_wrong= segments_wrong= horizon_wrong=
 
 # search BOUNDS...: in the file $model; what the checker says is in the file log.
 search()
@@ -351,6 +378,7 @@ tab=$(printf '\t')
 	printf '%s\n' "$fleet_right" | sed "1d; s/^/fleet.pml$tab/"
 	printf '%s\n' "$switch_right" | sed "1d; s/^/switch.pml$tab/"
 	printf '%s\n' "$segments_right" | sed "1d; s/^/segments.pml$tab/"
+	printf '%s\n' "$horizon_right" | sed "1d; s/^/horizon.pml$tab/"
 } >right.list
 {
 	printf '%s\n' "$wrong" | sed "1d; s/^/generator.pml$tab/"
@@ -358,6 +386,7 @@ tab=$(printf '\t')
 	printf '%s\n' "$fleet_wrong" | sed "1d; s/^/fleet.pml$tab/"
 	printf '%s\n' "$switch_wrong" | sed "1d; s/^/switch.pml$tab/"
 	printf '%s\n' "$segments_wrong" | sed "1d; s/^/segments.pml$tab/"
+	printf '%s\n' "$horizon_wrong" | sed "1d; s/^/horizon.pml$tab/"
 } >wrong.list
 count=$(grep -c . right.list)
 echo "1..$((count + $(grep -c . wrong.list)))"

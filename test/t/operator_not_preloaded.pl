@@ -59,7 +59,7 @@ is($node->safe_psql('postgres', "SELECT workers FROM uid_layout_info('twitter')"
 is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM uidgen.presets'), 't', 'the presets are listed');
 
 is( $node->safe_psql('postgres', 'SELECT * FROM uidgen.status'),
-	'not preloaded' . '|' x 20,
+	'not preloaded' . '|' x 21,
 	'uidgen.status says so');
 like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/shared_preload_libraries.*"shared_preload_libraries" and restart/,
 	'uidgen.diagnose() says what to do');

@@ -1,0 +1,58 @@
+--
+-- Reading on by id: up to where nothing comes any more
+--
+
+-- STABLE, so that it can be an index condition; it gives one answer for each snapshot.
+CREATE FUNCTION @extschema@.uid_horizon() RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_horizon_of_statement'
+LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION @extschema@.uid_horizon() IS 'each id up to this one that was drawn in the transaction that stores it, in this database, is visible to the statement or will never be stored; null: nothing can be said yet';
+
+CREATE FUNCTION @extschema@.uid_hold(id bigint) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_hold_id'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION @extschema@.uid_hold(bigint) IS 'the id, which was drawn before, for a row of this transaction: readers wait for it; an error if they have passed it';
+
+CREATE FUNCTION uidgen.list_horizon_holders(OUT pid integer, OUT database oid, OUT since timestamptz, OUT id bigint, OUT xid xid)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'uidgen_horizon_holders'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION uidgen.list_horizon_holders() IS 'the transactions that hold the horizon back';
+-- [since 0.3.0]
+REVOKE EXECUTE ON FUNCTION uidgen.list_horizon_holders() FROM PUBLIC;
+-- [since 0.3.0]
+GRANT EXECUTE ON FUNCTION uidgen.list_horizon_holders() TO pg_monitor;
+
+CREATE VIEW uidgen.horizon_holders AS
+	SELECT h.pid, d.datname AS database, h.since, h.id, p.gid AS prepared
+		FROM uidgen.list_horizon_holders() AS h LEFT JOIN pg_database AS d ON d.oid = h.database
+			LEFT JOIN pg_prepared_xacts AS p ON p.transaction = h.xid;
+COMMENT ON VIEW uidgen.horizon_holders IS 'the transactions that hold the horizon back: they have drawn ids and have not ended';
+-- [since 0.3.0]
+GRANT SELECT ON uidgen.horizon_holders TO pg_monitor;
+
+CREATE FUNCTION uidgen.measure_horizon() RETURNS interval
+AS 'MODULE_PATHNAME', 'uidgen_horizon_lag'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION uidgen.measure_horizon() IS 'how far the horizon of this database is behind the clock; null: nothing can be said';
+
+-- uidgen.status has to work on a server that has an older library, such as a standby before its restart.
+CREATE FUNCTION uidgen.horizon_lag() RETURNS interval
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN uidgen.measure_horizon();
+EXCEPTION WHEN undefined_function THEN
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION uidgen.horizon_lag() IS 'how far the horizon of this database is behind the clock; null: nothing can be said';
+
+CREATE FUNCTION uidgen.accept_step() RETURNS void
+AS 'MODULE_PATHNAME', 'uidgen_accept_step'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION uidgen.accept_step() IS 'all readers have gone back to where ids were drawn from when the clock was set back: uid_horizon() goes on';
+-- [since 0.3.0]
+REVOKE EXECUTE ON FUNCTION uidgen.accept_step() FROM PUBLIC;
+

@@ -1,0 +1,143 @@
+/*
+ * horizon.h
+ *	  How far ids are final: the lock-free rules between those who draw and those who read on by id.
+ *
+ * Ids are drawn before the commit, so a reader that goes on behind the largest id it has seen
+ * loses each row that is committed later with a smaller id.  The horizon is the tick below which
+ * nothing can appear any more.  It is counted in whole ticks, since within a tick tags, or a worker
+ * id below the sequence, put ids in another order than positions.
+ *
+ * Who draws:
+ *
+ *	1. Before the first draw of its transaction it lowers its bound, a word of its own, to the tick
+ *	   of the position (uidgen_horizon_hold()), a full barrier.
+ *	2. It draws.  While an era lasts, the position only grows, so nothing that it gets lies below
+ *	   its bound.  When it first looks at the clock in another era, in which the position may be
+ *	   lower, it lowers its bound again before it draws.
+ *	3. When the transaction has ended for all, it takes its bound away.
+ *
+ * Who reads:
+ *
+ *	1. uidgen_horizon_begin() finds the tick that the position has reached, raises read_to to it, a
+ *	   full barrier, and looks whether the era is the same.
+ *	2. The horizon is that tick, or the least of all bounds that it reads after that.
+ *
+ * Why that is enough.  Of bound and reading, one comes first.  If the reader sees the bound, it
+ * stays below it.  If it does not, its look at the position came before the draw, which so
+ * has a position as high or higher.  And whoever's bound was taken away before has ended: a snapshot
+ * that is taken after the reading sees its rows.
+ *
+ * A tick that is not over for the position, but is for the clock, is ended by the reader: it moves
+ * the position to the next tick, as a caller with that clock would.  Otherwise the ids of the last
+ * tick that was drawn in would be final only once somebody draws again.
+ *
+ * Ids from before, such as those of a cache, are drawn in the transaction that uses them: their tick
+ * is held, and they are used only if read_to is not above it, seen after the barrier.
+ *
+ * read_to never passes the clock.  So what is said before a restart holds after it, because grants
+ * then begin at the clock or later; unless the clock was set back meanwhile.
+ *
+ * test/model/horizon.pml has these rules, and what each of them is needed for.
+ */
+#ifndef UIDGEN_HORIZON_H
+#define UIDGEN_HORIZON_H
+
+#include "core/ticket.h"
+
+/* A bound: 0, there is none, or one more than the tick from which on its owner draws. */
+static inline uint64_t
+uidgen_horizon_bound(UidgenTick tick)
+{
+	return (uint64_t) tick + 1;
+}
+
+/* Lower a bound to this tick, if it is higher or there is none.  A full barrier if it was. */
+static inline void
+uidgen_horizon_lower(UidgenAtomic *bound, UidgenTick tick)
+{
+	uint64_t	wanted = uidgen_horizon_bound(tick);
+	uint64_t	present = uidgen_atomic_read(bound);
+
+	while ((present == 0 || present > wanted) &&
+		   !uidgen_atomic_compare_exchange(bound, &present, wanted))
+		;
+}
+
+/* Raise a word to this tick, and in any case a full barrier. */
+static inline void
+uidgen_horizon_raise(UidgenAtomic *word, UidgenTick tick)
+{
+	uint64_t	present = uidgen_atomic_fetch_add(word, 0);
+
+	while (present < (uint64_t) tick &&
+		   !uidgen_atomic_compare_exchange(word, &present, (uint64_t) tick))
+		;
+}
+
+/* Before a draw: hold the horizon at the position's tick, and at `oldest` if that is lower. */
+static inline void
+uidgen_horizon_hold(UidgenTicketWords *words, const UidgenTicketRules *rules,
+					UidgenAtomic *bound, UidgenTick oldest)
+{
+	UidgenTick	tick = uidgen_ticket_tick(rules, uidgen_atomic_read(&words->position));
+
+	uidgen_horizon_lower(bound, uidgen_tick_lower(tick, oldest));
+}
+
+/*
+ * Begin a reading, with the clock at `now`: the tick below which nothing is drawn any more by those
+ * whose bound is not found now.  What is found then lowers it.
+ */
+static inline UidgenTick
+uidgen_horizon_begin(UidgenTicketWords *words, UidgenTicketRules *rules,
+					 UidgenAtomic *read_to, UidgenTick now)
+{
+	for (;;)
+	{
+		uint64_t	era = uidgen_atomic_read(&words->era);
+		UidgenPosition position;
+		UidgenTick	tick;
+
+		uidgen_read_barrier();
+		position = uidgen_atomic_read(&words->position);
+		tick = uidgen_ticket_tick(rules, position);
+		if (era == 1)
+			tick = now;			/* nothing was granted yet, and it will begin
+								 * at the clock */
+		else if ((era & 1) == 0 && tick < now && position > uidgen_ticket_position(rules, tick))
+		{
+			UidgenPosition next = uidgen_ticket_position(rules, tick + 1) |
+				uidgen_ticket_start(rules, position);
+
+			if (!uidgen_atomic_compare_exchange(&words->position, &position, next))
+				continue;
+			tick++;
+		}
+		tick = uidgen_tick_lower(tick, now);
+		uidgen_horizon_raise(read_to, tick);
+
+		/*
+		 * Another era may have begun at a lower position than was read, or
+		 * than was written.
+		 */
+		if (uidgen_atomic_read(&words->era) == era)
+			return tick;
+	}
+}
+
+/*
+ * Has a position been lowered below what readers were told?  For a caller that holds the horizon,
+ * before its first draw in an era; it draws at the position or at the clock, `now`.  *told is what
+ * they were told, and *tick from where on it draws.
+ */
+static inline bool
+uidgen_horizon_passed(UidgenTicketWords *words, const UidgenTicketRules *rules,
+					  UidgenAtomic *read_to, UidgenTick now, UidgenTick *told, UidgenTick *tick)
+{
+	*told = (UidgenTick) uidgen_atomic_read(read_to);
+	uidgen_read_barrier();
+	*tick = uidgen_tick_higher(uidgen_ticket_tick(rules, uidgen_atomic_read(&words->position)), now);
+	return *tick < *told;
+}
+
+#endif							/* UIDGEN_HORIZON_H */

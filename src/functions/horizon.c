@@ -1,0 +1,126 @@
+/*
+ * horizon.c
+ *	  The functions for readers that go on by id, and for those who hold them back.
+ *
+ * Errors: those of ids/horizon.h; 22003 an id does not fit the layout, 40001 readers have passed it.
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "catalog/pg_type.h"
+#include "core/layout.h"
+#include "functions/values.h"
+#include "ids/holding.h"
+#include "ids/horizon.h"
+#include "memory/holders.h"
+#include "memory/server.h"
+#include "utils/builtins.h"
+
+SQL_FUNCTION(uidgen_horizon_of_statement);
+SQL_FUNCTION(uidgen_hold_id);
+SQL_FUNCTION(uidgen_horizon_holders);
+SQL_FUNCTION(uidgen_horizon_lag);
+SQL_FUNCTION(uidgen_accept_step);
+
+Datum
+uidgen_horizon_of_statement(PG_FUNCTION_ARGS)
+{
+	UidgenTick	tick;
+
+	if (!uidgen_horizon_tick(&tick))
+		PG_RETURN_NULL();
+	PG_RETURN_INT64(uidgen_horizon_id(tick));
+}
+
+Datum
+uidgen_hold_id(PG_FUNCTION_ARGS)
+{
+	int64		id = PG_GETARG_INT64(0);
+	const UidgenLayout *layout = uidgen_server_layout();
+	UidgenTick	tick;
+
+	(void) uidgen_id_timestamp(layout, id); /* raises an error if the id does
+											 * not fit */
+	tick = (UidgenTick) uidgen_layout_get(layout, UIDGEN_TIME, id);
+	uidgen_hold(tick);
+	if (!uidgen_is_unread(tick))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("readers have passed the id " INT64_FORMAT, id),
+				 errdetail("They were told that no row with such an id comes any more."),
+				 errhint("Run the transaction again with a new id.")));
+	PG_RETURN_INT64(id);
+}
+
+Datum
+uidgen_horizon_holders(PG_FUNCTION_ARGS)
+{
+	UidgenColumn row[] = {
+		NULL_COLUMN(INT4OID),	/* pid */
+		NULL_COLUMN(OIDOID),	/* database */
+		NULL_COLUMN(TIMESTAMPTZOID),	/* since */
+		NULL_COLUMN(INT8OID),	/* id */
+		NULL_COLUMN(XIDOID),	/* of a prepared transaction */
+	};
+	UidgenPreparedHolder *prepared;
+	int			nprepared;
+
+#define SET(i, datum, null) (row[i].value = (datum), row[i].isnull = (null))
+	(void) uidgen_server_layout();
+	uidgen_begin_rows(fcinfo, row, lengthof(row));
+	for (int i = 0; i < uidgen_holders_count(); i++)
+	{
+		UidgenHolder *holder = &uidgen_holders[i];
+		uint64		bound = uidgen_atomic_read(&holder->bound);
+
+		if (bound == 0)
+			continue;
+		uidgen_read_barrier();
+		SET(0, Int32GetDatum(holder->pid), false);
+		SET(1, ObjectIdGetDatum(holder->database), false);
+		SET(2, TimestampTzGetDatum(holder->since), false);
+		SET(3, Int64GetDatum(uidgen_horizon_id((UidgenTick) (bound - 1))), false);
+		SET(4, (Datum) 0, true);
+		uidgen_put_row(fcinfo, row, lengthof(row));
+	}
+	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+	uidgen_refresh_prepared();
+	nprepared = uidgen_horizon->nprepared;
+	prepared = palloc(Max(nprepared, 1) * sizeof(UidgenPreparedHolder));
+	memcpy(prepared, uidgen_prepared, nprepared * sizeof(UidgenPreparedHolder));
+	LWLockRelease(uidgen_horizon->lock);
+	for (int i = 0; i < nprepared; i++)
+	{
+		bool		unknown = prepared[i].bound == 0;
+
+		SET(0, (Datum) 0, true);
+		SET(1, ObjectIdGetDatum(prepared[i].database), false);
+		SET(2, TimestampTzGetDatum(prepared[i].since), unknown);
+		SET(3, Int64GetDatum(unknown ? 0 : uidgen_horizon_id((UidgenTick) (prepared[i].bound - 1))), unknown);
+		SET(4, TransactionIdGetDatum(prepared[i].xid), false);
+		uidgen_put_row(fcinfo, row, lengthof(row));
+	}
+#undef SET
+	return (Datum) 0;
+}
+
+/* How far the horizon is behind the clock; null where nothing can be said. */
+Datum
+uidgen_horizon_lag(PG_FUNCTION_ARGS)
+{
+	UidgenTick	tick;
+
+	if (!uidgen_memory || !uidgen_settings_good() || RecoveryInProgress() ||
+		!uidgen_horizon_reading(&tick))
+		PG_RETURN_NULL();
+	PG_RETURN_INTERVAL_P(uidgen_interval(Max(uidgen_server_clock() - uidgen_layout.epoch -
+											 tick * uidgen_layout.unit, 0)));
+}
+
+Datum
+uidgen_accept_step(PG_FUNCTION_ARGS)
+{
+	(void) uidgen_server_layout();
+	uidgen_horizon_accept();
+	PG_RETURN_VOID();
+}

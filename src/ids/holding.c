@@ -1,0 +1,156 @@
+/*
+ * holding.c
+ *	  A transaction that draws ids holds the horizon back: see holding.h.
+ *
+ * The bound is taken away in the callback of the transaction, which PostgreSQL calls after the
+ * transaction has ended for others (ProcArrayEndTransaction() in xact.c).  At PREPARE the
+ * transaction goes on without its process: before, it is noted in a table (holders.h).
+ */
+#include "postgres.h"
+
+#include "ids/holding.h"
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "compat.h"
+#include "ids/generator.h"
+#include "memory/holders.h"
+#include "memory/memory.h"
+#include "memory/server.h"
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/proc.h"
+
+static bool prepared_are_known = false;
+
+/*
+ * The slot of this process's transaction; NULL: it cannot have one.  A parallel worker draws in the
+ * transaction of its leader, which outlives it.
+ */
+static UidgenHolder *
+my_holder(void)
+{
+	PGPROC	   *proc = MyProc;
+
+	if (!uidgen_holders || !proc)
+		return NULL;
+	if (IsParallelWorker())
+		proc = proc->lockGroupLeader;
+	return proc ? &uidgen_holders[proc - ProcGlobal->allProcs] : NULL;
+}
+
+/* Others see the end of the transaction before they see that it no longer holds. */
+static void
+release(void)
+{
+	UidgenHolder *holder = IsParallelWorker() ? NULL : my_holder();
+
+	uidgen_shut_gate();
+	if (holder && uidgen_atomic_read(&holder->bound) != 0)
+	{
+		uidgen_write_barrier();
+		uidgen_atomic_write(&holder->bound, 0);
+	}
+}
+
+static void
+note_prepared(void)
+{
+	UidgenHolder *holder = my_holder();
+	UidgenPreparedHolder prepared;
+
+	if (!holder || uidgen_atomic_read(&holder->bound) == 0)
+		return;
+	prepared.xid = GetTopTransactionId();
+	prepared.database = MyDatabaseId;
+	prepared.bound = uidgen_atomic_read(&holder->bound);
+	prepared.since = holder->since;
+	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+	uidgen_refresh_prepared();
+	uidgen_note_prepared(&prepared);
+	LWLockRelease(uidgen_horizon->lock);
+}
+
+static void
+at_transaction_event(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_PREPARE:
+			note_prepared();
+			break;
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PARALLEL_COMMIT:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PARALLEL_ABORT:
+		case XACT_EVENT_PREPARE:
+			release();
+			break;
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PARALLEL_PRE_COMMIT:
+			break;
+	}
+}
+
+void
+uidgen_register_holding(void)
+{
+	RegisterXactCallback(at_transaction_event, NULL);
+}
+
+/* After the end of the transaction, which comes first at exit; for a callback that failed. */
+static void
+release_at_exit(int code, Datum arg)
+{
+	release();
+}
+
+void
+uidgen_hold(UidgenTick oldest)
+{
+	UidgenHolder *holder = my_holder();
+
+	if (!prepared_are_known)
+	{
+		LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+		uidgen_refresh_prepared();
+		LWLockRelease(uidgen_horizon->lock);
+		on_shmem_exit(release_at_exit, 0);
+		prepared_are_known = true;
+	}
+	if (!holder)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a parallel worker cannot draw ids without its leader")));
+	if (uidgen_atomic_read(&holder->bound) == 0)
+	{
+		holder->since = GetCurrentTransactionStartTimestamp();
+		holder->database = MyDatabaseId;
+		holder->pid = IsParallelWorker() ? MyProc->lockGroupLeader->pid : MyProcPid;
+		uidgen_write_barrier();
+	}
+	uidgen_horizon_hold(uidgen_server_words, &uidgen_rules, &holder->bound, oldest);
+}
+
+void
+uidgen_hold_in_era(UidgenTick now)
+{
+	UidgenTick	told;
+	UidgenTick	drawn;
+
+	uidgen_hold(UIDGEN_NO_OLDER_TICK);
+	if (likely(!uidgen_horizon_passed(uidgen_server_words, &uidgen_rules, &uidgen_horizon->read_to,
+									  now, &told, &drawn)))
+		return;
+	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+	if (uidgen_horizon->told == 0 || drawn < uidgen_horizon->drawn)
+		uidgen_horizon->drawn = drawn;
+	uidgen_horizon->told = Max(uidgen_horizon->told, told);
+	LWLockRelease(uidgen_horizon->lock);
+}
+
+bool
+uidgen_is_unread(UidgenTick tick)
+{
+	return uidgen_atomic_read(&uidgen_horizon->read_to) <= (uint64) tick;
+}

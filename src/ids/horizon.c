@@ -1,0 +1,331 @@
+/*
+ * horizon.c
+ *	  Up to where ids are final for a statement: see horizon.h.
+ */
+#include "postgres.h"
+
+#include "ids/horizon.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "compat.h"
+#include "core/clock.h"
+#include "memory/holders.h"
+#include "memory/memory.h"
+#include "memory/server.h"
+#include "miscadmin.h"
+#include "storage/procarray.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+/* The place of a snapshot in the order of snapshots, which also tells it from others. */
+typedef struct SnapshotPlace
+{
+	uint64		xmax;			/* a full transaction id */
+	int64		running;		/* top-level transactions below it that had
+								 * not ended */
+} SnapshotPlace;
+
+/* What was answered for a snapshot of this transaction. */
+typedef struct Answer
+{
+	SnapshotPlace place;		/* the key */
+	bool		known;
+	UidgenTick	tick;
+} Answer;
+
+/* The first of a transaction, which seldom has another, and the others. */
+static Answer first_answer;
+static HTAB *answers = NULL;
+static LocalTransactionId answers_of = InvalidLocalTransactionId;
+
+/* The last note of this process. */
+static UidgenHorizonNote last_note;
+
+/*
+ * A snapshot leaves out the transaction id of its own session, and during PREPARE it has one
+ * twice.
+ */
+static SnapshotPlace
+place_of(Snapshot snapshot)
+{
+	FullTransactionId next = ReadNextFullTransactionId();
+	uint32		epoch = EpochFromFullTransactionId(next);
+	TransactionId own = GetTopTransactionIdIfAny();
+	SnapshotPlace place;
+
+	if (snapshot->xmax > XidFromFullTransactionId(next))
+		epoch--;
+	place.xmax = U64FromFullTransactionId(FullTransactionIdFromEpochAndXid(epoch, snapshot->xmax));
+	place.running = snapshot->xcnt;
+	if (snapshot->xcnt > 1)
+	{
+		Size		size = snapshot->xcnt * sizeof(TransactionId);
+		TransactionId *xids = memcpy(palloc(size), snapshot->xip, size);
+
+		qsort(xids, snapshot->xcnt, sizeof(TransactionId), xidComparator);
+		for (uint32 i = 1; i < snapshot->xcnt; i++)
+			if (xids[i] == xids[i - 1])
+				place.running--;
+		pfree(xids);
+	}
+	if (TransactionIdIsValid(own) && TransactionIdPrecedes(own, snapshot->xmax))
+		place.running++;
+	return place;
+}
+
+/* Is the note's snapshot not after the one at this place?  Needs the lock. */
+static inline bool
+counts(const UidgenHorizonNote *note, const SnapshotPlace *place)
+{
+	return note->database == MyDatabaseId && note->generation == uidgen_horizon->generation &&
+		(note->xmax < place->xmax ||
+		 (note->xmax == place->xmax && note->running >= place->running));
+}
+
+bool
+uidgen_horizon_reading(UidgenTick *tick)
+{
+	uint64		least;
+	bool		known = true;
+
+	if (!uidgen_horizon->prepared_known)
+	{
+		LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+		uidgen_refresh_prepared();
+		LWLockRelease(uidgen_horizon->lock);
+	}
+	least = uidgen_horizon_bound(uidgen_horizon_begin(uidgen_server_words, &uidgen_rules,
+													  &uidgen_horizon->read_to, uidgen_clock_tick()));
+	for (int i = 0; i < uidgen_holders_count(); i++)
+	{
+		uint64		bound = uidgen_atomic_read(&uidgen_holders[i].bound);
+
+		if (bound == 0 || bound >= least)
+			continue;
+		uidgen_read_barrier();
+		if (uidgen_holders[i].database == MyDatabaseId)
+			least = bound;
+	}
+
+	/*
+	 * After the slots: a transaction is in the table before it leaves its
+	 * slot.
+	 */
+	LWLockAcquire(uidgen_horizon->lock, LW_SHARED);
+	for (int i = 0; i < uidgen_horizon->nprepared; i++)
+	{
+		const UidgenPreparedHolder *prepared = &uidgen_prepared[i];
+
+		if (prepared->database != MyDatabaseId || prepared->bound >= least ||
+			!TransactionIdIsInProgress(prepared->xid))
+			continue;
+		if (prepared->bound == 0)
+			known = false;
+		else
+			least = prepared->bound;
+	}
+	LWLockRelease(uidgen_horizon->lock);
+	*tick = (UidgenTick) (least - 1);
+	return known;
+}
+
+/* Read, and take a snapshot after that. */
+static bool
+make_note(UidgenHorizonNote *note)
+{
+	static SnapshotData after = {.snapshot_type = SNAPSHOT_MVCC};
+	SnapshotPlace place;
+
+	if (!uidgen_horizon_reading(&note->tick))
+		return false;
+	/* Not GetLatestSnapshot(), which parallel mode forbids. */
+	(void) GetSnapshotData(&after);
+	place = place_of(&after);
+	note->xmax = place.xmax;
+	note->running = place.running;
+	note->database = MyDatabaseId;
+	return true;
+}
+
+/* The newest note that counts; NULL: none does.  Needs the lock. */
+static const UidgenHorizonNote *
+find_note(const UidgenNotes *notes, const SnapshotPlace *place)
+{
+	for (uint64 i = 1; i <= Min(notes->count, UIDGEN_NOTES); i++)
+	{
+		const UidgenHorizonNote *note = &notes->note[(notes->count - i) % UIDGEN_NOTES];
+
+		if (counts(note, place))
+			return note;
+	}
+	return NULL;
+}
+
+/* Is there a note of this database in this span of time?  Needs the lock. */
+static bool
+has_note(const UidgenNotes *notes, int64 span)
+{
+	for (uint64 i = 1; i <= Min(notes->count, UIDGEN_NOTES); i++)
+	{
+		const UidgenHorizonNote *note = &notes->note[(notes->count - i) % UIDGEN_NOTES];
+
+		if (note->span != span)
+			return false;
+		if (note->database == MyDatabaseId)
+			return true;
+	}
+	return false;
+}
+
+/* The first of a span is kept: a snapshot of this span may be older than a later one. */
+static void
+keep_note(UidgenNotes *notes, UidgenHorizonNote note, int64 span)
+{
+	note.span = span;
+	if (!has_note(notes, span))
+		notes->note[notes->count++ % UIDGEN_NOTES] = note;
+}
+
+static void
+report_passed(void)
+{
+	UidgenTick	told = uidgen_horizon->told;
+	UidgenTick	drawn = uidgen_horizon->drawn;
+
+	LWLockRelease(uidgen_horizon->lock);
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("readers that go on by id would miss rows"),
+			 errdetail("The clock was set back. Readers were told that up to the id " INT64_FORMAT " nothing comes any more, and ids from " INT64_FORMAT " on were drawn after that.",
+					   uidgen_horizon_id(told), uidgen_horizon_id(drawn) + 1),
+			 errhint("Let each reader go back and read the rows between these ids again, then run SELECT uidgen.accept_step().")));
+}
+
+/* The tick for a snapshot at this place, which was not asked for before. */
+static bool
+find_tick(const SnapshotPlace *place, UidgenTick *tick)
+{
+	UidgenHorizonNote note = {0};
+	UidgenMicroseconds now = uidgen_clock_monotonic();
+	bool		noted = make_note(&note);
+	const UidgenHorizonNote *candidates[4];
+	bool		known = false;
+	bool		keep;
+
+	LWLockAcquire(uidgen_horizon->lock, LW_SHARED);
+	if (uidgen_horizon->told != 0)
+		report_passed();
+	note.generation = uidgen_horizon->generation;
+	candidates[0] = noted ? &note : NULL;
+	candidates[1] = &last_note;
+	candidates[2] = find_note(&uidgen_horizon->milliseconds, place);
+	candidates[3] = find_note(&uidgen_horizon->seconds, place);
+	for (size_t i = 0; i < lengthof(candidates); i++)
+		if (candidates[i] && counts(candidates[i], place) &&
+			(!known || candidates[i]->tick > *tick))
+		{
+			*tick = candidates[i]->tick;
+			known = true;
+		}
+	keep = noted && !(has_note(&uidgen_horizon->milliseconds, now / 1000) &&
+					  has_note(&uidgen_horizon->seconds, now / 1000000));
+	LWLockRelease(uidgen_horizon->lock);
+
+	if (keep)
+	{
+		LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+		keep_note(&uidgen_horizon->milliseconds, note, now / 1000);
+		keep_note(&uidgen_horizon->seconds, note, now / 1000000);
+		LWLockRelease(uidgen_horizon->lock);
+	}
+	if (noted)
+		last_note = note;
+	return known;
+}
+
+/* What was answered for this place in the present transaction; NULL: nothing. */
+static const Answer *
+find_answer(const SnapshotPlace *place)
+{
+	if (answers_of != uidgen_local_transaction())
+		return NULL;
+	if (first_answer.place.xmax == place->xmax && first_answer.place.running == place->running)
+		return &first_answer;
+	return answers ? hash_search(answers, place, HASH_FIND, NULL) : NULL;
+}
+
+static const Answer *
+keep_answer(const Answer *new)
+{
+	HASHCTL		control = {
+		.keysize = sizeof(SnapshotPlace),
+		.entrysize = sizeof(Answer),
+		.hcxt = TopTransactionContext,
+	};
+	Answer	   *answer;
+
+	if (answers_of != uidgen_local_transaction())
+	{
+		/* The former ones went with the memory of their transaction. */
+		answers = NULL;
+		answers_of = uidgen_local_transaction();
+		first_answer = *new;
+		return &first_answer;
+	}
+	if (!answers)
+		answers = hash_create("uidgen horizons", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	answer = hash_search(answers, &new->place, HASH_ENTER, NULL);
+	*answer = *new;
+	return answer;
+}
+
+bool
+uidgen_horizon_tick(UidgenTick *tick)
+{
+	Snapshot	snapshot;
+	SnapshotPlace place;
+	const Answer *answer;
+
+	(void) uidgen_server_layout();
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the horizon of ids is not known during recovery"),
+				 errdetail("It rests on who is drawing ids, which only the primary server knows."),
+				 errhint("Read on the primary server.")));
+	snapshot = ActiveSnapshotSet() ? GetActiveSnapshot() : NULL;
+	if (!snapshot || snapshot->snapshot_type != SNAPSHOT_MVCC || snapshot->takenDuringRecovery)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the horizon of ids needs a statement with a snapshot of this server")));
+	place = place_of(snapshot);
+
+	answer = find_answer(&place);
+	if (!answer)
+	{
+		Answer		new = {.place = place};
+
+		new.known = find_tick(&place, &new.tick);
+		answer = keep_answer(&new);
+	}
+	*tick = answer->tick;
+	return answer->known;
+}
+
+void
+uidgen_horizon_accept(void)
+{
+	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+	if (uidgen_horizon->told != 0)
+	{
+		uidgen_horizon->told = 0;
+		uidgen_horizon->drawn = 0;
+		uidgen_horizon->generation++;
+		uidgen_atomic_write(&uidgen_horizon->read_to, 0);
+	}
+	LWLockRelease(uidgen_horizon->lock);
+}

@@ -1,0 +1,42 @@
+/*
+ * horizon.h
+ *	  Up to where ids are final for a statement: the readers' side of core/horizon.h.
+ *
+ * A reading says below which tick nothing can appear any more, for snapshots that are taken after
+ * it.  The snapshot of a statement is older than its call of uid_horizon().  So each reading is
+ * noted together with a snapshot that was taken after it, and a call goes by the latest note that is
+ * not of a later snapshot than its own (holders.h has the notes and their order).
+ *
+ * A statement calls it more than once: for each row where no index is used, again for each scan, and
+ * in the planner.  The first answer for a snapshot is kept, that there is none included: another
+ * one in the middle of a scan would pass over rows.
+ */
+#ifndef UIDGEN_HORIZON_IDS_H
+#define UIDGEN_HORIZON_IDS_H
+
+#include "core/units.h"
+#include "memory/guc.h"
+
+/*
+ * The tick below which all ids of this database are visible to the active snapshot, or will never be
+ * stored.  False: nothing can be said for this snapshot.
+ *
+ * Errors: 55000 in recovery, no snapshot of the usual kind, or ids were drawn below what readers
+ * were told; and those of uidgen_server_layout().
+ */
+extern bool uidgen_horizon_tick(UidgenTick *tick);
+
+/* The same for a snapshot that is taken now, as far as it goes: how far readers could be. */
+extern bool uidgen_horizon_reading(UidgenTick *tick);
+
+/* The largest id below a tick, of whatever worker. */
+static inline int64
+uidgen_horizon_id(UidgenTick tick)
+{
+	return (int64) ((uint64) tick << uidgen_layout.shift[UIDGEN_TIME]) - 1;
+}
+
+/* Forget that ids were drawn below what readers were told, who now know. */
+extern void uidgen_horizon_accept(void);
+
+#endif							/* UIDGEN_HORIZON_IDS_H */

@@ -1,0 +1,110 @@
+/*
+ * holders.c
+ *	  Shared memory of those who hold the horizon back: see holders.h.
+ */
+#include "postgres.h"
+
+#include "memory/holders.h"
+
+#include "access/twophase.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "storage/shmem.h"
+
+#define NAME "uidgen horizon"
+
+UidgenHorizon *uidgen_horizon = NULL;
+UidgenHolder *uidgen_holders = NULL;
+UidgenPreparedHolder *uidgen_prepared = NULL;
+
+int
+uidgen_holders_count(void)
+{
+	return MaxBackends;
+}
+
+/* Besides those that are prepared, each process may be about to prepare one. */
+static int
+most_prepared(void)
+{
+	return max_prepared_xacts + MaxBackends;
+}
+
+static Size
+holders_offset(void)
+{
+	return TYPEALIGN(UIDGEN_TICKET_LINE, sizeof(UidgenHorizon));
+}
+
+static Size
+prepared_offset(void)
+{
+	return add_size(holders_offset(), mul_size(uidgen_holders_count(), sizeof(UidgenHolder)));
+}
+
+/* With room to begin on a cache line. */
+Size
+uidgen_holders_size(void)
+{
+	return add_size(add_size(prepared_offset(), mul_size(most_prepared(), sizeof(UidgenPreparedHolder))),
+					UIDGEN_TICKET_LINE);
+}
+
+void
+uidgen_holders_init(LWLock *lock)
+{
+	bool		found;
+	char	   *memory = ShmemInitStruct(NAME, uidgen_holders_size(), &found);
+
+	if (!found)
+		memset(memory, 0, uidgen_holders_size());
+	memory = (char *) TYPEALIGN(UIDGEN_TICKET_LINE, memory);
+	uidgen_horizon = (UidgenHorizon *) memory;
+	uidgen_holders = (UidgenHolder *) (memory + holders_offset());
+	uidgen_prepared = (UidgenPreparedHolder *) (memory + prepared_offset());
+	if (found)
+		return;
+	uidgen_atomic_init(&uidgen_horizon->read_to, 0);
+	uidgen_horizon->lock = lock;
+	for (int i = 0; i < uidgen_holders_count(); i++)
+		uidgen_atomic_init(&uidgen_holders[i].bound, 0);
+}
+
+void
+uidgen_note_prepared(const UidgenPreparedHolder *holder)
+{
+	Assert(LWLockHeldByMeInMode(uidgen_horizon->lock, LW_EXCLUSIVE));
+	if (uidgen_horizon->nprepared >= most_prepared())
+		elog(ERROR, "too many prepared transactions have drawn ids");
+	uidgen_prepared[uidgen_horizon->nprepared++] = *holder;
+}
+
+void
+uidgen_refresh_prepared(void)
+{
+	int			left = 0;
+
+	Assert(LWLockHeldByMeInMode(uidgen_horizon->lock, LW_EXCLUSIVE));
+	for (int i = 0; i < uidgen_horizon->nprepared; i++)
+		if (TransactionIdIsInProgress(uidgen_prepared[i].xid))
+			uidgen_prepared[left++] = uidgen_prepared[i];
+	uidgen_horizon->nprepared = left;
+
+	/*
+	 * Whoever draws comes here before, so what is prepared now has drawn none since the server
+	 * started.
+	 */
+	if (uidgen_horizon->prepared_known)
+		return;
+	for (int i = 0; i < max_prepared_xacts; i++)
+	{
+		const PGPROC *proc = &PreparedXactProcs[i];
+
+		if (TransactionIdIsValid(proc->xid) && TransactionIdIsInProgress(proc->xid))
+			uidgen_note_prepared(&(UidgenPreparedHolder) {
+				.xid = proc->xid, .database = proc->databaseId
+			});
+	}
+	uidgen_horizon->prepared_known = true;
+}

@@ -1,0 +1,106 @@
+/*
+ * holders.h
+ *	  Who holds the horizon back, and what was read: the shared memory of core/horizon.h.
+ *
+ * A process has one slot, by its number among PostgreSQL's processes, for its top-level transaction.
+ * Only those who have drawn an id in it have a bound there.  ids/holding.c writes the slots,
+ * ids/horizon.c reads them.
+ */
+#ifndef UIDGEN_HOLDERS_H
+#define UIDGEN_HOLDERS_H
+
+#include "postgres.h"
+
+#include "core/horizon.h"
+#include "datatype/timestamp.h"
+#include "storage/lwlock.h"
+
+/* Lines of their own, as nobody writes to another's. */
+typedef struct UidgenHolder
+{
+	UidgenAtomic bound;			/* see core/horizon.h */
+	/* Written before the bound, and read after it. */
+	TimestampTz since;			/* the start of the transaction */
+	Oid			database;
+	int			pid;
+	char		pad[64 - sizeof(UidgenAtomic) - sizeof(TimestampTz) - sizeof(Oid) - sizeof(int)];
+} UidgenHolder;
+
+/* A prepared transaction that has drawn ids, or of which that is not known. */
+typedef struct UidgenPreparedHolder
+{
+	TransactionId xid;			/* the entry is dead once it is no longer in
+								 * progress */
+	Oid			database;
+	uint64		bound;			/* 0: it was prepared before the server
+								 * started */
+	TimestampTz since;			/* 0: likewise */
+} UidgenPreparedHolder;
+
+/*
+ * A reading, and the snapshot that was taken after it: the reading is good for that one and for
+ * each that is not older.  Snapshots are ordered by xmax, and by how few top-level transactions
+ * below it were running: each end of such a transaction raises the one or lowers the other.
+ */
+typedef struct UidgenHorizonNote
+{
+	UidgenTick	tick;
+	uint64		xmax;			/* a full transaction id */
+	int64		running;
+	int64		span;			/* of time, in which it was made */
+	Oid			database;		/* whose holders were read */
+	uint64		generation;		/* of all that readers are told */
+} UidgenHorizonNote;
+
+/* The last notes, of each database one in each span of time at most. */
+#define UIDGEN_NOTES 1024
+typedef struct UidgenNotes
+{
+	uint64		count;			/* that were ever written */
+	UidgenHorizonNote note[UIDGEN_NOTES];
+} UidgenNotes;
+
+typedef struct UidgenHorizon
+{
+	UidgenAtomic read_to;		/* no reading has begun beyond this tick */
+	char		pad[UIDGEN_TICKET_LINE - sizeof(UidgenAtomic)];
+
+	LWLock	   *lock;			/* for all that follows */
+
+	/*
+	 * Ids were drawn from `drawn` on after readers had been told that nothing
+	 * comes below `told`. None if told is 0.
+	 */
+	UidgenTick	told;
+	UidgenTick	drawn;
+	uint64		generation;		/* counts how often that was accepted: what
+								 * was noted before is void */
+
+	bool		prepared_known; /* those of before the server started are in
+								 * the table */
+	int			nprepared;
+	UidgenNotes milliseconds;
+	UidgenNotes seconds;
+} UidgenHorizon;
+
+extern UidgenHorizon *uidgen_horizon;
+extern UidgenHolder *uidgen_holders;	/* one for each process */
+extern UidgenPreparedHolder *uidgen_prepared;
+
+/* How many slots there are. */
+extern int	uidgen_holders_count(void);
+
+/* The shared memory that is needed, and its first use with this lock; see memory.c. */
+extern Size uidgen_holders_size(void);
+extern void uidgen_holders_init(LWLock *lock);
+
+/*
+ * Forget prepared transactions that have ended; the first time, note those of before.  Needs the
+ * lock exclusively.
+ */
+extern void uidgen_refresh_prepared(void);
+
+/* Room for one more, of which there always is some after a refresh.  Needs the lock exclusively. */
+extern void uidgen_note_prepared(const UidgenPreparedHolder *holder);
+
+#endif							/* UIDGEN_HOLDERS_H */

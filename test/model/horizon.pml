@@ -1,0 +1,335 @@
+/*
+ * horizon.pml
+ *	  A model for the checker Spin of the rules in src/core/horizon.h: those who draw ids, and a
+ *	  reader that goes on by id.
+ *
+ * Each access to a shared word is a step of its own, seen by all at once; the barriers that make
+ * it so are named in horizon.h.  A commit is one step: PostgreSQL ends a transaction for
+ * all snapshots under one lock.  A snapshot is the number of commits that it sees, which is what
+ * the order of snapshots in ids/horizon.c amounts to.
+ *
+ * What is modelled:
+ *
+ *	- writers: the bound, the look at the clock in another era, the draw, ids of an earlier
+ *	  transaction (CACHE), the end; or PREPARE, and the end without the process (PREPARES);
+ *	- the reader: its snapshot, the reading with the move of the position, the bounds one by one, the
+ *	  prepared ones, the note with a later snapshot, and the answer;
+ *	- the clock, which goes on, and is set back STEPS times;
+ *	- the keeper, which begins another era at the same position (ERAS), or where the clock was set
+ *	  back at a lower one;
+ *	- the owner, who accepts that ids were drawn below what readers were told.
+ *
+ * What is checked: when a transaction ends, its id is not below what a reader was told, unless all
+ * readers are told that they have missed some (P8_final); and what a reader is told contains no id
+ * that has ended after its snapshot (P8_visible).  Nor is that beyond the clock, at which ids begin after a
+ * restart (P8_within_clock).
+ *
+ * Each rule can be left out: -DBUG_...; check.sh has the searches.
+ */
+
+#ifndef WRITERS
+#define WRITERS 2
+#endif
+#ifndef TRANSACTIONS
+#define TRANSACTIONS 2	/* of each writer */
+#endif
+#ifndef POLLS
+#define POLLS 2			/* of the reader */
+#endif
+#ifndef TIME
+#define TIME 2			/* by how much the clock goes on */
+#endif
+#ifndef STEPS
+#define STEPS 0
+#endif
+#ifndef ERAS
+#define ERAS 0
+#endif
+
+#define CAPACITY	2	/* positions of a tick */
+#define TICK(p)		((p) / CAPACITY)
+#define FIRST(t)	((t) * CAPACITY)
+#define NONE		255
+#define MAX(a, b)	((a) > (b) -> (a) : (b))
+#define MIN(a, b)	((a) < (b) -> (a) : (b))
+
+byte clock = 2;
+byte passed = 0;		/* ticks that the clock has gone on */
+byte steps = 0;
+byte position = 4;
+byte era = 2;
+byte read_to = 0;
+byte bound[WRITERS];	/* 0: none; else one more than the tick */
+byte prepared[WRITERS];	/* likewise */
+byte commits = 1;
+byte told = 0;			/* the highest tick that a reader was told */
+bool missed = false;	/* readers are told that they have missed ids */
+byte accepted = 0;
+bool P8_final = true;
+bool P8_visible = true;
+bool P8_within_clock = true;
+
+/* Transactions that have ended: the tick of the id, and which commit it was. */
+byte tick_of[WRITERS * TRANSACTIONS];
+byte commit_of[WRITERS * TRANSACTIONS];
+
+inline end_transaction(n, tick)
+{
+	commits++;
+	commit_of[n] = commits;
+	tick_of[n] = tick;
+	P8_final = (tick >= told || missed);
+	assert(P8_final)
+}
+
+proctype writer(byte w)
+{
+	byte done = 0;
+	byte seen = 0;		/* the era in which it last looked at the clock */
+	byte kept = NONE;	/* a position from an earlier transaction */
+	byte p, e, c, r, b, id, n;
+
+	do
+	:: done < TRANSACTIONS ->
+		n = w * TRANSACTIONS + done;
+#ifndef BUG_NO_BOUND
+		p = position;
+		b = TICK(p);
+		if
+		:: kept != NONE && TICK(kept) < b -> b = TICK(kept)
+		:: else
+		fi;
+		bound[w] = b + 1;
+#endif
+#ifndef BUG_CACHE_UNCHECKED
+		if
+		:: kept != NONE && read_to > TICK(kept) -> kept = NONE
+		:: else
+		fi;
+#endif
+look:
+		atomic { era % 2 == 0; e = era };
+		c = clock;
+		if
+		:: e != seen ->
+			kept = NONE;		/* of another era */
+#ifndef BUG_BOUND_STAYS
+			p = position;
+			if
+			:: bound[w] > TICK(p) + 1 -> bound[w] = TICK(p) + 1
+			:: else
+			fi;
+#endif
+#ifndef BUG_STEP_UNNOTICED
+			r = read_to;
+			p = position;
+			if
+			:: MAX(TICK(p), c) < r -> missed = true
+			:: else
+			fi;
+#endif
+			seen = e
+		:: else
+		fi;
+		if
+		:: kept != NONE -> id = kept; kept = NONE
+		:: else ->
+			/* ticket.h: what is taken in an era counts only if the era is the same after it */
+			atomic {
+				if
+				:: era != e -> goto look
+				:: else
+				fi;
+				id = MAX(position, FIRST(c));
+#ifdef CACHE
+				if
+				:: TICK(id) == TICK(id + 1) -> kept = id + 1; position = id + 2
+				:: position = id + 1
+				fi
+#else
+				position = id + 1
+#endif
+			}
+		fi;
+		if
+		:: true ->
+#ifdef BUG_BOUND_GOES_FIRST
+			bound[w] = 0;
+#endif
+			atomic { end_transaction(n, TICK(id)) };
+			bound[w] = 0
+#ifdef PREPARES
+		:: true ->
+#ifndef BUG_PREPARE_FORGETS
+			prepared[w] = bound[w];
+#endif
+			bound[w] = 0;
+			/* By another process.  What is in the table is dead once it has ended. */
+			atomic { end_transaction(n, TICK(id)); prepared[w] = 0 }
+#endif
+		fi;
+		done++
+	:: else -> break
+	od
+}
+
+proctype reader()
+{
+	byte polls = 0;
+	byte note = 0;			/* what the last reading said */
+	byte note_commits = 0;	/* the snapshot that was taken after it; 0: no note */
+	byte note_accepted = 0;
+	byte snapshot, e, p, c, t, i, b, after, generation, answer;
+
+	do
+	:: polls < POLLS ->
+		snapshot = commits;
+		generation = accepted;
+again:
+		e = era;
+		c = clock;
+		p = position;
+		t = TICK(p);
+		if
+		:: e % 2 == 0 && t < c && p > FIRST(t) ->
+			/* compare-exchange */
+			atomic {
+				if
+				:: position == p -> position = FIRST(t + 1)
+				:: else -> goto again
+				fi
+			};
+			t++
+		:: else
+		fi;
+#ifndef BUG_AHEAD_OF_CLOCK
+		t = MIN(t, c);
+#endif
+		atomic { read_to = MAX(read_to, t) };
+#ifndef BUG_ERA_UNCHECKED
+		if
+		:: era != e -> goto again
+		:: else
+		fi;
+#endif
+#ifdef BUG_TABLE_FIRST
+		i = 0;
+		do
+		:: i < WRITERS -> b = prepared[i]; t = (b != 0 && b - 1 < t -> b - 1 : t); i++
+		:: else -> break
+		od;
+#endif
+		i = 0;
+		do
+		:: i < WRITERS -> b = bound[i]; t = (b != 0 && b - 1 < t -> b - 1 : t); i++
+		:: else -> break
+		od;
+#ifndef BUG_TABLE_FIRST
+		i = 0;
+		do
+		:: i < WRITERS -> b = prepared[i]; t = (b != 0 && b - 1 < t -> b - 1 : t); i++
+		:: else -> break
+		od;
+#endif
+		after = commits;
+		atomic {
+			answer = NONE;
+			if
+			:: missed			/* an error */
+			:: else ->
+#ifdef BUG_ANY_SNAPSHOT
+				answer = t;
+#else
+				/* A note counts for a snapshot that is not older than the note's. */
+				if
+				:: after <= snapshot && generation == accepted -> answer = t
+				:: else ->
+					if
+					:: note_commits != 0 && note_commits <= snapshot && note_accepted == accepted -> answer = note
+					:: else
+					fi
+				fi;
+#endif
+				if
+				:: answer != NONE ->
+					/* After a restart ids begin at the clock, and this is forgotten. */
+					P8_within_clock = (answer <= clock || steps > 0);
+					assert(P8_within_clock);
+					told = MAX(told, answer);
+					i = 0;
+					do
+					:: i < WRITERS * TRANSACTIONS ->
+						P8_visible = (commit_of[i] <= snapshot || tick_of[i] >= answer);
+						assert(P8_visible);
+						i++
+					:: else -> break
+					od
+				:: else
+				fi
+			fi;
+			note = t;
+			note_commits = after;
+			note_accepted = generation
+		};
+		polls++
+	:: else -> break
+	od
+}
+
+proctype time()
+{
+	do
+	:: atomic { passed < TIME -> clock++; passed++ }
+	:: atomic { steps < STEPS && clock >= 2 -> clock = clock - 2; steps++ }
+	:: passed == TIME && steps == STEPS -> break
+	od
+}
+
+/* Begins eras: after a step at the clock, else at the position that it found. */
+proctype keeper()
+{
+	byte eras = 0;
+	byte followed = 0;
+	byte p;
+
+	do
+	:: followed < steps ->
+		followed = steps;
+		era++;
+		position = FIRST(clock);
+		era++
+	:: followed == steps && eras < ERAS ->
+		eras++;
+		era++;
+		atomic { p = position };
+		position = p;
+		era++
+	:: followed == STEPS && eras == ERAS -> break
+	od
+}
+
+proctype owner()
+{
+	do
+	:: atomic { missed -> missed = false; told = 0; read_to = 0; accepted++ }
+	:: true -> break
+	od
+}
+
+init
+{
+	atomic {
+		byte w = 0;
+		do
+		:: w < WRITERS -> run writer(w); w++
+		:: else -> break
+		od;
+		run reader();
+		run time();
+		run keeper();
+		if
+		:: STEPS > 0 -> run owner()
+		:: else
+		fi
+	}
+}

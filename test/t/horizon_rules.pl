@@ -1,0 +1,202 @@
+# What uid_horizon() says, case by case: who holds it back and who does not, one answer for each snapshot, prepared
+# transactions of before, ids of an earlier transaction, a clock that was set back.  pg_regress has no second session.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use FakeClock;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $node = uidgen_node('main', 'max_prepared_transactions = 10', 'autovacuum = off', 'wal_level = replica', "uidgen.window = '5min'");
+my $clock = FakeClock->new($node);
+$clock->under(sub { $node->start });
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION uidgen;
+CREATE TABLE event (id bigint PRIMARY KEY DEFAULT uid_next(), body text);
+CREATE DATABASE other;
+CREATE ROLE nobody;
+SQL
+$node->safe_psql('other', 'CREATE EXTENSION uidgen');
+
+sub session
+{
+	return $node->background_psql('postgres', on_error_stop => 0);
+}
+
+# Does a new statement see up to this id?
+sub is_final
+{
+	my ($id) = @_;
+	return $node->safe_psql('postgres', "SELECT coalesce(uid_horizon(), 0) >= $id") eq 't';
+}
+sub becomes_final
+{
+	my ($id, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return ok(poll_until(sub { is_final($id) }), $name);
+}
+
+# ---- who holds it back ----
+
+my $first = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id');
+becomes_final($first, 'an id is final when its tick is over, though no other is drawn');
+my $writer = session();
+my $held = $writer->query_safe('BEGIN; INSERT INTO event DEFAULT VALUES RETURNING id');
+my $later = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id');
+my $bystander = session();
+$bystander->query_safe('BEGIN; SELECT count(*) FROM event');
+cmp_ok($node->safe_psql('postgres', 'SELECT uid_horizon()'), '<', $held, 'an open transaction that drew an id holds it back');
+is($node->safe_psql('postgres', "SELECT count(*) FROM event WHERE id > $first AND id <= uid_horizon()"), '0', '... and what was committed later waits');
+my $pid = $writer->query_safe('SELECT pg_backend_pid()');
+is($node->safe_psql('postgres', "SELECT pid, database, since < now(), id < $held, prepared IS NULL FROM uidgen.horizon_holders"), "$pid|postgres|t|t|t", '... and is shown');
+like($node->safe_psql('postgres', 'SELECT horizon_lag FROM uidgen.status'), qr/^\d\d:/, '... and the lag');
+cmp_ok($node->safe_psql('other', 'SELECT uid_horizon()'), '>=', $held, 'in another database it holds nothing back');
+fails_with($node, 'SET ROLE nobody; SELECT * FROM uidgen.horizon_holders', '42501', qr/permission denied/, 'not everybody sees who it is');
+fails_with($node, 'SET ROLE nobody; SELECT uidgen.accept_step()', '42501', qr/permission denied/, '... or accepts what was missed');
+like($node->safe_psql('postgres', 'SET ROLE nobody; SELECT uid_horizon(), uid_hold(uid_next())'), qr/^\d+\|\d+$/, 'but everybody may read on and write');
+$writer->query_safe('COMMIT');
+becomes_final($later, 'it is committed: the horizon goes on');
+is($node->safe_psql('postgres', "SELECT count(*) FROM event WHERE id > $first AND id <= uid_horizon()"), '2', '... with both rows');
+is($bystander->query_safe('SELECT 1'), '1', 'a transaction that has drawn none does not hold it');
+$bystander->query_safe('COMMIT');
+
+foreach my $end ('ROLLBACK', 'COMMIT AND CHAIN', 'SELECT 1/0; ROLLBACK', 'SAVEPOINT a; SELECT uid_next(); ROLLBACK TO a; COMMIT')
+{
+	$writer->query_safe('BEGIN');
+	my $id = $writer->query_safe('SELECT uid_next()');
+	$writer->query($end);
+	$writer->{stderr} = '';
+	becomes_final($id, "ended by $end");
+	$writer->query_safe('ROLLBACK') if $end =~ /CHAIN/;
+}
+$writer->query_safe('BEGIN; SELECT uid_next()');
+kill 'TERM', $writer->query_safe('SELECT pg_backend_pid()');
+ok($node->poll_query_until('postgres', 'SELECT count(*) = 0 FROM uidgen.horizon_holders'), 'and a session that is ended holds nothing');
+$writer = session();
+
+# ---- one answer for each snapshot ----
+
+# A filter calls it for each row, an index condition once; both see what the snapshot sees.
+my $reader = session();
+my $id = $writer->query_safe('BEGIN; INSERT INTO event DEFAULT VALUES RETURNING id');
+$reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+my $said = $reader->query_safe('SELECT uid_horizon()');
+cmp_ok($said, '<', $id, 'a snapshot');
+$writer->query_safe('COMMIT');
+becomes_final($id, 'a later one is told of the row');
+is($reader->query_safe('SELECT uid_horizon()'), $said, '... and the former one is told what it was told before');
+$reader->query_safe('COMMIT');
+my $cursors = $node->safe_psql('postgres', 'SELECT count(*) FROM event');
+$reader->query_safe('BEGIN; DECLARE one CURSOR FOR SELECT uid_horizon() FROM event');
+my $one = $reader->query_safe('FETCH one');
+$node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES');
+$reader->query_safe('DECLARE two CURSOR FOR SELECT uid_horizon() FROM event; SELECT pg_sleep(0.01)');
+cmp_ok($reader->query_safe('FETCH two'), '>', $one, 'a cursor with a later snapshot');
+is($reader->query_safe('FETCH one'), $one, '... does not change the answer of the former one');
+$reader->query_safe('COMMIT');
+like($node->safe_psql('postgres', 'SET enable_seqscan = off; EXPLAIN (COSTS OFF) SELECT * FROM event WHERE id > 1 AND id <= uid_horizon() ORDER BY id LIMIT 10'),
+	qr/Index Cond: \(\(id > '?1'?(?:::bigint)?\) AND \(id <= uid_horizon\(\)\)\)/, 'it is an index condition');
+
+# A reader that has a transaction id itself leaves it out of its snapshot, and so must not take a later note for its own.
+$writer->query_safe('BEGIN');
+$id = $writer->query_safe('INSERT INTO event DEFAULT VALUES RETURNING id');
+$reader->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT pg_current_xact_id()');
+$writer->query_safe('COMMIT');
+$node->safe_psql('postgres', 'SELECT uid_horizon(); INSERT INTO event DEFAULT VALUES; SELECT uid_horizon()') foreach 1 .. 3;
+my ($sees, $horizon) = split /\|/, $reader->query_safe("SELECT count(*), coalesce(uid_horizon(), 0) FROM event WHERE id = $id");
+ok($sees == 1 || $horizon < $id, 'with a transaction id of its own: what it is told it sees');
+$reader->query_safe('COMMIT');
+
+# ---- ids of an earlier transaction ----
+
+my $old = $node->safe_psql('postgres', 'SELECT uid_next()');
+becomes_final($old, 'an id that no row has');
+fails_with($node, "SELECT uid_hold($old)", '40001', qr/readers have passed the id $old/, 'readers have passed it: it cannot be stored any more');
+$reader->query_safe('BEGIN');
+my $fresh = $reader->query_safe('SELECT uid_next()');
+$writer->query_safe("BEGIN; INSERT INTO event VALUES (uid_hold($fresh))");
+$reader->query_safe('COMMIT');
+$node->safe_psql('postgres', 'SELECT pg_sleep(0.01)');
+ok(!is_final($fresh), 'another transaction holds it');
+$writer->query_safe('COMMIT');
+becomes_final($fresh, '... and stores it');
+fails_with($node, 'SELECT uid_hold(-1)', '22003', qr/does not fit the layout/, 'what is no id cannot be held');
+is($node->safe_psql('postgres', 'SELECT uid_hold(NULL) IS NULL'), 't', 'nor can null');
+
+# What is left of a cache is of an earlier transaction, too.
+my $cached = session();
+my @ids = split /\n/, $cached->query_safe('SET uidgen.cache = 100; SELECT uid_next() FROM generate_series(1, 20)');
+$cached->query_safe('BEGIN');
+$id = $cached->query_safe('SELECT uid_next()');
+ok(!is_final($id), 'an id of a cache is held');
+$cached->query_safe('COMMIT');
+becomes_final($id, '... until it is stored');
+my $passed = $node->safe_psql('postgres', 'SELECT uid_horizon()');
+cmp_ok($cached->query_safe('SELECT uid_next()'), '>', $passed, '... and what readers have passed is thrown away');
+$cached->quit;
+
+# A function that is wrongly labelled draws in a parallel worker.
+$node->safe_psql('postgres', q{CREATE FUNCTION wrongly() RETURNS bigint LANGUAGE sql PARALLEL SAFE VOLATILE AS 'SELECT uid_next()';
+	CREATE TABLE numbers AS SELECT i FROM generate_series(1, 10000) AS i; ALTER TABLE numbers SET (parallel_workers = 2)});
+$writer->query_safe(q{BEGIN; SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0; SET LOCAL min_parallel_table_scan_size = 0; SET LOCAL parallel_leader_participation = off});
+like($writer->query_safe('EXPLAIN SELECT count(*) FROM numbers WHERE wrongly() > 0'), qr/Parallel/, 'a plan with workers');
+my ($low) = $writer->query_safe('SELECT min(wrongly()) FROM numbers');
+ok(!is_final($low), '... which hold it in the name of their leader');
+$writer->query_safe('COMMIT');
+becomes_final($low, '... until it ends');
+
+# ---- prepared transactions ----
+
+$writer->query_safe('BEGIN');
+$id = $writer->query_safe('INSERT INTO event DEFAULT VALUES RETURNING id');
+$writer->query_safe(q{PREPARE TRANSACTION 'drawn'});
+$node->safe_psql('postgres', 'SELECT pg_sleep(0.01)');
+ok(!is_final($id), 'a prepared transaction holds it');
+is($node->safe_psql('postgres', "SELECT pid IS NULL, database, since IS NOT NULL, id < $id, prepared FROM uidgen.horizon_holders"), 't|postgres|t|t|drawn', '... and is shown');
+$writer->query_safe("BEGIN; INSERT INTO event VALUES (1); PREPARE TRANSACTION 'drew none'");
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), '1', 'one that drew none does not');
+$node->safe_psql('postgres', q{ROLLBACK PREPARED 'drew none'});
+$_->quit foreach $writer, $reader, $bystander;
+$clock->under(sub { $node->restart });
+is($node->safe_psql('postgres', 'SELECT uid_horizon() IS NULL'), 't', 'of one from before a start nothing is known, so nothing can be said');
+is($node->safe_psql('postgres', 'SELECT since IS NULL, id IS NULL, prepared FROM uidgen.horizon_holders'), 't|t|drawn', '... and it is shown');
+cmp_ok($node->safe_psql('other', 'SELECT uid_horizon()'), '>', 0, '... but in another database there is something to say');
+$node->safe_psql('postgres', q{COMMIT PREPARED 'drawn'});
+becomes_final($id, 'it is committed');
+$later = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id');
+becomes_final($later, 'and ids of this run are final after it');
+
+# ---- the clock ----
+
+my $before = $node->safe_psql('postgres', 'SELECT uid_horizon()');
+$clock->step(-7200);
+my $low_id;
+ok(poll_until(sub { ($low_id) = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id'); $low_id < $before }), 'the clock is set back: ids are lower');
+fails_with($node, 'SELECT uid_horizon()', '55000', qr/readers that go on by id would miss rows.*DETAIL:.*up to the id \d+.*ids from \d+ on.*HINT:.*accept_step/s, 'readers are told that they would miss rows');
+my ($to, $from) = (sqlstate_of($node, 'SELECT uid_horizon()'))[1] =~ /up to the id (\d+) .* ids from (\d+) on/;
+ok($from <= $low_id && $low_id <= $to, '... and which');
+fails_with($node, 'SELECT count(*) FROM event WHERE id <= uid_horizon()', '55000', qr/would miss rows/, '... each time');
+$node->safe_psql('postgres', 'SELECT uidgen.accept_step()');
+becomes_final($low_id, 'the owner accepts it');
+my $end = $node->safe_psql('postgres', 'SELECT uid_horizon()');
+cmp_ok($end, '<', $before, '... and the horizon is where ids are');
+
+# ---- where there is none ----
+
+$node->stop;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
+$node->start;
+fails_with($node, 'SELECT uid_horizon()', '55000', qr/must be loaded via shared_preload_libraries/, 'without the preload there is none');
+is($node->safe_psql('postgres', 'SELECT horizon_lag IS NULL FROM uidgen.status'), 't', '... and no lag');
+$node->stop;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'uidgen'");
+append_to_file($node->data_dir . '/standby.signal', '');
+$node->start;
+fails_with($node, 'SELECT uid_horizon()', '55000', qr/not known during recovery.*HINT:.*primary/s, 'nor in recovery');
+is($node->safe_psql('postgres', 'SELECT horizon_lag IS NULL FROM uidgen.status'), 't', '... and no lag');
+
+done_testing();
