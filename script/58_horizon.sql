@@ -42,9 +42,10 @@ LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+	IF string_to_array(uidgen.library_version(), '.')::integer[] < ARRAY[0, 3, 0] THEN
+		RETURN NULL;
+	END IF;
 	RETURN uidgen.measure_horizon();
-EXCEPTION WHEN undefined_function THEN
-	RETURN NULL;
 END
 $$;
 COMMENT ON FUNCTION uidgen.horizon_lag() IS 'how far the horizon of this database is behind the clock; null: nothing can be said';

@@ -108,7 +108,14 @@ REVOKE EXECUTE ON FUNCTION uidgen.use_layout() FROM PUBLIC;
 -- [since 0.3.0]
 GRANT EXECUTE ON FUNCTION uidgen.use_layout() TO pg_database_owner;
 
--- The layout that the registry in this database is pinned to, and this server's where another registry pins it.
+-- What is certain now: the layout that the registry in this database is pinned to, or this server's where another
+-- registry has pinned it with a grant, which is asked for here.
+-- [since 0.3.0]
+DO $$
+BEGIN
+	PERFORM uidgen.diagnose();
+END
+$$;
 -- [since 0.3.0]
 INSERT INTO uidgen.layout_used (layout, since, system_identifier, database, extension)
 	SELECT known.layout, clock_timestamp(), h.system_identifier, h.database, e.oid
@@ -116,6 +123,6 @@ INSERT INTO uidgen.layout_used (layout, since, system_identifier, database, exte
 			SELECT r.layout FROM uidgen.registry_layout AS r WHERE r.database = h.database AND NOT r.shared
 			UNION
 			SELECT s.layout FROM uidgen.status AS s
-				WHERE s.layout IS NOT NULL
+				WHERE s.state = 'granted'
 					AND NOT (s.registry = 'local' AND current_setting('uidgen.database') = current_database()::text)) AS known;
 

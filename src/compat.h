@@ -7,6 +7,7 @@
 #ifndef UIDGEN_COMPAT_H
 #define UIDGEN_COMPAT_H
 
+#include "access/tableam.h"
 #include "catalog/pg_proc.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -108,6 +109,17 @@ uidgen_create_wait_event_set(int nevents)
 	return CreateWaitEventSet(NULL, nevents);
 #else
 	return CreateWaitEventSet(CurrentMemoryContext, nevents);
+#endif
+}
+
+/* A scan of a whole table.  Since 19 it has flags. */
+static inline TableScanDesc
+uidgen_begin_scan(Relation table, Snapshot snapshot)
+{
+#if PG_VERSION_NUM >= 190000
+	return table_beginscan(table, snapshot, 0, NULL, SO_NONE);
+#else
+	return table_beginscan(table, snapshot, 0, NULL);
 #endif
 }
 

@@ -13,7 +13,6 @@
 #include "access/relation.h"
 #include "access/sysattr.h"
 #include "access/table.h"
-#include "access/tableam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "catalog/dependency.h"
@@ -28,6 +27,7 @@
 #include "catalog/pg_trigger.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
+#include "compat.h"
 #include "executor/tuptable.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
@@ -175,7 +175,7 @@ judge(Relation table, char **layouts, int *n, bool *for_now)
 {
 	Oid			extension = get_extension_oid("uidgen", true);
 	TupleTableSlot *slot = table_slot_create(table, NULL);
-	TableScanDesc scan = table_beginscan(table, SnapshotSelf, 0, NULL);
+	TableScanDesc scan = uidgen_begin_scan(table, SnapshotSelf);
 	StringInfoData list[2];		/* those of this database, and of others */
 	int			count[2] = {0};
 	bool		suits[2] = {false};

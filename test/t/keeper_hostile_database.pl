@@ -51,6 +51,8 @@ $node->safe_psql('registry', 'DROP SCHEMA uidgen CASCADE');
 $node->safe_psql('registry', 'CREATE EXTENSION uidgen');
 my $id = $node->safe_psql('postgres', 'SELECT uid_next()');
 cmp_ok($id, '>', 0, 'with the extension, ids are issued');
+# It was created before there was a registry.
+$node->safe_psql('postgres', 'SELECT uidgen.use_layout()');
 
 # Beside the real functions, made by a role that an administrator let into the schema:
 # some with fewer arguments, before them in the catalog, and some with other types,
