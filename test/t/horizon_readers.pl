@@ -111,6 +111,13 @@ my %readers = (
 	cursor => [ "SELECT poll_by_cursor();\n", '', '-M', 'simple' ],
 	own_xid => [ "BEGIN;\nUPDATE reader SET polls = polls + 1 WHERE name = 'own_xid';\n" . poll('own_xid', $UNTIL) . "COMMIT;\n", '', '-M', 'simple' ],
 	connecting => [ poll('connecting', $UNTIL), '', '-C' ],
+	# as docs/readers.md has it
+	outbox => [ "BEGIN;\nSELECT FROM reader WHERE name = 'outbox' FOR UPDATE;\n" . "WITH new AS (
+		SELECT e.* FROM event AS e, reader AS p WHERE p.name = 'outbox' AND e.id > p.last AND e.id <= uid_horizon() ORDER BY e.id LIMIT $limit),
+	moved AS (
+		UPDATE reader SET last = (SELECT max(id) FROM new), n = n + (SELECT count(*) FROM new), sum = sum + (SELECT sum(hashint8(id)) FROM new), polls = polls + 1
+			WHERE name = 'outbox' AND EXISTS (SELECT FROM new))
+	SELECT count(*) FROM new;" =~ s/\s*\n\s*/ /gr . "\nCOMMIT;\n", '', '-M', 'simple' ],
 	# loses rows
 	control => [ poll('control', ''), '', '-M', 'prepared' ]);
 script($_, $readers{$_}[0]) foreach keys %readers;
@@ -148,7 +155,7 @@ sub start_readers
 
 sub start_writers
 {
-	return (start_pgbench('', '-c', 20, '-j', 2, '-M', 'simple', @weighted, @retry), start_pgbench('-c uidgen.cache=50', '-c', 4, '-M', 'prepared',
+	return (start_pgbench('', '-c', 26, '-j', 2, '-M', 'simple', @weighted, @retry), start_pgbench('-c uidgen.cache=50', '-c', 4, '-M', 'prepared',
 			'-f', "$folder/write_automatic\@8", '-f', "$folder/write_long\@2", '-f', "$folder/write_savepoint\@2", @retry));
 }
 
