@@ -124,6 +124,19 @@ $node->safe_psql('postgres', 'SELECT pg_sleep(0.01)');
 ok(!is_final($fresh), 'another transaction holds it');
 $writer->query_safe('COMMIT');
 becomes_final($fresh, '... and stores it');
+# In one transaction the lowest of all counts.
+$reader->query_safe('BEGIN');
+$fresh = $reader->query_safe('SELECT uid_next()');
+$node->safe_psql('postgres', 'SELECT pg_sleep(0.01)');
+$writer->query_safe('BEGIN');
+my $middle = $writer->query_safe('SELECT uid_next()');
+$writer->query_safe("INSERT INTO event VALUES (uid_hold($fresh))");
+$node->safe_psql('postgres', 'SELECT pg_sleep(0.01)');
+$writer->query_safe('SELECT uid_hold(uid_next())');
+$reader->query_safe('COMMIT');
+ok(!is_final($fresh), 'an older id that is held after others are drawn, and newer ones after that');
+$writer->query_safe('COMMIT');
+becomes_final($middle, '... until the end');
 fails_with($node, 'SELECT uid_hold(-1)', '22003', qr/does not fit the layout/, 'what is no id cannot be held');
 is($node->safe_psql('postgres', 'SELECT uid_hold(NULL) IS NULL'), 't', 'nor can null');
 
