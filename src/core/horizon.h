@@ -32,7 +32,8 @@
  * tick that was drawn in would be final only once somebody draws again.
  *
  * Ids from before, such as those of a cache, are drawn in the transaction that uses them: their tick
- * is held, and they are used only if read_to is not above it, seen after the barrier.
+ * is held, and they are used only if read_to is not above it, seen after the barrier, or if the
+ * transaction has held it before.
  *
  * read_to never passes the clock.  So what is said before a restart holds after it, because grants
  * then begin at the clock or later; unless the clock was set back meanwhile.
@@ -74,14 +75,32 @@ uidgen_horizon_raise(UidgenAtomic *word, UidgenTick tick)
 		;
 }
 
-/* Before a draw: hold the horizon at the position's tick, and at `oldest` if that is lower. */
+/* Before a draw: hold the horizon at the position's tick. */
 static inline void
-uidgen_horizon_hold(UidgenTicketWords *words, const UidgenTicketRules *rules,
-					UidgenAtomic *bound, UidgenTick oldest)
+uidgen_horizon_hold(UidgenTicketWords *words, const UidgenTicketRules *rules, UidgenAtomic *bound)
 {
-	UidgenTick	tick = uidgen_ticket_tick(rules, uidgen_atomic_read(&words->position));
+	uidgen_horizon_lower(bound, uidgen_ticket_tick(rules, uidgen_atomic_read(&words->position)));
+}
 
-	uidgen_horizon_lower(bound, uidgen_tick_lower(tick, oldest));
+/*
+ * Hold the horizon at the tick of an id that was drawn before; false: a reader may have passed it.
+ * What the owner holds already, no reader has passed since.  A refusal leaves the bound as it was.
+ */
+static inline bool
+uidgen_horizon_hold_older(UidgenAtomic *bound, UidgenAtomic *read_to, UidgenTick tick)
+{
+	uint64_t	former = uidgen_atomic_read(bound);
+	uint64_t	wanted = uidgen_horizon_bound(tick);
+
+	if (former != 0 && former <= wanted)
+		return true;
+	if (uidgen_atomic_read(read_to) > (uint64_t) tick)
+		return false;
+	uidgen_horizon_lower(bound, tick);
+	if (uidgen_atomic_read(read_to) <= (uint64_t) tick)
+		return true;
+	(void) uidgen_atomic_compare_exchange(bound, &wanted, former);
+	return false;
 }
 
 /*

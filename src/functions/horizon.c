@@ -42,8 +42,12 @@ uidgen_hold_id(PG_FUNCTION_ARGS)
 	(void) uidgen_id_timestamp(layout, id); /* raises an error if the id does
 											 * not fit */
 	tick = (UidgenTick) uidgen_layout_get(layout, UIDGEN_TIME, id);
-	uidgen_hold(tick);
-	if (!uidgen_is_unread(tick))
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("ids cannot be held during recovery"),
+				 errhint("Store rows on the primary server.")));
+	if (!uidgen_hold_older(tick))
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("readers have passed the id " INT64_FORMAT, id),

@@ -182,16 +182,10 @@ refill(bool used_up, uint64 tag_bits)
 static void
 begin_transaction(void)
 {
-	UidgenTick	tick = uidgen_ticket_tick(&uidgen_rules, cache.next_tick) - 1;
-
-	if (left_in_cache() == 0)
-	{
-		uidgen_begin_drawing(UIDGEN_NO_OLDER_TICK);
-		return;
-	}
-	uidgen_begin_drawing(tick);
-	if (!uidgen_is_unread(tick))
+	if (left_in_cache() > 0 &&
+		!uidgen_hold_older(uidgen_ticket_tick(&uidgen_rules, cache.next_tick) - 1))
 		uidgen_cache_discard();
+	uidgen_begin_drawing();
 }
 
 /* The cache cannot be used, or has to be checked first. */

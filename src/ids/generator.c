@@ -207,13 +207,13 @@ ticket_block(const UidgenTicket *ticket)
  * the same, and the next call looks again.
  */
 void
-uidgen_begin_drawing(UidgenTick oldest)
+uidgen_begin_drawing(void)
 {
 	static bool layout_suits = false;
 
 	if (!layout_suits)
 		layout_suits = uidgen_check_layout_used();
-	uidgen_hold(oldest);
+	uidgen_hold();
 	if (layout_suits)
 		uidgen_words = uidgen_server_words;
 }
@@ -235,7 +235,7 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 	if (uidgen_words != words)
 	{
 		/* What the first try found was none of the server's. */
-		uidgen_begin_drawing(UIDGEN_NO_OLDER_TICK);
+		uidgen_begin_drawing();
 		uidgen_ticket_begin(words, &ticket);
 		result = uidgen_ticket_take(words, &uidgen_rules, &ticket,
 									read_clock(words, ticket.era), n, kind);

@@ -36,10 +36,10 @@ typedef struct UidgenBlock
 extern void uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block);
 
 /*
- * What comes before the first draw of a transaction.  `oldest` is the tick of the oldest id that the
- * session has from before and may use, or UIDGEN_NO_OLDER_TICK (holding.h).
+ * What comes before the first draw of a transaction.  Errors: 55000 the database has ids of another
+ * layout, and those of uidgen_hold().
  */
-extern void uidgen_begin_drawing(UidgenTick oldest);
+extern void uidgen_begin_drawing(void);
 
 /* One new id, with the bits of its tag.  Waits and errors: see uidgen_take(). */
 extern int64 uidgen_next_id(uint64 tag_bits);

@@ -105,18 +105,24 @@ release_at_exit(int code, Datum arg)
 	release();
 }
 
-void
-uidgen_hold(UidgenTick oldest)
+/* The slot, ready for a bound. */
+static UidgenHolder *
+prepare_holder(void)
 {
+	static bool leaves = false;
 	UidgenHolder *holder = my_holder();
 
+	if (!leaves)
+	{
+		on_shmem_exit(release_at_exit, 0);
+		leaves = true;
+	}
 	if (!prepared_are_known)
 	{
 		LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
 		uidgen_refresh_prepared();
+		prepared_are_known = uidgen_horizon->prepared_known;
 		LWLockRelease(uidgen_horizon->lock);
-		on_shmem_exit(release_at_exit, 0);
-		prepared_are_known = true;
 	}
 	if (!holder)
 		ereport(ERROR,
@@ -129,7 +135,40 @@ uidgen_hold(UidgenTick oldest)
 		holder->pid = IsParallelWorker() ? MyProc->lockGroupLeader->pid : MyProcPid;
 		uidgen_write_barrier();
 	}
-	uidgen_horizon_hold(uidgen_server_words, &uidgen_rules, &holder->bound, oldest);
+	return holder;
+}
+
+void
+uidgen_hold(void)
+{
+	uidgen_horizon_hold(uidgen_server_words, &uidgen_rules, &prepare_holder()->bound);
+}
+
+bool
+uidgen_hold_older(UidgenTick tick)
+{
+	UidgenHolder *holder = prepare_holder();
+
+	/*
+	 * Nothing was drawn since the server started, so these are from before, and readers were told up to
+	 * the clock.
+	 */
+	if (uidgen_atomic_read(&uidgen_server_words->era) == 1)
+		uidgen_horizon_raise(&uidgen_horizon->read_to, uidgen_clock_tick());
+	return uidgen_horizon_hold_older(&holder->bound, &uidgen_horizon->read_to, tick);
+}
+
+/* The first draw since the server started: what lies below it is from before. */
+static void
+begin_run(UidgenTick now)
+{
+	UidgenTick	tick = uidgen_ticket_tick(&uidgen_rules, uidgen_atomic_read(&uidgen_server_words->position));
+
+	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+	if (!uidgen_horizon->begun)
+		uidgen_horizon_raise(&uidgen_horizon->read_to, Min(tick, now));
+	uidgen_horizon->begun = true;
+	LWLockRelease(uidgen_horizon->lock);
 }
 
 void
@@ -138,7 +177,9 @@ uidgen_hold_in_era(UidgenTick now)
 	UidgenTick	told;
 	UidgenTick	drawn;
 
-	uidgen_hold(UIDGEN_NO_OLDER_TICK);
+	uidgen_hold();
+	if (unlikely(!uidgen_horizon->begun))
+		begin_run(now);
 	if (likely(!uidgen_horizon_passed(uidgen_server_words, &uidgen_rules, &uidgen_horizon->read_to,
 									  now, &told, &drawn)))
 		return;
@@ -147,10 +188,4 @@ uidgen_hold_in_era(UidgenTick now)
 		uidgen_horizon->drawn = drawn;
 	uidgen_horizon->told = Max(uidgen_horizon->told, told);
 	LWLockRelease(uidgen_horizon->lock);
-}
-
-bool
-uidgen_is_unread(UidgenTick tick)
-{
-	return uidgen_atomic_read(&uidgen_horizon->read_to) <= (uint64) tick;
 }

@@ -3,7 +3,7 @@
  *	  A transaction that draws ids holds the horizon back until it has ended: the writers' side of
  *	  core/horizon.h in this process.
  *
- * generator.c and cache.c call uidgen_hold() before the first draw of each transaction; they notice it
+ * generator.c calls uidgen_hold() before the first draw of each transaction, which it notices
  * by the gate (uidgen_words in memory.h), which is shut again when a transaction ends.  horizon.c
  * is the readers' side.
  */
@@ -16,19 +16,17 @@
  * may hold in its leader's name. */
 extern void uidgen_register_holding(void);
 
+/* Hold the horizon at the position's tick.  Error: 55000 a parallel worker whose leader has ended. */
+extern void uidgen_hold(void);
+
 /*
- * Hold the horizon at the position's tick, and at `oldest` if that is lower.  Error: 55000 a parallel
- * worker whose leader has ended.
+ * Hold it at the tick of ids that were drawn before; false: readers may have passed them, and they may be
+ * stored no more.  Errors: likewise.
  */
-extern void uidgen_hold(UidgenTick oldest);
+extern bool uidgen_hold_older(UidgenTick tick);
 
 /* The first look at the clock in another era, in which the position may be lower; `now` is the
  * clock's tick. */
 extern void uidgen_hold_in_era(UidgenTick now);
-
-/* May ids of this tick, which were drawn before, still be stored?  After uidgen_hold() with it. */
-extern bool uidgen_is_unread(UidgenTick tick);
-
-#define UIDGEN_NO_OLDER_TICK INT64_MAX
 
 #endif							/* UIDGEN_HOLDING_H */

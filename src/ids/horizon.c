@@ -6,6 +6,7 @@
 
 #include "ids/horizon.h"
 
+#include "access/parallel.h"
 #include "access/transam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
@@ -209,17 +210,21 @@ report_passed(void)
 static bool
 find_tick(const SnapshotPlace *place, UidgenTick *tick)
 {
-	UidgenHorizonNote note = {0};
+	UidgenHorizonNote note = {.generation = uidgen_horizon->generation};
 	UidgenMicroseconds now = uidgen_clock_monotonic();
-	bool		noted = make_note(&note);
+	bool		noted;
 	const UidgenHorizonNote *candidates[4];
 	bool		known = false;
 	bool		keep;
 
+	/* What is accepted meanwhile makes the note void. */
+	pg_memory_barrier();
+	noted = make_note(&note);
+
 	LWLockAcquire(uidgen_horizon->lock, LW_SHARED);
 	if (uidgen_horizon->told != 0)
 		report_passed();
-	note.generation = uidgen_horizon->generation;
+	noted = noted && note.generation == uidgen_horizon->generation;
 	candidates[0] = noted ? &note : NULL;
 	candidates[1] = &last_note;
 	candidates[2] = find_note(&uidgen_horizon->milliseconds, place);
@@ -297,6 +302,11 @@ uidgen_horizon_tick(UidgenTick *tick)
 				 errmsg("the horizon of ids is not known during recovery"),
 				 errdetail("It rests on who is drawing ids, which only the primary server knows."),
 				 errhint("Read on the primary server.")));
+	if (IsParallelWorker())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the horizon of ids cannot be asked for in a parallel worker"),
+				 errhint("Label functions that call uid_horizon() PARALLEL RESTRICTED.")));
 	snapshot = ActiveSnapshotSet() ? GetActiveSnapshot() : NULL;
 	if (!snapshot || snapshot->snapshot_type != SNAPSHOT_MVCC || snapshot->takenDuringRecovery)
 		ereport(ERROR,
@@ -322,10 +332,11 @@ uidgen_horizon_accept(void)
 	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
 	if (uidgen_horizon->told != 0)
 	{
+		/* They have gone back to there, and no further. */
+		uidgen_atomic_write(&uidgen_horizon->read_to, (uint64) uidgen_horizon->drawn);
 		uidgen_horizon->told = 0;
 		uidgen_horizon->drawn = 0;
 		uidgen_horizon->generation++;
-		uidgen_atomic_write(&uidgen_horizon->read_to, 0);
 	}
 	LWLockRelease(uidgen_horizon->lock);
 }

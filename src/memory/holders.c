@@ -7,6 +7,7 @@
 #include "memory/holders.h"
 
 #include "access/twophase.h"
+#include "access/xlog.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
@@ -93,9 +94,9 @@ uidgen_refresh_prepared(void)
 
 	/*
 	 * Whoever draws comes here before, so what is prepared now has drawn none since the server
-	 * started.
+	 * started.  During recovery they are not there yet.
 	 */
-	if (uidgen_horizon->prepared_known)
+	if (uidgen_horizon->prepared_known || RecoveryInProgress())
 		return;
 	for (int i = 0; i < max_prepared_xacts; i++)
 	{

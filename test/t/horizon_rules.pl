@@ -6,6 +6,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
+use IPC::Run;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -124,6 +125,21 @@ $node->safe_psql('postgres', 'SELECT pg_sleep(0.01)');
 ok(!is_final($fresh), 'another transaction holds it');
 $writer->query_safe('COMMIT');
 becomes_final($fresh, '... and stores it');
+# What the transaction has drawn itself is held, whatever readers have read meanwhile; what is refused holds nothing.
+$writer->query_safe('BEGIN');
+my $own = $writer->query_safe('SELECT uid_next()');
+$node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES; SELECT pg_sleep(0.01), uid_horizon()') foreach 1 .. 2;
+is($writer->query_safe("SELECT uid_hold($own)"), $own, 'an id of the same transaction can be held at any time');
+$writer->query_safe(qq{DO \$\$ BEGIN PERFORM uid_hold(1); EXCEPTION WHEN serialization_failure THEN NULL; END \$\$});
+is($node->safe_psql('postgres', 'SELECT count(*) FILTER (WHERE id > 1) FROM uidgen.horizon_holders'), '1', 'one that is refused holds nothing');
+$writer->query_safe('COMMIT');
+$node->safe_psql('postgres', q{CREATE TABLE held (LIKE event INCLUDING ALL);
+	CREATE FUNCTION hold_id() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.id := uid_hold(NEW.id); RETURN NEW; END';
+	CREATE TRIGGER hold_id BEFORE INSERT ON held FOR EACH ROW EXECUTE FUNCTION hold_id()});
+my $poller = IPC::Run::start([ $node->installed_command('psql'), '-Xq', '-d', $node->connstr('postgres') ], '<', \("SELECT uid_horizon();\n" x 3000), '>', \my $polled, '2>', \my $complained);
+is($node->safe_psql('postgres', 'WITH new AS (INSERT INTO held SELECT FROM generate_series(1, 20000) RETURNING id) SELECT count(*) FROM new'), '20000', 'a trigger that holds each id, beside readers');
+$poller->finish;
+
 # In one transaction the lowest of all counts.
 $reader->query_safe('BEGIN');
 $fresh = $reader->query_safe('SELECT uid_next()');
@@ -174,7 +190,9 @@ $writer->query_safe("BEGIN; INSERT INTO event VALUES (1); PREPARE TRANSACTION 'd
 is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), '1', 'one that drew none does not');
 $node->safe_psql('postgres', q{ROLLBACK PREPARED 'drew none'});
 $_->quit foreach $writer, $reader, $bystander;
+my $pool = $node->safe_psql('postgres', 'SELECT uid_next()');
 $clock->under(sub { $node->restart });
+fails_with($node, "SELECT uid_hold($pool)", '40001', qr/readers have passed/, 'an id of before a start cannot be held: readers may have passed it');
 is($node->safe_psql('postgres', 'SELECT uid_horizon() IS NULL'), 't', 'of one from before a start nothing is known, so nothing can be said');
 is($node->safe_psql('postgres', 'SELECT since IS NULL, id IS NULL, prepared FROM uidgen.horizon_holders'), 't|t|drawn', '... and it is shown');
 cmp_ok($node->safe_psql('other', 'SELECT uid_horizon()'), '>', 0, '... but in another database there is something to say');
@@ -195,11 +213,24 @@ ok($from <= $low_id && $low_id <= $to, '... and which');
 fails_with($node, 'SELECT count(*) FROM event WHERE id <= uid_horizon()', '55000', qr/would miss rows/, '... each time');
 $node->safe_psql('postgres', 'SELECT uidgen.accept_step()');
 becomes_final($low_id, 'the owner accepts it');
+fails_with($node, "SELECT uid_hold(uid_min(now() - interval '1 day'))", '40001', qr/readers have passed/, '... and what readers had passed before the step stays so');
+$clock->step(7200);
+ok(poll_until(sub { $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id') > $before }), 'the clock is corrected');
+$node->safe_psql('postgres', 'SELECT pg_sleep(0.01), uid_horizon()');
+$clock->step(-7200);
+ok(poll_until(sub { $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id') < $before }), 'set back again');
+fails_with($node, 'SELECT uid_horizon()', '55000', qr/would miss rows/, 'readers are told again');
+$node->safe_psql('postgres', 'SELECT uidgen.accept_step()');
+$clock->step(-7200);
+ok(poll_until(sub { $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id') < $low_id }), 'and once more, before anybody has read');
+fails_with($node, 'SELECT uid_horizon()', '55000', qr/would miss rows/, '... and are told, too');
+$node->safe_psql('postgres', 'SELECT uidgen.accept_step(); INSERT INTO event DEFAULT VALUES');
 my $end = $node->safe_psql('postgres', 'SELECT uid_horizon()');
 cmp_ok($end, '<', $before, '... and the horizon is where ids are');
 
 # ---- where there is none ----
 
+$node->safe_psql('postgres', q{BEGIN; INSERT INTO event DEFAULT VALUES; PREPARE TRANSACTION 'before a promotion'});
 $node->stop;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
 $node->start;
@@ -210,6 +241,14 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = 'uidgen'");
 append_to_file($node->data_dir . '/standby.signal', '');
 $node->start;
 fails_with($node, 'SELECT uid_horizon()', '55000', qr/not known during recovery.*HINT:.*primary/s, 'nor in recovery');
+fails_with($node, "SELECT uid_hold($low_id)", '25006', qr/cannot be held during recovery/, '... where no id is held, either');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), '0', '... and nobody is seen');
 is($node->safe_psql('postgres', 'SELECT horizon_lag IS NULL FROM uidgen.status'), 't', '... and no lag');
+$node->promote;
+$node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES; SELECT pg_sleep(0.01)');
+is($node->safe_psql('postgres', 'SELECT uid_horizon() IS NULL, (SELECT prepared FROM uidgen.horizon_holders)'), 't|before a promotion', 'a promoted server knows of what was prepared before');
+$node->safe_psql('postgres', q{COMMIT PREPARED 'before a promotion'});
+# Ids of a grant that begins above the former one are ahead of the clock, which the horizon never passes.
+is($node->safe_psql('postgres', 'SELECT uid_timestamp(uid_horizon()) <= clock_timestamp()'), 't', '... until it ends');
 
 done_testing();
