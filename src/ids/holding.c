@@ -65,10 +65,10 @@ note_prepared(void)
 	prepared.database = MyDatabaseId;
 	prepared.bound = uidgen_atomic_read(&holder->bound);
 	prepared.since = holder->since;
-	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
 	uidgen_refresh_prepared();
 	uidgen_note_prepared(&prepared);
-	LWLockRelease(uidgen_horizon->lock);
+	LWLockRelease(&uidgen_horizon->lock);
 }
 
 static void
@@ -112,9 +112,9 @@ uidgen_hold(UidgenTick oldest)
 
 	if (!prepared_are_known)
 	{
-		LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+		LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
 		uidgen_refresh_prepared();
-		LWLockRelease(uidgen_horizon->lock);
+		LWLockRelease(&uidgen_horizon->lock);
 		on_shmem_exit(release_at_exit, 0);
 		prepared_are_known = true;
 	}
@@ -142,11 +142,11 @@ uidgen_hold_in_era(UidgenTick now)
 	if (likely(!uidgen_horizon_passed(uidgen_server_words, &uidgen_rules, &uidgen_horizon->read_to,
 									  now, &told, &drawn)))
 		return;
-	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
 	if (uidgen_horizon->told == 0 || drawn < uidgen_horizon->drawn)
 		uidgen_horizon->drawn = drawn;
 	uidgen_horizon->told = Max(uidgen_horizon->told, told);
-	LWLockRelease(uidgen_horizon->lock);
+	LWLockRelease(&uidgen_horizon->lock);
 }
 
 bool
