@@ -36,7 +36,8 @@ request(void)
 		prev_shmem_request_hook();
 	RequestAddinShmemSpace(add_size(MAXALIGN(sizeof(UidgenMemory)),
 									add_size(uidgen_segments_size(), uidgen_holders_size())));
-	RequestNamedLWLockTranche(NAME, 1);	/* for its name; the locks are in the memory */
+	RequestNamedLWLockTranche(NAME, 1); /* for its name; the locks are in the
+										 * memory */
 }
 
 /* After a crash of a process it runs again, on fresh memory. */

@@ -51,7 +51,8 @@ typedef struct UidgenMemory
 	 * may read it without the lock; others take it shared.
 	 */
 	LWLock		lock;
-	UidgenProcess keeper;		/* whose latch is set to wake it; none: there is no keeper now */
+	UidgenProcess keeper;		/* whose latch is set to wake it; none: there
+								 * is no keeper now */
 	bool		keeper_ran;		/* a keeper has started since the memory was
 								 * made */
 
