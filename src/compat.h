@@ -90,17 +90,6 @@ uidgen_make_range(TypeCacheEntry *type, RangeBound *lower, RangeBound *upper)
 #endif
 }
 
-/* A hash table of a fixed size in shared memory.  Since 19 it has one size only. */
-static inline HTAB *
-uidgen_shmem_hash(const char *name, long size, HASHCTL *control, int flags)
-{
-#if PG_VERSION_NUM >= 190000
-	return ShmemInitHash(name, size, control, flags);
-#else
-	return ShmemInitHash(name, size, size, control, flags);
-#endif
-}
-
 /* A set of events to wait for, which the caller frees.  Since 17 a resource owner can do so. */
 static inline WaitEventSet *
 uidgen_create_wait_event_set(int nevents)

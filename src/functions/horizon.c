@@ -87,12 +87,12 @@ uidgen_horizon_holders(PG_FUNCTION_ARGS)
 		SET(4, (Datum) 0, true);
 		uidgen_put_row(fcinfo, row, lengthof(row));
 	}
-	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
 	uidgen_refresh_prepared();
 	nprepared = uidgen_horizon->nprepared;
 	prepared = palloc(Max(nprepared, 1) * sizeof(UidgenPreparedHolder));
 	memcpy(prepared, uidgen_prepared, nprepared * sizeof(UidgenPreparedHolder));
-	LWLockRelease(uidgen_horizon->lock);
+	LWLockRelease(&uidgen_horizon->lock);
 	for (int i = 0; i < nprepared; i++)
 	{
 		bool		unknown = prepared[i].bound == 0;

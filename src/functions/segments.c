@@ -290,14 +290,14 @@ put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot, int ncolumns)
 	double		seconds;
 	double		rate;
 
-	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 	strlcpy(name, slot->name, sizeof(name));
 	supply = slot->supply;
 	failure = slot->demand.failure;
 	failures = slot->demand.failures;
 	skipped = (int64) pg_atomic_read_u64(&slot->skipped);
 	uidgen_segment_look(&slot->words, &look);
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	left = (int64) (look.left + look.next);
 
 	/* As fast as since the last range was fetched. */

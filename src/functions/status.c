@@ -108,7 +108,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 #define SET(column, datum) (row[column].value = (datum), row[column].isnull = false)
 	if (uidgen_memory)
 	{
-		LWLockAcquire(uidgen_memory->lock, LW_SHARED);
+		LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 		held = uidgen_memory->lease.held;
 		grant = uidgen_memory->lease.grant;
 		node = uidgen_memory->node;
@@ -118,7 +118,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 		SET(RENEWALS, Int64GetDatum(uidgen_memory->renewals));
 		SET(FAILURES, Int64GetDatum(uidgen_memory->grant_demand.failures));
 		SET(CLOCK_STEPS, Int64GetDatum(uidgen_memory->clock_steps));
-		LWLockRelease(uidgen_memory->lock);
+		LWLockRelease(&uidgen_memory->lock);
 		SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&uidgen_memory->grant_demand.waits)));
 		SET(WASTED, Int64GetDatum(pg_atomic_read_u64(&uidgen_memory->wasted)));
 		of_fleet = held ? uidgen_grant_is_of_fleet(&grant) : uidgen_link()->fleet;

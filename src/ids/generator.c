@@ -353,12 +353,12 @@ uidgen_has_sound_grant(void)
 {
 	bool		result;
 
-	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 	result = uidgen_memory->lease.held &&
 		uidgen_memory->lease.grant.last >= uidgen_clock_tick() &&
 		uidgen_memory->served_place == uidgen_link()->place() &&
 		uidgen_memory->grant_demand.failure.sqlerrcode == 0;
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	return result;
 }
 

@@ -65,10 +65,10 @@ note_prepared(void)
 	prepared.database = MyDatabaseId;
 	prepared.bound = uidgen_atomic_read(&holder->bound);
 	prepared.since = holder->since;
-	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
 	uidgen_refresh_prepared();
 	uidgen_note_prepared(&prepared);
-	LWLockRelease(uidgen_horizon->lock);
+	LWLockRelease(&uidgen_horizon->lock);
 }
 
 static void
@@ -119,10 +119,10 @@ prepare_holder(void)
 	}
 	if (!prepared_are_known)
 	{
-		LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+		LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
 		uidgen_refresh_prepared();
 		prepared_are_known = uidgen_horizon->prepared_known;
-		LWLockRelease(uidgen_horizon->lock);
+		LWLockRelease(&uidgen_horizon->lock);
 	}
 	if (!holder)
 		ereport(ERROR,
@@ -164,11 +164,11 @@ begin_run(UidgenTick now)
 {
 	UidgenTick	tick = uidgen_ticket_tick(&uidgen_rules, uidgen_atomic_read(&uidgen_server_words->position));
 
-	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
 	if (!uidgen_horizon->begun)
 		uidgen_horizon_raise(&uidgen_horizon->read_to, Min(tick, now));
 	uidgen_horizon->begun = true;
-	LWLockRelease(uidgen_horizon->lock);
+	LWLockRelease(&uidgen_horizon->lock);
 }
 
 void
@@ -183,9 +183,9 @@ uidgen_hold_in_era(UidgenTick now)
 	if (likely(!uidgen_horizon_passed(uidgen_server_words, &uidgen_rules, &uidgen_horizon->read_to,
 									  now, &told, &drawn)))
 		return;
-	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
 	if (uidgen_horizon->told == 0 || drawn < uidgen_horizon->drawn)
 		uidgen_horizon->drawn = drawn;
 	uidgen_horizon->told = Max(uidgen_horizon->told, told);
-	LWLockRelease(uidgen_horizon->lock);
+	LWLockRelease(&uidgen_horizon->lock);
 }

@@ -95,9 +95,9 @@ uidgen_horizon_reading(UidgenTick *tick)
 
 	if (!uidgen_horizon->prepared_known)
 	{
-		LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+		LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
 		uidgen_refresh_prepared();
-		LWLockRelease(uidgen_horizon->lock);
+		LWLockRelease(&uidgen_horizon->lock);
 	}
 	least = uidgen_horizon_bound(uidgen_horizon_begin(uidgen_server_words, &uidgen_rules,
 													  &uidgen_horizon->read_to, uidgen_clock_tick()));
@@ -116,7 +116,7 @@ uidgen_horizon_reading(UidgenTick *tick)
 	 * After the slots: a transaction is in the table before it leaves its
 	 * slot.
 	 */
-	LWLockAcquire(uidgen_horizon->lock, LW_SHARED);
+	LWLockAcquire(&uidgen_horizon->lock, LW_SHARED);
 	for (int i = 0; i < uidgen_horizon->nprepared; i++)
 	{
 		const UidgenPreparedHolder *prepared = &uidgen_prepared[i];
@@ -129,7 +129,7 @@ uidgen_horizon_reading(UidgenTick *tick)
 		else
 			least = prepared->bound;
 	}
-	LWLockRelease(uidgen_horizon->lock);
+	LWLockRelease(&uidgen_horizon->lock);
 	*tick = (UidgenTick) (least - 1);
 	return known;
 }
@@ -197,7 +197,7 @@ report_passed(void)
 	UidgenTick	told = uidgen_horizon->told;
 	UidgenTick	drawn = uidgen_horizon->drawn;
 
-	LWLockRelease(uidgen_horizon->lock);
+	LWLockRelease(&uidgen_horizon->lock);
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("readers that go on by id would miss rows"),
@@ -221,7 +221,7 @@ find_tick(const SnapshotPlace *place, UidgenTick *tick)
 	pg_memory_barrier();
 	noted = make_note(&note);
 
-	LWLockAcquire(uidgen_horizon->lock, LW_SHARED);
+	LWLockAcquire(&uidgen_horizon->lock, LW_SHARED);
 	if (uidgen_horizon->told != 0)
 		report_passed();
 	noted = noted && note.generation == uidgen_horizon->generation;
@@ -238,14 +238,14 @@ find_tick(const SnapshotPlace *place, UidgenTick *tick)
 		}
 	keep = noted && !(has_note(&uidgen_horizon->milliseconds, now / 1000) &&
 					  has_note(&uidgen_horizon->seconds, now / 1000000));
-	LWLockRelease(uidgen_horizon->lock);
+	LWLockRelease(&uidgen_horizon->lock);
 
 	if (keep)
 	{
-		LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+		LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
 		keep_note(&uidgen_horizon->milliseconds, note, now / 1000);
 		keep_note(&uidgen_horizon->seconds, note, now / 1000000);
-		LWLockRelease(uidgen_horizon->lock);
+		LWLockRelease(&uidgen_horizon->lock);
 	}
 	if (noted)
 		last_note = note;
@@ -329,7 +329,7 @@ uidgen_horizon_tick(UidgenTick *tick)
 void
 uidgen_horizon_accept(void)
 {
-	LWLockAcquire(uidgen_horizon->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
 	if (uidgen_horizon->told != 0)
 	{
 		/* They have gone back to there, and no further. */
@@ -338,5 +338,5 @@ uidgen_horizon_accept(void)
 		uidgen_horizon->drawn = 0;
 		uidgen_horizon->generation++;
 	}
-	LWLockRelease(uidgen_horizon->lock);
+	LWLockRelease(&uidgen_horizon->lock);
 }

@@ -92,9 +92,9 @@ report_too_long(const UidgenNumbers *numbers, uint64 n)
 {
 	int64		longest;
 
-	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 	longest = numbers->slot->supply.max_step;
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	ereport(ERROR,
 			(errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
 			 errmsg("number of consecutive numbers is out of range"),

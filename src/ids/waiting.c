@@ -124,10 +124,10 @@ report_timeout(const UidgenWait *wait, const UidgenLack *lack)
 
 	if (uidgen_demand_failure(wait->on, &failure))
 		report_failure(&failure, lack);
-	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
-	running = uidgen_memory->keeper_latch != NULL;
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+	running = uidgen_memory->keeper != 0;
 	ran = uidgen_memory->keeper_ran;
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -153,7 +153,7 @@ uidgen_wait_for_keeper(UidgenWait *wait, const UidgenLack *lack)
 	/* Each time, because these can change while we wait. */
 	check_preconditions(lack);
 	/* Otherwise the keeper could not publish what we wait for. */
-	Assert(!LWLockHeldByMe(uidgen_memory->lock));
+	Assert(!LWLockHeldByMe(&uidgen_memory->lock));
 	if (wait->number == 0)
 		wait->number = uidgen_demand_make(wait->on);
 	else if (uidgen_demand_served(wait->on, wait->number))

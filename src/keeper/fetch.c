@@ -204,10 +204,10 @@ discard(UidgenSegmentSlot *slot)
 void
 uidgen_fetch_leave(UidgenSegmentSlot *slot)
 {
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	discard(slot);
 	uidgen_supply_leave(&slot->supply);
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 }
 
 /* What is wrong with an answer; NULL: nothing. */
@@ -239,7 +239,7 @@ take_range(UidgenSegmentSlot *slot, const UidgenSupplyRequest *request,
 	UidgenSegmentLook look;
 	const char *column;
 
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	uidgen_segment_look(&slot->words, &look);
 	verdict = uidgen_supply_receive(&slot->supply, request, result, &look, uidgen_clock_monotonic());
 	if (verdict.fault == UIDGEN_SUPPLY_SOUND)
@@ -249,7 +249,7 @@ take_range(UidgenSegmentSlot *slot, const UidgenSupplyRequest *request,
 		uidgen_segment_bound(&slot->words, result->max_step);
 		uidgen_segment_fill(&slot->words, verdict.first, verdict.size);
 	}
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	column = fault_column(verdict.fault);
 	if (column)
 		uidgen_report_answer(answer, column, uidgen_answer_text(answer, column));
@@ -334,10 +334,10 @@ uidgen_fetch_release(const UidgenLink *link, UidgenSegmentSlot *slot)
 	volatile bool done = false;
 	bool		possible;
 
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	uidgen_segment_close(&slot->words, rests);
 	possible = uidgen_supply_close(&slot->supply, rests, &rest);
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	if (!possible)
 		return;
 	PG_TRY();
@@ -346,9 +346,9 @@ uidgen_fetch_release(const UidgenLink *link, UidgenSegmentSlot *slot)
 	}
 	PG_FINALLY();
 	{
-		LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+		LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 		uidgen_supply_released(&slot->supply, &rest, done);
-		LWLockRelease(uidgen_memory->lock);
+		LWLockRelease(&uidgen_memory->lock);
 	}
 	PG_END_TRY();
 }

@@ -32,14 +32,14 @@ is_keeper(void)
 static void
 begin_writing(void)
 {
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	Assert(is_keeper());
 }
 
 static void
 end_writing(void)
 {
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 }
 
 /* ---- what is said in the log ---- */

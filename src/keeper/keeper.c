@@ -406,9 +406,9 @@ end_attempt(UidgenDemand *demand, bool succeeded)
 static void
 note_place(const UidgenLink *link)
 {
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	uidgen_memory->served_place = link->place();
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 }
 
 /* Make an attempt for the grant, by one of its demands.  Returns what begin_attempt() does. */

@@ -54,9 +54,9 @@ uidgen_keeping(void)
 void
 uidgen_keeper_goes(const UidgenLink *link)
 {
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	uidgen_node_goes(&uidgen_memory->node, link->place());
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 }
 
 UidgenMicroseconds
@@ -72,9 +72,9 @@ uidgen_keeper_sees(const UidgenLink *link, const UidgenRegistryLife *life)
 {
 	bool		usable;
 
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	usable = uidgen_node_sees(&uidgen_memory->node, life);
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	if (!usable)
 		uidgen_report_unusable(link, life);
 }
@@ -106,7 +106,7 @@ uidgen_keeper_failed(int sqlerrcode)
 {
 	if (sqlerrcode != ERRCODE_QUERY_CANCELED)
 		return;
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	uidgen_memory->node.clock.registry_known = false;
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 }

@@ -36,10 +36,10 @@ uidgen_own_slot(void)
 
 /* The lock is held. */
 static void
-set_successor(uint32 pid, Latch *latch)
+set_successor(uint32 pid, UidgenProcess process)
 {
 	uidgen_memory->successor_pid = pid;
-	uidgen_memory->successor_latch = latch;
+	uidgen_memory->successor = process;
 }
 
 /* Is this process the successor that has come?  The lock is held. */
@@ -55,11 +55,11 @@ step_back(void)
 {
 	bool		result;
 
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	result = am_successor();
 	if (result)
-		set_successor(0, NULL);
-	LWLockRelease(uidgen_memory->lock);
+		set_successor(0, 0);
+	LWLockRelease(&uidgen_memory->lock);
 	return result;
 }
 
@@ -70,20 +70,19 @@ leave_slot(int code, Datum arg)
 	if (step_back() || !uidgen_own_slot())
 		return;
 
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
-	uidgen_memory->keeper_latch = NULL;
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
+	uidgen_memory->keeper = 0;
 	uidgen_memory->successor_awaited = false;
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 
 	/* What it writes, only the owner may write. */
 	before_leaving();
 	pg_atomic_write_u32(&uidgen_memory->keeper_pid, 0);
 
 	/* Whoever has come need not wait until this process is started again. */
-	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
-	if (uidgen_memory->successor_latch)
-		SetLatch(uidgen_memory->successor_latch);
-	LWLockRelease(uidgen_memory->lock);
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+	uidgen_wake(uidgen_memory->successor);
+	LWLockRelease(&uidgen_memory->lock);
 }
 
 static SlotState
@@ -92,33 +91,32 @@ try_slot(void)
 	uint32		owner = 0;
 	SlotState	state = SLOT_TAKEN;
 
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	if (pg_atomic_compare_exchange_u32(&uidgen_memory->keeper_pid, &owner, MyProcPid))
 	{
-		uidgen_memory->keeper_latch = MyLatch;
+		uidgen_memory->keeper = uidgen_this_process();
 
 		/*
 		 * A successor that has come is this process, or is too late: the
 		 * keeper that it was called by has ended, and was started again.
 		 */
-		if (uidgen_memory->successor_latch)
-			SetLatch(uidgen_memory->successor_latch);
-		set_successor(0, NULL);
+		uidgen_wake(uidgen_memory->successor);
+		set_successor(0, 0);
 		state = SLOT_MINE;
 	}
 	else if (owner == (uint32) MyProcPid)
 		state = SLOT_MINE;
 	else if (am_successor())
 		state = SLOT_PROMISED;
-	else if (uidgen_memory->successor_awaited && !uidgen_memory->successor_latch)
+	else if (uidgen_memory->successor_awaited && uidgen_memory->successor == 0)
 	{
-		set_successor(MyProcPid, MyLatch);
-		SetLatch(uidgen_memory->keeper_latch);
+		set_successor(MyProcPid, uidgen_this_process());
+		uidgen_wake(uidgen_memory->keeper);
 		state = SLOT_PROMISED;
 	}
 	if (state == SLOT_MINE)
 		uidgen_memory->keeper_ran = true;
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	return state;
 }
 
@@ -150,9 +148,9 @@ uidgen_enter_slot(void (*at_end) (void))
 static void
 await_successor(bool awaited)
 {
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	uidgen_memory->successor_awaited = awaited;
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 }
 
 bool
@@ -190,9 +188,9 @@ uidgen_successor_has_come(void)
 
 	if (!called)
 		return false;
-	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
-	result = uidgen_memory->successor_latch != NULL;
-	LWLockRelease(uidgen_memory->lock);
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+	result = uidgen_memory->successor != 0;
+	LWLockRelease(&uidgen_memory->lock);
 	return result;
 }
 
@@ -201,17 +199,17 @@ uidgen_hand_over(void)
 {
 	bool		given = false;
 
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
-	if (uidgen_memory->successor_latch)
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
+	if (uidgen_memory->successor != 0)
 	{
 		pg_atomic_write_u32(&uidgen_memory->keeper_pid, uidgen_memory->successor_pid);
-		uidgen_memory->keeper_latch = uidgen_memory->successor_latch;
+		uidgen_memory->keeper = uidgen_memory->successor;
 		uidgen_memory->successor_awaited = false;
-		set_successor(0, NULL);
-		SetLatch(uidgen_memory->keeper_latch);
+		set_successor(0, 0);
+		uidgen_wake(uidgen_memory->keeper);
 		given = true;
 	}
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	if (given)
 		proc_exit(0);
 }

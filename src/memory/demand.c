@@ -10,6 +10,8 @@
 #include "core/clock.h"
 #include "mb/pg_wchar.h"
 #include "memory/guc.h"
+#include "memory/memory.h"
+#include "storage/proc.h"
 
 /* A step of the clock wakes nobody, so a sleep is no longer than this. */
 #define RECHECK_MS 100
@@ -26,12 +28,23 @@
 /* Likewise for a call whose demands are served and do not help; its first pause is 2 ms. */
 #define FRUITLESS_DOUBLINGS_MAX 7
 
+UidgenProcess
+uidgen_this_process(void)
+{
+	return (UidgenProcess) (MyProc - ProcGlobal->allProcs) + 1;
+}
+
 void
-uidgen_demand_init(UidgenDemand *demand, LWLock *lock, Latch **keeper_latch)
+uidgen_wake(UidgenProcess process)
+{
+	if (process != 0)
+		SetLatch(&ProcGlobal->allProcs[process - 1].procLatch);
+}
+
+void
+uidgen_demand_init(UidgenDemand *demand)
 {
 	memset(demand, 0, sizeof(*demand));
-	demand->lock = lock;
-	demand->keeper_latch = keeper_latch;
 	pg_atomic_init_u64(&demand->demanded, 0);
 	pg_atomic_init_u64(&demand->served, 0);
 	pg_atomic_init_u64(&demand->waits, 0);
@@ -41,7 +54,7 @@ uidgen_demand_init(UidgenDemand *demand, LWLock *lock, Latch **keeper_latch)
 void
 uidgen_demand_forget(UidgenDemand *demand)
 {
-	Assert(LWLockHeldByMeInMode(demand->lock, LW_EXCLUSIVE) && !demand->attempting);
+	Assert(LWLockHeldByMeInMode(&uidgen_memory->lock, LW_EXCLUSIVE) && !demand->attempting);
 	memset(&demand->failure, 0, sizeof(demand->failure));
 	demand->failures = 0;
 	demand->failures_in_row = 0;
@@ -56,15 +69,14 @@ uidgen_demand_make(UidgenDemand *demand)
 {
 	uint64		number = pg_atomic_fetch_add_u64(&demand->demanded, 1) + 1;
 
-	LWLockAcquire(demand->lock, LW_SHARED);
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 
 	/*
 	 * If there is no keeper now, the next one looks at the demand when it
 	 * starts.
 	 */
-	if (*demand->keeper_latch)
-		SetLatch(*demand->keeper_latch);
-	LWLockRelease(demand->lock);
+	uidgen_wake(uidgen_memory->keeper);
+	LWLockRelease(&uidgen_memory->lock);
 	return number;
 }
 
@@ -84,9 +96,9 @@ uidgen_demand_served(UidgenDemand *demand, uint64 number)
 bool
 uidgen_demand_failure(UidgenDemand *demand, UidgenFailure *failure)
 {
-	LWLockAcquire(demand->lock, LW_SHARED);
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 	*failure = demand->failure;
-	LWLockRelease(demand->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	return failure->sqlerrcode != 0;
 }
 
@@ -159,9 +171,9 @@ uidgen_wait_at_least(UidgenDemand *demand)
 {
 	bool		outage;
 
-	LWLockAcquire(demand->lock, LW_SHARED);
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 	outage = demand->failures_in_row > 0;
-	LWLockRelease(demand->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	return uidgen_wait_timeout == 0 && !outage ? WAKE_UP_MS : LEAST_WAIT_MS;
 }
 
@@ -210,18 +222,18 @@ void
 uidgen_demand_begin(UidgenDemand *demand, uint64 number)
 {
 	Assert(!uidgen_demand_served(demand, number));
-	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	demand->attempting = true;
 	demand->attempt = number;
-	LWLockRelease(demand->lock);
+	LWLockRelease(&uidgen_memory->lock);
 }
 
 void
 uidgen_demand_end(UidgenDemand *demand)
 {
-	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	demand->attempting = false;
-	LWLockRelease(demand->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	pg_atomic_write_u64(&demand->served, demand->attempt);
 	ConditionVariableBroadcast(&demand->changed);
 }
@@ -238,11 +250,11 @@ uidgen_demand_break_off(UidgenDemand *demand)
 void
 uidgen_demand_succeeded(UidgenDemand *demand)
 {
-	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	memset(&demand->failure, 0, sizeof(demand->failure));
 	demand->failures_in_row = 0;
 	demand->retry_at = 0;
-	LWLockRelease(demand->lock);
+	LWLockRelease(&uidgen_memory->lock);
 }
 
 bool
@@ -253,7 +265,7 @@ uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure, int las
 		strcmp(demand->failure.message, failure->message) != 0;
 	int64		pause;
 
-	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	demand->failure = *failure;
 	pause = Min((int64) FIRST_PAUSE_MS << Min(demand->failures_in_row, DOUBLINGS_MAX),
 				last_pause);
@@ -264,14 +276,14 @@ uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure, int las
 	if (jitter)
 		pause -= (int64) (pause / 2 * pg_prng_double(&pg_global_prng_state));
 	demand->retry_at = uidgen_clock_monotonic() + pause;
-	LWLockRelease(demand->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	return is_news;
 }
 
 void
 uidgen_demand_retry_now(UidgenDemand *demand)
 {
-	LWLockAcquire(demand->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	demand->retry_at = 0;
-	LWLockRelease(demand->lock);
+	LWLockRelease(&uidgen_memory->lock);
 }

@@ -33,6 +33,15 @@ typedef struct UidgenFailure
 								 * later, without anybody's help */
 } UidgenFailure;
 
+/* A process by its number among PostgreSQL's, counted from 1; 0: none.  Its latch has an address of
+ * its own in each process. */
+typedef int UidgenProcess;
+
+extern UidgenProcess uidgen_this_process(void);
+
+/* Set the latch of a process, if it is one. */
+extern void uidgen_wake(UidgenProcess process);
+
 typedef struct UidgenDemand
 {
 	pg_atomic_uint64 demanded;
@@ -42,11 +51,9 @@ typedef struct UidgenDemand
 	pg_atomic_uint64 waits;		/* times that a call had to wait */
 
 	/*
-	 * `lock` protects the fields below and the keeper's latch; the keeper
-	 * alone writes them.
+	 * uidgen_memory->lock protects the fields below; the keeper alone writes
+	 * them.
 	 */
-	LWLock	   *lock;
-	Latch	  **keeper_latch;	/* points to NULL while there is no keeper */
 	UidgenFailure failure;		/* of the last attempt */
 	int64		failures;		/* attempts that failed */
 	int			failures_in_row;
@@ -56,8 +63,7 @@ typedef struct UidgenDemand
 	uint64		attempt;		/* number of the last demand that it serves */
 } UidgenDemand;
 
-extern void uidgen_demand_init(UidgenDemand *demand, LWLock *lock,
-							   Latch **keeper_latch);
+extern void uidgen_demand_init(UidgenDemand *demand);
 
 /* It is for another thing from now on, and no attempt has been made for that.  The lock
  * is held exclusively, and no attempt is under way. */

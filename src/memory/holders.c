@@ -53,7 +53,7 @@ uidgen_holders_size(void)
 }
 
 void
-uidgen_holders_init(LWLock *lock)
+uidgen_holders_init(int tranche)
 {
 	bool		found;
 	char	   *memory = ShmemInitStruct(NAME, uidgen_holders_size(), &found);
@@ -67,7 +67,7 @@ uidgen_holders_init(LWLock *lock)
 	if (found)
 		return;
 	uidgen_atomic_init(&uidgen_horizon->read_to, 0);
-	uidgen_horizon->lock = lock;
+	LWLockInitialize(&uidgen_horizon->lock, tranche);
 	for (int i = 0; i < uidgen_holders_count(); i++)
 		uidgen_atomic_init(&uidgen_holders[i].bound, 0);
 }
@@ -75,7 +75,7 @@ uidgen_holders_init(LWLock *lock)
 void
 uidgen_note_prepared(const UidgenPreparedHolder *holder)
 {
-	Assert(LWLockHeldByMeInMode(uidgen_horizon->lock, LW_EXCLUSIVE));
+	Assert(LWLockHeldByMeInMode(&uidgen_horizon->lock, LW_EXCLUSIVE));
 	if (uidgen_horizon->nprepared >= most_prepared())
 		elog(ERROR, "too many prepared transactions have drawn ids");
 	uidgen_prepared[uidgen_horizon->nprepared++] = *holder;
@@ -86,7 +86,7 @@ uidgen_refresh_prepared(void)
 {
 	int			left = 0;
 
-	Assert(LWLockHeldByMeInMode(uidgen_horizon->lock, LW_EXCLUSIVE));
+	Assert(LWLockHeldByMeInMode(&uidgen_horizon->lock, LW_EXCLUSIVE));
 	for (int i = 0; i < uidgen_horizon->nprepared; i++)
 		if (TransactionIdIsInProgress(uidgen_prepared[i].xid))
 			uidgen_prepared[left++] = uidgen_prepared[i];

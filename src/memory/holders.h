@@ -65,7 +65,7 @@ typedef struct UidgenHorizon
 	UidgenAtomic read_to;		/* no reading has begun beyond this tick */
 	char		pad[UIDGEN_TICKET_LINE - sizeof(UidgenAtomic)];
 
-	LWLock	   *lock;			/* for all that follows */
+	LWLock		lock;			/* for all that follows */
 
 	/*
 	 * Ids were drawn from `drawn` on after readers had been told that nothing
@@ -91,9 +91,9 @@ extern UidgenPreparedHolder *uidgen_prepared;
 /* How many slots there are. */
 extern int	uidgen_holders_count(void);
 
-/* The shared memory that is needed, and its first use with this lock; see memory.c. */
+/* The shared memory that is needed, and its first use, with locks of this tranche; see memory.c. */
 extern Size uidgen_holders_size(void);
-extern void uidgen_holders_init(LWLock *lock);
+extern void uidgen_holders_init(int tranche);
 
 /*
  * Forget prepared transactions that have ended; the first time, note those of before.  Needs the

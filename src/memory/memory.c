@@ -36,7 +36,8 @@ request(void)
 		prev_shmem_request_hook();
 	RequestAddinShmemSpace(add_size(MAXALIGN(sizeof(UidgenMemory)),
 									add_size(uidgen_segments_size(), uidgen_holders_size())));
-	RequestNamedLWLockTranche(NAME, 2);
+	RequestNamedLWLockTranche(NAME, 1); /* for its name; the locks are in the
+										 * memory */
 }
 
 /* After a crash of a process it runs again, on fresh memory. */
@@ -44,10 +45,12 @@ static void
 startup(void)
 {
 	bool		found;
+	int			tranche;
 
 	if (prev_shmem_startup_hook)
 		prev_shmem_startup_hook();
 
+	tranche = GetNamedLWLockTranche(NAME)->lock.tranche;
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	uidgen_memory = ShmemInitStruct(NAME, sizeof(UidgenMemory), &found);
 	if (!found)
@@ -56,16 +59,14 @@ startup(void)
 		uidgen_ticket_init(&uidgen_memory->words);
 		pg_atomic_init_u64(&uidgen_memory->wasted, 0);
 		pg_atomic_init_u32(&uidgen_memory->keeper_pid, 0);
-		uidgen_memory->lock = &GetNamedLWLockTranche(NAME)->lock;
-		uidgen_demand_init(&uidgen_memory->grant_demand, uidgen_memory->lock,
-						   &uidgen_memory->keeper_latch);
-		uidgen_demand_init(&uidgen_memory->move_demand, uidgen_memory->lock,
-						   &uidgen_memory->keeper_latch);
+		LWLockInitialize(&uidgen_memory->lock, tranche);
+		uidgen_demand_init(&uidgen_memory->grant_demand);
+		uidgen_demand_init(&uidgen_memory->move_demand);
 		uidgen_lease_init(&uidgen_memory->lease);
 		uidgen_node_init(&uidgen_memory->node);
 	}
 	uidgen_segments_init();
-	uidgen_holders_init(&GetNamedLWLockTranche(NAME)[1].lock);
+	uidgen_holders_init(tranche);
 	uidgen_server_words = &uidgen_memory->words;
 	Assert((uintptr_t) uidgen_server_words % UIDGEN_TICKET_LINE == 0);
 	LWLockRelease(AddinShmemInitLock);

@@ -5,6 +5,8 @@
  * Callers (generator.c) and the keeper (keeper.c) meet here and nowhere else.
  * The memory begins empty at every start of the server and after every crash of
  * a process; what must outlive it is in the registry.
+ *
+ * No address is in it, so that it may lie at another one in each process.
  */
 #ifndef UIDGEN_MEMORY_H
 #define UIDGEN_MEMORY_H
@@ -13,7 +15,6 @@
 #include "core/ticket.h"
 #include "memory/demand.h"
 #include "port/atomics.h"
-#include "storage/latch.h"
 #include "storage/lwlock.h"
 
 typedef struct UidgenMemory
@@ -49,15 +50,16 @@ typedef struct UidgenMemory
 	 * `lock` protects everything below.  The keeper alone writes it, and so
 	 * may read it without the lock; others take it shared.
 	 */
-	LWLock	   *lock;
-	Latch	   *keeper_latch;	/* NULL: there is no keeper now */
+	LWLock		lock;
+	UidgenProcess keeper;		/* whose latch is set to wake it; none: there
+								 * is no keeper now */
 	bool		keeper_ran;		/* a keeper has started since the memory was
 								 * made */
 
 	/* These are written by the successor, too. */
 	bool		successor_awaited;	/* the keeper has called a successor */
 	uint32		successor_pid;	/* of the one that has come, or 0 */
-	Latch	   *successor_latch;	/* NULL: none has come */
+	UidgenProcess successor;	/* the same; none has come, or that one */
 
 	UidgenLease lease;
 	uint64		served_place;	/* where the last attempt for a grant that

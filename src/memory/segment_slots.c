@@ -6,83 +6,123 @@
 
 #include "memory/segment_slots.h"
 
-#include "compat.h"
+#include "common/hashfn.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
+#include "port/pg_bitutils.h"
 #include "storage/shmem.h"
-#include "utils/hsearch.h"
 
 #define NAME "uidgen segments"
-#define INDEX_NAME "uidgen names of segments"
 
 typedef struct SegmentTable
 {
-	/* uidgen_memory->lock protects these and the index. */
+	/* &uidgen_memory->lock protects these and the index. */
 	int			used;			/* slots that were ever taken */
 	uint64		last_segment;	/* number that was given last */
 } SegmentTable;
 
-typedef struct IndexEntry
-{
-	char		name[UIDGEN_SEGMENT_NAME_SIZE];
-	int			slot;
-} IndexEntry;
-
+/*
+ * The index: which slot has a name, by linear probing from the hash of the name on.  A place has the
+ * number of a slot, counted from 1; 0: it is free.  More than half of them always are.
+ */
 static SegmentTable *table;
+static int *places;
+static uint32 place_mask;		/* one less than there are places */
 static UidgenSegmentSlot *slots;
-static HTAB *names;
 
-/* The table and the slots, which begin on a cache line of their own. */
-static Size
-table_size(void)
+static uint32
+place_count(void)
 {
-	return add_size(sizeof(SegmentTable) + UIDGEN_TICKET_LINE,
-					mul_size(uidgen_max_segments, sizeof(UidgenSegmentSlot)));
+	return pg_nextpower2_32(2 * (uint32) Max(uidgen_max_segments, 1) + 1);
+}
+
+/* Slots begin on a cache line of their own. */
+static Size
+slots_offset(void)
+{
+	return TYPEALIGN(UIDGEN_TICKET_LINE, sizeof(SegmentTable) + mul_size(place_count(), sizeof(int)));
 }
 
 Size
 uidgen_segments_size(void)
 {
-	return add_size(MAXALIGN(table_size()),
-					hash_estimate_size(uidgen_max_segments, sizeof(IndexEntry)));
+	return add_size(add_size(slots_offset(), mul_size(uidgen_max_segments, sizeof(UidgenSegmentSlot))),
+					UIDGEN_TICKET_LINE);
 }
 
 void
 uidgen_segments_init(void)
 {
-	HASHCTL		control = {
-		.keysize = UIDGEN_SEGMENT_NAME_SIZE,
-		.entrysize = sizeof(IndexEntry),
-	};
 	bool		found;
+	char	   *memory = ShmemInitStruct(NAME, uidgen_segments_size(), &found);
 
-	table = ShmemInitStruct(NAME, table_size(), &found);
-	slots = (UidgenSegmentSlot *) TYPEALIGN(UIDGEN_TICKET_LINE, (char *) table + sizeof(SegmentTable));
+	if (!found)
+		memset(memory, 0, uidgen_segments_size());
+	memory = (char *) TYPEALIGN(UIDGEN_TICKET_LINE, memory);
+	table = (SegmentTable *) memory;
+	places = (int *) (memory + sizeof(SegmentTable));
+	place_mask = place_count() - 1;
+	slots = (UidgenSegmentSlot *) (memory + slots_offset());
 	if (!found)
 	{
-		memset(table, 0, table_size());
 		for (int i = 0; i < uidgen_max_segments; i++)
 		{
 			uidgen_segment_init(&slots[i].words);
 			pg_atomic_init_u64(&slots[i].skipped, 0);
-			uidgen_demand_init(&slots[i].demand, uidgen_memory->lock,
-							   &uidgen_memory->keeper_latch);
+			uidgen_demand_init(&slots[i].demand);
 		}
 	}
-	names = uidgen_shmem_hash(INDEX_NAME, Max(uidgen_max_segments, 1),
-							  &control, HASH_ELEM | HASH_STRINGS);
+}
+
+/* Where the search for a name begins. */
+static uint32
+home_of(const char *name)
+{
+	return hash_bytes((const unsigned char *) name, (int) strlen(name)) & place_mask;
+}
+
+/* The place of a name, or the free one where it would be.  Needs the lock. */
+static int *
+find_place(const char *name)
+{
+	uint32		i = home_of(name);
+
+	while (places[i] != 0 && strcmp(slots[places[i] - 1].name, name) != 0)
+		i = (i + 1) & place_mask;
+	return &places[i];
+}
+
+/*
+ * Free the place of a name.  What follows and would no longer be found, because it lies behind its home
+ * and the place is between them, moves there, and leaves another one to be freed.
+ */
+static void
+free_place(const char *name)
+{
+	uint32		gap = (uint32) (find_place(name) - places);
+
+	for (uint32 i = (gap + 1) & place_mask; places[i] != 0; i = (i + 1) & place_mask)
+	{
+		uint32		home = home_of(slots[places[i] - 1].name);
+
+		if (((i - home) & place_mask) < ((i - gap) & place_mask))
+			continue;
+		places[gap] = places[i];
+		gap = i;
+	}
+	places[gap] = 0;
 }
 
 /* The slot of this name, with its number; NULL: it has none.  Needs the lock. */
 static UidgenSegmentSlot *
 look_up(const char *name, uint64 *segment)
 {
-	IndexEntry *entry = hash_search(names, name, HASH_FIND, NULL);
+	int			number = *find_place(name);
 
-	if (!entry)
+	if (number == 0)
 		return NULL;
-	*segment = slots[entry->slot].segment;
-	return &slots[entry->slot];
+	*segment = slots[number - 1].segment;
+	return &slots[number - 1];
 }
 
 /*
@@ -123,17 +163,14 @@ static UidgenSegmentSlot *
 take_slot(const char *name, uint64 *segment)
 {
 	UidgenSegmentSlot *slot = find_free_slot();
-	IndexEntry *entry;
 
 	if (!slot)
 		return NULL;
 	if (slot->name[0])
-		(void) hash_search(names, slot->name, HASH_REMOVE, NULL);
+		free_place(slot->name);
 	else
 		table->used++;
-	/* There is room: the index has an entry for each slot. */
-	entry = hash_search(names, name, HASH_ENTER, NULL);
-	entry->slot = (int) (slot - slots);
+	*find_place(name) = (int) (slot - slots) + 1;
 	strlcpy(slot->name, name, sizeof(slot->name));
 	uidgen_demand_forget(&slot->demand);
 	pg_atomic_write_u64(&slot->skipped, 0);
@@ -147,17 +184,17 @@ uidgen_segments_find(const char *name, uint64 *segment)
 {
 	UidgenSegmentSlot *slot;
 
-	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 	slot = look_up(name, segment);
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	if (slot)
 		return slot;
 
-	LWLockAcquire(uidgen_memory->lock, LW_EXCLUSIVE);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	slot = look_up(name, segment);
 	if (!slot)
 		slot = take_slot(name, segment);
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	return slot;
 }
 
@@ -166,9 +203,9 @@ uidgen_segments_used(void)
 {
 	int			used;
 
-	LWLockAcquire(uidgen_memory->lock, LW_SHARED);
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 	used = table->used;
-	LWLockRelease(uidgen_memory->lock);
+	LWLockRelease(&uidgen_memory->lock);
 	return used;
 }
 

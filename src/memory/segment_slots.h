@@ -32,9 +32,10 @@ typedef struct UidgenSegmentSlot
 	pg_atomic_uint64 skipped;	/* numbers that calls have left for nobody */
 
 	/*
-	 * uidgen_memory->lock protects what follows.  A slot gets another segment
-	 * only while the lock is held exclusively and no attempt is under way for
-	 * it; so the keeper may read it without the lock during an attempt.
+	 * &uidgen_memory->lock protects what follows.  A slot gets another
+	 * segment only while the lock is held exclusively and no attempt is under
+	 * way for it; so the keeper may read it without the lock during an
+	 * attempt.
 	 */
 	char		name[UIDGEN_SEGMENT_NAME_SIZE]; /* UTF-8 */
 	uint64		segment;		/* as in the words: no two are the same while
