@@ -150,8 +150,8 @@ uidgen_hold_older(UidgenTick tick)
 	UidgenHolder *holder = prepare_holder();
 
 	/*
-	 * Nothing was drawn since the server started, so these are from before, and readers were told up to
-	 * the clock.
+	 * Nothing was drawn since the server started, so these are from before,
+	 * and readers were told up to the clock.
 	 */
 	if (uidgen_atomic_read(&uidgen_server_words->era) == 1)
 		uidgen_horizon_raise(&uidgen_horizon->read_to, uidgen_clock_tick());
