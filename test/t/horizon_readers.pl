@@ -11,6 +11,7 @@ use FindBin;
 use Getopt::Long 'GetOptionsFromString';
 use IPC::Run;
 use lib "$FindBin::RealBin/../perl";
+use FakeClock;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -24,7 +25,8 @@ my $limit = 2000 + $rows / 200;
 my $folder = PostgreSQL::Test::Utils::tempdir();
 my $node = uidgen_node('main', 'max_prepared_transactions = 100', 'max_connections = 100', "uidgen.window = '30s'", "log_statement = 'none'", 'restart_after_crash = on',
 	'synchronous_commit = off', 'autovacuum_naptime = 1s', "max_wal_size = '8GB'");
-$node->start;
+my $clock = FakeClock->new($node);
+$clock->under(sub { $node->start });
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION uidgen;
 CREATE TABLE event (id bigint PRIMARY KEY DEFAULT uid_next(), kind text);
@@ -172,13 +174,18 @@ sub stop_pgbench
 $node->safe_psql('postgres', "INSERT INTO reader (name) VALUES " . join(', ', map { "('$_')" } sort keys %readers));
 my $wanted = 0;
 my $COUNT = 'SELECT count(*) FROM event';
-foreach my $what ('writers', $faults ? ('a backend is killed', 'a restart', 'an immediate stop', 'writers again') : ())
+foreach my $what ('writers', $faults ? ('a backend is killed', 'a restart', 'an immediate stop', 'steps of the clock') : ())
 {
 	$wanted += $rows / ($faults ? 5 : 1);
 	my @writing = start_writers();
 	my @reading = start_readers();
 	# Counted by a reader, since a scan of the table takes ever longer.
-	ok(poll_until(sub { $node->safe_psql('postgres', "SELECT n FROM reader WHERE name = 'simple'") >= $wanted }, 3600), "$what: rows are written and read");
+	my $steps = 0;
+	ok( poll_until(sub {
+			# Ids go on ahead of a clock that is set back by less than uidgen.max_ahead; readers wait for it.
+			$clock->step($steps++ % 2 ? 2 : -2) if $what =~ /clock/ && $steps < 40;
+			return $node->safe_psql('postgres', "SELECT n FROM reader WHERE name = 'simple'") >= $wanted;
+		}, 3600), "$what: rows are written and read");
 	my ($running) = grep { !$_->{run}->pumpable } @reading;
 	ok(!$running, '... by all readers') or diag("$running->{name}: ${ $running->{said} }");
 	if ($what eq 'a backend is killed')
@@ -191,7 +198,7 @@ foreach my $what ('writers', $faults ? ('a backend is killed', 'a restart', 'an 
 	{
 		$node->stop($what =~ /restart/ ? 'fast' : 'immediate');
 		stop_pgbench(@writing, @reading);
-		$node->start;
+		$clock->under(sub { $node->start });
 	}
 	else
 	{
@@ -199,9 +206,9 @@ foreach my $what ('writers', $faults ? ('a backend is killed', 'a restart', 'an 
 		stop_pgbench(grep { $_->{name} eq 'control' } @reading);
 		stop_pgbench(grep { $_->{name} ne 'control' } @reading);
 	}
+	ok($node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'}), '... and all have ended');
 	# What a client that ended has left
 	$node->safe_psql('postgres', "ROLLBACK PREPARED '$_'") foreach split /\n/, $node->safe_psql('postgres', 'SELECT gid FROM pg_prepared_xacts');
-	ok($node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'pgbench'}), '... and all have ended');
 	is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), '0', '... and nobody holds the horizon');
 	my $newest = $node->safe_psql('postgres', 'SELECT max(id) FROM event');
 	ok($node->poll_query_until('postgres', "SELECT uid_horizon() >= $newest"), '... which passes all ids');
