@@ -174,9 +174,19 @@ begin_run(UidgenTick now)
 void
 uidgen_hold_in_era(UidgenTick now)
 {
+	UidgenHolder *holder = prepare_holder();
+	uint64		first = uidgen_horizon_bound(0);
 	UidgenTick	told;
 	UidgenTick	drawn;
 
+	/*
+	 * Held before the first grant since the start, where the position is in tick 0: nothing was drawn
+	 * under that bound, which would hold readers back from all there is.
+	 */
+	if (unlikely(uidgen_atomic_read(&holder->bound) == first))
+		(void) uidgen_atomic_compare_exchange(&holder->bound, &first,
+											  uidgen_horizon_bound(uidgen_ticket_tick(&uidgen_rules,
+																					  uidgen_atomic_read(&uidgen_server_words->position))));
 	uidgen_hold();
 	if (unlikely(!uidgen_horizon->begun))
 		begin_run(now);

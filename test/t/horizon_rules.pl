@@ -21,7 +21,6 @@ CREATE TABLE event (id bigint PRIMARY KEY DEFAULT uid_next(), body text);
 CREATE DATABASE other;
 CREATE ROLE nobody;
 SQL
-$node->safe_psql('other', 'CREATE EXTENSION uidgen');
 
 sub session
 {
@@ -43,6 +42,13 @@ sub becomes_final
 
 # ---- who holds it back ----
 
+my $earliest = session();
+$earliest->query_safe('BEGIN; SELECT uid_next()');
+is($node->safe_psql('postgres', q{SELECT id > uid_min(clock_timestamp() - interval '1 hour') FROM uidgen.horizon_holders}), 't',
+	'a transaction that had to wait for the first grant holds what it draws, and no more');
+$earliest->query_safe('COMMIT');
+$earliest->quit;
+$node->safe_psql('other', 'CREATE EXTENSION uidgen');	# asks for a grant
 my $first = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id');
 becomes_final($first, 'an id is final when its tick is over, though no other is drawn');
 my $writer = session();
