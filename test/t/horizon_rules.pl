@@ -120,6 +120,10 @@ $reader->query_safe('COMMIT');
 
 # ---- ids of an earlier transaction ----
 
+# An idle server does not lag, and whoever only looks at the lag is no reader.
+my $idle = $node->safe_psql('postgres', 'SELECT uid_next()');
+is($node->safe_psql('postgres', 'SELECT pg_sleep(0.01); SELECT horizon_lag FROM uidgen.status'), "\n00:00:00", 'nobody holds the horizon: no lag');
+is($node->safe_psql('postgres', "SELECT uid_hold($idle)"), $idle, '... and to ask for it is no reading');
 my $old = $node->safe_psql('postgres', 'SELECT uid_next()');
 becomes_final($old, 'an id that no row has');
 fails_with($node, "SELECT uid_hold($old)", '40001', qr/readers have passed the id $old/, 'readers have passed it: it cannot be stored any more');
