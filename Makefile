@@ -23,6 +23,7 @@ OBJS = \
 	src/functions/segments.o \
 	src/functions/status.o \
 	src/functions/values.o \
+	src/ids/attach.o \
 	src/ids/cache.o \
 	src/ids/generator.o \
 	src/ids/holding.o \
@@ -39,10 +40,12 @@ OBJS = \
 	src/keeper/keeping.o \
 	src/keeper/local_registry.o \
 	src/keeper/fetch.o \
+	src/keeper/pinning.o \
 	src/keeper/succession.o \
 	src/link/link.o \
 	src/link/link_local.o \
 	src/link/link_remote.o \
+	src/memory/attachment.o \
 	src/memory/catalog.o \
 	src/memory/demand.o \
 	src/memory/guc.o \
@@ -52,6 +55,7 @@ OBJS = \
 	src/memory/server.o \
 	src/memory/memory.o \
 	src/memory/version.o \
+	src/memory/worker.o \
 	src/uidgen.o
 # A library file of its own, which alone is linked with libpq; uidgen loads it when it
 # needs it.

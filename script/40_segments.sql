@@ -298,6 +298,10 @@ BEGIN
 				DETAIL = format('Its numbers can be from 0 to its largest one, which is %s.', max_value);
 	END IF;
 
+	-- Defines the settings, where the library is not preloaded; a registry without the extension has none.
+	IF to_regproc('uidgen.library_version') IS NOT NULL THEN
+		PERFORM uidgen.library_version();
+	END IF;
 	IF current_setting('uidgen.database', true) <> current_database() AND NOT EXISTS (SELECT FROM uidgen.registry_layout AS l WHERE l.shared) THEN
 		RAISE WARNING 'no server draws numbers of the segments in this database'
 			USING DETAIL = format('The registry of this server is in database "%s", or on another server.', current_setting('uidgen.database')),

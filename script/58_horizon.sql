@@ -32,9 +32,9 @@ COMMENT ON VIEW uidgen.horizon_holders IS 'the transactions that hold the horizo
 GRANT SELECT ON uidgen.horizon_holders TO pg_monitor;
 
 CREATE FUNCTION uidgen.measure_horizon() RETURNS interval
-AS 'MODULE_PATHNAME', 'uidgen_horizon_lag'
+AS 'MODULE_PATHNAME', 'uidgen_measure_horizon'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION uidgen.measure_horizon() IS 'how far the horizon of this database is behind the clock; null: nothing can be said';
+COMMENT ON FUNCTION uidgen.measure_horizon() IS 'how far those who draw keep the horizon of this database behind the clock; null: nothing can be said';
 
 -- uidgen.status has to work on a server that has an older library, such as a standby before its restart.
 CREATE FUNCTION uidgen.horizon_lag() RETURNS interval
@@ -48,7 +48,7 @@ BEGIN
 	RETURN uidgen.measure_horizon();
 END
 $$;
-COMMENT ON FUNCTION uidgen.horizon_lag() IS 'how far the horizon of this database is behind the clock; null: nothing can be said';
+COMMENT ON FUNCTION uidgen.horizon_lag() IS 'how far those who draw keep the horizon of this database behind the clock; null: nothing can be said';
 
 CREATE FUNCTION uidgen.accept_step() RETURNS void
 AS 'MODULE_PATHNAME', 'uidgen_accept_step'

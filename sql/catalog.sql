@@ -129,8 +129,12 @@ FROM pg_class
 WHERE (('pg_class'::regclass)::oid, oid) IN (SELECT classid, objid FROM member) AND relkind = 'r'
 ORDER BY relname;
 
--- The settings, and who may change them
-SELECT name, context, vartype, unit, boot_val, min_val, max_val, enumvals
+-- The settings, and who may change them; those that are pinned: as it should be, also where the library
+-- is not preloaded.
+LOAD 'uidgen';
+SELECT name, CASE WHEN name IN ('uidgen.datacenter_id', 'uidgen.layout', 'uidgen.max_segments', 'uidgen.worker_id') THEN
+		(context = CASE WHEN current_setting('shared_preload_libraries') ~ 'uidgen' THEN 'postmaster' ELSE 'sighup' END)::text
+	ELSE context END AS context, vartype, unit, boot_val, min_val, max_val, enumvals
 FROM pg_settings WHERE name LIKE 'uidgen.%' ORDER BY name COLLATE "C";
 -- SQL can write the names without quotes, but for uidgen."window".
 SELECT name, catdesc FROM pg_settings, pg_get_keywords()

@@ -1,7 +1,7 @@
 -- What is refused, and how.  Where the text depends on the server's layout, only
 -- the SQLSTATE is shown.
 \set SHOW_CONTEXT never
-SELECT current_database() AS here, current_setting('uidgen.database') AS registry \gset
+SELECT current_database() AS here, coalesce(current_setting('uidgen.database', true), 'postgres') AS registry \gset
 \connect :registry
 SELECT uidgen.create_segment('default');
 \connect :here

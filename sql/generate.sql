@@ -148,7 +148,7 @@ SELECT uid_next() AS d \gset
 SELECT :a < :b AND :b < :c AND :c < :d AS increasing;
 
 -- In the order of the calls also over sessions and databases
-SELECT current_database() AS regression_database, current_setting('uidgen.database') AS registry_database,
+SELECT current_database() AS regression_database, coalesce(current_setting('uidgen.database', true), 'postgres') AS registry_database,
 	uid_next() AS a \gset
 \c -
 SELECT uid_next() AS b \gset

@@ -1,7 +1,7 @@
 -- The registry's database first, then this one; where they are not the same,
 -- CREATE EXTENSION says so.
 SELECT current_database() AS regression_database,
-	current_setting('uidgen.database') AS registry_database \gset
+	coalesce(current_setting('uidgen.database', true), 'postgres') AS registry_database \gset
 \set VERBOSITY terse
 \c :"registry_database"
 SET client_min_messages = warning;

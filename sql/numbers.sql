@@ -3,7 +3,7 @@
 \set SHOW_CONTEXT never
 \set VERBOSITY terse
 SET client_min_messages = error;
-SELECT current_database() AS here, current_setting('uidgen.database') AS registry \gset
+SELECT current_database() AS here, coalesce(current_setting('uidgen.database', true), 'postgres') AS registry \gset
 -- A segment in another database than the registry's is of no use.
 \connect template1
 CREATE EXTENSION uidgen;

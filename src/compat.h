@@ -20,6 +20,10 @@
 #include "utils/rangetypes.h"
 #include "utils/wait_event.h"
 
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+#endif
+
 #if PG_VERSION_NUM < 150000
 #error uidgen needs PostgreSQL 15 or later
 #endif
@@ -53,6 +57,78 @@ uidgen_wait_event(uint32 *event, const char *name)
 	(void) event;
 	(void) name;
 	return PG_WAIT_EXTENSION;
+#endif
+}
+
+/*
+ * Since 17 a library that is not preloaded can have shared memory: every process finds it by its
+ * name, and the first one makes it.  Whoever asks for a name must always ask for the same size.  It
+ * begins with zeros.
+ */
+#if PG_VERSION_NUM >= 170000
+#define UIDGEN_CAN_ATTACH true
+
+#if PG_VERSION_NUM >= 190000
+static inline void
+uidgen_clear_named_memory(void *memory, void *size)
+{
+	memset(memory, 0, *(Size *) size);
+}
+#else
+/* The callback has no argument, so the size is kept here. */
+static Size uidgen_named_memory_size;
+
+static inline void
+uidgen_clear_named_memory(void *memory)
+{
+	memset(memory, 0, uidgen_named_memory_size);
+}
+#endif
+
+static inline void *
+uidgen_named_memory(const char *name, Size size)
+{
+	bool		found;
+
+#if PG_VERSION_NUM >= 190000
+	return GetNamedDSMSegment(name, size, uidgen_clear_named_memory, &found, &size);
+#else
+	uidgen_named_memory_size = size;
+	return GetNamedDSMSegment(name, size, uidgen_clear_named_memory, &found);
+#endif
+}
+#else
+#define UIDGEN_CAN_ATTACH false
+
+static inline void *
+uidgen_named_memory(const char *name, Size size)
+{
+	elog(ERROR, "this version of PostgreSQL has no shared memory named \"%s\"", name);
+	return NULL;
+}
+#endif
+
+/* A number for locks of this name, which is the same in every process. */
+static inline int
+uidgen_new_tranche(const char *name)
+{
+#if PG_VERSION_NUM >= 190000
+	return LWLockNewTrancheId(name);
+#else
+	(void) name;
+	return LWLockNewTrancheId();
+#endif
+}
+
+/* Before 19, each process has to be told the name of such locks. */
+static inline void
+uidgen_name_tranche(int tranche, const char *name)
+{
+#if PG_VERSION_NUM < 190000
+	LWLockRegisterTranche(tranche, name);
+#else
+	(void) tranche;
+	(void) name;
 #endif
 }
 

@@ -3,23 +3,22 @@
  *	  What happens when the library is loaded.
  *
  * If it is preloaded, it defines the settings, asks for shared memory and registers the
- * keeper, in that order, since each step needs the one before; it also installs the hook
- * that notices COPY FROM.  If it is loaded later, it only decodes: to define a setting
- * that is fixed at server start would end the session then, so it defines none.
+ * keeper, in that order, since each step needs the one before.  Loaded later, it defines the
+ * settings, and the rest comes when it is needed (memory/attachment.h); before PostgreSQL 17 that
+ * cannot be, so there it only decodes.  In both cases it installs the hook that notices COPY FROM.
  *
  * A process can have two copies of the library, if the extension's functions name another
- * file than the one that was preloaded.  The second copy is loaded later, so it defines
- * nothing twice.  And it never sees the memory of the first, which may have another
- * shape: only the copy that made the memory has its address, which processes inherit.
+ * file than the one that was loaded first.  The second copy finds the settings defined, and
+ * does nothing; so there are never two generators in one server.
  */
 #include "postgres.h"
 
 #include "compat.h"
 #include "functions/copy.h"
 #include "ids/holding.h"
-#include "keeper/keeper.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
+#include "memory/worker.h"
 #include "miscadmin.h"
 
 UIDGEN_MODULE_MAGIC("uidgen");
@@ -29,13 +28,16 @@ extern PGDLLEXPORT void _PG_init(void);
 void
 _PG_init(void)
 {
-	if (!process_shared_preload_libraries_in_progress)
+	bool		preload = process_shared_preload_libraries_in_progress;
+
+	if (!preload && (!UIDGEN_CAN_ATTACH || uidgen_settings_of_another()))
 		return;
 	uidgen_define_settings();
-	uidgen_request_shmem();
+	if (preload)
+		uidgen_request_shmem();
 	uidgen_register_holding();
 	uidgen_install_copy_hook();
 	/* With a bad setting nothing may be granted, so no keeper is needed. */
-	if (uidgen_settings_good())
+	if (preload && !uidgen_judged()->bad_setting[0])
 		uidgen_register_keeper();
 }

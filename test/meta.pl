@@ -140,7 +140,7 @@ foreach ([ 'status', 'status' ], [ 'segment_status', 'segments' ])
 	my ($view, $file) = @$_;
 	$columns{$view} = [ map { lc } grep { !/^STATUS_COLUMNS/ } grab("src/functions/$file.c", qr/enum StatusColumn\n\{\n(.*?)\} StatusColumn/s) =~ /\b([A-Z][A-Z_0-9]+)\b/g ];
 }
-push @{ $columns{status} }, 'horizon_lag';	# which the view adds
+push @{ $columns{status} }, qw(horizon_lag pending_restart);	# which the view adds
 $columns{horizon_holders} = [ map { /AS (\w+)/ ? $1 : /(\w+)$/ } split /, /, grab('script/58_horizon.sql', qr/CREATE VIEW uidgen\.horizon_holders AS\n\tSELECT (.*)/) ];
 foreach my $view (sort keys %columns)
 {

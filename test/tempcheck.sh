@@ -106,11 +106,13 @@ regress()
 {
 	program=$1 tests=$2
 	shift 2
-	out=$CHECK_DIR/$suite
+	out=$CHECK_DIR/$suite conf=test/tempcheck.conf
 	mkdir "$out"
+	# By ./check --late, servers do not preload uidgen.
+	[ -z "${UIDGEN_LATE-}" ] || conf=/dev/null
 	{
 		"$PGXS_DIR/src/test/$program" --bindir="$BINDIR" --outputdir="$out" "$@" \
-			--temp-instance="$out/tmp" --temp-config=test/tempcheck.conf \
+			--temp-instance="$out/tmp" --temp-config="$conf" \
 			--no-locale --encoding=UTF8 $tests 2>&1 || echo "exit status $?"
 	} | tee "$log"
 	passed=0 failed=0

@@ -10,8 +10,10 @@
 #include "catalog/pg_type.h"
 #include "core/layout.h"
 #include "functions/values.h"
+#include "ids/attach.h"
 #include "ids/holding.h"
 #include "ids/horizon.h"
+#include "memory/attachment.h"
 #include "memory/holders.h"
 #include "memory/server.h"
 #include "utils/builtins.h"
@@ -19,7 +21,7 @@
 SQL_FUNCTION(uidgen_horizon_of_statement);
 SQL_FUNCTION(uidgen_hold_id);
 SQL_FUNCTION(uidgen_horizon_holders);
-SQL_FUNCTION(uidgen_horizon_lag);
+SQL_FUNCTION(uidgen_measure_horizon);
 SQL_FUNCTION(uidgen_accept_step);
 
 Datum
@@ -36,17 +38,18 @@ Datum
 uidgen_hold_id(PG_FUNCTION_ARGS)
 {
 	int64		id = PG_GETARG_INT64(0);
-	const UidgenLayout *layout = uidgen_server_layout();
+	const UidgenLayout *layout;
 	UidgenTick	tick;
 
-	(void) uidgen_id_timestamp(layout, id); /* raises an error if the id does
-											 * not fit */
-	tick = (UidgenTick) uidgen_layout_get(layout, UIDGEN_TIME, id);
 	if (RecoveryInProgress())
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("ids cannot be held during recovery"),
 				 errhint("Store rows on the primary server.")));
+	layout = uidgen_attach();
+	(void) uidgen_id_timestamp(layout, id); /* raises an error if the id does
+											 * not fit */
+	tick = (UidgenTick) uidgen_layout_get(layout, UIDGEN_TIME, id);
 	if (!uidgen_hold_older(tick))
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
@@ -66,12 +69,16 @@ uidgen_horizon_holders(PG_FUNCTION_ARGS)
 		NULL_COLUMN(INT8OID),	/* id */
 		NULL_COLUMN(XIDOID),	/* of a prepared transaction */
 	};
+	UidgenAttachment attachment;
 	UidgenPreparedHolder *prepared;
 	int			nprepared;
 
 #define SET(i, datum, null) (row[i].value = (datum), row[i].isnull = (null))
-	(void) uidgen_server_layout();
 	uidgen_begin_rows(fcinfo, row, lengthof(row));
+	attachment = uidgen_look();
+	uidgen_report_attachment(attachment);
+	if (attachment != UIDGEN_ATTACHED)
+		return (Datum) 0;		/* nobody has drawn */
 	for (int i = 0; i < uidgen_holders_count(); i++)
 	{
 		UidgenHolder *holder = &uidgen_holders[i];
@@ -110,21 +117,19 @@ uidgen_horizon_holders(PG_FUNCTION_ARGS)
 
 /* How far the horizon is behind the clock; null where nothing can be said. */
 Datum
-uidgen_horizon_lag(PG_FUNCTION_ARGS)
+uidgen_measure_horizon(PG_FUNCTION_ARGS)
 {
-	UidgenTick	tick;
+	UidgenTick	lag;
 
-	if (!uidgen_memory || !uidgen_settings_good() || RecoveryInProgress() ||
-		!uidgen_horizon_reading(&tick))
+	if (uidgen_look() != UIDGEN_ATTACHED || RecoveryInProgress() || !uidgen_horizon_lag(&lag))
 		PG_RETURN_NULL();
-	PG_RETURN_INTERVAL_P(uidgen_interval(Max(uidgen_server_clock() - uidgen_layout.epoch -
-											 tick * uidgen_layout.unit, 0)));
+	PG_RETURN_INTERVAL_P(uidgen_interval(lag * uidgen_layout.unit));
 }
 
 Datum
 uidgen_accept_step(PG_FUNCTION_ARGS)
 {
-	(void) uidgen_server_layout();
+	(void) uidgen_attach();
 	uidgen_horizon_accept();
 	PG_RETURN_VOID();
 }

@@ -10,6 +10,7 @@
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "functions/values.h"
+#include "ids/attach.h"
 #include "ids/cache.h"
 #include "ids/generator.h"
 #include "memory/guc.h"
@@ -29,7 +30,7 @@ SQL_FUNCTION(uidgen_reserve);
 static uint64
 get_tag_bits(FunctionCallInfo fcinfo, int i)
 {
-	return uidgen_field_bits(uidgen_server_layout(), UIDGEN_TAG,
+	return uidgen_field_bits(uidgen_attach(), UIDGEN_TAG,
 							 uidgen_arg_int(fcinfo, i, "tag"));
 }
 
@@ -114,7 +115,7 @@ uidgen_next_batch(PG_FUNCTION_ARGS)
 static int64
 take_block(FunctionCallInfo fcinfo, int64 *last)
 {
-	const UidgenLayout *layout = uidgen_server_layout();
+	const UidgenLayout *layout = uidgen_attach();
 	int32		n = uidgen_arg_int(fcinfo, 0, "n");
 	uint64		tag_bits = get_tag_bits(fcinfo, 1);
 	int64		capacity = uidgen_layout_tick_capacity(layout);

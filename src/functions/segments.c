@@ -14,6 +14,7 @@
 #include "functions/values.h"
 #include "ids/numbers.h"
 #include "mb/pg_wchar.h"
+#include "memory/attachment.h"
 #include "memory/memory.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
@@ -338,7 +339,7 @@ static Datum
 list_segments(FunctionCallInfo fcinfo, int ncolumns)
 {
 	uidgen_begin_rows(fcinfo, no_status, ncolumns);
-	if (uidgen_memory)
+	if (uidgen_look() == UIDGEN_ATTACHED)
 		for (int i = 0, n = uidgen_segments_used(); i < n; i++)
 			put_status(fcinfo, uidgen_segments_slot(i), ncolumns);
 	return (Datum) 0;

@@ -8,9 +8,11 @@
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
 #include "functions/values.h"
+#include "ids/attach.h"
 #include "ids/generator.h"
 #include "ids/layout_used.h"
 #include "link/link.h"
+#include "memory/attachment.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
 #include "memory/server.h"
@@ -24,16 +26,26 @@ SQL_FUNCTION(uidgen_diagnose);
 SQL_FUNCTION(uidgen_diagnose_0_2);
 SQL_FUNCTION(uidgen_ask_keeper);
 SQL_FUNCTION(uidgen_library_version);
+SQL_FUNCTION(uidgen_pending_restart);
 
-/* The first bad setting, and what is wrong with it. */
+/* The detail of a failed attempt is not for everybody; that of other failures is. */
 static char *
-settings_complaint(void)
+failure_text(const UidgenFailure *failure, bool with_detail)
 {
-	const UidgenComplaint *error;
-	const char *setting = uidgen_bad_setting(&error);
+	const char *detail = with_detail ? failure->detail : "";
 
-	return psprintf("setting \"%s\": %s. %s", setting, error->message,
-					error->detail);
+	return psprintf("%s.%s%s%s%s", failure->message, detail[0] ? " " : "", detail,
+					failure->hint[0] ? " " : "", failure->hint);
+}
+
+/* What the server would say if somebody drew an id. */
+static char *
+attachment_complaint(UidgenAttachment attachment)
+{
+	UidgenFailure failure;
+
+	uidgen_attachment_failure(attachment, &failure);
+	return failure_text(&failure, true);
 }
 
 /* Why ids are ahead of the clock; NULL: they are not. */
@@ -104,6 +116,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	const char *error = NULL;
 	char	   *layouts;
 	int			nlayouts;
+	UidgenAttachment attachment = uidgen_look();
 
 #define SET(column, datum) (row[column].value = (datum), row[column].isnull = false)
 	if (uidgen_memory)
@@ -126,12 +139,17 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	}
 
 	/* The state in a word or two, and the reason for a bad one. */
-	if (!uidgen_memory)
+	if (attachment == UIDGEN_NOT_PRELOADED)
 		state = "not preloaded";
-	else if (!uidgen_settings_good())
+	else if (attachment == UIDGEN_OTHER_LIBRARY || attachment == UIDGEN_OTHER_SHAPE)
+	{
+		state = "other library";
+		error = attachment_complaint(attachment);
+	}
+	else if (attachment == UIDGEN_BAD_SETTING)
 	{
 		state = "bad setting";
-		error = settings_complaint();
+		error = attachment_complaint(attachment);
 	}
 	else if (uidgen_link()->in_recovery())
 		state = "recovery";
@@ -165,11 +183,17 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	if (error && see_details)
 		SET(LAST_ERROR, CStringGetTextDatum(error));
 
-	if (uidgen_memory && uidgen_settings_good())
+	if (attachment == UIDGEN_ATTACHED)
 	{
 		SET(DATACENTER_ID, Int32GetDatum(uidgen_datacenter_id));
 		SET(LAYOUT, CStringGetTextDatum(uidgen_layout_text));
 		SET(EXPIRES_AT, TimestampTzGetDatum(uidgen_layout_expiry(&uidgen_layout)));
+	}
+	else if (attachment == UIDGEN_UNATTACHED && !uidgen_layout_is_hidden())
+	{
+		SET(DATACENTER_ID, Int32GetDatum(uidgen_judged()->datacenter_id));
+		SET(LAYOUT, CStringGetTextDatum(uidgen_judged()->layout));
+		SET(EXPIRES_AT, TimestampTzGetDatum(uidgen_layout_expiry(uidgen_layout_of_settings())));
 	}
 
 	/*
@@ -243,8 +267,8 @@ other_layout_complaint(void)
 
 	if (uidgen_layout_use(&layouts, &n) != UIDGEN_LAYOUT_OTHER)
 		return NULL;
-	return psprintf(UIDGEN_LAYOUT_USED_MESSAGE ". " UIDGEN_LAYOUT_USED_DETAIL " " UIDGEN_LAYOUT_USED_HINT "%s",
-					layouts, uidgen_layout_text,
+	return psprintf(UIDGEN_LAYOUT_USED_MESSAGE ". " UIDGEN_LAYOUT_USED_DETAIL " %s%s",
+					layouts, uidgen_attached ? uidgen_layout_text : uidgen_judged()->layout, UIDGEN_LAYOUT_USED_HINT,
 					n > 1 ? "" :
 					" Until then, functions such as uid_parse(id) read them wrongly unless they are given the layout.");
 }
@@ -270,15 +294,12 @@ unknown_layout_complaint(void)
 static char *
 find_what_is_missing(bool ask)
 {
+	UidgenAttachment attachment = uidgen_look();
 	UidgenFailure failure = {0};
 	char	   *complaint;
 
-	if (!uidgen_memory && uidgen_settings_of_another())
-		return "The server has preloaded another library of uidgen than the one that was called. Restart the server. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.";
-	if (!uidgen_memory)
-		return "uidgen must be loaded via shared_preload_libraries: until then only functions that are given a layout work. Add uidgen to the setting \"shared_preload_libraries\" and restart the server.";
-	if (!uidgen_settings_good())
-		return settings_complaint();
+	if (attachment != UIDGEN_ATTACHED && attachment != UIDGEN_UNATTACHED)
+		return attachment_complaint(attachment);
 	if (uidgen_link()->in_recovery())
 		return "The server is in recovery; ids are issued after its end.";
 
@@ -294,13 +315,14 @@ find_what_is_missing(bool ask)
 		 */
 		if (creating_extension && uidgen_link()->is_here())
 			return NULL;
+		if (attachment == UIDGEN_UNATTACHED && !uidgen_try_attach(UIDGEN_PROBE_MS, &failure))
+			return failure_text(&failure, true);
 		if ((!ask && uidgen_has_sound_grant()) || uidgen_probe_grant(&failure))
 			return creating_extension ? NULL : unknown_layout_complaint();
 	}
 	if (failure.sqlerrcode == 0)
 		return "The keeper has not answered. See the server log, and the setting \"max_worker_processes\".";
-	return psprintf("%s.%s%s", failure.message, failure.hint[0] ? " " : "",
-					failure.hint);
+	return failure_text(&failure, false);
 }
 
 Datum
@@ -335,4 +357,25 @@ Datum
 uidgen_library_version(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_TEXT_P(cstring_to_text(UIDGEN_VERSION));
+}
+
+/* Settings whose value in the configuration files counts from the next start of the server on. */
+Datum
+uidgen_pending_restart(PG_FUNCTION_ARGS)
+{
+	char		names[UIDGEN_NAMES_SIZE];
+
+	if (uidgen_look() != UIDGEN_ATTACHED)
+		PG_RETURN_NULL();
+	if (uidgen_preloaded)
+		uidgen_pending_settings(uidgen_judged(), names);
+	else
+	{
+		LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+		strlcpy(names, uidgen_memory->pending, sizeof(names));
+		LWLockRelease(&uidgen_memory->lock);
+	}
+	if (!names[0])
+		PG_RETURN_NULL();
+	PG_RETURN_TEXT_P(cstring_to_text(names));
 }

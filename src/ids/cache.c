@@ -39,6 +39,7 @@
 #include <pthread.h>
 
 #include "core/clock.h"
+#include "ids/attach.h"
 #include "ids/generator.h"
 #include "ids/holding.h"
 #include "memory/guc.h"
@@ -138,7 +139,7 @@ refill(bool used_up, uint64 tag_bits)
 {
 	UidgenBlock block;
 	uint64		most = (uint64) Min(uidgen_cache,
-									uidgen_layout_tick_capacity(uidgen_server_layout()));
+									uidgen_layout_tick_capacity(uidgen_attach()));
 	uint64		n;
 	int64		mark;
 

@@ -15,6 +15,7 @@
 #include "common/pg_prng.h"
 #include "compat.h"
 #include "core/clock.h"
+#include "ids/attach.h"
 #include "ids/holding.h"
 #include "ids/layout_used.h"
 #include "ids/waiting.h"
@@ -22,10 +23,6 @@
 #include "memory/memory.h"
 #include "memory/server.h"
 #include "miscadmin.h"
-
-/* How long a diagnosis waits for the keeper, whatever wait_timeout is: longer than the
- * keeper waits for a lock. */
-#define PROBE_MS 2000
 
 static uint32 grant_wait_event = 0;
 static uint32 clock_wait_event = 0;
@@ -211,6 +208,7 @@ uidgen_begin_drawing(void)
 {
 	static bool layout_suits = false;
 
+	(void) uidgen_attach();
 	if (!layout_suits)
 		layout_suits = uidgen_check_layout_used();
 	uidgen_hold();
@@ -227,11 +225,11 @@ static pg_noinline UidgenBlock
 take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 			UidgenTicketKind kind)
 {
-	UidgenTicketWords *words = uidgen_server_words;
+	UidgenTicketWords *words;
 	UidgenWait	wait = {0};
 
-	/* Raises an error if not preloaded: there is no shared memory then. */
-	(void) uidgen_server_layout();
+	(void) uidgen_attach();
+	words = uidgen_server_words;
 	if (uidgen_words != words)
 	{
 		/* What the first try found was none of the server's. */
@@ -367,7 +365,7 @@ uidgen_probe_grant(UidgenFailure *failure)
 {
 	UidgenWait	wait = {.on = &uidgen_memory->grant_demand};
 
-	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * PROBE_MS;
+	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * UIDGEN_PROBE_MS;
 	wait.number = uidgen_demand_make(wait.on);
 	while (!uidgen_demand_served(wait.on, wait.number) && !uidgen_wait_expired(&wait))
 		uidgen_wait_sleep(&wait, wait.number, LONG_MAX, grant_wait());

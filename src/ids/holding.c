@@ -98,7 +98,10 @@ uidgen_register_holding(void)
 	RegisterXactCallback(at_transaction_event, NULL);
 }
 
-/* After the end of the transaction, which comes first at exit; for a callback that failed. */
+/*
+ * For a callback that failed.  The process ends, and an open transaction with it: it stores nothing any
+ * more.  Not later (on_shmem_exit()), when memory that was not there at preload is unmapped.
+ */
 static void
 release_at_exit(int code, Datum arg)
 {
@@ -114,7 +117,7 @@ prepare_holder(void)
 
 	if (!leaves)
 	{
-		on_shmem_exit(release_at_exit, 0);
+		before_shmem_exit(release_at_exit, 0);
 		leaves = true;
 	}
 	if (!prepared_are_known)

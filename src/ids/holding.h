@@ -12,7 +12,7 @@
 
 #include "core/units.h"
 
-/* At preload only: every process has to notice the ends of its transactions, since a parallel worker
+/* When the library is loaded: every process has to notice the ends of its transactions, since a parallel worker
  * may hold in its leader's name. */
 extern void uidgen_register_holding(void);
 

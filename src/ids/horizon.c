@@ -12,6 +12,7 @@
 #include "access/xlog.h"
 #include "compat.h"
 #include "core/clock.h"
+#include "ids/attach.h"
 #include "memory/holders.h"
 #include "memory/memory.h"
 #include "memory/server.h"
@@ -87,29 +88,24 @@ counts(const UidgenHorizonNote *note, const SnapshotPlace *place)
 		 (note->xmax == place->xmax && note->running >= place->running));
 }
 
-bool
-uidgen_horizon_reading(UidgenTick *tick)
+/*
+ * Lower a bound to the least one of those who hold this database.  False: there is a prepared transaction
+ * of which nothing is known.
+ */
+static bool
+find_least_bound(uint64 *least)
 {
-	uint64		least;
 	bool		known = true;
 
-	if (!uidgen_horizon->prepared_known)
-	{
-		LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
-		uidgen_refresh_prepared();
-		LWLockRelease(&uidgen_horizon->lock);
-	}
-	least = uidgen_horizon_bound(uidgen_horizon_begin(uidgen_server_words, &uidgen_rules,
-													  &uidgen_horizon->read_to, uidgen_clock_tick()));
 	for (int i = 0; i < uidgen_holders_count(); i++)
 	{
 		uint64		bound = uidgen_atomic_read(&uidgen_holders[i].bound);
 
-		if (bound == 0 || bound >= least)
+		if (bound == 0 || bound >= *least)
 			continue;
 		uidgen_read_barrier();
 		if (uidgen_holders[i].database == MyDatabaseId)
-			least = bound;
+			*least = bound;
 	}
 
 	/*
@@ -121,17 +117,54 @@ uidgen_horizon_reading(UidgenTick *tick)
 	{
 		const UidgenPreparedHolder *prepared = &uidgen_prepared[i];
 
-		if (prepared->database != MyDatabaseId || prepared->bound >= least ||
+		if (prepared->database != MyDatabaseId || prepared->bound >= *least ||
 			!TransactionIdIsInProgress(prepared->xid))
 			continue;
 		if (prepared->bound == 0)
 			known = false;
 		else
-			least = prepared->bound;
+			*least = prepared->bound;
 	}
 	LWLockRelease(&uidgen_horizon->lock);
+	return known;
+}
+
+static void
+learn_of_prepared(void)
+{
+	if (uidgen_horizon->prepared_known)
+		return;
+	LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
+	uidgen_refresh_prepared();
+	LWLockRelease(&uidgen_horizon->lock);
+}
+
+/* The tick below which all is visible to a snapshot that is taken now, or will never be stored. */
+static bool
+read_horizon(UidgenTick *tick)
+{
+	uint64		least;
+	bool		known;
+
+	learn_of_prepared();
+	least = uidgen_horizon_bound(uidgen_horizon_begin(uidgen_server_words, &uidgen_rules,
+													  &uidgen_horizon->read_to, uidgen_clock_tick()));
+	known = find_least_bound(&least);
 	*tick = (UidgenTick) (least - 1);
 	return known;
+}
+
+bool
+uidgen_horizon_lag(UidgenTick *lag)
+{
+	UidgenTick	now = uidgen_clock_tick();
+	uint64		least = uidgen_horizon_bound(now);
+
+	learn_of_prepared();
+	if (!find_least_bound(&least))
+		return false;
+	*lag = now - (UidgenTick) (least - 1);
+	return true;
 }
 
 /* Read, and take a snapshot after that. */
@@ -141,7 +174,7 @@ make_note(UidgenHorizonNote *note)
 	static SnapshotData after = {.snapshot_type = SNAPSHOT_MVCC};
 	SnapshotPlace place;
 
-	if (!uidgen_horizon_reading(&note->tick))
+	if (!read_horizon(&note->tick))
 		return false;
 	/* Not GetLatestSnapshot(), which parallel mode forbids. */
 	(void) GetSnapshotData(&after);
@@ -295,7 +328,6 @@ uidgen_horizon_tick(UidgenTick *tick)
 	SnapshotPlace place;
 	const Answer *answer;
 
-	(void) uidgen_server_layout();
 	if (RecoveryInProgress())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -307,6 +339,7 @@ uidgen_horizon_tick(UidgenTick *tick)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the horizon of ids cannot be asked for in a parallel worker"),
 				 errhint("Label functions that call uid_horizon() PARALLEL RESTRICTED.")));
+	(void) uidgen_attach();
 	snapshot = ActiveSnapshotSet() ? GetActiveSnapshot() : NULL;
 	if (!snapshot || snapshot->snapshot_type != SNAPSHOT_MVCC || snapshot->takenDuringRecovery)
 		ereport(ERROR,

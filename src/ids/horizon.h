@@ -22,12 +22,15 @@
  * stored.  False: nothing can be said for this snapshot.
  *
  * Errors: 55000 in recovery, no snapshot of the usual kind, or ids were drawn below what readers
- * were told; and those of uidgen_server_layout().
+ * were told; and those of uidgen_attach().
  */
 extern bool uidgen_horizon_tick(UidgenTick *tick);
 
-/* The same for a snapshot that is taken now, as far as it goes: how far readers could be. */
-extern bool uidgen_horizon_reading(UidgenTick *tick);
+/*
+ * How many ticks those who hold this database keep readers behind the clock.  It is no reading: who looks
+ * at it goes on to read nothing.  False: likewise.
+ */
+extern bool uidgen_horizon_lag(UidgenTick *lag);
 
 /* The largest id below a tick, of whatever worker. */
 static inline int64

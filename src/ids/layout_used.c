@@ -33,6 +33,7 @@
 #include "mb/pg_wchar.h"
 #include "memory/catalog.h"
 #include "memory/guc.h"
+#include "memory/memory.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
@@ -73,6 +74,13 @@ static const struct
 	{IndexRelationId, IndexRelidIndexId},
 	{AccessMethodRelationId, AmOidIndexId},
 };
+
+/* What they are compared with.  Before anything is pinned, that is what would be. */
+static const char *
+servers_layout(void)
+{
+	return uidgen_attached ? uidgen_layout_text : uidgen_judged()->layout;
+}
 
 /* Is it a table with the columns that it was made with? */
 static bool
@@ -192,7 +200,7 @@ judge(Relation table, char **layouts, int *n, bool *for_now)
 
 		CHECK_FOR_INTERRUPTS();
 		count[others] = add_layout(&list[others], count[others], layout);
-		if (strcmp(layout, uidgen_layout_text) == 0)
+		if (strcmp(layout, servers_layout()) == 0)
 			suits[others] = true;
 		if (is_mine(slot))
 			*for_now = true;
@@ -216,6 +224,8 @@ look(char **layouts, int *n, bool *for_now)
 	*layouts = NULL;
 	*n = 0;
 	*for_now = false;
+	if (!uidgen_attached && uidgen_layout_is_hidden())
+		return UIDGEN_LAYOUT_BUSY;
 	while (locked < lengthof(to_read) &&
 		   uidgen_lock_catalog(to_read[locked].catalog, to_read[locked].index))
 		locked++;
@@ -257,7 +267,7 @@ uidgen_check_layout_used(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg(UIDGEN_LAYOUT_USED_MESSAGE),
-				 errdetail(UIDGEN_LAYOUT_USED_DETAIL, layouts, uidgen_layout_text),
-				 errhint(UIDGEN_LAYOUT_USED_HINT)));
+				 errdetail(UIDGEN_LAYOUT_USED_DETAIL, layouts, servers_layout()),
+				 errhint("%s", UIDGEN_LAYOUT_USED_HINT)));
 	return use != UIDGEN_LAYOUT_BUSY && !for_now;
 }

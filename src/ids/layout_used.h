@@ -42,7 +42,11 @@ extern bool uidgen_check_layout_used(void);
 /* What to do then, for everybody who draws ids. */
 #define UIDGEN_LAYOUT_USED_MESSAGE "this database has ids of another layout"
 #define UIDGEN_LAYOUT_USED_DETAIL "They are of %s; this server issues ids of \"%s\"."
+
+/* Before anything is pinned, a restart is not needed. */
 #define UIDGEN_LAYOUT_USED_HINT \
-	"Set \"uidgen.layout\" to the layout of the ids and restart the server. Or, if this database shall have ids of both, let its owner run SELECT uidgen.use_layout() in it."
+	(uidgen_attached ? \
+	 "Set \"uidgen.layout\" to the layout of the ids and restart the server. Or, if this database shall have ids of both, let its owner run SELECT uidgen.use_layout() in it." : \
+	 "Set \"uidgen.layout\" to the layout of the ids and reload the configuration. Or, if this database shall have ids of both, let its owner run SELECT uidgen.use_layout() in it.")
 
 #endif							/* UIDGEN_LAYOUT_USED_H */

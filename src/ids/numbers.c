@@ -10,6 +10,7 @@
 #include "ids/numbers.h"
 
 #include "compat.h"
+#include "ids/attach.h"
 #include "ids/waiting.h"
 #include "mb/pg_wchar.h"
 #include "memory/guc.h"
@@ -33,8 +34,7 @@ look_up(UidgenNumbers *numbers)
 {
 	UidgenSegmentSlot *slot;
 
-	/* Raises an error if not preloaded: there is no shared memory then. */
-	(void) uidgen_server_layout();
+	(void) uidgen_attach();
 	slot = uidgen_segments_find(numbers->name, &numbers->segment);
 	if (!slot)
 		ereport(ERROR,

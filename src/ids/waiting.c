@@ -19,10 +19,11 @@
 #include "catalog/pg_database.h"
 #include "ids/uncommitted.h"
 #include "link/link.h"
+#include "memory/attachment.h"
 #include "memory/catalog.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
-#include "memory/server.h"
+#include "memory/worker.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 
@@ -40,13 +41,9 @@ may_see_details(void)
 		has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
 }
 
-/* Raise errors that the keeper cannot find, or would find only slowly. */
-static void
-check_preconditions(const UidgenLack *lack)
+void
+uidgen_check_server(void)
 {
-	UidgenFailure why;
-
-	(void) uidgen_server_layout();
 	if (!IsUnderPostmaster)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -58,6 +55,26 @@ check_preconditions(const UidgenLack *lack)
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("uidgen issues no ids during recovery"),
 				 errhint("Draw ids on the primary server, or on this one after its promotion.")));
+}
+
+void
+uidgen_no_keeper_failure(UidgenFailure *failure)
+{
+	uidgen_failure_set(failure, ERRCODE_INSUFFICIENT_RESOURCES,
+					   "uidgen cannot start its keeper",
+					   psprintf("The keeper is a background worker, and all of the server's are in use; the setting \"max_worker_processes\" is %d.",
+								max_worker_processes),
+					   "Raise the setting \"max_worker_processes\" and restart the server. With uidgen in \"shared_preload_libraries\", the keeper has a place from the start.");
+}
+
+/* Raise errors that the keeper cannot find, or would find only slowly. */
+static void
+check_preconditions(const UidgenLack *lack)
+{
+	UidgenFailure why;
+
+	uidgen_follow_seen();
+	uidgen_check_server();
 	if (uidgen_link()->is_missing(&why))
 		ereport(ERROR,
 				(errcode(why.sqlerrcode),
@@ -124,6 +141,11 @@ report_timeout(const UidgenWait *wait, const UidgenLack *lack)
 
 	if (uidgen_demand_failure(wait->on, &failure))
 		report_failure(&failure, lack);
+	if (!uidgen_ensure_keeper())
+	{
+		uidgen_no_keeper_failure(&failure);
+		uidgen_raise_failure(&failure);
+	}
 	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 	running = uidgen_memory->keeper != 0;
 	ran = uidgen_memory->keeper_ran;
@@ -152,6 +174,7 @@ uidgen_wait_for_keeper(UidgenWait *wait, const UidgenLack *lack)
 
 	/* Each time, because these can change while we wait. */
 	check_preconditions(lack);
+	(void) uidgen_ensure_keeper();
 	/* Otherwise the keeper could not publish what we wait for. */
 	Assert(!LWLockHeldByMe(&uidgen_memory->lock));
 	if (wait->number == 0)

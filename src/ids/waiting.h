@@ -27,10 +27,16 @@ typedef struct UidgenLack
  * trying again; raises an error when it is not, or when the time is up.  `wait` is
  * zero before the first call, but for the demand that it is on.
  *
- * Errors: 55000 not preloaded, the keeper cannot work, or its attempt failed; 22023 bad
- * settings; 25006 in recovery; of attempts that failed 42704, 53400, 55006, 2200H, and 22023
+ * Errors: those of uidgen_check_server(); 55000 the keeper cannot work, or its attempt failed;
+ * 53000 there is none, and none can be started; of attempts that failed 42704, 53400, 55006, 2200H, and 22023
  * as the registry says.
  */
 extern void uidgen_wait_for_keeper(UidgenWait *wait, const UidgenLack *lack);
+
+/* Raise an error if this server cannot issue ids now: 55000 single-user mode, 25006 recovery. */
+extern void uidgen_check_server(void);
+
+/* The server has no worker slot for a keeper: 53000. */
+extern void uidgen_no_keeper_failure(UidgenFailure *failure);
 
 #endif							/* UIDGEN_WAITING_H */

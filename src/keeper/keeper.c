@@ -26,26 +26,21 @@
  * Any failure is kept for uidgen.status and for the callers, reported to the log
  * once, and followed by a growing pause.
  */
-/* for dladdr() */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "postgres.h"
 
 #include "keeper/keeper.h"
-
-#include <dlfcn.h>
 
 #include "compat.h"
 #include "core/clock.h"
 #include "keeper/fetch.h"
 #include "keeper/grants.h"
 #include "keeper/keeping.h"
+#include "keeper/pinning.h"
 #include "keeper/succession.h"
 #include "link/link.h"
 #include "memory/segment_slots.h"
 #include "memory/server.h"
+#include "memory/worker.h"
 #include "miscadmin.h"
 #include "postmaster/bgworker.h"
 #include "postmaster/interrupt.h"
@@ -102,54 +97,6 @@ static struct
 
 /* The segment whose turn is next. */
 static int	next_slot = 0;
-
-/*
- * The name by which the keeper's process finds the library: the file that this code was
- * loaded from.  A bare name could find another copy of the library, whose shared memory
- * may have another shape.
- */
-static void
-library_name(char *name, size_t size)
-{
-	Dl_info		info;
-
-	if (dladdr((void *) uidgen_register_keeper, &info) == 0 ||
-		!is_absolute_path(info.dli_fname) || strlen(info.dli_fname) >= size)
-		strlcpy(name, "uidgen", size);
-	else
-		strlcpy(name, info.dli_fname, size);
-}
-
-/* What the postmaster is told of it, at preload and of each successor. */
-static BackgroundWorker
-describe_keeper(void)
-{
-	BackgroundWorker worker = {0};
-
-	/*
-	 * Not BGWORKER_INTERRUPTIBLE, which PostgreSQL 19 has: whoever renames,
-	 * copies or drops the database that such a worker is connected to ends
-	 * it, but the postmaster does not start it again then.  The server would
-	 * issue no ids until it is restarted.
-	 */
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
-		BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_ConsistentState;
-	worker.bgw_restart_time = 0;
-	library_name(worker.bgw_library_name, sizeof(worker.bgw_library_name));
-	snprintf(worker.bgw_function_name, sizeof(worker.bgw_function_name),
-			 "uidgen_keeper_main");
-	snprintf(worker.bgw_name, sizeof(worker.bgw_name), "uidgen keeper");
-	return worker;
-}
-
-void
-uidgen_register_keeper(void)
-{
-	BackgroundWorker worker = describe_keeper();
-
-	RegisterBackgroundWorker(&worker);
-}
 
 /*
  * A fast shutdown waits for the keeper, so end any wait for a lock.  Only at the first
@@ -525,7 +472,7 @@ has_moved(void)
 static bool
 call_successor(void)
 {
-	BackgroundWorker worker = describe_keeper();
+	BackgroundWorker worker = uidgen_describe_keeper();
 
 	return uidgen_call_successor(&worker);
 }
@@ -584,6 +531,7 @@ reload(void)
 	UidgenDemand *demand = &uidgen_memory->grant_demand;
 
 	ProcessConfigFile(PGC_SIGHUP);
+	uidgen_pinning_reload();
 	uidgen_grants_bound();
 	if (link == uidgen_link() && place == link->place())
 		return;
@@ -684,10 +632,10 @@ uidgen_keeper_main(Datum main_arg)
 		proc_exit(0);
 
 	/*
-	 * Another copy of the library than the one that registered the keeper has
-	 * no shared memory; see library_name().
+	 * Another copy of the library than the one that was preloaded has no
+	 * shared memory; see memory/worker.c.
 	 */
-	if (!uidgen_memory)
+	if (!uidgen_preloaded && uidgen_settings_of_another())
 	{
 		ereport(LOG,
 				(errmsg("the uidgen keeper's process found another library than the server has preloaded"),
@@ -695,7 +643,9 @@ uidgen_keeper_main(Datum main_arg)
 		proc_exit(0);
 	}
 
+	uidgen_pinning_begin();
 	uidgen_enter_slot(end_attempts);
+	uidgen_pin_settings();
 	attempt_context = AllocSetContextCreate(TopMemoryContext, "uidgen keeper",
 											ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(attempt_context);

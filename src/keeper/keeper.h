@@ -7,9 +7,6 @@
 
 #include "postgres.h"
 
-/* Have the postmaster run the keeper.  At preload only. */
-extern void uidgen_register_keeper(void);
-
 /* Entry point of the background worker. */
 extern PGDLLEXPORT void uidgen_keeper_main(Datum main_arg);
 

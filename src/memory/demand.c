@@ -147,6 +147,16 @@ uidgen_failure_set(UidgenFailure *failure, int sqlerrcode, const char *message,
 }
 
 void
+uidgen_raise_failure(const UidgenFailure *failure)
+{
+	ereport(ERROR,
+			(errcode(failure->sqlerrcode),
+			 errmsg("%s", failure->message),
+			 failure->detail[0] ? errdetail_internal("%s", failure->detail) : 0,
+			 failure->hint[0] ? errhint("%s", failure->hint) : 0));
+}
+
+void
 uidgen_wait_begin(UidgenWait *wait, int at_least)
 {
 	if (wait->deadline != 0)

@@ -100,6 +100,9 @@ extern void uidgen_failure_set(UidgenFailure *failure, int sqlerrcode,
 							   const char *message, const char *detail,
 							   const char *hint);
 
+/* Raise it as an error of the caller, as it is. */
+extern void uidgen_raise_failure(const UidgenFailure *failure);
+
 /* Start the time of a wait, if it has not been started: uidgen.wait_timeout, but
  * at_least milliseconds if that is longer. */
 extern void uidgen_wait_begin(UidgenWait *wait, int at_least);

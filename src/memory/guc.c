@@ -4,13 +4,15 @@
  *
  * A bad value must not be replaced by the default: with the wrong layout or worker id
  * the server would pin that layout and issue wrong ids.  But that is what PostgreSQL
- * does, with a WARNING, when a preloaded library defines a setting whose value in the
+ * does, with a WARNING, when a library defines a setting whose value in the
  * configuration does not parse or is refused by the check hook (reapply_options in
  * PostgreSQL's guc.c).  So while settings are defined, the hooks accept everything,
  * define_int() and define_enum() look at the text of the value themselves, and
- * uidgen_define_settings() judges all values together at the end.  If any is bad, the
- * server runs with the generator off, and every uid_next() says why.  Once the server
- * runs, the hooks refuse as usual.
+ * judge() judges all values together at the end.  If any is bad, the generator is off, and
+ * every uid_next() says why.  Once they are defined, the hooks refuse as usual.
+ *
+ * A library that is not preloaded may not define settings that are fixed at server start.  So
+ * these can be changed then as others can, by a reload, and what is pinned stays.
  */
 #include "postgres.h"
 
@@ -42,9 +44,15 @@ static const struct config_enum_entry sequence_starts[] = {
 	{NULL, 0, false}
 };
 
+/* What the settings say; what is pinned is below. */
 static char *layout_setting;
+static int	datacenter_setting;
+static int	worker_setting = -1;
+static int	max_segments_setting;
+
 int			uidgen_datacenter_id;
 int			uidgen_worker_id = -1;
+int			uidgen_max_segments;
 int			uidgen_worker_policy = UIDGEN_REUSE;
 char	   *uidgen_database;
 char	   *uidgen_registry;
@@ -54,7 +62,6 @@ int			uidgen_padding_factor;
 int			uidgen_max_ahead;
 int			uidgen_max_burst;
 int			uidgen_wait_timeout;
-int			uidgen_max_segments;
 int			uidgen_segment_duration;
 int			uidgen_cache = 1;
 bool		uidgen_cache_in_use = false;
@@ -66,12 +73,18 @@ UidgenLayout uidgen_layout = {.unit = 1};
 char		uidgen_layout_text[UIDGEN_LAYOUT_TEXT_SIZE];
 UidgenTicketRules uidgen_rules;
 
-/* The first bad setting and what is wrong with it; NULL: all are good. */
-static const char *bad_setting = NULL;
-static UidgenComplaint settings_error;
+static UidgenPinned judged;
 
-/* Has this copy of the library defined the settings? */
+/* Has this copy of the library defined the settings, or is it doing so now? */
 static bool defined = false;
+static bool defining = false;
+
+/* What was found bad in the text of a value while settings were defined. */
+static UidgenPinned bad_text;
+
+/* Values of the configuration files that this process does not see. */
+static bool layout_is_hidden = false;
+static bool settings_are_hidden = false;
 
 bool
 uidgen_settings_of_another(void)
@@ -81,35 +94,29 @@ uidgen_settings_of_another(void)
 		!(GetConfigOptionFlags("uidgen.layout", true) & GUC_CUSTOM_PLACEHOLDER);
 }
 
-bool
-uidgen_settings_good(void)
+const UidgenPinned *
+uidgen_judged(void)
 {
-	return bad_setting == NULL;
+	return &judged;
 }
 
-const char *
-uidgen_bad_setting(const UidgenComplaint **error)
-{
-	*error = &settings_error;
-	return bad_setting;
-}
-
-/* Note a bad setting: keep the first one, and log each. */
+/* Note a bad setting: keep the first one.  The postmaster logs each. */
 static void
 note_error(const UidgenComplaint *error, const char *setting)
 {
-	if (!bad_setting)
+	if (!judged.bad_setting[0])
 	{
-		bad_setting = setting;
-		settings_error = *error;
+		strlcpy(judged.bad_setting, setting, sizeof(judged.bad_setting));
+		judged.complaint = *error;
 	}
-	ereport(LOG,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("uidgen issues no ids because of the setting \"%s\": %s",
-					setting, error->message),
-			 errdetail_internal("%s%s%s", error->detail,
-								error->hint[0] ? " " : "", error->hint),
-			 errhint("Correct the setting and restart the server.")));
+	if (process_shared_preload_libraries_in_progress)
+		ereport(LOG,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("uidgen issues no ids because of the setting \"%s\": %s",
+						setting, error->message),
+				 errdetail_internal("%s%s%s", error->detail,
+									error->hint[0] ? " " : "", error->hint),
+				 errhint("Correct the setting and restart the server.")));
 }
 
 static void note_value(const char *setting, const char *detail,...) pg_attribute_printf(2, 3);
@@ -212,7 +219,7 @@ check_layout(char **newval, void **extra, GucSource source)
 	UidgenLayout layout;
 	UidgenComplaint error;
 
-	if (process_shared_preload_libraries_in_progress)
+	if (defining)
 		return true;
 	if (uidgen_layout_parse(*newval, &layout, &error) &&
 		uidgen_layout_generates(&layout, &error))
@@ -231,7 +238,7 @@ check_layout(char **newval, void **extra, GucSource source)
 static bool
 check_registry(char **newval, void **extra, GucSource source)
 {
-	if (process_shared_preload_libraries_in_progress || !uidgen_has_secret(*newval))
+	if (defining || !uidgen_has_secret(*newval))
 		return true;
 	GUC_check_errcode(ERRCODE_INVALID_PARAMETER_VALUE);
 	GUC_check_errmsg("invalid value for the setting \"uidgen.registry\"");
@@ -276,13 +283,17 @@ define_enum(const char *name, const char *short_desc, const char *long_desc,
 
 /* Judge the settings against each other, which no single hook can do. */
 static void
-judge_settings(void)
+judge(void)
 {
 	UidgenLayout layout;
 	UidgenComplaint error;
 	uint64		workers;
 	uint64		datacenters;
 
+	judged = bad_text;
+	judged.datacenter_id = datacenter_setting;
+	judged.worker_id = worker_setting;
+	judged.max_segments = max_segments_setting;
 	if (!uidgen_layout_parse(layout_setting, &layout, &error) ||
 		!uidgen_layout_generates(&layout, &error))
 	{
@@ -293,46 +304,173 @@ judge_settings(void)
 		   layout.bits[UIDGEN_WORKER] + layout.bits[UIDGEN_TAG] +
 		   layout.bits[UIDGEN_SEQUENCE] + layout.bits[UIDGEN_ZERO] ==
 		   layout.total_bits);
+	uidgen_layout_print(&layout, judged.layout);
 	if (uidgen_has_secret(uidgen_registry))
 		note_value("uidgen.registry", SECRET_DETAIL " " SECRET_HINT);
-	uidgen_layout = layout;
-	uidgen_layout_print(&uidgen_layout, uidgen_layout_text);
-	derive_rules(sequence_start);
 
-	workers = uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER);
-	if (uidgen_worker_id >= 0 && (uint64) uidgen_worker_id > workers)
+	workers = uidgen_layout_maximum(&layout, UIDGEN_WORKER);
+	if (worker_setting >= 0 && (uint64) worker_setting > workers)
 		note_value("uidgen.worker_id",
 				   "%d is above " UINT64_FORMAT ", the layout's largest worker id.",
-				   uidgen_worker_id, workers);
-	datacenters = uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER);
-	if (datacenters == 0 && uidgen_datacenter_id > 0)
+				   worker_setting, workers);
+	datacenters = uidgen_layout_maximum(&layout, UIDGEN_DATACENTER);
+	if (datacenters == 0 && datacenter_setting > 0)
 		note_value("uidgen.datacenter_id",
 				   "%d is above 0, but the layout has no datacenter field. A layout that has one is \"time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2025-01-01\".",
-				   uidgen_datacenter_id);
-	else if ((uint64) uidgen_datacenter_id > datacenters)
+				   datacenter_setting);
+	else if ((uint64) datacenter_setting > datacenters)
 		note_value("uidgen.datacenter_id",
 				   "%d is above " UINT64_FORMAT ", the layout's largest datacenter id.",
-				   uidgen_datacenter_id, datacenters);
+				   datacenter_setting, datacenters);
 }
+
+void
+uidgen_judge_again(void)
+{
+	/* A reload brings only values that have passed the hooks. */
+	memset(&bad_text, 0, sizeof(bad_text));
+	judge();
+}
+
+void
+uidgen_go_by(const UidgenPinned *pinned)
+{
+	UidgenComplaint error;
+
+	Assert(!pinned->bad_setting[0]);
+	if (!uidgen_layout_parse(pinned->layout, &uidgen_layout, &error))
+		elog(ERROR, "the layout \"%s\" cannot be read: %s", pinned->layout, error.message);
+	strlcpy(uidgen_layout_text, pinned->layout, sizeof(uidgen_layout_text));
+	uidgen_datacenter_id = pinned->datacenter_id;
+	uidgen_worker_id = pinned->worker_id;
+	uidgen_max_segments = pinned->max_segments;
+	derive_rules(sequence_start);
+}
+
+/* ---- values that a process does not see ---- */
+
+bool
+uidgen_layout_is_hidden(void)
+{
+	return layout_is_hidden;
+}
+
+bool
+uidgen_settings_are_hidden(void)
+{
+	return settings_are_hidden;
+}
+
+/*
+ * A setting that is not defined yet has one value, whoever gave it.  If that was neither the
+ * configuration files nor the command line, theirs is lost.
+ */
+static void
+find_hidden_values(void)
+{
+	int			n;
+	struct config_generic **settings = uidgen_all_settings(&n);
+
+	for (int i = 0; i < n; i++)
+	{
+		const char *name = settings[i]->name;
+
+		if (!(settings[i]->flags & GUC_CUSTOM_PLACEHOLDER) || settings[i]->reset_source <= PGC_S_ARGV)
+			continue;
+		if (pg_strcasecmp(name, "uidgen.layout") == 0)
+			layout_is_hidden = true;
+		if (pg_strcasecmp(name, "uidgen.database") == 0 ||
+			pg_strcasecmp(name, "uidgen.registry") == 0 ||
+			pg_strcasecmp(name, "uidgen.sequence_start") == 0)
+			settings_are_hidden = true;
+	}
+}
+
+void
+uidgen_see_settings(UidgenSeen *seen)
+{
+	strlcpy(seen->database, uidgen_database, sizeof(seen->database));
+	strlcpy(seen->registry, uidgen_registry, sizeof(seen->registry));
+	seen->sequence_start = sequence_start;
+}
+
+/* As a reload would set them. */
+void
+uidgen_adopt_seen(const UidgenSeen *seen)
+{
+	const struct config_enum_entry *start = sequence_starts;
+
+	while (start->val != seen->sequence_start)
+		start++;
+	SetConfigOption("uidgen.database", seen->database, PGC_SIGHUP, PGC_S_FILE);
+	SetConfigOption("uidgen.registry", seen->registry, PGC_SIGHUP, PGC_S_FILE);
+	SetConfigOption("uidgen.sequence_start", start->name, PGC_SIGHUP, PGC_S_FILE);
+}
+
+bool
+uidgen_restart_is_pending(const char *name)
+{
+	int			n;
+	struct config_generic **settings = uidgen_all_settings(&n);
+
+	for (int i = 0; i < n; i++)
+		if (strcmp(settings[i]->name, name) == 0)
+			return (settings[i]->status & GUC_PENDING_RESTART) != 0;
+	return false;
+}
+
+void
+uidgen_pending_settings(const UidgenPinned *pinned, char names[UIDGEN_NAMES_SIZE])
+{
+	const struct
+	{
+		const char *name;
+		bool		differs;
+	}			settings[] = {
+		{"uidgen.layout", strcmp(judged.layout, pinned->layout) != 0},
+		{"uidgen.datacenter_id", judged.datacenter_id != pinned->datacenter_id},
+		{"uidgen.worker_id", judged.worker_id != pinned->worker_id},
+		{"uidgen.max_segments", judged.max_segments != pinned->max_segments},
+	};
+
+	names[0] = '\0';
+	for (size_t i = 0; i < lengthof(settings); i++)
+		if (settings[i].differs || uidgen_restart_is_pending(settings[i].name))
+		{
+			if (names[0])
+				strlcat(names, ", ", UIDGEN_NAMES_SIZE);
+			strlcat(names, settings[i].name, UIDGEN_NAMES_SIZE);
+		}
+}
+
+/* ---- the definitions ---- */
 
 void
 uidgen_define_settings(void)
 {
+	bool		preloaded = process_shared_preload_libraries_in_progress;
+
+	/* Otherwise, a session would end by defining one that is fixed. */
+	GucContext	fixed = preloaded ? PGC_POSTMASTER : PGC_SIGHUP;
+
+	if (!preloaded)
+		find_hidden_values();
+	defining = true;
 	DefineCustomStringVariable("uidgen.layout",
 							   "The bit fields of an id, most significant first.",
 							   "Or the name of a preset, optionally followed by items that replace its own; the view uidgen.presets lists them.",
 							   &layout_setting, UIDGEN_LAYOUT_DEFAULT,
-							   PGC_POSTMASTER, 0, check_layout, NULL, NULL);
+							   fixed, 0, check_layout, NULL, NULL);
 	define_int("uidgen.datacenter_id",
 			   "The datacenter in every id of this server.",
 			   "Must be 0 if the layout has no datacenter field.",
-			   &uidgen_datacenter_id, 0, 0, INT_MAX,
-			   PGC_POSTMASTER, 0, NULL);
+			   &datacenter_setting, 0, 0, INT_MAX,
+			   fixed, 0, NULL);
 	define_int("uidgen.worker_id",
 			   "The worker id of this server.",
 			   "-1 lets the registry choose one.",
-			   &uidgen_worker_id, -1, -1, INT_MAX,
-			   PGC_POSTMASTER, 0, NULL);
+			   &worker_setting, -1, -1, INT_MAX,
+			   fixed, 0, NULL);
 	define_enum("uidgen.worker_policy",
 				"Whether a restarted server takes its worker id again.",
 				"With \"disposable\", each start of the server takes a worker id that was never used before.",
@@ -386,8 +524,8 @@ uidgen_define_settings(void)
 	define_int("uidgen.max_segments",
 			   "How many segments this server can draw numbers of.",
 			   "Each takes some 2 kB of shared memory.",
-			   &uidgen_max_segments, 1000, 0, SEGMENTS_MAX,
-			   PGC_POSTMASTER, 0, NULL);
+			   &max_segments_setting, 1000, 0, SEGMENTS_MAX,
+			   fixed, 0, NULL);
 	define_int("uidgen.segment_duration",
 			   "How long a range of a segment's numbers should last.",
 			   "A range that is used up sooner is followed by one twice as long, up to the segment's max_step.",
@@ -399,7 +537,11 @@ uidgen_define_settings(void)
 				&sequence_start, UIDGEN_START_ZERO, sequence_starts,
 				PGC_SIGHUP, assign_sequence_start);
 	MarkGUCPrefixReserved("uidgen");
+	defining = false;
 	defined = true;
 
-	judge_settings();
+	bad_text = judged;
+	judge();
+	/* Known also where another setting is bad: shared memory is made for so many. */
+	uidgen_max_segments = max_segments_setting;
 }

@@ -2,8 +2,13 @@
  * guc.h
  *	  The settings, and what follows from them.
  *
- * These variables may be used only if uidgen_settings_good(): a server with a bad
- * setting starts all the same, with the generator off.
+ * The layout, the two ids and the number of segments must be the same in all processes for as long
+ * as the server runs: they are pinned.  Where the library is preloaded, the postmaster pins them when
+ * it starts.  Otherwise the keeper does (keeper/pinning.c), because a session may not know them: a value
+ * of ALTER DATABASE, which does not count, hides that of the configuration files from it.
+ * uidgen_go_by() tells a process what is pinned, and what follows from that may be used only afterwards
+ * (uidgen_attached in memory.h).  If a setting is bad, the server runs all the same, with the generator
+ * off.
  */
 #ifndef UIDGEN_GUC_H
 #define UIDGEN_GUC_H
@@ -24,8 +29,25 @@ typedef enum UidgenSequenceStart
 	UIDGEN_START_CONTINUE
 } UidgenSequenceStart;
 
+/* What is pinned. */
+typedef struct UidgenPinned
+{
+	char		layout[UIDGEN_LAYOUT_TEXT_SIZE];	/* in canonical form */
+	int			datacenter_id;
+	int			worker_id;		/* -1: the registry chooses */
+	int			max_segments;
+
+	/* The first setting that is bad, and why; empty: all are good. */
+	char		bad_setting[64];
+	UidgenComplaint complaint;
+} UidgenPinned;
+
+/* Pinned. */
 extern int	uidgen_datacenter_id;
-extern int	uidgen_worker_id;	/* -1: the registry chooses */
+extern int	uidgen_worker_id;
+extern int	uidgen_max_segments;
+
+/* As they are now. */
 extern int	uidgen_worker_policy;
 extern char *uidgen_database;
 extern char *uidgen_registry;	/* empty: in uidgen_database */
@@ -35,7 +57,6 @@ extern int	uidgen_padding_factor;	/* percent */
 extern int	uidgen_max_ahead;	/* milliseconds */
 extern int	uidgen_max_burst;	/* milliseconds */
 extern int	uidgen_wait_timeout;	/* milliseconds */
-extern int	uidgen_max_segments;
 extern int	uidgen_segment_duration;	/* seconds */
 extern int	uidgen_cache;
 extern bool uidgen_cache_in_use;	/* uidgen.cache is above 1, or was when
@@ -50,20 +71,56 @@ extern char uidgen_layout_text[UIDGEN_LAYOUT_TEXT_SIZE];
 /* The layout and the settings in the form in which tickets are taken. */
 extern UidgenTicketRules uidgen_rules;
 
-/* Define all settings and judge them together.  At preload only. */
+/* Define all settings and judge them together.  Once in a process: at preload, or when the library is
+ * loaded later. */
 extern void uidgen_define_settings(void);
 
-/*
- * Did the server preload another copy of the library than this one?  Then the other copy
- * has defined the settings, and this one has neither their values nor the shared memory.
- */
+/* Has another copy of the library defined the settings in this process? */
 extern bool uidgen_settings_of_another(void);
 
-/* Were all settings good when the server started? */
-extern bool uidgen_settings_good(void);
+/*
+ * What the settings of this process would pin.  It counts where they are the postmaster's: at preload,
+ * and in a background worker without a database.
+ */
+extern const UidgenPinned *uidgen_judged(void);
 
-/* The first setting that was not good, and what is wrong; NULL: all were good. */
-extern const char *uidgen_bad_setting(const UidgenComplaint **error);
+/* Judge once more, after the configuration was read again. */
+extern void uidgen_judge_again(void);
+
+/* This process goes by what is pinned, which is good. */
+extern void uidgen_go_by(const UidgenPinned *pinned);
+
+/*
+ * Is a value of the configuration files hidden from this process, by one that ALTER DATABASE, ALTER ROLE
+ * or the client gave before the library was loaded?  Of the layout; of others that a session goes by.
+ */
+extern bool uidgen_layout_is_hidden(void);
+extern bool uidgen_settings_are_hidden(void);
+
+/* Those others, as the keeper sees them. */
+typedef struct UidgenSeen
+{
+	char		database[NAMEDATALEN];
+	char		registry[2048]; /* what is longer is cut: then a session does
+								 * not know its place (link.h) */
+	int			sequence_start;
+} UidgenSeen;
+
+extern void uidgen_see_settings(UidgenSeen *seen);
+
+/* This process goes by those that the keeper sees. */
+extern void uidgen_adopt_seen(const UidgenSeen *seen);
+
+/* Has the server noted that a restart is pending for this setting? */
+extern bool uidgen_restart_is_pending(const char *name);
+
+/*
+ * The names of settings whose value in the configuration files counts from the next start of the server
+ * on; empty: none.  Where the library is preloaded, any process knows; otherwise the keeper does, once it
+ * has judged again.
+ */
+#define UIDGEN_NAMES_SIZE 128
+extern void uidgen_pending_settings(const UidgenPinned *pinned, char names[UIDGEN_NAMES_SIZE]);
 
 /* uidgen.window in ticks: rounded up, at least one. */
 extern UidgenTick uidgen_window_ticks(void);

@@ -13,8 +13,6 @@
 #include "storage/procarray.h"
 #include "storage/shmem.h"
 
-#define NAME "uidgen horizon"
-
 UidgenHorizon *uidgen_horizon = NULL;
 UidgenHolder *uidgen_holders = NULL;
 UidgenPreparedHolder *uidgen_prepared = NULL;
@@ -44,27 +42,19 @@ prepared_offset(void)
 	return add_size(holders_offset(), mul_size(uidgen_holders_count(), sizeof(UidgenHolder)));
 }
 
-/* With room to begin on a cache line. */
 Size
 uidgen_holders_size(void)
 {
-	return add_size(add_size(prepared_offset(), mul_size(most_prepared(), sizeof(UidgenPreparedHolder))),
-					UIDGEN_TICKET_LINE);
+	return add_size(prepared_offset(), mul_size(most_prepared(), sizeof(UidgenPreparedHolder)));
 }
 
 void
-uidgen_holders_init(int tranche)
+uidgen_holders_use(char *memory, bool make, int tranche)
 {
-	bool		found;
-	char	   *memory = ShmemInitStruct(NAME, uidgen_holders_size(), &found);
-
-	if (!found)
-		memset(memory, 0, uidgen_holders_size());
-	memory = (char *) TYPEALIGN(UIDGEN_TICKET_LINE, memory);
 	uidgen_horizon = (UidgenHorizon *) memory;
 	uidgen_holders = (UidgenHolder *) (memory + holders_offset());
 	uidgen_prepared = (UidgenPreparedHolder *) (memory + prepared_offset());
-	if (found)
+	if (!make)
 		return;
 	uidgen_atomic_init(&uidgen_horizon->read_to, 0);
 	LWLockInitialize(&uidgen_horizon->lock, tranche);

@@ -91,9 +91,10 @@ extern UidgenPreparedHolder *uidgen_prepared;
 /* How many slots there are. */
 extern int	uidgen_holders_count(void);
 
-/* The shared memory that is needed, and its first use, with locks of this tranche; see memory.c. */
+/* The shared memory that is needed; and its use, with `make` of zeros for the first time, with locks of
+ * this tranche.  It begins on a cache line. */
 extern Size uidgen_holders_size(void);
-extern void uidgen_holders_init(int tranche);
+extern void uidgen_holders_use(char *memory, bool make, int tranche);
 
 /*
  * Forget prepared transactions that have ended; the first time, note those of before.  Needs the

@@ -1,11 +1,15 @@
 /*
  * memory.c
- *	  Requests and initializes the shared memory that memory.h describes.
+ *	  Makes the shared memory that memory.h describes, and maps it.
+ *
+ * Both ways of having it, at preload and later, run the same code; they differ in who gives the room.
  */
 #include "postgres.h"
 
 #include "memory/memory.h"
 
+#include "common/hashfn.h"
+#include "compat.h"
 #include "memory/holders.h"
 #include "memory/segment_slots.h"
 #include "miscadmin.h"
@@ -14,11 +18,31 @@
 
 #define NAME "uidgen"
 
+/*
+ * The size of the first part, in all versions of the library: the server refuses a process that asks
+ * for the name with another one, with a message that helps nobody.
+ */
+#define MEMORY_SIZE (64 * 1024)
+
+StaticAssertDecl(sizeof(UidgenMemory) <= MEMORY_SIZE, "the shared memory has outgrown its size");
+StaticAssertDecl(sizeof(UidgenMemoryHead) == UIDGEN_TICKET_LINE, "the head has a line of its own");
+
+/*
+ * To be raised where what lies in the memory comes to mean something else, though all sizes stay: two
+ * versions with the same number and the same sizes use it together.
+ */
+#define SHAPE 1
+
 static UidgenTicketWords no_words = {.era = {1}};
 
 UidgenMemory *uidgen_memory = NULL;
+bool		uidgen_preloaded = false;
+bool		uidgen_attached = false;
 UidgenTicketWords *uidgen_server_words = &no_words;
 UidgenTicketWords *uidgen_words = &no_words;
+
+/* Mapped, though it has another shape. */
+static UidgenMemoryHead *stranger_head = NULL;
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
@@ -29,15 +53,124 @@ uidgen_shut_gate(void)
 	uidgen_words = &no_words;
 }
 
+static uint64
+shape(void)
+{
+	const uint64 sizes[] = {
+		SHAPE, sizeof(UidgenMemory), offsetof(UidgenMemory, lock), sizeof(UidgenSegmentSlot),
+		sizeof(UidgenHolder), sizeof(UidgenHorizon), sizeof(UidgenPreparedHolder),
+	};
+
+	return hash_bytes_extended((const unsigned char *) sizes, sizeof(sizes), 0) | 1;
+}
+
+/* Begin the first part, in memory of zeros. */
+static void
+make_memory(UidgenMemory *memory, int tranche)
+{
+	uidgen_ticket_init(&memory->words);
+	pg_atomic_init_u64(&memory->wasted, 0);
+	pg_atomic_init_u32(&memory->keeper_pid, 0);
+	pg_atomic_init_u64(&memory->called_at, 0);
+	memory->tranche = tranche;
+	LWLockInitialize(&memory->lock, tranche);
+	uidgen_demand_init(&memory->grant_demand);
+	uidgen_demand_init(&memory->move_demand);
+	uidgen_lease_init(&memory->lease);
+	uidgen_node_init(&memory->node);
+	pg_atomic_init_u32(&memory->head.strangers, 0);
+	strlcpy(memory->head.version, UIDGEN_VERSION, sizeof(memory->head.version));
+	memory->head.shape = shape();
+}
+
+static void
+use_memory(UidgenMemory *memory)
+{
+	uidgen_memory = memory;
+	uidgen_server_words = &memory->words;
+	Assert((uintptr_t) uidgen_server_words % UIDGEN_TICKET_LINE == 0);
+}
+
+bool
+uidgen_map_memory(void)
+{
+	UidgenMemory *memory;
+	bool		fits;
+
+	if (uidgen_memory)
+		return true;
+	memory = uidgen_named_memory(NAME, MEMORY_SIZE);
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	if (memory->head.shape == 0)
+		make_memory(memory, uidgen_new_tranche(NAME));
+	fits = memory->head.shape == shape();
+	LWLockRelease(AddinShmemInitLock);
+	if (!fits)
+	{
+		stranger_head = &memory->head;
+		return false;
+	}
+	uidgen_name_tranche(memory->tranche, NAME);
+	use_memory(memory);
+	return true;
+}
+
+UidgenMemoryHead *
+uidgen_stranger_head(void)
+{
+	return stranger_head;
+}
+
+/* Parts begin on a cache line. */
+static Size
+slots_size(void)
+{
+	return add_size(TYPEALIGN(UIDGEN_TICKET_LINE, uidgen_segments_size()), uidgen_holders_size());
+}
+
+static void
+use_slots(char *memory, bool make)
+{
+	uidgen_segments_use(memory, make);
+	uidgen_holders_use(memory + TYPEALIGN(UIDGEN_TICKET_LINE, uidgen_segments_size()), make,
+					   uidgen_memory->tranche);
+}
+
+/*
+ * The name has the size: a keeper that ended before it had pinned anything may have made this part for
+ * other settings.
+ */
+void
+uidgen_map_slots(bool make)
+{
+	Size		size = slots_size();
+	char		name[NAMEDATALEN];
+
+	snprintf(name, sizeof(name), NAME " slots %zu", size);
+	use_slots(uidgen_named_memory(name, size), make);
+}
+
+/* ---- at preload ---- */
+
 static void
 request(void)
 {
 	if (prev_shmem_request_hook)
 		prev_shmem_request_hook();
-	RequestAddinShmemSpace(add_size(MAXALIGN(sizeof(UidgenMemory)),
-									add_size(uidgen_segments_size(), uidgen_holders_size())));
+	RequestAddinShmemSpace(add_size(add_size(MEMORY_SIZE, slots_size()), 2 * UIDGEN_TICKET_LINE));
 	RequestNamedLWLockTranche(NAME, 1); /* for its name; the locks are in the
 										 * memory */
+}
+
+/* Memory of zeros at the beginning of a cache line. */
+static char *
+take_shmem(const char *name, Size size, bool *found)
+{
+	char	   *memory = ShmemInitStruct(name, size + UIDGEN_TICKET_LINE, found);
+
+	if (!*found)
+		memset(memory, 0, size + UIDGEN_TICKET_LINE);
+	return (char *) TYPEALIGN(UIDGEN_TICKET_LINE, memory);
 }
 
 /* After a crash of a process it runs again, on fresh memory. */
@@ -45,36 +178,35 @@ static void
 startup(void)
 {
 	bool		found;
-	int			tranche;
+	UidgenMemory *memory;
+	char	   *slots;
 
 	if (prev_shmem_startup_hook)
 		prev_shmem_startup_hook();
 
-	tranche = GetNamedLWLockTranche(NAME)->lock.tranche;
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	uidgen_memory = ShmemInitStruct(NAME, sizeof(UidgenMemory), &found);
+	memory = (UidgenMemory *) take_shmem(NAME, MEMORY_SIZE, &found);
+	if (!found)
+		make_memory(memory, GetNamedLWLockTranche(NAME)->lock.tranche);
+	use_memory(memory);
+	slots = take_shmem(NAME " slots", slots_size(), &found);
+	use_slots(slots, !found);
 	if (!found)
 	{
-		memset(uidgen_memory, 0, sizeof(*uidgen_memory));
-		uidgen_ticket_init(&uidgen_memory->words);
-		pg_atomic_init_u64(&uidgen_memory->wasted, 0);
-		pg_atomic_init_u32(&uidgen_memory->keeper_pid, 0);
-		LWLockInitialize(&uidgen_memory->lock, tranche);
-		uidgen_demand_init(&uidgen_memory->grant_demand);
-		uidgen_demand_init(&uidgen_memory->move_demand);
-		uidgen_lease_init(&uidgen_memory->lease);
-		uidgen_node_init(&uidgen_memory->node);
+		memory->pinned = *uidgen_judged();
+		memory->pin_state = memory->pinned.bad_setting[0] ? UIDGEN_UNFIT : UIDGEN_PINNED;
+		uidgen_see_settings(&memory->seen);
 	}
-	uidgen_segments_init();
-	uidgen_holders_init(tranche);
-	uidgen_server_words = &uidgen_memory->words;
-	Assert((uintptr_t) uidgen_server_words % UIDGEN_TICKET_LINE == 0);
+	uidgen_attached = memory->pin_state == UIDGEN_PINNED;
 	LWLockRelease(AddinShmemInitLock);
 }
 
 void
 uidgen_request_shmem(void)
 {
+	uidgen_preloaded = true;
+	if (!uidgen_judged()->bad_setting[0])
+		uidgen_go_by(uidgen_judged());
 	prev_shmem_request_hook = shmem_request_hook;
 	shmem_request_hook = request;
 	prev_shmem_startup_hook = shmem_startup_hook;

@@ -1,10 +1,16 @@
 /*
  * memory.h
- *	  What lies in shared memory, and who owns each part of it.
+ *	  What lies in shared memory, who owns each part of it, and how it is made.
  *
  * Callers (generator.c) and the keeper (keeper.c) meet here and nowhere else.
  * The memory begins empty at every start of the server and after every crash of
  * a process; what must outlive it is in the registry.
+ *
+ * If the library is preloaded, the postmaster makes the memory, and every process has it.  Otherwise
+ * (PostgreSQL 17 and later) the first process that needs it makes it, and others find it by its name:
+ * attachment.h says when.  Then two processes may have loaded different versions of the library, so the
+ * memory says its shape first.  It has two parts, because the size of the second one is known only when
+ * the settings are pinned.
  *
  * No address is in it, so that it may lie at another one in each process.
  */
@@ -13,15 +19,39 @@
 
 #include "core/node.h"
 #include "core/ticket.h"
+#include "datatype/timestamp.h"
 #include "memory/demand.h"
+#include "memory/guc.h"
 #include "port/atomics.h"
 #include "storage/lwlock.h"
 
+/*
+ * What a process compares before it reads anything else.  This struct is the same in all versions of the
+ * library, for ever.
+ */
+typedef struct UidgenMemoryHead
+{
+	uint64		shape;			/* of all that follows; 0: it was not made yet */
+	char		version[24];	/* of the library that made it */
+	pg_atomic_uint32 strangers; /* keepers that came with another shape */
+	char		pad[UIDGEN_TICKET_LINE - sizeof(uint64) - 24 - sizeof(pg_atomic_uint32)];
+} UidgenMemoryHead;
+
+/* Are the settings pinned? */
+typedef enum UidgenPinState
+{
+	UIDGEN_UNPINNED = 0,
+	UIDGEN_PINNED,				/* for good; the second part is there */
+	UIDGEN_UNFIT				/* a setting is bad, until a keeper finds
+								 * otherwise */
+} UidgenPinState;
+
 typedef struct UidgenMemory
 {
+	UidgenMemoryHead head;
+
 	/*
-	 * Lock-free; the rules are in ticket.h.  It stands first, on cache lines
-	 * of its own.
+	 * Lock-free; the rules are in ticket.h.  On cache lines of their own.
 	 */
 	UidgenTicketWords words;
 
@@ -46,6 +76,12 @@ typedef struct UidgenMemory
 	 */
 	pg_atomic_uint32 keeper_pid;
 
+	/* Where the library is not preloaded: when a process called for a keeper last, in microseconds of
+	 * the monotonic clock. */
+	pg_atomic_uint64 called_at;
+
+	int			tranche;		/* of all locks in the memory */
+
 	/*
 	 * `lock` protects everything below.  The keeper alone writes it, and so
 	 * may read it without the lock; others take it shared.
@@ -60,6 +96,18 @@ typedef struct UidgenMemory
 	bool		successor_awaited;	/* the keeper has called a successor */
 	uint32		successor_pid;	/* of the one that has come, or 0 */
 	UidgenProcess successor;	/* the same; none has come, or that one */
+
+	/*
+	 * What this server goes by.  The keeper writes it or, at preload, the
+	 * postmaster.
+	 */
+	UidgenPinState pin_state;
+	UidgenPinned pinned;
+	TimestampTz judged_reload;	/* PgReloadTime of the keeper that judged */
+	UidgenSeen	seen;			/* settings that may change, as the keeper
+								 * sees them */
+	uint64		seen_changes;	/* how often that was written */
+	char		pending[UIDGEN_NAMES_SIZE]; /* see uidgen_pending_settings() */
 
 	UidgenLease lease;
 	uint64		served_place;	/* where the last attempt for a grant that
@@ -77,10 +125,19 @@ typedef struct UidgenMemory
 	int64		clock_steps;
 } UidgenMemory;
 
-/* NULL if uidgen is not preloaded. */
+/* NULL: this process has not mapped it, or cannot have it. */
 extern UidgenMemory *uidgen_memory;
 
-/* The words in uidgen_memory or, if uidgen is not preloaded, words of the process's own in which
+/* Was the library preloaded? */
+extern bool uidgen_preloaded;
+
+/*
+ * This process has mapped both parts, and goes by what is pinned.  Callers may draw, and may use whatever
+ * follows from the settings, only then.
+ */
+extern bool uidgen_attached;
+
+/* The words in uidgen_memory or, as long as that is NULL, words of the process's own in which
  * no era has begun. */
 extern UidgenTicketWords *uidgen_server_words;
 
@@ -95,7 +152,18 @@ extern UidgenTicketWords *uidgen_words;
 /* The next call goes the slow way. */
 extern void uidgen_shut_gate(void);
 
-/* Ask for the shared memory.  At preload only. */
+/* Ask for the shared memory, and pin the settings in it.  At preload only. */
 extern void uidgen_request_shmem(void);
+
+/*
+ * Map the first part, and make it if nobody has.  False: it is there, and its shape is that of another
+ * version of the library; then uidgen_stranger_head() tells which.  Errors: those of the server, if there
+ * is no room for it.
+ */
+extern bool uidgen_map_memory(void);
+extern UidgenMemoryHead *uidgen_stranger_head(void);
+
+/* Map the second part, with room for what is pinned, and with `make` make it.  Errors: likewise. */
+extern void uidgen_map_slots(bool make);
 
 #endif							/* UIDGEN_MEMORY_H */

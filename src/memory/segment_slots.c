@@ -12,8 +12,6 @@
 #include "port/pg_bitutils.h"
 #include "storage/shmem.h"
 
-#define NAME "uidgen segments"
-
 typedef struct SegmentTable
 {
 	/* &uidgen_memory->lock protects these and the index. */
@@ -46,24 +44,17 @@ slots_offset(void)
 Size
 uidgen_segments_size(void)
 {
-	return add_size(add_size(slots_offset(), mul_size(uidgen_max_segments, sizeof(UidgenSegmentSlot))),
-					UIDGEN_TICKET_LINE);
+	return add_size(slots_offset(), mul_size(uidgen_max_segments, sizeof(UidgenSegmentSlot)));
 }
 
 void
-uidgen_segments_init(void)
+uidgen_segments_use(char *memory, bool make)
 {
-	bool		found;
-	char	   *memory = ShmemInitStruct(NAME, uidgen_segments_size(), &found);
-
-	if (!found)
-		memset(memory, 0, uidgen_segments_size());
-	memory = (char *) TYPEALIGN(UIDGEN_TICKET_LINE, memory);
 	table = (SegmentTable *) memory;
 	places = (int *) (memory + sizeof(SegmentTable));
 	place_mask = place_count() - 1;
 	slots = (UidgenSegmentSlot *) (memory + slots_offset());
-	if (!found)
+	if (make)
 	{
 		for (int i = 0; i < uidgen_max_segments; i++)
 		{
@@ -203,6 +194,8 @@ uidgen_segments_used(void)
 {
 	int			used;
 
+	if (!table)
+		return 0;
 	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 	used = table->used;
 	LWLockRelease(&uidgen_memory->lock);

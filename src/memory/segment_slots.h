@@ -43,9 +43,10 @@ typedef struct UidgenSegmentSlot
 	UidgenSupply supply;		/* the keeper alone changes it */
 } UidgenSegmentSlot;
 
-/* The shared memory that is needed, and its first use; see memory.c. */
+/* The shared memory that is needed; and its use, with `make` of zeros for the first time.  It begins on
+ * a cache line. */
 extern Size uidgen_segments_size(void);
-extern void uidgen_segments_init(void);
+extern void uidgen_segments_use(char *memory, bool make);
 
 /*
  * The slot of the segment of this name, and the segment's number.  Takes a slot if it has
@@ -53,7 +54,7 @@ extern void uidgen_segments_init(void);
  */
 extern UidgenSegmentSlot *uidgen_segments_find(const char *name, uint64 *segment);
 
-/* How many slots were ever taken, and the i-th of them. */
+/* How many slots were ever taken, and the i-th of them.  None as long as this process has no slots. */
 extern int	uidgen_segments_used(void);
 extern UidgenSegmentSlot *uidgen_segments_slot(int i);
 

@@ -6,6 +6,8 @@
 
 #include "memory/server.h"
 
+#include "memory/attachment.h"
+
 UidgenTick
 uidgen_server_tick(UidgenMicroseconds time)
 {
@@ -33,32 +35,21 @@ uidgen_server_ms(UidgenTick ticks)
 const UidgenLayout *
 uidgen_server_layout(void)
 {
-	if (!uidgen_memory && uidgen_settings_of_another())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the server has preloaded another library of uidgen than the one that was called"),
-				 errdetail("The library that was called is of version %s and has no shared memory.",
-						   UIDGEN_VERSION),
-				 errhint("Restart the server. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.")));
-	if (!uidgen_memory)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("uidgen must be loaded via shared_preload_libraries"),
-				 errdetail("This call needs the server's layout and shared memory, which are set up when the server starts."),
-				 errhint("Add uidgen to the setting \"shared_preload_libraries\" and restart the server, or give the layout as an argument where the function takes one.")));
-	if (!uidgen_settings_good())
-	{
-		const UidgenComplaint *error;
-		const char *setting = uidgen_bad_setting(&error);
+	const UidgenLayout *layout;
+	UidgenAttachment attachment;
 
+	if (likely(uidgen_attached))
+		return &uidgen_layout;
+	attachment = uidgen_look();
+	if (attachment == UIDGEN_ATTACHED)
+		return &uidgen_layout;
+	uidgen_report_attachment(attachment);
+	layout = uidgen_layout_of_settings();
+	if (!layout)
 		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("uidgen is off because of the setting \"%s\": %s",
-						setting, error->message),
-				 errdetail_internal("%s%s%s", error->detail,
-									error->hint[0] ? " " : "", error->hint),
-				 errhint("Correct the setting \"%s\" and restart the server.",
-						 setting)));
-	}
-	return &uidgen_layout;
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("this session does not know the server's layout"),
+				 errdetail("The setting \"uidgen.layout\" was given to this database, role or connection, where it does not count, and hides the server's."),
+				 errhint("Take it away with ALTER DATABASE or ALTER ROLE ... RESET; draw an id first; or give the layout as an argument.")));
+	return layout;
 }

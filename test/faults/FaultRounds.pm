@@ -101,7 +101,7 @@ sub set_up
 		"uidgen.wait_timeout = '5s'",
 		"include_if_exists = 'round.conf'");
 	my $control = build_module('faults/naive');
-	$node->append_conf('postgresql.conf', qq(shared_preload_libraries = 'uidgen, "$control"'\n));
+	$node->append_conf('postgresql.conf', preload(qq("$control")) . "\n");
 
 	$self->{sessions} = Sessions->new($node, $self->{folder});
 	$self->{clock} = FakeClock->new($node);

@@ -83,7 +83,7 @@ sub fleet_node
 {
 	my ($name, $registry, @conf) = @_;
 	my $clock = ref $conf[0] ? shift @conf : undef;
-	return new_server($name, $clock, "shared_preload_libraries = 'uidgen'", @SETTINGS, "uidgen.registry = '$registry'", @conf);
+	return new_server($name, $clock, preload(), @SETTINGS, "uidgen.registry = '$registry'", @conf);
 }
 
 # Begin to draw ids, or to draw on after what ended the session.

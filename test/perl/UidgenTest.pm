@@ -15,12 +15,25 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(uidgen_node try_psql sqlstate_of fails_with poll_until log_since
+our @EXPORT = qw(preload is_late uidgen_node try_psql sqlstate_of fails_with poll_until log_since
   start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated change_setting await_keeper keeper_pid keeper_pids
   postmaster_pid end_keeper await_end times_asleep is_asleep stop_processes crash kill_and_start start_again percentile spread build_program
   build_module);
 
-# A server that has uidgen preloaded, not yet started.  @conf: more lines for
+# Do servers load the library when somebody calls it?  By ./check --late, from PostgreSQL 17 on.
+sub is_late
+{
+	return ($ENV{UIDGEN_LATE} // '') eq 'yes';
+}
+
+# The line of postgresql.conf by which a server has uidgen, and @others, which are preloaded in any case.
+sub preload
+{
+	my (@others) = @_;
+	return sprintf "shared_preload_libraries = '%s'", join ', ', is_late() ? () : 'uidgen', @others;
+}
+
+# A server that has uidgen, not yet started.  @conf: more lines for
 # postgresql.conf.  The extension is created by the test, where it wants it.
 sub uidgen_node
 {
@@ -28,7 +41,7 @@ sub uidgen_node
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	$node->init;
 	$node->append_conf('postgresql.conf',
-		join("\n", "shared_preload_libraries = 'uidgen'", @conf) . "\n");
+		join("\n", preload(), @conf) . "\n");
 	return $node;
 }
 

@@ -17,8 +17,8 @@ use UidgenTest;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(allows_streaming => 1);
-$node->append_conf('postgresql.conf', <<'END');
-shared_preload_libraries = 'uidgen'
+$node->append_conf('postgresql.conf', preload() . <<'END');
+
 uidgen.layout = 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01'
 uidgen.cache = 100
 uidgen.window = 1s

@@ -297,7 +297,7 @@ is( $short->safe_psql('postgres', <<'END'), '0 1 3 4 1', 'what is left is counte
 END
 $short->stop;
 
-fails_with($node, 'SET uidgen.cache = 0', '22023', qr/uidgen\.cache/, 'a cache of nothing is refused');
+fails_with($node, "LOAD 'uidgen'; SET uidgen.cache = 0", '22023', qr/uidgen\.cache/, 'a cache of nothing is refused');
 $node->stop;
 
 done_testing();

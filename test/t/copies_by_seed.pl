@@ -186,8 +186,8 @@ sub run_seed
 
 	my $first = PostgreSQL::Test::Cluster->new("first_$seed");
 	$first->init(allows_streaming => 1);
-	$first->append_conf('postgresql.conf', <<"END");
-shared_preload_libraries = 'uidgen'
+	$first->append_conf('postgresql.conf', preload() . <<"END");
+
 uidgen.layout = '$LAYOUT'
 uidgen.window = 1s
 uidgen.max_burst = 1h

@@ -95,7 +95,7 @@ $node->stop;
 $node = PostgreSQL::Test::Cluster->new('over');
 $node->init(allows_streaming => 1);
 $node->append_conf('postgresql.conf',
-	join("\n", "shared_preload_libraries = 'uidgen'", "uidgen.window = '500ms'", "include_if_exists = 'more.conf'") . "\n");
+	join("\n", preload(), "uidgen.window = '500ms'", "include_if_exists = 'more.conf'") . "\n");
 $clock = FakeClock->new($node);
 $clock->under(sub { $node->start });
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
@@ -126,7 +126,7 @@ $node->stop;
 my $LAYOUT = "uidgen.layout = 'time:41:1ms worker:19 sequence:3 epoch:2005-01-01'";
 my $old = PostgreSQL::Test::Cluster->new('old');
 $old->init(allows_streaming => 1);
-$old->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'uidgen'", $LAYOUT,
+$old->append_conf('postgresql.conf', join("\n", preload(), $LAYOUT,
 		'wal_log_hints = on', 'wal_keep_size = 320MB') . "\n");
 $old->start;
 $old->safe_psql('postgres', 'CREATE EXTENSION uidgen');

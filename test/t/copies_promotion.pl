@@ -12,7 +12,7 @@ use UidgenTest;
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');
 $primary->init(allows_streaming => 1);
-$primary->append_conf('postgresql.conf', "shared_preload_libraries = 'uidgen'");
+$primary->append_conf('postgresql.conf', preload());
 $primary->start;
 $primary->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 my $worker = $primary->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())');

@@ -16,7 +16,7 @@ use Test::More;
 use UidgenTest;
 
 # Grants reach far ahead of the clock, so that the clock cannot keep ids apart.
-my @CONF = ("shared_preload_libraries = 'uidgen'", 'wal_keep_size = 512MB', "uidgen.window = '30min'", "uidgen.max_ahead = '2h'");
+my @CONF = (preload(), 'wal_keep_size = 512MB', "uidgen.window = '30min'", "uidgen.max_ahead = '2h'");
 
 # A server from which copies can be made.
 sub begin_origin

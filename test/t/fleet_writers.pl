@@ -166,7 +166,7 @@ my %registry;
 foreach my $name (sort keys %other)
 {
 	my $server = $registry{$name} = fleet_registry($name);
-	$server->append_conf('postgresql.conf', join('', map { "$_\n" } "shared_preload_libraries = 'uidgen'", @Fleet::SETTINGS, @LOGICAL,
+	$server->append_conf('postgresql.conf', join('', map { "$_\n" } preload(), @Fleet::SETTINGS, @LOGICAL,
 			"uidgen.registry = '" . hosts($server) . "'"));
 	$server->restart;
 	quarantine_ends($server);
@@ -225,7 +225,7 @@ $plain->psql('postgres', "CREATE SUBSCRIPTION plain_from_hub CONNECTION '" . hos
 $plain->wait_for_subscription_sync($registry{hub}, 'plain_from_hub');
 is($plain->safe_psql('postgres', q{SELECT count(*) FROM message WHERE writer = 'hub'}), '1', '... but to those of a schema');
 
-my $late = plain_server('late', "shared_preload_libraries = 'uidgen'");
+my $late = plain_server('late', preload());
 $late->safe_psql('postgres', 'CREATE PUBLICATION everything FOR ALL TABLES');
 $plain->psql('postgres', "CREATE SUBSCRIPTION from_late CONNECTION '" . hosts($late) . "' PUBLICATION everything", on_error_die => 1);
 $plain->wait_for_subscription_sync($late, 'from_late');

@@ -67,8 +67,8 @@ sub make_room
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init(extra => [ '--waldir', "$disk/wal/main", '--wal-segsize=1' ]);
-$node->append_conf('postgresql.conf', <<'END');
-shared_preload_libraries = 'uidgen'
+$node->append_conf('postgresql.conf', preload() . <<'END');
+
 uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'
 uidgen.database = 'registry'
 uidgen.window = '500ms'

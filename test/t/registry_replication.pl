@@ -16,8 +16,8 @@ use UidgenTest;
 # often, so that there is much to replicate.
 my $publisher = PostgreSQL::Test::Cluster->new('publisher');
 $publisher->init(allows_streaming => 'logical');
-$publisher->append_conf('postgresql.conf', <<'END');
-shared_preload_libraries = 'uidgen'
+$publisher->append_conf('postgresql.conf', preload() . <<'END');
+
 uidgen.worker_id = 5
 uidgen.window = 1h
 uidgen.padding_factor = 100
@@ -92,8 +92,8 @@ foreach my $name (sort keys %other)
 	my $node = $nodes{$name} = PostgreSQL::Test::Cluster->new($name);
 	$node->init(allows_streaming => 'logical');
 	# Renewed several times a second.
-	$node->append_conf('postgresql.conf', <<"END");
-shared_preload_libraries = 'uidgen'
+	$node->append_conf('postgresql.conf', preload() . <<"END");
+
 uidgen.worker_id = $worker{$name}
 uidgen.window = '500ms'
 END

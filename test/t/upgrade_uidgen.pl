@@ -50,10 +50,10 @@ my $other = "CREATE FUNCTION pg_temp.next() RETURNS bigint AS '$FOLDER/other.so'
 	CREATE FUNCTION pg_temp.diagnose() RETURNS text AS '$FOLDER/other.so', 'uidgen_diagnose_0_2' LANGUAGE C;
 	CREATE FUNCTION pg_temp.bounds(timestamptz, text) RETURNS bigint AS '$FOLDER/other.so', 'uidgen_min' LANGUAGE C";
 fails_with($node, "$other; SELECT pg_temp.next()", '55000',
-	qr/preloaded another library of uidgen than the one that was called.*version \Q$NEW\E.*HINT:.*Restart/s,
+	qr/another library of uidgen is loaded than the one that was called.*version \Q$NEW\E.*HINT:.*Restart/s,
 	'a second library in a process issues no ids');
 is( $node->safe_psql('postgres',
-		"SELECT uid_next() > 0; $other; SELECT pg_temp.diagnose() ~ 'preloaded another library.*Restart';
+		"SELECT uid_next() > 0; $other; SELECT pg_temp.diagnose() ~ 'another library.*Restart';
 		SELECT pg_temp.bounds('2026-01-01', 'default') = uid_min('2026-01-01', 'default'); SELECT uid_next() > 0;
 		SELECT count(*) FROM pg_settings WHERE name = 'uidgen.layout'"),
 	"t\nt\nt\nt\n1",

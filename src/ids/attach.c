@@ -1,0 +1,112 @@
+/*
+ * attach.c
+ *	  Attaches this process to the server's generator: see attach.h.
+ */
+#include "postgres.h"
+
+#include "ids/attach.h"
+
+#include <limits.h>
+
+#include "compat.h"
+#include "core/clock.h"
+#include "ids/layout_used.h"
+#include "ids/waiting.h"
+#include "link/link.h"
+#include "memory/attachment.h"
+#include "memory/worker.h"
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
+/* As long as a call waits for a keeper that sleeps, whatever wait_timeout is. */
+#define LEAST_WAIT_MS 1000
+
+static uint32 wait_event = 0;
+
+/*
+ * The settings were found bad.  Is that so still?  The configuration was read since, if this process has
+ * read it at another time than the keeper that judged; then another keeper is to judge, once.
+ */
+static bool
+is_unfit(UidgenFailure *failure)
+{
+	static TimestampTz asked_after = 0;
+	UidgenPinned pinned;
+	bool		unfit;
+
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+	pinned = uidgen_memory->pinned;
+	unfit = uidgen_memory->pin_state == UIDGEN_UNFIT &&
+		(uidgen_memory->judged_reload == PgReloadTime || asked_after == PgReloadTime);
+	LWLockRelease(&uidgen_memory->lock);
+	if (unfit)
+		uidgen_bad_setting_failure(&pinned, failure);
+	else
+		asked_after = PgReloadTime;
+	return unfit;
+}
+
+/* A new keeper has not pinned anything in that time. */
+static void
+set_timeout(UidgenFailure *failure, bool has_keeper, int milliseconds)
+{
+	if (has_keeper)
+		uidgen_failure_set(failure, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+						   "uidgen has no grant to issue ids from",
+						   psprintf("The keeper, a background worker, was called and has not begun within %d ms.",
+									milliseconds),
+						   "See the server log.");
+	else
+		uidgen_no_keeper_failure(failure);
+}
+
+bool
+uidgen_try_attach(int milliseconds, UidgenFailure *failure)
+{
+	UidgenWait	wait = {0};
+
+	if (!uidgen_map_memory())
+	{
+		uidgen_attachment_failure(UIDGEN_OTHER_SHAPE, failure);
+		return false;
+	}
+	wait.on = &uidgen_memory->grant_demand;
+	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * milliseconds;
+	while (!uidgen_take_over_pinned())
+	{
+		bool		has_keeper;
+
+		if (is_unfit(failure))
+			return false;
+		has_keeper = uidgen_ensure_keeper();
+		if (uidgen_wait_expired(&wait))
+		{
+			set_timeout(failure, has_keeper, milliseconds);
+			return false;
+		}
+		uidgen_wait_sleep(&wait, UIDGEN_NEVER_SERVED, LONG_MAX,
+						  uidgen_wait_event(&wait_event, "UidgenAttach"));
+	}
+	return true;
+}
+
+void
+uidgen_attach_slowly(void)
+{
+	UidgenFailure failure;
+
+	uidgen_report_attachment(uidgen_look());
+	if (uidgen_attached)
+		return;
+
+	/*
+	 * Before anything is made and pinned.  What this process does not see, its first wait for the keeper
+	 * finds.
+	 */
+	if (!IsUnderPostmaster || !uidgen_settings_are_hidden())
+		uidgen_check_server();
+	if (!uidgen_layout_is_hidden())
+		(void) uidgen_check_layout_used();
+	if (!uidgen_try_attach(Max(uidgen_wait_timeout, LEAST_WAIT_MS), &failure))
+		uidgen_raise_failure(&failure);
+}

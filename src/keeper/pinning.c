@@ -1,0 +1,111 @@
+/*
+ * pinning.c
+ *	  Pins the settings of a server that has not preloaded the library: see pinning.h.
+ */
+#include "postgres.h"
+
+#include "keeper/pinning.h"
+
+#include "keeper/succession.h"
+#include "memory/attachment.h"
+#include "memory/memory.h"
+#include "storage/ipc.h"
+#include "utils/timestamp.h"
+
+void
+uidgen_pinning_begin(void)
+{
+	UidgenMemoryHead *head;
+
+	if (uidgen_preloaded || uidgen_map_memory())
+		return;
+	head = uidgen_stranger_head();
+	/* The server's keeper calls a successor again and again. */
+	if (pg_atomic_fetch_add_u32(&head->strangers, 1) == 0)
+		ereport(LOG,
+				(errmsg("the server generates ids with another version of uidgen"),
+				 errdetail("The library that is installed is of version %s, and that in use of version %s.",
+						   UIDGEN_VERSION, head->version),
+				 errhint("Restart the server: then all processes load the library that is installed.")));
+	proc_exit(0);
+}
+
+static void
+note_settings(void)
+{
+	UidgenSeen	seen;
+	char		pending[UIDGEN_NAMES_SIZE];
+
+	memset(&seen, 0, sizeof(seen));
+	uidgen_see_settings(&seen);
+	uidgen_pending_settings(&uidgen_memory->pinned, pending);
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
+	if (uidgen_memory->seen_changes == 0 || memcmp(&seen, &uidgen_memory->seen, sizeof(seen)) != 0)
+	{
+		uidgen_memory->seen = seen;
+		uidgen_memory->seen_changes++;
+	}
+	strlcpy(uidgen_memory->pending, pending, sizeof(uidgen_memory->pending));
+	LWLockRelease(&uidgen_memory->lock);
+}
+
+static void
+report_bad_setting(const UidgenPinned *judged)
+{
+	UidgenFailure failure;
+
+	uidgen_bad_setting_failure(judged, &failure);
+	ereport(LOG,
+			(errcode(failure.sqlerrcode),
+			 errmsg("%s", failure.message),
+			 errdetail_internal("%s", failure.detail),
+			 errhint("%s", failure.hint)));
+}
+
+/* Nothing is pinned, so the postmaster's settings count. */
+static void
+pin(void)
+{
+	const UidgenPinned *judged = uidgen_judged();
+	bool		good = !judged->bad_setting[0];
+
+	if (good)
+	{
+		uidgen_go_by(judged);
+		uidgen_map_slots(true);
+	}
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
+	uidgen_memory->pinned = *judged;
+	uidgen_memory->judged_reload = PgReloadTime;
+	uidgen_memory->pin_state = good ? UIDGEN_PINNED : UIDGEN_UNFIT;
+	LWLockRelease(&uidgen_memory->lock);
+	if (good)
+		return;
+	report_bad_setting(judged);
+	/* Whoever waits is told when this process leaves the slot. */
+	proc_exit(0);
+}
+
+void
+uidgen_pin_settings(void)
+{
+	Assert(uidgen_own_slot());
+	if (uidgen_attached)
+		return;
+	if (!uidgen_take_over_pinned())
+	{
+		pin();
+		uidgen_attached = true;
+	}
+	note_settings();
+	ConditionVariableBroadcast(&uidgen_memory->grant_demand.changed);
+}
+
+void
+uidgen_pinning_reload(void)
+{
+	if (uidgen_preloaded)
+		return;
+	uidgen_judge_again();
+	note_settings();
+}

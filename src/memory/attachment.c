@@ -1,0 +1,192 @@
+/*
+ * attachment.c
+ *	  How this process stands to the server's generator: see attachment.h.
+ */
+#include "postgres.h"
+
+#include "memory/attachment.h"
+
+#include "access/xact.h"
+#include "compat.h"
+#include "memory/guc.h"
+#include "memory/memory.h"
+#include "memory/worker.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+
+/* The list of processes is looked through once a transaction, as a function that decodes may be
+ * called for each of many rows. */
+static bool
+keeper_runs(void)
+{
+	static LocalTransactionId looked_in = InvalidLocalTransactionId;
+	LocalTransactionId now = uidgen_local_transaction();
+
+	if (LocalTransactionIdIsValid(now) && now == looked_in)
+		return false;
+	looked_in = now;
+	return uidgen_keeper_runs();
+}
+
+bool
+uidgen_take_over_pinned(void)
+{
+	UidgenPinned pinned;
+	UidgenPinState state;
+
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+	state = uidgen_memory->pin_state;
+	pinned = uidgen_memory->pinned;
+	LWLockRelease(&uidgen_memory->lock);
+	if (state != UIDGEN_PINNED)
+		return false;
+	uidgen_go_by(&pinned);
+	uidgen_map_slots(false);
+	uidgen_attached = true;
+	uidgen_follow_seen();
+	return true;
+}
+
+/* Without a keeper.  Its settings may be hidden from this process; then the keeper will judge. */
+static UidgenAttachment
+judge_settings(void)
+{
+	static TimestampTz judged = 0;
+
+	if (judged == 0)
+		judged = PgReloadTime;
+	if (judged != PgReloadTime)
+	{
+		judged = PgReloadTime;
+		uidgen_judge_again();
+	}
+	return uidgen_judged()->bad_setting[0] && !uidgen_layout_is_hidden() && !uidgen_settings_are_hidden() ?
+		UIDGEN_BAD_SETTING : UIDGEN_UNATTACHED;
+}
+
+UidgenAttachment
+uidgen_look(void)
+{
+	if (uidgen_attached)
+	{
+		uidgen_follow_seen();
+		return UIDGEN_ATTACHED;
+	}
+	if (uidgen_preloaded)
+		return UIDGEN_BAD_SETTING;
+	if (uidgen_settings_of_another())
+		return UIDGEN_OTHER_LIBRARY;
+	if (!UIDGEN_CAN_ATTACH)
+		return UIDGEN_NOT_PRELOADED;
+	if (!uidgen_memory && !keeper_runs())
+		return judge_settings();
+	if (!uidgen_map_memory())
+		return UIDGEN_OTHER_SHAPE;
+	return uidgen_take_over_pinned() ? UIDGEN_ATTACHED : judge_settings();
+}
+
+void
+uidgen_attachment_failure(UidgenAttachment attachment, UidgenFailure *failure)
+{
+	const UidgenPinned *judged = uidgen_judged();
+
+	switch (attachment)
+	{
+		case UIDGEN_ATTACHED:
+		case UIDGEN_UNATTACHED:
+			memset(failure, 0, sizeof(*failure));
+			break;
+		case UIDGEN_BAD_SETTING:
+			uidgen_bad_setting_failure(judged, failure);
+			break;
+		case UIDGEN_NOT_PRELOADED:
+			if (uidgen_restart_is_pending("shared_preload_libraries"))
+				uidgen_failure_set(failure, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+								   "uidgen must be loaded via shared_preload_libraries",
+								   "The setting \"shared_preload_libraries\" was changed, and counts from the next start of the server on.",
+								   "Restart the server.");
+			else
+				uidgen_failure_set(failure, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+								   "uidgen must be loaded via shared_preload_libraries",
+								   "Until then, only functions that are given a layout work.",
+								   "Add uidgen to the setting \"shared_preload_libraries\" and restart the server, or give the layout as an argument where the function takes one.");
+			break;
+		case UIDGEN_OTHER_LIBRARY:
+			uidgen_failure_set(failure, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+							   "another library of uidgen is loaded than the one that was called",
+							   "The library that was called is of version " UIDGEN_VERSION " and has no shared memory.",
+							   "Restart the server, or begin a new session where uidgen is not preloaded. If that does not help, name the library in the setting \"shared_preload_libraries\" without its folder: uidgen.");
+			break;
+		case UIDGEN_OTHER_SHAPE:
+			uidgen_failure_set(failure, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+							   "the server generates ids with another version of uidgen",
+							   psprintf("Its library is of version %s, and that of this session is of version %s.",
+										uidgen_stranger_head()->version, UIDGEN_VERSION),
+							   "Restart the server: then all processes load the library that is installed.");
+			break;
+	}
+}
+
+void
+uidgen_report_attachment(UidgenAttachment attachment)
+{
+	UidgenFailure failure;
+
+	if (attachment == UIDGEN_ATTACHED || attachment == UIDGEN_UNATTACHED)
+		return;
+	uidgen_attachment_failure(attachment, &failure);
+	uidgen_raise_failure(&failure);
+}
+
+void
+uidgen_bad_setting_failure(const UidgenPinned *judged, UidgenFailure *failure)
+{
+	const UidgenComplaint *complaint = &judged->complaint;
+
+	uidgen_failure_set(failure, ERRCODE_INVALID_PARAMETER_VALUE,
+					   psprintf("uidgen is off because of the setting \"%s\": %s", judged->bad_setting, complaint->message),
+					   psprintf("%s%s%s", complaint->detail, complaint->hint[0] ? " " : "", complaint->hint),
+					   psprintf(uidgen_preloaded ? "Correct the setting \"%s\" and restart the server." :
+								"Correct the setting \"%s\" and reload the configuration.", judged->bad_setting));
+}
+
+const UidgenLayout *
+uidgen_layout_of_settings(void)
+{
+	static UidgenLayout layout;
+	static char text[UIDGEN_LAYOUT_TEXT_SIZE];
+	const UidgenPinned *judged = uidgen_judged();
+	UidgenComplaint error;
+
+	Assert(!uidgen_attached);
+	if (uidgen_layout_is_hidden())
+		return NULL;
+	uidgen_report_attachment(judge_settings());
+	if (strcmp(text, judged->layout) != 0)
+	{
+		text[0] = '\0';
+		if (!uidgen_layout_parse(judged->layout, &layout, &error))
+			elog(ERROR, "the layout \"%s\" cannot be read: %s", judged->layout, error.message);
+		strlcpy(text, judged->layout, sizeof(text));
+	}
+	return &layout;
+}
+
+void
+uidgen_follow_seen(void)
+{
+	static uint64 followed = 0;
+	UidgenSeen	seen;
+	uint64		changes;
+
+	if (!uidgen_settings_are_hidden())
+		return;
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+	changes = uidgen_memory->seen_changes;
+	seen = uidgen_memory->seen;
+	LWLockRelease(&uidgen_memory->lock);
+	if (changes == followed)
+		return;
+	uidgen_adopt_seen(&seen);
+	followed = changes;
+}

@@ -1,0 +1,26 @@
+/*
+ * worker.h
+ *	  What the postmaster is told of the keeper, at preload, by a caller and of a successor.
+ */
+#ifndef UIDGEN_WORKER_H
+#define UIDGEN_WORKER_H
+
+#include "postgres.h"
+
+#include "postmaster/bgworker.h"
+
+extern BackgroundWorker uidgen_describe_keeper(void);
+
+/* Have the postmaster run the keeper.  At preload only. */
+extern void uidgen_register_keeper(void);
+
+/*
+ * Where the library is not preloaded: have the postmaster start a keeper now, if there is none.  False:
+ * there is none, and the server has no free worker slot.
+ */
+extern bool uidgen_ensure_keeper(void);
+
+/* Does a process of this server call itself the keeper?  The memory may not be there. */
+extern bool uidgen_keeper_runs(void);
+
+#endif							/* UIDGEN_WORKER_H */
