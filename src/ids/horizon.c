@@ -12,6 +12,7 @@
 #include "access/xlog.h"
 #include "compat.h"
 #include "core/clock.h"
+#include "link/link.h"
 #include "memory/holders.h"
 #include "memory/memory.h"
 #include "memory/server.h"
@@ -87,12 +88,24 @@ counts(const UidgenHorizonNote *note, const SnapshotPlace *place)
 		 (note->xmax == place->xmax && note->running >= place->running));
 }
 
+/* In a fleet, what time it is for ids is known from the first grant on; the wall clock may be ahead of it. */
+static inline bool
+time_is_known(void)
+{
+	if (uidgen_atomic_read(&uidgen_server_words->era) == 1)
+		return !uidgen_link()->fleet;
+	uidgen_read_barrier();
+	return true;
+}
+
 bool
 uidgen_horizon_reading(UidgenTick *tick)
 {
 	uint64		least;
 	bool		known = true;
 
+	if (!time_is_known())
+		return false;
 	if (!uidgen_horizon->prepared_known)
 	{
 		LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
@@ -217,6 +230,9 @@ find_tick(const SnapshotPlace *place, UidgenTick *tick)
 	bool		known = false;
 	bool		keep;
 
+	if (!time_is_known())
+		uidgen_demand_in_advance(&uidgen_memory->grant_demand);
+
 	/* What is accepted meanwhile makes the note void. */
 	pg_memory_barrier();
 	noted = make_note(&note);
@@ -334,6 +350,8 @@ uidgen_horizon_accept(void)
 	{
 		/* They have gone back to there, and no further. */
 		uidgen_atomic_write(&uidgen_horizon->read_to, (uint64) uidgen_horizon->drawn);
+		/* A reader that sees the new generation reads on from there. */
+		pg_write_barrier();
 		uidgen_horizon->told = 0;
 		uidgen_horizon->drawn = 0;
 		uidgen_horizon->generation++;
