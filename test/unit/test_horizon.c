@@ -305,6 +305,88 @@ test_passed(void)
 	passes(30, false, 51, "... or higher");
 }
 
+/* ---- barriers, each by itself ---- */
+
+#define SEEDS 100
+
+/* What another thread does: all of it is in memory at once. */
+static void
+elsewhere(void (*function) (void))
+{
+	uint64_t	random = reordered.random;
+
+	reordered.random = 0;
+	function();
+	reordered.random = random;
+}
+
+/* This thread has read all words, and may read some of them in advance. */
+static void
+begin_reordered(uint64_t seed)
+{
+	begin();
+	open_era(POSITION(60, 0), 60);
+	memset(&reordered, 0, sizeof(reordered));
+	reorder(seed);
+	(void) uidgen_atomic_read(&words.era);
+	(void) uidgen_atomic_read(&words.position);
+	(void) uidgen_atomic_read(&bound);
+	(void) uidgen_atomic_read(&read_to);
+	reordered_read_barrier();
+}
+
+static void
+end_tick_and_read(void)
+{
+	uidgen_atomic_write(&words.position, POSITION(61, 0));
+	uidgen_atomic_write(&read_to, 61);
+}
+
+/* Somebody holds an older id, before another reader begins. */
+static void
+hold_and_read(void)
+{
+	lower_to_40();
+	raise_to_60();
+}
+
+static void
+hold_and_read_elsewhere(void)
+{
+	elsewhere(hold_and_read);
+}
+
+static void
+test_barriers(void)
+{
+	int			old_positions = 0;
+	int			false_alarms = 0;
+	int			missed_bounds = 0;
+
+	for (uint64_t seed = 1; seed <= SEEDS; seed++)
+	{
+		UidgenTick	told;
+		UidgenTick	tick;
+
+		begin_reordered(seed);
+		elsewhere(open_lower);
+		old_positions += uidgen_horizon_begin(&words, &rules, &read_to, 60) != 20;
+
+		begin_reordered(seed);
+		elsewhere(end_tick_and_read);
+		false_alarms += uidgen_horizon_passed(&words, &rules, &read_to, 60, &told, &tick);
+
+		begin_reordered(seed);
+		meddle_before(2, hold_and_read_elsewhere);
+		uidgen_horizon_raise(&read_to, 60);
+		missed_bounds += uidgen_atomic_read(&bound) == 0;
+	}
+	reorder(0);
+	is_int(old_positions, 0, "who sees an era sees no position from before it");
+	is_int(false_alarms, 0, "who sees what readers were told sees a position as high");
+	is_int(missed_bounds, 0, "who finds read_to raised by another sees the bounds that were set before");
+}
+
 /* ---- under stress ---- */
 
 #define WRITERS 3
@@ -649,6 +731,7 @@ main(void)
 	test_older();
 	test_readings();
 	test_passed();
+	test_barriers();
 	test_stress();
 	return done_testing();
 }
