@@ -400,6 +400,7 @@ test_barriers(void)
 
 #define GET(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
 #define SET(x, v) __atomic_store_n(&(x), (v), __ATOMIC_SEQ_CST)
+#define COUNT(x) __atomic_fetch_add(&(x), 1, __ATOMIC_SEQ_CST)	/* the former value */
 
 /* An id that was stored, and a reading with the snapshot that was taken after it. */
 typedef struct Commit
@@ -474,7 +475,7 @@ enter_era(Writer *writer, UidgenTick now)
 	uidgen_horizon_hold(&stress.words, &stress_rules, &stress.bound[writer->number]);
 	if (!uidgen_horizon_passed(&stress.words, &stress_rules, &stress.read_to, now, &told, &tick))
 		return;
-	writer->passed++;
+	COUNT(writer->passed);
 	lock();
 	uidgen_atomic_write(&stress.read_to, (uint64_t) tick);
 	uidgen_write_barrier();
@@ -523,10 +524,10 @@ writer_main(void *argument)
 		if (kept != 0 && uidgen_horizon_hold_older(own, &stress.read_to, kept))
 		{
 			tick = kept;
-			writer->kept++;
+			COUNT(writer->kept);
 		}
 		else if (kept != 0)
-			writer->refused++;
+			COUNT(writer->refused);
 		kept = 0;
 		if (tick == 0)
 		{
@@ -541,7 +542,7 @@ writer_main(void *argument)
 		if (stress.count == COMMITS_MAX)
 			SET(stress.stop, true);
 		else if (!GET(stress.stop))
-			stress.commit[stress.count++] = (Commit) {tick, uidgen_atomic_read(&stress.generation)};
+			stress.commit[COUNT(stress.count)] = (Commit) {tick, uidgen_atomic_read(&stress.generation)};
 		unlock();
 		uidgen_write_barrier();
 		uidgen_atomic_write(own, 0);
@@ -569,9 +570,10 @@ reader_main(void *argument)
 		{
 			uint64_t	found = uidgen_atomic_read(&stress.bound[i]);
 
-			reader->held += found != 0 && found < least;
-			if (found != 0 && found < least)
-				least = found;
+			if (found == 0 || found >= least)
+				continue;
+			COUNT(reader->held);
+			least = found;
 		}
 		reading.tick = (UidgenTick) least - 1;
 		lock();
@@ -581,7 +583,7 @@ reader_main(void *argument)
 		if (reader->count == READINGS_MAX)
 			SET(stress.stop, true);
 		else if (counts)
-			reader->reading[reader->count++] = reading;
+			reader->reading[COUNT(reader->count)] = reading;
 	}
 	return NULL;
 }
@@ -661,7 +663,7 @@ test_stress(void)
 		uint64_t	chance = next_random(&random) % 64;
 
 		if (chance < 16)
-			__atomic_fetch_add(&stress.clock, 1, __ATOMIC_SEQ_CST);
+			COUNT(stress.clock);
 		else if (chance == 16)
 		{
 			reordered_full_barrier();	/* as the keeper's lock is */
