@@ -102,7 +102,7 @@ ALL_TESTS = test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl te
 PROVE_TESTS ?= $(LONGEST_TESTS) $(filter-out $(LONGEST_TESTS) $(ALL_TESTS),$(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl))))
 # Three at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 3
-UNIT_TESTS = test/unit/test_attempt test/unit/test_fleetclock test/unit/test_forms test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
+UNIT_TESTS = test/unit/test_attempt test/unit/test_fleetclock test/unit/test_forms test/unit/test_horizon test/unit/test_horizon_threads test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang
@@ -184,13 +184,13 @@ CORE = $(wildcard $(srcdir)/src/core/*.c)
 CORE_HEADERS = $(wildcard $(srcdir)/src/core/*.h)
 test/unit/core.o: $(CORE) $(CORE_HEADERS)
 	$(CC) $(UNIT_FLAGS) $(ADDRESS) -r -o $@ $(CORE)
-UNIT_WITH_CORE = $(filter-out test/unit/test_segment% test/unit/test_ticket%,$(UNIT_TESTS))
+UNIT_WITH_CORE = $(filter-out test/unit/test_horizon% test/unit/test_segment% test/unit/test_ticket%,$(UNIT_TESTS))
 $(UNIT_WITH_CORE): test/unit/%: test/unit/%.c test/unit/tap.h test/unit/core.o
 	$(CC) $(UNIT_FLAGS) $(ADDRESS) -DVECTORS='"test/unit/known-ids.tsv"' -o $@ $< test/unit/core.o
 INCLUDED = $(wildcard $(srcdir)/test/unit/*.h) $(CORE) $(CORE_HEADERS)
-test/unit/test_segment test/unit/test_ticket: test/unit/%: test/unit/%.c $(INCLUDED)
+test/unit/test_horizon test/unit/test_segment test/unit/test_ticket: test/unit/%: test/unit/%.c $(INCLUDED)
 	$(CC) $(UNIT_FLAGS) -O1 -pthread $(ADDRESS) -o $@ $<
-test/unit/test_segment_threads test/unit/test_ticket_threads: test/unit/%_threads: test/unit/%.c $(INCLUDED)
+test/unit/test_horizon_threads test/unit/test_segment_threads test/unit/test_ticket_threads: test/unit/%_threads: test/unit/%.c $(INCLUDED)
 	$(CC) $(UNIT_FLAGS) -O1 -pthread $(THREAD) -o $@ $<
 
 FUZZED = -std=c99 -Wall -Wextra -Werror -g -O2 -I$(srcdir)/src -DUIDGEN_STANDALONE \

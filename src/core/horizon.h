@@ -64,15 +64,19 @@ uidgen_horizon_lower(UidgenAtomic *bound, UidgenTick tick)
 		;
 }
 
-/* Raise a word to this tick, and in any case a full barrier. */
+/*
+ * Raise a word to this tick, and then a full barrier, also where another process has raised it: a
+ * compare-exchange that fails is none.
+ */
 static inline void
 uidgen_horizon_raise(UidgenAtomic *word, UidgenTick tick)
 {
-	uint64_t	present = uidgen_atomic_fetch_add(word, 0);
+	uint64_t	present = uidgen_atomic_read(word);
 
 	while (present < (uint64_t) tick &&
 		   !uidgen_atomic_compare_exchange(word, &present, (uint64_t) tick))
 		;
+	(void) uidgen_atomic_fetch_add(word, 0);
 }
 
 /* Before a draw: hold the horizon at the position's tick. */

@@ -147,21 +147,7 @@ uidgen_hold(void)
 	uidgen_horizon_hold(uidgen_server_words, &uidgen_rules, &prepare_holder()->bound);
 }
 
-bool
-uidgen_hold_older(UidgenTick tick)
-{
-	UidgenHolder *holder = prepare_holder();
-
-	/*
-	 * Nothing was drawn since the server started, so these are from before,
-	 * and readers were told up to the clock.
-	 */
-	if (uidgen_atomic_read(&uidgen_server_words->era) == 1)
-		uidgen_horizon_raise(&uidgen_horizon->read_to, uidgen_clock_tick());
-	return uidgen_horizon_hold_older(&holder->bound, &uidgen_horizon->read_to, tick);
-}
-
-/* The first draw since the server started: what lies below it is from before. */
+/* The first draw, or hold, since the server started: what lies below the position is from before. */
 static void
 begin_run(UidgenTick now)
 {
@@ -172,6 +158,20 @@ begin_run(UidgenTick now)
 		uidgen_horizon_raise(&uidgen_horizon->read_to, Min(tick, now));
 	uidgen_horizon->begun = true;
 	LWLockRelease(&uidgen_horizon->lock);
+}
+
+bool
+uidgen_hold_older(UidgenTick tick)
+{
+	UidgenHolder *holder = prepare_holder();
+
+	/* Nothing was granted since the server started, so it is from before, and readers may have passed it. */
+	if (uidgen_atomic_read(&uidgen_server_words->era) == 1)
+		return false;
+	uidgen_read_barrier();
+	if (unlikely(!uidgen_horizon->begun))
+		begin_run(uidgen_clock_tick());
+	return uidgen_horizon_hold_older(&holder->bound, &uidgen_horizon->read_to, tick);
 }
 
 void

@@ -13,6 +13,7 @@
 #include "compat.h"
 #include "core/clock.h"
 #include "ids/attach.h"
+#include "link/link.h"
 #include "memory/holders.h"
 #include "memory/memory.h"
 #include "memory/server.h"
@@ -88,6 +89,16 @@ counts(const UidgenHorizonNote *note, const SnapshotPlace *place)
 		 (note->xmax == place->xmax && note->running >= place->running));
 }
 
+/* In a fleet, what time it is for ids is known from the first grant on; the wall clock may be ahead of it. */
+static inline bool
+time_is_known(void)
+{
+	if (uidgen_atomic_read(&uidgen_server_words->era) == 1)
+		return !uidgen_link()->fleet;
+	uidgen_read_barrier();
+	return true;
+}
+
 /*
  * Lower a bound to the least one of those who hold this database.  False: there is a prepared transaction
  * of which nothing is known.
@@ -146,6 +157,8 @@ read_horizon(UidgenTick *tick)
 	uint64		least;
 	bool		known;
 
+	if (!time_is_known())
+		return false;
 	learn_of_prepared();
 	least = uidgen_horizon_bound(uidgen_horizon_begin(uidgen_server_words, &uidgen_rules,
 													  &uidgen_horizon->read_to, uidgen_clock_tick()));
@@ -160,6 +173,8 @@ uidgen_horizon_lag(UidgenTick *lag)
 	UidgenTick	now = uidgen_clock_tick();
 	uint64		least = uidgen_horizon_bound(now);
 
+	if (!time_is_known())
+		return false;
 	learn_of_prepared();
 	if (!find_least_bound(&least))
 		return false;
@@ -249,6 +264,9 @@ find_tick(const SnapshotPlace *place, UidgenTick *tick)
 	const UidgenHorizonNote *candidates[4];
 	bool		known = false;
 	bool		keep;
+
+	if (!time_is_known())
+		uidgen_demand_in_advance(&uidgen_memory->grant_demand);
 
 	/* What is accepted meanwhile makes the note void. */
 	pg_memory_barrier();
@@ -367,6 +385,8 @@ uidgen_horizon_accept(void)
 	{
 		/* They have gone back to there, and no further. */
 		uidgen_atomic_write(&uidgen_horizon->read_to, (uint64) uidgen_horizon->drawn);
+		/* A reader that sees the new generation reads on from there. */
+		pg_write_barrier();
 		uidgen_horizon->told = 0;
 		uidgen_horizon->drawn = 0;
 		uidgen_horizon->generation++;

@@ -76,7 +76,8 @@ typedef struct UidgenHorizon
 	uint64		generation;		/* counts how often that was accepted: what
 								 * was noted before is void */
 
-	bool		begun;			/* ids were drawn since the server started */
+	bool		begun;			/* ids were drawn or held since the server
+								 * started */
 	bool		prepared_known; /* those of before the server started are in
 								 * the table */
 	int			nprepared;

@@ -59,7 +59,7 @@ my %tests = (
 	'src/core/attempt.c' => 'unit:attempt fuzz:lease test/t/random_fleets.pl',
 	'src/core/publish.c' => 'unit:attempt fuzz:lease test/t/random_fleets.pl',
 	'src/memory/demand.c' => "$takes test/t/keeper_faulty_link.pl test/t/operator_status.pl test/t/keeper_trouble.pl test/t/keeper_wake_up.pl test/t/ids_outage.pl test/t/ids_waits.pl",
-	'src/core/horizon.h' => 'test/t/horizon_rules.pl test/t/horizon_readers.pl',
+	'src/core/horizon.h' => 'unit:horizon unit:horizon test/t/horizon_rules.pl test/t/horizon_readers.pl',
 	'src/memory/holders.c' => 'test/t/horizon_rules.pl test/t/horizon_readers.pl',
 	'src/ids/holding.c' => 'test/t/horizon_rules.pl test/t/horizon_readers.pl',
 	'src/ids/horizon.c' => 'test/t/horizon_rules.pl test/t/horizon_readers.pl',
@@ -367,9 +367,9 @@ END
 my $installed = '';		# which mutant is
 
 # The sources that a unit test is linked with, where that is not the one of its name.
-# test_segment.c and test_ticket.c have segment.c and ticket.c in them.
+# test_horizon.c, test_segment.c and test_ticket.c have ticket.c and segment.c in them.
 my @attempt = qw(attempt publish node lease fleetclock ticket);
-my %linked = (forms => [qw(textform uuidform)], node => [qw(node lease fleetclock)], attempt => \@attempt, segment => [], ticket => []);
+my %linked = (forms => [qw(textform uuidform)], node => [qw(node lease fleetclock)], attempt => \@attempt, horizon => [], segment => [], ticket => []);
 
 # Runs one; returns what was wrong with it, '' if all is well, and undef if the mutant
 # does not compile.
@@ -380,8 +380,8 @@ sub run_test
 	{
 		my @sources = ("test/unit/test_$1.c", map { "src/core/$_.c" } @{ $linked{$1} // [$1] });
 		# Then under sanitizers, as by `make unitcheck`, which takes longer; the many threads of
-		# test_segment.c and test_ticket.c would take too long.
-		my @ways = ([], $1 eq 'ticket' || $1 eq 'segment' ? () : [ map { "-f$_" } qw(sanitize=address sanitize=undefined no-sanitize-recover=all) ]);
+		# test_horizon.c, test_segment.c and test_ticket.c would take too long.
+		my @ways = ([], $1 =~ /^(?:horizon|segment|ticket)$/ ? () : [ map { "-f$_" } qw(sanitize=address sanitize=undefined no-sanitize-recover=all) ]);
 		foreach my $flags (@ways)
 		{
 			return undef if run(300, qw(gcc -std=c99 -O1 -Isrc -DUIDGEN_STANDALONE -pthread), @$flags, @strict, '-o', "$dir/tree/unit", @sources) ne '';

@@ -93,6 +93,19 @@ draws($wrong);
 keep_worker_ids('corrected');
 has_the_registrys_time('corrected');
 
+# ---- readers that go on by id, after a restart ----
+
+stops_drawing($wrong);
+$clock{wrong}->set(time + 3600);
+$clock{wrong}->under(sub { $wrong->restart });
+is($wrong->safe_psql('postgres', 'SELECT uid_horizon() IS NULL'), 't', 'before the first grant a node does not tell readers what time it is');
+ok($wrong->poll_query_until('postgres', 'SELECT uid_horizon() IS NOT NULL'), '... but a reader asks for one');
+my $id = $wrong->safe_psql('postgres', 'SELECT uid_next()');
+ok($wrong->poll_query_until('postgres', "SELECT uid_horizon() BETWEEN $id AND uid_max(uid_timestamp($id) + interval '10 min')"),
+	'... and is told of ids in the time of the registry');
+draws($wrong);
+keep_worker_ids('so');
+
 # ---- a server that joins, whose own clock was ahead ----
 
 # What its local registry granted lies behind its own clock, and ahead of the fleet's.
