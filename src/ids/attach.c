@@ -100,8 +100,8 @@ uidgen_attach_slowly(void)
 		return;
 
 	/*
-	 * Before anything is made and pinned.  What this process does not see, its first wait for the keeper
-	 * finds.
+	 * Before anything is made and pinned.  What this process does not see,
+	 * its first wait for the keeper finds.
 	 */
 	if (!IsUnderPostmaster || !uidgen_settings_are_hidden())
 		uidgen_check_server();

@@ -165,7 +165,10 @@ uidgen_hold_older(UidgenTick tick)
 {
 	UidgenHolder *holder = prepare_holder();
 
-	/* Nothing was granted since the server started, so it is from before, and readers may have passed it. */
+	/*
+	 * Nothing was granted since the server started, so it is from before, and
+	 * readers may have passed it.
+	 */
 	if (uidgen_atomic_read(&uidgen_server_words->era) == 1)
 		return false;
 	uidgen_read_barrier();
@@ -183,8 +186,9 @@ uidgen_hold_in_era(UidgenTick now)
 	UidgenTick	drawn;
 
 	/*
-	 * Held before the first grant since the start, where the position is in tick 0: nothing was drawn
-	 * under that bound, which would hold readers back from all there is.
+	 * Held before the first grant since the start, where the position is in
+	 * tick 0: nothing was drawn under that bound, which would hold readers
+	 * back from all there is.
 	 */
 	if (unlikely(uidgen_atomic_read(&holder->bound) == first))
 		(void) uidgen_atomic_compare_exchange(&holder->bound, &first,

@@ -542,6 +542,10 @@ uidgen_define_settings(void)
 
 	bad_text = judged;
 	judge();
-	/* Known also where another setting is bad: shared memory is made for so many. */
+
+	/*
+	 * Known also where another setting is bad: shared memory is made for so
+	 * many.
+	 */
 	uidgen_max_segments = max_segments_setting;
 }

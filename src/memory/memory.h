@@ -76,8 +76,10 @@ typedef struct UidgenMemory
 	 */
 	pg_atomic_uint32 keeper_pid;
 
-	/* Where the library is not preloaded: when a process called for a keeper last, in microseconds of
-	 * the monotonic clock. */
+	/*
+	 * Where the library is not preloaded: when a process called for a keeper
+	 * last, in microseconds of the monotonic clock.
+	 */
 	pg_atomic_uint64 called_at;
 
 	int			tranche;		/* of all locks in the memory */

@@ -174,7 +174,7 @@ draw('all is well');
 # ---- ids of another layout ----
 
 # Before anything is pinned: then a reload is enough.
-$node->safe_psql('app', "INSERT INTO uidgen.layout_used (layout, system_identifier, database) VALUES ('time:41:1ms worker:10 sequence:12 epoch:2020-01-01', 1, 1)");
+$node->safe_psql('app', "INSERT INTO uidgen.layout_used (layout, since, system_identifier, database) VALUES ('time:41:1ms worker:10 sequence:12 epoch:2020-01-01', now(), 1, 1)");
 $node->restart;
 fails_with($node, 'SELECT uid_next()', '55000', qr/ids of another layout.*HINT:.*reload the configuration/s, 'a database with ids of another layout: told before a layout is pinned', 'app');
 like($node->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/ids of another layout.*reload/, '... by a diagnosis, too');

@@ -243,8 +243,10 @@ stops_drawing($nodes[3]);
 sub begin_anew
 {
 	my ($server) = @_;
-	$server->safe_psql('postgres', "SET client_min_messages = error; DROP EXTENSION uidgen CASCADE; DROP SCHEMA IF EXISTS uidgen; CREATE EXTENSION uidgen;
-		SELECT FROM uidgen.share_registry('$LAYOUT'), uidgen.end_quarantine(), uidgen.create_segment('s')");
+	# In one transaction: a node that meets no registry tells its callers so, and asks no more.
+	$server->safe_psql('postgres', "SET client_min_messages = error; BEGIN; DROP EXTENSION uidgen CASCADE; DROP SCHEMA IF EXISTS uidgen; CREATE EXTENSION uidgen;
+		SELECT FROM uidgen.share_registry('$LAYOUT'); COMMIT;
+		SELECT FROM uidgen.end_quarantine(), uidgen.create_segment('s')");
 	return;
 }
 
