@@ -36,20 +36,6 @@ AS 'MODULE_PATHNAME', 'uidgen_measure_horizon'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.measure_horizon() IS 'how far those who draw keep the horizon of this database behind the clock; null: nothing can be said';
 
--- uidgen.status has to work on a server that has an older library, such as a standby before its restart.
-CREATE FUNCTION uidgen.horizon_lag() RETURNS interval
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF string_to_array(uidgen.library_version(), '.')::integer[] < ARRAY[0, 3, 0] THEN
-		RETURN NULL;
-	END IF;
-	RETURN uidgen.measure_horizon();
-END
-$$;
-COMMENT ON FUNCTION uidgen.horizon_lag() IS 'how far those who draw keep the horizon of this database behind the clock; null: nothing can be said';
-
 CREATE FUNCTION uidgen.accept_step() RETURNS void
 AS 'MODULE_PATHNAME', 'uidgen_accept_step'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

@@ -18,23 +18,23 @@ AS 'MODULE_PATHNAME', 'uidgen_pending_restart'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.find_pending_restart() IS 'settings whose value in the configuration files counts from the next start of the server on; null: there are none';
 
--- With an older library: see uidgen.horizon_lag().
-CREATE FUNCTION uidgen.pending_restart() RETURNS text
+-- uidgen.status has to work on a server that has an older library, such as a standby before its restart.
+CREATE FUNCTION uidgen.later_status(OUT horizon_lag interval, OUT pending_restart text)
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF string_to_array(uidgen.library_version(), '.')::integer[] < ARRAY[0, 3, 0] THEN
-		RETURN NULL;
+	IF string_to_array(uidgen.library_version(), '.')::integer[] >= ARRAY[0, 3, 0] THEN
+		horizon_lag := uidgen.measure_horizon();
+		pending_restart := uidgen.find_pending_restart();
 	END IF;
-	RETURN uidgen.find_pending_restart();
 END
 $$;
-COMMENT ON FUNCTION uidgen.pending_restart() IS 'settings whose value in the configuration files counts from the next start of the server on; null: there are none';
+COMMENT ON FUNCTION uidgen.later_status() IS 'columns of uidgen.status that an older library does not know';
 
 CREATE VIEW uidgen.status AS
-	SELECT s.*, uidgen.horizon_lag() AS horizon_lag, uidgen.pending_restart() AS pending_restart
-	FROM uidgen.status() AS s;
+	SELECT s.*, l.horizon_lag, l.pending_restart
+	FROM uidgen.status() AS s, uidgen.later_status() AS l;
 COMMENT ON VIEW uidgen.status IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
 -- [since 0.1.0]
 GRANT SELECT ON uidgen.status TO PUBLIC;
