@@ -78,6 +78,14 @@ typedef struct UidgenPreset
 	const char *name;
 	const char *layout;
 	const char *note;
+
+	/*
+	 * For guesses, see guess.h: how rare such ids are, in bits, 0 for the
+	 * least rare; and by field, as a bit each, whose values are spread over
+	 * their whole room, where others are mostly small.
+	 */
+	int			rarity;
+	unsigned	spread;
 } UidgenPreset;
 
 /* The layouts that have a name; the last entry's name is NULL.  A preset's
