@@ -56,39 +56,40 @@
 // ---- Presets ----
 
 /**
- * The layouts that have a name.  What a guess goes by: `rarity`, in bits, and the fields
- * whose values are `spread` over their whole room (w worker, t tag, s sequence).
+ * The layouts that have a name.  What a guess goes by: how rare such ids are, in bits, the
+ * fields whose values are `spread` over their whole room, and those that are never 0 (w
+ * worker, s sequence).
  *
- * @type {{name: string, layout: string, note: string, rarity: number, spread: string}[]}
+ * @type {{name: string, layout: string, note: string, rarity: number, spread: string, positive: string}[]}
  */
 export const presets = [
 	// presets begins
-	{ name: 'default', layout: 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01', note: "uidgen's default: 1024 workers, 4096 ids a millisecond each, until 2094", rarity: 3, spread: 'w' },
-	{ name: 'js53', layout: 'time:31:1s worker:8 sequence:14 epoch:2025-01-01', note: "uidgen's layout of seconds, fit for JavaScript numbers: ids stay below 2^53; 256 workers, 16384 ids a second each, until 2093", rarity: 3, spread: 'w' },
-	{ name: 'js53ms', layout: 'time:41:1ms worker:3 sequence:9 epoch:2025-01-01', note: "uidgen's layout of milliseconds, fit for JavaScript numbers: ids stay below 2^53; 8 workers, 512 ids a millisecond each, until 2094", rarity: 3, spread: 'w' },
-	{ name: 'seconds', layout: 'time:32:1s worker:14 sequence:17 epoch:2025-01-01', note: "uidgen's layout of seconds: 16384 workers, 131072 ids a second each, until 2161", rarity: 5, spread: 'w' },
-	{ name: 'twitter', layout: 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'Twitter Snowflake', rarity: 0, spread: '' },
-	{ name: 'snowflake', layout: 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'another name of twitter', rarity: 0, spread: '' },
-	{ name: 'baidu', layout: 'time:28:1s worker:22 sequence:13 epoch:2016-05-19T16:00:00Z', note: "Baidu UidGenerator's defaults; used up since 2024-11-20: give a new epoch to generate with it", rarity: 3, spread: '' },
-	{ name: 'leaf', layout: 'time:41:1ms worker:10 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'Meituan Leaf, snowflake mode', rarity: 3, spread: '' },
-	{ name: 'mybatis-plus', layout: 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'MyBatis-Plus Sequence (ASSIGN_ID)', rarity: 0, spread: '' },
-	{ name: 'discord', layout: 'time:42:1ms worker:5 tag:5 sequence:12 epoch:2015-01-01', note: 'Discord, for decoding; its process is the tag', rarity: 1, spread: '' },
-	{ name: 'instagram', layout: 'time:41:1ms worker:13 sequence:10 epoch:2011-08-24T21:07:01.721Z', note: 'Instagram, for decoding; its shard is the worker', rarity: 2, spread: 'ws' },
-	{ name: 'sonyflake', layout: 'time:39:10ms sequence:8 worker:16 epoch:2014-09-01', note: 'Sonyflake version 1', rarity: 2, spread: 'w' },
-	{ name: 'sonyflake-v2', layout: 'time:39:10ms sequence:8 worker:16 epoch:2025-01-01', note: 'Sonyflake version 2 with its defaults', rarity: 3, spread: 'w' },
-	{ name: 'mastodon', layout: 'time:48:1ms sequence:16 epoch:1970-01-01', note: 'Mastodon, for decoding; its lowest bits are a hash plus a counter', rarity: 2, spread: 's' },
-	{ name: 'tsid', layout: 'time:42:1ms worker:10 sequence:12 epoch:2020-01-01', note: 'TSID with 10 bits of node, for decoding', rarity: 1, spread: 'ws' },
-	{ name: 'cosid', layout: 'time:41:1ms worker:10 sequence:12 epoch:2019-12-24T16:00:00Z', note: 'CosId, milliseconds', rarity: 3, spread: '' },
-	{ name: 'cosid-s', layout: 'time:31:1s worker:10 sequence:22 epoch:2019-12-24T16:00:00Z', note: 'CosId, seconds', rarity: 6, spread: '' },
-	{ name: 'cosid-js', layout: 'time:41:1ms worker:3 sequence:9 epoch:2019-12-24T16:00:00Z', note: 'CosId safe for JavaScript, milliseconds', rarity: 5, spread: '' },
-	{ name: 'cosid-js-s', layout: 'time:31:1s worker:3 sequence:19 epoch:2019-12-24T16:00:00Z', note: 'CosId safe for JavaScript, seconds', rarity: 6, spread: '' },
-	{ name: 'seata', layout: 'worker:10 time:41:1ms sequence:12 epoch:2020-05-02T16:00:00Z', note: 'Seata since its worker moved to the front, for decoding', rarity: 3, spread: 'ws' },
-	{ name: 'seata-2020', layout: 'time:41:1ms worker:10 sequence:12 epoch:2020-05-02T16:00:00Z', note: 'Seata before its worker moved to the front', rarity: 4, spread: 'w' },
-	{ name: 'yitter', layout: 'time:51:1ms worker:6 sequence:6 epoch:2020-02-19T18:20:02Z', note: 'Yitter IdGenerator with its defaults and its Java epoch', rarity: 3, spread: '' },
-	{ name: 'pgedge', layout: 'time:41:1ms worker:10 sequence:12 epoch:2023-01-01', note: 'pgEdge snowflake', rarity: 3, spread: '' },
-	{ name: 'pgedge-2023', layout: 'time:41:1ms sequence:12 worker:10 epoch:2023-01-01', note: "pgEdge snowflake's first releases", rarity: 4, spread: '' },
-	{ name: 'cockroachdb', layout: 'time:48:10us worker:15 epoch:2015-01-01', note: 'CockroachDB unique_rowid(), for decoding; node ids of up to 15 bits, which its exclusive or leaves as they are', rarity: 2, spread: '' },
-	{ name: 'timeshard', layout: 'time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z', note: 'BDR 2 timeshard, for decoding', rarity: 6, spread: 's' },
+	{ name: 'default', layout: 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01', note: "uidgen's default: 1024 workers, 4096 ids a millisecond each, until 2094", rarity: 3, spread: 'w', positive: '' },
+	{ name: 'js53', layout: 'time:31:1s worker:8 sequence:14 epoch:2025-01-01', note: "uidgen's layout of seconds, fit for JavaScript numbers: ids stay below 2^53; 256 workers, 16384 ids a second each, until 2093", rarity: 3, spread: 'w', positive: '' },
+	{ name: 'js53ms', layout: 'time:41:1ms worker:3 sequence:9 epoch:2025-01-01', note: "uidgen's layout of milliseconds, fit for JavaScript numbers: ids stay below 2^53; 8 workers, 512 ids a millisecond each, until 2094", rarity: 3, spread: 'w', positive: '' },
+	{ name: 'seconds', layout: 'time:32:1s worker:14 sequence:17 epoch:2025-01-01', note: "uidgen's layout of seconds: 16384 workers, 131072 ids a second each, until 2161", rarity: 5, spread: 'w', positive: '' },
+	{ name: 'twitter', layout: 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'Twitter Snowflake', rarity: 0, spread: '', positive: '' },
+	{ name: 'snowflake', layout: 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'another name of twitter', rarity: 0, spread: '', positive: '' },
+	{ name: 'baidu', layout: 'time:28:1s worker:22 sequence:13 epoch:2016-05-19T16:00:00Z', note: "Baidu UidGenerator's defaults; used up since 2024-11-20: give a new epoch to generate with it", rarity: 3, spread: '', positive: '' },
+	{ name: 'leaf', layout: 'time:41:1ms worker:10 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'Meituan Leaf, snowflake mode', rarity: 4, spread: '', positive: '' },
+	{ name: 'mybatis-plus', layout: 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'MyBatis-Plus Sequence (ASSIGN_ID)', rarity: 0, spread: '', positive: '' },
+	{ name: 'discord', layout: 'time:42:1ms worker:5 tag:5 sequence:12 epoch:2015-01-01', note: 'Discord, for decoding; its process is the tag', rarity: 0, spread: '', positive: '' },
+	{ name: 'instagram', layout: 'time:41:1ms worker:13 sequence:10 epoch:2011-08-24T21:07:01.721Z', note: 'Instagram, for decoding; its shard is the worker', rarity: 2, spread: 'ws', positive: '' },
+	{ name: 'sonyflake', layout: 'time:39:10ms sequence:8 worker:16 epoch:2014-09-01', note: 'Sonyflake version 1', rarity: 2, spread: 'w', positive: '' },
+	{ name: 'sonyflake-v2', layout: 'time:39:10ms sequence:8 worker:16 epoch:2025-01-01', note: 'Sonyflake version 2 with its defaults', rarity: 3, spread: 'w', positive: '' },
+	{ name: 'mastodon', layout: 'time:48:1ms sequence:16 epoch:1970-01-01', note: 'Mastodon, for decoding; its lowest bits are a hash plus a counter', rarity: 2, spread: 's', positive: '' },
+	{ name: 'tsid', layout: 'time:42:1ms worker:10 sequence:12 epoch:2020-01-01', note: 'TSID with 10 bits of node, for decoding', rarity: 1, spread: 'ws', positive: '' },
+	{ name: 'cosid', layout: 'time:41:1ms worker:10 sequence:12 epoch:2019-12-24T16:00:00Z', note: 'CosId, milliseconds', rarity: 5, spread: '', positive: '' },
+	{ name: 'cosid-s', layout: 'time:31:1s worker:10 sequence:22 epoch:2019-12-24T16:00:00Z', note: 'CosId, seconds', rarity: 7, spread: '', positive: '' },
+	{ name: 'cosid-js', layout: 'time:41:1ms worker:3 sequence:9 epoch:2019-12-24T16:00:00Z', note: 'CosId safe for JavaScript, milliseconds', rarity: 6, spread: '', positive: '' },
+	{ name: 'cosid-js-s', layout: 'time:31:1s worker:3 sequence:19 epoch:2019-12-24T16:00:00Z', note: 'CosId safe for JavaScript, seconds', rarity: 7, spread: '', positive: '' },
+	{ name: 'seata', layout: 'worker:10 time:41:1ms sequence:12 epoch:2020-05-02T16:00:00Z', note: 'Seata since its worker moved to the front, for decoding', rarity: 3, spread: 'ws', positive: '' },
+	{ name: 'seata-2020', layout: 'time:41:1ms worker:10 sequence:12 epoch:2020-05-02T16:00:00Z', note: 'Seata before its worker moved to the front', rarity: 4, spread: 'w', positive: '' },
+	{ name: 'yitter', layout: 'time:51:1ms worker:6 sequence:6 epoch:2020-02-19T18:20:02Z', note: 'Yitter IdGenerator with its defaults and its Java epoch', rarity: 3, spread: '', positive: '' },
+	{ name: 'pgedge', layout: 'time:41:1ms worker:10 sequence:12 epoch:2023-01-01', note: 'pgEdge snowflake', rarity: 4, spread: '', positive: 'w' },
+	{ name: 'pgedge-2023', layout: 'time:41:1ms sequence:12 worker:10 epoch:2023-01-01', note: "pgEdge snowflake's first releases", rarity: 5, spread: '', positive: 'w' },
+	{ name: 'cockroachdb', layout: 'time:48:10us worker:15 epoch:2015-01-01', note: 'CockroachDB unique_rowid(), for decoding; node ids of up to 15 bits, which its exclusive or leaves as they are', rarity: 2, spread: '', positive: 'w' },
+	{ name: 'timeshard', layout: 'time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z', note: 'BDR 2 timeshard, for decoding', rarity: 6, spread: 's', positive: '' },
 	// presets ends
 ];
 
@@ -546,7 +547,7 @@ function presetCandidates() {
 			equal.also.push(preset.name);
 		else
 			candidates.set(text, { name: preset.name, also: [], text, rarity: preset.rarity, spread: preset.spread,
-				own: false, what: /^[^,;:]*/.exec(preset.note)[0] });
+				positive: preset.positive, own: false, what: /^[^,;:]*/.exec(preset.note)[0] });
 	}
 	return candidates;
 }
@@ -558,8 +559,8 @@ function allCandidates(layouts) {
 		const { text } = parseLayout(layout);
 		const preset = rest.get(text);
 		rest.delete(text);
-		return preset ? { ...preset, own: true, what: 'a layout of yours' } :
-			{ name: text, also: [], text, rarity: 0, spread: '', own: true, what: 'a layout of yours' };
+		return preset ? { ...preset, positive: '', own: true, what: 'a layout of yours' } :
+			{ name: text, also: [], text, rarity: 0, spread: '', positive: '', own: true, what: 'a layout of yours' };
 	});
 	return [...own.filter((c, i) => own.findIndex((d) => d.text === c.text) === i), ...rest.values()];
 }
@@ -588,9 +589,13 @@ function costOf(ids, candidate, since, until, exact) {
 			return null;
 		if (id === ids[0])
 			cost += Number((until - micros) / AGE);
-		for (const { name, bits, value } of values)
-			if (name !== 'time' && name !== 'zero')
-				cost += costOfField(bits, value, candidate.spread.includes(name[0]));
+		for (const { name, bits, value } of values) {
+			if (name === 'time' || name === 'zero')
+				continue;
+			if (value === 0n && candidate.positive.includes(name[0]))
+				return null;
+			cost += costOfField(bits, value, candidate.spread.includes(name[0]));
+		}
 	}
 	return cost;
 }

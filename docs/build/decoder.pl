@@ -37,11 +37,11 @@ sub presets
 	my ($default) = slurp('src/core/layout.h') =~ /^#define UIDGEN_LAYOUT_DEFAULT (".*")$/m;
 	$table =~ s/\bUIDGEN_LAYOUT_DEFAULT\b/$default/;
 	my @lines;
-	while ($table =~ /\{"([^"]+)", ("[^"]+"),\s*("[^"]+"), (\d+), ([^}]+)\}/g)
+	while ($table =~ /\{"([^"]+)", ("[^"]+"),\s*("[^"]+"), \{(\d+), ([^,]+), ([^}]+)\}\}/g)
 	{
-		my ($name, $layout, $note, $rarity, $spread) = ($1, $2, $3, $4, $5);
-		my $fields = join '', map { lc } $spread =~ /SPREAD_(\w)/g;
-		push @lines, "\t{ name: '$name', layout: $layout, note: $note, rarity: $rarity, spread: '$fields' },\n";
+		my ($name, $layout, $note, $rarity, @sets) = ($1, $2, $3, $4, $5, $6);
+		my ($spread, $positive) = map { join '', map { lc substr($_, 0, 1) } /[A-Z]+/g } @sets;
+		push @lines, "\t{ name: '$name', layout: $layout, note: $note, rarity: $rarity, spread: '$spread', positive: '$positive' },\n";
 	}
 	die "src/core/layout.c has presets that are not understood\n" if @lines != (() = $table =~ /\{"/g);
 	return join '', map { s/"([^"']*)"/'$1'/gr } @lines;

@@ -31,7 +31,7 @@ uidgen_guess_small(int bits, uint64_t value)
 }
 
 int64_t
-uidgen_guess_cost(const UidgenLayout *layout, unsigned spread, int64_t id,
+uidgen_guess_cost(const UidgenLayout *layout, const UidgenHabits *habits, int64_t id,
 				  UidgenMicroseconds since, UidgenMicroseconds until, UidgenMicroseconds *time)
 {
 	int64_t		cost;
@@ -41,16 +41,20 @@ uidgen_guess_cost(const UidgenLayout *layout, unsigned spread, int64_t id,
 		*time < since || *time > until)
 		return -1;
 	/* The difference of two int64 in order always fits uint64. */
-	cost = bit_length(((uint64_t) until - (uint64_t) since) / (uint64_t) layout->unit) +
+	cost = habits->rarity +
+		bit_length(((uint64_t) until - (uint64_t) since) / (uint64_t) layout->unit) +
 		(int64_t) (((uint64_t) until - (uint64_t) *time) / (uint64_t) AGE);
 	for (int i = 0; i < layout->nfields; i++)
 	{
 		UidgenField field = layout->order[i];
+		uint64_t	value = uidgen_layout_get(layout, field, id);
 
 		if (field == UIDGEN_TIME || field == UIDGEN_ZERO)
 			continue;
-		cost += spread & 1U << field ? layout->bits[field] :
-			field_cost(layout->bits[field], uidgen_layout_get(layout, field, id));
+		if (value == 0 && habits->positive & 1U << field)
+			return -1;
+		cost += habits->spread & 1U << field ? layout->bits[field] :
+			field_cost(layout->bits[field], value);
 	}
 	return cost;
 }

@@ -13,7 +13,8 @@
  *				most ids that people ask about are young
  *	fields		a field whose values are spread over its room takes all of its bits.
  *				Others are mostly small: 1 for a zero; else the length of the value, and
- *				how many bits it takes to say that length
+ *				how many bits it takes to say that length.  In some systems a field is
+ *				never 0: what has a 0 there is none of theirs
  *
  * These are whole numbers, so that docs/uidgen.mjs, which has the same rules, comes to
  * the same order.  The figures are nobody's measurement but a stated opinion; how
@@ -44,12 +45,12 @@
 #define UIDGEN_GUESS_AFTER_EPOCH INT64_C(86400000000)
 
 /*
- * The bits that it takes to say the id, without the rarity, and its time.  Negative: it
- * does not fit the layout, or its time is not within `since` and `until`.
+ * The bits that it takes to say the id, and its time.  Negative: it does not fit the
+ * layout, a field is 0 that never is, or its time is not within `since` and `until`.
  */
-extern int64_t uidgen_guess_cost(const UidgenLayout *layout, unsigned spread, int64_t id,
-								 UidgenMicroseconds since, UidgenMicroseconds until,
-								 UidgenMicroseconds *time);
+extern int64_t uidgen_guess_cost(const UidgenLayout *layout, const UidgenHabits *habits,
+								 int64_t id, UidgenMicroseconds since,
+								 UidgenMicroseconds until, UidgenMicroseconds *time);
 
 /* Is a value of a field of so many bits smaller than most would be? */
 extern bool uidgen_guess_small(int bits, uint64_t value);

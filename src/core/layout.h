@@ -73,19 +73,25 @@ typedef struct UidgenLayout
 								 * UTC */
 } UidgenLayout;
 
+/*
+ * What the ids of a system are like, for guesses (guess.h).  The fields are sets, with a bit
+ * for each.
+ */
+typedef struct UidgenHabits
+{
+	int			rarity;			/* how seldom one meets them, in bits; 0 is the
+								 * least rare */
+	unsigned	spread;			/* fields whose values are all over their room;
+								 * others are mostly small */
+	unsigned	positive;		/* fields that are never 0 */
+} UidgenHabits;
+
 typedef struct UidgenPreset
 {
 	const char *name;
 	const char *layout;
 	const char *note;
-
-	/*
-	 * For guesses, see guess.h: how rare such ids are, in bits, 0 for the
-	 * least rare; and by field, as a bit each, whose values are spread over
-	 * their whole room, where others are mostly small.
-	 */
-	int			rarity;
-	unsigned	spread;
+	UidgenHabits habits;
 } UidgenPreset;
 
 /* The layouts that have a name; the last entry's name is NULL.  A preset's

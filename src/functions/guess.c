@@ -35,8 +35,7 @@ typedef struct Candidate
 	const char *name;			/* of the preset, or the text */
 	List	   *also;			/* names of presets that are the same */
 	const char *what;			/* what layout it is */
-	int			rarity;
-	unsigned	spread;
+	UidgenHabits habits;
 	bool		own;			/* of this database or server */
 } Candidate;
 
@@ -116,8 +115,10 @@ add_presets(List *candidates)
 		else
 		{
 			equal->name = preset->name;
-			equal->rarity = preset->rarity;
-			equal->spread = preset->spread;
+			equal->habits = preset->habits;
+			/* Our own workers may be 0. */
+			if (equal->own)
+				equal->habits.positive = 0;
 		}
 	}
 	return candidates;
@@ -190,7 +191,7 @@ reasons_of(const Row *row)
 		UidgenField field = candidate->layout.order[i];
 		uint64		value = uidgen_layout_get(&candidate->layout, field, row->reading.id);
 
-		if (field == UIDGEN_TIME || field == UIDGEN_ZERO || candidate->spread & 1U << field)
+		if (field == UIDGEN_TIME || field == UIDGEN_ZERO || candidate->habits.spread & 1U << field)
 			continue;
 		if (value == 0)
 			appendStringInfo(&why, "; %s is 0", uidgen_field_name(field));
@@ -284,7 +285,7 @@ guess(FunctionCallInfo fcinfo, const UidgenReading *readings, int nreadings)
 				Max(since, layout->epoch + UIDGEN_GUESS_AFTER_EPOCH);
 			UidgenMicroseconds time;
 			int64		cost = earliest > until ? -1 :
-				uidgen_guess_cost(layout, candidate->spread, reading->id, earliest, until, &time);
+				uidgen_guess_cost(layout, &candidate->habits, reading->id, earliest, until, &time);
 
 			if (cost < 0)
 				continue;
@@ -294,7 +295,7 @@ guess(FunctionCallInfo fcinfo, const UidgenReading *readings, int nreadings)
 			rows[n++] = (Row) {
 				.candidate = candidate, .reading = *reading,
 				.timestamp = time - POSTGRES_EPOCH_UNIX,
-				.cost = candidate->rarity + cost + UIDGEN_GUESS_OTHER_READING * i,
+				.cost = cost + UIDGEN_GUESS_OTHER_READING * i,
 				.order = candidate->own ? j - ncandidates : 0,
 				.number = i * ncandidates + j
 			};

@@ -240,9 +240,10 @@ static int64_t
 cost_of(const char *text, unsigned spread, int64_t id, int64_t since, int64_t until)
 {
 	UidgenLayout layout = layout_of(text);
+	UidgenHabits habits = {.rarity = 0, .spread = spread};
 	UidgenMicroseconds time;
 
-	return uidgen_guess_cost(&layout, spread, id, since, until, &time);
+	return uidgen_guess_cost(&layout, &habits, id, since, until, &time);
 }
 
 static void
@@ -250,6 +251,7 @@ test_costs(void)
 {
 	static const char ticks[] = "time:20:1s worker:8 tag:4 sequence:12 epoch:2026-01-01";
 	UidgenLayout layout = layout_of(ticks);
+	UidgenHabits habits = {.rarity = 0};
 	UidgenMicroseconds time;
 	const int64_t since = YEAR_2026;
 	const int64_t until = YEAR_2026 + 1000 * INT64_C(1000000);	/* 1000 ticks: 10 bits */
@@ -265,7 +267,7 @@ test_costs(void)
 	is_int(cost_of(ticks, 0, half, since - 12 * 365 * DAY, since + 1460 * DAY + INT64_C(500000000)), 29 + 1 + 3, "a time of four years before");
 	is_int(cost_of("time:20:10ms zero:3 worker:8 epoch:2026-01-01", 0, INT64_C(50000) << 11, since, until), 17 + 1, "a zero says nothing");
 
-	is_int(uidgen_guess_cost(&layout, 0, half, since, until, &time), 13, "the time is told");
+	is_int(uidgen_guess_cost(&layout, &habits, half, since, until, &time), 13, "the time is told");
 	is_int(time, YEAR_2026 + 500 * INT64_C(1000000), "... as the beginning of its tick");
 	is_int(cost_of(ticks, 0, half, time, until), 12, "since the very time");
 	ok(cost_of(ticks, 0, half, time + 1, until) < 0, "since a microsecond later");
@@ -275,6 +277,12 @@ test_costs(void)
 	ok(cost_of(ticks, 0, -1, since, until) < 0, "a negative id of 44 bits");
 	ok(cost_of("time:63:3600s epoch:2026-01-01", 0, INT64_MAX, since, INT64_MAX) < 0, "a time beyond 64 bits");
 	ok(cost_of("time:63:1us epoch:0001-01-01", 0, INT64_MAX, INT64_MIN, INT64_MAX) > 0, "all the time that there is");
+
+	habits.rarity = 7;
+	is_int(uidgen_guess_cost(&layout, &habits, half, since, until, &time), 13 + 7, "rare ones take more");
+	habits.positive = 1U << UIDGEN_TAG;
+	ok(uidgen_guess_cost(&layout, &habits, half, since, until, &time) < 0, "a field that is never 0");
+	is_int(uidgen_guess_cost(&layout, &habits, half | 1 << 12, since, until, &time), 10 + 1 + 3 + 1 + 7, "... and 1");
 
 	ok(uidgen_guess_small(12, 0) && uidgen_guess_small(12, 127) && !uidgen_guess_small(12, 128), "small values of 12 bits");
 	ok(uidgen_guess_small(5, 1) && !uidgen_guess_small(5, 2) && !uidgen_guess_small(1, 0), "and of 5 and of 1");
@@ -301,18 +309,21 @@ test_presets(void)
 			if (!uidgen_layout_tick(&layout, earliest + (int64_t) (random_number() % (uint64_t) (300 * DAY)), &tick))
 				exit(1);
 			for (int i = 0; i < layout.nfields; i++)
-				if (layout.order[i] != UIDGEN_TIME && layout.order[i] != UIDGEN_ZERO)
-					id |= uidgen_layout_put(&layout, layout.order[i],
-											random_number() & uidgen_layout_maximum(&layout, layout.order[i]));
+			{
+				UidgenField field = layout.order[i];
+
+				if (field != UIDGEN_TIME && field != UIDGEN_ZERO)
+					id |= uidgen_layout_put(&layout, field, (random_number() & uidgen_layout_maximum(&layout, field)) | (preset->habits.positive >> field & 1));
+			}
 			id |= uidgen_layout_put(&layout, UIDGEN_TIME, tick);
-			cost = uidgen_guess_cost(&layout, preset->spread, (int64_t) id, earliest, YEAR_2026 + 400 * DAY, &time);
-			/* At most: 57 bits of time, the age, and each field with the length of its length. */
-			bad += cost < 1 || cost > 64 + 6 + 4 * 5;
+			cost = uidgen_guess_cost(&layout, &preset->habits, (int64_t) id, earliest, YEAR_2026 + 400 * DAY, &time);
+			/* At most: 64 bits, the rarity, the age, and for each field with the length of its length. */
+			bad += cost < 1 || cost > 64 + 7 + 6 + 4 * 5;
 		}
 	}
 	is_int(bad, 0, "every preset tells its own ids, in no absurd number of bits");
 	for (const UidgenPreset *preset = uidgen_presets; preset->name; preset++)
-		ok(preset->rarity >= 0 && preset->rarity < 16 && strcspn(preset->note, ",;:") > 3, "%s has a rarity and a name", preset->name);
+		ok(preset->habits.rarity >= 0 && preset->habits.rarity <= 7 && strcspn(preset->note, ",;:") > 3, "%s has a rarity and a name", preset->name);
 }
 
 int
