@@ -153,6 +153,16 @@ export function parseTime(text) {
 	return micros >= BigInt(daysFromDate(1, 1, 1)) * DAY && micros < BigInt(daysFromDate(10000, 1, 1)) * DAY ? micros : null;
 }
 
+/** A time as people write it, or null if there is none. @param {Date|string|bigint|null|undefined} time @returns {bigint|null} */
+function asMicros(time) {
+	if (time === null || time === undefined || typeof time === 'bigint')
+		return time ?? null;
+	const micros = time instanceof Date && !Number.isNaN(time.getTime()) ? BigInt(time.getTime()) * 1000n : typeof time === 'string' ? parseTime(time) : null;
+	if (micros === null)
+		throw new SyntaxError(`${time} is no time: give a Date, a text of ISO 8601, or microseconds since 1970 as BigInt`);
+	return micros;
+}
+
 // ---- Layouts ----
 
 const FIELDS = ['time', 'datacenter', 'worker', 'tag', 'sequence', 'zero'];
@@ -352,11 +362,9 @@ export function parse(id, layout) {
  */
 export function make(values, layout) {
 	const of = asLayout(layout);
-	let micros = values.micros;
-	if (micros === undefined && values.timestamp !== undefined)
-		micros = values.timestamp instanceof Date ? BigInt(values.timestamp.getTime()) * 1000n : parseTime(values.timestamp) ?? undefined;
-	if (micros === undefined)
-		throw new SyntaxError('an id needs a timestamp, of ISO 8601');
+	const micros = values.micros ?? asMicros(values.timestamp);
+	if (micros === null)
+		throw new SyntaxError('an id needs a timestamp');
 	if (micros < of.epoch)
 		throw new RangeError(`timestamp is before the epoch of the layout: ${isoTime(micros)}`);
 	let id = 0n;
@@ -628,17 +636,17 @@ function idsByForm(inputs) {
  * layout; the fields are those of the first.
  *
  * @param {string|bigint|number|(string|bigint|number)[]} input
- * @param {{since?: bigint|null, until?: bigint|null, now?: bigint, layouts?: string[]}} [options]
- *   times in microseconds since 1970; `layouts` come before all others
+ * @param {{since?: Date|string|bigint|null, until?: Date|string|bigint|null, now?: Date|string|bigint, layouts?: string[]}} [options]
+ *   times are Dates, texts of ISO 8601, or microseconds since 1970; `layouts` come before all others
  * @returns {Guess[]}
  */
 export function guess(input, options = {}) {
 	const inputs = Array.isArray(input) ? input : [input];
 	if (inputs.length === 0)
 		return [];
-	const now = options.now ?? BigInt(Date.now()) * 1000n;
-	const since = options.since ?? null;
-	const until = options.until ?? now + DAY;
+	const now = asMicros(options.now) ?? BigInt(Date.now()) * 1000n;
+	const since = asMicros(options.since);
+	const until = asMicros(options.until) ?? now + DAY;
 	if (since !== null && since > until)
 		throw new RangeError('since must not be later than until');
 	const candidates = allCandidates(options.layouts ?? []);

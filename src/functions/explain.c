@@ -87,7 +87,7 @@ names_of(const char *text, bool server)
 /* ---- the time ---- */
 
 /* "3 days ago", "2 years ahead" */
-static char *
+static const char *
 distance_of(TimestampTz timestamp)
 {
 	static const struct
@@ -111,7 +111,7 @@ distance_of(TimestampTz timestamp)
 	int64		n;
 
 	if (distance < USECS_PER_SEC)
-		return psprintf("less than a second %s", side);
+		return "just now";
 	while (distance / units[i].length >= units[i].below)
 		i++;
 	n = distance / units[i].length;

@@ -106,7 +106,16 @@ test('what is out of range is an error', () => {
 	assert.throws(() => uidgen.fromText('0', 'hex'), SyntaxError);
 	assert.throws(() => uidgen.fromUuid('017F22E2-79B0-7CC3-98C4-DC0C0C07398F'), SyntaxError);
 	assert.throws(() => uidgen.guess(1n, { since: 2n, until: 1n }), RangeError);
+	assert.throws(() => uidgen.guess(1n, { since: Date.UTC(2020, 0) }), SyntaxError);
+	assert.throws(() => uidgen.make({ timestamp: new Date(NaN) }, 'default'), SyntaxError);
 	assert.deepEqual(uidgen.guess([]), []);
+});
+
+test('times are Dates, texts or microseconds', () => {
+	const since = parseInt('1262304000000', 10);
+	for (const times of [{ since: new Date(since), until: new Date(since * 1.2) }, { since: '2010-01-01', until: uidgen.isoTime(BigInt(since * 1200)) }])
+		assert.deepEqual(uidgen.guess('1278735254782615552', times), uidgen.guess('1278735254782615552', { since: BigInt(since) * 1000n, until: BigInt(since * 1200) }));
+	assert.equal(uidgen.make({ timestamp: new Date('2020-07-02T17:00:17.149Z'), datacenter: 11, worker: 2 }, 'twitter'), 1278735254782615552n);
 });
 
 test('several ids are of one layout', () => {
