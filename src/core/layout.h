@@ -79,10 +79,10 @@ typedef struct UidgenLayout
  */
 typedef struct UidgenHabits
 {
-	int			rarity;			/* how seldom one meets them, in bits; 0 is the
-								 * least rare */
-	unsigned	spread;			/* fields whose values are all over their room;
-								 * others are mostly small */
+	int			rarity;			/* how seldom one meets them, in bits; 0 is
+								 * the least rare */
+	unsigned	spread;			/* fields whose values are all over their
+								 * room; others are mostly small */
 	unsigned	positive;		/* fields that are never 0 */
 } UidgenHabits;
 

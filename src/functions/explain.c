@@ -105,7 +105,11 @@ distance_of(TimestampTz timestamp)
 	};
 	TimestampTz now = GetCurrentStatementStartTimestamp();
 	const char *side = timestamp > now ? "ahead" : "ago";
-	/* Both lie in PostgreSQL's years, whose number of microseconds 64 bits can hold. */
+
+	/*
+	 * Both lie in PostgreSQL's years, whose number of microseconds 64 bits
+	 * can hold.
+	 */
 	int64		distance = timestamp > now ? timestamp - now : now - timestamp;
 	int			i = 0;
 	int64		n;

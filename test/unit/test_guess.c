@@ -110,8 +110,8 @@ test_forms(void)
 		{"0x0", "hex", 0},
 		{"0x", "none", 0},
 		{"0xg", "none", 0},
-		{"0x123456789", "hex", INT64_C(0x123456789)},	/* 11 digits of base62, too */
-		{"0x12345678901", "hex", INT64_C(0x12345678901)},	/* 13 of base32 */
+		{"0x123456789", "hex", INT64_C(0x123456789)},	/* or base62 */
+		{"0x12345678901", "hex", INT64_C(0x12345678901)},	/* or base32 */
 		{"0x1ffffffffffffffff", "none", 0},
 		{"1234567890123", "decimal base32", INT64_C(1234567890123)},
 		{"12345678912", "decimal base58 base62", INT64_C(12345678912)},
@@ -240,7 +240,7 @@ static int64_t
 cost_of(const char *text, unsigned spread, int64_t id, int64_t since, int64_t until)
 {
 	UidgenLayout layout = layout_of(text);
-	UidgenHabits habits = {.rarity = 0, .spread = spread};
+	UidgenHabits habits = {.spread = spread};
 	UidgenMicroseconds time;
 
 	return uidgen_guess_cost(&layout, &habits, id, since, until, &time);
@@ -317,7 +317,11 @@ test_presets(void)
 			}
 			id |= uidgen_layout_put(&layout, UIDGEN_TIME, tick);
 			cost = uidgen_guess_cost(&layout, &preset->habits, (int64_t) id, earliest, YEAR_2026 + 400 * DAY, &time);
-			/* At most: 64 bits, the rarity, the age, and for each field with the length of its length. */
+
+			/*
+			 * At most: 64 bits, the rarity, the age, and for each field with
+			 * the length of its length.
+			 */
 			bad += cost < 1 || cost > 64 + 7 + 6 + 4 * 5;
 		}
 	}
