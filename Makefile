@@ -3,10 +3,12 @@ MODULE_big = uidgen
 OBJS = \
 	src/core/attempt.o \
 	src/core/fleetclock.o \
+	src/core/guess.o \
 	src/core/layout.o \
 	src/core/lease.o \
 	src/core/node.o \
 	src/core/publish.o \
+	src/core/reading.o \
 	src/core/segment.o \
 	src/core/supply.o \
 	src/core/textform.o \
@@ -14,7 +16,9 @@ OBJS = \
 	src/core/uuidform.o \
 	src/functions/copy.o \
 	src/functions/decode.o \
+	src/functions/explain.o \
 	src/functions/forms.o \
+	src/functions/guess.o \
 	src/functions/horizon.o \
 	src/functions/layouts.o \
 	src/functions/next.o \
@@ -74,7 +78,7 @@ EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstw
 # change what their version needs, and then replace what the other parts have.
 SCRIPT_HEAD = 00_psql 02_schema 04_library
 SCRIPT_PARTS = 10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls \
-	48_registry_status 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 80_status 82_layout_used 90_end
+	48_registry_status 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 80_status 82_layout_used 84_guess 90_end
 # A registry for a server on which no extension can be installed.
 REGISTRY_HEAD = 02_schema
 REGISTRY_PARTS = 10_registry 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls 48_registry_status
@@ -89,7 +93,7 @@ PG_CPPFLAGS += -DPGDLLEXPORT='__attribute__((visibility("default")))'
 override PG_CFLAGS += -fvisibility=hidden
 
 # As in PostgreSQL's own extensions, sql/ and expected/ are the tests of pg_regress; the other suites are in test/.
-REGRESS = install catalog layout decode ranges forms scramble errors generate copy numbers registry fleet segments writes
+REGRESS = install catalog layout decode guess ranges forms scramble errors generate copy numbers registry fleet segments writes
 REGRESS_OPTS = --inputdir=$(srcdir)
 ISOLATION = acquire fleet locks partitions renew segments
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
@@ -102,7 +106,7 @@ ALL_TESTS = test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl te
 PROVE_TESTS ?= $(LONGEST_TESTS) $(filter-out $(LONGEST_TESTS) $(ALL_TESTS),$(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl))))
 # Three at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 3
-UNIT_TESTS = test/unit/test_attempt test/unit/test_fleetclock test/unit/test_forms test/unit/test_horizon test/unit/test_horizon_threads test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
+UNIT_TESTS = test/unit/test_attempt test/unit/test_fleetclock test/unit/test_forms test/unit/test_guess test/unit/test_horizon test/unit/test_horizon_threads test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang

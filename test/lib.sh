@@ -13,9 +13,9 @@ unset $(env | sed -n 's/^\(PG[A-Z]*\)=.*/\1/p')
 umask 022
 
 suites='meta unit fuzz model regress isolation tap'
-# These run only if they are asked for, or with --all: selftest is about ./check itself, and javascript
-# needs some hundred packages and a download.
-named_suites='selftest javascript'
+# These run only if they are asked for, or with --all: selftest is about ./check itself, javascript
+# needs some hundred packages and a download, and decoder a browser.
+named_suites='selftest javascript decoder'
 
 say()
 {
@@ -62,9 +62,12 @@ missing_version()
 	} | sed '/./!d; q'
 )
 
-# want PACKAGE COMMAND...: notes the package if the command fails.
+# want PACKAGE COMMAND...: notes the package, once, if the command fails.
 want()
 {
+	case "$missing " in
+	*" $1 "*) return ;;
+	esac
 	(shift; "$@") >/dev/null 2>&1 || missing="$missing $1"
 }
 
@@ -98,6 +101,15 @@ needs_javascript()
 {
 	case ${SUITES-} in
 	*javascript*) ;;
+	*) false ;;
+	esac
+}
+
+# And the suite decoder?
+needs_decoder()
+{
+	case ${SUITES-} in
+	*decoder*) ;;
 	*) false ;;
 	esac
 }
@@ -145,6 +157,10 @@ bootstrap()
 		if needs_javascript; then
 			want nodejs command -v node
 			want npm command -v npm
+		fi
+		if needs_decoder; then
+			want nodejs command -v node
+			want chromium command -v chromium
 		fi
 		if needs_pooler; then
 			want pgbouncer pooler_installed

@@ -171,6 +171,9 @@ my @presets = slurp('src/core/layout.c') =~ /^\t\{"([\w-]+)"/mg;
 is(grab('script/60_layouts.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@presets),
 	'the script tells the planner how many presets there are');
 
+is(system("$^X docs/build/decoder.pl --check"), 0, 'the decoder has the presets of the extension, and the page its module');
+cmp_ok(-s 'docs/decoder.html', '<', 100_000, '... in less than 100 kB');
+
 # ---- Links of the documents ----
 
 # The names under which a page's headings are found.

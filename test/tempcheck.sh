@@ -169,6 +169,8 @@ for suite in $SUITES; do
 		tap "$PROVE_JOBS" 900 $beside $PROVE_TESTS ;;
 	javascript)
 		tap 1 900 test/javascript/javascript.pl ;;
+	decoder)
+		tap 1 900 test/decoder/decoder.pl ;;
 	reports)
 		tap 1 0 test/reports.pl ;;
 	*.pl)

@@ -11,7 +11,6 @@
 #include "core/textform.h"
 #include "core/uuidform.h"
 #include "functions/values.h"
-#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/uuid.h"
 
@@ -20,19 +19,7 @@ SQL_FUNCTION(uidgen_from_text);
 SQL_FUNCTION(uidgen_to_uuid);
 SQL_FUNCTION(uidgen_from_uuid);
 
-/* Of a text that an error shows, at most so many bytes. */
-#define SHOWN_BYTES 40
-
 StaticAssertDecl(UUID_LEN == UIDGEN_UUID_SIZE, "uuids have 16 bytes");
-
-/* A text may be long, and its end is not what is wrong with it. */
-static char *
-shown_text(const char *bytes, int length)
-{
-	int			shown = pg_mbcliplen(bytes, length, SHOWN_BYTES);
-
-	return psprintf("%.*s%s", shown, bytes, shown < length ? "..." : "");
-}
 
 static void
 complain(const UidgenComplaint *error, const char *value)
@@ -64,7 +51,7 @@ arg_form(FunctionCallInfo fcinfo)
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("there is no form \"%s\"", shown_text(VARDATA_ANY(argument), length)),
+			 errmsg("there is no form \"%s\"", uidgen_shown_text(VARDATA_ANY(argument), length)),
 			 errhint("Forms are base32, base58, base62 and hex.")));
 }
 
@@ -90,7 +77,7 @@ uidgen_from_text(PG_FUNCTION_ARGS)
 	UidgenComplaint error;
 
 	if (!uidgen_textform_read(arg_form(fcinfo), bytes, length, &id, &error))
-		complain(&error, shown_text(bytes, length));
+		complain(&error, uidgen_shown_text(bytes, length));
 	PG_RETURN_INT64(id);
 }
 
@@ -107,7 +94,7 @@ uidgen_to_uuid(PG_FUNCTION_ARGS)
 				 errmsg("the time in id " INT64_FORMAT " has no place in a uuid: %s",
 						id, timestamptz_to_str(timestamp)),
 				 errdetail("A uuid of version 7 has 48 bits for the milliseconds since 1970; they end in the year 10889."),
-				 errhint("Give the layout that the id was made with as the second argument.")));
+				 errhint("Give the layout that the id was made with as the second argument; uid_guess() lists which it may be.")));
 	PG_RETURN_UUID_P(uuid);
 }
 

@@ -16,33 +16,18 @@ SQL_FUNCTION(uidgen_layout_fields);
 SQL_FUNCTION(uidgen_layout_info);
 SQL_FUNCTION(uidgen_preset_list);
 
-/* What a field means, for people. */
-static char *
+/* The time with its unit and epoch; the others as everywhere. */
+static const char *
 field_meaning(const UidgenLayout *layout, UidgenField field)
 {
-	switch (field)
-	{
-		case UIDGEN_TIME:
-			{
-				char		unit[UIDGEN_UNIT_TEXT_SIZE];
-				char		epoch[UIDGEN_EPOCH_TEXT_SIZE];
+	char		unit[UIDGEN_UNIT_TEXT_SIZE];
+	char		epoch[UIDGEN_EPOCH_TEXT_SIZE];
 
-				uidgen_unit_print(layout->unit, unit);
-				uidgen_epoch_print(layout->epoch, epoch);
-				return psprintf("ticks of %s since %s", unit, epoch);
-			}
-		case UIDGEN_DATACENTER:
-			return "a group of workers";
-		case UIDGEN_WORKER:
-			return "the instance that made the id";
-		case UIDGEN_TAG:
-			return "a value of the caller's";
-		case UIDGEN_SEQUENCE:
-			return "counts inside one tick";
-		case UIDGEN_ZERO:
-			return "always zero";
-	}
-	return NULL;
+	if (field != UIDGEN_TIME)
+		return uidgen_field_meaning(field);
+	uidgen_unit_print(layout->unit, unit);
+	uidgen_epoch_print(layout->epoch, epoch);
+	return psprintf("ticks of %s since %s", unit, epoch);
 }
 
 Datum

@@ -8,7 +8,9 @@
 
 #include "access/htup_details.h"
 #include "common/int.h"
+#include "compat.h"
 #include "funcapi.h"
+#include "mb/pg_wchar.h"
 #include "memory/server.h"
 #include "memory/version.h"
 #include "utils/builtins.h"
@@ -16,6 +18,22 @@
 #include "utils/tuplestore.h"
 
 /* ---- arguments ---- */
+
+/* Of a text that an error shows, at most so many bytes. */
+#define SHOWN_BYTES 40
+
+void
+uidgen_parse_layout(const char *text, UidgenLayout *layout)
+{
+	UidgenComplaint error;
+
+	if (!uidgen_layout_parse(text, layout, &error))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("%s", error.message),
+				 errdetail_internal("%s", error.detail),
+				 errhint("%s", error.hint)));
+}
 
 /* What a call site keeps between its calls: the layout that was its argument. */
 typedef struct ParsedLayout
@@ -30,7 +48,6 @@ parse_layout(FunctionCallInfo fcinfo, const text * argument)
 {
 	ParsedLayout *parsed = fcinfo->flinfo->fn_extra;
 	int			length = VARSIZE_ANY_EXHDR(argument);
-	UidgenComplaint error;
 
 	if (parsed && parsed->length == length &&
 		memcmp(parsed->text, VARDATA_ANY(argument), length) == 0)
@@ -44,12 +61,7 @@ parse_layout(FunctionCallInfo fcinfo, const text * argument)
 	parsed->length = length;
 	memcpy(parsed->text, VARDATA_ANY(argument), length);
 	parsed->text[length] = '\0';
-	if (!uidgen_layout_parse(parsed->text, &parsed->layout, &error))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("%s", error.message),
-				 errdetail_internal("%s", error.detail),
-				 errhint("%s", error.hint)));
+	uidgen_parse_layout(parsed->text, &parsed->layout);
 	fcinfo->flinfo->fn_extra = parsed;
 	return &parsed->layout;
 }
@@ -65,6 +77,31 @@ uidgen_arg_layout(FunctionCallInfo fcinfo, int n)
 				 errmsg("the layout must not be null"),
 				 errhint("To use the server's layout, leave the argument out.")));
 	return parse_layout(fcinfo, PG_GETARG_TEXT_PP(n - 1));
+}
+
+char *
+uidgen_shown_text(const char *bytes, int length)
+{
+	int			shown = pg_mbcliplen(bytes, length, SHOWN_BYTES);
+
+	return psprintf("%.*s%s", shown, bytes, shown < length ? "..." : "");
+}
+
+int
+uidgen_arg_readings(FunctionCallInfo fcinfo, int i, UidgenReading readings[UIDGEN_READINGS_MAX])
+{
+	text	   *argument = PG_GETARG_TEXT_PP(i);
+	UidgenComplaint error;
+	int			n = uidgen_read_text(VARDATA_ANY(argument), VARSIZE_ANY_EXHDR(argument), readings, &error);
+
+	if (n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+				 errmsg("%s: \"%s\"", error.message,
+						uidgen_shown_text(VARDATA_ANY(argument), VARSIZE_ANY_EXHDR(argument))),
+				 errdetail_internal("%s", error.detail),
+				 errhint("%s", error.hint)));
+	return n;
 }
 
 int32
@@ -94,6 +131,27 @@ uidgen_field_bits(const UidgenLayout *layout, UidgenField field, int32 value)
 						   layout->bits[field], maximum),
 				 errhint("uid_layout() shows the largest value of each field.")));
 	return uidgen_layout_put(layout, field, (uint64) value);
+}
+
+const char *
+uidgen_field_meaning(UidgenField field)
+{
+	switch (field)
+	{
+		case UIDGEN_TIME:
+			return "ticks since the epoch";
+		case UIDGEN_DATACENTER:
+			return "a group of workers";
+		case UIDGEN_WORKER:
+			return "the instance that made the id";
+		case UIDGEN_TAG:
+			return "a value of the caller's";
+		case UIDGEN_SEQUENCE:
+			return "counts inside one tick";
+		case UIDGEN_ZERO:
+			return "always zero";
+	}
+	return NULL;
 }
 
 /* ---- times ---- */
@@ -137,7 +195,7 @@ uidgen_id_timestamp(const UidgenLayout *layout, int64 id)
 				 errmsg("id " INT64_FORMAT " does not fit the layout", id),
 				 errdetail("The layout \"%s\" uses %d bits, but the id has other bits set.",
 						   text, layout->total_bits),
-				 errhint("Give the layout that the id was made with as the second argument.")));
+				 errhint("Give the layout that the id was made with as the second argument; uid_guess() lists which it may be.")));
 	}
 	if (!uidgen_tick_timestamp(layout, uidgen_layout_get(layout, UIDGEN_TIME, id),
 							   &timestamp))
@@ -146,7 +204,7 @@ uidgen_id_timestamp(const UidgenLayout *layout, int64 id)
 				 errmsg("the time in id " INT64_FORMAT " is out of range", id),
 				 errdetail("Its tick is " UINT64_FORMAT ".",
 						   uidgen_layout_get(layout, UIDGEN_TIME, id)),
-				 errhint("Give the layout that the id was made with as the second argument.")));
+				 errhint("Give the layout that the id was made with as the second argument; uid_guess() lists which it may be.")));
 	return timestamp;
 }
 

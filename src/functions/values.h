@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "core/layout.h"
+#include "core/reading.h"
 #include "core/units.h"
 #include "fmgr.h"
 #include "utils/timestamp.h"
@@ -37,12 +38,26 @@
  */
 extern const UidgenLayout *uidgen_arg_layout(FunctionCallInfo fcinfo, int n);
 
+/* A layout or preset; error 22023: it is none. */
+extern void uidgen_parse_layout(const char *text, UidgenLayout *layout);
+
+/* What the text that is argument i may stand for: at least one reading, and how many.
+ * Error 22P02: it is no id. */
+extern int	uidgen_arg_readings(FunctionCallInfo fcinfo, int i, UidgenReading readings[UIDGEN_READINGS_MAX]);
+
+/* The beginning of a text, for a message: it may be long, and its end is not what is wrong
+ * with it.  Allocated. */
+extern char *uidgen_shown_text(const char *bytes, int length);
+
 /* Argument i; `name` is for the message.  Error 22004: it is null. */
 extern int32 uidgen_arg_int(FunctionCallInfo fcinfo, int i, const char *name);
 
 /* The bits of an id that hold `value` in a field.  Error 22003: it does not fit. */
 extern uint64 uidgen_field_bits(const UidgenLayout *layout, UidgenField field,
 								int32 value);
+
+/* What a field means, for people; for the time "ticks since the epoch". */
+extern const char *uidgen_field_meaning(UidgenField field);
 
 /* ---- times ---- */
 

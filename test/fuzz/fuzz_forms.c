@@ -5,12 +5,14 @@
  * A text is read if and only if it is worth a number of 64 bits, and then it is the
  * canonical text but for what the form passes over or takes for another digit.  A uuid is
  * read if and only if writing its time and its id gives the same uuid.  Whatever is
- * written is read again.
+ * written is read again.  And whatever the text may be without a form that is named
+ * (reading.h), it is told completely.
  *
  * The input is the text; its first 8 bytes are the id, its first 16 the uuid.  It lies in
  * a block of its size, and an error is filled with garbage before each call.
  */
 #include "fuzz.h"
+#include "core/reading.h"
 #include "core/textform.h"
 #include "core/uuidform.h"
 
@@ -150,6 +152,34 @@ check_uuid(const uint8_t *uuid)
 		check_error(&error);
 }
 
+/* ---- whatever it is ---- */
+
+/* A text that is read in a form has that form among its readings, and no other id. */
+static void
+check_readings(const char *text, size_t length)
+{
+	UidgenReading readings[UIDGEN_READINGS_MAX];
+	UidgenComplaint error;
+	int			n;
+
+	memset(&error, 0xA5, sizeof(error));
+	n = uidgen_read_text(text, length, readings, &error);
+	if (n == 0)
+		check_error(&error);
+	for (int i = 0; i < n; i++)
+	{
+		int64_t		id;
+		UidgenComplaint unused;
+
+		REQUIRE(readings[i].has_id || readings[i].has_time);
+		REQUIRE(i == 0 || readings[i].form > readings[i - 1].form);
+		for (int form = 0; form < UIDGEN_TEXT_FORMS; form++)
+			if (strcmp(uidgen_textform_name((UidgenTextForm) form), uidgen_form_name(readings[i].form)) == 0 &&
+				uidgen_textform_read((UidgenTextForm) form, text, length, &id, &unused))
+				REQUIRE(id == readings[i].id);
+	}
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -168,6 +198,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			check_id((UidgenTextForm) form, id);
 		}
 	}
+	check_readings((const char *) block, size);
 	if (size >= UIDGEN_UUID_SIZE)
 		check_uuid(block);
 	free(block);

@@ -10,7 +10,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use IPC::Run;
+use NodePrograms;
 use POSIX qw(strftime);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -35,38 +35,18 @@ sub server
 	return $node;
 }
 
-# Run a program for Node on a server; its tests become ours.
-sub run_node
-{
-	my ($node, $program) = @_;
-	local $ENV{PGHOST} = $node->host;
-	local $ENV{PGPORT} = $node->port;
-	local $ENV{PGDATABASE} = 'postgres';
-	local $ENV{PGUSER} = $node->safe_psql('postgres', 'SELECT current_user');
-	my $said;
-	my $well = IPC::Run::run([ 'node', '--test-reporter=tap', "$FindBin::RealBin/$program" ], '<', \undef, '>&', \$said);
-
-	my @tests = $said =~ /^((?:not )?ok \d+ - .*)$/mg;
-	foreach (@tests)
-	{
-		my ($not, $name, $skip) = /^(not )?ok \d+ - (.*?)(?: # SKIP ?(.*))?$/;
-		defined $skip ? Test::More->builder->skip("$name: $skip") : ok(!$not, $name);
-	}
-	ok($well && @tests, "$program comes to its end") or diag($said);
-}
-
 my $node = server('default', 'default');
 $node->safe_psql(
 	'postgres', q{
 	INSERT INTO message VALUES (250089339780861953, 'hello');
 	INSERT INTO reply (message_id) VALUES (250089339780861953)});
-run_node($node, 'numbers.mjs');
-run_node($node, 'text.mjs');
-run_node($node, 'bigint.mjs');
+run_node($node, "$FindBin::RealBin/numbers.mjs");
+run_node($node, "$FindBin::RealBin/text.mjs");
+run_node($node, "$FindBin::RealBin/bigint.mjs");
 $node->stop;
 
 $node = server('js53ms', 'js53ms');
-run_node($node, 'js53ms.mjs');
+run_node($node, "$FindBin::RealBin/js53ms.mjs");
 $node->stop;
 
 # Five minutes before the last millisecond of js53ms, which the epoch moves to now, all that

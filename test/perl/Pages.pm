@@ -76,6 +76,8 @@ sub stable
 	my $host = hostname();
 	$text =~ s/\Q$names{$_}\E/$_/g foreach keys %names;
 	$text =~ s/\b\Q$host\E\b/vm/g;
+	$text =~ s/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/X/g;
+	$text =~ s/^(hex +)[0-9a-f]{16}$/$1X/mg;
 	$text =~ s/\b(?=\w*\d)(?=\w*[A-Za-z])[\w-]{11,}\b/X/g;
 	$text =~ s/\d+/0/g;
 	$text =~ s/-?0(?::0)*\.0\b/0/g;    # with or without a fraction

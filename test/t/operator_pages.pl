@@ -1,5 +1,6 @@
 # What the pages show can be copied: their blocks are run as they are, one after the other, on a new server, and print
 # what the page says.  test/perl/Pages.pm says how.  docs/fleet.md, which makes servers of its own, is run by fleet_page.pl.
+# And the picture that is made of what a server says is up to date.
 use strict;
 use warnings;
 
@@ -12,7 +13,7 @@ use Test::More;
 use UidgenTest;
 
 # test/meta.pl reads this line.
-my @PAGES = qw(docs/segments.md README.md docs/guide.md docs/layouts.md docs/partitions.md docs/readers.md docs/reference/functions.md);
+my @PAGES = qw(docs/segments.md README.md docs/guide.md docs/layouts.md docs/decoding.md docs/partitions.md docs/readers.md docs/reference/functions.md);
 
 my $node = uidgen_node('main', 'max_connections = 20');
 $node->start;
@@ -70,6 +71,14 @@ foreach my $i (0 .. $#PAGES)
 	$node->safe_psql('postgres', "CREATE DATABASE page_$i") if $i > 0;
 	$node->safe_psql("page_$i", 'CREATE EXTENSION uidgen') if $i > 0;
 	run_page($PAGES[$i], $i > 0 ? "page_$i" : 'postgres');
+}
+
+# The picture that is made of what the server says.
+{
+	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER)} = ($node->host, $node->port, 'postgres', $node->safe_psql('postgres', 'SELECT current_user'));
+	my $drawn = '';
+	IPC::Run::run([ $^X, "$FindBin::RealBin/../../docs/build/pictures.pl", '-' ], '<', \undef, '>', \$drawn);
+	ok($drawn ne '' && $drawn eq slurp_file("$FindBin::RealBin/../../docs/id.svg"), 'docs/id.svg is what docs/build/pictures.pl draws');
 }
 $node->stop;
 

@@ -1,0 +1,123 @@
+# test/decoder/decoder.pl
+#	  docs/uidgen.mjs and docs/decoder.html against the extension: the suite decoder.
+#
+# A server decodes ids of all presets, ten thousand at random and those that others have published, guesses of which
+# layout they are, and reads layouts and texts, good ones and bad ones.  module.mjs does the same with the module, in
+# Node; page.mjs with the page, in a headless Chromium.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use NodePrograms;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $node = uidgen_node('main', "timezone = 'UTC'", "datestyle = 'ISO, YMD'", 'log_statement = none');
+$node->start;
+
+my $folder = PostgreSQL::Test::Utils::tempdir('decoder');
+$ENV{VECTORS} = $folder;
+
+# The rows of a query, in a file of their own: columns with tabs between, \N for null.
+sub save
+{
+	my ($name, $query) = @_;
+	$node->safe_psql('postgres', "COPY ($query) TO '$folder/$name.tsv'");
+	cmp_ok(-s "$folder/$name.tsv", '>', 0, "the server writes $name.tsv");
+	return;
+}
+
+$node->safe_psql('postgres', q{
+	CREATE EXTENSION uidgen;
+	CREATE FUNCTION micros(timestamptz) RETURNS bigint IMMUTABLE LANGUAGE sql RETURN (extract(epoch FROM $1) * 1000000)::bigint;
+	-- 385 of each preset and of some layouts besides: most of them with fields at random and a plausible time, some with bits all over
+	CREATE TABLE trial AS
+		WITH layouts AS (
+			SELECT l.layout, i.epoch, i.expires_at, (SELECT bit_or((f.maximum::bit(64)) << f.shift) FROM uid_layout(l.layout) AS f) AS mask
+			FROM (SELECT name FROM uidgen.presets UNION ALL VALUES ('twitter epoch:2019-03-01T08:00:00.123+08:00'),
+				('time:29:1s worker:21 sequence:13 epoch:2016-09-20'), ('tag:7 time:40:1ms zero:2 worker:3 sequence:9 epoch:2012-01-01'),
+				('time:48:10us datacenter:3 worker:4 tag:1 sequence:7 epoch:2001-02-03T04:05:06.789012Z')) AS l (layout),
+				uid_layout_info(l.layout) AS i)
+		SELECT l.layout, n, CASE WHEN n % 11 = 0 THEN (hashint8extended(n, hashtext(l.layout))::bit(64) & mask)::bigint
+			-- (these operators are of equal precedence)
+			ELSE (uid_min(greatest(epoch, '2010-01-01') + (least(expires_at, '2026-11-20') - greatest(epoch, '2010-01-01')) *
+					abs(hashint8extended(n, 1 + hashtext(l.layout)) / 9.3e18), l.layout)::bit(64)
+				| (hashint8extended(n, 2 + hashtext(l.layout))::bit(64) & mask
+					& ~ (SELECT (f.maximum::bit(64)) << f.shift FROM uid_layout(l.layout) AS f WHERE f.name = 'time')))::bigint END AS id
+		FROM layouts AS l, generate_series(1, 385) AS n;
+	CREATE FUNCTION to_uuid(bigint, text) RETURNS uuid LANGUAGE plpgsql AS $$
+		BEGIN
+			RETURN uid_to_uuid($1, $2);
+		EXCEPTION WHEN datetime_field_overflow THEN
+			RETURN NULL;
+		END $$;
+	CREATE FUNCTION canonical(text) RETURNS text LANGUAGE plpgsql AS $$
+		BEGIN
+			RETURN (SELECT concat_ws('|', layout, bits, micros(epoch), workers, ids_per_second, fits_in_53_bits,
+				CASE WHEN isfinite(expires_at) THEN micros(expires_at) END) FROM uid_layout_info($1));
+		EXCEPTION WHEN invalid_parameter_value THEN
+			RETURN NULL;
+		END $$;
+	-- What a text is read as, whatever the time: forms with ids that are not negative, or with times
+	CREATE FUNCTION readings(given text) RETURNS text LANGUAGE plpgsql AS $$
+		BEGIN
+			RETURN (SELECT coalesce(string_agg(DISTINCT r.reading, ' '), '')
+				FROM uidgen.rank_layouts($1, '-infinity', 'infinity', '{time:63:1us epoch:1900-01-01}') AS g,
+					LATERAL (SELECT CASE g.layout WHEN 'ulid' THEN 'ulid' WHEN 'uuidv7' THEN 'uuid' ELSE coalesce(substring(g.why, 'read as (\w+)'), 'decimal') END,
+						CASE WHEN g.layout IN ('ulid', 'uuidv7') THEN micros(g.timestamp) ELSE g.id END) AS v (form, value),
+					LATERAL (SELECT v.form || '|' || v.value) AS r (reading)
+				WHERE v.value >= 0);
+		EXCEPTION WHEN invalid_text_representation THEN
+			RETURN NULL;
+		END $$});
+is($node->safe_psql('postgres', 'SELECT count(*) >= 10000, count(DISTINCT layout) = 4 + (SELECT count(*) FROM uidgen.presets) FROM trial'), 't|t',
+	'there are ten thousand ids, of all presets');
+
+is($node->safe_psql('postgres', q{SELECT count(*) > 9000 FROM trial WHERE uid_timestamp(id, layout) BETWEEN '2010-01-01' AND '2026-11-25'}), 't', '... most of them of a plausible time');
+
+save('presets', 'SELECT name, layout, note FROM uidgen.presets');
+save('ids', q{SELECT t.id, t.layout, micros(p.timestamp), p.datacenter, p.worker, p.tag, p.sequence, uid_to_text(t.id), uid_to_text(t.id, 'base58'),
+	uid_to_text(t.id, 'base62'), uid_to_text(t.id, 'hex'), to_uuid(t.id, t.layout)
+	FROM trial AS t, uid_parse(t.id, t.layout) AS p});
+my $row = q{concat_ws('|', g.layout, micros(g.timestamp), coalesce(g.datacenter::text, '-'), coalesce(g.worker::text, '-'), coalesce(g.tag::text, '-'),
+	coalesce(g.sequence::text, '-'), array_to_string(g.also, ','), regexp_replace(g.why, '^a layout of this database|^the layout of this server', 'a layout of yours'))};
+save('guesses', qq{SELECT t.id, NULL AS since, '1795564800000000' AS until, (SELECT string_agg($row, E'\\x1f' ORDER BY rank) FROM uid_guess(t.id, until => '2026-11-25') AS g) FROM trial AS t
+	UNION ALL SELECT t.id, 1420070400000000, 1577836800000000, (SELECT string_agg($row, E'\\x1f' ORDER BY rank) FROM uid_guess(t.id, '2015-01-01', '2020-01-01') AS g) FROM trial AS t WHERE n % 7 = 0
+	UNION ALL SELECT t.id, -9223372036854775808, 9223372036854775807, (SELECT string_agg($row, E'\\x1f' ORDER BY rank) FROM uid_guess(t.id, '-infinity', 'infinity') AS g) FROM trial AS t WHERE n % 50 = 0});
+
+# Layouts, good ones and bad ones: items at random, and what is at the edges of the grammar.
+srand(42);
+my @items = ('time:41:1ms', 'time:31:1s', 'time:63:1us', 'time:20:3600s', 'time:0:1ms', 'time:64:1ms', 'time:41', 'time:41:0ms', 'time:41:1h', 'time:41:3601s',
+	'time:30:1500us', 'TIME:40:10MS', 'datacenter:5', 'worker:10', 'worker:31', 'worker:32', 'worker:', 'worker:1:1', 'tag:1', 'sequence:12', 'Sequence:8', 'zero:3', 'colour:3', 'worker',
+	'epoch:2025-01-01', 'epoch:2024-02-29', 'epoch:2023-02-29', 'epoch:2025-13-01', 'epoch:2025-01-01T08:00+08:00', 'epoch:2025-01-01T08:00:00.1-0330', 'epoch:2025-01-01t08:00:00z',
+	'epoch:2025-01-01T08', 'epoch:0001-01-01', 'epoch:0001-01-01T00:00+00:01', 'epoch:9999-12-31T23:59:59.999999Z', 'epoch:9999-12-31T23:59:59-00:01', 'epoch:1900-02-29', 'epoch:2000-02-29', 'epoch:2025-01-01T24:00');
+my @presets = split /\n/, $node->safe_psql('postgres', 'SELECT name FROM uidgen.presets');
+my @layouts = ('', ' ', 'twetter', 'twitter twitter', 'Twitter', "\tdiscord\n", 'twitter zero:1', 'twitter sequence:10', 'zero:1 time:41:1ms epoch:2025-01-01',
+	map { my @some = map { $items[ rand @items ] } 1 .. 1 + rand 5; join ' ', (rand() < 0.3 ? $presets[ rand @presets ] : ()), @some } 1 .. 3000);
+my $quoted = join ', ', map { s/'/''/gr =~ s/^(.*)$/('$1')/sr } @layouts;
+save('layouts', "SELECT l.layout, canonical(l.layout) FROM (VALUES $quoted) AS l (layout)");
+cmp_ok($node->safe_psql('postgres', "SELECT count(canonical(l.layout)) FROM (VALUES $quoted) AS l (layout)"), '>', 100, '... of which some are good');
+
+# Texts: of each length that a form has, and one more or less, of the digits of each.
+my @digits = ('0123456789', '0123456789ABCDEFGHJKMNPQRSTVWXYZ', '0123456789abcdef', join('', 0 .. 9, 'A' .. 'Z', 'a' .. 'z'), '0123456789ABCDEFabcdef-');
+my @texts = ('', '-', '-0', '00', '0x', '0X1f', ' 7 ', 'none', '18446744073709551616', '7ZZZZZZZZZZZZZZZZZZZZZZZZZ', '8ZZZZZZZZZZZZZZZZZZZZZZZZZ', '01ARZ3NDEKTSV4RRFFQ69G5FAV',
+	'017F22E2-79B0-7CC3-98C4-DC0C0C07398F', '9b5f51f4-2a32-4d54-8d4f-4c1b2b3a7d10', '-6Y784EKEPG000', '06Y7-84EK-EPGOO',
+	map {
+		my $of = $digits[ rand @digits ];
+		my $length = (1, 10, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 26, 32, 36)[ rand 15 ];
+		(rand() < 0.1 ? '0x' : rand() < 0.1 ? '-' : '') . join('', map { substr($of, rand length $of, 1) } 1 .. $length)
+	} 1 .. 2000);
+$quoted = join ', ', map { "('$_')" } @texts;
+save('texts', "SELECT t.given, readings(t.given) FROM (VALUES $quoted) AS t (given)");
+save('room', q{SELECT i.layout, to_char(i.expires_at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), i.workers, i.ids_per_second, i.fits_in_53_bits
+	FROM uidgen.presets AS p, uid_layout_info(p.layout) AS i WHERE p.layout ~ '^time:(\d+):(1s|1ms|10ms|10us) ((datacenter|worker|tag|sequence):\d+ )+epoch:\d{4}-\d\d-\d\d$'
+		AND p.layout ~ 'sequence' AND i.bits <= 63 AND p.name <> 'pgedge-2023'});
+
+run_node($node, "$FindBin::RealBin/module.mjs");
+run_node($node, "$FindBin::RealBin/page.mjs");
+$node->stop;
+
+done_testing();

@@ -1,0 +1,137 @@
+// The module does what the extension does, in Node.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+import * as uidgen from '../../docs/uidgen.mjs';
+import { knownIds, rows } from './vectors.mjs';
+
+const root = new URL('../../', import.meta.url).pathname;
+const number = (text) => text === null ? null : Number(text);
+
+test('the presets are those of the extension', () => {
+	assert.deepEqual(uidgen.presets.map((p) => [p.name, p.layout, p.note]), rows('presets'));
+});
+
+test('ids that others have published', () => {
+	const known = knownIds();
+	assert.ok(known.length >= 10);
+	for (const { id, layout, timestamp, datacenter, worker, tag, sequence, tolerance } of known) {
+		const got = uidgen.parse(id, layout);
+		assert.ok(Math.abs(Date.parse(got.timestamp) - Date.parse(timestamp)) <= tolerance, `${id}: ${got.timestamp}`);
+		assert.deepEqual([got.datacenter, got.worker], [datacenter, worker], id);
+		if (tag !== null)
+			assert.equal(got.tag, tag, id);
+		if (sequence !== null)
+			assert.equal(got.sequence, sequence, id);
+	}
+});
+
+test('ten thousand ids at random: fields, forms, and back', () => {
+	const ids = rows('ids');
+	assert.ok(ids.length >= 10000);
+	for (const [id, layout, micros, datacenter, worker, tag, sequence, base32, base58, base62, hex, uuid] of ids) {
+		const got = uidgen.parse(id, layout);
+		const fields = { datacenter: number(datacenter), worker: number(worker), tag: number(tag), sequence: number(sequence) };
+		assert.deepEqual(got, { id: BigInt(id), timestamp: uidgen.isoTime(BigInt(micros)), micros: BigInt(micros), ...fields }, `${id} ${layout}`);
+		assert.equal(uidgen.make({ micros: BigInt(micros), ...fields }, layout), BigInt(id), `${id} ${layout}`);
+		for (const [form, text] of Object.entries({ base32, base58, base62, hex })) {
+			assert.equal(uidgen.toText(id, form), text);
+			assert.equal(uidgen.fromText(text, form), BigInt(id));
+		}
+		if (uuid === null)
+			assert.throws(() => uidgen.toUuid(id, layout), RangeError);
+		else {
+			assert.equal(uidgen.toUuid(id, layout), uuid);
+			assert.equal(uidgen.fromUuid(uuid), BigInt(id));
+		}
+	}
+});
+
+test('their guesses: the same layouts in the same order, with the same fields and reasons', () => {
+	const guesses = rows('guesses');
+	assert.ok(guesses.length >= 11000);
+	for (const [id, since, until, expected] of guesses) {
+		const got = uidgen.guess(BigInt(id), { since: since === null ? null : BigInt(since), until: BigInt(until), layouts: ['default'] });
+		assert.deepEqual(got.map((g) => g.rank), got.map((_, i) => i + 1));
+		assert.equal(got.map((g) => [g.layout, g.micros, ...[g.datacenter, g.worker, g.tag, g.sequence].map((n) => n ?? '-'), g.also.join(','), g.why].join('|')).join('\x1f'),
+			expected ?? '', `${id} from ${since} to ${until}`);
+	}
+});
+
+test('layouts: the same are good, and mean the same', () => {
+	const layouts = rows('layouts');
+	assert.ok(layouts.length >= 2000);
+	for (const [text, expected] of layouts) {
+		let got = null;
+		try {
+			const { text: canonical, bits, epoch } = uidgen.parseLayout(text);
+			const { workers, perSecond, fits53, expires } = uidgen.layoutInfo(text);
+			got = [canonical, bits, epoch, workers, perSecond, fits53 ? 't' : 'f', ...(expires < 9224318016000000000n - 946684800000000n ? [expires] : [])].join('|');
+		} catch (error) {
+			assert.ok(error instanceof SyntaxError, `${text}: ${error}`);
+		}
+		if (expected !== null && got !== null && expected.split('|').length === 6)
+			got = got.split('|').slice(0, 6).join('|');	// an end that PostgreSQL's timestamps do not reach
+		assert.equal(got, expected, JSON.stringify(text));
+	}
+});
+
+test('texts: the same are ids, in the same forms', () => {
+	const texts = rows('texts');
+	assert.ok(texts.length >= 2000);
+	for (const [text, expected] of texts) {
+		let got = null;
+		try {
+			got = uidgen.read(text).map((r) => [r.form, r.micros ?? r.id]).filter(([, value]) => value >= 0n).map((r) => r.join('|'));
+		} catch (error) {
+			assert.ok(error instanceof SyntaxError, `${text}: ${error}`);
+		}
+		assert.deepEqual(got?.sort() ?? null, expected === null ? null : expected.split(' ').filter((r) => r !== '').sort(), text);
+	}
+});
+
+test('what is out of range is an error', () => {
+	assert.throws(() => uidgen.parse(-1n, 'default'), RangeError);
+	assert.throws(() => uidgen.parse(2n ** 64n, 'discord'), RangeError);
+	assert.throws(() => uidgen.parse(250089339780861953, 'default'), RangeError);	// a number that is not exact
+	assert.throws(() => uidgen.parse((2n ** 63n) - 1n, 'time:63:3600s epoch:2025-01-01'), RangeError);
+	assert.throws(() => uidgen.make({ timestamp: '2024-12-31' }, 'default'), RangeError);
+	assert.throws(() => uidgen.make({ timestamp: '2094-09-08' }, 'default'), RangeError);
+	assert.throws(() => uidgen.make({ timestamp: '2026-01-01', worker: 1024 }, 'default'), RangeError);
+	assert.throws(() => uidgen.make({ timestamp: '2026-01-01', worker: -1 }, 'default'), RangeError);
+	assert.throws(() => uidgen.make({ timestamp: '2026-01-01', tag: 1 }, 'default'), RangeError);
+	assert.throws(() => uidgen.make({ worker: 1 }, 'default'), SyntaxError);
+	assert.throws(() => uidgen.toText(1n, 'base64'), RangeError);
+	assert.throws(() => uidgen.fromText('0', 'hex'), SyntaxError);
+	assert.throws(() => uidgen.fromUuid('017F22E2-79B0-7CC3-98C4-DC0C0C07398F'), SyntaxError);
+	assert.throws(() => uidgen.guess(1n, { since: 2n, until: 1n }), RangeError);
+	assert.throws(() => uidgen.guess(1n, { since: Date.UTC(2020, 0) }), SyntaxError);
+	assert.throws(() => uidgen.make({ timestamp: new Date(NaN) }, 'default'), SyntaxError);
+	assert.deepEqual(uidgen.guess([]), []);
+});
+
+test('times are Dates, texts or microseconds', () => {
+	const since = parseInt('1262304000000', 10);
+	for (const times of [{ since: new Date(since), until: new Date(since * 1.2) }, { since: '2010-01-01', until: uidgen.isoTime(BigInt(since * 1200)) }])
+		assert.deepEqual(uidgen.guess('1278735254782615552', times), uidgen.guess('1278735254782615552', { since: BigInt(since) * 1000n, until: BigInt(since * 1200) }));
+	assert.equal(uidgen.make({ timestamp: new Date('2020-07-02T17:00:17.149Z'), datacenter: 11, worker: 2 }, 'twitter'), 1278735254782615552n);
+});
+
+test('several ids are of one layout', () => {
+	const ids = ['1278735254782615552', '1278735254782615553', uidgen.toText(1278735254782615554n)];
+	assert.ok(uidgen.guess(ids).some((g) => g.layout === 'twitter' && g.id === 1278735254782615552n));
+	// One that Discord cannot have made yet.
+	assert.ok(!uidgen.guess([...ids, 2n ** 62n], { now: uidgen.parseTime('2026-11-24') }).some((g) => g.layout === 'discord'));
+});
+
+test('the page has this module, and the table of the manual is what the script prints', () => {
+	execFileSync('perl', [`${root}docs/build/decoder.pl`, '--check'], { stdio: 'pipe' });
+	const table = execFileSync(process.execPath, [`${root}test/decoder/ranks.mjs`], { encoding: 'utf8' });
+	assert.ok(readFileSync(`${root}docs/decoding.md`, 'utf8').includes(table), `docs/decoding.md has another table than this:\n${table}`);
+});
+
+test('it needs nothing of Node, and nothing else', () => {
+	const text = readFileSync(`${root}docs/uidgen.mjs`, 'utf8');
+	assert.doesNotMatch(text, /\b(import|require|process|Buffer|fetch|document|window)\b\s*[.(]/);
+});
