@@ -224,19 +224,19 @@ check_layout(char **newval, void **extra, GucSource source)
 	return false;
 }
 
-#define SECRET_DETAIL "It holds a password, which the server log and members of pg_monitor would see."
-#define SECRET_HINT "Put the password into a file that the option \"passfile\" names, or into a service file."
-
 /* The message does not repeat the value, as PostgreSQL's own would. */
 static bool
 check_registry(char **newval, void **extra, GucSource source)
 {
-	if (process_shared_preload_libraries_in_progress || !uidgen_has_secret(*newval))
+	UidgenComplaint error;
+
+	if (process_shared_preload_libraries_in_progress ||
+		uidgen_conninfo_may_be_shown(*newval, &error))
 		return true;
 	GUC_check_errcode(ERRCODE_INVALID_PARAMETER_VALUE);
 	GUC_check_errmsg("invalid value for the setting \"uidgen.registry\"");
-	GUC_check_errdetail(SECRET_DETAIL);
-	GUC_check_errhint(SECRET_HINT);
+	GUC_check_errdetail("%s", error.detail);
+	GUC_check_errhint("%s", error.hint);
 	return false;
 }
 
@@ -293,8 +293,8 @@ judge_settings(void)
 		   layout.bits[UIDGEN_WORKER] + layout.bits[UIDGEN_TAG] +
 		   layout.bits[UIDGEN_SEQUENCE] + layout.bits[UIDGEN_ZERO] ==
 		   layout.total_bits);
-	if (uidgen_has_secret(uidgen_registry))
-		note_value("uidgen.registry", SECRET_DETAIL " " SECRET_HINT);
+	if (!uidgen_conninfo_may_be_shown(uidgen_registry, &error))
+		note_error(&error, "uidgen.registry");
 	uidgen_layout = layout;
 	uidgen_layout_print(&uidgen_layout, uidgen_layout_text);
 	derive_rules(sequence_start);
