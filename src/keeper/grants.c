@@ -87,7 +87,19 @@ report_clock(const UidgenAttempt *attempt)
 						   uidgen_server_ms(attempt->caught_up))));
 }
 
-/* Which worker id it is, and why. */
+/*
+ * Has the server another grant of the worker id that it held?  As after an answer that was lost, or
+ * where the grant ended before it was renewed.
+ */
+static bool
+is_kept(const UidgenAttempt *attempt)
+{
+	return attempt->held && attempt->held_worker == attempt->grant.worker &&
+		attempt->held_registry == attempt->grant.registry &&
+		(attempt->fleet || attempt->lost_worker < 0);
+}
+
+/* Which worker id it is, and why; one that is kept is no news. */
 static void
 report_acquisition(const UidgenAttempt *attempt)
 {
@@ -96,6 +108,8 @@ report_acquisition(const UidgenAttempt *attempt)
 	UidgenTick	lead = grant->first - uidgen_clock_tick();
 	StringInfoData detail;
 
+	if (is_kept(attempt))
+		return;
 	initStringInfo(&detail);
 	switch (action->step.kind)
 	{
