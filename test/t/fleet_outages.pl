@@ -150,6 +150,11 @@ my %outage = (
 		return ($copy, sub { stops_drawing($_) foreach $node, $copy });
 	},
 	'the hosts of `uidgen.registry` are two registries' => pointed_at(hosts($registry, fleet_registry('mistaken'))),
+	"a setting of the registry's database, or of the node's role, is not for a registry" => sub {
+		my $end_sessions = q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'uidgen keeper'};
+		$registry->safe_psql('postgres', "ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'; $end_sessions");
+		return ($node, sub { $registry->safe_psql('postgres', "ALTER DATABASE postgres RESET default_transaction_isolation; $end_sessions") });
+	},
 	'the registry was begun anew at the same place, or a name leads to another one' => sub {
 		my $place = fleet_registry('place');
 		my $there = new_node($place);
