@@ -374,6 +374,15 @@ SELECT n.datacenter_id, n.worker_id, n.host_name, n.port, n.identity,
 FROM uidgen.registry_layout AS l, uidgen.worker_node AS n,
 	LATERAL (SELECT to_timestamp((least((n.granted_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric, 9200000000000000000::numeric) / 1000000::numeric)::double precision)) AS t (until);
 COMMENT ON VIEW uidgen.fleet IS 'the holders of worker ids: who and where, since when and until when, and whether the grant is running, ended, released or kept from all nodes';
+COMMENT ON COLUMN uidgen.fleet.datacenter_id IS 'the datacenter in the ids';
+COMMENT ON COLUMN uidgen.fleet.worker_id IS 'the worker id in the ids';
+COMMENT ON COLUMN uidgen.fleet.host_name IS 'the host of the last holder';
+COMMENT ON COLUMN uidgen.fleet.port IS 'the port of the last holder';
+COMMENT ON COLUMN uidgen.fleet.identity IS 'of the last holder: system identifier, timeline, inode of the control file, its time of birth, hash of the machine id';
+COMMENT ON COLUMN uidgen.fleet.state IS 'running; ended: its grant is over; released: it was handed back, or freed; kept: it is granted to nobody any more, by keep_worker()';
+COMMENT ON COLUMN uidgen.fleet.since IS 'the day on which the worker id was last acquired';
+COMMENT ON COLUMN uidgen.fleet.last_call IS 'when it was last acquired, renewed or released';
+COMMENT ON COLUMN uidgen.fleet.until IS 'the end of its grant';
 -- [since 0.2.0]
 GRANT SELECT ON uidgen.fleet TO pg_monitor;
 

@@ -101,7 +101,7 @@ check_option(const char *keyword, const char *value, const char *conninfo, const
 {
 	for (size_t i = 0; i < lengthof(options); i++)
 	{
-		/* As far as it takes to know a secret, an option in capitals counts, too. */
+		/* A secret is one in capitals, too, though libpq would not know it. */
 		if (options[i].kind == SECRET && pg_strcasecmp(keyword, options[i].keyword) == 0)
 			return has_secret(error);
 		if (strcmp(keyword, options[i].keyword) != 0)

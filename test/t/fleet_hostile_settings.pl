@@ -6,6 +6,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use EverySetting;
 use Fleet;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -121,58 +122,19 @@ $registry->safe_psql('postgres', 'ALTER DATABASE registry RESET ALL');
 
 # ---- each setting ----
 
-# All others that ALTER ROLE can set: at the least and the greatest, each value of an enumeration, and texts that do harm
-# where one can think of some.
-my %texts = (
-	client_encoding => 'SJIS',
-	createrole_self_grant => 'set, inherit',
-	datestyle => 'German',
-	default_table_access_method => 'heap',
-	default_text_search_config => 'simple',
-	default_toast_compression => 'pglz',
-	log_min_messages => 'debug5',    # an enumeration before version 19
-	'plpgsql.extra_errors' => 'all',
-	'plpgsql.extra_warnings' => 'all',
-	restrict_nonsystem_relation_kind => 'foreign-table',
-	timezone => 'Pacific/Kiritimati',
-	timezone_abbreviations => 'India',
-	wal_consistency_checking => 'all',
-	map { $_ => 'C' } qw(lc_messages lc_monetary lc_numeric lc_time));
-my $texts = join ', ', map { "('$_', '$texts{$_}')" } sort keys %texts;
-# Together with client_min_messages at a debug level, what these print makes an answer longer than a node reads; it says so.
+# All others that ALTER ROLE can set.  Together with client_min_messages at a debug level, what the first of these print makes an answer
+# longer than a node reads; it says so.
 my @printing = qw(debug_print_parse debug_print_plan debug_print_rewritten);
-my $others = join ', ', map { "'$_'" } qw(default_transaction_isolation default_transaction_read_only session_replication_role statement_timeout
-  transaction_timeout max_stack_depth session_preload_libraries local_preload_libraries role session_authorization), @printing,
-  $registry->pg_version->major >= 19 ? 'standard_conforming_strings' : ();
-my $CAN_BE_SET = "context IN ('user', 'superuser') AND name !~ '^(transaction_(isolation|read_only|deferrable))\$' AND name NOT IN ($others)";
-my $rounds = $registry->safe_psql('registry', "LOAD 'plpgsql'; SELECT max(cardinality(enumvals)) FROM pg_settings WHERE $CAN_BE_SET");
-foreach my $round (1 .. $rounds)
+my $every = EverySetting->new($registry, 'registry',
+	but => [ @printing, qw(default_transaction_isolation default_transaction_read_only session_replication_role statement_timeout transaction_timeout
+		  session_preload_libraries local_preload_libraries default_table_access_method) ]);
+foreach my $round (1 .. $every->rounds)
 {
-	my $end = $round % 2 ? 'least' : 'greatest';
-	$registry->psql('registry', <<~"END", on_error_stop => 0);
-		LOAD 'plpgsql';
-		SELECT format('ALTER ROLE node IN DATABASE registry SET %s = %L', name,
-			CASE vartype
-				WHEN 'bool' THEN CASE '$end' WHEN 'least' THEN 'off' ELSE 'on' END
-				WHEN 'enum' THEN enumvals[least($round, cardinality(enumvals))]
-				WHEN 'string' THEN coalesce(sample, 'evil')
-				ELSE CASE '$end' WHEN 'least' THEN min_val ELSE max_val END
-			END)
-		FROM pg_settings LEFT JOIN (VALUES $texts) AS t (of, sample) ON of = lower(name)
-		WHERE $CAN_BE_SET
-		\\gexec
-		END
-	is( $registry->safe_psql('registry', <<~"END"),
-			LOAD 'plpgsql';
-			SELECT string_agg(name, ' ') FROM pg_settings
-			WHERE $CAN_BE_SET AND lower(name) NOT IN (SELECT lower(split_part(unnest(setconfig), '=', 1)) FROM pg_db_role_setting)
-			END
-		'', "round $round: all is set") if $round <= 2;
+	my $name = $every->set('ROLE node IN DATABASE registry', $round);
 	my $log = -s $node->logfile;
 	begin_sessions_anew();
 	my $renewals = status_of($node, 'renewals');
-	ok(poll_until(sub { asks(); status_of($node, "renewals > $renewals + 1") eq 't' }), "all settings at their $end, and value $round of enumerations: the node is served")
-	  or diag(log_since($node, $log));
+	ok(poll_until(sub { asks(); status_of($node, "renewals > $renewals + 1") eq 't' }), "$name: the node is served") or diag(log_since($node, $log));
 	unlike(log_since($node, $log), qr/uidgen acquired/, '... and goes on with its worker id');
 	$registry->safe_psql('postgres', 'ALTER ROLE node IN DATABASE registry RESET ALL');
 }

@@ -61,6 +61,8 @@ $registry->reload;
 
 my $there = 'host=' . $registry->host . ' port=' . $registry->port;
 my $node = fleet_node('node', hosts($registry));
+# Its database was made where nothing says of which layout its ids are.
+$node->safe_psql('postgres', 'SELECT uidgen.use_layout()');
 my $count = 0;
 
 # The node's registry is another one, or none, while an outage lasts.

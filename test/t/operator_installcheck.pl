@@ -12,6 +12,8 @@ use Test::More;
 use UidgenTest;
 
 my $tree = abs_path("$FindBin::RealBin/../..");
+# Not that of the private server, which is without what builders need.
+my ($pg_config) = grep { -x } ($ENV{PG_CONFIG} =~ m{/} ? $ENV{PG_CONFIG} : ()), map { "$_/pg_config" } grep { $_ ne $ENV{BINDIR} } split /:/, $ENV{PATH};
 
 # Run it; returns whether all is well, and what it says.
 sub installcheck
@@ -20,7 +22,7 @@ sub installcheck
 	local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port);
 	delete @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS REGRESS ISOLATION PGDATABASE PROVE_TESTS)};
 	my $said = '';
-	my $good = IPC::Run::run([ 'make', '-C', $tree, "PG_CONFIG=$ENV{PG_CONFIG}", 'installcheck' ], '<', \undef, '>&', \$said);
+	my $good = IPC::Run::run([ 'make', '-C', $tree, "PG_CONFIG=$pg_config", 'installcheck' ], '<', \undef, '>&', \$said);
 	return ($good, $said);
 }
 
