@@ -122,12 +122,12 @@ $registry->safe_psql('postgres', 'ALTER DATABASE registry RESET ALL');
 
 # ---- each setting ----
 
-# All others that ALTER ROLE can set.  Together with client_min_messages at a debug level, what the first of these print makes an answer
+# All others that ALTER ROLE can set, but for those whose error the server itself says with their name.  Together with client_min_messages at a debug level, what the first of these print makes an answer
 # longer than a node reads; it says so.
 my @printing = qw(debug_print_parse debug_print_plan debug_print_rewritten);
 my $every = EverySetting->new($registry, 'registry',
 	but => [ @printing, qw(default_transaction_isolation default_transaction_read_only session_replication_role statement_timeout transaction_timeout
-		  session_preload_libraries local_preload_libraries default_table_access_method) ]);
+		  session_preload_libraries local_preload_libraries dynamic_library_path default_table_access_method) ]);
 foreach my $round (1 .. $every->rounds)
 {
 	my $name = $every->set('ROLE node IN DATABASE registry', $round);
