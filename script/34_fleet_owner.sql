@@ -106,11 +106,12 @@ BEGIN
 			WHEN s.name = 'default_transaction_isolation' THEN s.value NOT IN ('read committed', 'read uncommitted')
 			WHEN s.name = 'default_transaction_read_only' THEN s.value::boolean
 			WHEN s.name = 'session_replication_role' THEN s.value = 'replica'
-			WHEN s.name IN ('statement_timeout', 'transaction_timeout') THEN uidgen.is_short(s.value)
+			WHEN s.name IN ('statement_timeout', 'transaction_timeout', 'idle_session_timeout') THEN uidgen.is_short(s.value)
 			ELSE false END;
 		RAISE WARNING 'the setting "%" is not for a registry', s.name
-			USING DETAIL = format('It is %L, and calls of nodes %s.', s.value,
-					CASE WHEN s.name LIKE '%timeout' THEN 'may take a second and more' ELSE 'are refused with it' END),
+			USING DETAIL = format('It is %L, and %s.', s.value,
+					CASE WHEN s.name = 'idle_session_timeout' THEN 'sessions of nodes are idle before and after a call'
+						WHEN s.name LIKE '%timeout' THEN 'calls of nodes may take a second and more' ELSE 'calls of nodes are refused with it' END),
 				HINT = CASE WHEN s.holder IS NOT NULL THEN format('Run ALTER %s RESET %s.', s.holder, s.name)
 					ELSE format('Run ALTER DATABASE %I SET %s = %L.', current_database(), s.name,
 						CASE s.name WHEN 'default_transaction_isolation' THEN 'read committed' WHEN 'default_transaction_read_only' THEN 'off'

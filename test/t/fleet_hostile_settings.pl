@@ -35,11 +35,12 @@ sub says
 share_registry($registry, 'registry', $LAYOUT);
 is(says('registry', "SELECT uidgen.grant_node('node')"), '', 'without such settings there is no word');
 my %warned = (
-	default_transaction_isolation => [ 'repeatable read', 'are refused with it' ],
-	default_transaction_read_only => [ 'on', 'are refused with it' ],
-	session_replication_role => [ 'replica', 'are refused with it' ],
-	statement_timeout => [ '2s', 'may take a second and more' ],
-	$registry->pg_version >= 17 ? (transaction_timeout => [ '999', 'may take a second and more' ]) : ());
+	default_transaction_isolation => [ 'repeatable read', 'calls of nodes are refused with it' ],
+	default_transaction_read_only => [ 'on', 'calls of nodes are refused with it' ],
+	session_replication_role => [ 'replica', 'calls of nodes are refused with it' ],
+	idle_session_timeout => [ '10ms', 'sessions of nodes are idle before and after a call' ],
+	statement_timeout => [ '2s', 'calls of nodes may take a second and more' ],
+	$registry->pg_version >= 17 ? (transaction_timeout => [ '999', 'calls of nodes may take a second and more' ]) : ());
 foreach my $setting (sort keys %warned)
 {
 	my ($value, $why) = @{ $warned{$setting} };
@@ -48,7 +49,7 @@ foreach my $setting (sort keys %warned)
 		$registry->safe_psql('postgres', "ALTER $holder SET $setting = '$value'");
 		my $said = says('registry', $holder =~ /^DATABASE/ ? "SET default_transaction_read_only = off; BEGIN ISOLATION LEVEL READ COMMITTED;
 			SELECT uidgen.warn_of_settings(0); COMMIT" : "SELECT uidgen.grant_node('node')");
-		like($said, qr/WARNING:  the setting "$setting" is not for a registry\nDETAIL:  It is '$value', and calls of nodes $why\.\nHINT:  Run ALTER \Q$holder\E RESET $setting\./,
+		like($said, qr/WARNING:  the setting "$setting" is not for a registry\nDETAIL:  It is '$value', and $why\.\nHINT:  Run ALTER \Q$holder\E RESET $setting\./,
 			"$holder with $setting = $value: a warning");
 		$registry->safe_psql('postgres', "ALTER $holder RESET $setting");
 	}
@@ -139,7 +140,7 @@ foreach my $round (1 .. $every->rounds)
 	$registry->safe_psql('postgres', 'ALTER ROLE node IN DATABASE registry RESET ALL');
 }
 # Where one hides what another does.
-foreach my $set ((map { "$_ = on" } @printing), 'client_min_messages = debug5', 'max_stack_depth = 100', "search_path = 'evil'", "lock_timeout = '1ms'", "idle_in_transaction_session_timeout = '1ms'", "idle_session_timeout = '1ms'", "exit_on_error = on",
+foreach my $set ((map { "$_ = on" } @printing), 'client_min_messages = debug5', 'max_stack_depth = 100', "search_path = 'evil'", "lock_timeout = '1ms'", "idle_in_transaction_session_timeout = '1ms'", "idle_session_timeout = '1s'", "exit_on_error = on",
 	'transform_null_equals = on', 'array_nulls = off', 'synchronous_commit = off', 'log_min_messages = debug5', "timezone = 'Pacific/Kiritimati'",
 	$registry->pg_version->major < 19 ? 'standard_conforming_strings = off' : ())
 {
