@@ -297,6 +297,29 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.check_lifetime(bigint, bigint, bigint, bigint) IS 'raises an error if a tick is beyond what may be granted';
 
+CREATE FUNCTION uidgen.reset_hint(setting text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN format('Set it back: ALTER DATABASE %I RESET %s, or ALTER ROLE %I RESET %s.', current_database(), setting, session_user, setting);
+COMMENT ON FUNCTION uidgen.reset_hint(text) IS 'how to take back a setting of this database, or of the role of this session';
+
+-- A snapshot is older than the call, so a function cannot change this for its own transaction.
+CREATE FUNCTION uidgen.refuse_isolation() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'a registry can be asked in isolation level read committed only'
+		USING ERRCODE = 'invalid_transaction_state',
+			DETAIL = format('This transaction has isolation level %s, so it may not see what others were granted meanwhile.', current_setting('transaction_isolation')),
+			HINT = CASE WHEN current_setting('transaction_isolation') = current_setting('default_transaction_isolation')
+				THEN 'The setting "default_transaction_isolation" is not for a registry. ' || uidgen.reset_hint('default_transaction_isolation')
+				ELSE 'Use isolation level read committed.' END;
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_isolation() IS 'raises the error that a transaction''s isolation level is not for a registry';
+-- [since 0.3.0]
+REVOKE EXECUTE ON FUNCTION uidgen.reset_hint(text), uidgen.refuse_isolation() FROM PUBLIC;
+
 CREATE FUNCTION uidgen.check_request(
 	policy text,
 	datacenter integer,
@@ -307,11 +330,8 @@ LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'worker ids can be acquired in isolation level read committed only'
-			USING ERRCODE = 'invalid_transaction_state',
-				DETAIL = format('This transaction has isolation level %s, so it may not see what others were granted meanwhile.', current_setting('transaction_isolation')),
-				HINT = 'Use isolation level read committed.';
+	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+		PERFORM uidgen.refuse_isolation();
 	END IF;
 	IF policy NOT IN ('reuse', 'disposable') THEN
 		RAISE EXCEPTION 'there is no worker policy "%"', policy
@@ -365,7 +385,7 @@ BEGIN
 					THEN '"session_replication_role" is "replica", as for rows that replication brings, and the registry takes none of these.'
 					ELSE 'A trigger or a rule on a table of schema uidgen, which is not of the extension, has dropped the row.' END,
 				HINT = CASE WHEN current_setting('session_replication_role') = 'replica'
-					THEN format('Set it back: ALTER DATABASE %I RESET session_replication_role, or ALTER ROLE %I RESET session_replication_role.', current_database(), session_user)
+					THEN uidgen.reset_hint('session_replication_role')
 					ELSE 'Remove that trigger or rule.' END;
 	END IF;
 END

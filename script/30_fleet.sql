@@ -73,14 +73,27 @@ AS $$
 BEGIN
 	-- Asked first, since a standby would say something else to each of the next statements.
 	IF current_setting('transaction_read_only')::boolean THEN
+		-- A node keeps the message alone, of each host.
+		IF NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only')::boolean THEN
+			RAISE EXCEPTION 'the registry cannot be written with "default_transaction_read_only"'
+				USING ERRCODE = 'read_only_sql_transaction',
+					HINT = uidgen.reset_hint('default_transaction_read_only');
+		END IF;
 		RAISE EXCEPTION 'the registry cannot be written on this server'
 			USING ERRCODE = 'read_only_sql_transaction',
-				DETAIL = 'The server is a standby, or its transactions may only read.',
+				DETAIL = 'The server is a standby, or this transaction may only read.',
 				HINT = 'Ask the primary server.';
+	END IF;
+	-- Of renewals as well, which would do without: so that nodes that run say at once what is wrong, and
+	-- not those alone that begin, long after the setting was made.
+	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+		PERFORM uidgen.refuse_isolation();
 	END IF;
 	-- For this transaction, behind whatever pooler: a caller that has given up does not hold
 	-- up others, and what is answered is on disk, also of a synchronous standby.
 	PERFORM set_config('lock_timeout', '1s', true), set_config('synchronous_commit', 'on', true);
+	-- Errors that are caught further on are none.
+	PERFORM set_config('exit_on_error', 'off', true);
 	-- Plans that were made for a few rows are kept, and a fleet that begins at once has thousands
 	-- before anybody has counted them.
 	PERFORM set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true);
@@ -99,6 +112,8 @@ BEGIN
 		-- before they are committed, since a call and its commit are one message; this has room
 		-- for a slow network between the two.
 		PERFORM set_config('idle_in_transaction_session_timeout', '5s', true);
+		-- A node reads so many bytes of an answer, and messages for debugging count as well.
+		PERFORM set_config('client_min_messages', 'warning', true);
 	END IF;
 END
 $$;

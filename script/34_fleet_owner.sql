@@ -78,6 +78,57 @@ $$;
 COMMENT ON FUNCTION uidgen.keep_worker(integer, integer)
 	IS 'grants a worker id to no node any more: for a server with a local registry, which may issue ids of it from the time on that is returned; null if it was kept before';
 
+-- Settings of the database, of a role, or of both that keep nodes from being served.  Calls cannot lift them for
+-- themselves.  Some are refused by name when a call meets them; a time-out that is mostly long enough shows under
+-- load only.  So those who make a registry or a node are told.  A call waits for a lock for a second.
+CREATE FUNCTION uidgen.warn_of_settings(role oid) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	s record;
+BEGIN
+	FOR s IN
+		SELECT c.name, c.value,
+				CASE WHEN r.setrole = 0 THEN format('DATABASE %I', current_database())
+					WHEN r.setdatabase = 0 THEN format('ROLE %s', r.setrole::regrole)
+					ELSE format('ROLE %s IN DATABASE %I', r.setrole::regrole, current_database()) END AS holder
+			FROM pg_db_role_setting AS r CROSS JOIN unnest(r.setconfig) AS u (entry)
+				CROSS JOIN LATERAL (SELECT lower(split_part(u.entry, '=', 1)), substr(u.entry, strpos(u.entry, '=') + 1)) AS c (name, value)
+			WHERE r.setrole = role AND r.setdatabase IN (0, (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()))
+		UNION ALL
+		SELECT g.name, g.setting || coalesce(g.unit, ''), NULL
+			FROM pg_settings AS g WHERE role = 0 AND g.source IN ('default', 'configuration file', 'command line', 'environment variable')
+		ORDER BY 1, 3
+	LOOP
+		CONTINUE WHEN NOT CASE
+			WHEN s.name = 'default_transaction_isolation' THEN s.value NOT IN ('read committed', 'read uncommitted')
+			WHEN s.name = 'default_transaction_read_only' THEN s.value::boolean
+			WHEN s.name = 'session_replication_role' THEN s.value = 'replica'
+			WHEN s.name IN ('statement_timeout', 'transaction_timeout', 'idle_session_timeout') THEN uidgen.is_short(s.value)
+			ELSE false END;
+		RAISE WARNING 'the setting "%" is not for a registry', s.name
+			USING DETAIL = format('It is %L, and %s.', s.value,
+					CASE WHEN s.name = 'idle_session_timeout' THEN 'sessions of nodes are idle before and after a call'
+						WHEN s.name LIKE '%timeout' THEN 'calls of nodes may take a second and more' ELSE 'calls of nodes are refused with it' END),
+				HINT = CASE WHEN s.holder IS NOT NULL THEN format('Run ALTER %s RESET %s.', s.holder, s.name)
+					ELSE format('Run ALTER DATABASE %I SET %s = %L.', current_database(), s.name,
+						CASE s.name WHEN 'default_transaction_isolation' THEN 'read committed' WHEN 'default_transaction_read_only' THEN 'off'
+							WHEN 'session_replication_role' THEN 'origin' ELSE '10s' END) END;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION uidgen.warn_of_settings(oid) IS 'warns of settings of this database and a role, or with 0 of the database and the server, with which nodes cannot be served';
+
+-- As settings have it: milliseconds, unless there is a unit.  0 is no limit.
+CREATE FUNCTION uidgen.is_short(length text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN length ~ '^[0-9.]+ *(us|ms|s|min|h|d)?$'
+	THEN (CASE WHEN length ~ '[a-z]' THEN length ELSE length || 'ms' END)::interval BETWEEN interval '1 microsecond' AND interval '4999 milliseconds'
+	ELSE false END;
+COMMENT ON FUNCTION uidgen.is_short(text) IS 'whether a time-out is too short for calls of nodes';
+
 -- Make the registry a shared one.  It is decided before the first grant and for good, since
 -- a keeper of one mode would not keep the other's rules.
 CREATE FUNCTION uidgen.share_registry(
@@ -134,6 +185,7 @@ BEGIN
 	PERFORM uidgen.check_written(FOUND);
 	-- Made again, it knows nothing of the grants of its predecessor.
 	PERFORM uidgen.begin_quarantine();
+	PERFORM uidgen.warn_of_settings(0);
 END
 $$;
 COMMENT ON FUNCTION uidgen.share_registry(text, bigint, bigint, bigint, integer, integer, interval, interval)
@@ -287,6 +339,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', uidgen.node_functions(), node);
+	PERFORM uidgen.warn_of_settings(node);
 END
 $$;
 COMMENT ON FUNCTION uidgen.grant_node(regrole) IS 'lets a role be a node of the fleet: it may make the calls of a keeper, and nothing else';
@@ -322,6 +375,15 @@ SELECT n.datacenter_id, n.worker_id, n.host_name, n.port, n.identity,
 FROM uidgen.registry_layout AS l, uidgen.worker_node AS n,
 	LATERAL (SELECT to_timestamp((least((n.granted_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric, 9200000000000000000::numeric) / 1000000::numeric)::double precision)) AS t (until);
 COMMENT ON VIEW uidgen.fleet IS 'the holders of worker ids: who and where, since when and until when, and whether the grant is running, ended, released or kept from all nodes';
+COMMENT ON COLUMN uidgen.fleet.datacenter_id IS 'the datacenter in the ids';
+COMMENT ON COLUMN uidgen.fleet.worker_id IS 'the worker id in the ids';
+COMMENT ON COLUMN uidgen.fleet.host_name IS 'the host of the last holder';
+COMMENT ON COLUMN uidgen.fleet.port IS 'the port of the last holder';
+COMMENT ON COLUMN uidgen.fleet.identity IS 'of the last holder: system identifier, timeline, inode of the control file, its time of birth, hash of the machine id';
+COMMENT ON COLUMN uidgen.fleet.state IS 'running; ended: its grant is over; released: it was handed back, or freed; kept: it is granted to nobody any more, by keep_worker()';
+COMMENT ON COLUMN uidgen.fleet.since IS 'the day on which the worker id was last acquired';
+COMMENT ON COLUMN uidgen.fleet.last_call IS 'when it was last acquired, renewed or released';
+COMMENT ON COLUMN uidgen.fleet.until IS 'the end of its grant';
 -- [since 0.2.0]
 GRANT SELECT ON uidgen.fleet TO pg_monitor;
 
@@ -363,6 +425,8 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.registry_identity(),
 	uidgen.take_over_registry()
 	FROM PUBLIC;
+-- [since 0.3.0]
+REVOKE EXECUTE ON FUNCTION uidgen.warn_of_settings(oid), uidgen.is_short(text) FROM PUBLIC;
 -- Who is a node already may call it as well.
 -- [since 0.2.2]
 DO $$

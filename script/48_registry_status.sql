@@ -30,6 +30,13 @@ FROM (SELECT r.max_tick, r.max_worker, r.unit, r.epoch, r.quarantine_until,
 		SELECT count(*) FILTER (WHERE s.stopped IS NOT NULL), min(uidgen.gap_lasts(s, uidgen.registry_clock()))
 		FROM uidgen.segment AS s WHERE NOT s.dropped) AS g (stopped_segments, gap_lasts);
 COMMENT ON VIEW uidgen.registry_status IS 'a shared registry, one row for each datacenter that was granted worker ids, or one of datacenter 0: how many nodes hold a grant, how many worker ids are free, until when it is in quarantine, what VACUUM has to remove from uidgen.worker_node; and of all segments, how many are stopped, and how long the failover_gap of that one lasts where it is shortest';
+COMMENT ON COLUMN uidgen.registry_status.datacenter_id IS 'the datacenter field of the ids; 0 if the layout has none';
+COMMENT ON COLUMN uidgen.registry_status.running IS 'nodes that hold a grant now';
+COMMENT ON COLUMN uidgen.registry_status.free_worker_ids IS 'worker ids that a new node could take now';
+COMMENT ON COLUMN uidgen.registry_status.quarantine_until IS 'until when the registry is in quarantine; null if it is not';
+COMMENT ON COLUMN uidgen.registry_status.dead_rows IS 'versions of rows that VACUUM has not removed yet';
+COMMENT ON COLUMN uidgen.registry_status.stopped_segments IS 'segments that are stopped';
+COMMENT ON COLUMN uidgen.registry_status.gap_lasts IS 'for how long failover_gap covers what is given out now, of the segment where that is shortest; null: no segment has a gap, or none is drawn from';
 -- [since 0.2.0]
 GRANT SELECT ON uidgen.registry_status TO pg_monitor;
 

@@ -28,6 +28,11 @@ CREATE VIEW uidgen.horizon_holders AS
 		FROM uidgen.list_horizon_holders() AS h LEFT JOIN pg_database AS d ON d.oid = h.database
 			LEFT JOIN pg_prepared_xacts AS p ON p.transaction = h.xid;
 COMMENT ON VIEW uidgen.horizon_holders IS 'the transactions that hold the horizon back: they have drawn ids and have not ended';
+COMMENT ON COLUMN uidgen.horizon_holders.pid IS 'process id of its session; null if it is prepared';
+COMMENT ON COLUMN uidgen.horizon_holders.database IS 'only readers of this one wait';
+COMMENT ON COLUMN uidgen.horizon_holders.since IS 'its start; null if it was prepared before the server started';
+COMMENT ON COLUMN uidgen.horizon_holders.id IS 'it holds the horizon below this id; null likewise, and then there is no horizon';
+COMMENT ON COLUMN uidgen.horizon_holders.prepared IS 'its name, if it is prepared';
 -- [since 0.3.0]
 GRANT SELECT ON uidgen.horizon_holders TO pg_monitor;
 

@@ -36,6 +36,29 @@ CREATE VIEW uidgen.status AS
 	SELECT s.*, l.horizon_lag, l.pending_restart
 	FROM uidgen.status() AS s, uidgen.later_status() AS l;
 COMMENT ON VIEW uidgen.status IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
+COMMENT ON COLUMN uidgen.status.state IS 'granted; idle: no id was drawn yet, or none since the last grant ran out, and the next call gets one; failing: the last attempt to get one failed, uidgen.database does not exist, or this database has ids of another layout; recovery; bad setting; not preloaded';
+COMMENT ON COLUMN uidgen.status.worker_id IS 'the worker id in use, also while idle; null before the first grant';
+COMMENT ON COLUMN uidgen.status.datacenter_id IS 'the datacenter in the ids, by the setting';
+COMMENT ON COLUMN uidgen.status.layout IS 'the layout of the ids, in full, by the setting';
+COMMENT ON COLUMN uidgen.status.registry IS 'local: it is this server''s own; shared: a fleet''s, by uidgen.registry';
+COMMENT ON COLUMN uidgen.status.granted_until IS 'the end of the grant; in the past while idle';
+COMMENT ON COLUMN uidgen.status.ahead IS 'how far the last id is ahead of the clock';
+COMMENT ON COLUMN uidgen.status.renewals IS 'times that the grant was extended';
+COMMENT ON COLUMN uidgen.status.failures IS 'attempts to get a grant that failed';
+COMMENT ON COLUMN uidgen.status.last_error IS 'why the last attempt failed, or which setting is bad; null if neither, and for those who are not members of pg_monitor';
+COMMENT ON COLUMN uidgen.status.waits IS 'calls that had to wait for a grant or for the clock';
+COMMENT ON COLUMN uidgen.status.clock_steps IS 'large steps of the clock';
+COMMENT ON COLUMN uidgen.status.expires_at IS 'when the time bits of the layout are used up';
+COMMENT ON COLUMN uidgen.status.wasted IS 'ids that sessions with a uidgen.cache took and did not use, and those that uid_reserve() and uid_next_block() passed over because the rest of a tick was too small';
+COMMENT ON COLUMN uidgen.status.ahead_cause IS 'why ids are ahead of the clock: burst, more were drawn than the layout has room for; clock set back; crash, the grant began above one from before a crash, a restart or a step of the clock; null if ids are not ahead';
+COMMENT ON COLUMN uidgen.status.free_worker_ids IS 'worker ids that were never used, or were freed by uidgen.forget_worker(), when the last one was acquired. The log warns when a tenth or fewer than three are left. In a fleet: how many any node could have taken, an estimate if there are more than 256';
+COMMENT ON COLUMN uidgen.status.registry_host IS 'in a fleet: the host of the registry that answered last; for members of pg_monitor';
+COMMENT ON COLUMN uidgen.status.clock_offset IS 'in a fleet: the time of the fleet, which ids have, minus this server''s clock. Far from 0, this server''s clock is wrong';
+COMMENT ON COLUMN uidgen.status.clock_width IS 'in a fleet: how exactly the registry''s clock is known; the time of its last answer';
+COMMENT ON COLUMN uidgen.status.timeline IS 'in a fleet: the timeline of the registry''s server; each failover begins another one';
+COMMENT ON COLUMN uidgen.status.quarantine_until IS 'in a fleet: until when the registry is in quarantine; null if it is not';
+COMMENT ON COLUMN uidgen.status.horizon_lag IS 'how far those who draw keep uid_horizon() of this database behind the clock; null if nothing can be said';
+COMMENT ON COLUMN uidgen.status.pending_restart IS 'settings whose value in the configuration files counts from the next start of the server on; null: there are none';
 -- [since 0.1.0]
 GRANT SELECT ON uidgen.status TO PUBLIC;
 

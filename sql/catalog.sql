@@ -13,14 +13,14 @@ FROM member, pg_identify_object(classid, objid, 0) AS d
 WHERE d.type <> 'function'
 ORDER BY d.type COLLATE "C", d.identity COLLATE "C";
 
--- Everything has a comment: the members, the columns and triggers of the tables.
+-- Everything has a comment: the members, the columns of tables and views, and triggers.
 WITH described AS (
 	SELECT classid, objid, 0 AS objsubid FROM member
 	UNION ALL
 	SELECT 'pg_class'::regclass, attrelid, attnum
 	FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
 	WHERE (('pg_class'::regclass)::oid, attrelid) IN (SELECT classid, objid FROM member)
-		AND c.relkind = 'r' AND attnum > 0 AND NOT attisdropped
+		AND c.relkind IN ('r', 'v') AND attnum > 0 AND NOT attisdropped
 	UNION ALL
 	SELECT 'pg_trigger'::regclass, oid, 0
 	FROM pg_trigger

@@ -1,11 +1,6 @@
 -- What is refused, and how.  Where the text depends on the server's layout, only
 -- the SQLSTATE is shown.
 \set SHOW_CONTEXT never
-SELECT current_database() AS here, coalesce(current_setting('uidgen.database', true), 'postgres') AS registry \gset
-\connect :registry
-SELECT uidgen.create_segment('default');
-\connect :here
-
 -- A null argument is an error, and does not give a null id.
 SELECT uid_next(NULL);
 \echo :LAST_ERROR_SQLSTATE
@@ -74,7 +69,7 @@ BEGIN
 		SELECT p.proname, p.prosrc, p.probin, p.proretset,
 			(SELECT string_agg(t::regtype::text, ', ' ORDER BY n) FROM unnest(p.proargtypes) WITH ORDINALITY AS a (t, n)) AS inputs,
 			(SELECT string_agg(CASE WHEN t = 'text'::regtype THEN quote_literal(CASE p.proname WHEN 'rank_layouts' THEN '1' ELSE 'default' END)
-					WHEN t IN ('timestamptz'::regtype, 'text[]'::regtype) THEN 'NULL' WHEN n = 1 OR p.proname = 'uid_segment_block' THEN '1' ELSE '0' END, ', ' ORDER BY n)
+					WHEN t IN ('timestamptz'::regtype, 'text[]'::regtype) THEN 'NULL' WHEN n = 1 THEN '1' ELSE '0' END, ', ' ORDER BY n)
 				FROM unnest(p.proargtypes) WITH ORDINALITY AS a (t, n)) AS arguments,
 			(SELECT array_agg(t::regtype::text ORDER BY n)
 				FROM unnest(p.proallargtypes, p.proargmodes) WITH ORDINALITY AS a (t, m, n) WHERE m = 'o') AS outputs
@@ -82,6 +77,7 @@ BEGIN
 			JOIN pg_language AS l ON l.oid = p.prolang
 		WHERE d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'uidgen')
 			AND l.lanname = 'c' AND p.proallargtypes IS NOT NULL
+			AND p.proname <> 'uid_segment_block'	-- it needs a segment: see numbers.sql
 		ORDER BY p.proname COLLATE "C", p.pronargs
 	LOOP
 		name := f.proname;
@@ -165,6 +161,9 @@ ALTER SYSTEM SET uidgen.layout = 'cockroachdb';
 ALTER SYSTEM SET uidgen.layout = 'time:19:1s sequence:12 epoch:2025-01-01';
 \echo :LAST_ERROR_SQLSTATE
 ALTER SYSTEM SET uidgen.layout = 'time:51:1ms sequence:12 worker:1 epoch:2025-01-01';
+\echo :LAST_ERROR_SQLSTATE
+-- ... nor one whose time is over.
+ALTER SYSTEM SET uidgen.layout = 'baidu';
 \echo :LAST_ERROR_SQLSTATE
 \set VERBOSITY sqlstate
 ALTER SYSTEM SET uidgen.layout = '';

@@ -4,6 +4,7 @@ SELECT current_database() AS regression_database,
 	coalesce(current_setting('uidgen.database', true), 'postgres') AS registry_database \gset
 \set VERBOSITY terse
 \c :"registry_database"
+SELECT NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'uidgen') AS made_by_us \gset
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS uidgen;
 -- The keeper is at work when the next one asks it, also on a slow machine.
@@ -14,6 +15,8 @@ FROM uidgen.layout_numbers() AS n, uidgen.registry_layout AS r;
 \c :"regression_database"
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS uidgen;
+-- for leave.sql
+CREATE TABLE installed AS SELECT :'made_by_us'::boolean AS made_by_us;
 
 SELECT uid_next() > 0 AS works;
 

@@ -5,10 +5,8 @@
 SET client_min_messages = error;
 SELECT current_database() AS here, coalesce(current_setting('uidgen.database', true), 'postgres') AS registry \gset
 -- A segment in another database than the registry's is of no use.
-\connect template1
-CREATE EXTENSION uidgen;
+RESET client_min_messages;
 SELECT uidgen.create_segment('misplaced');
-DROP EXTENSION uidgen;
 \connect :registry
 SELECT uidgen.create_segment('n');
 -- The first calls, in order and without gaps.
@@ -16,6 +14,12 @@ SELECT uid_segment_next('n'), uid_segment_next('n'), uid_segment_next('n');
 SELECT * FROM uid_segment_batch('n', 5);
 SELECT * FROM uid_segment_block('n', 10);
 SELECT uid_segment_next('n'), uid_segment_reserve('n', 10), uid_segment_next('n');
+-- uid_segment_block() declared with other columns than the library returns; errors.sql has the other functions.
+SELECT probin AS library FROM pg_proc WHERE proname = 'uid_segment_block' \gset
+CREATE FUNCTION pg_temp.declared_otherwise(text, integer, OUT a bigint, OUT b text) AS :'library', 'uidgen_segment_block' LANGUAGE C STRICT;
+\set VERBOSITY sqlstate
+SELECT * FROM pg_temp.declared_otherwise('n', 1);
+\set VERBOSITY terse
 SELECT count(*) FROM uid_segment_batch('n', 0);
 -- Over the seams of many ranges, and in several statements: each number once, in order.
 SELECT uidgen.create_segment('seams', 10, 3);

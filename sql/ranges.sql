@@ -244,7 +244,8 @@ CREATE TABLE :"long_b" (id bigint) PARTITION BY RANGE (id);
 CREATE TABLE :"wide" (id bigint) PARTITION BY RANGE (id);
 CREATE TABLE :"fits" (id bigint) PARTITION BY RANGE (id);
 SELECT count(*) FROM unnest(ARRAY[:'long_a', :'long_b', :'wide', :'fits']::regclass[]) AS t, uid_partitions(t, '2026-11-22', '2026-11-24', '1 day', true, 'default');
-SELECT left(relname, 1) AS "table", count(*), max(octet_length(relname)) AS longest, min(right(relname, 11)) AS "from", max(right(relname, 11)) AS "to",
+-- In an encoding of single bytes the first byte of a wide letter is none.
+SELECT CASE WHEN left(relname, 1) IN ('x', 'y') THEN left(relname, 1) ELSE 'wide' END AS "table", count(*), max(octet_length(relname)) AS longest, min(right(relname, 11)) AS "from", max(right(relname, 11)) AS "to",
 	bool_or(relname = :'fits' || '_2026_11_22') AS whole
 FROM pg_class JOIN pg_inherits ON inhrelid = oid
 WHERE inhparent = ANY (ARRAY[:'long_a', :'long_b', :'wide', :'fits']::regclass[])

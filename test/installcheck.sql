@@ -10,8 +10,9 @@ BEGIN
 	END IF;
 	-- A value of a setting that no library has defined is not in this view.
 	IF NOT EXISTS (SELECT FROM pg_settings WHERE name = 'uidgen.database') THEN
-		RAISE EXCEPTION 'the server does not preload uidgen'
+		RAISE WARNING 'the server does not preload uidgen: only what needs no keeper is tested'
 			USING HINT = 'Add "uidgen" to "shared_preload_libraries" and restart the server.';
+		RETURN;
 	END IF;
 	IF current_setting('uidgen.database') <> 'contrib_regression'
 		AND NOT EXISTS (SELECT FROM pg_database WHERE datname = current_setting('uidgen.database')) THEN
@@ -25,4 +26,4 @@ END $$;
 -- as it is for half a minute after an earlier run.
 SET client_min_messages = warning;
 SELECT 'DROP DATABASE IF EXISTS contrib_regression WITH (FORCE)'
-WHERE current_setting('uidgen.database') = 'contrib_regression' \gexec
+WHERE current_setting('uidgen.database', true) = 'contrib_regression' \gexec

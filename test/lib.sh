@@ -129,6 +129,15 @@ needs_pooler()
 	esac
 }
 
+# Are the rules for Prometheus to be judged for certain?  Without promtool they are not.
+needs_promtool()
+{
+	case "${all-} ${SUITES-}" in
+	yes* | *operator_monitoring*) ;;
+	*) false ;;
+	esac
+}
+
 # Is the test with Patroni to be run for certain?
 needs_patroni()
 {
@@ -164,6 +173,9 @@ bootstrap()
 		fi
 		if needs_pooler; then
 			want pgbouncer pooler_installed
+		fi
+		if needs_promtool; then
+			want prometheus command -v promtool
 		fi
 		if needs_patroni; then
 			want patroni command -v patroni
@@ -306,19 +318,20 @@ copy_server()
 # ---- The verdict ------------------------------------------------------------
 
 # Ends a run: removes $CHECK_DIR, or says where it is if something failed, and
-# prints what failed and the closing line, from its files "failed" and "counts".
-# The latter has a line "SUITE PASSED FAILED" for each suite that ran; one of
+# prints what was skipped, what failed and the closing line, from its files "skipped",
+# "failed" and "counts".  The latter has a line "SUITE PASSED FAILED" for each suite that ran; one of
 # $SUITES without a line could not run, which is a failure too.
 verdict()
 (
 	cd "$CHECK_DIR"
-	touch counts failed
+	touch counts failed skipped
 	for suite in $SUITES; do
 		grep -q "^$suite " counts || {
 			echo "$suite 0 1" >>counts
 			echo "$suite: did not run to its end" >>failed
 		}
 	done
+	sed 's/^/SKIPPED: /' skipped
 	awk '{ passed += $2; failed += $3 } END { printf "%d passed, %d failed\n", passed, failed }' counts >result
 	result=$(cat result)
 	cd /

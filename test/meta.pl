@@ -161,6 +161,24 @@ $raised{ uc $_ }++ foreach $script =~ /ERRCODE = '([a-z]\w+)'/g;
 delete @raised{qw(TO_CATEGORY DATETIME_VALUE_OUT_OF_RANGE T_R_SERIALIZATION_FAILURE)};
 is_deeply([ sort map { uc } slurp('docs/reference/messages.md') =~ /^\| \w{5} \| `(\w+)`/mg ], [ sort keys %raised ], 'the page of errors has every SQLSTATE');
 
+# What the sources write to the log, as the page has it: N for a number, ... for something else.
+sub as_in_the_page
+{
+	my ($format) = @_;
+	$format =~ s/\\"/"/g;
+	$format =~ s/%(?:l*d|i)|" INT64_FORMAT "/N/g;
+	$format =~ s/%s|%/.../g;
+	return $format;
+}
+my %logged;
+foreach my $source (map { slurp($_) } grep { m{^src/.*\.c$} } @files)
+{
+	$logged{ as_in_the_page($_) } = 1 foreach map { /errmsg\("((?:[^"\\]|\\.)*)"/g } $source =~ /ereport\(LOG,(.*?)\)\);\n/sg;
+}
+$logged{ as_in_the_page($_) } = 1 foreach $script =~ /RAISE WARNING '([^']*)'/g;
+my ($lines) = slurp('docs/operations.md') =~ /^\| line \| event .*\n.*\n((?:\|.*\n)+)/m;
+is_deeply([ sort grep { !/^background worker/ } map { /^\| `(.*?)` \|/ } split /\n/, $lines // '' ], [ sort keys %logged ], 'the page of operations has every line of the log');
+
 # Which pages are run: see Pages.pm.
 my %is_run = map { $_ => 1 } qw(docs/fleet.md docs/javascript.md), split / /, grab('test/t/operator_pages.pl', qr/^my \@PAGES = qw\((.*)\);$/m);
 none('every block of every page is run, or says why not',
@@ -205,9 +223,9 @@ none('every link leads somewhere', map { dead_links($_) } grep { /\.md$/ } @file
 # ---- Every test is run ----
 
 is_deeply(
-	[ sort(words('REGRESS')) ],
+	[ sort(words('REGRESS'), 'numbers', 'unloaded') ],
 	[ sort(names('sql/*.sql')) ],
-	'REGRESS names every file of sql/');
+	'REGRESS, PRIVATE_REGRESS and UNLOADED_REGRESS name every file of sql/');
 is_deeply(
 	[ sort(words('ISOLATION')) ],
 	[ sort(names('test/isolation/specs/*.spec')) ],

@@ -53,7 +53,7 @@ sub tap
 	my ($options, @texts) = @_;
 	my $number = 0;
 	my @programs = map { ref $_ ? $$_ : spew('p' . ++$number . '.pl', $_) } @texts;
-	unlink "$dir/counts", "$dir/failed";
+	unlink "$dir/counts", "$dir/failed", "$dir/skipped";
 	my $out = run("'$^X' '$root/test/tools/tap.pl' suite $options @programs");
 	return (slurp('counts'), slurp('failed'), $out);
 }
@@ -72,6 +72,9 @@ my $slow = 'print "1..1\nok 1\n"; sleep 600;';
 my ($counts, $failed, $out) = tap('1 0', $good, $skipped, $good);
 is($counts, "suite 4 0\n", 'what passed is counted');
 is($failed, '', 'nothing is said to have failed');
+is(slurp('skipped'), "p2.pl: no moon\n", 'what was skipped is named');
+tap('1 0', $good, 'use Test::More tests => 3; ok(1); SKIP: { skip "no sun", 2; }');
+is(slurp('skipped'), "p2.pl: 2 of its tests: no sun\n", '... also where it is a part');
 like($out, qr/^\[2 of 3\] p2\.pl: skipped: no moon$/m, 'what was skipped is said');
 
 foreach (
@@ -113,6 +116,9 @@ sub verdict
 
 is(verdict('a b', "a 3 0\nb 4 0\n", ''), "7 passed, 0 failed\nstatus 0\n", 'the verdict if all is well');
 ok(!-e "$dir/run", 'nothing is left then');
+mkdir "$dir/run";
+spew('run/skipped', "c.pl: no moon\n");
+is(verdict('a b', "a 3 0\nb 4 0\n", ''), "SKIPPED: c.pl: no moon\n7 passed, 0 failed\nstatus 0\n", '... and names what was skipped');
 is(verdict('a b', "a 3 2\nb 4 0\n", "a: x\n"),
 	"FAILED: a: x\nuidgen: logs and differences\n7 passed, 2 failed\nstatus 1\n", 'the verdict if tests failed');
 is(verdict('a b/c.pl', "a 3 0\n", ''),

@@ -72,6 +72,7 @@ export HOME="$CHECK_DIR" TMPDIR="$CHECK_DIR/tmp" PATH="$BINDIR:$PATH"
 export PG_REGRESS="$PGXS_DIR/src/test/regress/pg_regress"
 export PERL5LIB="$PGXS_DIR/src/test/perl"
 export TESTDIR="$CHECK_DIR" TESTDATADIR="$CHECK_DIR/tmp_check" TESTLOGDIR="$CHECK_DIR/tmp_check/log"
+export TEMP_CONFIG="$CHECK_DIR/tree/test/private.conf"
 log=$CHECK_DIR/log
 
 # A suite that is ended from outside may leave servers running.

@@ -266,6 +266,8 @@ uidgen_attempt_begin(const UidgenKeeping *keeping, UidgenAttempt *attempt, bool 
 		.registry = registry,
 		.lost_worker = -1,
 		.held_worker = lease->grant.worker,
+		.held = lease->held,
+		.held_registry = lease->grant.registry,
 	};
 	decide(keeping, attempt, &terms);
 	switch (attempt->action.lease.call)

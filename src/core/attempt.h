@@ -166,7 +166,9 @@ typedef struct UidgenAttempt
 	int			calls;			/* of this acquisition */
 	bool		took_row;		/* one never used before */
 	int			lost_worker;	/* its row was taken; -1: none */
-	int			held_worker;	/* in force when it began */
+	int			held_worker;	/* of the last grant before it began, */
+	bool		held;			/* which was in force then, */
+	uint64_t	held_registry;	/* of this registry */
 } UidgenAttempt;
 
 /*

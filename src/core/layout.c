@@ -396,6 +396,14 @@ parse_field(Parse *parse, const Item *item, UidgenField field,
 	return true;
 }
 
+/* Lists have commas elsewhere, so it is a frequent error. */
+static bool
+has_comma(const Item *item, UidgenComplaint *error)
+{
+	return memchr(item->start, ',', (size_t) item->length) != NULL &&
+		!fail_item(error, item, "Separate items by blanks, without commas.", "it has a comma");
+}
+
 static bool
 parse_item(Parse *parse, const Item *item, UidgenComplaint *error)
 {
@@ -414,6 +422,8 @@ parse_item(Parse *parse, const Item *item, UidgenComplaint *error)
 		parse->epoch_given = true;
 		return true;
 	}
+	if (has_comma(item, error))
+		return false;
 	for (int field = 0; colon && field < UIDGEN_FIELDS; field++)
 		if (is_word(item->start, name_length, field_names[field]))
 			return parse_field(parse, item, (UidgenField) field, colon + 1,
@@ -469,6 +479,8 @@ uidgen_layout_parse(const char *text, UidgenLayout *layout,
 		parse.layout = layout;
 		parse.overriding = true;
 	}
+	else if (has_comma(&first, error))
+		return false;
 	else if (!memchr(first.start, ':', (size_t) first.length))
 		return fail_item(error, &first,
 						 "The view uidgen.presets lists the presets.",

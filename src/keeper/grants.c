@@ -18,6 +18,9 @@
 /* The registry grants this part of a window where the clamp leaves no more. */
 #define ENOUGH 4
 
+/* How far apart clocks are worth a line at first contact, in milliseconds. */
+#define FIRST_CONTACT_NEWS 60000
+
 /* ---- the lock ---- */
 
 #ifdef USE_ASSERT_CHECKING
@@ -87,7 +90,34 @@ report_clock(const UidgenAttempt *attempt)
 						   uidgen_server_ms(attempt->caught_up))));
 }
 
-/* Which worker id it is, and why. */
+/* At first contact there is nobody else to ask whose clock is wrong; somebody should look. */
+static void
+report_first_contact(const UidgenAttempt *attempt)
+{
+	UidgenMicroseconds step = attempt->clock_step;
+
+	if (!attempt->heard || milliseconds(step) <= FIRST_CONTACT_NEWS)
+		return;
+	ereport(LOG,
+			(errmsg("uidgen begins by the clock of the registry, which is %lld ms %s this server's",
+					milliseconds(step), step < 0 ? "behind" : "ahead of"),
+			 errdetail("One of the two is wrong."),
+			 errhint("If it is the registry's, ids go back once that is correct, and a quarantine that began meanwhile lasts longer.")));
+}
+
+/*
+ * Has the server another grant of the worker id that it held?  As after an answer that was lost, or
+ * where the grant ended before it was renewed.
+ */
+static bool
+is_kept(const UidgenAttempt *attempt)
+{
+	return attempt->held && attempt->held_worker == attempt->grant.worker &&
+		attempt->held_registry == attempt->grant.registry &&
+		(attempt->fleet || attempt->lost_worker < 0);
+}
+
+/* Which worker id it is, and why; one that is kept is no news. */
 static void
 report_acquisition(const UidgenAttempt *attempt)
 {
@@ -96,6 +126,8 @@ report_acquisition(const UidgenAttempt *attempt)
 	UidgenTick	lead = grant->first - uidgen_clock_tick();
 	StringInfoData detail;
 
+	if (is_kept(attempt))
+		return;
 	initStringInfo(&detail);
 	switch (action->step.kind)
 	{
@@ -174,6 +206,12 @@ report_too_far(const UidgenAttempt *attempt)
 	UidgenTick	possible = first - max_lead + Min(window, max_lead / 2) / ENOUGH;
 	bool		in_quarantine = first == node->quarantine_until + 1;
 
+	/*
+	 * A quarantine ends max_lead and clock_slack after it has begun, and the
+	 * slack is shorter than the lead.
+	 */
+	bool		was_ahead = in_quarantine && first - uidgen_clock_tick() > 2 * max_lead;
+
 	ereport(ERROR,
 			(errcode(ERRCODE_CANNOT_CONNECT_NOW),
 			 in_quarantine ?
@@ -184,6 +222,8 @@ report_too_far(const UidgenAttempt *attempt)
 					   tick_time(first), uidgen_server_ms(max_lead)) :
 			 errdetail("It would begin at %s, and no grant reaches further than %lld ms ahead of the clock.",
 					   tick_time(first), uidgen_server_ms(max_lead)),
+			 was_ahead ?
+			 errhint("The clock of the registry was ahead when the quarantine began. If it is correct now, and nothing can be lost, its owner can run SELECT uidgen.end_quarantine().") :
 			 in_quarantine ?
 			 errhint("Wait. If nothing can be lost, because the registry is new or was restarted as planned, its owner can run SELECT uidgen.end_quarantine().") :
 			 errhint("Wait. If a clock is wrong, correct it.")));
@@ -328,6 +368,8 @@ finish_attempt(const UidgenLink *link, const UidgenKeeping *keeping, UidgenAttem
 
 	for (;;)
 	{
+		bool		is_first;
+
 		report_clock(attempt);
 		if (attempt->acquired)
 			report_acquisition(attempt);
@@ -339,9 +381,12 @@ finish_attempt(const UidgenLink *link, const UidgenKeeping *keeping, UidgenAttem
 		token = new_token(link);
 		make_call(link, keeping, attempt, &reply);
 		begin_writing();
+		is_first = link->fleet && !keeping->node->clock.known;
 		uidgen_attempt_hear(keeping, attempt, &reply, token);
 		count(link, attempt);
 		end_writing();
+		if (is_first)
+			report_first_contact(attempt);
 	}
 }
 

@@ -23,8 +23,8 @@
  * is demanded.  Segments take turns.  Each has its own demand and pauses, but where no
  * connection can be made, that is so for all of them, and one attempt tells it to all.
  *
- * Any failure is kept for uidgen.status and for the callers, reported to the log
- * once, and followed by a growing pause.
+ * Any failure is kept for uidgen.status and for the callers, and followed by a growing
+ * pause.  The log has each cause once in an outage (demand.h).
  */
 #include "postgres.h"
 
@@ -224,6 +224,30 @@ note_broken_attempt(void)
 	(void) note_failure(&failure);
 }
 
+/*
+ * Is it one that a registry or its server gives for reasons of its own?  Then message, detail and hint
+ * say all.  Of others somebody has to find the place.
+ */
+static bool
+is_refusal(int sqlerrcode)
+{
+	switch (ERRCODE_TO_CATEGORY(sqlerrcode))
+	{
+		case MAKE_SQLSTATE('0', '8', '0', '0', '0'):	/* connection */
+		case MAKE_SQLSTATE('2', '2', '0', '0', '0'):	/* data */
+		case MAKE_SQLSTATE('2', '5', '0', '0', '0'):	/* transaction state */
+		case MAKE_SQLSTATE('4', '0', '0', '0', '0'):	/* rollback */
+		case MAKE_SQLSTATE('5', '3', '0', '0', '0'):	/* resources */
+		case MAKE_SQLSTATE('5', '4', '0', '0', '0'):	/* limits */
+		case MAKE_SQLSTATE('5', '5', '0', '0', '0'):	/* prerequisite state */
+		case MAKE_SQLSTATE('5', '7', '0', '0', '0'):	/* intervention */
+			return true;
+		default:
+			return sqlerrcode == ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED ||
+				sqlerrcode == ERRCODE_NO_DATA_FOUND;
+	}
+}
+
 static void
 report_failure(const UidgenDemand *demand, const ErrorData *error)
 {
@@ -237,7 +261,8 @@ report_failure(const UidgenDemand *demand, const ErrorData *error)
 					uidgen_segments_plain_name(attempt.slot->name), error->message),
 			 error->detail ? errdetail_internal("%s", error->detail) : 0,
 			 error->hint ? errhint("%s", error->hint) : 0,
-			 error->context ? errcontext("%s", error->context) : 0));
+			 error->context && !is_refusal(error->sqlerrcode) ?
+			 errcontext("%s", error->context) : 0));
 }
 
 /*

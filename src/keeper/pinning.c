@@ -57,7 +57,8 @@ report_bad_setting(const UidgenPinned *judged)
 	uidgen_bad_setting_failure(judged, &failure);
 	ereport(LOG,
 			(errcode(failure.sqlerrcode),
-			 errmsg("%s", failure.message),
+			 errmsg("uidgen issues no ids because of the setting \"%s\": %s", judged->bad_setting,
+					judged->complaint.message),
 			 errdetail_internal("%s", failure.detail),
 			 errhint("%s", failure.hint)));
 }
@@ -72,6 +73,7 @@ pin(void)
 	if (good)
 	{
 		uidgen_go_by(judged);
+		uidgen_warn_of_end();
 		uidgen_map_slots(true);
 	}
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);

@@ -6,6 +6,7 @@
 
 #include "memory/demand.h"
 
+#include "common/hashfn.h"
 #include "common/pg_prng.h"
 #include "core/clock.h"
 #include "mb/pg_wchar.h"
@@ -57,6 +58,7 @@ uidgen_demand_forget(UidgenDemand *demand)
 	Assert(LWLockHeldByMeInMode(&uidgen_memory->lock, LW_EXCLUSIVE) && !demand->attempting);
 	memset(&demand->failure, 0, sizeof(demand->failure));
 	demand->failures = 0;
+	memset(demand->causes, 0, sizeof(demand->causes));
 	demand->failures_in_row = 0;
 	demand->retry_at = 0;
 	pg_atomic_write_u64(&demand->waits, 0);
@@ -267,15 +269,38 @@ uidgen_demand_succeeded(UidgenDemand *demand)
 	LWLockRelease(&uidgen_memory->lock);
 }
 
+/* Put the cause before the others; true if it was not among them.  Under the lock. */
+static bool
+note_cause(UidgenDemand *demand, const UidgenFailure *failure)
+{
+	uint32		cause = hash_bytes((const unsigned char *) failure->message,
+								   (int) strlen(failure->message)) ^ (uint32) failure->sqlerrcode;
+	int			place = 0;
+	bool		is_news;
+
+	cause = Max(cause, 1);
+	if (demand->failures_in_row == 0 &&
+		uidgen_clock_monotonic() - demand->failed_at > UIDGEN_OUTAGE_OVER_US)
+		memset(demand->causes, 0, sizeof(demand->causes));
+	while (place < UIDGEN_CAUSES && demand->causes[place] != cause)
+		place++;
+	is_news = place == UIDGEN_CAUSES;
+	place = Min(place, UIDGEN_CAUSES - 1);
+	memmove(demand->causes + 1, demand->causes, place * sizeof(demand->causes[0]));
+	demand->causes[0] = cause;
+	return is_news;
+}
+
 bool
 uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure, int last_pause,
 					 bool jitter)
 {
-	bool		is_news = demand->failure.sqlerrcode != failure->sqlerrcode ||
-		strcmp(demand->failure.message, failure->message) != 0;
+	bool		is_news;
 	int64		pause;
 
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
+	is_news = note_cause(demand, failure);
+	demand->failed_at = uidgen_clock_monotonic();
 	demand->failure = *failure;
 	pause = Min((int64) FIRST_PAUSE_MS << Min(demand->failures_in_row, DOUBLINGS_MAX),
 				last_pause);
@@ -295,5 +320,6 @@ uidgen_demand_retry_now(UidgenDemand *demand)
 {
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	demand->retry_at = 0;
+	memset(demand->causes, 0, sizeof(demand->causes));
 	LWLockRelease(&uidgen_memory->lock);
 }

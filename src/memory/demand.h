@@ -42,6 +42,14 @@ extern UidgenProcess uidgen_this_process(void);
 /* Set the latch of a process, if it is one. */
 extern void uidgen_wake(UidgenProcess process);
 
+/*
+ * The log has each cause once in an outage, also where a network that comes and goes lets causes
+ * alternate.  An outage is over once no attempt has failed for this long and one has succeeded.  A
+ * process that is replaced must not repeat them, so they are in shared memory, as hashes.
+ */
+#define UIDGEN_CAUSES 4
+#define UIDGEN_OUTAGE_OVER_US (60 * INT64CONST(1000000))
+
 typedef struct UidgenDemand
 {
 	pg_atomic_uint64 demanded;
@@ -58,6 +66,9 @@ typedef struct UidgenDemand
 	int64		failures;		/* attempts that failed */
 	int			failures_in_row;
 	UidgenMicroseconds failing_since;	/* the first of them; monotonic clock */
+	UidgenMicroseconds failed_at;	/* the last one; monotonic clock */
+	uint32		causes[UIDGEN_CAUSES];	/* of this outage, the last first; 0:
+										 * none */
 	UidgenMicroseconds retry_at;	/* no attempt before this; monotonic clock */
 	bool		attempting;		/* an attempt is under way or was broken off */
 	uint64		attempt;		/* number of the last demand that it serves */
@@ -140,13 +151,13 @@ extern void uidgen_demand_break_off(UidgenDemand *demand);
  * The attempt succeeded, or failed.  After a failure no attempt is made for a while: twice
  * as long with each failure in a row, up to last_pause milliseconds; with `jitter` less
  * by up to a half, at random, so that servers that lost the same registry do not come
- * back together.  Returns whether the failure differs from the last one.
+ * back together.  Returns whether its cause is news in this outage.
  */
 extern void uidgen_demand_succeeded(UidgenDemand *demand);
 extern bool uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure,
 								 int last_pause, bool jitter);
 
-/* Allow the next attempt at once: the last failure says nothing about it. */
+/* Allow the next attempt at once: the failures up to now say nothing about it. */
 extern void uidgen_demand_retry_now(UidgenDemand *demand);
 
 #endif							/* UIDGEN_DEMAND_H */

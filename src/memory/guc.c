@@ -21,14 +21,17 @@
 #include <limits.h>
 
 #include "compat.h"
+#include "core/clock.h"
 #include "memory/secrets.h"
 #include "miscadmin.h"
+#include "utils/datetime.h"
 
 #define WINDOW_MAX (24 * 60 * 60 * 1000)	/* a day */
 #define WAIT_TIMEOUT_MAX (60 * 60 * 1000)	/* an hour */
 #define REGISTRY_TIMEOUT_MAX (10 * 60 * 1000)	/* ten minutes */
 #define CACHE_MAX 1000000
 #define SEGMENTS_MAX 100000
+#define LAYOUT_WARNING (365 * USECS_PER_DAY)
 #define SEGMENT_DURATION_MAX (24 * 60 * 60) /* a day, in seconds */
 
 static const struct config_enum_entry worker_policies[] = {
@@ -213,6 +216,45 @@ assign_cache(int newval, void *extra)
 	uidgen_cache_assigned = true;
 }
 
+/* How long a layout lasts from now on; less than 0: its time bits are used up. */
+static UidgenMicroseconds
+layout_lasts(const UidgenLayout *layout, UidgenMicroseconds *end)
+{
+	if (!uidgen_layout_time(layout, uidgen_layout_maximum(layout, UIDGEN_TIME), end))
+		*end = PG_INT64_MAX;
+	return *end - uidgen_clock_wall();
+}
+
+/* A date, as an error has it; there are no time zones yet when a server starts. */
+static const char *
+date_of(UidgenMicroseconds time)
+{
+	static char text[32];
+	int			year;
+	int			month;
+	int			day;
+
+	j2date((int) (time / USECS_PER_DAY) + UNIX_EPOCH_JDATE, &year, &month, &day);
+	snprintf(text, sizeof(text), "%04d-%02d-%02d", year, month, day);
+	return text;
+}
+
+/* Ids could be made with it, and decoded, but none can be drawn any more. */
+static bool
+is_used_up(const UidgenLayout *layout, UidgenComplaint *error)
+{
+	UidgenMicroseconds end;
+
+	if (layout_lasts(layout, &end) >= 0)
+		return false;
+	memset(error, 0, sizeof(*error));
+	strlcpy(error->message, "the layout is used up", sizeof(error->message));
+	snprintf(error->detail, sizeof(error->detail), "Its time bits have ended on %s.", date_of(end));
+	strlcpy(error->hint, "Give it a later epoch, as in \"baidu epoch:2025-01-01\", or more time bits.",
+			sizeof(error->hint));
+	return true;
+}
+
 static bool
 check_layout(char **newval, void **extra, GucSource source)
 {
@@ -221,8 +263,14 @@ check_layout(char **newval, void **extra, GucSource source)
 
 	if (defining)
 		return true;
+
+	/*
+	 * The one that the server runs with stays, however old it has become: a
+	 * reload brings it here, too.
+	 */
 	if (uidgen_layout_parse(*newval, &layout, &error) &&
-		uidgen_layout_generates(&layout, &error))
+		uidgen_layout_generates(&layout, &error) &&
+		(strcmp(*newval, layout_setting) == 0 || !is_used_up(&layout, &error)))
 		return true;
 	GUC_check_errcode(ERRCODE_INVALID_PARAMETER_VALUE);
 	GUC_check_errmsg("%s", error.message);
@@ -231,19 +279,18 @@ check_layout(char **newval, void **extra, GucSource source)
 	return false;
 }
 
-#define SECRET_DETAIL "It holds a password, which the server log and members of pg_monitor would see."
-#define SECRET_HINT "Put the password into a file that the option \"passfile\" names, or into a service file."
-
 /* The message does not repeat the value, as PostgreSQL's own would. */
 static bool
 check_registry(char **newval, void **extra, GucSource source)
 {
-	if (defining || !uidgen_has_secret(*newval))
+	UidgenComplaint error;
+
+	if (defining || uidgen_conninfo_may_be_shown(*newval, &error))
 		return true;
 	GUC_check_errcode(ERRCODE_INVALID_PARAMETER_VALUE);
 	GUC_check_errmsg("invalid value for the setting \"uidgen.registry\"");
-	GUC_check_errdetail(SECRET_DETAIL);
-	GUC_check_errhint(SECRET_HINT);
+	GUC_check_errdetail("%s", error.detail);
+	GUC_check_errhint("%s", error.hint);
 	return false;
 }
 
@@ -281,6 +328,19 @@ define_enum(const char *name, const char *short_desc, const char *long_desc,
 							 options, context, 0, NULL, assign, NULL);
 }
 
+/* In time for a new registry, which a layout with more room needs. */
+static void
+warn_of_end(const UidgenLayout *layout, const char *text)
+{
+	UidgenMicroseconds end;
+
+	if (layout_lasts(layout, &end) < LAYOUT_WARNING)
+		ereport(LOG,
+				(errmsg("the layout of uidgen is used up on %s", date_of(end)),
+				 errdetail("The setting \"uidgen.layout\" is \"%s\".", text),
+				 errhint("Plan a new registry with a layout that has more time bits or a later epoch.")));
+}
+
 /* Judge the settings against each other, which no single hook can do. */
 static void
 judge(void)
@@ -305,8 +365,10 @@ judge(void)
 		   layout.bits[UIDGEN_SEQUENCE] + layout.bits[UIDGEN_ZERO] ==
 		   layout.total_bits);
 	uidgen_layout_print(&layout, judged.layout);
-	if (uidgen_has_secret(uidgen_registry))
-		note_value("uidgen.registry", SECRET_DETAIL " " SECRET_HINT);
+	if (!uidgen_conninfo_may_be_shown(uidgen_registry, &error))
+		note_error(&error, "uidgen.registry");
+	if (process_shared_preload_libraries_in_progress)
+		warn_of_end(&layout, judged.layout);
 
 	workers = uidgen_layout_maximum(&layout, UIDGEN_WORKER);
 	if (worker_setting >= 0 && (uint64) worker_setting > workers)
@@ -322,6 +384,12 @@ judge(void)
 		note_value("uidgen.datacenter_id",
 				   "%d is above " UINT64_FORMAT ", the layout's largest datacenter id.",
 				   datacenter_setting, datacenters);
+}
+
+void
+uidgen_warn_of_end(void)
+{
+	warn_of_end(&uidgen_layout, uidgen_layout_text);
 }
 
 void

@@ -84,6 +84,9 @@ extern bool uidgen_settings_of_another(void);
  */
 extern const UidgenPinned *uidgen_judged(void);
 
+/* Say in the log if the layout that was pinned is used up within a year; the postmaster does so at preload. */
+extern void uidgen_warn_of_end(void);
+
 /* Judge once more, after the configuration was read again. */
 extern void uidgen_judge_again(void);
 

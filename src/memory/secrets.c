@@ -1,12 +1,16 @@
 /*
  * secrets.c
- *	  Does a connection string hold a password?
+ *	  What the setting "uidgen.registry" may be, so that it shows no password: see secrets.h.
  *
  * Settings are checked in the postmaster, where there is no libpq.  So the two forms of a connection
- * string are read here as far as it takes to tell the names of options and the end of values:
+ * string are read here, as far as it takes to know each option and where its value ends:
  *
  *	host=a user = b application_name='c d'
  *	postgresql://user@host:port,host:port/database?option=value&option=value
+ *
+ * What libpq cannot read, it reports with a piece of the string.  A password may be in it, though nobody
+ * can say where.  So what is neither of these forms is refused, and no message repeats any of it: only
+ * the position of what is wrong.
  */
 #include "postgres.h"
 
@@ -14,30 +18,118 @@
 
 #include <ctype.h>
 
-static bool
-is_secret(const char *keyword)
+/* What is looked at in an option's value. */
+typedef enum Kind
 {
-	/* Those that libpq does not show, up to PostgreSQL 19. */
-	static const char *const secrets[] = {
-		"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key"
-	};
+	ANY,
+	SECRET,						/* libpq does not show it */
+	HOST,
+	PORT,
+	DATABASE
+} Kind;
 
-	for (size_t i = 0; i < lengthof(secrets); i++)
-		if (pg_strcasecmp(keyword, secrets[i]) == 0)
-			return true;
+/* Those of libpq up to PostgreSQL 19; test/t/remote_keeper.pl compares them with the libpq that is there. */
+static const struct
+{
+	const char *keyword;
+	Kind		kind;
+}			options[] = {
+	{"host", HOST}, {"hostaddr", HOST}, {"port", PORT}, {"dbname", DATABASE},
+	{"password", SECRET}, {"sslpassword", SECRET}, {"oauth_client_secret", SECRET},
+	{"scram_client_key", SECRET}, {"scram_server_key", SECRET},
+	{"application_name", ANY}, {"authtype", ANY}, {"channel_binding", ANY}, {"client_encoding", ANY},
+	{"connect_timeout", ANY}, {"fallback_application_name", ANY}, {"gssdelegation", ANY},
+	{"gssencmode", ANY}, {"gsslib", ANY}, {"keepalives", ANY}, {"keepalives_count", ANY},
+	{"keepalives_idle", ANY}, {"keepalives_interval", ANY}, {"krbsrvname", ANY},
+	{"load_balance_hosts", ANY}, {"max_protocol_version", ANY}, {"min_protocol_version", ANY},
+	{"oauth_ca_file", ANY}, {"oauth_client_id", ANY}, {"oauth_issuer", ANY}, {"oauth_scope", ANY},
+	{"options", ANY}, {"passfile", ANY}, {"replication", ANY}, {"require_auth", ANY},
+	{"requirepeer", ANY}, {"requiressl", ANY}, {"service", ANY}, {"servicefile", ANY},
+	{"ssl_max_protocol_version", ANY}, {"ssl_min_protocol_version", ANY}, {"sslcert", ANY},
+	{"sslcertmode", ANY}, {"sslcompression", ANY}, {"sslcrl", ANY}, {"sslcrldir", ANY}, {"sslkey", ANY},
+	{"sslkeylogfile", ANY}, {"sslmode", ANY}, {"sslnegotiation", ANY}, {"sslrootcert", ANY},
+	{"sslsni", ANY}, {"target_session_attrs", ANY}, {"tcp_user_timeout", ANY}, {"tty", ANY}, {"user", ANY},
+};
+
+#define SECRET_DETAIL "It holds a password, which the server log and members of pg_monitor would see."
+#define SECRET_HINT "Put the password into a file that the option \"passfile\" names, or into a service file; and change it, since the log may have this statement."
+#define FORM_HINT "It has the form that libpq reads, \"host=a,b dbname=uidgen user=node7 passfile=/path\". If it holds a password, change that: the log may have this statement."
+
+static bool
+has_secret(UidgenComplaint *error)
+{
+	strlcpy(error->detail, SECRET_DETAIL, sizeof(error->detail));
+	strlcpy(error->hint, SECRET_HINT, sizeof(error->hint));
 	return false;
 }
 
-/* Is a secret's name in there, wherever?  For what is no connection string. */
+/* What is wrong, of which `at` is the place. */
 static bool
-mentions_secret(const char *text)
+unreadable(UidgenComplaint *error, const char *what, const char *conninfo, const char *at)
 {
-	for (; *text; text++)
-		if (pg_strncasecmp(text, "password", 8) == 0 ||
-			pg_strncasecmp(text, "secret", 6) == 0 || pg_strncasecmp(text, "scram", 5) == 0)
-			return true;
+	snprintf(error->detail, sizeof(error->detail), "%s at position %d.",
+			 what, (int) (at - conninfo) + 1);
+	strlcpy(error->hint, FORM_HINT, sizeof(error->hint));
 	return false;
 }
+
+/* Can they be names, addresses, or folders with a socket, of which a blank may be part? */
+static bool
+are_hosts(const char *list)
+{
+	if (strpbrk(list, "=?") || strstr(list, "://"))
+		return false;
+	for (const char *host = list;; host++)
+	{
+		bool		is_socket = *host == '/' || *host == '@';
+		size_t		length = strcspn(host, ",");
+
+		if (!is_socket && strcspn(host, " \t\n/@") < length)
+			return false;
+		host += length;
+		if (!*host)
+			return true;
+	}
+}
+
+/*
+ * An option whose keyword and value have no escapes any more.  `at` is its place in the string.
+ */
+static bool
+check_option(const char *keyword, const char *value, const char *conninfo, const char *at,
+			 UidgenComplaint *error)
+{
+	for (size_t i = 0; i < lengthof(options); i++)
+	{
+		/* A secret is one in capitals, too, though libpq would not know it. */
+		if (options[i].kind == SECRET && pg_strcasecmp(keyword, options[i].keyword) == 0)
+			return has_secret(error);
+		if (strcmp(keyword, options[i].keyword) != 0)
+			continue;
+		switch (options[i].kind)
+		{
+			case ANY:
+			case SECRET:
+				return true;
+			case HOST:
+				if (!are_hosts(value))
+					return unreadable(error, "There is no name of a host", conninfo, at);
+				return true;
+			case PORT:
+				if (value[strspn(value, "0123456789, \t\n")] != '\0')
+					return unreadable(error, "There is no port number", conninfo, at);
+				return true;
+			case DATABASE:
+				/* libpq may read such a name as a connection string. */
+				if (strchr(value, '=') || strstr(value, "://"))
+					return unreadable(error, "There is a connection string instead of the name of a database", conninfo, at);
+				return true;
+		}
+	}
+	return unreadable(error, "There is an option that is none of libpq's", conninfo, at);
+}
+
+/* ---- a URI ---- */
 
 static int
 hex_digit(char c)
@@ -46,45 +138,79 @@ hex_digit(char c)
 		c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The options of a URI, behind its question mark. */
-static bool
-has_secret_option(const char *c)
+/* A part of a URI, without its percent signs.  Allocated. */
+static char *
+decode(const char *part, size_t length)
 {
-	while (*c)
+	char	   *decoded = palloc(length + 1);
+	size_t		n = 0;
+
+	for (size_t i = 0; i < length; i++)
 	{
-		char		keyword[64];
-		size_t		n = 0;
+		char		c = part[i];
 
-		while (*c && *c != '=' && *c != '&')
+		if (c == '%' && i + 2 < length && hex_digit(part[i + 1]) >= 0 && hex_digit(part[i + 2]) >= 0)
 		{
-			char		read = *c;
+			c = (char) (hex_digit(part[i + 1]) * 16 + hex_digit(part[i + 2]));
+			i += 2;
+		}
+		decoded[n++] = c;
+	}
+	decoded[n] = '\0';
+	return decoded;
+}
 
-			if (read == '%' && hex_digit(c[1]) >= 0 && hex_digit(c[2]) >= 0)
-			{
-				read = (char) (hex_digit(c[1]) * 16 + hex_digit(c[2]));
-				c += 2;
-			}
-			/* A longer one is no keyword of libpq. */
-			if (n < sizeof(keyword) - 1)
-				keyword[n++] = read;
+/* host:port,[address]:port up to a slash or a question mark. */
+static bool
+check_hosts(const char *c, const char *end, const char *conninfo, UidgenComplaint *error)
+{
+	for (;;)
+	{
+		const char *host = c;
+		size_t		length;
+
+		if (c < end && *c == '[')
+		{
+			host = ++c;
+			while (c < end && *c != ']')
+				c++;
+			length = c - host;
+			if (c == end)
+				return unreadable(error, "There is a bracket without its end", conninfo, host - 1);
 			c++;
 		}
-		keyword[n] = '\0';
-		if (is_secret(keyword))
+		else
+		{
+			while (c < end && *c != ':' && *c != ',')
+				c++;
+			length = c - host;
+		}
+		if (!check_option("host", decode(host, length), conninfo, host, error))
+			return false;
+		if (c < end && *c == ':')
+		{
+			const char *port = ++c;
+
+			while (c < end && *c != ',')
+				c++;
+			if (!check_option("port", decode(port, c - port), conninfo, port, error))
+				return false;
+		}
+		if (c == end)
 			return true;
-		while (*c && *c != '&')
-			c++;
-		if (*c == '&')
-			c++;
+		if (*c++ != ',')
+			return unreadable(error, "There is no comma", conninfo, c - 1);
 	}
-	return false;
 }
 
 /* What follows "postgresql://". */
 static bool
-uri_has_secret(const char *uri)
+check_uri(const char *uri, const char *conninfo, UidgenComplaint *error)
 {
-	const char *options = strchr(uri, '?');
+	const char *query = strchr(uri, '?');
+	const char *end = query ? query : uri + strlen(uri);
+	const char *at = NULL;
+	const char *database;
 	bool		colon = false;
 
 	/* user:password@, also where a question mark or a slash was not encoded. */
@@ -92,41 +218,71 @@ uri_has_secret(const char *uri)
 	{
 		if (*c == ':')
 			colon = true;
-		if (*c == '@' && colon && (!options || c < options || !memchr(uri, '/', c - uri)))
-			return true;
+		if (*c == '@' && colon && (!query || c < query || !memchr(uri, '/', c - uri)))
+			return has_secret(error);
 	}
-	return options && has_secret_option(options + 1);
+	for (const char *c = uri; c < end && *c != '/' && !at; c++)
+		if (*c == '@')
+			at = c;
+	if (at)
+		uri = at + 1;
+	database = memchr(uri, '/', end - uri);
+	if (!check_hosts(uri, database ? database : end, conninfo, error))
+		return false;
+	if (database &&
+		!check_option("dbname", decode(database + 1, end - database - 1), conninfo, database + 1, error))
+		return false;
+	while (query && *query)
+	{
+		const char *option = query + 1;
+		size_t		length = strcspn(option, "&");
+		const char *equals = memchr(option, '=', length);
+		char	   *keyword;
+		char	   *value;
+
+		query = option + length;
+		if (length == 0 && !*query)
+			break;
+		if (!equals)
+			return unreadable(error, "There is an option without a value", conninfo, option);
+		keyword = decode(option, equals - option);
+		value = decode(equals + 1, option + length - equals - 1);
+		/* As other clients write sslmode=require. */
+		if (strcmp(keyword, "ssl") == 0 && strcmp(value, "true") == 0)
+			continue;
+		if (!check_option(keyword, value, conninfo, option, error))
+			return false;
+	}
+	return true;
 }
 
-bool
-uidgen_has_secret(const char *conninfo)
+/* ---- the other form ---- */
+
+static bool
+check_pairs(const char *conninfo, UidgenComplaint *error)
 {
 	const char *c = conninfo;
+	char	   *value = palloc(strlen(conninfo) + 1);
 
-	if (strncmp(c, "postgresql://", 13) == 0)
-		return uri_has_secret(c + 13);
-	if (strncmp(c, "postgres://", 11) == 0)
-		return uri_has_secret(c + 11);
 	for (;;)
 	{
-		char		keyword[64];
-		size_t		n = 0;
+		const char *option;
+		char	   *keyword;
 		bool		quoted;
+		size_t		n = 0;
 
 		while (isspace((unsigned char) *c))
 			c++;
 		if (!*c)
-			return false;
-		for (; *c && *c != '=' && !isspace((unsigned char) *c); c++)
-			if (n < sizeof(keyword) - 1)
-				keyword[n++] = *c;
-		keyword[n] = '\0';
-		if (is_secret(keyword))
 			return true;
+		option = c;
+		while (*c && *c != '=' && !isspace((unsigned char) *c))
+			c++;
+		keyword = pnstrdup(option, c - option);
 		while (isspace((unsigned char) *c))
 			c++;
 		if (*c != '=')
-			return mentions_secret(conninfo);
+			return unreadable(error, "There is an option without a value", conninfo, option);
 		for (c++; isspace((unsigned char) *c);)
 			c++;
 		quoted = *c == '\'';
@@ -136,9 +292,24 @@ uidgen_has_secret(const char *conninfo)
 		{
 			if (*c == '\\' && c[1])
 				c++;
-			c++;
+			value[n++] = *c++;
 		}
+		value[n] = '\0';
+		if (!check_option(keyword, value, conninfo, option, error))
+			return false;
 		if (quoted && *c++ != '\'')
-			return mentions_secret(conninfo);
+			return unreadable(error, "There is an option whose quoted value has no end", conninfo, option);
 	}
+}
+
+bool
+uidgen_conninfo_may_be_shown(const char *conninfo, UidgenComplaint *error)
+{
+	memset(error, 0, sizeof(*error));
+	strlcpy(error->message, "invalid value", sizeof(error->message));
+	if (strncmp(conninfo, "postgresql://", 13) == 0)
+		return check_uri(conninfo + 13, conninfo, error);
+	if (strncmp(conninfo, "postgres://", 11) == 0)
+		return check_uri(conninfo + 11, conninfo, error);
+	return check_pairs(conninfo, error);
 }

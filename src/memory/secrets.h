@@ -1,14 +1,16 @@
 /*
  * secrets.h
- *	  Does a connection string hold a password?
+ *	  May a connection string be a setting, which the server log and members of pg_monitor see?
  */
 #ifndef UIDGEN_SECRETS_H
 #define UIDGEN_SECRETS_H
 
+#include "core/complaint.h"
+
 /*
- * Is there a password, or another secret that libpq knows, in a connection string in either of
- * its forms?  Where the string is none that libpq would read, doubt counts as yes.
+ * False, and why, if there is a password in it, or another secret that libpq knows; or if libpq could not
+ * read it, since then nobody knows what of it is a password.  The complaint repeats nothing of it.
  */
-extern bool uidgen_has_secret(const char *conninfo);
+extern bool uidgen_conninfo_may_be_shown(const char *conninfo, UidgenComplaint *error);
 
 #endif							/* UIDGEN_SECRETS_H */

@@ -317,7 +317,7 @@ report_no_host(void)
 			 errmsg("could not connect to the registry"),
 			 errdetail_internal("%s", problems.data),
 			 read_only ?
-			 errhint("The setting \"uidgen.registry\" should name every server that can be the primary server of the registry.") :
+			 errhint("The setting \"uidgen.registry\" should name every server that can be the primary server of the registry. If that one is among them, the detail says which setting of its keeps it from being written.") :
 			 errhint("Check host, port, dbname, user and passfile of the setting \"uidgen.registry\". The detail, which is in the log of this server, says what each host answered.")));
 }
 

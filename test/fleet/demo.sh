@@ -95,7 +95,7 @@ configure()
 	shift
 	{
 		printf '%s\n' "port = $(port_of "$server")" "listen_addresses = ''" "unix_socket_directories = '$work/socket'" \
-			'fsync = off' 'shared_buffers = 16MB' 'max_connections = 30' "$@"
+			'fsync = off' 'dynamic_shared_memory_type = mmap' 'shared_buffers = 16MB' 'max_connections = 30' "$@"
 	} >>"$work/$server/postgresql.conf"
 )
 
@@ -127,6 +127,8 @@ start()
 kill_server()
 {
 	kill -9 "$(sed 1q "$work/$1/postmaster.pid")"
+	# What else would be left until the machine is started anew: a segment of shared memory.
+	as_server ipcrm -m "$(awk 'NR == 7 { print $2 }' "$work/$1/postmaster.pid")"
 	rm "$work/$1/postmaster.pid" "$work/socket/.s.PGSQL.$(port_of "$1").lock"
 }
 

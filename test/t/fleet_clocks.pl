@@ -33,6 +33,8 @@ my ($right, $wrong) = (fleet_node('right', hosts($registry), clock_off_by(0)), f
 draws($right, $wrong);
 ok(goes_on($right, $wrong), 'two nodes draw ids, one of which has a clock that is an hour ahead');
 my %worker = map { $_->name => worker_id($_) } $right, $wrong;
+like(log_since($wrong, 0), qr/LOG:  uidgen begins by the clock of the registry, which is 3[56]\d{5} ms behind this server's\n/, 'at first contact the log says so');
+unlike(log_since($right, 0), qr/begins by the clock/, '... where clocks differ');
 
 # By how many seconds the time of a new id is outside of what the registry's clock shows before and after.
 sub off
@@ -66,6 +68,12 @@ sub times_logged
 {
 	my ($node, $what) = @_;
 	return scalar(() = log_since($node, 0) =~ /$what/g);
+}
+
+sub asks_for_an_id
+{
+	my ($node) = @_;
+	return (try_psql($node, "SET uidgen.wait_timeout = '100ms'; SELECT uid_next()"))[0] == 0;
 }
 
 # ---- a node's clock ----
@@ -151,6 +159,27 @@ $registry->safe_psql('postgres', q{SELECT uidgen.create_segment('numbers', step 
 $clock{registry}->step(3600);
 ok(poll_until(sub { $right->psql('postgres', q{SET uidgen.wait_timeout = '20s'; SELECT uid_segment_next('numbers')}, on_error_stop => 1) == 0 }),
 	'the clock of the registry leaps: a node gets numbers, though nothing but them is drawn');
+
+# ---- a registry whose clock was ahead for a moment ----
+
+# What began in that moment is ahead, and so is the quarantine after a restart.
+$clock{registry}->correct;
+quarantine_ends($registry);
+ok(poll_until(sub { asks_for_an_id($right) }), 'the clock of the registry is correct');
+$clock{registry}->step(3600);
+my $misled = fleet_node('misled', hosts($registry), clock_off_by(0));
+ok(poll_until(sub { asks_for_an_id($misled) }), 'it is an hour ahead for a moment, in which a node begins');
+like(log_since($misled, 0), qr/LOG:  uidgen begins by the clock of the registry, which is 3[56]\d{5} ms ahead of this server's\n.*\n.*HINT:  If it is the registry's, ids go back once that is correct/,
+	'... which says so');
+$clock{registry}->correct;
+$registry->stop('fast');
+$clock{registry}->under(sub { $registry->start });
+my $late = fleet_node('late', hosts($registry), clock_off_by(0), "uidgen.wait_timeout = '100ms'");
+ok(poll_until(sub { asks_for_an_id($late); last_error($late) =~ /^the registry is in quarantine until/ }), 'restarted later it is in quarantine');
+fails_with($late, 'SELECT uid_next()', '55000', qr/HINT:  The clock of the registry was ahead when the quarantine began\. If it is correct now, and nothing can be lost, .*end_quarantine/,
+	'... for as much longer, and a node that waits says why');
+quarantine_ends($registry);
+ok(poll_until(sub { asks_for_an_id($late) }), 'the owner ends it');
 
 nothing_twice('no id was seen twice');
 done_testing();

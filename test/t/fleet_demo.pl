@@ -77,6 +77,14 @@ sub left_by
 	return join ' ', @left;
 }
 
+# Shared memory of ours that no process has mapped any more.
+sub shared_memory_left
+{
+	my %mapped = map { $_ => 1 } map { UidgenTest::process_file($_, 'maps') =~ m{(/dev/shm/PostgreSQL\.\d+)}g } map { m{(\d+)$} } glob '/proc/[0-9]*';
+	return map { $_ => 1 } grep { -o && !$mapped{$_} } glob '/dev/shm/PostgreSQL.*';
+}
+my %left_before = shared_memory_left();
+
 # The rows of uidgen.fleet, as lists of worker ids, in the order in which they are shown.
 sub fleets
 {
@@ -122,5 +130,8 @@ is(end_demo($broken), 1, 'with a registry that grants one worker id to all it en
 like($broken->{out}, qr/^ +\d{5,} +together, [1-9]\d* of them more than once\nuidgen: the same id came twice, such as \d+$/m, '... and says that ids came twice')
   or diag($broken->{out});
 is(left_by($broken), '', 'nothing is left behind');
+
+my %left = shared_memory_left();
+is(join(' ', grep { !$left_before{$_} } sort keys %left), '', 'nor is shared memory');
 
 done_testing();

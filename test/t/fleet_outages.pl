@@ -61,6 +61,8 @@ $registry->reload;
 
 my $there = 'host=' . $registry->host . ' port=' . $registry->port;
 my $node = fleet_node('node', hosts($registry));
+# Its database was made where nothing says of which layout its ids are.
+$node->safe_psql('postgres', 'SELECT uidgen.use_layout()');
 my $count = 0;
 
 # The node's registry is another one, or none, while an outage lasts.
@@ -150,6 +152,11 @@ my %outage = (
 		return ($copy, sub { stops_drawing($_) foreach $node, $copy });
 	},
 	'the hosts of `uidgen.registry` are two registries' => pointed_at(hosts($registry, fleet_registry('mistaken'))),
+	"a setting of the registry's database, or of the node's role, is not for a registry" => sub {
+		my $end_sessions = q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'uidgen keeper'};
+		$registry->safe_psql('postgres', "ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'; $end_sessions");
+		return ($node, sub { $registry->safe_psql('postgres', "ALTER DATABASE postgres RESET default_transaction_isolation; $end_sessions") });
+	},
 	'the registry was begun anew at the same place, or a name leads to another one' => sub {
 		my $place = fleet_registry('place');
 		my $there = new_node($place);

@@ -16,7 +16,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $home = PostgreSQL::Test::Utils::tempdir_short();
-my %port = map { $_ => PostgreSQL::Test::Cluster::get_free_port() } 5501 .. 5504;
+my %port = map { $_ => PostgreSQL::Test::Cluster::get_free_port() } 5501 .. 5505;
 my %where = (
 	'on the registry' => '-p 5501 -d uidgen',
 	'on a node' => '-p 5502',

@@ -6,6 +6,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use EverySetting;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -165,62 +166,19 @@ sub keeper_works
 	  || diag("$state\n" . substr($said, 0, 2000));
 }
 
-# All that ALTER DATABASE can set: at its least and its greatest, each value of an
-# enumeration, and texts that do harm where one can think of some.
-my %texts = (
-	client_encoding => 'SJIS',
-	createrole_self_grant => 'set, inherit',
-	datestyle => 'German',
-	default_text_search_config => 'simple',
-	log_min_messages => 'debug5',    # an enumeration before version 19
-	'plpgsql.extra_errors' => 'all',
-	'plpgsql.extra_warnings' => 'all',
-	restrict_nonsystem_relation_kind => 'view, foreign-table',
-	timezone => 'Pacific/Kiritimati',
-	timezone_abbreviations => 'India',
-	wal_consistency_checking => 'all',
-	map { $_ => 'C' } qw(lc_messages lc_monetary lc_numeric lc_time));
-# Since version 19 standard_conforming_strings can only be on.
-my @fixed = ('max_stack_depth', $node->pg_version->major >= 19 ? 'standard_conforming_strings' : ());
-my $fixed = join ', ', map { "'$_'" } @fixed;
-my $texts = join ', ', map { "('$_', '$texts{$_}')" } sort keys %texts;
-my $CAN_BE_SET = "context IN ('user', 'superuser') AND name !~ '^(transaction_(isolation|read_only|deferrable))\$'";
-
 sub reset_all
 {
 	$node->safe_psql('postgres', 'ALTER DATABASE registry RESET ALL');
 }
 
 $node->safe_psql('postgres', 'ALTER ROLE ALL RESET ALL');
-my $rounds = $node->safe_psql('postgres', "LOAD 'plpgsql'; SELECT max(cardinality(enumvals)) FROM pg_settings WHERE $CAN_BE_SET");
-foreach my $round (1 .. $rounds)
+my $every = EverySetting->new($node, 'postgres');
+foreach my $round (1 .. $every->rounds)
 {
-	my $end = $round % 2 ? 'least' : 'greatest';
-
 	reset_all();
-	$node->psql('postgres', <<~"END", on_error_stop => 0);
-		LOAD 'plpgsql';
-		SELECT format('ALTER DATABASE registry SET %s = %L', name,
-			CASE vartype
-				WHEN 'bool' THEN CASE '$end' WHEN 'least' THEN 'off' ELSE 'on' END
-				WHEN 'enum' THEN enumvals[least($round, cardinality(enumvals))]
-				WHEN 'string' THEN coalesce(sample, 'evil')
-				ELSE CASE '$end' WHEN 'least' THEN min_val ELSE max_val END
-			END)
-		FROM pg_settings LEFT JOIN (VALUES $texts) AS t (of, sample) ON of = lower(name)
-		WHERE $CAN_BE_SET
-		\\gexec
-		ALTER DATABASE registry SET role = mallory;
-		ALTER DATABASE registry SET session_authorization = mallory;
-		END
-	is( $node->safe_psql('postgres', <<~"END"),
-			LOAD 'plpgsql';
-			SELECT string_agg(name, ' ') FROM pg_settings
-			WHERE $CAN_BE_SET AND name NOT IN ($fixed) AND lower(name) NOT IN
-				(SELECT lower(split_part(unnest(setconfig), '=', 1)) FROM pg_db_role_setting)
-			END
-		'', "round $round: all is set") if $round <= 2;
-	keeper_works("all settings at their $end, and value $round of enumerations");
+	my $name = $every->set('DATABASE registry', $round);
+	$node->safe_psql('postgres', "ALTER DATABASE registry SET $_ = mallory") foreach qw(role session_authorization);
+	keeper_works($name);
 }
 
 # Where one hides what another does.

@@ -6,6 +6,7 @@ use strict;
 use warnings;
 
 use FindBin;
+use POSIX ();
 use lib "$FindBin::RealBin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -98,6 +99,18 @@ is(keeper_pid($node), '', 'no keeper runs');
 unlink $bad_conf;
 $node->restart;
 cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', $first, 'with good settings ids are issued again');
+
+# A layout that ends soon: 28 bits of seconds are eight years and a half.
+my $epoch = POSIX::strftime('%Y-%m-%d', gmtime(time - (1 << 28) + 300 * 86400));
+append_to_file($bad_conf, "uidgen.layout = 'baidu epoch:$epoch'\n");
+my $started = -s $node->logfile;
+$node->restart;
+like(log_since($node, $started), qr/LOG:  the layout of uidgen is used up on \d{4}-\d\d-\d\d\n.*DETAIL:.*"time:28:1s worker:22 sequence:13 epoch:$epoch".*\n.*HINT:  Plan a new registry/,
+	'the log says when a layout ends within a year');
+unlink $bad_conf;
+$started = -s $node->logfile;
+$node->restart;
+unlike(log_since($node, $started), qr/the layout of uidgen/, '... and not of others');
 
 # While the server runs, a bad value is refused as usual, and the old one stays.
 fails_with($node, "ALTER SYSTEM SET uidgen.layout = 'snowball'", '22023', qr/snowball/,

@@ -123,9 +123,9 @@ like(log_since($node, $log), qr/LOG:  uidgen ignores the option "target_session_
 change_setting($node, 'uidgen.registry', conninfo($registry) . ' user=stranger');
 fails_with($node, "DO 'BEGIN FOR i IN 1 .. 100 LOOP PERFORM uid_next(), pg_sleep(0.1); END LOOP; END'", '55000', qr/permission denied/,
 	'the registry refuses: callers are told');
-change_setting($node, 'uidgen.registry', conninfo($registry) . ' hots=x');
+change_setting($node, 'uidgen.registry', conninfo($registry) . ' port=1,2');
 poll_until(sub { $node->safe_psql('postgres', 'SELECT last_error FROM uidgen.status') =~ /connection string/ });
-fails_with($node, 'SELECT uid_next()', '22023', qr/the setting "uidgen.registry" is not a connection string that can be used.*hots/s,
+fails_with($node, 'SELECT uid_next()', '22023', qr/the setting "uidgen.registry" is not a connection string that can be used.*2 ports for 1 hosts/s,
 	'a string that makes no sense: callers are told');
 change_setting($node, 'uidgen.registry', '');
 goes_on('the registry of this server');
@@ -137,30 +137,55 @@ goes_on('moved');
 
 # ---- passwords ----
 
-foreach my $secret (
-	"host=a password=s3cret", "password = s3cret", "host='a b' password='s3cret'", "host=a\\ PassWord=x password=s3cret", "sslpassword=s3cret",
-	'postgresql://node:s3cret@a/uidgen', 'postgres://node:s3c/ret@a,b', 'postgres://node:s3c?ret@a', 'postgresql://a/uidgen?password=s3cret',
-	'postgresql://a/x?user=y&p%61ssword=s3cret', "host='a password=s3cret", "host=a, password s3cret")
+# The value is refused, and nothing that is said repeats it; psql shows the line of the statement.
+sub refused
 {
-	my ($state, $text) = sqlstate_of($node, "ALTER SYSTEM SET uidgen.registry = '" . ($secret =~ s/'/''/gr) . "'");
-	is($state, '22023', "refused: $secret");
-	unlike($text =~ s/^(LINE|psql:).*//mgr, qr/s3c/, '... without repeating it');
+	my ($value, $why, $name) = @_;
+	my ($state, $text) = sqlstate_of($node, "ALTER SYSTEM SET uidgen.registry = '" . ($value =~ s/'/''/gr) . "'");
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	like("$state $text", qr/^22023 .*$why.*the log may have this statement/s, "refused: $name");
+	return unlike($text =~ s/^(LINE|psql:).*//mgr, qr/s3c|hunter/, '... without repeating it');
 }
+refused($_, 'It holds a password', $_)
+  foreach "host=a password=s3cret", "password = s3cret", "host='/a b' password='s3cret'", "host=/a\\ PassWord:x password=s3cret", 'PASSWORD=s3cret', "sslpassword=s3cret",
+  'postgresql://node:s3cret@a/uidgen', 'postgres://node:s3c/ret@a,b', 'postgres://node:s3c?ret@a', 'postgresql://a/uidgen?password=s3cret',
+  'postgresql://a/x?user=y&p%61ssword=s3cret', "host=a password='s3cret";
+# What libpq cannot read, it would report with a piece of it.
+my $POSITION = 'DETAIL:\s+There is [^:@]* at position \d+\.';
+refused($_, $POSITION, $_)
+  foreach "host='a password=s3cret", "host=a, password s3cret", ' postgresql://u:s3cret@h/db', ' postgresql://u:s3cret@h/db?sslmode=require', 'Postgresql://u:s3cret@h/db',
+  'postgres:/u:s3cret@h/db', 'u:s3cret@h/db', 'passwort=s3cret', 'pass=s3cret', 'host=h passwd=s3cret', "dbname='postgresql://u:s3cret\@h/db'", "dbname='user=u pass=s3cret'",
+  'host=h\\ password=s3cret', 'host=postgresql://u:s3cret@h', 'port=s3cret', 'postgresql://node:s3cret%40a/uidgen', 'postgresql://a/uidgen?s3cret',
+  'postgresql://a/uidgen?pass=s3cret', 'postgresql://[::1/s3cret', 'postgresql://[::1]s3cret/', 'postgresql://h/postgresql%3A%2F%2Fu%3Ahunter2%40h', '=s3cret', 's3cret';
 foreach my $good (
-	'host=a passfile=/etc/password', "application_name='password=x' host=b", 'host=a user=password', 'postgresql://node@[::1]:5432/uidgen?application_name=a@b',
-	'postgresql://a:5432,b:5433/uidgen', 'service=password')
+	'', 'host=a passfile=/etc/password', "application_name='password=x' host=b", 'host=a user=password', 'postgresql://node@[::1]:5432/uidgen?application_name=a@b',
+	'postgresql://a:5432,b:5433/uidgen', 'postgresql:///uidgen?host=/tmp&port=5433', 'postgresql://%2Fvar%2Frun/uidgen', 'postgres://', 'postgresql://a?ssl=true&sslmode=require',
+	"host='/a folder' port='5432, 5433'", 'service=password', "host=@/abstract user = 'a\\'b' dbname=x ")
 {
 	is($node->psql('postgres', "ALTER SYSTEM SET uidgen.registry = '" . ($good =~ s/'/''/gr) . "'"), 0, "not refused: $good");
 }
+# Each option of the libpq that is there.
+my $lister = build_program('tools/libpq_options', 'libpq_options', "-I$ENV{CLIENT_HEADERS}", "-L$ENV{CLIENT_LIBRARIES}", '-lpq');
+my ($options) = run_command([$lister]);
+my %is_secret = $options =~ /^(\w+) (\d)$/mg;
+cmp_ok(scalar keys %is_secret, '>', 30, 'libpq has options');
+foreach my $option (sort keys %is_secret)
+{
+	my $value = $option eq 'port' ? 1 : 'hunter2';
+	# libpq shows these, which are as good as a password.
+	$is_secret{$option} || $option =~ /^scram_\w+_key$/
+	  ? refused("$option=$value", 'It holds a password', "the secret $option")
+	  : is($node->psql('postgres', "ALTER SYSTEM SET uidgen.registry = '$option=$value'"), 0, "not refused: the option $option");
+}
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET uidgen.registry');
 $log = -s $node->logfile;
-append_to_file($node->data_dir . '/more.conf', "uidgen.registry = 'host=a password=s3cret'\n");
+append_to_file($node->data_dir . '/more.conf', "uidgen.registry = ' postgresql://u:s3cret\@h/db'\n");
 $node->reload;
 ok(poll_until(sub { log_since($node, $log) =~ /invalid value for the setting "uidgen.registry"/ }), 'refused in a file');
 unlike(log_since($node, $log), qr/s3cret/, 'the log does not repeat it');
 $node->restart;
 unlike(log_since($node, $log), qr/s3cret/, '... nor does it when the server starts');
-fails_with($node, 'SELECT uid_next()', '22023', qr/uidgen\.registry.*password/s, 'the server starts without ids');
+fails_with($node, 'SELECT uid_next()', '22023', qr/uidgen\.registry.*DETAIL:  There is an option.* at position 2\./s, 'the server starts without ids');
 unlink $node->data_dir . '/more.conf';
 $node->restart;
 goes_on('without it');

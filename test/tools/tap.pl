@@ -143,10 +143,13 @@ sub finish
 	}
 	elsif (defined $parser->skip_all)
 	{
+		note('skipped', "$program: " . $parser->skip_all);
 		show_line("${line}skipped: ", $parser->skip_all);
 	}
 	else
 	{
+		my %why = map { $_ => 1 } $text =~ /^ok \d+[^#\n]*# skip (.*)$/mg;
+		note('skipped', "$program: $skipped of its tests: " . join('; ', sort keys %why)) if $skipped;
 		show_line("$line$good passed, ", $skipped ? "of which $skipped skipped, " : '', $seconds);
 	}
 }

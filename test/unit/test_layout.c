@@ -755,6 +755,7 @@ refuse(const char *text, const char *detail, const char *hint)
 #define NO_PRESET "there is no such preset."
 #define NO_FIELD "there is no such field."
 #define NO_ITEM "it is neither a preset at the start nor NAME:VALUE."
+#define COMMA "it has a comma."
 #define NOTHING_MORE "nothing may follow its number of bits."
 #define TWICE "the field is given twice."
 #define SEE_GRAMMAR "Items are time:BITS:UNIT"
@@ -798,8 +799,9 @@ test_refusals(void)
 	refuse("twitter twitter", ITEM("twitter", "9") NO_ITEM, SEE_GRAMMAR);
 	refuse("time:41:1ms twitter", ITEM("twitter", "13") NO_ITEM, SEE_GRAMMAR);
 	refuse("twitter x", ITEM("x", "9") NO_ITEM, SEE_GRAMMAR);
-	refuse("time:41:1ms, worker:5", ITEM("time:41:1ms,", "1") BAD_UNIT, "time:41:1ms");
-	refuse("twitter, worker:5", ITEM("twitter,", "1") NO_PRESET, SEE_PRESETS);
+	refuse("time:41:1ms, worker:10", ITEM("time:41:1ms,", "1") COMMA, "without commas");
+	refuse("twitter, epoch:2025-01-01", ITEM("twitter,", "1") COMMA, "without commas");
+	refuse("time:41:1ms,worker:10", ITEM("time:41:1ms,worker:10", "1") COMMA, "without commas");
 	refuse("twitter:", ITEM("twitter:", "1") NO_FIELD, SEE_GRAMMAR);
 	refuse(":", ITEM(":", "1") NO_FIELD, SEE_GRAMMAR);
 	refuse("::", ITEM("::", "1") NO_FIELD, SEE_GRAMMAR);
@@ -842,7 +844,7 @@ test_refusals(void)
 	refuse("worker:0x5", ITEM("worker:0x5", "1") BITS_31, SEE_GRAMMAR);
 	refuse("time:41:1ms worker:5:5", ITEM("worker:5:5", "13") NOTHING_MORE, SEE_GRAMMAR);
 	refuse("time:41:1ms worker:5:", ITEM("worker:5:", "13") NOTHING_MORE, SEE_GRAMMAR);
-	refuse("time:41:1ms worker:5,", ITEM("worker:5,", "13") NOTHING_MORE, SEE_GRAMMAR);
+	refuse("time:41:1ms worker:5,", ITEM("worker:5,", "13") COMMA, "without commas");
 	refuse("time:41:1ms sequence:5ms", ITEM("sequence:5ms", "13") NOTHING_MORE, SEE_GRAMMAR);
 
 	/* Units. */

@@ -1,0 +1,204 @@
+# monitoring/make.pl
+#	  Makes the files of this folder out of uidgen.list: what exporters read, rules for Prometheus, and a dashboard for Grafana.
+#
+#	perl monitoring/make.pl [FOLDER]	# into another folder, as the test does to compare
+#
+# Core Perl only.
+use strict;
+use warnings;
+
+use FindBin;
+use JSON::PP;
+
+my $folder = $ARGV[0] // $FindBin::RealBin;
+my $MADE = 'Made by monitoring/make.pl of uidgen.list: change that.';
+my $RUNBOOK = 'docs/operations.md';
+
+# ---- the list ----
+
+my (@queries, @alerts);
+{
+	open(my $list, '<', "$FindBin::RealBin/uidgen.list") or die "could not read uidgen.list: $!";
+	my $now;
+	while (my $line = <$list>)
+	{
+		chomp $line;
+		next if $line =~ /^#|^$/;
+		if ($line =~ /^(query|alert) (\w+)$/)
+		{
+			$now = { name => $2, columns => [], sql => '' };
+			push @{ $1 eq 'query' ? \@queries : \@alerts }, $now;
+		}
+		elsif ($line =~ /^\tsql (.*)$/) { $now->{sql} .= "$1\n"; }
+		elsif ($line =~ /^\t(label|gauge|counter) (\w+) (.+)$/) { push @{ $now->{columns} }, { usage => $1, name => $2, is => $3 }; }
+		elsif ($line =~ /^\t(on|expr|for|severity|says|remedy) (.+)$/) { $now->{$1} = $2; }
+		else { die "uidgen.list, line $.: $line\n"; }
+	}
+}
+
+sub labels
+{
+	my ($query) = @_;
+	return map { $_->{name} } grep { $_->{usage} eq 'label' } @{ $query->{columns} };
+}
+
+sub metrics
+{
+	my ($query) = @_;
+	return grep { $_->{usage} ne 'label' } @{ $query->{columns} };
+}
+
+# ---- YAML ----
+
+# A text on one line: JSON is YAML.
+sub quoted
+{
+	return JSON::PP->new->allow_nonref->encode($_[0]);
+}
+
+# Several lines, which stand below "|".
+sub block
+{
+	my ($text, $indent) = @_;
+	return join '', map { "$indent$_\n" } split /\n/, $text;
+}
+
+sub write_file
+{
+	my ($name, $text) = @_;
+	open(my $file, '>', "$folder/$name") or die "could not write $folder/$name: $!";
+	print $file $text;
+	close $file;
+	return;
+}
+
+# ---- sql_exporter ----
+
+foreach my $place ('server', 'registry')
+{
+	my $text = "# $MADE\n# For sql_exporter: one of its collector_files.\ncollector_name: uidgen_$place\nmetrics:\n";
+	my @here = grep { $_->{on} eq $place } @queries;
+	foreach my $query (@here)
+	{
+		foreach my $column (metrics($query))
+		{
+			$text .= "  - metric_name: $query->{name}_$column->{name}\n    type: $column->{usage}\n    help: " . quoted($column->{is}) . "\n";
+			$text .= '    key_labels: [' . join(', ', labels($query)) . "]\n" if labels($query);
+			$text .= "    values: [$column->{name}]\n    query_ref: $query->{name}\n";
+		}
+	}
+	$text .= "queries:\n" . join('', map { "  - query_name: $_->{name}\n    query: |\n" . block($_->{sql}, ' ' x 6) } @here);
+	write_file("sql_exporter.$place.collector.yml", $text);
+}
+
+# ---- postgres_exporter, CloudNativePG ----
+
+sub exporter_queries
+{
+	my ($place, $more) = @_;
+	my $text = '';
+	foreach my $query (grep { $_->{on} eq $place } @queries)
+	{
+		$text .= "$query->{name}:\n  query: |\n" . block($query->{sql}, ' ' x 4) . $more . "  metrics:\n"
+		  . join('', map { "    - $_->{name}:\n        usage: " . uc($_->{usage}) . "\n        description: " . quoted($_->{is}) . "\n" } @{ $query->{columns} });
+	}
+	return $text;
+}
+
+foreach my $place ('server', 'registry')
+{
+	write_file("postgres_exporter.$place.yml", "# $MADE\n# For postgres_exporter: --extend.query-path.\n" . exporter_queries($place, ''));
+	my $database = $place eq 'server' ? 'app' : 'uidgen';
+	write_file("cloudnativepg.$place.yaml", "# $MADE\n# For CloudNativePG: spec.monitoring.customQueriesConfigMap names it.  Put the name of your database into target_databases.\n"
+		  . "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: uidgen-$place-monitoring\n  labels:\n    cnpg.io/reload: \"\"\ndata:\n  custom-queries: |\n"
+		  . block(exporter_queries($place, "  target_databases: [\"$database\"]\n"), ' ' x 4));
+}
+
+# ---- pgwatch ----
+
+{
+	my $text = "# $MADE\n# For pgwatch: --metrics; its presets are uidgen_server and uidgen_registry.\nmetrics:\n";
+	foreach my $query (@queries)
+	{
+		my @columns = map { $_->{usage} eq 'label' ? "q.$_->{name} AS tag_$_->{name}" : "q.$_->{name}" } @{ $query->{columns} };
+		$text .= "  $query->{name}:\n    sqls:\n      15: |\n" . block("SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint AS epoch_ns, " . join(', ', @columns)
+			  . "\nFROM (\n$query->{sql}) AS q", ' ' x 8);
+		$text .= '    gauges: [' . join(', ', map { $_->{name} } grep { $_->{usage} eq 'gauge' } @{ $query->{columns} }) . "]\n";
+	}
+	$text .= "presets:\n";
+	foreach my $place ('server', 'registry')
+	{
+		$text .= "  uidgen_$place:\n    metrics:\n" . join '', map { "      $_->{name}: 30\n" } grep { $_->{on} eq $place } @queries;
+	}
+	write_file('pgwatch.yaml', $text);
+}
+
+# ---- rules ----
+
+# CloudNativePG puts a prefix before the names.
+foreach my $kind ([ 'prometheus.rules.yml', '' ], [ 'cloudnativepg.rules.yml', 'cnpg_' ])
+{
+	my ($name, $prefix) = @$kind;
+	my $text = "# $MADE\ngroups:\n  - name: uidgen\n    rules:\n";
+	foreach my $alert (@alerts)
+	{
+		(my $expr = $alert->{expr}) =~ s/\buidgen_/${prefix}uidgen_/g;
+		$text .= "      - alert: $alert->{name}\n        expr: " . quoted($expr) . "\n";
+		$text .= "        for: $alert->{for}\n" if $alert->{for};
+		$text .= "        labels:\n          severity: $alert->{severity}\n        annotations:\n          summary: "
+		  . quoted('{{ $labels.' . ($expr =~ /by \(job\)/ ? 'job' : 'instance') . " }}: $alert->{says}") . "\n          runbook: " . quoted("$RUNBOOK#$alert->{remedy}") . "\n";
+	}
+	write_file($name, $text);
+}
+
+# ---- Grafana ----
+
+{
+	my (@panels, $y);
+	my %source = (type => 'prometheus', uid => '${datasource}');
+	my $id = 0;
+	foreach my $query (@queries)
+	{
+		$y += 8;
+		push @panels, { id => ++$id, type => 'row', title => $query->{name} =~ tr/_/ /r, collapsed => JSON::PP::false, panels => [], gridPos => { x => 0, y => $y++, w => 24, h => 1 } };
+		my $column = 0;
+		foreach my $metric (metrics($query))
+		{
+			my $name = "$query->{name}_$metric->{name}";
+			my $selected = "$name\{instance=~\"\$instance\"}";
+			my $rate = $metric->{usage} eq 'counter';
+			push @panels,
+			  {
+				id => ++$id,
+				type => 'timeseries',
+				title => $metric->{is} . ($rate ? ', a second' : ''),
+				datasource => \%source,
+				gridPos => { x => 8 * ($column % 3), y => $y + 8 * int($column / 3), w => 8, h => 8 },
+				fieldConfig => { defaults => { unit => $metric->{name} =~ /seconds$/ ? 's' : 'short', min => 0 }, overrides => [] },
+				targets => [ { refId => 'A', datasource => \%source, expr => $rate ? "rate($selected\[5m])" : $selected, legendFormat => join(' ', '{{instance}}', map { "{{$_}}" } labels($query)) } ],
+			  };
+			delete $panels[-1]{fieldConfig}{defaults}{min} if $metric->{name} =~ /offset|worker_id$|gap|lasts/;
+			$column++;
+		}
+		$y += 8 * int(($column + 2) / 3);
+	}
+	write_file(
+		'grafana.json',
+		JSON::PP->new->canonical->pretty->encode(
+			{
+				title => 'uidgen',
+				uid => 'uidgen',
+				description => $MADE,
+				schemaVersion => 39,
+				tags => ['postgresql'],
+				time => { from => 'now-6h', to => 'now' },
+				refresh => '30s',
+				panels => \@panels,
+				templating => {
+					list => [
+						{ name => 'datasource', type => 'datasource', query => 'prometheus', label => 'Data source' },
+						{ name => 'instance', type => 'query', label => 'Servers', datasource => \%source, query => 'label_values({__name__=~"uidgen_.*"}, instance)', multi => JSON::PP::true, includeAll => JSON::PP::true, current => { text => 'All', value => '$__all' }, refresh => 2 },
+					]
+				}
+			}));
+}

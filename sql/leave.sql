@@ -1,0 +1,7 @@
+-- The last test: what install.sql made in the database of the registry goes, where that is another one.
+SELECT made_by_us AND current_database() <> current_setting('uidgen.database') AS leaves, current_setting('uidgen.database') AS registry FROM installed \gset
+\if :leaves
+\c :"registry"
+DROP EXTENSION uidgen;
+\endif
+SELECT count(*) FROM pg_extension WHERE extname = 'uidgen' AND :'leaves';

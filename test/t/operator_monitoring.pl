@@ -1,0 +1,358 @@
+# monitoring/: what is there is made of uidgen.list; every query runs as a member of pg_monitor, in the form of each exporter; and each alert
+# fires by its fault and goes out again, as promtool sees it, of what the queries say before, during and after the fault.
+# Without promtool (Debian's package prometheus) the rules are not judged.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use FakeClock;
+use Fleet;
+use JSON::PP;
+use POSIX ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $monitoring = "$FindBin::RealBin/../../monitoring";
+
+# ---- the files ----
+
+my $made = PostgreSQL::Test::Utils::tempdir();
+system($^X, "$monitoring/make.pl", $made) == 0 or die 'make.pl has failed';
+my @files = map { m{([^/]+)$} } glob "$made/*";
+is_deeply([ sort @files, 'make.pl', 'uidgen.list' ], [ sort map { m{([^/]+)$} } glob "$monitoring/*" ], 'each file is made of the list');
+is(slurp_file("$monitoring/$_"), slurp_file("$made/$_"), "$_ is as made") foreach @files;
+
+# The queries, as the list has them: name, place, SQL, labels, metrics with their kind.
+my @queries;
+foreach my $text (slurp_file("$monitoring/uidgen.list") =~ /^(query .*?)(?=^(?:query|alert) |\z)/msg)
+{
+	my %query = (sql => join(' ', $text =~ /^\tsql (.*)$/mg), labels => [ $text =~ /^\tlabel (\w+)/mg ], metrics => [ $text =~ /^\t(?:gauge|counter) (\w+)/mg ]);
+	($query{name}) = $text =~ /^query (\w+)/;
+	($query{on}) = $text =~ /^\ton (\w+)/m;
+	push @queries, \%query;
+}
+my %metric = map { my $query = $_; map { ("$query->{name}_$_" => $query) } @{ $query->{metrics} } } @queries;
+my $dashboard = decode_json(slurp_file("$monitoring/grafana.json"));
+my %shown = map { $_ => 1 } map { $_->{expr} =~ /(uidgen_\w+)/g } map { @{ $_->{targets} // [] } } @{ $dashboard->{panels} };
+is_deeply([ sort keys %shown ], [ sort keys %metric ], 'the dashboard shows each metric');
+my %alerts = slurp_file("$monitoring/uidgen.list") =~ /^alert (\w+)\n(.*?)(?=^alert |\z)/msg;
+my %unknown = map { $_ => 1 } grep { !$metric{$_} } map { /\b(uidgen_\w+)\b/g } map { /^\texpr (.*)$/m } values %alerts;
+is_deeply([ keys %unknown ], [], 'alerts are of metrics that there are');
+my $page = slurp_file("$monitoring/../docs/operations.md");
+my %anchors = map { my $a = lc; $a =~ s/[^\w\- ]//g; $a =~ tr/ /-/; $a => 1 } $page =~ /^#+ (.*)$/mg;
+is(join(' ', grep { !$anchors{$_} } map { /^\tremedy (.*)$/m } values %alerts), '', 'the page has a remedy for each alert');
+
+# ---- the servers ----
+
+my $LAYOUT = 'time:41:1ms worker:3 sequence:12 epoch:2025-01-01';
+my @QUIET = ('log_statement = none', 'log_min_error_statement = panic', 'autovacuum = off', "uidgen.layout = '$LAYOUT'");
+my %clock;
+
+sub with_clock
+{
+	my ($name) = @_;
+	return sub { $clock{$name} = FakeClock->new($_[0]) };
+}
+my $registry = fleet_registry('registry', layout => $LAYOUT, clock => with_clock('registry'));
+my $other = fleet_registry('other', layout => $LAYOUT);
+my $node = fleet_node('node', hosts($registry), with_clock('node'), @QUIET, "uidgen.wait_timeout = '100ms'");
+my $alone = uidgen_node('alone', @QUIET, "uidgen.wait_timeout = '60s'", "include_if_exists = 'more.conf'");
+$alone->append_conf('postgresql.conf', "restart_after_crash = on\n");
+$clock{alone} = FakeClock->new($alone);
+$clock{alone}->under(sub { $alone->start });
+$alone->safe_psql('postgres', 'SET client_min_messages = warning; CREATE EXTENSION uidgen');
+my %server = (registry => $registry, other => $other, node => $node, alone => $alone);
+$_->safe_psql('postgres', 'CREATE ROLE watcher IN ROLE pg_monitor') foreach values %server;
+my %watched = (registry => 'registry', other => 'registry', node => 'server', alone => 'server');
+
+sub asks
+{
+	my ($server) = @_;
+	return (try_psql($server, 'SELECT uid_next()'))[0] == 0;
+}
+sub has_ids
+{
+	my ($server) = @_;
+	return poll_until(sub { asks($server) }) || die $server->name . ' has no ids';
+}
+has_ids($_) foreach $node, $alone;
+
+# What the queries of a place say there, as samples of Prometheus.
+sub samples
+{
+	my (@names) = @_;
+	my %samples;
+	foreach my $name (@names)
+	{
+		foreach my $query (grep { $_->{on} eq $watched{$name} } @queries)
+		{
+			my $rows = $server{$name}->safe_psql('postgres', "SET default_transaction_read_only = on; SET ROLE watcher; SELECT coalesce(json_agg(q), '[]') FROM ($query->{sql}) AS q");
+			foreach my $row (@{ decode_json($rows) })
+			{
+				my $labels = join ',', qq(instance="$name"), 'job="uidgen"', map { qq($_="$row->{$_}") } @{ $query->{labels} };
+				foreach my $metric (@{ $query->{metrics} })
+				{
+					defined $row->{$metric} or fail("$query->{name}_$metric of $name is null");
+					$samples{"$query->{name}_$metric\{$labels}"} = $row->{$metric};
+				}
+			}
+		}
+	}
+	return \%samples;
+}
+
+# ---- each query, as each exporter has it ----
+
+# pgwatch's have another form.
+my $pgwatch = slurp_file("$monitoring/pgwatch.yaml");
+foreach my $query (@queries)
+{
+	my ($sql) = $pgwatch =~ /^  $query->{name}:\n    sqls:\n      15: \|\n((?: {8}.*\n)+)/m;
+	foreach my $name (grep { $watched{$_} eq $query->{on} } sort keys %server)
+	{
+		my $columns = $server{$name}->safe_psql('postgres', "SET ROLE watcher; SELECT string_agg(k, ' ') FROM (SELECT json_object_keys(row_to_json(q)) AS k FROM (SELECT * FROM ($sql) AS r LIMIT 1) AS q) AS keys");
+		is($columns, $columns eq '' ? '' : join(' ', 'epoch_ns', (map { "tag_$_" } @{ $query->{labels} }), @{ $query->{metrics} }), "$query->{name} on $name, for pgwatch");
+	}
+}
+cmp_ok(scalar(keys %{ samples(sort keys %server) }), '>', 20, 'the others');
+
+# ---- faults ----
+
+sub restart_alone
+{
+	my ($conf) = @_;
+	unlink $alone->data_dir . '/more.conf';
+	append_to_file($alone->data_dir . '/more.conf', $conf) if $conf;
+	$clock{alone}->under(sub { $alone->restart });
+	return;
+}
+
+sub registry_is_back
+{
+	$clock{registry}->under(sub { start_again($registry) });
+	quarantine_ends($registry);
+	has_ids($node);
+	return;
+}
+my $session;
+
+# Alert => [ which servers are watched, the labels that it has besides job, how the fault is made, and how it ends ].
+my %fault = (
+	UidgenCallsFail => [
+		'node', { instance => 'node' },
+		sub {
+			$registry->stop('immediate');
+			poll_until(sub { asks($node); status_of($node, "state = 'failing' AND granted_until - clock_offset < clock_timestamp()") eq 't' }) or die;
+		},
+		\&registry_is_back
+	],
+	UidgenFailures => [
+		'node', { instance => 'node' },
+		sub {
+			my $failures = status_of($node, 'failures');
+			$registry->stop('immediate');
+			poll_until(sub { asks($node); status_of($node, "failures > $failures + 6") eq 't' }) or die;
+		},
+		\&registry_is_back
+	],
+	UidgenGrantEnds => [
+		'node', { instance => 'node' },
+		sub {
+			# Renewed whenever an id is drawn, for a minute.
+			change_setting($node, 'uidgen.padding_factor', '100');
+			change_setting($node, 'uidgen."window"', '1min');
+			poll_until(sub { asks($node); status_of($node, "granted_until > clock_timestamp() + interval '50 s'") eq 't' }) or die;
+			$registry->stop('immediate');
+			poll_until(sub { asks($node); status_of($node, 'state') eq 'failing' }) or die;
+		},
+		sub {
+			registry_is_back();
+			change_setting($node, 'uidgen.padding_factor', '50');
+			change_setting($node, 'uidgen."window"', '500ms');
+			poll_until(sub { asks($node); status_of($node, 'state') eq 'granted' }) or die;
+		}
+	],
+	UidgenAhead => [ 'alone', { instance => 'alone', cause => 'clock set back' }, sub { $clock{alone}->step(-600); has_ids($alone) }, sub { $clock{alone}->step(600); has_ids($alone) } ],
+	UidgenSlowedDown => [
+		'alone', { instance => 'alone' },
+		sub {
+			change_setting($alone, 'uidgen.max_burst', '0');
+			poll_until(sub { $alone->safe_psql('postgres', 'SELECT count(uid_next()) FROM generate_series(1, 1000000)'); status_of($alone, 'waits > 200') eq 't' }) or die;
+		},
+		sub { change_setting($alone, 'uidgen.max_burst', '1s'); has_ids($alone) }
+	],
+	UidgenClockStep => [ 'alone', { instance => 'alone' }, sub { $clock{alone}->step(-7200); has_ids($alone) }, sub { $clock{alone}->step(7200); has_ids($alone) } ],
+	UidgenClockWrong => [
+		'node', { instance => 'node' },
+		sub { $clock{node}->step(30); poll_until(sub { asks($node); status_of($node, "clock_offset < interval '-29 s'") eq 't' }) or die },
+		sub { $clock{node}->step(-30); poll_until(sub { asks($node); status_of($node, "clock_offset > interval '-500 ms'") eq 't' }) or die }
+	],
+	UidgenFewWorkerIds => [
+		'alone', { instance => 'alone' },
+		sub {
+			foreach (1 .. 6)
+			{
+				restart_alone("uidgen.worker_policy = 'disposable'\n");
+				has_ids($alone);
+				last if status_of($alone, 'free_worker_ids <= 3') eq 't';
+			}
+		},
+		sub {
+			$alone->safe_psql('postgres', 'SELECT uidgen.forget_worker(worker_id) FROM uidgen.worker_node WHERE worker_id <> (SELECT worker_id FROM uidgen.status)');
+			restart_alone("uidgen.worker_policy = 'disposable'\n");
+			has_ids($alone);
+			restart_alone('');
+			has_ids($alone);
+		}
+	],
+	UidgenRegistryFewWorkerIds => [
+		'registry', { instance => 'registry', datacenter_id => 0 },
+		sub { $registry->safe_psql('postgres', 'SELECT uidgen.keep_worker(0, w) FROM (SELECT w FROM generate_series(0, 7) AS w EXCEPT SELECT worker_id FROM uidgen.worker_node LIMIT 5) AS free') },
+		sub {
+			$registry->safe_psql('postgres', "SELECT uidgen.forget_worker(worker_id, 0) FROM uidgen.fleet WHERE state = 'kept'");
+			$clock{registry}->pass(200);
+			$clock{node}->pass(200);
+			has_ids($node);
+		}
+	],
+	UidgenQuarantine => [
+		'registry', { instance => 'registry', datacenter_id => 0 },
+		sub {
+			$clock{registry}->under(sub { $registry->restart });
+			poll_until(sub { asks($node); $registry->safe_psql('postgres', 'SELECT quarantine_until IS NOT NULL FROM uidgen.registry_status') eq 't' }) or die;
+		},
+		sub { quarantine_ends($registry); has_ids($node) }
+	],
+	UidgenRegistryClockWasAhead => [
+		'registry', { instance => 'registry', datacenter_id => 0 },
+		sub {
+			$clock{registry}->step(3600);
+			$clock{registry}->under(sub { $registry->restart });
+			poll_until(sub { asks($node); $registry->safe_psql('postgres', 'SELECT quarantine_until IS NOT NULL FROM uidgen.registry_status') eq 't' }) or die;
+			$clock{registry}->step(-3600);
+		},
+		sub { quarantine_ends($registry); has_ids($node) }
+	],
+	UidgenDifferentRegistries => [ 'registry other', {}, sub { }, sub { }, 'registry' ],
+	UidgenRegistryDeadRows => [
+		'registry', { instance => 'registry', datacenter_id => 0 },
+		sub { $registry->safe_psql('postgres', 'DO $$ BEGIN FOR i IN 1 .. 1100 LOOP UPDATE uidgen.worker_node SET host_name = host_name; END LOOP; END $$') foreach 1 .. 2 },
+		sub { $registry->safe_psql('postgres', 'VACUUM uidgen.worker_node') }
+	],
+	UidgenSegmentFails => [
+		'alone', { instance => 'alone', name => 'fails' },
+		sub {
+			$alone->safe_psql('postgres', q{SELECT uidgen.create_segment('fails', step => 1); SELECT uid_segment_next('fails');
+				CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END';
+				CREATE TRIGGER refuse BEFORE UPDATE ON uidgen.segment FOR EACH ROW EXECUTE FUNCTION refuse()});
+			poll_until(sub { try_psql($alone, "SET uidgen.wait_timeout = 0; SELECT uid_segment_next('fails')"); $alone->safe_psql('postgres', "SELECT state = 'failing' FROM uidgen.segment_status WHERE name = 'fails'") eq 't' }) or die;
+		},
+		sub {
+			$alone->safe_psql('postgres', 'DROP FUNCTION refuse() CASCADE');
+			poll_until(sub { (try_psql($alone, "SELECT uid_segment_next('fails')"))[0] == 0 && $alone->safe_psql('postgres', "SELECT state <> 'failing' FROM uidgen.segment_status WHERE name = 'fails'") eq 't' }) or die;
+		}
+	],
+	UidgenSegmentNearEnd => [
+		'alone', { instance => 'alone', name => 'ends' },
+		sub { $alone->safe_psql('postgres', "SELECT uidgen.create_segment('ends', 1, 10, 15); SELECT count(*) FROM uid_segment_batch('ends', 12)") },
+		sub {
+			$alone->safe_psql('postgres', "UPDATE uidgen.segment SET max_value = 1000000 WHERE name = 'ends'; SELECT count(*) FROM uid_segment_batch('ends', 30)");
+			poll_until(sub { $alone->safe_psql('postgres', "SELECT uid_segment_next('ends')"); $alone->safe_psql('postgres', "SELECT state = 'ready' FROM uidgen.segment_status WHERE name = 'ends'") eq 't' }) or die;
+		}
+	],
+	UidgenSegmentStopped => [
+		'other', { instance => 'other', datacenter_id => 0 },
+		sub { $other->safe_psql('postgres', "SELECT uidgen.create_segment('stopped'); SELECT uidgen.take_over_registry()") },
+		sub { $other->safe_psql('postgres', "SELECT uidgen.raise_segment('stopped', 1000)") }
+	],
+	UidgenGapShort => [
+		'registry', { instance => 'registry', datacenter_id => 0 },
+		sub {
+			$registry->safe_psql('postgres', "SELECT uidgen.create_segment('gap', step => 1000)");
+			# So small that it does not last however long a slow machine takes to look.
+			poll_until(sub {
+					try_psql($node, "SET uidgen.wait_timeout = '10s'; SELECT count(*) FROM uid_segment_batch('gap', 100000)");
+					try_psql($registry, "UPDATE uidgen.segment SET failover_gap = 10 WHERE name = 'gap'");
+					$registry->safe_psql('postgres', "SELECT gap_lasts < interval '1 s' FROM uidgen.registry_status") eq 't' }) or die;
+		},
+		sub { $registry->safe_psql('postgres', "UPDATE uidgen.segment SET failover_gap = 1000000000000000 WHERE name = 'gap'") }
+	],
+	UidgenHorizonLag => [
+		'alone', { instance => 'alone' },
+		sub {
+			$session = $alone->background_psql('postgres');
+			$session->query_safe('BEGIN; SELECT uid_next()');
+			$clock{alone}->pass(400);
+			has_ids($alone);
+		},
+		sub { $session->query_safe('COMMIT'); $session->quit; has_ids($alone) }
+	],
+	UidgenLayoutEnds => [
+		'alone', { instance => 'alone' },
+		sub { restart_alone(sprintf "uidgen.layout = 'baidu epoch:%s'\n", POSIX::strftime('%Y-%m-%d', gmtime(time - (1 << 28) + 300 * 86400))) },
+		sub { restart_alone(''); has_ids($alone) }
+	],
+	UidgenVersionsApart => [
+		'alone', { instance => 'alone' },
+		sub { $alone->safe_psql('postgres', "UPDATE pg_extension SET extversion = '0.2.2' WHERE extname = 'uidgen'") },
+		sub { $alone->safe_psql('postgres', "UPDATE pg_extension SET extversion = uidgen.library_version() WHERE extname = 'uidgen'") }
+	]);
+is_deeply([ sort keys %fault ], [ sort keys %alerts ], 'each alert has its fault');
+
+# Minutes of each part.
+my ($BEFORE, $DURING, $AFTER) = (5, 20, 40);
+
+sub minutes
+{
+	my ($value, $count) = @_;
+	return join ' ', ($value // '_') x $count if !defined $value;
+	return "${value}x" . ($count - 1);
+}
+my $test = "rule_files: [ " . JSON::PP->new->allow_nonref->encode("$monitoring/prometheus.rules.yml") . " ]\nevaluation_interval: 1m\ntests:\n";
+foreach my $alert (sort keys %fault)
+{
+	my ($names, $labels, $make, $end, $names_at_other_times) = @{ $fault{$alert} };
+	my @names = split / /, $names;
+	my @others = split / /, $names_at_other_times // $names;
+	my $before = samples(@others);
+	$make->();
+	my $during = samples(@names);
+	$end->();
+	my $after = samples(@others);
+	pass("$alert: the fault was made, and ended");
+
+	my %series = (%$before, %$during, %$after);
+	my ($for) = $alerts{$alert} =~ /^\tfor (\d+)m$/m;
+	my ($severity) = $alerts{$alert} =~ /^\tseverity (\w+)$/m;
+	my ($says) = $alerts{$alert} =~ /^\tsays (.*)$/m;
+	my ($remedy) = $alerts{$alert} =~ /^\tremedy (.*)$/m;
+	my $json = JSON::PP->new->allow_nonref->canonical;
+	$test .= "  - interval: 1m\n    input_series:\n" . join '', map {
+		"      - series: " . $json->encode($_) . "\n        values: '" . join(' ', minutes($before->{$_}, $BEFORE), minutes($during->{$_}, $DURING), minutes($after->{$_}, $AFTER)) . "'\n"
+	} sort keys %series;
+	my $fires = $json->encode({ exp_labels => { job => 'uidgen', severity => $severity, %$labels },
+			exp_annotations => { summary => ($labels->{instance} // 'uidgen') . ": $says", runbook => "docs/operations.md#$remedy" } });
+	$test .= "    alert_rule_test:\n" . join '', map { "      - eval_time: $_->[0]m\n        alertname: $alert\n        exp_alerts: [ $_->[1] ]\n" }
+	  [ $BEFORE - 1, '' ], [ $BEFORE + ($for // 0) + 2, $fires ], [ $BEFORE + $DURING + $AFTER - 1, '' ];
+}
+my $file = PostgreSQL::Test::Utils::tempdir() . '/rules.test.yml';
+append_to_file($file, $test);
+
+# ---- what Prometheus makes of them ----
+
+SKIP:
+{
+	skip 'no promtool (package prometheus)', 3 unless (run_command([ 'sh', '-c', 'command -v promtool' ]))[0];
+	foreach my $rules ('prometheus.rules.yml', 'cloudnativepg.rules.yml')
+	{
+		my ($out, $err) = run_command([ 'promtool', 'check', 'rules', "$monitoring/$rules" ]);
+		like($out, qr/SUCCESS: ${\ scalar keys %alerts} rules found/, "$rules: the rules are good") or diag($out, $err);
+	}
+	my ($out, $err) = run_command([ 'promtool', 'test', 'rules', $file ]);
+	like($out, qr/SUCCESS/, 'each alert fires by its fault, and goes out again') or diag($out, $err, $test);
+}
+
+done_testing();
