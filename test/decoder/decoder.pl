@@ -87,6 +87,11 @@ my $row = q{concat_ws('|', g.layout, micros(g.timestamp), coalesce(g.datacenter:
 save('guesses', qq{SELECT t.id, NULL AS since, '1795564800000000' AS until, (SELECT string_agg($row, E'\\x1f' ORDER BY rank) FROM uid_guess(t.id, until => '2026-11-25') AS g) FROM trial AS t
 	UNION ALL SELECT t.id, 1420070400000000, 1577836800000000, (SELECT string_agg($row, E'\\x1f' ORDER BY rank) FROM uid_guess(t.id, '2015-01-01', '2020-01-01') AS g) FROM trial AS t WHERE n % 7 = 0
 	UNION ALL SELECT t.id, -9223372036854775808, 9223372036854775807, (SELECT string_agg($row, E'\\x1f' ORDER BY rank) FROM uid_guess(t.id, '-infinity', 'infinity') AS g) FROM trial AS t WHERE n % 50 = 0});
+# The same of texts, some of which are of several forms
+save('text_guesses', qq{SELECT v.given, (SELECT string_agg($row, E'\\x1f' ORDER BY rank) FROM uid_guess(v.given, until => '2026-11-25') AS g)
+	FROM trial AS t, LATERAL (VALUES (uid_to_text(t.id)), (uid_to_text(t.id, 'base58')), (uid_to_text(t.id, 'base62')), (uid_to_text(t.id, 'hex')), (to_uuid(t.id, t.layout)::text),
+		(translate(uid_to_text(t.id), 'ABCDEFGHJKMNPQRSTVWXYZ', '1234567891234567891234')), (translate(uid_to_text(t.id, 'hex'), '0abcdef', '7123456')),
+		(translate(uid_to_text(t.id, 'base62'), '0OIl', '1234'))) AS v (given) WHERE n % 20 = 0 AND v.given IS NOT NULL});
 
 # Layouts, good ones and bad ones: items at random, and what is at the edges of the grammar.
 srand(42);

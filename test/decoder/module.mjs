@@ -48,15 +48,25 @@ test('ten thousand ids at random: fields, forms, and back', () => {
 	}
 });
 
+/** A guess as the server has written it down. */
+const asText = (guesses) => guesses.map((g) => [g.layout, g.micros, ...[g.datacenter, g.worker, g.tag, g.sequence].map((n) => n ?? '-'), g.also.join(','), g.why].join('|')).join('\x1f');
+
 test('their guesses: the same layouts in the same order, with the same fields and reasons', () => {
 	const guesses = rows('guesses');
 	assert.ok(guesses.length >= 11000);
 	for (const [id, since, until, expected] of guesses) {
 		const got = uidgen.guess(BigInt(id), { since: since === null ? null : BigInt(since), until: BigInt(until), layouts: ['default'] });
 		assert.deepEqual(got.map((g) => g.rank), got.map((_, i) => i + 1));
-		assert.equal(got.map((g) => [g.layout, g.micros, ...[g.datacenter, g.worker, g.tag, g.sequence].map((n) => n ?? '-'), g.also.join(','), g.why].join('|')).join('\x1f'),
-			expected ?? '', `${id} from ${since} to ${until}`);
+		assert.equal(asText(got), expected ?? '', `${id} from ${since} to ${until}`);
 	}
+});
+
+test('guesses of texts, which may be of several forms', () => {
+	const guesses = rows('text_guesses');
+	assert.ok(guesses.length >= 4000);
+	assert.ok(guesses.some(([, expected]) => /read as base58.*read as base62/.test(expected)));
+	for (const [text, expected] of guesses)
+		assert.equal(asText(uidgen.guess(text, { until: '2026-11-25', layouts: ['default'] })), expected ?? '', text);
 });
 
 test('layouts: the same are good, and mean the same', () => {
