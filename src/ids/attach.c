@@ -50,6 +50,8 @@ is_unfit(UidgenFailure *failure)
 static void
 set_timeout(UidgenFailure *failure, bool has_keeper, int milliseconds)
 {
+	if (uidgen_demand_failure(&uidgen_memory->grant_demand, failure))
+		return;
 	if (has_keeper)
 		uidgen_failure_set(failure, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 						   "uidgen has no grant to issue ids from",

@@ -10,6 +10,7 @@
 #include "memory/attachment.h"
 #include "memory/memory.h"
 #include "storage/ipc.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 void
@@ -63,6 +64,36 @@ report_bad_setting(const UidgenPinned *judged)
 			 errhint("%s", failure.hint)));
 }
 
+/*
+ * Make the second part.  If there is no room for it, that is told to all who wait, and this process ends
+ * with code 0: with another one it would be started again at once, and without end.  The next caller
+ * calls another keeper.
+ */
+static void
+make_slots(void)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		uidgen_map_slots(true);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+		UidgenFailure failure;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		uidgen_failure_set(&failure, error->sqlerrcode, error->message, error->detail, error->hint);
+		if (uidgen_demand_failed(&uidgen_memory->grant_demand, &failure, 0, false))
+			EmitErrorReport();
+		FlushErrorState();
+		proc_exit(0);
+	}
+	PG_END_TRY();
+}
+
 /* Nothing is pinned, so the postmaster's settings count. */
 static void
 pin(void)
@@ -74,7 +105,7 @@ pin(void)
 	{
 		uidgen_go_by(judged);
 		uidgen_warn_of_end();
-		uidgen_map_slots(true);
+		make_slots();
 	}
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	uidgen_memory->pinned = *judged;

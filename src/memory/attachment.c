@@ -187,6 +187,6 @@ uidgen_follow_seen(void)
 	LWLockRelease(&uidgen_memory->lock);
 	if (changes == followed)
 		return;
-	uidgen_adopt_seen(&seen);
-	followed = changes;
+	if (uidgen_adopt_seen(&seen))
+		followed = changes;
 }

@@ -20,6 +20,7 @@
 
 #include <limits.h>
 
+#include "access/xact.h"
 #include "compat.h"
 #include "core/clock.h"
 #include "memory/secrets.h"
@@ -431,13 +432,16 @@ uidgen_settings_are_hidden(void)
 
 /*
  * A setting that is not defined yet has one value, whoever gave it.  If that was neither the
- * configuration files nor the command line, theirs is lost.
+ * configuration files nor the command line, theirs is lost.  And a library that a function of a parallel
+ * query loads gets none of their values, since no setting may change then.
  */
 static void
 find_hidden_values(void)
 {
 	int			n;
 	struct config_generic **settings = uidgen_all_settings(&n);
+
+	layout_is_hidden = settings_are_hidden = IsInParallelMode();
 
 	for (int i = 0; i < n; i++)
 	{
@@ -462,17 +466,25 @@ uidgen_see_settings(UidgenSeen *seen)
 	seen->sequence_start = sequence_start;
 }
 
-/* As a reload would set them. */
-void
+static void
+adopt_setting(const char *name, const char *value, GucAction action)
+{
+	(void) set_config_option(name, value, PGC_SIGHUP, PGC_S_FILE, action, true, 0, false);
+}
+
+/* As a reload would set them.  During a parallel query, only what ends with it may be set. */
+bool
 uidgen_adopt_seen(const UidgenSeen *seen)
 {
+	GucAction	action = IsInParallelMode() ? GUC_ACTION_SAVE : GUC_ACTION_SET;
 	const struct config_enum_entry *start = sequence_starts;
 
 	while (start->val != seen->sequence_start)
 		start++;
-	SetConfigOption("uidgen.database", seen->database, PGC_SIGHUP, PGC_S_FILE);
-	SetConfigOption("uidgen.registry", seen->registry, PGC_SIGHUP, PGC_S_FILE);
-	SetConfigOption("uidgen.sequence_start", start->name, PGC_SIGHUP, PGC_S_FILE);
+	adopt_setting("uidgen.database", seen->database, action);
+	adopt_setting("uidgen.registry", seen->registry, action);
+	adopt_setting("uidgen.sequence_start", start->name, action);
+	return action == GUC_ACTION_SET;
 }
 
 bool

@@ -111,8 +111,8 @@ typedef struct UidgenSeen
 
 extern void uidgen_see_settings(UidgenSeen *seen);
 
-/* This process goes by those that the keeper sees. */
-extern void uidgen_adopt_seen(const UidgenSeen *seen);
+/* This process goes by those that the keeper sees.  False: until the present query has ended. */
+extern bool uidgen_adopt_seen(const UidgenSeen *seen);
 
 /* Has the server noted that a restart is pending for this setting? */
 extern bool uidgen_restart_is_pending(const char *name);

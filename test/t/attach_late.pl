@@ -120,6 +120,23 @@ $node->safe_psql('postgres', 'ALTER SYSTEM RESET ALL; ALTER DATABASE app RESET A
 $node->reload;
 draw('others go on');
 
+# A parallel query during which no setting may change loads the library.
+$node->append_conf('postgresql.conf', "uidgen.database = 'app'");
+$node->restart;
+$node->safe_psql('postgres', q{
+	CREATE TABLE source AS SELECT generate_series(1, 10000) AS n;
+	CREATE FUNCTION draw() RETURNS bigint LANGUAGE plpgsql PARALLEL RESTRICTED AS 'BEGIN RETURN uid_next(); END'});
+my $parallel = 'SET debug_parallel_query = on; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;';
+foreach my $turn ('the first session that draws', 'a later one')
+{
+	is( $node->safe_psql('postgres', "$parallel SELECT count(DISTINCT draw()) FROM source WHERE n <= 5; SELECT state FROM uidgen.status; SHOW uidgen.database"),
+		"5\ngranted\napp", "loaded by a parallel query: $turn");
+}
+is($node->safe_psql('app', 'SELECT count(*) FROM uidgen.worker_node'), '1', '... and the registry is that of the configuration');
+$node->append_conf('postgresql.conf', "uidgen.database = 'postgres'");
+$node->restart;
+draw('with the registry where it was');
+
 # ---- changes that count from the next start on ----
 
 $node->safe_psql('postgres', "ALTER SYSTEM SET uidgen.layout = 'js53ms'; ALTER SYSTEM SET uidgen.worker_id = 5");
