@@ -298,8 +298,13 @@ $$;
 COMMENT ON FUNCTION uidgen.check_lifetime(bigint, bigint, bigint, bigint) IS 'raises an error if a tick is beyond what may be granted';
 
 CREATE FUNCTION uidgen.reset_hint(setting text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN format('Set it back: ALTER DATABASE %I RESET %s, or ALTER ROLE %I RESET %s.', current_database(), setting, session_user, setting);
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN format('Set it back: ALTER DATABASE %I RESET %s, or ALTER ROLE %I RESET %s.', current_database(), setting, session_user, setting);
+END
+$$;
 COMMENT ON FUNCTION uidgen.reset_hint(text) IS 'how to take back a setting of this database, or of the role of this session';
 
 -- A snapshot is older than the call, so a function cannot change this for its own transaction.

@@ -156,6 +156,11 @@ $proxy->set();
 change_setting($_, 'uidgen.registry_timeout', '10min') foreach $one, $two;
 foreach my $how (qw(cancel terminate))
 {
+	# The log has each cause once in an outage, which is over only after a while.
+	stops_drawing($one);
+	$one->restart;
+	draws($one);
+	ok(goes_on($one), 'a node that begins anew');
 	my $log = -s $one->logfile;
 	$registry->safe_psql('postgres', "ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()");
 	my $waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%node_%'";
