@@ -94,7 +94,7 @@ override PG_CFLAGS += -fvisibility=hidden
 
 # As in PostgreSQL's own extensions, sql/ and expected/ are the tests of pg_regress; the other suites are in test/.
 # Those of installcheck change nothing of a server that its users have.  numbers, which makes segments in the registry, is
-# for private servers; and without preload, some can run that need no keeper.
+# for private servers; and before PostgreSQL 17, without preload, some can run that need no keeper.
 REGRESS = install catalog layout decode guess ranges forms scramble errors generate copy registry fleet segments writes leave
 UNLOADED_REGRESS = unloaded layout decode forms scramble fleet segments
 PRIVATE_REGRESS = $(patsubst leave,numbers leave,$(REGRESS))
@@ -162,8 +162,8 @@ uninstall-libpq:
 installcheck: installcheck-needs
 ifneq ($(filter installcheck,$(MAKECMDGOALS)),)
 ifeq ($(origin REGRESS),file)
-preloaded := $(shell '$(bindir)/psql' -X -A -t -d postgres -c "SELECT count(*) FROM pg_settings WHERE name = 'uidgen.database'" 2>/dev/null)
-ifeq ($(preloaded),0)
+works := $(shell '$(bindir)/psql' -X -A -t -d postgres -c "SELECT count(*) FROM pg_settings WHERE name = 'uidgen.database' OR current_setting('server_version_num')::integer >= 170000" 2>/dev/null)
+ifeq ($(works),0)
 REGRESS = $(UNLOADED_REGRESS)
 endif
 endif

@@ -1,5 +1,5 @@
 -- The last test: what install.sql made in the database of the registry goes, where that is another one.
-SELECT made_by_us AND current_database() <> current_setting('uidgen.database') AS leaves, current_setting('uidgen.database') AS registry FROM installed \gset
+SELECT made_by_us AND current_database() <> coalesce(current_setting('uidgen.database', true), 'postgres') AS leaves, coalesce(current_setting('uidgen.database', true), 'postgres') AS registry FROM installed \gset
 \if :leaves
 \c :"registry"
 DROP EXTENSION uidgen;

@@ -9,14 +9,15 @@ BEGIN
 			USING HINT = 'Name one in PGUSER.';
 	END IF;
 	-- A value of a setting that no library has defined is not in this view.
-	IF NOT EXISTS (SELECT FROM pg_settings WHERE name = 'uidgen.database') THEN
+	IF NOT EXISTS (SELECT FROM pg_settings WHERE name = 'uidgen.database' OR current_setting('server_version_num')::integer >= 170000) THEN
 		RAISE WARNING 'the server does not preload uidgen: only what needs no keeper is tested'
 			USING HINT = 'Add "uidgen" to "shared_preload_libraries" and restart the server.';
 		RETURN;
 	END IF;
-	IF current_setting('uidgen.database') <> 'contrib_regression'
-		AND NOT EXISTS (SELECT FROM pg_database WHERE datname = current_setting('uidgen.database')) THEN
-		RAISE EXCEPTION 'database % does not exist', quote_ident(current_setting('uidgen.database'))
+	-- It is not defined where no session has loaded the library.
+	IF coalesce(current_setting('uidgen.database', true), 'postgres') <> 'contrib_regression'
+		AND NOT EXISTS (SELECT FROM pg_database WHERE datname = coalesce(current_setting('uidgen.database', true), 'postgres')) THEN
+		RAISE EXCEPTION 'database % does not exist', quote_ident(current_setting('uidgen.database', true))
 			USING DETAIL = '"uidgen.database" names it as the home of the registry.',
 			HINT = 'Create the database, or set "uidgen.database" to another one.';
 	END IF;

@@ -190,6 +190,8 @@ my @EXPECTED = (
 	[ '00000', qr/^(?:server process|client backend|background worker "(?:uidgen keeper|parallel worker)"|background writer process|walwriter process|checkpointer process|autovacuum launcher process|WAL writer process) \(PID \d+\) was terminated by signal 9/, @ENDING ],
 	[ '57P02', qr/^terminating connection because of (?:crash of another server process|unexpected)/, @ENDING ],
 	[ '57P01', qr/^terminating connection due to (?:immediate shutdown command|administrator command|unexpected postmaster exit)|^postmaster exited during a parallel transaction/, @ENDING, 'terminate_backend' ],
+	# The server's own, where a parallel query's leader finds that out while it ends the transaction.
+	[ '01000', qr/^AbortTransaction while in ABORT state$/, @ENDING ],
 	[ 'XX000', qr/could not (?:attach to|map) (?:dynamic shared area|per-session DSM segment|dynamic shared memory segment)|^could not open shared memory segment/, @ENDING, 'cancel', 'terminate_backend' ],
 	[ '08006', qr/^could not (?:receive|send) data (?:from|to) client|^unexpected EOF on client connection/ ],
 	[ '08P01', qr/^unexpected EOF on client connection/ ],
