@@ -181,14 +181,20 @@ who reads on, an id each	-DTRANSACTIONS=1 -DPOLLS=1 -DTIME=1
 who reads on, ids of a cache	-DWRITERS=1 -DCACHE -DTIME=1
 who reads on, prepared transactions	-DWRITERS=1 -DPREPARES -DTIME=1
 who reads on, another era	-DWRITERS=1 -DERAS=1 -DTIME=1
-who reads on, ids ahead of the clock	-DWRITERS=1 -DTIME=0 -DTRANSACTIONS=3'
+who reads on, ids ahead of the clock	-DWRITERS=1 -DTIME=0 -DTRANSACTIONS=3
+who reads on, after a start	-DWRITERS=1 -DSTARTED -DTRANSACTIONS=1 -DTIME=1 -DPOLLS=1
+who reads on, ids of before a start	-DWRITERS=1 -DSTARTED -DHOLDS -DTRANSACTIONS=1 -DTIME=0 -DPOLLS=1'
 
 horizon_right_large='
 who reads on, an id each	-DTRANSACTIONS=1 -DTIME=1
 who reads on, ids of a cache	-DWRITERS=1 -DCACHE -DTRANSACTIONS=3
 who reads on, prepared transactions	-DPREPARES -DTRANSACTIONS=1 -DPOLLS=1 -DTIME=1
 who reads on, another era	-DWRITERS=1 -DERAS=2
-who reads on, the clock is set back	-DWRITERS=1 -DSTEPS=1 -DTIME=1'
+who reads on, the clock is set back	-DWRITERS=1 -DSTEPS=1 -DTIME=1
+who reads on, ids are held	-DWRITERS=1 -DHOLDS -DTIME=1
+who reads on, after a start	-DWRITERS=1 -DSTARTED -DTRANSACTIONS=1 -DTIME=1 -DPOLLS=1
+who reads on, ids of before a start	-DWRITERS=1 -DSTARTED -DHOLDS -DTIME=1 -DPOLLS=0
+who reads on, ids of before a start and a step	-DWRITERS=1 -DSTARTED -DHOLDS -DSTEPS=1 -DTIME=1 -DPOLLS=0'
 
 # What must be found, and the bounds that suffice for it.
 wrong='
@@ -287,7 +293,11 @@ TABLE_FIRST	-DWRITERS=1 -DPREPARES -DTRANSACTIONS=1 -DTIME=1
 BOUND_STAYS	-DWRITERS=1 -DSTEPS=1 -DTIME=1
 STEP_UNNOTICED	-DWRITERS=1 -DSTEPS=1 -DTIME=1
 ERA_UNCHECKED	-DWRITERS=1 -DSTEPS=1 -DTIME=1
-AHEAD_OF_CLOCK	-DWRITERS=1 -DTIME=0 -DTRANSACTIONS=3'
+AHEAD_OF_CLOCK	-DWRITERS=1 -DTIME=0 -DTRANSACTIONS=3
+KNOWN_IN_RECOVERY	-DWRITERS=1 -DSTARTED -DTRANSACTIONS=1 -DTIME=1
+HELD_BEFORE_GRANT	-DWRITERS=1 -DSTARTED -DHOLDS -DTRANSACTIONS=1 -DTIME=0 -DPOLLS=0
+START_FORGETS	-DWRITERS=1 -DSTARTED -DHOLDS -DTRANSACTIONS=1 -DTIME=0 -DPOLLS=0
+ACCEPTED_FROM_NOTHING	-DWRITERS=1 -DSTARTED -DHOLDS -DSTEPS=1 -DTIME=1 -DPOLLS=0'
 
 # With no rule broken: what is not promised.
 fleet_wrong_large='

@@ -12,12 +12,15 @@
  *
  *	- writers: the bound, the look at the clock in another era, the draw, ids of an earlier
  *	  transaction (CACHE), the end; or PREPARE, and the end without the process (PREPARES);
+ *	- an application that stores an id of an earlier transaction (HOLDS);
  *	- the reader: its snapshot, the reading with the move of the position, the bounds one by one, the
  *	  prepared ones, the note with a later snapshot, and the answer;
  *	- the clock, which goes on, and is set back STEPS times;
  *	- the keeper, which begins another era at the same position (ERAS), or where the clock was set
  *	  back at a lower one;
- *	- the owner, who accepts that ids were drawn below what readers were told.
+ *	- the owner, who accepts that ids were drawn below what readers were told: they go back to there;
+ *	- the server, which has just started, or was promoted, and knows nothing of what was before (STARTED):
+ *	  what readers were told, up to the clock, what the application has, and a transaction that is prepared.
  *
  * What is checked: when a transaction ends, its id is not below what a reader was told, unless all
  * readers are told that they have missed some (P8_final); and what a reader is told contains no id
@@ -49,7 +52,15 @@
 #define CAPACITY	2	/* positions of a tick */
 #define TICK(p)		((p) / CAPACITY)
 #define FIRST(t)	((t) * CAPACITY)
+#ifdef STARTED
+#define ALL			(WRITERS * TRANSACTIONS + 1)
+#define TABLE		(WRITERS + 1)
+#else
+#define ALL			(WRITERS * TRANSACTIONS)
+#define TABLE		WRITERS
+#endif
 #define NONE		255
+#define UNKNOWN		254		/* for `prepared` */
 #define MAX(a, b)	((a) > (b) -> (a) : (b))
 #define MIN(a, b)	((a) < (b) -> (a) : (b))
 
@@ -60,18 +71,27 @@ byte position = 4;
 byte era = 2;
 byte read_to = 0;
 byte bound[WRITERS];	/* 0: none; else one more than the tick */
-byte prepared[WRITERS];	/* likewise */
+byte prepared[TABLE];	/* likewise, or UNKNOWN */
 byte commits = 1;
 byte told = 0;			/* the highest tick that a reader was told */
-bool missed = false;	/* readers are told that they have missed ids */
+bool missed = false;	/* readers are told that they have missed ids: */
+byte drawn = NONE;		/* from this tick on */
 byte accepted = 0;
+#ifdef STARTED
+bool known = false;		/* what was prepared before is in the table */
+bool begun = false;		/* ids were drawn or held since */
+bool before = false;	/* a transaction that was prepared before has not ended */
+#endif
+#ifdef HOLDS
+byte pool = 0;			/* 0: none; else one more than a position that the application has */
+#endif
 bool P8_final = true;
 bool P8_visible = true;
 bool P8_within_clock = true;
 
 /* Transactions that have ended: the tick of the id, and which commit it was. */
-byte tick_of[WRITERS * TRANSACTIONS];
-byte commit_of[WRITERS * TRANSACTIONS];
+byte tick_of[ALL];
+byte commit_of[ALL];
 
 inline end_transaction(n, tick)
 {
@@ -81,6 +101,39 @@ inline end_transaction(n, tick)
 	P8_final = (tick >= told || missed);
 	assert(P8_final)
 }
+
+#ifdef STARTED
+/* Before anybody draws, holds or reads.  Nothing is found on a standby. */
+inline look_for_prepared()
+{
+	atomic {
+		if
+		:: !known ->
+			known = true;
+#ifndef BUG_KNOWN_IN_RECOVERY
+			prepared[WRITERS] = (before -> UNKNOWN : 0)
+#endif
+		:: else
+		fi
+	}
+}
+
+/* The first draw or hold: what is from before lies below. */
+inline begin_run(now)
+{
+	if
+	:: !begun ->
+		p = position;
+		atomic { read_to = MAX(read_to, MIN(TICK(p), now)); begun = true }
+	:: else
+	fi
+}
+
+proctype prepared_before(byte tick)
+{
+	atomic { end_transaction(ALL - 1, tick); before = false; prepared[WRITERS] = 0 }
+}
+#endif
 
 proctype writer(byte w)
 {
@@ -92,6 +145,35 @@ proctype writer(byte w)
 	do
 	:: done < TRANSACTIONS ->
 		n = w * TRANSACTIONS + done;
+#ifdef STARTED
+		look_for_prepared();
+#endif
+#ifdef HOLDS
+		/* uid_hold() */
+		if
+		:: pool != 0 ->
+			id = pool - 1;
+			pool = 0;
+#ifdef STARTED
+#ifndef BUG_HELD_BEFORE_GRANT
+			if
+			:: era == 1 -> goto refused
+			:: else
+			fi;
+#endif
+#ifndef BUG_START_FORGETS
+			c = clock;
+			begin_run(c);
+#endif
+#endif
+			bound[w] = TICK(id) + 1;
+			if
+			:: read_to > TICK(id) -> bound[w] = 0; goto refused
+			:: else -> goto store
+			fi
+		:: true
+		fi;
+#endif
 #ifndef BUG_NO_BOUND
 		p = position;
 		b = TICK(p);
@@ -120,11 +202,14 @@ look:
 			:: else
 			fi;
 #endif
+#ifdef STARTED
+			begin_run(c);
+#endif
 #ifndef BUG_STEP_UNNOTICED
 			r = read_to;
 			p = position;
 			if
-			:: MAX(TICK(p), c) < r -> missed = true
+			:: MAX(TICK(p), c) < r -> atomic { missed = true; drawn = MIN(drawn, MAX(TICK(p), c)) }
 			:: else
 			fi;
 #endif
@@ -146,11 +231,17 @@ look:
 				:: TICK(id) == TICK(id + 1) -> kept = id + 1; position = id + 2
 				:: position = id + 1
 				fi
+#elif defined(HOLDS)
+				if
+				:: pool = id + 2; position = id + 2
+				:: position = id + 1
+				fi
 #else
 				position = id + 1
 #endif
 			}
 		fi;
+store:
 		if
 		:: true ->
 #ifdef BUG_BOUND_GOES_FIRST
@@ -168,6 +259,7 @@ look:
 			atomic { end_transaction(n, TICK(id)); prepared[w] = 0 }
 #endif
 		fi;
+refused:
 		done++
 	:: else -> break
 	od
@@ -180,17 +272,23 @@ proctype reader()
 	byte note_commits = 0;	/* the snapshot that was taken after it; 0: no note */
 	byte note_accepted = 0;
 	byte snapshot, e, p, c, t, i, b, after, generation, answer;
+	bool sure;
 
 	do
 	:: polls < POLLS ->
 		snapshot = commits;
 		generation = accepted;
+#ifdef STARTED
+		look_for_prepared();
+#endif
 again:
 		e = era;
 		c = clock;
 		p = position;
 		t = TICK(p);
+		sure = true;
 		if
+		:: e == 1 -> t = c		/* nothing is granted yet, and ids will begin there */
 		:: e % 2 == 0 && t < c && p > FIRST(t) ->
 			/* compare-exchange */
 			atomic {
@@ -215,7 +313,7 @@ again:
 #ifdef BUG_TABLE_FIRST
 		i = 0;
 		do
-		:: i < WRITERS -> b = prepared[i]; t = (b != 0 && b - 1 < t -> b - 1 : t); i++
+		:: i < TABLE -> b = prepared[i]; sure = (sure && b != UNKNOWN); t = (b != 0 && b - 1 < t -> b - 1 : t); i++
 		:: else -> break
 		od;
 #endif
@@ -227,7 +325,7 @@ again:
 #ifndef BUG_TABLE_FIRST
 		i = 0;
 		do
-		:: i < WRITERS -> b = prepared[i]; t = (b != 0 && b - 1 < t -> b - 1 : t); i++
+		:: i < TABLE -> b = prepared[i]; sure = (sure && b != UNKNOWN); t = (b != 0 && b - 1 < t -> b - 1 : t); i++
 		:: else -> break
 		od;
 #endif
@@ -242,7 +340,7 @@ again:
 #else
 				/* A note counts for a snapshot that is not older than the note's. */
 				if
-				:: after <= snapshot && generation == accepted -> answer = t
+				:: sure && after <= snapshot && generation == accepted -> answer = t
 				:: else ->
 					if
 					:: note_commits != 0 && note_commits <= snapshot && note_accepted == accepted -> answer = note
@@ -258,7 +356,7 @@ again:
 					told = MAX(told, answer);
 					i = 0;
 					do
-					:: i < WRITERS * TRANSACTIONS ->
+					:: i < ALL ->
 						P8_visible = (commit_of[i] <= snapshot || tick_of[i] >= answer);
 						assert(P8_visible);
 						i++
@@ -267,9 +365,10 @@ again:
 				:: else
 				fi
 			fi;
-			note = t;
-			note_commits = after;
-			note_accepted = generation
+			if
+			:: sure -> note = t; note_commits = after; note_accepted = generation
+			:: else
+			fi
 		};
 		polls++
 	:: else -> break
@@ -280,12 +379,17 @@ proctype time()
 {
 	do
 	:: atomic { passed < TIME -> clock++; passed++ }
+#ifdef STARTED
+	/* Not before: nothing remembers what readers were told. */
+	:: atomic { begun && steps < STEPS && clock >= 2 -> clock = clock - 2; steps++ }
+#else
 	:: atomic { steps < STEPS && clock >= 2 -> clock = clock - 2; steps++ }
+#endif
 	:: passed == TIME && steps == STEPS -> break
 	od
 }
 
-/* Begins eras: after a step at the clock, else at the position that it found. */
+/* Begins eras: the first one, and after a step, at the clock, else at the position that it found. */
 proctype keeper()
 {
 	byte eras = 0;
@@ -293,25 +397,37 @@ proctype keeper()
 	byte p;
 
 	do
-	:: followed < steps ->
+	:: era == 1 -> position = FIRST(clock); era++
+	:: era != 1 && followed < steps ->
 		followed = steps;
 		era++;
 		position = FIRST(clock);
 		era++
-	:: followed == steps && eras < ERAS ->
+	:: era != 1 && followed == steps && eras < ERAS ->
 		eras++;
 		era++;
 		atomic { p = position };
 		position = p;
 		era++
-	:: followed == STEPS && eras == ERAS -> break
+	:: era != 1 && followed == STEPS && eras == ERAS -> break
 	od
 }
 
 proctype owner()
 {
 	do
-	:: atomic { missed -> missed = false; told = 0; read_to = 0; accepted++ }
+	:: atomic {
+			missed ->
+			missed = false;
+			told = MIN(told, drawn);
+#ifdef BUG_ACCEPTED_FROM_NOTHING
+			read_to = 0;
+#else
+			read_to = drawn;
+#endif
+			drawn = NONE;
+			accepted++
+		}
 	:: true -> break
 	od
 }
@@ -320,6 +436,21 @@ init
 {
 	atomic {
 		byte w = 0;
+#ifdef STARTED
+		era = 1;
+		position = 0;
+		if
+		:: told = 1
+		:: told = clock
+		fi;
+#ifdef HOLDS
+		pool = FIRST(told - 1) + 1;
+#endif
+		if
+		:: before = true; run prepared_before(told)
+		:: true
+		fi;
+#endif
 		do
 		:: w < WRITERS -> run writer(w); w++
 		:: else -> break
