@@ -60,6 +60,17 @@ uidgen_check_server(void)
 void
 uidgen_no_keeper_failure(UidgenFailure *failure)
 {
+	BackgroundWorker worker = uidgen_describe_keeper();
+
+	if (!uidgen_library_is_there(&worker))
+	{
+		uidgen_failure_set(failure, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+						   "uidgen cannot start its keeper",
+						   psprintf("The keeper is a background worker, and its library \"%s\" is not there any more.",
+									worker.bgw_library_name),
+						   "Install uidgen again, and restart the server.");
+		return;
+	}
 	uidgen_failure_set(failure, ERRCODE_INSUFFICIENT_RESOURCES,
 					   "uidgen cannot start its keeper",
 					   psprintf("The keeper is a background worker, and all of the server's are in use; the setting \"max_worker_processes\" is %d.",
@@ -156,12 +167,17 @@ report_timeout(const UidgenWait *wait, const UidgenLack *lack)
 			 errmsg("%s", lack->message),
 			 running ?
 			 errdetail(lack->timeout_detail, uidgen_wait_timeout) :
+			 pg_atomic_read_u32(&uidgen_memory->head.strangers) > 0 ?
+			 errdetail("The keeper has ended, and the library that is installed now is of another version than %s, which this server uses.",
+					   UIDGEN_VERSION) :
 			 ran ?
 			 errdetail("The keeper is not running at this moment.") :
 			 errdetail("The keeper, a background worker, has not started; the setting \"max_worker_processes\" is %d.",
 					   max_worker_processes),
 			 running ?
 			 errhint("%s", lack->timeout_hint) :
+			 pg_atomic_read_u32(&uidgen_memory->head.strangers) > 0 ?
+			 errhint("Restart the server.") :
 			 ran ?
 			 errhint("See the server log.") :
 			 errhint("If the server log says that there are too many background workers, raise the setting \"max_worker_processes\".")));

@@ -499,7 +499,7 @@ call_successor(void)
 {
 	BackgroundWorker worker = uidgen_describe_keeper();
 
-	return uidgen_call_successor(&worker);
+	return uidgen_library_is_there(&worker) && uidgen_call_successor(&worker);
 }
 
 /*

@@ -295,13 +295,29 @@ check_registry(char **newval, void **extra, GucSource source)
 	return false;
 }
 
+/*
+ * The text that the configuration has for a setting that is not defined yet; NULL: none.  One that was
+ * taken out of the configuration files is left behind by the postmaster, as an empty text without a source.
+ */
+static const char *
+configured_text(const char *name)
+{
+	int			n;
+	struct config_generic **settings = uidgen_all_settings(&n);
+
+	for (int i = 0; i < n; i++)
+		if (strcmp(settings[i]->name, name) == 0 && settings[i]->source == PGC_S_DEFAULT)
+			return NULL;
+	return GetConfigOption(name, true, false);
+}
+
 /* DefineCustomIntVariable, after a check of the value in the configuration. */
 static void
 define_int(const char *name, const char *short_desc, const char *long_desc,
 		   int *variable, int boot, int min, int max, GucContext context,
 		   int flags, GucIntAssignHook assign)
 {
-	const char *text = GetConfigOption(name, true, false);
+	const char *text = configured_text(name);
 	int			value;
 
 	if (text && (!parse_int(text, &value, flags, NULL) ||
@@ -318,7 +334,7 @@ define_enum(const char *name, const char *short_desc, const char *long_desc,
 			int *variable, int boot, const struct config_enum_entry *options,
 			GucContext context, GucEnumAssignHook assign)
 {
-	const char *text = GetConfigOption(name, true, false);
+	const char *text = configured_text(name);
 	const struct config_enum_entry *option = options;
 
 	while (text && option->name && pg_strcasecmp(text, option->name) != 0)

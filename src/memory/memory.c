@@ -72,6 +72,7 @@ make_memory(UidgenMemory *memory, int tranche)
 	pg_atomic_init_u64(&memory->wasted, 0);
 	pg_atomic_init_u32(&memory->keeper_pid, 0);
 	pg_atomic_init_u64(&memory->called_at, 0);
+	pg_atomic_init_u32(&memory->calls, 0);
 	memory->tranche = tranche;
 	LWLockInitialize(&memory->lock, tranche);
 	uidgen_demand_init(&memory->grant_demand);

@@ -81,6 +81,7 @@ typedef struct UidgenMemory
 	 * last, in microseconds of the monotonic clock.
 	 */
 	pg_atomic_uint64 called_at;
+	pg_atomic_uint32 calls;		/* since a keeper was seen last */
 
 	int			tranche;		/* of all locks in the memory */
 

@@ -12,6 +12,7 @@
 #include "memory/worker.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include "core/clock.h"
 #include "memory/memory.h"
@@ -19,8 +20,10 @@
 
 #define NAME "uidgen keeper"
 
-/* A keeper that was called is given so long before another one is. */
+/* A keeper that was called is given so long before another one is; twice as long each time none has come,
+ * since what keeps them away would keep each of them in a worker slot. */
 #define CALL_AGAIN_US 1000000
+#define MOST_DOUBLINGS 6
 
 /*
  * The name by which the keeper's process finds the library: the file that this code was
@@ -53,7 +56,13 @@ uidgen_describe_keeper(void)
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS |
 		BGWORKER_BACKEND_DATABASE_CONNECTION;
 	worker.bgw_start_time = BgWorkerStart_ConsistentState;
-	worker.bgw_restart_time = 0;
+
+	/*
+	 * A keeper that ends is needed at once, and the postmaster measures this time on the wall clock,
+	 * which may be set back.  But where sessions have keepers started, they call another one; and a
+	 * library file that is gone would let the postmaster try again and again.
+	 */
+	worker.bgw_restart_time = uidgen_preloaded ? 0 : 1;
 	library_name(worker.bgw_library_name, sizeof(worker.bgw_library_name));
 	snprintf(worker.bgw_function_name, sizeof(worker.bgw_function_name),
 			 "uidgen_keeper_main");
@@ -78,18 +87,36 @@ bool
 uidgen_ensure_keeper(void)
 {
 	BackgroundWorker worker;
+	uint32		calls;
 	uint64		called_at = pg_atomic_read_u64(&uidgen_memory->called_at);
 	uint64		now = (uint64) uidgen_clock_monotonic();
 
-	if (uidgen_preloaded || pg_atomic_read_u32(&uidgen_memory->keeper_pid) != 0 ||
-		(called_at != 0 && now - called_at < CALL_AGAIN_US) ||
+	if (uidgen_preloaded)
+		return true;
+	if (pg_atomic_read_u32(&uidgen_memory->keeper_pid) != 0)
+	{
+		pg_atomic_write_u32(&uidgen_memory->calls, 0);
+		return true;
+	}
+	calls = pg_atomic_read_u32(&uidgen_memory->calls);
+	if ((called_at != 0 && now - called_at < UINT64CONST(CALL_AGAIN_US) << Min(calls, MOST_DOUBLINGS)) ||
 		!pg_atomic_compare_exchange_u64(&uidgen_memory->called_at, &called_at, now))
 		return true;
 	worker = uidgen_describe_keeper();
-	if (RegisterDynamicBackgroundWorker(&worker, NULL))
+	if (uidgen_library_is_there(&worker) && RegisterDynamicBackgroundWorker(&worker, NULL))
+	{
+		pg_atomic_fetch_add_u32(&uidgen_memory->calls, 1);
 		return true;
+	}
 	pg_atomic_write_u64(&uidgen_memory->called_at, 0);
 	return false;
+}
+
+bool
+uidgen_library_is_there(const BackgroundWorker *worker)
+{
+	return uidgen_preloaded || !is_absolute_path(worker->bgw_library_name) ||
+		access(worker->bgw_library_name, R_OK) == 0;
 }
 
 bool

@@ -20,6 +20,9 @@ extern void uidgen_register_keeper(void);
  */
 extern bool uidgen_ensure_keeper(void);
 
+/* Would the keeper's process find the library?  Its file may be gone while the server runs. */
+extern bool uidgen_library_is_there(const BackgroundWorker *worker);
+
 /* Does a process of this server call itself the keeper?  The memory may not be there. */
 extern bool uidgen_keeper_runs(void);
 

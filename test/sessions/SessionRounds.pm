@@ -353,7 +353,7 @@ sub set_up
 	{
 		$node->safe_psql($database, "$NOTE_GRANTS $FURNISH $CREATE VACUUM ANALYZE source");
 	}
-	$self->{has_burst} = $node->safe_psql('postgres', q{SELECT current_setting('uidgen.max_burst', true) IS NOT NULL}) eq 't';
+	$self->{has_burst} = $node->safe_psql('postgres', q{LOAD 'uidgen'; SELECT current_setting('uidgen.max_burst', true) IS NOT NULL}) eq 't';
 	foreach my $layout (@LAYOUTS)
 	{
 		$self->{fields}{$layout} //= { map { my ($name, $bits, $shift) = split /\|/; $name => [ $shift, $bits ] }

@@ -188,6 +188,24 @@ foreach my $case (
 }
 draw('all is well');
 
+# One that is taken out of the configuration has its default.
+foreach my $line ("uidgen.window = '20s'", 'uidgen.worker_id = 5', "uidgen.sequence_start = 'random'", "uidgen.layout = 'default epoch:2024-01-01'", 'uidgen.cache = 7')
+{
+	my $configuration = slurp_file($node->data_dir . '/postgresql.conf');
+	my ($name) = $line =~ /^uidgen\.(\w+)/;
+	$node->append_conf('postgresql.conf', $line);
+	$node->restart;
+	open(my $file, '>', $node->data_dir . '/postgresql.conf') or die $!;
+	print $file $configuration;
+	close $file;
+	$node->reload;
+	$node->poll_query_until('postgres', qq{SELECT coalesce(current_setting('uidgen.$name', true), '') = ''}) or die "$line is still there";
+	is($node->safe_psql('postgres', 'SELECT layout, datacenter FROM uidgen.status, uid_parse(uid_next())'), "$LAYOUT|", "$line was taken out again");
+	crash($node);
+	is($node->safe_psql('postgres', 'SELECT layout, datacenter FROM uidgen.status, uid_parse(uid_next())'), "$LAYOUT|", '... also after a crash');
+}
+$ids[-1] = $node->safe_psql('postgres', 'SELECT uid_next()');
+
 # ---- ids of another layout ----
 
 # Before anything is pinned: then a reload is enough.
