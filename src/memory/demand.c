@@ -278,6 +278,9 @@ note_cause(UidgenDemand *demand, const UidgenFailure *failure)
 	int			place = 0;
 	bool		is_news;
 
+	/* Of answers that make no sense, each is another one. */
+	if (failure->sqlerrcode == ERRCODE_PROTOCOL_VIOLATION)
+		cause ^= hash_bytes((const unsigned char *) failure->detail, (int) strlen(failure->detail));
 	cause = Max(cause, 1);
 	if (demand->failures_in_row == 0 &&
 		uidgen_clock_monotonic() - demand->failed_at > UIDGEN_OUTAGE_OVER_US)
