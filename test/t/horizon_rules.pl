@@ -42,6 +42,16 @@ sub becomes_final
 
 # ---- who holds it back ----
 
+# Its bound is the lowest there is, as nothing was drawn yet.
+my $lock = session();
+my $early = session();
+$lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+$early->query(q{SET statement_timeout = '200ms'; SELECT uid_next()});
+like($early->{stderr}, qr/statement timeout/, 'the first grant is late');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), '0', 'a transaction that failed while it waited for the first grant holds nothing');
+$lock->query_safe('COMMIT');
+$early->{stderr} = '';
+$_->quit foreach $lock, $early;
 my $earliest = session();
 $earliest->query_safe('BEGIN; SELECT uid_next()');
 is($node->safe_psql('postgres', q{SELECT id > uid_min(clock_timestamp() - interval '1 hour') FROM uidgen.horizon_holders}), 't',

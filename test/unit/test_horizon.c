@@ -15,37 +15,10 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "stress.h"
-
-/* What happens after so many further accesses to a shared word. */
-static __thread void (*happening) (void);
-static __thread int accesses;
+#include "meddling.h"
 
 #include "core/horizon.h"
 #include "core/ticket.c"
-
-/* Now and then another thread goes first; or what is to happen at this access. */
-static void
-disturb(void)
-{
-	if (happening && accesses-- == 0)
-	{
-		void		(*happens) (void) = happening;
-
-		happening = NULL;
-		happens();
-	}
-	if (disturbance != 0)
-		give_way();
-}
-
-/* Call a function before the n-th access to a shared word from now on. */
-static void
-meddle_before(int n, void (*function) (void))
-{
-	happening = function;
-	accesses = n - 1;
-}
 
 /* ---- rules, in one thread ---- */
 

@@ -19,11 +19,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 
-#include "stress.h"
-
-/* What happens after so many further accesses to a shared word. */
-static __thread void (*happening) (void);
-static __thread int accesses;
+#include "meddling.h"
 
 #include "core/ticket.c"
 
@@ -52,16 +48,6 @@ result_name(UidgenTicketResult result)
 
 /* Those that a call can meet: what is refused is a mistake of the caller's. */
 #define RESULTS (UIDGEN_TICKET_VOID + 1)
-
-/* ---- what others do meanwhile, in one thread ---- */
-
-/* Call a function before the n-th access to a shared word from now on. */
-static void
-meddle_before(int n, void (*function) (void))
-{
-	happening = function;
-	accesses = n - 1;
-}
 
 /* ---- rules, in one thread ---- */
 
@@ -1035,21 +1021,6 @@ static struct
 	uint64_t	losses;
 	uint64_t	reopened;		/* by bounds that were lowered */
 } keeper;
-
-/* Now and then another thread goes first; or what is to happen at this access. */
-static void
-disturb(void)
-{
-	if (happening && accesses-- == 0)
-	{
-		void		(*happens) (void) = happening;
-
-		happening = NULL;
-		happens();
-	}
-	if (disturbance != 0)
-		give_way();
-}
 
 static void
 record(Records *records, uint64_t worker, uint64_t first, uint64_t count)
