@@ -58,9 +58,10 @@ uidgen_describe_keeper(void)
 	worker.bgw_start_time = BgWorkerStart_ConsistentState;
 
 	/*
-	 * A keeper that ends is needed at once, and the postmaster measures this time on the wall clock,
-	 * which may be set back.  But where sessions have keepers started, they call another one; and a
-	 * library file that is gone would let the postmaster try again and again.
+	 * A keeper that ends is needed at once, and the postmaster measures this
+	 * time on the wall clock, which may be set back.  But where sessions have
+	 * keepers started, they call another one; and a library file that is gone
+	 * would let the postmaster try again and again.
 	 */
 	worker.bgw_restart_time = uidgen_preloaded ? 0 : 1;
 	library_name(worker.bgw_library_name, sizeof(worker.bgw_library_name));
