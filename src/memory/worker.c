@@ -100,7 +100,7 @@ uidgen_ensure_keeper(void)
 		return true;
 	}
 	calls = pg_atomic_read_u32(&uidgen_memory->calls);
-	if ((called_at != 0 && now - called_at < UINT64CONST(CALL_AGAIN_US) << Min(calls, MOST_DOUBLINGS)) ||
+	if ((called_at != 0 && now - called_at < (uint64) CALL_AGAIN_US << Min(calls, MOST_DOUBLINGS)) ||
 		!pg_atomic_compare_exchange_u64(&uidgen_memory->called_at, &called_at, now))
 		return true;
 	worker = uidgen_describe_keeper();
