@@ -193,6 +193,7 @@ foreach my $line ("uidgen.window = '20s'", 'uidgen.worker_id = 5', "uidgen.seque
 {
 	my $configuration = slurp_file($node->data_dir . '/postgresql.conf');
 	my ($name) = $line =~ /^uidgen\.(\w+)/;
+	$configuration =~ s/^uidgen\.$name .*\n//mg;
 	$node->append_conf('postgresql.conf', $line);
 	$node->restart;
 	open(my $file, '>', $node->data_dir . '/postgresql.conf') or die $!;
