@@ -198,13 +198,17 @@ becomes_final($low, '... until it ends');
 
 $writer->query_safe('BEGIN');
 $id = $writer->query_safe('INSERT INTO event DEFAULT VALUES RETURNING id');
+my $began = $writer->query_safe('SELECT now()');
 $writer->query_safe(q{PREPARE TRANSACTION 'drawn'});
 $node->safe_psql('postgres', 'SELECT pg_sleep(0.01)');
 ok(!is_final($id), 'a prepared transaction holds it');
-is($node->safe_psql('postgres', "SELECT pid IS NULL, database, since IS NOT NULL, id < $id, prepared FROM uidgen.horizon_holders"), 't|postgres|t|t|drawn', '... and is shown');
+is($node->safe_psql('postgres', "SELECT pid IS NULL, database, since = '$began', id < $id, prepared FROM uidgen.horizon_holders"), 't|postgres|t|t|drawn', '... and is shown');
 $writer->query_safe("BEGIN; INSERT INTO event VALUES (1); PREPARE TRANSACTION 'drew none'");
 is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), '1', 'one that drew none does not');
 $node->safe_psql('postgres', q{ROLLBACK PREPARED 'drew none'});
+# There is room for all that can be prepared at a time.
+$node->safe_psql('postgres', q{BEGIN; SELECT uid_next(); PREPARE TRANSACTION 'one of many'; COMMIT PREPARED 'one of many';} x 400);
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), '1', 'those that have ended take no room');
 $_->quit foreach $writer, $reader, $bystander;
 my $pool = $node->safe_psql('postgres', 'SELECT uid_next()');
 foreach my $granted ('nothing is granted yet', 'a grant is there, but nobody has drawn')
