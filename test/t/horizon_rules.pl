@@ -52,12 +52,6 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), 
 $lock->query_safe('COMMIT');
 $early->{stderr} = '';
 $_->quit foreach $lock, $early;
-my $earliest = session();
-$earliest->query_safe('BEGIN; SELECT uid_next()');
-is($node->safe_psql('postgres', q{SELECT id > uid_min(clock_timestamp() - interval '1 hour') FROM uidgen.horizon_holders}), 't',
-	'a transaction that had to wait for the first grant holds what it draws, and no more');
-$earliest->query_safe('COMMIT');
-$earliest->quit;
 $node->safe_psql('other', 'CREATE EXTENSION uidgen');	# asks for a grant
 my $first = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id');
 becomes_final($first, 'an id is final when its tick is over, though no other is drawn');
@@ -202,13 +196,17 @@ becomes_final($low, '... until it ends');
 
 $writer->query_safe('BEGIN');
 $id = $writer->query_safe('INSERT INTO event DEFAULT VALUES RETURNING id');
+my $began = $writer->query_safe('SELECT now()');
 $writer->query_safe(q{PREPARE TRANSACTION 'drawn'});
 $node->safe_psql('postgres', 'SELECT pg_sleep(0.01)');
 ok(!is_final($id), 'a prepared transaction holds it');
-is($node->safe_psql('postgres', "SELECT pid IS NULL, database, since IS NOT NULL, id < $id, prepared FROM uidgen.horizon_holders"), 't|postgres|t|t|drawn', '... and is shown');
+is($node->safe_psql('postgres', "SELECT pid IS NULL, database, since = '$began', id < $id, prepared FROM uidgen.horizon_holders"), 't|postgres|t|t|drawn', '... and is shown');
 $writer->query_safe("BEGIN; INSERT INTO event VALUES (1); PREPARE TRANSACTION 'drew none'");
 is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), '1', 'one that drew none does not');
 $node->safe_psql('postgres', q{ROLLBACK PREPARED 'drew none'});
+# There is room for all that can be prepared at a time.
+$node->safe_psql('postgres', q{BEGIN; SELECT uid_next(); PREPARE TRANSACTION 'one of many'; COMMIT PREPARED 'one of many';} x 400);
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), '1', 'those that have ended take no room');
 $_->quit foreach $writer, $reader, $bystander;
 my $pool = $node->safe_psql('postgres', 'SELECT uid_next()');
 foreach my $granted ('nothing is granted yet', 'a grant is there, but nobody has drawn')
@@ -224,6 +222,22 @@ $node->safe_psql('postgres', q{COMMIT PREPARED 'drawn'});
 becomes_final($id, 'it is committed');
 $later = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id');
 becomes_final($later, 'and ids of this run are final after it');
+
+# Somebody draws before anybody reads: the rest of the run is known.
+$clock->under(sub { $node->restart });
+($writer, $reader) = (session(), session());
+$reader->query_safe('BEGIN');
+$fresh = $reader->query_safe('SELECT uid_next()');
+is($node->safe_psql('postgres', q{SELECT id > uid_min(clock_timestamp() - interval '1 hour') FROM uidgen.horizon_holders WHERE prepared IS NULL}), 't',
+	'a transaction that had to wait for the first grant holds what it draws, and no more');
+$node->safe_psql('postgres', 'SELECT pg_sleep(0.01); SELECT uid_next()');
+is($writer->query_safe("SELECT uid_hold($fresh)"), $fresh, 'an id of this run can be held, long after others were drawn');
+$reader->query_safe('COMMIT');
+$_->quit foreach $writer, $reader;
+$clock->under(sub { $node->restart });
+$node->safe_psql('postgres', q{SELECT uid_next(); BEGIN; INSERT INTO event VALUES (2); PREPARE TRANSACTION 'drew none'});
+ok($node->poll_query_until('postgres', 'SELECT uid_horizon() IS NOT NULL'), 'of what is prepared after a draw it is known that it drew none');
+$node->safe_psql('postgres', q{ROLLBACK PREPARED 'drew none'});
 
 # ---- the clock ----
 
@@ -251,6 +265,19 @@ fails_with($node, 'SELECT uid_horizon()', '55000', qr/would miss rows/, '... and
 $node->safe_psql('postgres', 'SELECT uidgen.accept_step(); INSERT INTO event DEFAULT VALUES');
 my $end = $node->safe_psql('postgres', 'SELECT uid_horizon()');
 cmp_ok($end, '<', $before, '... and the horizon is where ids are');
+
+
+# A transaction that is open over a step holds what it draws after it.
+my $open = session();
+$open->query_safe('BEGIN');
+my $high_id = $open->query_safe('INSERT INTO event DEFAULT VALUES RETURNING id');
+$clock->step(-7200);
+ok(poll_until(sub { ($low_id) = $open->query_safe('INSERT INTO event DEFAULT VALUES RETURNING id'); $low_id < $high_id }), 'and again, while a transaction is open');
+$node->safe_psql('postgres', 'SELECT uidgen.accept_step(); SELECT pg_sleep(0.01); INSERT INTO event DEFAULT VALUES');
+ok(!is_final($low_id), '... which holds its lower ids, too');
+$open->query_safe('COMMIT');
+becomes_final($low_id, '... until it ends');
+$open->quit;
 
 # ---- where there is none ----
 
