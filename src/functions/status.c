@@ -192,7 +192,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	else if (attachment == UIDGEN_UNATTACHED && !uidgen_layout_is_hidden())
 	{
 		SET(DATACENTER_ID, Int32GetDatum(uidgen_judged()->datacenter_id));
-		SET(LAYOUT, CStringGetTextDatum(uidgen_judged()->layout));
+		SET(LAYOUT, CStringGetTextDatum(uidgen_servers_layout()));
 		SET(EXPIRES_AT, TimestampTzGetDatum(uidgen_layout_expiry(uidgen_layout_of_settings())));
 	}
 
@@ -268,7 +268,7 @@ other_layout_complaint(void)
 	if (uidgen_layout_use(&layouts, &n) != UIDGEN_LAYOUT_OTHER)
 		return NULL;
 	return psprintf(UIDGEN_LAYOUT_USED_MESSAGE ". " UIDGEN_LAYOUT_USED_DETAIL " %s%s",
-					layouts, uidgen_attached ? uidgen_layout_text : uidgen_judged()->layout, UIDGEN_LAYOUT_USED_HINT,
+					layouts, uidgen_servers_layout(), UIDGEN_LAYOUT_USED_HINT,
 					n > 1 ? "" :
 					" Until then, functions such as uid_parse(id) read them wrongly unless they are given the layout.");
 }

@@ -18,32 +18,45 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
-/* As long as a call waits for a keeper that sleeps, whatever wait_timeout is. */
-#define LEAST_WAIT_MS 1000
-
 static uint32 wait_event = 0;
 
+static uint64
+judgements(void)
+{
+	uint64		number;
+
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+	number = uidgen_memory->judgements;
+	LWLockRelease(&uidgen_memory->lock);
+	return number;
+}
+
 /*
- * The settings were found bad.  Is that so still?  The configuration was read since, if this process has
- * read it at another time than the keeper that judged; then another keeper is to judge, once.
+ * The settings were found bad.  Is that so still?  `before` is the number of judgements when this call
+ * began.  A judgement of before counts only if its keeper had read the configuration when this process
+ * had; otherwise another keeper is to judge.  A process that does not see the settings would call one at
+ * each call: it remembers what it was told since its last reload.  One that sees them does not come here
+ * while it finds them bad.
  */
 static bool
-is_unfit(UidgenFailure *failure)
+is_unfit(uint64 before, UidgenFailure *failure)
 {
-	static TimestampTz asked_after = 0;
+	static TimestampTz told_at = 0;
 	UidgenPinned pinned;
 	bool		unfit;
 
 	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 	pinned = uidgen_memory->pinned;
 	unfit = uidgen_memory->pin_state == UIDGEN_UNFIT &&
-		(uidgen_memory->judged_reload == PgReloadTime || asked_after == PgReloadTime);
+		(uidgen_memory->judgements != before || uidgen_memory->judged_reload == PgReloadTime ||
+		 told_at == PgReloadTime);
 	LWLockRelease(&uidgen_memory->lock);
-	if (unfit)
-		uidgen_bad_setting_failure(&pinned, failure);
-	else
-		asked_after = PgReloadTime;
-	return unfit;
+	if (!unfit)
+		return false;
+	if (uidgen_settings_are_hidden())
+		told_at = PgReloadTime;
+	uidgen_bad_setting_failure(&pinned, failure);
+	return true;
 }
 
 /* A new keeper has not pinned anything in that time. */
@@ -66,19 +79,21 @@ bool
 uidgen_try_attach(int milliseconds, UidgenFailure *failure)
 {
 	UidgenWait	wait = {0};
+	uint64		before;
 
 	if (!uidgen_map_memory())
 	{
 		uidgen_attachment_failure(UIDGEN_OTHER_SHAPE, failure);
 		return false;
 	}
+	before = judgements();
 	wait.on = &uidgen_memory->grant_demand;
 	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * milliseconds;
 	while (!uidgen_take_over_pinned())
 	{
 		bool		has_keeper;
 
-		if (is_unfit(failure))
+		if (is_unfit(before, failure))
 			return false;
 		has_keeper = uidgen_ensure_keeper();
 		if (uidgen_wait_expired(&wait))
@@ -109,6 +124,6 @@ uidgen_attach_slowly(void)
 		uidgen_check_server();
 	if (!uidgen_layout_is_hidden())
 		(void) uidgen_check_layout_used();
-	if (!uidgen_try_attach(Max(uidgen_wait_timeout, LEAST_WAIT_MS), &failure))
+	if (!uidgen_try_attach(Max(uidgen_wait_timeout, UIDGEN_WAKE_UP_MS), &failure))
 		uidgen_raise_failure(&failure);
 }

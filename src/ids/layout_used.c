@@ -31,6 +31,7 @@
 #include "executor/tuptable.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
+#include "memory/attachment.h"
 #include "memory/catalog.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
@@ -74,13 +75,6 @@ static const struct
 	{IndexRelationId, IndexRelidIndexId},
 	{AccessMethodRelationId, AmOidIndexId},
 };
-
-/* What they are compared with.  Before anything is pinned, that is what would be. */
-static const char *
-servers_layout(void)
-{
-	return uidgen_attached ? uidgen_layout_text : uidgen_judged()->layout;
-}
 
 /* Is it a table with the columns that it was made with? */
 static bool
@@ -200,7 +194,7 @@ judge(Relation table, char **layouts, int *n, bool *for_now)
 
 		CHECK_FOR_INTERRUPTS();
 		count[others] = add_layout(&list[others], count[others], layout);
-		if (strcmp(layout, servers_layout()) == 0)
+		if (strcmp(layout, uidgen_servers_layout()) == 0)
 			suits[others] = true;
 		if (is_mine(slot))
 			*for_now = true;
@@ -267,7 +261,7 @@ uidgen_check_layout_used(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg(UIDGEN_LAYOUT_USED_MESSAGE),
-				 errdetail(UIDGEN_LAYOUT_USED_DETAIL, layouts, servers_layout()),
+				 errdetail(UIDGEN_LAYOUT_USED_DETAIL, layouts, uidgen_servers_layout()),
 				 errhint("%s", UIDGEN_LAYOUT_USED_HINT)));
 	return use != UIDGEN_LAYOUT_BUSY && !for_now;
 }

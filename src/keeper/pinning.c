@@ -9,6 +9,7 @@
 #include "keeper/succession.h"
 #include "memory/attachment.h"
 #include "memory/memory.h"
+#include "memory/worker.h"
 #include "storage/ipc.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -110,11 +111,18 @@ pin(void)
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	uidgen_memory->pinned = *judged;
 	uidgen_memory->judged_reload = PgReloadTime;
+	uidgen_memory->judgements++;
 	uidgen_memory->pin_state = good ? UIDGEN_PINNED : UIDGEN_UNFIT;
 	LWLockRelease(&uidgen_memory->lock);
 	if (good)
 		return;
 	report_bad_setting(judged);
+
+	/*
+	 * This process has come, so nobody need pause before another keeper is
+	 * called.
+	 */
+	uidgen_keeper_came();
 	/* Whoever waits is told when this process leaves the slot. */
 	proc_exit(0);
 }

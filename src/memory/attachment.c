@@ -172,6 +172,12 @@ uidgen_layout_of_settings(void)
 	return &layout;
 }
 
+const char *
+uidgen_servers_layout(void)
+{
+	return uidgen_attached ? uidgen_layout_text : uidgen_judged()->layout;
+}
+
 void
 uidgen_follow_seen(void)
 {

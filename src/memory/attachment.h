@@ -47,6 +47,9 @@ extern bool uidgen_take_over_pinned(void);
  * unattached.  Error: 22023 it is bad. */
 extern const UidgenLayout *uidgen_layout_of_settings(void);
 
+/* The layout that ids are made by or, while this process is unattached, would be, as a text. */
+extern const char *uidgen_servers_layout(void);
+
 /* Of settings that are hidden from this process, go by what the keeper sees. */
 extern void uidgen_follow_seen(void);
 

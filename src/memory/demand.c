@@ -17,10 +17,8 @@
 /* A step of the clock wakes nobody, so a sleep is no longer than this. */
 #define RECHECK_MS 100
 
-/* How long a call waits for the keeper at least, whatever wait_timeout is; and if
- * wait_timeout is 0, so that a sleeping keeper can wake up. */
+/* How long a call waits for the keeper at least, whatever wait_timeout is. */
 #define LEAST_WAIT_MS 100
-#define WAKE_UP_MS 1000
 
 /* Pause after the first failure in a row; each further one doubles it. */
 #define FIRST_PAUSE_MS 50
@@ -186,7 +184,7 @@ uidgen_wait_at_least(UidgenDemand *demand)
 	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 	outage = demand->failures_in_row > 0;
 	LWLockRelease(&uidgen_memory->lock);
-	return uidgen_wait_timeout == 0 && !outage ? WAKE_UP_MS : LEAST_WAIT_MS;
+	return uidgen_wait_timeout == 0 && !outage ? UIDGEN_WAKE_UP_MS : LEAST_WAIT_MS;
 }
 
 void

@@ -91,6 +91,9 @@ typedef struct UidgenWait
 	int			fruitless;		/* demands that were served and did not help */
 } UidgenWait;
 
+/* In this time a keeper that sleeps, or is to start, has made an attempt. */
+#define UIDGEN_WAKE_UP_MS 1000
+
 /* A number that is never served. */
 #define UIDGEN_NEVER_SERVED PG_UINT64_MAX
 

@@ -196,7 +196,6 @@ startup(void)
 	{
 		memory->pinned = *uidgen_judged();
 		memory->pin_state = memory->pinned.bad_setting[0] ? UIDGEN_UNFIT : UIDGEN_PINNED;
-		uidgen_see_settings(&memory->seen);
 	}
 	uidgen_attached = memory->pin_state == UIDGEN_PINNED;
 	LWLockRelease(AddinShmemInitLock);

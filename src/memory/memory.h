@@ -107,6 +107,7 @@ typedef struct UidgenMemory
 	UidgenPinState pin_state;
 	UidgenPinned pinned;
 	TimestampTz judged_reload;	/* PgReloadTime of the keeper that judged */
+	uint64		judgements;		/* how many keepers have */
 	UidgenSeen	seen;			/* settings that may change, as the keeper
 								 * sees them */
 	uint64		seen_changes;	/* how often that was written */

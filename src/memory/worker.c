@@ -113,6 +113,13 @@ uidgen_ensure_keeper(void)
 	return false;
 }
 
+void
+uidgen_keeper_came(void)
+{
+	pg_atomic_write_u32(&uidgen_memory->calls, 0);
+	pg_atomic_write_u64(&uidgen_memory->called_at, 0);
+}
+
 bool
 uidgen_library_is_there(const BackgroundWorker *worker)
 {

@@ -20,6 +20,9 @@ extern void uidgen_register_keeper(void);
  */
 extern bool uidgen_ensure_keeper(void);
 
+/* A keeper that was called has come: if it ends, another one may be called at once. */
+extern void uidgen_keeper_came(void);
+
 /* Would the keeper's process find the library?  Its file may be gone while the server runs. */
 extern bool uidgen_library_is_there(const BackgroundWorker *worker);
 
