@@ -25,6 +25,7 @@ OBJS = \
 	src/functions/ranges.o \
 	src/functions/scramble.o \
 	src/functions/segments.o \
+	src/functions/statistics.o \
 	src/functions/status.o \
 	src/functions/values.o \
 	src/ids/attach.o \
@@ -51,6 +52,7 @@ OBJS = \
 	src/link/link_remote.o \
 	src/memory/attachment.o \
 	src/memory/catalog.o \
+	src/memory/counts.o \
 	src/memory/demand.o \
 	src/memory/guc.o \
 	src/memory/holders.o \

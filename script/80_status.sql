@@ -19,7 +19,40 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.find_pending_restart() IS 'settings whose value in the configuration files counts from the next start of the server on; null: there are none';
 
 -- uidgen.status has to work on a server that has an older library, such as a standby before its restart.
-CREATE FUNCTION uidgen.later_status(OUT horizon_lag interval, OUT pending_restart text)
+CREATE FUNCTION uidgen.statistics(OUT ids bigint, OUT ids_single bigint, OUT ids_cached bigint,
+	OUT ids_batch bigint, OUT ids_block bigint, OUT segment_numbers bigint,
+	OUT grant_waits bigint, OUT grant_wait_time interval, OUT clock_waits bigint, OUT clock_wait_time interval,
+	OUT segment_waits bigint, OUT segment_wait_time interval, OUT since timestamptz)
+AS 'MODULE_PATHNAME', 'uidgen_read_statistics'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION uidgen.statistics() IS 'what was drawn on this server, and waited for';
+
+CREATE VIEW uidgen.statistics AS SELECT * FROM uidgen.statistics();
+COMMENT ON VIEW uidgen.statistics IS 'what was drawn on this server, and waited for, since its start or uidgen.reset_statistics(); null: nothing was drawn yet, or it cannot be';
+COMMENT ON COLUMN uidgen.statistics.ids IS 'ids that were drawn: the sum of the four that follow';
+COMMENT ON COLUMN uidgen.statistics.ids_single IS 'by uid_next(), one at a time';
+COMMENT ON COLUMN uidgen.statistics.ids_cached IS 'by uid_next(), out of a session''s cache (uidgen.cache)';
+COMMENT ON COLUMN uidgen.statistics.ids_batch IS 'by uid_next_batch()';
+COMMENT ON COLUMN uidgen.statistics.ids_block IS 'by uid_reserve() and uid_next_block()';
+COMMENT ON COLUMN uidgen.statistics.segment_numbers IS 'numbers of segments';
+COMMENT ON COLUMN uidgen.statistics.grant_waits IS 'calls that had to wait for a grant';
+COMMENT ON COLUMN uidgen.statistics.grant_wait_time IS 'how long they waited, together';
+COMMENT ON COLUMN uidgen.statistics.clock_waits IS 'calls that had to wait for the clock';
+COMMENT ON COLUMN uidgen.statistics.clock_wait_time IS 'how long they waited, together';
+COMMENT ON COLUMN uidgen.statistics.segment_waits IS 'calls that had to wait for numbers of a segment';
+COMMENT ON COLUMN uidgen.statistics.segment_wait_time IS 'how long they waited, together';
+COMMENT ON COLUMN uidgen.statistics.since IS 'when counting began';
+-- [since 0.3.0]
+GRANT SELECT ON uidgen.statistics TO PUBLIC;
+
+CREATE FUNCTION uidgen.reset_statistics() RETURNS void
+AS 'MODULE_PATHNAME', 'uidgen_reset_statistics'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION uidgen.reset_statistics() IS 'uidgen.statistics begins to count anew';
+-- [since 0.3.0]
+REVOKE EXECUTE ON FUNCTION uidgen.reset_statistics() FROM PUBLIC;
+
+CREATE FUNCTION uidgen.later_status(OUT horizon_lag interval, OUT pending_restart text, OUT ids bigint)
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -27,13 +60,14 @@ BEGIN
 	IF string_to_array(uidgen.library_version(), '.')::integer[] >= ARRAY[0, 3, 0] THEN
 		horizon_lag := uidgen.measure_horizon();
 		pending_restart := uidgen.find_pending_restart();
+		ids := (SELECT s.ids FROM uidgen.statistics() AS s);
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION uidgen.later_status() IS 'columns of uidgen.status that an older library does not know';
 
 CREATE VIEW uidgen.status AS
-	SELECT s.*, l.horizon_lag, l.pending_restart
+	SELECT s.*, l.horizon_lag, l.pending_restart, l.ids
 	FROM uidgen.status() AS s, uidgen.later_status() AS l;
 COMMENT ON VIEW uidgen.status IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
 COMMENT ON COLUMN uidgen.status.state IS 'granted; idle: no id was drawn yet, or none since the last grant ran out, and the next call gets one; failing: the last attempt to get one failed, uidgen.database does not exist, or this database has ids of another layout; recovery; bad setting; not preloaded';
@@ -59,6 +93,7 @@ COMMENT ON COLUMN uidgen.status.timeline IS 'in a fleet: the timeline of the reg
 COMMENT ON COLUMN uidgen.status.quarantine_until IS 'in a fleet: until when the registry is in quarantine; null if it is not';
 COMMENT ON COLUMN uidgen.status.horizon_lag IS 'how far those who draw keep uid_horizon() of this database behind the clock; null if nothing can be said';
 COMMENT ON COLUMN uidgen.status.pending_restart IS 'settings whose value in the configuration files counts from the next start of the server on; null: there are none';
+COMMENT ON COLUMN uidgen.status.ids IS 'ids that were drawn since the start of the server; see uidgen.statistics';
 -- [since 0.1.0]
 GRANT SELECT ON uidgen.status TO PUBLIC;
 

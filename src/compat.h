@@ -221,4 +221,14 @@ uidgen_force_later_settings(void)
 #define uidgen_no_stack_protector
 #endif
 
+/*
+ * For a variable that each call reads, in its declaration: no other library has it, so the code has its
+ * address at hand.  (-fvisibility=hidden says that of definitions alone.)
+ */
+#if defined(__GNUC__) && !defined(_WIN32)
+#define uidgen_hidden __attribute__((visibility("hidden")))
+#else
+#define uidgen_hidden
+#endif
+
 #endif							/* UIDGEN_COMPAT_H */

@@ -135,12 +135,12 @@ my %columns = (
 	fleet => [ grab('script/34_fleet_owner.sql', qr/CREATE VIEW uidgen\.fleet AS\nSELECT (.*?)^FROM/ms) =~ /(\w+)(?=,|\s*\z)/g ],
 	registry_status => [ grab('script/48_registry_status.sql', qr/CREATE VIEW uidgen\.registry_status AS\nSELECT (.*?)^FROM/ms) =~ /(\w+),?\n/g ],
 	presets => [ grab('script/60_layouts.sql', qr/CREATE FUNCTION uidgen\.presets\((.*)\)/) =~ /OUT (\w+)/g ]);
-foreach ([ 'status', 'status' ], [ 'segment_status', 'segments' ])
+foreach ([ 'status', 'status' ], [ 'segment_status', 'segments' ], [ 'statistics', 'statistics' ])
 {
 	my ($view, $file) = @$_;
-	$columns{$view} = [ map { lc } grep { !/^STATUS_COLUMNS/ } grab("src/functions/$file.c", qr/enum StatusColumn\n\{\n(.*?)\} StatusColumn/s) =~ /\b([A-Z][A-Z_0-9]+)\b/g ];
+	$columns{$view} = [ map { lc } grep { !/^STATUS_COLUMNS/ } grab("src/functions/$file.c", qr/enum \w+Column\n\{\n(.*?)\} \w+Column/s) =~ /\b([A-Z][A-Z_0-9]+)\b/g ];
 }
-push @{ $columns{status} }, qw(horizon_lag pending_restart);	# which the view adds
+push @{ $columns{status} }, qw(horizon_lag pending_restart ids);	# which the view adds
 $columns{horizon_holders} = [ map { /AS (\w+)/ ? $1 : /(\w+)$/ } split /, /, grab('script/58_horizon.sql', qr/CREATE VIEW uidgen\.horizon_holders AS\n\tSELECT (.*)/) ];
 foreach my $view (sort keys %columns)
 {

@@ -13,6 +13,7 @@
 #include "ids/attach.h"
 #include "ids/cache.h"
 #include "ids/generator.h"
+#include "memory/counts.h"
 #include "memory/guc.h"
 #include "memory/server.h"
 #include "miscadmin.h"
@@ -100,6 +101,7 @@ uidgen_next_batch(PG_FUNCTION_ARGS)
 						  (uint64) uidgen_layout_tick_capacity(&uidgen_layout));
 		uidgen_cache_discard();
 		uidgen_take(batch->size, UIDGEN_TAKE_ROW, &batch->block);
+		uidgen_count(&uidgen_counts->batch, batch->size);
 		batch->left -= batch->size;
 		batch->used = 0;
 	}
@@ -138,6 +140,7 @@ take_block(FunctionCallInfo fcinfo, int64 *last)
 
 	uidgen_cache_discard();
 	uidgen_take(n, UIDGEN_TAKE_BLOCK, &block);
+	uidgen_count(&uidgen_counts->block, n);
 	*last = uidgen_block_id(&block, n - 1, tag_bits);
 	return uidgen_block_id(&block, 0, tag_bits);
 }

@@ -8,7 +8,6 @@
 
 #include <limits.h>
 
-#include "compat.h"
 #include "core/clock.h"
 #include "ids/layout_used.h"
 #include "ids/waiting.h"
@@ -17,8 +16,6 @@
 #include "memory/worker.h"
 #include "miscadmin.h"
 #include "utils/timestamp.h"
-
-static uint32 wait_event = 0;
 
 static uint64
 judgements(void)
@@ -101,8 +98,7 @@ uidgen_try_attach(int milliseconds, UidgenFailure *failure)
 			set_timeout(failure, has_keeper, milliseconds);
 			return false;
 		}
-		uidgen_wait_sleep(&wait, UIDGEN_NEVER_SERVED, LONG_MAX,
-						  uidgen_wait_event(&wait_event, "UidgenAttach"));
+		uidgen_wait_sleep(&wait, UIDGEN_NEVER_SERVED, LONG_MAX, UIDGEN_WAIT_ATTACH);
 	}
 	return true;
 }

@@ -42,6 +42,7 @@
 #include "ids/attach.h"
 #include "ids/generator.h"
 #include "ids/holding.h"
+#include "memory/counts.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
 #include "memory/server.h"
@@ -132,6 +133,14 @@ cache_in_time(void)
 	return true;
 }
 
+static inline int64
+next_in_cache(uint64 tag_bits)
+{
+	uidgen_count(&uidgen_counts->cached, 1);
+	cache.used += cache.stride;
+	return (int64) (cache.used | tag_bits);
+}
+
 /* Take a new cache, and use its first position.  used_up: all of the last cache was
  * used while it was good. */
 static int64
@@ -173,6 +182,7 @@ refill(bool used_up, uint64 tag_bits)
 	cache.used = (uint64) uidgen_block_id(&block, 0, 0);
 	cache.last = (uint64) uidgen_block_id(&block, block.count - 1, 0);
 	cache.stride = UINT64CONST(1) << uidgen_layout.shift[UIDGEN_SEQUENCE];
+	uidgen_count(&uidgen_counts->cached, 1);
 	return (int64) (cache.used | tag_bits);
 }
 
@@ -207,8 +217,7 @@ cached_id_slowly(uint64 tag_bits)
 	good = cache.taken > 0 && cache_in_order() && cache_in_time();
 	if (!good || cache.used == cache.last)
 		return refill(good, tag_bits);
-	cache.used += cache.stride;
-	return (int64) (cache.used | tag_bits);
+	return next_in_cache(tag_bits);
 }
 
 int64
@@ -217,6 +226,5 @@ uidgen_cached_id(uint64 tag_bits)
 	if (unlikely(cache.used == cache.last || !cache_in_order() ||
 				 cache.clock != clock_mark() || uidgen_cache == 1))
 		return cached_id_slowly(tag_bits);
-	cache.used += cache.stride;
-	return (int64) (cache.used | tag_bits);
+	return next_in_cache(tag_bits);
 }

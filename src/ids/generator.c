@@ -13,25 +13,16 @@
 #include <limits.h>
 
 #include "common/pg_prng.h"
-#include "compat.h"
 #include "core/clock.h"
 #include "ids/attach.h"
 #include "ids/holding.h"
 #include "ids/layout_used.h"
 #include "ids/waiting.h"
 #include "link/link.h"
+#include "memory/counts.h"
 #include "memory/memory.h"
 #include "memory/server.h"
 #include "miscadmin.h"
-
-static uint32 grant_wait_event = 0;
-static uint32 clock_wait_event = 0;
-
-static uint32
-grant_wait(void)
-{
-	return uidgen_wait_event(&grant_wait_event, "UidgenGrant");
-}
 
 static void
 wait_for_grant(UidgenWait *wait)
@@ -40,7 +31,7 @@ wait_for_grant(UidgenWait *wait)
 		.message = "uidgen has no grant to issue ids from",
 		.timeout_detail = "Within %d ms the keeper got no grant that reaches far enough.",
 		.timeout_hint = "See uidgen.status and the server log. If there are many renewals, raise the setting \"uidgen.window\"; otherwise raise \"uidgen.wait_timeout\".",
-		.wait_event = grant_wait(),
+		.reason = UIDGEN_WAIT_GRANT,
 	};
 
 	uidgen_wait_for_keeper(wait, &lack);
@@ -177,14 +168,12 @@ wait_for_clock(UidgenWait *wait, UidgenTick tick)
 	microseconds = (double) (target - now) * uidgen_layout.unit;
 	if (microseconds < 1000)
 	{
-		/* A latch cannot wait for so short a time. */
-		CHECK_FOR_INTERRUPTS();
-		pg_usleep((long) microseconds);
+		uidgen_wait_briefly(wait, (long) microseconds, UIDGEN_WAIT_CLOCK);
 		return;
 	}
 	uidgen_wait_sleep(wait, UIDGEN_NEVER_SERVED,
 					  (long) Min(microseconds / 1000, (double) (LONG_MAX / 2)),
-					  uidgen_wait_event(&clock_wait_event, "UidgenClock"));
+					  UIDGEN_WAIT_CLOCK);
 }
 
 static inline UidgenBlock
@@ -212,6 +201,7 @@ uidgen_begin_drawing(void)
 	if (!layout_suits)
 		layout_suits = uidgen_check_layout_used();
 	uidgen_hold();
+	uidgen_counts_begin();
 	if (layout_suits)
 		uidgen_words = uidgen_server_words;
 }
@@ -292,6 +282,7 @@ next_id_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 tag_bits)
 {
 	UidgenBlock block = take_slowly(result, ticket, 1, UIDGEN_TAKE_ROW);
 
+	uidgen_count(&uidgen_counts->single, 1);
 	return uidgen_block_id(&block, 0, tag_bits);
 }
 
@@ -313,6 +304,7 @@ uidgen_next_id(uint64 tag_bits)
 
 	if (unlikely(result != UIDGEN_TICKET_GOOD || ticket.renew))
 		return next_id_slowly(result, ticket, tag_bits);
+	uidgen_count(&uidgen_counts->single, 1);
 	block = ticket_block(&ticket);
 	return uidgen_block_id(&block, 0, tag_bits);
 }
@@ -368,7 +360,7 @@ uidgen_probe_grant(UidgenFailure *failure)
 	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * UIDGEN_PROBE_MS;
 	wait.number = uidgen_demand_make(wait.on);
 	while (!uidgen_demand_served(wait.on, wait.number) && !uidgen_wait_expired(&wait))
-		uidgen_wait_sleep(&wait, wait.number, LONG_MAX, grant_wait());
+		uidgen_wait_sleep(&wait, wait.number, LONG_MAX, UIDGEN_WAIT_GRANT);
 	return !uidgen_demand_failure(wait.on, failure) &&
 		uidgen_demand_served(wait.on, wait.number);
 }

@@ -13,11 +13,10 @@
 #include "ids/attach.h"
 #include "ids/waiting.h"
 #include "mb/pg_wchar.h"
+#include "memory/counts.h"
 #include "memory/guc.h"
 #include "memory/server.h"
 #include "miscadmin.h"
-
-static uint32 segment_wait_event = 0;
 
 /* ---- names ---- */
 
@@ -44,6 +43,7 @@ look_up(UidgenNumbers *numbers)
 						   uidgen_max_segments),
 				 errhint("Raise \"uidgen.max_segments\" and restart the server.")));
 	numbers->slot = slot;
+	uidgen_counts_begin();
 }
 
 void
@@ -79,7 +79,7 @@ wait_for_numbers(UidgenNumbers *numbers, UidgenWait *wait)
 		.segment = numbers->name,
 		.timeout_detail = "Within %d ms the keeper got no further numbers.",
 		.timeout_hint = "See uidgen.segment_status and the server log, or raise the setting \"uidgen.wait_timeout\".",
-		.wait_event = uidgen_wait_event(&segment_wait_event, "UidgenSegment"),
+		.reason = UIDGEN_WAIT_SEGMENT,
 	};
 
 	wait->on = &numbers->slot->demand;
@@ -174,6 +174,7 @@ uidgen_take_numbers(UidgenNumbers *numbers, uint64 n, UidgenSegmentKind kind, ui
 {
 	UidgenSegmentTicket ticket = take(numbers, n, kind);
 
+	uidgen_count(&uidgen_counts->numbers, ticket.count);
 	*count = ticket.count;
 	return ticket.first;
 }
@@ -181,5 +182,8 @@ uidgen_take_numbers(UidgenNumbers *numbers, uint64 n, UidgenSegmentKind kind, ui
 uidgen_no_stack_protector int64
 uidgen_next_number(UidgenNumbers *numbers)
 {
-	return take(numbers, 1, UIDGEN_SEGMENT_REST).first;
+	int64		number = take(numbers, 1, UIDGEN_SEGMENT_REST).first;
+
+	uidgen_count(&uidgen_counts->numbers, 1);
+	return number;
 }

@@ -203,10 +203,10 @@ uidgen_wait_for_keeper(UidgenWait *wait, const UidgenLack *lack)
 			report_failure(&failure, lack);
 		if (uidgen_wait_timeout == 0)
 			report_timeout(wait, lack);
-		uidgen_wait_demand_again(wait, lack->wait_event);
+		uidgen_wait_demand_again(wait, lack->reason);
 	}
 	uidgen_wait_begin(wait, uidgen_wait_at_least(wait->on));
 	if (uidgen_wait_expired(wait))
 		report_timeout(wait, lack);
-	uidgen_wait_sleep(wait, wait->number, LONG_MAX, lack->wait_event);
+	uidgen_wait_sleep(wait, wait->number, LONG_MAX, lack->reason);
 }

@@ -19,7 +19,7 @@ typedef struct UidgenLack
 								 * a grant is missing */
 	const char *timeout_detail; /* the time is up; has %d for the milliseconds */
 	const char *timeout_hint;
-	uint32		wait_event;
+	UidgenWaitReason reason;
 } UidgenLack;
 
 /*

@@ -8,10 +8,12 @@
 
 #include "common/hashfn.h"
 #include "common/pg_prng.h"
+#include "compat.h"
 #include "core/clock.h"
 #include "mb/pg_wchar.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
+#include "miscadmin.h"
 #include "storage/proc.h"
 
 /* A step of the clock wakes nobody, so a sleep is no longer than this. */
@@ -187,12 +189,46 @@ uidgen_wait_at_least(UidgenDemand *demand)
 	return uidgen_wait_timeout == 0 && !outage ? UIDGEN_WAKE_UP_MS : LEAST_WAIT_MS;
 }
 
-void
-uidgen_wait_sleep(UidgenWait *wait, uint64 number, long milliseconds, uint32 wait_event)
+/* The call waits for this, now: the time.  It counts as one that waits even if that ends by an error. */
+static UidgenMicroseconds
+begin_to_wait(UidgenWait *wait, UidgenWaitReason reason)
 {
-	int64		left = (wait->deadline - uidgen_clock_monotonic()) / 1000;
+	if (reason < UIDGEN_COUNTED_WAITS && !wait->counted[reason])
+	{
+		uidgen_count(&uidgen_counts->waits[reason].calls, 1);
+		wait->counted[reason] = true;
+	}
+	return uidgen_clock_monotonic();
+}
 
-	milliseconds = Min(milliseconds, Min(left, RECHECK_MS));
+static void
+count_time(UidgenWaitReason reason, UidgenMicroseconds since)
+{
+	if (reason < UIDGEN_COUNTED_WAITS)
+		uidgen_count(&uidgen_counts->waits[reason].microseconds,
+					 (uint64) (uidgen_clock_monotonic() - since));
+}
+
+static uint32
+wait_event(UidgenWaitReason reason)
+{
+	static const char *const names[] = {
+		[UIDGEN_WAIT_GRANT] = "UidgenGrant",
+		[UIDGEN_WAIT_CLOCK] = "UidgenClock",
+		[UIDGEN_WAIT_SEGMENT] = "UidgenSegment",
+		[UIDGEN_WAIT_ATTACH] = "UidgenAttach",
+	};
+	static uint32 events[lengthof(names)];
+
+	return uidgen_wait_event(&events[reason], names[reason]);
+}
+
+void
+uidgen_wait_sleep(UidgenWait *wait, uint64 number, long milliseconds, UidgenWaitReason reason)
+{
+	UidgenMicroseconds begin = begin_to_wait(wait, reason);
+
+	milliseconds = Min(milliseconds, Min((wait->deadline - begin) / 1000, RECHECK_MS));
 
 	/*
 	 * Prepare before the check: a broadcast after the check then ends the
@@ -201,19 +237,30 @@ uidgen_wait_sleep(UidgenWait *wait, uint64 number, long milliseconds, uint32 wai
 	ConditionVariablePrepareToSleep(&wait->on->changed);
 	if (!uidgen_demand_served(wait->on, number))
 		ConditionVariableTimedSleep(&wait->on->changed, Max(milliseconds, 1),
-									wait_event);
+									wait_event(reason));
 	ConditionVariableCancelSleep();
+	count_time(reason, begin);
+}
+
+void
+uidgen_wait_briefly(UidgenWait *wait, long microseconds, UidgenWaitReason reason)
+{
+	UidgenMicroseconds begin = begin_to_wait(wait, reason);
+
+	CHECK_FOR_INTERRUPTS();
+	pg_usleep(microseconds);
+	count_time(reason, begin);
 }
 
 /* Without a pause, demands could follow each other as fast as the registry commits; so
  * pause first, longer each time. */
 void
-uidgen_wait_demand_again(UidgenWait *wait, uint32 wait_event)
+uidgen_wait_demand_again(UidgenWait *wait, UidgenWaitReason reason)
 {
 	if (wait->fruitless > 0)
 		uidgen_wait_sleep(wait, UIDGEN_NEVER_SERVED,
 						  1L << Min(wait->fruitless, FRUITLESS_DOUBLINGS_MAX),
-						  wait_event);
+						  reason);
 	wait->fruitless++;
 	wait->number = uidgen_demand_make(wait->on);
 }

@@ -15,6 +15,7 @@
 #define UIDGEN_DEMAND_H
 
 #include "core/units.h"
+#include "memory/counts.h"
 #include "port/atomics.h"
 #include "storage/condition_variable.h"
 #include "storage/latch.h"
@@ -89,6 +90,7 @@ typedef struct UidgenWait
 	uint64		number;			/* of the call's last demand; 0: none yet */
 	UidgenMicroseconds deadline;	/* monotonic clock; 0: not set */
 	int			fruitless;		/* demands that were served and did not help */
+	bool		counted[UIDGEN_COUNTED_WAITS];	/* as one that waits for this */
 } UidgenWait;
 
 /* In this time a keeper that sleeps, or is to start, has made an attempt. */
@@ -133,10 +135,13 @@ extern int	uidgen_wait_at_least(UidgenDemand *demand);
  * CHECK_FOR_INTERRUPTS().
  */
 extern void uidgen_wait_sleep(UidgenWait *wait, uint64 number, long milliseconds,
-							  uint32 wait_event);
+							  UidgenWaitReason reason);
+
+/* Sleep for less than a millisecond, for which a latch cannot wait. */
+extern void uidgen_wait_briefly(UidgenWait *wait, long microseconds, UidgenWaitReason reason);
 
 /* Demand once more, after a demand that was served and did not help. */
-extern void uidgen_wait_demand_again(UidgenWait *wait, uint32 wait_event);
+extern void uidgen_wait_demand_again(UidgenWait *wait, UidgenWaitReason reason);
 
 /* ---- the keeper ---- */
 

@@ -13,6 +13,7 @@
 #ifndef UIDGEN_GUC_H
 #define UIDGEN_GUC_H
 
+#include "compat.h"
 #include "core/layout.h"
 #include "core/ticket.h"
 
@@ -58,18 +59,19 @@ extern int	uidgen_max_ahead;	/* milliseconds */
 extern int	uidgen_max_burst;	/* milliseconds */
 extern int	uidgen_wait_timeout;	/* milliseconds */
 extern int	uidgen_segment_duration;	/* seconds */
-extern int	uidgen_cache;
-extern bool uidgen_cache_in_use;	/* uidgen.cache is above 1, or was when
-									 * the session drew its last id */
+extern uidgen_hidden int uidgen_cache;
+extern uidgen_hidden bool uidgen_cache_in_use;	/* uidgen.cache is above 1, or
+												 * was when the session drew
+												 * its last id */
 extern bool uidgen_cache_assigned;	/* it was assigned since cache.c looked
 									 * last */
 
 /* The server's layout, and its canonical text. */
-extern UidgenLayout uidgen_layout;
+extern uidgen_hidden UidgenLayout uidgen_layout;
 extern char uidgen_layout_text[UIDGEN_LAYOUT_TEXT_SIZE];
 
 /* The layout and the settings in the form in which tickets are taken. */
-extern UidgenTicketRules uidgen_rules;
+extern uidgen_hidden UidgenTicketRules uidgen_rules;
 
 /* Define all settings and judge them together.  Once in a process: at preload, or when the library is
  * loaded later. */

@@ -10,6 +10,7 @@
 
 #include "common/hashfn.h"
 #include "compat.h"
+#include "memory/counts.h"
 #include "memory/holders.h"
 #include "memory/segment_slots.h"
 #include "miscadmin.h"
@@ -59,6 +60,7 @@ shape(void)
 	const uint64 sizes[] = {
 		SHAPE, sizeof(UidgenMemory), offsetof(UidgenMemory, lock), sizeof(UidgenSegmentSlot),
 		sizeof(UidgenHolder), sizeof(UidgenHorizon), sizeof(UidgenPreparedHolder),
+		sizeof(UidgenStatistics), sizeof(UidgenCounts),
 	};
 
 	return hash_bytes_extended((const unsigned char *) sizes, sizeof(sizes), 0) | 1;
@@ -122,19 +124,29 @@ uidgen_stranger_head(void)
 	return stranger_head;
 }
 
-/* Parts begin on a cache line. */
+/*
+ * What is in the second part, each at the beginning of a cache line.  Lays it out from `memory` on, where
+ * that is there, and returns its size.
+ */
+static Size
+lay_out_slots(char *memory, bool make)
+{
+	Size		segments = TYPEALIGN(UIDGEN_TICKET_LINE, uidgen_segments_size());
+	Size		counts = TYPEALIGN(UIDGEN_TICKET_LINE, uidgen_counts_size());
+
+	if (memory)
+	{
+		uidgen_segments_use(memory, make);
+		uidgen_counts_use(memory + segments, make);
+		uidgen_holders_use(memory + segments + counts, make, uidgen_memory->tranche);
+	}
+	return add_size(add_size(segments, counts), uidgen_holders_size());
+}
+
 static Size
 slots_size(void)
 {
-	return add_size(TYPEALIGN(UIDGEN_TICKET_LINE, uidgen_segments_size()), uidgen_holders_size());
-}
-
-static void
-use_slots(char *memory, bool make)
-{
-	uidgen_segments_use(memory, make);
-	uidgen_holders_use(memory + TYPEALIGN(UIDGEN_TICKET_LINE, uidgen_segments_size()), make,
-					   uidgen_memory->tranche);
+	return lay_out_slots(NULL, false);
 }
 
 /*
@@ -148,7 +160,7 @@ uidgen_map_slots(bool make)
 	char		name[NAMEDATALEN];
 
 	snprintf(name, sizeof(name), NAME " slots %zu", size);
-	use_slots(uidgen_named_memory(name, size), make);
+	(void) lay_out_slots(uidgen_named_memory(name, size), make);
 }
 
 /* ---- at preload ---- */
@@ -191,7 +203,7 @@ startup(void)
 		make_memory(memory, GetNamedLWLockTranche(NAME)->lock.tranche);
 	use_memory(memory);
 	slots = take_shmem(NAME " slots", slots_size(), &found);
-	use_slots(slots, !found);
+	(void) lay_out_slots(slots, !found);
 	if (!found)
 	{
 		memory->pinned = *uidgen_judged();

@@ -17,6 +17,7 @@
 #ifndef UIDGEN_MEMORY_H
 #define UIDGEN_MEMORY_H
 
+#include "compat.h"
 #include "core/node.h"
 #include "core/ticket.h"
 #include "datatype/timestamp.h"
@@ -143,7 +144,7 @@ extern bool uidgen_attached;
 
 /* The words in uidgen_memory or, as long as that is NULL, words of the process's own in which
  * no era has begun. */
-extern UidgenTicketWords *uidgen_server_words;
+extern uidgen_hidden UidgenTicketWords *uidgen_server_words;
 
 /*
  * The gate, through which this transaction takes positions at once: the server's words, once
@@ -151,7 +152,7 @@ extern UidgenTicketWords *uidgen_server_words;
  * grant there and goes the slow way, so that it needs no test of its own for what comes before the first
  * id of a process, or of a transaction.
  */
-extern UidgenTicketWords *uidgen_words;
+extern uidgen_hidden UidgenTicketWords *uidgen_words;
 
 /* The next call goes the slow way. */
 extern void uidgen_shut_gate(void);
