@@ -296,8 +296,9 @@ check_registry(char **newval, void **extra, GucSource source)
 }
 
 /*
- * The text that the configuration has for a setting that is not defined yet; NULL: none.  One that was
- * taken out of the configuration files is left behind by the postmaster, as an empty text without a source.
+ * The text that the configuration has for a setting that is not defined yet; NULL: none, or this process
+ * does not see it, since a session, a role or a database has another one.  A setting that was taken out of
+ * the configuration files is left behind by the postmaster, as an empty text without a source.
  */
 static const char *
 configured_text(const char *name)
@@ -306,7 +307,8 @@ configured_text(const char *name)
 	struct config_generic **settings = uidgen_all_settings(&n);
 
 	for (int i = 0; i < n; i++)
-		if (strcmp(settings[i]->name, name) == 0 && settings[i]->source == PGC_S_DEFAULT)
+		if (strcmp(settings[i]->name, name) == 0 &&
+			(settings[i]->source == PGC_S_DEFAULT || settings[i]->source > PGC_S_ARGV))
 			return NULL;
 	return GetConfigOption(name, true, false);
 }

@@ -280,6 +280,12 @@ is(stored_before("SELECT uid_next(); $copy"), '0 0 0', 'a later one many at a ti
 is($node->safe_psql('postgres', 'SET uidgen.cache = 100; SELECT uid_next() > 0; SHOW uidgen.cache'), "t\n100", 'a cache that was set before the first call counts');
 is( $node->safe_psql('postgres', "SET uidgen.wait_timeout = 'long'; SELECT uid_next() > 0; SHOW uidgen.wait_timeout", extra_params => [ '-v', 'ON_ERROR_STOP=0' ]),
 	"t\n1min", 'one that makes no sense does not');
+foreach my $own ("SET uidgen.cache = 0", "SET uidgen.wait_timeout = 'long'", "SET uidgen.worker_policy = 'sometimes'", "SET uidgen.worker_id = -7")
+{
+	$node->restart;
+	my ($state, $said) = sqlstate_of($node, "$own; SELECT uid_next()");
+	is($state, '', "... nor where it is the first session: $own") or diag($said);
+}
 
 # ---- no worker slot ----
 
