@@ -200,10 +200,10 @@ my @EXPECTED = (
 	[ '00000', qr/^terminating walsender process due to replication timeout/, 'standby' ],
 	[ '57P01', qr/^terminating walreceiver process/, 'standby' ],
 	[ '58P01', qr/^could not remove shared memory segment/, @ENDING ],
-	[ '08006', qr/^could not (?:connect to the primary server|receive data from WAL stream|send end-of-streaming message)/, 'standby' ],
+	[ '08006', qr/^(?:streaming replication receiver "\w+" )?could not (?:connect to the primary server|receive data from WAL stream|send end-of-streaming message)/, 'standby' ],
 	# the postmaster was killed, and what it left behind is still there
 	[ 'F0001', qr/^lock file "postmaster.pid" already exists|^pre-existing shared memory block/, 'postmaster' ],
-	[ 'XX000', qr/^could not (?:connect to the primary server|receive data from WAL stream)/, 'standby' ]);
+	[ 'XX000', qr/^(?:streaming replication receiver "\w+" )?could not (?:connect to the primary server|receive data from WAL stream)/, 'standby' ]);
 
 # Of the server itself.
 my @SERVER = (
