@@ -13,7 +13,8 @@
 
 StaticAssertDecl(sizeof(UidgenCounts) % UIDGEN_TICKET_LINE == 0, "a process has cache lines of its own");
 
-static UidgenCounts unread;
+/* Aligned for the atomics that uidgen_count() may need. */
+static UidgenCounts unread pg_attribute_aligned(8);
 
 UidgenCounts *uidgen_counts = &unread;
 UidgenStatistics *uidgen_statistics = NULL;
