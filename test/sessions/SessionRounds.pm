@@ -915,13 +915,16 @@ sub unlock
 	return;
 }
 
+# Changes are made also while the fault read_only lasts, which would wait for its end otherwise.
+my $WRITE = 'SET default_transaction_read_only = off; ';
+
 # A change of the registry that has to come about, unless the registry is changed for a
 # while already.
 sub change
 {
 	my ($self, $sql) = @_;
 	return if $self->{hindered};
-	my $done = poll_until(sub { defined $self->query($self->{registry}, $sql) }, 30);
+	my $done = poll_until(sub { defined $self->query($self->{registry}, $WRITE . $sql) }, 30);
 	$self->complain("could not run $sql: $self->{said}") unless $done;
 	return $done;
 }
@@ -935,7 +938,7 @@ sub hinder
 	$self->{hindered}++;
 	$self->later($seconds, sub {
 		$self->{hindered}--;
-		poll_until(sub { defined $self->query($registry, $undo) }, 30) or $self->complain("could not run $undo: $self->{said}");
+		poll_until(sub { defined $self->query($registry, $WRITE . $undo) }, 30) or $self->complain("could not run $undo: $self->{said}");
 	});
 	return;
 }
