@@ -22,6 +22,7 @@
 #include "memory/counts.h"
 #include "memory/memory.h"
 #include "memory/server.h"
+#include "memory/worker.h"
 #include "miscadmin.h"
 
 static void
@@ -360,7 +361,10 @@ uidgen_probe_grant(UidgenFailure *failure)
 	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * UIDGEN_PROBE_MS;
 	wait.number = uidgen_demand_make(wait.on);
 	while (!uidgen_demand_served(wait.on, wait.number) && !uidgen_wait_expired(&wait))
+	{
+		(void) uidgen_ensure_keeper();
 		uidgen_wait_sleep(&wait, wait.number, LONG_MAX, UIDGEN_WAIT_GRANT);
+	}
 	return !uidgen_demand_failure(wait.on, failure) &&
 		uidgen_demand_served(wait.on, wait.number);
 }

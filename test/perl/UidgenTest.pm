@@ -239,13 +239,22 @@ sub keeper_pid
 
 # End the keeper; with 'TERM', as pg_terminate_backend() does it, its grant is handed
 # back.  True once another one has begun.  There may be none for a moment: a keeper whose
-# registry is another database since a reload ends by itself.
+# registry is another database since a reload ends by itself.  Where the library is not
+# preloaded, the postmaster starts another one after a second of the wall clock, which may
+# stand still here; whoever waits for a keeper calls one.
 sub end_keeper
 {
 	my ($node, $signal) = @_;
 	my $keeper = poll_until(sub { keeper_pid($node) }) or die 'no keeper runs';
 	kill $signal // 'TERM', $keeper;
-	return poll_until(sub { my $next = keeper_pid($node); $next && $next != $keeper });
+	return poll_until(
+		sub {
+			my $next = keeper_pid($node);
+			return 1 if $next && $next != $keeper;
+			# With KILL, the server is in recovery for a moment.
+			eval { await_keeper($node) } if is_late() && !$next;
+			return 0;
+		});
 }
 
 # Change a setting of a server that runs, until keeper and new sessions go by it.
