@@ -52,10 +52,10 @@ sub draw
 sub let_go
 {
 	# Where no other one comes by itself before the clock moves, none is called: it would connect.
-	if (is_late() && !@_)
+	if (is_late())
 	{
 		my $keeper = keeper_pid($node);
-		kill 'TERM', $keeper if $keeper;
+		kill $_[0] // 'TERM', $keeper if $keeper;
 		poll_until(sub { keeper_pid($node) ne $keeper }) or die 'the keeper does not end';
 	}
 	else
