@@ -267,6 +267,9 @@ test_costs(void)
 	is_int(cost_of(ticks, 0, half, since - 12 * 365 * DAY, since + 1460 * DAY + INT64_C(500000000)), 29 + 1 + 3, "a time of four years before");
 	is_int(cost_of("time:20:10ms zero:3 worker:8 epoch:2026-01-01", 0, INT64_C(50000) << 11, since, until), 17 + 1, "a zero says nothing");
 
+	is_int(cost_of("worker:8 time:20:1s epoch:2026-01-01", 0, INT64_C(5) << 20 | 500, since, until), 10 + 3 + 3, "a field above the time");
+	is_int(cost_of("zero:1 time:20:1s datacenter:4 worker:8 tag:4 sequence:12 epoch:2026-01-01", 0, INT64_C(500) << 28, since, until), 10 + 4, "all fields that there are");
+
 	is_int(uidgen_guess_cost(&layout, &habits, half, since, until, &time), 13, "the time is told");
 	is_int(time, YEAR_2026 + 500 * INT64_C(1000000), "... as the beginning of its tick");
 	is_int(cost_of(ticks, 0, half, time, until), 12, "since the very time");
