@@ -146,6 +146,23 @@ test_forms(void)
 	}
 }
 
+/* A character that may not stand there, at each place. */
+static void
+test_letters(const char *good, const char *forms, char letter)
+{
+	char		text[40];
+	int			taken = 0;
+
+	ok(strcmp(forms_of(good), forms) == 0, "\"%s\" is read as %s", good, forms);
+	for (size_t i = 0; good[i] != '\0'; i++)
+	{
+		strcpy(text, good);
+		text[i] = letter;
+		taken += good[i] != letter && strcmp(forms_of(text), "none") != 0;
+	}
+	ok(taken == 0, "... and with %c at any other place as nothing", letter);
+}
+
 static void
 test_times(void)
 {
@@ -337,6 +354,9 @@ int
 main(void)
 {
 	test_forms();
+	test_letters("7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "ulid", 'U');
+	test_letters("01a202ca-0a9b-7037-a3a0-8e9bad00000f", "uuid", 'g');
+	test_letters("01a202ca-0a9b-7037-a3a0-8e9bad00000f", "uuid", '-');
 	test_times();
 	test_round_trips();
 	test_bytes();
