@@ -10,7 +10,9 @@
 #include "core/textform.h"
 #include "core/uuidform.h"
 
+#define BASE32_DIGITS 13
 #define ULID_DIGITS 26
+#define ULID_TIME_DIGITS 10
 #define UUID_DIGITS (2 * UIDGEN_UUID_SIZE)
 #define DECIMAL_DIGITS_MAX 20
 #define MICROSECONDS_PER_MILLISECOND 1000
@@ -58,34 +60,34 @@ hex_value(char c)
 }
 
 /*
- * A ULID is read in two halves of 13 digits.  Its first digit is at most 7, since it has
- * 128 bits; hyphens, which base32 passes over, are no part of one.
+ * Of the 26 digits of a ULID the first ten are its time; the first is at most 7, since it has
+ * 128 bits.  Hyphens, which base32 passes over, are no part of one.
  */
 static bool
 read_ulid(const char *text, size_t length, UidgenReading *reading)
 {
-	char		digits[ULID_DIGITS];
-	int64_t		upper;
-	int64_t		lower;
+	char		digits[BASE32_DIGITS];
+	int64_t		milliseconds;
+	int64_t		rest;
 	UidgenComplaint error;
 
 	if (length != ULID_DIGITS || memchr(text, '-', length))
 		return false;
-	/* Zeros in front keep each half below 64 bits. */
 	memset(digits, '0', sizeof(digits));
-	memcpy(digits + 3, text, 10);
-	if (!uidgen_textform_read(UIDGEN_BASE32, digits, 13, &upper, &error))
+	memcpy(digits + BASE32_DIGITS - ULID_TIME_DIGITS, text, ULID_TIME_DIGITS);
+	if (!uidgen_textform_read(UIDGEN_BASE32, digits, sizeof(digits), &milliseconds, &error))
 		return false;
-	if ((uint64_t) upper >> 48 != 0)
+	if ((uint64_t) milliseconds >> 48 != 0)
 		return false;
-	memset(digits, '0', sizeof(digits));
-	memcpy(digits + 5, text + 10, 8);
-	memcpy(digits + 13 + 5, text + 18, 8);
-	if (!uidgen_textform_read(UIDGEN_BASE32, digits, 13, &lower, &error) ||
-		!uidgen_textform_read(UIDGEN_BASE32, digits + 13, 13, &lower, &error))
-		return false;
+	/* Of the others nothing is wanted but that they are digits. */
+	for (size_t i = ULID_TIME_DIGITS; i < length; i++)
+	{
+		digits[BASE32_DIGITS - 1] = text[i];
+		if (!uidgen_textform_read(UIDGEN_BASE32, digits, sizeof(digits), &rest, &error))
+			return false;
+	}
 	*reading = (UidgenReading) {
-		.form = UIDGEN_FORM_ULID, .has_time = true, .time = upper * MICROSECONDS_PER_MILLISECOND
+		.form = UIDGEN_FORM_ULID, .has_time = true, .time = milliseconds * MICROSECONDS_PER_MILLISECOND
 	};
 	return true;
 }
@@ -100,7 +102,6 @@ scan_uuid(const char *text, size_t length, uint8_t uuid[UIDGEN_UUID_SIZE])
 
 	if (length != UUID_DIGITS && !hyphens)
 		return false;
-	memset(uuid, 0, UIDGEN_UUID_SIZE);
 	for (size_t i = 0; i < length; i++)
 	{
 		bool		between = false;
@@ -117,7 +118,7 @@ scan_uuid(const char *text, size_t length, uint8_t uuid[UIDGEN_UUID_SIZE])
 		value = hex_value(text[i]);
 		if (value < 0)
 			return false;
-		uuid[digit / 2] = (uint8_t) (uuid[digit / 2] << 4 | value);
+		uuid[digit / 2] = (uint8_t) (digit % 2 == 0 ? value << 4 : uuid[digit / 2] | value);
 		digit++;
 	}
 	return true;

@@ -32,7 +32,7 @@ my_holder(void)
 {
 	PGPROC	   *proc = MyProc;
 
-	if (!uidgen_holders || !proc)
+	if (!uidgen_holders)
 		return NULL;
 	if (IsParallelWorker())
 		proc = proc->lockGroupLeader;

@@ -13,6 +13,7 @@
 #include "compat.h"
 #include "core/clock.h"
 #include "ids/attach.h"
+#include "lib/qunique.h"
 #include "link/link.h"
 #include "memory/holders.h"
 #include "memory/memory.h"
@@ -70,10 +71,7 @@ place_of(Snapshot snapshot)
 		TransactionId *xids = memcpy(palloc(size), snapshot->xip, size);
 
 		qsort(xids, snapshot->xcnt, sizeof(TransactionId), xidComparator);
-		for (uint32 i = 1; i < snapshot->xcnt; i++)
-			if (xids[i] == xids[i - 1])
-				place.running--;
-		pfree(xids);
+		place.running = qunique(xids, snapshot->xcnt, sizeof(TransactionId), xidComparator);
 	}
 	if (TransactionIdIsValid(own) && TransactionIdPrecedes(own, snapshot->xmax))
 		place.running++;
@@ -200,18 +198,24 @@ make_note(UidgenHorizonNote *note)
 	return true;
 }
 
-/* The newest note that counts; NULL: none does.  Needs the lock. */
-static const UidgenHorizonNote *
-find_note(const UidgenNotes *notes, const SnapshotPlace *place)
+/* Answer what the note says, if it counts, or more, if more is known.  Needs the lock. */
+static bool
+heed(const UidgenHorizonNote *note, Answer *answer)
+{
+	if (!counts(note, &answer->place))
+		return false;
+	answer->tick = Max(answer->tick, note->tick);
+	answer->known = true;
+	return true;
+}
+
+/* The newest note that counts.  Needs the lock. */
+static void
+heed_newest(const UidgenNotes *notes, Answer *answer)
 {
 	for (uint64 i = 1; i <= Min(notes->count, UIDGEN_NOTES); i++)
-	{
-		const UidgenHorizonNote *note = &notes->note[(notes->count - i) % UIDGEN_NOTES];
-
-		if (counts(note, place))
-			return note;
-	}
-	return NULL;
+		if (heed(&notes->note[(notes->count - i) % UIDGEN_NOTES], answer))
+			return;
 }
 
 /* Is there a note of this database in this span of time?  Needs the lock. */
@@ -254,16 +258,16 @@ report_passed(void)
 			 errhint("Let each reader go back and read the rows between these ids again, then run SELECT uidgen.accept_step().")));
 }
 
-/* The tick for a snapshot at this place, which was not asked for before. */
-static bool
-find_tick(const SnapshotPlace *place, UidgenTick *tick)
+/* Find the answer for the snapshot at its place, which was not asked for before. */
+static void
+find_answer(Answer *answer)
 {
 	UidgenHorizonNote note = {.generation = uidgen_horizon->generation};
 	UidgenMicroseconds now = uidgen_clock_monotonic();
+	int64		millisecond = now / 1000;
+	int64		second = now / 1000000;
 	bool		noted;
-	const UidgenHorizonNote *candidates[4];
-	bool		known = false;
-	bool		keep;
+	bool		kept;
 
 	if (!time_is_known())
 		uidgen_demand_in_advance(&uidgen_memory->grant_demand);
@@ -275,37 +279,29 @@ find_tick(const SnapshotPlace *place, UidgenTick *tick)
 	LWLockAcquire(&uidgen_horizon->lock, LW_SHARED);
 	if (uidgen_horizon->told != 0)
 		report_passed();
-	noted = noted && note.generation == uidgen_horizon->generation;
-	candidates[0] = noted ? &note : NULL;
-	candidates[1] = &last_note;
-	candidates[2] = find_note(&uidgen_horizon->milliseconds, place);
-	candidates[3] = find_note(&uidgen_horizon->seconds, place);
-	for (size_t i = 0; i < lengthof(candidates); i++)
-		if (candidates[i] && counts(candidates[i], place) &&
-			(!known || candidates[i]->tick > *tick))
-		{
-			*tick = candidates[i]->tick;
-			known = true;
-		}
-	keep = noted && !(has_note(&uidgen_horizon->milliseconds, now / 1000) &&
-					  has_note(&uidgen_horizon->seconds, now / 1000000));
+	/* One that was not made is of no database. */
+	heed(&note, answer);
+	heed(&last_note, answer);
+	heed_newest(&uidgen_horizon->milliseconds, answer);
+	heed_newest(&uidgen_horizon->seconds, answer);
+	kept = has_note(&uidgen_horizon->milliseconds, millisecond) &&
+		has_note(&uidgen_horizon->seconds, second);
 	LWLockRelease(&uidgen_horizon->lock);
 
-	if (keep)
-	{
-		LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
-		keep_note(&uidgen_horizon->milliseconds, note, now / 1000);
-		keep_note(&uidgen_horizon->seconds, note, now / 1000000);
-		LWLockRelease(&uidgen_horizon->lock);
-	}
-	if (noted)
-		last_note = note;
-	return known;
+	if (!noted)
+		return;
+	last_note = note;
+	if (kept)
+		return;
+	LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
+	keep_note(&uidgen_horizon->milliseconds, note, millisecond);
+	keep_note(&uidgen_horizon->seconds, note, second);
+	LWLockRelease(&uidgen_horizon->lock);
 }
 
 /* What was answered for this place in the present transaction; NULL: nothing. */
 static const Answer *
-find_answer(const SnapshotPlace *place)
+former_answer(const SnapshotPlace *place)
 {
 	if (answers_of != uidgen_local_transaction())
 		return NULL;
@@ -365,12 +361,12 @@ uidgen_horizon_tick(UidgenTick *tick)
 				 errmsg("the horizon of ids needs a statement with a snapshot of this server")));
 	place = place_of(snapshot);
 
-	answer = find_answer(&place);
+	answer = former_answer(&place);
 	if (!answer)
 	{
 		Answer		new = {.place = place};
 
-		new.known = find_tick(&place, &new.tick);
+		find_answer(&new);
 		answer = keep_answer(&new);
 	}
 	*tick = answer->tick;

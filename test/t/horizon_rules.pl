@@ -49,6 +49,7 @@ $lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
 $early->query(q{SET statement_timeout = '200ms'; SELECT uid_next()});
 like($early->{stderr}, qr/statement timeout/, 'the first grant is late');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), '0', 'a transaction that failed while it waited for the first grant holds nothing');
+is($node->safe_psql('postgres', q{SELECT uid_horizon() BETWEEN uid_min(now() - interval '1 s') AND uid_max(clock_timestamp())}), 't', '... and readers go by the clock till then');
 $lock->query_safe('COMMIT');
 $early->{stderr} = '';
 $_->quit foreach $lock, $early;
@@ -191,6 +192,9 @@ my ($low) = $writer->query_safe('SELECT min(wrongly()) FROM numbers');
 ok(!is_final($low), '... which hold it in the name of their leader');
 $writer->query_safe('COMMIT');
 becomes_final($low, '... until it ends');
+$node->safe_psql('postgres', q{CREATE FUNCTION wrongly_read(int) RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS 'BEGIN RETURN uid_horizon(); END'});
+fails_with($node, q{SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;
+	SELECT count(*) FROM numbers WHERE wrongly_read(i) > 0}, '55000', qr/cannot be asked for in a parallel worker.*HINT:.*PARALLEL RESTRICTED/s, 'but a worker cannot ask for the horizon');
 
 # ---- prepared transactions ----
 
@@ -217,7 +221,14 @@ foreach my $granted ('nothing is granted yet', 'a grant is there, but nobody has
 }
 is($node->safe_psql('postgres', 'SELECT uid_horizon() IS NULL'), 't', 'of one from before a start nothing is known, so nothing can be said');
 is($node->safe_psql('postgres', 'SELECT since IS NULL, id IS NULL, prepared FROM uidgen.horizon_holders'), 't|t|drawn', '... and it is shown');
-cmp_ok($node->safe_psql('other', 'SELECT uid_horizon()'), '>', 0, '... but in another database there is something to say');
+my $there = $node->safe_psql('other', 'SELECT uid_horizon()');
+cmp_ok($there, '>', 0, '... but in another database there is something to say');
+my $elsewhere = $node->background_psql('other');
+$elsewhere->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT');
+$node->safe_psql('other', 'SELECT pg_current_xact_id()');
+$node->safe_psql('postgres', q{DO 'BEGIN FOR i IN 1 .. 1100 LOOP PERFORM uid_horizon(); COMMIT; END LOOP; END'});
+is($elsewhere->query_safe('SELECT uid_horizon()'), $there, '... which is not forgotten over a thousand calls without an answer');
+$elsewhere->quit;
 $node->safe_psql('postgres', q{COMMIT PREPARED 'drawn'});
 becomes_final($id, 'it is committed');
 $later = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id');
@@ -279,6 +290,24 @@ $open->query_safe('COMMIT');
 becomes_final($low_id, '... until it ends');
 $open->quit;
 
+# The clock was ahead when the server started, and is corrected before anybody draws: nobody was told of ids up to there.
+$node->stop;
+$clock->step(3600);
+$clock->under(sub { $node->start });
+$node->safe_psql('postgres', 'SELECT uidgen.diagnose()');
+$lock = session();
+$lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+$clock->step(-3600);
+$early = session();
+$pid = $early->query_safe('SELECT pg_backend_pid()');
+$early->query_until(qr/draws/, "\\echo draws\nSELECT uid_next();\n");
+ok($node->poll_query_until('postgres', "SELECT wait_event_type = 'Extension' FROM pg_stat_activity WHERE pid = $pid"), 'the first draw waits for the grant of the true time');
+$lock->query_safe('COMMIT');
+($low_id) = $early->query_safe('SELECT uid_next()') =~ /(\d+)\s*\z/;
+cmp_ok($node->safe_psql('postgres', "SELECT extract(epoch FROM uid_timestamp($low_id) - clock_timestamp())"), '<', 1800, '... and has it');
+becomes_final($low_id, '... and readers miss nothing');
+$_->quit foreach $lock, $early;
+
 # ---- where there is none ----
 
 $node->safe_psql('postgres', q{BEGIN; INSERT INTO event DEFAULT VALUES; PREPARE TRANSACTION 'before a promotion'});
@@ -298,7 +327,13 @@ fails_with($node, 'SELECT uid_horizon()', '55000', qr/not known during recovery.
 fails_with($node, "SELECT uid_hold($low_id)", '25006', qr/cannot be held during recovery/, '... where no id is held, either');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), '0', '... and nobody is seen');
 is($node->safe_psql('postgres', 'SELECT horizon_lag IS NULL FROM uidgen.status'), 't', '... and no lag');
+my $standby_snapshot = session();
+$standby_snapshot->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT');
 $node->promote;
+$standby_snapshot->query('SELECT uid_horizon()');
+like($standby_snapshot->{stderr}, qr/needs a statement with a snapshot of this server/, 'nor for a snapshot of before a promotion');
+$standby_snapshot->{stderr} = '';
+$standby_snapshot->quit;
 $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES; SELECT pg_sleep(0.01)');
 is($node->safe_psql('postgres', 'SELECT uid_horizon() IS NULL, (SELECT prepared FROM uidgen.horizon_holders)'), 't|before a promotion', 'a promoted server knows of what was prepared before');
 $node->safe_psql('postgres', q{COMMIT PREPARED 'before a promotion'});

@@ -146,6 +146,23 @@ test_forms(void)
 	}
 }
 
+/* A character that may not stand there, at each place. */
+static void
+test_letters(const char *good, const char *forms, char letter)
+{
+	char		text[40];
+	int			taken = 0;
+
+	ok(strcmp(forms_of(good), forms) == 0, "\"%s\" is read as %s", good, forms);
+	for (size_t i = 0; good[i] != '\0'; i++)
+	{
+		strcpy(text, good);
+		text[i] = letter;
+		taken += good[i] != letter && strcmp(forms_of(text), "none") != 0;
+	}
+	ok(taken == 0, "... and with %c at any other place as nothing", letter);
+}
+
 static void
 test_times(void)
 {
@@ -267,6 +284,9 @@ test_costs(void)
 	is_int(cost_of(ticks, 0, half, since - 12 * 365 * DAY, since + 1460 * DAY + INT64_C(500000000)), 29 + 1 + 3, "a time of four years before");
 	is_int(cost_of("time:20:10ms zero:3 worker:8 epoch:2026-01-01", 0, INT64_C(50000) << 11, since, until), 17 + 1, "a zero says nothing");
 
+	is_int(cost_of("worker:8 time:20:1s epoch:2026-01-01", 0, INT64_C(5) << 20 | 500, since, until), 10 + 3 + 3, "a field above the time");
+	is_int(cost_of("zero:1 time:20:1s datacenter:4 worker:8 tag:4 sequence:12 epoch:2026-01-01", 0, INT64_C(500) << 28, since, until), 10 + 4, "all fields that there are");
+
 	is_int(uidgen_guess_cost(&layout, &habits, half, since, until, &time), 13, "the time is told");
 	is_int(time, YEAR_2026 + 500 * INT64_C(1000000), "... as the beginning of its tick");
 	is_int(cost_of(ticks, 0, half, time, until), 12, "since the very time");
@@ -334,6 +354,9 @@ int
 main(void)
 {
 	test_forms();
+	test_letters("7ZZZZZZZZZZZZZZZZZZZZZZZZZ", "ulid", 'U');
+	test_letters("01a202ca-0a9b-7037-a3a0-8e9bad00000f", "uuid", 'g');
+	test_letters("01a202ca-0a9b-7037-a3a0-8e9bad00000f", "uuid", '-');
 	test_times();
 	test_round_trips();
 	test_bytes();
