@@ -60,6 +60,22 @@ uidgen_wait_event(uint32 *event, const char *name)
 #endif
 }
 
+/* Has any process of this server named such a wait event since its start, or since a crash? */
+static inline bool
+uidgen_has_wait_event(const char *name)
+{
+#if PG_VERSION_NUM >= 170000
+	int			n;
+	char	  **names = GetWaitEventCustomNames(PG_WAIT_EXTENSION, &n);
+
+	for (int i = 0; i < n; i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+#endif
+	(void) name;
+	return false;
+}
+
 /*
  * Since 17 a library that is not preloaded can have shared memory: every process finds it by its
  * name, and the first one makes it.  Whoever asks for a name must always ask for the same size.  It

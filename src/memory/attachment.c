@@ -6,18 +6,14 @@
 
 #include "memory/attachment.h"
 
-#include "access/xact.h"
 #include "compat.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
-#include "memory/worker.h"
-#include "miscadmin.h"
-#include "storage/proc.h"
 
-/* The list of processes is looked through once a transaction, as a function that decodes may be
- * called for each of many rows. */
+/* Has somebody made the memory?  Asked once a transaction, as a function that decodes may be called for each of
+ * many rows. */
 static bool
-keeper_runs(void)
+memory_is_made(void)
 {
 	static LocalTransactionId looked_in = InvalidLocalTransactionId;
 	LocalTransactionId now = uidgen_local_transaction();
@@ -25,7 +21,7 @@ keeper_runs(void)
 	if (LocalTransactionIdIsValid(now) && now == looked_in)
 		return false;
 	looked_in = now;
-	return uidgen_keeper_runs();
+	return uidgen_memory_is_made();
 }
 
 bool
@@ -47,7 +43,7 @@ uidgen_take_over_pinned(void)
 	return true;
 }
 
-/* Without a keeper.  Its settings may be hidden from this process; then the keeper will judge. */
+/* While nothing is pinned.  Its settings may be hidden from this process; then the keeper will judge. */
 static UidgenAttachment
 judge_settings(void)
 {
@@ -78,7 +74,7 @@ uidgen_look(void)
 		return UIDGEN_OTHER_LIBRARY;
 	if (!UIDGEN_CAN_ATTACH)
 		return UIDGEN_NOT_PRELOADED;
-	if (!uidgen_memory && !keeper_runs())
+	if (!uidgen_memory && !memory_is_made())
 		return judge_settings();
 	if (!uidgen_map_memory())
 		return UIDGEN_OTHER_SHAPE;

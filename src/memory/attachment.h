@@ -3,7 +3,7 @@
  *	  How this process stands to the server's generator, where it was not attached by the preload.
  *
  * A session that only looks (uidgen.status, a function that decodes) makes nothing: it attaches where
- * the keeper runs, and otherwise goes by the settings that it sees.  One that draws makes the memory, has
+ * somebody has made the memory, and otherwise goes by the settings that it sees.  One that draws makes the memory, has
  * a keeper started and waits until that has pinned the settings (ids/attach.h).
  */
 #ifndef UIDGEN_ATTACHMENT_H
@@ -24,7 +24,7 @@ typedef enum UidgenAttachment
 	UIDGEN_OTHER_SHAPE			/* the server uses another version of it */
 } UidgenAttachment;
 
-/* Attach if the keeper runs, and say how things stand.  Errors: those of the server, if the memory cannot
+/* Attach if the settings are pinned, and say how things stand.  Errors: those of the server, if the memory cannot
  * be mapped. */
 extern UidgenAttachment uidgen_look(void);
 

@@ -94,6 +94,26 @@ use_memory(UidgenMemory *memory)
 	Assert((uintptr_t) uidgen_server_words % UIDGEN_TICKET_LINE == 0);
 }
 
+/*
+ * Whoever asks PostgreSQL for memory by its name makes it, and there is no question whether it is there.  So
+ * whoever makes it names a wait event, and these can be asked for.
+ */
+#define MARK "UidgenAttach"
+
+static void
+mark_memory(void)
+{
+	static uint32 event = 0;
+
+	(void) uidgen_wait_event(&event, MARK);
+}
+
+bool
+uidgen_memory_is_made(void)
+{
+	return uidgen_has_wait_event(MARK);
+}
+
 bool
 uidgen_map_memory(void)
 {
@@ -103,6 +123,7 @@ uidgen_map_memory(void)
 	if (uidgen_memory)
 		return true;
 	memory = uidgen_named_memory(NAME, MEMORY_SIZE);
+	mark_memory();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	if (memory->head.shape == 0)
 		make_memory(memory, uidgen_new_tranche(NAME));

@@ -160,6 +160,9 @@ extern void uidgen_shut_gate(void);
 /* Ask for the shared memory, and pin the settings in it.  At preload only. */
 extern void uidgen_request_shmem(void);
 
+/* Where it was not preloaded: has somebody made the first part?  Allocates. */
+extern bool uidgen_memory_is_made(void);
+
 /*
  * Map the first part, and make it if nobody has.  False: it is there, and its shape is that of another
  * version of the library; then uidgen_stranger_head() tells which.  Errors: those of the server, if there

@@ -16,7 +16,6 @@
 
 #include "core/clock.h"
 #include "memory/memory.h"
-#include "storage/proc.h"
 
 #define NAME "uidgen keeper"
 
@@ -125,18 +124,4 @@ uidgen_library_is_there(const BackgroundWorker *worker)
 {
 	return uidgen_preloaded || !is_absolute_path(worker->bgw_library_name) ||
 		access(worker->bgw_library_name, R_OK) == 0;
-}
-
-bool
-uidgen_keeper_runs(void)
-{
-	for (uint32 i = 0; i < ProcGlobal->allProcCount; i++)
-	{
-		int			pid = ProcGlobal->allProcs[i].pid;
-		const char *type = pid != 0 ? GetBackgroundWorkerTypeByPid(pid) : NULL;
-
-		if (type && strcmp(type, NAME) == 0)
-			return true;
-	}
-	return false;
 }

@@ -26,7 +26,4 @@ extern void uidgen_keeper_came(void);
 /* Would the keeper's process find the library?  Its file may be gone while the server runs. */
 extern bool uidgen_library_is_there(const BackgroundWorker *worker);
 
-/* Does a process of this server call itself the keeper?  The memory may not be there. */
-extern bool uidgen_keeper_runs(void);
-
 #endif							/* UIDGEN_WORKER_H */

@@ -234,6 +234,13 @@ is(status("ahead < interval '10 minutes'"), 't', 'it had been handed back');
 $node->append_conf('postgresql.conf', "uidgen.window = '10s'");
 $node->restart;
 draw('with a short one again');
+# It takes a second until the next one comes; who only looks in that time sees all the same what there is.
+{
+	my ($keeper) = keeper_pids($node);
+	kill 'TERM', $keeper;
+	poll_until(sub { !grep { $_ == $keeper } keeper_pids($node) }) or die 'the keeper does not end';
+	is(status('ids > 0'), 't', 'without a keeper for a moment, the generator is seen');
+}
 ok(end_keeper($node), 'a keeper that is told to end is followed by another one');
 draw('and ids go on');
 crash($node);
