@@ -186,7 +186,7 @@ my @EXPECTED = (
 	[ '25006', qr/^cannot execute [\w()]+ during recovery|^uidgen issues no ids during recovery/, 'standby' ],
 	[ '25006', qr/^cannot set transaction read-write mode during recovery/, 'standby' ],
 	[ '0A000', qr/^cannot use serializable mode in a hot standby/, 'standby' ],
-	[ '57P03', qr/^the database system is /, @ENDING, 'standby' ],
+	[ '57P03', qr/^the database system is /, @ENDING, 'standby', 'clock_middle', 'clock_large' ],
 	# a crash
 	[ '00000', qr/^all server processes terminated; reinitializing|^terminating any other active server processes/, @ENDING ],
 	[ '00000', qr/^(?:server process|client backend|background worker "(?:uidgen keeper|parallel worker)"|background writer process|walwriter process|checkpointer process|autovacuum launcher process|WAL writer process) \(PID \d+\) was terminated by signal 9/, @ENDING ],
