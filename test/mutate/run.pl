@@ -491,6 +491,7 @@ sub run_file
 			my $start = time;
 			spew("$dir/tree/$file", apply($source, $mutant));
 			my $wrong = verdict_of($file, "$mutant->{from} $mutant->{text}", @tests);
+			die "$name: neither compiled nor refused\n", slurp("$dir/output") if !$wrong && slurp("$dir/output") !~ /\berror:/i;
 			$known = !$wrong ? ['uncompiled'] : @$wrong ? [ 'killed', @$wrong ] : ['survived'];
 			note($mutant, @$known);
 			printf "%-10s %s%s (%.0f s)\n", $known->[0], $name, $known->[1] ? ", by $known->[1]: $known->[2]" : '', time - $start;

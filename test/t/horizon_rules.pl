@@ -216,7 +216,11 @@ my $pool = $node->safe_psql('postgres', 'SELECT uid_next()');
 foreach my $granted ('nothing is granted yet', 'a grant is there, but nobody has drawn')
 {
 	$clock->under(sub { $node->restart });
-	$node->safe_psql('postgres', 'SELECT uidgen.diagnose()') if $granted =~ /there/;
+	if ($granted =~ /there/)
+	{
+		$node->safe_psql('postgres', 'SELECT uidgen.diagnose()');
+		is($node->safe_psql('postgres', 'SELECT horizon_lag IS NULL FROM uidgen.status'), 't', 'of a prepared transaction from before a start nothing is known, so no lag');
+	}
 	fails_with($node, "SELECT uid_hold($pool)", '40001', qr/readers have passed/, "an id of before a start cannot be held, as readers may have passed it: $granted");
 }
 is($node->safe_psql('postgres', 'SELECT uid_horizon() IS NULL'), 't', 'of one from before a start nothing is known, so nothing can be said');
@@ -334,8 +338,9 @@ $standby_snapshot->query('SELECT uid_horizon()');
 like($standby_snapshot->{stderr}, qr/needs a statement with a snapshot of this server/, 'nor for a snapshot of before a promotion');
 $standby_snapshot->{stderr} = '';
 $standby_snapshot->quit;
+is($node->safe_psql('postgres', 'SELECT uid_horizon() IS NULL, (SELECT prepared FROM uidgen.horizon_holders)'), 't|before a promotion', 'a promoted server knows of what was prepared before, whoever asks first');
 $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES; SELECT pg_sleep(0.01)');
-is($node->safe_psql('postgres', 'SELECT uid_horizon() IS NULL, (SELECT prepared FROM uidgen.horizon_holders)'), 't|before a promotion', 'a promoted server knows of what was prepared before');
+is($node->safe_psql('postgres', 'SELECT uid_horizon() IS NULL'), 't', '... also when ids have been drawn');
 $node->safe_psql('postgres', q{COMMIT PREPARED 'before a promotion'});
 # Ids of a grant that begins above the former one are ahead of the clock, which the horizon never passes.
 is($node->safe_psql('postgres', 'SELECT uid_timestamp(uid_horizon()) <= clock_timestamp()'), 't', '... until it ends');
