@@ -80,7 +80,7 @@ EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstw
 # change what their version needs, and then replace what the other parts have.
 SCRIPT_HEAD = 00_psql 02_schema 04_library
 SCRIPT_PARTS = 10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls \
-	48_registry_status 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 80_status 82_layout_used 84_guess 90_end
+	48_registry_status 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 64_partitions 66_adopt 80_status 82_layout_used 84_guess 90_end
 # A registry for a server on which no extension can be installed.
 REGISTRY_HEAD = 02_schema
 REGISTRY_PARTS = 10_registry 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls 48_registry_status
@@ -97,7 +97,7 @@ override PG_CFLAGS += -fvisibility=hidden
 # As in PostgreSQL's own extensions, sql/ and expected/ are the tests of pg_regress; the other suites are in test/.
 # Those of installcheck change nothing of a server that its users have.  numbers, which makes segments in the registry, is
 # for private servers; and before PostgreSQL 17, without preload, some can run that need no keeper.
-REGRESS = install catalog layout decode guess ranges forms scramble errors generate copy registry fleet segments writes leave
+REGRESS = install catalog layout decode guess ranges drop_partitions adopt forms scramble errors generate copy registry fleet segments writes leave
 UNLOADED_REGRESS = unloaded layout decode forms scramble fleet segments
 PRIVATE_REGRESS = $(patsubst leave,numbers leave,$(REGRESS))
 REGRESS_OPTS = --inputdir=$(srcdir)

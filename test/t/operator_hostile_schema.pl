@@ -350,6 +350,7 @@ sub calls_all
 {
 	my ($database, $schema) = @_;
 	my ($from, $to) = map { "'$_-01-01'::pg_catalog.timestamptz" } 2026, 2027;
+	my ($past, $until) = map { "'2025-$_-01'::pg_catalog.timestamptz" } '03', '06';
 	my ($layout, $one) = ("'default'::pg_catalog.text", "'1'::pg_catalog.int8");
 	my $calls = <<"END";
 $HOSTILE_PATH;
@@ -363,6 +364,16 @@ SELECT * FROM S.uid_layout(); SELECT * FROM S.uid_layout_info(); SELECT * FROM u
 CREATE TABLE S.item (id pg_catalog.int8) PARTITION BY RANGE (id);
 SELECT S.uid_partitions('S.item'::pg_catalog.regclass, $from, $to, '1 month'::pg_catalog.interval, true);
 SELECT S.uid_partitions('S.item'::pg_catalog.regclass, $from, $to, '7 days'::pg_catalog.interval, false, $layout);
+CREATE TABLE S.past (id pg_catalog.int8) PARTITION BY RANGE (id);
+SELECT S.uid_partitions('S.past'::pg_catalog.regclass, $past, $until, '1 month'::pg_catalog.interval, true);
+SELECT S.uid_drop_partitions('S.past'::pg_catalog.regclass, $until, false);
+SELECT S.uid_drop_partitions('S.past'::pg_catalog.regclass, $until, true, $layout);
+CREATE TABLE S.parent (id pg_catalog.int4 PRIMARY KEY GENERATED ALWAYS AS IDENTITY);
+CREATE TABLE S.child (parent_id pg_catalog.int2 REFERENCES S.parent);
+SELECT uidgen.adopt('S.parent'::pg_catalog.regclass, 'id'::pg_catalog.name);
+SELECT uidgen.adopt('S.parent'::pg_catalog.regclass, 'id'::pg_catalog.name, true);
+INSERT INTO S.parent DEFAULT VALUES;
+DROP TABLE S.parent, S.child;
 SELECT uidgen.create_segment('s'::pg_catalog.text), uidgen.raise_segment('s'::pg_catalog.text, '100'::pg_catalog.int8);
 SELECT S.uid_segment_next('s'::pg_catalog.text);
 SELECT uidgen.drop_segment('s'::pg_catalog.text), uidgen.diagnose(), uidgen.library_version(), uidgen.registry_history(), uidgen.node_functions();

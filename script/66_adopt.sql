@@ -1,0 +1,528 @@
+--
+-- Tables that exist already: new rows get ids of uidgen.
+--
+-- adopt() looks at a column and says which statements it takes, or runs them.  What it looks at is asked in
+-- a function each: look_at_column() what the column is, list_referring_columns() what holds its values
+-- besides, refuse_adoption() whether something is in the way, by one check a rule, and plan_adoption() what
+-- has to be done, and how to undo it.  adopt_column() puts these in order; it is told by adopt() what
+-- functions in the schema of the extension say.  All of it runs with the rights of the caller.
+--
+
+-- The sequence is the one that the column has its values from.
+CREATE FUNCTION uidgen.look_at_column("table" regclass, id_column name, uid_next regprocedure,
+	OUT kind "char", OUT schema text, OUT name text, OUT owner oid, OUT number smallint, OUT type regtype, OUT identity "char",
+	OUT generated "char", OUT value text, OUT sequence oid, OUT adopted boolean)
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT c.relkind, CASE c.relpersistence WHEN 't' THEN 'pg_temp' ELSE n.nspname END, c.relname, c.relowner, a.attnum, a.atttypid,
+			a.attidentity, a.attgenerated, d.value, s.sequence,
+			starts_with(d.value, rtrim(uid_next::text, ')')) AND d.value ~ '^[^()]*\([^()]*\)$'
+		FROM pg_class AS c
+			JOIN pg_namespace AS n ON n.oid = c.relnamespace
+			LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = id_column AND a.attnum > 0 AND NOT a.attisdropped
+			LEFT JOIN LATERAL (SELECT e.oid, pg_get_expr(e.adbin, e.adrelid) AS value FROM pg_attrdef AS e
+				WHERE e.adrelid = c.oid AND e.adnum = a.attnum) AS d ON true
+			LEFT JOIN LATERAL (SELECT q.oid AS sequence FROM pg_depend AS p JOIN pg_class AS q ON q.relkind = 'S' AND (
+					(p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid AND p.refclassid = 'pg_class'::regclass AND p.refobjid = q.oid)
+					OR (p.classid = 'pg_class'::regclass AND p.objid = q.oid AND p.deptype = 'i'
+						AND p.refclassid = 'pg_class'::regclass AND p.refobjid = c.oid AND p.refobjsubid = a.attnum))
+				LIMIT 1) AS s ON true
+		WHERE c.oid = "table";
+$$;
+COMMENT ON FUNCTION uidgen.look_at_column(regclass, name, regprocedure) IS 'what adopt() has to know of a column; nothing if there is no such table';
+
+-- The column itself, and those that foreign keys lead from to it, over any number of tables.  Of partitions, the
+-- table that they are of.
+CREATE FUNCTION uidgen.list_referring_columns("table" regclass, id_column name,
+	OUT relation regclass, OUT name name, OUT number smallint, OUT type regtype, OUT owner oid, OUT distance integer) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH RECURSIVE referring (relid, name, distance) AS (
+		SELECT "table"::oid, id_column, 0
+		UNION
+		SELECT coalesce(pg_partition_root(f.conrelid), f.conrelid), a.attname, r.distance + 1
+			FROM referring AS r
+				CROSS JOIN LATERAL (SELECT r.relid UNION SELECT t.relid FROM pg_partition_tree(r.relid) AS t) AS m (relid)
+				JOIN pg_constraint AS f ON f.confrelid = m.relid AND f.contype = 'f' AND f.conparentid = 0
+				CROSS JOIN LATERAL unnest(f.confkey, f.conkey) AS k (referred, referring)
+				JOIN pg_attribute AS o ON o.attrelid = m.relid AND o.attnum = k.referred AND o.attname = r.name
+				JOIN pg_attribute AS a ON a.attrelid = f.conrelid AND a.attnum = k.referring
+			WHERE r.distance < 100	-- keys can refer to each other in a circle
+	)
+	SELECT r.relid, r.name, a.attnum, a.atttypid, c.relowner, min(r.distance)
+		FROM referring AS r
+			JOIN pg_class AS c ON c.oid = r.relid
+			JOIN pg_attribute AS a ON a.attrelid = r.relid AND a.attname = r.name
+		GROUP BY r.relid, r.name, a.attnum, a.atttypid, c.relowner
+		ORDER BY min(r.distance), r.relid::regclass::text, r.name;
+$$;
+COMMENT ON FUNCTION uidgen.list_referring_columns(regclass, name) IS 'a column, and all columns that hold its values because of foreign keys';
+
+-- What runs before each new row, and may replace its id.  Of what PL/pgSQL does the text tells; of others it
+-- is not known.
+CREATE FUNCTION uidgen.list_insert_triggers("table" regclass, id_column name, OUT trigger oid, OUT sets_it boolean) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT g.oid, l.lanname = 'plpgsql' AND (
+			b.body ~* format('(^|;|\m(begin|then|else|loop)\M)\s*new\s*\.\s*"?%s"?\s*:?=', n.pattern)
+			OR b.body ~* format('\minto\s[^;]*\mnew\s*\.\s*"?%s"?(\s|,|;)', n.pattern))
+		FROM (SELECT "table"::oid AS relid UNION SELECT k.relid FROM pg_partition_tree("table") AS k) AS m
+			JOIN pg_trigger AS g ON g.tgrelid = m.relid AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgparentid = 0
+				AND g.tgtype & 7 = 7	-- for each row, before, insert
+			JOIN pg_proc AS p ON p.oid = g.tgfoid
+			JOIN pg_language AS l ON l.oid = p.prolang
+			CROSS JOIN LATERAL (SELECT regexp_replace(regexp_replace(p.prosrc, '/\*.*?\*/', ' ', 'g'), '--[^\n]*', ' ', 'g') AS body) AS b
+			CROSS JOIN (SELECT regexp_replace(id_column::text, '(\W)', '\\\1', 'g') AS pattern) AS n;
+$$;
+COMMENT ON FUNCTION uidgen.list_insert_triggers(regclass, name) IS 'triggers that run before each INSERT, and whether they set a column, as far as that can be seen';
+
+CREATE FUNCTION uidgen.refuse_adoption("table" regclass, id_column name, execute boolean, uid_next regprocedure, lowest bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	most constant bigint := 1000000;
+	t record;
+	r record;
+	named text;
+	rows bigint;
+	total bigint := 0;
+	largest bigint;
+BEGIN
+	SELECT l.* INTO t FROM uidgen.look_at_column("table", id_column, uid_next) AS l;
+
+	-- What it is.
+	IF t.kind IS NULL THEN
+		RAISE EXCEPTION 'there is no table with OID %', "table"::oid
+			USING ERRCODE = 'undefined_table';
+	ELSIF t.kind NOT IN ('r', 'p') THEN
+		RAISE EXCEPTION '"%" is not a table', t.name
+			USING ERRCODE = 'wrong_object_type',
+				HINT = CASE t.kind WHEN 'v' THEN 'Adopt the table that it selects from; a view gives new rows the ids of that, unless the view has a default of its own.'
+					WHEN 'f' THEN 'A foreign table has its rows elsewhere: adopt the table there.'
+					ELSE 'Name the table that has the column.' END;
+	ELSIF t.number IS NULL THEN
+		RAISE EXCEPTION 'table "%" has no column "%"', t.name, id_column
+			USING ERRCODE = 'undefined_column',
+				HINT = format('It has: %s.', (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum)
+					FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped));
+	END IF;
+	SELECT e.extname INTO named FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid
+		WHERE d.classid = 'pg_class'::regclass AND d.objid = "table" AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e';
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'table "%" belongs to the extension "%"', t.name, named
+			USING ERRCODE = 'wrong_object_type',
+				DETAIL = 'A dump has no definition of such a table, so the next restore would undo what is changed.',
+				HINT = 'Leave this table to its extension.';
+	END IF;
+	SELECT pg_partition_root("table")::text INTO named FROM pg_class AS c WHERE c.oid = "table" AND c.relispartition;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'table "%" is a partition', t.name
+			USING ERRCODE = 'wrong_object_type',
+				DETAIL = format('Rows that come through table %s get their ids by the default of that.', named),
+				HINT = format('Adopt table %s.', named);
+	ELSIF t.kind = 'r' AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN (i.inhrelid, i.inhparent)) THEN
+		RAISE EXCEPTION 'table "%" inherits from another one, or another one from it', t.name
+			USING ERRCODE = 'wrong_object_type',
+				DETAIL = 'A default can be meant for one of these tables, or for all, and so can a sequence.',
+				HINT = format('Set it by hand, for each table that is meant: ALTER TABLE ONLY %I.%I ALTER COLUMN %I SET DEFAULT %s.', t.schema, t.name, id_column, uid_next);
+	END IF;
+
+	-- Its type.
+	IF t.generated <> '' THEN
+		RAISE EXCEPTION 'column "%" of table "%" is generated', id_column, t.name
+			USING ERRCODE = 'wrong_object_type',
+				DETAIL = format('It is computed by %s.', t.value),
+				HINT = 'Adopt the key that it is computed from, if it is.';
+	ELSIF t.type = 'uuid'::regtype THEN
+		RAISE EXCEPTION 'column "%" of table "%" is of type uuid', id_column, t.name
+			USING ERRCODE = 'datatype_mismatch',
+				DETAIL = 'Ids are of type bigint. A uuid has twice as many bits, so none can become an id.',
+				HINT = format('Give the table another column: ALTER TABLE %I.%I ADD COLUMN uid bigint. New rows, and what refers to them, go by that one.', t.schema, t.name);
+	ELSIF t.type NOT IN ('bigint', 'integer', 'smallint') THEN
+		RAISE EXCEPTION 'column "%" of table "%" is of type %', id_column, t.name, t.type
+			USING ERRCODE = 'datatype_mismatch',
+				DETAIL = 'Ids are of type bigint.',
+				HINT = format('If it has whole numbers only, change it first: ALTER TABLE %I.%I ALTER COLUMN %I TYPE bigint; and so each column that refers to it.', t.schema, t.name, id_column);
+	END IF;
+	SELECT format('column "%s" of table %s is of type %s', l.name, l.relation, l.type) INTO named
+		FROM uidgen.list_referring_columns("table", id_column) AS l WHERE l.type NOT IN ('bigint', 'integer', 'smallint') LIMIT 1;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'a foreign key that leads to column "%" of table "%" has another type', id_column, t.name
+			USING ERRCODE = 'datatype_mismatch',
+				DETAIL = format('The %s.', named),
+				HINT = 'Change it to bigint first, so that it can hold new ids.';
+	END IF;
+
+	-- Who gives it its values.
+	SELECT format('"%s", which refers to table %s', f.conname, f.confrelid::regclass) INTO named
+		FROM pg_constraint AS f WHERE f.conrelid = "table" AND f.contype = 'f' AND t.number = ANY (f.conkey) ORDER BY f.conname LIMIT 1;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'column "%" of table "%" has the ids of another table', id_column, t.name
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('There is a foreign key, %s. A new id would be in no row there.', named),
+				HINT = 'Adopt the table that it refers to. Rows here go on to bring its ids.';
+	ELSIF t.value IS NOT NULL AND NOT t.adopted AND t.value !~ '^nextval\(\(?''([^'']|'''')+''(::text\))?::regclass\)$' THEN
+		RAISE EXCEPTION 'column "%" of table "%" has a default that is no sequence', id_column, t.name
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It is %s.', t.value),
+				HINT = format('If new ids shall take its place, drop it first: ALTER TABLE %I.%I ALTER COLUMN %I DROP DEFAULT.', t.schema, t.name, id_column);
+	END IF;
+	SELECT format('"%s" of table %s, which calls %s', g.tgname, g.tgrelid::regclass, g.tgfoid::regprocedure) INTO named
+		FROM uidgen.list_insert_triggers("table", id_column) AS l JOIN pg_trigger AS g ON g.oid = l.trigger
+		WHERE l.sets_it ORDER BY g.tgname, g.tgrelid LIMIT 1;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'a trigger sets column "%" of table "%"', id_column, t.name
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It is %s. It comes after the default, and would replace new ids.', named),
+				HINT = 'Drop or disable it, or take the assignment out of its function, and call adopt() again.';
+	END IF;
+
+	-- Who may insert must be able to draw, since a default is computed with the rights of who inserts.
+	SELECT string_agg(DISTINCT CASE x.role WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(x.role)) END, ', ') INTO named
+		FROM (SELECT t.owner
+				UNION SELECT g.grantee FROM pg_class AS c, aclexplode(c.relacl) AS g WHERE c.oid = "table" AND g.privilege_type = 'INSERT'
+				UNION SELECT g.grantee FROM pg_attribute AS a, aclexplode(a.attacl) AS g WHERE a.attrelid = "table" AND g.privilege_type = 'INSERT') AS x (role)
+		WHERE NOT CASE x.role WHEN 0 THEN has_function_privilege('public', uid_next, 'EXECUTE') ELSE has_function_privilege(x.role, uid_next, 'EXECUTE') END;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'not all who may insert into table "%" may draw ids', t.name
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = format('These may not: %s.', named),
+				HINT = format('Let a superuser run GRANT EXECUTE ON FUNCTION %s TO %s.', uid_next, named);
+	END IF;
+
+	-- An identity takes its sequence along.
+	IF t.identity <> '' THEN
+		SELECT string_agg(pg_describe_object(d.classid, d.objid, d.objsubid), ', ') INTO named
+			FROM pg_depend AS d WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = t.sequence AND d.deptype = 'n';
+		IF named IS NOT NULL THEN
+			RAISE EXCEPTION 'others use the sequence of column "%" of table "%"', id_column, t.name
+				USING ERRCODE = 'dependent_objects_still_exist',
+					DETAIL = format('Sequence %s belongs to an identity column, and is used by: %s.', t.sequence::regclass, named),
+					HINT = 'Give these a sequence of their own, or adopt them first.';
+		END IF;
+	END IF;
+
+	-- What keeps integer columns from becoming bigint.
+	SELECT string_agg(DISTINCT w.what, '; ') INTO named
+		FROM uidgen.list_referring_columns("table", id_column) AS l
+			JOIN pg_class AS c ON c.oid = l.relation,
+			LATERAL (
+				SELECT pg_describe_object(d.classid, d.objid, d.objsubid)
+					FROM pg_depend AS d
+					WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = l.relation AND d.refobjsubid = l.number
+						AND (d.classid IN ('pg_rewrite'::regclass, 'pg_policy'::regclass, 'pg_publication_rel'::regclass, 'pg_proc'::regclass)
+							OR (d.classid = 'pg_trigger'::regclass AND EXISTS (SELECT FROM pg_trigger AS g WHERE g.oid = d.objid AND NOT g.tgisinternal)))
+				UNION ALL
+				SELECT format('generated column %s of table %s', a.attname, l.relation)
+					FROM pg_depend AS d
+						LEFT JOIN pg_attrdef AS e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
+						JOIN pg_attribute AS a ON a.attrelid = l.relation AND a.attgenerated <> ''
+							AND a.attnum = coalesce(e.adnum, CASE WHEN d.classid = 'pg_class'::regclass AND d.objid = l.relation THEN d.objsubid END)
+					WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = l.relation AND d.refobjsubid = l.number AND a.attnum <> l.number
+				UNION ALL
+				SELECT format('table %s is partitioned by it', k.relid::regclass)
+					FROM pg_partition_tree(l.relation) AS k
+						JOIN pg_partitioned_table AS p ON p.partrelid = k.relid
+						JOIN pg_attribute AS a ON a.attrelid = k.relid AND a.attname = l.name
+					WHERE a.attnum = ANY (p.partattrs::smallint[])
+				UNION ALL
+				SELECT format('table %s is a foreign table', k.relid::regclass)
+					FROM pg_partition_tree(l.relation) AS k JOIN pg_class AS o ON o.oid = k.relid WHERE o.relkind = 'f'
+				UNION ALL
+				SELECT format('table %s is of type %s', l.relation, c.reloftype::regtype) WHERE c.reloftype <> 0
+				UNION ALL
+				SELECT format('table %s inherits from another one, or another one from it', l.relation)
+					WHERE c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits AS i WHERE l.relation IN (i.inhrelid, i.inhparent))
+			) AS w (what)
+		WHERE l.type <> 'bigint'::regtype;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'columns that new ids do not fit into cannot be changed'
+			USING ERRCODE = 'dependent_objects_still_exist',
+				DETAIL = format('Columns of type integer and smallint have to become bigint. In the way are: %s.', named),
+				HINT = 'Drop what is in the way, call adopt() again, and create it anew, all in one transaction.';
+	END IF;
+
+	-- A partition that has new ids.  Where the key is one column, it is known which one it is; with other keys only a
+	-- default partition is certain to take them.
+	SELECT s.relid::regclass::text INTO named FROM (
+		WITH RECURSIVE reached (relid) AS (
+			SELECT "table"::oid
+			UNION ALL
+			SELECT i.inhrelid
+				FROM reached AS p
+					JOIN pg_partitioned_table AS k ON k.partrelid = p.relid
+					JOIN pg_attribute AS a ON a.attrelid = p.relid AND a.attname = id_column
+					JOIN pg_inherits AS i ON i.inhparent = p.relid AND NOT i.inhdetachpending
+					JOIN pg_class AS c ON c.oid = i.inhrelid
+					LEFT JOIN LATERAL regexp_match(pg_get_expr(c.relpartbound, c.oid), '^FOR VALUES FROM \(''?(MINVALUE|-?\d+)''?\) TO \(''?(MAXVALUE|-?\d+)''?\)$') AS b ON k.partnatts = 1
+				WHERE NOT a.attnum = ANY (k.partattrs::smallint[]) OR k.partstrat = 'h' OR k.partdefid = i.inhrelid
+					OR (coalesce(nullif(b[1], 'MINVALUE')::bigint <= lowest, b[1] IS NOT NULL) AND coalesce(nullif(b[2], 'MAXVALUE')::bigint > lowest, b[2] IS NOT NULL))
+		)
+		SELECT p.relid FROM reached AS p JOIN pg_partitioned_table AS k ON k.partrelid = p.relid
+				JOIN pg_attribute AS a ON a.attrelid = p.relid AND a.attname = id_column
+			WHERE a.attnum = ANY (k.partattrs::smallint[]) AND NOT EXISTS (SELECT FROM reached AS n JOIN pg_inherits AS i ON i.inhrelid = n.relid AND i.inhparent = p.relid)
+			LIMIT 1) AS s;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'table "%" has no partition for new ids', t.name
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('Table %s is partitioned by %s, and new ids begin at %s.', named, pg_get_partkeydef(named::regclass), lowest),
+				HINT = 'Make partitions for them first, from today on; uid_partitions() does.';
+	END IF;
+
+	-- Ids that lie where new ones will.  Rows of a column that is adopted are such.
+	IF row_security_active("table") THEN
+		RAISE EXCEPTION 'row security hides rows of table "%"', t.name
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'adopt() has to see all ids of the table.',
+				HINT = 'Let a role call it that sees all rows: one with BYPASSRLS, or a superuser.';
+	ELSIF NOT coalesce(t.adopted, false) THEN
+		EXECUTE format('SELECT count(*), max(i.%I) FROM %I.%I AS i WHERE i.%1$I >= $1', id_column, t.schema, t.name) INTO rows, largest USING lowest;
+		IF rows > 0 THEN
+			RAISE EXCEPTION 'table "%" has ids where new ones will be', t.name
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = format('New ids begin at %s. Rows with that id or a larger one: %s, the largest is %s.', lowest, rows, largest),
+					HINT = 'uid_guess() tells what made such numbers. Give these rows smaller ids, or choose a layout whose ids are larger, with an earlier epoch, before the first id is issued.';
+		END IF;
+	END IF;
+
+	-- Where only reading about it does no harm.
+	IF NOT "execute" THEN
+		RETURN;
+	END IF;
+	SELECT string_agg(DISTINCT format('table %s belongs to %I', l.relation, pg_get_userbyid(l.owner)), ', ') INTO named
+		FROM uidgen.list_referring_columns("table", id_column) AS l
+		WHERE (l.distance = 0 OR l.type <> 'bigint'::regtype) AND (NOT pg_has_role(l.owner, 'USAGE') OR (l.distance > 0 AND l.owner <> t.owner));
+	-- To rewrite a table is to run what its owner has put into it, such as the function of a constraint.
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'adopt() does not change tables of others'
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = format('%s.', upper(left(named, 1)) || substr(named, 2)),
+				HINT = 'Without "execute", adopt() prints the statements. Let the owners run those for their tables.';
+	ELSIF t.identity <> '' AND NOT has_schema_privilege((SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = "table"), 'CREATE') THEN
+		RAISE EXCEPTION 'permission denied for schema %', t.schema
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'The sequence of an identity column can be kept only as another one.',
+				HINT = format('Let its owner run GRANT CREATE ON SCHEMA %I TO %I, for as long as adopt() takes.', t.schema, current_user);
+	END IF;
+	SELECT string_agg(DISTINCT format('%s by "%s"', l.relation, p.pubname), ', ') INTO named
+		FROM uidgen.list_referring_columns("table", id_column) AS l
+			CROSS JOIN LATERAL (SELECT l.relation::oid UNION SELECT k.relid FROM pg_partition_tree(l.relation) AS k) AS m (relid)
+			JOIN pg_class AS c ON c.oid = m.relid
+			JOIN pg_namespace AS n ON n.oid = c.relnamespace
+			JOIN pg_publication_tables AS p ON p.schemaname = n.nspname AND p.tablename = c.relname
+		WHERE l.type <> 'bigint'::regtype;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'tables that would get another type are published'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('Published are: %s. A subscriber whose column is smaller stops at the first new id.', named),
+				HINT = 'Change the type at the subscribers, and then here, by the statements that adopt() prints without "execute".';
+	END IF;
+	FOR r IN SELECT DISTINCT l.relation FROM uidgen.list_referring_columns("table", id_column) AS l WHERE l.type <> 'bigint'::regtype LOOP
+		EXECUTE format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', r.relation, most + 1) INTO rows;
+		total := total + rows;
+	END LOOP;
+	IF total > most THEN
+		RAISE EXCEPTION 'tables with more than % rows would be rewritten', most
+			USING ERRCODE = 'program_limit_exceeded',
+				DETAIL = 'To change integer into bigint, each row is written anew, and nobody can read the table meanwhile.',
+				HINT = 'Without "execute", adopt() prints the statements: run them when the tables can be locked for as long. Or fill a new column beside the old one, and exchange them.';
+	END IF;
+	SELECT nullif(uidgen.diagnose(), 'ok') INTO named;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'no ids can be issued'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('uidgen.diagnose() says: %s', named),
+				HINT = 'Mend this first, or new rows would be refused.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_adoption(regclass, name, boolean, regprocedure, bigint) IS 'an error if adopt() cannot be had for a column, or cannot be run, with what to do';
+
+CREATE FUNCTION uidgen.plan_adoption("table" regclass, id_column name, uid_next regprocedure, OUT part text, OUT line text) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	t record;
+	q record;
+	r record;
+	alter_column text;
+	locked text[];
+	rewrites boolean := false;
+	steps text[] := '{}';
+	remarks text[] := '{}';
+	undo text[] := '{}';
+BEGIN
+	SELECT l.* INTO t FROM uidgen.look_at_column("table", id_column, uid_next) AS l;
+	alter_column := format('ALTER TABLE %I.%I ALTER COLUMN %I', t.schema, t.name, id_column);
+	locked := ARRAY["table"::text];
+
+	SELECT format('%I.%I', n.schema, c.relname) AS name, c.relname AS short, format('%I.%I', n.schema, 'uidgen_' || c.oid) AS other, 'uidgen_' || c.oid AS other_short,
+			CASE c.relpersistence WHEN 't' THEN 'TEMPORARY ' WHEN 'u' THEN 'UNLOGGED ' ELSE '' END AS persistence, s.seqtypid::regtype AS type,
+			format('INCREMENT BY %s MINVALUE %s MAXVALUE %s START WITH %s CACHE %s%s', s.seqincrement, s.seqmin, s.seqmax, s.seqstart, s.seqcache,
+				CASE WHEN s.seqcycle THEN ' CYCLE' ELSE '' END) AS options, c.relacl AS acl, c.relowner AS owner
+		INTO q FROM pg_class AS c JOIN pg_sequence AS s ON s.seqrelid = c.oid,
+			LATERAL (SELECT CASE c.relpersistence WHEN 't' THEN 'pg_temp' ELSE o.nspname END FROM pg_namespace AS o WHERE o.oid = c.relnamespace) AS n (schema)
+		WHERE c.oid = t.sequence;
+
+	-- An identity cannot go without its sequence, so another one takes over name, position and privileges.
+	IF t.identity <> '' THEN
+		steps := steps || format('ALTER SEQUENCE %s RENAME TO %I;', q.name, q.other_short)
+			|| format('CREATE %sSEQUENCE %s AS %s %s;', q.persistence, q.name, q.type, q.options)
+			|| format('SELECT setval(%L, last_value, is_called) FROM %s;', q.name, q.other)
+			|| format('%s DROP IDENTITY;', alter_column)
+			|| format('ALTER SEQUENCE %s OWNER TO %I;', q.name, pg_get_userbyid(q.owner))
+			|| format('ALTER SEQUENCE %s OWNED BY %I.%I.%I;', q.name, t.schema, t.name, id_column)
+			|| ARRAY(SELECT format('GRANT %s ON SEQUENCE %s TO %s%s;', g.privilege_type, q.name,
+					CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+				FROM aclexplode(q.acl) AS g WHERE g.grantee <> q.owner);
+		undo := undo || format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE;', t.schema, t.name)
+			|| format('%s DROP DEFAULT;', alter_column)
+			|| format('ALTER SEQUENCE %s RENAME TO %I;', q.name, q.other_short)
+			|| format('%s ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s);', alter_column, CASE t.identity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, q.name, q.options)
+			|| format('SELECT setval(%L, last_value, is_called) FROM %s;', q.name, q.other)
+			|| format('DROP SEQUENCE %s;', q.other);
+	END IF;
+
+	-- The farthest first.  PostgreSQL takes down and puts up again the foreign keys of a column, and for that locks
+	-- the tables at both ends of each.
+	FOR r IN
+		SELECT l.relation, string_agg(format('ALTER COLUMN %I TYPE bigint', l.name), ', ' ORDER BY l.name) AS changes, x.ends
+			FROM uidgen.list_referring_columns("table", id_column) AS l,
+				LATERAL (SELECT array_agg(DISTINCT e.relation::regclass::text) AS ends
+					FROM uidgen.list_referring_columns("table", id_column) AS o
+						JOIN pg_constraint AS f ON f.contype = 'f' AND f.conparentid = 0
+							AND ((f.conrelid = o.relation AND o.number = ANY (f.conkey)) OR (f.confrelid = o.relation AND o.number = ANY (f.confkey))),
+						LATERAL (VALUES (f.conrelid), (f.confrelid)) AS e (relation)
+					WHERE o.relation = l.relation AND o.type <> 'bigint'::regtype) AS x
+			WHERE l.type <> 'bigint'::regtype
+			GROUP BY l.relation, x.ends ORDER BY max(l.distance) DESC, l.relation::text
+	LOOP
+		steps := steps || format('ALTER TABLE %s %s;  -- writes all rows anew', r.relation, r.changes);
+		locked := locked || r.relation::text || r.ends;
+		rewrites := true;
+	END LOOP;
+	IF rewrites THEN
+		remarks := remarks || 'Programs that hold these ids in 32 bits have to change, too.'::text;
+	END IF;
+
+	IF NOT coalesce(t.adopted, false) THEN
+		steps := steps || format('%s SET DEFAULT %s;', alter_column, uid_next);
+		IF t.identity = '' THEN
+			undo := undo || CASE WHEN t.value IS NULL THEN format('%s DROP DEFAULT;', alter_column) ELSE format('%s SET DEFAULT %s;', alter_column, t.value) END;
+		END IF;
+	END IF;
+	IF t.sequence IS NOT NULL THEN
+		remarks := remarks || format('Sequence %s stays.', q.name)
+			|| ARRAY(SELECT format('It is used by %s, too.', u.who) FROM (
+				SELECT pg_describe_object(d.classid, d.objid, d.objsubid)
+					FROM pg_depend AS d LEFT JOIN pg_attrdef AS e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
+					WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = t.sequence AND d.deptype = 'n'
+						AND (e.adrelid, e.adnum) IS DISTINCT FROM ("table"::oid, t.number)
+				UNION
+				SELECT format('function %s, by its text', p.oid::regprocedure)
+					FROM pg_proc AS p
+					WHERE p.prosrc ~* '(next|curr|set)val' AND strpos(lower(p.prosrc), lower(q.short)) > 0) AS u (who) ORDER BY u.who COLLATE "C");
+	END IF;
+	IF t.identity = 'a' THEN
+		remarks := remarks || 'INSERT can bring an id from now on, without OVERRIDING SYSTEM VALUE.'::text;
+	END IF;
+	remarks := remarks || ARRAY(SELECT DISTINCT format('Trigger "%s" runs before each INSERT: see that it leaves the id as it is.', g.tgname)
+		FROM uidgen.list_insert_triggers("table", id_column) AS l JOIN pg_trigger AS g ON g.oid = l.trigger ORDER BY 1);
+
+	-- All locks at once, before there is work that would be lost without the last of them.
+	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;  -- what comes locks no other table',
+		(SELECT string_agg(DISTINCT u.name, ', ') FROM unnest(locked) AS u (name))) WHERE cardinality(steps) > 0;
+	RETURN QUERY SELECT 'step', u.line FROM unnest(steps) AS u (line);
+	RETURN QUERY SELECT 'remark', u.line FROM unnest(remarks) AS u (line);
+	RETURN QUERY SELECT 'undo', u.line FROM unnest(undo) AS u (line);
+END
+$$;
+COMMENT ON FUNCTION uidgen.plan_adoption(regclass, name, regprocedure) IS 'the statements by which new rows get ids, what there is to be said about them, and the statements that undo them';
+
+CREATE FUNCTION uidgen.adopt_column("table" regclass, id_column name, execute boolean, uid_next regprocedure, lowest bigint) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	patience text := current_setting('lock_timeout');
+	lock_tables text;
+	r record;
+	runs boolean := "execute";
+	before text := '';
+BEGIN
+	IF num_nulls("table", id_column, runs) > 0 THEN
+		RAISE EXCEPTION 'no argument of adopt() may be null'
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'Name the table, and the column that holds its ids.';
+	ELSIF runs AND current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'adopt() runs its statements in isolation level read committed only'
+			USING ERRCODE = 'invalid_transaction_state',
+				DETAIL = format('This transaction has %s, and would not see what others do before it has its locks.', current_setting('transaction_isolation')),
+				HINT = 'Call it in a transaction of its own.';
+	END IF;
+	-- Who waits for less time than the server does before it looks for a deadlock is the one who gives way.
+	IF runs AND patience = '0' THEN
+		PERFORM set_config('lock_timeout', '500ms', true);
+	END IF;
+	PERFORM uidgen.refuse_adoption("table", id_column, runs, uid_next, lowest);
+	SELECT p.line INTO lock_tables FROM uidgen.plan_adoption("table", id_column, uid_next) AS p LIMIT 1;
+	IF lock_tables IS NULL THEN
+		RAISE NOTICE 'nothing is to be done: new rows of table "%" have ids of uidgen', (uidgen.look_at_column("table", id_column, uid_next)).name;
+		PERFORM set_config('lock_timeout', patience, true);
+		RETURN;
+	END IF;
+
+	-- What has changed before the tables are locked is looked at once more.
+	IF runs THEN
+		EXECUTE lock_tables;
+		PERFORM uidgen.refuse_adoption("table", id_column, runs, uid_next, lowest);
+	ELSE
+		RETURN NEXT 'BEGIN;';
+		RETURN NEXT 'SET LOCAL lock_timeout = ''500ms'';';
+	END IF;
+	FOR r IN SELECT p.part, p.line FROM uidgen.plan_adoption("table", id_column, uid_next) AS p LOOP
+		IF r.part = 'step' THEN
+			IF runs THEN
+				EXECUTE r.line;
+			END IF;
+			-- What is done must not be run once more by \gexec.
+			RETURN NEXT CASE WHEN runs THEN '-- done: ' ELSE '' END || r.line;
+			CONTINUE;
+		END IF;
+		IF before = '' AND NOT runs THEN
+			RETURN NEXT 'COMMIT;';
+		END IF;
+		IF r.part = 'undo' AND before <> 'undo' THEN
+			RETURN NEXT '-- The way back:';
+			RETURN NEXT '-- BEGIN;';
+		END IF;
+		before := r.part;
+		RETURN NEXT '-- ' || r.line;
+	END LOOP;
+	IF before = 'undo' THEN
+		RETURN NEXT '-- COMMIT;';
+	ELSIF before = '' AND NOT runs THEN
+		RETURN NEXT 'COMMIT;';
+	END IF;
+	PERFORM set_config('lock_timeout', patience, true);
+END
+$$;
+COMMENT ON FUNCTION uidgen.adopt_column(regclass, name, boolean, regprocedure, bigint) IS 'adopt(), given the function that draws ids and the smallest id that it can draw from now on';
+
+CREATE FUNCTION uidgen.adopt("table" regclass, id_column name, execute boolean DEFAULT false) RETURNS SETOF text
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+	SELECT a.s
+		FROM uidgen.adopt_column("table", id_column, execute, '@extschema@.uid_next()'::regprocedure, @extschema@.uid_min(now())) AS a (s);
+END;
+COMMENT ON FUNCTION uidgen.adopt(regclass, name, boolean)
+	IS 'the statements by which new rows of a table get ids, with their locks, and the way back; optionally runs them';
+

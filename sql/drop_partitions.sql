@@ -1,0 +1,171 @@
+-- uid_drop_partitions(): which partitions of a table are past, and what keeps them.
+
+SET timezone = 'UTC';
+SET datestyle = 'ISO, YMD';
+\set SHOW_CONTEXT never
+
+CREATE TABLE event (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
+SELECT count(*) FROM uid_partitions('event', '2025-02-01', '2025-08-01', '1 month', true, 'default');
+CREATE VIEW partition AS SELECT relid::text, pg_get_expr(c.relpartbound, relid) AS bound
+	FROM pg_partition_tree('event') JOIN pg_class AS c ON c.oid = relid WHERE level = 1 ORDER BY 1;
+
+-- The statements, and nothing else: what ends at the time is before it, what the time lies in is not.
+SELECT * FROM uid_drop_partitions('event', '2025-04-01', false, 'default');
+SELECT * FROM uid_drop_partitions('event', '2025-03-31 23:59:59.999', false, 'default');
+SELECT * FROM uid_drop_partitions('event', '2025-02-01', false, 'default');
+SELECT * FROM uid_drop_partitions('event', '2001-01-01', false, 'default');
+SELECT count(*) FROM partition;
+-- or run as well; a second call finds nothing.
+INSERT INTO event SELECT uid_min(t, 'default') FROM generate_series(timestamptz '2025-02-01', '2025-07-31', '1 day') AS t;
+SELECT * FROM uid_drop_partitions('event', '2025-04-15', true, 'default');
+SELECT * FROM uid_drop_partitions('event', '2025-04-15', true, 'default');
+SELECT relid FROM partition;
+SELECT uid_timestamp(min(id), 'default'), count(*) FROM event;
+-- Dropped partitions can be made again.
+SELECT count(*) FROM uid_partitions('event', '2025-02-01', '2025-08-01', '1 month', true, 'default');
+
+-- Oldest first, whatever their names are; quoted, and in whatever schema they lie.
+CREATE SCHEMA "Odd ""schema";
+ALTER TABLE event_2025_02 RENAME TO "z %I";
+ALTER TABLE event_2025_03 SET SCHEMA "Odd ""schema";
+ALTER TABLE "Odd ""schema".event_2025_03 RENAME TO "A ""table""";
+SELECT * FROM uid_drop_partitions('event', '2025-05-01', true, 'default');
+-- A default partition stays, with what is in it, and takes what comes late.
+CREATE TABLE event_other PARTITION OF event DEFAULT;
+INSERT INTO event SELECT uid_min('2025-02-01', 'default');
+SELECT * FROM uid_drop_partitions('event', '2025-06-01', true, 'default');
+INSERT INTO event SELECT uid_min('2025-05-01', 'default');
+SELECT tableoid::regclass, count(*) FROM event GROUP BY 1 ORDER BY 1;
+SELECT * FROM uid_drop_partitions('event', now(), true, 'default');
+SELECT relid FROM partition;
+SELECT count(*) FROM event;
+DROP TABLE event_other;
+
+-- Partitions of partitions go along.  One that begins in the first day of the layout, or before, may hold the numbers of a sequence.
+SELECT uid_min('2025-01-02', 'default') AS second_day, uid_min('2025-02-01', 'default') AS february,
+	uid_min('2025-03-01', 'default') AS march, uid_min('2025-04-01', 'default') AS april \gset
+CREATE TABLE numbers PARTITION OF event FOR VALUES FROM (MINVALUE) TO (-1);
+CREATE TABLE more_numbers PARTITION OF event FOR VALUES FROM (5000000) TO (6000000);
+CREATE TABLE first_day PARTITION OF event FOR VALUES FROM (6000000) TO (:second_day);
+CREATE TABLE january PARTITION OF event FOR VALUES FROM (:second_day) TO (:february) PARTITION BY HASH (id);
+CREATE TABLE january_0 PARTITION OF january FOR VALUES WITH (MODULUS 1, REMAINDER 0);
+CREATE TABLE later PARTITION OF event FOR VALUES FROM (:april) TO (MAXVALUE);
+SELECT * FROM uid_drop_partitions('event', '2025-03-01', true, 'default');
+SELECT relid FROM partition;
+DROP TABLE numbers, more_numbers, first_day, later;
+
+-- A foreign partition is dropped here, and stays where it is.
+CREATE FOREIGN DATA WRAPPER nowhere;
+CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
+CREATE TABLE plain (id bigint) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE far PARTITION OF plain FOR VALUES FROM (:february) TO (:march) SERVER nowhere;
+SELECT * FROM uid_drop_partitions('plain', '2025-03-01', true, 'default');
+DROP SERVER nowhere;
+DROP FOREIGN DATA WRAPPER nowhere;
+
+-- A temporary table, and one whose name another schema has first
+CREATE TEMP TABLE event (id bigint) PARTITION BY RANGE (id);
+SELECT count(*) FROM uid_partitions('event', '2025-02-01', '2025-03-01', '1 month', true, 'default');
+SELECT * FROM uid_drop_partitions('event', '2025-03-01', true, 'default');
+DROP TABLE pg_temp.event;
+
+-- By the server's layout
+CREATE TABLE own (id bigint DEFAULT uid_next()) PARTITION BY RANGE (id);
+SELECT count(*) BETWEEN 26 AND 27 AS made FROM uid_partitions('own', now() - interval '1 day', now() + interval '2 hours', '1 hour', true);
+INSERT INTO own VALUES (DEFAULT);
+SELECT count(*) BETWEEN 22 AND 24 AS dropped FROM uid_drop_partitions('own', date_trunc('hour', now()) - interval '1 hour', true);
+SELECT count(*) BETWEEN 3 AND 5 AS remain FROM pg_inherits WHERE inhparent = 'own'::regclass;
+SELECT count(*) > 0 AS dropped FROM uid_drop_partitions('own', now(), true);
+INSERT INTO own VALUES (DEFAULT);
+SELECT count(*) FROM own;
+DROP TABLE own;
+-- By another one: the bounds are those of its ids.
+CREATE TABLE old (id bigint) PARTITION BY RANGE (id);
+SELECT count(*) FROM uid_partitions('old', '2025-02-01', '2025-04-01', '1 month', true, 'twitter');
+SELECT * FROM uid_drop_partitions('old', '2025-03-01', false, 'default');
+SELECT * FROM uid_drop_partitions('old', '2025-03-01', false, 'twitter');
+DROP TABLE old;
+
+-- The session's lock_timeout is what it was, and is not raised.
+SHOW lock_timeout;
+SELECT count(*) FROM uid_partitions('event', '2025-02-01', '2025-08-01', '1 month', true, 'default');
+BEGIN;
+SET LOCAL lock_timeout = '7s';
+SELECT * FROM uid_drop_partitions('event', '2025-03-01', true, 'default');
+SHOW lock_timeout;
+COMMIT;
+
+-- Where nothing is to be dropped, others can go on.
+BEGIN;
+SELECT * FROM uid_drop_partitions('event', '2025-03-01', true, 'default');
+SELECT mode FROM pg_locks WHERE relation = 'event'::regclass AND pid = pg_backend_pid() ORDER BY 1;
+COMMIT;
+
+-- Foreign keys
+CREATE TABLE answer (id integer PRIMARY KEY, event_id bigint CONSTRAINT answers REFERENCES event);
+SELECT uid_drop_partitions('event', '2025-05-01', false, 'default');
+\echo :LAST_ERROR_SQLSTATE
+SELECT uid_drop_partitions('event', '2025-03-01', true, 'default');
+-- The way out: as long as a row refers to it, it cannot be detached.
+INSERT INTO event VALUES (uid_min('2025-03-01', 'default')), (uid_min('2025-05-01', 'default'));
+INSERT INTO answer VALUES (1, uid_min('2025-03-01', 'default')), (2, uid_min('2025-05-01', 'default'));
+\set VERBOSITY terse
+ALTER TABLE event DETACH PARTITION event_2025_03;
+\set VERBOSITY default
+DELETE FROM answer WHERE uid_between(event_id, NULL, '2025-04-01', 'default');
+ALTER TABLE event DETACH PARTITION event_2025_03;
+DROP TABLE event_2025_03;
+SELECT count(*) FROM answer;
+DROP TABLE answer;
+-- ... that refer to a partition alone, and to the table itself
+CREATE TABLE answer (id integer PRIMARY KEY, event_id bigint CONSTRAINT answers REFERENCES event_2025_04);
+SELECT uid_drop_partitions('event', '2025-05-01', true, 'default');
+DROP TABLE answer;
+ALTER TABLE event ADD parent bigint CONSTRAINT of_itself REFERENCES event;
+SELECT uid_drop_partitions('event', '2025-05-01', true, 'default');
+ALTER TABLE event DROP parent;
+
+-- What depends on a partition is the server's error, and nothing is dropped.
+CREATE VIEW of_may AS SELECT * FROM event_2025_05;
+\set VERBOSITY terse
+SELECT uid_drop_partitions('event', '2025-06-01', true, 'default');
+\set VERBOSITY default
+DROP VIEW of_may;
+SELECT relid FROM partition;
+
+-- Statements are for everybody; only the owner can run them.
+CREATE ROLE regress_uidgen_drop;
+SET ROLE regress_uidgen_drop;
+SELECT * FROM uid_drop_partitions('public.event', '2025-05-01', false, 'default');
+SELECT * FROM uid_drop_partitions('public.event', '2025-05-01', true, 'default');
+\echo :LAST_ERROR_SQLSTATE
+RESET ROLE;
+DROP ROLE regress_uidgen_drop;
+
+-- What is refused
+\set VERBOSITY terse
+SELECT uid_drop_partitions('event', now() + interval '1 month');
+\echo :LAST_ERROR_SQLSTATE
+SELECT uid_drop_partitions('event', 'infinity');
+\echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY default
+SELECT uid_drop_partitions('event_2025_05', '2025-05-01');
+\echo :LAST_ERROR_SQLSTATE
+SELECT uid_drop_partitions('pg_class', '2025-05-01');
+\echo :LAST_ERROR_SQLSTATE
+SELECT uid_drop_partitions(1::regclass, '2025-05-01');
+\echo :LAST_ERROR_SQLSTATE
+SELECT uid_drop_partitions('event', '2025-05-01', false, 'seata');
+\echo :LAST_ERROR_SQLSTATE
+SELECT uid_drop_partitions(NULL, '2025-05-01');
+\echo :LAST_ERROR_SQLSTATE
+SELECT uid_drop_partitions('event', NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT uid_drop_partitions('event', '2025-05-01', NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT uid_drop_partitions('event', '2025-05-01', false, NULL);
+\echo :LAST_ERROR_SQLSTATE
+
+DROP VIEW partition;
+DROP TABLE event, plain;
+DROP SCHEMA "Odd ""schema";
