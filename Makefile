@@ -27,6 +27,7 @@ OBJS = \
 	src/functions/segments.o \
 	src/functions/status.o \
 	src/functions/values.o \
+	src/ids/after.o \
 	src/ids/attach.o \
 	src/ids/cache.o \
 	src/ids/generator.o \
