@@ -60,7 +60,10 @@ report_ahead(int64 after, UidgenTick tick, double left)
 static void
 wait_for_next_tick(UidgenWait *wait, int64 after, UidgenTick tick)
 {
-	/* Of the clock's time, in microseconds; a tick may lie beyond 64 bits of them. */
+	/*
+	 * Of the clock's time, in microseconds; a tick may lie beyond 64 bits of
+	 * them.
+	 */
 	double		left = (double) uidgen_layout.epoch + ((double) tick + 1) * uidgen_layout.unit - (double) uidgen_server_clock();
 
 	if (left <= 0 || earliest_tick() > tick)
@@ -70,8 +73,7 @@ wait_for_next_tick(UidgenWait *wait, int64 after, UidgenTick tick)
 		report_ahead(after, tick, left);
 	CHECK_FOR_INTERRUPTS();
 	if (left < 1000)
-		pg_usleep((long) left + 1); /* a latch cannot wait for so short a
-									 * time */
+		pg_usleep((long) left + 1); /* a latch cannot wait for so short a time */
 	else
 		uidgen_wait_sleep(wait, UIDGEN_NEVER_SERVED, (long) (left / 1000),
 						  uidgen_wait_event(&wait_event, "UidgenAfter"));

@@ -364,10 +364,10 @@ save_stream(Stream *stream)
 	saved = MemoryContextAlloc(TopTransactionContext, sizeof(Saved));
 	*saved = (Saved) {
 		.outer = stream->saved,
-			.level = level,
-			.next = stream->next,
-			.asked = stream->asked,
-			.changed = stream->changed,
+		.level = level,
+		.next = stream->next,
+		.asked = stream->asked,
+		.changed = stream->changed,
 	};
 	stream->saved = saved;
 }
