@@ -230,6 +230,8 @@ $node->stop;
 
 my $registry = fleet_registry('registry');
 my $one = fleet_node('one', hosts($registry));
+# This asks for the first grant.
+is($one->safe_psql('postgres', 'SELECT horizon IS NULL, lsn IS NULL FROM uid_horizon_lsn()'), 't|t', 'where there is no horizon, there is no position');
 ok($one->poll_query_until('postgres', 'SELECT uid_next() > 0'), 'a node of a fleet');
 $home = $one->safe_psql('postgres', 'SELECT uidgen.backfill_home()');
 fails_with($one, 'SELECT uidgen.reserve_backfill()', '55000', qr/the registry is not in this database/, '... cannot reserve');
