@@ -14,6 +14,7 @@ OBJS = \
 	src/core/textform.o \
 	src/core/ticket.o \
 	src/core/uuidform.o \
+	src/functions/backfill.o \
 	src/functions/copy.o \
 	src/functions/decode.o \
 	src/functions/explain.o \
@@ -28,7 +29,9 @@ OBJS = \
 	src/functions/statistics.o \
 	src/functions/status.o \
 	src/functions/values.o \
+	src/ids/after.o \
 	src/ids/attach.o \
+	src/ids/backfill.o \
 	src/ids/cache.o \
 	src/ids/generator.o \
 	src/ids/holding.o \
@@ -40,7 +43,6 @@ OBJS = \
 	src/keeper/answer.o \
 	src/keeper/fleet_registry.o \
 	src/keeper/grants.o \
-	src/keeper/identity.o \
 	src/keeper/keeper.o \
 	src/keeper/keeping.o \
 	src/keeper/local_registry.o \
@@ -56,6 +58,7 @@ OBJS = \
 	src/memory/demand.o \
 	src/memory/guc.o \
 	src/memory/holders.o \
+	src/memory/identity.o \
 	src/memory/secrets.o \
 	src/memory/segment_slots.o \
 	src/memory/server.o \
@@ -80,10 +83,11 @@ EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstw
 # change what their version needs, and then replace what the other parts have.
 SCRIPT_HEAD = 00_psql 02_schema 04_library
 SCRIPT_PARTS = 10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls \
-	48_registry_status 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 64_partitions 66_adopt 80_status 82_layout_used 84_guess 90_end
+	44_backfill_registry 48_registry_status 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 64_partitions 66_adopt \
+	80_status 82_layout_used 84_guess 86_backfill 90_end
 # A registry for a server on which no extension can be installed.
 REGISTRY_HEAD = 02_schema
-REGISTRY_PARTS = 10_registry 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls 48_registry_status
+REGISTRY_PARTS = 10_registry 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls 44_backfill_registry 48_registry_status
 UPDATES_FROM = 0.1.0 0.2.0 0.2.1 0.2.2
 REGISTRY_UPDATES_FROM = 0.2.0 0.2.1 0.2.2
 DATA_built = script/uidgen--$(EXTVERSION).sql $(UPDATES_FROM:%=script/uidgen--%--$(EXTVERSION).sql) \

@@ -375,6 +375,31 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.check_epoch(bigint, bigint, bigint) IS 'raises an error if the epoch of a layout is in the future';
 
+CREATE FUNCTION uidgen.never_used_worker(l uidgen.registry_layout, datacenter integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	free CONSTANT bigint := l.max_worker + 1::bigint - (SELECT count(*) FROM uidgen.worker_node AS n WHERE n.datacenter_id = datacenter);
+	-- The pick-th of the free ids, counted from 0, is pick plus the
+	-- number of used ids that have at most that many free ones below.
+	pick CONSTANT bigint := floor(random() * free)::bigint;
+BEGIN
+	IF free <= 0 THEN
+		RETURN NULL;
+	END IF;
+	RETURN pick + (SELECT count(*)
+		FROM (SELECT n.worker_id - (row_number() OVER (ORDER BY n.worker_id) - 1) AS free_below
+			  FROM uidgen.worker_node AS n
+			  WHERE n.datacenter_id = datacenter) AS used
+		WHERE used.free_below <= pick);
+END
+$$;
+COMMENT ON FUNCTION uidgen.never_used_worker(uidgen.registry_layout, integer) IS 'a worker id that the registry has no row of, at random; null: there is none';
+-- [since 0.3.0]
+REVOKE EXECUTE ON FUNCTION uidgen.never_used_worker(uidgen.registry_layout, integer) FROM PUBLIC;
+
 -- What is given out without having been written would be given out again.  So each write is
 -- followed by this; one that may find another row than it expects, by
 --	check_written(FOUND OR current_setting('session_replication_role') <> 'replica').

@@ -136,9 +136,6 @@ LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
-DECLARE
-	free bigint;
-	pick bigint;
 BEGIN
 	IF policy = 'reuse' THEN
 		SELECT n.worker_id INTO worker FROM uidgen.worker_node AS n
@@ -153,17 +150,10 @@ BEGIN
 		END IF;
 	END IF;
 
-	SELECT l.max_worker + 1::bigint - count(*) INTO free FROM uidgen.worker_node AS n
-		WHERE n.datacenter_id = datacenter;
-	IF take_never_used AND free > 0 THEN
-		-- The pick-th of the free ids, counted from 0, is pick plus the
-		-- number of used ids that have at most that many free ones below.
-		pick := floor(random() * free)::bigint;
-		SELECT pick + count(*) INTO worker
-			FROM (SELECT n.worker_id - (row_number() OVER (ORDER BY n.worker_id) - 1) AS free_below
-				  FROM uidgen.worker_node AS n
-				  WHERE n.datacenter_id = datacenter) AS used
-			WHERE used.free_below <= pick;
+	IF take_never_used THEN
+		worker := uidgen.never_used_worker(l, datacenter);
+	END IF;
+	IF worker IS NOT NULL THEN
 		reason := 'It was never used before.';
 		IF policy = 'reuse' AND EXISTS (SELECT FROM uidgen.worker_node AS n
 				WHERE n.datacenter_id = datacenter AND n.identity = holder) THEN

@@ -32,6 +32,17 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED
 SUPPORT uidgen.uid_next_support;
 COMMENT ON FUNCTION @extschema@.uid_next(integer) IS 'a new unique id with a tag of the caller''s';
 
+-- Not strict, either.
+CREATE FUNCTION @extschema@.uid_next_after(id bigint) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_next_after_id'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION @extschema@.uid_next_after(bigint) IS 'a new unique id above this one, which another server may have issued; waits for the clock';
+
+CREATE FUNCTION @extschema@.uid_next_after(id bigint, tag integer) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_next_after_id'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION @extschema@.uid_next_after(bigint, integer) IS 'a new unique id above this one, with a tag of the caller''s';
+
 CREATE FUNCTION @extschema@.uid_next_batch(n integer, tag integer DEFAULT 0) RETURNS SETOF bigint
 AS 'MODULE_PATHNAME', 'uidgen_next_batch'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1000;

@@ -8,6 +8,13 @@ AS 'MODULE_PATHNAME', 'uidgen_horizon_of_statement'
 LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION @extschema@.uid_horizon() IS 'each id up to this one that was drawn in the transaction that stores it, in this database, is visible to the statement or will never be stored; null: nothing can be said yet';
 
+-- Called for each column, as (uid_horizon_lsn()).* has it, it still says what holds: the horizon is that of the
+-- snapshot, and the position is no earlier than it.
+CREATE FUNCTION @extschema@.uid_horizon_lsn(OUT horizon bigint, OUT lsn pg_lsn)
+AS 'MODULE_PATHNAME', 'uidgen_horizon_and_lsn'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION @extschema@.uid_horizon_lsn() IS 'uid_horizon(), and the position in the WAL up to which a standby has to have replayed before it shows all up to there; both null: nothing can be said yet';
+
 CREATE FUNCTION @extschema@.uid_hold(id bigint) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_hold_id'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

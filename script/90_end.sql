@@ -5,29 +5,42 @@
 -- An administrator may have taken the right to call a function away.  What is new and does
 -- the same must not give it back, neither here nor in a dump: so the privileges do not count
 -- as those that the extension was created with.
--- [since 0.2.1]
-DO $$
+CREATE FUNCTION uidgen.take_over_privileges(old regprocedure, new regprocedure) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
 DECLARE
 	f record;
 	g record;
 BEGIN
-	FOR f IN
-		SELECT o.oid::regprocedure AS old, n.oid::regprocedure AS new, o.proowner, coalesce(o.proacl, acldefault('f', o.proowner)) AS acl
-			FROM (VALUES ('uid_next_block(integer,integer)', 'uid_reserve(integer,integer)'),
-					('uid_segment_block(text,integer)', 'uid_segment_reserve(text,integer)')) AS p (old, new)
-				JOIN pg_proc AS o ON o.oid = to_regprocedure('@extschema@.' || p.old)
-				JOIN pg_proc AS n ON n.oid = to_regprocedure('@extschema@.' || p.new)
-			WHERE o.proacl <> acldefault('f', o.proowner)
-	LOOP
-		EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', f.new);
-		FOR g IN SELECT a.grantee, a.is_grantable FROM aclexplode(f.acl) AS a WHERE a.grantee <> f.proowner LOOP
-			EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s%s', f.new,
-				CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' END);
-		END LOOP;
-		DELETE FROM pg_init_privs AS i WHERE i.classoid = 'pg_proc'::regclass AND i.objoid = f.new;
+	SELECT p.proowner, coalesce(p.proacl, acldefault('f', p.proowner)) AS acl INTO f
+		FROM pg_proc AS p WHERE p.oid = old AND p.proacl <> acldefault('f', p.proowner);
+	IF NOT FOUND THEN
+		RETURN;
+	END IF;
+	EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', new);
+	FOR g IN SELECT a.grantee, a.is_grantable FROM aclexplode(f.acl) AS a WHERE a.grantee <> f.proowner LOOP
+		EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s%s', new,
+			CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' END);
 	END LOOP;
+	DELETE FROM pg_init_privs AS i WHERE i.classoid = 'pg_proc'::regclass AND i.objoid = new;
 END
 $$;
+-- [since 0.2.1]
+DO $$
+BEGIN
+	PERFORM uidgen.take_over_privileges('@extschema@.uid_next_block(integer, integer)', '@extschema@.uid_reserve(integer, integer)');
+	PERFORM uidgen.take_over_privileges('@extschema@.uid_segment_block(text, integer)', '@extschema@.uid_segment_reserve(text, integer)');
+END
+$$;
+-- [since 0.3.0]
+DO $$
+BEGIN
+	PERFORM uidgen.take_over_privileges('@extschema@.uid_next()', '@extschema@.uid_next_after(bigint)');
+	PERFORM uidgen.take_over_privileges('@extschema@.uid_next(integer)', '@extschema@.uid_next_after(bigint, integer)');
+END
+$$;
+DROP FUNCTION uidgen.take_over_privileges(regprocedure, regprocedure);
 
 -- PostgreSQL takes all privileges of an object that a script grants on, or revokes from, as those
 -- that the extension was created with; in an update also what an administrator has granted.
@@ -69,7 +82,7 @@ BEGIN
 			SELECT p.oid, p.proname FROM pg_proc AS p
 				JOIN pg_depend AS d ON d.classid = 'pg_proc'::regclass::oid AND d.objid = p.oid AND d.deptype = 'e'
 				JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass::oid AND d.refobjid = e.oid
-				WHERE e.extname = 'uidgen' AND p.proname::text ~ '^uid_(segment_)?(next|batch|block|reserve)'
+				WHERE e.extname = 'uidgen' AND p.proname::text ~ '^uid_(segment_)?(next|batch|block|reserve|backfill)'
 			UNION
 			SELECT p.oid, p.proname FROM drawing AS w, pg_proc AS p
 				WHERE p.oid <> w.oid AND p.pronamespace <> 'pg_catalog'::regnamespace::oid

@@ -4,6 +4,10 @@
 -- A null argument is an error, and does not give a null id.
 SELECT uid_next(NULL);
 \echo :LAST_ERROR_SQLSTATE
+SELECT uid_next_after(NULL);
+\echo :LAST_ERROR_SQLSTATE
+SELECT uid_next_after(0, NULL);
+\echo :LAST_ERROR_SQLSTATE
 SELECT * FROM uid_next_batch(NULL);
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM uid_next_batch(1, NULL);
@@ -31,6 +35,8 @@ FROM uid_layout() \gset
 \set VERBOSITY sqlstate
 SELECT uid_next(:tag_beyond);
 SELECT uid_next(-1);
+SELECT uid_next_after(0, :tag_beyond);
+SELECT uid_next_after(-1);
 SELECT * FROM uid_next_batch(1, :tag_beyond);
 SELECT * FROM uid_next_batch(0, :tag_beyond);
 SELECT * FROM uid_next_batch(1, -1);

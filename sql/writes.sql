@@ -17,7 +17,8 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 CREATE FUNCTION pg_temp.contents() RETURNS text LANGUAGE sql AS $$
 	SELECT concat_ws(' / ', (SELECT string_agg(r::text, ' ') FROM uidgen.registry_layout AS r),
-		(SELECT string_agg(n::text, ' ') FROM uidgen.worker_node AS n), (SELECT string_agg(s::text, ' ') FROM uidgen.segment AS s));
+		(SELECT string_agg(n::text, ' ') FROM uidgen.worker_node AS n), (SELECT string_agg(s::text, ' ') FROM uidgen.segment AS s),
+		(SELECT string_agg(b::text, ' ') FROM uidgen.backfill AS b));
 $$;
 CREATE TEMP TABLE layout AS SELECT * FROM uidgen.layout_numbers('default');
 CREATE TEMP TABLE call (mode text, what text, command text);
@@ -48,7 +49,9 @@ INSERT INTO call VALUES
 	('fleet', 'create_segment', $$SELECT uidgen.create_segment('t')$$),
 	('fleet', 'create_segment again', $$SELECT uidgen.create_segment('dropped')$$),
 	('fleet', 'drop_segment', $$SELECT uidgen.drop_segment('s')$$),
-	('fleet', 'raise_segment', $$SELECT uidgen.raise_segment('s', 1000)$$);
+	('fleet', 'raise_segment', $$SELECT uidgen.raise_segment('s', 1000)$$),
+	('fleet', 'reserve_backfill', $$SELECT uidgen.reserve_backfill('1/1/1/1/0123456789abcdef/1/1', 9)$$),
+	('fleet', 'accept_backfill', $$SELECT uidgen.accept_backfill('0/9/1@' || uidgen.backfill_home())$$);
 
 -- Every function that writes to the registry is called here: their number.
 SELECT count(*) AS functions_that_write,

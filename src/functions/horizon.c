@@ -2,11 +2,24 @@
  * horizon.c
  *	  The functions for readers that go on by id, and for those who hold them back.
  *
+ * uid_horizon_lsn() is for readers on standbys: the horizon, and the position in the WAL from which on it holds
+ * there.  The horizon says that of the ids up to it, all that will ever be stored are visible to the snapshot of the
+ * statement.  Whatever a snapshot sees has ended before it was taken, and a transaction has written its commit
+ * record before it ends for others: ProcArrayEndTransaction(), or for one that was prepared the removal of its entry,
+ * comes after it, also with synchronous_commit = off.  So each of these commit records lies below the position at
+ * which the WAL ends when it is looked up after the snapshot was taken; and a standby that has replayed the WAL
+ * up to there shows them to each snapshot that it takes then.  What it shows besides, above the horizon or from
+ * after it, the reader leaves to the next time.
+ *
+ * A standby gets only what the primary has flushed.  A record of a transaction that goes on may wait for that
+ * as long as nobody commits, so the function flushes.
+ *
  * Errors: those of ids/horizon.h; 22003 an id does not fit the layout, 40001 readers have passed it.
  */
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "access/xlog_internal.h"
 #include "catalog/pg_type.h"
 #include "core/layout.h"
 #include "functions/values.h"
@@ -17,8 +30,10 @@
 #include "memory/holders.h"
 #include "memory/server.h"
 #include "utils/builtins.h"
+#include "utils/pg_lsn.h"
 
 SQL_FUNCTION(uidgen_horizon_of_statement);
+SQL_FUNCTION(uidgen_horizon_and_lsn);
 SQL_FUNCTION(uidgen_hold_id);
 SQL_FUNCTION(uidgen_horizon_holders);
 SQL_FUNCTION(uidgen_measure_horizon);
@@ -32,6 +47,42 @@ uidgen_horizon_of_statement(PG_FUNCTION_ARGS)
 	if (!uidgen_horizon_tick(&tick))
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(uidgen_horizon_id(tick));
+}
+
+/*
+ * Where the last record of the WAL ends.  The server tells where the next one begins: on a new page, behind
+ * its header.  A standby has not replayed up to there before there is a next one.
+ */
+static XLogRecPtr
+end_of_wal(void)
+{
+	XLogRecPtr	next = GetXLogInsertRecPtr();
+
+	if (XLogSegmentOffset(next, wal_segment_size) == SizeOfXLogLongPHD)
+		return next - SizeOfXLogLongPHD;
+	if (next % XLOG_BLCKSZ == SizeOfXLogShortPHD)
+		return next - SizeOfXLogShortPHD;
+	return next;
+}
+
+Datum
+uidgen_horizon_and_lsn(PG_FUNCTION_ARGS)
+{
+	UidgenTick	tick;
+	UidgenColumn row[] = {
+		NULL_COLUMN(INT8OID),	/* horizon */
+		NULL_COLUMN(PG_LSNOID), /* lsn */
+	};
+
+	if (uidgen_horizon_tick(&tick))
+	{
+		XLogRecPtr	lsn = end_of_wal();
+
+		XLogFlush(lsn);
+		row[0] = (UidgenColumn) COLUMN(INT8OID, Int64GetDatum(uidgen_horizon_id(tick)));
+		row[1] = (UidgenColumn) COLUMN(PG_LSNOID, LSNGetDatum(lsn));
+	}
+	return uidgen_return_row(fcinfo, row, lengthof(row));
 }
 
 Datum

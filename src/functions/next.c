@@ -3,13 +3,14 @@
  *	  The functions that issue ids.
  *
  * Errors: 22003 an argument is out of range, 22004 it is null, 55000 the layout has no
- * blocks; and those of uidgen_take().
+ * blocks; and those of uidgen_take() and uidgen_next_after().
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "functions/values.h"
+#include "ids/after.h"
 #include "ids/attach.h"
 #include "ids/cache.h"
 #include "ids/generator.h"
@@ -23,6 +24,7 @@
 
 SQL_FUNCTION(uidgen_next);
 SQL_FUNCTION(uidgen_next_tagged);
+SQL_FUNCTION(uidgen_next_after_id);
 SQL_FUNCTION(uidgen_next_batch);
 SQL_FUNCTION(uidgen_next_block);
 SQL_FUNCTION(uidgen_reserve);
@@ -35,24 +37,35 @@ get_tag_bits(FunctionCallInfo fcinfo, int i)
 							 uidgen_arg_int(fcinfo, i, "tag"));
 }
 
-static inline int64
-next_id(uint64 tag_bits)
-{
-	if (unlikely(uidgen_cache_in_use))
-		return uidgen_cached_id(tag_bits);
-	return uidgen_next_id(tag_bits);
-}
-
 Datum
 uidgen_next(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(next_id(0));
+	PG_RETURN_INT64(uidgen_new_id(0));
 }
 
 Datum
 uidgen_next_tagged(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(next_id(get_tag_bits(fcinfo, 0)));
+	PG_RETURN_INT64(uidgen_new_id(get_tag_bits(fcinfo, 0)));
+}
+
+/* Declared twice, with a tag and without. */
+Datum
+uidgen_next_after_id(PG_FUNCTION_ARGS)
+{
+	const UidgenLayout *layout = uidgen_attach();
+	uint64		tag_bits = PG_NARGS() > 1 ? get_tag_bits(fcinfo, 1) : 0;
+	int64		after;
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("the id must not be null"),
+				 errhint("For a row that comes after no other one, call uid_next().")));
+	after = PG_GETARG_INT64(0);
+	/* Raises an error if the layout has no such id. */
+	(void) uidgen_id_timestamp(layout, after);
+	PG_RETURN_INT64(uidgen_next_after(after, tag_bits));
 }
 
 /* What a batch keeps between its calls. */

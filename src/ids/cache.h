@@ -10,6 +10,8 @@
 
 #include "postgres.h"
 
+#include "ids/generator.h"
+
 /*
  * One new id out of the cache, with the bits of its tag.  Waits and errors: see
  * uidgen_take().
@@ -21,5 +23,14 @@ extern int64 uidgen_cached_id(uint64 tag_bits);
  * other way, since those ids would be larger than what is in the cache.
  */
 extern void uidgen_cache_discard(void);
+
+/* One new id, out of the cache if the session has one. */
+static inline int64
+uidgen_new_id(uint64 tag_bits)
+{
+	if (unlikely(uidgen_cache_in_use))
+		return uidgen_cached_id(tag_bits);
+	return uidgen_next_id(tag_bits);
+}
 
 #endif							/* UIDGEN_CACHE_H */

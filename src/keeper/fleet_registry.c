@@ -8,7 +8,7 @@
 
 #include "core/clock.h"
 #include "keeper/answer.h"
-#include "keeper/identity.h"
+#include "memory/identity.h"
 #include "memory/server.h"
 
 /* So that sums of a clock and a duration fit. */

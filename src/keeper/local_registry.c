@@ -7,7 +7,7 @@
 #include "keeper/local_registry.h"
 
 #include "keeper/answer.h"
-#include "keeper/identity.h"
+#include "memory/identity.h"
 #include "memory/server.h"
 
 static UidgenAnswer

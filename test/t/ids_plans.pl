@@ -31,6 +31,7 @@ use UidgenTest;
 my @FUNCTIONS = (
 	{ signature => 'uid_next()' },
 	{ signature => 'uid_next(integer)', call => 'uid_next(5)' },
+	{ signature => 'uid_next_after(bigint)', call => 'uid_next_after(0)' },
 	{ signature => 'uid_next_batch(integer, integer)', call => 'uid_next_batch(2)', set => 1 },
 	{ signature => 'uid_next_block(integer, integer)', call => '(uid_next_block(3)).first_id', from => 'uid_next_block(3)', size => 3 },
 	{ signature => 'uid_reserve(integer, integer)', call => 'uid_reserve(3)', size => 3 },

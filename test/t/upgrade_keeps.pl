@@ -76,7 +76,9 @@ foreach (
 	$before = { map { s/^uidgen\.segment_status\(\)/uidgen.list_segments()/r => 1 } keys %$before };
 	is(beyond($before, $after), $lost, "$old: what was granted is kept, but that pg_monitor sees tokens");
 	is(join("\n", grep { /^uidgen\.worker_node.* pg_monitor/ } sort keys %$after), join("\n", @got), 'and what pg_monitor still may see');
-	foreach (['public.uid_reserve(integer,integer)', 'public.uid_next_block(integer,integer)'],
+	foreach (['public.uid_next_after(bigint)', 'public.uid_next()'],
+		['public.uid_next_after(bigint,integer)', 'public.uid_next(integer)'],
+		['public.uid_reserve(integer,integer)', 'public.uid_next_block(integer,integer)'],
 		['uidgen.segment_fetch(bytea,bigint,bigint,bigint,bigint[],bigint,bigint)', 'uidgen.segment_fetch(bytea,bigint,bigint,bigint,bigint,bigint)'])
 	{
 		my ($new, $like) = @$_;

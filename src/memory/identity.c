@@ -9,7 +9,7 @@
 
 #include "postgres.h"
 
-#include "keeper/identity.h"
+#include "memory/identity.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,0 +1,128 @@
+--
+-- Worker ids for ids of past times, which uid_backfill() issues: no live id has them.
+--
+
+-- The number by which a server knows the registry of its grants: see uidgen_node_registry() in src/core/node.h.
+CREATE FUNCTION uidgen.registry_number(l uidgen.registry_layout) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN l.shared THEN l.registry_id | (-9223372036854775808)::bigint ELSE l.database::bigint END;
+COMMENT ON FUNCTION uidgen.registry_number(uidgen.registry_layout) IS 'the number that tells a registry from others: of a local one its database, of a shared one its own';
+
+-- The registry, for a reservation.  A worker id that was granted and lost would seem to be free, so the registry of a
+-- fleet reserves nothing before its nodes have had the time to claim what they hold.
+CREATE FUNCTION uidgen.begin_reservation() RETURNS uidgen.registry_layout
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	l uidgen.registry_layout;
+	went_back boolean := false;
+BEGIN
+	PERFORM uidgen.begin_call();
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r FOR UPDATE;
+	IF l.shared THEN
+		SELECT b.went_back INTO STRICT went_back FROM uidgen.begin_node_call(queues => true) AS b;
+		IF went_back OR l.quarantine_until >= uidgen.tick_at(uidgen.registry_clock(), l.unit, l.epoch) THEN
+			RAISE EXCEPTION 'the registry is in quarantine'
+				USING ERRCODE = 'cannot_connect_now',
+					DETAIL = CASE WHEN went_back THEN 'It was restarted or failed over, and no node has asked since.'
+						ELSE format('It ends at %s. Until then a node may hold a worker id that the registry does not know of.', uidgen.tick_time(l.quarantine_until + 1, l.unit, l.epoch)) END,
+					HINT = 'Try again when it is over; the view uidgen.registry_status says until when.';
+		END IF;
+	ELSIF l.database <> (SELECT h.database FROM uidgen.registry_history() AS h) THEN
+		RAISE EXCEPTION 'this registry is a copy'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'What its origin has granted since is not known here.',
+				HINT = 'Ask the registry in the database that "uidgen.database" names.';
+	END IF;
+	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
+	RETURN l;
+END
+$$;
+COMMENT ON FUNCTION uidgen.begin_reservation() IS 'locks the registry for a reservation; null in all columns: it has no layout yet';
+
+CREATE FUNCTION uidgen.reserve_backfill(home text DEFAULT NULL, worker integer DEFAULT NULL, datacenter integer DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	is_here CONSTANT boolean := home IS NULL;
+	has_library CONSTANT boolean := to_regprocedure('uidgen.backfill_home()') IS NOT NULL;
+	dc CONSTANT integer := coalesce(datacenter, current_setting('uidgen.datacenter_id', true)::integer, 0);
+	clock timestamptz;
+	l uidgen.registry_layout;
+	place text := home;
+	chosen integer := worker;
+	permit text;
+BEGIN
+	IF is_here AND has_library THEN
+		EXECUTE 'SELECT uidgen.backfill_home()' INTO place;
+	END IF;
+	IF (place ~ '^\d+(/\d+){3}/[0-9a-f]{16}(/\d+){2}$') IS NOT TRUE THEN
+		RAISE EXCEPTION 'this does not name a database: %', coalesce(quote_literal(place), 'null')
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'Give what SELECT uidgen.backfill_home() returns in the database whose rows are to get ids.';
+	END IF;
+	-- The first grant pins the layout, in a transaction of the keeper's.
+	IF has_library AND NOT EXISTS (SELECT FROM uidgen.registry_layout) THEN
+		EXECUTE 'SELECT uidgen.diagnose()';
+	END IF;
+	l := uidgen.begin_reservation();
+	IF l.layout IS NULL THEN
+		RAISE EXCEPTION 'the registry is not in this database, or has granted nothing so far'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = CASE WHEN is_here THEN format('If it is elsewhere, run there SELECT uidgen.reserve_backfill(%L), and here SELECT uidgen.accept_backfill(''...'') with what that returns.', place)
+					ELSE 'Call this function where the registry is.' END;
+	ELSIF NOT l.shared AND split_part(place, '/', 1) <> (SELECT h.system_identifier FROM uidgen.registry_history() AS h)::text THEN
+		RAISE EXCEPTION 'this is the registry of its own server alone'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It was asked for a worker id for a database of another one, %s.', place),
+				HINT = 'Ask the registry of that server.';
+	END IF;
+	PERFORM uidgen.check_request('reuse', dc, coalesce(worker, -1), l.max_datacenter, l.max_worker);
+	IF worker IS NULL AND NOT l.shared AND current_setting('uidgen.worker_id', true)::integer >= 0 THEN
+		RAISE EXCEPTION 'the worker id has to be named'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = '"uidgen.worker_id" is set, so other servers may have worker ids that this registry does not know of.',
+				HINT = 'Choose one that no server has, or will have: SELECT uidgen.reserve_backfill(worker => 1000).';
+	END IF;
+	chosen := coalesce(worker, uidgen.never_used_worker(l, dc));
+	IF chosen IS NULL THEN
+		RAISE EXCEPTION 'no worker id is left that was never granted'
+			USING ERRCODE = 'configuration_limit_exceeded',
+				DETAIL = format('The layout has %s worker ids in datacenter %s. One that was granted before may have live ids of any time since.', l.max_worker + 1::bigint, dc),
+				HINT = 'Begin a new registry with a layout that has more worker bits.';
+	END IF;
+	IF EXISTS (SELECT FROM uidgen.worker_node AS n WHERE n.datacenter_id = dc AND n.worker_id = chosen) THEN
+		RAISE EXCEPTION 'worker id % was granted before, or is reserved', chosen
+			USING ERRCODE = 'object_in_use',
+				DETAIL = 'There may be ids with it.',
+				HINT = 'Choose one that is not in uidgen.worker_node, or leave the choice to the registry.';
+	END IF;
+
+	-- The end of the layout, which no grant has: so no server is granted this worker id any more.
+	clock := uidgen.registry_clock();
+	INSERT INTO uidgen.worker_node AS n
+		(datacenter_id, worker_id, host_name, launch_date, created, modified, identity, token, granted_until, released, launches)
+		VALUES (dc, chosen, 'uid_backfill() ' || place, clock::date, clock, clock,
+			CASE WHEN NOT l.shared THEN 'uid_backfill() ' || place END, NULL, l.max_tick, false, 0);
+	PERFORM uidgen.check_written(FOUND);
+	permit := format('%s/%s/%s@%s', dc, chosen, uidgen.registry_number(l), place);
+	IF is_here THEN
+		EXECUTE 'SELECT uidgen.accept_backfill($1)' USING permit;
+	END IF;
+	RETURN permit;
+END
+$$;
+COMMENT ON FUNCTION uidgen.reserve_backfill(text, integer, integer)
+	IS 'reserves a worker id that was never granted, and never will be, for uid_backfill() in this database, or in the one that uidgen.backfill_home() has named; returns what that has to accept';
+
+-- [since 0.3.0]
+REVOKE EXECUTE ON FUNCTION
+	uidgen.registry_number(uidgen.registry_layout),
+	uidgen.begin_reservation(),
+	uidgen.reserve_backfill(text, integer, integer)
+	FROM PUBLIC;
+

@@ -1,0 +1,134 @@
+--
+-- Ids of past times
+--
+
+-- A copy of the database has these rows as well.  `home` tells that they are not its own.  They are dumped
+-- so that a restored database knows which worker ids its ids of past times have.  No key, so that a restore
+-- never fails on it; accept_backfill() sees to that.
+-- [since 0.3.0]
+CREATE TABLE uidgen.backfill (
+	datacenter_id integer NOT NULL,
+	worker_id integer NOT NULL,
+	upto bigint,
+	asked bigint,
+	layout text NOT NULL,
+	registry bigint NOT NULL,
+	home text NOT NULL,
+	reserved timestamptz NOT NULL
+);
+-- [since 0.3.0]
+ALTER TABLE uidgen.backfill REPLICA IDENTITY FULL;	-- it may be published, and is updated
+COMMENT ON TABLE uidgen.backfill IS 'the worker ids that are reserved for ids of past times, and how far those have come: never to be edited by hand';
+COMMENT ON COLUMN uidgen.backfill.datacenter_id IS 'the datacenter field of the ids; 0 if the layout has none';
+COMMENT ON COLUMN uidgen.backfill.worker_id IS 'the worker field of the ids';
+COMMENT ON COLUMN uidgen.backfill.upto IS 'the last id that was issued, without its tag; null: none';
+COMMENT ON COLUMN uidgen.backfill.asked IS 'the first id of the latest time that was asked for: no earlier one is issued any more';
+COMMENT ON COLUMN uidgen.backfill.layout IS 'the layout of the ids';
+COMMENT ON COLUMN uidgen.backfill.registry IS 'the registry that has reserved the worker id: the OID of its database or, with the sign bit, the number of a fleet''s';
+COMMENT ON COLUMN uidgen.backfill.home IS 'the database that it is reserved for, as uidgen.backfill_home() names it';
+COMMENT ON COLUMN uidgen.backfill.reserved IS 'when it was accepted here';
+
+-- [since 0.3.0]
+DO $$
+BEGIN
+	PERFORM pg_extension_config_dump('uidgen.backfill', ''::text);
+END
+$$;
+-- [since 0.3.0]
+GRANT SELECT ON uidgen.backfill TO pg_monitor, pg_database_owner;
+-- Who may restore a database may say what is in it.
+-- [since 0.3.0]
+GRANT INSERT ON uidgen.backfill TO pg_database_owner;
+
+-- [since 0.3.0]
+CREATE TRIGGER drop_replicated_row
+	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.backfill
+	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_publishers_layout();
+-- [since 0.3.0]
+ALTER TABLE uidgen.backfill ENABLE REPLICA TRIGGER drop_replicated_row;
+COMMENT ON TRIGGER drop_replicated_row ON uidgen.backfill IS 'drops rows that logical replication brings';
+-- [since 0.3.0]
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.backfill
+	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
+COMMENT ON TRIGGER refuse_truncate ON uidgen.backfill IS 'refuses TRUNCATE of the registry';
+
+CREATE FUNCTION uidgen.backfill_home() RETURNS text
+AS 'MODULE_PATHNAME', 'uidgen_backfill_home_text'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION uidgen.backfill_home() IS 'what tells this database, on this server, from all of its copies: instance, OID of the database, OID of the extension';
+
+CREATE FUNCTION uidgen.accept_backfill(permit text) RETURNS integer
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	part CONSTANT text[] := regexp_match(permit, '^(\d{1,10})/(\d{1,10})/(-?\d{1,19})@(.+)$');
+	here CONSTANT text := uidgen.backfill_home();
+	datacenter CONSTANT integer := part[1]::integer;
+	worker CONSTANT integer := part[2]::integer;
+	known text;
+BEGIN
+	IF part IS NULL THEN
+		RAISE EXCEPTION 'this is not what uidgen.reserve_backfill() returns: %', coalesce(quote_literal(permit), 'null')
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = format('In the database of the registry, its owner can run SELECT uidgen.reserve_backfill(%L).', here);
+	ELSIF part[4] <> here THEN
+		RAISE EXCEPTION 'worker id % is reserved for another database', worker
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It is reserved for %s, and this database is %s.', part[4], here),
+				HINT = format('In the database of the registry, its owner can run SELECT uidgen.reserve_backfill(%L).', here);
+	END IF;
+	-- Two at once would not see each other's row; those who issue ids are not held up.
+	LOCK TABLE uidgen.backfill IN SHARE UPDATE EXCLUSIVE MODE;
+	SELECT b.home INTO known FROM uidgen.backfill AS b WHERE b.datacenter_id = datacenter AND b.worker_id = worker
+		ORDER BY b.home = here DESC LIMIT 1;
+	IF known = here THEN
+		RAISE EXCEPTION 'worker id % was accepted before', worker
+			USING ERRCODE = 'duplicate_object';
+	ELSIF known IS NOT NULL THEN
+		RAISE EXCEPTION 'worker id % has ids of past times in this database already', worker
+			USING ERRCODE = 'object_in_use',
+				DETAIL = format('They were issued in the database that this is a copy of, or was: %s.', known),
+				HINT = 'Reserve another worker id.';
+	END IF;
+	INSERT INTO uidgen.backfill (datacenter_id, worker_id, layout, registry, home, reserved)
+		SELECT datacenter, worker, n.layout, part[3]::bigint, here, clock_timestamp() FROM uidgen.layout_numbers() AS n;
+	PERFORM uidgen.check_written(FOUND);
+	IF EXISTS (SELECT FROM uidgen.layout_used AS u, uidgen.registry_history() AS h
+			WHERE (u.system_identifier, u.database) IS DISTINCT FROM (h.system_identifier, h.database)) THEN
+		RAISE WARNING 'ids of this database come from another one'
+			USING DETAIL = 'Which worker ids they have is not known to the registry, and some may have the one that was reserved now.',
+				HINT = format('Look whether a row has worker id %s, as docs/backfilling.md shows, before you go on.', worker);
+	END IF;
+	RETURN worker;
+END
+$$;
+COMMENT ON FUNCTION uidgen.accept_backfill(text) IS 'lets uid_backfill() use the worker id that uidgen.reserve_backfill() has reserved for this database, and returns it';
+
+-- Not strict: a null time is an error, where STRICT would return a null id.
+CREATE FUNCTION @extschema@.uid_backfill("time" timestamptz) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_backfill'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION @extschema@.uid_backfill(timestamptz) IS 'a new unique id of a past time; times must not decrease';
+
+CREATE FUNCTION @extschema@.uid_backfill("time" timestamptz, tag integer) RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_backfill'
+LANGUAGE C VOLATILE PARALLEL UNSAFE;
+COMMENT ON FUNCTION @extschema@.uid_backfill(timestamptz, integer) IS 'a new unique id of a past time, with a tag of the caller''s';
+
+-- Who asks for a late time ends the earlier ones for all others.
+-- [since 0.3.0]
+REVOKE EXECUTE ON FUNCTION
+	@extschema@.uid_backfill(timestamptz),
+	@extschema@.uid_backfill(timestamptz, integer),
+	uidgen.backfill_home(),
+	uidgen.accept_backfill(text)
+	FROM PUBLIC;
+-- [since 0.3.0]
+GRANT EXECUTE ON FUNCTION
+	@extschema@.uid_backfill(timestamptz),
+	@extschema@.uid_backfill(timestamptz, integer),
+	uidgen.backfill_home()
+	TO pg_database_owner;
+

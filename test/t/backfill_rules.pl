@@ -1,0 +1,249 @@
+# uid_backfill(time): ids of past times, under worker ids that the registry never granted, and never will.  Who may reserve
+# them, for which database; that no copy goes on with them; and that what one transaction has issued no other one has, whatever
+# it does: savepoints, errors, isolation levels, PREPARE, several sessions at once.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Fleet;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $node = uidgen_node('main', 'max_prepared_transactions = 5');
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+
+sub ids { return split /\n/, $node->safe_psql('postgres', $_[0]); }
+
+# ---- a worker id of its own ----
+
+fails_with($node, "SELECT uid_backfill('2025-06-01 UTC')", '53400', qr/no worker id is reserved.*reserve_backfill/s, 'without a worker id that is reserved there is no id');
+like($node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill()'), qr{^0/\d+/\d+@[0-9a-f/]+$}, 'a worker id is reserved');
+my $worker = $node->safe_psql('postgres', 'SELECT worker_id FROM uidgen.backfill');
+is($node->safe_psql('postgres', "SELECT granted_until = (SELECT max_tick FROM uidgen.registry_layout), token IS NULL FROM uidgen.worker_node WHERE worker_id = $worker"),
+	't|t', '... and kept from all servers');
+is($node->safe_psql('postgres', "SELECT timestamp, worker FROM uid_parse(uid_backfill('2025-06-01 12:00:00.123456 UTC'))"), "2025-06-01 12:00:00.123+00|$worker", 'an id has its time');
+isnt($node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())'), $worker, '... and a worker id that no live id has');
+$node->safe_psql('postgres', 'ALTER SYSTEM SET uidgen.worker_id = ' . $worker);
+$node->restart;
+fails_with($node, 'SELECT uid_next()', '55006', qr/belongs to another instance/, 'no server is granted it');
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET uidgen.worker_id');
+$node->restart;
+
+# ---- times ----
+
+my @many = ids("SELECT id, uid_timestamp(id) FROM (SELECT uid_backfill('2025-06-02 UTC') AS id FROM generate_series(1, 10000)) AS t");
+my %seen = map { $_ => 1 } @many;
+is(scalar keys %seen, 10000, 'more ids of one time than a tick has room for are all different');
+is(join(' ', map { scalar grep { $_ =~ /\|2025-06-02 00:00:00$_[0]?/ } @many } 1), '10000', '... and of that second');
+is($node->safe_psql('postgres', "SELECT uid_timestamp(uid_backfill('2025-06-02 00:00:00.001 UTC'))"), '2025-06-02 00:00:00.002+00', 'a time that they have passed gets the next one that has room');
+is($node->safe_psql('postgres', "SELECT uid_timestamp(uid_backfill('2025-06-02 00:00:01 UTC'))"), '2025-06-02 00:00:01+00', '... and a later one is right again');
+fails_with($node, "SELECT uid_backfill('2025-06-02 UTC')", '22023', qr/times of uid_backfill\(\) must not decrease.* 1000 ms before .* worker id $worker .*reserve a further worker id/s, 'times must not decrease');
+is($node->safe_psql('postgres', "SELECT uid_timestamp(upto), uid_timestamp(asked) FROM uidgen.backfill"), '2025-06-02 00:00:01+00|2025-06-02 00:00:01+00', 'the table tells how far it has come');
+fails_with($node, "SELECT uid_backfill('2019-03-05 07:00 UTC')", '22008', qr/before the epoch of the layout.*begins at 2025-01-01.*"epoch:2019-03-05"/s, 'before the epoch: which one would do');
+fails_with($node, "SELECT uid_backfill('-infinity')", '22008', qr/No layout begins so early/, '... or none');
+fails_with($node, "SELECT uid_backfill($_)", '22023', qr/the time is not past/, "$_ is not past")
+  foreach "now() + interval '1 minute'", "now() + interval '1 day'", "'infinity'", "'294276-12-31 UTC'";
+fails_with($node, 'SELECT uid_backfill(NULL)', '22004', qr/time must not be null/, 'a null time is an error');
+fails_with($node, "SELECT uid_backfill('2025-07-01 UTC', NULL)", '22004', qr/tag must not be null/, '... and a null tag');
+fails_with($node, "SELECT uid_backfill('2025-07-01 UTC', 1)", '22003', qr/tag 1 is out of range/, '... and one that the layout has no room for');
+fails_with($node, "SET default_transaction_read_only = on; SELECT uid_backfill('2025-07-01 UTC')", '25006', qr/cannot execute uid_backfill\(\) in a read-only transaction/, 'a transaction that only reads has none');
+
+# ---- transactions ----
+
+$node->safe_psql('postgres', 'CREATE TABLE got (id bigint PRIMARY KEY, how text)');
+my $time = "timestamptz '2025-08-01 UTC'";
+my $rolled_back = $node->safe_psql('postgres', "BEGIN; SELECT uid_backfill($time); ROLLBACK");
+is($node->safe_psql('postgres', "INSERT INTO got VALUES (uid_backfill($time), 'first') RETURNING id") =~ s/\n.*//sr, $rolled_back, 'what was rolled back is issued again');
+$node->safe_psql('postgres', "
+	BEGIN;
+	SAVEPOINT a;
+	INSERT INTO got VALUES (uid_backfill($time), 'undone');
+	ROLLBACK TO a;
+	INSERT INTO got VALUES (uid_backfill($time), 'savepoint');
+	SAVEPOINT b;
+	INSERT INTO got VALUES (uid_backfill($time), 'savepoint');
+	RELEASE b;
+	COMMIT;
+	DO \$\$
+	DECLARE
+		kept bigint;
+	BEGIN
+		BEGIN
+			BEGIN
+				kept := uid_backfill($time + interval '1 day');
+			END;
+			PERFORM uid_backfill($time + interval '2 days');
+			RAISE EXCEPTION 'undone';
+		EXCEPTION WHEN raise_exception THEN
+			NULL;
+		END;
+		-- Earlier times can be asked for again.
+		INSERT INTO got VALUES (uid_backfill($time), 'again');
+		BEGIN
+			INSERT INTO got VALUES (uid_backfill($time), 'nested');
+			BEGIN
+				PERFORM 1 / 0;
+			EXCEPTION WHEN division_by_zero THEN
+				INSERT INTO got VALUES (uid_backfill($time), 'nested');
+			END;
+		EXCEPTION WHEN raise_exception THEN
+			NULL;
+		END;
+		INSERT INTO got VALUES (uid_backfill($time), 'again');
+	END \$\$;
+	BEGIN;
+	SAVEPOINT a;
+	INSERT INTO got VALUES (uid_backfill($time), 'released');
+	SAVEPOINT b;
+	SAVEPOINT c;
+	INSERT INTO got VALUES (uid_backfill($time + interval '1 h'), 'undone');
+	RELEASE c;
+	ROLLBACK TO b;
+	INSERT INTO got VALUES (uid_backfill($time), 'released');
+	RELEASE a;
+	INSERT INTO got VALUES (uid_backfill($time), 'released');
+	COMMIT;
+	INSERT INTO got SELECT uid_backfill($time + n * interval '1 ms'), 'many' FROM generate_series(0, 999) AS n;
+	BEGIN;
+	INSERT INTO got VALUES (uid_backfill($time + interval '1 s'), 'prepared');
+	PREPARE TRANSACTION 'p';");
+fails_with($node, "SET lock_timeout = '200ms'; SELECT uid_backfill('2025-08-02 UTC')", '55P03', qr/lock timeout/, 'a prepared transaction keeps its worker id');
+$node->restart;
+fails_with($node, "SET lock_timeout = '200ms'; SELECT uid_backfill('2025-08-02 UTC')", '55P03', qr/lock timeout/, '... over a restart');
+$node->safe_psql('postgres', q{COMMIT PREPARED 'p'});
+is($node->safe_psql('postgres', "INSERT INTO got VALUES (uid_backfill('2025-08-01 00:00:01 UTC'), 'after') RETURNING (uid_parse(id)).sequence") =~ s/\n.*//sr, '1', '... and what it has issued is not issued again');
+
+is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT uid_timestamp(id)), max((uid_parse(id)).sequence), bool_or(how = $$undone$$) FROM got WHERE uid_timestamp(id) < $$2025-08-01 00:00:01 UTC$$'),
+	'1010|1000|10|f', 'what a savepoint has issued is taken back with it');
+
+# A snapshot from before another transaction's ids.
+foreach my $isolation ('repeatable read', 'serializable')
+{
+	my $old = $node->background_psql('postgres');
+	$old->query_safe("BEGIN ISOLATION LEVEL \U$isolation; SELECT count(*) FROM got");
+	my $other = $node->safe_psql('postgres', "SELECT uid_backfill('2025-08-03 UTC')");
+	cmp_ok($old->query_safe("SELECT uid_backfill('2025-08-03 UTC')"), '>', $other, "$isolation: goes on above what others have issued since");
+	$old->query_safe('COMMIT');
+	$old->quit;
+}
+
+# A trigger at the end of a transaction
+$node->safe_psql('postgres', "
+	CREATE TABLE late (at timestamptz, id bigint);
+	CREATE FUNCTION give() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN UPDATE late SET id = uid_backfill(NEW.at) WHERE at = NEW.at; RETURN NULL; END';
+	CREATE CONSTRAINT TRIGGER give AFTER INSERT ON late DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION give();
+	INSERT INTO late SELECT '2025-08-04 UTC'::timestamptz + n * interval '1 s' FROM generate_series(1, 5) AS n");
+is($node->safe_psql('postgres', 'SELECT count(DISTINCT id), bool_and(uid_timestamp(id) = at) FROM late'), '5|t', 'deferred triggers get ids');
+is($node->safe_psql('postgres', 'SELECT uid_timestamp(upto) FROM uidgen.backfill'), '2025-08-04 00:00:05+00', '... that are written down');
+
+# ---- several at once ----
+
+fails_with($node, "SELECT uidgen.reserve_backfill(worker => $worker)", '55006', qr/was granted before, or is reserved/, 'a worker id is reserved once');
+fails_with($node, 'SELECT uidgen.reserve_backfill(worker => (SELECT worker_id FROM uidgen.worker_node WHERE token IS NOT NULL))', '55006', qr/was granted before/, '... and none that a server had');
+fails_with($node, 'SELECT uidgen.reserve_backfill(worker => 1024)', '22023', qr/out of range/, '... or that the layout has not');
+$node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill() FROM generate_series(1, 2)');
+is($node->safe_psql('postgres', "SELECT uid_timestamp(uid_backfill('2025-02-01 UTC'))"), '2025-02-01 00:00:00+00', 'with a further worker id earlier times can be had');
+is($node->safe_psql('postgres', "SELECT (uid_parse(uid_backfill('2025-08-05 UTC'))).worker"), $worker, 'a late time leaves the earlier ones to the others');
+$node->safe_psql('postgres', 'CREATE TABLE at_once (id bigint, at timestamptz)');
+# As many as there are worker ids, and more: those wait.
+my @sessions = map { $node->background_psql('postgres') } 1 .. 3;
+$_->query_safe("BEGIN; INSERT INTO at_once SELECT uid_backfill(t), t FROM (SELECT '2025-08-06 UTC'::timestamptz + n * interval '3 ms' AS t FROM generate_series(1, 5000) AS n) AS t") foreach @sessions;
+fails_with($node, "SET lock_timeout = '200ms'; SELECT uid_backfill('2025-08-07 UTC')", '55P03', qr/lock timeout/, 'a fourth session waits');
+my $fourth = $node->background_psql('postgres');
+$fourth->query_until(qr/begun/, "\\echo begun\nINSERT INTO at_once VALUES (uid_backfill('2025-08-07 UTC'), '2025-08-07 UTC');\n");
+ok($node->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'INSERT%' AND wait_event_type = 'Lock'}), '... for one of them');
+$_->query_safe('COMMIT') foreach @sessions;
+$_->quit foreach @sessions;
+$fourth->query_safe('SELECT 1');
+$fourth->quit;
+is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT id), bool_and(uid_timestamp(id) = at), count(DISTINCT (uid_parse(id)).worker) FROM at_once'), '15001|15001|t|3', 'each has ids of its own');
+fails_with($node, "SELECT uid_backfill('2025-03-01 UTC')", '22023', qr/3 worker ids are reserved/, 'a time before the latest of all is refused');
+
+# ---- who may ----
+
+$node->safe_psql('postgres', 'CREATE ROLE app LOGIN; CREATE ROLE owner LOGIN; CREATE DATABASE owned OWNER owner');
+fails_with($node, "SET ROLE app; SELECT uid_backfill('2025-09-01 UTC')", '42501', qr/permission denied for function uid_backfill/, 'not everybody may take late times from the others');
+fails_with($node, 'SET ROLE app; SELECT uidgen.reserve_backfill()', '42501', qr/permission denied/, '... or reserve');
+
+# ---- another database of the server ----
+
+$node->safe_psql('owned', 'SET client_min_messages = warning; CREATE EXTENSION uidgen');
+fails_with($node, 'SELECT uidgen.reserve_backfill()', '55000', qr/the registry is not in this database.*reserve_backfill\('\d[^']*'\), and here SELECT uidgen.accept_backfill/s, 'where the registry is elsewhere, the hint says what to run', 'owned');
+my $home = $node->safe_psql('owned', 'SELECT uidgen.backfill_home()');
+my $permit = $node->safe_psql('postgres', "SELECT uidgen.reserve_backfill('$home')");
+fails_with($node, "SELECT uidgen.accept_backfill('$permit')", '55000', qr/is reserved for another database/, 'a worker id is reserved for one database');
+$node->safe_psql('owned', "SELECT uidgen.accept_backfill('$permit')");
+fails_with($node, "SELECT uidgen.accept_backfill('$permit')", '42710', qr/was accepted before/, '... and accepted there once', 'owned');
+is($node->safe_psql('owned', "SET ROLE owner; SELECT uid_timestamp(uid_backfill('2025-09-01 UTC'))"), '2025-09-01 00:00:00+00', '... where the owner of the database issues ids with it');
+fails_with($node, "SELECT uidgen.reserve_backfill('7/1/1/1/0123456789abcdef/1/1')", '55000', qr/registry of its own server alone/, 'a server\'s own registry reserves nothing for others');
+fails_with($node, "SELECT uidgen.reserve_backfill('owned')", '22023', qr/does not name a database/, 'a name is not enough');
+fails_with($node, "SELECT uidgen.accept_backfill('x')", '22023', qr/not what uidgen.reserve_backfill/, 'nor is any text a permit');
+
+# ---- copies ----
+
+$node->safe_psql('postgres', 'CREATE DATABASE copied TEMPLATE owned');
+fails_with($node, "SELECT uid_backfill('2025-10-01 UTC')", '53400', qr/1 in uidgen.backfill are reserved for the database that this is a copy of/, 'a copy by TEMPLATE has no right to it', 'copied');
+fails_with($node, "SELECT uidgen.accept_backfill('$permit')", '55000', qr/reserved for another database/, '... and cannot accept it again', 'copied');
+my $dump = $node->basedir . '/dump.sql';
+$node->command_ok([ 'pg_dump', '-h', $node->host, '-p', $node->port, '-f', $dump, 'owned' ], 'a dump');
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->command_ok([ 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1', '-h', $node->host, '-p', $node->port, '-f', $dump, 'restored' ], '... is restored');
+is($node->safe_psql('restored', 'SELECT count(*) FROM uidgen.backfill'), '1', '... and knows which worker id its ids have');
+fails_with($node, "SELECT uid_backfill('2025-10-01 UTC')", '53400', qr/1 in uidgen.backfill are reserved for the database/, '... but has no right to it', 'restored');
+my ($worker_of_owned) = $permit =~ m{^0/(\d+)};
+my $forged = $permit =~ s/@.*/'@' . $node->safe_psql('restored', 'SELECT uidgen.backfill_home()')/er;
+fails_with($node, "SELECT uidgen.accept_backfill('$forged')", '55006', qr/has ids of past times in this database already/, '... whoever reserves it', 'restored');
+# A further one it may have.
+my $further = $node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill($$' . $node->safe_psql('restored', 'SELECT uidgen.backfill_home()') . '$$)');
+my ($status, $out, $err) = $node->psql('restored', "SELECT uidgen.accept_backfill('$further')");
+like($err, qr/WARNING:  ids of this database come from another one/, 'whoever reserves for data from elsewhere is warned');
+is($node->safe_psql('restored', "SELECT uid_timestamp(uid_backfill('2025-01-02 UTC'))"), '2025-01-02 00:00:00+00', '... and may');
+$node->safe_psql('restored', 'DROP EXTENSION uidgen; CREATE EXTENSION uidgen');
+fails_with($node, "SELECT uidgen.accept_backfill('$further')", '55000', qr/reserved for another database/, 'an extension that was created anew is another one', 'restored');
+
+# The data directory is copied, as it is.
+$node->stop;
+my $copy = PostgreSQL::Test::Cluster->new('copy');
+$node->backup_fs_cold('cold');
+$copy->init_from_backup($node, 'cold');
+$node->start;
+$copy->start;
+fails_with($copy, "SELECT uid_backfill('2025-10-01 UTC')", '53400', qr/3 in uidgen.backfill are reserved for the database that this is a copy of/, 'a copy of the server has no right to it');
+$copy->stop;
+is($node->safe_psql('postgres', "SELECT uid_timestamp(uid_backfill('2025-10-01 UTC'))"), '2025-10-01 00:00:00+00', '... and the server itself goes on');
+
+# ---- another registry, another layout ----
+
+$node->safe_psql('postgres', q{CREATE DATABASE second; ALTER SYSTEM SET uidgen.database = 'second'});
+$node->safe_psql('second', 'SET client_min_messages = warning; CREATE EXTENSION uidgen');
+$node->reload;
+ok($node->poll_query_until('postgres', q{SELECT (SELECT uid_next()) > 0 AND count(*) = 1 FROM pg_database WHERE datname = current_setting('uidgen.database') AND datname = 'second'}), 'the server goes to another registry');
+ok(poll_until(sub { $node->safe_psql('second', 'SELECT count(*) FROM uidgen.worker_node') > 0 }), '... which grants');
+fails_with($node, "SELECT uid_backfill('2025-11-01 UTC')", '53400', qr/3 are of another registry/, '... and knows nothing of worker ids that the other one reserved');
+$node->stop;
+
+# ---- a fleet ----
+
+my $registry = fleet_registry('registry');
+my $one = fleet_node('one', hosts($registry));
+# This asks for the first grant.
+is($one->safe_psql('postgres', 'SELECT horizon IS NULL, lsn IS NULL FROM uid_horizon_lsn()'), 't|t', 'where there is no horizon, there is no position');
+ok($one->poll_query_until('postgres', 'SELECT uid_next() > 0'), 'a node of a fleet');
+$home = $one->safe_psql('postgres', 'SELECT uidgen.backfill_home()');
+fails_with($one, 'SELECT uidgen.reserve_backfill()', '55000', qr/the registry is not in this database/, '... cannot reserve');
+$registry->safe_psql('postgres', "CREATE ROLE node LOGIN; SELECT uidgen.grant_node('node')");
+fails_with($registry, "SET ROLE node; SELECT uidgen.reserve_backfill('$home')", '42501', qr/permission denied/, '... nor can its role at the registry');
+$permit = $registry->safe_psql('postgres', "SELECT uidgen.reserve_backfill('$home')");
+($worker) = $permit =~ m{/(\d+)/};
+is($registry->safe_psql('postgres', "SELECT state FROM uidgen.fleet WHERE worker_id = $worker"), 'kept', 'the owner of the registry can, and no node is granted it');
+is($one->safe_psql('postgres', "SELECT uidgen.accept_backfill('$permit'); SELECT (uid_parse(uid_backfill('2025-06-01 UTC'))).worker"), "$worker\n$worker", '... and the node issues ids with it');
+$one->restart;
+is($one->safe_psql('postgres', "SELECT (uid_parse(uid_backfill('2025-06-02 UTC'))).worker"), $worker, '... also after a restart');
+$registry->restart;
+fails_with($registry, "SELECT uidgen.reserve_backfill('$home')", '57P03', qr/registry is in quarantine/, 'a registry in quarantine may have lost a grant, and reserves nothing');
+
+done_testing();
