@@ -17,8 +17,7 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 CREATE FUNCTION pg_temp.contents() RETURNS text LANGUAGE sql AS $$
 	SELECT concat_ws(' / ', (SELECT string_agg(r::text, ' ') FROM uidgen.registry_layout AS r),
-		(SELECT string_agg(n::text, ' ') FROM uidgen.worker_node AS n), (SELECT string_agg(s::text, ' ') FROM uidgen.segment AS s),
-		(SELECT string_agg(b::text, ' ') FROM uidgen.backfill AS b));
+		(SELECT string_agg(n::text, ' ') FROM uidgen.worker_node AS n), (SELECT string_agg(s::text, ' ') FROM uidgen.segment AS s));
 $$;
 CREATE TEMP TABLE layout AS SELECT * FROM uidgen.layout_numbers('default');
 CREATE TEMP TABLE call (mode text, what text, command text);
@@ -29,6 +28,7 @@ INSERT INTO call VALUES
 	('local', 'a copy', $$SELECT * FROM uidgen.pin_layout((SELECT (true, r.layout, r.unit, r.epoch, r.max_tick, r.max_datacenter, r.max_worker, r.pinned, 1,
 		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, false)::uidgen.registry_layout FROM uidgen.registry_layout AS r))$$),
 	('local', 'forget_worker', $$SELECT uidgen.forget_worker(1, 0)$$),
+	('local', 'reserve_backfill', $$SELECT uidgen.reserve_backfill((SELECT c.system_identifier FROM pg_control_system() AS c) || '/1/2/3/0123456789abcdef/4/5', 9)$$),
 	('none', 'share_registry', $$SELECT uidgen.share_registry()$$),
 	('fleet', 'first grant', $$SELECT * FROM uidgen.node_acquire('me', :layout, 0, -1, 'reuse', '{}', -1, -1, 5, 0, 10, 9223372036854775807, 9223372036854775807, 'host', 1, 1)$$),
 	('fleet', 'claim', $$SELECT * FROM uidgen.node_acquire('me', :layout, 0, 1, 'reuse', '{101}', 1, 7, 5, 0, 10, 9223372036854775807, 9223372036854775807, 'host', 1, 1)$$),
@@ -39,6 +39,7 @@ INSERT INTO call VALUES
 	('fleet', 'import_worker', $$SELECT uidgen.import_worker(0, 2, now())$$),
 	('fleet', 'keep_worker', $$SELECT uidgen.keep_worker(0, 2)$$),
 	('fleet', 'keep_worker of a row', $$SELECT uidgen.keep_worker(0, 1)$$),
+	('fleet', 'reserve_backfill', $$SELECT uidgen.reserve_backfill('1/1/2/3/0123456789abcdef/4/5', 9) FROM pg_sleep(0.005)$$),
 	('fleet', 'begin_quarantine', $$SELECT uidgen.begin_quarantine()$$),
 	('fleet', 'end_quarantine', $$SELECT uidgen.end_quarantine()$$),
 	('fleet', 'take_over_registry', $$SELECT uidgen.take_over_registry()$$),
@@ -49,15 +50,13 @@ INSERT INTO call VALUES
 	('fleet', 'create_segment', $$SELECT uidgen.create_segment('t')$$),
 	('fleet', 'create_segment again', $$SELECT uidgen.create_segment('dropped')$$),
 	('fleet', 'drop_segment', $$SELECT uidgen.drop_segment('s')$$),
-	('fleet', 'raise_segment', $$SELECT uidgen.raise_segment('s', 1000)$$),
-	('fleet', 'reserve_backfill', $$SELECT uidgen.reserve_backfill('1/1/1/1/0123456789abcdef/1/1', 9)$$),
-	('fleet', 'accept_backfill', $$SELECT uidgen.accept_backfill('0/9/1@' || uidgen.backfill_home())$$);
+	('fleet', 'raise_segment', $$SELECT uidgen.raise_segment('s', 1000)$$);
 
 -- Every function that writes to the registry is called here: their number.
 SELECT count(*) AS functions_that_write,
 	bool_and(EXISTS (SELECT FROM call WHERE command ~ (p.proname || '\(')) OR p.proname = 'raise_ends') AS are_called,
 	bool_and(p.prosrc ~ 'check_written\(') AS are_checked
-FROM pg_proc AS p WHERE p.pronamespace = 'uidgen'::regnamespace AND p.prosrc ~ '(INSERT INTO|UPDATE) uidgen\.(?!layout_used)';
+FROM pg_proc AS p WHERE p.pronamespace = 'uidgen'::regnamespace AND p.prosrc ~ '(INSERT INTO|UPDATE) uidgen\.(?!layout_used|backfill)';
 
 -- The registry that a command meets
 CREATE PROCEDURE pg_temp.make_registry(mode text) LANGUAGE plpgsql AS $$
