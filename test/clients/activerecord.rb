@@ -11,7 +11,7 @@ def increase(ids)
   ids.each_cons(2).all? { |a, b| a < b }
 end
 
-ActiveRecord::Base.establish_connection(adapter: "postgresql")
+ActiveRecord::Base.establish_connection(adapter: "postgresql", database: ENV["PGDATABASE"])
 ActiveRecord::Migration.verbose = false
 $sent = []
 ActiveSupport::Notifications.subscribe("sql.active_record") { |*, payload| $sent << payload[:sql] }
@@ -70,7 +70,7 @@ define_method(:load_schema) do |text|
   rescue StandardError => error
     error.message
   ensure
-    ActiveRecord::Base.establish_connection(adapter: "postgresql")
+    ActiveRecord::Base.establish_connection(adapter: "postgresql", database: ENV["PGDATABASE"])
     ActiveRecord::Base.connection.execute(%(DROP DATABASE "#{database}_copy" WITH (FORCE)))
   end
 end
@@ -86,4 +86,11 @@ else
   check "only schema.rb of Rails 7.1 and later names schemas", ActiveRecord.version < Gem::Version.new("7.1")
 end
 failed = load_schema(schema)
-check "schema.rb can be loaded", failed.nil? || failed
+check "schema.rb can be loaded#{failed && ": #{failed}"}", failed.nil?
+
+# db/structure.sql.
+tasks = ActiveRecord::Tasks::PostgreSQLDatabaseTasks.new(ActiveRecord::Base.connection_db_config)
+tasks.structure_dump("structure.sql", [])
+structure = File.read("structure.sql")
+check "structure.sql has the extension, and not its schema", structure =~ /CREATE EXTENSION.* uidgen/ && structure !~ /CREATE SCHEMA/
+check "... and the default", structure.include?("DEFAULT public.uid_next()")

@@ -60,9 +60,38 @@ call_command("loaddata", "dump.json", verbosity=0)
 check("dumpdata and loaddata keep the ids", list(Message.objects.order_by("id").values_list("id", "body")) == before)
 check("... and new ones are larger", Message.objects.create(body="new").id > before[-1][0])
 
+# A table that exists: AlterField alone, and the page's migration.
+from django.db import migrations, models
+from django.db.migrations.state import ProjectState
+from shop.fields import UidField
+
+default_of_order = "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'shop_order'::regclass UNION ALL SELECT 'none' LIMIT 1"
+
+
+def migrate(state, *operations):
+    migration = migrations.Migration("test", "shop")
+    migration.operations = list(operations)
+    with connection.schema_editor() as editor:
+        return migration.apply(state, editor)
+
+
+create = migrations.CreateModel("order", [("id", models.BigAutoField(primary_key=True)), ("item", models.TextField())])
+state = migrate(ProjectState(), create)
+migrate(state.clone(), migrations.AlterField("order", "id", UidField(primary_key=True)))
+check("AlterField alone does not set the default", value(default_of_order) != "uid_next()")
+connection.cursor().execute("DROP TABLE shop_order")
+state = migrate(ProjectState(), create)
+first = state.apps.get_model("shop", "order").objects.create(item="lamp").id
+state = migrate(
+    state,
+    #page
+)
+Order = state.apps.get_model("shop", "order")
+check("the page's migration sets the default", value(default_of_order) == "uid_next()")
+check("... and old rows stay, with smaller ids", Order.objects.create(item="chair").id > 2**50 and Order.objects.filter(id=first).exists())
+
 # What the page warns of.
 if django.VERSION >= (5,):
-    from django.db import models
     from django.db.models import Func
 
     class Other(models.Model):
