@@ -105,7 +105,10 @@ sub try_client
 		$tests++;
 	}
 	ok($well && $tests, "$heading: the program comes to its end") or diag($printed, $said);
-	is_as_shown($printed =~ s/^(?:not )?ok - .*\n//mgr, $shown, "$heading: it prints what the page shows");
+	# New ids are other ones than on the page; what is in an id that the page names is the same.
+	$printed =~ s/^(?:not )?ok - .*\n//mg;
+	my $as_shown = "$heading: it prints what the page shows";
+	$heading =~ /^The time/ ? is($printed, $shown, $as_shown) : is_as_shown($printed, $shown, $as_shown);
 	return;
 }
 

@@ -7,6 +7,7 @@ import org.hibernate.Session;
 import org.hibernate.SessionFactory;
 import org.hibernate.annotations.GenericGenerator;
 import org.hibernate.cfg.Configuration;
+import org.hibernate.engine.SessionImplementor;
 import org.hibernate.id.IdentifierGeneratorHelper;
 import org.hibernate.id.IntegralDataTypeHolder;
 import org.hibernate.id.enhanced.*;
@@ -69,6 +70,15 @@ class Program {
 		check("the pool has an id for each row", ids.size() == 120 && number("SELECT count(*) FROM reply") == 120);
 		check("... the same as the table", number("SELECT count(*) FROM reply WHERE id IN (" + ids.toString().replaceAll("[\\[\\]]", "") + ")") == 120);
 		check("... larger than those that were drawn before", ids.iterator().next() > message.id);
+
+		// While ids are drawn as fast as the layout has room for, one follows the other; so an id that somebody else
+		// draws after the pool was filled tells whether all 50 belong to it.
+		boolean reserved = true;
+		for (int attempt = 0; attempt < 10; attempt++) {
+			number("SELECT count(id) FROM (SELECT uid_next_batch(1000000) AS id) AS d");
+			reserved &= (Long) new UidPool().generate((SessionImplementor) session, null) + 50 <= number("SELECT uid_next()");
+		}
+		check("... and nobody else gets one of them", reserved);
 
 		// uid_reserve(50) is the low end of 50 numbers, and belongs to who called it.
 		List<Long> drawn = new ArrayList<>(), used = ids("pooled-lo", "SELECT uid_reserve(50)", drawn);

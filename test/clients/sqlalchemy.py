@@ -42,8 +42,10 @@ statements.clear()
 rows = [Message(body=str(n), replies=[Reply(), Reply()]) for n in range(100)]
 session.add_all(rows)
 session.flush()
-batches, inserts = len([s for s in statements if s.startswith("SELECT uid_next_batch")]), sent("INSERT")
-check("with it, one call draws all ids", batches == 1)
+batches = [s for s in statements if s.startswith("SELECT uid_next_batch")]
+without = [s for s in statements if s.startswith("INSERT") and "(id, " not in s]
+inserts = sent("INSERT")
+check("with it, one call draws all ids, which the rows get", len(batches) == 1 and not without)
 check("... and a statement inserts many rows", inserts < 10)
 check("... in the order in which they were added", increase([row.id for row in rows]))
 ids = [(row.id, row.body, sorted(reply.id for reply in row.replies)) for row in rows]
