@@ -7,6 +7,7 @@ import org.hibernate.Session;
 import org.hibernate.SessionFactory;
 import org.hibernate.annotations.GenericGenerator;
 import org.hibernate.cfg.Configuration;
+import org.hibernate.dialect.PostgreSQLDialect;
 import org.hibernate.engine.SessionImplementor;
 import org.hibernate.id.IdentifierGeneratorHelper;
 import org.hibernate.id.IntegralDataTypeHolder;
@@ -52,18 +53,23 @@ class Program {
 		connection = DriverManager.getConnection(URL, System.getenv("PGUSER"), "");
 		connection.createStatement().execute("CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text);"
 			+ "CREATE TABLE reply (id bigint PRIMARY KEY DEFAULT uid_next(), body text)");
-		SessionFactory factory = new Configuration().addAnnotatedClass(Message.class).addAnnotatedClass(Reply.class)
+		Configuration configuration = new Configuration().addAnnotatedClass(Message.class).addAnnotatedClass(Reply.class)
 			.setProperty("hibernate.dialect", "org.hibernate.dialect.PostgreSQLDialect")
 			.setProperty("hibernate.connection.driver_class", "org.postgresql.Driver")
 			.setProperty("hibernate.connection.url", URL)
 			.setProperty("hibernate.connection.username", System.getenv("PGUSER"))
-			.setProperty("hibernate.jdbc.batch_size", "50").buildSessionFactory();
+			.setProperty("hibernate.generate_statistics", "true")
+			.setProperty("hibernate.jdbc.batch_size", "50");
+		check("Hibernate itself would make a sequence",
+			Arrays.toString(configuration.generateSchemaCreationScript(new PostgreSQLDialect())).contains("create table message (id  bigserial"));
+		SessionFactory factory = configuration.buildSessionFactory();
 		Session session = factory.openSession();
 		session.beginTransaction();
 
 		//page
 		session.getTransaction().commit();
 		check("IDENTITY reads the default's id back", number("SELECT count(*) FROM message WHERE body = 'hello' AND id = " + message.id) == 1);
+		check("... and 120 rows of the pool are sent in batches", factory.getStatistics().getPrepareStatementCount() < 20);
 		Set<Long> ids = new TreeSet<>();
 		for (Reply reply : replies)
 			ids.add(reply.id);
@@ -98,6 +104,24 @@ class Program {
 			foreign = used.get(0) >> 12 == drawn.get(0) >> 12 && used.get(0) < drawn.get(0);
 		}
 		check("pooled over uid_next() uses ids of others", foreign && drawn.size() < 10);
+		// A row at a time, where the database makes the id.
+		long prepared = factory.getStatistics().getPrepareStatementCount();
+		session.beginTransaction();
+		for (int i = 0; i < 60; i++)
+			session.save(new Message());
+		session.getTransaction().commit();
+		check("IDENTITY sends a row at a time", factory.getStatistics().getPrepareStatementCount() == prepared + 60);
+
+		// The trigger of docs/readers.md takes ids of a pool that another transaction has filled.
+		connection.createStatement().execute("CREATE FUNCTION hold_id() RETURNS trigger LANGUAGE plpgsql AS"
+			+ " $$ BEGIN NEW.id := uid_hold(NEW.id); RETURN NEW; END $$;"
+			+ " CREATE TRIGGER hold_id BEFORE INSERT ON reply FOR EACH ROW EXECUTE FUNCTION hold_id()");
+		session.beginTransaction();
+		Reply last = new Reply();
+		session.save(last);
+		session.flush();
+		check("a trigger holds an id of a pool", number("SELECT count(*) FROM uidgen.horizon_holders WHERE id < " + last.id) == 1);
+		session.getTransaction().commit();
 		session.close();
 		factory.close();
 		connection.close();

@@ -35,5 +35,12 @@ check('rows below a row have ids and refer to it', increase([thread.id, ...threa
 check('ids that were drawn before are those of the rows', await stored(ids, ['c', 'd']));
 //page
 check('JSON has all digits as text', JSON.parse(json).id === String(message.id));
+let error;
+try {
+	JSON.stringify(message);
+} catch (e) {
+	error = e;
+}
+check('without a replacer it is an error', error instanceof TypeError);
 await prisma.$disconnect();
 await client.end();

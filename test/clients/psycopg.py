@@ -18,10 +18,17 @@ check("all ids increase in the order of the calls", increase([stored[body] for b
 #page
 stored = dict(connection.execute("SELECT body, id FROM message").fetchall())
 check("psycopg2: execute_values() returns the ids of its rows", [(stored["e"],), (stored["f"],)] == ids)
+connection.commit()
 check("an id is exact in Python, and in JSON that Python writes and reads", json.loads(json.dumps(first)) == first)
 
+try:
+    connection.execute("SELECT lastval()")
+    check("lastval() fails", False)
+except psycopg.errors.ObjectNotInPrerequisiteState:
+    check("lastval() fails", True)
+connection.rollback()
+
 # Ids of another transaction, that a reader passes, and that none has passed.
-connection.commit()
 reader = psycopg.connect(autocommit=True)
 passed = connection.execute("SELECT uid_next()").fetchone()[0]
 connection.commit()

@@ -1,7 +1,7 @@
 // typeorm.mjs: TypeORM, as docs/applications.md has it.
 import { check, increase, stored } from './checks.mjs';
 
-import { DataSource } from 'typeorm';
+import { DataSource, Entity, PrimaryColumn } from 'typeorm';
 const statements = [];
 
 //page
@@ -24,4 +24,14 @@ check('ids that were drawn before are those of the rows', await stored(ids, ['c'
 check('... and nothing asks whether they exist', !statements.some((sql) => sql.startsWith('SELECT "')));
 await messages.save({ id: String(BigInt(ids[1]) + 1n), body: 'e' });
 check('save() asks whether they exist', statements.some((sql) => sql.startsWith('SELECT "')));
+
+// Decorators are functions, and can be called without TypeScript.
+class Order {}
+Entity({ name: 'order' })(Order);
+PrimaryColumn({ type: 'bigint', default: () => 'uid_next()' })(Order.prototype, 'id');
+const decorated = await new DataSource({ ...source.options, entities: [Order] }).initialize();
+const order = await decorated.getRepository(Order).save(new Order());
+const [{ sequences }] = await decorated.query("SELECT count(*) AS sequences FROM pg_class WHERE relkind = 'S'");
+check('by decorators, too', sequences === '0' && BigInt(order.id) > BigInt(ids[1]));
+await decorated.destroy();
 await source.destroy();
