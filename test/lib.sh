@@ -14,8 +14,8 @@ umask 022
 
 suites='meta unit fuzz model regress isolation tap'
 # These run only if they are asked for, or with --all: selftest is about ./check itself, javascript
-# needs some hundred packages and a download, and decoder a browser.
-named_suites='selftest javascript decoder'
+# needs some hundred packages and a download, decoder a browser, and clients the drivers of five languages.
+named_suites='selftest javascript decoder clients'
 
 say()
 {
@@ -114,6 +114,21 @@ needs_decoder()
 	esac
 }
 
+# And the suite clients?
+needs_clients()
+{
+	case ${SUITES-} in
+	*clients*) ;;
+	*) false ;;
+	esac
+}
+
+# Is there pgx, of any version?  Debian has a package for each.
+pgx_installed()
+{
+	ls -d /usr/share/gocode/src/github.com/jackc/pgx/v*
+}
+
 # Is there a pooler?  Debian has it where only root finds it.
 pooler_installed()
 {
@@ -171,6 +186,21 @@ bootstrap()
 			want nodejs command -v node
 			want chromium command -v chromium
 		fi
+		if needs_clients; then
+			want nodejs command -v node
+			want npm command -v npm
+			for module in psycopg psycopg2 sqlalchemy django; do
+				want "python3-$module" /usr/bin/python3 -c "import $module"
+			done
+			want ruby-activerecord /usr/bin/ruby -e 'require "active_record"'
+			want ruby-pg /usr/bin/ruby -e 'require "pg"'
+			want golang-go test -x /usr/bin/go
+			want golang-github-jackc-pgx-dev pgx_installed
+			want default-jdk-headless command -v javac
+			want libhibernate3-java test -e /usr/share/java/hibernate3.jar
+			want libjavassist-java test -e /usr/share/java/javassist.jar
+			want libpostgresql-jdbc-java test -e /usr/share/java/postgresql.jar
+		fi
 		if needs_pooler; then
 			want pgbouncer pooler_installed
 		fi
@@ -194,6 +224,15 @@ bootstrap()
 	export PG_CONFIG
 	major=$("$PG_CONFIG" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1/')
 	[ "$major" -ge 15 ] || die "PostgreSQL 15 or later is needed; $PG_CONFIG is of $major"
+
+	# Nor has each release of Debian one of TimescaleDB.
+	if needs_clients && installed "postgresql-$major"; then
+		missing=
+		want "postgresql-$major-timescaledb" installed "postgresql-$major-timescaledb"
+		if [ -n "$missing" ] && ! { apt-cache show $missing && install_packages; } >/dev/null 2>&1; then
+			say "no TimescaleDB: its test is skipped"
+		fi
+	fi
 
 	# Of a server that is not a package's there is no package of pg_partman.
 	if [ "${2-}" = partman ] && installed "postgresql-$major"; then
@@ -230,6 +269,8 @@ install_packages()
 			for part in "postgresql-$version" "postgresql-server-dev-$version"; do
 				installed "$part" || packages="$packages $part"
 			done
+		elif [ "$package" = golang-github-jackc-pgx-dev ]; then
+			packages="$packages $(apt-cache pkgnames golang-github-jackc-pgx-v | grep -- '-dev$' | sort -V | tail -n 1)"
 		else
 			packages="$packages $package"
 		fi

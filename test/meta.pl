@@ -261,10 +261,14 @@ none(
 		map({ /`(\w+)`/g } slurp('docs/design/words-and-promises.md') =~ /^\| P\d.*$/mg),
 		map({ /`(\w+)`/g } slurp('docs/reliability.md') =~ /^\|.*\|(.*)\|$/mg)));
 
-my $packages = eval { JSON::PP->new->utf8->decode(slurp('test/javascript/package.json'))->{dependencies} } || {};
-my $page = slurp('docs/javascript.md');
-none('docs/javascript.md names the versions that it is tried with', grep { $page !~ /\b\Q$_\E\b/ } values %$packages);
-unlike(slurp('test/javascript/package-lock.json'), qr{://}, '... which are not bound to a host');
+foreach ([ 'docs/javascript.md', 'test/javascript' ], [ 'docs/applications.md', 'test/clients' ])
+{
+	my ($file, $folder) = @$_;
+	my $packages = eval { JSON::PP->new->utf8->decode(slurp("$folder/package.json"))->{dependencies} } || {};
+	my $page = slurp($file);
+	none("$file names the versions that it is tried with", %$packages ? () : 'none', grep { $page !~ /\b\Q$_\E\b/ } values %$packages);
+	unlike(slurp("$folder/package-lock.json"), qr/"resolved"/, '... which are not bound to a host');
+}
 
 # The lines of a script are not all in its other outputs, in this order?
 sub lacks_lines

@@ -173,7 +173,7 @@ is_deeply([ @$told{qw(SUITES CHECK_MODE)} ], [ 'regress isolation reports', 'val
 ($told, $said) = check('--all');
 is_deeply(
 	[ @$told{qw(SUITES CHECK_MODE)} ],
-	[ "$all selftest javascript decoder test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/faults/run.pl test/sessions/run.pl test/fleet/patroni.pl test/fleet/load.pl reports", 'assert' ],
+	[ "$all selftest javascript decoder clients test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/faults/run.pl test/sessions/run.pl test/fleet/patroni.pl test/fleet/load.pl reports", 'assert' ],
 	'--all runs the suites that have to be named, and the long runs, too');
 is_deeply({ map { $_ => $told->{$_} } keys %long }, \%long, '... and each as thorough as --help says');
 cmp_ok(scalar keys %long, '>=', 7, '... which are several');

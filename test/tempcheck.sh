@@ -21,6 +21,13 @@ wrap_server()
 	ln -s "$(gcc -print-file-name=libasan.so)" "$CHECK_DIR/libasan.so"
 )
 
+# npm_packages SUITE FOLDER: installs there what the suite's package.json names.
+npm_packages()
+{
+	(cd "$CHECK_DIR/tree/test/$1" && NODE_DISABLE_COMPILE_CACHE=1 npm ci && mv node_modules "$2") ||
+		say "npm could not install what test/$1/package.json names; the suite $1 fails"
+}
+
 # First part, in the build's folder and as its user.
 if [ "${1-}" != suites ]; then
 	ours=
@@ -48,9 +55,11 @@ if [ "${1-}" != suites ]; then
 	# the tests on; outside of the sources, which the suite meta looks through.  npm 12
 	# would leave compiled code in /tmp.
 	if needs_javascript; then
-		(cd "$CHECK_DIR/tree/test/javascript" &&
-			NODE_DISABLE_COMPILE_CACHE=1 npm ci && mv node_modules "$CHECK_DIR") ||
-			say "npm could not install what test/javascript/package.json names; the suite javascript fails"
+		npm_packages javascript "$CHECK_DIR"
+	fi
+	if needs_clients; then
+		mkdir "$CHECK_DIR/clients"
+		npm_packages clients "$CHECK_DIR/clients"
 	fi
 	export CHECK_DIR BINDIR="$CHECK_DIR/inst$("$PG_CONFIG" --bindir)"
 	# The copy has none of these, nor what programs are linked with.
@@ -172,6 +181,8 @@ for suite in $SUITES; do
 		tap 1 900 test/javascript/javascript.pl ;;
 	decoder)
 		tap 1 900 test/decoder/decoder.pl ;;
+	clients)
+		tap 1 900 test/clients/clients.pl ;;
 	reports)
 		tap 1 0 test/reports.pl ;;
 	*.pl)

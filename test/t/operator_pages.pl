@@ -13,7 +13,7 @@ use Test::More;
 use UidgenTest;
 
 # test/meta.pl reads this line.
-my @PAGES = qw(docs/segments.md README.md docs/guide.md docs/adopting.md docs/layouts.md docs/decoding.md docs/partitions.md docs/readers.md docs/reference/functions.md docs/operations.md);
+my @PAGES = qw(docs/segments.md README.md docs/guide.md docs/adopting.md docs/layouts.md docs/decoding.md docs/partitions.md docs/readers.md docs/applications.md docs/reference/functions.md docs/operations.md);
 
 my $node = uidgen_node('main', 'max_connections = 20');
 $node->start;

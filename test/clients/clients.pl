@@ -1,0 +1,148 @@
+# test/clients/clients.pl
+#	  The recipes of docs/applications.md, run as they stand there: the suite clients.
+#
+# Each client has a section of the page, and a program here with the tests.  A line "page"
+# in its comments, "#page", "//page" or "--page", stands for the next block of the section, as it is;
+# "#page > FILE" puts it into a file.  All blocks have to be used.  What the program prints
+# besides its tests is what the section shows.  npm's packages are installed by
+# test/tempcheck.sh, the others are Debian's.
+use strict;
+use warnings;
+
+use File::Basename qw(dirname);
+use File::Copy qw(copy);
+use File::Path qw(make_path);
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Pages;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $page = "$FindBin::RealBin/../../docs/applications.md";
+my $dir = "$ENV{CHECK_DIR}/clients";
+BAIL_OUT('npm could not install what test/clients/package.json names; the first lines of the run say why')
+  unless -d "$dir/node_modules/pg" && -d "$dir/node_modules/prisma";
+
+# Debian's, not what else is in the PATH.
+my ($python, $ruby) = ('/usr/bin/python3', '/usr/bin/ruby');
+my $go = '/usr/share/gocode';
+my ($pgx) = grep { -d "$go/src/github.com/jackc/pgx/$_" } qw(v5 v4);
+my $jars = join ':', '.', map { "/usr/share/java/$_.jar" }
+  qw(hibernate3 hibernate-commons-annotations geronimo-jpa_2.0_spec geronimo-jta-1.2-spec slf4j-api slf4j-nop dom4j antlr javassist commons-collections3 postgresql);
+my %command = (
+	py => "$python program.py",
+	rb => "$ruby program.rb",
+	mjs => 'node program.mjs',
+	go => "GO111MODULE=off GOPATH=$go GOCACHE='$dir/gocache' /usr/bin/go run program.go",
+	sql => 'psql -X -v ON_ERROR_STOP=1 -f program.sql',
+	java => "javac -nowarn -cp $jars *.java && java -cp $jars Program");
+
+# Drivers of Java know no other way than TCP.
+my $node = uidgen_node('main', "listen_addresses = '127.0.0.1'");
+my $has_timescale = -e $node->config_data('--sharedir') . '/extension/timescaledb.control';
+$node->append_conf('postgresql.conf', preload('timescaledb') . "\ntimescaledb.telemetry_level = off") if $has_timescale;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+
+# The blocks of a section, and what it shows that is printed.
+sub section
+{
+	my ($heading) = @_;
+	my ($text) = slurp_file($page) =~ /^(### \Q$heading\E\n.*?)(?=^##|\z)/ms or die "docs/applications.md has no section \"$heading\"";
+	my @blocks = blocks_of($text);
+	return ([ map { $_->{text} } grep { $_->{kind} ne '' } @blocks ], join('', map { $_->{text} } grep { $_->{kind} eq '' } @blocks));
+}
+
+sub write_file
+{
+	my ($file, $text) = @_;
+	make_path(dirname($file));
+	open(my $fh, '>', $file) or die "$file: $!";
+	print $fh $text;
+	close($fh) or die "$file: $!";
+	return;
+}
+
+# An empty database for one client, which is its own by the environment.
+my $databases = 0;
+sub new_database
+{
+	my $name = 'client_' . ++$databases;
+	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->safe_psql($name, 'CREATE EXTENSION uidgen');
+	return $name;
+}
+
+sub try_client
+{
+	my ($heading, $program, %replace) = @_;
+	my ($name, $kind) = $program =~ /^(.*)\.(\w+)$/;
+	my $folder = "$dir/$name-$kind";
+	make_path($folder);
+	copy($_, $folder) or die "$_: $!" foreach glob("$FindBin::RealBin/checks.*"), "$FindBin::RealBin/../../docs/uidgen.mjs";
+
+	my ($blocks, $shown) = section($heading);
+	my @blocks = @$blocks;
+	(my $text = slurp_file("$FindBin::RealBin/$program")) =~ s{^([ \t]*)(?:#|//|--)page(?: > (\S+))?\n}{
+		my ($indent, $file) = ($1, $2);
+		my $block = shift(@blocks) // die "docs/applications.md, $heading: the section has too few blocks for $program";
+		write_file("$folder/$file", $block) if defined $file;
+		defined $file ? '' : $block =~ s/^(?=.)/$indent/mgr}mge;
+	is(scalar(@blocks), 0, "$heading: all blocks of the page are run");
+	$text =~ s/\Q$_\E/$replace{$_}/g foreach keys %replace;
+	write_file("$folder/program.$kind", $text);
+
+	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER)} = ('127.0.0.1', $node->port, new_database(), $node->safe_psql('postgres', 'SELECT current_user'));
+	my ($printed, $said) = ('', '');
+	my $well = IPC::Run::run([ 'sh', '-c', $command{$kind} ], '<', \undef, '>', \$printed, '2>', \$said, init => sub { chdir $folder or die "$folder: $!" });
+	my $tests = 0;
+	foreach my $line (split /^/, $printed)
+	{
+		next unless $line =~ /^(not )?ok - (.*)/;
+		ok(!$1, "$heading: $2");
+		$tests++;
+	}
+	ok($well && $tests, "$heading: the program comes to its end") or diag($printed, $said);
+	# New ids are other ones than on the page; what is in an id that the page names is the same.
+	$printed =~ s/^(?:not )?ok - .*\n//mg;
+	my $as_shown = "$heading: it prints what the page shows";
+	$heading =~ /^The time/ ? is($printed, $shown, $as_shown) : is_as_shown($printed, $shown, $as_shown);
+	return;
+}
+
+# Which versions these are, for the page.
+foreach (
+	[ 'Python', $python, '-c', 'import django, psycopg, psycopg2, sqlalchemy; print("psycopg", psycopg.__version__, "psycopg2", psycopg2.__version__, "SQLAlchemy", sqlalchemy.__version__, "Django", django.__version__)' ],
+	[ 'Ruby', $ruby, '-e', 'require "active_record"; require "pg"; puts "Active Record #{ActiveRecord.version} pg #{PG::VERSION}"' ],
+	[ 'Debian', 'dpkg-query', '-W', '-f', '${Package} ${Version}\n', 'libhibernate3-java', 'libpostgresql-jdbc-java', 'golang-github-jackc-pgx-v*-dev' ],
+	[ 'Node', 'node', '--version' ])
+{
+	my ($name, @command) = @$_;
+	my $said = '';
+	IPC::Run::run(\@command, '<', \undef, '>&', \$said);
+	note("$name: $said");
+}
+
+try_client('psycopg', 'psycopg.py');
+try_client('SQLAlchemy', 'sqlalchemy.py');
+try_client('Django', 'django.py');
+try_client('Active Record', 'activerecord.rb');
+try_client('Hibernate', 'hibernate.java');
+try_client('pgx', 'pgx.go', 'github.com/jackc/pgx/v5' => "github.com/jackc/pgx/$pgx");
+try_client('node-postgres', 'node-postgres.mjs');
+try_client('Drizzle', 'drizzle.mjs');
+try_client('Sequelize', 'sequelize.mjs');
+try_client('TypeORM', 'typeorm.mjs');
+try_client('Prisma', 'prisma.mjs');
+try_client('The time in JavaScript', 'text.mjs');
+try_client('The time in Python', 'text.py');
+SKIP:
+{
+	skip('no TimescaleDB for this server', 1) if !$has_timescale;
+	try_client('TimescaleDB', 'timescale.sql');
+}
+$node->stop;
+
+done_testing();

@@ -1,0 +1,14 @@
+// drizzle.mjs: Drizzle, as docs/applications.md has it.
+import pg from 'pg';
+import { check, increase, stored } from './checks.mjs';
+
+const client = new pg.Client();
+await client.connect();
+await client.query('CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text)');
+
+//page
+check('each row has its id', await stored([one.id, ...many.map((row) => row.id)], ['hello', 'a', 'b']));
+check('all increase', increase([one.id, ...many.map((row) => row.id)]) && typeof one.id === 'bigint');
+//page
+check('ids that were drawn before are those of the rows', await stored(ids, ['c', 'd']));
+await client.end();
