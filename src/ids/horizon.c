@@ -384,7 +384,6 @@ uidgen_horizon_accept(void)
 		/* A reader that sees the new generation reads on from there. */
 		pg_write_barrier();
 		uidgen_horizon->told = 0;
-		uidgen_horizon->drawn = 0;
 		uidgen_horizon->generation++;
 	}
 	LWLockRelease(&uidgen_horizon->lock);

@@ -131,6 +131,7 @@ is($node->safe_psql('postgres', 'SELECT pg_sleep(0.01); SELECT horizon_lag FROM 
 is($node->safe_psql('postgres', "SELECT uid_hold($idle)"), $idle, '... and to ask for it is no reading');
 my $old = $node->safe_psql('postgres', 'SELECT uid_next()');
 becomes_final($old, 'an id that no row has');
+$node->safe_psql('postgres', 'SELECT uidgen.accept_step()');	# there was none
 fails_with($node, "SELECT uid_hold($old)", '40001', qr/readers have passed the id $old/, 'readers have passed it: it cannot be stored any more');
 $reader->query_safe('BEGIN');
 my $fresh = $reader->query_safe('SELECT uid_next()');
@@ -261,7 +262,11 @@ $clock->step(-7200);
 my $low_id;
 ok(poll_until(sub { ($low_id) = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id'); $low_id < $before }), 'the clock is set back: ids are lower');
 fails_with($node, 'SELECT uid_horizon()', '55000', qr/readers that go on by id would miss rows.*DETAIL:.*up to the id \d+.*ids from \d+ on.*HINT:.*accept_step/s, 'readers are told that they would miss rows');
-my ($to, $from) = (sqlstate_of($node, 'SELECT uid_horizon()'))[1] =~ /up to the id (\d+) .* ids from (\d+) on/;
+sub told_of
+{
+	return (sqlstate_of($node, 'SELECT uid_horizon()'))[1] =~ /up to the id (\d+) .* ids from (\d+) on/;
+}
+my ($to, $from) = told_of();
 ok($from <= $low_id && $low_id <= $to, '... and which');
 fails_with($node, 'SELECT count(*) FROM event WHERE id <= uid_horizon()', '55000', qr/would miss rows/, '... each time');
 $node->safe_psql('postgres', 'SELECT uidgen.accept_step()');
@@ -273,10 +278,16 @@ $node->safe_psql('postgres', 'SELECT pg_sleep(0.01), uid_horizon()');
 $clock->step(-7200);
 ok(poll_until(sub { $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id') < $before }), 'set back again');
 fails_with($node, 'SELECT uid_horizon()', '55000', qr/would miss rows/, 'readers are told again');
+cmp_ok((told_of())[1], '>', $low_id, '... not of what was accepted');
 $node->safe_psql('postgres', 'SELECT uidgen.accept_step()');
 $clock->step(-7200);
 ok(poll_until(sub { $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id') < $low_id }), 'and once more, before anybody has read');
 fails_with($node, 'SELECT uid_horizon()', '55000', qr/would miss rows/, '... and are told, too');
+($to, $from) = told_of();
+$clock->step(-7200);
+ok(poll_until(sub { ($low_id) = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id'); $low_id < $from }), 'and once more, before it is accepted');
+my ($to_then, $from_then) = told_of();
+ok($from_then <= $low_id && $to_then == $to, '... and are told of all');
 $node->safe_psql('postgres', 'SELECT uidgen.accept_step(); INSERT INTO event DEFAULT VALUES');
 my $end = $node->safe_psql('postgres', 'SELECT uid_horizon()');
 cmp_ok($end, '<', $before, '... and the horizon is where ids are');
