@@ -102,6 +102,15 @@ SELECT pg_temp.adopt('shop.early', 'id', true);
 CREATE TABLE shop.small (customer_id integer REFERENCES shop.customer);
 SELECT pg_temp.adopt('shop.customer', 'id', true);
 INSERT INTO shop.small SELECT max(id) FROM shop.customer;
+-- ... with a large one between: its table is locked, too.
+CREATE TABLE shop.profile (customer_id bigint PRIMARY KEY REFERENCES shop.customer);
+CREATE TABLE shop.picture (profile_id integer REFERENCES shop.profile);
+BEGIN;
+SELECT pg_temp.adopt('shop.customer', 'id', true) LIMIT 1;
+SELECT DISTINCT relation::regclass FROM pg_locks
+WHERE pid = pg_backend_pid() AND relation IN (SELECT oid FROM pg_class WHERE relnamespace = 'shop'::regnamespace AND relkind = 'r') AND mode = 'AccessExclusiveLock'
+ORDER BY 1;
+COMMIT;
 SELECT pg_temp.adopt('shop.customer', 'id');
 
 --

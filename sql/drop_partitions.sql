@@ -109,7 +109,7 @@ SELECT uid_drop_partitions('event', '2025-03-01', true, 'default');
 -- The way out: as long as a row refers to it, it cannot be detached.
 INSERT INTO event VALUES (uid_min('2025-03-01', 'default')), (uid_min('2025-05-01', 'default'));
 INSERT INTO answer VALUES (1, uid_min('2025-03-01', 'default')), (2, uid_min('2025-05-01', 'default'));
-\set VERBOSITY terse
+\set VERBOSITY sqlstate
 ALTER TABLE event DETACH PARTITION event_2025_03;
 \set VERBOSITY default
 DELETE FROM answer WHERE uid_between(event_id, NULL, '2025-04-01', 'default');

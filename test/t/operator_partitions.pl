@@ -1,4 +1,4 @@
-# The job of docs/partitions.md, run each night for more than a year: all rows find a partition, three months are kept ahead and
+# The job of docs/partitions.md, run now and then for more than a year: all rows find a partition, three months are kept ahead and
 # six behind, a night without the lock is made up for, and nobody waits long.  pg_regress has no clock that can be set.
 use strict;
 use warnings;
@@ -50,7 +50,7 @@ sub expected_months
 		qq{SELECT string_agg(to_char(m, 'YYYY_MM'), ' ' ORDER BY m) FROM generate_series(date_trunc('month', now() $from), date_trunc('month', now() $to), '1 month') AS m});
 }
 
-# ---- more than a year of nights ----
+# ---- nights of more than a year ----
 
 $node->safe_psql('app', "$table CREATE INDEX ON event (body)", connstr => $node->connstr('app') . ' user=keeper');
 my ($status, $said, $err) = night();
@@ -72,7 +72,7 @@ foreach (1 .. 40)
 	$wrong++ if substr($full, -length months()) ne months();
 	$wrong++ if $nights > 20 && months() ne $full;
 }
-is("@errors", '', "$nights nights later, some of them alone after a week: no error");
+is("@errors", '', "$nights nights, eleven days apart: no error");
 is($wrong, 0, '... each time three months are ahead, and six behind');
 cmp_ok($dropped, '>=', 8, "... $dropped months were dropped");
 is($node->safe_psql('app', "SELECT count(*) = 0 FROM event WHERE uid_between(id, NULL, date_trunc('month', now() - interval '6 months'))"), 't', 'older rows are gone');
