@@ -229,4 +229,4 @@ bench:
 	@PG_CONFIG='$(PG_CONFIG)' '$(srcdir)/test/bench/run' $(BENCH)
 
 dist:
-	git archive --format=zip --prefix=uidgen-$(EXTVERSION)/ -o uidgen-$(EXTVERSION).zip HEAD
+	@'$(srcdir)/test/dist.sh'

@@ -26,6 +26,7 @@ my (%libraries, %scripts);
 # When PostgreSQL::Test::Utils has set itself up.
 INIT
 {
+	release_archive('0.1.0');
 	$FOLDER = PostgreSQL::Test::Utils::tempdir('upgrade');
 	my %path = map { $_ => (run_command([ 'pg_config', "--$_" ]))[0] } qw(bindir pkglibdir sharedir);
 	my $root = $ENV{TESTDIR} . '/inst';
@@ -47,7 +48,7 @@ sub scripts_of
 	{
 		my $release = "$FOLDER/$version";
 		mkdir $release or die $!;
-		system_or_bail('tar', '-C', $release, '-xzf', "$FindBin::RealBin/../upgrade/uidgen-$version.tar.gz");
+		system_or_bail('tar', '-C', $release, '-xzf', release_archive($version));
 		rename("$release/uidgen.control", "$release/sql/uidgen.control") or die $!;
 		"$release/sql";
 	};

@@ -12,6 +12,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
+my $ARCHIVE = release_archive('0.2.0');
+
 # Four worker ids for four nodes, so that each registry grants each of them soon.
 my $LAYOUT = 'time:41:1ms worker:2 sequence:12 epoch:2025-01-01';
 my @CONF = ("uidgen.layout = '$LAYOUT'");
@@ -189,7 +191,7 @@ $_->stop foreach $younger, $young;
 # ---- who cannot be told ----
 
 # Registries of an older version: one has not the function.
-system_or_bail('tar', 'xzf', "$FindBin::RealBin/../upgrade/uidgen-0.2.0.tar.gz", '-C', $right->basedir, 'sql/uidgen-registry--0.2.0.sql');
+system_or_bail('tar', 'xzf', $ARCHIVE, '-C', $right->basedir, 'sql/uidgen-registry--0.2.0.sql');
 $right->start;
 quarantine_ends($right);
 foreach ($right, $wrong)

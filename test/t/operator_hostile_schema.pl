@@ -30,7 +30,7 @@ my ($NEW) = slurp_file("$scripts/uidgen.control") =~ /^default_version = '(.*)'/
 foreach my $old (qw(0.1.0 0.2.0))
 {
 	mkdir "$folder/$old" or die $!;
-	system_or_bail('tar', '-C', "$folder/$old", '-xzf', "$FindBin::RealBin/../upgrade/uidgen-$old.tar.gz");
+	system_or_bail('tar', '-C', "$folder/$old", '-xzf', release_archive($old));
 	copy($_, $scripts) or die "could not copy $_: $!" foreach glob "$folder/$old/sql/*.sql";
 }
 
