@@ -1,5 +1,5 @@
 #!/bin/sh
-# images/postgres/10_uidgen.sh
+# images/10_uidgen.sh
 #	  Run by the image's own start when it has made a cluster: the registry of worker ids in the
 #	  database that uidgen.database names, and the functions in POSTGRES_DB, too.
 set -eu

@@ -1,6 +1,6 @@
 # A server with uidgen: the official image of PostgreSQL, and the library on top.  In the root of the source tree:
 #
-#	docker build -f images/postgres/Dockerfile --build-arg PG_MAJOR=18 -t uidgen:18 .
+#	docker build --build-arg PG_MAJOR=18 -t uidgen:18 .
 #	docker run -e POSTGRES_PASSWORD=secret -e POSTGRES_DB=app uidgen:18
 #
 # See docs/installing.md.
@@ -22,4 +22,4 @@ ARG PG_MAJOR
 COPY --from=build /stage/ /
 # For clusters that the image makes.  Others get it by -c, as any setting.
 RUN echo "shared_preload_libraries = 'uidgen'" >>"/usr/share/postgresql/${PG_MAJOR}/postgresql.conf.sample"
-COPY images/postgres/10_uidgen.sh /docker-entrypoint-initdb.d/
+COPY images/10_uidgen.sh /docker-entrypoint-initdb.d/
