@@ -30,7 +30,7 @@ COMMENT ON FUNCTION uidgen.statistics() IS 'what was drawn on this server, and w
 CREATE VIEW uidgen.statistics AS SELECT * FROM uidgen.statistics();
 COMMENT ON VIEW uidgen.statistics IS 'what was drawn on this server, and waited for, since its start or uidgen.reset_statistics(); null: nothing was drawn yet, or it cannot be';
 COMMENT ON COLUMN uidgen.statistics.ids IS 'ids that were drawn: the sum of the four that follow';
-COMMENT ON COLUMN uidgen.statistics.ids_single IS 'by uid_next(), one at a time';
+COMMENT ON COLUMN uidgen.statistics.ids_single IS 'by uid_next() and uid_next_after(), one at a time';
 COMMENT ON COLUMN uidgen.statistics.ids_cached IS 'by uid_next(), out of a session''s cache (uidgen.cache)';
 COMMENT ON COLUMN uidgen.statistics.ids_batch IS 'by uid_next_batch()';
 COMMENT ON COLUMN uidgen.statistics.ids_block IS 'by uid_reserve() and uid_next_block()';

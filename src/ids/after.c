@@ -16,15 +16,11 @@
 
 #include <math.h>
 
-#include "compat.h"
 #include "core/clock.h"
 #include "ids/cache.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
 #include "memory/server.h"
-#include "miscadmin.h"
-
-static uint32 wait_event = 0;
 
 /* The earliest tick that an id can have which is drawn now. */
 static UidgenTick
@@ -71,12 +67,10 @@ wait_for_next_tick(UidgenWait *wait, int64 after, UidgenTick tick)
 	uidgen_wait_begin(wait, 0);
 	if (left > (double) (wait->deadline - uidgen_clock_monotonic()))
 		report_ahead(after, tick, left);
-	CHECK_FOR_INTERRUPTS();
 	if (left < 1000)
-		pg_usleep((long) left + 1); /* a latch cannot wait for so short a time */
+		uidgen_wait_briefly(wait, (long) left + 1, UIDGEN_WAIT_CLOCK);
 	else
-		uidgen_wait_sleep(wait, UIDGEN_NEVER_SERVED, (long) (left / 1000),
-						  uidgen_wait_event(&wait_event, "UidgenAfter"));
+		uidgen_wait_sleep(wait, UIDGEN_NEVER_SERVED, (long) (left / 1000), UIDGEN_WAIT_CLOCK);
 }
 
 int64

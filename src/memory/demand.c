@@ -220,6 +220,7 @@ wait_event(UidgenWaitReason reason)
 	};
 	static uint32 events[lengthof(names)];
 
+	Assert(reason < lengthof(names));
 	return uidgen_wait_event(&events[reason], names[reason]);
 }
 
