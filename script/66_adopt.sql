@@ -415,7 +415,13 @@ BEGIN
 	IF NOT coalesce(t.adopted, false) THEN
 		steps := steps || format('%s SET DEFAULT %s;', alter_column, uid_next);
 		IF t.identity = '' THEN
-			undo := undo || CASE WHEN t.value IS NULL THEN format('%s DROP DEFAULT;', alter_column) ELSE format('%s SET DEFAULT %s;', alter_column, t.value) END;
+			undo := undo || format('%s %s;', alter_column, coalesce('SET DEFAULT ' || t.value, 'DROP DEFAULT'))
+				-- What a table is given, its partitions are given.
+				|| ARRAY(SELECT format('ALTER TABLE ONLY %s ALTER COLUMN %I %s;', k.relid, id_column, coalesce('SET DEFAULT ' || d.value, 'DROP DEFAULT'))
+					FROM pg_partition_tree("table") AS k
+						JOIN pg_attribute AS a ON a.attrelid = k.relid AND a.attname = id_column
+						LEFT JOIN LATERAL (SELECT pg_get_expr(e.adbin, e.adrelid) AS value FROM pg_attrdef AS e WHERE e.adrelid = k.relid AND e.adnum = a.attnum) AS d ON true
+					WHERE d.value IS DISTINCT FROM t.value ORDER BY k.level, k.relid::regclass::text);
 		END IF;
 	END IF;
 	IF t.sequence IS NOT NULL THEN
@@ -425,6 +431,7 @@ BEGIN
 					FROM pg_depend AS d LEFT JOIN pg_attrdef AS e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
 					WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = t.sequence AND d.deptype = 'n'
 						AND (e.adrelid, e.adnum) IS DISTINCT FROM ("table"::oid, t.number)
+						AND NOT EXISTS (SELECT FROM pg_partition_tree("table") AS k WHERE k.relid = e.adrelid)
 				UNION
 				SELECT format('function %s, by its text', p.oid::regprocedure)
 					FROM pg_proc AS p

@@ -175,6 +175,8 @@ INSERT INTO shop.view DEFAULT VALUES RETURNING pg_temp.is_uid(id);
 CREATE TABLE shop.event (id bigserial, body text) PARTITION BY RANGE (id);
 CREATE TABLE shop.event_old PARTITION OF shop.event FOR VALUES FROM (MINVALUE) TO (1000000);
 INSERT INTO shop.event (body) VALUES ('old');
+CREATE SEQUENCE shop.of_old;
+ALTER TABLE shop.event_old ALTER id SET DEFAULT nextval('shop.of_old');
 SELECT count(*) FROM uid_partitions('shop.event', now(), now() + interval '2 months', '1 month', true);
 SELECT pg_temp.adopt('shop.event', 'id', true);
 INSERT INTO shop.event (body) VALUES ('new') RETURNING pg_temp.is_uid(id);
