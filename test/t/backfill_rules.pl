@@ -131,6 +131,13 @@ foreach my $isolation ('repeatable read', 'serializable')
 	$old->quit;
 }
 
+# A savepoint that is rolled back does not give the worker id to others.
+my $holder = $node->background_psql('postgres');
+$holder->query_safe("BEGIN; SAVEPOINT a; SELECT uid_backfill('2025-08-03 12:00 UTC'); ROLLBACK TO a");
+fails_with($node, "SET lock_timeout = '200ms'; SELECT uid_backfill('2025-08-03 12:00 UTC')", '55P03', qr/lock timeout/, 'a transaction keeps a worker id that a savepoint has taken');
+$holder->query_safe('COMMIT');
+$holder->quit;
+
 # A trigger at the end of a transaction
 $node->safe_psql('postgres', "
 	CREATE TABLE late (at timestamptz, id bigint);
