@@ -7,24 +7,12 @@
 # Usage, as root: test/chroots.sh [RELEASE[/ARCHITECTURE]]...
 #
 # Without an argument: bookworm, trixie, sid and experimental of this machine's
-# architecture.  The last one is sid with the next version of PostgreSQL, $next
-# below, which Debian has in its suite experimental.
-# On another one, such as bookworm/i386, fewer suites run; see plan() below.  One
-# that this processor has not, such as bookworm/arm64, is emulated, which Debian's
-# packages qemu-user-static and binfmt-support do; in a container, which lacks both
-# their mount and their service, after
-#	mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
-#	update-binfmts --enable qemu-aarch64
+# architecture; see test/systems.sh.  On another one, such as bookworm/i386, fewer suites run; see plan() below.
 #
-# The bare systems are made by debootstrap and kept in $CHROOTS; each run gets a
-# copy of its own, removed when it went well.  A run has its own process and
-# mount namespace, so that no server and no mount outlives it.  Process 1 there
-# waits for one command alone, as in many containers: whatever else ends without
-# a parent stays in the list of processes.
+# Each run gets a copy of a bare system, removed when it went well.
 set -eu
 srcdir=$(cd "$(dirname "$0")/.." && pwd)
-: "${CHROOTS:=${TMPDIR:-/var/tmp}/uidgen-chroots}"
-next=19
+. "$srcdir/test/systems.sh"
 
 # plan ARCHITECTURE: sets the users, and the suites of ./check; none means all.
 plan()
@@ -45,9 +33,7 @@ if [ "${1-}" = --inside ]; then
 	release=$2 root=$3 user=$4
 	shift 4
 	unset TMPDIR	# is a folder of this machine
-	mount -t proc proc "$root/proc"
-	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
-	mount -t devpts -o newinstance,ptmxmode=666 devpts "$root/dev/pts"
+	mount_system "$root"
 	if [ "$user" != root ]; then
 		chroot "$root" sh -ec "
 			export DEBIAN_FRONTEND=noninteractive
@@ -57,8 +43,7 @@ if [ "${1-}" = --inside ]; then
 			echo '$user ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/$user"
 	fi
 	home=$(chroot "$root" sh -c "echo ~$user")
-	mkdir "$root$home/uidgen"
-	git -C "$srcdir" archive HEAD | tar -C "$root$home/uidgen" -xf -
+	tree_of_head "$root$home/uidgen"
 	chroot "$root" chown -R "$user" "$home/uidgen"
 	chmod -R a-w "$root$home/uidgen"
 	# sid has another version, too.  ./check goes on with the one that is there in part.
@@ -120,39 +105,15 @@ if [ "${1-}" = --inside ]; then
 fi
 
 [ "$(id -u)" -eq 0 ] || { echo "$0: must be run as root" >&2; exit 1; }
-mkdir -p "$CHROOTS"
 status=0
 for system in ${*:-bookworm trixie sid experimental}; do
-	release=${system%/*} architecture=${system#*/} bare=$CHROOTS/$(echo "$system" | tr / -)
-	[ "$architecture" != "$system" ] || architecture=$(dpkg --print-architecture)
-	if ! [ -d "$bare" ]; then
-		rm -rf --one-file-system "$bare.new"
-		suite=$release
-		[ "$release" != experimental ] || suite=sid
-		debootstrap --variant=minbase --arch="$architecture" "$suite" "$bare.new" >"$bare.log" 2>&1 ||
-			{ tail "$bare.log" >&2; exit 1; }
-		if [ "$release" = experimental ]; then
-			sed -i 'p; s/ sid / experimental /' "$bare.new/etc/apt/sources.list"
-			# Nothing of experimental is taken by itself; this is, with its libpq.
-			printf '%s\n' "Package: src:postgresql-$next" 'Pin: release a=experimental' 'Pin-Priority: 500' \
-				>"$bare.new/etc/apt/preferences.d/postgresql"
-		fi
-		mv "$bare.new" "$bare"
-	fi
+	bare_system "$system"
 	plan "$architecture"
 	for user in $users; do
 		run=$bare-$user
-		rm -rf --one-file-system "$run"
-		cp -a "$bare" "$run"
-		# How this machine reaches the archive, in the copy too.
-		cp -L /etc/resolv.conf "$run/etc/resolv.conf"
-		apt-config dump Acquire | grep -E '::(Check|http)' >"$run/etc/apt/apt.conf.d/90host" || :
-		echo "127.0.0.1 localhost $(uname -n)" >"$run/etc/hosts"	# which sudo looks up
+		copy_system "$run"
 		echo "== $system as $user"
-		unshare --mount --pid --fork --kill-child perl -e 'exit(system(@ARGV) != 0)' \
-			"$0" --inside "$release" "$run" "$user" $suites </dev/null >"$run.log" 2>&1 &
-		trap "kill -KILL $!; exit 1" HUP INT TERM	# ends all in the namespace
-		if wait $!; then
+		if apart "$run.log" "$0" --inside "$release" "$run" "$user" $suites; then
 			grep -E '^[0-9]+ passed|^[0-9]{2}:[0-9:]+ |^FAILED: |^uidgen: ' "$run.log"
 			rm -rf --one-file-system "$run"
 		else

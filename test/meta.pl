@@ -123,6 +123,15 @@ my $script = join '', map { slurp($_) } @parts;
 none('... and every version up to which it may be left out is one of these or the present one',
 	grep { my $since = $_; !grep { $_ eq $since } @former, $version } $script =~ /^-- \[since (.+)\]$/mg);
 is(grab('CHANGELOG.md', qr/^## (\S+) \(.+\)$/m), $version, 'newest version in CHANGELOG.md');
+is(grab('debian/changelog', qr/^postgresql-uidgen \((.+)-\d+\) /), $version, "version of Debian's package");
+is(grab('rpm/uidgen.spec', qr/^Version:\s+(.+)$/m), $version, '... of the RPM');
+is(grab('images/cloudnativepg/metadata.hcl', qr/^ +sql += "(.+)"$/m), $version, "... in the extension image's description");
+none('... and of the packages that pages name', grep { $_ ne $version } map { slurp($_) =~ /uidgen[-_](\d+\.\d+\.\d+)/g } qw(README.md docs/installing.md));
+none('actions are pinned by commit', map { my $file = $_; map { "$file: $_" } grep { !/^[\w\/-]+\@[0-9a-f]{40} # v/ } slurp($file) =~ /^\s*-? ?uses: (.*)$/mg } glob('.github/workflows/*.yml'));
+
+# Debian's present version of PostgreSQL; elsewhere PG_UPDATECONTROL=yes makes it anew.
+is(slurp('debian/control'), slurp('debian/control.in') =~ s/PGVERSION/18/gr, 'debian/control is made of control.in');
+
 # ---- What the reference lists ----
 
 cmp_ok(scalar(my @lines = slurp('README.md') =~ /\n/g), '<=', 150, 'the README is a front page');
