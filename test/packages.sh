@@ -12,7 +12,7 @@
 # tables alone.  Then autopkgtest tests the package.
 #
 # A release needs some 2 GB and 5 to 10 minutes, mostly for the archive's packages.  What was built stays in
-# $CHROOTS/RELEASE.packages.
+# $CHROOTS/RELEASE.packages.  One run at a time: servers take TCP ports of this machine.
 set -eu
 srcdir=$(cd "$(dirname "$0")/.." && pwd)
 . "$srcdir/test/systems.sh"

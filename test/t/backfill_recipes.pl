@@ -19,7 +19,8 @@ my $rows = $ENV{UIDGEN_RECIPES} // 20_000;
 # As many batches, and so moments to break off, as the page has at 200,000.
 my $batch = int($rows / 40);
 
-my $node = uidgen_node('main', 'restart_after_crash = on', "max_wal_size = '4GB'", "checkpoint_timeout = '1h'", "log_statement = 'none'", 'log_min_duration_statement = -1');
+# Each crash carries ids ahead by a window.
+my $node = uidgen_node('main', "uidgen.window = '1s'", 'restart_after_crash = on', "max_wal_size = '4GB'", "checkpoint_timeout = '1h'", "log_statement = 'none'", 'log_min_duration_statement = -1');
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 
