@@ -105,7 +105,7 @@ none(
 my $version = $meta->{version} || 'no version';
 is($provides->{uidgen}{version}, $version, 'version of the extension in META.json');
 is(grab('uidgen.control', qr/^default_version = '(.*)'$/m), $version, 'version in uidgen.control');
-my @former = grep { $_ ne $version } slurp('CHANGELOG.md') =~ /^## (\S+) \(.+\)$/mg;
+my @former = grep { $_ ne $version } slurp('CHANGELOG.md') =~ /^## \[(\S+)\] - \d{4}-\d\d-\d\d$/mg;
 is_deeply(
 	[ sort(words('UPDATES_FROM')) ],
 	[ sort(@former) ],
@@ -122,7 +122,8 @@ none('... and that of a registry of some of them', grep { my $part = "script/$_.
 my $script = join '', map { slurp($_) } @parts;
 none('... and every version up to which it may be left out is one of these or the present one',
 	grep { my $since = $_; !grep { $_ eq $since } @former, $version } $script =~ /^-- \[since (.+)\]$/mg);
-is(grab('CHANGELOG.md', qr/^## (\S+) \(.+\)$/m), $version, 'newest version in CHANGELOG.md');
+is(grab('CHANGELOG.md', qr/^## \[(\S+)\] - /m), $version, 'newest version in CHANGELOG.md');
+none('... whose sections are those of Keep a Changelog', grep { !/^(?:Added|Changed|Deprecated|Removed|Fixed|Security)$/ } slurp('CHANGELOG.md') =~ /^### (.*)$/mg);
 is(grab('debian/changelog', qr/^postgresql-uidgen \((.+)-\d+\) /), $version, "version of Debian's package");
 is(grab('rpm/uidgen.spec', qr/^Version:\s+(.+)$/m), $version, '... of the RPM');
 is(grab('images/cloudnativepg/metadata.hcl', qr/^ +sql += "(.+)"$/m), $version, "... in the extension image's description");
