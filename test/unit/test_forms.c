@@ -19,7 +19,13 @@
 #define ROUNDS 30000
 #define LAST_MILLISECOND ((INT64_C(1) << 48) - 1)
 
-typedef unsigned __int128 uint128;
+/* More than 64 bits.  Where there is no such integer, as on i386, a number with 64 binary digits: it is exact up to
+ * 2^64, and beyond that only how large it is counts. */
+#ifdef __SIZEOF_INT128__
+typedef unsigned __int128 Wide;
+#else
+typedef long double Wide;
+#endif
 
 static uint64_t
 random_number(void)
@@ -156,14 +162,14 @@ read_text(UidgenTextForm form, const char *text, uint64_t *id)
 }
 
 /* What a text is worth: the sum of its digits times powers of the base. */
-static uint128
+static Wide
 worth(UidgenTextForm form, const char *text)
 {
-	uint128		sum = 0;
-	uint128		power = 1;
+	Wide		sum = 0;
+	Wide		power = 1;
 
 	for (size_t i = strlen(text); i-- > 0; power *= strlen(forms[form].digits))
-		sum += power * (uint128) (strchr(forms[form].digits, text[i]) - forms[form].digits);
+		sum += power * (Wide) (strchr(forms[form].digits, text[i]) - forms[form].digits);
 	return sum;
 }
 
@@ -318,7 +324,7 @@ test_characters(void)
 					text[position] = forms[f].means[strchr(forms[f].other, c) - forms[f].other];
 				if (contains(forms[f].digits, text[position]))
 				{
-					uint128		value = worth(form, text);
+					Wide		value = worth(form, text);
 
 					wrong += good != (value <= UINT64_MAX) || (good && id != (uint64_t) value);
 					unclear += !good && !well_formed(&error);
@@ -398,13 +404,13 @@ test_overflow(void)
 		ok(!read_bytes(form, forms[f].beyond, strlen(forms[f].beyond), &id, &error), "2^64 has no %s", forms[f].name);
 		ok(well_formed(&error) && strstr(error.detail, "64 bits") && strstr(error.detail, largest),
 		   "... and the error names the largest number");
-		ok(worth(form, forms[f].beyond) == (uint128) UINT64_MAX + 1, "... and that is 2^64");
+		ok(worth(form, forms[f].beyond) == (Wide) UINT64_MAX + 1, "... and that is 2^64");
 		memset(text, forms[f].digits[base - 1], (size_t) forms[f].length);
 		text[forms[f].length] = '\0';
 		ok(!read_text(form, text, &id), "nor has the largest number of so many digits");
 		for (int round = 0; round < ROUNDS; round++)
 		{
-			uint128		value;
+			Wide		value;
 
 			for (int i = 0; i < forms[f].length; i++)
 				text[i] = i == 0 || round % 16 >= i ?
