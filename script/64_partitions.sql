@@ -207,7 +207,7 @@ BEGIN
 	END IF;
 
 	parent := uidgen.find_partitioned("table");
-	IF NOT isfinite(before) OR before > present THEN
+	IF before > present THEN
 		RAISE EXCEPTION 'uid_drop_partitions() drops only what is past'
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('"before" is %s, and it is now %s.', before, present),

@@ -17,7 +17,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT c.relkind, CASE c.relpersistence WHEN 't' THEN 'pg_temp' ELSE n.nspname END, c.relname, c.relowner, a.attnum, a.atttypid,
 			a.attidentity, a.attgenerated, d.value, s.sequence,
-			starts_with(d.value, rtrim(uid_next::text, ')')) AND d.value ~ '^[^()]*\([^()]*\)$'
+			starts_with(d.value, rtrim(uid_next::text, ')'))
 		FROM pg_class AS c
 			JOIN pg_namespace AS n ON n.oid = c.relnamespace
 			LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = id_column AND a.attnum > 0 AND NOT a.attisdropped

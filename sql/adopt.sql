@@ -154,7 +154,8 @@ SELECT pg_temp.described('shop.right_one');
 -- Triggers that leave the id alone, or of which it is not known
 CREATE FUNCTION shop.stamp() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-	-- NEW.id := 1;
+	-- formerly; NEW.id := 1;
+	/* formerly; NEW.id := 1; */
 	IF NEW.id = 1 OR NEW.identifier = 2 THEN
 		NEW.identifier := NEW.id;
 	END IF;
@@ -164,7 +165,10 @@ $$;
 CREATE TABLE shop.stamped (id bigserial, identifier bigint);
 CREATE TRIGGER stamp BEFORE INSERT ON shop.stamped FOR EACH ROW EXECUTE FUNCTION shop.stamp();
 CREATE TRIGGER unchanged BEFORE UPDATE ON shop.stamped FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger();
+CREATE FUNCTION shop.set_id() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN new . ID = nextval('shop.common'); RETURN new; END $$;
+CREATE TRIGGER too_late AFTER INSERT ON shop.stamped FOR EACH ROW EXECUTE FUNCTION shop.set_id();
 SELECT pg_temp.adopt('shop.stamped', 'id', true);
+INSERT INTO shop.stamped DEFAULT VALUES RETURNING pg_temp.is_uid(id);
 -- A generated column of the id, a view and a materialized view of a bigint key are not in the way.
 CREATE TABLE shop.viewed (id bigserial PRIMARY KEY, twice bigint GENERATED ALWAYS AS (id * 2) STORED);
 CREATE VIEW shop.view AS SELECT id FROM shop.viewed;
@@ -202,8 +206,24 @@ SELECT line FROM parts_back ORDER BY n \gexec
 \set ECHO all
 COMMIT;
 INSERT INTO shop.parts VALUES ('a') RETURNING id;
--- The session's lock_timeout is what it was.
+CREATE TABLE shop.small_node (id serial PRIMARY KEY);
+-- A partition that refers by itself: the column is its table's.
+CREATE TABLE shop.log (kind integer, node_id integer) PARTITION BY LIST (kind);
+CREATE TABLE shop.log_1 PARTITION OF shop.log (FOREIGN KEY (node_id) REFERENCES shop.small_node) FOR VALUES IN (1);
+SELECT pg_temp.adopt('shop.small_node', 'id', true);
+-- The statements wait for half a second, or for as long as the session says; and its lock_timeout is what it was.
+CREATE FUNCTION shop.show_patience() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'lock_timeout is %', current_setting('lock_timeout'); END $$;
+CREATE TABLE shop.patient (id bigserial);
+BEGIN;
+CREATE EVENT TRIGGER regress_uidgen_patience ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION shop.show_patience();
+SAVEPOINT s;
+SELECT count(*) FROM uidgen.adopt('shop.patient', 'id', true);
 SHOW lock_timeout;
+ROLLBACK TO s;
+SET LOCAL lock_timeout = '7s';
+SELECT count(*) FROM uidgen.adopt('shop.patient', 'id', true);
+SHOW lock_timeout;
+ROLLBACK;
 
 --
 -- What is refused
@@ -261,7 +281,7 @@ SELECT uidgen.adopt('shop.computed', 'id');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uidgen.adopt('shop.computed', 'u');
 -- 10: a trigger that sets it
-CREATE FUNCTION shop.set_id() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN new . ID = nextval('shop.common'); RETURN new; END $$;
+DELETE FROM shop.stamped;
 CREATE TRIGGER set_it BEFORE INSERT ON shop.stamped FOR EACH ROW EXECUTE FUNCTION shop.set_id();
 ALTER TABLE shop.stamped ALTER id SET DEFAULT nextval('shop.stamped_id_seq');
 SELECT uidgen.adopt('shop.stamped', 'id');

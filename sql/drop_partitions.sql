@@ -89,10 +89,17 @@ DROP TABLE old;
 -- The session's lock_timeout is what it was, and is not raised.
 SHOW lock_timeout;
 SELECT count(*) FROM uid_partitions('event', '2025-02-01', '2025-08-01', '1 month', true, 'default');
+CREATE FUNCTION pg_temp.show_patience() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'lock_timeout is %', current_setting('lock_timeout'); END $$;
 BEGIN;
+CREATE EVENT TRIGGER regress_uidgen_patience ON ddl_command_start WHEN TAG IN ('DROP TABLE') EXECUTE FUNCTION pg_temp.show_patience();
+SAVEPOINT s;
+SELECT * FROM uid_drop_partitions('event', '2025-03-01', true, 'default');
+SHOW lock_timeout;
+ROLLBACK TO s;
 SET LOCAL lock_timeout = '7s';
 SELECT * FROM uid_drop_partitions('event', '2025-03-01', true, 'default');
 SHOW lock_timeout;
+DROP EVENT TRIGGER regress_uidgen_patience;
 COMMIT;
 
 -- Where nothing is to be dropped, others can go on.
@@ -148,6 +155,7 @@ SELECT uid_drop_partitions('event', now() + interval '1 month');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_drop_partitions('event', 'infinity');
 \echo :LAST_ERROR_SQLSTATE
+SELECT uid_drop_partitions('event', '-infinity', true);
 \set VERBOSITY default
 SELECT uid_drop_partitions('event_2025_05', '2025-05-01');
 \echo :LAST_ERROR_SQLSTATE
