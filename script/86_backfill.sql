@@ -6,7 +6,7 @@
 -- so that a restored database knows which worker ids its ids of past times have.  No key, so that a restore
 -- never fails on it; accept_backfill() sees to that.
 -- [since 0.3.0]
-CREATE TABLE uidgen.backfill (
+CREATE TABLE IF NOT EXISTS uidgen.backfill (
 	datacenter_id integer NOT NULL,
 	worker_id integer NOT NULL,
 	upto bigint,
@@ -41,14 +41,14 @@ GRANT SELECT ON uidgen.backfill TO pg_monitor, pg_database_owner;
 GRANT INSERT ON uidgen.backfill TO pg_database_owner;
 
 -- [since 0.3.0]
-CREATE TRIGGER drop_replicated_row
+CREATE OR REPLACE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.backfill
 	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_publishers_layout();
 -- [since 0.3.0]
 ALTER TABLE uidgen.backfill ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.backfill IS 'drops rows that logical replication brings';
 -- [since 0.3.0]
-CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.backfill
+CREATE OR REPLACE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.backfill
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
 COMMENT ON TRIGGER refuse_truncate ON uidgen.backfill IS 'refuses TRUNCATE of the registry';
 

@@ -62,7 +62,7 @@ like($node->safe_psql('postgres', "SELECT uid_explain('1541815603606036480', 'tw
 is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM uidgen.presets'), 't', 'the presets are listed');
 
 is( $node->safe_psql('postgres', 'SELECT * FROM uidgen.status'),
-	'not preloaded' . '|' x 22,
+	'not preloaded' . '|' x 23,
 	'uidgen.status says so');
 like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/shared_preload_libraries.*"shared_preload_libraries" and restart/,
 	'uidgen.diagnose() says what to do');
