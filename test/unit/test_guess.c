@@ -47,7 +47,8 @@ read_bytes(const char *text, size_t length)
 	if (length > 0)
 		memcpy(block, text, length);
 	memset(&complaint, 0, sizeof(complaint));
-	n = uidgen_read_text(block, length, readings, &complaint);
+	/* Where there is no text, there is nothing that may be looked at. */
+	n = uidgen_read_text(length > 0 ? block : block + 1, length, readings, &complaint);
 	free(block);
 	return n;
 }
@@ -176,6 +177,31 @@ test_times(void)
 	ok(readings[0].has_time && !readings[0].has_id, "it has a time and no id");
 	forms_of("01a202ca-0a9b-7037-a3a0-8e9bad00000f");
 	is_int(readings[0].time, INT64_C(1795343125147000), "the time of a uuid of an id");
+}
+
+/* A uuid without a time: why. */
+static void
+test_other_uuids(void)
+{
+	static const struct
+	{
+		const char *uuid;
+		const char *detail;
+	}			cases[] = {
+		{"01a202ca-0a9b-4037-a3a0-8e9bad00000f", "It is a uuid of version 4."},
+		{"c232ab00-9414-11ec-b3c8-9f6bdeced846", "It is a uuid of version 1."},
+		{"ffffffff-ffff-ffff-bfff-ffffffffffff", "It is a uuid of version 15."},
+		{"01a202ca-0a9b-7080-23a0-8e9bad00000f", "It is a uuid whose variant is not that of RFC 9562."},
+		{"01a202ca-0a9b-7080-6380-8e9bad00000f", "It is a uuid whose variant is not that of RFC 9562."},
+		{"01a202ca-0a9b-7080-c380-8e9bad00000f", "It is a uuid whose variant is not that of RFC 9562."},
+		{"00000000-0000-0000-0000-000000000000", "It is a uuid whose variant is not that of RFC 9562."},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		forms_of(cases[i].uuid);
+		ok(strcmp(complaint.detail, cases[i].detail) == 0, "%s: %s", cases[i].uuid, cases[i].detail);
+	}
 }
 
 /* Each form of each id is read, and the readings are in the order of the forms. */
@@ -358,6 +384,7 @@ main(void)
 	test_letters("01a202ca-0a9b-7037-a3a0-8e9bad00000f", "uuid", 'g');
 	test_letters("01a202ca-0a9b-7037-a3a0-8e9bad00000f", "uuid", '-');
 	test_times();
+	test_other_uuids();
 	test_round_trips();
 	test_bytes();
 	test_costs();
