@@ -79,8 +79,8 @@ uidgen_horizon_and_lsn(PG_FUNCTION_ARGS)
 		XLogRecPtr	lsn = end_of_wal();
 
 		XLogFlush(lsn);
-		row[0] = (UidgenColumn) COLUMN(INT8OID, Int64GetDatum(uidgen_horizon_id(tick)));
-		row[1] = (UidgenColumn) COLUMN(PG_LSNOID, LSNGetDatum(lsn));
+		SET(0, Int64GetDatum(uidgen_horizon_id(tick)));
+		SET(1, LSNGetDatum(lsn));
 	}
 	return uidgen_return_row(fcinfo, row, lengthof(row));
 }
@@ -124,7 +124,6 @@ uidgen_horizon_holders(PG_FUNCTION_ARGS)
 	UidgenPreparedHolder *prepared;
 	int			nprepared;
 
-#define SET(i, datum, null) (row[i].value = (datum), row[i].isnull = (null))
 	uidgen_begin_rows(fcinfo, row, lengthof(row));
 	attachment = uidgen_look();
 	uidgen_report_attachment(attachment);
@@ -138,11 +137,11 @@ uidgen_horizon_holders(PG_FUNCTION_ARGS)
 		if (bound == 0)
 			continue;
 		uidgen_read_barrier();
-		SET(0, Int32GetDatum(holder->pid), false);
-		SET(1, ObjectIdGetDatum(holder->database), false);
-		SET(2, TimestampTzGetDatum(holder->since), false);
-		SET(3, Int64GetDatum(uidgen_horizon_id((UidgenTick) (bound - 1))), false);
-		SET(4, (Datum) 0, true);
+		SET(0, Int32GetDatum(holder->pid));
+		SET(1, ObjectIdGetDatum(holder->database));
+		SET(2, TimestampTzGetDatum(holder->since));
+		SET(3, Int64GetDatum(uidgen_horizon_id((UidgenTick) (bound - 1))));
+		SET_OR_NULL(4, (Datum) 0, true);
 		uidgen_put_row(fcinfo, row, lengthof(row));
 	}
 	LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
@@ -155,14 +154,13 @@ uidgen_horizon_holders(PG_FUNCTION_ARGS)
 	{
 		bool		unknown = prepared[i].bound == 0;
 
-		SET(0, (Datum) 0, true);
-		SET(1, ObjectIdGetDatum(prepared[i].database), false);
-		SET(2, TimestampTzGetDatum(prepared[i].since), unknown);
-		SET(3, Int64GetDatum(unknown ? 0 : uidgen_horizon_id((UidgenTick) (prepared[i].bound - 1))), unknown);
-		SET(4, TransactionIdGetDatum(prepared[i].xid), false);
+		SET_OR_NULL(0, (Datum) 0, true);
+		SET(1, ObjectIdGetDatum(prepared[i].database));
+		SET_OR_NULL(2, TimestampTzGetDatum(prepared[i].since), unknown);
+		SET_OR_NULL(3, Int64GetDatum(unknown ? 0 : uidgen_horizon_id((UidgenTick) (prepared[i].bound - 1))), unknown);
+		SET(4, TransactionIdGetDatum(prepared[i].xid));
 		uidgen_put_row(fcinfo, row, lengthof(row));
 	}
-#undef SET
 	return (Datum) 0;
 }
 

@@ -306,7 +306,6 @@ put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot, int ncolumns)
 	rate = seconds > 0 ? Max((double) supply.left_then - left, 0) / seconds : 0;
 
 	memcpy(row, no_status, sizeof(row));
-#define SET(column, datum) (row[column].value = (datum), row[column].isnull = false)
 	SET(NAME, CStringGetTextDatum(print_name(name)));
 	SET(STATE, CStringGetTextDatum(slot_state(&failure, &look)));
 	SET(NUMBERS_LEFT, Int64GetDatum(left));
@@ -331,7 +330,6 @@ put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot, int ncolumns)
 		SET(LAST_ERROR, CStringGetTextDatum(failure.message));
 	if (supply.gap_lasts > 0)
 		SET(GAP_LASTS, IntervalPGetDatum(uidgen_interval(supply.gap_lasts)));
-#undef SET
 	uidgen_put_row(fcinfo, row, ncolumns);
 }
 

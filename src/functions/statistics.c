@@ -60,7 +60,6 @@ uidgen_read_statistics(PG_FUNCTION_ARGS)
 	UidgenCounts counts;
 	TimestampTz since;
 
-#define SET(column, datum) (row[column].value = (datum), row[column].isnull = false)
 #define SET_COUNT(column, count) SET(column, Int64GetDatum((int64) (count)))
 #define SET_WAITS(column, reason) \
 	(SET_COUNT(column, counts.waits[reason].calls), \
@@ -81,7 +80,6 @@ uidgen_read_statistics(PG_FUNCTION_ARGS)
 	}
 #undef SET_WAITS
 #undef SET_COUNT
-#undef SET
 	return uidgen_return_row(fcinfo, row, lengthof(row));
 }
 

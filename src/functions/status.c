@@ -118,7 +118,6 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 	int			nlayouts;
 	UidgenAttachment attachment = uidgen_look();
 
-#define SET(column, datum) (row[column].value = (datum), row[column].isnull = false)
 	if (uidgen_memory)
 	{
 		LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
@@ -242,7 +241,6 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 								  &quarantine_until))
 			SET(QUARANTINE_UNTIL, TimestampTzGetDatum(quarantine_until));
 	}
-#undef SET
 	return uidgen_return_row(fcinfo, row, n);
 }
 

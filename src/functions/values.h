@@ -100,6 +100,10 @@ typedef struct UidgenColumn
 #define COLUMN(oid, datum) {.type = (oid), .value = (datum)}
 #define NULL_COLUMN(oid) {.type = (oid), .isnull = true}
 
+/* Give a column of the array that is called `row` its value, or one that may be null. */
+#define SET_OR_NULL(column, datum, null) (row[column].value = (datum), row[column].isnull = (null))
+#define SET(column, datum) SET_OR_NULL(column, datum, false)
+
 /*
  * uidgen_return_row() makes the only row of a function's result.  uidgen_put_row() adds a
  * row to a set, and begins the set with its first call; uidgen_begin_rows() begins one that
