@@ -94,17 +94,17 @@ is(query('SET ROLE anyone; SELECT ids > 0 FROM uidgen.statistics'), 't', 'everyb
 
 # ---- waits ----
 
-# Without max_burst, more ids than ticks have room for wait for the clock.
+# Without max_burst, each block that fills a tick waits for the next one, however slow the machine is.
 my ($calls, $time) = waits('clock');
-query('SELECT uid_next_batch(200000)');
+query('SELECT count(uid_reserve(4096)) FROM generate_series(1, 100)');
 my ($calls_after, $time_after) = waits('clock');
 cmp_ok($calls_after, '>', $calls, 'a call that waits for the clock counts');
 cmp_ok($time_after - $time, '>', 1, '... with its time');
 
-# Without the registry's row, there is no grant: the call ends by wait_timeout.
+# While the registry is locked, there is no grant, and there are no numbers: calls end by wait_timeout.
 ($calls, $time) = waits('grant');
 my $lock = $node->background_psql('postgres');
-$lock->query_safe('BEGIN; LOCK uidgen.worker_node IN ACCESS EXCLUSIVE MODE');
+$lock->query_safe('BEGIN; LOCK uidgen.worker_node, uidgen.segment IN ACCESS EXCLUSIVE MODE');
 my $state = '';
 ok(poll_until(sub { $state = (sqlstate_of($node, "SET uidgen.wait_timeout = 300; SELECT uid_next()"))[0] }), 'the grant ends');
 is($state, '55000', '... and a call fails');
