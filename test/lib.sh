@@ -96,29 +96,11 @@ as_root()
 	fi
 }
 
-# Is the suite javascript among $SUITES, by its name or its file's?
-needs_javascript()
+# names_suite SUITE: is it among $SUITES, by its name or its file's?
+names_suite()
 {
 	case ${SUITES-} in
-	*javascript*) ;;
-	*) false ;;
-	esac
-}
-
-# And the suite decoder?
-needs_decoder()
-{
-	case ${SUITES-} in
-	*decoder*) ;;
-	*) false ;;
-	esac
-}
-
-# And the suite clients?
-needs_clients()
-{
-	case ${SUITES-} in
-	*clients*) ;;
+	*"$1"*) ;;
 	*) false ;;
 	esac
 }
@@ -178,15 +160,15 @@ bootstrap()
 		want libclang-rt-dev fuzzer_links
 		want spin command -v spin
 		want valgrind command -v valgrind
-		if needs_javascript; then
+		if names_suite javascript; then
 			want nodejs command -v node
 			want npm command -v npm
 		fi
-		if needs_decoder; then
+		if names_suite decoder; then
 			want nodejs command -v node
 			want chromium command -v chromium
 		fi
-		if needs_clients; then
+		if names_suite clients; then
 			want nodejs command -v node
 			want npm command -v npm
 			for module in psycopg psycopg2 sqlalchemy django; do
@@ -226,7 +208,7 @@ bootstrap()
 	[ "$major" -ge 15 ] || die "PostgreSQL 15 or later is needed; $PG_CONFIG is of $major"
 
 	# Nor has each release of Debian one of TimescaleDB.
-	if needs_clients && installed "postgresql-$major"; then
+	if names_suite clients && installed "postgresql-$major"; then
 		missing=
 		want "postgresql-$major-timescaledb" installed "postgresql-$major-timescaledb"
 		if [ -n "$missing" ] && ! { apt-cache show $missing && install_packages; } >/dev/null 2>&1; then

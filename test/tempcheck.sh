@@ -54,10 +54,10 @@ if [ "${1-}" != suites ]; then
 	# By the build's user, whose settings npm may need, and where Node finds them from
 	# the tests on; outside of the sources, which the suite meta looks through.  npm 12
 	# would leave compiled code in /tmp.
-	if needs_javascript; then
+	if names_suite javascript; then
 		npm_packages javascript "$CHECK_DIR"
 	fi
-	if needs_clients; then
+	if names_suite clients; then
 		mkdir "$CHECK_DIR/clients"
 		npm_packages clients "$CHECK_DIR/clients"
 	fi
