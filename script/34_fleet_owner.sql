@@ -380,7 +380,7 @@ COMMENT ON COLUMN uidgen.fleet.worker_id IS 'the worker id in the ids';
 COMMENT ON COLUMN uidgen.fleet.host_name IS 'the host of the last holder';
 COMMENT ON COLUMN uidgen.fleet.port IS 'the port of the last holder';
 COMMENT ON COLUMN uidgen.fleet.identity IS 'of the last holder: system identifier, timeline, inode of the control file, its time of birth, hash of the machine id';
-COMMENT ON COLUMN uidgen.fleet.state IS 'running; ended: its grant is over; released: it was handed back, or freed; kept: it is granted to nobody any more, by keep_worker()';
+COMMENT ON COLUMN uidgen.fleet.state IS 'running; ended: its grant is over; released: it was handed back, or freed; kept: it is granted to nobody any more, by keep_worker() or reserve_backfill()';
 COMMENT ON COLUMN uidgen.fleet.since IS 'the day on which the worker id was last acquired';
 COMMENT ON COLUMN uidgen.fleet.last_call IS 'when it was last acquired, renewed or released';
 COMMENT ON COLUMN uidgen.fleet.until IS 'the end of its grant';

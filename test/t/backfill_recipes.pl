@@ -110,10 +110,14 @@ $node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill()');
 run_section('A map of old to new ids', qr/^CALL/m => sub { call_and_kill("CALL map_authors($batch)", 3, 'SELECT count(*) FROM author_map') });
 is($node->safe_psql('postgres', q{SELECT count(*), bool_and(uid_timestamp(m.new) = date_trunc('milliseconds', a.created_at)) FROM author_map AS m JOIN author AS a ON a.id = m.old}), "$rows|t",
 	'the map has each row once, with its time');
-my $back = sub { };
+# One that comes late, with a time that the map has passed.
+$node->safe_psql('postgres', q{INSERT INTO author (name, created_at) VALUES ('late', '2025-01-02 03:04:05.678 UTC'); CALL map_authors()});
+my ($swap) = map { $_->{text} } grep { $_->{text} =~ /^LOCK TABLE/m } @{ $sections{'In place, by ON UPDATE CASCADE'} };
+like(run_sql($swap), qr/ERROR:  authors are missing in author_map/, 'the swap refuses while an author has no new id');
 run_section('In place, by ON UPDATE CASCADE', qr/SET id = m\.old/ => sub {
 		my ($text) = @_;
 		is($node->safe_psql('postgres', $RIGHT), "$rows|$rows|0", 'in place: all have ids of their time, and belong together');
+		is($node->safe_psql('postgres', q{SELECT uid_timestamp(id) = created_at FROM author WHERE name = 'late'}), 't', '... also the one that came late');
 		is($node->safe_psql('postgres', q{INSERT INTO author (name, created_at) VALUES ('new', now()) RETURNING id > (SELECT max(new) FROM author_map)}) =~ s/\n.*//sr, 't', '... and new ones follow');
 		is(run_sql("SET client_min_messages = warning; $text"), '', 'the way back');
 		is($node->safe_psql('postgres', $OLD), "$rows|$rows", '... leads back');

@@ -248,6 +248,9 @@ $permit = $registry->safe_psql('postgres', "SELECT uidgen.reserve_backfill('$hom
 ($worker) = $permit =~ m{/(\d+)/};
 is($registry->safe_psql('postgres', "SELECT state FROM uidgen.fleet WHERE worker_id = $worker"), 'kept', 'the owner of the registry can, and no node is granted it');
 is($one->safe_psql('postgres', "SELECT uidgen.accept_backfill('$permit'); SELECT (uid_parse(uid_backfill('2025-06-01 UTC'))).worker"), "$worker\n$worker", '... and the node issues ids with it');
+fails_with($registry, "SELECT uidgen.forget_worker($worker)", '55006', qr/worker id $worker of datacenter 0 is reserved for ids of past times.*for good/s, '... nor is it after forget_worker(), which refuses');
+$registry->safe_psql('postgres', "SELECT uidgen.keep_worker(0, $worker)");
+fails_with($registry, "SELECT uidgen.forget_worker($worker)", '55006', qr/reserved for ids of past times/, '... also after keep_worker()');
 $one->restart;
 is($one->safe_psql('postgres', "SELECT (uid_parse(uid_backfill('2025-06-02 UTC'))).worker"), $worker, '... also after a restart');
 $registry->restart;
