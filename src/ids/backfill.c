@@ -79,6 +79,7 @@ typedef struct Stream
 	bool		mine;			/* this transaction has taken it */
 	bool		busy;			/* another one had */
 	bool		changed;
+	bool		stored;			/* in the table, at the transaction's end */
 	Saved	   *saved;			/* the innermost; NULL: only the top level has
 								 * issued */
 } Stream;
@@ -88,8 +89,9 @@ static Stream *streams = NULL;
 static int	nstreams = 0;
 static bool written = false;	/* it is about to end */
 
-/* The database that they are of, as an error tells it. */
+/* The database and the registry that they are of, as the table names them. */
 static char home[UIDGEN_HOME_SIZE];
+static int64 registry;
 
 /* Why other rows do not count. */
 typedef struct Others
@@ -182,14 +184,14 @@ present_registry(void)
 	for (bool asked = false;; asked = true)
 	{
 		bool		held;
-		uint64		registry;
+		uint64		number;
 
 		LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 		held = uidgen_memory->lease.held && uidgen_memory->served_place == uidgen_link()->place();
-		registry = uidgen_memory->lease.grant.registry;
+		number = uidgen_memory->lease.grant.registry;
 		LWLockRelease(&uidgen_memory->lock);
 		if (held)
-			return (int64) registry;
+			return (int64) number;
 		if (asked || !uidgen_probe_grant(&failure))
 			break;
 	}
@@ -225,15 +227,25 @@ add_stream(int32 datacenter, int32 worker)
 	return stream;
 }
 
-/* Read what the table has; of a worker id that this transaction has taken it knows better. */
+static UidgenTick
+latest_asked(Relation table, HeapTuple row)
+{
+	return (UidgenTick) uidgen_layout_get(&uidgen_layout, UIDGEN_TIME, DatumGetInt64(get_value(table, row, ASKED)));
+}
+
+/*
+ * Read what the table has; of a worker id that this transaction has taken it knows better.  The table has no
+ * key, so that rows can be restored whatever is there: of several rows of a worker id the farthest counts.  By
+ * an older one, which a dump of this database brings back, ids would be issued again.
+ */
 static void
 read_table(Others *others)
 {
-	int64		registry = present_registry();
 	Relation	table;
 	SysScanDesc scan;
 	HeapTuple	row;
 
+	registry = present_registry();
 	uidgen_backfill_home(home);
 	memset(others, 0, sizeof(Others));
 	table = open_table(AccessShareLock);
@@ -257,8 +269,8 @@ read_table(Others *others)
 				stream = add_stream(datacenter, worker);
 			if (stream->changed)
 				continue;
-			stream->next = first_free(table, row);
-			stream->asked = (UidgenTick) uidgen_layout_get(&uidgen_layout, UIDGEN_TIME, DatumGetInt64(get_value(table, row, ASKED)));
+			stream->next = Max(stream->next, first_free(table, row));
+			stream->asked = Max(stream->asked, latest_asked(table, row));
 		}
 	}
 	systable_endscan(scan);
@@ -296,29 +308,36 @@ write_table(void)
 	Relation	table;
 	SysScanDesc scan;
 	HeapTuple	row;
-	int			left = 0;
+	bool		missing = false;
+	int			changed = 0;
 
 	for (int i = 0; i < nstreams; i++)
-		left += streams[i].changed;
-	if (left == 0)
+		changed += streams[i].changed;
+	if (changed == 0)
 		return;
 	table = open_table(RowExclusiveLock);
 	scan = systable_beginscan(table, InvalidOid, false, SnapshotSelf, 0, NULL);
-	while (left > 0 && HeapTupleIsValid(row = systable_getnext(scan)))
+	while (HeapTupleIsValid(row = systable_getnext(scan)))
 	{
 		Stream	   *stream = find_stream(DatumGetInt32(get_value(table, row, DATACENTER_ID)),
 										 DatumGetInt32(get_value(table, row, WORKER_ID)));
 
-		/* Its new version is met, too. */
-		if (!stream || !stream->changed || !has_text(table, row, HOME, home))
+		if (!stream || !stream->changed || !has_text(table, row, HOME, home) ||
+			DatumGetInt64(get_value(table, row, REGISTRY)) != registry || !has_text(table, row, LAYOUT, uidgen_layout_text))
 			continue;
-		write_row(table, row, stream);
-		stream->changed = false;
-		left--;
+		/* Its new version is met, too. */
+		if (first_free(table, row) != stream->next || latest_asked(table, row) != stream->asked)
+			write_row(table, row, stream);
+		stream->stored = true;
 	}
 	systable_endscan(scan);
 	table_close(table, NoLock);
-	if (left > 0)
+	for (int i = 0; i < nstreams; i++)
+	{
+		missing |= streams[i].changed && !streams[i].stored;
+		streams[i].changed = streams[i].stored = false;
+	}
+	if (missing)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("a row of uidgen.backfill was removed while ids were issued by it"),

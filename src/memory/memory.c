@@ -114,6 +114,45 @@ uidgen_memory_is_made(void)
 	return uidgen_has_wait_event(MARK);
 }
 
+/*
+ * Shared memory by its name, of zeros if nobody has made it yet.
+ *
+ * The server makes it under a lock that lies in shared memory of its own, and leaves that to the end of the
+ * transaction if there is no room.  The keeper has no transaction here.  If it ended with the lock, older minor
+ * versions (17.6) would touch the lock after that memory is unmapped, and crash.
+ *
+ * ERRCODE_OUT_OF_MEMORY, or whatever else the server says.
+ */
+static void *
+named_memory(const char *name, Size size)
+{
+	MemoryContext context = CurrentMemoryContext;
+	void	   *memory = NULL;
+
+	PG_TRY();
+	{
+		memory = uidgen_named_memory(name, size);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		LWLockReleaseAll();
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+
+		/* Its message has a number that is another one each time, which would be news to the log. */
+		ereport(ERROR,
+				(errcode(error->sqlerrcode),
+				 errmsg("could not make %zu kB of shared memory for uidgen", size / 1024),
+				 errdetail_internal("%s.", error->message),
+				 errhint("Make room for dynamic shared memory (/dev/shm), or lower the setting \"uidgen.max_segments\". If there is room, restart the server.")));
+	}
+	PG_END_TRY();
+	return memory;
+}
+
 bool
 uidgen_map_memory(void)
 {
@@ -122,7 +161,7 @@ uidgen_map_memory(void)
 
 	if (uidgen_memory)
 		return true;
-	memory = uidgen_named_memory(NAME, MEMORY_SIZE);
+	memory = named_memory(NAME, MEMORY_SIZE);
 	mark_memory();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	if (memory->head.shape == 0)
@@ -181,7 +220,7 @@ uidgen_map_slots(bool make)
 	char		name[NAMEDATALEN];
 
 	snprintf(name, sizeof(name), NAME " slots %zu", size);
-	(void) lay_out_slots(uidgen_named_memory(name, size), make);
+	(void) lay_out_slots(named_memory(name, size), make);
 }
 
 /* ---- at preload ---- */

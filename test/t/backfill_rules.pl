@@ -52,6 +52,25 @@ fails_with($node, "SELECT uid_backfill('2025-07-01 UTC', NULL)", '22004', qr/tag
 fails_with($node, "SELECT uid_backfill('2025-07-01 UTC', 1)", '22003', qr/tag 1 is out of range/, '... and one that the layout has no room for');
 fails_with($node, "SET default_transaction_read_only = on; SELECT uid_backfill('2025-07-01 UTC')", '25006', qr/cannot execute uid_backfill\(\) in a read-only transaction/, 'a transaction that only reads has none');
 
+# ---- rows of the table ----
+
+# A dump of the data alone, restored here after more ids were issued; and a row of another registry before ours.
+$node->safe_psql('postgres', 'CREATE TABLE saved AS TABLE uidgen.backfill');
+my @before = ids("SELECT uid_backfill('2025-06-10 UTC') FROM generate_series(1, 5)");
+$node->safe_psql('postgres', 'INSERT INTO uidgen.backfill SELECT * FROM saved');
+fails_with($node, "SELECT uid_backfill('2025-06-05 UTC')", '22023', qr/must not decrease/, 'a row that was restored does not set the time back');
+is(repeated([ @before, map { ids("SELECT uid_backfill('2025-06-10 UTC') FROM generate_series(1, 5)") } 1 .. 3 ]), 0, '... nor is an id issued again');
+is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT (upto, asked)) FROM uidgen.backfill'), '2|1', '... and the rows are brought to the same state');
+$node->safe_psql('postgres', q{
+	UPDATE saved SET registry = registry + 1;
+	DELETE FROM uidgen.backfill WHERE ctid = (SELECT max(ctid) FROM uidgen.backfill);
+	INSERT INTO saved SELECT * FROM uidgen.backfill;
+	DELETE FROM uidgen.backfill;
+	INSERT INTO uidgen.backfill SELECT * FROM saved ORDER BY registry DESC});
+is(repeated([ @before, map { ids("SELECT uid_backfill('2025-06-11 UTC') FROM generate_series(1, 5)") } 1 .. 3 ]), 0, 'a row of another registry is not taken for ours');
+is($node->safe_psql('postgres', "SELECT string_agg(uid_timestamp(upto)::date::text, ' ' ORDER BY registry) FROM uidgen.backfill"), '2025-06-11 2025-06-02', '... or changed');
+$node->safe_psql('postgres', 'DELETE FROM uidgen.backfill WHERE registry = (SELECT max(registry) FROM uidgen.backfill); DROP TABLE saved');
+
 # ---- transactions ----
 
 $node->safe_psql('postgres', 'CREATE TABLE got (id bigint PRIMARY KEY, how text)');

@@ -119,7 +119,7 @@ END
 		$standby->reload;
 		push @story, 'cut';
 	};
-	my $restart = sub { $leader->restart('immediate'); push @story, 'restart' };
+	my $restart = sub { $leader->stop('immediate'); $leader->start; push @story, 'restart' };
 	my $take_snapshot = sub {
 		$leader->stop;
 		my $folder = $snapshot = $leader->data_dir . '_snapshot';
