@@ -430,7 +430,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	dc integer := coalesce(datacenter, current_setting('uidgen.datacenter_id', true)::integer, 0);
+	dc integer := coalesce(datacenter, nullif(current_setting('uidgen.datacenter_id', true), '')::integer, 0);
 	clock CONSTANT timestamptz := uidgen.registry_clock();
 	l uidgen.registry_layout;
 BEGIN

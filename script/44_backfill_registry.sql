@@ -50,7 +50,7 @@ AS $$
 DECLARE
 	is_here CONSTANT boolean := home IS NULL;
 	has_library CONSTANT boolean := to_regprocedure('uidgen.backfill_home()') IS NOT NULL;
-	dc CONSTANT integer := coalesce(datacenter, current_setting('uidgen.datacenter_id', true)::integer, 0);
+	dc CONSTANT integer := coalesce(datacenter, nullif(current_setting('uidgen.datacenter_id', true), '')::integer, 0);
 	clock timestamptz;
 	l uidgen.registry_layout;
 	place text := home;
@@ -82,7 +82,7 @@ BEGIN
 				HINT = 'Ask the registry of that server.';
 	END IF;
 	PERFORM uidgen.check_request('reuse', dc, coalesce(worker, -1), l.max_datacenter, l.max_worker);
-	IF worker IS NULL AND NOT l.shared AND current_setting('uidgen.worker_id', true)::integer >= 0 THEN
+	IF worker IS NULL AND NOT l.shared AND nullif(current_setting('uidgen.worker_id', true), '')::integer >= 0 THEN
 		RAISE EXCEPTION 'the worker id has to be named'
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = '"uidgen.worker_id" is set, so other servers may have worker ids that this registry does not know of.',

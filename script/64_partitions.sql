@@ -204,6 +204,12 @@ BEGIN
 		RAISE EXCEPTION 'no argument of uid_drop_partitions() may be null'
 			USING ERRCODE = 'null_value_not_allowed',
 				HINT = 'To use the server''s layout, leave that argument out.';
+	-- By an older snapshot, a table that was detached meanwhile would still be a partition.
+	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'uid_drop_partitions() drops partitions in isolation level read committed only'
+			USING ERRCODE = 'invalid_transaction_state',
+				DETAIL = format('This transaction has %s, and would not see that a partition was detached before it has its lock.', current_setting('transaction_isolation')),
+				HINT = 'Call it in a transaction of its own.';
 	END IF;
 
 	parent := uidgen.find_partitioned("table");

@@ -358,6 +358,7 @@ DECLARE
 	steps text[] := '{}';
 	remarks text[] := '{}';
 	undo text[] := '{}';
+	grants text[];
 BEGIN
 	SELECT l.* INTO t FROM uidgen.look_at_column("table", id_column, uid_next) AS l;
 	alter_column := format('ALTER TABLE %I.%I ALTER COLUMN %I', t.schema, t.name, id_column);
@@ -371,23 +372,26 @@ BEGIN
 			LATERAL (SELECT CASE c.relpersistence WHEN 't' THEN 'pg_temp' ELSE o.nspname END FROM pg_namespace AS o WHERE o.oid = c.relnamespace) AS n (schema)
 		WHERE c.oid = t.sequence;
 
-	-- An identity cannot go without its sequence, so another one takes over name, position and privileges.
+	-- An identity cannot go without its sequence, so another one takes over name, position and privileges; and on the
+	-- way back again.
 	IF t.identity <> '' THEN
+		grants := ARRAY(SELECT format('GRANT %s ON SEQUENCE %s TO %s%s;', g.privilege_type, q.name,
+				CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+			FROM aclexplode(q.acl) AS g WHERE g.grantee <> q.owner);
 		steps := steps || format('ALTER SEQUENCE %s RENAME TO %I;', q.name, q.other_short)
 			|| format('CREATE %sSEQUENCE %s AS %s %s;', q.persistence, q.name, q.type, q.options)
 			|| format('SELECT setval(%L, last_value, is_called) FROM %s;', q.name, q.other)
 			|| format('%s DROP IDENTITY;', alter_column)
 			|| format('ALTER SEQUENCE %s OWNER TO %I;', q.name, pg_get_userbyid(q.owner))
 			|| format('ALTER SEQUENCE %s OWNED BY %I.%I.%I;', q.name, t.schema, t.name, id_column)
-			|| ARRAY(SELECT format('GRANT %s ON SEQUENCE %s TO %s%s;', g.privilege_type, q.name,
-					CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(g.grantee)) END, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
-				FROM aclexplode(q.acl) AS g WHERE g.grantee <> q.owner);
+			|| grants;
 		undo := undo || format('LOCK TABLE %I.%I IN ACCESS EXCLUSIVE MODE;', t.schema, t.name)
 			|| format('%s DROP DEFAULT;', alter_column)
 			|| format('ALTER SEQUENCE %s RENAME TO %I;', q.name, q.other_short)
 			|| format('%s ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s);', alter_column, CASE t.identity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, q.name, q.options)
 			|| format('SELECT setval(%L, last_value, is_called) FROM %s;', q.name, q.other)
-			|| format('DROP SEQUENCE %s;', q.other);
+			|| format('DROP SEQUENCE %s;', q.other)
+			|| grants;
 	END IF;
 
 	-- The farthest first.  PostgreSQL takes down and puts up again the foreign keys of a column, and for that locks

@@ -93,7 +93,7 @@ COMMENT ON COLUMN uidgen.status.timeline IS 'in a fleet: the timeline of the reg
 COMMENT ON COLUMN uidgen.status.quarantine_until IS 'in a fleet: until when the registry is in quarantine; null if it is not';
 COMMENT ON COLUMN uidgen.status.horizon_lag IS 'how far those who draw keep uid_horizon() of this database behind the clock; null if nothing can be said';
 COMMENT ON COLUMN uidgen.status.pending_restart IS 'settings whose value in the configuration files counts from the next start of the server on; null: there are none';
-COMMENT ON COLUMN uidgen.status.ids IS 'ids that were drawn since the start of the server; see uidgen.statistics';
+COMMENT ON COLUMN uidgen.status.ids IS 'ids that were drawn since the start of the server, or since uidgen.reset_statistics(); see uidgen.statistics';
 -- [since 0.1.0]
 GRANT SELECT ON uidgen.status TO PUBLIC;
 

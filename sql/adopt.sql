@@ -68,6 +68,7 @@ SELECT line FROM back ORDER BY n \gexec
 \set ECHO all
 COMMIT;
 SELECT pg_temp.described('shop.invoice');
+SELECT a.privilege_type, a.is_grantable FROM pg_class, aclexplode(relacl) AS a WHERE oid = 'shop.invoice_id_seq'::regclass AND a.grantee = 'regress_uidgen_reader'::regrole ORDER BY 1;
 INSERT INTO shop.invoice (customer_id) VALUES (1) RETURNING id;
 INSERT INTO shop.invoice (id, customer_id) VALUES (1, 1);
 \echo :LAST_ERROR_SQLSTATE

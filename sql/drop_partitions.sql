@@ -17,6 +17,10 @@ SELECT * FROM uid_drop_partitions('event', '2001-01-01', false, 'default');
 SELECT count(*) FROM partition;
 -- or run as well; a second call finds nothing.
 INSERT INTO event SELECT uid_min(t, 'default') FROM generate_series(timestamptz '2025-02-01', '2025-07-31', '1 day') AS t;
+-- By an older snapshot one that was detached meanwhile would be dropped.
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT * FROM uid_drop_partitions('event', '2025-04-15', true, 'default');
+ROLLBACK;
 SELECT * FROM uid_drop_partitions('event', '2025-04-15', true, 'default');
 SELECT * FROM uid_drop_partitions('event', '2025-04-15', true, 'default');
 SELECT relid FROM partition;

@@ -18,6 +18,7 @@
 
 #include "core/clock.h"
 #include "ids/cache.h"
+#include "memory/counts.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
 #include "memory/server.h"
@@ -64,6 +65,8 @@ wait_for_next_tick(UidgenWait *wait, int64 after, UidgenTick tick)
 
 	if (left <= 0 || earliest_tick() > tick)
 		return;
+	/* It may be the first call of the process, which has not drawn yet. */
+	uidgen_counts_begin();
 	uidgen_wait_begin(wait, 0);
 	if (left > (double) (wait->deadline - uidgen_clock_monotonic()))
 		report_ahead(after, tick, left);

@@ -33,6 +33,8 @@
 #include "core/layout.h"
 #include "ids/generator.h"
 #include "link/link.h"
+#include "memory/attachment.h"
+#include "memory/counts.h"
 #include "memory/identity.h"
 #include "memory/memory.h"
 #include "memory/server.h"
@@ -186,12 +188,14 @@ present_registry(void)
 		bool		held;
 		uint64		number;
 
+		uidgen_follow_seen();
 		LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 		held = uidgen_memory->lease.held && uidgen_memory->served_place == uidgen_link()->place();
 		number = uidgen_memory->lease.grant.registry;
 		LWLockRelease(&uidgen_memory->lock);
 		if (held)
 			return (int64) number;
+		uidgen_counts_begin();	/* for the wait, which may be the process's first call */
 		if (asked || !uidgen_probe_grant(&failure))
 			break;
 	}

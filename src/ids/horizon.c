@@ -15,6 +15,7 @@
 #include "ids/attach.h"
 #include "lib/qunique.h"
 #include "link/link.h"
+#include "memory/attachment.h"
 #include "memory/holders.h"
 #include "memory/memory.h"
 #include "memory/server.h"
@@ -92,7 +93,11 @@ static inline bool
 time_is_known(void)
 {
 	if (uidgen_atomic_read(&uidgen_server_words->era) == 1)
+	{
+		if (uidgen_attached)
+			uidgen_follow_seen();
 		return !uidgen_link()->fleet;
+	}
 	uidgen_read_barrier();
 	return true;
 }
