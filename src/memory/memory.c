@@ -142,7 +142,10 @@ named_memory(const char *name, Size size)
 		error = CopyErrorData();
 		FlushErrorState();
 
-		/* Its message has a number that is another one each time, which would be news to the log. */
+		/*
+		 * Its message has a number that is another one each time, which would
+		 * be news to the log.
+		 */
 		ereport(ERROR,
 				(errcode(error->sqlerrcode),
 				 errmsg("could not make %zu kB of shared memory for uidgen", size / 1024),
