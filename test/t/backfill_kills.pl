@@ -21,6 +21,8 @@ GetOptionsFromString($ENV{UIDGEN_BACKFILL} // '', 'rows=i' => \$rows, 'kills=i' 
 
 my $node = uidgen_node('main', "uidgen.layout = 'default epoch:2022-01-01'", 'restart_after_crash = on', "max_wal_size = '8GB'", "checkpoint_timeout = '1h'", "log_statement = 'none'");
 $node->start;
+# Few rows would be done before they are broken off.
+my $pause = $rows > 100_000 ? 0 : 0.03;
 $node->safe_psql('postgres', "
 	CREATE EXTENSION uidgen;
 	SELECT uidgen.reserve_backfill();
@@ -45,6 +47,7 @@ $node->safe_psql('postgres', "
 			GET DIAGNOSTICS moved = ROW_COUNT;
 			COMMIT;
 			EXIT WHEN moved < batch;
+			PERFORM pg_sleep($pause);
 		END LOOP;
 	END
 	\$\$;");
