@@ -48,10 +48,10 @@ AS 'MODULE_PATHNAME', 'uidgen_measure_horizon'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.measure_horizon() IS 'how far those who draw keep the horizon of this database behind the clock; null: nothing can be said';
 
-CREATE FUNCTION uidgen.accept_step() RETURNS void
+CREATE FUNCTION uidgen.accept_step("from" bigint DEFAULT NULL) RETURNS void
 AS 'MODULE_PATHNAME', 'uidgen_accept_step'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION uidgen.accept_step() IS 'all readers have gone back to where ids were drawn from when the clock was set back: uid_horizon() goes on';
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION uidgen.accept_step(bigint) IS 'all readers have gone back to the id from which on ids were drawn when the clock was set back: uid_horizon() goes on';
 -- [since 0.3.0]
-REVOKE EXECUTE ON FUNCTION uidgen.accept_step() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION uidgen.accept_step(bigint) FROM PUBLIC;
 

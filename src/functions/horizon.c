@@ -158,7 +158,7 @@ uidgen_horizon_holders(PG_FUNCTION_ARGS)
 		SET(1, ObjectIdGetDatum(prepared[i].database));
 		SET_OR_NULL(2, TimestampTzGetDatum(prepared[i].since), unknown);
 		SET_OR_NULL(3, Int64GetDatum(unknown ? 0 : uidgen_horizon_id((UidgenTick) (prepared[i].bound - 1))), unknown);
-		SET(4, TransactionIdGetDatum(prepared[i].xid));
+		SET(4, TransactionIdGetDatum(XidFromFullTransactionId(prepared[i].xid)));
 		uidgen_put_row(fcinfo, row, lengthof(row));
 	}
 	return (Datum) 0;
@@ -178,7 +178,9 @@ uidgen_measure_horizon(PG_FUNCTION_ARGS)
 Datum
 uidgen_accept_step(PG_FUNCTION_ARGS)
 {
+	int64		from = PG_ARGISNULL(0) ? 0 : PG_GETARG_INT64(0);
+
 	(void) uidgen_attach();
-	uidgen_horizon_accept();
+	uidgen_horizon_accept(PG_ARGISNULL(0) ? NULL : &from);
 	PG_RETURN_VOID();
 }

@@ -61,7 +61,7 @@ note_prepared(void)
 
 	if (!holder || uidgen_atomic_read(&holder->bound) == 0)
 		return;
-	prepared.xid = GetTopTransactionId();
+	prepared.xid = GetTopFullTransactionId();
 	prepared.database = MyDatabaseId;
 	prepared.bound = uidgen_atomic_read(&holder->bound);
 	prepared.since = holder->since;

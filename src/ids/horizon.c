@@ -132,7 +132,7 @@ find_least_bound(uint64 *least)
 		const UidgenPreparedHolder *prepared = &uidgen_prepared[i];
 
 		if (prepared->database != MyDatabaseId || prepared->bound >= *least ||
-			!TransactionIdIsInProgress(prepared->xid))
+			!uidgen_is_prepared(prepared))
 			continue;
 		if (prepared->bound == 0)
 			known = false;
@@ -260,7 +260,8 @@ report_passed(void)
 			 errmsg("readers that go on by id would miss rows"),
 			 errdetail("The clock was set back. Readers were told that up to the id " INT64_FORMAT " nothing comes any more, and ids from " INT64_FORMAT " on were drawn after that.",
 					   uidgen_horizon_id(told), uidgen_horizon_id(drawn) + 1),
-			 errhint("Let each reader go back and read the rows between these ids again, then run SELECT uidgen.accept_step().")));
+			 errhint("Let each reader go back and read the rows between these ids again, then run SELECT uidgen.accept_step(" INT64_FORMAT ").",
+					 uidgen_horizon_id(drawn) + 1)));
 }
 
 /* Find the answer for the snapshot at its place, which was not asked for before. */
@@ -379,11 +380,14 @@ uidgen_horizon_tick(UidgenTick *tick)
 }
 
 void
-uidgen_horizon_accept(void)
+uidgen_horizon_accept(const int64 *from)
 {
 	LWLockAcquire(&uidgen_horizon->lock, LW_EXCLUSIVE);
 	if (uidgen_horizon->told != 0)
 	{
+		/* The clock was set back once more, so they have to go back further. */
+		if (from && *from > uidgen_horizon_id(uidgen_horizon->drawn) + 1)
+			report_passed();
 		/* They have gone back to there, and no further. */
 		uidgen_atomic_write(&uidgen_horizon->read_to, (uint64) uidgen_horizon->drawn);
 		/* A reader that sees the new generation reads on from there. */

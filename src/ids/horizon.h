@@ -39,7 +39,10 @@ uidgen_horizon_id(UidgenTick tick)
 	return (int64) ((uint64) tick << uidgen_layout.shift[UIDGEN_TIME]) - 1;
 }
 
-/* Forget that ids were drawn below what readers were told, who now know. */
-extern void uidgen_horizon_accept(void);
+/*
+ * Forget that ids were drawn below what readers were told, who now know.  They have gone back to the id *from, or
+ * NULL: to wherever; ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE if ids below that were drawn.
+ */
+extern void uidgen_horizon_accept(const int64 *from);
 
 #endif							/* UIDGEN_HORIZON_IDS_H */

@@ -71,6 +71,30 @@ uidgen_note_prepared(const UidgenPreparedHolder *holder)
 	uidgen_prepared[uidgen_horizon->nprepared++] = *holder;
 }
 
+/* The full number of a transaction that is in progress. */
+static FullTransactionId
+full_xid(TransactionId xid)
+{
+	FullTransactionId next = ReadNextFullTransactionId();
+	uint32		epoch = EpochFromFullTransactionId(next);
+
+	if (xid > XidFromFullTransactionId(next))
+		epoch--;
+	return FullTransactionIdFromEpochAndXid(epoch, xid);
+}
+
+/*
+ * The server lets no transaction become so old that numbers of 32 bits meet it again.  An entry that nobody has looked
+ * at for so long would: its number seems to be one of the future, which the server takes for running.
+ */
+bool
+uidgen_is_prepared(const UidgenPreparedHolder *holder)
+{
+	uint64		age = U64FromFullTransactionId(ReadNextFullTransactionId()) - U64FromFullTransactionId(holder->xid);
+
+	return age < PG_INT32_MAX && TransactionIdIsInProgress(XidFromFullTransactionId(holder->xid));
+}
+
 void
 uidgen_refresh_prepared(void)
 {
@@ -78,7 +102,7 @@ uidgen_refresh_prepared(void)
 
 	Assert(LWLockHeldByMeInMode(&uidgen_horizon->lock, LW_EXCLUSIVE));
 	for (int i = 0; i < uidgen_horizon->nprepared; i++)
-		if (TransactionIdIsInProgress(uidgen_prepared[i].xid))
+		if (uidgen_is_prepared(&uidgen_prepared[i]))
 			uidgen_prepared[left++] = uidgen_prepared[i];
 	uidgen_horizon->nprepared = left;
 
@@ -94,7 +118,7 @@ uidgen_refresh_prepared(void)
 
 		if (TransactionIdIsValid(proc->xid) && TransactionIdIsInProgress(proc->xid))
 			uidgen_note_prepared(&(UidgenPreparedHolder) {
-				.xid = proc->xid, .database = proc->databaseId
+				.xid = full_xid(proc->xid), .database = proc->databaseId
 			});
 	}
 	uidgen_horizon->prepared_known = true;

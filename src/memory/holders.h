@@ -11,6 +11,7 @@
 
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "core/horizon.h"
 #include "datatype/timestamp.h"
 #include "storage/lwlock.h"
@@ -29,7 +30,7 @@ typedef struct UidgenHolder
 /* A prepared transaction that has drawn ids, or of which that is not known. */
 typedef struct UidgenPreparedHolder
 {
-	TransactionId xid;			/* the entry is dead once it is no longer in
+	FullTransactionId xid;		/* the entry is dead once it is no longer in
 								 * progress */
 	Oid			database;
 	uint64		bound;			/* 0: it was prepared before the server
@@ -104,6 +105,9 @@ extern void uidgen_holders_use(char *memory, bool make, int tranche);
 extern void uidgen_refresh_prepared(void);
 
 /* Room for one more, of which there always is some after a refresh.  Needs the lock exclusively. */
+/* Is it still prepared? */
+extern bool uidgen_is_prepared(const UidgenPreparedHolder *holder);
+
 extern void uidgen_note_prepared(const UidgenPreparedHolder *holder);
 
 #endif							/* UIDGEN_HOLDERS_H */

@@ -20,6 +20,12 @@
 /* As much of the other server's texts as is kept. */
 #define DETAIL_MAX 250
 
+/*
+ * For how long a host that could not tell is not asked again: then it may have been updated, or have a
+ * registry.  Each question is a line in its log.
+ */
+#define MUTE_TIME (INT64CONST(3600) * USECS_PER_SEC)
+
 /* The answer is one short row; see also client.c. */
 #define ANSWER_MAX (256 * 1024)
 
@@ -76,7 +82,7 @@ send_question(UidgenCandidates *candidates, UidgenCandidate *candidate)
 {
 	if (PQsetnonblocking(candidate->conn, 1) != 0)
 		fail_connection(candidates, candidate);
-	else if (!candidates->ask || candidate->host->mute)
+	else if (!candidates->ask || uidgen_clock_monotonic() < candidate->host->mute_until)
 		candidate->state = UIDGEN_CANDIDATE_READY;
 	else if (PQsendQueryParams(candidate->conn, QUESTION, 0, NULL, NULL, NULL, NULL, 0))
 		candidate->state = UIDGEN_CANDIDATE_ASKED;
@@ -140,7 +146,7 @@ end_answer(UidgenCandidates *candidates, UidgenCandidate *candidate)
 	if (result && PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1)
 		read_answer(host, result);
 	else if (result)
-		host->mute = is_mute(result);
+		host->mute_until = is_mute(result) ? uidgen_clock_monotonic() + MUTE_TIME : 0;
 	forget_result(candidate);
 	candidate->state = UIDGEN_CANDIDATE_READY;
 }

@@ -17,6 +17,8 @@
 
 #include <libpq-fe.h>
 
+#include "core/units.h"
+
 typedef struct UidgenHost
 {
 	/* As in the connection string; NULL: libpq's default. */
@@ -39,7 +41,7 @@ typedef struct UidgenHost
 	bool		told;			/* it has told one */
 	int64		registry_id;
 	bool		in_recovery;
-	bool		mute;			/* it cannot tell: it is not asked any more */
+	UidgenMicroseconds mute_until;	/* it cannot tell: it is not asked before */
 	bool		refused;		/* it told another one than is known, and the
 								 * log says so */
 

@@ -288,7 +288,8 @@ $clock->step(-7200);
 ok(poll_until(sub { ($low_id) = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id'); $low_id < $from }), 'and once more, before it is accepted');
 my ($to_then, $from_then) = told_of();
 ok($from_then <= $low_id && $to_then == $to, '... and are told of all');
-$node->safe_psql('postgres', 'SELECT uidgen.accept_step(); INSERT INTO event DEFAULT VALUES');
+fails_with($node, "SELECT uidgen.accept_step($from)", '55000', qr/ids from $from_then on were.*accept_step\($from_then\)/s, '... and who accepts what was told before is told, too');
+$node->safe_psql('postgres', "SELECT uidgen.accept_step($from_then); INSERT INTO event DEFAULT VALUES");
 my $end = $node->safe_psql('postgres', 'SELECT uid_horizon()');
 cmp_ok($end, '<', $before, '... and the horizon is where ids are');
 
