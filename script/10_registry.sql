@@ -438,10 +438,11 @@ BEGIN
 	-- Who was granted it would issue ids that uid_backfill() issues later.  A local registry goes by the end of the
 	-- grant, which stays, and grants it to nobody.
 	IF l.shared AND EXISTS (SELECT FROM uidgen.worker_node AS n
-		WHERE n.datacenter_id = dc AND n.worker_id = worker AND n.granted_until >= l.max_tick AND n.host_name LIKE 'uid\_backfill() %') THEN
+		WHERE n.datacenter_id = dc AND n.worker_id = worker AND n.granted_until >= l.max_tick AND starts_with(n.host_name, 'uid_backfill() ')) THEN
 		RAISE EXCEPTION 'worker id % of datacenter % is reserved for ids of past times', worker, dc
 			USING ERRCODE = 'object_in_use',
-				DETAIL = 'It is used up by uidgen.reserve_backfill(), for good: uid_backfill() has issued ids with it, or may.';
+				DETAIL = 'It is used up by uidgen.reserve_backfill(), for good: uid_backfill() has issued ids with it, or may.',
+				HINT = 'If worker ids are scarce, begin a new registry with a layout that has more worker bits.';
 	END IF;
 	-- The row stays, so that the next grant of this worker id begins above what was granted:
 	-- for one that keep_worker() kept, above what any grant can reach.

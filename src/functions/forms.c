@@ -94,7 +94,7 @@ uidgen_to_uuid(PG_FUNCTION_ARGS)
 				 errmsg("the time in id " INT64_FORMAT " has no place in a uuid: %s",
 						id, timestamptz_to_str(timestamp)),
 				 errdetail("A uuid of version 7 has 48 bits for the milliseconds since 1970; they end in the year 10889."),
-				 errhint("It may be an id of another layout: uid_guess() lists which, and functions that decode ids take one as an argument.")));
+				 errhint(UIDGEN_OTHER_LAYOUT_HINT)));
 	PG_RETURN_UUID_P(uuid);
 }
 

@@ -195,7 +195,7 @@ uidgen_id_timestamp(const UidgenLayout *layout, int64 id)
 				 errmsg("id " INT64_FORMAT " does not fit the layout", id),
 				 errdetail("The layout \"%s\" uses %d bits, but the id has other bits set.",
 						   text, layout->total_bits),
-				 errhint("It may be an id of another layout: uid_guess() lists which, and functions that decode ids take one as an argument.")));
+				 errhint(UIDGEN_OTHER_LAYOUT_HINT)));
 	}
 	if (!uidgen_tick_timestamp(layout, uidgen_layout_get(layout, UIDGEN_TIME, id),
 							   &timestamp))
@@ -204,7 +204,7 @@ uidgen_id_timestamp(const UidgenLayout *layout, int64 id)
 				 errmsg("the time in id " INT64_FORMAT " is out of range", id),
 				 errdetail("Its tick is " UINT64_FORMAT ".",
 						   uidgen_layout_get(layout, UIDGEN_TIME, id)),
-				 errhint("It may be an id of another layout: uid_guess() lists which, and functions that decode ids take one as an argument.")));
+				 errhint(UIDGEN_OTHER_LAYOUT_HINT)));
 	return timestamp;
 }
 

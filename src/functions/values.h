@@ -61,6 +61,10 @@ extern const char *uidgen_field_meaning(UidgenField field);
 
 /* ---- times ---- */
 
+/* The hint of errors about an id that a layout cannot read. */
+#define UIDGEN_OTHER_LAYOUT_HINT \
+	"It may be an id of another layout: uid_guess() lists which, and functions that decode ids take one as an argument."
+
 /* Where a time lies, seen from the ticks of a layout. */
 typedef enum UidgenTimePlace
 {

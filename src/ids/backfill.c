@@ -95,7 +95,16 @@ static bool written = false;	/* it is about to end */
 static char home[UIDGEN_HOME_SIZE];
 static int64 registry;
 
-/* Why other rows do not count. */
+/* Does a row count, and why not? */
+typedef enum RowKind
+{
+	ROW_OURS,
+	ROW_OF_OTHER_HOME,
+	ROW_OF_OTHER_REGISTRY,
+	ROW_OF_OTHER_LAYOUT
+} RowKind;
+
+/* How many do not count. */
 typedef struct Others
 {
 	int			homes;			/* of another database, of which this is a copy */
@@ -237,6 +246,15 @@ latest_asked(Relation table, HeapTuple row)
 	return (UidgenTick) uidgen_layout_get(&uidgen_layout, UIDGEN_TIME, DatumGetInt64(get_value(table, row, ASKED)));
 }
 
+static RowKind
+kind_of(Relation table, HeapTuple row)
+{
+	return !has_text(table, row, HOME, home) ? ROW_OF_OTHER_HOME :
+		DatumGetInt64(get_value(table, row, REGISTRY)) != registry ? ROW_OF_OTHER_REGISTRY :
+		!has_text(table, row, LAYOUT, uidgen_layout_text) ? ROW_OF_OTHER_LAYOUT :
+		ROW_OURS;
+}
+
 /*
  * Read what the table has; of a worker id that this transaction has taken it knows better.  The table has no
  * key, so that rows can be restored whatever is there: of several rows of a worker id the farthest counts.  By
@@ -260,21 +278,26 @@ read_table(Others *others)
 		int32		worker = DatumGetInt32(get_value(table, row, WORKER_ID));
 		Stream	   *stream;
 
-		if (!has_text(table, row, HOME, home))
-			others->homes++;
-		else if (DatumGetInt64(get_value(table, row, REGISTRY)) != registry)
-			others->registries++;
-		else if (!has_text(table, row, LAYOUT, uidgen_layout_text))
-			others->layouts++;
-		else
+		switch (kind_of(table, row))
 		{
-			stream = find_stream(datacenter, worker);
-			if (!stream)
-				stream = add_stream(datacenter, worker);
-			if (stream->changed)
-				continue;
-			stream->next = Max(stream->next, first_free(table, row));
-			stream->asked = Max(stream->asked, latest_asked(table, row));
+			case ROW_OF_OTHER_HOME:
+				others->homes++;
+				break;
+			case ROW_OF_OTHER_REGISTRY:
+				others->registries++;
+				break;
+			case ROW_OF_OTHER_LAYOUT:
+				others->layouts++;
+				break;
+			case ROW_OURS:
+				stream = find_stream(datacenter, worker);
+				if (!stream)
+					stream = add_stream(datacenter, worker);
+				if (stream->changed)
+					break;
+				stream->next = Max(stream->next, first_free(table, row));
+				stream->asked = Max(stream->asked, latest_asked(table, row));
+				break;
 		}
 	}
 	systable_endscan(scan);
@@ -326,8 +349,7 @@ write_table(void)
 		Stream	   *stream = find_stream(DatumGetInt32(get_value(table, row, DATACENTER_ID)),
 										 DatumGetInt32(get_value(table, row, WORKER_ID)));
 
-		if (!stream || !stream->changed || !has_text(table, row, HOME, home) ||
-			DatumGetInt64(get_value(table, row, REGISTRY)) != registry || !has_text(table, row, LAYOUT, uidgen_layout_text))
+		if (!stream || !stream->changed || kind_of(table, row) != ROW_OURS)
 			continue;
 		/* Its new version is met, too. */
 		if (first_free(table, row) != stream->next || latest_asked(table, row) != stream->asked)

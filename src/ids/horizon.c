@@ -57,14 +57,10 @@ static UidgenHorizonNote last_note;
 static SnapshotPlace
 place_of(Snapshot snapshot)
 {
-	FullTransactionId next = ReadNextFullTransactionId();
-	uint32		epoch = EpochFromFullTransactionId(next);
 	TransactionId own = GetTopTransactionIdIfAny();
 	SnapshotPlace place;
 
-	if (snapshot->xmax > XidFromFullTransactionId(next))
-		epoch--;
-	place.xmax = U64FromFullTransactionId(FullTransactionIdFromEpochAndXid(epoch, snapshot->xmax));
+	place.xmax = U64FromFullTransactionId(uidgen_full_xid(snapshot->xmax));
 	place.running = snapshot->xcnt;
 	if (snapshot->xcnt > 1)
 	{

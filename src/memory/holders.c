@@ -71,9 +71,8 @@ uidgen_note_prepared(const UidgenPreparedHolder *holder)
 	uidgen_prepared[uidgen_horizon->nprepared++] = *holder;
 }
 
-/* The full number of a transaction that is in progress. */
-static FullTransactionId
-full_xid(TransactionId xid)
+FullTransactionId
+uidgen_full_xid(TransactionId xid)
 {
 	FullTransactionId next = ReadNextFullTransactionId();
 	uint32		epoch = EpochFromFullTransactionId(next);
@@ -118,7 +117,7 @@ uidgen_refresh_prepared(void)
 
 		if (TransactionIdIsValid(proc->xid) && TransactionIdIsInProgress(proc->xid))
 			uidgen_note_prepared(&(UidgenPreparedHolder) {
-				.xid = full_xid(proc->xid), .database = proc->databaseId
+				.xid = uidgen_full_xid(proc->xid), .database = proc->databaseId
 			});
 	}
 	uidgen_horizon->prepared_known = true;

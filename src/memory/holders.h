@@ -104,10 +104,13 @@ extern void uidgen_holders_use(char *memory, bool make, int tranche);
  */
 extern void uidgen_refresh_prepared(void);
 
-/* Room for one more, of which there always is some after a refresh.  Needs the lock exclusively. */
+/* The full number of a transaction id that is not older than 2^31 others, as one that is in progress. */
+extern FullTransactionId uidgen_full_xid(TransactionId xid);
+
 /* Is it still prepared? */
 extern bool uidgen_is_prepared(const UidgenPreparedHolder *holder);
 
+/* Room for one more, of which there always is some after a refresh.  Needs the lock exclusively. */
 extern void uidgen_note_prepared(const UidgenPreparedHolder *holder);
 
 #endif							/* UIDGEN_HOLDERS_H */

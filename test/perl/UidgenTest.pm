@@ -16,7 +16,7 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(preload is_late uidgen_node try_psql sqlstate_of fails_with poll_until log_since
-  start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated change_setting await_keeper keeper_pid keeper_pids
+  start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated change_setting await_keeper keeper_pid keeper_pids the_keeper
   postmaster_pid end_keeper await_end times_asleep is_asleep stop_processes crash kill_and_start start_again percentile spread build_program
   build_module release_archive);
 
@@ -247,6 +247,13 @@ sub keeper_pid
 	return @keepers == 1 ? $keepers[0] : '';
 }
 
+# The keeper, once there is one, and no successor beside it.
+sub the_keeper
+{
+	my ($node) = @_;
+	return poll_until(sub { keeper_pid($node) }) || die 'there is not one keeper';
+}
+
 # End the keeper; with 'TERM', as pg_terminate_backend() does it, its grant is handed
 # back.  True once another one has begun.  There may be none for a moment: a keeper whose
 # registry is another database since a reload ends by itself.  Where the library is not
@@ -255,7 +262,7 @@ sub keeper_pid
 sub end_keeper
 {
 	my ($node, $signal) = @_;
-	my $keeper = poll_until(sub { keeper_pid($node) }) or die 'no keeper runs';
+	my $keeper = the_keeper($node);
 	kill $signal // 'TERM', $keeper;
 	return poll_until(
 		sub {

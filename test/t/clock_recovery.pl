@@ -216,7 +216,7 @@ foreach my $back ($hour + 12, 2 * $hour)
 		query('SELECT uid_next()');
 		$clock->step(2);
 		my @before = split /\n/, query('SELECT uid_next() FROM generate_series(1, 1000)');
-		my $pid = keeper_pid($node);
+		my $pid = the_keeper($node);
 		kill 'STOP', $pid;
 		$clock->step(-$back);
 		if ($end eq 'kill -9')

@@ -199,7 +199,7 @@ reset_all();
 
 # Once connected, the keeper follows the configuration files again: here, in what it
 # writes to the log.
-my $connected = keeper_pid($node);
+my $connected = the_keeper($node);
 $node->append_conf('postgresql.conf', "log_min_messages = 'fatal'\n");
 $node->reload;
 ok( poll_until(sub {
@@ -230,7 +230,7 @@ $node->safe_psql('postgres', 'SELECT uid_next()');
 keeper_works('hostile settings in the configuration file');
 my $locker = $node->background_psql('registry');
 $locker->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
-my $keeper = keeper_pid($node);
+my $keeper = the_keeper($node);
 ok( poll_until(sub { (sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()'))[1] =~ /lock timeout/ }),
 	'an error of the registry ends the attempt');
 is(keeper_pid($node), $keeper, 'and not the keeper');

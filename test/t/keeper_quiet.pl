@@ -82,13 +82,6 @@ sub idle
 	return;
 }
 
-# The keeper, once there is one, and no successor beside it.
-sub the_keeper
-{
-	my ($node) = @_;
-	return poll_until(sub { keeper_pid($node) }) || die 'there is not one keeper';
-}
-
 # Half a minute passes; true once another keeper has taken its place.  An id that was just drawn, or is
 # drawn meanwhile, may still be an attempt's, which ends later; then another half minute has to pass.
 sub is_followed

@@ -80,14 +80,14 @@ is((registry_row($last))[2], 2, 'it was acquired a second time');
 foreach my $round (1 .. 5)
 {
 	# Two follow each other for a moment, where sessions have called one.
-	my $pid = poll_until(sub { keeper_pid($node) }) or die 'no keeper runs';
+	my $pid = the_keeper($node);
 	1 while kill 'TERM', $pid;
 	is((registry_row($last))[0], 't', "round $round: a keeper that is terminated releases its worker id");
 	$last = draw_above("round $round: after the end of the keeper");
 }
 
 # A stop while there is no grant.
-kill 'TERM', (poll_until(sub { keeper_pid($node) }) or die 'no keeper runs');
+kill 'TERM', the_keeper($node);
 ok($node->poll_query_until('postgres', 'SELECT released FROM uidgen.worker_node'), 'the worker id is released');
 $node->restart;
 $last = draw_above('after a stop without a grant');
@@ -114,7 +114,7 @@ draw_above('after the crash of a backend');
 # And of the keeper.
 my $drawing = start_drawing($node);
 ok(await_drawing($drawing, 1000), 'ids are drawn');
-kill 'KILL', (keeper_pid($node) or die 'no keeper runs');
+kill 'KILL', the_keeper($node);
 $drawing->{run}->finish;
 my $seen = stop_drawing($drawing);
 is(repeated(\@all, $seen), 0, 'again no id was issued twice');

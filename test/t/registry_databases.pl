@@ -171,7 +171,7 @@ is($node->safe_psql('postgres', 'SELECT count(*), min(worker_id) FROM uidgen.wor
 
 # ---- a reload that names the same database ----
 
-my $keeper = keeper_pid($node);
+my $keeper = the_keeper($node);
 $node->reload;
 foreach (1 .. 2)
 {

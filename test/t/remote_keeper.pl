@@ -90,7 +90,6 @@ ok(poll_until(sub { ($node->safe_psql('postgres', 'SELECT last_error FROM uidgen
 foreach my $timeout ('2s', '10min')
 {
 	change_setting($node, 'uidgen.registry_timeout', $timeout) if $timeout ne '2s';
-	my $keeper = keeper_pid($node);
 	ok(end_keeper($node), "SIGTERM ends a keeper that waits for a connection ($timeout)");
 }
 $node->stop('fast');
@@ -100,7 +99,7 @@ $node->start;
 $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_until(qr/started/, "\\echo started\nSELECT uid_next();\n");
 poll_until(sub { keeper_pid($node) && libraries(keeper_pid($node)) =~ /libpq/ });
-my $keeper = keeper_pid($node);
+my $keeper = the_keeper($node);
 kill_and_start($node);
 ok(await_end($keeper), 'the end of the postmaster ends the wait');
 eval { $session->quit };
