@@ -88,8 +88,8 @@ SCRIPT_PARTS = 10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 40_se
 # A registry for a server on which no extension can be installed.
 REGISTRY_HEAD = 02_schema
 REGISTRY_PARTS = 10_registry 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls 44_backfill_registry 48_registry_status
-UPDATES_FROM = 0.1.0 0.2.0 0.2.1 0.2.2
-REGISTRY_UPDATES_FROM = 0.2.0 0.2.1 0.2.2
+UPDATES_FROM =
+REGISTRY_UPDATES_FROM =
 DATA_built = script/uidgen--$(EXTVERSION).sql $(UPDATES_FROM:%=script/uidgen--%--$(EXTVERSION).sql) \
 	script/uidgen-registry--$(EXTVERSION).sql $(REGISTRY_UPDATES_FROM:%=script/uidgen-registry--%--$(EXTVERSION).sql)
 PG_CPPFLAGS = -I$(srcdir)/src -DUIDGEN_VERSION='"$(EXTVERSION)"'

@@ -14,9 +14,9 @@ SET LOCAL client_min_messages = warning;
 -- The registry and what operators use are in schema uidgen; the uid_* functions go to the
 -- schema given at CREATE EXTENSION.  If a schema uidgen exists already, this fails: objects
 -- that somebody else made must not be mixed with functions that run as superuser.
--- [since 0.1.0]
+-- [since 0.4.0]
 CREATE SCHEMA uidgen;
 COMMENT ON SCHEMA uidgen IS 'registry of worker ids, status and presets of uidgen';
--- [since 0.1.0]
+-- [since 0.4.0]
 GRANT USAGE ON SCHEMA uidgen TO PUBLIC;
 

@@ -4,19 +4,14 @@
 
 -- A running server keeps the library that it has loaded, also after a newer one is
 -- installed.  An older library lacks C functions that are declared below, so the user is told
--- what to do before the first of them.  That of version 0.1.0 cannot say its version.
+-- what to do before the first of them.
+CREATE FUNCTION uidgen.library_version() RETURNS text
+AS 'MODULE_PATHNAME', 'uidgen_library_version'
+LANGUAGE C STABLE STRICT PARALLEL SAFE;
 DO $$
 DECLARE
-	loaded text := '0.1.0';
+	loaded text := uidgen.library_version();
 BEGIN
-	BEGIN
-		CREATE FUNCTION uidgen.library_version() RETURNS text
-		AS 'MODULE_PATHNAME', 'uidgen_library_version'
-		LANGUAGE C STABLE STRICT PARALLEL SAFE;
-		loaded := uidgen.library_version();
-	EXCEPTION WHEN undefined_function THEN
-		NULL;
-	END;
 	IF string_to_array(loaded, '.')::integer[] < string_to_array('UIDGEN_VERSION', '.')::integer[] THEN
 		RAISE EXCEPTION 'the server has loaded an older library of uidgen than this version of the extension needs'
 			USING ERRCODE = 'object_not_in_prerequisite_state',

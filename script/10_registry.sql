@@ -19,7 +19,7 @@
 -- link_local.c).  Calls of nodes come in ordinary sessions, which cannot do that: whoever drops a
 -- registry that nodes use locks the tables before, or may have to do it again.
 
--- [since 0.1.0]
+-- [since 0.4.0]
 CREATE TABLE uidgen.worker_node (
 	datacenter_id integer NOT NULL,
 	worker_id integer NOT NULL,
@@ -38,7 +38,7 @@ CREATE TABLE uidgen.worker_node (
 ) WITH (fillfactor = 20);	-- room for the renewals' row versions (HOT)
 
 -- An index on what a renewal changes would end HOT.
--- [since 0.2.0]
+-- [since 0.4.0]
 CREATE INDEX worker_node_identity_idx ON uidgen.worker_node (datacenter_id, identity);
 COMMENT ON INDEX uidgen.worker_node_identity_idx IS 'finds the worker ids that a node of a fleet had before';
 
@@ -57,7 +57,7 @@ COMMENT ON COLUMN uidgen.worker_node.granted_until IS 'last tick granted; the la
 COMMENT ON COLUMN uidgen.worker_node.released IS 'whether anybody may have it: it was handed back by a clean shutdown, freed by forget_worker(), or only its end was brought along';
 COMMENT ON COLUMN uidgen.worker_node.launches IS 'how many times the worker id was acquired';
 
--- [since 0.1.0]
+-- [since 0.4.0]
 CREATE TABLE uidgen.registry_layout (
 	only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
 	layout text NOT NULL,
@@ -78,7 +78,7 @@ CREATE TABLE uidgen.registry_layout (
 	quarantine_until bigint
 );
 
--- [since 0.2.1]
+-- [since 0.4.0]
 ALTER TABLE uidgen.registry_layout
 	ADD CONSTRAINT shared_is_complete CHECK (NOT shared
 		OR (registry_id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) IS NOT NULL),
@@ -86,7 +86,7 @@ ALTER TABLE uidgen.registry_layout
 	ADD CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0'),
 	ADD CONSTRAINT lengths_have_no_days CHECK (date_trunc('day'::text, max_lead) = interval '0' AND date_trunc('day'::text, clock_slack) = interval '0');
 
--- [since 0.2.2]
+-- [since 0.4.0]
 ALTER TABLE uidgen.registry_layout
 	ADD COLUMN IF NOT EXISTS timeline_offset integer NOT NULL DEFAULT 0,
 	ADD COLUMN IF NOT EXISTS segments_confirmed boolean NOT NULL DEFAULT false,
@@ -115,11 +115,11 @@ COMMENT ON COLUMN uidgen.registry_layout.started IS 'when its server had started
 COMMENT ON COLUMN uidgen.registry_layout.quarantine_until IS 'a grant of a shared registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
 
 -- Host names and ports are for monitoring only.
--- [since 0.1.0]
+-- [since 0.4.0]
 GRANT SELECT ON uidgen.registry_layout TO pg_monitor;
 -- All but the token, by which a node proves that a row is its own.  An update does this
 -- only where pg_monitor had all.
--- [since 0.1.0]
+-- [since 0.4.0]
 GRANT SELECT (datacenter_id, worker_id, host_name, port, type, launch_date, created, modified, identity, granted_until, released, launches)
 	ON uidgen.worker_node TO pg_monitor;
 
@@ -135,22 +135,22 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.drop_replicated_row() IS 'trigger: drops rows that logical replication brings';
--- [since 0.1.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.drop_replicated_row() FROM PUBLIC;
 
--- [since 0.1.0]
+-- [since 0.4.0]
 CREATE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.worker_node
 	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
--- [since 0.1.0]
+-- [since 0.4.0]
 ALTER TABLE uidgen.worker_node ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.worker_node IS 'drops rows that logical replication brings';
 
--- [since 0.1.0]
+-- [since 0.4.0]
 CREATE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.registry_layout
 	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
--- [since 0.1.0]
+-- [since 0.4.0]
 ALTER TABLE uidgen.registry_layout ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.registry_layout IS 'drops rows that logical replication brings';
 
@@ -168,14 +168,14 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_truncate() IS 'trigger: refuses TRUNCATE of the registry';
--- [since 0.1.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.refuse_truncate() FROM PUBLIC;
 
--- [since 0.1.0]
+-- [since 0.4.0]
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.worker_node
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
 COMMENT ON TRIGGER refuse_truncate ON uidgen.worker_node IS 'refuses TRUNCATE of the registry';
--- [since 0.1.0]
+-- [since 0.4.0]
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.registry_layout
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
 COMMENT ON TRIGGER refuse_truncate ON uidgen.registry_layout IS 'refuses TRUNCATE of the registry';
@@ -227,7 +227,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.registry_log() IS 'how far the log of the registry''s server is written, and how far one of its standbys has replayed it';
--- [since 0.2.2]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.registry_log() FROM PUBLIC;
 
 CREATE FUNCTION uidgen.check_confirmable() RETURNS trigger
@@ -248,9 +248,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.check_confirmable() IS 'trigger: refuses segments_confirmed where the registry''s owner cannot see how far its standbys are';
--- [since 0.2.2]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.check_confirmable() FROM PUBLIC;
--- [since 0.2.2]
+-- [since 0.4.0]
 CREATE OR REPLACE TRIGGER check_confirmable BEFORE UPDATE ON uidgen.registry_layout
 	FOR EACH ROW WHEN (new.segments_confirmed AND NOT old.segments_confirmed) EXECUTE FUNCTION uidgen.check_confirmable();
 COMMENT ON TRIGGER check_confirmable ON uidgen.registry_layout IS 'refuses segments_confirmed where the registry''s owner cannot see how far its standbys are';
@@ -322,7 +322,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_isolation() IS 'raises the error that a transaction''s isolation level is not for a registry';
--- [since 0.3.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.reset_hint(text), uidgen.refuse_isolation() FROM PUBLIC;
 
 CREATE FUNCTION uidgen.check_request(
@@ -397,7 +397,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.never_used_worker(uidgen.registry_layout, integer) IS 'a worker id that the registry has no row of, at random; null: there is none';
--- [since 0.3.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.never_used_worker(uidgen.registry_layout, integer) FROM PUBLIC;
 
 -- What is given out without having been written would be given out again.  So each write is
@@ -421,7 +421,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.check_written(boolean) IS 'raises an error if a row was not written';
--- [since 0.2.1]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.check_written(boolean) FROM PUBLIC;
 
 CREATE FUNCTION uidgen.forget_worker(worker integer, datacenter integer DEFAULT NULL) RETURNS void
@@ -467,7 +467,7 @@ $$;
 COMMENT ON FUNCTION uidgen.forget_worker(integer, integer)
 	IS 'frees a worker id whose instance will never issue ids again, or one that keep_worker() kept';
 
--- [since 0.2.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.registry_clock(),
 	uidgen.registry_history(),

@@ -461,7 +461,7 @@ COMMENT ON FUNCTION uidgen.local_grants(text, integer, integer)
 	IS 'the worker ids of a local registry with their ends, the highest first; for the keeper';
 
 -- The keeper calls these functions as their owner; nobody else should call them.
--- [since 0.2.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.check_local(),
 	uidgen.local_grants(text, integer, integer),

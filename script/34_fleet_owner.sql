@@ -384,11 +384,11 @@ COMMENT ON COLUMN uidgen.fleet.state IS 'running; ended: its grant is over; rele
 COMMENT ON COLUMN uidgen.fleet.since IS 'the day on which the worker id was last acquired';
 COMMENT ON COLUMN uidgen.fleet.last_call IS 'when it was last acquired, renewed or released';
 COMMENT ON COLUMN uidgen.fleet.until IS 'the end of its grant';
--- [since 0.2.0]
+-- [since 0.4.0]
 GRANT SELECT ON uidgen.fleet TO pg_monitor;
 
 -- Nodes call those of node_functions(), by grant_node(); the owner share_registry() and so on.
--- [since 0.2.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.ticks_in(interval, bigint),
 	uidgen.microseconds(timestamptz),
@@ -416,7 +416,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.revoke_node(regrole),
 	uidgen.node_functions()
 	FROM PUBLIC;
--- [since 0.2.2]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.is_locked(uidgen.worker_node, xid, boolean),
 	uidgen.explain_lock(integer),
@@ -425,25 +425,10 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.registry_identity(),
 	uidgen.take_over_registry()
 	FROM PUBLIC;
--- [since 0.3.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.warn_of_settings(oid), uidgen.is_short(text) FROM PUBLIC;
--- Who is a node already may call it as well.
--- [since 0.2.2]
-DO $$
-DECLARE
-	g record;
-BEGIN
-	FOR g IN
-		SELECT DISTINCT a.grantee, a.is_grantable FROM pg_proc AS p, aclexplode(p.proacl) AS a
-			WHERE p.pronamespace = 'uidgen'::regnamespace AND p.proname = 'node_acquire' AND a.grantee NOT IN (0::oid, p.proowner)
-	LOOP
-		EXECUTE format('GRANT EXECUTE ON FUNCTION uidgen.registry_identity() TO %s%s',
-			g.grantee::regrole, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
-	END LOOP;
-END
-$$;
 -- The views call these as whoever looks at them.
--- [since 0.2.0]
+-- [since 0.4.0]
 GRANT EXECUTE ON FUNCTION
 	uidgen.registry_clock(),
 	uidgen.ticks_in(interval, bigint),

@@ -22,7 +22,7 @@
 --		gives nothing and writes the history down, and numbers are given out once a standby has
 --		replayed that.  So whoever takes over next knows of it.
 --
--- [since 0.2.0]
+-- [since 0.4.0]
 CREATE TABLE uidgen.segment (
 	name text COLLATE "C" PRIMARY KEY,	-- an index that no change of the system's locales can break
 	last_value bigint NOT NULL,
@@ -46,7 +46,7 @@ CREATE TABLE uidgen.segment (
 	CONSTRAINT failover_gap_is_not_negative CHECK (failover_gap >= 0)
 ) WITH (fillfactor = 20);	-- room for the fetches' row versions (HOT)
 
--- [since 0.2.2]
+-- [since 0.4.0]
 ALTER TABLE uidgen.segment
 	ADD COLUMN IF NOT EXISTS reigns bigint[] NOT NULL DEFAULT ARRAY[uidgen.new_token() & 9223372036854775806::bigint],
 	ADD COLUMN IF NOT EXISTS reign_ends bigint[] NOT NULL DEFAULT '{}',
@@ -88,18 +88,18 @@ COMMENT ON COLUMN uidgen.segment.evidence IS 'the highest number that a server w
 COMMENT ON COLUMN uidgen.segment.rate IS 'numbers a second that all servers together were given when last_value was last changed, as a mean over about a minute';
 COMMENT ON COLUMN uidgen.segment.unconfirmed IS 'with segments_confirmed, after a failover: numbers are given out once a standby has replayed the log up to here; 0/0: that is not known yet; null: they are given out';
 
--- [since 0.2.0]
+-- [since 0.4.0]
 GRANT SELECT ON uidgen.segment TO pg_monitor;
 
--- [since 0.2.0]
+-- [since 0.4.0]
 CREATE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.segment
 	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
--- [since 0.2.0]
+-- [since 0.4.0]
 ALTER TABLE uidgen.segment ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.segment IS 'drops rows that logical replication brings';
 
--- [since 0.2.0]
+-- [since 0.4.0]
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.segment
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
 COMMENT ON TRIGGER refuse_truncate ON uidgen.segment IS 'refuses TRUNCATE of the registry';
@@ -117,10 +117,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_last_value() IS 'trigger: refuses to set the numbers of a segment by hand';
--- [since 0.2.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.refuse_last_value() FROM PUBLIC;
 
--- [since 0.2.0]
+-- [since 0.4.0]
 CREATE TRIGGER refuse_last_value BEFORE UPDATE ON uidgen.segment
 	FOR EACH ROW WHEN (new.version = old.version
 		AND (new.name, new.last_value, new.incarnation, new.run_start, new.system_identifier, new.timeline, new.database)
@@ -129,7 +129,7 @@ CREATE TRIGGER refuse_last_value BEFORE UPDATE ON uidgen.segment
 COMMENT ON TRIGGER refuse_last_value ON uidgen.segment IS 'refuses to set the numbers of a segment by hand';
 
 -- As text, since pg_catalog has no operator for just these arrays.
--- [since 0.2.2]
+-- [since 0.4.0]
 CREATE OR REPLACE TRIGGER refuse_reigns BEFORE UPDATE ON uidgen.segment
 	FOR EACH ROW WHEN (new.version = old.version
 		AND (new.reigns::text, new.reign_ends::text, new.reign_begins::text, new.reign_floor, new.started, new.stopped, new.stopped_since, new.evidence, new.unconfirmed)
@@ -155,10 +155,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_smaller_gap() IS 'trigger: refuses to lower failover_gap while it is still to be left out';
--- [since 0.2.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.refuse_smaller_gap() FROM PUBLIC;
 
--- [since 0.2.0]
+-- [since 0.4.0]
 CREATE TRIGGER refuse_smaller_gap BEFORE UPDATE ON uidgen.segment
 	FOR EACH ROW WHEN (new.version = old.version AND new.failover_gap < old.failover_gap)
 	EXECUTE FUNCTION uidgen.refuse_smaller_gap();

@@ -119,7 +119,7 @@ $$;
 COMMENT ON FUNCTION uidgen.reserve_backfill(text, integer, integer)
 	IS 'reserves a worker id that was never granted, and never will be, for uid_backfill() in this database, or in the one that uidgen.backfill_home() has named; returns what that has to accept';
 
--- [since 0.3.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.registry_number(uidgen.registry_layout),
 	uidgen.begin_reservation(),

@@ -37,19 +37,18 @@ COMMENT ON COLUMN uidgen.registry_status.quarantine_until IS 'until when the reg
 COMMENT ON COLUMN uidgen.registry_status.dead_rows IS 'versions of rows that VACUUM has not removed yet';
 COMMENT ON COLUMN uidgen.registry_status.stopped_segments IS 'segments that are stopped';
 COMMENT ON COLUMN uidgen.registry_status.gap_lasts IS 'for how long failover_gap covers what is given out now, of the segment where that is shortest; null: no segment has a gap, or none is drawn from';
--- [since 0.2.0]
+-- [since 0.4.0]
 GRANT SELECT ON uidgen.registry_status TO pg_monitor;
 
--- [since 0.2.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.create_segment(text, bigint, bigint, bigint, text, boolean),
 	uidgen.explain_no_segment(text),
 	uidgen.drop_segment(text),
 	uidgen.raise_segment(text, bigint),
-	uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint),
 	uidgen.segment_release(bytea, bigint, bigint, bigint)
 	FROM PUBLIC;
--- [since 0.2.2]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.gap_lasts(uidgen.segment, timestamptz),
 	uidgen.begin_segment_call(bytea),
@@ -58,23 +57,6 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint)
 	FROM PUBLIC;
 -- The view calls it as whoever looks at it.
--- [since 0.2.2]
+-- [since 0.4.0]
 GRANT EXECUTE ON FUNCTION uidgen.gap_lasts(uidgen.segment, timestamptz) TO pg_monitor;
--- Who may call the one may call the other: roles that grant_node() was called for before an update.
--- [since 0.2.2]
-DO $$
-DECLARE
-	g record;
-BEGIN
-	FOR g IN
-		SELECT a.grantee, a.is_grantable
-			FROM pg_proc AS p CROSS JOIN LATERAL aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS a
-			WHERE p.oid = 'uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint, bigint)'::regprocedure
-				AND a.privilege_type = 'EXECUTE' AND a.grantee <> p.proowner
-	LOOP
-		EXECUTE format('GRANT EXECUTE ON FUNCTION uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint) TO %s%s',
-			CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' END);
-	END LOOP;
-END
-$$;
 

@@ -48,11 +48,6 @@ AS 'MODULE_PATHNAME', 'uidgen_next_batch'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1000;
 COMMENT ON FUNCTION @extschema@.uid_next_batch(integer, integer) IS 'n new ids, increasing';
 
-CREATE FUNCTION @extschema@.uid_next_block(n integer, tag integer DEFAULT 0, OUT first_id bigint, OUT last_id bigint)
-AS 'MODULE_PATHNAME', 'uidgen_next_block'
-LANGUAGE C VOLATILE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION @extschema@.uid_next_block(integer, integer) IS 'n new ids that are consecutive numbers within one tick; only for FROM, since (uid_next_block(n)).* takes a block for each column: uid_reserve() is simpler';
-
 CREATE FUNCTION @extschema@.uid_reserve(n integer, tag integer DEFAULT 0) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_reserve'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;

@@ -18,11 +18,6 @@ AS 'MODULE_PATHNAME', 'uidgen_segment_batch'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1000;
 COMMENT ON FUNCTION @extschema@.uid_segment_batch(text, integer) IS 'n numbers of a segment, increasing';
 
-CREATE FUNCTION @extschema@.uid_segment_block(name text, n integer, OUT first_number bigint, OUT last_number bigint)
-AS 'MODULE_PATHNAME', 'uidgen_segment_block'
-LANGUAGE C VOLATILE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION @extschema@.uid_segment_block(text, integer) IS 'n numbers of a segment that are consecutive; only for FROM, since (uid_segment_block(name, n)).* takes a block for each column: uid_segment_reserve() is simpler';
-
 CREATE FUNCTION @extschema@.uid_segment_reserve(name text, n integer) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_segment_reserve'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
@@ -36,25 +31,10 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'uidgen_list_segments'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.list_segments() IS 'the segments that this server has drawn numbers of since it started';
--- [since 0.2.2]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.list_segments() FROM PUBLIC;
--- [since 0.2.2]
+-- [since 0.4.0]
 GRANT EXECUTE ON FUNCTION uidgen.list_segments() TO pg_monitor;
--- It takes the place of segment_status(), with what was granted there.
--- [since 0.2.2]
-DO $$
-DECLARE
-	former CONSTANT regprocedure := to_regprocedure('uidgen.segment_status()');
-	g record;
-BEGIN
-	FOR g IN
-		SELECT a.grantee, a.is_grantable FROM pg_proc AS p, aclexplode(p.proacl) AS a WHERE p.oid = former AND a.grantee <> p.proowner
-	LOOP
-		EXECUTE format('GRANT EXECUTE ON FUNCTION uidgen.list_segments() TO %s%s',
-			CASE g.grantee WHEN 0 THEN 'PUBLIC' ELSE g.grantee::regrole::text END, CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END);
-	END LOOP;
-END
-$$;
 
 CREATE VIEW uidgen.segment_status AS SELECT * FROM uidgen.list_segments();
 COMMENT ON VIEW uidgen.segment_status IS 'the segments that this server has drawn numbers of since it started';
@@ -74,6 +54,6 @@ COMMENT ON COLUMN uidgen.segment_status.waits IS 'calls that had to wait for num
 COMMENT ON COLUMN uidgen.segment_status.failures IS 'attempts to fetch that failed';
 COMMENT ON COLUMN uidgen.segment_status.last_error IS 'why the last attempt failed; null if it did not';
 COMMENT ON COLUMN uidgen.segment_status.gap_lasts IS 'how long failover_gap covers what all servers together were given per second, when this one last fetched; null: no gap, or not known. A failover must not lose the commits of a longer time';
--- [since 0.2.0]
+-- [since 0.4.0]
 GRANT SELECT ON uidgen.segment_status TO pg_monitor;
 

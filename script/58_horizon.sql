@@ -25,9 +25,9 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'uidgen_horizon_holders'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.list_horizon_holders() IS 'the transactions that hold the horizon back';
--- [since 0.3.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.list_horizon_holders() FROM PUBLIC;
--- [since 0.3.0]
+-- [since 0.4.0]
 GRANT EXECUTE ON FUNCTION uidgen.list_horizon_holders() TO pg_monitor;
 
 CREATE VIEW uidgen.horizon_holders AS
@@ -40,7 +40,7 @@ COMMENT ON COLUMN uidgen.horizon_holders.database IS 'only readers of this one w
 COMMENT ON COLUMN uidgen.horizon_holders.since IS 'its start; null if it was prepared before the server started';
 COMMENT ON COLUMN uidgen.horizon_holders.id IS 'it holds the horizon below this id; null likewise, and then there is no horizon';
 COMMENT ON COLUMN uidgen.horizon_holders.prepared IS 'its name, if it is prepared';
--- [since 0.3.0]
+-- [since 0.4.0]
 GRANT SELECT ON uidgen.horizon_holders TO pg_monitor;
 
 CREATE FUNCTION uidgen.measure_horizon() RETURNS interval
@@ -52,6 +52,6 @@ CREATE FUNCTION uidgen.accept_step("from" bigint DEFAULT NULL) RETURNS void
 AS 'MODULE_PATHNAME', 'uidgen_accept_step'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.accept_step(bigint) IS 'all readers have gone back to the id from which on ids were drawn when the clock was set back: uid_horizon() goes on';
--- [since 0.3.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.accept_step(bigint) FROM PUBLIC;
 

@@ -53,6 +53,6 @@ COMMENT ON VIEW uidgen.presets IS 'the layouts that have a name';
 COMMENT ON COLUMN uidgen.presets.name IS 'the preset';
 COMMENT ON COLUMN uidgen.presets.layout IS 'in canonical form';
 COMMENT ON COLUMN uidgen.presets.note IS 'which system it is of';
--- [since 0.1.0]
+-- [since 0.4.0]
 GRANT SELECT ON uidgen.presets TO PUBLIC;
 

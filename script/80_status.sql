@@ -9,7 +9,7 @@ CREATE FUNCTION uidgen.status(OUT state text, OUT worker_id integer, OUT datacen
 	OUT ahead_cause text, OUT free_worker_ids bigint,
 	OUT registry_host text, OUT clock_offset interval, OUT clock_width interval,
 	OUT timeline integer, OUT quarantine_until timestamptz)
-AS 'MODULE_PATHNAME', 'uidgen_status_0_2'
+AS 'MODULE_PATHNAME', 'uidgen_status'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
 
@@ -18,7 +18,6 @@ AS 'MODULE_PATHNAME', 'uidgen_pending_restart'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.find_pending_restart() IS 'settings whose value in the configuration files counts from the next start of the server on; null: there are none';
 
--- uidgen.status has to work on a server that has an older library, such as a standby before its restart.
 CREATE FUNCTION uidgen.statistics(OUT ids bigint, OUT ids_single bigint, OUT ids_cached bigint,
 	OUT ids_batch bigint, OUT ids_block bigint, OUT segment_numbers bigint,
 	OUT grant_waits bigint, OUT grant_wait_time interval, OUT clock_waits bigint, OUT clock_wait_time interval,
@@ -33,7 +32,7 @@ COMMENT ON COLUMN uidgen.statistics.ids IS 'ids that were drawn: the sum of the 
 COMMENT ON COLUMN uidgen.statistics.ids_single IS 'by uid_next() and uid_next_after(), one at a time';
 COMMENT ON COLUMN uidgen.statistics.ids_cached IS 'by uid_next(), out of a session''s cache (uidgen.cache)';
 COMMENT ON COLUMN uidgen.statistics.ids_batch IS 'by uid_next_batch()';
-COMMENT ON COLUMN uidgen.statistics.ids_block IS 'by uid_reserve() and uid_next_block()';
+COMMENT ON COLUMN uidgen.statistics.ids_block IS 'by uid_reserve()';
 COMMENT ON COLUMN uidgen.statistics.segment_numbers IS 'numbers of segments';
 COMMENT ON COLUMN uidgen.statistics.grant_waits IS 'calls that had to wait for a grant';
 COMMENT ON COLUMN uidgen.statistics.grant_wait_time IS 'how long they waited, together';
@@ -42,33 +41,20 @@ COMMENT ON COLUMN uidgen.statistics.clock_wait_time IS 'how long they waited, to
 COMMENT ON COLUMN uidgen.statistics.segment_waits IS 'calls that had to wait for numbers of a segment';
 COMMENT ON COLUMN uidgen.statistics.segment_wait_time IS 'how long they waited, together';
 COMMENT ON COLUMN uidgen.statistics.since IS 'when counting began';
--- [since 0.3.0]
+-- [since 0.4.0]
 GRANT SELECT ON uidgen.statistics TO PUBLIC;
 
 CREATE FUNCTION uidgen.reset_statistics() RETURNS void
 AS 'MODULE_PATHNAME', 'uidgen_reset_statistics'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.reset_statistics() IS 'uidgen.statistics begins to count anew';
--- [since 0.3.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.reset_statistics() FROM PUBLIC;
 
-CREATE FUNCTION uidgen.later_status(OUT horizon_lag interval, OUT pending_restart text, OUT ids bigint)
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF string_to_array(uidgen.library_version(), '.')::integer[] >= ARRAY[0, 3, 0] THEN
-		horizon_lag := uidgen.measure_horizon();
-		pending_restart := uidgen.find_pending_restart();
-		ids := (SELECT s.ids FROM uidgen.statistics() AS s);
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION uidgen.later_status() IS 'columns of uidgen.status that an older library does not know';
-
 CREATE VIEW uidgen.status AS
-	SELECT s.*, l.horizon_lag, l.pending_restart, l.ids
-	FROM uidgen.status() AS s, uidgen.later_status() AS l;
+	SELECT s.*, uidgen.measure_horizon() AS horizon_lag, uidgen.find_pending_restart() AS pending_restart,
+		(SELECT t.ids FROM uidgen.statistics() AS t) AS ids
+	FROM uidgen.status() AS s;
 COMMENT ON VIEW uidgen.status IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
 COMMENT ON COLUMN uidgen.status.state IS 'granted; idle: no id was drawn yet, or none since the last grant ran out, and the next call gets one; failing: the last attempt to get one failed, uidgen.database does not exist, or this database has ids of another layout; recovery; bad setting; not preloaded';
 COMMENT ON COLUMN uidgen.status.worker_id IS 'the worker id in use, also while idle; null before the first grant';
@@ -83,7 +69,7 @@ COMMENT ON COLUMN uidgen.status.last_error IS 'why the last attempt failed, or w
 COMMENT ON COLUMN uidgen.status.waits IS 'calls that had to wait for a grant or for the clock';
 COMMENT ON COLUMN uidgen.status.clock_steps IS 'large steps of the clock';
 COMMENT ON COLUMN uidgen.status.expires_at IS 'when the time bits of the layout are used up';
-COMMENT ON COLUMN uidgen.status.wasted IS 'ids that sessions with a uidgen.cache took and did not use, and those that uid_reserve() and uid_next_block() passed over because the rest of a tick was too small';
+COMMENT ON COLUMN uidgen.status.wasted IS 'ids that sessions with a uidgen.cache took and did not use, and those that uid_reserve() passed over because the rest of a tick was too small';
 COMMENT ON COLUMN uidgen.status.ahead_cause IS 'why ids are ahead of the clock: burst, more were drawn than the layout has room for; clock set back; crash, the grant began above one from before a crash, a restart or a step of the clock; null if ids are not ahead';
 COMMENT ON COLUMN uidgen.status.free_worker_ids IS 'worker ids that were never used, or were freed by uidgen.forget_worker(), when the last one was acquired. The log warns when a tenth or fewer than three are left. In a fleet: how many any node could have taken, an estimate if there are more than 256';
 COMMENT ON COLUMN uidgen.status.registry_host IS 'in a fleet: the host of the registry that answered last; for members of pg_monitor';
@@ -94,11 +80,11 @@ COMMENT ON COLUMN uidgen.status.quarantine_until IS 'in a fleet: until when the 
 COMMENT ON COLUMN uidgen.status.horizon_lag IS 'how far those who draw keep uid_horizon() of this database behind the clock; null if nothing can be said';
 COMMENT ON COLUMN uidgen.status.pending_restart IS 'settings whose value in the configuration files counts from the next start of the server on; null: there are none';
 COMMENT ON COLUMN uidgen.status.ids IS 'ids that were drawn since the start of the server, or since uidgen.reset_statistics(); see uidgen.statistics';
--- [since 0.1.0]
+-- [since 0.4.0]
 GRANT SELECT ON uidgen.status TO PUBLIC;
 
 CREATE FUNCTION uidgen.diagnose() RETURNS text
-AS 'MODULE_PATHNAME', 'uidgen_diagnose_0_2'
+AS 'MODULE_PATHNAME', 'uidgen_diagnose'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do';
 

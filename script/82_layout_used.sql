@@ -6,7 +6,7 @@
 -- It has no key, so that a restore never fails on it.  Only these write it: this script, the pinning of a
 -- layout by the registry in this database, and use_layout().  uid_next() does not: a transaction that draws
 -- ids would come to depend on others that do, and would need a transaction id.
--- [since 0.3.0]
+-- [since 0.4.0]
 CREATE TABLE IF NOT EXISTS uidgen.layout_used (
 	layout text NOT NULL,
 	since timestamptz NOT NULL,
@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS uidgen.layout_used (
 	database oid NOT NULL,
 	extension oid
 );
--- [since 0.3.0]
+-- [since 0.4.0]
 ALTER TABLE uidgen.layout_used REPLICA IDENTITY FULL;	-- it may be published, and use_layout() updates it
 COMMENT ON TABLE uidgen.layout_used IS 'the layouts that ids of this database have; dumped with them';
 COMMENT ON COLUMN uidgen.layout_used.layout IS 'a layout in canonical form';
@@ -23,16 +23,16 @@ COMMENT ON COLUMN uidgen.layout_used.system_identifier IS 'the cluster of the da
 COMMENT ON COLUMN uidgen.layout_used.database IS 'OID of the database that noted it';
 COMMENT ON COLUMN uidgen.layout_used.extension IS 'OID of the extension that noted it: what was noted before the extension was dropped and created came with the data, too';
 
--- [since 0.3.0]
+-- [since 0.4.0]
 DO $$
 BEGIN
 	PERFORM pg_extension_config_dump('uidgen.layout_used', ''::text);
 END
 $$;
--- [since 0.3.0]
+-- [since 0.4.0]
 GRANT SELECT ON uidgen.layout_used TO PUBLIC;
 -- Who may restore a database may say what is in it.
--- [since 0.3.0]
+-- [since 0.4.0]
 GRANT INSERT, UPDATE ON uidgen.layout_used TO pg_database_owner;
 
 -- What a publisher has noted is about its own ids.  Where they come here by replication FOR ALL TABLES, this
@@ -49,13 +49,13 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.drop_publishers_layout() IS 'trigger: drops rows that logical replication brings, and only those';
--- [since 0.3.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.drop_publishers_layout() FROM PUBLIC;
--- [since 0.3.0]
+-- [since 0.4.0]
 CREATE OR REPLACE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.layout_used
 	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_publishers_layout();
--- [since 0.3.0]
+-- [since 0.4.0]
 ALTER TABLE uidgen.layout_used ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.layout_used IS 'drops rows that logical replication brings';
 
@@ -76,9 +76,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.note_pinned_layout() IS 'trigger: notes the layout that the registry in this database is pinned to';
--- [since 0.3.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.note_pinned_layout() FROM PUBLIC;
--- [since 0.3.0]
+-- [since 0.4.0]
 CREATE OR REPLACE TRIGGER note_pinned_layout AFTER INSERT ON uidgen.registry_layout
 	FOR EACH ROW EXECUTE FUNCTION uidgen.note_pinned_layout();
 COMMENT ON TRIGGER note_pinned_layout ON uidgen.registry_layout IS 'notes the layout in uidgen.layout_used';
@@ -103,20 +103,20 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.use_layout() IS 'the word of the database''s owner that this server''s layout is one of those that its ids have, or will have';
--- [since 0.3.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.use_layout() FROM PUBLIC;
--- [since 0.3.0]
+-- [since 0.4.0]
 GRANT EXECUTE ON FUNCTION uidgen.use_layout() TO pg_database_owner;
 
 -- What is certain now: the layout that the registry in this database is pinned to, or this server's where another
 -- registry has pinned it with a grant, which is asked for here.
--- [since 0.3.0]
+-- [since 0.4.0]
 DO $$
 BEGIN
 	PERFORM uidgen.diagnose();
 END
 $$;
--- [since 0.3.0]
+-- [since 0.4.0]
 INSERT INTO uidgen.layout_used (layout, since, system_identifier, database, extension)
 	SELECT known.layout, clock_timestamp(), h.system_identifier, h.database, e.oid
 		FROM uidgen.registry_history() AS h JOIN pg_extension AS e ON e.extname = 'uidgen', LATERAL (

@@ -5,7 +5,7 @@
 -- A copy of the database has these rows as well.  `home` tells that they are not its own.  They are dumped
 -- so that a restored database knows which worker ids its ids of past times have.  No key, so that a restore
 -- never fails on it; accept_backfill() sees to that.
--- [since 0.3.0]
+-- [since 0.4.0]
 CREATE TABLE IF NOT EXISTS uidgen.backfill (
 	datacenter_id integer NOT NULL,
 	worker_id integer NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS uidgen.backfill (
 	home text NOT NULL,
 	reserved timestamptz NOT NULL
 );
--- [since 0.3.0]
+-- [since 0.4.0]
 ALTER TABLE uidgen.backfill REPLICA IDENTITY FULL;	-- it may be published, and is updated
 COMMENT ON TABLE uidgen.backfill IS 'the worker ids that are reserved for ids of past times, and how far those have come: never to be edited by hand';
 COMMENT ON COLUMN uidgen.backfill.datacenter_id IS 'the datacenter field of the ids; 0 if the layout has none';
@@ -28,26 +28,26 @@ COMMENT ON COLUMN uidgen.backfill.registry IS 'the registry that has reserved th
 COMMENT ON COLUMN uidgen.backfill.home IS 'the database that it is reserved for, as uidgen.backfill_home() names it';
 COMMENT ON COLUMN uidgen.backfill.reserved IS 'when it was accepted here';
 
--- [since 0.3.0]
+-- [since 0.4.0]
 DO $$
 BEGIN
 	PERFORM pg_extension_config_dump('uidgen.backfill', ''::text);
 END
 $$;
--- [since 0.3.0]
+-- [since 0.4.0]
 GRANT SELECT ON uidgen.backfill TO pg_monitor, pg_database_owner;
 -- Who may restore a database may say what is in it.
--- [since 0.3.0]
+-- [since 0.4.0]
 GRANT INSERT ON uidgen.backfill TO pg_database_owner;
 
--- [since 0.3.0]
+-- [since 0.4.0]
 CREATE OR REPLACE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.backfill
 	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_publishers_layout();
--- [since 0.3.0]
+-- [since 0.4.0]
 ALTER TABLE uidgen.backfill ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.backfill IS 'drops rows that logical replication brings';
--- [since 0.3.0]
+-- [since 0.4.0]
 CREATE OR REPLACE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.backfill
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
 COMMENT ON TRIGGER refuse_truncate ON uidgen.backfill IS 'refuses TRUNCATE of the registry';
@@ -118,14 +118,14 @@ LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION @extschema@.uid_backfill(timestamptz, integer) IS 'a new unique id of a past time, with a tag of the caller''s';
 
 -- Who asks for a late time ends the earlier ones for all others.
--- [since 0.3.0]
+-- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	@extschema@.uid_backfill(timestamptz),
 	@extschema@.uid_backfill(timestamptz, integer),
 	uidgen.backfill_home(),
 	uidgen.accept_backfill(text)
 	FROM PUBLIC;
--- [since 0.3.0]
+-- [since 0.4.0]
 GRANT EXECUTE ON FUNCTION
 	@extschema@.uid_backfill(timestamptz),
 	@extschema@.uid_backfill(timestamptz, integer),

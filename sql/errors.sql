@@ -12,10 +12,6 @@ SELECT * FROM uid_next_batch(NULL);
 \echo :LAST_ERROR_SQLSTATE
 SELECT * FROM uid_next_batch(1, NULL);
 \echo :LAST_ERROR_SQLSTATE
-SELECT * FROM uid_next_block(NULL);
-\echo :LAST_ERROR_SQLSTATE
-SELECT * FROM uid_next_block(1, NULL);
-\echo :LAST_ERROR_SQLSTATE
 SELECT uid_reserve(NULL);
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_reserve(1, NULL);
@@ -40,13 +36,10 @@ SELECT uid_next_after(-1);
 SELECT * FROM uid_next_batch(1, :tag_beyond);
 SELECT * FROM uid_next_batch(0, :tag_beyond);
 SELECT * FROM uid_next_batch(1, -1);
-SELECT * FROM uid_next_block(1, :tag_beyond);
-SELECT * FROM uid_next_block(1, -1);
-SELECT * FROM uid_next_block(0);
-SELECT * FROM uid_next_block(-2147483648);
-SELECT * FROM uid_next_block(:n_beyond);
 SELECT uid_reserve(1, :tag_beyond);
+SELECT uid_reserve(1, -1);
 SELECT uid_reserve(0);
+SELECT uid_reserve(-2147483648);
 SELECT uid_reserve(:n_beyond);
 SELECT uid_make('2026-01-01 UTC', :worker_beyond, 0);
 SELECT uid_make('2026-01-01 UTC', 0, :sequence_beyond);
@@ -83,7 +76,6 @@ BEGIN
 			JOIN pg_language AS l ON l.oid = p.prolang
 		WHERE d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'uidgen')
 			AND l.lanname = 'c' AND p.proallargtypes IS NOT NULL
-			AND p.proname <> 'uid_segment_block'	-- it needs a segment: see numbers.sql
 		ORDER BY p.proname COLLATE "C", p.pronargs
 	LOOP
 		name := f.proname;
@@ -123,7 +115,7 @@ FROM declared GROUP BY name ORDER BY name COLLATE "C";
 SELECT code, regexp_replace(message, ' \S*variant\(.*\) ', ' ... ') AS message, hint, count(*) > 100 AS many
 FROM declared WHERE variant <> 'the same' GROUP BY 1, 2, 3;
 \pset format aligned
-SELECT variant, detail FROM declared WHERE name = 'uid_next_block';
+SELECT variant, detail FROM declared WHERE name = 'uid_horizon_lsn';
 -- Which side is older is told by the numbers of the versions.
 DO $$
 BEGIN

@@ -90,20 +90,10 @@ SELECT count(*) = count(DISTINCT id) AS all_distinct
 FROM (SELECT unnest(ARRAY[a, b]) AS id FROM (SELECT uid_next_batch(2500) AS a, uid_next_batch(2500) AS b) AS s) AS t;
 
 -- Blocks: numbers that follow each other, within one tick
-SELECT last_id - first_id AS distance, uid_timestamp(first_id) = uid_timestamp(last_id) AS same_tick FROM uid_next_block(1);
-SELECT last_id - first_id AS distance, uid_timestamp(first_id) = uid_timestamp(last_id) AS same_tick FROM uid_next_block(1000);
 SELECT maximum + 1 AS capacity FROM uid_layout() WHERE name = 'sequence' \gset
-SELECT last_id - first_id + 1 = :capacity AS full, (uid_parse(first_id)).sequence AS sequence,
-	uid_timestamp(first_id) = uid_timestamp(last_id) AS same_tick
-FROM uid_next_block(:capacity);
-CREATE TABLE block AS
-SELECT n, b.* FROM generate_series(1, 500) AS n, LATERAL uid_next_block(1 + (n * 37) % 900) AS b;
-SELECT bool_and(last_id - first_id = n * 37 % 900) AS sizes, bool_and(first_id > before) AS increasing,
-	bool_and(uid_timestamp(first_id) = uid_timestamp(last_id)) AS same_tick
-FROM (SELECT *, lag(last_id, 1, 0::bigint) OVER (ORDER BY n) AS before FROM block) AS b;
-SELECT coalesce((uid_parse(first_id)).tag, 0) = :tag_max AND coalesce((uid_parse(last_id)).tag, 0) = :tag_max AS tagged
-FROM uid_next_block(10, :tag_max);
--- A block as one number: nothing that could be taken apart
+SELECT uid_timestamp(first) = uid_timestamp(first + :capacity - 1) AS same_tick FROM uid_reserve(:capacity) AS first;
+SELECT coalesce((uid_parse(first)).tag, 0) = :tag_max AND coalesce((uid_parse(first + 9)).tag, 0) = :tag_max AS tagged
+FROM uid_reserve(10, :tag_max) AS first;
 CREATE TABLE reserved AS SELECT n, 1 + n * 37 % 900 AS size, uid_reserve(1 + n * 37 % 900) AS first_id FROM generate_series(1, 500) AS n;
 SELECT bool_and(uid_timestamp(first_id) = uid_timestamp(first_id + size - 1)) AS same_tick, bool_and(first_id > before) AS increasing
 FROM (SELECT *, lag(first_id + size - 1, 1, 0::bigint) OVER (ORDER BY n) AS before FROM reserved) AS b;
@@ -114,7 +104,7 @@ CREATE TABLE mixed AS
 SELECT uid_next() AS id FROM generate_series(1, 1000)
 UNION ALL SELECT uid_next(0) FROM generate_series(1, 1000)
 UNION ALL SELECT uid_next_batch(1000)
-UNION ALL SELECT id FROM generate_series(1, 50) AS n, uid_next_block(20 + 0 * n), generate_series(first_id, last_id) AS id
+UNION ALL SELECT id FROM generate_series(1, 50) AS n, uid_reserve(20 + 0 * n) AS first, generate_series(first, first + 19) AS id
 UNION ALL SELECT id FROM reserved, generate_series(first_id, first_id + size - 1) AS id
 UNION ALL SELECT id FROM item UNION ALL SELECT other FROM item;
 SELECT count(*) = count(DISTINCT id) AS all_distinct, count(*) > 24000 AS many FROM mixed;
@@ -130,7 +120,7 @@ SELECT uid_next() > 0 AS works;
 COMMIT;
 BEGIN;
 SELECT count(uid_next()) FROM generate_series(1, 10000);
-SELECT last_id > first_id AS works FROM uid_next_block(10);
+SELECT uid_reserve(10) > 0 AS works;
 SELECT pg_current_xact_id_if_assigned() IS NULL AS no_xid;
 -- No lock of a table either, but of those in this query
 SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype = 'relation' AND relation::regclass::text LIKE 'uidgen.%';
@@ -240,7 +230,7 @@ RESET client_min_messages;
 CREATE ROLE regress_uidgen_user;
 SET ROLE regress_uidgen_user;
 SELECT uid_next() > 0 AS works, uid_next(0) > 0 AS tagged, (SELECT count(*) FROM uid_next_batch(5)) AS batch,
-	(uid_next_block(5)).last_id > 0 AS block, uid_reserve(5) > 0 AS reserve, uid_timestamp(uid_next()) IS NOT NULL AS time,
+	uid_reserve(5) > 0 AS reserve, uid_timestamp(uid_next()) IS NOT NULL AS time,
 	(uid_parse(uid_next())).id > 0 AS parse, uid_min('infinity') > 0 AS min, uid_max('infinity') > 0 AS max,
 	uid_make(uid_timestamp(uid_next()), 0, 0) > 0 AS make;
 SELECT count(*) > 0 AS presets FROM uidgen.presets;
@@ -280,5 +270,5 @@ SELECT uidgen.forget_worker(0);
 RESET ROLE;
 DROP ROLE regress_uidgen_user;
 
-DROP TABLE item, timed, block, reserved, mixed, parallel_ids, entry, committed;
+DROP TABLE item, timed, reserved, mixed, parallel_ids, entry, committed;
 DROP FUNCTION note_entry;

@@ -176,7 +176,7 @@ SELECT pg_temp.take(1, name => 'T');
 SELECT pg_temp.world(2000);
 UPDATE uidgen.segment SET min_step = 3, step = 4, max_step = 5, max_value = 900 WHERE name = 's';
 SELECT first_value, last_value, incarnation = (SELECT s.incarnation FROM uidgen.segment AS s WHERE name = 's'), version = pg_temp.version('s'), step, min_step, max_step,
-	max_value, registry_id, system_identifier, timeline, clock FROM uidgen.segment_fetch('s', 4, 0, 0, -1, 2000000000);
+	max_value, registry_id, system_identifier, timeline, clock FROM uidgen.segment_fetch('s', 4, 0, 0, '{}', -1, 2000000000);
 SELECT extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
 -- a clock that is set back does not show
 SELECT pg_temp.world(1500);
@@ -187,7 +187,7 @@ SELECT uidgen.drop_segment('s'), extract(epoch FROM modified) FROM uidgen.segmen
 SELECT uidgen.create_segment('s'), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
 SELECT extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
 -- nulls are not asked for
-SELECT uidgen.segment_fetch('s', NULL, 0, 0, -1, 2000000000) IS NULL, uidgen.segment_release(NULL, 0, 0, 2000000000) IS NULL;
+SELECT uidgen.segment_fetch('s', NULL, 0, 0, '{}', -1, 2000000000) IS NULL, uidgen.segment_release(NULL, 0, 0, 2000000000) IS NULL;
 ROLLBACK;
 
 -- The end
@@ -222,8 +222,8 @@ CALL pg_temp.make_up_the_world();
 SELECT attcollation::regcollation, attcollation = ALL (indcollation::oid[])
 FROM pg_attribute JOIN pg_index ON indrelid = attrelid WHERE attrelid = 'uidgen.segment'::regclass AND attname = 'name';
 SELECT pg_temp.take(10);
-SELECT pg_temp.try($$SELECT uidgen.segment_fetch('\xc3', 10, 0, 0, -1, 9223372036854775807)$$);
-SELECT pg_temp.try($$SELECT uidgen.segment_fetch('\x00', 10, 0, 0, -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen.segment_fetch('\xc3', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen.segment_fetch('\x00', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
 SELECT pg_temp.try($$SELECT uidgen.segment_release('\xc3', 10, 0, 9223372036854775807)$$);
 SELECT pg_temp.release(1);
 SELECT uidgen.create_segment('s');
@@ -439,7 +439,7 @@ UPDATE uidgen.registry_layout SET registry_id = 42;
 SELECT pg_temp.take(), current_setting('synchronous_commit');
 SELECT pg_temp.release(45), current_setting('synchronous_commit');
 -- which says who it is
-SELECT first_value, registry_id, system_identifier, timeline, clock FROM uidgen.segment_fetch('s', 4, 0, 0, -1, 2000000000);
+SELECT first_value, registry_id, system_identifier, timeline, clock FROM uidgen.segment_fetch('s', 4, 0, 0, '{}', -1, 2000000000);
 SELECT r.* FROM uidgen.segment_release('s', 1, 1, 2000000000) AS r;
 -- and nothing of its quarantine, or of its restarts, is for segments
 UPDATE uidgen.registry_layout SET started = 'epoch', quarantine_until = 999999;
@@ -457,12 +457,12 @@ SELECT uidgen.create_segment('s', step => 10);
 CREATE ROLE regress_uidgen_node;
 GRANT regress_uidgen_node TO CURRENT_USER;
 SET ROLE regress_uidgen_node;
-SELECT pg_temp.try($$SELECT uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
 SELECT pg_temp.try($$SELECT uidgen.segment_release('s', 1, 1, 9223372036854775807)$$);
 RESET ROLE;
 SELECT uidgen.grant_node('regress_uidgen_node');
 SET ROLE regress_uidgen_node;
-SELECT first_value, last_value FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807);
+SELECT first_value, last_value FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
 SELECT done FROM uidgen.segment_release('s', 1, 1, 9223372036854775807);
 SELECT pg_temp.try(command) FROM (VALUES ('SELECT version FROM uidgen.segment'), ('UPDATE uidgen.segment SET step = 1'), ('INSERT INTO uidgen.segment DEFAULT VALUES'),
 	('DELETE FROM uidgen.segment'), ('TRUNCATE uidgen.segment'), ('SELECT FROM uidgen.segment FOR UPDATE'), ('LOCK TABLE uidgen.segment IN SHARE MODE'),
@@ -480,12 +480,12 @@ CREATE FUNCTION regress_uidgen.convert_from(bytea, name) RETURNS text LANGUAGE s
 CREATE TEMP TABLE segment (name text);
 SET LOCAL search_path = pg_temp, regress_uidgen, pg_catalog;
 SELECT pg_temp.try('SELECT 1::bigint + 1');
-SELECT first_value, last_value, done FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807) AS f, uidgen.segment_release('s', f.version, 15, 9223372036854775807);
+SELECT first_value, last_value, done FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807) AS f, uidgen.segment_release('s', f.version, 15, 9223372036854775807);
 RESET search_path;
 RESET ROLE;
 SELECT uidgen.revoke_node('regress_uidgen_node');
 SET ROLE regress_uidgen_node;
-SELECT pg_temp.try($$SELECT uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
 SELECT pg_temp.try($$SELECT uidgen.segment_release('s', 1, 1, 9223372036854775807)$$);
 RESET ROLE;
 -- who watches
@@ -534,10 +534,10 @@ ROLLBACK;
 BEGIN;
 CALL pg_temp.make_up_the_world();
 SELECT uidgen.create_segment('s', step => 10);
-SELECT first_value, last_value FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807);
-SELECT first_value, last_value, step, max_value, timeline FROM uidgen.segment_fetch('s', 10, (SELECT incarnation FROM uidgen.segment), 0, 50000, 9223372036854775807);
+SELECT first_value, last_value FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
+SELECT first_value, last_value, step, max_value, timeline FROM uidgen.segment_fetch('s', 10, (SELECT incarnation FROM uidgen.segment), 0, '{}', 50000, 9223372036854775807);
 SELECT pg_temp.take(), pg_temp.reigns();
-SELECT first_value, last_value, version, step, max_value, timeline FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807);
+SELECT first_value, last_value, version, step, max_value, timeline FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
 ROLLBACK;
 
 -- A start of a shared registry's server is a reign as well, and leaves nothing out.  So a copy of its
@@ -590,7 +590,7 @@ SELECT pg_temp.take(), pg_temp.show(), (SELECT pg_temp.short(unconfirmed::text) 
 SELECT pg_temp.try($$UPDATE uidgen.segment SET unconfirmed = '0/1'$$);
 -- an old node, too
 UPDATE uidgen.registry_layout SET segments_confirmed = true;
-SELECT pg_temp.world(1000, '7/6/8/3'), (SELECT f.first_value IS NULL FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807) AS f);
+SELECT pg_temp.world(1000, '7/6/8/3'), (SELECT f.first_value IS NULL FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807) AS f);
 -- not of a local registry
 SELECT pg_temp.try('UPDATE uidgen.registry_layout SET shared = false');
 ROLLBACK;

@@ -44,7 +44,7 @@ INSERT INTO call VALUES
 	('fleet', 'end_quarantine', $$SELECT uidgen.end_quarantine()$$),
 	('fleet', 'take_over_registry', $$SELECT uidgen.take_over_registry()$$),
 	('fleet', 'forget_worker', $$SELECT uidgen.forget_worker(1, 0)$$),
-	('fleet', 'fetch', $$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$),
+	('fleet', 'fetch', $$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$),
 	('fleet', 'evidence', $$SELECT * FROM uidgen.segment_fetch('s', 10, (SELECT incarnation FROM uidgen.segment WHERE name = 's'), 0, '{1}', 5, 9223372036854775807)$$),
 	('fleet', 'release of numbers', $$SELECT * FROM uidgen.segment_release('s', (SELECT version FROM uidgen.segment WHERE name = 's'), 5, 9223372036854775807)$$),
 	('fleet', 'create_segment', $$SELECT uidgen.create_segment('t')$$),
@@ -76,7 +76,7 @@ BEGIN
 			(0, 1, 'host', 1, 2, '2026-01-01', '2026-01-01', now(), 'me', 101, 7, false, 1),
 			(0, 3, 'host', 1, 2, '2026-01-01', '2026-01-01', '2026-01-01', 'you', 103, 7, true, 1);
 		PERFORM uidgen.create_segment('s'), uidgen.create_segment('dropped'), uidgen.drop_segment('dropped');
-		PERFORM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807);
+		PERFORM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
 	END IF;
 END $$;
 
@@ -121,10 +121,10 @@ EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 	RETURN detail || E'\n' || replace(replace(hint, quote_ident(current_database()), 'DATABASE'), quote_ident(session_user), 'ROLE');
 END $$;
-SELECT pg_temp.texts($$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$);
+SELECT pg_temp.texts($$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
 SET LOCAL session_replication_role = origin;
 CREATE FUNCTION pg_temp.drop_row() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
 CREATE TRIGGER somebodys BEFORE INSERT OR UPDATE ON uidgen.segment FOR EACH ROW EXECUTE FUNCTION pg_temp.drop_row();
-SELECT pg_temp.try($$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$),
-	pg_temp.texts($$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$),
+	pg_temp.texts($$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
 ROLLBACK;

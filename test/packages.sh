@@ -75,7 +75,7 @@ if [ "${1-}" = --inside ]; then
 		sed -i "s/'$version'/'$later'/" uidgen.control
 		sed -i "s/^\(REGISTRY_\)\?UPDATES_FROM = .*/& $version/" Makefile
 		sed -i "1s/(.*)/($later-1)/" debian/changelog
-		mkdir "script/update/$version"
+		mkdir -p "script/update/$version"
 	)
 	supported="$supported DEB_BUILD_OPTIONS=nocheck"
 	build_package "$later"

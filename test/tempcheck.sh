@@ -66,7 +66,9 @@ if [ "${1-}" != suites ]; then
 	SERVER_HEADERS=$("$PG_CONFIG" --includedir-server)
 	CLIENT_HEADERS=$("$PG_CONFIG" --includedir)
 	CLIENT_LIBRARIES=$("$PG_CONFIG" --libdir)
-	export SERVER_HEADERS CLIENT_HEADERS CLIENT_LIBRARIES
+	# The copy's own one would look for the server's makefiles in the copy.
+	BUILD_CONFIG=$(command -v "$PG_CONFIG")
+	export SERVER_HEADERS CLIENT_HEADERS CLIENT_LIBRARIES BUILD_CONFIG
 	gcc -Wall -Wextra -Werror -o "$CHECK_DIR/reaper" "$srcdir/test/tools/reaper.c"
 	[ "$(id -u)" -ne 0 ] || chown -R "$(server_user)" "$CHECK_DIR"
 	as_server "$CHECK_DIR/reaper" "$CHECK_DIR/tree/test/tempcheck.sh" suites

@@ -26,7 +26,6 @@ SQL_FUNCTION(uidgen_next);
 SQL_FUNCTION(uidgen_next_tagged);
 SQL_FUNCTION(uidgen_next_after_id);
 SQL_FUNCTION(uidgen_next_batch);
-SQL_FUNCTION(uidgen_next_block);
 SQL_FUNCTION(uidgen_reserve);
 
 /* The tag given as argument i. */
@@ -124,11 +123,12 @@ uidgen_next_batch(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes the block that argument 0, how many ids, and argument 1, their tag, ask for.  The
- * result is its first id, and the others are the numbers that follow; *last is the last one.
+ * Argument 0: how many ids; argument 1: their tag.  The result is the first id of a block, and
+ * the others are the numbers that follow.  It is one number and not both ends as a row, since
+ * "(f()).*" is one call for each column: the columns would be of different blocks.
  */
-static int64
-take_block(FunctionCallInfo fcinfo, int64 *last)
+Datum
+uidgen_reserve(PG_FUNCTION_ARGS)
 {
 	const UidgenLayout *layout = uidgen_attach();
 	int32		n = uidgen_arg_int(fcinfo, 0, "n");
@@ -154,31 +154,5 @@ take_block(FunctionCallInfo fcinfo, int64 *last)
 	uidgen_cache_discard();
 	uidgen_take(n, UIDGEN_TAKE_BLOCK, &block);
 	uidgen_count(&uidgen_counts->block, n);
-	*last = uidgen_block_id(&block, n - 1, tag_bits);
-	return uidgen_block_id(&block, 0, tag_bits);
-}
-
-/*
- * A block as one number: where a block is a row, "(uid_next_block(10)).*" is one call for
- * each column, and the columns are of different blocks.
- */
-Datum
-uidgen_reserve(PG_FUNCTION_ARGS)
-{
-	int64		last;
-
-	PG_RETURN_INT64(take_block(fcinfo, &last));
-}
-
-Datum
-uidgen_next_block(PG_FUNCTION_ARGS)
-{
-	int64		last;
-	int64		first = take_block(fcinfo, &last);
-	UidgenColumn row[] = {
-		COLUMN(INT8OID, Int64GetDatum(first)),
-		COLUMN(INT8OID, Int64GetDatum(last)),
-	};
-
-	return uidgen_return_row(fcinfo, row, lengthof(row));
+	PG_RETURN_INT64(uidgen_block_id(&block, 0, tag_bits));
 }

@@ -25,9 +25,7 @@
 
 SQL_FUNCTION(uidgen_segment_next);
 SQL_FUNCTION(uidgen_segment_batch);
-SQL_FUNCTION(uidgen_segment_block);
 SQL_FUNCTION(uidgen_segment_reserve);
-SQL_FUNCTION(uidgen_segment_status);
 SQL_FUNCTION(uidgen_list_segments);
 
 /* Of a name as it comes: a character may take twice as many bytes as in UTF-8. */
@@ -158,16 +156,15 @@ uidgen_segment_batch(PG_FUNCTION_ARGS)
 }
 
 /*
- * Takes as many consecutive numbers as argument 1 says, of the segment that argument 0 names.
- * The result is the first one; *last is the last one.
+ * Argument 0: the segment; argument 1: how many consecutive numbers.  The result is the first
+ * one.
  */
-static int64
-take_block(FunctionCallInfo fcinfo, int64 *last)
+Datum
+uidgen_segment_reserve(PG_FUNCTION_ARGS)
 {
 	UidgenNumbers *numbers = arg_segment(fcinfo);
 	int32		n = uidgen_arg_int(fcinfo, 1, "n");
 	uint64		count;
-	int64		first;
 
 	if (n < 1 || (uint64) n > UIDGEN_SEGMENT_MAX)
 		ereport(ERROR,
@@ -176,30 +173,7 @@ take_block(FunctionCallInfo fcinfo, int64 *last)
 				 errdetail("%d were asked for; a segment has ranges of at most %d.", n,
 						   (int) UIDGEN_SEGMENT_MAX),
 				 errhint("Ask for 1 or more, or use uid_segment_batch().")));
-	first = uidgen_take_numbers(numbers, n, UIDGEN_SEGMENT_BLOCK, &count);
-	*last = first + (n - 1);
-	return first;
-}
-
-Datum
-uidgen_segment_reserve(PG_FUNCTION_ARGS)
-{
-	int64		last;
-
-	PG_RETURN_INT64(take_block(fcinfo, &last));
-}
-
-Datum
-uidgen_segment_block(PG_FUNCTION_ARGS)
-{
-	int64		last;
-	int64		first = take_block(fcinfo, &last);
-	UidgenColumn row[] = {
-		COLUMN(INT8OID, Int64GetDatum(first)),
-		COLUMN(INT8OID, Int64GetDatum(last)),
-	};
-
-	return uidgen_return_row(fcinfo, row, lengthof(row));
+	PG_RETURN_INT64(uidgen_take_numbers(numbers, n, UIDGEN_SEGMENT_BLOCK, &count));
 }
 
 /* ---- status ---- */
@@ -333,25 +307,12 @@ put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot, int ncolumns)
 	uidgen_put_row(fcinfo, row, ncolumns);
 }
 
-static Datum
-list_segments(FunctionCallInfo fcinfo, int ncolumns)
-{
-	uidgen_begin_rows(fcinfo, no_status, ncolumns);
-	if (uidgen_look() == UIDGEN_ATTACHED)
-		for (int i = 0, n = uidgen_segments_used(); i < n; i++)
-			put_status(fcinfo, uidgen_segments_slot(i), ncolumns);
-	return (Datum) 0;
-}
-
-/* The extension of version 0.2.0 or 0.2.1 has fewer columns. */
-Datum
-uidgen_segment_status(PG_FUNCTION_ARGS)
-{
-	return list_segments(fcinfo, GAP_LASTS);
-}
-
 Datum
 uidgen_list_segments(PG_FUNCTION_ARGS)
 {
-	return list_segments(fcinfo, STATUS_COLUMNS);
+	uidgen_begin_rows(fcinfo, no_status, STATUS_COLUMNS);
+	if (uidgen_look() == UIDGEN_ATTACHED)
+		for (int i = 0, n = uidgen_segments_used(); i < n; i++)
+			put_status(fcinfo, uidgen_segments_slot(i), STATUS_COLUMNS);
+	return (Datum) 0;
 }

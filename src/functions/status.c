@@ -21,9 +21,7 @@
 #include "utils/builtins.h"
 
 SQL_FUNCTION(uidgen_status);
-SQL_FUNCTION(uidgen_status_0_2);
 SQL_FUNCTION(uidgen_diagnose);
-SQL_FUNCTION(uidgen_diagnose_0_2);
 SQL_FUNCTION(uidgen_ask_keeper);
 SQL_FUNCTION(uidgen_library_version);
 SQL_FUNCTION(uidgen_pending_restart);
@@ -66,20 +64,19 @@ ahead_cause(UidgenAheadCause cause)
 	return NULL;
 }
 
-/* The columns of uidgen.status; later versions added theirs at the end. */
+/* The columns of uidgen.status. */
 typedef enum StatusColumn
 {
 	STATE, WORKER_ID, DATACENTER_ID, LAYOUT, REGISTRY, GRANTED_UNTIL, AHEAD,
 	RENEWALS, FAILURES, LAST_ERROR, WAITS, CLOCK_STEPS, EXPIRES_AT, WASTED,
-	STATUS_COLUMNS_0_1,
-	AHEAD_CAUSE = STATUS_COLUMNS_0_1, FREE_WORKER_IDS,
+	AHEAD_CAUSE, FREE_WORKER_IDS,
 	REGISTRY_HOST, CLOCK_OFFSET, CLOCK_WIDTH, TIMELINE, QUARANTINE_UNTIL,
-	STATUS_COLUMNS_0_2
+	STATUS_COLUMNS
 } StatusColumn;
 
-/* The row of uidgen.status, with its first n columns. */
-static Datum
-return_status(FunctionCallInfo fcinfo, StatusColumn n)
+/* The row of uidgen.status. */
+Datum
+uidgen_status(PG_FUNCTION_ARGS)
 {
 	UidgenColumn row[] = {
 		[STATE] = NULL_COLUMN(TEXTOID),
@@ -241,19 +238,7 @@ return_status(FunctionCallInfo fcinfo, StatusColumn n)
 								  &quarantine_until))
 			SET(QUARANTINE_UNTIL, TimestampTzGetDatum(quarantine_until));
 	}
-	return uidgen_return_row(fcinfo, row, n);
-}
-
-Datum
-uidgen_status(PG_FUNCTION_ARGS)
-{
-	return return_status(fcinfo, STATUS_COLUMNS_0_1);
-}
-
-Datum
-uidgen_status_0_2(PG_FUNCTION_ARGS)
-{
-	return return_status(fcinfo, STATUS_COLUMNS_0_2);
+	return uidgen_return_row(fcinfo, row, STATUS_COLUMNS);
 }
 
 /* Has this database ids of another layout?  Then what to say of it; otherwise NULL. */
@@ -325,16 +310,6 @@ find_what_is_missing(bool ask)
 
 Datum
 uidgen_diagnose(PG_FUNCTION_ARGS)
-{
-	char	   *missing = find_what_is_missing(false);
-
-	if (!missing)
-		PG_RETURN_NULL();
-	PG_RETURN_TEXT_P(cstring_to_text(missing));
-}
-
-Datum
-uidgen_diagnose_0_2(PG_FUNCTION_ARGS)
 {
 	char	   *missing = find_what_is_missing(false);
 

@@ -5,9 +5,6 @@
  * A function checks its arguments and makes one call: ids/ issues ids, core/layout.c
  * takes them apart.  A function with an optional layout is declared twice in SQL over one
  * C function: without the layout (STABLE, the server's layout) and with it (IMMUTABLE).
- * A C name that ends in a version, as uidgen_status_0_2, is what the script has called
- * since that version.  Older scripts still call the name without a version; it returns
- * what they declare.
  */
 #ifndef UIDGEN_VALUES_H
 #define UIDGEN_VALUES_H

@@ -75,79 +75,28 @@ report_refusal(const UidgenAnswer *answer)
 			 errhint("%s", uidgen_answer_text(answer, "refusal_hint"))));
 }
 
-/*
- * Does the error that was raised say that the registry has no such function?  The local link has
- * another error for it, which may have other reasons.
- */
-static bool
-is_missing_function(const UidgenLink *link)
-{
-	return geterrcode() == (link->fleet ? ERRCODE_UNDEFINED_FUNCTION :
-							ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE);
-}
-
-/*
- * Call segment_fetch().  A registry of version 0.2.0 or 0.2.1 knows no reigns, and has that
- * function without them: then it is called so, for a minute, since the registry may be updated at
- * any time.  Returns whether the answer is one with reigns.
- */
-static bool
-call_fetch(const UidgenLink *link, const UidgenSegmentSlot *slot,
-		   const UidgenSupplyRequest *request, UidgenAnswer *answer)
-{
-	static UidgenMicroseconds without_reigns_until = 0;
-	MemoryContext context = CurrentMemoryContext;
-	const char *activity = "uidgen: fetch numbers of a segment";
-	const UidgenArgument name = name_argument(slot);
-	const UidgenArgument step = uidgen_bigint_argument("wanted_step", request->step);
-	const UidgenArgument incarnation = uidgen_bigint_argument("known_incarnation", request->incarnation);
-	const UidgenArgument version = uidgen_bigint_argument("known_version", request->version);
-	const UidgenArgument course = uidgen_bigints_argument("known_course", request->ncourse, request->course);
-	const UidgenArgument highest = uidgen_bigint_argument("highest", request->highest);
-	const UidgenArgument not_after = not_after_argument(link);
-	const UidgenArgument args[] = {name, step, incarnation, version, course, highest, not_after};
-	const UidgenArgument without_reigns[] = {name, step, incarnation, version, highest, not_after};
-	volatile bool has_reigns = uidgen_clock_monotonic() >= without_reigns_until;
-
-	answer->function = "segment_fetch";
-	if (has_reigns)
-	{
-		PG_TRY();
-		{
-			link->call(answer->function, lengthof(args), args, activity, &answer->row);
-		}
-		PG_CATCH();
-		{
-			if (!is_missing_function(link))
-				PG_RE_THROW();
-			FlushErrorState();
-			link->end_failed();
-			has_reigns = false;
-		}
-		PG_END_TRY();
-		if (has_reigns)
-			return true;
-	}
-	MemoryContextSwitchTo(context);
-	link->call(answer->function, lengthof(without_reigns), without_reigns, activity,
-			   &answer->row);
-	without_reigns_until = uidgen_clock_monotonic() + INT64CONST(60) * USECS_PER_SEC;
-	return false;
-}
-
 /* False if nothing was given out. */
 static bool
 fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyRequest *request,
 	  UidgenAnswer *answer, UidgenSupplyAnswer *result)
 {
-	bool		has_reigns;
+	const UidgenArgument args[] = {
+		name_argument(slot),
+		uidgen_bigint_argument("wanted_step", request->step),
+		uidgen_bigint_argument("known_incarnation", request->incarnation),
+		uidgen_bigint_argument("known_version", request->version),
+		uidgen_bigints_argument("known_course", request->ncourse, request->course),
+		uidgen_bigint_argument("highest", request->highest),
+		not_after_argument(link),
+	};
 	uint64		registry;
 
 	if (link->fleet)
 		uidgen_keeper_goes(link);
-	has_reigns = call_fetch(link, slot, request, answer);
+	answer->function = "segment_fetch";
+	link->call(answer->function, lengthof(args), args, "uidgen: fetch numbers of a segment", &answer->row);
 	registry = read_registry(link, answer);
-	if (has_reigns && !uidgen_answer_is_null(answer, "refusal"))
+	if (!uidgen_answer_is_null(answer, "refusal"))
 		return false;
 	*result = (UidgenSupplyAnswer) {
 		.incarnation = uidgen_answer_bigint(answer, "incarnation", PG_INT64_MIN, PG_INT64_MAX),
@@ -160,8 +109,6 @@ fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyR
 		.max_value = uidgen_answer_bigint(answer, "max_value", 0, PG_INT64_MAX),
 		.registry = registry,
 	};
-	if (!has_reigns)
-		return true;
 	if (!uidgen_answer_is_null(answer, "gap_lasts"))
 		result->gap_lasts = uidgen_answer_bigint(answer, "gap_lasts", 0, PG_INT64_MAX);
 	result->ncourse = uidgen_answer_bigints(answer, "course", UIDGEN_SUPPLY_COURSE, -1,

@@ -188,8 +188,8 @@ typedef struct UidgenRemote
 typedef void (*UidgenAskRemote) (UidgenRemote *remote);
 
 /*
- * Sets only the members of a connection, and `version`, which comes first: so it did in the table
- * that a function of this name returned before version 0.3.0, and either side can tell.
+ * Sets only the members of a connection, and `version`, which comes first in each version, so that
+ * either side can tell.
  */
 typedef const UidgenLink *(*UidgenLinkFunction) (UidgenAskRemote ask);
 #define UIDGEN_LINK_LIBRARY "uidgen_libpq"

@@ -42,7 +42,7 @@ typedef struct UidgenCounts
 	uint64		single;			/* one at a time, past any cache */
 	uint64		cached;			/* out of a session's cache */
 	uint64		batch;			/* uid_next_batch(), all that it took */
-	uint64		block;			/* uid_reserve(), uid_next_block() */
+	uint64		block;			/* uid_reserve() */
 	uint64		numbers;		/* of segments */
 	UidgenWaits waits[UIDGEN_COUNTED_WAITS];
 	uint64		unused[5];		/* whole cache lines */

@@ -231,7 +231,7 @@ sub measure_sql
 	# A thousand ids.
 	my $times = max(10, int(10_000 * $scale));
 	record('thousand set', $server->sql("SELECT bench_ns('uid_next_batch(integer, integer)', $times, '1000', '0') / 1000"));
-	record('thousand block', $server->sql("SELECT bench_ns('uid_next_block(integer, integer)', $times, '1000', '0') / 1000"));
+	record('thousand block', $server->sql("SELECT bench_ns('uid_reserve(integer, integer)', $times, '1000', '0') / 1000"));
 	record('thousand statement',
 		$server->sql("SELECT bench_clock() AS began \\gset\n"
 			. "DO \$\$ BEGIN FOR i IN 1 .. $times LOOP PERFORM count(id) FROM (SELECT uid_next_batch(1000) AS id) AS ids; END LOOP; END \$\$;\n"
@@ -448,7 +448,7 @@ sub report
 			[ 'difference', cell(figures('batch difference')) ]));
 	$text{thousand} = table(
 		[ 'a thousand ids in one call', 'us' ],
-		[ 'uid_next_block(1000)', cell(figures('thousand block')) ],
+		[ 'uid_reserve(1000)', cell(figures('thousand block')) ],
 		[ 'uid_next_batch(1000), to the end of the set', cell(figures('thousand set')) ],
 		[ 'a statement: count(id) of uid_next_batch(1000)', cell(figures('thousand statement')) ]);
 	$text{true_time} = table(

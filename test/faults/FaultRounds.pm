@@ -185,7 +185,7 @@ my %draw = (
 	batch => [ 'serial', 'SELECT uid_next_batch(%d)' ],
 	block => [
 		'serial',
-		"SELECT generate_series(b.first_id, b.last_id) FROM $many, LATERAL uid_next_block(500 + 0 * i) AS b"
+		"SELECT generate_series(b, b + 499) FROM $many, LATERAL uid_reserve(500 + 0 * i) AS b"
 	],
 	parallel => [ 'parallel', "SELECT in_worker() FROM $many" ],
 	workers => [ 'parallel', 'SELECT in_worker() FROM source WHERE i <= %d' ],

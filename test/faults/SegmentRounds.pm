@@ -408,7 +408,7 @@ sub statements
 		[ $segment,
 			$kind < 0.5 ? "SELECT uid_segment_next('$segment') FROM generate_series(1, $count)"
 			: $kind < 0.8 ? "SELECT uid_segment_batch('$segment', $count)"
-			: "SELECT generate_series(first_number, last_number) FROM (SELECT b.* FROM generate_series(1, 1 + $count / $block), uid_segment_block('$segment', $block + 0 * generate_series::int) AS b) AS blocks" ]
+			: "SELECT generate_series(n, n + $block - 1) FROM (SELECT b.* FROM generate_series(1, 1 + $count / $block), uid_segment_reserve('$segment', $block + 0 * generate_series::int) AS b (n)) AS blocks" ]
 	} 1 .. 2 + rand 8;
 	return ("SET uidgen.wait_timeout = '" . int(pick_magnitude(20, 5_000)) . "ms'", map { [ 'time', $NOW ], $_, [ 'time', $NOW ] } @draws);
 }

@@ -62,7 +62,7 @@ my ($status, $last, $said) = $node->psql(
 		last bigint;
 	BEGIN
 		LOOP
-			last := (uid_next_block(512)).last_id;
+			last := uid_reserve(512) + 511;
 		END LOOP;
 	EXCEPTION WHEN sequence_generator_limit_exceeded THEN
 		PERFORM set_config('test.last', last::text, false);

@@ -14,8 +14,8 @@ await test('js53ms: each id is a safe integer', async () => {
 	// 10,000 ids: single ones, and all of some milliseconds.
 	await client.query('INSERT INTO message SELECT uid_next() FROM generate_series(1, 4880)');
 	await client.query(
-		`INSERT INTO message SELECT generate_series((block).first_id, (block).last_id)
-		 FROM (SELECT uid_next_block(512) AS block FROM generate_series(1, 10)) AS blocks`);
+		`INSERT INTO message SELECT generate_series(first, first + 511)
+		 FROM (SELECT uid_reserve(512) AS first FROM generate_series(1, 10)) AS blocks`);
 	ids = await value('SELECT array_agg(id ORDER BY id) FROM message');
 	numbers = ids.map(Number);
 	assert.equal(new Set(ids).size, 10000);

@@ -65,7 +65,7 @@ sub draw_numbers
 sub draw_block
 {
 	my ($server, $segment, $count) = @_;
-	my ($first, $last) = split /\|/, $server->safe_psql('postgres', "SELECT * FROM uid_segment_block('$segment', $count)");
+	my ($first, $last) = split /\|/, $server->safe_psql('postgres', "SELECT n, n + $count - 1 FROM uid_segment_reserve('$segment', $count) AS n");
 	return saw($server, $segment, [ $first .. $last ]);
 }
 

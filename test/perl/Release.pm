@@ -1,7 +1,8 @@
-# Release.pm: former releases, and a server of our own that each version can be installed in.
+# Release.pm: a later version than the present one, and a server of our own that both can be installed in.
 #
-# The releases are kept in test/upgrade and built here: a stand-in would only show what we
-# believe about them.
+# The later version is made up, out of the tree, as a maintainer makes the next one: a part of the script more and another
+# one less, a table, a function and a grant that it has since then, and a library with one function more.  So what is shown
+# of the marks, of update.awk and of the library's checks is shown of those that the next version will have.
 package Release;
 
 use strict;
@@ -15,18 +16,18 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-our @EXPORT = qw($NEW $FOLDER $BINDIR $LIBRARIES $SCRIPTS install_library install_scripts install_release new_node start_trying goes_on stop draw nothing_twice
-  refuses_new catalog_of version_in same_catalog dump_of test_pg_upgrade);
+our @EXPORT = qw($OLD $NEW $FOLDER $BINDIR $LIBRARIES $SCRIPTS later_scripts install_library install_scripts install_release new_node start_trying goes_on stop draw
+  nothing_twice refuses_new catalog_of version_in same_catalog dump_of test_pg_upgrade);
 
-our ($NEW, $FOLDER, $BINDIR, $LIBRARIES, $SCRIPTS);
+our ($OLD, $NEW, $FOLDER, $BINDIR, $LIBRARIES, $SCRIPTS);
 
 # Where the files of each version are: libraries, and scripts with the control file.
 my (%libraries, %scripts);
+my $TREE = "$FindBin::RealBin/../..";
 
 # When PostgreSQL::Test::Utils has set itself up.
 INIT
 {
-	release_archive('0.1.0');
 	$FOLDER = PostgreSQL::Test::Utils::tempdir('upgrade');
 	my %path = map { $_ => (run_command([ 'pg_config', "--$_" ]))[0] } qw(bindir pkglibdir sharedir);
 	my $root = $ENV{TESTDIR} . '/inst';
@@ -34,9 +35,83 @@ INIT
 	system_or_bail('cp', '-al', $root, "$FOLDER/inst");
 	my $scripts = "$path{sharedir}/extension";
 	($BINDIR, $LIBRARIES, $SCRIPTS) = map { s/^\Q$root\E/$FOLDER\/inst/r } @path{qw(bindir pkglibdir)}, $scripts;
-	($NEW) = slurp_file("$scripts/uidgen.control") =~ /^default_version = '(.*)'/m;
-	($libraries{$NEW}, $scripts{$NEW}) = ($path{pkglibdir}, $scripts);
+	($OLD) = slurp_file("$scripts/uidgen.control") =~ /^default_version = '(.*)'/m;
+	$NEW = $OLD =~ s/(\d+)$/$1 + 1/er;
+	($libraries{$OLD}, $scripts{$OLD}) = ($path{pkglibdir}, $scripts);
 	unlink glob "$SCRIPTS/uidgen*--*";
+}
+
+# ---- the later version ----
+
+# Change a file of the later version's tree: each pair is a pattern, which must be there, and what takes its place.
+sub change
+{
+	my ($file, @changes) = @_;
+	my $text = slurp_file($file);
+	while (my ($pattern, $by) = splice @changes, 0, 2)
+	{
+		$text =~ s/$pattern/$by/ or die "$file has no $pattern";
+	}
+	unlink $file;
+	append_to_file($file, $text);
+}
+
+# The folder of its tree.  Without the part 55_scramble, with the part 88_later, with more in two others.
+sub later_tree
+{
+	my $tree = "$FOLDER/$NEW";
+	return $tree if -d $tree;
+	mkdir $tree or die $!;
+	system_or_bail('cp', '-R', map({ "$TREE/$_" } qw(Makefile uidgen.control script src)), $tree);
+	system_or_bail('chmod', '-R', 'u+w', $tree);
+	unlink glob("$tree/script/*--*.sql"), "$tree/script/55_scramble.sql";
+	change("$tree/uidgen.control", qr/'\Q$OLD\E'/, "'$NEW'");
+	change("$tree/Makefile", qr/^UPDATES_FROM =.*/m, "UPDATES_FROM = $OLD", qr/^REGISTRY_UPDATES_FROM =.*/m, "REGISTRY_UPDATES_FROM = $OLD",
+		qr/ 55_scramble/, '', qr/ 90_end$/m, ' 88_later 90_end');
+	system_or_bail('mkdir', '-p', "$tree/script/update/$OLD");
+	append_to_file("$tree/script/update/$OLD/after.sql", <<'END');
+DROP FUNCTION @extschema@.uid_scramble(bigint, bytea, integer), @extschema@.uid_unscramble(bigint, bytea, integer);
+END
+	# Also where the registry is a script by itself.
+	append_to_file("$tree/script/48_registry_status.sql", <<"END");
+
+-- [since $NEW]
+CREATE TABLE uidgen.later (a integer);
+-- [since $NEW]
+GRANT SELECT ON uidgen.later TO pg_monitor;
+CREATE FUNCTION uidgen.count_later() RETURNS bigint LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS 'SELECT count(*) FROM uidgen.later';
+-- [since $NEW]
+REVOKE EXECUTE ON FUNCTION uidgen.count_later() FROM PUBLIC;
+END
+	append_to_file("$tree/script/88_later.sql", <<'END');
+CREATE FUNCTION @extschema@.uid_later() RETURNS bigint
+AS 'MODULE_PATHNAME', 'uidgen_later'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+END
+	# A column more, at the end.
+	change("$tree/script/80_status.sql", qr/(?<=AS ids)(?=\n\tFROM uidgen\.status\(\) AS s;)/, ', true AS later');
+	append_to_file("$tree/src/functions/later.c", <<'END');
+#include "postgres.h"
+#include "fmgr.h"
+extern PGDLLEXPORT Datum uidgen_later(PG_FUNCTION_ARGS);
+PG_FUNCTION_INFO_V1(uidgen_later);
+Datum
+uidgen_later(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(1);
+}
+END
+	return $tree;
+}
+
+# Make its scripts, and return their folder.  What they update from is not among them.
+sub later_scripts
+{
+	my $tree = later_tree();
+	my @made = map { "script/$_" } map({ ("$_--$NEW.sql", "$_--$OLD--$NEW.sql") } qw(uidgen uidgen-registry));
+	system_or_bail('make', '-s', '-C', $tree, "PG_CONFIG=$ENV{BUILD_CONFIG}", @made) unless -f "$tree/$made[0]";
+	copy("$tree/uidgen.control", "$tree/script/uidgen.control") or die $!;
+	return "$tree/script";
 }
 
 # ---- what is installed ----
@@ -44,14 +119,7 @@ INIT
 sub scripts_of
 {
 	my ($version) = @_;
-	return $scripts{$version} //= do
-	{
-		my $release = "$FOLDER/$version";
-		mkdir $release or die $!;
-		system_or_bail('tar', '-C', $release, '-xzf', release_archive($version));
-		rename("$release/uidgen.control", "$release/sql/uidgen.control") or die $!;
-		"$release/sql";
-	};
+	return $scripts{$version} //= later_scripts();
 }
 
 sub libraries_of
@@ -59,15 +127,12 @@ sub libraries_of
 	my ($version) = @_;
 	return $libraries{$version} //= do
 	{
-		my $release = dirname(scripts_of($version));
+		my $tree = later_tree();
 		my @compile = ($ENV{CC} || 'gcc', qw(-shared -fPIC -O0 -w -fvisibility=hidden -D_GNU_SOURCE),
-			'-DPGDLLEXPORT=__attribute__((visibility("default")))', qq(-DUIDGEN_VERSION="$version"), "-I$ENV{SERVER_HEADERS}", "-I$release/src",
-			# Later ones know PostgreSQL 19 by themselves.
-			$version =~ /^0\.(?:1\.\d+|2\.0)$/ ? ('-include', "$FindBin::RealBin/../upgrade/later.h") : (), '-o');
-		system_or_bail(@compile, "$release/uidgen.so", grep { !m{/remote/} } glob "$release/src/{,*/}*.c");
-		system_or_bail(@compile, "$release/uidgen_libpq.so", "-I$ENV{CLIENT_HEADERS}", glob("$release/src/remote/*.c"), "-L$ENV{CLIENT_LIBRARIES}", '-lpq')
-		  if -d "$release/src/remote";
-		$release;
+			'-DPGDLLEXPORT=__attribute__((visibility("default")))', qq(-DUIDGEN_VERSION="$version"), "-I$ENV{SERVER_HEADERS}", "-I$tree/src", '-o');
+		system_or_bail(@compile, "$tree/uidgen.so", grep { !m{/remote/} } glob "$tree/src/{,*/}*.c");
+		system_or_bail(@compile, "$tree/uidgen_libpq.so", "-I$ENV{CLIENT_HEADERS}", glob("$tree/src/remote/*.c"), "-L$ENV{CLIENT_LIBRARIES}", '-lpq');
+		$tree;
 	};
 }
 
@@ -218,10 +283,10 @@ sub dump_of
 	return $dump;
 }
 
-# Tests: pg_upgrade takes the extension along in a former version, and it can be updated then.
+# Tests: pg_upgrade takes the extension along in the former version, and it can be updated then.
 sub test_pg_upgrade
 {
-	my ($old) = @_;
+	my $old = $OLD;
   SKIP:
 	{
 		skip 'there is no pg_upgrade', 1 if !-x "$BINDIR/pg_upgrade";

@@ -18,17 +18,7 @@ use Time::HiRes qw(time usleep);
 our @EXPORT = qw(preload is_late uidgen_node try_psql sqlstate_of fails_with poll_until log_since
   start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated change_setting await_keeper keeper_pid keeper_pids the_keeper
   postmaster_pid end_keeper await_end times_asleep is_asleep stop_processes crash kill_and_start start_again percentile spread build_program
-  build_module release_archive);
-
-# The archive of a former release, with its sources and scripts.  What make dist makes has none: a test that needs
-# one begins with this, and is skipped there.
-sub release_archive
-{
-	my ($version) = @_;
-	my $archive = "$FindBin::RealBin/../upgrade/uidgen-$version.tar.gz";
-	plan skip_all => 'the former releases are in the repository only' unless -f $archive;
-	return $archive;
-}
+  build_module);
 
 # Do servers load the library when somebody calls it?  By ./check --late, from PostgreSQL 17 on.
 sub is_late

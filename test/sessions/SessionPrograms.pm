@@ -92,7 +92,7 @@ sub block
 	$size = min($size, $self->{capacity}, 100_000);
 	# Each may take a tick.
 	my $blocks = $self->{sparse} ? 1 : number(1, min(500, max(1, $self->{rate} / $self->{capacity} / 2)));
-	$self->query('of', "SELECT b.first_id, b.last_id FROM generate_series(1, $blocks) AS i, LATERAL uid_next_block($size + 0 * i) AS b");
+	$self->query('of', "SELECT b AS first_id, b + $size - 1 AS last_id FROM generate_series(1, $blocks) AS i, LATERAL uid_reserve($size + 0 * i) AS b");
 	return;
 }
 
@@ -154,7 +154,7 @@ sub numbers
 		"SELECT uid_segment_batch('$segment', $n) AS id",
 		"SELECT id FROM uid_segment_batch('$segment', $n) AS id",
 		"COPY (SELECT uid_segment_next('$segment') FROM generate_series(1, $n)) TO STDOUT (FORMAT binary)",
-		"SELECT b.first_number AS first_id, b.last_number AS last_id FROM generate_series(1, 3) AS i, LATERAL uid_segment_block('$segment', $n + 0 * i) AS b",
+		"SELECT b AS first_id, b + $n - 1 AS last_id FROM generate_series(1, 3) AS i, LATERAL uid_segment_reserve('$segment', $n + 0 * i) AS b",
 		"SELECT uid_segment_next(s) AS id FROM generate_series(1, $n) AS i, unnest(ARRAY['one', 'two', 'three', 'one']) AS s");
 	$self->query('gof', pick(@ways));
 	return;
@@ -184,7 +184,7 @@ my %OPS = (
 			{
 				my $size = $self->{sparse} ? 1 : number(1, min(1000, $self->{capacity}));
 				$n = max(1, min($n, $self->{rate} / $self->{capacity} / 2));
-				$self->query('of', "SELECT b.first_id, b.last_id, uid_next() AS id FROM generate_series(1, $n) AS i, LATERAL uid_next_block($size + 0 * i) AS b");
+				$self->query('of', "SELECT b AS first_id, b + $size - 1 AS last_id, uid_next() AS id FROM generate_series(1, $n) AS i, LATERAL uid_reserve($size + 0 * i) AS b");
 			}
 			else
 			{
@@ -376,8 +376,8 @@ my %OPS = (
 		1,
 		sub {
 			my ($self) = @_;
-			$self->run(pick('SELECT uid_next(NULL)', 'SELECT uid_next(-1)', 'SELECT uid_next_batch(-1)', 'SELECT uid_next_block(0)',
-					'SELECT uid_next_block(2000000000)', 'SET uidgen.cache = 0', q{SET uidgen.wait_timeout = 'soon'}));
+			$self->run(pick('SELECT uid_next(NULL)', 'SELECT uid_next(-1)', 'SELECT uid_next_batch(-1)', 'SELECT uid_reserve(0)',
+					'SELECT uid_reserve(2000000000)', 'SET uidgen.cache = 0', q{SET uidgen.wait_timeout = 'soon'}));
 			$self->draw;
 		}
 	],
@@ -407,7 +407,7 @@ my %OPS = (
 					my $size = $self->{sparse} ? 2 : number(1, min(100, $self->{capacity}));
 					# Each may take a tick.
 					my $blocks = $self->{sparse} ? 2 : max(1, min($n, int($self->{rate} / $self->{capacity} / 4)));
-					push @ways, [ "uid_reserve($size)", $blocks, $size ], [ "(uid_next_block($size)).first_id", $blocks, $size ];
+					push @ways, [ "uid_reserve($size)", $blocks, $size ];
 				}
 				$self->two_in_a_row('', @{ pick(@ways) });
 			}
@@ -443,7 +443,7 @@ my %OPS = (
 					  . " EXCEPTION WHEN OTHERS THEN NULL; END; END LOOP; END \$\$"));
 			$self->run('SET statement_timeout = 0');
 			$self->run(pick(q{SELECT uid_segment_next('none')}, q{SELECT uid_segment_next(NULL)}, q{SELECT uid_segment_next('')},
-					q{SELECT uid_segment_block('two', 2000000000)}, q{SELECT uid_segment_batch('two', -1)})) if rand > 0.5;
+					q{SELECT uid_segment_reserve('two', 2000000000)}, q{SELECT uid_segment_batch('two', -1)})) if rand > 0.5;
 			$self->numbers;
 		}
 	],
@@ -470,7 +470,7 @@ my %OPS = (
 			$self->query('gof', sprintf q{SELECT uid_segment_next('three') AS id FROM source WHERE i <= %d}, number(1, 20_000)) if rand > 0.5;
 			my ($n, $size) = (number(1, 2000), number(1, 20));
 			$self->two_in_a_row('g', @{ pick([ "uid_segment_next('three')", $n ], [ "uid_segment_batch('three', 2)", $n ],
-					[ "uid_segment_reserve('three', $size)", number(1, 200), $size ], [ "(uid_segment_block('three', $size)).first_number", number(1, 200), $size ]) });
+					[ "uid_segment_reserve('three', $size)", number(1, 200), $size ]) });
 			$self->leave_parallel;
 		}
 	],

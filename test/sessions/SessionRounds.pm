@@ -162,7 +162,7 @@ my @EXPECTED = (
 	[ '42704', qr/^uidgen has no new grant: extension "uidgen" is not installed/, 'drop_for_a_while' ],
 	[ '55000', qr/^uidgen has no grant to issue ids from: extension "uidgen" is not installed/, 'drop_for_a_while' ],
 	[ '42P01', qr/^uidgen has no new grant: relation "uidgen\.\w+" does not exist/, 'drop_create', 'drop_for_a_while' ],
-	[ '42883', qr/^function (?:with OID \d+|(?:uid_next|uid_next_batch|uid_next_block|uid_reserve|uid_segment_(?:next|batch|block|reserve)|new_id|ids_with_exceptions)\(.*\)) does not exist/, 'drop_for_a_while' ],
+	[ '42883', qr/^function (?:with OID \d+|(?:uid_next|uid_next_batch|uid_reserve|uid_segment_(?:next|batch|reserve)|new_id|ids_with_exceptions)\(.*\)) does not exist/, 'drop_for_a_while' ],
 	[ '42P01', qr/^relation "uidgen.status" does not exist/, 'drop_for_a_while' ],
 	[ '3F000', qr/^schema "uidgen" does not exist/, 'drop_for_a_while' ],
 	# DROP EXTENSION ... CASCADE takes the default off the column

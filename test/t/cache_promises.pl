@@ -33,7 +33,7 @@ my @files;
 	my @draws = map { begin_file($node, $_) } ("SELECT uid_next() $many") x 3,
 	  # whatever way it is drawn: one, a batch, a block
 	  "SELECT unnest(ARRAY[uid_next(), (SELECT max(id) FROM uid_next_batch(3 + 0 * n) AS id),"
-	  . " (uid_next_block(3)).last_id, uid_next(), uid_next()]) FROM generate_series(1, 20000) AS n";
+	  . " (uid_reserve(3) + 3 - 1), uid_next(), uid_next()]) FROM generate_series(1, 20000) AS n";
 	delete $ENV{PGOPTIONS};
 	push @draws, begin_file($node, "SELECT uid_next() $many");
 	@files = map { end_file($_) } @draws;
@@ -94,7 +94,7 @@ begin_session('a', 100);
 is_deeply([ map { draw($_)->[1] } qw(a b a b a b a a b) ], [ 0, 1, 2, 4, 3, 5, 6, 7, 10 ],
 	'a takes one id, then twice as many each time it has used all of them; b draws above');
 my $wasted = wasted();
-is_deeply(draw('a', '(uid_next_block(1)).first_id'), [ 0, 11 ], 'a block that a draws is above all');
+is_deeply(draw('a', 'uid_reserve(1)'), [ 0, 11 ], 'a block that a draws is above all');
 is_deeply(draw('a'), [ 0, 12 ], 'and so is its next id, with which it takes as many as it used of its cache');
 is_deeply(draw('a', '(SELECT max(id) FROM uid_next_batch(2) AS id)'), [ 0, 15 ], 'so is a batch');
 is_deeply(draw('a'), [ 0, 16 ], 'and the id after that');
@@ -184,7 +184,7 @@ foreach my $case (
 	[ 'SET before each id', 'DO $$ BEGIN FOR i IN 1 .. 3000 LOOP SET uidgen.cache = 1000; PERFORM uid_next(); END LOOP; END $$' ],
 	[
 		'mixed with blocks', 'SET uidgen.cache = 4096',
-		'SELECT count(uid_next()), count((uid_next_block(1)).first_id) FROM generate_series(1, 1500)'
+		'SELECT count(uid_next()), count(uid_reserve(1)) FROM generate_series(1, 1500)'
 	],
 	[
 		'mixed with batches', 'SET uidgen.cache = 4096',
@@ -199,7 +199,7 @@ foreach my $case (
 
 # Some ids at a time, then a block: a cache is at most twice what was used of the last one.
 my $cost = cost('SET uidgen.cache = 4096',
-	'SELECT count(uid_next() + uid_next() + uid_next() + (uid_next_block(1)).first_id) FROM generate_series(1, 750)');
+	'SELECT count(uid_next() + uid_next() + uid_next() + uid_reserve(1)) FROM generate_series(1, 750)');
 note("three ids and a block: 3000 ids took $cost->[0] ticks, and $cost->[1] were wasted");
 ok($cost->[0] <= 24 && $cost->[1] < 3000, 'three ids and a block: no more is wasted than used') || diag("@$cost");
 

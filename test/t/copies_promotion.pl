@@ -30,7 +30,7 @@ $copy->init_from_backup($primary, 'backup');
 my $id = $primary->safe_psql('postgres', 'SELECT uid_next()');
 $primary->wait_for_catchup($standby);
 fails_with($standby, "SELECT $_", '25006', qr/recovery/, "a standby refuses $_")
-  foreach 'uid_next()', 'uid_next(0)', 'uid_next_batch(1)', 'uid_next_block(1)', "uid_next_after($id)", 'uid_next_after(' . ($id + (3_600_000 << 22)) . ')';
+  foreach 'uid_next()', 'uid_next(0)', 'uid_next_batch(1)', 'uid_reserve(1)', "uid_next_after($id)", 'uid_next_after(' . ($id + (3_600_000 << 22)) . ')';
 is($standby->safe_psql('postgres', "SELECT worker FROM uid_parse($id)"), $worker, 'but it decodes');
 like($standby->safe_psql('postgres', 'SELECT state FROM uidgen.status'), qr/^recovery$/, 'uidgen.status tells');
 is($primary->safe_psql('postgres', 'BEGIN READ ONLY; SELECT uid_next() > 0; COMMIT'), 't',

@@ -192,10 +192,10 @@ foreach my $r ($registry, $small)
 	my $idle = $r->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', 'hostile' ]);
 	my $pid = $idle->query('SELECT pg_backend_pid()');
 	$idle->query('BEGIN');
-	$idle->query(q{SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, -1, } . "$MAX)");
+	$idle->query(q{SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, } . "$MAX)");
 	ok($r->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $pid)"), "$name: an idle transaction ends by itself");
 	like(log_since($r, 0), qr/terminating connection due to idle-in-transaction timeout/, '... because it was idle');
-	like($r->safe_psql('postgres', "BEGIN; SELECT FROM uidgen.segment_fetch('s', 10, 0, 0, -1, $MAX); SHOW idle_in_transaction_session_timeout; COMMIT"), qr/^0$/m,
+	like($r->safe_psql('postgres', "BEGIN; SELECT FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, $MAX); SHOW idle_in_transaction_session_timeout; COMMIT"), qr/^0$/m,
 		'... the transactions of the owner do not');
 	stops_drawing($_) foreach @nodes, $new, $three, $four;
 }

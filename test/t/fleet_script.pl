@@ -85,7 +85,7 @@ sub fetch
 {
 	my ($name, @known) = @_;
 	my ($incarnation, $version, $highest) = (@known, 0, 0, -1);
-	return "SELECT first_value, last_value FROM uidgen.segment_fetch('$name', 10, $incarnation, $version, $highest, 9223372036854775807)";
+	return "SELECT first_value, last_value FROM uidgen.segment_fetch('$name', 10, $incarnation, $version, '{}', $highest, 9223372036854775807)";
 }
 $node->safe_psql('fleet', "SELECT uidgen.create_segment(n, step => 10) FROM unnest('{s,t,u}'::text[]) AS n", connstr => $owner);
 is($node->safe_psql('fleet', fetch('s'), connstr => $connstr), '1|10', 'a node gets a range of a segment');
@@ -155,14 +155,14 @@ foreach my $encoding (qw(utf8 latin1 sql_ascii))
 	$standby->safe_psql("in_$encoding", slurp_file($script));
 	# 63 bytes in UTF-8
 	$standby->safe_psql("in_$encoding", "SELECT uidgen.create_segment(convert_from('\\x" . $uuml x 31 . "61', 'UTF8'))");
-	is($standby->safe_psql("in_$encoding", "SELECT first_value FROM uidgen.segment_fetch('\\x" . $uuml x 31 . "61', 10, 0, 0, -1, 9223372036854775807)"), '1',
+	is($standby->safe_psql("in_$encoding", "SELECT first_value FROM uidgen.segment_fetch('\\x" . $uuml x 31 . "61', 10, 0, 0, '{}', -1, 9223372036854775807)"), '1',
 		"$encoding: a node finds a segment by its name in UTF-8");
 	fails_with($standby, "SELECT uidgen.create_segment(convert_from('\\x" . $uuml x 32 . "', 'UTF8'))", '42622', qr/64 bytes/, "$encoding: bytes in UTF-8 count",
 		"in_$encoding");
-	fails_with($standby, "SELECT uidgen.segment_fetch('\\x$euro', 10, 0, 0, -1, 9223372036854775807)", 'P0002', qr/no such segment/,
+	fails_with($standby, "SELECT uidgen.segment_fetch('\\x$euro', 10, 0, 0, '{}', -1, 9223372036854775807)", 'P0002', qr/no such segment/,
 		"$encoding: one that is not there, whether it could be or not", "in_$encoding");
 	is($standby->safe_psql("in_$encoding", "SELECT done FROM uidgen.segment_release('\\x$euro', 1, 1, 9223372036854775807)"), 'f', "$encoding: nor takes it back anything");
-	fails_with($standby, "SELECT uidgen.segment_fetch('\\xfc', 10, 0, 0, -1, 9223372036854775807)", '22021', qr/not in UTF-8/,
+	fails_with($standby, "SELECT uidgen.segment_fetch('\\xfc', 10, 0, 0, '{}', -1, 9223372036854775807)", '22021', qr/not in UTF-8/,
 		"$encoding: a name in LATIN1 is refused", "in_$encoding");
 }
 

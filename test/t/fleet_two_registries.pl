@@ -1,6 +1,5 @@
 # Two registries in one list of hosts: each would give the same worker ids to some of the nodes.  No id comes twice, whatever
-# the order in which hosts come up, and an error says which host has which registry.  Where nothing tells two registries from each
-# other, all is as it was before they could be told.
+# the order in which hosts come up, and an error says which host has which registry.
 use strict;
 use warnings;
 
@@ -11,8 +10,6 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
-
-my $ARCHIVE = release_archive('0.2.0');
 
 # Four worker ids for four nodes, so that each registry grants each of them soon.
 my $LAYOUT = 'time:41:1ms worker:2 sequence:12 epoch:2025-01-01';
@@ -189,48 +186,6 @@ stops_drawing($nodes[1]);
 $_->stop foreach $younger, $young;
 
 # ---- who cannot be told ----
-
-# Registries of an older version: one has not the function.
-system_or_bail('tar', 'xzf', $ARCHIVE, '-C', $right->basedir, 'sql/uidgen-registry--0.2.0.sql');
-$right->start;
-quarantine_ends($right);
-foreach ($right, $wrong)
-{
-	$_->safe_psql('postgres', 'CREATE DATABASE old');
-	$_->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $_->connstr('old'), '-f', $right->basedir . '/sql/uidgen-registry--0.2.0.sql' ],
-		'a registry of 0.2.0: ' . $_->name);
-	$_->safe_psql('old', "SELECT uidgen.share_registry('$LAYOUT', 1000, 1735689600000000, 2199023255551, 0, 3), uidgen.end_quarantine()");
-}
-my $old = hosts($right) =~ s/dbname=postgres/dbname=old/r;
-$log = -s $right->logfile;
-goes_to($old, $nodes[1]);
-draws($nodes[1]);
-ok(goes_on($nodes[1]), '... which does not tell: ids are drawn');
-stops_drawing($nodes[1]);
-goes_to(hosts($right, $wrong) =~ s/dbname=postgres/dbname=old/r, $nodes[2]);
-draws($nodes[2]);
-ok(goes_on($nodes[2]), '... also of two of them');
-my ($its, $not_its) = $right->safe_psql('old', "SELECT count(*) FROM uidgen.worker_node WHERE port = " . $nodes[2]->port) ? ($right, $wrong) : ($wrong, $right);
-$log = -s $nodes[2]->logfile;
-$its->stop('immediate');
-logs($nodes[2], $log, qr/uidgen has no new grant: the answer came from another registry than before\n.*this server knows registry/,
-	'... but the other one answers no more, once one has');
-$its->start;
-quarantine_ends($its);
-$its->safe_psql('old', 'SELECT uidgen.end_quarantine()');
-ok(goes_on($nodes[2]), '... and ids go on with the first one');
-stops_drawing($nodes[2]);
-cmp_ok(scalar(() = log_since($_, 0) =~ /function uidgen.registry_identity\(\) does not exist/g), '<=', 3, '... none of which is asked again and again: ' . $_->name)
-  foreach $right, $wrong;
-
-# Its update lets those ask that were nodes before, and nobody else.
-my ($sharedir) = run_command([ 'pg_config', '--sharedir' ]);
-my ($update) = glob "$sharedir/extension/uidgen-registry--0.2.0--*.sql";
-$wrong->safe_psql('old', q{CREATE ROLE early LOGIN; CREATE ROLE late LOGIN; SELECT uidgen.grant_node('early')});
-$wrong->command_ok([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $wrong->connstr('old'), '-f', $update ], 'a registry of 0.2.0 is updated');
-is($wrong->safe_psql('old', q{SELECT has_function_privilege('early', oid, 'EXECUTE'), has_function_privilege('late', oid, 'EXECUTE')
-		FROM pg_proc WHERE proname = 'registry_identity'}), 't|f', '... a role that was a node may ask which one it is, others may not');
-is($wrong->safe_psql('old', 'SELECT i.registry_id = r.registry_id FROM uidgen.registry_identity() AS i, uidgen.registry_layout AS r'), 't', '... and it tells');
 
 # A role that has not the right.
 $wrong->safe_psql('postgres', q{CREATE ROLE member LOGIN; SELECT uidgen.grant_node('member');

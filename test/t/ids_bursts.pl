@@ -47,7 +47,7 @@ sub ahead
 query('SELECT uid_next()');
 is(ahead(), '00:00:00|', 'ids are not ahead of the clock, and so for no reason');
 foreach my $call (
-	'(uid_next_block(256)).last_id', '(uid_next_block(129)).last_id', 'uid_next()',
+	'(uid_reserve(256) + 256 - 1)', '(uid_reserve(129) + 129 - 1)', 'uid_next()',
 	'(SELECT max(id) FROM uid_next_batch(1000 + 0 * n) AS id)')
 {
 	$clock->step(10);
@@ -99,7 +99,7 @@ BEGIN
 	PERFORM set_config('uidgen.wait_timeout', '0', true);
 	seen := seen || id;
 	FOR i IN 1 .. ticks LOOP
-		id := (uid_next_block(256)).last_id;
+		id := (uid_reserve(256) + 256 - 1);
 	END LOOP;
 	FOR part IN 1 .. 2 LOOP
 		seen := seen || id;
@@ -182,7 +182,7 @@ foreach my $to ('1s', '0')
 	$clock->step(10);
 	goes_on("max_burst lowered to $to: the clock catches up");
 	is(ahead(), '00:00:00|', "max_burst lowered to $to: then ids have its time");
-	sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT count((uid_next_block(256)).last_id) FROM generate_series(1, 20000)');
+	sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT count((uid_reserve(256) + 256 - 1)) FROM generate_series(1, 20000)');
 	is(ahead(), $to eq '0' ? '00:00:00|' : '00:00:01|burst', "max_burst lowered to $to: and the new bound holds");
 }
 
@@ -221,9 +221,9 @@ $_->quit foreach $session, $lock;
 $clock->step(10);
 my $wasted = query('SELECT wasted FROM uidgen.status');
 foreach my $case (
-	[ 'uid_next()', 0 ], [ 'uid_next_block(255)', 0 ], [ 'uid_next_block(256)', 0 ], [ 'uid_next()', 0 ], [ 'uid_next_block(256)', 255 ],
-	[ 'uid_next_block(200)', 0 ], [ 'uid_next_block(57)', 56 ],
-	[ 'uid_next_block(198)', 0 ], [ 'uid_next_block(2)', 1 ])
+	[ 'uid_next()', 0 ], [ 'uid_reserve(255)', 0 ], [ 'uid_reserve(256)', 0 ], [ 'uid_next()', 0 ], [ 'uid_reserve(256)', 255 ],
+	[ 'uid_reserve(200)', 0 ], [ 'uid_reserve(57)', 56 ],
+	[ 'uid_reserve(198)', 0 ], [ 'uid_reserve(2)', 1 ])
 {
 	my ($call, $more) = @$case;
 	query("SELECT $call");
@@ -254,7 +254,7 @@ DECLARE
 	tick bigint;
 BEGIN
 	WHILE before < began + duration LOOP
-		tick := CASE n WHEN 1 THEN uid_next() ELSE (uid_next_block(n)).last_id END >> 13;
+		tick := CASE n WHEN 1 THEN uid_next() ELSE (uid_reserve(n) + n - 1) END >> 13;
 		after := clock_timestamp();
 		longest := greatest(longest, 1000 * extract(epoch FROM after - before));
 		first := coalesce(first, tick);
@@ -267,7 +267,7 @@ BEGIN
 END
 $$;
 SQL
-sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT count((uid_next_block(8)).last_id) FROM generate_series(1, 100000)');
+sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT count((uid_reserve(8) + 8 - 1)) FROM generate_series(1, 100000)');
 my @drawings = map {
 	my $said = '';
 	my $run = IPC::Run::start(

@@ -65,7 +65,7 @@ is( $node->safe_psql('postgres', "SELECT $ids[-1] >> 14, sequence FROM uid_parse
 
 # Each kind of call, in a session of its own.
 fails_with($node, "SELECT $_", '2200H', $MESSAGE, "then $_ fails")
-  foreach 'uid_next()', 'uid_next(0)', 'uid_next_batch(10)', 'uid_next_block(10)';
+  foreach 'uid_next()', 'uid_next(0)', 'uid_next_batch(10)', 'uid_reserve(10)';
 like($node->safe_psql('postgres', 'SELECT state, last_error FROM uidgen.status'), qr/^failing\|.*used up/,
 	'uidgen.status tells');
 $node->restart;

@@ -105,7 +105,8 @@ BEGIN
 			IF i % 10 = 1 THEN
 				SELECT min(b), max(b) INTO first, last FROM uid_next_batch(7) AS b;
 			ELSIF i % 10 = 2 THEN
-				SELECT first_id, last_id INTO first, last FROM uid_next_block(7);
+				first := uid_reserve(7);
+				last := first + 6;
 			ELSE
 				first := uid_next();
 				last := first;

@@ -24,7 +24,6 @@ use UidgenTest;
 
 # signature	as ALTER FUNCTION wants it
 # call		in an expression; the signature's, if it is not given
-# from		in FROM, where that is another text
 # size		how many ids or numbers it takes, of which it tells the first: blocks
 # set		it returns a set
 # kind		ids and numbers have nothing to do with each other
@@ -33,16 +32,9 @@ my @FUNCTIONS = (
 	{ signature => 'uid_next(integer)', call => 'uid_next(5)' },
 	{ signature => 'uid_next_after(bigint)', call => 'uid_next_after(0)' },
 	{ signature => 'uid_next_batch(integer, integer)', call => 'uid_next_batch(2)', set => 1 },
-	{ signature => 'uid_next_block(integer, integer)', call => '(uid_next_block(3)).first_id', from => 'uid_next_block(3)', size => 3 },
 	{ signature => 'uid_reserve(integer, integer)', call => 'uid_reserve(3)', size => 3 },
 	{ signature => 'uid_segment_next(text)', call => "uid_segment_next('s')" },
 	{ signature => 'uid_segment_batch(text, integer)', call => "uid_segment_batch('s', 2)", set => 1 },
-	{
-		signature => 'uid_segment_block(text, integer)',
-		call => "(uid_segment_block('s', 3)).first_number",
-		from => "uid_segment_block('s', 3)",
-		size => 3
-	},
 	{ signature => 'uid_segment_reserve(text, integer)', call => "uid_segment_reserve('s', 3)", size => 3 });
 
 # What they are compared with: a value, a block and a set.
@@ -54,7 +46,6 @@ my @SEQUENCES = (
 foreach (@FUNCTIONS, @SEQUENCES)
 {
 	$_->{call} //= $_->{signature};
-	$_->{from} //= $_->{call};
 	$_->{size} //= 1;
 	$_->{set} //= 0;
 	$_->{label} = $_->{signature} ? 'RESTRICTED' : 'UNSAFE';
@@ -353,14 +344,13 @@ sub shapes_for
 sub filled
 {
 	my ($sql, $function) = @_;
-	my ($call, $from) = @{$function}{qw(call from)};
-	my $columns = $from =~ /block/ ? '(v, last)' : '(v)';
+	my $call = $function->{call};
 	$sql =~ s/\{defaults\}/ALTER TABLE made ALTER a SET DEFAULT {f}, ALTER b SET DEFAULT {f}/g;
 	$sql =~ s/\{returns\}/$function->{set} ? 'SETOF bigint' : 'bigint'/ge;
 	$sql =~ s/\{force\}/$force/g;
 	$sql =~ s/\{label\}/$function->{label}/g;
-	$sql =~ s/\{rows\}/$from/g;
-	$sql =~ s/\{from (\w+)\}/$from AS $1 $columns/g;
+	$sql =~ s/\{rows\}/$call/g;
+	$sql =~ s/\{from (\w+)\}/$call AS $1 (v)/g;
 	# Inside of what is quoted already, quotes are doubled.
 	$sql =~ s/( AS )'((?:SELECT|BEGIN) [^']*\{f\}[^']*)'/my ($as, $body) = ($1, $2); "$as\$\$$body\$\$"/ge;
 	$sql =~ s/\{f\}/$call/g;
@@ -516,18 +506,6 @@ foreach my $function (@FUNCTIONS)
 my ($around) = run_all([ { %{ $FUNCTIONS[0] }, label => 'SAFE' }, [ grep { $_->{run} =~ /\bown\(\)/ } @SHAPES ] ]);
 is(join("\n", grep { $around->{$_}{equal} == 0 } sort keys %$around),
 	'', 'so does a function around uid_next() that is labelled so');
-
-# ---- a block torn apart ----
-
-# PostgreSQL makes a call for each column of (f()).*, so that the columns are of two
-# blocks.  Of these no id or number is anybody else's.
-foreach my $function (grep { $_->{from} ne $_->{call} } @FUNCTIONS)
-{
-	my @blocks = map { my ($first, $last) = split /\|/; ([ $first, $first + 2 ], [ $last - 2, $last ]) }
-	  split /\n/, $node->safe_psql('postgres', "SELECT ($function->{from}).* FROM rel");
-	is(overlaps(@blocks, map { @{ $_->{calls} } } map { values %{ $_->{result} } } grep { $_->{kind} eq $function->{kind} } @FUNCTIONS),
-		0, "($function->{from}).*: two blocks a row, which are nobody else's");
-}
 
 $node->stop;
 done_testing();

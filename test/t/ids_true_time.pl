@@ -235,7 +235,7 @@ cmp_ok($took, '<', 0.3 + 10, 'and no longer');
 
 # Call by call, and several ids at a time.
 foreach my $call ('SELECT uid_next()', 'SELECT uid_next_batch(7)', 'SELECT uid_next_batch(40)',
-	'SELECT last_id FROM uid_next_block(5)', 'SELECT uid_next() UNION ALL SELECT uid_next_batch(16)')
+	'SELECT uid_reserve(5) + 4', 'SELECT uid_next() UNION ALL SELECT uid_next_batch(16)')
 {
 	$clock->step($tick);
 	($ids, $ahead, $state) = exhaust($call);
@@ -247,7 +247,7 @@ foreach my $call ('SELECT uid_next()', 'SELECT uid_next_batch(7)', 'SELECT uid_n
 foreach my $start (qw(continue random))
 {
 	set_start($node, $start);
-	foreach my $call ('SELECT uid_next_batch(16)', 'SELECT last_id FROM uid_next_block(16)')
+	foreach my $call ('SELECT uid_next_batch(16)', 'SELECT uid_reserve(16) + 15')
 	{
 		my @results;
 		$clock->step(10 * $tick);

@@ -197,7 +197,7 @@ draws(0, '', 'ids are drawn');
 crash($node);
 draws(60, 'crash', 'a crash: ids are a window ahead');
 elapse(20);
-is( (sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT count((uid_next_block(4096)).last_id) FROM generate_series(1, 30000)'))[0],
+is( (sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT count((uid_reserve(4096) + 4096 - 1)) FROM generate_series(1, 30000)'))[0],
 	'55000', 'ids are drawn as far as they may, ten seconds and a burst further');
 $clock->step(-40);
 # The keeper learns of the step from a call.
@@ -205,7 +205,7 @@ sqlstate_of($node, q{SET uidgen.wait_timeout = '1s'; SELECT uid_next()});
 elapse(0.1);
 draws(91, 'crash', 'set back by 40 seconds: ids go on');
 elapse(10);
-is( (sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT count((uid_next_block(4096)).last_id) FROM generate_series(1, 4900)'))[0],
+is( (sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT count((uid_reserve(4096) + 4096 - 1)) FROM generate_series(1, 4900)'))[0],
 	'', 'at half the pace of the clock');
 $node->stop;
 

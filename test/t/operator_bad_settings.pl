@@ -87,7 +87,7 @@ $node->safe_psql('postgres', 'CREATE DATABASE other');
 like(info('CREATE EXTENSION uidgen', 'other'), qr/INFO:.*does not work yet.*DETAIL:.*long/s,
 	'CREATE EXTENSION tells');
 fails_with($node, $_, '22023', qr/because of the setting/, "$_ is off, too")
-  foreach 'SELECT uid_parse(1)', 'SELECT uid_layout()', 'SELECT uid_next_batch(1)', 'SELECT uid_next_block(1)',
+  foreach 'SELECT uid_parse(1)', 'SELECT uid_layout()', 'SELECT uid_next_batch(1)', 'SELECT uid_reserve(1)',
   'SELECT uid_horizon()', 'SELECT uid_hold(1)';
 is($node->safe_psql('postgres', "SELECT uid_min('2025-06-01 12:00:00+00', 'twitter')"),
 	$node->safe_psql('postgres', "SELECT uid_make('2025-06-01 12:00:00+00', 0, 0, 0, NULL, 'twitter')"),

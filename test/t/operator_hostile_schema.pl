@@ -1,40 +1,28 @@
 # A role that may do nothing but create objects in the schema of the extension fills it with
 # operators, functions, types, casts and views that fit better than pg_catalog's, before a
 # superuser creates or updates the extension there: nothing of that is bound or run.
-# Version 0.2.0 is the control: it falls into the trap, and the update takes it out.
+# A script without its search path is the control: it falls into the trap.
 # pg_regress has one database, in which the extension is there from the start.
-#
-# What SECURITY.md tells to run is run here, and prints what the page shows.
 use strict;
 use warnings;
 
 use File::Basename 'dirname';
-use File::Copy 'copy';
 use FindBin;
 use IPC::Run;
 use lib "$FindBin::RealBin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Release;
 use Test::More;
 use UidgenTest;
 
-my $folder = PostgreSQL::Test::Utils::tempdir('hostile');
+# ---- a server of our own, with the scripts of two versions ----
 
-# ---- a server of our own, with the scripts of former versions ----
+install_scripts($OLD);
+install_release($NEW);
+my ($folder, $scripts) = ($FOLDER, $SCRIPTS);
 
-my %path = map { my ($out) = run_command([ 'pg_config', "--$_" ]); $_ => $out } qw(bindir sharedir);
-my $root = $ENV{TESTDIR} . '/inst';
-system_or_bail('cp', '-al', $root, "$folder/inst");
-my ($bindir, $scripts) = map { s/^\Q$root\E/$folder\/inst/r } $path{bindir}, "$path{sharedir}/extension";
-my ($NEW) = slurp_file("$scripts/uidgen.control") =~ /^default_version = '(.*)'/m;
-foreach my $old (qw(0.1.0 0.2.0))
-{
-	mkdir "$folder/$old" or die $!;
-	system_or_bail('tar', '-C', "$folder/$old", '-xzf', release_archive($old));
-	copy($_, $scripts) or die "could not copy $_: $!" foreach glob "$folder/$old/sql/*.sql";
-}
-
-my $node = PostgreSQL::Test::Cluster->new('main', install_path => dirname($bindir));
+my $node = PostgreSQL::Test::Cluster->new('main', install_path => dirname($BINDIR));
 $node->init;
 $node->append_conf('postgresql.conf', <<'END');
 shared_preload_libraries = 'uidgen'
@@ -48,9 +36,9 @@ $node->start;
 $ENV{PGOPTIONS} = '-c search_path=pg_catalog';
 my $HOSTILE_PATH = 'SET search_path = public, pg_catalog';
 
-$node->safe_psql('postgres', "CREATE EXTENSION uidgen SCHEMA public VERSION '0.2.0'; CREATE ROLE mallory LOGIN; CREATE ROLE owner LOGIN CREATEROLE");
+$node->safe_psql('postgres', "CREATE EXTENSION uidgen SCHEMA public; CREATE ROLE mallory LOGIN; CREATE ROLE owner LOGIN CREATEROLE");
 $node->safe_psql('postgres', 'CREATE DATABASE clean');
-$node->safe_psql('clean', "CREATE EXTENSION uidgen SCHEMA public");
+$node->safe_psql('clean', "CREATE EXTENSION uidgen SCHEMA public VERSION '$OLD'");
 
 # ---- the trap ----
 
@@ -155,9 +143,6 @@ BEGIN
 				ON CONFLICT DO NOTHING;
 		END LOOP;
 	END LOOP;
-	-- as a CHECK constraint of 0.2.0 calls it
-	INSERT INTO generator.hostile (name, arguments, kind, result, returns_set)
-		VALUES ('num_nulls', '{bigint,interval,interval,bigint,integer,timestamp with time zone,bigint}', 'f', 'integer', false);
 	UPDATE generator.hostile AS h SET result = 'text'
 		WHERE EXISTS (SELECT FROM pg_type AS t WHERE t.oid = h.result::regtype AND t.typtype = 'p');
 	FOR p IN SELECT h.*, array_to_string(h.arguments, ', ') AS args,
@@ -238,10 +223,10 @@ sub begin_to_plant
 		'<', \undef, '>&', \$said, IPC::Run::timeout(4 * $PostgreSQL::Test::Utils::timeout_default)) };
 }
 
-# An installation of 0.2.0 that was clean when it was made.
+# An installation that was clean when it was made.
 $node->safe_psql('postgres', 'CREATE DATABASE trap');
 $node->safe_psql('postgres', 'CREATE DATABASE planted_later');
-$node->safe_psql('planted_later', "CREATE EXTENSION uidgen SCHEMA public VERSION '0.2.0'");
+$node->safe_psql('planted_later', "CREATE EXTENSION uidgen SCHEMA public VERSION '$OLD'");
 foreach my $planting (map { begin_to_plant($_) } qw(trap planted_later))
 {
 	$planting->{run}->finish;
@@ -255,9 +240,8 @@ sub trapped_database
 	$node->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE trap " . ($options // ''));
 	$node->safe_psql('postgres', "ALTER DATABASE $name SET search_path = public, pg_catalog");
 }
-trapped_database($_) foreach qw(fresh from_0_1 other_types fleet);
-trapped_database($_, 'OWNER owner') foreach qw(script script_0_2);
-trapped_database('from_0_2', 'OWNER mallory');
+trapped_database($_) foreach qw(fresh updated newest fleet);
+trapped_database('script', 'OWNER owner');
 trapped_database('schema');
 $node->safe_psql('schema', "ALTER SCHEMA public RENAME TO evil; ALTER SCHEMA evil OWNER TO mallory; CREATE SCHEMA public; $TRAP");
 
@@ -379,7 +363,7 @@ SELECT S.uid_segment_next('s'::pg_catalog.text);
 SELECT uidgen.drop_segment('s'::pg_catalog.text), uidgen.diagnose(), uidgen.library_version(), uidgen.registry_history(), uidgen.node_functions();
 SELECT uidgen.local_grants(l.layout, 0, 5), uidgen.tick_at($from, l.unit, l.epoch), uidgen.tick_time($one, l.unit, l.epoch), uidgen.microseconds($from)
 	FROM uidgen.registry_layout AS l;
-SELECT S.uid_next(), S.uid_next(0), S.uid_next_batch(3, 0), S.uid_next_block(3, 0);
+SELECT S.uid_next(), S.uid_next(0), S.uid_next_batch(3, 0), S.uid_reserve(3, 0);
 END
 	$calls =~ s/\bS\./$schema./g;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
@@ -407,27 +391,10 @@ $HOSTILE_PATH;
 SELECT last_tick FROM uidgen.node_renew(0, $worker, 1, $until, 2, 0, 1000, $max, $max);
 SELECT done FROM uidgen.node_release(0, $worker, '{2}', $max);
 SELECT done FROM uidgen.node_import(0, '{}', '{}', $max);
-SELECT first_value, last_value FROM uidgen.segment_fetch('s', 0, 0, 0, -1, $max);
+SELECT first_value, last_value FROM uidgen.segment_fetch('s', 0, 0, 0, '{}', -1, $max);
 END
 	is($node->safe_psql($database, "$HOSTILE_PATH; SELECT worker_id, state FROM uidgen.fleet; SELECT datacenter_id, running FROM uidgen.registry_status"),
 		"$worker|released\n0|0", '... and is seen');
-}
-
-# ---- SECURITY.md ----
-
-# Its blocks in their order, and what follows one: what it prints.
-my @blocks = map { $_ // '' } slurp_file('SECURITY.md') =~ /^```(?:sql|sh)?\n(.*?)^```$/msg;
-my ($LOOK, $CLEAN, $EXPOSED, $UPDATES, $ROLES) = @blocks;
-is(scalar(@blocks), 5, 'SECURITY.md has these blocks');
-my $UPDATE = 'ALTER EXTENSION uidgen UPDATE';
-
-# As its reader sees it, where a session finds what is hostile first.
-sub printed
-{
-	my ($database, $sql) = @_;
-	my $output = '';
-	IPC::Run::run([ $node->installed_command('psql'), '-Xq', '-d', $node->connstr($database) ], '<', \"$HOSTILE_PATH;\n$sql", '>&', \$output);
-	return $output =~ s/ +$//mgr =~ s/\n+\z/\n/r;
 }
 
 # ---- created ----
@@ -436,7 +403,7 @@ my $log = -s $node->logfile;
 foreach ([ 'fresh', 'public' ], [ 'schema', 'evil' ])
 {
 	my ($database, $schema) = @$_;
-	runs($database, "CREATE EXTENSION uidgen SCHEMA $schema", "created in hostile schema $schema");
+	runs($database, "CREATE EXTENSION uidgen SCHEMA $schema VERSION '$OLD'", "created in hostile schema $schema");
 	is_unbound($database, $schema);
 	draws($database, $schema);
 	calls_all($database, $schema);
@@ -462,7 +429,8 @@ fails_with($node, 'CREATE EXTENSION uidgen SCHEMA public', '42725', qr/function 
 # ---- updated ----
 
 my $catalog = slurp_file("$FindBin::RealBin/../upgrade/catalog.sql");
-my $fresh = $node->safe_psql('fresh', "DROP TABLE public.item; $catalog");
+$node->safe_psql('newest', 'CREATE EXTENSION uidgen SCHEMA public');
+my $newest = $node->safe_psql('newest', $catalog);
 
 # Without the privileges at first, which a role has by default or by a grant.
 sub lines_of
@@ -471,79 +439,19 @@ sub lines_of
 	return map { s/ \| initially .*//r => 1 } split /\n/, $text;
 }
 
-# From whatever it was to a registry that works.
-sub updates
+# Created as the present version among what is hostile, or before it.
+$node->safe_psql('updated', "CREATE EXTENSION uidgen SCHEMA public VERSION '$OLD'");
+foreach my $database (qw(updated planted_later))
 {
-	my ($database, $name) = @_;
 	my $before = -s $node->logfile;
-	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	runs($database, $UPDATE, $name);
-	unlike(log_since($node, $before), qr/under attack LOG:  trapped/, '... and runs none of it');
-	$node->safe_psql($database, 'ALTER ROLE mallory NOSUPERUSER');
-	my $after = -s $node->logfile;
-	is_unbound($database, $name);
-	my %fresh = lines_of($fresh);
+	runs($database, 'ALTER EXTENSION uidgen UPDATE', "$database to $NEW");
+	is_unbound($database, $database);
+	my %newest = lines_of($newest);
 	my %now = lines_of($node->safe_psql($database, $catalog));
-	my @differences = ((map { "  updated: $_\n" } grep { !$fresh{$_} } sort keys %now), map { "  new: $_\n" } grep { !$now{$_} } sort keys %fresh);
+	my @differences = ((map { "  updated: $_\n" } grep { !$newest{$_} } sort keys %now), map { "  new: $_\n" } grep { !$now{$_} } sort keys %newest);
 	ok(!@differences, '... and the catalogs are as those of a new one') or diag(@differences);
-	draws($database, $name);
-	calls_all($database, 'public');
-	is_untouched($after, $name);
+	is_untouched($before, $database);
 }
-
-# 0.1.0 bound nothing.  Its registry has a row, which constraints are checked for.
-my $numbers = $node->safe_psql('fresh', q{SELECT concat_ws(', ', quote_literal(layout), unit, epoch, max_tick, max_datacenter, max_worker) FROM uidgen.layout_numbers()});
-$node->safe_psql('from_0_1', "CREATE EXTENSION uidgen SCHEMA public VERSION '0.1.0'");
-is_unbound('from_0_1', 'version 0.1.0');
-$node->safe_psql('from_0_1', "SELECT uidgen.acquire_worker('h', $numbers, 0, -1, -1, 'reuse', true, false, 0, 1000, 1000, 'host', 5432, 2)");
-my @as_mallory = (connstr => $node->connstr('from_0_1') . ' user=mallory');
-$node->safe_psql('from_0_1', 'CREATE FUNCTION public.uid_segment_next(pg_catalog.text) RETURNS bigint LANGUAGE sql AS $$SELECT 1$$', @as_mallory);
-fails_with($node, $UPDATE, '55000', qr/function public\.uid_segment_next\(text\) is not a member of extension "uidgen"/,
-	'its update takes no function for the extension\'s that is there already', 'from_0_1');
-$node->safe_psql('from_0_1', 'DROP FUNCTION public.uid_segment_next(pg_catalog.text)', @as_mallory);
-updates('from_0_1', 'from 0.1.0');
-
-is_unbound('planted_later', 'version 0.2.0, created in a clean schema');
-updates('planted_later', 'from 0.2.0, clean');
-
-# The control.
-my $control = -s $node->logfile;
-$node->safe_psql('from_0_2', "CREATE EXTENSION uidgen SCHEMA public VERSION '0.2.0'");
-my $bound = bindings('from_0_2');
-like($bound, qr/^\Q$_\E/m, "version 0.2.0 is bound to what is hostile: $_") foreach
-  'function uidgen.tick_at(timestamp with time zone,bigint,bigint) -> operator public.*(numeric,integer)',
-  'function uidgen.ticks_in(interval,bigint) -> operator public./(numeric,bigint)',
-  'function uidgen.microseconds(timestamp with time zone) -> operator public.*(numeric,integer)',
-  'function uidgen.layout_numbers(text) -> operator public.*(numeric,integer)',
-  'constraint shared_is_complete on table uidgen.registry_layout -> function public.num_nulls(',
-  'constraint max_lead_is_some_ticks on table uidgen.registry_layout -> operator public.*(numeric,integer)',
-  'rule _RETURN on view uidgen.fleet -> operator public.*(numeric,bigint)',
-  'rule _RETURN on view uidgen.registry_status -> function public.pg_stat_get_dead_tuples(regclass)';
-draws('from_0_2', 'version 0.2.0');
-ok(poll_until(sub { $node->safe_psql('postgres', q{SELECT rolsuper FROM pg_roles WHERE rolname = 'mallory'}) eq 't' }), '... and makes the role a superuser');
-like(log_since($node, $control), qr/LOG:  trapped: numeric \* integer/, '... as the log shows');
-like(printed('from_0_2', $ROLES), qr/^ mallory$/m, '... and as the query of SECURITY.md does');
-updates('from_0_2', 'from 0.2.0, bound');
-
-# Operators may return what they like, which becomes the type of a view's column.
-$node->safe_psql('other_types', <<'END', connstr => $node->connstr('other_types') . ' user=mallory');
-DROP FUNCTION public.pg_stat_get_dead_tuples(regclass);
-CREATE FUNCTION public.pg_stat_get_dead_tuples(regclass) RETURNS text LANGUAGE sql AS 'SELECT ''many''';
-DROP OPERATOR public./ (double precision, integer);
-CREATE FUNCTION public.divided(double precision, integer) RETURNS text LANGUAGE sql AS 'SELECT ''a part''';
-CREATE OPERATOR public./ (LEFTARG = double precision, RIGHTARG = integer, FUNCTION = public.divided);
-CREATE FUNCTION public.to_timestamp(text) RETURNS text LANGUAGE sql AS 'SELECT ''soon''';
-END
-$node->safe_psql('other_types', "CREATE EXTENSION uidgen SCHEMA public VERSION '0.2.0'");
-my $types = q{SELECT string_agg(a.atttypid::regtype::text, ', ' ORDER BY a.attnum) FROM pg_attribute AS a WHERE a.attrelid = 'uidgen.registry_status'::regclass AND a.attnum > 3};
-is($node->safe_psql('other_types', $types), 'text, text', 'columns have other types by that');
-$node->safe_psql('other_types', 'CREATE VIEW public.mine AS SELECT r.dead_rows FROM uidgen.registry_status AS r',
-	connstr => $node->connstr('other_types') . ' user=mallory');
-fails_with($node, $UPDATE, '2BP01', qr/cannot drop view uidgen\.registry_status because other objects depend on it.*view public\.mine depends/s,
-	'a view on such a view has to go first', 'other_types');
-$node->safe_psql('other_types', 'DROP VIEW public.mine');
-updates('other_types', 'from 0.2.0, with other types');
-is($node->safe_psql('other_types', $types), 'timestamp with time zone, bigint, bigint, interval', 'the columns have their types again');
 
 # ---- a registry without the extension ----
 
@@ -572,17 +480,13 @@ END
 }
 
 $log = -s $node->logfile;
-runs_script('script', "$scripts/uidgen-registry--$NEW.sql", 'the script of a registry');
+runs_script('script', "$scripts/uidgen-registry--$OLD.sql", 'the script of a registry');
 is_unbound('script', 'the script of a registry');
 shares('script', 'the script of a registry');
 is_untouched($log, 'the script of a registry');
 
-runs_script('script_0_2', "$scripts/uidgen-registry--0.2.0.sql", 'that of 0.2.0', 'public');
-like(bindings('script_0_2'), qr/uidgen\.tick_at\(.*operator public\.\*\(numeric,integer\)/, '... is bound to what is hostile');
-$log = -s $node->logfile;
-runs_script('script_0_2', "$scripts/uidgen-registry--0.2.0--$NEW.sql", 'the script that updates it');
-is_unbound('script_0_2', 'the script that updates it');
-shares('script_0_2', 'the script that updates it');
+runs_script('script', "$scripts/uidgen-registry--$OLD--$NEW.sql", 'the script that updates it');
+is_unbound('script', 'the script that updates it');
 is_untouched($log, 'the script that updates it');
 
 # ---- a search path that does not help ----
@@ -594,35 +498,5 @@ $log = -s $node->logfile;
 $node->safe_psql('without', "CREATE EXTENSION uidgen SCHEMA public VERSION 'without'; ALTER ROLE mallory NOSUPERUSER");
 like(log_since($node, $log), qr/LOG:  trapped/, 'a script without a search path of its own would run what is hostile');
 is_unbound('without', '... but by its casts');
-
-# ---- what SECURITY.md shows ----
-
-$node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(app managed);
-$node->safe_psql('app', 'GRANT CREATE ON SCHEMA public TO PUBLIC');
-$node->safe_psql('app', <<'END', connstr => $node->connstr('app') . ' user=mallory');
-CREATE FUNCTION public.times(numeric, integer) RETURNS numeric LANGUAGE sql AS 'SELECT $1 OPERATOR(pg_catalog.*) $2';
-CREATE OPERATOR public.* (LEFTARG = numeric, RIGHTARG = integer, FUNCTION = public.times);
-END
-$node->safe_psql('app', "CREATE EXTENSION uidgen SCHEMA public VERSION '0.2.0'");
-command_ok([ $node->installed_command('psql'), '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('managed'), '-f', "$scripts/uidgen-registry--0.2.0.sql" ],
-	'a registry without the extension');
-is(printed('postgres', $LOOK), $CLEAN, 'SECURITY.md shows a clean installation');
-is(printed('managed', $LOOK), $CLEAN, '... which is the same without the extension');
-is(printed('app', $LOOK), $EXPOSED, '... and an exposed one');
-# All that there is, where there is much.
-$node->safe_psql('postgres', 'CREATE DATABASE much TEMPLATE trap');
-$node->safe_psql('much', "CREATE EXTENSION uidgen SCHEMA public VERSION '0.2.0'");
-my %much = map { / -> (.*)/ ? ($1 => 1) : () } split /\n/, bindings('much');
-is(join("\n", sort map { s/ *\|.*//r =~ s/pg_catalog\.//gr } printed('much', $LOOK) =~ /^ (\w.*\| mallory .*)$/mg), join("\n", sort keys %much), '... in full');
-{
-	local ($ENV{PGHOST}, $ENV{PGPORT}, $ENV{PATH}) = ($node->host, $node->port, "$bindir:$ENV{PATH}");
-	my $output = '';
-	IPC::Run::run([ 'sh', '-ec', $UPDATES =~ s/^psql /psql -Xq -v ON_ERROR_STOP=1 /mgr ], '<', \undef, '>&', \$output);
-	is($output, '', 'its commands update them');
-}
-is(printed($_, $LOOK), $CLEAN, "... after which nothing is seen: $_") foreach qw(app managed);
-is($node->safe_psql('app', q{SELECT extversion FROM pg_extension WHERE extname = 'uidgen'}), $NEW, '... in the extension that is present');
-is($node->safe_psql('managed', q{SELECT count(*) FROM pg_constraint WHERE conname = 'shared_is_complete' AND pg_get_constraintdef(oid) !~ 'num_nulls'}), '1',
-	'... and the registry');
 
 done_testing();

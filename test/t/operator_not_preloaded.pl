@@ -28,7 +28,7 @@ unlike($err, qr/WARNING|NOTICE/, 'and nothing else');
 my $id = 1234567890123;
 foreach my $call (
 	'uid_next()', 'uid_next(0)',
-	'uid_next_batch(1)', 'uid_next_block(1)',
+	'uid_next_batch(1)', 'uid_reserve(1)',
 	"uid_parse($id)", "uid_timestamp($id)",
 	'uid_min(now())', 'uid_max(now())',
 	'uid_make(now(), 0, 0)', 'uid_layout()',

@@ -60,9 +60,9 @@ query('SET uidgen.cache = 64; SELECT uid_next() FROM generate_series(1, 5); SET 
 is(drawn_since(), '6 1 5 0 0 0', 'a cache that is put out of use');
 query('SELECT uid_next_batch(3000)');
 is(drawn_since(), '3000 0 0 3000 0 0', 'a batch');
-query('SELECT uid_reserve(7), uid_next_block(5)');
+query('SELECT uid_reserve(7), uid_reserve(5)');
 is(drawn_since(), '12 0 0 0 12 0', 'blocks');
-query("SELECT uid_segment_next('s') FROM generate_series(1, 11); SELECT uid_segment_batch('s', 20); SELECT uid_segment_block('s', 6), uid_segment_reserve('s', 4)");
+query("SELECT uid_segment_next('s') FROM generate_series(1, 11); SELECT uid_segment_batch('s', 20); SELECT uid_segment_reserve('s', 6), uid_segment_reserve('s', 4)");
 is(drawn_since(), '0 0 0 0 0 41', 'numbers of a segment');
 query("BEGIN; SELECT uid_next(); ROLLBACK; BEGIN; SELECT uid_next(); PREPARE TRANSACTION 'p'; COMMIT PREPARED 'p'");
 is(drawn_since(), '2 2 0 0 0 0', 'whatever becomes of the transaction');

@@ -31,7 +31,7 @@ foreach my $node ($publisher, $subscriber)
 	$node->safe_psql('postgres', 'SELECT uid_next()');
 	$node->safe_psql('postgres', "SELECT uidgen.create_segment('both'), uidgen.create_segment('" . $node->name . "')");
 }
-my $FETCH = "SELECT first_value FROM uidgen.segment_fetch('both', 1, 0, 0, -1, 9223372036854775807)";
+my $FETCH = "SELECT first_value FROM uidgen.segment_fetch('both', 1, 0, 0, '{}', -1, 9223372036854775807)";
 my $STATE = 'SELECT w, l, s FROM uidgen.worker_node AS w, uidgen.registry_layout AS l, uidgen.segment AS s ORDER BY s.name';
 is($subscriber->safe_psql('postgres', $FETCH), '1', 'a segment');
 my $before = $subscriber->safe_psql('postgres', $STATE);

@@ -133,7 +133,7 @@ like((sqlstate_of($server, "SET client_encoding = 'LATIN9'; SELECT uid_segment_n
 
 create_segment($registry, q{'limited', step => 10});
 $server->safe_psql('postgres', q{
-	REVOKE EXECUTE ON FUNCTION uid_segment_next(text), uid_segment_batch(text, integer), uid_segment_block(text, integer) FROM PUBLIC;
+	REVOKE EXECUTE ON FUNCTION uid_segment_next(text), uid_segment_batch(text, integer), uid_segment_reserve(text, integer) FROM PUBLIC;
 	CREATE ROLE clerk; CREATE ROLE stranger;
 	CREATE FUNCTION next_limited() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
 		RETURN uid_segment_next('limited');
@@ -143,7 +143,7 @@ $server->safe_psql('postgres', q{
 	GRANT INSERT, SELECT ON limited TO PUBLIC});
 is($server->safe_psql('postgres', q{SET ROLE clerk; SELECT next_limited()}), 1, 'a wrapper lets a role draw of one segment');
 fails_with($server, "SET ROLE clerk; $_", '42501', qr/permission denied for function uid_segment/, '... and of no other: ' . $_)
-  foreach q{SELECT uid_segment_next('limited')}, q{SELECT * FROM uid_segment_batch('segment 1', 1)}, q{SELECT * FROM uid_segment_block('segment 1', 1)};
+  foreach q{SELECT uid_segment_next('limited')}, q{SELECT * FROM uid_segment_batch('segment 1', 1)}, q{SELECT uid_segment_reserve('segment 1', 1)};
 fails_with($server, 'SET ROLE stranger; SELECT next_limited()', '42501', qr/permission denied/, '... and other roles of none');
 is($server->safe_psql('postgres', q{SET ROLE clerk; INSERT INTO limited (what) VALUES ('x') RETURNING id}), 2, '... nor by a default that they may not call');
 fails_with($server, "SET ROLE stranger; INSERT INTO limited (what) VALUES ('x')", '42501', qr/permission denied/, '... as a stranger');
@@ -164,7 +164,7 @@ my ($status, $out) = $server->psql('postgres', q{
 	SELECT uid_segment_next('session');
 	BEGIN;
 	SAVEPOINT s;
-	SELECT * FROM uid_segment_block('session', 2000000000);
+	SELECT uid_segment_reserve('session', 2000000000);
 	ROLLBACK TO s;
 	SELECT uid_segment_next('session');
 	COMMIT;

@@ -21,7 +21,6 @@ sub set_up
 {
 	my ($name, @nodes) = @_;
 	my $registry = fleet_registry($name);
-	$registry->safe_psql('postgres', 'CREATE ROLE old LOGIN; SELECT uidgen.grant_node(\'old\')');
 	$registry->backup('backup');
 	my @standbys = map { PostgreSQL::Test::Cluster->new("${name}_$_") } 1, 2;
 	foreach my $standby (@standbys)
@@ -82,18 +81,6 @@ stopped($_, 'noticed', '... also for others: ' . $_->name) foreach $two, $three;
 is($second->safe_psql('postgres', q{SELECT string_agg(name, ' ') FROM uidgen.segment WHERE stopped IS NOT NULL}), 'noticed', '... and no other one');
 my $evidence = segment($second, 'noticed', 'evidence');
 cmp_ok($evidence, '>=', (sort { $b <=> $a } seen_numbers('noticed', $one))[0], '... and how far it was given numbers is written down');
-# A server of version 0.2.0 is told by an error, but for the call that stops the segment: that one gets a row, since an error
-# would undo the mark.  See also upgrade_fleet.pl.
-sub old_call
-{
-	my ($segment, $known) = @_;
-	return try_psql($second, "SELECT num_nulls(first_value, last_value, version), step FROM uidgen.segment_fetch('$segment', 10, $known, 9223372036854775807)",
-		connstr => $second->connstr('postgres') . ' user=old');
-}
-like((old_call('noticed', '0, 0, -1'))[2], qr/the registry has stopped it/, 'so is a call of version 0.2.0');
-create_segment($second, q{'old', step => 100});
-is((old_call('old', segment($second, 'old', 'incarnation') . ', 0, 1000000000'))[1], '3|100', 'one that stops a segment is given a row without numbers');
-like((old_call('old', '0, 0, -1'))[2], qr/the registry has stopped it/, '... so that it is stopped for all');
 $second->safe_psql('postgres', "SELECT uidgen.raise_segment('noticed', $evidence)");
 draw_numbers($_, 'noticed', 250) foreach $one, $two, $three;
 one_by_one('noticed', 'raised, it goes on', in_order => 1);

@@ -1,8 +1,8 @@
 # Proves that what no failover_gap covers is noticed, for three servers of a registry that take over from each other in
 # quick succession, lose what was committed last, are restarted and are set back to a copy of their files: where a
 # server has been given numbers that the registry has given to others as well, its next call stops the segment, and
-# nobody gets any more.  Beside it a control: a segment whose servers say nothing of the course that the registry took, as in
-# version 0.2.0, must repeat numbers without being stopped.
+# nobody gets any more.  Beside it a control: a segment whose servers say nothing of the course that the registry took
+# must repeat numbers without being stopped.
 #
 # The calls are those of keepers, made here; the registry writes a diary, which is kept and lost with the ranges.
 #

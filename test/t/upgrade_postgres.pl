@@ -24,7 +24,7 @@ $old->safe_psql('postgres', "INSERT INTO message (body) SELECT 'old' FROM genera
 # What has the bodies of functions in SQL in it
 $old->safe_psql('postgres', "CREATE VIEW recent AS SELECT * FROM message WHERE uid_between(id, now() - interval '1 day', NULL)");
 $old->safe_psql('postgres', "SELECT uidgen.create_segment('invoice')");
-my $FETCH = "SELECT first_value FROM uidgen.segment_fetch('invoice', 1, 0, 0, -1, 9223372036854775807)";
+my $FETCH = "SELECT first_value FROM uidgen.segment_fetch('invoice', 1, 0, 0, '{}', -1, 9223372036854775807)";
 is($old->safe_psql('postgres', $FETCH), '1', 'a segment');
 my $row = 'SELECT worker_id, identity, launches FROM uidgen.worker_node ORDER BY created';
 

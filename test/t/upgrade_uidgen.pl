@@ -1,6 +1,7 @@
-# From version 0.1.0 to the present one, in each order of its steps, while ids are drawn:
-# nothing crashes, ids go on or an error says what is missing, none comes twice, and the
-# catalogs end up as those of a new installation.  pg_regress has one library.
+# From the present version to the next one, which Release.pm makes up, in each order of the steps, while ids are drawn: they go
+# on at each step or an error says what is missing, none comes twice, what was granted and revoked stays so, and the catalogs
+# end up as those of a new installation.  Also the registry of a fleet, with the extension and without.
+# pg_regress has one library.
 use strict;
 use warnings;
 
@@ -10,44 +11,67 @@ use lib "$FindBin::RealBin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Release;
+use RemoteRegistry;
 use Test::More;
 use UidgenTest;
-
-my $OLD = '0.1.0';
 
 # ---- as it was ----
 
 install_release($OLD);
 my $node = new_node('main', "shared_preload_libraries = 'uidgen'", 'uidgen.window = 1s');
 $node->start;
-$node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(app unused fresh);
-$node->safe_psql($_, 'CREATE EXTENSION uidgen') foreach qw(postgres app unused);
+$node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(app other fresh);
+$node->safe_psql($_, 'CREATE EXTENSION uidgen') foreach qw(postgres app other);
 $node->safe_psql('app', <<'END');
 	CREATE ROLE operator;
-	CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next());
+	CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), CHECK (uid_between(id, '2020-01-01', NULL, 'default')));
 	CREATE INDEX ON message (uid_timestamp(id, 'default'));
 	CREATE VIEW monitoring AS SELECT state, failures FROM uidgen.status;
 	CREATE VIEW diagnosis AS SELECT uidgen.diagnose() AS missing;
-	GRANT EXECUTE ON FUNCTION uidgen.diagnose() TO operator;
+	CREATE VIEW recent AS SELECT * FROM message WHERE uid_between(id, now() - interval '1 day', NULL);
+	REVOKE EXECUTE ON FUNCTION uid_next(integer) FROM PUBLIC;
+	GRANT EXECUTE ON FUNCTION uid_next(integer), uidgen.forget_worker(integer, integer) TO operator WITH GRANT OPTION;
+	GRANT SELECT ON uidgen.worker_node TO operator;
+	REVOKE SELECT ON uidgen.fleet FROM pg_monitor
 END
-my @drawing = map { start_trying($node, $_) } qw(postgres app app);
+
+# Who may do what with the extension's objects in database app, but for their owner: a line for each right.
+sub rights
+{
+	return $node->safe_psql('app', q{
+		SELECT concat_ws(' ', i.identity, CASE a.grantee WHEN 0 THEN 'public' ELSE a.grantee::regrole::text END, a.privilege_type, nullif(a.is_grantable, false))
+		FROM (SELECT 'pg_proc'::regclass AS class, oid, 0 AS part, coalesce(proacl, acldefault('f', proowner)) AS acl FROM pg_proc
+				UNION ALL SELECT 'pg_class', oid, 0, relacl FROM pg_class
+				UNION ALL SELECT 'pg_class', attrelid, attnum, attacl FROM pg_attribute
+				UNION ALL SELECT 'pg_namespace', oid, 0, nspacl FROM pg_namespace) AS o
+			JOIN pg_depend AS d ON d.classid = o.class AND d.objid = o.oid AND d.deptype = 'e'
+			JOIN pg_extension AS e ON d.refobjid = e.oid AND e.extname = 'uidgen',
+			pg_identify_object(o.class, o.oid, o.part) AS i, aclexplode(o.acl) AS a
+		WHERE a.grantee <> a.grantor AND i.identity !~ 'later|scramble' ORDER BY 1});
+}
+my $rights = rights();
+like($rights, qr/^public\.uid_next\(integer\) operator EXECUTE t$/m, 'a right that was granted');
+
+my @databases = qw(postgres app other);
+my @drawing = map { start_trying($node, $_) } @databases;
 goes_on("all of version $OLD", @drawing);
 
 # ---- installed, and not yet loaded ----
 
 install_release($NEW);
-refuses_new($node, $OLD, qw(postgres app));
-is($node->safe_psql('fresh', "CREATE EXTENSION uidgen VERSION '$OLD'; SELECT uid_next() > 0; DROP EXTENSION uidgen"),
+refuses_new($node, $OLD, @databases);
+$node->safe_psql('other', "CREATE DATABASE created");
+is($node->safe_psql('created', "CREATE EXTENSION uidgen VERSION '$OLD'; SELECT uid_next() > 0; DROP EXTENSION uidgen"),
 	't', 'where the old one can still be created');
 goes_on('the old library in memory', @drawing);
-is($node->safe_psql('postgres', "SELECT uidgen.diagnose() IS NULL, count(*) FROM uidgen.status WHERE wasted = 0"), 't|1',
+is($node->safe_psql('postgres', 'SELECT uidgen.diagnose(), uidgen.library_version(), state FROM uidgen.status'), "ok|$OLD|granted",
 	'a new session calls what it has always called');
 
 # A file by the name of one that is loaded would not be looked at; so the second library
 # has another name.
 copy("$LIBRARIES/uidgen.so", "$FOLDER/other.so") or die $!;
 my $other = "CREATE FUNCTION pg_temp.next() RETURNS bigint AS '$FOLDER/other.so', 'uidgen_next' LANGUAGE C;
-	CREATE FUNCTION pg_temp.diagnose() RETURNS text AS '$FOLDER/other.so', 'uidgen_diagnose_0_2' LANGUAGE C;
+	CREATE FUNCTION pg_temp.diagnose() RETURNS text AS '$FOLDER/other.so', 'uidgen_diagnose' LANGUAGE C;
 	CREATE FUNCTION pg_temp.bounds(timestamptz, text) RETURNS bigint AS '$FOLDER/other.so', 'uidgen_min' LANGUAGE C";
 fails_with($node, "$other; SELECT pg_temp.next()", '55000',
 	qr/another library of uidgen is loaded than the one that was called.*version \Q$NEW\E.*HINT:.*Restart/s,
@@ -68,90 +92,79 @@ fails_with($node, 'ALTER EXTENSION uidgen UPDATE', '55000', qr/has loaded an old
 
 # ---- loaded, and not yet updated ----
 
-$node->restart;
-my $rows = 'SELECT * FROM uidgen.worker_node ORDER BY worker_id';
+my $rows = 'SELECT datacenter_id, worker_id, identity FROM uidgen.worker_node ORDER BY worker_id';
 my $granted = $node->safe_psql('postgres', $rows);
-my $too_old = qr/extension "uidgen" in database "postgres" is of version \Q$OLD\E, but the library is of version \Q$NEW\E.*HINT:.*ALTER EXTENSION uidgen UPDATE/s;
-@drawing = map { start_trying($node, $_) } qw(postgres app app);
-fails_with($node, 'SELECT uid_next()', '55000', $too_old, 'the old extension with the new library: no ids', $_)
-  foreach qw(postgres app);
-ok(poll_until(sub { slurp_file("$_->{file}.err") =~ $too_old }), 'nor for a session that draws') foreach @drawing;
-like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/is of version \Q$OLD\E.*ALTER EXTENSION uidgen UPDATE/,
-	'uidgen.diagnose() says what to do');
-is($node->safe_psql('app', 'SELECT state FROM monitoring'), 'failing', 'uidgen.status is as it was declared');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT (s).* FROM (SELECT uidgen.status() AS s) AS t) AS t WHERE renewals = 0'), '1',
-	'and so is its function');
-is($node->safe_psql('app', "SELECT uid_timestamp(uid_min('2026-01-01', 'default')) = '2026-01-01', count(*) > 9 FROM uidgen.presets"), 't|t',
-	'ids are decoded');
+$node->restart;
+@drawing = map { start_trying($node, $_) } @databases;
+goes_on('the old extension with the new library', @drawing);
+is($node->safe_psql('app', 'SELECT uidgen.diagnose(), uidgen.library_version(), (SELECT state FROM monitoring)'), "ok|$NEW|granted", 'nothing is missing');
+ok(end_keeper($node), 'another keeper comes');
+goes_on('a new keeper with the old registry', @drawing);
 
-# Not in the registry's database first.
-$node->safe_psql('app', 'ALTER EXTENSION uidgen UPDATE');
-is(version_in($node, 'app'), $NEW, 'a database without the registry can be updated');
-fails_with($node, 'SELECT uid_next()', '55000', $too_old, 'which does not help', 'app');
-is($node->safe_psql('app', 'SELECT state FROM monitoring'), 'failing', 'a view on uidgen.status has outlived the update');
-like($node->safe_psql('app', 'SET ROLE operator; SELECT uidgen.diagnose()'), qr/is of version \Q$OLD\E/, 'and a privilege');
-is($node->safe_psql('app', 'SELECT count(*) FROM diagnosis'), '1', 'and a view on a function');
-is( $node->safe_psql('app', "SELECT count(*) FROM uidgen.registry_layout"), '0', 'its registry is as empty as before');
-
-is($node->safe_psql('postgres', $rows), $granted, 'nothing was granted meanwhile');
-is( $node->safe_psql('postgres', "BEGIN; ALTER EXTENSION uidgen UPDATE; $rows; COMMIT"), $granted,
-	'what was granted stays granted');
-is($node->safe_psql('postgres', 'SELECT database = (SELECT oid FROM pg_database WHERE datname = current_database()) FROM uidgen.registry_layout'),
-	't', 'and the registry knows where it lies');
-is($node->safe_psql('postgres', 'SELECT layout FROM uidgen.layout_used'), $node->safe_psql('postgres', 'SELECT layout FROM uidgen.registry_layout'),
-	'and it is noted of which layout the ids are');
-goes_on('updated', @drawing);
-draw($node, 'updated', $_) foreach qw(postgres app);
-is($node->safe_psql('app', 'INSERT INTO message DEFAULT VALUES RETURNING id > 0'), 't', 'a default works as before');
-is($node->safe_psql('unused', 'SELECT uid_next() > 0'), 't', 'and so does the old extension in a database without the registry');
-$node->safe_psql('unused', 'ALTER EXTENSION uidgen UPDATE');
-is($node->safe_psql('unused', 'SELECT u.layout = s.layout FROM uidgen.layout_used AS u, uidgen.status AS s'), 't', 'where ids come from another database it is noted, too');
-goes_on('an update elsewhere', @drawing);
-stop(@drawing);
+# Another database before that of the registry, and one after it.
+foreach my $database (qw(app postgres other))
+{
+	$node->safe_psql($database, 'ALTER EXTENSION uidgen UPDATE');
+	is(version_in($node, $database), $NEW, "$database is updated");
+	goes_on('updated', @drawing);
+}
+is($node->safe_psql('postgres', $rows), $granted, 'what was granted stays granted');
+ok(end_keeper($node), 'another keeper comes');
+goes_on('a new keeper with the registry updated', @drawing);
+is($node->safe_psql('app', 'INSERT INTO message DEFAULT VALUES; SELECT count(*), (SELECT missing FROM diagnosis), (SELECT state FROM monitoring), uid_later() FROM recent'),
+	'1|ok|granted|1', 'what others have made with the extension works as before, and so does what is new');
+is(rights(), $rights, 'rights that were granted or revoked stay so');
 
 # ---- the same as a new one ----
 
 $node->safe_psql('fresh', 'CREATE EXTENSION uidgen');
 my $fresh = catalog_of($node, 'fresh');
-cmp_ok(scalar($fresh =~ tr/\n//), '>', 300, 'the catalogs say much of the extension');
-same_catalog(catalog_of($node, $_), $fresh, "$_: updated is like new") foreach qw(postgres unused);
+cmp_ok(scalar($fresh =~ tr/\n//), '>', 500, 'the catalogs say much of the extension');
+like($fresh, qr/uid_later/, 'and what is new in it');
+unlike($fresh, qr/uid_scramble/, 'and not what is gone');
+same_catalog(catalog_of($node, $_), $fresh, "$_: updated is like new") foreach qw(postgres other);
 # What others have done to it stays.
 isnt(catalog_of($node, 'app'), $fresh, 'a difference would show');
 
 $node->safe_psql('postgres', 'CREATE DATABASE later');
 $node->safe_psql('later', "CREATE EXTENSION uidgen VERSION '$OLD'");
-is($node->safe_psql('later', 'SELECT uidgen.diagnose() IS NULL'), 't', 'the old extension, created with the new library, works');
+is($node->safe_psql('later', 'SELECT uidgen.diagnose()'), 'ok', 'the old extension, created with the new library, works');
 my $dump = dump_of($node, 'later');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->safe_psql('restored', $dump);
-is(version_in($node, 'restored'), $NEW, 'and restored as the new one');
+is(version_in($node, 'restored'), $NEW, 'and is restored as the new one');
+same_catalog(catalog_of($node, 'restored'), $fresh, 'from a dump');
 $node->safe_psql('later', "ALTER EXTENSION uidgen UPDATE TO '$NEW'");
 same_catalog(catalog_of($node, 'later'), $fresh, 'or updated at once');
-$node->safe_psql('later', 'DROP EXTENSION uidgen; CREATE EXTENSION uidgen');
-same_catalog(catalog_of($node, 'later'), $fresh, 'or dropped and created');
-draw($node, 'created anew', 'later');
+# In a schema of its own.
+$node->safe_psql('later', "DROP EXTENSION uidgen; CREATE SCHEMA ids; CREATE EXTENSION uidgen SCHEMA ids VERSION '$OLD'; ALTER EXTENSION uidgen UPDATE");
+$node->safe_psql('restored', 'DROP EXTENSION uidgen; CREATE SCHEMA ids; CREATE EXTENSION uidgen SCHEMA ids');
+same_catalog(catalog_of($node, 'later'), catalog_of($node, 'restored'), 'in a schema of its own');
 
 # ---- the library set back ----
 
 install_library($OLD);
 $node->restart;
-@drawing = map { start_trying($node, $_) } qw(postgres app);
-fails_with($node, 'SELECT uid_next()', '42883', qr/could not find function "uidgen_next_support"/,
-	'the new extension with the old library: no ids', $_) foreach qw(postgres app);
-my ($state, $text) = sqlstate_of($node, 'SELECT * FROM uidgen.status');
+stop(@drawing);
+@drawing = map { start_trying($node, $_) } @databases;
+goes_on('the new extension with the old library', @drawing);
+my ($state, $text) = sqlstate_of($node, 'SELECT uid_later()');
 is($state, '42883', 'what it lacks is refused');
-like($text, qr/could not find function "uidgen_status_0_2"/, 'by the server');
+like($text, qr/could not find function "uidgen_later"/, 'by the server');
+$node->safe_psql('fresh', 'DROP EXTENSION uidgen');
+refuses_new($node, $OLD);
 install_library($NEW);
 $node->restart;
 stop(@drawing);
-draw($node, 'the new library again');
-is($node->safe_psql('postgres', 'SELECT state FROM uidgen.status'), 'granted', 'and uidgen.status works');
+draw($node, 'the new library again', $_) foreach @databases;
+is($node->safe_psql('postgres', 'SELECT uid_later()'), '1', 'and its functions work');
 same_catalog(catalog_of($node, 'postgres'), $fresh, 'the extension is as it was');
 
 # ---- the new library with a grant, and without the function that acquires one ----
 
-# This server had that only if the registry were exchanged while it runs.
+# As with a registry that is of another version, and other functions.
 my $acquire = $node->safe_psql('postgres', "SELECT oid::regprocedure FROM pg_proc WHERE proname = 'acquire_worker_id'");
+my $too_old = qr/extension "uidgen" in database "postgres" is of version \Q$OLD\E, but the library is of version \Q$NEW\E.*HINT:.*ALTER EXTENSION uidgen UPDATE/s;
 $node->safe_psql('postgres', "ALTER EXTENSION uidgen DROP FUNCTION $acquire; UPDATE pg_extension SET extversion = '$OLD' WHERE extname = 'uidgen'");
 my $renewals = $node->safe_psql('postgres', 'SELECT renewals FROM uidgen.status');
 @drawing = map { start_trying($node, $_) } qw(postgres app);
@@ -159,23 +172,97 @@ ok($node->poll_query_until('postgres', "SELECT renewals > $renewals + 1 FROM uid
 goes_on('renewed', @drawing);
 ok(end_keeper($node), 'the keeper gives it back');
 ok(poll_until(sub { slurp_file("$_->{file}.err") =~ $too_old }), 'and gets no other') foreach @drawing;
+like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/is of version \Q$OLD\E.*ALTER EXTENSION uidgen UPDATE/, 'uidgen.diagnose() says what to do');
 $node->safe_psql('postgres', "ALTER EXTENSION uidgen ADD FUNCTION $acquire; UPDATE pg_extension SET extversion = '$NEW' WHERE extname = 'uidgen'");
 goes_on('whole again', @drawing);
 stop(@drawing);
+$node->stop;
+
+# ---- a fleet ----
+
+install_release($OLD);
+my $registry = new_node('registry');
+$registry->start;
+$registry->safe_psql('postgres', qq{CREATE EXTENSION uidgen VERSION '$OLD'; CREATE ROLE node LOGIN; SELECT uidgen.grant_node('node');
+	SELECT uidgen.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01'); SELECT uidgen.end_quarantine();
+	SELECT uidgen.create_segment('s', 10)});
+my ($one, $two) = map
+{
+	my $member = new_node($_, "shared_preload_libraries = 'uidgen'", "uidgen.window = '500ms'", "uidgen.registry = '" . conninfo($registry) . " user=node'");
+	$member->start;
+	$member->safe_psql('postgres', "CREATE EXTENSION uidgen VERSION '$OLD'");
+	$member
+} qw(one two);
+
+my @numbers;
+
+# Both nodes draw, renew their grants, and get numbers of a segment.
+sub all_go_on
+{
+	my ($name) = @_;
+	my @nodes = ($one, $two);
+	my @members = map { start_trying($_, 'postgres') } @nodes;
+	my @before = map { $_->safe_psql('postgres', 'SELECT renewals FROM uidgen.status') } @nodes;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	goes_on($name, @members);
+	ok($nodes[$_]->poll_query_until('postgres', "SELECT renewals > $before[$_] + 1 FROM uidgen.status"), "$name: grants are renewed") foreach 0, 1;
+	push @numbers, map { [ split /\n/, $_->safe_psql('postgres', "SELECT uid_segment_next('s') FROM generate_series(1, 25)") ] } @nodes;
+	stop(@members);
+}
+
+all_go_on("a fleet of $OLD");
+install_release($NEW);
+$two->restart;
+all_go_on('one node with the new library');
+$registry->safe_psql('postgres', 'ALTER EXTENSION uidgen UPDATE');
+all_go_on('the registry is updated');
+is($one->safe_psql('postgres', 'SELECT uidgen.library_version()'), $OLD, 'while one node has the old library');
+# What it loads only when it connects has been replaced.
+my $late = start_trying($one, 'postgres');
+ok(end_keeper($one), 'the keeper of the old library begins anew');
+ok( $one->poll_query_until('postgres',
+		qq{SELECT last_error ~ 'the library file "uidgen_libpq" is of version $NEW, but the server runs uidgen of version $OLD' FROM uidgen.status}),
+	'and says that the node has to be restarted');
+stop($late);
+$one->restart;
+all_go_on('all have the new library');
+$_->safe_psql('postgres', 'ALTER EXTENSION uidgen UPDATE') foreach $one, $two;
+all_go_on('all is updated');
+nothing_twice($node, $one, $two, $registry);
+is(scalar(repeated(@numbers)), 0, 'and no number of the segment');
+$_->stop foreach $one, $two;
+
+# ---- a registry without the extension ----
+
+# Runs a script, as psql -f does for the owner, and returns what is printed.
+sub run_script
+{
+	my ($database, $file) = @_;
+	my ($out, $err) = run_command([ "$BINDIR/psql", '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $registry->connstr($database) . ' user=owner', '-f', $file ]);
+	return "$out$err";
+}
+
+my $script = "$SCRIPTS/uidgen-registry-";
+$registry->safe_psql('postgres', 'CREATE ROLE owner LOGIN');
+$registry->safe_psql('postgres', "CREATE DATABASE $_ OWNER owner") foreach qw(updated new);
+is(run_script('updated', "$script-$OLD.sql"), '', "the script of $OLD");
+$registry->safe_psql('updated', "SELECT uidgen.share_registry('A', 1000, 1735689600000000, 2199023255551, 0, 1023); SELECT uidgen.end_quarantine()");
+my $row = $registry->safe_psql('updated', 'SELECT * FROM uidgen.registry_layout');
+is(run_script('new', "$script-$NEW.sql"), '', 'the present script');
+my $new = catalog_of($registry, 'new');
+cmp_ok(scalar($new =~ tr/\n//), '>', 200, 'the catalogs say much of the registry');
+is(run_script('updated', "$script-$OLD--$NEW.sql"), '', 'the script that updates');
+same_catalog(catalog_of($registry, 'updated'), $new, 'updated is like new');
+is($registry->safe_psql('updated', 'SELECT * FROM uidgen.registry_layout'), $row, 'its registry is the same');
 
 # ---- the end ----
 
-nothing_twice($node);
-
 # A server that would have two.
-$node->stop;
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'uidgen, $FOLDER/other.so'");
 my $log = -s $node->logfile;
 is($node->start(fail_ok => 1), 0, 'a server does not start with two libraries');
 like(log_since($node, $log), qr/attempt to redefine parameter "uidgen.layout"/, 'and says so');
 
-# ---- pg_upgrade with the old extension ----
-
-test_pg_upgrade($OLD);
+test_pg_upgrade();
 
 done_testing();

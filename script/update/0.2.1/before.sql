@@ -1,2 +1,0 @@
--- It has more columns.
-DROP FUNCTION IF EXISTS uidgen.begin_segment_call(bytea);
