@@ -11,13 +11,25 @@
 
 -- The order of locks.  What locks more than one of these tables locks registry_layout first, then
 -- worker_node, and segment last.  By two orders, one call could hold registry_layout and wait for
--- worker_node, while another holds that and waits for registry_layout: a deadlock.  A script that
--- updates meets calls of the former version: script/update/OLD/before.sql has to go by their order.
+-- worker_node, while another holds that and waits for registry_layout: a deadlock.
+--
+-- No call locks a table.  A transaction that goes on would then keep all others from being granted what
+-- they need.  A row is locked that is about to be changed, and nothing besides.
 --
 -- DROP EXTENSION locks them in the order that pg_depend has them in, which no call can rely on.  So a
 -- keeper locks the extension before it calls its own server's registry (lock_extension() in
 -- link_local.c).  Calls of nodes come in ordinary sessions, which cannot do that: whoever drops a
 -- registry that nodes use locks the tables before, or may have to do it again.
+
+CREATE FUNCTION uidgen.new_token() RETURNS bigint
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+	-- the first 32 and the last 32 bits of a version 4 uuid are random
+	SELECT ('x' || left(u, 8) || right(u, 8))::bit(64)::bigint
+	FROM (SELECT gen_random_uuid()::text) AS t (u)
+$$;
+COMMENT ON FUNCTION uidgen.new_token() IS 'a random number that nobody can guess';
 
 -- [since 0.4.0]
 CREATE TABLE uidgen.worker_node (
@@ -42,7 +54,7 @@ CREATE TABLE uidgen.worker_node (
 CREATE INDEX worker_node_identity_idx ON uidgen.worker_node (datacenter_id, identity);
 COMMENT ON INDEX uidgen.worker_node_identity_idx IS 'finds the worker ids that a node of a fleet had before';
 
-COMMENT ON TABLE uidgen.worker_node IS 'worker ids that were ever granted: never dumped, never replicated, never to be edited by hand';
+COMMENT ON TABLE uidgen.worker_node IS 'worker ids that were ever granted: never dumped, never replicated, and changed by the functions of the registry alone';
 COMMENT ON COLUMN uidgen.worker_node.datacenter_id IS 'the datacenter field of the ids; 0 if the layout has none';
 COMMENT ON COLUMN uidgen.worker_node.worker_id IS 'the worker field of the ids';
 COMMENT ON COLUMN uidgen.worker_node.host_name IS 'host of the last holder';
@@ -69,7 +81,7 @@ CREATE TABLE uidgen.registry_layout (
 	pinned timestamptz NOT NULL,
 	database oid NOT NULL,
 	shared boolean NOT NULL DEFAULT false,
-	registry_id bigint,
+	registry_id bigint NOT NULL DEFAULT uidgen.new_token(),
 	max_lead interval,
 	clock_slack interval,
 	system_identifier bigint,
@@ -81,7 +93,7 @@ CREATE TABLE uidgen.registry_layout (
 -- [since 0.4.0]
 ALTER TABLE uidgen.registry_layout
 	ADD CONSTRAINT shared_is_complete CHECK (NOT shared
-		OR (registry_id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) IS NOT NULL),
+		OR (max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) IS NOT NULL),
 	ADD CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000::numeric >= (8::bigint * unit)::numeric),
 	ADD CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0'),
 	ADD CONSTRAINT lengths_have_no_days CHECK (date_trunc('day'::text, max_lead) = interval '0' AND date_trunc('day'::text, clock_slack) = interval '0');
@@ -104,13 +116,13 @@ COMMENT ON COLUMN uidgen.registry_layout.max_worker IS 'largest worker id';
 COMMENT ON COLUMN uidgen.registry_layout.pinned IS 'when the layout was pinned';
 COMMENT ON COLUMN uidgen.registry_layout.database IS 'OID of the registry''s database; a copy of the database has another OID';
 COMMENT ON COLUMN uidgen.registry_layout.shared IS 'whether many servers share this registry; decided once, before the first grant';
-COMMENT ON COLUMN uidgen.registry_layout.registry_id IS 'a random number that tells a shared registry from others; a copy or a restored one has the same';
-COMMENT ON COLUMN uidgen.registry_layout.max_lead IS 'no grant of a shared registry reaches further ahead of its clock; at least 8 ticks; the owner may change it, which protects from lost commits once the longer of both values has passed';
-COMMENT ON COLUMN uidgen.registry_layout.clock_slack IS 'by how much the clock of a server that takes over a shared registry may be behind; the owner may change it';
+COMMENT ON COLUMN uidgen.registry_layout.registry_id IS 'a random number that tells a registry from others, and from one that was made anew in its place; a copy or a restored one has the same';
+COMMENT ON COLUMN uidgen.registry_layout.max_lead IS 'no grant of a shared registry reaches further ahead of its clock; at least 8 ticks; change_registry() changes it, which protects from lost commits once the longer of both values has passed';
+COMMENT ON COLUMN uidgen.registry_layout.clock_slack IS 'by how much the clock of a server that takes over a shared registry may be behind; change_registry() changes it';
 COMMENT ON COLUMN uidgen.registry_layout.system_identifier IS 'the cluster that a shared registry was in when it last looked';
 COMMENT ON COLUMN uidgen.registry_layout.timeline IS 'the timeline that it was on then';
 COMMENT ON COLUMN uidgen.registry_layout.timeline_offset IS 'added to the timeline that nodes are told, so that they take this registry for later than what they have seen: by take_over_registry()';
-COMMENT ON COLUMN uidgen.registry_layout.segments_confirmed IS 'whether a shared registry that has failed over gives out numbers of a segment only once a standby has replayed that it did, so that two failovers in a row repeat none; the owner may change it, who then needs the privileges of pg_monitor';
+COMMENT ON COLUMN uidgen.registry_layout.segments_confirmed IS 'whether a shared registry that has failed over gives out numbers of a segment only once a standby has replayed that it did, so that two failovers in a row repeat none; change_registry() changes it, and the owner then needs the privileges of pg_monitor';
 COMMENT ON COLUMN uidgen.registry_layout.started IS 'when its server had started';
 COMMENT ON COLUMN uidgen.registry_layout.quarantine_until IS 'a grant of a shared registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
 
@@ -123,39 +135,37 @@ GRANT SELECT ON uidgen.registry_layout TO pg_monitor;
 GRANT SELECT (datacenter_id, worker_id, host_name, port, type, launch_date, created, modified, identity, granted_until, released, launches)
 	ON uidgen.worker_node TO pg_monitor;
 
--- Logical replication FOR ALL TABLES publishes these tables, but the grants of another
--- cluster mean nothing here and would overwrite our own.  A row trigger that fires only
--- for replication drops such rows, in apply and in the initial copy.
-CREATE FUNCTION uidgen.drop_replicated_row() RETURNS trigger
+-- Who changes these tables by hand lets ids or numbers come twice.  So a guard on each of them refuses that,
+-- unless a function of the registry does it: those that write have this search path, and nothing else has.
+-- (A setting of our own would say it more plainly, but only a superuser can give that to a function.)
+--
+-- Logical replication FOR ALL TABLES publishes these tables, but the grants of another cluster mean nothing
+-- here and would overwrite our own.  So the guards are ENABLE ALWAYS, and drop what replication brings, in
+-- apply and in the initial copy.  TRUNCATE, which no trigger can drop, is refused wherever it comes from.
+--
+-- It has no search path of its own, since it looks at its caller's.
+CREATE FUNCTION uidgen.guard_row() RETURNS trigger
 LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN NULL;
+	IF pg_catalog.current_setting('session_replication_role') OPERATOR(pg_catalog.=) 'replica' THEN
+		RETURN NULL;
+	ELSIF pg_catalog.current_setting('search_path') OPERATOR(pg_catalog.=) 'pg_catalog, uidgen, pg_temp' THEN
+		RETURN CASE WHEN TG_OP OPERATOR(pg_catalog.=) 'DELETE' THEN OLD ELSE NEW END;
+	END IF;
+	RAISE EXCEPTION 'table uidgen.% is not changed by hand', TG_TABLE_NAME
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'Ids or numbers could come twice.',
+			HINT = CASE TG_TABLE_NAME
+				WHEN 'worker_node' THEN 'uidgen.forget_worker() frees a worker id, uidgen.keep_worker() keeps one, uidgen.import_worker() raises its end, and uidgen.end_registry() ends the registry.'
+				WHEN 'registry_layout' THEN 'uidgen.change_registry() changes what the owner may change, and uidgen.end_registry() ends the registry.'
+				ELSE 'uidgen.change_segment() changes steps, max_value, failover_gap and description, and uidgen.raise_segment() leaves numbers out. To begin anew, use uidgen.drop_segment(), and then uidgen.create_segment() with restart := true.' END;
 END
 $$;
-COMMENT ON FUNCTION uidgen.drop_replicated_row() IS 'trigger: drops rows that logical replication brings';
+COMMENT ON FUNCTION uidgen.guard_row() IS 'trigger: lets the functions of the registry alone change rows, and drops rows that logical replication brings';
 -- [since 0.4.0]
-REVOKE EXECUTE ON FUNCTION uidgen.drop_replicated_row() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION uidgen.guard_row() FROM PUBLIC;
 
--- [since 0.4.0]
-CREATE TRIGGER drop_replicated_row
-	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.worker_node
-	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
--- [since 0.4.0]
-ALTER TABLE uidgen.worker_node ENABLE REPLICA TRIGGER drop_replicated_row;
-COMMENT ON TRIGGER drop_replicated_row ON uidgen.worker_node IS 'drops rows that logical replication brings';
-
--- [since 0.4.0]
-CREATE TRIGGER drop_replicated_row
-	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.registry_layout
-	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
--- [since 0.4.0]
-ALTER TABLE uidgen.registry_layout ENABLE REPLICA TRIGGER drop_replicated_row;
-COMMENT ON TRIGGER drop_replicated_row ON uidgen.registry_layout IS 'drops rows that logical replication brings';
-
--- No trigger can drop a TRUNCATE that replication brings, so it is refused where
--- it begins.
 CREATE FUNCTION uidgen.refuse_truncate() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -171,14 +181,104 @@ COMMENT ON FUNCTION uidgen.refuse_truncate() IS 'trigger: refuses TRUNCATE of th
 -- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.refuse_truncate() FROM PUBLIC;
 
+-- What makes the guards of a table, as statements.
+CREATE FUNCTION uidgen.guard_statements(guarded regclass, OUT name text, OUT function regproc, OUT type smallint, OUT makes text, OUT enables text, OUT remarks text)
+RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT g.name, g.function::regproc, g.type::smallint,
+			format('CREATE OR REPLACE TRIGGER %I BEFORE %s ON %s FOR EACH %s EXECUTE FUNCTION %s()', g.name, g.events, guarded, g.each, g.function),
+			format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', guarded, g.name),
+			format('COMMENT ON TRIGGER %I ON %s IS %L', g.name, guarded, g.remark)
+		FROM (VALUES
+			('guard_row', 'uidgen.guard_row', 31, 'INSERT OR UPDATE OR DELETE', 'ROW', 'lets the functions of the registry alone change rows, and drops rows that logical replication brings'),
+			('refuse_truncate', 'uidgen.refuse_truncate', 34, 'TRUNCATE', 'STATEMENT', 'refuses TRUNCATE of the registry')) AS g (name, function, type, events, each, remark)
+$$;
+COMMENT ON FUNCTION uidgen.guard_statements(regclass) IS 'the guards that a table of the registry has, and the statements that make, enable and explain them';
 -- [since 0.4.0]
-CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.worker_node
-	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
-COMMENT ON TRIGGER refuse_truncate ON uidgen.worker_node IS 'refuses TRUNCATE of the registry';
+REVOKE EXECUTE ON FUNCTION uidgen.guard_statements(regclass) FROM PUBLIC;
+
 -- [since 0.4.0]
-CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.registry_layout
-	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
-COMMENT ON TRIGGER refuse_truncate ON uidgen.registry_layout IS 'refuses TRUNCATE of the registry';
+DO $$
+DECLARE
+	g record;
+BEGIN
+	FOR g IN SELECT s.* FROM unnest(ARRAY['uidgen.worker_node', 'uidgen.registry_layout']::regclass[]) AS t, uidgen.guard_statements(t) AS s LOOP
+		EXECUTE g.makes;
+		EXECUTE g.enables;
+		EXECUTE g.remarks;
+	END LOOP;
+END
+$$;
+
+-- The owner of a table can take away what keeps its rows: with a statement that is meant for other tables, such as
+-- DISABLE TRIGGER ALL in a loader of fixtures.  So whoever is about to be granted a worker id looks first.
+CREATE FUNCTION uidgen.check_table(guarded regclass, key_columns text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	found_one record;
+BEGIN
+	SELECT w.* INTO found_one FROM (
+		SELECT 'It is not logged: a crash empties it, or has done so.' AS what,
+				format('ALTER TABLE %s SET LOGGED', guarded) AS mend
+			FROM pg_class AS c WHERE c.oid = guarded AND c.relpersistence <> 'p'
+		UNION ALL
+		SELECT format('The rows of table %s count as its own, by inheritance.', i.inhrelid::regclass),
+				format('ALTER TABLE %s NO INHERIT %s', i.inhrelid::regclass, guarded)
+			FROM pg_inherits AS i WHERE i.inhparent = guarded
+		UNION ALL
+		SELECT 'It has row level security, which hides rows.',
+				format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', guarded)
+			FROM pg_class AS c WHERE c.oid = guarded AND c.relrowsecurity
+		UNION ALL
+		SELECT format('Rule %I does something else in place of what the registry wants, or besides.', r.rulename),
+				format('DROP RULE %I ON %s', r.rulename, guarded)
+			FROM pg_rewrite AS r WHERE r.ev_class = guarded
+		UNION ALL
+		SELECT 'Its primary key is not there, or does not hold.',
+				CASE WHEN k.indexrelid IS NULL THEN format('ALTER TABLE %s ADD CONSTRAINT %I PRIMARY KEY (%s)', guarded, c.relname || '_pkey', key_columns)
+					WHEN NOT (k.indisvalid AND k.indisready) THEN format('REINDEX INDEX %s', k.indexrelid::regclass)
+					ELSE format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %I PRIMARY KEY (%s)', guarded, n.conname, c.relname || '_pkey', key_columns) END
+			FROM pg_class AS c LEFT JOIN pg_index AS k ON k.indrelid = c.oid AND k.indisprimary
+				LEFT JOIN pg_constraint AS n ON n.conindid = k.indexrelid AND n.contype = 'p'
+			WHERE c.oid = guarded
+				AND (k.indisvalid AND k.indisready AND k.indimmediate AND n.conname = c.relname || '_pkey'
+					AND (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY u.n) FROM unnest(k.indkey) WITH ORDINALITY AS u (attnum, n)
+						JOIN pg_attribute AS a ON a.attrelid = guarded AND a.attnum = u.attnum) = key_columns) IS NOT TRUE
+		UNION ALL
+		SELECT format('Its guard %I is not there, is another one, or does not always fire.', g.name),
+				CASE WHEN t.tgfoid = g.function AND t.tgtype = g.type AND t.tgqual IS NULL AND t.tgattr::text = '' THEN g.enables
+					ELSE g.makes || '; ' || g.enables END
+			FROM uidgen.guard_statements(guarded) AS g LEFT JOIN pg_trigger AS t ON t.tgrelid = guarded AND t.tgname = g.name
+			WHERE (t.tgfoid = g.function AND t.tgtype = g.type AND t.tgqual IS NULL AND t.tgattr::text = '' AND t.tgenabled = 'A') IS NOT TRUE) AS w
+		LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'table % is not as it was made', guarded
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = found_one.what,
+				HINT = format('In database "%s", its owner can run: %s', current_database(), found_one.mend);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_table(regclass, text) IS 'raises an error if a table of the registry has not what keeps its rows, with the statement that mends it';
+
+CREATE FUNCTION uidgen.check_tables() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM uidgen.check_table('uidgen.worker_node', 'datacenter_id, worker_id'),
+		uidgen.check_table('uidgen.registry_layout', 'only_one'),
+		uidgen.check_table('uidgen.segment', 'name');
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_tables() IS 'raises an error if the tables of the registry are not as they were made';
+-- [since 0.4.0]
+REVOKE EXECUTE ON FUNCTION uidgen.check_table(regclass, text), uidgen.check_tables() FROM PUBLIC;
 
 -- Only these functions look at the clock, at what tells one run of the registry's database from
 -- another, and at how far its standbys are.  So a test can replace them and play any course of events.
@@ -230,40 +330,35 @@ COMMENT ON FUNCTION uidgen.registry_log() IS 'how far the log of the registry''s
 -- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.registry_log() FROM PUBLIC;
 
-CREATE FUNCTION uidgen.check_confirmable() RETURNS trigger
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	owner regrole;
-BEGIN
-	SELECT p.proowner INTO STRICT owner FROM pg_proc AS p WHERE p.oid = 'uidgen.registry_log()'::regprocedure;
-	IF NOT pg_has_role(owner, 'pg_read_all_stats', 'USAGE') THEN
-		RAISE EXCEPTION 'role % cannot see what the standbys of the registry have replayed', owner
-			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'Numbers of segments would wait for that without end.',
-				HINT = format('Run GRANT pg_monitor TO %s.', owner);
-	END IF;
-	RETURN new;
-END
-$$;
-COMMENT ON FUNCTION uidgen.check_confirmable() IS 'trigger: refuses segments_confirmed where the registry''s owner cannot see how far its standbys are';
--- [since 0.4.0]
-REVOKE EXECUTE ON FUNCTION uidgen.check_confirmable() FROM PUBLIC;
--- [since 0.4.0]
-CREATE OR REPLACE TRIGGER check_confirmable BEFORE UPDATE ON uidgen.registry_layout
-	FOR EACH ROW WHEN (new.segments_confirmed AND NOT old.segments_confirmed) EXECUTE FUNCTION uidgen.check_confirmable();
-COMMENT ON TRIGGER check_confirmable ON uidgen.registry_layout IS 'refuses segments_confirmed where the registry''s owner cannot see how far its standbys are';
-
-CREATE FUNCTION uidgen.new_token() RETURNS bigint
+-- Whether the transaction goes on after this statement, as far as it can be told without the library: it has
+-- written already.  Where the library is, its function of this name takes this one's place.
+CREATE FUNCTION uidgen.in_transaction_block() RETURNS boolean
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
-	-- the first 32 and the last 32 bits of a version 4 uuid are random
-	SELECT ('x' || left(u, 8) || right(u, 8))::bit(64)::bigint
-	FROM (SELECT gen_random_uuid()::text) AS t (u)
+	SELECT pg_current_xact_id_if_assigned() IS NOT NULL
 $$;
-COMMENT ON FUNCTION uidgen.new_token() IS 'a random number that nobody can guess';
+COMMENT ON FUNCTION uidgen.in_transaction_block() IS 'whether the transaction goes on after this statement';
+
+-- What a call of the keeper or of a node may wait for, the owner locks for the length of one statement only.
+CREATE FUNCTION uidgen.refuse_block(what text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF uidgen.in_transaction_block() THEN
+		RAISE EXCEPTION '% cannot be called in a transaction block', what
+			USING ERRCODE = 'active_sql_transaction',
+				DETAIL = 'It locks what servers wait for, until the transaction ends.',
+				HINT = 'Call it in a transaction of its own.';
+	END IF;
+	-- For a block that could not be seen.
+	PERFORM set_config('idle_in_transaction_session_timeout', '5s', true);
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_block(text) IS 'raises an error in a transaction that goes on, and lets one that could not be seen end when it is idle';
+-- [since 0.4.0]
+REVOKE EXECUTE ON FUNCTION uidgen.in_transaction_block(), uidgen.refuse_block(text) FROM PUBLIC;
 
 CREATE FUNCTION uidgen.tick_at("time" timestamptz, unit bigint, epoch bigint) RETURNS bigint
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
@@ -375,30 +470,33 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.check_epoch(bigint, bigint, bigint) IS 'raises an error if the epoch of a layout is in the future';
 
-CREATE FUNCTION uidgen.never_used_worker(l uidgen.registry_layout, datacenter integer) RETURNS integer
+CREATE FUNCTION uidgen.never_used_worker(l uidgen.registry_layout, datacenter integer, locked integer[]) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	free CONSTANT bigint := l.max_worker + 1::bigint - (SELECT count(*) FROM uidgen.worker_node AS n WHERE n.datacenter_id = datacenter);
-	-- The pick-th of the free ids, counted from 0, is pick plus the
-	-- number of used ids that have at most that many free ones below.
-	pick CONSTANT bigint := floor(random() * free)::bigint;
+	free bigint;
+	pick bigint;
 BEGIN
+	SELECT l.max_worker + 1::bigint - count(*) INTO free
+		FROM (SELECT n.worker_id FROM uidgen.worker_node AS n WHERE n.datacenter_id = datacenter UNION SELECT unnest(locked)) AS used;
 	IF free <= 0 THEN
 		RETURN NULL;
 	END IF;
+	-- The pick-th of the free ids, counted from 0, is pick plus the
+	-- number of used ids that have at most that many free ones below.
+	pick := floor(random() * free)::bigint;
 	RETURN pick + (SELECT count(*)
 		FROM (SELECT n.worker_id - (row_number() OVER (ORDER BY n.worker_id) - 1) AS free_below
-			  FROM uidgen.worker_node AS n
-			  WHERE n.datacenter_id = datacenter) AS used
+			  FROM (SELECT n.worker_id FROM uidgen.worker_node AS n WHERE n.datacenter_id = datacenter
+					UNION SELECT unnest(locked)) AS n (worker_id)) AS used
 		WHERE used.free_below <= pick);
 END
 $$;
-COMMENT ON FUNCTION uidgen.never_used_worker(uidgen.registry_layout, integer) IS 'a worker id that the registry has no row of, at random; null: there is none';
+COMMENT ON FUNCTION uidgen.never_used_worker(uidgen.registry_layout, integer, integer[]) IS 'a worker id that the registry has no row of, and that is none of those, at random; null: there is none';
 -- [since 0.4.0]
-REVOKE EXECUTE ON FUNCTION uidgen.never_used_worker(uidgen.registry_layout, integer) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION uidgen.never_used_worker(uidgen.registry_layout, integer, integer[]) FROM PUBLIC;
 
 -- What is given out without having been written would be given out again.  So each write is
 -- followed by this; one that may find another row than it expects, by
@@ -424,9 +522,38 @@ COMMENT ON FUNCTION uidgen.check_written(boolean) IS 'raises an error if a row w
 -- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.check_written(boolean) FROM PUBLIC;
 
+-- A worker id that no row has.  A transaction that goes on may have just inserted one, which nobody sees: then another
+-- worker id is better than to wait.
+CREATE FUNCTION uidgen.insert_worker(node uidgen.worker_node) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, uidgen, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	waits CONSTANT text := current_setting('lock_timeout');
+	inserted boolean := false;
+BEGIN
+	BEGIN
+		PERFORM set_config('lock_timeout', '100ms', true);
+		INSERT INTO uidgen.worker_node AS n SELECT (insert_worker.node).* ON CONFLICT (datacenter_id, worker_id) DO NOTHING;
+		inserted := FOUND;
+		PERFORM uidgen.check_written(inserted
+			OR EXISTS (SELECT FROM uidgen.worker_node AS n WHERE n.datacenter_id = node.datacenter_id AND n.worker_id = node.worker_id));
+		PERFORM set_config('lock_timeout', waits, true);
+	EXCEPTION
+		WHEN lock_not_available THEN
+			NULL;
+	END;
+	RETURN inserted;
+END
+$$;
+COMMENT ON FUNCTION uidgen.insert_worker(uidgen.worker_node) IS 'whether a worker id that had no row has this one now; false: another transaction has made one, or is about to';
+-- [since 0.4.0]
+REVOKE EXECUTE ON FUNCTION uidgen.insert_worker(uidgen.worker_node) FROM PUBLIC;
+
 CREATE FUNCTION uidgen.forget_worker(worker integer, datacenter integer DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -434,6 +561,7 @@ DECLARE
 	clock CONSTANT timestamptz := uidgen.registry_clock();
 	l uidgen.registry_layout;
 BEGIN
+	PERFORM uidgen.refuse_block('uidgen.forget_worker()');
 	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
 	-- Who was granted it would issue ids that uid_backfill() issues later.  A local registry goes by the end of the
 	-- grant, which stays, and grants it to nobody.

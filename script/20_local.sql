@@ -26,9 +26,9 @@ COMMENT ON FUNCTION uidgen.check_local() IS 'raises an error if the registry is 
 -- CREATE DATABASE ... TEMPLATE copies a registry within one server, so the identity of
 -- the server does not tell the copy from the original.  The database's OID does: if it has
 -- changed, all rows are marked as another instance's.
-CREATE FUNCTION uidgen.pin_layout(l uidgen.registry_layout) RETURNS void
+CREATE FUNCTION uidgen.pin_layout(l uidgen.registry_layout) RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -60,10 +60,30 @@ BEGIN
 		UPDATE uidgen.registry_layout AS r SET database = l.database;
 		PERFORM uidgen.check_written(FOUND);
 	END IF;
+	RETURN pinned.registry_id;
 END
 $$;
 COMMENT ON FUNCTION uidgen.pin_layout(uidgen.registry_layout)
-	IS 'pins the layout, or raises an error if another one is pinned';
+	IS 'pins the layout, or raises an error if another one is pinned; returns the number of the registry';
+
+-- The first grant writes layout and row together, and no function removes the row.  Where it is gone, somebody or
+-- something has removed it: a crash, of a table that was not logged.  A server that has been granted something knows
+-- how far that reached.  One that starts does not.
+CREATE FUNCTION uidgen.check_rows(pinned_before boolean, floor_tick bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	-- Tick 0 has no id 0, so whoever has drawn nothing begins with the next one.
+	IF pinned_before AND floor_tick <= 1 AND NOT EXISTS (SELECT FROM uidgen.worker_node) THEN
+		RAISE EXCEPTION 'the registry has lost its rows'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'It has granted worker ids, and knows neither which nor until when, so ids could come twice.',
+				HINT = format('If you have a backup of it, use that. Otherwise wait until the clock is past the time of all ids, and let its owner run SELECT uidgen.end_registry() in database "%s": then a new registry begins.', current_database());
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_rows(boolean, bigint) IS 'raises an error if the registry has lost its rows, and the caller does not know what was granted';
 
 CREATE FUNCTION uidgen.check_wanted_worker(
 	l uidgen.registry_layout,
@@ -130,6 +150,7 @@ CREATE FUNCTION uidgen.choose_worker(
 	take_never_used boolean,
 	max_lead bigint,
 	max_step bigint,
+	locked integer[],				-- never used, as far as can be seen, and locked by others
 	OUT worker integer,
 	OUT reason text)
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
@@ -151,7 +172,7 @@ BEGIN
 	END IF;
 
 	IF take_never_used THEN
-		worker := uidgen.never_used_worker(l, datacenter);
+		worker := uidgen.never_used_worker(l, datacenter, locked);
 	END IF;
 	IF worker IS NOT NULL THEN
 		reason := 'It was never used before.';
@@ -180,7 +201,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, bigint, bigint)
+COMMENT ON FUNCTION uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, bigint, bigint, integer[])
 	IS 'the worker id that suits an instance best, and why';
 
 CREATE FUNCTION uidgen.explain_no_worker(
@@ -275,9 +296,10 @@ CREATE FUNCTION uidgen.acquire_worker_id(
 	OUT seen_tick bigint,			-- tick of the clock when the row was last changed
 	OUT never_used boolean,
 	OUT free_workers bigint,		-- worker ids that are left: never used, or forgotten
-	OUT reason text)				-- why this worker id, for the log
+	OUT reason text,				-- why this worker id, for the log
+	OUT registry_id bigint)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -285,13 +307,12 @@ DECLARE
 	now_tick bigint;
 	l uidgen.registry_layout;
 	before uidgen.worker_node;		-- as the last holder left it
+	pinned_before boolean;
+	tries integer := 0;
+	locked integer[] := '{}';
 BEGIN
 	PERFORM uidgen.check_request(policy, datacenter, wanted, max_datacenter, max_worker);
-
-	LOCK TABLE uidgen.registry_layout IN ROW EXCLUSIVE MODE;	-- the order of locks
-	-- No row may change between choice and claim: another acquirer would choose the
-	-- same one, and a holder may wake up and renew.
-	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
+	PERFORM uidgen.check_tables();
 
 	-- The clock is read once, so that all that follows is of one moment.
 	clock := uidgen.registry_clock();
@@ -304,52 +325,67 @@ BEGIN
 	l.max_worker := max_worker;
 	l.pinned := clock;
 	SELECT h.database INTO l.database FROM uidgen.registry_history() AS h;
-	PERFORM uidgen.pin_layout(l);
+	pinned_before := EXISTS (SELECT FROM uidgen.registry_layout);
+	registry_id := uidgen.pin_layout(l);
+	PERFORM uidgen.check_rows(pinned_before, floor_tick);
 
 	now_tick := uidgen.tick_at(clock, tick_unit, tick_epoch);
 	PERFORM uidgen.check_epoch(now_tick, tick_unit, tick_epoch);
 
-	IF wanted >= 0 THEN
-		PERFORM uidgen.check_wanted_worker(l, now_tick, holder, datacenter, wanted,
-			max_lead => max_lead, max_step => max_step);
-		worker := wanted;
-		reason := 'The setting "uidgen.worker_id" asks for it.';
-	ELSE
-		SELECT c.worker, c.reason INTO worker, reason
-			FROM uidgen.choose_worker(l, now_tick, holder, datacenter, avoid, policy,
-				take_never_used => take_never_used, max_lead => max_lead, max_step => max_step) AS c;
-		IF worker IS NULL THEN
-			PERFORM uidgen.explain_no_worker(l, holder, datacenter, avoid, policy,
-				take_never_used => take_never_used);
+	-- Another acquirer may choose the same row, its holder may wake up and renew, and the owner may reserve it or
+	-- forget its holder.  So the row is claimed as it was when it was chosen, or another one is chosen.
+	LOOP
+		IF wanted >= 0 THEN
+			PERFORM uidgen.check_wanted_worker(l, now_tick, holder, datacenter, wanted,
+				max_lead => max_lead, max_step => max_step);
+			worker := wanted;
+			reason := 'The setting "uidgen.worker_id" asks for it.';
+		ELSE
+			SELECT c.worker, c.reason INTO worker, reason
+				FROM uidgen.choose_worker(l, now_tick, holder, datacenter, avoid, policy,
+					take_never_used => take_never_used, max_lead => max_lead, max_step => max_step, locked => locked) AS c;
+			IF worker IS NULL AND cardinality(locked) > 0 THEN
+				PERFORM uidgen.explain_lock((SELECT min(w) FROM unnest(locked) AS w));
+			ELSIF worker IS NULL THEN
+				PERFORM uidgen.explain_no_worker(l, holder, datacenter, avoid, policy,
+					take_never_used => take_never_used);
+			END IF;
 		END IF;
-	END IF;
 
-	SELECT n.* INTO before FROM uidgen.worker_node AS n
-		WHERE n.datacenter_id = datacenter AND n.worker_id = worker;
-	never_used := NOT FOUND;
-	first_tick := greatest(now_tick, floor_tick, before.granted_until + 1);
-	PERFORM uidgen.check_lifetime(first_tick, max_tick, tick_unit, tick_epoch);
-	last_tick := least(first_tick + window_ticks, max_tick - 1);
-	seen_tick := coalesce(uidgen.tick_at(before.modified, tick_unit, tick_epoch), 0);
-	token := uidgen.new_token();
+		SELECT n.* INTO before FROM uidgen.worker_node AS n
+			WHERE n.datacenter_id = datacenter AND n.worker_id = worker;
+		never_used := NOT FOUND;
+		first_tick := greatest(now_tick, floor_tick, before.granted_until + 1);
+		PERFORM uidgen.check_lifetime(first_tick, max_tick, tick_unit, tick_epoch);
+		last_tick := least(first_tick + window_ticks, max_tick - 1);
+		seen_tick := coalesce(uidgen.tick_at(before.modified, tick_unit, tick_epoch), 0);
+		token := uidgen.new_token();
 
-	INSERT INTO uidgen.worker_node AS n
-		(datacenter_id, worker_id, host_name, port, type, launch_date, created, modified,
-		 identity, token, granted_until, released, launches)
-		VALUES (datacenter, worker, host, host_port, host_type, clock::date, clock, clock,
-				holder, acquire_worker_id.token, last_tick, false, 1)
-		ON CONFLICT (datacenter_id, worker_id) DO UPDATE SET
-			host_name = excluded.host_name,
-			port = excluded.port,
-			type = excluded.type,
-			launch_date = excluded.launch_date,
-			modified = greatest(n.modified, excluded.modified),
-			identity = excluded.identity,
-			token = excluded.token,
-			granted_until = excluded.granted_until,
-			released = excluded.released,
-			launches = n.launches + 1;
-	PERFORM uidgen.check_written(FOUND);
+		IF never_used THEN
+			EXIT WHEN uidgen.insert_worker((datacenter, worker, host, host_port, host_type, clock::date, clock, clock,
+				holder, token, last_tick, false, 1)::uidgen.worker_node);
+			locked := locked || worker;
+		ELSE
+			UPDATE uidgen.worker_node AS n SET
+					host_name = host,
+					port = host_port,
+					type = host_type,
+					launch_date = clock::date,
+					modified = greatest(n.modified, clock),
+					identity = holder,
+					token = acquire_worker_id.token,
+					granted_until = last_tick,
+					released = false,
+					launches = n.launches + 1
+				WHERE n.datacenter_id = datacenter AND n.worker_id = worker AND n = before;
+			EXIT WHEN FOUND;
+			PERFORM uidgen.check_written(current_setting('session_replication_role') <> 'replica');
+		END IF;
+		tries := tries + 1;
+		IF tries = 10 THEN
+			PERFORM uidgen.explain_lock(worker);
+		END IF;
+	END LOOP;
 
 	SELECT max_worker + 1::bigint - count(*) INTO free_workers FROM uidgen.worker_node AS n
 		WHERE n.datacenter_id = datacenter AND (n.identity IS NOT NULL OR policy = 'disposable');
@@ -381,7 +417,7 @@ CREATE FUNCTION uidgen.renew_worker_id(
 	OUT token bigint,
 	OUT last_tick bigint)
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -426,7 +462,7 @@ CREATE FUNCTION uidgen.release_worker(
 	last_issued bigint,
 	OUT done boolean)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
@@ -466,8 +502,9 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.check_local(),
 	uidgen.local_grants(text, integer, integer),
 	uidgen.pin_layout(uidgen.registry_layout),
+	uidgen.check_rows(boolean, bigint),
 	uidgen.check_wanted_worker(uidgen.registry_layout, bigint, text, integer, integer, bigint, bigint),
-	uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, bigint, bigint),
+	uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, bigint, bigint, integer[]),
 	uidgen.explain_no_worker(uidgen.registry_layout, text, integer, integer, text, boolean),
 	uidgen.warn_of_few_workers(bigint, integer, integer, text),
 	uidgen.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, bigint, bigint, bigint, bigint, text, integer, integer),

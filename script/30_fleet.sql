@@ -36,7 +36,7 @@ COMMENT ON FUNCTION uidgen.microseconds(timestamptz) IS 'a time in microseconds 
 -- R5.  If another call has the lock, that one writes it down: a renewal waits for nobody.
 CREATE FUNCTION uidgen.begin_quarantine() RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE

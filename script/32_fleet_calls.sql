@@ -57,7 +57,7 @@ CREATE FUNCTION uidgen.node_acquire(
 	OUT timeline integer,
 	OUT clock bigint)				-- microseconds since 1970 UTC
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -75,6 +75,7 @@ DECLARE
 	choice record;
 	unknown_end boolean;
 	queues boolean := false;
+	written boolean;
 	before uidgen.worker_node;		-- as the last holder left it, when it was chosen
 BEGIN
 	node.layout := layout_text;
@@ -86,6 +87,7 @@ BEGIN
 
 	-- What is written down about the history is written by one call; the others look again.
 	PERFORM uidgen.begin_call();
+	PERFORM uidgen.check_tables();
 	LOOP
 		SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => queues) AS b;
 		l := call.l;
@@ -143,12 +145,8 @@ BEGIN
 
 			-- Only if the row is as it was when it was chosen: its holder may renew meanwhile.
 			IF before.worker_id IS NULL THEN
-				INSERT INTO uidgen.worker_node AS n
-					(datacenter_id, worker_id, host_name, port, type, launch_date, created, modified,
-					 identity, token, granted_until, released, launches)
-					VALUES (datacenter, choice.worker, left(host, 256), host_port, host_type, now_time::date, now_time, now_time,
-							me, new_token, until, false, 1)
-					ON CONFLICT (datacenter_id, worker_id) DO NOTHING;
+				written := uidgen.insert_worker((datacenter, choice.worker, left(host, 256), host_port, host_type, now_time::date, now_time, now_time,
+					me, new_token, until, false, 1)::uidgen.worker_node);
 			ELSE
 				UPDATE uidgen.worker_node AS n SET
 						host_name = left(host, 256),
@@ -163,8 +161,10 @@ BEGIN
 						launches = n.launches + 1
 					WHERE n.datacenter_id = datacenter AND n.worker_id = choice.worker
 						AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until;
+				written := FOUND;
+				PERFORM uidgen.check_written(written OR current_setting('session_replication_role') <> 'replica');
 			END IF;
-			IF FOUND THEN
+			IF written THEN
 				worker := choice.worker;
 				last_tick := until;
 				seen_tick := coalesce(uidgen.tick_at(before.modified, l.unit, l.epoch), 0);
@@ -172,7 +172,6 @@ BEGIN
 				free_workers := choice.free_workers;
 				reason := choice.reason;
 			ELSE
-				PERFORM uidgen.check_written(current_setting('session_replication_role') <> 'replica');
 				first_tick := NULL;
 				reason := 'Another call has changed the row meanwhile. Ask again.';
 			END IF;
@@ -211,7 +210,7 @@ CREATE FUNCTION uidgen.node_renew(
 	OUT timeline integer,
 	OUT clock bigint)
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -278,7 +277,7 @@ CREATE FUNCTION uidgen.node_release(
 	OUT timeline integer,
 	OUT clock bigint)
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -331,7 +330,7 @@ CREATE FUNCTION uidgen.raise_ends(
 	workers integer[],
 	ends bigint[]) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE

@@ -33,7 +33,7 @@ COMMENT ON FUNCTION uidgen.import_worker(integer, integer, timestamptz)
 -- The last tick is never granted, so an end there belongs to no node and is never over.
 CREATE FUNCTION uidgen.keep_worker(datacenter integer, worker integer) RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -129,6 +129,20 @@ RETURN CASE WHEN length ~ '^[0-9.]+ *(us|ms|s|min|h|d)?$'
 	ELSE false END;
 COMMENT ON FUNCTION uidgen.is_short(text) IS 'whether a time-out is too short for calls of nodes';
 
+CREATE FUNCTION uidgen.refuse_sharing() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'the registry is in use'
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = CASE WHEN EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.shared) THEN 'It is shared already.'
+				ELSE 'It is the local registry of its server, and stays that.' END,
+			HINT = 'Begin a new registry in another database.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_sharing() IS 'raises the error that the registry is in use already';
+
 -- Make the registry a shared one.  It is decided before the first grant and for good, since
 -- a keeper of one mode would not keep the other's rules.
 CREATE FUNCTION uidgen.share_registry(
@@ -141,7 +155,7 @@ CREATE FUNCTION uidgen.share_registry(
 	max_lead interval DEFAULT '2 minutes',
 	clock_slack interval DEFAULT '10 seconds') RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -164,15 +178,9 @@ BEGIN
 				HINT = 'SELECT * FROM uidgen.layout_numbers() on one of the nodes gives all that is needed.';
 	END IF;
 
-	LOCK TABLE uidgen.registry_layout IN ROW EXCLUSIVE MODE;	-- the order of locks
-	-- No grant may come in between.
-	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
+	-- The first grant writes a layout as well, and there is one row: whoever comes second finds it.
 	IF EXISTS (SELECT FROM uidgen.registry_layout) OR EXISTS (SELECT FROM uidgen.worker_node) THEN
-		RAISE EXCEPTION 'the registry is in use'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = CASE WHEN EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.shared) THEN 'It is shared already.'
-					ELSE 'It is the local registry of its server, and stays that.' END,
-				HINT = 'Begin a new registry in another database.';
+		PERFORM uidgen.refuse_sharing();
 	END IF;
 	now_time := uidgen.registry_clock();
 	PERFORM uidgen.check_epoch(uidgen.tick_at(now_time, unit, epoch), unit, epoch);
@@ -181,8 +189,12 @@ BEGIN
 		 shared, registry_id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until)
 		SELECT true, layout_text, unit, epoch, max_tick, max_datacenter, max_worker, now_time, h.database,
 			true, uidgen.new_token(), max_lead, clock_slack, h.system_identifier, h.timeline, h.started, -1
-		FROM uidgen.registry_history() AS h;
-	PERFORM uidgen.check_written(FOUND);
+		FROM uidgen.registry_history() AS h
+		ON CONFLICT (only_one) DO NOTHING;
+	IF NOT FOUND THEN
+		PERFORM uidgen.check_written(EXISTS (SELECT FROM uidgen.registry_layout));
+		PERFORM uidgen.refuse_sharing();
+	END IF;
 	-- Made again, it knows nothing of the grants of its predecessor.
 	PERFORM uidgen.begin_quarantine();
 	PERFORM uidgen.warn_of_settings(0);
@@ -265,9 +277,67 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.lock_for_owner(text) IS 'locks registry_layout, or the row of a segment, for its owner, and ends the sessions of nodes that keep it locked';
 
+-- What the owner may change of the registry.  Null leaves a value as it is.
+CREATE FUNCTION uidgen.change_registry(
+	max_lead interval DEFAULT NULL,
+	clock_slack interval DEFAULT NULL,
+	segments_confirmed boolean DEFAULT NULL) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, uidgen, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	owner regrole;
+BEGIN
+	PERFORM uidgen.refuse_block('uidgen.change_registry()');
+	IF segments_confirmed THEN
+		SELECT p.proowner INTO STRICT owner FROM pg_proc AS p WHERE p.oid = 'uidgen.registry_log()'::regprocedure;
+		IF NOT pg_has_role(owner, 'pg_read_all_stats', 'USAGE') THEN
+			RAISE EXCEPTION 'role % cannot see what the standbys of the registry have replayed', owner
+				USING ERRCODE = 'insufficient_privilege',
+					DETAIL = 'Numbers of segments would wait for that without end.',
+					HINT = format('Run GRANT pg_monitor TO %s.', owner);
+		END IF;
+	END IF;
+	PERFORM uidgen.lock_for_owner();
+	UPDATE uidgen.registry_layout AS r SET
+			max_lead = coalesce(change_registry.max_lead, r.max_lead),
+			clock_slack = coalesce(change_registry.clock_slack, r.clock_slack),
+			segments_confirmed = coalesce(change_registry.segments_confirmed, r.segments_confirmed)
+		WHERE r.shared;
+	IF NOT FOUND THEN
+		PERFORM uidgen.check_written(NOT EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.shared));
+		RAISE EXCEPTION 'this registry is not shared'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Only a shared registry has what this changes.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.change_registry(interval, interval, boolean)
+	IS 'changes max_lead, clock_slack and segments_confirmed of a shared registry; null leaves a value as it is';
+
+-- A shared registry refuses all calls from then on, and keeps its rows, so that nobody takes it for a new one.  A local
+-- one begins anew with the next grant.
+CREATE FUNCTION uidgen.end_registry() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, uidgen, pg_temp
+AS $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.shared) THEN
+		PERFORM uidgen.refuse_block('uidgen.end_registry()');
+		DELETE FROM uidgen.worker_node;
+		PERFORM uidgen.check_written(NOT EXISTS (SELECT FROM uidgen.worker_node));
+	END IF;
+	DELETE FROM uidgen.registry_layout;
+	PERFORM uidgen.check_written(NOT EXISTS (SELECT FROM uidgen.registry_layout));
+END
+$$;
+COMMENT ON FUNCTION uidgen.end_registry()
+	IS 'ends the registry: a shared one refuses all calls from then on, a local one begins anew, and knows nothing of what it has granted';
+
 CREATE FUNCTION uidgen.end_quarantine() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
@@ -300,7 +370,7 @@ COMMENT ON FUNCTION uidgen.end_quarantine()
 -- that it has lost nobody knows but the servers that have them, so each segment is stopped.
 CREATE FUNCTION uidgen.take_over_registry() RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -309,6 +379,7 @@ DECLARE
 	told integer;
 	segments bigint;
 BEGIN
+	PERFORM uidgen.refuse_block('uidgen.take_over_registry()');
 	PERFORM uidgen.lock_for_owner();
 	PERFORM uidgen.begin_call();
 	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
@@ -412,6 +483,9 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.keep_worker(integer, integer),
 	uidgen.share_registry(text, bigint, bigint, bigint, integer, integer, interval, interval),
 	uidgen.end_quarantine(),
+	uidgen.change_registry(interval, interval, boolean),
+	uidgen.end_registry(),
+	uidgen.refuse_sharing(),
 	uidgen.grant_node(regrole),
 	uidgen.revoke_node(regrole),
 	uidgen.node_functions()

@@ -59,7 +59,7 @@ ALTER TABLE uidgen.segment
 	ADD COLUMN IF NOT EXISTS unconfirmed pg_lsn,
 	ADD COLUMN IF NOT EXISTS rate double precision NOT NULL DEFAULT 0;
 
-COMMENT ON TABLE uidgen.segment IS 'named counters, of which servers fetch ranges: never dumped, never replicated; the owner may change the steps, max_value, failover_gap and description';
+COMMENT ON TABLE uidgen.segment IS 'named counters, of which servers fetch ranges: never dumped, never replicated; change_segment() changes the steps, max_value, failover_gap and description';
 COMMENT ON COLUMN uidgen.segment.name IS 'up to 63 bytes of UTF-8';
 COMMENT ON COLUMN uidgen.segment.last_value IS 'the last number that was given out to a server; not the next one, which the largest bigint does not have';
 COMMENT ON COLUMN uidgen.segment.step IS 'how many numbers a server fetches at first; later as many as last for a while';
@@ -92,77 +92,17 @@ COMMENT ON COLUMN uidgen.segment.unconfirmed IS 'with segments_confirmed, after 
 GRANT SELECT ON uidgen.segment TO pg_monitor;
 
 -- [since 0.4.0]
-CREATE TRIGGER drop_replicated_row
-	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.segment
-	FOR EACH ROW EXECUTE FUNCTION uidgen.drop_replicated_row();
--- [since 0.4.0]
-ALTER TABLE uidgen.segment ENABLE REPLICA TRIGGER drop_replicated_row;
-COMMENT ON TRIGGER drop_replicated_row ON uidgen.segment IS 'drops rows that logical replication brings';
-
--- [since 0.4.0]
-CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.segment
-	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
-COMMENT ON TRIGGER refuse_truncate ON uidgen.segment IS 'refuses TRUNCATE of the registry';
-
--- Who sets last_value by hand gives numbers out again, or has a release set it back.
-CREATE FUNCTION uidgen.refuse_last_value() RETURNS trigger
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
+DO $$
+DECLARE
+	g record;
 BEGIN
-	RAISE EXCEPTION 'the numbers of a segment cannot be set by hand'
-		USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'Servers hold ranges of them, and numbers could come twice.',
-			HINT = 'uidgen.raise_segment() leaves numbers out, and lets a segment go on that is stopped. To begin anew, use uidgen.drop_segment(), and then uidgen.create_segment() with restart := true.';
+	FOR g IN SELECT s.* FROM uidgen.guard_statements('uidgen.segment') AS s LOOP
+		EXECUTE g.makes;
+		EXECUTE g.enables;
+		EXECUTE g.remarks;
+	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION uidgen.refuse_last_value() IS 'trigger: refuses to set the numbers of a segment by hand';
--- [since 0.4.0]
-REVOKE EXECUTE ON FUNCTION uidgen.refuse_last_value() FROM PUBLIC;
-
--- [since 0.4.0]
-CREATE TRIGGER refuse_last_value BEFORE UPDATE ON uidgen.segment
-	FOR EACH ROW WHEN (new.version = old.version
-		AND (new.name, new.last_value, new.incarnation, new.run_start, new.system_identifier, new.timeline, new.database)
-			IS DISTINCT FROM (old.name, old.last_value, old.incarnation, old.run_start, old.system_identifier, old.timeline, old.database))
-	EXECUTE FUNCTION uidgen.refuse_last_value();
-COMMENT ON TRIGGER refuse_last_value ON uidgen.segment IS 'refuses to set the numbers of a segment by hand';
-
--- As text, since pg_catalog has no operator for just these arrays.
--- [since 0.4.0]
-CREATE OR REPLACE TRIGGER refuse_reigns BEFORE UPDATE ON uidgen.segment
-	FOR EACH ROW WHEN (new.version = old.version
-		AND (new.reigns::text, new.reign_ends::text, new.reign_begins::text, new.reign_floor, new.started, new.stopped, new.stopped_since, new.evidence, new.unconfirmed)
-			IS DISTINCT FROM (old.reigns::text, old.reign_ends::text, old.reign_begins::text, old.reign_floor, old.started, old.stopped, old.stopped_since, old.evidence, old.unconfirmed))
-	EXECUTE FUNCTION uidgen.refuse_last_value();
-COMMENT ON TRIGGER refuse_reigns ON uidgen.segment IS 'refuses to set by hand what servers'' numbers are compared with, or to let a segment go on that is stopped';
-
--- After a failover the gap is left out by the next fetch.  A smaller one might not cover what
--- was lost under the larger one.
-CREATE FUNCTION uidgen.refuse_smaller_gap() RETURNS trigger
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF EXISTS (SELECT FROM uidgen.registry_history() AS h
-			WHERE (h.system_identifier, h.timeline, h.database) IS DISTINCT FROM (new.system_identifier, new.timeline, new.database)) THEN
-		RAISE EXCEPTION 'the failover_gap of segment "%" cannot be lowered now', new.name
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'The registry has failed over or was restored, and the next fetch leaves the gap out.',
-				HINT = 'Lower it when a server has fetched numbers of the segment.';
-	END IF;
-	RETURN new;
-END
-$$;
-COMMENT ON FUNCTION uidgen.refuse_smaller_gap() IS 'trigger: refuses to lower failover_gap while it is still to be left out';
--- [since 0.4.0]
-REVOKE EXECUTE ON FUNCTION uidgen.refuse_smaller_gap() FROM PUBLIC;
-
--- [since 0.4.0]
-CREATE TRIGGER refuse_smaller_gap BEFORE UPDATE ON uidgen.segment
-	FOR EACH ROW WHEN (new.version = old.version AND new.failover_gap < old.failover_gap)
-	EXECUTE FUNCTION uidgen.refuse_smaller_gap();
-COMMENT ON TRIGGER refuse_smaller_gap ON uidgen.segment IS 'refuses to lower failover_gap while it is still to be left out';
 
 -- The row when another reign has begun, whose numbers lie above `base`.  Nothing is written.  The
 -- number of a reign is positive, and odd if it goes on where the one before ended, or where the
@@ -264,7 +204,7 @@ CREATE FUNCTION uidgen.create_segment(
 	description text DEFAULT NULL,
 	restart boolean DEFAULT false) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -402,10 +342,11 @@ COMMENT ON FUNCTION uidgen.explain_no_segment(text) IS 'raises the error that th
 -- The row stays: other servers may hold numbers of it.
 CREATE FUNCTION uidgen.drop_segment(name text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
+	PERFORM uidgen.refuse_block('uidgen.drop_segment()');
 	UPDATE uidgen.segment AS t SET
 			dropped = true,
 			modified = greatest(t.modified, uidgen.registry_clock())
@@ -419,14 +360,60 @@ $$;
 COMMENT ON FUNCTION uidgen.drop_segment(text)
 	IS 'gives out no numbers of a segment any more; servers go on with what they have fetched until they ask the next time';
 
-CREATE FUNCTION uidgen.raise_segment(name text, beyond bigint) RETURNS bigint
+-- What the owner may change of a segment.  Null leaves a value as it is.
+CREATE FUNCTION uidgen.change_segment(
+	name text,
+	step bigint DEFAULT NULL,
+	min_step bigint DEFAULT NULL,
+	max_step bigint DEFAULT NULL,
+	max_value bigint DEFAULT NULL,
+	failover_gap bigint DEFAULT NULL,
+	description text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
 	s uidgen.segment;
 BEGIN
+	PERFORM uidgen.refuse_block('uidgen.change_segment()');
+	PERFORM uidgen.lock_for_owner(name);
+	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = change_segment.name AND NOT t.dropped FOR UPDATE;
+	IF NOT FOUND THEN
+		PERFORM uidgen.explain_no_segment(name);
+	END IF;
+	-- After a failover the gap is left out by the next fetch.  A smaller one might not cover what
+	-- was lost under the larger one.
+	IF failover_gap < s.failover_gap AND EXISTS (SELECT FROM uidgen.registry_history() AS h
+			WHERE (h.system_identifier, h.timeline, h.database) IS DISTINCT FROM (s.system_identifier, s.timeline, s.database)) THEN
+		RAISE EXCEPTION 'the failover_gap of segment "%" cannot be lowered now', name
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'The registry has failed over or was restored, and the next fetch leaves the gap out.',
+				HINT = 'Lower it when a server has fetched numbers of the segment.';
+	END IF;
+	UPDATE uidgen.segment AS t SET
+			step = coalesce(change_segment.step, t.step),
+			min_step = coalesce(change_segment.min_step, t.min_step),
+			max_step = coalesce(change_segment.max_step, t.max_step),
+			max_value = coalesce(change_segment.max_value, t.max_value),
+			failover_gap = coalesce(change_segment.failover_gap, t.failover_gap),
+			description = coalesce(change_segment.description, t.description)
+		WHERE t.name = change_segment.name;
+	PERFORM uidgen.check_written(FOUND);
+END
+$$;
+COMMENT ON FUNCTION uidgen.change_segment(text, bigint, bigint, bigint, bigint, bigint, text)
+	IS 'changes steps, the largest number, failover_gap and description of a segment; null leaves a value as it is';
+
+CREATE FUNCTION uidgen.raise_segment(name text, beyond bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, uidgen, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	s uidgen.segment;
+BEGIN
+	PERFORM uidgen.refuse_block('uidgen.raise_segment()');
 	PERFORM uidgen.lock_for_owner(name);
 	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = raise_segment.name AND NOT t.dropped FOR UPDATE;
 	IF NOT FOUND THEN
@@ -436,7 +423,7 @@ BEGIN
 		RAISE EXCEPTION 'the numbers of the segment cannot go on beyond %', beyond
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('Its largest number is %s.', s.max_value),
-				HINT = 'The owner of the registry can raise max_value in the table uidgen.segment.';
+				HINT = 'The owner of the registry can raise max_value with uidgen.change_segment().';
 	END IF;
 	s := uidgen.begin_reign(s, greatest(s.last_value, beyond), goes_on => true);
 	-- Where it is stopped, the owner has looked at what was lost, so no gap is left out besides.

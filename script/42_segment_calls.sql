@@ -48,7 +48,7 @@ BEGIN
 		PERFORM set_config('synchronous_commit', 'local', true);
 	END IF;
 	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
-	registry_id := l.registry_id;
+	registry_id := CASE WHEN l.shared THEN l.registry_id END;
 	system_identifier := h.system_identifier;
 	timeline := h.timeline;
 	told_timeline := h.timeline + coalesce(l.timeline_offset, 0);
@@ -91,7 +91,7 @@ CREATE FUNCTION uidgen.segment_fetch(
 	OUT timeline integer,
 	OUT clock bigint)				-- microseconds since 1970 UTC
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -179,7 +179,7 @@ BEGIN
 		RAISE EXCEPTION 'the numbers of the segment are used up'
 			USING ERRCODE = 'sequence_generator_limit_exceeded',
 				DETAIL = format('The last number given out is %s, the largest one is %s.', before.last_value, s.max_value),
-				HINT = 'The owner of the registry can raise max_value in the table uidgen.segment, or create another segment.';
+				HINT = 'The owner of the registry can raise max_value with uidgen.change_segment(), or create another segment.';
 	END IF;
 
 	-- S6.  By the second call, the position is beyond the first one's commit.
@@ -270,7 +270,7 @@ CREATE FUNCTION uidgen.segment_release(
 	OUT timeline integer,
 	OUT clock bigint)
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE

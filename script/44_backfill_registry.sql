@@ -3,10 +3,12 @@
 --
 
 -- The number by which a server knows the registry of its grants: see uidgen_node_registry() in src/core/node.h.
-CREATE FUNCTION uidgen.registry_number(l uidgen.registry_layout) RETURNS bigint
+-- A copy of a local registry has its number as well, and another database.
+CREATE FUNCTION uidgen.registry_number(l uidgen.registry_layout) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN CASE WHEN l.shared THEN l.registry_id | (-9223372036854775808)::bigint ELSE l.database::bigint END;
-COMMENT ON FUNCTION uidgen.registry_number(uidgen.registry_layout) IS 'the number that tells a registry from others: of a local one its database, of a shared one its own';
+RETURN CASE WHEN l.shared THEN (l.registry_id | (-9223372036854775808)::bigint)::text || '/0'
+	ELSE (l.registry_id & 9223372036854775807::bigint)::text || '/' || l.database::text END;
+COMMENT ON FUNCTION uidgen.registry_number(uidgen.registry_layout) IS 'what tells a registry from others, as a reservation has it: its number, negative if it is shared, and its database, which counts if it is local';
 
 -- The registry, for a reservation.  A worker id that was granted and lost would seem to be free, so the registry of a
 -- fleet reserves nothing before its nodes have had the time to claim what they hold.
@@ -20,9 +22,9 @@ DECLARE
 	went_back boolean := false;
 BEGIN
 	PERFORM uidgen.begin_call();
-	SELECT r.* INTO l FROM uidgen.registry_layout AS r FOR UPDATE;
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
 	IF l.shared THEN
-		SELECT b.went_back INTO STRICT went_back FROM uidgen.begin_node_call(queues => true) AS b;
+		SELECT b.went_back INTO STRICT went_back FROM uidgen.begin_node_call(queues => false) AS b;
 		IF went_back OR l.quarantine_until >= uidgen.tick_at(uidgen.registry_clock(), l.unit, l.epoch) THEN
 			RAISE EXCEPTION 'the registry is in quarantine'
 				USING ERRCODE = 'cannot_connect_now',
@@ -36,11 +38,10 @@ BEGIN
 				DETAIL = 'What its origin has granted since is not known here.',
 				HINT = 'Ask the registry in the database that "uidgen.database" names.';
 	END IF;
-	LOCK TABLE uidgen.worker_node IN SHARE ROW EXCLUSIVE MODE;
 	RETURN l;
 END
 $$;
-COMMENT ON FUNCTION uidgen.begin_reservation() IS 'locks the registry for a reservation; null in all columns: it has no layout yet';
+COMMENT ON FUNCTION uidgen.begin_reservation() IS 'what a reservation begins with: the registry, or null in all columns, where it has no layout yet';
 
 CREATE FUNCTION uidgen.reserve_backfill(home text DEFAULT NULL, worker integer DEFAULT NULL, datacenter integer DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -54,7 +55,9 @@ DECLARE
 	clock timestamptz;
 	l uidgen.registry_layout;
 	place text := home;
-	chosen integer := worker;
+	chosen integer;
+	done boolean;
+	locked integer[] := '{}';
 	permit text;
 BEGIN
 	IF is_here AND has_library THEN
@@ -88,27 +91,33 @@ BEGIN
 				DETAIL = '"uidgen.worker_id" is set, so other servers may have worker ids that this registry does not know of.',
 				HINT = 'Choose one that no server has, or will have: SELECT uidgen.reserve_backfill(worker => 1000).';
 	END IF;
-	chosen := coalesce(worker, uidgen.never_used_worker(l, dc));
-	IF chosen IS NULL THEN
-		RAISE EXCEPTION 'no worker id is left that was never granted'
-			USING ERRCODE = 'configuration_limit_exceeded',
-				DETAIL = format('The layout has %s worker ids in datacenter %s. One that was granted before may have live ids of any time since.', l.max_worker + 1::bigint, dc),
-				HINT = 'Begin a new registry with a layout that has more worker bits.';
-	END IF;
-	IF EXISTS (SELECT FROM uidgen.worker_node AS n WHERE n.datacenter_id = dc AND n.worker_id = chosen) THEN
-		RAISE EXCEPTION 'worker id % was granted before, or is reserved', chosen
-			USING ERRCODE = 'object_in_use',
-				DETAIL = 'There may be ids with it.',
-				HINT = 'Choose one that is not in uidgen.worker_node, or leave the choice to the registry.';
-	END IF;
-
-	-- The end of the layout, which no grant has: so no server is granted this worker id any more.
+	-- The row alone is locked until the transaction ends, so that grants go on, which may write another row meanwhile.
+	-- Its end is that of the layout, which no grant has: so no server is granted this worker id any more.
 	clock := uidgen.registry_clock();
-	INSERT INTO uidgen.worker_node AS n
-		(datacenter_id, worker_id, host_name, launch_date, created, modified, identity, token, granted_until, released, launches)
-		VALUES (dc, chosen, 'uid_backfill() ' || place, clock::date, clock, clock,
-			CASE WHEN NOT l.shared THEN 'uid_backfill() ' || place END, NULL, l.max_tick, false, 0);
-	PERFORM uidgen.check_written(FOUND);
+	FOR i IN 1 .. 10 LOOP
+		chosen := coalesce(worker, uidgen.never_used_worker(l, dc, locked));
+		IF chosen IS NULL AND cardinality(locked) > 0 THEN
+			PERFORM uidgen.explain_lock((SELECT min(w) FROM unnest(locked) AS w));
+		ELSIF chosen IS NULL THEN
+			RAISE EXCEPTION 'no worker id is left that was never granted'
+				USING ERRCODE = 'configuration_limit_exceeded',
+					DETAIL = format('The layout has %s worker ids in datacenter %s. One that was granted before may have live ids of any time since.', l.max_worker + 1::bigint, dc),
+					HINT = 'Begin a new registry with a layout that has more worker bits.';
+		END IF;
+		done := uidgen.insert_worker((dc, chosen, 'uid_backfill() ' || place, NULL, NULL, clock::date, clock, clock,
+			CASE WHEN NOT l.shared THEN 'uid_backfill() ' || place END, NULL, l.max_tick, false, 0)::uidgen.worker_node);
+		EXIT WHEN done;
+		locked := locked || chosen;
+		IF EXISTS (SELECT FROM uidgen.worker_node AS n WHERE n.datacenter_id = dc AND n.worker_id = worker) THEN
+			RAISE EXCEPTION 'worker id % was granted before, or is reserved', worker
+				USING ERRCODE = 'object_in_use',
+					DETAIL = 'There may be ids with it.',
+					HINT = 'Choose one that is not in uidgen.worker_node, or leave the choice to the registry.';
+		END IF;
+	END LOOP;
+	IF NOT done THEN
+		PERFORM uidgen.explain_lock(chosen);
+	END IF;
 	permit := format('%s/%s/%s@%s', dc, chosen, uidgen.registry_number(l), place);
 	IF is_here THEN
 		EXECUTE 'SELECT uidgen.accept_backfill($1)' USING permit;

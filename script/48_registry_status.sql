@@ -46,6 +46,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.explain_no_segment(text),
 	uidgen.drop_segment(text),
 	uidgen.raise_segment(text, bigint),
+	uidgen.change_segment(text, bigint, bigint, bigint, bigint, bigint, text),
 	uidgen.segment_release(bytea, bigint, bigint, bigint)
 	FROM PUBLIC;
 -- [since 0.4.0]

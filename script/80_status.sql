@@ -13,6 +13,11 @@ AS 'MODULE_PATHNAME', 'uidgen_status'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
 
+-- In place of the registry's own, which can tell less.
+CREATE OR REPLACE FUNCTION uidgen.in_transaction_block() RETURNS boolean
+AS 'MODULE_PATHNAME', 'uidgen_in_transaction_block'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+
 CREATE FUNCTION uidgen.find_pending_restart() RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_pending_restart'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

@@ -13,6 +13,7 @@ CREATE TABLE IF NOT EXISTS uidgen.backfill (
 	asked bigint,
 	layout text NOT NULL,
 	registry bigint NOT NULL,
+	registry_database oid NOT NULL,
 	home text NOT NULL,
 	reserved timestamptz NOT NULL
 );
@@ -24,7 +25,8 @@ COMMENT ON COLUMN uidgen.backfill.worker_id IS 'the worker field of the ids';
 COMMENT ON COLUMN uidgen.backfill.upto IS 'the last id that was issued, without its tag; null: none';
 COMMENT ON COLUMN uidgen.backfill.asked IS 'the first id of the latest time that was asked for: no earlier one is issued any more';
 COMMENT ON COLUMN uidgen.backfill.layout IS 'the layout of the ids';
-COMMENT ON COLUMN uidgen.backfill.registry IS 'the registry that has reserved the worker id: the OID of its database or, with the sign bit, the number of a fleet''s';
+COMMENT ON COLUMN uidgen.backfill.registry IS 'the number of the registry that has reserved the worker id; that of a fleet''s has the sign bit';
+COMMENT ON COLUMN uidgen.backfill.registry_database IS 'the OID of the database of a local registry, which a copy with the same number has not; 0: it is a fleet''s';
 COMMENT ON COLUMN uidgen.backfill.home IS 'the database that it is reserved for, as uidgen.backfill_home() names it';
 COMMENT ON COLUMN uidgen.backfill.reserved IS 'when it was accepted here';
 
@@ -63,7 +65,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	part CONSTANT text[] := regexp_match(permit, '^(\d{1,10})/(\d{1,10})/(-?\d{1,19})@(.+)$');
+	part CONSTANT text[] := regexp_match(permit, '^(\d{1,10})/(\d{1,10})/(-?\d{1,19})/(\d{1,10})@(.+)$');
 	here CONSTANT text := uidgen.backfill_home();
 	datacenter CONSTANT integer := part[1]::integer;
 	worker CONSTANT integer := part[2]::integer;
@@ -73,10 +75,10 @@ BEGIN
 		RAISE EXCEPTION 'this is not what uidgen.reserve_backfill() returns: %', coalesce(quote_literal(permit), 'null')
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = format('In the database of the registry, its owner can run SELECT uidgen.reserve_backfill(%L).', here);
-	ELSIF part[4] <> here THEN
+	ELSIF part[5] <> here THEN
 		RAISE EXCEPTION 'worker id % is reserved for another database', worker
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('It is reserved for %s, and this database is %s.', part[4], here),
+				DETAIL = format('It is reserved for %s, and this database is %s.', part[5], here),
 				HINT = format('In the database of the registry, its owner can run SELECT uidgen.reserve_backfill(%L).', here);
 	END IF;
 	-- Two at once would not see each other's row; those who issue ids are not held up.
@@ -92,8 +94,8 @@ BEGIN
 				DETAIL = format('They were issued in the database that this is a copy of, or was: %s.', known),
 				HINT = 'Reserve another worker id.';
 	END IF;
-	INSERT INTO uidgen.backfill (datacenter_id, worker_id, layout, registry, home, reserved)
-		SELECT datacenter, worker, n.layout, part[3]::bigint, here, clock_timestamp() FROM uidgen.layout_numbers() AS n;
+	INSERT INTO uidgen.backfill (datacenter_id, worker_id, layout, registry, registry_database, home, reserved)
+		SELECT datacenter, worker, n.layout, part[3]::bigint, part[4]::oid, here, clock_timestamp() FROM uidgen.layout_numbers() AS n;
 	PERFORM uidgen.check_written(FOUND);
 	IF EXISTS (SELECT FROM uidgen.layout_used AS u, uidgen.registry_history() AS h
 			WHERE (u.system_identifier, u.database) IS DISTINCT FROM (h.system_identifier, h.database)) THEN

@@ -63,10 +63,11 @@ SELECT name, arguments, provolatile FROM func
 WHERE 'layout' = ANY (proargnames[:pronargs]) AND provolatile <> 'i' AND NOT name ~ '(partitions|explain)$';
 
 -- None runs with its owner's rights but those that a node calls, and no body is read
--- by the caller's search_path.
+-- by the caller's search_path, but the guard's.  Those that write have the one that lets them.
 SELECT name, prosecdef, proconfig FROM func
 WHERE prosecdef OR (lanname <> 'c' AND prosqlbody IS NULL
-		AND proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}')
+		AND proconfig IS DISTINCT FROM CASE WHEN prosrc ~ '(INSERT INTO|UPDATE|DELETE FROM) uidgen\.(worker_node|registry_layout|segment)\M'
+			THEN '{"search_path=pg_catalog, uidgen, pg_temp"}' ELSE '{"search_path=pg_catalog, pg_temp"}' END::text[])
 ORDER BY name COLLATE "C";
 -- The registry's functions learn the time, and what tells one run of the database from
 -- another, from two of them.

@@ -207,8 +207,17 @@ TRUNCATE uidgen.registry_layout;
 \echo :LAST_ERROR_SQLSTATE
 TRUNCATE uidgen.registry_layout, uidgen.worker_node CASCADE;
 \echo :LAST_ERROR_SQLSTATE
+-- Nobody changes it by hand.
+UPDATE uidgen.worker_node SET granted_until = 0;
+\echo :LAST_ERROR_SQLSTATE
+DELETE FROM uidgen.worker_node;
+INSERT INTO uidgen.worker_node SELECT * FROM uidgen.worker_node;
+UPDATE uidgen.registry_layout SET layout = 'x';
+DELETE FROM uidgen.registry_layout;
+\echo :LAST_ERROR_SQLSTATE
 -- Rows that come by replication are dropped, and drop nothing.
 BEGIN;
+SET LOCAL search_path = pg_catalog, uidgen, pg_temp;	-- for what is done by hand
 DELETE FROM uidgen.registry_layout;
 INSERT INTO uidgen.registry_layout VALUES (true, 'ours', 1, 0, 100, 0, 0, now(), 1);
 DELETE FROM uidgen.worker_node;
@@ -227,16 +236,12 @@ SELECT worker_id, identity, granted_until FROM uidgen.worker_node;
 SELECT layout FROM uidgen.registry_layout;
 ROLLBACK;
 
--- A worker id that is not there cannot be forgotten.
-BEGIN;
-DELETE FROM uidgen.worker_node;
-SAVEPOINT s;
-SELECT uidgen.forget_worker(1023, 0);
-\echo :LAST_ERROR_SQLSTATE
-ROLLBACK TO s;
+-- A worker id that is not there cannot be forgotten; nor any in a transaction that goes on.
 SELECT uidgen.forget_worker(-1, 31);
 \echo :LAST_ERROR_SQLSTATE
-ROLLBACK TO s;
 SELECT uidgen.forget_worker(NULL, 0);
+\echo :LAST_ERROR_SQLSTATE
+BEGIN;
+SELECT uidgen.forget_worker(-1, 31);
 \echo :LAST_ERROR_SQLSTATE
 ROLLBACK;

@@ -6,6 +6,8 @@
 -- the extension, as a role that is no superuser.
 
 \set SHOW_CONTEXT never
+-- What is changed by hand here, no guard is to refuse: see script/10_registry.sql.
+SET search_path = pg_catalog, uidgen, pg_temp;
 SET client_min_messages = error;
 SET intervalstyle = postgres;
 SET datestyle = ISO;
@@ -20,6 +22,7 @@ SELECT set_config('fleet_test.run', '1', false);
 -- In a transaction: what the registry goes by.
 CREATE PROCEDURE pg_temp.make_up_the_world() LANGUAGE plpgsql AS $$
 BEGIN
+	CREATE OR REPLACE FUNCTION uidgen.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
 	CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz LANGUAGE sql AS
 		'SELECT to_timestamp(current_setting(''fleet_test.tick'')::bigint + 0.5)';
 	CREATE OR REPLACE FUNCTION uidgen.registry_history(OUT system_identifier bigint, OUT timeline int, OUT started timestamptz, OUT database oid) LANGUAGE sql AS

@@ -51,7 +51,7 @@ SELECT uid_segment_next('ends');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_segment_next('ends');
 SELECT state, numbers_left FROM uidgen.segment_status WHERE name = 'ends';
-UPDATE uidgen.segment SET max_value = 20 WHERE name = 'ends';
+SELECT uidgen.change_segment('ends', max_value => 20);
 SELECT uid_segment_next('ends');
 SELECT count(*), max(n) FROM uid_segment_batch('ends', 4) AS n;
 SELECT * FROM uid_segment_batch('ends', 1);
@@ -138,9 +138,10 @@ SELECT * FROM uid_segment_batch('early', 3);
 ROLLBACK TO s;
 RESET ROLE;
 SELECT uidgen.drop_segment('early');
-SELECT uid_segment_next('early');
+\echo :LAST_ERROR_SQLSTATE
 ROLLBACK TO s;
 COMMIT;
+SELECT uidgen.drop_segment('early');
 SELECT uid_segment_next('early');
 BEGIN;
 SAVEPOINT s;

@@ -5,6 +5,8 @@
 -- begins early in tick 1000, so that all ticks shown are stable.
 
 \set SHOW_CONTEXT never
+-- What is changed by hand here, no guard is to refuse: see script/10_registry.sql.
+SET search_path = pg_catalog, uidgen, pg_temp;
 -- Warnings are shown where they are tested.
 SET client_min_messages = error;
 
@@ -33,6 +35,7 @@ $$;
 CREATE FUNCTION pg_temp.reset() RETURNS void LANGUAGE sql AS $$
 	DELETE FROM uidgen.worker_node;
 	DELETE FROM uidgen.registry_layout;
+	CREATE OR REPLACE FUNCTION uidgen.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
 	SELECT set_config('registry_test.epoch',
 		((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 1000 * 60000000::bigint - 1000000)::text, false);
 $$;
@@ -72,6 +75,8 @@ DECLARE
 BEGIN
 	IF content IS NOT NULL THEN
 		PERFORM pg_temp.set_rows(content);
+		-- without rows it has granted nothing
+		DELETE FROM uidgen.registry_layout WHERE content = '' AND layout = layout_text;
 	END IF;
 	used := ARRAY(SELECT worker_id FROM uidgen.worker_node WHERE datacenter_id = datacenter);
 	BEGIN
@@ -207,6 +212,7 @@ DECLARE
 BEGIN
 	FOR used IN 0 .. 14 LOOP
 		DELETE FROM uidgen.worker_node;
+		DELETE FROM uidgen.registry_layout;
 		INSERT INTO uidgen.worker_node
 		SELECT 0, id, 'host', 1, 1, now(), now(), now(), 'other', 1, 1, false, 1
 		FROM generate_series(0, 3) AS id WHERE used >> id & 1 = 1;
@@ -218,6 +224,7 @@ BEGIN
 				0, -1, -1, 'reuse', true, 0, 1, 60, 60, 'host', 1, 1);
 			taken := taken || w;
 			DELETE FROM uidgen.worker_node WHERE identity = 'me';
+			DELETE FROM uidgen.registry_layout;
 		END LOOP;
 		SELECT array_agg(DISTINCT id ORDER BY id) INTO taken FROM unnest(taken) AS id;
 		IF taken <> free THEN
@@ -231,6 +238,7 @@ DECLARE
 	w int[] := '{}';
 BEGIN
 	DELETE FROM uidgen.worker_node;
+	DELETE FROM uidgen.registry_layout;
 	FOR i IN 1 .. 100 LOOP
 		w := w || (SELECT worker
 			FROM uidgen.acquire_worker_id('instance ' || i, 'A', 60000000, pg_temp.epoch(), 1000000, 1, 2147483647,
@@ -326,6 +334,20 @@ SELECT pg_temp.reset();
 SELECT pg_temp.acquire('', wanted => 4);
 SELECT pg_temp.acquire('0 a 1, 1 a 1, 2 a 1, 3 a 1', layout_text => 'B');
 SELECT count(*) FROM uidgen.registry_layout;
+ROLLBACK;
+
+-- A registry that has lost its rows grants nothing to a server that starts; one that runs knows what it was granted.
+BEGIN;
+SELECT pg_temp.reset();
+SELECT pg_temp.acquire('');
+DELETE FROM uidgen.worker_node;
+SELECT replace(pg_temp.acquire(), format('"%s"', current_database()), 'REGISTRY');
+SELECT pg_temp.acquire(floor_tick => 1005), registry_id FROM uidgen.registry_layout \gset
+DELETE FROM uidgen.worker_node;
+SELECT uidgen.end_registry();
+SELECT pg_temp.acquire();
+-- the new one has another number
+SELECT registry_id <> :registry_id FROM uidgen.registry_layout;
 ROLLBACK;
 
 -- A copy of the registry in another database of the server: all of its rows are
@@ -508,7 +530,7 @@ SELECT * FROM uidgen.layout_numbers('sequence:23 time:40:1s epoch:2026-01-01');
 BEGIN;
 SELECT pg_temp.reset();
 SELECT uidgen.share_registry();
-SELECT r.layout = i.layout, r.shared, r.max_lead, r.clock_slack FROM uidgen.registry_layout AS r, uid_layout_info() AS i;
+SELECT r.layout = i.layout, r.shared, r.max_lead, r.clock_slack FROM uidgen.registry_layout AS r, public.uid_layout_info() AS i;
 SELECT pg_temp.reset();
 SELECT uidgen.share_registry('twitter', max_lead => '5 min');
 SELECT layout, unit, epoch, max_tick, max_datacenter, max_worker, max_lead FROM uidgen.registry_layout;

@@ -6,6 +6,8 @@
 -- as a role that is no superuser.
 
 \set SHOW_CONTEXT never
+-- What is changed by hand here, no guard is to refuse: see script/10_registry.sql.
+SET search_path = pg_catalog, uidgen, pg_temp;
 SET client_min_messages = error;
 SET intervalstyle = postgres;
 SET datestyle = ISO;
@@ -21,6 +23,7 @@ SELECT set_config('segments_test.history', '7/1/8', false), set_config('segments
 -- In a transaction: what the registry goes by.  It has no layout, so it is a local one.
 CREATE PROCEDURE pg_temp.make_up_the_world() LANGUAGE plpgsql AS $$
 BEGIN
+	CREATE OR REPLACE FUNCTION uidgen.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
 	CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz LANGUAGE sql AS
 		'SELECT to_timestamp(current_setting(''segments_test.second'')::bigint)';
 	CREATE OR REPLACE FUNCTION uidgen.registry_history(OUT system_identifier bigint, OUT timeline int, OUT started timestamptz, OUT database oid) LANGUAGE sql AS
@@ -407,16 +410,21 @@ SELECT pg_temp.take(highest => 2999, incarnation => :old_incarnation, version =>
 SELECT uidgen.create_segment('t', restart => true), pg_temp.show();
 ROLLBACK;
 
--- What the owner may change by hand, and what not
+-- What the owner may change, and what not
 BEGIN;
 CALL pg_temp.make_up_the_world();
 SELECT uidgen.create_segment('s', step => 10);
 SELECT pg_temp.take();
-SELECT pg_temp.try('UPDATE uidgen.segment SET ' || change), pg_temp.show() FROM (VALUES
-	('step = 20'), ('min_step = 1'), ('max_step = 1000000000'), ('max_value = 10'), ('failover_gap = 0'), ('failover_gap = 9223372036854775807'), ('description = NULL'),
-	('step = 0'), ('min_step = 0'), ('min_step = 21'), ('max_step = 19'), ('max_step = 1000000001'), ('max_value = 9'), ('failover_gap = -1'), ('failover_gap = NULL'),
-	('last_value = 5'), ('last_value = 10'), ('run_start = NULL'), ('incarnation = 1'), ('timeline = 2'), ('system_identifier = 1'), ('database = 1'), ('name = ''t''')) AS c (change);
-SELECT pg_temp.try('TRUNCATE uidgen.segment');
+SELECT pg_temp.try(format('SELECT uidgen.change_segment(''s'', %s)', change)), pg_temp.show() FROM (VALUES
+	('step => 20'), ('min_step => 1'), ('max_step => 1000000000'), ('max_value => 10'), ('failover_gap => 0'), ('failover_gap => 9223372036854775807'), ('description => ''d'''),
+	('step => 0'), ('min_step => 0'), ('min_step => 21'), ('max_step => 19'), ('max_step => 1000000001'), ('max_value => 9'), ('failover_gap => -1'), ('failover_gap => NULL')) AS c (change);
+SELECT step, min_step, max_step, max_value, failover_gap, description FROM uidgen.segment;
+SELECT pg_temp.try('SELECT uidgen.change_segment(''none'', 1)'), pg_temp.try('SELECT uidgen.change_registry(max_lead => ''1 min'')');
+-- None of it by hand
+RESET search_path;
+SELECT pg_temp.try(command) FROM (VALUES ('UPDATE uidgen.segment SET step = 20'), ('UPDATE uidgen.segment SET last_value = 5, version = 1'), ('DELETE FROM uidgen.segment'),
+	('INSERT INTO uidgen.segment SELECT * FROM uidgen.segment'), ('TRUNCATE uidgen.segment')) AS c (command);
+SET search_path = pg_catalog, uidgen, pg_temp;
 ROLLBACK;
 
 -- How calls wait and commit: a local registry does not wait for a standby, unless the owner says that there is one.
@@ -571,7 +579,7 @@ CREATE OR REPLACE FUNCTION uidgen.registry_log(OUT written pg_lsn, OUT replayed 
 	'SELECT l[1]::pg_lsn, nullif(l[2], '''')::pg_lsn FROM string_to_array(current_setting(''segments_test.log''), '' '') AS l';
 CREATE FUNCTION pg_temp.log(log text) RETURNS void LANGUAGE sql AS $$ SELECT set_config('segments_test.log', log, true) $$;
 SELECT pg_temp.log('0/10 0/10'), uidgen.create_segment('s', step => 10), uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
-UPDATE uidgen.registry_layout SET segments_confirmed = true;
+SELECT uidgen.change_registry(segments_confirmed => true);
 UPDATE uidgen.segment SET failover_gap = 100;
 SELECT pg_temp.take(), pg_temp.world(1000, '7/1/8/2'), pg_temp.take(), pg_temp.show();
 SELECT pg_temp.version() AS old_version \gset
@@ -587,7 +595,6 @@ SELECT uidgen.raise_segment('s', 0), pg_temp.take(), pg_temp.show();
 SELECT pg_temp.world(1000, '7/5/8/3'), pg_temp.take();
 UPDATE uidgen.registry_layout SET segments_confirmed = false;
 SELECT pg_temp.take(), pg_temp.show(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen.segment);
-SELECT pg_temp.try($$UPDATE uidgen.segment SET unconfirmed = '0/1'$$);
 -- an old node, too
 UPDATE uidgen.registry_layout SET segments_confirmed = true;
 SELECT pg_temp.world(1000, '7/6/8/3'), (SELECT f.first_value IS NULL FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807) AS f);
@@ -659,8 +666,6 @@ SELECT regexp_replace(pg_temp.reigns(), ' .* ', ' ... '), (SELECT reign_floor < 
 SELECT reign_floor, last_value FROM uidgen.segment \gset
 SELECT pg_temp.take(course => :'two', highest => :reign_floor) = format('%s to %s', :last_value + 1, :last_value + 10);
 SELECT pg_temp.take(course => :'two', highest => :reign_floor + 1) ~ 'stopped';
-SELECT pg_temp.try('UPDATE uidgen.segment SET ' || change) FROM (VALUES
-	('stopped = NULL'), ('evidence = 1'), ($$reigns = '{1}'$$), ('reign_floor = 9999'), ('started = now()'), ('stopped = NULL, version = 1')) AS c (change);
 ROLLBACK;
 
 -- A gap that is still to be left out is not made smaller.
@@ -669,8 +674,8 @@ CALL pg_temp.make_up_the_world();
 SELECT uidgen.create_segment('s');
 UPDATE uidgen.segment SET failover_gap = 5000;
 SELECT pg_temp.take(10), pg_temp.world(2000, '7/2/8');
-SELECT pg_temp.try('UPDATE uidgen.segment SET failover_gap = 4999'), pg_temp.try('UPDATE uidgen.segment SET failover_gap = 5001, description = $$x$$');
-SELECT pg_temp.take(10), pg_temp.try('UPDATE uidgen.segment SET failover_gap = 4999');
+SELECT pg_temp.try('SELECT uidgen.change_segment($$s$$, failover_gap => 4999)'), pg_temp.try('SELECT uidgen.change_segment($$s$$, failover_gap => 5001, description => $$x$$)');
+SELECT pg_temp.take(10), pg_temp.try('SELECT uidgen.change_segment($$s$$, failover_gap => 4999)');
 ROLLBACK;
 
 -- For how long the gap covers what is given: 100 numbers a second, in steps of 10 s, and then nothing more.

@@ -5,6 +5,8 @@
 -- Everything happens in transactions that are rolled back, on emptied tables.
 
 \set SHOW_CONTEXT never
+-- What is changed by hand here, no guard is to refuse: see script/10_registry.sql.
+SET search_path = pg_catalog, uidgen, pg_temp;
 SET client_min_messages = error;
 
 -- What a command says, without its ids; what it did is undone.
@@ -41,7 +43,10 @@ INSERT INTO call VALUES
 	('fleet', 'keep_worker of a row', $$SELECT uidgen.keep_worker(0, 1)$$),
 	('fleet', 'reserve_backfill', $$SELECT uidgen.reserve_backfill('1/1/2/3/0123456789abcdef/4/5', 9) FROM pg_sleep(0.005)$$),
 	('fleet', 'begin_quarantine', $$SELECT uidgen.begin_quarantine()$$),
+	('local', 'end_registry', $$SELECT uidgen.end_registry()$$),
 	('fleet', 'end_quarantine', $$SELECT uidgen.end_quarantine()$$),
+	('fleet', 'change_registry', $$SELECT uidgen.change_registry('3 min')$$),
+	('fleet', 'end_registry', $$SELECT uidgen.end_registry()$$),
 	('fleet', 'take_over_registry', $$SELECT uidgen.take_over_registry()$$),
 	('fleet', 'forget_worker', $$SELECT uidgen.forget_worker(1, 0)$$),
 	('fleet', 'fetch', $$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$),
@@ -50,17 +55,19 @@ INSERT INTO call VALUES
 	('fleet', 'create_segment', $$SELECT uidgen.create_segment('t')$$),
 	('fleet', 'create_segment again', $$SELECT uidgen.create_segment('dropped')$$),
 	('fleet', 'drop_segment', $$SELECT uidgen.drop_segment('s')$$),
+	('fleet', 'change_segment', $$SELECT uidgen.change_segment('s', 2000)$$),
 	('fleet', 'raise_segment', $$SELECT uidgen.raise_segment('s', 1000)$$);
 
 -- Every function that writes to the registry is called here: their number.
 SELECT count(*) AS functions_that_write,
-	bool_and(EXISTS (SELECT FROM call WHERE command ~ (p.proname || '\(')) OR p.proname = 'raise_ends') AS are_called,
+	bool_and(EXISTS (SELECT FROM call WHERE command ~ (p.proname || '\(')) OR p.proname IN ('raise_ends', 'insert_worker')) AS are_called,
 	bool_and(p.prosrc ~ 'check_written\(') AS are_checked
-FROM pg_proc AS p WHERE p.pronamespace = 'uidgen'::regnamespace AND p.prosrc ~ '(INSERT INTO|UPDATE) uidgen\.(?!layout_used|backfill)';
+FROM pg_proc AS p WHERE p.pronamespace = 'uidgen'::regnamespace AND p.prosrc ~ '(INSERT INTO|UPDATE|DELETE FROM) uidgen\.(?!layout_used|backfill)';
 
 -- The registry that a command meets
 CREATE PROCEDURE pg_temp.make_registry(mode text) LANGUAGE plpgsql AS $$
 BEGIN
+	CREATE OR REPLACE FUNCTION uidgen.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
 	DELETE FROM uidgen.segment;
 	DELETE FROM uidgen.worker_node;
 	DELETE FROM uidgen.registry_layout;

@@ -57,7 +57,10 @@ typedef struct UidgenGrant
 								 * last granted or released; 0: it never was */
 	bool		never_used;		/* it is the first grant of this worker id */
 	int64_t		free_workers;	/* worker ids that are left */
-	uint64_t	registry;		/* which registry it comes from */
+	uint64_t	registry;		/* which registry it comes from: of a local
+								 * one its place, of a fleet's its number */
+	int64_t		registry_number;	/* what tells it from one that was made
+									 * anew in the same place */
 	char		reason[256];	/* why this worker id, for the log */
 } UidgenGrant;
 

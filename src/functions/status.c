@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
@@ -23,6 +24,7 @@
 SQL_FUNCTION(uidgen_status);
 SQL_FUNCTION(uidgen_diagnose);
 SQL_FUNCTION(uidgen_ask_keeper);
+SQL_FUNCTION(uidgen_in_transaction_block);
 SQL_FUNCTION(uidgen_library_version);
 SQL_FUNCTION(uidgen_pending_restart);
 
@@ -324,6 +326,16 @@ uidgen_ask_keeper(PG_FUNCTION_ARGS)
 	char	   *missing = find_what_is_missing(true);
 
 	PG_RETURN_TEXT_P(cstring_to_text(missing ? missing : "ok"));
+}
+
+/*
+ * Is the caller's statement one of several of a transaction?  Times do not tell: those of the statement and of its
+ * transaction differ in each call of the extended protocol, too.
+ */
+Datum
+uidgen_in_transaction_block(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(IsTransactionBlock());
 }
 
 Datum

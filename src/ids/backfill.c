@@ -31,6 +31,7 @@
 #include "commands/extension.h"
 #include "compat.h"
 #include "core/layout.h"
+#include "core/node.h"
 #include "ids/generator.h"
 #include "link/link.h"
 #include "memory/attachment.h"
@@ -56,10 +57,11 @@ enum
 	ASKED,
 	LAYOUT,
 	REGISTRY,
+	REGISTRY_DATABASE,
 	HOME,
 	COLUMNS = HOME
 };
-static const Oid column_types[COLUMNS] = {INT4OID, INT4OID, INT8OID, INT8OID, TEXTOID, INT8OID, TEXTOID};
+static const Oid column_types[COLUMNS] = {INT4OID, INT4OID, INT8OID, INT8OID, TEXTOID, INT8OID, OIDOID, TEXTOID};
 
 /* How far a worker id had come before a savepoint, or a later one, issued with it. */
 typedef struct Saved
@@ -91,9 +93,19 @@ static Stream *streams = NULL;
 static int	nstreams = 0;
 static bool written = false;	/* it is about to end */
 
-/* The database and the registry that they are of, as the table names them. */
+/*
+ * A registry as the table names it.  A copy of a local one has its number as well, and another database.  One that
+ * was made anew in the same database has another number.
+ */
+typedef struct Registry
+{
+	int64		number;			/* with the sign bit that of a fleet's */
+	Oid			database;		/* of a local one */
+} Registry;
+
+/* The database and the registry that they are of. */
 static char home[UIDGEN_HOME_SIZE];
-static int64 registry;
+static Registry registry;
 
 /* Does a row count, and why not? */
 typedef enum RowKind
@@ -183,27 +195,39 @@ first_free(Relation table, HeapTuple row)
 		 uidgen_layout_get(&uidgen_layout, UIDGEN_SEQUENCE, id)) + 1;
 }
 
-/*
- * The registry that this server's grants are from, as the table has it: the OID of its database or, with the sign
- * bit, the number of a fleet's.  Its worker ids are of that one.
- */
-static int64
+static bool
+is_same_registry(Registry a, Registry b)
+{
+	return a.number == b.number && a.database == b.database;
+}
+
+/* The registry that this server's grants are from; false if it has none at the moment. */
+static bool
+look_for_registry(Registry *found)
+{
+	bool		held;
+
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+	held = uidgen_memory->lease.held && uidgen_memory->served_place == uidgen_link()->place();
+	found->number = uidgen_memory->lease.grant.registry_number;
+	found->database = uidgen_grant_is_of_fleet(&uidgen_memory->lease.grant) ? InvalidOid :
+		(Oid) uidgen_memory->lease.grant.registry;
+	LWLockRelease(&uidgen_memory->lock);
+	return held;
+}
+
+/* The same, of which a worker id has to be: waited for, if there is no grant. */
+static Registry
 present_registry(void)
 {
+	Registry	found;
 	UidgenFailure failure;
 
 	for (bool asked = false;; asked = true)
 	{
-		bool		held;
-		uint64		number;
-
 		uidgen_follow_seen();
-		LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
-		held = uidgen_memory->lease.held && uidgen_memory->served_place == uidgen_link()->place();
-		number = uidgen_memory->lease.grant.registry;
-		LWLockRelease(&uidgen_memory->lock);
-		if (held)
-			return (int64) number;
+		if (look_for_registry(&found))
+			return found;
 		uidgen_counts_begin();	/* for the wait, which may be the process's first call */
 		if (asked || !uidgen_probe_grant(&failure))
 			break;
@@ -214,7 +238,24 @@ present_registry(void)
 						   "A worker id for ids of past times is reserved by one registry.",
 						   "Try again; uidgen.diagnose() says what is missing.");
 	uidgen_raise_failure(&failure);
-	return 0;
+	return found;
+}
+
+/*
+ * What this transaction has issued lies below all that a registry grants which came later.  What it would issue from
+ * then on does not.
+ */
+static void
+check_registry(void)
+{
+	Registry	found;
+
+	if (look_for_registry(&found) && !is_same_registry(found, registry))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("the server has another registry than when this transaction began to issue ids of past times"),
+				 errdetail("The other one may grant the worker id that is reserved."),
+				 errhint("Reserve a worker id with uidgen.reserve_backfill(), and run the transaction again.")));
 }
 
 static Stream *
@@ -246,11 +287,50 @@ latest_asked(Relation table, HeapTuple row)
 	return (UidgenTick) uidgen_layout_get(&uidgen_layout, UIDGEN_TIME, DatumGetInt64(get_value(table, row, ASKED)));
 }
 
+static Registry
+registry_of(Relation table, HeapTuple row)
+{
+	return (Registry) {
+		.number = DatumGetInt64(get_value(table, row, REGISTRY)),
+		.database = DatumGetObjectId(get_value(table, row, REGISTRY_DATABASE)),
+	};
+}
+
+/* Is it null, or an id that uid_backfill() can have written for this worker id? */
+static bool
+is_of_worker(Relation table, HeapTuple row, int column, int32 datacenter, int32 worker)
+{
+	int64		id = DatumGetInt64(get_value(table, row, column));
+
+	return id == 0 ||
+		(id > 0 &&
+		 uidgen_layout_get(&uidgen_layout, UIDGEN_DATACENTER, id) == (uint64) datacenter &&
+		 uidgen_layout_get(&uidgen_layout, UIDGEN_WORKER, id) == (uint64) worker &&
+		 uidgen_layout_get(&uidgen_layout, UIDGEN_TAG, id) == 0);
+}
+
+/* Whoever restores the database may write what he likes into the table. */
+static void
+check_row(Relation table, HeapTuple row, int32 datacenter, int32 worker)
+{
+	if (datacenter >= 0 && (uint64) datacenter <= uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER) &&
+		worker >= 0 && (uint64) worker <= uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER) &&
+		is_of_worker(table, row, UPTO, datacenter, worker) &&
+		is_of_worker(table, row, ASKED, datacenter, worker))
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("a row of uidgen.backfill does not fit the layout"),
+			 errdetail("It has worker id %d of datacenter %d, and says that ids were issued up to %lld.",
+					   worker, datacenter, (long long) DatumGetInt64(get_value(table, row, UPTO))),
+			 errhint("A superuser can delete it.")));
+}
+
 static RowKind
 kind_of(Relation table, HeapTuple row)
 {
 	return !has_text(table, row, HOME, home) ? ROW_OF_OTHER_HOME :
-		DatumGetInt64(get_value(table, row, REGISTRY)) != registry ? ROW_OF_OTHER_REGISTRY :
+		!is_same_registry(registry_of(table, row), registry) ? ROW_OF_OTHER_REGISTRY :
 		!has_text(table, row, LAYOUT, uidgen_layout_text) ? ROW_OF_OTHER_LAYOUT :
 		ROW_OURS;
 }
@@ -290,6 +370,7 @@ read_table(Others *others)
 				others->layouts++;
 				break;
 			case ROW_OURS:
+				check_row(table, row, datacenter, worker);
 				stream = find_stream(datacenter, worker);
 				if (!stream)
 					stream = add_stream(datacenter, worker);
@@ -571,7 +652,12 @@ uidgen_backfill_id(UidgenTick tick, uint64 tag_bits)
 				 errmsg("ids of past times cannot be issued while the transaction commits")));
 	if (!stream || !stream->mine)
 		stream = choose_stream(tick);
+	else
+		check_registry();
 	position = Max(uidgen_ticket_position(&uidgen_rules, tick), stream->next);
+	/* No id is 0. */
+	if (stream_id(stream, position) == 0)
+		position++;
 	if (uidgen_ticket_tick(&uidgen_rules, position) >= uidgen_clock_tick())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -112,6 +112,7 @@ acquire(const UidgenLink *link, const UidgenCall *call, UidgenReply *reply,
 		.never_used = uidgen_answer_bool(&result, "never_used"),
 		.free_workers = uidgen_answer_bigint(&result, "free_workers", 0, PG_INT64_MAX),
 		.registry = uidgen_node_registry(reply->node.word.life.registry_id),
+		.registry_number = (int64) uidgen_node_registry(reply->node.word.life.registry_id),
 	};
 	grant->last = uidgen_answer_bigint(&result, "last_tick", grant->first,
 									   Min(grant->first + request->window,

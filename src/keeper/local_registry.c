@@ -66,6 +66,7 @@ acquire(const UidgenLink *link, const UidgenRequest *request, UidgenGrant *grant
 	grant->free_workers = uidgen_answer_bigint(&answer, "free_workers", PG_INT64_MIN,
 											   PG_INT64_MAX);
 	grant->registry = link->registry();
+	grant->registry_number = uidgen_answer_bigint(&answer, "registry_id", PG_INT64_MIN, PG_INT64_MAX) & PG_INT64_MAX;
 	strlcpy(grant->reason, uidgen_answer_text(&answer, "reason"), sizeof(grant->reason));
 	link->commit();
 }

@@ -141,8 +141,8 @@ sub set_up_registry
 }
 
 # The registry knows nothing of the worker id that nobody has had for longest.
-my $FORGET_ONE = "DELETE FROM uidgen.worker_node WHERE worker_id =
-	(SELECT worker_id FROM uidgen.worker_node WHERE modified < now() - interval '1 minute' ORDER BY granted_until LIMIT 1)";
+my $FORGET_ONE = by_hand("DELETE FROM uidgen.worker_node WHERE worker_id =
+	(SELECT worker_id FROM uidgen.worker_node WHERE modified < now() - interval '1 minute' ORDER BY granted_until LIMIT 1)");
 
 # ---- load ----
 

@@ -196,9 +196,9 @@ sub make_databases
 		my ($max_lead, $clock_slack) = @{ $lengths{$database} };
 		share_registry($primary, $database, "'$LAYOUT', max_lead => '$max_lead s', clock_slack => '$clock_slack s'");
 		# As in a fleet that has been there for long.
-		$primary->safe_psql($database, "INSERT INTO uidgen.worker_node
+		$primary->safe_psql($database, by_hand("INSERT INTO uidgen.worker_node
 			(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)
-			SELECT 0, w, '2025-01-02', '2025-01-02', '2025-01-02', w, true, 1 FROM generate_series(0, $WORKERS - 1) AS w");
+			SELECT 0, w, '2025-01-02', '2025-01-02', '2025-01-02', w, true, 1 FROM generate_series(0, $WORKERS - 1) AS w"));
 	}
 	take_rules_away($primary, 'control');
 	return;

@@ -216,7 +216,7 @@ sub set_up_registry
 	$primary->safe_psql('postgres', $DIARY);
 	$primary->safe_psql('postgres', "SELECT uidgen.create_segment('$_', " . $self->next_start($_) . ', 100)') foreach @SEGMENTS;
 	# So that all servers fetch of the control while the standby is cut off.
-	$primary->safe_psql('postgres', q{UPDATE uidgen.segment SET max_step = 1000, failover_gap = 1000000000 WHERE name = 'control'});
+	$primary->safe_psql('postgres', q{SELECT uidgen.change_segment('control', max_step => 1000, failover_gap => 1000000000)});
 	$self->follow_primary;
 	return;
 }
@@ -252,7 +252,7 @@ sub steps
 	# Each range takes some milliseconds.
 	my $max_step = max(500, int($step * pick(1, pick_magnitude(1, 20))));
 	my $gap = int($max_step * pick_magnitude(1, 100));
-	return "min_step = $min_step, step = $step, max_step = $max_step, failover_gap = "
+	return "min_step => $min_step, step => $step, max_step => $max_step, failover_gap => "
 	  . ($lower ? "CASE WHEN timeline = (SELECT h.timeline FROM uidgen.registry_history() AS h) THEN $gap ELSE greatest(failover_gap, $gap) END"
 		: "greatest(failover_gap, $gap)");
 }
@@ -293,7 +293,7 @@ sub inject
 	}
 	elsif ($what eq 'steps')
 	{
-		$self->own("UPDATE uidgen.segment SET $fault->{steps} WHERE name = '$segment'");
+		$self->own("SELECT uidgen.change_segment(name, $fault->{steps}) FROM uidgen.segment WHERE name = '$segment'");
 	}
 	elsif ($what eq 'raise')
 	{
@@ -325,7 +325,7 @@ sub cut_standby
 	poll_until(sub { (try_psql($standby, $rows))[1] eq $known }) or die "the standby does not follow\n";
 	$self->SUPER::cut_standby;
 	my $session = $lockers->{running}{$held} or die "the lock was lost\n";
-	$lockers->_say($session, "UPDATE uidgen.segment SET max_value = last_value + failover_gap; COMMIT;\n");
+	$lockers->_say($session, by_hand('UPDATE uidgen.segment SET max_value = last_value + failover_gap') . "; COMMIT;\n");
 	$lockers->release($held);
 	$lockers->end($held);
 	return;
@@ -473,7 +473,7 @@ sub round
 	}
 	foreach my $segment (grep { $plan->{steps}{$_} } @OURS)
 	{
-		$self->own("UPDATE uidgen.segment SET $plan->{steps}{$segment} WHERE name = '$segment'");
+		$self->own("SELECT uidgen.change_segment(name, $plan->{steps}{$segment}) FROM uidgen.segment WHERE name = '$segment'");
 	}
 	$self->go_on(0.3);
 	$self->inject_some($plan->{before});

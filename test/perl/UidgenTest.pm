@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(preload is_late uidgen_node try_psql sqlstate_of fails_with poll_until log_since
+our @EXPORT = qw(preload is_late uidgen_node by_hand try_psql sqlstate_of fails_with poll_until log_since
   start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated change_setting await_keeper keeper_pid keeper_pids the_keeper
   postmaster_pid end_keeper await_end times_asleep is_asleep stop_processes crash kill_and_start start_again percentile spread build_program
   build_module);
@@ -43,6 +43,13 @@ sub uidgen_node
 	$node->append_conf('postgresql.conf',
 		join("\n", preload(), @conf) . "\n");
 	return $node;
+}
+
+# Statements that change tables of the registry by hand, which only its functions may: as they would.
+sub by_hand
+{
+	my ($sql) = @_;
+	return "SET search_path = pg_catalog, uidgen, pg_temp; $sql; RESET search_path";
 }
 
 # psql() of a server that may be down: (exit status, output, error).  Then psql may

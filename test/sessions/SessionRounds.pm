@@ -78,7 +78,7 @@ my %FAULTS = (
 	clock => { clock_small => 3, clock_middle => 3, clock_large => 3 },
 	session => { cancel => 2, terminate_backend => 2, stop_backend => 2, stop_keeper => 2, lock => 3 },
 	registry => {
-		terminate_keeper => 2, lock => 3, drop_create => 2, drop_for_a_while => 2, delete_row => 2, forget => 2,
+		terminate_keeper => 2, lock => 3, drop_create => 2, drop_for_a_while => 2, end_registry => 2, forget => 2,
 		rename_database => 1, truncate => 1, layout_row => 2, read_only => 2, switch_database => 1, settings => 3,
 		rewrite => 2 },
 	fleet => { registry_restart => 2, registry_freeze => 3, clock_small => 1, clock_large => 2 });
@@ -107,7 +107,7 @@ my %APART = map { $_ => 1 } qw(rename_database copy_database);
 # which alone it may, if not always.
 my @ENDING = (keys %ENDS, qw(restart_while_locked restart_with_copy));
 my @HINDERING = ('lock', 'locked at the start', 'restart_while_locked', 'rewrite', 'stop_keeper',
-	qw(drop_create drop_for_a_while delete_row forget layout_row rename_database copy_database));
+	qw(drop_create drop_for_a_while end_registry forget layout_row rename_database copy_database));
 my @EXPECTED = (
 	# what the programs provoke
 	[ '22012', qr/^division by zero/ ],
@@ -157,7 +157,7 @@ my @EXPECTED = (
 	[ '53400', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): no worker id is free/, 'clock_middle', 'clock_large' ],
 	[ '40001', qr/^uidgen has no new grant: the registry's clock is further ahead than expected/, 'clock_middle', 'clock_large' ],
 	[ '01000', qr/^few worker ids are left: \d+/ ],
-	[ '00000', qr/^uidgen lost worker id \d+/, 'delete_row', 'forget', 'drop_create', 'drop_for_a_while', 'switch_database', 'switch_to_copy' ],
+	[ '00000', qr/^uidgen lost worker id \d+/, 'end_registry', 'forget', 'drop_create', 'drop_for_a_while', 'switch_database', 'switch_to_copy' ],
 	# the registry is not there, or another one
 	[ '42704', qr/^uidgen has no new grant: extension "uidgen" is not installed/, 'drop_for_a_while' ],
 	[ '55000', qr/^uidgen has no grant to issue ids from: extension "uidgen" is not installed/, 'drop_for_a_while' ],
@@ -460,7 +460,7 @@ sub plan_round
 	my @faults = map { my $group = pick(@groups); pick_weighted($FAULTS{$group}) } 1 .. 2 + rand 4;
 	@faults = grep { $_ ne 'rename_database' || $plan{registry} eq 'registry' } @faults;
 	# What takes rows or registries away leaves fewer worker ids than there are.
-	@faults = grep { $workers >= 128 || !/^(?:drop|delete_row|switch_database)/ } @faults;
+	@faults = grep { $workers >= 128 || !/^(?:drop|end_registry|switch_database)/ } @faults;
 	push @faults, ('restart_while_locked') if $profile eq 'locked at the start' && rand > 0.4;
 	splice @faults, rand @faults, 0, 'promote' if $plan{standby};
 	@faults = ('copy_database', pick('switch_to_copy', 'restart_with_copy', 'restart_with_copy'), @faults[ 0 .. 1 ])
@@ -816,7 +816,7 @@ sub inject
 	{
 		$self->hinder($fault->{for}, 'DROP EXTENSION uidgen CASCADE', "BEGIN; $CREATE COMMIT");
 	}
-	elsif ($name eq 'delete_row') { $self->change('DELETE FROM uidgen.worker_node') }
+	elsif ($name eq 'end_registry') { $self->change('SELECT uidgen.end_registry()') }
 	elsif ($name eq 'forget')
 	{
 		$self->change("SELECT uidgen.forget_worker(worker_id, datacenter_id) FROM uidgen.worker_node");
@@ -827,8 +827,8 @@ sub inject
 	}
 	elsif ($name eq 'layout_row')
 	{
-		$self->hinder($fault->{for}, q{UPDATE uidgen.registry_layout SET layout = 'x' || layout},
-			q{UPDATE uidgen.registry_layout SET layout = substr(layout, 2)});
+		$self->hinder($fault->{for}, by_hand(q{UPDATE uidgen.registry_layout SET layout = 'x' || layout}),
+			by_hand(q{UPDATE uidgen.registry_layout SET layout = substr(layout, 2)}));
 	}
 	elsif ($name eq 'read_only')
 	{

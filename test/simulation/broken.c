@@ -76,7 +76,6 @@ static const Rule rules[] = {
 	{"release_of_any_version", "segment_release", "t.version = known_version", "true", 1, NUMBERS_RETURN, 200},
 	{"release_in_another_history", "segment_release", "AND NOT call.went_back", "", 1, NUMBERS_RETURN, 200},
 	/* S4 */
-	{"set_by_hand", "refuse_last_value", "RAISE EXCEPTION", "RETURN new; RAISE EXCEPTION", 1, NUMBERS_RETURN, 0},
 	{"release_below_run", "segment_release", "BETWEEN t.run_start AND", "<=", 1, NUMBERS_RETURN, 0},
 	{"handed_back_is_told", NULL, NULL, NULL, 0, NUMBERS_RETURN, 100},
 	/* Of what the owner does */
@@ -91,7 +90,6 @@ static const Rule rules[] = {
 /* The second of these would cover for the first one. */
 static const char *const pairs[][2] = {
 	{"jump_keeps_version", "release_below_run"},
-	{"jump_keeps_version", "set_by_hand"},
 };
 
 static const Rule *broken;

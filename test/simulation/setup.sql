@@ -36,6 +36,9 @@ BEGIN
 END
 $$;
 
+-- What its owner does, all in transactions that go on.
+CREATE OR REPLACE FUNCTION uidgen.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
+
 -- What the next call sees of the world.  The result is used as an argument of the call,
 -- so that it comes first.
 CREATE FUNCTION simulation.look(clock bigint, pace bigint, history text, seed double precision) RETURNS integer
@@ -60,6 +63,7 @@ CREATE FUNCTION simulation.begin(
 	id bigint,
 	ends_quarantine boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, uidgen, pg_temp	-- rows are changed by hand
 AS $$
 BEGIN
 	DELETE FROM uidgen.worker_node;
@@ -84,6 +88,7 @@ CREATE FUNCTION simulation.begin_segment(
 	max_value bigint,
 	failover_gap bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, uidgen, pg_temp	-- rows are changed by hand
 AS $$
 BEGIN
 	PERFORM uidgen.create_segment(name, start, step, max_value);
@@ -98,6 +103,7 @@ $$;
 -- What its owner does.  Returns above which number the next ones are to lie.
 CREATE FUNCTION simulation.change_segment(name text, what text, number bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, uidgen, pg_temp	-- rows are changed by hand
 AS $$
 DECLARE
 	s uidgen.segment;
@@ -156,6 +162,7 @@ $$;
 
 CREATE FUNCTION simulation.go_back(workers text, layout text, segments text) RETURNS void
 LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, uidgen, pg_temp	-- rows are changed by hand
 AS $$
 BEGIN
 	DELETE FROM uidgen.worker_node;

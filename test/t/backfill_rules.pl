@@ -21,7 +21,7 @@ sub ids { return split /\n/, $node->safe_psql('postgres', $_[0]); }
 # ---- a worker id of its own ----
 
 fails_with($node, "SELECT uid_backfill('2025-06-01 UTC')", '53400', qr/no worker id is reserved.*reserve_backfill/s, 'without a worker id that is reserved there is no id');
-like($node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill()'), qr{^0/\d+/\d+@[0-9a-f/]+$}, 'a worker id is reserved');
+like($node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill()'), qr{^0/\d+/\d+/\d+@[0-9a-f/]+$}, 'a worker id is reserved');
 my $worker = $node->safe_psql('postgres', 'SELECT worker_id FROM uidgen.backfill');
 is($node->safe_psql('postgres', "SELECT granted_until = (SELECT max_tick FROM uidgen.registry_layout), token IS NULL FROM uidgen.worker_node WHERE worker_id = $worker"),
 	't|t', '... and kept from all servers');
@@ -250,6 +250,56 @@ $node->reload;
 ok($node->poll_query_until('postgres', q{SELECT (SELECT uid_next()) > 0 AND count(*) = 1 FROM pg_database WHERE datname = current_setting('uidgen.database') AND datname = 'second'}), 'the server goes to another registry');
 ok(poll_until(sub { $node->safe_psql('second', 'SELECT count(*) FROM uidgen.worker_node') > 0 }), '... which grants');
 fails_with($node, "SELECT uid_backfill('2025-11-01 UTC')", '53400', qr/3 are of another registry/, '... and knows nothing of worker ids that the other one reserved');
+
+# Another one in its place: the same database, and the worker id that was reserved is a server's.
+sub reserve { return $node->safe_psql('postgres', "SELECT uidgen.accept_backfill('" . $node->safe_psql('second', "SELECT uidgen.reserve_backfill('$home'$_[0])") . "')"); }
+sub anew
+{
+	$node->safe_psql('second', 'BEGIN; DROP EXTENSION uidgen; CREATE EXTENSION uidgen; COMMIT');
+	return poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 && $node->safe_psql('second', 'SELECT count(*) FROM uidgen.worker_node') > 0 });
+}
+$home = $node->safe_psql('postgres', 'SELECT uidgen.backfill_home()');
+is(reserve(', 0'), '0', 'this registry reserves worker id 0');
+cmp_ok($node->safe_psql('postgres', "SELECT uid_backfill('2025-01-01 UTC')"), '>', 0, '... and no id is 0');
+my $session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_safe(q{BEGIN; SELECT uid_backfill('2025-02-01 UTC')});
+ok(anew(), 'the registry is dropped, and created in the same database');
+$session->query(q{SELECT uid_backfill('2025-02-01 UTC')});
+like($session->{stderr}, qr/ERROR: .*the server has another registry than when this transaction began/, 'a transaction that has begun notices');
+$session->quit;
+fails_with($node, "SELECT uid_backfill('2025-02-01 UTC')", '53400', qr/4 are of another registry/, '... and the next one');
+$node->safe_psql('postgres', 'ALTER SYSTEM SET uidgen.worker_id = 0');
+$node->restart;
+my @live = ids('SELECT uid_next() FROM generate_series(1, 2000)');
+is($node->safe_psql('postgres', "SELECT worker FROM uid_parse($live[0])"), '0', 'the new one grants the worker id that the former one had reserved');
+fails_with($node, "SELECT uid_backfill(uid_timestamp($live[0]))", '53400', qr/4 are of another registry/, '... which has no ids of past times any more');
+$node->safe_psql('postgres', 'ALTER SYSTEM RESET uidgen.worker_id');
+$node->restart;
+$worker = reserve('');
+is(repeated([ @live, ids("SELECT uid_backfill(uid_timestamp(id)) FROM unnest('{@{[ join ',', @live ]}}'::bigint[]) AS id ORDER BY id") ]), 0, '... but with a worker id of the new one, of which none is issued twice');
+
+# A copy has the same number, and another database.
+$node->stop;
+$node->start;
+$node->safe_psql('postgres', q{ALTER SYSTEM SET uidgen.database = 'third'; CREATE DATABASE third TEMPLATE second});
+$node->restart;
+ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 }), 'a copy of the registry is used');
+is($node->safe_psql('second', 'SELECT registry_id FROM uidgen.registry_layout'), $node->safe_psql('third', 'SELECT registry_id FROM uidgen.registry_layout'), '... which has the same number');
+fails_with($node, "SELECT uid_backfill('2025-02-01 UTC')", '53400', qr/5 are of another registry/, '... and is another one');
+$node->safe_psql('postgres', q{ALTER SYSTEM SET uidgen.database = 'second'});
+$node->restart;
+ok(poll_until(sub { (try_psql($node, "SELECT uid_backfill(now() - interval '1 ms')"))[0] == 0 }), '... which the first one is not');
+
+# ---- what the table says is checked ----
+
+my $ours = "SELECT datacenter_id, worker_id, upto, asked, layout, registry, registry_database, home, reserved FROM uidgen.backfill WHERE worker_id = $worker AND upto IS NOT NULL";
+foreach my $change ('worker_id = -1', 'worker_id = 1024', 'datacenter_id = 1', 'datacenter_id = -1', 'upto = -1', 'upto = upto + 4096', 'asked = -5', 'asked = 9223372036854775807')
+{
+	$node->safe_psql('postgres', "CREATE TEMP TABLE forged AS $ours LIMIT 1; UPDATE forged SET $change, reserved = 'epoch'; INSERT INTO uidgen.backfill SELECT * FROM forged");
+	fails_with($node, 'SELECT uid_backfill(now() - interval $$1 ms$$)', '55000', qr/a row of uidgen\.backfill does not fit the layout/, $change);
+	$node->safe_psql('postgres', 'DELETE FROM uidgen.backfill WHERE reserved = $$epoch$$');
+}
+ok((try_psql($node, 'SELECT uid_backfill(now() - interval $$1 ms$$)'))[0] == 0, 'without such a row it goes on');
 $node->stop;
 
 # ---- a fleet ----

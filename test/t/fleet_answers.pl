@@ -182,7 +182,7 @@ change_setting($_, 'uidgen.registry_timeout', '1s') foreach $one, $two;
 
 # All that was granted may be lost, as far as it knows: who holds a grant goes on, above it; others wait.
 my $three = fleet_node('three', hosts($registry));
-$registry->safe_psql('postgres', "UPDATE uidgen.registry_layout SET clock_slack = '1 h'");
+$registry->safe_psql('postgres', by_hand("UPDATE uidgen.registry_layout SET clock_slack = '1 h'"));
 $registry->restart;
 unharmed('a restart of the registry');
 draws($three);

@@ -142,7 +142,7 @@ has_the_registrys_time('correct again');
 is(status_of($right, 'clock_steps'), 0, 'nothing of that was a step of the fleet\'s time');
 
 # As if the last quarantine had ended long ago, since nobody begins before its end.
-$registry->safe_psql('postgres', 'UPDATE uidgen.registry_layout SET quarantine_until = quarantine_until - 7200000');
+$registry->safe_psql('postgres', by_hand('UPDATE uidgen.registry_layout SET quarantine_until = quarantine_until - 7200000'));
 $clock{registry}->step(-3600);
 ok(poll_until(sub { status_of($right, 'clock_steps') && status_of($wrong, 'clock_steps') }), 'it is set back: nodes follow');
 ok(goes_on($right, $wrong), '... and ids go on');

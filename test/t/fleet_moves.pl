@@ -56,7 +56,7 @@ ok(goes_on($node), '... and ids go on');
 is(worker_id($node), $worker, '... of the same worker id');
 isnt(rows($node, 'token', ''), $local, '... whose grant is renewed');
 # Here, that of the resident is free only.
-$first->safe_psql('postgres', sprintf(
+$first->safe_psql('postgres', by_hand(sprintf
 		"INSERT INTO uidgen.worker_node SELECT 0, %d, 'elsewhere', 0, 0, now(), now(), now(), 'x', 1, quarantine_until + 3600000, false, 1 FROM uidgen.registry_layout",
 		1 - worker_id($resident)));
 moves(hosts($proxy->port));

@@ -55,8 +55,8 @@ let_go($session);
 # ---- a node that begins ----
 
 # All four worker ids ended long ago; the one that ended first is locked.
-$registry->safe_psql('postgres', "INSERT INTO uidgen.worker_node
-	SELECT 0, i, 'h', 1, 1, '2026-01-01', '2026-01-01', '2026-01-01', 'old ' || i, i + 1, 1000 + i, false, 1 FROM generate_series(0, 3) AS i");
+$registry->safe_psql('postgres', by_hand("INSERT INTO uidgen.worker_node
+	SELECT 0, i, 'h', 1, 1, '2026-01-01', '2026-01-01', '2026-01-01', 'old ' || i, i + 1, 1000 + i, false, 1 FROM generate_series(0, 3) AS i"));
 $session = hold("SELECT done FROM uidgen.node_import(0, '{0}', ARRAY[$NOW], $MAX)");
 my $node = fleet_node('one', hosts($registry) . ' user=one', "uidgen.layout = '$LAYOUT'");
 (undef, undef, $err) = try_psql($node, q{SET uidgen.wait_timeout = '15s'; SELECT uid_next()});
@@ -66,7 +66,7 @@ let_go($session);
 # ---- a node that renews ----
 
 ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 }), 'nothing is locked: ids are drawn');
-$registry->safe_psql('postgres', "UPDATE uidgen.worker_node SET token = 4711, granted_until = $NOW + 3000 WHERE worker_id = 3");
+$registry->safe_psql('postgres', by_hand("UPDATE uidgen.worker_node SET token = 4711, granted_until = $NOW + 3000 WHERE worker_id = 3"));
 my $until = $registry->safe_psql('postgres', 'SELECT granted_until FROM uidgen.worker_node WHERE worker_id = 3');
 $session = hold("SELECT last_tick FROM uidgen.node_renew(0, 3, 4711, $until, 1, 0, 10000, $MAX, $MAX)");
 $began = time;

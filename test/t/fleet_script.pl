@@ -52,7 +52,7 @@ sub acquire
 $node->safe_psql('fleet', "SELECT uidgen.share_registry('A', 1000, 1735689600000000, 2199023255551, 0, 1023); SELECT uidgen.end_quarantine()",
 	connstr => $owner);
 $node->safe_psql('fleet', 'REVOKE pg_monitor FROM regress_uidgen_owner');
-fails_with($node, 'UPDATE uidgen.registry_layout SET segments_confirmed = true', '42501', qr/cannot see what the standbys of the registry have replayed.*HINT: .*GRANT pg_monitor TO/s,
+fails_with($node, 'SELECT uidgen.change_registry(segments_confirmed => true)', '42501', qr/cannot see what the standbys of the registry have replayed.*HINT: .*GRANT pg_monitor TO/s,
 	'who does not see standbys cannot have them confirm', 'fleet');
 $node->safe_psql('fleet', "CREATE ROLE regress_uidgen_node LOGIN; SELECT uidgen.grant_node('regress_uidgen_node')");
 my $connstr = $node->connstr('fleet') . ' user=regress_uidgen_node';
@@ -66,10 +66,10 @@ is((sqlstate_of($node, acquire('b', 2), 'fleet'))[0], '', 'another gets one at o
 
 # For a database elsewhere, which has the library.
 fails_with($node, 'SELECT uidgen.reserve_backfill()', '22023', qr/does not name a database: null/, 'without the library, a reservation has to say for which database', 'fleet');
-like($node->safe_psql('fleet', "SELECT uidgen.reserve_backfill('7577777777777777777/1/123/456/0123456789abcdef/5/16384', 999)", connstr => $owner), qr{^0/999/-\d+\@7577777777777777777/}, '... and its owner may reserve');
+like($node->safe_psql('fleet', "SELECT uidgen.reserve_backfill('7577777777777777777/1/123/456/0123456789abcdef/5/16384', 999)", connstr => $owner), qr{^0/999/-\d+/0\@7577777777777777777/}, '... and its owner may reserve');
 fails_with($node, "SET ROLE regress_uidgen_node; SELECT uidgen.reserve_backfill('7577777777777777777/1/123/456/0123456789abcdef/5/16384')", '42501', qr/permission denied/, '... but no node', 'fleet');
 fails_with($node, 'SELECT uidgen.forget_worker(999)', '55006', qr/worker id 999 of datacenter 0 is reserved for ids of past times/, '... for good', 'fleet');
-$node->safe_psql('fleet', 'DELETE FROM uidgen.worker_node WHERE worker_id = 999');
+$node->safe_psql('fleet', by_hand('DELETE FROM uidgen.worker_node WHERE worker_id = 999'));
 
 # The locks are held as long as this transaction is prepared.
 $node->safe_psql('fleet', q{BEGIN; SELECT FROM uidgen.registry_layout FOR UPDATE; SELECT FROM uidgen.worker_node WHERE token = 2 FOR UPDATE;

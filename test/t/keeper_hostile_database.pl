@@ -204,7 +204,7 @@ $node->append_conf('postgresql.conf', "log_min_messages = 'fatal'\n");
 $node->reload;
 ok( poll_until(sub {
 			my $log = -s $node->logfile;
-			$node->safe_psql('registry', 'DELETE FROM uidgen.worker_node');
+			$node->safe_psql('registry', by_hand(q{UPDATE uidgen.worker_node SET identity = 'another', token = NULL WHERE identity <> 'another'}));
 			$node->safe_psql('postgres', 'SELECT uidgen.diagnose()') eq 'ok' && log_since($node, $log) !~ /acquired worker id/;
 		}),
 	'a setting that the configuration file changes counts for the keeper');

@@ -239,7 +239,7 @@ my %fault = (
 	UidgenDifferentRegistries => [ 'registry other', {}, sub { }, sub { }, 'registry' ],
 	UidgenRegistryDeadRows => [
 		'registry', { instance => 'registry', datacenter_id => 0 },
-		sub { $registry->safe_psql('postgres', 'DO $$ BEGIN FOR i IN 1 .. 1100 LOOP UPDATE uidgen.worker_node SET host_name = host_name; END LOOP; END $$') foreach 1 .. 2 },
+		sub { $registry->safe_psql('postgres', by_hand('DO $$ BEGIN FOR i IN 1 .. 1100 LOOP UPDATE uidgen.worker_node SET host_name = host_name; END LOOP; END $$')) foreach 1 .. 2 },
 		sub { $registry->safe_psql('postgres', 'VACUUM uidgen.worker_node') }
 	],
 	UidgenSegmentFails => [
@@ -259,7 +259,7 @@ my %fault = (
 		'alone', { instance => 'alone', name => 'ends' },
 		sub { $alone->safe_psql('postgres', "SELECT uidgen.create_segment('ends', 1, 10, 15); SELECT count(*) FROM uid_segment_batch('ends', 12)") },
 		sub {
-			$alone->safe_psql('postgres', "UPDATE uidgen.segment SET max_value = 1000000 WHERE name = 'ends'; SELECT count(*) FROM uid_segment_batch('ends', 30)");
+			$alone->safe_psql('postgres', "SELECT uidgen.change_segment('ends', max_value => 1000000); SELECT count(*) FROM uid_segment_batch('ends', 30)");
 			poll_until(sub { $alone->safe_psql('postgres', "SELECT uid_segment_next('ends')"); $alone->safe_psql('postgres', "SELECT state = 'ready' FROM uidgen.segment_status WHERE name = 'ends'") eq 't' }) or die;
 		}
 	],
@@ -275,10 +275,10 @@ my %fault = (
 			# So small that it does not last however long a slow machine takes to look.
 			poll_until(sub {
 					try_psql($node, "SET uidgen.wait_timeout = '10s'; SELECT count(*) FROM uid_segment_batch('gap', 100000)");
-					try_psql($registry, "UPDATE uidgen.segment SET failover_gap = 10 WHERE name = 'gap'");
+					try_psql($registry, "SELECT uidgen.change_segment('gap', failover_gap => 10)");
 					$registry->safe_psql('postgres', "SELECT gap_lasts < interval '1 s' FROM uidgen.registry_status") eq 't' }) or die;
 		},
-		sub { $registry->safe_psql('postgres', "UPDATE uidgen.segment SET failover_gap = 1000000000000000 WHERE name = 'gap'") }
+		sub { $registry->safe_psql('postgres', "SELECT uidgen.change_segment('gap', failover_gap => 1000000000000000)") }
 	],
 	UidgenHorizonLag => [
 		'alone', { instance => 'alone' },

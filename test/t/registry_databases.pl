@@ -161,7 +161,7 @@ $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 $node->safe_psql('postgres', 'SELECT uid_next()');
 my $row = 'worker_id, token, granted_until FROM uidgen.worker_node';
 my ($worker, $token, $granted) = split /\|/, $node->safe_psql('postgres', "SELECT $row");
-$node->safe_psql('postgres', 'UPDATE uidgen.worker_node SET granted_until = granted_until - 1, token = token + 1');
+$node->safe_psql('postgres', by_hand('UPDATE uidgen.worker_node SET granted_until = granted_until - 1, token = token + 1'));
 $clock->step(6);
 $node->safe_psql('postgres', 'SELECT uid_next()');
 ok($node->poll_query_until('postgres', "SELECT token NOT IN ($token, $token + 1) FROM uidgen.worker_node"),

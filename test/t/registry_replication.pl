@@ -50,11 +50,11 @@ is($subscriber->safe_psql('postgres', $STATE), $before, 'and has not changed the
 $publisher->safe_psql('postgres', "INSERT INTO message (body) SELECT pg_sleep(0.01) FROM generate_series(1, 100)");
 my $renewals = $publisher->safe_psql('postgres', 'SELECT renewals FROM uidgen.status');
 cmp_ok($renewals, '>', 0, 'the publisher renewed its grant');
-$publisher->safe_psql('postgres', "INSERT INTO uidgen.worker_node
+$publisher->safe_psql('postgres', by_hand("INSERT INTO uidgen.worker_node
 	SELECT datacenter_id, 6, host_name, port, type, launch_date, created, modified, identity, token, granted_until,
-		released, launches FROM uidgen.worker_node");
-$publisher->safe_psql('postgres', 'DELETE FROM uidgen.registry_layout');
-is($publisher->safe_psql('postgres', "$FETCH; SELECT uidgen.raise_segment('both', 5000), uidgen.create_segment('new'); $FETCH; DELETE FROM uidgen.segment WHERE name = 'publisher'"),
+		released, launches FROM uidgen.worker_node"));
+$publisher->safe_psql('postgres', by_hand('DELETE FROM uidgen.registry_layout'));
+is($publisher->safe_psql('postgres', "$FETCH; SELECT uidgen.raise_segment('both', 5000), uidgen.create_segment('new'); $FETCH; " . by_hand("DELETE FROM uidgen.segment WHERE name = 'publisher'")),
 	"1\n5000|\n5001", 'and numbers of a segment are given out');
 $publisher->safe_psql('postgres', "INSERT INTO message (body) VALUES ('last')");
 $publisher->wait_for_catchup('everything');

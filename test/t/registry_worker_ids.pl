@@ -47,8 +47,8 @@ sub make_foreign
 {
 	my ($columns) = @_;
 	$node->safe_psql($registry,
-		"UPDATE uidgen.worker_node SET identity = 'foreign', host_name = 'elsewhere', port = 4711"
-		  . ($columns ? ", $columns" : ''));
+		by_hand("UPDATE uidgen.worker_node SET identity = 'foreign', host_name = 'elsewhere', port = 4711"
+			  . ($columns ? ", $columns" : '')));
 }
 
 # ---- a fixed worker id ----
@@ -106,8 +106,8 @@ is( $node->safe_psql(
 restart_with('uidgen.worker_id = 9', 'uidgen.max_ahead = 60s');
 is(worker(), 9, 'a further one');
 restart_with('uidgen.worker_id = 10', 'uidgen.max_ahead = 60s');
-$node->safe_psql('postgres', "UPDATE uidgen.worker_node
-	SET granted_until = granted_until + 600000, modified = modified + interval '10 min' WHERE worker_id = 9");
+$node->safe_psql('postgres', by_hand("UPDATE uidgen.worker_node
+	SET granted_until = granted_until + 600000, modified = modified + interval '10 min' WHERE worker_id = 9"));
 restart_with('uidgen.worker_id = 9', 'uidgen.max_ahead = 60s');
 fails_with($node, 'SELECT uid_next()', '55000',
 	qr/clock is behind the last grant of worker id 9.*DETAIL:.*72003 ms are allowed.*HINT:.*"uidgen.max_ahead"/s,

@@ -27,7 +27,7 @@ my @servers = map { fleet_node($_, $hosts) } qw(one two three);
 my ($one, $two, $three) = @servers;
 # Where it is written down how much a fetch brings, and when.
 create_segment($primary, qq{'$_', step => 100}) foreach qw(orders bills rare short);
-$primary->safe_psql('postgres', "UPDATE uidgen.segment SET max_step = 100, failover_gap = $GAP");
+$primary->safe_psql('postgres', by_hand("UPDATE uidgen.segment SET max_step = 100, failover_gap = $GAP"));
 
 sub last_value
 {
@@ -121,7 +121,7 @@ $standby->backup('second');
 $second->init_from_backup($standby, 'second', has_streaming => 1);
 $second->start;
 change_setting_of($standby, 'synchronous_standby_names', '*');
-$standby->safe_psql('postgres', q{UPDATE uidgen.segment SET failover_gap = 0 WHERE name = 'bills'});
+$standby->safe_psql('postgres', by_hand(q{UPDATE uidgen.segment SET failover_gap = 0 WHERE name = 'bills'}));
 draw_numbers($_, 'orders', 150) foreach @servers;
 draw_numbers($_, 'bills', 150) foreach @servers;
 await_keeper($_) foreach @servers, $node;
@@ -136,7 +136,7 @@ goes_on_above($second, 'rare', $known{rare}, $GAP, 'two failovers without a fetc
 
 # ---- a backup is restored, and lacks more than the gap ----
 
-$second->safe_psql('postgres', q{UPDATE uidgen.segment SET failover_gap = 100, version = uidgen.new_token() WHERE name = 'short'});
+$second->safe_psql('postgres', by_hand(q{UPDATE uidgen.segment SET failover_gap = 100, version = uidgen.new_token() WHERE name = 'short'}));
 $second->backup('again');
 draw_numbers($one, 'short', 700);
 await_keeper($one);

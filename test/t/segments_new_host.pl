@@ -15,7 +15,7 @@ use UidgenTest;
 my $registry = fleet_registry('registry');
 my ($one, $two) = map { fleet_node($_, hosts($registry)) } qw(one two);
 create_segment($registry, qq{'$_', step => 100}) foreach qw(named moved);
-$registry->safe_psql('postgres', 'UPDATE uidgen.segment SET max_step = 100, failover_gap = 500');
+$registry->safe_psql('postgres', by_hand('UPDATE uidgen.segment SET max_step = 100, failover_gap = 500'));
 foreach my $segment (qw(named moved))
 {
 	draw_numbers($_, $segment, 50) foreach $one, $two;

@@ -62,7 +62,7 @@ sub troubles
 
 create_segment($registry, qq{'$_', step => 400}) foreach qw(orders bills parcels);
 # However fast they are drawn, they are not longer.
-$registry->safe_psql('postgres', 'UPDATE uidgen.segment SET max_step = 400');
+$registry->safe_psql('postgres', by_hand('UPDATE uidgen.segment SET max_step = 400'));
 foreach my $how (qw(frozen stopped))
 {
 	fill($server, $_) foreach qw(orders bills parcels);
@@ -113,7 +113,7 @@ foreach my $how (qw(frozen stopped))
 # One after the other, while ids and another segment are drawn.  A range of that one lasts for a while.
 create_segment($registry, q{'other', step => 20000});
 create_segment($registry, q{'gone', step => 400});
-$registry->safe_psql('postgres', q{UPDATE uidgen.segment SET max_step = 400 WHERE name = 'gone'});
+$registry->safe_psql('postgres', by_hand(q{UPDATE uidgen.segment SET max_step = 400 WHERE name = 'gone'}));
 create_segment($registry, q{'ends', step => 400, max_value => 1000});
 
 my $ids = start_drawing($server);
@@ -151,7 +151,7 @@ is($drawn, 1000, '... after all of its numbers');
 # Calls that fail all the time, beside a session that waits for each number: a failure is told only to those whose
 # segment it is.
 create_segment($registry, q{'single', step => 1});
-$registry->safe_psql('postgres', q{UPDATE uidgen.segment SET max_step = 1 WHERE name = 'single'});
+$registry->safe_psql('postgres', by_hand(q{UPDATE uidgen.segment SET max_step = 1 WHERE name = 'single'}));
 my $single = do { local $ENV{PGOPTIONS} = '-c uidgen.wait_timeout=10min'; start_numbers($server, 'single') };
 ok(await_drawing($single, 1), 'a session draws a segment whose ranges have one number');
 my @failing = map { my $segment = $_; IPC::Run::start([ $server->installed_command('psql'), '-XAtq', '-d', $server->connstr('postgres') ],
@@ -173,7 +173,7 @@ my $local = fleet_node('local', '', "uidgen.database = 'registry'", @CONF);
 $local->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(registry other);
 $local->safe_psql($_, 'SET client_min_messages = warning; CREATE EXTENSION uidgen') foreach qw(registry other);
 create_segment($local, q{'local', step => 400}, 'registry');
-$local->safe_psql('registry', 'UPDATE uidgen.segment SET max_step = 400');
+$local->safe_psql('registry', by_hand('UPDATE uidgen.segment SET max_step = 400'));
 $local->safe_psql('postgres', 'SELECT uid_next()');
 
 sub goes_on_locally

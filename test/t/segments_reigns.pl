@@ -59,7 +59,7 @@ sub stopped
 
 my ($registry, $first, $second, $one, $two, $three) = set_up('registry', 'one', 'two', 'three');
 create_segment($registry, qq{'$_', step => 100}) foreach qw(noticed late orders);
-$registry->safe_psql('postgres', "UPDATE uidgen.segment SET max_step = 100, failover_gap = $GAP");
+$registry->safe_psql('postgres', by_hand("UPDATE uidgen.segment SET max_step = 100, failover_gap = $GAP"));
 foreach my $segment (qw(noticed late orders))
 {
 	draw_numbers($_, $segment, 50) foreach $one, $two;
@@ -134,7 +134,7 @@ $_->stop('immediate') foreach $one, $two, $three;
 
 ($registry, $first, $second, $one, $two) = set_up('confirmed', 'four', 'five');
 create_segment($registry, q{'bills', step => 100});
-$registry->safe_psql('postgres', "UPDATE uidgen.segment SET max_step = 100, failover_gap = $GAP; UPDATE uidgen.registry_layout SET segments_confirmed = true");
+$registry->safe_psql('postgres', "SELECT uidgen.change_segment(name, max_step => 100, failover_gap => $GAP) FROM uidgen.segment; SELECT uidgen.change_registry(segments_confirmed => true)");
 draw_numbers($_, 'bills', 50) foreach $one, $two;
 follows_all($registry, $first, $second);
 $registry->stop('immediate');

@@ -21,7 +21,7 @@ my ($one, $two, $three) = @servers;
 sub set_steps
 {
 	my ($segment, $min, $step, $max) = @_;
-	$registry->safe_psql('postgres', "UPDATE uidgen.segment SET min_step = $min, step = $step, max_step = $max WHERE name = '$segment'");
+	$registry->safe_psql('postgres', "SELECT uidgen.change_segment('$segment', $step, $min, $max)");
 	return;
 }
 
@@ -214,7 +214,7 @@ foreach my $drawing (@drawings)
 is_deeply([ sort { $a <=> $b } seen_numbers('seats') ], [ 1 .. 4950 ], '... after every number was given out, once');
 fails_with($_, q{SELECT uid_segment_next('seats')}, '2200H', qr/HINT: .*raise max_value/, '... and say what to do: ' . $_->name) foreach @servers;
 is(segment_status($_, 'seats', 'state'), 'used up', '... as does the status') foreach @servers;
-$registry->safe_psql('postgres', q{UPDATE uidgen.segment SET max_value = 1000000 WHERE name = 'seats'});
+$registry->safe_psql('postgres', q{SELECT uidgen.change_segment('seats', max_value => 1000000)});
 draw_numbers($_, 'seats', 300) foreach @servers;
 one_by_one('seats', 'the end is moved', in_order => 1);
 

@@ -16,7 +16,7 @@ my $registry = fleet_registry('registry');
 $registry->append_conf('postgresql.conf', 'wal_level = logical');
 $registry->restart;
 $registry->safe_psql('postgres', 'SELECT uidgen.end_quarantine(); CREATE TABLE t (i integer); CREATE PUBLICATION p FOR TABLE t;
-	UPDATE uidgen.registry_layout SET segments_confirmed = true');
+	SELECT uidgen.change_registry(segments_confirmed => true)');
 $registry->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($registry, 'backup', has_streaming => 1);

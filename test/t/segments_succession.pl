@@ -44,7 +44,7 @@ BEGIN
 END \$\$;
 CREATE TRIGGER diary AFTER UPDATE ON uidgen.segment FOR EACH ROW EXECUTE FUNCTION write_diary();
 SELECT uidgen.create_segment(s, step => 10) FROM unnest('{@{[join ',', @SEGMENTS]}}'::text[]) AS s;
-UPDATE uidgen.segment SET failover_gap = $GAP;
+SELECT uidgen.change_segment(name, failover_gap => $GAP) FROM uidgen.segment;
 END
 $template->backup('round');
 $template->stop;

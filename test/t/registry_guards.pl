@@ -1,0 +1,113 @@
+# What statements of a table's owner, meant for other tables, do to the registry's: each is refused, or found by the next call
+# for a worker id, with a statement that mends it.  DISABLE TRIGGER ALL, as loaders of fixtures run it; SET UNLOGGED, which a
+# crash follows; TRUNCATE and rows as replication brings them; keys, children, rules and row security.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $node = uidgen_node('main', 'uidgen.window = 200ms', 'restart_after_crash = on');
+$node->start;
+$node->safe_psql('postgres', q{CREATE EXTENSION uidgen; SELECT uid_next(), uidgen.create_segment('s')});
+
+# What a server that starts calls.
+my $call = q{SELECT worker FROM uidgen.layout_numbers() AS l, uidgen.acquire_worker_id('another', l.layout, l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker,
+	0, -1, -1, 'reuse', true, 0, 10, 60000, 60000, 'h', 1, 1)};
+$node->safe_psql('postgres', $call);
+my $ROWS = 'SELECT (SELECT count(*) FROM uidgen.worker_node), (SELECT count(*) FROM uidgen.registry_layout), (SELECT count(*) FROM uidgen.segment)';
+my $rows = $node->safe_psql('postgres', $ROWS);
+
+# ---- refused where it is done ----
+
+foreach my $table (qw(worker_node registry_layout segment))
+{
+	my ($column) = { worker_node => 'host_name', registry_layout => 'layout', segment => 'description' }->{$table};
+	fails_with($node, $_, '55000', qr/(?:is not changed by hand|cannot truncate).*DETAIL: .*HINT: .*uidgen\./s, $_)
+	  foreach "UPDATE uidgen.$table SET $column = 'x'", "DELETE FROM uidgen.$table", "INSERT INTO uidgen.$table SELECT * FROM uidgen.$table",
+	  "MERGE INTO uidgen.$table AS t USING (VALUES (1)) AS v (n) ON true WHEN MATCHED THEN DELETE",
+	  "TRUNCATE uidgen.$table", "SET session_replication_role = replica; TRUNCATE uidgen.$table",
+	  "SET search_path = pg_catalog, uidgen; DELETE FROM uidgen.$table";
+	$node->safe_psql('postgres', "SET session_replication_role = replica; DELETE FROM uidgen.$table; UPDATE uidgen.$table SET $column = 'x';
+		INSERT INTO uidgen.$table SELECT * FROM uidgen.$table");
+}
+is($node->safe_psql('postgres', $ROWS), $rows, 'nothing was changed, in the role of replication neither');
+
+# ---- found, and mended ----
+
+# Two tests: a call finds it, and what it says mends it.
+sub found
+{
+	my ($sql, $pattern, $table) = @_;
+	$node->safe_psql('postgres', $sql);
+	my ($sqlstate, $said) = sqlstate_of($node, $call);
+	like("$sqlstate $said", qr/^55000 .*table uidgen\.$table is not as it was made.*DETAIL: .*$pattern/s, $sql);
+	for (my $tries = 0; $tries < 5 && $said =~ /HINT:  In database "postgres", its owner can run: (.*)/; $tries++)
+	{
+		$node->safe_psql('postgres', $1);
+		(undef, $said) = sqlstate_of($node, $call);
+	}
+	unlike($said, qr/ERROR/, '... and what it says mends it');
+	return;
+}
+foreach my $table (qw(worker_node registry_layout segment))
+{
+	my $key = { worker_node => 'datacenter_id, worker_id', registry_layout => 'only_one', segment => 'name' }->{$table};
+	found($_->[0], $_->[1], $table)
+	  foreach [ "ALTER TABLE uidgen.$table DISABLE TRIGGER ALL; ALTER TABLE uidgen.$table ENABLE TRIGGER ALL", 'guard guard_row' ],
+	  [ "ALTER TABLE uidgen.$table DISABLE TRIGGER ALL", 'guard guard_row' ],
+	  [ "ALTER TABLE uidgen.$table ENABLE REPLICA TRIGGER guard_row", 'guard guard_row' ],
+	  [ "ALTER TABLE uidgen.$table DISABLE TRIGGER refuse_truncate", 'guard refuse_truncate' ],
+	  [ "DROP TRIGGER guard_row ON uidgen.$table", 'guard guard_row' ],
+	  [ "CREATE OR REPLACE TRIGGER guard_row BEFORE INSERT OR UPDATE OR DELETE ON uidgen.$table FOR EACH ROW WHEN (false) EXECUTE FUNCTION uidgen.guard_row(); ALTER TABLE uidgen.$table ENABLE ALWAYS TRIGGER guard_row", 'guard guard_row' ],
+	  [ "CREATE OR REPLACE TRIGGER guard_row BEFORE UPDATE ON uidgen.$table FOR EACH ROW EXECUTE FUNCTION uidgen.guard_row(); ALTER TABLE uidgen.$table ENABLE ALWAYS TRIGGER guard_row", 'guard guard_row' ],
+	  [ "ALTER TABLE uidgen.$table SET UNLOGGED", 'not logged' ],
+	  [ qq{CREATE TABLE "a \x{22}\x{22}child" () INHERITS (uidgen.$table)}, 'by inheritance' ],
+	  [ "ALTER TABLE uidgen.$table DROP CONSTRAINT ${table}_pkey", 'primary key' ],
+	  [ "ALTER TABLE uidgen.$table DROP CONSTRAINT ${table}_pkey, ADD CONSTRAINT ${table}_pkey PRIMARY KEY ($key) DEFERRABLE", 'primary key' ],
+	  [ "ALTER TABLE uidgen.$table ENABLE ROW LEVEL SECURITY", 'row level security' ],
+	  [ qq{CREATE RULE "a rule" AS ON UPDATE TO uidgen.$table DO INSTEAD NOTHING}, 'Rule "a rule"' ];
+	$node->safe_psql('postgres', qq{DROP TABLE "a \x{22}\x{22}child"});
+}
+is($node->safe_psql('postgres', q{SELECT string_agg(format('%s %s %s', tgrelid::regclass, tgname, tgenabled), ', ' ORDER BY 1) FROM pg_trigger WHERE tgname IN ('guard_row', 'refuse_truncate') AND tgrelid::regclass::text ~ 'uidgen\.(worker|registry|segment)'}) =~ tr/A//,
+	6, 'all guards always fire');
+is($node->safe_psql('postgres', $ROWS), $rows, 'nothing was changed');
+
+# ---- while ids are drawn ----
+
+my $renewals = $node->safe_psql('postgres', 'SELECT renewals FROM uidgen.status');
+$node->safe_psql('postgres', q{DO $$ DECLARE t regclass; BEGIN
+	FOR t IN SELECT c.oid FROM pg_class AS c WHERE relnamespace = 'uidgen'::regnamespace AND relkind = 'r' LOOP
+		EXECUTE format('ALTER TABLE %s DISABLE TRIGGER ALL', t);
+		EXECUTE format('ALTER TABLE %s ENABLE TRIGGER ALL', t);
+	END LOOP; END $$});
+my $failed = '';
+poll_until(sub {
+		$failed = (try_psql($node, 'SELECT uid_next()'))[2];
+		$failed || $node->safe_psql('postgres', 'SELECT renewals FROM uidgen.status') > $renewals + 3 }) or die;
+is($failed, '', 'after DISABLE and ENABLE TRIGGER ALL, ids go on');
+$node->restart;
+fails_with($node, 'SELECT uid_next()', '55000', qr/table uidgen\.\w+ is not as it was made.*its owner can run: ALTER TABLE uidgen\.\w+ ENABLE ALWAYS TRIGGER/s, 'a server that starts says what is missing');
+for (my $said = 'HINT'; $said; )
+{
+	(undef, undef, $said) = try_psql($node, 'SELECT uid_next()');
+	$node->safe_psql('postgres', $1) if $said =~ /its owner can run: (.*)/;
+}
+is((try_psql($node, 'SELECT uid_next()'))[0], 0, '... and goes on, once it is there');
+
+# ---- a crash empties what is not logged ----
+
+$node->safe_psql('postgres', 'ALTER TABLE uidgen.worker_node SET UNLOGGED; CHECKPOINT; SELECT uid_next()');
+$node->stop('immediate');
+$node->start;
+fails_with($node, 'SELECT uid_next()', '55000', qr/not logged: a crash empties it, or has done so.*ALTER TABLE uidgen\.worker_node SET LOGGED/s, 'a table that is not logged');
+$node->safe_psql('postgres', 'ALTER TABLE uidgen.worker_node SET LOGGED');
+fails_with($node, 'SELECT uid_next()', '55000', qr/the registry has lost its rows.*DETAIL: .*HINT: .*SELECT uidgen\.end_registry\(\) in database "postgres"/s, '... and that its rows are gone');
+$node->safe_psql('postgres', 'SELECT uidgen.end_registry()');
+ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 }), '... and how to go on');
+
+done_testing();

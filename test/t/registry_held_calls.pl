@@ -1,0 +1,126 @@
+# What the owner of a registry calls in a transaction that goes on keeps nobody from drawing: each of the owner's functions
+# is held open while the keeper renews three times, of a local registry and of a fleet's.  A function that would have to
+# lock what servers wait for is refused there.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use Fleet;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $LAYOUT = 'time:41:1ms worker:3 sequence:12 epoch:2025-01-01';
+
+# So many draws that the keeper has renewed the grant three times; returns what went wrong.
+sub draws
+{
+	my ($node, $known) = @_;
+	my $wanted = $node->safe_psql('postgres', 'SELECT renewals FROM uidgen.status') + 3;
+	my $said;
+	poll_until(sub {
+			(undef, undef, $said) = try_psql($node, q{SET uidgen.wait_timeout = '10s'; SELECT uid_next(), uid_segment_next('s') FROM generate_series(1, 20)});
+			$said =~ /ERROR/ || $node->safe_psql('postgres', "SELECT renewals >= $wanted FROM uidgen.status") eq 't';
+		}) or return 'no renewal';
+	return $said;
+}
+
+# Two tests: a call in a transaction that goes on, and what is drawn beside it.
+sub held
+{
+	my ($registry, $node, $call, $refused) = @_;
+	my $session = $registry->background_psql('postgres', on_error_stop => 0);
+	$session->query('BEGIN');
+	$session->query("SELECT $call");
+	if ($refused)
+	{
+		like($session->{stderr}, $refused, "$call is refused in a block");
+	}
+	else
+	{
+		unlike($session->{stderr}, qr/ERROR/, "$call is called in a block");
+	}
+	$session->{stderr} = '';
+	is(draws($node), '', '... and ids and numbers are drawn beside it');
+	$session->query('ROLLBACK');
+	$session->quit;
+	return;
+}
+my $BLOCK = qr/ERROR: .*cannot be called in a transaction block/s;
+
+# ---- a local registry ----
+
+my $alone = uidgen_node('alone', "uidgen.layout = '$LAYOUT'", 'uidgen.window = 200ms', "uidgen.segment_duration = '1s'");
+$alone->start;
+$alone->safe_psql('postgres', "CREATE EXTENSION uidgen; SELECT uidgen.create_segment('s', step => 20), uid_next()");
+my $own = '(SELECT worker_id FROM uidgen.status)';
+held($alone, $alone, @$_) foreach
+	[ 'uidgen.reserve_backfill()' ],
+	[ "uidgen.forget_worker($own)", $BLOCK ],
+	[ 'uidgen.end_registry()', $BLOCK ],
+	[ "uidgen.create_segment('t')" ],
+	[ "uidgen.change_segment('s', 10)", $BLOCK ],
+	[ "uidgen.raise_segment('s', 100)", $BLOCK ],
+	[ "uidgen.drop_segment('s')", $BLOCK ],
+	[ "uidgen.change_registry('1 min')", $BLOCK ],
+	[ 'uidgen.share_registry()', qr/ERROR: .*the registry is in use/s ],
+	[ 'uidgen.use_layout()' ];
+
+# Six worker ids of eight are reserved by transactions that go on, which nobody sees, and one has been used: a server that uses
+# none twice gets the last one.
+$alone->safe_psql('postgres', 'CREATE DATABASE other');
+$alone->safe_psql('other', 'CREATE EXTENSION uidgen');
+sub move_to
+{
+	my ($database) = @_;
+	$alone->safe_psql('postgres', $_) foreach "ALTER SYSTEM SET uidgen.database = '$database'", 'SELECT pg_reload_conf()';
+	my $row = 'SELECT coalesce(sum(launches), 0) FROM uidgen.worker_node';
+	my $rows = $alone->safe_psql($database, $row);
+	return poll_until(sub { (try_psql($alone, 'SELECT uid_next()'))[0] == 0 && $alone->safe_psql($database, $row) > $rows });
+}
+$alone->safe_psql('postgres', q{ALTER SYSTEM SET uidgen.worker_policy = 'disposable'});
+ok(move_to('other'), 'another registry');
+ok(move_to('postgres'), '... and back');
+my $home = $alone->safe_psql('other', 'SELECT uidgen.backfill_home()');
+my @reserving = map { $alone->background_psql('other', on_error_stop => 0) } 1 .. 6;
+foreach my $session (@reserving)
+{
+	$session->query($_) foreach 'BEGIN', "SELECT uidgen.reserve_backfill('$home')";
+	unlike($session->{stderr}, qr/ERROR/, 'a worker id is reserved, beside others that are not committed');
+}
+ok(move_to('other'), 'the last worker id is granted');
+foreach my $session (@reserving)
+{
+	$session->query('COMMIT');
+	$session->quit;
+}
+is($alone->safe_psql('other', 'SELECT count(*) FROM uidgen.worker_node'), '8', '... and each has one of its own');
+
+# ---- a fleet ----
+
+my $registry = fleet_registry('registry', layout => $LAYOUT);
+$registry->safe_psql('postgres', "CREATE ROLE one LOGIN; SELECT uidgen.grant_node('one'); SELECT uidgen.create_segment('s', step => 20)");
+my $node = fleet_node('node', hosts($registry) . ' user=one', "uidgen.layout = '$LAYOUT'", 'uidgen.window = 200ms', "uidgen.segment_duration = '1s'");
+$node->safe_psql('postgres', 'SELECT uid_next()');
+$own = $node->safe_psql('postgres', 'SELECT worker_id FROM uidgen.status');
+my $free = ($own + 1) % 8;
+held($registry, $node, @$_) foreach
+	[ "uidgen.reserve_backfill('1/1/2/3/0123456789abcdef/4/5')" ],
+	[ "uidgen.keep_worker(0, $free)" ],
+	[ "uidgen.keep_worker(0, $own)" ],
+	[ "uidgen.import_worker(0, $free, now())" ],
+	[ "uidgen.forget_worker($own)", $BLOCK ],
+	[ 'uidgen.end_quarantine()' ],
+	[ 'uidgen.end_registry()' ],
+	[ 'uidgen.take_over_registry()', $BLOCK ],
+	[ "uidgen.change_registry(max_lead => '3 min')", $BLOCK ],
+	[ "uidgen.create_segment('t')" ],
+	[ "uidgen.change_segment('s', 10)", $BLOCK ],
+	[ "uidgen.raise_segment('s', 100)", $BLOCK ],
+	[ "uidgen.drop_segment('s')", $BLOCK ],
+	[ "uidgen.revoke_node('one')" ],
+	[ "uidgen.grant_node('one')" ];
+
+done_testing();
