@@ -46,7 +46,7 @@ GRANT SELECT ON uidgen.horizon_holders TO pg_monitor;
 CREATE FUNCTION uidgen.measure_horizon() RETURNS interval
 AS 'MODULE_PATHNAME', 'uidgen_measure_horizon'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION uidgen.measure_horizon() IS 'how far those who draw keep the horizon of this database behind the clock; null: nothing can be said';
+COMMENT ON FUNCTION uidgen.measure_horizon() IS 'how far the horizon of this database is behind the clock, or behind the last id where ids are ahead of the clock; null: nothing can be said';
 
 CREATE FUNCTION uidgen.accept_step("from" bigint DEFAULT NULL) RETURNS void
 AS 'MODULE_PATHNAME', 'uidgen_accept_step'

@@ -82,7 +82,7 @@ COMMENT ON COLUMN uidgen.status.clock_offset IS 'in a fleet: the time of the fle
 COMMENT ON COLUMN uidgen.status.clock_width IS 'in a fleet: how exactly the registry''s clock is known; the time of its last answer';
 COMMENT ON COLUMN uidgen.status.timeline IS 'in a fleet: the timeline of the registry''s server; each failover begins another one';
 COMMENT ON COLUMN uidgen.status.quarantine_until IS 'in a fleet: until when the registry is in quarantine; null if it is not';
-COMMENT ON COLUMN uidgen.status.horizon_lag IS 'how far those who draw keep uid_horizon() of this database behind the clock; null if nothing can be said';
+COMMENT ON COLUMN uidgen.status.horizon_lag IS 'how far uid_horizon() of this database is behind the clock, or behind the last id where ids are ahead of the clock; null if nothing can be said';
 COMMENT ON COLUMN uidgen.status.pending_restart IS 'settings whose value in the configuration files counts from the next start of the server on; null: there are none';
 COMMENT ON COLUMN uidgen.status.ids IS 'ids that were drawn since the start of the server, or since uidgen.reset_statistics(); see uidgen.statistics';
 -- [since 0.4.0]

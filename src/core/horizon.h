@@ -32,8 +32,13 @@
  * tick that was drawn in would be final only once somebody draws again.
  *
  * Ids from before, such as those of a cache, are drawn in the transaction that uses them: their tick
- * is held, and they are used only if read_to is not above it, seen after the barrier, or if the
- * transaction has held it before.
+ * is held, and they are used only if read_to is not above it, seen after the barrier.  What the
+ * transaction holds already is used whatever read_to is by now.  A bound alone does not say so: between
+ * the look at the position and the barrier, readers may have passed the bound that is then written.
+ * Draws lie above that all the same, but ids from before need not.  So each process notes in a word of
+ * its own, held_from, from where on the transaction holds for sure, by a look at read_to after the
+ * barrier.  It does not raise the bound to there: parallel workers write it, too, and may go by it; for
+ * the same reason a bound that was lowered stays so until the transaction ends.
  *
  * read_to never passes the clock.  So what is said before a restart holds after it, because grants
  * then begin at the clock or later; unless the clock was set back meanwhile.
@@ -52,16 +57,20 @@ uidgen_horizon_bound(UidgenTick tick)
 	return (uint64_t) tick + 1;
 }
 
-/* Lower a bound to this tick, if it is higher or there is none.  A full barrier if it was. */
+/*
+ * Lower a bound to this tick, if it is higher or there is none, and then a full barrier, also where another
+ * process of the transaction has lowered it.
+ */
 static inline void
 uidgen_horizon_lower(UidgenAtomic *bound, UidgenTick tick)
 {
 	uint64_t	wanted = uidgen_horizon_bound(tick);
 	uint64_t	present = uidgen_atomic_read(bound);
 
-	while ((present == 0 || present > wanted) &&
-		   !uidgen_atomic_compare_exchange(bound, &present, wanted))
-		;
+	while (present == 0 || present > wanted)
+		if (uidgen_atomic_compare_exchange(bound, &present, wanted))
+			return;
+	(void) uidgen_atomic_fetch_add(bound, 0);
 }
 
 /*
@@ -79,32 +88,50 @@ uidgen_horizon_raise(UidgenAtomic *word, UidgenTick tick)
 	(void) uidgen_atomic_fetch_add(word, 0);
 }
 
-/* Before a draw: hold the horizon at the position's tick. */
+/* held_from, as long as the process holds nothing; else what a bound has: one more than a tick. */
+#define UIDGEN_HORIZON_HOLDS_NOTHING UINT64_MAX
+
+/*
+ * Before a draw: hold the horizon at the position's tick.  Not before the first grant, when the position
+ * says nothing and would hold readers back from all there is; this comes again in the first era.
+ */
 static inline void
-uidgen_horizon_hold(UidgenTicketWords *words, const UidgenTicketRules *rules, UidgenAtomic *bound)
+uidgen_horizon_hold(UidgenTicketWords *words, const UidgenTicketRules *rules, UidgenAtomic *bound,
+					UidgenAtomic *read_to, uint64_t *held_from)
 {
-	uidgen_horizon_lower(bound, uidgen_ticket_tick(rules, uidgen_atomic_read(&words->position)));
+	UidgenTick	tick;
+	uint64_t	from;
+
+	if (uidgen_atomic_read(&words->era) == 1)
+		return;
+	uidgen_read_barrier();
+	tick = uidgen_ticket_tick(rules, uidgen_atomic_read(&words->position));
+	uidgen_horizon_lower(bound, tick);
+	from = uidgen_horizon_bound(uidgen_tick_higher(tick, (UidgenTick) uidgen_atomic_read(read_to)));
+	if (*held_from > from)
+		*held_from = from;
 }
 
 /*
  * Hold the horizon at the tick of an id that was drawn before; false: a reader may have passed it.
- * What the owner holds already, no reader has passed since.  A refusal leaves the bound as it was.
+ * The first look at read_to keeps what is refused from holding anything, but for a reader that comes
+ * right then.
  */
 static inline bool
-uidgen_horizon_hold_older(UidgenAtomic *bound, UidgenAtomic *read_to, UidgenTick tick)
+uidgen_horizon_hold_older(UidgenAtomic *bound, UidgenAtomic *read_to, uint64_t *held_from, UidgenTick tick)
 {
-	uint64_t	former = uidgen_atomic_read(bound);
 	uint64_t	wanted = uidgen_horizon_bound(tick);
 
-	if (former != 0 && former <= wanted)
+	if (*held_from <= wanted)
 		return true;
 	if (uidgen_atomic_read(read_to) > (uint64_t) tick)
 		return false;
 	uidgen_horizon_lower(bound, tick);
-	if (uidgen_atomic_read(read_to) <= (uint64_t) tick)
-		return true;
-	(void) uidgen_atomic_compare_exchange(bound, &wanted, former);
-	return false;
+	if (uidgen_atomic_read(read_to) > (uint64_t) tick)
+		return false;
+	if (*held_from > wanted)
+		*held_from = wanted;
+	return true;
 }
 
 /*

@@ -22,6 +22,7 @@ uidgen_ticket_init(UidgenTicketWords *words)
 	 */
 	uidgen_atomic_init(&words->position, 1);
 	uidgen_atomic_init(&words->clock_high, 0);
+	uidgen_atomic_init(&words->clock_base, 0);
 	uidgen_atomic_init(&words->clock_before, 0);
 	uidgen_atomic_init(&words->era, 1);
 	uidgen_atomic_init(&words->limit, 0);
@@ -64,8 +65,8 @@ uidgen_ticket_open(UidgenTicketWords *words, UidgenPosition position,
 	uidgen_assert(limit > 0 && renew_at <= limit);
 	uidgen_atomic_write(&words->position, position);
 	/* Not `now` where that is higher: it may be a leap that no grant follows. */
-	uidgen_atomic_write(&words->clock_high,
-						uidgen_ticket_note(era, uidgen_tick_lower(now, clock_known)));
+	uidgen_atomic_write(&words->clock_base, (uint64_t) uidgen_tick_lower(now, clock_known));
+	uidgen_atomic_write(&words->clock_high, uidgen_ticket_note(era, 0));
 	uidgen_atomic_write(&words->clock_before, (uint64_t) clock_known);
 	uidgen_atomic_write(&words->opened, (uint64_t) (opened > now ? opened : 0));
 	uidgen_atomic_write(&words->opened_at, (uint64_t) now);
@@ -105,6 +106,7 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	UidgenTick	reached = 0;	/* the tick that ids may have reached, before */
 	UidgenTick	burst = 0;		/* this is drawn on top */
 	UidgenAheadCause cause = UIDGEN_AHEAD_NOT;
+	bool		worn;
 	bool		reopen;
 
 	after.ahead = bounds->ahead;
@@ -119,13 +121,20 @@ uidgen_ticket_bound(UidgenTicketWords *words, const UidgenTicketRules *rules,
 	if (before.opened > uidgen_tick_plus(now, bounds->crash))
 		after.room = uidgen_tick_higher(after.room, before.room);
 
+	/* There is room for half of what clock_high can count. */
+	worn = uidgen_ticket_position(rules, now) <= limit &&
+		uidgen_tick_minus(now, (UidgenTick) uidgen_atomic_read(&words->clock_base)) >
+		UIDGEN_TICKET_NOTED_MAX / 2;
+	if (worn)
+		known = uidgen_tick_higher(known, now);
+
 	/*
 	 * Less than before needs a new era, because callers go by the old bounds
 	 * until they read the clock again: one of them could push the position
 	 * out of reach.
 	 */
 	reopen = in_force && !uidgen_ticket_large_step(&before, now) &&
-		(step || uidgen_ticket_large_step(&after, now) ||
+		(step || worn || uidgen_ticket_large_step(&after, now) ||
 		 uidgen_ticket_last_allowed(&after, now) < allowed);
 	if (reopen)
 	{

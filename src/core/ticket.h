@@ -100,8 +100,8 @@ typedef struct UidgenTicketWords
 	UidgenAtomic position;		/* the next free one */
 	/* Written by every call that reads the clock. */
 	UidgenAtomic clock_high;	/* highest tick of the clock that a caller has noted in
-								 * this era, with a mark of the era: see
-								 * uidgen_ticket_note() */
+								 * this era, counted from clock_base, with a mark of the
+								 * era: see uidgen_ticket_note() */
 	char		pad1[UIDGEN_TICKET_LINE - 2 * sizeof(UidgenAtomic)];
 
 	/* Read by every call; written by the keeper alone. */
@@ -110,6 +110,7 @@ typedef struct UidgenTicketWords
 	UidgenAtomic renew_at;		/* beyond it the keeper is to renew; <= limit */
 	UidgenAtomic constant;		/* the bits of datacenter and worker in an id */
 	/* Read by calls that read the clock; written by the keeper alone. */
+	UidgenAtomic clock_base;	/* where clock_high is counted from */
 	UidgenAtomic clock_before;	/* highest tick of the clock known when the era began */
 	UidgenAtomic opened;		/* the tick that ids had reached when the era began,
 								 * if that was ahead of the clock then; else 0 */
@@ -121,7 +122,7 @@ typedef struct UidgenTicketWords
 	UidgenAtomic burst;
 	UidgenAtomic large_step;
 	UidgenAtomic clock_offset;	/* for those who read the clock: see server.h */
-	char		pad2[UIDGEN_TICKET_LINE - 13 * sizeof(UidgenAtomic)];
+	char		pad2[UIDGEN_TICKET_LINE - 14 * sizeof(UidgenAtomic)];
 } UidgenTicketWords;
 
 /* What a process goes by: from the layout and the settings. */
@@ -372,23 +373,27 @@ uidgen_ticket_large_step(const UidgenTicketReach *reach, UidgenTick now)
 }
 
 /*
- * What the word clock_high holds: the tick, and in its lowest bits which era it is.
- * A tick has at most 62 bits, because a position has 63 and the sequence one at least.
+ * What the word clock_high holds: ticks since clock_base, and in its lowest bits which era it is.  A caller
+ * may be stopped for hours, so the mark is wide: it comes again after 2^20 eras, and only the keeper begins
+ * one.  That leaves 44 bits for the ticks, which is 200 days in the shortest ticks, of a microsecond.  So
+ * uidgen_ticket_bound() begins another era before they are used up; a clock beyond that counts as the last.
  */
-#define UIDGEN_TICKET_ERA_BITS 2
+#define UIDGEN_TICKET_ERA_BITS 20
 #define UIDGEN_TICKET_ERA_MASK ((UINT64_C(1) << UIDGEN_TICKET_ERA_BITS) - 1)
+#define UIDGEN_TICKET_NOTED_MAX ((UidgenTick) (UINT64_MAX >> UIDGEN_TICKET_ERA_BITS))
 
 static inline uint64_t
-uidgen_ticket_note(uint64_t era, UidgenTick tick)
+uidgen_ticket_note(uint64_t era, UidgenTick since_base)
 {
-	uidgen_assert(tick >= 0 && (uint64_t) tick <= UINT64_MAX >> UIDGEN_TICKET_ERA_BITS);
-	return (uint64_t) tick << UIDGEN_TICKET_ERA_BITS | (era >> 1 & UIDGEN_TICKET_ERA_MASK);
+	return (uint64_t) uidgen_tick_lower(since_base, UIDGEN_TICKET_NOTED_MAX) << UIDGEN_TICKET_ERA_BITS |
+		(era >> 1 & UIDGEN_TICKET_ERA_MASK);
 }
 
 static inline UidgenTick
 uidgen_ticket_clock_high(UidgenTicketWords *words)
 {
-	return (UidgenTick) (uidgen_atomic_read(&words->clock_high) >> UIDGEN_TICKET_ERA_BITS);
+	return (UidgenTick) (uidgen_atomic_read(&words->clock_base) +
+						 (uidgen_atomic_read(&words->clock_high) >> UIDGEN_TICKET_ERA_BITS));
 }
 
 static inline UidgenTicketReach
@@ -439,14 +444,16 @@ uidgen_ticket_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
  *
  * By compare-exchange of the tick together with the mark of its era: a caller that is
  * delayed at any point here must not write the clock of an era that ended because
- * that clock was wrong into the next, which begins with its own.  Without the mark it
- * could where the next one begins with the tick that the caller found here.
+ * that clock was wrong into a later one, which begins with its own.  Without the mark it
+ * could, as each begins with the same word: nothing noted since its base.  What is written between the
+ * keeper's steps from one era to the next goes when clock_high is.  test/model/eras.pml has this.
  */
 static inline void
 uidgen_ticket_note_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
 						 uint64_t era, UidgenTick now)
 {
-	uint64_t	note = uidgen_ticket_note(era, now);
+	UidgenTick	base = (UidgenTick) uidgen_atomic_read(&words->clock_base);
+	uint64_t	note = uidgen_ticket_note(era, uidgen_tick_minus(now, base));
 	uint64_t	high = uidgen_atomic_read(&words->clock_high);
 
 	if (uidgen_ticket_position(rules, now) > uidgen_atomic_read(&words->limit))
@@ -602,7 +609,7 @@ extern void uidgen_ticket_extend(UidgenTicketWords *words, UidgenPosition limit,
 /*
  * From now on these bounds hold; the clock is at `now`.  If they allow for less than
  * the old ones, or the clock was set back, the grant is opened anew at the present position, so
- * that no caller blocks.
+ * that no caller blocks; likewise where clock_high has come far from its base.
  */
 extern void uidgen_ticket_bound(UidgenTicketWords *words,
 								const UidgenTicketRules *rules,

@@ -164,7 +164,7 @@ uidgen_horizon_holders(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* How far the horizon is behind the clock; null where nothing can be said. */
+/* How far readers are behind; null where nothing can be said. */
 Datum
 uidgen_measure_horizon(PG_FUNCTION_ARGS)
 {

@@ -23,6 +23,9 @@
 
 static bool prepared_are_known = false;
 
+/* From where on this process holds for sure, in the present transaction: see core/horizon.h. */
+static uint64 held_from = UIDGEN_HORIZON_HOLDS_NOTHING;
+
 /*
  * The slot of this process's transaction; NULL: it cannot have one.  A parallel worker draws in the
  * transaction of its leader, which outlives it.
@@ -46,6 +49,7 @@ release(void)
 	UidgenHolder *holder = IsParallelWorker() ? NULL : my_holder();
 
 	uidgen_shut_gate();
+	held_from = UIDGEN_HORIZON_HOLDS_NOTHING;
 	if (holder && uidgen_atomic_read(&holder->bound) != 0)
 	{
 		uidgen_write_barrier();
@@ -144,7 +148,8 @@ prepare_holder(void)
 void
 uidgen_hold(void)
 {
-	uidgen_horizon_hold(uidgen_server_words, &uidgen_rules, &prepare_holder()->bound);
+	uidgen_horizon_hold(uidgen_server_words, &uidgen_rules, &prepare_holder()->bound,
+						&uidgen_horizon->read_to, &held_from);
 }
 
 /* The first draw, or hold, since the server started: what lies below the position is from before. */
@@ -174,26 +179,15 @@ uidgen_hold_older(UidgenTick tick)
 	uidgen_read_barrier();
 	if (unlikely(!uidgen_horizon->begun))
 		begin_run(uidgen_clock_tick());
-	return uidgen_horizon_hold_older(&holder->bound, &uidgen_horizon->read_to, tick);
+	return uidgen_horizon_hold_older(&holder->bound, &uidgen_horizon->read_to, &held_from, tick);
 }
 
 void
 uidgen_hold_in_era(UidgenTick now)
 {
-	UidgenHolder *holder = prepare_holder();
-	uint64		first = uidgen_horizon_bound(0);
 	UidgenTick	told;
 	UidgenTick	drawn;
 
-	/*
-	 * Held before the first grant since the start, where the position is in
-	 * tick 0: nothing was drawn under that bound, which would hold readers
-	 * back from all there is.
-	 */
-	if (unlikely(uidgen_atomic_read(&holder->bound) == first))
-		(void) uidgen_atomic_compare_exchange(&holder->bound, &first,
-											  uidgen_horizon_bound(uidgen_ticket_tick(&uidgen_rules,
-																					  uidgen_atomic_read(&uidgen_server_words->position))));
 	uidgen_hold();
 	if (unlikely(!uidgen_horizon->begun))
 		begin_run(now);

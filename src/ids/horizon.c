@@ -22,11 +22,9 @@
 #include "miscadmin.h"
 #include "storage/procarray.h"
 #include "utils/builtins.h"
-#include "utils/hsearch.h"
-#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
-/* The place of a snapshot in the order of snapshots, which also tells it from others. */
+/* The place of a snapshot in the order of snapshots. */
 typedef struct SnapshotPlace
 {
 	uint64		xmax;			/* a full transaction id */
@@ -34,18 +32,13 @@ typedef struct SnapshotPlace
 								 * not ended */
 } SnapshotPlace;
 
-/* What was answered for a snapshot of this transaction. */
+/* What is answered for a snapshot. */
 typedef struct Answer
 {
-	SnapshotPlace place;		/* the key */
+	SnapshotPlace place;
 	bool		known;
 	UidgenTick	tick;
 } Answer;
-
-/* The first of a transaction, which seldom has another, and the others. */
-static Answer first_answer;
-static HTAB *answers = NULL;
-static LocalTransactionId answers_of = InvalidLocalTransactionId;
 
 /* The last note of this process. */
 static UidgenHorizonNote last_note;
@@ -171,13 +164,17 @@ uidgen_horizon_lag(UidgenTick *lag)
 {
 	UidgenTick	now = uidgen_clock_tick();
 	uint64		least = uidgen_horizon_bound(now);
+	UidgenTick	newest = now;
 
 	if (!time_is_known())
 		return false;
+	/* What was granted, but not drawn, keeps nobody waiting. */
+	if (uidgen_horizon->begun)
+		newest = Max(newest, uidgen_ticket_tick(&uidgen_rules, uidgen_atomic_read(&uidgen_server_words->position) - 1));
 	learn_of_prepared();
 	if (!find_least_bound(&least))
 		return false;
-	*lag = now - (UidgenTick) (least - 1);
+	*lag = newest - (UidgenTick) (least - 1);
 	return true;
 }
 
@@ -301,48 +298,39 @@ find_answer(Answer *answer)
 	LWLockRelease(&uidgen_horizon->lock);
 }
 
-/* What was answered for this place in the present transaction; NULL: nothing. */
-static const Answer *
-former_answer(const SnapshotPlace *place)
-{
-	if (answers_of != uidgen_local_transaction())
-		return NULL;
-	if (first_answer.place.xmax == place->xmax && first_answer.place.running == place->running)
-		return &first_answer;
-	return answers ? hash_search(answers, place, HASH_FIND, NULL) : NULL;
-}
+/*
+ * The answer for a snapshot lies in it, in the counter by which GetSnapshotData() finds that a snapshot
+ * that it has filled is still good: that counts in its own static ones only, and is 0 in each copy
+ * (CopySnapshot()).  So it lives as long as its snapshot, that of a cursor included, and the next one
+ * begins without.  There is no other way to tell whether a snapshot is the same: two that are taken one
+ * after the other may be equal in all else, though a transaction without an id has drawn, held the horizon
+ * and ended in between.
+ */
+#define NOT_ANSWERED 0
+#define NOTHING_KNOWN 1
+#define ANSWERED 2				/* and the tick */
 
-static const Answer *
-keep_answer(const Answer *new)
+static bool
+answer_in(Snapshot snapshot, UidgenTick *tick)
 {
-	HASHCTL		control = {
-		.keysize = sizeof(SnapshotPlace),
-		.entrysize = sizeof(Answer),
-		.hcxt = TopTransactionContext,
-	};
-	Answer	   *answer;
-
-	if (answers_of != uidgen_local_transaction())
+	if (snapshot->snapXactCompletionCount == NOT_ANSWERED)
 	{
-		/* The former ones went with the memory of their transaction. */
-		answers = NULL;
-		answers_of = uidgen_local_transaction();
-		first_answer = *new;
-		return &first_answer;
+		Answer		answer = {.place = place_of(snapshot)};
+
+		find_answer(&answer);
+		snapshot->snapXactCompletionCount =
+			answer.known ? ANSWERED + (uint64) answer.tick : NOTHING_KNOWN;
 	}
-	if (!answers)
-		answers = hash_create("uidgen horizons", 16, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	answer = hash_search(answers, &new->place, HASH_ENTER, NULL);
-	*answer = *new;
-	return answer;
+	if (snapshot->snapXactCompletionCount == NOTHING_KNOWN)
+		return false;
+	*tick = (UidgenTick) (snapshot->snapXactCompletionCount - ANSWERED);
+	return true;
 }
 
 bool
 uidgen_horizon_tick(UidgenTick *tick)
 {
 	Snapshot	snapshot;
-	SnapshotPlace place;
-	const Answer *answer;
 
 	if (RecoveryInProgress())
 		ereport(ERROR,
@@ -357,22 +345,14 @@ uidgen_horizon_tick(UidgenTick *tick)
 				 errhint("Label functions that call uid_horizon() PARALLEL RESTRICTED.")));
 	(void) uidgen_attach();
 	snapshot = ActiveSnapshotSet() ? GetActiveSnapshot() : NULL;
-	if (!snapshot || snapshot->snapshot_type != SNAPSHOT_MVCC || snapshot->takenDuringRecovery)
+	/* The statements of such a transaction have copies of one. */
+	if (snapshot && IsolationUsesXactSnapshot())
+		snapshot = GetTransactionSnapshot();
+	if (!snapshot || !snapshot->copied || snapshot->snapshot_type != SNAPSHOT_MVCC || snapshot->takenDuringRecovery)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the horizon of ids needs a statement with a snapshot of this server")));
-	place = place_of(snapshot);
-
-	answer = former_answer(&place);
-	if (!answer)
-	{
-		Answer		new = {.place = place};
-
-		find_answer(&new);
-		answer = keep_answer(&new);
-	}
-	*tick = answer->tick;
-	return answer->known;
+	return answer_in(snapshot, tick);
 }
 
 void

@@ -7,9 +7,10 @@
  * noted together with a snapshot that was taken after it, and a call goes by the latest note that is
  * not of a later snapshot than its own (holders.h has the notes and their order).
  *
- * A statement calls it more than once: for each row where no index is used, again for each scan, and
- * in the planner.  The first answer for a snapshot is kept, that there is none included: another
- * one in the middle of a scan would pass over rows.
+ * A statement calls it more than once: for each row where no index is used, and again for each scan.
+ * The first answer for a snapshot is kept, that there is none included: another one in the middle of a
+ * scan would pass over rows.  The next statement of a READ COMMITTED transaction has another snapshot, and
+ * asks anew, also in a loop of a function.
  */
 #ifndef UIDGEN_HORIZON_IDS_H
 #define UIDGEN_HORIZON_IDS_H
@@ -27,8 +28,9 @@
 extern bool uidgen_horizon_tick(UidgenTick *tick);
 
 /*
- * How many ticks those who hold this database keep readers behind the clock.  It is no reading: who looks
- * at it goes on to read nothing.  False: likewise.
+ * How many ticks readers of this database are behind the clock, because of those who hold it, or behind the
+ * last id that was drawn where that is ahead of the clock.  It is no reading: who looks at it goes on to read
+ * nothing.  False: likewise.
  */
 extern bool uidgen_horizon_lag(UidgenTick *lag);
 

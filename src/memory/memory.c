@@ -32,7 +32,7 @@ StaticAssertDecl(sizeof(UidgenMemoryHead) == UIDGEN_TICKET_LINE, "the head has a
  * To be raised where what lies in the memory comes to mean something else, though all sizes stay: two
  * versions with the same number and the same sizes use it together.
  */
-#define SHAPE 1
+#define SHAPE 2
 
 static UidgenTicketWords no_words = {.era = {1}};
 

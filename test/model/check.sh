@@ -2,8 +2,9 @@
 # test/model/check.sh
 #	  Searches the models of generator and keeper: generator.pml, and barriers.pml for
 #	  a machine that reorders; that of a shared registry, fleet.pml; and those of
-#	  segments, switch.pml for the buffers of a server and segments.pml for the registry; and
-#	  horizon.pml for readers that go on by id.
+#	  segments, switch.pml for the buffers of a server and segments.pml for the registry;
+#	  horizon.pml for readers that go on by id; and eras.pml for callers that are stopped while
+#	  eras go by.
 #	  Each as it is, to the end and without an error.  Prints TAP.
 #
 #	test/model/check.sh			small bounds: half a minute
@@ -181,6 +182,7 @@ who reads on, an id each	-DTRANSACTIONS=1 -DPOLLS=1 -DTIME=1
 who reads on, ids of a cache	-DWRITERS=1 -DCACHE -DTIME=1
 who reads on, prepared transactions	-DWRITERS=1 -DPREPARES -DTIME=1
 who reads on, another era	-DWRITERS=1 -DERAS=1 -DTIME=1
+who reads on, ids are drawn and held	-DWRITERS=1 -DHOLDS -DTIME=1 -DPOLLS=1
 who reads on, ids ahead of the clock	-DWRITERS=1 -DTIME=0 -DTRANSACTIONS=3
 who reads on, after a start	-DWRITERS=1 -DSTARTED -DTRANSACTIONS=1 -DTIME=1 -DPOLLS=1
 who reads on, ids of before a start	-DWRITERS=1 -DSTARTED -DHOLDS -DTRANSACTIONS=1 -DTIME=0 -DPOLLS=1'
@@ -191,10 +193,21 @@ who reads on, ids of a cache	-DWRITERS=1 -DCACHE -DTRANSACTIONS=3
 who reads on, prepared transactions	-DPREPARES -DTRANSACTIONS=1 -DPOLLS=1 -DTIME=1
 who reads on, another era	-DWRITERS=1 -DERAS=2
 who reads on, the clock is set back	-DWRITERS=1 -DSTEPS=1 -DTIME=1
-who reads on, ids are held	-DWRITERS=1 -DHOLDS -DTIME=1
+who reads on, ids are drawn and held	-DWRITERS=1 -DHOLDS -DTIME=1
+who reads on, ids are drawn and held by two	-DHOLDS -DTRANSACTIONS=1 -DTIME=1 -DPOLLS=1
+who reads on, ids are drawn and held, the clock is set back	-DWRITERS=1 -DHOLDS -DSTEPS=1 -DTIME=0 -DPOLLS=1
+who reads on, ids are drawn and held by a parallel worker, too	-DWRITERS=1 -DHOLDS -DWORKER -DTIME=1 -DPOLLS=1
 who reads on, after a start	-DWRITERS=1 -DSTARTED -DTRANSACTIONS=1 -DTIME=1 -DPOLLS=1
 who reads on, ids of before a start	-DWRITERS=1 -DSTARTED -DHOLDS -DTIME=1 -DPOLLS=0
 who reads on, ids of before a start and a step	-DWRITERS=1 -DSTARTED -DHOLDS -DSTEPS=1 -DTIME=1 -DPOLLS=0'
+
+eras_right_small='
+late notes of the clock	-DCALLERS=1 -DLOOKS=3
+late notes of the clock, more eras	-DCALLERS=1 -DLOOKS=1 -DMARKS=8'
+
+eras_right_large='
+late notes of the clock, two callers	-DLOOKS=1
+late notes of the clock, many eras	-DCALLERS=1 -DMARKS=16'
 
 # What must be found, and the bounds that suffice for it.
 wrong='
@@ -284,7 +297,7 @@ LIMIT_GAP_TOO_SMALL	-DFAILOVERS=1 -DGAP=4
 LIMIT_TWO_FAILOVERS	-DFAILOVERS=2 -DNODES=2'
 
 horizon_wrong='
-NO_BOUND	-DTRANSACTIONS=1 -DTIME=1
+NO_BOUND	-DWRITERS=1 -DTIME=1
 BOUND_GOES_FIRST	-DTRANSACTIONS=1 -DTIME=1
 ANY_SNAPSHOT	-DTRANSACTIONS=1 -DTIME=1
 CACHE_UNCHECKED	-DWRITERS=1 -DCACHE -DTIME=1
@@ -297,9 +310,22 @@ AHEAD_OF_CLOCK	-DWRITERS=1 -DTIME=0 -DTRANSACTIONS=3
 KNOWN_IN_RECOVERY	-DWRITERS=1 -DSTARTED -DTRANSACTIONS=1 -DTIME=1
 HELD_BEFORE_GRANT	-DWRITERS=1 -DSTARTED -DHOLDS -DTRANSACTIONS=1 -DTIME=0 -DPOLLS=0
 START_FORGETS	-DWRITERS=1 -DSTARTED -DHOLDS -DTRANSACTIONS=1 -DTIME=0 -DPOLLS=0
+HOLDS_BEFORE_GRANT	-DWRITERS=1 -DSTARTED -DHOLDS -DTRANSACTIONS=1 -DTIME=0 -DPOLLS=1
+HELD_UNCONFIRMED	-DWRITERS=1 -DHOLDS -DTIME=1 -DPOLLS=1
+HELD_UNCHECKED	-DWRITERS=1 -DHOLDS -DTIME=1 -DPOLLS=1
+CONFIRMED_BY_POSITION	-DWRITERS=1 -DHOLDS -DTIME=1 -DPOLLS=1
+CONFIRMED_FOR_GOOD	-DWRITERS=1 -DHOLDS -DTIME=1 -DPOLLS=1
+BOUND_RAISED	-DWRITERS=1 -DHOLDS -DWORKER -DTIME=1 -DPOLLS=1
 ACCEPTED_FROM_NOTHING	-DWRITERS=1 -DSTARTED -DHOLDS -DSTEPS=1 -DTIME=1 -DPOLLS=0'
 
-# With no rule broken: what is not promised.
+# LIMIT_...: with no rule broken, what is not promised.
+eras_wrong='
+NO_MARK	-DCALLERS=1 -DLOOKS=1
+NOTED_BY_WRITE	-DCALLERS=1 -DLOOKS=1
+CLOCK_BEFORE_ERA	-DCALLERS=1 -DLOOKS=1
+BASE_BEFORE_ERA	-DCALLERS=1 -DLOOKS=1
+LIMIT_ALL_MARKS_PASS	-DCALLERS=1 -DLOOKS=1 -DERAS=4'
+
 fleet_wrong_large='
 LIMIT_TWO_FAILOVERS	-DCALLS=5 -DFAILOVERS=2 -DNODES=2
 LIMIT_NOT_NOTICED	-DNOTICED=0 -DFAILOVERS=1 -DNODES=2
@@ -311,14 +337,16 @@ LIMIT_CLOCK_FURTHER_BEHIND	-DSLACK=1 -DBEHIND=2 -DCALLS=5 -DFAILOVERS=1 -DMOVES=
 case ${MODEL-small} in
 small | rules)
 	right=$right_small barriers_right=$barriers_right_small fleet_right=$fleet_right_small
-	switch_right=$switch_right_small segments_right=$segments_right_small horizon_right=$horizon_right_small optimize=-O0 megabytes=1000 ;;
+	switch_right=$switch_right_small segments_right=$segments_right_small horizon_right=$horizon_right_small
+	eras_right=$eras_right_small optimize=-O0 megabytes=1000 ;;
 large)
 	right=$right_large barriers_right=$barriers_right_large fleet_right=$fleet_right_large
-	switch_right=$switch_right_large segments_right=$segments_right_large horizon_right=$horizon_right_large optimize=-O2 megabytes=3000
+	switch_right=$switch_right_large segments_right=$segments_right_large horizon_right=$horizon_right_large
+	eras_right=$eras_right_large optimize=-O2 megabytes=3000
 	wrong=$wrong$wrong_large fleet_wrong=$fleet_wrong$fleet_wrong_large ;;
 *) echo "Bail out! MODEL is small, rules or large"; exit 1 ;;
 esac
-[ "${MODEL-small}" != small ] || wrong= barriers_wrong= fleet_wrong= switch_wrong= segments_wrong= horizon_wrong=
+[ "${MODEL-small}" != small ] || wrong= barriers_wrong= fleet_wrong= switch_wrong= segments_wrong= horizon_wrong= eras_wrong=
 
 # search BOUNDS...: in the file $model; what the checker says is in the file log.
 search()
@@ -389,6 +417,7 @@ tab=$(printf '\t')
 	printf '%s\n' "$switch_right" | sed "1d; s/^/switch.pml$tab/"
 	printf '%s\n' "$segments_right" | sed "1d; s/^/segments.pml$tab/"
 	printf '%s\n' "$horizon_right" | sed "1d; s/^/horizon.pml$tab/"
+	printf '%s\n' "$eras_right" | sed "1d; s/^/eras.pml$tab/"
 } >right.list
 {
 	printf '%s\n' "$wrong" | sed "1d; s/^/generator.pml$tab/"
@@ -397,6 +426,7 @@ tab=$(printf '\t')
 	printf '%s\n' "$switch_wrong" | sed "1d; s/^/switch.pml$tab/"
 	printf '%s\n' "$segments_wrong" | sed "1d; s/^/segments.pml$tab/"
 	printf '%s\n' "$horizon_wrong" | sed "1d; s/^/horizon.pml$tab/"
+	printf '%s\n' "$eras_wrong" | sed "1d; s/^/eras.pml$tab/"
 } >wrong.list
 count=$(grep -c . right.list)
 echo "1..$((count + $(grep -c . wrong.list)))"

@@ -12,7 +12,9 @@
  *
  *	- writers: the bound, the look at the clock in another era, the draw, ids of an earlier
  *	  transaction (CACHE), the end; or PREPARE, and the end without the process (PREPARES);
- *	- an application that stores an id of an earlier transaction (HOLDS);
+ *	- an application that stores an id of an earlier transaction, before or after it draws one in the same
+ *	  transaction, or alone (HOLDS);
+ *	- a parallel worker of the first writer's, which draws and holds in its transaction (WORKER);
  *	- the reader: its snapshot, the reading with the move of the position, the bounds one by one, the
  *	  prepared ones, the note with a later snapshot, and the answer;
  *	- the clock, which goes on, and is set back STEPS times;
@@ -82,6 +84,10 @@ bool known = false;		/* what was prepared before is in the table */
 bool begun = false;		/* ids were drawn or held since */
 bool before = false;	/* a transaction that was prepared before has not ended */
 #endif
+#ifdef WORKER
+byte working = 0;		/* 0: not begun; 2: it has ended */
+byte worked = NONE;		/* the lowest tick that the worker has stored */
+#endif
 #ifdef HOLDS
 byte pool = 0;			/* 0: none; else one more than a position that the application has */
 #endif
@@ -92,6 +98,16 @@ bool P8_within_clock = true;
 /* Transactions that have ended: the tick of the id, and which commit it was. */
 byte tick_of[ALL];
 byte commit_of[ALL];
+
+inline lower_bound(wanted)
+{
+	atomic {
+		if
+		:: bound[w] == 0 || bound[w] > wanted -> bound[w] = wanted
+		:: else
+		fi
+	}
+}
 
 inline end_transaction(n, tick)
 {
@@ -135,53 +151,131 @@ proctype prepared_before(byte tick)
 }
 #endif
 
+#ifdef HOLDS
+/* uid_hold() of an id that the application has; a transaction that is refused is rolled back, or goes on without it. */
+inline hold_from_pool()
+{
+#ifdef STARTED
+#ifndef BUG_HELD_BEFORE_GRANT
+	if
+	:: era == 1 -> goto refused
+	:: else
+	fi;
+#endif
+#ifndef BUG_START_FORGETS
+	c = clock;
+	begin_run(c);
+#endif
+#endif
+	b = bound[w];
+	if
+#ifdef BUG_HELD_UNCONFIRMED
+	:: b != 0 && b <= TICK(held) + 1
+#else
+	:: from <= TICK(held) + 1
+#endif
+	:: else ->
+		lower_bound(TICK(held) + 1);
+#ifndef BUG_HELD_UNCHECKED
+		if
+		:: read_to > TICK(held) -> goto refused
+		:: read_to > TICK(held) && stored != NONE -> goto store
+		:: else
+		fi;
+#endif
+		from = MIN(from, TICK(held) + 1)
+	fi;
+	stored = MIN(stored, TICK(held))
+}
+#endif
+
+/* From where on all that the transaction draws or holds is held, as readings that have not seen its bound are below. */
+inline confirm(tick)
+{
+	r = read_to;
+#ifdef BUG_CONFIRMED_BY_POSITION
+	r = 0;
+#endif
+	from = MIN(from, MAX(tick, r) + 1)
+#ifdef BUG_BOUND_RAISED
+	;
+	if
+	:: r > tick && bound[w] == tick + 1 -> bound[w] = r + 1
+	:: else
+	fi
+#endif
+}
+
+#ifdef WORKER
+/* Of a parallel query of the first writer's, in whose transaction it draws and holds. */
+proctype worker()
+{
+	byte from = NONE;
+	byte p, b, c, r, id, held;
+	byte stored = NONE;
+	byte w = 0;
+
+end:
+	working == 1;
+	p = position;
+	b = TICK(p);
+	lower_bound(b + 1);
+	confirm(b);
+	c = clock;
+	atomic { id = MAX(position, FIRST(c)); position = id + 1 };
+	stored = TICK(id);
+	if
+	:: atomic { pool != 0 -> held = pool - 1; pool = 0 }; hold_from_pool()
+	:: true
+	fi;
+store:
+refused:
+	atomic { worked = stored; working = 2 }
+}
+#endif
+
 proctype writer(byte w)
 {
 	byte done = 0;
 	byte seen = 0;		/* the era in which it last looked at the clock */
 	byte kept = NONE;	/* a position from an earlier transaction */
-	byte p, e, c, r, b, id, n;
+	byte from = NONE;	/* held_from */
+	byte p, e, c, r, b, id, held, stored, n;
 
 	do
 	:: done < TRANSACTIONS ->
 		n = w * TRANSACTIONS + done;
+		stored = NONE;
 #ifdef STARTED
 		look_for_prepared();
 #endif
 #ifdef HOLDS
-		/* uid_hold() */
 		if
-		:: pool != 0 ->
-			id = pool - 1;
-			pool = 0;
-#ifdef STARTED
-#ifndef BUG_HELD_BEFORE_GRANT
+		:: atomic { pool != 0 -> held = pool - 1; pool = 0 };
+			hold_from_pool();
 			if
-			:: era == 1 -> goto refused
-			:: else
-			fi;
-#endif
-#ifndef BUG_START_FORGETS
-			c = clock;
-			begin_run(c);
-#endif
-#endif
-			bound[w] = TICK(id) + 1;
-			if
-			:: read_to > TICK(id) -> bound[w] = 0; goto refused
-			:: else -> goto store
+			:: true -> goto store
+			:: true
 			fi
 		:: true
 		fi;
 #endif
 #ifndef BUG_NO_BOUND
+#if defined(STARTED) && !defined(BUG_HOLDS_BEFORE_GRANT)
+		/* Before the first grant the position says nothing; the look in the first era holds. */
+		if
+		:: era == 1 -> goto look
+		:: else
+		fi;
+#endif
 		p = position;
 		b = TICK(p);
 		if
 		:: kept != NONE && TICK(kept) < b -> b = TICK(kept)
 		:: else
 		fi;
-		bound[w] = b + 1;
+		lower_bound(b + 1);
+		confirm(b);
 #endif
 #ifndef BUG_CACHE_UNCHECKED
 		if
@@ -197,10 +291,9 @@ look:
 			kept = NONE;		/* of another era */
 #ifndef BUG_BOUND_STAYS
 			p = position;
-			if
-			:: bound[w] > TICK(p) + 1 -> bound[w] = TICK(p) + 1
-			:: else
-			fi;
+			b = TICK(p);
+			lower_bound(b + 1);
+			confirm(b);
 #endif
 #ifdef STARTED
 			begin_run(c);
@@ -231,24 +324,41 @@ look:
 				:: TICK(id) == TICK(id + 1) -> kept = id + 1; position = id + 2
 				:: position = id + 1
 				fi
-#elif defined(HOLDS)
-				if
-				:: pool = id + 2; position = id + 2
-				:: position = id + 1
-				fi
 #else
 				position = id + 1
 #endif
 			}
 		fi;
+#ifdef WORKER
+		if
+		:: working == 0 -> working = 1
+		:: true
+		fi;
+#endif
+#ifdef HOLDS
+		if
+		:: atomic { pool != 0 -> held = pool - 1; pool = 0; stored = MIN(stored, TICK(id)) };
+			hold_from_pool()
+		:: pool == 0 -> pool = id + 1		/* for later */
+		:: stored = MIN(stored, TICK(id))
+		fi;
+#else
+		stored = TICK(id);
+#endif
 store:
+#ifdef WORKER
+		/* The leader ends after its worker. */
+		if
+		:: atomic { working == 2 -> stored = MIN(stored, worked); working = 3 }
+		:: working == 0 || working == 3
+		fi;
+#endif
 		if
 		:: true ->
 #ifdef BUG_BOUND_GOES_FIRST
 			bound[w] = 0;
 #endif
-			atomic { end_transaction(n, TICK(id)) };
-			bound[w] = 0
+			atomic { end_transaction(n, stored) }
 #ifdef PREPARES
 		:: true ->
 #ifndef BUG_PREPARE_FORGETS
@@ -256,10 +366,17 @@ store:
 #endif
 			bound[w] = 0;
 			/* By another process.  What is in the table is dead once it has ended. */
-			atomic { end_transaction(n, TICK(id)); prepared[w] = 0 }
+			atomic { end_transaction(n, stored); prepared[w] = 0 }
 #endif
 		fi;
 refused:
+#ifdef WORKER
+		working != 1;
+#endif
+		bound[w] = 0;
+#ifndef BUG_CONFIRMED_FOR_GOOD
+		from = NONE;
+#endif
 		done++
 	:: else -> break
 	od
@@ -377,7 +494,7 @@ again:
 
 proctype time()
 {
-	do
+end:	do
 	:: atomic { passed < TIME -> clock++; passed++ }
 #ifdef STARTED
 	/* Not before: nothing remembers what readers were told. */
@@ -396,7 +513,7 @@ proctype keeper()
 	byte followed = 0;
 	byte p;
 
-	do
+end:	do
 	:: era == 1 -> position = FIRST(clock); era++
 	:: era != 1 && followed < steps ->
 		followed = steps;
@@ -456,6 +573,9 @@ init
 		:: else -> break
 		od;
 		run reader();
+#ifdef WORKER
+		run worker();
+#endif
 		run time();
 		run keeper();
 		if

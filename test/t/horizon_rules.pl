@@ -110,6 +110,26 @@ $reader->query_safe('DECLARE two CURSOR FOR SELECT uid_horizon() FROM event; SEL
 cmp_ok($reader->query_safe('FETCH two'), '>', $one, 'a cursor with a later snapshot');
 is($reader->query_safe('FETCH one'), $one, '... does not change the answer of the former one');
 $reader->query_safe('COMMIT');
+
+# In READ COMMITTED each statement is told anew, also where its snapshot is equal to the one before: of a transaction that has drawn
+# and has no transaction id, no snapshot knows.  A loop in one statement has a snapshot for each turn.
+my $looping = session();
+$writer->query_safe('BEGIN; SELECT uid_next()');
+$id = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id');
+my ($loop_pid) = $looping->query_safe('SELECT pg_backend_pid()');
+$looping->query_until(qr/begins/,
+	"\\echo begins\nDO 'BEGIN WHILE coalesce(uid_horizon(), 0) < $id LOOP PERFORM pg_sleep(0.01); END LOOP; END';\n\\echo 'has ended'\n");
+ok($node->poll_query_until('postgres', "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = $loop_pid"), 'a loop that polls');
+$reader->query_safe('BEGIN; DECLARE before CURSOR FOR SELECT uid_horizon() FROM generate_series(1, 2)');
+$said = $reader->query_safe('FETCH before');
+cmp_ok($said, '<', $id, 'a transaction without a transaction id holds it back');
+$writer->query_safe('COMMIT');
+ok(poll_until(sub { $reader->query_safe('SELECT uid_horizon()') >= $id }), 'it has ended: a reader that goes on in its transaction is told');
+is($reader->query_safe('FETCH before'), $said, '... and what its cursor was told stays');
+$reader->query_safe('COMMIT');
+like($looping->query('SELECT 1'), qr/has ended/, '... and so is a loop in one statement');
+$looping->quit;
+
 like($node->safe_psql('postgres', 'SET enable_seqscan = off; EXPLAIN (COSTS OFF) SELECT * FROM event WHERE id > 1 AND id <= uid_horizon() ORDER BY id LIMIT 10'),
 	qr/Index Cond: \(\(id > '?1'?(?:::bigint)?\) AND \(id <= uid_horizon\(\)\)\)/, 'it is an index condition');
 
@@ -149,6 +169,10 @@ is($writer->query_safe("SELECT uid_hold($own)"), $own, 'an id of the same transa
 $writer->query_safe(qq{DO \$\$ BEGIN PERFORM uid_hold(1); EXCEPTION WHEN serialization_failure THEN NULL; END \$\$});
 is($node->safe_psql('postgres', 'SELECT count(*) FILTER (WHERE id > 1) FROM uidgen.horizon_holders'), '1', 'one that is refused holds nothing');
 $writer->query_safe('COMMIT');
+becomes_final($own, 'that transaction has ended');
+$writer->query("SELECT uid_hold($own)");
+like($writer->{stderr}, qr/readers have passed the id $own/, '... and in the next one of its session the id is as any other');
+$writer->{stderr} = '';
 $node->safe_psql('postgres', q{CREATE TABLE held (LIKE event INCLUDING ALL);
 	CREATE FUNCTION hold_id() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.id := uid_hold(NEW.id); RETURN NEW; END';
 	CREATE TRIGGER hold_id BEFORE INSERT ON held FOR EACH ROW EXECUTE FUNCTION hold_id()});

@@ -1,8 +1,10 @@
 # Proves that a crash stops nobody, although it leaves the grant in use up to a window
 # ahead of the clock, which may be far more than uidgen.max_ahead: ids go on at once,
 # ahead of the clock by as much; crash after crash, until another worker id is nearer to
-# the clock.  If the clock was set back, another worker id has the true time at once,
-# however long the window is.  If there is no other worker id, calls wait for the clock.  pg_regress can neither kill nor wait.
+# the clock; and readers that go on by id are behind by as much, and are told so.  If
+# the clock was set back, another worker id has the true time at once, however long the
+# window is.  If there is no other worker id, calls wait for the clock.  pg_regress can
+# neither kill nor wait.
 
 use strict;
 use warnings;
@@ -69,6 +71,12 @@ sub draws
 	return $worker;
 }
 
+# How far readers that go on by id are behind, in whole seconds.
+sub lag
+{
+	return query('SELECT round(extract(epoch FROM horizon_lag)) FROM uidgen.status');
+}
+
 sub worker_ids
 {
 	return query('SELECT count(*) FROM uidgen.worker_node');
@@ -89,13 +97,17 @@ foreach my $max_ahead ('1s', '0')
 	my $worker = draws(0, '', "$name: ids are drawn");
 	like(reason(), qr/^It was never used before\.$/, "$name: the log says why this worker id");
 	crash($node);
+	is(lag(), 0, "$name: after a crash readers have all that there is");
 	is(draws(60, 'crash', "$name: after a crash ids go on at once, a window ahead"), $worker, "$name: with the same worker id");
+	is(lag(), 60, "$name: and readers are behind them by as much");
 	like(reason(), qr/^This server had it before\. Its grant begins 60\d{3} ms ahead of the clock\.$/, "$name: the log says so");
 	is(query('SELECT clock_steps FROM uidgen.status'), '0', "$name: it is no step of the clock");
 	elapse(30);
 	draws(30, 'crash', "$name: the clock comes nearer");
+	is(lag(), 30, "$name: and readers, too");
 	elapse(31);
-	draws(0, '', "$name: and when it is there, ids have its time");
+	is(lag(), 0, "$name: when it is there, they have all");
+	draws(0, '', "$name: and ids have its time");
 	is(worker_ids(), 1, "$name: one worker id does for it");
 	$node->stop;
 }

@@ -29,6 +29,7 @@ static UidgenTicketWords words;
 static UidgenTicketRules rules;
 static UidgenAtomic bound;
 static UidgenAtomic read_to;
+static uint64_t held_from;
 
 static uint64_t
 word(UidgenAtomic *atomic)
@@ -55,6 +56,19 @@ begin(void)
 	uidgen_ticket_init(&words);
 	uidgen_atomic_init(&bound, 0);
 	uidgen_atomic_init(&read_to, 0);
+	held_from = UIDGEN_HORIZON_HOLDS_NOTHING;
+}
+
+static void
+hold(void)
+{
+	uidgen_horizon_hold(&words, &rules, &bound, &read_to, &held_from);
+}
+
+static bool
+hold_older(UidgenTick tick)
+{
+	return uidgen_horizon_hold_older(&bound, &read_to, &held_from, tick);
 }
 
 static void
@@ -109,8 +123,40 @@ test_bounds(void)
 
 	begin();
 	open_era(POSITION(50, 3), 50);
-	uidgen_horizon_hold(&words, &rules, &bound);
+	hold();
 	is(word(&bound), 51, "who is about to draw holds the tick of the position");
+	is(held_from, 51, "... for sure, if no reader is beyond it");
+	uidgen_atomic_write(&read_to, 55);
+	open_era(POSITION(52, 0), 50);
+	hold();
+	is(word(&bound), 51, "in a later era it holds what it did");
+	is(held_from, 51, "... for sure, wherever readers are by now");
+	open_era(POSITION(40, 0), 50);
+	hold();
+	is(word(&bound), 41, "in an era that begins lower it holds that");
+	is(held_from, 51, "... for sure where it did before, as readers are above");
+	uidgen_atomic_write(&read_to, 45);
+	hold();
+	is(held_from, 46, "... or from where they are");
+
+	begin();
+	hold();
+	is(word(&bound), 0, "before the first grant nothing is held");
+	is(held_from, UIDGEN_HORIZON_HOLDS_NOTHING, "... nor noted");
+	/* The era, the position, the bound twice, and read_to. */
+	begin();
+	open_era(POSITION(50, 3), 50);
+	meddle_before(3, raise_to_60);
+	hold();
+	is(word(&bound), 51, "readers have passed the position before the bound is there");
+	is(held_from, 61, "... so it does not hold them back below");
+	ok(!hold_older(50) && !hold_older(59), "... and no older id is held there");
+	ok(hold_older(60), "... but where they have come to");
+	begin();
+	open_era(POSITION(50, 3), 50);
+	meddle_before(5, raise_to_60);
+	hold();
+	ok(!hold_older(50), "the same where that is not certain");
 }
 
 static void
@@ -138,42 +184,52 @@ test_older(void)
 {
 	begin();
 	uidgen_atomic_write(&read_to, 50);
-	ok(!uidgen_horizon_hold_older(&bound, &read_to, 49), "an older id: readers have passed its tick");
+	ok(!hold_older(49), "an older id: readers have passed its tick");
 	is(word(&bound), 0, "... and nothing is held");
-	ok(uidgen_horizon_hold_older(&bound, &read_to, 50), "they have come to its tick");
+	ok(hold_older(50), "they have come to its tick");
 	is(word(&bound), 51, "... which is held");
-	ok(uidgen_horizon_hold_older(&bound, &read_to, 50), "it is held already");
 	uidgen_atomic_write(&read_to, 70);
-	ok(uidgen_horizon_hold_older(&bound, &read_to, 50), "... though readings have begun above it");
-	ok(uidgen_horizon_hold_older(&bound, &read_to, 60), "... and so is what lies above it");
+	ok(hold_older(50), "it is held already, though readings have begun above it");
+	ok(hold_older(60), "... and so is what lies above it");
 	is(word(&bound), 51, "... by the same bound");
-	ok(!uidgen_horizon_hold_older(&bound, &read_to, 49), "what lies below it is not");
+	ok(!hold_older(49), "what lies below it is not");
 	is(word(&bound), 51, "... and does not change the bound");
-	lower_to_60();
 	uidgen_atomic_write(&read_to, 40);
-	ok(uidgen_horizon_hold_older(&bound, &read_to, 50), "below the bound, but no reader has passed it");
-	is(word(&bound), 51, "... is held as well");
+	ok(hold_older(45), "below the bound, but no reader has passed it");
+	is(word(&bound), 46, "... is held as well");
+	uidgen_atomic_write(&read_to, 70);
+	ok(hold_older(45), "... and from then on for sure");
 
-	/* The bound is read, then read_to, then the bound twice, by lower(), and read_to again. */
+	/* The bound of a leader that its workers write, too. */
+	begin();
+	lower_to_40();
+	uidgen_atomic_write(&read_to, 60);
+	ok(!hold_older(50), "another process of the transaction has a lower bound: this one does not know since when");
+	ok(hold_older(60), "... and looks where readers are");
+	is(word(&bound), 41, "... and leaves that bound");
+
+	/* read_to is read, then the bound twice, by lower(), and read_to again. */
 	begin();
 	uidgen_atomic_write(&read_to, 30);
-	meddle_before(5, raise_to_60);
-	ok(!uidgen_horizon_hold_older(&bound, &read_to, 50), "a reading has begun before it was held");
-	is(word(&bound), 0, "... so it is not held any longer");
+	meddle_before(4, raise_to_60);
+	ok(!hold_older(50), "a reading has begun before it was held");
+	ok(!hold_older(50), "... and it is not held after that");
 	begin();
 	uidgen_atomic_write(&read_to, 30);
 	uidgen_atomic_write(&bound, uidgen_horizon_bound(80));
-	meddle_before(5, raise_to_60);
-	ok(!uidgen_horizon_hold_older(&bound, &read_to, 50), "the same where the transaction has drawn");
-	is(word(&bound), 81, "... and it holds what it did");
+	held_from = uidgen_horizon_bound(80);
+	meddle_before(4, raise_to_60);
+	ok(!hold_older(50), "the same where the transaction has drawn");
+	uidgen_atomic_write(&read_to, 90);
+	ok(hold_older(80), "... and it holds what it did");
 	begin();
 	uidgen_atomic_write(&read_to, 30);
-	meddle_before(5, raise_to_40);
-	ok(uidgen_horizon_hold_older(&bound, &read_to, 50), "a reading has begun, but below it");
+	meddle_before(4, raise_to_40);
+	ok(hold_older(50), "a reading has begun, but below it");
 	begin();
 	uidgen_atomic_write(&read_to, 30);
-	meddle_before(5, raise_to_60);
-	ok(uidgen_horizon_hold_older(&bound, &read_to, 60), "... or just up to it");
+	meddle_before(4, raise_to_60);
+	ok(hold_older(60), "... or just up to it");
 	is(word(&bound), 61, "... so it is held");
 }
 
@@ -324,6 +380,13 @@ hold_and_read(void)
 }
 
 static void
+open_at_60(void)
+{
+	uidgen_ticket_init(&words);
+	open_era(POSITION(60, 0), 60);
+}
+
+static void
 hold_and_read_elsewhere(void)
 {
 	elsewhere(hold_and_read);
@@ -335,6 +398,8 @@ test_barriers(void)
 	int			old_positions = 0;
 	int			false_alarms = 0;
 	int			missed_bounds = 0;
+	int			late = 0;
+	int			stale = 0;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
 	{
@@ -353,10 +418,25 @@ test_barriers(void)
 		meddle_before(2, hold_and_read_elsewhere);
 		uidgen_horizon_raise(&read_to, 60);
 		missed_bounds += uidgen_atomic_read(&bound) == 0;
+
+		begin_reordered(seed);
+		elsewhere(hold_and_read);
+		late += hold_older(50);
+
+		begin();
+		memset(&reordered, 0, sizeof(reordered));
+		reorder(seed);
+		(void) uidgen_atomic_read(&words.position);
+		reordered_read_barrier();
+		elsewhere(open_at_60);
+		hold();
+		stale += held_from < uidgen_horizon_bound(60);
 	}
 	reorder(0);
 	is_int(old_positions, 0, "who sees an era sees no position from before it");
 	is_int(false_alarms, 0, "who sees what readers were told sees a position as high");
+	is_int(late, 0, "who finds a bound that another process of the transaction has lowered sees who has read before");
+	is_int(stale, 0, "who sees that there was a grant sees a position of it");
 	is_int(missed_bounds, 0, "who finds read_to raised by another sees the bounds that were set before");
 }
 
@@ -394,6 +474,7 @@ typedef struct Writer
 	pthread_t	thread;
 	int			number;
 	uint64_t	random;
+	uint64_t	held_from;
 	uint64_t	kept;			/* ids that were used in a later transaction */
 	uint64_t	refused;		/* ... and that were not */
 	uint64_t	passed;
@@ -445,7 +526,8 @@ enter_era(Writer *writer, UidgenTick now)
 	UidgenTick	told;
 	UidgenTick	tick;
 
-	uidgen_horizon_hold(&stress.words, &stress_rules, &stress.bound[writer->number]);
+	uidgen_horizon_hold(&stress.words, &stress_rules, &stress.bound[writer->number], &stress.read_to,
+						&writer->held_from);
 	if (!uidgen_horizon_passed(&stress.words, &stress_rules, &stress.read_to, now, &told, &tick))
 		return;
 	COUNT(writer->passed);
@@ -493,22 +575,29 @@ writer_main(void *argument)
 	while (!GET(stress.stop))
 	{
 		UidgenTick	tick = 0;
+		bool		draws = kept == 0 || next_random(&writer->random) % 2 == 0;
+		bool		holds = kept != 0 && (!draws || next_random(&writer->random) % 2 == 0);
+		UidgenTick	older = kept;
 
-		if (kept != 0 && uidgen_horizon_hold_older(own, &stress.read_to, kept))
+		writer->held_from = UIDGEN_HORIZON_HOLDS_NOTHING;
+		if (draws)
 		{
-			tick = kept;
+			uidgen_horizon_hold(&stress.words, &stress_rules, own, &stress.read_to, &writer->held_from);
+			tick = draw(writer, &era);
+			kept = next_random(&writer->random) % 3 == 0 ? draw(writer, &era) : 0;
+		}
+		else
+			kept = 0;
+		/* By itself, or after a draw; the lower of both is what readers must not pass. */
+		if (holds && uidgen_horizon_hold_older(own, &stress.read_to, &writer->held_from, older))
+		{
+			tick = tick == 0 ? older : uidgen_tick_lower(tick, older);
 			COUNT(writer->kept);
 		}
-		else if (kept != 0)
+		else if (holds)
 			COUNT(writer->refused);
-		kept = 0;
 		if (tick == 0)
-		{
-			uidgen_horizon_hold(&stress.words, &stress_rules, own);
-			tick = draw(writer, &era);
-			if (next_random(&writer->random) % 3 == 0)
-				kept = draw(writer, &era);
-		}
+			tick = FAR * 2;		/* it stores nothing */
 		for (uint64_t n = next_random(&writer->random) % 4; n > 0; n--)
 			step_aside();
 		lock();

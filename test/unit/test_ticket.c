@@ -196,7 +196,7 @@ test_no_grant(void)
 	memset(&words, 0x55, sizeof(words));
 	uidgen_ticket_init(&words);
 	is(word(&words.era), 1, "new words: the era is odd");
-	ok((word(&words.clock_high) | word(&words.limit) | word(&words.renew_at) |
+	ok((word(&words.clock_high) | word(&words.clock_base) | word(&words.limit) | word(&words.renew_at) |
 		word(&words.clock_before) | word(&words.constant) |
 		word(&words.opened) | word(&words.opened_at) |
 		word(&words.opened_cause) | word(&words.ahead) |
@@ -250,8 +250,8 @@ test_clock(void)
 	is(uidgen_ticket_clock_high(&words), 107, "but not a lower tick");
 	uidgen_ticket_note_clock(&words, &rules, ticket.era + 2, 110);
 	is(uidgen_ticket_clock_high(&words), 107, "nor is the clock of another era noted");
-	/* after the looks at clock_high and the limit */
-	meddle_before(3, note_108);
+	/* after the looks at clock_base, clock_high and the limit */
+	meddle_before(4, note_108);
 	uidgen_ticket_note_clock(&words, &rules, ticket.era, 109);
 	is(uidgen_ticket_clock_high(&words), 109, "one that another caller comes before is noted all the same");
 	refuses(201, 1, ROW, UIDGEN_TICKET_NO_GRANT, "the clock leaps beyond the grant");
@@ -293,20 +293,74 @@ test_late_notes(void)
 	ok(delayed > 1, "late note: the era ended meanwhile");
 	is(noted, 0, "late note: the next one does not see the clock of the last");
 
-	/* Several eras may pass, but for a multiple of what the mark tells apart. */
-	for (int before = 0; before < 2; before++)
+	/* A caller may be stopped for hours: a million eras may pass, less one. */
+	begin_grant();
+	uidgen_ticket_begin(&words, &ticket);
+	noted = 0;
+	for (int eras = 1; eras < 1 << 20; eras++)
 	{
-		begin_grant();
-		if (before > 0)
-			begin_next_era();
-		uidgen_ticket_begin(&words, &ticket);
-		for (int eras = 1; eras < 1 << UIDGEN_TICKET_ERA_BITS; eras++)
-		{
-			begin_next_era();
-			uidgen_ticket_note_clock(&words, &rules, ticket.era, 190);
-			is(uidgen_ticket_clock_high(&words), 120, "late note: nor do those after it");
-		}
+		begin_next_era();
+		uidgen_ticket_note_clock(&words, &rules, ticket.era, 190);
+		noted += uidgen_ticket_clock_high(&words) != 120;
 	}
+	is(noted, 0, "late note: nor do those after it");
+}
+
+#define BASE (INT64_C(1) << 50)	/* where the clock is */
+#define ROOM ((INT64_C(1) << 44) - 1)	/* what clock_high can count from its base */
+
+/* The clock goes on, and the keeper looks; does it begin an era? */
+static void
+goes_on(UidgenTick now, bool want, const char *name)
+{
+	uint64_t	era = word(&words.era);
+
+	uidgen_ticket_begin(&words, &ticket);
+	(void) look(now);
+	is(uidgen_ticket_clock_high(&words), (uint64_t) now, name);
+	bound(10, 3, 20, 15, (uint64_t) now);
+	is(word(&words.era), want ? era + 2 : era, want ? "... another era begins" : "... the era goes on");
+	is(uidgen_ticket_clock_high(&words), (uint64_t) now, "... and the same is known");
+	takes((uint64_t) now, 1, ROW, POSITION(now, 0), "... and ids go on");
+}
+
+static void
+test_base(void)
+{
+	begin_grant();
+	rules.last_tick = INT64_C(1) << 55;
+	uidgen_ticket_close(&words);
+	open_era(&words, &rules, POSITION(BASE, 0), POSITION(BASE + ROOM + 100, 0), POSITION(BASE + ROOM + 100, 0),
+			 CONSTANT, BASE, BASE);
+	is(uidgen_ticket_clock_high(&words), BASE, "a base: the clock is there");
+	goes_on(BASE + 1, false, "a tick beyond its base");
+	goes_on(BASE + ROOM / 2, false, "as far as the middle of what can be counted");
+	goes_on(BASE + ROOM / 2 + 1, true, "beyond it");
+	is(word(&words.clock_base), BASE + ROOM / 2 + 1, "... with a base of its own");
+	goes_on(BASE + ROOM / 2 + 2, false, "a tick beyond that");
+
+	uidgen_ticket_close(&words);
+	open_era(&words, &rules, POSITION(BASE, 0), POSITION(BASE + ROOM + 100, 0), POSITION(BASE + ROOM + 100, 0),
+			 CONSTANT, BASE, BASE);
+	uidgen_ticket_begin(&words, &ticket);
+	(void) look(BASE - 50);
+	is(uidgen_ticket_clock_high(&words), BASE, "a clock that is below its base is not noted");
+	bound(10, 3, 20, 15, BASE + ROOM / 2 + 1);
+	is(uidgen_ticket_clock_high(&words), BASE + ROOM / 2 + 1, "... where the keeper comes before any caller, it is");
+	uidgen_ticket_close(&words);
+	open_era(&words, &rules, POSITION(BASE, 0), POSITION(BASE + ROOM + 100, 0), POSITION(BASE + ROOM + 100, 0),
+			 CONSTANT, BASE, BASE);
+	uidgen_ticket_begin(&words, &ticket);
+	(void) look(BASE + ROOM);
+	is(uidgen_ticket_clock_high(&words), BASE + ROOM, "the furthest that can be counted");
+	(void) look(BASE + ROOM + 50);
+	is(uidgen_ticket_clock_high(&words), BASE + ROOM, "beyond it counts as there");
+
+	uidgen_ticket_close(&words);
+	open_era(&words, &rules, POSITION(BASE, 0), POSITION(BASE + ROOM, 0), POSITION(BASE + ROOM, 0),
+			 CONSTANT, BASE, BASE);
+	bound(10, 3, 20, 15, BASE + ROOM + 50);
+	is(word(&words.clock_base), BASE, "a leap that no grant follows begins no era");
 }
 
 /* Another caller takes what the tick has left. */
@@ -919,6 +973,8 @@ test_extremes(void)
 		good = good && take(last_tick - 1, last_capacity, REST) == UIDGEN_TICKET_GOOD &&
 			ticket.first + ticket.count - 1 == limit;
 		ok(good, "extreme: %s: ids go to the last granted tick", extremes[i].name);
+		/* The keeper comes often enough for clock_high not to run out of bits. */
+		bound(extremes[i].ahead, burst, crash, step, last_tick - 1);
 		good = take(last_tick - 1, 1, ROW) == UIDGEN_TICKET_NO_GRANT &&
 			take(last_tick, 1, BLOCK) == UIDGEN_TICKET_NO_GRANT &&
 			take(last_tick, last_capacity, REST) == UIDGEN_TICKET_NO_GRANT &&
@@ -1473,6 +1529,7 @@ main(void)
 	test_no_grant();
 	test_clock();
 	test_late_notes();
+	test_base();
 	test_blocks();
 	test_rests();
 	test_set_back();
