@@ -3,10 +3,10 @@
 --
 -- uid_partitions() and uid_drop_partitions() add what uid_layout_info() says of the layout, and the
 -- present time: the functions that do the work cannot know in which schema that one is, and take the
--- time from nobody else.
+-- time from nobody else.  What is printed and run goes through 63_statements.sql.
 --
 
-CREATE FUNCTION uidgen.find_partitioned("table" regclass, OUT schema text, OUT name text)
+CREATE FUNCTION uidgen.find_partitioned("table" regclass, OUT schema oid, OUT name text, OUT shown text, OUT written text, OUT key name)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -14,11 +14,9 @@ AS $$
 DECLARE
 	parent record;
 BEGIN
-	SELECT CASE c.relpersistence WHEN 't' THEN 'pg_temp' ELSE n.nspname END AS schema,
-			c.relname AS name, p.partstrat, p.partnatts, a.atttypid
+	SELECT c.relnamespace AS schema, c.relname AS name, uidgen.tame(c.relname) AS shown, p.partstrat, p.partnatts, a.atttypid, a.attname
 		INTO parent
 		FROM pg_class AS c
-			JOIN pg_namespace AS n ON n.oid = c.relnamespace
 			LEFT JOIN pg_partitioned_table AS p ON p.partrelid = c.oid
 			LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0]
 		WHERE c.oid = "table";
@@ -26,25 +24,75 @@ BEGIN
 		RAISE EXCEPTION 'there is no table with OID %', "table"::oid
 			USING ERRCODE = 'undefined_table';
 	ELSIF parent.partstrat IS NULL THEN
-		RAISE EXCEPTION 'table "%" is not partitioned', parent.name
+		RAISE EXCEPTION 'table "%" is not partitioned', parent.shown
 			USING ERRCODE = 'wrong_object_type',
 				HINT = 'Create it with PARTITION BY RANGE (id), where id is the bigint column that holds the ids.';
 	ELSIF parent.partstrat <> 'r' OR parent.partnatts <> 1 OR parent.atttypid IS DISTINCT FROM 'bigint'::regtype THEN
-		RAISE EXCEPTION 'table "%" is not partitioned by the range of one bigint column', parent.name
+		RAISE EXCEPTION 'table "%" is not partitioned by the range of one bigint column', parent.shown
 			USING ERRCODE = 'wrong_object_type',
-				DETAIL = format('It is partitioned by %s.', pg_get_partkeydef("table")),
+				DETAIL = format('It is partitioned by %s.', uidgen.tame(pg_get_partkeydef("table"))),
 				HINT = 'Create it with PARTITION BY RANGE (id), where id is the bigint column that holds the ids.';
 	END IF;
+	PERFORM uidgen.refuse_other_owners(ARRAY["table"::oid]);
 	schema := parent.schema;
 	name := parent.name;
+	shown := parent.shown;
+	written := uidgen.write_relation("table");
+	key := parent.attname;
 END
 $$;
-COMMENT ON FUNCTION uidgen.find_partitioned(regclass) IS 'schema and name of a table that is partitioned by the range of ids; an error for others';
+COMMENT ON FUNCTION uidgen.find_partitioned(regclass) IS 'schema, name and key of a table of the current role that is partitioned by the range of ids; an error for others';
+
+-- Those that have a beginning and an end; what has no end of its own has the largest or smallest number.
+CREATE FUNCTION uidgen.list_partitions("table" regclass, OUT relation oid, OUT low bigint, OUT high bigint, OUT detaching boolean) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+	SELECT c.oid, coalesce(nullif(b[1], 'MINVALUE')::bigint, -9223372036854775808), coalesce(nullif(b[2], 'MAXVALUE')::bigint, 9223372036854775807), i.inhdetachpending
+		FROM pg_inherits AS i
+			JOIN pg_class AS c ON c.oid = i.inhrelid
+			CROSS JOIN LATERAL regexp_match(pg_get_expr(c.relpartbound, c.oid), '^FOR VALUES FROM \(''?(MINVALUE|-?\d+)''?\) TO \(''?(MAXVALUE|-?\d+)''?\)$') AS b
+		WHERE i.inhparent = "table" AND b IS NOT NULL
+		ORDER BY 2, 1;
+$$;
+COMMENT ON FUNCTION uidgen.list_partitions(regclass) IS 'the partitions of a table by range, and the ids that they are for, in their order';
+
+-- A hash takes the place of the end of a name that is too long, so that tables of different names have partitions
+-- of different names.  A byte is left for the underscore that begins the name of a partition's array type: a longer
+-- name would be cut at its end, where the names of partitions differ.
+CREATE FUNCTION uidgen.shorten_name(name text, tail integer) RETURNS text
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	room CONSTANT integer := current_setting('max_identifier_length')::integer - tail - 1;
+	prefix text := name;
+BEGIN
+	IF octet_length(prefix) <= room THEN
+		RETURN prefix;
+	END IF;
+	WHILE octet_length(prefix) + 9 > room LOOP
+		prefix := left(prefix, -1);
+	END LOOP;
+	RETURN prefix || '_' || lpad(to_hex(hashtext(name)), 8, '0');
+END
+$$;
+COMMENT ON FUNCTION uidgen.shorten_name(text, integer) IS 'a name that leaves room for so many bytes behind it';
+
+-- For messages.  A bound need not be an id of the layout.
+CREATE FUNCTION uidgen.bound_time(bound bigint, layout text) RETURNS timestamptz
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN bound BETWEEN uidgen.first_since('-infinity'::timestamptz, layout) AND uidgen.last_before('infinity'::timestamptz, layout)
+	THEN @extschema@.uid_timestamp(bound, layout) END;
+COMMENT ON FUNCTION uidgen.bound_time(bigint, text) IS 'the time in the bound of a partition; null if the layout has none';
 
 CREATE FUNCTION uidgen.make_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
 	execute boolean, layout text, tick interval, epoch timestamptz, expires_at timestamptz) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
@@ -55,9 +103,20 @@ DECLARE
 	parent record;
 	start timestamp;
 	form text;
-	prefix text;
-	room integer;
+	tail integer;
+	there oid[];
+	lows bigint[];
+	highs bigint[];
+	at integer := 1;
+	wanted record;
+	partition text;
+	again integer;
+	statements text[] := '{}';
 	statement text;
+	lowest bigint;
+	highest bigint;
+	other oid;
+	named text;
 BEGIN
 	IF num_nulls("table", since, until, step, "execute", layout) > 0 THEN
 		RAISE EXCEPTION 'no argument of uid_partitions() may be null'
@@ -120,41 +179,70 @@ BEGIN
 			ELSE 'YYYY_MM_DD_HH24_MI' END;
 	END IF;
 
-	-- In a name that is too long for its partition's, a hash takes the place of the end, so
-	-- that tables of different names have partitions of different names.  A byte is left for
-	-- the underscore that begins the name of a partition's array type: a longer name would be
-	-- cut at its end, where the names of partitions differ.
-	prefix := parent.name;
-	room := current_setting('max_identifier_length')::integer - octet_length(to_char(until, form)) - 2;
-	IF octet_length(prefix) > room THEN
-		WHILE octet_length(prefix) + 9 > room LOOP
-			prefix := left(prefix, -1);
-		END LOOP;
-		prefix := prefix || '_' || lpad(to_hex(hashtext(parent.name)), 8, '0');
-	END IF;
-
 	-- Who comes second finds the partitions of who came first.
 	IF "execute" THEN
-		EXECUTE format('LOCK TABLE ONLY %I.%I IN SHARE UPDATE EXCLUSIVE MODE', parent.schema, parent.name);
+		PERFORM uidgen.run_confined(format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent.written));
+		PERFORM uidgen.refuse_other_owners(ARRAY["table"::oid]);
 	END IF;
 
-	FOR statement IN
-		SELECT format('CREATE TABLE %I.%I PARTITION OF %I.%I FOR VALUES FROM (%s) TO (%s)',
-				parent.schema, prefix || '_' || to_char(s.start, form), parent.schema, parent.name, s.low, s.high)
+	SELECT array_agg(p.relation), array_agg(p.low), array_agg(p.high) INTO there, lows, highs FROM uidgen.list_partitions("table") AS p;
+	tail := octet_length(to_char(until, form)) + 1;
+	FOR wanted IN
+		SELECT to_char(s.start, form) AS time, s.low, s.high
 			FROM (SELECT b.start, uidgen.first_since(b.start, layout) AS low, uidgen.first_since(b.next, layout) AS high
 				FROM (SELECT g::timestamptz AS start, lead(g::timestamptz) OVER (ORDER BY g::timestamptz) AS next
 					FROM generate_series(start, until::timestamp + step, step) AS g) AS b
 				WHERE b.start < until AND b.next > since) AS s
 			-- A time that clocks leap over is the same as a later one, and the step between them is empty.
 			WHERE s.low < s.high
-				AND format('FOR VALUES FROM (%L) TO (%L)', s.low, s.high) NOT IN (
-					SELECT pg_get_expr(c.relpartbound, c.oid)
-						FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid
-						WHERE i.inhparent = "table")
 			ORDER BY s.start
 	LOOP
+		-- Both are in order, so each is looked at once.
+		WHILE highs[at] <= wanted.low LOOP
+			at := at + 1;
+		END LOOP;
+		IF lows[at] = wanted.low AND highs[at] = wanted.high THEN
+			CONTINUE;
+		ELSIF "execute" AND lows[at] < wanted.high THEN
+			RAISE EXCEPTION 'partition % of table "%" is in the way', uidgen.write_relation(there[at]), parent.shown
+				USING ERRCODE = 'invalid_object_definition',
+					DETAIL = format('It has ids from %s to %s, and another partition shall have those from %s to %s. By the layout "%s" its times are from %s to %s.',
+						lows[at], highs[at], wanted.low, wanted.high, layout,
+						coalesce(uidgen.bound_time(lows[at], layout)::text, 'none'), coalesce(uidgen.bound_time(highs[at], layout)::text, 'none')),
+					HINT = format('If it was made in another time zone than %s, or with another step, go on with that: SET timezone. Or begin where it ends.', uidgen.write_literal(current_setting('timezone')));
+		END IF;
+
+		-- A name can be taken: by a partition that has the same time in another layout, or by whatever else.
+		partition := uidgen.shorten_name(parent.name, tail) || '_' || wanted.time;
+		again := 1;
+		WHILE EXISTS (SELECT FROM pg_class AS c WHERE c.relname = partition AND c.relnamespace = parent.schema)
+			OR EXISTS (SELECT FROM pg_type AS t WHERE t.typname = partition AND t.typnamespace = parent.schema)
+		LOOP
+			again := again + 1;
+			partition := uidgen.shorten_name(parent.name, tail + 1 + length(again::text)) || '_' || wanted.time || '_' || again;
+		END LOOP;
+		statements := statements || format('CREATE TABLE %s.%s PARTITION OF %s FOR VALUES FROM (%s) TO (%s);',
+			uidgen.write_schema(parent.schema), uidgen.write_name(partition), parent.written, wanted.low, wanted.high);
+		lowest := coalesce(lowest, wanted.low);
+		highest := wanted.high;
+	END LOOP;
+
+	-- Rows of a default partition stay where they are, and so keep others from having their ids.
+	SELECT c.oid INTO other FROM pg_partitioned_table AS p JOIN pg_class AS c ON c.oid = p.partdefid WHERE p.partrelid = "table" AND c.relkind <> 'f';
+	IF FOUND AND "execute" AND lowest IS NOT NULL THEN
+		named := uidgen.run_confined(format('SELECT format(''%%s, from %%s to %%s'', count(*), min(d.%1$s), max(d.%1$s)) FROM %2$s AS d WHERE d.%1$s >= %3$s AND d.%1$s < %4$s HAVING count(*) > 0',
+			uidgen.write_name(parent.key), uidgen.write_relation(other), lowest, highest));
+		IF named IS NOT NULL THEN
+			RAISE EXCEPTION 'the default partition of table "%" has rows that belong into a new one', parent.shown
+				USING ERRCODE = 'invalid_object_definition',
+					DETAIL = format('Rows of %s with such ids: %s.', uidgen.write_relation(other), named),
+					HINT = 'Detach the default partition, make the others, and move the rows: docs/partitions.md has the statements under "Rows in a default partition".';
+		END IF;
+	END IF;
+
+	FOREACH statement IN ARRAY statements LOOP
 		IF "execute" THEN
-			EXECUTE statement;
+			PERFORM uidgen.run_confined(statement);
 		END IF;
 		RETURN NEXT statement;
 	END LOOP;
@@ -185,15 +273,20 @@ END;
 COMMENT ON FUNCTION @extschema@.uid_partitions(regclass, timestamptz, timestamptz, interval, boolean, text)
 	IS 'the statements that make the partitions for a range of time under a layout or preset, or those that are missing; optionally runs them';
 
-CREATE FUNCTION uidgen.drop_partitions("table" regclass, before timestamptz, execute boolean, layout text,
+-- An id tells nobody which layout it has.  So a partition is past only if it is past in each layout that the
+-- ids of this database have: by the one that is meant, it ends before the time; and what any other has issued since
+-- that time, or would issue in the coming year, lies outside of it.
+CREATE FUNCTION uidgen.drop_partitions("table" regclass, before timestamptz, execute boolean, layout text, is_named boolean,
 	epoch timestamptz, present timestamptz) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
 	parent record;
 	patience text := current_setting('lock_timeout');
+	layouts text[];
 	reference record;
 	partition record;
 	bound bigint;
@@ -219,6 +312,13 @@ BEGIN
 				DETAIL = format('"before" is %s, and it is now %s.', before, present),
 				HINT = 'Give a time that has passed. A partition of the future is dropped by its name.';
 	END IF;
+	layouts := ARRAY(SELECT u.layout FROM uidgen.layout_used AS u UNION SELECT drop_partitions.layout ORDER BY 1);
+	IF NOT is_named AND cardinality(layouts) > 1 THEN
+		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', parent.shown
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('Ids of this database have several: "%s". What is past in one of them can be of today in another.', uidgen.tame(array_to_string(layouts, '", "'))),
+				HINT = 'Name the layout of the partitions that shall go as fourth argument: docs/partitions.md, "After a new layout".';
+	END IF;
 	bound := uidgen.first_since(before, layout);
 	-- The numbers of a sequence, which a table may have had before, are ids of the first moments of a layout.
 	oldest := uidgen.first_since(epoch + interval '1 day', layout);
@@ -229,60 +329,58 @@ BEGIN
 		IF patience = '0' THEN
 			PERFORM set_config('lock_timeout', '2s', true);
 		END IF;
-		EXECUTE format('LOCK TABLE ONLY %I.%I IN SHARE UPDATE EXCLUSIVE MODE', parent.schema, parent.name);
+		PERFORM uidgen.run_confined(format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent.written));
+		PERFORM uidgen.refuse_other_owners(ARRAY["table"::oid]);
 	END IF;
 
-	-- What refers to the table refers to each of its partitions.
-	SELECT f.conname AS name, f.conrelid::regclass AS "from", c.relname AS "to" INTO reference
+	-- What refers to the table refers to each of its partitions.  They are dropped, and never detached, since that reads the table
+	-- that refers, which can be another owner's.
+	SELECT f.conname AS name, uidgen.write_relation(f.conrelid) AS "from", c.relname AS "to" INTO reference
 		FROM pg_constraint AS f JOIN pg_class AS c ON c.oid = f.confrelid
 			JOIN (SELECT "table" UNION SELECT t.relid FROM pg_partition_tree("table") AS t) AS r (relid) ON f.confrelid = r.relid
 		WHERE f.contype = 'f'
 		ORDER BY f.conparentid <> 0, f.confrelid <> "table", f.conname LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'a foreign key refers to table "%"', reference."to"
+		RAISE EXCEPTION 'a foreign key refers to table "%"', uidgen.tame(reference."to")
 			USING ERRCODE = 'dependent_objects_still_exist',
 				DETAIL = format('It is "%s" of table %s. PostgreSQL drops no partition of such a table; it detaches one to which no row refers, after it has read all of table %2$s under a lock that keeps everybody out.',
-					reference.name, reference."from"),
-				HINT = format('Delete the rows of table %s that refer to old ids. Then run ALTER TABLE %I.%I DETACH PARTITION, and DROP TABLE, for each partition that is past.',
-					reference."from", parent.schema, parent.name);
+					uidgen.tame(reference.name), reference."from"),
+				HINT = format('Delete the rows of table %s that refer to old ids. Then run ALTER TABLE %s DETACH PARTITION, and DROP TABLE, for each partition that is past.',
+					reference."from", parent.written);
 	END IF;
 
 	FOR partition IN
-		SELECT p.schema, p.name, p.kind, nullif(p.low, 'MINVALUE')::bigint AS low
-			FROM (SELECT CASE c.relpersistence WHEN 't' THEN 'pg_temp' ELSE n.nspname END AS schema, c.relname AS name,
-						CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind, b[1] AS low, b[2] AS high
-					FROM pg_inherits AS i
-						JOIN pg_class AS c ON c.oid = i.inhrelid
-						JOIN pg_namespace AS n ON n.oid = c.relnamespace,
-						regexp_match(pg_get_expr(c.relpartbound, c.oid), '^FOR VALUES FROM \(''?(MINVALUE|-?\d+)''?\) TO \(''?(-?\d+)''?\)$') AS b
-					WHERE i.inhparent = "table" AND NOT i.inhdetachpending) AS p
-			WHERE p.high::bigint <= bound
-			ORDER BY p.high::bigint
+		SELECT uidgen.tame(c.relname) AS shown, uidgen.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind, p.low
+			FROM uidgen.list_partitions("table") AS p JOIN pg_class AS c ON c.oid = p.relation
+			WHERE p.high <= bound AND NOT p.detaching
+				AND NOT EXISTS (SELECT FROM unnest(layouts) AS u (layout) WHERE u.layout <> drop_partitions.layout
+					AND p.high > uidgen.first_since(before, u.layout) AND p.low < uidgen.first_since(present + interval '1 year', u.layout))
+			ORDER BY p.high
 	LOOP
-		IF partition.low IS NULL OR partition.low < oldest THEN
-			RAISE NOTICE 'partition "%" is kept', partition.name
+		IF partition.low < oldest THEN
+			RAISE NOTICE 'partition "%" is kept', partition.shown
 				USING DETAIL = 'It begins before the first day of the layout is over, so it may hold numbers that are no ids, such as those of a sequence.',
 					HINT = 'If nobody needs it, drop it by its name.';
 			CONTINUE;
 		END IF;
-		statement := format('DROP %s %I.%I', partition.kind, partition.schema, partition.name);
+		statement := format('DROP %s %s;', partition.kind, partition.written);
 		IF "execute" THEN
-			EXECUTE statement;
+			PERFORM uidgen.run_confined(statement);
 		END IF;
 		RETURN NEXT statement;
 	END LOOP;
 	PERFORM set_config('lock_timeout', patience, true);
 END
 $$;
-COMMENT ON FUNCTION uidgen.drop_partitions(regclass, timestamptz, boolean, text, timestamptz, timestamptz)
-	IS 'uid_drop_partitions(), given the epoch of the layout and the present time';
+COMMENT ON FUNCTION uidgen.drop_partitions(regclass, timestamptz, boolean, text, boolean, timestamptz, timestamptz)
+	IS 'uid_drop_partitions(), given the layout with its epoch, whether the caller has named it, and the present time';
 
 CREATE FUNCTION @extschema@.uid_drop_partitions("table" regclass, before timestamptz, execute boolean DEFAULT false) RETURNS SETOF text
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
 BEGIN ATOMIC
 	SELECT d.s
 		FROM @extschema@.uid_layout_info() AS l,
-			uidgen.drop_partitions("table", before, execute, l.layout, l.epoch, now()) AS d (s);
+			uidgen.drop_partitions("table", before, execute, l.layout, false, l.epoch, now()) AS d (s);
 END;
 COMMENT ON FUNCTION @extschema@.uid_drop_partitions(regclass, timestamptz, boolean)
 	IS 'the statements that drop the partitions of a table that end before a time, oldest first; optionally runs them';
@@ -292,7 +390,7 @@ LANGUAGE sql VOLATILE PARALLEL UNSAFE
 BEGIN ATOMIC
 	SELECT d.s
 		FROM @extschema@.uid_layout_info(layout) AS l,
-			uidgen.drop_partitions("table", before, execute, l.layout, l.epoch, now()) AS d (s);
+			uidgen.drop_partitions("table", before, execute, l.layout, true, l.epoch, now()) AS d (s);
 END;
 COMMENT ON FUNCTION @extschema@.uid_drop_partitions(regclass, timestamptz, boolean, text)
 	IS 'the statements that drop the partitions of a table that end before a time under a layout or preset, oldest first; optionally runs them';

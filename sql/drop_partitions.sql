@@ -144,12 +144,13 @@ SELECT uid_drop_partitions('event', '2025-06-01', true, 'default');
 DROP VIEW of_may;
 SELECT relid FROM partition;
 
--- Statements are for everybody; only the owner can run them.
+-- Statements are for the owner.
 CREATE ROLE regress_uidgen_drop;
 SET ROLE regress_uidgen_drop;
+\set VERBOSITY sqlstate
 SELECT * FROM uid_drop_partitions('public.event', '2025-05-01', false, 'default');
 SELECT * FROM uid_drop_partitions('public.event', '2025-05-01', true, 'default');
-\echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY default
 RESET ROLE;
 DROP ROLE regress_uidgen_drop;
 

@@ -180,7 +180,7 @@ SELECT * FROM uid_partitions('event', '2026-11-22', '2026-11-24', '1 day', true,
 ALTER TABLE event_2026_11_23 RENAME TO the_first;
 SELECT * FROM uid_partitions('event', '2026-11-23 15:00', '2026-11-24 15:00', '1 day', true, 'default');
 SELECT relid, pg_get_expr(relpartbound, relid) AS bound FROM pg_partition_tree('event') JOIN pg_class ON oid = relid WHERE level = 1 ORDER BY 2;
--- What overlaps with others is the server's error, and nothing is made.
+-- What overlaps with others is an error that names them, and nothing is made.
 SELECT * FROM uid_partitions('event', '2026-11-24', '2026-12-15', '1 month', true, 'default');
 \echo :LAST_ERROR_SQLSTATE
 SET timezone = 'Asia/Tokyo';
@@ -193,6 +193,23 @@ CREATE TABLE event_default PARTITION OF event DEFAULT;
 INSERT INTO event VALUES (uid_min('2026-12-01 12:00', 'default'));
 SELECT * FROM uid_partitions('event', '2026-11-30', '2026-12-02', '1 day', true, 'default');
 \echo :LAST_ERROR_SQLSTATE
+
+-- The way out is the page's.
+BEGIN;
+ALTER TABLE event DETACH PARTITION event_default;
+SELECT count(*) FROM uid_partitions('event', '2026-11-30', '2026-12-02', '1 day', true, 'default');
+WITH moved AS (DELETE FROM event_default WHERE id >= uid_min('2026-11-30', 'default') AND id < uid_min('2026-12-02', 'default') RETURNING *) INSERT INTO event SELECT * FROM moved;
+ALTER TABLE event ATTACH PARTITION event_default DEFAULT;
+SELECT tableoid::regclass, count(*) FROM event GROUP BY 1;
+ROLLBACK;
+-- A name that is taken: by the same time in another layout, by a table, by a type
+CREATE TABLE named (id bigint) PARTITION BY RANGE (id);
+SELECT * FROM uid_partitions('named', '2026-11-22', '2026-11-23', '1 day', true, 'default');
+SELECT * FROM uid_partitions('named', '2026-11-22', '2026-11-23', '1 day', true, 'default epoch:2015-01-01');
+CREATE TABLE named_2026_11_23 (); CREATE TYPE named_2026_11_23_2 AS ENUM ();
+SELECT * FROM uid_partitions('named', '2026-11-22', '2026-11-24', '1 day', true, 'default');
+DROP TABLE named, named_2026_11_23;
+DROP TYPE named_2026_11_23_2;
 
 -- Steps have fixed places in the calendar, whatever "from" is.
 CREATE TABLE plain (id bigint) PARTITION BY RANGE (id);
@@ -268,12 +285,13 @@ INSERT INTO own VALUES (DEFAULT);
 SELECT count(*) FROM own WHERE uid_between(id, now() - interval '1 minute', NULL);
 DROP TABLE own;
 
--- Statements are for everybody; only the owner can run them.
+-- Statements are for the owner.
 CREATE ROLE regress_uidgen_ranges;
 SET ROLE regress_uidgen_ranges;
+\set VERBOSITY sqlstate
 SELECT count(*) FROM uid_partitions('event', '2027-11-22', '2027-11-23', '1 day', false, 'default');
 SELECT count(*) FROM uid_partitions('event', '2027-11-22', '2027-11-23', '1 day', true, 'default');
-\echo :LAST_ERROR_SQLSTATE
+\set VERBOSITY default
 SELECT uid_between(uid_next(), NULL, now() + interval '1 day'), uid_range(NULL, NULL);
 RESET ROLE;
 DROP ROLE regress_uidgen_ranges;

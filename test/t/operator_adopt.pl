@@ -125,13 +125,16 @@ $node->safe_psql('app', 'DELETE FROM event WHERE id > 10');
 $other->query_safe('BEGIN; CREATE TABLE child (event_id integer REFERENCES event)');
 $finish = start_adopting('event');
 $other->query_safe('COMMIT');
-like($finish->(), qr/^-- done: LOCK TABLE public\.child, public\.event .*^-- done: ALTER TABLE public\.child ALTER COLUMN event_id TYPE bigint/ms, '... and so is a foreign key');
+like($finish->(), qr/^INFO:  done: LOCK TABLE "public"\."child", "public"\."event" .*^INFO:  done: ALTER TABLE "public"\."child" ALTER COLUMN "event_id" TYPE bigint/ms, '... and so is a foreign key');
 $node->safe_psql('app', 'DROP TABLE child; ALTER TABLE event ALTER id SET DEFAULT nextval($$event_id_seq$$)');
-$other->query_safe(q{BEGIN; SELECT uidgen.adopt('event', 'id', true)});
+# query_safe() dies of what it says.
+$other->query(q{BEGIN; SELECT uidgen.adopt('event', 'id', true)});
+$other->{stderr} = '';
 $finish = start_adopting('event');
 $other->query_safe('COMMIT');
 is($finish->(), "NOTICE:  nothing is to be done: new rows of table \"event\" have ids of uidgen\n", '... and that another call has done it all');
-$other->query_safe(q{ALTER TABLE event ALTER id SET DEFAULT nextval('event_id_seq'); BEGIN; SELECT uidgen.adopt('event', 'id', true); ROLLBACK});
+$other->query(q{ALTER TABLE event ALTER id SET DEFAULT nextval('event_id_seq'); BEGIN; SELECT uidgen.adopt('event', 'id', true); ROLLBACK});
+$other->{stderr} = '';
 is($node->safe_psql('app', 'INSERT INTO event DEFAULT VALUES RETURNING id < 100'), 't', 'a call that is rolled back has done nothing');
 $other->quit;
 
@@ -162,7 +165,7 @@ foreach my $table (qw(customer invoice line))
 {
 	is($node->safe_psql('after', "SELECT uidgen.adopt('$table', 'id', true)"), '', "$table stays adopted");
 	# in the dump from before, it is adopted for the first time
-	like($node->safe_psql('before', "SELECT uidgen.adopt('$table', 'id', true)"), qr/SET DEFAULT public\.uid_next\(\);$/m, "... and can be adopted, where the dump is from before");
+	is($node->safe_psql('before', "SELECT uidgen.adopt('$table', 'id', true)"), '', "... and can be adopted, where the dump is from before");
 }
 is($node->safe_psql('before', $catalog), $adopted{app}, '... with the same result');
 foreach my $database (qw(before after))

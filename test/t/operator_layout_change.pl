@@ -1,7 +1,7 @@
 # The first grant pins the layout: a server started with another one issues
 # nothing until the layout is set back, since ids of two layouts could be equal.  A layout
 # that is only written differently is the same one.  pg_regress cannot start a server with
-# another setting.
+# another setting.  Partitions of both are made and dropped after a new layout.
 use strict;
 use warnings;
 
@@ -64,5 +64,59 @@ my $next = $node->safe_psql('postgres', 'SELECT uid_next()');
 cmp_ok($next, '>', $last, 'with the old layout, in other words, ids go on');
 is($node->safe_psql('postgres', 'SELECT count(*), sum(launches) FROM uidgen.worker_node'), '1|2',
 	'and the refused start took no worker id');
+
+# ---- partitions of two layouts ----
+
+# The job of docs/partitions.md goes on after "A new layout" of docs/layouts.md, once with larger ids and once with smaller ones.
+my $as = 'SET ROLE keeper; SET client_min_messages = warning;';
+my $make = "$as SELECT count(*) FROM uid_partitions('event', now(), now() + interval '3 months', '1 month', true)";
+my $drop = "SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', true";
+sub begin_layout
+{
+	my ($database, $layout) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	$node->safe_psql($database, 'CREATE EXTENSION uidgen');
+	$node->safe_psql('postgres', "ALTER SYSTEM SET uidgen.database = '$database'");
+	restart_with($layout);
+	$node->safe_psql('parts', 'SELECT uidgen.use_layout()');
+}
+
+sub store
+{
+	$node->safe_psql('parts', "INSERT INTO event (body) SELECT 'row ' || n FROM generate_series(1, 100) AS n");
+}
+
+sub rows
+{
+	return $node->safe_psql('parts', 'SELECT count(*) FROM event');
+}
+$node->safe_psql('postgres', 'CREATE DATABASE parts');
+$node->safe_psql('parts', 'CREATE EXTENSION uidgen');
+$node->safe_psql('parts', "CREATE ROLE keeper; GRANT CREATE ON SCHEMA public TO keeper; CREATE TABLE event (id bigint PRIMARY KEY DEFAULT uid_next(), body text) PARTITION BY RANGE (id);
+	ALTER TABLE event OWNER TO keeper; $as SELECT FROM uid_partitions('event', now() - interval '7 months', now() + interval '3 months', '1 month', true)");
+store();
+$node->safe_psql('parts', "INSERT INTO event (id) VALUES (uid_min(now() - interval '7 months')), (uid_min(now() - interval '5 months'))");
+
+begin_layout('early', 'default epoch:2015-01-01');
+is($node->safe_psql('parts', $make), '4', 'after a layout of larger ids, partitions are made as before');
+is($node->safe_psql('parts', q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass AND inhrelid::regclass::text ~ '^event_\d{4}_\d\d_2$'}), '4', '... by another name, since that of the month is taken');
+store();
+fails_with($node, "$as $drop)", '55000', qr/it is not certain which layout the ids of table "event" have.*DETAIL:.*epoch:2015.*"$first_layout".*HINT: .*fourth argument.*docs\/partitions\.md/s, 'which are past is not certain until a layout is named', 'parts');
+is($node->safe_psql('parts', "$as $drop, 'default epoch:2015-01-01')"), '1', 'by the new one alone all old partitions are past: what is past in both is dropped');
+is(rows(), '201', '... with its row, and no other');
+is($node->safe_psql('parts', q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass}), '14', '... and what is to come stays');
+is($node->safe_psql('parts', "$as $drop, 'default')"), '0', 'by the old one nothing more is past');
+# Of the new layout, too, once there are such.
+$node->safe_psql('parts', "$as SELECT FROM uid_partitions('event', now() - interval '8 months', now() - interval '7 months', '1 month', true)");
+cmp_ok($node->safe_psql('parts', "$as $drop, 'default epoch:2015-01-01')"), '>=', 1, '... and of the new layout what is past by that');
+is(rows(), '201', '... and nothing else');
+
+begin_layout('small', 'js53ms');
+is($node->safe_psql('parts', $make), '4', 'after a layout of smaller ids, partitions are made as before');
+store();
+is($node->safe_psql('parts', "$as SELECT count(*) FROM uid_drop_partitions('event', now() - interval '4 months', true, '$_')"), $_ eq 'default' ? '2' : '0', "... and by $_ what is past is dropped")
+  foreach 'default', 'default epoch:2015-01-01', 'js53ms';
+is(rows(), '300', '... and nothing else');
+fails_with($node, "$as SELECT uid_partitions('event', now() + interval '10 days', now() + interval '3 months', '7 days', true)", '42P17', qr/partition "public"\."event_.*" of table "event" is in the way/s, 'what overlaps says so', 'parts');
 
 done_testing();

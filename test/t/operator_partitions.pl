@@ -97,8 +97,8 @@ is(months(), expected_months("- interval '6 months'", "+ interval '3 months'"), 
 $clock->pass(31 * 86400);
 $reader = $node->background_psql('app');
 $reader->query_safe('BEGIN; SELECT count(*) FROM event');
-fails_with($node, "SELECT uid_drop_partitions('event', now() - interval '6 months', true)", '55P03', qr/lock timeout/, 'nor does uid_drop_partitions() by itself', 'app');
-like($node->safe_psql('app', "SELECT uid_drop_partitions('event', now() - interval '6 months')"), qr/^DROP TABLE public\.event_\d{4}_\d\d$/, '... and what it prints needs no lock');
+fails_with($node, "SET ROLE keeper; SELECT uid_drop_partitions('event', now() - interval '6 months', true)", '55P03', qr/lock timeout/, 'nor does uid_drop_partitions() by itself', 'app');
+like($node->safe_psql('app', "SET ROLE keeper; SELECT uid_drop_partitions('event', now() - interval '6 months')"), qr/^DROP TABLE "public"\."event_\d{4}_\d\d";$/, '... and what it prints needs no lock');
 $reader->query_safe('COMMIT');
 $reader->quit;
 
@@ -111,12 +111,12 @@ $reader->query_safe('BEGIN; SELECT count(*) FROM event');
 fails_with($node, "SET statement_timeout = '300ms'; ALTER TABLE event DETACH PARTITION $oldest CONCURRENTLY", '57014', qr/statement timeout/, 'DETACH CONCURRENTLY is broken off half-way', 'app');
 $reader->query_safe('COMMIT');
 $reader->quit;
-my $drop = "SELECT uid_drop_partitions('event', now() - interval '6 months')";
+my $drop = "SET ROLE keeper; SELECT uid_drop_partitions('event', now() - interval '6 months')";
 is($node->safe_psql('app', $drop), '', '... a partition in this state is not dropped');
 $node->safe_psql('app', "ALTER TABLE event DETACH PARTITION $oldest FINALIZE; ALTER TABLE event ATTACH PARTITION $oldest FOR VALUES FROM ("
 	  . $node->safe_psql('app', "SELECT uid_min(to_date(right('$oldest', 7), 'YYYY_MM'))") . ') TO ('
 	  . $node->safe_psql('app', "SELECT uid_min((to_date(right('$oldest', 7), 'YYYY_MM') + interval '1 month')::timestamptz)") . ')');
-is($node->safe_psql('app', $drop), "DROP TABLE public.$oldest", '... and is dropped once it is attached again');
+is($node->safe_psql('app', $drop), "DROP TABLE \"public\".\"$oldest\";", '... and is dropped once it is attached again');
 
 # ---- writers all the while ----
 
@@ -134,8 +134,8 @@ my ($made, $gone) = (0, 0);
 foreach (1 .. 20)
 {
 	my $rows = $node->safe_psql('app', $written);
-	$made += $node->safe_psql('app', "SET lock_timeout = '1min'; SELECT count(*) FROM uid_partitions('event', now() - interval '3 years', now() - interval '2 years', '1 month', true)");
-	$gone += $node->safe_psql('app', "SET lock_timeout = '1min'; SELECT count(*) FROM uid_drop_partitions('event', now() - interval '1 year', true)");
+	$made += $node->safe_psql('app', "SET ROLE keeper; SET lock_timeout = '1min'; SELECT count(*) FROM uid_partitions('event', now() - interval '3 years', now() - interval '2 years', '1 month', true)");
+	$gone += $node->safe_psql('app', "SET ROLE keeper; SET lock_timeout = '1min'; SELECT count(*) FROM uid_drop_partitions('event', now() - interval '1 year', true)");
 	$node->poll_query_until('app', "SELECT ($written) > $rows") or last;
 }
 $node->safe_psql('app', 'INSERT INTO stop DEFAULT VALUES');

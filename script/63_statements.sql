@@ -1,0 +1,142 @@
+--
+-- Statements for others to run: how names and texts are written in them, and for whom they may be made.
+--
+-- adopt(), uid_partitions() and uid_drop_partitions() print statements about tables whose names, and the names
+-- of all that belongs to them, were given by somebody else.  A name is never more than a name: whatever characters
+-- it has, a statement stays whole and on one line, means the same whatever search path and settings it is run
+-- under, and says what is meant.  So each name goes through one of the writers here, also in messages, where tame()
+-- is for texts that nobody runs.  Functions and types of PostgreSQL's own are named with their schema.
+--
+-- To look at a table runs what its owner has put into it: the planner computes the functions of an index.
+-- So nobody has it done but the owner: refuse_other_owners().  Who has logged in as another role, and
+-- has become the owner by SET ROLE, is kept out of reach by run_confined().
+--
+
+-- Most of these are bound to pg_catalog while this script runs, so they need no search path.
+CREATE FUNCTION uidgen.escape_controls(text text, mark text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (
+	SELECT CASE WHEN text !~ p.control THEN text
+			ELSE (SELECT string_agg(CASE WHEN r.c ~ p.control THEN mark || lpad(to_hex(ascii(r.c)), 4, '0') ELSE r.c END, '' ORDER BY r.n)
+				FROM regexp_split_to_table(text, '') WITH ORDINALITY AS r (c, n)) END
+		-- In UTF-8 also those that end a line elsewhere, or change the direction of what is read.
+		FROM (SELECT CASE getdatabaseencoding() WHEN 'UTF8' THEN E'[\\u0001-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]'
+			ELSE E'[\\u0001-\\u001f\\u007f]' END) AS p (control));
+COMMENT ON FUNCTION uidgen.escape_controls(text, text) IS 'a text with its control characters as numbers of four digits behind a mark';
+
+CREATE FUNCTION uidgen.tame(text text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN uidgen.escape_controls(text, E'\\');
+COMMENT ON FUNCTION uidgen.tame(text) IS 'a name or text for a message: on one line, without control characters';
+
+-- Always quoted: which words need it differs between versions.
+CREATE FUNCTION uidgen.write_name(name text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN uidgen.tame(name) = name THEN '"' || replace(name, '"', '""') || '"'
+	ELSE 'U&"' || uidgen.escape_controls(replace(replace(name, E'\\', E'\\\\'), '"', '""'), E'\\') || '"' END;
+COMMENT ON FUNCTION uidgen.write_name(text) IS 'a name as it is written in a statement';
+
+-- Not U&'...', which is refused without standard_conforming_strings.
+CREATE FUNCTION uidgen.write_literal(value text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN uidgen.tame(value) = value AND strpos(value, E'\\') = 0 THEN '''' || replace(value, '''', '''''') || ''''
+	ELSE 'E''' || uidgen.escape_controls(replace(replace(value, E'\\', E'\\\\'), '''', ''''''), E'\\u') || '''' END;
+COMMENT ON FUNCTION uidgen.write_literal(text) IS 'a text as it is written in a statement, with and without standard_conforming_strings';
+
+-- The tables of a session's own temporary schema are found by that name only in this session, as they should be.
+CREATE FUNCTION uidgen.write_schema(schema oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT uidgen.write_name(CASE n.oid WHEN pg_my_temp_schema() THEN 'pg_temp' ELSE n.nspname::text END) FROM pg_namespace AS n WHERE n.oid = schema);
+COMMENT ON FUNCTION uidgen.write_schema(oid) IS 'a schema as it is written in a statement';
+
+CREATE FUNCTION uidgen.write_relation(relation oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT uidgen.write_schema(c.relnamespace) || '.' || uidgen.write_name(c.relname::text) FROM pg_class AS c WHERE c.oid = relation);
+COMMENT ON FUNCTION uidgen.write_relation(oid) IS 'a table or sequence as it is written in a statement';
+
+-- As a text that is cast to regclass, which knows no escapes.
+CREATE FUNCTION uidgen.write_regclass(relation oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT uidgen.write_literal(format('"%s"."%s"', replace(CASE n.oid WHEN pg_my_temp_schema() THEN 'pg_temp' ELSE n.nspname::text END, '"', '""'),
+			replace(c.relname::text, '"', '""'))) || '::pg_catalog.regclass'
+		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation;
+$$;
+COMMENT ON FUNCTION uidgen.write_regclass(oid) IS 'a table or sequence as an argument of a function in a statement';
+
+CREATE FUNCTION uidgen.write_function(function oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT uidgen.write_schema(p.pronamespace) || '.' || uidgen.write_name(p.proname::text) || '('
+			|| coalesce((SELECT string_agg(uidgen.write_schema(t.typnamespace) || '.' || uidgen.write_name(t.typname::text), ', ' ORDER BY a.n)
+				FROM unnest(p.proargtypes) WITH ORDINALITY AS a (type, n) JOIN pg_type AS t ON t.oid = a.type), '') || ')'
+		FROM pg_proc AS p WHERE p.oid = function;
+$$;
+COMMENT ON FUNCTION uidgen.write_function(oid) IS 'a function with the types of its arguments, as it is written in a statement';
+
+CREATE FUNCTION uidgen.write_role(role oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE role WHEN 0::oid THEN 'PUBLIC' ELSE uidgen.write_name(pg_get_userbyid(role)::text) END;
+COMMENT ON FUNCTION uidgen.write_role(oid) IS 'a role, or PUBLIC for 0, as it is written in a statement';
+
+-- What the server has written under the search path "pg_catalog, pg_temp" keeps its meaning under that one alone.  With
+-- standard_conforming_strings it writes backslashes in literals as they are.
+CREATE FUNCTION uidgen.write_expression(expression text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT string_agg(CASE left(t.m[1], 1)
+			WHEN '''' THEN uidgen.write_literal(replace(substr(t.m[1], 2, length(t.m[1]) - 2), '''''', ''''))
+			WHEN '"' THEN uidgen.write_name(replace(substr(t.m[1], 2, length(t.m[1]) - 2), '""', '"'))
+			ELSE regexp_replace(t.m[1], '[[:space:][:cntrl:]]+', ' ', 'g') END, '' ORDER BY t.n)
+	FROM regexp_matches(expression, '''(?:[^'']|'''')*''|"(?:[^"]|"")*"|[^''"]+', 'g') WITH ORDINALITY AS t (m, n));
+COMMENT ON FUNCTION uidgen.write_expression(text) IS 'an expression as the server writes it, on one line';
+
+-- PostgreSQL's own maintenance does the same: nothing that is called inside can become another role, leave a setting behind, or
+-- put something off until later.
+CREATE FUNCTION uidgen.run_confined(statement text) RETURNS text
+AS 'MODULE_PATHNAME', 'uidgen_run_confined'
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+COMMENT ON FUNCTION uidgen.run_confined(text) IS 'runs a statement with the rights of the caller, out of reach of the role that has logged in; the first value that it returns';
+
+-- By the catalogs alone.  Two looks by index for each table, since there may be thousands of partitions.
+CREATE FUNCTION uidgen.list_families(tables oid[]) RETURNS SETOF oid
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH RECURSIVE family (relid) AS (
+		SELECT u.relid FROM unnest(tables) AS u (relid)
+		UNION
+		SELECT n.relid
+			FROM family AS f
+				CROSS JOIN LATERAL (
+					SELECT i.inhparent FROM pg_inherits AS i WHERE i.inhrelid = f.relid
+					UNION ALL
+					SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = f.relid) AS n (relid)
+	)
+	SELECT f.relid FROM family AS f;
+$$;
+COMMENT ON FUNCTION uidgen.list_families(oid[]) IS 'tables with those above and below them, as partitions and by inheritance';
+
+CREATE FUNCTION uidgen.refuse_other_owners(tables oid[]) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	other record;
+BEGIN
+	SELECT c.oid AS relid, c.relowner, min(c.relowner) OVER () = max(c.relowner) OVER () AS alone INTO other
+		FROM uidgen.list_families(tables) AS f (relid) JOIN pg_class AS c ON c.oid = f.relid
+		ORDER BY c.relowner = (SELECT r.oid FROM pg_roles AS r WHERE r.rolname = current_user), array_position(tables, c.oid), c.oid LIMIT 1;
+	IF FOUND AND pg_get_userbyid(other.relowner) <> current_user THEN
+		RAISE EXCEPTION 'table % belongs to role %', uidgen.write_relation(other.relid), uidgen.write_role(other.relowner)
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Who looks at a table or changes it runs what its owner has put into it, such as the functions of its indexes. So this is done for the owner alone, and for nobody else, not even a superuser.',
+				HINT = CASE WHEN other.alone THEN format('Log in as that role, or run SET ROLE %s, and call it again.', uidgen.write_role(other.relowner))
+					ELSE 'The tables that belong together have several owners. Give them one, or let each owner run the statements for his own tables: docs/adopting.md has them under "Tables of several owners".' END;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_other_owners(oid[]) IS 'an error unless the current role owns these tables, and all above and below them';
+
