@@ -18,6 +18,7 @@ OBJS = \
 	src/functions/confined.o \
 	src/functions/copy.o \
 	src/functions/decode.o \
+	src/functions/drop.o \
 	src/functions/explain.o \
 	src/functions/forms.o \
 	src/functions/guess.o \

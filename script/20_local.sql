@@ -46,7 +46,7 @@ BEGIN
 		RAISE EXCEPTION 'the layout differs from the registry''s'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('The registry has "%s", this server has "%s".', pinned.layout, l.layout),
-				HINT = 'Set "uidgen.layout" back to the registry''s layout and restart the server. To change the layout, begin a new registry as "A new layout" in the README describes: ids of two layouts can be equal.';
+				HINT = 'Set "uidgen.layout" back, and restart the server if uidgen is preloaded, else reload. If no id was issued, DROP and CREATE EXTENSION uidgen in the registry''s database instead. To change the layout, follow "A new layout" in docs/layouts.md.';
 	END IF;
 
 	IF pinned.database <> l.database THEN

@@ -63,14 +63,14 @@ BEGIN
 	IF is_here AND has_library THEN
 		EXECUTE 'SELECT uidgen.backfill_home()' INTO place;
 	END IF;
-	IF (place ~ '^\d+(/\d+){3}/[0-9a-f]{16}(/\d+){2}$') IS NOT TRUE THEN
+	IF (place ~ '^\d+(/\d+){3}(/[0-9a-f]{16}){2}(/\d+){2}$') IS NOT TRUE THEN
 		RAISE EXCEPTION 'this does not name a database: %', coalesce(quote_literal(place), 'null')
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'Give what SELECT uidgen.backfill_home() returns in the database whose rows are to get ids.';
 	END IF;
 	-- The first grant pins the layout, in a transaction of the keeper's.
 	IF has_library AND NOT EXISTS (SELECT FROM uidgen.registry_layout) THEN
-		EXECUTE 'SELECT uidgen.diagnose()';
+		EXECUTE 'SELECT uidgen.ask_for_grant()';
 	END IF;
 	l := uidgen.begin_reservation();
 	IF l.layout IS NULL THEN

@@ -91,5 +91,10 @@ GRANT SELECT ON uidgen.status TO PUBLIC;
 CREATE FUNCTION uidgen.diagnose() RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_diagnose'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do';
+COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do; takes no first grant, so that it pins no layout';
+
+CREATE FUNCTION uidgen.ask_for_grant() RETURNS text
+AS 'MODULE_PATHNAME', 'uidgen_ask_for_grant'
+LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION uidgen.ask_for_grant() IS 'asks the registry for a grant, as a first id would, and with it pins the layout: ok, or why there is none';
 

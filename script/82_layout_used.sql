@@ -3,9 +3,9 @@
 -- are restored notices that it has another layout.
 --
 
--- It has no key, so that a restore never fails on it.  Only these write it: this script, the pinning of a
--- layout by the registry in this database, and use_layout().  uid_next() does not: a transaction that draws
--- ids would come to depend on others that do, and would need a transaction id.
+-- It has no key, so that a restore never fails on it.  Only these write it: the first transaction that has drawn
+-- ids here, at its end (src/ids/layout_used.c), and use_layout().  So CREATE EXTENSION leaves it empty, and the layout
+-- may be changed until there is an id of it.
 -- [since 0.4.0]
 CREATE TABLE IF NOT EXISTS uidgen.layout_used (
 	layout text NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS uidgen.layout_used (
 ALTER TABLE uidgen.layout_used REPLICA IDENTITY FULL;	-- it may be published, and use_layout() updates it
 COMMENT ON TABLE uidgen.layout_used IS 'the layouts that ids of this database have; dumped with them';
 COMMENT ON COLUMN uidgen.layout_used.layout IS 'a layout in canonical form';
-COMMENT ON COLUMN uidgen.layout_used.since IS 'when it was noted here';
+COMMENT ON COLUMN uidgen.layout_used.since IS 'when it was noted here: with the first ids, or by use_layout()';
 COMMENT ON COLUMN uidgen.layout_used.system_identifier IS 'the cluster of the database that noted it; rows of another database came with its data, and decide which layouts suit';
 COMMENT ON COLUMN uidgen.layout_used.database IS 'OID of the database that noted it';
 COMMENT ON COLUMN uidgen.layout_used.extension IS 'OID of the extension that noted it: what was noted before the extension was dropped and created came with the data, too';
@@ -59,30 +59,6 @@ CREATE OR REPLACE TRIGGER drop_replicated_row
 ALTER TABLE uidgen.layout_used ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.layout_used IS 'drops rows that logical replication brings';
 
--- The first grant of a registry pins its layout.  Before, the layout may still be changed, and no id has it.
--- A shared registry may have another layout than this server, whose ids are in this database.
-CREATE FUNCTION uidgen.note_pinned_layout() RETURNS trigger
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	IF NEW.layout = (SELECT s.layout FROM uidgen.status AS s) THEN
-		INSERT INTO uidgen.layout_used (layout, since, system_identifier, database, extension)
-			SELECT NEW.layout, NEW.pinned, h.system_identifier, h.database, e.oid
-				FROM uidgen.registry_history() AS h, pg_extension AS e WHERE e.extname = 'uidgen';
-		PERFORM uidgen.check_written(FOUND);
-	END IF;
-	RETURN NULL;
-END
-$$;
-COMMENT ON FUNCTION uidgen.note_pinned_layout() IS 'trigger: notes the layout that the registry in this database is pinned to';
--- [since 0.4.0]
-REVOKE EXECUTE ON FUNCTION uidgen.note_pinned_layout() FROM PUBLIC;
--- [since 0.4.0]
-CREATE OR REPLACE TRIGGER note_pinned_layout AFTER INSERT ON uidgen.registry_layout
-	FOR EACH ROW EXECUTE FUNCTION uidgen.note_pinned_layout();
-COMMENT ON TRIGGER note_pinned_layout ON uidgen.registry_layout IS 'notes the layout in uidgen.layout_used';
-
 CREATE FUNCTION uidgen.use_layout() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -107,22 +83,3 @@ COMMENT ON FUNCTION uidgen.use_layout() IS 'the word of the database''s owner th
 REVOKE EXECUTE ON FUNCTION uidgen.use_layout() FROM PUBLIC;
 -- [since 0.4.0]
 GRANT EXECUTE ON FUNCTION uidgen.use_layout() TO pg_database_owner;
-
--- What is certain now: the layout that the registry in this database is pinned to, or this server's where another
--- registry has pinned it with a grant, which is asked for here.
--- [since 0.4.0]
-DO $$
-BEGIN
-	PERFORM uidgen.diagnose();
-END
-$$;
--- [since 0.4.0]
-INSERT INTO uidgen.layout_used (layout, since, system_identifier, database, extension)
-	SELECT known.layout, clock_timestamp(), h.system_identifier, h.database, e.oid
-		FROM uidgen.registry_history() AS h JOIN pg_extension AS e ON e.extname = 'uidgen', LATERAL (
-			SELECT r.layout FROM uidgen.registry_layout AS r WHERE r.database = h.database AND NOT r.shared
-			UNION
-			SELECT s.layout FROM uidgen.status AS s
-				WHERE s.state = 'granted'
-					AND NOT (s.registry = 'local' AND current_setting('uidgen.database') = current_database()::text)) AS known;
-

@@ -133,7 +133,7 @@ ORDER BY relname;
 -- The settings, and who may change them; those that are pinned: as it should be, also where the library
 -- is not preloaded.
 LOAD 'uidgen';
-SELECT name, CASE WHEN name IN ('uidgen.datacenter_id', 'uidgen.layout', 'uidgen.max_segments', 'uidgen.worker_id') THEN
+SELECT name, CASE WHEN name IN ('uidgen.datacenter_id', 'uidgen.instance', 'uidgen.layout', 'uidgen.max_segments', 'uidgen.worker_id') THEN
 		(context = CASE WHEN current_setting('shared_preload_libraries') ~ 'uidgen' THEN 'postmaster' ELSE 'sighup' END)::text
 	ELSE context END AS context, vartype, unit, boot_val, min_val, max_val, enumvals
 FROM pg_settings WHERE name LIKE 'uidgen.%' ORDER BY name COLLATE "C";

@@ -32,6 +32,10 @@ SELECT uid_range('2026-11-22', '2026-11-23', 'default'), uid_range('2026-11-22',
 SELECT uid_range('2000-01-01', '2026-11-22', 'default') AS before_epoch, uid_range('2026-11-22', '3000-01-01', 'default') AS after_end,
 	uid_range('-infinity', 'infinity', 'js53'), uid_range('2000-01-01', '2001-01-01', 'default') AS nothing,
 	uid_range('3000-01-01', '3001-01-01', 'default') AS nothing, uid_range('2026-11-22 00:00:00.2', '2026-11-22 00:00:01.2', 'js53');
+-- A range that ends after the layout has its last id; one that begins there has none, where a number is left above it.
+SELECT uid_between(9007199254740991, '-infinity', 'infinity', 'js53'), 9007199254740991 <@ uid_range('-infinity', 'infinity', 'js53'),
+	uid_between(9223372036854775807, '-infinity', 'infinity', 'default'), 9223372036854775807 <@ uid_range('-infinity', 'infinity', 'default');
+SELECT uid_between(9007199254740991, 'infinity', NULL, 'js53'), uid_range('infinity', NULL, 'js53'), uid_range('infinity', 'infinity', 'js53'), uid_range('infinity', NULL, 'default');
 -- Ranges that meet share no id and leave none out; both functions say the same.
 SELECT count(*) AS ranges, bool_and(part -|- next) AS meet, bool_and(uid_between(lower(part), at, at + step, l)
 	AND NOT uid_between(upper(part), at, at + step, l) AND uid_between(upper(part) - 1, at, at + step, l)

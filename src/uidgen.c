@@ -5,7 +5,8 @@
  * If it is preloaded, it defines the settings, asks for shared memory and registers the
  * keeper, in that order, since each step needs the one before.  Loaded later, it defines the
  * settings, and the rest comes when it is needed (memory/attachment.h); before PostgreSQL 17 that
- * cannot be, so there it only decodes.  In both cases it installs the hook that notices COPY FROM.
+ * cannot be, so there it only decodes.  In both cases it installs the hooks that notice COPY FROM and
+ * the end of the registry.
  *
  * A process can have two copies of the library, if the extension's functions name another
  * file than the one that was loaded first.  The second copy finds the settings defined, and
@@ -15,6 +16,7 @@
 
 #include "compat.h"
 #include "functions/copy.h"
+#include "functions/drop.h"
 #include "ids/holding.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
@@ -37,6 +39,7 @@ _PG_init(void)
 		uidgen_request_shmem();
 	uidgen_register_holding();
 	uidgen_install_copy_hook();
+	uidgen_install_drop_hook();
 	/* With a bad setting nothing may be granted, so no keeper is needed. */
 	if (preload && !uidgen_judged()->bad_setting[0])
 		uidgen_register_keeper();

@@ -133,7 +133,8 @@ if [ "${1-}" = --inside ]; then
 		print $first->{text}, $second->{text};' README.md) >"$system/tmp/first.sql"
 	sql -f /tmp/first.sql | tee "$system/out"
 	[ "$(grep -c '|hello$\||0$\||world$' "$system/out")" -ge 3 ]
-	[ "$(sql -c 'SELECT uidgen.diagnose()')" = ok ]
+	# A bare system has no machine id.
+	sql -c 'SELECT uidgen.diagnose()' | grep -Eqx 'ok|ids are issued, but this server cannot be told from a copy.*'
 	# The other library file finds its libpq.
 	sql -c "LOAD 'uidgen_libpq'"
 

@@ -13,6 +13,7 @@
 #include "ids/backfill.h"
 #include "ids/layout_used.h"
 #include "ids/waiting.h"
+#include "memory/attachment.h"
 #include "memory/server.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
@@ -73,6 +74,7 @@ uidgen_backfill(PG_FUNCTION_ARGS)
 	static LocalTransactionId checked = InvalidLocalTransactionId;
 	const UidgenLayout *layout;
 	uint64		tag_bits;
+	int64		id;
 
 	PreventCommandDuringRecovery("uid_backfill()");
 	PreventCommandIfReadOnly("uid_backfill()");
@@ -92,7 +94,9 @@ uidgen_backfill(PG_FUNCTION_ARGS)
 		(void) uidgen_check_layout_used();
 		checked = uidgen_local_transaction();
 	}
-	PG_RETURN_INT64(uidgen_backfill_id(past_tick(layout, PG_GETARG_TIMESTAMPTZ(0)), tag_bits));
+	id = uidgen_backfill_id(past_tick(layout, PG_GETARG_TIMESTAMPTZ(0)), tag_bits);
+	uidgen_layout_drawn();
+	PG_RETURN_INT64(id);
 }
 
 Datum
@@ -100,6 +104,7 @@ uidgen_backfill_home_text(PG_FUNCTION_ARGS)
 {
 	char		home[UIDGEN_HOME_SIZE];
 
+	(void) uidgen_look();		/* the name of the instance may be pinned */
 	uidgen_backfill_home(home);
 	PG_RETURN_TEXT_P(cstring_to_text(home));
 }

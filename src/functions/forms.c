@@ -11,6 +11,7 @@
 #include "core/textform.h"
 #include "core/uuidform.h"
 #include "functions/values.h"
+#include "parser/scansup.h"
 #include "utils/builtins.h"
 #include "utils/uuid.h"
 
@@ -76,6 +77,11 @@ uidgen_from_text(PG_FUNCTION_ARGS)
 	int64_t		id;
 	UidgenComplaint error;
 
+	/* What is copied by hand brings blanks along. */
+	while (length > 0 && scanner_isspace(bytes[length - 1]))
+		length--;
+	while (length > 0 && scanner_isspace(*bytes))
+		bytes++, length--;
 	if (!uidgen_textform_read(arg_form(fcinfo), bytes, length, &id, &error))
 		complain(&error, uidgen_shown_text(bytes, length));
 	PG_RETURN_INT64(id);

@@ -32,7 +32,7 @@ SQL_FUNCTION(uidgen_reserve);
 static uint64
 get_tag_bits(FunctionCallInfo fcinfo, int i)
 {
-	return uidgen_field_bits(uidgen_attach(), UIDGEN_TAG,
+	return uidgen_field_bits(uidgen_attach_to_draw(), UIDGEN_TAG,
 							 uidgen_arg_int(fcinfo, i, "tag"));
 }
 
@@ -52,7 +52,7 @@ uidgen_next_tagged(PG_FUNCTION_ARGS)
 Datum
 uidgen_next_after_id(PG_FUNCTION_ARGS)
 {
-	const UidgenLayout *layout = uidgen_attach();
+	const UidgenLayout *layout = uidgen_attach_to_draw();
 	uint64		tag_bits = PG_NARGS() > 1 ? get_tag_bits(fcinfo, 1) : 0;
 	int64		after;
 
@@ -130,7 +130,7 @@ uidgen_next_batch(PG_FUNCTION_ARGS)
 Datum
 uidgen_reserve(PG_FUNCTION_ARGS)
 {
-	const UidgenLayout *layout = uidgen_attach();
+	const UidgenLayout *layout = uidgen_attach_to_draw();
 	int32		n = uidgen_arg_int(fcinfo, 0, "n");
 	uint64		tag_bits = get_tag_bits(fcinfo, 1);
 	int64		capacity = uidgen_layout_tick_capacity(layout);

@@ -70,10 +70,14 @@ uidgen_max(PG_FUNCTION_ARGS)
  * refused, since the answer would be wrong without a word.  The same would be true for a
  * layout whose time has the sign bit, once its ids turn negative: for a range, it ends
  * there.
+ *
+ * After the end of the layout the bound is above its last id, so that a range that ends there
+ * has all ids.  False if no number is: then it is the last one.
  */
-static int64
-range_bound(const UidgenLayout *layout, TimestampTz timestamp)
+static bool
+range_bound(const UidgenLayout *layout, TimestampTz timestamp, int64 *bound)
 {
+	UidgenTimePlace place;
 	uint64		tick;
 	char		text[UIDGEN_LAYOUT_TEXT_SIZE];
 
@@ -87,10 +91,16 @@ range_bound(const UidgenLayout *layout, TimestampTz timestamp)
 						   text, uidgen_field_name(layout->order[0])),
 				 errhint("A range of time is a range of ids only where the time is the first field. Compare uid_timestamp() with the two times instead.")));
 	}
-	if (uidgen_find_tick(layout, timestamp, &tick) == UIDGEN_IN_LAYOUT &&
-		tick >= uidgen_layout_lifetime(layout))
-		return uidgen_layout_last(layout);
-	return range_end(layout, timestamp, uidgen_layout_min);
+	place = uidgen_find_tick(layout, timestamp, &tick);
+	*bound = range_end(layout, timestamp, uidgen_layout_min);
+	if (place == UIDGEN_BEFORE_EPOCH ||
+		(place == UIDGEN_IN_LAYOUT && tick < uidgen_layout_lifetime(layout)))
+		return true;
+	*bound = uidgen_layout_last(layout);
+	if (*bound == PG_INT64_MAX)
+		return false;
+	(*bound)++;
+	return true;
 }
 
 /*
@@ -102,10 +112,12 @@ Datum
 uidgen_first_since(PG_FUNCTION_ARGS)
 {
 	const UidgenLayout *layout = uidgen_arg_layout(fcinfo, 2);
+	int64		bound;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_INT64(PG_INT64_MIN);
-	PG_RETURN_INT64(range_bound(layout, PG_GETARG_TIMESTAMPTZ(0)));
+	(void) range_bound(layout, PG_GETARG_TIMESTAMPTZ(0), &bound);
+	PG_RETURN_INT64(bound);
 }
 
 Datum
@@ -114,9 +126,8 @@ uidgen_last_before(PG_FUNCTION_ARGS)
 	const UidgenLayout *layout = uidgen_arg_layout(fcinfo, 2);
 	int64		bound;
 
-	if (PG_ARGISNULL(0))
+	if (PG_ARGISNULL(0) || !range_bound(layout, PG_GETARG_TIMESTAMPTZ(0), &bound))
 		PG_RETURN_INT64(PG_INT64_MAX);
-	bound = range_bound(layout, PG_GETARG_TIMESTAMPTZ(0));
 	/* Some layouts begin at the smallest number of all. */
 	PG_RETURN_INT64(bound == PG_INT64_MIN ? bound : bound - 1);
 }
@@ -127,12 +138,18 @@ uidgen_range(PG_FUNCTION_ARGS)
 	const UidgenLayout *layout = uidgen_arg_layout(fcinfo, 3);
 	RangeBound	bounds[2];
 
+	bool		above_all = false;	/* it begins there */
+
 	for (int i = 0; i < 2; i++)
 	{
+		int64		bound = PG_INT64_MAX;
+		bool		there = !PG_ARGISNULL(i) && range_bound(layout, PG_GETARG_TIMESTAMPTZ(i), &bound);
+
+		if (i == 0)
+			above_all = !PG_ARGISNULL(i) && !there;
 		bounds[i].lower = bounds[i].inclusive = (i == 0);
-		bounds[i].infinite = PG_ARGISNULL(i);
-		bounds[i].val = bounds[i].infinite ? (Datum) 0 :
-			Int64GetDatum(range_bound(layout, PG_GETARG_TIMESTAMPTZ(i)));
+		bounds[i].infinite = !there && !above_all;
+		bounds[i].val = bounds[i].infinite ? (Datum) 0 : Int64GetDatum(bound);
 	}
 	PG_RETURN_RANGE_P(uidgen_make_range(lookup_type_cache(INT8RANGEOID, TYPECACHE_RANGE_INFO),
 										&bounds[0], &bounds[1]));

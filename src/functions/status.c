@@ -12,9 +12,11 @@
 #include "ids/attach.h"
 #include "ids/generator.h"
 #include "ids/layout_used.h"
+#include "ids/waiting.h"
 #include "link/link.h"
 #include "memory/attachment.h"
 #include "memory/guc.h"
+#include "memory/identity.h"
 #include "memory/memory.h"
 #include "memory/server.h"
 #include "miscadmin.h"
@@ -23,7 +25,7 @@
 
 SQL_FUNCTION(uidgen_status);
 SQL_FUNCTION(uidgen_diagnose);
-SQL_FUNCTION(uidgen_ask_keeper);
+SQL_FUNCTION(uidgen_ask_for_grant);
 SQL_FUNCTION(uidgen_in_transaction_block);
 SQL_FUNCTION(uidgen_library_version);
 SQL_FUNCTION(uidgen_pending_restart);
@@ -258,16 +260,86 @@ other_layout_complaint(void)
 					" Until then, functions such as uid_parse(id) read them wrongly unless they are given the layout.");
 }
 
-/* Is nothing known of the layouts of this database?  Then what to say of it; otherwise NULL. */
-static char *
-unknown_layout_complaint(void)
+/* The names of settings whose value in the configuration files counts from the next start of the server on; false: none. */
+static bool
+find_pending_settings(char names[UIDGEN_NAMES_SIZE])
 {
+	names[0] = '\0';
+	if (uidgen_look() != UIDGEN_ATTACHED)
+		return false;
+	if (uidgen_preloaded)
+		uidgen_pending_settings(uidgen_judged(), names);
+	else
+	{
+		LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+		strlcpy(names, uidgen_memory->pending, UIDGEN_NAMES_SIZE);
+		LWLockRelease(&uidgen_memory->lock);
+	}
+	return names[0] != '\0';
+}
+
+/* What the next start will do with the layout of the configuration files, in a sentence with a space before it. */
+static char *
+next_start(const char *names)
+{
+	char		layout[UIDGEN_LAYOUT_TEXT_SIZE];
+	UidgenComplaint error;
 	char	   *layouts;
 	int			n;
 
-	if (uidgen_layout_use(&layouts, &n) != UIDGEN_LAYOUT_UNKNOWN)
+	if (!strstr(names, "uidgen.layout"))
+		return "";
+	switch (uidgen_configured_layout(layout, &error))
+	{
+		case UIDGEN_CONFIGURED_BAD:
+			return psprintf(" It will refuse all ids, since the layout there is bad: %s.", error.message);
+		case UIDGEN_CONFIGURED_SAME:
+			return " The layout there is the same as now.";
+		case UIDGEN_CONFIGURED_OTHER:
+			break;
+	}
+	if (uidgen_layout_use(&layouts, &n) == UIDGEN_LAYOUT_SUITS || uidgen_atomic_read(&uidgen_server_words->era) != 1)
+		return psprintf(" It will refuse all ids of this database: ids were issued of \"%s\", and the layout there is \"%s\". "
+						"Set \"uidgen.layout\" back, or follow \"A new layout\" in docs/layouts.md.",
+						uidgen_layout_text, layout);
+	return psprintf(" Its ids will be of \"%s\".", layout);
+}
+
+/* Are settings pending?  Then what to say of them; otherwise NULL. */
+static char *
+pending_complaint(void)
+{
+	char		names[UIDGEN_NAMES_SIZE];
+
+	if (!find_pending_settings(names))
 		return NULL;
-	return "ids are issued, but this database does not say of which layout its ids are: a wrong setting would not be noticed. If the server's layout is theirs, let the owner of the database run SELECT uidgen.use_layout() in it.";
+	return psprintf("ids are issued, but the value of %s in the configuration counts only from the next start of the server on.%s",
+					names, next_start(names));
+}
+
+/* Would a copy be taken for this server?  Then what to say of it; otherwise NULL. */
+static char *
+copies_complaint(void)
+{
+	if (!uidgen_is_like_its_copies())
+		return NULL;
+	return "ids are issued, but this server cannot be told from a copy of its disk. " UIDGEN_LIKE_COPIES_DETAIL " " UIDGEN_LIKE_COPIES_HINT;
+}
+
+/* What a diagnosis may do to find out. */
+typedef enum Asking
+{
+	ASK_IF_NEEDED,				/* no more than is needed to know, and no
+								 * first grant */
+	ASK_FOR_GRANT				/* an attempt in any case */
+} Asking;
+
+/* Nothing was granted since the server started, and a grant of the local registry would pin the layout. */
+static bool
+would_pin(void)
+{
+	return !uidgen_link()->fleet &&
+		(!uidgen_memory || uidgen_atomic_read(&uidgen_memory->words.era) == 1);
 }
 
 /*
@@ -277,7 +349,7 @@ unknown_layout_complaint(void)
  * registry nothing while all is well, unless the keeper is to make an attempt in any case.
  */
 static char *
-find_what_is_missing(bool ask)
+find_what_is_missing(Asking asking)
 {
 	UidgenAttachment attachment = uidgen_look();
 	UidgenFailure failure = {0};
@@ -285,6 +357,8 @@ find_what_is_missing(bool ask)
 
 	if (attachment != UIDGEN_ATTACHED && attachment != UIDGEN_UNATTACHED)
 		return attachment_complaint(attachment);
+	if (!IsUnderPostmaster)
+		return UIDGEN_SINGLE_USER_MESSAGE ". " UIDGEN_SINGLE_USER_DETAIL " " UIDGEN_SINGLE_USER_HINT;
 	if (uidgen_link()->in_recovery())
 		return "The server is in recovery; ids are issued after its end.";
 
@@ -300,32 +374,39 @@ find_what_is_missing(bool ask)
 		 */
 		if (creating_extension && uidgen_link()->is_here())
 			return NULL;
-		if (attachment == UIDGEN_UNATTACHED && !uidgen_try_attach(UIDGEN_PROBE_MS, &failure))
-			return failure_text(&failure, true);
-		if ((!ask && uidgen_has_sound_grant()) || uidgen_probe_grant(&failure))
-			return creating_extension ? NULL : unknown_layout_complaint();
+		if ((asking == ASK_IF_NEEDED && attachment == UIDGEN_ATTACHED && uidgen_has_sound_grant()) ||
+			uidgen_probe_grant(asking == ASK_IF_NEEDED && would_pin(), &failure))
+		{
+			if (creating_extension)
+				return NULL;
+			complaint = pending_complaint();
+			return complaint ? complaint : copies_complaint();
+		}
 	}
 	if (failure.sqlerrcode == 0)
 		return "The keeper has not answered. See the server log, and the setting \"max_worker_processes\".";
 	return failure_text(&failure, false);
 }
 
+static Datum
+diagnosis(Asking asking)
+{
+	char	   *missing = find_what_is_missing(asking);
+
+	return PointerGetDatum(cstring_to_text(missing ? missing : "ok"));
+}
+
 Datum
 uidgen_diagnose(PG_FUNCTION_ARGS)
 {
-	char	   *missing = find_what_is_missing(false);
-
-	PG_RETURN_TEXT_P(cstring_to_text(missing ? missing : "ok"));
+	return diagnosis(ASK_IF_NEEDED);
 }
 
-/* For tests, which declare it: returns when the keeper has made an attempt, also where a
- * grant is in force. */
+/* Returns when the keeper has made an attempt, also where a grant is in force. */
 Datum
-uidgen_ask_keeper(PG_FUNCTION_ARGS)
+uidgen_ask_for_grant(PG_FUNCTION_ARGS)
 {
-	char	   *missing = find_what_is_missing(true);
-
-	PG_RETURN_TEXT_P(cstring_to_text(missing ? missing : "ok"));
+	return diagnosis(ASK_FOR_GRANT);
 }
 
 /*
@@ -350,17 +431,7 @@ uidgen_pending_restart(PG_FUNCTION_ARGS)
 {
 	char		names[UIDGEN_NAMES_SIZE];
 
-	if (uidgen_look() != UIDGEN_ATTACHED)
-		PG_RETURN_NULL();
-	if (uidgen_preloaded)
-		uidgen_pending_settings(uidgen_judged(), names);
-	else
-	{
-		LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
-		strlcpy(names, uidgen_memory->pending, sizeof(names));
-		LWLockRelease(&uidgen_memory->lock);
-	}
-	if (!names[0])
+	if (!find_pending_settings(names))
 		PG_RETURN_NULL();
 	PG_RETURN_TEXT_P(cstring_to_text(names));
 }

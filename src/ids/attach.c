@@ -72,41 +72,76 @@ set_timeout(UidgenFailure *failure, bool has_keeper, int milliseconds)
 		uidgen_no_keeper_failure(failure);
 }
 
-bool
-uidgen_try_attach(int milliseconds, UidgenFailure *failure)
+static void
+begin_wait(UidgenWait *wait, UidgenDemand *demand, int milliseconds)
 {
-	UidgenWait	wait = {0};
-	uint64		before;
+	memset(wait, 0, sizeof(*wait));
+	wait->on = demand;
+	wait->deadline = uidgen_clock_monotonic() + INT64CONST(1000) * milliseconds;
+}
 
-	if (!uidgen_map_memory())
-	{
-		uidgen_attachment_failure(UIDGEN_OTHER_SHAPE, failure);
-		return false;
-	}
-	before = judgements();
-	wait.on = &uidgen_memory->grant_demand;
-	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * milliseconds;
+/* A first grant pins the settings. */
+static void
+wait_for_first_grant(int milliseconds)
+{
+	UidgenWait	wait;
+	UidgenFailure failure;
+	uint64		before = judgements();
+
+	begin_wait(&wait, &uidgen_memory->grant_demand, milliseconds);
 	while (!uidgen_take_over_pinned())
 	{
 		bool		has_keeper;
 
-		if (is_unfit(before, failure))
-			return false;
+		if (is_unfit(before, &failure))
+			uidgen_raise_failure(&failure);
+		if (judgements() > 0)
+		{
+			uidgen_wait_for_grant(&wait);
+			continue;
+		}
+
+		/* No keeper has come as far as to go by any settings. */
 		has_keeper = uidgen_ensure_keeper();
 		if (uidgen_wait_expired(&wait))
 		{
-			set_timeout(failure, has_keeper, milliseconds);
-			return false;
+			set_timeout(&failure, has_keeper, milliseconds);
+			uidgen_raise_failure(&failure);
 		}
 		uidgen_wait_sleep(&wait, UIDGEN_NEVER_SERVED, LONG_MAX, UIDGEN_WAIT_ATTACH);
 	}
-	return true;
+}
+
+static void
+wait_for_settings(int milliseconds)
+{
+	UidgenWait	wait;
+	UidgenFailure failure;
+	uint64		before = judgements();
+
+	begin_wait(&wait, &uidgen_memory->grant_demand, milliseconds);
+	pg_atomic_write_u32(&uidgen_memory->pin_wanted, 1);
+	uidgen_wake_keeper();
+	while (!uidgen_take_over_pinned())
+	{
+		bool		has_keeper;
+
+		if (is_unfit(before, &failure))
+			uidgen_raise_failure(&failure);
+		has_keeper = uidgen_ensure_keeper();
+		if (uidgen_wait_expired(&wait))
+		{
+			set_timeout(&failure, has_keeper, milliseconds);
+			uidgen_raise_failure(&failure);
+		}
+		uidgen_wait_sleep(&wait, UIDGEN_NEVER_SERVED, LONG_MAX, UIDGEN_WAIT_ATTACH);
+	}
 }
 
 void
-uidgen_attach_slowly(void)
+uidgen_attach_slowly(bool draws)
 {
-	UidgenFailure failure;
+	int			milliseconds = Max(uidgen_wait_timeout, UIDGEN_WAKE_UP_MS);
 
 	uidgen_report_attachment(uidgen_look());
 	if (uidgen_attached)
@@ -120,6 +155,45 @@ uidgen_attach_slowly(void)
 		uidgen_check_server();
 	if (!uidgen_layout_is_hidden())
 		(void) uidgen_check_layout_used();
-	if (!uidgen_try_attach(Max(uidgen_wait_timeout, UIDGEN_WAKE_UP_MS), &failure))
-		uidgen_raise_failure(&failure);
+	if (!uidgen_map_memory())
+		uidgen_report_attachment(UIDGEN_OTHER_SHAPE);
+	if (draws)
+		wait_for_first_grant(milliseconds);
+	else
+		wait_for_settings(milliseconds);
+}
+
+bool
+uidgen_probe_grant(bool rehearse, UidgenFailure *failure)
+{
+	UidgenWait	wait;
+	uint64		before;
+
+	if (!uidgen_map_memory())
+	{
+		uidgen_attachment_failure(UIDGEN_OTHER_SHAPE, failure);
+		return false;
+	}
+	before = judgements();
+	begin_wait(&wait, rehearse ? &uidgen_memory->rehearsal_demand : &uidgen_memory->grant_demand,
+			   UIDGEN_PROBE_MS);
+	wait.number = uidgen_demand_make(wait.on);
+	while (!uidgen_demand_served(wait.on, wait.number))
+	{
+		bool		has_keeper;
+
+		if (!uidgen_attached && !uidgen_take_over_pinned() && is_unfit(before, failure))
+			return false;
+		has_keeper = uidgen_ensure_keeper();
+		if (uidgen_wait_expired(&wait))
+		{
+			if (!uidgen_attached)
+				set_timeout(failure, has_keeper, UIDGEN_PROBE_MS);
+			else
+				(void) uidgen_demand_failure(wait.on, failure);
+			return false;
+		}
+		uidgen_wait_sleep(&wait, wait.number, LONG_MAX, UIDGEN_WAIT_GRANT);
+	}
+	return !uidgen_demand_failure(wait.on, failure);
 }

@@ -32,6 +32,7 @@
 #include "compat.h"
 #include "core/layout.h"
 #include "core/node.h"
+#include "ids/attach.h"
 #include "ids/generator.h"
 #include "link/link.h"
 #include "memory/attachment.h"
@@ -229,7 +230,7 @@ present_registry(void)
 		if (look_for_registry(&found))
 			return found;
 		uidgen_counts_begin();	/* for the wait, which may be the process's first call */
-		if (asked || !uidgen_probe_grant(&failure))
+		if (asked || !uidgen_probe_grant(false, &failure))
 			break;
 	}
 	if (failure.sqlerrcode == 0)

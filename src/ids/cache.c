@@ -42,6 +42,7 @@
 #include "ids/attach.h"
 #include "ids/generator.h"
 #include "ids/holding.h"
+#include "ids/layout_used.h"
 #include "memory/counts.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
@@ -148,7 +149,7 @@ refill(bool used_up, uint64 tag_bits)
 {
 	UidgenBlock block;
 	uint64		most = (uint64) Min(uidgen_cache,
-									uidgen_layout_tick_capacity(uidgen_attach()));
+									uidgen_layout_tick_capacity(uidgen_attach_to_draw()));
 	uint64		n;
 	int64		mark;
 
@@ -217,6 +218,7 @@ cached_id_slowly(uint64 tag_bits)
 	good = cache.taken > 0 && cache_in_order() && cache_in_time();
 	if (!good || cache.used == cache.last)
 		return refill(good, tag_bits);
+	uidgen_layout_drawn();
 	return next_in_cache(tag_bits);
 }
 

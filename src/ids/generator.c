@@ -25,19 +25,6 @@
 #include "memory/worker.h"
 #include "miscadmin.h"
 
-static void
-wait_for_grant(UidgenWait *wait)
-{
-	const UidgenLack lack = {
-		.message = "uidgen has no grant to issue ids from",
-		.timeout_detail = "Within %d ms the keeper got no grant that reaches far enough.",
-		.timeout_hint = "See uidgen.status and the server log. If there are many renewals, raise the setting \"uidgen.window\"; otherwise raise \"uidgen.wait_timeout\".",
-		.reason = UIDGEN_WAIT_GRANT,
-	};
-
-	uidgen_wait_for_keeper(wait, &lack);
-}
-
 /*
  * What this process last saw of the clock, and for how long it goes by that: to the end
  * of the tick, measured by the processor's counter, since reading the clock would cost
@@ -156,7 +143,7 @@ wait_for_clock(UidgenWait *wait, UidgenTick tick)
 	 * in which ids go on ahead of the clock. */
 	if (uidgen_ticket_large_step(&reach, now) || uidgen_ticket_step_in_era(&reach, now))
 	{
-		wait_for_grant(wait);
+		uidgen_wait_for_grant(wait);
 		return;
 	}
 	if (target <= now)
@@ -198,7 +185,7 @@ uidgen_begin_drawing(void)
 {
 	static bool layout_suits = false;
 
-	(void) uidgen_attach();
+	(void) uidgen_attach_to_draw();
 	if (!layout_suits)
 		layout_suits = uidgen_check_layout_used();
 	uidgen_hold();
@@ -219,7 +206,7 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 	UidgenTicketWords *words;
 	UidgenWait	wait = {0};
 
-	(void) uidgen_attach();
+	(void) uidgen_attach_to_draw();
 	words = uidgen_server_words;
 	if (uidgen_words != words)
 	{
@@ -238,14 +225,14 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 		{
 			case UIDGEN_TICKET_UNGRANTED:
 				taken = true;
-				wait_for_grant(&wait);
+				uidgen_wait_for_grant(&wait);
 				break;
 			case UIDGEN_TICKET_EARLY:
 				taken = true;
 				wait_for_clock(&wait, ticket.blocked);
 				break;
 			case UIDGEN_TICKET_NO_GRANT:
-				wait_for_grant(&wait);
+				uidgen_wait_for_grant(&wait);
 				break;
 			case UIDGEN_TICKET_AHEAD:
 				wait_for_clock(&wait, ticket.blocked);
@@ -273,6 +260,7 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 		uidgen_demand_in_advance(&uidgen_memory->grant_demand);
 	if (ticket.skipped > 0)
 		pg_atomic_fetch_add_u64(&uidgen_memory->wasted, ticket.skipped);
+	uidgen_layout_drawn();
 	return ticket_block(&ticket);
 }
 
@@ -351,20 +339,4 @@ uidgen_has_sound_grant(void)
 		uidgen_memory->grant_demand.failure.sqlerrcode == 0;
 	LWLockRelease(&uidgen_memory->lock);
 	return result;
-}
-
-bool
-uidgen_probe_grant(UidgenFailure *failure)
-{
-	UidgenWait	wait = {.on = &uidgen_memory->grant_demand};
-
-	wait.deadline = uidgen_clock_monotonic() + INT64CONST(1000) * UIDGEN_PROBE_MS;
-	wait.number = uidgen_demand_make(wait.on);
-	while (!uidgen_demand_served(wait.on, wait.number) && !uidgen_wait_expired(&wait))
-	{
-		(void) uidgen_ensure_keeper();
-		uidgen_wait_sleep(&wait, wait.number, LONG_MAX, UIDGEN_WAIT_GRANT);
-	}
-	return !uidgen_demand_failure(wait.on, failure) &&
-		uidgen_demand_served(wait.on, wait.number);
 }

@@ -67,15 +67,4 @@ extern const UidgenTicketClock *uidgen_look_at_clock(UidgenTicketWords *words, u
  * succeeded? */
 extern bool uidgen_has_sound_grant(void);
 
-/* How long a diagnosis waits for the keeper, in milliseconds, whatever wait_timeout is: longer than the
- * keeper waits for a lock. */
-#define UIDGEN_PROBE_MS 2000
-
-/*
- * Make the keeper try to get a grant, or to renew it, and wait for that for at most two
- * seconds.  True if there is one; otherwise *failure says why not.  For diagnosis: raises
- * no error.
- */
-extern bool uidgen_probe_grant(UidgenFailure *failure);
-
 #endif							/* UIDGEN_GENERATOR_H */

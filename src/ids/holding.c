@@ -14,6 +14,7 @@
 #include "access/xact.h"
 #include "compat.h"
 #include "ids/generator.h"
+#include "ids/layout_used.h"
 #include "memory/holders.h"
 #include "memory/memory.h"
 #include "memory/server.h"
@@ -81,6 +82,7 @@ at_transaction_event(XactEvent event, void *arg)
 	switch (event)
 	{
 		case XACT_EVENT_PRE_PREPARE:
+			uidgen_note_layout_used();
 			note_prepared();
 			break;
 		case XACT_EVENT_COMMIT:
@@ -88,9 +90,12 @@ at_transaction_event(XactEvent event, void *arg)
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
 		case XACT_EVENT_PREPARE:
+			uidgen_forget_drawn();
 			release();
 			break;
 		case XACT_EVENT_PRE_COMMIT:
+			uidgen_note_layout_used();
+			break;
 		case XACT_EVENT_PARALLEL_PRE_COMMIT:
 			break;
 	}

@@ -1,15 +1,20 @@
 /*
  * layout_used.c
- *	  Reads the table uidgen.layout_used: see layout_used.h.
+ *	  Reads and writes the table uidgen.layout_used: see layout_used.h.
  *
  * Any role may draw ids, in any transaction.  So the table is read directly: no privilege and no
  * policy counts, and a serializable transaction does not come to depend on it.  And nothing here
  * waits, since uid_next() waits no longer than uidgen.wait_timeout.
+ *
+ * It is written directly, too, by whatever role: a row of a table that has no index, no key and no trigger but
+ * the one that keeps rows of replication out.  Two first transactions at once write it both, which does no harm.
  */
 #include "postgres.h"
 
 #include "ids/layout_used.h"
 
+#include "access/heapam.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/sysattr.h"
 #include "access/table.h"
@@ -41,6 +46,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 
 /* The columns of the table, as the extension's script has them. */
 enum
@@ -92,11 +98,11 @@ has_columns(Relation table)
 }
 
 /*
- * The table, locked for reading.  NULL: there is none, or with *busy it may be there.  Only one that
+ * The table, locked.  NULL: there is none, or with *busy it may be there.  Only one that
  * is the extension's counts, since only a superuser can make it that.
  */
 static Relation
-open_table(bool *busy)
+open_table(LOCKMODE lock, bool *busy)
 {
 	Oid			schema = get_namespace_oid("uidgen", true);
 	Oid			oid = OidIsValid(schema) ? get_relname_relid("layout_used", schema) : InvalidOid;
@@ -106,7 +112,7 @@ open_table(bool *busy)
 	if (!OidIsValid(oid) ||
 		getExtensionOfObject(RelationRelationId, oid) != get_extension_oid("uidgen", true))
 		return NULL;
-	if (!ConditionalLockRelationOid(oid, AccessShareLock))
+	if (!ConditionalLockRelationOid(oid, lock))
 	{
 		*busy = true;
 		return NULL;
@@ -121,7 +127,7 @@ open_table(bool *busy)
 		return table;
 	if (table)
 		relation_close(table, NoLock);
-	UnlockRelationOid(oid, AccessShareLock);
+	UnlockRelationOid(oid, lock);
 	return NULL;
 }
 
@@ -169,7 +175,7 @@ is_own(TupleTableSlot *slot, Oid extension)
 
 /*
  * Rows that another database has written, or this one with a former extension, came with the data,
- * and decide.  Without one, those of this extension do: CREATE EXTENSION writes one before a restore
+ * and decide.  Without one, those of this extension do: an id may be drawn before a restore
  * brings the others.  *for_now: what suits is a row that this transaction has written, and may take back.
  */
 static UidgenLayoutUse
@@ -209,9 +215,29 @@ judge(Relation table, char **layouts, int *n, bool *for_now)
 		suits[decisive] ? UIDGEN_LAYOUT_SUITS : UIDGEN_LAYOUT_OTHER;
 }
 
-static UidgenLayoutUse
-look(char **layouts, int *n, bool *for_now)
+/* The row that this server's layout is one of the database's. */
+static void
+write_row(Relation table)
 {
+	Datum		values[COLUMNS];
+	bool		nulls[COLUMNS] = {false};
+	HeapTuple	row;
+
+	values[LAYOUT - 1] = CStringGetTextDatum(uidgen_servers_layout());
+	values[SINCE - 1] = TimestampTzGetDatum(GetCurrentTimestamp());
+	values[SYSTEM_IDENTIFIER - 1] = Int64GetDatum((int64) GetSystemIdentifier());
+	values[DATABASE - 1] = ObjectIdGetDatum(MyDatabaseId);
+	values[EXTENSION - 1] = ObjectIdGetDatum(get_extension_oid("uidgen", false));
+	row = heap_form_tuple(RelationGetDescr(table), values, nulls);
+	simple_heap_insert(table, row);
+	heap_freetuple(row);
+}
+
+/* With `note`, and where nothing is known, write the row. */
+static UidgenLayoutUse
+look(bool note, char **layouts, int *n, bool *for_now)
+{
+	LOCKMODE	lock = note ? RowExclusiveLock : AccessShareLock;
 	UidgenLayoutUse use = UIDGEN_LAYOUT_BUSY;
 	size_t		locked = 0;
 
@@ -226,12 +252,17 @@ look(char **layouts, int *n, bool *for_now)
 	if (locked == lengthof(to_read))
 	{
 		bool		busy;
-		Relation	table = open_table(&busy);
+		Relation	table = open_table(lock, &busy);
 
 		if (table)
 		{
 			use = judge(table, layouts, n, for_now);
-			table_close(table, AccessShareLock);
+			/* A superuser may have given it an index, or another column. */
+			if (note && use == UIDGEN_LAYOUT_UNKNOWN && !table->rd_rel->relhasindex &&
+				RelationGetDescr(table)->natts == COLUMNS)
+				write_row(table);
+			/* Of what is written, the lock lasts as long as the transaction. */
+			table_close(table, note ? NoLock : AccessShareLock);
 		}
 		else if (!busy)
 			use = UIDGEN_LAYOUT_NO_TABLE;
@@ -246,8 +277,13 @@ uidgen_layout_use(char **layouts, int *n)
 {
 	bool		for_now;
 
-	return look(layouts, n, &for_now);
+	return look(false, layouts, n, &for_now);
 }
+
+/* Nothing was known of this database when it was checked last; and an id was drawn in this transaction. */
+static bool unnoted = false;
+static bool drawn = false;
+
 
 bool
 uidgen_check_layout_used(void)
@@ -255,7 +291,7 @@ uidgen_check_layout_used(void)
 	char	   *layouts;
 	int			n;
 	bool		for_now;
-	UidgenLayoutUse use = look(&layouts, &n, &for_now);
+	UidgenLayoutUse use = look(false, &layouts, &n, &for_now);
 
 	if (use == UIDGEN_LAYOUT_OTHER)
 		ereport(ERROR,
@@ -263,5 +299,30 @@ uidgen_check_layout_used(void)
 				 errmsg(UIDGEN_LAYOUT_USED_MESSAGE),
 				 errdetail(UIDGEN_LAYOUT_USED_DETAIL, layouts, uidgen_servers_layout()),
 				 errhint("%s", UIDGEN_LAYOUT_USED_HINT)));
-	return use != UIDGEN_LAYOUT_BUSY && !for_now;
+	unnoted = use == UIDGEN_LAYOUT_UNKNOWN;
+	return (use == UIDGEN_LAYOUT_SUITS || use == UIDGEN_LAYOUT_NO_TABLE) && !for_now;
+}
+
+void
+uidgen_layout_drawn(void)
+{
+	drawn |= unnoted;
+}
+
+void
+uidgen_forget_drawn(void)
+{
+	drawn = false;
+}
+
+void
+uidgen_note_layout_used(void)
+{
+	char	   *layouts;
+	int			n;
+	bool		for_now;
+
+	if (!drawn || XactReadOnly || IsBinaryUpgrade || IsInParallelMode())
+		return;
+	(void) look(true, &layouts, &n, &for_now);
 }

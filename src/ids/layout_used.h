@@ -7,6 +7,9 @@
  * setting says something else would issue ids that sort below the old ones, and read the old ones
  * wrongly.  generator.c asks before the first id of each process; the functions for operators ask
  * to tell it beforehand.
+ *
+ * A row is a fact: the first transaction that has drawn ids in the database writes it, together with
+ * whatever it stores, so that a setting may be corrected as long as there is none.
  */
 #ifndef UIDGEN_LAYOUT_USED_H
 #define UIDGEN_LAYOUT_USED_H
@@ -32,12 +35,25 @@ extern UidgenLayoutUse uidgen_layout_use(char **layouts, int *n);
 
 /*
  * Raise the error that the database has ids of another layout, if it has.  False if that has to be
- * asked again before the next id: somebody has locked what is to be read, or this transaction, which may
- * be rolled back, has written it.
+ * asked again before the next id: nothing is known yet, somebody has locked what is to be read, or this
+ * transaction, which may be rolled back, has written it.
  *
  * Error: 55000 the database has ids of another layout.
  */
 extern bool uidgen_check_layout_used(void);
+
+/* This transaction has drawn an id.  If nothing was known when it was checked, it is noted when the transaction
+ * is about to be committed. */
+extern void uidgen_layout_drawn(void);
+
+/*
+ * The transaction is about to be committed or prepared: write the row.  Not where it is read only, and not where a
+ * lock cannot be had at once; then a later transaction does it.
+ */
+extern void uidgen_note_layout_used(void);
+
+/* The transaction has ended. */
+extern void uidgen_forget_drawn(void);
 
 /* What to do then, for everybody who draws ids. */
 #define UIDGEN_LAYOUT_USED_MESSAGE "this database has ids of another layout"

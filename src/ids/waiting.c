@@ -47,9 +47,9 @@ uidgen_check_server(void)
 	if (!IsUnderPostmaster)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("uidgen issues no ids in single-user mode"),
-				 errdetail("Only a background worker can get a grant, and single-user mode has none."),
-				 errhint("Start the server normally.")));
+				 errmsg(UIDGEN_SINGLE_USER_MESSAGE),
+				 errdetail(UIDGEN_SINGLE_USER_DETAIL),
+				 errhint(UIDGEN_SINGLE_USER_HINT)));
 	if (uidgen_link()->in_recovery())
 		ereport(ERROR,
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
@@ -75,7 +75,7 @@ uidgen_no_keeper_failure(UidgenFailure *failure)
 					   "uidgen cannot start its keeper",
 					   psprintf("The keeper is a background worker, and all of the server's are in use; the setting \"max_worker_processes\" is %d.",
 								max_worker_processes),
-					   "Raise the setting \"max_worker_processes\" and restart the server. With uidgen in \"shared_preload_libraries\", the keeper has a place from the start.");
+					   "Set \"max_parallel_workers\" below \"max_worker_processes\" and reload, so that parallel queries leave room, or raise the latter and restart the server. With uidgen in \"shared_preload_libraries\", the keeper has a place from the start.");
 }
 
 /* Raise errors that the keeper cannot find, or would find only slowly. */
@@ -209,4 +209,17 @@ uidgen_wait_for_keeper(UidgenWait *wait, const UidgenLack *lack)
 	if (uidgen_wait_expired(wait))
 		report_timeout(wait, lack);
 	uidgen_wait_sleep(wait, wait->number, LONG_MAX, lack->reason);
+}
+
+void
+uidgen_wait_for_grant(UidgenWait *wait)
+{
+	const UidgenLack lack = {
+		.message = "uidgen has no grant to issue ids from",
+		.timeout_detail = "Within %d ms the keeper got no grant that reaches far enough.",
+		.timeout_hint = "See uidgen.status and the server log. If there are many renewals, raise the setting \"uidgen.window\"; otherwise raise \"uidgen.wait_timeout\".",
+		.reason = UIDGEN_WAIT_GRANT,
+	};
+
+	uidgen_wait_for_keeper(wait, &lack);
 }

@@ -33,6 +33,14 @@ typedef struct UidgenLack
  */
 extern void uidgen_wait_for_keeper(UidgenWait *wait, const UidgenLack *lack);
 
+/* The same, for a grant. */
+extern void uidgen_wait_for_grant(UidgenWait *wait);
+
+/* What is said in single-user mode. */
+#define UIDGEN_SINGLE_USER_MESSAGE "uidgen issues no ids in single-user mode"
+#define UIDGEN_SINGLE_USER_DETAIL "Only a background worker can get a grant, and single-user mode has none."
+#define UIDGEN_SINGLE_USER_HINT "Start the server normally."
+
 /* Raise an error if this server cannot issue ids now: 55000 single-user mode, 25006 recovery. */
 extern void uidgen_check_server(void);
 

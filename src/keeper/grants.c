@@ -9,7 +9,9 @@
 #include "keeper/fleet_registry.h"
 #include "keeper/keeping.h"
 #include "keeper/local_registry.h"
+#include "keeper/pinning.h"
 #include "lib/stringinfo.h"
+#include "memory/identity.h"
 #include "memory/server.h"
 #include "miscadmin.h"
 #include "utils/elog.h"
@@ -150,6 +152,11 @@ report_acquisition(const UidgenAttempt *attempt)
 			(errmsg("uidgen acquired worker id %d", grant->worker),
 			 errdetail_internal("%s", detail.data)));
 	pfree(detail.data);
+	if (uidgen_is_like_its_copies())
+		ereport(LOG,
+				(errmsg("this server cannot be told from a copy of its disk"),
+				 errdetail(UIDGEN_LIKE_COPIES_DETAIL),
+				 errhint(UIDGEN_LIKE_COPIES_HINT)));
 
 	if (attempt->action.leaves && action->step.kind == UIDGEN_STEP_NONE)
 		ereport(LOG,
@@ -380,6 +387,8 @@ finish_attempt(const UidgenLink *link, const UidgenKeeping *keeping, UidgenAttem
 		reply = (UidgenReply) {0};
 		token = new_token(link);
 		make_call(link, keeping, attempt, &reply);
+		if (reply.done && attempt->call.kind == UIDGEN_CALL_ACQUIRE)
+			uidgen_pin_settings();
 		begin_writing();
 		is_first = link->fleet && !keeping->node->clock.known;
 		uidgen_attempt_hear(keeping, attempt, &reply, token);
@@ -408,6 +417,27 @@ uidgen_grants_serve(const UidgenLink *link)
 	count(link, &attempt);
 	end_writing();
 	finish_attempt(link, &keeping, &attempt);
+}
+
+void
+uidgen_grants_rehearse(const UidgenLink *link)
+{
+	UidgenKeeping keeping = uidgen_keeping();
+	UidgenLease lease = uidgen_memory->lease;
+	UidgenAttempt attempt;
+
+	/* The setting has just been changed. */
+	if (link->fleet)
+		return;
+	/* What it decides is not to be kept. */
+	keeping.lease = &lease;
+	begin_writing();
+	uidgen_attempt_begin(&keeping, &attempt, false, link->registry(), 0);
+	end_writing();
+	if (attempt.state == UIDGEN_ATTEMPT_CALLS)
+		uidgen_local_rehearse(link, &attempt.call);
+	else
+		report_failed_attempt(link, &attempt, NULL);
 }
 
 void

@@ -24,6 +24,12 @@
 extern void uidgen_grants_serve(const UidgenLink *link);
 
 /*
+ * Find out whether the local registry would give a grant, by the same rules, and take none.  Errors: those of
+ * uidgen_grants_serve().
+ */
+extern void uidgen_grants_rehearse(const UidgenLink *link);
+
+/*
  * Hand back what was not used.  When the position is read, no caller may take a ticket
  * any more: so the era is closed first, and stays closed.
  */

@@ -201,8 +201,13 @@ note_failure(UidgenFailure *failure)
 	is_news = uidgen_demand_failed(attempt.demand, failure, last_pause(), attempt.link->fleet);
 	if (attempt.slot && connecting)
 		note_failure_of_segments(failure);
-	/* Anybody can name a segment that there is not. */
-	return is_news && failure->sqlerrcode != ERRCODE_NO_DATA_FOUND;
+
+	/*
+	 * Anybody can name a segment that there is not, and whoever asks for a
+	 * rehearsal is told.
+	 */
+	return is_news && failure->sqlerrcode != ERRCODE_NO_DATA_FOUND &&
+		attempt.demand != &uidgen_memory->rehearsal_demand;
 }
 
 /* Note that the process ends during an attempt, by an error after which it cannot go on. */
@@ -383,13 +388,27 @@ note_place(const UidgenLink *link)
 	LWLockRelease(&uidgen_memory->lock);
 }
 
+/*
+ * A setting may have been changed before the demand was made, and that signal has been handled; then the
+ * configuration has to be read first, as the grant would pin what it said before.
+ */
+static bool
+must_reload(const UidgenDemand *demand)
+{
+	return uidgen_demand_open(unconstify(UidgenDemand *, demand)) != 0 &&
+		ConfigReloadPending && uidgen_may_change_settings();
+}
+
 /* Make an attempt for the grant, by one of its demands.  Returns what begin_attempt() does. */
 static long
 attend(UidgenDemand *demand, const UidgenLink *link)
 {
-	long		pause = begin_attempt(demand);
+	long		pause;
 	bool		succeeded;
 
+	if (must_reload(demand))
+		return 0;
+	pause = begin_attempt(demand);
 	if (pause != 0)
 		return pause;
 	succeeded = recall_local_grants(link, demand) &&
@@ -412,6 +431,25 @@ attend_move(void)
 	if (uidgen_demand_open(demand) == 0)
 		(void) uidgen_demand_make(demand);
 	return attend(demand, uidgen_link());
+}
+
+/*
+ * Find out whether there would be a grant, for a diagnosis: at once, whatever has failed before, since
+ * somebody waits for the answer.
+ */
+static long
+attend_rehearsal(const UidgenLink *link)
+{
+	UidgenDemand *demand = &uidgen_memory->rehearsal_demand;
+	uint64		number = uidgen_demand_open(demand);
+
+	if (number == 0)
+		return -1;
+	if (must_reload(demand))
+		return 0;
+	uidgen_demand_begin(demand, number);
+	end_attempt(demand, try_registry(link, demand, NULL, uidgen_grants_rehearse));
+	return 0;
 }
 
 /* The shorter of two pauses, where -1 has no end. */
@@ -593,6 +631,7 @@ end_attempts(void)
 		note_broken_attempt();
 	uidgen_demand_break_off(&uidgen_memory->grant_demand);
 	uidgen_demand_break_off(&uidgen_memory->move_demand);
+	uidgen_demand_break_off(&uidgen_memory->rehearsal_demand);
 	for (int i = 0, n = uidgen_segments_used(); i < n; i++)
 		uidgen_demand_break_off(&uidgen_segments_slot(i)->demand);
 }
@@ -670,7 +709,7 @@ uidgen_keeper_main(Datum main_arg)
 
 	uidgen_pinning_begin();
 	uidgen_enter_slot(end_attempts);
-	uidgen_pin_settings();
+	uidgen_settle();
 	attempt_context = AllocSetContextCreate(TopMemoryContext, "uidgen keeper",
 											ALLOCSET_DEFAULT_SIZES);
 	MemoryContextSwitchTo(attempt_context);
@@ -698,6 +737,7 @@ uidgen_keeper_main(Datum main_arg)
 			ConfigReloadPending = false;
 			reload();
 		}
+		uidgen_pin_if_wanted();
 
 		/*
 		 * Not while a signal waits for this process.  The successor may have
@@ -712,7 +752,11 @@ uidgen_keeper_main(Datum main_arg)
 		if (link->in_recovery())
 			timeout = RECOVERY_POLL_MS;
 		else
+		{
 			timeout = attend(&uidgen_memory->grant_demand, link);
+			if (timeout != 0)
+				timeout = sooner(timeout, attend_rehearsal(link));
+		}
 		if (timeout != 0 && must_move())
 			timeout = sooner(timeout, attend_move());
 		if (!uidgen_link()->in_recovery())

@@ -20,6 +20,7 @@ call(const UidgenLink *link, const char *function, const char *activity, int nar
 	return answer;
 }
 
+/* The caller commits. */
 static void
 acquire(const UidgenLink *link, const UidgenRequest *request, UidgenGrant *grant)
 {
@@ -68,7 +69,6 @@ acquire(const UidgenLink *link, const UidgenRequest *request, UidgenGrant *grant
 	grant->registry = link->registry();
 	grant->registry_number = uidgen_answer_bigint(&answer, "registry_id", PG_INT64_MIN, PG_INT64_MAX) & PG_INT64_MAX;
 	strlcpy(grant->reason, uidgen_answer_text(&answer, "reason"), sizeof(grant->reason));
-	link->commit();
 }
 
 /* It is not done if another holder has taken the row: then the grant keeps its end. */
@@ -122,6 +122,7 @@ uidgen_local_call(const UidgenLink *link, const UidgenCall *asked, UidgenReply *
 	{
 		case UIDGEN_CALL_ACQUIRE:
 			acquire(link, &asked->request, &reply->grant);
+			link->commit();
 			reply->done = true;
 			break;
 		case UIDGEN_CALL_RENEW:
@@ -135,6 +136,18 @@ uidgen_local_call(const UidgenLink *link, const UidgenCall *asked, UidgenReply *
 			Assert(false);
 			break;
 	}
+}
+
+void
+uidgen_local_rehearse(const UidgenLink *link, const UidgenCall *asked)
+{
+	UidgenGrant grant;
+
+	/* Where a grant is in force, there is nothing to find out. */
+	if (asked->kind != UIDGEN_CALL_ACQUIRE)
+		return;
+	acquire(link, &asked->request, &grant);
+	link->end_failed();
 }
 
 int

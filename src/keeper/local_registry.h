@@ -31,6 +31,9 @@
 extern void uidgen_local_call(const UidgenLink *link, const UidgenCall *call,
 							  UidgenReply *reply);
 
+/* The first call of an attempt, without its effect: it is rolled back.  Errors: likewise. */
+extern void uidgen_local_rehearse(const UidgenLink *link, const UidgenCall *call);
+
 /*
  * What was granted: worker ids and their ends, the highest ones, at most n.  Returns how many
  * were written to the arrays.

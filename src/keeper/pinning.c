@@ -40,7 +40,9 @@ note_settings(void)
 
 	memset(&seen, 0, sizeof(seen));
 	uidgen_see_settings(&seen);
-	uidgen_pending_settings(&uidgen_memory->pinned, pending);
+	pending[0] = '\0';
+	if (uidgen_memory->pin_state == UIDGEN_PINNED)
+		uidgen_pending_settings(&uidgen_memory->pinned, pending);
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	if (uidgen_memory->seen_changes == 0 || memcmp(&seen, &uidgen_memory->seen, sizeof(seen)) != 0)
 	{
@@ -95,24 +97,54 @@ make_slots(void)
 	PG_END_TRY();
 }
 
-/* Nothing is pinned, so the postmaster's settings count. */
-static void
-pin(void)
+/* Nothing is pinned yet: what this process goes by is its own. */
+static bool unpinned = false;
+
+bool
+uidgen_may_change_settings(void)
 {
+	return unpinned;
+}
+
+/* What is known of grants counts ticks of the layout. */
+static void
+forget_grants(void)
+{
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
+	Assert(!uidgen_memory->lease.held);
+	uidgen_lease_init(&uidgen_memory->lease);
+	uidgen_node_init(&uidgen_memory->node);
+	memset(&uidgen_memory->unused, 0, sizeof(uidgen_memory->unused));
+	uidgen_memory->local_recalled = false;
+	LWLockRelease(&uidgen_memory->lock);
+}
+
+/* Go by the settings as they are, if they are good. */
+static void
+go_by_settings(void)
+{
+	static UidgenPinned former;
 	const UidgenPinned *judged = uidgen_judged();
 	bool		good = !judged->bad_setting[0];
 
 	if (good)
 	{
 		uidgen_go_by(judged);
-		uidgen_warn_of_end();
-		make_slots();
+		if (strcmp(former.layout, judged->layout) != 0)
+		{
+			forget_grants();
+			uidgen_warn_of_end();
+		}
+		if (!unpinned || former.max_segments != judged->max_segments)
+			make_slots();
+		former = *judged;
 	}
+	unpinned = true;
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	uidgen_memory->pinned = *judged;
 	uidgen_memory->judged_reload = PgReloadTime;
 	uidgen_memory->judgements++;
-	uidgen_memory->pin_state = good ? UIDGEN_PINNED : UIDGEN_UNFIT;
+	uidgen_memory->pin_state = good ? UIDGEN_UNPINNED : UIDGEN_UNFIT;
 	LWLockRelease(&uidgen_memory->lock);
 	if (good)
 		return;
@@ -128,14 +160,14 @@ pin(void)
 }
 
 void
-uidgen_pin_settings(void)
+uidgen_settle(void)
 {
 	Assert(uidgen_own_slot());
 	if (uidgen_attached)
 		return;
 	if (!uidgen_take_over_pinned())
 	{
-		pin();
+		go_by_settings();
 		uidgen_attached = true;
 	}
 	note_settings();
@@ -148,5 +180,27 @@ uidgen_pinning_reload(void)
 	if (uidgen_preloaded)
 		return;
 	uidgen_judge_again();
+	if (unpinned)
+		go_by_settings();
 	note_settings();
+}
+
+void
+uidgen_pin_settings(void)
+{
+	if (!unpinned)
+		return;
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
+	uidgen_memory->pin_state = UIDGEN_PINNED;
+	LWLockRelease(&uidgen_memory->lock);
+	unpinned = false;
+	note_settings();
+	ConditionVariableBroadcast(&uidgen_memory->grant_demand.changed);
+}
+
+void
+uidgen_pin_if_wanted(void)
+{
+	if (unpinned && pg_atomic_read_u32(&uidgen_memory->pin_wanted) != 0)
+		uidgen_pin_settings();
 }

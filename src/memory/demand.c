@@ -66,19 +66,20 @@ uidgen_demand_forget(UidgenDemand *demand)
 
 /* ---- callers ---- */
 
+void
+uidgen_wake_keeper(void)
+{
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+	uidgen_wake(uidgen_memory->keeper);
+	LWLockRelease(&uidgen_memory->lock);
+}
+
 uint64
 uidgen_demand_make(UidgenDemand *demand)
 {
 	uint64		number = pg_atomic_fetch_add_u64(&demand->demanded, 1) + 1;
 
-	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
-
-	/*
-	 * If there is no keeper now, the next one looks at the demand when it
-	 * starts.
-	 */
-	uidgen_wake(uidgen_memory->keeper);
-	LWLockRelease(&uidgen_memory->lock);
+	uidgen_wake_keeper();
 	return number;
 }
 

@@ -99,6 +99,9 @@ typedef struct UidgenWait
 /* A number that is never served. */
 #define UIDGEN_NEVER_SERVED PG_UINT64_MAX
 
+/* Have the keeper look what there is to do; if there is none now, the next one does so when it starts. */
+extern void uidgen_wake_keeper(void);
+
 /* Number a demand and wake the keeper. */
 extern uint64 uidgen_demand_make(UidgenDemand *demand);
 

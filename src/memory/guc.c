@@ -21,6 +21,7 @@
 #include <limits.h>
 
 #include "access/xact.h"
+#include "common/hashfn.h"
 #include "compat.h"
 #include "core/clock.h"
 #include "memory/secrets.h"
@@ -53,10 +54,12 @@ static char *layout_setting;
 static int	datacenter_setting;
 static int	worker_setting = -1;
 static int	max_segments_setting;
+static char *instance_setting;
 
 int			uidgen_datacenter_id;
 int			uidgen_worker_id = -1;
 int			uidgen_max_segments;
+uint64		uidgen_instance;
 int			uidgen_worker_policy = UIDGEN_REUSE;
 char	   *uidgen_database;
 char	   *uidgen_registry;
@@ -360,6 +363,13 @@ warn_of_end(const UidgenLayout *layout, const char *text)
 				 errhint("Plan a new registry with a layout that has more time bits or a later epoch.")));
 }
 
+/* 0 of an empty text. */
+static uint64
+hash_of(const char *text)
+{
+	return text[0] ? Max(hash_bytes_extended((const unsigned char *) text, (int) strlen(text), 0), 1) : 0;
+}
+
 /* Judge the settings against each other, which no single hook can do. */
 static void
 judge(void)
@@ -373,6 +383,7 @@ judge(void)
 	judged.datacenter_id = datacenter_setting;
 	judged.worker_id = worker_setting;
 	judged.max_segments = max_segments_setting;
+	judged.instance = hash_of(instance_setting);
 	if (!uidgen_layout_parse(layout_setting, &layout, &error) ||
 		!uidgen_layout_generates(&layout, &error))
 	{
@@ -431,6 +442,7 @@ uidgen_go_by(const UidgenPinned *pinned)
 	uidgen_datacenter_id = pinned->datacenter_id;
 	uidgen_worker_id = pinned->worker_id;
 	uidgen_max_segments = pinned->max_segments;
+	uidgen_instance = pinned->instance;
 	derive_rules(sequence_start);
 }
 
@@ -529,6 +541,7 @@ uidgen_pending_settings(const UidgenPinned *pinned, char names[UIDGEN_NAMES_SIZE
 		{"uidgen.datacenter_id", judged.datacenter_id != pinned->datacenter_id},
 		{"uidgen.worker_id", judged.worker_id != pinned->worker_id},
 		{"uidgen.max_segments", judged.max_segments != pinned->max_segments},
+		{"uidgen.instance", judged.instance != pinned->instance},
 	};
 
 	names[0] = '\0';
@@ -539,6 +552,26 @@ uidgen_pending_settings(const UidgenPinned *pinned, char names[UIDGEN_NAMES_SIZE
 				strlcat(names, ", ", UIDGEN_NAMES_SIZE);
 			strlcat(names, settings[i].name, UIDGEN_NAMES_SIZE);
 		}
+}
+
+/* Read from the files, since a process has no value that does not count for it; the last one counts. */
+UidgenConfigured
+uidgen_configured_layout(char text[UIDGEN_LAYOUT_TEXT_SIZE], UidgenComplaint *error)
+{
+	ConfigVariable *first = NULL;
+	ConfigVariable *last = NULL;
+	const char *configured = UIDGEN_LAYOUT_DEFAULT;
+	UidgenLayout layout;
+
+	if (ParseConfigFile(ConfigFileName, true, NULL, 0, 0, DEBUG1, &first, &last))
+		(void) ParseConfigFile(PG_AUTOCONF_FILENAME, false, NULL, 0, 0, DEBUG1, &first, &last);
+	for (const ConfigVariable *item = first; item; item = item->next)
+		if (item->name && pg_strcasecmp(item->name, "uidgen.layout") == 0)
+			configured = item->value;
+	if (!uidgen_layout_parse(configured, &layout, error) || !uidgen_layout_generates(&layout, error))
+		return UIDGEN_CONFIGURED_BAD;
+	uidgen_layout_print(&layout, text);
+	return strcmp(text, uidgen_layout_text) == 0 ? UIDGEN_CONFIGURED_SAME : UIDGEN_CONFIGURED_OTHER;
 }
 
 /* ---- the definitions ---- */
@@ -569,6 +602,11 @@ uidgen_define_settings(void)
 			   "-1 lets the registry choose one.",
 			   &worker_setting, -1, -1, INT_MAX,
 			   fixed, 0, NULL);
+	DefineCustomStringVariable("uidgen.instance",
+							   "The name of this server, which no copy of it has.",
+							   "Any text, such as the name of a pod. It is needed where there is no /etc/machine-id; with another one the server takes another worker id.",
+							   &instance_setting, "",
+							   fixed, 0, NULL, NULL, NULL);
 	define_enum("uidgen.worker_policy",
 				"Whether a restarted server takes its worker id again.",
 				"With \"disposable\", each start of the server takes a worker id that was never used before.",

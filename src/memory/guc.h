@@ -37,6 +37,8 @@ typedef struct UidgenPinned
 	int			datacenter_id;
 	int			worker_id;		/* -1: the registry chooses */
 	int			max_segments;
+	uint64		instance;		/* a hash of the instance's name; 0: it has
+								 * none */
 
 	/* The first setting that is bad, and why; empty: all are good. */
 	char		bad_setting[64];
@@ -47,6 +49,7 @@ typedef struct UidgenPinned
 extern int	uidgen_datacenter_id;
 extern int	uidgen_worker_id;
 extern int	uidgen_max_segments;
+extern uint64 uidgen_instance;
 
 /* As they are now. */
 extern int	uidgen_worker_policy;
@@ -126,6 +129,19 @@ extern bool uidgen_restart_is_pending(const char *name);
  */
 #define UIDGEN_NAMES_SIZE 128
 extern void uidgen_pending_settings(const UidgenPinned *pinned, char names[UIDGEN_NAMES_SIZE]);
+
+/*
+ * The layout in the configuration files, which counts from the next start on: in canonical form, and whether it is
+ * the one that is pinned.  It is bad: *error says why.
+ */
+typedef enum UidgenConfigured
+{
+	UIDGEN_CONFIGURED_SAME,
+	UIDGEN_CONFIGURED_OTHER,
+	UIDGEN_CONFIGURED_BAD
+} UidgenConfigured;
+
+extern UidgenConfigured uidgen_configured_layout(char text[UIDGEN_LAYOUT_TEXT_SIZE], UidgenComplaint *error);
 
 /* uidgen.window in ticks: rounded up, at least one. */
 extern UidgenTick uidgen_window_ticks(void);

@@ -20,6 +20,8 @@
 #include "access/xlog_internal.h"
 #include "catalog/pg_control.h"
 #include "common/hashfn.h"
+#include "memory/guc.h"
+#include "memory/memory.h"
 #include "postmaster/postmaster.h"
 #include "storage/fd.h"
 
@@ -76,6 +78,19 @@ in_container(void)
 		access("/run/.containerenv", F_OK) == 0;
 }
 
+/* As it is pinned or, in a process that is not attached, as it would be. */
+static uint64
+instance_hash(void)
+{
+	return uidgen_attached ? uidgen_instance : uidgen_judged()->instance;
+}
+
+bool
+uidgen_is_like_its_copies(void)
+{
+	return machine_hash() == 0 && instance_hash() == 0;
+}
+
 void
 uidgen_identify(UidgenIdentity *identity)
 {
@@ -87,11 +102,11 @@ uidgen_identify(UidgenIdentity *identity)
 				 errmsg("could not stat file \"%s\": %m", XLOG_CONTROL_FILE)));
 
 	snprintf(identity->text, sizeof(identity->text),
-			 UINT64_FORMAT "/%u/" UINT64_FORMAT "/" UINT64_FORMAT "/%016" PRIx64,
+			 UINT64_FORMAT "/%u/" UINT64_FORMAT "/" UINT64_FORMAT "/%016" PRIx64 "/%016" PRIx64,
 			 GetSystemIdentifier(),
 			 RecoveryInProgress() ? 0 : GetWALInsertionTimeLine(),
 			 (uint64) control.st_ino, birth_time(XLOG_CONTROL_FILE),
-			 machine_hash());
+			 machine_hash(), instance_hash());
 	if (gethostname(identity->host_name, sizeof(identity->host_name)) != 0)
 		identity->host_name[0] = '\0';
 	identity->host_name[sizeof(identity->host_name) - 1] = '\0';

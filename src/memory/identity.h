@@ -14,7 +14,9 @@
  * - the control file's time of birth, where the file system keeps one, tells a copy that
  *	 the same steps made on a fresh file system, as in containers: it often gets the
  *	 same inode;
- * - the machine id, where there is one, tells a copied disk.
+ * - the machine id, where there is one, tells a copied disk;
+ * - the name that the setting uidgen.instance gives tells it where there is none, as in
+ *	 containers: two of them that start from copies of one disk are equal in all else.
  *
  * Host name, address and device number are left out: in containers they change with
  * each move or restart of the same instance.
@@ -35,6 +37,13 @@ typedef struct UidgenIdentity
 	int			port;
 	int			type;
 } UidgenIdentity;
+
+/* Is there neither a machine id nor a name?  Then it cannot be told from a copy of its disk. */
+extern bool uidgen_is_like_its_copies(void);
+
+/* What to say of that, and what to do. */
+#define UIDGEN_LIKE_COPIES_DETAIL "It has no /etc/machine-id, and the setting \"uidgen.instance\" is empty. A copy of its disk or volume would issue the same ids."
+#define UIDGEN_LIKE_COPIES_HINT "Set \"uidgen.instance\" to a name that no copy has, as that of the pod."
 
 /* Find out who this instance is.  Errors: the control file cannot be looked at. */
 extern void uidgen_identify(UidgenIdentity *identity);

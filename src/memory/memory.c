@@ -79,6 +79,8 @@ make_memory(UidgenMemory *memory, int tranche)
 	LWLockInitialize(&memory->lock, tranche);
 	uidgen_demand_init(&memory->grant_demand);
 	uidgen_demand_init(&memory->move_demand);
+	uidgen_demand_init(&memory->rehearsal_demand);
+	pg_atomic_init_u32(&memory->pin_wanted, 0);
 	uidgen_lease_init(&memory->lease);
 	uidgen_node_init(&memory->node);
 	pg_atomic_init_u32(&memory->head.strangers, 0);

@@ -41,7 +41,7 @@ typedef struct UidgenMemoryHead
 /* Are the settings pinned? */
 typedef enum UidgenPinState
 {
-	UIDGEN_UNPINNED = 0,
+	UIDGEN_UNPINNED = 0,		/* a changed setting counts after a reload */
 	UIDGEN_PINNED,				/* for good; the second part is there */
 	UIDGEN_UNFIT				/* a setting is bad, until a keeper finds
 								 * otherwise */
@@ -67,6 +67,15 @@ typedef struct UidgenMemory
 	 * is, for a fleet's.
 	 */
 	UidgenDemand move_demand;
+
+	/* Demands to find out whether there would be a grant, without one. */
+	UidgenDemand rehearsal_demand;
+
+	/*
+	 * Where the library is not preloaded: somebody waits for the settings to
+	 * be pinned who draws no id.
+	 */
+	pg_atomic_uint32 pin_wanted;
 
 	pg_atomic_uint64 wasted;	/* positions that sessions took and discarded */
 

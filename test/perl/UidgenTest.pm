@@ -288,7 +288,7 @@ sub await_keeper
 {
 	my ($node) = @_;
 	$node->safe_psql('postgres', q{
-		CREATE FUNCTION pg_temp.ask_keeper() RETURNS text AS '$libdir/uidgen', 'uidgen_ask_keeper' LANGUAGE C;
+		CREATE FUNCTION pg_temp.ask_keeper() RETURNS text AS '$libdir/uidgen', 'uidgen_ask_for_grant' LANGUAGE C;
 		SELECT pg_temp.ask_keeper()}) foreach 1 .. 2;
 	return;
 }

@@ -205,7 +205,7 @@ fails_with($node, "SELECT uidgen.accept_backfill('$permit')", '55000', qr/is res
 $node->safe_psql('owned', "SELECT uidgen.accept_backfill('$permit')");
 fails_with($node, "SELECT uidgen.accept_backfill('$permit')", '42710', qr/was accepted before/, '... and accepted there once', 'owned');
 is($node->safe_psql('owned', "SET ROLE owner; SELECT uid_timestamp(uid_backfill('2025-09-01 UTC'))"), '2025-09-01 00:00:00+00', '... where the owner of the database issues ids with it');
-fails_with($node, "SELECT uidgen.reserve_backfill('7/1/1/1/0123456789abcdef/1/1')", '55000', qr/registry of its own server alone/, 'a server\'s own registry reserves nothing for others');
+fails_with($node, "SELECT uidgen.reserve_backfill('7/1/1/1/0123456789abcdef/0123456789abcdef/1/1')", '55000', qr/registry of its own server alone/, 'a server\'s own registry reserves nothing for others');
 fails_with($node, "SELECT uidgen.reserve_backfill('owned')", '22023', qr/does not name a database/, 'a name is not enough');
 fails_with($node, "SELECT uidgen.accept_backfill('x')", '22023', qr/not what uidgen.reserve_backfill/, 'nor is any text a permit');
 

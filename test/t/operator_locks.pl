@@ -49,7 +49,7 @@ foreach my $table (qw(registry_layout worker_node segment))
 {
 	my $holder = $node->background_psql('postgres');
 	$holder->query_safe("BEGIN; LOCK TABLE uidgen.$table IN ACCESS SHARE MODE");
-	my $drop = begin('BEGIN; DROP EXTENSION uidgen; ROLLBACK');
+	my $drop = begin('SET client_min_messages = error; BEGIN; DROP EXTENSION uidgen; ROLLBACK');
 	ok(waits_for("relation = 'uidgen.$table'::regclass AND query LIKE '%DROP EXTENSION%'"), "$table: DROP EXTENSION waits for a session");
 	# The grant has ended by now, or ends soon.
 	my $draw = begin("SET uidgen.wait_timeout = '60s'; DO \$\$ BEGIN FOR i IN 1 .. 100 LOOP PERFORM uid_next(), pg_sleep(0.01); END LOOP; END \$\$");

@@ -137,6 +137,16 @@ sub registry_is_back
 	has_ids($node);
 	return;
 }
+
+# Change a setting that counts from the next start on, until that is seen.
+sub is_pending
+{
+	my ($setting, $value, $is) = @_;
+	$alone->safe_psql('postgres', "ALTER SYSTEM SET $setting = $value");
+	$alone->reload;
+	poll_until(sub { status_of($alone, "pending_restart $is") eq 't' }) or die;
+	return;
+}
 my $session;
 
 # Alert => [ which servers are watched, the labels that it has besides job, how the fault is made, and how it ends ].
@@ -299,6 +309,11 @@ my %fault = (
 		'alone', { instance => 'alone' },
 		sub { $alone->safe_psql('postgres', "UPDATE pg_extension SET extversion = '0.2.2' WHERE extname = 'uidgen'") },
 		sub { $alone->safe_psql('postgres', "UPDATE pg_extension SET extversion = uidgen.library_version() WHERE extname = 'uidgen'") }
+	],
+	UidgenPendingRestart => [
+		'alone', { instance => 'alone' },
+		sub { is_pending('uidgen.max_segments', 999, 'IS NOT NULL') },
+		sub { is_pending('uidgen.max_segments', 1000, 'IS NULL') }
 	]);
 is_deeply([ sort keys %fault ], [ sort keys %alerts ], 'each alert has its fault');
 

@@ -63,7 +63,9 @@ query('CREATE DATABASE empty');
 is(query($STATE), 'idle|t|t|', 'before the first id the state is idle, without a worker id');
 is(query('SELECT renewals, failures, waits FROM uidgen.status'), '0|0|0', 'and nothing has been counted');
 is(anyone('SELECT uidgen.diagnose()'), 'ok', 'nothing is missing');
-like(query($STATE), qr/^(granted|idle)\|f\|f\|$/, 'and the answer is no guess: a grant was made');
+is(query($STATE), 'idle|t|t|', '... for which nothing was granted');
+is(anyone('SELECT uidgen.ask_for_grant()'), 'ok', 'a grant without an id');
+like(query($STATE), qr/^(granted|idle)\|f\|f\|$/, '... is a grant');
 
 # A grant lasts half a second, which is short on a busy machine.
 ok( poll_until(sub { query('DO $$ BEGIN PERFORM uid_next(); END $$; SELECT state FROM uidgen.status') eq 'granted' }),
