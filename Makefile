@@ -75,6 +75,7 @@ LIBPQ_OBJS = \
 	src/remote/candidates.o \
 	src/remote/client.o \
 	src/remote/hosts.o \
+	src/remote/lookup.o \
 	src/remote/plaintext.o
 PGFILEDESC = "uidgen - unique, time-ordered 64-bit ids"
 
@@ -156,7 +157,7 @@ $(REGISTRY_UPDATES_FROM:%=script/uidgen-registry--%--$(EXTVERSION).sql): script/
 all: $(LIBPQ_MODULE)$(DLSUFFIX)
 $(LIBPQ_OBJS): override CPPFLAGS += -I$(libpq_srcdir)
 $(LIBPQ_MODULE)$(DLSUFFIX): $(LIBPQ_OBJS)
-	$(CC) $(CFLAGS) $(LIBPQ_OBJS) $(LDFLAGS) $(LDFLAGS_SL) -shared $(libpq) -o $@
+	$(CC) $(CFLAGS) $(LIBPQ_OBJS) $(LDFLAGS) $(LDFLAGS_SL) -shared $(libpq) -lpthread -o $@
 install: install-libpq
 install-libpq: $(LIBPQ_MODULE)$(DLSUFFIX)
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'

@@ -177,8 +177,9 @@ typedef struct UidgenRemote
 {
 	const char *conninfo;		/* a connection string of libpq; another one
 								 * closes the connection */
-	int			timeout;		/* milliseconds, for connecting to one host,
-								 * or for one call */
+	int			timeout;		/* milliseconds, for looking up the name of
+								 * one host, for connecting to it, or for one
+								 * call */
 	bool		known;			/* a registry has answered there: */
 	int64		registry_id;	/* each host is asked which one it has when it
 								 * is connected to, and one that tells another

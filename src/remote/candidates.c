@@ -36,7 +36,8 @@ static uint32 wait_event = 0;
 static bool
 is_waiting(const UidgenCandidate *candidate)
 {
-	return candidate->state == UIDGEN_CANDIDATE_CONNECTING ||
+	return candidate->state == UIDGEN_CANDIDATE_NAMED ||
+		candidate->state == UIDGEN_CANDIDATE_CONNECTING ||
 		candidate->state == UIDGEN_CANDIDATE_ASKED;
 }
 
@@ -190,6 +191,55 @@ receive_answer(UidgenCandidates *candidates, UidgenCandidate *candidate)
 	}
 }
 
+static void
+begin_connection(UidgenCandidates *candidates, UidgenCandidate *candidate, int timeout_ms)
+{
+	candidate->conn = uidgen_hosts_connect(candidates->hosts, candidate->host);
+	candidate->state = UIDGEN_CANDIDATE_CONNECTING;
+	candidate->polling = PGRES_POLLING_WRITING;
+	candidate->begun = uidgen_clock_monotonic();
+	candidate->end = candidate->begun + INT64CONST(1000) * timeout_ms;
+	PQsetNoticeReceiver(candidate->conn, ignore_notice, NULL);
+	if (PQstatus(candidate->conn) == CONNECTION_BAD)
+		fail_connection(candidates, candidate);
+}
+
+/* Connect to it, if its addresses are known by now. */
+static void
+look_up(UidgenCandidates *candidates, UidgenCandidate *candidate, int timeout_ms)
+{
+	char	   *problem;
+
+	switch (uidgen_hosts_look_up(candidates->hosts, candidate->host, &problem))
+	{
+		case UIDGEN_LOOKUP_UNDER_WAY:
+			break;
+		case UIDGEN_LOOKUP_FOUND:
+			begin_connection(candidates, candidate, timeout_ms);
+			break;
+		case UIDGEN_LOOKUP_FAILED:
+			fail(candidates, candidate, problem);
+			break;
+	}
+}
+
+/* It takes too long. */
+static void
+give_up(UidgenCandidates *candidates, UidgenCandidate *candidate, int timeout_ms)
+{
+	UidgenHost *host = candidate->host;
+	bool		named = candidate->state == UIDGEN_CANDIDATE_NAMED;
+	UidgenMicroseconds begun = named ? host->asked_at : candidate->begun;
+	int			waited = (int) Min((uidgen_clock_monotonic() - begun) / 1000, timeout_ms);
+
+	host->slow = named;
+	fail(candidates, candidate,
+		 psprintf(named ? "its name could not be looked up within %d ms%s" :
+				  candidate->state == UIDGEN_CANDIDATE_CONNECTING ?
+				  "no connection within %d ms%s" : "no answer within %d ms%s", waited,
+				  named || !host->is_name || waited == timeout_ms ? "" : " after its name was looked up"));
+}
+
 /* Go on, as far as that needs no wait. */
 static void
 advance(UidgenCandidates *candidates, UidgenCandidate *candidate)
@@ -233,13 +283,17 @@ uidgen_candidates_make(UidgenHosts *hosts, UidgenHost *only, bool ask)
 	return candidates;
 }
 
-/* Wait until some can go on, which is noted in `ready`; a latch that is set ends the wait, too. */
+/*
+ * Wait until some can go on, which is noted in `ready`; a latch that is set, or a look-up that has ended,
+ * ends the wait, too.
+ */
 static void
 wait_for_some(UidgenCandidates *candidates, bool *ready, long milliseconds)
 {
-	int			nevents = candidates->n + 2;
+	int			nevents = candidates->n + 3;
 	WaitEvent  *events = palloc(nevents * sizeof(WaitEvent));
 	WaitEventSet *set = uidgen_create_wait_event_set(nevents);
+	bool		named = false;
 	int			occurred = 0;
 
 	memset(ready, 0, candidates->n * sizeof(bool));
@@ -251,9 +305,13 @@ wait_for_some(UidgenCandidates *candidates, bool *ready, long milliseconds)
 		{
 			UidgenCandidate *candidate = &candidates->candidate[i];
 
-			if (is_waiting(candidate))
+			if (candidate->state == UIDGEN_CANDIDATE_NAMED)
+				named = true;
+			else if (is_waiting(candidate))
 				(void) AddWaitEventToSet(set, awaited(candidate), PQsocket(candidate->conn), NULL, &ready[i]);
 		}
+		if (named)
+			(void) AddWaitEventToSet(set, WL_SOCKET_READABLE, uidgen_lookup_socket(), NULL, NULL);
 		occurred = WaitEventSetWait(set, milliseconds, events, nevents,
 									uidgen_wait_event(&wait_event, "UidgenConnect"));
 	}
@@ -281,43 +339,75 @@ is_any_waiting(const UidgenCandidates *candidates)
 	return false;
 }
 
+/* Is there one that can be used, and is no standby? */
+static bool
+is_any_usable(const UidgenCandidates *candidates)
+{
+	for (int i = 0; i < candidates->n; i++)
+		if (candidates->candidate[i].state == UIDGEN_CANDIDATE_READY &&
+			!candidates->candidate[i].host->in_recovery)
+			return true;
+	return false;
+}
+
+/* Give up those that have waited for long enough; returns when that is for the next one. */
+static UidgenMicroseconds
+give_up_late(UidgenCandidates *candidates, UidgenMicroseconds all_end, int timeout_ms)
+{
+	UidgenMicroseconds now = uidgen_clock_monotonic();
+	UidgenMicroseconds next = INT64_MAX;
+
+	if (!is_any_usable(candidates))
+		all_end = INT64_MAX;
+	for (int i = 0; i < candidates->n; i++)
+	{
+		UidgenCandidate *candidate = &candidates->candidate[i];
+		UidgenMicroseconds end = Min(candidate->end, all_end);
+
+		if (!is_waiting(candidate))
+			continue;
+		if (end <= now)
+			give_up(candidates, candidate, timeout_ms);
+		else
+			next = Min(next, end);
+	}
+	return next;
+}
+
 void
-uidgen_candidates_connect(UidgenCandidates *candidates, UidgenMicroseconds end,
-						  int timeout_ms, void (*check) (void))
+uidgen_candidates_connect(UidgenCandidates *candidates, int lookup_ms, int timeout_ms,
+						  void (*check) (void))
 {
 	bool	   *ready = palloc(candidates->n * sizeof(bool));
+	UidgenMicroseconds begun = uidgen_clock_monotonic();
 
 	for (int i = 0; i < candidates->n; i++)
 	{
 		UidgenCandidate *candidate = &candidates->candidate[i];
 
-		candidate->conn = uidgen_hosts_connect(candidates->hosts, candidate->host);
-		candidate->state = UIDGEN_CANDIDATE_CONNECTING;
-		candidate->polling = PGRES_POLLING_WRITING;
-		PQsetNoticeReceiver(candidate->conn, ignore_notice, NULL);
-		if (PQstatus(candidate->conn) == CONNECTION_BAD)
-			fail_connection(candidates, candidate);
+		candidate->state = UIDGEN_CANDIDATE_NAMED;
+		candidate->end = begun + INT64CONST(1000) * lookup_ms;
+		look_up(candidates, candidate, timeout_ms);
 	}
-	while (is_any_waiting(candidates))
+	for (;;)
 	{
-		int64		left = end - uidgen_clock_monotonic();
+		/* A name that comes late makes nobody wait who could go on. */
+		UidgenMicroseconds next =
+			give_up_late(candidates, begun + INT64CONST(1000) * timeout_ms, timeout_ms);
 
-		check();
-		if (left <= 0)
+		if (!is_any_waiting(candidates))
 			break;
-		wait_for_some(candidates, ready, (long) ((left + 999) / 1000));
+		check();
+		wait_for_some(candidates, ready, (long) Max((next - uidgen_clock_monotonic() + 999) / 1000, 0));
 		for (int i = 0; i < candidates->n; i++)
-			if (ready[i])
-				advance(candidates, &candidates->candidate[i]);
-	}
-	for (int i = 0; i < candidates->n; i++)
-	{
-		UidgenCandidate *candidate = &candidates->candidate[i];
+		{
+			UidgenCandidate *candidate = &candidates->candidate[i];
 
-		if (is_waiting(candidate))
-			fail(candidates, candidate,
-				 psprintf(candidate->state == UIDGEN_CANDIDATE_CONNECTING ?
-						  "no connection within %d ms" : "no answer within %d ms", timeout_ms));
+			if (candidate->state == UIDGEN_CANDIDATE_NAMED)
+				look_up(candidates, candidate, timeout_ms);
+			else if (ready[i])
+				advance(candidates, candidate);
+		}
 	}
 	pfree(ready);
 }

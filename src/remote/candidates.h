@@ -2,9 +2,11 @@
  * candidates.h
  *	  Hosts that are connected to, several at once, and asked which registry they have.
  *
- * All wait together, no longer than one host would have alone.  A host that fails says so in
- * its `problem`.  One that has no such function, or refuses it, or has no shared registry, tells
- * nothing, and can be used like any other: registries are older than the question.
+ * Those whose name has to be looked up wait for that first, while the others are connected to and asked:
+ * the time that a host has begins when its addresses are known.  All wait together, and where one can be used, no
+ * longer than one host would have alone.  A host that fails says so in its `problem`.  One that has no such
+ * function, or refuses it, or has no shared registry, tells nothing, and can be used like any other:
+ * registries are older than the question.
  */
 #ifndef UIDGEN_CANDIDATES_H
 #define UIDGEN_CANDIDATES_H
@@ -16,6 +18,7 @@
 
 typedef enum UidgenCandidateState
 {
+	UIDGEN_CANDIDATE_NAMED,		/* its name is looked up */
 	UIDGEN_CANDIDATE_CONNECTING,
 	UIDGEN_CANDIDATE_ASKED,		/* connected, and the question is sent */
 	UIDGEN_CANDIDATE_READY,		/* connected and idle */
@@ -27,6 +30,8 @@ typedef struct UidgenCandidate
 	UidgenHost *host;
 	PGconn	   *conn;
 	UidgenCandidateState state;
+	UidgenMicroseconds begun;	/* the connection, by the monotonic clock */
+	UidgenMicroseconds end;		/* of the wait for that, or for the look-up */
 	PostgresPollingStatusType polling;
 	int			length;			/* of the answer, as far as it has come */
 	PGresult   *result;
@@ -44,12 +49,11 @@ typedef struct UidgenCandidates
 extern UidgenCandidates *uidgen_candidates_make(UidgenHosts *hosts, UidgenHost *only, bool ask);
 
 /*
- * Do so until `end`, by the monotonic clock.  Each is READY or FAILED after that.  `timeout_ms` is
- * for messages; `check` raises an error if the wait is to be broken off.  After an error there may
- * be connections.
+ * Do so.  Each is READY or FAILED after that.  A name may take `lookup_ms`, and then connecting `timeout_ms`.
+ * `check` raises an error if the wait is to be broken off.  After an error there may be connections.
  */
-extern void uidgen_candidates_connect(UidgenCandidates *candidates, UidgenMicroseconds end,
-									  int timeout_ms, void (*check) (void));
+extern void uidgen_candidates_connect(UidgenCandidates *candidates, int lookup_ms, int timeout_ms,
+									  void (*check) (void));
 
 /* Take the connection to this host; NULL: it has failed. */
 extern PGconn *uidgen_candidates_take(UidgenCandidates *candidates, const UidgenHost *host);

@@ -53,6 +53,9 @@ extern PGDLLEXPORT void _PG_init(void);
 /* As long as the end of the server may wait for the registry. */
 #define FINISH_MS 1000
 
+/* For so long a name is waited for while other hosts could be asked. */
+#define LOOKUP_MS 250
+
 /* What the link is to go by, and the string as it was asked for last; hosts is NULL until the string
  * was read. */
 static UidgenAskRemote ask_remote;
@@ -262,14 +265,25 @@ compare_hosts(void)
 			 errhint(UIDGEN_ONE_REGISTRY_HINT)));
 }
 
-/* Connect to `host`; false if that failed. */
+/*
+ * Connect to `host`; false if that failed.  Where the look-up of its name takes long, the other hosts come first, and
+ * then it is its turn once more.
+ */
 static bool
 connect_to_host(void)
 {
 	bool		ask = remote.known || hosts->nhosts > 1;
+	bool		again = host->asked_at == 0 && uidgen_hosts_remain(hosts);
+	int			lookup_ms = remote.timeout;
 
+	if (again)
+		lookup_ms = Min(lookup_ms, LOOKUP_MS);
+	else if (host->asked_at > 0)
+		lookup_ms = (int) Max(lookup_ms - (uidgen_clock_monotonic() - host->asked_at) / 1000, 0);
 	candidates = uidgen_candidates_make(hosts, host, ask);
-	uidgen_candidates_connect(candidates, deadline(), remote.timeout, check_interrupts);
+	uidgen_candidates_connect(candidates, lookup_ms, remote.timeout, check_interrupts);
+	if (again && host->slow)
+		host->tried = false;
 	if (!take_connection())
 		return false;
 	if (!remote.known)
@@ -371,7 +385,7 @@ static void
 connect_to_all(void)
 {
 	candidates = uidgen_candidates_make(hosts, NULL, true);
-	uidgen_candidates_connect(candidates, deadline(), remote.timeout, check_interrupts);
+	uidgen_candidates_connect(candidates, remote.timeout, remote.timeout, check_interrupts);
 	compare_hosts();
 	host = choose_candidate();
 	if (!host)

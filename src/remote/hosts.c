@@ -6,6 +6,9 @@
  * here what it means to other clients.  Three kinds of options do not count.  Those that
  * choose among hosts are this file's business.  Those that begin a session in a certain
  * state would not work behind a pooler.  And a time-out is a setting of its own.
+ *
+ * libpq never looks up a name here, since it would wait for that without a limit: it is given the addresses,
+ * and the name beside them, for certificates and password files.
  */
 #include "postgres.h"
 
@@ -14,6 +17,8 @@
 #include <libpq-fe.h>
 
 #include "common/pg_prng.h"
+#include "core/clock.h"
+#include "lib/stringinfo.h"
 #include "remote/plaintext.h"
 #include "storage/fd.h"
 #include "utils/memutils.h"
@@ -149,6 +154,7 @@ set_hosts(UidgenHosts *hosts, char *host, char *hostaddr, char *port)
 		one->host = host ? names[i] : NULL;
 		one->hostaddr = hostaddr ? addresses[i] : NULL;
 		one->port = ports[nports == 1 ? 0 : i];
+		one->is_name = one->host && !one->hostaddr && uidgen_lookup_is_for(one->host);
 		shown = one->host ? one->host : one->hostaddr ? one->hostaddr : "(default)";
 		one->name = uidgen_plain_message(psprintf("host \"%s\", port %s", shown,
 												  one->port ? one->port : "(default)"), 128);
@@ -220,10 +226,17 @@ uidgen_hosts_begin_round(UidgenHosts *hosts)
 {
 	for (int i = 0; i < hosts->nhosts; i++)
 	{
-		hosts->hosts[i].tried = false;
-		hosts->hosts[i].read_only = false;
-		hosts->hosts[i].other = false;
-		hosts->hosts[i].problem[0] = '\0';
+		UidgenHost *host = &hosts->hosts[i];
+
+		host->tried = false;
+		host->asked_at = 0;
+		if (host->addresses)
+			pfree(host->addresses);
+		host->addresses = NULL;
+		host->slow = false;
+		host->read_only = false;
+		host->other = false;
+		host->problem[0] = '\0';
 	}
 }
 
@@ -249,6 +262,60 @@ uidgen_hosts_next(UidgenHosts *hosts)
 	return next;
 }
 
+bool
+uidgen_hosts_remain(const UidgenHosts *hosts)
+{
+	for (int i = 0; i < hosts->nhosts; i++)
+		if (!hosts->hosts[i].tried)
+			return true;
+	return false;
+}
+
+/* It may be in the list more than once, with several ports. */
+static void
+set_addresses(UidgenHosts *hosts, const char *name, const char *addresses)
+{
+	for (int i = 0; i < hosts->nhosts; i++)
+	{
+		UidgenHost *host = &hosts->hosts[i];
+
+		if (host->is_name && !host->addresses && strcmp(host->host, name) == 0)
+			host->addresses = MemoryContextStrdup(hosts->context, addresses);
+	}
+}
+
+UidgenLookupState
+uidgen_hosts_look_up(UidgenHosts *hosts, UidgenHost *host, char **problem)
+{
+	UidgenLookupState state;
+	char	   *text;
+
+	if (!host->is_name || host->addresses)
+		return UIDGEN_LOOKUP_FOUND;
+	if (host->asked_at == 0)
+		host->asked_at = uidgen_clock_monotonic();
+	state = uidgen_lookup(host->host, &text);
+	if (state == UIDGEN_LOOKUP_FOUND)
+		set_addresses(hosts, host->host, text);
+	else if (state == UIDGEN_LOOKUP_FAILED)
+		*problem = uidgen_plain_message(text, sizeof(host->problem) - 1);
+	return state;
+}
+
+/* What goes with each of the addresses, where libpq takes several for several hosts. */
+static char *
+repeat_name(const UidgenHost *host)
+{
+	StringInfoData names;
+
+	initStringInfo(&names);
+	appendStringInfoString(&names, host->host);
+	for (const char *c = host->addresses; *c; c++)
+		if (*c == ',')
+			appendStringInfo(&names, ",%s", host->host);
+	return names.data;
+}
+
 PGconn *
 uidgen_hosts_connect(const UidgenHosts *hosts, const UidgenHost *host)
 {
@@ -261,9 +328,9 @@ uidgen_hosts_connect(const UidgenHosts *hosts, const UidgenHost *host)
 	memcpy(values, hosts->values, n * sizeof(char *));
 	/* libpq takes a value that is NULL for none. */
 	keywords[n] = "host";
-	values[n++] = host->host;
+	values[n++] = host->addresses ? repeat_name(host) : host->host;
 	keywords[n] = "hostaddr";
-	values[n++] = host->hostaddr;
+	values[n++] = host->addresses ? host->addresses : host->hostaddr;
 	keywords[n] = "port";
 	values[n++] = host->port;
 	keywords[n] = "target_session_attrs";

@@ -18,6 +18,7 @@
 #include <libpq-fe.h>
 
 #include "core/units.h"
+#include "remote/lookup.h"
 
 typedef struct UidgenHost
 {
@@ -27,6 +28,7 @@ typedef struct UidgenHost
 	const char *port;
 
 	char	   *name;			/* for messages */
+	bool		is_name;		/* its addresses must be looked up */
 
 	/*
 	 * When it failed last, counted in failures of all hosts; 0: never, or not
@@ -47,6 +49,10 @@ typedef struct UidgenHost
 
 	/* The round that goes on. */
 	bool		tried;
+	UidgenMicroseconds asked_at;	/* when its name was asked for first; 0:
+									 * not yet */
+	char	   *addresses;		/* of its name; NULL: not known */
+	bool		slow;			/* it was left because they were not known */
 	bool		read_only;		/* it takes no writes */
 	bool		other;			/* it has another registry than is known */
 	char		problem[256];	/* empty: none */
@@ -76,9 +82,18 @@ extern void uidgen_hosts_begin_round(UidgenHosts *hosts);
 /* The host to ask now; NULL: all were tried in this round. */
 extern UidgenHost *uidgen_hosts_next(UidgenHosts *hosts);
 
+/* Is there one that was not tried yet? */
+extern bool uidgen_hosts_remain(const UidgenHosts *hosts);
+
 /*
- * Begin to connect to a host; ends as libpq's PQconnectStartParams().  Errors: 53000 there are
- * too many open files; 53200.
+ * How does it stand with the addresses of a host?  Ask again while it is UNDER_WAY (lookup.h).  With FAILED, *problem
+ * says why.
+ */
+extern UidgenLookupState uidgen_hosts_look_up(UidgenHosts *hosts, UidgenHost *host, char **problem);
+
+/*
+ * Begin to connect to a host whose addresses were FOUND; ends as libpq's PQconnectStartParams().
+ * Errors: 53000 there are too many open files; 53200.
  */
 extern PGconn *uidgen_hosts_connect(const UidgenHosts *hosts, const UidgenHost *host);
 extern void uidgen_hosts_disconnect(PGconn *conn);

@@ -11,6 +11,7 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use Fleet;
+use NameServer;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -87,6 +88,7 @@ my $SMALL = 'time:41:1ms worker:1 sequence:12 epoch:2025-01-01';
 my $small;
 my %outage = (
 	'the registry is stopped, or its host has another name' => pointed_at('host=no-such-host.invalid dbname=postgres'),
+	'no name server answers' => sub { fleet_node('nameless', 'host=registry.test dbname=postgres', sub { NameServer->new }) },
 	'a password is wrong, a role or a database is missing, or `pg_hba.conf` lets nobody in' => pointed_at("$there dbname=postgres user=node passfile=$pass"),
 	'the registry is frozen, or the network swallows what is sent' => sub {
 		my @stopped = stop_processes($registry);

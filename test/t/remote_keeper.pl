@@ -213,7 +213,7 @@ foreach my $what ('missing', 'not to be loaded')
 }
 my @sources = glob "$FindBin::RealBin/../../src/remote/*.c";
 my ($out, $err) = run_command([ $ENV{CC} || 'gcc', '-shared', '-fPIC', '-D_GNU_SOURCE', '-DUIDGEN_VERSION="0.0.0"', "-I$FindBin::RealBin/../../src",
-	"-I$ENV{SERVER_HEADERS}", "-I$ENV{CLIENT_HEADERS}", '-o', $file, @sources, "-L$ENV{CLIENT_LIBRARIES}", '-lpq' ]);
+	"-I$ENV{SERVER_HEADERS}", "-I$ENV{CLIENT_HEADERS}", '-o', $file, @sources, "-L$ENV{CLIENT_LIBRARIES}", '-lpq', '-lpthread' ]);
 die "could not build $file: $err" unless -s $file > 1000;
 $apart->restart;
 fails_with($apart, 'SELECT uid_next()', '55000', qr/the library file "uidgen_libpq" is of version 0\.0\.0, but the server runs uidgen of version/,
