@@ -87,23 +87,16 @@ CREATE TABLE uidgen.registry_layout (
 	system_identifier bigint,
 	timeline integer,
 	started timestamptz,
-	quarantine_until bigint
-);
-
--- [since 0.4.0]
-ALTER TABLE uidgen.registry_layout
-	ADD CONSTRAINT shared_is_complete CHECK (NOT shared
+	quarantine_until bigint,
+	timeline_offset integer NOT NULL DEFAULT 0,
+	segments_confirmed boolean NOT NULL DEFAULT false,
+	CONSTRAINT shared_is_complete CHECK (NOT shared
 		OR (max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) IS NOT NULL),
-	ADD CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000::numeric >= (8::bigint * unit)::numeric),
-	ADD CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0'),
-	ADD CONSTRAINT lengths_have_no_days CHECK (date_trunc('day'::text, max_lead) = interval '0' AND date_trunc('day'::text, clock_slack) = interval '0');
-
--- [since 0.4.0]
-ALTER TABLE uidgen.registry_layout
-	ADD COLUMN IF NOT EXISTS timeline_offset integer NOT NULL DEFAULT 0,
-	ADD COLUMN IF NOT EXISTS segments_confirmed boolean NOT NULL DEFAULT false,
-	DROP CONSTRAINT IF EXISTS only_a_shared_one_is_confirmed,
-	ADD CONSTRAINT only_a_shared_one_is_confirmed CHECK (shared OR NOT segments_confirmed);
+	CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000::numeric >= (8::bigint * unit)::numeric),
+	CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0'),
+	CONSTRAINT lengths_have_no_days CHECK (date_trunc('day'::text, max_lead) = interval '0' AND date_trunc('day'::text, clock_slack) = interval '0'),
+	CONSTRAINT only_a_shared_one_is_confirmed CHECK (shared OR NOT segments_confirmed)
+);
 
 COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a shared registry knows of itself';
 COMMENT ON COLUMN uidgen.registry_layout.only_one IS 'always true: the primary key then allows for one row only';
@@ -214,71 +207,78 @@ $$;
 
 -- The owner of a table can take away what keeps its rows: with a statement that is meant for other tables, such as
 -- DISABLE TRIGGER ALL in a loader of fixtures.  So whoever is about to be granted a worker id looks first.
-CREATE FUNCTION uidgen.check_table(guarded regclass, key_columns text) RETURNS void
+CREATE FUNCTION uidgen.list_defects(guarded regclass, key_columns text, OUT what text, OUT mend text) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+	-- A crash empties it, so whoever is told may have lost the rows already.
+	SELECT 'It is not logged: a crash empties it, or has done so. ' || CASE guarded WHEN to_regclass('uidgen.segment')
+				THEN 'If it is empty, create each segment again afterwards, with a first number above all that were given out.'
+				ELSE 'If it is empty and ids were issued, wait until the clock is past the time of all of them before you mend that.' END,
+			format('ALTER TABLE %s SET LOGGED', guarded)
+		FROM pg_class AS c WHERE c.oid = guarded AND c.relpersistence <> 'p'
+	UNION ALL
+	SELECT format('The rows of table %s count as its own, by inheritance.', i.inhrelid::regclass),
+			format('ALTER TABLE %s NO INHERIT %s', i.inhrelid::regclass, guarded)
+		FROM pg_inherits AS i WHERE i.inhparent = guarded
+	UNION ALL
+	SELECT 'It has row level security, which hides rows.',
+			format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', guarded)
+		FROM pg_class AS c WHERE c.oid = guarded AND c.relrowsecurity
+	UNION ALL
+	SELECT format('Rule %I does something else in place of what the registry wants, or besides.', r.rulename),
+			format('DROP RULE %I ON %s', r.rulename, guarded)
+		FROM pg_rewrite AS r WHERE r.ev_class = guarded
+	UNION ALL
+	SELECT 'Its primary key is not there, or does not hold.',
+			CASE WHEN k.indexrelid IS NULL THEN format('ALTER TABLE %s ADD CONSTRAINT %I PRIMARY KEY (%s)', guarded, c.relname || '_pkey', key_columns)
+				WHEN NOT (k.indisvalid AND k.indisready) THEN format('REINDEX INDEX %s', k.indexrelid::regclass)
+				ELSE format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %I PRIMARY KEY (%s)', guarded, n.conname, c.relname || '_pkey', key_columns) END
+		FROM pg_class AS c LEFT JOIN pg_index AS k ON k.indrelid = c.oid AND k.indisprimary
+			LEFT JOIN pg_constraint AS n ON n.conindid = k.indexrelid AND n.contype = 'p'
+		WHERE c.oid = guarded
+			AND (k.indisvalid AND k.indisready AND k.indimmediate AND n.conname = c.relname || '_pkey'
+				AND (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY u.n) FROM unnest(k.indkey) WITH ORDINALITY AS u (attnum, n)
+					JOIN pg_attribute AS a ON a.attrelid = guarded AND a.attnum = u.attnum) = key_columns) IS NOT TRUE
+	UNION ALL
+	SELECT format('Its guard %I is not there, or is another one.', g.name), g.makes || '; ' || g.enables
+		FROM uidgen.guard_statements(guarded) AS g LEFT JOIN pg_trigger AS t ON t.tgrelid = guarded AND t.tgname = g.name
+		WHERE (t.tgfoid = g.function AND t.tgtype = g.type AND t.tgqual IS NULL AND t.tgattr::text = '') IS NOT TRUE
+	UNION ALL
+	SELECT format('Its guard %s does not always fire.', string_agg(format('%I', g.name), ', ')),
+			string_agg(CASE g.place WHEN 1 THEN g.enables ELSE regexp_replace(g.enables, '^.* ENABLE', 'ENABLE') END, ', ' ORDER BY g.place)
+		FROM (SELECT g.name, g.enables, row_number() OVER () AS place
+				FROM uidgen.guard_statements(guarded) AS g JOIN pg_trigger AS t ON t.tgrelid = guarded AND t.tgname = g.name
+				WHERE t.tgenabled <> 'A') AS g
+		HAVING count(*) > 0
+$$;
+COMMENT ON FUNCTION uidgen.list_defects(regclass, text) IS 'what a table of the registry has not of that which keeps its rows, and the statements that mend it';
+
+CREATE FUNCTION uidgen.check_tables(guarded text[] DEFAULT '{worker_node,registry_layout,segment}') RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	found_one record;
+	defect record;
 BEGIN
-	SELECT w.* INTO found_one FROM (
-		SELECT 'It is not logged: a crash empties it, or has done so.' AS what,
-				format('ALTER TABLE %s SET LOGGED', guarded) AS mend
-			FROM pg_class AS c WHERE c.oid = guarded AND c.relpersistence <> 'p'
-		UNION ALL
-		SELECT format('The rows of table %s count as its own, by inheritance.', i.inhrelid::regclass),
-				format('ALTER TABLE %s NO INHERIT %s', i.inhrelid::regclass, guarded)
-			FROM pg_inherits AS i WHERE i.inhparent = guarded
-		UNION ALL
-		SELECT 'It has row level security, which hides rows.',
-				format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', guarded)
-			FROM pg_class AS c WHERE c.oid = guarded AND c.relrowsecurity
-		UNION ALL
-		SELECT format('Rule %I does something else in place of what the registry wants, or besides.', r.rulename),
-				format('DROP RULE %I ON %s', r.rulename, guarded)
-			FROM pg_rewrite AS r WHERE r.ev_class = guarded
-		UNION ALL
-		SELECT 'Its primary key is not there, or does not hold.',
-				CASE WHEN k.indexrelid IS NULL THEN format('ALTER TABLE %s ADD CONSTRAINT %I PRIMARY KEY (%s)', guarded, c.relname || '_pkey', key_columns)
-					WHEN NOT (k.indisvalid AND k.indisready) THEN format('REINDEX INDEX %s', k.indexrelid::regclass)
-					ELSE format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %I PRIMARY KEY (%s)', guarded, n.conname, c.relname || '_pkey', key_columns) END
-			FROM pg_class AS c LEFT JOIN pg_index AS k ON k.indrelid = c.oid AND k.indisprimary
-				LEFT JOIN pg_constraint AS n ON n.conindid = k.indexrelid AND n.contype = 'p'
-			WHERE c.oid = guarded
-				AND (k.indisvalid AND k.indisready AND k.indimmediate AND n.conname = c.relname || '_pkey'
-					AND (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY u.n) FROM unnest(k.indkey) WITH ORDINALITY AS u (attnum, n)
-						JOIN pg_attribute AS a ON a.attrelid = guarded AND a.attnum = u.attnum) = key_columns) IS NOT TRUE
-		UNION ALL
-		SELECT format('Its guard %I is not there, is another one, or does not always fire.', g.name),
-				CASE WHEN t.tgfoid = g.function AND t.tgtype = g.type AND t.tgqual IS NULL AND t.tgattr::text = '' THEN g.enables
-					ELSE g.makes || '; ' || g.enables END
-			FROM uidgen.guard_statements(guarded) AS g LEFT JOIN pg_trigger AS t ON t.tgrelid = guarded AND t.tgname = g.name
-			WHERE (t.tgfoid = g.function AND t.tgtype = g.type AND t.tgqual IS NULL AND t.tgattr::text = '' AND t.tgenabled = 'A') IS NOT TRUE) AS w
-		LIMIT 1;
+	-- One at a time: a keeper's hint has no room for several statements.
+	SELECT g.name, d.what, d.mend INTO defect
+		FROM unnest(guarded) WITH ORDINALITY AS g (name, n),
+			uidgen.list_defects(('uidgen.' || g.name)::regclass, CASE g.name WHEN 'worker_node' THEN 'datacenter_id, worker_id'
+				WHEN 'registry_layout' THEN 'only_one' ELSE 'name' END) AS d
+		ORDER BY g.n LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'table % is not as it was made', guarded
+		RAISE EXCEPTION 'table uidgen.% is not as it was made', defect.name
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = found_one.what,
-				HINT = format('In database "%s", its owner can run: %s', current_database(), found_one.mend);
+				DETAIL = defect.what,
+				HINT = format('In database "%s", its owner can run: %s', current_database(), defect.mend);
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen.check_table(regclass, text) IS 'raises an error if a table of the registry has not what keeps its rows, with the statement that mends it';
-
-CREATE FUNCTION uidgen.check_tables() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	PERFORM uidgen.check_table('uidgen.worker_node', 'datacenter_id, worker_id'),
-		uidgen.check_table('uidgen.registry_layout', 'only_one'),
-		uidgen.check_table('uidgen.segment', 'name');
-END
-$$;
-COMMENT ON FUNCTION uidgen.check_tables() IS 'raises an error if the tables of the registry are not as they were made';
+COMMENT ON FUNCTION uidgen.check_tables(text[]) IS 'raises an error if a table of the registry is not as it was made, with a statement that mends it';
 -- [since 0.4.0]
-REVOKE EXECUTE ON FUNCTION uidgen.check_table(regclass, text), uidgen.check_tables() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION uidgen.list_defects(regclass, text), uidgen.check_tables(text[]) FROM PUBLIC;
 
 -- Only these functions look at the clock, at what tells one run of the registry's database from
 -- another, and at how far its standbys are.  So a test can replace them and play any course of events.

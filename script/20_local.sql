@@ -26,7 +26,7 @@ COMMENT ON FUNCTION uidgen.check_local() IS 'raises an error if the registry is 
 -- CREATE DATABASE ... TEMPLATE copies a registry within one server, so the identity of
 -- the server does not tell the copy from the original.  The database's OID does: if it has
 -- changed, all rows are marked as another instance's.
-CREATE FUNCTION uidgen.pin_layout(l uidgen.registry_layout) RETURNS bigint
+CREATE FUNCTION uidgen.pin_layout(l uidgen.registry_layout) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
@@ -60,30 +60,35 @@ BEGIN
 		UPDATE uidgen.registry_layout AS r SET database = l.database;
 		PERFORM uidgen.check_written(FOUND);
 	END IF;
-	RETURN pinned.registry_id;
 END
 $$;
 COMMENT ON FUNCTION uidgen.pin_layout(uidgen.registry_layout)
-	IS 'pins the layout, or raises an error if another one is pinned; returns the number of the registry';
+	IS 'pins the layout, or raises an error if another one is pinned';
 
 -- The first grant writes layout and row together, and no function removes the row.  Where it is gone, somebody or
 -- something has removed it: a crash, of a table that was not logged.  A server that has been granted something knows
 -- how far that reached.  One that starts does not.
 CREATE FUNCTION uidgen.check_rows(pinned_before boolean, floor_tick bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 BEGIN
+	IF NOT pinned_before OR EXISTS (SELECT FROM uidgen.worker_node) THEN
+		RETURN;
 	-- Tick 0 has no id 0, so whoever has drawn nothing begins with the next one.
-	IF pinned_before AND floor_tick <= 1 AND NOT EXISTS (SELECT FROM uidgen.worker_node) THEN
+	ELSIF floor_tick <= 1 THEN
 		RAISE EXCEPTION 'the registry has lost its rows'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'It has granted worker ids, and knows neither which nor until when, so ids could come twice.',
 				HINT = format('If you have a backup of it, use that. Otherwise wait until the clock is past the time of all ids, and let its owner run SELECT uidgen.end_registry() in database "%s": then a new registry begins.', current_database());
 	END IF;
+	-- Which worker ids are reserved for ids of the past is forgotten, too.  By another number it is another registry, whose
+	-- reservations these are not.
+	UPDATE uidgen.registry_layout AS r SET registry_id = uidgen.new_token();
+	PERFORM uidgen.check_written(FOUND);
 END
 $$;
-COMMENT ON FUNCTION uidgen.check_rows(boolean, bigint) IS 'raises an error if the registry has lost its rows, and the caller does not know what was granted';
+COMMENT ON FUNCTION uidgen.check_rows(boolean, bigint) IS 'where the registry has lost its rows, an error if the caller does not know what was granted, and otherwise another number';
 
 CREATE FUNCTION uidgen.check_wanted_worker(
 	l uidgen.registry_layout,
@@ -326,8 +331,8 @@ BEGIN
 	l.pinned := clock;
 	SELECT h.database INTO l.database FROM uidgen.registry_history() AS h;
 	pinned_before := EXISTS (SELECT FROM uidgen.registry_layout);
-	registry_id := uidgen.pin_layout(l);
-	PERFORM uidgen.check_rows(pinned_before, floor_tick);
+	PERFORM uidgen.pin_layout(l), uidgen.check_rows(pinned_before, floor_tick);
+	SELECT r.registry_id INTO STRICT registry_id FROM uidgen.registry_layout AS r;
 
 	now_tick := uidgen.tick_at(clock, tick_unit, tick_epoch);
 	PERFORM uidgen.check_epoch(now_tick, tick_unit, tick_epoch);
@@ -490,7 +495,8 @@ AS $$
 	SELECT coalesce(array_agg(g.worker_id), '{}'), coalesce(array_agg(g.granted_until), '{}')
 		FROM (SELECT n.worker_id, n.granted_until
 				FROM uidgen.registry_layout AS l, uidgen.worker_node AS n
-				WHERE n.datacenter_id = datacenter AND NOT l.shared AND l.layout = layout_text
+				-- What is reserved for ids of the past has the layout's end, and no live id.
+				WHERE n.datacenter_id = datacenter AND NOT l.shared AND l.layout = layout_text AND n.granted_until < l.max_tick
 				ORDER BY n.granted_until DESC LIMIT at_most) AS g
 $$;
 COMMENT ON FUNCTION uidgen.local_grants(text, integer, integer)

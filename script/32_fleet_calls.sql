@@ -413,6 +413,9 @@ BEGIN
 	END IF;
 	SELECT i.* INTO beyond FROM unnest(workers, ends) AS i (worker, until)
 		WHERE i.until > uidgen.tick_at(uidgen.registry_clock(), l.unit, l.epoch) + uidgen.ticks_in(l.max_lead, l.unit)
+			-- import_worker() or keep_worker() has raised it already
+			AND NOT EXISTS (SELECT FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = node_import.datacenter AND n.worker_id = i.worker AND n.granted_until >= i.until)
 		ORDER BY i.until DESC LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'a grant of the local registry reaches too far ahead of the clock'

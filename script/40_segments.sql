@@ -41,23 +41,20 @@ CREATE TABLE uidgen.segment (
 	description text,
 	created timestamptz NOT NULL,
 	modified timestamptz NOT NULL,
+	reigns bigint[] NOT NULL DEFAULT ARRAY[uidgen.new_token() & 9223372036854775806::bigint],
+	reign_ends bigint[] NOT NULL DEFAULT '{}',
+	reign_begins bigint[] NOT NULL DEFAULT '{}',
+	reign_floor bigint NOT NULL DEFAULT -1,
+	started timestamptz,
+	stopped text,
+	stopped_since timestamptz,
+	evidence bigint,
+	unconfirmed pg_lsn,
+	rate double precision NOT NULL DEFAULT 0,
 	CONSTRAINT steps_are_in_order CHECK (1 <= min_step AND min_step <= step AND step <= max_step AND max_step <= 1000000000),
 	CONSTRAINT last_value_is_in_range CHECK (-1 <= last_value AND last_value <= max_value),
 	CONSTRAINT failover_gap_is_not_negative CHECK (failover_gap >= 0)
 ) WITH (fillfactor = 20);	-- room for the fetches' row versions (HOT)
-
--- [since 0.4.0]
-ALTER TABLE uidgen.segment
-	ADD COLUMN IF NOT EXISTS reigns bigint[] NOT NULL DEFAULT ARRAY[uidgen.new_token() & 9223372036854775806::bigint],
-	ADD COLUMN IF NOT EXISTS reign_ends bigint[] NOT NULL DEFAULT '{}',
-	ADD COLUMN IF NOT EXISTS reign_begins bigint[] NOT NULL DEFAULT '{}',
-	ADD COLUMN IF NOT EXISTS reign_floor bigint NOT NULL DEFAULT -1,
-	ADD COLUMN IF NOT EXISTS started timestamptz,
-	ADD COLUMN IF NOT EXISTS stopped text,
-	ADD COLUMN IF NOT EXISTS stopped_since timestamptz,
-	ADD COLUMN IF NOT EXISTS evidence bigint,
-	ADD COLUMN IF NOT EXISTS unconfirmed pg_lsn,
-	ADD COLUMN IF NOT EXISTS rate double precision NOT NULL DEFAULT 0;
 
 COMMENT ON TABLE uidgen.segment IS 'named counters, of which servers fetch ranges: never dumped, never replicated; change_segment() changes the steps, max_value, failover_gap and description';
 COMMENT ON COLUMN uidgen.segment.name IS 'up to 63 bytes of UTF-8';
@@ -238,6 +235,8 @@ BEGIN
 				DETAIL = format('Its numbers can be from 0 to its largest one, which is %s.', max_value);
 	END IF;
 
+	-- A table that a crash has emptied would have forgotten numbers that were given out.
+	PERFORM uidgen.check_tables('{segment}');
 	-- Defines the settings, where the library is not preloaded; a registry without the extension has none.
 	IF to_regproc('uidgen.library_version') IS NOT NULL THEN
 		PERFORM uidgen.library_version();

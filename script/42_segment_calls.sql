@@ -106,6 +106,7 @@ BEGIN
 	s := call.s;
 	before := call.s;
 	IF s.name IS NULL THEN
+		PERFORM uidgen.check_tables('{segment}');
 		RAISE EXCEPTION 'there is no such segment'
 			USING ERRCODE = 'no_data_found',
 				HINT = format('The owner of the registry can create it with uidgen.create_segment(), in database "%s".', current_database());

@@ -68,6 +68,10 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'Give what SELECT uidgen.backfill_home() returns in the database whose rows are to get ids.';
 	END IF;
+	-- Where another database accepts it, that cannot see whether this transaction was rolled back, which gives the worker id away.
+	IF NOT is_here THEN
+		PERFORM uidgen.refuse_block('uidgen.reserve_backfill()');
+	END IF;
 	-- The first grant pins the layout, in a transaction of the keeper's.
 	IF has_library AND NOT EXISTS (SELECT FROM uidgen.registry_layout) THEN
 		EXECUTE 'SELECT uidgen.ask_for_grant()';

@@ -17,11 +17,17 @@ CREATE FUNCTION uidgen.escape_controls(text text, mark text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
 	SELECT CASE WHEN text !~ p.control THEN text
-			ELSE (SELECT string_agg(CASE WHEN r.c ~ p.control THEN mark || lpad(to_hex(ascii(r.c)), 4, '0') ELSE r.c END, '' ORDER BY r.n)
+			ELSE (SELECT string_agg(CASE WHEN r.c !~ p.control THEN r.c
+						WHEN ascii(r.c) < 65536 THEN mark || lpad(to_hex(ascii(r.c)), 4, '0')
+						WHEN mark = E'\\' THEN E'\\+' || lpad(to_hex(ascii(r.c)), 6, '0')
+						ELSE E'\\U' || lpad(to_hex(ascii(r.c)), 8, '0') END, '' ORDER BY r.n)
 				FROM regexp_split_to_table(text, '') WITH ORDINALITY AS r (c, n)) END
-		-- In UTF-8 also those that end a line elsewhere, or change the direction of what is read.
-		FROM (SELECT CASE getdatabaseencoding() WHEN 'UTF8' THEN E'[\\u0001-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]'
-			ELSE E'[\\u0001-\\u001f\\u007f]' END) AS p (control));
+		-- In UTF-8 also those that end a line elsewhere, or change the direction of what is read.  Shift JIS has one
+		-- character for several of Unicode's, among them the backslash for U+00A5, so it is given ASCII alone.
+		FROM (SELECT CASE WHEN getdatabaseencoding() <> 'UTF8'
+					THEN CASE WHEN getdatabaseencoding()::text ~ '^(LATIN|ISO_8859)' THEN E'[\\u0001-\\u001f\\u007f-\\u009f]' ELSE E'[\\u0001-\\u001f\\u007f]' END
+				WHEN upper(current_setting('client_encoding')) ~ '^(SJIS|SHIFT_?JIS|MSKANJI|WIN932|WINDOWS932)' THEN E'[^\\u0020-\\u007e]'
+				ELSE E'[\\u0001-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]' END) AS p (control));
 COMMENT ON FUNCTION uidgen.escape_controls(text, text) IS 'a text with its control characters as numbers of four digits behind a mark';
 
 CREATE FUNCTION uidgen.tame(text text) RETURNS text
@@ -98,6 +104,33 @@ CREATE FUNCTION uidgen.run_confined(statement text) RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_run_confined'
 LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION uidgen.run_confined(text) IS 'runs a statement with the rights of the caller, out of reach of the role that has logged in; the first value that it returns';
+
+CREATE FUNCTION uidgen.explain_renaming(relation oid) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'a table was renamed meanwhile'
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = format('It is %s now. Who may rename tables or schemas could put another one into its place.', uidgen.write_relation(relation)),
+			HINT = 'Call it again.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.explain_renaming(oid) IS 'raises the error that a table had another name before it was locked';
+
+-- A table is locked by its name, and known by its OID.  Somebody may have exchanged the names before there was the lock.
+CREATE FUNCTION uidgen.lock_by_name(relation oid, written text, mode text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM uidgen.run_confined(format('LOCK TABLE ONLY %s IN %s MODE', written, mode));
+	IF uidgen.write_relation(relation) IS DISTINCT FROM written THEN
+		PERFORM uidgen.explain_renaming(relation);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.lock_by_name(oid, text, text) IS 'locks a table, and raises an error if it has lost its name before that';
 
 -- By the catalogs alone.  Two looks by index for each table, since there may be thousands of partitions.
 CREATE FUNCTION uidgen.list_families(tables oid[]) RETURNS SETOF oid

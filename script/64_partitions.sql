@@ -181,7 +181,7 @@ BEGIN
 
 	-- Who comes second finds the partitions of who came first.
 	IF "execute" THEN
-		PERFORM uidgen.run_confined(format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent.written));
+		PERFORM uidgen.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
 		PERFORM uidgen.refuse_other_owners(ARRAY["table"::oid]);
 	END IF;
 
@@ -286,6 +286,7 @@ AS $$
 DECLARE
 	parent record;
 	patience text := current_setting('lock_timeout');
+	present_layout text := nullif(current_setting('uidgen.layout', true), '');
 	layouts text[];
 	reference record;
 	partition record;
@@ -312,7 +313,11 @@ BEGIN
 				DETAIL = format('"before" is %s, and it is now %s.', before, present),
 				HINT = 'Give a time that has passed. A partition of the future is dropped by its name.';
 	END IF;
-	layouts := ARRAY(SELECT u.layout FROM uidgen.layout_used AS u UNION SELECT drop_partitions.layout ORDER BY 1);
+	-- Ids that were brought from elsewhere have no row, and may be of the server's layout.
+	IF present_layout IS NOT NULL THEN
+		SELECT n.layout INTO STRICT present_layout FROM uidgen.layout_numbers(present_layout) AS n;
+	END IF;
+	layouts := ARRAY(SELECT u.layout FROM uidgen.layout_used AS u UNION SELECT drop_partitions.layout UNION SELECT present_layout WHERE present_layout IS NOT NULL ORDER BY 1);
 	IF NOT is_named AND cardinality(layouts) > 1 THEN
 		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', parent.shown
 			USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -329,7 +334,7 @@ BEGIN
 		IF patience = '0' THEN
 			PERFORM set_config('lock_timeout', '2s', true);
 		END IF;
-		PERFORM uidgen.run_confined(format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', parent.written));
+		PERFORM uidgen.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
 		PERFORM uidgen.refuse_other_owners(ARRAY["table"::oid]);
 	END IF;
 
@@ -350,7 +355,7 @@ BEGIN
 	END IF;
 
 	FOR partition IN
-		SELECT uidgen.tame(c.relname) AS shown, uidgen.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind, p.low
+		SELECT c.oid AS relation, uidgen.tame(c.relname) AS shown, uidgen.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind, p.low
 			FROM uidgen.list_partitions("table") AS p JOIN pg_class AS c ON c.oid = p.relation
 			WHERE p.high <= bound AND NOT p.detaching
 				AND NOT EXISTS (SELECT FROM unnest(layouts) AS u (layout) WHERE u.layout <> drop_partitions.layout
@@ -365,6 +370,10 @@ BEGIN
 		END IF;
 		statement := format('DROP %s %s;', partition.kind, partition.written);
 		IF "execute" THEN
+			-- The lock of the whole does not keep a partition's name.
+			IF partition.kind = 'TABLE' THEN
+				PERFORM uidgen.lock_by_name(partition.relation, partition.written, 'ACCESS EXCLUSIVE');
+			END IF;
 			PERFORM uidgen.run_confined(statement);
 		END IF;
 		RETURN NEXT statement;

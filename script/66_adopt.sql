@@ -18,6 +18,7 @@ CREATE FUNCTION uidgen.look_at_column("table" regclass, id_column name, uid_next
 	OUT generated "char", OUT value text, OUT sequence oid, OUT adopted boolean)
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET quote_all_identifiers = off
 AS $$
 	SELECT c.relkind, uidgen.tame(c.relname), uidgen.write_relation(c.oid), c.relowner, a.attnum, a.atttypid,
 			a.attidentity, a.attgenerated, d.value, s.sequence,
@@ -41,6 +42,7 @@ CREATE FUNCTION uidgen.list_referring_columns("table" regclass, id_column name,
 	OUT relation regclass, OUT name name, OUT number smallint, OUT type regtype, OUT owner oid, OUT distance integer) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET quote_all_identifiers = off
 AS $$
 	WITH RECURSIVE referring (relid, name, distance) AS (
 		SELECT "table"::oid, id_column, 0
@@ -68,6 +70,7 @@ COMMENT ON FUNCTION uidgen.list_referring_columns(regclass, name) IS 'a column, 
 CREATE FUNCTION uidgen.refuse_others("table" regclass, id_column name) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
+SET quote_all_identifiers = off
 AS $$
 #variable_conflict error
 DECLARE
@@ -89,6 +92,7 @@ CREATE FUNCTION uidgen.list_insert_triggers("table" regclass, id_column name, OU
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
+SET quote_all_identifiers = off
 AS $$
 	SELECT g.oid, l.lanname = 'plpgsql' AND (
 			b.body ~* format('(^|;|\m(begin|then|else|loop)\M)\s*new\s*\.\s*"?%s"?\s*:?=', n.pattern)
@@ -108,6 +112,7 @@ CREATE FUNCTION uidgen.list_users_of_ids("table" regclass, id_column name) RETUR
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
+SET quote_all_identifiers = off
 AS $$
 	WITH holding AS (SELECT DISTINCT l.relation FROM uidgen.list_referring_columns("table", id_column) AS l),
 		after_rows AS (
@@ -140,6 +145,7 @@ CREATE FUNCTION uidgen.write_default(value text, sequence oid) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
+SET quote_all_identifiers = off
 AS $$
 	SELECT CASE WHEN value IS NULL THEN 'DROP DEFAULT'
 		WHEN value ~ '^nextval\(''([^'']|'''')+''::regclass\)$' AND sequence IS NOT NULL THEN format('SET DEFAULT pg_catalog.nextval(%s)', uidgen.write_regclass(sequence))
@@ -153,6 +159,7 @@ CREATE FUNCTION uidgen.refuse_adoption("table" regclass, id_column name, execute
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
+SET quote_all_identifiers = off
 AS $$
 #variable_conflict error
 DECLARE
@@ -421,6 +428,7 @@ CREATE FUNCTION uidgen.plan_adoption("table" regclass, id_column name, execute b
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
+SET quote_all_identifiers = off
 AS $$
 #variable_conflict error
 DECLARE
@@ -451,7 +459,12 @@ BEGIN
 	-- An identity cannot go without its sequence, so another one takes over name, position and privileges; and on the
 	-- way back again.
 	IF t.identity <> '' THEN
-		grants := ARRAY(SELECT format('GRANT %s ON SEQUENCE %s TO %s%s;', g.privilege_type, q.name, uidgen.write_role(g.grantee), CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+		-- A new sequence has what the owner grants on all new ones, too.
+		grants := ARRAY(SELECT format('REVOKE ALL ON SEQUENCE %s FROM %s;', q.name, string_agg(DISTINCT uidgen.write_role(g.grantee), ', '))
+				FROM pg_default_acl AS d, aclexplode(d.defaclacl) AS g
+				WHERE d.defaclrole = q.owner AND d.defaclobjtype = 'S' AND g.grantee <> q.owner
+				HAVING count(*) > 0)
+			|| ARRAY(SELECT format('GRANT %s ON SEQUENCE %s TO %s%s;', g.privilege_type, q.name, uidgen.write_role(g.grantee), CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
 			FROM aclexplode(q.acl) AS g WHERE g.grantee <> q.owner);
 		steps := steps || format('ALTER SEQUENCE %s RENAME TO %s;', q.name, q.other_short)
 			|| format('CREATE %sSEQUENCE %s AS %s %s;', q.persistence, q.name, q.type, q.options)
@@ -541,6 +554,7 @@ COMMENT ON FUNCTION uidgen.plan_adoption(regclass, name, boolean, regprocedure) 
 CREATE FUNCTION uidgen.adopt_column("table" regclass, id_column name, execute boolean, uid_next regprocedure, lowest bigint) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
+SET quote_all_identifiers = off
 AS $$
 #variable_conflict error
 DECLARE
@@ -548,6 +562,7 @@ DECLARE
 	parts text[];
 	lines text[];
 	runs boolean := "execute";
+	lock text;
 	undo text;
 BEGIN
 	IF num_nulls("table", id_column, runs) > 0 THEN
@@ -573,12 +588,20 @@ BEGIN
 		RETURN;
 	END IF;
 
-	-- What has changed before the tables are locked is looked at once more.
+	-- What has changed before the tables are locked is looked at once more.  With other tables, or other names, it has to be
+	-- locked again: by the former name, it may be another table.
 	IF runs THEN
-		PERFORM uidgen.run_confined(lines[1]);
-		PERFORM uidgen.refuse_adoption("table", id_column, runs, uid_next, lowest);
-		SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
-			FROM uidgen.plan_adoption("table", id_column, runs, uid_next) WITH ORDINALITY AS p (part, line, n);
+		FOR tries IN 1 .. 4 LOOP
+			lock := lines[1];
+			PERFORM uidgen.run_confined(lock);
+			PERFORM uidgen.refuse_adoption("table", id_column, runs, uid_next, lowest);
+			SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
+				FROM uidgen.plan_adoption("table", id_column, runs, uid_next) WITH ORDINALITY AS p (part, line, n);
+			EXIT WHEN lines[1] IS NOT DISTINCT FROM lock;
+			IF tries = 4 THEN
+				PERFORM uidgen.explain_renaming("table");
+			END IF;
+		END LOOP;
 	ELSE
 		RETURN NEXT 'BEGIN;';
 		RETURN NEXT 'SET LOCAL lock_timeout = ''500ms'';';

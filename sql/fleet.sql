@@ -865,7 +865,7 @@ SELECT * FROM uidgen.registry_identity();
 -- nothing else
 SELECT p.oid::regprocedure FROM pg_proc AS p
 WHERE pronamespace = 'uidgen'::regnamespace AND has_function_privilege(p.oid, 'EXECUTE')
-	AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') AND proname NOT IN ('drop_partitions', 'find_partitioned', 'layout_numbers', 'make_partitions', 'later_status', 'bound_time', 'shorten_name', 'escape_controls', 'tame', 'name_former')
+	AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') AND proname NOT IN ('drop_partitions', 'find_partitioned', 'layout_numbers', 'make_partitions', 'bound_time', 'shorten_name', 'escape_controls', 'tame', 'name_former', 'explain_renaming', 'lock_by_name')
 	AND proname !~ 'adopt|^list_(insert|referring|users|families|partitions)|^look_at|^write_|^refuse_other'
 ORDER BY proname COLLATE "C";
 SELECT relname, has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES') AS any

@@ -209,7 +209,9 @@ look_for_registry(Registry *found)
 	bool		held;
 
 	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
-	held = uidgen_memory->lease.held && uidgen_memory->served_place == uidgen_link()->place();
+	/* A grant that is over says nothing: meanwhile the registry may be another one. */
+	held = uidgen_memory->lease.held && uidgen_memory->served_place == uidgen_link()->place() &&
+		uidgen_memory->lease.grant.last >= uidgen_clock_tick();
 	found->number = uidgen_memory->lease.grant.registry_number;
 	found->database = uidgen_grant_is_of_fleet(&uidgen_memory->lease.grant) ? InvalidOid :
 		(Oid) uidgen_memory->lease.grant.registry;
@@ -249,9 +251,9 @@ present_registry(void)
 static void
 check_registry(void)
 {
-	Registry	found;
+	Registry	found = present_registry();
 
-	if (look_for_registry(&found) && !is_same_registry(found, registry))
+	if (!is_same_registry(found, registry))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the server has another registry than when this transaction began to issue ids of past times"),

@@ -25,6 +25,8 @@ like($node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill()'), qr{^0/\d+
 my $worker = $node->safe_psql('postgres', 'SELECT worker_id FROM uidgen.backfill');
 is($node->safe_psql('postgres', "SELECT granted_until = (SELECT max_tick FROM uidgen.registry_layout), token IS NULL FROM uidgen.worker_node WHERE worker_id = $worker"),
 	't|t', '... and kept from all servers');
+is($node->safe_psql('postgres', "SELECT $worker = ANY (g.workers), cardinality(g.workers) FROM uidgen.registry_layout AS l, uidgen.local_grants(l.layout, 0, 64) AS g"),
+	'f|1', '... but it is no grant that the server would bring along into a fleet');
 is($node->safe_psql('postgres', "SELECT timestamp, worker FROM uid_parse(uid_backfill('2025-06-01 12:00:00.123456 UTC'))"), "2025-06-01 12:00:00.123+00|$worker", 'an id has its time');
 isnt($node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())'), $worker, '... and a worker id that no live id has');
 $node->safe_psql('postgres', 'ALTER SYSTEM SET uidgen.worker_id = ' . $worker);
@@ -264,6 +266,8 @@ cmp_ok($node->safe_psql('postgres', "SELECT uid_backfill('2025-01-01 UTC')"), '>
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe(q{BEGIN; SELECT uid_backfill('2025-02-01 UTC')});
 ok(anew(), 'the registry is dropped, and created in the same database');
+# No grant is held then, which would tell.
+ok(end_keeper($node), 'the keeper ends');
 $session->query(q{SELECT uid_backfill('2025-02-01 UTC')});
 like($session->{stderr}, qr/ERROR: .*the server has another registry than when this transaction began/, 'a transaction that has begun notices');
 $session->quit;

@@ -1,0 +1,151 @@
+# What is looked at by its number in the catalogs is locked and changed by its name.  Who may give that name to something else, while
+# a call waits for a lock, gains nothing by it, and nothing else is dropped.  Neither does code of a table's owner leave a type behind
+# in the session of a superuser, or a name break out where the client's encoding has one character for several.
+# pg_regress has no sessions that wait for each other.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $node = uidgen_node('main');
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION uidgen;
+CREATE ROLE landlord LOGIN; CREATE ROLE shop LOGIN;
+GRANT CREATE ON DATABASE postgres TO landlord;
+CREATE SCHEMA shop AUTHORIZATION shop;
+SQL
+my $log = -s $node->logfile;
+
+sub as
+{
+	my ($role, $sql) = @_;
+	return $node->safe_psql('postgres', $sql, extra_params => [ '-U', $role ]);
+}
+
+sub superusers
+{
+	return $node->safe_psql('postgres', q{SELECT count(*) FROM pg_roles WHERE rolsuper AND rolname IN ('landlord', 'shop')});
+}
+
+# ---- a type in the temporary schema ----
+
+as('shop', <<'SQL');
+CREATE TABLE shop.t (id bigserial PRIMARY KEY);
+CREATE FUNCTION shop.pay(x pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN IF current_user <> 'shop' THEN EXECUTE 'ALTER ROLE shop SUPERUSER'; END IF; RETURN true; END $$;
+CREATE FUNCTION shop.leave() RETURNS void LANGUAGE plpgsql AS $$
+BEGIN EXECUTE 'CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (shop.pay(value::pg_catalog.text))'; EXCEPTION WHEN OTHERS THEN NULL; END $$;
+CREATE FUNCTION shop.evil(bigint) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM shop.leave(); RETURN 1; END $$;
+CREATE INDEX ON shop.t (id) WHERE shop.evil(7) = 1;
+CREATE TABLE shop.ev (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE INDEX ON shop.ev (id) WHERE shop.evil(7) = 1;
+SQL
+foreach my $become ('SET ROLE shop', 'SET SESSION AUTHORIZATION shop')
+{
+	foreach my $call (q{uidgen.adopt('shop.t', 'id')}, q{uid_partitions('shop.ev', now(), now() + interval '1 month', '1 month', true)})
+	{
+		# The first statement makes the temporary schema, which the owner's code could not.
+		$node->psql('postgres', "CREATE TEMP TABLE mine (); $become; SELECT $call; RESET ROLE; RESET SESSION AUTHORIZATION; SELECT 'x'::text", on_error_stop => 0);
+		is(superusers(), '0', "$become; $call: nothing of the owner's is left in the session");
+	}
+}
+
+# ---- names that are exchanged during a wait ----
+
+# Begin to run a statement as the superuser; returns once it waits for a lock, with what waits for its end and returns what it says.
+sub begin_waiting
+{
+	my ($user, $sql) = @_;
+	my $said = '';
+	my $run = IPC::Run::start(
+		[ $node->installed_command('psql'), '-XAtq', '-U', $user, '-d', $node->connstr('postgres'), '-v', 'VERBOSITY=verbose', '-c', "SET application_name = 'waiting'", '-c', "SET lock_timeout = '5min'", '-c', $sql ],
+		'<', \undef, '>&', \$said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
+	$node->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event_type = 'Lock'}) or die 'it does not wait';
+	return sub { $run->finish; return $said };
+}
+
+my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
+as('landlord', <<'SQL');
+CREATE SCHEMA own;
+CREATE FUNCTION own.act() RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE LOG 'trapped as %', current_user; IF current_user <> 'landlord' THEN ALTER ROLE landlord SUPERUSER; END IF; END $$;
+CREATE FUNCTION own.evil(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM own.act(); RETURN $1; END $$;
+SQL
+foreach my $case (
+	[ q{uid_partitions('let.ev', now(), now() + interval '1 day', '1 month', true)}, 'CREATE TABLE let.ev (id bigint PRIMARY KEY, b text) PARTITION BY RANGE (id); CREATE INDEX ON let.ev (b) WHERE own.evil(\'x\') = \'x\'' ],
+	[ q{uid_drop_partitions('let.ev', now() - interval '1 day', true)}, 'CREATE TABLE let.ev (id bigint PRIMARY KEY, b text) PARTITION BY RANGE (id); CREATE INDEX ON let.ev (b) WHERE own.evil(\'x\') = \'x\'' ],
+	[ q{uidgen.adopt('let.t', 'id')}, 'CREATE VIEW let.t AS SELECT 1::bigint AS id, own.evil(\'x\') AS b WHERE own.evil(\'y\') = \'y\'' ],
+	[ q{uidgen.adopt('let.t', 'id', true)}, 'CREATE TABLE let.t (id bigint PRIMARY KEY, b text); CREATE INDEX ON let.t (b) WHERE own.evil(\'x\') = \'x\'' ])
+{
+	my ($call, $instead) = @$case;
+	$node->safe_psql('postgres', 'SET client_min_messages = error; DROP SCHEMA IF EXISTS let CASCADE; DROP SCHEMA IF EXISTS let_old CASCADE; CREATE SCHEMA let AUTHORIZATION landlord;
+		CREATE TABLE let.t (id bigserial PRIMARY KEY, b text); CREATE TABLE let.ev (id bigint PRIMARY KEY DEFAULT uid_next(), b text) PARTITION BY RANGE (id)');
+	my $table = $call =~ /let\.(\w+)/ ? $1 : die;
+	# The owner of a schema may drop what others have in it.
+	my $holder = $node->background_psql('postgres', extra_params => [ '-U', 'landlord' ]);
+	$holder->query_safe("BEGIN; DROP TABLE let.$table");
+	my $finish = begin_waiting($superuser, "SELECT $call");
+	as('landlord', "BEGIN; ALTER SCHEMA let RENAME TO let_old; CREATE SCHEMA let; $instead; COMMIT");
+	$holder->query_safe('ROLLBACK');
+	$holder->quit;
+	like($finish->(), qr/ERROR:  (?:55000|42501|42809)/, "$call ends where the name is another table's meanwhile");
+	is(superusers(), '0', '... and nobody has gained a right');
+}
+unlike(log_since($node, $log), qr/trapped as \Q$superuser\E/, '... nor had code of theirs run as somebody else');
+
+# Partitions that exchange their names.
+as('shop', q{CREATE TABLE shop.past (id bigint NOT NULL) PARTITION BY RANGE (id)});
+my @made = split /\n/, as('shop', q{SELECT uid_partitions('shop.past', now() - interval '8 months', now(), '1 month', true)});
+my ($oldest, $second, $newest) = map { /CREATE TABLE "shop"\."(\w+)"/ } @made[ 0, 1, -1 ];
+as('shop', 'INSERT INTO shop.past VALUES (uid_min(now()))');
+my $holder = $node->background_psql('postgres', extra_params => [ '-U', 'shop' ]);
+$holder->query_safe(qq{BEGIN; ALTER TABLE shop."$second" RENAME TO put_by; ALTER TABLE shop."$newest" RENAME TO "$second"});
+my $finish = begin_waiting('shop', q{SELECT uid_drop_partitions('shop.past', now() - interval '3 months', true)});
+$holder->query_safe('COMMIT');
+$holder->quit;
+like($finish->(), qr/ERROR:  55000: a table was renamed meanwhile/, 'partitions exchange their names while one is about to be dropped');
+is(as('shop', 'SELECT count(*) FROM shop.past'), '1', '... and what is of today stays');
+
+# ---- a layout that nothing tells of ----
+
+$node->safe_psql('postgres', 'CREATE DATABASE elsewhere');
+$node->safe_psql('elsewhere', q{CREATE EXTENSION uidgen; CREATE TABLE ev (id bigint NOT NULL) PARTITION BY RANGE (id);
+	SELECT uid_partitions('ev', now() - interval '5 months', now() + interval '1 month', '1 month', true); INSERT INTO ev SELECT uid_min(now())});
+is($node->safe_psql('elsewhere', 'SELECT count(*) FROM uidgen.layout_used'), '0', 'ids were brought from elsewhere');
+is($node->safe_psql('elsewhere', q{SELECT count(*) FROM uid_drop_partitions('ev', now() - interval '6 months', true, 'default epoch:2015-01-01')}), '0',
+	'... and by another layout nothing goes that is of today by the server\'s');
+is($node->safe_psql('elsewhere', 'SELECT count(*) FROM ev'), '1', '... so the row is there');
+
+# ---- privileges of the sequence of an identity column ----
+
+as('shop', q{ALTER DEFAULT PRIVILEGES IN SCHEMA shop GRANT ALL ON SEQUENCES TO landlord; ALTER DEFAULT PRIVILEGES GRANT USAGE ON SEQUENCES TO PUBLIC;
+	CREATE TABLE shop.numbered (id bigint GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY);
+	REVOKE ALL ON SEQUENCE shop.numbered_id_seq FROM landlord, PUBLIC; GRANT SELECT ON SEQUENCE shop.numbered_id_seq TO landlord});
+my $ACL = q{SELECT relacl FROM pg_class WHERE oid = 'shop.numbered_id_seq'::regclass};
+my $acl = $node->safe_psql('postgres', $ACL);
+as('shop', q{SELECT uidgen.adopt('shop.numbered', 'id', true)});
+is($node->safe_psql('postgres', $ACL), $acl, 'the sequence of an identity column is granted to nobody by default privileges');
+
+# ---- an encoding with one character for several ----
+
+SKIP:
+{
+	skip 'the database is not in UTF-8', 2 if $node->safe_psql('postgres', 'SHOW server_encoding') ne 'UTF8';
+	my $name = q{U&"s\00a5'); commit; alter role shop superuser; --\301c\+01f600"};
+	as('shop', qq{CREATE SCHEMA jp; CREATE TABLE jp.t (id bigint GENERATED ALWAYS AS IDENTITY (SEQUENCE NAME jp.$name) PRIMARY KEY)})
+	  if $node->safe_psql('postgres', 'GRANT CREATE ON DATABASE postgres TO shop; SELECT true');
+	my $file = $node->basedir . '/sjis.sql';
+	local $ENV{PGCLIENTENCODING} = 'SJIS';
+	append_to_file($file, as('shop', q{SELECT uidgen.adopt('jp.t', 'id')}) . "\n");
+	$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $file ], 'what is printed for a client in Shift JIS runs');
+	is(superusers(), '0', '... and says what is meant');
+}
+
+$node->stop;
+done_testing();
