@@ -33,11 +33,21 @@ sub run_sql
 	return $said;
 }
 
-# Call a procedure, and kill it each time that it has come further, so many times; then let it end.
+# Call a procedure, and kill it each time that it has come further, so many times; then let it end.  By a trigger it stands
+# still in every fifth batch, so that it does not end before it is killed.
 sub call_and_kill
 {
-	my ($call, $kills, $progress, $between) = @_;
+	my ($call, $table, $kills, $progress, $between) = @_;
 	my $broken = 0;
+	is(run_sql(qq{CREATE SEQUENCE batches;
+		CREATE FUNCTION stand_still() RETURNS trigger LANGUAGE plpgsql AS \$\$
+		BEGIN
+			IF current_query() LIKE 'CALL %' AND nextval('batches') % 5 = 0 THEN
+				PERFORM pg_sleep(600);
+			END IF;
+			RETURN NULL;
+		END \$\$;
+		CREATE TRIGGER stand_still BEFORE INSERT OR UPDATE ON $table EXECUTE FUNCTION stand_still()}), '', "$call stands still from time to time");
 	my $came = $node->safe_psql('postgres', $progress);
 	while ($broken < $kills)
 	{
@@ -53,7 +63,7 @@ sub call_and_kill
 		$between->() if $between;
 	}
 	is($broken, $kills, "$call is broken off $kills times");
-	is(run_sql($call), '', '... and goes on to the end');
+	is(run_sql("DROP TRIGGER stand_still ON $table; DROP FUNCTION stand_still(); DROP SEQUENCE batches; $call"), '', '... and goes on to the end');
 	return;
 }
 
@@ -107,7 +117,7 @@ is($node->safe_psql('postgres', q{SELECT count(*), bool_and(uid_timestamp(id) = 
 # ---- a map, and in place ----
 
 $node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill()');
-run_section('A map of old to new ids', qr/^CALL/m => sub { call_and_kill("CALL map_authors($batch)", 3, 'SELECT count(*) FROM author_map') });
+run_section('A map of old to new ids', qr/^CALL/m => sub { call_and_kill("CALL map_authors($batch)", 'author_map', 3, 'SELECT count(*) FROM author_map') });
 is($node->safe_psql('postgres', q{SELECT count(*), bool_and(uid_timestamp(m.new) = date_trunc('milliseconds', a.created_at)) FROM author_map AS m JOIN author AS a ON a.id = m.old}), "$rows|t",
 	'the map has each row once, with its time');
 # One that comes late, with a time that the map has passed.
@@ -162,8 +172,8 @@ run_section('In batches, with a companion column',
 		$node->safe_psql('postgres', 'CREATE INDEX ON author (name)');
 		start_writer();
 	},
-	qr/^CALL fill_authors/m => sub { call_and_kill("CALL fill_authors($batch)", 3, 'SELECT count(*) FROM author WHERE new_id IS NOT NULL AND name ~ $$^author$$', \&start_writer) },
-	qr/^CALL fill_books/m => sub { call_and_kill("CALL fill_books($batch)", 2, 'SELECT count(*) FROM book WHERE new_author_id IS NOT NULL AND title ~ $$^book$$', \&start_writer) },
+	qr/^CALL fill_authors/m => sub { call_and_kill("CALL fill_authors($batch)", 'author', 3, 'SELECT count(*) FROM author WHERE new_id IS NOT NULL AND name ~ $$^author$$', \&start_writer) },
+	qr/^CALL fill_books/m => sub { call_and_kill("CALL fill_books($batch)", 'book', 2, 'SELECT count(*) FROM book WHERE new_author_id IS NOT NULL AND title ~ $$^book$$', \&start_writer) },
 	qr/DROP TRIGGER book_old_author_id/ => sub {
 		my ($text) = @_;
 		my $before = $node->safe_psql('postgres', 'SELECT count(*) FROM author');
