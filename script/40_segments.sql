@@ -338,6 +338,24 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.explain_no_segment(text) IS 'raises the error that there is no such segment';
 
+CREATE FUNCTION uidgen.lock_segment(name text) RETURNS uidgen.segment
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	s uidgen.segment;
+BEGIN
+	PERFORM uidgen.lock_for_owner(name);
+	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = lock_segment.name AND NOT t.dropped FOR UPDATE;
+	IF NOT FOUND THEN
+		PERFORM uidgen.explain_no_segment(name);
+	END IF;
+	RETURN s;
+END
+$$;
+COMMENT ON FUNCTION uidgen.lock_segment(text) IS 'the row of a segment, locked for its owner; an error if there is none';
+
 -- The row stays: other servers may hold numbers of it.
 CREATE FUNCTION uidgen.drop_segment(name text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -376,11 +394,7 @@ DECLARE
 	s uidgen.segment;
 BEGIN
 	PERFORM uidgen.refuse_block('uidgen.change_segment()');
-	PERFORM uidgen.lock_for_owner(name);
-	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = change_segment.name AND NOT t.dropped FOR UPDATE;
-	IF NOT FOUND THEN
-		PERFORM uidgen.explain_no_segment(name);
-	END IF;
+	s := uidgen.lock_segment(name);
 	-- After a failover the gap is left out by the next fetch.  A smaller one might not cover what
 	-- was lost under the larger one.
 	IF failover_gap < s.failover_gap AND EXISTS (SELECT FROM uidgen.registry_history() AS h
@@ -413,11 +427,7 @@ DECLARE
 	s uidgen.segment;
 BEGIN
 	PERFORM uidgen.refuse_block('uidgen.raise_segment()');
-	PERFORM uidgen.lock_for_owner(name);
-	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = raise_segment.name AND NOT t.dropped FOR UPDATE;
-	IF NOT FOUND THEN
-		PERFORM uidgen.explain_no_segment(name);
-	END IF;
+	s := uidgen.lock_segment(name);
 	IF (beyond <= s.max_value) IS NOT TRUE THEN
 		RAISE EXCEPTION 'the numbers of the segment cannot go on beyond %', beyond
 			USING ERRCODE = 'invalid_parameter_value',

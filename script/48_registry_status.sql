@@ -44,6 +44,7 @@ GRANT SELECT ON uidgen.registry_status TO pg_monitor;
 REVOKE EXECUTE ON FUNCTION
 	uidgen.create_segment(text, bigint, bigint, bigint, text, boolean),
 	uidgen.explain_no_segment(text),
+	uidgen.lock_segment(text),
 	uidgen.drop_segment(text),
 	uidgen.raise_segment(text, bigint),
 	uidgen.change_segment(text, bigint, bigint, bigint, bigint, bigint, text),
