@@ -6,7 +6,9 @@
  * run what its owner has put there.  They do so for that owner only; but a superuser who
  * has become the owner by SET ROLE is still logged in, and code of the owner's
  * can RESET ROLE.  In a security-restricted operation it cannot, nor leave anything behind:
- * so PostgreSQL's own maintenance of others' tables does it.
+ * so PostgreSQL's own maintenance of others' tables does it.  Some releases let it leave a type in the
+ * temporary schema, which is refused here.  And a query is run only if all tables that its names lead to
+ * are the current role's.
  */
 #include "postgres.h"
 
@@ -88,6 +90,7 @@ refuse_other_relations(SPIPlanPtr plan)
 			ereport(ERROR,
 					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 					 errmsg("a table was exchanged for another role's meanwhile"),
+					 errdetail("When it was looked up by its number, the table belonged to the current role."),
 					 errhint("Call it again.")));
 	}
 }

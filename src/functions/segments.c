@@ -252,7 +252,7 @@ slot_state(const UidgenFailure *failure, const UidgenSegmentLook *look)
 }
 
 static void
-put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot, int ncolumns)
+put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot)
 {
 	UidgenColumn row[STATUS_COLUMNS];
 	char		name[UIDGEN_SEGMENT_NAME_SIZE];
@@ -304,7 +304,7 @@ put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot, int ncolumns)
 		SET(LAST_ERROR, CStringGetTextDatum(failure.message));
 	if (supply.gap_lasts > 0)
 		SET(GAP_LASTS, IntervalPGetDatum(uidgen_interval(supply.gap_lasts)));
-	uidgen_put_row(fcinfo, row, ncolumns);
+	uidgen_put_row(fcinfo, row, STATUS_COLUMNS);
 }
 
 Datum
@@ -313,6 +313,6 @@ uidgen_list_segments(PG_FUNCTION_ARGS)
 	uidgen_begin_rows(fcinfo, no_status, STATUS_COLUMNS);
 	if (uidgen_look() == UIDGEN_ATTACHED)
 		for (int i = 0, n = uidgen_segments_used(); i < n; i++)
-			put_status(fcinfo, uidgen_segments_slot(i), STATUS_COLUMNS);
+			put_status(fcinfo, uidgen_segments_slot(i));
 	return (Datum) 0;
 }

@@ -284,7 +284,6 @@ uidgen_layout_use(char **layouts, int *n)
 static bool unnoted = false;
 static bool drawn = false;
 
-
 bool
 uidgen_check_layout_used(void)
 {

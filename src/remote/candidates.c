@@ -116,8 +116,8 @@ read_answer(UidgenHost *host, const PGresult *result)
 }
 
 /*
- * A refusal that is the same each time, and stands in the other server's log.  (It may be of an
- * older version, have no registry, or not let us in.)
+ * A refusal that is the same each time, and stands in the other server's log.  (It may have no
+ * registry, or not let us in.)
  */
 static bool
 is_mute(const PGresult *result)
