@@ -18,7 +18,6 @@ CREATE FUNCTION uidgen.look_at_column("table" regclass, id_column name, uid_next
 	OUT generated "char", OUT value text, OUT sequence oid, OUT adopted boolean)
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
-SET quote_all_identifiers = off
 AS $$
 	SELECT c.relkind, uidgen.tame(c.relname), uidgen.write_relation(c.oid), c.relowner, a.attnum, a.atttypid,
 			a.attidentity, a.attgenerated, d.value, s.sequence,
@@ -42,7 +41,6 @@ CREATE FUNCTION uidgen.list_referring_columns("table" regclass, id_column name,
 	OUT relation regclass, OUT name name, OUT number smallint, OUT type regtype, OUT owner oid, OUT distance integer) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
-SET quote_all_identifiers = off
 AS $$
 	WITH RECURSIVE referring (relid, name, distance) AS (
 		SELECT "table"::oid, id_column, 0
@@ -70,7 +68,6 @@ COMMENT ON FUNCTION uidgen.list_referring_columns(regclass, name) IS 'a column, 
 CREATE FUNCTION uidgen.refuse_others("table" regclass, id_column name) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
-SET quote_all_identifiers = off
 AS $$
 #variable_conflict error
 DECLARE
@@ -92,7 +89,6 @@ CREATE FUNCTION uidgen.list_insert_triggers("table" regclass, id_column name, OU
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
-SET quote_all_identifiers = off
 AS $$
 	SELECT g.oid, l.lanname = 'plpgsql' AND (
 			b.body ~* format('(^|;|\m(begin|then|else|loop)\M)\s*new\s*\.\s*"?%s"?\s*:?=', n.pattern)
@@ -112,7 +108,6 @@ CREATE FUNCTION uidgen.list_users_of_ids("table" regclass, id_column name) RETUR
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
-SET quote_all_identifiers = off
 AS $$
 	WITH holding AS (SELECT DISTINCT l.relation FROM uidgen.list_referring_columns("table", id_column) AS l),
 		after_rows AS (
@@ -145,7 +140,6 @@ CREATE FUNCTION uidgen.write_default(value text, sequence oid) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
-SET quote_all_identifiers = off
 AS $$
 	SELECT CASE WHEN value IS NULL THEN 'DROP DEFAULT'
 		WHEN value ~ '^nextval\(''([^'']|'''')+''::regclass\)$' AND sequence IS NOT NULL THEN format('SET DEFAULT pg_catalog.nextval(%s)', uidgen.write_regclass(sequence))
@@ -159,7 +153,6 @@ CREATE FUNCTION uidgen.refuse_adoption("table" regclass, id_column name, execute
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
-SET quote_all_identifiers = off
 AS $$
 #variable_conflict error
 DECLARE
@@ -428,7 +421,6 @@ CREATE FUNCTION uidgen.plan_adoption("table" regclass, id_column name, execute b
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
-SET quote_all_identifiers = off
 AS $$
 #variable_conflict error
 DECLARE
@@ -554,7 +546,7 @@ COMMENT ON FUNCTION uidgen.plan_adoption(regclass, name, boolean, regprocedure) 
 CREATE FUNCTION uidgen.adopt_column("table" regclass, id_column name, execute boolean, uid_next regprocedure, lowest bigint) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
-SET quote_all_identifiers = off
+SET quote_all_identifiers = off	-- or defaults would be written otherwise than all that is called here knows them
 AS $$
 #variable_conflict error
 DECLARE

@@ -132,6 +132,9 @@ my $acl = $node->safe_psql('postgres', $ACL);
 as('shop', q{SELECT uidgen.adopt('shop.numbered', 'id', true)});
 is($node->safe_psql('postgres', $ACL), $acl, 'the sequence of an identity column is granted to nobody by default privileges');
 
+as('shop', q{CREATE TABLE shop.quoted (id bigserial PRIMARY KEY); SET quote_all_identifiers = on; SELECT uidgen.adopt('shop.quoted', 'id', true)});
+cmp_ok(as('shop', 'INSERT INTO shop.quoted DEFAULT VALUES RETURNING id'), '>', 1000, '... and how the server quotes names makes no difference');
+
 # ---- an encoding with one character for several ----
 
 SKIP:
