@@ -133,6 +133,13 @@ END
 		$leader->stop('immediate');
 		system_or_bail('rm', '-rf', $leader->data_dir);
 		system_or_bail('mv', $snapshot, $leader->data_dir);
+		# Another course of the same timeline must not be written over what the standbys have: its WAL would begin in
+		# the midst of theirs, and a promotion would end in a PANIC.
+		foreach my $standby (@standbys)
+		{
+			$standby->append_conf('postgresql.conf', "primary_conninfo = ''");
+			$standby->restart;
+		}
 		$leader->start;
 		undef $snapshot;
 		push @story, 'set back';
