@@ -13,6 +13,33 @@
 --
 
 -- Most of these are bound to pg_catalog while this script runs, so they need no search path.
+
+-- Those in which a byte of ASCII, such as the backslash, can be the second one of a character, or a character of Unicode
+-- becomes one that means something else to psql.
+CREATE FUNCTION uidgen.client_hides_quotes() RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN upper(current_setting('client_encoding')) ~ '^(SJIS|SHIFT_?JIS|MSKANJI|WIN932|WINDOWS932|BIG5|WIN950|WINDOWS950|GBK|WIN936|WINDOWS936|UHC|WIN949|WINDOWS949|JOHAB|GB18030)';
+COMMENT ON FUNCTION uidgen.client_hides_quotes() IS 'whether the encoding of the client is one in which a quote may be part of another character';
+
+-- What cannot be written for this client, since psql would not see where a name ends.  A name of a role may come from
+-- a database of another encoding, and be no text here.
+CREATE FUNCTION uidgen.check_text(text text) RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM convert_to(text, getdatabaseencoding());
+	IF getdatabaseencoding() = 'SQL_ASCII' AND uidgen.client_hides_quotes() AND octet_length(regexp_replace(text, '[\u0001-\u007f]', '', 'g')) > 0 THEN
+		RAISE EXCEPTION 'a name or text cannot be written in encoding %', current_setting('client_encoding')
+			USING ERRCODE = 'character_not_in_repertoire',
+				DETAIL = 'It has bytes above 127, and nothing says which characters these are: the encoding of the database is SQL_ASCII.',
+				HINT = 'Run SET client_encoding = SQL_ASCII.';
+	END IF;
+	RETURN true;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_text(text) IS 'raises an error if a text cannot be written for this client; else true';
+
 CREATE FUNCTION uidgen.escape_controls(text text, mark text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
@@ -22,12 +49,13 @@ RETURN (
 						WHEN mark = E'\\' THEN E'\\+' || lpad(to_hex(ascii(r.c)), 6, '0')
 						ELSE E'\\U' || lpad(to_hex(ascii(r.c)), 8, '0') END, '' ORDER BY r.n)
 				FROM regexp_split_to_table(text, '') WITH ORDINALITY AS r (c, n)) END
-		-- In UTF-8 also those that end a line elsewhere, or change the direction of what is read.  Shift JIS has one
-		-- character for several of Unicode's, among them the backslash for U+00A5, so it is given ASCII alone.
+		-- In UTF-8 also those that end a line elsewhere, change the direction of what is read, or are not seen.  Clients of
+		-- some encodings are given ASCII alone.
 		FROM (SELECT CASE WHEN getdatabaseencoding() <> 'UTF8'
 					THEN CASE WHEN getdatabaseencoding()::text ~ '^(LATIN|ISO_8859)' THEN E'[\\u0001-\\u001f\\u007f-\\u009f]' ELSE E'[\\u0001-\\u001f\\u007f]' END
-				WHEN upper(current_setting('client_encoding')) ~ '^(SJIS|SHIFT_?JIS|MSKANJI|WIN932|WINDOWS932)' THEN E'[^\\u0020-\\u007e]'
-				ELSE E'[\\u0001-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff]' END) AS p (control));
+				WHEN uidgen.client_hides_quotes() THEN E'[^\\u0020-\\u007e]'
+				ELSE E'[\\u0001-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\ufff9-\\ufffb\\U000e0000-\\U000e007f]' END) AS p (control)
+		WHERE uidgen.check_text(text));
 COMMENT ON FUNCTION uidgen.escape_controls(text, text) IS 'a text with its control characters as numbers of four digits behind a mark';
 
 CREATE FUNCTION uidgen.tame(text text) RETURNS text
@@ -166,7 +194,7 @@ BEGIN
 		RAISE EXCEPTION 'table % belongs to role %', uidgen.write_relation(other.relid), uidgen.write_role(other.relowner)
 			USING ERRCODE = 'insufficient_privilege',
 				DETAIL = 'Who looks at a table or changes it runs what its owner has put into it, such as the functions of its indexes. So this is done for the owner alone, and for nobody else, not even a superuser.',
-				HINT = CASE WHEN other.alone THEN format('Log in as that role, or run SET ROLE %s, and call it again.', uidgen.write_role(other.relowner))
+				HINT = CASE WHEN other.alone THEN format('Log in as that role, or run SET ROLE %s, and call it again with execute := true.', uidgen.write_role(other.relowner))
 					ELSE 'The tables that belong together have several owners. Give them one, or let each owner run the statements for his own tables: docs/adopting.md has them under "Tables of several owners".' END;
 	END IF;
 END

@@ -421,6 +421,9 @@ CREATE FUNCTION uidgen.plan_adoption("table" regclass, id_column name, execute b
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
+SET datestyle = 'ISO, MDY'	-- or defaults would mean another day elsewhere
+SET intervalstyle = postgres
+SET extra_float_digits = 1
 AS $$
 #variable_conflict error
 DECLARE
@@ -451,10 +454,10 @@ BEGIN
 	-- An identity cannot go without its sequence, so another one takes over name, position and privileges; and on the
 	-- way back again.
 	IF t.identity <> '' THEN
-		-- A new sequence has what the owner grants on all new ones, too.
+		-- A new sequence has what its maker grants on all new ones, too: the owner, or whoever runs what is printed.
 		grants := ARRAY(SELECT format('REVOKE ALL ON SEQUENCE %s FROM %s;', q.name, string_agg(DISTINCT uidgen.write_role(g.grantee), ', '))
 				FROM pg_default_acl AS d, aclexplode(d.defaclacl) AS g
-				WHERE d.defaclrole = q.owner AND d.defaclobjtype = 'S' AND g.grantee <> q.owner
+				WHERE (d.defaclrole = q.owner OR NOT "execute") AND d.defaclobjtype = 'S' AND g.grantee <> q.owner
 				HAVING count(*) > 0)
 			|| ARRAY(SELECT format('GRANT %s ON SEQUENCE %s TO %s%s;', g.privilege_type, q.name, uidgen.write_role(g.grantee), CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
 			FROM aclexplode(q.acl) AS g WHERE g.grantee <> q.owner);

@@ -1,14 +1,18 @@
 /*
  * confined.c
- *	  A statement that is run out of reach of the role that has logged in.
+ *	  A statement that is run out of reach of the role that has logged in: see confined.h.
  *
- * adopt() and uid_partitions() plan queries and run statements on a table, and so
- * run what its owner has put there.  They do so for that owner only; but a superuser who
- * has become the owner by SET ROLE is still logged in, and code of the owner's
- * can RESET ROLE.  In a security-restricted operation it cannot, nor leave anything behind:
- * so PostgreSQL's own maintenance of others' tables does it.  Some releases let it leave a type in the
- * temporary schema, which is refused here.  And a query is run only if all tables that its names lead to
- * are the current role's.
+ * In a security-restricted operation, in which PostgreSQL's own maintenance of others' tables runs, code cannot
+ * become another role, nor leave settings, prepared statements or tables behind.  What it could do
+ * besides to the session of a superuser who has become an owner by SET ROLE:
+ *
+ *	- read from the session's cursors, or put others in place of them, which the session then runs.
+ *	  So each counts as being run meanwhile;
+ *	- change by SET CONSTRAINTS when, and under which search path, the session's triggers fire.  That is refused;
+ *	- leave in the temporary schema what is found there in place of PostgreSQL's own, or change what the
+ *	  session has made there as the owner.  The first is undone by an error, and the second is refused.
+ *
+ * And a query is run only if all tables that its names lead to are the current role's.
  */
 #include "postgres.h"
 
@@ -16,55 +20,151 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_type.h"
+#include "catalog/pg_depend.h"
+#include "catalog/pg_namespace.h"
+#include "catalog/pg_shdepend.h"
 #include "common/hashfn.h"
 #include "executor/spi.h"
+#include "functions/confined.h"
 #include "functions/values.h"
 #include "miscadmin.h"
+#include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/plancache.h"
+#include "utils/portal.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
 SQL_FUNCTION(uidgen_run_confined);
 
+static ProcessUtility_hook_type next_process_utility;
+static bool is_confining = false;
+
+/* Does the role own this object? */
+static bool
+is_owned_by(Oid role, Oid class, Oid object)
+{
+	Relation	owners = table_open(SharedDependRelationId, AccessShareLock);
+	ScanKeyData keys[3];
+	SysScanDesc scan;
+	HeapTuple	tuple;
+	bool		found = false;
+
+	ScanKeyInit(&keys[0], Anum_pg_shdepend_dbid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(MyDatabaseId));
+	ScanKeyInit(&keys[1], Anum_pg_shdepend_classid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(class));
+	ScanKeyInit(&keys[2], Anum_pg_shdepend_objid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(object));
+	scan = systable_beginscan(owners, SharedDependDependerIndexId, true, NULL, 3, keys);
+	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_shdepend owner = (Form_pg_shdepend) GETSTRUCT(tuple);
+
+		found = owner->deptype == SHARED_DEPENDENCY_OWNER && owner->refclassid == AuthIdRelationId && owner->refobjid == role;
+	}
+	systable_endscan(scan);
+	table_close(owners, AccessShareLock);
+	return found;
+}
+
 /*
- * Tells whether the types of this session's temporary schema are others than before.  These
- * are found before PostgreSQL's own, and the CHECK of a domain runs as whoever uses its name.
- * Not every release refuses to make them in a security-restricted operation.
+ * Looks at all that lies in this session's temporary schema.  The result tells whether these are
+ * other objects than before; `has_own`, whether some are the role's.
  */
 static uint64
-hash_temporary_types(void)
+look_at_temporary_objects(Oid role, bool *has_own)
 {
 	Oid			schema;
 	Oid			toast;
 	uint64		sum = 0;
-	Relation	types;
+	Relation	objects;
 	SysScanDesc scan;
-	ScanKeyData key;
+	ScanKeyData keys[2];
 	HeapTuple	tuple;
 
+	*has_own = false;
 	GetTempNamespaceState(&schema, &toast);
 	if (!OidIsValid(schema))
 		return 0;
-	types = table_open(TypeRelationId, AccessShareLock);
-	ScanKeyInit(&key, Anum_pg_type_typnamespace, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(schema));
-	scan = systable_beginscan(types, InvalidOid, false, NULL, 1, &key);
+	objects = table_open(DependRelationId, AccessShareLock);
+	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(NamespaceRelationId));
+	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(schema));
+	scan = systable_beginscan(objects, DependReferenceIndexId, true, NULL, 2, keys);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
-		Form_pg_type type = (Form_pg_type) GETSTRUCT(tuple);
+		Form_pg_depend object = (Form_pg_depend) GETSTRUCT(tuple);
 
-		sum += hash_bytes_extended((unsigned char *) NameStr(type->typname),
-								   strlen(NameStr(type->typname)), type->oid);
+		sum += hash_bytes_extended((unsigned char *) &object->objid, sizeof(object->objid), object->classid);
+		*has_own = *has_own || is_owned_by(role, object->classid, object->objid);
 	}
 	systable_endscan(scan);
-	table_close(types, AccessShareLock);
+	table_close(objects, AccessShareLock);
 	return sum;
+}
+
+/*
+ * The session's cursors that wait for their next FETCH, which then count as being run: each FETCH, MOVE or CLOSE is an error.
+ * Their names go to `names`, for release_cursors(), also where it ends in an error.
+ */
+static void
+hold_cursors(List *volatile *names)
+{
+	MemoryContext caller = CurrentMemoryContext;
+
+	if (SPI_execute("SELECT c.name FROM pg_catalog.pg_cursors AS c", true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not list the cursors");
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		char	   *name = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
+		Portal		cursor = GetPortalByName(name);
+
+		if (PortalIsValid(cursor) && cursor->status == PORTAL_READY)
+		{
+			MemoryContextSwitchTo(caller);
+			*names = lappend(*names, pstrdup(name));
+			cursor->status = PORTAL_ACTIVE;
+		}
+	}
+	SPI_freetuptable(SPI_tuptable);
+}
+
+static void
+release_cursors(List *names)
+{
+	ListCell   *name;
+
+	foreach(name, names)
+	{
+		Portal		cursor = GetPortalByName(lfirst(name));
+
+		if (PortalIsValid(cursor) && cursor->status == PORTAL_ACTIVE)
+			cursor->status = PORTAL_READY;
+	}
+}
+
+static void
+process_utility(PlannedStmt *statement, const char *text, bool read_only_tree, ProcessUtilityContext context,
+				ParamListInfo parameters, QueryEnvironment *environment, DestReceiver *receiver,
+				QueryCompletion *completion)
+{
+	if (is_confining && IsA(statement->utilityStmt, ConstraintsSetStmt))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("what the owner of a table has put into it cannot run SET CONSTRAINTS"),
+				 errdetail("It would change when the triggers of the role fire that has logged in."),
+				 errhint("Log in as the owner.")));
+	next_process_utility(statement, text, read_only_tree, context, parameters, environment, receiver, completion);
+}
+
+void
+uidgen_install_confined_hook(void)
+{
+	next_process_utility = ProcessUtility_hook ? ProcessUtility_hook : standard_ProcessUtility;
+	ProcessUtility_hook = process_utility;
 }
 
 /*
@@ -95,40 +195,14 @@ refuse_other_relations(SPIPlanPtr plan)
 	}
 }
 
-/*
- * An error leaves by the end of a transaction or of a subtransaction, which restores
- * role, context and settings.
- */
-Datum
-uidgen_run_confined(PG_FUNCTION_ARGS)
+/* Runs a statement; returns the first value, or null. */
+static text *
+run_statement(const char *statement)
 {
-	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	text	   *value = NULL;
-	SPIPlanPtr	plan;
-	uint64		types = 0;
-	Oid			role;
-	int			context;
-	int			settings;
+	SPIPlanPtr	plan = SPI_prepare(statement, 0, NULL);
 	int			result;
-	bool		is_confined;
 
-	if ((result = SPI_connect()) != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed: %s", SPI_result_code_string(result));
-	GetUserIdAndSecContext(&role, &context);
-	settings = NewGUCNestLevel();
-
-	/*
-	 * Who has logged in as the owner has nothing to lose, and can go on to
-	 * have temporary tables.  The session's role does not tell: SET SESSION
-	 * AUTHORIZATION changes it.
-	 */
-	is_confined = role != GetAuthenticatedUserId();
-	if (is_confined)
-	{
-		types = hash_temporary_types();
-		SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
-	}
-	plan = SPI_prepare(statement, 0, NULL);
 	if (plan == NULL)
 		elog(ERROR, "SPI_prepare failed: %s", SPI_result_code_string(SPI_result));
 	refuse_other_relations(plan);
@@ -147,17 +221,75 @@ uidgen_run_confined(PG_FUNCTION_ARGS)
 			memcpy(VARDATA(value), first, size - VARHDRSZ);
 		}
 	}
-	AtEOXact_GUC(false, settings);
-	if (is_confined)
+	return value;
+}
+
+/* The same out of reach of the role that has logged in. */
+static text *
+run_confined(const char *statement, Oid role, int context)
+{
+	text	   *volatile value = NULL;
+	uint64		temporary;
+	bool		has_own;
+	List	   *volatile cursors = NIL;
+	bool		was_confining = is_confining;
+
+	temporary = look_at_temporary_objects(role, &has_own);
+	if (has_own)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("the owner of a table has temporary tables or other temporary objects in the session of another role"),
+				 errdetail("What the owner has put into the table could change them, and whoever goes on in this session would use them."),
+				 errhint("Log in as the owner, or run DISCARD TEMP before.")));
+	PG_TRY();
 	{
-		CommandCounterIncrement();
-		if (hash_temporary_types() != types)
-			ereport(ERROR,
-					(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-					 errmsg("what the owner of a table has put into it makes types in the temporary schema of this session"),
-					 errdetail("They would be found in place of others by whoever goes on in this session."),
-					 errhint("Log in as the owner.")));
+		hold_cursors(&cursors);
+		is_confining = true;
+		SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
+		value = run_statement(statement);
 	}
+	PG_FINALLY();
+	{
+		is_confining = was_confining;
+		release_cursors(cursors);
+	}
+	PG_END_TRY();
+	CommandCounterIncrement();
+	if (look_at_temporary_objects(role, &has_own) != temporary)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("what the owner of a table has put into it makes objects in the temporary schema of this session"),
+				 errdetail("They would be found in place of others by whoever goes on in this session."),
+				 errhint("Log in as the owner.")));
+	return value;
+}
+
+/*
+ * An error leaves by the end of a transaction or of a subtransaction, which restores
+ * role, context and settings.
+ */
+Datum
+uidgen_run_confined(PG_FUNCTION_ARGS)
+{
+	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	text	   *value;
+	Oid			role;
+	int			context;
+	int			settings;
+	int			result;
+
+	if ((result = SPI_connect()) != SPI_OK_CONNECT)
+		elog(ERROR, "SPI_connect failed: %s", SPI_result_code_string(result));
+	GetUserIdAndSecContext(&role, &context);
+	settings = NewGUCNestLevel();
+
+	/*
+	 * Who has logged in as the owner has nothing to lose, and can go on to
+	 * have temporary tables.  The session's role does not tell: SET SESSION
+	 * AUTHORIZATION changes it.
+	 */
+	value = role == GetAuthenticatedUserId() ? run_statement(statement) : run_confined(statement, role, context);
+	AtEOXact_GUC(false, settings);
 	SetUserIdAndSecContext(role, context);
 	SPI_finish();
 	if (value == NULL)

@@ -238,6 +238,93 @@ caught();
 my %inherit = map { ("adopt $_" => "SELECT count(*) FROM uidgen.adopt('shop.$_', 'id')") } qw(base derived);
 is_deeply(states($_, '', \%inherit), { map { $_ => '42501' } keys %inherit }, "children by inheritance that are another owner's end it for $_") foreach qw(shop thief boss);
 is(caught(), 0, '... and the traps have caught nobody');
+# ---- what is the session's ----
+
+# Code of the owner's that a superuser's call runs after SET ROLE, and what it makes of the session.
+psql_as('thief', <<'SQL');
+CREATE FUNCTION thief.inner() RETURNS void LANGUAGE sql AS '';
+CREATE FUNCTION thief.calls() RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('trap.ran'), thief.inner(); RETURN 1; END $$;
+CREATE TABLE thief.ev (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE INDEX ON thief.ev (id) WHERE thief.calls() = 1;
+CREATE TABLE thief.caught (x text);
+CREATE FUNCTION thief.payload() RETURNS text LANGUAGE plpgsql AS $$ BEGIN IF current_user <> 'thief' THEN EXECUTE 'ALTER ROLE thief SUPERUSER'; END IF; RETURN 'thief.ev'; END $$;
+CREATE FUNCTION thief.lower(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM thief.payload(); RETURN $1; END $$;
+SQL
+my $call = q{uid_partitions('thief.ev', '2025-06-01', '2025-08-01', '1 month', true, 'default')};
+my $as_thief = "SET ROLE thief; SELECT count(*) FROM $call; RESET ROLE;";
+$node->safe_psql('postgres', q{CREATE TABLE public.jobs AS SELECT 'thief.ev' AS tab, n FROM generate_series(1, 60) AS n; CREATE TABLE orders (t text); CREATE TABLE seen (t text);
+	CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.seen VALUES (lower(NEW.t)); RETURN NULL; END';
+	CREATE CONSTRAINT TRIGGER a AFTER INSERT ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION audit()});
+
+my $ran_before;
+sub acts
+{
+	my ($body) = @_;
+	$ran_before = $node->safe_psql('postgres', 'SELECT last_value FROM trap.ran');
+	return psql_as('thief', "CREATE OR REPLACE FUNCTION thief.inner() RETURNS void LANGUAGE plpgsql AS \$\$ $body \$\$");
+}
+
+sub is_unharmed
+{
+	my ($said, $expected, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	like($said, $expected, $name);
+	cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM trap.ran'), '>', $ran_before, '... though code of the owner has run');
+	is($node->safe_psql('postgres', q{SELECT rolsuper FROM pg_roles WHERE rolname = 'thief'}), 'f', '... and nobody has gained a right');
+	$node->safe_psql('postgres', 'ALTER ROLE thief NOSUPERUSER');
+	return;
+}
+
+# Another cursor in place of one, or its rows.
+acts(q{DECLARE c refcursor; BEGIN
+	FOR c IN SELECT name FROM pg_cursors WHERE name <> '' LOOP
+		BEGIN CLOSE c; OPEN c FOR SELECT thief.payload() AS tab, 1; EXCEPTION WHEN OTHERS THEN NULL; END;
+	END LOOP; END});
+is_unharmed(psql_as('boss', "BEGIN; DECLARE c CURSOR FOR SELECT tab, n FROM public.jobs ORDER BY n; FETCH c; $as_thief FETCH c; COMMIT;"),
+	qr/\Athief\.ev\|1\n2\nthief\.ev\|2\n\z/, 'a cursor of the session stays what it is');
+psql_as('boss', 'DROP TABLE thief.ev_2025_06, thief.ev_2025_07');
+is_unharmed(psql_as('boss', "DO \$\$ DECLARE jobs CURSOR FOR SELECT jobs.tab FROM public.jobs LIMIT 3; j record; n integer := 0; BEGIN OPEN jobs;
+	LOOP FETCH jobs INTO j; EXIT WHEN NOT FOUND; n := n + 1; SET LOCAL ROLE thief; PERFORM $call; RESET ROLE; END LOOP; RAISE NOTICE 'rows: %', n; END \$\$"),
+	qr/NOTICE:  00000: rows: 3/, '... also of PL/pgSQL, which goes on with it');
+psql_as('boss', 'DROP TABLE thief.ev_2025_06, thief.ev_2025_07');
+acts(q{DECLARE c refcursor; r record; BEGIN
+	FOR c IN SELECT name FROM pg_cursors WHERE name <> '' LOOP
+		BEGIN LOOP FETCH c INTO r; EXIT WHEN NOT FOUND; INSERT INTO thief.caught VALUES (r::text); END LOOP; EXCEPTION WHEN OTHERS THEN NULL; END;
+	END LOOP; END});
+is_unharmed(psql_as('boss', "DO \$\$ DECLARE j record; n integer := 0; BEGIN FOR j IN SELECT tab, jobs.n AS number FROM public.jobs LOOP
+	n := n + 1; SET LOCAL ROLE thief; PERFORM $call; RESET ROLE; END LOOP; RAISE NOTICE 'rows: %', n; END \$\$"),
+	qr/NOTICE:  00000: rows: 60/, 'a loop goes over all its rows');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM thief.caught'), '0', '... and nobody else has read them');
+psql_as('boss', 'DROP TABLE thief.ev_2025_06, thief.ev_2025_07');
+
+# Triggers that wait for the end of the transaction.
+acts(q{BEGIN SET search_path = thief, pg_catalog; SET CONSTRAINTS ALL IMMEDIATE; END});
+is_unharmed(psql_as('boss', "BEGIN; INSERT INTO orders VALUES ('X'); $as_thief COMMIT;"), qr/ERROR:  42501: what the owner of a table has put into it cannot run SET CONSTRAINTS/, 'SET CONSTRAINTS is refused');
+is(psql_as('thief', 'BEGIN; SET CONSTRAINTS ALL IMMEDIATE; COMMIT;'), '', '... where it is not run for somebody else it is not');
+acts('BEGIN NULL; END');
+is(psql_as('boss', "BEGIN; INSERT INTO orders VALUES ('X'); $as_thief SET CONSTRAINTS ALL IMMEDIATE; SELECT count(*) FROM seen; ROLLBACK;"), "2\n1\n", '... nor after the call');
+
+# The temporary schema.
+foreach (
+	[ 'a function', q{CREATE FUNCTION pg_temp.helper(integer) RETURNS text LANGUAGE sql AS 'SELECT thief.payload()'} ],
+	[ 'an operator', 'CREATE OPERATOR pg_temp.+ (LEFTARG = integer, RIGHTARG = integer, FUNCTION = int4pl)' ],
+	[ 'a collation', 'CREATE COLLATION pg_temp."C" FROM "C"' ],
+	[ 'an aggregate', 'CREATE AGGREGATE pg_temp.agg(integer) (SFUNC = int4pl, STYPE = integer)' ],
+	[ 'a type', 'CREATE DOMAIN pg_temp.dd AS text' ])
+{
+	my ($what, $statement) = @$_;
+	# It is run more than once.
+	acts("BEGIN EXECUTE \$x\$ $statement \$x\$; EXCEPTION WHEN duplicate_function OR duplicate_object THEN NULL; END");
+	is_unharmed(psql_as('boss', "BEGIN; CREATE TEMP TABLE mine (x integer); CREATE FUNCTION pg_temp.helper(bigint) RETURNS text LANGUAGE sql AS 'SELECT 1::text'; $as_thief COMMIT;"),
+		qr/ERROR:  42501: (?:what the owner of a table has put into it makes objects in the temporary schema of this session|cannot create a type in a temporary schema)/, "... $what cannot be left in the temporary schema");
+}
+acts('BEGIN NULL; END');
+like(psql_as('boss', "SET ROLE thief; CREATE TEMP TABLE report (x text); SELECT count(*) FROM $call;"),
+	qr/ERROR:  42501: the owner of a table has temporary tables or other temporary objects in the session of another role\n.*HINT:  Log in as the owner, or run DISCARD TEMP before/s,
+	'what the session has made there as the owner ends the call');
+is(psql_as('boss', "CREATE TEMP TABLE report (x text); BEGIN; $as_thief ROLLBACK;"), "2\n", '... what it has made as itself does not');
+is(psql_as('thief', "CREATE TEMP TABLE report (x text); BEGIN; SELECT count(*) FROM $call; ROLLBACK;"), "2\n", '... nor anything of who has logged in as the owner');
+
 is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_roles WHERE rolsuper AND rolname IN ('shop', 'thief', 'member')}), '0', 'nobody has become a superuser');
 
 $node->stop;

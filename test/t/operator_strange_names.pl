@@ -144,6 +144,69 @@ is(join("\n", @errors), '', 'they run, whatever the names are');
 is(join("\n", @wrong), '', 'what was asked for has happened, and nobody has gained a right');
 ok(!-e 'gained' && !-e $node->basedir . '/gained', '... nor has psql run a command');
 
+# ---- characters that a client does not see as the server does ----
+
+# In some encodings a quote, or a backslash, can be the second byte of a character, or a character becomes another one.
+{
+	# the euro sign in GBK, one of JOHAB, the yen sign in Shift JIS
+	my @signs = ("\xe2\x82\xac", "\xeb\x80\xa8", "\xc2\xa5", "\xe8\xa1\xa8");
+	my $bad = '"; ALTER ROLE nobody SUPERUSER; \! touch gained #';
+	$node->safe_psql($database, 'CREATE SCHEMA signs');
+	my ($errors, $raw) = ('', '');
+	foreach my $n (0 .. $#signs)
+	{
+		my $table = 'signs.' . ident("t$n$signs[$n]$bad");
+		$node->safe_psql($database, "CREATE TABLE $table (id bigint GENERATED ALWAYS AS IDENTITY (SEQUENCE NAME signs." . ident("s$n$signs[$n]\\'$bad") . ')); CREATE TABLE signs.'
+			  . ident("p$n$signs[$n]$bad") . ' (id bigint) PARTITION BY RANGE (id)');
+	}
+	foreach my $encoding (qw(GBK GB18030 BIG5 UHC JOHAB SJIS SHIFT_JIS_2004 EUC_JP UTF8))
+	{
+		local $ENV{PGCLIENTENCODING} = $encoding;
+		foreach my $n (0 .. $#signs)
+		{
+			# These have not all characters, which is an error before anything is printed.
+			next if $encoding eq 'EUC_JP' && $n < 3;
+			my $of = sub { my ($kind) = @_; return "(SELECT oid::regclass FROM pg_class WHERE relnamespace = 'signs'::regnamespace AND relkind IN ('r', 'p') AND starts_with(relname, '$kind$n'))" };
+			my $file = $node->basedir . "/signs_${encoding}_$n.sql";
+			psql_says($database, '', '', '-c', "\\o $file", '-c', 'SELECT uidgen.adopt(' . $of->('t') . ", 'id')", '-c', 'SELECT uid_partitions(' . $of->('p') . ", '2025-02-01', '2025-03-01', '1 month', false, 'default')");
+			my $text = slurp_file($file);
+			$raw .= "$encoding $n " if $encoding ne 'UTF8' && $encoding ne 'EUC_JP' && $text !~ /^[\x0a\x20-\x7e]+$/ || $text !~ /COMMIT;\nCREATE TABLE .*;\n\z/;
+			# undone, so that each encoding meets the same
+			append_to_file($file . '.run', $text =~ s/^COMMIT;$/ROLLBACK;/mr =~ s/^(CREATE TABLE .*;)$/BEGIN;\n$1\nROLLBACK;/mr);
+			$errors .= psql_says($database, '', '-c client_min_messages=error', '-v', 'ON_ERROR_STOP=1', '-f', $file . '.run') =~ s/^\d*\n//mgr;
+		}
+	}
+	is($raw, '', 'clients of these encodings are given ASCII alone');
+	is($errors, '', '... which runs');
+
+	# Roles are shared with databases of other encodings.
+	$node->safe_psql('postgres', "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'; CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'");
+	my $role = "z\xe9y\"\"; ROLLBACK; ALTER ROLE nobody SUPERUSER; --\x01";
+	my $latin = $node->basedir . '/latin.sql';
+	append_to_file($latin, "CREATE ROLE \"$role\";");
+	local $ENV{PGCLIENTENCODING} = 'LATIN1';
+	is(psql_says('latin', '', '', '-f', $latin), '', 'a role whose name is not text in UTF-8');
+	delete $ENV{PGCLIENTENCODING};
+	$node->safe_psql($database, q{CREATE TABLE signs.g (id bigint GENERATED ALWAYS AS IDENTITY);
+		DO $$ DECLARE r name; BEGIN SELECT rolname INTO STRICT r FROM pg_roles WHERE starts_with(rolname, 'z'); EXECUTE format('GRANT USAGE ON SEQUENCE signs.g_id_seq TO %I', r); END $$});
+	fails_with($node, "SELECT uidgen.adopt('signs.g', 'id')", '22021', qr/invalid byte sequence/, '... is not written', $database);
+
+	# Nor are bytes of which nobody knows the characters, for a client that would see some of its own.
+	$node->safe_psql('bytes', 'SET client_min_messages = error; CREATE EXTENSION uidgen');
+	my $bytes = $node->basedir . '/bytes.sql';
+	append_to_file($bytes, "CREATE TABLE " . ident("t\x83$bad") . ' (id bigint) PARTITION BY RANGE (id);');
+	is(psql_says('bytes', '', '', '-f', $bytes), '', 'a name of bytes, in a database without an encoding');
+	my $print = q{SELECT uid_partitions((SELECT oid::regclass FROM pg_class WHERE relkind = 'p'), '2025-02-01', '2025-03-01', '1 month', false, 'default')};
+	foreach my $encoding (qw(GBK BIG5 UHC SJIS))
+	{
+		local $ENV{PGCLIENTENCODING} = $encoding;
+		like(psql_says('bytes', '', '', '-c', $print), qr/\AERROR:  a name or text cannot be written in encoding $encoding\n.*HINT:  Run SET client_encoding = SQL_ASCII\.\n/s, "... is not written for a client of $encoding");
+	}
+	like(psql_says('bytes', '', '', '-c', $print), qr/\ACREATE TABLE .*;\n\z/, '... and is for others');
+	is($node->safe_psql('postgres', 'SELECT rolsuper FROM pg_roles WHERE rolname = $$nobody$$'), 'f', '... and nobody has gained a right');
+	ok(!-e 'gained' && !-e $node->basedir . '/gained', '... nor has psql run a command');
+}
+
 # ---- what nobody has asked for ----
 
 # A function of a stranger that fits better than pg_catalog's: each database from before 15 lets everybody create in public.
@@ -169,6 +232,20 @@ SQL
 	append_to_file($script, $back // 'none');
 	unlike(psql_says('postgres', '', '-c search_path=public,pg_catalog', '-v', 'ON_ERROR_STOP=1', '-f', $script), qr/ERROR/, '... and so is the way back');
 }
+# What whoever runs it grants on all new sequences is no grant on this one.
+$node->safe_psql('postgres', 'CREATE ROLE keeper; CREATE ROLE watcher; CREATE TABLE shop.dp (id bigint GENERATED ALWAYS AS IDENTITY); ALTER TABLE shop.dp OWNER TO keeper; GRANT ALL ON SCHEMA shop TO keeper;
+	ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO watcher');
+{
+	my $file = $node->basedir . '/dp.sql';
+	psql_says('postgres', '', '', '-c', 'SET ROLE keeper', '-c', "\\o $file", '-c', "SELECT uidgen.adopt('shop.dp', 'id')");
+	unlike(psql_says('postgres', '', '', '-v', 'ON_ERROR_STOP=1', '-f', $file), qr/ERROR/, 'what the owner has printed is run by a superuser');
+	is($node->safe_psql('postgres', q{SELECT has_sequence_privilege('watcher', 'shop.dp_id_seq', 'SELECT, USAGE, UPDATE')}), 'f', '... and nobody gets a right by it');
+}
+# A day that is written one way and read another.
+$node->safe_psql('postgres', q{CREATE TABLE shop.days (id bigserial) PARTITION BY RANGE (id); CREATE TABLE shop.other PARTITION OF shop.days DEFAULT;
+	ALTER TABLE shop.other ALTER id SET DEFAULT extract(epoch FROM '2020-02-01'::date)::bigint});
+like(psql_says('postgres', '', '-c datestyle=SQL,DMY', '-c', "SELECT FROM uidgen.adopt('shop.days', 'id')"), qr/'2020-02-01'::(?:pg_catalog\.)?date/, 'dates in the way back are ISO dates, whatever the session writes');
+
 is($node->safe_psql('postgres', 'SELECT rolsuper FROM pg_roles WHERE rolname = $$nobody$$'), 'f', '... and nobody has gained a right');
 
 $node->stop;
