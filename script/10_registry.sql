@@ -90,12 +90,16 @@ CREATE TABLE uidgen.registry_layout (
 	quarantine_until bigint,
 	timeline_offset integer NOT NULL DEFAULT 0,
 	segments_confirmed boolean NOT NULL DEFAULT false,
+	confirming_standbys integer,
+	standbys text[] NOT NULL DEFAULT '{}',
+	standbys_reign text,
 	CONSTRAINT shared_is_complete CHECK (NOT shared
 		OR (max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) IS NOT NULL),
 	CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000::numeric >= (8::bigint * unit)::numeric),
 	CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0'),
 	CONSTRAINT lengths_have_no_days CHECK (date_trunc('day'::text, max_lead) = interval '0' AND date_trunc('day'::text, clock_slack) = interval '0'),
-	CONSTRAINT only_a_shared_one_is_confirmed CHECK (shared OR NOT segments_confirmed)
+	CONSTRAINT only_a_shared_one_is_confirmed CHECK (shared OR NOT segments_confirmed),
+	CONSTRAINT confirming_standbys_are_some CHECK (confirming_standbys > 0)
 );
 
 COMMENT ON TABLE uidgen.registry_layout IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a shared registry knows of itself';
@@ -115,7 +119,10 @@ COMMENT ON COLUMN uidgen.registry_layout.clock_slack IS 'by how much the clock o
 COMMENT ON COLUMN uidgen.registry_layout.system_identifier IS 'the cluster that a shared registry was in when it last looked';
 COMMENT ON COLUMN uidgen.registry_layout.timeline IS 'the timeline that it was on then';
 COMMENT ON COLUMN uidgen.registry_layout.timeline_offset IS 'added to the timeline that nodes are told, so that they take this registry for later than what they have seen: by take_over_registry()';
-COMMENT ON COLUMN uidgen.registry_layout.segments_confirmed IS 'whether a shared registry that has failed over gives out numbers of a segment only once a standby has replayed that it did, so that two failovers in a row repeat none; change_registry() changes it, and the owner then needs the privileges of pg_monitor';
+COMMENT ON COLUMN uidgen.registry_layout.segments_confirmed IS 'whether a shared registry that has failed over gives out numbers of a segment only once enough standbys have replayed that it did, so that two failovers in a row repeat none; change_registry() changes it, and the owner then needs the privileges of pg_monitor';
+COMMENT ON COLUMN uidgen.registry_layout.confirming_standbys IS 'how many standbys are enough for segments_confirmed; null: all; change_registry() changes it';
+COMMENT ON COLUMN uidgen.registry_layout.standbys IS 'the names of the standbys that followed the registry in one reign, as far as fetches of numbers have looked while segments_confirmed was set';
+COMMENT ON COLUMN uidgen.registry_layout.standbys_reign IS 'the reign in which they did: reign_name()';
 COMMENT ON COLUMN uidgen.registry_layout.started IS 'when its server had started';
 COMMENT ON COLUMN uidgen.registry_layout.quarantine_until IS 'a grant of a shared registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
 
@@ -314,21 +321,156 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.registry_history() IS 'which course of history the registry''s database is in: cluster, timeline, start of the server, and database';
 
--- `replayed` is null for whoever has not the privileges of pg_monitor.
-CREATE FUNCTION uidgen.registry_log(OUT written pg_lsn, OUT replayed pg_lsn)
+-- The first start from a base backup leaves the timeline as it was, though what was committed after the backup is
+-- lost.  It renames the label of the backup, which nothing else does.  So another label than before says that there
+-- was such a start, also where the server has been restarted since.  A snapshot of a volume has no label of its own.
+CREATE FUNCTION uidgen.registry_restored() RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	SELECT pg_current_wal_insert_lsn(), (
-			-- a subscriber, which has a database, has no registry of ours
-			SELECT max(r.replay_lsn) FROM pg_stat_replication AS r JOIN pg_stat_activity AS a ON a.pid = r.pid AND a.datid IS NULL)
-		INTO STRICT written, replayed;
+	IF has_function_privilege('pg_read_binary_file(text, bigint, bigint, boolean)', 'EXECUTE') THEN
+		-- It says where the log of the backup begins, and when it was begun.  In bytes, since a name in it may be in any encoding.
+		RETURN encode(sha256(pg_read_binary_file('backup_label.old', 0, 4096, true)), 'hex');
+	END IF;
+	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION uidgen.registry_log() IS 'how far the log of the registry''s server is written, and how far one of its standbys has replayed it';
+COMMENT ON FUNCTION uidgen.registry_restored() IS 'which base backup the registry''s server was started from; null: none, or its owner cannot see that';
+
+CREATE TYPE uidgen.history AS (
+	system_identifier bigint,
+	timeline integer,				-- 0: it cannot be known
+	started timestamptz,
+	database oid,
+	restored text);
+COMMENT ON TYPE uidgen.history IS 'a course of history of the registry: registry_history() and registry_restored()';
+
+CREATE FUNCTION uidgen.present_history() RETURNS uidgen.history
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT h.system_identifier, coalesce(h.timeline, 0), h.started, h.database, uidgen.registry_restored() FROM uidgen.registry_history() AS h
+$$;
+COMMENT ON FUNCTION uidgen.present_history() IS 'the course of history that the registry''s database is in';
+
+-- The one answer to whether the registry may have gone back, for grants and for segments:
+--
+--	went back	another cluster, timeline or database, or a start from a base backup; and each start of the server
+--				where the timeline cannot be known, as any of them may be a failover.  What was committed may be lost.
+--	restarted	the server has started since.  Nothing is lost, unless its files are a snapshot or were not flushed.
+--	same		neither
+--
+-- A label that is gone says nothing.
+CREATE FUNCTION uidgen.compare_histories(known uidgen.history, present uidgen.history) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE
+		WHEN (known.system_identifier, known.timeline, known.database) IS DISTINCT FROM (present.system_identifier, present.timeline, present.database)
+			OR present.restored IS NOT NULL AND present.restored IS DISTINCT FROM known.restored THEN 'went back'
+		WHEN known.started IS NOT DISTINCT FROM present.started THEN 'same'
+		WHEN present.timeline = 0 THEN 'went back'
+		ELSE 'restarted' END
+$$;
+COMMENT ON FUNCTION uidgen.compare_histories(uidgen.history, uidgen.history) IS 'whether the registry went back, was only restarted, or is the same as when a history was written down';
+
+-- Nodes use no answer of an earlier timeline than they have seen.  pg_upgrade begins the timelines anew, in another
+-- cluster, so what nodes are told goes on above those of the cluster before.
+CREATE FUNCTION uidgen.told_timeline(l uidgen.registry_layout, present uidgen.history) RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN l.shared AND l.system_identifier <> present.system_identifier THEN l.timeline + l.timeline_offset + 1
+		ELSE present.timeline + coalesce(l.timeline_offset, 0) END
+$$;
+COMMENT ON FUNCTION uidgen.told_timeline(uidgen.registry_layout, uidgen.history) IS 'the timeline of the registry as nodes are told';
+
+CREATE FUNCTION uidgen.reign_name(h uidgen.history) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT concat_ws('/', h.system_identifier, h.timeline, h.database, h.restored, CASE h.timeline WHEN 0 THEN extract(epoch FROM h.started) END)
+$$;
+COMMENT ON FUNCTION uidgen.reign_name(uidgen.history) IS 'a name for all histories that compare_histories() takes for the same, or for a restart';
+
+-- What follows this server.  A standby without a name of its own goes by its address.
+CREATE FUNCTION uidgen.registry_standbys(OUT name text, OUT replayed pg_lsn) RETURNS SETOF record
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED ROWS 10
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN r.application_name IN ('', 'walreceiver') THEN concat_ws(' at ', 'walreceiver', host(r.client_addr)) ELSE left(r.application_name, 64) END, r.replay_lsn
+		-- a subscriber, which has a database, has no registry of ours
+		FROM pg_stat_replication AS r JOIN pg_stat_activity AS a ON a.pid = r.pid AND a.datid IS NULL
+		WHERE r.replay_lsn IS NOT NULL
+$$;
+COMMENT ON FUNCTION uidgen.registry_standbys() IS 'the standbys that follow the registry''s server, and how far each has replayed its log; none for whoever has not the privileges of pg_monitor';
+
+-- Who takes over next is one that follows now, or has followed before: a standby that is cut off may be promoted as well.  So
+-- all count that followed in this reign.  Where nothing was confirmed in it so far, all that followed in the former one
+-- count: but for this server itself, which was one of them, and the former primary, which can only come back as one that follows.
+CREATE FUNCTION uidgen.registry_log(OUT written pg_lsn, OUT replayed pg_lsn)
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	l uidgen.registry_layout;
+	by_all pg_lsn;
+	names text[];
+BEGIN
+	written := pg_current_wal_insert_lsn();
+	SELECT r.* INTO STRICT l FROM uidgen.registry_layout AS r;
+	IF l.confirming_standbys IS NOT NULL THEN
+		replayed := (SELECT s.replayed FROM uidgen.registry_standbys() AS s ORDER BY s.replayed DESC OFFSET l.confirming_standbys - 1 LIMIT 1);
+		RETURN;
+	END IF;
+	SELECT min(s.replayed), array_agg(s.name) INTO by_all, names FROM uidgen.registry_standbys() AS s;
+	IF (SELECT count(*) FROM unnest(l.standbys) AS k (name) WHERE k.name <> ALL (names))
+		<= (l.standbys_reign IS DISTINCT FROM uidgen.reign_name(uidgen.present_history()))::integer THEN
+		replayed := by_all;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.registry_log() IS 'how far the log of a shared registry''s server is written, and how far as many standbys as have to know of a failover have replayed it';
+
+-- So that after a failover it is known who is missing.  A row that somebody has locked is left to the next call: who asks has
+-- locked a segment, and by the order of locks would have to lock this row before.
+CREATE FUNCTION uidgen.note_standbys(begins_reign boolean) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, uidgen, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	present CONSTANT text := uidgen.reign_name(uidgen.present_history());
+	names CONSTANT text[] := ARRAY(SELECT DISTINCT s.name FROM uidgen.registry_standbys() AS s);
+	l uidgen.registry_layout;
+BEGIN
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	IF (l.standbys_reign = present AND names <@ l.standbys) OR (l.standbys_reign IS DISTINCT FROM present AND NOT begins_reign) THEN
+		RETURN;
+	END IF;
+	PERFORM FROM uidgen.registry_layout AS r FOR UPDATE SKIP LOCKED;
+	IF FOUND THEN
+		UPDATE uidgen.registry_layout AS r SET
+				standbys = CASE WHEN r.standbys_reign = present THEN ARRAY(SELECT unnest(r.standbys) UNION SELECT unnest(names)) ELSE names END,
+				standbys_reign = present;
+		PERFORM uidgen.check_written(FOUND);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.note_standbys(boolean) IS 'writes down which standbys the registry has in its reign, if there are others than before';
 -- [since 0.4.0]
-REVOKE EXECUTE ON FUNCTION uidgen.registry_log() FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION
+	uidgen.registry_restored(),
+	uidgen.present_history(),
+	uidgen.compare_histories(uidgen.history, uidgen.history),
+	uidgen.told_timeline(uidgen.registry_layout, uidgen.history),
+	uidgen.reign_name(uidgen.history),
+	uidgen.registry_standbys(),
+	uidgen.registry_log(),
+	uidgen.note_standbys(boolean)
+	FROM PUBLIC;
 
 -- Whether the transaction goes on after this statement, as far as it can be told without the library: it has
 -- written already.  Where the library is, its function of this name takes this one's place.

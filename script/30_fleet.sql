@@ -52,12 +52,13 @@ BEGIN
 	UPDATE uidgen.registry_layout AS r SET
 			system_identifier = h.system_identifier,
 			timeline = h.timeline,
+			timeline_offset = uidgen.told_timeline(r, h) - h.timeline,
 			started = h.started,
 			database = h.database,
 			quarantine_until = greatest(r.quarantine_until,
 				uidgen.tick_at(greatest(clock, (SELECT max(n.modified) FROM uidgen.worker_node AS n)), r.unit, r.epoch)
 				+ uidgen.ticks_in(r.max_lead, r.unit) + uidgen.ticks_in(r.clock_slack, r.unit) + 1)
-		FROM uidgen.registry_history() AS h
+		FROM uidgen.present_history() AS h
 		RETURNING r.quarantine_until INTO result;
 	PERFORM uidgen.check_written(FOUND);
 	RETURN result;
@@ -170,13 +171,13 @@ CREATE FUNCTION uidgen.begin_node_call(
 	OUT l uidgen.registry_layout,
 	OUT system_identifier bigint,
 	OUT timeline integer,			-- as nodes are told
-	OUT went_back boolean)			-- the database has another history than was written down
+	OUT went_back boolean)			-- the registry may have gone back since its history was written down
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	h record;
+	h uidgen.history;
 BEGIN
 	IF queues THEN
 		SELECT r.* INTO l FROM uidgen.registry_layout AS r FOR UPDATE;
@@ -190,11 +191,12 @@ BEGIN
 				HINT = CASE WHEN l.layout IS NULL THEN 'Its owner can run SELECT uidgen.share_registry().'
 					ELSE 'Point the setting "uidgen.registry" at a database whose registry is shared.' END;
 	END IF;
-	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
+	h := uidgen.present_history();
 	system_identifier := h.system_identifier;
-	timeline := h.timeline + l.timeline_offset;
-	went_back := (h.system_identifier, h.timeline, h.started, h.database)
-		IS DISTINCT FROM (l.system_identifier, l.timeline, l.started, l.database);
+	timeline := uidgen.told_timeline(l, h);
+	-- A restart counts, too: what a snapshot or an unsafe disk has lost is over after a quarantine, which costs
+	-- nodes that run nothing.  So the label of a backup, which comes with a start, need not be remembered here.
+	went_back := uidgen.compare_histories((l.system_identifier, l.timeline, l.started, l.database, h.restored)::uidgen.history, h) <> 'same';
 END
 $$;
 COMMENT ON FUNCTION uidgen.begin_node_call(boolean) IS 'what each call of a node goes on with after begin_call(): perhaps a queue, and what the registry knows of itself';
@@ -211,13 +213,13 @@ AS $$
 #variable_conflict error
 DECLARE
 	l uidgen.registry_layout;
-	h record;
+	h uidgen.history;
 BEGIN
 	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
-	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
+	h := uidgen.present_history();
 	registry_id := CASE WHEN l.shared THEN l.registry_id END;
 	system_identifier := h.system_identifier;
-	timeline := h.timeline + coalesce(l.timeline_offset, 0);
+	timeline := uidgen.told_timeline(l, h);
 	in_recovery := pg_is_in_recovery();
 END
 $$;

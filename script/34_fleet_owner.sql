@@ -189,7 +189,7 @@ BEGIN
 		 shared, registry_id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until)
 		SELECT true, layout_text, unit, epoch, max_tick, max_datacenter, max_worker, now_time, h.database,
 			true, uidgen.new_token(), max_lead, clock_slack, h.system_identifier, h.timeline, h.started, -1
-		FROM uidgen.registry_history() AS h
+		FROM uidgen.present_history() AS h
 		ON CONFLICT (only_one) DO NOTHING;
 	IF NOT FOUND THEN
 		PERFORM uidgen.check_written(EXISTS (SELECT FROM uidgen.registry_layout));
@@ -281,7 +281,8 @@ COMMENT ON FUNCTION uidgen.lock_for_owner(text) IS 'locks registry_layout, or th
 CREATE FUNCTION uidgen.change_registry(
 	max_lead interval DEFAULT NULL,
 	clock_slack interval DEFAULT NULL,
-	segments_confirmed boolean DEFAULT NULL) RETURNS void
+	segments_confirmed boolean DEFAULT NULL,
+	confirming_standbys integer DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
@@ -290,8 +291,13 @@ DECLARE
 	owner regrole;
 BEGIN
 	PERFORM uidgen.refuse_block('uidgen.change_registry()');
-	IF segments_confirmed THEN
-		SELECT p.proowner INTO STRICT owner FROM pg_proc AS p WHERE p.oid = 'uidgen.registry_log()'::regprocedure;
+	IF confirming_standbys < 0 THEN
+		RAISE EXCEPTION 'the number of standbys cannot be %', confirming_standbys
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = '0 stands for all that the registry has.';
+	END IF;
+	IF segments_confirmed OR confirming_standbys = 0 THEN
+		SELECT p.proowner INTO STRICT owner FROM pg_proc AS p WHERE p.oid = 'uidgen.registry_standbys()'::regprocedure;
 		IF NOT pg_has_role(owner, 'pg_read_all_stats', 'USAGE') THEN
 			RAISE EXCEPTION 'role % cannot see what the standbys of the registry have replayed', owner
 				USING ERRCODE = 'insufficient_privilege',
@@ -303,7 +309,8 @@ BEGIN
 	UPDATE uidgen.registry_layout AS r SET
 			max_lead = coalesce(change_registry.max_lead, r.max_lead),
 			clock_slack = coalesce(change_registry.clock_slack, r.clock_slack),
-			segments_confirmed = coalesce(change_registry.segments_confirmed, r.segments_confirmed)
+			segments_confirmed = coalesce(change_registry.segments_confirmed, r.segments_confirmed),
+			confirming_standbys = nullif(coalesce(change_registry.confirming_standbys, r.confirming_standbys), 0)
 		WHERE r.shared;
 	IF NOT FOUND THEN
 		PERFORM uidgen.check_written(NOT EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.shared));
@@ -311,10 +318,17 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'Only a shared registry has what this changes.';
 	END IF;
+	-- What followed before need not follow for ever; who follows now is known.
+	IF segments_confirmed OR confirming_standbys = 0 THEN
+		UPDATE uidgen.registry_layout AS r SET
+				standbys = ARRAY(SELECT DISTINCT s.name FROM uidgen.registry_standbys() AS s),
+				standbys_reign = uidgen.reign_name(uidgen.present_history());
+		PERFORM uidgen.check_written(FOUND);
+	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen.change_registry(interval, interval, boolean)
-	IS 'changes max_lead, clock_slack and segments_confirmed of a shared registry; null leaves a value as it is';
+COMMENT ON FUNCTION uidgen.change_registry(interval, interval, boolean, integer)
+	IS 'changes max_lead, clock_slack, segments_confirmed and confirming_standbys of a shared registry; null leaves a value as it is';
 
 -- A shared registry refuses all calls from then on, and keeps its rows, so that nobody takes it for a new one.  A local
 -- one begins anew with the next grant.
@@ -347,10 +361,11 @@ BEGIN
 	UPDATE uidgen.registry_layout AS r SET
 			system_identifier = h.system_identifier,
 			timeline = h.timeline,
+			timeline_offset = uidgen.told_timeline(r, h) - h.timeline,
 			started = h.started,
 			database = h.database,
 			quarantine_until = least(r.quarantine_until, uidgen.tick_at(uidgen.registry_clock(), r.unit, r.epoch))
-		FROM uidgen.registry_history() AS h
+		FROM uidgen.present_history() AS h
 		WHERE r.shared;
 	IF NOT FOUND THEN
 		PERFORM uidgen.check_written(NOT EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.shared));
@@ -386,9 +401,9 @@ BEGIN
 	now_time := uidgen.registry_clock();
 	-- A server has fewer failovers than there are seconds.
 	told := greatest(call.timeline + 1, extract(epoch FROM now_time - timestamptz '2026-01-01 00:00:00+00')::integer);
-	UPDATE uidgen.registry_layout AS r SET timeline_offset = told - h.timeline FROM uidgen.registry_history() AS h;
-	PERFORM uidgen.check_written(FOUND);
 	PERFORM uidgen.begin_quarantine();
+	UPDATE uidgen.registry_layout AS r SET timeline_offset = told - r.timeline;
+	PERFORM uidgen.check_written(FOUND);
 	SELECT count(*) INTO segments FROM uidgen.segment AS t WHERE t.stopped IS NULL;
 	UPDATE uidgen.segment AS t SET
 			version = uidgen.new_token(),
@@ -483,7 +498,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.keep_worker(integer, integer),
 	uidgen.share_registry(text, bigint, bigint, bigint, integer, integer, interval, interval),
 	uidgen.end_quarantine(),
-	uidgen.change_registry(interval, interval, boolean),
+	uidgen.change_registry(interval, interval, boolean, integer),
 	uidgen.end_registry(),
 	uidgen.refuse_sharing(),
 	uidgen.grant_node(regrole),

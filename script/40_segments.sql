@@ -6,8 +6,8 @@
 -- the steps are.  It never ends, either: so unlike a grant, a range that the registry has
 -- lost does not become safe by waiting.  Four rules (docs/design/segments.md):
 --
---	S1	Where the history of the registry is another than the row's, or a node knows of
---		numbers above last_value, numbers were lost: last_value is raised by failover_gap,
+--	S1	Where the registry may have gone back since the row was written (compare_histories()), or a node
+--		knows of numbers above last_value, numbers were lost: last_value is raised by failover_gap,
 --		once, before anything is given out.
 --	S2	A node's word that numbers were lost is believed up to failover_gap above last_value.
 --	S3	A release lowers last_value only if nothing has happened since the node's last
@@ -18,9 +18,10 @@
 --		node says which of them the row had when it was told its highest number.  What the row cannot explain stops
 --		the segment: nobody gets numbers until the owner raises it.  That is written down, so the
 --		answer is a row and no error.
---	S6	Where the owner has chosen that (segments_confirmed), the first call in another history
---		gives nothing and writes the history down, and numbers are given out once a standby has
---		replayed that.  So whoever takes over next knows of it.
+--	S6	Where the owner has chosen that (segments_confirmed), the first call after the registry may have
+--		gone back gives nothing and writes the history down, and numbers are given out once enough standbys
+--		have replayed that: all, or as many as an election cannot pass by.  So whoever takes over next
+--		knows of it.
 --
 -- [since 0.4.0]
 CREATE TABLE uidgen.segment (
@@ -46,6 +47,7 @@ CREATE TABLE uidgen.segment (
 	reign_begins bigint[] NOT NULL DEFAULT '{}',
 	reign_floor bigint NOT NULL DEFAULT -1,
 	started timestamptz,
+	restored text,
 	stopped text,
 	stopped_since timestamptz,
 	evidence bigint,
@@ -79,11 +81,12 @@ COMMENT ON COLUMN uidgen.segment.reign_ends IS 'of each former reign: the last n
 COMMENT ON COLUMN uidgen.segment.reign_begins IS 'of each former reign: the number after which the next one began; what lies between was left out';
 COMMENT ON COLUMN uidgen.segment.reign_floor IS 'up to here it does not matter in which reign a number was given out: the owner has raised the segment above it, or it was too long ago';
 COMMENT ON COLUMN uidgen.segment.started IS 'when the registry''s server had started then; of a local registry, when the segment was created';
+COMMENT ON COLUMN uidgen.segment.restored IS 'the base backup that it had been started from, if any';
 COMMENT ON COLUMN uidgen.segment.stopped IS 'why nobody is given numbers until the owner calls raise_segment(): some may have been given out twice; null: it is not stopped';
 COMMENT ON COLUMN uidgen.segment.stopped_since IS 'when it was stopped';
 COMMENT ON COLUMN uidgen.segment.evidence IS 'the highest number that a server was given, as far as servers have told since it was stopped';
 COMMENT ON COLUMN uidgen.segment.rate IS 'numbers a second that all servers together were given when last_value was last changed, as a mean over about a minute';
-COMMENT ON COLUMN uidgen.segment.unconfirmed IS 'with segments_confirmed, after a failover: numbers are given out once a standby has replayed the log up to here; 0/0: that is not known yet; null: they are given out';
+COMMENT ON COLUMN uidgen.segment.unconfirmed IS 'with segments_confirmed, after a failover: numbers are given out once enough standbys have replayed the log up to here; 0/0: that is not known yet; null: they are given out';
 
 -- [since 0.4.0]
 GRANT SELECT ON uidgen.segment TO pg_monitor;
@@ -207,7 +210,7 @@ AS $$
 DECLARE
 	largest_step CONSTANT bigint := least(step::numeric * 100, 1000000000);
 	now_time CONSTANT timestamptz := uidgen.registry_clock();
-	h record;
+	h uidgen.history;
 	s uidgen.segment;
 BEGIN
 	IF num_nulls(name, start, step, max_value, restart) > 0 THEN
@@ -247,13 +250,13 @@ BEGIN
 				HINT = 'Create the segment there.';
 	END IF;
 
-	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
+	h := uidgen.present_history();
 	INSERT INTO uidgen.segment AS t
 		(name, last_value, step, min_step, max_step, max_value, failover_gap, version, incarnation,
-		 system_identifier, timeline, database, description, created, modified, reign_floor, started)
+		 system_identifier, timeline, database, description, created, modified, reign_floor, started, restored)
 		VALUES (create_segment.name, start - 1, create_segment.step, create_segment.step, largest_step, create_segment.max_value, 20 * largest_step,
 				uidgen.new_token(), uidgen.new_token(), h.system_identifier, h.timeline, h.database,
-				create_segment.description, now_time, now_time, start - 1, h.started)
+				create_segment.description, now_time, now_time, start - 1, h.started, h.restored)
 		ON CONFLICT ON CONSTRAINT segment_pkey DO NOTHING;
 	IF FOUND THEN
 		RETURN;
@@ -279,6 +282,7 @@ BEGIN
 		s.reign_begins := '{}';
 		s.reign_floor := start - 1;
 		s.started := h.started;
+		s.restored := h.restored;
 		s.stopped := NULL;
 		s.stopped_since := NULL;
 		s.evidence := NULL;
@@ -315,6 +319,7 @@ BEGIN
 			reign_begins = s.reign_begins,
 			reign_floor = s.reign_floor,
 			started = s.started,
+			restored = s.restored,
 			stopped = s.stopped,
 			stopped_since = s.stopped_since,
 			evidence = s.evidence,
@@ -397,8 +402,8 @@ BEGIN
 	s := uidgen.lock_segment(name);
 	-- After a failover the gap is left out by the next fetch.  A smaller one might not cover what
 	-- was lost under the larger one.
-	IF failover_gap < s.failover_gap AND EXISTS (SELECT FROM uidgen.registry_history() AS h
-			WHERE (h.system_identifier, h.timeline, h.database) IS DISTINCT FROM (s.system_identifier, s.timeline, s.database)) THEN
+	IF failover_gap < s.failover_gap
+		AND uidgen.compare_histories((s.system_identifier, s.timeline, s.started, s.database, s.restored)::uidgen.history, uidgen.present_history()) = 'went back' THEN
 		RAISE EXCEPTION 'the failover_gap of segment "%" cannot be lowered now', name
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'The registry has failed over or was restored, and the next fetch leaves the gap out.',
@@ -437,8 +442,8 @@ BEGIN
 	s := uidgen.begin_reign(s, greatest(s.last_value, beyond), goes_on => true);
 	-- Where it is stopped, the owner has looked at what was lost, so no gap is left out besides.
 	IF s.stopped IS NOT NULL THEN
-		SELECT h.system_identifier, h.timeline, h.database, h.started
-			INTO STRICT s.system_identifier, s.timeline, s.database, s.started FROM uidgen.registry_history() AS h;
+		SELECT h.system_identifier, h.timeline, h.database, h.started, h.restored
+			INTO STRICT s.system_identifier, s.timeline, s.database, s.started, s.restored FROM uidgen.present_history() AS h;
 	END IF;
 	UPDATE uidgen.segment AS t SET
 			last_value = s.last_value,
@@ -454,6 +459,7 @@ BEGIN
 			timeline = s.timeline,
 			database = s.database,
 			started = s.started,
+			restored = s.restored,
 			stopped = NULL,
 			stopped_since = NULL,
 			evidence = NULL,

@@ -15,7 +15,8 @@ CREATE FUNCTION uidgen.begin_segment_call(
 	OUT told_timeline integer,		-- as nodes are told
 	OUT database oid,
 	OUT started timestamptz,
-	OUT went_back boolean,			-- the registry has another history than the row
+	OUT restored text,
+	OUT went_back boolean,			-- the registry may have gone back since the row was written
 	OUT restarted boolean,			-- it is shared, and its server has started since
 	OUT confirmed boolean)			-- S6
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -23,7 +24,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	h record;
+	h uidgen.history;
+	since text;
 	l uidgen.registry_layout;
 	wanted text;
 BEGIN
@@ -41,26 +43,55 @@ BEGIN
 				USING ERRCODE = 'character_not_in_repertoire';
 	END;
 	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	confirmed := l.segments_confirmed IS TRUE;
 	SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = wanted FOR UPDATE;
 	-- A local registry is called by the keeper that all ids of its server come from.  It is
 	-- not to wait for a standby that may be gone, where failover_gap covers what that lacks.
 	IF l.shared IS NOT TRUE AND s.failover_gap > 0 THEN
 		PERFORM set_config('synchronous_commit', 'local', true);
 	END IF;
-	SELECT r.* INTO STRICT h FROM uidgen.registry_history() AS r;
+	h := uidgen.present_history();
+	since := uidgen.compare_histories((s.system_identifier, s.timeline, s.started, s.database, s.restored)::uidgen.history, h);
 	registry_id := CASE WHEN l.shared THEN l.registry_id END;
 	system_identifier := h.system_identifier;
 	timeline := h.timeline;
-	told_timeline := h.timeline + coalesce(l.timeline_offset, 0);
+	told_timeline := uidgen.told_timeline(l, h);
 	database := h.database;
 	started := h.started;
-	confirmed := l.segments_confirmed IS TRUE;
-	restarted := l.shared IS TRUE AND h.started IS DISTINCT FROM s.started;
-	went_back := (h.system_identifier, h.timeline, h.database) IS DISTINCT FROM (s.system_identifier, s.timeline, s.database);
+	restored := h.restored;
+	went_back := since = 'went back';
+	restarted := l.shared IS TRUE AND since = 'restarted';
 END
 $$;
 COMMENT ON FUNCTION uidgen.begin_segment_call(bytea)
 	IS 'what each call of a keeper for a segment begins with: settings, its row, and what the registry knows of itself';
+
+-- Why numbers are not given out, with segments_confirmed, where the log has to be replayed up to a position.
+CREATE FUNCTION uidgen.explain_unconfirmed(awaited pg_lsn, OUT refusal text, OUT detail text)
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	l uidgen.registry_layout;
+	have text;
+BEGIN
+	SELECT r.* INTO STRICT l FROM uidgen.registry_layout AS r;
+	SELECT string_agg(format('"%s"', s.name), ', ' ORDER BY s.name) INTO have
+		FROM uidgen.registry_standbys() AS s WHERE s.replayed >= awaited AND awaited <> '0/0';
+	refusal := CASE WHEN have IS NULL THEN 'no standby of the registry has' ELSE 'too few standbys of the registry have' END || ' replayed its failover so far';
+	detail := CASE
+		WHEN awaited = '0/0' THEN 'The failover was written down by this call.'
+		WHEN NOT pg_has_role('pg_read_all_stats', 'USAGE') THEN format('Role "%s" cannot see what standbys have replayed: it has no longer the privileges of pg_monitor.', current_user)
+		ELSE format('The log has to be replayed up to %s by %s. It has been by: %s.', awaited,
+			CASE WHEN l.confirming_standbys IS NOT NULL THEN format('so many standbys: %s', l.confirming_standbys)
+				ELSE 'all standbys that follow' || CASE WHEN l.standbys = '{}' THEN ''
+					ELSE format(', and by those that followed before%s: %s', CASE WHEN l.standbys_reign = uidgen.reign_name(uidgen.present_history()) THEN '' ELSE ', but for this server' END,
+						(SELECT string_agg(format('"%s"', k.name), ', ' ORDER BY k.name) FROM unnest(l.standbys) AS k (name))) END END,
+			coalesce(have, 'none')) END;
+END
+$$;
+COMMENT ON FUNCTION uidgen.explain_unconfirmed(pg_lsn) IS 'which standbys have to replay the log up to a position before numbers are given out, as the parts of an error';
 
 -- The next range of a segment: of the wanted length, as far as the steps and the largest
 -- number allow.  Where the segment is stopped, nothing but the reason.
@@ -197,6 +228,9 @@ BEGIN
 			s.unconfirmed := NULL;
 		END IF;
 	END IF;
+	IF call.confirmed THEN
+		PERFORM uidgen.note_standbys(begins_reign => s.unconfirmed IS NULL AND before.unconfirmed IS NOT NULL);
+	END IF;
 	IF s.unconfirmed IS NOT NULL THEN
 		IF s.unconfirmed IS DISTINCT FROM before.unconfirmed OR call.went_back OR verdict = 'lost' THEN
 			UPDATE uidgen.segment AS t SET
@@ -207,6 +241,7 @@ BEGIN
 					timeline = call.timeline,
 					database = call.database,
 					started = call.started,
+					restored = call.restored,
 					modified = greatest(t.modified, uidgen.registry_clock()),
 					reigns = s.reigns,
 					reign_ends = s.reign_ends,
@@ -217,11 +252,9 @@ BEGIN
 			PERFORM uidgen.check_written(FOUND);
 		END IF;
 		refusal_passes := true;
-		refusal := 'no standby of the registry has replayed its failover so far';
-		refusal_detail := CASE WHEN s.unconfirmed = '0/0' THEN 'The failover was written down by this call.'
-			WHEN NOT pg_has_role('pg_read_all_stats', 'USAGE') THEN format('Role "%s" cannot see what standbys have replayed: it has no longer the privileges of pg_monitor.', current_user)
-			ELSE format('A standby has to replay the log up to %s, and %s.', s.unconfirmed, coalesce('the furthest one is at ' || log.replayed, 'none is connected')) END;
-		refusal_hint := format('Start a standby of the registry. Without one, its owner can let the numbers go on with uidgen.raise_segment(), in database "%s".', current_database());
+		SELECT * INTO STRICT refusal, refusal_detail FROM uidgen.explain_unconfirmed(s.unconfirmed);
+		refusal_hint := format('%s, its owner can let the numbers go on with uidgen.raise_segment(), in database "%s".',
+			CASE WHEN refusal LIKE 'no %' THEN 'Start a standby of the registry. Without one' ELSE 'Start the other standbys of the registry. Without them' END, current_database());
 		clock := uidgen.end_node_call(not_after);
 		RETURN;
 	END IF;
@@ -244,6 +277,7 @@ BEGIN
 			timeline = call.timeline,
 			database = call.database,
 			started = call.started,
+			restored = call.restored,
 			modified = s.modified,
 			rate = s.rate,
 			reigns = s.reigns,

@@ -53,6 +53,7 @@ REVOKE EXECUTE ON FUNCTION
 -- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.gap_lasts(uidgen.segment, timestamptz),
+	uidgen.explain_unconfirmed(pg_lsn),
 	uidgen.begin_segment_call(bytea),
 	uidgen.begin_reign(uidgen.segment, bigint, boolean),
 	uidgen.judge_evidence(uidgen.segment, bigint[], bigint, boolean),

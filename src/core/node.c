@@ -226,7 +226,7 @@ uidgen_node_sees(UidgenNode *node, const UidgenRegistryLife *life)
 	if (node->answered_here && life->registry_id != seen->registry_id)
 		return false;
 	if (node->answered && seen->registry_id == life->registry_id &&
-		seen->cluster == life->cluster && life->timeline < seen->timeline)
+		(life->timeline < seen->timeline || (life->timeline == seen->timeline && life->cluster != seen->cluster)))
 		return false;
 	node->answered = node->answered_here = true;
 	node->seen = *life;

@@ -46,7 +46,7 @@ typedef struct UidgenRegistryLife
 {
 	int64_t		registry_id;
 	int64_t		cluster;		/* system identifier of its server */
-	int			timeline;		/* the latest that was seen of that */
+	int			timeline;		/* the latest that was seen, as the registry tells it */
 } UidgenRegistryLife;
 
 typedef struct UidgenNode
@@ -181,8 +181,10 @@ extern void uidgen_node_releases(UidgenNode *node);
 /*
  * An answer has come, of a registry of this life.  False if it must not be used; then nothing
  * is changed, and the call counts as one without an answer.  That is so if another registry has
- * answered at this place before (seen.registry_id), or a later timeline of the same registry and
- * cluster.  (After pg_upgrade the registry is in another cluster, on timeline 1.)
+ * answered at this place before (seen.registry_id), or a later timeline of the same registry, or
+ * the same timeline in another cluster.  (What the registry tells as its timeline goes on when it
+ * comes to another cluster, as by pg_upgrade.  So the former cluster, should it be started again, is
+ * left behind.)
  */
 extern bool uidgen_node_sees(UidgenNode *node, const UidgenRegistryLife *life);
 

@@ -96,6 +96,9 @@ uidgen_report_unusable(const UidgenLink *link, const UidgenRegistryLife *life)
 	ereport(ERROR,
 			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
 			 errmsg("the registry's answer came from a server that it has left behind"),
+			 life->timeline == seen->timeline ?
+			 errdetail("The server is on timeline %d, and the registry was on that timeline of another cluster before.",
+					   life->timeline) :
 			 errdetail("The server is on timeline %d, and the registry was on timeline %d before.",
 					   life->timeline, seen->timeline),
 			 errhint("Shut that server down. If it is to be the registry from here on, its owner can run SELECT uidgen.take_over_registry() there.")));

@@ -3,8 +3,8 @@
 #	  Searches the models of generator and keeper: generator.pml, and barriers.pml for
 #	  a machine that reorders; that of a shared registry, fleet.pml; and those of
 #	  segments, switch.pml for the buffers of a server and segments.pml for the registry;
-#	  horizon.pml for readers that go on by id; and eras.pml for callers that are stopped while
-#	  eras go by.
+#	  confirmed.pml for the standbys that know of a failover; horizon.pml for readers that go on by
+#	  id; and eras.pml for callers that are stopped while eras go by.
 #	  Each as it is, to the end and without an error.  Prints TAP.
 #
 #	test/model/check.sh			small bounds: half a minute
@@ -177,6 +177,19 @@ the owner raises what was stopped	-DFAILOVERS=2 -DRAISES=1 -DCALLS=5
 two failovers, confirmed	-DFAILOVERS=2 -DCONFIRMED -DCALLS=6 -DNODES=2
 three failovers, confirmed	-DFAILOVERS=3 -DCONFIRMED -DCALLS=5 -DRELEASES=1 -DNODES=2'
 
+confirmed_right_small='
+all standbys	-DSERVERS=3
+two of two, whoever takes over	-DNEEDED=2
+one of two, and an election asks both	-DNEEDED=1 -DCONSULTED=2
+two servers	-DSERVERS=2 -DCALLS=8 -DFAILOVERS=3'
+
+confirmed_right_large='
+all standbys	-DSERVERS=4 -DCALLS=7
+three failovers	-DNEEDED=2 -DFAILOVERS=3 -DCALLS=8
+three failovers, and an election asks both	-DNEEDED=1 -DCONSULTED=2 -DFAILOVERS=3 -DCALLS=8
+three of three, whoever takes over	-DSERVERS=4 -DNEEDED=3
+two of three, and an election asks two	-DSERVERS=4 -DNEEDED=2 -DCONSULTED=2'
+
 horizon_right_small='
 who reads on, an id each	-DTRANSACTIONS=1 -DPOLLS=1 -DTIME=1
 who reads on, ids of a cache	-DWRITERS=1 -DCACHE -DTIME=1
@@ -296,6 +309,16 @@ CONFIRMED_BY_ITSELF	-DCONFIRMED -DFAILOVERS=2 -DCALLS=6 -DNODES=2
 LIMIT_GAP_TOO_SMALL	-DFAILOVERS=1 -DGAP=4
 LIMIT_TWO_FAILOVERS	-DFAILOVERS=2 -DNODES=2'
 
+# LIMIT_...: with no rule broken, what is not promised.
+confirmed_wrong='
+ANY_STANDBY	-DCALLS=6
+FOLLOWERS_ALONE	-DCALLS=6
+FORMER_ONES_ALONE	-DCALLS=6
+LIMIT_TOO_FEW	-DNEEDED=1
+LIMIT_TOO_FEW_OF_THREE	-DSERVERS=4 -DNEEDED=2
+LIMIT_UNNOTED	-DUNNOTED
+LIMIT_CAME_MEANWHILE	-DFAILOVERS=3 -DCALLS=8'
+
 horizon_wrong='
 NO_BOUND	-DWRITERS=1 -DTIME=1
 BOUND_GOES_FIRST	-DTRANSACTIONS=1 -DTIME=1
@@ -337,16 +360,18 @@ LIMIT_CLOCK_FURTHER_BEHIND	-DSLACK=1 -DBEHIND=2 -DCALLS=5 -DFAILOVERS=1 -DMOVES=
 case ${MODEL-small} in
 small | rules)
 	right=$right_small barriers_right=$barriers_right_small fleet_right=$fleet_right_small
-	switch_right=$switch_right_small segments_right=$segments_right_small horizon_right=$horizon_right_small
+	switch_right=$switch_right_small segments_right=$segments_right_small confirmed_right=$confirmed_right_small
+	horizon_right=$horizon_right_small
 	eras_right=$eras_right_small optimize=-O0 megabytes=1000 ;;
 large)
 	right=$right_large barriers_right=$barriers_right_large fleet_right=$fleet_right_large
-	switch_right=$switch_right_large segments_right=$segments_right_large horizon_right=$horizon_right_large
+	switch_right=$switch_right_large segments_right=$segments_right_large confirmed_right=$confirmed_right_large
+	horizon_right=$horizon_right_large
 	eras_right=$eras_right_large optimize=-O2 megabytes=3000
 	wrong=$wrong$wrong_large fleet_wrong=$fleet_wrong$fleet_wrong_large ;;
 *) echo "Bail out! MODEL is small, rules or large"; exit 1 ;;
 esac
-[ "${MODEL-small}" != small ] || wrong= barriers_wrong= fleet_wrong= switch_wrong= segments_wrong= horizon_wrong= eras_wrong=
+[ "${MODEL-small}" != small ] || wrong= barriers_wrong= fleet_wrong= switch_wrong= segments_wrong= confirmed_wrong= horizon_wrong= eras_wrong=
 
 # search BOUNDS...: in the file $model; what the checker says is in the file log.
 search()
@@ -416,6 +441,7 @@ tab=$(printf '\t')
 	printf '%s\n' "$fleet_right" | sed "1d; s/^/fleet.pml$tab/"
 	printf '%s\n' "$switch_right" | sed "1d; s/^/switch.pml$tab/"
 	printf '%s\n' "$segments_right" | sed "1d; s/^/segments.pml$tab/"
+	printf '%s\n' "$confirmed_right" | sed "1d; s/^/confirmed.pml$tab/"
 	printf '%s\n' "$horizon_right" | sed "1d; s/^/horizon.pml$tab/"
 	printf '%s\n' "$eras_right" | sed "1d; s/^/eras.pml$tab/"
 } >right.list
@@ -425,6 +451,7 @@ tab=$(printf '\t')
 	printf '%s\n' "$fleet_wrong" | sed "1d; s/^/fleet.pml$tab/"
 	printf '%s\n' "$switch_wrong" | sed "1d; s/^/switch.pml$tab/"
 	printf '%s\n' "$segments_wrong" | sed "1d; s/^/segments.pml$tab/"
+	printf '%s\n' "$confirmed_wrong" | sed "1d; s/^/confirmed.pml$tab/"
 	printf '%s\n' "$horizon_wrong" | sed "1d; s/^/horizon.pml$tab/"
 	printf '%s\n' "$eras_wrong" | sed "1d; s/^/eras.pml$tab/"
 } >wrong.list

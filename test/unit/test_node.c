@@ -557,10 +557,11 @@ test_answers(void)
 	ok(node.registry_id == REGISTRY + 1 && node.seen.timeline == 4, "answers: which is that one's");
 	ok(!hear(REGISTRY + 1, 3, 0), "answers: from then on, no older one does");
 	cluster++;
-	ok(hear(REGISTRY + 1, 1, 0) && node.seen.timeline == 1, "answers: another cluster with the same registry counts its timelines anew");
-	ok(hear(REGISTRY + 1, 4, 0) && !hear(REGISTRY + 1, 3, 0), "answers: and there, too, no older one counts");
-	ok(hear(REGISTRY + 1, 4, -HOUR) && verdict == UIDGEN_CLOCK_FOLLOWS && step == -HOUR, "answers: a large step is said");
-	ok(hear(REGISTRY + 1, 4, HOUR + 1), "answers: as is one that is not followed");
+	ok(!hear(REGISTRY + 1, node.seen.timeline - 1, 0), "answers: nor in another cluster, which tells a later timeline if it comes after");
+	ok(!hear(REGISTRY + 1, node.seen.timeline, 0), "answers: of two clusters on the same timeline the first one counts");
+	ok(hear(REGISTRY + 1, node.seen.timeline + 1, 0), "answers: another cluster goes on with a later timeline");
+	ok(hear(REGISTRY + 1, 5, -HOUR) && verdict == UIDGEN_CLOCK_FOLLOWS && step == -HOUR, "answers: a large step is said");
+	ok(hear(REGISTRY + 1, 5, HOUR + 1), "answers: as is one that is not followed");
 
 	begin();
 	ok(hear(REGISTRY, 4, 25 * HOUR) && verdict == UIDGEN_CLOCK_TOO_FAR && step == 25 * HOUR, "answers: clocks that are too far apart are said");
