@@ -85,12 +85,12 @@ EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstw
 # The scripts are made of the parts in script/, in this order.  Those that update begin like the others,
 # change what their version needs, and then replace what the other parts have.
 SCRIPT_HEAD = 00_psql 02_schema 04_library
-SCRIPT_PARTS = 10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls \
+SCRIPT_PARTS = 10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 36_node_role 40_segments 42_segment_calls \
 	44_backfill_registry 48_registry_status 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 63_statements 64_partitions 66_adopt \
 	80_status 82_layout_used 84_guess 86_backfill 90_end
 # A registry for a server on which no extension can be installed.
 REGISTRY_HEAD = 02_schema
-REGISTRY_PARTS = 10_registry 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls 44_backfill_registry 48_registry_status
+REGISTRY_PARTS = 10_registry 30_fleet 32_fleet_calls 34_fleet_owner 36_node_role 40_segments 42_segment_calls 44_backfill_registry 48_registry_status
 UPDATES_FROM =
 REGISTRY_UPDATES_FROM =
 DATA_built = script/uidgen--$(EXTVERSION).sql $(UPDATES_FROM:%=script/uidgen--%--$(EXTVERSION).sql) \

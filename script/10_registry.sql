@@ -338,6 +338,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.registry_restored() IS 'which base backup the registry''s server was started from; null: none, or its owner cannot see that';
 
+-- [since 0.4.0]
 CREATE TYPE uidgen.history AS (
 	system_identifier bigint,
 	timeline integer,				-- 0: it cannot be known

@@ -197,7 +197,7 @@ BEGIN
 	END IF;
 	-- Made again, it knows nothing of the grants of its predecessor.
 	PERFORM uidgen.begin_quarantine();
-	PERFORM uidgen.warn_of_settings(0);
+	PERFORM uidgen.warn_of_settings(0), uidgen.revoke_public(), uidgen.notice_databases();
 END
 $$;
 COMMENT ON FUNCTION uidgen.share_registry(text, bigint, bigint, bigint, integer, integer, interval, interval)
@@ -419,38 +419,6 @@ $$;
 COMMENT ON FUNCTION uidgen.take_over_registry()
 	IS 'lets the registry on this server be the one that counts from here on, as after a restored backup: nodes take it as later than what they have seen, and its segments are stopped until raise_segment(); returns the timeline that nodes are told';
 
-CREATE FUNCTION uidgen.grant_node(node regrole) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', uidgen.node_functions(), node);
-	PERFORM uidgen.warn_of_settings(node);
-END
-$$;
-COMMENT ON FUNCTION uidgen.grant_node(regrole) IS 'lets a role be a node of the fleet: it may make the calls of a keeper, and nothing else';
-
-CREATE FUNCTION uidgen.revoke_node(node regrole) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM %s', uidgen.node_functions(), node);
-END
-$$;
-COMMENT ON FUNCTION uidgen.revoke_node(regrole) IS 'takes back what grant_node() gave; what the node holds it keeps until it ends';
-
-CREATE FUNCTION uidgen.node_functions() RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT string_agg(p.oid::regprocedure::text, ', ')
-	FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
-	WHERE n.nspname = 'uidgen'
-		AND p.proname IN ('node_acquire', 'node_renew', 'node_release', 'node_import', 'segment_fetch', 'segment_release', 'registry_identity')
-$$;
-COMMENT ON FUNCTION uidgen.node_functions() IS 'the functions that a node calls, as GRANT names them';
-
 CREATE VIEW uidgen.fleet AS
 SELECT n.datacenter_id, n.worker_id, n.host_name, n.port, n.identity,
 	CASE WHEN n.released THEN 'released'
@@ -473,7 +441,7 @@ COMMENT ON COLUMN uidgen.fleet.until IS 'the end of its grant';
 -- [since 0.4.0]
 GRANT SELECT ON uidgen.fleet TO pg_monitor;
 
--- Nodes call those of node_functions(), by grant_node(); the owner share_registry() and so on.
+-- Nodes call those of node_functions(), by grant_node() (36_node_role.sql); the owner share_registry() and so on.
 -- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.ticks_in(interval, bigint),
@@ -500,10 +468,7 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.end_quarantine(),
 	uidgen.change_registry(interval, interval, boolean, integer),
 	uidgen.end_registry(),
-	uidgen.refuse_sharing(),
-	uidgen.grant_node(regrole),
-	uidgen.revoke_node(regrole),
-	uidgen.node_functions()
+	uidgen.refuse_sharing()
 	FROM PUBLIC;
 -- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION

@@ -93,6 +93,61 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.explain_unconfirmed(pg_lsn) IS 'which standbys have to replay the log up to a position before numbers are given out, as the parts of an error';
 
+CREATE FUNCTION uidgen.creating_hint() RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('The owner of the registry can create it with uidgen.create_segment(), in database "%s".', current_database())
+$$;
+COMMENT ON FUNCTION uidgen.creating_hint() IS 'what to do about a segment that there is not';
+
+-- Which of these segments there are.  A keeper asks it where several names wait that the registry has not known so far: anybody
+-- can name what there is not, and each would cost a call.  It locks nothing and writes nothing.
+CREATE FUNCTION uidgen.segments_there(
+	names bytea[],					-- in UTF-8
+	not_after bigint,
+	OUT there bigint[],				-- for each: 1 it is there; 0 it is not; -1 it was dropped
+	OUT hint text,					-- for those that are not
+	OUT registry_id bigint,			-- null: the registry is local
+	OUT system_identifier bigint,
+	OUT timeline integer,
+	OUT clock bigint)
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, uidgen, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	l uidgen.registry_layout;
+	h uidgen.history;
+	wanted text;
+	s uidgen.segment;
+BEGIN
+	PERFORM uidgen.begin_call();
+	there := '{}';
+	FOR i IN 1 .. cardinality(names) LOOP
+		BEGIN
+			wanted := convert_from(names[i], 'UTF8');
+		EXCEPTION
+			WHEN untranslatable_character OR character_not_in_repertoire THEN
+				wanted := NULL;
+		END;
+		SELECT t.* INTO s FROM uidgen.segment AS t WHERE t.name = wanted;
+		there := there || CASE WHEN s.name IS NULL THEN 0 WHEN s.dropped THEN -1 ELSE 1 END::bigint;
+	END LOOP;
+	IF 0 = ANY (there) THEN
+		PERFORM uidgen.check_tables('{segment}');
+	END IF;
+	hint := uidgen.creating_hint();
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	h := uidgen.present_history();
+	registry_id := CASE WHEN l.shared THEN l.registry_id END;
+	system_identifier := h.system_identifier;
+	timeline := uidgen.told_timeline(l, h);
+	clock := uidgen.end_node_call(not_after);
+END
+$$;
+COMMENT ON FUNCTION uidgen.segments_there(bytea[], bigint) IS 'which of these segments there are, for keepers';
+
 -- The next range of a segment: of the wanted length, as far as the steps and the largest
 -- number allow.  Where the segment is stopped, nothing but the reason.
 CREATE FUNCTION uidgen.segment_fetch(
@@ -139,12 +194,10 @@ BEGIN
 	IF s.name IS NULL THEN
 		PERFORM uidgen.check_tables('{segment}');
 		RAISE EXCEPTION 'there is no such segment'
-			USING ERRCODE = 'no_data_found',
-				HINT = format('The owner of the registry can create it with uidgen.create_segment(), in database "%s".', current_database());
+			USING ERRCODE = 'no_data_found', HINT = uidgen.creating_hint();
 	ELSIF s.dropped THEN
 		RAISE EXCEPTION 'the segment was dropped'
-			USING ERRCODE = 'no_data_found',
-				HINT = format('The owner of the registry can create it again with uidgen.create_segment(), in database "%s".', current_database());
+			USING ERRCODE = 'no_data_found', HINT = uidgen.creating_hint();
 	END IF;
 
 	-- S1.  Other servers may have been given more than this one.

@@ -55,6 +55,8 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.gap_lasts(uidgen.segment, timestamptz),
 	uidgen.explain_unconfirmed(pg_lsn),
 	uidgen.begin_segment_call(bytea),
+	uidgen.creating_hint(),
+	uidgen.segments_there(bytea[], bigint),
 	uidgen.begin_reign(uidgen.segment, bigint, boolean),
 	uidgen.judge_evidence(uidgen.segment, bigint[], bigint, boolean),
 	uidgen.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint)

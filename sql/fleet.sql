@@ -855,6 +855,17 @@ SET ROLE regress_uidgen_node;
 SELECT pg_temp.try('SELECT * FROM uidgen.node_renew(0, 1, 101, 1005, 600, 0, 10, 2000, 9223372036854775807)');
 SELECT pg_temp.try('SELECT * FROM uidgen.registry_identity()');
 RESET ROLE;
+-- Not by rights that fill the disk.
+SET LOCAL client_min_messages = error;
+SELECT uidgen.grant_node('regress_uidgen_node'), uidgen.revoke_node('regress_uidgen_node');
+SELECT what FROM uidgen.spare_rights() WHERE grantee = 0 AND pg_has_role(owner, 'USAGE');
+ALTER ROLE regress_uidgen_node CREATEDB;
+SELECT pg_temp.try('SELECT uidgen.grant_node(''regress_uidgen_node'')');
+ALTER ROLE regress_uidgen_node NOCREATEDB;
+CREATE SCHEMA regress_uidgen;
+GRANT CREATE ON SCHEMA regress_uidgen TO regress_uidgen_node;
+SELECT pg_temp.try('SELECT uidgen.grant_node(''regress_uidgen_node'')');
+REVOKE CREATE ON SCHEMA regress_uidgen FROM regress_uidgen_node;
 SELECT uidgen.grant_node('regress_uidgen_node');
 SET ROLE regress_uidgen_node;
 SELECT pg_temp.try('SELECT * FROM uidgen.node_renew(0, 1, 101, 1005, 600, 0, 10, 2000, 9223372036854775807)');
@@ -865,7 +876,7 @@ SELECT * FROM uidgen.registry_identity();
 -- nothing else
 SELECT p.oid::regprocedure FROM pg_proc AS p
 WHERE pronamespace = 'uidgen'::regnamespace AND has_function_privilege(p.oid, 'EXECUTE')
-	AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') AND proname NOT IN ('drop_partitions', 'find_partitioned', 'layout_numbers', 'make_partitions', 'bound_time', 'shorten_name', 'escape_controls', 'tame', 'name_former', 'explain_renaming', 'lock_by_name')
+	AND prolang <> (SELECT oid FROM pg_language WHERE lanname = 'c') AND proname NOT IN ('drop_partitions', 'find_partitioned', 'layout_numbers', 'make_partitions', 'bound_time', 'shorten_name', 'escape_controls', 'tame', 'name_former', 'explain_renaming', 'lock_by_name', 'check_text', 'client_hides_quotes')
 	AND proname !~ 'adopt|^list_(insert|referring|users|families|partitions)|^look_at|^write_|^refuse_other'
 ORDER BY proname COLLATE "C";
 SELECT relname, has_table_privilege(c.oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') OR has_any_column_privilege(c.oid, 'SELECT, INSERT, UPDATE, REFERENCES') AS any
@@ -883,6 +894,9 @@ SELECT worker, first_tick FROM uidgen.node_acquire('n', 'A', 1000000, 0, 1000000
 SELECT pg_temp.try('SELECT * FROM uidgen.node_acquire(''n'', ''A'', 1000000, 0, 1000000, 1, 3, 0, 1, ''reuse'', ''{1,2,3}'', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
 SELECT done FROM uidgen.node_release(0, 1, '{1,2,3}', 9223372036854775807);
 -- objects of its own by the names that the functions use
+RESET ROLE;
+DO $$BEGIN EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO regress_uidgen_node', current_database()); END$$;
+SET ROLE regress_uidgen_node;
 CREATE FUNCTION pg_temp.floor(double precision) RETURNS double precision LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'called as %', current_user; END $$;
 SET LOCAL search_path = pg_temp, pg_catalog;
 SELECT pg_temp.try('SELECT * FROM uidgen.node_acquire(''o'', ''A'', 1000000, 0, 1000000, 1, 3, 0, 0, ''reuse'', ''{}'', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');

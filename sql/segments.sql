@@ -387,6 +387,7 @@ SELECT pg_temp.take();
 SELECT pg_temp.world(2000);
 SELECT uidgen.drop_segment('s'), pg_temp.show();
 SELECT pg_temp.take();
+SELECT there, replace(hint, format('"%s"', current_database()), 'REGISTRY'), registry_id IS NULL FROM uidgen.segments_there(ARRAY['s', 'none', '\xc3', '']::bytea[], 9223372036854775807);
 SELECT pg_temp.try('SELECT uidgen.drop_segment(''s'')'), pg_temp.try('SELECT uidgen.drop_segment(''none'')'), pg_temp.try('SELECT uidgen.drop_segment(NULL)'),
 	pg_temp.try('SELECT uidgen.raise_segment(''s'', 1)');
 -- it goes on above its numbers
@@ -468,10 +469,12 @@ SET ROLE regress_uidgen_node;
 SELECT pg_temp.try($$SELECT uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
 SELECT pg_temp.try($$SELECT uidgen.segment_release('s', 1, 1, 9223372036854775807)$$);
 RESET ROLE;
+SET LOCAL client_min_messages = error;
 SELECT uidgen.grant_node('regress_uidgen_node');
 SET ROLE regress_uidgen_node;
 SELECT first_value, last_value FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
 SELECT done FROM uidgen.segment_release('s', 1, 1, 9223372036854775807);
+SELECT there FROM uidgen.segments_there('{s,t}', 9223372036854775807);
 SELECT pg_temp.try(command) FROM (VALUES ('SELECT version FROM uidgen.segment'), ('UPDATE uidgen.segment SET step = 1'), ('INSERT INTO uidgen.segment DEFAULT VALUES'),
 	('DELETE FROM uidgen.segment'), ('TRUNCATE uidgen.segment'), ('SELECT FROM uidgen.segment FOR UPDATE'), ('LOCK TABLE uidgen.segment IN SHARE MODE'),
 	('SELECT uidgen.create_segment(''t'')'), ('SELECT uidgen.drop_segment(''s'')'), ('SELECT uidgen.raise_segment(''s'', 1)'),
@@ -480,6 +483,7 @@ SELECT pg_temp.try(command) FROM (VALUES ('SELECT version FROM uidgen.segment'),
 RESET ROLE;
 CREATE SCHEMA regress_uidgen;
 GRANT CREATE, USAGE ON SCHEMA regress_uidgen TO regress_uidgen_node;
+DO $$BEGIN EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO regress_uidgen_node', current_database()); END$$;
 SET ROLE regress_uidgen_node;
 CREATE FUNCTION regress_uidgen.called(bigint, integer) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'called as the owner'; END $$;
 CREATE OPERATOR regress_uidgen.+ (FUNCTION = regress_uidgen.called, LEFTARG = bigint, RIGHTARG = integer);

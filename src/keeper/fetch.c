@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "keeper/answer.h"
 #include "keeper/keeping.h"
+#include "lib/stringinfo.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
 #include "utils/builtins.h"
@@ -17,16 +18,32 @@
 
 /* ---- calls ---- */
 
-/* A name as bytea: the registry's database may have another encoding. */
+/* A name as bytea in hex: the registry's database may have another encoding. */
+static const char *
+name_in_hex(const UidgenSegmentSlot *slot)
+{
+	char	   *text = palloc(2 * UIDGEN_SEGMENT_NAME_SIZE);
+
+	text[hex_encode(slot->name, strlen(slot->name), text)] = '\0';
+	return text;
+}
+
 static UidgenArgument
 name_argument(const UidgenSegmentSlot *slot)
 {
-	int			length = (int) strlen(slot->name);
-	char	   *text = palloc(2 + 2 * length + 1);
+	return (UidgenArgument) {"name", BYTEAOID, psprintf("\\x%s", name_in_hex(slot))};
+}
 
-	memcpy(text, "\\x", 2);
-	text[2 + hex_encode(slot->name, length, text + 2)] = '\0';
-	return (UidgenArgument) {"name", BYTEAOID, text};
+static UidgenArgument
+names_argument(int n, UidgenSegmentSlot *const *slots)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (int i = 0; i < n; i++)
+		appendStringInfo(&text, "%c\"\\\\x%s\"", i == 0 ? '{' : ',', name_in_hex(slots[i]));
+	appendStringInfoChar(&text, '}');
+	return (UidgenArgument) {"names", BYTEAARRAYOID, text.data};
 }
 
 static UidgenArgument
@@ -116,6 +133,27 @@ fetch(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyR
 	return true;
 }
 
+/* What the registry says of each of them. */
+static void
+look_up(const UidgenLink *link, int n, UidgenSegmentSlot *const *slots, UidgenAnswer *answer,
+		int64 *there)
+{
+	const UidgenArgument args[] = {
+		names_argument(n, slots),
+		not_after_argument(link),
+	};
+
+	if (link->fleet)
+		uidgen_keeper_goes(link);
+	answer->function = "segments_there";
+	link->call(answer->function, lengthof(args), args, "uidgen: look up names of segments",
+			   &answer->row);
+	(void) read_registry(link, answer);
+	if (uidgen_answer_bigints(answer, "there", n, -1, 1, there) != n)
+		uidgen_report_answer(answer, "there", uidgen_answer_text(answer, "there"));
+	link->commit();
+}
+
 /* True if the registry took them back. */
 static bool
 release(const UidgenLink *link, const UidgenSegmentSlot *slot, const UidgenSupplyRelease *rest)
@@ -154,6 +192,15 @@ uidgen_fetch_leave(UidgenSegmentSlot *slot)
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
 	discard(slot);
 	uidgen_supply_leave(&slot->supply);
+	slot->there = false;
+	LWLockRelease(&uidgen_memory->lock);
+}
+
+static void
+note_there(UidgenSegmentSlot *slot)
+{
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
+	slot->there = true;
 	LWLockRelease(&uidgen_memory->lock);
 }
 
@@ -222,7 +269,10 @@ note_error(const UidgenLink *link, UidgenSegmentSlot *slot, int sqlerrcode)
 	if (sqlerrcode == ERRCODE_NO_DATA_FOUND)
 		uidgen_fetch_leave(slot);
 	else if (sqlerrcode == ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED)
+	{
+		note_there(slot);
 		uidgen_segment_end(&slot->words, true);
+	}
 }
 
 /* ---- what the keeper does ---- */
@@ -259,9 +309,39 @@ uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot)
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
+	note_there(slot);
 	if (!given)
 		report_refusal(&answer);
 	take_range(slot, &request, &answer, &result);
+}
+
+void
+uidgen_fetch_look_up(const UidgenLink *link, int n, UidgenSegmentSlot *const *slots,
+					 UidgenFailure *missing)
+{
+	UidgenAnswer answer;
+	int64	   *there = palloc(n * sizeof(int64));
+
+	PG_TRY();
+	{
+		look_up(link, n, slots, &answer, there);
+	}
+	PG_CATCH();
+	{
+		if (link->fleet)
+			uidgen_keeper_failed(geterrcode());
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	for (int i = 0; i < n; i++)
+	{
+		if (there[i] == 1)
+			note_there(slots[i]);
+		else
+			uidgen_failure_set(&missing[i], ERRCODE_NO_DATA_FOUND,
+							   there[i] == 0 ? "there is no such segment" : "the segment was dropped",
+							   NULL, uidgen_answer_text(&answer, "hint"));
+	}
 }
 
 bool

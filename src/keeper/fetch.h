@@ -22,6 +22,13 @@
  */
 extern void uidgen_fetch_numbers(const UidgenLink *link, UidgenSegmentSlot *slot);
 
+/*
+ * Which of these segments are there?  Notes it in the slots that are; for the others *missing has what
+ * uidgen_fetch_numbers() would say.  Errors: as above, but P0002 and 2200H.
+ */
+extern void uidgen_fetch_look_up(const UidgenLink *link, int n, UidgenSegmentSlot *const *slots,
+								 UidgenFailure *missing);
+
 /* The settings name another place: what is left is thrown away. */
 extern void uidgen_fetch_leave(UidgenSegmentSlot *slot);
 

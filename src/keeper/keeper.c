@@ -22,6 +22,9 @@
  * The grant comes first: after each attempt for a segment the keeper looks whether a grant
  * is demanded.  Segments take turns.  Each has its own demand and pauses, but where no
  * connection can be made, that is so for all of them, and one attempt tells it to all.
+ * Names that the registry has not known so far take one turn together: anybody can name a
+ * segment that there is not, and with a turn for each of them those that are drawn from would
+ * starve.
  *
  * Any failure is kept for uidgen.status and for the callers, and followed by a growing
  * pause.  The log has each cause once in an outage (demand.h).
@@ -63,6 +66,18 @@
 #define LAST_FLEET_PAUSE_MS 1000
 #define PART_OF_OUTAGE 10
 
+/*
+ * Names of segments that there are not.  What was missing is asked for again after a growing pause, of so
+ * much at last: nobody who draws from a segment right after creating it should wait longer.  A slot is given
+ * to another name only if no segment needs it, so new names can make the keeper forget such pauses, and nothing
+ * else.  And these cost no more calls, since all that wait are asked for together, so many at most.  Of a
+ * registry far away, the calls in which a name was missing take a third of the time, and segments have the rest.
+ */
+#define LAST_UNKNOWN_PAUSE_MS 2000
+#define LOOK_UP_MAX 64
+#define LOOK_UP_LEAST_PAUSE_MS 100
+#define LOOK_UP_PAUSE 2			/* times as long as the call took */
+
 /* How long a stopping server hands back numbers of segments. */
 #define RELEASE_MS 5000
 
@@ -95,8 +110,22 @@ static struct
 	UidgenSegmentSlot *slot;	/* NULL: it is for the grant */
 }			attempt;
 
-/* The segment whose turn is next. */
+/* The names that are looked up together; the demands up to these numbers are served by that. */
+static struct
+{
+	int			n;
+	UidgenSegmentSlot *slots[LOOK_UP_MAX];
+	uint64		numbers[LOOK_UP_MAX];
+	UidgenFailure failures[LOOK_UP_MAX];	/* none: it is there */
+}			names;
+
+/* The segment whose turn is next, and the name; and whether that one is before this one. */
 static int	next_slot = 0;
+static int	next_name = 0;
+static bool name_is_next = false;
+
+/* Names are not looked up before this; monotonic clock. */
+static UidgenMicroseconds look_up_at = 0;
 
 /*
  * A fast shutdown waits for the keeper, so end any wait for a lock.  Only at the first
@@ -188,6 +217,14 @@ note_failure_of_segments(const UidgenFailure *failure)
 	}
 }
 
+/* The registry has no segment of this name.  True if that is news. */
+static bool
+note_missing(UidgenDemand *demand, const UidgenFailure *failure)
+{
+	return uidgen_demand_failed(demand, failure, Min(last_pause(), LAST_UNKNOWN_PAUSE_MS),
+								attempt.link->fleet);
+}
+
 /* Note a failure, for callers and for the pause that follows it.  True if it is news. */
 static bool
 note_failure(UidgenFailure *failure)
@@ -198,7 +235,9 @@ note_failure(UidgenFailure *failure)
 	if (attempt.link->fleet)
 		failure->transient |= failure->sqlerrcode == ERRCODE_CONFIGURATION_LIMIT_EXCEEDED ||
 			failure->sqlerrcode == ERRCODE_OBJECT_IN_USE;
-	is_news = uidgen_demand_failed(attempt.demand, failure, last_pause(), attempt.link->fleet);
+	is_news = failure->sqlerrcode == ERRCODE_NO_DATA_FOUND ?
+		note_missing(attempt.demand, failure) :
+		uidgen_demand_failed(attempt.demand, failure, last_pause(), attempt.link->fleet);
 	if (attempt.slot && connecting)
 		note_failure_of_segments(failure);
 
@@ -333,6 +372,13 @@ static void
 fetch_numbers(const UidgenLink *link)
 {
 	uidgen_fetch_numbers(link, attempt.slot);
+}
+
+/* For several names at once. */
+static void
+look_up_names(const UidgenLink *link)
+{
+	uidgen_fetch_look_up(link, names.n, names.slots, names.failures);
 }
 
 static void
@@ -480,10 +526,10 @@ repeat_demand(UidgenSegmentSlot *slot)
 		(void) uidgen_demand_make(&slot->demand);
 }
 
-/* Make an attempt for one segment.  They are in the registry that the settings name, also
+/* Make an attempt for one segment, which is there.  They are in the registry that the settings name, also
  * while the grant is still another's. */
 static long
-attend_segments(void)
+attend_segment(void)
 {
 	int			n = uidgen_segments_used();
 	long		pause = -1;
@@ -494,15 +540,127 @@ attend_segments(void)
 		UidgenSegmentSlot *slot = uidgen_segments_slot(index);
 		long		its_pause;
 
+		if (!slot->there)
+			continue;
 		repeat_demand(slot);
 		its_pause = begin_attempt(&slot->demand);
 		if (its_pause == 0)
 		{
-			bool		fetched = try_registry(uidgen_link(), &slot->demand, slot,
-											   fetch_numbers);
-
 			next_slot = index + 1;
-			end_attempt(&slot->demand, fetched);
+			end_attempt(&slot->demand, try_registry(uidgen_link(), &slot->demand, slot, fetch_numbers));
+			return 0;
+		}
+		pause = sooner(pause, its_pause);
+	}
+	return pause;
+}
+
+/* Fetch numbers of the only name.  False if there is no such segment. */
+static bool
+fetch_by_name(void)
+{
+	UidgenDemand *demand = &names.slots[0]->demand;
+
+	uidgen_demand_begin(demand, names.numbers[0]);
+	end_attempt(demand, try_registry(uidgen_link(), demand, names.slots[0], fetch_numbers));
+	return demand->failure.sqlerrcode != ERRCODE_NO_DATA_FOUND;
+}
+
+/* Look up the names.  False if one of them is missing. */
+static bool
+look_up_together(void)
+{
+	UidgenDemand *first = &names.slots[0]->demand;
+	bool		all_there = true;
+
+	memset(names.failures, 0, sizeof(names.failures));
+	if (!try_registry(uidgen_link(), first, names.slots[0], look_up_names))
+		for (int i = 0; i < names.n; i++)
+			names.failures[i] = first->failure;
+	for (int i = 0; i < names.n; i++)
+	{
+		UidgenDemand *demand = &names.slots[i]->demand;
+		const UidgenFailure *failure = &names.failures[i];
+
+		/* Of a failed connection all have been told. */
+		if (failure->sqlerrcode == 0 || uidgen_demand_served(demand, names.numbers[i]))
+			continue;
+		uidgen_demand_begin(demand, names.numbers[i]);
+		if (failure->sqlerrcode == ERRCODE_NO_DATA_FOUND)
+		{
+			(void) note_missing(demand, failure);
+			all_there = false;
+		}
+		else if (demand != first)
+			(void) uidgen_demand_failed(demand, failure, last_pause(), attempt.link->fleet);
+		uidgen_demand_end(demand);
+	}
+	return all_there;
+}
+
+/*
+ * Make an attempt for the names that the registry has not known so far.  One alone is fetched, since
+ * mostly there is such a segment.  Several are looked up, in one call; those that are there have their turn as
+ * segments then, by the demands that they have.
+ */
+static long
+attend_names(void)
+{
+	int			n = uidgen_segments_used();
+	long		pause = -1;
+	int			index = 0;
+	UidgenMicroseconds begun = uidgen_clock_monotonic();
+	bool		all_there;
+
+	names.n = 0;
+	for (int i = 0; i < n && names.n < LOOK_UP_MAX; i++)
+	{
+		UidgenSegmentSlot *slot;
+		uint64		number;
+		long		its_pause;
+
+		index = (next_name + i) % n;
+		slot = uidgen_segments_slot(index);
+		number = slot->there ? 0 : uidgen_demand_open(&slot->demand);
+		if (number == 0)
+			continue;
+		its_pause = milliseconds_until(Max(slot->demand.retry_at, look_up_at));
+		if (its_pause == 0)
+		{
+			names.slots[names.n] = slot;
+			names.numbers[names.n++] = number;
+		}
+		pause = sooner(pause, its_pause);
+	}
+	if (names.n == 0)
+		return pause;
+	next_name = index + 1;
+	all_there = names.n == 1 ? fetch_by_name() : look_up_together();
+	if (!all_there && attempt.link->fleet)
+	{
+		UidgenMicroseconds took = uidgen_clock_monotonic() - begun;
+
+		look_up_at = begun + took +
+			Min(Max(LOOK_UP_PAUSE * took, INT64CONST(1000) * LOOK_UP_LEAST_PAUSE_MS),
+				INT64CONST(1000) * LAST_UNKNOWN_PAUSE_MS);
+	}
+	return 0;
+}
+
+/* A segment and the names in turn, if both are waited for. */
+static long
+attend_segments(void)
+{
+	long		pause = -1;
+
+	for (int i = 0; i < 2; i++)
+	{
+		bool		is_name = i == 0 ? name_is_next : !name_is_next;
+		long		its_pause = is_name ? attend_names() : attend_segment();
+
+		if (its_pause == 0)
+		{
+			name_is_next = !is_name;
 			return 0;
 		}
 		pause = sooner(pause, its_pause);

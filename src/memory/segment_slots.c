@@ -125,7 +125,7 @@ look_up(const char *name, uint64 *segment)
 static bool
 is_vacant(UidgenSegmentSlot *slot)
 {
-	return !slot->supply.known && !slot->demand.attempting &&
+	return !slot->there && !slot->demand.attempting &&
 		uidgen_demand_open(&slot->demand) == 0;
 }
 
@@ -147,6 +147,7 @@ begin_segment(UidgenSegmentSlot *slot)
 {
 	slot->segment = ++table->last_segment;
 	uidgen_supply_init(&slot->supply);
+	slot->there = false;
 	uidgen_segment_assign(&slot->words, slot->segment);
 }
 

@@ -41,6 +41,8 @@ typedef struct UidgenSegmentSlot
 	uint64		segment;		/* as in the words: no two are the same while
 								 * the memory lives */
 	UidgenSupply supply;		/* the keeper alone changes it */
+	bool		there;			/* the registry has said that there is such a
+								 * segment; likewise */
 } UidgenSegmentSlot;
 
 /* The shared memory that is needed; and its use, with `make` of zeros for the first time.  It begins on

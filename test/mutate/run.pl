@@ -44,7 +44,7 @@ use Time::HiRes qw(sleep time);
 # and "isolation" are PostgreSQL's own, on a server that is started anew; the others
 # are programs of test/t.
 my $takes = 'regress:generate';
-my @parts = map { "script/$_.sql" } qw(10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 40_segments 42_segment_calls);
+my @parts = map { "script/$_.sql" } qw(10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 36_node_role 40_segments 42_segment_calls);
 my %tests = (
 	'src/core/ticket.h' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
 	'src/core/ticket.c' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",

@@ -33,6 +33,7 @@ sub says
 # ---- when a registry or a node is made ----
 
 share_registry($registry, 'registry', $LAYOUT);
+$registry->safe_psql('registry', 'REVOKE CONNECT ON DATABASE postgres, template1 FROM PUBLIC');
 is(says('registry', "SELECT uidgen.grant_node('node')"), '', 'without such settings there is no word');
 my %warned = (
 	default_transaction_isolation => [ 'repeatable read', 'calls of nodes are refused with it' ],

@@ -171,7 +171,7 @@ my @refused = (
 	'SELECT uidgen.forget_worker(0)', 'SELECT uidgen.begin_node_call(true)', 'SELECT uidgen.new_token()', 'CREATE TABLE uidgen.mine()', 'SET ROLE pg_monitor');
 is(scalar(() = as_member(join ";\n", @refused) =~ /ERROR:  42501/g), @refused, "a node's role may neither read nor change anything of the registry");
 is($first->safe_psql('other', q{SELECT proname FROM pg_proc WHERE pronamespace = 'uidgen'::regnamespace AND prosecdef
-		AND has_function_privilege('member', oid, 'EXECUTE') AND proname !~ '^(node|segment)_' AND proname <> 'registry_identity'}),
+		AND has_function_privilege('member', oid, 'EXECUTE') AND proname !~ '^(node|segments?)_' AND proname <> 'registry_identity'}),
 	'', '... but by the calls of a node');
 like(as_member(acquire(wanted => $held)), qr/ERROR:  55006: .*belongs to another node/, 'which give it no worker id of another node');
 like(as_member(acquire(tick_unit => 1)), qr/ERROR:  55000: .*the numbers of the layout differ/, '... nor by another unit');

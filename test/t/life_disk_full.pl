@@ -2,49 +2,20 @@
 # more room; if pg_wal lies on it, the server itself goes down.  As soon as there is
 # room, ids go on, above all earlier ones.  pg_regress has no disk of
 # its own.
-#
-# The disk is a small tmpfs in a namespace of this program, which runs itself anew
-# in it, where the machine lets users have namespaces.
 use strict;
 use warnings;
 
-my $disk;
-
-BEGIN
-{
-	require IPC::Run;
-	require Test::More;
-
-	$disk = $ENV{UIDGEN_SMALL_DISK};
-	if (!$disk)
-	{
-		$disk = ($ENV{TMPDIR} // '/tmp') . "/small_disk.$$";
-		mkdir $disk or die "$disk: $!";
-		# As root of the one namespace, mount; in the next, be who we are: the server
-		# does not run as root.
-		my @inside = (
-			'unshare', '-Urm', 'sh', '-c',
-			'for part in tables wal; do'
-			  . ' mkdir -p "$1/$part" && mount -t tmpfs -o size=16m,mode=700 tmpfs "$1/$part" || exit; done;'
-			  . ' shift; exec unshare -U "$@"', 'sh',
-			$disk, "--map-user=$>", '--map-group=' . (split ' ', $))[0]);
-		if (!IPC::Run::run([ @inside, 'true' ], '>', '/dev/null', '2>&1'))
-		{
-			Test::More::plan(skip_all => 'this machine has no namespaces for users');
-		}
-		$ENV{UIDGEN_SMALL_DISK} = $disk;
-		exec @inside, $^X, $0 or die "unshare: $!";
-	}
-}
-
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use SmallDisk (tables => '16m', wal => '16m');
 use IO::Handle;
 use List::Util qw(max min);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
+
+my $disk = SmallDisk::path('');
 
 sub fill_disk
 {
