@@ -89,6 +89,7 @@ CREATE TABLE uidgen.registry_layout (
 	started timestamptz,
 	quarantine_until bigint,
 	timeline_offset integer NOT NULL DEFAULT 0,
+	has_granted boolean NOT NULL DEFAULT false,
 	segments_confirmed boolean NOT NULL DEFAULT false,
 	confirming_standbys integer,
 	standbys text[] NOT NULL DEFAULT '{}',
@@ -119,6 +120,7 @@ COMMENT ON COLUMN uidgen.registry_layout.clock_slack IS 'by how much the clock o
 COMMENT ON COLUMN uidgen.registry_layout.system_identifier IS 'the cluster that a shared registry was in when it last looked';
 COMMENT ON COLUMN uidgen.registry_layout.timeline IS 'the timeline that it was on then';
 COMMENT ON COLUMN uidgen.registry_layout.timeline_offset IS 'added to the timeline that nodes are told, so that they take this registry for later than what they have seen: by take_over_registry()';
+COMMENT ON COLUMN uidgen.registry_layout.has_granted IS 'whether there was a row in uidgen.worker_node: then a table without rows is one that has lost them';
 COMMENT ON COLUMN uidgen.registry_layout.segments_confirmed IS 'whether a shared registry that has failed over gives out numbers of a segment only once enough standbys have replayed that it did, so that two failovers in a row repeat none; change_registry() changes it, and the owner then needs the privileges of pg_monitor';
 COMMENT ON COLUMN uidgen.registry_layout.confirming_standbys IS 'how many standbys are enough for segments_confirmed; null: all; change_registry() changes it';
 COMMENT ON COLUMN uidgen.registry_layout.standbys IS 'the names of the standbys that followed the registry in one reign, as far as fetches of numbers have looked while segments_confirmed was set';
@@ -225,9 +227,11 @@ AS $$
 			format('ALTER TABLE %s SET LOGGED', guarded)
 		FROM pg_class AS c WHERE c.oid = guarded AND c.relpersistence <> 'p'
 	UNION ALL
-	SELECT format('The rows of table %s count as its own, by inheritance.', i.inhrelid::regclass),
-			format('ALTER TABLE %s NO INHERIT %s', i.inhrelid::regclass, guarded)
-		FROM pg_inherits AS i WHERE i.inhparent = guarded
+	SELECT format('The rows of table %s count as its own, by inheritance.', c.oid::regclass),
+			-- Its own session alone can alter a temporary one.
+			CASE WHEN c.relpersistence <> 't' THEN format('ALTER TABLE %s NO INHERIT %s',
+				CASE WHEN octet_length(c.oid::regclass::text) <= 90 THEN c.oid::regclass::text ELSE '...' END, guarded) END
+		FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE i.inhparent = guarded
 	UNION ALL
 	SELECT 'It has row level security, which hides rows.',
 			format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', guarded)
@@ -240,7 +244,7 @@ AS $$
 	SELECT 'Its primary key is not there, or does not hold.',
 			CASE WHEN k.indexrelid IS NULL THEN format('ALTER TABLE %s ADD CONSTRAINT %I PRIMARY KEY (%s)', guarded, c.relname || '_pkey', key_columns)
 				WHEN NOT (k.indisvalid AND k.indisready) THEN format('REINDEX INDEX %s', k.indexrelid::regclass)
-				ELSE format('ALTER TABLE %s DROP CONSTRAINT %I, ADD CONSTRAINT %I PRIMARY KEY (%s)', guarded, n.conname, c.relname || '_pkey', key_columns) END
+				ELSE format('ALTER TABLE %s DROP CONSTRAINT %I', guarded, n.conname) END
 		FROM pg_class AS c LEFT JOIN pg_index AS k ON k.indrelid = c.oid AND k.indisprimary
 			LEFT JOIN pg_constraint AS n ON n.conindid = k.indexrelid AND n.contype = 'p'
 		WHERE c.oid = guarded
@@ -248,7 +252,7 @@ AS $$
 				AND (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY u.n) FROM unnest(k.indkey) WITH ORDINALITY AS u (attnum, n)
 					JOIN pg_attribute AS a ON a.attrelid = guarded AND a.attnum = u.attnum) = key_columns) IS NOT TRUE
 	UNION ALL
-	SELECT format('Its guard %I is not there, or is another one.', g.name), g.makes || '; ' || g.enables
+	SELECT format('Its guard %I is not there, or is another one.', g.name), g.makes
 		FROM uidgen.guard_statements(guarded) AS g LEFT JOIN pg_trigger AS t ON t.tgrelid = guarded AND t.tgname = g.name
 		WHERE (t.tgfoid = g.function AND t.tgtype = g.type AND t.tgqual IS NULL AND t.tgattr::text = '') IS NOT TRUE
 	UNION ALL
@@ -259,7 +263,7 @@ AS $$
 				WHERE t.tgenabled <> 'A') AS g
 		HAVING count(*) > 0
 $$;
-COMMENT ON FUNCTION uidgen.list_defects(regclass, text) IS 'what a table of the registry has not of that which keeps its rows, and the statements that mend it';
+COMMENT ON FUNCTION uidgen.list_defects(regclass, text) IS 'what a table of the registry has not of that which keeps its rows, and the statement that mends it, perhaps with another one after it; null: there is none';
 
 CREATE FUNCTION uidgen.check_tables(guarded text[] DEFAULT '{worker_node,registry_layout,segment}') RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
@@ -269,7 +273,7 @@ AS $$
 DECLARE
 	defect record;
 BEGIN
-	-- One at a time: a keeper's hint has no room for several statements.
+	-- One at a time: what a keeper passes on of a hint is 200 bytes.
 	SELECT g.name, d.what, d.mend INTO defect
 		FROM unnest(guarded) WITH ORDINALITY AS g (name, n),
 			uidgen.list_defects(('uidgen.' || g.name)::regclass, CASE g.name WHEN 'worker_node' THEN 'datacenter_id, worker_id'
@@ -279,7 +283,8 @@ BEGIN
 		RAISE EXCEPTION 'table uidgen.% is not as it was made', defect.name
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = defect.what,
-				HINT = format('In database "%s", its owner can run: %s', current_database(), defect.mend);
+				HINT = CASE WHEN defect.mend IS NOT NULL THEN format('In database "%s", its owner can run: %s', current_database(), defect.mend)
+					ELSE format('It is a temporary table in database "%s": its session has to end.', current_database()) END;
 	END IF;
 END
 $$;
@@ -340,7 +345,7 @@ COMMENT ON FUNCTION uidgen.registry_restored() IS 'which base backup the registr
 
 -- [since 0.4.0]
 CREATE TYPE uidgen.history AS (
-	system_identifier bigint,
+	system_identifier bigint,		-- 0: it cannot be known, nor can the timeline
 	timeline integer,				-- 0: it cannot be known
 	started timestamptz,
 	database oid,
@@ -351,7 +356,9 @@ CREATE FUNCTION uidgen.present_history() RETURNS uidgen.history
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT h.system_identifier, coalesce(h.timeline, 0), h.started, h.database, uidgen.registry_restored() FROM uidgen.registry_history() AS h
+	-- Who does not know the cluster does not know its timeline, whatever number stands for that.
+	SELECT coalesce(h.system_identifier, 0), CASE WHEN h.system_identifier <> 0 THEN coalesce(h.timeline, 0) ELSE 0 END, h.started, h.database, uidgen.registry_restored()
+		FROM uidgen.registry_history() AS h
 $$;
 COMMENT ON FUNCTION uidgen.present_history() IS 'the course of history that the registry''s database is in';
 
@@ -474,12 +481,13 @@ REVOKE EXECUTE ON FUNCTION
 	FROM PUBLIC;
 
 -- Whether the transaction goes on after this statement, as far as it can be told without the library: it has
--- written already.  Where the library is, its function of this name takes this one's place.
+-- written already, or begun a second ago.  (Not less: in the extended protocol its first message may have come before the
+-- one that runs the statement.)  Where the library is, its function of this name takes this one's place.
 CREATE FUNCTION uidgen.in_transaction_block() RETURNS boolean
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT pg_current_xact_id_if_assigned() IS NOT NULL
+	SELECT pg_current_xact_id_if_assigned() IS NOT NULL OR statement_timestamp() - transaction_timestamp() > interval '1 s'
 $$;
 COMMENT ON FUNCTION uidgen.in_transaction_block() IS 'whether the transaction goes on after this statement';
 
@@ -665,6 +673,57 @@ COMMENT ON FUNCTION uidgen.check_written(boolean) IS 'raises an error if a row w
 -- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.check_written(boolean) FROM PUBLIC;
 
+-- With the first row, registry_layout notes that there is one (has_granted), and no function removes the last row but
+-- end_registry(), which removes the layout as well.  Where all are gone, somebody or something has removed them: a crash,
+-- of a table that was not logged.  A server that has been granted something by its local registry knows how far that
+-- reached.  One that starts does not, nor does a fleet's registry know what all of its nodes have, and what was kept
+-- from them.
+CREATE FUNCTION uidgen.check_rows(floor_tick bigint DEFAULT 0) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, uidgen, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	l uidgen.registry_layout;
+BEGIN
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	IF l.has_granted IS NOT TRUE OR EXISTS (SELECT FROM uidgen.worker_node) THEN
+		RETURN;
+	-- Tick 0 has no id 0, so whoever has drawn nothing begins with the next one.
+	ELSIF floor_tick <= 1 THEN
+		RAISE EXCEPTION 'the registry has lost its rows'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'It has granted worker ids, and knows neither which nor until when, so ids could come twice.',
+				HINT = format(CASE WHEN l.shared THEN 'If you have a backup of it, restore that. Otherwise let its owner end it in database "%s", and begin anew: docs/fleet.md, "Lost rows".'
+					ELSE 'If you have a backup of it, use that. Otherwise wait until the clock is past the time of all ids, and let its owner run SELECT uidgen.end_registry() in database "%s": then a new registry begins.' END,
+					current_database());
+	END IF;
+	-- Which worker ids are reserved for ids of the past is forgotten, too.  By another number it is another registry, whose
+	-- reservations these are not.
+	UPDATE uidgen.registry_layout AS r SET registry_id = uidgen.new_token();
+	PERFORM uidgen.check_written(FOUND);
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_rows(bigint) IS 'where the registry has lost its rows, an error if the caller does not know what was granted, and otherwise another number';
+
+-- Before a row is inserted, since who locks both tables locks registry_layout first.  So the first one of a fleet, and
+-- that one alone, keeps others from inserting theirs until it is committed.
+CREATE FUNCTION uidgen.note_grant() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, uidgen, pg_temp
+AS $$
+BEGIN
+	-- Otherwise this transaction seems to be one that keeps the row locked: see end_holder().
+	IF EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE NOT r.has_granted) THEN
+		UPDATE uidgen.registry_layout AS r SET has_granted = true;
+		PERFORM uidgen.check_written(FOUND);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.note_grant() IS 'notes that there are rows, for check_rows()';
+-- [since 0.4.0]
+REVOKE EXECUTE ON FUNCTION uidgen.check_rows(bigint), uidgen.note_grant() FROM PUBLIC;
+
 -- A worker id that no row has.  A transaction that goes on may have just inserted one, which nobody sees: then another
 -- worker id is better than to wait.
 CREATE FUNCTION uidgen.insert_worker(node uidgen.worker_node) RETURNS boolean
@@ -678,6 +737,7 @@ DECLARE
 BEGIN
 	BEGIN
 		PERFORM set_config('lock_timeout', '100ms', true);
+		PERFORM uidgen.note_grant();
 		INSERT INTO uidgen.worker_node AS n SELECT (insert_worker.node).* ON CONFLICT (datacenter_id, worker_id) DO NOTHING;
 		inserted := FOUND;
 		PERFORM uidgen.check_written(inserted

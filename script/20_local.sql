@@ -65,31 +65,6 @@ $$;
 COMMENT ON FUNCTION uidgen.pin_layout(uidgen.registry_layout)
 	IS 'pins the layout, or raises an error if another one is pinned';
 
--- The first grant writes layout and row together, and no function removes the row.  Where it is gone, somebody or
--- something has removed it: a crash, of a table that was not logged.  A server that has been granted something knows
--- how far that reached.  One that starts does not.
-CREATE FUNCTION uidgen.check_rows(pinned_before boolean, floor_tick bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen, pg_temp
-AS $$
-BEGIN
-	IF NOT pinned_before OR EXISTS (SELECT FROM uidgen.worker_node) THEN
-		RETURN;
-	-- Tick 0 has no id 0, so whoever has drawn nothing begins with the next one.
-	ELSIF floor_tick <= 1 THEN
-		RAISE EXCEPTION 'the registry has lost its rows'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'It has granted worker ids, and knows neither which nor until when, so ids could come twice.',
-				HINT = format('If you have a backup of it, use that. Otherwise wait until the clock is past the time of all ids, and let its owner run SELECT uidgen.end_registry() in database "%s": then a new registry begins.', current_database());
-	END IF;
-	-- Which worker ids are reserved for ids of the past is forgotten, too.  By another number it is another registry, whose
-	-- reservations these are not.
-	UPDATE uidgen.registry_layout AS r SET registry_id = uidgen.new_token();
-	PERFORM uidgen.check_written(FOUND);
-END
-$$;
-COMMENT ON FUNCTION uidgen.check_rows(boolean, bigint) IS 'where the registry has lost its rows, an error if the caller does not know what was granted, and otherwise another number';
-
 CREATE FUNCTION uidgen.check_wanted_worker(
 	l uidgen.registry_layout,
 	now_tick bigint,
@@ -312,7 +287,6 @@ DECLARE
 	now_tick bigint;
 	l uidgen.registry_layout;
 	before uidgen.worker_node;		-- as the last holder left it
-	pinned_before boolean;
 	tries integer := 0;
 	locked integer[] := '{}';
 BEGIN
@@ -330,8 +304,7 @@ BEGIN
 	l.max_worker := max_worker;
 	l.pinned := clock;
 	SELECT h.database INTO l.database FROM uidgen.registry_history() AS h;
-	pinned_before := EXISTS (SELECT FROM uidgen.registry_layout);
-	PERFORM uidgen.pin_layout(l), uidgen.check_rows(pinned_before, floor_tick);
+	PERFORM uidgen.pin_layout(l), uidgen.check_rows(floor_tick);
 	SELECT r.registry_id INTO STRICT registry_id FROM uidgen.registry_layout AS r;
 
 	now_tick := uidgen.tick_at(clock, tick_unit, tick_epoch);
@@ -487,20 +460,30 @@ COMMENT ON FUNCTION uidgen.release_worker(integer, integer, bigint, bigint)
 	IS 'hands back a worker id and what was not used of its grant; for the keeper';
 
 -- Called when a server joins a fleet, also if it has the fleet's registry itself.  Returns all rows, also those
--- whose grant is over by this clock, since the fleet's clock may be behind.
+-- whose grant is over by this clock, since the fleet's clock may be behind.  They count where the layout is lost, too.
 CREATE FUNCTION uidgen.local_grants(layout_text text, datacenter integer, at_most integer, OUT workers integer[], OUT ends bigint[])
-LANGUAGE sql STABLE PARALLEL SAFE
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT coalesce(array_agg(g.worker_id), '{}'), coalesce(array_agg(g.granted_until), '{}')
-		FROM (SELECT n.worker_id, n.granted_until
-				FROM uidgen.registry_layout AS l, uidgen.worker_node AS n
-				-- What is reserved for ids of the past has the layout's end, and no live id.
-				WHERE n.datacenter_id = datacenter AND NOT l.shared AND l.layout = layout_text AND n.granted_until < l.max_tick
-				ORDER BY n.granted_until DESC LIMIT at_most) AS g
+#variable_conflict error
+DECLARE
+	l uidgen.registry_layout;
+BEGIN
+	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
+	IF l.shared IS NOT TRUE THEN
+		PERFORM uidgen.check_tables('{worker_node,registry_layout}'), uidgen.check_rows();
+	END IF;
+	SELECT coalesce(array_agg(g.worker_id), '{}'), coalesce(array_agg(g.until), '{}') INTO STRICT workers, ends
+		FROM (SELECT n.worker_id,
+					-- What is reserved for ids of the past has the layout's end, and ids up to now.
+					CASE WHEN n.granted_until >= l.max_tick THEN uidgen.tick_at(uidgen.registry_clock(), l.unit, l.epoch) ELSE n.granted_until END AS until
+				FROM uidgen.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND (l.layout IS NULL OR NOT l.shared AND l.layout = layout_text)
+				ORDER BY 2 DESC LIMIT at_most) AS g;
+END
 $$;
 COMMENT ON FUNCTION uidgen.local_grants(text, integer, integer)
-	IS 'the worker ids of a local registry with their ends, the highest first; for the keeper';
+	IS 'the worker ids of a local registry with their ends, the highest first, or an error if it has lost them; for the keeper';
 
 -- The keeper calls these functions as their owner; nobody else should call them.
 -- [since 0.4.0]
@@ -508,7 +491,6 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.check_local(),
 	uidgen.local_grants(text, integer, integer),
 	uidgen.pin_layout(uidgen.registry_layout),
-	uidgen.check_rows(boolean, bigint),
 	uidgen.check_wanted_worker(uidgen.registry_layout, bigint, text, integer, integer, bigint, bigint),
 	uidgen.choose_worker(uidgen.registry_layout, bigint, text, integer, integer, text, boolean, bigint, bigint, integer[]),
 	uidgen.explain_no_worker(uidgen.registry_layout, text, integer, integer, text, boolean),

@@ -87,7 +87,7 @@ BEGIN
 
 	-- What is written down about the history is written by one call; the others look again.
 	PERFORM uidgen.begin_call();
-	PERFORM uidgen.check_tables();
+	PERFORM uidgen.check_tables(), uidgen.check_rows();
 	LOOP
 		SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => queues) AS b;
 		l := call.l;
@@ -347,6 +347,7 @@ BEGIN
 				DETAIL = format('There are %s worker ids and %s ends.', cardinality(workers), cardinality(array_remove(ends, NULL)));
 	END IF;
 
+	PERFORM uidgen.note_grant();
 	INSERT INTO uidgen.worker_node AS n
 		(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)
 		SELECT datacenter, i.worker, now_time::date, now_time, now_time, max(i.until), true, 0
@@ -404,6 +405,7 @@ DECLARE
 BEGIN
 	PERFORM uidgen.begin_call();
 	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
+	PERFORM uidgen.check_rows();
 	l := call.l;
 	-- Keepers remember 64.
 	IF cardinality(workers) > 128 THEN

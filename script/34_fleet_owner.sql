@@ -13,6 +13,7 @@ DECLARE
 BEGIN
 	PERFORM uidgen.begin_call();
 	SELECT (b.l).* INTO STRICT l FROM uidgen.begin_node_call(queues => true) AS b;
+	PERFORM uidgen.check_rows();
 	IF isfinite(granted_until) THEN
 		until := uidgen.tick_at(granted_until, l.unit, l.epoch);
 	END IF;
@@ -44,6 +45,7 @@ DECLARE
 BEGIN
 	PERFORM uidgen.begin_call();
 	SELECT b.* INTO STRICT call FROM uidgen.begin_node_call(queues => true) AS b;
+	PERFORM uidgen.check_rows();
 	l := call.l;
 	PERFORM uidgen.check_named_workers(l, datacenter, ARRAY[worker]);
 	-- What was lost is not over because no node has asked since.
@@ -51,6 +53,7 @@ BEGIN
 		l.quarantine_until := uidgen.begin_quarantine();
 	END IF;
 	now_time := uidgen.registry_clock();
+	PERFORM uidgen.note_grant();
 	-- First a row, so that there is one to lock: a node may be about to take this worker id.
 	INSERT INTO uidgen.worker_node AS n
 		(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)

@@ -97,7 +97,7 @@ CREATE FUNCTION uidgen.creating_hint() RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('The owner of the registry can create it with uidgen.create_segment(), in database "%s".', current_database())
+	SELECT format('The owner of the registry can create it with uidgen.create_segment(), in database "%s"; if it was there before, with start => above all numbers that were given out.', current_database())
 $$;
 COMMENT ON FUNCTION uidgen.creating_hint() IS 'what to do about a segment that there is not';
 

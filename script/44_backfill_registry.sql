@@ -22,6 +22,7 @@ DECLARE
 	went_back boolean := false;
 BEGIN
 	PERFORM uidgen.begin_call();
+	PERFORM uidgen.check_tables('{worker_node,registry_layout}'), uidgen.check_rows();
 	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
 	IF l.shared THEN
 		SELECT b.went_back INTO STRICT went_back FROM uidgen.begin_node_call(queues => false) AS b;

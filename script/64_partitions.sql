@@ -324,6 +324,12 @@ BEGIN
 				DETAIL = format('Ids of this database have several: "%s". What is past in one of them can be of today in another.', uidgen.tame(array_to_string(layouts, '", "'))),
 				HINT = 'Name the layout of the partitions that shall go as fourth argument: docs/partitions.md, "After a new layout".';
 	END IF;
+	IF NOT is_named AND (SELECT c.relpersistence FROM pg_class AS c WHERE c.oid = 'uidgen.layout_used'::regclass) <> 'p' THEN
+		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', parent.shown
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'Table uidgen.layout_used is not logged: a crash empties it, or has done so.',
+				HINT = 'Name the layout of the partitions that shall go as fourth argument. Before its owner runs ALTER TABLE uidgen.layout_used SET LOGGED, it needs a row for each layout that ids have.';
+	END IF;
 	bound := uidgen.first_since(before, layout);
 	-- The numbers of a sequence, which a table may have had before, are ids of the first moments of a layout.
 	oldest := uidgen.first_since(epoch + interval '1 day', layout);

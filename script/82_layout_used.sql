@@ -59,6 +59,29 @@ CREATE OR REPLACE TRIGGER drop_replicated_row
 ALTER TABLE uidgen.layout_used ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.layout_used IS 'drops rows that logical replication brings';
 
+-- Where a layout has no row, uid_drop_partitions() takes its ids for ids of another one.  So no statement that is meant for all tables
+-- empties this one, in whatever role.  A DELETE is somebody's own word.
+CREATE FUNCTION uidgen.keep_layouts() RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'cannot truncate %.%', TG_TABLE_SCHEMA, TG_TABLE_NAME
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'It tells which layouts the ids of this database have. What is of today by a layout that it does not name, uid_drop_partitions() may take for past.',
+			HINT = 'If no id of a layout is left, delete the row of that layout.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.keep_layouts() IS 'trigger: refuses TRUNCATE of the layouts that ids have';
+-- [since 0.4.0]
+REVOKE EXECUTE ON FUNCTION uidgen.keep_layouts() FROM PUBLIC;
+-- [since 0.4.0]
+CREATE OR REPLACE TRIGGER keep_layouts BEFORE TRUNCATE ON uidgen.layout_used
+	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.keep_layouts();
+-- [since 0.4.0]
+ALTER TABLE uidgen.layout_used ENABLE ALWAYS TRIGGER keep_layouts;
+COMMENT ON TRIGGER keep_layouts ON uidgen.layout_used IS 'refuses TRUNCATE of the layouts that ids have';
+
 CREATE FUNCTION uidgen.use_layout() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp

@@ -52,6 +52,8 @@ COMMENT ON TRIGGER drop_replicated_row ON uidgen.backfill IS 'drops rows that lo
 -- [since 0.4.0]
 CREATE OR REPLACE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.backfill
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.refuse_truncate();
+-- [since 0.4.0]
+ALTER TABLE uidgen.backfill ENABLE ALWAYS TRIGGER refuse_truncate;
 COMMENT ON TRIGGER refuse_truncate ON uidgen.backfill IS 'refuses TRUNCATE of the registry';
 
 CREATE FUNCTION uidgen.backfill_home() RETURNS text
@@ -70,6 +72,7 @@ DECLARE
 	datacenter CONSTANT integer := part[1]::integer;
 	worker CONSTANT integer := part[2]::integer;
 	known text;
+	others text;
 BEGIN
 	IF part IS NULL THEN
 		RAISE EXCEPTION 'this is not what uidgen.reserve_backfill() returns: %', coalesce(quote_literal(permit), 'null')
@@ -102,6 +105,13 @@ BEGIN
 		RAISE WARNING 'ids of this database come from another one'
 			USING DETAIL = 'Which worker ids they have is not known to the registry, and some may have the one that was reserved now.',
 				HINT = format('Look whether a row has worker id %s, as docs/backfilling.md shows, before you go on.', worker);
+	END IF;
+	SELECT string_agg(format('"%s"', uidgen.tame(u.layout)), ', ' ORDER BY u.layout) INTO others
+		FROM uidgen.layout_used AS u, uidgen.layout_numbers() AS n WHERE u.layout <> n.layout;
+	IF others IS NOT NULL THEN
+		RAISE WARNING 'this database has ids of another layout'
+			USING DETAIL = format('They are of %s. An id of a past time by the present layout can be equal to one of those.', others),
+				HINT = 'A primary key refuses what comes twice in one table. docs/layouts.md, "A new layout", says where such ids lie.';
 	END IF;
 	RETURN worker;
 END

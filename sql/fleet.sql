@@ -665,7 +665,7 @@ SELECT pg_temp.try('SELECT uidgen.import_worker(0, 1, ''1969-12-31 23:59:59 UTC'
 SELECT pg_temp.try('SELECT uidgen.import_worker(0, 1, ''infinity'')');
 SELECT pg_temp.try('SELECT uidgen.import_worker(0, 1, NULL)');
 -- the hint of a refusal leads there, for short ticks too
-UPDATE uidgen.registry_layout SET unit = 300, max_tick = 1000000000;
+UPDATE uidgen.registry_layout SET unit = 300, max_tick = 1000000000, has_granted = false;
 DELETE FROM uidgen.worker_node;
 SELECT pg_temp.import(NULL, '{1}', '{3600000}');
 SELECT uidgen.import_worker(0, 1, '1970-01-01 00:18:00.001 UTC'), pg_temp.get_rows();

@@ -28,7 +28,7 @@ INSERT INTO call VALUES
 	('local', 'renewal', $$SELECT * FROM uidgen.renew_worker_id(0, 1, 101, 7, 9, 10, 9223372036854775807)$$),
 	('local', 'release', $$SELECT * FROM uidgen.release_worker(0, 1, 101, 7)$$),
 	('local', 'a copy', $$SELECT * FROM uidgen.pin_layout((SELECT (true, r.layout, r.unit, r.epoch, r.max_tick, r.max_datacenter, r.max_worker, r.pinned, 1,
-		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, false, NULL, '{}', NULL)::uidgen.registry_layout FROM uidgen.registry_layout AS r))$$),
+		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, true, false, NULL, '{}', NULL)::uidgen.registry_layout FROM uidgen.registry_layout AS r))$$),
 	('local', 'forget_worker', $$SELECT uidgen.forget_worker(1, 0)$$),
 	('local', 'reserve_backfill', $$SELECT uidgen.reserve_backfill((SELECT c.system_identifier FROM pg_control_system() AS c) || '/1/2/3/0123456789abcdef/0123456789abcdef/4/5', 9)$$),
 	('none', 'share_registry', $$SELECT uidgen.share_registry()$$),
@@ -61,7 +61,7 @@ INSERT INTO call VALUES
 
 -- Every function that writes to the registry is called here: their number.
 SELECT count(*) AS functions_that_write,
-	bool_and(EXISTS (SELECT FROM call WHERE command ~ (p.proname || '\(')) OR p.proname IN ('raise_ends', 'insert_worker', 'check_rows')) AS are_called,
+	bool_and(EXISTS (SELECT FROM call WHERE command ~ (p.proname || '\(')) OR p.proname IN ('raise_ends', 'insert_worker', 'check_rows', 'note_grant')) AS are_called,
 	bool_and(p.prosrc ~ 'check_written\(') AS are_checked
 FROM pg_proc AS p WHERE p.pronamespace = 'uidgen'::regnamespace AND p.prosrc ~ '(INSERT INTO|UPDATE|DELETE FROM) uidgen\.(?!layout_used|backfill)';
 

@@ -46,7 +46,8 @@ typedef struct UidgenRegistryLife
 {
 	int64_t		registry_id;
 	int64_t		cluster;		/* system identifier of its server */
-	int			timeline;		/* the latest that was seen, as the registry tells it */
+	int			timeline;		/* the latest that was seen, as the registry
+								 * tells it */
 } UidgenRegistryLife;
 
 typedef struct UidgenNode

@@ -25,8 +25,9 @@ like($node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill()'), qr{^0/\d+
 my $worker = $node->safe_psql('postgres', 'SELECT worker_id FROM uidgen.backfill');
 is($node->safe_psql('postgres', "SELECT granted_until = (SELECT max_tick FROM uidgen.registry_layout), token IS NULL FROM uidgen.worker_node WHERE worker_id = $worker"),
 	't|t', '... and kept from all servers');
-is($node->safe_psql('postgres', "SELECT $worker = ANY (g.workers), cardinality(g.workers) FROM uidgen.registry_layout AS l, uidgen.local_grants(l.layout, 0, 64) AS g"),
-	'f|1', '... but it is no grant that the server would bring along into a fleet');
+is($node->safe_psql('postgres', "SELECT uidgen.tick_at(now(), l.unit, l.epoch) <= e.until, e.until <= uidgen.tick_at(clock_timestamp(), l.unit, l.epoch), cardinality(g.workers)
+		FROM uidgen.registry_layout AS l, uidgen.local_grants(l.layout, 0, 64) AS g, unnest(g.workers, g.ends) AS e (worker, until) WHERE e.worker = $worker"),
+	't|t|2', '... and what the server would bring along of it into a fleet ends now');
 is($node->safe_psql('postgres', "SELECT timestamp, worker FROM uid_parse(uid_backfill('2025-06-01 12:00:00.123456 UTC'))"), "2025-06-01 12:00:00.123+00|$worker", 'an id has its time');
 isnt($node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())'), $worker, '... and a worker id that no live id has');
 $node->safe_psql('postgres', 'ALTER SYSTEM SET uidgen.worker_id = ' . $worker);
@@ -205,6 +206,7 @@ my $home = $node->safe_psql('owned', 'SELECT uidgen.backfill_home()');
 my $permit = $node->safe_psql('postgres', "SELECT uidgen.reserve_backfill('$home')");
 fails_with($node, "SELECT uidgen.accept_backfill('$permit')", '55000', qr/is reserved for another database/, 'a worker id is reserved for one database');
 $node->safe_psql('owned', "SELECT uidgen.accept_backfill('$permit')");
+fails_with($node, "SET session_replication_role = replica; TRUNCATE uidgen.backfill", '55000', qr/cannot truncate uidgen\.backfill/, 'no role empties the table of those that were accepted', 'owned');
 fails_with($node, "SELECT uidgen.accept_backfill('$permit')", '42710', qr/was accepted before/, '... and accepted there once', 'owned');
 is($node->safe_psql('owned', "SET ROLE owner; SELECT uid_timestamp(uid_backfill('2025-09-01 UTC'))"), '2025-09-01 00:00:00+00', '... where the owner of the database issues ids with it');
 fails_with($node, "SELECT uidgen.reserve_backfill('7/1/1/1/0123456789abcdef/0123456789abcdef/1/1')", '55000', qr/registry of its own server alone/, 'a server\'s own registry reserves nothing for others');

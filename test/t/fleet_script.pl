@@ -68,6 +68,8 @@ is((sqlstate_of($node, acquire('b', 2), 'fleet'))[0], '', 'another gets one at o
 fails_with($node, 'SELECT uidgen.reserve_backfill()', '22023', qr/does not name a database: null/, 'without the library, a reservation has to say for which database', 'fleet');
 like($node->safe_psql('fleet', "SELECT uidgen.reserve_backfill('7577777777777777777/1/123/456/0123456789abcdef/0123456789abcdef/5/16384', 999)", connstr => $owner), qr{^0/999/-\d+/0\@7577777777777777777/}, '... and its owner may reserve');
 fails_with($node, "SET ROLE regress_uidgen_node; SELECT uidgen.reserve_backfill('7577777777777777777/1/123/456/0123456789abcdef/0123456789abcdef/5/16384')", '42501', qr/permission denied/, '... but no node', 'fleet');
+fails_with($node, "BEGIN; SELECT $_; SELECT uidgen.forget_worker(999)", '25001', qr/cannot be called in a transaction block/, "... nor anybody in a block that is seen by $_", 'fleet')
+  foreach 'pg_current_xact_id()', 'pg_sleep(1.1)';
 fails_with($node, 'SELECT uidgen.forget_worker(999)', '55006', qr/worker id 999 of datacenter 0 is reserved for ids of past times/, '... for good', 'fleet');
 $node->safe_psql('fleet', by_hand('DELETE FROM uidgen.worker_node WHERE worker_id = 999'));
 

@@ -75,7 +75,9 @@ sub begin_layout
 {
 	my ($database, $layout) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	$node->safe_psql($database, 'CREATE EXTENSION uidgen');
+	my $given = $node->safe_psql($node->safe_psql('postgres', 'SHOW uidgen.database'), q{SELECT last_value FROM uidgen.segment WHERE name = 's'});
+	# As the page says, which warns that it is not the server's registry so far.
+	$node->safe_psql($database, "SET client_min_messages = error; CREATE EXTENSION uidgen; SELECT uidgen.create_segment('s', start => $given + 1)");
 	$node->safe_psql('postgres', "ALTER SYSTEM SET uidgen.database = '$database'");
 	restart_with($layout);
 	$node->safe_psql('parts', 'SELECT uidgen.use_layout()');
@@ -97,7 +99,23 @@ $node->safe_psql('parts', "CREATE ROLE keeper; GRANT CREATE ON SCHEMA public TO 
 store();
 $node->safe_psql('parts', "INSERT INTO event (id) VALUES (uid_min(now() - interval '7 months')), (uid_min(now() - interval '5 months'))");
 
+
+# Without its rows, nothing tells which layouts the ids have.
+fails_with($node, $_, '55000', qr/cannot truncate uidgen\.layout_used.*DETAIL: .*uid_drop_partitions.*HINT: .*delete the row/s, $_, 'parts')
+  foreach 'TRUNCATE uidgen.layout_used', 'SET session_replication_role = replica; TRUNCATE uidgen.layout_used', 'ALTER TABLE uidgen.layout_used DISABLE TRIGGER ALL, ENABLE ALWAYS TRIGGER keep_layouts; TRUNCATE uidgen.layout_used';
+$node->safe_psql('parts', 'ALTER TABLE uidgen.layout_used SET UNLOGGED');
+fails_with($node, "$as $drop)", '55000', qr/it is not certain which layout the ids of table "event" have.*DETAIL: .*not logged.*HINT: .*fourth argument/s, 'where a crash would empty them, a layout has to be named', 'parts');
+is($node->safe_psql('parts', "$as SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', false, 'default')"), '1', '... and then counts');
+$node->safe_psql('parts', 'ALTER TABLE uidgen.layout_used SET LOGGED');
+
+$node->safe_psql('postgres', "SELECT uidgen.create_segment('s'), uidgen.create_segment('left behind')");
+my $number = $node->safe_psql('postgres', "SELECT uid_segment_next('s') FROM generate_series(1, 3) ORDER BY 1 DESC LIMIT 1");
 begin_layout('early', 'default epoch:2015-01-01');
+cmp_ok($node->safe_psql('postgres', "SELECT uid_segment_next('s')"), '>', $number, 'a segment goes on above its numbers');
+fails_with($node, "SELECT uid_segment_next('left behind')", '42704', qr/no such segment.*HINT: .*create_segment\(\), in database "early"; if it was there before, with start => above all numbers/s, '... and one that was left behind says how to');
+my $permit = $node->safe_psql('early', q{SELECT uidgen.reserve_backfill('} . $node->safe_psql('parts', 'SELECT uidgen.backfill_home()') . q{')});
+like((try_psql($node, "SELECT uidgen.accept_backfill('$permit')", database => 'parts'))[2], qr/WARNING:  this database has ids of another layout.*DETAIL:  They are of "\Q$first_layout\E"/s,
+	'whoever accepts a worker id for ids of past times is warned of live ids of the old layout');
 is($node->safe_psql('parts', $make), '4', 'after a layout of larger ids, partitions are made as before');
 is($node->safe_psql('parts', q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass AND inhrelid::regclass::text ~ '^event_\d{4}_\d\d_2$'}), '4', '... by another name, since that of the month is taken');
 store();

@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use FindBin;
+use List::Util qw(max);
 use lib "$FindBin::RealBin/../perl";
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -39,6 +40,15 @@ is($node->safe_psql('postgres', $ROWS), $rows, 'nothing was changed, in the role
 
 # ---- found, and mended ----
 
+# The longest hint, as it would be in a database whose name has 20 characters.
+my $longest = 0;
+sub hint_of
+{
+	my ($hint) = $_[0] =~ /^HINT:  (.*)/m;
+	$longest = max($longest, length($hint) - length('postgres') + 20) if defined $hint;
+	return $hint // '';
+}
+
 # Two tests: a call finds it, and what it says mends it.
 sub found
 {
@@ -46,7 +56,7 @@ sub found
 	$node->safe_psql('postgres', $sql);
 	my ($sqlstate, $said) = sqlstate_of($node, $call);
 	like("$sqlstate $said", qr/^55000 .*table uidgen\.$table is not as it was made.*DETAIL: .*$pattern/s, $sql);
-	for (my $tries = 0; $tries < 2 && $said =~ /HINT:  In database "postgres", its owner can run: (.*)/; $tries++)
+	for (my $tries = 0; $tries < 2 && hint_of($said) =~ /^In database "postgres", its owner can run: (.*)/; $tries++)
 	{
 		$node->safe_psql('postgres', $1);
 		(undef, $said) = sqlstate_of($node, $call);
@@ -69,10 +79,28 @@ foreach my $table (qw(worker_node registry_layout segment))
 	  [ qq{CREATE TABLE "a \x{22}\x{22}child" () INHERITS (uidgen.$table)}, 'by inheritance' ],
 	  [ "ALTER TABLE uidgen.$table DROP CONSTRAINT ${table}_pkey", 'primary key' ],
 	  [ "ALTER TABLE uidgen.$table DROP CONSTRAINT ${table}_pkey, ADD CONSTRAINT ${table}_pkey PRIMARY KEY ($key) DEFERRABLE", 'primary key' ],
+	  [ "ALTER TABLE uidgen.$table RENAME CONSTRAINT ${table}_pkey TO \"" . 'a ' x 31 . 'a"', 'primary key' ],
 	  [ "ALTER TABLE uidgen.$table ENABLE ROW LEVEL SECURITY", 'row level security' ],
 	  [ qq{CREATE RULE "a rule" AS ON UPDATE TO uidgen.$table DO INSTEAD NOTHING}, 'Rule "a rule"' ];
 	$node->safe_psql('postgres', qq{DROP TABLE "a \x{22}\x{22}child"});
+
+	# A temporary child, and one of a long name, are its owner's to find.
+	my $session = $node->background_psql('postgres');
+	$session->query_safe("CREATE TEMP TABLE child () INHERITS (uidgen.$table)");
+	my $said = (sqlstate_of($node, $call))[1];
+	like($said, qr/not as it was made.*by inheritance/s, "a temporary child of $table");
+	is(hint_of($said), 'It is a temporary table in database "postgres": its session has to end.', '... and what has to happen');
+	$session->quit;
+	ok(poll_until(sub { (sqlstate_of($node, $call))[0] eq '' }), '... which is enough');
+	my $child = '"' . 'a ' x 31 . 'a"';
+	$node->safe_psql('postgres', "CREATE SCHEMA $child; CREATE TABLE $child.$child () INHERITS (uidgen.$table)");
+	$said = (sqlstate_of($node, $call))[1];
+	like($said, qr/The rows of table $child\.$child count.*HINT: .*: ALTER TABLE \.\.\. NO INHERIT uidgen\.$table$/ms, 'a child of a long name');
+	hint_of($said);
+	$node->safe_psql('postgres', "DROP SCHEMA $child CASCADE");
 }
+cmp_ok($longest, '<=', 200, 'a keeper can pass on each statement as a whole');
+cmp_ok($longest, '>', 150, '... of which some are long');
 is($node->safe_psql('postgres', q{SELECT string_agg(format('%s %s %s', tgrelid::regclass, tgname, tgenabled), ', ' ORDER BY 1) FROM pg_trigger WHERE tgname IN ('guard_row', 'refuse_truncate') AND tgrelid::regclass::text ~ 'uidgen\.(worker|registry|segment)'}) =~ tr/A//,
 	6, 'all guards always fire');
 is($node->safe_psql('postgres', $ROWS), $rows, 'nothing was changed');

@@ -67,6 +67,7 @@ sub highest
 my ($managed, $follower) = set_up('managed', 1, 'orders');
 $managed->safe_psql('postgres', slurp_file("$FindBin::RealBin/../../docs/fleet.md") =~ /^(CREATE OR REPLACE FUNCTION uidgen\.registry_history\(.*?^AS \$\$.*?\$\$;)$/ms);
 is($managed->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_history()'), '0', 'a registry whose timeline cannot be known, by the function of the page');
+is($managed->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_identity()'), '2', '... while nodes are told one');
 my ($one, $two) = map { fleet_node($_, hosts($managed, $follower)) } qw(one two);
 draw_numbers($_, 'orders', 50) foreach $one, $two;
 await_keeper($_) foreach $one, $two;

@@ -87,6 +87,10 @@ SKIP:
 	my $bindir = $old->config_data('--bindir');
 	skip 'there is no pg_upgrade', 1 if !-x "$bindir/pg_upgrade";
 
+	# One of a fleet, too.
+	$old->safe_psql('postgres', 'CREATE DATABASE fleet');
+	$old->safe_psql('fleet', q{SET client_min_messages = error; CREATE EXTENSION uidgen;
+		SELECT uidgen.share_registry('time:40:1ms worker:20 sequence:3 epoch:2025-01-01', max_lead => '3 s', clock_slack => '1 s'); SELECT uidgen.end_quarantine()});
 	my $new = uidgen_node('new', $LAYOUT);
 	my $before = $old->safe_psql('postgres', $row);
 	$old->stop;
@@ -107,6 +111,23 @@ SKIP:
 		'which layout the ids have was taken along');
 	like($new->safe_psql('postgres', $row), qr/^\Q$before\E\n/, 'that of the old cluster is left alone');
 	is($new->safe_psql('postgres', $FETCH), '2001001', 'a segment goes on above all that the old cluster could still give out');
+
+	is($new->safe_psql('fleet', 'SELECT timeline FROM uidgen.registry_identity()'), '2', 'a fleet is told a timeline above that of the old cluster');
+	my $member = uidgen_node('member', $LAYOUT, "uidgen.registry_timeout = '1s'", "uidgen.window = '500ms'", "uidgen.wait_timeout = '10min'",
+		"uidgen.registry = 'host=" . join(',', map { $_->host } $new, $old) . ' port=' . join(',', map { $_->port } $new, $old) . " dbname=fleet'");
+	$member->start;
+	$member->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+	my $first = $member->safe_psql('postgres', 'SELECT uid_next()');
+	is($member->safe_psql('postgres', 'SELECT timeline FROM uidgen.status'), '2', '... by which a node goes');
+	$new->stop('immediate');
+	$old->start;
+	ok( poll_until(sub { $member->psql('postgres', "SET uidgen.wait_timeout = '1s'; SELECT uid_next()");
+			$member->safe_psql('postgres', 'SELECT last_error FROM uidgen.status') =~ /^the registry's answer came from a server that it has left behind/ }),
+		'... and it refuses the old cluster, if that is started again') || diag($member->safe_psql('postgres', 'SELECT last_error FROM uidgen.status'));
+	$old->stop;
+	$new->start;
+	cmp_ok($member->safe_psql('postgres', 'SELECT uid_next()'), '>', $first, '... and goes on with the new one');
+	is($new->safe_psql('fleet', 'SELECT timeline FROM uidgen.registry_identity()'), '2', '... which tells the same timeline as before');
 }
 
 done_testing();
