@@ -14,26 +14,37 @@
 
 -- Most of these are bound to pg_catalog while this script runs, so they need no search path.
 
--- Those in which a byte of ASCII, such as the backslash, can be the second one of a character, or a character of Unicode
--- becomes one that means something else to psql.
+-- Those in which a byte of ASCII, such as the backslash, can be the second one of a character.
 CREATE FUNCTION uidgen.client_hides_quotes() RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN upper(current_setting('client_encoding')) ~ '^(SJIS|SHIFT_?JIS|MSKANJI|WIN932|WINDOWS932|BIG5|WIN950|WINDOWS950|GBK|WIN936|WINDOWS936|UHC|WIN949|WINDOWS949|JOHAB|GB18030)';
+RETURN pg_client_encoding() IN ('SJIS', 'SHIFT_JIS_2004', 'BIG5', 'GBK', 'UHC', 'JOHAB', 'GB18030');
 COMMENT ON FUNCTION uidgen.client_hides_quotes() IS 'whether the encoding of the client is one in which a quote may be part of another character';
 
--- What cannot be written for this client, since psql would not see where a name ends.  A name of a role may come from
--- a database of another encoding, and be no text here.
+-- What cannot be written for this client: psql would not see where a name ends, or a name would come back as another one.  And a
+-- name of a role may come from a database of another encoding, and be no text here.
 CREATE FUNCTION uidgen.check_text(text text) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	here CONSTANT name := getdatabaseencoding();
+	there CONSTANT name := pg_client_encoding();
+	bytes CONSTANT bytea := convert_to(text, here);
+	spoilt boolean := false;
 BEGIN
-	PERFORM convert_to(text, getdatabaseencoding());
-	IF getdatabaseencoding() = 'SQL_ASCII' AND uidgen.client_hides_quotes() AND octet_length(regexp_replace(text, '[\u0001-\u007f]', '', 'g')) > 0 THEN
-		RAISE EXCEPTION 'a name or text cannot be written in encoding %', current_setting('client_encoding')
+	-- Of a text in UTF-8, such clients are given the numbers of characters.
+	IF here <> there AND here <> 'UTF8' AND text ~ '[^\u0001-\u007f]' THEN
+		IF here = 'SQL_ASCII' OR there = 'SQL_ASCII' THEN
+			spoilt := uidgen.client_hides_quotes();
+		ELSE
+			spoilt := convert(convert(bytes, here, there), there, here) <> bytes;
+		END IF;
+	END IF;
+	IF spoilt THEN
+		RAISE EXCEPTION 'a name or text cannot be written in encoding %', there
 			USING ERRCODE = 'character_not_in_repertoire',
-				DETAIL = 'It has bytes above 127, and nothing says which characters these are: the encoding of the database is SQL_ASCII.',
-				HINT = 'Run SET client_encoding = SQL_ASCII.';
+				DETAIL = format('It has characters that are others there, or bytes of which nothing says which characters they are: the encoding of the database is %s.', here),
+				HINT = format('Run SET client_encoding = %s.', here);
 	END IF;
 	RETURN true;
 END
@@ -50,10 +61,10 @@ RETURN (
 						ELSE E'\\U' || lpad(to_hex(ascii(r.c)), 8, '0') END, '' ORDER BY r.n)
 				FROM regexp_split_to_table(text, '') WITH ORDINALITY AS r (c, n)) END
 		-- In UTF-8 also those that end a line elsewhere, change the direction of what is read, or are not seen.  Clients of
-		-- some encodings are given ASCII alone.
+		-- other encodings are given ASCII alone.
 		FROM (SELECT CASE WHEN getdatabaseencoding() <> 'UTF8'
 					THEN CASE WHEN getdatabaseencoding()::text ~ '^(LATIN|ISO_8859)' THEN E'[\\u0001-\\u001f\\u007f-\\u009f]' ELSE E'[\\u0001-\\u001f\\u007f]' END
-				WHEN uidgen.client_hides_quotes() THEN E'[^\\u0020-\\u007e]'
+				WHEN pg_client_encoding() NOT IN ('UTF8', 'SQL_ASCII') THEN E'[^\\u0020-\\u007e]'
 				ELSE E'[\\u0001-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\ufff9-\\ufffb\\U000e0000-\\U000e007f]' END) AS p (control)
 		WHERE uidgen.check_text(text));
 COMMENT ON FUNCTION uidgen.escape_controls(text, text) IS 'a text with its control characters as numbers of four digits behind a mark';

@@ -122,6 +122,12 @@ BEGIN
 		RAISE EXCEPTION 'no argument of uid_partitions() may be null'
 			USING ERRCODE = 'null_value_not_allowed',
 				HINT = 'Partitions have two ends: give the time of each. To use the server''s layout, leave that argument out.';
+	-- By an older snapshot, who owns the tables, and what their names are, would be what it was.
+	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'uid_partitions() makes partitions in isolation level read committed only'
+			USING ERRCODE = 'invalid_transaction_state',
+				DETAIL = format('This transaction has %s, and would not see that a table was renamed or given to another role before it has its lock.', current_setting('transaction_isolation')),
+				HINT = 'Call it in a transaction of its own.';
 	END IF;
 
 	parent := uidgen.find_partitioned("table");

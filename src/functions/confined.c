@@ -7,8 +7,10 @@
  * besides to the session of a superuser who has become an owner by SET ROLE:
  *
  *	- read from the session's cursors, or put others in place of them, which the session then runs.
- *	  So each counts as being run meanwhile;
- *	- change by SET CONSTRAINTS when, and under which search path, the session's triggers fire.  That is refused;
+ *	  So each counts as being run meanwhile, and one that is left open is an error;
+ *	- change by SET CONSTRAINTS when, and under which search path, the session's triggers fire; end the
+ *	  transaction, and with it the SET LOCAL ROLE, by a COMMIT that a driver has prepared; make a trigger on a
+ *	  temporary table of the session's.  These statements are refused;
  *	- leave in the temporary schema what is found there in place of PostgreSQL's own, or change what the
  *	  session has made there as the owner.  The first is undone by an error, and the second is refused.
  *
@@ -33,9 +35,11 @@
 #include "functions/values.h"
 #include "miscadmin.h"
 #include "tcop/utility.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/portal.h"
 #include "utils/rel.h"
@@ -46,7 +50,7 @@ SQL_FUNCTION(uidgen_run_confined);
 static ProcessUtility_hook_type next_process_utility;
 static bool is_confining = false;
 
-/* Does the role own this object? */
+/* Does the role own this object, or a role that it can become? */
 static bool
 is_owned_by(Oid role, Oid class, Oid object)
 {
@@ -64,7 +68,8 @@ is_owned_by(Oid role, Oid class, Oid object)
 	{
 		Form_pg_shdepend owner = (Form_pg_shdepend) GETSTRUCT(tuple);
 
-		found = owner->deptype == SHARED_DEPENDENCY_OWNER && owner->refclassid == AuthIdRelationId && owner->refobjid == role;
+		found = owner->deptype == SHARED_DEPENDENCY_OWNER && owner->refclassid == AuthIdRelationId &&
+			is_member_of_role_nosuper(role, owner->refobjid);
 	}
 	systable_endscan(scan);
 	table_close(owners, AccessShareLock);
@@ -106,30 +111,45 @@ look_at_temporary_objects(Oid role, bool *has_own)
 	return sum;
 }
 
-/*
- * The session's cursors that wait for their next FETCH, which then count as being run: each FETCH, MOVE or CLOSE is an error.
- * Their names go to `names`, for release_cursors(), also where it ends in an error.
- */
-static void
-hold_cursors(List *volatile *names)
+/* The names of all cursors of this session, in the caller's memory. */
+static List *
+list_cursors(void)
 {
+	List	   *names = NIL;
 	MemoryContext caller = CurrentMemoryContext;
 
-	if (SPI_execute("SELECT c.name FROM pg_catalog.pg_cursors AS c", true, 0) != SPI_OK_SELECT)
+	if (SPI_execute("SELECT c.name FROM pg_catalog.pg_cursor() AS c", true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not list the cursors");
 	for (uint64 i = 0; i < SPI_processed; i++)
 	{
 		char	   *name = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
-		Portal		cursor = GetPortalByName(name);
+
+		MemoryContextSwitchTo(caller);
+		names = lappend(names, makeString(pstrdup(name)));
+	}
+	SPI_freetuptable(SPI_tuptable);
+	return names;
+}
+
+/*
+ * Of the session's cursors, those that wait for their next FETCH count as being run: each FETCH, MOVE or CLOSE is an error.
+ * Their names go to `held`, for release_cursors(), also where this ends in an error.
+ */
+static void
+hold_cursors(List *names, List *volatile *held)
+{
+	ListCell   *name;
+
+	foreach(name, names)
+	{
+		Portal		cursor = GetPortalByName(strVal(lfirst(name)));
 
 		if (PortalIsValid(cursor) && cursor->status == PORTAL_READY)
 		{
-			MemoryContextSwitchTo(caller);
-			*names = lappend(*names, pstrdup(name));
+			*held = lappend(*held, lfirst(name));
 			cursor->status = PORTAL_ACTIVE;
 		}
 	}
-	SPI_freetuptable(SPI_tuptable);
 }
 
 static void
@@ -139,10 +159,31 @@ release_cursors(List *names)
 
 	foreach(name, names)
 	{
-		Portal		cursor = GetPortalByName(lfirst(name));
+		Portal		cursor = GetPortalByName(strVal(lfirst(name)));
 
 		if (PortalIsValid(cursor) && cursor->status == PORTAL_ACTIVE)
 			cursor->status = PORTAL_READY;
+	}
+}
+
+/* What PostgreSQL lets code in a security-restricted operation run, though it is the session's business. */
+static bool
+concerns_session(Node *statement)
+{
+	switch (nodeTag(statement))
+	{
+		case T_ConstraintsSetStmt:
+		case T_ExecuteStmt:
+		case T_TransactionStmt:
+			return true;
+		case T_CreateTrigStmt:
+			{
+				Oid			relation = RangeVarGetRelid(((CreateTrigStmt *) statement)->relation, NoLock, true);
+
+				return OidIsValid(relation) && get_rel_persistence(relation) == RELPERSISTENCE_TEMP;
+			}
+		default:
+			return false;
 	}
 }
 
@@ -151,11 +192,12 @@ process_utility(PlannedStmt *statement, const char *text, bool read_only_tree, P
 				ParamListInfo parameters, QueryEnvironment *environment, DestReceiver *receiver,
 				QueryCompletion *completion)
 {
-	if (is_confining && IsA(statement->utilityStmt, ConstraintsSetStmt))
+	if (is_confining && concerns_session(statement->utilityStmt))
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("what the owner of a table has put into it cannot run SET CONSTRAINTS"),
-				 errdetail("It would change when the triggers of the role fire that has logged in."),
+				 errmsg("what the owner of a table has put into it cannot run %s",
+						GetCommandTagName(CreateCommandTag(statement->utilityStmt))),
+				 errdetail("It would act on the session or the transaction of the role that has logged in."),
 				 errhint("Log in as the owner.")));
 	next_process_utility(statement, text, read_only_tree, context, parameters, environment, receiver, completion);
 }
@@ -231,7 +273,8 @@ run_confined(const char *statement, Oid role, int context)
 	text	   *volatile value = NULL;
 	uint64		temporary;
 	bool		has_own;
-	List	   *volatile cursors = NIL;
+	List	   *cursors;
+	List	   *volatile held = NIL;
 	bool		was_confining = is_confining;
 
 	temporary = look_at_temporary_objects(role, &has_own);
@@ -241,9 +284,10 @@ run_confined(const char *statement, Oid role, int context)
 				 errmsg("the owner of a table has temporary tables or other temporary objects in the session of another role"),
 				 errdetail("What the owner has put into the table could change them, and whoever goes on in this session would use them."),
 				 errhint("Log in as the owner, or run DISCARD TEMP before.")));
+	cursors = list_cursors();
 	PG_TRY();
 	{
-		hold_cursors(&cursors);
+		hold_cursors(cursors, &held);
 		is_confining = true;
 		SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
 		value = run_statement(statement);
@@ -251,10 +295,16 @@ run_confined(const char *statement, Oid role, int context)
 	PG_FINALLY();
 	{
 		is_confining = was_confining;
-		release_cursors(cursors);
+		release_cursors(held);
 	}
 	PG_END_TRY();
 	CommandCounterIncrement();
+	if (list_difference(list_cursors(), cursors) != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("what the owner of a table has put into it leaves a cursor open"),
+				 errdetail("The role that has logged in would run its query."),
+				 errhint("Log in as the owner.")));
 	if (look_at_temporary_objects(role, &has_own) != temporary)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

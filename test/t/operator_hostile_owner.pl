@@ -296,6 +296,12 @@ is_unharmed(psql_as('boss', "DO \$\$ DECLARE j record; n integer := 0; BEGIN FOR
 	qr/NOTICE:  00000: rows: 60/, 'a loop goes over all its rows');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM thief.caught'), '0', '... and nobody else has read them');
 psql_as('boss', 'DROP TABLE thief.ev_2025_06, thief.ev_2025_07');
+acts(q{DECLARE c refcursor := 'left'; BEGIN OPEN c FOR SELECT thief.payload(); EXCEPTION WHEN duplicate_cursor THEN NULL; END});
+is_unharmed(psql_as('boss', "BEGIN; $as_thief FETCH ALL FROM \"left\"; COMMIT;"), qr/ERROR:  42501: what the owner of a table has put into it leaves a cursor open/, 'nor can the owner leave a cursor');
+
+# The transaction, by what a driver has prepared.
+acts(q{BEGIN EXECUTE 'EXECUTE s'; END});
+is_unharmed(psql_as('boss', "PREPARE s AS SELECT thief.payload(); BEGIN; $as_thief COMMIT;"), qr/ERROR:  42501: what the owner of a table has put into it cannot run EXECUTE/, 'statements that the session has prepared are not for the owner');
 
 # Triggers that wait for the end of the transaction.
 acts(q{BEGIN SET search_path = thief, pg_catalog; SET CONSTRAINTS ALL IMMEDIATE; END});
@@ -322,6 +328,14 @@ acts('BEGIN NULL; END');
 like(psql_as('boss', "SET ROLE thief; CREATE TEMP TABLE report (x text); SELECT count(*) FROM $call;"),
 	qr/ERROR:  42501: the owner of a table has temporary tables or other temporary objects in the session of another role\n.*HINT:  Log in as the owner, or run DISCARD TEMP before/s,
 	'what the session has made there as the owner ends the call');
+$node->safe_psql('postgres', 'CREATE ROLE gang; GRANT gang TO thief; GRANT gang TO boss; GRANT CREATE ON SCHEMA public TO gang');
+like(psql_as('boss', "SET ROLE gang; CREATE FUNCTION pg_temp.helper() RETURNS integer LANGUAGE sql AS 'SELECT 1'; RESET ROLE; $as_thief"), qr/ERROR:  42501: the owner of a table has temporary tables/,
+	'... or as a role that the owner can become');
+acts(q{BEGIN CREATE OR REPLACE TRIGGER t BEFORE INSERT ON pg_temp.notes FOR EACH ROW EXECUTE FUNCTION thief.fires(); END});
+is_unharmed(psql_as('boss', "CREATE TEMP TABLE notes (x text); GRANT ALL ON notes TO PUBLIC; BEGIN; $as_thief COMMIT; INSERT INTO notes VALUES (1);"),
+	qr/ERROR:  42501: what the owner of a table has put into it cannot run CREATE TRIGGER/, '... nor can the owner make a trigger on a temporary table');
+acts('BEGIN NULL; END');
+is_deeply(states('thief', '', { repeatable => "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM $call" }), { repeatable => '25000' }, 'an older snapshot would not see who owns the tables now');
 is(psql_as('boss', "CREATE TEMP TABLE report (x text); BEGIN; $as_thief ROLLBACK;"), "2\n", '... what it has made as itself does not');
 is(psql_as('thief', "CREATE TEMP TABLE report (x text); BEGIN; SELECT count(*) FROM $call; ROLLBACK;"), "2\n", '... nor anything of who has logged in as the owner');
 
