@@ -70,6 +70,15 @@ COMMENT ON COLUMN uidgen.worker_node.released IS 'whether anybody may have it: i
 COMMENT ON COLUMN uidgen.worker_node.launches IS 'how many times the worker id was acquired';
 
 -- [since 0.4.0]
+CREATE TYPE uidgen.history AS (
+	system_identifier bigint,		-- 0: it cannot be known, nor can the timeline
+	timeline integer,				-- 0: it cannot be known
+	started timestamptz,
+	database oid,
+	restored text);
+COMMENT ON TYPE uidgen.history IS 'a course of history of the registry: registry_history() and registry_restored()';
+
+-- [since 0.4.0]
 CREATE TABLE uidgen.registry_layout (
 	only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
 	layout text NOT NULL,
@@ -93,7 +102,7 @@ CREATE TABLE uidgen.registry_layout (
 	segments_confirmed boolean NOT NULL DEFAULT false,
 	confirming_standbys integer,
 	standbys text[] NOT NULL DEFAULT '{}',
-	standbys_reign text,
+	standbys_reign uidgen.history,
 	CONSTRAINT shared_is_complete CHECK (NOT shared
 		OR (max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) IS NOT NULL),
 	CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000::numeric >= (8::bigint * unit)::numeric),
@@ -123,8 +132,8 @@ COMMENT ON COLUMN uidgen.registry_layout.timeline_offset IS 'added to the timeli
 COMMENT ON COLUMN uidgen.registry_layout.has_granted IS 'whether there was a row in uidgen.worker_node: then a table without rows is one that has lost them';
 COMMENT ON COLUMN uidgen.registry_layout.segments_confirmed IS 'whether a shared registry that has failed over gives out numbers of a segment only once enough standbys have replayed that it did, so that two failovers in a row repeat none; change_registry() changes it, and the owner then needs the privileges of pg_monitor';
 COMMENT ON COLUMN uidgen.registry_layout.confirming_standbys IS 'how many standbys are enough for segments_confirmed; null: all; change_registry() changes it';
-COMMENT ON COLUMN uidgen.registry_layout.standbys IS 'the names of the standbys that followed the registry in one reign, as far as fetches of numbers have looked while segments_confirmed was set';
-COMMENT ON COLUMN uidgen.registry_layout.standbys_reign IS 'the reign in which they did: reign_name()';
+COMMENT ON COLUMN uidgen.registry_layout.standbys IS 'the names of the standbys that followed the registry in one reign and since, as far as fetches of numbers have looked while segments_confirmed was set';
+COMMENT ON COLUMN uidgen.registry_layout.standbys_reign IS 'the history of that reign';
 COMMENT ON COLUMN uidgen.registry_layout.started IS 'when its server had started';
 COMMENT ON COLUMN uidgen.registry_layout.quarantine_until IS 'a grant of a shared registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
 
@@ -343,15 +352,6 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.registry_restored() IS 'which base backup the registry''s server was started from; null: none, or its owner cannot see that';
 
--- [since 0.4.0]
-CREATE TYPE uidgen.history AS (
-	system_identifier bigint,		-- 0: it cannot be known, nor can the timeline
-	timeline integer,				-- 0: it cannot be known
-	started timestamptz,
-	database oid,
-	restored text);
-COMMENT ON TYPE uidgen.history IS 'a course of history of the registry: registry_history() and registry_restored()';
-
 CREATE FUNCTION uidgen.present_history() RETURNS uidgen.history
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
@@ -384,46 +384,48 @@ $$;
 COMMENT ON FUNCTION uidgen.compare_histories(uidgen.history, uidgen.history) IS 'whether the registry went back, was only restarted, or is the same as when a history was written down';
 
 -- Nodes use no answer of an earlier timeline than they have seen.  pg_upgrade begins the timelines anew, in another
--- cluster, so what nodes are told goes on above those of the cluster before.
+-- cluster, so what nodes are told goes on above those of the cluster before: by 1000, since nodes may have been told of failovers
+-- that no call has written down.
 CREATE FUNCTION uidgen.told_timeline(l uidgen.registry_layout, present uidgen.history) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT CASE WHEN l.shared AND l.system_identifier <> present.system_identifier THEN l.timeline + l.timeline_offset + 1
+	SELECT CASE WHEN l.shared AND l.system_identifier <> present.system_identifier THEN l.timeline + l.timeline_offset + 1000 + present.timeline
 		ELSE present.timeline + coalesce(l.timeline_offset, 0) END
 $$;
 COMMENT ON FUNCTION uidgen.told_timeline(uidgen.registry_layout, uidgen.history) IS 'the timeline of the registry as nodes are told';
 
-CREATE FUNCTION uidgen.reign_name(h uidgen.history) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT concat_ws('/', h.system_identifier, h.timeline, h.database, h.restored, CASE h.timeline WHEN 0 THEN extract(epoch FROM h.started) END)
-$$;
-COMMENT ON FUNCTION uidgen.reign_name(uidgen.history) IS 'a name for all histories that compare_histories() takes for the same, or for a restart';
-
--- What follows this server.  A standby without a name of its own goes by its address.
+-- What follows this server.  A name that standbys have without that anybody chose it (Debian gives all clusters the same one)
+-- tells them apart by their addresses only; and who has the same name and address is another one all the same.
+--
+-- A standby that was not made anew after a failover may keep a connection, and what it says that it has replayed is of the
+-- timeline before.  What it was sent ends where that timeline does.
 CREATE FUNCTION uidgen.registry_standbys(OUT name text, OUT replayed pg_lsn) RETURNS SETOF record
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED ROWS 10
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT CASE WHEN r.application_name IN ('', 'walreceiver') THEN concat_ws(' at ', 'walreceiver', host(r.client_addr)) ELSE left(r.application_name, 64) END, r.replay_lsn
-		-- a subscriber, which has a database, has no registry of ours
-		FROM pg_stat_replication AS r JOIN pg_stat_activity AS a ON a.pid = r.pid AND a.datid IS NULL
-		WHERE r.replay_lsn IS NOT NULL
+	SELECT n.name || CASE WHEN count(*) OVER (PARTITION BY n.name) = 1 THEN '' ELSE ' #' || row_number() OVER (PARTITION BY n.name ORDER BY n.backend_start, n.pid) END, n.replayed
+		FROM (SELECT CASE WHEN r.application_name IN ('', 'walreceiver', current_setting('cluster_name')) THEN concat_ws(' at ', r.application_name, host(r.client_addr))
+					ELSE left(r.application_name, 64) END,
+				least(r.replay_lsn, r.sent_lsn), r.backend_start, r.pid
+			-- a subscriber, which has a database, has no registry of ours
+			FROM pg_stat_replication AS r JOIN pg_stat_activity AS a ON a.pid = r.pid AND a.datid IS NULL
+			WHERE r.replay_lsn IS NOT NULL) AS n (name, replayed, backend_start, pid)
 $$;
 COMMENT ON FUNCTION uidgen.registry_standbys() IS 'the standbys that follow the registry''s server, and how far each has replayed its log; none for whoever has not the privileges of pg_monitor';
 
 -- Who takes over next is one that follows now, or has followed before: a standby that is cut off may be promoted as well.  So
--- all count that followed in this reign.  Where nothing was confirmed in it so far, all that followed in the former one
--- count: but for this server itself, which was one of them, and the former primary, which can only come back as one that follows.
+-- all count that followed.  On a later timeline of the same cluster this server is itself one of those that were noted before, and may
+-- be missing.  (The former primary can only come back as one that follows.)
 CREATE FUNCTION uidgen.registry_log(OUT written pg_lsn, OUT replayed pg_lsn)
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
+	present CONSTANT uidgen.history := uidgen.present_history();
 	l uidgen.registry_layout;
+	noted uidgen.history;
 	by_all pg_lsn;
 	names text[];
 BEGIN
@@ -433,48 +435,51 @@ BEGIN
 		replayed := (SELECT s.replayed FROM uidgen.registry_standbys() AS s ORDER BY s.replayed DESC OFFSET l.confirming_standbys - 1 LIMIT 1);
 		RETURN;
 	END IF;
+	noted := l.standbys_reign;
 	SELECT min(s.replayed), array_agg(s.name) INTO by_all, names FROM uidgen.registry_standbys() AS s;
 	IF (SELECT count(*) FROM unnest(l.standbys) AS k (name) WHERE k.name <> ALL (names))
-		<= (l.standbys_reign IS DISTINCT FROM uidgen.reign_name(uidgen.present_history()))::integer THEN
+		<= (noted.system_identifier = present.system_identifier AND noted.timeline < present.timeline)::integer THEN
 		replayed := by_all;
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION uidgen.registry_log() IS 'how far the log of a shared registry''s server is written, and how far as many standbys as have to know of a failover have replayed it';
 
--- So that after a failover it is known who is missing.  A row that somebody has locked is left to the next call: who asks has
--- locked a segment, and by the order of locks would have to lock this row before.
-CREATE FUNCTION uidgen.note_standbys(begins_reign boolean) RETURNS void
+-- So that after a failover it is known who is missing.  Names are only added, since a standby that is cut off is none that is gone;
+-- but once the standbys have confirmed a reign, all that can take over follow, and the names begin anew with these.  A row that somebody has
+-- locked is left to the next call: who asks has locked a segment, and by the order of locks would have to lock this row before.
+CREATE FUNCTION uidgen.note_standbys(confirmed boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	present CONSTANT text := uidgen.reign_name(uidgen.present_history());
-	names CONSTANT text[] := ARRAY(SELECT DISTINCT s.name FROM uidgen.registry_standbys() AS s);
+	present CONSTANT uidgen.history := uidgen.present_history();
+	names CONSTANT text[] := ARRAY(SELECT s.name FROM uidgen.registry_standbys() AS s);
 	l uidgen.registry_layout;
+	begins boolean;
 BEGIN
 	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
-	IF (l.standbys_reign = present AND names <@ l.standbys) OR (l.standbys_reign IS DISTINCT FROM present AND NOT begins_reign) THEN
+	begins := confirmed AND uidgen.compare_histories(l.standbys_reign, present) = 'went back';
+	IF NOT begins AND names <@ l.standbys THEN
 		RETURN;
 	END IF;
 	PERFORM FROM uidgen.registry_layout AS r FOR UPDATE SKIP LOCKED;
 	IF FOUND THEN
 		UPDATE uidgen.registry_layout AS r SET
-				standbys = CASE WHEN r.standbys_reign = present THEN ARRAY(SELECT unnest(r.standbys) UNION SELECT unnest(names)) ELSE names END,
-				standbys_reign = present;
+				standbys = CASE WHEN begins THEN names ELSE ARRAY(SELECT unnest(r.standbys) UNION SELECT unnest(names)) END,
+				standbys_reign = CASE WHEN begins THEN present ELSE r.standbys_reign END;
 		PERFORM uidgen.check_written(FOUND);
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen.note_standbys(boolean) IS 'writes down which standbys the registry has in its reign, if there are others than before';
+COMMENT ON FUNCTION uidgen.note_standbys(boolean) IS 'writes down which standbys the registry has, if there are others than before; they begin anew where these have confirmed its reign';
 -- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.registry_restored(),
 	uidgen.present_history(),
 	uidgen.compare_histories(uidgen.history, uidgen.history),
 	uidgen.told_timeline(uidgen.registry_layout, uidgen.history),
-	uidgen.reign_name(uidgen.history),
 	uidgen.registry_standbys(),
 	uidgen.registry_log(),
 	uidgen.note_standbys(boolean)

@@ -292,6 +292,7 @@ AS $$
 #variable_conflict error
 DECLARE
 	owner regrole;
+	begins boolean;
 BEGIN
 	PERFORM uidgen.refuse_block('uidgen.change_registry()');
 	IF confirming_standbys < 0 THEN
@@ -309,6 +310,7 @@ BEGIN
 		END IF;
 	END IF;
 	PERFORM uidgen.lock_for_owner();
+	begins := segments_confirmed AND NOT EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.segments_confirmed);
 	UPDATE uidgen.registry_layout AS r SET
 			max_lead = coalesce(change_registry.max_lead, r.max_lead),
 			clock_slack = coalesce(change_registry.clock_slack, r.clock_slack),
@@ -322,10 +324,10 @@ BEGIN
 				HINT = 'Only a shared registry has what this changes.';
 	END IF;
 	-- What followed before need not follow for ever; who follows now is known.
-	IF segments_confirmed OR confirming_standbys = 0 THEN
+	IF confirming_standbys = 0 OR begins THEN
 		UPDATE uidgen.registry_layout AS r SET
-				standbys = ARRAY(SELECT DISTINCT s.name FROM uidgen.registry_standbys() AS s),
-				standbys_reign = uidgen.reign_name(uidgen.present_history());
+				standbys = ARRAY(SELECT s.name FROM uidgen.registry_standbys() AS s),
+				standbys_reign = uidgen.present_history();
 		PERFORM uidgen.check_written(FOUND);
 	END IF;
 END

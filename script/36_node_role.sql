@@ -84,16 +84,17 @@ DECLARE
 BEGIN
 	IF (SELECT r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolreplication
 				OR pg_has_role(r.oid, p.proowner, 'MEMBER') OR pg_has_role(r.oid, d.datdba, 'MEMBER')
+				OR EXISTS (SELECT FROM pg_namespace AS n WHERE pg_has_role(r.oid, n.nspowner, 'MEMBER'))
 			FROM pg_roles AS r, pg_proc AS p, pg_database AS d
 			WHERE r.oid = node AND p.oid = 'uidgen.node_functions()'::regprocedure AND d.datname = current_database()) THEN
 		RAISE EXCEPTION 'role % may do more than a node', node
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'It has SUPERUSER, CREATEROLE, CREATEDB or REPLICATION, or the rights of the owner of the registry or of its database.',
+				DETAIL = 'It has SUPERUSER, CREATEROLE, CREATEDB or REPLICATION, or the rights of the owner of the registry, of its database, or of a schema in it.',
 				HINT = 'Make a role for each node with CREATE ROLE, without any of these.';
 	END IF;
 	FOR spare IN
 		SELECT pg_has_role(s.owner, 'USAGE') AS revocable, string_agg(s.what, ' and ') AS what, string_agg(s.statement, '; ') AS statements
-			FROM uidgen.spare_rights() AS s WHERE s.grantee <> 0 AND pg_has_role(node, s.grantee, 'USAGE')
+			FROM uidgen.spare_rights() AS s WHERE s.grantee <> 0 AND pg_has_role(node, s.grantee, 'MEMBER')
 			GROUP BY 1 ORDER BY 1 DESC
 	LOOP
 		IF spare.revocable THEN
@@ -155,7 +156,7 @@ BEGIN
 	IF others IS NOT NULL THEN
 		RAISE NOTICE 'roles of nodes have the right to connect to other databases of this server'
 			USING DETAIL = format('They are: %s. There they may do what PUBLIC may, such as to fill the same disk.', others),
-				HINT = format('Have pg_hba.conf let them into database "%s" alone, or run: REVOKE CONNECT ON DATABASE %s FROM PUBLIC;', current_database(), others);
+				HINT = format('Have pg_hba.conf let them into database %I alone, or run: REVOKE CONNECT ON DATABASE %s FROM PUBLIC;', current_database(), others);
 	END IF;
 END
 $$;

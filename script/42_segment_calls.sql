@@ -86,7 +86,7 @@ BEGIN
 		ELSE format('The log has to be replayed up to %s by %s. It has been by: %s.', awaited,
 			CASE WHEN l.confirming_standbys IS NOT NULL THEN format('so many standbys: %s', l.confirming_standbys)
 				ELSE 'all standbys that follow' || CASE WHEN l.standbys = '{}' THEN ''
-					ELSE format(', and by those that followed before%s: %s', CASE WHEN l.standbys_reign = uidgen.reign_name(uidgen.present_history()) THEN '' ELSE ', but for this server' END,
+					ELSE format(', and by those that followed before, but for this server: %s',
 						(SELECT string_agg(format('"%s"', k.name), ', ' ORDER BY k.name) FROM unnest(l.standbys) AS k (name))) END END,
 			coalesce(have, 'none')) END;
 END
@@ -282,7 +282,7 @@ BEGIN
 		END IF;
 	END IF;
 	IF call.confirmed THEN
-		PERFORM uidgen.note_standbys(begins_reign => s.unconfirmed IS NULL AND before.unconfirmed IS NOT NULL);
+		PERFORM uidgen.note_standbys(confirmed => s.unconfirmed IS NULL AND before.unconfirmed IS NOT NULL);
 	END IF;
 	IF s.unconfirmed IS NOT NULL THEN
 		IF s.unconfirmed IS DISTINCT FROM before.unconfirmed OR call.went_back OR verdict = 'lost' THEN

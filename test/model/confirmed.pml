@@ -11,8 +11,8 @@
  *	- a segment: the last number that was given, the history in which it was, and whether the history is not
  *	  confirmed so far.  The first call in another history leaves out the gap and gives nothing; a later
  *	  one gives a number if enough standbys have that.  What is enough: NEEDED standbys; or, if that is 0, all
- *	  that follow and all that have followed, as far as calls have noted that in this history; where none has,
- *	  those of the former one, but for one, which is the leader itself.
+ *	  that follow and all that have followed, as far as calls have noted that; where they were noted in a former
+ *	  history, but for one, which is the leader itself.  Once they have confirmed, the names begin anew.
  *
  * What is assumed: a failover loses at most GAP numbers of the last history that the new leader knows; and where NEEDED
  * is 0, each standby was noted by a call before it takes over, and what was noted last is known to all that follow.
@@ -100,18 +100,19 @@ inline look()
 	k = 0
 }
 
-inline note()
+inline note(begins)
 {
 	if
-	:: R.noted_in == history -> R.known = R.known | following
-	:: else -> R.known = following
+	:: begins && R.noted_in != history ->
+		R.known = following;
+		R.noted_in = history
+	:: else -> R.known = R.known | following
 	fi;
-	R.noted_in = history;
 	for (k : 0 .. SERVERS - 1) {
 		if
 		:: following & BIT(k) ->
 			server[k].known = R.known;
-			server[k].noted_in = history
+			server[k].noted_in = R.noted_in
 		:: else
 		fi
 	}
@@ -149,14 +150,10 @@ inline call()
 #endif
 #endif
 				R.unconfirmed = false;
-				note()
-			:: else
+				note(true)
+			:: else -> note(false)
 			fi
-		:: else ->
-			if
-			:: R.noted_in == history -> note()
-			:: else
-			fi
+		:: else -> note(false)
 		fi;
 		if
 		:: !R.unconfirmed ->

@@ -50,7 +50,7 @@ while ($all_draw->())
 }
 is(scalar(finish_numbers($_)), 9_000, 'all calls get a number: ' . $_->{server}->name) foreach @drawings;
 note("steps changed $changes times");
-cmp_ok($changes, '>', 2, 'meanwhile the steps were changed');
+cmp_ok($changes, '>', 0, 'meanwhile the steps were changed');
 one_by_one('orders', 'steps change under load', in_order => 1);
 
 set_steps('orders', 100, 100, 100);

@@ -112,13 +112,13 @@ SKIP:
 	like($new->safe_psql('postgres', $row), qr/^\Q$before\E\n/, 'that of the old cluster is left alone');
 	is($new->safe_psql('postgres', $FETCH), '2001001', 'a segment goes on above all that the old cluster could still give out');
 
-	is($new->safe_psql('fleet', 'SELECT timeline FROM uidgen.registry_identity()'), '2', 'a fleet is told a timeline above that of the old cluster');
+	is($new->safe_psql('fleet', 'SELECT timeline FROM uidgen.registry_identity()'), '1002', 'a fleet is told a timeline above that of the old cluster');
 	my $member = uidgen_node('member', $LAYOUT, "uidgen.registry_timeout = '1s'", "uidgen.window = '500ms'", "uidgen.wait_timeout = '10min'",
 		"uidgen.registry = 'host=" . join(',', map { $_->host } $new, $old) . ' port=' . join(',', map { $_->port } $new, $old) . " dbname=fleet'");
 	$member->start;
 	$member->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 	my $first = $member->safe_psql('postgres', 'SELECT uid_next()');
-	is($member->safe_psql('postgres', 'SELECT timeline FROM uidgen.status'), '2', '... by which a node goes');
+	is($member->safe_psql('postgres', 'SELECT timeline FROM uidgen.status'), '1002', '... by which a node goes');
 	$new->stop('immediate');
 	$old->start;
 	ok( poll_until(sub { $member->psql('postgres', "SET uidgen.wait_timeout = '1s'; SELECT uid_next()");
@@ -127,7 +127,7 @@ SKIP:
 	$old->stop;
 	$new->start;
 	cmp_ok($member->safe_psql('postgres', 'SELECT uid_next()'), '>', $first, '... and goes on with the new one');
-	is($new->safe_psql('fleet', 'SELECT timeline FROM uidgen.registry_identity()'), '2', '... which tells the same timeline as before');
+	is($new->safe_psql('fleet', 'SELECT timeline FROM uidgen.registry_identity()'), '1002', '... which tells the same timeline as before');
 }
 
 done_testing();
