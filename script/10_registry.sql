@@ -192,7 +192,7 @@ COMMENT ON FUNCTION uidgen.refuse_truncate() IS 'trigger: refuses TRUNCATE of th
 -- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.refuse_truncate() FROM PUBLIC;
 
--- What makes the guards of a table, as statements.
+-- What makes the guards of a table, as statements.  40_segments.sql runs them, once all tables are there.
 CREATE FUNCTION uidgen.guard_statements(guarded regclass, OUT name text, OUT function regproc, OUT type smallint, OUT makes text, OUT enables text, OUT remarks text)
 RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -209,19 +209,6 @@ $$;
 COMMENT ON FUNCTION uidgen.guard_statements(regclass) IS 'the guards that a table of the registry has, and the statements that make, enable and explain them';
 -- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION uidgen.guard_statements(regclass) FROM PUBLIC;
-
--- [since 0.4.0]
-DO $$
-DECLARE
-	g record;
-BEGIN
-	FOR g IN SELECT s.* FROM unnest(ARRAY['uidgen.worker_node', 'uidgen.registry_layout']::regclass[]) AS t, uidgen.guard_statements(t) AS s LOOP
-		EXECUTE g.makes;
-		EXECUTE g.enables;
-		EXECUTE g.remarks;
-	END LOOP;
-END
-$$;
 
 -- The owner of a table can take away what keeps its rows: with a statement that is meant for other tables, such as
 -- DISABLE TRIGGER ALL in a loader of fixtures.  So whoever is about to be granted a worker id looks first.
@@ -352,15 +339,18 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.registry_restored() IS 'which base backup the registry''s server was started from; null: none, or its owner cannot see that';
 
-CREATE FUNCTION uidgen.present_history() RETURNS uidgen.history
+-- To look for the label of a backup reads a file.  Calls for grants, of which a fleet makes hundreds a second, do without: each start of
+-- the server counts for them, and the label comes with a start.
+CREATE FUNCTION uidgen.present_history(with_label boolean) RETURNS uidgen.history
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 	-- Who does not know the cluster does not know its timeline, whatever number stands for that.
-	SELECT coalesce(h.system_identifier, 0), CASE WHEN h.system_identifier <> 0 THEN coalesce(h.timeline, 0) ELSE 0 END, h.started, h.database, uidgen.registry_restored()
+	SELECT coalesce(h.system_identifier, 0), CASE WHEN h.system_identifier <> 0 THEN coalesce(h.timeline, 0) ELSE 0 END, h.started, h.database,
+			CASE WHEN with_label THEN uidgen.registry_restored() END
 		FROM uidgen.registry_history() AS h
 $$;
-COMMENT ON FUNCTION uidgen.present_history() IS 'the course of history that the registry''s database is in';
+COMMENT ON FUNCTION uidgen.present_history(boolean) IS 'the course of history that the registry''s database is in';
 
 -- The one answer to whether the registry may have gone back, for grants and for segments:
 --
@@ -423,7 +413,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	present CONSTANT uidgen.history := uidgen.present_history();
+	present CONSTANT uidgen.history := uidgen.present_history(with_label => false);
 	l uidgen.registry_layout;
 	noted uidgen.history;
 	by_all pg_lsn;
@@ -454,13 +444,16 @@ SET search_path = pg_catalog, uidgen, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	present CONSTANT uidgen.history := uidgen.present_history();
+	present uidgen.history;
 	names CONSTANT text[] := ARRAY(SELECT s.name FROM uidgen.registry_standbys() AS s);
 	l uidgen.registry_layout;
-	begins boolean;
+	begins boolean := false;
 BEGIN
 	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
-	begins := confirmed AND uidgen.compare_histories(l.standbys_reign, present) = 'went back';
+	IF confirmed THEN
+		present := uidgen.present_history(with_label => true);
+		begins := uidgen.compare_histories(l.standbys_reign, present) = 'went back';
+	END IF;
 	IF NOT begins AND names <@ l.standbys THEN
 		RETURN;
 	END IF;
@@ -477,7 +470,7 @@ COMMENT ON FUNCTION uidgen.note_standbys(boolean) IS 'writes down which standbys
 -- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	uidgen.registry_restored(),
-	uidgen.present_history(),
+	uidgen.present_history(boolean),
 	uidgen.compare_histories(uidgen.history, uidgen.history),
 	uidgen.told_timeline(uidgen.registry_layout, uidgen.history),
 	uidgen.registry_standbys(),

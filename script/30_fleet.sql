@@ -58,7 +58,7 @@ BEGIN
 			quarantine_until = greatest(r.quarantine_until,
 				uidgen.tick_at(greatest(clock, (SELECT max(n.modified) FROM uidgen.worker_node AS n)), r.unit, r.epoch)
 				+ uidgen.ticks_in(r.max_lead, r.unit) + uidgen.ticks_in(r.clock_slack, r.unit) + 1)
-		FROM uidgen.present_history() AS h
+		FROM uidgen.present_history(with_label => false) AS h
 		RETURNING r.quarantine_until INTO result;
 	PERFORM uidgen.check_written(FOUND);
 	RETURN result;
@@ -191,12 +191,12 @@ BEGIN
 				HINT = CASE WHEN l.layout IS NULL THEN 'Its owner can run SELECT uidgen.share_registry().'
 					ELSE 'Point the setting "uidgen.registry" at a database whose registry is shared.' END;
 	END IF;
-	h := uidgen.present_history();
+	h := uidgen.present_history(with_label => false);
 	system_identifier := h.system_identifier;
 	timeline := uidgen.told_timeline(l, h);
 	-- A restart counts, too: what a snapshot or an unsafe disk has lost is over after a quarantine, which costs
-	-- nodes that run nothing.  So the label of a backup, which comes with a start, need not be remembered here.
-	went_back := uidgen.compare_histories((l.system_identifier, l.timeline, l.started, l.database, h.restored)::uidgen.history, h) <> 'same';
+	-- nodes that run nothing.
+	went_back := uidgen.compare_histories((l.system_identifier, l.timeline, l.started, l.database, NULL)::uidgen.history, h) <> 'same';
 END
 $$;
 COMMENT ON FUNCTION uidgen.begin_node_call(boolean) IS 'what each call of a node goes on with after begin_call(): perhaps a queue, and what the registry knows of itself';
@@ -216,7 +216,7 @@ DECLARE
 	h uidgen.history;
 BEGIN
 	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
-	h := uidgen.present_history();
+	h := uidgen.present_history(with_label => false);
 	registry_id := CASE WHEN l.shared THEN l.registry_id END;
 	system_identifier := h.system_identifier;
 	timeline := uidgen.told_timeline(l, h);

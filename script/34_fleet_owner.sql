@@ -192,7 +192,7 @@ BEGIN
 		 shared, registry_id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until)
 		SELECT true, layout_text, unit, epoch, max_tick, max_datacenter, max_worker, now_time, h.database,
 			true, uidgen.new_token(), max_lead, clock_slack, h.system_identifier, h.timeline, h.started, -1
-		FROM uidgen.present_history() AS h
+		FROM uidgen.present_history(with_label => false) AS h
 		ON CONFLICT (only_one) DO NOTHING;
 	IF NOT FOUND THEN
 		PERFORM uidgen.check_written(EXISTS (SELECT FROM uidgen.registry_layout));
@@ -327,7 +327,7 @@ BEGIN
 	IF confirming_standbys = 0 OR begins THEN
 		UPDATE uidgen.registry_layout AS r SET
 				standbys = ARRAY(SELECT s.name FROM uidgen.registry_standbys() AS s),
-				standbys_reign = uidgen.present_history();
+				standbys_reign = uidgen.present_history(with_label => true);
 		PERFORM uidgen.check_written(FOUND);
 	END IF;
 END
@@ -370,7 +370,7 @@ BEGIN
 			started = h.started,
 			database = h.database,
 			quarantine_until = least(r.quarantine_until, uidgen.tick_at(uidgen.registry_clock(), r.unit, r.epoch))
-		FROM uidgen.present_history() AS h
+		FROM uidgen.present_history(with_label => false) AS h
 		WHERE r.shared;
 	IF NOT FOUND THEN
 		PERFORM uidgen.check_written(NOT EXISTS (SELECT FROM uidgen.registry_layout AS r WHERE r.shared));

@@ -91,12 +91,13 @@ COMMENT ON COLUMN uidgen.segment.unconfirmed IS 'with segments_confirmed, after 
 -- [since 0.4.0]
 GRANT SELECT ON uidgen.segment TO pg_monitor;
 
+-- The guards of the registry's tables, of which this is the last.
 -- [since 0.4.0]
 DO $$
 DECLARE
 	g record;
 BEGIN
-	FOR g IN SELECT s.* FROM uidgen.guard_statements('uidgen.segment') AS s LOOP
+	FOR g IN SELECT s.* FROM unnest(ARRAY['uidgen.worker_node', 'uidgen.registry_layout', 'uidgen.segment']::regclass[]) AS t, uidgen.guard_statements(t) AS s LOOP
 		EXECUTE g.makes;
 		EXECUTE g.enables;
 		EXECUTE g.remarks;
@@ -250,7 +251,7 @@ BEGIN
 				HINT = 'Create the segment there.';
 	END IF;
 
-	h := uidgen.present_history();
+	h := uidgen.present_history(with_label => true);
 	INSERT INTO uidgen.segment AS t
 		(name, last_value, step, min_step, max_step, max_value, failover_gap, version, incarnation,
 		 system_identifier, timeline, database, description, created, modified, reign_floor, started, restored)
@@ -403,7 +404,7 @@ BEGIN
 	-- After a failover the gap is left out by the next fetch.  A smaller one might not cover what
 	-- was lost under the larger one.
 	IF failover_gap < s.failover_gap
-		AND uidgen.compare_histories((s.system_identifier, s.timeline, s.started, s.database, s.restored)::uidgen.history, uidgen.present_history()) = 'went back' THEN
+		AND uidgen.compare_histories((s.system_identifier, s.timeline, s.started, s.database, s.restored)::uidgen.history, uidgen.present_history(with_label => true)) = 'went back' THEN
 		RAISE EXCEPTION 'the failover_gap of segment "%" cannot be lowered now', name
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'The registry has failed over or was restored, and the next fetch leaves the gap out.',
@@ -443,7 +444,7 @@ BEGIN
 	-- Where it is stopped, the owner has looked at what was lost, so no gap is left out besides.
 	IF s.stopped IS NOT NULL THEN
 		SELECT h.system_identifier, h.timeline, h.database, h.started, h.restored
-			INTO STRICT s.system_identifier, s.timeline, s.database, s.started, s.restored FROM uidgen.present_history() AS h;
+			INTO STRICT s.system_identifier, s.timeline, s.database, s.started, s.restored FROM uidgen.present_history(with_label => true) AS h;
 	END IF;
 	UPDATE uidgen.segment AS t SET
 			last_value = s.last_value,

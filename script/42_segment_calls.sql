@@ -50,7 +50,7 @@ BEGIN
 	IF l.shared IS NOT TRUE AND s.failover_gap > 0 THEN
 		PERFORM set_config('synchronous_commit', 'local', true);
 	END IF;
-	h := uidgen.present_history();
+	h := uidgen.present_history(with_label => true);
 	since := uidgen.compare_histories((s.system_identifier, s.timeline, s.started, s.database, s.restored)::uidgen.history, h);
 	registry_id := CASE WHEN l.shared THEN l.registry_id END;
 	system_identifier := h.system_identifier;
@@ -139,7 +139,7 @@ BEGIN
 	END IF;
 	hint := uidgen.creating_hint();
 	SELECT r.* INTO l FROM uidgen.registry_layout AS r;
-	h := uidgen.present_history();
+	h := uidgen.present_history(with_label => false);
 	registry_id := CASE WHEN l.shared THEN l.registry_id END;
 	system_identifier := h.system_identifier;
 	timeline := uidgen.told_timeline(l, h);
