@@ -119,11 +119,14 @@ forget_grants(void)
 	LWLockRelease(&uidgen_memory->lock);
 }
 
-/* Go by the settings as they are, if they are good. */
+/*
+ * Go by the settings as they are, if they are good.  What a former keeper has learnt stays where the layout is the
+ * same: a node that forgot which worker id an answer may have been about would take another one.
+ */
 static void
 go_by_settings(void)
 {
-	static UidgenPinned former;
+	UidgenPinned former = uidgen_memory->pinned;
 	const UidgenPinned *judged = uidgen_judged();
 	bool		good = !judged->bad_setting[0];
 
@@ -137,7 +140,6 @@ go_by_settings(void)
 		}
 		if (!unpinned || former.max_segments != judged->max_segments)
 			make_slots();
-		former = *judged;
 	}
 	unpinned = true;
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);

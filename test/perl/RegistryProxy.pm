@@ -6,7 +6,8 @@
 #	$proxy->await('cut node_renew granted');
 #	$proxy->set();
 #
-# Faults are of calls of the registry's functions whose names match the second argument (else of all):
+# Faults are of calls of the registry's functions whose names match the second argument (else of all), and of no more than the third
+# one says (else of any number):
 #
 #	cut		the call is made, and the connection closed before the answer
 #	swallow	the call is made, and its answer never comes
@@ -69,10 +70,10 @@ sub port
 # From now on, calls meet this fault; without arguments, none.
 sub set
 {
-	my ($self, $fault, $what) = @_;
+	my ($self, $fault, $what, $times) = @_;
 	my $new = "$self->{fault_file}.new";
 	unlink $new;
-	append_to_file($new, join(' ', $fault // '', $what // '') . "\n");
+	append_to_file($new, join(' ', $fault // '', $what // '', $times // 'any', ++$self->{sets}) . "\n");
 	rename($new, $self->{fault_file}) or die "could not rename $new: $!";
 	$self->{seen} = -s $self->{events};
 	return;
@@ -98,8 +99,17 @@ sub _fault
 {
 	my ($self) = @_;
 	my $text = -e $self->{fault_file} ? slurp_file($self->{fault_file}) : '';
-	my ($fault, $what) = $text =~ /^(\S*) ?(.*)$/m;
-	return ($fault // '', $what // '');
+	my ($fault, $what, $times, $number) = $text =~ /^(\S*) (\S*) (\S+) (\d+)$/m;
+	return ($fault // '', $what // '', $times // 'any', $number // 0);
+}
+
+# Does this call meet the fault, or have as many met it as are to?
+sub _meets
+{
+	my ($self, $function) = @_;
+	my ($fault, $what, $times, $number) = $self->_fault;
+	return '' if $fault !~ /^(?:cut|swallow|late)$/ || $function !~ /$what/;
+	return $times eq 'any' || $self->{met}{$number}++ < $times ? $fault : '';
 }
 
 sub _note
@@ -202,9 +212,9 @@ sub _from_client
 		_close($connection, $lasts ? 'client' : ('client', 'server'));
 		return;
 	}
-	my ($fault, $what) = $self->_fault;
 	my ($function) = $data =~ /uidgen\.(node_\w+)/;
-	if ($function && $fault =~ /^(?:cut|swallow|late)$/ && $function =~ /$what/)
+	my $fault = $function ? $self->_meets($function) : '';
+	if ($fault)
 	{
 		@$connection{qw(fault function answer)} = ($fault, $function, '');
 		if ($fault eq 'late')

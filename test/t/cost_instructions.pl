@@ -37,7 +37,7 @@ if (($ENV{CHECK_MODE} // '') =~ /sanitize|valgrind/)
 my $library = "$ENV{TESTDIR}/uidgen-plain.so";
 $library = '$libdir/uidgen' unless -e $library;
 my $module = build_module('bench/fmgr_bench');
-my $node = uidgen_node('main', 'autovacuum = off');
+my $node = uidgen_node('main', 'autovacuum = off', "uidgen.wait_timeout = '60s'");
 $node->append_conf('postgresql.conf', "shared_preload_libraries = '$library'");
 
 # Only what bench_calls() does is counted, in each process by itself.

@@ -74,6 +74,7 @@ sub draws
 # How far readers that go on by id are behind, in whole seconds.
 sub lag
 {
+	query('SELECT uid_horizon()');	# where the library is not preloaded, nobody may have begun yet
 	return query('SELECT round(extract(epoch FROM horizon_lag)) FROM uidgen.status');
 }
 
