@@ -6,8 +6,8 @@
 #	$proxy->await('cut node_renew granted');
 #	$proxy->set();
 #
-# Faults are of calls of the registry's functions whose names match the second argument (else of all), and of no more than the third
-# one says (else of any number):
+# Faults are of calls of the registry's functions whose names match the second argument (else of all), and of no more calls of each
+# than the third one says (else of any number):
 #
 #	cut		the call is made, and the connection closed before the answer
 #	swallow	the call is made, and its answer never comes
@@ -109,7 +109,7 @@ sub _meets
 	my ($self, $function) = @_;
 	my ($fault, $what, $times, $number) = $self->_fault;
 	return '' if $fault !~ /^(?:cut|swallow|late)$/ || $function !~ /$what/;
-	return $times eq 'any' || $self->{met}{$number}++ < $times ? $fault : '';
+	return $times eq 'any' || $self->{met}{"$number $function"}++ < $times ? $fault : '';
 }
 
 sub _note
