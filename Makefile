@@ -3,7 +3,6 @@ MODULE_big = uidgen
 OBJS = \
 	src/core/attempt.o \
 	src/core/fleetclock.o \
-	src/core/guess.o \
 	src/core/layout.o \
 	src/core/lease.o \
 	src/core/node.o \
@@ -21,7 +20,6 @@ OBJS = \
 	src/functions/drop.o \
 	src/functions/explain.o \
 	src/functions/forms.o \
-	src/functions/guess.o \
 	src/functions/horizon.o \
 	src/functions/layouts.o \
 	src/functions/next.o \
@@ -87,7 +85,7 @@ EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstw
 SCRIPT_HEAD = 00_psql 02_schema 04_library
 SCRIPT_PARTS = 10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 36_node_role 40_segments 42_segment_calls \
 	44_backfill_registry 48_registry_status 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 63_statements 64_partitions 66_adopt \
-	80_status 82_layout_used 84_guess 86_backfill 90_end
+	80_status 82_layout_used 86_backfill 90_end
 # A registry for a server on which no extension can be installed.
 REGISTRY_HEAD = 02_schema
 REGISTRY_PARTS = 10_registry 30_fleet 32_fleet_calls 34_fleet_owner 36_node_role 40_segments 42_segment_calls 44_backfill_registry 48_registry_status
@@ -104,7 +102,7 @@ override PG_CFLAGS += -fvisibility=hidden
 # As in PostgreSQL's own extensions, sql/ and expected/ are the tests of pg_regress; the other suites are in test/.
 # Those of installcheck change nothing of a server that its users have.  numbers, which makes segments in the registry, is
 # for private servers; and before PostgreSQL 17, without preload, some can run that need no keeper.
-REGRESS = install catalog layout decode guess ranges drop_partitions adopt forms scramble errors generate copy registry fleet segments writes leave
+REGRESS = install catalog layout decode explain ranges drop_partitions adopt forms scramble errors generate copy registry fleet segments writes leave
 UNLOADED_REGRESS = unloaded layout decode forms scramble fleet segments
 PRIVATE_REGRESS = $(patsubst leave,numbers leave,$(REGRESS))
 REGRESS_OPTS = --inputdir=$(srcdir)
@@ -119,7 +117,7 @@ ALL_TESTS = test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl te
 PROVE_TESTS ?= $(LONGEST_TESTS) $(filter-out $(LONGEST_TESTS) $(ALL_TESTS),$(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl))))
 # Three at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 3
-UNIT_TESTS = test/unit/test_attempt test/unit/test_fleetclock test/unit/test_forms test/unit/test_guess test/unit/test_horizon test/unit/test_horizon_threads test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
+UNIT_TESTS = test/unit/test_attempt test/unit/test_fleetclock test/unit/test_forms test/unit/test_horizon test/unit/test_horizon_threads test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_reading test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang

@@ -6,8 +6,9 @@
  * For browsers, Node (18 and later) and bundlers; it needs nothing else and reaches for
  * nothing.  Ids are BigInt, as PostgreSQL's bigint has them: an id whose highest bit is set
  * is negative.  It does what the extension's functions do, with the same layouts and
- * results; the suite "decoder" compares both.  docs/build/decoder.pl copies this file into
- * docs/decoder.html, and brings the presets here from the extension's sources.
+ * results; the suite "decoder" compares both.  It guesses besides, which the extension does
+ * not.  docs/build/decoder.pl copies this file into docs/decoder.html, and brings the
+ * presets here from the extension's sources.
  *
  * Times are microseconds since 1970, as BigInt, and text of ISO 8601.
  *
@@ -56,42 +57,74 @@
 // ---- Presets ----
 
 /**
- * The layouts that have a name.  What a guess goes by: how rare such ids are, in bits, the
- * fields whose values are `spread` over their whole room, and those that are never 0 (w
- * worker, s sequence).
+ * The layouts that have a name.
  *
- * @type {{name: string, layout: string, note: string, rarity: number, spread: string, positive: string}[]}
+ * @type {{name: string, layout: string, note: string}[]}
  */
 export const presets = [
 	// presets begins
-	{ name: 'default', layout: 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01', note: "uidgen's default: 1024 workers, 4096 ids a millisecond each, until 2094", rarity: 3, spread: 'w', positive: '' },
-	{ name: 'js53', layout: 'time:31:1s worker:8 sequence:14 epoch:2025-01-01', note: "uidgen's layout of seconds, fit for JavaScript numbers: ids stay below 2^53; 256 workers, 16384 ids a second each, until 2093", rarity: 3, spread: 'w', positive: '' },
-	{ name: 'js53ms', layout: 'time:41:1ms worker:3 sequence:9 epoch:2025-01-01', note: "uidgen's layout of milliseconds, fit for JavaScript numbers: ids stay below 2^53; 8 workers, 512 ids a millisecond each, until 2094", rarity: 3, spread: 'w', positive: '' },
-	{ name: 'seconds', layout: 'time:32:1s worker:14 sequence:17 epoch:2025-01-01', note: "uidgen's layout of seconds: 16384 workers, 131072 ids a second each, until 2161", rarity: 5, spread: 'w', positive: '' },
-	{ name: 'twitter', layout: 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'Twitter Snowflake', rarity: 0, spread: '', positive: '' },
-	{ name: 'snowflake', layout: 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'another name of twitter', rarity: 0, spread: '', positive: '' },
-	{ name: 'baidu', layout: 'time:28:1s worker:22 sequence:13 epoch:2016-05-19T16:00:00Z', note: "Baidu UidGenerator's defaults; used up since 2024-11-20: give a new epoch to generate with it", rarity: 3, spread: '', positive: '' },
-	{ name: 'leaf', layout: 'time:41:1ms worker:10 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'Meituan Leaf, snowflake mode', rarity: 4, spread: '', positive: '' },
-	{ name: 'mybatis-plus', layout: 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'MyBatis-Plus Sequence (ASSIGN_ID)', rarity: 0, spread: '', positive: '' },
-	{ name: 'discord', layout: 'time:42:1ms worker:5 tag:5 sequence:12 epoch:2015-01-01', note: 'Discord, for decoding; its process is the tag', rarity: 0, spread: '', positive: '' },
-	{ name: 'instagram', layout: 'time:41:1ms worker:13 sequence:10 epoch:2011-08-24T21:07:01.721Z', note: 'Instagram, for decoding; its shard is the worker', rarity: 2, spread: 'ws', positive: '' },
-	{ name: 'sonyflake', layout: 'time:39:10ms sequence:8 worker:16 epoch:2014-09-01', note: 'Sonyflake version 1', rarity: 2, spread: 'w', positive: '' },
-	{ name: 'sonyflake-v2', layout: 'time:39:10ms sequence:8 worker:16 epoch:2025-01-01', note: 'Sonyflake version 2 with its defaults', rarity: 3, spread: 'w', positive: '' },
-	{ name: 'mastodon', layout: 'time:48:1ms sequence:16 epoch:1970-01-01', note: 'Mastodon, for decoding; its lowest bits are a hash plus a counter', rarity: 2, spread: 's', positive: '' },
-	{ name: 'tsid', layout: 'time:42:1ms worker:10 sequence:12 epoch:2020-01-01', note: 'TSID with 10 bits of node, for decoding', rarity: 1, spread: 'ws', positive: '' },
-	{ name: 'cosid', layout: 'time:41:1ms worker:10 sequence:12 epoch:2019-12-24T16:00:00Z', note: 'CosId, milliseconds', rarity: 5, spread: '', positive: '' },
-	{ name: 'cosid-s', layout: 'time:31:1s worker:10 sequence:22 epoch:2019-12-24T16:00:00Z', note: 'CosId, seconds', rarity: 7, spread: '', positive: '' },
-	{ name: 'cosid-js', layout: 'time:41:1ms worker:3 sequence:9 epoch:2019-12-24T16:00:00Z', note: 'CosId safe for JavaScript, milliseconds', rarity: 6, spread: '', positive: '' },
-	{ name: 'cosid-js-s', layout: 'time:31:1s worker:3 sequence:19 epoch:2019-12-24T16:00:00Z', note: 'CosId safe for JavaScript, seconds', rarity: 7, spread: '', positive: '' },
-	{ name: 'seata', layout: 'worker:10 time:41:1ms sequence:12 epoch:2020-05-02T16:00:00Z', note: 'Seata since its worker moved to the front, for decoding', rarity: 3, spread: 'ws', positive: '' },
-	{ name: 'seata-2020', layout: 'time:41:1ms worker:10 sequence:12 epoch:2020-05-02T16:00:00Z', note: 'Seata before its worker moved to the front', rarity: 4, spread: 'w', positive: '' },
-	{ name: 'yitter', layout: 'time:51:1ms worker:6 sequence:6 epoch:2020-02-19T18:20:02Z', note: 'Yitter IdGenerator with its defaults and its Java epoch', rarity: 3, spread: '', positive: '' },
-	{ name: 'pgedge', layout: 'time:41:1ms worker:10 sequence:12 epoch:2023-01-01', note: 'pgEdge snowflake', rarity: 4, spread: '', positive: 'w' },
-	{ name: 'pgedge-2023', layout: 'time:41:1ms sequence:12 worker:10 epoch:2023-01-01', note: "pgEdge snowflake's first releases", rarity: 5, spread: '', positive: 'w' },
-	{ name: 'cockroachdb', layout: 'time:48:10us worker:15 epoch:2015-01-01', note: 'CockroachDB unique_rowid(), for decoding; node ids of up to 15 bits, which its exclusive or leaves as they are', rarity: 2, spread: '', positive: 'w' },
-	{ name: 'timeshard', layout: 'time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z', note: 'BDR 2 timeshard, for decoding', rarity: 6, spread: 's', positive: '' },
+	{ name: 'default', layout: 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01', note: "uidgen's default: 1024 workers, 4096 ids a millisecond each, until 2094" },
+	{ name: 'js53', layout: 'time:31:1s worker:8 sequence:14 epoch:2025-01-01', note: "uidgen's layout of seconds, fit for JavaScript numbers: ids stay below 2^53; 256 workers, 16384 ids a second each, until 2093" },
+	{ name: 'js53ms', layout: 'time:41:1ms worker:3 sequence:9 epoch:2025-01-01', note: "uidgen's layout of milliseconds, fit for JavaScript numbers: ids stay below 2^53; 8 workers, 512 ids a millisecond each, until 2094" },
+	{ name: 'seconds', layout: 'time:32:1s worker:14 sequence:17 epoch:2025-01-01', note: "uidgen's layout of seconds: 16384 workers, 131072 ids a second each, until 2161" },
+	{ name: 'twitter', layout: 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'Twitter Snowflake' },
+	{ name: 'snowflake', layout: 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'another name of twitter' },
+	{ name: 'baidu', layout: 'time:28:1s worker:22 sequence:13 epoch:2016-05-19T16:00:00Z', note: "Baidu UidGenerator's defaults; used up since 2024-11-20: give a new epoch to generate with it" },
+	{ name: 'leaf', layout: 'time:41:1ms worker:10 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'Meituan Leaf, snowflake mode' },
+	{ name: 'mybatis-plus', layout: 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z', note: 'MyBatis-Plus Sequence (ASSIGN_ID)' },
+	{ name: 'discord', layout: 'time:42:1ms worker:5 tag:5 sequence:12 epoch:2015-01-01', note: 'Discord, for decoding; its process is the tag' },
+	{ name: 'instagram', layout: 'time:41:1ms worker:13 sequence:10 epoch:2011-08-24T21:07:01.721Z', note: 'Instagram, for decoding; its shard is the worker' },
+	{ name: 'sonyflake', layout: 'time:39:10ms sequence:8 worker:16 epoch:2014-09-01', note: 'Sonyflake version 1' },
+	{ name: 'sonyflake-v2', layout: 'time:39:10ms sequence:8 worker:16 epoch:2025-01-01', note: 'Sonyflake version 2 with its defaults' },
+	{ name: 'mastodon', layout: 'time:48:1ms sequence:16 epoch:1970-01-01', note: 'Mastodon, for decoding; its lowest bits are a hash plus a counter' },
+	{ name: 'tsid', layout: 'time:42:1ms worker:10 sequence:12 epoch:2020-01-01', note: 'TSID with 10 bits of node, for decoding' },
+	{ name: 'cosid', layout: 'time:41:1ms worker:10 sequence:12 epoch:2019-12-24T16:00:00Z', note: 'CosId, milliseconds' },
+	{ name: 'cosid-s', layout: 'time:31:1s worker:10 sequence:22 epoch:2019-12-24T16:00:00Z', note: 'CosId, seconds' },
+	{ name: 'cosid-js', layout: 'time:41:1ms worker:3 sequence:9 epoch:2019-12-24T16:00:00Z', note: 'CosId safe for JavaScript, milliseconds' },
+	{ name: 'cosid-js-s', layout: 'time:31:1s worker:3 sequence:19 epoch:2019-12-24T16:00:00Z', note: 'CosId safe for JavaScript, seconds' },
+	{ name: 'seata', layout: 'worker:10 time:41:1ms sequence:12 epoch:2020-05-02T16:00:00Z', note: 'Seata since its worker moved to the front, for decoding' },
+	{ name: 'seata-2020', layout: 'time:41:1ms worker:10 sequence:12 epoch:2020-05-02T16:00:00Z', note: 'Seata before its worker moved to the front' },
+	{ name: 'yitter', layout: 'time:51:1ms worker:6 sequence:6 epoch:2020-02-19T18:20:02Z', note: 'Yitter IdGenerator with its defaults and its Java epoch' },
+	{ name: 'pgedge', layout: 'time:41:1ms worker:10 sequence:12 epoch:2023-01-01', note: 'pgEdge snowflake' },
+	{ name: 'pgedge-2023', layout: 'time:41:1ms sequence:12 worker:10 epoch:2023-01-01', note: "pgEdge snowflake's first releases" },
+	{ name: 'cockroachdb', layout: 'time:48:10us worker:15 epoch:2015-01-01', note: 'CockroachDB unique_rowid(), for decoding; node ids of up to 15 bits, which its exclusive or leaves as they are' },
+	{ name: 'timeshard', layout: 'time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z', note: 'BDR 2 timeshard, for decoding' },
 	// presets ends
 ];
+
+/**
+ * What the ids of a preset are like, for guesses: how rarely one meets them, in bits; the
+ * fields whose values are `spread` over their whole room; and the `positive` ones, which are
+ * never 0.  Of presets that are equal the first one is here.
+ *
+ * @type {Record<string, {rarity: number, spread: FieldName[], positive: FieldName[]}>}
+ */
+export const habits = {
+	'default': { rarity: 3, spread: ['worker'], positive: [] },
+	'js53': { rarity: 3, spread: ['worker'], positive: [] },
+	'js53ms': { rarity: 3, spread: ['worker'], positive: [] },
+	'seconds': { rarity: 5, spread: ['worker'], positive: [] },
+	'twitter': { rarity: 0, spread: [], positive: [] },
+	'baidu': { rarity: 3, spread: [], positive: [] },
+	'leaf': { rarity: 4, spread: [], positive: [] },
+	'discord': { rarity: 0, spread: [], positive: [] },
+	'instagram': { rarity: 2, spread: ['worker', 'sequence'], positive: [] },
+	'sonyflake': { rarity: 2, spread: ['worker'], positive: [] },
+	'sonyflake-v2': { rarity: 3, spread: ['worker'], positive: [] },
+	'mastodon': { rarity: 2, spread: ['sequence'], positive: [] },
+	'tsid': { rarity: 1, spread: ['worker', 'sequence'], positive: [] },
+	'cosid': { rarity: 5, spread: [], positive: [] },
+	'cosid-s': { rarity: 7, spread: [], positive: [] },
+	'cosid-js': { rarity: 6, spread: [], positive: [] },
+	'cosid-js-s': { rarity: 7, spread: [], positive: [] },
+	'seata': { rarity: 3, spread: ['worker', 'sequence'], positive: [] },
+	'seata-2020': { rarity: 4, spread: ['worker'], positive: [] },
+	'yitter': { rarity: 3, spread: [], positive: [] },
+	'pgedge': { rarity: 4, spread: [], positive: ['worker'] },
+	'pgedge-2023': { rarity: 5, spread: [], positive: ['worker'] },
+	'cockroachdb': { rarity: 2, spread: [], positive: ['worker'] },
+	'timeshard': { rarity: 6, spread: ['sequence'], positive: [] },
+};
 
 // ---- Times ----
 
@@ -527,13 +560,32 @@ export function read(text) {
 
 // ---- Guesses ----
 
-/** Ids that hold a time are hardly older. */
+/*
+ * Layouts differ in epoch and widths, and nothing in an id says which it has: of the 26
+ * presets, 15 are possible for a usual id.  So a guess puts them in order.  It asks how
+ * many bits it would take to say the id to somebody who knows the layout, and takes the
+ * layout with the fewest:
+ *
+ *	rarity		how rarely one meets ids of this system (habits)
+ *	time		the length of the number of ticks from `since`, or the epoch if that is
+ *				later, to `until`; and one bit for each four years before `until`, since
+ *				most ids that people ask about are young
+ *	fields		a field whose values are spread over its room takes all of its bits.
+ *				Others are mostly small: 1 for a zero; else the length of the value, and
+ *				how many bits it takes to say that length.  In some systems a field is
+ *				never 0: what has a 0 there is none of theirs
+ *
+ * The figures are nobody's measurement but a stated opinion; how good it is says
+ * docs/decoding.md.
+ */
+
+/** The first of these ids were made in 2010, by Twitter. */
 const SINCE = /** @type {bigint} */ (parseTime('2010-01-01'));
 
-/** The further back a time is, the fewer ids are of it: half as many for each of these. */
+/** For each of these that a time lies back, ids of it are half as many. */
 const AGE = 4n * 365n * DAY;
 
-/** In bits: a text is seldom of a form that comes later in the order of forms. */
+/** A text has other readings than the first one; each takes so many bits more than the one before. */
 const OTHER_READING = 8;
 
 function max(a, b) {
@@ -554,8 +606,8 @@ function presetCandidates() {
 		if (equal)
 			equal.also.push(preset.name);
 		else
-			candidates.set(text, { name: preset.name, also: [], text, rarity: preset.rarity, spread: preset.spread,
-				positive: preset.positive, own: false, what: /^[^,;:]*/.exec(preset.note)[0] });
+			// The name of the system: how the note begins.
+			candidates.set(text, { name: preset.name, also: [], text, ...habits[preset.name], own: false, what: /^[^,;:]*/.exec(preset.note)[0] });
 	}
 	return candidates;
 }
@@ -567,8 +619,8 @@ function allCandidates(layouts) {
 		const { text } = parseLayout(layout);
 		const preset = rest.get(text);
 		rest.delete(text);
-		return preset ? { ...preset, positive: '', own: true, what: 'a layout of yours' } :
-			{ name: text, also: [], text, rarity: 0, spread: '', positive: '', own: true, what: 'a layout of yours' };
+		// The caller's own workers may be 0.
+		return { name: text, also: [], text, rarity: 0, spread: [], ...preset, positive: [], own: true, what: 'a layout of yours' };
 	});
 	return [...own.filter((c, i) => own.findIndex((d) => d.text === c.text) === i), ...rest.values()];
 }
@@ -580,11 +632,12 @@ function costOfField(bits, value, spread) {
 
 /**
  * How many bits it takes to say these ids, if their layout is known: the fewer, the likelier
- * is the layout.  See src/core/guess.h.  Null: one of them is none of the layout, or of
- * another time.
+ * is the layout.  Null: one of them is none of the layout, or of another time; `exact` is
+ * the time that the text itself holds, which has milliseconds.
  */
 function costOf(ids, candidate, since, until, exact) {
 	const layout = parseLayout(candidate.text);
+	// A number whose time is within a day of the epoch is more likely none of these ids.
 	const earliest = candidate.own ? max(since ?? layout.epoch, layout.epoch) : max(since ?? SINCE, layout.epoch + DAY);
 	const room = earliest > until ? 0 : bitLength((until - earliest) / layout.unit);
 	let cost = candidate.rarity + room;
@@ -600,9 +653,9 @@ function costOf(ids, candidate, since, until, exact) {
 		for (const { name, bits, value } of values) {
 			if (name === 'time' || name === 'zero')
 				continue;
-			if (value === 0n && candidate.positive.includes(name[0]))
+			if (value === 0n && candidate.positive.includes(name))
 				return null;
-			cost += costOfField(bits, value, candidate.spread.includes(name[0]));
+			cost += costOfField(bits, value, candidate.spread.includes(name));
 		}
 	}
 	return cost;
@@ -610,7 +663,7 @@ function costOf(ids, candidate, since, until, exact) {
 
 /** What speaks for a layout, in words. */
 function reasons(id, candidate, form) {
-	const of = fieldValues(id, candidate.text).filter((f) => f.name !== 'time' && f.name !== 'zero' && !candidate.spread.includes(f.name[0]));
+	const of = fieldValues(id, candidate.text).filter((f) => f.name !== 'time' && f.name !== 'zero' && !candidate.spread.includes(f.name));
 	return [candidate.what,
 		...(form === 'decimal' ? [] : [`read as ${form}`]),
 		...(form === 'uuid' ? ['its time is that of the uuid'] : []),

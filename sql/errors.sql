@@ -67,8 +67,7 @@ BEGIN
 	FOR f IN
 		SELECT p.proname, p.prosrc, p.probin, p.proretset,
 			(SELECT string_agg(t::regtype::text, ', ' ORDER BY n) FROM unnest(p.proargtypes) WITH ORDINALITY AS a (t, n)) AS inputs,
-			(SELECT string_agg(CASE WHEN t = 'text'::regtype THEN quote_literal(CASE p.proname WHEN 'rank_layouts' THEN '1' ELSE 'default' END)
-					WHEN t IN ('timestamptz'::regtype, 'text[]'::regtype) THEN 'NULL' WHEN n = 1 THEN '1' ELSE '0' END, ', ' ORDER BY n)
+			(SELECT string_agg(CASE WHEN t = 'text'::regtype THEN quote_literal('default') WHEN n = 1 THEN '1' ELSE '0' END, ', ' ORDER BY n)
 				FROM unnest(p.proargtypes) WITH ORDINALITY AS a (t, n)) AS arguments,
 			(SELECT array_agg(t::regtype::text ORDER BY n)
 				FROM unnest(p.proallargtypes, p.proargmodes) WITH ORDINALITY AS a (t, m, n) WHERE m = 'o') AS outputs

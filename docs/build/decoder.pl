@@ -30,24 +30,27 @@ sub replaced
 	return $text;
 }
 
-# One line of JavaScript for each preset of the extension.
+# One line of JavaScript for each preset of the extension.  By what guesses go is in the module alone.
 sub presets
 {
+	my ($module) = @_;
 	my ($table) = slurp('src/core/layout.c') =~ /^const UidgenPreset uidgen_presets\[\] = \{\n(.*?)^\};/ms;
 	my ($default) = slurp('src/core/layout.h') =~ /^#define UIDGEN_LAYOUT_DEFAULT (".*")$/m;
 	$table =~ s/\bUIDGEN_LAYOUT_DEFAULT\b/$default/;
 	my @lines;
-	while ($table =~ /\{"([^"]+)", ("[^"]+"),\s*("[^"]+"), \{(\d+), ([^,]+), ([^}]+)\}\}/g)
+	my %named;
+	while ($table =~ /\{"([^"]+)", ("[^"]+"),\s*("[^"]+")\}/g)
 	{
-		my ($name, $layout, $note, $rarity, @sets) = ($1, $2, $3, $4, $5, $6);
-		my ($spread, $positive) = map { join '', map { lc substr($_, 0, 1) } /[A-Z]+/g } @sets;
-		push @lines, "\t{ name: '$name', layout: $layout, note: $note, rarity: $rarity, spread: '$spread', positive: '$positive' },\n";
+		my ($name, $layout, $note) = ($1, $2, $3);
+		push @lines, "\t{ name: '$name', layout: $layout, note: $note },\n";
+		die "docs/uidgen.mjs has no habits of the preset $name\n" unless $named{$layout}++ || $module =~ /^\t'$name': \{ rarity: /m;
 	}
 	die "src/core/layout.c has presets that are not understood\n" if @lines != (() = $table =~ /\{"/g);
 	return join '', map { s/"([^"']*)"/'$1'/gr } @lines;
 }
 
-my $module = replaced(slurp('docs/uidgen.mjs'), 'presets', presets());
+my $module = slurp('docs/uidgen.mjs');
+$module = replaced($module, 'presets', presets($module));
 # In the page it is a part of the page's own module.
 my $built_in = $module =~ s/^export //gmr;
 my %made = (

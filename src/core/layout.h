@@ -73,25 +73,11 @@ typedef struct UidgenLayout
 								 * UTC */
 } UidgenLayout;
 
-/*
- * What the ids of a system are like, for guesses (guess.h).  The fields are sets, with a bit
- * for each.
- */
-typedef struct UidgenHabits
-{
-	int			rarity;			/* how seldom one meets them, in bits; 0 is
-								 * the least rare */
-	unsigned	spread;			/* fields whose values are all over their
-								 * room; others are mostly small */
-	unsigned	positive;		/* fields that are never 0 */
-} UidgenHabits;
-
 typedef struct UidgenPreset
 {
 	const char *name;
 	const char *layout;
 	const char *note;
-	UidgenHabits habits;
 } UidgenPreset;
 
 /* The layouts that have a name; the last entry's name is NULL.  A preset's

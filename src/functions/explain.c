@@ -11,7 +11,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "core/guess.h"
 #include "core/reading.h"
 #include "core/textform.h"
 #include "core/uuidform.h"
@@ -29,6 +28,9 @@ SQL_FUNCTION(uidgen_explain_text);
 #define LABEL 10
 #define BITS 64
 #define DAY (24 * SECS_PER_HOUR * USECS_PER_SEC)
+
+/* The first of these ids were made in 2010, by Twitter; microseconds since 1970. */
+#define FIRST_IDS INT64CONST(1262304000000000)
 
 /* A line with a label, or one that goes on below. */
 static void
@@ -135,10 +137,11 @@ put_distance(StringInfo out, const UidgenLayout *layout, TimestampTz timestamp)
 	int64		since_epoch = timestamp + POSTGRES_EPOCH_UNIX - layout->epoch;
 	const char *question = "";
 
-	if (timestamp > GetCurrentStatementStartTimestamp() + UIDGEN_GUESS_AHEAD ||
-		timestamp + POSTGRES_EPOCH_UNIX < UIDGEN_GUESS_SINCE)
-		question = ": is this the layout? uid_guess() lists others";
-	else if (since_epoch < UIDGEN_GUESS_AFTER_EPOCH)
+	/* The clocks of others may be ahead of ours. */
+	if (timestamp > GetCurrentStatementStartTimestamp() + DAY ||
+		timestamp + POSTGRES_EPOCH_UNIX < FIRST_IDS)
+		question = ": is this the layout? docs/decoder.html lists others";
+	else if (since_epoch < DAY)
 		question = ", hardly after the epoch: is it such an id?";
 	put_line(out, "", psprintf("%s%s", distance_of(timestamp), question));
 }

@@ -8,7 +8,6 @@
 
 #include "access/htup_details.h"
 #include "common/int.h"
-#include "compat.h"
 #include "funcapi.h"
 #include "mb/pg_wchar.h"
 #include "memory/server.h"

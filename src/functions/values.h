@@ -60,7 +60,7 @@ extern const char *uidgen_field_meaning(UidgenField field);
 
 /* The hint of errors about an id that a layout cannot read. */
 #define UIDGEN_OTHER_LAYOUT_HINT \
-	"It may be an id of another layout: uid_guess() lists which, and functions that decode ids take one as an argument."
+	"It may be an id of another layout: the page docs/decoder.html lists which, and functions that decode ids take one as an argument."
 
 /* Where a time lies, seen from the ticks of a layout. */
 typedef enum UidgenTimePlace

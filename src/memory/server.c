@@ -33,29 +33,23 @@ uidgen_server_ms(UidgenTick ticks)
 }
 
 const UidgenLayout *
-uidgen_find_layout(void)
-{
-	UidgenAttachment attachment = uidgen_look();
-
-	return attachment == UIDGEN_ATTACHED ? &uidgen_layout :
-		attachment == UIDGEN_UNATTACHED ? uidgen_layout_of_settings() : NULL;
-}
-
-const UidgenLayout *
 uidgen_server_layout(void)
 {
+	UidgenAttachment attachment;
 	const UidgenLayout *layout;
 
 	if (likely(uidgen_attached))
 		return &uidgen_layout;
-	layout = uidgen_find_layout();
-	if (layout)
-		return layout;
-	uidgen_report_attachment(uidgen_look());
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("this session does not know the server's layout"),
-			 errdetail("The setting \"uidgen.layout\" was given to this database, role or connection, where it does not count, and hides the server's."),
-			 errhint("Take it away with ALTER DATABASE or ALTER ROLE ... RESET; draw an id first; or give the layout as an argument.")));
-	return NULL;
+	attachment = uidgen_look();
+	if (attachment == UIDGEN_ATTACHED)
+		return &uidgen_layout;
+	uidgen_report_attachment(attachment);
+	layout = uidgen_layout_of_settings();
+	if (!layout)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("this session does not know the server's layout"),
+				 errdetail("The setting \"uidgen.layout\" was given to this database, role or connection, where it does not count, and hides the server's."),
+				 errhint("Take it away with ALTER DATABASE or ALTER ROLE ... RESET; draw an id first; or give the layout as an argument.")));
+	return layout;
 }

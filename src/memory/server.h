@@ -19,9 +19,6 @@
  */
 extern const UidgenLayout *uidgen_server_layout(void);
 
-/* The same; NULL in place of an error. */
-extern const UidgenLayout *uidgen_find_layout(void);
-
 /* The tick of a time since 1970 UTC: at least 0, and at most the
  * layout's last tick. */
 extern UidgenTick uidgen_server_tick(UidgenMicroseconds time);

@@ -2,7 +2,7 @@
 // the first five.  Prints the table of docs/decoding.md.  The ids are random, and the same in each run.
 //
 //	node test/decoder/ranks.mjs [IDS-OF-EACH-PRESET]
-import { guess, layoutInfo, make, parseLayout, parseTime, presets } from '../../docs/uidgen.mjs';
+import { guess, habits, layoutInfo, make, parseLayout, parseTime, presets } from '../../docs/uidgen.mjs';
 
 const EACH = Number(process.argv[2] ?? 200);
 const NOW = parseTime('2026-11-24');
@@ -19,14 +19,14 @@ function random(n) {
 
 /** From the field's smallest value to the largest, or below a number. */
 function upTo(most, field, preset) {
-	const least = preset.positive.includes(field.name[0]) ? 1n : 0n;
+	const least = habits[preset.name].positive.includes(field.name) ? 1n : 0n;
 	return least + random((most < field.maximum ? most : field.maximum) + 1n - least);
 }
 
 /** Fields at random over their whole room. */
 const anything = (field, preset) => upTo(field.maximum, field, preset);
 /** As quiet systems have them, but where the system spreads them. */
-const quiet = (field, preset) => preset.spread.includes(field.name[0]) ? anything(field, preset) :
+const quiet = (field, preset) => habits[preset.name].spread.includes(field.name) ? anything(field, preset) :
 	field.name === 'sequence' ? random(5n) > 0n ? 0n : upTo(3n, field, preset) : upTo(15n, field, preset);
 
 function ranks(preset, values, month) {

@@ -8,11 +8,20 @@ export function rows(name) {
 	return readFileSync(`${process.env.VECTORS}/${name}.tsv`, 'utf8').split('\n').slice(0, -1).map((line) => line.split('\t').map(unescape));
 }
 
+/** The lines of a file that is kept, but for its comments, as lists of texts. */
+const kept = (name) => readFileSync(new URL(name, import.meta.url), 'utf8').split('\n').filter((line) => /^[^#]/.test(line)).map((line) => line.split('\t'));
+
 /** Published ids: those whose fields are known. */
 export function knownIds() {
 	const number = (text) => text === '' ? null : Number(text);
-	return readFileSync(new URL('../unit/known-ids.tsv', import.meta.url), 'utf8').split('\n').filter((line) => /^\d/.test(line)).map((line) => {
-		const [id, layout, timestamp, datacenter, worker, tag, sequence, tolerance] = line.split('\t');
-		return { id, layout, timestamp, datacenter: number(datacenter), worker: number(worker), tag: number(tag), sequence: number(sequence), tolerance: Number(tolerance) };
-	});
+	return kept('../unit/known-ids.tsv').map(([id, layout, timestamp, datacenter, worker, tag, sequence, tolerance]) =>
+		({ id, layout, timestamp, datacenter: number(datacenter), worker: number(worker), tag: number(tag), sequence: number(sequence), tolerance: Number(tolerance) }));
+}
+
+/** Recorded guesses. */
+export function knownGuesses() {
+	const ends = { '': null, '-infinity': -(2n ** 63n), infinity: 2n ** 63n - 1n };
+	const time = (text) => text in ends ? ends[text] : text;
+	return kept('known-guesses.tsv').map(([given, since, until, layouts]) =>
+		({ given: /^-?\d+n$/.test(given) ? BigInt(given.slice(0, -1)) : given, since: time(since), until: time(until), layouts }));
 }

@@ -53,8 +53,7 @@ my %tests = (
 	'src/core/supply.c' => 'unit:supply',
 	'src/core/textform.c' => 'unit:forms regress:forms',
 	'src/core/uuidform.c' => 'unit:forms regress:forms',
-	'src/core/reading.c' => 'unit:guess',
-	'src/core/guess.c' => 'unit:guess',
+	'src/core/reading.c' => 'unit:reading',
 	'src/core/lease.c' => "unit:lease unit:attempt $takes test/t/ids_true_time.pl test/t/clock_steps.pl",
 	'src/core/fleetclock.c' => 'unit:fleetclock unit:node',
 	'src/core/node.c' => 'unit:node unit:attempt test/t/random_fleets.pl',
@@ -84,7 +83,7 @@ my %tests = (
 	'src/keeper/local_registry.c' => "$takes test/t/keeper_faulty_link.pl test/t/registry_worker_ids.pl test/t/clock_recovery.pl",
 	'src/link/link_local.c' => "$takes test/t/operator_status.pl test/t/keeper_hostile_database.pl test/t/keeper_trouble.pl test/t/upgrade_uidgen.pl",
 	map({ $_ => 'regress:registry,fleet,segments isolation test/t/life_restart.pl test/t/registry_worker_ids.pl' } @parts));
-my @order = (qw(src/core/textform.c src/core/uuidform.c src/core/reading.c src/core/guess.c src/core/ticket.h src/core/ticket.c src/core/segment.h src/core/segment.c src/core/supply.c src/core/lease.c src/core/fleetclock.c src/core/node.c src/core/publish.c src/core/attempt.c), @parts, qw(src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/fleet_registry.c src/keeper/keeping.c src/keeper/grants.c src/keeper/fetch.c src/memory/demand.c src/memory/segment_slots.c src/ids/numbers.c src/ids/waiting.c src/core/horizon.h src/memory/holders.c src/ids/holding.c src/ids/horizon.c src/ids/layout_used.c src/ids/generator.c src/functions/scramble.c));
+my @order = (qw(src/core/textform.c src/core/uuidform.c src/core/reading.c src/core/ticket.h src/core/ticket.c src/core/segment.h src/core/segment.c src/core/supply.c src/core/lease.c src/core/fleetclock.c src/core/node.c src/core/publish.c src/core/attempt.c), @parts, qw(src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/fleet_registry.c src/keeper/keeping.c src/keeper/grants.c src/keeper/fetch.c src/memory/demand.c src/memory/segment_slots.c src/ids/numbers.c src/ids/waiting.c src/core/horizon.h src/memory/holders.c src/ids/holding.c src/ids/horizon.c src/ids/layout_used.c src/ids/generator.c src/functions/scramble.c));
 
 # What ./check would not compile either, as far as it shows in what the program does.
 my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized implicit-fallthrough);
@@ -371,7 +370,7 @@ my $installed = '';		# which mutant is
 # The sources that a unit test is linked with, where that is not the one of its name.
 # test_horizon.c, test_segment.c and test_ticket.c have ticket.c and segment.c in them.
 my @attempt = qw(attempt publish node lease fleetclock ticket);
-my %linked = (forms => [qw(textform uuidform)], guess => [qw(guess reading layout textform uuidform)], node => [qw(node lease fleetclock)], attempt => \@attempt, horizon => [], segment => [], ticket => []);
+my %linked = (forms => [qw(textform uuidform)], node => [qw(node lease fleetclock)], reading => [qw(reading textform uuidform)], attempt => \@attempt, horizon => [], segment => [], ticket => []);
 
 # Runs one; returns what was wrong with it, '' if all is well, and undef if the mutant
 # does not compile.

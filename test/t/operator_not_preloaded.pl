@@ -57,7 +57,6 @@ is($node->safe_psql('postgres', "SELECT uid_between(1541815603606036480, '2022-0
 	't', 'uid_between() does');
 is($node->safe_psql('postgres', "SELECT count(*) FROM uid_layout('twitter')"), '4', 'uid_layout() does');
 is($node->safe_psql('postgres', "SELECT workers FROM uid_layout_info('twitter')"), '1024', 'uid_layout_info() does');
-is($node->safe_psql('postgres', "SELECT worker FROM uid_guess(1541815603606036480, until => '2026-11-25') WHERE layout = 'twitter'"), '26', 'uid_guess() does without a layout');
 like($node->safe_psql('postgres', "SELECT uid_explain('1541815603606036480', 'twitter')"), qr/^worker +16-12 +26 /m, 'uid_explain() does');
 is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM uidgen.presets'), 't', 'the presets are listed');
 

@@ -1,15 +1,13 @@
 /*
- * test_guess.c
- *	  Proves src/core/reading.c and guess.c without a server, under the sanitizers.
+ * test_reading.c
+ *	  Proves src/core/reading.c without a server, under the sanitizers.
  *
  * What is expected comes from elsewhere than the code under test: ids and ULIDs that others
- * published, the texts of textform.c, which has a test of its own, and costs that were added
- * up by hand from the rules in guess.h.  Each text lies in a heap block of its own size,
- * without a terminating zero, so that a step outside is seen.
+ * published, and the texts of textform.c, which has a test of its own.  Each text lies in a
+ * heap block of its own size, without a terminating zero, so that a step outside is seen.
  *
  * Output is TAP.  Build and run: make unitcheck
  */
-#include "core/guess.h"
 #include "core/reading.h"
 #include "core/textform.h"
 
@@ -18,9 +16,6 @@
 #include "tap.h"
 
 #define ROUNDS 30000
-#define DAY (86400 * INT64_C(1000000))
-#define YEAR_2010 INT64_C(1262304000000000)
-#define YEAR_2026 INT64_C(1767225600000000)
 
 static uint64_t
 random_number(void)
@@ -32,8 +27,6 @@ random_number(void)
 	state ^= state << 17;
 	return state * UINT64_C(0x2545F4914F6CDD1D);
 }
-
-/* ---- readings ---- */
 
 static UidgenReading readings[UIDGEN_READINGS_MAX];
 static UidgenComplaint complaint;
@@ -263,119 +256,6 @@ test_bytes(void)
 	is_int(incomplete, 0, "what is no id has a message, a detail and a hint");
 }
 
-/* ---- guesses ---- */
-
-static UidgenLayout
-layout_of(const char *text)
-{
-	UidgenLayout layout;
-	UidgenComplaint error;
-
-	if (!uidgen_layout_parse(text, &layout, &error))
-	{
-		printf("Bail out! %s: %s\n", text, error.detail);
-		exit(1);
-	}
-	return layout;
-}
-
-static int64_t
-cost_of(const char *text, unsigned spread, int64_t id, int64_t since, int64_t until)
-{
-	UidgenLayout layout = layout_of(text);
-	UidgenHabits habits = {.spread = spread};
-	UidgenMicroseconds time;
-
-	return uidgen_guess_cost(&layout, &habits, id, since, until, &time);
-}
-
-static void
-test_costs(void)
-{
-	static const char ticks[] = "time:20:1s worker:8 tag:4 sequence:12 epoch:2026-01-01";
-	UidgenLayout layout = layout_of(ticks);
-	UidgenHabits habits = {.rarity = 0};
-	UidgenMicroseconds time;
-	const int64_t since = YEAR_2026;
-	const int64_t until = YEAR_2026 + 1000 * INT64_C(1000000);	/* 1000 ticks: 10 bits */
-	const int64_t half = INT64_C(500) << 24;
-
-	is_int(cost_of(ticks, 0, half, since, until), 10 + 1 + 1 + 1, "time, and fields that are zero");
-	is_int(cost_of(ticks, 0, half | 1, since, until), 10 + 1 + 1 + 4 + 1, "sequence 1: its length, of 12, and itself");
-	is_int(cost_of(ticks, 0, half | 4095, since, until), 10 + 1 + 1 + 4 + 12, "sequence 4095");
-	is_int(cost_of(ticks, 0, half | 5 << 16, since, until), 10 + 3 + 3 + 1 + 1, "worker 5: its length, of 8, and itself");
-	is_int(cost_of(ticks, 1U << UIDGEN_WORKER, half | 5 << 16, since, until), 10 + 8 + 1 + 1, "workers that are spread");
-	is_int(cost_of(ticks, 1U << UIDGEN_WORKER, half, since, until), 10 + 8 + 1 + 1, "... also where it is 0");
-	is_int(cost_of(ticks, 0, half, since, until - INT64_C(1000000) * 490), 9 + 3, "less time, fewer bits");
-	is_int(cost_of(ticks, 0, half, since - 12 * 365 * DAY, since + 1460 * DAY + INT64_C(500000000)), 29 + 1 + 3, "a time of four years before");
-	is_int(cost_of("time:20:10ms zero:3 worker:8 epoch:2026-01-01", 0, INT64_C(50000) << 11, since, until), 17 + 1, "a zero says nothing");
-
-	is_int(cost_of("worker:8 time:20:1s epoch:2026-01-01", 0, INT64_C(5) << 20 | 500, since, until), 10 + 3 + 3, "a field above the time");
-	is_int(cost_of("zero:1 time:20:1s datacenter:4 worker:8 tag:4 sequence:12 epoch:2026-01-01", 0, INT64_C(500) << 28, since, until), 10 + 4, "all fields that there are");
-
-	is_int(uidgen_guess_cost(&layout, &habits, half, since, until, &time), 13, "the time is told");
-	is_int(time, YEAR_2026 + 500 * INT64_C(1000000), "... as the beginning of its tick");
-	is_int(cost_of(ticks, 0, half, time, until), 12, "since the very time");
-	ok(cost_of(ticks, 0, half, time + 1, until) < 0, "since a microsecond later");
-	is_int(cost_of(ticks, 0, half, since, time), 12, "until the very time");
-	ok(cost_of(ticks, 0, half, since, time - 1) < 0, "until a microsecond earlier");
-	ok(cost_of(ticks, 0, half | INT64_C(1) << 44, since, until) < 0, "a bit that is of no field");
-	ok(cost_of(ticks, 0, -1, since, until) < 0, "a negative id of 44 bits");
-	ok(cost_of("time:63:3600s epoch:2026-01-01", 0, INT64_MAX, since, INT64_MAX) < 0, "a time beyond 64 bits");
-	ok(cost_of("time:63:1us epoch:0001-01-01", 0, INT64_MAX, INT64_MIN, INT64_MAX) > 0, "all the time that there is");
-
-	habits.rarity = 7;
-	is_int(uidgen_guess_cost(&layout, &habits, half, since, until, &time), 13 + 7, "rare ones take more");
-	habits.positive = 1U << UIDGEN_TAG;
-	ok(uidgen_guess_cost(&layout, &habits, half, since, until, &time) < 0, "a field that is never 0");
-	is_int(uidgen_guess_cost(&layout, &habits, half | 1 << 12, since, until, &time), 10 + 1 + 3 + 1 + 7, "... and 1");
-
-	ok(uidgen_guess_small(12, 0) && uidgen_guess_small(12, 127) && !uidgen_guess_small(12, 128), "small values of 12 bits");
-	ok(uidgen_guess_small(5, 1) && !uidgen_guess_small(5, 2) && !uidgen_guess_small(1, 0), "and of 5 and of 1");
-}
-
-/* Whatever a preset's fields hold, its ids are possible, and told in a number of bits that makes sense. */
-static void
-test_presets(void)
-{
-	int			bad = 0;
-
-	for (const UidgenPreset *preset = uidgen_presets; preset->name; preset++)
-	{
-		UidgenLayout layout = layout_of(preset->layout);
-
-		for (int round = 0; round < 100; round++)
-		{
-			int64_t		earliest = layout.epoch > YEAR_2010 ? layout.epoch : YEAR_2010;
-			uint64_t	tick;
-			uint64_t	id = 0;
-			int64_t		cost;
-			UidgenMicroseconds time;
-
-			if (!uidgen_layout_tick(&layout, earliest + (int64_t) (random_number() % (uint64_t) (300 * DAY)), &tick))
-				exit(1);
-			for (int i = 0; i < layout.nfields; i++)
-			{
-				UidgenField field = layout.order[i];
-
-				if (field != UIDGEN_TIME && field != UIDGEN_ZERO)
-					id |= uidgen_layout_put(&layout, field, (random_number() & uidgen_layout_maximum(&layout, field)) | (preset->habits.positive >> field & 1));
-			}
-			id |= uidgen_layout_put(&layout, UIDGEN_TIME, tick);
-			cost = uidgen_guess_cost(&layout, &preset->habits, (int64_t) id, earliest, YEAR_2026 + 400 * DAY, &time);
-
-			/*
-			 * At most: 64 bits, the rarity, the age, and for each field with
-			 * the length of its length.
-			 */
-			bad += cost < 1 || cost > 64 + 7 + 6 + 4 * 5;
-		}
-	}
-	is_int(bad, 0, "every preset tells its own ids, in no absurd number of bits");
-	for (const UidgenPreset *preset = uidgen_presets; preset->name; preset++)
-		ok(preset->habits.rarity >= 0 && preset->habits.rarity <= 7 && strcspn(preset->note, ",;:") > 3, "%s has a rarity and a name", preset->name);
-}
-
 int
 main(void)
 {
@@ -387,7 +267,5 @@ main(void)
 	test_other_uuids();
 	test_round_trips();
 	test_bytes();
-	test_costs();
-	test_presets();
 	return done_testing();
 }
