@@ -52,6 +52,7 @@ OBJS = \
 	src/link/link.o \
 	src/link/link_local.o \
 	src/link/link_remote.o \
+	src/link/making.o \
 	src/memory/attachment.o \
 	src/memory/catalog.o \
 	src/memory/counts.o \
@@ -77,22 +78,26 @@ LIBPQ_OBJS = \
 	src/remote/plaintext.o
 PGFILEDESC = "uidgen - unique, time-ordered 64-bit ids"
 
-EXTENSION = uidgen
+EXTENSION = uidgen uidgen_registry uidgen_tools
 # Not VERSION, which is PostgreSQL's in PGXS.
 EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstword $(MAKEFILE_LIST)))uidgen.control)
 # The scripts are made of the parts in script/, in this order.  Those that update begin like the others,
 # change what their version needs, and then replace what the other parts have.
-SCRIPT_HEAD = 00_psql 02_schema 04_library
-SCRIPT_PARTS = 10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 36_node_role 40_segments 42_segment_calls \
-	44_backfill_registry 48_registry_status 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 63_statements 64_partitions 66_adopt \
-	80_status 82_layout_used 86_backfill 90_end
-# A registry for a server on which no extension can be installed.
-REGISTRY_HEAD = 02_schema
-REGISTRY_PARTS = 10_registry 30_fleet 32_fleet_calls 34_fleet_owner 36_node_role 40_segments 42_segment_calls 44_backfill_registry 48_registry_status
+UIDGEN_HEAD = 00_psql 02_schema 04_library
+UIDGEN_PARTS = 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 63_for_tools \
+	80_status 82_layout_used 86_backfill 90_privileges 95_end
+REGISTRY_HEAD = 00_psql 02_schema
+REGISTRY_PARTS = 10_registry $(LOCAL_PART) 30_fleet 32_fleet_calls 33_layouts 34_fleet_owner 36_node_role 40_segments 42_segment_calls 44_backfill_registry 48_registry_status \
+	90_privileges
+# The same without the extension, for a server on which none can be installed, has no local registry.
+LOCAL_PART = 20_local
+PLAIN_HEAD = 02_schema
+PLAIN_PARTS = $(filter-out $(LOCAL_PART),$(REGISTRY_PARTS))
+TOOLS_HEAD = 00_psql 02_schema
+TOOLS_PARTS = 10_statements 20_partitions 30_adopt 90_end
 UPDATES_FROM =
-REGISTRY_UPDATES_FROM =
-DATA_built = script/uidgen--$(EXTVERSION).sql $(UPDATES_FROM:%=script/uidgen--%--$(EXTVERSION).sql) \
-	script/uidgen-registry--$(EXTVERSION).sql $(REGISTRY_UPDATES_FROM:%=script/uidgen-registry--%--$(EXTVERSION).sql)
+script = script/$(1)--$(2)$(EXTVERSION).sql
+DATA_built = $(foreach kind,uidgen uidgen_registry uidgen_tools uidgen-registry,$(call script,$(kind)) $(foreach old,$(UPDATES_FROM),$(call script,$(kind),$(old)--)))
 PG_CPPFLAGS = -I$(srcdir)/src -DUIDGEN_VERSION='"$(EXTVERSION)"'
 # Only what the server looks up is seen from outside, so that calls inside are
 # direct.  PostgreSQL 16 and later do that by themselves.
@@ -131,25 +136,34 @@ include $(PGXS)
 $(OBJS) $(OBJS:.o=.bc) $(LIBPQ_OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) $(srcdir)/uidgen.control
 $(shell mkdir -p $(sort $(dir $(OBJS) $(LIBPQ_OBJS))) script test/unit test/fuzz)
 
-# $(call parts,NAMES): their files.  $(call changes,OLD,NAMES): those of that version's changes which there are.
-parts = $(1:%=$(srcdir)/script/%.sql)
-changes = $(wildcard $(2:%=$(srcdir)/script/update/$(1)/%.sql))
-updating = $(AWK) -v old=$(1) -f '$(srcdir)/script/update.awk' $(call parts,$(2))
+# $(call parts,FOLDER,NAMES): their files.  $(call changes,FOLDER,OLD,NAMES): those of that version's changes which there are.
+parts = $(2:%=$(srcdir)/script/$(1)/%.sql)
+changes = $(wildcard $(3:%=$(srcdir)/script/$(1)/update/$(2)/%.sql))
+# $(call creating,FOLDER,HEAD,PARTS) and $(call updating,FOLDER,HEAD,PARTS,OLD): commands that write a script.
+replacing = $(AWK) -v old=$(3) -f '$(srcdir)/script/update.awk' $(call parts,$(1),$(2))
+creating = cat $(call parts,$(1),$(2) $(3))
+updating = $(call replacing,$(1),$(2),$(4)); cat /dev/null $(call changes,$(1),$(4),before); $(call replacing,$(1),$(3),$(4)); \
+	cat /dev/null $(call changes,$(1),$(4),after)
 IN_VERSION = sed -e '/^-- \[since /d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
-REGISTRY_BEGINS = echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'
-SCRIPT_SOURCES = $(wildcard $(srcdir)/script/[0-9]*.sql $(srcdir)/script/update/*/*.sql) $(srcdir)/script/update.awk $(srcdir)/uidgen.control
-$(DATA_built): $(SCRIPT_SOURCES)
+PLAIN_BEGINS = echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'
+$(DATA_built): $(wildcard $(srcdir)/script/*/*.sql $(srcdir)/script/*/update/*/*.sql) $(srcdir)/script/update.awk $(srcdir)/uidgen.control
 
-script/uidgen--$(EXTVERSION).sql:
-	cat $(call parts,$(SCRIPT_HEAD) $(SCRIPT_PARTS)) | $(IN_VERSION) >$@
-$(UPDATES_FROM:%=script/uidgen--%--$(EXTVERSION).sql): script/uidgen--%--$(EXTVERSION).sql:
-	{ $(call updating,$*,$(SCRIPT_HEAD)); cat /dev/null $(call changes,$*,before); $(call updating,$*,$(SCRIPT_PARTS)); \
-	  cat /dev/null $(call changes,$*,after_registry after); } | $(IN_VERSION) >$@
-script/uidgen-registry--$(EXTVERSION).sql:
-	{ $(REGISTRY_BEGINS); cat $(call parts,$(REGISTRY_HEAD) $(REGISTRY_PARTS)); echo 'COMMIT;'; } | $(IN_VERSION) >$@
-$(REGISTRY_UPDATES_FROM:%=script/uidgen-registry--%--$(EXTVERSION).sql): script/uidgen-registry--%--$(EXTVERSION).sql:
-	{ $(REGISTRY_BEGINS); $(call updating,$*,$(REGISTRY_HEAD)); cat /dev/null $(call changes,$*,before); \
-	  $(call updating,$*,$(REGISTRY_PARTS)); cat /dev/null $(call changes,$*,after_registry); echo 'COMMIT;'; } | $(IN_VERSION) >$@
+$(call script,uidgen):
+	$(call creating,uidgen,$(UIDGEN_HEAD),$(UIDGEN_PARTS)) | $(IN_VERSION) >$@
+$(call script,uidgen_registry):
+	$(call creating,registry,$(REGISTRY_HEAD),$(REGISTRY_PARTS)) | $(IN_VERSION) >$@
+$(call script,uidgen_tools):
+	$(call creating,tools,$(TOOLS_HEAD),$(TOOLS_PARTS)) | $(IN_VERSION) >$@
+$(call script,uidgen-registry):
+	{ $(PLAIN_BEGINS); $(call creating,registry,$(PLAIN_HEAD),$(PLAIN_PARTS)); echo 'COMMIT;'; } | $(IN_VERSION) >$@
+$(UPDATES_FROM:%=$(call script,uidgen,%--)): $(call script,uidgen,%--):
+	{ $(call updating,uidgen,$(UIDGEN_HEAD),$(UIDGEN_PARTS),$*); } | $(IN_VERSION) >$@
+$(UPDATES_FROM:%=$(call script,uidgen_registry,%--)): $(call script,uidgen_registry,%--):
+	{ $(call updating,registry,$(REGISTRY_HEAD),$(REGISTRY_PARTS),$*); } | $(IN_VERSION) >$@
+$(UPDATES_FROM:%=$(call script,uidgen_tools,%--)): $(call script,uidgen_tools,%--):
+	{ $(call updating,tools,$(TOOLS_HEAD),$(TOOLS_PARTS),$*); } | $(IN_VERSION) >$@
+$(UPDATES_FROM:%=$(call script,uidgen-registry,%--)): $(call script,uidgen-registry,%--):
+	{ $(PLAIN_BEGINS); $(call updating,registry,$(PLAIN_HEAD),$(PLAIN_PARTS),$*); echo 'COMMIT;'; } | $(IN_VERSION) >$@
 
 # Not one of PGXS's MODULES, which are made of one file each.
 all: $(LIBPQ_MODULE)$(DLSUFFIX)

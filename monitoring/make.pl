@@ -108,8 +108,8 @@ sub exporter_queries
 foreach my $place ('server', 'registry')
 {
 	write_file("postgres_exporter.$place.yml", "# $MADE\n# For postgres_exporter: --extend.query-path.\n" . exporter_queries($place, ''));
-	my $database = $place eq 'server' ? 'app' : 'uidgen';
-	write_file("cloudnativepg.$place.yaml", "# $MADE\n# For CloudNativePG: spec.monitoring.customQueriesConfigMap names it.  Put the name of your database into target_databases.\n"
+	my $database = $place eq 'server' ? 'postgres' : 'uidgen';
+	write_file("cloudnativepg.$place.yaml", "# $MADE\n# For CloudNativePG: spec.monitoring.customQueriesConfigMap names it.  In target_databases is a database of the administrator's, not of an application's.\n"
 		  . "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: uidgen-$place-monitoring\n  labels:\n    cnpg.io/reload: \"\"\ndata:\n  custom-queries: |\n"
 		  . block(exporter_queries($place, "  target_databases: [\"$database\"]\n"), ' ' x 4));
 }

@@ -18,7 +18,7 @@ function number(version,    part)
 	waits = 1
 	next
 }
-/^\\echo / { $0 = "\\echo Use \"ALTER EXTENSION uidgen UPDATE\" to load this file. \\quit" }
+/^\\echo / { sub(/CREATE EXTENSION [a-z_]+/, "& UPDATE"); sub(/CREATE/, "ALTER") }
 
 # The statement that follows a mark, and its end.
 waits && /^[A-Z]/ { waits = 0; within = 1; body = /\$\$$/ }

@@ -1,11 +1,12 @@
--- What the extension consists of: comments, labels, privileges, triggers.
+-- What the extensions consist of: comments, labels, privileges, triggers; first uidgen and uidgen_registry.
+CREATE TEMP TABLE looked_at AS SELECT unnest(ARRAY['uidgen', 'uidgen_registry']) AS extension;
 
 -- Some versions count the row types of tables, too.
 CREATE TEMP VIEW member AS
 SELECT classid, objid
 FROM pg_depend LEFT JOIN pg_type AS t ON classid = 'pg_type'::regclass AND t.oid = objid
 WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
-	AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'uidgen')
+	AND refobjid IN (SELECT e.oid FROM pg_extension AS e JOIN looked_at ON extname = extension)
 	AND (t.oid IS NULL OR typrelid = 0 AND typelem = 0);
 
 SELECT d.type, d.identity
@@ -39,7 +40,7 @@ SELECT 'only ' || count(*) || ' objects seen' FROM commented HAVING count(*) < 5
 -- The labels of the functions, and what they return.
 CREATE TEMP VIEW func AS
 SELECT p.*, l.lanname,
-	CASE n.nspname WHEN 'uidgen' THEN 'uidgen.' ELSE '' END || proname AS name,
+	CASE WHEN n.nspname IN ('uidgen', 'uidgen_registry', 'uidgen_tools') THEN n.nspname || '.' ELSE '' END || proname AS name,
 	regexp_replace(pg_get_function_arguments(p.oid), '(^|, )OUT .*', '') AS arguments,
 	pg_get_function_result(p.oid) ||
 	coalesce(': ' || substring(pg_get_function_arguments(p.oid), 'OUT .*'), '') AS result
@@ -66,8 +67,8 @@ WHERE 'layout' = ANY (proargnames[:pronargs]) AND provolatile <> 'i' AND NOT nam
 -- by the caller's search_path, but the guard's.  Those that write have the one that lets them.
 SELECT name, prosecdef, proconfig FROM func
 WHERE prosecdef OR (lanname <> 'c' AND prosqlbody IS NULL
-		AND proconfig IS DISTINCT FROM CASE WHEN prosrc ~ '(INSERT INTO|UPDATE|DELETE FROM) uidgen\.(worker_node|registry_layout|segment)\M'
-			THEN '{"search_path=pg_catalog, uidgen, pg_temp"}' ELSE '{"search_path=pg_catalog, pg_temp"}' END::text[])
+		AND proconfig IS DISTINCT FROM CASE WHEN prosrc ~ '(INSERT INTO|UPDATE|DELETE FROM) uidgen_registry\.(worker_node|registry|segment)\M'
+			THEN '{"search_path=pg_catalog, uidgen_registry, pg_temp"}' ELSE '{"search_path=pg_catalog, pg_temp"}' END::text[])
 ORDER BY name COLLATE "C";
 -- The registry's functions learn the time, and what tells one run of the database from
 -- another, from two of them.
@@ -102,7 +103,7 @@ FROM granted GROUP BY 1, 2, 3
 ORDER BY grantee COLLATE "C", privilege COLLATE "C", object COLLATE "C";
 
 -- Nothing is dumped but CREATE EXTENSION, and of which layouts the ids are: a copy must not get our grants.
-SELECT extconfig::regclass[], extcondition FROM pg_extension WHERE extname = 'uidgen';
+SELECT extname, extconfig::regclass[], extcondition FROM pg_extension WHERE extname LIKE 'uidgen%' ORDER BY 1;
 
 -- What arrives by replication is dropped (R: replica mode only), TRUNCATE is
 -- refused where it begins (O: not in replica mode).
@@ -129,6 +130,36 @@ SELECT relname, relpersistence, relrowsecurity
 FROM pg_class
 WHERE (('pg_class'::regclass)::oid, oid) IN (SELECT classid, objid FROM member) AND relkind = 'r'
 ORDER BY relname;
+
+-- uidgen_tools: no table, nothing in C, and nothing that runs with its owner's rights.
+UPDATE looked_at SET extension = 'uidgen_tools';
+SELECT d.type, d.identity
+FROM member, pg_identify_object(classid, objid, 0) AS d
+WHERE d.type <> 'function';
+SELECT pg_describe_object(classid, objid, 0) AS uncommented
+FROM member LEFT JOIN pg_description AS t ON t.classoid = classid AND t.objoid = objid AND t.objsubid = 0
+WHERE description IS NULL OR description ~ '^\s*$';
+\pset format unaligned
+SELECT name || '(' || arguments || ')' AS function, result, lanname AS language,
+	CASE provolatile WHEN 'v' THEN 'volatile' WHEN 's' THEN 'stable' ELSE 'immutable' END AS volatility,
+	CASE WHEN proisstrict THEN 'strict' ELSE '-' END AS strict,
+	'parallel ' || CASE proparallel WHEN 's' THEN 'safe' WHEN 'r' THEN 'restricted' ELSE 'unsafe' END AS parallel
+FROM func
+ORDER BY name COLLATE "C", pronargs, arguments COLLATE "C";
+\pset format aligned
+SELECT name, prosecdef, lanname = 'c' AS c, proconfig FROM func
+WHERE prosecdef OR lanname = 'c' OR (prosqlbody IS NULL AND proconfig IS DISTINCT FROM '{"search_path=pg_catalog, pg_temp"}'::text[])
+ORDER BY name COLLATE "C";
+SELECT count(DISTINCT proowner) FROM func;
+-- Everybody may do these, and nobody else than the owner more.
+SELECT pg_describe_object(classid, objid, 0) AS granted FROM member
+	LEFT JOIN pg_proc AS p ON classid = 'pg_proc'::regclass AND p.oid = objid
+	LEFT JOIN pg_namespace AS n ON classid = 'pg_namespace'::regclass AND n.oid = objid
+WHERE ARRAY(SELECT a.privilege_type FROM aclexplode(coalesce(proacl, acldefault('f', proowner), nspacl, acldefault('n', nspowner))) AS a WHERE a.grantee <> a.grantor OR a.grantee = 0)
+	<> ARRAY[CASE WHEN n.oid IS NULL THEN 'EXECUTE' ELSE 'USAGE' END];
+-- It is dumped as CREATE EXTENSION, after uidgen.
+SELECT extconfig, (SELECT string_agg(pg_describe_object(refclassid, refobjid, 0), ', ' ORDER BY refclassid) FROM pg_depend WHERE classid = 'pg_extension'::regclass AND objid = e.oid) AS needs
+FROM pg_extension AS e WHERE extname = 'uidgen_tools';
 
 -- The settings, and who may change them; those that are pinned: as it should be, also where the library
 -- is not preloaded.

@@ -80,6 +80,15 @@ INSERT INTO own VALUES (DEFAULT);
 SELECT count(*) BETWEEN 22 AND 24 AS dropped FROM uid_drop_partitions('own', date_trunc('hour', now()) - interval '1 hour', true);
 SELECT count(*) BETWEEN 3 AND 5 AS remain FROM pg_inherits WHERE inhparent = 'own'::regclass;
 SELECT count(*) > 0 AS dropped FROM uid_drop_partitions('own', now(), true);
+-- Rows from elsewhere, of a layout that nobody has named.
+CREATE TABLE brought (id bigint) PARTITION BY RANGE (id);
+SELECT count(*) FROM uid_partitions('brought', date_trunc('day', now()) - interval '3 days', date_trunc('day', now()), '1 day', true, 'seconds');
+\set VERBOSITY terse
+SELECT count(*) FROM uid_drop_partitions('brought', now(), true);
+\set VERBOSITY default
+\echo :LAST_ERROR_SQLSTATE
+SELECT count(*) FROM uid_drop_partitions('brought', now(), true, 'seconds');
+DROP TABLE brought;
 INSERT INTO own VALUES (DEFAULT);
 SELECT count(*) FROM own;
 DROP TABLE own;

@@ -200,47 +200,48 @@ SELECT uid_next() > 0 AS works;
 RESET uidgen.wait_timeout;
 
 -- The registry does not forget.
-TRUNCATE uidgen.worker_node;
+TRUNCATE uidgen_registry.worker_node;
 \echo :LAST_ERROR_SQLSTATE
-TRUNCATE uidgen.registry_layout;
+TRUNCATE uidgen_registry.registry;
 \echo :LAST_ERROR_SQLSTATE
-TRUNCATE uidgen.registry_layout, uidgen.worker_node CASCADE;
+TRUNCATE uidgen_registry.registry, uidgen_registry.worker_node CASCADE;
 \echo :LAST_ERROR_SQLSTATE
 -- Nobody changes it by hand.
-UPDATE uidgen.worker_node SET granted_until = 0;
+UPDATE uidgen_registry.worker_node SET granted_until = 0;
 \echo :LAST_ERROR_SQLSTATE
-DELETE FROM uidgen.worker_node;
-INSERT INTO uidgen.worker_node SELECT * FROM uidgen.worker_node;
-UPDATE uidgen.registry_layout SET layout = 'x';
-DELETE FROM uidgen.registry_layout;
+DELETE FROM uidgen_registry.worker_node;
+INSERT INTO uidgen_registry.worker_node SELECT * FROM uidgen_registry.worker_node;
+UPDATE uidgen_registry.registry SET layout = 'x';
+DELETE FROM uidgen_registry.registry;
 \echo :LAST_ERROR_SQLSTATE
 -- Rows that come by replication are dropped, and drop nothing.
 BEGIN;
-SET LOCAL search_path = pg_catalog, uidgen, pg_temp;	-- for what is done by hand
-DELETE FROM uidgen.registry_layout;
-INSERT INTO uidgen.registry_layout VALUES (true, 'ours', 1, 0, 100, 0, 0, now(), 1);
-DELETE FROM uidgen.worker_node;
-INSERT INTO uidgen.worker_node (datacenter_id, worker_id, launch_date, created, modified, identity, granted_until, released, launches)
+SET LOCAL search_path = pg_catalog, uidgen_registry, pg_temp;	-- for what is done by hand
+DELETE FROM uidgen_registry.registry;
+INSERT INTO uidgen_registry.registry VALUES (true, 'ours', 1, 0, 100, 0, 0, now(), 1);
+DELETE FROM uidgen_registry.worker_node;
+INSERT INTO uidgen_registry.worker_node (datacenter_id, worker_id, launch_date, created, modified, identity, granted_until, released, launches)
 VALUES (0, 1, now(), now(), now(), 'ours', 10, false, 1);
 SET LOCAL session_replication_role = replica;
-INSERT INTO uidgen.worker_node (datacenter_id, worker_id, launch_date, created, modified, identity, granted_until, released, launches)
+INSERT INTO uidgen_registry.worker_node (datacenter_id, worker_id, launch_date, created, modified, identity, granted_until, released, launches)
 VALUES (0, 2, now(), now(), now(), 'theirs', 5, false, 1);
-UPDATE uidgen.worker_node SET granted_until = 5, identity = 'theirs';
-DELETE FROM uidgen.worker_node;
-UPDATE uidgen.registry_layout SET layout = 'theirs';
-DELETE FROM uidgen.registry_layout;
-INSERT INTO uidgen.registry_layout VALUES (false, 'theirs', 1, 0, 100, 0, 0, now(), 1);
+UPDATE uidgen_registry.worker_node SET granted_until = 5, identity = 'theirs';
+DELETE FROM uidgen_registry.worker_node;
+UPDATE uidgen_registry.registry SET layout = 'theirs';
+DELETE FROM uidgen_registry.registry;
+INSERT INTO uidgen_registry.registry VALUES (false, 'theirs', 1, 0, 100, 0, 0, now(), 1);
 SET LOCAL session_replication_role = origin;
-SELECT worker_id, identity, granted_until FROM uidgen.worker_node;
-SELECT layout FROM uidgen.registry_layout;
+SELECT worker_id, identity, granted_until FROM uidgen_registry.worker_node;
+SELECT layout FROM uidgen_registry.registry;
 ROLLBACK;
 
 -- A worker id that is not there cannot be forgotten; nor any in a transaction that goes on.
-SELECT uidgen.forget_worker(-1, 31);
+SELECT uidgen_registry.forget_worker(-1, 31);
 \echo :LAST_ERROR_SQLSTATE
-SELECT uidgen.forget_worker(NULL, 0);
+SELECT uidgen_registry.forget_worker(NULL, 0);
 \echo :LAST_ERROR_SQLSTATE
 BEGIN;
-SELECT uidgen.forget_worker(-1, 31);
+CREATE TABLE written ();
+SELECT uidgen_registry.forget_worker(-1, 31);
 \echo :LAST_ERROR_SQLSTATE
 ROLLBACK;

@@ -143,7 +143,11 @@ SELECT current_database() AS regression_database, coalesce(current_setting('uidg
 \c -
 SELECT uid_next() AS b \gset
 \c :"registry_database"
+SET client_min_messages = warning;
+BEGIN;
+CREATE EXTENSION IF NOT EXISTS uidgen;
 SELECT uid_next() AS c \gset
+ROLLBACK;
 \c :"regression_database"
 SELECT uid_next() AS d \gset
 SELECT :a < :b AND :b < :c AND :c < :d AS increasing;
@@ -228,6 +232,9 @@ SET client_min_messages = warning;
 DROP ROLE IF EXISTS regress_uidgen_user;
 RESET client_min_messages;
 CREATE ROLE regress_uidgen_user;
+SELECT has_schema_privilege('regress_uidgen_user', 'uidgen_registry', 'USAGE');
+-- Without the schema's, they would not be asked for.
+GRANT USAGE ON SCHEMA uidgen_registry TO regress_uidgen_user;
 SET ROLE regress_uidgen_user;
 SELECT uid_next() > 0 AS works, uid_next(0) > 0 AS tagged, (SELECT count(*) FROM uid_next_batch(5)) AS batch,
 	uid_reserve(5) > 0 AS reserve, uid_timestamp(uid_next()) IS NOT NULL AS time,
@@ -237,19 +244,19 @@ SELECT count(*) > 0 AS presets FROM uidgen.presets;
 SELECT state = 'granted' OR state = 'idle' AS state, worker_id >= 0 AS worker_id, last_error FROM uidgen.status;
 SELECT (SELECT count(*) FROM uid_layout()) > 1 AS layout, (uid_layout_info()).bits BETWEEN 21 AND 63 AS info;
 SELECT uidgen.diagnose();
-SELECT uidgen.acquire_worker_id('me', 'default', 1, 1, 1, 1, 1, 0, -1, -1, 'reuse', true, 0, 1, 1, 1, 'host', 1, 1);
-SELECT uidgen.renew_worker_id(0, 0, 0, 0, 0, 0, 0);
-SELECT uidgen.release_worker(0, 0, 0, 0);
-SELECT uidgen.forget_worker(0);
-SELECT uidgen.check_lifetime(1, 2, 1, 1);
-SELECT uidgen.new_token();
-SELECT uidgen.registry_clock();
-SELECT uidgen.registry_history();
-SELECT uidgen.tick_at('2026-01-01', 1, 1);
-SELECT uidgen.tick_time(1, 1, 1);
-SELECT * FROM uidgen.worker_node;
-DELETE FROM uidgen.worker_node;
-SELECT * FROM uidgen.registry_layout;
+SELECT uidgen_registry.acquire_worker_id('me', 'default', 1, 1, 1, 1, 1, 0, -1, -1, 'reuse', true, 0, 1, 1, 1, 'host', 1, 1);
+SELECT uidgen_registry.renew_worker_id(0, 0, 0, 0, 0, 0, 0);
+SELECT uidgen_registry.release_worker(0, 0, 0, 0);
+SELECT uidgen_registry.forget_worker(0);
+SELECT uidgen_registry.check_lifetime(1, 2, 1, 1);
+SELECT uidgen_registry.new_token();
+SELECT uidgen_registry.registry_clock();
+SELECT uidgen_registry.registry_history();
+SELECT uidgen_registry.tick_at('2026-01-01', 1, 1);
+SELECT uidgen_registry.tick_time(1, 1, 1);
+SELECT * FROM uidgen_registry.worker_node;
+DELETE FROM uidgen_registry.worker_node;
+SELECT * FROM uidgen_registry.registry;
 CREATE TABLE uidgen.mine ();
 SET uidgen.wait_timeout = '5s';
 RESET uidgen.wait_timeout;
@@ -257,17 +264,18 @@ RESET ROLE;
 -- Monitoring reads the registry, but changes nothing.
 GRANT pg_monitor TO regress_uidgen_user;
 SET ROLE regress_uidgen_user;
-SELECT count(*) >= 0 AS rows FROM uidgen.worker_node;
+SELECT count(*) >= 0 AS rows FROM uidgen_registry.worker_node;
 -- But not what proves to the registry of a fleet that a row is a node's own.
-SELECT token FROM uidgen.worker_node;
-SELECT count(worker_id) >= 0 AS rows, count(granted_until) >= 0 AS ends FROM uidgen.worker_node;
-SELECT count(*) >= 0 AS nodes FROM uidgen.fleet;
-SELECT count(*) >= 0 AS nodes FROM uidgen.registry_status;
-SELECT count(*) >= 0 AS rows FROM uidgen.registry_layout;
+SELECT token FROM uidgen_registry.worker_node;
+SELECT count(worker_id) >= 0 AS rows, count(granted_until) >= 0 AS ends FROM uidgen_registry.worker_node;
+SELECT count(*) >= 0 AS nodes FROM uidgen_registry.fleet;
+SELECT count(*) >= 0 AS nodes FROM uidgen_registry.status;
+SELECT count(*) >= 0 AS rows FROM uidgen_registry.registry;
 SELECT count(last_error) FROM uidgen.status;
-UPDATE uidgen.worker_node SET granted_until = 0;
-SELECT uidgen.forget_worker(0);
+UPDATE uidgen_registry.worker_node SET granted_until = 0;
+SELECT uidgen_registry.forget_worker(0);
 RESET ROLE;
+REVOKE USAGE ON SCHEMA uidgen_registry FROM regress_uidgen_user;
 DROP ROLE regress_uidgen_user;
 
 DROP TABLE item, timed, reserved, mixed, parallel_ids, entry, committed;

@@ -1,36 +1,44 @@
--- The registry's database first, then this one; where they are not the same,
--- CREATE EXTENSION says so.
+-- This database, and the registry, which the first id makes in the database that it should be in.
 SELECT current_database() AS regression_database,
 	coalesce(current_setting('uidgen.database', true), 'postgres') AS registry_database \gset
 \set VERBOSITY terse
 \c :"registry_database"
-SELECT NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'uidgen') AS made_by_us \gset
-SET client_min_messages = warning;
-CREATE EXTENSION IF NOT EXISTS uidgen;
--- The keeper is at work when the next one asks it, also on a slow machine.
-SELECT uid_next() > 0 AS works;
--- The layout was pinned with the numbers that a shared registry would be given.
-SELECT (n.layout, n.unit, n.epoch, n.max_tick, n.max_datacenter, n.max_worker) = (r.layout, r.unit, r.epoch, r.max_tick, r.max_datacenter, r.max_worker) AS same
-FROM uidgen.layout_numbers() AS n, uidgen.registry_layout AS r;
+SELECT NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'uidgen_registry') AS made_by_us \gset
 \c :"regression_database"
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS uidgen;
+SELECT uid_next() > 0 AS works;
+\c :"registry_database"
+SELECT extversion = (SELECT default_version FROM pg_available_extensions AS a WHERE a.name = e.extname) AS same, extnamespace::regnamespace, extrelocatable
+FROM pg_extension AS e WHERE extname = 'uidgen_registry';
+SELECT layout, unit, epoch, max_tick, max_datacenter, max_worker FROM uidgen_registry.registry \gset
+\c :"regression_database"
+-- The layout was pinned with the numbers that a shared registry would be given.
+SELECT (n.layout, n.unit, n.epoch, n.max_tick, n.max_datacenter, n.max_worker) = (:'layout', :unit, :epoch, :max_tick, :max_datacenter, :max_worker) AS same
+FROM uidgen.layout_numbers() AS n;
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS uidgen_tools;
+-- What is called directly here, and serves nobody.
+CREATE EXTENSION IF NOT EXISTS uidgen_registry;
 -- for leave.sql
 CREATE TABLE installed AS SELECT :'made_by_us'::boolean AS made_by_us;
 
 SELECT uid_next() > 0 AS works;
 
--- uid_* are where CREATE EXTENSION puts them, the rest is in schema uidgen.
+-- uid_* are where CREATE EXTENSION puts them, the rest is in schema uidgen, and no DROP SCHEMA takes the registry along.
 SELECT extnamespace::regnamespace, extrelocatable
 FROM pg_extension WHERE extname = 'uidgen';
 ALTER EXTENSION uidgen SET SCHEMA pg_catalog;
 
-BEGIN;
+-- What needs it goes first.
 DROP EXTENSION uidgen;
-SELECT 'uidgen' AS left_over FROM pg_namespace WHERE nspname = 'uidgen'
+BEGIN;
+DROP EXTENSION uidgen, uidgen_tools;
+SELECT 'uidgen' AS left_over FROM pg_namespace WHERE nspname IN ('uidgen', 'uidgen_tools')
 UNION ALL SELECT oid::regprocedure::text FROM pg_proc WHERE proname LIKE 'uid\_%';
 CREATE SCHEMA elsewhere;
 CREATE EXTENSION uidgen SCHEMA elsewhere;
+CREATE EXTENSION uidgen_tools SCHEMA elsewhere;
 SELECT to_regprocedure('uid_next()') IS NULL AS only_there, elsewhere.uid_next() > 0 AS works;
 SELECT elsewhere.uid_next(0) > 0 AS works;
 SELECT count(*) FROM elsewhere.uid_next_batch(3);
@@ -51,9 +59,21 @@ ROLLBACK;
 
 -- A schema of somebody else's is not taken over.
 BEGIN;
-DROP EXTENSION uidgen;
+DROP EXTENSION uidgen CASCADE;
 CREATE SCHEMA uidgen;
 CREATE EXTENSION uidgen;
+ROLLBACK;
+BEGIN;
+SET LOCAL client_min_messages = error;	-- it may be in use
+DROP EXTENSION uidgen_registry;
+CREATE SCHEMA uidgen_registry;
+CREATE EXTENSION uidgen_registry;
+ROLLBACK;
+CREATE EXTENSION uidgen_registry SCHEMA public;
+BEGIN;
+DROP EXTENSION uidgen_tools;
+CREATE SCHEMA uidgen_tools;
+CREATE EXTENSION uidgen_tools;
 ROLLBACK;
 
 SELECT uid_next() > 0 AS works;

@@ -3,6 +3,6 @@ SELECT made_by_us AND current_database() <> coalesce(current_setting('uidgen.dat
 \if :leaves
 \c :"registry"
 SET client_min_messages = error;	-- a server that issues ids would warn
-DROP EXTENSION uidgen;
+DROP EXTENSION uidgen_registry;
 \endif
-SELECT count(*) FROM pg_extension WHERE extname = 'uidgen' AND :'leaves';
+SELECT count(*) FROM pg_extension WHERE extname = 'uidgen_registry' AND :'leaves';

@@ -5,37 +5,37 @@
 -- begins early in tick 1000, so that all ticks shown are stable.
 
 \set SHOW_CONTEXT never
--- What is changed by hand here, no guard is to refuse: see script/10_registry.sql.
-SET search_path = pg_catalog, uidgen, pg_temp;
+-- What is changed by hand here, no guard is to refuse: see script/registry/10_registry.sql.
+SET search_path = pg_catalog, uidgen_registry, pg_temp;
 -- Warnings are shown where they are tested.
 SET client_min_messages = error;
 
 -- The registry's content, as '[DATACENTER/]WORKER IDENTITY GRANTED_UNTIL [r], ...':
 -- identity - is null, r means released, and the token is 100 + the worker id.
 CREATE FUNCTION pg_temp.set_rows(content text) RETURNS void LANGUAGE sql AS $$
-	DELETE FROM uidgen.worker_node;
-	INSERT INTO uidgen.worker_node
+	DELETE FROM uidgen_registry.worker_node;
+	INSERT INTO uidgen_registry.worker_node
 		SELECT coalesce(f[1]::int, 0), f[2]::int, 'host ' || f[2], 5432, 2, '2026-01-01', '2026-01-01', '2026-01-01',
 			nullif(f[3], '-'), CASE WHEN f[5] IS NULL THEN 100 + f[2]::bigint END, f[4]::bigint, f[5] IS NOT NULL, 7
 		FROM regexp_matches(content, '(?:(\d+)/)?(\d+) (\S+) (\d+)( r)?', 'g') AS f;
 $$;
 -- All were last changed in this tick.
 CREATE FUNCTION pg_temp.set_modified(tick bigint) RETURNS void LANGUAGE sql AS $$
-	UPDATE uidgen.worker_node SET modified = to_timestamp((current_setting('registry_test.epoch')::bigint + tick * 60000000) / 1000000.0);
+	UPDATE uidgen_registry.worker_node SET modified = to_timestamp((current_setting('registry_test.epoch')::bigint + tick * 60000000) / 1000000.0);
 $$;
 CREATE FUNCTION pg_temp.get_rows() RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(string_agg(concat_ws(' ',
 			CASE WHEN datacenter_id <> 0 THEN datacenter_id || '/' ELSE '' END || worker_id,
 			coalesce(identity, '-'), granted_until, CASE WHEN released THEN 'r' END),
 		', ' ORDER BY datacenter_id, worker_id), 'empty')
-	FROM uidgen.worker_node;
+	FROM uidgen_registry.worker_node;
 $$;
 
 -- Empty tables, and an epoch by which the clock is one second in tick 1000.
 CREATE FUNCTION pg_temp.reset() RETURNS void LANGUAGE sql AS $$
-	DELETE FROM uidgen.worker_node;
-	DELETE FROM uidgen.registry_layout;
-	CREATE OR REPLACE FUNCTION uidgen.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
+	DELETE FROM uidgen_registry.worker_node;
+	DELETE FROM uidgen_registry.registry;
+	CREATE OR REPLACE FUNCTION uidgen_registry.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
 	SELECT set_config('registry_test.epoch',
 		((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 1000 * 60000000::bigint - 1000000)::text, false);
 $$;
@@ -76,12 +76,12 @@ BEGIN
 	IF content IS NOT NULL THEN
 		PERFORM pg_temp.set_rows(content);
 		-- without rows it has granted nothing
-		DELETE FROM uidgen.registry_layout WHERE content = '' AND layout = layout_text;
+		DELETE FROM uidgen_registry.registry WHERE content = '' AND layout = layout_text;
 	END IF;
-	used := ARRAY(SELECT worker_id FROM uidgen.worker_node WHERE datacenter_id = datacenter);
+	used := ARRAY(SELECT worker_id FROM uidgen_registry.worker_node WHERE datacenter_id = datacenter);
 	BEGIN
 		SELECT * INTO STRICT g
-		FROM uidgen.acquire_worker_id(holder, layout_text, 60000000, pg_temp.epoch() + epoch_tick * 60000000, max_tick, 1, max_worker,
+		FROM uidgen_registry.acquire_worker_id(holder, layout_text, 60000000, pg_temp.epoch() + epoch_tick * 60000000, max_tick, 1, max_worker,
 			datacenter, wanted, avoid, policy, take_never_used, floor_tick, window_ticks, max_lead, max_step, 'new host', 5433, 1);
 	EXCEPTION WHEN OTHERS THEN
 		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
@@ -110,12 +110,12 @@ DECLARE
 BEGIN
 	IF content IS NOT NULL THEN
 		PERFORM pg_temp.set_rows(content);
-		DELETE FROM uidgen.registry_layout;
-		INSERT INTO uidgen.registry_layout VALUES (true, 'A', 60000000, pg_temp.epoch(), max_tick, 1, 3, now(),
+		DELETE FROM uidgen_registry.registry;
+		INSERT INTO uidgen_registry.registry VALUES (true, 'A', 60000000, pg_temp.epoch(), max_tick, 1, 3, now(),
 			(SELECT oid FROM pg_database WHERE datname = current_database()));
 	END IF;
 	BEGIN
-		SELECT * INTO STRICT g FROM uidgen.renew_worker_id(datacenter, worker, token, until, needed, window_ticks, at_most);
+		SELECT * INTO STRICT g FROM uidgen_registry.renew_worker_id(datacenter, worker, token, until, needed, window_ticks, at_most);
 	EXCEPTION WHEN OTHERS THEN
 		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		RETURN pg_temp.failure(SQLSTATE, message, detail, hint);
@@ -132,7 +132,7 @@ BEGIN
 	IF content IS NOT NULL THEN
 		PERFORM pg_temp.set_rows(content);
 	END IF;
-	RETURN CASE WHEN uidgen.release_worker(datacenter, worker, token, last_issued) THEN 'done' ELSE 'not done' END ||
+	RETURN CASE WHEN uidgen_registry.release_worker(datacenter, worker, token, last_issued) THEN 'done' ELSE 'not done' END ||
 		' -> ' || pg_temp.get_rows();
 END $$;
 
@@ -211,20 +211,20 @@ DECLARE
 	w int;
 BEGIN
 	FOR used IN 0 .. 14 LOOP
-		DELETE FROM uidgen.worker_node;
-		DELETE FROM uidgen.registry_layout;
-		INSERT INTO uidgen.worker_node
+		DELETE FROM uidgen_registry.worker_node;
+		DELETE FROM uidgen_registry.registry;
+		INSERT INTO uidgen_registry.worker_node
 		SELECT 0, id, 'host', 1, 1, now(), now(), now(), 'other', 1, 1, false, 1
 		FROM generate_series(0, 3) AS id WHERE used >> id & 1 = 1;
 		SELECT array_agg(id ORDER BY id) INTO free FROM generate_series(0, 3) AS id WHERE used >> id & 1 = 0;
 		taken := '{}';
 		FOR i IN 1 .. 60 LOOP
 			SELECT worker INTO w
-			FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3,
+			FROM uidgen_registry.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3,
 				0, -1, -1, 'reuse', true, 0, 1, 60, 60, 'host', 1, 1);
 			taken := taken || w;
-			DELETE FROM uidgen.worker_node WHERE identity = 'me';
-			DELETE FROM uidgen.registry_layout;
+			DELETE FROM uidgen_registry.worker_node WHERE identity = 'me';
+			DELETE FROM uidgen_registry.registry;
 		END LOOP;
 		SELECT array_agg(DISTINCT id ORDER BY id) INTO taken FROM unnest(taken) AS id;
 		IF taken <> free THEN
@@ -237,11 +237,11 @@ DO $$
 DECLARE
 	w int[] := '{}';
 BEGIN
-	DELETE FROM uidgen.worker_node;
-	DELETE FROM uidgen.registry_layout;
+	DELETE FROM uidgen_registry.worker_node;
+	DELETE FROM uidgen_registry.registry;
 	FOR i IN 1 .. 100 LOOP
 		w := w || (SELECT worker
-			FROM uidgen.acquire_worker_id('instance ' || i, 'A', 60000000, pg_temp.epoch(), 1000000, 1, 2147483647,
+			FROM uidgen_registry.acquire_worker_id('instance ' || i, 'A', 60000000, pg_temp.epoch(), 1000000, 1, 2147483647,
 				0, -1, -1, 'reuse', true, 0, 1, 60, 60, 'host', 1, 1));
 	END LOOP;
 	RAISE INFO 'low %, high %, distinct %', (SELECT count(*) > 20 FROM unnest(w) AS id WHERE id < 1073741824),
@@ -319,35 +319,35 @@ ROLLBACK;
 -- The layout is pinned by the first grant.
 BEGIN;
 SELECT pg_temp.reset();
-SELECT count(*) FROM uidgen.registry_layout;
+SELECT count(*) FROM uidgen_registry.registry;
 SELECT pg_temp.acquire('', layout_text => 'A', max_tick => 12345);
-SELECT layout, unit, epoch = pg_temp.epoch(), max_tick, max_datacenter, max_worker, pinned <= clock_timestamp() FROM uidgen.registry_layout;
+SELECT layout, unit, epoch = pg_temp.epoch(), max_tick, max_datacenter, max_worker, pinned <= clock_timestamp() FROM uidgen_registry.registry;
 SELECT pg_temp.acquire('0 me 990', layout_text => 'B');
 SELECT pg_temp.acquire('', layout_text => 'B', holder => 'other', wanted => 1);
 SELECT pg_temp.get_rows();
 SELECT pg_temp.acquire('', layout_text => 'A', max_tick => 12345);
-SELECT count(*), min(layout) FROM uidgen.registry_layout;
+SELECT count(*), min(layout) FROM uidgen_registry.registry;
 ROLLBACK;
 -- ... not by an attempt that failed.
 BEGIN;
 SELECT pg_temp.reset();
 SELECT pg_temp.acquire('', wanted => 4);
 SELECT pg_temp.acquire('0 a 1, 1 a 1, 2 a 1, 3 a 1', layout_text => 'B');
-SELECT count(*) FROM uidgen.registry_layout;
+SELECT count(*) FROM uidgen_registry.registry;
 ROLLBACK;
 
 -- A registry that has lost its rows grants nothing to a server that starts; one that runs knows what it was granted.
 BEGIN;
 SELECT pg_temp.reset();
 SELECT pg_temp.acquire('');
-DELETE FROM uidgen.worker_node;
+DELETE FROM uidgen_registry.worker_node;
 SELECT replace(pg_temp.acquire(), format('"%s"', current_database()), 'REGISTRY');
-SELECT pg_temp.acquire(floor_tick => 1005), registry_id FROM uidgen.registry_layout \gset
-DELETE FROM uidgen.worker_node;
-SELECT uidgen.end_registry();
+SELECT pg_temp.acquire(floor_tick => 1005), id AS registry_id FROM uidgen_registry.registry \gset
+DELETE FROM uidgen_registry.worker_node;
+SELECT uidgen_registry.end_registry();
 SELECT pg_temp.acquire();
 -- the new one has another number
-SELECT registry_id <> :registry_id FROM uidgen.registry_layout;
+SELECT id <> :registry_id FROM uidgen_registry.registry;
 ROLLBACK;
 
 -- A copy of the registry in another database of the server: all of its rows are
@@ -356,10 +356,10 @@ BEGIN;
 SELECT pg_temp.reset();
 SELECT pg_temp.acquire('');
 SELECT pg_temp.set_rows('0 me 990, 1 me 990 r, 2 - 500 r');
-UPDATE uidgen.registry_layout SET database = 1;
+UPDATE uidgen_registry.registry SET database = 1;
 SELECT pg_temp.acquire();
-SELECT count(*) FROM uidgen.worker_node WHERE identity = 'copied from database 1: me';
-SELECT database = (SELECT oid FROM pg_database WHERE datname = current_database()) FROM uidgen.registry_layout;
+SELECT count(*) FROM uidgen_registry.worker_node WHERE identity = 'copied from database 1: me';
+SELECT database = (SELECT oid FROM pg_database WHERE datname = current_database()) FROM uidgen_registry.registry;
 SELECT pg_temp.acquire(wanted => 0);
 SELECT pg_temp.acquire(take_never_used => false);
 ROLLBACK;
@@ -370,7 +370,7 @@ SELECT pg_temp.reset();
 CREATE FUNCTION pg_temp.explain(content text, wanted int DEFAULT -1, avoid int DEFAULT -1, take_never_used boolean DEFAULT true, policy text DEFAULT 'reuse') RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.set_rows(content);
 	SELECT g.free_workers || ' left: ' || g.reason
-	FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 9,
+	FROM uidgen_registry.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 9,
 		0, wanted, avoid, policy, take_never_used, 0, 10, 60, 5, 'host', 1, 1) AS g;
 $$;
 SELECT pg_temp.explain('');
@@ -411,24 +411,24 @@ BEGIN;
 SELECT pg_temp.reset();
 SELECT pg_temp.acquire('2 - 900 r', wanted => 2);
 SELECT datacenter_id, worker_id, host_name, port, type, launch_date = current_date, created = '2026-01-01', modified > now(),
-	identity, token <> 102, granted_until, released, launches FROM uidgen.worker_node;
+	identity, token <> 102, granted_until, released, launches FROM uidgen_registry.worker_node;
 SELECT pg_temp.acquire('', wanted => 1, datacenter => 1);
 SELECT datacenter_id, worker_id, host_name, port, type, launch_date = current_date, created > now(), modified > now(),
-	identity, token IS NOT NULL, granted_until, released, launches FROM uidgen.worker_node;
+	identity, token IS NOT NULL, granted_until, released, launches FROM uidgen_registry.worker_node;
 -- Each grant of a row begins above the last one, and has a token of its own.
 SELECT pg_temp.acquire('1 me 990');
-SELECT token FROM uidgen.worker_node \gset
+SELECT token FROM uidgen_registry.worker_node \gset
 SELECT pg_temp.acquire();
-SELECT token <> :token, granted_until, launches FROM uidgen.worker_node;
+SELECT token <> :token, granted_until, launches FROM uidgen_registry.worker_node;
 SELECT pg_temp.acquire(window_ticks => 1);
 SELECT pg_temp.acquire(max_lead => 10);
 -- The keeper learns when the row was changed before, if it was.
 SELECT pg_temp.set_rows('1 me 990');
 SELECT pg_temp.set_modified(1003);
-SELECT worker, seen_tick FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 1, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1);
-SELECT worker, seen_tick FROM uidgen.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 2, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1);
+SELECT worker, seen_tick FROM uidgen_registry.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 1, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1);
+SELECT worker, seen_tick FROM uidgen_registry.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 2, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1);
 -- Tokens cannot be guessed: each bit is random.
-SELECT count(DISTINCT t), bit_or(t), bit_and(t) FROM (SELECT uidgen.new_token() AS t FROM generate_series(1, 1000)) AS n;
+SELECT count(DISTINCT t), bit_or(t), bit_and(t) FROM (SELECT uidgen_registry.new_token() AS t FROM generate_series(1, 1000)) AS n;
 ROLLBACK;
 
 -- An older snapshot would not show what others have taken.
@@ -478,7 +478,7 @@ SELECT pg_temp.renew('1 me 999', 1, 101, 999, max_tick => 1000);
 SELECT pg_temp.renew('1 me 1005', 1, 101, 1005);
 SELECT pg_temp.renew(NULL, 1, 101, 1005);
 SELECT pg_temp.renew(NULL, 1, 101, 1010);
-SELECT token FROM uidgen.worker_node \gset
+SELECT token FROM uidgen_registry.worker_node \gset
 SELECT pg_temp.renew(NULL, 1, :token, 1010, needed => 1050);
 -- who acquired it has it
 SELECT pg_temp.renew('1 other 900', 1, 101, 900);
@@ -490,10 +490,10 @@ SELECT pg_temp.release(NULL, 1, 101, 1);
 -- what a renewal writes, and does not
 SELECT pg_temp.renew('1 me 1005', 1, 101, 1005);
 SELECT host_name, port, type, launch_date = '2026-01-01', created = '2026-01-01', modified > now(), identity, released, launches
-FROM uidgen.worker_node;
+FROM uidgen_registry.worker_node;
 -- a registry that was made anew knows nobody
 SELECT pg_temp.renew('', 1, 101, 1005);
-DELETE FROM uidgen.registry_layout;
+DELETE FROM uidgen_registry.registry;
 SELECT pg_temp.set_rows('1 me 1005');
 SELECT pg_temp.renew(NULL, 1, 101, 1005);
 -- Refused if the clock is beyond what was expected, and then all stays as it is: the
@@ -501,7 +501,7 @@ SELECT pg_temp.renew(NULL, 1, 101, 1005);
 SELECT pg_temp.renew('1 me 1005', 1, 101, 1005, at_most => 1001);
 SELECT pg_temp.renew('1 me 1005', 1, 101, 1005, at_most => 1000);
 SELECT pg_temp.renew('1 me 1005', 1, 101, 1005, at_most => 999);
-SELECT pg_temp.get_rows(), token, modified = '2026-01-01' FROM uidgen.worker_node;
+SELECT pg_temp.get_rows(), token, modified = '2026-01-01' FROM uidgen_registry.worker_node;
 SELECT pg_temp.renew('1 me 1005', 1, 102, 1005, at_most => 990);
 SELECT pg_temp.renew('1 me 999', 1, 101, 999, at_most => 999, max_tick => 1000);
 -- only the clock is judged, not what is needed
@@ -514,13 +514,13 @@ ROLLBACK;
 BEGIN;
 SELECT pg_temp.reset();
 SELECT pg_temp.renew('1 me 1005', 1, 101, 1005);
-UPDATE uidgen.registry_layout AS r SET shared = true, registry_id = 1, max_lead = '1 h', clock_slack = '1 h',
+UPDATE uidgen_registry.registry AS r SET shared = true, id = 1, max_lead = '1 h', clock_slack = '1 h',
 	system_identifier = h.system_identifier, timeline = h.timeline, started = h.started, quarantine_until = 0
-FROM uidgen.registry_history() AS h;
+FROM uidgen_registry.registry_history() AS h;
 SELECT pg_temp.acquire();
 SELECT pg_temp.renew(NULL, 1, 101, 1010);
 SAVEPOINT s;
-SELECT uidgen.release_worker(0, 1, 101, 1003);
+SELECT uidgen_registry.release_worker(0, 1, 101, 1003);
 ROLLBACK TO s;
 SELECT pg_temp.get_rows();
 ROLLBACK;
@@ -529,18 +529,18 @@ SELECT * FROM uidgen.layout_numbers('twitter');
 SELECT * FROM uidgen.layout_numbers('sequence:23 time:40:1s epoch:2026-01-01');
 BEGIN;
 SELECT pg_temp.reset();
-SELECT uidgen.share_registry();
-SELECT r.layout = i.layout, r.shared, r.max_lead, r.clock_slack FROM uidgen.registry_layout AS r, public.uid_layout_info() AS i;
+SELECT uidgen_registry.share_registry();
+SELECT r.layout = i.layout, r.shared, r.max_lead, r.clock_slack FROM uidgen_registry.registry AS r, public.uid_layout_info() AS i;
 SELECT pg_temp.reset();
-SELECT uidgen.share_registry('twitter', max_lead => '5 min');
-SELECT layout, unit, epoch, max_tick, max_datacenter, max_worker, max_lead FROM uidgen.registry_layout;
+SELECT uidgen_registry.share_registry('twitter', max_lead => '5 min');
+SELECT layout, unit, epoch, max_tick, max_datacenter, max_worker, max_lead FROM uidgen_registry.registry;
 ROLLBACK;
 
 -- Release: what was not used comes back.
 BEGIN;
 SELECT pg_temp.reset();
 SELECT pg_temp.release('1 me 1010, 2 other 1010', 1, 101, 1003);
-SELECT token IS NULL, modified > now(), created = '2026-01-01', launches FROM uidgen.worker_node WHERE worker_id = 1;
+SELECT token IS NULL, modified > now(), created = '2026-01-01', launches FROM uidgen_registry.worker_node WHERE worker_id = 1;
 SELECT pg_temp.release(NULL, 1, 101, 1001);
 SELECT pg_temp.release(NULL, 1, NULL, 1001);
 SELECT pg_temp.acquire(wanted => 1);
@@ -551,7 +551,7 @@ SELECT pg_temp.release('1 me 1010, 2 other 1010', 2, 101, 1003);
 SELECT pg_temp.release('1 me 1010, 1/1 other 1010', 1, 101, 1003, datacenter => 1);
 -- the next grant, of this holder or another, begins above what was issued
 SELECT pg_temp.release('1 me 1010', 1, 101, 1003);
-SELECT uidgen.forget_worker(1, 0);
+SELECT uidgen_registry.forget_worker(1, 0);
 SELECT pg_temp.acquire(holder => 'other', take_never_used => false);
 SELECT pg_temp.release('1 me 1010', 1, 101, 999);
 SELECT pg_temp.acquire();
@@ -561,27 +561,27 @@ ROLLBACK;
 BEGIN;
 SELECT pg_temp.reset();
 SELECT pg_temp.acquire('1 other 1005, 2 other 1005', take_never_used => false);
-SELECT uidgen.forget_worker(1, 0), pg_temp.get_rows();
-SELECT token IS NULL, modified > now(), launches FROM uidgen.worker_node WHERE worker_id = 1;
+SELECT uidgen_registry.forget_worker(1, 0), pg_temp.get_rows();
+SELECT token IS NULL, modified > now(), launches FROM uidgen_registry.worker_node WHERE worker_id = 1;
 SELECT pg_temp.renew(NULL, 1, 101, 1005);
 SELECT pg_temp.acquire(take_never_used => false);
 SELECT pg_temp.set_rows('1 other 1005, 1/1 other 1005');
-SELECT uidgen.forget_worker(1, 1), pg_temp.get_rows();
-SELECT uidgen.forget_worker(worker => 1, datacenter => 0), pg_temp.get_rows();
+SELECT uidgen_registry.forget_worker(1, 1), pg_temp.get_rows();
+SELECT uidgen_registry.forget_worker(worker => 1, datacenter => 0), pg_temp.get_rows();
 -- without a datacenter, that of this server
 SELECT pg_temp.set_rows(current_setting('uidgen.datacenter_id') || '/1 other 1005, 1023/1 other 1005');
-SELECT uidgen.forget_worker(1);
-SELECT datacenter_id = current_setting('uidgen.datacenter_id')::int FROM uidgen.worker_node WHERE identity IS NULL;
+SELECT uidgen_registry.forget_worker(1);
+SELECT datacenter_id = current_setting('uidgen.datacenter_id')::int FROM uidgen_registry.worker_node WHERE identity IS NULL;
 ROLLBACK;
 
 -- The registry goes by its clock and history alone, which can be replaced: here by a
 -- clock that shows a tick and half a minute, in a database of any OID.
 BEGIN;
 SELECT pg_temp.reset();
-CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION uidgen_registry.registry_clock() RETURNS timestamptz LANGUAGE sql AS $$
 	SELECT to_timestamp((current_setting('registry_test.epoch')::bigint + current_setting('registry_test.tick')::bigint * 60000000 + 30000000) / 1000000.0);
 $$;
-CREATE OR REPLACE FUNCTION uidgen.registry_history(OUT system_identifier bigint, OUT timeline int, OUT started timestamptz, OUT database oid) LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION uidgen_registry.registry_history(OUT system_identifier bigint, OUT timeline int, OUT started timestamptz, OUT database oid) LANGUAGE sql AS $$
 	SELECT 1, 2, '2026-01-01'::timestamptz, current_setting('registry_test.database')::oid;
 $$;
 CREATE FUNCTION pg_temp.set_world(tick bigint, database oid) RETURNS void LANGUAGE sql AS $$
@@ -591,28 +591,28 @@ $$;
 CREATE FUNCTION pg_temp.times(OUT pinned_in numeric, OUT created_in numeric, OUT modified_in numeric, OUT launched_on_that_day boolean) LANGUAGE sql AS $$
 	SELECT (extract(epoch FROM pinned) * 1000000 - pg_temp.epoch()) / 60000000, (extract(epoch FROM created) * 1000000 - pg_temp.epoch()) / 60000000,
 		(extract(epoch FROM modified) * 1000000 - pg_temp.epoch()) / 60000000, launch_date = created::date
-	FROM uidgen.worker_node, uidgen.registry_layout;
+	FROM uidgen_registry.worker_node, uidgen_registry.registry;
 $$;
 SELECT pg_temp.set_world(500000, 4711);
 SELECT pg_temp.acquire('', wanted => 1);
 SELECT round(pinned_in, 3), round(created_in, 3), round(modified_in, 3), launched_on_that_day FROM pg_temp.times();
-SELECT database FROM uidgen.registry_layout;
-SELECT token FROM uidgen.worker_node \gset
+SELECT database FROM uidgen_registry.registry;
+SELECT token FROM uidgen_registry.worker_node \gset
 SELECT pg_temp.set_world(500005, 4711);
 SELECT pg_temp.renew(NULL, 1, :token, 500010, at_most => 500004);
 SELECT pg_temp.renew(NULL, 1, :token, 500010, at_most => 500005);
 SELECT round(created_in, 3), round(modified_in, 3) FROM pg_temp.times();
-SELECT token FROM uidgen.worker_node \gset
+SELECT token FROM uidgen_registry.worker_node \gset
 -- If the clock is set back, the highest time that was seen stays.
 SELECT pg_temp.set_world(500002, 4711);
 SELECT pg_temp.renew(NULL, 1, :token, 500015, at_most => 500005);
 SELECT round(modified_in, 3) FROM pg_temp.times();
-SELECT token FROM uidgen.worker_node \gset
+SELECT token FROM uidgen_registry.worker_node \gset
 SELECT pg_temp.set_world(500006, 4711);
 SELECT pg_temp.release(NULL, 1, :token, 500012);
 SELECT round(modified_in, 3) FROM pg_temp.times();
 SELECT pg_temp.set_world(500007, 4711);
-SELECT uidgen.forget_worker(1, 0);
+SELECT uidgen_registry.forget_worker(1, 0);
 SELECT round(modified_in, 3) FROM pg_temp.times();
 -- another database: a copy
 SELECT pg_temp.set_rows('1 me 500000');
@@ -647,12 +647,12 @@ BEGIN
 		i := 1 + floor(random() * 5);
 		IF random() < 0.1 THEN
 			clock := clock + floor(random() * 400) - 180;
-			UPDATE uidgen.registry_layout SET epoch = base - clock * 60000000;
+			UPDATE uidgen_registry.registry SET epoch = base - clock * 60000000;
 		END IF;
 		CASE floor(random() * 8)::int
 			WHEN 0, 1, 2 THEN
 				CONTINUE WHEN worker[i] IS NULL;
-				SELECT * INTO g FROM uidgen.renew_worker_id(0, worker[i], token[i], until[i], CASE WHEN random() < 0.2 THEN until[i] + 1 ELSE 0 END, 10, 1000000);
+				SELECT * INTO g FROM uidgen_registry.renew_worker_id(0, worker[i], token[i], until[i], CASE WHEN random() < 0.2 THEN until[i] + 1 ELSE 0 END, 10, 1000000);
 				IF g.token IS NULL THEN
 					fenced := fenced + 1;
 					worker[i] := NULL;
@@ -667,7 +667,7 @@ BEGIN
 				END IF;
 			WHEN 3 THEN
 				CONTINUE WHEN worker[i] IS NULL;
-				IF uidgen.release_worker(0, worker[i], token[i], until[i] - 5) THEN
+				IF uidgen_registry.release_worker(0, worker[i], token[i], until[i] - 5) THEN
 					IF used[worker[i] + 1] <> until[i] THEN
 						RAISE EXCEPTION 'step %: worker id % released at %, but % was granted', step, worker[i], until[i], used[worker[i] + 1];
 					END IF;
@@ -676,7 +676,7 @@ BEGIN
 				worker[i] := NULL;
 			WHEN 4, 5 THEN
 				BEGIN
-					SELECT * INTO g FROM uidgen.acquire_worker_id('instance ' || i, 'A', 60000000, base - clock * 60000000, 1000000, 0, 3, 0,
+					SELECT * INTO g FROM uidgen_registry.acquire_worker_id('instance ' || i, 'A', 60000000, base - clock * 60000000, 1000000, 0, 3, 0,
 						CASE WHEN random() < 0.2 THEN floor(random() * 4)::int ELSE -1 END,
 						coalesce(CASE WHEN random() < 0.2 THEN worker[i] END, -1),
 						'reuse', random() < 0.5, 0, 10, 60, 60, 'host', 1, 1);
@@ -698,8 +698,8 @@ BEGIN
 				token[j] := token[i];
 				until[j] := until[i];
 			ELSE
-				IF random() < 0.3 AND EXISTS (SELECT FROM uidgen.worker_node AS n WHERE n.worker_id = worker[i]) THEN
-					PERFORM uidgen.forget_worker(worker[i], 0);
+				IF random() < 0.3 AND EXISTS (SELECT FROM uidgen_registry.worker_node AS n WHERE n.worker_id = worker[i]) THEN
+					PERFORM uidgen_registry.forget_worker(worker[i], 0);
 				END IF;
 		END CASE;
 	END LOOP;
@@ -708,15 +708,15 @@ END $$;
 ROLLBACK;
 
 -- When a tick begins, for messages
-SELECT uidgen.tick_time(0, 1000, 0);
-SELECT uidgen.tick_time(1, 1, 1735689600000000), uidgen.tick_time(1999, 1, 1735689600000000);
-SELECT uidgen.tick_time(2199023255551, 1000, 1735689600000000);
-SELECT uidgen.tick_time(-10, 60000000, 0);
-SELECT uidgen.tick_time(9223372036854775807, 3600000000, 0), uidgen.tick_time(9223372036854775807, 1, 0);
+SELECT uidgen_registry.tick_time(0, 1000, 0);
+SELECT uidgen_registry.tick_time(1, 1, 1735689600000000), uidgen_registry.tick_time(1999, 1, 1735689600000000);
+SELECT uidgen_registry.tick_time(2199023255551, 1000, 1735689600000000);
+SELECT uidgen_registry.tick_time(-10, 60000000, 0);
+SELECT uidgen_registry.tick_time(9223372036854775807, 3600000000, 0), uidgen_registry.tick_time(9223372036854775807, 1, 0);
 -- The tick that a time is in
-SELECT uidgen.tick_at('2025-01-01 00:00:01.999999 UTC', 1000000, 1735689600000000), uidgen.tick_at('2025-01-01 01:00 UTC', 3600000000, 1735689600000000),
-	uidgen.tick_at('2024-12-31 23:59:59.9999 UTC', 1000, 1735689600000000);
+SELECT uidgen_registry.tick_at('2025-01-01 00:00:01.999999 UTC', 1000000, 1735689600000000), uidgen_registry.tick_at('2025-01-01 01:00 UTC', 3600000000, 1735689600000000),
+	uidgen_registry.tick_at('2024-12-31 23:59:59.9999 UTC', 1000, 1735689600000000);
 -- The clock and the history that the registry goes by
-SELECT uidgen.registry_clock() BETWEEN statement_timestamp() AND clock_timestamp();
+SELECT uidgen_registry.registry_clock() BETWEEN statement_timestamp() AND clock_timestamp();
 SELECT h.system_identifier = c.system_identifier, timeline >= t.timeline_id, started = pg_postmaster_start_time(), database = d.oid
-FROM uidgen.registry_history() AS h, pg_control_system() AS c, pg_control_checkpoint() AS t, pg_database AS d WHERE datname = current_database();
+FROM uidgen_registry.registry_history() AS h, pg_control_system() AS c, pg_control_checkpoint() AS t, pg_database AS d WHERE datname = current_database();

@@ -6,8 +6,8 @@
 -- as a role that is no superuser.
 
 \set SHOW_CONTEXT never
--- What is changed by hand here, no guard is to refuse: see script/10_registry.sql.
-SET search_path = pg_catalog, uidgen, pg_temp;
+-- What is changed by hand here, no guard is to refuse: see script/registry/10_registry.sql.
+SET search_path = pg_catalog, uidgen_registry, pg_temp;
 SET client_min_messages = error;
 SET intervalstyle = postgres;
 SET datestyle = ISO;
@@ -23,14 +23,14 @@ SELECT set_config('segments_test.history', '7/1/8', false), set_config('segments
 -- In a transaction: what the registry goes by.  It has no layout, so it is a local one.
 CREATE PROCEDURE pg_temp.make_up_the_world() LANGUAGE plpgsql AS $$
 BEGIN
-	CREATE OR REPLACE FUNCTION uidgen.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
-	CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz LANGUAGE sql AS
+	CREATE OR REPLACE FUNCTION uidgen_registry.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
+	CREATE OR REPLACE FUNCTION uidgen_registry.registry_clock() RETURNS timestamptz LANGUAGE sql AS
 		'SELECT to_timestamp(current_setting(''segments_test.second'')::bigint)';
-	CREATE OR REPLACE FUNCTION uidgen.registry_history(OUT system_identifier bigint, OUT timeline int, OUT started timestamptz, OUT database oid) LANGUAGE sql AS
+	CREATE OR REPLACE FUNCTION uidgen_registry.registry_history(OUT system_identifier bigint, OUT timeline int, OUT started timestamptz, OUT database oid) LANGUAGE sql AS
 		'SELECT h[1]::bigint, h[2]::int, to_timestamp(coalesce(h[4], ''0'')::int), h[3]::oid FROM string_to_array(current_setting(''segments_test.history''), ''/'') AS h';
-	DELETE FROM uidgen.segment;
-	DELETE FROM uidgen.worker_node;
-	DELETE FROM uidgen.registry_layout;
+	DELETE FROM uidgen_registry.segment;
+	DELETE FROM uidgen_registry.worker_node;
+	DELETE FROM uidgen_registry.registry;
 	PERFORM pg_temp.world(1000, '7/1/8');
 END $$;
 
@@ -45,8 +45,8 @@ BEGIN
 				CASE WHEN version::text <> ALL (before) THEN 'new version' END,
 				CASE WHEN incarnation::text <> ALL (before) THEN 'new incarnation' END),
 			'; ' ORDER BY name), 'empty')
-		INTO result FROM uidgen.segment;
-	PERFORM set_config('segments_test.version', string_agg(version || ' ' || incarnation, ' '), false) FROM uidgen.segment;
+		INTO result FROM uidgen_registry.segment;
+	PERFORM set_config('segments_test.version', string_agg(version || ' ' || incarnation, ' '), false) FROM uidgen_registry.segment;
 	RETURN result;
 END $$;
 
@@ -82,8 +82,8 @@ DECLARE
 	version_before bigint;
 	incarnation_before bigint;
 BEGIN
-	SELECT s.version, s.incarnation INTO version_before, incarnation_before FROM uidgen.segment AS s WHERE s.name = take.name;
-	SELECT * INTO STRICT g FROM uidgen.segment_fetch(convert_to(name, 'UTF8'), wanted,
+	SELECT s.version, s.incarnation INTO version_before, incarnation_before FROM uidgen_registry.segment AS s WHERE s.name = take.name;
+	SELECT * INTO STRICT g FROM uidgen_registry.segment_fetch(convert_to(name, 'UTF8'), wanted,
 		coalesce(incarnation, incarnation_before, 0), coalesce(version, version_before, 0), course::bigint[], highest, not_after);
 	IF g.refusal IS NOT NULL THEN
 		RETURN concat_ws(E'\n  ', CASE WHEN num_nonnulls(g.first_value, g.last_value, g.version, g.course) = 0 THEN g.refusal END,
@@ -101,25 +101,25 @@ RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	g record;
 BEGIN
-	SELECT r.* INTO STRICT g FROM uidgen.segment_release(convert_to(name, 'UTF8'),
-		coalesce(version, (SELECT s.version FROM uidgen.segment AS s WHERE s.name = release.name), 0), first_unused, not_after) AS r;
+	SELECT r.* INTO STRICT g FROM uidgen_registry.segment_release(convert_to(name, 'UTF8'),
+		coalesce(version, (SELECT s.version FROM uidgen_registry.segment AS s WHERE s.name = release.name), 0), first_unused, not_after) AS r;
 	RETURN CASE WHEN g.done THEN 'done' ELSE 'not done' END;
 EXCEPTION WHEN OTHERS OR query_canceled THEN
 	RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
 -- The course that a node is told of with what it fetches now, and where they ended and the next one began.
 CREATE FUNCTION pg_temp.course(name text DEFAULT 's') RETURNS text LANGUAGE sql AS $$
-	SELECT array_agg(n)::text FROM uidgen.segment AS s, unnest(s.reigns, s.reign_ends) AS r (reign, number), unnest(ARRAY[r.reign, r.number]) AS n
+	SELECT array_agg(n)::text FROM uidgen_registry.segment AS s, unnest(s.reigns, s.reign_ends) AS r (reign, number), unnest(ARRAY[r.reign, r.number]) AS n
 		WHERE s.name = course.name AND n IS NOT NULL;
 $$;
 CREATE FUNCTION pg_temp.reigns(name text DEFAULT 's') RETURNS text LANGUAGE sql AS $$
 	SELECT concat_ws(', ', cardinality(s.reigns) || ' reigns', (SELECT string_agg(e || '-' || b, ' ') FROM unnest(s.reign_ends, s.reign_begins) AS r (e, b)),
 			'floor ' || s.reign_floor, 'stopped since ' || extract(epoch FROM s.stopped_since), 'told of ' || s.evidence)
 		|| CASE WHEN (SELECT count(DISTINCT r) FROM unnest(s.reigns) AS r) < cardinality(s.reigns) THEN ', of which some are equal' ELSE '' END
-	FROM uidgen.segment AS s WHERE s.name = reigns.name;
+	FROM uidgen_registry.segment AS s WHERE s.name = reigns.name;
 $$;
 CREATE FUNCTION pg_temp.version(name text DEFAULT 's') RETURNS bigint LANGUAGE sql AS $$
-	SELECT s.version FROM uidgen.segment AS s WHERE s.name = version.name;
+	SELECT s.version FROM uidgen_registry.segment AS s WHERE s.name = version.name;
 $$;
 
 \pset format unaligned
@@ -128,13 +128,13 @@ $$;
 -- A segment is created: what it has, and what it cannot have.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('plain');
-SELECT uidgen.create_segment('all', 0, 7, 1000, 'invoices of "the" shop');
-SELECT uidgen.create_segment('at the end', 9223372036854775807, 1000000000);
+SELECT uidgen_registry.create_segment('plain');
+SELECT uidgen_registry.create_segment('all', 0, 7, 1000, 'invoices of "the" shop');
+SELECT uidgen_registry.create_segment('at the end', 9223372036854775807, 1000000000);
 SELECT name, last_value, step, min_step, max_step, max_value, failover_gap, version <> incarnation, run_start, system_identifier, timeline, database,
-	dropped, description, extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment ORDER BY name;
-SELECT count(DISTINCT version), count(DISTINCT incarnation) FROM uidgen.segment;
-SELECT pg_temp.try(format('SELECT uidgen.create_segment(%s)', arguments)) FROM (VALUES
+	dropped, description, extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen_registry.segment ORDER BY name;
+SELECT count(DISTINCT version), count(DISTINCT incarnation) FROM uidgen_registry.segment;
+SELECT pg_temp.try(format('SELECT uidgen_registry.create_segment(%s)', arguments)) FROM (VALUES
 	($$'plain'$$),
 	($$'plain', restart => true$$),
 	($$'Plain'$$),
@@ -162,43 +162,43 @@ ROLLBACK;
 -- Ranges: each begins above the last one.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 4), pg_temp.show();
-UPDATE uidgen.segment SET min_step = 2, max_step = 20;
+SELECT uidgen_registry.create_segment('s', step => 4), pg_temp.show();
+UPDATE uidgen_registry.segment SET min_step = 2, max_step = 20;
 SELECT pg_temp.take(5), pg_temp.show();
 -- no more than max_step, no less than min_step; 0 is the step
 SELECT pg_temp.take(20), pg_temp.take(21), pg_temp.take(9223372036854775807);
 SELECT pg_temp.take(2), pg_temp.take(1), pg_temp.take(0), pg_temp.take(-9223372036854775808);
 -- as the owner changes them
-UPDATE uidgen.segment SET step = 30, max_step = 30, min_step = 30;
+UPDATE uidgen_registry.segment SET step = 30, max_step = 30, min_step = 30;
 SELECT pg_temp.take(5);
 -- others are not touched
-SELECT uidgen.create_segment('t', 0);
+SELECT uidgen_registry.create_segment('t', 0);
 SELECT pg_temp.take(1, incarnation => 1, name => 't'), pg_temp.show();
 SELECT pg_temp.take(1, name => 'T');
 -- all that an answer says
 SELECT pg_temp.world(2000);
-UPDATE uidgen.segment SET min_step = 3, step = 4, max_step = 5, max_value = 900 WHERE name = 's';
-SELECT first_value, last_value, incarnation = (SELECT s.incarnation FROM uidgen.segment AS s WHERE name = 's'), version = pg_temp.version('s'), step, min_step, max_step,
-	max_value, registry_id, system_identifier, timeline, clock FROM uidgen.segment_fetch('s', 4, 0, 0, '{}', -1, 2000000000);
-SELECT extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
+UPDATE uidgen_registry.segment SET min_step = 3, step = 4, max_step = 5, max_value = 900 WHERE name = 's';
+SELECT first_value, last_value, incarnation = (SELECT s.incarnation FROM uidgen_registry.segment AS s WHERE name = 's'), version = pg_temp.version('s'), step, min_step, max_step,
+	max_value, registry_id, system_identifier, timeline, clock FROM uidgen_registry.segment_fetch('s', 4, 0, 0, '{}', -1, 2000000000);
+SELECT extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen_registry.segment WHERE name = 's';
 -- a clock that is set back does not show
 SELECT pg_temp.world(1500);
-SELECT pg_temp.take(4), extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
+SELECT pg_temp.take(4), extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen_registry.segment WHERE name = 's';
 SELECT pg_temp.release(111);
-SELECT uidgen.raise_segment('s', 200), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
-SELECT uidgen.drop_segment('s'), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
-SELECT uidgen.create_segment('s'), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
-SELECT extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment WHERE name = 's';
+SELECT uidgen_registry.raise_segment('s', 200), extract(epoch FROM modified) FROM uidgen_registry.segment WHERE name = 's';
+SELECT uidgen_registry.drop_segment('s'), extract(epoch FROM modified) FROM uidgen_registry.segment WHERE name = 's';
+SELECT uidgen_registry.create_segment('s'), extract(epoch FROM modified) FROM uidgen_registry.segment WHERE name = 's';
+SELECT extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen_registry.segment WHERE name = 's';
 -- nulls are not asked for
-SELECT uidgen.segment_fetch('s', NULL, 0, 0, '{}', -1, 2000000000) IS NULL, uidgen.segment_release(NULL, 0, 0, 2000000000) IS NULL;
+SELECT uidgen_registry.segment_fetch('s', NULL, 0, 0, '{}', -1, 2000000000) IS NULL, uidgen_registry.segment_release(NULL, 0, 0, 2000000000) IS NULL;
 ROLLBACK;
 
 -- The end
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', 9223372036854775790);
+SELECT uidgen_registry.create_segment('s', 9223372036854775790);
 SELECT pg_temp.take(10);
-UPDATE uidgen.segment SET min_step = 1;
+UPDATE uidgen_registry.segment SET min_step = 1;
 SELECT pg_temp.take(10), pg_temp.show();
 SELECT pg_temp.take(1), pg_temp.show();
 SELECT pg_temp.release(9223372036854775807), pg_temp.show();
@@ -206,16 +206,16 @@ SELECT pg_temp.take(10), pg_temp.show();
 SELECT pg_temp.world(1000, '7/2/8');
 SELECT pg_temp.take(10), pg_temp.show();
 -- of all there are at once
-SELECT uidgen.create_segment('all', 0, 1000000000);
+SELECT uidgen_registry.create_segment('all', 0, 1000000000);
 SELECT pg_temp.take(9223372036854775807, name => 'all');
 -- an earlier one, which can be moved
-SELECT uidgen.create_segment('t', 1, 10, 15);
+SELECT uidgen_registry.create_segment('t', 1, 10, 15);
 SELECT pg_temp.take(10, name => 't'), pg_temp.take(10, name => 't'), pg_temp.take(10, name => 't');
-SELECT pg_temp.try('UPDATE uidgen.segment SET max_value = 14 WHERE name = ''t''');
-UPDATE uidgen.segment SET max_value = 16 WHERE name = 't';
+SELECT pg_temp.try('UPDATE uidgen_registry.segment SET max_value = 14 WHERE name = ''t''');
+UPDATE uidgen_registry.segment SET max_value = 16 WHERE name = 't';
 SELECT pg_temp.take(10, name => 't');
 -- one number
-SELECT uidgen.create_segment('u', 0, 1, 0);
+SELECT uidgen_registry.create_segment('u', 0, 1, 0);
 SELECT pg_temp.take(10, name => 'u'), pg_temp.take(10, name => 'u');
 ROLLBACK;
 
@@ -223,20 +223,20 @@ ROLLBACK;
 BEGIN;
 CALL pg_temp.make_up_the_world();
 SELECT attcollation::regcollation, attcollation = ALL (indcollation::oid[])
-FROM pg_attribute JOIN pg_index ON indrelid = attrelid WHERE attrelid = 'uidgen.segment'::regclass AND attname = 'name';
+FROM pg_attribute JOIN pg_index ON indrelid = attrelid WHERE attrelid = 'uidgen_registry.segment'::regclass AND attname = 'name';
 SELECT pg_temp.take(10);
-SELECT pg_temp.try($$SELECT uidgen.segment_fetch('\xc3', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
-SELECT pg_temp.try($$SELECT uidgen.segment_fetch('\x00', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
-SELECT pg_temp.try($$SELECT uidgen.segment_release('\xc3', 10, 0, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen_registry.segment_fetch('\xc3', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen_registry.segment_fetch('\x00', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen_registry.segment_release('\xc3', 10, 0, 9223372036854775807)$$);
 SELECT pg_temp.release(1);
-SELECT uidgen.create_segment('s');
+SELECT uidgen_registry.create_segment('s');
 SELECT pg_temp.take(10, name => ''), pg_temp.take(10, name => 's'), pg_temp.take(10, name => 's ');
 ROLLBACK;
 
 -- A call that its node has given up does nothing.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 10), pg_temp.show();
+SELECT uidgen_registry.create_segment('s', step => 10), pg_temp.show();
 SELECT pg_temp.take(not_after => 1000000000), pg_temp.show();
 SELECT pg_temp.take(not_after => 999999999), pg_temp.show();
 SELECT pg_temp.release(5, not_after => 999999999), pg_temp.show();
@@ -246,8 +246,8 @@ ROLLBACK;
 -- Evidence: a node knows of numbers that the registry does not.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 10);
-UPDATE uidgen.segment SET failover_gap = 100;
+SELECT uidgen_registry.create_segment('s', step => 10);
+UPDATE uidgen_registry.segment SET failover_gap = 100;
 SELECT pg_temp.take(), pg_temp.show();
 SELECT pg_temp.take(highest => 20), pg_temp.show();
 -- of the numbers of before it knows nothing that counts
@@ -263,18 +263,18 @@ SELECT pg_temp.world(2000), pg_temp.take(), pg_temp.reigns();
 SELECT pg_temp.take(highest => 400), pg_temp.reigns();
 SELECT pg_temp.take(highest => 390), pg_temp.take(highest => 500, incarnation => 1), pg_temp.show(), pg_temp.reigns();
 SELECT pg_temp.release(265), pg_temp.show();
-SELECT uidgen.raise_segment('s', 390), pg_temp.take(), pg_temp.show(), pg_temp.reigns();
+SELECT uidgen_registry.raise_segment('s', 390), pg_temp.take(), pg_temp.show(), pg_temp.reigns();
 SELECT pg_temp.take(highest => 400), pg_temp.show(), pg_temp.reigns();
 SELECT pg_temp.take(highest => 9223372036854775807);
-SELECT uidgen.raise_segment('s', 600), pg_temp.take(highest => 510), pg_temp.show();
+SELECT uidgen_registry.raise_segment('s', 600), pg_temp.take(highest => 510), pg_temp.show();
 -- who has no gap believes nobody
-UPDATE uidgen.segment SET failover_gap = 0;
+UPDATE uidgen_registry.segment SET failover_gap = 0;
 SELECT pg_temp.take(highest => 610), pg_temp.show();
 SELECT pg_temp.take(highest => 621), pg_temp.show();
 -- the place where it stands may be the right one
-SELECT uidgen.raise_segment('s', -1), pg_temp.take(highest => 620), pg_temp.show();
+SELECT uidgen_registry.raise_segment('s', -1), pg_temp.take(highest => 620), pg_temp.show();
 -- no sum is too large
-UPDATE uidgen.segment SET failover_gap = 9223372036854775807;
+UPDATE uidgen_registry.segment SET failover_gap = 9223372036854775807;
 SELECT pg_temp.take(highest => 630), pg_temp.show();
 SELECT pg_temp.take(highest => 9223372036854775807), pg_temp.show();
 ROLLBACK;
@@ -282,9 +282,9 @@ ROLLBACK;
 -- Another history: once, at the next use, the numbers are left out that can be lost.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 10);
-SELECT uidgen.create_segment('t', step => 10);
-UPDATE uidgen.segment SET failover_gap = 100;
+SELECT uidgen_registry.create_segment('s', step => 10);
+SELECT uidgen_registry.create_segment('t', step => 10);
+UPDATE uidgen_registry.segment SET failover_gap = 100;
 SELECT pg_temp.take(), pg_temp.show();
 SELECT pg_temp.world(1000, '7/2/8');
 SELECT pg_temp.take(), pg_temp.show();
@@ -294,7 +294,7 @@ SELECT pg_temp.take(), pg_temp.show();
 SELECT pg_temp.world(1000, '9/2/9');
 SELECT pg_temp.take(), pg_temp.show();
 SELECT pg_temp.take(), pg_temp.show();
-SELECT name, system_identifier, timeline, database FROM uidgen.segment ORDER BY name;
+SELECT name, system_identifier, timeline, database FROM uidgen_registry.segment ORDER BY name;
 SELECT pg_temp.take(name => 't'), pg_temp.show();
 -- together with evidence: no more than that
 SELECT pg_temp.world(1000, '9/3/9');
@@ -305,7 +305,7 @@ SELECT pg_temp.take(highest => 571), pg_temp.show();
 ROLLBACK TO beyond;
 SELECT pg_temp.take(highest => 570), pg_temp.show();
 -- one that loses nothing
-UPDATE uidgen.segment SET failover_gap = 0 WHERE name = 's';
+UPDATE uidgen_registry.segment SET failover_gap = 0 WHERE name = 's';
 SELECT pg_temp.world(1000, '9/5/9');
 SELECT pg_temp.take(highest => 580), pg_temp.show();
 -- what may be lost is counted from last_value on, so another history takes nothing back
@@ -314,18 +314,18 @@ SELECT pg_temp.release(585), pg_temp.show();
 SELECT pg_temp.world(1000, '9/5/9');
 SELECT pg_temp.release(585), pg_temp.show();
 -- a call that is given up leaves nothing out
-UPDATE uidgen.segment SET failover_gap = 5000 WHERE name = 's';
+UPDATE uidgen_registry.segment SET failover_gap = 5000 WHERE name = 's';
 SELECT pg_temp.world(1000, '9/6/9');
 SELECT pg_temp.take(not_after => 1), pg_temp.show();
 SELECT pg_temp.take(), pg_temp.show();
 -- the owner's calls do not hide it, nor make it smaller
 SELECT pg_temp.world(1000, '9/7/9');
-SELECT uidgen.drop_segment('s');
-SELECT uidgen.create_segment('s', step => 1);
-SELECT uidgen.raise_segment('s', 6000);
+SELECT uidgen_registry.drop_segment('s');
+SELECT uidgen_registry.create_segment('s', step => 1);
+SELECT uidgen_registry.raise_segment('s', 6000);
 SELECT pg_temp.take(1), pg_temp.show();
 -- beyond the end
-UPDATE uidgen.segment SET max_value = 16000 WHERE name = 's';
+UPDATE uidgen_registry.segment SET max_value = 16000 WHERE name = 's';
 SELECT pg_temp.world(1000, '9/8/9');
 SELECT pg_temp.take(), pg_temp.show();
 ROLLBACK;
@@ -333,7 +333,7 @@ ROLLBACK;
 -- A release: only by who fetched last, only what was fetched, and once.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 10), pg_temp.show();
+SELECT uidgen_registry.create_segment('s', step => 10), pg_temp.show();
 -- nothing was fetched
 SELECT pg_temp.release(0), pg_temp.release(1), pg_temp.show();
 SELECT pg_temp.take(), pg_temp.version() AS first_version \gset
@@ -362,97 +362,97 @@ SELECT pg_temp.take(), pg_temp.show();
 SELECT pg_temp.release(20044), pg_temp.show();
 SELECT pg_temp.release(20045), pg_temp.show();
 -- the owner was
-SELECT pg_temp.take(), uidgen.raise_segment('s', 0), pg_temp.show();
+SELECT pg_temp.take(), uidgen_registry.raise_segment('s', 0), pg_temp.show();
 SELECT pg_temp.release(20050), pg_temp.take(), pg_temp.show();
 SELECT pg_temp.release(20054), pg_temp.release(20055), pg_temp.show();
 -- a dropped one takes numbers back as well
-SELECT pg_temp.take(), uidgen.drop_segment('s'), pg_temp.release(20060), pg_temp.show();
+SELECT pg_temp.take(), uidgen_registry.drop_segment('s'), pg_temp.release(20060), pg_temp.show();
 -- what is said
-SELECT r.* FROM uidgen.segment_release('s', 1, 1, 2000000000) AS r;
+SELECT r.* FROM uidgen_registry.segment_release('s', 1, 1, 2000000000) AS r;
 ROLLBACK;
 
 -- The owner raises, drops and creates again.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', 1, 10, 1000), pg_temp.show();
+SELECT uidgen_registry.create_segment('s', 1, 10, 1000), pg_temp.show();
 SELECT pg_temp.take(), pg_temp.show();
-SELECT uidgen.raise_segment('s', 10), pg_temp.show();
-SELECT uidgen.raise_segment('s', -1), pg_temp.show();
-SELECT uidgen.raise_segment('s', 500), pg_temp.show();
+SELECT uidgen_registry.raise_segment('s', 10), pg_temp.show();
+SELECT uidgen_registry.raise_segment('s', -1), pg_temp.show();
+SELECT uidgen_registry.raise_segment('s', 500), pg_temp.show();
 SELECT pg_temp.take(), pg_temp.show();
-SELECT pg_temp.try(format('SELECT uidgen.raise_segment(%s)', arguments)), pg_temp.show() FROM (VALUES
+SELECT pg_temp.try(format('SELECT uidgen_registry.raise_segment(%s)', arguments)), pg_temp.show() FROM (VALUES
 	($$'s', 1001$$), ($$'s', NULL$$), ($$'none', 1$$), ('NULL, 1')) AS c (arguments);
-SELECT uidgen.raise_segment('s', 1000), pg_temp.show();
+SELECT uidgen_registry.raise_segment('s', 1000), pg_temp.show();
 SELECT pg_temp.take();
 SELECT pg_temp.world(2000);
-SELECT uidgen.drop_segment('s'), pg_temp.show();
+SELECT uidgen_registry.drop_segment('s'), pg_temp.show();
 SELECT pg_temp.take();
-SELECT there, replace(hint, format('"%s"', current_database()), 'REGISTRY'), registry_id IS NULL FROM uidgen.segments_there(ARRAY['s', 'none', '\xc3', '']::bytea[], 9223372036854775807);
-SELECT pg_temp.try('SELECT uidgen.drop_segment(''s'')'), pg_temp.try('SELECT uidgen.drop_segment(''none'')'), pg_temp.try('SELECT uidgen.drop_segment(NULL)'),
-	pg_temp.try('SELECT uidgen.raise_segment(''s'', 1)');
+SELECT there, replace(hint, format('"%s"', current_database()), 'REGISTRY'), registry_id IS NULL FROM uidgen_registry.segments_there(ARRAY['s', 'none', '\xc3', '']::bytea[], 9223372036854775807);
+SELECT pg_temp.try('SELECT uidgen_registry.drop_segment(''s'')'), pg_temp.try('SELECT uidgen_registry.drop_segment(''none'')'), pg_temp.try('SELECT uidgen_registry.drop_segment(NULL)'),
+	pg_temp.try('SELECT uidgen_registry.raise_segment(''s'', 1)');
 -- it goes on above its numbers
-SELECT pg_temp.try('SELECT uidgen.create_segment(''s'', max_value => 999)');
-SELECT uidgen.create_segment('s', max_value => 1000), pg_temp.show();
-SELECT step, min_step, max_step, failover_gap FROM uidgen.segment;
-SELECT uidgen.drop_segment('s');
-SELECT uidgen.create_segment('s', 5, 3, 5000, 'again'), pg_temp.show();
-SELECT name, step, min_step, max_step, max_value, failover_gap, description, extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment;
+SELECT pg_temp.try('SELECT uidgen_registry.create_segment(''s'', max_value => 999)');
+SELECT uidgen_registry.create_segment('s', max_value => 1000), pg_temp.show();
+SELECT step, min_step, max_step, failover_gap FROM uidgen_registry.segment;
+SELECT uidgen_registry.drop_segment('s');
+SELECT uidgen_registry.create_segment('s', 5, 3, 5000, 'again'), pg_temp.show();
+SELECT name, step, min_step, max_step, max_value, failover_gap, description, extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen_registry.segment;
 SELECT pg_temp.take(), pg_temp.show();
-SELECT uidgen.drop_segment('s'), uidgen.create_segment('s', 2000), pg_temp.show();
+SELECT uidgen_registry.drop_segment('s'), uidgen_registry.create_segment('s', 2000), pg_temp.show();
 SELECT pg_temp.take(), pg_temp.show();
 -- or begins anew: of what was before, nothing counts
-SELECT pg_temp.version() AS old_version, incarnation AS old_incarnation FROM uidgen.segment \gset
+SELECT pg_temp.version() AS old_version, incarnation AS old_incarnation FROM uidgen_registry.segment \gset
 SELECT pg_temp.world(3000, '9/2/9');
-SELECT uidgen.drop_segment('s'), uidgen.create_segment('s', 5, 3, 20, restart => true), pg_temp.show();
-SELECT failover_gap, description, extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen.segment;
+SELECT uidgen_registry.drop_segment('s'), uidgen_registry.create_segment('s', 5, 3, 20, restart => true), pg_temp.show();
+SELECT failover_gap, description, extract(epoch FROM created), extract(epoch FROM modified) FROM uidgen_registry.segment;
 SELECT pg_temp.release(2500, version => :old_version), pg_temp.show();
 SELECT pg_temp.take(highest => 2999, incarnation => :old_incarnation, version => :old_version), pg_temp.show();
 -- one that never was there begins as any
-SELECT uidgen.create_segment('t', restart => true), pg_temp.show();
+SELECT uidgen_registry.create_segment('t', restart => true), pg_temp.show();
 ROLLBACK;
 
 -- What the owner may change, and what not
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 10);
+SELECT uidgen_registry.create_segment('s', step => 10);
 SELECT pg_temp.take();
-SELECT pg_temp.try(format('SELECT uidgen.change_segment(''s'', %s)', change)), pg_temp.show() FROM (VALUES
+SELECT pg_temp.try(format('SELECT uidgen_registry.change_segment(''s'', %s)', change)), pg_temp.show() FROM (VALUES
 	('step => 20'), ('min_step => 1'), ('max_step => 1000000000'), ('max_value => 10'), ('failover_gap => 0'), ('failover_gap => 9223372036854775807'), ('description => ''d'''),
 	('step => 0'), ('min_step => 0'), ('min_step => 21'), ('max_step => 19'), ('max_step => 1000000001'), ('max_value => 9'), ('failover_gap => -1'), ('failover_gap => NULL')) AS c (change);
-SELECT step, min_step, max_step, max_value, failover_gap, description FROM uidgen.segment;
-SELECT pg_temp.try('SELECT uidgen.change_segment(''none'', 1)'), pg_temp.try('SELECT uidgen.change_registry(max_lead => ''1 min'')');
+SELECT step, min_step, max_step, max_value, failover_gap, description FROM uidgen_registry.segment;
+SELECT pg_temp.try('SELECT uidgen_registry.change_segment(''none'', 1)'), pg_temp.try('SELECT uidgen_registry.change_registry(max_lead => ''1 min'')');
 -- None of it by hand
 RESET search_path;
-SELECT pg_temp.try(command) FROM (VALUES ('UPDATE uidgen.segment SET step = 20'), ('UPDATE uidgen.segment SET last_value = 5, version = 1'), ('DELETE FROM uidgen.segment'),
-	('INSERT INTO uidgen.segment SELECT * FROM uidgen.segment'), ('TRUNCATE uidgen.segment')) AS c (command);
-SET search_path = pg_catalog, uidgen, pg_temp;
+SELECT pg_temp.try(command) FROM (VALUES ('UPDATE uidgen_registry.segment SET step = 20'), ('UPDATE uidgen_registry.segment SET last_value = 5, version = 1'), ('DELETE FROM uidgen_registry.segment'),
+	('INSERT INTO uidgen_registry.segment SELECT * FROM uidgen_registry.segment'), ('TRUNCATE uidgen_registry.segment')) AS c (command);
+SET search_path = pg_catalog, uidgen_registry, pg_temp;
 ROLLBACK;
 
 -- How calls wait and commit: a local registry does not wait for a standby, unless the owner says that there is one.
 BEGIN;
 CALL pg_temp.make_up_the_world();
 SET LOCAL synchronous_commit = remote_write;
-SELECT uidgen.create_segment('s', step => 10);
+SELECT uidgen_registry.create_segment('s', step => 10);
 SELECT pg_temp.take(), current_setting('lock_timeout'), current_setting('synchronous_commit');
 SELECT pg_temp.release(10), current_setting('synchronous_commit');
-UPDATE uidgen.segment SET failover_gap = 0;
+UPDATE uidgen_registry.segment SET failover_gap = 0;
 SELECT pg_temp.take(), current_setting('synchronous_commit');
-INSERT INTO uidgen.registry_layout (only_one, layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database) VALUES (true, 'A', 1000000, 0, 1000000, 1, 3, now(), 8);
+INSERT INTO uidgen_registry.registry (only_one, layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database) VALUES (true, 'A', 1000000, 0, 1000000, 1, 3, now(), 8);
 SELECT pg_temp.take(), current_setting('synchronous_commit');
-UPDATE uidgen.segment SET failover_gap = 1;
+UPDATE uidgen_registry.segment SET failover_gap = 1;
 SELECT pg_temp.take(), current_setting('synchronous_commit');
 -- a shared one waits
-DELETE FROM uidgen.registry_layout;
-SELECT uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
-UPDATE uidgen.registry_layout SET registry_id = 42;
+DELETE FROM uidgen_registry.registry;
+SELECT uidgen_registry.share_registry('time:20:1s sequence:1 epoch:1970-01-01', '60 s', '5 s');
+UPDATE uidgen_registry.registry SET id = 42;
 SELECT pg_temp.take(), current_setting('synchronous_commit');
 SELECT pg_temp.release(45), current_setting('synchronous_commit');
 -- which says who it is
-SELECT first_value, registry_id, system_identifier, timeline, clock FROM uidgen.segment_fetch('s', 4, 0, 0, '{}', -1, 2000000000);
-SELECT r.* FROM uidgen.segment_release('s', 1, 1, 2000000000) AS r;
+SELECT first_value, registry_id, system_identifier, timeline, clock FROM uidgen_registry.segment_fetch('s', 4, 0, 0, '{}', -1, 2000000000);
+SELECT r.* FROM uidgen_registry.segment_release('s', 1, 1, 2000000000) AS r;
 -- and nothing of its quarantine, or of its restarts, is for segments
-UPDATE uidgen.registry_layout SET started = 'epoch', quarantine_until = 999999;
-SELECT pg_temp.take(), quarantine_until FROM uidgen.registry_layout;
+UPDATE uidgen_registry.registry SET started = 'epoch', quarantine_until = 999999;
+SELECT pg_temp.take(), quarantine_until FROM uidgen_registry.registry;
 -- nor do they need the layout
 SET TRANSACTION READ ONLY;
 SELECT pg_temp.take();
@@ -462,23 +462,23 @@ ROLLBACK;
 -- What a node may do
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 10);
+SELECT uidgen_registry.create_segment('s', step => 10);
 CREATE ROLE regress_uidgen_node;
 GRANT regress_uidgen_node TO CURRENT_USER;
 SET ROLE regress_uidgen_node;
-SELECT pg_temp.try($$SELECT uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
-SELECT pg_temp.try($$SELECT uidgen.segment_release('s', 1, 1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen_registry.segment_release('s', 1, 1, 9223372036854775807)$$);
 RESET ROLE;
 SET LOCAL client_min_messages = error;
-SELECT uidgen.grant_node('regress_uidgen_node');
+SELECT uidgen_registry.grant_node('regress_uidgen_node');
 SET ROLE regress_uidgen_node;
-SELECT first_value, last_value FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
-SELECT done FROM uidgen.segment_release('s', 1, 1, 9223372036854775807);
-SELECT there FROM uidgen.segments_there('{s,t}', 9223372036854775807);
-SELECT pg_temp.try(command) FROM (VALUES ('SELECT version FROM uidgen.segment'), ('UPDATE uidgen.segment SET step = 1'), ('INSERT INTO uidgen.segment DEFAULT VALUES'),
-	('DELETE FROM uidgen.segment'), ('TRUNCATE uidgen.segment'), ('SELECT FROM uidgen.segment FOR UPDATE'), ('LOCK TABLE uidgen.segment IN SHARE MODE'),
-	('SELECT uidgen.create_segment(''t'')'), ('SELECT uidgen.drop_segment(''s'')'), ('SELECT uidgen.raise_segment(''s'', 1)'),
-	('SELECT uidgen.begin_segment_call(''s'')'), ('SELECT uidgen.begin_call()')) AS c (command);
+SELECT first_value, last_value FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
+SELECT done FROM uidgen_registry.segment_release('s', 1, 1, 9223372036854775807);
+SELECT there FROM uidgen_registry.segments_there('{s,t}', 9223372036854775807);
+SELECT pg_temp.try(command) FROM (VALUES ('SELECT version FROM uidgen_registry.segment'), ('UPDATE uidgen_registry.segment SET step = 1'), ('INSERT INTO uidgen_registry.segment DEFAULT VALUES'),
+	('DELETE FROM uidgen_registry.segment'), ('TRUNCATE uidgen_registry.segment'), ('SELECT FROM uidgen_registry.segment FOR UPDATE'), ('LOCK TABLE uidgen_registry.segment IN SHARE MODE'),
+	('SELECT uidgen_registry.create_segment(''t'')'), ('SELECT uidgen_registry.drop_segment(''s'')'), ('SELECT uidgen_registry.raise_segment(''s'', 1)'),
+	('SELECT uidgen_registry.begin_segment_call(''s'')'), ('SELECT uidgen_registry.begin_call()')) AS c (command);
 -- objects of its own by the names that the functions use
 RESET ROLE;
 CREATE SCHEMA regress_uidgen;
@@ -492,25 +492,25 @@ CREATE FUNCTION regress_uidgen.convert_from(bytea, name) RETURNS text LANGUAGE s
 CREATE TEMP TABLE segment (name text);
 SET LOCAL search_path = pg_temp, regress_uidgen, pg_catalog;
 SELECT pg_temp.try('SELECT 1::bigint + 1');
-SELECT first_value, last_value, done FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807) AS f, uidgen.segment_release('s', f.version, 15, 9223372036854775807);
+SELECT first_value, last_value, done FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807) AS f, uidgen_registry.segment_release('s', f.version, 15, 9223372036854775807);
 RESET search_path;
 RESET ROLE;
-SELECT uidgen.revoke_node('regress_uidgen_node');
+SELECT uidgen_registry.revoke_node('regress_uidgen_node');
 SET ROLE regress_uidgen_node;
-SELECT pg_temp.try($$SELECT uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
-SELECT pg_temp.try($$SELECT uidgen.segment_release('s', 1, 1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen_registry.segment_release('s', 1, 1, 9223372036854775807)$$);
 RESET ROLE;
 -- who watches
-SELECT has_table_privilege('pg_monitor', 'uidgen.segment', 'SELECT'), has_table_privilege('pg_monitor', 'uidgen.segment', 'INSERT, UPDATE, DELETE, TRUNCATE');
+SELECT has_table_privilege('pg_monitor', 'uidgen_registry.segment', 'SELECT'), has_table_privilege('pg_monitor', 'uidgen_registry.segment', 'INSERT, UPDATE, DELETE, TRUNCATE');
 ROLLBACK;
 
 -- Reigns: each history is one, and a node says in which it was told what it knows.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 10);
-UPDATE uidgen.segment SET failover_gap = 100;
+SELECT uidgen_registry.create_segment('s', step => 10);
+UPDATE uidgen_registry.segment SET failover_gap = 100;
 SELECT pg_temp.reigns(), pg_temp.take(), pg_temp.reigns();
-SELECT course::text = pg_temp.course() FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
+SELECT course::text = pg_temp.course() FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
 SELECT pg_temp.course() AS one \gset
 SELECT pg_temp.world(1000, '7/2/8');
 SELECT pg_temp.take(course => :'one', highest => 120), pg_temp.reigns();
@@ -523,7 +523,7 @@ ROLLBACK TO fine;
 -- one that the registry never had
 SELECT pg_temp.take(course => '{2}', highest => 15), pg_temp.show(), pg_temp.reigns();
 SELECT pg_temp.take(course => :'two', highest => 130), pg_temp.take();
-SELECT uidgen.raise_segment('s', 200), pg_temp.reigns();
+SELECT uidgen_registry.raise_segment('s', 200), pg_temp.reigns();
 SELECT pg_temp.take(course => '{2}', highest => 200), pg_temp.take(course => :'one', highest => 199), pg_temp.take(course => :'two', highest => 140), pg_temp.show();
 SELECT pg_temp.course() AS three \gset
 SELECT pg_temp.take(course => :'three', highest => 230), pg_temp.take(course => '{2}', highest => 201), pg_temp.reigns();
@@ -545,21 +545,21 @@ ROLLBACK;
 -- A node of a version that says nothing of reigns: no numbers for it, where there are none for others.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 10);
-SELECT first_value, last_value FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
-SELECT first_value, last_value, step, max_value, timeline FROM uidgen.segment_fetch('s', 10, (SELECT incarnation FROM uidgen.segment), 0, '{}', 50000, 9223372036854775807);
+SELECT uidgen_registry.create_segment('s', step => 10);
+SELECT first_value, last_value FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
+SELECT first_value, last_value, step, max_value, timeline FROM uidgen_registry.segment_fetch('s', 10, (SELECT incarnation FROM uidgen_registry.segment), 0, '{}', 50000, 9223372036854775807);
 SELECT pg_temp.take(), pg_temp.reigns();
-SELECT first_value, last_value, version, step, max_value, timeline FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
+SELECT first_value, last_value, version, step, max_value, timeline FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
 ROLLBACK;
 
 -- A start of a shared registry's server is a reign as well, and leaves nothing out.  So a copy of its
 -- files that is started as it is is noticed, and the original after it.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 10), uidgen.create_segment('t', step => 10);
-UPDATE uidgen.segment SET failover_gap = 100;
+SELECT uidgen_registry.create_segment('s', step => 10), uidgen_registry.create_segment('t', step => 10);
+UPDATE uidgen_registry.segment SET failover_gap = 100;
 SELECT pg_temp.take(), pg_temp.world(1000, '7/1/8/1'), pg_temp.take(), pg_temp.reigns();
-SELECT uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
+SELECT uidgen_registry.share_registry('time:20:1s sequence:1 epoch:1970-01-01', '60 s', '5 s');
 SELECT pg_temp.take(), pg_temp.reigns();
 SELECT pg_temp.course() AS one \gset
 SELECT pg_temp.take(course => :'one', highest => 30), pg_temp.world(1000, '7/1/8/2'), pg_temp.take(course => :'one', highest => 40), pg_temp.show(), pg_temp.reigns();
@@ -579,41 +579,41 @@ ROLLBACK;
 -- With segments_confirmed: after a failover nothing is given out until a standby knows of it.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-CREATE OR REPLACE FUNCTION uidgen.registry_log(OUT written pg_lsn, OUT replayed pg_lsn) LANGUAGE sql AS
+CREATE OR REPLACE FUNCTION uidgen_registry.registry_log(OUT written pg_lsn, OUT replayed pg_lsn) LANGUAGE sql AS
 	'SELECT l[1]::pg_lsn, nullif(l[2], '''')::pg_lsn FROM string_to_array(current_setting(''segments_test.log''), '' '') AS l';
 CREATE FUNCTION pg_temp.log(log text) RETURNS void LANGUAGE sql AS $$ SELECT set_config('segments_test.log', log, true) $$;
-SELECT pg_temp.log('0/10 0/10'), uidgen.create_segment('s', step => 10), uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
-SELECT uidgen.change_registry(segments_confirmed => true);
-UPDATE uidgen.segment SET failover_gap = 100;
+SELECT pg_temp.log('0/10 0/10'), uidgen_registry.create_segment('s', step => 10), uidgen_registry.share_registry('time:20:1s sequence:1 epoch:1970-01-01', '60 s', '5 s');
+SELECT uidgen_registry.change_registry(segments_confirmed => true);
+UPDATE uidgen_registry.segment SET failover_gap = 100;
 SELECT pg_temp.take(), pg_temp.world(1000, '7/1/8/2'), pg_temp.take(), pg_temp.show();
 SELECT pg_temp.version() AS old_version \gset
-SELECT pg_temp.world(1000, '7/2/8/3'), pg_temp.take(), pg_temp.show(), pg_temp.reigns(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen.segment);
+SELECT pg_temp.world(1000, '7/2/8/3'), pg_temp.take(), pg_temp.show(), pg_temp.reigns(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen_registry.segment);
 -- what was fetched before is not handed back any more
 SELECT pg_temp.release(15, version => :old_version), pg_temp.release(115), pg_temp.show();
-SELECT pg_temp.log('0/20 0/20'), pg_temp.take(), pg_temp.show(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen.segment);
+SELECT pg_temp.log('0/20 0/20'), pg_temp.take(), pg_temp.show(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen_registry.segment);
 SELECT pg_temp.log('0/30 0/1F'), pg_temp.take(), pg_temp.log('0/30 '), pg_temp.take(), pg_temp.show();
-SELECT pg_temp.log('0/30 0/20'), pg_temp.take(), pg_temp.show(), pg_temp.reigns(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen.segment);
+SELECT pg_temp.log('0/30 0/20'), pg_temp.take(), pg_temp.show(), pg_temp.reigns(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen_registry.segment);
 -- the next failover while it waits; the owner's word; switched off
 SELECT pg_temp.world(1000, '7/3/8/3'), pg_temp.take(), pg_temp.world(1000, '7/4/8/3'), pg_temp.take(), pg_temp.show(), pg_temp.reigns();
-SELECT uidgen.raise_segment('s', 0), pg_temp.take(), pg_temp.show();
+SELECT uidgen_registry.raise_segment('s', 0), pg_temp.take(), pg_temp.show();
 SELECT pg_temp.world(1000, '7/5/8/3'), pg_temp.take();
-UPDATE uidgen.registry_layout SET segments_confirmed = false;
-SELECT pg_temp.take(), pg_temp.show(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen.segment);
+UPDATE uidgen_registry.registry SET segments_confirmed = false;
+SELECT pg_temp.take(), pg_temp.show(), (SELECT pg_temp.short(unconfirmed::text) FROM uidgen_registry.segment);
 -- an old node, too
-UPDATE uidgen.registry_layout SET segments_confirmed = true;
-SELECT pg_temp.world(1000, '7/6/8/3'), (SELECT f.first_value IS NULL FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807) AS f);
+UPDATE uidgen_registry.registry SET segments_confirmed = true;
+SELECT pg_temp.world(1000, '7/6/8/3'), (SELECT f.first_value IS NULL FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807) AS f);
 -- not of a local registry
-SELECT pg_temp.try('UPDATE uidgen.registry_layout SET shared = false');
+SELECT pg_temp.try('UPDATE uidgen_registry.registry SET shared = false');
 ROLLBACK;
 
 -- A start or the owner's word that a failover has lost is no other history: the gap covers it.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 10), uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
-UPDATE uidgen.segment SET failover_gap = 100;
+SELECT uidgen_registry.create_segment('s', step => 10), uidgen_registry.share_registry('time:20:1s sequence:1 epoch:1970-01-01', '60 s', '5 s');
+UPDATE uidgen_registry.segment SET failover_gap = 100;
 SELECT pg_temp.take();
 SAVEPOINT standby;
-SELECT pg_temp.world(1000, '7/1/8/2'), pg_temp.take(), uidgen.raise_segment('s', 50), pg_temp.take(), pg_temp.reigns();
+SELECT pg_temp.world(1000, '7/1/8/2'), pg_temp.take(), uidgen_registry.raise_segment('s', 50), pg_temp.take(), pg_temp.reigns();
 SELECT pg_temp.course() AS lost \gset
 ROLLBACK TO standby;
 SELECT pg_temp.world(1000, '7/2/8/3'), pg_temp.take(course => :'lost', highest => 60), pg_temp.reigns();
@@ -632,8 +632,8 @@ ROLLBACK;
 -- The original of such a copy goes on as well, and is told of what the copy gave out.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 10), uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
-UPDATE uidgen.segment SET failover_gap = 100;
+SELECT uidgen_registry.create_segment('s', step => 10), uidgen_registry.share_registry('time:20:1s sequence:1 epoch:1970-01-01', '60 s', '5 s');
+UPDATE uidgen_registry.segment SET failover_gap = 100;
 SELECT pg_temp.take();
 SAVEPOINT copied;
 SELECT pg_temp.world(1000, '7/1/8/2'), pg_temp.take();
@@ -651,23 +651,23 @@ ROLLBACK;
 -- What happens with a stopped one; the last 32 reigns; those of the owner's making.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 10);
-UPDATE uidgen.segment SET failover_gap = 100;
+SELECT uidgen_registry.create_segment('s', step => 10);
+UPDATE uidgen_registry.segment SET failover_gap = 100;
 SELECT pg_temp.take(), pg_temp.course() AS one \gset
 SELECT pg_temp.take(course => '{2}', highest => 5);
-SELECT uidgen.drop_segment('s'), uidgen.create_segment('s', 50, 10), pg_temp.take(), pg_temp.reigns();
-SELECT uidgen.drop_segment('s'), uidgen.create_segment('s', 7, 10, restart => true), pg_temp.take(), pg_temp.reigns();
+SELECT uidgen_registry.drop_segment('s'), uidgen_registry.create_segment('s', 50, 10), pg_temp.take(), pg_temp.reigns();
+SELECT uidgen_registry.drop_segment('s'), uidgen_registry.create_segment('s', 7, 10, restart => true), pg_temp.take(), pg_temp.reigns();
 SELECT pg_temp.take(course => '{2}', highest => 8);
 -- a history that nobody has noticed so far is left out all the same
 SELECT pg_temp.course() AS one \gset
-SELECT pg_temp.world(1000, '7/2/8'), uidgen.raise_segment('s', 30), pg_temp.take(course => :'one', highest => 116), pg_temp.reigns();
+SELECT pg_temp.world(1000, '7/2/8'), uidgen_registry.raise_segment('s', 30), pg_temp.take(course => :'one', highest => 116), pg_temp.reigns();
 SELECT pg_temp.course() AS two \gset
-SELECT uidgen.raise_segment('s', g) FROM generate_series(200, 228) AS g \g /dev/null
-SELECT pg_temp.reigns(), pg_temp.take(), (SELECT (:'two'::bigint[])[3] = ANY (reigns) FROM uidgen.segment);
+SELECT uidgen_registry.raise_segment('s', g) FROM generate_series(200, 228) AS g \g /dev/null
+SELECT pg_temp.reigns(), pg_temp.take(), (SELECT (:'two'::bigint[])[3] = ANY (reigns) FROM uidgen_registry.segment);
 -- forgotten, and known for too high a number
 SELECT pg_temp.world(1000, '7/' || g || '/8'), pg_temp.take() FROM generate_series(3, 40) AS g \g /dev/null
-SELECT regexp_replace(pg_temp.reigns(), ' .* ', ' ... '), (SELECT reign_floor < last_value AND (:'two'::bigint[])[3] <> ALL (reigns) FROM uidgen.segment);
-SELECT reign_floor, last_value FROM uidgen.segment \gset
+SELECT regexp_replace(pg_temp.reigns(), ' .* ', ' ... '), (SELECT reign_floor < last_value AND (:'two'::bigint[])[3] <> ALL (reigns) FROM uidgen_registry.segment);
+SELECT reign_floor, last_value FROM uidgen_registry.segment \gset
 SELECT pg_temp.take(course => :'two', highest => :reign_floor) = format('%s to %s', :last_value + 1, :last_value + 10);
 SELECT pg_temp.take(course => :'two', highest => :reign_floor + 1) ~ 'stopped';
 ROLLBACK;
@@ -675,32 +675,32 @@ ROLLBACK;
 -- A gap that is still to be left out is not made smaller.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s');
-UPDATE uidgen.segment SET failover_gap = 5000;
+SELECT uidgen_registry.create_segment('s');
+UPDATE uidgen_registry.segment SET failover_gap = 5000;
 SELECT pg_temp.take(10), pg_temp.world(2000, '7/2/8');
-SELECT pg_temp.try('SELECT uidgen.change_segment($$s$$, failover_gap => 4999)'), pg_temp.try('SELECT uidgen.change_segment($$s$$, failover_gap => 5001, description => $$x$$)');
-SELECT pg_temp.take(10), pg_temp.try('SELECT uidgen.change_segment($$s$$, failover_gap => 4999)');
+SELECT pg_temp.try('SELECT uidgen_registry.change_segment($$s$$, failover_gap => 4999)'), pg_temp.try('SELECT uidgen_registry.change_segment($$s$$, failover_gap => 5001, description => $$x$$)');
+SELECT pg_temp.take(10), pg_temp.try('SELECT uidgen_registry.change_segment($$s$$, failover_gap => 4999)');
 ROLLBACK;
 
 -- For how long the gap covers what is given: 100 numbers a second, in steps of 10 s, and then nothing more.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.create_segment('s', step => 1000), uidgen.create_segment('t'), uidgen.create_segment('gone'), uidgen.drop_segment('gone');
-UPDATE uidgen.segment SET failover_gap = 20000;
-SELECT uidgen.gap_lasts(s, uidgen.registry_clock()) FROM uidgen.segment AS s;
+SELECT uidgen_registry.create_segment('s', step => 1000), uidgen_registry.create_segment('t'), uidgen_registry.create_segment('gone'), uidgen_registry.drop_segment('gone');
+UPDATE uidgen_registry.segment SET failover_gap = 20000;
+SELECT uidgen_registry.gap_lasts(s, uidgen_registry.registry_clock()) FROM uidgen_registry.segment AS s;
 SELECT pg_temp.world(1000 + 10 * g), pg_temp.take(0) FROM generate_series(0, 60) AS g \g /dev/null
-SELECT name, round(rate), justify_interval(date_trunc('second', uidgen.gap_lasts(s, uidgen.registry_clock()))) FROM uidgen.segment AS s ORDER BY name;
-SELECT gap_lasts / 1000000 FROM uidgen.segment_fetch('s', 0, 0, 0, '{}', -1, 9223372036854775807);
-SELECT pg_temp.world(1720), date_trunc('second', uidgen.gap_lasts(s, to_timestamp(1720))) FROM uidgen.segment AS s WHERE name = 's';
-SELECT pg_temp.world(1000000), uidgen.gap_lasts(s, to_timestamp(1000000)) IS NULL FROM uidgen.segment AS s WHERE name = 's';
-UPDATE uidgen.segment SET failover_gap = 0;
-SELECT gap_lasts IS NULL FROM uidgen.segment_fetch('s', 0, 0, 0, '{}', -1, 9223372036854775807);
+SELECT name, round(rate), justify_interval(date_trunc('second', uidgen_registry.gap_lasts(s, uidgen_registry.registry_clock()))) FROM uidgen_registry.segment AS s ORDER BY name;
+SELECT gap_lasts / 1000000 FROM uidgen_registry.segment_fetch('s', 0, 0, 0, '{}', -1, 9223372036854775807);
+SELECT pg_temp.world(1720), date_trunc('second', uidgen_registry.gap_lasts(s, to_timestamp(1720))) FROM uidgen_registry.segment AS s WHERE name = 's';
+SELECT pg_temp.world(1000000), uidgen_registry.gap_lasts(s, to_timestamp(1000000)) IS NULL FROM uidgen_registry.segment AS s WHERE name = 's';
+UPDATE uidgen_registry.segment SET failover_gap = 0;
+SELECT gap_lasts IS NULL FROM uidgen_registry.segment_fetch('s', 0, 0, 0, '{}', -1, 9223372036854775807);
 ROLLBACK;
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen.share_registry('A', 1000000, 0, 1000000, 1, 3, '60 s', '5 s');
-SELECT stopped_segments, gap_lasts FROM uidgen.registry_status;
-SELECT uidgen.create_segment('s', step => 1000), uidgen.create_segment('t', step => 10), uidgen.create_segment('gone'), uidgen.drop_segment('gone');
+SELECT uidgen_registry.share_registry('time:20:1s sequence:1 epoch:1970-01-01', '60 s', '5 s');
+SELECT stopped_segments, gap_lasts FROM uidgen_registry.status;
+SELECT uidgen_registry.create_segment('s', step => 1000), uidgen_registry.create_segment('t', step => 10), uidgen_registry.create_segment('gone'), uidgen_registry.drop_segment('gone');
 SELECT pg_temp.take(0), pg_temp.take(0, name => 't'), pg_temp.take(highest => 1000000000);
-SELECT stopped_segments, gap_lasts = (SELECT min(uidgen.gap_lasts(s, uidgen.registry_clock())) FROM uidgen.segment AS s) FROM uidgen.registry_status;
+SELECT stopped_segments, gap_lasts = (SELECT min(uidgen_registry.gap_lasts(s, uidgen_registry.registry_clock())) FROM uidgen_registry.segment AS s) FROM uidgen_registry.status;
 ROLLBACK;

@@ -6,3 +6,5 @@ SELECT uid_next();
 SELECT uidgen.diagnose();
 SELECT state FROM uidgen.status;
 SELECT uid_timestamp(1, 'default');
+-- The registry of a fleet needs no library.
+CREATE EXTENSION uidgen_registry;

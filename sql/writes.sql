@@ -5,8 +5,8 @@
 -- Everything happens in transactions that are rolled back, on emptied tables.
 
 \set SHOW_CONTEXT never
--- What is changed by hand here, no guard is to refuse: see script/10_registry.sql.
-SET search_path = pg_catalog, uidgen, pg_temp;
+-- What is changed by hand here, no guard is to refuse: see script/registry/10_registry.sql.
+SET search_path = pg_catalog, uidgen_registry, pg_temp;
 SET client_min_messages = error;
 
 -- What a command says, without its ids; what it did is undone.
@@ -18,73 +18,73 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
 CREATE FUNCTION pg_temp.contents() RETURNS text LANGUAGE sql AS $$
-	SELECT concat_ws(' / ', (SELECT string_agg(r::text, ' ') FROM uidgen.registry_layout AS r),
-		(SELECT string_agg(n::text, ' ') FROM uidgen.worker_node AS n), (SELECT string_agg(s::text, ' ') FROM uidgen.segment AS s));
+	SELECT concat_ws(' / ', (SELECT string_agg(r::text, ' ') FROM uidgen_registry.registry AS r),
+		(SELECT string_agg(n::text, ' ') FROM uidgen_registry.worker_node AS n), (SELECT string_agg(s::text, ' ') FROM uidgen_registry.segment AS s));
 $$;
 CREATE TEMP TABLE layout AS SELECT * FROM uidgen.layout_numbers('default');
 CREATE TEMP TABLE call (mode text, what text, command text);
 INSERT INTO call VALUES
-	('local', 'first grant', $$SELECT * FROM uidgen.acquire_worker_id('me', :layout, 0, -1, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1)$$),
-	('local', 'renewal', $$SELECT * FROM uidgen.renew_worker_id(0, 1, 101, 7, 9, 10, 9223372036854775807)$$),
-	('local', 'release', $$SELECT * FROM uidgen.release_worker(0, 1, 101, 7)$$),
-	('local', 'a copy', $$SELECT * FROM uidgen.pin_layout((SELECT (true, r.layout, r.unit, r.epoch, r.max_tick, r.max_datacenter, r.max_worker, r.pinned, 1,
-		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, true, false, NULL, '{}', NULL)::uidgen.registry_layout FROM uidgen.registry_layout AS r))$$),
-	('local', 'forget_worker', $$SELECT uidgen.forget_worker(1, 0)$$),
-	('local', 'reserve_backfill', $$SELECT uidgen.reserve_backfill((SELECT c.system_identifier FROM pg_control_system() AS c) || '/1/2/3/0123456789abcdef/0123456789abcdef/4/5', 9)$$),
-	('none', 'share_registry', $$SELECT uidgen.share_registry()$$),
-	('fleet', 'first grant', $$SELECT * FROM uidgen.node_acquire('me', :layout, 0, -1, 'reuse', '{}', -1, -1, 5, 0, 10, 9223372036854775807, 9223372036854775807, 'host', 1, 1)$$),
-	('fleet', 'claim', $$SELECT * FROM uidgen.node_acquire('me', :layout, 0, 1, 'reuse', '{101}', 1, 7, 5, 0, 10, 9223372036854775807, 9223372036854775807, 'host', 1, 1)$$),
-	('fleet', 'renewal', $$SELECT * FROM uidgen.node_renew(0, 1, 101, 7, 5, 9, 10, 9223372036854775807, 9223372036854775807)$$),
-	('fleet', 'release', $$SELECT * FROM uidgen.node_release(0, 1, '{101}', 9223372036854775807)$$),
-	('fleet', 'import', $$SELECT * FROM uidgen.node_import(0, '{2}', '{8}', 9223372036854775807)$$),
-	('fleet', 'import of a higher end', $$SELECT * FROM uidgen.node_import(0, '{3}', '{9}', 9223372036854775807)$$),
-	('fleet', 'import_worker', $$SELECT uidgen.import_worker(0, 2, now())$$),
-	('fleet', 'keep_worker', $$SELECT uidgen.keep_worker(0, 2)$$),
-	('fleet', 'keep_worker of a row', $$SELECT uidgen.keep_worker(0, 1)$$),
-	('fleet', 'reserve_backfill', $$SELECT uidgen.reserve_backfill('1/1/2/3/0123456789abcdef/0123456789abcdef/4/5', 9) FROM pg_sleep(0.005)$$),
-	('fleet', 'begin_quarantine', $$SELECT uidgen.begin_quarantine()$$),
-	('local', 'end_registry', $$SELECT uidgen.end_registry()$$),
-	('fleet', 'end_quarantine', $$SELECT uidgen.end_quarantine()$$),
-	('fleet', 'change_registry', $$SELECT uidgen.change_registry('3 min')$$),
-	('fleet', 'end_registry', $$SELECT uidgen.end_registry()$$),
-	('fleet', 'take_over_registry', $$SELECT uidgen.take_over_registry()$$),
-	('fleet', 'forget_worker', $$SELECT uidgen.forget_worker(1, 0)$$),
-	('fleet', 'fetch', $$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$),
-	('fleet', 'evidence', $$SELECT * FROM uidgen.segment_fetch('s', 10, (SELECT incarnation FROM uidgen.segment WHERE name = 's'), 0, '{1}', 5, 9223372036854775807)$$),
-	('fleet', 'release of numbers', $$SELECT * FROM uidgen.segment_release('s', (SELECT version FROM uidgen.segment WHERE name = 's'), 5, 9223372036854775807)$$),
-	('fleet', 'create_segment', $$SELECT uidgen.create_segment('t')$$),
-	('fleet', 'create_segment again', $$SELECT uidgen.create_segment('dropped')$$),
-	('fleet', 'drop_segment', $$SELECT uidgen.drop_segment('s')$$),
-	('fleet', 'change_segment', $$SELECT uidgen.change_segment('s', 2000)$$),
-	('fleet', 'raise_segment', $$SELECT uidgen.raise_segment('s', 1000)$$),
-	('fleet', 'note_standbys', $$SELECT uidgen.note_standbys(true)$$);
+	('local', 'first grant', $$SELECT * FROM uidgen_registry.acquire_worker_id('me', :layout, 0, -1, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1)$$),
+	('local', 'renewal', $$SELECT * FROM uidgen_registry.renew_worker_id(0, 1, 101, 7, 9, 10, 9223372036854775807)$$),
+	('local', 'release', $$SELECT * FROM uidgen_registry.release_worker(0, 1, 101, 7)$$),
+	('local', 'a copy', $$SELECT * FROM uidgen_registry.pin_layout((SELECT (true, r.layout, r.unit, r.epoch, r.max_tick, r.max_datacenter, r.max_worker, r.pinned, 1,
+		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, true, false, NULL, '{}', NULL)::uidgen_registry.registry FROM uidgen_registry.registry AS r))$$),
+	('local', 'forget_worker', $$SELECT uidgen_registry.forget_worker(1, 0)$$),
+	('local', 'reserve_backfill', $$SELECT uidgen_registry.reserve_backfill((SELECT c.system_identifier FROM pg_control_system() AS c) || '/1/2/3/0123456789abcdef/0123456789abcdef/4/5', 9)$$),
+	('none', 'share_registry', $$SELECT uidgen_registry.share_registry()$$),
+	('fleet', 'first grant', $$SELECT * FROM uidgen_registry.node_acquire('me', :layout, 0, -1, 'reuse', '{}', -1, -1, 5, 0, 10, 9223372036854775807, 9223372036854775807, 'host', 1, 1)$$),
+	('fleet', 'claim', $$SELECT * FROM uidgen_registry.node_acquire('me', :layout, 0, 1, 'reuse', '{101}', 1, 7, 5, 0, 10, 9223372036854775807, 9223372036854775807, 'host', 1, 1)$$),
+	('fleet', 'renewal', $$SELECT * FROM uidgen_registry.node_renew(0, 1, 101, 7, 5, 9, 10, 9223372036854775807, 9223372036854775807)$$),
+	('fleet', 'release', $$SELECT * FROM uidgen_registry.node_release(0, 1, '{101}', 9223372036854775807)$$),
+	('fleet', 'import', $$SELECT * FROM uidgen_registry.node_import(0, '{2}', '{8}', 9223372036854775807)$$),
+	('fleet', 'import of a higher end', $$SELECT * FROM uidgen_registry.node_import(0, '{3}', '{9}', 9223372036854775807)$$),
+	('fleet', 'import_worker', $$SELECT uidgen_registry.import_worker(0, 2, now())$$),
+	('fleet', 'keep_worker', $$SELECT uidgen_registry.keep_worker(0, 2)$$),
+	('fleet', 'keep_worker of a row', $$SELECT uidgen_registry.keep_worker(0, 1)$$),
+	('fleet', 'reserve_backfill', $$SELECT uidgen_registry.reserve_backfill('1/1/2/3/0123456789abcdef/0123456789abcdef/4/5', 9) FROM pg_sleep(0.005)$$),
+	('fleet', 'begin_quarantine', $$SELECT uidgen_registry.begin_quarantine()$$),
+	('local', 'end_registry', $$SELECT uidgen_registry.end_registry()$$),
+	('fleet', 'end_quarantine', $$SELECT uidgen_registry.end_quarantine()$$),
+	('fleet', 'change_registry', $$SELECT uidgen_registry.change_registry('3 min')$$),
+	('fleet', 'end_registry', $$SELECT uidgen_registry.end_registry()$$),
+	('fleet', 'take_over_registry', $$SELECT uidgen_registry.take_over_registry()$$),
+	('fleet', 'forget_worker', $$SELECT uidgen_registry.forget_worker(1, 0)$$),
+	('fleet', 'fetch', $$SELECT * FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$),
+	('fleet', 'evidence', $$SELECT * FROM uidgen_registry.segment_fetch('s', 10, (SELECT incarnation FROM uidgen_registry.segment WHERE name = 's'), 0, '{1}', 5, 9223372036854775807)$$),
+	('fleet', 'release of numbers', $$SELECT * FROM uidgen_registry.segment_release('s', (SELECT version FROM uidgen_registry.segment WHERE name = 's'), 5, 9223372036854775807)$$),
+	('fleet', 'create_segment', $$SELECT uidgen_registry.create_segment('t')$$),
+	('fleet', 'create_segment again', $$SELECT uidgen_registry.create_segment('dropped')$$),
+	('fleet', 'drop_segment', $$SELECT uidgen_registry.drop_segment('s')$$),
+	('fleet', 'change_segment', $$SELECT uidgen_registry.change_segment('s', 2000)$$),
+	('fleet', 'raise_segment', $$SELECT uidgen_registry.raise_segment('s', 1000)$$),
+	('fleet', 'note_standbys', $$SELECT uidgen_registry.note_standbys(true)$$);
 
 -- Every function that writes to the registry is called here: their number.
 SELECT count(*) AS functions_that_write,
 	bool_and(EXISTS (SELECT FROM call WHERE command ~ (p.proname || '\(')) OR p.proname IN ('raise_ends', 'insert_worker', 'check_rows', 'note_grant')) AS are_called,
 	bool_and(p.prosrc ~ 'check_written\(') AS are_checked
-FROM pg_proc AS p WHERE p.pronamespace = 'uidgen'::regnamespace AND p.prosrc ~ '(INSERT INTO|UPDATE|DELETE FROM) uidgen\.(?!layout_used|backfill)';
+FROM pg_proc AS p WHERE p.pronamespace = 'uidgen_registry'::regnamespace AND p.prosrc ~ '(INSERT INTO|UPDATE|DELETE FROM) uidgen_registry\.';
 
 -- The registry that a command meets
 CREATE PROCEDURE pg_temp.make_registry(mode text) LANGUAGE plpgsql AS $$
 BEGIN
-	CREATE OR REPLACE FUNCTION uidgen.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
-	DELETE FROM uidgen.segment;
-	DELETE FROM uidgen.worker_node;
-	DELETE FROM uidgen.registry_layout;
+	CREATE OR REPLACE FUNCTION uidgen_registry.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
+	DELETE FROM uidgen_registry.segment;
+	DELETE FROM uidgen_registry.worker_node;
+	DELETE FROM uidgen_registry.registry;
 	IF mode = 'local' THEN
-		INSERT INTO uidgen.registry_layout (layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database)
-			SELECT l.*, now(), h.database FROM layout AS l, uidgen.registry_history() AS h;
+		INSERT INTO uidgen_registry.registry (layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database)
+			SELECT l.*, now(), h.database FROM layout AS l, uidgen_registry.registry_history() AS h;
 	ELSIF mode = 'fleet' THEN
-		PERFORM uidgen.share_registry('default');
-		PERFORM uidgen.end_quarantine();
+		PERFORM uidgen_registry.share_registry('default');
+		PERFORM uidgen_registry.end_quarantine();
 	END IF;
 	IF mode <> 'none' THEN
-		INSERT INTO uidgen.worker_node VALUES
+		INSERT INTO uidgen_registry.worker_node VALUES
 			(0, 1, 'host', 1, 2, '2026-01-01', '2026-01-01', now(), 'me', 101, 7, false, 1),
 			(0, 3, 'host', 1, 2, '2026-01-01', '2026-01-01', '2026-01-01', 'you', 103, 7, true, 1);
-		PERFORM uidgen.create_segment('s'), uidgen.create_segment('dropped'), uidgen.drop_segment('dropped');
-		PERFORM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
+		PERFORM uidgen_registry.create_segment('s'), uidgen_registry.create_segment('dropped'), uidgen_registry.drop_segment('dropped');
+		PERFORM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
 	END IF;
 END $$;
 
@@ -129,10 +129,10 @@ EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 	RETURN detail || E'\n' || replace(replace(hint, quote_ident(current_database()), 'DATABASE'), quote_ident(session_user), 'ROLE');
 END $$;
-SELECT pg_temp.texts($$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
+SELECT pg_temp.texts($$SELECT * FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
 SET LOCAL session_replication_role = origin;
 CREATE FUNCTION pg_temp.drop_row() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
-CREATE TRIGGER somebodys BEFORE INSERT OR UPDATE ON uidgen.segment FOR EACH ROW EXECUTE FUNCTION pg_temp.drop_row();
-SELECT pg_temp.try($$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$),
-	pg_temp.texts($$SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
+CREATE TRIGGER somebodys BEFORE INSERT OR UPDATE ON uidgen_registry.segment FOR EACH ROW EXECUTE FUNCTION pg_temp.drop_row();
+SELECT pg_temp.try($$SELECT * FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$),
+	pg_temp.texts($$SELECT * FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
 ROLLBACK;

@@ -103,23 +103,30 @@ none(
 # ---- One version ----
 
 my $version = $meta->{version} || 'no version';
-is($provides->{uidgen}{version}, $version, 'version of the extension in META.json');
-is(grab('uidgen.control', qr/^default_version = '(.*)'$/m), $version, 'version in uidgen.control');
+foreach my $extension (qw(uidgen uidgen_registry uidgen_tools))
+{
+	is($provides->{$extension}{version}, $version, "version of $extension in META.json");
+	is(grab("$extension.control", qr/^default_version = '(.*)'$/m), $version, "... and in $extension.control");
+}
 my @former = grep { $_ ne $version } slurp('CHANGELOG.md') =~ /^## \[(\S+)\] - \d{4}-\d\d-\d\d$/mg;
 is_deeply(
 	[ sort(words('UPDATES_FROM')) ],
 	[ sort(@former) ],
 	'a script leads from every version to the present one');
-is_deeply(
-	[ map { s{^script/update/}{}r } sort(glob('script/update/*')) ],
-	[ sort(@former) ],
-	'script/update has what each of them has to change');
-my @parts = grep { !/--/ } glob('script/*.sql');
-is_deeply(
-	[ map { "script/$_.sql" } words('SCRIPT_HEAD'), words('SCRIPT_PARTS') ],
-	\@parts, 'the script is made of all parts, in the order of their names');
-none('... and that of a registry of some of them', grep { my $part = "script/$_.sql"; !grep { $_ eq $part } @parts } words('REGISTRY_HEAD'), words('REGISTRY_PARTS'));
+none('... which has to change what it finds there', grep { my ($old) = m{([^/]+)$}; !grep { $_ eq $old } @former } glob('script/*/update/*'));
+my @parts;
+foreach my $folder (qw(uidgen registry tools))
+{
+	my @here = glob("script/$folder/*.sql");
+	is_deeply([ map { $_ eq '$(LOCAL_PART)' ? words('LOCAL_PART') : $_ } words(uc($folder) . '_HEAD'), words(uc($folder) . '_PARTS') ],
+		[ map { m{([^/]+)\.sql$} } @here ], "the script of $folder is made of all parts, in the order of their names");
+	push @parts, @here;
+}
 my $script = join '', map { slurp($_) } @parts;
+# Its owner has made any schema that he likes, one that is called uidgen as well.
+none('... and the registry calls nothing of the other extensions',
+	map { my $file = $_; my $code = slurp($file) =~ s/--[^\n]*//gr =~ s/'(?:[^']|'')*'//gr; map { "$file: $_" } $code =~ /\b(uidgen(?:_tools)?\.\w+)/g } glob('script/registry/*.sql'));
+none('... nor they anything of the registry, but in what they say', map { my $file = $_; map { "$file: $_" } slurp($file) =~ s/--[^\n]*//gr =~ s/'(?:[^']|'')*'//gr =~ /\b(uidgen_registry\.\w+)/g } glob('script/{uidgen,tools}/*.sql'));
 none('... and every version up to which it may be left out is one of these or the present one',
 	grep { my $since = $_; !grep { $_ eq $since } @former, $version } $script =~ /^-- \[since (.+)\]$/mg);
 is(grab('CHANGELOG.md', qr/^## \[(\S+)\] - /m), $version, 'newest version in CHANGELOG.md');
@@ -139,35 +146,37 @@ cmp_ok(scalar(my @lines = slurp('README.md') =~ /\n/g), '<=', 150, 'the README i
 my @settings = slurp('src/memory/guc.c') =~ /^\t(?:define_\w+|DefineCustom\w+)\("(uidgen\.\w+)"/mg;
 is_deeply([ sort(slurp('docs/reference/settings.md') =~ /^## (uidgen\.\w+)$/mg) ], [ sort(@settings) ], 'the page of settings has every setting');
 my $views = slurp('docs/reference/views.md');
-is_deeply([ sort($views =~ /^## (uidgen\.\w+)$/mg) ], [ sort($script =~ /^CREATE VIEW (\S+)/mg) ], 'the page of views has every view');
+is_deeply([ sort($views =~ /^## (uidgen\w*\.\w+)$/mg) ], [ sort($script =~ /^CREATE VIEW (\S+)/mg) ], 'the page of views has every view');
 my %columns = (
-	fleet => [ grab('script/34_fleet_owner.sql', qr/CREATE VIEW uidgen\.fleet AS\nSELECT (.*?)^FROM/ms) =~ /(\w+)(?=,|\s*\z)/g ],
-	registry_status => [ grab('script/48_registry_status.sql', qr/CREATE VIEW uidgen\.registry_status AS\nSELECT (.*?)^FROM/ms) =~ /(\w+),?\n/g ],
-	presets => [ grab('script/60_layouts.sql', qr/CREATE FUNCTION uidgen\.presets\((.*)\)/) =~ /OUT (\w+)/g ]);
+	'uidgen_registry.fleet' => [ grab('script/registry/34_fleet_owner.sql', qr/CREATE VIEW uidgen_registry\.fleet AS\nSELECT (.*?)^FROM/ms) =~ /(\w+)(?=,|\s*\z)/g ],
+	'uidgen_registry.status' => [ grab('script/registry/48_registry_status.sql', qr/CREATE VIEW uidgen_registry\.status AS\nSELECT (.*?)^FROM/ms) =~ /(\w+),?\n/g ],
+	'uidgen.presets' => [ grab('script/uidgen/60_layouts.sql', qr/CREATE FUNCTION uidgen\.presets\((.*)\)/) =~ /OUT (\w+)/g ]);
 foreach ([ 'status', 'status' ], [ 'segment_status', 'segments' ], [ 'statistics', 'statistics' ])
 {
 	my ($view, $file) = @$_;
-	$columns{$view} = [ map { lc } grep { !/^STATUS_COLUMNS/ } grab("src/functions/$file.c", qr/enum \w+Column\n\{\n(.*?)\} \w+Column/s) =~ /\b([A-Z][A-Z_0-9]+)\b/g ];
+	$columns{"uidgen.$view"} = [ map { lc } grep { !/^STATUS_COLUMNS/ } grab("src/functions/$file.c", qr/enum \w+Column\n\{\n(.*?)\} \w+Column/s) =~ /\b([A-Z][A-Z_0-9]+)\b/g ];
 }
-push @{ $columns{status} }, qw(horizon_lag pending_restart ids);	# which the view adds
-$columns{horizon_holders} = [ map { /AS (\w+)/ ? $1 : /(\w+)$/ } split /, /, grab('script/58_horizon.sql', qr/CREATE VIEW uidgen\.horizon_holders AS\n\tSELECT (.*)/) ];
+push @{ $columns{'uidgen.status'} }, 'ids';	# which the view adds
+$columns{'uidgen.horizon_holders'} = [ map { /AS (\w+)/ ? $1 : /(\w+)$/ } split /, /, grab('script/uidgen/58_horizon.sql', qr/CREATE VIEW uidgen\.horizon_holders AS\n\tSELECT (.*)/) ];
 foreach my $view (sort keys %columns)
 {
-	my ($rows) = $views =~ /^\| column of `uidgen\.$view` .*\n.*\n((?:\|.*\n?)+)/m;
-	is_deeply([ map { /^\|([^|]+)\|/ ? $1 =~ /`(\w+)`/g : () } split /\n/, $rows // '' ], $columns{$view}, "... and every column of uidgen.$view, in their order");
+	my ($rows) = $views =~ /^\| column of `\Q$view\E` .*\n.*\n((?:\|.*\n?)+)/m;
+	is_deeply([ map { /^\|([^|]+)\|/ ? $1 =~ /`(\w+)`/g : () } split /\n/, $rows // '' ], $columns{$view}, "... and every column of $view, in their order");
 }
 
 my $functions = slurp('docs/reference/functions.md');
 my ($for_users, $others) = split /^## Functions that are not for users$/m, $functions;
-my %made = map { s/.*\.//r => 1 } $script =~ /^\t*CREATE FUNCTION ([\w@.]+)\(/mg;
-my @named = (map({ map { s/^uidgen\.//r } split /, /, $_ } $for_users =~ /^### (.*)$/mg), $others =~ /`(\w+)`/g);
-is_deeply([ sort @named ], [ sort keys %made ], 'the page of functions has every function, once');
-none('... those for users with a signature', grep { my $name = $_; $for_users !~ /^[^#\n]*`(?:uidgen\.)?$name\(/m } map { map { s/^uidgen\.//r } split /, / } $for_users =~ /^### (.*)$/mg);
+my %made = map { s/^\@extschema\@\.//r => 1 } $script =~ /^\t*CREATE FUNCTION ([\w@.]+)\(/mg;
+my @for_users = map { split /, / } $for_users =~ /^### (.*)$/mg;
+my @others = map { my ($extension, $names) = @$_; map { "$extension.$_" } $names =~ /`(\w+)`/g } map { [ /^`(\w+)`.*?\n\n(.*)/s ] } grep { /^`/ } split /^Of (?=`)/m, $others;
+is_deeply([ sort @for_users, @others ], [ sort keys %made ], 'the page of functions has every function, once');
+none('... those for users with a signature', grep { my $name = $_; $for_users !~ /^[^#\n]*`\Q$name\E\(/m } @for_users);
 
 # As the sources name them; some of these names are of one code.
 my %raised = map { s/^ERRCODE_//r => 1 } map({ slurp($_) =~ /\b(ERRCODE_[A-Z0-9_]+)\b/g } grep { m{^src/.*\.[ch]$} } @files);
 $raised{ uc $_ }++ foreach $script =~ /ERRCODE = '([a-z]\w+)'/g;
-delete @raised{qw(TO_CATEGORY DATETIME_VALUE_OUT_OF_RANGE T_R_SERIALIZATION_FAILURE)};
+# What CREATE EXTENSION raises, to the keeper.
+delete @raised{qw(TO_CATEGORY DATETIME_VALUE_OUT_OF_RANGE T_R_SERIALIZATION_FAILURE FEATURE_NOT_SUPPORTED UNDEFINED_FILE UNIQUE_VIOLATION)};
 is_deeply([ sort map { uc } slurp('docs/reference/messages.md') =~ /^\| \w{5} \| `(\w+)`/mg ], [ sort keys %raised ], 'the page of errors has every SQLSTATE');
 
 # What the sources write to the log, as the page has it: N for a number, ... for something else.
@@ -195,7 +204,7 @@ none('every block of every page is run, or says why not',
 	  grep { m{^(?:README|SECURITY|docs/.*)\.md$} } @files);
 
 my @presets = slurp('src/core/layout.c') =~ /^\t\{"([\w-]+)"/mg;
-is(grab('script/60_layouts.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@presets),
+is(grab('script/uidgen/60_layouts.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@presets),
 	'the script tells the planner how many presets there are');
 
 is(system("$^X docs/build/decoder.pl --check"), 0, 'the decoder has the presets of the extension, and the page its module');

@@ -72,10 +72,9 @@ if [ "${1-}" = --inside ]; then
 	cp -a "$builder/build/postgresql-uidgen-$version" "$builder/build/postgresql-uidgen-$later"
 	(
 		cd "$builder/build/postgresql-uidgen-$later"
-		sed -i "s/'$version'/'$later'/" uidgen.control
-		sed -i "s/^\(REGISTRY_\)\?UPDATES_FROM = .*/& $version/" Makefile
+		sed -i "s/'$version'/'$later'/" uidgen*.control
+		sed -i "s/^UPDATES_FROM = .*/& $version/" Makefile
 		sed -i "1s/(.*)/($later-1)/" debian/changelog
-		mkdir -p "script/update/$version"
 	)
 	supported="$supported DEB_BUILD_OPTIONS=nocheck"
 	build_package "$later"
@@ -219,11 +218,11 @@ if [ "${1-}" = --inside ]; then
 		export PGCLUSTER
 		chroot "$system" pg_ctlcluster "$major" image restart
 		sql -c 'CREATE DATABASE registry'
-		sql -d registry -c 'CREATE EXTENSION uidgen' -c "SELECT FROM uidgen.share_registry('default')" -c 'CREATE ROLE node LOGIN' \
-			-c "SELECT FROM uidgen.grant_node('node'), uidgen.end_quarantine()"
+		sql -d registry -c 'CREATE EXTENSION uidgen_registry' -c "SELECT FROM uidgen_registry.share_registry('default')" -c 'CREATE ROLE node LOGIN' \
+			-c "SELECT FROM uidgen_registry.grant_node('node'), uidgen_registry.end_quarantine()"
 		sql -c 'CREATE EXTENSION uidgen' -c 'SELECT uid_next() > 0'
 		# The node speaks to the registry with the other library file, which is only there.
-		sql -d registry -c 'SELECT worker_id, state FROM uidgen.fleet' | grep running
+		sql -d registry -c 'SELECT worker_id, state FROM uidgen_registry.fleet' | grep running
 		unset PGCLUSTER
 		chroot "$system" pg_dropcluster --stop "$major" image
 		rm -rf "$system/extensions"

@@ -74,7 +74,7 @@ typedef struct UidgenSupply
 								 * or could not be handed back */
 } UidgenSupply;
 
-/* A call of uidgen.segment_fetch(): its arguments, where 0 and for `highest` -1 mean that
+/* A call of uidgen_registry.segment_fetch(): its arguments, where 0 and for `highest` -1 mean that
  * nothing is known. */
 typedef struct UidgenSupplyRequest
 {
@@ -131,7 +131,7 @@ typedef struct UidgenSupplyVerdict
 	uint64_t	size;
 } UidgenSupplyVerdict;
 
-/* A call of uidgen.segment_release(): its arguments. */
+/* A call of uidgen_registry.segment_release(): its arguments. */
 typedef struct UidgenSupplyRelease
 {
 	int64_t		version;

@@ -67,7 +67,6 @@ past_tick(const UidgenLayout *layout, TimestampTz timestamp)
 	return (UidgenTick) tick;
 }
 
-/* Declared twice, with a tag and without. */
 Datum
 uidgen_backfill(PG_FUNCTION_ARGS)
 {
@@ -85,8 +84,7 @@ uidgen_backfill(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the time must not be null"),
 				 errhint("Decide which time the rows without one are to have.")));
-	tag_bits = PG_NARGS() > 1 ?
-		uidgen_field_bits(layout, UIDGEN_TAG, uidgen_arg_int(fcinfo, 1, "tag")) : 0;
+	tag_bits = uidgen_field_bits(layout, UIDGEN_TAG, uidgen_arg_int(fcinfo, 1, "tag"));
 
 	/* The layout of the ids that are there. */
 	if (checked != uidgen_local_transaction())

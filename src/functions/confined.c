@@ -50,6 +50,12 @@ SQL_FUNCTION(uidgen_run_confined);
 static ProcessUtility_hook_type next_process_utility;
 static bool is_confining = false;
 
+bool
+uidgen_is_confining(void)
+{
+	return is_confining;
+}
+
 /* Does the role own this object, or a role that it can become? */
 static bool
 is_owned_by(Oid role, Oid class, Oid object)

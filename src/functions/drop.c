@@ -1,6 +1,6 @@
 /*
  * drop.c
- *	  Warns when the registry in use is dropped: see drop.h.
+ *	  Warns when the registry in use is dropped, and keeps the extensions from being dropped under their own calls: see drop.h.
  *
  * A hook, since neither the script nor a trigger of an extension hears of the end of the extension, which a DROP
  * SCHEMA ... CASCADE may bring as well.  It is called before anything is deleted, and only where the library
@@ -15,6 +15,7 @@
 #include "catalog/pg_extension.h"
 #include "commands/dbcommands.h"
 #include "commands/extension.h"
+#include "functions/confined.h"
 #include "link/link.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
@@ -36,13 +37,28 @@ registry_is_in_use(void)
 	return held;
 }
 
+/*
+ * The rest of a call of uidgen_tools would find what the owner of the database has put in the place of the two extensions, and run
+ * that out of the confinement.  Other sessions are kept from it by a lock (uidgen_tools.hold_extensions()).
+ */
+static void
+refuse_drop(void)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_IN_USE),
+			 errmsg("extensions uidgen and uidgen_tools cannot be dropped by a table's own code while they work on it")));
+}
+
 static void
 notice_drop(ObjectAccessType access, Oid class, Oid object, int part, void *arg)
 {
 	if (prev_object_access_hook)
 		prev_object_access_hook(access, class, object, part, arg);
+	if (access == OAT_DROP && class == ExtensionRelationId && uidgen_is_confining() &&
+		(object == get_extension_oid("uidgen", true) || object == get_extension_oid("uidgen_tools", true)))
+		refuse_drop();
 	if (access == OAT_DROP && class == ExtensionRelationId &&
-		object == get_extension_oid("uidgen", true) && registry_is_in_use())
+		object == get_extension_oid("uidgen_registry", true) && registry_is_in_use())
 		ereport(WARNING,
 				(errmsg("the registry of worker ids goes, from which this server issues ids"),
 				 errdetail("With it goes what was granted: a registry that is made anew may grant the same once the server has been restarted."),

@@ -36,7 +36,6 @@ SQL_FUNCTION(uidgen_horizon_of_statement);
 SQL_FUNCTION(uidgen_horizon_and_lsn);
 SQL_FUNCTION(uidgen_hold_id);
 SQL_FUNCTION(uidgen_horizon_holders);
-SQL_FUNCTION(uidgen_measure_horizon);
 SQL_FUNCTION(uidgen_accept_step);
 
 Datum
@@ -162,17 +161,6 @@ uidgen_horizon_holders(PG_FUNCTION_ARGS)
 		uidgen_put_row(fcinfo, row, lengthof(row));
 	}
 	return (Datum) 0;
-}
-
-/* How far readers are behind; null where nothing can be said. */
-Datum
-uidgen_measure_horizon(PG_FUNCTION_ARGS)
-{
-	UidgenTick	lag;
-
-	if (uidgen_look() != UIDGEN_ATTACHED || RecoveryInProgress() || !uidgen_horizon_lag(&lag))
-		PG_RETURN_NULL();
-	PG_RETURN_INTERVAL_P(uidgen_interval(lag * uidgen_layout.unit));
 }
 
 Datum

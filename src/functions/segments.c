@@ -79,7 +79,7 @@ arg_name(FunctionCallInfo fcinfo)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("the name of a segment must not be null"),
-				 errhint("Give the name of a segment that uidgen.create_segment() has made.")));
+				 errhint("Give the name of a segment that uidgen_registry.create_segment() has made.")));
 	return PG_GETARG_TEXT_PP(0);
 }
 

@@ -4,13 +4,14 @@
  */
 #include "postgres.h"
 
-#include "access/xact.h"
+#include "access/xlog.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
 #include "functions/values.h"
 #include "ids/attach.h"
 #include "ids/generator.h"
+#include "ids/horizon.h"
 #include "ids/layout_used.h"
 #include "ids/waiting.h"
 #include "link/link.h"
@@ -26,9 +27,7 @@
 SQL_FUNCTION(uidgen_status);
 SQL_FUNCTION(uidgen_diagnose);
 SQL_FUNCTION(uidgen_ask_for_grant);
-SQL_FUNCTION(uidgen_in_transaction_block);
 SQL_FUNCTION(uidgen_library_version);
-SQL_FUNCTION(uidgen_pending_restart);
 
 /* The detail of a failed attempt is not for everybody; that of other failures is. */
 static char *
@@ -68,6 +67,24 @@ ahead_cause(UidgenAheadCause cause)
 	return NULL;
 }
 
+/* The names of settings whose value in the configuration files counts from the next start of the server on; false: none. */
+static bool
+find_pending_settings(char names[UIDGEN_NAMES_SIZE])
+{
+	names[0] = '\0';
+	if (uidgen_look() != UIDGEN_ATTACHED)
+		return false;
+	if (uidgen_preloaded)
+		uidgen_pending_settings(uidgen_judged(), names);
+	else
+	{
+		LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+		strlcpy(names, uidgen_memory->pending, UIDGEN_NAMES_SIZE);
+		LWLockRelease(&uidgen_memory->lock);
+	}
+	return names[0] != '\0';
+}
+
 /* The columns of uidgen.status. */
 typedef enum StatusColumn
 {
@@ -75,6 +92,7 @@ typedef enum StatusColumn
 	RENEWALS, FAILURES, LAST_ERROR, WAITS, CLOCK_STEPS, EXPIRES_AT, WASTED,
 	AHEAD_CAUSE, FREE_WORKER_IDS,
 	REGISTRY_HOST, CLOCK_OFFSET, CLOCK_WIDTH, TIMELINE, QUARANTINE_UNTIL,
+	HORIZON_LAG, PENDING_RESTART,
 	STATUS_COLUMNS
 } StatusColumn;
 
@@ -104,6 +122,8 @@ uidgen_status(PG_FUNCTION_ARGS)
 		[CLOCK_WIDTH] = NULL_COLUMN(INTERVALOID),
 		[TIMELINE] = NULL_COLUMN(INT4OID),
 		[QUARANTINE_UNTIL] = NULL_COLUMN(TIMESTAMPTZOID),
+		[HORIZON_LAG] = NULL_COLUMN(INTERVALOID),
+		[PENDING_RESTART] = NULL_COLUMN(TEXTOID),
 	};
 	bool		held = false;
 	bool		of_fleet = false;	/* the registry */
@@ -117,6 +137,8 @@ uidgen_status(PG_FUNCTION_ARGS)
 	const char *error = NULL;
 	char	   *layouts;
 	int			nlayouts;
+	char		pending[UIDGEN_NAMES_SIZE];
+	UidgenTick	lag;
 	UidgenAttachment attachment = uidgen_look();
 
 	if (uidgen_memory)
@@ -242,6 +264,11 @@ uidgen_status(PG_FUNCTION_ARGS)
 								  &quarantine_until))
 			SET(QUARANTINE_UNTIL, TimestampTzGetDatum(quarantine_until));
 	}
+	/* How far readers are behind, where something can be said. */
+	if (attachment == UIDGEN_ATTACHED && !RecoveryInProgress() && uidgen_horizon_lag(&lag))
+		SET(HORIZON_LAG, IntervalPGetDatum(uidgen_interval(lag * uidgen_layout.unit)));
+	if (find_pending_settings(pending))
+		SET(PENDING_RESTART, CStringGetTextDatum(pending));
 	return uidgen_return_row(fcinfo, row, STATUS_COLUMNS);
 }
 
@@ -258,24 +285,6 @@ other_layout_complaint(void)
 					layouts, uidgen_servers_layout(), UIDGEN_LAYOUT_USED_HINT,
 					n > 1 ? "" :
 					" Until then, functions such as uid_parse(id) read them wrongly unless they are given the layout.");
-}
-
-/* The names of settings whose value in the configuration files counts from the next start of the server on; false: none. */
-static bool
-find_pending_settings(char names[UIDGEN_NAMES_SIZE])
-{
-	names[0] = '\0';
-	if (uidgen_look() != UIDGEN_ATTACHED)
-		return false;
-	if (uidgen_preloaded)
-		uidgen_pending_settings(uidgen_judged(), names);
-	else
-	{
-		LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
-		strlcpy(names, uidgen_memory->pending, UIDGEN_NAMES_SIZE);
-		LWLockRelease(&uidgen_memory->lock);
-	}
-	return names[0] != '\0';
 }
 
 /* What the next start will do with the layout of the configuration files, in a sentence with a space before it. */
@@ -368,12 +377,6 @@ find_what_is_missing(Asking asking)
 		return complaint;
 	if (!uidgen_link()->is_missing(&failure))
 	{
-		/*
-		 * The keeper does not see the extension before this transaction
-		 * commits.
-		 */
-		if (creating_extension && uidgen_link()->is_here())
-			return NULL;
 		if ((asking == ASK_IF_NEEDED && attachment == UIDGEN_ATTACHED && uidgen_has_sound_grant()) ||
 			uidgen_probe_grant(asking == ASK_IF_NEEDED && would_pin(), &failure))
 		{
@@ -409,29 +412,8 @@ uidgen_ask_for_grant(PG_FUNCTION_ARGS)
 	return diagnosis(ASK_FOR_GRANT);
 }
 
-/*
- * Is the caller's statement one of several of a transaction?  Times do not tell: those of the statement and of its
- * transaction differ in each call of the extended protocol, too.
- */
-Datum
-uidgen_in_transaction_block(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(IsTransactionBlock());
-}
-
 Datum
 uidgen_library_version(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_TEXT_P(cstring_to_text(UIDGEN_VERSION));
-}
-
-/* Settings whose value in the configuration files counts from the next start of the server on. */
-Datum
-uidgen_pending_restart(PG_FUNCTION_ARGS)
-{
-	char		names[UIDGEN_NAMES_SIZE];
-
-	if (!find_pending_settings(names))
-		PG_RETURN_NULL();
-	PG_RETURN_TEXT_P(cstring_to_text(names));
 }

@@ -252,7 +252,7 @@ check_columns(FunctionCallInfo fcinfo, const UidgenColumn *columns, int n)
 			break;
 	if (i == n && declared == n)
 		return desc;
-	versions = uidgen_compare_versions();
+	versions = uidgen_compare_versions("uidgen");
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("function %s is declared with other columns than the library returns",

@@ -23,7 +23,6 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
@@ -36,6 +35,7 @@
 #include "ids/generator.h"
 #include "link/link.h"
 #include "memory/attachment.h"
+#include "memory/catalog.h"
 #include "memory/counts.h"
 #include "memory/identity.h"
 #include "memory/memory.h"
@@ -145,15 +145,10 @@ uidgen_backfill_home(char *result)
 static Relation
 open_table(LOCKMODE mode)
 {
-	Oid			schema = get_namespace_oid("uidgen", true);
-	Oid			oid = OidIsValid(schema) ? get_relname_relid("backfill", schema) : InvalidOid;
-	Relation	table = NULL;
+	Oid			oid = uidgen_find_table("backfill");
+	Relation	table = OidIsValid(oid) ? try_table_open(oid, mode) : NULL;
 	bool		good;
 
-	/* Only a superuser can make a table the extension's. */
-	if (OidIsValid(oid) &&
-		getExtensionOfObject(RelationRelationId, oid) == get_extension_oid("uidgen", true))
-		table = try_table_open(oid, mode);
 	good = table && table->rd_rel->relkind == RELKIND_RELATION && RelationGetDescr(table)->natts >= COLUMNS;
 	for (int i = 0; good && i < COLUMNS; i++)
 		good = !TupleDescAttr(RelationGetDescr(table), i)->attisdropped &&
@@ -258,7 +253,7 @@ check_registry(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the server has another registry than when this transaction began to issue ids of past times"),
 				 errdetail("The other one may grant the worker id that is reserved."),
-				 errhint("Reserve a worker id with uidgen.reserve_backfill(), and run the transaction again.")));
+				 errhint("Reserve a worker id with uidgen_registry.reserve_backfill(), and run the transaction again.")));
 }
 
 static Stream *
@@ -593,7 +588,7 @@ report_none(UidgenTick tick, const Others *others)
 						   uidgen_server_ms(earliest - tick), streams[0].worker) :
 				 errdetail("%d worker ids are reserved, and the time is %lld ms before the latest one of each.",
 						   nstreams, uidgen_server_ms(earliest - tick)),
-				 errhint("Sort the rows by their time, or reserve a further worker id with uidgen.reserve_backfill().")));
+				 errhint("Sort the rows by their time, or reserve a further worker id with uidgen_registry.reserve_backfill().")));
 	}
 	initStringInfo(&rows);
 	if (others->homes > 0)
@@ -606,7 +601,7 @@ report_none(UidgenTick tick, const Others *others)
 			(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
 			 errmsg("no worker id is reserved for ids of past times in this database"),
 			 errdetail_internal("%sThis database is %s.", rows.data, home),
-			 errhint("The owner of the registry can reserve one with uidgen.reserve_backfill().")));
+			 errhint("In the database of the registry, its owner can run SELECT uidgen_registry.reserve_backfill('%s'), and here SELECT uidgen.accept_backfill() with what that returns.", home)));
 }
 
 static Stream *
@@ -666,7 +661,7 @@ uidgen_backfill_id(UidgenTick tick, uint64 tag_bits)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the next id of this time would not be of the past"),
 				 errdetail("So many ids of one time were issued that the room of all ticks after it is used up, up to now."),
-				 errhint("Try again later, or reserve a further worker id with uidgen.reserve_backfill().")));
+				 errhint("Try again later, or reserve a further worker id with uidgen_registry.reserve_backfill().")));
 	save_stream(stream);
 	stream->next = position + 1;
 	stream->asked = tick;

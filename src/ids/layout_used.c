@@ -20,8 +20,6 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "access/xlog.h"
-#include "catalog/dependency.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
@@ -43,7 +41,6 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -97,20 +94,15 @@ has_columns(Relation table)
 	return true;
 }
 
-/*
- * The table, locked.  NULL: there is none, or with *busy it may be there.  Only one that
- * is the extension's counts, since only a superuser can make it that.
- */
+/* The table, locked.  NULL: there is none, or with *busy it may be there. */
 static Relation
 open_table(LOCKMODE lock, bool *busy)
 {
-	Oid			schema = get_namespace_oid("uidgen", true);
-	Oid			oid = OidIsValid(schema) ? get_relname_relid("layout_used", schema) : InvalidOid;
+	Oid			oid = uidgen_find_table("layout_used");
 	Relation	table;
 
 	*busy = false;
-	if (!OidIsValid(oid) ||
-		getExtensionOfObject(RelationRelationId, oid) != get_extension_oid("uidgen", true))
+	if (!OidIsValid(oid))
 		return NULL;
 	if (!ConditionalLockRelationOid(oid, lock))
 	{
@@ -135,11 +127,15 @@ open_table(LOCKMODE lock, bool *busy)
 static int
 add_layout(StringInfo list, int n, const char *layout)
 {
-	const char *quoted;
+	char	   *quoted;
 
 	if (n > MOST_LAYOUTS)
 		return n;
+	/* Whoever may restore the database may have written anything. */
 	quoted = psprintf("\"%.*s\"", pg_mbcliplen(layout, strlen(layout), MOST_CHARACTERS), layout);
+	for (char *c = quoted; *c; c++)
+		if ((unsigned char) *c < ' ' || (unsigned char) *c > '~')
+			*c = '?';
 	if (strstr(list->data, quoted))
 		return n;
 	appendStringInfo(list, "%s%s", n > 0 ? ", " : "", n < MOST_LAYOUTS ? quoted : "...");

@@ -56,14 +56,14 @@ uidgen_find_numbers(UidgenNumbers *numbers, const char *name, int length)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_NAME),
 				 errmsg("the name of a segment must not be empty"),
-				 errhint("Give the name of a segment that uidgen.create_segment() has made.")));
+				 errhint("Give the name of a segment that uidgen_registry.create_segment() has made.")));
 	if (size >= sizeof(numbers->name))
 		ereport(ERROR,
 				(errcode(ERRCODE_NAME_TOO_LONG),
 				 errmsg("the name of a segment is too long"),
 				 errdetail("It has %zu bytes in UTF-8; a name has at most %zu.", size,
 						   sizeof(numbers->name) - 1),
-				 errhint("Give the name of a segment that uidgen.create_segment() has made.")));
+				 errhint("Give the name of a segment that uidgen_registry.create_segment() has made.")));
 	memcpy(numbers->name, utf8, size);
 	numbers->name[size] = '\0';
 	look_up(numbers);

@@ -37,7 +37,7 @@ open_segments(void)
 		return NULL;
 	if (uidgen_lock_catalog(RelationRelationId, ClassNameNspIndexId))
 	{
-		table = get_relname_relid("segment", get_namespace_oid("uidgen", true));
+		table = get_relname_relid("segment", get_namespace_oid("uidgen_registry", true));
 		locked = OidIsValid(table) && ConditionalLockRelationOid(table, AccessShareLock);
 		uidgen_unlock_catalog(RelationRelationId, ClassNameNspIndexId);
 	}

@@ -119,13 +119,6 @@ report_failure(const UidgenFailure *failure, const UidgenLack *lack)
 	bool		has_detail = failure->detail[0] != '\0';
 	bool		show_detail = has_detail && may_see_details();
 
-	/* The keeper does not see the extension, but this transaction does. */
-	if (failure->sqlerrcode == ERRCODE_UNDEFINED_OBJECT && uidgen_link()->is_here())
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("%s", lack->message),
-				 errdetail("The extension was created in this transaction, so the keeper does not see it yet."),
-				 errhint("Commit the transaction that created the extension first.")));
 	if (failure->sqlerrcode == ERRCODE_NO_DATA_FOUND && lack->segment &&
 		uidgen_link()->is_here() && uidgen_has_created_segment(lack->segment))
 		ereport(ERROR,

@@ -70,9 +70,9 @@ uidgen_report_answer(const UidgenAnswer *answer, const char *column, const char 
 			(errcode(ERRCODE_PROTOCOL_VIOLATION),
 			 errmsg("the registry gave an answer that makes no sense"),
 			 value ?
-			 errdetail("The function uidgen.%s returned \"%s\" in column \"%s\".",
+			 errdetail("The function uidgen_registry.%s returned \"%s\" in column \"%s\".",
 					   answer->function, value, column) :
-			 errdetail("The function uidgen.%s returned nothing in column \"%s\".",
+			 errdetail("The function uidgen_registry.%s returned nothing in column \"%s\".",
 					   answer->function, column),
 			 errhint("The extension in the registry's database is not as it was installed. Compare its functions with those of a new installation of the same version.")));
 }

@@ -230,9 +230,9 @@ report_too_far(const UidgenAttempt *attempt)
 			 errdetail("It would begin at %s, and no grant reaches further than %lld ms ahead of the clock.",
 					   tick_time(first), uidgen_server_ms(max_lead)),
 			 was_ahead ?
-			 errhint("The clock of the registry was ahead when the quarantine began. If it is correct now, and nothing can be lost, its owner can run SELECT uidgen.end_quarantine().") :
+			 errhint("The clock of the registry was ahead when the quarantine began. If it is correct now, and nothing can be lost, its owner can run SELECT uidgen_registry.end_quarantine().") :
 			 in_quarantine ?
-			 errhint("Wait. If nothing can be lost, because the registry is new or was restarted as planned, its owner can run SELECT uidgen.end_quarantine().") :
+			 errhint("Wait. If nothing can be lost, because the registry is new or was restarted as planned, its owner can run SELECT uidgen_registry.end_quarantine().") :
 			 errhint("Wait. If a clock is wrong, correct it.")));
 }
 

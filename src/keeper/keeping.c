@@ -101,7 +101,7 @@ uidgen_report_unusable(const UidgenLink *link, const UidgenRegistryLife *life)
 					   life->timeline) :
 			 errdetail("The server is on timeline %d, and the registry was on timeline %d before.",
 					   life->timeline, seen->timeline),
-			 errhint("Shut that server down. If it is to be the registry from here on, its owner can run SELECT uidgen.take_over_registry() there.")));
+			 errhint("Shut that server down. If it is to be the registry from here on, its owner can run SELECT uidgen_registry.take_over_registry() there.")));
 }
 
 void

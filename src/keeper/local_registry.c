@@ -20,6 +20,16 @@ call(const UidgenLink *link, const char *function, const char *activity, int nar
 	return answer;
 }
 
+/* False: there is no registry, and with `rehearse` none is made; but there could be. */
+static bool
+ensure_registry(const UidgenLink *link, bool rehearse)
+{
+	if (link->has_registry())
+		return true;
+	link->make_registry(rehearse);
+	return !rehearse;
+}
+
 /* The caller commits. */
 static void
 acquire(const UidgenLink *link, const UidgenRequest *request, UidgenGrant *grant)
@@ -121,6 +131,7 @@ uidgen_local_call(const UidgenLink *link, const UidgenCall *asked, UidgenReply *
 	switch (asked->kind)
 	{
 		case UIDGEN_CALL_ACQUIRE:
+			(void) ensure_registry(link, false);
 			acquire(link, &asked->request, &reply->grant);
 			link->commit();
 			reply->done = true;
@@ -144,7 +155,7 @@ uidgen_local_rehearse(const UidgenLink *link, const UidgenCall *asked)
 	UidgenGrant grant;
 
 	/* Where a grant is in force, there is nothing to find out. */
-	if (asked->kind != UIDGEN_CALL_ACQUIRE)
+	if (asked->kind != UIDGEN_CALL_ACQUIRE || !ensure_registry(link, true))
 		return;
 	acquire(link, &asked->request, &grant);
 	link->end_failed();

@@ -2,8 +2,8 @@
  * local_registry.h
  *	  The calls on a local registry of worker ids.
  *
- * The registry is a table and SQL functions on it (see the extension's script), in a
- * place that a link reaches (link.h).  This file knows their arguments and answers.  Each
+ * The registry is a table and SQL functions on it (script/registry), in a place that a link reaches (link.h).  Where there
+ * is none, acquiring makes it; but if this server was granted something there since it started, it is an error.  This file knows their arguments and answers.  Each
  * field of an answer is checked before the call is committed.
  *
  * When a call returns, its effect is committed and flushed.  After an error, it may be
@@ -25,7 +25,7 @@
  * is not the registry's, the wanted one lies too far ahead of the clock, or the registry's extension
  * is of another version; 40001, with nothing changed, a renewal where the registry's clock shows a
  * tick beyond at_most; 2200H the time bits are used up; 22023 the epoch is in the
- * future; 42704 the registry's database has no extension; 08P01 the answer makes no
+ * future; 42704 the registry's database has no registry (of other calls than an acquisition); 08P01 the answer makes no
  * sense; and the errors of the link.
  */
 extern void uidgen_local_call(const UidgenLink *link, const UidgenCall *call,

@@ -28,7 +28,7 @@
 
 /* What to do where a host has another registry than the one that is known there. */
 #define UIDGEN_ONE_REGISTRY_HINT \
-	"Name servers of one registry only in \"uidgen.registry\"; on each of them SELECT * FROM uidgen.registry_identity() tells which it has. If the registry was begun anew, change the setting or restart this server."
+	"Name servers of one registry only in \"uidgen.registry\"; on each of them SELECT * FROM uidgen_registry.registry_identity() tells which it has. If the registry was begun anew, change the setting or restart this server."
 
 /* An argument; it cannot be null. */
 typedef struct UidgenArgument
@@ -69,7 +69,7 @@ typedef struct UidgenLink
 	 */
 	bool		(*is_missing) (UidgenFailure *why);
 
-	/* Does this transaction see the registry in its own database? */
+	/* Is the registry's database the caller's own? */
 	bool		(*is_here) (void);
 
 	/* ---- for the keeper ---- */
@@ -105,6 +105,16 @@ typedef struct UidgenLink
 	 * 55000 two of them have different ones.
 	 */
 	void		(*connect) (void);
+
+	/*
+	 * Is there a registry where the link is connected to?  And make it there;
+	 * with `rehearse`, only look whether that can be done.  Only of a local
+	 * one, and by acquiring alone: a node of a fleet asks its local registry
+	 * for what that has granted, and should not be given one.  Errors: those
+	 * of making.h; 42704 it was there, and is lost.
+	 */
+	bool		(*has_registry) (void);
+	void		(*make_registry) (bool rehearse);
 
 	/*
 	 * The host that is connected, for people; NULL: none, or it is this

@@ -4,8 +4,8 @@
  *
  * The keeper is a superuser process in a database where others may create what they
  * like.  So nothing is found through a search path.  A function must have exactly the
- * name and arguments, and be a member of the extension, since only a superuser can add
- * members.  It is called by OID, as its owner, with settings that no ALTER DATABASE or
+ * name and arguments, and be a member of extension uidgen_registry, which is a superuser's, as its members
+ * are.  It is called by OID, as its owner, with settings that no ALTER DATABASE or
  * ALTER ROLE can change.
  *
  * A background worker closes its connection only by ending, and it also ends if it cannot
@@ -22,20 +22,25 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_database.h"
 #include "catalog/pg_extension.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "commands/dbcommands.h"
 #include "commands/extension.h"
 #include "common/hashfn.h"
 #include "compat.h"
 #include "funcapi.h"
+#include "link/making.h"
 #include "memory/catalog.h"
 #include "memory/guc.h"
+#include "memory/memory.h"
 #include "memory/version.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
 #include "storage/lmgr.h"
+#include "storage/lock.h"
 #include "utils/builtins.h"
+#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
@@ -44,6 +49,10 @@
 /* Bound on waiting for a lock on the extension or its tables, for instance one
  * that a forgotten session holds. */
 #define LOCK_TIMEOUT "1s"
+
+/* The same where the extension could not be locked before: well below PostgreSQL's deadlock_timeout, so that in a
+ * deadlock with DROP EXTENSION the keeper ends, and not that. */
+#define UNORDERED_LOCK_TIMEOUT "200ms"
 
 static bool connected = false;
 
@@ -76,16 +85,11 @@ is_missing(UidgenFailure *why)
 static bool
 is_here(void)
 {
-	bool		here = false;
+	bool		here;
 
 	if (!uidgen_lock_catalog(DatabaseRelationId, DatabaseNameIndexId))
 		return false;
-	if (uidgen_lock_catalog(ExtensionRelationId, ExtensionNameIndexId))
-	{
-		here = MyDatabaseId == get_database_oid(uidgen_database, true) &&
-			OidIsValid(get_extension_oid("uidgen", true));
-		uidgen_unlock_catalog(ExtensionRelationId, ExtensionNameIndexId);
-	}
+	here = MyDatabaseId == get_database_oid(uidgen_database, true);
 	uidgen_unlock_catalog(DatabaseRelationId, DatabaseNameIndexId);
 	return here;
 }
@@ -238,60 +242,88 @@ begin_transaction(const char *activity)
 	pgstat_report_activity(STATE_RUNNING, activity);
 }
 
+/*
+ * A registry that this server was granted something by does not begin anew by itself: with it goes what was kept, reserved and given
+ * out of segments, of which somebody has to hear.
+ */
+static bool
+has_granted(void)
+{
+	return uidgen_memory->served_place == place();
+}
+
 static void
 report_missing_extension(void)
 {
+	if (has_granted())
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("the registry of worker ids is gone from database \"%s\"", uidgen_database),
+				 errdetail("This server was granted a worker id by it since it started. With the registry went what it knew: worker ids that were granted, kept or reserved, and segments."),
+				 errhint("If you have a backup of it, restore that. Otherwise run CREATE EXTENSION " UIDGEN_REGISTRY_EXTENSION " in that database, or restart this server: then a new registry begins.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("extension \"uidgen\" is not installed in database \"%s\"",
+			 errmsg("extension \"" UIDGEN_REGISTRY_EXTENSION "\" is not in database \"%s\"",
 					uidgen_database),
-			 errdetail("The registry of worker ids should be in that database."),
-			 errhint("Run CREATE EXTENSION uidgen in that database, or name another one in the setting \"uidgen.database\".")));
+			 errdetail("The registry of worker ids and segments should be in that database."),
+			 errhint("The first id makes it. Or run CREATE EXTENSION " UIDGEN_REGISTRY_EXTENSION " in that database, or name another one in the setting \"uidgen.database\".")));
 }
 
 /* The extension has no such function: it is of another version, or was changed. */
 static void
 report_missing_function(const char *name)
 {
-	UidgenVersions versions = uidgen_compare_versions();
+	UidgenVersions versions = uidgen_compare_versions(UIDGEN_REGISTRY_EXTENSION);
 
 	if (versions.order != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("extension \"uidgen\" in database \"%s\" is of version %s, but the library is of version %s",
+				 errmsg("extension \"" UIDGEN_REGISTRY_EXTENSION "\" in database \"%s\" is of version %s, but the library is of version %s",
 						uidgen_database, versions.extension, UIDGEN_VERSION),
 				 versions.order < 0 ?
 				 errdetail("The extension is older: it lacks the function %s, which the library calls.", name) :
 				 errdetail("The library is older: the function %s, which it calls, has been replaced.", name),
 				 versions.order < 0 ?
-				 errhint("Run ALTER EXTENSION uidgen UPDATE in that database.") :
+				 errhint("Run ALTER EXTENSION " UIDGEN_REGISTRY_EXTENSION " UPDATE in that database.") :
 				 errhint("Install the library that belongs to the extension, and restart the server.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_FUNCTION),
-			 errmsg("function uidgen.%s does not belong to the extension", name),
+			 errmsg("function " UIDGEN_REGISTRY_SCHEMA ".%s does not belong to the extension", name),
 			 errdetail("The extension in database \"%s\" is not as it was installed.",
 					   uidgen_database),
-			 errhint("Restore the function, and run ALTER EXTENSION uidgen ADD FUNCTION. Do not drop the extension: the registry would forget which ids may have been issued.")));
+			 errhint("Restore the function, and run ALTER EXTENSION " UIDGEN_REGISTRY_EXTENSION " ADD FUNCTION. Do not drop the extension: the registry would forget which ids may have been issued.")));
 }
 
 /*
- * The extension, locked until the transaction ends.  DROP EXTENSION locks it before all that
+ * The extension, kept until the transaction ends: what its functions name is looked up while they run, and must not become
+ * somebody else's meanwhile.  DROP EXTENSION locks it before all that
  * belongs to it, and the tables in an order of its own: without this lock, it and the keeper
- * could each hold a table that the other one waits for, and one of them would be ended.
+ * could each hold a table that the other one waits for.
+ *
+ * But any role may lock an extension, by ALTER FUNCTION ... DEPENDS ON EXTENSION, and would stop all ids.  So nobody is waited
+ * for here.  The schema is locked then, which DROP EXTENSION has to lock as well, and other roles hold for a moment at most.
  */
 static Oid
 lock_extension(void)
 {
-	Oid			extension;
-	Oid			locked = InvalidOid;
+	Oid			extension = get_extension_oid(UIDGEN_REGISTRY_EXTENSION, true);
+	LOCKTAG		tag;
 
-	/* While we waited, it may have been dropped, and created again. */
-	while (OidIsValid(extension = get_extension_oid("uidgen", true)) && extension != locked)
+	if (!OidIsValid(extension))
+		return InvalidOid;
+	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
+	if (LockAcquire(&tag, AccessShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
 	{
-		LockDatabaseObject(ExtensionRelationId, extension, 0, AccessShareLock);
-		locked = extension;
+		Oid			schema = get_namespace_oid(UIDGEN_REGISTRY_SCHEMA, true);
+
+		(void) set_config_option("lock_timeout", UNORDERED_LOCK_TIMEOUT, PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_LOCAL, true, 0, false);
+		if (OidIsValid(schema))
+			LockDatabaseObject(NamespaceRelationId, schema, 0, AccessShareLock);
 	}
-	return extension;
+	/* It may have been dropped, and created again, before it was locked. */
+	AcceptInvalidationMessages();
+	return get_extension_oid(UIDGEN_REGISTRY_EXTENSION, true);
 }
 
 /*
@@ -324,7 +356,7 @@ static Oid
 find_function(const char *name, int nargs, const UidgenArgument *args)
 {
 	Oid			extension = lock_extension();
-	Oid			namespace = get_namespace_oid("uidgen", true);
+	Oid			namespace = get_namespace_oid(UIDGEN_REGISTRY_SCHEMA, true);
 	Oid			types[FUNC_MAX_ARGS];
 	Oid			function;
 
@@ -447,7 +479,7 @@ call(const char *name, int nargs, const UidgenArgument *args, const char *activi
 	result = FunctionCallInvoke(fcinfo);
 	SetUserIdAndSecContext(save_user, save_context);
 	if (fcinfo->isnull)
-		elog(ERROR, "function uidgen.%s returned null", name);
+		elog(ERROR, "function " UIDGEN_REGISTRY_SCHEMA ".%s returned null", name);
 
 	/* The row has to outlive the transaction. */
 	MemoryContextSwitchTo(caller_context);
@@ -475,6 +507,65 @@ end_failed(void)
 	pgstat_report_stat(true);
 }
 
+/* ---- the registry is made ---- */
+
+static bool
+has_registry(void)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+	bool		found;
+
+	begin_transaction("uidgen: look for the registry");
+	found = uidgen_has_registry();
+	commit();
+	MemoryContextSwitchTo(caller_context);
+	return found;
+}
+
+/* False: another session has made it meanwhile. */
+static bool
+try_to_make(void)
+{
+	MemoryContext caller_context = CurrentMemoryContext;
+	volatile bool made = true;
+
+	begin_transaction("uidgen: make the registry");
+	PG_TRY();
+	{
+		uidgen_make_registry();
+		commit();
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() != ERRCODE_UNIQUE_VIOLATION && geterrcode() != ERRCODE_DUPLICATE_OBJECT)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(caller_context);
+		FlushErrorState();
+		end_failed();
+		made = false;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(caller_context);
+	return made;
+}
+
+static void
+make_registry(bool rehearse)
+{
+	if (has_granted())
+		report_missing_extension();
+	if (rehearse)
+	{
+		begin_transaction("uidgen: look whether the registry can be made");
+		uidgen_check_makeable();
+		commit();
+	}
+	else if (try_to_make())
+		ereport(LOG,
+				(errmsg("uidgen has made the registry of worker ids in database \"%s\"", uidgen_database),
+				 errdetail("It is extension " UIDGEN_REGISTRY_EXTENSION ".")));
+}
+
 /* A last call takes no longer than its waits for locks. */
 static bool
 finish(void)
@@ -493,6 +584,8 @@ const UidgenLink uidgen_link_local = {
 	.is_connected = is_connected,
 	.connect = connect_database,
 	.registry = registry,
+	.has_registry = has_registry,
+	.make_registry = make_registry,
 	.host = host,
 	.call = call,
 	.commit = commit,

@@ -26,7 +26,7 @@
 
 #include "postgres.h"
 
-/* What the instance runs on, for people (column type of uidgen.worker_node). */
+/* What the instance runs on, for people (column type of uidgen_registry.worker_node). */
 #define UIDGEN_TYPE_CONTAINER 1
 #define UIDGEN_TYPE_SERVER 2
 

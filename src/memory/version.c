@@ -14,9 +14,9 @@
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
-/* The version of extension uidgen in this database; NULL: it is not installed. */
+/* The version of an extension in this database, and its owner; NULL and InvalidOid: it is not installed. */
 static char *
-extension_version(void)
+read_extension(const char *extension, Oid *owner)
 {
 	Relation	catalog = table_open(ExtensionRelationId, AccessShareLock);
 	ScanKeyData key;
@@ -24,8 +24,9 @@ extension_version(void)
 	HeapTuple	tuple;
 	char	   *version = NULL;
 
+	*owner = InvalidOid;
 	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
-				CStringGetDatum("uidgen"));
+				CStringGetDatum(extension));
 	scan = systable_beginscan(catalog, ExtensionNameIndexId, true, NULL, 1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
@@ -36,10 +37,20 @@ extension_version(void)
 
 		if (!isnull)
 			version = TextDatumGetCString(value);
+		*owner = ((Form_pg_extension) GETSTRUCT(tuple))->extowner;
 	}
 	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
 	return version;
+}
+
+Oid
+uidgen_extension_owner(const char *extension)
+{
+	Oid			owner;
+
+	(void) read_extension(extension, &owner);
+	return owner;
 }
 
 /* Compare versions number by number, so that 0.10.0 is newer than 0.9.0; a missing number
@@ -64,9 +75,10 @@ compare(const char *a, const char *b)
 }
 
 UidgenVersions
-uidgen_compare_versions(void)
+uidgen_compare_versions(const char *extension)
 {
-	UidgenVersions versions = {.extension = extension_version()};
+	Oid			owner;
+	UidgenVersions versions = {.extension = read_extension(extension, &owner)};
 
 	if (versions.extension)
 		versions.order = compare(versions.extension, UIDGEN_VERSION);

@@ -18,7 +18,10 @@ typedef struct UidgenVersions
 								 * library; above 0: it is newer */
 } UidgenVersions;
 
-/* Reads the catalog, so it must be called within a transaction. */
-extern UidgenVersions uidgen_compare_versions(void);
+/* These read the catalog, so they must be called within a transaction. */
+extern UidgenVersions uidgen_compare_versions(const char *extension);
+
+/* InvalidOid: there is no such extension. */
+extern Oid	uidgen_extension_owner(const char *extension);
 
 #endif							/* UIDGEN_VERSION_H */

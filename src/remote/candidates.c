@@ -15,7 +15,7 @@
 #include "storage/latch.h"
 #include "utils/memutils.h"
 
-#define QUESTION "SELECT * FROM uidgen.registry_identity()"
+#define QUESTION "SELECT * FROM uidgen_registry.registry_identity()"
 
 /* As much of the other server's texts as is kept. */
 #define DETAIL_MAX 250

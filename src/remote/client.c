@@ -39,6 +39,7 @@ extern PGDLLEXPORT void _PG_init(void);
 /* As much of the other server's texts as is kept. */
 #define MESSAGE_MAX 200
 #define DETAIL_MAX 250
+#define HINT_MAX 250			/* it may be a statement */
 
 /* An answer has some hundred bytes.  libpq takes what comes; so look at what is waiting before
  * each read.  (A single message may have up to 1 GB: that much libpq trusts its server.) */
@@ -435,7 +436,7 @@ report_no_answer(const char *function, const char *why,...)
 	ereport(ERROR,
 			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
 			 errmsg("the registry did not answer"),
-			 errdetail_internal("uidgen.%s, %s: %s.", function, host->name, detail)));
+			 errdetail_internal("uidgen_registry.%s, %s: %s.", function, host->name, detail)));
 }
 
 /* Send the call. */
@@ -447,7 +448,7 @@ send_call(const char *function, int nargs, const UidgenArgument *args)
 	const char **values = palloc(nargs * sizeof(char *));
 
 	initStringInfo(&query);
-	appendStringInfo(&query, "SELECT * FROM uidgen.%s(", function);
+	appendStringInfo(&query, "SELECT * FROM uidgen_registry.%s(", function);
 	for (int i = 0; i < nargs; i++)
 	{
 		appendStringInfo(&query, "%s%s => $%d", i > 0 ? ", " : "", args[i].name, i + 1);
@@ -551,7 +552,7 @@ static const char *
 hint_for_refusal(const char *sqlstate)
 {
 	if (strcmp(sqlstate, "42501") == 0) /* insufficient_privilege */
-		return "The owner of the registry can run SELECT uidgen.grant_node('ROLE'), with the role that \"uidgen.registry\" names as its user.";
+		return "The owner of the registry can run SELECT uidgen_registry.grant_node('ROLE'), with the role that \"uidgen.registry\" names as its user.";
 	if (strcmp(sqlstate, "3F000") == 0 ||	/* invalid_schema_name */
 		strcmp(sqlstate, "42883") == 0) /* undefined_function */
 		return "The database that \"uidgen.registry\" names has no registry, or one of another version. Correct the setting, or install the extension of this server's version there.";
@@ -567,7 +568,7 @@ report_refusal(const char *function, const char *sqlstate)
 	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
 
 	hint = hint_for_refusal(sqlstate) ? hint_for_refusal(sqlstate) :
-		hint ? uidgen_plain_message(hint, MESSAGE_MAX) :
+		hint ? uidgen_plain_message(hint, HINT_MAX) :
 		strcmp(sqlstate, "55P03") == 0 ?	/* lock_not_available */
 		"If this lasts, see in the registry's database who holds the lock: SELECT pid, usename, client_addr, state, xact_start FROM pg_stat_activity WHERE backend_xid IS NOT NULL." :
 		NULL;
@@ -576,7 +577,7 @@ report_refusal(const char *function, const char *sqlstate)
 								   sqlstate[4])),
 			 errmsg_internal("%s", message ? uidgen_plain_message(message, MESSAGE_MAX) :
 							 "the registry refused without a message"),
-			 errdetail_internal("%s%sSQLSTATE %s of uidgen.%s, %s.",
+			 errdetail_internal("%s%sSQLSTATE %s of uidgen_registry.%s, %s.",
 								detail ? uidgen_plain_message(detail, DETAIL_MAX) : "",
 								detail ? " " : "", sqlstate, function, host->name),
 			 hint ? errhint("%s", hint) : 0));

@@ -396,10 +396,10 @@ sub measure_seam
 	$where->sql("ALTER SYSTEM SET uidgen.segment_duration = '2s';\nSELECT pg_reload_conf();\n");
 	# It begins with a quarter of what it will need.
 	($where == $server ? $server : $registry)->sql(<<"END");
-CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+CREATE OR REPLACE FUNCTION uidgen_registry.registry_clock() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 	AS 'SELECT pg_sleep($ms / 1000.0); SELECT clock_timestamp()';
-SELECT uidgen.drop_segment(name) FROM uidgen.segment WHERE name LIKE 'seam %' AND NOT dropped;
-SELECT uidgen.create_segment('seam ' || i, step => 15000, restart => true) FROM generate_series(1, 4) AS i;
+SELECT format('SELECT uidgen_registry.drop_segment(%L)', name) FROM uidgen_registry.segment WHERE name LIKE 'seam %' AND NOT dropped \\gexec
+SELECT uidgen_registry.create_segment('seam ' || i, step => 15000, restart => true) FROM generate_series(1, 4) AS i;
 END
 	$run->(max(0.1, 8 * min(1, $scale)));
 	my $before = $where->sql($status);
@@ -589,7 +589,7 @@ sub write_wal
 sub fleet
 {
 	my $shared = BenchServer->new($dir, 'registry', @conf);
-	$shared->sql("CREATE EXTENSION uidgen;\nSELECT uidgen.share_registry('default');\nSELECT uidgen.end_quarantine();\n");
+	$shared->sql("CREATE EXTENSION uidgen_registry;\nSELECT uidgen_registry.share_registry('default');\nSELECT uidgen_registry.end_quarantine();\n");
 	my $node = BenchServer->new($dir, 'node', @conf, 'uidgen.registry = ' . "'" . $shared->conninfo . "'");
 	foreach ($server, $node)
 	{

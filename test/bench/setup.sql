@@ -2,6 +2,7 @@
 -- :module, :rows, :file (for the bodies of so many rows)
 
 CREATE EXTENSION uidgen;
+CREATE EXTENSION uidgen_registry;
 SELECT count(*) FILTER (WHERE name = 'pgstattuple') > 0 AS has_pgstattuple FROM pg_available_extensions \gset
 \if :has_pgstattuple
 CREATE EXTENSION pgstattuple;
@@ -17,8 +18,8 @@ VACUUM ANALYZE source;
 COPY source TO :'file';
 
 -- The steps of the first hardly ever make a call wait; those of the other are what create_segment() chooses.
-SELECT uidgen.create_segment('large', step => 10000000);
-SELECT uidgen.create_segment('usual');
+SELECT uidgen_registry.create_segment('large', step => 10000000);
+SELECT uidgen_registry.create_segment('usual');
 
 -- Sessions that measure together: each says that it is there, and all begin
 -- a little after the last of them.  One that does not come is noticed by its

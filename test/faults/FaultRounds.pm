@@ -381,7 +381,7 @@ sub inject
 	}
 	elsif ($fault eq 'lock' && !$self->{locker})
 	{
-		my $locker = $sessions->hold('postgres', 'BEGIN; LOCK TABLE uidgen.worker_node IN ACCESS EXCLUSIVE MODE');
+		my $locker = $sessions->hold('postgres', 'BEGIN; LOCK TABLE uidgen_registry.worker_node IN ACCESS EXCLUSIVE MODE');
 		$self->{locker} = $locker;
 		$self->{locked_until} = time + pick_magnitude(0.3, 3);
 	}
@@ -578,7 +578,7 @@ sub expected { return \%EXPECTED }
 sub tear_down
 {
 	my ($self) = @_;
-	my $workers = $self->{node}->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node');
+	my $workers = $self->{node}->safe_psql('postgres', 'SELECT count(*) FROM uidgen_registry.worker_node');
 	$self->{node}->stop;
 	return [ 'worker ids used', $workers ];
 }

@@ -141,8 +141,8 @@ sub set_up_registry
 }
 
 # The registry knows nothing of the worker id that nobody has had for longest.
-my $FORGET_ONE = by_hand("DELETE FROM uidgen.worker_node WHERE worker_id =
-	(SELECT worker_id FROM uidgen.worker_node WHERE modified < now() - interval '1 minute' ORDER BY granted_until LIMIT 1)");
+my $FORGET_ONE = by_hand("DELETE FROM uidgen_registry.worker_node WHERE worker_id =
+	(SELECT worker_id FROM uidgen_registry.worker_node WHERE modified < now() - interval '1 minute' ORDER BY granted_until LIMIT 1)");
 
 # ---- load ----
 
@@ -361,8 +361,8 @@ sub expected { return \%EXPECTED }
 sub tear_down
 {
 	my ($self) = @_;
-	my $acquired = $self->{primary}->safe_psql('postgres', 'SELECT sum(launches) FROM uidgen.worker_node');
-	my $timeline = $self->{primary}->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_history()');
+	my $acquired = $self->{primary}->safe_psql('postgres', 'SELECT sum(launches) FROM uidgen_registry.worker_node');
+	my $timeline = $self->{primary}->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_history()');
 	$_->stop('immediate') foreach map { map { $_->{node} } @{ $_->{servers} } } @{ $self->{places} };
 	$_->stop('immediate') foreach @$self{qw(standby primary)};
 	return [ 'worker ids acquired', $acquired ], [ 'timeline of the registry', $timeline ];

@@ -196,7 +196,7 @@ sub make_databases
 		my ($max_lead, $clock_slack) = @{ $lengths{$database} };
 		share_registry($primary, $database, "'$LAYOUT', max_lead => '$max_lead s', clock_slack => '$clock_slack s'");
 		# As in a fleet that has been there for long.
-		$primary->safe_psql($database, by_hand("INSERT INTO uidgen.worker_node
+		$primary->safe_psql($database, by_hand("INSERT INTO uidgen_registry.worker_node
 			(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)
 			SELECT 0, w, '2025-01-02', '2025-01-02', '2025-01-02', w, true, 1 FROM generate_series(0, $WORKERS - 1) AS w"));
 	}
@@ -207,7 +207,7 @@ sub make_databases
 # What the control's registry lacks: [function, text, what stands there instead].
 my @RULES = (
 	# no quarantine
-	[ 'begin_node_call', '(h.system_identifier, h.timeline, h.started, h.database) IS DISTINCT FROM (l.system_identifier, l.timeline, l.started, l.database)', 'false' ],
+	[ 'begin_node_call', 'went_back :=', 'went_back := false AND' ],
 	[ 'node_acquire', 'unknown_end :=', 'unknown_end := false AND' ],
 	# nor a limit
 	[ 'node_acquire', 'latest := now_tick + max_lead', 'latest := 4611686018427387904' ],
@@ -224,7 +224,7 @@ sub take_rules_away
 	foreach (@RULES)
 	{
 		my ($function, $rule, $instead) = @$_;
-		my $text = $node->safe_psql($database, "SELECT pg_get_functiondef('uidgen.$function'::regproc)");
+		my $text = $node->safe_psql($database, "SELECT pg_get_functiondef('uidgen_registry.$function'::regproc)");
 		my $pattern = join '\s+', map { quotemeta } split / /, $rule;
 		$text =~ s/$pattern/$instead/ or die "$function has no \"$rule\"\n";
 		$node->safe_psql($database, $text);
@@ -373,7 +373,7 @@ sub inject
 	elsif ($what eq 'registry_lock')
 	{
 		my $lockers = $self->{lockers}{$primary};
-		my @pids = map { $lockers->hold($_, 'BEGIN; LOCK TABLE uidgen.worker_node IN ACCESS EXCLUSIVE MODE') } 'postgres', 'control';
+		my @pids = map { $lockers->hold($_, 'BEGIN; LOCK TABLE uidgen_registry.worker_node IN ACCESS EXCLUSIVE MODE') } 'postgres', 'control';
 		$self->later($for, 'registry', sub { $lockers->release($_) foreach @pids; $lockers->end(@pids) });
 	}
 	elsif ($what eq 'registry_clock')

@@ -197,7 +197,7 @@ BEGIN
 	END IF;
 	RETURN NULL;
 END $$;
-CREATE TRIGGER diary AFTER INSERT OR UPDATE ON uidgen.segment FOR EACH ROW EXECUTE FUNCTION write_diary();
+CREATE TRIGGER diary AFTER INSERT OR UPDATE ON uidgen_registry.segment FOR EACH ROW EXECUTE FUNCTION write_diary();
 END
 
 sub set_up_registry
@@ -206,17 +206,17 @@ sub set_up_registry
 	my $primary = $self->make_registry_servers;
 
 	share_registry($primary, 'postgres', "'time:41:1ms worker:10 sequence:12 epoch:2025-01-01'");
-	$primary->safe_psql('postgres', "CREATE ROLE node$_ LOGIN; SELECT uidgen.grant_node('node$_')") foreach 1 .. 3;
-	my $text = $primary->safe_psql('postgres', q{SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'segment_fetch' AND pronamespace = 'uidgen'::regnamespace AND pronargs = 7});
+	$primary->safe_psql('postgres', "CREATE ROLE node$_ LOGIN; SELECT uidgen_registry.grant_node('node$_')") foreach 1 .. 3;
+	my $text = $primary->safe_psql('postgres', q{SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'segment_fetch' AND pronamespace = 'uidgen_registry'::regnamespace AND pronargs = 7});
 	foreach my $rule (@RULES)
 	{
 		$text =~ s/IF \K\Q$rule\E(?= THEN)/s.name <> 'control' AND $rule/ or die "segment_fetch has no \"$rule\"\n";
 	}
 	$primary->safe_psql('postgres', $text);
 	$primary->safe_psql('postgres', $DIARY);
-	$primary->safe_psql('postgres', "SELECT uidgen.create_segment('$_', " . $self->next_start($_) . ', 100)') foreach @SEGMENTS;
+	$primary->safe_psql('postgres', "SELECT uidgen_registry.create_segment('$_', " . $self->next_start($_) . ', 100)') foreach @SEGMENTS;
 	# So that all servers fetch of the control while the standby is cut off.
-	$primary->safe_psql('postgres', q{SELECT uidgen.change_segment('control', max_step => 1000, failover_gap => 1000000000)});
+	$primary->safe_psql('postgres', q{SELECT uidgen_registry.change_segment('control', max_step => 1000, failover_gap => 1000000000)});
 	$self->follow_primary;
 	return;
 }
@@ -253,7 +253,7 @@ sub steps
 	my $max_step = max(500, int($step * pick(1, pick_magnitude(1, 20))));
 	my $gap = int($max_step * pick_magnitude(1, 100));
 	return "min_step => $min_step, step => $step, max_step => $max_step, failover_gap => "
-	  . ($lower ? "CASE WHEN timeline = (SELECT h.timeline FROM uidgen.registry_history() AS h) THEN $gap ELSE greatest(failover_gap, $gap) END"
+	  . ($lower ? "CASE WHEN timeline = (SELECT h.timeline FROM uidgen_registry.registry_history() AS h) THEN $gap ELSE greatest(failover_gap, $gap) END"
 		: "greatest(failover_gap, $gap)");
 }
 
@@ -261,8 +261,8 @@ sub steps
 sub recreate
 {
 	my ($self, $segment, $start) = @_;
-	my $largest = $self->own("SELECT max_value FROM uidgen.segment WHERE name = '$segment'") || return;
-	$self->own("SELECT uidgen.create_segment('$segment', " . ($start
+	my $largest = $self->own("SELECT max_value FROM uidgen_registry.segment WHERE name = '$segment'") || return;
+	$self->own("SELECT uidgen_registry.create_segment('$segment', " . ($start
 			? "$start, " . int(pick_magnitude(1, 20_000)) . ', restart => true)'
 			: 'step => ' . int(pick_magnitude(1, 20_000)) . ", max_value => $largest)"));
 	return;
@@ -288,23 +288,23 @@ sub inject
 	if ($what eq 'segment_lock')
 	{
 		my $lockers = $self->{lockers}{ $self->{primary} };
-		my $pid = $lockers->hold('postgres', "BEGIN; SELECT FROM uidgen.segment WHERE name = '$segment' FOR UPDATE");
+		my $pid = $lockers->hold('postgres', "BEGIN; SELECT FROM uidgen_registry.segment WHERE name = '$segment' FOR UPDATE");
 		$self->later($fault->{for}, 'registry', sub { $lockers->release($pid); $lockers->end($pid) });
 	}
 	elsif ($what eq 'steps')
 	{
-		$self->own("SELECT uidgen.change_segment(name, $fault->{steps}) FROM uidgen.segment WHERE name = '$segment'");
+		$self->own("SELECT uidgen_registry.change_segment(name, $fault->{steps}) FROM uidgen_registry.segment WHERE name = '$segment'");
 	}
 	elsif ($what eq 'raise')
 	{
 		# Not further than numbers can be given out; up to the failover those are few.
-		$self->own("SELECT uidgen.raise_segment('$segment', (SELECT least(last_value + $fault->{raise}, max_value)
-			FROM uidgen.segment WHERE name = '$segment'))");
+		$self->own("SELECT uidgen_registry.raise_segment('$segment', (SELECT least(last_value + $fault->{raise}, max_value)
+			FROM uidgen_registry.segment WHERE name = '$segment'))");
 	}
 	else
 	{
 		my $start = $what eq 'anew' ? $self->next_start($segment) : undef;
-		$self->own("SELECT uidgen.drop_segment('$segment')");
+		$self->own("SELECT uidgen_registry.drop_segment('$segment')");
 		$self->later($fault->{for} / 3, 'registry', sub { $self->recreate($segment, $start) });
 	}
 	return;
@@ -319,13 +319,13 @@ sub cut_standby
 	my $lockers = $self->{lockers}{$primary};
 
 	$self->do_later('registry');
-	my $held = $lockers->hold('postgres', 'BEGIN; SELECT FROM uidgen.segment FOR UPDATE');
-	my $rows = q{SELECT string_agg(name || version || failover_gap || dropped, ' ' ORDER BY name) FROM uidgen.segment};
+	my $held = $lockers->hold('postgres', 'BEGIN; SELECT FROM uidgen_registry.segment FOR UPDATE');
+	my $rows = q{SELECT string_agg(name || version || failover_gap || dropped, ' ' ORDER BY name) FROM uidgen_registry.segment};
 	my $known = $primary->safe_psql('postgres', $rows);
 	poll_until(sub { (try_psql($standby, $rows))[1] eq $known }) or die "the standby does not follow\n";
 	$self->SUPER::cut_standby;
 	my $session = $lockers->{running}{$held} or die "the lock was lost\n";
-	$lockers->_say($session, by_hand('UPDATE uidgen.segment SET max_value = last_value + failover_gap') . "; COMMIT;\n");
+	$lockers->_say($session, by_hand('UPDATE uidgen_registry.segment SET max_value = last_value + failover_gap') . "; COMMIT;\n");
 	$lockers->release($held);
 	$lockers->end($held);
 	return;
@@ -473,7 +473,7 @@ sub round
 	}
 	foreach my $segment (grep { $plan->{steps}{$_} } @OURS)
 	{
-		$self->own("SELECT uidgen.change_segment(name, $plan->{steps}{$segment}) FROM uidgen.segment WHERE name = '$segment'");
+		$self->own("SELECT uidgen_registry.change_segment(name, $plan->{steps}{$segment}) FROM uidgen_registry.segment WHERE name = '$segment'");
 	}
 	$self->go_on(0.3);
 	$self->inject_some($plan->{before});
@@ -481,7 +481,7 @@ sub round
 	$self->inject_some($plan->{after});
 	$self->do_later('all');
 	# What the failover has undone.
-	$self->recreate($_) foreach grep { $self->own("SELECT dropped FROM uidgen.segment WHERE name = '$_'") eq 't' } @SEGMENTS;
+	$self->recreate($_) foreach grep { $self->own("SELECT dropped FROM uidgen_registry.segment WHERE name = '$_'") eq 't' } @SEGMENTS;
 	my $end = time;
 	foreach my $segment (@OURS)
 	{
@@ -802,7 +802,7 @@ sub in_order { return 'numbers are in order in each session, and of statements o
 sub tear_down
 {
 	my ($self) = @_;
-	my $timeline = $self->{primary}->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_history()');
+	my $timeline = $self->{primary}->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_history()');
 	($self->{ranges}, @{ $self->{diary_faults} }) = $self->read_diary;
 	$_->stop('immediate') foreach map { $_->{servers}[0]{node} } @{ $self->{places} };
 	$_->stop('immediate') foreach @$self{qw(standby primary)};

@@ -7,7 +7,8 @@
  *
  *	OPERATION[ FUNCTION] FAULT[ COLUMN VALUE]
  *
- * OPERATION is a member of UidgenLink, FUNCTION the registry's function that is called.
+ * OPERATION is a member of UidgenLink, FUNCTION the registry's function that is called; "rehearse" is a make_registry that
+ * only looks.
  * Faults:
  *
  *	error	the operation is not done, and ends in an error
@@ -200,6 +201,28 @@ registry(void)
 	return real->registry() + (more && is("other") ? PG_UINT32_MAX : 0);
 }
 
+static bool
+has_registry(void)
+{
+	bool		more = begin("has_registry");
+	bool		has = real->has_registry();
+
+	if (more)
+		end("has_registry");
+	return has;
+}
+
+static void
+make_registry(bool rehearse)
+{
+	const char *operation = rehearse ? "rehearse" : "make_registry";
+	bool		more = begin(operation);
+
+	real->make_registry(rehearse);
+	if (more)
+		end(operation);
+}
+
 static void
 call(const char *function, int nargs, const UidgenArgument *args, const char *activity,
 	 UidgenRow *row)
@@ -277,6 +300,8 @@ _PG_init(void)
 		.is_connected = is_connected,
 		.connect = connect_really,
 		.registry = registry,
+		.has_registry = has_registry,
+		.make_registry = make_registry,
 		.host = host,
 		.call = call,
 		.commit = commit,

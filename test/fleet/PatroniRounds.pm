@@ -118,7 +118,7 @@ sub set_up_registry
 			INSERT INTO public.diary (port, worker_id, token, granted_until) VALUES (NEW.port, NEW.worker_id, NEW.token, NEW.granted_until);
 			RETURN NULL;
 		END $$;
-		CREATE TRIGGER keep_diary AFTER INSERT OR UPDATE ON uidgen.worker_node FOR EACH ROW WHEN (NEW.token IS NOT NULL) EXECUTE FUNCTION keep_diary()});
+		CREATE TRIGGER keep_diary AFTER INSERT OR UPDATE ON uidgen_registry.worker_node FOR EACH ROW WHEN (NEW.token IS NOT NULL) EXECUTE FUNCTION keep_diary()});
 	return;
 }
 
@@ -246,7 +246,7 @@ sub round
 		begin => time,
 		timeline => $self->timeline($leader),
 		logs => { map { $_->name => -s $_->logfile } $cluster->members },
-		quarantine => Patroni::sql($leader, 'SELECT quarantine_until FROM uidgen.registry_layout'),
+		quarantine => Patroni::sql($leader, 'SELECT quarantine_until FROM uidgen_registry.registry'),
 		lost => 0,
 	};
 	my @left_alone = grep { !$touched{ $_->{number} } } @places;
@@ -304,7 +304,7 @@ sub timeline
 {
 	my ($self, $member) = @_;
 	my $timeline;
-	poll_until(sub { ($timeline) = Patroni::sql($member, 'SELECT timeline FROM uidgen.registry_history()') =~ /^(\d+)$/ })
+	poll_until(sub { ($timeline) = Patroni::sql($member, 'SELECT timeline FROM uidgen_registry.registry_history()') =~ /^(\d+)$/ })
 	  or die $member->name . " leads no more; the logs of Patroni are in $self->{cluster}{folder}\n";
 	return $timeline;
 }
@@ -496,7 +496,7 @@ sub look_back
 	$record->{last_grant} = max($record->{fault} - $self->{max_lead}, map { $_->[0] } grep { $_->[0] < $record->{since} } values %{ $known // {} });
 	my $kept = $self->diary($next, $record->{begin} - 2 * $self->{between_losses});
 	$record->{lost} = grep { !$kept->{$_} } keys %{ $known // {} };
-	$record->{quarantined} = Patroni::sql($next, 'SELECT quarantine_until FROM uidgen.registry_layout') > $record->{quarantine};
+	$record->{quarantined} = Patroni::sql($next, 'SELECT quarantine_until FROM uidgen_registry.registry') > $record->{quarantine};
 	return;
 }
 
@@ -526,7 +526,7 @@ sub tear_down
 {
 	my ($self) = @_;
 	my $leader = $self->{cluster}->any_leader;
-	my @used = split /\|/, $leader->safe_psql('postgres', 'SELECT count(DISTINCT worker_id), (SELECT sum(launches) - count(*) FROM uidgen.worker_node) FROM diary');
+	my @used = split /\|/, $leader->safe_psql('postgres', 'SELECT count(DISTINCT worker_id), (SELECT sum(launches) - count(*) FROM uidgen_registry.worker_node) FROM diary');
 	my $timeline = $self->timeline($leader);
 	my @versions = map { (run_command($_))[0] =~ /([\d.]+)/ } [ 'patroni', '--version' ], [ 'etcd', '--version' ], [ 'postgres', '--version' ];
 	$_->stop('immediate') foreach map { map { $_->{node} } @{ $_->{servers} } } @{ $self->{places} };

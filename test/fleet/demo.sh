@@ -176,7 +176,7 @@ worker_of()
 drawings=0
 # As it stands within the quotes of postgresql.conf.
 registry="host=''$work/socket,$work/socket'' port=$(port_of registry),$(port_of standby) dbname=postgres user=postgres"
-fleet='SELECT worker_id, port, state, last_call::time(3), until::time(3) FROM uidgen.fleet ORDER BY port'
+fleet='SELECT worker_id, port, state, last_call::time(3), until::time(3) FROM uidgen_registry.fleet ORDER BY port'
 
 say "starting five private servers in $work"
 mkdir "$work/ids"
@@ -191,8 +191,8 @@ quietly start standby
 
 tell 'A registry: any PostgreSQL, which issues no ids itself and need not preload uidgen.  Here it has an asynchronous' \
 	'standby.  No grant reaches further than 10 s ahead, so that this takes half a minute; mostly that is 2 minutes.'
-show registry 'CREATE EXTENSION uidgen'
-show registry "SELECT uidgen.share_registry('default', max_lead => '10 s', clock_slack => '1 s'), uidgen.end_quarantine()"
+show registry 'CREATE EXTENSION uidgen_registry'
+show registry "SELECT uidgen_registry.share_registry('default', max_lead => '10 s', clock_slack => '1 s'), uidgen_registry.end_quarantine()"
 
 tell 'Three servers, each with these lines in its postgresql.conf:' \
 	"	shared_preload_libraries = 'uidgen'" \
@@ -222,7 +222,7 @@ quietly start copy
 draws copy
 go_on copy
 await 'every server has been granted more' is_true registry \
-	"SELECT bool_and(last > '$cut_time') FROM (SELECT max(last_call) AS last FROM uidgen.fleet GROUP BY port) AS servers"
+	"SELECT bool_and(last > '$cut_time') FROM (SELECT max(last_call) AS last FROM uidgen_registry.fleet GROUP BY port) AS servers"
 show registry "$fleet"
 tell 'The standby knows nothing of that:'
 show standby "$fleet"

@@ -603,7 +603,7 @@ write_call(int n, const Call *call)
 		add_number(call->window);
 		add_number(call->at);
 		add_number(call->not_after);
-		return "SELECT * FROM uidgen.node_renew($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+		return "SELECT * FROM uidgen_registry.node_renew($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 	}
 	if (call->kind != CALL_ACQUIRE)
 		not_here("such a call");
@@ -628,7 +628,7 @@ write_call(int n, const Call *call)
 	add(TEXT, "host%d.example.com", n);
 	add(INT4, "5432");
 	add(INT4, "2");
-	return "SELECT * FROM uidgen.node_acquire($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)";
+	return "SELECT * FROM uidgen_registry.node_acquire($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)";
 }
 
 static void hear_nothing(int n);

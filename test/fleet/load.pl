@@ -88,7 +88,7 @@ END
 $registry->start;
 share_registry($registry, 'postgres',
 	"'time:41:1ms worker:16 sequence:6 epoch:2025-01-01', max_lead => '$options{max_lead} s', clock_slack => '$options{clock_slack} s'");
-sql(q{CREATE ROLE uidgen_pool LOGIN; SELECT uidgen.grant_node('uidgen_pool')});
+sql(q{CREATE ROLE uidgen_pool LOGIN; SELECT uidgen_registry.grant_node('uidgen_pool')});
 
 sub sql
 {
@@ -256,9 +256,9 @@ sub table_figures
 	my ($name) = @_;
 	# What sessions have counted is shown after a second at most, once they are at work.
 	my ($rows, $table, $pkey, $identity, $dead, $updates, $hot, $vacuums) = split /\|/, sql(q{
-		SELECT (SELECT count(*) FROM uidgen.worker_node), pg_relation_size(relid), pg_relation_size('uidgen.worker_node_pkey'),
-			pg_relation_size('uidgen.worker_node_identity_idx'), n_dead_tup, n_tup_upd, n_tup_hot_upd, autovacuum_count
-		FROM pg_stat_user_tables WHERE relid = 'uidgen.worker_node'::regclass});
+		SELECT (SELECT count(*) FROM uidgen_registry.worker_node), pg_relation_size(relid), pg_relation_size('uidgen_registry.worker_node_pkey'),
+			pg_relation_size('uidgen_registry.worker_node_identity_idx'), n_dead_tup, n_tup_upd, n_tup_hot_upd, autovacuum_count
+		FROM pg_stat_user_tables WHERE relid = 'uidgen_registry.worker_node'::regclass});
 	my $share = $updates ? 100 * $hot / $updates : 100;
 	report("$name: table", sprintf('%d rows, %.1f MB; index of the key %.1f MB, of identities %.1f MB', $rows, map { $_ / 1048576 } $table, $pkey, $identity));
 	report("$name: updates", sprintf('%d, %.2f %% HOT; %d dead rows, %d autovacuums', $updates, $share, $dead, $vacuums));
@@ -326,13 +326,13 @@ my %parts = (
 		cmp_ok($after->{hot}, '>', 90, 'most renewals are HOT');
 		is($after->{indexes}, $before->{indexes}, '... and no index has grown');
 		my $old = $registry->background_psql('postgres');
-		$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM uidgen.worker_node');
+		$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM uidgen_registry.worker_node');
 		renew_fast('beside an old snapshot', int($calls / 10), 30);
 		figures('beside an old snapshot');
 		table_figures('beside an old snapshot');
 		$old->query_safe('COMMIT');
 		$old->quit;
-		sql('VACUUM uidgen.worker_node');
+		sql('VACUUM uidgen_registry.worker_node');
 		renew_fast('after it', 2 * $options{nodes}, 30);
 		table_figures('after it');
 	},

@@ -3,7 +3,7 @@
  *	  The registry as a table in memory, for fuzz_lease.c.
  *
  * The rules are those of acquire_worker_id(), renew_worker_id(), release_worker() and
- * forget_worker() in script/20_local.sql and 10_registry.sql, for a local registry (shared is false) and one
+ * forget_worker() in script/registry/20_local.sql and 10_registry.sql, for a local registry (shared is false) and one
  * datacenter, in the order in which they stand there.  Times are in microseconds since
  * the layout's epoch.  Whoever calls undoes what a call that fails has changed.
  */

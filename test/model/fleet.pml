@@ -8,7 +8,7 @@
  * wrong its clock is.  So "the same id twice" is "a tick of a worker id that nodes were told
  * of twice".
  *
- * What is modelled, by the names of the functions in script/30_fleet.sql and 32_fleet_calls.sql:
+ * What is modelled, by the names of the functions in script/registry/30_fleet.sql and 32_fleet_calls.sql:
  *
  *	- node_acquire(): find_claimed_worker(); the history and the evidence, with
  *	  begin_quarantine(); choose_for_node() with is_free(), where any row that it might

@@ -113,7 +113,7 @@ sub pieces_sql
 {
 	my ($text) = @_;
 	my @pieces;
-	while ($text =~ /^CREATE FUNCTION uidgen\.((?:check|acquire|choose|explain|renew|release|warn|pin|segment)_\w+|\w+_segment|begin_(?:segment_)?call)\(.*?^AS \$\$\n(.*?)^\$\$;/msg)
+	while ($text =~ /^CREATE FUNCTION uidgen_registry\.((?:check|acquire|choose|explain|renew|release|warn|pin|segment)_\w+|\w+_segment|begin_(?:segment_)?call)\(.*?^AS \$\$\n(.*?)^\$\$;/msg)
 	{
 		push @pieces, [ $-[2], $+[2], $1 ];
 	}

@@ -44,7 +44,7 @@ use Time::HiRes qw(sleep time);
 # and "isolation" are PostgreSQL's own, on a server that is started anew; the others
 # are programs of test/t.
 my $takes = 'regress:generate';
-my @parts = map { "script/$_.sql" } qw(10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 36_node_role 40_segments 42_segment_calls);
+my @parts = map { "script/registry/$_.sql" } qw(10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 36_node_role 40_segments 42_segment_calls);
 my %tests = (
 	'src/core/ticket.h' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
 	'src/core/ticket.c' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
@@ -337,18 +337,18 @@ sub install
 	if ($file =~ /\.sql$/)
 	{
 		my ($version) = slurp("$dir/tree/uidgen.control") =~ /^default_version = '(.*)'/m;
-		return 0 if run(60, 'make', '-s', "PG_CONFIG=$pg_config", "script/uidgen--$version.sql") ne '';
-		check('cp', "$dir/tree/script/uidgen--$version.sql", $scripts);
+		return 0 if run(60, 'make', '-s', "PG_CONFIG=$pg_config", "script/uidgen_registry--$version.sql") ne '';
+		check('cp', "$dir/tree/script/uidgen_registry--$version.sql", $scripts);
 		start_server() and return 0 if !-e "$dir/data/postmaster.pid";
 		# CREATE EXTENSION does not look into functions.
 		return run(60, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'template1', '-c', <<'END') eq '';
 			BEGIN;
-			CREATE EXTENSION uidgen;
+			CREATE EXTENSION uidgen_registry;
 			DO $do$
 			DECLARE
 				f oid;
 			BEGIN
-				FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'uidgen'::regnamespace AND prokind = 'f' LOOP
+				FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'uidgen_registry'::regnamespace AND prokind = 'f' LOOP
 					EXECUTE pg_get_functiondef(f);
 				END LOOP;
 			END

@@ -67,7 +67,7 @@ sub fleet_registry
 	my ($name, %options) = @_;
 	my $registry = new_server($name, $options{clock});
 	$registry->safe_psql('postgres', sprintf(
-			"SELECT FROM uidgen.share_registry('%s', max_lead => '%s', clock_slack => '%s'); SELECT FROM uidgen.end_quarantine()",
+			"CREATE EXTENSION uidgen_registry; SELECT FROM uidgen_registry.share_registry('%s', max_lead => '%s', clock_slack => '%s'); SELECT FROM uidgen_registry.end_quarantine()",
 			$options{layout} // 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01', $options{max_lead} // '2 minutes', $options{clock_slack} // '10 seconds'));
 	return $registry;
 }
@@ -169,14 +169,14 @@ sub last_error
 sub rows
 {
 	my ($registry, $columns, $rest) = @_;
-	return $registry->safe_psql('postgres', "SELECT $columns FROM uidgen.worker_node " . ($rest // 'ORDER BY worker_id'));
+	return $registry->safe_psql('postgres', "SELECT $columns FROM uidgen_registry.worker_node " . ($rest // 'ORDER BY worker_id'));
 }
 
 # As the owner does where nothing can be lost.
 sub quarantine_ends
 {
 	my ($registry) = @_;
-	return $registry->safe_psql('postgres', 'SELECT uidgen.end_quarantine()');
+	return $registry->safe_psql('postgres', 'SELECT uidgen_registry.end_quarantine()');
 }
 
 1;

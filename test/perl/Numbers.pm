@@ -27,14 +27,14 @@ my %seen;
 sub create_segment
 {
 	my ($registry, $arguments, $database) = @_;
-	return $registry->safe_psql($database // 'postgres', "SELECT FROM uidgen.create_segment($arguments)");
+	return $registry->safe_psql($database // 'postgres', "SELECT FROM uidgen_registry.create_segment($arguments)");
 }
 
 # Columns of its row.
 sub segment
 {
 	my ($registry, $segment, $columns, $database) = @_;
-	return $registry->safe_psql($database // 'postgres', "SELECT $columns FROM uidgen.segment WHERE name = '$segment'");
+	return $registry->safe_psql($database // 'postgres', "SELECT $columns FROM uidgen_registry.segment WHERE name = '$segment'");
 }
 
 # ---- servers ----

@@ -212,7 +212,7 @@ sub _from_client
 		_close($connection, $lasts ? 'client' : ('client', 'server'));
 		return;
 	}
-	my ($function) = $data =~ /uidgen\.(node_\w+)/;
+	my ($function) = $data =~ /uidgen_registry\.(node_\w+)/;
 	my $fault = $function ? $self->_meets($function) : '';
 	if ($fault)
 	{

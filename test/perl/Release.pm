@@ -62,34 +62,42 @@ sub later_tree
 	my $tree = "$FOLDER/$NEW";
 	return $tree if -d $tree;
 	mkdir $tree or die $!;
-	system_or_bail('cp', '-R', map({ "$TREE/$_" } qw(Makefile uidgen.control script src)), $tree);
+	system_or_bail('cp', '-R', map({ "$TREE/$_" } qw(Makefile uidgen.control uidgen_registry.control uidgen_tools.control script src)), $tree);
 	system_or_bail('chmod', '-R', 'u+w', $tree);
-	unlink glob("$tree/script/*--*.sql"), "$tree/script/55_scramble.sql";
-	change("$tree/uidgen.control", qr/'\Q$OLD\E'/, "'$NEW'");
-	change("$tree/Makefile", qr/^UPDATES_FROM =.*/m, "UPDATES_FROM = $OLD", qr/^REGISTRY_UPDATES_FROM =.*/m, "REGISTRY_UPDATES_FROM = $OLD",
-		qr/ 55_scramble/, '', qr/ 90_end$/m, ' 88_later 90_end');
-	system_or_bail('mkdir', '-p', "$tree/script/update/$OLD");
-	append_to_file("$tree/script/update/$OLD/after.sql", <<'END');
+	unlink glob("$tree/script/*--*.sql"), "$tree/script/uidgen/55_scramble.sql";
+	change("$tree/$_.control", qr/'\Q$OLD\E'/, "'$NEW'") foreach qw(uidgen uidgen_registry uidgen_tools);
+	change("$tree/Makefile", qr/^UPDATES_FROM =.*/m, "UPDATES_FROM = $OLD", qr/ 55_scramble/, '', qr/ 95_end$/m, ' 88_later 95_end');
+	my %changes = map { $_ => "$tree/script/$_/update/$OLD" } qw(uidgen tools);
+	system_or_bail('mkdir', '-p', values %changes);
+	append_to_file("$changes{uidgen}/after.sql", <<'END');
 DROP FUNCTION @extschema@.uid_scramble(bigint, bytea, integer), @extschema@.uid_unscramble(bigint, bytea, integer);
 END
 	# Also where the registry is a script by itself.
-	append_to_file("$tree/script/48_registry_status.sql", <<"END");
+	append_to_file("$tree/script/registry/48_registry_status.sql", <<"END");
 
 -- [since $NEW]
-CREATE TABLE uidgen.later (a integer);
--- [since $NEW]
-GRANT SELECT ON uidgen.later TO pg_monitor;
-CREATE FUNCTION uidgen.count_later() RETURNS bigint LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS 'SELECT count(*) FROM uidgen.later';
--- [since $NEW]
-REVOKE EXECUTE ON FUNCTION uidgen.count_later() FROM PUBLIC;
+CREATE TABLE uidgen_registry.later (a integer);
+CREATE FUNCTION uidgen_registry.count_later() RETURNS bigint LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS 'SELECT count(*) FROM uidgen_registry.later';
 END
-	append_to_file("$tree/script/88_later.sql", <<'END');
+	append_to_file("$tree/script/registry/90_privileges.sql", <<"END");
+-- [since $NEW]
+GRANT SELECT ON uidgen_registry.later TO pg_monitor;
+-- [since $NEW]
+REVOKE EXECUTE ON FUNCTION uidgen_registry.count_later() FROM PUBLIC;
+END
+	append_to_file("$tree/script/uidgen/88_later.sql", <<'END');
 CREATE FUNCTION @extschema@.uid_later() RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_later'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 END
+	# Of the tools, a function of another type, one less and one more.
+	change("$tree/script/tools/30_adopt.sql", qr/(?<=name_former\(sequence name\) RETURNS )text/, 'name');
+	change("$tree/script/tools/20_partitions.sql", qr/^CREATE FUNCTION \@extschema\@\.uid_drop_partitions\([^)]*, layout text\).*\z/ms,
+		"CREATE FUNCTION \@extschema\@.uid_later_partitions() RETURNS bigint LANGUAGE sql RETURN 1::bigint;\n");
+	append_to_file("$changes{tools}/before.sql", "DROP FUNCTION uidgen_tools.name_former(name);\n");
+	append_to_file("$changes{tools}/after.sql", "DROP FUNCTION \@extschema\@.uid_drop_partitions(regclass, timestamptz, boolean, text);\n");
 	# A column more, at the end.
-	change("$tree/script/80_status.sql", qr/(?<=AS ids)(?=\n\tFROM uidgen\.status\(\) AS s;)/, ', true AS later');
+	change("$tree/script/uidgen/80_status.sql", qr/(?<=AS ids)(?=\n\tFROM uidgen\.status\(\) AS s;)/, ', true AS later');
 	append_to_file("$tree/src/functions/later.c", <<'END');
 #include "postgres.h"
 #include "fmgr.h"
@@ -108,9 +116,9 @@ END
 sub later_scripts
 {
 	my $tree = later_tree();
-	my @made = map { "script/$_" } map({ ("$_--$NEW.sql", "$_--$OLD--$NEW.sql") } qw(uidgen uidgen-registry));
+	my @made = map { "script/$_" } map({ ("$_--$NEW.sql", "$_--$OLD--$NEW.sql") } qw(uidgen uidgen_registry uidgen_tools uidgen-registry));
 	system_or_bail('make', '-s', '-C', $tree, "PG_CONFIG=$ENV{BUILD_CONFIG}", @made) unless -f "$tree/$made[0]";
-	copy("$tree/uidgen.control", "$tree/script/uidgen.control") or die $!;
+	copy("$tree/$_.control", "$tree/script/$_.control") or die $! foreach qw(uidgen uidgen_registry uidgen_tools);
 	return "$tree/script";
 }
 
@@ -157,7 +165,7 @@ sub install_library
 sub install_scripts
 {
 	my ($version) = @_;
-	install($SCRIPTS, glob scripts_of($version) . '/uidgen*');
+	install($SCRIPTS, glob scripts_of($version) . '/uidgen*.{control,sql}');
 }
 
 sub install_release
@@ -258,8 +266,9 @@ sub catalog_of
 
 sub version_in
 {
-	my ($node, $database) = @_;
-	return $node->safe_psql($database, "SELECT extversion FROM pg_extension WHERE extname = 'uidgen'");
+	my ($node, $database, $extension) = @_;
+	$extension //= 'uidgen';
+	return $node->safe_psql($database, "SELECT extversion FROM pg_extension WHERE extname = '$extension'");
 }
 
 # One test: two catalogs have the same lines.
@@ -295,7 +304,7 @@ sub test_pg_upgrade
 		my $before = new_node('before', @conf);
 		$before->start;
 		$before->safe_psql('postgres', "CREATE EXTENSION uidgen VERSION '$old'; SELECT uid_next()");
-		my $worker = $before->safe_psql('postgres', 'SELECT worker_id FROM uidgen.worker_node');
+		my $worker = $before->safe_psql('postgres', 'SELECT worker_id FROM uidgen_registry.worker_node');
 		$before->stop;
 		install_library($NEW);
 		my $after = new_node('after', @conf);
@@ -307,13 +316,13 @@ sub test_pg_upgrade
 			],
 			"pg_upgrade runs with the extension of $old");
 		$after->start;
-		is(version_in($after, 'postgres'), $old, 'and takes it along');
-		$after->safe_psql('postgres', 'ALTER EXTENSION uidgen UPDATE');
+		is(version_in($after, 'postgres', $_), $old, "and takes $_ along") foreach qw(uidgen uidgen_registry);
+		$after->safe_psql('postgres', 'ALTER EXTENSION uidgen UPDATE; ALTER EXTENSION uidgen_registry UPDATE');
 		$after->safe_psql('postgres', 'CREATE DATABASE fresh');
-		$after->safe_psql('fresh', 'CREATE EXTENSION uidgen');
+		$after->safe_psql('fresh', 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_registry');
 		same_catalog(catalog_of($after, 'postgres'), catalog_of($after, 'fresh'), 'which is like new when updated');
 		draw($after, 'after pg_upgrade');
-		like($after->safe_psql('postgres', 'SELECT worker_id FROM uidgen.worker_node ORDER BY created'), qr/^$worker\n\d+$/,
+		like($after->safe_psql('postgres', 'SELECT worker_id FROM uidgen_registry.worker_node ORDER BY created'), qr/^$worker\n\d+$/,
 			'by another worker id, beside what was granted');
 	}
 }

@@ -34,8 +34,8 @@ sub shared_registry
 sub share_registry
 {
 	my ($node, $database, $arguments) = @_;
-	$node->safe_psql($database, "SET client_min_messages = warning; CREATE EXTENSION uidgen;
-		SELECT FROM uidgen.share_registry($arguments), uidgen.end_quarantine()");
+	$node->safe_psql($database, "SET client_min_messages = warning; CREATE EXTENSION uidgen_registry;
+		SELECT FROM uidgen_registry.share_registry($arguments), uidgen_registry.end_quarantine()");
 	return;
 }
 
@@ -195,10 +195,10 @@ sub serve
 		my $type = receive($socket, 1);
 		my $text = receive($socket, unpack('N', receive($socket, 4)) - 4);
 		return if $type eq 'X';
-		$name = $1 if $type eq 'P' && $text =~ /uidgen\.(\w+)/;
+		$name = $1 if $type eq 'P' && $text =~ /uidgen_registry\.(\w+)/;
 		next if $type ne 'S';
 		# Which registry it has, it tells only if it is told to.
-		my $answer = $answers->{$name} // error_message('E', 'ERROR', '42883', "function uidgen.$name() does not exist");
+		my $answer = $answers->{$name} // error_message('E', 'ERROR', '42883', "function uidgen_registry.$name() does not exist");
 		my ($first, $rest) = ref $answer ? @$answer : ($answer, $idle);
 		$first = message('1', '') . message('2', '') . $first;
 		while (length $first)

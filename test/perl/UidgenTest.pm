@@ -49,7 +49,7 @@ sub uidgen_node
 sub by_hand
 {
 	my ($sql) = @_;
-	return "SET search_path = pg_catalog, uidgen, pg_temp; $sql; RESET search_path";
+	return "SET search_path = pg_catalog, uidgen_registry, pg_temp; $sql; RESET search_path";
 }
 
 # psql() of a server that may be down: (exit status, output, error).  Then psql may

@@ -159,19 +159,21 @@ my @EXPECTED = (
 	[ '01000', qr/^few worker ids are left: \d+/ ],
 	[ '00000', qr/^uidgen lost worker id \d+/, 'end_registry', 'forget', 'drop_create', 'drop_for_a_while', 'switch_database', 'switch_to_copy' ],
 	# the registry is not there, or another one
-	[ '42704', qr/^uidgen has no new grant: extension "uidgen" is not installed/, 'drop_for_a_while' ],
-	[ '55000', qr/^uidgen has no grant to issue ids from: extension "uidgen" is not installed/, 'drop_for_a_while' ],
-	[ '42P01', qr/^uidgen has no new grant: relation "uidgen\.\w+" does not exist/, 'drop_create', 'drop_for_a_while' ],
+	[ '01000', qr/^the registry of worker ids goes, from which this server issues ids/, 'drop_create', 'drop_for_a_while' ],
+	[ '42704', qr/^uidgen has no new grant: (?:the registry of worker ids is gone|extension "uidgen_registry" is not in database)/, 'drop_for_a_while' ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: (?:the registry of worker ids is gone|extension "uidgen_registry" is not in database)/, 'drop_for_a_while' ],
+	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the registry of worker ids cannot be made in database "\w+", which has a schema/, 'drop_for_a_while' ],
+	[ '42P01', qr/^uidgen has no new grant: relation "uidgen_registry\.\w+" does not exist/, 'drop_create', 'drop_for_a_while' ],
 	[ '42883', qr/^function (?:with OID \d+|(?:uid_next|uid_next_batch|uid_reserve|uid_segment_(?:next|batch|reserve)|new_id|ids_with_exceptions)\(.*\)) does not exist/, 'drop_for_a_while' ],
-	[ '42P01', qr/^relation "uidgen.status" does not exist/, 'drop_for_a_while' ],
+	[ '42P01', qr/^relation "(?:uidgen\.status|uidgen_registry\.\w+)" does not exist/, 'drop_for_a_while' ],
 	[ '3F000', qr/^schema "uidgen" does not exist/, 'drop_for_a_while' ],
 	# DROP EXTENSION ... CASCADE takes the default off the column
 	[ '23502', qr/^null value in column "id" of relation "[tu]"/, 'drop_create', 'drop_for_a_while' ],
 	[ 'XX000', qr/^(?:uidgen has no new grant: )?(?:cache lookup failed for \w+ \d+|could not open relation with OID \d+)/, 'drop_create', 'drop_for_a_while' ],
-	[ '55000', qr/^uidgen has no grant to issue ids from: (?:cache lookup failed for \w+ \d+|could not open relation with OID \d+|relation "uidgen\.\w+" does not exist)/, 'drop_create', 'drop_for_a_while' ],
+	[ '55000', qr/^uidgen has no grant to issue ids from: (?:cache lookup failed for \w+ \d+|could not open relation with OID \d+|relation "uidgen_registry\.\w+" does not exist)/, 'drop_create', 'drop_for_a_while' ],
 	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the layout differs from the registry's/, 'layout_row' ],
 	[ '55P03', qr/^canceling statement due to lock timeout/, 'rename_database', 'copy_database' ],	# while it connects
-	[ '55000', qr/^cannot truncate uidgen\./, 'truncate' ],
+	[ '55000', qr/^cannot truncate uidgen_registry\./, 'truncate' ],
 	[ '3D000', qr/^database "registry" does not exist/, 'rename_database' ],
 	[ '55006', qr/^(?:database|source database) "re\w+" is being accessed by other users/, 'rename_database', 'copy_database' ],
 	# the registry of a fleet is restarted or frozen
@@ -260,7 +262,7 @@ BEGIN
 		-- and has the length of a window.
 		SELECT greatest(first, NEW.granted_until
 				- greatest(ceil(extract(epoch FROM coalesce(current_setting('fleet.window', true), current_setting('uidgen.window'))::interval) * 1000000 / l.unit), 1)::bigint)
-			INTO first FROM uidgen.registry_layout AS l;
+			INTO first FROM uidgen_registry.registry AS l;
 		-- The shared memory lives as long as the checkpointer.
 		SELECT a.pid || ' ' || a.backend_start INTO life
 			FROM pg_stat_activity AS a WHERE a.backend_type = 'checkpointer';
@@ -268,7 +270,7 @@ BEGIN
 		RETURN NULL;
 	END IF;
 	INSERT INTO public.grants (node, db, relid, life, op, datacenter, worker, first, last)
-		SELECT CASE WHEN (SELECT l.shared FROM uidgen.registry_layout AS l) THEN NEW.port::text ELSE current_setting('cluster_name') END, d.oid, TG_RELID, life,
+		SELECT CASE WHEN (SELECT l.shared FROM uidgen_registry.registry AS l) THEN NEW.port::text ELSE current_setting('cluster_name') END, d.oid, TG_RELID, life,
 			CASE WHEN acquired THEN TG_OP ELSE 'RENEW' END, NEW.datacenter_id, NEW.worker_id, first, NEW.granted_until
 		FROM pg_database AS d WHERE d.datname = current_database();
 	RETURN NULL;
@@ -277,17 +279,17 @@ $$;
 SQL
 
 my $NOTICE = <<'SQL';
-CREATE TRIGGER note_grant AFTER INSERT OR UPDATE ON uidgen.worker_node
+CREATE TRIGGER note_grant AFTER INSERT OR UPDATE ON uidgen_registry.worker_node
 	FOR EACH ROW EXECUTE FUNCTION public.note_grant();
 SQL
 
 # Each begins where no other one does.
 my $SEGMENTS = <<'SQL';
-SELECT uidgen.create_segment(name, (random() * 800000000)::bigint * 10000000000, step => step)
+SELECT uidgen_registry.create_segment(name, (random() * 800000000)::bigint * 10000000000, step => step)
 	FROM (VALUES ('one', 20), ('two', 500), ('three', 3000)) AS s (name, step);
 SQL
 
-my $CREATE = "CREATE EXTENSION uidgen; $NOTICE ALTER TABLE public.t ALTER id SET DEFAULT uid_next(), ALTER twin SET DEFAULT uid_next();
+my $CREATE = "CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_registry; $NOTICE ALTER TABLE public.t ALTER id SET DEFAULT uid_next(), ALTER twin SET DEFAULT uid_next();
 ALTER TABLE public.u ALTER id SET DEFAULT uid_segment_next('one'); $SEGMENTS";
 
 my $FURNISH = <<'SQL';
@@ -347,8 +349,6 @@ sub set_up
 	$self->{clock} = FakeClock->new($node);
 	$self->{other} = PostgreSQL::Test::Cluster->new('other');
 
-	# CREATE EXTENSION would have a grant made, and with it pin a layout.
-	append_to_file($node->data_dir . '/round.conf', "uidgen.database = nowhere\n");
 	$node->start;
 	$node->safe_psql('postgres', join '', 'CREATE DATABASE second; CREATE DATABASE registry;',
 		map { "CREATE ROLE s$_ LOGIN;" } 0 .. $SESSIONS - 1);
@@ -516,8 +516,8 @@ sub details
 	return { set => { window => pick(20, 1000, 10_000), max_ahead => pick(0, 1000, 60_000), padding_factor => pick(0, 50, 100),
 			sequence_start => pick('zero', 'random', 'continue'), max_burst => pick(0, 100, 1000) } }
 	  if $fault eq 'settings';
-	return { statement => pick('VACUUM FULL uidgen.worker_node', 'REINDEX TABLE CONCURRENTLY uidgen.worker_node',
-			'CLUSTER uidgen.worker_node USING worker_node_pkey', 'VACUUM FREEZE uidgen.worker_node', 'ANALYZE uidgen.worker_node') } if $fault eq 'rewrite';
+	return { statement => pick('VACUUM FULL uidgen_registry.worker_node', 'REINDEX TABLE CONCURRENTLY uidgen_registry.worker_node',
+			'CLUSTER uidgen_registry.worker_node USING worker_node_pkey', 'VACUUM FREEZE uidgen_registry.worker_node', 'ANALYZE uidgen_registry.worker_node') } if $fault eq 'rewrite';
 	return {};
 }
 
@@ -810,25 +810,29 @@ sub inject
 	}
 	elsif ($name eq 'drop_create')
 	{
-		$self->change("BEGIN; DROP EXTENSION uidgen CASCADE; $CREATE COMMIT");
+		$self->change("BEGIN; DROP EXTENSION uidgen, uidgen_registry CASCADE; $CREATE COMMIT");
 	}
 	elsif ($name eq 'drop_for_a_while')
 	{
-		$self->hinder($fault->{for}, 'DROP EXTENSION uidgen CASCADE', "BEGIN; $CREATE COMMIT");
+		# With a schema of that name, no keeper makes another registry, which notes no grants.
+		$self->hinder($fault->{for}, 'BEGIN; DROP EXTENSION uidgen, uidgen_registry CASCADE; CREATE SCHEMA uidgen_registry; COMMIT',
+			"BEGIN; DROP SCHEMA uidgen_registry; $CREATE COMMIT");
 	}
-	elsif ($name eq 'end_registry') { $self->change('SELECT uidgen.end_registry()') }
+	elsif ($name eq 'end_registry') { $self->change('SELECT uidgen_registry.end_registry()') }
 	elsif ($name eq 'forget')
 	{
-		$self->change("SELECT uidgen.forget_worker(worker_id, datacenter_id) FROM uidgen.worker_node");
+		# Each in a transaction of its own.
+		$self->change("SELECT uidgen_registry.forget_worker($_)")
+		  foreach split /\n/, $self->query($registry, q{SELECT worker_id || ', ' || datacenter_id FROM uidgen_registry.worker_node}) // '';
 	}
 	elsif ($name eq 'truncate')
 	{
-		$self->complain('TRUNCATE was not refused') if defined $self->query($registry, 'TRUNCATE uidgen.worker_node');
+		$self->complain('TRUNCATE was not refused') if defined $self->query($registry, 'TRUNCATE uidgen_registry.worker_node');
 	}
 	elsif ($name eq 'layout_row')
 	{
-		$self->hinder($fault->{for}, by_hand(q{UPDATE uidgen.registry_layout SET layout = 'x' || layout}),
-			by_hand(q{UPDATE uidgen.registry_layout SET layout = substr(layout, 2)}));
+		$self->hinder($fault->{for}, by_hand(q{UPDATE uidgen_registry.registry SET layout = 'x' || layout}),
+			by_hand(q{UPDATE uidgen_registry.registry SET layout = substr(layout, 2)}));
 	}
 	elsif ($name eq 'read_only')
 	{
@@ -900,7 +904,7 @@ sub lock
 	my ($self, $seconds) = @_;
 	return if $self->{lock};
 	my $lock = $self->{lock} =
-	  $self->{lockers}->hold($self->{registry}, 'BEGIN; LOCK TABLE uidgen.worker_node IN ACCESS EXCLUSIVE MODE');
+	  $self->{lockers}->hold($self->{registry}, 'BEGIN; LOCK TABLE uidgen_registry.worker_node IN ACCESS EXCLUSIVE MODE');
 	$self->{hindered}++;
 	$self->later($seconds, sub { $self->unlock if $self->{lock} && $self->{lock} == $lock });
 	return;

@@ -30,12 +30,12 @@ static const Rule rules[] = {
 	{"renewal_of_any_age", "node_renew", "AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead)", "", 2, CHANGING_HANDS, 200},
 	{"renewal_by_end_alone", "node_renew", "OR n.modified >= now_time - l.max_lead", "", 2, LEAPS, 200},
 	{"renewal_without_token", "node_renew", "AND n.token = old_token AND n.granted_until = old_until", "", 2, EVERYTHING, 100},
-	{"claim_of_any_age", "find_claimed_worker", "bigint := now_tick - uidgen.ticks_in(l.max_lead, l.unit)", "bigint := 0", 1, CHANGING_HANDS, 200},
+	{"claim_of_any_age", "find_claimed_worker", "bigint := now_tick - uidgen_registry.ticks_in(l.max_lead, l.unit)", "bigint := 0", 1, CHANGING_HANDS, 200},
 	{"claim_by_end_alone", "find_claimed_worker", "timestamptz := clock - l.max_lead", "timestamptz := 'infinity'", 1, LEAPS, 600},
 	{"claim_of_released", "find_claimed_worker", "AND NOT before.released", "", 1, CHANGING_HANDS, 12000},
 	{"claim_above_row_only", "node_acquire", "least(claimed_until, l.max_tick) + 1", "0", 1, FAR_AHEAD, 200},
 	/* R3 */
-	{"free_at_once", "free_bounds", "(uidgen.ticks_in(l.max_lead, l.unit) + uidgen.ticks_in(l.clock_slack, l.unit) + 1)", "0", 1, CHANGING_HANDS, 600},
+	{"free_at_once", "free_bounds", "(uidgen_registry.ticks_in(l.max_lead, l.unit) + uidgen_registry.ticks_in(l.clock_slack, l.unit) + 1)", "0", 1, CHANGING_HANDS, 600},
 	{"free_by_end_alone", "free_bounds", "clock - l.max_lead - l.clock_slack", "'infinity'", 1, LEAPS, 3000},
 	{"free_without_slack", "free_bounds", "l.clock_slack", "interval '0'", 2, CHANGING_HANDS, 3000},
 	/* R4 */
@@ -44,7 +44,7 @@ static const Rule rules[] = {
 	/* R5 */
 	{"no_quarantine", "begin_quarantine", "quarantine_until = greatest(r.quarantine_until,", "quarantine_until = least(r.quarantine_until,", 1, EVERYTHING, 100},
 	{"quarantine_from_its_end", "node_acquire", "l.quarantine_until + 1", "l.quarantine_until", 2, FAR_AHEAD, 5000},
-	{"quarantine_without_slack", "begin_quarantine", "uidgen.ticks_in(r.clock_slack, r.unit) + 1", "0", 1, FAR_AHEAD, 100},
+	{"quarantine_without_slack", "begin_quarantine", "uidgen_registry.ticks_in(r.clock_slack, r.unit) + 1", "0", 1, FAR_AHEAD, 100},
 	{"quarantine_forgotten", "node_acquire", "THEN l.quarantine_until + 1", "THEN CASE WHEN l.quarantine_until >= now_tick THEN l.quarantine_until + 1 ELSE 0 END", 1, LEAPS, 2000},
 	/* R7 */
 	{"release_lowers", "node_release", "released = true", "released = true, granted_until = n.granted_until - 1", 1, EVERYTHING, 100},
@@ -71,7 +71,7 @@ static const Rule rules[] = {
 	{"gap_one_less", "segment_fetch", "s.last_value + s.failover_gap::numeric, s.max_value", "greatest(s.last_value + s.failover_gap::numeric - 1, s.last_value), s.max_value", 2, NUMBERS, 100},
 	{"gap_at_each_fetch", "segment_fetch", "timeline = call.timeline,", "", 2, NUMBERS, 100},
 	{"no_evidence", "segment_fetch", "IF verdict = 'lost' THEN", "IF false THEN", 1, NUMBERS, 400},
-	{"jump_keeps_version", "segment_fetch", "version := uidgen.new_token()", "version := CASE WHEN s.last_value > before.last_value THEN s.version ELSE uidgen.new_token() END", 1, NUMBERS_RETURN, 400},
+	{"jump_keeps_version", "segment_fetch", "version := uidgen_registry.new_token()", "version := CASE WHEN s.last_value > before.last_value THEN s.version ELSE uidgen_registry.new_token() END", 1, NUMBERS_RETURN, 400},
 	/* S3 */
 	{"release_of_any_version", "segment_release", "t.version = known_version", "true", 1, NUMBERS_RETURN, 200},
 	{"release_in_another_history", "segment_release", "AND NOT call.went_back", "", 1, NUMBERS_RETURN, 200},
@@ -79,7 +79,7 @@ static const Rule rules[] = {
 	{"release_below_run", "segment_release", "BETWEEN t.run_start AND", "<=", 1, NUMBERS_RETURN, 0},
 	{"handed_back_is_told", NULL, NULL, NULL, 0, NUMBERS_RETURN, 100},
 	/* Of what the owner does */
-	{"same_incarnation", "create_segment", "s.incarnation := uidgen.new_token();", "", 1, NUMBERS, 100},
+	{"same_incarnation", "create_segment", "s.incarnation := uidgen_registry.new_token();", "", 1, NUMBERS, 100},
 	{"created_again_below", "create_segment", "greatest(s.last_value, start - 1)", "start - 1", 1, NUMBERS, 100},
 	{"nothing_discarded", NULL, NULL, NULL, 0, NUMBERS, 100},
 	/* Whose answers count */

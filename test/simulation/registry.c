@@ -144,15 +144,15 @@ registry_connect(const char *conninfo)
 	prepare("keep", "SELECT * FROM simulation.keep()");
 	prepare("become", "SELECT simulation.go_back($1, $2, $3)");
 	prepare("acquire", "SELECT c.worker, c.first_tick, c.last_tick, c.seen_tick, c.never_used, c.free_workers, c.reason, c.quarantine_until, c.max_lead, " COLUMNS " FROM " LOOK
-			"uidgen.node_acquire($5, 'simulated', $6, 0, $7, 0, $8, looked, -1, 'reuse', $9, $10, $11, $12, $13, $14, $15, $16, 'host', 5432, 2) AS c");
+			"uidgen_registry.node_acquire($5, 'simulated', $6, 0, $7, 0, $8, looked, -1, 'reuse', $9, $10, $11, $12, $13, $14, $15, $16, 'host', 5432, 2) AS c");
 	prepare("renew", "SELECT c.last_tick, c.quarantine_until, c.max_lead, " COLUMNS " FROM " LOOK
-			"uidgen.node_renew(looked, $5, $6, $7, $8, $9, $10, $11, $12) AS c");
-	prepare("release", "SELECT c.done, c.clock FROM " LOOK "uidgen.node_release(looked, $5, $6, $7) AS c");
-	prepare("import", "SELECT c.done, c.clock FROM " LOOK "uidgen.node_import(looked, $5, $6, $7) AS c");
+			"uidgen_registry.node_renew(looked, $5, $6, $7, $8, $9, $10, $11, $12) AS c");
+	prepare("release", "SELECT c.done, c.clock FROM " LOOK "uidgen_registry.node_release(looked, $5, $6, $7) AS c");
+	prepare("import", "SELECT c.done, c.clock FROM " LOOK "uidgen_registry.node_import(looked, $5, $6, $7) AS c");
 	prepare("fetch", "SELECT c.first_value, c.last_value, c.incarnation, c.version, c.course, c.refusal, c.refusal_detail, c.step, c.min_step, c.max_step, c.max_value, " COLUMNS " FROM " LOOK
-			"uidgen.segment_fetch(convert_to($5, 'UTF8'), looked + $6::bigint, $7, $8, $9, $10, $11) AS c");
+			"uidgen_registry.segment_fetch(convert_to($5, 'UTF8'), looked + $6::bigint, $7, $8, $9, $10, $11) AS c");
 	prepare("hand_back", "SELECT c.done, c.clock FROM " LOOK
-			"uidgen.segment_release(convert_to($5, 'UTF8'), looked + $6::bigint, $7, $8) AS c");
+			"uidgen_registry.segment_release(convert_to($5, 'UTF8'), looked + $6::bigint, $7, $8) AS c");
 }
 
 void
@@ -186,7 +186,7 @@ registry_begin(bool ends_quarantine)
 
 	/* Rows that were deleted make each look at the table longer. */
 	if (++begun % 20 == 0)
-		command("VACUUM uidgen.worker_node, uidgen.registry_layout, uidgen.segment");
+		command("VACUUM uidgen_registry.worker_node, uidgen_registry.registry, uidgen_registry.segment");
 	add_world(registry_clock(), &world.history, world.salt);
 	add_number(setup->unit);
 	add_number(setup->last_tick);

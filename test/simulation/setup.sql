@@ -8,7 +8,7 @@
 CREATE SCHEMA simulation;
 
 -- Time goes on between two looks at the clock.
-CREATE OR REPLACE FUNCTION uidgen.registry_clock() RETURNS timestamptz
+CREATE OR REPLACE FUNCTION uidgen_registry.registry_clock() RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE PARALLEL SAFE
 AS $$
 DECLARE
@@ -19,7 +19,7 @@ BEGIN
 END
 $$;
 
-CREATE OR REPLACE FUNCTION uidgen.registry_history(
+CREATE OR REPLACE FUNCTION uidgen_registry.registry_history(
 	OUT system_identifier bigint,
 	OUT timeline integer,
 	OUT started timestamptz,
@@ -37,7 +37,7 @@ END
 $$;
 
 -- What its owner does, all in transactions that go on.
-CREATE OR REPLACE FUNCTION uidgen.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
+CREATE OR REPLACE FUNCTION uidgen_registry.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
 
 -- What the next call sees of the world.  The result is used as an argument of the call,
 -- so that it comes first.
@@ -60,20 +60,24 @@ CREATE FUNCTION simulation.begin(
 	max_worker integer,
 	max_lead bigint,				-- microseconds, as clock_slack
 	clock_slack bigint,
-	id bigint,
+	registry_number bigint,
 	ends_quarantine boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, uidgen, pg_temp	-- rows are changed by hand
+SET search_path = pg_catalog, uidgen_registry, pg_temp	-- rows are changed by hand
 AS $$
 BEGIN
-	DELETE FROM uidgen.worker_node;
-	DELETE FROM uidgen.registry_layout;
-	DELETE FROM uidgen.segment;
-	PERFORM uidgen.share_registry('simulated', unit, 0, max_tick, 0, max_worker,
+	DELETE FROM uidgen_registry.worker_node;
+	DELETE FROM uidgen_registry.registry;
+	DELETE FROM uidgen_registry.segment;
+	PERFORM uidgen_registry.share_registry(format('time:62:%sus sequence:1 epoch:1970-01-01', unit),
 		max_lead * interval '1 microsecond', clock_slack * interval '1 microsecond');
-	UPDATE uidgen.registry_layout SET registry_id = id;
+	UPDATE uidgen_registry.registry AS r SET
+			layout = 'simulated',
+			max_tick = begin.max_tick,
+			max_worker = begin.max_worker,
+			id = registry_number;
 	IF ends_quarantine THEN
-		PERFORM uidgen.end_quarantine();
+		PERFORM uidgen_registry.end_quarantine();
 	END IF;
 END
 $$;
@@ -88,11 +92,11 @@ CREATE FUNCTION simulation.begin_segment(
 	max_value bigint,
 	failover_gap bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, uidgen, pg_temp	-- rows are changed by hand
+SET search_path = pg_catalog, uidgen_registry, pg_temp	-- rows are changed by hand
 AS $$
 BEGIN
-	PERFORM uidgen.create_segment(name, start, step, max_value);
-	UPDATE uidgen.segment AS s SET
+	PERFORM uidgen_registry.create_segment(name, start, step, max_value);
+	UPDATE uidgen_registry.segment AS s SET
 			min_step = begin_segment.min_step,
 			max_step = begin_segment.max_step,
 			failover_gap = begin_segment.failover_gap
@@ -103,35 +107,35 @@ $$;
 -- What its owner does.  Returns above which number the next ones are to lie.
 CREATE FUNCTION simulation.change_segment(name text, what text, number bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, uidgen, pg_temp	-- rows are changed by hand
+SET search_path = pg_catalog, uidgen_registry, pg_temp	-- rows are changed by hand
 AS $$
 DECLARE
-	s uidgen.segment;
+	s uidgen_registry.segment;
 BEGIN
-	SELECT t.* INTO STRICT s FROM uidgen.segment AS t WHERE t.name = change_segment.name;
+	SELECT t.* INTO STRICT s FROM uidgen_registry.segment AS t WHERE t.name = change_segment.name;
 	IF what = 'raise' AND NOT s.dropped THEN
 		-- Where it is stopped, above all that is known.
-		RETURN uidgen.raise_segment(name, least(greatest(s.last_value::numeric + number, s.evidence), s.max_value)::bigint);
+		RETURN uidgen_registry.raise_segment(name, least(greatest(s.last_value::numeric + number, s.evidence), s.max_value)::bigint);
 	ELSIF what = 'steps' THEN
-		UPDATE uidgen.segment AS t SET
+		UPDATE uidgen_registry.segment AS t SET
 				step = number,
 				min_step = greatest(number / 2, 1),
 				max_step = number * 3
 			WHERE t.name = change_segment.name;
 	ELSIF what IN ('drop', 'create', 'restart') THEN
 		IF NOT s.dropped THEN
-			PERFORM uidgen.drop_segment(name);
+			PERFORM uidgen_registry.drop_segment(name);
 		END IF;
 		IF what = 'drop' THEN
 			RETURN NULL;
 		END IF;
 		-- Its gap stays: what may be lost goes by it.
-		PERFORM uidgen.create_segment(name, least(number, s.max_value), s.step, s.max_value, restart := what = 'restart');
-		UPDATE uidgen.segment AS t SET
+		PERFORM uidgen_registry.create_segment(name, least(number, s.max_value), s.step, s.max_value, restart := what = 'restart');
+		UPDATE uidgen_registry.segment AS t SET
 				min_step = s.min_step,
 				max_step = s.max_step,
 				failover_gap = s.failover_gap,
-				version = uidgen.new_token()
+				version = uidgen_registry.new_token()
 			WHERE t.name = change_segment.name;
 		RETURN least(number, s.max_value) - 1;
 	END IF;
@@ -145,7 +149,7 @@ LANGUAGE sql VOLATILE
 AS $$
 	SELECT coalesce(string_agg(concat_ws(' ', s.last_value, s.step, s.min_step, s.max_step, s.max_value, s.failover_gap,
 			s.incarnation, s.system_identifier, s.timeline, s.database, s.dropped::integer), ';' ORDER BY s.name), '')
-		FROM uidgen.segment AS s
+		FROM uidgen_registry.segment AS s
 $$;
 
 -- All that a database knows of grants and numbers, as three texts, so that the registry can go back to
@@ -154,23 +158,23 @@ $$;
 CREATE FUNCTION simulation.keep(OUT workers text, OUT layout text, OUT segments text, OUT rows text)
 LANGUAGE sql VOLATILE
 AS $$
-	SELECT (SELECT coalesce(array_agg(n ORDER BY n.worker_id), '{}') FROM uidgen.worker_node AS n)::text,
-		(SELECT r FROM uidgen.registry_layout AS r)::text,
-		(SELECT coalesce(array_agg(s), '{}') FROM uidgen.segment AS s)::text,
+	SELECT (SELECT coalesce(array_agg(n ORDER BY n.worker_id), '{}') FROM uidgen_registry.worker_node AS n)::text,
+		(SELECT r FROM uidgen_registry.registry AS r)::text,
+		(SELECT coalesce(array_agg(s), '{}') FROM uidgen_registry.segment AS s)::text,
 		simulation.segment_rows()
 $$;
 
 CREATE FUNCTION simulation.go_back(workers text, layout text, segments text) RETURNS void
 LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, uidgen, pg_temp	-- rows are changed by hand
+SET search_path = pg_catalog, uidgen_registry, pg_temp	-- rows are changed by hand
 AS $$
 BEGIN
-	DELETE FROM uidgen.worker_node;
-	DELETE FROM uidgen.registry_layout;
-	DELETE FROM uidgen.segment;
-	INSERT INTO uidgen.worker_node SELECT n.* FROM unnest(workers::uidgen.worker_node[]) AS n;
-	INSERT INTO uidgen.registry_layout SELECT (layout::uidgen.registry_layout).*;
-	INSERT INTO uidgen.segment SELECT s.* FROM unnest(segments::uidgen.segment[]) AS s;
+	DELETE FROM uidgen_registry.worker_node;
+	DELETE FROM uidgen_registry.registry;
+	DELETE FROM uidgen_registry.segment;
+	INSERT INTO uidgen_registry.worker_node SELECT n.* FROM unnest(workers::uidgen_registry.worker_node[]) AS n;
+	INSERT INTO uidgen_registry.registry SELECT (layout::uidgen_registry.registry).*;
+	INSERT INTO uidgen_registry.segment SELECT s.* FROM unnest(segments::uidgen_registry.segment[]) AS s;
 END
 $$;
 
@@ -181,7 +185,7 @@ AS $$
 DECLARE
 	-- of those of one name, the one that servers call now
 	definition CONSTANT text := pg_get_functiondef((SELECT p.oid FROM pg_proc AS p
-		WHERE p.pronamespace = 'uidgen'::regnamespace AND p.proname = function_name ORDER BY p.pronargs DESC LIMIT 1));
+		WHERE p.pronamespace = 'uidgen_registry'::regnamespace AND p.proname = function_name ORDER BY p.pronargs DESC LIMIT 1));
 	found_times CONSTANT integer := cardinality(string_to_array(definition, old)) - 1;
 BEGIN
 	IF found_times <> times THEN

@@ -44,6 +44,8 @@ sub status
 
 my ($status, $out, $err) = $node->psql('postgres', 'CREATE EXTENSION uidgen');
 is("$status $err", '0 ', 'the extension is created, and nothing is missing');
+is(scalar(keeper_pids($node)), 1, '... as its keeper has found out');
+$node->restart;
 is(status('state, layout, worker_id, renewals'), "idle|$LAYOUT||", 'who looks at the state sees what ids will be like');
 is($node->safe_psql('postgres', 'SELECT worker FROM uid_parse(250000000000000000)'), '400', 'who decodes goes by it');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.segment_status') . $node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'),
@@ -51,6 +53,15 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.segment_status') . 
 is_deeply([ keeper_pids($node) ], [], 'none of them has a keeper started');
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_dsm_registry_allocations WHERE name LIKE 'uidgen%'"), '0', 'nor any memory made')
   if $node->pg_version >= 19;
+
+# Not even what the keeper has judged for CREATE EXTENSION stays as it was, before the first grant.
+$node->safe_psql('postgres', 'CREATE DATABASE early');
+$node->safe_psql('early', q{CREATE EXTENSION uidgen; ALTER SYSTEM SET uidgen.layout = 'js53ms'; ALTER SYSTEM SET uidgen.max_segments = 7});
+$node->reload;
+ok($node->poll_query_until('early', q{SELECT layout = (SELECT layout FROM uidgen.presets WHERE name = $$js53ms$$) FROM uidgen.status}), 'a layout that is set after CREATE EXTENSION');
+is($node->safe_psql('early', 'SELECT uid_next() < 1::bigint << 53; SHOW uidgen.max_segments; SELECT pending_restart IS NULL FROM uidgen.status'), "t\n7\nt", '... counts for the first id');
+$node->safe_psql('postgres', $_) foreach 'DROP DATABASE early', 'DROP EXTENSION uidgen_registry', 'ALTER SYSTEM RESET ALL';
+$node->restart;
 
 # Many at once.
 my @drawing = map { start_drawing($node) } 1 .. 8;
@@ -132,7 +143,7 @@ foreach my $turn ('the first session that draws', 'a later one')
 	is( $node->safe_psql('postgres', "$parallel SELECT count(DISTINCT draw()) FROM source WHERE n <= 5; SELECT state FROM uidgen.status; SHOW uidgen.database"),
 		"5\ngranted\napp", "loaded by a parallel query: $turn");
 }
-is($node->safe_psql('app', 'SELECT count(*) FROM uidgen.worker_node'), '1', '... and the registry is that of the configuration');
+is($node->safe_psql('app', 'SELECT count(*) FROM uidgen_registry.worker_node'), '1', '... and the registry is that of the configuration');
 $node->append_conf('postgresql.conf', "uidgen.database = 'postgres'");
 $node->restart;
 draw('with the registry where it was');

@@ -27,8 +27,10 @@ $node->init;
 # They take some 200 MB.
 $node->append_conf('postgresql.conf', "restart_after_crash = on\nuidgen.wait_timeout = '3s'\nuidgen.max_segments = 100000");
 $node->start;
-my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+# It has asked the keeper, which has made it all.
+$node->restart;
+my ($postmaster) = split /\n/, slurp_file($node->data_dir . '/postmaster.pid');
 my $other = $node->background_psql('postgres');
 my $pid = $other->query_safe('SELECT pg_backend_pid()');
 

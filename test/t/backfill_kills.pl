@@ -25,7 +25,8 @@ $node->start;
 my $pause = $rows > 100_000 ? 0 : 0.03;
 $node->safe_psql('postgres', "
 	CREATE EXTENSION uidgen;
-	SELECT uidgen.reserve_backfill();
+	SELECT uidgen.ask_for_grant();
+	SELECT uidgen.accept_backfill(uidgen_registry.reserve_backfill(uidgen.backfill_home()));
 	CREATE TABLE old (n bigint PRIMARY KEY, at timestamptz NOT NULL);
 	SELECT setseed(0.5);
 	-- 2022 to 2024; and one burst, of more rows than a few ticks have room for

@@ -22,7 +22,8 @@ my $batch = int($rows / 40);
 # Each crash carries ids ahead by a window.
 my $node = uidgen_node('main', "uidgen.window = '1s'", 'restart_after_crash = on', "max_wal_size = '4GB'", "checkpoint_timeout = '1h'", "log_statement = 'none'", 'log_min_duration_statement = -1');
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+# Its first call reserves a worker id, for which the registry has to have a layout.
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen; SELECT uidgen.ask_for_grant()');
 
 # Run what psql would be given, and return what is wrong with it.
 sub run_sql
@@ -116,7 +117,7 @@ is($node->safe_psql('postgres', q{SELECT count(*), bool_and(uid_timestamp(id) = 
 
 # ---- a map, and in place ----
 
-$node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill()');
+$node->safe_psql('postgres', 'SELECT uidgen.accept_backfill(uidgen_registry.reserve_backfill(uidgen.backfill_home()))');
 run_section('A map of old to new ids', qr/^CALL/m => sub { call_and_kill("CALL map_authors($batch)", 'author_map', 3, 'SELECT count(*) FROM author_map') });
 is($node->safe_psql('postgres', q{SELECT count(*), bool_and(uid_timestamp(m.new) = date_trunc('milliseconds', a.created_at)) FROM author_map AS m JOIN author AS a ON a.id = m.old}), "$rows|t",
 	'the map has each row once, with its time');

@@ -18,15 +18,26 @@ $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 
 sub ids { return split /\n/, $node->safe_psql('postgres', $_[0]); }
 
+# Reserve a worker id for this database of $node, in the database of the registry, and accept it.  $more: further arguments.
+# Returns the permit.
+sub reserve
+{
+	my ($database, $registry, $more) = @_;
+	my $permit = $node->safe_psql($registry, sprintf "SELECT uidgen_registry.reserve_backfill('%s'%s)", $node->safe_psql($database, 'SELECT uidgen.backfill_home()'), $more // '');
+	$node->safe_psql($database, "SELECT uidgen.accept_backfill('$permit')");
+	return $permit;
+}
+
 # ---- a worker id of its own ----
 
-fails_with($node, "SELECT uid_backfill('2025-06-01 UTC')", '53400', qr/no worker id is reserved.*reserve_backfill/s, 'without a worker id that is reserved there is no id');
-like($node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill()'), qr{^0/\d+/\d+/\d+@[0-9a-f/]+$}, 'a worker id is reserved');
+fails_with($node, "SELECT uid_backfill('2025-06-01 UTC')", '53400', qr/no worker id is reserved.*HINT: .*reserve_backfill\('\d[^']*'\), and here SELECT uidgen.accept_backfill/s, 'without a worker id that is reserved there is no id, and the hint says what to run');
+my $home = $node->safe_psql('postgres', 'SELECT uidgen.backfill_home()');
+like(reserve('postgres', 'postgres'), qr{^0/\d+/\d+/\d+@[0-9a-f/]+$}, 'a worker id is reserved');
 my $worker = $node->safe_psql('postgres', 'SELECT worker_id FROM uidgen.backfill');
-is($node->safe_psql('postgres', "SELECT granted_until = (SELECT max_tick FROM uidgen.registry_layout), token IS NULL FROM uidgen.worker_node WHERE worker_id = $worker"),
+is($node->safe_psql('postgres', "SELECT granted_until = (SELECT max_tick FROM uidgen_registry.registry), token IS NULL FROM uidgen_registry.worker_node WHERE worker_id = $worker"),
 	't|t', '... and kept from all servers');
-is($node->safe_psql('postgres', "SELECT uidgen.tick_at(now(), l.unit, l.epoch) <= e.until, e.until <= uidgen.tick_at(clock_timestamp(), l.unit, l.epoch), cardinality(g.workers)
-		FROM uidgen.registry_layout AS l, uidgen.local_grants(l.layout, 0, 64) AS g, unnest(g.workers, g.ends) AS e (worker, until) WHERE e.worker = $worker"),
+is($node->safe_psql('postgres', "SELECT uidgen_registry.tick_at(now(), l.unit, l.epoch) <= e.until, e.until <= uidgen_registry.tick_at(clock_timestamp(), l.unit, l.epoch), cardinality(g.workers)
+		FROM uidgen_registry.registry AS l, uidgen_registry.local_grants(l.layout, 0, 64) AS g, unnest(g.workers, g.ends) AS e (worker, until) WHERE e.worker = $worker"),
 	't|t|2', '... and what the server would bring along of it into a fleet ends now');
 is($node->safe_psql('postgres', "SELECT timestamp, worker FROM uid_parse(uid_backfill('2025-06-01 12:00:00.123456 UTC'))"), "2025-06-01 12:00:00.123+00|$worker", 'an id has its time');
 isnt($node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())'), $worker, '... and a worker id that no live id has');
@@ -171,10 +182,10 @@ is($node->safe_psql('postgres', 'SELECT uid_timestamp(upto) FROM uidgen.backfill
 
 # ---- several at once ----
 
-fails_with($node, "SELECT uidgen.reserve_backfill(worker => $worker)", '55006', qr/was granted before, or is reserved/, 'a worker id is reserved once');
-fails_with($node, 'SELECT uidgen.reserve_backfill(worker => (SELECT worker_id FROM uidgen.worker_node WHERE token IS NOT NULL))', '55006', qr/was granted before/, '... and none that a server had');
-fails_with($node, 'SELECT uidgen.reserve_backfill(worker => 1024)', '22023', qr/out of range/, '... or that the layout has not');
-$node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill() FROM generate_series(1, 2)');
+fails_with($node, "SELECT uidgen_registry.reserve_backfill('$home', worker => $worker)", '55006', qr/was granted before, or is reserved/, 'a worker id is reserved once');
+fails_with($node, "SELECT uidgen_registry.reserve_backfill('$home', worker => (SELECT worker_id FROM uidgen_registry.worker_node WHERE token IS NOT NULL))", '55006', qr/was granted before/, '... and none that a server had');
+fails_with($node, "SELECT uidgen_registry.reserve_backfill('$home', worker => 1024)", '22023', qr/out of range/, '... or that the layout has not');
+reserve('postgres', 'postgres') foreach 1 .. 2;
 is($node->safe_psql('postgres', "SELECT uid_timestamp(uid_backfill('2025-02-01 UTC'))"), '2025-02-01 00:00:00+00', 'with a further worker id earlier times can be had');
 is($node->safe_psql('postgres', "SELECT (uid_parse(uid_backfill('2025-08-05 UTC'))).worker"), $worker, 'a late time leaves the earlier ones to the others');
 $node->safe_psql('postgres', 'CREATE TABLE at_once (id bigint, at timestamptz)');
@@ -196,22 +207,22 @@ fails_with($node, "SELECT uid_backfill('2025-03-01 UTC')", '22023', qr/3 worker 
 
 $node->safe_psql('postgres', 'CREATE ROLE app LOGIN; CREATE ROLE owner LOGIN; CREATE DATABASE owned OWNER owner');
 fails_with($node, "SET ROLE app; SELECT uid_backfill('2025-09-01 UTC')", '42501', qr/permission denied for function uid_backfill/, 'not everybody may take late times from the others');
-fails_with($node, 'SET ROLE app; SELECT uidgen.reserve_backfill()', '42501', qr/permission denied/, '... or reserve');
+fails_with($node, "SET ROLE app; SELECT uidgen_registry.reserve_backfill('$home')", '42501', qr/permission denied/, '... or reserve');
+fails_with($node, "SET ROLE app; SELECT uidgen.accept_backfill('$home')", '42501', qr/permission denied/, '... or accept');
 
 # ---- another database of the server ----
 
 $node->safe_psql('owned', 'SET client_min_messages = warning; CREATE EXTENSION uidgen');
-fails_with($node, 'SELECT uidgen.reserve_backfill()', '55000', qr/the registry is not in this database.*reserve_backfill\('\d[^']*'\), and here SELECT uidgen.accept_backfill/s, 'where the registry is elsewhere, the hint says what to run', 'owned');
-my $home = $node->safe_psql('owned', 'SELECT uidgen.backfill_home()');
-my $permit = $node->safe_psql('postgres', "SELECT uidgen.reserve_backfill('$home')");
+$home = $node->safe_psql('owned', 'SELECT uidgen.backfill_home()');
+my $permit = $node->safe_psql('postgres', "SELECT uidgen_registry.reserve_backfill('$home')");
 fails_with($node, "SELECT uidgen.accept_backfill('$permit')", '55000', qr/is reserved for another database/, 'a worker id is reserved for one database');
 $node->safe_psql('owned', "SELECT uidgen.accept_backfill('$permit')");
 fails_with($node, "SET session_replication_role = replica; TRUNCATE uidgen.backfill", '55000', qr/cannot truncate uidgen\.backfill/, 'no role empties the table of those that were accepted', 'owned');
 fails_with($node, "SELECT uidgen.accept_backfill('$permit')", '42710', qr/was accepted before/, '... and accepted there once', 'owned');
 is($node->safe_psql('owned', "SET ROLE owner; SELECT uid_timestamp(uid_backfill('2025-09-01 UTC'))"), '2025-09-01 00:00:00+00', '... where the owner of the database issues ids with it');
-fails_with($node, "SELECT uidgen.reserve_backfill('7/1/1/1/0123456789abcdef/0123456789abcdef/1/1')", '55000', qr/registry of its own server alone/, 'a server\'s own registry reserves nothing for others');
-fails_with($node, "SELECT uidgen.reserve_backfill('owned')", '22023', qr/does not name a database/, 'a name is not enough');
-fails_with($node, "SELECT uidgen.accept_backfill('x')", '22023', qr/not what uidgen.reserve_backfill/, 'nor is any text a permit');
+fails_with($node, "SELECT uidgen_registry.reserve_backfill('7/1/1/1/0123456789abcdef/0123456789abcdef/1/1')", '55000', qr/registry of its own server alone/, 'a server\'s own registry reserves nothing for others');
+fails_with($node, "SELECT uidgen_registry.reserve_backfill('owned')", '22023', qr/does not name a database/, 'a name is not enough');
+fails_with($node, "SELECT uidgen.accept_backfill('x')", '22023', qr/not what uidgen_registry.reserve_backfill/, 'nor is any text a permit');
 
 # ---- copies ----
 
@@ -228,7 +239,7 @@ my ($worker_of_owned) = $permit =~ m{^0/(\d+)};
 my $forged = $permit =~ s/@.*/'@' . $node->safe_psql('restored', 'SELECT uidgen.backfill_home()')/er;
 fails_with($node, "SELECT uidgen.accept_backfill('$forged')", '55006', qr/has ids of past times in this database already/, '... whoever reserves it', 'restored');
 # A further one it may have.
-my $further = $node->safe_psql('postgres', 'SELECT uidgen.reserve_backfill($$' . $node->safe_psql('restored', 'SELECT uidgen.backfill_home()') . '$$)');
+my $further = $node->safe_psql('postgres', 'SELECT uidgen_registry.reserve_backfill($$' . $node->safe_psql('restored', 'SELECT uidgen.backfill_home()') . '$$)');
 my ($status, $out, $err) = $node->psql('restored', "SELECT uidgen.accept_backfill('$further')");
 like($err, qr/WARNING:  ids of this database come from another one/, 'whoever reserves for data from elsewhere is warned');
 is($node->safe_psql('restored', "SELECT uid_timestamp(uid_backfill('2025-01-02 UTC'))"), '2025-01-02 00:00:00+00', '... and may');
@@ -249,21 +260,19 @@ is($node->safe_psql('postgres', "SELECT uid_timestamp(uid_backfill('2025-10-01 U
 # ---- another registry, another layout ----
 
 $node->safe_psql('postgres', q{CREATE DATABASE second; ALTER SYSTEM SET uidgen.database = 'second'});
-$node->safe_psql('second', 'SET client_min_messages = warning; CREATE EXTENSION uidgen');
+$node->safe_psql('second', 'CREATE EXTENSION uidgen_registry');
 $node->reload;
 ok($node->poll_query_until('postgres', q{SELECT (SELECT uid_next()) > 0 AND count(*) = 1 FROM pg_database WHERE datname = current_setting('uidgen.database') AND datname = 'second'}), 'the server goes to another registry');
-ok(poll_until(sub { $node->safe_psql('second', 'SELECT count(*) FROM uidgen.worker_node') > 0 }), '... which grants');
+ok(poll_until(sub { $node->safe_psql('second', 'SELECT count(*) FROM uidgen_registry.worker_node') > 0 }), '... which grants');
 fails_with($node, "SELECT uid_backfill('2025-11-01 UTC')", '53400', qr/3 are of another registry/, '... and knows nothing of worker ids that the other one reserved');
 
 # Another one in its place: the same database, and the worker id that was reserved is a server's.
-sub reserve { return $node->safe_psql('postgres', "SELECT uidgen.accept_backfill('" . $node->safe_psql('second', "SELECT uidgen.reserve_backfill('$home'$_[0])") . "')"); }
 sub anew
 {
-	$node->safe_psql('second', 'BEGIN; DROP EXTENSION uidgen; CREATE EXTENSION uidgen; COMMIT');
-	return poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 && $node->safe_psql('second', 'SELECT count(*) FROM uidgen.worker_node') > 0 });
+	$node->safe_psql('second', 'BEGIN; DROP EXTENSION uidgen_registry; CREATE EXTENSION uidgen_registry; COMMIT');
+	return poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 && $node->safe_psql('second', 'SELECT count(*) FROM uidgen_registry.worker_node') > 0 });
 }
-$home = $node->safe_psql('postgres', 'SELECT uidgen.backfill_home()');
-is(reserve(', 0'), '0', 'this registry reserves worker id 0');
+like(reserve('postgres', 'second', ', 0'), qr{^0/0/}, 'this registry reserves worker id 0');
 cmp_ok($node->safe_psql('postgres', "SELECT uid_backfill('2025-01-01 UTC')"), '>', 0, '... and no id is 0');
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe(q{BEGIN; SELECT uid_backfill('2025-02-01 UTC')});
@@ -281,7 +290,7 @@ is($node->safe_psql('postgres', "SELECT worker FROM uid_parse($live[0])"), '0', 
 fails_with($node, "SELECT uid_backfill(uid_timestamp($live[0]))", '53400', qr/4 are of another registry/, '... which has no ids of past times any more');
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET uidgen.worker_id');
 $node->restart;
-$worker = reserve('');
+($worker) = reserve('postgres', 'second') =~ m{^0/(\d+)};
 is(repeated([ @live, ids("SELECT uid_backfill(uid_timestamp(id)) FROM unnest('{@{[ join ',', @live ]}}'::bigint[]) AS id ORDER BY id") ]), 0, '... but with a worker id of the new one, of which none is issued twice');
 
 # A copy has the same number, and another database.
@@ -290,7 +299,7 @@ $node->start;
 $node->safe_psql('postgres', q{ALTER SYSTEM SET uidgen.database = 'third'; CREATE DATABASE third TEMPLATE second});
 $node->restart;
 ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 }), 'a copy of the registry is used');
-is($node->safe_psql('second', 'SELECT registry_id FROM uidgen.registry_layout'), $node->safe_psql('third', 'SELECT registry_id FROM uidgen.registry_layout'), '... which has the same number');
+is($node->safe_psql('second', 'SELECT id FROM uidgen_registry.registry'), $node->safe_psql('third', 'SELECT id FROM uidgen_registry.registry'), '... which has the same number');
 fails_with($node, "SELECT uid_backfill('2025-02-01 UTC')", '53400', qr/5 are of another registry/, '... and is another one');
 $node->safe_psql('postgres', q{ALTER SYSTEM SET uidgen.database = 'second'});
 $node->restart;
@@ -316,19 +325,19 @@ my $one = fleet_node('one', hosts($registry));
 is($one->safe_psql('postgres', 'SELECT horizon IS NULL, lsn IS NULL FROM uid_horizon_lsn()'), 't|t', 'where there is no horizon, there is no position');
 ok($one->poll_query_until('postgres', 'SELECT uid_next() > 0'), 'a node of a fleet');
 $home = $one->safe_psql('postgres', 'SELECT uidgen.backfill_home()');
-fails_with($one, 'SELECT uidgen.reserve_backfill()', '55000', qr/the registry is not in this database/, '... cannot reserve');
-$registry->safe_psql('postgres', "CREATE ROLE node LOGIN; SELECT uidgen.grant_node('node')");
-fails_with($registry, "SET ROLE node; SELECT uidgen.reserve_backfill('$home')", '42501', qr/permission denied/, '... nor can its role at the registry');
-$permit = $registry->safe_psql('postgres', "SELECT uidgen.reserve_backfill('$home')");
+fails_with($one, "SELECT uid_backfill('2025-06-01 UTC')", '53400', qr/no worker id is reserved.*reserve_backfill\('$home'\)/s, '... has none, and the hint says what to run at the registry');
+$registry->safe_psql('postgres', "CREATE ROLE node LOGIN; SELECT uidgen_registry.grant_node('node')");
+fails_with($registry, "SET ROLE node; SELECT uidgen_registry.reserve_backfill('$home')", '42501', qr/permission denied/, '... nor can its role at the registry');
+$permit = $registry->safe_psql('postgres', "SELECT uidgen_registry.reserve_backfill('$home')");
 ($worker) = $permit =~ m{/(\d+)/};
-is($registry->safe_psql('postgres', "SELECT state FROM uidgen.fleet WHERE worker_id = $worker"), 'kept', 'the owner of the registry can, and no node is granted it');
+is($registry->safe_psql('postgres', "SELECT state FROM uidgen_registry.fleet WHERE worker_id = $worker"), 'kept', 'the owner of the registry can, and no node is granted it');
 is($one->safe_psql('postgres', "SELECT uidgen.accept_backfill('$permit'); SELECT (uid_parse(uid_backfill('2025-06-01 UTC'))).worker"), "$worker\n$worker", '... and the node issues ids with it');
-fails_with($registry, "SELECT uidgen.forget_worker($worker)", '55006', qr/worker id $worker of datacenter 0 is reserved for ids of past times.*for good/s, '... nor is it after forget_worker(), which refuses');
-$registry->safe_psql('postgres', "SELECT uidgen.keep_worker(0, $worker)");
-fails_with($registry, "SELECT uidgen.forget_worker($worker)", '55006', qr/reserved for ids of past times/, '... also after keep_worker()');
+fails_with($registry, "SELECT uidgen_registry.forget_worker($worker)", '55006', qr/worker id $worker of datacenter 0 is reserved for ids of past times.*for good/s, '... nor is it after forget_worker(), which refuses');
+$registry->safe_psql('postgres', "SELECT uidgen_registry.keep_worker(0, $worker)");
+fails_with($registry, "SELECT uidgen_registry.forget_worker($worker)", '55006', qr/reserved for ids of past times/, '... also after keep_worker()');
 $one->restart;
 is($one->safe_psql('postgres', "SELECT (uid_parse(uid_backfill('2025-06-02 UTC'))).worker"), $worker, '... also after a restart');
 $registry->restart;
-fails_with($registry, "SELECT uidgen.reserve_backfill('$home')", '57P03', qr/registry is in quarantine/, 'a registry in quarantine may have lost a grant, and reserves nothing');
+fails_with($registry, "SELECT uidgen_registry.reserve_backfill('$home')", '57P03', qr/registry is in quarantine/, 'a registry in quarantine may have lost a grant, and reserves nothing');
 
 done_testing();

@@ -27,6 +27,7 @@ my $clock = FakeClock->new($node);
 $clock->under(sub { $node->start });
 $node->safe_psql('postgres', <<'END');
 CREATE EXTENSION uidgen;
+CREATE EXTENSION uidgen_registry;
 CREATE TABLE drawn (round text, session integer, n integer, id bigint);
 END
 
@@ -80,7 +81,7 @@ $clock->stop($clock->now);
 $node->stop('immediate');
 $clock->under(sub { $node->start });
 my $lock = $node->background_psql('postgres');
-$lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+$lock->query_safe('BEGIN; LOCK TABLE uidgen_registry.worker_node');
 my @sessions = map { begin_session($node) } 1 .. 4;
 is(error_of($sessions[0], "SET uidgen.wait_timeout = '100ms'; SELECT uid_next()"), '55000', 'the first id: no grant in time');
 is(error_of($sessions[1], 'SET uidgen.wait_timeout = 0; SELECT uid_next()'), '55000', 'the first id: no grant at once');
@@ -100,7 +101,7 @@ draw_all($node, 'after the first call failed', @sessions);
 
 # The clock goes on meanwhile, so that the keeper's wait for the lock can end.
 $clock->set($clock->now);
-$lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+$lock->query_safe('BEGIN; LOCK TABLE uidgen_registry.worker_node');
 end_keeper($node) or die 'no other keeper has begun';
 is(error_of($_, "SET uidgen.wait_timeout = 0; SELECT uid_next()"), '55000', 'without a grant the cache is of no use') foreach @sessions;
 $lock->query_safe('COMMIT');
@@ -118,9 +119,9 @@ $clock->step(600);
 change_setting($node, 'uidgen.max_burst', '1s');
 draw_all($node, 'after the clock stood still', @sessions);
 
-# ---- the extension is dropped and created again ----
+# ---- the extensions are dropped and created again ----
 
-$node->safe_psql('postgres', 'DROP EXTENSION uidgen; CREATE EXTENSION uidgen');
+$node->safe_psql('postgres', 'DROP EXTENSION uidgen, uidgen_registry; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_registry');
 end_keeper($node) or die 'no other keeper has begun';
 draw_all($node, 'after DROP and CREATE EXTENSION', @sessions);
 

@@ -78,8 +78,8 @@ $node->stop;
 # The locks delay the look or the commit.
 my $WAITS = "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'uidgen keeper' AND wait_event_type = 'Lock'";
 foreach my $case (
-	[ 'before the registry looks', 'LOCK TABLE uidgen.registry_layout' ],
-	[ 'before the renewal ends', 'SELECT FROM uidgen.worker_node FOR UPDATE' ])
+	[ 'before the registry looks', 'LOCK TABLE uidgen_registry.registry' ],
+	[ 'before the renewal ends', 'SELECT FROM uidgen_registry.worker_node FOR UPDATE' ])
 {
 	my ($when, $wait) = @$case;
 	my $name = "set forward by two hours $when";
@@ -150,7 +150,7 @@ foreach my $time ($start, $start - 0.7)
 	$last = $id;
 }
 is($node->safe_psql('postgres', 'SELECT clock_steps FROM uidgen.status'), '0', 'and that is no large step');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '1', 'with the same worker id');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen_registry.worker_node'), '1', 'with the same worker id');
 
 # Two small steps make a large one.
 $clock->stop($start - 1.4);

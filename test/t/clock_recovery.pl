@@ -43,7 +43,7 @@ sub query
 
 sub worker_ids
 {
-	return query('SELECT count(*) FROM uidgen.worker_node');
+	return query('SELECT count(*) FROM uidgen_registry.worker_node');
 }
 
 sub clock_steps
@@ -106,7 +106,7 @@ foreach my $night (1 .. 3)
 # Also with no grant in hand, and with calls that wait for one: this call and the session
 # that draws.  They wait for more than an hour only if they count the hours of sleep.
 my $lock = $node->background_psql('postgres');
-$lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+$lock->query_safe('BEGIN; LOCK TABLE uidgen_registry.worker_node');
 ok(end_keeper($node), 'the keeper begins anew');
 my $waiting = $node->background_psql('postgres');
 $waiting->query_safe("SET uidgen.wait_timeout = '1h'");
@@ -198,7 +198,7 @@ begin_server('strict', conf => [
 	'uidgen.window = 20ms', "uidgen.wait_timeout = '1h'" ]);
 my @files = draw_files($node, ('SELECT uid_next_batch(4000)') x 4);
 unique_in_order(16_000, 'no id ahead of the clock: batches of 25 windows in four sessions: unique, in order', @files);
-is(worker_ids() . '|' . clock_steps() . '|' . query('SELECT sum(launches) FROM uidgen.worker_node'), '1|0|1',
+is(worker_ids() . '|' . clock_steps() . '|' . query('SELECT sum(launches) FROM uidgen_registry.worker_node'), '1|0|1',
 	'no id ahead of the clock: all from one worker id, and nothing looked like a step of the clock');
 $node->stop;
 

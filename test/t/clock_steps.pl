@@ -80,7 +80,7 @@ sub worker
 sub granted_until
 {
 	my ($worker) = @_;
-	return query('SELECT extract(epoch FROM uid_timestamp((w.granted_until << 22))) FROM uidgen.worker_node AS w'
+	return query('SELECT extract(epoch FROM uid_timestamp((w.granted_until << 22))) FROM uidgen_registry.worker_node AS w'
 		  . " WHERE worker_id = $worker");
 }
 
@@ -185,7 +185,7 @@ is($untrue, 0, 'to and fro: the time is true at once, twenty times');
 	is($duplicates, 0, 'to and fro: no duplicate, also of sessions that draw throughout');
 	cmp_ok($ids, '>', $drawn + 1000, 'to and fro: those drew as well');
 }
-cmp_ok(query('SELECT count(*) FROM uidgen.worker_node'), '<=', 3,
+cmp_ok(query('SELECT count(*) FROM uidgen_registry.worker_node'), '<=', 3,
 	'to and fro: three worker ids do for it');
 
 # Forward: the row that was in use is kept for when the clock returns.
@@ -197,7 +197,7 @@ foreach my $case ([ 'forward by two hours', $start + 2 * $hour ], [ 'forward to 
 	draw();
 	isnt(worker(), $old, "$name: another worker id");
 	is_true_time("$name: the time is true at once");
-	is(query('SELECT launch_date = current_date FROM uidgen.worker_node WHERE worker_id = ' . worker()),
+	is(query('SELECT launch_date = current_date FROM uidgen_registry.worker_node WHERE worker_id = ' . worker()),
 		't', "$name: its row has the day");
 	cmp_ok(granted_until($old), '<', $start + 0.5 * $hour, "$name: the old one's grant stays where it was");
 	$clock->set($start + 12);
@@ -205,7 +205,7 @@ foreach my $case ([ 'forward by two hours', $start + 2 * $hour ], [ 'forward to 
 	is(worker(), $old, "$name, and back: the old worker id");
 	is_true_time("$name, and back: the time is true at once");
 }
-cmp_ok(query('SELECT count(*) FROM uidgen.worker_node'), '<=', 4,
+cmp_ok(query('SELECT count(*) FROM uidgen_registry.worker_node'), '<=', 4,
 	'forward and back: four worker ids do for it all');
 
 # While the server is down.
@@ -224,7 +224,7 @@ $clock->set($start + 11.5);
 $clock->under(sub { $node->start });
 draw();
 is_true_time('set back by a second while the server was down: ids go on');
-cmp_ok(query('SELECT count(*) FROM uidgen.worker_node'), '<=', 4,
+cmp_ok(query('SELECT count(*) FROM uidgen_registry.worker_node'), '<=', 4,
 	'while the server was down: four worker ids do for it all');
 end_server('many worker ids');
 
@@ -255,7 +255,7 @@ foreach my $step (1 .. 13)
 	query('SELECT uid_next()') if $step <= 10;
 	sqlstate_of($node, 'SELECT uid_next()') if $step > 10;
 }
-cmp_ok(query('SELECT count(*) FROM uidgen.worker_node'), '<=', 11,
+cmp_ok(query('SELECT count(*) FROM uidgen_registry.worker_node'), '<=', 11,
 	'ever further back: no more than ten worker ids an hour are taken for it');
 fails_with($node, 'SELECT uid_next()', '55000', 'ahead of the clock',
 	'ever further back: then it is an error that has the numbers');
@@ -284,7 +284,7 @@ foreach my $case (
 	fails_with($node, 'SELECT uid_next()', '55000',
 		qr/set back by a large step.*is 7\d{6} ms\. Above 3601000 ms another worker id is needed, but the \Q$reason\E/s,
 		"$name worker id, set back by two hours: refused, with the size of the step");
-	is(query("SELECT count(*) FROM uidgen.worker_node"), '1',
+	is(query("SELECT count(*) FROM uidgen_registry.worker_node"), '1',
 		"$name worker id, set back by two hours: no other is taken");
 	$clock->set($start);
 	draw();
@@ -380,7 +380,7 @@ foreach (1 .. 20)
 	push @half, kill_backend();
 }
 draw();
-cmp_ok(query('SELECT count(*) FROM uidgen.worker_node'), '<=', 2,
+cmp_ok(query('SELECT count(*) FROM uidgen_registry.worker_node'), '<=', 2,
 	'twenty crashes in a row use two worker ids at most');
 is((count_in_files(@files, @half))[1], 0, 'twenty crashes in a row: no duplicate');
 
@@ -407,7 +407,7 @@ draw();
 ok( poll_until(sub {
 			query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'uidgen keeper'");
 			draw(100);
-			query('SELECT sum(launches) > 1 FROM uidgen.worker_node') eq 't' }),
+			query('SELECT sum(launches) > 1 FROM uidgen_registry.worker_node') eq 't' }),
 	'the keeper begins anew while ids are ahead');
 cmp_ok(lead(), '>', 0.7 * $hour, 'the keeper begins anew while ids are ahead: in order');
 $clock->stop($start - 1.4 * $hour);

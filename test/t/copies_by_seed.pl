@@ -54,7 +54,7 @@ sub worker_of
 sub add_server
 {
 	my ($node, $clock, $copy) = @_;
-	my @registry = split /\n/, $node->safe_psql('postgres', 'SELECT worker_id FROM uidgen.worker_node');
+	my @registry = split /\n/, $node->safe_psql('postgres', 'SELECT worker_id FROM uidgen_registry.worker_node');
 	my $size = pick(-1, 1) * (2 * $HOUR + int rand 600);
 	my @steps = ({ step => $size }, { step => -$size });
 	my @kills = ({ kill => pick('postmaster', 'keeper') });
@@ -196,7 +196,7 @@ wal_keep_size = 512MB
 END
 	my $clock = FakeClock->new($first);
 	$clock->under(sub { $first->start });
-	$first->safe_psql('postgres', 'CREATE EXTENSION uidgen; CREATE TABLE message (id bigint DEFAULT uid_next())');
+	$first->safe_psql('postgres', 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_registry; CREATE TABLE message (id bigint DEFAULT uid_next())');
 	add_server($first, $clock);
 	draw();
 

@@ -45,14 +45,14 @@ $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 my @seen = (draw($node));
 my $worker = worker_of($node, $seen[0][0]);
 $node->safe_psql('postgres', 'CHECKPOINT');
-my $granted = $node->safe_psql('postgres', 'SELECT granted_until FROM uidgen.worker_node');
+my $granted = $node->safe_psql('postgres', 'SELECT granted_until FROM uidgen_registry.worker_node');
 $node->poll_query_until('postgres', "SELECT clock_timestamp() > granted_until FROM uidgen.status") or die;
 # From here on, ids are above what the registry will know.
 my $start = $clock->now;
 my $drawing = start_drawing($node);
 ok(await_drawing($drawing, 6000), 'ids are drawn');
 push @seen, stop_drawing($drawing);
-my $identity = $node->safe_psql('postgres', 'SELECT identity FROM uidgen.worker_node');
+my $identity = $node->safe_psql('postgres', 'SELECT identity FROM uidgen_registry.worker_node');
 $node->stop('immediate');
 command_ok([ 'pg_resetwal', '-f', $node->data_dir ], 'the WAL is thrown away');
 
@@ -87,7 +87,7 @@ $clock->correct;
 $clock->under(sub { $node->start });
 push @seen, $again;
 is(repeated(@seen, draw($node)), repeated(@seen), 'where the clock is right, none repeats');
-is($node->safe_psql('postgres', "SELECT DISTINCT identity FROM uidgen.worker_node"), $identity, 'all the time, the identity was the same');
+is($node->safe_psql('postgres', "SELECT DISTINCT identity FROM uidgen_registry.worker_node"), $identity, 'all the time, the identity was the same');
 $node->stop;
 
 # ---- a base backup over the files that are there ----
@@ -101,7 +101,7 @@ $clock->under(sub { $node->start });
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 @seen = (draw($node));
 $worker = worker_of($node, $seen[0][0]);
-$identity = $node->safe_psql('postgres', 'SELECT identity FROM uidgen.worker_node');
+$identity = $node->safe_psql('postgres', 'SELECT identity FROM uidgen_registry.worker_node');
 $node->backup('earlier');
 $node->poll_query_until('postgres', "SELECT clock_timestamp() > granted_until FROM uidgen.status") or die;
 $start = $clock->now;
@@ -117,7 +117,7 @@ push @seen, draw_again('uidgen.worker_id = ' . ($worker == 7 ? 8 : 7));
 is(repeated(@seen), 0, 'with a worker id that was never used, no id is issued twice, though the clock was set back');
 cmp_ok(repeated(@seen, draw_again("uidgen.worker_id = $worker")), '>', 0, 'with the one that it had, ids repeat');
 $clock->under(sub { $node->start });
-is($node->safe_psql('postgres', "SELECT DISTINCT identity FROM uidgen.worker_node"), $identity,
+is($node->safe_psql('postgres', "SELECT DISTINCT identity FROM uidgen_registry.worker_node"), $identity,
 	'since the control file is the old one, so is the identity');
 $node->stop;
 
@@ -162,7 +162,7 @@ push @seen, draw($old), draw($new);
 push @workers, worker_of($old, $seen[4][0]);
 is(repeated(\@workers), 0, 'promoted, it takes another worker id than the new one has and than it had itself');
 is(repeated(@seen), 0, 'no id is issued twice');
-is($old->safe_psql('postgres', 'SELECT count(DISTINCT identity) FROM uidgen.worker_node'), '3',
+is($old->safe_psql('postgres', 'SELECT count(DISTINCT identity) FROM uidgen_registry.worker_node'), '3',
 	'each of the three has an identity of its own');
 $_->stop foreach $old, $new;
 

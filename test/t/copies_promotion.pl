@@ -64,7 +64,7 @@ is(repeated($all[0], $all[2]), 0, 'nor the primary and its copy');
 $_->restart foreach $standby, $copy;
 is($_->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())'), $worker{ $_->name }, 'the ' . $_->name . ' keeps its worker id')
   foreach $standby, $copy;
-is( $standby->safe_psql('postgres', "SELECT identity IS NOT NULL, launches FROM uidgen.worker_node WHERE worker_id = $worker"),
+is( $standby->safe_psql('postgres', "SELECT identity IS NOT NULL, launches FROM uidgen_registry.worker_node WHERE worker_id = $worker"),
 	't|1',
 	'the row that came with the copy is left alone');
 

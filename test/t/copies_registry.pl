@@ -27,8 +27,7 @@ sub begin_server
 		'restart_after_crash = on', "uidgen.database = 'registry'");
 	$clock = FakeClock->new($node);
 	$clock->under(sub { $node->start });
-	$node->safe_psql('postgres', 'CREATE DATABASE registry');
-	$node->safe_psql($_, 'CREATE EXTENSION uidgen') foreach 'registry', 'postgres';
+	$node->safe_psql('postgres', $_) foreach 'CREATE DATABASE registry', 'CREATE EXTENSION uidgen';
 	$clock->stop(int($clock->now) + 1);
 	@all = ();
 	return;
@@ -101,7 +100,7 @@ sub free_worker_ids
 begin_server(20);
 my $worker = draw('the registry');
 is(free_worker_ids(), 2**20 - 1, 'uidgen.status knows how many worker ids are left');
-my $oid = $node->safe_psql('registry', 'SELECT database FROM uidgen.registry_layout');
+my $oid = $node->safe_psql('registry', 'SELECT database FROM uidgen_registry.registry');
 is($node->safe_psql('postgres', "SELECT datname FROM pg_database WHERE oid = $oid"), 'registry', 'the registry knows its database');
 
 # A grant that is held, and one that was handed back.
@@ -120,7 +119,7 @@ foreach my $copy ('held', 'released')
 	let_go();
 	$worker_in{$copy} = draw("a copy ($copy)");
 	isnt($worker_in{$copy}, $worker, "a copy ($copy): another worker id");
-	is( $node->safe_psql($copy, "SELECT identity FROM uidgen.worker_node WHERE worker_id = $worker") =~ s/: .*//r,
+	is( $node->safe_psql($copy, "SELECT identity FROM uidgen_registry.worker_node WHERE worker_id = $worker") =~ s/: .*//r,
 		"copied from database $oid", "a copy ($copy): the rows are another's");
 	is(free_worker_ids(), 2**20 - 2, "a copy ($copy): two worker ids are taken");
 }
@@ -181,7 +180,7 @@ is(join(' ', log_since($node, $log) =~ /WARNING:  few worker ids are left: (\d+)
 replace_by_copy();
 fails_with($node, 'SELECT uid_next()', '53400', qr/no worker id is free.*4 belong to other instances.*HINT:.*forget_worker/s,
 	'then there are no ids');
-$node->safe_psql('registry', "SELECT uidgen.forget_worker($_)") foreach 0 .. 3;
+$node->safe_psql('registry', "SELECT uidgen_registry.forget_worker($_)") foreach 0 .. 3;
 draw('forgotten');
 is(free_worker_ids(), 3, 'those that are forgotten can be used again');
 $node->stop;

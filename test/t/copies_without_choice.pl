@@ -61,7 +61,7 @@ sub granted
 {
 	my ($node, $worker) = @_;
 	return $node->safe_psql('postgres', "SELECT epoch + granted_until * interval '1 ms'
-		FROM uidgen.worker_node, uid_layout_info() WHERE worker_id = $worker");
+		FROM uidgen_registry.worker_node, uid_layout_info() WHERE worker_id = $worker");
 }
 
 # The copy fails in this way, and goes on after the command that its hint gives.
@@ -92,7 +92,7 @@ my @ids = (draw($origin));
 my $copy = copy_of($origin, 'fixed_copy');
 push @ids, draw($origin);
 push @ids, refuses_until_told($copy, '55006', qr/worker id 7 belongs to another instance/, 7,
-	'uidgen.forget_worker(7, 0)', 'fixed worker id');
+	'uidgen_registry.forget_worker(7, 0)', 'fixed worker id');
 is(repeated(@ids), 0, 'fixed worker id: no id is issued twice');
 $copy->append_conf('postgresql.conf', 'uidgen.worker_id = 8');
 $copy->restart;
@@ -109,13 +109,13 @@ push @ids, draw($copy), draw($origin);
 is(worker_of($copy, $ids[1][0]), 1 - $worker, 'one bit: the copy takes the other worker id');
 my $next = copy_of($copy, 'one_bit_next');
 push @ids, refuses_until_told($next, '53400', qr/no worker id is free.*2 belong to other instances, 0 were never used/s,
-	$worker, "uidgen.forget_worker($worker)", 'one bit, the next copy');
+	$worker, "uidgen_registry.forget_worker($worker)", 'one bit, the next copy');
 is(repeated(@ids), 0, 'one bit: no id is issued twice');
 
 # Each copy of a copy takes another worker id.  The commands in docs/reliability.md free
 # them, also for a server that has none of its own.
 my ($recipe) = slurp_file("$FindBin::RealBin/../../docs/reliability.md") =~ /^### Worker ids that copies.*?```sql\n(.*?)```/ms;
-my $NAMED = 'SELECT worker_id FROM uidgen.worker_node WHERE identity IS NOT NULL';
+my $NAMED = 'SELECT worker_id FROM uidgen_registry.worker_node WHERE identity IS NOT NULL';
 $next->psql('postgres', $recipe, on_error_stop => 0);
 is($next->safe_psql('postgres', $NAMED), $worker, 'reclaimed: only the row of the copy itself is still its own');
 my $last = copy_of($next, 'one_bit_last');
@@ -135,13 +135,13 @@ $origin = begin_origin('alone', "uidgen.layout = 'time:41:1ms sequence:22 epoch:
 @ids = (draw($origin));
 $copy = copy_of($origin, 'alone_copy');
 push @ids, refuses_until_told($copy, '53400', qr/no worker id is free.*1 belong to other instances, 0 were never used/s, 0,
-	'uidgen.forget_worker(0)', 'no worker field');
+	'uidgen_registry.forget_worker(0)', 'no worker field');
 is(repeated(@ids), 0, 'no worker field: no id is issued twice');
 $_->stop('immediate') foreach $origin, $copy;
 
 # ---- restored in place ----
 
-my $IDENTITY = 'SELECT identity FROM uidgen.worker_node ORDER BY created';
+my $IDENTITY = 'SELECT identity FROM uidgen_registry.worker_node ORDER BY created';
 $origin = begin_origin('in_place', "uidgen.layout = 'time:41:1ms worker:19 sequence:3 epoch:2025-01-01'");
 @ids = (draw($origin));
 $worker = worker_of($origin, $ids[0][0]);

@@ -110,7 +110,7 @@ note(sprintf '%d ids in %.1f s: %d ticks, which are %.1f windows: %d renewals', 
 # most; a few may come too early.
 cmp_ok($renewals, '<=', 3 * $ticks / $window + 10, 'renewals grow by windows, not by ticks');
 cmp_ok($renewals, '>=', $ticks / ($window + 1) - 2, 'and grant no more than that');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '1', 'all of one worker id');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen_registry.worker_node'), '1', 'all of one worker id');
 
 # It writes that to the log when it is asked.
 my $log = -s $node->logfile;
@@ -145,7 +145,7 @@ $$;
 SQL
 my $old = $node->background_psql('postgres');
 $old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
-my $seen = $old->query_safe('SELECT granted_until FROM uidgen.worker_node');
+my $seen = $old->query_safe('SELECT granted_until FROM uidgen_registry.worker_node');
 my ($part, @took) = (500);
 foreach (1 .. 6)
 {
@@ -153,8 +153,8 @@ foreach (1 .. 6)
 	$node->safe_psql('postgres', "SET uidgen.wait_timeout = '1h'; CALL draw($part)");
 	push @took, (time() - $started) / $part;
 }
-is($old->query_safe('SELECT granted_until FROM uidgen.worker_node'), $seen, 'an old snapshot sees what it saw');
-my $size = $node->safe_psql('postgres', "SELECT pg_total_relation_size('uidgen.worker_node')");
+is($old->query_safe('SELECT granted_until FROM uidgen_registry.worker_node'), $seen, 'an old snapshot sees what it saw');
+my $size = $node->safe_psql('postgres', "SELECT pg_total_relation_size('uidgen_registry.worker_node')");
 note(sprintf 'an old snapshot, %d renewals: the registry has %d kB; a renewal with the ids of a tick took at first %.2f ms, at last %.2f ms',
 	$part * @took, $size / 1024, 1000 * $took[0], 1000 * $took[-1]);
 cmp_ok($size, '<', 2 * 1024 * 1024, 'after thousands of renewals the registry is small');

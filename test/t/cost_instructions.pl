@@ -59,9 +59,9 @@ END
 
 poll_until(sub { run_log([ $node->installed_command('pg_isready'), '-q', '-d', $node->connstr('postgres') ]) })
   or die "the server did not start: $said";
-$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_registry');
 # All numbers that are drawn come from one range.
-$node->safe_psql('postgres', "SELECT uidgen.create_segment('lasts', step => 10000000)");
+$node->safe_psql('postgres', "SELECT uidgen_registry.create_segment('lasts', step => 10000000)");
 $node->safe_psql('postgres', "CREATE FUNCTION next_number(text) RETURNS bigint AS '$library', 'uidgen_segment_next' LANGUAGE C");
 $node->safe_psql('postgres', "CREATE FUNCTION next_id() RETURNS bigint AS '$library', 'uidgen_next' LANGUAGE C");
 command_ok(

@@ -28,7 +28,7 @@ my %worker;
 my $idle_registry = fleet_registry('idle_registry', max_lead => '1 h');
 my $idle = fleet_node('idle', hosts($idle_registry), "uidgen.window = '10min'");
 $idle->safe_psql('postgres', 'SELECT uid_next()');
-my $KEEPER_OF_IDLE = q{SELECT pid, backend_start FROM pg_stat_activity WHERE query ~ '^SELECT . FROM uidgen.node_'};
+my $KEEPER_OF_IDLE = q{SELECT pid, backend_start FROM pg_stat_activity WHERE query ~ '^SELECT . FROM uidgen_registry.node_'};
 my $keeper_of_idle;
 # The process ends once, with what it has asked the local registry.
 poll_until(
@@ -96,7 +96,7 @@ unharmed('late calls');
 my $queue = $registry->background_psql('postgres');
 change_setting($one, 'uidgen.registry_timeout', '100ms');
 # As a call of the node has it that is not answered: another lock would not be waited for.
-$queue->query_safe("BEGIN; LOCK TABLE uidgen.worker_node IN ROW EXCLUSIVE MODE; SELECT FROM uidgen.worker_node WHERE worker_id = $worker{one} FOR UPDATE");
+$queue->query_safe("BEGIN; LOCK TABLE uidgen_registry.worker_node IN ROW EXCLUSIVE MODE; SELECT FROM uidgen_registry.worker_node WHERE worker_id = $worker{one} FOR UPDATE");
 my $launches = rows($registry, 'launches', "WHERE worker_id = $worker{one}");
 ok($registry->poll_query_until('postgres',
 		"SELECT count(*) >= 3 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%node_acquire%'"),
@@ -112,7 +112,7 @@ is(rows($registry, 'launches', "WHERE worker_id = $worker{one}"), $launches + 1,
 # ---- answers that make no sense ----
 
 # The calls are made all the same, so the rows have their tokens.
-my $end = $registry->safe_psql('postgres', "SELECT pg_get_functiondef('uidgen.end_node_call'::regproc)");
+my $end = $registry->safe_psql('postgres', "SELECT pg_get_functiondef('uidgen_registry.end_node_call'::regproc)");
 # Seen in the logs, which takes no time: once a grant has ended, a session would be told.
 my %logged = map { $_->name => -s $_->logfile } $one, $two;
 $registry->safe_psql('postgres', $end =~ s/RETURN clock;/RETURN -1;/r);
@@ -182,7 +182,7 @@ change_setting($_, 'uidgen.registry_timeout', '1s') foreach $one, $two;
 
 # All that was granted may be lost, as far as it knows: who holds a grant goes on, above it; others wait.
 my $three = fleet_node('three', hosts($registry));
-$registry->safe_psql('postgres', by_hand("UPDATE uidgen.registry_layout SET clock_slack = '1 h'"));
+$registry->safe_psql('postgres', by_hand("UPDATE uidgen_registry.registry SET clock_slack = '1 h'"));
 $registry->restart;
 unharmed('a restart of the registry');
 draws($three);

@@ -142,7 +142,7 @@ has_the_registrys_time('correct again');
 is(status_of($right, 'clock_steps'), 0, 'nothing of that was a step of the fleet\'s time');
 
 # As if the last quarantine had ended long ago, since nobody begins before its end.
-$registry->safe_psql('postgres', by_hand('UPDATE uidgen.registry_layout SET quarantine_until = quarantine_until - 7200000'));
+$registry->safe_psql('postgres', by_hand('UPDATE uidgen_registry.registry SET quarantine_until = quarantine_until - 7200000'));
 $clock{registry}->step(-3600);
 ok(poll_until(sub { status_of($right, 'clock_steps') && status_of($wrong, 'clock_steps') }), 'it is set back: nodes follow');
 ok(goes_on($right, $wrong), '... and ids go on');
@@ -155,7 +155,7 @@ like(log_since($right, 0), qr/the time of the fleet was set back by 3[56]\d{5} m
 
 # Nobody asks for ids, whose grants tell what the registry's clock shows.
 stops_drawing($right, $wrong);
-$registry->safe_psql('postgres', q{SELECT uidgen.create_segment('numbers', step := 1)});
+$registry->safe_psql('postgres', q{SELECT uidgen_registry.create_segment('numbers', step := 1)});
 $clock{registry}->step(3600);
 ok(poll_until(sub { $right->psql('postgres', q{SET uidgen.wait_timeout = '20s'; SELECT uid_segment_next('numbers')}, on_error_stop => 1) == 0 }),
 	'the clock of the registry leaps: a node gets numbers, though nothing but them is drawn');

@@ -68,12 +68,12 @@ differ('a crash', $origin, $copy, $standby);
 # ---- no worker id left ----
 
 # The one that was left is not free before it is looked for, however long that takes to begin.
-$registry->safe_psql('postgres', "SELECT uidgen.keep_worker(0, $left)");
+$registry->safe_psql('postgres', "SELECT uidgen_registry.keep_worker(0, $left)");
 my $last = node('last');
 draws($last);
 ok(poll_until(sub { log_since($last, 0) =~ /LOG:  uidgen has no new grant: no worker id is free/ }), 'more nodes than worker ids: one waits');
 like(log_since($last, 0), qr/DETAIL:  The layout has 4 worker ids in datacenter 0, .* The next one becomes free at /, '... and knows until when');
-$registry->safe_psql('postgres', "SELECT uidgen.forget_worker($left, 0)");
+$registry->safe_psql('postgres', "SELECT uidgen_registry.forget_worker($left, 0)");
 $worker = worker_id($copy);
 $copy->stop('fast');
 ok(goes_on($last), 'one is handed back, and it goes on');

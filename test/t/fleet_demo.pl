@@ -31,7 +31,7 @@ done
 [ "$installs" ] || exit 0
 cd "$CHECK_DIR/inst"
 find . -name 'uidgen*' -type f | tar -cf - -T - | tar -C "$to" -xf -
-[ -z "$BREAK" ] || find "$to" -name 'uidgen--0*.sql' -exec sed -i "$BREAK" {} +
+[ -z "$BREAK" ] || find "$to" -name 'uidgen_registry--0*.sql' -exec sed -i "$BREAK" {} +
 END
 chmod 0755, "$dir/bin/make";
 
@@ -85,7 +85,7 @@ sub shared_memory_left
 }
 my %left_before = shared_memory_left();
 
-# The rows of uidgen.fleet, as lists of worker ids, in the order in which they are shown.
+# The rows of uidgen_registry.fleet, as lists of worker ids, in the order in which they are shown.
 sub fleets
 {
 	my ($demo) = @_;

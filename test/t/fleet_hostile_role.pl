@@ -22,7 +22,7 @@ symlink "$disk/data", $registry->data_dir or die $!;
 $registry->init(extra => ['--wal-segsize=1']);
 $registry->append_conf('postgresql.conf', "min_wal_size = 2MB\nmax_wal_size = 8MB\nautovacuum = off\n");
 $registry->start;
-$registry->safe_psql('postgres', q{SET client_min_messages = warning; CREATE EXTENSION uidgen;
+$registry->safe_psql('postgres', q{SET client_min_messages = warning; CREATE EXTENSION uidgen_registry;
 	CREATE ROLE honest LOGIN; CREATE ROLE evil LOGIN CONNECTION LIMIT 3; CREATE ROLE owner; GRANT CREATE ON SCHEMA public TO PUBLIC});
 $registry->safe_psql('postgres', 'CREATE DATABASE owned OWNER owner');
 
@@ -30,18 +30,18 @@ $registry->safe_psql('postgres', 'CREATE DATABASE owned OWNER owner');
 
 my $LARGE_OBJECTS = qr/EXECUTE ON FUNCTION lo_creat\(integer\), lo_create\(oid\), lo_from_bytea\(oid,bytea\), [^;]*pg_export_snapshot\(\), pg_logical_emit_message\([^;]*/;
 
-my (undef, undef, $said) = try_psql($registry, q{SELECT uidgen.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01')});
+my (undef, undef, $said) = try_psql($registry, q{SELECT uidgen_registry.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01')});
 like($said, qr/NOTICE:  revoked from PUBLIC: CREATE ON SCHEMA public\n.*NOTICE:  revoked from PUBLIC: $LARGE_OBJECTS\n.*NOTICE:  revoked from PUBLIC: TEMPORARY ON DATABASE postgres$/sm,
 	'what lets any role fill the disk is taken from PUBLIC, and that is said');
 like($said, qr/NOTICE:  roles of nodes have the right to connect to other databases of this server\nDETAIL:  They are: owned, template1\..*\nHINT:  .*REVOKE CONNECT ON DATABASE owned, template1 FROM PUBLIC;$/m,
 	'... as are other databases');
-$registry->safe_psql('postgres', q{SELECT uidgen.end_quarantine(); SELECT uidgen.create_segment('orders'); GRANT TEMPORARY ON DATABASE postgres TO PUBLIC});
-(undef, undef, $said) = try_psql($registry, q{SELECT uidgen.grant_node('honest')});
+$registry->safe_psql('postgres', q{SELECT uidgen_registry.end_quarantine(); SELECT uidgen_registry.create_segment('orders'); GRANT TEMPORARY ON DATABASE postgres TO PUBLIC});
+(undef, undef, $said) = try_psql($registry, q{SELECT uidgen_registry.grant_node('honest')});
 like($said, qr/^\S+ NOTICE:  revoked from PUBLIC: TEMPORARY ON DATABASE postgres$/, '... also when a node is made, if it was given back');
 $registry->safe_psql('postgres', 'GRANT TEMPORARY ON DATABASE postgres TO evil');
-fails_with($registry, q{SELECT uidgen.grant_node('evil')}, '55000', qr/HINT:  Run REVOKE TEMPORARY ON DATABASE postgres FROM evil;/, '... and what the role has by itself');
+fails_with($registry, q{SELECT uidgen_registry.grant_node('evil')}, '55000', qr/HINT:  Run REVOKE TEMPORARY ON DATABASE postgres FROM evil;/, '... and what the role has by itself');
 $registry->safe_psql('postgres', 'REVOKE TEMPORARY ON DATABASE postgres FROM evil; REVOKE CONNECT ON DATABASE postgres FROM PUBLIC');
-(undef, undef, $said) = try_psql($registry, q{SELECT uidgen.grant_node('evil'), uidgen.grant_node('honest')});
+(undef, undef, $said) = try_psql($registry, q{SELECT uidgen_registry.grant_node('evil'), uidgen_registry.grant_node('honest')});
 is($said, '', '... and nothing is said where there is nothing');
 
 # Who owns a database, and no more.
@@ -53,11 +53,11 @@ SKIP:
 	skip 'the script is not installed', 3 unless $script;
 	my $as_owner = sub { my ($sql) = @_; return (try_psql($registry, "SET ROLE owner; $sql", database => 'owned'))[2]; };
 	$registry->psql('owned', "SET ROLE owner;\n" . slurp_file($script), on_error_die => 1);
-	$said = $as_owner->(q{SELECT uidgen.grant_node('evil')});
+	$said = $as_owner->(q{SELECT uidgen_registry.grant_node('evil')});
 	like($said, qr/WARNING:  PUBLIC keeps rights with which a role can fill the disk of the registry\nDETAIL:  .*\nHINT:  If you can have that role do so: REVOKE $LARGE_OBJECTS FROM PUBLIC;\n/,
 		'the owner of a database is told what a superuser has to take away');
 	like($said, qr/NOTICE:  revoked from PUBLIC: TEMPORARY ON DATABASE owned$/m, '... and takes away the rest');
-	is($registry->safe_psql('owned', q{SELECT has_function_privilege('evil', 'uidgen.registry_identity()', 'EXECUTE')}), 't', '... a node is made all the same');
+	is($registry->safe_psql('owned', q{SELECT has_function_privilege('evil', 'uidgen_registry.registry_identity()', 'EXECUTE')}), 't', '... a node is made all the same');
 }
 
 # ---- its worst ----
@@ -126,9 +126,9 @@ unlike(log_since($registry, 0), qr/No space left|PANIC/, '... and the disk was n
 
 # ---- the end ----
 
-$registry->safe_psql('postgres', q{SELECT uidgen.revoke_node('evil'); SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'evil'});
+$registry->safe_psql('postgres', q{SELECT uidgen_registry.revoke_node('evil'); SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'evil'});
 eval { $_->finish } foreach @sessions;
-$registry->safe_psql('owned', q{SET ROLE owner; SELECT uidgen.revoke_node('evil')}) if $script;
+$registry->safe_psql('owned', q{SET ROLE owner; SELECT uidgen_registry.revoke_node('evil')}) if $script;
 $registry->safe_psql('postgres', 'DROP ROLE evil');
 nothing_twice('no id was issued twice');
 $node->stop;

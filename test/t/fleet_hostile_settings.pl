@@ -34,7 +34,7 @@ sub says
 
 share_registry($registry, 'registry', $LAYOUT);
 $registry->safe_psql('registry', 'REVOKE CONNECT ON DATABASE postgres, template1 FROM PUBLIC');
-is(says('registry', "SELECT uidgen.grant_node('node')"), '', 'without such settings there is no word');
+is(says('registry', "SELECT uidgen_registry.grant_node('node')"), '', 'without such settings there is no word');
 my %warned = (
 	default_transaction_isolation => [ 'repeatable read', 'calls of nodes are refused with it' ],
 	default_transaction_read_only => [ 'on', 'calls of nodes are refused with it' ],
@@ -49,7 +49,7 @@ foreach my $setting (sort keys %warned)
 	{
 		$registry->safe_psql('postgres', "ALTER $holder SET $setting = '$value'");
 		my $said = says('registry', $holder =~ /^DATABASE/ ? "SET default_transaction_read_only = off; BEGIN ISOLATION LEVEL READ COMMITTED;
-			SELECT uidgen.warn_of_settings(0); COMMIT" : "SELECT uidgen.grant_node('node')");
+			SELECT uidgen_registry.warn_of_settings(0); COMMIT" : "SELECT uidgen_registry.grant_node('node')");
 		like($said, qr/WARNING:  the setting "$setting" is not for a registry\nDETAIL:  It is '$value', and $why\.\nHINT:  Run ALTER \Q$holder\E RESET $setting\./,
 			"$holder with $setting = $value: a warning");
 		$registry->safe_psql('postgres', "ALTER $holder RESET $setting");
@@ -58,7 +58,7 @@ foreach my $setting (sort keys %warned)
 foreach my $fine ('statement_timeout = 0', "statement_timeout = '5s'", "statement_timeout = '1min'", "default_transaction_isolation = 'read uncommitted'", "work_mem = '64kB'")
 {
 	$registry->safe_psql('postgres', "ALTER ROLE node SET $fine");
-	is(says('registry', "SELECT uidgen.grant_node('node')"), '', "no word about $fine");
+	is(says('registry', "SELECT uidgen_registry.grant_node('node')"), '', "no word about $fine");
 	$registry->safe_psql('postgres', 'ALTER ROLE node RESET ALL');
 }
 # A new one, with a setting of the server; a superuser's session has its own.
@@ -66,7 +66,7 @@ $registry->append_conf('postgresql.conf', "statement_timeout = '4s'\n");
 $registry->reload;
 $registry->poll_query_until('postgres', "SELECT current_setting('statement_timeout') = '4s'") or die 'no reload';
 $registry->safe_psql('postgres', 'CREATE DATABASE another');
-like(says('another', "SET client_min_messages = warning; CREATE EXTENSION uidgen; SELECT FROM uidgen.share_registry($LAYOUT)"),
+like(says('another', "SET client_min_messages = warning; CREATE EXTENSION uidgen_registry; SELECT FROM uidgen_registry.share_registry($LAYOUT)"),
 	qr/WARNING:  the setting "statement_timeout" is not for a registry\nDETAIL:  It is '4000ms', .*\nHINT:  Run ALTER DATABASE another SET statement_timeout = '10s'\./,
 	'share_registry() warns of settings of the server, too');
 $registry->append_conf('postgresql.conf', "statement_timeout = 0\n");
@@ -118,7 +118,7 @@ foreach my $set (sort keys %refused)
 	change_setting($node, 'uidgen.registry', "$hosts application_name=$name" . @ids);
 }
 $registry->safe_psql('postgres', 'ALTER DATABASE registry SET default_transaction_read_only = on');
-fails_with($registry, 'SELECT FROM uidgen.node_renew(0, 1, 1, 1, 1, 1, 1, 1, 1)', '25006',
+fails_with($registry, 'SELECT FROM uidgen_registry.node_renew(0, 1, 1, 1, 1, 1, 1, 1, 1)', '25006',
 	qr/the registry cannot be written with "default_transaction_read_only"\n.*HINT:.*ALTER DATABASE registry RESET/s, 'a call says which setting it is', 'registry');
 $registry->safe_psql('postgres', 'ALTER DATABASE registry RESET ALL');
 

@@ -20,9 +20,9 @@ foreach my $r ($registry, $small)
 {
 	$r->append_conf('postgresql.conf', 'max_connections = 50');
 	$r->restart;
-	$r->safe_psql('postgres', 'SELECT uidgen.end_quarantine()');
-	$r->safe_psql('postgres', "CREATE ROLE $_ LOGIN; SELECT uidgen.grant_node('$_')") foreach qw(one two new three hostile pool);
-	$r->safe_psql('postgres', "SELECT uidgen.create_segment('s')");
+	$r->safe_psql('postgres', 'SELECT uidgen_registry.end_quarantine()');
+	$r->safe_psql('postgres', "CREATE ROLE $_ LOGIN; SELECT uidgen_registry.grant_node('$_')") foreach qw(one two new three hostile pool);
+	$r->safe_psql('postgres', "SELECT uidgen_registry.create_segment('s')");
 }
 
 sub node_of
@@ -33,7 +33,7 @@ sub node_of
 
 my $MAX = '9223372036854775807';
 my %numbers = map {
-	$_->name => $_->safe_psql('postgres', "SELECT format('%L, %s, %s, %s, %s, %s', layout, unit, epoch, max_tick, max_datacenter, max_worker) FROM uidgen.registry_layout")
+	$_->name => $_->safe_psql('postgres', "SELECT format('%L, %s, %s, %s, %s, %s', layout, unit, epoch, max_tick, max_datacenter, max_worker) FROM uidgen_registry.registry")
 } $registry, $small;
 
 # A claim of a worker id by an end that it may have, so many milliseconds ahead of the clock.  One above all that the registry knows
@@ -42,9 +42,9 @@ sub claim
 {
 	my ($r, $worker, $ahead) = @_;
 	my $until = '(SELECT (extract(epoch FROM now()) * 1000)::bigint - 1735689600000 + ' . ($ahead // 20000) . ')';
-	return "SELECT worker FROM uidgen.node_acquire('hostile', $numbers{ $r->name }, 0, -1, 'reuse', '{}', $worker, $until, 1, 0, 10000, $MAX, $MAX, 'h', 1, 1)";
+	return "SELECT worker FROM uidgen_registry.node_acquire('hostile', $numbers{ $r->name }, 0, -1, 'reuse', '{}', $worker, $until, 1, 0, 10000, $MAX, $MAX, 'h', 1, 1)";
 }
-my $QUEUE = "SELECT done FROM uidgen.node_import(0, '{}', '{}', $MAX)";
+my $QUEUE = "SELECT done FROM uidgen_registry.node_import(0, '{}', '{}', $MAX)";
 
 # A session of a role that takes back what the owner or a call has set against it.
 sub hostile_session
@@ -104,7 +104,7 @@ sub quarantine_ends_at_once
 {
 	my ($r, @sessions) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	my ($status, undef, $err) = try_psql($r, "SET statement_timeout = '60s'; SELECT uidgen.end_quarantine()");
+	my ($status, undef, $err) = try_psql($r, "SET statement_timeout = '60s'; SELECT uidgen_registry.end_quarantine()");
 	is($status, 0, '... and the owner ends the quarantine') or diag($err);
 	like($err, qr/ended the session of a node that kept the registry locked.*role "hostile"/s, '... and the session that was in the way') if @sessions;
 	eval { $_->quit } foreach @sessions;
@@ -192,11 +192,28 @@ foreach my $r ($registry, $small)
 	my $idle = $r->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', 'hostile' ]);
 	my $pid = $idle->query('SELECT pg_backend_pid()');
 	$idle->query('BEGIN');
-	$idle->query(q{SELECT * FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, } . "$MAX)");
+	$idle->query(q{SELECT * FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, } . "$MAX)");
 	ok($r->poll_query_until('postgres', "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $pid)"), "$name: an idle transaction ends by itself");
 	like(log_since($r, 0), qr/terminating connection due to idle-in-transaction timeout/, '... because it was idle');
-	like($r->safe_psql('postgres', "BEGIN; SELECT FROM uidgen.segment_fetch('s', 10, 0, 0, '{}', -1, $MAX); SHOW idle_in_transaction_session_timeout; COMMIT"), qr/^0$/m,
+	like($r->safe_psql('postgres', "BEGIN; SELECT FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, $MAX); SHOW idle_in_transaction_session_timeout; COMMIT"), qr/^0$/m,
 		'... the transactions of the owner do not');
+
+	# ---- a whole table, which takes no call ----
+
+	my $log = -s $nodes[0]->logfile;
+	my $holder = hostile_session($r);
+	$holder->query('PREPARE p AS SELECT FROM uidgen_registry.registry');
+	my $waits = IPC::Run::start([ $r->installed_command('psql'), '-X', '-d', $r->connstr('postgres') . ' user=hostile', '-c', 'CREATE RULE r AS ON INSERT TO uidgen_registry.registry DO NOTHING' ],
+		'<', \undef, '>&', \my $said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
+	my $locks = q{FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE relation IN (SELECT oid FROM pg_class
+		WHERE relnamespace = 'uidgen_registry'::regnamespace AND relkind = 'r') AND usename = 'hostile'};
+	ok($r->poll_query_until('postgres', "SELECT string_agg(mode || ' ' || granted, ' ' ORDER BY xact_start) $locks", 'AccessShareLock true AccessExclusiveLock false'),
+		"$name: a role keeps a table, and waits for it in another session, which the query of the page shows");
+	ok(poll_until(sub { log_since($nodes[0], $log) =~ /uidgen has no new grant: (?:canceling statement due to lock timeout|the registry did not answer)/ }), '... nodes get no grant');
+	$r->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $locks");
+	eval { $_->() } foreach sub { $holder->quit }, sub { $waits->finish };
+	ok(goes_on(@nodes, $new, $three, $four), '... until these sessions are ended: all go on');
+
 	stops_drawing($_) foreach @nodes, $new, $three, $four;
 }
 

@@ -57,7 +57,7 @@ is(worker_id($node), $worker, '... of the same worker id');
 isnt(rows($node, 'token', ''), $local, '... whose grant is renewed');
 # Here, that of the resident is free only.
 $first->safe_psql('postgres', by_hand(sprintf
-		"INSERT INTO uidgen.worker_node SELECT 0, %d, 'elsewhere', 0, 0, now(), now(), now(), 'x', 1, quarantine_until + 3600000, false, 1 FROM uidgen.registry_layout",
+		"INSERT INTO uidgen_registry.worker_node SELECT 0, %d, 'elsewhere', 0, 0, now(), now(), now(), 'x', 1, quarantine_until + 3600000, false, 1 FROM uidgen_registry.registry",
 		1 - worker_id($resident)));
 moves(hosts($proxy->port));
 says('uidgen acquired worker id', 'it is there');
@@ -90,7 +90,7 @@ $worker = worker_id($node);
 my $other = worker_id($resident);
 change_setting($_, 'uidgen.registry', hosts($second) =~ s/dbname=postgres/dbname=restored/r) foreach $node, $resident;
 ok(goes_on($node, $resident), 'the registry is restored to another database: ids go on');
-is($second->safe_psql('restored', 'SELECT count(*) FROM uidgen.worker_node WHERE token IS NOT NULL'), 2, '... by its grants');
+is($second->safe_psql('restored', 'SELECT count(*) FROM uidgen_registry.worker_node WHERE token IS NOT NULL'), 2, '... by its grants');
 is(worker_id($node) . worker_id($resident), "$worker$other", '... of the same worker ids');
 
 # ---- back ----
@@ -100,7 +100,7 @@ says('uidgen acquired worker id', 'back to the local registry');
 ok(goes_on($node), '... ids go on');
 is(status_of($node, 'registry'), 'local', '... by its grant');
 $first->safe_psql('postgres', 'CREATE DATABASE other');
-$first->safe_psql('other', "SET client_min_messages = warning; CREATE EXTENSION uidgen; SELECT FROM uidgen.share_registry('snowflake')");
+$first->safe_psql('other', "SET client_min_messages = warning; CREATE EXTENSION uidgen_registry; SELECT FROM uidgen_registry.share_registry('snowflake')");
 moves(hosts($first) =~ s/dbname=postgres/dbname=other/r);
 says(q{LOG:  uidgen goes on with its local registry: the layout differs from the registry's}, 'a registry with another layout');
 ok(goes_on($node), '... and ids go on');
@@ -113,15 +113,15 @@ is(scalar(grep { $ids->[ $_ - 1 ] >= $ids->[$_] } 1 .. $#$ids), 0, 'from the fir
 my $NARROW = 'time:41:1ms worker:1 sequence:4 epoch:2025-01-01';
 my $own = fleet_node('own', '', "uidgen.layout = '$NARROW'", "uidgen.max_burst = '30s'");
 $own->safe_psql('postgres', 'CREATE DATABASE fleet');
-$own->safe_psql('fleet', "SET client_min_messages = warning; CREATE EXTENSION uidgen;
-	SELECT FROM uidgen.share_registry('$NARROW', clock_slack => '0'), uidgen.end_quarantine()");
+$own->safe_psql('fleet', "SET client_min_messages = warning; CREATE EXTENSION uidgen_registry;
+	SELECT FROM uidgen_registry.share_registry('$NARROW', clock_slack => '0'), uidgen_registry.end_quarantine()");
 my $ahead = draws_ahead($own, 20 * 16_000);
 my ($tick, $before) = split /\|/, $own->safe_psql('postgres', "SELECT $ahead >> 5, worker FROM uid_parse($ahead)");
 draws($own);
 ok(goes_on($own), 'a server that has the registry of a fleet');
 change_setting($own, 'uidgen.registry', hosts($own) =~ s/dbname=postgres/dbname=fleet/r);
 ok($own->poll_query_until('postgres', "SELECT timeline IS NOT NULL FROM uidgen.status"), '... becomes a node of it');
-ok($own->poll_query_until('fleet', "SELECT granted_until >= $tick FROM uidgen.worker_node WHERE worker_id = $before"),
+ok($own->poll_query_until('fleet', "SELECT granted_until >= $tick FROM uidgen_registry.worker_node WHERE worker_id = $before"),
 	'... and has told it what it had issued ahead of the clock');
 ok(goes_on($own), '... and ids go on');
 foreach my $how ('fast', 'immediate')
@@ -143,17 +143,17 @@ sub acquire
 		max_datacenter => 'max_datacenter', max_worker => 'max_worker', datacenter => 0, wanted => -1, policy => q('reuse'),
 		known_tokens => q('{}'), claimed_worker => -1, claimed_until => -1, new_token => 4711, floor_tick => 0, window_ticks => 500,
 		at_tick => 9223372036854775807, not_after => 9223372036854775807, host => q('h'), host_port => 1, host_type => 1, %arguments);
-	my $call = 'SELECT worker, first_tick, last_tick FROM uidgen.node_acquire(' . join(', ', map { "$_ => $all{$_}" } sort keys %all) . ')';
+	my $call = 'SELECT worker, first_tick, last_tick FROM uidgen_registry.node_acquire(' . join(', ', map { "$_ => $all{$_}" } sort keys %all) . ')';
 	# The names of columns stand for what the owner has pinned.
 	my %pinned;
 	@pinned{qw(layout unit epoch max_tick max_datacenter max_worker)} = split /\|/,
-	  $first->safe_psql('other', 'SELECT quote_literal(layout), unit, epoch, max_tick, max_datacenter, max_worker FROM uidgen.registry_layout');
+	  $first->safe_psql('other', 'SELECT quote_literal(layout), unit, epoch, max_tick, max_datacenter, max_worker FROM uidgen_registry.registry');
 	return $call =~ s/=> (layout|unit|epoch|max_tick|max_datacenter|max_worker)\b/=> $pinned{$1}/gr;
 }
 
-$first->safe_psql('other', q{CREATE ROLE member LOGIN; SELECT uidgen.grant_node('member'), uidgen.end_quarantine()});
+$first->safe_psql('other', q{CREATE ROLE member LOGIN; SELECT uidgen_registry.grant_node('member'), uidgen_registry.end_quarantine()});
 my ($held, undef, $until) = split /\|/, $first->safe_psql('other', acquire(holder => q('somebody')));
-my $rows = $first->safe_psql('other', 'SELECT * FROM uidgen.worker_node');
+my $rows = $first->safe_psql('other', 'SELECT * FROM uidgen_registry.worker_node');
 my $member = $first->connstr('other') . ' user=member';
 
 # What psql says, as the role.
@@ -165,22 +165,22 @@ sub as_member
 }
 
 my @refused = (
-	'SELECT FROM uidgen.worker_node', 'SELECT FROM uidgen.registry_layout', 'SELECT FROM uidgen.segment', 'UPDATE uidgen.segment SET step = 1', q(SELECT uidgen.create_segment('s')), 'SELECT FROM uidgen.fleet', 'DELETE FROM uidgen.worker_node',
-	'DELETE FROM uidgen.registry_layout', 'TRUNCATE uidgen.worker_node', 'COPY uidgen.worker_node TO STDOUT', 'SELECT uidgen.end_quarantine()',
-	'SELECT uidgen.begin_quarantine()', q(SELECT uidgen.share_registry('snowflake')), q(SELECT uidgen.grant_node('member')),
-	'SELECT uidgen.forget_worker(0)', 'SELECT uidgen.begin_node_call(true)', 'SELECT uidgen.new_token()', 'CREATE TABLE uidgen.mine()', 'SET ROLE pg_monitor');
+	'SELECT FROM uidgen_registry.worker_node', 'SELECT FROM uidgen_registry.registry', 'SELECT FROM uidgen_registry.segment', 'UPDATE uidgen_registry.segment SET step = 1', q(SELECT uidgen_registry.create_segment('s')), 'SELECT FROM uidgen_registry.fleet', 'DELETE FROM uidgen_registry.worker_node',
+	'DELETE FROM uidgen_registry.registry', 'TRUNCATE uidgen_registry.worker_node', 'COPY uidgen_registry.worker_node TO STDOUT', 'SELECT uidgen_registry.end_quarantine()',
+	'SELECT uidgen_registry.begin_quarantine()', q(SELECT uidgen_registry.share_registry('snowflake')), q(SELECT uidgen_registry.grant_node('member')),
+	'SELECT uidgen_registry.forget_worker(0)', 'SELECT uidgen_registry.begin_node_call(true)', 'SELECT uidgen_registry.new_token()', 'CREATE TABLE uidgen_registry.mine()', 'SET ROLE pg_monitor');
 is(scalar(() = as_member(join ";\n", @refused) =~ /ERROR:  42501/g), @refused, "a node's role may neither read nor change anything of the registry");
-is($first->safe_psql('other', q{SELECT proname FROM pg_proc WHERE pronamespace = 'uidgen'::regnamespace AND prosecdef
+is($first->safe_psql('other', q{SELECT proname FROM pg_proc WHERE pronamespace = 'uidgen_registry'::regnamespace AND prosecdef
 		AND has_function_privilege('member', oid, 'EXECUTE') AND proname !~ '^(node|segments?)_' AND proname <> 'registry_identity'}),
 	'', '... but by the calls of a node');
 like(as_member(acquire(wanted => $held)), qr/ERROR:  55006: .*belongs to another node/, 'which give it no worker id of another node');
 like(as_member(acquire(tick_unit => 1)), qr/ERROR:  55000: .*the numbers of the layout differ/, '... nor by another unit');
 like(as_member(acquire(floor_tick => $until + 10_000_000)), qr/^\|\d+\|$/, '... and take none into the future');
 like(as_member(acquire(claimed_worker => $held, claimed_until => $until + 10_000_000)), qr/^\|\d+\|$/, '... not even by a claim');
-is(as_member("SELECT done FROM uidgen.node_release(0, $held, '{0,1,2}', 9223372036854775807)"), 'f', '... hand back none of another node');
-is(as_member("SELECT last_tick IS NULL FROM uidgen.node_renew(0, $held, 1, $until, 2, 0, 500, 9223372036854775807, 9223372036854775807)"), 't',
+is(as_member("SELECT done FROM uidgen_registry.node_release(0, $held, '{0,1,2}', 9223372036854775807)"), 'f', '... hand back none of another node');
+is(as_member("SELECT last_tick IS NULL FROM uidgen_registry.node_renew(0, $held, 1, $until, 2, 0, 500, 9223372036854775807, 9223372036854775807)"), 't',
 	'... and renew none');
-is($first->safe_psql('other', 'SELECT * FROM uidgen.worker_node'), $rows, '... so nothing is changed');
+is($first->safe_psql('other', 'SELECT * FROM uidgen_registry.worker_node'), $rows, '... so nothing is changed');
 
 unlike(log_since($_, 0), qr/another server answered/, 'each was told of what came along: ' . $_->name) foreach $node, $own;
 nothing_twice('no server issued an id twice', apart => 1);

@@ -41,12 +41,12 @@ sub pattern
 my $registry = fleet_registry('registry', clock_slack => '10 min');
 my $serving = $registry;
 $registry->safe_psql('postgres', q{
-	CREATE ROLE node LOGIN PASSWORD 'correct'; SELECT uidgen.grant_node('node');
+	CREATE ROLE node LOGIN PASSWORD 'correct'; SELECT uidgen_registry.grant_node('node');
 	CREATE ROLE stranger LOGIN;
 	CREATE ROLE other LOGIN SUPERUSER;
 	CREATE DATABASE empty;
 	CREATE DATABASE plain});
-$registry->safe_psql('plain', 'SET client_min_messages = error; CREATE EXTENSION uidgen');
+$registry->safe_psql('plain', 'SET client_min_messages = error; CREATE EXTENSION uidgen_registry');
 $registry->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($registry, 'backup', has_streaming => 1);
@@ -122,7 +122,7 @@ my %outage = (
 		draws($node);
 		goes_on($node) or die 'no id';
 		my $worker = worker_id($node);
-		$registry->safe_psql('postgres', "SELECT uidgen.forget_worker($worker)");
+		$registry->safe_psql('postgres', "SELECT uidgen_registry.forget_worker($worker)");
 		$node->poll_query_until('postgres', "SELECT worker_id <> $worker FROM uidgen.status") or die 'the row is still there';
 		return ($node, sub { stops_drawing($node) });
 	},
@@ -131,7 +131,7 @@ my %outage = (
 		goes_on($node) or die 'no id';
 		my $worker = worker_id($node);
 		my $session = $registry->background_psql('postgres', extra_params => [ '-U', 'other' ]);
-		$session->query_safe("BEGIN; SELECT FROM uidgen.worker_node WHERE worker_id = $worker FOR UPDATE");
+		$session->query_safe("BEGIN; SELECT FROM uidgen_registry.worker_node WHERE worker_id = $worker FOR UPDATE");
 		$node->poll_query_until('postgres', "SELECT worker_id <> $worker FROM uidgen.status") or die 'it is still that one';
 		return (
 			$node,
@@ -149,8 +149,8 @@ my %outage = (
 		draws($node, $copy);
 		goes_on($node, $copy) or die 'a copy draws no ids';
 		isnt(worker_id($copy), worker_id($node), 'a copy has a worker id of its own');
-		is(rows($registry, 'count(*)', 'AS n JOIN uidgen.fleet AS f USING (worker_id) WHERE f.port IN (' . join(', ', $node->port, $copy->port) . ") AND f.state = 'running'"),
-			2, '... and a row in uidgen.fleet');
+		is(rows($registry, 'count(*)', 'AS n JOIN uidgen_registry.fleet AS f USING (worker_id) WHERE f.port IN (' . join(', ', $node->port, $copy->port) . ") AND f.state = 'running'"),
+			2, '... and a row in uidgen_registry.fleet');
 		return ($copy, sub { stops_drawing($_) foreach $node, $copy });
 	},
 	'the hosts of `uidgen.registry` are two registries' => pointed_at(hosts($registry, fleet_registry('mistaken'))),
@@ -165,8 +165,8 @@ my %outage = (
 		draws($there);
 		goes_on($there) or die 'no id';
 		stops_drawing($there);
-		$place->safe_psql('postgres', q{SET client_min_messages = error; BEGIN; DROP EXTENSION uidgen CASCADE; DROP SCHEMA IF EXISTS uidgen; CREATE EXTENSION uidgen;
-			SELECT FROM uidgen.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01'), uidgen.end_quarantine(); COMMIT});
+		$place->safe_psql('postgres', q{SET client_min_messages = error; BEGIN; DROP EXTENSION uidgen_registry; CREATE EXTENSION uidgen_registry;
+			SELECT FROM uidgen_registry.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01'), uidgen_registry.end_quarantine(); COMMIT});
 		return $there;
 	},
 	'a primary that was left behind by a failover still answers' => sub {

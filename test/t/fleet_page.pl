@@ -59,7 +59,7 @@ foreach my $i (0 .. $#blocks)
 	# As a node would that begins while the backup of the registry is not taken over so far, and has seen nothing.  (One that
 	# does begin is ahead of the clock by two minutes afterwards, for which the page's next step would wait.)
 	$script .= <<"END" if $commands =~ /closed\.conf/;
-psql -d "host=127.0.0.1 port=$port{5501} dbname=uidgen user=node2 passfile=\$PWD/node2/registry.pass" -c 'SELECT * FROM uidgen.registry_identity()' >'$home/begins.out' 2>&1 || true
+psql -d "host=127.0.0.1 port=$port{5501} dbname=uidgen user=node2 passfile=\$PWD/node2/registry.pass" -c 'SELECT * FROM uidgen_registry.registry_identity()' >'$home/begins.out' 2>&1 || true
 END
 }
 append_to_file("$home/script", $script);

@@ -31,7 +31,7 @@ sub restore
 	}
 	$server->start;
 	$server->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
-	return (split /\|/, $server->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_history()'))[0];
+	return (split /\|/, $server->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_history()'))[0];
 }
 
 # The registry goes from one server to a standby of it.
@@ -70,7 +70,7 @@ $third->stop('immediate');
 stops_drawing($restarted);
 is(restore($restored, 1), 2, 'the registry is lost; a backup is restored from before two failovers, and promoted');
 refuses($running, '... a node that runs refuses it');
-like($running->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/SELECT uidgen\.take_over_registry\(\)/, '... and says what to do');
+like($running->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/SELECT uidgen_registry\.take_over_registry\(\)/, '... and says what to do');
 $restarted->restart;
 draws($restarted);
 ok(goes_on($restarted), '... and one that is restarted takes it at once');
@@ -78,7 +78,7 @@ is(status_of($running, 'timeline'), 3, '... but the other one does not');
 
 # ---- its owner's word ----
 
-my $told = $restored->safe_psql('postgres', 'SELECT uidgen.take_over_registry()');
+my $told = $restored->safe_psql('postgres', 'SELECT uidgen_registry.take_over_registry()');
 cmp_ok($told, '>', 1_000_000, 'its owner says that it counts from here on');
 draws($running, $restarted);
 ok(goes_on($running, $restarted), '... and all nodes take it');
@@ -92,7 +92,7 @@ foreach my $node ($restarted, $running)
 }
 my $evidence = segment($restored, 'orders', 'evidence');
 cmp_ok($evidence, '>=', (sort { $b <=> $a } seen_numbers('orders', $running))[0], '... and it is written down what nodes know of');
-$restored->safe_psql('postgres', 'SELECT uidgen.raise_segment(name, greatest(evidence, last_value) + failover_gap) FROM uidgen.segment');
+$restored->safe_psql('postgres', 'SELECT uidgen_registry.raise_segment(name, greatest(evidence, last_value) + failover_gap) FROM uidgen_registry.segment');
 draw_numbers($_, 'orders', 150) foreach $running, $restarted;
 one_by_one('orders', 'raised, they go on', in_order => 1);
 
@@ -112,7 +112,7 @@ $third->stop('immediate');
 $restored->stop('immediate');
 is(restore($again, 0), 1, 'the same backup is restored again, and started as it is');
 refuses($_, '... nodes refuse it: ' . $_->name) foreach $running, $restarted;
-cmp_ok($again->safe_psql('postgres', 'SELECT uidgen.take_over_registry()'), '>', $told, '... until its owner says that it is the later one');
+cmp_ok($again->safe_psql('postgres', 'SELECT uidgen_registry.take_over_registry()'), '>', $told, '... until its owner says that it is the later one');
 draws($running, $restarted);
 ok(goes_on($running, $restarted), '... and all nodes take it');
 like((draw_all_numbers($running, 'orders'))[1], qr/the registry has stopped it/, '... where its segments are stopped, too');
@@ -122,7 +122,7 @@ $again->backup('standby');
 $standby->init_from_backup($again, 'standby', has_streaming => 1);
 $standby->start;
 $again->wait_for_catchup($standby);
-is($standby->safe_psql('postgres', 'SELECT timeline_offset FROM uidgen.registry_layout'), $again->safe_psql('postgres', 'SELECT timeline_offset FROM uidgen.registry_layout'),
+is($standby->safe_psql('postgres', 'SELECT timeline_offset FROM uidgen_registry.registry'), $again->safe_psql('postgres', 'SELECT timeline_offset FROM uidgen_registry.registry'),
 	'a standby has what it takes as well');
 
 nothing_twice('no id was seen twice');

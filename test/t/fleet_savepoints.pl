@@ -16,7 +16,7 @@ my $LAYOUT = 'time:41:1ms worker:2 sequence:12 epoch:2025-01-01';
 my $MAX = '9223372036854775807';
 my $NOW = '(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 1735689600000)';
 my $registry = fleet_registry('registry', layout => $LAYOUT);
-$registry->safe_psql('postgres', "CREATE ROLE $_ LOGIN; SELECT uidgen.grant_node('$_')") foreach qw(hostile one);
+$registry->safe_psql('postgres', "CREATE ROLE $_ LOGIN; SELECT uidgen_registry.grant_node('$_')") foreach qw(hostile one);
 
 sub hold
 {
@@ -36,18 +36,18 @@ sub let_go
 
 # ---- the owner ----
 
-my $session = hold("SELECT done FROM uidgen.node_import(0, '{}', '{}', $MAX)");
+my $session = hold("SELECT done FROM uidgen_registry.node_import(0, '{}', '{}', $MAX)");
 my $began = time;
-my (undef, undef, $err) = try_psql($registry, q{SET statement_timeout = '10s'; SELECT uidgen.end_quarantine()});
+my (undef, undef, $err) = try_psql($registry, q{SET statement_timeout = '10s'; SELECT uidgen_registry.end_quarantine()});
 unlike($err, qr/ERROR/, 'the owner ends the quarantine, and the session that is in the way');
 cmp_ok(time - $began, '<', 5, '... soon');
 let_go($session);
 
 # Where a call looks at all worker ids, it locks the queue in a block with an exception of its own: no savepoint is needed.
-my $numbers = $registry->safe_psql('postgres', "SELECT format('%L, %s, %s, %s, %s, %s', layout, unit, epoch, max_tick, max_datacenter, max_worker) FROM uidgen.registry_layout");
-$session = hold("SELECT worker FROM uidgen.node_acquire('hostile', $numbers, 0, -1, 'reuse', '{}', -1, -1, 1, 0, 10000, $MAX, $MAX, 'h', 1, 1)", 1);
+my $numbers = $registry->safe_psql('postgres', "SELECT format('%L, %s, %s, %s, %s, %s', layout, unit, epoch, max_tick, max_datacenter, max_worker) FROM uidgen_registry.registry");
+$session = hold("SELECT worker FROM uidgen_registry.node_acquire('hostile', $numbers, 0, -1, 'reuse', '{}', -1, -1, 1, 0, 10000, $MAX, $MAX, 'h', 1, 1)", 1);
 $began = time;
-(undef, undef, $err) = try_psql($registry, q{SET statement_timeout = '10s'; SELECT uidgen.end_quarantine()});
+(undef, undef, $err) = try_psql($registry, q{SET statement_timeout = '10s'; SELECT uidgen_registry.end_quarantine()});
 unlike($err, qr/ERROR/, 'the same where a node has acquired, without a savepoint');
 cmp_ok(time - $began, '<', 5, '... soon');
 let_go($session);
@@ -55,9 +55,9 @@ let_go($session);
 # ---- a node that begins ----
 
 # All four worker ids ended long ago; the one that ended first is locked.
-$registry->safe_psql('postgres', by_hand("INSERT INTO uidgen.worker_node
+$registry->safe_psql('postgres', by_hand("INSERT INTO uidgen_registry.worker_node
 	SELECT 0, i, 'h', 1, 1, '2026-01-01', '2026-01-01', '2026-01-01', 'old ' || i, i + 1, 1000 + i, false, 1 FROM generate_series(0, 3) AS i"));
-$session = hold("SELECT done FROM uidgen.node_import(0, '{0}', ARRAY[$NOW], $MAX)");
+$session = hold("SELECT done FROM uidgen_registry.node_import(0, '{0}', ARRAY[$NOW], $MAX)");
 my $node = fleet_node('one', hosts($registry) . ' user=one', "uidgen.layout = '$LAYOUT'");
 (undef, undef, $err) = try_psql($node, q{SET uidgen.wait_timeout = '15s'; SELECT uid_next()});
 unlike($err, qr/ERROR/, 'a node that begins takes another worker id than the one that is locked');
@@ -66,11 +66,11 @@ let_go($session);
 # ---- a node that renews ----
 
 ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 }), 'nothing is locked: ids are drawn');
-$registry->safe_psql('postgres', by_hand("UPDATE uidgen.worker_node SET token = 4711, granted_until = $NOW + 3000 WHERE worker_id = 3"));
-my $until = $registry->safe_psql('postgres', 'SELECT granted_until FROM uidgen.worker_node WHERE worker_id = 3');
-$session = hold("SELECT last_tick FROM uidgen.node_renew(0, 3, 4711, $until, 1, 0, 10000, $MAX, $MAX)");
+$registry->safe_psql('postgres', by_hand("UPDATE uidgen_registry.worker_node SET token = 4711, granted_until = $NOW + 3000 WHERE worker_id = 3"));
+my $until = $registry->safe_psql('postgres', 'SELECT granted_until FROM uidgen_registry.worker_node WHERE worker_id = 3');
+$session = hold("SELECT last_tick FROM uidgen_registry.node_renew(0, 3, 4711, $until, 1, 0, 10000, $MAX, $MAX)");
 $began = time;
-my ($state, $text) = sqlstate_of($registry, "SET SESSION AUTHORIZATION one; SELECT last_tick FROM uidgen.node_renew(0, 3, 4711, $until, 2, 0, 10000, $MAX, $MAX)");
+my ($state, $text) = sqlstate_of($registry, "SET SESSION AUTHORIZATION one; SELECT last_tick FROM uidgen_registry.node_renew(0, 3, 4711, $until, 2, 0, 10000, $MAX, $MAX)");
 like($text, qr/worker id 3 is locked/, 'a node whose row is locked is told so');
 cmp_ok(time - $began, '<', 0.9, '... at once');
 let_go($session);

@@ -27,13 +27,13 @@ sub new_nodes
 sub identity
 {
 	my ($server, $database) = @_;
-	return $server->safe_psql($database // 'postgres', 'SELECT registry_id, in_recovery FROM uidgen.registry_identity()');
+	return $server->safe_psql($database // 'postgres', 'SELECT registry_id, in_recovery FROM uidgen_registry.registry_identity()');
 }
 
 sub id_of
 {
 	my ($server) = @_;
-	return $server->safe_psql('postgres', 'SELECT registry_id FROM uidgen.registry_layout');
+	return $server->safe_psql('postgres', 'SELECT id FROM uidgen_registry.registry');
 }
 
 # What a call says that needs a new grant.
@@ -154,8 +154,8 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($right, 'backup', has_streaming => 1);
 $standby->start;
 is(identity($standby), id_of($right) . '|t', 'a standby tells which registry it has');
-is($standby->safe_psql('postgres', 'SELECT system_identifier, timeline FROM uidgen.registry_identity()'),
-	$right->safe_psql('postgres', 'SELECT system_identifier, timeline FROM uidgen.registry_history()'), '... the cluster, and the timeline');
+is($standby->safe_psql('postgres', 'SELECT system_identifier, timeline FROM uidgen_registry.registry_identity()'),
+	$right->safe_psql('postgres', 'SELECT system_identifier, timeline FROM uidgen_registry.registry_history()'), '... the cluster, and the timeline');
 goes_to(hosts($standby, $right), @nodes[ 0, 1 ]);
 goes_to(hosts($wrong, $standby), $nodes[2]);
 draws(@nodes[ 0, 1 ]);
@@ -166,21 +166,21 @@ $right->stop('fast');
 $standby->promote;
 ok(goes_on(@nodes[ 0, 1 ]), '... it takes over: ids go on');
 is(identity($standby), id_of($standby) . '|f', '... and it is a standby no more');
-is($standby->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_identity()'), 2, '... on a timeline of its own');
+is($standby->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_identity()'), 2, '... on a timeline of its own');
 stops_drawing($_) foreach @nodes[ 0, 1 ];
 
 # A registry that was not one when its standby heard of it last.
 my $young = PostgreSQL::Test::Cluster->new('young');
 $young->init(allows_streaming => 1);
 $young->start;
-$young->safe_psql('postgres', 'SET client_min_messages = error; CREATE EXTENSION uidgen');
+$young->safe_psql('postgres', 'SET client_min_messages = error; CREATE EXTENSION uidgen_registry');
 $young->backup('backup');
 my $younger = PostgreSQL::Test::Cluster->new('younger');
 $younger->init_from_backup($young, 'backup', has_streaming => 1);
 $younger->start;
 $young->wait_for_catchup($younger);
 $younger->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
-$young->safe_psql('postgres', "SELECT FROM uidgen.share_registry('$LAYOUT'), uidgen.end_quarantine()");
+$young->safe_psql('postgres', "SELECT FROM uidgen_registry.share_registry('$LAYOUT'), uidgen_registry.end_quarantine()");
 is(identity($younger), '|t', 'a standby from before share_registry() tells none');
 goes_to(hosts($younger, $young), $nodes[1]);
 draws($nodes[1]);
@@ -191,8 +191,8 @@ $_->stop foreach $younger, $young;
 # ---- who cannot be told ----
 
 # A role that has not the right.
-$wrong->safe_psql('postgres', q{CREATE ROLE member LOGIN; SELECT uidgen.grant_node('member');
-	REVOKE EXECUTE ON FUNCTION uidgen.registry_identity() FROM member});
+$wrong->safe_psql('postgres', q{CREATE ROLE member LOGIN; SELECT uidgen_registry.grant_node('member');
+	REVOKE EXECUTE ON FUNCTION uidgen_registry.registry_identity() FROM member});
 goes_to(hosts($wrong, $wrong) . ' user=member', $nodes[3]);
 draws($nodes[3]);
 ok(goes_on($nodes[3]), 'a role that may not ask draws ids');
@@ -204,9 +204,9 @@ sub begin_anew
 {
 	my ($server) = @_;
 	# In one transaction: a node that meets no registry tells its callers so, and asks no more.
-	$server->safe_psql('postgres', "SET client_min_messages = error; BEGIN; DROP EXTENSION uidgen CASCADE; DROP SCHEMA IF EXISTS uidgen; CREATE EXTENSION uidgen;
-		SELECT FROM uidgen.share_registry('$LAYOUT'); COMMIT;
-		SELECT FROM uidgen.end_quarantine(), uidgen.create_segment('s')");
+	$server->safe_psql('postgres', "SET client_min_messages = error; BEGIN; DROP EXTENSION uidgen_registry; CREATE EXTENSION uidgen_registry;
+		SELECT FROM uidgen_registry.share_registry('$LAYOUT'); COMMIT;
+		SELECT FROM uidgen_registry.end_quarantine(), uidgen_registry.create_segment('s')");
 	return;
 }
 

@@ -17,6 +17,7 @@ my $clock = FakeClock->new($node);
 $clock->under(sub { $node->start });
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION uidgen;
+CREATE EXTENSION uidgen_registry;
 CREATE TABLE event (id bigint PRIMARY KEY DEFAULT uid_next(), body text);
 CREATE DATABASE other;
 CREATE ROLE nobody;
@@ -45,7 +46,7 @@ sub becomes_final
 # Its bound is the lowest there is, as nothing was drawn yet.
 my $lock = session();
 my $early = session();
-$lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+$lock->query_safe('BEGIN; LOCK TABLE uidgen_registry.worker_node');
 $early->query(q{SET statement_timeout = '200ms'; SELECT uid_next()});
 like($early->{stderr}, qr/statement timeout/, 'the first grant is late');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.horizon_holders'), '0', 'a transaction that failed while it waited for the first grant holds nothing');
@@ -53,7 +54,7 @@ is($node->safe_psql('postgres', q{SELECT uid_horizon() BETWEEN uid_min(now() - i
 $lock->query_safe('COMMIT');
 $early->{stderr} = '';
 $_->quit foreach $lock, $early;
-$node->safe_psql('other', 'CREATE EXTENSION uidgen');	# asks for a grant
+$node->safe_psql('other', 'CREATE EXTENSION uidgen');
 my $first = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id');
 becomes_final($first, 'an id is final when its tick is over, though no other is drawn');
 my $writer = session();
@@ -336,7 +337,7 @@ $clock->step(3600);
 $clock->under(sub { $node->start });
 $node->safe_psql('postgres', 'SELECT uidgen.diagnose()');
 $lock = session();
-$lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+$lock->query_safe('BEGIN; LOCK TABLE uidgen_registry.worker_node');
 $clock->step(-3600);
 $early = session();
 $pid = $early->query_safe('SELECT pg_backend_pid()');

@@ -26,10 +26,10 @@ $node->safe_psql('second', 'CREATE EXTENSION uidgen');
 my %blow = (
 	'the keeper ends' => "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
 	  . " WHERE backend_type = 'uidgen keeper'",
-	'another instance takes the row' => by_hand("UPDATE uidgen.worker_node"
-	  . " SET identity = 'another', token = uidgen.new_token() WHERE identity <> 'another'"),
-	'the row is removed' => by_hand("DELETE FROM uidgen.worker_node WHERE identity <> 'another'"),
-	'the token is changed' => by_hand("UPDATE uidgen.worker_node SET token = uidgen.new_token()"
+	'another instance takes the row' => by_hand("UPDATE uidgen_registry.worker_node"
+	  . " SET identity = 'another', token = uidgen_registry.new_token() WHERE identity <> 'another'"),
+	'the row is removed' => by_hand("DELETE FROM uidgen_registry.worker_node WHERE identity <> 'another'"),
+	'the token is changed' => by_hand("UPDATE uidgen_registry.worker_node SET token = uidgen_registry.new_token()"
 	  . " WHERE identity <> 'another'"));
 my @blows = sort keys %blow;
 

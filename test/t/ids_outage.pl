@@ -107,7 +107,7 @@ $lock->set_query_timer_restart;
 sub silence
 {
 	$lock->query_safe('BEGIN');
-	$lock->query_safe('LOCK TABLE uidgen.worker_node IN ACCESS EXCLUSIVE MODE');
+	$lock->query_safe('LOCK TABLE uidgen_registry.worker_node IN ACCESS EXCLUSIVE MODE');
 	return query('SET uidgen.wait_timeout = 0; SELECT exhaust()');
 }
 
@@ -150,7 +150,7 @@ foreach my $round (1 .. 3)
 {
 	query('SELECT uid_next()');
 	$lock->query_safe('BEGIN');
-	$lock->query_safe('LOCK TABLE uidgen.worker_node IN ACCESS EXCLUSIVE MODE');
+	$lock->query_safe('LOCK TABLE uidgen_registry.worker_node IN ACCESS EXCLUSIVE MODE');
 	my @ids;
 	@waiting = map { begin('SELECT uid_next() FROM generate_series(1, 20000)') } 1 .. $sessions;
 	ok(poll_until(sub { number_waiting() == $sessions }),
@@ -187,7 +187,7 @@ foreach my $outage ('locked', '40001', 'P0001')
 	}
 	else
 	{
-		query("CREATE TRIGGER refuse BEFORE UPDATE ON uidgen.worker_node"
+		query("CREATE TRIGGER refuse BEFORE UPDATE ON uidgen_registry.worker_node"
 			  . " FOR EACH ROW EXECUTE FUNCTION refuse('$outage')");
 		$last = query('SET uidgen.wait_timeout = 0; SELECT exhaust()');
 	}
@@ -203,7 +203,7 @@ foreach my $outage ('locked', '40001', 'P0001')
 	is(query('SELECT state FROM uidgen.status'), 'failing', "outage ($outage): uidgen.status shows it");
 
 	answer() if $outage eq 'locked';
-	query('DROP TRIGGER refuse ON uidgen.worker_node') if $outage ne 'locked';
+	query('DROP TRIGGER refuse ON uidgen_registry.worker_node') if $outage ne 'locked';
 	are_next($last, 1 + 8 + 1, "outage ($outage): the failed calls took one position a session at most",
 		query("SET uidgen.wait_timeout = '1h'; SELECT uid_next()"));
 	like(query('SELECT state FROM uidgen.status'), qr/^(granted|idle)$/, "outage ($outage): uidgen.status shows the end of it");

@@ -285,7 +285,8 @@ $node->start;
 my $rows = 200;
 $node->safe_psql('postgres', <<"SQL");
 CREATE EXTENSION uidgen;
-SELECT uidgen.create_segment('s');
+CREATE EXTENSION uidgen_registry;
+SELECT uidgen_registry.create_segment('s');
 CREATE SEQUENCE one;
 CREATE SEQUENCE three INCREMENT 3;
 CREATE FUNCTION nextval_batch(n int) RETURNS SETOF bigint LANGUAGE plpgsql AS

@@ -84,7 +84,7 @@ foreach (@layouts)
 	is( $node->safe_psql(
 			'postgres',
 			'SELECT p.worker = w.worker_id, coalesce(p.datacenter, 0) = w.datacenter_id, p.id > 0'
-			  . ' FROM uid_parse(uid_next()) AS p, uidgen.worker_node AS w'),
+			  . ' FROM uid_parse(uid_next()) AS p, uidgen_registry.worker_node AS w'),
 		't|t|t',
 		"$layout: worker id and datacenter are the registry's");
 

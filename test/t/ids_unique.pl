@@ -83,7 +83,7 @@ my $in_blocks = 2 * 999 * 1000 / 2 + 1 + 2;
 unique_in_order(7 * $million + 2 * $in_blocks,
 	'8 sessions in two databases and a parallel query: no duplicate, each in order',
 	@files);
-is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '1',
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen_registry.worker_node'), '1',
 	'they are of one worker id');
 
 # Ids of a block are consecutive numbers, and none is anybody else's.
@@ -143,7 +143,7 @@ BEGIN
 	FOR i IN 1 .. 4000 LOOP
 		id := uid_next();
 		-- a snapshot of its own
-		PERFORM FROM uidgen.worker_node AS w
+		PERFORM FROM uidgen_registry.worker_node AS w
 			WHERE w.worker_id = (uid_parse(id)).worker AND w.granted_until >= id >> 14;
 		IF NOT FOUND THEN
 			RETURN format('id %s of tick %s was issued before it was granted', id, id >> 14);

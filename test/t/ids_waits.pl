@@ -113,7 +113,7 @@ foreach my $cause ('clock', 'registry')
 	if ($cause eq 'registry')
 	{
 		# and nothing in hand
-		$lock->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+		$lock->query_safe('BEGIN; LOCK TABLE uidgen_registry.worker_node');
 		end_keeper($node) or die 'no other keeper has begun';
 	}
 	my $event = $cause eq 'clock' ? 'UidgenClock' : 'UidgenGrant';

@@ -142,6 +142,8 @@ foreach my $fault ('late', 'answer')
 	set_fault("call renew_worker_id $fault");
 	fails_once_used_up('55000', $NO_GRANT, "renewal, $fault: calls wait for wait_timeout");
 	my $waiting = start_drawing($node);
+	# Only then is there something to cancel.
+	$node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_stat_activity WHERE query LIKE 'COPY%' AND state = 'active'") or die 'nobody draws';
 	ok(meets('call renew_worker_id'), "renewal, $fault: it is under way");
 	set_fault();
 	push @ids, @{ stop_drawing($waiting) };
@@ -172,7 +174,7 @@ foreach my $fault ('silent', 'late', 'answer')
 	set_fault();
 	goes_on("acquisition, $fault");
 }
-is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '1', 'none of all this cost a worker id');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen_registry.worker_node'), '1', 'none of all this cost a worker id');
 
 # ---- answers that make no sense ----
 
@@ -201,18 +203,18 @@ foreach my $spoilt (
 	my $has = $what eq 'drop' || $value eq 'NULL' ? 'nothing' : "\"$value\"";
 	set_fault("call $spoilt");
 	forget_grant() if $function eq 'acquire_worker_id';
-	my $row = $node->safe_psql('postgres', 'SELECT launches, released FROM uidgen.worker_node');
+	my $row = $node->safe_psql('postgres', 'SELECT launches, released FROM uidgen_registry.worker_node');
 	# The attempt after it may succeed, so callers need not notice.
 	ok( poll_until(
 			sub {
 				my ($state, $id) = sqlstate_of($node, 'SELECT uid_next()');
 				push @ids, $id =~ /^(\d+)$/m if $state eq '';
 				return log_since($node, $log) =~
-				  /uidgen has no new grant: the registry gave an answer that makes no sense\n.*uidgen\.$function returned $has in column "$column"/;
+				  /uidgen has no new grant: the registry gave an answer that makes no sense\n.*uidgen_registry\.$function returned $has in column "$column"/;
 			}),
 		"$spoilt: it is refused");
 	set_fault();
-	is($node->safe_psql('postgres', 'SELECT launches, released FROM uidgen.worker_node'), $row, "$spoilt: it took nothing")
+	is($node->safe_psql('postgres', 'SELECT launches, released FROM uidgen_registry.worker_node'), $row, "$spoilt: it took nothing")
 	  if $function eq 'acquire_worker_id';
 	goes_on($spoilt);
 }
@@ -284,16 +286,38 @@ foreach my $fault ('silent', 'late', 'answer')
 	goes_on("connect, $fault");
 }
 
+# ---- where the registry is made ----
+
+# Ids go on with what another database makes of it, or say why not.
+foreach my $fault ('has_registry error', 'rehearse error', 'make_registry error', 'make_registry lost', 'make_registry fatal')
+{
+	my $database = $fault =~ s/ /_/r;
+	$node->safe_psql('postgres', "CREATE DATABASE $database");
+	append_to_file($node->data_dir . '/more.conf', "uidgen.database = '$database'\n");
+	set_fault($fault);
+	$node->reload;
+	if ($fault !~ /^rehearse|lost/)
+	{
+		fails_once_used_up('55000', $fault =~ /fatal/ ? "$NO_GRANT: .*keeper ended" : "$NO_GRANT: faulty link: $fault", "$fault: callers are told");
+		is($node->safe_psql($database, q{SELECT count(*) FROM pg_extension WHERE extname = 'uidgen_registry'}), '0', "$fault: none is made");
+	}
+	set_fault();
+	goes_on($fault);
+	is($node->safe_psql($database, 'SELECT count(*) FROM uidgen_registry.worker_node'), '1', "$fault: it is made once");
+}
+append_to_file($node->data_dir . '/more.conf', "uidgen.database = 'postgres'\n");
+$node->reload;
+goes_on('the first registry again');
+
 # ---- what follows a failure, or the end ----
 
 # Each of these ends the keeper, since the state after such an error is unknown.
 $node->safe_psql('postgres', 'CREATE DATABASE other');
-$node->safe_psql('other', 'CREATE EXTENSION uidgen');
 foreach my $fault ('error', 'lost', 'fatal')
 {
 	# The call fails because its table is locked.
 	my $locked = $node->background_psql('postgres');
-	$locked->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+	$locked->query_safe('BEGIN; LOCK TABLE uidgen_registry.worker_node');
 	set_fault("end_failed $fault");
 	fails_once_used_up('55000', "$NO_GRANT: the keeper ended during an attempt", "cleaning up, $fault: callers are told");
 	$locked->query_safe('COMMIT');
@@ -328,11 +352,11 @@ set_fault('call release_worker column release_worker perhaps');
 $node->stop('fast');
 like(
 	log_since($node, $log),
-	qr/the registry gave an answer that makes no sense\n.*uidgen\.release_worker returned "perhaps" in column "release_worker"/,
+	qr/the registry gave an answer that makes no sense\n.*uidgen_registry\.release_worker returned "perhaps" in column "release_worker"/,
 	'an answer to a release that makes no sense is refused');
 set_fault();
 $node->start;
-is($node->safe_psql('postgres', 'SELECT bool_or(released) FROM uidgen.worker_node'), 'f', 'and nothing is handed back');
+is($node->safe_psql('postgres', 'SELECT bool_or(released) FROM uidgen_registry.worker_node'), 'f', 'and nothing is handed back');
 goes_on('after a release that makes no sense');
 foreach my $operation ('call renew_worker_id', 'connect')
 {

@@ -16,7 +16,8 @@ use UidgenTest;
 my $node = uidgen_node('main', "uidgen.database = 'registry'", 'uidgen.window = 500ms', 'wal_writer_delay = 10s',
 	'autovacuum = off');
 $node->start;
-$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+# The registry in this database is for its declarations alone.
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_registry');
 $node->safe_psql('postgres', 'CREATE DATABASE registry');
 
 # ---- a schema of the same name ----
@@ -27,12 +28,12 @@ my $TRACE = "LANGUAGE plpgsql AS \$\$ BEGIN RAISE LOG 'forged'; CREATE TABLE pub
 my @calls = split /\n/, $node->safe_psql('postgres',
 	"SELECT p.proname || '(' || pg_get_function_arguments(p.oid) || ')' FROM pg_proc AS p
 	JOIN pg_namespace AS n ON n.oid = pronamespace
-	WHERE nspname = 'uidgen' AND p.proname IN ('acquire_worker_id', 'renew_worker_id', 'release_worker')");
+	WHERE nspname = 'uidgen_registry' AND p.proname IN ('acquire_worker_id', 'renew_worker_id', 'release_worker')");
 is(scalar(@calls), 3, 'three functions are forged');
 $node->safe_psql('registry',
 	'CREATE ROLE mallory; GRANT CREATE ON DATABASE registry TO mallory; GRANT CREATE ON SCHEMA public TO mallory');
 $node->safe_psql('registry',
-	join('; ', 'SET ROLE mallory', 'CREATE SCHEMA uidgen', map { "CREATE FUNCTION uidgen.$_ $TRACE" } @calls));
+	join('; ', 'SET ROLE mallory', 'CREATE SCHEMA uidgen_registry', map { "CREATE FUNCTION uidgen_registry.$_ $TRACE" } @calls));
 
 # No forged function has been called up to now.
 sub no_trace
@@ -43,13 +44,13 @@ sub no_trace
 	unlike(log_since($node, 0), qr/LOG:  forged/, "$name is not run at all");
 }
 
-fails_with($node, 'SELECT uid_next()', '55000', qr/extension "uidgen" is not installed in database "registry"/,
+fails_with($node, 'SELECT uid_next()', '55000', qr/cannot be made in database "registry", which has a schema "uidgen_registry" already/,
 	'a schema that somebody made is not taken for the extension') foreach 1 .. 2;
 no_trace('what is in it');
-fails_with($node, 'CREATE EXTENSION uidgen', '42P06', qr/schema "uidgen" already exists/,
+fails_with($node, 'CREATE EXTENSION uidgen_registry', '42P06', qr/schema "uidgen_registry" already exists/,
 	'the extension is not mixed with it', 'registry');
-$node->safe_psql('registry', 'DROP SCHEMA uidgen CASCADE');
-$node->safe_psql('registry', 'CREATE EXTENSION uidgen');
+$node->safe_psql('registry', 'DROP SCHEMA uidgen_registry CASCADE');
+$node->safe_psql('registry', 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_registry');
 my $id = $node->safe_psql('postgres', 'SELECT uid_next()');
 cmp_ok($id, '>', 0, 'with the extension, ids are issued');
 # It was created before there was a registry.
@@ -58,10 +59,10 @@ $node->safe_psql('postgres', 'SELECT uidgen.use_layout()');
 # Beside the real functions, made by a role that an administrator let into the schema:
 # some with fewer arguments, before them in the catalog, and some with other types,
 # behind them.
-$node->safe_psql('registry', 'GRANT CREATE ON SCHEMA uidgen TO mallory');
+$node->safe_psql('registry', 'GRANT USAGE, CREATE ON SCHEMA uidgen_registry TO mallory');
 $node->safe_psql('registry',
 	join('; ', 'SET ROLE mallory',
-		map { "CREATE FUNCTION uidgen.$_ $TRACE" }
+		map { "CREATE FUNCTION uidgen_registry.$_ $TRACE" }
 		  map { (s/\(.*/() RETURNS boolean/r, s/\b(bigint|boolean|integer|text)\b/uuid/gr) } @calls));
 my $drawing = start_drawing($node);
 ok($node->poll_query_until('postgres', 'SELECT renewals > 1 FROM uidgen.status'), 'the grant is renewed');
@@ -72,25 +73,25 @@ no_trace('what is beside the extension');
 
 # In place of a real function.
 my ($acquire) = grep { /^acquire/ } map { s/, OUT.*/)/r } @calls;
-$node->safe_psql('registry', "ALTER EXTENSION uidgen DROP FUNCTION uidgen.$acquire");
+$node->safe_psql('registry', "ALTER EXTENSION uidgen_registry DROP FUNCTION uidgen_registry.$acquire");
 $node->restart;
 fails_with($node, 'SELECT uid_next()', '55000',
-	qr/function uidgen.acquire_worker_id does not belong to the extension.*"registry".*HINT:/s,
+	qr/function uidgen_registry.acquire_worker_id does not belong to the extension.*"registry".*HINT:/s,
 	'a function that was taken out of the extension is not run');
-$node->safe_psql('registry', "ALTER EXTENSION uidgen ADD FUNCTION uidgen.acquire_worker_id()");
-fails_with($node, 'SELECT uid_next()', '55000', qr/function uidgen.acquire_worker_id does not belong to the extension/,
+$node->safe_psql('registry', "ALTER EXTENSION uidgen_registry ADD FUNCTION uidgen_registry.acquire_worker_id()");
+fails_with($node, 'SELECT uid_next()', '55000', qr/function uidgen_registry.acquire_worker_id does not belong to the extension/,
 	'nor one with other arguments');
-foreach ([ '0.1.0', 'ALTER EXTENSION uidgen UPDATE' ], [ '999.0', 'restart' ])
+foreach ([ '0.1.0', 'ALTER EXTENSION uidgen_registry UPDATE' ], [ '999.0', 'restart' ])
 {
 	my ($version, $hint) = @$_;
-	$node->safe_psql('registry', "UPDATE pg_extension SET extversion = '$version' WHERE extname = 'uidgen'");
+	$node->safe_psql('registry', "UPDATE pg_extension SET extversion = '$version' WHERE extname = 'uidgen_registry'");
 	fails_with($node, 'SELECT uid_next()', '55000',
 		qr/"registry" is of version \Q$version\E, but the library is of version .*HINT:.*$hint/s,
 		"what to do depends on which side is older: extension $version");
 }
-$node->safe_psql('registry', "UPDATE pg_extension SET extversion = uidgen.library_version() WHERE extname = 'uidgen'");
-$node->safe_psql('registry', "ALTER EXTENSION uidgen DROP FUNCTION uidgen.acquire_worker_id()");
-$node->safe_psql('registry', "ALTER EXTENSION uidgen ADD FUNCTION uidgen.$acquire");
+$node->safe_psql('registry', "UPDATE pg_extension SET extversion = uidgen.library_version() WHERE extname = 'uidgen_registry'");
+$node->safe_psql('registry', "ALTER EXTENSION uidgen_registry DROP FUNCTION uidgen_registry.acquire_worker_id()");
+$node->safe_psql('registry', "ALTER EXTENSION uidgen_registry ADD FUNCTION uidgen_registry.$acquire");
 cmp_ok($node->safe_psql('postgres', 'SELECT uid_next()'), '>', $id, 'put back, it is');
 no_trace('what was put in its place');
 
@@ -135,13 +136,13 @@ $ENV{PGOPTIONS} = '-c statement_timeout=0 -c role=none -c search_path=public -c 
 $ENV{PGOPTIONS} .= ' -c transaction_timeout=0' if $node->pg_version >= 17;
 is( $node->safe_psql(
 		'registry', "SELECT n.granted_until * interval '1 ms' + epoch = '$granted'
-			FROM uidgen.worker_node AS n, uid_layout_info()"),
+			FROM uidgen_registry.worker_node AS n, uid_layout_info()"),
 	't',
 	'what was granted is on disk');
 no_trace('what is first in the path');
 $node->safe_psql('registry', 'SELECT uid_next()');
 $node->restart;
-is($node->safe_psql('registry', 'SELECT released FROM uidgen.worker_node'), 't', 'and it is released at the end');
+is($node->safe_psql('registry', 'SELECT released FROM uidgen_registry.worker_node'), 't', 'and it is released at the end');
 
 # ---- each setting ----
 
@@ -204,7 +205,7 @@ $node->append_conf('postgresql.conf', "log_min_messages = 'fatal'\n");
 $node->reload;
 ok( poll_until(sub {
 			my $log = -s $node->logfile;
-			$node->safe_psql('registry', by_hand(q{UPDATE uidgen.worker_node SET identity = 'another', token = NULL WHERE identity <> 'another'}));
+			$node->safe_psql('registry', by_hand(q{UPDATE uidgen_registry.worker_node SET identity = 'another', token = NULL WHERE identity <> 'another'}));
 			$node->safe_psql('postgres', 'SELECT uidgen.diagnose()') eq 'ok' && log_since($node, $log) !~ /acquired worker id/;
 		}),
 	'a setting that the configuration file changes counts for the keeper');
@@ -229,7 +230,7 @@ $node->restart;
 $node->safe_psql('postgres', 'SELECT uid_next()');
 keeper_works('hostile settings in the configuration file');
 my $locker = $node->background_psql('registry');
-$locker->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+$locker->query_safe('BEGIN; LOCK TABLE uidgen_registry.worker_node');
 my $keeper = the_keeper($node);
 ok( poll_until(sub { (sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()'))[1] =~ /lock timeout/ }),
 	'an error of the registry ends the attempt');

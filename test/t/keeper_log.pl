@@ -91,7 +91,7 @@ unlink $alone->data_dir . '/more.conf';
 $alone->restart;
 $alone->safe_psql('postgres', 'SELECT uid_next()');
 $alone->restart;
-$alone->safe_psql('postgres', 'ALTER TABLE uidgen.worker_node RENAME modified TO changed');
+$alone->safe_psql('postgres', 'ALTER TABLE uidgen_registry.worker_node RENAME modified TO changed');
 sqlstate_of($alone, 'SELECT uid_next()');
 ok(poll_until(sub { log_since($alone, 0) =~ /uidgen has no new grant: column \S+ does not exist\n(?:.*\n)*?.*CONTEXT:  .*\n(?:.*\n)*?.*\bacquire_worker_id\(/ }),
 	'an error that nobody has foreseen is told with its place');

@@ -28,11 +28,10 @@ my $idle = uidgen_node('idle', "uidgen.database = 'registry'", 'uidgen.window = 
 $idle->start;
 $idle->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 $idle->safe_psql('postgres', 'CREATE DATABASE registry');
-$idle->safe_psql('registry', 'CREATE EXTENSION uidgen');
+$idle->safe_psql('registry', 'CREATE EXTENSION uidgen_registry');
 my $unused_keeper = keeper_pid($idle);
 $idle->safe_psql('postgres', 'DROP DATABASE registry');
 $idle->safe_psql('postgres', 'CREATE DATABASE registry');
-$idle->safe_psql('registry', 'CREATE EXTENSION uidgen');
 is(keeper_pid($idle), $unused_keeper,
 	'a keeper that was not needed yet does not keep its database from being dropped');
 my $idle_id = $idle->safe_psql('postgres', 'SELECT uid_next()');
@@ -61,7 +60,7 @@ foreach my $end (('pg_terminate_backend', 'pg_cancel_backend') x 3)
 push @all, @{ stop_drawing($drawing) };
 is(repeated(\@all), 0, 'none is issued twice');
 is(scalar(grep { $all[$_] <= $all[ $_ - 1 ] } 1 .. $#all), 0, 'and they stay in order');
-is($node->safe_psql('postgres', 'SELECT count(*), sum(launches) > 1 FROM uidgen.worker_node'), '1|t',
+is($node->safe_psql('postgres', 'SELECT count(*), sum(launches) > 1 FROM uidgen_registry.worker_node'), '1|t',
 	'all with the same worker id');
 
 # ---- kept from the registry ----
@@ -83,7 +82,7 @@ my $CALLING = "FROM pg_stat_activity WHERE query = 'SELECT uid_next()' AND state
 $drawing = start_drawing($node);
 ok(await_drawing($drawing, 500), 'ids are drawn');
 my $blocker = $node->background_psql('postgres');
-$blocker->query_safe('BEGIN; LOCK TABLE uidgen.worker_node');
+$blocker->query_safe('BEGIN; LOCK TABLE uidgen_registry.worker_node');
 ok(await_drawing($drawing, 50), 'while the registry is locked, ids go on');
 push @all, @{ stop_drawing($drawing) };
 my ($ids, $err) = draw_until_error($node, 'postgres', '3s');
@@ -163,9 +162,9 @@ $idle->safe_psql('postgres', $_)
   'ALTER DATABASE other RENAME TO registry';
 pass('its database can be renamed, copied and dropped');
 cmp_ok($idle->safe_psql('postgres', 'SELECT uid_next()'), '>', $idle_id, 'and ids go on');
-is($idle->safe_psql('registry', 'SELECT launches FROM uidgen.worker_node'), '1', 'with the same grant');
+is($idle->safe_psql('registry', 'SELECT launches FROM uidgen_registry.worker_node'), '1', 'with the same grant');
 $idle->restart;
-is($idle->safe_psql('registry', 'SELECT released FROM uidgen.worker_node'), 't',
+is($idle->safe_psql('registry', 'SELECT released FROM uidgen_registry.worker_node'), 't',
 	'for whose release the keeper wakes up');
 
 done_testing();

@@ -16,7 +16,6 @@ use UidgenTest;
 my $node = uidgen_node('main', "uidgen.database = 'registry'", 'uidgen.window = 100ms', 'max_prepared_transactions = 1');
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE registry');
-$node->safe_psql('registry', 'CREATE EXTENSION uidgen');
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 
 # The grant has ended, but the keeper is awake.
@@ -33,12 +32,12 @@ foreach my $round (1 .. 3)
 $node->safe_psql('registry', <<'END');
 CREATE ROLE bob SUPERUSER LOGIN;
 SET ROLE bob;
-DROP EXTENSION uidgen;
-CREATE EXTENSION uidgen;
+DROP EXTENSION uidgen_registry;
+CREATE EXTENSION uidgen_registry;
 CREATE TABLE seen (who name);
 CREATE FUNCTION spy() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN INSERT INTO public.seen VALUES (current_user); RETURN NULL; END $$;
-CREATE CONSTRAINT TRIGGER spy AFTER INSERT OR UPDATE ON uidgen.worker_node
+CREATE CONSTRAINT TRIGGER spy AFTER INSERT OR UPDATE ON uidgen_registry.worker_node
 	DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION spy();
 RESET ROLE;
 ALTER ROLE bob NOSUPERUSER;
@@ -46,7 +45,7 @@ END
 $node->poll_query_until('postgres', $OVER) or die 'the grant does not end';
 fails_with($node, 'SELECT uid_next()', '55000', qr/deferred trigger/, 'no deferred trigger runs after the call');
 is($node->safe_psql('registry', "SELECT count(*) FROM seen WHERE who <> 'bob'"), '0', 'least of all as another user');
-$node->safe_psql('registry', 'DROP TRIGGER spy ON uidgen.worker_node');
+$node->safe_psql('registry', 'DROP TRIGGER spy ON uidgen_registry.worker_node');
 is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', 'without it, ids go on');
 
 # A lock on the registry's database itself, which no end of a session ends.  A new

@@ -80,7 +80,7 @@ sub lag
 
 sub worker_ids
 {
-	return query('SELECT count(*) FROM uidgen.worker_node');
+	return query('SELECT count(*) FROM uidgen_registry.worker_node');
 }
 
 # What the log says of the latest choice of a worker id.

@@ -52,7 +52,7 @@ foreach my $crash (1 .. $crashes)
 	$last = $first;
 }
 
-my $workers = $node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node');
+my $workers = $node->safe_psql('postgres', 'SELECT count(*) FROM uidgen_registry.worker_node');
 note("$crashes crashes: from the kill to the first id: " . spread(@took) . "; worker ids: $workers; "
 	  . scalar(map { @$_ } @ids) . ' ids');
 is($stuck, 0, "$crashes crashes in a row: ids go on after each");

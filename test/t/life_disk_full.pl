@@ -51,7 +51,6 @@ END
 $node->start;
 $node->safe_psql('postgres', "CREATE TABLESPACE small LOCATION '$disk/tables'");
 $node->safe_psql('postgres', 'CREATE DATABASE registry TABLESPACE small STRATEGY file_copy');
-$node->safe_psql('registry', 'CREATE EXTENSION uidgen');
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 
 my $drawing = start_drawing($node);

@@ -58,7 +58,7 @@ sub registry_row
 	return split /\|/, $node->safe_psql(
 		'postgres', "SELECT released, token IS NULL, launches,
 			granted_until - floor((extract(epoch FROM uid_timestamp($id)) - extract(epoch FROM epoch)) * 1000)
-			FROM uidgen.worker_node, uid_layout_info()");
+			FROM uidgen_registry.worker_node, uid_layout_info()");
 }
 
 # A clean stop.
@@ -88,7 +88,7 @@ foreach my $round (1 .. 5)
 
 # A stop while there is no grant.
 kill 'TERM', the_keeper($node);
-ok($node->poll_query_until('postgres', 'SELECT released FROM uidgen.worker_node'), 'the worker id is released');
+ok($node->poll_query_until('postgres', 'SELECT released FROM uidgen_registry.worker_node'), 'the worker id is released');
 $node->restart;
 $last = draw_above('after a stop without a grant');
 
@@ -126,6 +126,6 @@ ok(kill_and_start($node), 'the server starts after its postmaster was killed');
 draw_above('after the crash of the postmaster');
 
 is(repeated(\@all), 0, scalar(@all) . ' ids, none twice');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '1', 'one worker id was enough');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen_registry.worker_node'), '1', 'one worker id was enough');
 
 done_testing();

@@ -36,7 +36,7 @@ sub stop_within_limit
 # What the registry says after a stop, as (handed back, at or after the last id).
 sub released
 {
-	return $node->safe_psql('postgres', 'SELECT released, granted_until >= ' . (max(@all) >> 22) . ' FROM uidgen.worker_node');
+	return $node->safe_psql('postgres', 'SELECT released, granted_until >= ' . (max(@all) >> 22) . ' FROM uidgen_registry.worker_node');
 }
 
 sub draw_above
@@ -78,7 +78,7 @@ draw_above('without the standby');
 
 # The lock of a prepared transaction is the worst case: no session has it.  Then nothing
 # can be handed back.
-$node->safe_psql('postgres', "BEGIN; LOCK TABLE uidgen.worker_node; PREPARE TRANSACTION 'forgotten'");
+$node->safe_psql('postgres', "BEGIN; LOCK TABLE uidgen_registry.worker_node; PREPARE TRANSACTION 'forgotten'");
 stop_within_limit('fast', 'a locked registry');
 $node->start;
 $node->safe_psql('postgres', "ROLLBACK PREPARED 'forgotten'");
@@ -87,7 +87,7 @@ draw_above('a locked registry');
 
 # While the keeper, just started, waits for the lock.
 $node->restart;
-$node->safe_psql('postgres', "BEGIN; LOCK TABLE uidgen.worker_node; PREPARE TRANSACTION 'forgotten'");
+$node->safe_psql('postgres', "BEGIN; LOCK TABLE uidgen_registry.worker_node; PREPARE TRANSACTION 'forgotten'");
 my $drawing = start_drawing($node);
 ok( $node->poll_query_until('postgres', "SELECT count(*) = 1 FROM pg_locks WHERE NOT granted"),
 	'the keeper waits for a lock');

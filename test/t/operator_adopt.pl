@@ -1,4 +1,4 @@
-# adopt() on tables that are in use: writers see no error, whoever has the table locked is not waited for long, what changes before the
+# uid_adopt() on tables that are in use: writers see no error, whoever has the table locked is not waited for long, what changes before the
 # lock is looked at again; and a dump from before or after it is restored as it was.  pg_regress has one session.
 use strict;
 use warnings;
@@ -16,6 +16,7 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE app');
 $node->safe_psql('app', <<'END');
 CREATE EXTENSION uidgen;
+CREATE EXTENSION uidgen_tools;
 CREATE TABLE customer (id bigserial PRIMARY KEY);
 CREATE TABLE invoice (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, customer_id bigint NOT NULL REFERENCES customer);
 CREATE TABLE line (id serial PRIMARY KEY, invoice_id bigint NOT NULL REFERENCES invoice);
@@ -29,11 +30,11 @@ sub dump_of
 	$node->command_ok([ 'pg_dump', '-Fc', '--file', "$folder{$when}/dump", 'app' ], "a dump from $when adopt()");
 }
 
-# What adopt() says of a table: (SQLSTATE, all that psql says).
+# What uid_adopt() says of a table: (SQLSTATE, all that psql says).
 sub adopt
 {
 	my ($table, @options) = @_;
-	return sqlstate_of($node, join('; ', @options, "SELECT uidgen.adopt('$table', 'id', true)"), 'app');
+	return sqlstate_of($node, join('; ', @options, "SELECT uid_adopt('$table', 'id', true)"), 'app');
 }
 sub uids
 {
@@ -112,7 +113,7 @@ sub start_adopting
 	my ($table) = @_;
 	my $said = '';
 	my $run = IPC::Run::start(
-		[ $node->installed_command('psql'), '-XAtq', '-d', $node->connstr('app'), '-c', "SET lock_timeout = '5min'", '-c', "SELECT uidgen.adopt('$table', 'id', true)" ],
+		[ $node->installed_command('psql'), '-XAtq', '-d', $node->connstr('app'), '-c', "SET lock_timeout = '5min'", '-c', "SELECT uid_adopt('$table', 'id', true)" ],
 		'<', \undef, '>&', \$said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
 	$node->poll_query_until('app', "SELECT count(*) > 0 FROM pg_locks WHERE relation = '$table'::regclass AND NOT granted") or die 'it does not wait';
 	return sub { $run->finish; return $said };
@@ -128,12 +129,12 @@ $other->query_safe('COMMIT');
 like($finish->(), qr/^INFO:  done: LOCK TABLE "public"\."child", "public"\."event" .*^INFO:  done: ALTER TABLE "public"\."child" ALTER COLUMN "event_id" TYPE bigint/ms, '... and so is a foreign key');
 $node->safe_psql('app', 'DROP TABLE child; ALTER TABLE event ALTER id SET DEFAULT nextval($$event_id_seq$$)');
 # query_safe() dies of what it says.
-$other->query(q{BEGIN; SELECT uidgen.adopt('event', 'id', true)});
+$other->query(q{BEGIN; SELECT uid_adopt('event', 'id', true)});
 $other->{stderr} = '';
 $finish = start_adopting('event');
 $other->query_safe('COMMIT');
 is($finish->(), "NOTICE:  nothing is to be done: new rows of table \"event\" have ids of uidgen\n", '... and that another call has done it all');
-$other->query(q{ALTER TABLE event ALTER id SET DEFAULT nextval('event_id_seq'); BEGIN; SELECT uidgen.adopt('event', 'id', true); ROLLBACK});
+$other->query(q{ALTER TABLE event ALTER id SET DEFAULT nextval('event_id_seq'); BEGIN; SELECT uid_adopt('event', 'id', true); ROLLBACK});
 $other->{stderr} = '';
 is($node->safe_psql('app', 'INSERT INTO event DEFAULT VALUES RETURNING id < 100'), 't', 'a call that is rolled back has done nothing');
 $other->quit;
@@ -143,7 +144,7 @@ $node->safe_psql('app', "DELETE FROM uidgen.layout_used; INSERT INTO uidgen.layo
 ($state, $text) = adopt('event');
 is($state, '55000', 'where no ids can be issued, nothing is run');
 like($text, qr/no ids can be issued.*DETAIL:  uidgen\.diagnose\(\) says: this database has ids of another layout/s, '... and it says why');
-is($node->safe_psql('app', "SELECT count(*) > 3 FROM uidgen.adopt('event', 'id')"), 't', '... but printed');
+is($node->safe_psql('app', "SELECT count(*) > 3 FROM uid_adopt('event', 'id')"), 't', '... but printed');
 $node->safe_psql('app', 'SELECT uidgen.use_layout()');
 
 # ---- dumps ----
@@ -163,9 +164,9 @@ like($adopted{after}, qr/^invoice\|id\|bigint\|\|uid_next\(\)\|public\.invoice_i
 # Which table has which ids is known from the rows, so a call has nothing to do there.
 foreach my $table (qw(customer invoice line))
 {
-	is($node->safe_psql('after', "SELECT uidgen.adopt('$table', 'id', true)"), '', "$table stays adopted");
+	is($node->safe_psql('after', "SELECT uid_adopt('$table', 'id', true)"), '', "$table stays adopted");
 	# in the dump from before, it is adopted for the first time
-	is($node->safe_psql('before', "SELECT uidgen.adopt('$table', 'id', true)"), '', "... and can be adopted, where the dump is from before");
+	is($node->safe_psql('before', "SELECT uid_adopt('$table', 'id', true)"), '', "... and can be adopted, where the dump is from before");
 }
 is($node->safe_psql('before', $catalog), $adopted{app}, '... with the same result');
 foreach my $database (qw(before after))

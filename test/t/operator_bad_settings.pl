@@ -22,7 +22,7 @@ $node->restart;
 
 sub registry
 {
-	return $node->safe_psql('postgres', 'SELECT n, l FROM uidgen.worker_node AS n, uidgen.registry_layout AS l');
+	return $node->safe_psql('postgres', 'SELECT n, l FROM uidgen_registry.worker_node AS n, uidgen_registry.registry AS l');
 }
 
 sub info

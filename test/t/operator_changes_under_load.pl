@@ -118,18 +118,18 @@ sub set_system
 
 my $MISSING = qr/uidgen has no grant to issue ids from/;
 # Its tables are locked while the extension is dropped or created.
-my $NOT_THERE = qr/$MISSING: (?:extension "uidgen" is not installed in database "registry"|canceling statement due to lock timeout)/;
+my $NOT_THERE = qr/$MISSING: (?:the registry of worker ids is gone from database "registry"|canceling statement due to lock timeout)/;
 
 begin_step();
-end_step('at first', undef, 3);
+end_step('at first', undef, 5);
 ok($node->poll_query_until('clients', "SELECT ahead > '5 s' AND ahead_cause = 'burst' FROM uidgen.status"), 'ids run ahead of the clock');
 
 # ---- the registry ----
 
 begin_step();
-$node->safe_psql('registry', 'DROP EXTENSION uidgen CASCADE');
-somebody_is_told(qr/not installed/) or die 'nobody is told';
-$node->safe_psql('registry', 'CREATE EXTENSION uidgen');
+$node->safe_psql('registry', 'DROP EXTENSION uidgen_registry CASCADE');
+somebody_is_told(qr/is gone from database/) or die 'nobody is told';
+$node->safe_psql('registry', 'CREATE EXTENSION uidgen_registry');
 end_step('DROP EXTENSION, and created again', $NOT_THERE, 14);
 
 # Into itself, with what lies in it besides.
@@ -145,7 +145,7 @@ is($node->safe_psql('registry', 'INSERT INTO message (body) VALUES (101); SELECT
 
 begin_step();
 set_system('uidgen.database' => 'second');
-$node->poll_query_until('second', 'SELECT count(*) = 1 FROM uidgen.worker_node') or die 'the registry has not moved';
+$node->poll_query_until('second', 'SELECT count(*) = 1 FROM uidgen_registry.worker_node') or die 'the registry has not moved';
 ok(ids_come(), 'ids come from another database');
 set_system('uidgen.database' => 'registry');
 end_step('another database, and back', undef, 12);
@@ -155,8 +155,8 @@ $node->safe_psql('postgres', 'DROP DATABASE registry WITH (FORCE)');
 somebody_is_told(qr/database "registry" does not exist/s) or die 'nobody is told';
 ok(!(grep { !somebody_is_told(qr/does not exist/) } 1 .. 20), 'DROP DATABASE by force: sessions are told again and again');
 $node->safe_psql('postgres', 'CREATE DATABASE registry');
-somebody_is_told(qr/not installed/) or die 'nobody is told';
-$node->safe_psql('registry', 'CREATE EXTENSION uidgen');
+somebody_is_told(qr/is gone from database/) or die 'nobody is told';
+$node->safe_psql('registry', 'CREATE EXTENSION uidgen_registry');
 end_step('DROP DATABASE by force, and created again',
 	qr/$NOT_THERE|$MISSING.*(?:database "registry" does not exist|could not connect to database "registry")/s, 20);
 

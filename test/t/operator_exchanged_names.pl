@@ -17,6 +17,7 @@ my $node = uidgen_node('main');
 $node->start;
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION uidgen;
+CREATE EXTENSION uidgen_tools;
 CREATE ROLE landlord LOGIN; CREATE ROLE shop LOGIN;
 GRANT CREATE ON DATABASE postgres TO landlord;
 CREATE SCHEMA shop AUTHORIZATION shop;
@@ -49,7 +50,7 @@ CREATE INDEX ON shop.ev (id) WHERE shop.evil(7) = 1;
 SQL
 foreach my $become ('SET ROLE shop', 'SET SESSION AUTHORIZATION shop')
 {
-	foreach my $call (q{uidgen.adopt('shop.t', 'id')}, q{uid_partitions('shop.ev', now(), now() + interval '1 month', '1 month', true)})
+	foreach my $call (q{uid_adopt('shop.t', 'id')}, q{uid_partitions('shop.ev', now(), now() + interval '1 month', '1 month', true)})
 	{
 		# The first statement makes the temporary schema, which the owner's code could not.
 		$node->psql('postgres', "CREATE TEMP TABLE mine (); $become; SELECT $call; RESET ROLE; RESET SESSION AUTHORIZATION; SELECT 'x'::text", on_error_stop => 0);
@@ -80,8 +81,8 @@ SQL
 foreach my $case (
 	[ q{uid_partitions('let.ev', now(), now() + interval '1 day', '1 month', true)}, 'CREATE TABLE let.ev (id bigint PRIMARY KEY, b text) PARTITION BY RANGE (id); CREATE INDEX ON let.ev (b) WHERE own.evil(\'x\') = \'x\'' ],
 	[ q{uid_drop_partitions('let.ev', now() - interval '1 day', true)}, 'CREATE TABLE let.ev (id bigint PRIMARY KEY, b text) PARTITION BY RANGE (id); CREATE INDEX ON let.ev (b) WHERE own.evil(\'x\') = \'x\'' ],
-	[ q{uidgen.adopt('let.t', 'id')}, 'CREATE VIEW let.t AS SELECT 1::bigint AS id, own.evil(\'x\') AS b WHERE own.evil(\'y\') = \'y\'' ],
-	[ q{uidgen.adopt('let.t', 'id', true)}, 'CREATE TABLE let.t (id bigint PRIMARY KEY, b text); CREATE INDEX ON let.t (b) WHERE own.evil(\'x\') = \'x\'' ])
+	[ q{uid_adopt('let.t', 'id')}, 'CREATE VIEW let.t AS SELECT 1::bigint AS id, own.evil(\'x\') AS b WHERE own.evil(\'y\') = \'y\'' ],
+	[ q{uid_adopt('let.t', 'id', true)}, 'CREATE TABLE let.t (id bigint PRIMARY KEY, b text); CREATE INDEX ON let.t (b) WHERE own.evil(\'x\') = \'x\'' ])
 {
 	my ($call, $instead) = @$case;
 	$node->safe_psql('postgres', 'SET client_min_messages = error; DROP SCHEMA IF EXISTS let CASCADE; DROP SCHEMA IF EXISTS let_old CASCADE; CREATE SCHEMA let AUTHORIZATION landlord;
@@ -103,7 +104,7 @@ unlike(log_since($node, $log), qr/trapped as \Q$superuser\E/, '... nor had code 
 as('shop', q{CREATE TABLE shop.past (id bigint NOT NULL) PARTITION BY RANGE (id)});
 my @made = split /\n/, as('shop', q{SELECT uid_partitions('shop.past', now() - interval '8 months', now(), '1 month', true)});
 my ($oldest, $second, $newest) = map { /CREATE TABLE "shop"\."(\w+)"/ } @made[ 0, 1, -1 ];
-as('shop', 'INSERT INTO shop.past VALUES (uid_min(now()))');
+as('shop', 'INSERT INTO shop.past VALUES (uid_next())');
 my $holder = $node->background_psql('postgres', extra_params => [ '-U', 'shop' ]);
 $holder->query_safe(qq{BEGIN; ALTER TABLE shop."$second" RENAME TO put_by; ALTER TABLE shop."$newest" RENAME TO "$second"});
 my $finish = begin_waiting('shop', q{SELECT uid_drop_partitions('shop.past', now() - interval '3 months', true)});
@@ -115,7 +116,7 @@ is(as('shop', 'SELECT count(*) FROM shop.past'), '1', '... and what is of today 
 # ---- a layout that nothing tells of ----
 
 $node->safe_psql('postgres', 'CREATE DATABASE elsewhere');
-$node->safe_psql('elsewhere', q{CREATE EXTENSION uidgen; CREATE TABLE ev (id bigint NOT NULL) PARTITION BY RANGE (id);
+$node->safe_psql('elsewhere', q{CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; CREATE TABLE ev (id bigint NOT NULL) PARTITION BY RANGE (id);
 	SELECT uid_partitions('ev', now() - interval '5 months', now() + interval '1 month', '1 month', true); INSERT INTO ev SELECT uid_min(now())});
 is($node->safe_psql('elsewhere', 'SELECT count(*) FROM uidgen.layout_used'), '0', 'ids were brought from elsewhere');
 is($node->safe_psql('elsewhere', q{SELECT count(*) FROM uid_drop_partitions('ev', now() - interval '6 months', true, 'default epoch:2015-01-01')}), '0',
@@ -129,10 +130,10 @@ as('shop', q{ALTER DEFAULT PRIVILEGES IN SCHEMA shop GRANT ALL ON SEQUENCES TO l
 	REVOKE ALL ON SEQUENCE shop.numbered_id_seq FROM landlord, PUBLIC; GRANT SELECT ON SEQUENCE shop.numbered_id_seq TO landlord});
 my $ACL = q{SELECT relacl FROM pg_class WHERE oid = 'shop.numbered_id_seq'::regclass};
 my $acl = $node->safe_psql('postgres', $ACL);
-as('shop', q{SELECT uidgen.adopt('shop.numbered', 'id', true)});
+as('shop', q{SELECT uid_adopt('shop.numbered', 'id', true)});
 is($node->safe_psql('postgres', $ACL), $acl, 'the sequence of an identity column is granted to nobody by default privileges');
 
-as('shop', q{CREATE TABLE shop.quoted (id bigserial PRIMARY KEY); SET quote_all_identifiers = on; SELECT uidgen.adopt('shop.quoted', 'id', true)});
+as('shop', q{CREATE TABLE shop.quoted (id bigserial PRIMARY KEY); SET quote_all_identifiers = on; SELECT uid_adopt('shop.quoted', 'id', true)});
 cmp_ok(as('shop', 'INSERT INTO shop.quoted DEFAULT VALUES RETURNING id'), '>', 1000, '... and how the server quotes names makes no difference');
 
 # ---- an encoding with one character for several ----
@@ -145,7 +146,7 @@ SKIP:
 	  if $node->safe_psql('postgres', 'GRANT CREATE ON DATABASE postgres TO shop; SELECT true');
 	my $file = $node->basedir . '/sjis.sql';
 	local $ENV{PGCLIENTENCODING} = 'SJIS';
-	append_to_file($file, as('shop', q{SELECT uidgen.adopt('jp.t', 'id')}) . "\n");
+	append_to_file($file, as('shop', q{SELECT uid_adopt('jp.t', 'id')}) . "\n");
 	$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $file ], 'what is printed for a client in Shift JIS runs');
 	is(superusers(), '0', '... and says what is meant');
 }

@@ -1,4 +1,4 @@
-# To look at a table runs what its owner has put into it.  adopt(), uid_partitions() and uid_drop_partitions() do so for the owner alone:
+# To look at a table runs what its owner has put into it.  uid_adopt(), uid_partitions() and uid_drop_partitions() do so for the owner alone:
 # not for a superuser or a member of the role, who would run it as themselves, nor for the owner of one table where another one is a
 # partition, a child, a parent or, where a type changes, at the other end of a foreign key.  Who has become the owner by SET ROLE is out of
 # its reach.  pg_regress has no roles that log in.
@@ -29,6 +29,7 @@ sub psql_as
 # What a role's own code does.  Sequences count it, since they are not rolled back.
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION uidgen;
+CREATE EXTENSION uidgen_tools;
 CREATE ROLE boss SUPERUSER LOGIN; CREATE ROLE shop LOGIN; CREATE ROLE thief LOGIN; CREATE ROLE member LOGIN IN ROLE shop;
 CREATE SCHEMA trap; GRANT USAGE ON SCHEMA trap TO PUBLIC;
 CREATE SEQUENCE trap.ran; CREATE SEQUENCE trap.caught; GRANT ALL ON ALL SEQUENCES IN SCHEMA trap TO PUBLIC;
@@ -107,7 +108,7 @@ sub calls
 	foreach my $what ([ 'prints', 'false' ], [ 'runs', 'true' ])
 	{
 		my ($does, $execute) = @$what;
-		$call{"adopt $does $_"} = "SELECT count(*) FROM uidgen.adopt('$prefix.$_', 'id', $execute)" foreach qw(account small log);
+		$call{"adopt $does $_"} = "SELECT count(*) FROM uid_adopt('$prefix.$_', 'id', $execute)" foreach qw(account small log);
 		$call{"partitions $does"} = "SELECT count(*) FROM uid_partitions('$prefix.event', '2025-06-01', '2025-08-01', '1 month', $execute, 'default')";
 		$call{"drop $does"} = "SELECT count(*) FROM uid_drop_partitions('$prefix.event', '2025-03-01', $execute, 'default')";
 	}
@@ -166,7 +167,7 @@ foreach my $role (qw(boss member thief))
 	is(caught(), 0, '... and the traps have caught nobody');
 }
 is($node->safe_psql('postgres', 'SELECT last_value FROM trap.ran'), $ran, '... nor been touched');
-fails_with($node, "SELECT uidgen.adopt('shop.account', 'id')", '42501', qr/table "shop"\."account" belongs to role "shop".*HINT: .*SET ROLE "shop"/s, '... and the hint says how it is done');
+fails_with($node, "SELECT uid_adopt('shop.account', 'id')", '42501', qr/table "shop"\."account" belongs to role "shop".*HINT: .*SET ROLE "shop"/s, '... and the hint says how it is done');
 foreach ([ 'boss', 'SET ROLE shop' ], [ 'boss', 'SET SESSION AUTHORIZATION shop' ], [ 'member', 'SET ROLE shop' ])
 {
 	my ($role, $before) = @$_;
@@ -175,7 +176,7 @@ foreach ([ 'boss', 'SET ROLE shop' ], [ 'boss', 'SET SESSION AUTHORIZATION shop'
 }
 # Nor does what is run there stay.
 psql_as('shop', "CREATE OR REPLACE FUNCTION shop.act() RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN PERFORM nextval('trap.ran'), set_config('search_path', 'shop', false); END \$\$");
-is(psql_as('boss', "SET ROLE shop;\nSELECT count(*) > 0 FROM uidgen.adopt('shop.account', 'id'); SHOW search_path;") =~ s/INFO:.*?\n(?=t\n)//sr, "t\n\"\$user\", public\n", '... nor a setting');
+is(psql_as('boss', "SET ROLE shop;\nSELECT count(*) > 0 FROM uid_adopt('shop.account', 'id'); SHOW search_path;") =~ s/INFO:.*?\n(?=t\n)//sr, "t\n\"\$user\", public\n", '... nor a setting');
 psql_as('boss', "DROP FUNCTION IF EXISTS shop.none(); SET ROLE shop; CREATE OR REPLACE FUNCTION shop.act() RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN PERFORM nextval('trap.ran');
 	IF current_user <> 'shop' THEN PERFORM nextval('trap.caught'); END IF; BEGIN RESET ROLE; EXCEPTION WHEN OTHERS THEN NULL; END; IF current_user <> 'shop' THEN PERFORM nextval('trap.caught'); END IF; END \$\$");
 # A function of the owner's that does it for others.
@@ -235,7 +236,7 @@ psql_as('shop', "CREATE TABLE shop.base (id bigserial, " . columns('shop') . ');
 $node->safe_psql('postgres', 'CREATE TABLE shop.derived () INHERITS (shop.base); ALTER TABLE shop.derived OWNER TO thief');
 psql_as('thief', arm('thief', 'shop.derived'));
 caught();
-my %inherit = map { ("adopt $_" => "SELECT count(*) FROM uidgen.adopt('shop.$_', 'id')") } qw(base derived);
+my %inherit = map { ("adopt $_" => "SELECT count(*) FROM uid_adopt('shop.$_', 'id')") } qw(base derived);
 is_deeply(states($_, '', \%inherit), { map { $_ => '42501' } keys %inherit }, "children by inheritance that are another owner's end it for $_") foreach qw(shop thief boss);
 is(caught(), 0, '... and the traps have caught nobody');
 # ---- what is the session's ----

@@ -38,7 +38,8 @@ my $HOSTILE_PATH = 'SET search_path = public, pg_catalog';
 
 $node->safe_psql('postgres', "CREATE EXTENSION uidgen SCHEMA public; CREATE ROLE mallory LOGIN; CREATE ROLE owner LOGIN CREATEROLE");
 $node->safe_psql('postgres', 'CREATE DATABASE clean');
-$node->safe_psql('clean', "CREATE EXTENSION uidgen SCHEMA public VERSION '$OLD'");
+my $CREATE = "CREATE EXTENSION uidgen SCHEMA public VERSION '$OLD'; CREATE EXTENSION uidgen_tools SCHEMA public VERSION '$OLD'; CREATE EXTENSION uidgen_registry VERSION '$OLD'";
+$node->safe_psql('clean', $CREATE);
 
 # ---- the trap ----
 
@@ -58,7 +59,7 @@ $$;
 SQL
 
 # All names of the scripts that could mean something else, whatever version they are of.
-my $all_scripts = join '', map { slurp_file($_) } glob "$scripts/uidgen-*.sql";
+my $all_scripts = join '', map { slurp_file($_) } glob "$scripts/uidgen{-,_registry-,_tools-}*.sql";
 my %words = map { $_ => 1 } $all_scripts =~ /\b([a-z_][a-z_0-9]*)\b/g;
 my %signs = map { $_ => 1 } $all_scripts =~ m{(?<![-+*/<>=~!@#%^&|`?])([-+*/<>=~!@#%^&|`?]{1,3})(?![-+*/<>=~!@#%^&|`?])}g,
   qw(+ - * / % < <= = >= > <> || ~ ~~ @> <@ ->);
@@ -190,7 +191,7 @@ BEGIN
 	LOOP
 		RETURN NEXT format('CREATE VIEW public.%I AS SELECT %s, public.trap(%L) AS trapped FROM pg_catalog.%I AS c', p.relname, p.columns, p.relname, p.relname);
 	END LOOP;
-	FOREACH word IN ARRAY '{worker_node,registry_layout,segment,fleet}'::text[] LOOP
+	FOREACH word IN ARRAY '{worker_node,registry,segment,fleet}'::text[] LOOP
 		RETURN NEXT format('CREATE VIEW public.%I AS SELECT public.trap(%L) AS trapped', word, word);
 	END LOOP;
 
@@ -226,7 +227,7 @@ sub begin_to_plant
 # An installation that was clean when it was made.
 $node->safe_psql('postgres', 'CREATE DATABASE trap');
 $node->safe_psql('postgres', 'CREATE DATABASE planted_later');
-$node->safe_psql('planted_later', "CREATE EXTENSION uidgen SCHEMA public VERSION '$OLD'");
+$node->safe_psql('planted_later', $CREATE);
 foreach my $planting (map { begin_to_plant($_) } qw(trap planted_later))
 {
 	$planting->{run}->finish;
@@ -240,14 +241,14 @@ sub trapped_database
 	$node->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE trap " . ($options // ''));
 	$node->safe_psql('postgres', "ALTER DATABASE $name SET search_path = public, pg_catalog");
 }
-trapped_database($_) foreach qw(fresh updated newest fleet);
+trapped_database($_) foreach qw(fresh updated newest fleet made);
 trapped_database('script', 'OWNER owner');
 trapped_database('schema');
 $node->safe_psql('schema', "ALTER SCHEMA public RENAME TO evil; ALTER SCHEMA evil OWNER TO mallory; CREATE SCHEMA public; $TRAP");
 
 # ---- what is looked at ----
 
-# What the extension's objects, or those of schema uidgen, and their rules, constraints,
+# What the extensions' objects, or those of their schemas, and their rules, constraints,
 # triggers and defaults depend on besides each other and pg_catalog.
 sub bindings
 {
@@ -255,10 +256,10 @@ sub bindings
 	return $node->safe_psql($database, <<'END');
 WITH RECURSIVE own (classid, objid) AS (
 	SELECT d.classid, d.objid FROM pg_depend AS d, pg_extension AS e
-		WHERE e.extname = 'uidgen' AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
+		WHERE e.extname IN ('uidgen', 'uidgen_registry', 'uidgen_tools') AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
 	UNION
 	SELECT d.classid, d.objid FROM pg_depend AS d
-		WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = to_regnamespace('uidgen')
+		WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid IN (to_regnamespace('uidgen'), to_regnamespace('uidgen_registry'))
 	UNION
 	SELECT d.classid, d.objid FROM own JOIN pg_depend AS d ON d.refclassid = own.classid AND d.refobjid = own.objid
 		WHERE d.deptype IN ('i', 'a'))
@@ -266,7 +267,7 @@ SELECT DISTINCT pg_describe_object(d.classid, d.objid, 0) || ' -> ' || pg_descri
 FROM own JOIN pg_depend AS d USING (classid, objid),
 	pg_identify_object(d.refclassid, d.refobjid, 0) AS i
 WHERE (d.refclassid, d.refobjid) NOT IN (SELECT classid, objid FROM own)
-	AND coalesce(i.schema NOT IN ('pg_catalog', 'uidgen'),
+	AND coalesce(i.schema NOT IN ('pg_catalog', 'uidgen', 'uidgen_registry', 'uidgen_tools'),
 		d.refclassid NOT IN ('pg_namespace'::regclass, 'pg_extension'::regclass, 'pg_language'::regclass, 'pg_authid'::regclass))
 ORDER BY 1
 END
@@ -338,8 +339,8 @@ sub calls_all
 	my ($layout, $one) = ("'default'::pg_catalog.text", "'1'::pg_catalog.int8");
 	my $calls = <<"END";
 $HOSTILE_PATH;
-TABLE uidgen.worker_node; TABLE uidgen.registry_layout; TABLE uidgen.segment; TABLE uidgen.presets; TABLE uidgen.status;
-TABLE uidgen.fleet; TABLE uidgen.registry_status; TABLE uidgen.segment_status;
+TABLE uidgen_registry.worker_node; TABLE uidgen_registry.registry; TABLE uidgen_registry.segment; TABLE uidgen.presets; TABLE uidgen.status;
+TABLE uidgen_registry.fleet; TABLE uidgen_registry.status; TABLE uidgen.segment_status;
 SELECT S.uid_between($one, $from, $to), S.uid_between($one, $from, $to, $layout), S.uid_range($from, $to), S.uid_range($from, $to, $layout);
 SELECT uidgen.first_since($from), uidgen.last_before($to, $layout), S.uid_min($from), S.uid_max($from, $layout);
 SELECT S.uid_timestamp(S.uid_min($from)), S.uid_parse(S.uid_min($from)), S.uid_to_text($one), S.uid_from_text(S.uid_to_text($one));
@@ -354,15 +355,15 @@ SELECT S.uid_drop_partitions('S.past'::pg_catalog.regclass, $until, false);
 SELECT S.uid_drop_partitions('S.past'::pg_catalog.regclass, $until, true, $layout);
 CREATE TABLE S.parent (id pg_catalog.int4 PRIMARY KEY GENERATED ALWAYS AS IDENTITY);
 CREATE TABLE S.child (parent_id pg_catalog.int2 REFERENCES S.parent);
-SELECT uidgen.adopt('S.parent'::pg_catalog.regclass, 'id'::pg_catalog.name);
-SELECT uidgen.adopt('S.parent'::pg_catalog.regclass, 'id'::pg_catalog.name, true);
+SELECT S.uid_adopt('S.parent'::pg_catalog.regclass, 'id'::pg_catalog.name);
+SELECT S.uid_adopt('S.parent'::pg_catalog.regclass, 'id'::pg_catalog.name, true);
 INSERT INTO S.parent DEFAULT VALUES;
 DROP TABLE S.parent, S.child;
-SELECT uidgen.create_segment('s'::pg_catalog.text), uidgen.raise_segment('s'::pg_catalog.text, '100'::pg_catalog.int8);
+SELECT uidgen_registry.create_segment('s'::pg_catalog.text); SELECT uidgen_registry.raise_segment('s'::pg_catalog.text, '100'::pg_catalog.int8);
 SELECT S.uid_segment_next('s'::pg_catalog.text);
-SELECT uidgen.drop_segment('s'::pg_catalog.text), uidgen.diagnose(), uidgen.library_version(), uidgen.registry_history(), uidgen.node_functions();
-SELECT uidgen.local_grants(l.layout, 0, 5), uidgen.tick_at($from, l.unit, l.epoch), uidgen.tick_time($one, l.unit, l.epoch), uidgen.microseconds($from)
-	FROM uidgen.registry_layout AS l;
+SELECT uidgen_registry.drop_segment('s'::pg_catalog.text), uidgen.diagnose(), uidgen.library_version(), uidgen_registry.registry_history(), uidgen_registry.node_functions();
+SELECT uidgen_registry.local_grants(l.layout, 0, 5), uidgen_registry.tick_at($from, l.unit, l.epoch), uidgen_registry.tick_time($one, l.unit, l.epoch), uidgen_registry.microseconds($from)
+	FROM uidgen_registry.registry AS l;
 SELECT S.uid_next(), S.uid_next(0), S.uid_next_batch(3, 0), S.uid_reserve(3, 0);
 END
 	$calls =~ s/\bS\./$schema./g;
@@ -376,24 +377,24 @@ sub serves_nodes
 {
 	my ($database, $name) = @_;
 	my ($layout, @numbers) = split /\|/,
-	  $node->safe_psql($database, 'SELECT layout, unit, epoch, max_tick, max_datacenter, max_worker FROM uidgen.registry_layout');
+	  $node->safe_psql($database, 'SELECT layout, unit, epoch, max_tick, max_datacenter, max_worker FROM uidgen_registry.registry');
 	my $numbers = join ', ', @numbers;
 	my $max = '9223372036854775807';
 	my @as_node = (connstr => $node->connstr($database) . ' user=node');
 	my ($worker, $until) = split /\|/, $node->safe_psql($database, <<"END", @as_node);
 $HOSTILE_PATH;
-SELECT worker, last_tick FROM uidgen.node_acquire('h', '$layout', $numbers, 0, -1, 'reuse', '{}', -1, -1, 1, 0, 1000, $max, $max, 'host', 5432, 2)
+SELECT worker, last_tick FROM uidgen_registry.node_acquire('h', '$layout', $numbers, 0, -1, 'reuse', '{}', -1, -1, 1, 0, 1000, $max, $max, 'host', 5432, 2)
 END
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	like($worker, qr/^\d+$/, "$name: a node gets a worker id");
 	like($node->safe_psql($database, <<"END", @as_node), qr/^\d+\nt\nt\n1\|1000$/, '... and all else that it calls for');
 $HOSTILE_PATH;
-SELECT last_tick FROM uidgen.node_renew(0, $worker, 1, $until, 2, 0, 1000, $max, $max);
-SELECT done FROM uidgen.node_release(0, $worker, '{2}', $max);
-SELECT done FROM uidgen.node_import(0, '{}', '{}', $max);
-SELECT first_value, last_value FROM uidgen.segment_fetch('s', 0, 0, 0, '{}', -1, $max);
+SELECT last_tick FROM uidgen_registry.node_renew(0, $worker, 1, $until, 2, 0, 1000, $max, $max);
+SELECT done FROM uidgen_registry.node_release(0, $worker, '{2}', $max);
+SELECT done FROM uidgen_registry.node_import(0, '{}', '{}', $max);
+SELECT first_value, last_value FROM uidgen_registry.segment_fetch('s', 0, 0, 0, '{}', -1, $max);
 END
-	is($node->safe_psql($database, "$HOSTILE_PATH; SELECT worker_id, state FROM uidgen.fleet; SELECT datacenter_id, running FROM uidgen.registry_status"),
+	is($node->safe_psql($database, "$HOSTILE_PATH; SELECT worker_id, state FROM uidgen_registry.fleet; SELECT datacenter_id, running FROM uidgen_registry.status"),
 		"$worker|released\n0|0", '... and is seen');
 }
 
@@ -403,22 +404,25 @@ my $log = -s $node->logfile;
 foreach ([ 'fresh', 'public' ], [ 'schema', 'evil' ])
 {
 	my ($database, $schema) = @$_;
-	runs($database, "CREATE EXTENSION uidgen SCHEMA $schema VERSION '$OLD'", "created in hostile schema $schema");
+	runs($database, $CREATE =~ s/SCHEMA public/SCHEMA $schema/gr, "created in hostile schema $schema");
 	is_unbound($database, $schema);
 	draws($database, $schema);
 	calls_all($database, $schema);
 }
+runs('made', 'CREATE EXTENSION uidgen SCHEMA public', 'without a registry');
+draws('made', 'a registry that the keeper makes');
+is_unbound('made', 'a registry that the keeper makes');
 runs('fleet', <<'END', 'a shared registry');
-CREATE EXTENSION uidgen SCHEMA public;
-SELECT uidgen.share_registry(), uidgen.end_quarantine();
+CREATE EXTENSION uidgen_registry;
+SELECT uidgen_registry.share_registry(), uidgen_registry.end_quarantine();
 CREATE ROLE node LOGIN;
-SELECT uidgen.grant_node('node'), uidgen.create_segment('s')
+SELECT uidgen_registry.grant_node('node'), uidgen_registry.create_segment('s')
 END
 is_unbound('fleet', 'a shared registry');
 serves_nodes('fleet', 'a shared registry');
 is_untouched($log, 'created');
 
-$node->safe_psql('clean', 'DROP EXTENSION uidgen');
+$node->safe_psql('clean', 'DROP EXTENSION uidgen, uidgen_tools, uidgen_registry');
 $node->safe_psql('clean', 'CREATE FUNCTION public.uid_segment_next(text) RETURNS bigint LANGUAGE sql AS $$SELECT 1$$');
 fails_with($node, 'CREATE EXTENSION uidgen SCHEMA public', '42723', qr/"uid_segment_next" already exists with same argument types/,
 	'a function that is there already is not taken for one of the extension', 'clean');
@@ -429,7 +433,7 @@ fails_with($node, 'CREATE EXTENSION uidgen SCHEMA public', '42725', qr/function 
 # ---- updated ----
 
 my $catalog = slurp_file("$FindBin::RealBin/../upgrade/catalog.sql");
-$node->safe_psql('newest', 'CREATE EXTENSION uidgen SCHEMA public');
+$node->safe_psql('newest', 'CREATE EXTENSION uidgen SCHEMA public; CREATE EXTENSION uidgen_tools SCHEMA public; CREATE EXTENSION uidgen_registry');
 my $newest = $node->safe_psql('newest', $catalog);
 
 # Without the privileges at first, which a role has by default or by a grant.
@@ -440,11 +444,11 @@ sub lines_of
 }
 
 # Created as the present version among what is hostile, or before it.
-$node->safe_psql('updated', "CREATE EXTENSION uidgen SCHEMA public VERSION '$OLD'");
+$node->safe_psql('updated', $CREATE);
 foreach my $database (qw(updated planted_later))
 {
 	my $before = -s $node->logfile;
-	runs($database, 'ALTER EXTENSION uidgen UPDATE', "$database to $NEW");
+	runs($database, 'ALTER EXTENSION uidgen UPDATE; ALTER EXTENSION uidgen_tools UPDATE; ALTER EXTENSION uidgen_registry UPDATE', "$database to $NEW");
 	is_unbound($database, $database);
 	my %newest = lines_of($newest);
 	my %now = lines_of($node->safe_psql($database, $catalog));
@@ -472,8 +476,8 @@ sub shares
 	my ($database, $name) = @_;
 	$node->safe_psql($database, <<"END", connstr => $node->connstr($database) . ' user=owner');
 $HOSTILE_PATH;
-SELECT uidgen.share_registry('A', 1000, 1735689600000000, 2199023255551, 0, 1023), uidgen.end_quarantine();
-SELECT uidgen.grant_node('node'), uidgen.create_segment('s');
+SELECT uidgen_registry.share_registry('default'), uidgen_registry.end_quarantine();
+SELECT uidgen_registry.grant_node('node'), uidgen_registry.create_segment('s');
 END
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	serves_nodes($database, $name);

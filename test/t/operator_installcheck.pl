@@ -39,7 +39,7 @@ sub what_is_there
 		  . $node->safe_psql($database, q{SELECT string_agg(DISTINCT c.oid::regclass::text, ' ') FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
 			WHERE n.nspname !~ '^pg_|information_schema'}) . ' '
 		  . $node->safe_psql($database, 'SELECT string_agg(extname, $$ $$) FROM pg_extension');
-		$there .= $node->safe_psql($database, 'SELECT string_agg(s::text, $$ $$ ORDER BY name) FROM uidgen.segment AS s') if $there =~ /uidgen\.segment\b[^\n]*$/;
+		$there .= $node->safe_psql($database, 'SELECT string_agg(s::text, $$ $$ ORDER BY name) FROM uidgen_registry.segment AS s') if $there =~ /uidgen_registry\.segment\b[^\n]*$/;
 	}
 	return $there;
 }
@@ -60,8 +60,8 @@ my $used = PostgreSQL::Test::Cluster->new('used');
 $used->init(extra => [ '--encoding=SQL_ASCII', '--locale=C' ]);
 $used->append_conf('postgresql.conf', "shared_preload_libraries = 'uidgen'\nlog_statement = none\n");
 $used->start;
-$used->safe_psql($_, 'SET client_min_messages = warning; CREATE EXTENSION uidgen') foreach qw(postgres template1);
-$used->safe_psql('postgres', "SELECT uidgen.create_segment('default'), uidgen.create_segment('n'), uid_next()");
+$used->safe_psql($_, 'SET client_min_messages = warning; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_registry') foreach qw(postgres template1);
+$used->safe_psql('postgres', "SELECT uidgen_registry.create_segment('default'), uidgen_registry.create_segment('n'), uid_next()");
 passes($used, "a user's server, SQL_ASCII, run $_", qr/\bleave\b/) foreach 1 .. 2;
 is($used->safe_psql('postgres', 'SELECT count(*) FROM uidgen.segment_status'), 0, 'no segment was asked for');
 

@@ -20,7 +20,7 @@ my $conf = $node->data_dir . '/layout.conf';
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 my $last = $node->safe_psql('postgres', 'SELECT uid_next()');
-is($node->safe_psql('postgres', 'SELECT layout, unit, max_tick, max_worker FROM uidgen.registry_layout'),
+is($node->safe_psql('postgres', 'SELECT layout, unit, max_tick, max_worker FROM uidgen_registry.registry'),
 	"$first_layout|1000|2199023255551|1023",
 	'the first grant pins the layout');
 
@@ -33,7 +33,7 @@ sub restart_with
 }
 
 restart_with($second_layout);
-my $before = $node->safe_psql('postgres', 'SELECT n, l FROM uidgen.worker_node AS n, uidgen.registry_layout AS l');
+my $before = $node->safe_psql('postgres', 'SELECT n, l FROM uidgen_registry.worker_node AS n, uidgen_registry.registry AS l');
 fails_with($node, 'SELECT uid_next()', '55000',
 	qr/this database has ids of another layout.*DETAIL:.*"$first_layout".*"$second_layout".*HINT:.*"uidgen.layout"/s,
 	'another layout is refused, and both are told');
@@ -45,12 +45,11 @@ fails_with($node, 'SELECT uid_next()', '55000',
 	'the registry refuses it besides', $_) foreach qw(postgres other);
 is($node->safe_psql('postgres', 'SELECT bits FROM uid_layout() WHERE name = \'sequence\''), '13',
 	'the server decodes by its own layout');
-is( $node->safe_psql('postgres', 'SELECT n, l FROM uidgen.worker_node AS n, uidgen.registry_layout AS l'),
+is( $node->safe_psql('postgres', 'SELECT n, l FROM uidgen_registry.worker_node AS n, uidgen_registry.registry AS l'),
 	$before, 'the registry is as it was');
 
 # Another database is another registry: the way to a new layout.
 $node->safe_psql('postgres', 'CREATE DATABASE fresh');
-$node->safe_psql('fresh', 'CREATE EXTENSION uidgen');
 $node->safe_psql('postgres', "ALTER SYSTEM SET uidgen.database = 'fresh'");
 $node->reload;
 ok( $node->poll_query_until('postgres', "SELECT current_setting('uidgen.database') = 'fresh'")
@@ -62,7 +61,7 @@ $node->safe_psql('postgres', 'ALTER SYSTEM RESET uidgen.database');
 restart_with(' epoch:2025-01-01T00:00:00Z  time:41:1000us   worker:10 sequence:12 ');
 my $next = $node->safe_psql('postgres', 'SELECT uid_next()');
 cmp_ok($next, '>', $last, 'with the old layout, in other words, ids go on');
-is($node->safe_psql('postgres', 'SELECT count(*), sum(launches) FROM uidgen.worker_node'), '1|2',
+is($node->safe_psql('postgres', 'SELECT count(*), sum(launches) FROM uidgen_registry.worker_node'), '1|2',
 	'and the refused start took no worker id');
 
 # ---- partitions of two layouts ----
@@ -75,9 +74,9 @@ sub begin_layout
 {
 	my ($database, $layout) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
-	my $given = $node->safe_psql($node->safe_psql('postgres', 'SHOW uidgen.database'), q{SELECT last_value FROM uidgen.segment WHERE name = 's'});
-	# As the page says, which warns that it is not the server's registry so far.
-	$node->safe_psql($database, "SET client_min_messages = error; CREATE EXTENSION uidgen; SELECT uidgen.create_segment('s', start => $given + 1)");
+	my $given = $node->safe_psql($node->safe_psql('postgres', 'SHOW uidgen.database'), q{SELECT last_value FROM uidgen_registry.segment WHERE name = 's'});
+	# As the page says.
+	$node->safe_psql($database, "CREATE EXTENSION uidgen_registry; SELECT uidgen_registry.create_segment('s', start => $given + 1)");
 	$node->safe_psql('postgres', "ALTER SYSTEM SET uidgen.database = '$database'");
 	restart_with($layout);
 	$node->safe_psql('parts', 'SELECT uidgen.use_layout()');
@@ -93,7 +92,7 @@ sub rows
 	return $node->safe_psql('parts', 'SELECT count(*) FROM event');
 }
 $node->safe_psql('postgres', 'CREATE DATABASE parts');
-$node->safe_psql('parts', 'CREATE EXTENSION uidgen');
+$node->safe_psql('parts', 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools');
 $node->safe_psql('parts', "CREATE ROLE keeper; GRANT CREATE ON SCHEMA public TO keeper; CREATE TABLE event (id bigint PRIMARY KEY DEFAULT uid_next(), body text) PARTITION BY RANGE (id);
 	ALTER TABLE event OWNER TO keeper; $as SELECT FROM uid_partitions('event', now() - interval '7 months', now() + interval '3 months', '1 month', true)");
 store();
@@ -102,18 +101,19 @@ $node->safe_psql('parts', "INSERT INTO event (id) VALUES (uid_min(now() - interv
 
 # Without its rows, nothing tells which layouts the ids have.
 fails_with($node, $_, '55000', qr/cannot truncate uidgen\.layout_used.*DETAIL: .*uid_drop_partitions.*HINT: .*delete the row/s, $_, 'parts')
-  foreach 'TRUNCATE uidgen.layout_used', 'SET session_replication_role = replica; TRUNCATE uidgen.layout_used', 'ALTER TABLE uidgen.layout_used DISABLE TRIGGER ALL, ENABLE ALWAYS TRIGGER keep_layouts; TRUNCATE uidgen.layout_used';
+  foreach 'TRUNCATE uidgen.layout_used', 'SET session_replication_role = replica; TRUNCATE uidgen.layout_used', 'ALTER TABLE uidgen.layout_used DISABLE TRIGGER ALL, ENABLE ALWAYS TRIGGER refuse_truncate; TRUNCATE uidgen.layout_used';
 $node->safe_psql('parts', 'ALTER TABLE uidgen.layout_used SET UNLOGGED');
 fails_with($node, "$as $drop)", '55000', qr/it is not certain which layout the ids of table "event" have.*DETAIL: .*not logged.*HINT: .*fourth argument/s, 'where a crash would empty them, a layout has to be named', 'parts');
 is($node->safe_psql('parts', "$as SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', false, 'default')"), '1', '... and then counts');
 $node->safe_psql('parts', 'ALTER TABLE uidgen.layout_used SET LOGGED');
 
-$node->safe_psql('postgres', "SELECT uidgen.create_segment('s'), uidgen.create_segment('left behind')");
+$node->safe_psql('postgres', "SELECT uidgen_registry.create_segment('s'), uidgen_registry.create_segment('left behind')");
 my $number = $node->safe_psql('postgres', "SELECT uid_segment_next('s') FROM generate_series(1, 3) ORDER BY 1 DESC LIMIT 1");
 begin_layout('early', 'default epoch:2015-01-01');
 cmp_ok($node->safe_psql('postgres', "SELECT uid_segment_next('s')"), '>', $number, 'a segment goes on above its numbers');
 fails_with($node, "SELECT uid_segment_next('left behind')", '42704', qr/no such segment.*HINT: .*create_segment\(\), in database "early"; if it was there before, with start => above all numbers/s, '... and one that was left behind says how to');
-my $permit = $node->safe_psql('early', q{SELECT uidgen.reserve_backfill('} . $node->safe_psql('parts', 'SELECT uidgen.backfill_home()') . q{')});
+$node->safe_psql('parts', 'SELECT uidgen.ask_for_grant()');
+my $permit = $node->safe_psql('early', q{SELECT uidgen_registry.reserve_backfill('} . $node->safe_psql('parts', 'SELECT uidgen.backfill_home()') . q{')});
 like((try_psql($node, "SELECT uidgen.accept_backfill('$permit')", database => 'parts'))[2], qr/WARNING:  this database has ids of another layout.*DETAIL:  They are of "\Q$first_layout\E"/s,
 	'whoever accepts a worker id for ids of past times is warned of live ids of the old layout');
 is($node->safe_psql('parts', $make), '4', 'after a layout of larger ids, partitions are made as before');

@@ -85,7 +85,7 @@ foreach my $call ('INSERT INTO message DEFAULT VALUES', 'SELECT uid_next()', 'SE
 }
 my ($status, undef, $err) = $forgot->psql('app', 'SELECT uid_next()', @as_nobody);
 like($err, $REFUSED, 'a role without rights is told the same');
-is($forgot->safe_psql('app', 'SELECT count(*) FROM uidgen.registry_layout'), '0', 'and the registry pins nothing');
+is($forgot->safe_psql('app', 'SELECT count(*) FROM uidgen_registry.registry'), '0', 'and the registry pins nothing');
 
 restart_with($forgot, $OLD);
 cmp_ok($forgot->safe_psql('app', 'INSERT INTO message DEFAULT VALUES RETURNING id'), '>', $last, 'the setting is corrected: ids go on above the old ones');

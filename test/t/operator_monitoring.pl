@@ -138,6 +138,14 @@ sub registry_is_back
 	return;
 }
 
+# Each in a transaction of its own.
+sub forget_workers
+{
+	my ($server, $rows) = @_;
+	$server->safe_psql('postgres', "SELECT uidgen_registry.forget_worker($_, 0)") foreach split /\n/, $server->safe_psql('postgres', "SELECT worker_id FROM $rows");
+	return;
+}
+
 # Change a setting that counts from the next start on, until that is seen.
 sub is_pending
 {
@@ -211,7 +219,7 @@ my %fault = (
 			}
 		},
 		sub {
-			$alone->safe_psql('postgres', 'SELECT uidgen.forget_worker(worker_id) FROM uidgen.worker_node WHERE worker_id <> (SELECT worker_id FROM uidgen.status)');
+			forget_workers($alone, 'uidgen_registry.worker_node WHERE worker_id <> (SELECT worker_id FROM uidgen.status)');
 			restart_alone("uidgen.worker_policy = 'disposable'\n");
 			has_ids($alone);
 			restart_alone('');
@@ -220,9 +228,9 @@ my %fault = (
 	],
 	UidgenRegistryFewWorkerIds => [
 		'registry', { instance => 'registry', datacenter_id => 0 },
-		sub { $registry->safe_psql('postgres', 'SELECT uidgen.keep_worker(0, w) FROM (SELECT w FROM generate_series(0, 7) AS w EXCEPT SELECT worker_id FROM uidgen.worker_node LIMIT 5) AS free') },
+		sub { $registry->safe_psql('postgres', 'SELECT uidgen_registry.keep_worker(0, w) FROM (SELECT w FROM generate_series(0, 7) AS w EXCEPT SELECT worker_id FROM uidgen_registry.worker_node LIMIT 5) AS free') },
 		sub {
-			$registry->safe_psql('postgres', "SELECT uidgen.forget_worker(worker_id, 0) FROM uidgen.fleet WHERE state = 'kept'");
+			forget_workers($registry, "uidgen_registry.fleet WHERE state = 'kept'");
 			$clock{registry}->pass(200);
 			$clock{node}->pass(200);
 			has_ids($node);
@@ -232,7 +240,7 @@ my %fault = (
 		'registry', { instance => 'registry', datacenter_id => 0 },
 		sub {
 			$clock{registry}->under(sub { $registry->restart });
-			poll_until(sub { asks($node); $registry->safe_psql('postgres', 'SELECT quarantine_until IS NOT NULL FROM uidgen.registry_status') eq 't' }) or die;
+			poll_until(sub { asks($node); $registry->safe_psql('postgres', 'SELECT quarantine_until IS NOT NULL FROM uidgen_registry.status') eq 't' }) or die;
 		},
 		sub { quarantine_ends($registry); has_ids($node) }
 	],
@@ -241,7 +249,7 @@ my %fault = (
 		sub {
 			$clock{registry}->step(3600);
 			$clock{registry}->under(sub { $registry->restart });
-			poll_until(sub { asks($node); $registry->safe_psql('postgres', 'SELECT quarantine_until IS NOT NULL FROM uidgen.registry_status') eq 't' }) or die;
+			poll_until(sub { asks($node); $registry->safe_psql('postgres', 'SELECT quarantine_until IS NOT NULL FROM uidgen_registry.status') eq 't' }) or die;
 			$clock{registry}->step(-3600);
 		},
 		sub { quarantine_ends($registry); has_ids($node) }
@@ -249,15 +257,15 @@ my %fault = (
 	UidgenDifferentRegistries => [ 'registry other', {}, sub { }, sub { }, 'registry' ],
 	UidgenRegistryDeadRows => [
 		'registry', { instance => 'registry', datacenter_id => 0 },
-		sub { $registry->safe_psql('postgres', by_hand('DO $$ BEGIN FOR i IN 1 .. 1100 LOOP UPDATE uidgen.worker_node SET host_name = host_name; END LOOP; END $$')) foreach 1 .. 2 },
-		sub { $registry->safe_psql('postgres', 'VACUUM uidgen.worker_node') }
+		sub { $registry->safe_psql('postgres', by_hand('DO $$ BEGIN FOR i IN 1 .. 1100 LOOP UPDATE uidgen_registry.worker_node SET host_name = host_name; END LOOP; END $$')) foreach 1 .. 2 },
+		sub { $registry->safe_psql('postgres', 'VACUUM uidgen_registry.worker_node') }
 	],
 	UidgenSegmentFails => [
 		'alone', { instance => 'alone', name => 'fails' },
 		sub {
-			$alone->safe_psql('postgres', q{SELECT uidgen.create_segment('fails', step => 1); SELECT uid_segment_next('fails');
+			$alone->safe_psql('postgres', q{SELECT uidgen_registry.create_segment('fails', step => 1); SELECT uid_segment_next('fails');
 				CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END';
-				CREATE TRIGGER refuse BEFORE UPDATE ON uidgen.segment FOR EACH ROW EXECUTE FUNCTION refuse()});
+				CREATE TRIGGER refuse BEFORE UPDATE ON uidgen_registry.segment FOR EACH ROW EXECUTE FUNCTION refuse()});
 			poll_until(sub { try_psql($alone, "SET uidgen.wait_timeout = 0; SELECT uid_segment_next('fails')"); $alone->safe_psql('postgres', "SELECT state = 'failing' FROM uidgen.segment_status WHERE name = 'fails'") eq 't' }) or die;
 		},
 		sub {
@@ -267,28 +275,28 @@ my %fault = (
 	],
 	UidgenSegmentNearEnd => [
 		'alone', { instance => 'alone', name => 'ends' },
-		sub { $alone->safe_psql('postgres', "SELECT uidgen.create_segment('ends', 1, 10, 15); SELECT count(*) FROM uid_segment_batch('ends', 12)") },
+		sub { $alone->safe_psql('postgres', "SELECT uidgen_registry.create_segment('ends', 1, 10, 15); SELECT count(*) FROM uid_segment_batch('ends', 12)") },
 		sub {
-			$alone->safe_psql('postgres', "SELECT uidgen.change_segment('ends', max_value => 1000000); SELECT count(*) FROM uid_segment_batch('ends', 30)");
+			$alone->safe_psql('postgres', "SELECT uidgen_registry.change_segment('ends', max_value => 1000000); SELECT count(*) FROM uid_segment_batch('ends', 30)");
 			poll_until(sub { $alone->safe_psql('postgres', "SELECT uid_segment_next('ends')"); $alone->safe_psql('postgres', "SELECT state = 'ready' FROM uidgen.segment_status WHERE name = 'ends'") eq 't' }) or die;
 		}
 	],
 	UidgenSegmentStopped => [
 		'other', { instance => 'other', datacenter_id => 0 },
-		sub { $other->safe_psql('postgres', "SELECT uidgen.create_segment('stopped'); SELECT uidgen.take_over_registry()") },
-		sub { $other->safe_psql('postgres', "SELECT uidgen.raise_segment('stopped', 1000)") }
+		sub { $other->safe_psql('postgres', "SELECT uidgen_registry.create_segment('stopped'); SELECT uidgen_registry.take_over_registry()") },
+		sub { $other->safe_psql('postgres', "SELECT uidgen_registry.raise_segment('stopped', 1000)") }
 	],
 	UidgenGapShort => [
 		'registry', { instance => 'registry', datacenter_id => 0 },
 		sub {
-			$registry->safe_psql('postgres', "SELECT uidgen.create_segment('gap', step => 1000)");
+			$registry->safe_psql('postgres', "SELECT uidgen_registry.create_segment('gap', step => 1000)");
 			# So small that it does not last however long a slow machine takes to look.
 			poll_until(sub {
 					try_psql($node, "SET uidgen.wait_timeout = '10s'; SELECT count(*) FROM uid_segment_batch('gap', 100000)");
-					try_psql($registry, "SELECT uidgen.change_segment('gap', failover_gap => 10)");
-					$registry->safe_psql('postgres', "SELECT gap_lasts < interval '1 s' FROM uidgen.registry_status") eq 't' }) or die;
+					try_psql($registry, "SELECT uidgen_registry.change_segment('gap', failover_gap => 10)");
+					$registry->safe_psql('postgres', "SELECT gap_lasts < interval '1 s' FROM uidgen_registry.status") eq 't' }) or die;
 		},
-		sub { $registry->safe_psql('postgres', "SELECT uidgen.change_segment('gap', failover_gap => 1000000000000000)") }
+		sub { $registry->safe_psql('postgres', "SELECT uidgen_registry.change_segment('gap', failover_gap => 1000000000000000)") }
 	],
 	UidgenHorizonLag => [
 		'alone', { instance => 'alone' },

@@ -17,7 +17,7 @@ my $node = uidgen_node('main', "timezone = 'UTC'", "uidgen.database = 'app'", 'a
 my $clock = FakeClock->new($node);
 $clock->under(sub { $node->start });
 $node->safe_psql('postgres', 'CREATE DATABASE app');
-$node->safe_psql('app', "CREATE EXTENSION uidgen; CREATE ROLE keeper LOGIN; GRANT CREATE ON SCHEMA public TO keeper");
+$node->safe_psql('app', "CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; CREATE ROLE keeper LOGIN; GRANT CREATE ON SCHEMA public TO keeper");
 
 # ---- what the page shows ----
 

@@ -46,7 +46,8 @@ sub correct
 # What is remembered: by the registry, by databases.
 sub remembered
 {
-	return join ' ', map { query($_->[1], $_->[0]) || '-' } [ app => 'SELECT layout FROM uidgen.registry_layout' ],
+	my $registry = query(q{SELECT to_regnamespace('uidgen_registry') IS NULL}) eq 't' ? 'SELECT' : 'SELECT layout FROM uidgen_registry.registry';
+	return join ' ', map { query($_->[1], $_->[0]) || '-' } [ app => $registry ],
 	  map { [ $_ => 'SELECT DISTINCT layout FROM uidgen.layout_used' ] } qw(app other);
 }
 
@@ -83,13 +84,13 @@ foreach (0, 1)
 	{
 		# What needs no grant asks nobody.
 		$node->restart;
-		try_psql($node, $_, database => 'app') foreach 'SELECT uidgen.forget_worker(1)', 'BEGIN; SELECT uidgen.use_layout(); ROLLBACK', 'TABLE uidgen.status',
+		try_psql($node, $_, database => 'app') foreach 'BEGIN; SELECT uidgen.use_layout(); ROLLBACK', 'TABLE uidgen.status',
 		  'SELECT * FROM uidgen.layout_numbers(), uid_layout_info()', 'SELECT uidgen.backfill_home()', 'SELECT uid_range(now(), NULL)';
 		is_deeply([ keeper_pids($node) ], [], 'functions for operators have no keeper started');
 	}
 	is(query('SELECT uidgen.diagnose(), uidgen.diagnose()', $_), 'ok|ok', "$how: nothing is missing in $_") foreach qw(app other);
 	is(remembered(), '- - -', '... and nobody remembers a layout');
-	is(query('SELECT (SELECT count(*) FROM uidgen.worker_node), state FROM uidgen.status'), '0|idle', '... no worker id was granted');
+	is(query(q{SELECT to_regnamespace('uidgen_registry') IS NULL, state FROM uidgen.status}), 't|idle', '... nor is there a registry');
 
 	# A first call that is refused: only the registry finds that the time begins in the future.
 	correct('uidgen.layout' => 'default epoch:2090-01-01');
@@ -144,7 +145,7 @@ foreach (0, 1)
 	ok($node->poll_query_until('app', 'SELECT pending_restart FROM uidgen.status', 'uidgen.layout, uidgen.worker_id'), 'the state names the settings that come too late');
 	is_diagnosed(qr/uidgen\.layout, uidgen\.worker_id.*next start.*will refuse all ids of this database.*"\Q$JS53MS\E".*"\Q$DEFAULT\E".*docs\/layouts\.md/, "$how: a diagnosis says what the next start will do");
 	is(query('SELECT uid_next() > 0'), 't', '... and until then ids are issued');
-	query("CREATE TABLE account (id bigserial PRIMARY KEY); SELECT uidgen.adopt('account', 'id', true)");
+	query("CREATE EXTENSION uidgen_tools; CREATE TABLE account (id bigserial PRIMARY KEY); SELECT uid_adopt('account', 'id', true)");
 	is(query('INSERT INTO account DEFAULT VALUES RETURNING id > 1000000'), 't', '... and a table can be adopted');
 	$node->restart;
 	fails_with($node, 'SELECT uid_next()', '55000', qr/ids of another layout/, 'it does so', 'app');
@@ -160,10 +161,11 @@ foreach (0, 1)
 
 	# ---- the registry goes ----
 
-	my $drop = 'SELECT uid_next(); BEGIN; DROP EXTENSION uidgen CASCADE; ROLLBACK';
-	my %said = map { my (undef, undef, $err) = $node->psql($_, $drop); ($_ => $err) } qw(app other);
-	like($said{app}, qr/WARNING:  the registry of worker ids goes, from which this server issues ids.*docs\/operations\.md/s, "$how: whoever drops the registry in use is warned");
-	unlike($said{other}, qr/WARNING/, '... and who drops another extension is not');
+	query('CREATE EXTENSION uidgen_registry', 'other');
+	my %said = map { my ($database, $extension) = split / /; my (undef, undef, $err) = $node->psql($database, "SELECT uid_next(); BEGIN; DROP EXTENSION $extension CASCADE; ROLLBACK"); ($_ => $err) }
+	  'app uidgen_registry', 'other uidgen_registry', 'app uidgen', 'other uidgen';
+	like($said{'app uidgen_registry'}, qr/WARNING:  the registry of worker ids goes, from which this server issues ids.*docs\/operations\.md/s, "$how: whoever drops the registry in use is warned");
+	unlike($said{$_}, qr/WARNING/, "... and who drops another extension is not: $_") foreach 'other uidgen_registry', 'app uidgen', 'other uidgen';
 	$node->stop;
 
 	# ---- a grant, and no id ----
@@ -179,11 +181,11 @@ foreach (0, 1)
 	{
 		fails_with($node, $sql, '\w+', qr//, "then it is refused: $sql", 'other');
 	}
-	is_diagnosed(qr/differs from the registry's.*no id was issued, DROP and CREATE EXTENSION.*docs\/layouts\.md/, '... with the short way, as there is no id');
-	query('DROP EXTENSION uidgen CASCADE');
-	query('CREATE EXTENSION uidgen');
+	is_diagnosed(qr/differs from the registry's.*no id was issued, DROP and CREATE EXTENSION uidgen_registry in.*docs\/layouts\.md/, '... with the short way, as there is no id');
+	query('DROP EXTENSION uidgen_registry');
+	query('CREATE EXTENSION uidgen_registry');
 	is(query('SELECT uid_next() > 0', 'other'), 't', 'which works');
-	is(query('SELECT layout FROM uidgen.registry_layout'), $JS53MS, '... with the new layout');
+	is(query('SELECT layout FROM uidgen_registry.registry'), $JS53MS, '... with the new layout');
 	$node->stop;
 }
 

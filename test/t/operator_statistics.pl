@@ -38,10 +38,10 @@ sub waits
 	return split /\|/, query("SELECT ${what}_waits, extract(epoch FROM ${what}_wait_time) * 1000 FROM uidgen.statistics");
 }
 
-query('CREATE EXTENSION uidgen');
+query('CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_registry');
 query('CREATE ROLE anyone');
 query('CREATE TABLE t (id bigint PRIMARY KEY DEFAULT uid_next(), n int)');
-query("SELECT uidgen.create_segment('s', step => 100)");
+query("SELECT uidgen_registry.create_segment('s', step => 100)");
 
 # ---- ids by the kind of call ----
 
@@ -111,7 +111,7 @@ cmp_ok($time_after - $time, '>', 100, '... with its time');
 # While the registry is locked, there is no grant, and there are no numbers: calls end by wait_timeout.
 ($calls, $time) = waits('grant');
 my $lock = $node->background_psql('postgres');
-$lock->query_safe('BEGIN; LOCK uidgen.worker_node, uidgen.segment IN ACCESS EXCLUSIVE MODE');
+$lock->query_safe('BEGIN; LOCK uidgen_registry.worker_node, uidgen_registry.segment IN ACCESS EXCLUSIVE MODE');
 my $state = '';
 ok(poll_until(sub { $state = (sqlstate_of($node, "SET uidgen.wait_timeout = 300; SELECT uid_next()"))[0] }), 'the grant ends');
 is($state, '55000', '... and a call fails');

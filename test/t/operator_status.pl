@@ -56,7 +56,8 @@ sub keeper_rests
 
 query('CREATE ROLE anyone');
 query('CREATE EXTENSION uidgen');
-query('CREATE DATABASE empty');
+query('CREATE DATABASE taken');
+$node->safe_psql('taken', 'CREATE SCHEMA uidgen_registry');
 
 # ---- idle and granted ----
 
@@ -104,11 +105,11 @@ is(anyone('SELECT state, last_error IS NULL FROM uidgen.status'), 'failing|t', '
 my $advice = "$missing. Create the database, or name another one in the setting \"uidgen.database\".";
 is($_->('SELECT uidgen.diagnose()'), $advice, 'what to do is') foreach \&query, \&anyone;
 
-set_database('empty');
-like($_->('SELECT uidgen.diagnose()'), qr/^extension "uidgen" is not installed in database "empty"\. .*CREATE EXTENSION uidgen/,
-	'where the extension is missing, diagnose() says what to do')
+set_database('taken');
+like($_->('SELECT uidgen.diagnose()'), qr/^the registry of worker ids cannot be made in database "taken", which has a schema "uidgen_registry" already\. .*Rename or drop/,
+	'where the registry cannot be made, diagnose() says what to do')
   foreach \&query, \&anyone;
-is(query("SELECT state, last_error ~ 'not installed' FROM uidgen.status"), 'failing|t', 'and the state is failing');
+is(query("SELECT state, last_error ~ 'cannot be made' FROM uidgen.status"), 'failing|t', 'and the state is failing');
 keeper_rests('SELECT uidgen.diagnose()', 'and so does one that got none');
 
 set_database('postgres');

@@ -1,4 +1,4 @@
-# A name is never more than a name: what adopt(), uid_partitions() and uid_drop_partitions() print is run by \gexec and from a file, with
+# A name is never more than a name: what uid_adopt(), uid_partitions() and uid_drop_partitions() print is run by \gexec and from a file, with
 # and without standard_conforming_strings, about objects whose names hold all that means something in SQL, in psql and in format().
 # Nobody gains a right, and what was asked for happens.  pg_regress has no names with line ends that its files could show.
 use strict;
@@ -53,7 +53,7 @@ sub literal
 my $database = 'names';
 $node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN');
 $node->safe_psql('postgres', "CREATE DATABASE $database ENCODING 'UTF8' TEMPLATE template0 LOCALE 'C'");
-$node->safe_psql($database, 'CREATE EXTENSION uidgen');
+$node->safe_psql($database, 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools');
 my $number = 0;
 my $control = qr/[\x00-\x09\x0b-\x1f\x7f]|\xc2\x85|\xe2\x80/;
 my (@bad_lines, @wrong, @errors);
@@ -87,7 +87,7 @@ foreach my $name (@names)
 		CREATE TRIGGER $q{tr} BEFORE INSERT ON $q{s}.$q{t} FOR EACH ROW EXECUTE FUNCTION $q{s}.$trigger();
 		CREATE TRIGGER " . ident("after $name") . " AFTER INSERT ON $q{s}.$q{t} FOR EACH ROW EXECUTE FUNCTION $q{s}.$trigger()");
 
-	my $adopt = sub { my ($table, $execute) = @_; return "SELECT uidgen.adopt(" . literal("$q{s}.$q{$table}") . "::regclass, $column, $execute)" };
+	my $adopt = sub { my ($table, $execute) = @_; return "SELECT uid_adopt(" . literal("$q{s}.$q{$table}") . "::regclass, $column, $execute)" };
 	my @calls = (
 		[ $adopt->('t', 'false'), $adopt->('t', 'true') ],
 		[ $adopt->('other', 'false'), $adopt->('other', 'true') ],
@@ -166,7 +166,7 @@ ok(!-e 'gained' && !-e $node->basedir . '/gained', '... nor has psql run a comma
 		{
 			my $of = sub { my ($kind) = @_; return "(SELECT oid::regclass FROM pg_class WHERE relnamespace = 'signs'::regnamespace AND relkind IN ('r', 'p') AND starts_with(relname, '$kind$n'))" };
 			my $file = $node->basedir . "/signs_${encoding}_$n.sql";
-			psql_says($database, '', '', '-c', "\\o $file", '-c', 'SELECT uidgen.adopt(' . $of->('t') . ", 'id')", '-c', 'SELECT uid_partitions(' . $of->('p') . ", '2025-02-01', '2025-03-01', '1 month', false, 'default')");
+			psql_says($database, '', '', '-c', "\\o $file", '-c', 'SELECT uid_adopt(' . $of->('t') . ", 'id')", '-c', 'SELECT uid_partitions(' . $of->('p') . ", '2025-02-01', '2025-03-01', '1 month', false, 'default')");
 			my $text = slurp_file($file);
 			$raw .= "$encoding $n " if $encoding ne 'UTF8' && $text !~ /^[\x0a\x20-\x7e]+$/ || $text !~ /COMMIT;\nCREATE TABLE .*;\n\z/;
 			# undone, so that each encoding meets the same
@@ -187,22 +187,22 @@ ok(!-e 'gained' && !-e $node->basedir . '/gained', '... nor has psql run a comma
 	delete $ENV{PGCLIENTENCODING};
 	$node->safe_psql($database, q{CREATE TABLE signs.g (id bigint GENERATED ALWAYS AS IDENTITY);
 		DO $$ DECLARE r name; BEGIN SELECT rolname INTO STRICT r FROM pg_roles WHERE starts_with(rolname, 'z'); EXECUTE format('GRANT USAGE ON SEQUENCE signs.g_id_seq TO %I', r); END $$});
-	fails_with($node, "SELECT uidgen.adopt('signs.g', 'id')", '22021', qr/invalid byte sequence/, '... is not written', $database);
+	fails_with($node, "SELECT uid_adopt('signs.g', 'id')", '22021', qr/invalid byte sequence/, '... is not written', $database);
 
 	# Kanji that Shift JIS has not become others.
 	$node->safe_psql('postgres', "CREATE DATABASE euc ENCODING 'EUC_JP' TEMPLATE template0 LOCALE 'C'");
-	$node->safe_psql('euc', 'SET client_min_messages = error; CREATE EXTENSION uidgen');
+	$node->safe_psql('euc', 'SET client_min_messages = error; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools');
 	my $euc = $node->basedir . '/euc.sql';
 	append_to_file($euc, qq{SET client_encoding = EUC_JP; CREATE TABLE "x\x8f\xb0\xa1" (id bigserial);});
 	is(psql_says('euc', '', '', '-f', $euc), '', 'a name that a client has not');
 	{
 		local $ENV{PGCLIENTENCODING} = 'SJIS';
-		like(psql_says('euc', '', '', '-c', q{SELECT uidgen.adopt((SELECT oid::regclass FROM pg_class WHERE starts_with(relname, 'x') AND relkind = 'r'), 'id')}),
+		like(psql_says('euc', '', '', '-c', q{SELECT uid_adopt((SELECT oid::regclass FROM pg_class WHERE starts_with(relname, 'x') AND relkind = 'r'), 'id')}),
 			qr/ERROR:  a name or text cannot be written in encoding SJIS\n/, '... is not written for it');
 	}
 
 	# Nor are bytes of which nobody knows the characters, for a client that would see some of its own.
-	$node->safe_psql('bytes', 'SET client_min_messages = error; CREATE EXTENSION uidgen');
+	$node->safe_psql('bytes', 'SET client_min_messages = error; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools');
 	my $bytes = $node->basedir . '/bytes.sql';
 	append_to_file($bytes, "CREATE TABLE " . ident("t\x83$bad") . ' (id bigint) PARTITION BY RANGE (id);');
 	is(psql_says('bytes', '', '', '-f', $bytes), '', 'a name of bytes, in a database without an encoding');
@@ -220,7 +220,7 @@ ok(!-e 'gained' && !-e $node->basedir . '/gained', '... nor has psql run a comma
 # ---- what nobody has asked for ----
 
 # A function of a stranger that fits better than pg_catalog's: each database from before 15 lets everybody create in public.
-$node->safe_psql('postgres', q{CREATE EXTENSION uidgen; GRANT ALL ON SCHEMA public TO PUBLIC; CREATE SCHEMA shop; CREATE TABLE shop.inv (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY); INSERT INTO shop.inv DEFAULT VALUES});
+$node->safe_psql('postgres', q{CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; GRANT ALL ON SCHEMA public TO PUBLIC; CREATE SCHEMA shop; CREATE TABLE shop.inv (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY); INSERT INTO shop.inv DEFAULT VALUES});
 $node->safe_psql('postgres', <<'SQL', extra_params => [ '-U', 'nobody' ]);
 CREATE FUNCTION public.gain() RETURNS void LANGUAGE plpgsql AS $$ BEGIN IF (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) THEN EXECUTE 'ALTER ROLE nobody SUPERUSER'; END IF; EXCEPTION WHEN OTHERS THEN NULL; END $$;
 CREATE FUNCTION public.setval(a text, b bigint, c boolean) RETURNS bigint LANGUAGE plpgsql AS $$ BEGIN PERFORM public.gain(); RETURN 1; END $$;
@@ -233,7 +233,7 @@ CREATE DOMAIN public.regclass AS text;
 SQL
 {
 	my $script = $node->basedir . '/unqualified.sql';
-	append_to_file($script, "SELECT uidgen.adopt('shop.inv'::pg_catalog.regclass, 'id') \\gexec\n");
+	append_to_file($script, "SELECT uid_adopt('shop.inv'::pg_catalog.regclass, 'id') \\gexec\n");
 	my $said = psql_says('postgres', '', '-c search_path=public,pg_catalog', '-f', $script);
 	unlike($said, qr/ERROR/, 'where others may create in public, an identity column is adopted');
 	is($node->safe_psql('postgres', q{SELECT last_value FROM shop.inv_id_seq}), '1', '... its position by the right function');
@@ -247,14 +247,14 @@ $node->safe_psql('postgres', 'CREATE ROLE keeper; CREATE ROLE watcher; CREATE TA
 	ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO watcher');
 {
 	my $file = $node->basedir . '/dp.sql';
-	psql_says('postgres', '', '', '-c', 'SET ROLE keeper', '-c', "\\o $file", '-c', "SELECT uidgen.adopt('shop.dp', 'id')");
+	psql_says('postgres', '', '', '-c', 'SET ROLE keeper', '-c', "\\o $file", '-c', "SELECT uid_adopt('shop.dp', 'id')");
 	unlike(psql_says('postgres', '', '', '-v', 'ON_ERROR_STOP=1', '-f', $file), qr/ERROR/, 'what the owner has printed is run by a superuser');
 	is($node->safe_psql('postgres', q{SELECT has_sequence_privilege('watcher', 'shop.dp_id_seq', 'SELECT, USAGE, UPDATE')}), 'f', '... and nobody gets a right by it');
 }
 # A day that is written one way and read another.
 $node->safe_psql('postgres', q{CREATE TABLE shop.days (id bigserial) PARTITION BY RANGE (id); CREATE TABLE shop.other PARTITION OF shop.days DEFAULT;
 	ALTER TABLE shop.other ALTER id SET DEFAULT extract(epoch FROM '2020-02-01'::date)::bigint});
-like(psql_says('postgres', '', '-c datestyle=SQL,DMY', '-c', "SELECT FROM uidgen.adopt('shop.days', 'id')"), qr/'2020-02-01'::(?:pg_catalog\.)?date/, 'dates in the way back are ISO dates, whatever the session writes');
+like(psql_says('postgres', '', '-c datestyle=SQL,DMY', '-c', "SELECT FROM uid_adopt('shop.days', 'id')"), qr/'2020-02-01'::(?:pg_catalog\.)?date/, 'dates in the way back are ISO dates, whatever the session writes');
 
 is($node->safe_psql('postgres', 'SELECT rolsuper FROM pg_roles WHERE rolname = $$nobody$$'), 'f', '... and nobody has gained a right');
 

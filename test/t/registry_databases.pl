@@ -1,5 +1,5 @@
 # One generator serves all databases of a cluster, and its registry may lie in
-# any of them: missing, without the extension, created, dropped and switched
+# any of them: missing, not to be made there, created, dropped and switched
 # while ids are drawn, or know less than it has granted.  pg_regress knows one database,
 # and cannot change settings of the server.
 use strict;
@@ -60,16 +60,17 @@ sub info_of
 
 # ---- the extension and its first transaction ----
 
-fails_with($node, 'BEGIN; CREATE EXTENSION uidgen; SELECT uid_next();', '55000', qr/HINT:\s+Commit the transaction that created the extension first/,
-	'in the transaction of CREATE EXTENSION there are no ids yet');
+my $first = $node->safe_psql('postgres', 'BEGIN; CREATE EXTENSION uidgen; SELECT uid_next(); ROLLBACK');
+like($first, qr/^\d+$/, 'ids come in the transaction of CREATE EXTENSION, before there is a registry');
+push @all, $first, $node->safe_psql('postgres', 'BEGIN; CREATE EXTENSION uidgen; SELECT uid_next(); ROLLBACK');
+cmp_ok($all[1], '>', $all[0], '... and when there is one');
 is(info_of('CREATE EXTENSION uidgen', 'postgres'), '', 'CREATE EXTENSION has nothing to tell in the registry\'s database');
-draw_above('postgres', 'afterwards there are');
+draw_above('postgres', 'afterwards, too');
 
 # ---- two databases ----
 
 $node->safe_psql('postgres', 'CREATE DATABASE second');
-like(info_of('CREATE EXTENSION uidgen', 'second'),
-	qr/INFO:.*another database.*DETAIL:.*"postgres"/s, 'CREATE EXTENSION tells where the registry is');
+is(info_of('CREATE EXTENSION uidgen', 'second'), '', '... nor in another one');
 draw_above('second', 'another database draws from the same generator');
 draw_above('postgres', 'in turns');
 
@@ -78,14 +79,14 @@ ok(await_drawing($_, 2000), 'both draw at once') foreach @drawings;
 my @seen = map { stop_drawing($_) } @drawings;
 is(repeated(\@all, @seen), 0, 'no id was issued twice over the two');
 push @all, map { @$_ } @seen;
-is($node->safe_psql('second', 'SELECT count(*) FROM uidgen.worker_node'), '0', 'one registry is used');
+is($node->safe_psql('second', q{SELECT to_regnamespace('uidgen_registry') IS NULL}), 't', 'one registry is used');
 
 # ---- the registry moves ----
 
 # Each move while ids are drawn.
 my $drawing = start_drawing($node, 'second');
 set_database('second');
-ok($node->poll_query_until('second', 'SELECT count(*) = 1 FROM uidgen.worker_node'),
+ok($node->poll_query_until('second', 'SELECT count(*) = 1 FROM uidgen_registry.worker_node'),
 	'the setting can be changed while the server runs');
 ok(await_drawing($drawing, 1000), 'and ids go on');
 my $seen = stop_drawing($drawing);
@@ -95,9 +96,9 @@ draw_above('postgres', 'and they stay in order');
 
 $drawing = start_drawing($node, 'second');
 ok(await_drawing($drawing, 1000), 'ids are drawn');
-$node->safe_psql('second', 'DROP EXTENSION uidgen');
-$node->safe_psql('second', 'CREATE EXTENSION uidgen');
-ok($node->poll_query_until('second', 'SELECT count(*) = 1 FROM uidgen.worker_node'),
+$node->safe_psql('second', 'DROP EXTENSION uidgen_registry');
+$node->safe_psql('second', 'CREATE EXTENSION uidgen_registry');
+ok($node->poll_query_until('second', 'SELECT count(*) = 1 FROM uidgen_registry.worker_node'),
 	'the registry can be dropped and created anew');
 ok(await_drawing($drawing, 1000), 'and ids go on');
 $seen = stop_drawing($drawing);
@@ -105,23 +106,25 @@ is(repeated(\@all, $seen), 0, 'none is issued twice');
 push @all, @$seen;
 draw_above('postgres', 'and they stay in order');
 
-# ---- without the extension ----
+# ---- without a registry ----
 
+# It cannot be made there.
 $node->safe_psql('postgres', 'CREATE DATABASE third');
+$node->safe_psql('third', 'CREATE EXTENSION uidgen; CREATE SCHEMA uidgen_registry');
 my $log = -s $node->logfile;
 # The keeper asks the new registry at once.
 set_database('third');
 my ($ids, $text) = draw_until_error($node);
-like($text, qr/55000: .*not installed in database "third".*HINT:.*CREATE EXTENSION uidgen/s,
-	'without the extension ids end with the grant, and the error says what is missing');
+like($text, qr/55000: .*cannot be made in database "third".*HINT:.*Rename or drop that schema/s,
+	'without a registry ids end with the grant, and the error says what is in the way');
 push @all, @$ids;
 sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', 'postgres') foreach 1 .. 4;
 like($node->safe_psql('postgres', 'SELECT state, last_error FROM uidgen.status'),
-	qr/^failing\|.*not installed/, 'uidgen.status says it too');
+	qr/^failing\|.*cannot be made in database "third"/, 'uidgen.status says it too');
 my $lines = () = log_since($node, $log) =~ /LOG:  uidgen has no new grant/g;
 is($lines, 1, 'the log says so once');
-$node->safe_psql('third', 'CREATE EXTENSION uidgen');
-draw_above('third', 'once the extension is there, ids are issued at once');
+$node->safe_psql('third', 'DROP SCHEMA uidgen_registry');
+draw_above('third', 'once it can be made, ids are issued at once');
 
 # ---- without the database ----
 
@@ -144,7 +147,9 @@ fails_with($node, 'SELECT uid_next()', '55000', qr/"third".* does not exist.*HIN
 $lines = () = log_since($node, $log) =~ /FATAL:/g;
 cmp_ok($lines, '<', 12, 'the log is not flooded');
 $node->safe_psql('postgres', 'CREATE DATABASE third');
-$node->safe_psql('third', 'CREATE EXTENSION uidgen');
+fails_with($node, 'SELECT uid_next()', '55000', qr/registry of worker ids is gone from database "third".*HINT:.*CREATE EXTENSION uidgen_registry/s,
+	'an empty one of that name is not taken for it', 'second');
+$node->safe_psql('third', 'CREATE EXTENSION uidgen_registry; CREATE EXTENSION uidgen');
 draw_above('third', 'once it is there, ids are issued at once');
 
 is(repeated(\@all), 0, scalar(@all) . ' ids, none twice');
@@ -159,15 +164,15 @@ $clock->stop($clock->now);
 $clock->under(sub { $node->start });
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 $node->safe_psql('postgres', 'SELECT uid_next()');
-my $row = 'worker_id, token, granted_until FROM uidgen.worker_node';
+my $row = 'worker_id, token, granted_until FROM uidgen_registry.worker_node';
 my ($worker, $token, $granted) = split /\|/, $node->safe_psql('postgres', "SELECT $row");
-$node->safe_psql('postgres', by_hand('UPDATE uidgen.worker_node SET granted_until = granted_until - 1, token = token + 1'));
+$node->safe_psql('postgres', by_hand('UPDATE uidgen_registry.worker_node SET granted_until = granted_until - 1, token = token + 1'));
 $clock->step(6);
 $node->safe_psql('postgres', 'SELECT uid_next()');
-ok($node->poll_query_until('postgres', "SELECT token NOT IN ($token, $token + 1) FROM uidgen.worker_node"),
+ok($node->poll_query_until('postgres', "SELECT token NOT IN ($token, $token + 1) FROM uidgen_registry.worker_node"),
 	'the registry forgets the last tick: the row counts as lost, and is taken anew');
 ok($node->poll_query_until('postgres', "SELECT uid_next() >> 22 > $granted"), 'then no tick is granted twice');
-is($node->safe_psql('postgres', 'SELECT count(*), min(worker_id) FROM uidgen.worker_node'), "1|$worker", 'with the same worker id');
+is($node->safe_psql('postgres', 'SELECT count(*), min(worker_id) FROM uidgen_registry.worker_node'), "1|$worker", 'with the same worker id');
 
 # ---- a reload that names the same database ----
 

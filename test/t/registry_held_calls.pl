@@ -33,6 +33,8 @@ sub held
 	my ($registry, $node, $call, $refused) = @_;
 	my $session = $registry->background_psql('postgres', on_error_stop => 0);
 	$session->query('BEGIN');
+	# A block is seen if it has written.
+	$session->query('SELECT pg_current_xact_id()') if $refused;
 	$session->query("SELECT $call");
 	if ($refused)
 	{
@@ -54,43 +56,54 @@ my $BLOCK = qr/ERROR: .*cannot be called in a transaction block/s;
 
 my $alone = uidgen_node('alone', "uidgen.layout = '$LAYOUT'", 'uidgen.window = 200ms', "uidgen.segment_duration = '1s'");
 $alone->start;
-$alone->safe_psql('postgres', "CREATE EXTENSION uidgen; SELECT uidgen.create_segment('s', step => 20), uid_next()");
+$alone->safe_psql('postgres', "CREATE EXTENSION uidgen; SELECT uid_next(); SELECT uidgen_registry.create_segment('s', step => 20)");
 my $own = '(SELECT worker_id FROM uidgen.status)';
 held($alone, $alone, @$_) foreach
-	[ 'uidgen.reserve_backfill()' ],
-	[ "uidgen.forget_worker($own)", $BLOCK ],
-	[ 'uidgen.end_registry()', $BLOCK ],
-	[ "uidgen.create_segment('t')" ],
-	[ "uidgen.change_segment('s', 10)", $BLOCK ],
-	[ "uidgen.raise_segment('s', 100)", $BLOCK ],
-	[ "uidgen.drop_segment('s')", $BLOCK ],
-	[ "uidgen.change_registry('1 min')", $BLOCK ],
-	[ 'uidgen.share_registry()', qr/ERROR: .*the registry is in use/s ],
+	[ 'uidgen_registry.reserve_backfill(uidgen.backfill_home())', $BLOCK ],
+	[ "uidgen_registry.forget_worker($own)", $BLOCK ],
+	[ 'uidgen_registry.end_registry()', $BLOCK ],
+	[ "uidgen_registry.create_segment('t')" ],
+	[ "uidgen_registry.change_segment('s', 10)", $BLOCK ],
+	[ "uidgen_registry.raise_segment('s', 100)", $BLOCK ],
+	[ "uidgen_registry.drop_segment('s')", $BLOCK ],
+	[ "uidgen_registry.change_registry('1 min')", $BLOCK ],
+	[ 'uidgen_registry.share_registry()', qr/ERROR: .*the registry is in use/s ],
 	[ 'uidgen.use_layout()' ];
+
+# A block that has written nothing so far cannot be seen: it ends when it is idle.  (On a machine that takes a second from one statement to
+# the next, it is seen.)
+{
+	my $session = $alone->background_psql('postgres', on_error_stop => 0);
+	my $pid = $session->query('SELECT pg_backend_pid()');
+	$session->query("BEGIN; SELECT uidgen_registry.forget_worker($own)");
+	my $seen = $session->{stderr} =~ $BLOCK;
+	is(draws($alone), '', 'ids and numbers are drawn beside a block that could not be seen');
+	ok($seen || $alone->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pid"), '... which has ended');
+	eval { $session->quit };
+}
 
 # Six worker ids of eight are reserved by transactions that go on, which nobody sees, and one has been used: a server that uses
 # none twice gets the last one.
 $alone->safe_psql('postgres', 'CREATE DATABASE other');
-$alone->safe_psql('other', 'CREATE EXTENSION uidgen');
 sub move_to
 {
 	my ($database) = @_;
-	my $row = 'SELECT coalesce(sum(launches), 0) FROM uidgen.worker_node';
-	my $rows = $alone->safe_psql($database, $row);
+	my $row = 'SELECT coalesce(sum(launches), 0) FROM uidgen_registry.worker_node';
+	my $rows = (try_psql($alone, $row, database => $database))[1] || 0;
 	$alone->safe_psql('postgres', $_) foreach "ALTER SYSTEM SET uidgen.database = '$database'", 'SELECT pg_reload_conf()';
 	return poll_until(sub { (try_psql($alone, 'SELECT uid_next()'))[0] == 0 && $alone->safe_psql($database, $row) > $rows });
 }
 $alone->safe_psql('postgres', q{ALTER SYSTEM SET uidgen.worker_policy = 'disposable'});
 ok(move_to('other'), 'another registry');
 ok(move_to('postgres'), '... and back');
-my $used = $alone->safe_psql('other', 'SELECT worker_id FROM uidgen.worker_node');
+my $used = $alone->safe_psql('other', 'SELECT worker_id FROM uidgen_registry.worker_node');
 my @reserving;
 foreach my $worker ((grep { $_ != $used } 0 .. 7)[ 0 .. 5 ])
 {
 	my $session = $alone->background_psql('other', on_error_stop => 0);
 	# As reserve_backfill() does, which is refused in a block where it is for another database.
 	$session->query($_) foreach 'BEGIN',
-		"SELECT uidgen.insert_worker((0, $worker, 'reserved', NULL, NULL, now(), now(), now(), 'reserved', NULL, l.max_tick, false, 0)::uidgen.worker_node) FROM uidgen.registry_layout AS l";
+		"SELECT uidgen_registry.insert_worker((0, $worker, 'reserved', NULL, NULL, now(), now(), now(), 'reserved', NULL, l.max_tick, false, 0)::uidgen_registry.worker_node) FROM uidgen_registry.registry AS l";
 	unlike($session->{stderr}, qr/ERROR/, 'a worker id is reserved, beside others that are not committed');
 	push @reserving, $session;
 }
@@ -100,31 +113,31 @@ foreach my $session (@reserving)
 	$session->query('COMMIT');
 	$session->quit;
 }
-is($alone->safe_psql('other', 'SELECT count(*) FROM uidgen.worker_node'), '8', '... and each has one of its own');
+is($alone->safe_psql('other', 'SELECT count(*) FROM uidgen_registry.worker_node'), '8', '... and each has one of its own');
 
 # ---- a fleet ----
 
 my $registry = fleet_registry('registry', layout => $LAYOUT);
-$registry->safe_psql('postgres', "CREATE ROLE one LOGIN; SELECT uidgen.grant_node('one'); SELECT uidgen.create_segment('s', step => 20)");
+$registry->safe_psql('postgres', "CREATE ROLE one LOGIN; SELECT uidgen_registry.grant_node('one'); SELECT uidgen_registry.create_segment('s', step => 20)");
 my $node = fleet_node('node', hosts($registry) . ' user=one', "uidgen.layout = '$LAYOUT'", 'uidgen.window = 200ms', "uidgen.segment_duration = '1s'");
 $node->safe_psql('postgres', 'SELECT uid_next()');
 $own = $node->safe_psql('postgres', 'SELECT worker_id FROM uidgen.status');
 my $free = ($own + 1) % 8;
 held($registry, $node, @$_) foreach
-	[ "uidgen.reserve_backfill('1/1/2/3/0123456789abcdef/0123456789abcdef/4/5')", $BLOCK ],
-	[ "uidgen.keep_worker(0, $free)" ],
-	[ "uidgen.keep_worker(0, $own)" ],
-	[ "uidgen.import_worker(0, $free, now())" ],
-	[ "uidgen.forget_worker($own)", $BLOCK ],
-	[ 'uidgen.end_quarantine()' ],
-	[ 'uidgen.end_registry()' ],
-	[ 'uidgen.take_over_registry()', $BLOCK ],
-	[ "uidgen.change_registry(max_lead => '3 min')", $BLOCK ],
-	[ "uidgen.create_segment('t')" ],
-	[ "uidgen.change_segment('s', 10)", $BLOCK ],
-	[ "uidgen.raise_segment('s', 100)", $BLOCK ],
-	[ "uidgen.drop_segment('s')", $BLOCK ],
-	[ "uidgen.revoke_node('one')" ],
-	[ "uidgen.grant_node('one')" ];
+	[ "uidgen_registry.reserve_backfill('1/1/2/3/0123456789abcdef/0123456789abcdef/4/5')", $BLOCK ],
+	[ "uidgen_registry.keep_worker(0, $free)" ],
+	[ "uidgen_registry.keep_worker(0, $own)" ],
+	[ "uidgen_registry.import_worker(0, $free, now())" ],
+	[ "uidgen_registry.forget_worker($own)", $BLOCK ],
+	[ 'uidgen_registry.end_quarantine()' ],
+	[ 'uidgen_registry.end_registry()' ],
+	[ 'uidgen_registry.take_over_registry()', $BLOCK ],
+	[ "uidgen_registry.change_registry(max_lead => '3 min')", $BLOCK ],
+	[ "uidgen_registry.create_segment('t')" ],
+	[ "uidgen_registry.change_segment('s', 10)", $BLOCK ],
+	[ "uidgen_registry.raise_segment('s', 100)", $BLOCK ],
+	[ "uidgen_registry.drop_segment('s')", $BLOCK ],
+	[ "uidgen_registry.revoke_node('one')" ],
+	[ "uidgen_registry.grant_node('one')" ];
 
 done_testing();

@@ -29,16 +29,16 @@ foreach my $node ($publisher, $subscriber)
 	$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 	$node->safe_psql('postgres', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text)');
 	$node->safe_psql('postgres', 'SELECT uid_next()');
-	$node->safe_psql('postgres', "SELECT uidgen.create_segment('both'), uidgen.create_segment('" . $node->name . "')");
+	$node->safe_psql('postgres', "SELECT uidgen_registry.create_segment('both'), uidgen_registry.create_segment('" . $node->name . "')");
 }
-my $FETCH = "SELECT first_value FROM uidgen.segment_fetch('both', 1, 0, 0, '{}', -1, 9223372036854775807)";
-my $STATE = 'SELECT w, l, s FROM uidgen.worker_node AS w, uidgen.registry_layout AS l, uidgen.segment AS s ORDER BY s.name';
+my $FETCH = "SELECT first_value FROM uidgen_registry.segment_fetch('both', 1, 0, 0, '{}', -1, 9223372036854775807)";
+my $STATE = 'SELECT w, l, s FROM uidgen_registry.worker_node AS w, uidgen_registry.registry AS l, uidgen_registry.segment AS s ORDER BY s.name';
 is($subscriber->safe_psql('postgres', $FETCH), '1', 'a segment');
 my $before = $subscriber->safe_psql('postgres', $STATE);
 
 $publisher->safe_psql('postgres', "INSERT INTO message (body) VALUES ('initial copy')");
 $publisher->safe_psql('postgres', 'CREATE PUBLICATION everything FOR ALL TABLES');
-is($publisher->safe_psql('postgres', "SELECT count(*) FROM pg_publication_tables WHERE schemaname = 'uidgen'"),
+is($publisher->safe_psql('postgres', "SELECT count(*) FROM pg_publication_tables WHERE schemaname IN ('uidgen', 'uidgen_registry')"),
 	'5', 'the registry is published');
 $subscriber->safe_psql('postgres',
 	"CREATE SUBSCRIPTION everything CONNECTION '" . $publisher->connstr . " dbname=postgres' PUBLICATION everything");
@@ -50,11 +50,11 @@ is($subscriber->safe_psql('postgres', $STATE), $before, 'and has not changed the
 $publisher->safe_psql('postgres', "INSERT INTO message (body) SELECT pg_sleep(0.01) FROM generate_series(1, 100)");
 my $renewals = $publisher->safe_psql('postgres', 'SELECT renewals FROM uidgen.status');
 cmp_ok($renewals, '>', 0, 'the publisher renewed its grant');
-$publisher->safe_psql('postgres', by_hand("INSERT INTO uidgen.worker_node
+$publisher->safe_psql('postgres', by_hand("INSERT INTO uidgen_registry.worker_node
 	SELECT datacenter_id, 6, host_name, port, type, launch_date, created, modified, identity, token, granted_until,
-		released, launches FROM uidgen.worker_node"));
-$publisher->safe_psql('postgres', by_hand('DELETE FROM uidgen.registry_layout'));
-is($publisher->safe_psql('postgres', "$FETCH; SELECT uidgen.raise_segment('both', 5000), uidgen.create_segment('new'); $FETCH; " . by_hand("DELETE FROM uidgen.segment WHERE name = 'publisher'")),
+		released, launches FROM uidgen_registry.worker_node"));
+$publisher->safe_psql('postgres', by_hand('DELETE FROM uidgen_registry.registry'));
+is($publisher->safe_psql('postgres', "$FETCH; SELECT uidgen_registry.raise_segment('both', 5000), uidgen_registry.create_segment('new'); $FETCH; " . by_hand("DELETE FROM uidgen_registry.segment WHERE name = 'publisher'")),
 	"1\n5000|\n5001", 'and numbers of a segment are given out');
 $publisher->safe_psql('postgres', "INSERT INTO message (body) VALUES ('last')");
 $publisher->wait_for_catchup('everything');
@@ -69,15 +69,15 @@ $subscriber->restart;
 cmp_ok($subscriber->safe_psql('postgres', 'SELECT uid_next()'), '>', $ids[-1], 'after a restart, too');
 is( $subscriber->safe_psql(
 		'postgres', 'SELECT count(*), sum(launches), bool_and(granted_until * interval \'1 ms\' + epoch < now() + interval \'10 min\')
-			FROM uidgen.worker_node, uid_layout_info()'),
+			FROM uidgen_registry.worker_node, uid_layout_info()'),
 	'1|2|t',
 	'with its own row');
 
 # ---- TRUNCATE ----
 
-foreach my $table ('worker_node', 'registry_layout', 'segment')
+foreach my $table ('worker_node', 'registry', 'segment')
 {
-	fails_with($subscriber, "TRUNCATE uidgen.$table", '55000', qr/cannot truncate uidgen\.$table.*DETAIL:.*HINT:/s,
+	fails_with($subscriber, "TRUNCATE uidgen_registry.$table", '55000', qr/cannot truncate uidgen_registry\.$table.*DETAIL:.*HINT:/s,
 		"TRUNCATE of $table is refused");
 }
 $_->stop foreach $subscriber, $publisher;
@@ -141,7 +141,7 @@ foreach my $name (sort keys %other)
 	my $node = $nodes{$name};
 	is($node->safe_psql('postgres', 'SELECT count(*), count(DISTINCT id) FROM message'), "$inserted|$inserted",
 		"both ways: the $name has the rows of both");
-	is($node->safe_psql('postgres', 'SELECT worker_id, launches FROM uidgen.worker_node'), "$worker{$name}|1",
+	is($node->safe_psql('postgres', 'SELECT worker_id, launches FROM uidgen_registry.worker_node'), "$worker{$name}|1",
 		'and its own row of the registry alone');
 	# Where the row of the other side is missing, version 18 and later count that, too; it
 	# stops nothing.  Which counts there are depends on the version.
@@ -155,7 +155,7 @@ END
 }
 foreach my $name (sort keys %other)
 {
-	fails_with($nodes{$name}, 'TRUNCATE message, uidgen.worker_node', '55000', qr/cannot truncate uidgen\.worker_node/,
+	fails_with($nodes{$name}, 'TRUNCATE message, uidgen_registry.worker_node', '55000', qr/cannot truncate uidgen_registry\.worker_node/,
 		"both ways: TRUNCATE is refused in the $name");
 	$nodes{$name}->safe_psql('postgres', "INSERT INTO message (body) VALUES ('last')");
 	$nodes{$name}->wait_for_catchup("from_$name");

@@ -25,7 +25,7 @@ sub restart_with
 	$node->restart;
 	if (grep { /^uidgen\.layout/ } @_)
 	{
-		$node->safe_psql($_, 'SELECT uidgen.use_layout()') foreach 'postgres', $registry;
+		$node->safe_psql('postgres', 'SELECT uidgen.use_layout()');
 	}
 }
 
@@ -34,12 +34,11 @@ sub new_registry
 {
 	($registry) = @_;
 	$node->safe_psql('postgres', "CREATE DATABASE $registry");
-	$node->safe_psql($registry, 'CREATE EXTENSION uidgen');
 }
 
 sub worker
 {
-	return $node->safe_psql($registry, 'SELECT worker FROM uid_parse(uid_next())');
+	return $node->safe_psql('postgres', 'SELECT worker FROM uid_parse(uid_next())');
 }
 
 # What a copied registry looks like: its rows belong to others.
@@ -47,7 +46,7 @@ sub make_foreign
 {
 	my ($columns) = @_;
 	$node->safe_psql($registry,
-		by_hand("UPDATE uidgen.worker_node SET identity = 'foreign', host_name = 'elsewhere', port = 4711"
+		by_hand("UPDATE uidgen_registry.worker_node SET identity = 'foreign', host_name = 'elsewhere', port = 4711"
 			  . ($columns ? ", $columns" : '')));
 }
 
@@ -65,14 +64,14 @@ restart_with('uidgen.worker_id = 0');
 make_foreign('granted_until = granted_until + 600000, released = true');
 restart_with('uidgen.worker_id = 7');
 fails_with($node, 'SELECT uid_next()', '55006',
-	qr/worker id 7 belongs to another instance.*DETAIL:.*"elsewhere", port 4711.*HINT:.*SELECT uidgen\.forget_worker\(7, 0\)/s,
+	qr/worker id 7 belongs to another instance.*DETAIL:.*"elsewhere", port 4711.*HINT:.*SELECT uidgen_registry\.forget_worker\(7, 0\)/s,
 	'a fixed worker id of another instance is refused, though released');
 fails_with($node, 'SELECT uid_next()', '55006', qr/worker id 7/, 'again');
 
 # Not everyone may see where an instance runs.
 $node->safe_psql('postgres', 'CREATE ROLE guest LOGIN; CREATE ROLE watcher; GRANT pg_monitor TO watcher');
 my (undef, $said) = sqlstate_of($node, 'SET ROLE guest; SELECT uid_next()');
-like($said, qr/ERROR:  55006: .*worker id 7.*HINT:.*SELECT uidgen\.forget_worker\(7, 0\)/s,
+like($said, qr/ERROR:  55006: .*worker id 7.*HINT:.*SELECT uidgen_registry\.forget_worker\(7, 0\)/s,
 	'an ordinary role learns what to do');
 unlike($said, qr/elsewhere|4711/, 'but neither host nor port');
 fails_with($node, 'SET ROLE watcher; SELECT uid_next()', '55006', qr/DETAIL:.*"elsewhere", port 4711/s,
@@ -92,8 +91,8 @@ foreach my $lock ('LOCK TABLE pg_auth_members', 'LOCK TABLE pg_authid', 'LOCK TA
 	$locker->query_safe('ROLLBACK');
 	$_->quit foreach $locker, $guest;
 }
-my $granted = $node->safe_psql('postgres', 'SELECT granted_until FROM uidgen.worker_node WHERE worker_id = 7');
-$node->safe_psql('postgres', 'SELECT uidgen.forget_worker(7, 0)');
+my $granted = $node->safe_psql('postgres', 'SELECT granted_until FROM uidgen_registry.worker_node WHERE worker_id = 7');
+$node->safe_psql('postgres', 'SELECT uidgen_registry.forget_worker(7, 0)');
 my $id = $node->safe_psql('postgres', 'SELECT uid_next()');
 is($node->safe_psql('postgres', "SELECT worker FROM uid_parse($id)"), 7, 'after forget_worker() it is free');
 is( $node->safe_psql(
@@ -106,7 +105,7 @@ is( $node->safe_psql(
 restart_with('uidgen.worker_id = 9', 'uidgen.max_ahead = 60s');
 is(worker(), 9, 'a further one');
 restart_with('uidgen.worker_id = 10', 'uidgen.max_ahead = 60s');
-$node->safe_psql('postgres', by_hand("UPDATE uidgen.worker_node
+$node->safe_psql('postgres', by_hand("UPDATE uidgen_registry.worker_node
 	SET granted_until = granted_until + 600000, modified = modified + interval '10 min' WHERE worker_id = 9"));
 restart_with('uidgen.worker_id = 9', 'uidgen.max_ahead = 60s');
 fails_with($node, 'SELECT uid_next()', '55000',
@@ -126,7 +125,7 @@ is($node->safe_psql('postgres', 'SELECT datacenter, worker FROM uid_parse(uid_ne
 restart_with($layout, 'uidgen.datacenter_id = 31', 'uidgen.worker_id = 4');
 is($node->safe_psql('postgres', 'SELECT datacenter, worker FROM uid_parse(uid_next())'), '31|4',
 	'another one has worker ids of its own');
-is($node->safe_psql('centers', 'SELECT datacenter_id, worker_id, launches FROM uidgen.worker_node ORDER BY 1, 2'),
+is($node->safe_psql('centers', 'SELECT datacenter_id, worker_id, launches FROM uidgen_registry.worker_node ORDER BY 1, 2'),
 	"3|4|1\n31|4|1",
 	'both are in the registry');
 
@@ -146,7 +145,7 @@ restart_with($layout, "uidgen.worker_policy = 'disposable'");
 fails_with($node, 'SELECT uid_next()', '53400',
 	qr/all worker ids have been used.*DETAIL:.*2 worker ids.*disposable.*HINT:.*"uidgen.worker_policy"/s,
 	'when all have been used, it says so');
-is($node->safe_psql('disposable', 'SELECT sum(launches) FROM uidgen.worker_node'), 3, 'and takes none');
+is($node->safe_psql('disposable', 'SELECT sum(launches) FROM uidgen_registry.worker_node'), 3, 'and takes none');
 unlink $conf;
 append_to_file($conf, "uidgen.database = 'disposable'\n$layout\n");
 $node->reload;
@@ -158,18 +157,18 @@ like(worker(), qr/^[01]$/, 'the policy can be changed while the server runs');
 # The rows are the second and the first start's.
 restart_with($layout);
 is( worker(),
-	$node->safe_psql('disposable', 'SELECT worker_id FROM uidgen.worker_node ORDER BY granted_until DESC LIMIT 1'),
+	$node->safe_psql('disposable', 'SELECT worker_id FROM uidgen_registry.worker_node ORDER BY granted_until DESC LIMIT 1'),
 	'of several that it had, a server takes the latest');
 make_foreign('released = true');
 restart_with($layout);
 fails_with($node, 'SELECT uid_next()', '53400',
 	qr/no worker id is free.*DETAIL:.*2 worker ids.*2 belong to other instances, 0 were never used.*HINT:.*forget_worker/s,
 	'rows of other instances are never taken, though released');
-is($node->safe_psql('disposable', "SELECT count(*) FROM uidgen.worker_node WHERE identity = 'foreign'"), 2,
+is($node->safe_psql('disposable', "SELECT count(*) FROM uidgen_registry.worker_node WHERE identity = 'foreign'"), 2,
 	'they stay as they are');
-$node->safe_psql('disposable', 'SELECT uidgen.forget_worker(1)');
+$node->safe_psql('disposable', 'SELECT uidgen_registry.forget_worker(1)');
 is(worker(), 1, 'one that is forgotten is taken');
-fails_with($node, 'SELECT uidgen.forget_worker(2)', '42704', qr/no worker id 2/, 'there is no other to forget',
+fails_with($node, 'SELECT uidgen_registry.forget_worker(2)', '42704', qr/no worker id 2/, 'there is no other to forget',
 	'disposable');
 
 # ---- a layout without worker ids ----
@@ -181,7 +180,7 @@ is($node->safe_psql('postgres', 'SELECT worker IS NULL FROM uid_parse(uid_next()
 	'a layout without worker ids has one');
 restart_with($layout);
 $node->safe_psql('postgres', 'SELECT uid_next()');
-is($node->safe_psql('alone', 'SELECT worker_id, launches FROM uidgen.worker_node'), '0|2',
+is($node->safe_psql('alone', 'SELECT worker_id, launches FROM uidgen_registry.worker_node'), '0|2',
 	'which is 0 in the registry');
 make_foreign();
 restart_with($layout);

@@ -19,14 +19,14 @@ $registry->init(allows_streaming => 1, extra => ['--encoding=UTF8']);
 $registry->append_conf('postgresql.conf', 'restart_after_crash = on');
 $registry->start;
 $registry->safe_psql('postgres', <<'END');
-CREATE SCHEMA uidgen;
+CREATE SCHEMA uidgen_registry;
 CREATE TABLE called(what text);
 -- Notes the call, and answers with so many rows.
-CREATE FUNCTION uidgen.rows(a text) RETURNS TABLE (number bigint, nothing text) LANGUAGE sql
+CREATE FUNCTION uidgen_registry.rows(a text) RETURNS TABLE (number bigint, nothing text) LANGUAGE sql
 	AS $$ INSERT INTO called VALUES ('rows ' || a); SELECT g, NULL FROM generate_series(1, a::bigint) AS g $$;
-CREATE FUNCTION uidgen.scalar(a text, b text) RETURNS text LANGUAGE sql AS $$ SELECT a || b $$;
-CREATE FUNCTION uidgen.process() RETURNS int LANGUAGE sql AS $$ SELECT pg_backend_pid() $$;
-CREATE FUNCTION uidgen.say(a text, b text) RETURNS bool LANGUAGE plpgsql AS $$
+CREATE FUNCTION uidgen_registry.scalar(a text, b text) RETURNS text LANGUAGE sql AS $$ SELECT a || b $$;
+CREATE FUNCTION uidgen_registry.process() RETURNS int LANGUAGE sql AS $$ SELECT pg_backend_pid() $$;
+CREATE FUNCTION uidgen_registry.say(a text, b text) RETURNS bool LANGUAGE plpgsql AS $$
 BEGIN
 	INSERT INTO called VALUES (a);
 	IF a = 'notice' THEN RAISE NOTICE '%', b; END IF;
@@ -34,11 +34,11 @@ BEGIN
 	IF a = 'error' THEN RAISE 'no, %', b USING ERRCODE = '53400', DETAIL = 'why ' || b, HINT = 'do ' || b; END IF;
 	RETURN true;
 END $$;
-CREATE FUNCTION uidgen.slow() RETURNS bool LANGUAGE sql AS $$ INSERT INTO called VALUES ('slow'); SELECT pg_sleep(3600) IS NULL $$;
-CREATE FUNCTION uidgen.late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused at the end'; END $$;
+CREATE FUNCTION uidgen_registry.slow() RETURNS bool LANGUAGE sql AS $$ INSERT INTO called VALUES ('slow'); SELECT pg_sleep(3600) IS NULL $$;
+CREATE FUNCTION uidgen_registry.late() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused at the end'; END $$;
 CREATE TABLE checked(what text);
-CREATE CONSTRAINT TRIGGER late AFTER INSERT ON checked DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION uidgen.late();
-CREATE FUNCTION uidgen.deferred() RETURNS bool LANGUAGE sql AS $$ INSERT INTO checked VALUES (''); SELECT true $$;
+CREATE CONSTRAINT TRIGGER late AFTER INSERT ON checked DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION uidgen_registry.late();
+CREATE FUNCTION uidgen_registry.deferred() RETURNS bool LANGUAGE sql AS $$ INSERT INTO checked VALUES (''); SELECT true $$;
 END
 my $to = [$registry];
 
@@ -63,17 +63,17 @@ is(calls($node, $to, "SELECT client_call('say', 'notice', 'x')"), 'say=t', 'a no
 # ---- refusals ----
 
 calls_fail($node, $to, "SELECT client_call('say', 'error', 'sir')", '53400',
-	'no, sir.*DETAIL:  why sir SQLSTATE 53400 of uidgen.say, host .*HINT:  do sir', 'a refusal comes through');
+	'no, sir.*DETAIL:  why sir SQLSTATE 53400 of uidgen_registry.say, host .*HINT:  do sir', 'a refusal comes through');
 calls_fail($node, $to, "SELECT client_call('say', 'error', repeat('long', 1000))", '53400',
 	'no, (long)+[long]*\.\.\.\n.*(long)+[long]*\.\.\..*(long)+[long]*\.\.\.\n', 'a long one is cut');
 calls_fail($node, $to, "SELECT client_call('say', 'error', U&'z\\00fcrich\\6771')", '53400', 'no, z\?rich\?\n', 'and is ASCII');
 calls_fail($node, $to, "SELECT client_call('nowhere')", '42883',
-	'function uidgen.nowhere\(\) does not exist\n.*HINT:  The database that "uidgen.registry" names has no registry', 'no such function');
+	'function uidgen_registry.nowhere\(\) does not exist\n.*HINT:  The database that "uidgen.registry" names has no registry', 'no such function');
 calls_fail($node, "port=@{[ $registry->port ]} host=@{[ $registry->host ]} dbname=template1", "SELECT client_call('scalar', '1')", '3F000',
-	'schema "uidgen" does not exist\n.*HINT:  The database that "uidgen.registry" names has no registry', 'a database without a registry');
-$registry->safe_psql('postgres', 'CREATE ROLE nobody_special LOGIN; REVOKE EXECUTE ON FUNCTION uidgen.process() FROM PUBLIC; GRANT USAGE ON SCHEMA uidgen TO PUBLIC');
+	'schema "uidgen_registry" does not exist\n.*HINT:  The database that "uidgen.registry" names has no registry', 'a database without a registry');
+$registry->safe_psql('postgres', 'CREATE ROLE nobody_special LOGIN; REVOKE EXECUTE ON FUNCTION uidgen_registry.process() FROM PUBLIC; GRANT USAGE ON SCHEMA uidgen_registry TO PUBLIC');
 calls_fail($node, "port=@{[ $registry->port ]} host=@{[ $registry->host ]} dbname=postgres user=nobody_special", "SELECT client_call('process')", '42501',
-	'permission denied for function process\n.*HINT:  The owner of the registry can run SELECT uidgen.grant_node', 'a role that is no node');
+	'permission denied for function process\n.*HINT:  The owner of the registry can run SELECT uidgen_registry.grant_node', 'a role that is no node');
 calls_fail($node, $to, "SELECT client_call('deferred')", '08007', 'there was more than one result: .*refused at the end', 'an error while it commits is no answer that counts');
 is(committed('error'), 0, 'what was refused is not committed');
 is( calls($node, $to, "SELECT client_call('process') AS process_1 \\gset
@@ -84,7 +84,7 @@ SELECT client_call('process') AS process_2 \\gset
 
 # ---- no answer ----
 
-my $NONE = 'the registry did not answer.*DETAIL:  uidgen\.';
+my $NONE = 'the registry did not answer.*DETAIL:  uidgen_registry\.';
 
 calls_fail($node, $to, "SELECT client_call('rows', '2')", '08007', "${NONE}rows, .*: it has 2 rows", 'two rows');
 calls_fail($node, $to, "SELECT client_call('rows', '0')", '08007', "${NONE}rows, .*: it has 0 rows", 'no row');
@@ -99,7 +99,7 @@ SELECT client_host() IS NULL;
 SELECT client_call('rows', '1');"), qr/^t\n.*number=1/s, 'the connection is closed, and the next call makes another');
 calls_fail($node, $to, "SELECT client_call('slow')", '08007', "${NONE}slow, .*: no answer within 200 ms", 'the time-out', 200);
 # It goes on there.
-$registry->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT * FROM uidgen.slow%'");
+$registry->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT * FROM uidgen_registry.slow%'");
 
 # Run SQL in a session of its own, and do something to the registry when its process there is
 # in a wait.  Returns what psql said.
@@ -113,7 +113,7 @@ sub meanwhile
 	my $pid;
 	poll_until(sub {
 		$pid = (try_psql($registry,
-			"SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT * FROM uidgen%' AND state = 'active' AND wait_event = '$wait_event'"))[1]
+			"SELECT pid FROM pg_stat_activity WHERE query LIKE 'SELECT * FROM uidgen_registry%' AND state = 'active' AND wait_event = '$wait_event'"))[1]
 		  =~ /^(\d+)$/ ? $1 : 0;
 	}) or die "there is no process that waits for $wait_event";
 	$code->($pid);

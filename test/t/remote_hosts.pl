@@ -16,10 +16,10 @@ my $main = PostgreSQL::Test::Cluster->new('main');
 $main->init(allows_streaming => 1);
 $main->start;
 $main->safe_psql('postgres', <<'END');
-CREATE SCHEMA uidgen;
+CREATE SCHEMA uidgen_registry;
 CREATE TABLE called();
-CREATE FUNCTION uidgen.write() RETURNS int LANGUAGE sql AS $$ INSERT INTO called DEFAULT VALUES; SELECT current_setting('port')::int $$;
-CREATE FUNCTION uidgen.session() RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION uidgen_registry.write() RETURNS int LANGUAGE sql AS $$ INSERT INTO called DEFAULT VALUES; SELECT current_setting('port')::int $$;
+CREATE FUNCTION uidgen_registry.session() RETURNS text LANGUAGE sql AS $$
 	SELECT concat_ws(' ', current_setting('application_name'), current_setting('client_encoding'), current_setting('work_mem')) $$;
 END
 $main->backup('backup');
@@ -174,7 +174,7 @@ kill 'CONT', @stopped;
 sub call_without_answer
 {
 	my ($session, $pid) = (undef, undef);
-	$two->safe_psql('postgres', 'CREATE OR REPLACE FUNCTION uidgen.slow() RETURNS int LANGUAGE sql AS $$ SELECT 1 FROM pg_sleep(3600) $$');
+	$two->safe_psql('postgres', 'CREATE OR REPLACE FUNCTION uidgen_registry.slow() RETURNS int LANGUAGE sql AS $$ SELECT 1 FROM pg_sleep(3600) $$');
 	($session, $pid) = waiting_session([$two], "SELECT client_call('slow')");
 	poll_until(sub { $two->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'") > 0 });
 	@stopped = stop_processes($two);
@@ -206,7 +206,7 @@ eval { $session->quit };
 kill 'CONT', @stopped;
 
 # The last calls of a process together end within a second, which is far below the time-out, and connect no more.
-$two->safe_psql('postgres', 'CREATE OR REPLACE FUNCTION uidgen.slow() RETURNS int LANGUAGE sql AS $$ SELECT 1 FROM pg_sleep(3600) $$');
+$two->safe_psql('postgres', 'CREATE OR REPLACE FUNCTION uidgen_registry.slow() RETURNS int LANGUAGE sql AS $$ SELECT 1 FROM pg_sleep(3600) $$');
 like(calls($node, [$two], "\\set ON_ERROR_STOP 0
 SELECT client_connect(); SELECT FROM client_finish();
 SELECT client_call('write');

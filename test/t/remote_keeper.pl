@@ -50,8 +50,8 @@ sub libraries
 # ---- as it should be ----
 
 goes_on('a registry on another server');
-is($registry->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), 1, 'the grant is its');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), 0, '... and not of this server');
+is($registry->safe_psql('postgres', 'SELECT count(*) FROM uidgen_registry.worker_node'), 1, 'the grant is its');
+is($node->safe_psql('postgres', q{SELECT to_regnamespace('uidgen_registry') IS NULL}), 't', '... and not of this server, which has none');
 is($node->safe_psql('postgres', 'SELECT registry FROM uidgen.status'), 'shared', 'uidgen.status says so');
 is($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), 'ok', 'and the diagnosis');
 # The first keeper has looked into the local registry and ends because of that connection; the next one loads
@@ -73,7 +73,7 @@ is(libraries(slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/), 'uidg
 
 sub released
 {
-	return $registry->safe_psql('postgres', 'SELECT released FROM uidgen.worker_node');
+	return $registry->safe_psql('postgres', 'SELECT released FROM uidgen_registry.worker_node');
 }
 $node->stop('fast');
 is(released(), 't', 'a shutdown hands the grant back');

@@ -34,8 +34,8 @@ my $good = PostgreSQL::Test::Cluster->new('good');
 $good->init;
 $good->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'");
 $good->start;
-$good->safe_psql('postgres', q{CREATE SCHEMA uidgen;
-	CREATE FUNCTION uidgen.port() RETURNS int LANGUAGE sql AS $$ SELECT current_setting('port')::int $$});
+$good->safe_psql('postgres', q{CREATE SCHEMA uidgen_registry;
+	CREATE FUNCTION uidgen_registry.port() RETURNS int LANGUAGE sql AS $$ SELECT current_setting('port')::int $$});
 my $node = client_node($names->environment);
 # Where the client waits for what never comes, a test fails.
 $node->safe_psql('postgres', "ALTER SYSTEM SET statement_timeout = '1min'");
@@ -98,11 +98,11 @@ like($session->query('SELECT 1'), qr/t\|port=$port/, '... until it comes');
 
 # Its time begins when the name has come; but nobody who could go on waits for all of it.  For a role that writes nothing, all
 # hosts fail, and the error says for how long each was waited for.
-$good->safe_psql('postgres', 'CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on; GRANT USAGE ON SCHEMA uidgen TO reader;
-	CREATE TABLE called(); GRANT INSERT ON called TO reader; CREATE FUNCTION uidgen.write() RETURNS int LANGUAGE sql AS $$ INSERT INTO called DEFAULT VALUES; SELECT 1 $$');
+$good->safe_psql('postgres', 'CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on; GRANT USAGE ON SCHEMA uidgen_registry TO reader;
+	CREATE TABLE called(); GRANT INSERT ON called TO reader; CREATE FUNCTION uidgen_registry.write() RETURNS int LANGUAGE sql AS $$ INSERT INTO called DEFAULT VALUES; SELECT 1 $$');
 $session->query_safe('SELECT client_disconnect()');
 $good->safe_psql('postgres', 'CREATE DATABASE recovering TEMPLATE postgres');
-$good->safe_psql('recovering', 'CREATE FUNCTION uidgen.registry_identity() RETURNS TABLE (registry_id bigint, in_recovery bool) LANGUAGE sql AS $$ SELECT 1, true $$');
+$good->safe_psql('recovering', 'CREATE FUNCTION uidgen_registry.registry_identity() RETURNS TABLE (registry_id bigint, in_recovery bool) LANGUAGE sql AS $$ SELECT 1, true $$');
 foreach (
 	[ 'postgres', [], 'within 1000 ms\n', 'the time of a host begins when its name has come' ],
 	[ 'postgres', [$good], 'within \d{1,3} ms after its name was looked up; host.*read-only', '... and where another one can be used, ends with the time of all' ],

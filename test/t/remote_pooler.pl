@@ -21,14 +21,14 @@ $registry->init(allows_streaming => 1, extra => ['--encoding=UTF8']);
 $registry->append_conf('postgresql.conf', "restart_after_crash = on\nclient_connection_check_interval = '1s'");
 $registry->start;
 $registry->safe_psql('postgres', <<'END');
-CREATE SCHEMA uidgen;
+CREATE SCHEMA uidgen_registry;
 CREATE TABLE called();
-CREATE FUNCTION uidgen.write() RETURNS int LANGUAGE sql AS $$ INSERT INTO called DEFAULT VALUES; SELECT current_setting('port')::int $$;
-CREATE FUNCTION uidgen.state() RETURNS text LANGUAGE sql AS $$
+CREATE FUNCTION uidgen_registry.write() RETURNS int LANGUAGE sql AS $$ INSERT INTO called DEFAULT VALUES; SELECT current_setting('port')::int $$;
+CREATE FUNCTION uidgen_registry.state() RETURNS text LANGUAGE sql AS $$
 	SELECT pg_backend_pid() || ' ' || current_setting('client_encoding') || ' ' || count(*) FROM pg_prepared_statements $$;
-CREATE FUNCTION uidgen.refuse() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE 'no' USING ERRCODE = '53400'; END $$;
-CREATE FUNCTION uidgen.warn() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'beware'; RETURN 1; END $$;
-CREATE FUNCTION uidgen.slow() RETURNS int LANGUAGE sql AS $$ SELECT 1 FROM pg_sleep(3600) $$;
+CREATE FUNCTION uidgen_registry.refuse() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE 'no' USING ERRCODE = '53400'; END $$;
+CREATE FUNCTION uidgen_registry.warn() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING 'beware'; RETURN 1; END $$;
+CREATE FUNCTION uidgen_registry.slow() RETURNS int LANGUAGE sql AS $$ SELECT 1 FROM pg_sleep(3600) $$;
 END
 $registry->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');

@@ -27,7 +27,7 @@ my @servers = map { fleet_node($_, $hosts) } qw(one two three);
 my ($one, $two, $three) = @servers;
 # Where it is written down how much a fetch brings, and when.
 create_segment($primary, qq{'$_', step => 100}) foreach qw(orders bills rare short);
-$primary->safe_psql('postgres', by_hand("UPDATE uidgen.segment SET max_step = 100, failover_gap = $GAP"));
+$primary->safe_psql('postgres', by_hand("UPDATE uidgen_registry.segment SET max_step = 100, failover_gap = $GAP"));
 
 sub last_value
 {
@@ -101,7 +101,7 @@ foreach my $segment (qw(orders bills))
 }
 ok(poll_until(sub { log_since($node, $log) =~ /uidgen has no further numbers of segment "\w+": the registry's answer came from a server that it has left behind/ }),
 	'... as its answers are not used');
-is($primary->safe_psql('postgres', q{SELECT count(*) FROM uidgen.segment WHERE stopped ~ 'knows nothing of' AND name IN ('orders', 'bills')}), 2, '... and it has learnt that there is a new one');
+is($primary->safe_psql('postgres', q{SELECT count(*) FROM uidgen_registry.segment WHERE stopped ~ 'knows nothing of' AND name IN ('orders', 'bills')}), 2, '... and it has learnt that there is a new one');
 is(last_value($primary, 'orders'), $old, '... and gives out no more numbers');
 kill 'CONT', @stopped;
 foreach my $segment (qw(bills orders))
@@ -121,7 +121,7 @@ $standby->backup('second');
 $second->init_from_backup($standby, 'second', has_streaming => 1);
 $second->start;
 change_setting_of($standby, 'synchronous_standby_names', '*');
-$standby->safe_psql('postgres', by_hand(q{UPDATE uidgen.segment SET failover_gap = 0 WHERE name = 'bills'}));
+$standby->safe_psql('postgres', by_hand(q{UPDATE uidgen_registry.segment SET failover_gap = 0 WHERE name = 'bills'}));
 draw_numbers($_, 'orders', 150) foreach @servers;
 draw_numbers($_, 'bills', 150) foreach @servers;
 await_keeper($_) foreach @servers, $node;
@@ -136,7 +136,7 @@ goes_on_above($second, 'rare', $known{rare}, $GAP, 'two failovers without a fetc
 
 # ---- a backup is restored, and lacks more than the gap ----
 
-$second->safe_psql('postgres', by_hand(q{UPDATE uidgen.segment SET failover_gap = 100, version = uidgen.new_token() WHERE name = 'short'}));
+$second->safe_psql('postgres', by_hand(q{UPDATE uidgen_registry.segment SET failover_gap = 100, version = uidgen_registry.new_token() WHERE name = 'short'}));
 $second->backup('again');
 draw_numbers($one, 'short', 700);
 await_keeper($one);
@@ -147,14 +147,14 @@ $restored->append_conf('postgresql.conf', "restore_command = 'false'\nprimary_co
 append_to_file($restored->data_dir . '/recovery.signal', '');
 $restored->start;
 $restored->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
-cmp_ok((split /\|/, $restored->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_history()'))[0], '>', 3, 'a backup is restored, which begins a timeline');
+cmp_ok((split /\|/, $restored->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_history()'))[0], '>', 3, 'a backup is restored, which begins a timeline');
 goes_on_above($restored, 'orders', last_value($restored, 'orders'), $GAP, '... and lacks nothing of a segment', @servers);
 # More is missing than the gap: who knows it is told.
 my (undef, $err) = draw_all_numbers($one, 'short');
 like($err, qr/ERROR:  55000: .*the registry has stopped it, as numbers may have been given out twice.*raise_segment\(\)/s, '... and of another one more than its gap: it is stopped');
 like((draw_all_numbers($three, 'short'))[1], qr/ERROR:  55000: .*the registry has stopped it/s, '... also for a server that knows of no loss');
 my $highest = (sort { $b <=> $a } seen_numbers('short'))[0];
-$restored->safe_psql('postgres', "SELECT uidgen.raise_segment('short', $highest + 100)");
+$restored->safe_psql('postgres', "SELECT uidgen_registry.raise_segment('short', $highest + 100)");
 cmp_ok((draw_numbers($one, 'short', 1))[0], '>', $highest, '... until the owner raises it');
 draw_numbers($_, 'short', 300) foreach @servers;
 one_by_one($_, "of all, $_", in_order => 1) foreach qw(orders bills rare short);

@@ -22,7 +22,7 @@ sub set_up
 	my ($name, $standbys, @segments) = @_;
 	my $registry = fleet_registry($name, max_lead => '3 s', clock_slack => '1 s');
 	create_segment($registry, qq{'$_', step => 100}) foreach @segments;
-	$registry->safe_psql('postgres', "SELECT uidgen.change_segment(name, max_step => 100, failover_gap => $GAP) FROM uidgen.segment");
+	$registry->safe_psql('postgres', "SELECT uidgen_registry.change_segment(name, max_step => 100, failover_gap => $GAP) FROM uidgen_registry.segment");
 	return ($registry, map { follower("${name}_$_", $registry) } 1 .. $standbys);
 }
 
@@ -65,9 +65,9 @@ sub highest
 # ---- where no timeline can be known ----
 
 my ($managed, $follower) = set_up('managed', 1, 'orders');
-$managed->safe_psql('postgres', slurp_file("$FindBin::RealBin/../../docs/fleet.md") =~ /^(CREATE OR REPLACE FUNCTION uidgen\.registry_history\(.*?^AS \$\$.*?\$\$;)$/ms);
-is($managed->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_history()'), '0', 'a registry whose timeline cannot be known, by the function of the page');
-is($managed->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_identity()'), '1001', '... while nodes are told a later one than before');
+$managed->safe_psql('postgres', slurp_file("$FindBin::RealBin/../../docs/fleet.md") =~ /^(CREATE OR REPLACE FUNCTION uidgen_registry\.registry_history\(.*?^AS \$\$.*?\$\$;)$/ms);
+is($managed->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_history()'), '0', 'a registry whose timeline cannot be known, by the function of the page');
+is($managed->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_identity()'), '1001', '... while nodes are told a later one than before');
 my ($one, $two) = map { fleet_node($_, hosts($managed, $follower)) } qw(one two);
 draw_numbers($_, 'orders', 50) foreach $one, $two;
 await_keeper($_) foreach $one, $two;
@@ -104,7 +104,7 @@ my %given = map { $_ => segment($registry, $_, 'last_value') } qw(invoices idle)
 $registry->stop('immediate');
 $restored->init_from_backup($registry, 'base');
 $restored->start;
-is($restored->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_history()'), 1, 'a backup is started as it is, on the same timeline');
+is($restored->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_history()'), 1, 'a backup is started as it is, on the same timeline');
 my @numbers = draw_numbers($fresh, 'invoices', 50);
 cmp_ok($numbers[0], '>', $given{invoices}, '... and who begins is given numbers above the gap');
 $restored->restart;
@@ -127,9 +127,9 @@ $_->stop('immediate') foreach $restored, $before, $fresh;
 
 my ($first, $second, $third) = set_up('first', 2, qw(bills));
 my ($four, $five) = map { fleet_node($_, hosts($first, $second, $third)) } qw(four five);
-fails_with($first, 'SELECT uidgen.change_registry(confirming_standbys => -1)', '22023', qr/the number of standbys cannot be -1/, 'the number of standbys is checked');
-$first->safe_psql('postgres', 'SELECT uidgen.change_registry(segments_confirmed => true)');
-my $STANDBYS = q{SELECT array_to_string(ARRAY(SELECT unnest(standbys) ORDER BY 1), ' '), confirming_standbys FROM uidgen.registry_layout};
+fails_with($first, 'SELECT uidgen_registry.change_registry(confirming_standbys => -1)', '22023', qr/the number of standbys cannot be -1/, 'the number of standbys is checked');
+$first->safe_psql('postgres', 'SELECT uidgen_registry.change_registry(segments_confirmed => true)');
+my $STANDBYS = q{SELECT array_to_string(ARRAY(SELECT unnest(standbys) ORDER BY 1), ' '), confirming_standbys FROM uidgen_registry.registry};
 is($first->safe_psql('postgres', $STANDBYS), 'first_1 first_2|', 'confirmed: it is known which standbys there are');
 draw_numbers($_, 'bills', 50) foreach $four, $five;
 await_keeper($_) foreach $four, $five;
@@ -143,7 +143,7 @@ my $again = follower('first_again', $second);
 my (undef, $err) = draw_all_numbers($four, 'bills', '3s');
 like($err, qr/ERROR:  55000: .*too few standbys of the registry have replayed its failover so far.*HINT: .*Start the other standbys of the registry\..*raise_segment\(\)/s,
 	'one of them is cut off: who took over gives nothing, though the former primary follows, and has confirmed');
-like($second->safe_psql('postgres', "SELECT detail FROM uidgen.explain_unconfirmed('0/1')"),
+like($second->safe_psql('postgres', "SELECT detail FROM uidgen_registry.explain_unconfirmed('0/1')"),
 	qr{^The log has to be replayed up to 0/0*1 by all standbys that follow, and by those that followed before, but for this server: "first_1", "first_2", "first_again"\. It has been by: "first_again"\.$},
 	'... and says who is missing');
 # It takes over, of which nobody has told it.
@@ -152,7 +152,7 @@ $third->promote;
 my $later = follower('later', $third);
 (undef, $err) = draw_all_numbers($five, 'bills', '3s');
 like($err, qr/too few standbys/, '... so it may take over, and repeats nothing');
-$third->safe_psql('postgres', 'SELECT uidgen.change_registry(confirming_standbys => 0)');
+$third->safe_psql('postgres', 'SELECT uidgen_registry.change_registry(confirming_standbys => 0)');
 is($third->safe_psql('postgres', $STANDBYS), 'later|', '... until its owner says that those are all that follow now');
 draw_numbers($_, 'bills', 350) foreach $four, $five;
 one_by_one('bills', 'two failovers', in_order => 1);
@@ -180,7 +180,7 @@ draw_numbers($_, 'bills', 350) foreach $four, $five;
 # An election that asks two of three.
 my $third_one = follower('third_one', $later);
 draws_more($five, 'bills');
-is($later->safe_psql('postgres', 'SELECT uidgen.change_registry(confirming_standbys => 1); ' . $STANDBYS), "\nother third_one|1", 'the owner says that one standby is enough');
+is($later->safe_psql('postgres', 'SELECT uidgen_registry.change_registry(confirming_standbys => 1); ' . $STANDBYS), "\nother third_one|1", 'the owner says that one standby is enough');
 await_keeper($_) foreach $four, $five;
 $later->wait_for_catchup($_) foreach $other, $third_one;
 $later->stop('immediate');

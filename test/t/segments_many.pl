@@ -56,7 +56,7 @@ sub all_numbers
 	return map { my $segment = $_; map { @$_ } @{ $lists->{$segment} } } sort keys %$lists;
 }
 
-$registry->safe_psql('postgres', q{SELECT uidgen.create_segment('segment ' || i, step => 10) FROM generate_series(0, 999) AS i});
+$registry->safe_psql('postgres', q{SELECT uidgen_registry.create_segment('segment ' || i, step => 10) FROM generate_series(0, 999) AS i});
 my $lists = draw_at_random(1000, 4000);
 is(scalar(all_numbers($lists)), 16 * 4000, '16 sessions, 1000 segments: all calls get a number');
 is(scalar(keys %$lists), 1000, '... of every segment');
@@ -89,7 +89,7 @@ fails_with($server, q{SELECT uid_segment_next('segment 3')}, '53400', qr/room fo
 fails_with($server, q{SELECT uid_segment_next('unknown')}, '53400', qr/no room/, '... for unknown ones, too');
 is($server->safe_psql('postgres', q{SELECT string_agg(name, ',' ORDER BY name) FROM uidgen.segment_status}), 'one more,segment 1,segment 2', '... as the status shows');
 # A dropped one leaves its slot, once a call has failed.
-$registry->safe_psql('postgres', q{SELECT uidgen.drop_segment('one more')});
+$registry->safe_psql('postgres', q{SELECT uidgen_registry.drop_segment('one more')});
 my (undef, $err) = draw_all_numbers($server, 'one more');
 like($err, qr/ERROR:  42704/, 'a dropped segment');
 is(scalar(draw_numbers($server, 'segment 3', 1)), 1, '... leaves its slot to another one');
@@ -105,7 +105,7 @@ $server->restart;
 my $BILLS = "R\x{c3}\x{a4}chnung \x{e2}\x{82}\x{ac}";    # "Rächnung €" in UTF-8
 my %encoded = (utf8 => $BILLS, latin9 => "R\xe4chnung \xa4", win => "R\xe4chnung \x80");
 my %encoding = (utf8 => 'UTF8', latin9 => 'LATIN9', win => 'WIN1252');
-$registry->safe_psql('postgres', "SET client_encoding = 'UTF8'; SELECT uidgen.create_segment('$BILLS', step => 100)");
+$registry->safe_psql('postgres', "SET client_encoding = 'UTF8'; SELECT uidgen_registry.create_segment('$BILLS', step => 100)");
 my @all;
 foreach my $database (sort keys %encoding)
 {
@@ -232,6 +232,7 @@ one_by_one('load', '... and goes on when it is promoted');
 
 # With a local one it has to wait for its promotion.  Its registry is a copy, so it takes over from its primary.
 my $local = fleet_node('local', '');
+$local->safe_psql('postgres', 'CREATE EXTENSION uidgen_registry');
 create_segment($local, q{'local', step => 10});
 draw_numbers($local, 'local', 25);
 my $heir = standby_of($local, 'heir');

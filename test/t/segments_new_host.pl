@@ -15,7 +15,7 @@ use UidgenTest;
 my $registry = fleet_registry('registry');
 my ($one, $two) = map { fleet_node($_, hosts($registry)) } qw(one two);
 create_segment($registry, qq{'$_', step => 100}) foreach qw(named moved);
-$registry->safe_psql('postgres', by_hand('UPDATE uidgen.segment SET max_step = 100, failover_gap = 500'));
+$registry->safe_psql('postgres', by_hand('UPDATE uidgen_registry.segment SET max_step = 100, failover_gap = 500'));
 foreach my $segment (qw(named moved))
 {
 	draw_numbers($_, $segment, 50) foreach $one, $two;
@@ -33,7 +33,7 @@ append_to_file($restored->data_dir . '/recovery.signal', '');
 $registry->stop('immediate');
 $restored->start;
 $restored->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
-is($restored->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_history()'), 2, 'the backup is restored on another host, on a timeline of its own');
+is($restored->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_history()'), 2, 'the backup is restored on another host, on a timeline of its own');
 change_setting($_, 'uidgen.registry', hosts($restored)) foreach $one, $two;
 draw_numbers($two, 'moved', 900);
 await_keeper($two);

@@ -62,7 +62,7 @@ sub troubles
 
 create_segment($registry, qq{'$_', step => 400}) foreach qw(orders bills parcels);
 # However fast they are drawn, they are not longer.
-$registry->safe_psql('postgres', by_hand('UPDATE uidgen.segment SET max_step = 400'));
+$registry->safe_psql('postgres', by_hand('UPDATE uidgen_registry.segment SET max_step = 400'));
 foreach my $how (qw(frozen stopped))
 {
 	fill($server, $_) foreach qw(orders bills parcels);
@@ -113,7 +113,7 @@ foreach my $how (qw(frozen stopped))
 # One after the other, while ids and another segment are drawn.  A range of that one lasts for a while.
 create_segment($registry, q{'other', step => 20000});
 create_segment($registry, q{'gone', step => 400});
-$registry->safe_psql('postgres', by_hand(q{UPDATE uidgen.segment SET max_step = 400 WHERE name = 'gone'}));
+$registry->safe_psql('postgres', by_hand(q{UPDATE uidgen_registry.segment SET max_step = 400 WHERE name = 'gone'}));
 create_segment($registry, q{'ends', step => 400, max_value => 1000});
 
 my $ids = start_drawing($server);
@@ -125,7 +125,7 @@ my $before = troubles($server, 'other');
 # While a forgotten transaction has the row, calls wait: it may end.
 my $forgotten = $registry->background_psql('postgres');
 fill($server, 'orders');
-$forgotten->query_safe(q{BEGIN; SELECT FROM uidgen.segment WHERE name = 'orders' FOR UPDATE});
+$forgotten->query_safe(q{BEGIN; SELECT FROM uidgen_registry.segment WHERE name = 'orders' FOR UPDATE});
 runs_dry($server, 'orders', qr/canceling statement due to lock timeout/, 'a forgotten transaction locks the row');
 # A session that waits asks again and again.
 {
@@ -140,7 +140,7 @@ runs_dry($server, 'orders', qr/canceling statement due to lock timeout/, 'a forg
 $forgotten->quit;
 
 fill($server, 'gone');
-$registry->safe_psql('postgres', q{SELECT uidgen.drop_segment('gone')});
+$registry->safe_psql('postgres', q{SELECT uidgen_registry.drop_segment('gone')});
 my $left = left($server, 'gone');
 my ($drawn, $err) = draw_all_numbers($server, 'gone');
 like($err, qr/ERROR:  42704: .*the segment was dropped/, 'dropped');
@@ -151,7 +151,7 @@ is($drawn, 1000, '... after all of its numbers');
 # Calls that fail all the time, beside a session that waits for each number: a failure is told only to those whose
 # segment it is.
 create_segment($registry, q{'single', step => 1});
-$registry->safe_psql('postgres', by_hand(q{UPDATE uidgen.segment SET max_step = 1 WHERE name = 'single'}));
+$registry->safe_psql('postgres', by_hand(q{UPDATE uidgen_registry.segment SET max_step = 1 WHERE name = 'single'}));
 my $single = do { local $ENV{PGOPTIONS} = '-c uidgen.wait_timeout=10min'; start_numbers($server, 'single') };
 ok(await_drawing($single, 1), 'a session draws a segment whose ranges have one number');
 my @failing = map { my $segment = $_; IPC::Run::start([ $server->installed_command('psql'), '-XAtq', '-d', $server->connstr('postgres') ],
@@ -171,9 +171,9 @@ $_->stop('fast') foreach $server, $bystander, $registry;
 
 my $local = fleet_node('local', '', "uidgen.database = 'registry'", @CONF);
 $local->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(registry other);
-$local->safe_psql($_, 'SET client_min_messages = warning; CREATE EXTENSION uidgen') foreach qw(registry other);
+$local->safe_psql($_, 'SET client_min_messages = warning; CREATE EXTENSION uidgen_registry') foreach qw(registry other);
 create_segment($local, q{'local', step => 400}, 'registry');
-$local->safe_psql('registry', by_hand('UPDATE uidgen.segment SET max_step = 400'));
+$local->safe_psql('registry', by_hand('UPDATE uidgen_registry.segment SET max_step = 400'));
 $local->safe_psql('postgres', 'SELECT uid_next()');
 
 sub goes_on_locally
@@ -187,7 +187,7 @@ sub goes_on_locally
 # Its table is locked, and only that.
 fill($local, 'local');
 my $locker = $local->background_psql('registry');
-$locker->query_safe('BEGIN; LOCK TABLE uidgen.segment');
+$locker->query_safe('BEGIN; LOCK TABLE uidgen_registry.segment');
 runs_dry($local, 'local', qr/canceling statement due to lock timeout/, 'the table is locked');
 is((sqlstate_of($local, 'SELECT uid_next()'))[0], '', '... ids go on');
 $locker->query_safe('COMMIT');

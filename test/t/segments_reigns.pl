@@ -59,7 +59,7 @@ sub stopped
 
 my ($registry, $first, $second, $one, $two, $three) = set_up('registry', 'one', 'two', 'three');
 create_segment($registry, qq{'$_', step => 100}) foreach qw(noticed late orders);
-$registry->safe_psql('postgres', by_hand("UPDATE uidgen.segment SET max_step = 100, failover_gap = $GAP"));
+$registry->safe_psql('postgres', by_hand("UPDATE uidgen_registry.segment SET max_step = 100, failover_gap = $GAP"));
 foreach my $segment (qw(noticed late orders))
 {
 	draw_numbers($_, $segment, 50) foreach $one, $two;
@@ -74,14 +74,14 @@ cmp_ok((sort { $b <=> $a } seen_numbers('noticed', $one))[0], '>', $GAP, 'a firs
 $first->stop('immediate');
 # It never followed that one, which ends before it could.
 $second->promote;
-is($second->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_history()'), 2, 'a second one takes over, on the same timeline');
+is($second->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_history()'), 2, 'a second one takes over, on the same timeline');
 # Who knows comes first.
 stopped($one, 'noticed', 'who was given numbers by the first one stops the segment');
 stopped($_, 'noticed', '... also for others: ' . $_->name) foreach $two, $three;
-is($second->safe_psql('postgres', q{SELECT string_agg(name, ' ') FROM uidgen.segment WHERE stopped IS NOT NULL}), 'noticed', '... and no other one');
+is($second->safe_psql('postgres', q{SELECT string_agg(name, ' ') FROM uidgen_registry.segment WHERE stopped IS NOT NULL}), 'noticed', '... and no other one');
 my $evidence = segment($second, 'noticed', 'evidence');
 cmp_ok($evidence, '>=', (sort { $b <=> $a } seen_numbers('noticed', $one))[0], '... and how far it was given numbers is written down');
-$second->safe_psql('postgres', "SELECT uidgen.raise_segment('noticed', $evidence)");
+$second->safe_psql('postgres', "SELECT uidgen_registry.raise_segment('noticed', $evidence)");
 draw_numbers($_, 'noticed', 250) foreach $one, $two, $three;
 one_by_one('noticed', 'raised, it goes on', in_order => 1);
 
@@ -94,7 +94,7 @@ draw_all_numbers($two, 'late');
 my $last = segment($second, 'late', 'last_value');
 stopped($_, 'late', '... after which nobody gets any: ' . $_->name) foreach $two, $three;
 is(segment($second, 'late', 'last_value'), $last, '... from the registry');
-$second->safe_psql('postgres', q{SELECT uidgen.raise_segment('late', greatest(last_value, evidence)) FROM uidgen.segment WHERE name = 'late'});
+$second->safe_psql('postgres', q{SELECT uidgen_registry.raise_segment('late', greatest(last_value, evidence)) FROM uidgen_registry.segment WHERE name = 'late'});
 my @later = map { draw_numbers($_, 'late', 250) } $three, $one, $two;
 is(scalar(repeated(\@later)), 0, 'raised, it goes on without repeating any');
 # One that nobody drew from the first server has nothing to be stopped for.
@@ -108,7 +108,7 @@ await_keeper($_) foreach $one, $two;
 $second->stop;
 $second->backup_fs_cold('snapshot');
 $second->start;
-$second->safe_psql('postgres', q{SELECT count(*) FROM uidgen.segment});
+$second->safe_psql('postgres', q{SELECT count(*) FROM uidgen_registry.segment});
 $last = segment($second, 'orders', 'last_value');
 draw_numbers($one, 'orders', 450);
 await_keeper($one);
@@ -120,7 +120,7 @@ PostgreSQL::Test::Utils::system_or_bail('cp', '-a', $second->backup_dir . '/snap
 chmod 0700, $second->data_dir or die $!;
 $second->append_conf('postgresql.conf', 'port = ' . $second->port);
 $second->start;
-is($second->safe_psql('postgres', 'SELECT timeline FROM uidgen.registry_history()'), 2, 'a snapshot is started as it is, without another timeline');
+is($second->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_history()'), 2, 'a snapshot is started as it is, without another timeline');
 draw_numbers($three, 'orders', 450);
 await_keeper($three);
 cmp_ok(common('orders', $one, $three), '>', 100, '... and who knows of nothing later is given numbers that were given out');
@@ -134,7 +134,7 @@ $_->stop('immediate') foreach $one, $two, $three;
 
 ($registry, $first, $second, $one, $two) = set_up('confirmed', 'four', 'five');
 create_segment($registry, q{'bills', step => 100});
-$registry->safe_psql('postgres', "SELECT uidgen.change_segment(name, max_step => 100, failover_gap => $GAP) FROM uidgen.segment; SELECT uidgen.change_registry(segments_confirmed => true)");
+$registry->safe_psql('postgres', "SELECT uidgen_registry.change_segment(name, max_step => 100, failover_gap => $GAP) FROM uidgen_registry.segment; SELECT uidgen_registry.change_registry(segments_confirmed => true)");
 draw_numbers($_, 'bills', 50) foreach $one, $two;
 follows_all($registry, $first, $second);
 $registry->stop('immediate');
@@ -152,7 +152,7 @@ follows_all($first, $second);
 $first->stop('immediate');
 $second->promote;
 draw_all_numbers($one, 'bills', '3s');
-$second->safe_psql('postgres', q{SELECT uidgen.raise_segment('bills', 0)});
+$second->safe_psql('postgres', q{SELECT uidgen_registry.raise_segment('bills', 0)});
 draw_numbers($_, 'bills', 350) foreach $two, $one;
 one_by_one('bills', 'confirmed: two failovers, and the owner\'s word where no standby is left', in_order => 1);
 

@@ -21,7 +21,7 @@ my ($one, $two, $three) = @servers;
 sub set_steps
 {
 	my ($segment, $min, $step, $max) = @_;
-	$registry->safe_psql('postgres', "SELECT uidgen.change_segment('$segment', $step, $min, $max)");
+	$registry->safe_psql('postgres', "SELECT uidgen_registry.change_segment('$segment', $step, $min, $max)");
 	return;
 }
 
@@ -138,7 +138,7 @@ create_segment($registry, "'bills', step => 100");
 draw_numbers($_, 'bills', 150) foreach @servers;
 await_keeper($_) foreach @servers;
 $last = segment($registry, 'bills', 'last_value');
-$registry->safe_psql('postgres', "SELECT uidgen.drop_segment('bills')");
+$registry->safe_psql('postgres', "SELECT uidgen_registry.drop_segment('bills')");
 foreach my $server (@servers)
 {
 	my (undef, $err) = draw_all_numbers($server, 'bills');
@@ -147,7 +147,7 @@ foreach my $server (@servers)
 is(segment($registry, 'bills', 'last_value'), $last, '... and nothing more is given out');
 # One calls while it is being created, by a transaction that others wait for.
 my $creating = $registry->background_psql('postgres');
-$creating->query_safe(q{BEGIN; SELECT FROM uidgen.create_segment('bills', step => 100)});
+$creating->query_safe(q{BEGIN; SELECT FROM uidgen_registry.create_segment('bills', step => 100)});
 my $waiting = start_numbers($one, 'bills', 10);
 ok($one->poll_query_until('postgres', q{SELECT failures > 0 AND last_error ~ 'lock timeout' FROM uidgen.segment_status WHERE name = 'bills'}),
 	'a server waits for the one who creates it again');
@@ -166,7 +166,7 @@ await_keeper($_) foreach @servers;
 one_by_one('tickets', 'before it begins anew');
 my %drawn = map { $_->name => segment_status($_, 'tickets', 'drawn') } @servers;
 my %fetched = map { $_->name => segment_status($_, 'tickets', 'numbers_left') } @servers;
-$registry->safe_psql('postgres', q{SELECT FROM uidgen.drop_segment('tickets'), uidgen.create_segment('tickets', step => 100, restart => true)});
+$registry->safe_psql('postgres', q{SELECT FROM uidgen_registry.drop_segment('tickets'), uidgen_registry.create_segment('tickets', step => 100, restart => true)});
 my @anew;
 foreach my $server (@servers)
 {
@@ -193,7 +193,7 @@ draw_numbers($_, 'parcels', 50) foreach @servers;
 await_keeper($_) foreach @servers;
 my ($known, $old) = (segment($registry, 'parcels', 'last_value'), 0);
 $old += segment_status($_, 'parcels', 'numbers_left') foreach @servers;
-$registry->safe_psql('postgres', q{SELECT uidgen.raise_segment('parcels', 1000000)});
+$registry->safe_psql('postgres', q{SELECT uidgen_registry.raise_segment('parcels', 1000000)});
 my @numbers = map { draw_numbers($_, 'parcels', 300) } @servers;
 is(scalar(grep { $_ <= $known } @numbers), $old, 'raised: what was fetched is given out');
 is(scalar(grep { $_ > $known && $_ <= 1_000_000 } @numbers), 0, '... and then what lies above');
@@ -214,7 +214,7 @@ foreach my $drawing (@drawings)
 is_deeply([ sort { $a <=> $b } seen_numbers('seats') ], [ 1 .. 4950 ], '... after every number was given out, once');
 fails_with($_, q{SELECT uid_segment_next('seats')}, '2200H', qr/HINT: .*raise max_value/, '... and say what to do: ' . $_->name) foreach @servers;
 is(segment_status($_, 'seats', 'state'), 'used up', '... as does the status') foreach @servers;
-$registry->safe_psql('postgres', q{SELECT uidgen.change_segment('seats', max_value => 1000000)});
+$registry->safe_psql('postgres', q{SELECT uidgen_registry.change_segment('seats', max_value => 1000000)});
 draw_numbers($_, 'seats', 300) foreach @servers;
 one_by_one('seats', 'the end is moved', in_order => 1);
 

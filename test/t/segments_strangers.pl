@@ -22,7 +22,7 @@ my $proxy = RegistryProxy->new($registry);
 my $server = fleet_node('server', hosts($proxy->port), 'max_connections = 60', "uidgen.registry_timeout = '30s'");
 create_segment($registry, "'$_', step => 1000") foreach qw(real late dropped);
 # A range is no longer, however fast numbers are drawn.
-$registry->safe_psql('postgres', q{SELECT uidgen.change_segment('real', max_step => 1000); SELECT uidgen.drop_segment('dropped')});
+$registry->safe_psql('postgres', q{SELECT uidgen_registry.change_segment('real', max_step => 1000); SELECT uidgen_registry.drop_segment('dropped')});
 $server->safe_psql('postgres', q{CREATE ROLE plain LOGIN;
 	CREATE FUNCTION times(name text, n integer, OUT median double precision, OUT slowest double precision) LANGUAGE plpgsql AS $$
 	DECLARE
@@ -83,11 +83,11 @@ cmp_ok($their_slowest, '<', 10 * $median, '... each time');
 my (undef, $first) = fetch_times('late', 1);
 note("a new one: $first");
 cmp_ok($first, '<', 12 * $median, '... and those of a segment that the server has not named before');
-fails_with($server, q{SELECT uid_segment_next('dropped')}, '42704', qr/the segment was dropped.*HINT: .*uidgen\.create_segment\(\), in database "postgres"/s,
+fails_with($server, q{SELECT uid_segment_next('dropped')}, '42704', qr/the segment was dropped.*HINT: .*uidgen_registry\.create_segment\(\), in database "postgres"/s,
 	'... one that was dropped is told apart');
 
 # The pause after a failure grows with each.
-fails_with($server, q{SELECT uid_segment_next('soon')}, '42704', qr/there is no such segment.*HINT: .*uidgen\.create_segment\(\), in database "postgres"/s, '... a name is not there')
+fails_with($server, q{SELECT uid_segment_next('soon')}, '42704', qr/there is no such segment.*HINT: .*uidgen_registry\.create_segment\(\), in database "postgres"/s, '... a name is not there')
   foreach 1 .. 4;
 create_segment($registry, q{'soon'});
 draw_numbers($server, 'soon', 10);

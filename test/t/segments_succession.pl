@@ -42,9 +42,9 @@ BEGIN
 	END IF;
 	RETURN NULL;
 END \$\$;
-CREATE TRIGGER diary AFTER UPDATE ON uidgen.segment FOR EACH ROW EXECUTE FUNCTION write_diary();
-SELECT uidgen.create_segment(s, step => 10) FROM unnest('{@{[join ',', @SEGMENTS]}}'::text[]) AS s;
-SELECT uidgen.change_segment(name, failover_gap => $GAP) FROM uidgen.segment;
+CREATE TRIGGER diary AFTER UPDATE ON uidgen_registry.segment FOR EACH ROW EXECUTE FUNCTION write_diary();
+SELECT uidgen_registry.create_segment(s, step => 10) FROM unnest('{@{[join ',', @SEGMENTS]}}'::text[]) AS s;
+SELECT uidgen_registry.change_segment(name, failover_gap => $GAP) FROM uidgen_registry.segment;
 END
 $template->backup('round');
 $template->stop;
@@ -79,7 +79,7 @@ foreach my $round (1 .. $options{rounds})
 		my ($first, $last, $incarnation, $version, $got, $refusal, $timeline) = split /\|/, (split /\n/, $leader->safe_psql('postgres', <<"END"))[-1];
 			SELECT set_config('test.node', '$node', false), set_config('test.size', '$size', false);
 			SELECT first_value, last_value, incarnation, version, course, refusal, timeline
-			FROM uidgen.segment_fetch('$segment', $size, $k->{incarnation}, $k->{version}, '$course', $k->{highest}, 9223372036854775807)
+			FROM uidgen_registry.segment_fetch('$segment', $size, $k->{incarnation}, $k->{version}, '$course', $k->{highest}, 9223372036854775807)
 END
 		# It does not use what a server says that was left behind.
 		return 'old' if $timeline < $k->{timeline};

@@ -15,7 +15,7 @@ use UidgenTest;
 my $registry = fleet_registry('registry');
 my ($one, $two) = map { fleet_node($_, hosts($registry)) } qw(one two);
 create_segment($registry, q{'near', step => 100, max_value => 3000});
-$registry->safe_psql('postgres', by_hand('UPDATE uidgen.segment SET max_step = 100, failover_gap = 5000'));
+$registry->safe_psql('postgres', by_hand('UPDATE uidgen_registry.segment SET max_step = 100, failover_gap = 5000'));
 draw_numbers($one, 'near', 50);
 await_keeper($one);
 $registry->stop;

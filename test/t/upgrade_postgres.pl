@@ -23,10 +23,10 @@ $old->safe_psql('postgres', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT
 $old->safe_psql('postgres', "INSERT INTO message (body) SELECT 'old' FROM generate_series(1, 100)");
 # What has the bodies of functions in SQL in it
 $old->safe_psql('postgres', "CREATE VIEW recent AS SELECT * FROM message WHERE uid_between(id, now() - interval '1 day', NULL)");
-$old->safe_psql('postgres', "SELECT uidgen.create_segment('invoice')");
-my $FETCH = "SELECT first_value FROM uidgen.segment_fetch('invoice', 1, 0, 0, '{}', -1, 9223372036854775807)";
+$old->safe_psql('postgres', "SELECT uidgen_registry.create_segment('invoice')");
+my $FETCH = "SELECT first_value FROM uidgen_registry.segment_fetch('invoice', 1, 0, 0, '{}', -1, 9223372036854775807)";
 is($old->safe_psql('postgres', $FETCH), '1', 'a segment');
-my $row = 'SELECT worker_id, identity, launches FROM uidgen.worker_node ORDER BY created';
+my $row = 'SELECT worker_id, identity, launches FROM uidgen_registry.worker_node ORDER BY created';
 
 # Another message in the copy has an id of its own, above the old ones.
 sub goes_on
@@ -44,7 +44,7 @@ sub goes_on
 # ---- dumps ----
 
 my $folder = PostgreSQL::Test::Utils::tempdir();
-my $worker = $old->safe_psql('postgres', 'SELECT worker_id FROM uidgen.worker_node');
+my $worker = $old->safe_psql('postgres', 'SELECT worker_id FROM uidgen_registry.worker_node');
 my %took = ($worker => 'the server that was dumped');
 
 # What takes a dump (its last argument is the file), and what restores it.
@@ -62,18 +62,18 @@ foreach my $kind (sort keys %DUMPS)
 	if ($kind ne 'custom pg_dump')
 	{
 		my $text = slurp_file($file);
-		like($text, qr/^CREATE EXTENSION .*uidgen/m, "$kind: the extension is in the dump");
-		unlike($text, qr/worker_node|registry_layout|segment|invoice|presets/, "$kind: what belongs to it is not");
+		is(join(' ', sort $text =~ /^CREATE EXTENSION .*\b(uidgen\w*)/mg), 'uidgen uidgen_registry', "$kind: the extensions are in the dump");
+		unlike($text =~ s/^(?:CREATE EXTENSION|COMMENT ON EXTENSION|COPY uidgen\.backfill|--) .*//gmr, qr/worker_node|registry|segment|invoice|presets/, "$kind: what belongs to them is not");
 	}
 
 	my $restored = uidgen_node('restored_by_' . $kind =~ s/ /_/r, $LAYOUT);
 	$restored->start;
 	$restored->command_ok([ @$restore, $file ], "$kind: it can be restored");
-	is($restored->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '0', "$kind: the registry is new");
+	is($restored->safe_psql('postgres', 'SELECT count(*) FROM uidgen_registry.worker_node'), '0', "$kind: the registry is new");
 	fails_with($restored, $FETCH, 'P0002', qr/there is no such segment/, "$kind: and gives out no number of the old one's segments");
 	goes_on($restored, "$kind: ids go on where it was restored");
 	my $took = $restored->safe_psql('postgres', $WORKER);
-	is($restored->safe_psql('postgres', 'SELECT worker_id, launches FROM uidgen.worker_node'), "$took|1",
+	is($restored->safe_psql('postgres', 'SELECT worker_id, launches FROM uidgen_registry.worker_node'), "$took|1",
 		"$kind: with a grant of its own");
 	is($took{$took}, undef, "$kind: of a worker id at random");
 	$took{$took} = $kind;
@@ -89,8 +89,8 @@ SKIP:
 
 	# One of a fleet, too.
 	$old->safe_psql('postgres', 'CREATE DATABASE fleet');
-	$old->safe_psql('fleet', q{SET client_min_messages = error; CREATE EXTENSION uidgen;
-		SELECT uidgen.share_registry('time:40:1ms worker:20 sequence:3 epoch:2025-01-01', max_lead => '3 s', clock_slack => '1 s'); SELECT uidgen.end_quarantine()});
+	$old->safe_psql('fleet', q{SET client_min_messages = error; CREATE EXTENSION uidgen_registry;
+		SELECT uidgen_registry.share_registry('time:40:1ms worker:20 sequence:3 epoch:2025-01-01', max_lead => '3 s', clock_slack => '1 s'); SELECT uidgen_registry.end_quarantine()});
 	my $new = uidgen_node('new', $LAYOUT);
 	my $before = $old->safe_psql('postgres', $row);
 	$old->stop;
@@ -105,14 +105,14 @@ SKIP:
 	$new->start;
 	is($new->safe_psql('postgres', $row), $before, 'the registry was taken along');
 	goes_on($new, 'ids go on after the upgrade');
-	is($new->safe_psql('postgres', 'SELECT count(*) FROM uidgen.worker_node'), '2',
+	is($new->safe_psql('postgres', 'SELECT count(*) FROM uidgen_registry.worker_node'), '2',
 		'with a worker id that was never used');
 	is($new->safe_psql('postgres', 'SELECT count(DISTINCT u.layout), bool_and(u.layout = s.layout) FROM uidgen.layout_used AS u, uidgen.status AS s'), '1|t',
 		'which layout the ids have was taken along');
 	like($new->safe_psql('postgres', $row), qr/^\Q$before\E\n/, 'that of the old cluster is left alone');
 	is($new->safe_psql('postgres', $FETCH), '2001001', 'a segment goes on above all that the old cluster could still give out');
 
-	is($new->safe_psql('fleet', 'SELECT timeline FROM uidgen.registry_identity()'), '1002', 'a fleet is told a timeline above that of the old cluster');
+	is($new->safe_psql('fleet', 'SELECT timeline FROM uidgen_registry.registry_identity()'), '1002', 'a fleet is told a timeline above that of the old cluster');
 	my $member = uidgen_node('member', $LAYOUT, "uidgen.registry_timeout = '1s'", "uidgen.window = '500ms'", "uidgen.wait_timeout = '10min'",
 		"uidgen.registry = 'host=" . join(',', map { $_->host } $new, $old) . ' port=' . join(',', map { $_->port } $new, $old) . " dbname=fleet'");
 	$member->start;
@@ -127,7 +127,7 @@ SKIP:
 	$old->stop;
 	$new->start;
 	cmp_ok($member->safe_psql('postgres', 'SELECT uid_next()'), '>', $first, '... and goes on with the new one');
-	is($new->safe_psql('fleet', 'SELECT timeline FROM uidgen.registry_identity()'), '1002', '... which tells the same timeline as before');
+	is($new->safe_psql('fleet', 'SELECT timeline FROM uidgen_registry.registry_identity()'), '1002', '... which tells the same timeline as before');
 }
 
 done_testing();

@@ -23,6 +23,9 @@ $node->start;
 $node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(app other fresh);
 $node->safe_psql($_, 'CREATE EXTENSION uidgen') foreach qw(postgres app other);
 $node->safe_psql('app', <<'END');
+	CREATE EXTENSION uidgen_tools;
+	CREATE EXTENSION uidgen_registry;
+	CREATE TABLE event (id bigint) PARTITION BY RANGE (id);
 	CREATE ROLE operator;
 	CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), CHECK (uid_between(id, '2020-01-01', NULL, 'default')));
 	CREATE INDEX ON message (uid_timestamp(id, 'default'));
@@ -30,9 +33,9 @@ $node->safe_psql('app', <<'END');
 	CREATE VIEW diagnosis AS SELECT uidgen.diagnose() AS missing;
 	CREATE VIEW recent AS SELECT * FROM message WHERE uid_between(id, now() - interval '1 day', NULL);
 	REVOKE EXECUTE ON FUNCTION uid_next(integer) FROM PUBLIC;
-	GRANT EXECUTE ON FUNCTION uid_next(integer), uidgen.forget_worker(integer, integer) TO operator WITH GRANT OPTION;
-	GRANT SELECT ON uidgen.worker_node TO operator;
-	REVOKE SELECT ON uidgen.fleet FROM pg_monitor
+	GRANT EXECUTE ON FUNCTION uid_next(integer), uidgen_registry.forget_worker(integer, integer) TO operator WITH GRANT OPTION;
+	GRANT SELECT ON uidgen_registry.worker_node TO operator;
+	REVOKE SELECT ON uidgen_registry.fleet FROM pg_monitor
 END
 
 # Who may do what with the extension's objects in database app, but for their owner: a line for each right.
@@ -45,7 +48,7 @@ sub rights
 				UNION ALL SELECT 'pg_class', attrelid, attnum, attacl FROM pg_attribute
 				UNION ALL SELECT 'pg_namespace', oid, 0, nspacl FROM pg_namespace) AS o
 			JOIN pg_depend AS d ON d.classid = o.class AND d.objid = o.oid AND d.deptype = 'e'
-			JOIN pg_extension AS e ON d.refobjid = e.oid AND e.extname = 'uidgen',
+			JOIN pg_extension AS e ON d.refobjid = e.oid AND e.extname IN ('uidgen', 'uidgen_registry'),
 			pg_identify_object(o.class, o.oid, o.part) AS i, aclexplode(o.acl) AS a
 		WHERE a.grantee <> a.grantor AND i.identity !~ 'later|scramble' ORDER BY 1});
 }
@@ -92,7 +95,7 @@ fails_with($node, 'ALTER EXTENSION uidgen UPDATE', '55000', qr/has loaded an old
 
 # ---- loaded, and not yet updated ----
 
-my $rows = 'SELECT datacenter_id, worker_id, identity FROM uidgen.worker_node ORDER BY worker_id';
+my $rows = 'SELECT datacenter_id, worker_id, identity FROM uidgen_registry.worker_node ORDER BY worker_id';
 my $granted = $node->safe_psql('postgres', $rows);
 $node->restart;
 @drawing = map { start_trying($node, $_) } @databases;
@@ -101,6 +104,12 @@ is($node->safe_psql('app', 'SELECT uidgen.diagnose(), uidgen.library_version(), 
 ok(end_keeper($node), 'another keeper comes');
 goes_on('a new keeper with the old registry', @drawing);
 
+# The tools come after uidgen.
+my $make = "SELECT count(*) FROM uid_partitions('event', now(), now() + interval '1 day', '1 month')";
+fails_with($node, 'ALTER EXTENSION uidgen_tools UPDATE', '55000', qr/"uidgen_tools" is of version \Q$NEW\E, but extension "uidgen" is of version \Q$OLD\E.*HINT:  Run ALTER EXTENSION uidgen UPDATE\./s,
+	'the tools are not updated before uidgen', 'app');
+is($node->safe_psql('app', $make), '1', '... and work as they were');
+
 # Another database before that of the registry, and one after it.
 foreach my $database (qw(app postgres other))
 {
@@ -108,6 +117,15 @@ foreach my $database (qw(app postgres other))
 	is(version_in($node, $database), $NEW, "$database is updated");
 	goes_on('updated', @drawing);
 }
+# The registry that the first id has made has its own version.
+is(version_in($node, 'postgres', 'uidgen_registry'), $OLD, 'the registry is of the old version so far');
+foreach my $database (qw(postgres app))
+{
+	$node->safe_psql($database, 'ALTER EXTENSION uidgen_registry UPDATE');
+	goes_on("updated in $database as well", @drawing);
+}
+fails_with($node, $make, '55000', qr/HINT:  Run ALTER EXTENSION uidgen_tools UPDATE\./, 'the tools wait for their update', 'app');
+is($node->safe_psql('app', "ALTER EXTENSION uidgen_tools UPDATE; $make"), '1', '... and work after it');
 is($node->safe_psql('postgres', $rows), $granted, 'what was granted stays granted');
 ok(end_keeper($node), 'another keeper comes');
 goes_on('a new keeper with the registry updated', @drawing);
@@ -119,12 +137,17 @@ is(rights(), $rights, 'rights that were granted or revoked stay so');
 
 $node->safe_psql('fresh', 'CREATE EXTENSION uidgen');
 my $fresh = catalog_of($node, 'fresh');
-cmp_ok(scalar($fresh =~ tr/\n//), '>', 500, 'the catalogs say much of the extension');
+cmp_ok(scalar($fresh =~ tr/\n//), '>', 300, 'the catalogs say much of the extension');
 like($fresh, qr/uid_later/, 'and what is new in it');
 unlike($fresh, qr/uid_scramble/, 'and not what is gone');
-same_catalog(catalog_of($node, $_), $fresh, "$_: updated is like new") foreach qw(postgres other);
+same_catalog(catalog_of($node, 'other'), $fresh, 'updated is like new');
+$node->safe_psql('fresh', 'CREATE EXTENSION uidgen_registry');
+my $both = catalog_of($node, 'fresh');
+cmp_ok(scalar($both =~ tr/\n//), '>', 500 + scalar($fresh =~ tr/\n//), '... and much of the registry');
+same_catalog(catalog_of($node, 'postgres'), $both, '... which is, too');
 # What others have done to it stays.
-isnt(catalog_of($node, 'app'), $fresh, 'a difference would show');
+$node->safe_psql('fresh', 'CREATE EXTENSION uidgen_tools');
+isnt(catalog_of($node, 'app'), catalog_of($node, 'fresh'), 'a difference would show');
 
 $node->safe_psql('postgres', 'CREATE DATABASE later');
 $node->safe_psql('later', "CREATE EXTENSION uidgen VERSION '$OLD'");
@@ -151,29 +174,29 @@ goes_on('the new extension with the old library', @drawing);
 my ($state, $text) = sqlstate_of($node, 'SELECT uid_later()');
 is($state, '42883', 'what it lacks is refused');
 like($text, qr/could not find function "uidgen_later"/, 'by the server');
-$node->safe_psql('fresh', 'DROP EXTENSION uidgen');
+$node->safe_psql('fresh', 'DROP EXTENSION uidgen CASCADE');
 refuses_new($node, $OLD);
 install_library($NEW);
 $node->restart;
 stop(@drawing);
 draw($node, 'the new library again', $_) foreach @databases;
 is($node->safe_psql('postgres', 'SELECT uid_later()'), '1', 'and its functions work');
-same_catalog(catalog_of($node, 'postgres'), $fresh, 'the extension is as it was');
+same_catalog(catalog_of($node, 'postgres'), $both, 'the extensions are as they were');
 
 # ---- the new library with a grant, and without the function that acquires one ----
 
 # As with a registry that is of another version, and other functions.
 my $acquire = $node->safe_psql('postgres', "SELECT oid::regprocedure FROM pg_proc WHERE proname = 'acquire_worker_id'");
-my $too_old = qr/extension "uidgen" in database "postgres" is of version \Q$OLD\E, but the library is of version \Q$NEW\E.*HINT:.*ALTER EXTENSION uidgen UPDATE/s;
-$node->safe_psql('postgres', "ALTER EXTENSION uidgen DROP FUNCTION $acquire; UPDATE pg_extension SET extversion = '$OLD' WHERE extname = 'uidgen'");
+my $too_old = qr/extension "uidgen_registry" in database "postgres" is of version \Q$OLD\E, but the library is of version \Q$NEW\E.*HINT:.*ALTER EXTENSION uidgen_registry UPDATE/s;
+$node->safe_psql('postgres', "ALTER EXTENSION uidgen_registry DROP FUNCTION $acquire; UPDATE pg_extension SET extversion = '$OLD' WHERE extname = 'uidgen_registry'");
 my $renewals = $node->safe_psql('postgres', 'SELECT renewals FROM uidgen.status');
 @drawing = map { start_trying($node, $_) } qw(postgres app);
 ok($node->poll_query_until('postgres', "SELECT renewals > $renewals + 1 FROM uidgen.status"), 'the grant is renewed');
 goes_on('renewed', @drawing);
 ok(end_keeper($node), 'the keeper gives it back');
 ok(poll_until(sub { slurp_file("$_->{file}.err") =~ $too_old }), 'and gets no other') foreach @drawing;
-like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/is of version \Q$OLD\E.*ALTER EXTENSION uidgen UPDATE/, 'uidgen.diagnose() says what to do');
-$node->safe_psql('postgres', "ALTER EXTENSION uidgen ADD FUNCTION $acquire; UPDATE pg_extension SET extversion = '$NEW' WHERE extname = 'uidgen'");
+like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/is of version \Q$OLD\E.*ALTER EXTENSION uidgen_registry UPDATE/, 'uidgen.diagnose() says what to do');
+$node->safe_psql('postgres', "ALTER EXTENSION uidgen_registry ADD FUNCTION $acquire; UPDATE pg_extension SET extversion = '$NEW' WHERE extname = 'uidgen_registry'");
 goes_on('whole again', @drawing);
 stop(@drawing);
 $node->stop;
@@ -183,9 +206,9 @@ $node->stop;
 install_release($OLD);
 my $registry = new_node('registry');
 $registry->start;
-$registry->safe_psql('postgres', qq{CREATE EXTENSION uidgen VERSION '$OLD'; CREATE ROLE node LOGIN; SELECT uidgen.grant_node('node');
-	SELECT uidgen.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01'); SELECT uidgen.end_quarantine();
-	SELECT uidgen.create_segment('s', 10)});
+$registry->safe_psql('postgres', qq{CREATE EXTENSION uidgen_registry VERSION '$OLD'; CREATE ROLE node LOGIN; SELECT uidgen_registry.grant_node('node');
+	SELECT uidgen_registry.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01'); SELECT uidgen_registry.end_quarantine();
+	SELECT uidgen_registry.create_segment('s', 10)});
 my ($one, $two) = map
 {
 	my $member = new_node($_, "shared_preload_libraries = 'uidgen'", "uidgen.window = '500ms'", "uidgen.registry = '" . conninfo($registry) . " user=node'");
@@ -214,7 +237,7 @@ all_go_on("a fleet of $OLD");
 install_release($NEW);
 $two->restart;
 all_go_on('one node with the new library');
-$registry->safe_psql('postgres', 'ALTER EXTENSION uidgen UPDATE');
+$registry->safe_psql('postgres', 'ALTER EXTENSION uidgen_registry UPDATE');
 all_go_on('the registry is updated');
 is($one->safe_psql('postgres', 'SELECT uidgen.library_version()'), $OLD, 'while one node has the old library');
 # What it loads only when it connects has been replaced.
@@ -246,14 +269,14 @@ my $script = "$SCRIPTS/uidgen-registry-";
 $registry->safe_psql('postgres', 'CREATE ROLE owner LOGIN');
 $registry->safe_psql('postgres', "CREATE DATABASE $_ OWNER owner") foreach qw(updated new);
 is(run_script('updated', "$script-$OLD.sql"), '', "the script of $OLD");
-$registry->safe_psql('updated', "SELECT uidgen.share_registry('A', 1000, 1735689600000000, 2199023255551, 0, 1023); SELECT uidgen.end_quarantine()");
-my $row = $registry->safe_psql('updated', 'SELECT * FROM uidgen.registry_layout');
+$registry->safe_psql('updated', "SELECT uidgen_registry.share_registry('default'); SELECT uidgen_registry.end_quarantine()");
+my $row = $registry->safe_psql('updated', 'SELECT * FROM uidgen_registry.registry');
 is(run_script('new', "$script-$NEW.sql"), '', 'the present script');
 my $new = catalog_of($registry, 'new');
 cmp_ok(scalar($new =~ tr/\n//), '>', 200, 'the catalogs say much of the registry');
 is(run_script('updated', "$script-$OLD--$NEW.sql"), '', 'the script that updates');
 same_catalog(catalog_of($registry, 'updated'), $new, 'updated is like new');
-is($registry->safe_psql('updated', 'SELECT * FROM uidgen.registry_layout'), $row, 'its registry is the same');
+is($registry->safe_psql('updated', 'SELECT * FROM uidgen_registry.registry'), $row, 'its registry is the same');
 
 # ---- the end ----
 

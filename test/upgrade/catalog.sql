@@ -1,22 +1,22 @@
 -- test/upgrade/catalog.sql
---	  All that the catalogs say of the extension in this database, a line for each
+--	  All that the catalogs say of the extensions in this database, a line for each
 --	  thing, without OIDs: two databases with the same extension give the same lines.
---	  Without the extension: of schema uidgen, the registry by itself.
+--	  Without the extension: of schema uidgen_registry, the registry by itself.
 CREATE FUNCTION pg_temp.acl(acl aclitem[], kind "char", owner oid) RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(a::text, ' ' ORDER BY a::text COLLATE "C") FROM unnest(coalesce(acl, acldefault(kind, owner))) AS a
 $$;
 CREATE TEMP VIEW member AS
 	SELECT classid, objid FROM pg_depend
-	WHERE (deptype, refclassid, refobjid) = (SELECT 'e'::"char", 'pg_extension'::regclass, oid FROM pg_extension WHERE extname = 'uidgen')
-		OR NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'uidgen')
-			AND (deptype, refclassid, refobjid) = ('n', 'pg_namespace'::regclass, to_regnamespace('uidgen'));
+	WHERE (deptype, refclassid, refobjid) IN (SELECT 'e'::"char", 'pg_extension'::regclass, oid FROM pg_extension WHERE extname LIKE 'uidgen%')
+		OR NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'uidgen_registry')
+			AND (deptype, refclassid, refobjid) = ('n', 'pg_namespace'::regclass, to_regnamespace('uidgen_registry'));
 CREATE TEMP VIEW member_table AS
 	SELECT c.* FROM member JOIN pg_class AS c ON classid = 'pg_class'::regclass AND c.oid = objid;
 
 SELECT regexp_replace(line, 'pg_toast_\d+', 'pg_toast_N') FROM (
 	SELECT concat_ws(' | ', 'extension', extversion, extowner::regrole, extnamespace::regnamespace, extrelocatable,
 		extconfig::regclass[], extcondition, obj_description(oid, 'pg_extension'))
-	FROM pg_extension WHERE extname = 'uidgen'
+	FROM pg_extension WHERE extname LIKE 'uidgen%'
 UNION ALL
 	SELECT concat_ws(' | ', 'member', i.type, i.identity, 'initially ' || pg_temp.acl(initprivs, k.kind, k.owner))
 	FROM member AS m

@@ -1,0 +1,244 @@
+--
+-- The grammar of layouts in SQL and PL/pgSQL, for servers without the library.
+--
+-- src/core/layout.c is the same in C, and src/core/layout.h describes the grammar: presets, canonical texts and
+-- errors are equal, which test/t/registry_layouts.pl compares.  Nothing is named here but pg_catalog and these functions, so
+-- any other script can include this part as it is.
+--
+
+CREATE FUNCTION uidgen_registry.layout_presets(OUT name text, OUT layout text) RETURNS SETOF record
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 26
+SET search_path = pg_catalog, pg_temp
+AS $$
+	VALUES
+		('default', 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01'),
+		('js53', 'time:31:1s worker:8 sequence:14 epoch:2025-01-01'),
+		('js53ms', 'time:41:1ms worker:3 sequence:9 epoch:2025-01-01'),
+		('seconds', 'time:32:1s worker:14 sequence:17 epoch:2025-01-01'),
+		('twitter', 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z'),
+		('snowflake', 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z'),
+		('baidu', 'time:28:1s worker:22 sequence:13 epoch:2016-05-19T16:00:00Z'),
+		('leaf', 'time:41:1ms worker:10 sequence:12 epoch:2010-11-04T01:42:54.657Z'),
+		('mybatis-plus', 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z'),
+		('discord', 'time:42:1ms worker:5 tag:5 sequence:12 epoch:2015-01-01'),
+		('instagram', 'time:41:1ms worker:13 sequence:10 epoch:2011-08-24T21:07:01.721Z'),
+		('sonyflake', 'time:39:10ms sequence:8 worker:16 epoch:2014-09-01'),
+		('sonyflake-v2', 'time:39:10ms sequence:8 worker:16 epoch:2025-01-01'),
+		('mastodon', 'time:48:1ms sequence:16 epoch:1970-01-01'),
+		('tsid', 'time:42:1ms worker:10 sequence:12 epoch:2020-01-01'),
+		('cosid', 'time:41:1ms worker:10 sequence:12 epoch:2019-12-24T16:00:00Z'),
+		('cosid-s', 'time:31:1s worker:10 sequence:22 epoch:2019-12-24T16:00:00Z'),
+		('cosid-js', 'time:41:1ms worker:3 sequence:9 epoch:2019-12-24T16:00:00Z'),
+		('cosid-js-s', 'time:31:1s worker:3 sequence:19 epoch:2019-12-24T16:00:00Z'),
+		('seata', 'worker:10 time:41:1ms sequence:12 epoch:2020-05-02T16:00:00Z'),
+		('seata-2020', 'time:41:1ms worker:10 sequence:12 epoch:2020-05-02T16:00:00Z'),
+		('yitter', 'time:51:1ms worker:6 sequence:6 epoch:2020-02-19T18:20:02Z'),
+		('pgedge', 'time:41:1ms worker:10 sequence:12 epoch:2023-01-01'),
+		('pgedge-2023', 'time:41:1ms sequence:12 worker:10 epoch:2023-01-01'),
+		('cockroachdb', 'time:48:10us worker:15 epoch:2015-01-01'),
+		('timeshard', 'time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z')
+$$;
+COMMENT ON FUNCTION uidgen_registry.layout_presets() IS 'the layouts that have a name, in canonical form';
+
+-- A date of ISO 8601, or a date, T and a time, with a fraction and a zone if need be: all in lower case.
+CREATE FUNCTION uidgen_registry.parse_epoch(value text) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	part CONSTANT text[] COLLATE "C" := regexp_match(value COLLATE "C", '^([0-9]{4})-([0-9]{2})-([0-9]{2})'
+		|| '(?:t([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.]([0-9]{1,6}))?)?(?:z|([+-])([0-9]{2})(?::?([0-9]{2}))?)?)?$');
+	zone CONSTANT integer := (part[8] || '1')::integer * (part[9]::integer * 3600 + coalesce(part[10], '0')::integer * 60);
+	month date;
+	result bigint;
+BEGIN
+	IF part IS NULL OR part[1] = '0000' OR part[2]::integer NOT BETWEEN 1 AND 12 OR part[4] > '23' OR part[5] > '59' OR part[6] > '59'
+			OR part[9] > '15' OR part[10] > '59' THEN
+		RETURN NULL;
+	END IF;
+	month := make_date(part[1]::integer, part[2]::integer, 1);
+	IF part[3]::integer NOT BETWEEN 1 AND (month + interval '1 month')::date - month THEN
+		RETURN NULL;
+	END IF;
+	result := (month - make_date(1970, 1, 1) + part[3]::integer - 1) * 86400000000
+		+ (coalesce(part[4], '0')::integer * 3600 + coalesce(part[5], '0')::integer * 60 + coalesce(part[6], '0')::integer - coalesce(zone, 0)) * 1000000::bigint
+		+ rpad(coalesce(part[7], '0'), 6, '0')::integer;
+	-- The zone must not carry it out of the years 1 to 9999.
+	RETURN CASE WHEN result >= -62135596800000000 AND result < 253402300800000000 THEN result END;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.parse_epoch(text) IS 'a date or time of ISO 8601 in microseconds since 1970 UTC; null if it is none';
+
+-- Fields are told most significant first: their names, how many bits each has, and its lowest bit.
+CREATE FUNCTION uidgen_registry.parse_layout(layout_text text, OUT layout text, OUT names text[], OUT bits integer[], OUT shifts integer[],
+	OUT unit bigint, OUT epoch bigint, OUT max_tick bigint, OUT max_datacenter integer, OUT max_worker integer)
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	grammar CONSTANT text := 'Items are time:BITS:UNIT, datacenter:BITS, worker:BITS, tag:BITS, sequence:BITS, zero:BITS and epoch:ISO-8601, separated by blanks.';
+	epoch_hint CONSTANT text := 'Write the epoch as epoch:2025-01-01 or epoch:2025-01-01T08:00:00.000+08:00.';
+	-- What is compared has no collation but this one, whatever the caller's text has.
+	given CONSTANT text COLLATE "C" := layout_text;
+	piece text[] COLLATE "C";	-- blanks, and the item that follows
+	item text COLLATE "C";
+	shown text COLLATE "C";
+	name text COLLATE "C";		-- up to the colon
+	value text COLLATE "C";		-- behind it
+	number text COLLATE "C";
+	fields text[] COLLATE "C";
+	seen text[] COLLATE "C" := '{}';
+	begins boolean;
+	is_preset boolean;
+	most integer;
+	total integer := 0;
+	place integer := 0;			-- characters up to the end of the item
+	midnight bigint;			-- of the epoch's day
+	reason text;
+	detail text;
+	hint text;
+BEGIN
+	FOR piece IN SELECT m FROM regexp_matches(given, E'([ \t\r\n]*)([^ \t\r\n]+)', 'g') AS r (m) LOOP
+		begins := item IS NULL;
+		item := piece[2];
+		place := place + length(piece[1]) + length(item);
+		name := substring(lower(item) FROM '^([^:]*):');
+		value := substr(lower(item), length(name) + 2);
+		IF begins THEN
+			SELECT l.names, l.bits, l.unit, l.epoch INTO fields, bits, unit, epoch
+				FROM uidgen_registry.layout_presets() AS p, uidgen_registry.parse_layout(p.layout) AS l WHERE p.name = lower(item);
+			is_preset := FOUND;
+			CONTINUE WHEN is_preset;
+		END IF;
+
+		hint := grammar;
+		IF strpos(item, ',') > 0 AND (begins OR name IS DISTINCT FROM 'epoch') THEN
+			reason := 'it has a comma';
+			hint := 'Separate items by blanks, without commas.';
+		ELSIF begins AND name IS NULL THEN
+			reason := 'there is no such preset';
+			hint := 'SELECT name FROM uidgen_registry.layout_presets() lists the presets.';
+		ELSIF name IS NULL THEN
+			reason := 'it is neither a preset at the start nor NAME:VALUE';
+		ELSIF name NOT IN ('time', 'datacenter', 'worker', 'tag', 'sequence', 'zero', 'epoch') THEN
+			reason := 'there is no such field';
+		ELSIF name = ANY (seen) THEN
+			reason := CASE WHEN name = 'epoch' THEN 'the epoch is given twice' ELSE 'the field is given twice' END;
+			hint := 'Each item may be given once.';
+		ELSIF name = 'epoch' THEN
+			epoch := uidgen_registry.parse_epoch(value);
+			IF epoch IS NULL THEN
+				reason := 'it is not a date or time of ISO 8601';
+				hint := epoch_hint;
+			END IF;
+		ELSIF is_preset AND name <> ALL (fields) THEN
+			reason := 'the preset has no such field to replace';
+			hint := 'Spell the whole layout out to change its fields.';
+		ELSE
+			most := CASE WHEN name = 'time' THEN 63 ELSE 31 END;
+			number := substring(value FROM '^([0-9]{1,3})(?![0-9])');
+			value := substr(value, length(number) + 1);
+			IF (number::integer BETWEEN 1 AND most) IS NOT TRUE THEN
+				reason := format('its number of bits must be from 1 to %s', most);
+			ELSIF name = 'time' THEN
+				SELECT m[1]::bigint * s.scale INTO unit
+					FROM regexp_match(value, '^:([0-9]{1,10})(us|ms|s)$') AS m, (VALUES ('us', 1), ('ms', 1000), ('s', 1000000)) AS s (name, scale)
+					WHERE s.name = m[2];
+				IF (unit BETWEEN 1 AND 3600000000) IS NOT TRUE THEN
+					reason := 'its unit must be a number and us, ms or s, at most an hour';
+					hint := 'Write the time as time:41:1ms, for example.';
+				END IF;
+			ELSIF value <> '' THEN
+				reason := 'nothing may follow its number of bits';
+			END IF;
+			IF reason IS NULL THEN
+				fields := CASE WHEN name = ANY (fields) THEN fields ELSE fields || name END;
+				bits[array_position(fields, name)] := number::integer;
+			END IF;
+		END IF;
+		EXIT WHEN reason IS NOT NULL;
+		seen := seen || name;
+	END LOOP;
+
+	IF reason IS NOT NULL THEN
+		-- At most 60 bytes of the item, and no piece of a character at the end of these.
+		shown := left(item, 60);
+		WHILE octet_length(shown) > 60 OR (length(shown) < length(item) AND shown ~ E'[^\x01-\x7f]$') LOOP
+			shown := left(shown, -1);
+		END LOOP;
+		detail := format('Item "%s%s" at position %s: %s.', shown, CASE WHEN shown <> item THEN '...' END, place - length(item) + 1, reason);
+	ELSIF item IS NULL THEN
+		detail := 'The layout is empty.';
+		hint := grammar;
+	ELSIF ('time' = ANY (fields)) IS NOT TRUE THEN
+		detail := 'It has no time field.';
+		hint := grammar;
+	ELSIF epoch IS NULL THEN
+		detail := 'It has no epoch.';
+		hint := epoch_hint;
+	ELSE
+		total := (SELECT sum(b) FROM unnest(bits) AS b);
+		IF total > 64 THEN
+			detail := format('Its fields take %s bits together; an id has 64.', total);
+			hint := 'Give fewer bits to some of the fields.';
+		END IF;
+	END IF;
+	IF detail IS NOT NULL THEN
+		RAISE EXCEPTION 'invalid layout'
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = detail, HINT = hint;
+	END IF;
+
+	-- A zero in front of everything is what an id has there anyway.
+	IF fields[1] = 'zero' THEN
+		fields := fields[2:];
+		bits := bits[2:];
+	END IF;
+	names := fields;
+	midnight := epoch - (epoch % 86400000000 + 86400000000) % 86400000000;
+	layout := to_char(make_date(1970, 1, 1)::timestamp + make_interval(days => (midnight / 86400000000)::integer) + (epoch - midnight) * interval '1 microsecond',
+		'"epoch:"YYYY-MM-DD' || CASE WHEN epoch = midnight THEN '' ELSE '"T"HH24:MI:SS' || CASE WHEN epoch % 1000000 = 0 THEN '' WHEN epoch % 1000 = 0 THEN '.MS' ELSE '.US' END || '"Z"' END);
+	total := 0;
+	FOR i IN REVERSE cardinality(fields) .. 1 LOOP
+		shifts[i] := total;
+		total := total + bits[i];
+		layout := concat_ws(':', fields[i], bits[i], CASE WHEN fields[i] <> 'time' THEN NULL WHEN unit % 1000000 = 0 THEN unit / 1000000 || 's'
+			WHEN unit % 1000 = 0 THEN unit / 1000 || 'ms' ELSE unit || 'us' END) || ' ' || layout;
+	END LOOP;
+	max_tick := 9223372036854775807 >> (63 - bits[array_position(fields, 'time')]);
+	max_datacenter := coalesce(2147483647 >> (31 - bits[array_position(fields, 'datacenter')]), 0);
+	max_worker := coalesce(2147483647 >> (31 - bits[array_position(fields, 'worker')]), 0);
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.parse_layout(text) IS 'a layout, or a preset and what replaces its items: in canonical form, its fields, and its numbers as a registry keeps them';
+
+-- Of what parse_layout() returns.
+CREATE FUNCTION uidgen_registry.check_generates(names text[], bits integer[]) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	total CONSTANT integer := (SELECT sum(b) FROM unnest(bits) AS b);
+	detail text;
+	hint text;
+BEGIN
+	IF names[1] <> 'time' THEN
+		detail := format('Its first field is %s, so its ids are not in the order of time.', names[1]);
+		hint := 'Put the time first.';
+	ELSIF bits[1] < 20 THEN
+		detail := format('Its time has %s bits; at least 20 are needed.', bits[1]);
+		hint := 'Give more bits to the time.';
+	ELSIF 'sequence' <> ALL (names) THEN
+		detail := 'It has no sequence.';
+		hint := 'Add a sequence field.';
+	ELSIF total > 63 THEN
+		detail := format('Its fields take %s bits together; with more than 63, ids could be negative.', total);
+		hint := 'Give fewer bits to some of the fields.';
+	ELSE
+		RETURN;
+	END IF;
+	RAISE EXCEPTION 'layout cannot generate ids'
+		USING ERRCODE = 'invalid_parameter_value', DETAIL = detail, HINT = hint;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.check_generates(text[], integer[]) IS 'raises an error if a layout is good for decoding only';

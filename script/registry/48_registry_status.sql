@@ -1,0 +1,39 @@
+--
+-- What monitoring sees of a registry.
+--
+
+-- LIMIT tells the planner that there is one layout: it would plan for hundreds.
+CREATE VIEW uidgen_registry.status AS
+SELECT coalesce(d.datacenter_id, 0) AS datacenter_id,
+	coalesce(d.running, 0) AS running,
+	l.max_worker + 1::bigint - coalesce(d.taken, 0) AS free_worker_ids,
+	CASE WHEN l.quarantine_until >= l.now_tick THEN to_timestamp(((l.quarantine_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric)::double precision / 1000000::double precision) END AS quarantine_until,
+	pg_stat_get_dead_tuples('uidgen_registry.worker_node'::regclass::oid) AS dead_rows,
+	g.stopped_segments,
+	g.gap_lasts
+FROM (SELECT r.max_tick, r.max_worker, r.unit, r.epoch, r.quarantine_until,
+			b.ended_before, b.changed_before,
+			t.now_tick,
+			t.now_tick + uidgen_registry.ticks_in(r.max_lead, r.unit) AS reach
+		FROM uidgen_registry.registry AS r
+			CROSS JOIN uidgen_registry.registry_clock() AS c (clock)
+			CROSS JOIN LATERAL uidgen_registry.free_bounds(r, c.clock) AS b
+			CROSS JOIN LATERAL uidgen_registry.tick_at(c.clock, r.unit, r.epoch) AS t (now_tick)
+		WHERE r.shared
+		LIMIT 1) AS l
+	LEFT JOIN LATERAL (
+		SELECT n.datacenter_id,
+			count(*) FILTER (WHERE NOT n.released AND n.granted_until >= l.now_tick AND n.granted_until < l.max_tick) AS running,
+			count(*) FILTER (WHERE NOT uidgen_registry.is_free(n, l.ended_before, l.changed_before, l.reach)) AS taken
+		FROM uidgen_registry.worker_node AS n GROUP BY n.datacenter_id) AS d ON true
+	CROSS JOIN (
+		SELECT count(*) FILTER (WHERE s.stopped IS NOT NULL), min(uidgen_registry.gap_lasts(s, uidgen_registry.registry_clock()))
+		FROM uidgen_registry.segment AS s WHERE NOT s.dropped) AS g (stopped_segments, gap_lasts);
+COMMENT ON VIEW uidgen_registry.status IS 'a shared registry, one row for each datacenter that was granted worker ids, or one of datacenter 0: how many nodes hold a grant, how many worker ids are free, until when it is in quarantine, what VACUUM has to remove from uidgen_registry.worker_node; and of all segments, how many are stopped, and how long the failover_gap of that one lasts where it is shortest';
+COMMENT ON COLUMN uidgen_registry.status.datacenter_id IS 'the datacenter field of the ids; 0 if the layout has none';
+COMMENT ON COLUMN uidgen_registry.status.running IS 'nodes that hold a grant now';
+COMMENT ON COLUMN uidgen_registry.status.free_worker_ids IS 'worker ids that a new node could take now';
+COMMENT ON COLUMN uidgen_registry.status.quarantine_until IS 'until when the registry is in quarantine; null if it is not';
+COMMENT ON COLUMN uidgen_registry.status.dead_rows IS 'versions of rows that VACUUM has not removed yet';
+COMMENT ON COLUMN uidgen_registry.status.stopped_segments IS 'segments that are stopped';
+COMMENT ON COLUMN uidgen_registry.status.gap_lasts IS 'for how long failover_gap covers what is given out now, of the segment where that is shortest; null: no segment has a gap, or none is drawn from';

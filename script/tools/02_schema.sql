@@ -1,0 +1,104 @@
+--
+-- The schema of what the tools are made of, and the extension that they are for.
+--
+-- Functions for users go to the schema given at CREATE EXTENSION, all others to schema uidgen_tools.  What they
+-- call is in there, in pg_catalog, or in schema uidgen: these belong to superusers, and nobody else creates in them.
+-- In the schemas of choice, this extension's and that of uidgen, anybody may have anything, and a database's owner
+-- can add functions to the extensions: so nothing there is called.
+--
+
+-- What is parsed while this script runs is bound to what this search path finds, for good.
+SET LOCAL search_path = pg_catalog, pg_temp;
+SET LOCAL client_min_messages = warning;
+
+-- If a schema of that name exists already, this fails: it is somebody else's.
+-- [since 0.4.0]
+CREATE SCHEMA uidgen_tools;
+COMMENT ON SCHEMA uidgen_tools IS 'what uid_adopt(), uid_partitions() and uid_drop_partitions() are made of';
+-- What new schemas are by default may have been changed.
+-- [since 0.4.0]
+REVOKE ALL ON SCHEMA uidgen_tools FROM PUBLIC;
+-- [since 0.4.0]
+GRANT USAGE ON SCHEMA uidgen_tools TO PUBLIC;
+
+CREATE FUNCTION uidgen_tools.check_versions(may_be_older boolean DEFAULT false) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	own CONSTANT text := (SELECT e.extversion FROM pg_extension AS e WHERE e.extname = 'uidgen_tools');
+	other CONSTANT text := (SELECT e.extversion FROM pg_extension AS e WHERE e.extname = 'uidgen');
+	is_older boolean;
+BEGIN
+	IF own = other THEN
+		RETURN;
+	END IF;
+	is_older := string_to_array(own, '.')::integer[] < string_to_array(other, '.')::integer[];
+	IF NOT (is_older AND may_be_older) THEN
+		RAISE EXCEPTION 'extension "uidgen_tools" is of version %, but extension "uidgen" is of version %', own, other
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'They work together in the same version.',
+				HINT = format('Run ALTER EXTENSION %s UPDATE.', CASE WHEN is_older THEN 'uidgen_tools' ELSE 'uidgen' END);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.check_versions(boolean) IS 'an error unless the extensions uidgen and uidgen_tools are of one version, or this one is older where it may be';
+
+-- An update may come before the next one.
+DO $$
+BEGIN
+	PERFORM uidgen_tools.check_versions(true);
+END
+$$;
+
+-- Not by its extension alone, which the owner of a database can add functions to.  Until PostgreSQL 15 a script cannot
+-- name the schema of another extension.
+CREATE FUNCTION uidgen_tools.find_uid_next() RETURNS regprocedure
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	found CONSTANT regprocedure := (SELECT p.oid
+		FROM pg_extension AS e
+			JOIN pg_proc AS p ON p.pronamespace = e.extnamespace
+			JOIN pg_language AS l ON l.oid = p.prolang
+			JOIN pg_roles AS r ON r.oid = p.proowner
+		WHERE e.extname = 'uidgen' AND p.proname = 'uid_next' AND p.pronargs = 0
+			AND l.lanname = 'c' AND p.prosrc = 'uidgen_next' AND r.rolsuper);
+BEGIN
+	IF found IS NULL THEN
+		RAISE EXCEPTION 'function uid_next() is not what the extension "uidgen" has made'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'The schema of the extension has no function uid_next() of the library''s that belongs to a superuser.',
+				HINT = 'Let a superuser see who has changed it. DROP EXTENSION uidgen CASCADE and CREATE EXTENSION make it anew.';
+	END IF;
+	RETURN found;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.find_uid_next() IS 'the function that draws ids, in whichever schema';
+
+-- What a call of the tools names is looked up while it runs.  Whoever owns the database could drop the extensions meanwhile, and put
+-- functions of his own in their place, which would run as whoever has called.  DROP EXTENSION waits for this lock.
+-- [since 0.4.0]
+CREATE TABLE uidgen_tools.in_use ();
+COMMENT ON TABLE uidgen_tools.in_use IS 'locked while uid_adopt(), uid_partitions() or uid_drop_partitions() runs, so that the extension stays';
+-- [since 0.4.0]
+REVOKE ALL ON uidgen_tools.in_use FROM PUBLIC;
+-- [since 0.4.0]
+GRANT SELECT ON uidgen_tools.in_use TO PUBLIC;
+
+-- The functions for users call it by its OID.  All else is called by name after it.
+CREATE FUNCTION uidgen_tools.hold_extensions() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	LOCK TABLE uidgen.layout_used, uidgen_tools.in_use IN ACCESS SHARE MODE;
+	IF (SELECT count(*) FROM pg_namespace AS n JOIN pg_roles AS r ON r.oid = n.nspowner WHERE n.nspname IN ('uidgen', 'uidgen_tools') AND r.rolsuper) <> 2 THEN
+		RAISE EXCEPTION 'the extensions were dropped meanwhile'
+			USING ERRCODE = 'object_not_in_prerequisite_state';
+	END IF;
+	PERFORM uidgen_tools.check_versions();
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.hold_extensions() IS 'keeps the extensions uidgen and uidgen_tools to the end of the transaction; an error if they are not what they were, or of two versions';

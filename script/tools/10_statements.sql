@@ -1,0 +1,207 @@
+--
+-- Statements for others to run: how names and texts are written in them, and for whom they may be made.
+--
+-- uid_adopt(), uid_partitions() and uid_drop_partitions() print statements about tables whose names, and the names
+-- of all that belongs to them, were given by somebody else.  A name is never more than a name: whatever characters
+-- it has, a statement stays whole and on one line, means the same whatever search path and settings it is run
+-- under, and says what is meant.  So each name goes through one of the writers here, also in messages, where tame()
+-- is for texts that nobody runs.  Functions and types of PostgreSQL's own are named with their schema.
+--
+-- To look at a table runs what its owner has put into it: the planner computes the functions of an index.
+-- So nobody has it done but the owner: refuse_other_owners().  Who has logged in as another role, and
+-- has become the owner by SET ROLE, is kept out of reach by uidgen.run_confined().
+--
+
+-- Most of these are bound to pg_catalog while this script runs, so they need no search path.
+
+-- Those in which a byte of ASCII, such as the backslash, can be the second one of a character.
+CREATE FUNCTION uidgen_tools.client_hides_quotes() RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN pg_client_encoding() IN ('SJIS', 'SHIFT_JIS_2004', 'BIG5', 'GBK', 'UHC', 'JOHAB', 'GB18030');
+COMMENT ON FUNCTION uidgen_tools.client_hides_quotes() IS 'whether the encoding of the client is one in which a quote may be part of another character';
+
+-- What cannot be written for this client: psql would not see where a name ends, or a name would come back as another one.  And a
+-- name of a role may come from a database of another encoding, and be no text here.
+CREATE FUNCTION uidgen_tools.check_text(text text) RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	here CONSTANT name := getdatabaseencoding();
+	there CONSTANT name := pg_client_encoding();
+	bytes CONSTANT bytea := convert_to(text, here);
+	spoilt boolean := false;
+BEGIN
+	-- Of a text in UTF-8, such clients are given the numbers of characters.
+	IF here <> there AND here <> 'UTF8' AND text ~ '[^\u0001-\u007f]' THEN
+		IF here = 'SQL_ASCII' OR there = 'SQL_ASCII' THEN
+			spoilt := uidgen_tools.client_hides_quotes();
+		ELSE
+			spoilt := convert(convert(bytes, here, there), there, here) <> bytes;
+		END IF;
+	END IF;
+	IF spoilt THEN
+		RAISE EXCEPTION 'a name or text cannot be written in encoding %', there
+			USING ERRCODE = 'character_not_in_repertoire',
+				DETAIL = format('It has characters that are others there, or bytes of which nothing says which characters they are: the encoding of the database is %s.', here),
+				HINT = format('Run SET client_encoding = %s.', here);
+	END IF;
+	RETURN true;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.check_text(text) IS 'raises an error if a text cannot be written for this client; else true';
+
+CREATE FUNCTION uidgen_tools.escape_controls(text text, mark text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (
+	SELECT CASE WHEN text !~ p.control THEN text
+			ELSE (SELECT string_agg(CASE WHEN r.c !~ p.control THEN r.c
+						WHEN ascii(r.c) < 65536 THEN mark || lpad(to_hex(ascii(r.c)), 4, '0')
+						WHEN mark = E'\\' THEN E'\\+' || lpad(to_hex(ascii(r.c)), 6, '0')
+						ELSE E'\\U' || lpad(to_hex(ascii(r.c)), 8, '0') END, '' ORDER BY r.n)
+				FROM regexp_split_to_table(text, '') WITH ORDINALITY AS r (c, n)) END
+		-- In UTF-8 also those that end a line elsewhere, change the direction of what is read, or are not seen.  Clients of
+		-- other encodings are given ASCII alone.
+		FROM (SELECT CASE WHEN getdatabaseencoding() <> 'UTF8'
+					THEN CASE WHEN getdatabaseencoding()::text ~ '^(LATIN|ISO_8859)' THEN E'[\\u0001-\\u001f\\u007f-\\u009f]' ELSE E'[\\u0001-\\u001f\\u007f]' END
+				WHEN pg_client_encoding() NOT IN ('UTF8', 'SQL_ASCII') THEN E'[^\\u0020-\\u007e]'
+				ELSE E'[\\u0001-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\ufff9-\\ufffb\\U000e0000-\\U000e007f]' END) AS p (control)
+		WHERE uidgen_tools.check_text(text));
+COMMENT ON FUNCTION uidgen_tools.escape_controls(text, text) IS 'a text with its control characters as numbers of four digits behind a mark';
+
+CREATE FUNCTION uidgen_tools.tame(text text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN uidgen_tools.escape_controls(text, E'\\');
+COMMENT ON FUNCTION uidgen_tools.tame(text) IS 'a name or text for a message: on one line, without control characters';
+
+-- Always quoted: which words need it differs between versions.
+CREATE FUNCTION uidgen_tools.write_name(name text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN uidgen_tools.tame(name) = name THEN '"' || replace(name, '"', '""') || '"'
+	ELSE 'U&"' || uidgen_tools.escape_controls(replace(replace(name, E'\\', E'\\\\'), '"', '""'), E'\\') || '"' END;
+COMMENT ON FUNCTION uidgen_tools.write_name(text) IS 'a name as it is written in a statement';
+
+-- Not U&'...', which is refused without standard_conforming_strings.
+CREATE FUNCTION uidgen_tools.write_literal(value text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN uidgen_tools.tame(value) = value AND strpos(value, E'\\') = 0 THEN '''' || replace(value, '''', '''''') || ''''
+	ELSE 'E''' || uidgen_tools.escape_controls(replace(replace(value, E'\\', E'\\\\'), '''', ''''''), E'\\u') || '''' END;
+COMMENT ON FUNCTION uidgen_tools.write_literal(text) IS 'a text as it is written in a statement, with and without standard_conforming_strings';
+
+-- The tables of a session's own temporary schema are found by that name only in this session, as they should be.
+CREATE FUNCTION uidgen_tools.write_schema(schema oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT uidgen_tools.write_name(CASE n.oid WHEN pg_my_temp_schema() THEN 'pg_temp' ELSE n.nspname::text END) FROM pg_namespace AS n WHERE n.oid = schema);
+COMMENT ON FUNCTION uidgen_tools.write_schema(oid) IS 'a schema as it is written in a statement';
+
+CREATE FUNCTION uidgen_tools.write_relation(relation oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT uidgen_tools.write_schema(c.relnamespace) || '.' || uidgen_tools.write_name(c.relname::text) FROM pg_class AS c WHERE c.oid = relation);
+COMMENT ON FUNCTION uidgen_tools.write_relation(oid) IS 'a table or sequence as it is written in a statement';
+
+-- As a text that is cast to regclass, which knows no escapes.
+CREATE FUNCTION uidgen_tools.write_regclass(relation oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT uidgen_tools.write_literal(format('"%s"."%s"', replace(CASE n.oid WHEN pg_my_temp_schema() THEN 'pg_temp' ELSE n.nspname::text END, '"', '""'),
+			replace(c.relname::text, '"', '""'))) || '::pg_catalog.regclass'
+		FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation;
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_regclass(oid) IS 'a table or sequence as an argument of a function in a statement';
+
+CREATE FUNCTION uidgen_tools.write_function(function oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT uidgen_tools.write_schema(p.pronamespace) || '.' || uidgen_tools.write_name(p.proname::text) || '('
+			|| coalesce((SELECT string_agg(uidgen_tools.write_schema(t.typnamespace) || '.' || uidgen_tools.write_name(t.typname::text), ', ' ORDER BY a.n)
+				FROM unnest(p.proargtypes) WITH ORDINALITY AS a (type, n) JOIN pg_type AS t ON t.oid = a.type), '') || ')'
+		FROM pg_proc AS p WHERE p.oid = function;
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_function(oid) IS 'a function with the types of its arguments, as it is written in a statement';
+
+CREATE FUNCTION uidgen_tools.write_role(role oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE role WHEN 0::oid THEN 'PUBLIC' ELSE uidgen_tools.write_name(pg_get_userbyid(role)::text) END;
+COMMENT ON FUNCTION uidgen_tools.write_role(oid) IS 'a role, or PUBLIC for 0, as it is written in a statement';
+
+-- What the server has written under the search path "pg_catalog, pg_temp" keeps its meaning under that one alone.  With
+-- standard_conforming_strings it writes backslashes in literals as they are.
+CREATE FUNCTION uidgen_tools.write_expression(expression text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT string_agg(CASE left(t.m[1], 1)
+			WHEN '''' THEN uidgen_tools.write_literal(replace(substr(t.m[1], 2, length(t.m[1]) - 2), '''''', ''''))
+			WHEN '"' THEN uidgen_tools.write_name(replace(substr(t.m[1], 2, length(t.m[1]) - 2), '""', '"'))
+			ELSE regexp_replace(t.m[1], '[[:space:][:cntrl:]]+', ' ', 'g') END, '' ORDER BY t.n)
+	FROM regexp_matches(expression, '''(?:[^'']|'''')*''|"(?:[^"]|"")*"|[^''"]+', 'g') WITH ORDINALITY AS t (m, n));
+COMMENT ON FUNCTION uidgen_tools.write_expression(text) IS 'an expression as the server writes it, on one line';
+
+CREATE FUNCTION uidgen_tools.explain_renaming(relation oid) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RAISE EXCEPTION 'a table was renamed meanwhile'
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = format('It is %s now. Who may rename tables or schemas could put another one into its place.', uidgen_tools.write_relation(relation)),
+			HINT = 'Call it again.';
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.explain_renaming(oid) IS 'raises the error that a table had another name before it was locked';
+
+-- A table is locked by its name, and known by its OID.  Somebody may have exchanged the names before there was the lock.
+CREATE FUNCTION uidgen_tools.lock_by_name(relation oid, written text, mode text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM uidgen.run_confined(format('LOCK TABLE ONLY %s IN %s MODE', written, mode));
+	IF uidgen_tools.write_relation(relation) IS DISTINCT FROM written THEN
+		PERFORM uidgen_tools.explain_renaming(relation);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.lock_by_name(oid, text, text) IS 'locks a table, and raises an error if it has lost its name before that';
+
+-- By the catalogs alone.  Two looks by index for each table, since there may be thousands of partitions.
+CREATE FUNCTION uidgen_tools.list_families(tables oid[]) RETURNS SETOF oid
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH RECURSIVE family (relid) AS (
+		SELECT u.relid FROM unnest(tables) AS u (relid)
+		UNION
+		SELECT n.relid
+			FROM family AS f
+				CROSS JOIN LATERAL (
+					SELECT i.inhparent FROM pg_inherits AS i WHERE i.inhrelid = f.relid
+					UNION ALL
+					SELECT i.inhrelid FROM pg_inherits AS i WHERE i.inhparent = f.relid) AS n (relid)
+	)
+	SELECT f.relid FROM family AS f;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_families(oid[]) IS 'tables with those above and below them, as partitions and by inheritance';
+
+CREATE FUNCTION uidgen_tools.refuse_other_owners(tables oid[]) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	other record;
+BEGIN
+	SELECT c.oid AS relid, c.relowner, min(c.relowner) OVER () = max(c.relowner) OVER () AS alone INTO other
+		FROM uidgen_tools.list_families(tables) AS f (relid) JOIN pg_class AS c ON c.oid = f.relid
+		ORDER BY c.relowner = (SELECT r.oid FROM pg_roles AS r WHERE r.rolname = current_user), array_position(tables, c.oid), c.oid LIMIT 1;
+	IF FOUND AND pg_get_userbyid(other.relowner) <> current_user THEN
+		RAISE EXCEPTION 'table % belongs to role %', uidgen_tools.write_relation(other.relid), uidgen_tools.write_role(other.relowner)
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'Who looks at a table or changes it runs what its owner has put into it, such as the functions of its indexes. So this is done for the owner alone, and for nobody else, not even a superuser.',
+				HINT = CASE WHEN other.alone THEN format('Log in as that role, or run SET ROLE %s, and call it again with execute := true.', uidgen_tools.write_role(other.relowner))
+					ELSE 'The tables that belong together have several owners. Let each owner run the statements for his own tables: docs/adopting.md has them under "Tables of several owners".' END;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_other_owners(oid[]) IS 'an error unless the current role owns these tables, and all above and below them';
+

@@ -1,0 +1,447 @@
+--
+-- Partitions by the time in ids: those to come are made, those that are past are dropped.
+--
+-- What is printed and run goes through 10_statements.sql.
+--
+
+CREATE FUNCTION uidgen_tools.find_partitioned("table" regclass, OUT schema oid, OUT name text, OUT shown text, OUT written text, OUT key name)
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	parent record;
+BEGIN
+	SELECT c.relnamespace AS schema, c.relname AS name, uidgen_tools.tame(c.relname) AS shown, p.partstrat, p.partnatts, a.atttypid, a.attname
+		INTO parent
+		FROM pg_class AS c
+			LEFT JOIN pg_partitioned_table AS p ON p.partrelid = c.oid
+			LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0]
+		WHERE c.oid = "table";
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'there is no table with OID %', "table"::oid
+			USING ERRCODE = 'undefined_table';
+	ELSIF parent.partstrat IS NULL THEN
+		RAISE EXCEPTION 'table "%" is not partitioned', parent.shown
+			USING ERRCODE = 'wrong_object_type',
+				HINT = 'Create it with PARTITION BY RANGE (id), where id is the bigint column that holds the ids.';
+	ELSIF parent.partstrat <> 'r' OR parent.partnatts <> 1 OR parent.atttypid IS DISTINCT FROM 'bigint'::regtype THEN
+		RAISE EXCEPTION 'table "%" is not partitioned by the range of one bigint column', parent.shown
+			USING ERRCODE = 'wrong_object_type',
+				DETAIL = format('It is partitioned by %s.', uidgen_tools.tame(pg_get_partkeydef("table"))),
+				HINT = 'Create it with PARTITION BY RANGE (id), where id is the bigint column that holds the ids.';
+	END IF;
+	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
+	schema := parent.schema;
+	name := parent.name;
+	shown := parent.shown;
+	written := uidgen_tools.write_relation("table");
+	key := parent.attname;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.find_partitioned(regclass) IS 'schema, name and key of a table of the current role that is partitioned by the range of ids; an error for others';
+
+-- Those that have a beginning and an end; what has no end of its own has the largest or smallest number.
+CREATE FUNCTION uidgen_tools.list_partitions("table" regclass, OUT relation oid, OUT low bigint, OUT high bigint, OUT detaching boolean) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+	SELECT c.oid, coalesce(nullif(b[1], 'MINVALUE')::bigint, -9223372036854775808), coalesce(nullif(b[2], 'MAXVALUE')::bigint, 9223372036854775807), i.inhdetachpending
+		FROM pg_inherits AS i
+			JOIN pg_class AS c ON c.oid = i.inhrelid
+			CROSS JOIN LATERAL regexp_match(pg_get_expr(c.relpartbound, c.oid), '^FOR VALUES FROM \(''?(MINVALUE|-?\d+)''?\) TO \(''?(MAXVALUE|-?\d+)''?\)$') AS b
+		WHERE i.inhparent = "table" AND b IS NOT NULL
+		ORDER BY 2, 1;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_partitions(regclass) IS 'the partitions of a table by range, and the ids that they are for, in their order';
+
+-- A hash takes the place of the end of a name that is too long, so that tables of different names have partitions
+-- of different names.  A byte is left for the underscore that begins the name of a partition's array type: a longer
+-- name would be cut at its end, where the names of partitions differ.
+CREATE FUNCTION uidgen_tools.shorten_name(name text, tail integer) RETURNS text
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	room CONSTANT integer := current_setting('max_identifier_length')::integer - tail - 1;
+	prefix text := name;
+BEGIN
+	IF octet_length(prefix) <= room THEN
+		RETURN prefix;
+	END IF;
+	WHILE octet_length(prefix) + 9 > room LOOP
+		prefix := left(prefix, -1);
+	END LOOP;
+	RETURN prefix || '_' || lpad(to_hex(hashtext(name)), 8, '0');
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.shorten_name(text, integer) IS 'a name that leaves room for so many bytes behind it';
+
+-- In the order of time, the ids of each tick begin at the same distance from those before.  PostgreSQL's timestamps
+-- end in the year 294276.
+CREATE FUNCTION uidgen_tools.tell_time(id numeric, layout text) RETURNS timestamptz
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN t.seconds < 9e12 THEN to_timestamp(t.seconds) ELSE 'infinity' END
+		FROM uidgen.layout_numbers(layout) AS n
+			CROSS JOIN LATERAL (SELECT uidgen.first_since(to_timestamp(n.epoch / 1e6), n.layout) AS id,
+				uidgen.first_since(to_timestamp((n.epoch + n.unit) / 1e6), n.layout) AS next) AS first
+			CROSS JOIN LATERAL (SELECT (n.epoch + n.unit * div(tell_time.id - first.id, first.next - first.id)) / 1e6 AS seconds) AS t
+		WHERE tell_time.id >= first.id;
+$$;
+COMMENT ON FUNCTION uidgen_tools.tell_time(numeric, text) IS 'the time in an id, or in the bound of a partition, which may be above all ids; null: it is below them';
+
+CREATE FUNCTION uidgen_tools.look_at_layout(for_layout text, OUT layout text, OUT tick interval, OUT epoch timestamptz, OUT expires_at timestamptz)
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT n.layout, n.unit * interval '1 microsecond', to_timestamp(n.epoch / 1e6),
+			uidgen_tools.tell_time(uidgen.last_before('infinity', n.layout) + 1::numeric, n.layout)
+		FROM uidgen.layout_numbers(for_layout) AS n;
+$$;
+COMMENT ON FUNCTION uidgen_tools.look_at_layout(text) IS 'the server''s layout, or a named one, in full, and which times it has ids for';
+
+CREATE FUNCTION uidgen_tools.make_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
+	execute boolean, layout text, is_named boolean) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+#variable_conflict error
+DECLARE
+	most constant integer := 10000;
+	since timestamptz := "from";
+	until timestamptz := "to";
+	months integer;
+	l record;
+	parent record;
+	start timestamp;
+	form text;
+	tail integer;
+	there oid[];
+	lows bigint[];
+	highs bigint[];
+	at integer := 1;
+	wanted record;
+	partition text;
+	again integer;
+	statements text[] := '{}';
+	statement text;
+	lowest bigint;
+	highest bigint;
+	other oid;
+	named text;
+BEGIN
+	IF num_nulls("table", since, until, step, "execute") > 0 OR (is_named AND layout IS NULL) THEN
+		RAISE EXCEPTION 'no argument of uid_partitions() may be null'
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'Partitions have two ends: give the time of each. To use the server''s layout, leave that argument out.';
+	-- By an older snapshot, who owns the tables, and what their names are, would be what it was.
+	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'uid_partitions() makes partitions in isolation level read committed only'
+			USING ERRCODE = 'invalid_transaction_state',
+				DETAIL = format('This transaction has %s, and would not see that a table was renamed or given to another role before it has its lock.', current_setting('transaction_isolation')),
+				HINT = 'Call it in a transaction of its own.';
+	END IF;
+	SELECT * INTO l FROM uidgen_tools.look_at_layout(layout);
+	layout := l.layout;
+
+	parent := uidgen_tools.find_partitioned("table");
+	IF NOT isfinite(since) OR NOT isfinite(until) OR since >= until THEN
+		RAISE EXCEPTION 'uid_partitions() needs two finite times, the earlier one first'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('They are %s and %s.', since, until),
+				HINT = 'Partitions go from the time in "from" to that in "to".';
+	ELSIF step < interval '1 minute' OR step > interval '1000 years' THEN
+		RAISE EXCEPTION 'step is out of range: %', step
+			USING ERRCODE = 'invalid_parameter_value',
+				HINT = 'A step has a minute at least, and a thousand years at most.';
+	END IF;
+	months := extract(year FROM step) * 12 + extract(month FROM step);
+	IF months <> 0 AND step <> make_interval(months => months) THEN
+		RAISE EXCEPTION 'step mixes months with days or hours: %', step
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = 'Months have different lengths, so such steps have no fixed places in the calendar.',
+				HINT = 'Take months or years alone, or days and hours alone.';
+	ELSIF step < l.tick THEN
+		RAISE EXCEPTION 'step is shorter than a tick of the layout: %', step
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('The layout is "%s"; ids of one tick cannot be told apart by time.', layout),
+				HINT = 'Take a longer step.';
+	END IF;
+
+	since := greatest(since, l.epoch);
+	until := least(until, l.expires_at);
+	IF since >= until THEN
+		RAISE EXCEPTION 'the layout has no ids from % to %', "from", "to"
+			USING ERRCODE = 'datetime_field_overflow',
+				DETAIL = format('The layout "%s" begins at %s and ends at %s.', layout, l.epoch, l.expires_at),
+				HINT = 'Take other times, or another layout.';
+	ELSIF extract(epoch FROM until - since) / extract(epoch FROM step) > most THEN
+		RAISE EXCEPTION 'steps of % from % to % are too many', step, since, until
+			USING ERRCODE = 'program_limit_exceeded',
+				DETAIL = format('One call makes %s partitions at most; a table with more than some thousands is slow.', most),
+				HINT = 'Take a longer step.';
+	END IF;
+
+	-- Steps have fixed places in the calendar, so that a later call goes on where this one
+	-- ended.  Clocks that are set back repeat an hour: so begin a day earlier, and leave
+	-- out what is not wanted.
+	start := since::timestamp - interval '1 day';
+	IF months <> 0 THEN
+		start := date_trunc('month', start);
+		start := start - make_interval(months => (extract(year FROM start) * 12 + extract(month FROM start) - 1)::integer % months);
+		form := CASE months % 12 WHEN 0 THEN 'YYYY' ELSE 'YYYY_MM' END;
+	ELSE
+		-- from a Monday on
+		start := date_bin(step, start, timestamp '2000-01-03');
+		form := CASE 0
+			WHEN extract(epoch FROM step) % 86400 THEN 'YYYY_MM_DD'
+			WHEN extract(epoch FROM step) % 3600 THEN 'YYYY_MM_DD_HH24'
+			ELSE 'YYYY_MM_DD_HH24_MI' END;
+	END IF;
+
+	-- Who comes second finds the partitions of who came first.
+	IF "execute" THEN
+		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
+		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
+	END IF;
+
+	SELECT array_agg(p.relation), array_agg(p.low), array_agg(p.high) INTO there, lows, highs FROM uidgen_tools.list_partitions("table") AS p;
+	tail := octet_length(to_char(until, form)) + 1;
+	FOR wanted IN
+		SELECT to_char(s.start, form) AS time, s.low, s.high
+			FROM (SELECT b.start, uidgen.first_since(b.start, layout) AS low, uidgen.first_since(b.next, layout) AS high
+				FROM (SELECT g::timestamptz AS start, lead(g::timestamptz) OVER (ORDER BY g::timestamptz) AS next
+					FROM generate_series(start, until::timestamp + step, step) AS g) AS b
+				WHERE b.start < until AND b.next > since) AS s
+			-- A time that clocks leap over is the same as a later one, and the step between them is empty.
+			WHERE s.low < s.high
+			ORDER BY s.start
+	LOOP
+		-- Both are in order, so each is looked at once.
+		WHILE highs[at] <= wanted.low LOOP
+			at := at + 1;
+		END LOOP;
+		IF lows[at] = wanted.low AND highs[at] = wanted.high THEN
+			CONTINUE;
+		ELSIF "execute" AND lows[at] < wanted.high THEN
+			RAISE EXCEPTION 'partition % of table "%" is in the way', uidgen_tools.write_relation(there[at]), parent.shown
+				USING ERRCODE = 'invalid_object_definition',
+					DETAIL = format('It has ids from %s to %s, and another partition shall have those from %s to %s. By the layout "%s" its times are from %s to %s.',
+						lows[at], highs[at], wanted.low, wanted.high, layout,
+						coalesce(uidgen_tools.tell_time(lows[at], layout)::text, 'none'), coalesce(uidgen_tools.tell_time(highs[at], layout)::text, 'none')),
+					HINT = format('If it was made in another time zone than %s, or with another step, go on with that: SET timezone. Or begin where it ends. If it is one of another layout, see docs/layouts.md, "A new layout".', uidgen_tools.write_literal(current_setting('timezone')));
+		END IF;
+
+		-- A name can be taken: by a partition that has the same time in another layout, or by whatever else.
+		partition := uidgen_tools.shorten_name(parent.name, tail) || '_' || wanted.time;
+		again := 1;
+		WHILE EXISTS (SELECT FROM pg_class AS c WHERE c.relname = partition AND c.relnamespace = parent.schema)
+			OR EXISTS (SELECT FROM pg_type AS t WHERE t.typname = partition AND t.typnamespace = parent.schema)
+		LOOP
+			again := again + 1;
+			partition := uidgen_tools.shorten_name(parent.name, tail + 1 + length(again::text)) || '_' || wanted.time || '_' || again;
+		END LOOP;
+		statements := statements || format('CREATE TABLE %s.%s PARTITION OF %s FOR VALUES FROM (%s) TO (%s);',
+			uidgen_tools.write_schema(parent.schema), uidgen_tools.write_name(partition), parent.written, wanted.low, wanted.high);
+		lowest := coalesce(lowest, wanted.low);
+		highest := wanted.high;
+	END LOOP;
+
+	-- Rows of a default partition stay where they are, and so keep others from having their ids.
+	SELECT c.oid INTO other FROM pg_partitioned_table AS p JOIN pg_class AS c ON c.oid = p.partdefid WHERE p.partrelid = "table" AND c.relkind <> 'f';
+	IF FOUND AND "execute" AND lowest IS NOT NULL THEN
+		named := uidgen.run_confined(format('SELECT format(''%%s, from %%s to %%s'', count(*), min(d.%1$s), max(d.%1$s)) FROM %2$s AS d WHERE d.%1$s >= %3$s AND d.%1$s < %4$s HAVING count(*) > 0',
+			uidgen_tools.write_name(parent.key), uidgen_tools.write_relation(other), lowest, highest));
+		IF named IS NOT NULL THEN
+			RAISE EXCEPTION 'the default partition of table "%" has rows that belong into a new one', parent.shown
+				USING ERRCODE = 'invalid_object_definition',
+					DETAIL = format('Rows of %s with such ids: %s.', uidgen_tools.write_relation(other), named),
+					HINT = 'Detach the default partition, make the others, and move the rows: docs/partitions.md has the statements under "Rows in a default partition".';
+		END IF;
+	END IF;
+
+	FOREACH statement IN ARRAY statements LOOP
+		IF "execute" THEN
+			PERFORM uidgen.run_confined(statement);
+		END IF;
+		RETURN NEXT statement;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.make_partitions(regclass, timestamptz, timestamptz, interval, boolean, text, boolean)
+	IS 'uid_partitions(), given whether the caller has named a layout';
+
+CREATE FUNCTION @extschema@.uid_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
+	execute boolean DEFAULT false) RETURNS SETOF text
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+	SELECT uidgen_tools.hold_extensions();
+	SELECT m.s FROM uidgen_tools.make_partitions("table", "from", "to", step, execute, NULL::text, false) AS m (s);
+END;
+COMMENT ON FUNCTION @extschema@.uid_partitions(regclass, timestamptz, timestamptz, interval, boolean)
+	IS 'the statements that make the partitions for a range of time, or those that are missing; optionally runs them';
+
+CREATE FUNCTION @extschema@.uid_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
+	execute boolean, layout text) RETURNS SETOF text
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+	SELECT uidgen_tools.hold_extensions();
+	SELECT m.s FROM uidgen_tools.make_partitions("table", "from", "to", step, execute, layout, true) AS m (s);
+END;
+COMMENT ON FUNCTION @extschema@.uid_partitions(regclass, timestamptz, timestamptz, interval, boolean, text)
+	IS 'the statements that make the partitions for a range of time under a layout or preset, or those that are missing; optionally runs them';
+
+-- An id tells nobody which layout it has.  So a partition is past only if it is past in each layout that the
+-- ids of this database have: by the one that is meant, it ends before the time; and what any other has issued since
+-- that time, or would issue in the coming year, lies outside of it.
+CREATE FUNCTION uidgen_tools.drop_partitions("table" regclass, before timestamptz, execute boolean, layout text, is_named boolean) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+#variable_conflict error
+DECLARE
+	present CONSTANT timestamptz := now();
+	l record;
+	parent record;
+	patience text := current_setting('lock_timeout');
+	present_layout text := nullif(current_setting('uidgen.layout', true), '');
+	layouts text[];
+	is_known boolean;
+	reference record;
+	partition record;
+	bound bigint;
+	oldest bigint;
+	statement text;
+BEGIN
+	IF num_nulls("table", before, "execute") > 0 OR (is_named AND layout IS NULL) THEN
+		RAISE EXCEPTION 'no argument of uid_drop_partitions() may be null'
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'To use the server''s layout, leave that argument out.';
+	-- By an older snapshot, a table that was detached meanwhile would still be a partition.
+	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'uid_drop_partitions() drops partitions in isolation level read committed only'
+			USING ERRCODE = 'invalid_transaction_state',
+				DETAIL = format('This transaction has %s, and would not see that a partition was detached before it has its lock.', current_setting('transaction_isolation')),
+				HINT = 'Call it in a transaction of its own.';
+	END IF;
+	SELECT * INTO l FROM uidgen_tools.look_at_layout(layout);
+	layout := l.layout;
+
+	parent := uidgen_tools.find_partitioned("table");
+	IF before > present THEN
+		RAISE EXCEPTION 'uid_drop_partitions() drops only what is past'
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('"before" is %s, and it is now %s.', before, present),
+				HINT = 'Give a time that has passed. A partition of the future is dropped by its name.';
+	END IF;
+	-- Ids that were brought from elsewhere have no row, and may be of the server's layout.
+	IF present_layout IS NOT NULL THEN
+		SELECT n.layout INTO STRICT present_layout FROM uidgen.layout_numbers(present_layout) AS n;
+	END IF;
+	layouts := ARRAY(SELECT u.layout FROM uidgen.layout_used AS u UNION SELECT drop_partitions.layout UNION SELECT present_layout WHERE present_layout IS NOT NULL ORDER BY 1);
+	IF NOT is_named AND cardinality(layouts) > 1 THEN
+		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', parent.shown
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('Ids of this database have several: "%s". What is past in one of them can be of today in another.', uidgen_tools.tame(array_to_string(layouts, '", "'))),
+				HINT = 'Name the layout of the partitions that shall go as fourth argument: docs/partitions.md, "After a new layout".';
+	END IF;
+	IF NOT is_named AND (SELECT c.relpersistence FROM pg_class AS c WHERE c.oid = 'uidgen.layout_used'::regclass) <> 'p' THEN
+		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', parent.shown
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'Table uidgen.layout_used is not logged: a crash empties it, or has done so.',
+				HINT = 'Name the layout of the partitions that shall go as fourth argument. Before its owner runs ALTER TABLE uidgen.layout_used SET LOGGED, it needs a row for each layout that ids have.';
+	END IF;
+	is_known := is_named OR EXISTS (SELECT FROM uidgen.layout_used AS u WHERE u.layout = drop_partitions.layout);
+	bound := uidgen.first_since(before, layout);
+	-- The numbers of a sequence, which a table may have had before, are ids of the first moments of a layout.
+	oldest := uidgen.first_since(l.epoch + interval '1 day', layout);
+
+	-- Who comes second finds what who came first has left.  A table that has nothing to drop is not
+	-- locked against its users.
+	IF "execute" THEN
+		IF patience = '0' THEN
+			PERFORM set_config('lock_timeout', '2s', true);
+		END IF;
+		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
+		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
+	END IF;
+
+	-- What refers to the table refers to each of its partitions.  They are dropped, and never detached, since that reads the table
+	-- that refers, which can be another owner's.
+	SELECT f.conname AS name, uidgen_tools.write_relation(f.conrelid) AS "from", c.relname AS "to" INTO reference
+		FROM pg_constraint AS f JOIN pg_class AS c ON c.oid = f.confrelid
+			JOIN (SELECT "table" UNION SELECT t.relid FROM pg_partition_tree("table") AS t) AS r (relid) ON f.confrelid = r.relid
+		WHERE f.contype = 'f'
+		ORDER BY f.conparentid <> 0, f.confrelid <> "table", f.conname LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'a foreign key refers to table "%"', uidgen_tools.tame(reference."to")
+			USING ERRCODE = 'dependent_objects_still_exist',
+				DETAIL = format('It is "%s" of table %s. PostgreSQL drops no partition of such a table; it detaches one to which no row refers, after it has read all of table %2$s under a lock that keeps everybody out.',
+					uidgen_tools.tame(reference.name), reference."from"),
+				HINT = format('Delete the rows of table %s that refer to old ids. Then run ALTER TABLE %s DETACH PARTITION, and DROP TABLE, for each partition that is past.',
+					reference."from", parent.written);
+	END IF;
+
+	FOR partition IN
+		SELECT c.oid AS relation, uidgen_tools.tame(c.relname) AS shown, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind, p.low, p.high
+			FROM uidgen_tools.list_partitions("table") AS p JOIN pg_class AS c ON c.oid = p.relation
+			WHERE p.high <= bound AND NOT p.detaching
+				AND NOT EXISTS (SELECT FROM unnest(layouts) AS u (layout) WHERE u.layout <> drop_partitions.layout
+					AND p.high > uidgen.first_since(before, u.layout) AND p.low < uidgen.first_since(present + interval '1 year', u.layout))
+			ORDER BY p.high
+	LOOP
+		IF partition.low < oldest THEN
+			RAISE NOTICE 'partition "%" is kept', partition.shown
+				USING DETAIL = 'It begins before the first day of the layout is over, so it may hold numbers that are no ids, such as those of a sequence.',
+					HINT = 'If nobody needs it, drop it by its name.';
+			CONTINUE;
+		END IF;
+		-- Ids that were brought from elsewhere, as by replication or with a table of a dump, are of a layout that nobody has named.
+		IF NOT is_known OR NOT is_named AND (extract(second FROM uidgen_tools.tell_time(partition.low, layout)) <> 0 OR extract(second FROM uidgen_tools.tell_time(partition.high, layout)) <> 0) THEN
+			RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', parent.shown
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = CASE WHEN is_known THEN format('By the server''s layout, partition "%s" would be from %s to %s, and uid_partitions() makes none that does not begin and end with a minute.',
+							partition.shown, uidgen_tools.tell_time(partition.low, layout), uidgen_tools.tell_time(partition.high, layout))
+						ELSE 'No id was drawn in this database so far, so its ids come from elsewhere.' END,
+					HINT = 'Name the layout of the partitions that shall go as fourth argument.';
+		END IF;
+		statement := format('DROP %s %s;', partition.kind, partition.written);
+		IF "execute" THEN
+			-- The lock of the whole does not keep a partition's name.
+			IF partition.kind = 'TABLE' THEN
+				PERFORM uidgen_tools.lock_by_name(partition.relation, partition.written, 'ACCESS EXCLUSIVE');
+			END IF;
+			PERFORM uidgen.run_confined(statement);
+		END IF;
+		RETURN NEXT statement;
+	END LOOP;
+	PERFORM set_config('lock_timeout', patience, true);
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.drop_partitions(regclass, timestamptz, boolean, text, boolean)
+	IS 'uid_drop_partitions(), given whether the caller has named a layout';
+
+CREATE FUNCTION @extschema@.uid_drop_partitions("table" regclass, before timestamptz, execute boolean DEFAULT false) RETURNS SETOF text
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+	SELECT uidgen_tools.hold_extensions();
+	SELECT d.s FROM uidgen_tools.drop_partitions("table", before, execute, NULL::text, false) AS d (s);
+END;
+COMMENT ON FUNCTION @extschema@.uid_drop_partitions(regclass, timestamptz, boolean)
+	IS 'the statements that drop the partitions of a table that end before a time, oldest first; optionally runs them';
+
+CREATE FUNCTION @extschema@.uid_drop_partitions("table" regclass, before timestamptz, execute boolean, layout text) RETURNS SETOF text
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+	SELECT uidgen_tools.hold_extensions();
+	SELECT d.s FROM uidgen_tools.drop_partitions("table", before, execute, layout, true) AS d (s);
+END;
+COMMENT ON FUNCTION @extschema@.uid_drop_partitions(regclass, timestamptz, boolean, text)
+	IS 'the statements that drop the partitions of a table that end before a time under a layout or preset, oldest first; optionally runs them';
+

@@ -1,0 +1,649 @@
+--
+-- Tables that exist already: new rows get ids of uidgen.
+--
+-- uid_adopt() looks at a column and says which statements it takes, or runs them.  What it looks at is asked in
+-- a function each: look_at_column() what the column is, list_referring_columns() what holds its values
+-- besides, refuse_adoption() whether something is in the way, by one check a rule, and plan_adoption() what
+-- has to be done, and how to undo it.  adopt_column() puts these in order.  All of it runs with the rights of the
+-- caller, who has to own what it looks at: refuse_others().
+--
+-- What it returns are statements to be run, and nothing else: each is whole, and on one line.  What there is to be said,
+-- what it has done, and the way back are messages.  All names in both go through 10_statements.sql.
+--
+
+-- The sequence is the one that the column has its values from.
+CREATE FUNCTION uidgen_tools.look_at_column("table" regclass, id_column name, uid_next regprocedure,
+	OUT kind "char", OUT shown text, OUT written text, OUT owner oid, OUT number smallint, OUT type regtype, OUT identity "char",
+	OUT generated "char", OUT value text, OUT sequence oid, OUT adopted boolean)
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT c.relkind, uidgen_tools.tame(c.relname), uidgen_tools.write_relation(c.oid), c.relowner, a.attnum, a.atttypid,
+			a.attidentity, a.attgenerated, d.value, s.sequence,
+			starts_with(d.value, rtrim(uid_next::text, ')'))
+		FROM pg_class AS c
+			LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = id_column AND a.attnum > 0 AND NOT a.attisdropped
+			LEFT JOIN LATERAL (SELECT e.oid, pg_get_expr(e.adbin, e.adrelid) AS value FROM pg_attrdef AS e
+				WHERE e.adrelid = c.oid AND e.adnum = a.attnum) AS d ON true
+			LEFT JOIN LATERAL (SELECT q.oid AS sequence FROM pg_depend AS p JOIN pg_class AS q ON q.relkind = 'S' AND (
+					(p.classid = 'pg_attrdef'::regclass AND p.objid = d.oid AND p.refclassid = 'pg_class'::regclass AND p.refobjid = q.oid)
+					OR (p.classid = 'pg_class'::regclass AND p.objid = q.oid AND p.deptype = 'i'
+						AND p.refclassid = 'pg_class'::regclass AND p.refobjid = c.oid AND p.refobjsubid = a.attnum))
+				LIMIT 1) AS s ON true
+		WHERE c.oid = "table";
+$$;
+COMMENT ON FUNCTION uidgen_tools.look_at_column(regclass, name, regprocedure) IS 'what uid_adopt() has to know of a column; nothing if there is no such table';
+
+-- The column itself, and those that foreign keys lead from to it, over any number of tables.  Of partitions, the
+-- table that they are of.
+CREATE FUNCTION uidgen_tools.list_referring_columns("table" regclass, id_column name,
+	OUT relation regclass, OUT name name, OUT number smallint, OUT type regtype, OUT owner oid, OUT distance integer) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH RECURSIVE referring (relid, name, distance) AS (
+		SELECT "table"::oid, id_column, 0
+		UNION
+		SELECT coalesce(pg_partition_root(f.conrelid), f.conrelid), a.attname, r.distance + 1
+			FROM referring AS r
+				CROSS JOIN LATERAL (SELECT r.relid UNION SELECT t.relid FROM pg_partition_tree(r.relid) AS t) AS m (relid)
+				JOIN pg_constraint AS f ON f.confrelid = m.relid AND f.contype = 'f' AND f.conparentid = 0
+				CROSS JOIN LATERAL unnest(f.confkey, f.conkey) AS k (referred, referring)
+				JOIN pg_attribute AS o ON o.attrelid = m.relid AND o.attnum = k.referred AND o.attname = r.name
+				JOIN pg_attribute AS a ON a.attrelid = f.conrelid AND a.attnum = k.referring
+			WHERE r.distance < 100	-- keys can refer to each other in a circle
+	)
+	SELECT r.relid, r.name, a.attnum, a.atttypid, c.relowner, min(r.distance)
+		FROM referring AS r
+			JOIN pg_class AS c ON c.oid = r.relid
+			JOIN pg_attribute AS a ON a.attrelid = r.relid AND a.attname = r.name
+		GROUP BY r.relid, r.name, a.attnum, a.atttypid, c.relowner
+		ORDER BY min(r.distance), r.relid::regclass::text, r.name;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_referring_columns(regclass, name) IS 'a column, and all columns that hold its values because of foreign keys';
+
+-- Where a column of its type changes, each table that refers to one of those, or is referred to, is read, too, when the
+-- foreign keys are put up again.
+CREATE FUNCTION uidgen_tools.refuse_others("table" regclass, id_column name) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	changed oid[] := ARRAY(SELECT l.relation::oid FROM uidgen_tools.list_referring_columns("table", id_column) AS l WHERE l.type <> 'bigint'::regtype);
+BEGIN
+	IF cardinality(changed) > 0 THEN
+		changed := ARRAY(SELECT f.relid FROM uidgen_tools.list_families(changed) AS f (relid));
+		changed := ARRAY(SELECT CASE WHEN k.conrelid = ANY (changed) THEN k.confrelid ELSE k.conrelid END
+			FROM pg_constraint AS k WHERE k.contype = 'f' AND (k.conrelid = ANY (changed) OR k.confrelid = ANY (changed))) || changed;
+	END IF;
+	PERFORM uidgen_tools.refuse_other_owners("table"::oid || changed);
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_others(regclass, name) IS 'an error unless the current role owns all tables that uid_adopt() reads, changes or has read for a column';
+
+-- What runs before each new row, and may replace its id.  Of what PL/pgSQL does the text tells; of others it
+-- is not known.
+CREATE FUNCTION uidgen_tools.list_insert_triggers("table" regclass, id_column name, OUT trigger oid, OUT sets_it boolean) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+	SELECT g.oid, l.lanname = 'plpgsql' AND (
+			b.body ~* format('(^|;|\m(begin|then|else|loop)\M)\s*new\s*\.\s*"?%s"?\s*:?=', n.pattern)
+			OR b.body ~* format('\minto\s[^;]*\mnew\s*\.\s*"?%s"?(\s|,|;)', n.pattern))
+		FROM (SELECT "table"::oid AS relid UNION SELECT k.relid FROM pg_partition_tree("table") AS k) AS m
+			JOIN pg_trigger AS g ON g.tgrelid = m.relid AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgparentid = 0
+				AND g.tgtype & 7 = 7	-- for each row, before, insert
+			JOIN pg_proc AS p ON p.oid = g.tgfoid
+			JOIN pg_language AS l ON l.oid = p.prolang
+			CROSS JOIN LATERAL (SELECT regexp_replace(regexp_replace(p.prosrc, '/\*.*?\*/', ' ', 'g'), '--[^\n]*', ' ', 'g') AS body) AS b
+			CROSS JOIN (SELECT regexp_replace(id_column::text, '(\W)', '\\\1', 'g') AS pattern) AS n;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_insert_triggers(regclass, name) IS 'triggers that run before each INSERT, and whether they set a column, as far as that can be seen';
+
+-- What is given ids, and may hold them in 32 bits, by what the catalogs and texts tell.
+CREATE FUNCTION uidgen_tools.list_users_of_ids("table" regclass, id_column name) RETURNS SETOF text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+	WITH holding AS (SELECT DISTINCT l.relation FROM uidgen_tools.list_referring_columns("table", id_column) AS l),
+		after_rows AS (
+			SELECT g.oid, g.tgname, g.tgrelid, g.tgfoid
+				FROM holding AS h CROSS JOIN LATERAL (SELECT h.relation::oid UNION SELECT k.relid FROM pg_partition_tree(h.relation) AS k) AS m (relid)
+					JOIN pg_trigger AS g ON g.tgrelid = m.relid AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgparentid = 0 AND g.tgtype & 2 = 0),	-- after
+		functions AS (
+			SELECT p.oid, count(*) OVER () AS number
+				-- Anybody can make functions; to read texts of any length would take any time.
+				FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname NOT IN ('internal', 'c')
+					CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) <= 100000 THEN p.prosrc END) AS b (body)
+				WHERE p.pronamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+					AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
+					AND NOT EXISTS (SELECT FROM after_rows AS g WHERE g.tgfoid = p.oid)
+					AND EXISTS (SELECT FROM holding AS h JOIN pg_class AS c ON c.oid = h.relation
+						WHERE b.body ~* ('(^|\W)' || regexp_replace(c.relname::text, '(\W)', '\\\1', 'g') || '(\W|$)')
+							OR EXISTS (SELECT FROM pg_depend AS d
+								WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = c.oid))
+					AND (coalesce(p.proallargtypes, p.proargtypes::oid[]) || p.prorettype && '{integer,smallint,integer[],smallint[]}'::regtype[]::oid[]
+						OR b.body ~* '\m(integer|int|int4|smallint|int2)\M'))
+	SELECT format('trigger %s of table %s runs after changes and calls %s: see that it has room for ids of 64 bits',
+			uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid), uidgen_tools.write_function(g.tgfoid)) FROM after_rows AS g
+	UNION ALL
+	(SELECT format('function %s names a table of these ids, and has integers of 32 bits: see that they are no ids', uidgen_tools.write_function(f.oid)) FROM functions AS f ORDER BY 1 LIMIT 20)
+	UNION ALL
+	SELECT format('such functions are %s, and these are the first 20', max(f.number)) FROM functions AS f HAVING max(f.number) > 20;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_users_of_ids(regclass, name) IS 'triggers and functions that may hold the ids of a column in fewer bits than new ones take, one sentence each';
+
+-- The name of a sequence can also be a text that is looked up when it is used.
+CREATE FUNCTION uidgen_tools.write_default(value text, sequence oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+	SELECT CASE WHEN value IS NULL THEN 'DROP DEFAULT'
+		WHEN value ~ '^nextval\(''([^'']|'''')+''::regclass\)$' AND sequence IS NOT NULL THEN format('SET DEFAULT pg_catalog.nextval(%s)', uidgen_tools.write_regclass(sequence))
+		WHEN value ~ '^nextval\(\(''([^'']|'''')+''::text\)::regclass\)$' THEN
+			format('SET DEFAULT pg_catalog.nextval((%s::pg_catalog.text)::pg_catalog.regclass)', uidgen_tools.write_literal(replace((regexp_match(value, '''(([^'']|'''')+)'''))[1], '''''', '''')))
+		ELSE 'SET DEFAULT ' || uidgen_tools.write_expression(value) END;
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_default(text, oid) IS 'how a default is set again that the server writes so, under the search path "pg_catalog, pg_temp"';
+
+CREATE FUNCTION uidgen_tools.refuse_adoption("table" regclass, id_column name, execute boolean, uid_next regprocedure, lowest bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+#variable_conflict error
+DECLARE
+	most constant bigint := 1000000;
+	t record;
+	r record;
+	shown constant text := uidgen_tools.tame(id_column::text);
+	alter_column text;
+	named text;
+	parted text;
+	total bigint := 0;
+BEGIN
+	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
+	alter_column := format('ALTER TABLE %s ALTER COLUMN %s', t.written, uidgen_tools.write_name(id_column));
+
+	-- What it is.
+	IF t.kind IS NULL THEN
+		RAISE EXCEPTION 'there is no table with OID %', "table"::oid
+			USING ERRCODE = 'undefined_table';
+	ELSIF t.kind NOT IN ('r', 'p') THEN
+		RAISE EXCEPTION '"%" is not a table', t.shown
+			USING ERRCODE = 'wrong_object_type',
+				HINT = CASE t.kind WHEN 'v' THEN 'Adopt the table that it selects from; a view gives new rows the ids of that, unless the view has a default of its own.'
+					WHEN 'f' THEN 'A foreign table has its rows elsewhere: adopt the table there.'
+					ELSE 'Name the table that has the column.' END;
+	ELSIF t.number IS NULL THEN
+		RAISE EXCEPTION 'table "%" has no column "%"', t.shown, shown
+			USING ERRCODE = 'undefined_column',
+				HINT = format('It has: %s.', (SELECT string_agg(uidgen_tools.write_name(a.attname), ', ' ORDER BY a.attnum)
+					FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped));
+	END IF;
+	SELECT e.extname INTO named FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid
+		WHERE d.classid = 'pg_class'::regclass AND d.objid = "table" AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e';
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'table "%" belongs to the extension "%"', t.shown, uidgen_tools.tame(named)
+			USING ERRCODE = 'wrong_object_type',
+				DETAIL = 'A dump has no definition of such a table, so the next restore would undo what is changed.',
+				HINT = 'Leave this table to its extension.';
+	END IF;
+	-- From here on it may be looked at.
+	PERFORM uidgen_tools.refuse_others("table", id_column);
+	SELECT uidgen_tools.write_relation(pg_partition_root("table")) INTO named FROM pg_class AS c WHERE c.oid = "table" AND c.relispartition;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'table "%" is a partition', t.shown
+			USING ERRCODE = 'wrong_object_type',
+				DETAIL = format('Rows that come through table %s get their ids by the default of that.', named),
+				HINT = format('Adopt table %s.', named);
+	ELSIF t.kind = 'r' AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN (i.inhrelid, i.inhparent)) THEN
+		RAISE EXCEPTION 'table "%" inherits from another one, or another one from it', t.shown
+			USING ERRCODE = 'wrong_object_type',
+				DETAIL = 'A default can be meant for one of these tables, or for all, and so can a sequence.',
+				HINT = format('Set it by hand, for each table that is meant: ALTER TABLE ONLY %s ALTER COLUMN %s SET DEFAULT %s.', t.written, uidgen_tools.write_name(id_column), uidgen_tools.write_function(uid_next));
+	END IF;
+
+	-- Its type.
+	IF t.generated <> '' THEN
+		RAISE EXCEPTION 'column "%" of table "%" is generated', shown, t.shown
+			USING ERRCODE = 'wrong_object_type',
+				DETAIL = format('It is computed by %s.', uidgen_tools.tame(t.value)),
+				HINT = 'Adopt the key that it is computed from, if it is.';
+	ELSIF t.type = 'uuid'::regtype THEN
+		RAISE EXCEPTION 'column "%" of table "%" is of type uuid', shown, t.shown
+			USING ERRCODE = 'datatype_mismatch',
+				DETAIL = 'Ids are of type bigint. A uuid has twice as many bits, so none can become an id.',
+				HINT = format('Give the table another column: ALTER TABLE %s ADD COLUMN uid bigint. New rows, and what refers to them, go by that one.', t.written);
+	ELSIF t.type NOT IN ('bigint', 'integer', 'smallint') THEN
+		RAISE EXCEPTION 'column "%" of table "%" is of type %', shown, t.shown, uidgen_tools.tame(t.type::text)
+			USING ERRCODE = 'datatype_mismatch',
+				DETAIL = 'Ids are of type bigint.',
+				HINT = format('If it has whole numbers only, change it first: %s TYPE bigint; and so each column that refers to it.', alter_column);
+	END IF;
+	SELECT format('column "%s" of table %s is of type %s', uidgen_tools.tame(l.name), uidgen_tools.write_relation(l.relation), uidgen_tools.tame(l.type::text)) INTO named
+		FROM uidgen_tools.list_referring_columns("table", id_column) AS l WHERE l.type NOT IN ('bigint', 'integer', 'smallint') LIMIT 1;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'a foreign key that leads to column "%" of table "%" has another type', shown, t.shown
+			USING ERRCODE = 'datatype_mismatch',
+				DETAIL = format('The %s.', named),
+				HINT = 'Change it to bigint first, so that it can hold new ids.';
+	END IF;
+
+	-- Who gives it its values.
+	SELECT format('"%s", which refers to table %s', uidgen_tools.tame(f.conname), uidgen_tools.write_relation(f.confrelid)) INTO named
+		FROM pg_constraint AS f WHERE f.conrelid = "table" AND f.contype = 'f' AND t.number = ANY (f.conkey) ORDER BY f.conname LIMIT 1;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'column "%" of table "%" has the ids of another table', shown, t.shown
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('There is a foreign key, %s. A new id would be in no row there.', named),
+				HINT = 'Adopt the table that it refers to. Rows here go on to bring its ids.';
+	ELSIF t.value IS NOT NULL AND NOT t.adopted AND t.value !~ '^nextval\(\(?''([^'']|'''')+''(::text\))?::regclass\)$' THEN
+		RAISE EXCEPTION 'column "%" of table "%" has a default that is no sequence', shown, t.shown
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It is %s.', uidgen_tools.tame(t.value)),
+				HINT = format('If new ids shall take its place, drop it first: %s DROP DEFAULT.', alter_column);
+	END IF;
+	SELECT format('"%s" of table %s, which calls %s', uidgen_tools.tame(g.tgname), uidgen_tools.write_relation(g.tgrelid), uidgen_tools.write_function(g.tgfoid)) INTO named
+		FROM uidgen_tools.list_insert_triggers("table", id_column) AS l JOIN pg_trigger AS g ON g.oid = l.trigger
+		WHERE l.sets_it ORDER BY g.tgname, g.tgrelid LIMIT 1;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'a trigger sets column "%" of table "%"', shown, t.shown
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It is %s. It comes after the default, and would replace new ids.', named),
+				HINT = 'Drop or disable it, or take the assignment out of its function, and call uid_adopt() again.';
+	END IF;
+
+	-- Who may insert must be able to draw, since a default is computed with the rights of who inserts.
+	SELECT string_agg(DISTINCT uidgen_tools.write_role(x.role), ', ') INTO named
+		FROM (SELECT t.owner
+				UNION SELECT g.grantee FROM pg_class AS c, aclexplode(c.relacl) AS g WHERE c.oid = "table" AND g.privilege_type = 'INSERT'
+				UNION SELECT g.grantee FROM pg_attribute AS a, aclexplode(a.attacl) AS g WHERE a.attrelid = "table" AND g.privilege_type = 'INSERT') AS x (role)
+		WHERE NOT CASE x.role WHEN 0 THEN has_function_privilege('public', uid_next, 'EXECUTE') ELSE has_function_privilege(x.role, uid_next, 'EXECUTE') END;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'not all who may insert into table "%" may draw ids', t.shown
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = format('These may not: %s.', named),
+				HINT = format('Let a superuser run GRANT EXECUTE ON FUNCTION %s TO %s.', uidgen_tools.write_function(uid_next), named);
+	END IF;
+
+	-- An identity takes its sequence along.
+	IF t.identity <> '' THEN
+		SELECT string_agg(uidgen_tools.tame(pg_describe_object(d.classid, d.objid, d.objsubid)), ', ') INTO named
+			FROM pg_depend AS d WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = t.sequence AND d.deptype = 'n';
+		IF named IS NOT NULL THEN
+			RAISE EXCEPTION 'others use the sequence of column "%" of table "%"', shown, t.shown
+				USING ERRCODE = 'dependent_objects_still_exist',
+					DETAIL = format('Sequence %s belongs to an identity column, and is used by: %s.', uidgen_tools.write_relation(t.sequence), named),
+					HINT = 'Give these a sequence of their own, or adopt them first.';
+		END IF;
+	END IF;
+
+	-- What keeps integer columns from becoming bigint.
+	SELECT string_agg(DISTINCT w.what, '; ') INTO named
+		FROM uidgen_tools.list_referring_columns("table", id_column) AS l
+			JOIN pg_class AS c ON c.oid = l.relation,
+			LATERAL (
+				SELECT uidgen_tools.tame(pg_describe_object(d.classid, d.objid, d.objsubid))
+					FROM pg_depend AS d
+					WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = l.relation AND d.refobjsubid = l.number
+						AND (d.classid IN ('pg_rewrite'::regclass, 'pg_policy'::regclass, 'pg_publication_rel'::regclass, 'pg_proc'::regclass)
+							OR (d.classid = 'pg_trigger'::regclass AND EXISTS (SELECT FROM pg_trigger AS g WHERE g.oid = d.objid AND NOT g.tgisinternal)))
+				UNION ALL
+				SELECT format('generated column %s of table %s', uidgen_tools.write_name(a.attname), uidgen_tools.write_relation(l.relation))
+					FROM pg_depend AS d
+						LEFT JOIN pg_attrdef AS e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
+						JOIN pg_attribute AS a ON a.attrelid = l.relation AND a.attgenerated <> ''
+							AND a.attnum = coalesce(e.adnum, CASE WHEN d.classid = 'pg_class'::regclass AND d.objid = l.relation THEN d.objsubid END)
+					WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = l.relation AND d.refobjsubid = l.number AND a.attnum <> l.number
+				UNION ALL
+				SELECT format('table %s is partitioned by it', uidgen_tools.write_relation(k.relid))
+					FROM pg_partition_tree(l.relation) AS k
+						JOIN pg_partitioned_table AS p ON p.partrelid = k.relid
+						JOIN pg_attribute AS a ON a.attrelid = k.relid AND a.attname = l.name
+					WHERE a.attnum = ANY (p.partattrs::smallint[])
+				UNION ALL
+				SELECT format('table %s is a foreign table', uidgen_tools.write_relation(k.relid))
+					FROM pg_partition_tree(l.relation) AS k JOIN pg_class AS o ON o.oid = k.relid WHERE o.relkind = 'f'
+				UNION ALL
+				SELECT format('table %s is of type %s', uidgen_tools.write_relation(l.relation), uidgen_tools.tame(c.reloftype::regtype::text)) WHERE c.reloftype <> 0
+				UNION ALL
+				SELECT format('table %s inherits from another one, or another one from it', uidgen_tools.write_relation(l.relation))
+					WHERE c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits AS i WHERE l.relation IN (i.inhrelid, i.inhparent))
+			) AS w (what)
+		WHERE l.type <> 'bigint'::regtype;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'columns that new ids do not fit into cannot be changed'
+			USING ERRCODE = 'dependent_objects_still_exist',
+				DETAIL = format('Columns of type integer and smallint have to become bigint. In the way are: %s.', named),
+				HINT = 'Drop what is in the way, call uid_adopt() again, and create it anew, all in one transaction.';
+	END IF;
+
+	-- A partition that has new ids.  Where the key is one column, it is known which one it is; with other keys only a
+	-- default partition is certain to take them.
+	SELECT uidgen_tools.write_relation(s.relid), pg_get_partkeydef(s.relid) INTO named, parted FROM (
+		WITH RECURSIVE reached (relid) AS (
+			SELECT "table"::oid
+			UNION ALL
+			SELECT i.inhrelid
+				FROM reached AS p
+					JOIN pg_partitioned_table AS k ON k.partrelid = p.relid
+					JOIN pg_attribute AS a ON a.attrelid = p.relid AND a.attname = id_column
+					JOIN pg_inherits AS i ON i.inhparent = p.relid AND NOT i.inhdetachpending
+					JOIN pg_class AS c ON c.oid = i.inhrelid
+					LEFT JOIN LATERAL regexp_match(pg_get_expr(c.relpartbound, c.oid), '^FOR VALUES FROM \(''?(MINVALUE|-?\d+)''?\) TO \(''?(MAXVALUE|-?\d+)''?\)$') AS b ON k.partnatts = 1
+				WHERE NOT a.attnum = ANY (k.partattrs::smallint[]) OR k.partstrat = 'h' OR k.partdefid = i.inhrelid
+					OR (coalesce(nullif(b[1], 'MINVALUE')::bigint <= lowest, b[1] IS NOT NULL) AND coalesce(nullif(b[2], 'MAXVALUE')::bigint > lowest, b[2] IS NOT NULL))
+		)
+		SELECT p.relid FROM reached AS p JOIN pg_partitioned_table AS k ON k.partrelid = p.relid
+				JOIN pg_attribute AS a ON a.attrelid = p.relid AND a.attname = id_column
+			WHERE a.attnum = ANY (k.partattrs::smallint[]) AND NOT EXISTS (SELECT FROM reached AS n JOIN pg_inherits AS i ON i.inhrelid = n.relid AND i.inhparent = p.relid)
+			LIMIT 1) AS s;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'table "%" has no partition for new ids', t.shown
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('Table %s is partitioned by %s, and new ids begin at %s.', named, uidgen_tools.tame(parted), lowest),
+				HINT = 'Make partitions for them first, from today on; uid_partitions() does.';
+	END IF;
+
+	-- Ids that lie where new ones will.  Rows of a column that is adopted are such.
+	IF row_security_active("table") THEN
+		RAISE EXCEPTION 'row security hides rows of table "%"', t.shown
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'uid_adopt() has to see all ids of the table.',
+				HINT = format('Run ALTER TABLE %s NO FORCE ROW LEVEL SECURITY, and FORCE it again when this is done.', t.written);
+	ELSIF NOT coalesce(t.adopted, false) THEN
+		named := uidgen.run_confined(format('SELECT format(''%%s, the largest is %%s'', count(*), max(i.%1$s)) FROM %2$s AS i WHERE i.%1$s >= %3$s HAVING count(*) > 0',
+			uidgen_tools.write_name(id_column), t.written, lowest));
+		IF named IS NOT NULL THEN
+			RAISE EXCEPTION 'table "%" has ids where new ones will be', t.shown
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = format('New ids begin at %s. Rows with that id or a larger one: %s.', lowest, named),
+					HINT = 'The page docs/decoder.html tells what made such numbers. Give these rows smaller ids, or choose a layout whose ids are larger, with an earlier epoch, before the first id is issued.';
+		END IF;
+	END IF;
+
+	-- Where only reading about it does no harm.
+	IF NOT "execute" THEN
+		RETURN;
+	END IF;
+	IF t.identity <> '' AND NOT has_schema_privilege((SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = "table"), 'CREATE') THEN
+		RAISE EXCEPTION 'permission denied for schema %', uidgen_tools.tame((SELECT c.relnamespace::regnamespace::text FROM pg_class AS c WHERE c.oid = "table"))
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = 'The sequence of an identity column can be kept only as another one.',
+				HINT = format('Let its owner run GRANT CREATE ON SCHEMA %s TO %s, for as long as uid_adopt() takes.',
+					(SELECT uidgen_tools.write_schema(c.relnamespace) FROM pg_class AS c WHERE c.oid = "table"), uidgen_tools.write_name(current_user::text));
+	END IF;
+	SELECT string_agg(DISTINCT format('%s by "%s"', uidgen_tools.write_relation(l.relation), uidgen_tools.tame(p.pubname)), ', ') INTO named
+		FROM uidgen_tools.list_referring_columns("table", id_column) AS l
+			CROSS JOIN LATERAL (SELECT l.relation::oid UNION SELECT k.relid FROM pg_partition_tree(l.relation) AS k) AS m (relid)
+			JOIN pg_class AS c ON c.oid = m.relid
+			JOIN pg_namespace AS n ON n.oid = c.relnamespace
+			JOIN pg_publication_tables AS p ON p.schemaname = n.nspname AND p.tablename = c.relname
+		WHERE l.type <> 'bigint'::regtype;
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'tables that would get another type are published'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('Published are: %s. A subscriber whose column is smaller stops at the first new id.', named),
+				HINT = 'Change the type at the subscribers, and then here, by the statements that uid_adopt() prints without "execute".';
+	END IF;
+	FOR r IN SELECT DISTINCT l.relation FROM uidgen_tools.list_referring_columns("table", id_column) AS l WHERE l.type <> 'bigint'::regtype LOOP
+		total := total + uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', uidgen_tools.write_relation(r.relation), most + 1))::bigint;
+	END LOOP;
+	IF total > most THEN
+		RAISE EXCEPTION 'tables with more than % rows would be rewritten', most
+			USING ERRCODE = 'program_limit_exceeded',
+				DETAIL = 'To change integer into bigint, each row is written anew, and nobody can read the table meanwhile.',
+				HINT = 'Without "execute", uid_adopt() prints the statements: run them when the tables can be locked for as long. Or fill a new column beside the old one, and exchange them.';
+	END IF;
+	-- A setting that is pending, or the like, is no reason.
+	SELECT d.missing INTO named FROM uidgen.diagnose() AS d (missing) WHERE d.missing <> 'ok' AND d.missing NOT LIKE 'ids are issued, but %';
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'no ids can be issued'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('uidgen.diagnose() says: %s', named),
+				HINT = 'Mend this first, or new rows would be refused.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_adoption(regclass, name, boolean, regprocedure, bigint) IS 'an error if uid_adopt() cannot be had for a column, or cannot be run, with what to do';
+
+-- By which sequence of another name an identity column's keeps its numbers on the way; the same on each server.
+CREATE FUNCTION uidgen_tools.name_former(sequence name) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN 'uidgen_' || left(encode(sha256(convert_to(sequence::text, getdatabaseencoding())), 'hex'), 16);
+COMMENT ON FUNCTION uidgen_tools.name_former(name) IS 'a name for a sequence while another one takes its own';
+
+CREATE FUNCTION uidgen_tools.plan_adoption("table" regclass, id_column name, execute boolean, uid_next regprocedure, OUT part text, OUT line text) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+SET datestyle = 'ISO, MDY'	-- or defaults would mean another day elsewhere
+SET intervalstyle = postgres
+SET extra_float_digits = 1
+AS $$
+#variable_conflict error
+DECLARE
+	t record;
+	q record;
+	r record;
+	alter_column text;
+	locked text[];
+	rewritten text[] := '{}';
+	steps text[] := '{}';
+	remarks text[] := '{}';
+	undo text[] := '{}';
+	others text[];
+	grants text[];
+BEGIN
+	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
+	alter_column := format('ALTER TABLE %s ALTER COLUMN %s', t.written, uidgen_tools.write_name(id_column));
+	locked := ARRAY[t.written];
+
+	SELECT uidgen_tools.write_relation(c.oid) AS name, uidgen_tools.write_regclass(c.oid) AS argument, c.relname AS short,
+			uidgen_tools.write_schema(c.relnamespace) || '.' || uidgen_tools.write_name(uidgen_tools.name_former(c.relname)) AS other, uidgen_tools.write_name(uidgen_tools.name_former(c.relname)) AS other_short,
+			CASE c.relpersistence WHEN 't' THEN 'TEMPORARY ' WHEN 'u' THEN 'UNLOGGED ' ELSE '' END AS persistence, s.seqtypid::regtype AS type,
+			format('INCREMENT BY %s MINVALUE %s MAXVALUE %s START WITH %s CACHE %s%s', s.seqincrement, s.seqmin, s.seqmax, s.seqstart, s.seqcache,
+				CASE WHEN s.seqcycle THEN ' CYCLE' ELSE '' END) AS options, c.relacl AS acl, c.relowner AS owner
+		INTO q FROM pg_class AS c JOIN pg_sequence AS s ON s.seqrelid = c.oid
+		WHERE c.oid = t.sequence;
+
+	-- An identity cannot go without its sequence, so another one takes over name, position and privileges; and on the
+	-- way back again.
+	IF t.identity <> '' THEN
+		-- A new sequence has what its maker grants on all new ones, too: the owner, or whoever runs what is printed.
+		grants := ARRAY(SELECT format('REVOKE ALL ON SEQUENCE %s FROM %s;', q.name, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
+				FROM pg_default_acl AS d, aclexplode(d.defaclacl) AS g
+				WHERE (d.defaclrole = q.owner OR NOT "execute") AND d.defaclobjtype = 'S' AND g.grantee <> q.owner
+				HAVING count(*) > 0)
+			|| ARRAY(SELECT format('GRANT %s ON SEQUENCE %s TO %s%s;', g.privilege_type, q.name, uidgen_tools.write_role(g.grantee), CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+			FROM aclexplode(q.acl) AS g WHERE g.grantee <> q.owner);
+		steps := steps || format('ALTER SEQUENCE %s RENAME TO %s;', q.name, q.other_short)
+			|| format('CREATE %sSEQUENCE %s AS %s %s;', q.persistence, q.name, q.type, q.options)
+			|| format('SELECT pg_catalog.setval(%s, last_value, is_called) FROM %s;', q.argument, q.other)
+			|| format('%s DROP IDENTITY;', alter_column)
+			-- Whoever runs what is printed may be somebody else than the owner.
+			|| CASE WHEN "execute" THEN '{}'::text[] ELSE ARRAY[format('ALTER SEQUENCE %s OWNER TO %s;', q.name, uidgen_tools.write_role(q.owner))] END
+			|| format('ALTER SEQUENCE %s OWNED BY %s.%s;', q.name, t.written, uidgen_tools.write_name(id_column))
+			|| grants;
+		undo := undo || format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', t.written)
+			|| format('%s DROP DEFAULT;', alter_column)
+			|| format('ALTER SEQUENCE %s RENAME TO %s;', q.name, q.other_short)
+			|| format('%s ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s);', alter_column, CASE t.identity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, q.name, q.options)
+			|| format('SELECT pg_catalog.setval(%s, last_value, is_called) FROM %s;', q.argument, q.other)
+			|| format('DROP SEQUENCE %s;', q.other)
+			|| grants;
+	END IF;
+
+	-- The farthest first.  PostgreSQL takes down and puts up again the foreign keys of a column, and for that locks
+	-- the tables at both ends of each.
+	FOR r IN
+		SELECT uidgen_tools.write_relation(l.relation) AS relation, string_agg(format('ALTER COLUMN %s TYPE bigint', uidgen_tools.write_name(l.name)), ', ' ORDER BY l.name) AS changes, x.ends
+			FROM uidgen_tools.list_referring_columns("table", id_column) AS l,
+				LATERAL (SELECT array_agg(DISTINCT uidgen_tools.write_relation(e.relation)) AS ends
+					FROM uidgen_tools.list_referring_columns("table", id_column) AS o
+						JOIN pg_constraint AS f ON f.contype = 'f' AND f.conparentid = 0
+							AND ((f.conrelid = o.relation AND o.number = ANY (f.conkey)) OR (f.confrelid = o.relation AND o.number = ANY (f.confkey))),
+						LATERAL (VALUES (f.conrelid), (f.confrelid)) AS e (relation)
+					WHERE o.relation = l.relation AND o.type <> 'bigint'::regtype) AS x
+			WHERE l.type <> 'bigint'::regtype
+			GROUP BY l.relation, x.ends ORDER BY max(l.distance) DESC, l.relation::text
+	LOOP
+		steps := steps || format('ALTER TABLE %s %s;', r.relation, r.changes);
+		locked := locked || r.relation || r.ends;
+		rewritten := rewritten || r.relation;
+	END LOOP;
+	IF cardinality(rewritten) > 0 THEN
+		remarks := remarks || format('all rows are written anew, and nobody reads them meanwhile: %s', array_to_string(rewritten, ', '))
+			|| 'programs that hold these ids in 32 bits have to change, too'::text;
+	END IF;
+
+	IF NOT coalesce(t.adopted, false) THEN
+		steps := steps || format('%s SET DEFAULT %s;', alter_column, uidgen_tools.write_function(uid_next));
+		IF t.identity = '' THEN
+			-- What a table is given, its partitions are given.
+			others := ARRAY(SELECT format('ALTER TABLE ONLY %s ALTER COLUMN %s %s;', uidgen_tools.write_relation(k.relid), uidgen_tools.write_name(id_column), uidgen_tools.write_default(d.value, d.sequence))
+					FROM pg_partition_tree("table") AS k
+						CROSS JOIN LATERAL uidgen_tools.look_at_column(k.relid, id_column, uid_next) AS d
+					WHERE d.value IS DISTINCT FROM t.value ORDER BY k.level, k.relid::regclass::text);
+			-- A default that is no sequence is written as it has to be read.
+			undo := undo || CASE WHEN cardinality(others) > 0 THEN ARRAY['SET LOCAL search_path = pg_catalog, pg_temp;'] ELSE '{}' END
+				|| format('%s %s;', alter_column, uidgen_tools.write_default(t.value, t.sequence)) || others;
+		END IF;
+	END IF;
+	IF t.sequence IS NOT NULL THEN
+		remarks := remarks || format('sequence %s stays: in sessions that have used it, lastval() and currval() go on to return its numbers, without an error', q.name)
+			|| ARRAY(SELECT format('it is used by %s, too', u.who) FROM (
+				SELECT uidgen_tools.tame(pg_describe_object(d.classid, d.objid, d.objsubid))
+					FROM pg_depend AS d LEFT JOIN pg_attrdef AS e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
+					WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = t.sequence AND d.deptype = 'n'
+						AND (e.adrelid, e.adnum) IS DISTINCT FROM ("table"::oid, t.number)
+						AND NOT EXISTS (SELECT FROM pg_partition_tree("table") AS k WHERE k.relid = e.adrelid)
+				UNION
+				SELECT format('function %s, by its text', uidgen_tools.write_function(p.oid))
+					FROM pg_proc AS p CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) <= 100000 THEN p.prosrc END) AS b (body)
+					WHERE b.body ~* '(next|curr|set)val' AND strpos(lower(b.body), lower(q.short)) > 0) AS u (who) ORDER BY u.who COLLATE "C");
+	END IF;
+	IF t.identity = 'a' THEN
+		remarks := remarks || 'INSERT can bring an id from now on, without OVERRIDING SYSTEM VALUE'::text;
+	END IF;
+	remarks := remarks || ARRAY(SELECT DISTINCT format('trigger %s runs before each INSERT: see that it leaves the id as it is', uidgen_tools.write_name(g.tgname))
+			FROM uidgen_tools.list_insert_triggers("table", id_column) AS l JOIN pg_trigger AS g ON g.oid = l.trigger ORDER BY 1)
+		|| ARRAY(SELECT u.line FROM uidgen_tools.list_users_of_ids("table", id_column) WITH ORDINALITY AS u (line, n) ORDER BY u.n)
+		|| 'new ids lie far above the old ones: a job that walks over ids in steps does not come to an end'::text;
+
+	-- All locks at once, before there is work that would be lost without the last of them.
+	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', (SELECT string_agg(DISTINCT u.name, ', ') FROM unnest(locked) AS u (name))) WHERE cardinality(steps) > 0;
+	RETURN QUERY SELECT 'step', u.line FROM unnest(steps) AS u (line);
+	IF cardinality(steps) > 0 THEN
+		RETURN QUERY SELECT 'remark', u.line FROM unnest(remarks) AS u (line);
+	END IF;
+	RETURN QUERY SELECT 'undo', u.line FROM unnest(undo) AS u (line);
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.plan_adoption(regclass, name, boolean, regprocedure) IS 'the statements by which new rows get ids, to be printed or run, what there is to be said about them, and the statements that undo them';
+
+CREATE FUNCTION uidgen_tools.adopt_column("table" regclass, id_column name, execute boolean) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET quote_all_identifiers = off	-- or defaults would be written otherwise than all that is called here knows them
+AS $$
+#variable_conflict error
+DECLARE
+	patience text := current_setting('lock_timeout');
+	uid_next regprocedure;
+	lowest bigint;
+	parts text[];
+	lines text[];
+	runs boolean := "execute";
+	lock text;
+	undo text;
+BEGIN
+	IF num_nulls("table", id_column, runs) > 0 THEN
+		RAISE EXCEPTION 'no argument of uid_adopt() may be null'
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'Name the table, and the column that holds its ids.';
+	ELSIF runs AND current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'uid_adopt() runs its statements in isolation level read committed only'
+			USING ERRCODE = 'invalid_transaction_state',
+				DETAIL = format('This transaction has %s, and would not see what others do before it has its locks.', current_setting('transaction_isolation')),
+				HINT = 'Call it in a transaction of its own.';
+	END IF;
+	uid_next := uidgen_tools.find_uid_next();
+	lowest := uidgen.first_since(now());
+	-- Who waits for less time than the server does before it looks for a deadlock is the one who gives way.
+	IF runs AND patience = '0' THEN
+		PERFORM set_config('lock_timeout', '500ms', true);
+	END IF;
+	PERFORM uidgen_tools.refuse_adoption("table", id_column, runs, uid_next, lowest);
+	SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
+		FROM uidgen_tools.plan_adoption("table", id_column, runs, uid_next) WITH ORDINALITY AS p (part, line, n);
+	IF parts[1] IS DISTINCT FROM 'step' THEN
+		RAISE NOTICE 'nothing is to be done: new rows of table "%" have ids of uidgen', (uidgen_tools.look_at_column("table", id_column, uid_next)).shown;
+		PERFORM set_config('lock_timeout', patience, true);
+		RETURN;
+	END IF;
+
+	-- What has changed before the tables are locked is looked at once more.  With other tables, or other names, it has to be
+	-- locked again: by the former name, it may be another table.
+	IF runs THEN
+		FOR tries IN 1 .. 4 LOOP
+			lock := lines[1];
+			PERFORM uidgen.run_confined(lock);
+			PERFORM uidgen_tools.refuse_adoption("table", id_column, runs, uid_next, lowest);
+			SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
+				FROM uidgen_tools.plan_adoption("table", id_column, runs, uid_next) WITH ORDINALITY AS p (part, line, n);
+			EXIT WHEN lines[1] IS NOT DISTINCT FROM lock;
+			IF tries = 4 THEN
+				PERFORM uidgen_tools.explain_renaming("table");
+			END IF;
+		END LOOP;
+	ELSE
+		RETURN NEXT 'BEGIN;';
+		RETURN NEXT 'SET LOCAL lock_timeout = ''500ms'';';
+	END IF;
+	FOR n IN 1 .. coalesce(cardinality(parts), 0) LOOP
+		CASE parts[n]
+			WHEN 'step' THEN
+				IF runs THEN
+					PERFORM uidgen.run_confined(lines[n]);
+					-- What is returned is yet to be run, by \gexec or from a file.
+					RAISE INFO 'done: %', lines[n];
+				ELSE
+					RETURN NEXT lines[n];
+				END IF;
+			WHEN 'remark' THEN
+				RAISE INFO '%', lines[n];
+			WHEN 'undo' THEN
+				undo := concat_ws(E'\n    ', undo, lines[n]);
+		END CASE;
+	END LOOP;
+	IF NOT runs THEN
+		RETURN NEXT 'COMMIT;';
+	-- The function, too, was known by its OID, and named in a statement.
+	ELSIF (uidgen_tools.look_at_column("table", id_column, uid_next)).adopted IS NOT TRUE THEN
+		RAISE EXCEPTION 'function uid_next() was renamed meanwhile'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It is %s now. New rows would call another one. Who may rename its schema could put that into its place.', uidgen_tools.write_function(uid_next)),
+				HINT = 'Call it again.';
+	END IF;
+	IF undo IS NOT NULL THEN
+		RAISE INFO E'the way back:\n    BEGIN;\n    %\n    COMMIT;', undo;
+	END IF;
+	PERFORM set_config('lock_timeout', patience, true);
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.adopt_column(regclass, name, boolean) IS 'uid_adopt(), which cannot have settings of its own and be seen as one query';
+
+CREATE FUNCTION @extschema@.uid_adopt("table" regclass, id_column name, execute boolean DEFAULT false) RETURNS SETOF text
+LANGUAGE sql VOLATILE PARALLEL UNSAFE
+BEGIN ATOMIC
+	SELECT uidgen_tools.hold_extensions();
+	SELECT a.s FROM uidgen_tools.adopt_column("table", id_column, execute) AS a (s);
+END;
+COMMENT ON FUNCTION @extschema@.uid_adopt(regclass, name, boolean)
+	IS 'the statements by which new rows of a table get ids, with their locks; optionally runs them in place of returning them; what there is to be said, and the way back, are messages';

@@ -1,0 +1,17 @@
+--
+-- The schema of what operators use, and of all that the library looks up.
+--
+
+-- What is parsed while this script runs (function bodies that begin with RETURN or BEGIN
+-- ATOMIC, views, constraints, DO blocks) is bound to what this search path finds, for good,
+-- and a superuser may run it.  In another schema anybody may have put an operator or a
+-- function that fits better than pg_catalog's.  So there is no such schema in the path, and
+-- what goes to the schema given at CREATE EXTENSION is named in full.
+SET LOCAL search_path = pg_catalog, pg_temp;
+
+-- The uid_* functions go to the schema given at CREATE EXTENSION, and all else to this one.  It belongs to a superuser, whoever
+-- makes the extension, and nobody else may create in it: so what has a name in it is what this script has made.  (That an
+-- object belongs to the extension proves nothing: the extension's owner may add his own.)  If it exists already, this fails.
+-- [since 0.4.0]
+CREATE SCHEMA uidgen;
+COMMENT ON SCHEMA uidgen IS 'status, settings of a database and presets of uidgen';

@@ -1,0 +1,159 @@
+# The extension uidgen_tools: the owner of a database makes it, whatever schemas the two extensions are in; what it takes for uid_next() is
+# that of the library, though the owner adds functions to extensions and renames schemas; default privileges give nobody a right by it; with
+# uidgen in another version it says what to do; it is dumped, restored and dropped.  pg_regress has one database, and no roles that log in.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $node = uidgen_node('main', 'autovacuum = off');
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen; CREATE ROLE landlord LOGIN; CREATE ROLE stranger LOGIN; CREATE DATABASE app OWNER landlord');
+$node->safe_psql('app', 'SET client_min_messages = warning; CREATE SCHEMA "We Ird" AUTHORIZATION landlord; CREATE EXTENSION uidgen SCHEMA "We Ird"');
+
+# What psql prints as a role, and what goes wrong.
+sub as
+{
+	my ($role, $sql, $database) = @_;
+	my ($status, $out, $err) = $node->psql($database // 'app', $sql, extra_params => [ '-U', $role, '-v', 'VERBOSITY=verbose' ], on_error_stop => 1);
+	return $status == 0 ? $out : $err;
+}
+
+# ---- made by the owner of the database ----
+
+# What the superuser gives by default on all that is new.
+$node->safe_psql('app', "ALTER DEFAULT PRIVILEGES GRANT ALL ON $_ TO stranger WITH GRANT OPTION; ALTER DEFAULT PRIVILEGES GRANT ALL ON $_ TO PUBLIC") foreach qw(SCHEMAS FUNCTIONS);
+like(as('stranger', 'CREATE EXTENSION uidgen_tools'), qr/ERROR:  42501: permission denied to create extension/, 'who may not create in the database makes no extension');
+like(as('landlord', 'CREATE SCHEMA uidgen_tools; CREATE EXTENSION uidgen_tools'), qr/ERROR:  42P06: schema "uidgen_tools" already exists/,
+	'a schema of somebody else\'s is not taken over');
+is(as('landlord', 'DROP SCHEMA uidgen_tools; CREATE SCHEMA tools; CREATE EXTENSION uidgen_tools SCHEMA tools'), '', 'the owner of the database makes the extension');
+my $rights = q{
+	SELECT has_schema_privilege('stranger', 'uidgen_tools', 'USAGE'), has_schema_privilege('stranger', 'uidgen_tools', 'CREATE'),
+		count(*) > 30, count(*) FILTER (WHERE acl::text ~ 'stranger')
+	FROM (SELECT p.proacl AS acl FROM pg_proc AS p JOIN member AS d ON d.objid = p.oid UNION ALL SELECT n.nspacl FROM pg_namespace AS n WHERE n.nspname = 'uidgen_tools') AS o};
+is($node->safe_psql('app', "CREATE TEMP VIEW member AS SELECT d.objid FROM pg_depend AS d JOIN pg_extension AS e ON d.refobjid = e.oid AND e.extname = 'uidgen_tools' AND d.deptype = 'e'; $rights"),
+	't|f|t|0', 'default privileges of superusers give nobody a right by it');
+like(as($_, "CREATE FUNCTION uidgen_tools.now() RETURNS timestamptz LANGUAGE sql AS 'SELECT NULL::timestamptz'"), qr/ERROR:  42501: permission denied for schema uidgen_tools/, "$_ creates nothing there")
+  foreach qw(landlord stranger);
+
+# ---- used in whichever schemas ----
+
+is(as('landlord', <<'SQL'), "f\nt\n2\n1\nf", 'a table is adopted, partitions are made and dropped');
+CREATE TABLE account (id bigserial PRIMARY KEY);
+SELECT FROM tools.uid_adopt('account', 'id', true);
+INSERT INTO account DEFAULT VALUES RETURNING "We Ird".uid_timestamp(id) < now() - interval '1 day';
+CREATE TABLE event (id bigint) PARTITION BY RANGE (id);
+SELECT pg_get_expr(adbin, adrelid) = '"We Ird".uid_next()' FROM pg_attrdef WHERE adrelid = 'account'::regclass;
+SELECT count(*) FROM tools.uid_partitions('event', '2026-01-01', '2026-03-01', '1 month', true, 'default');
+SELECT count(*) FROM tools.uid_drop_partitions('event', '2026-02-01', true, 'default');
+SELECT count(*) > 2 FROM tools.uid_partitions('event', '2026-01-01', '2026-03-01', '1 month');
+SQL
+# An end that no timestamp can have, and what a partition in the way tells of itself.
+is(as('landlord', q{SELECT count(*) FROM tools.uid_partitions('event', '9999-01-01', '10002-01-01', '1 year', false, 'time:46:3600s worker:10 sequence:7 epoch:2020-01-01')}), '3', 'a layout that lasts longer than timestamps');
+like(as('landlord', q{SET timezone = 'UTC'; SELECT tools.uid_partitions('event', '2026-02-10', '2026-03-10', '7 days', true, 'default')}),
+	qr/42P17: partition "public"\."event_2026_02" .*By the layout .* its times are from 2026-02-01 00:00:00\+00 to 2026-03-01 00:00:00\+00/s, 'what is in the way is told by its times');
+
+# ---- what an owner can do ----
+
+# He may add to both extensions what is his; both schemas are his.
+is(as('landlord', <<'SQL'), '', 'the owner adds his own functions');
+CREATE FUNCTION "We Ird".uid_next(text) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
+CREATE FUNCTION tools.uid_next() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
+CREATE FUNCTION tools.uid_min(timestamptz) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
+ALTER EXTENSION uidgen_tools ADD FUNCTION tools.uid_next();
+ALTER SCHEMA "We Ird" RENAME TO "Very'Strange";
+CREATE SCHEMA "We Ird";
+CREATE FUNCTION "We Ird".uid_next() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
+SQL
+$node->safe_psql('app', 'CREATE TABLE public.mine (id bigserial PRIMARY KEY); SELECT FROM tools.uid_adopt($$public.mine$$, $$id$$, true)');
+is($node->safe_psql('app', q{SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef WHERE adrelid = 'mine'::regclass}), q{"Very'Strange".uid_next()},
+	'a superuser\'s table gets its ids from the library, whatever its schema is called now');
+
+# While the rows of a table are written anew, its owner's own function waits, and the name of the schema is given to another one.
+$node->safe_psql('app', q{CREATE ROLE shop LOGIN; GRANT ALL ON SCHEMA public, tools, "Very'Strange", "We Ird" TO shop});
+is(as('shop', <<'SQL'), '', 'a table of another role\'s');
+CREATE TABLE late (id serial PRIMARY KEY, body integer);
+CREATE FUNCTION wait(a integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN a; END $$;
+CREATE INDEX ON late (wait(body));
+INSERT INTO late (body) VALUES (1);
+SQL
+my $locker = $node->background_psql('app');
+$locker->query_safe('SELECT pg_advisory_lock(1)');
+my $said = '';
+my $adopting = IPC::Run::start([ $node->installed_command('psql'), '-XAtq', '-v', 'VERBOSITY=verbose', '-U', 'shop', '-d', $node->connstr('app'),
+		'-c', q{SET lock_timeout = '3min'}, '-c', q{SELECT tools.uid_adopt('public.late', 'id', true)} ], '<', \undef, '>&', \$said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
+ok($node->poll_query_until('app', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE usename = 'shop' AND wait_event = 'advisory'}), 'it is being written anew');
+is(as('landlord', q{ALTER SCHEMA "We Ird" RENAME TO spare; ALTER SCHEMA "Very'Strange" RENAME TO away; ALTER SCHEMA spare RENAME TO "Very'Strange"}), '', '... while the owner of the database exchanges the schemas');
+$locker->query_safe('SELECT pg_advisory_unlock(1)');
+$adopting->finish;
+like($said, qr/ERROR:  55000: function uid_next\(\) was renamed meanwhile.*DETAIL:  It is "away"\."uid_next"\(\) now/s, '... and the table does not get his function');
+is(as('landlord', q{ALTER SCHEMA "Very'Strange" RENAME TO "We Ird"; ALTER SCHEMA away RENAME TO "Very'Strange"}), '', '... nor anything');
+$locker->quit;
+
+# Nor by the name, were the library's function not there.
+$node->safe_psql('app', q{ALTER EXTENSION uidgen DROP FUNCTION "Very'Strange".uid_next(); ALTER FUNCTION "Very'Strange".uid_next() RENAME TO former});
+my $impostor = q{CREATE FUNCTION "Very'Strange".uid_next() RETURNS bigint LANGUAGE %s};
+foreach ([ 'of the owner\'s', 'landlord', 'sql AS \'SELECT 1::bigint\'' ], [ 'of a superuser\'s, in SQL', undef, 'sql AS \'SELECT 1::bigint\'' ], [ 'of the library, with another symbol', undef, q{c AS '$libdir/uidgen', 'uidgen_diagnose'} ])
+{
+	my ($name, $role, $body) = @$_;
+	$node->safe_psql('app', ($role ? "SET ROLE $role; " : '') . sprintf($impostor, $body));
+	$node->safe_psql('app', q{ALTER EXTENSION uidgen ADD FUNCTION "Very'Strange".uid_next()});
+	fails_with($node, q{SELECT tools.uid_adopt('mine', 'id')}, '55000', qr/function uid_next\(\) is not what the extension "uidgen" has made/, "a function $name is not taken for it", 'app');
+	$node->safe_psql('app', q{ALTER EXTENSION uidgen DROP FUNCTION "Very'Strange".uid_next(); DROP FUNCTION "Very'Strange".uid_next()});
+}
+$node->safe_psql('app', q{ALTER FUNCTION "Very'Strange".former() RENAME TO uid_next; ALTER EXTENSION uidgen ADD FUNCTION "Very'Strange".uid_next()});
+
+# ---- dropped under a call ----
+
+# By code of the table's own, which runs when a superuser has become its owner; it would then put functions of its own in their place.
+is(as('landlord', q{CREATE FUNCTION public.drop_them() RETURNS void LANGUAGE plpgsql AS $$ BEGIN IF session_user <> 'landlord' THEN DROP EXTENSION uidgen_tools; END IF; END $$;
+	CREATE FUNCTION drops() RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM public.drop_them(); RETURN 1; END $$;
+	CREATE TABLE trap (id bigint PRIMARY KEY) PARTITION BY RANGE (id); CREATE INDEX ON trap (id) WHERE drops() = 1}), '', 'a table whose code drops the extension');
+fails_with($node, q{SET ROLE landlord; SELECT tools.uid_partitions('trap', now(), now() + interval '1 day', '1 day', true)}, '55006', qr/cannot be dropped by a table's own code/, '... cannot while it is run for somebody else', 'app');
+my $caller = $node->background_psql('app');
+$caller->query_safe(q{SET ROLE landlord; BEGIN; SELECT tools.uid_partitions('event', now(), now() + interval '1 day', '1 day')});
+fails_with($node, "SET lock_timeout = '100ms'; DROP EXTENSION $_ CASCADE", '55P03', qr/lock timeout/, "another session cannot drop $_ before a call's transaction has ended", 'app') foreach qw(uidgen_tools uidgen);
+$caller->quit;
+$node->safe_psql('app', 'DROP TABLE trap');
+
+# ---- versions ----
+
+my $version = $node->safe_psql('app', "SELECT extversion FROM pg_extension WHERE extname = 'uidgen'");
+my @calls = (q{uid_adopt('mine', 'id')}, q{uid_partitions('event', now(), now() + interval '1 day', '1 day')}, q{uid_drop_partitions('event', now())});
+foreach ([ '0.0.1', 'uidgen' ], [ '99.0.0', 'uidgen_tools' ])
+{
+	my ($other, $older) = @$_;
+	$node->safe_psql('app', "UPDATE pg_extension SET extversion = '$other' WHERE extname = 'uidgen'");
+	fails_with($node, "SELECT tools.$_", '55000', qr/extension "uidgen_tools" is of version \Q$version\E, but extension "uidgen" is of version \Q$other\E.*HINT:  Run ALTER EXTENSION $older UPDATE\./s,
+		"beside uidgen of $other: $_", 'app') foreach @calls;
+}
+$node->safe_psql('app', "UPDATE pg_extension SET extversion = '0.0.1' WHERE extname = 'uidgen'; DROP EXTENSION uidgen_tools");
+fails_with($node, 'CREATE EXTENSION uidgen_tools SCHEMA tools', '55000', qr/but extension "uidgen" is of version 0\.0\.1.*HINT:  Run ALTER EXTENSION uidgen UPDATE\./s, '... and is not made there', 'app');
+$node->safe_psql('app', "UPDATE pg_extension SET extversion = '$version' WHERE extname = 'uidgen'");
+
+# ---- dropped, dumped and restored ----
+
+is($node->safe_psql('app', q{SELECT count(*) FROM pg_namespace WHERE nspname = 'uidgen_tools'; INSERT INTO account DEFAULT VALUES; INSERT INTO mine DEFAULT VALUES;
+	SELECT count(*) FROM account; SELECT count(*) FROM mine}), "0\n2\n1", 'dropped, it leaves nothing behind, and tables go on');
+# A schema with a quote in its name is refused for new extensions, also by a restore.
+is(as('landlord', q{DROP SCHEMA "We Ird" CASCADE; ALTER SCHEMA "Very'Strange" RENAME TO "We Ird"; CREATE EXTENSION uidgen_tools SCHEMA tools}), '', 'it is made again');
+my $file = $node->basedir . '/dump';
+$node->command_ok([ 'pg_dump', '-Fc', '--file', $file, 'app' ], 'the database is dumped');
+$node->safe_psql('postgres', 'CREATE DATABASE restored OWNER landlord');
+$node->command_ok([ 'pg_restore', '--exit-on-error', '-1', '-d', $node->connstr('restored'), $file ], '... and restored');
+is($node->safe_psql('restored', q{SELECT string_agg(e.extname || ' in ' || n.nspname, ', ' ORDER BY e.extname) FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname ~ 'uidgen'}),
+	'uidgen in We Ird, uidgen_tools in tools', '... with both extensions where they were');
+is(as('landlord', q{CREATE TABLE other (id bigserial PRIMARY KEY); SELECT FROM tools.uid_adopt('other', 'id', true); INSERT INTO other DEFAULT VALUES RETURNING id > 1000000}, 'restored'), 't', '... and work');
+fails_with($node, 'DROP EXTENSION uidgen', '2BP01', qr/extension uidgen_tools depends on extension uidgen/, 'uidgen is not dropped alone', 'restored');
+$node->safe_psql('restored', 'SET client_min_messages = warning; DROP EXTENSION uidgen CASCADE');
+is($node->safe_psql('restored', q{SELECT count(*) FROM pg_extension WHERE extname ~ 'uidgen'; SELECT count(*) FROM pg_proc WHERE proname ~ '^uid_(adopt|partitions|drop)'; SELECT count(*) > 0 FROM account}),
+	"0\n0\nt", 'with CASCADE both go, and the rows stay');
+
+$node->stop;
+done_testing();
