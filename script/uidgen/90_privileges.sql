@@ -41,7 +41,7 @@ GRANT INSERT, UPDATE ON uidgen.layout_used TO pg_database_owner;
 -- [since 0.4.0]
 GRANT SELECT, INSERT ON uidgen.backfill TO pg_database_owner;
 
--- Who asks uid_backfill() for a late time ends the earlier ones for all others.  What no one is granted below is for superusers.
+-- Who asks uid_backfill() for a late time ends the earlier ones for all others.  What is granted to nobody below is for superusers.
 -- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	@extschema@.uid_backfill(timestamptz, integer),
