@@ -76,6 +76,9 @@ my $forgot = app_server('forgot');
 restore($forgot, 'app', 'plain');
 like($forgot->safe_psql('app', 'SELECT state, last_error FROM uidgen.status'), qr/^failing\|this database has ids of another layout$/, 'the status says so beforehand');
 like($forgot->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/^this database has ids of another layout\. .*"$OLD".*uidgen\.use_layout\(\).*uid_parse/, '... and diagnose()');
+$forgot->safe_psql('app', q{UPDATE uidgen.layout_used SET layout = layout || E'\nHINT:  Run this.'});
+unlike($forgot->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/\n/, '... in one line, whatever the owner of the database has written');
+$forgot->safe_psql('app', q{UPDATE uidgen.layout_used SET layout = split_part(layout, E'\n', 1)});
 $forgot->safe_psql('app', 'CREATE ROLE nobody LOGIN; GRANT INSERT, SELECT ON message TO nobody');
 my @as_nobody = (connstr => $forgot->connstr('app') . ' user=nobody');
 foreach my $call ('INSERT INTO message DEFAULT VALUES', 'SELECT uid_next()', 'SELECT uid_next_batch(3)', 'SELECT uid_reserve(3)', 'SET uidgen.cache = 64; SELECT uid_next()',
