@@ -3,8 +3,8 @@
  *	  Grammar, presets, checks and arithmetic of layouts.
  *
  * See layout.h for the words and the contract.  script/registry/33_layouts.sql has the
- * same grammar, presets and errors for servers without the library: what is
- * changed here is changed there.  The civil calendar arithmetic is the usual
+ * same grammar, presets and errors for servers without the library, which
+ * test/t/registry_layouts.pl compares with these.  The civil calendar arithmetic is the usual
  * count of days from 1 March, which puts the leap day last.
  */
 #include "core/layout.h"

@@ -46,7 +46,9 @@ refuse_drop(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_IN_USE),
-			 errmsg("extensions uidgen and uidgen_tools cannot be dropped by a table's own code while they work on it")));
+			 errmsg("extensions uidgen and uidgen_tools cannot be dropped by a table's own code while they work on it"),
+			 errdetail("What the owner of the database could put in their place would act on the session of the role that has logged in."),
+			 errhint("Drop the extension in a statement of its own, which no trigger or function of a table runs.")));
 }
 
 static void
@@ -54,11 +56,12 @@ notice_drop(ObjectAccessType access, Oid class, Oid object, int part, void *arg)
 {
 	if (prev_object_access_hook)
 		prev_object_access_hook(access, class, object, part, arg);
-	if (access == OAT_DROP && class == ExtensionRelationId && uidgen_is_confining() &&
+	if (access != OAT_DROP || class != ExtensionRelationId)
+		return;
+	if (uidgen_is_confining() &&
 		(object == get_extension_oid("uidgen", true) || object == get_extension_oid("uidgen_tools", true)))
 		refuse_drop();
-	if (access == OAT_DROP && class == ExtensionRelationId &&
-		object == get_extension_oid("uidgen_registry", true) && registry_is_in_use())
+	if (object == get_extension_oid("uidgen_registry", true) && registry_is_in_use())
 		ereport(WARNING,
 				(errmsg("the registry of worker ids goes, from which this server issues ids"),
 				 errdetail("With it goes what was granted: a registry that is made anew may grant the same once the server has been restarted."),
