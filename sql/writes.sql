@@ -28,7 +28,7 @@ INSERT INTO call VALUES
 	('local', 'renewal', $$SELECT * FROM uidgen_registry.renew_worker_id(0, 1, 101, 7, 9, 10, 9223372036854775807)$$),
 	('local', 'release', $$SELECT * FROM uidgen_registry.release_worker(0, 1, 101, 7)$$),
 	('local', 'a copy', $$SELECT * FROM uidgen_registry.pin_layout((SELECT (true, r.layout, r.unit, r.epoch, r.max_tick, r.max_datacenter, r.max_worker, r.pinned, 1,
-		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, true, false, NULL, '{}', NULL)::uidgen_registry.registry FROM uidgen_registry.registry AS r))$$),
+		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, true, false, NULL, '{}', NULL, NULL)::uidgen_registry.registry FROM uidgen_registry.registry AS r))$$),
 	('local', 'forget_worker', $$SELECT uidgen_registry.forget_worker(1, 0)$$),
 	('local', 'reserve_backfill', $$SELECT uidgen_registry.reserve_backfill((SELECT c.system_identifier FROM pg_control_system() AS c) || '/1/2/3/0123456789abcdef/0123456789abcdef/4/5', 9)$$),
 	('none', 'share_registry', $$SELECT uidgen_registry.share_registry()$$),

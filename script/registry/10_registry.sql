@@ -104,6 +104,7 @@ CREATE TABLE uidgen_registry.registry (
 	confirming_standbys integer,
 	standbys text[] NOT NULL DEFAULT '{}',
 	standbys_reign uidgen_registry.history,
+	made text,
 	CONSTRAINT shared_is_complete CHECK (NOT shared
 		OR (max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) IS NOT NULL),
 	CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000::numeric >= (8::bigint * unit)::numeric),
@@ -122,7 +123,8 @@ COMMENT ON COLUMN uidgen_registry.registry.max_tick IS 'the last tick, which is 
 COMMENT ON COLUMN uidgen_registry.registry.max_datacenter IS 'largest datacenter id';
 COMMENT ON COLUMN uidgen_registry.registry.max_worker IS 'largest worker id';
 COMMENT ON COLUMN uidgen_registry.registry.pinned IS 'when the layout was pinned';
-COMMENT ON COLUMN uidgen_registry.registry.database IS 'OID of the registry''s database; a copy of the database has another OID';
+COMMENT ON COLUMN uidgen_registry.registry.database IS 'OID of the registry''s database; a copy of the database has another OID, unless who made it has chosen the same';
+COMMENT ON COLUMN uidgen_registry.registry.made IS 'of a local registry: when its database was made, by database_made()';
 COMMENT ON COLUMN uidgen_registry.registry.shared IS 'whether many servers share this registry; decided once, before the first grant';
 COMMENT ON COLUMN uidgen_registry.registry.id IS 'a random number that tells a registry from others, and from one that was made anew in its place; a copy or a restored one has the same';
 COMMENT ON COLUMN uidgen_registry.registry.max_lead IS 'no grant of a shared registry reaches further ahead of its clock; at least 8 ticks; change_registry() changes it, which protects from lost commits once the longer of both values has passed';
@@ -231,7 +233,7 @@ AS $$
 			LEFT JOIN pg_constraint AS n ON n.conindid = k.indexrelid AND n.contype = 'p'
 		WHERE c.oid = guarded
 			AND (k.indisvalid AND k.indisready AND k.indimmediate AND n.conname = c.relname || '_pkey'
-				AND (SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY u.n) FROM unnest(k.indkey) WITH ORDINALITY AS u (attnum, n)
+				AND (SELECT string_agg(a.attname, ', ' ORDER BY u.n) FROM unnest(k.indkey) WITH ORDINALITY AS u (attnum, n)
 					JOIN pg_attribute AS a ON a.attrelid = guarded AND a.attnum = u.attnum) = key_columns) IS NOT TRUE
 	UNION ALL
 	SELECT format('Its guard %I is not there, or is another one.', g.name), g.makes
@@ -306,22 +308,51 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.registry_history() IS 'which course of history the registry''s database is in: cluster, timeline, start of the server, and database';
 
--- The first start from a base backup leaves the timeline as it was, though what was committed after the backup is
--- lost.  It renames the label of the backup, which nothing else does.  So another label than before says that there
--- was such a start, also where the server has been restarted since.  A snapshot of a volume has no label of its own.
-CREATE FUNCTION uidgen_registry.registry_restored() RETURNS text
+-- Who may create databases may choose the OID, also that of a database which was dropped.  Two things tell such a copy: its
+-- folder has a file that CREATE DATABASE writes, and its row in pg_database has the transaction.  Recovery can write the file
+-- once more, and ALTER DATABASE the row; both together have changed in a copy.
+CREATE FUNCTION uidgen_registry.database_made() RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF has_function_privilege('pg_read_binary_file(text, bigint, bigint, boolean)', 'EXECUTE') THEN
-		-- It says where the log of the backup begins, and when it was begun.  In bytes, since a name in it may be in any encoding.
-		RETURN encode(sha256(pg_read_binary_file('backup_label.old', 0, 4096, true)), 'hex');
+	IF has_function_privilege('pg_stat_file(text, boolean)', 'EXECUTE') THEN
+		RETURN (SELECT format('%s/%s', extract(epoch FROM (pg_stat_file(regexp_replace(pg_relation_filepath('pg_class'::regclass), '[^/]*$', 'PG_VERSION'), true)).modification)::bigint, d.xmin)
+			FROM pg_database AS d WHERE d.datname = current_database());
 	END IF;
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.registry_restored() IS 'which base backup the registry''s server was started from; null: none, or its owner cannot see that';
+COMMENT ON FUNCTION uidgen_registry.database_made() IS 'when the registry''s database was made, and by which transaction; null: its owner cannot see that';
+
+CREATE FUNCTION uidgen_registry.is_made_anew(known text, present text) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT coalesce(split_part(known, '/', 1) <> split_part(present, '/', 1) AND split_part(known, '/', 2) <> split_part(present, '/', 2), false)
+		AND '' NOT IN (known, present)
+$$;
+COMMENT ON FUNCTION uidgen_registry.is_made_anew(text, text) IS 'whether a database is another one than when database_made() was written down; false where either is not known';
+
+-- The first start from a base backup leaves the timeline as it was, though what was committed after the backup is
+-- lost.  It renames the label of the backup, which nothing else does.  So another label than before says that there
+-- was such a start, also where the server has been restarted since.  A snapshot of a volume has no label of its own.
+-- Behind it stands when the database was made.
+CREATE FUNCTION uidgen_registry.registry_restored() RETURNS text
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	label text;
+BEGIN
+	IF has_function_privilege('pg_read_binary_file(text, bigint, bigint, boolean)', 'EXECUTE') THEN
+		-- It says where the log of the backup begins, and when it was begun.  In bytes, since a name in it may be in any encoding.
+		label := encode(sha256(pg_read_binary_file('backup_label.old', 0, 4096, true)), 'hex');
+	END IF;
+	RETURN coalesce(label, '') || coalesce('@' || uidgen_registry.database_made(), '');
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.registry_restored() IS 'which base backup the registry''s server was started from, if any, and when its database was made, as far as its owner can see that';
 
 -- To look for the label of a backup reads a file.  Calls for grants, of which a fleet makes hundreds a second, do without: each start of
 -- the server counts for them, and the label comes with a start.
@@ -338,7 +369,7 @@ COMMENT ON FUNCTION uidgen_registry.present_history(boolean) IS 'the course of h
 
 -- The one answer to whether the registry may have gone back, for grants and for segments:
 --
---	went back	another cluster, timeline or database, or a start from a base backup; and each start of the server
+--	went back	another cluster, timeline or database, also one of the same OID, or a start from a base backup; and each start of the server
 --				where the timeline cannot be known, as any of them may be a failover.  What was committed may be lost.
 --	restarted	the server has started since.  Nothing is lost, unless its files are a snapshot or were not flushed.
 --	same		neither
@@ -350,7 +381,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE
 		WHEN (known.system_identifier, known.timeline, known.database) IS DISTINCT FROM (present.system_identifier, present.timeline, present.database)
-			OR present.restored IS NOT NULL AND present.restored IS DISTINCT FROM known.restored THEN 'went back'
+			OR split_part(present.restored, '@', 1) <> '' AND split_part(present.restored, '@', 1) IS DISTINCT FROM split_part(known.restored, '@', 1)
+			OR uidgen_registry.is_made_anew(split_part(known.restored, '@', 2), split_part(present.restored, '@', 2)) THEN 'went back'
 		WHEN known.started IS NOT DISTINCT FROM present.started THEN 'same'
 		WHEN present.timeline = 0 THEN 'went back'
 		ELSE 'restarted' END

@@ -37,8 +37,8 @@ DECLARE
 BEGIN
 	PERFORM uidgen_registry.check_local();
 	INSERT INTO uidgen_registry.registry AS r
-		(only_one, layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database)
-		VALUES (l.only_one, l.layout, l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker, l.pinned, l.database)
+		(only_one, layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database, made)
+		VALUES (l.only_one, l.layout, l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker, l.pinned, l.database, l.made)
 		ON CONFLICT (only_one) DO NOTHING;
 	SELECT r.* INTO pinned FROM uidgen_registry.registry AS r;
 	PERFORM uidgen_registry.check_written(FOUND);
@@ -49,7 +49,7 @@ BEGIN
 				HINT = 'Set "uidgen.layout" back, and restart the server if uidgen is preloaded, else reload. If no id was issued, DROP and CREATE EXTENSION uidgen_registry in the registry''s database instead. To change the layout, follow "A new layout" in docs/layouts.md.';
 	END IF;
 
-	IF pinned.database <> l.database THEN
+	IF pinned.database <> l.database OR uidgen_registry.is_made_anew(pinned.made, l.made) THEN
 		-- These worker ids stay the original's for good: it goes on with them, or has
 		-- issued ids with them before.
 		UPDATE uidgen_registry.worker_node AS n SET
@@ -57,7 +57,9 @@ BEGIN
 			WHERE n.identity IS NOT NULL;
 		GET DIAGNOSTICS marked = ROW_COUNT;
 		PERFORM uidgen_registry.check_written(marked = (SELECT count(*) FROM uidgen_registry.worker_node AS n WHERE n.identity IS NOT NULL));
-		UPDATE uidgen_registry.registry AS r SET database = l.database;
+		UPDATE uidgen_registry.registry AS r SET database = l.database, made = l.made,
+			-- Reservations know a registry by its number and the OID.
+			id = CASE WHEN pinned.database = l.database THEN uidgen_registry.new_token() ELSE r.id END;
 		PERFORM uidgen_registry.check_written(FOUND);
 	END IF;
 END
@@ -303,7 +305,7 @@ BEGIN
 	l.max_datacenter := max_datacenter;
 	l.max_worker := max_worker;
 	l.pinned := clock;
-	SELECT h.database INTO l.database FROM uidgen_registry.registry_history() AS h;
+	SELECT h.database, uidgen_registry.database_made() INTO l.database, l.made FROM uidgen_registry.registry_history() AS h;
 	PERFORM uidgen_registry.pin_layout(l), uidgen_registry.check_rows(floor_tick);
 	SELECT r.id INTO STRICT registry_id FROM uidgen_registry.registry AS r;
 

@@ -81,7 +81,7 @@ COMMENT ON COLUMN uidgen_registry.segment.reign_ends IS 'of each former reign: t
 COMMENT ON COLUMN uidgen_registry.segment.reign_begins IS 'of each former reign: the number after which the next one began; what lies between was left out';
 COMMENT ON COLUMN uidgen_registry.segment.reign_floor IS 'up to here it does not matter in which reign a number was given out: the owner has raised the segment above it, or it was too long ago';
 COMMENT ON COLUMN uidgen_registry.segment.started IS 'when the registry''s server had started then; of a local registry, when the segment was created';
-COMMENT ON COLUMN uidgen_registry.segment.restored IS 'the base backup that it had been started from, if any';
+COMMENT ON COLUMN uidgen_registry.segment.restored IS 'the base backup that it had been started from, if any, and when the database was made';
 COMMENT ON COLUMN uidgen_registry.segment.stopped IS 'why nobody is given numbers until the owner calls raise_segment(): some may have been given out twice; null: it is not stopped';
 COMMENT ON COLUMN uidgen_registry.segment.stopped_since IS 'when it was stopped';
 COMMENT ON COLUMN uidgen_registry.segment.evidence IS 'the highest number that a server was given, as far as servers have told since it was stopped';

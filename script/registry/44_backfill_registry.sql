@@ -33,7 +33,7 @@ BEGIN
 						ELSE format('It ends at %s. Until then a node may hold a worker id that the registry does not know of.', uidgen_registry.tick_time(l.quarantine_until + 1, l.unit, l.epoch)) END,
 					HINT = 'Try again when it is over; the view uidgen_registry.status says until when.';
 		END IF;
-	ELSIF l.database <> (SELECT h.database FROM uidgen_registry.registry_history() AS h) THEN
+	ELSIF l.database <> (SELECT h.database FROM uidgen_registry.registry_history() AS h) OR uidgen_registry.is_made_anew(l.made, uidgen_registry.database_made()) THEN
 		RAISE EXCEPTION 'this registry is a copy'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'What its origin has granted since is not known here.',

@@ -51,7 +51,9 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_text(text) IS 'raises an error if a text cannot be written for this client; else true';
 
-CREATE FUNCTION uidgen_tools.escape_controls(text text, mark text) RETURNS text
+-- What is printed may be run by a client of another encoding than the one that it was printed for, as a file is. There the last byte of a
+-- character may hide the quote that follows.  So statements are in ASCII alone, where the database says which characters its bytes are.
+CREATE FUNCTION uidgen_tools.escape_controls(text text, mark text, for_people boolean DEFAULT false) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (
 	SELECT CASE WHEN text !~ p.control THEN text
@@ -64,27 +66,27 @@ RETURN (
 		-- other encodings are given ASCII alone.
 		FROM (SELECT CASE WHEN getdatabaseencoding() <> 'UTF8'
 					THEN CASE WHEN getdatabaseencoding()::text ~ '^(LATIN|ISO_8859)' THEN E'[\\u0001-\\u001f\\u007f-\\u009f]' ELSE E'[\\u0001-\\u001f\\u007f]' END
-				WHEN pg_client_encoding() NOT IN ('UTF8', 'SQL_ASCII') THEN E'[^\\u0020-\\u007e]'
+				WHEN NOT for_people OR pg_client_encoding() NOT IN ('UTF8', 'SQL_ASCII') THEN E'[^\\u0020-\\u007e]'
 				ELSE E'[\\u0001-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\ufff9-\\ufffb\\U000e0000-\\U000e007f]' END) AS p (control)
 		WHERE uidgen_tools.check_text(text));
-COMMENT ON FUNCTION uidgen_tools.escape_controls(text, text) IS 'a text with its control characters as numbers of four digits behind a mark';
+COMMENT ON FUNCTION uidgen_tools.escape_controls(text, text, boolean) IS 'a text with its control characters as numbers of four digits behind a mark, in UTF-8 all that is not ASCII unless it is for people';
 
 CREATE FUNCTION uidgen_tools.tame(text text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN uidgen_tools.escape_controls(text, E'\\');
+RETURN uidgen_tools.escape_controls(text, E'\\', for_people => true);
 COMMENT ON FUNCTION uidgen_tools.tame(text) IS 'a name or text for a message: on one line, without control characters';
 
 -- Always quoted: which words need it differs between versions.
 CREATE FUNCTION uidgen_tools.write_name(name text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN CASE WHEN uidgen_tools.tame(name) = name THEN '"' || replace(name, '"', '""') || '"'
+RETURN CASE WHEN uidgen_tools.escape_controls(name, E'\\') = name THEN '"' || replace(name, '"', '""') || '"'
 	ELSE 'U&"' || uidgen_tools.escape_controls(replace(replace(name, E'\\', E'\\\\'), '"', '""'), E'\\') || '"' END;
 COMMENT ON FUNCTION uidgen_tools.write_name(text) IS 'a name as it is written in a statement';
 
 -- Not U&'...', which is refused without standard_conforming_strings.
 CREATE FUNCTION uidgen_tools.write_literal(value text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN CASE WHEN uidgen_tools.tame(value) = value AND strpos(value, E'\\') = 0 THEN '''' || replace(value, '''', '''''') || ''''
+RETURN CASE WHEN uidgen_tools.escape_controls(value, E'\\') = value AND strpos(value, E'\\') = 0 THEN '''' || replace(value, '''', '''''') || ''''
 	ELSE 'E''' || uidgen_tools.escape_controls(replace(replace(value, E'\\', E'\\\\'), '''', ''''''), E'\\u') || '''' END;
 COMMENT ON FUNCTION uidgen_tools.write_literal(text) IS 'a text as it is written in a statement, with and without standard_conforming_strings';
 

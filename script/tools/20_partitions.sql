@@ -344,6 +344,14 @@ BEGIN
 	IF present_layout IS NOT NULL THEN
 		SELECT n.layout INTO STRICT present_layout FROM uidgen.layout_numbers(present_layout) AS n;
 	END IF;
+	-- The owner of the database may have written anything into it.
+	SELECT u.layout INTO statement FROM uidgen.layout_used AS u WHERE u.layout !~ '^[ -~]+$' LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'a row of uidgen.layout_used has no layout'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It has "%s".', left(uidgen_tools.tame(statement), 100)),
+				HINT = 'The owner of the database can update it, or a superuser delete it.';
+	END IF;
 	layouts := ARRAY(SELECT u.layout FROM uidgen.layout_used AS u UNION SELECT drop_partitions.layout UNION SELECT present_layout WHERE present_layout IS NOT NULL ORDER BY 1);
 	IF NOT is_named AND cardinality(layouts) > 1 THEN
 		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', parent.shown
@@ -355,7 +363,7 @@ BEGIN
 		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', parent.shown
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'Table uidgen.layout_used is not logged: a crash empties it, or has done so.',
-				HINT = 'Name the layout of the partitions that shall go as fourth argument. Before its owner runs ALTER TABLE uidgen.layout_used SET LOGGED, it needs a row for each layout that ids have.';
+				HINT = 'Give it a row for each layout that ids of this database have, and let a superuser run ALTER TABLE uidgen.layout_used SET LOGGED. Or, if they have had one layout alone, name it as fourth argument.';
 	END IF;
 	is_known := is_named OR EXISTS (SELECT FROM uidgen.layout_used AS u WHERE u.layout = drop_partitions.layout);
 	bound := uidgen.first_since(before, layout);
@@ -409,7 +417,7 @@ BEGIN
 					DETAIL = CASE WHEN is_known THEN format('By the server''s layout, partition "%s" would be from %s to %s, and uid_partitions() makes none that does not begin and end with a minute.',
 							partition.shown, uidgen_tools.tell_time(partition.low, layout), uidgen_tools.tell_time(partition.high, layout))
 						ELSE 'No id was drawn in this database so far, so its ids come from elsewhere.' END,
-					HINT = 'Name the layout of the partitions that shall go as fourth argument.';
+					HINT = 'Name the layout of the partitions that shall go as fourth argument. If ids of this database have had several layouts, uidgen.layout_used needs a row for each.';
 		END IF;
 		statement := format('DROP %s %s;', partition.kind, partition.written);
 		IF "execute" THEN

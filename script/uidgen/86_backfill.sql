@@ -54,7 +54,7 @@ COMMENT ON TRIGGER refuse_truncate ON uidgen.backfill IS 'refuses TRUNCATE of th
 CREATE FUNCTION uidgen.backfill_home() RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_backfill_home_text'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION uidgen.backfill_home() IS 'what tells this database, on this server, from all of its copies: instance, OID of the database, OID of the extension';
+COMMENT ON FUNCTION uidgen.backfill_home() IS 'what tells this database, on this server, from all of its copies: instance, OID of the database and when it was made, OID of the extension';
 
 CREATE FUNCTION uidgen.accept_backfill(permit text) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

@@ -137,7 +137,7 @@ uidgen_backfill_home(char *result)
 				 errmsg("the extension uidgen is not in this database"),
 				 errhint("Run CREATE EXTENSION uidgen.")));
 	uidgen_identify(&identity);
-	snprintf(result, UIDGEN_HOME_SIZE, "%s/%u/%u", identity.text, MyDatabaseId, extension);
+	snprintf(result, UIDGEN_HOME_SIZE, "%s/" UINT64_FORMAT "/%u", identity.text, uidgen_database_number(), extension);
 }
 
 /* ---- the table ---- */
@@ -158,6 +158,12 @@ open_table(LOCKMODE mode)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("this database has no table uidgen.backfill, or another one"),
 				 errhint("Run ALTER EXTENSION uidgen UPDATE.")));
+	if (table->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table uidgen.backfill is not logged"),
+				 errdetail("A crash empties it, or has done so: ids of past times could be issued twice."),
+				 errhint("Reserve another worker id for ids of the past. Then a superuser can run ALTER TABLE uidgen.backfill SET LOGGED.")));
 	return table;
 }
 
@@ -311,6 +317,18 @@ is_of_worker(Relation table, HeapTuple row, int column, int32 datacenter, int32 
 static void
 check_row(Relation table, HeapTuple row, int32 datacenter, int32 worker)
 {
+	bool		live;
+
+	/* The registry reserves no such one: who may write into the table has made it up. */
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+	live = uidgen_memory->lease.held && worker == uidgen_memory->lease.grant.worker && datacenter == uidgen_datacenter_id;
+	LWLockRelease(&uidgen_memory->lock);
+	if (live)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a row of uidgen.backfill has the worker id of this server"),
+				 errdetail("Ids of worker id %d are issued now, so no ids of past times can be.", worker),
+				 errhint("A superuser can delete it.")));
 	if (datacenter >= 0 && (uint64) datacenter <= uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER) &&
 		worker >= 0 && (uint64) worker <= uidgen_layout_maximum(&uidgen_layout, UIDGEN_WORKER) &&
 		is_of_worker(table, row, UPTO, datacenter, worker) &&

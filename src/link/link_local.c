@@ -21,6 +21,7 @@
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_database.h"
+#include "catalog/pg_depend.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
@@ -34,6 +35,7 @@
 #include "memory/guc.h"
 #include "memory/memory.h"
 #include "memory/version.h"
+#include "memory/identity.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -125,7 +127,7 @@ static uint64
 registry(void)
 {
 	Assert(connected);
-	return MyDatabaseId;
+	return uidgen_database_number();
 }
 
 /*
@@ -295,35 +297,82 @@ report_missing_function(const char *name)
 }
 
 /*
+ * The functions that this process has found to belong to the extension of this OID.  Any role can keep others from reading
+ * a catalog: its CREATE RULE waits for an exclusive lock behind an open transaction, before PostgreSQL looks whether the role
+ * may do that.  So nobody is waited for there either, and what was found once counts.  OIDs do not come again.
+ */
+static Oid	members_of = InvalidOid;
+static Oid	members[32];
+static int	nmembers = 0;
+
+/* In another order than DROP EXTENSION may have, so not for long. */
+static void
+lock_tables(void)
+{
+	static const char *const names[] = {"worker_node", "registry", "segment"};
+	Oid			schema = get_namespace_oid(UIDGEN_REGISTRY_SCHEMA, true);
+
+	(void) set_config_option("lock_timeout", UNORDERED_LOCK_TIMEOUT, PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_LOCAL, true, 0, false);
+	for (size_t i = 0; OidIsValid(schema) && i < lengthof(names); i++)
+	{
+		Oid			table = get_relname_relid(names[i], schema);
+
+		if (OidIsValid(table))
+			LockRelationOid(table, AccessShareLock);
+	}
+}
+
+/*
  * The extension, kept until the transaction ends: what its functions name is looked up while they run, and must not become
  * somebody else's meanwhile.  DROP EXTENSION locks it before all that
  * belongs to it, and the tables in an order of its own: without this lock, it and the keeper
  * could each hold a table that the other one waits for.
  *
- * But any role may lock an extension, by ALTER FUNCTION ... DEPENDS ON EXTENSION, and would stop all ids.  So nobody is waited
- * for here.  The schema is locked then, which DROP EXTENSION has to lock as well, and other roles hold for a moment at most.
+ * But any role may lock an extension, by ALTER FUNCTION ... DEPENDS ON EXTENSION, or by DROP EXTENSION: that is refused, but a
+ * client that does not read the error keeps the lock.  It would stop all ids.  So nobody is waited for here.  The tables
+ * are locked then, which DROP EXTENSION has to lock as well.  No other role can, since none may name them.
  */
 static Oid
 lock_extension(void)
 {
-	Oid			extension = get_extension_oid(UIDGEN_REGISTRY_EXTENSION, true);
+	bool		free = uidgen_lock_catalog(ExtensionRelationId, ExtensionNameIndexId);
+	Oid			extension = free ? get_extension_oid(UIDGEN_REGISTRY_EXTENSION, true) : members_of;
 	LOCKTAG		tag;
 
 	if (!OidIsValid(extension))
 		return InvalidOid;
 	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
 	if (LockAcquire(&tag, AccessShareLock, false, true) == LOCKACQUIRE_NOT_AVAIL)
-	{
-		Oid			schema = get_namespace_oid(UIDGEN_REGISTRY_SCHEMA, true);
-
-		(void) set_config_option("lock_timeout", UNORDERED_LOCK_TIMEOUT, PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_LOCAL, true, 0, false);
-		if (OidIsValid(schema))
-			LockDatabaseObject(NamespaceRelationId, schema, 0, AccessShareLock);
-	}
+		lock_tables();
 	/* It may have been dropped, and created again, before it was locked. */
 	AcceptInvalidationMessages();
-	return get_extension_oid(UIDGEN_REGISTRY_EXTENSION, true);
+	return free ? get_extension_oid(UIDGEN_REGISTRY_EXTENSION, true) : extension;
+}
+
+/* Does the function belong to the extension?  Where that cannot be looked up, only a function that did before does. */
+static bool
+is_member(Oid function, Oid extension)
+{
+	bool		free = uidgen_lock_catalog(DependRelationId, DependDependerIndexId);
+	int			known = 0;
+
+	if (members_of != extension)
+		nmembers = 0;
+	members_of = extension;
+	while (known < nmembers && members[known] != function)
+		known++;
+	if (!free && known == nmembers)
+		ereport(ERROR,
+				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+				 errmsg("the catalog pg_depend of database \"%s\" is locked", uidgen_database),
+				 errdetail("Another session has locked it, or waits for such a lock."),
+				 errhint("The view pg_locks in that database shows which one.")));
+	if (free && getExtensionOfObject(ProcedureRelationId, function) != extension)
+		return false;
+	if (known == nmembers && nmembers < (int) lengthof(members))
+		members[nmembers++] = function;
+	return true;
 }
 
 /*
@@ -370,7 +419,7 @@ find_function(const char *name, int nargs, const UidgenArgument *args)
 							   PointerGetDatum(buildoidvector(types, nargs)),
 							   ObjectIdGetDatum(namespace));
 	if (!OidIsValid(function) ||
-		getExtensionOfObject(ProcedureRelationId, function) != extension ||
+		!is_member(function, extension) ||
 		!has_parameters(function, nargs, args))
 		report_missing_function(name);
 	return function;

@@ -22,6 +22,7 @@
 #include "common/hashfn.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
+#include "miscadmin.h"
 #include "postmaster/postmaster.h"
 #include "storage/fd.h"
 
@@ -89,6 +90,25 @@ bool
 uidgen_is_like_its_copies(void)
 {
 	return machine_hash() == 0 && instance_hash() == 0;
+}
+
+uint64
+uidgen_database_number(void)
+{
+	char		path[MAXPGPATH];
+	struct stat file;
+	uint64		birth;
+
+	/* A file that only CREATE DATABASE makes: recovery may write it, but not make it anew. */
+	snprintf(path, sizeof(path), "%s/PG_VERSION", DatabasePath);
+	if (stat(path, &file) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not stat file \"%s\": %m", path)));
+	birth = birth_time(path);
+	if (birth == 0)
+		birth = (uint64) file.st_ino;
+	return (hash_bytes_uint32_extended((uint32) (birth ^ birth >> 32), 0) & PG_INT32_MAX) << 32 | MyDatabaseId;
 }
 
 void

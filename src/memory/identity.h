@@ -45,6 +45,13 @@ extern bool uidgen_is_like_its_copies(void);
 #define UIDGEN_LIKE_COPIES_DETAIL "It has no /etc/machine-id, and the setting \"uidgen.instance\" is empty. A copy of its disk or volume would issue the same ids."
 #define UIDGEN_LIKE_COPIES_HINT "Set \"uidgen.instance\" to a name that no copy has, as that of the pod."
 
+/*
+ * What tells this process's database from its copies: the OID, which who creates a database may choose and so use again, and
+ * in the bits above 32 when its folder was made or, where the file system does not know that, the inode.
+ * Error: the folder cannot be looked at.
+ */
+extern uint64 uidgen_database_number(void);
+
 /* Find out who this instance is.  Errors: the control file cannot be looked at. */
 extern void uidgen_identify(UidgenIdentity *identity);
 

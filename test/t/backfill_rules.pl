@@ -85,6 +85,29 @@ is(repeated([ @before, map { ids("SELECT uid_backfill('2025-06-11 UTC') FROM gen
 is($node->safe_psql('postgres', "SELECT string_agg(uid_timestamp(upto)::date::text, ' ' ORDER BY registry) FROM uidgen.backfill"), '2025-06-11 2025-06-02', '... or changed');
 $node->safe_psql('postgres', 'DELETE FROM uidgen.backfill WHERE registry = (SELECT max(registry) FROM uidgen.backfill); DROP TABLE saved');
 
+# Who may write into the table makes a row for the worker id of live ids.
+$node->safe_psql('postgres', 'CREATE TABLE saved AS TABLE uidgen.backfill; UPDATE uidgen.backfill SET upto = NULL, asked = NULL, worker_id = (SELECT worker_id FROM uidgen.status)');
+fails_with($node, "SELECT uid_backfill('2025-06-12 UTC')", '55000', qr/has the worker id of this server/, 'under the worker id of live ids none of the past is issued');
+$node->safe_psql('postgres', 'DELETE FROM uidgen.backfill; INSERT INTO uidgen.backfill TABLE saved; DROP TABLE saved');
+
+$node->safe_psql('postgres', 'ALTER TABLE uidgen.backfill SET UNLOGGED');
+fails_with($node, "SELECT uid_backfill('2025-06-12 UTC')", '55000', qr/uidgen.backfill is not logged/, 'a table that a crash empties is not gone by');
+$node->safe_psql('postgres', 'ALTER TABLE uidgen.backfill SET LOGGED');
+
+# A copy that takes the place of its origin, with its OID.
+$node->safe_psql('postgres', 'CREATE ROLE landlord LOGIN CREATEDB');
+$node->safe_psql('postgres', 'CREATE DATABASE flat OWNER landlord');
+$node->safe_psql('flat', 'CREATE EXTENSION uidgen; SELECT uid_next()');
+reserve('flat', 'postgres');
+my ($name, $oid) = split /\|/, $node->safe_psql('postgres', "SELECT datname, oid FROM pg_database WHERE datname = 'flat'");
+$node->safe_psql('postgres', $_, extra_params => [ '-U', 'landlord' ]) foreach 'CREATE DATABASE snapshot TEMPLATE flat';
+my $issued = $node->safe_psql('flat', "SELECT uid_backfill('2025-06-01 UTC')");
+# The second in which it was made tells them apart.
+poll_until(sub { $node->safe_psql('postgres', "SELECT clock_timestamp() > (pg_stat_file('base/$oid/PG_VERSION')).modification + interval '1 s'") eq 't' }) or die 'time stands still';
+$node->safe_psql('postgres', $_, extra_params => [ '-U', 'landlord' ]) foreach 'DROP DATABASE flat', "CREATE DATABASE flat TEMPLATE snapshot OID = $oid";
+fails_with($node, "SELECT uid_backfill('2025-06-01 UTC')", '53400', qr/no worker id is reserved/, 'a copy with the OID of its origin does not go on', 'flat');
+$node->safe_psql('postgres', "DROP DATABASE $_") foreach qw(flat snapshot);
+
 # ---- transactions ----
 
 $node->safe_psql('postgres', 'CREATE TABLE got (id bigint PRIMARY KEY, how text)');

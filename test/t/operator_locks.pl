@@ -59,6 +59,25 @@ foreach my $table (qw(registry worker_node segment))
 	succeeds($draw, '... and so does who draws');
 }
 
+# ---- catalogs ----
+
+# Any role can keep others from reading a catalog: CREATE RULE waits behind an open transaction before it is refused.
+$node->safe_psql('postgres', 'CREATE ROLE plain LOGIN');
+foreach my $catalog (qw(pg_extension pg_depend))
+{
+	my $reader = $node->background_psql('postgres', extra_params => [ '-U', 'plain' ]);
+	$node->safe_psql('postgres', 'SELECT uid_next()');
+	$reader->query_safe("BEGIN; SELECT count(*) FROM $catalog");
+	my $rule = begin("SET ROLE plain; CREATE RULE r AS ON INSERT TO pg_catalog.$catalog DO NOTHING");
+	ok(waits_for("relation = 'pg_catalog.$catalog'::regclass AND query LIKE '%CREATE RULE%'"), "a role without rights waits for a lock on $catalog");
+	my $renewals = $node->safe_psql('postgres', 'SELECT renewals FROM uidgen.status');
+	ok($node->poll_query_until('postgres', "SELECT uid_next() > 0 AND renewals > $renewals + 3 FROM uidgen.status"), '... and ids go on, over several grants');
+	$reader->query_safe('COMMIT');
+	$reader->quit;
+	$rule->{run}->finish;
+	like($rule->{err}, qr/permission denied/, '... until it is refused');
+}
+
 # ---- as it comes ----
 
 my @drawing = map { start_drawing($node) } 1 .. 2;

@@ -168,13 +168,13 @@ ok(!-e 'gained' && !-e $node->basedir . '/gained', '... nor has psql run a comma
 			my $file = $node->basedir . "/signs_${encoding}_$n.sql";
 			psql_says($database, '', '', '-c', "\\o $file", '-c', 'SELECT uid_adopt(' . $of->('t') . ", 'id')", '-c', 'SELECT uid_partitions(' . $of->('p') . ", '2025-02-01', '2025-03-01', '1 month', false, 'default')");
 			my $text = slurp_file($file);
-			$raw .= "$encoding $n " if $encoding ne 'UTF8' && $text !~ /^[\x0a\x20-\x7e]+$/ || $text !~ /COMMIT;\nCREATE TABLE .*;\n\z/;
+			$raw .= "$encoding $n " if $text !~ /^[\x0a\x20-\x7e]+$/ || $text !~ /COMMIT;\nCREATE TABLE .*;\n\z/;
 			# undone, so that each encoding meets the same
 			append_to_file($file . '.run', $text =~ s/^COMMIT;$/ROLLBACK;/mr =~ s/^(CREATE TABLE .*;)$/BEGIN;\n$1\nROLLBACK;/mr);
 			$errors .= psql_says($database, '', '-c client_min_messages=error', '-v', 'ON_ERROR_STOP=1', '-f', $file . '.run') =~ s/^\d*\n//mgr;
 		}
 	}
-	is($raw, '', 'clients of these encodings are given ASCII alone');
+	is($raw, '', 'statements are in ASCII alone, since a file may be run by a client of another encoding');
 	is($errors, '', '... which runs');
 
 	# Roles are shared with databases of other encodings.

@@ -23,6 +23,8 @@ $node->safe_psql('postgres', $call);
 my $ROWS = 'SELECT (SELECT count(*) FROM uidgen_registry.worker_node), (SELECT count(*) FROM uidgen_registry.registry), (SELECT count(*) FROM uidgen_registry.segment)';
 my $rows = $node->safe_psql('postgres', $ROWS);
 
+is((sqlstate_of($node, "SET quote_all_identifiers = on; $call"))[0], '', 'a setting that quotes names has no defects found');
+
 # ---- refused where it is done ----
 
 foreach my $table (qw(worker_node registry segment))

@@ -113,6 +113,13 @@ is($node->safe_psql('app', $make), '1', '... and work as they were');
 # Another database before that of the registry, and one after it.
 foreach my $database (qw(app postgres other))
 {
+	if ($database eq 'app')
+	{
+		# An update would replace it, and leave it his.
+		$node->safe_psql('app', "CREATE ROLE landlord SUPERUSER; SET ROLE landlord; CREATE FUNCTION public.uid_own() RETURNS integer LANGUAGE sql AS 'SELECT 1'; ALTER EXTENSION uidgen ADD FUNCTION public.uid_own(); RESET ROLE; ALTER ROLE landlord NOSUPERUSER");
+		fails_with($node, 'ALTER EXTENSION uidgen UPDATE', '55000', qr/an object of extension "uidgen" belongs to role "landlord".*uid_own.*HINT:  Take it out/s, 'no function of somebody else becomes the extension\'s', 'app');
+		$node->safe_psql('app', 'ALTER EXTENSION uidgen DROP FUNCTION public.uid_own(); DROP FUNCTION public.uid_own(); DROP ROLE landlord');
+	}
 	$node->safe_psql($database, 'ALTER EXTENSION uidgen UPDATE');
 	is(version_in($node, $database), $NEW, "$database is updated");
 	goes_on('updated', @drawing);
