@@ -9,7 +9,7 @@ OBJS = \
 	src/core/publish.o \
 	src/core/reading.o \
 	src/core/segment.o \
-	src/core/supply.o \
+	src/core/segment_supply.o \
 	src/core/textform.o \
 	src/core/ticket.o \
 	src/core/uuidform.o \
@@ -34,11 +34,10 @@ OBJS = \
 	src/ids/backfill.o \
 	src/ids/cache.o \
 	src/ids/generator.o \
-	src/ids/holding.o \
+	src/ids/horizon_hold.o \
 	src/ids/horizon.o \
 	src/ids/layout_used.o \
-	src/ids/numbers.o \
-	src/ids/uncommitted.o \
+	src/ids/segment_numbers.o \
 	src/ids/waiting.o \
 	src/keeper/answer.o \
 	src/keeper/fleet_registry.o \
@@ -46,7 +45,7 @@ OBJS = \
 	src/keeper/keeper.o \
 	src/keeper/keeping.o \
 	src/keeper/local_registry.o \
-	src/keeper/fetch.o \
+	src/keeper/segment_fetch.o \
 	src/keeper/pinning.o \
 	src/keeper/succession.o \
 	src/link/link.o \
@@ -58,7 +57,7 @@ OBJS = \
 	src/memory/counts.o \
 	src/memory/demand.o \
 	src/memory/guc.o \
-	src/memory/holders.o \
+	src/memory/horizon_holders.o \
 	src/memory/identity.o \
 	src/memory/secrets.o \
 	src/memory/segment_slots.o \
@@ -115,14 +114,22 @@ ISOLATION = acquire fleet locks partitions renew segments
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # Test programs in Perl, with servers of their own; not TAP_TESTS, because these are
 # no part of installcheck.  Named relative to the source tree.
-LONGEST_TESTS = test/t/operator_hostile_schema.pl test/t/segments_outage.pl
+# What ./check runs of them: of each promise, family and kind of fault at least one, in some minutes (test/meta.pl); the others,
+# which ./check --long runs, go further.  The longest come first: at the end all would wait for them alone.
+SHORT = random_fleets clock_recovery keeper_faulty_link upgrade_postgres segments_servers attach_late fleet_failover ids_waits \
+	remote_keeper segments_failover cost_instructions copies_promotion fleet_clocks fleet_copies horizon_readers ids_plans ids_unique \
+	keeper_wake_up operator_hostile_owner operator_strange_names registry_worker_ids backfill_kills cache_errors copies_registry \
+	fleet_script horizon_rules ids_order life_disk_full life_restart operator_bad_settings operator_layout_change operator_pages \
+	registry_guards remote_answers segments_used_up cost_copy operator_status
+SHORT_TESTS = $(SHORT:%=test/t/%.pl)
 # They test pages and scripts, or (random_faults) what random_sessions tests as well: only with ./check --all.
 ALL_TESTS = test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/t/random_faults.pl
-# The longest come first: at the end all would wait for them alone.
-PROVE_TESTS ?= $(LONGEST_TESTS) $(filter-out $(LONGEST_TESTS) $(ALL_TESTS),$(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl))))
+LONGEST_TESTS = test/t/operator_hostile_schema.pl test/t/segments_outage.pl
+LONG_TESTS = $(LONGEST_TESTS) $(filter-out $(SHORT_TESTS) $(LONGEST_TESTS) $(ALL_TESTS),$(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl))))
+PROVE_TESTS ?= $(SHORT_TESTS)
 # Three at a time, since most of them wait for servers rather than compute.
 PROVE_JOBS ?= 3
-UNIT_TESTS = test/unit/test_attempt test/unit/test_fleetclock test/unit/test_forms test/unit/test_horizon test/unit/test_horizon_threads test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_reading test/unit/test_segment test/unit/test_segment_threads test/unit/test_supply test/unit/test_ticket test/unit/test_ticket_threads
+UNIT_TESTS = test/unit/test_attempt test/unit/test_fleetclock test/unit/test_forms test/unit/test_horizon test/unit/test_horizon_threads test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_reading test/unit/test_segment test/unit/test_segment_threads test/unit/test_segment_supply test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
 FUZZ_CC ?= clang
@@ -194,11 +201,11 @@ installcheck-needs:
 	@'$(bindir)/psql' -X -q -v ON_ERROR_STOP=1 -d postgres -f '$(srcdir)/test/installcheck.sql' || \
 	  { echo 'installcheck: needs a running server, and a superuser; see docs/installing.md' >&2; exit 1; }
 
-# All suites, against a private copy of the server: nothing is installed.
+# The suites, as ./check runs them, against a private copy of the server: nothing is installed.
 # SUITES='regress test/t/life_restart.pl' runs some.
 tempcheck: all
 	@MAKE='$(MAKE) -f $(firstword $(MAKEFILE_LIST))' PG_CONFIG='$(PG_CONFIG)' \
-	  PGXS_DIR='$(top_builddir)' PROVE_JOBS='$(PROVE_JOBS)' PROVE_TESTS='$(PROVE_TESTS)' \
+	  PGXS_DIR='$(top_builddir)' PROVE_JOBS='$(PROVE_JOBS)' PROVE_TESTS='$(PROVE_TESTS)' LONG_TESTS='$(LONG_TESTS)' \
 	  REGRESS='$(PRIVATE_REGRESS)' ISOLATION='$(ISOLATION)' UNIT_TESTS='$(UNIT_TESTS)' FUZZ_TARGETS='$(FUZZ_TARGETS)' \
 	  '$(srcdir)/test/tempcheck.sh'
 
@@ -221,7 +228,8 @@ CORE = $(wildcard $(srcdir)/src/core/*.c)
 CORE_HEADERS = $(wildcard $(srcdir)/src/core/*.h)
 test/unit/core.o: $(CORE) $(CORE_HEADERS)
 	$(CC) $(UNIT_FLAGS) $(ADDRESS) -r -o $@ $(CORE)
-UNIT_WITH_CORE = $(filter-out test/unit/test_horizon% test/unit/test_segment% test/unit/test_ticket%,$(UNIT_TESTS))
+STRESS_TESTS = $(foreach kind,horizon segment ticket,test/unit/test_$(kind) test/unit/test_$(kind)_threads)
+UNIT_WITH_CORE = $(filter-out $(STRESS_TESTS),$(UNIT_TESTS))
 $(UNIT_WITH_CORE): test/unit/%: test/unit/%.c test/unit/tap.h test/unit/core.o
 	$(CC) $(UNIT_FLAGS) $(ADDRESS) -DVECTORS='"test/unit/known-ids.tsv"' -o $@ $< test/unit/core.o
 INCLUDED = $(wildcard $(srcdir)/test/unit/*.h) $(CORE) $(CORE_HEADERS)

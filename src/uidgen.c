@@ -18,7 +18,7 @@
 #include "functions/confined.h"
 #include "functions/copy.h"
 #include "functions/drop.h"
-#include "ids/holding.h"
+#include "ids/horizon_hold.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
 #include "memory/worker.h"
@@ -44,6 +44,6 @@ _PG_init(void)
 	uidgen_install_copy_hook();
 	uidgen_install_drop_hook();
 	/* With a bad setting nothing may be granted, so no keeper is needed. */
-	if (preload && !uidgen_judged()->bad_setting[0])
+	if (preload && !uidgen_checked_settings()->bad_setting[0])
 		uidgen_register_keeper();
 }

@@ -13,9 +13,9 @@ unset $(env | sed -n 's/^\(PG[A-Z]*\)=.*/\1/p')
 umask 022
 
 suites='meta unit fuzz model regress isolation tap'
-# These run only if they are asked for, or with --all: selftest is about ./check itself, javascript
-# needs some hundred packages and a download, decoder a browser, and clients the drivers of five languages.
-named_suites='selftest javascript decoder clients'
+# These run only if they are asked for, or with --all: long has the programs of test/t that tap leaves out, selftest is about
+# ./check itself, javascript needs some hundred packages and a download, decoder a browser, and clients the drivers of five languages.
+named_suites='long selftest javascript decoder clients'
 
 say()
 {
@@ -126,15 +126,6 @@ needs_pooler()
 	esac
 }
 
-# Are the rules for Prometheus to be judged for certain?  Without promtool they are not.
-needs_promtool()
-{
-	case "${all-} ${SUITES-}" in
-	yes* | *operator_monitoring*) ;;
-	*) false ;;
-	esac
-}
-
 # Is the test with Patroni to be run for certain?
 needs_patroni()
 {
@@ -156,9 +147,13 @@ bootstrap()
 	if [ "${1-}" = tests ]; then
 		want perl perl -MJSON::PP -MTAP::Parser -MTest::More -e 1
 		want libipc-run-perl perl -MIPC::Run -e 1
-		want clang command -v clang
-		want libclang-rt-dev fuzzer_links
-		want spin command -v spin
+		if names_suite fuzz; then
+			want clang command -v clang
+			want libclang-rt-dev fuzzer_links
+		fi
+		if names_suite model; then
+			want spin command -v spin
+		fi
 		want valgrind command -v valgrind
 		if names_suite javascript; then
 			want nodejs command -v node
@@ -186,7 +181,8 @@ bootstrap()
 		if needs_pooler; then
 			want pgbouncer pooler_installed
 		fi
-		if needs_promtool; then
+		# Without it, a test does not judge the rules for Prometheus.
+		if [ -n "${all-}" ]; then
 			want prometheus command -v promtool
 		fi
 		if needs_patroni; then

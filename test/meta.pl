@@ -143,6 +143,8 @@ is(slurp('debian/control'), slurp('debian/control.in') =~ s/PGVERSION/18/gr, 'de
 # ---- What the reference lists ----
 
 cmp_ok(scalar(my @lines = slurp('README.md') =~ /\n/g), '<=', 150, 'the README is a front page');
+none('... with no cell of more than 25 words', grep { (my @words = split) > 25 } map { split / \| /, s/\]\([^)]*\)//gr } slurp('README.md') =~ /^\| (.*) \|$/mg);
+none('no page has more than 400 lines', map { my $count = () = slurp($_) =~ /\n/g; $count > 400 ? "$_: $count" : () } grep { m{^(?:[A-Z]+|docs/.*)\.md$} } @files);
 my @settings = slurp('src/memory/guc.c') =~ /^\t(?:define_\w+|DefineCustom\w+)\("(uidgen\.\w+)"/mg;
 is_deeply([ sort(slurp('docs/reference/settings.md') =~ /^## (uidgen\.\w+)$/mg) ], [ sort(@settings) ], 'the page of settings has every setting');
 my $views = slurp('docs/reference/views.md');
@@ -154,7 +156,7 @@ my %columns = (
 foreach ([ 'status', 'status' ], [ 'segment_status', 'segments' ], [ 'statistics', 'statistics' ])
 {
 	my ($view, $file) = @$_;
-	$columns{"uidgen.$view"} = [ map { lc } grep { !/^STATUS_COLUMNS/ } grab("src/functions/$file.c", qr/enum \w+Column\n\{\n(.*?)\} \w+Column/s) =~ /\b([A-Z][A-Z_0-9]+)\b/g ];
+	$columns{"uidgen.$view"} = [ map { lc } grep { !/_COLUMNS$/ } grab("src/functions/$file.c", qr/enum \w+Column\n\{\n(.*?)\} \w+Column/s) =~ /\b([A-Z][A-Z_0-9]+)\b/g ];
 }
 push @{ $columns{'uidgen.status'} }, 'ids';	# which the view adds
 $columns{'uidgen.horizon_holders'} = [ map { /AS (\w+)/ ? $1 : /(\w+)$/ } split /, /, grab('script/uidgen/58_horizon.sql', qr/CREATE VIEW uidgen\.horizon_holders AS\n\tSELECT (.*)/) ];
@@ -165,12 +167,11 @@ foreach my $view (sort keys %columns)
 }
 
 my $functions = slurp('docs/reference/functions.md');
-my ($for_users, $others) = split /^## Functions that are not for users$/m, $functions;
 my %made = map { s/^\@extschema\@\.//r => 1 } $script =~ /^\t*CREATE FUNCTION ([\w@.]+)\(/mg;
-my @for_users = map { split /, / } $for_users =~ /^### (.*)$/mg;
-my @others = map { my ($extension, $names) = @$_; map { "$extension.$_" } $names =~ /`(\w+)`/g } map { [ /^`(\w+)`.*?\n\n(.*)/s ] } grep { /^`/ } split /^Of (?=`)/m, $others;
-is_deeply([ sort @for_users, @others ], [ sort keys %made ], 'the page of functions has every function, once');
-none('... those for users with a signature', grep { my $name = $_; $for_users !~ /^[^#\n]*`\Q$name\E\(/m } @for_users);
+my @for_users = map { split /, / } $functions =~ /^### (.*)$/mg;
+my @others = slurp('test/internal_functions') =~ /^([\w.]+)$/mg;
+is_deeply([ sort @for_users, @others ], [ sort keys %made ], 'the page of functions has every function for users, and test/internal_functions the others');
+none('... those for users with a signature', grep { my $name = $_; $functions !~ /^[^#\n]*`\Q$name\E\(/m } @for_users);
 
 # As the sources name them; some of these names are of one code.
 my %raised = map { s/^ERRCODE_//r => 1 } map({ slurp($_) =~ /\b(ERRCODE_[A-Z0-9_]+)\b/g } grep { m{^src/.*\.[ch]$} } @files);
@@ -198,7 +199,7 @@ my ($lines) = slurp('docs/operations.md') =~ /^\| line \| event .*\n.*\n((?:\|.*
 is_deeply([ sort grep { !/^background worker/ } map { /^\| `(.*?)` \|/ } split /\n/, $lines // '' ], [ sort keys %logged ], 'the page of operations has every line of the log');
 
 # Which pages are run: see Pages.pm.  Some have a program of their own.
-my %is_run = map { $_ => 1 } qw(docs/backfilling.md docs/fleet.md docs/javascript.md), split / /, grab('test/t/operator_pages.pl', qr/^my \@PAGES = qw\((.*)\);$/m);
+my %is_run = map { $_ => 1 } qw(docs/backfilling.md docs/javascript.md), map({ "docs/$_.md" } split / /, grab('test/t/fleet_page.pl', qr/ qw\((fleet .*)\);$/m)), split / /, grab('test/t/operator_pages.pl', qr/^my \@PAGES = qw\((.*)\);$/m);
 none('every block of every page is run, or says why not',
 	map { my $page = $_; $is_run{$page} ? () : map { "$page, line $_->{line}" } grep { !defined $_->{not_run} } blocks_of(slurp($page)) }
 	  grep { m{^(?:README|SECURITY|docs/.*)\.md$} } @files);
@@ -273,11 +274,45 @@ none(
 	grep { m{^test/|^sql/} && !m{/(corpus|expected)/|^test/README\.md$} && !$linked{$_} } @files);
 none('... once', grep { $linked{$_} > 1 } keys %linked);
 none('... and what exists', grep { !-e } keys %linked);
-none(
-	'each program that stands for a promise, or for a fault, exists',
-	grep { !-e "test/t/$_.pl" } (
-		map({ /`(\w+)`/g } slurp('docs/design/words-and-promises.md') =~ /^\| P\d.*$/mg),
-		map({ /`(\w+)`/g } slurp('docs/reliability.md') =~ /^\|.*\|(.*)\|$/mg)));
+
+# ---- What ./check runs ----
+
+# Of test/t a part, the suite tap; and the other suites.
+my %short = map { $_ => 1 } words('SHORT');
+my ($seconds, %families, $family) = (0);
+foreach (split /\n/, slurp('test/README.md'))
+{
+	$family = $1 if /^\*\*(\w+)\*\*: /;
+	my ($file) = /^\| \[.*?\]\((\S+?)\)/ or next;
+	my ($program) = $file =~ m{^t/(\w+)\.pl$};
+	push @{ $families{$family} }, $program if $program;
+	$seconds += $1 if ($program ? $short{$program} : $file =~ m{^(?:unit|fuzz|model|isolation|\.\./sql)/|^(?:meta|reports)\.pl$|^pgindent\.sh$}) && /\| (\d+) \|$/;
+}
+my $programs = qr/`(?:test\/t\/)?(\w+)(?:\.pl)?`/;
+# It runs all of these that are no programs of test/t.
+sub is_tested
+{
+	my ($tests) = @_;
+	return $tests =~ m{`(?:sql|test/(?:unit|fuzz|model|isolation))\b} || grep { $short{$_} } $tests =~ /$programs/g;
+}
+cmp_ok($seconds, '<=', 750, 'what ./check runs takes some minutes');
+none('... and is there', grep { !-e "test/t/$_.pl" } keys %short);
+none('... of each family one at least', grep { !grep { $short{$_} } @{ $families{$_} } } sort keys %families);
+# PROMISE | TESTS, for each promise of the page and each rule of segments.
+my %proof = map { my ($promises, $tests) = @$_; map { $_ => $tests } $promises =~ /\b[PS]\d\b/g } map { [ /^\| ((?:[PS]\d(?:, )?)+) \|(.*)\|$/ ] } grep { /^\| [PS]\d/ } map { split /\n/, slurp($_) } qw(docs/design/tests.md test/README.md);
+is_deeply([ sort keys %proof ], [ sort(slurp('docs/design/words-and-promises.md') =~ /^- \*\*(P\d) /mg, slurp('docs/design/segments.md') =~ /^\| (S\d) \|/mg) ], 'each promise has its tests');
+none('... and ./check runs one of them', grep { !is_tested($proof{$_}) } sort keys %proof);
+# Of each table of faults one, and what it names exists.
+my (%faults, $kind);
+foreach (map { split /\n/, slurp($_) } glob('docs/*.md'))
+{
+	$kind = $1 if /^#+ (.*)/;
+	if (/^\| # \| fault \|/) { $faults{$kind} = '' }
+	elsif (/^\|.*\|([^|]*)\|$/ && exists $faults{$kind}) { $faults{$kind} .= $1 }
+}
+cmp_ok(scalar keys %faults, '>=', 3, 'there are faults of several kinds');
+none('... and ./check makes some of each', grep { !is_tested($faults{$_}) } sort keys %faults);
+none('each program that stands for a promise, or for a fault, exists', grep { !-e "test/t/$_.pl" } map { /$programs/g } values %proof, values %faults);
 
 foreach ([ 'docs/javascript.md', 'test/javascript' ], [ 'docs/applications.md', 'test/clients' ])
 {

@@ -166,6 +166,7 @@ my $all = 'meta unit fuzz model regress isolation tap';
 my ($told, $said) = check('');
 is_deeply([ @$told{qw(SUITES CHECK_MODE MODEL)} ], [ "$all reports", 'assert', undef ], 'without options all suites run, small');
 like($said, qr/^8 passed, 0 failed$/m, 'the suites are counted');
+is((check('--long'))[0]{SUITES}, 'long reports', '--long runs the others');
 ($told) = check('--sanitize unit test/t/life_restart.pl');
 is_deeply([ @$told{qw(SUITES CHECK_MODE)} ], [ 'unit test/t/life_restart.pl reports', 'sanitize' ], 'an option and suites');
 ($told) = check('--valgrind');
@@ -173,7 +174,7 @@ is_deeply([ @$told{qw(SUITES CHECK_MODE)} ], [ 'regress isolation reports', 'val
 ($told, $said) = check('--all');
 is_deeply(
 	[ @$told{qw(SUITES CHECK_MODE)} ],
-	[ "$all selftest javascript decoder clients test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/faults/run.pl test/sessions/run.pl test/fleet/patroni.pl test/fleet/load.pl reports", 'assert' ],
+	[ "$all long selftest javascript decoder clients test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/faults/run.pl test/sessions/run.pl test/fleet/patroni.pl test/fleet/load.pl reports", 'assert' ],
 	'--all runs the suites that have to be named, and the long runs, too');
 is_deeply({ map { $_ => $told->{$_} } keys %long }, \%long, '... and each as thorough as --help says');
 cmp_ok(scalar keys %long, '>=', 7, '... which are several');

@@ -179,6 +179,8 @@ for suite in $SUITES; do
 	tap)
 		# A program that hangs ends as a failure.
 		tap "$PROVE_JOBS" 900 $beside $PROVE_TESTS ;;
+	long)
+		tap "$PROVE_JOBS" 900 $LONG_TESTS ;;
 	javascript)
 		tap 1 900 test/javascript/javascript.pl ;;
 	decoder)

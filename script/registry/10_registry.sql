@@ -114,7 +114,7 @@ CREATE TABLE uidgen_registry.registry (
 	CONSTRAINT confirming_standbys_are_some CHECK (confirming_standbys > 0)
 );
 
-COMMENT ON TABLE uidgen_registry.registry IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a shared registry knows of itself';
+COMMENT ON TABLE uidgen_registry.registry IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a fleet''s registry knows of itself';
 COMMENT ON COLUMN uidgen_registry.registry.only_one IS 'always true: the primary key then allows for one row only';
 COMMENT ON COLUMN uidgen_registry.registry.layout IS 'the layout in canonical form';
 COMMENT ON COLUMN uidgen_registry.registry.unit IS 'length of a tick, in microseconds';
@@ -127,18 +127,18 @@ COMMENT ON COLUMN uidgen_registry.registry.database IS 'OID of the registry''s d
 COMMENT ON COLUMN uidgen_registry.registry.made IS 'of a local registry: when its database was made, by database_made()';
 COMMENT ON COLUMN uidgen_registry.registry.shared IS 'whether many servers share this registry; decided once, before the first grant';
 COMMENT ON COLUMN uidgen_registry.registry.id IS 'a random number that tells a registry from others, and from one that was made anew in its place; a copy or a restored one has the same';
-COMMENT ON COLUMN uidgen_registry.registry.max_lead IS 'no grant of a shared registry reaches further ahead of its clock; at least 8 ticks; change_registry() changes it, which protects from lost commits once the longer of both values has passed';
-COMMENT ON COLUMN uidgen_registry.registry.clock_slack IS 'by how much the clock of a server that takes over a shared registry may be behind; change_registry() changes it';
-COMMENT ON COLUMN uidgen_registry.registry.system_identifier IS 'the cluster that a shared registry was in when it last looked';
+COMMENT ON COLUMN uidgen_registry.registry.max_lead IS 'no grant of a fleet''s registry reaches further ahead of its clock; at least 8 ticks; change_registry() changes it, which protects from lost commits once the longer of both values has passed';
+COMMENT ON COLUMN uidgen_registry.registry.clock_slack IS 'by how much the clock of a server that takes over a fleet''s registry may be behind; change_registry() changes it';
+COMMENT ON COLUMN uidgen_registry.registry.system_identifier IS 'the cluster that a fleet''s registry was in when it last looked';
 COMMENT ON COLUMN uidgen_registry.registry.timeline IS 'the timeline that it was on then';
 COMMENT ON COLUMN uidgen_registry.registry.timeline_offset IS 'added to the timeline that nodes are told, so that they take this registry for later than what they have seen: by take_over_registry()';
 COMMENT ON COLUMN uidgen_registry.registry.has_granted IS 'whether there was a row in uidgen_registry.worker_node: then a table without rows is one that has lost them';
-COMMENT ON COLUMN uidgen_registry.registry.segments_confirmed IS 'whether a shared registry that has failed over gives out numbers of a segment only once enough standbys have replayed that it did, so that two failovers in a row repeat none; change_registry() changes it, and the owner then needs the privileges of pg_monitor';
+COMMENT ON COLUMN uidgen_registry.registry.segments_confirmed IS 'whether a fleet''s registry that has failed over gives out numbers of a segment only once enough standbys have replayed that it did, so that two failovers in a row repeat none; change_registry() changes it, and the owner then needs the privileges of pg_monitor';
 COMMENT ON COLUMN uidgen_registry.registry.confirming_standbys IS 'how many standbys are enough for segments_confirmed; null: all; change_registry() changes it';
 COMMENT ON COLUMN uidgen_registry.registry.standbys IS 'the names of the standbys that followed the registry in one reign and since, as far as fetches of numbers have looked while segments_confirmed was set';
 COMMENT ON COLUMN uidgen_registry.registry.standbys_reign IS 'the history of that reign';
 COMMENT ON COLUMN uidgen_registry.registry.started IS 'when its server had started';
-COMMENT ON COLUMN uidgen_registry.registry.quarantine_until IS 'a grant of a shared registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
+COMMENT ON COLUMN uidgen_registry.registry.quarantine_until IS 'a grant of a fleet''s registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
 
 -- Who changes these tables by hand lets ids or numbers come twice.  So a guard on each of them refuses that,
 -- unless a function of the registry does it: those that write have this search path, and nothing else has.
@@ -449,7 +449,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.registry_log() IS 'how far the log of a shared registry''s server is written, and how far as many standbys as have to know of a failover have replayed it';
+COMMENT ON FUNCTION uidgen_registry.registry_log() IS 'how far the log of the server of a fleet''s registry is written, and how far as many standbys as have to know of a failover have replayed it';
 
 -- So that after a failover it is known who is missing.  Names are only added, since a standby that is cut off is none that is gone;
 -- but once the standbys have confirmed a reign, all that can take over follow, and the names begin anew with these.  A row that somebody has
@@ -692,7 +692,7 @@ BEGIN
 		RAISE EXCEPTION 'the registry has lost its rows'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'It has granted worker ids, and knows neither which nor until when, so ids could come twice.',
-				HINT = format(CASE WHEN l.shared THEN 'If you have a backup of it, restore that. Otherwise let its owner end it in database "%s", and begin anew: docs/fleet.md, "Lost rows".'
+				HINT = format(CASE WHEN l.shared THEN 'If you have a backup of it, restore that. Otherwise let its owner end it in database "%s", and begin anew: docs/runbook.md, "Lost rows".'
 					ELSE 'If you have a backup of it, use that. Otherwise wait until the clock is past the time of all ids, and let its owner run SELECT uidgen_registry.end_registry() in database "%s": then a new registry begins.' END,
 					current_database());
 	END IF;

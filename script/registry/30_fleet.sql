@@ -1,5 +1,5 @@
 --
--- The shared registry: one for a fleet of servers, its nodes.
+-- The registry of a fleet: one for many servers, its nodes.
 --
 -- A node proves by a token that a row is its own, and proposes the token itself, so that
 -- it knows its row also after a call whose answer was lost.  The registry may go back: be
@@ -113,7 +113,7 @@ BEGIN
 		-- before they are committed, since a call and its commit are one message; this has room
 		-- for a slow network between the two.
 		PERFORM set_config('idle_in_transaction_session_timeout', '5s', true);
-		-- A node reads so many bytes of an answer, and messages for debugging count as well.
+		-- A node reads only the first bytes of an answer, and messages for debugging count as well.
 		PERFORM set_config('client_min_messages', 'warning', true);
 	END IF;
 END
@@ -203,7 +203,7 @@ COMMENT ON FUNCTION uidgen_registry.begin_node_call(boolean) IS 'what each call 
 
 -- Nodes ask it of all hosts at once, standbys too.  Stable, so that it cannot write.
 CREATE FUNCTION uidgen_registry.registry_identity(
-	OUT registry_id bigint,			-- null: there is no shared registry
+	OUT registry_id bigint,			-- null: there is no registry of a fleet
 	OUT system_identifier bigint,
 	OUT timeline integer,			-- as nodes are told
 	OUT in_recovery boolean)
@@ -224,7 +224,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.registry_identity()
-	IS 'which shared registry this database has, if any: its number, which tells it from others, the cluster and its timeline, and whether this server is a standby';
+	IS 'which registry of a fleet this database has, if any: its number, which tells it from others, the cluster and its timeline, and whether this server is a standby';
 
 -- Read last, so that the node can bound by how much its own clock is off.
 CREATE FUNCTION uidgen_registry.end_node_call(not_after bigint) RETURNS bigint

@@ -186,7 +186,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.node_acquire(text, text, bigint, bigint, bigint, integer, integer, integer, integer, text, bigint[], integer, bigint, bigint, bigint, bigint, bigint, bigint, text, integer, integer)
-	IS 'acquires a worker id of a shared registry with a first range of ticks; for the keepers of nodes';
+	IS 'acquires a worker id of a fleet''s registry with a first range of ticks; for the keepers of nodes';
 
 -- Extend a grant beyond both the node's time and the tick that is needed, but no further
 -- than the clamp allows (R1, R4): last_tick may be below what is needed.  It is null if
@@ -263,7 +263,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.node_renew(integer, integer, bigint, bigint, bigint, bigint, bigint, bigint, bigint)
-	IS 'extends a grant of a shared registry, for the keepers of nodes; last_tick is null if another node has taken the worker id';
+	IS 'extends a grant of a fleet''s registry, for the keepers of nodes; last_tick is null if another node has taken the worker id';
 
 -- Hand back the worker id.  What was granted stays granted, since a copy of the node's
 -- memory may use it (R7).
@@ -299,7 +299,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.node_release(integer, integer, bigint[], bigint)
-	IS 'hands back a worker id of a shared registry, for the keepers of nodes';
+	IS 'hands back a worker id of a fleet''s registry, for the keepers of nodes';
 
 CREATE FUNCTION uidgen_registry.check_named_workers(l uidgen_registry.registry, datacenter integer, workers integer[]) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
@@ -436,4 +436,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.node_import(integer, integer[], bigint[], bigint)
-	IS 'raises the ends of worker ids to those of a local registry, for the keeper of a server that changes to this shared one';
+	IS 'raises the ends of worker ids to those of a local registry, for the keeper of a server that changes to this one';

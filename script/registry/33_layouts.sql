@@ -69,6 +69,41 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.parse_epoch(text) IS 'a date or time of ISO 8601 in microseconds since 1970 UTC; null if it is none';
 
+CREATE FUNCTION uidgen_registry.write_layout(fields text[], bits integer[], unit bigint, epoch bigint) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	midnight CONSTANT bigint := epoch - (epoch % 86400000000 + 86400000000) % 86400000000;	-- of the epoch's day
+	layout text := to_char(make_date(1970, 1, 1)::timestamp + make_interval(days => (midnight / 86400000000)::integer) + (epoch - midnight) * interval '1 microsecond',
+		'"epoch:"YYYY-MM-DD' || CASE WHEN epoch = midnight THEN '' ELSE '"T"HH24:MI:SS' || CASE WHEN epoch % 1000000 = 0 THEN '' WHEN epoch % 1000 = 0 THEN '.MS' ELSE '.US' END || '"Z"' END);
+BEGIN
+	FOR i IN REVERSE cardinality(fields) .. 1 LOOP
+		layout := concat_ws(':', fields[i], bits[i], CASE WHEN fields[i] <> 'time' THEN NULL WHEN unit % 1000000 = 0 THEN unit / 1000000 || 's'
+			WHEN unit % 1000 = 0 THEN unit / 1000 || 'ms' ELSE unit || 'us' END) || ' ' || layout;
+	END LOOP;
+	RETURN layout;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.write_layout(text[], integer[], bigint, bigint) IS 'a layout in canonical form';
+
+-- No piece of a character is at the end.
+CREATE FUNCTION uidgen_registry.cut_item(item text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	shown text COLLATE "C" := left(item, 60);
+BEGIN
+	WHILE octet_length(shown) > 60 OR (length(shown) < length(item) AND shown ~ E'[^\x01-\x7f]$') LOOP
+		shown := left(shown, -1);
+	END LOOP;
+	RETURN shown;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.cut_item(text) IS 'at most 60 bytes of an item of a layout, for messages';
+
 -- Fields are told most significant first: their names, how many bits each has, and its lowest bit.
 CREATE FUNCTION uidgen_registry.parse_layout(layout_text text, OUT layout text, OUT names text[], OUT bits integer[], OUT shifts integer[],
 	OUT unit bigint, OUT epoch bigint, OUT max_tick bigint, OUT max_datacenter integer, OUT max_worker integer)
@@ -94,7 +129,6 @@ DECLARE
 	most integer;
 	total integer := 0;
 	place integer := 0;			-- characters up to the end of the item
-	midnight bigint;			-- of the epoch's day
 	reason text;
 	detail text;
 	hint text;
@@ -162,11 +196,7 @@ BEGIN
 	END LOOP;
 
 	IF reason IS NOT NULL THEN
-		-- At most 60 bytes of the item, and no piece of a character at the end of these.
-		shown := left(item, 60);
-		WHILE octet_length(shown) > 60 OR (length(shown) < length(item) AND shown ~ E'[^\x01-\x7f]$') LOOP
-			shown := left(shown, -1);
-		END LOOP;
+		shown := uidgen_registry.cut_item(item);
 		detail := format('Item "%s%s" at position %s: %s.', shown, CASE WHEN shown <> item THEN '...' END, place - length(item) + 1, reason);
 	ELSIF item IS NULL THEN
 		detail := 'The layout is empty.';
@@ -195,15 +225,11 @@ BEGIN
 		bits := bits[2:];
 	END IF;
 	names := fields;
-	midnight := epoch - (epoch % 86400000000 + 86400000000) % 86400000000;
-	layout := to_char(make_date(1970, 1, 1)::timestamp + make_interval(days => (midnight / 86400000000)::integer) + (epoch - midnight) * interval '1 microsecond',
-		'"epoch:"YYYY-MM-DD' || CASE WHEN epoch = midnight THEN '' ELSE '"T"HH24:MI:SS' || CASE WHEN epoch % 1000000 = 0 THEN '' WHEN epoch % 1000 = 0 THEN '.MS' ELSE '.US' END || '"Z"' END);
+	layout := uidgen_registry.write_layout(fields, bits, unit, epoch);
 	total := 0;
 	FOR i IN REVERSE cardinality(fields) .. 1 LOOP
 		shifts[i] := total;
 		total := total + bits[i];
-		layout := concat_ws(':', fields[i], bits[i], CASE WHEN fields[i] <> 'time' THEN NULL WHEN unit % 1000000 = 0 THEN unit / 1000000 || 's'
-			WHEN unit % 1000 = 0 THEN unit / 1000 || 'ms' ELSE unit || 'us' END) || ' ' || layout;
 	END LOOP;
 	max_tick := 9223372036854775807 >> (63 - bits[array_position(fields, 'time')]);
 	max_datacenter := coalesce(2147483647 >> (31 - bits[array_position(fields, 'datacenter')]), 0);

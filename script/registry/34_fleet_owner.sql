@@ -146,7 +146,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.refuse_sharing() IS 'raises the error that the registry is in use already';
 
--- Make the registry a shared one.  It is decided before the first grant and for good, since
+-- Make the registry that of a fleet.  It is decided before the first grant and for good, since
 -- a keeper of one mode would not keep the other's rules.
 CREATE FUNCTION uidgen_registry.share_registry(
 	layout_text text DEFAULT NULL,
@@ -193,7 +193,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.share_registry(text, interval, interval)
-	IS 'makes this registry a shared one, for good, with the layout of all its nodes: one that is named, or that of this server''s setting';
+	IS 'makes this registry that of a fleet, for good, with the layout of all its nodes: one that is named, or that of this server''s setting';
 
 -- What the owner locks may be locked by a node's transaction that does not end.  Its session is ended: that
 -- of the oldest transaction that uses the table, and does not wait itself.  (A row's xmax may be that of a
@@ -322,9 +322,9 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.change_registry(interval, interval, boolean, integer)
-	IS 'changes max_lead, clock_slack, segments_confirmed and confirming_standbys of a shared registry; null leaves a value as it is';
+	IS 'changes max_lead, clock_slack, segments_confirmed and confirming_standbys of a fleet''s registry; null leaves a value as it is';
 
--- A shared registry refuses all calls from then on, and keeps its rows, so that nobody takes it for a new one.  A local
+-- A fleet's registry refuses all calls from then on, and keeps its rows, so that nobody takes it for a new one.  A local
 -- one begins anew with the next grant.
 CREATE FUNCTION uidgen_registry.end_registry() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -341,7 +341,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.end_registry()
-	IS 'ends the registry: a shared one refuses all calls from then on, a local one begins anew, and knows nothing of what it has granted';
+	IS 'ends the registry: that of a fleet refuses all calls from then on, a local one begins anew, and knows nothing of what it has granted';
 
 CREATE FUNCTION uidgen_registry.end_quarantine() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE

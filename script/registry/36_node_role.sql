@@ -4,7 +4,7 @@
 -- PUBLIC has rights in each database with which any role can fill its disk.  Where that is the disk of pg_wal as
 -- well, the server goes down and stays down, and all nodes with it.  So share_registry() and grant_node() take these from PUBLIC, in the registry's
 -- database, and say so; grant_node() bounds what the role needs, and refuses a role that has more by itself.  What their caller
--- cannot take away they warn of.  What no right decides is in docs/fleet.md.
+-- cannot take away they warn of.  What no right decides is in docs/node-roles.md.
 --
 
 CREATE FUNCTION uidgen_registry.node_functions() RETURNS text

@@ -1,7 +1,7 @@
 --
 -- Segments: named counters, of which keepers fetch ranges.
 --
--- They are the same in a local and in a shared registry, also in one that has granted
+-- They are the same in a local and in a fleet's registry, also in one that has granted
 -- nothing so far.  A range is what one UPDATE has moved, so ranges never overlap, whatever
 -- the steps are.  It never ends, either: so unlike a grant, a range that the registry has
 -- lost does not become safe by waiting.  Four rules (docs/design/segments.md):
@@ -13,7 +13,7 @@
 --	S3	A release lowers last_value only if nothing has happened since the node's last
 --		fetch: version is what it was told then, and the history is the row's.
 --	S4	A release goes back no further than the ranges of its own node.
---	S5	Each history of the registry, and each start of a shared one's server, is a reign with a
+--	S5	Each history of the registry, and each start of the server of a fleet's, is a reign with a
 --		random number; the row keeps the last 32 with where each ended and the next one began, and a
 --		node says which of them the row had when it was told its highest number.  What the row cannot explain stops
 --		the segment: nobody gets numbers until the owner raises it.  That is written down, so the
@@ -76,7 +76,7 @@ COMMENT ON COLUMN uidgen_registry.segment.dropped IS 'whether it was dropped: th
 COMMENT ON COLUMN uidgen_registry.segment.description IS 'for people';
 COMMENT ON COLUMN uidgen_registry.segment.created IS 'when the segment was created, or began anew';
 COMMENT ON COLUMN uidgen_registry.segment.modified IS 'when last_value was last changed, or the segment created or dropped; does not go back when the clock is set back';
-COMMENT ON COLUMN uidgen_registry.segment.reigns IS 'random numbers of the last 32 reigns, the present one last: one for each history of the registry, each start of a shared one''s server, and each raise_segment(); even where numbers were left out by itself';
+COMMENT ON COLUMN uidgen_registry.segment.reigns IS 'random numbers of the last 32 reigns, the present one last: one for each history of the registry, each start of the server of a fleet''s, and each raise_segment(); even where numbers were left out by itself';
 COMMENT ON COLUMN uidgen_registry.segment.reign_ends IS 'of each former reign: the last number that was given out up to its end';
 COMMENT ON COLUMN uidgen_registry.segment.reign_begins IS 'of each former reign: the number after which the next one began; what lies between was left out';
 COMMENT ON COLUMN uidgen_registry.segment.reign_floor IS 'up to here it does not matter in which reign a number was given out: the owner has raised the segment above it, or it was too long ago';
@@ -125,6 +125,39 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.begin_reign(uidgen_registry.segment, bigint, boolean) IS 'the row of a segment as it is when another reign has begun above a number';
+
+-- The row is locked.  Returns its new version.
+CREATE FUNCTION uidgen_registry.write_segment(s uidgen_registry.segment) RETURNS bigint
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, uidgen_registry, pg_temp
+AS $$
+BEGIN
+	s.version := uidgen_registry.new_token();
+	UPDATE uidgen_registry.segment AS t SET
+			last_value = s.last_value,
+			version = s.version,
+			run_start = s.run_start,
+			system_identifier = s.system_identifier,
+			timeline = s.timeline,
+			database = s.database,
+			started = s.started,
+			restored = s.restored,
+			modified = greatest(t.modified, uidgen_registry.registry_clock()),
+			reigns = s.reigns,
+			reign_ends = s.reign_ends,
+			reign_begins = s.reign_begins,
+			reign_floor = s.reign_floor,
+			stopped = s.stopped,
+			stopped_since = s.stopped_since,
+			evidence = s.evidence,
+			unconfirmed = s.unconfirmed,
+			rate = s.rate
+		WHERE t.name = s.name;
+	PERFORM uidgen_registry.check_written(FOUND);
+	RETURN s.version;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.write_segment(uidgen_registry.segment) IS 'writes what a fetch, a stop or raise_segment() has changed of a segment';
 
 -- S2, S5.  A node was told of numbers up to `highest`, by a row that had this course: its reigns, and
 -- between each two the number up to which the first one had given; none: it does not say which.  The last reign
@@ -439,27 +472,14 @@ BEGIN
 		SELECT h.system_identifier, h.timeline, h.database, h.started, h.restored
 			INTO STRICT s.system_identifier, s.timeline, s.database, s.started, s.restored FROM uidgen_registry.present_history(with_label => true) AS h;
 	END IF;
-	UPDATE uidgen_registry.segment AS t SET
-			last_value = s.last_value,
-			version = uidgen_registry.new_token(),
-			run_start = NULL,
-			modified = greatest(t.modified, uidgen_registry.registry_clock()),
-			reigns = s.reigns,
-			reign_ends = s.reign_ends,
-			reign_begins = s.reign_begins,
-			-- what servers were told up to here is explained by the owner's word
-			reign_floor = greatest(s.reign_floor, beyond),
-			system_identifier = s.system_identifier,
-			timeline = s.timeline,
-			database = s.database,
-			started = s.started,
-			restored = s.restored,
-			stopped = NULL,
-			stopped_since = NULL,
-			evidence = NULL,
-			unconfirmed = NULL
-		WHERE t.name = raise_segment.name;
-	PERFORM uidgen_registry.check_written(FOUND);
+	s.run_start := NULL;
+	-- What servers were told up to here is explained by the owner's word.
+	s.reign_floor := greatest(s.reign_floor, beyond);
+	s.stopped := NULL;
+	s.stopped_since := NULL;
+	s.evidence := NULL;
+	s.unconfirmed := NULL;
+	PERFORM uidgen_registry.write_segment(s);
 	RETURN s.last_value;
 END
 $$;

@@ -84,7 +84,7 @@ BEGIN
 		WHEN awaited = '0/0' THEN 'The failover was written down by this call.'
 		WHEN NOT pg_has_role('pg_read_all_stats', 'USAGE') THEN format('Role "%s" cannot see what standbys have replayed: it has no longer the privileges of pg_monitor.', current_user)
 		ELSE format('The log has to be replayed up to %s by %s. It has been by: %s.', awaited,
-			CASE WHEN l.confirming_standbys IS NOT NULL THEN format('so many standbys: %s', l.confirming_standbys)
+			CASE WHEN l.confirming_standbys IS NOT NULL THEN format('%s standbys', l.confirming_standbys)
 				ELSE 'all standbys that follow' || CASE WHEN l.standbys = '{}' THEN ''
 					ELSE format(', and by those that followed before, but for this server: %s',
 						(SELECT string_agg(format('"%s"', k.name), ', ' ORDER BY k.name) FROM unnest(l.standbys) AS k (name))) END END,
@@ -97,7 +97,7 @@ CREATE FUNCTION uidgen_registry.creating_hint() RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('The owner of the registry can create it with uidgen_registry.create_segment(), in database "%s"; if it was there before, with start => above all numbers that were given out.', current_database())
+	SELECT format('The owner of the registry can create it with uidgen_registry.create_segment(), in database "%s", and has to commit that before numbers are drawn; if it was there before, with start => above all numbers that were given out.', current_database())
 $$;
 COMMENT ON FUNCTION uidgen_registry.creating_hint() IS 'what to do about a segment that there is not';
 
@@ -147,6 +147,47 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.segments_there(bytea[], bigint) IS 'which of these segments there are, for keepers';
+
+-- Numbers may have been given out twice: the segment gives none until its owner has said from where on.  History and
+-- reigns stay as they were, for when the owner has raised it.
+CREATE FUNCTION uidgen_registry.stop_segment(
+	s uidgen_registry.segment,
+	verdict text,					-- of judge_evidence(), or that the gap has no room; counts if the segment goes on yet
+	highest bigint,					-- the highest number of this incarnation that the caller was told; null: it knows another one
+	of_fleet boolean,
+	OUT refusal text,
+	OUT refusal_detail text,
+	OUT refusal_hint text)
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, uidgen_registry, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	before CONSTANT uidgen_registry.segment := s;
+BEGIN
+	IF s.stopped IS NULL THEN
+		s.stopped := CASE verdict
+			WHEN 'unknown' THEN format('The registry knows of numbers up to %s, and a server was given numbers up to %s in a course of history that it knows nothing of: it has failed over more than once, was restored, or is a copy.', s.last_value, highest)
+			WHEN 'given' THEN format('A server was given numbers up to %s before the registry failed over, was restored or copied, and others may have been given some of these since.', highest)
+			WHEN 'no room' THEN format('The registry has failed over or was restored, knows of numbers up to %s, and cannot leave out failover_gap, which is %s: max_value is %s.', s.last_value, s.failover_gap, s.max_value)
+			ELSE format('The registry knows of numbers up to %s, a server was given numbers up to %s, and failover_gap is %s.', s.last_value, highest, s.failover_gap) END
+			|| CASE WHEN verdict = 'no room' OR NOT of_fleet THEN '' ELSE format(' The role of that server is "%s".', session_user) END;
+		s.stopped_since := uidgen_registry.registry_clock();
+	END IF;
+	IF highest IS NOT NULL THEN
+		-- No number was given out beyond max_value, whatever a node says.
+		s.evidence := greatest(s.evidence, least(highest, s.max_value), s.last_value);
+	END IF;
+	IF (s.stopped, s.evidence) IS DISTINCT FROM (before.stopped, before.evidence) THEN
+		s.run_start := NULL;
+		PERFORM uidgen_registry.write_segment(s);
+	END IF;
+	refusal := 'the registry has stopped it, as numbers may have been given out twice';
+	refusal_detail := s.stopped || format(' Servers have told of numbers up to %s so far.', greatest(s.evidence, s.last_value));
+	refusal_hint := format('The owner of the registry can let the numbers go on above all that any server was given, with uidgen_registry.raise_segment(), in database "%s".', current_database());
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.stop_segment(uidgen_registry.segment, text, bigint, boolean) IS 'stops a segment, unless it is, notes up to where servers were given numbers, and says why and what to do';
 
 -- The next range of a segment: of the wanted length, as far as the steps and the largest
 -- number allow.  Where the segment is stopped, nothing but the reason.
@@ -227,36 +268,9 @@ BEGIN
 	system_identifier := call.system_identifier;
 	timeline := call.told_timeline;
 	IF verdict NOT IN ('known', 'lost') OR s.stopped IS NOT NULL THEN
-		-- History and reigns stay as they were, for when the owner has raised it.
-		s := before;
-		IF s.stopped IS NULL THEN
-			s.stopped := CASE verdict
-				WHEN 'unknown' THEN format('The registry knows of numbers up to %s, and a server was given numbers up to %s in a course of history that it knows nothing of: it has failed over more than once, was restored, or is a copy.', s.last_value, highest)
-				WHEN 'given' THEN format('A server was given numbers up to %s before the registry failed over, was restored or copied, and others may have been given some of these since.', highest)
-				WHEN 'no room' THEN format('The registry has failed over or was restored, knows of numbers up to %s, and cannot leave out failover_gap, which is %s: max_value is %s.', s.last_value, s.failover_gap, s.max_value)
-				ELSE format('The registry knows of numbers up to %s, a server was given numbers up to %s, and failover_gap is %s.', s.last_value, highest, s.failover_gap) END
-				|| CASE WHEN verdict = 'no room' OR call.registry_id IS NULL THEN '' ELSE format(' The role of that server is "%s".', session_user) END;
-			s.stopped_since := uidgen_registry.registry_clock();
-		END IF;
-		IF known_incarnation = s.incarnation THEN
-			-- No number was given out beyond max_value, whatever a node says.
-			s.evidence := greatest(s.evidence, least(highest, s.max_value), s.last_value);
-		END IF;
-		IF (s.stopped, s.evidence) IS DISTINCT FROM (before.stopped, before.evidence) THEN
-			UPDATE uidgen_registry.segment AS t SET
-					version = uidgen_registry.new_token(),
-					run_start = NULL,
-					modified = greatest(t.modified, uidgen_registry.registry_clock()),
-					stopped = s.stopped,
-					stopped_since = s.stopped_since,
-					evidence = s.evidence
-				WHERE t.name = s.name;
-			PERFORM uidgen_registry.check_written(FOUND);
-		END IF;
+		SELECT f.* INTO STRICT refusal, refusal_detail, refusal_hint
+			FROM uidgen_registry.stop_segment(before, verdict, CASE WHEN known_incarnation = s.incarnation THEN highest END, of_fleet => call.registry_id IS NOT NULL) AS f;
 		refusal_passes := false;
-		refusal := 'the registry has stopped it, as numbers may have been given out twice';
-		refusal_detail := s.stopped || format(' Servers have told of numbers up to %s so far.', greatest(s.evidence, s.last_value));
-		refusal_hint := format('The owner of the registry can let the numbers go on above all that any server was given, with uidgen_registry.raise_segment(), in database "%s".', current_database());
 		clock := uidgen_registry.end_node_call(not_after);
 		RETURN;
 	END IF;
@@ -266,6 +280,12 @@ BEGIN
 				DETAIL = format('The last number given out is %s, the largest one is %s.', before.last_value, s.max_value),
 				HINT = 'The owner of the registry can raise max_value with uidgen_registry.change_segment(), or create another segment.';
 	END IF;
+
+	s.system_identifier := call.system_identifier;
+	s.timeline := call.timeline;
+	s.database := call.database;
+	s.started := call.started;
+	s.restored := call.restored;
 
 	-- S6.  By the second call, the position is beyond the first one's commit.
 	IF NOT call.confirmed THEN
@@ -286,23 +306,8 @@ BEGIN
 	END IF;
 	IF s.unconfirmed IS NOT NULL THEN
 		IF s.unconfirmed IS DISTINCT FROM before.unconfirmed OR call.went_back OR verdict = 'lost' THEN
-			UPDATE uidgen_registry.segment AS t SET
-					last_value = s.last_value,
-					version = uidgen_registry.new_token(),
-					run_start = NULL,
-					system_identifier = call.system_identifier,
-					timeline = call.timeline,
-					database = call.database,
-					started = call.started,
-					restored = call.restored,
-					modified = greatest(t.modified, uidgen_registry.registry_clock()),
-					reigns = s.reigns,
-					reign_ends = s.reign_ends,
-					reign_begins = s.reign_begins,
-					reign_floor = s.reign_floor,
-					unconfirmed = s.unconfirmed
-				WHERE t.name = s.name;
-			PERFORM uidgen_registry.check_written(FOUND);
+			s.run_start := NULL;
+			PERFORM uidgen_registry.write_segment(s);
 		END IF;
 		refusal_passes := true;
 		SELECT * INTO STRICT refusal, refusal_detail FROM uidgen_registry.explain_unconfirmed(s.unconfirmed);
@@ -314,7 +319,6 @@ BEGIN
 
 	first_value := s.last_value + 1;
 	last_value := least(s.last_value + CASE wanted_step WHEN 0 THEN s.step ELSE greatest(least(wanted_step, s.max_step), s.min_step) END::numeric, s.max_value);
-	version := uidgen_registry.new_token();
 	now_time := greatest(s.modified, uidgen_registry.registry_clock());
 	s.rate := s.rate * exp(-least(extract(epoch FROM now_time - s.modified), 600) / 60) + (segment_fetch.last_value - s.last_value)::double precision / 60;
 	s.modified := now_time;
@@ -322,24 +326,11 @@ BEGIN
 	course := (SELECT array_agg(c.n ORDER BY c.place, c.half) FROM (
 			SELECT r.place, 1, r.reign FROM unnest(s.reigns) WITH ORDINALITY AS r (reign, place)
 			UNION ALL SELECT e.place, 2, e.number FROM unnest(s.reign_ends) WITH ORDINALITY AS e (number, place)) AS c (place, half, n));
-	UPDATE uidgen_registry.segment AS t SET
-			last_value = segment_fetch.last_value,
-			version = segment_fetch.version,
-			run_start = CASE WHEN s.last_value = before.last_value AND known_version = s.version AND s.run_start IS NOT NULL THEN s.run_start ELSE first_value END,
-			system_identifier = call.system_identifier,
-			timeline = call.timeline,
-			database = call.database,
-			started = call.started,
-			restored = call.restored,
-			modified = s.modified,
-			rate = s.rate,
-			reigns = s.reigns,
-			reign_ends = s.reign_ends,
-			reign_begins = s.reign_begins,
-			reign_floor = s.reign_floor,
-			unconfirmed = NULL
-		WHERE t.name = s.name;
-	PERFORM uidgen_registry.check_written(FOUND);
+	IF (s.last_value = before.last_value AND known_version = s.version AND s.run_start IS NOT NULL) IS NOT TRUE THEN
+		s.run_start := first_value;
+	END IF;
+	s.last_value := segment_fetch.last_value;
+	version := uidgen_registry.write_segment(s);
 	clock := uidgen_registry.end_node_call(not_after);
 END
 $$;

@@ -29,7 +29,7 @@ FROM (SELECT r.max_tick, r.max_worker, r.unit, r.epoch, r.quarantine_until,
 	CROSS JOIN (
 		SELECT count(*) FILTER (WHERE s.stopped IS NOT NULL), min(uidgen_registry.gap_lasts(s, uidgen_registry.registry_clock()))
 		FROM uidgen_registry.segment AS s WHERE NOT s.dropped) AS g (stopped_segments, gap_lasts);
-COMMENT ON VIEW uidgen_registry.status IS 'a shared registry, one row for each datacenter that was granted worker ids, or one of datacenter 0: how many nodes hold a grant, how many worker ids are free, until when it is in quarantine, what VACUUM has to remove from uidgen_registry.worker_node; and of all segments, how many are stopped, and how long the failover_gap of that one lasts where it is shortest';
+COMMENT ON VIEW uidgen_registry.status IS 'a fleet''s registry, one row for each datacenter that was granted worker ids, or one of datacenter 0: how many nodes hold a grant, how many worker ids are free, until when it is in quarantine, what VACUUM has to remove from uidgen_registry.worker_node; and of all segments, how many are stopped, and how long the failover_gap of that one lasts where it is shortest';
 COMMENT ON COLUMN uidgen_registry.status.datacenter_id IS 'the datacenter field of the ids; 0 if the layout has none';
 COMMENT ON COLUMN uidgen_registry.status.running IS 'nodes that hold a grant now';
 COMMENT ON COLUMN uidgen_registry.status.free_worker_ids IS 'worker ids that a new node could take now';

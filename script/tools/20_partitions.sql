@@ -77,7 +77,7 @@ BEGIN
 	RETURN prefix || '_' || lpad(to_hex(hashtext(name)), 8, '0');
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.shorten_name(text, integer) IS 'a name that leaves room for so many bytes behind it';
+COMMENT ON FUNCTION uidgen_tools.shorten_name(text, integer) IS 'a name that leaves room for `tail` bytes behind it';
 
 -- In the order of time, the ids of each tick begin at the same distance from those before.  PostgreSQL's timestamps
 -- end in the year 294276.

@@ -150,21 +150,18 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_default(text, oid) IS 'how a default is set again that the server writes so, under the search path "pg_catalog, pg_temp"';
 
-CREATE FUNCTION uidgen_tools.refuse_adoption("table" regclass, id_column name, execute boolean, uid_next regprocedure, lowest bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+-- What stands in the way of uid_adopt(): refuse_adoption() asks these in their order.
+CREATE FUNCTION uidgen_tools.refuse_column("table" regclass, id_column name, uid_next regprocedure) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
-	most constant bigint := 1000000;
 	t record;
-	r record;
 	shown constant text := uidgen_tools.tame(id_column::text);
 	alter_column text;
 	named text;
-	parted text;
-	total bigint := 0;
 BEGIN
 	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
 	alter_column := format('ALTER TABLE %s ALTER COLUMN %s', t.written, uidgen_tools.write_name(id_column));
@@ -233,6 +230,24 @@ BEGIN
 				DETAIL = format('The %s.', named),
 				HINT = 'Change it to bigint first, so that it can hold new ids.';
 	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_column(regclass, name, regprocedure) IS 'an error if a column is not one whose values uid_next() could give, with what to do';
+
+CREATE FUNCTION uidgen_tools.refuse_source("table" regclass, id_column name, uid_next regprocedure) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+#variable_conflict error
+DECLARE
+	t record;
+	shown constant text := uidgen_tools.tame(id_column::text);
+	alter_column text;
+	named text;
+BEGIN
+	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
+	alter_column := format('ALTER TABLE %s ALTER COLUMN %s', t.written, uidgen_tools.write_name(id_column));
 
 	-- Who gives it its values.
 	SELECT format('"%s", which refers to table %s', uidgen_tools.tame(f.conname), uidgen_tools.write_relation(f.confrelid)) INTO named
@@ -282,8 +297,20 @@ BEGIN
 					HINT = 'Give these a sequence of their own, or adopt them first.';
 		END IF;
 	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_source(regclass, name, regprocedure) IS 'an error if something else than a sequence gives a column its values, or who inserts may not draw ids, with what to do';
 
-	-- What keeps integer columns from becoming bigint.
+-- What keeps integer columns from becoming bigint.
+CREATE FUNCTION uidgen_tools.refuse_narrow_columns("table" regclass, id_column name) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+#variable_conflict error
+DECLARE
+	named text;
+BEGIN
 	SELECT string_agg(DISTINCT w.what, '; ') INTO named
 		FROM uidgen_tools.list_referring_columns("table", id_column) AS l
 			JOIN pg_class AS c ON c.oid = l.relation,
@@ -322,7 +349,22 @@ BEGIN
 				DETAIL = format('Columns of type integer and smallint have to become bigint. In the way are: %s.', named),
 				HINT = 'Drop what is in the way, call uid_adopt() again, and create it anew, all in one transaction.';
 	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_narrow_columns(regclass, name) IS 'an error if columns of type integer and smallint cannot become bigint, with what to do';
 
+CREATE FUNCTION uidgen_tools.refuse_rows("table" regclass, id_column name, uid_next regprocedure, lowest bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+#variable_conflict error
+DECLARE
+	t record;
+	named text;
+	parted text;
+BEGIN
+	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
 	-- A partition that has new ids.  Where the key is one column, it is known which one it is; with other keys only a
 	-- default partition is certain to take them.
 	SELECT uidgen_tools.write_relation(s.relid), pg_get_partkeydef(s.relid) INTO named, parted FROM (
@@ -366,11 +408,25 @@ BEGIN
 					HINT = 'The page docs/decoder.html tells what made such numbers. Give these rows smaller ids, or choose a layout whose ids are larger, with an earlier epoch, before the first id is issued.';
 		END IF;
 	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_rows(regclass, name, regprocedure, bigint) IS 'an error if a table has no partition for new ids, or has ids that lie where new ones will, with what to do';
 
-	-- Where only reading about it does no harm.
-	IF NOT "execute" THEN
-		RETURN;
-	END IF;
+-- Where only reading about it does no harm.
+CREATE FUNCTION uidgen_tools.refuse_running("table" regclass, id_column name, uid_next regprocedure) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+#variable_conflict error
+DECLARE
+	most constant bigint := 1000000;
+	t record;
+	r record;
+	named text;
+	total bigint := 0;
+BEGIN
+	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
 	IF t.identity <> '' AND NOT has_schema_privilege((SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = "table"), 'CREATE') THEN
 		RAISE EXCEPTION 'permission denied for schema %', uidgen_tools.tame((SELECT c.relnamespace::regnamespace::text FROM pg_class AS c WHERE c.oid = "table"))
 			USING ERRCODE = 'insufficient_privilege',
@@ -407,6 +463,22 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('uidgen.diagnose() says: %s', named),
 				HINT = 'Mend this first, or new rows would be refused.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_running(regclass, name, regprocedure) IS 'an error if uid_adopt() cannot run its statements, with what to do';
+
+CREATE FUNCTION uidgen_tools.refuse_adoption("table" regclass, id_column name, execute boolean, uid_next regprocedure, lowest bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM uidgen_tools.refuse_column("table", id_column, uid_next);
+	PERFORM uidgen_tools.refuse_source("table", id_column, uid_next);
+	PERFORM uidgen_tools.refuse_narrow_columns("table", id_column);
+	PERFORM uidgen_tools.refuse_rows("table", id_column, uid_next, lowest);
+	IF "execute" THEN
+		PERFORM uidgen_tools.refuse_running("table", id_column, uid_next);
 	END IF;
 END
 $$;

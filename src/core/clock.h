@@ -122,7 +122,7 @@ uidgen_clock_has_counter(void)
 #endif
 }
 
-/* A difference of n steps means that at most so many nanoseconds have passed. */
+/* How many nanoseconds have passed at most when the counter has moved by one step. */
 #define UIDGEN_CLOCK_STEP_NS 2
 
 static inline uint64_t

@@ -5,7 +5,7 @@
  * The lease is what this server holds of the registry, a worker id and a range of
  * ticks, together with what it knows of all that was ever granted to it.  An attempt of
  * the keeper (attempt.h) asks here for its next call on the registry, and has the
- * answer judged here.  Settings, clocks and answers come in as values; nothing here
+ * answer checked here.  Settings, clocks and answers come in as values; nothing here
  * waits, reads a clock or calls a server.  So every case can be tested by itself:
  * test/unit/test_lease.c.
  *

@@ -2,14 +2,14 @@
  * node.h
  *	  The rules by which a server keeps its lease as a node of a fleet.
  *
- * A shared registry may lose its last commits, and an answer of it may get lost on the way.
+ * A fleet's registry may lose its last commits, and an answer of it may get lost on the way.
  * So the node remembers more than its lease (lease.h), and does less with it:
  *
  *	- It proposes the tokens itself, and remembers each before it is sent.  After a call
  *	  without an answer its row may have any of them; then it does not renew, but acquires
  *	  with all of them, and goes on above the end that the row has.
- *	- It claims the row whose grant it knows, also if the registry knows it no more; but where
- *	  it may meet another registry, it first asks to renew, which takes nothing there.
+ *	- It claims its row even if the registry has forgotten the grant.  But if the settings may lead to
+ *	  another registry, it sends a renewal first, which takes no row there.
  *	- Its time is that of the fleet (fleetclock.h).  So there is no leap of its clock to
  *	  follow, and only a step back of the fleet's time needs another row.  Where there is
  *	  none, it goes on above the end of the one in use, if the registry lets it.
@@ -37,7 +37,7 @@
  * registry does nothing at all; or one of the latest. */
 #define UIDGEN_NODE_TOKENS 8
 
-/* A row that was locked for so many calls in a row is left.  Once is normal: the owner of the
+/* A row that was locked in this number of calls, one after the other, is left.  Once is normal: the owner of the
  * registry, or another server that brings its grants along, may be at it. */
 #define UIDGEN_NODE_LOCKED 3
 
@@ -90,7 +90,7 @@ typedef struct UidgenNode
 	int			locked;
 } UidgenNode;
 
-/* What each answer of a shared registry says of itself. */
+/* What each answer of a fleet's registry says of itself. */
 typedef struct UidgenRegistryWord
 {
 	UidgenRegistryLife life;

@@ -55,6 +55,17 @@ use_places(UidgenSegmentWords *words, UidgenSegmentTicket *ticket, uint64_t n,
 	return true;
 }
 
+/* The next range is filled: go on with it, and leave what a range of this size has behind `position`. */
+static void
+cross_seam(UidgenSegmentWords *words, UidgenSegmentTicket *ticket, uint64_t position, uint64_t size)
+{
+	uint64_t	left = left_of(size, uidgen_segment_place(position));
+
+	if (uidgen_atomic_compare_exchange(&words->position, &position,
+									   (uidgen_segment_generation(position) + 1) << 32))
+		ticket->skipped += left;
+}
+
 UidgenSegmentResult
 uidgen_segment_seek(UidgenSegmentWords *words, uint64_t segment,
 					UidgenSegmentTicket *ticket, uint64_t n, UidgenSegmentKind kind)
@@ -109,12 +120,9 @@ uidgen_segment_seek(UidgenSegmentWords *words, uint64_t segment,
 		if (kind == UIDGEN_SEGMENT_BLOCK && max_size != 0 && n > max_size)
 			return UIDGEN_SEGMENT_TOO_LONG;
 
-		/* The seam. */
 		if (uidgen_segment_next_filled(words, generation))
 		{
-			if (uidgen_atomic_compare_exchange(&words->position, &position,
-											   (generation + 1) << 32))
-				ticket->skipped += left_of(size, place);
+			cross_seam(words, ticket, position, size);
 			continue;
 		}
 

@@ -5,7 +5,7 @@
  * A segment is a named counter in the registry.  The keeper fetches ranges of it and puts
  * each into one of two buffers in shared memory; callers draw from there.  While they draw
  * from one buffer, the keeper fills the other.  Nothing here waits, reads a clock or knows
- * a server.  What the keeper fetches, and when, is in supply.h.
+ * a server.  What the keeper fetches, and when, is in segment_supply.h.
  *
  * Each range that is put into a buffer begins a generation.  Generation g lies in buffer
  * g % 2, whose era is then 2 * g; it is odd while the keeper fills the buffer.  `position`
@@ -52,7 +52,7 @@
  * gives back was not taken: a later ticket on the same word shows the next generation.
  *
  * Why numbers are in order.  The keeper fills a generation with numbers above those of the
- * one before (supply.h).  So numbers are in the order of the positions, and a call that
+ * one before (segment_supply.h).  So numbers are in the order of the positions, and a call that
  * begins after another one has returned takes a later position.
  *
  * Why the place never runs over into the generation.  A buffer has at most

@@ -19,4 +19,29 @@ typedef uint64_t UidgenPosition;
 /* Of a clock, or a duration. */
 typedef int64_t UidgenMicroseconds;
 
+/* a + b, and a - b or 0, of numbers that are not negative. */
+static inline UidgenTick
+uidgen_tick_plus(UidgenTick a, UidgenTick b)
+{
+	return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+static inline UidgenTick
+uidgen_tick_minus(UidgenTick a, UidgenTick b)
+{
+	return a > b ? a - b : 0;
+}
+
+static inline UidgenTick
+uidgen_tick_lower(UidgenTick a, UidgenTick b)
+{
+	return a < b ? a : b;
+}
+
+static inline UidgenTick
+uidgen_tick_higher(UidgenTick a, UidgenTick b)
+{
+	return a > b ? a : b;
+}
+
 #endif							/* UIDGEN_UNITS_H */

@@ -96,7 +96,7 @@ distance_of(TimestampTz timestamp)
 	{
 		const char *name;
 		int64		length;
-		int64		below;		/* for less than so many of them */
+		int64		below;		/* shown up to this number of them */
 	}			units[] = {
 		{"second", USECS_PER_SEC, 120},
 		{"minute", USECS_PER_MINUTE, 120},

@@ -9,7 +9,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-/* Integers of so many bits are exact in JavaScript's numbers. */
+/* How many bits an integer may have that JavaScript's numbers hold exactly. */
 #define JAVASCRIPT_BITS 53
 
 SQL_FUNCTION(uidgen_layout_fields);

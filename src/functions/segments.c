@@ -2,7 +2,7 @@
  * segments.c
  *	  The functions that draw numbers of segments, and uidgen.segment_status.
  *
- * Errors: 22003 an argument is out of range, 22004 it is null; and those of numbers.h.
+ * Errors: 22003 an argument is out of range, 22004 it is null; and those of segment_numbers.h.
  */
 #include "postgres.h"
 
@@ -12,7 +12,7 @@
 #include "core/clock.h"
 #include "funcapi.h"
 #include "functions/values.h"
-#include "ids/numbers.h"
+#include "ids/segment_numbers.h"
 #include "mb/pg_wchar.h"
 #include "memory/attachment.h"
 #include "memory/memory.h"
@@ -41,8 +41,10 @@ typedef struct CallSite
 	UidgenNumbers numbers;
 } CallSite;
 
-/* Is argument 0 written as a constant, as in a column's default?  That of a function's own
- * variable is none, though it is stable within a query: the call site outlives that. */
+/*
+ * Is argument 0 written as a constant, as in a column's default?  A variable of a function is no constant,
+ * though its value is the same for a whole query: the call site outlives the query.
+ */
 static bool
 has_constant_name(const FmgrInfo *flinfo)
 {
@@ -51,7 +53,7 @@ has_constant_name(const FmgrInfo *flinfo)
 	return call && IsA(call, FuncExpr) && IsA(linitial(call->args), Const);
 }
 
-/* Its first call, or one with another name than the last. */
+/* For the first call of a call site, and for a call with another name than the last one. */
 static pg_noinline CallSite *
 find_segment(FunctionCallInfo fcinfo, const char *name, int length)
 {
@@ -179,16 +181,16 @@ uidgen_segment_reserve(PG_FUNCTION_ARGS)
 /* ---- status ---- */
 
 /* The columns of uidgen.segment_status. */
-typedef enum StatusColumn
+typedef enum SegmentColumn
 {
 	NAME, STATE, NUMBERS_LEFT, LASTS, RATE, STEP,
 	FETCHES, FETCHED, DRAWN, SKIPPED, RETURNED, LOST,
 	WAITS, FAILURES, LAST_ERROR,
 	GAP_LASTS,
-	STATUS_COLUMNS
-} StatusColumn;
+	SEGMENT_COLUMNS
+} SegmentColumn;
 
-static const UidgenColumn no_status[STATUS_COLUMNS] = {
+static const UidgenColumn no_status[SEGMENT_COLUMNS] = {
 	[NAME] = NULL_COLUMN(TEXTOID),
 	[STATE] = NULL_COLUMN(TEXTOID),
 	[NUMBERS_LEFT] = NULL_COLUMN(INT8OID),
@@ -254,7 +256,7 @@ slot_state(const UidgenFailure *failure, const UidgenSegmentLook *look)
 static void
 put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot)
 {
-	UidgenColumn row[STATUS_COLUMNS];
+	UidgenColumn row[SEGMENT_COLUMNS];
 	char		name[UIDGEN_SEGMENT_NAME_SIZE];
 	UidgenSegmentLook look;
 	UidgenSupply supply;
@@ -304,13 +306,13 @@ put_status(FunctionCallInfo fcinfo, UidgenSegmentSlot *slot)
 		SET(LAST_ERROR, CStringGetTextDatum(failure.message));
 	if (supply.gap_lasts > 0)
 		SET(GAP_LASTS, IntervalPGetDatum(uidgen_interval(supply.gap_lasts)));
-	uidgen_put_row(fcinfo, row, STATUS_COLUMNS);
+	uidgen_put_row(fcinfo, row, SEGMENT_COLUMNS);
 }
 
 Datum
 uidgen_list_segments(PG_FUNCTION_ARGS)
 {
-	uidgen_begin_rows(fcinfo, no_status, STATUS_COLUMNS);
+	uidgen_begin_rows(fcinfo, no_status, SEGMENT_COLUMNS);
 	if (uidgen_look() == UIDGEN_ATTACHED)
 		for (int i = 0, n = uidgen_segments_used(); i < n; i++)
 			put_status(fcinfo, uidgen_segments_slot(i));

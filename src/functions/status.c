@@ -75,7 +75,7 @@ find_pending_settings(char names[UIDGEN_NAMES_SIZE])
 	if (uidgen_look() != UIDGEN_ATTACHED)
 		return false;
 	if (uidgen_preloaded)
-		uidgen_pending_settings(uidgen_judged(), names);
+		uidgen_pending_settings(uidgen_checked_settings(), names);
 	else
 	{
 		LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
@@ -96,174 +96,198 @@ typedef enum StatusColumn
 	STATUS_COLUMNS
 } StatusColumn;
 
-/* The row of uidgen.status. */
-Datum
-uidgen_status(PG_FUNCTION_ARGS)
+static const UidgenColumn no_status[STATUS_COLUMNS] = {
+	[STATE] = NULL_COLUMN(TEXTOID),
+	[WORKER_ID] = NULL_COLUMN(INT4OID),
+	[DATACENTER_ID] = NULL_COLUMN(INT4OID),
+	[LAYOUT] = NULL_COLUMN(TEXTOID),
+	[REGISTRY] = NULL_COLUMN(TEXTOID),
+	[GRANTED_UNTIL] = NULL_COLUMN(TIMESTAMPTZOID),
+	[AHEAD] = NULL_COLUMN(INTERVALOID),
+	[RENEWALS] = NULL_COLUMN(INT8OID),
+	[FAILURES] = NULL_COLUMN(INT8OID),
+	[LAST_ERROR] = NULL_COLUMN(TEXTOID),
+	[WAITS] = NULL_COLUMN(INT8OID),
+	[CLOCK_STEPS] = NULL_COLUMN(INT8OID),
+	[EXPIRES_AT] = NULL_COLUMN(TIMESTAMPTZOID),
+	[WASTED] = NULL_COLUMN(INT8OID),
+	[AHEAD_CAUSE] = NULL_COLUMN(TEXTOID),
+	[FREE_WORKER_IDS] = NULL_COLUMN(INT8OID),
+	[REGISTRY_HOST] = NULL_COLUMN(TEXTOID),
+	[CLOCK_OFFSET] = NULL_COLUMN(INTERVALOID),
+	[CLOCK_WIDTH] = NULL_COLUMN(INTERVALOID),
+	[TIMELINE] = NULL_COLUMN(INT4OID),
+	[QUARANTINE_UNTIL] = NULL_COLUMN(TIMESTAMPTZOID),
+	[HORIZON_LAG] = NULL_COLUMN(INTERVALOID),
+	[PENDING_RESTART] = NULL_COLUMN(TEXTOID),
+};
+
+/* What the shared memory says, read in one look.  All zero: there is no memory yet. */
+typedef struct StatusLook
 {
-	UidgenColumn row[] = {
-		[STATE] = NULL_COLUMN(TEXTOID),
-		[WORKER_ID] = NULL_COLUMN(INT4OID),
-		[DATACENTER_ID] = NULL_COLUMN(INT4OID),
-		[LAYOUT] = NULL_COLUMN(TEXTOID),
-		[REGISTRY] = NULL_COLUMN(TEXTOID),
-		[GRANTED_UNTIL] = NULL_COLUMN(TIMESTAMPTZOID),
-		[AHEAD] = NULL_COLUMN(INTERVALOID),
-		[RENEWALS] = NULL_COLUMN(INT8OID),
-		[FAILURES] = NULL_COLUMN(INT8OID),
-		[LAST_ERROR] = NULL_COLUMN(TEXTOID),
-		[WAITS] = NULL_COLUMN(INT8OID),
-		[CLOCK_STEPS] = NULL_COLUMN(INT8OID),
-		[EXPIRES_AT] = NULL_COLUMN(TIMESTAMPTZOID),
-		[WASTED] = NULL_COLUMN(INT8OID),
-		[AHEAD_CAUSE] = NULL_COLUMN(TEXTOID),
-		[FREE_WORKER_IDS] = NULL_COLUMN(INT8OID),
-		[REGISTRY_HOST] = NULL_COLUMN(TEXTOID),
-		[CLOCK_OFFSET] = NULL_COLUMN(INTERVALOID),
-		[CLOCK_WIDTH] = NULL_COLUMN(INTERVALOID),
-		[TIMELINE] = NULL_COLUMN(INT4OID),
-		[QUARANTINE_UNTIL] = NULL_COLUMN(TIMESTAMPTZOID),
-		[HORIZON_LAG] = NULL_COLUMN(INTERVALOID),
-		[PENDING_RESTART] = NULL_COLUMN(TEXTOID),
-	};
-	bool		held = false;
-	bool		of_fleet = false;	/* the registry */
-	UidgenGrant grant = {0};
-	UidgenNode	node = {0};
-	char		host[sizeof(uidgen_memory->registry_host)] = "";
-	UidgenFailure failure = {0};
-	UidgenFailure move_failure = {0};
-	bool		see_details = has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
-	const char *state;
-	const char *error = NULL;
+	bool		held;
+	bool		of_fleet;		/* the registry */
+	UidgenGrant grant;
+	UidgenNode	node;
+	char		host[sizeof(uidgen_memory->registry_host)];
+	UidgenFailure failure;		/* of the last attempt for a grant */
+	UidgenFailure move_failure; /* of the last attempt to move to the fleet */
+} StatusLook;
+
+static void
+look_at_memory(StatusLook *look, UidgenColumn *row)
+{
+	memset(look, 0, sizeof(*look));
+	if (!uidgen_memory)
+		return;
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+	look->held = uidgen_memory->lease.held;
+	look->grant = uidgen_memory->lease.grant;
+	look->node = uidgen_memory->node;
+	strlcpy(look->host, uidgen_memory->registry_host, sizeof(look->host));
+	look->failure = uidgen_memory->grant_demand.failure;
+	look->move_failure = uidgen_memory->move_demand.failure;
+	SET(RENEWALS, Int64GetDatum(uidgen_memory->renewals));
+	SET(FAILURES, Int64GetDatum(uidgen_memory->grant_demand.failures));
+	SET(CLOCK_STEPS, Int64GetDatum(uidgen_memory->clock_steps));
+	LWLockRelease(&uidgen_memory->lock);
+	SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&uidgen_memory->grant_demand.waits)));
+	SET(WASTED, Int64GetDatum(pg_atomic_read_u64(&uidgen_memory->wasted)));
+	look->of_fleet = look->held ? uidgen_grant_is_of_fleet(&look->grant) : uidgen_link()->fleet;
+	SET(REGISTRY, CStringGetTextDatum(look->of_fleet ? "shared" : "local"));
+}
+
+/* The state in a word or two; *error is the reason for a bad one, or NULL. */
+static const char *
+find_state(UidgenAttachment attachment, StatusLook *look, const char **error)
+{
 	char	   *layouts;
 	int			nlayouts;
-	char		pending[UIDGEN_NAMES_SIZE];
-	UidgenTick	lag;
-	UidgenAttachment attachment = uidgen_look();
 
-	if (uidgen_memory)
-	{
-		LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
-		held = uidgen_memory->lease.held;
-		grant = uidgen_memory->lease.grant;
-		node = uidgen_memory->node;
-		strlcpy(host, uidgen_memory->registry_host, sizeof(host));
-		failure = uidgen_memory->grant_demand.failure;
-		move_failure = uidgen_memory->move_demand.failure;
-		SET(RENEWALS, Int64GetDatum(uidgen_memory->renewals));
-		SET(FAILURES, Int64GetDatum(uidgen_memory->grant_demand.failures));
-		SET(CLOCK_STEPS, Int64GetDatum(uidgen_memory->clock_steps));
-		LWLockRelease(&uidgen_memory->lock);
-		SET(WAITS, Int64GetDatum(pg_atomic_read_u64(&uidgen_memory->grant_demand.waits)));
-		SET(WASTED, Int64GetDatum(pg_atomic_read_u64(&uidgen_memory->wasted)));
-		of_fleet = held ? uidgen_grant_is_of_fleet(&grant) : uidgen_link()->fleet;
-		SET(REGISTRY, CStringGetTextDatum(of_fleet ? "shared" : "local"));
-	}
-
-	/* The state in a word or two, and the reason for a bad one. */
+	*error = NULL;
 	if (attachment == UIDGEN_NOT_PRELOADED)
-		state = "not preloaded";
-	else if (attachment == UIDGEN_OTHER_LIBRARY || attachment == UIDGEN_OTHER_SHAPE)
+		return "not preloaded";
+	if (attachment == UIDGEN_OTHER_LIBRARY || attachment == UIDGEN_OTHER_SHAPE)
 	{
-		state = "other library";
-		error = attachment_complaint(attachment);
+		*error = attachment_complaint(attachment);
+		return "other library";
 	}
-	else if (attachment == UIDGEN_BAD_SETTING)
+	if (attachment == UIDGEN_BAD_SETTING)
 	{
-		state = "bad setting";
-		error = attachment_complaint(attachment);
+		*error = attachment_complaint(attachment);
+		return "bad setting";
 	}
-	else if (uidgen_link()->in_recovery())
-		state = "recovery";
-	else if (uidgen_link()->is_missing(&failure) || failure.sqlerrcode != 0)
+	if (uidgen_link()->in_recovery())
+		return "recovery";
+	if (uidgen_link()->is_missing(&look->failure) || look->failure.sqlerrcode != 0)
 	{
-		state = "failing";
-		error = failure.message;
+		*error = look->failure.message;
+		return "failing";
 	}
-	else if (uidgen_layout_use(&layouts, &nlayouts) == UIDGEN_LAYOUT_OTHER)
+	if (uidgen_layout_use(&layouts, &nlayouts) == UIDGEN_LAYOUT_OTHER)
 	{
-		state = "failing";
-		error = UIDGEN_LAYOUT_USED_MESSAGE;
+		*error = UIDGEN_LAYOUT_USED_MESSAGE;
+		return "failing";
 	}
-
-	/*
-	 * If the clock has passed the grant's end, the grant is over until the
-	 * next call.
-	 */
-	else if (held && grant.last >= uidgen_clock_tick())
-		state = "granted";
-	else
-		state = "idle";
-	SET(STATE, CStringGetTextDatum(state));
 
 	/*
 	 * The server goes on with its local registry while the fleet's cannot be
 	 * had.
 	 */
-	if (!error && held && !of_fleet && uidgen_link()->fleet && move_failure.sqlerrcode != 0)
-		error = move_failure.message;
-	if (error && see_details)
-		SET(LAST_ERROR, CStringGetTextDatum(error));
+	if (look->held && !look->of_fleet && uidgen_link()->fleet && look->move_failure.sqlerrcode != 0)
+		*error = look->move_failure.message;
 
+	/*
+	 * If the clock has passed the grant's end, the grant is over until the
+	 * next call.
+	 */
+	return look->held && look->grant.last >= uidgen_clock_tick() ? "granted" : "idle";
+}
+
+/* The settings that ids are made by or, while this process is unattached, would be. */
+static void
+show_settings(UidgenAttachment attachment, UidgenColumn *row)
+{
 	if (attachment == UIDGEN_ATTACHED)
 	{
 		SET(DATACENTER_ID, Int32GetDatum(uidgen_datacenter_id));
 		SET(LAYOUT, CStringGetTextDatum(uidgen_layout_text));
 		SET(EXPIRES_AT, TimestampTzGetDatum(uidgen_layout_expiry(&uidgen_layout)));
 	}
-	else if (attachment == UIDGEN_UNATTACHED && !uidgen_layout_is_hidden())
+	else if (attachment == UIDGEN_UNATTACHED && !uidgen_layout_is_unknown())
 	{
-		SET(DATACENTER_ID, Int32GetDatum(uidgen_judged()->datacenter_id));
+		SET(DATACENTER_ID, Int32GetDatum(uidgen_checked_settings()->datacenter_id));
 		SET(LAYOUT, CStringGetTextDatum(uidgen_servers_layout()));
 		SET(EXPIRES_AT, TimestampTzGetDatum(uidgen_layout_expiry(uidgen_layout_of_settings())));
 	}
+}
+
+/* Also while idle: the worker id is kept, and its grant is renewed when needed. */
+static void
+show_grant(const UidgenGrant *grant, UidgenColumn *row)
+{
+	TimestampTz granted_until;
 
 	/*
-	 * Also while idle: the worker id is kept, and its grant is renewed when
-	 * needed.
+	 * Read before the clock, so that an id drawn meanwhile does not seem
+	 * ahead; `tick` is that of the last id.
 	 */
-	if (held)
+	UidgenTicketReach reach = uidgen_ticket_reach(uidgen_server_words);
+	UidgenPosition position = uidgen_atomic_read(&uidgen_server_words->position);
+	UidgenTick	tick = uidgen_ticket_tick(&uidgen_rules, position - (position > 0));
+	UidgenTick	now = uidgen_clock_tick();
+	const char *cause = ahead_cause(uidgen_ticket_cause(&reach, tick, now));
+
+	SET(WORKER_ID, Int32GetDatum(grant->worker));
+	if (uidgen_tick_timestamp(&uidgen_layout, (uint64) grant->last, &granted_until))
+		SET(GRANTED_UNTIL, TimestampTzGetDatum(granted_until));
+	SET(AHEAD, IntervalPGetDatum(uidgen_interval(uidgen_tick_minus(tick, now) * uidgen_layout.unit)));
+	if (cause)
+		SET(AHEAD_CAUSE, CStringGetTextDatum(cause));
+	SET(FREE_WORKER_IDS, Int64GetDatum(grant->free_workers));
+}
+
+/* What the last answer of a fleet's registry said. */
+static void
+show_fleet(const UidgenNode *node, const char *host, UidgenColumn *row)
+{
+	TimestampTz quarantine_until;
+
+	if (host[0])
+		SET(REGISTRY_HOST, CStringGetTextDatum(host));
+	if (node->clock.known)
 	{
-		TimestampTz granted_until;
-
-		/*
-		 * Read before the clock, so that an id drawn meanwhile does not seem
-		 * ahead; `tick` is that of the last id.
-		 */
-		UidgenTicketReach reach = uidgen_ticket_reach(uidgen_server_words);
-		UidgenPosition position = uidgen_atomic_read(&uidgen_server_words->position);
-		UidgenTick	tick = uidgen_ticket_tick(&uidgen_rules, position - (position > 0));
-		UidgenTick	now = uidgen_clock_tick();
-		const char *cause = ahead_cause(uidgen_ticket_cause(&reach, tick, now));
-
-		SET(WORKER_ID, Int32GetDatum(grant.worker));
-		if (uidgen_tick_timestamp(&uidgen_layout, (uint64) grant.last,
-								  &granted_until))
-			SET(GRANTED_UNTIL, TimestampTzGetDatum(granted_until));
-		SET(AHEAD, IntervalPGetDatum(uidgen_interval(uidgen_tick_minus(tick, now) * uidgen_layout.unit)));
-		if (cause)
-			SET(AHEAD_CAUSE, CStringGetTextDatum(cause));
-		SET(FREE_WORKER_IDS, Int64GetDatum(grant.free_workers));
+		SET(CLOCK_OFFSET, IntervalPGetDatum(uidgen_interval(node->clock.offset - uidgen_clock_offset())));
+		SET(CLOCK_WIDTH, IntervalPGetDatum(uidgen_interval(node->clock.width)));
 	}
+	SET(TIMELINE, Int32GetDatum(node->seen.timeline));
+	if (node->quarantine_until > uidgen_clock_tick() &&
+		uidgen_tick_timestamp(&uidgen_layout, (uint64) node->quarantine_until, &quarantine_until))
+		SET(QUARANTINE_UNTIL, TimestampTzGetDatum(quarantine_until));
+}
 
-	/* Of a shared registry: what its last answer said. */
-	if (of_fleet && node.joined)
-	{
-		TimestampTz quarantine_until;
+/* The row of uidgen.status. */
+Datum
+uidgen_status(PG_FUNCTION_ARGS)
+{
+	UidgenColumn row[STATUS_COLUMNS];
+	StatusLook	look;
+	bool		see_details = has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+	const char *error;
+	char		pending[UIDGEN_NAMES_SIZE];
+	UidgenTick	lag;
+	UidgenAttachment attachment = uidgen_look();
 
-		if (host[0] && see_details)
-			SET(REGISTRY_HOST, CStringGetTextDatum(host));
-		if (node.clock.known)
-		{
-			SET(CLOCK_OFFSET, IntervalPGetDatum(uidgen_interval(node.clock.offset - uidgen_clock_offset())));
-			SET(CLOCK_WIDTH, IntervalPGetDatum(uidgen_interval(node.clock.width)));
-		}
-		SET(TIMELINE, Int32GetDatum(node.seen.timeline));
-		if (node.quarantine_until > uidgen_clock_tick() &&
-			uidgen_tick_timestamp(&uidgen_layout, (uint64) node.quarantine_until,
-								  &quarantine_until))
-			SET(QUARANTINE_UNTIL, TimestampTzGetDatum(quarantine_until));
-	}
+	memcpy(row, no_status, sizeof(row));
+	look_at_memory(&look, row);
+	SET(STATE, CStringGetTextDatum(find_state(attachment, &look, &error)));
+	if (error && see_details)
+		SET(LAST_ERROR, CStringGetTextDatum(error));
+	show_settings(attachment, row);
+	if (look.held)
+		show_grant(&look.grant, row);
+	if (look.of_fleet && look.node.joined)
+		show_fleet(&look.node, see_details ? look.host : "", row);
 	/* How far readers are behind, where something can be said. */
 	if (attachment == UIDGEN_ATTACHED && !RecoveryInProgress() && uidgen_horizon_lag(&lag))
 		SET(HORIZON_LAG, IntervalPGetDatum(uidgen_interval(lag * uidgen_layout.unit)));

@@ -18,7 +18,7 @@
 
 /* ---- arguments ---- */
 
-/* Of a text that an error shows, at most so many bytes. */
+/* How many bytes of a text an error shows at most. */
 #define SHOWN_BYTES 40
 
 void

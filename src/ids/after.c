@@ -39,7 +39,7 @@ is_ungranted(void)
 	return uidgen_atomic_read(&uidgen_server_words->era) == 1;
 }
 
-/* Raise the error that ids of this server come to a tick only in so many microseconds. */
+/* Raise the error that ids of this server come to a tick only in `left` microseconds. */
 static void
 report_ahead(int64 after, UidgenTick tick, double left)
 {

@@ -18,21 +18,21 @@
 #include "utils/timestamp.h"
 
 static uint64
-judgements(void)
+settings_checks(void)
 {
 	uint64		number;
 
 	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
-	number = uidgen_memory->judgements;
+	number = uidgen_memory->settings_checks;
 	LWLockRelease(&uidgen_memory->lock);
 	return number;
 }
 
 /*
- * The settings were found bad.  Is that so still?  `before` is the number of judgements when this call
- * began.  A judgement of before counts only if its keeper had read the configuration when this process
- * had; otherwise another keeper is to judge.  A process that does not see the settings would call one at
- * each call: it remembers what it was told since its last reload.  One that sees them does not come here
+ * The settings were found bad.  Is that so still?  `before` is the number of checks when this call
+ * began.  A check of before counts only if its keeper had read the configuration when this process
+ * had; otherwise another keeper has to check.  A process that does not know the settings would call one at
+ * each call: it remembers what it was told since its last reload.  A process that knows them does not come here
  * while it finds them bad.
  */
 static bool
@@ -45,12 +45,12 @@ is_unfit(uint64 before, UidgenFailure *failure)
 	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
 	pinned = uidgen_memory->pinned;
 	unfit = uidgen_memory->pin_state == UIDGEN_UNFIT &&
-		(uidgen_memory->judgements != before || uidgen_memory->judged_reload == PgReloadTime ||
+		(uidgen_memory->settings_checks != before || uidgen_memory->checked_reload == PgReloadTime ||
 		 told_at == PgReloadTime);
 	LWLockRelease(&uidgen_memory->lock);
 	if (!unfit)
 		return false;
-	if (uidgen_settings_are_hidden())
+	if (uidgen_settings_are_unknown())
 		told_at = PgReloadTime;
 	uidgen_bad_setting_failure(&pinned, failure);
 	return true;
@@ -86,7 +86,7 @@ wait_for_first_grant(int milliseconds)
 {
 	UidgenWait	wait;
 	UidgenFailure failure;
-	uint64		before = judgements();
+	uint64		before = settings_checks();
 
 	begin_wait(&wait, &uidgen_memory->grant_demand, milliseconds);
 	while (!uidgen_take_over_pinned())
@@ -95,7 +95,7 @@ wait_for_first_grant(int milliseconds)
 
 		if (is_unfit(before, &failure))
 			uidgen_raise_failure(&failure);
-		if (judgements() > 0)
+		if (settings_checks() > 0)
 		{
 			uidgen_wait_for_grant(&wait);
 			continue;
@@ -117,7 +117,7 @@ wait_for_settings(int milliseconds)
 {
 	UidgenWait	wait;
 	UidgenFailure failure;
-	uint64		before = judgements();
+	uint64		before = settings_checks();
 
 	begin_wait(&wait, &uidgen_memory->grant_demand, milliseconds);
 	pg_atomic_write_u32(&uidgen_memory->pin_wanted, 1);
@@ -151,9 +151,9 @@ uidgen_attach_slowly(bool draws)
 	 * Before anything is made and pinned.  What this process does not see,
 	 * its first wait for the keeper finds.
 	 */
-	if (!IsUnderPostmaster || !uidgen_settings_are_hidden())
+	if (!IsUnderPostmaster || !uidgen_settings_are_unknown())
 		uidgen_check_server();
-	if (!uidgen_layout_is_hidden())
+	if (!uidgen_layout_is_unknown())
 		(void) uidgen_check_layout_used();
 	if (!uidgen_map_memory())
 		uidgen_report_attachment(UIDGEN_OTHER_SHAPE);
@@ -174,7 +174,7 @@ uidgen_probe_grant(bool rehearse, UidgenFailure *failure)
 		uidgen_attachment_failure(UIDGEN_OTHER_SHAPE, failure);
 		return false;
 	}
-	before = judgements();
+	before = settings_checks();
 	begin_wait(&wait, rehearse ? &uidgen_memory->rehearsal_demand : &uidgen_memory->grant_demand,
 			   UIDGEN_PROBE_MS);
 	wait.number = uidgen_demand_make(wait.on);

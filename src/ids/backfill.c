@@ -229,7 +229,7 @@ present_registry(void)
 
 	for (bool asked = false;; asked = true)
 	{
-		uidgen_follow_seen();
+		uidgen_follow_server_settings();
 		if (look_for_registry(&found))
 			return found;
 		uidgen_counts_begin();	/* for the wait, which may be the process's first call */
@@ -553,8 +553,10 @@ at_savepoint_event(SubXactEvent event, SubTransactionId mine, SubTransactionId p
 
 /* ---- which worker id ---- */
 
-/* Take a worker id for this transaction, and with `waits` wait until it is free.  Few have the same datacenter in 16 bits
- * but another one, and then they wait for each other in vain. */
+/*
+ * Take a worker id for this transaction, and with `waits` wait until it is free.  The lock holds only the low 16 bits
+ * of the datacenter: two datacenters that agree in these wait for each other without need, which is rare.
+ */
 static bool
 take_stream(Stream *stream, bool waits)
 {
@@ -573,7 +575,10 @@ take_stream(Stream *stream, bool waits)
 	return stream->mine;
 }
 
-/* Which fits a tick best: the one that has come furthest, since earlier times are left to others then. */
+/*
+ * The worker id that fits a tick best: of those that may still issue ids of this tick, the one that has come furthest.
+ * The others stay free for earlier ticks.
+ */
 static Stream *
 find_fit(UidgenTick tick, bool busy)
 {

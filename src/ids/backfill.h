@@ -25,7 +25,7 @@ extern void uidgen_backfill_home(char *home);
  * has this worker id.
  *
  * Errors: 53400 no worker id is reserved; 22023 the times of each that is reserved are beyond this tick already;
- * 55000 so many ids of this time are issued that the next one would not be of the past; and those of uidgen_probe_grant().
+ * 55000 the room for ids of the past behind this tick is used up; and those of uidgen_probe_grant().
  */
 extern int64 uidgen_backfill_id(UidgenTick tick, uint64 tag_bits);
 

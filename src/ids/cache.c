@@ -16,7 +16,7 @@
  *	  older than those is used;
  *	- the grant: the era must be the one in which the positions were taken;
  *	- readers: what is left from an earlier transaction is used only if no reader was told that
- *	  nothing comes there any more (holding.h).
+ *	  nothing comes there any more (horizon_hold.h).
  *
  * For the time, the coarse clock is compared first, which moves with the kernel's
  * timer, every 1 to 10 ms.  Reading the exact clock costs five times as much, more
@@ -41,7 +41,7 @@
 #include "core/clock.h"
 #include "ids/attach.h"
 #include "ids/generator.h"
-#include "ids/holding.h"
+#include "ids/horizon_hold.h"
 #include "ids/layout_used.h"
 #include "memory/counts.h"
 #include "memory/guc.h"

@@ -15,7 +15,7 @@
 #include "common/pg_prng.h"
 #include "core/clock.h"
 #include "ids/attach.h"
-#include "ids/holding.h"
+#include "ids/horizon_hold.h"
 #include "ids/layout_used.h"
 #include "ids/waiting.h"
 #include "link/link.h"

@@ -16,7 +16,7 @@
 #include "lib/qunique.h"
 #include "link/link.h"
 #include "memory/attachment.h"
-#include "memory/holders.h"
+#include "memory/horizon_holders.h"
 #include "memory/memory.h"
 #include "memory/server.h"
 #include "miscadmin.h"
@@ -84,7 +84,7 @@ time_is_known(void)
 	if (uidgen_atomic_read(&uidgen_server_words->era) == 1)
 	{
 		if (uidgen_attached)
-			uidgen_follow_seen();
+			uidgen_follow_server_settings();
 		return !uidgen_link()->fleet;
 	}
 	uidgen_read_barrier();

@@ -5,7 +5,7 @@
  * A reading says below which tick nothing can appear any more, for snapshots that are taken after
  * it.  The snapshot of a statement is older than its call of uid_horizon().  So each reading is
  * noted together with a snapshot that was taken after it, and a call goes by the latest note that is
- * not of a later snapshot than its own (holders.h has the notes and their order).
+ * not of a later snapshot than its own (horizon_holders.h has the notes and their order).
  *
  * A statement calls it more than once: for each row where no index is used, and again for each scan.
  * The first answer for a snapshot is kept, that there is none included: another one in the middle of a

@@ -175,7 +175,7 @@ is_own(TupleTableSlot *slot, Oid extension)
  * brings the others.  *for_now: what suits is a row that this transaction has written, and may take back.
  */
 static UidgenLayoutUse
-judge(Relation table, char **layouts, int *n, bool *for_now)
+compare_rows(Relation table, char **layouts, int *n, bool *for_now)
 {
 	Oid			extension = get_extension_oid("uidgen", true);
 	TupleTableSlot *slot = table_slot_create(table, NULL);
@@ -240,7 +240,7 @@ look(bool note, char **layouts, int *n, bool *for_now)
 	*layouts = NULL;
 	*n = 0;
 	*for_now = false;
-	if (!uidgen_attached && uidgen_layout_is_hidden())
+	if (!uidgen_attached && uidgen_layout_is_unknown())
 		return UIDGEN_LAYOUT_BUSY;
 	while (locked < lengthof(to_read) &&
 		   uidgen_lock_catalog(to_read[locked].catalog, to_read[locked].index))
@@ -252,7 +252,7 @@ look(bool note, char **layouts, int *n, bool *for_now)
 
 		if (table)
 		{
-			use = judge(table, layouts, n, for_now);
+			use = compare_rows(table, layouts, n, for_now);
 			/* A superuser may have given it an index, or another column. */
 			if (note && use == UIDGEN_LAYOUT_UNKNOWN && !table->rd_rel->relhasindex &&
 				RelationGetDescr(table)->natts == COLUMNS)

@@ -17,7 +17,6 @@
 #include "catalog/pg_auth_members.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_database.h"
-#include "ids/uncommitted.h"
 #include "link/link.h"
 #include "memory/attachment.h"
 #include "memory/catalog.h"
@@ -84,7 +83,7 @@ check_preconditions(const UidgenLack *lack)
 {
 	UidgenFailure why;
 
-	uidgen_follow_seen();
+	uidgen_follow_server_settings();
 	uidgen_check_server();
 	if (uidgen_link()->is_missing(&why))
 		ereport(ERROR,
@@ -119,13 +118,6 @@ report_failure(const UidgenFailure *failure, const UidgenLack *lack)
 	bool		has_detail = failure->detail[0] != '\0';
 	bool		show_detail = has_detail && may_see_details();
 
-	if (failure->sqlerrcode == ERRCODE_NO_DATA_FOUND && lack->segment &&
-		uidgen_link()->is_here() && uidgen_has_created_segment(lack->segment))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("%s", lack->message),
-				 errdetail("The segment was created in this transaction, so the keeper does not see it yet."),
-				 errhint("Commit the transaction that created the segment first.")));
 	ereport(ERROR,
 			(errcode(caller_errcode(failure->sqlerrcode)),
 			 errmsg("%s: %s", lack->message, failure->message),
@@ -160,7 +152,7 @@ report_timeout(const UidgenWait *wait, const UidgenLack *lack)
 			 errmsg("%s", lack->message),
 			 running ?
 			 errdetail(lack->timeout_detail, uidgen_wait_timeout) :
-			 pg_atomic_read_u32(&uidgen_memory->head.strangers) > 0 ?
+			 pg_atomic_read_u32(&uidgen_memory->head.other_versions) > 0 ?
 			 errdetail("The keeper has ended, and the library that is installed now is of another version than %s, which this server uses.",
 					   UIDGEN_VERSION) :
 			 ran ?
@@ -169,7 +161,7 @@ report_timeout(const UidgenWait *wait, const UidgenLack *lack)
 					   max_worker_processes),
 			 running ?
 			 errhint("%s", lack->timeout_hint) :
-			 pg_atomic_read_u32(&uidgen_memory->head.strangers) > 0 ?
+			 pg_atomic_read_u32(&uidgen_memory->head.other_versions) > 0 ?
 			 errhint("Restart the server.") :
 			 ran ?
 			 errhint("See the server log.") :

@@ -4,7 +4,7 @@
  *
  * A call that misses something, a grant or the numbers of a segment, tells the keeper by a
  * demand (memory/demand.h) and comes here until it has what it misses.  This file knows
- * what can be in the way; its callers (generator.c, numbers.c) know what is missing.
+ * what can be in the way; its callers (generator.c, segment_numbers.c) know what is missing.
  */
 #ifndef UIDGEN_WAITING_H
 #define UIDGEN_WAITING_H
@@ -15,8 +15,6 @@
 typedef struct UidgenLack
 {
 	const char *message;		/* what is missing */
-	const char *segment;		/* whose numbers are, its name in UTF-8; NULL:
-								 * a grant is missing */
 	const char *timeout_detail; /* the time is up; has %d for the milliseconds */
 	const char *timeout_hint;
 	UidgenWaitReason reason;

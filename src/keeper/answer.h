@@ -2,7 +2,7 @@
  * answer.h
  *	  Arguments for the registry's functions, and the check of what they return.
  *
- * local_registry.c, fleet_registry.c and fetch.c know the functions; this file knows how values are written
+ * local_registry.c, fleet_registry.c and segment_fetch.c know the functions; this file knows how values are written
  * for a link and read from its rows (link.h).  An answer that makes no sense is an error
  * here, since the registry may be of another version, or not as it was installed.
  */
@@ -43,7 +43,7 @@ extern int	uidgen_answer_bigints(const UidgenAnswer *answer, const char *column,
 								  int n, int64 least, int64 most, int64 *values);
 extern bool uidgen_answer_bool(const UidgenAnswer *answer, const char *column);
 
-/* What a shared registry says of its life, in three columns. */
+/* What a fleet's registry says of its life, in three columns. */
 extern UidgenRegistryLife uidgen_answer_life(const UidgenAnswer *answer);
 
 /* Raise the error that this value of a column makes no sense; NULL: it has none. */

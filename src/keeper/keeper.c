@@ -17,7 +17,7 @@
  * the wall clock: with a second, a clock set back by an hour would keep the keeper away
  * for an hour.
  *
- * What an attempt does is in grants.c and, for a segment, in fetch.c.
+ * What an attempt does is in grants.c and, for a segment, in segment_fetch.c.
  *
  * The grant comes first: after each attempt for a segment the keeper looks whether a grant
  * is demanded.  Segments take turns.  Each has its own demand and pauses, but where no
@@ -35,10 +35,11 @@
 
 #include "compat.h"
 #include "core/clock.h"
-#include "keeper/fetch.h"
+#include "core/pause.h"
 #include "keeper/grants.h"
 #include "keeper/keeping.h"
 #include "keeper/pinning.h"
+#include "keeper/segment_fetch.h"
 #include "keeper/succession.h"
 #include "link/link.h"
 #include "memory/segment_slots.h"
@@ -51,27 +52,12 @@
 #include "utils/elog.h"
 #include "utils/memutils.h"
 
-/* Without demand for this long, the connection is given up: see idle_ms(). */
-#define IDLE_MS 30000
-
-/* The longest pause between attempts: short, so that callers who wait see the end of an
- * outage soon; longer if the connection fails, which costs a process and lines in the
- * log. */
-#define LAST_PAUSE_MS 250
-#define LAST_CONNECT_PAUSE_MS 5000
 /*
- * The same for a shared registry.  Many servers ask it, and the longer it was away, the more of
- * them do: so the pause may also be a part of how long that is.
- */
-#define LAST_FLEET_PAUSE_MS 1000
-#define PART_OF_OUTAGE 10
-
-/*
- * Names of segments that there are not.  What was missing is asked for again after a growing pause, of so
- * much at last: nobody who draws from a segment right after creating it should wait longer.  A slot is given
- * to another name only if no segment needs it, so new names can make the keeper forget such pauses, and nothing
- * else.  And these cost no more calls, since all that wait are asked for together, so many at most.  Of a
- * registry far away, the calls in which a name was missing take a third of the time, and segments have the rest.
+ * Names of segments that the registry does not know.  The keeper asks for an unknown name again after a growing
+ * pause of LAST_UNKNOWN_PAUSE_MS at most: nobody who draws from a segment right after creating it should wait longer.
+ * A slot is given to another name only if no segment needs it, so new names can make the keeper forget such pauses,
+ * and nothing else.  New names cost no more calls either, since the keeper asks for up to LOOK_UP_MAX of them in one
+ * call.  Where the registry is far away, such calls take a third of the keeper's time, and segments have the rest.
  */
 #define LAST_UNKNOWN_PAUSE_MS 2000
 #define LOOK_UP_MAX 64
@@ -181,21 +167,16 @@ last_pause(void)
 {
 	const UidgenLease *lease = &uidgen_memory->lease;
 	const UidgenDemand *demand = attempt.demand;
-	long long	left;
-	long long	outage;
+	int64		left;
+	int64		outage;
 
 	if (!attempt.link->fleet)
-		return connecting ? LAST_CONNECT_PAUSE_MS : LAST_PAUSE_MS;
+		return connecting ? UIDGEN_LAST_CONNECT_PAUSE_MS : UIDGEN_LAST_PAUSE_MS;
 
-	/*
-	 * Calls wait once the grant has ended, and should soon see the end of an
-	 * outage.
-	 */
 	left = lease->held ? uidgen_server_ms(lease->grant.last - uidgen_clock_tick()) : 0;
 	outage = demand->failures_in_row == 0 ? 0 :
 		(uidgen_clock_monotonic() - demand->failing_since) / 1000;
-	return (int) Max(Min(Max(left, outage / PART_OF_OUTAGE), LAST_CONNECT_PAUSE_MS),
-					 LAST_FLEET_PAUSE_MS);
+	return (int) uidgen_last_fleet_pause(left, outage);
 }
 
 /*
@@ -668,17 +649,13 @@ attend_segments(void)
 	return pause;
 }
 
-/*
- * For how long a connection without demand is kept.  A node that draws ids renews within each
- * window.  If it closed its connection in between, the registry would have to begin a session
- * for each renewal, which costs more than the renewal itself.
- */
+/* For how long a connection without demand is kept. */
 static long
 idle_ms(const UidgenLink *link)
 {
 	if (!link->fleet)
-		return IDLE_MS;
-	return (long) Max(uidgen_server_ms(uidgen_grants_window()), IDLE_MS);
+		return UIDGEN_IDLE_MS;
+	return (long) uidgen_fleet_idle(uidgen_server_ms(uidgen_grants_window()));
 }
 
 /* ---- connections that are not needed ---- */
@@ -840,6 +817,60 @@ shut_down(void)
 
 /* ---- the loop ---- */
 
+/* Signals and reloads that have come.  Does not return if the process has to end. */
+static void
+handle_interrupts(void)
+{
+	ResetLatch(MyLatch);
+	if (ShutdownRequestPending)
+		shut_down();
+
+	/*
+	 * Between attempts there is no query to cancel; an error would end the
+	 * process.
+	 */
+	QueryCancelPending = false;
+	CHECK_FOR_INTERRUPTS();
+	if (ConfigReloadPending)
+	{
+		ConfigReloadPending = false;
+		reload();
+	}
+	uidgen_pin_if_wanted();
+
+	/*
+	 * Not while a signal waits for this process.  The successor may have
+	 * begun with the new settings, and would not see that they have changed.
+	 */
+	if (uidgen_successor_has_come() && !ConfigReloadPending && !ShutdownRequestPending)
+		uidgen_hand_over();
+}
+
+/*
+ * Make the attempts that are due.  Returns for how long nothing is, in milliseconds: 0 an attempt was made, so look
+ * again; negative: until the latch is set.  *segments_timeout is the same for segments alone.
+ */
+static long
+attend_demands(const UidgenLink *link, long *segments_timeout)
+{
+	long		timeout;
+
+	*segments_timeout = -1;
+	if (link->in_recovery())
+		timeout = RECOVERY_POLL_MS;
+	else
+	{
+		timeout = attend(&uidgen_memory->grant_demand, link);
+		if (timeout != 0)
+			timeout = sooner(timeout, attend_rehearsal(link));
+	}
+	if (timeout != 0 && must_move())
+		timeout = sooner(timeout, attend_move());
+	if (!uidgen_link()->in_recovery())
+		*segments_timeout = attend_segments();
+	return sooner(timeout, *segments_timeout);
+}
+
 void
 uidgen_keeper_main(Datum main_arg)
 {
@@ -878,48 +909,11 @@ uidgen_keeper_main(Datum main_arg)
 	{
 		const UidgenLink *link;
 		long		timeout;
-		long		segments_timeout = -1;
+		long		segments_timeout;
 
-		ResetLatch(MyLatch);
-		if (ShutdownRequestPending)
-			shut_down();
-
-		/*
-		 * Between attempts there is no query to cancel; an error would end
-		 * the process.
-		 */
-		QueryCancelPending = false;
-		CHECK_FOR_INTERRUPTS();
-		if (ConfigReloadPending)
-		{
-			ConfigReloadPending = false;
-			reload();
-		}
-		uidgen_pin_if_wanted();
-
-		/*
-		 * Not while a signal waits for this process.  The successor may have
-		 * begun with the new settings, and would not see that they have
-		 * changed.
-		 */
-		if (uidgen_successor_has_come() && !ConfigReloadPending &&
-			!ShutdownRequestPending)
-			uidgen_hand_over();
-
+		handle_interrupts();
 		link = link_in_use();
-		if (link->in_recovery())
-			timeout = RECOVERY_POLL_MS;
-		else
-		{
-			timeout = attend(&uidgen_memory->grant_demand, link);
-			if (timeout != 0)
-				timeout = sooner(timeout, attend_rehearsal(link));
-		}
-		if (timeout != 0 && must_move())
-			timeout = sooner(timeout, attend_move());
-		if (!uidgen_link()->in_recovery())
-			segments_timeout = attend_segments();
-		timeout = sooner(timeout, segments_timeout);
+		timeout = attend_demands(link, &segments_timeout);
 		if (timeout == 0)
 		{
 			idle_since = uidgen_clock_monotonic();

@@ -2,7 +2,7 @@
  * keeping.h
  *	  What the keeper of this server holds, and what a fleet's node does around each call.
  *
- * grants.c and fetch.c make calls on the registry, for worker ids and for numbers of segments.  Both
+ * grants.c and segment_fetch.c make calls on the registry, for worker ids and for numbers of segments.  Both
  * say until when a call may run, and use no answer of another registry than the one that is
  * known.
  */

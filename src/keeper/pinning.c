@@ -21,9 +21,9 @@ uidgen_pinning_begin(void)
 
 	if (uidgen_preloaded || uidgen_map_memory())
 		return;
-	head = uidgen_stranger_head();
+	head = uidgen_other_head();
 	/* The server's keeper calls a successor again and again. */
-	if (pg_atomic_fetch_add_u32(&head->strangers, 1) == 0)
+	if (pg_atomic_fetch_add_u32(&head->other_versions, 1) == 0)
 		ereport(LOG,
 				(errmsg("the server generates ids with another version of uidgen"),
 				 errdetail("The library that is installed is of version %s, and that in use of version %s.",
@@ -35,34 +35,34 @@ uidgen_pinning_begin(void)
 static void
 note_settings(void)
 {
-	UidgenSeen	seen;
+	UidgenServerSettings settings;
 	char		pending[UIDGEN_NAMES_SIZE];
 
-	memset(&seen, 0, sizeof(seen));
-	uidgen_see_settings(&seen);
+	memset(&settings, 0, sizeof(settings));
+	uidgen_read_server_settings(&settings);
 	pending[0] = '\0';
 	if (uidgen_memory->pin_state == UIDGEN_PINNED)
 		uidgen_pending_settings(&uidgen_memory->pinned, pending);
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
-	if (uidgen_memory->seen_changes == 0 || memcmp(&seen, &uidgen_memory->seen, sizeof(seen)) != 0)
+	if (uidgen_memory->settings_changes == 0 || memcmp(&settings, &uidgen_memory->settings, sizeof(settings)) != 0)
 	{
-		uidgen_memory->seen = seen;
-		uidgen_memory->seen_changes++;
+		uidgen_memory->settings = settings;
+		uidgen_memory->settings_changes++;
 	}
 	strlcpy(uidgen_memory->pending, pending, sizeof(uidgen_memory->pending));
 	LWLockRelease(&uidgen_memory->lock);
 }
 
 static void
-report_bad_setting(const UidgenPinned *judged)
+report_bad_setting(const UidgenPinned *checked)
 {
 	UidgenFailure failure;
 
-	uidgen_bad_setting_failure(judged, &failure);
+	uidgen_bad_setting_failure(checked, &failure);
 	ereport(LOG,
 			(errcode(failure.sqlerrcode),
-			 errmsg("uidgen issues no ids because of the setting \"%s\": %s", judged->bad_setting,
-					judged->complaint.message),
+			 errmsg("uidgen issues no ids because of the setting \"%s\": %s", checked->bad_setting,
+					checked->complaint.message),
 			 errdetail_internal("%s", failure.detail),
 			 errhint("%s", failure.hint)));
 }
@@ -127,30 +127,30 @@ static void
 go_by_settings(void)
 {
 	UidgenPinned former = uidgen_memory->pinned;
-	const UidgenPinned *judged = uidgen_judged();
-	bool		good = !judged->bad_setting[0];
+	const UidgenPinned *checked = uidgen_checked_settings();
+	bool		good = !checked->bad_setting[0];
 
 	if (good)
 	{
-		uidgen_go_by(judged);
-		if (strcmp(former.layout, judged->layout) != 0)
+		uidgen_go_by(checked);
+		if (strcmp(former.layout, checked->layout) != 0)
 		{
 			forget_grants();
 			uidgen_warn_of_end();
 		}
-		if (!unpinned || former.max_segments != judged->max_segments)
+		if (!unpinned || former.max_segments != checked->max_segments)
 			make_slots();
 	}
 	unpinned = true;
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
-	uidgen_memory->pinned = *judged;
-	uidgen_memory->judged_reload = PgReloadTime;
-	uidgen_memory->judgements++;
+	uidgen_memory->pinned = *checked;
+	uidgen_memory->checked_reload = PgReloadTime;
+	uidgen_memory->settings_checks++;
 	uidgen_memory->pin_state = good ? UIDGEN_UNPINNED : UIDGEN_UNFIT;
 	LWLockRelease(&uidgen_memory->lock);
 	if (good)
 		return;
-	report_bad_setting(judged);
+	report_bad_setting(checked);
 
 	/*
 	 * This process has come, so nobody need pause before another keeper is
@@ -181,7 +181,7 @@ uidgen_pinning_reload(void)
 {
 	if (uidgen_preloaded)
 		return;
-	uidgen_judge_again();
+	uidgen_check_settings_again();
 	if (unpinned)
 		go_by_settings();
 	note_settings();

@@ -11,7 +11,7 @@
 #define UIDGEN_PINNING_H
 
 /*
- * Map the memory, and make it if nobody has.  Ends the process, with code 0, if the memory is that of
+ * Map the memory, and make it if nobody has.  Ends the process, with code 0, if the memory belongs to
  * another version of the library: sessions with that version say so, and only the server's end helps.
  */
 extern void uidgen_pinning_begin(void);

@@ -3,7 +3,7 @@
  *	  The way to the registry, wherever it is.
  *
  * The registry is a set of SQL functions in some database (see the extension's script);
- * local_registry.c, fleet_registry.c and fetch.c know the functions, their arguments, rows and
+ * local_registry.c, fleet_registry.c and segment_fetch.c know the functions, their arguments, rows and
  * errors.  A link calls one of them, and answers questions about the place where they are.  Arguments
  * and results are text, as in the protocol of clients, so that a link need not know what they mean.
  *
@@ -68,9 +68,6 @@ typedef struct UidgenLink
 	 * detail included, for everybody who draws ids.
 	 */
 	bool		(*is_missing) (UidgenFailure *why);
-
-	/* Is the registry's database the caller's own? */
-	bool		(*is_here) (void);
 
 	/* ---- for the keeper ---- */
 

@@ -84,18 +84,6 @@ is_missing(UidgenFailure *why)
 	return missing;
 }
 
-static bool
-is_here(void)
-{
-	bool		here;
-
-	if (!uidgen_lock_catalog(DatabaseRelationId, DatabaseNameIndexId))
-		return false;
-	here = MyDatabaseId == get_database_oid(uidgen_database, true);
-	uidgen_unlock_catalog(DatabaseRelationId, DatabaseNameIndexId);
-	return here;
-}
-
 static const char *
 host(void)
 {
@@ -627,7 +615,6 @@ const UidgenLink uidgen_link_local = {
 	.setting = "uidgen.database",
 	.in_recovery = in_recovery,
 	.is_missing = is_missing,
-	.is_here = is_here,
 	.target = target,
 	.place = place,
 	.is_connected = is_connected,

@@ -38,12 +38,6 @@ is_missing(UidgenFailure *why)
 	return false;
 }
 
-static bool
-is_here(void)
-{
-	return false;
-}
-
 /* ---- the library file ---- */
 
 /*
@@ -183,7 +177,6 @@ UidgenLink	uidgen_link_remote = {
 	.fleet = true,
 	.in_recovery = in_recovery,
 	.is_missing = is_missing,
-	.is_here = is_here,
 	.target = target,
 	.place = place,
 	.is_connected = is_connected,

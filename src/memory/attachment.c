@@ -39,24 +39,27 @@ uidgen_take_over_pinned(void)
 	uidgen_go_by(&pinned);
 	uidgen_map_slots(false);
 	uidgen_attached = true;
-	uidgen_follow_seen();
+	uidgen_follow_server_settings();
 	return true;
 }
 
-/* While nothing is pinned.  Its settings may be hidden from this process; then the keeper will judge. */
+/*
+ * While nothing is pinned.  If this process does not know the settings of the configuration files, the
+ * keeper will check them.
+ */
 static UidgenAttachment
-judge_settings(void)
+unattached_state(void)
 {
-	static TimestampTz judged = 0;
+	static TimestampTz checked = 0;
 
-	if (judged == 0)
-		judged = PgReloadTime;
-	if (judged != PgReloadTime)
+	if (checked == 0)
+		checked = PgReloadTime;
+	if (checked != PgReloadTime)
 	{
-		judged = PgReloadTime;
-		uidgen_judge_again();
+		checked = PgReloadTime;
+		uidgen_check_settings_again();
 	}
-	return uidgen_judged()->bad_setting[0] && !uidgen_layout_is_hidden() && !uidgen_settings_are_hidden() ?
+	return uidgen_checked_settings()->bad_setting[0] && !uidgen_layout_is_unknown() && !uidgen_settings_are_unknown() ?
 		UIDGEN_BAD_SETTING : UIDGEN_UNATTACHED;
 }
 
@@ -65,7 +68,7 @@ uidgen_look(void)
 {
 	if (uidgen_attached)
 	{
-		uidgen_follow_seen();
+		uidgen_follow_server_settings();
 		return UIDGEN_ATTACHED;
 	}
 	if (uidgen_preloaded)
@@ -75,16 +78,16 @@ uidgen_look(void)
 	if (!UIDGEN_CAN_ATTACH)
 		return UIDGEN_NOT_PRELOADED;
 	if (!uidgen_memory && !memory_is_made())
-		return judge_settings();
+		return unattached_state();
 	if (!uidgen_map_memory())
 		return UIDGEN_OTHER_SHAPE;
-	return uidgen_take_over_pinned() ? UIDGEN_ATTACHED : judge_settings();
+	return uidgen_take_over_pinned() ? UIDGEN_ATTACHED : unattached_state();
 }
 
 void
 uidgen_attachment_failure(UidgenAttachment attachment, UidgenFailure *failure)
 {
-	const UidgenPinned *judged = uidgen_judged();
+	const UidgenPinned *checked = uidgen_checked_settings();
 
 	switch (attachment)
 	{
@@ -93,7 +96,7 @@ uidgen_attachment_failure(UidgenAttachment attachment, UidgenFailure *failure)
 			memset(failure, 0, sizeof(*failure));
 			break;
 		case UIDGEN_BAD_SETTING:
-			uidgen_bad_setting_failure(judged, failure);
+			uidgen_bad_setting_failure(checked, failure);
 			break;
 		case UIDGEN_NOT_PRELOADED:
 			if (uidgen_restart_is_pending("shared_preload_libraries"))
@@ -117,7 +120,7 @@ uidgen_attachment_failure(UidgenAttachment attachment, UidgenFailure *failure)
 			uidgen_failure_set(failure, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 							   "the server generates ids with another version of uidgen",
 							   psprintf("Its library is of version %s, and that of this session is of version %s.",
-										uidgen_stranger_head()->version, UIDGEN_VERSION),
+										uidgen_other_head()->version, UIDGEN_VERSION),
 							   "Restart the server: then all processes load the library that is installed.");
 			break;
 	}
@@ -135,15 +138,15 @@ uidgen_report_attachment(UidgenAttachment attachment)
 }
 
 void
-uidgen_bad_setting_failure(const UidgenPinned *judged, UidgenFailure *failure)
+uidgen_bad_setting_failure(const UidgenPinned *checked, UidgenFailure *failure)
 {
-	const UidgenComplaint *complaint = &judged->complaint;
+	const UidgenComplaint *complaint = &checked->complaint;
 
 	uidgen_failure_set(failure, ERRCODE_INVALID_PARAMETER_VALUE,
-					   psprintf("uidgen is off because of the setting \"%s\": %s", judged->bad_setting, complaint->message),
+					   psprintf("uidgen is off because of the setting \"%s\": %s", checked->bad_setting, complaint->message),
 					   psprintf("%s%s%s", complaint->detail, complaint->hint[0] ? " " : "", complaint->hint),
 					   psprintf(uidgen_preloaded ? "Correct the setting \"%s\" and restart the server." :
-								"Correct the setting \"%s\" and reload the configuration.", judged->bad_setting));
+								"Correct the setting \"%s\" and reload the configuration.", checked->bad_setting));
 }
 
 const UidgenLayout *
@@ -151,19 +154,19 @@ uidgen_layout_of_settings(void)
 {
 	static UidgenLayout layout;
 	static char text[UIDGEN_LAYOUT_TEXT_SIZE];
-	const UidgenPinned *judged = uidgen_judged();
+	const UidgenPinned *checked = uidgen_checked_settings();
 	UidgenComplaint error;
 
 	Assert(!uidgen_attached);
-	if (uidgen_layout_is_hidden())
+	if (uidgen_layout_is_unknown())
 		return NULL;
-	uidgen_report_attachment(judge_settings());
-	if (strcmp(text, judged->layout) != 0)
+	uidgen_report_attachment(unattached_state());
+	if (strcmp(text, checked->layout) != 0)
 	{
 		text[0] = '\0';
-		if (!uidgen_layout_parse(judged->layout, &layout, &error))
-			elog(ERROR, "the layout \"%s\" cannot be read: %s", judged->layout, error.message);
-		strlcpy(text, judged->layout, sizeof(text));
+		if (!uidgen_layout_parse(checked->layout, &layout, &error))
+			elog(ERROR, "the layout \"%s\" cannot be read: %s", checked->layout, error.message);
+		strlcpy(text, checked->layout, sizeof(text));
 	}
 	return &layout;
 }
@@ -171,24 +174,24 @@ uidgen_layout_of_settings(void)
 const char *
 uidgen_servers_layout(void)
 {
-	return uidgen_attached ? uidgen_layout_text : uidgen_judged()->layout;
+	return uidgen_attached ? uidgen_layout_text : uidgen_checked_settings()->layout;
 }
 
 void
-uidgen_follow_seen(void)
+uidgen_follow_server_settings(void)
 {
 	static uint64 followed = 0;
-	UidgenSeen	seen;
+	UidgenServerSettings settings;
 	uint64		changes;
 
-	if (!uidgen_settings_are_hidden())
+	if (!uidgen_settings_are_unknown())
 		return;
 	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
-	changes = uidgen_memory->seen_changes;
-	seen = uidgen_memory->seen;
+	changes = uidgen_memory->settings_changes;
+	settings = uidgen_memory->settings;
 	LWLockRelease(&uidgen_memory->lock);
 	if (changes == followed)
 		return;
-	if (uidgen_adopt_seen(&seen))
+	if (uidgen_set_server_settings(&settings))
 		followed = changes;
 }

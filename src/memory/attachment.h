@@ -31,8 +31,8 @@ extern UidgenAttachment uidgen_look(void);
 /* What is wrong, and what to do; for all but the first two. */
 extern void uidgen_attachment_failure(UidgenAttachment attachment, UidgenFailure *failure);
 
-/* Of a setting that this or another process has judged. */
-extern void uidgen_bad_setting_failure(const UidgenPinned *judged, UidgenFailure *failure);
+/* Of a setting that this or another process has checked. */
+extern void uidgen_bad_setting_failure(const UidgenPinned *checked, UidgenFailure *failure);
 
 /* Raise that as an error, if it is one of these.  55000, or 22023 a bad setting. */
 extern void uidgen_report_attachment(UidgenAttachment attachment);
@@ -50,7 +50,7 @@ extern const UidgenLayout *uidgen_layout_of_settings(void);
 /* The layout that ids are made by or, while this process is unattached, would be, as a text. */
 extern const char *uidgen_servers_layout(void);
 
-/* Of settings that are hidden from this process, go by what the keeper sees. */
-extern void uidgen_follow_seen(void);
+/* Settings whose values in the configuration files this process does not know: go by the values that the keeper has. */
+extern void uidgen_follow_server_settings(void);
 
 #endif							/* UIDGEN_ATTACHMENT_H */

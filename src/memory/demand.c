@@ -10,6 +10,7 @@
 #include "common/pg_prng.h"
 #include "compat.h"
 #include "core/clock.h"
+#include "core/pause.h"
 #include "mb/pg_wchar.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
@@ -22,11 +23,8 @@
 /* How long a call waits for the keeper at least, whatever wait_timeout is. */
 #define LEAST_WAIT_MS 100
 
-/* Pause after the first failure in a row; each further one doubles it. */
-#define FIRST_PAUSE_MS 50
-#define DOUBLINGS_MAX 16
-
-/* Likewise for a call whose demands are served and do not help; its first pause is 2 ms. */
+/* A call whose demands are served and do not help pauses for 2 ms, then twice as long each time,
+ * up to so often. */
 #define FRUITLESS_DOUBLINGS_MAX 7
 
 UidgenProcess
@@ -352,8 +350,7 @@ uidgen_demand_failed(UidgenDemand *demand, const UidgenFailure *failure, int las
 	is_news = note_cause(demand, failure);
 	demand->failed_at = uidgen_clock_monotonic();
 	demand->failure = *failure;
-	pause = Min((int64) FIRST_PAUSE_MS << Min(demand->failures_in_row, DOUBLINGS_MAX),
-				last_pause);
+	pause = uidgen_pause(demand->failures_in_row, last_pause);
 	demand->failures++;
 	if (demand->failures_in_row++ == 0)
 		demand->failing_since = uidgen_clock_monotonic();

@@ -8,7 +8,7 @@
  * configuration does not parse or is refused by the check hook (reapply_options in
  * PostgreSQL's guc.c).  So while settings are defined, the hooks accept everything,
  * define_int() and define_enum() look at the text of the value themselves, and
- * judge() judges all values together at the end.  If any is bad, the generator is off, and
+ * check_together() checks all values together at the end.  If any is bad, the generator is off, and
  * every uid_next() says why.  Once they are defined, the hooks refuse as usual.
  *
  * A library that is not preloaded may not define settings that are fixed at server start.  So
@@ -80,7 +80,7 @@ UidgenLayout uidgen_layout = {.unit = 1};
 char		uidgen_layout_text[UIDGEN_LAYOUT_TEXT_SIZE];
 UidgenTicketRules uidgen_rules;
 
-static UidgenPinned judged;
+static UidgenPinned checked;
 
 /* Has this copy of the library defined the settings, or is it doing so now? */
 static bool defined = false;
@@ -89,9 +89,9 @@ static bool defining = false;
 /* What was found bad in the text of a value while settings were defined. */
 static UidgenPinned bad_text;
 
-/* Values of the configuration files that this process does not see. */
-static bool layout_is_hidden = false;
-static bool settings_are_hidden = false;
+/* Values of the configuration files that this process does not know. */
+static bool layout_is_unknown = false;
+static bool settings_are_unknown = false;
 
 bool
 uidgen_settings_of_another(void)
@@ -102,19 +102,19 @@ uidgen_settings_of_another(void)
 }
 
 const UidgenPinned *
-uidgen_judged(void)
+uidgen_checked_settings(void)
 {
-	return &judged;
+	return &checked;
 }
 
 /* Note a bad setting: keep the first one.  The postmaster logs each. */
 static void
 note_error(const UidgenComplaint *error, const char *setting)
 {
-	if (!judged.bad_setting[0])
+	if (!checked.bad_setting[0])
 	{
-		strlcpy(judged.bad_setting, setting, sizeof(judged.bad_setting));
-		judged.complaint = *error;
+		strlcpy(checked.bad_setting, setting, sizeof(checked.bad_setting));
+		checked.complaint = *error;
 	}
 	if (process_shared_preload_libraries_in_progress)
 		ereport(LOG,
@@ -370,20 +370,20 @@ hash_of(const char *text)
 	return text[0] ? Max(hash_bytes_extended((const unsigned char *) text, (int) strlen(text), 0), 1) : 0;
 }
 
-/* Judge the settings against each other, which no single hook can do. */
+/* Check the settings against each other, which no single hook can do. */
 static void
-judge(void)
+check_together(void)
 {
 	UidgenLayout layout;
 	UidgenComplaint error;
 	uint64		workers;
 	uint64		datacenters;
 
-	judged = bad_text;
-	judged.datacenter_id = datacenter_setting;
-	judged.worker_id = worker_setting;
-	judged.max_segments = max_segments_setting;
-	judged.instance = hash_of(instance_setting);
+	checked = bad_text;
+	checked.datacenter_id = datacenter_setting;
+	checked.worker_id = worker_setting;
+	checked.max_segments = max_segments_setting;
+	checked.instance = hash_of(instance_setting);
 	if (!uidgen_layout_parse(layout_setting, &layout, &error) ||
 		!uidgen_layout_generates(&layout, &error))
 	{
@@ -394,11 +394,11 @@ judge(void)
 		   layout.bits[UIDGEN_WORKER] + layout.bits[UIDGEN_TAG] +
 		   layout.bits[UIDGEN_SEQUENCE] + layout.bits[UIDGEN_ZERO] ==
 		   layout.total_bits);
-	uidgen_layout_print(&layout, judged.layout);
+	uidgen_layout_print(&layout, checked.layout);
 	if (!uidgen_conninfo_may_be_shown(uidgen_registry, &error))
 		note_error(&error, "uidgen.registry");
 	if (process_shared_preload_libraries_in_progress)
-		warn_of_end(&layout, judged.layout);
+		warn_of_end(&layout, checked.layout);
 
 	workers = uidgen_layout_maximum(&layout, UIDGEN_WORKER);
 	if (worker_setting >= 0 && (uint64) worker_setting > workers)
@@ -423,11 +423,11 @@ uidgen_warn_of_end(void)
 }
 
 void
-uidgen_judge_again(void)
+uidgen_check_settings_again(void)
 {
 	/* A reload brings only values that have passed the hooks. */
 	memset(&bad_text, 0, sizeof(bad_text));
-	judge();
+	check_together();
 }
 
 void
@@ -446,18 +446,18 @@ uidgen_go_by(const UidgenPinned *pinned)
 	derive_rules(sequence_start);
 }
 
-/* ---- values that a process does not see ---- */
+/* ---- values that a process does not know ---- */
 
 bool
-uidgen_layout_is_hidden(void)
+uidgen_layout_is_unknown(void)
 {
-	return layout_is_hidden;
+	return layout_is_unknown;
 }
 
 bool
-uidgen_settings_are_hidden(void)
+uidgen_settings_are_unknown(void)
 {
-	return settings_are_hidden;
+	return settings_are_unknown;
 }
 
 /*
@@ -466,12 +466,12 @@ uidgen_settings_are_hidden(void)
  * query loads gets none of their values, since no setting may change then.
  */
 static void
-find_hidden_values(void)
+find_unknown_values(void)
 {
 	int			n;
 	struct config_generic **settings = uidgen_all_settings(&n);
 
-	layout_is_hidden = settings_are_hidden = IsInParallelMode();
+	layout_is_unknown = settings_are_unknown = IsInParallelMode();
 
 	for (int i = 0; i < n; i++)
 	{
@@ -480,40 +480,40 @@ find_hidden_values(void)
 		if (!(settings[i]->flags & GUC_CUSTOM_PLACEHOLDER) || settings[i]->reset_source <= PGC_S_ARGV)
 			continue;
 		if (pg_strcasecmp(name, "uidgen.layout") == 0)
-			layout_is_hidden = true;
+			layout_is_unknown = true;
 		if (pg_strcasecmp(name, "uidgen.database") == 0 ||
 			pg_strcasecmp(name, "uidgen.registry") == 0 ||
 			pg_strcasecmp(name, "uidgen.sequence_start") == 0)
-			settings_are_hidden = true;
+			settings_are_unknown = true;
 	}
 }
 
 void
-uidgen_see_settings(UidgenSeen *seen)
+uidgen_read_server_settings(UidgenServerSettings *settings)
 {
-	strlcpy(seen->database, uidgen_database, sizeof(seen->database));
-	strlcpy(seen->registry, uidgen_registry, sizeof(seen->registry));
-	seen->sequence_start = sequence_start;
+	strlcpy(settings->database, uidgen_database, sizeof(settings->database));
+	strlcpy(settings->registry, uidgen_registry, sizeof(settings->registry));
+	settings->sequence_start = sequence_start;
 }
 
 static void
-adopt_setting(const char *name, const char *value, GucAction action)
+set_setting(const char *name, const char *value, GucAction action)
 {
 	(void) set_config_option(name, value, PGC_SIGHUP, PGC_S_FILE, action, true, 0, false);
 }
 
 /* As a reload would set them.  During a parallel query, only what ends with it may be set. */
 bool
-uidgen_adopt_seen(const UidgenSeen *seen)
+uidgen_set_server_settings(const UidgenServerSettings *settings)
 {
 	GucAction	action = IsInParallelMode() ? GUC_ACTION_SAVE : GUC_ACTION_SET;
 	const struct config_enum_entry *start = sequence_starts;
 
-	while (start->val != seen->sequence_start)
+	while (start->val != settings->sequence_start)
 		start++;
-	adopt_setting("uidgen.database", seen->database, action);
-	adopt_setting("uidgen.registry", seen->registry, action);
-	adopt_setting("uidgen.sequence_start", start->name, action);
+	set_setting("uidgen.database", settings->database, action);
+	set_setting("uidgen.registry", settings->registry, action);
+	set_setting("uidgen.sequence_start", start->name, action);
 	return action == GUC_ACTION_SET;
 }
 
@@ -537,11 +537,11 @@ uidgen_pending_settings(const UidgenPinned *pinned, char names[UIDGEN_NAMES_SIZE
 		const char *name;
 		bool		differs;
 	}			settings[] = {
-		{"uidgen.layout", strcmp(judged.layout, pinned->layout) != 0},
-		{"uidgen.datacenter_id", judged.datacenter_id != pinned->datacenter_id},
-		{"uidgen.worker_id", judged.worker_id != pinned->worker_id},
-		{"uidgen.max_segments", judged.max_segments != pinned->max_segments},
-		{"uidgen.instance", judged.instance != pinned->instance},
+		{"uidgen.layout", strcmp(checked.layout, pinned->layout) != 0},
+		{"uidgen.datacenter_id", checked.datacenter_id != pinned->datacenter_id},
+		{"uidgen.worker_id", checked.worker_id != pinned->worker_id},
+		{"uidgen.max_segments", checked.max_segments != pinned->max_segments},
+		{"uidgen.instance", checked.instance != pinned->instance},
 	};
 
 	names[0] = '\0';
@@ -576,17 +576,13 @@ uidgen_configured_layout(char text[UIDGEN_LAYOUT_TEXT_SIZE], UidgenComplaint *er
 
 /* ---- the definitions ---- */
 
-void
-uidgen_define_settings(void)
+/* Those that are pinned. */
+static void
+define_pinned_settings(void)
 {
-	bool		preloaded = process_shared_preload_libraries_in_progress;
+	/* With the former, a session that loads the library would end. */
+	GucContext	fixed = process_shared_preload_libraries_in_progress ? PGC_POSTMASTER : PGC_SIGHUP;
 
-	/* Otherwise, a session would end by defining one that is fixed. */
-	GucContext	fixed = preloaded ? PGC_POSTMASTER : PGC_SIGHUP;
-
-	if (!preloaded)
-		find_hidden_values();
-	defining = true;
 	DefineCustomStringVariable("uidgen.layout",
 							   "The bit fields of an id, most significant first.",
 							   "Or the name of a preset, optionally followed by items that replace its own; the view uidgen.presets lists them.",
@@ -607,6 +603,17 @@ uidgen_define_settings(void)
 							   "Any text, such as the name of a pod. It is needed where there is no /etc/machine-id; with another one the server takes another worker id.",
 							   &instance_setting, "",
 							   fixed, 0, NULL, NULL, NULL);
+	define_int("uidgen.max_segments",
+			   "How many segments this server can draw numbers of.",
+			   "Each takes some 2 kB of shared memory.",
+			   &max_segments_setting, 1000, 0, SEGMENTS_MAX,
+			   fixed, 0, NULL);
+}
+
+/* Where the registry is, and what the keeper asks it for. */
+static void
+define_keepers_settings(void)
+{
 	define_enum("uidgen.worker_policy",
 				"Whether a restarted server takes its worker id again.",
 				"With \"disposable\", each start of the server takes a worker id that was never used before.",
@@ -637,6 +644,17 @@ uidgen_define_settings(void)
 			   NULL,
 			   &uidgen_padding_factor, 50, 0, 100,
 			   PGC_SIGHUP, 0, NULL);
+	define_int("uidgen.segment_duration",
+			   "How long a range of a segment's numbers should last.",
+			   "A range that is used up sooner is followed by one twice as long, up to the segment's max_step.",
+			   &uidgen_segment_duration, 15 * 60, 1, SEGMENT_DURATION_MAX,
+			   PGC_SIGHUP, GUC_UNIT_S, NULL);
+}
+
+/* What calls go by. */
+static void
+define_callers_settings(void)
+{
 	define_int("uidgen.max_ahead",
 			   "How far the time in ids may run ahead of a clock that was set back.",
 			   "If the clock is set back by over a second more than this, another worker id is needed.",
@@ -657,27 +675,28 @@ uidgen_define_settings(void)
 			   "Above 1, ids increase within each session, and over sessions from one tick to the next.",
 			   &uidgen_cache, 1, 1, CACHE_MAX,
 			   PGC_USERSET, 0, assign_cache);
-	define_int("uidgen.max_segments",
-			   "How many segments this server can draw numbers of.",
-			   "Each takes some 2 kB of shared memory.",
-			   &max_segments_setting, 1000, 0, SEGMENTS_MAX,
-			   fixed, 0, NULL);
-	define_int("uidgen.segment_duration",
-			   "How long a range of a segment's numbers should last.",
-			   "A range that is used up sooner is followed by one twice as long, up to the segment's max_step.",
-			   &uidgen_segment_duration, 15 * 60, 1, SEGMENT_DURATION_MAX,
-			   PGC_SIGHUP, GUC_UNIT_S, NULL);
 	define_enum("uidgen.sequence_start",
 				"Where the sequence starts in a new tick.",
 				"\"random\" and \"continue\" spread id % n evenly when few ids are drawn.",
 				&sequence_start, UIDGEN_START_ZERO, sequence_starts,
 				PGC_SIGHUP, assign_sequence_start);
+}
+
+void
+uidgen_define_settings(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		find_unknown_values();
+	defining = true;
+	define_pinned_settings();
+	define_keepers_settings();
+	define_callers_settings();
 	MarkGUCPrefixReserved("uidgen");
 	defining = false;
 	defined = true;
 
-	bad_text = judged;
-	judge();
+	bad_text = checked;
+	check_together();
 
 	/*
 	 * Known also where another setting is bad: shared memory is made for so

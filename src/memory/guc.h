@@ -5,7 +5,7 @@
  * The layout, the two ids and the number of segments must be the same in all processes for as long
  * as the server runs: they are pinned.  Where the library is preloaded, the postmaster pins them when
  * it starts.  Otherwise the keeper does (keeper/pinning.c), because a session may not know them: a value
- * of ALTER DATABASE, which does not count, hides that of the configuration files from it.
+ * of ALTER DATABASE, which does not count, hides the value of the configuration files from it.
  * uidgen_go_by() tells a process what is pinned, and what follows from that may be used only afterwards
  * (uidgen_attached in memory.h).  If a setting is bad, the server runs all the same, with the generator
  * off.
@@ -76,7 +76,7 @@ extern char uidgen_layout_text[UIDGEN_LAYOUT_TEXT_SIZE];
 /* The layout and the settings in the form in which tickets are taken. */
 extern uidgen_hidden UidgenTicketRules uidgen_rules;
 
-/* Define all settings and judge them together.  Once in a process: at preload, or when the library is
+/* Define all settings and check them together.  Once in a process: at preload, or when the library is
  * loaded later. */
 extern void uidgen_define_settings(void);
 
@@ -87,37 +87,37 @@ extern bool uidgen_settings_of_another(void);
  * What the settings of this process would pin.  It counts where they are the postmaster's: at preload,
  * and in a background worker without a database.
  */
-extern const UidgenPinned *uidgen_judged(void);
+extern const UidgenPinned *uidgen_checked_settings(void);
 
 /* Say in the log if the layout that was pinned is used up within a year; the postmaster does so at preload. */
 extern void uidgen_warn_of_end(void);
 
-/* Judge once more, after the configuration was read again. */
-extern void uidgen_judge_again(void);
+/* Check once more, after the configuration was read again. */
+extern void uidgen_check_settings_again(void);
 
 /* This process goes by what is pinned, which is good. */
 extern void uidgen_go_by(const UidgenPinned *pinned);
 
 /*
- * Is a value of the configuration files hidden from this process, by one that ALTER DATABASE, ALTER ROLE
+ * Is a value of the configuration files unknown to this process, because of one that ALTER DATABASE, ALTER ROLE
  * or the client gave before the library was loaded?  Of the layout; of others that a session goes by.
  */
-extern bool uidgen_layout_is_hidden(void);
-extern bool uidgen_settings_are_hidden(void);
+extern bool uidgen_layout_is_unknown(void);
+extern bool uidgen_settings_are_unknown(void);
 
-/* Those others, as the keeper sees them. */
-typedef struct UidgenSeen
+/* Those others, as the keeper has them. */
+typedef struct UidgenServerSettings
 {
 	char		database[NAMEDATALEN];
 	char		registry[2048]; /* what is longer is cut: then a session does
 								 * not know its place (link.h) */
 	int			sequence_start;
-} UidgenSeen;
+} UidgenServerSettings;
 
-extern void uidgen_see_settings(UidgenSeen *seen);
+extern void uidgen_read_server_settings(UidgenServerSettings *settings);
 
-/* This process goes by those that the keeper sees.  False: until the present query has ended. */
-extern bool uidgen_adopt_seen(const UidgenSeen *seen);
+/* This process goes by those that the keeper has.  False: until the present query has ended. */
+extern bool uidgen_set_server_settings(const UidgenServerSettings *settings);
 
 /* Has the server noted that a restart is pending for this setting? */
 extern bool uidgen_restart_is_pending(const char *name);
@@ -125,7 +125,7 @@ extern bool uidgen_restart_is_pending(const char *name);
 /*
  * The names of settings whose value in the configuration files counts from the next start of the server
  * on; empty: none.  Where the library is preloaded, any process knows; otherwise the keeper does, once it
- * has judged again.
+ * has checked again.
  */
 #define UIDGEN_NAMES_SIZE 128
 extern void uidgen_pending_settings(const UidgenPinned *pinned, char names[UIDGEN_NAMES_SIZE]);

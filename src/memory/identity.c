@@ -83,7 +83,7 @@ in_container(void)
 static uint64
 instance_hash(void)
 {
-	return uidgen_attached ? uidgen_instance : uidgen_judged()->instance;
+	return uidgen_attached ? uidgen_instance : uidgen_checked_settings()->instance;
 }
 
 bool

@@ -11,7 +11,7 @@
 #include "common/hashfn.h"
 #include "compat.h"
 #include "memory/counts.h"
-#include "memory/holders.h"
+#include "memory/horizon_holders.h"
 #include "memory/segment_slots.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
@@ -43,7 +43,7 @@ UidgenTicketWords *uidgen_server_words = &no_words;
 UidgenTicketWords *uidgen_words = &no_words;
 
 /* Mapped, though it has another shape. */
-static UidgenMemoryHead *stranger_head = NULL;
+static UidgenMemoryHead *other_head = NULL;
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
@@ -83,7 +83,7 @@ make_memory(UidgenMemory *memory, int tranche)
 	pg_atomic_init_u32(&memory->pin_wanted, 0);
 	uidgen_lease_init(&memory->lease);
 	uidgen_node_init(&memory->node);
-	pg_atomic_init_u32(&memory->head.strangers, 0);
+	pg_atomic_init_u32(&memory->head.other_versions, 0);
 	strlcpy(memory->head.version, UIDGEN_VERSION, sizeof(memory->head.version));
 	memory->head.shape = shape();
 }
@@ -175,7 +175,7 @@ uidgen_map_memory(void)
 	LWLockRelease(AddinShmemInitLock);
 	if (!fits)
 	{
-		stranger_head = &memory->head;
+		other_head = &memory->head;
 		return false;
 	}
 	uidgen_name_tranche(memory->tranche, NAME);
@@ -184,9 +184,9 @@ uidgen_map_memory(void)
 }
 
 UidgenMemoryHead *
-uidgen_stranger_head(void)
+uidgen_other_head(void)
 {
-	return stranger_head;
+	return other_head;
 }
 
 /*
@@ -271,7 +271,7 @@ startup(void)
 	(void) lay_out_slots(slots, !found);
 	if (!found)
 	{
-		memory->pinned = *uidgen_judged();
+		memory->pinned = *uidgen_checked_settings();
 		memory->pin_state = memory->pinned.bad_setting[0] ? UIDGEN_UNFIT : UIDGEN_PINNED;
 	}
 	uidgen_attached = memory->pin_state == UIDGEN_PINNED;
@@ -282,8 +282,8 @@ void
 uidgen_request_shmem(void)
 {
 	uidgen_preloaded = true;
-	if (!uidgen_judged()->bad_setting[0])
-		uidgen_go_by(uidgen_judged());
+	if (!uidgen_checked_settings()->bad_setting[0])
+		uidgen_go_by(uidgen_checked_settings());
 	prev_shmem_request_hook = shmem_request_hook;
 	shmem_request_hook = request;
 	prev_shmem_startup_hook = shmem_startup_hook;

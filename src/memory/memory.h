@@ -34,7 +34,7 @@ typedef struct UidgenMemoryHead
 {
 	uint64		shape;			/* of all that follows; 0: it was not made yet */
 	char		version[24];	/* of the library that made it */
-	pg_atomic_uint32 strangers; /* keepers that came with another shape */
+	pg_atomic_uint32 other_versions; /* keepers that came with another shape */
 	char		pad[UIDGEN_TICKET_LINE - sizeof(uint64) - 24 - sizeof(pg_atomic_uint32)];
 } UidgenMemoryHead;
 
@@ -116,11 +116,12 @@ typedef struct UidgenMemory
 	 */
 	UidgenPinState pin_state;
 	UidgenPinned pinned;
-	TimestampTz judged_reload;	/* PgReloadTime of the keeper that judged */
-	uint64		judgements;		/* how many keepers have */
-	UidgenSeen	seen;			/* settings that may change, as the keeper
-								 * sees them */
-	uint64		seen_changes;	/* how often that was written */
+	TimestampTz checked_reload;	/* PgReloadTime of the keeper that checked
+								 * the settings last */
+	uint64		settings_checks;		/* how many keepers have checked */
+	UidgenServerSettings settings;	/* settings that may change, as the keeper
+								 * has them */
+	uint64		settings_changes;	/* how often that was written */
 	char		pending[UIDGEN_NAMES_SIZE]; /* see uidgen_pending_settings() */
 
 	UidgenLease lease;
@@ -129,7 +130,7 @@ typedef struct UidgenMemory
 	bool		local_recalled; /* the lease knows what the local registry
 								 * granted before the server started */
 	UidgenNode	node;			/* as a node of a fleet */
-	UidgenGrant unused;			/* a grant of a shared registry that was
+	UidgenGrant unused;			/* a grant of a fleet's registry that was
 								 * acquired, and never published */
 	char		registry_host[64];	/* the host of the registry that answered
 									 * last; empty: none, or it is local */
@@ -174,11 +175,11 @@ extern bool uidgen_memory_is_made(void);
 
 /*
  * Map the first part, and make it if nobody has.  False: it is there, and its shape is that of another
- * version of the library; then uidgen_stranger_head() tells which.  Errors: those of the server, if there
+ * version of the library; then uidgen_other_head() tells which.  Errors: those of the server, if there
  * is no room for it.
  */
 extern bool uidgen_map_memory(void);
-extern UidgenMemoryHead *uidgen_stranger_head(void);
+extern UidgenMemoryHead *uidgen_other_head(void);
 
 /* Map the second part, with room for what is pinned, and with `make` make it.  Errors: likewise. */
 extern void uidgen_map_slots(bool make);

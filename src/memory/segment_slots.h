@@ -7,15 +7,15 @@
  * takes a slot for it.  Whether the registry has such a segment is for the keeper to find;
  * until then, and while there is none, the slot has no numbers.
  *
- * Callers (numbers.c) draw from a slot by the rules of core/segment.h, and the keeper
- * (keeper/fetch.c) fills it.  What becomes of a demand for more is in a UidgenDemand for
+ * Callers (segment_numbers.c) draw from a slot by the rules of core/segment.h, and the keeper
+ * (keeper/segment_fetch.c) fills it.  What becomes of a demand for more is in a UidgenDemand for
  * each slot, so that a segment that fails stops no other one.
  */
 #ifndef UIDGEN_SEGMENT_SLOTS_H
 #define UIDGEN_SEGMENT_SLOTS_H
 
 #include "core/segment.h"
-#include "core/supply.h"
+#include "core/segment_supply.h"
 #include "memory/demand.h"
 
 /* Of a name, in UTF-8: the registry takes up to 63 bytes. */

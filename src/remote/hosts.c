@@ -253,7 +253,7 @@ uidgen_hosts_next(UidgenHosts *hosts)
 		if (host->tried || (next && host->failed > next->failed))
 			continue;
 		equal = next && host->failed == next->failed ? equal + 1 : 1;
-		/* Each of so many is as likely as the others. */
+		/* Of `equal` hosts, each is as likely as the others. */
 		if (pg_prng_uint64_range(&pg_global_prng_state, 1, equal) == 1)
 			next = host;
 	}

@@ -82,16 +82,11 @@ sub table
 	return join('', $line->(@$header), '|' . join('|', map { '-' x ($_ + 2) } @widths) . "|\n", map { $line->(@$_) } @rows);
 }
 
-# Put texts between the marks "begin: NAME" and "end: NAME" of a page; all else
-# is kept.
+# Put texts between the marks "begin: NAME" and "end: NAME" of a page, as far as it has such; all else is kept.
 sub renew_page
 {
 	my ($page, %texts) = @_;
-	foreach my $name (sort keys %texts)
-	{
-		$page =~ s/(<!-- begin: \Q$name\E -->\n).*?(<!-- end: \Q$name\E -->)/$1\n$texts{$name}\n$2/s
-		  or die "the page has no marks for \"$name\"\n";
-	}
+	$page =~ s/(<!-- begin: (\w+) -->\n).*?(<!-- end: \2 -->)/"$1\n" . ($texts{$2} \/\/ die "there is no table \"$2\"\n") . "\n$3"/gse;
 	return $page;
 }
 

@@ -419,7 +419,7 @@ sub report
 {
 	my %text = (machine => machine());
 	my %title = (
-		machine => 'Machine', goals => 'Goals', calls => 'One call', latency => 'Single calls',
+		machine => 'Machine', goals => 'What holds', calls => 'One call', latency => 'Single calls',
 		throughput => 'Several sessions', sql => 'In SQL', true_time => 'Six million ids in one statement',
 		thousand => 'A thousand ids', insert_plain => 'INSERT, without an index', insert_key => 'INSERT, with a primary key',
 		copy_plain => 'COPY, without an index', copy_key => 'COPY, with a primary key',
@@ -488,20 +488,21 @@ sub report
 			total("seam waits $name"), cell(figures("seam longest $name")) ] } grep { has("seam waits $_->[0]") } @seams);
 	$text{goals} = goals();
 
-	foreach my $name (qw(machine goals calls latency throughput sql thousand true_time insert_plain insert_key copy_plain copy_key commits connect
-		segments segment_sessions seams))
-	{
-		print "$title{$name}\n\n$text{$name}\n" if $text{$name};
-	}
+	my $all = join "\n", map { "$title{$_}\n\n$text{$_}" } grep { $text{$_} } qw(machine goals calls latency throughput sql thousand true_time insert_plain insert_key
+		copy_plain copy_key commits connect segments segment_sessions seams);
+	print $all;
 	if ($options{write})
 	{
-		my $page = renew_page(slurp("$FindBin::RealBin/../../docs/performance.md"), %text);
-		spew("$dir/performance.md", $page);
+		spew("$dir/performance.md", renew_page(slurp("$FindBin::RealBin/../../docs/performance.md"), %text));
 		spew("$dir/performance.svg", bars());
+		spew("$dir/performance.txt", "test/bench/run --write: each cell is the median of the rounds, and in brackets the least and the greatest.\n"
+			  . "docs/performance.md says what the cases are.\n\n$all");
 	}
 	return;
 }
 
+# What holds on any machine: ratios of uidgen and its peers in one run, and counts.  The bounds leave room for what machines
+# differ by; what rests on the machine is in the other tables, and is not judged.
 sub goals
 {
 	my $row = sub {
@@ -509,29 +510,24 @@ sub goals
 		return [ $goal, "$sign $bound" ] unless @values;
 		my $middle = median(@values);
 		my $good = $sign eq '<=' ? $middle <= $bound : $sign eq '<' ? $middle < $bound : $middle >= $bound;
-		return [ $goal, "$sign $bound", cell(@values), $good ? 'PASS' : 'FAIL' ];
+		return [ $goal, "$sign $bound", cell(@values), $good ? 'yes' : 'no' ];
 	};
 	my @rows = (
-		$row->('uid_next(), of nextval(), CACHE 1', '<=', 0.12, ratios('ns uid_next()', 'ns nextval(), CACHE 1')),
-		$row->('uid_next(), cache 64, of a call that reads the coarse clock', '<=', 1.35, ratios('ns uid_next(), cache 64', 'ns coarse clock')),
-		$row->('uid_next_batch(), more than generate_series, ns an id', '<=', 5, figures('batch difference')),
-		$row->('1,000 ids in one call, us', '<', 20, figures('thousand set')),
-		$row->('two sessions, total, of nextval(), CACHE 1', '>=', 8, ratios('total 2 uid_next()', 'total 2 nextval(), CACHE 1')),
-		$row->('64 sessions, total, of 2 sessions', '>=', 1, ratios('total 64 uid_next()', 'total 2 uid_next()')),
-		$row->('INSERT, time of a constant default', '<=', 1.03, ratios('insert plain uid_next()', 'insert plain constant')),
+		$row->('uid_next(), of nextval(), CACHE 1', '<=', 0.2, ratios('ns uid_next()', 'ns nextval(), CACHE 1')),
+		$row->('uid_next(), cache 64, of nextval(), CACHE 1000', '<=', 0.25, ratios('ns uid_next(), cache 64', 'ns nextval(), CACHE 1000')),
+		$row->('two sessions, uid_next(), of nextval(), CACHE 1', '>=', 2, ratios('total 2 uid_next()', 'total 2 nextval(), CACHE 1')),
+		$row->('64 sessions, uid_next(), of nextval(), CACHE 1', '>=', 2, ratios('total 64 uid_next()', 'total 64 nextval(), CACHE 1')),
+		$row->('64 sessions, uid_next(), cache 64, of nextval(), CACHE 1', '>=', 10, ratios('total 64 uid_next(), cache 64', 'total 64 nextval(), CACHE 1')),
+		$row->('INSERT, time of a constant default', '<=', 1.1, ratios('insert plain uid_next()', 'insert plain constant')),
 		$row->('INSERT, time of bigserial, without an index', '<', 1, ratios('insert plain uid_next()', 'insert plain bigserial')),
 		$row->('INSERT, time of bigserial, with a primary key', '<', 1, ratios('insert key seconds uid_next()', 'insert key seconds bigserial')),
 		$row->('COPY, time of a constant default', '<=', 1.15, ratios('copy plain uid_next()', 'copy plain constant')),
 		$row->('COPY, WAL of a constant default', '<=', 1.02, ratios('copy plain wal uid_next()', 'copy plain wal constant')),
 		$row->('index, size of bigserial\'s', '<=', '1.00', ratios('insert key index uid_next()', 'insert key index bigserial')),
-		$row->('million ids a second in SQL, by uid_next()', '>=', 6, figures('wide uid_next()')),
-		$row->('million ids a second in SQL, by uid_next_batch()', '>=', 6, figures('wide uid_next_batch()')),
-		$row->('the last of them off the clock, ms', '<=', 2, map { abs } figures('ahead uid_next_batch()')),
-		$row->('uid_segment_next(), of nextval(), CACHE 50', '<=', 1, ratios("segments ns $segments[0]", 'segments ns nextval(), CACHE 50')),
-		$row->('16 sessions, uid_segment_next(), of nextval(), CACHE 1', '>=', 3, ratios("segments 16 $segments[0]", 'segments 16 nextval(), CACHE 1')),
-		$row->('16 sessions, uid_segment_next(), of nextval(), CACHE 50', '>=', 3, ratios("segments 16 $segments[0]", 'segments 16 nextval(), CACHE 50')),
+		$row->('uid_segment_next(), of nextval(), CACHE 50', '<=', 0.5, ratios("segments ns $segments[0]", 'segments ns nextval(), CACHE 50')),
+		$row->('16 sessions, uid_segment_next(), of nextval(), CACHE 1', '>=', 2, ratios("segments 16 $segments[0]", 'segments 16 nextval(), CACHE 1')),
 		$row->('calls that waited where ranges of 2 s and more meet', '<=', 0, total(map { "seam waits $_->[0]" } @seams)));
-	return table([ 'goal', 'bound', 'measured', '' ], map { [ map { $_ // '' } @$_ ] } grep { length($_->[2] // '') } @rows);
+	return table([ 'of what', 'bound', 'measured', 'holds' ], map { [ map { $_ // '' } @$_ ] } grep { length($_->[2] // '') } @rows);
 }
 
 sub bars

@@ -1,4 +1,4 @@
-# django.py: Django, as docs/applications.md has it: a project with an app "shop".
+# django.py: Django, as docs/clients/django.py has it: a project with an app "shop".
 import json
 import os
 import sys

@@ -1,4 +1,4 @@
-// drizzle.mjs: Drizzle, as docs/applications.md has it.
+// drizzle.mjs: Drizzle, as docs/clients/drizzle.mjs has it.
 import pg from 'pg';
 import { check, increase, stored } from './checks.mjs';
 

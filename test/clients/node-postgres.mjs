@@ -1,4 +1,4 @@
-// node-postgres.mjs: node-postgres, as docs/applications.md has it.
+// node-postgres.mjs: node-postgres, as docs/clients/node-postgres.mjs has it.
 import { check, increase, stored } from './checks.mjs';
 
 //page

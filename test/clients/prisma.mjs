@@ -1,4 +1,4 @@
-// prisma.mjs: Prisma, as docs/applications.md has it.  "prisma generate" does without the engine for
+// prisma.mjs: Prisma, as docs/clients/prisma.mjs has it.  "prisma generate" does without the engine for
 // migrations, which npm does not have: whatever exists stands for it.
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';

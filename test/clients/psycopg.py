@@ -1,4 +1,4 @@
-# psycopg.py: psycopg 3 and psycopg2, as docs/applications.md has them.
+# psycopg.py: psycopg 3 and psycopg2, as docs/clients/psycopg.py has them.
 import json
 
 import psycopg

@@ -1,4 +1,4 @@
-// sequelize.mjs: Sequelize, as docs/applications.md has it.
+// sequelize.mjs: Sequelize, as docs/clients/sequelize.mjs has it.
 import { check, increase, stored } from './checks.mjs';
 
 import { Sequelize } from 'sequelize';

@@ -1,4 +1,4 @@
-# sqlalchemy.py: SQLAlchemy, as docs/applications.md has it.
+# sqlalchemy.py: SQLAlchemy, as docs/clients/sqlalchemy.py has it.
 import re
 import warnings
 

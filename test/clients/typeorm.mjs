@@ -1,4 +1,4 @@
-// typeorm.mjs: TypeORM, as docs/applications.md has it.
+// typeorm.mjs: TypeORM, as docs/clients/typeorm.mjs has it.
 import { check, increase, stored } from './checks.mjs';
 
 import { DataSource, Entity, PrimaryColumn } from 'typeorm';

@@ -1,5 +1,5 @@
 // How good guesses are: for each preset, of how many ids out of a hundred it is the first, among the first three and among
-// the first five.  Prints the table of docs/decoding.md.  The ids are random, and the same in each run.
+// the first five.  Prints the table of docs/runs/guesses.txt.  The ids are random, and the same in each run.
 //
 //	node test/decoder/ranks.mjs [IDS-OF-EACH-PRESET]
 import { guess, habits, layoutInfo, make, parseLayout, parseTime, presets } from '../../docs/uidgen.mjs';

@@ -285,10 +285,17 @@ sub go_on
 	{
 		$self->do_later;
 		$self->tend($_) foreach @{ $self->{places} };
+		$self->watch;
 		return 1 if $code && $code->();
 		return 0 if time > $end;
 		usleep(5000);
 	}
+}
+
+# What else to look at meanwhile.
+sub watch
+{
+	return;
 }
 
 # How many ids clients have seen of a server in this round.

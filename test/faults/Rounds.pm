@@ -231,12 +231,7 @@ sub report
 			? sprintf('%d at least, %d in all', min(@{ $self->{control} }), sum0(@{ $self->{control} })) : 'none' ],
 		@more);
 
-	push @lines, map { sprintf('fault %-28s %6d', $_, $self->{faults_seen}{$_}) } sort keys %{ $self->{faults_seen} };
-	push @lines, 'seconds to the first id                 n    p50    p99    max';
-	push @lines, map {
-		my @times = @{ $self->{times}{$_} };
-		sprintf('after %-28s %6d %6.2f %6.2f %6.2f', $_, scalar @times, percentile(50, @times), percentile(99, @times), max(@times))
-	} sort keys %{ $self->{times} };
+	push @lines, Sessions::report($self->{faults_seen}, $self->{times});
 	foreach my $sqlstate (sort keys %$told)
 	{
 		push @lines, map { sprintf('told %s %6d  %s', $sqlstate, $told->{$sqlstate}{$_}, $_) } sort keys %{ $told->{$sqlstate} };

@@ -15,9 +15,11 @@ package Sessions;
 use strict;
 use warnings;
 use Carp;
+use List::Util qw(max);
 use POSIX ();
 use PostgreSQL::Test::Utils;
 use Time::HiRes qw(usleep);
+use UidgenTest;
 
 # Of COPY in binary form, with one bigint a row.
 use constant { HEADER => 19, ROW => 14 };
@@ -253,6 +255,19 @@ sub _note
 	my ($self, $sqlstate, $message) = @_;
 	$self->{errors}{$sqlstate}{ $message =~ s/\d+/N/gr }++;
 	return;
+}
+
+# Lines of a report: how often each fault was made, and how long it took from each to the first id.
+sub report
+{
+	my ($faults, $times) = @_;
+	my @lines = map { sprintf('fault %-28s %6d', $_, $faults->{$_}) } sort keys %$faults;
+	push @lines, 'seconds to the first id                 n    p50    p99    max';
+	push @lines, map {
+		my @times = @{ $times->{$_} };
+		sprintf('after %-28s %6d %6.2f %6.2f %6.2f', $_, scalar @times, percentile(50, @times), percentile(99, @times), max(@times))
+	} sort keys %$times;
+	return @lines;
 }
 
 1;

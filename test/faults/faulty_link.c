@@ -159,12 +159,6 @@ is_missing(UidgenFailure *why)
 	return real->is_missing(why);
 }
 
-static bool
-is_here(void)
-{
-	return real->is_here();
-}
-
 static char *
 target(void)
 {
@@ -294,7 +288,6 @@ _PG_init(void)
 	static UidgenLink faulty = {
 		.in_recovery = in_recovery,
 		.is_missing = is_missing,
-		.is_here = is_here,
 		.target = target,
 		.place = place,
 		.is_connected = is_connected,

@@ -131,24 +131,7 @@ sub diary
 	return defined $status && $status == 0 ? { map { /^([^|]*)\|(.*)/ ? ($2 => [ $1, split /\|/, $2 ]) : () } split /\n/, $out } : undef;
 }
 
-# ---- time goes on ----
-
-# As before, and sees for how long a node brings no ids.
-sub go_on
-{
-	my ($self, $seconds, $code) = @_;
-	my $end = time + $seconds;
-	for (;;)
-	{
-		$self->do_later;
-		$self->tend($_) foreach @{ $self->{places} };
-		$self->watch;
-		return 1 if $code && $code->();
-		return 0 if time > $end;
-		usleep(20_000);
-	}
-}
-
+# For how long does a node bring no ids?
 sub watch
 {
 	my ($self) = @_;

@@ -11,10 +11,9 @@
  *	--idle MS		a connection without a demand is kept for so long (30000, or a window)
  *	--seed N		what is random (1)
  *
- * What a node does is what the rules say: attempts of the keeper, lease, node, fleet's time and
- * shared words are those of src/core.  What this file adds is what takes real time: connections and waits for answers, as
- * in src/remote/client.c, and pauses after failures, as in src/memory/demand.c and keeper.c.
- * A change there has to be made here.
+ * What a node does is what the rules say: attempts of the keeper, lease, node, fleet's time, shared words and
+ * pauses after failures are those of src/core.  What this file adds is what takes real time: connections and waits
+ * for answers.  What counts as an answer is as in src/remote/client.c, which knows one connection, and this program ten thousand.
  *
  * The host of a connection string is one address; the nodes log in as node0, node1 and so on,
  * unless the string names a user.
@@ -36,14 +35,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-
-/* As in demand.c and keeper.c. */
-#define IDLE_MS 30000
-#define FIRST_PAUSE_MS 50
-#define DOUBLINGS_MAX 16
-#define LAST_CONNECT_PAUSE_MS 5000
-#define LAST_FLEET_PAUSE_MS 1000
-#define PART_OF_OUTAGE 10
+#include "core/pause.h"
 
 #define LAYOUT "time:41:1ms worker:16 sequence:6 epoch:2025-01-01"
 #define TIME_BITS 41
@@ -900,16 +892,14 @@ next_demand(int n)
 		(UidgenMicroseconds) (random_part() * (double) every);
 }
 
-/* As last_pause() in keeper.c and uidgen_demand_failed(). */
+/* With the jitter that uidgen_demand_failed() adds. */
 static UidgenMicroseconds
 next_pause(int n)
 {
 	const UidgenLease *lease = &world.nodes[n].memory.lease;
 	int64_t		left = lease->held ? (lease->grant.last - node_tick(&world.nodes[n])) * world.setup.unit / 1000 : 0;
 	int64_t		outage = players[n].failures_in_row == 0 ? 0 : (world.now - players[n].failing_since) / 1000;
-	int64_t		longest = Max(Min(Max(left, outage / PART_OF_OUTAGE), LAST_CONNECT_PAUSE_MS), LAST_FLEET_PAUSE_MS);
-	UidgenMicroseconds pause =
-		Min((int64_t) FIRST_PAUSE_MS << Min(players[n].failures_in_row, DOUBLINGS_MAX), longest) * 1000;
+	UidgenMicroseconds pause = uidgen_pause(players[n].failures_in_row, uidgen_last_fleet_pause(left, outage)) * 1000;
 
 	return pause - (UidgenMicroseconds) ((double) (pause / 2) * random_part());
 }
@@ -1345,7 +1335,7 @@ main(int argc, char **argv)
 	world.setup.second = 1000;
 	world.setup.padding_factor = 50;
 	if (idle < 0)
-		idle = Max(window, IDLE_MS) * 1000;
+		idle = uidgen_fleet_idle(window) * 1000;
 	look_at_clock();
 
 	epoll = epoll_create1(EPOLL_CLOEXEC);

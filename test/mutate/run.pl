@@ -46,11 +46,13 @@ use Time::HiRes qw(sleep time);
 my $takes = 'regress:generate';
 my @parts = map { "script/registry/$_.sql" } qw(10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 36_node_role 40_segments 42_segment_calls);
 my %tests = (
+	'src/core/ahead.h' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
+	'src/core/units.h' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
 	'src/core/ticket.h' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
 	'src/core/ticket.c' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
 	'src/core/segment.h' => 'unit:segment unit:segment',
 	'src/core/segment.c' => 'unit:segment unit:segment',
-	'src/core/supply.c' => 'unit:supply',
+	'src/core/segment_supply.c' => 'unit:segment_supply',
 	'src/core/textform.c' => 'unit:forms regress:forms',
 	'src/core/uuidform.c' => 'unit:forms regress:forms',
 	'src/core/reading.c' => 'unit:reading',
@@ -58,11 +60,12 @@ my %tests = (
 	'src/core/fleetclock.c' => 'unit:fleetclock unit:node',
 	'src/core/node.c' => 'unit:node unit:attempt test/t/random_fleets.pl',
 	'src/core/attempt.c' => 'unit:attempt fuzz:lease test/t/random_fleets.pl',
+	'src/core/pause.h' => 'unit:attempt',
 	'src/core/publish.c' => 'unit:attempt fuzz:lease test/t/random_fleets.pl',
 	'src/memory/demand.c' => "$takes test/t/keeper_faulty_link.pl test/t/operator_status.pl test/t/keeper_trouble.pl test/t/keeper_wake_up.pl test/t/ids_outage.pl test/t/ids_waits.pl",
 	'src/core/horizon.h' => 'unit:horizon unit:horizon test/t/horizon_rules.pl test/t/horizon_readers.pl',
-	'src/memory/holders.c' => 'test/t/horizon_rules.pl test/t/horizon_readers.pl',
-	'src/ids/holding.c' => 'test/t/horizon_rules.pl test/t/horizon_readers.pl',
+	'src/memory/horizon_holders.c' => 'test/t/horizon_rules.pl test/t/horizon_readers.pl',
+	'src/ids/horizon_hold.c' => 'test/t/horizon_rules.pl test/t/horizon_readers.pl',
 	'src/ids/horizon.c' => 'test/t/horizon_snapshots.pl test/t/horizon_rules.pl test/t/fleet_clocks.pl',
 	'src/ids/layout_used.c' => 'test/t/operator_layout_used.pl',
 	'src/ids/waiting.c' => 'regress:errors,numbers test/t/ids_outage.pl test/t/ids_waits.pl test/t/registry_worker_ids.pl test/t/life_single_user.pl test/t/copies_promotion.pl test/t/keeper_faulty_link.pl',
@@ -73,9 +76,9 @@ my %tests = (
 	'src/keeper/keeper.c' => "$takes test/t/keeper_trouble.pl test/t/life_restart.pl test/t/ids_true_time.pl"
 	  . ' test/t/clock_grants.pl test/t/clock_steps.pl test/t/keeper_faulty_link.pl test/t/registry_databases.pl'
 	  . ' test/t/cost_consumption.pl',
-	'src/ids/numbers.c' => 'regress:numbers',
+	'src/ids/segment_numbers.c' => 'regress:numbers',
 	'src/memory/segment_slots.c' => 'regress:numbers',
-	'src/keeper/fetch.c' => 'regress:numbers test/t/fleet_script.pl',
+	'src/keeper/segment_fetch.c' => 'regress:numbers test/t/fleet_script.pl',
 	'src/functions/scramble.c' => 'regress:scramble',
 	'src/keeper/grants.c' => "$takes test/t/clock_steps.pl test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl test/t/fleet_locks.pl test/t/fleet_failover.pl",
 	'src/keeper/keeping.c' => "$takes test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl test/t/segments_servers.pl test/t/registry_worker_ids.pl test/t/fleet_two_registries.pl test/t/clock_grants.pl test/t/clock_steps.pl",
@@ -83,7 +86,7 @@ my %tests = (
 	'src/keeper/local_registry.c' => "$takes test/t/keeper_faulty_link.pl test/t/registry_worker_ids.pl test/t/clock_recovery.pl",
 	'src/link/link_local.c' => "$takes test/t/operator_status.pl test/t/keeper_hostile_database.pl test/t/keeper_trouble.pl test/t/upgrade_uidgen.pl",
 	map({ $_ => 'regress:registry,fleet,segments isolation test/t/life_restart.pl test/t/registry_worker_ids.pl' } @parts));
-my @order = (qw(src/core/textform.c src/core/uuidform.c src/core/reading.c src/core/ticket.h src/core/ticket.c src/core/segment.h src/core/segment.c src/core/supply.c src/core/lease.c src/core/fleetclock.c src/core/node.c src/core/publish.c src/core/attempt.c), @parts, qw(src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/fleet_registry.c src/keeper/keeping.c src/keeper/grants.c src/keeper/fetch.c src/memory/demand.c src/memory/segment_slots.c src/ids/numbers.c src/ids/waiting.c src/core/horizon.h src/memory/holders.c src/ids/holding.c src/ids/horizon.c src/ids/layout_used.c src/ids/generator.c src/functions/scramble.c));
+my @order = (qw(src/core/textform.c src/core/uuidform.c src/core/reading.c src/core/units.h src/core/ahead.h src/core/ticket.h src/core/ticket.c src/core/segment.h src/core/segment.c src/core/segment_supply.c src/core/lease.c src/core/fleetclock.c src/core/node.c src/core/pause.h src/core/publish.c src/core/attempt.c), @parts, qw(src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/fleet_registry.c src/keeper/keeping.c src/keeper/grants.c src/keeper/segment_fetch.c src/memory/demand.c src/memory/segment_slots.c src/ids/segment_numbers.c src/ids/waiting.c src/core/horizon.h src/memory/horizon_holders.c src/ids/horizon_hold.c src/ids/horizon.c src/ids/layout_used.c src/ids/generator.c src/functions/scramble.c));
 
 # What ./check would not compile either, as far as it shows in what the program does.
 my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized implicit-fallthrough);

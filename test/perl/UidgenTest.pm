@@ -1,10 +1,12 @@
 # UidgenTest.pm: what the TAP tests of uidgen share, on top of PostgreSQL::Test.
+#
+# A program that uses it has strict, warnings, Test::More and PostgreSQL::Test as well.
 package UidgenTest;
 
 use strict;
 use warnings;
 use Cwd 'abs_path';
-use Exporter 'import';
+use parent 'Exporter';
 use File::Basename 'basename';
 use FindBin;
 use IPC::Run;
@@ -15,10 +17,19 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(preload is_late uidgen_node by_hand try_psql sqlstate_of fails_with poll_until log_since
-  start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated change_setting await_keeper keeper_pid keeper_pids the_keeper
+our @EXPORT = qw(preload is_late uidgen_node by_hand try_psql sqlstate_of fails_with comes_to_fail poll_until log_since
+  start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated ids_go_on change_setting await_keeper keeper_pid keeper_pids the_keeper
   postmaster_pid end_keeper await_end times_asleep is_asleep stop_processes crash kill_and_start start_again percentile spread build_program
   build_module);
+
+sub import
+{
+	my ($class) = @_;
+	strict->import;
+	warnings->import;
+	eval 'package main; PostgreSQL::Test::Utils->import; Test::More->import; 1' or die $@ if caller eq 'main';
+	return $class->export_to_level(1, $class);
+}
 
 # Do servers load the library when somebody calls it?  By ./check --late, from PostgreSQL 17 on.
 sub is_late
@@ -79,6 +90,22 @@ sub fails_with
 {
 	my ($node, $sql, $sqlstate, $pattern, $name, $database) = @_;
 	my ($state, $text) = sqlstate_of($node, $sql, $database);
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return like("$state $text", qr/^$sqlstate .*$pattern/s, $name);
+}
+
+# The same for a call that waits for the keeper: as often as its time is over before the keeper has met what is in the way, and
+# it says no more than that, it is called again.
+sub comes_to_fail
+{
+	my ($node, $sql, $sqlstate, $pattern, $name) = @_;
+	my ($state, $text);
+	poll_until(
+		sub {
+			($state, $text) = sqlstate_of($node, $sql);
+			return $text =~ /$pattern/s;
+		});
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	return like("$state $text", qr/^$sqlstate .*$pattern/s, $name);
@@ -184,6 +211,22 @@ sub repeated
 {
 	my %seen;
 	return scalar grep { $seen{$_}++ } map { @$_ } @_;
+}
+
+# Two tests: ids can be drawn, perhaps after a while, and none is among those that were issued before, to which they are added.
+sub ids_go_on
+{
+	my ($node, $issued, $name) = @_;
+	my ($status, $out, $err);
+	poll_until(
+		sub {
+			($status, $out, $err) = try_psql($node, "SET uidgen.wait_timeout = '10s'; SELECT uid_next() FROM generate_series(1, 100)");
+			return $status == 0;
+		});
+	push @$issued, split /\n/, $out;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($status, 0, "$name: ids go on") or diag($err);
+	return is(repeated($issued), 0, "$name: none was issued before");
 }
 
 # What the kernel says of a process in one of its files; '' if it has ended.

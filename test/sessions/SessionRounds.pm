@@ -1398,12 +1398,7 @@ sub report
 		[ 'rounds that failed', $self->{failed} ],
 		[ 'equal ids by chance (copies)', $self->{done_excused} ],
 		[ 'seconds', int $seconds ]);
-	push @lines, map { sprintf('fault %-28s %6d', $_, $self->{faults_seen}{$_}) } sort keys %{ $self->{faults_seen} };
-	push @lines, 'seconds to the first id                 n    p50    p99    max';
-	push @lines, map {
-		my @times = @{ $self->{times}{$_} };
-		sprintf('after %-28s %6d %6.2f %6.2f %6.2f', $_, scalar @times, percentile(50, @times), percentile(99, @times), max(@times))
-	} sort keys %{ $self->{times} };
+	push @lines, Sessions::report($self->{faults_seen}, $self->{times});
 	push @lines, map { sprintf('told %6d  %s', $self->{told}{$_}, $_) } sort keys %{ $self->{told} };
 	return @lines;
 }

@@ -69,9 +69,9 @@ static const Rule rules[] = {
 	{"gap_by_evidence_alone", "segment_fetch", "IF call.went_back THEN", "IF false THEN", 2, NUMBERS, 100},
 	{"gap_to_evidence", "segment_fetch", "s.last_value + s.failover_gap::numeric, s.max_value", "greatest(s.last_value, highest)::numeric, s.max_value", 2, NUMBERS, 100},
 	{"gap_one_less", "segment_fetch", "s.last_value + s.failover_gap::numeric, s.max_value", "greatest(s.last_value + s.failover_gap::numeric - 1, s.last_value), s.max_value", 2, NUMBERS, 100},
-	{"gap_at_each_fetch", "segment_fetch", "timeline = call.timeline,", "", 2, NUMBERS, 100},
+	{"gap_at_each_fetch", "segment_fetch", "s.timeline := call.timeline;", "", 1, NUMBERS, 100},
 	{"no_evidence", "segment_fetch", "IF verdict = 'lost' THEN", "IF false THEN", 1, NUMBERS, 400},
-	{"jump_keeps_version", "segment_fetch", "version := uidgen_registry.new_token()", "version := CASE WHEN s.last_value > before.last_value THEN s.version ELSE uidgen_registry.new_token() END", 1, NUMBERS_RETURN, 400},
+	{"jump_keeps_version", "segment_fetch", "version := uidgen_registry.write_segment(s);", "version := uidgen_registry.write_segment(s); IF first_value > before.last_value + 1 THEN version := before.version; UPDATE uidgen_registry.segment AS t SET version = before.version WHERE t.name = s.name; END IF;", 1, NUMBERS_RETURN, 400},
 	/* S3 */
 	{"release_of_any_version", "segment_release", "t.version = known_version", "true", 1, NUMBERS_RETURN, 200},
 	{"release_in_another_history", "segment_release", "AND NOT call.went_back", "", 1, NUMBERS_RETURN, 200},

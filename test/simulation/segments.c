@@ -2,11 +2,11 @@
  * segments.c
  *	  Numbers of segments in the simulation: a node's callers, and what its keeper does for them.
  *
- * The rules are the real ones (src/core/segment.h, supply.h); what goes by them is played:
+ * The rules are the real ones (src/core/segment.h, segment_supply.h); what goes by them is played:
  *
- *	  node_take_numbers()			as take_slowly() in src/ids/numbers.c
+ *	  node_take_numbers()			as take_slowly() in src/ids/segment_numbers.c
  *	  keeper_fetch() and so on		as uidgen_fetch_numbers() and uidgen_fetch_release() in
- *									src/keeper/fetch.c
+ *									src/keeper/segment_fetch.c
  *
  * Nobody else is at work while a caller draws or the keeper fills a buffer: how these meet is
  * for test/unit/test_segment.c.

@@ -25,7 +25,7 @@
 #define SIMULATION_H
 
 #include "core/attempt.h"
-#include "core/supply.h"
+#include "core/segment_supply.h"
 
 #ifndef NODES
 #define NODES 5

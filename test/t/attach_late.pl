@@ -5,14 +5,9 @@
 # library do not generate together.  The suites with ./check --late prove the promises in this way of
 # running.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use File::Copy 'copy';
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
@@ -348,8 +343,8 @@ $node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
 $node->restart;
 
 # Of two: none but the one that came first.
-my $stranger = build_module('tools/stranger', "-I$FindBin::RealBin/../../src", '-DUIDGEN_VERSION="9.9.9"');
-$node->safe_psql('postgres', "CREATE FUNCTION make_strange_memory() RETURNS void AS '$stranger' LANGUAGE C; SELECT make_strange_memory()");
+my $other_version = build_module('tools/other_version', "-I$FindBin::RealBin/../../src", '-DUIDGEN_VERSION="9.9.9"');
+$node->safe_psql('postgres', "CREATE FUNCTION make_strange_memory() RETURNS void AS '$other_version' LANGUAGE C; SELECT make_strange_memory()");
 my $log = -s $node->logfile;
 fails_with($node, 'SELECT uid_next()', '55000', qr/another version of uidgen.*DETAIL:.*9\.9\.9.*HINT:  Restart the server/s, 'a session with another version says so');
 fails_with($node, 'SELECT uid_horizon()', '55000', qr/another version of uidgen/, '... to readers, too');

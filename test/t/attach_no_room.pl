@@ -4,13 +4,8 @@
 # The server keeps dynamic shared memory in files (test/private.conf), so a limit on the size of files, which
 # is raised while it runs, is the lack of room.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # Processes have this limit from their parent, and may raise it again.

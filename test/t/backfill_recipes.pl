@@ -1,18 +1,13 @@
-# docs/backfilling.md as it stands: its blocks are run one after the other on parents and children, which keep who belongs to
+# docs/backfilling.md and companion_column.sql as they stand: their blocks are run one after the other on parents and children, which keep who belongs to
 # whom, and whose ids have their time to the millisecond.  What goes on for long is broken off by kill -9 and goes on where it was;
 # beside the batches others write; and the ways back lead back.
 #
 # UIDGEN_RECIPES is how many rows each table has.
-use strict;
-use warnings;
 
 use FindBin;
 use IPC::Run;
 use lib "$FindBin::RealBin/../perl";
 use Pages;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $rows = $ENV{UIDGEN_RECIPES} // 20_000;
@@ -35,20 +30,22 @@ sub run_sql
 }
 
 # Call a procedure, and kill it each time that it has come further, so many times; then let it end.  By a trigger it stands
-# still in every fifth batch, so that it does not end before it is killed.
+# still in the fifth batch of each call, so that it does not end before it is killed.
 sub call_and_kill
 {
 	my ($call, $table, $kills, $progress, $between) = @_;
 	my $broken = 0;
-	is(run_sql(qq{CREATE SEQUENCE batches;
-		CREATE FUNCTION stand_still() RETURNS trigger LANGUAGE plpgsql AS \$\$
+	is(run_sql(qq{CREATE FUNCTION stand_still() RETURNS trigger LANGUAGE plpgsql AS \$\$
 		BEGIN
-			IF current_query() LIKE 'CALL %' AND nextval('batches') % 5 = 0 THEN
-				PERFORM pg_sleep(600);
+			IF current_query() LIKE 'CALL %' THEN
+				PERFORM set_config('test.batches', coalesce(current_setting('test.batches', true), '') || '+', false);
+				IF current_setting('test.batches') = '+++++' THEN
+					PERFORM pg_sleep(600);
+				END IF;
 			END IF;
 			RETURN NULL;
 		END \$\$;
-		CREATE TRIGGER stand_still BEFORE INSERT OR UPDATE ON $table EXECUTE FUNCTION stand_still()}), '', "$call stands still from time to time");
+		CREATE TRIGGER stand_still BEFORE INSERT OR UPDATE ON $table EXECUTE FUNCTION stand_still()}), '', "$call stands still before its end");
 	my $came = $node->safe_psql('postgres', $progress);
 	while ($broken < $kills)
 	{
@@ -64,7 +61,7 @@ sub call_and_kill
 		$between->() if $between;
 	}
 	is($broken, $kills, "$call is broken off $kills times");
-	is(run_sql("DROP TRIGGER stand_still ON $table; DROP FUNCTION stand_still(); DROP SEQUENCE batches; $call"), '', '... and goes on to the end');
+	is(run_sql("DROP TRIGGER stand_still ON $table; DROP FUNCTION stand_still(); $call"), '', '... and goes on to the end');
 	return;
 }
 
@@ -77,6 +74,11 @@ my %sections;
 		my ($title) = $part =~ /^## (.*)$/m or next;
 		$sections{$title} = [ grep { !defined $_->{not_run} && $_->{kind} eq 'sql' } blocks_of($part) ];
 	}
+	# The last one is in files: its steps, and the way back.
+	my ($before) = $page =~ /^## In batches, with a companion column\n.*?<!-- before: (.*?) -->/ms or die 'the page makes no tables for its last section';
+	my @steps = map { split /^(?=-- Step)/m, slurp_file("$FindBin::RealBin/../../docs/$_.sql") } qw(companion_column companion_column_back);
+	$sections{'In batches, with a companion column'} = [ map { { before => '', text => s/^\\.*\n//mr, name => /^-- (Step \d)/ ? lc $1 : 'the head' } } @steps ];
+	$sections{'In batches, with a companion column'}[0]{before} = $before;
 }
 
 # `instead`: a pattern of blocks, and what is done for them.
@@ -97,7 +99,7 @@ sub run_section
 			$instead{$pattern}->($block->{text});
 			next;
 		}
-		is(run_sql("SET client_min_messages = warning; $block->{text}"), '', "$title: line $block->{line}");
+		is(run_sql("SET client_min_messages = warning; $block->{text}"), '', "$title: " . ($block->{name} // "line $block->{line}"));
 	}
 	return;
 }

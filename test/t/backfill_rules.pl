@@ -1,15 +1,10 @@
 # uid_backfill(time): ids of past times, under worker ids that the registry never granted, and never will.  Who may reserve
 # them, for which database; that no copy goes on with them; and that what one transaction has issued no other one has, whatever
 # it does: savepoints, errors, isolation levels, PREPARE, several sessions at once.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', 'max_prepared_transactions = 5');

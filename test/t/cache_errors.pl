@@ -5,14 +5,9 @@
 #
 # While ids are drawn the clock stands still, so that it cannot keep them apart.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = PostgreSQL::Test::Cluster->new('main');

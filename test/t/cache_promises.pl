@@ -7,15 +7,10 @@
 #
 # A clock that stands still makes the cases exact.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use IdFiles;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # A tick has 256 ids.

@@ -2,14 +2,9 @@
 # force began with a wrong clock: the true time counts, no worker id is wasted, and
 # ids are not refused because the clock is corrected.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $hour = 3600;

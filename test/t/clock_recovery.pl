@@ -3,15 +3,10 @@
 # from the start is corrected by a day, when the clock toggles a hundred times, when
 # ids may not run ahead of it at all, and when the keeper ends while it is set back.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use IdFiles;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time);
 use UidgenTest;
 

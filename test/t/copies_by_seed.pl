@@ -12,8 +12,6 @@
 # A seed decides who is a copy of whom, and what happens when.  Many of them:
 #
 #	UIDGEN_COPIES='--seeds 20 --seed 1' ./check test/t/copies_by_seed.pl
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -21,9 +19,6 @@ use FakeClock;
 use Getopt::Long;
 use IPC::Run;
 use List::Util qw(shuffle);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time);
 use UidgenTest;
 

@@ -1,14 +1,9 @@
 # Two servers that start from copies of one disk, in containers without a machine id, are equal in all that the server can
 # see: then the name in uidgen.instance tells them apart, and without one the log and uidgen.diagnose() say what may come.
 # The copy is put back over the files of its origin, so that the control file is the same one for both.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', "include_if_exists = 'instance.conf'", 'restart_after_crash = on');

@@ -9,16 +9,11 @@
 # as a standby of the other one, and when it is promoted it is another instance, as any
 # copy is.
 # pg_regress has one server, and cannot stop it.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use File::Path 'remove_tree';
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 sub draw

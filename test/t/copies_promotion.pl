@@ -1,13 +1,8 @@
 # A standby issues no ids; when it is promoted, it takes another worker id than the server
 # that it is a copy of, which may still run; so does a backup that is simply started.  pg_regress has one server.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $primary = PostgreSQL::Test::Cluster->new('primary');

@@ -8,14 +8,9 @@
 # The clock stands still, so that it cannot keep ids apart.  A copy does not know which
 # worker ids another copy has taken, so there are a million to choose from.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my ($node, $clock, $worker_bits, @all);

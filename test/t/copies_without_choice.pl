@@ -4,15 +4,10 @@
 # advises, that the origin will issue no more ids, the copy goes on, above all that its
 # registry knows was granted.  And that a server which is restored in place, into the
 # files that it had, is another instance too.  pg_regress has one server.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use File::Find;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # Grants reach far ahead of the clock, so that the clock cannot keep ids apart.
@@ -112,9 +107,9 @@ push @ids, refuses_until_told($next, '53400', qr/no worker id is free.*2 belong 
 	$worker, "uidgen_registry.forget_worker($worker)", 'one bit, the next copy');
 is(repeated(@ids), 0, 'one bit: no id is issued twice');
 
-# Each copy of a copy takes another worker id.  The commands in docs/reliability.md free
+# Each copy of a copy takes another worker id.  The commands in docs/operations.md free
 # them, also for a server that has none of its own.
-my ($recipe) = slurp_file("$FindBin::RealBin/../../docs/reliability.md") =~ /^### Worker ids that copies.*?```sql\n(.*?)```/ms;
+my ($recipe) = slurp_file("$FindBin::RealBin/../../docs/operations.md") =~ /^### Worker ids that copies.*?```sql\n(.*?)```/ms;
 my $NAMED = 'SELECT worker_id FROM uidgen_registry.worker_node WHERE identity IS NOT NULL';
 $next->psql('postgres', $recipe, on_error_stop => 0);
 is($next->safe_psql('postgres', $NAMED), $worker, 'reclaimed: only the row of the copy itself is still its own');

@@ -6,14 +6,9 @@
 #
 #	UIDGEN_BATCH=1000000 ./check test/t/cost_consumption.pl	# not a hundred million
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time);
 use UidgenTest;
 

@@ -2,13 +2,8 @@
 # constant default, where a volatile default costs twice as much; and that it sends rows
 # to a foreign table in batches.  What COPY does and leaves alone is in sql/copy.sql.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $rows = 100_000;

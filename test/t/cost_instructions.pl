@@ -7,13 +7,9 @@
 # after such a change they are adjusted by hand.  They hold for the compilers that are
 # named with them; for others the count is only shown.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my %reference = (

@@ -3,17 +3,12 @@
 # its worker id, uses nothing that it was not told in full, and goes on by itself.  It keeps its connection, too.
 #
 # The proxy (RegistryProxy.pm) does to calls what no server does when a test wants it to.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use RegistryProxy;
 use RemoteRegistry;
-use Test::More;
 use Time::HiRes qw(time usleep);
 use UidgenTest;
 

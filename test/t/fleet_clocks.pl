@@ -2,16 +2,11 @@
 # the registry's clock is not followed, a step back is.
 #
 # A node's clock and the registry's are those of test/tools/clockshim.c.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my %clock;

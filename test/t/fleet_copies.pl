@@ -1,14 +1,9 @@
 # Copies of a node, its standby, its crashes, and more nodes than worker ids: no two servers issue ids of the same worker id at
 # the same time, and where there is none left, a node waits until there is one.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # Four worker ids; one that was left without a word is free after four seconds.

@@ -3,15 +3,11 @@
 # worker id 1.
 #
 # uidgen is not built again: "make" is a program of this test, which installs what ./check has built.
-use strict;
-use warnings;
 
 use File::Path qw(make_path);
 use FindBin;
 use IPC::Run;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 plan skip_all => 'what was built needs the server of the sanitizers' if ($ENV{CHECK_MODE} // '') eq 'sanitize';

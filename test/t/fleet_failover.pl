@@ -4,16 +4,11 @@
 # The schedules are the ones in which two equal ids came out of the rules' absence (test/model/fleet.pml): nodes slept
 # while others took their worker ids, a node crashed whose row nobody knows any more, and the clock of the server that takes over is
 # behind.  Ids run ahead of the clock meanwhile, since otherwise the time alone would keep them apart.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # 16 ids in a millisecond, so that it is easy to outrun the clock.

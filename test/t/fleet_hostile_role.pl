@@ -1,16 +1,11 @@
 # The role of a node does what it can to fill the disk of its registry: by grant_node() it has no right to, whoever
 # had given it that, and what it needs no right for is bounded.  So the registry goes on.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use SmallDisk (registry => '112m');
 use Fleet;
 use Numbers;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # All of the server lies on this disk, pg_wal too.

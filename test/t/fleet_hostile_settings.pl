@@ -1,17 +1,12 @@
 # Settings of the registry's database and of a node's role: those that keep nodes from being served are named when they are
 # made, by share_registry() and grant_node(), and by the next call of a node that runs; all others have no effect on nodes.
 # keeper_hostile_database has the local registry, whose keeper can lift all of them.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use EverySetting;
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use RemoteRegistry qw(share_registry);
-use Test::More;
 use UidgenTest;
 
 my $LAYOUT = "'time:41:1ms worker:10 sequence:12 epoch:2025-01-01'";

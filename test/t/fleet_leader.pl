@@ -1,15 +1,10 @@
 # The leading server of a fleet's registry is lost, and for a while there is none.  A node whose window is
 # longer than that issues ids as if nothing had happened; one whose grant has ended has the next one soon
 # after another server leads.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes 'time';
 use UidgenTest;
 

@@ -1,15 +1,10 @@
 # A node's role that holds all it can get, in transactions that it does not commit: the rows of other nodes, those of
 # worker ids that nobody had before, the registry's queue.  Other nodes go on, with other worker ids where theirs is
 # locked; new nodes get one; the owner ends the quarantine at once.  After that all is as before.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # One with so many worker ids that a node draws its candidates, and one with so few that it looks at all of them, in a queue.

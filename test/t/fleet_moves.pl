@@ -1,16 +1,11 @@
 # From a local registry to a shared one, to another one and back, while ids are drawn: they stay unique and in order, and a
 # registry that cannot be had is no reason to stop.  Also a server that is a node of its own registry, and what the
 # role of a node may do.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use RegistryProxy;
-use Test::More;
 use UidgenTest;
 
 # Two worker ids.

@@ -4,17 +4,12 @@
 # The second column is what the log says first, and then uidgen.status, uidgen.diagnose() and the error of a call; the
 # third is what else the log says.  Of what is quoted in both, messages are those with a blank; N stands for any number, T
 # for any time.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use Fleet;
 use NameServer;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # The lines of the table: what is wrong => [ messages of the second column ], [ of the third ].

@@ -1,7 +1,7 @@
-# docs/fleet.md can be copied: its blocks are run as they are, one after the other, on servers that they make
-# themselves, and print what the page says.
+# The pages of a fleet can be copied: their blocks are run as they are, one after the other, on servers that they make
+# themselves, and print what the pages say.  docs/fleet.md makes them, and docs/runbook.md ends them.
 #
-# Blocks of the kind "sh" run in one shell, in the order of the page.  Those of the kind "sql" begin with a comment that
+# Blocks of the kind "sh" run in one shell, in the order of the pages.  Those of the kind "sql" begin with a comment that
 # says where they run (test/perl/Pages.pm reads them).  A block without a kind that follows one of these is what it prints.  Numbers count as equal, as do
 # the widths of columns, and "..." stands for any lines.  Only the folder of the servers and their ports are others.
 use strict;
@@ -22,19 +22,21 @@ my %where = (
 	'on a node' => '-p 5502',
 	'on each node' => '-p 5502');
 
-# [number of the line, what to run, what it prints, if the page says that]
+# [page and line, what to run, what it prints, if the page says that]
 sub commands_of
 {
-	my ($page) = @_;
+	my ($name) = @_;
+	my $page = slurp_file("docs/$name.md");
 	my @commands;
 	my $printed;
 	foreach my $block (blocks_of($page))
 	{
-		my ($line, $kind, $text) = @{$block}{qw(line kind text)};
+		my ($kind, $text) = @{$block}{qw(kind text)};
+		my $line = "$name.md, line $block->{line}";
 		if ($kind eq 'sql')
 		{
-			my ($place) = $text =~ /^-- (.*)\n/ or die "line $line: it does not say where it runs\n";
-			push @commands, [ $line, 'psql ' . ($where{$place} // die "line $line: where is \"$place\"?\n") . " -v ON_ERROR_STOP=1 <<'SQL'\n${text}SQL\n" ];
+			my ($place) = $text =~ /^-- (.*)\n/ or die "$line: it does not say where it runs\n";
+			push @commands, [ $line, 'psql ' . ($where{$place} // die "$line: where is \"$place\"?\n") . " -v ON_ERROR_STOP=1 <<'SQL'\n${text}SQL\n" ];
 		}
 		elsif ($kind eq 'sh')
 		{
@@ -49,12 +51,12 @@ sub commands_of
 	return @commands;
 }
 
-my @blocks = commands_of(slurp_file('docs/fleet.md'));
+my @blocks = map { commands_of($_) } qw(fleet registry-server node-roles runbook);
 my $script = '';
 foreach my $i (0 .. $#blocks)
 {
 	my ($line, $commands) = @{ $blocks[$i] };
-	$commands =~ s/\b(550\d)\b/$port{$1} \/\/ die "line $line: port $1 is not one of the page's\n"/ge;
+	$commands =~ s/\b(550\d)\b/$port{$1} \/\/ die "$line: port $1 is not one of the page's\n"/ge;
 	$script .= "{\n$commands} >'$home/$i.out' 2>&1\ntouch '$home/$i.done'\n";
 	# As a node would that begins while the backup of the registry is not taken over so far, and has seen nothing.  (One that
 	# does begin is ahead of the clock by two minutes afterwards, for which the page's next step would wait.)
@@ -77,8 +79,8 @@ foreach my $i (0 .. $#blocks)
 {
 	my ($line, undef, $shown) = @{ $blocks[$i] };
 	my $printed = -e "$home/$i.out" ? slurp_file("$home/$i.out") : '';
-	note("---- line $line\n$printed");
-	if (!ok(-e "$home/$i.done", "the block of line $line runs"))
+	note("---- $line\n$printed");
+	if (!ok(-e "$home/$i.done", "$line: the block runs"))
 	{
 		diag($printed, map { "-- $_\n" . slurp_file($_) } glob "$home/fleet/*/log");
 		last;

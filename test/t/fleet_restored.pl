@@ -1,16 +1,11 @@
 # The registry is lost, and a backup of it restored that was made before some failovers.  Nodes that run refuse it, as they
 # have seen later timelines, and nodes that start take it.  One word of its owner, and all do: take_over_registry().  A
 # former primary that still lives stays refused; the same backup can be restored again.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use Numbers;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $primary = fleet_registry('primary', max_lead => '3 s', clock_slack => '1 s');

@@ -1,14 +1,9 @@
 # A shared registry on a server without the extension: the script that is made of its
 # parts works, for a role that is no superuser, and its functions do what those of the
 # extension do.  pg_regress has a server with the extension.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my ($sharedir) = run_command([ 'pg_config', '--sharedir' ]);

@@ -1,15 +1,10 @@
 # A table whose partitions are foreign tables on other servers (postgres_fdw): who issues the ids, by the worker id in each, and that
 # they are unique, wherever rows are inserted: through the table, into a shard directly, through a foreign table with the
 # column and without it.  And which conditions reach the shards.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $registry = fleet_registry('registry');

@@ -1,14 +1,9 @@
 # Two registries in one list of hosts: each would give the same worker ids to some of the nodes.  No id comes twice, whatever
 # the order in which hosts come up, and an error says which host has which registry.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # Four worker ids for four nodes, so that each registry grants each of them soon.

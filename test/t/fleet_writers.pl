@@ -4,16 +4,11 @@
 #
 # The publications are FOR ALL TABLES, those of uidgen too.  On a node these do not change.  On the server of a registry they do, all
 # the time: no other registry is changed by that; but a subscriber without uidgen gets nothing more.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use RegistryProxy;
-use Test::More;
 use UidgenTest;
 
 # A server that is cut off is to be waited for, however long that takes here.

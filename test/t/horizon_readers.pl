@@ -4,8 +4,6 @@
 #
 # UIDGEN_HORIZON='--rows N --faults' makes it thorough, with a round of faults for each 2 million rows.  Every reader polls in
 # sessions of pgbench, with its own kind of plan, isolation or connection.
-use strict;
-use warnings;
 
 use FindBin;
 use Getopt::Long 'GetOptionsFromString';
@@ -13,9 +11,6 @@ use IPC::Run;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use POSIX 'ceil';
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes 'time';
 use UidgenTest;
 

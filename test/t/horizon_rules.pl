@@ -1,15 +1,10 @@
 # What uid_horizon() says, case by case: who holds it back and who does not, one answer for each snapshot, prepared
 # transactions of before, ids of an earlier transaction, a clock that was set back.  pg_regress has no second session.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', 'max_prepared_transactions = 10', 'autovacuum = off', 'wal_level = replica', "uidgen.window = '5min'");

@@ -1,15 +1,10 @@
 # Which reading counts for which snapshot.  The reading that a call of uid_horizon() makes is of no use for its statement once a
 # transaction has ended since the statement's snapshot, so the answer is the newest of the former readings that count: exactly that one.
 # Here it is known which, case by case; horizon_readers has readers in the thousands, and does not notice one that lags.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes 'time';
 use UidgenTest;
 

@@ -2,15 +2,10 @@
 # and up to which position in the WAL the standby has to have replayed.  Beside many writers whose standby is late they lose no
 # row and get none twice; whoever does not wait loses rows beside the same writers.  The position is one that the standby
 # reaches, though nobody writes any more, also at the end of a page of the WAL.
-use strict;
-use warnings;
 
 use FindBin;
 use IPC::Run;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes 'time';
 use UidgenTest;
 

@@ -4,16 +4,11 @@
 # distance.
 #
 # UIDGEN_AFTER='--pairs N' makes it thorough: so many pairs of an id and one after it are made in all.
-use strict;
-use warnings;
 
 use FindBin;
 use Getopt::Long 'GetOptionsFromString';
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes 'time';
 use UidgenTest;
 

@@ -4,17 +4,12 @@
 # lowered; and that at the bound all sessions get ids.  pg_regress cannot stop the
 # clock.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use IPC::Run;
 use IdFiles;
 use List::Util 'min';
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time);
 use UidgenTest;
 

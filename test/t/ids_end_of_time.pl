@@ -1,15 +1,10 @@
 # At the end of a layout's time, and before its epoch: no id is made from a tick that
 # does not fit, and the error says what has ended.  The layout of pg_regress ends in
 # decades.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use POSIX qw(strftime);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', "include_if_exists = 'layout.conf'");

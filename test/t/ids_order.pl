@@ -3,14 +3,9 @@
 # whatever database; also when the keeper ends, when the row in the registry is
 # taken away or removed, and so when the worker id changes.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IdFiles;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # Long ticks, so that worker ids change within one tick: then the clock does not keep

@@ -6,15 +6,10 @@
 # The clock is set back by ten minutes first.  From then on ids run ahead of it,
 # so that the position is moved by calls alone and can be counted.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes ();
 use UidgenTest;
 

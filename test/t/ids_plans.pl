@@ -9,15 +9,10 @@
 # The control are the same functions labelled PARALLEL SAFE: then each shape that is
 # parallel computes two equal calls below Gather, takes them for one above, and so repeats.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
 use List::Util 'max';
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # ---- what is called ----

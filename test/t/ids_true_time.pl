@@ -2,15 +2,10 @@
 # layout; that uidgen.max_burst bounds how far drawing runs ahead of it; and that
 # uidgen.sequence_start puts the sequence of a new tick where it says.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes ();
 use UidgenTest;
 

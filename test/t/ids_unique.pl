@@ -4,16 +4,11 @@
 # its grant is committed (P2).  First of all proves that the program which looks
 # for duplicates finds them.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use IPC::Run;
 use IdFiles;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $million = 1_000_000;

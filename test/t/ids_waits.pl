@@ -3,17 +3,12 @@
 # and uidgen.wait_timeout end a wait at once, wherever it waits.  How long that
 # takes is measured inside the server, call by call.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl", "$FindBin::RealBin/../faults";
 use FakeClock;
 use IdFiles;
 use POSIX qw(strftime);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use Sessions;
-use Test::More;
 use Time::HiRes qw(time usleep);
 use UidgenTest;
 

@@ -4,15 +4,10 @@
 #
 # A real registry fails in few of these ways, and not when a test wants it to; so a library
 # that is preloaded beside uidgen (test/faults/faulty_link.c) puts its own link in front.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time);
 use UidgenTest;
 
@@ -47,20 +42,10 @@ sub meets
 # Every id that a client has seen.
 my @ids;
 
-# Ids can be drawn, perhaps after a while; none was issued before.
 sub goes_on
 {
-	my ($name) = @_;
-	my ($status, $out, $err);
-	poll_until(
-		sub {
-			($status, $out, $err) = try_psql($node, "SET uidgen.wait_timeout = '10s'; SELECT uid_next() FROM generate_series(1, 100)");
-			return $status == 0;
-		});
-	push @ids, split /\n/, $out;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	is($status, 0, "$name: ids go on") or diag($err);
-	return is(repeated(\@ids), 0, "$name: none was issued before");
+	return ids_go_on($node, \@ids, $_[0]);
 }
 
 # A call, for which the grant in force is no longer good, fails with this.
@@ -156,7 +141,7 @@ foreach my $fault ('error', 'lost', 'fatal')
 {
 	set_fault("call acquire_worker_id $fault");
 	forget_grant();
-	fails_with($node, 'SELECT uid_next()', '55000',
+	comes_to_fail($node, 'SELECT uid_next()', '55000',
 		$fault eq 'fatal' ? qr/the keeper ended during an attempt/ : qr/faulty link: call acquire_worker_id $fault/,
 		"acquisition, $fault: callers are told");
 	set_fault();
@@ -223,7 +208,7 @@ foreach my $spoilt (
 append_to_file($node->data_dir . '/more.conf', "uidgen.worker_id = 0\n");
 set_fault('call acquire_worker_id column worker 1');
 forget_grant();
-fails_with($node, 'SELECT uid_next()', '55000', qr/the registry gave an answer that makes no sense/,
+comes_to_fail($node, 'SELECT uid_next()', '55000', qr/the registry gave an answer that makes no sense/,
 	'another worker id than the one that is set is refused');
 set_fault();
 goes_on('the worker id that is set');
@@ -256,7 +241,7 @@ fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000', qr/
 cmp_ok($node->safe_psql('postgres', 'SELECT failures FROM uidgen.status'), '<=', 1,
 	'after one attempt, although the next might succeed');
 # 50 ms after the first attempt, 100 ms after the second, and so on.
-fails_with($node, "SET uidgen.wait_timeout = '3s'; SELECT uid_next()", '55000', qr/could not connect/, 'a call that waits has more attempts made');
+comes_to_fail($node, "SET uidgen.wait_timeout = '3s'; SELECT uid_next()", '55000', qr/could not connect/, 'a call that waits has more attempts made');
 my $attempts = $node->safe_psql('postgres', 'SELECT failures FROM uidgen.status');
 cmp_ok(0.05 * (2**($attempts - 1) - 1), '<=', time() - $began, 'with growing pauses');
 set_fault();

@@ -1,15 +1,10 @@
 # The keeper is a superuser in a database where others may create objects and set
 # settings as they like: it does not run their functions, and their settings do not
 # count.  pg_regress has the extension in its one database from the start.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use EverySetting;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # A commit that is not flushed at once would stay unflushed for long.

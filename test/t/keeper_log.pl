@@ -1,17 +1,12 @@
 # What the keeper writes to the log: each cause once in an outage, also where causes alternate and attempts succeed in between;
 # again in another outage; no line for a worker id that is kept; and where a refusal comes from only if nobody can have
 # foreseen it.  pg_regress has no network that fails.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use RegistryProxy;
-use Test::More;
 use UidgenTest;
 
 my @QUIET = ('log_statement = none', 'log_min_error_statement = panic');

@@ -5,17 +5,12 @@
 # clock.  pg_regress cannot bring this about.
 #
 #	UIDGEN_GENERATIONS=5000 ./check test/t/keeper_quiet.pl	# not 150
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use Fleet qw(fleet_registry fleet_node hosts);
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time);
 use UidgenTest;
 

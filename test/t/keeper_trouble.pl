@@ -4,15 +4,10 @@
 # bring this about.
 #
 #	UIDGEN_IDLE_SECONDS=600 ./check test/t/keeper_trouble.pl	# watch idleness longer
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time);
 use UidgenTest;
 

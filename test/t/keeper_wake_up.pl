@@ -3,14 +3,9 @@
 # not wait for a lock that outlives every session.  pg_regress cannot wait for grants to end, nor
 # stop its server.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use POSIX qw(mkfifo);
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', "uidgen.database = 'registry'", 'uidgen.window = 100ms', 'max_prepared_transactions = 1');
@@ -18,15 +13,15 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE registry');
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 
-# The grant has ended, but the keeper is awake.
+# The grant has ended, but the keeper is awake.  Its moment is a second, which a busy machine may take from it now and then.
 my $OVER = 'SELECT granted_until < clock_timestamp() FROM uidgen.status';
-foreach my $round (1 .. 3)
-{
-	$node->safe_psql('postgres', 'SELECT uid_next()');
-	$node->poll_query_until('postgres', $OVER) or die 'the grant does not end';
-	my ($sqlstate, $said) = sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()');
-	is($sqlstate, '', "round $round: without a wait, a keeper that is awake gets its moment") or diag($said);
-}
+ok( poll_until(
+		sub {
+			$node->safe_psql('postgres', 'SELECT uid_next()');
+			$node->poll_query_until('postgres', $OVER) or die 'the grant does not end';
+			return (sqlstate_of($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()'))[0] eq '';
+		}),
+	'without a wait, a keeper that is awake gets its moment');
 
 # An owner who is no superuser any more gets nothing back through the keeper.
 $node->safe_psql('registry', <<'END');
@@ -52,7 +47,7 @@ is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', 'without it, ids go on');
 # keeper has to connect.
 $node->restart;
 $node->safe_psql('postgres', "BEGIN; ALTER DATABASE registry RENAME TO other; PREPARE TRANSACTION 'forgotten'");
-fails_with($node, "SET uidgen.wait_timeout = '5s'; SELECT uid_next()", '55000', qr/could not connect to database "registry"/,
+comes_to_fail($node, "SET uidgen.wait_timeout = '5s'; SELECT uid_next()", '55000', qr/could not connect to database "registry"/,
 	'a database that is locked: the error says so');
 like($node->safe_psql('postgres', 'SELECT state, failures > 0, last_error FROM uidgen.status'),
 	qr/^failing\|t\|could not connect/, 'and uidgen.status');

@@ -6,14 +6,9 @@
 # window is.  If there is no other worker id, calls wait for the clock.  pg_regress can
 # neither kill nor wait.
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my ($node, $clock, $last);

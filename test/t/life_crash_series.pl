@@ -5,13 +5,8 @@
 #
 #	UIDGEN_CRASHES=200 ./check test/t/life_crash_series.pl
 
-use strict;
-use warnings;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time);
 use UidgenTest;
 

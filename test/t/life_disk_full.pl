@@ -2,17 +2,12 @@
 # more room; if pg_wal lies on it, the server itself goes down.  As soon as there is
 # room, ids go on, above all earlier ones.  pg_regress has no disk of
 # its own.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use SmallDisk (tables => '16m', wal => '16m');
 use IO::Handle;
 use List::Util qw(max min);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $disk = SmallDisk::path('');

@@ -2,15 +2,10 @@
 # ids are new and larger than all before, the worker id stays the same, and
 # what a clean stop did not use is handed back.  pg_regress cannot stop its
 # server.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use List::Util qw(max min);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time);
 use UidgenTest;
 

@@ -1,15 +1,10 @@
 # A shutdown never waits for uidgen: not under load, not for a lock that outlives
 # every session, not for a standby that is dead.  What was not used is handed
 # back wherever that can be written.  pg_regress cannot stop its server.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use List::Util qw(max min);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time);
 use UidgenTest;
 

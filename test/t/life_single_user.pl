@@ -1,15 +1,10 @@
 # In single-user mode no background worker runs, so that nothing can be granted:
 # uid_next() says so at once, and decoding works.  pg_regress needs a server that
 # others can connect to.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main');

@@ -3,14 +3,9 @@
 # after VACUUM they go on.  pg_regress cannot bring a server to that.
 #
 # Two billion transactions are not run but skipped, with pg_resetwal.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # A grant lasts long enough to use transaction ids up in it.  Nothing is vacuumed too

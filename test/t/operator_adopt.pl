@@ -1,14 +1,9 @@
 # uid_adopt() on tables that are in use: writers see no error, whoever has the table locked is not waited for long, what changes before the
 # lock is looked at again; and a dump from before or after it is restored as it was.  pg_regress has one session.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', "uidgen.database = 'app'", 'autovacuum = off');

@@ -2,15 +2,10 @@
 # log, uid_next() and uidgen.status say what is wrong, the registry is left alone, and
 # functions that are given a layout still work.  PostgreSQL alone would take the default
 # instead.  pg_regress cannot start a server with other settings.
-use strict;
-use warnings;
 
 use FindBin;
 use POSIX ();
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', "include_if_exists = 'bad.conf'");

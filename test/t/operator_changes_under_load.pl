@@ -3,16 +3,11 @@
 # issued twice (P1); that clean errors tell the sessions what is missing, and that they
 # go on as soon as it is there (P6); and that the keeper neither crashes nor
 # floods the log meanwhile.  pg_regress cannot change settings of the server.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
 use List::Util qw(max min sum0);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use Time::HiRes qw(time);
 use UidgenTest;
 

@@ -1,14 +1,9 @@
 # What the owner of a database can do with the extensions that he has made there himself, and what he cannot, statement by statement: the table
 # of docs/reference/rights.md.  Nothing of his is called by the library, the keeper or the tools as somebody else; neither while the extension
 # is there, nor when he has dropped it and has put objects of the same names in its place.  pg_regress has no such owner.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', 'uidgen.window = 500ms', 'autovacuum = off');

@@ -2,15 +2,10 @@
 # a call waits for a lock, gains nothing by it, and nothing else is dropped.  Neither does code of a table's owner leave a type behind
 # in the session of a superuser, or a name break out where the client's encoding has one character for several.
 # pg_regress has no sessions that wait for each other.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main');

@@ -2,15 +2,10 @@
 # not for a superuser or a member of the role, who would run it as themselves, nor for the owner of one table where another one is a
 # partition, a child, a parent or, where a type changes, at the other end of a foreign key.  Who has become the owner by SET ROLE is out of
 # its reach.  pg_regress has no roles that log in.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main');

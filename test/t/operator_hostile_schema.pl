@@ -3,17 +3,12 @@
 # superuser creates or updates the extension there: nothing of that is bound or run.
 # A script without its search path is the control: it falls into the trap.
 # pg_regress has one database, in which the extension is there from the start.
-use strict;
-use warnings;
 
 use File::Basename 'dirname';
 use FindBin;
 use IPC::Run;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use Release;
-use Test::More;
 use UidgenTest;
 
 # ---- a server of our own, with the scripts of two versions ----

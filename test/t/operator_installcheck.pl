@@ -1,14 +1,9 @@
 # `make installcheck` runs any number of times on a server of any encoding, with and without preload, and leaves nothing behind but its two
 # databases: neither the extension where it was not, nor segments, roles, or anything in template1, where a user may have the extension.
-use strict;
-use warnings;
 
 use Cwd qw(abs_path);
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $tree = abs_path("$FindBin::RealBin/../..");

@@ -2,14 +2,9 @@
 # nothing until the layout is set back, since ids of two layouts could be equal.  A layout
 # that is only written differently is the same one.  pg_regress cannot start a server with
 # another setting.  Partitions of both are made and dropped after a new layout.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $first_layout = 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01';
@@ -111,7 +106,7 @@ $node->safe_psql('postgres', "SELECT uidgen_registry.create_segment('s'), uidgen
 my $number = $node->safe_psql('postgres', "SELECT uid_segment_next('s') FROM generate_series(1, 3) ORDER BY 1 DESC LIMIT 1");
 begin_layout('early', 'default epoch:2015-01-01');
 cmp_ok($node->safe_psql('postgres', "SELECT uid_segment_next('s')"), '>', $number, 'a segment goes on above its numbers');
-fails_with($node, "SELECT uid_segment_next('left behind')", '42704', qr/no such segment.*HINT: .*create_segment\(\), in database "early"; if it was there before, with start => above all numbers/s, '... and one that was left behind says how to');
+fails_with($node, "SELECT uid_segment_next('left behind')", '42704', qr/no such segment.*HINT: .*create_segment\(\), in database "early", and has to commit that before numbers are drawn; if it was there before, with start => above all numbers/s, '... and one that was left behind says how to');
 $node->safe_psql('parts', 'SELECT uidgen.ask_for_grant()');
 my $permit = $node->safe_psql('early', q{SELECT uidgen_registry.reserve_backfill('} . $node->safe_psql('parts', 'SELECT uidgen.backfill_home()') . q{')});
 like((try_psql($node, "SELECT uidgen.accept_backfill('$permit')", database => 'parts'))[2], qr/WARNING:  this database has ids of another layout.*DETAIL:  They are of "\Q$first_layout\E"/s,

@@ -1,14 +1,9 @@
 # A database that is restored into a server with another layout issues no id there, and pins nothing; once the setting is
 # corrected, ids go on above the old ones.  What has the same layout, or whose layout was decided before the first id, sees
 # nothing of it: dumps of each kind, templates, subscribers, a start as containers do it.  pg_regress has one server.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $folder = PostgreSQL::Test::Utils::tempdir();

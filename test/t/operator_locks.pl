@@ -1,15 +1,10 @@
 # DROP EXTENSION while the keeper is at work: whichever table each of them has first, the keeper
 # gives way in time, and neither of them is ended by a deadlock.  Both orders are brought about by a
 # third session, behind whose lock they queue up; and then there is load, as it comes.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', 'uidgen.window = 200ms', 'log_lock_waits = on', 'log_statement = none');

@@ -1,8 +1,6 @@
 # monitoring/: what is there is made of uidgen.list; every query runs as a member of pg_monitor, in the form of each exporter; and each alert
 # fires by its fault and goes out again, as promtool sees it, of what the queries say before, during and after the fault.
 # Without promtool (Debian's package prometheus) the rules are not judged.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -10,9 +8,6 @@ use FakeClock;
 use Fleet;
 use JSON::PP;
 use POSIX ();
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $monitoring = "$FindBin::RealBin/../../monitoring";

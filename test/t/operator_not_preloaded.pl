@@ -1,14 +1,9 @@
 # Before PostgreSQL 17, without the library in shared_preload_libraries, CREATE EXTENSION works, and so
 # do all functions that need no setting; the others say which setting to change.  pg_regress runs in a
 # server that has it preloaded.  From 17 on all works: attach_late.pl.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = PostgreSQL::Test::Cluster->new('plain');

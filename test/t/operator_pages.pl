@@ -1,15 +1,10 @@
 # What the pages show can be copied: their blocks are run as they are, one after the other, on a new server, and print
-# what the page says.  test/perl/Pages.pm says how.  docs/fleet.md, which makes servers of its own, is run by fleet_page.pl.
+# what the page says.  test/perl/Pages.pm says how.  The pages of a fleet, which make servers of their own, are run by fleet_page.pl.
 # And the picture that is made of what a server says is up to date.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Pages;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # test/meta.pl reads this line.

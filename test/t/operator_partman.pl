@@ -2,14 +2,9 @@
 # that it needs; and its options that look as if they were made for that do what the guide
 # says, too.  pg_partman is not PostgreSQL's; ./check --all installs it where the
 # distribution has it.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main');

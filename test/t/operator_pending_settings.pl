@@ -2,14 +2,9 @@
 # refused pin nothing, and the layout that ids have is noted together with the first of them.  A restart brings the
 # corrected setting, and where uidgen is not preloaded a reload.  One that comes too late is named by uidgen.diagnose()
 # with what the next start will do, and it does that.  pg_regress cannot start a server with another setting.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my ($DEFAULT, $JS53MS) = map { "time:41:1ms worker:$_ epoch:2025-01-01" } '10 sequence:12', '3 sequence:9';

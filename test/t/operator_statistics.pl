@@ -1,13 +1,8 @@
 # uidgen.statistics counts each id once, by how it was drawn, whatever becomes of the session that drew it;
 # and each call that waits, with its time.  pg_regress draws ids beside other tests, and cannot wait.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', 'uidgen.max_burst = 0', 'uidgen.window = 1s', 'max_prepared_transactions = 5', 'restart_after_crash = on');

@@ -2,14 +2,9 @@
 # grant, after it ran out, and where something is missing; everyone may ask what to
 # do, members of pg_monitor what went wrong.  pg_regress cannot change settings of
 # the server, nor wait for a grant to run out.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', 'uidgen.window = 500ms');

@@ -1,15 +1,10 @@
 # A name is never more than a name: what uid_adopt(), uid_partitions() and uid_drop_partitions() print is run by \gexec and from a file, with
 # and without standard_conforming_strings, about objects whose names hold all that means something in SQL, in psql and in format().
 # Nobody gains a right, and what was asked for happens.  pg_regress has no names with line ends that its files could show.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', "uidgen.database = 'names'");

@@ -1,15 +1,10 @@
 # The extension uidgen_tools: the owner of a database makes it, whatever schemas the two extensions are in; what it takes for uid_next() is
 # that of the library, though the owner adds functions to extensions and renames schemas; default privileges give nobody a right by it; with
 # uidgen in another version it says what to do; it is dumped, restored and dropped.  pg_regress has one database, and no roles that log in.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', 'autovacuum = off');

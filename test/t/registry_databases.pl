@@ -2,16 +2,11 @@
 # any of them: missing, not to be made there, created, dropped and switched
 # while ids are drawn, or know less than it has granted.  pg_regress knows one database,
 # and cannot change settings of the server.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use List::Util qw(max min);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # A window that short is renewed several times a second.  Every registry grants

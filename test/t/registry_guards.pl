@@ -1,15 +1,10 @@
 # What statements of a table's owner, meant for other tables, do to the registry's: each is refused, or found by the next call
 # for a worker id, with a statement that mends it.  DISABLE TRIGGER ALL, as loaders of fixtures run it; SET UNLOGGED, which a
 # crash follows; TRUNCATE and rows as replication brings them; keys, children, rules and row security.
-use strict;
-use warnings;
 
 use FindBin;
 use List::Util qw(max);
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', 'uidgen.window = 200ms', 'restart_after_crash = on');

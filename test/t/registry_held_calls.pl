@@ -1,15 +1,10 @@
 # What the owner of a registry calls in a transaction that goes on keeps nobody from drawing: each of the owner's functions
 # is held open while the keeper renews three times, of a local registry and of a fleet's.  A function that would have to
 # lock what servers wait for is refused there.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $LAYOUT = 'time:41:1ms worker:3 sequence:12 epoch:2025-01-01';

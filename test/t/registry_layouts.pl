@@ -1,14 +1,9 @@
 # The grammar of layouts in PL/pgSQL (script/registry/33_layouts.sql) and the one in C (src/core/layout.c) are the same: for all
 # presets, what the fuzzer keeps, and thousands of texts that are made of these, both give the same layout, or the same error.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Chance qw(pick);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $SEED = 42;

@@ -1,15 +1,10 @@
 # A registry whose rows are gone, after ALTER TABLE ... SET UNLOGGED and a crash, says so to whoever comes next: to its own server
 # when that joins a fleet, to whoever reserves a worker id, and of a fleet to nodes and to its owner.  No id and no ids of past
-# times come twice by it; and what the hints say, and docs/fleet.md, leads on.
-use strict;
-use warnings;
+# times come twice by it; and what the hints say, and docs/runbook.md, leads on.
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # Two ids a millisecond, so that they get ahead of the clock.
@@ -109,7 +104,7 @@ ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[2] =~ /$LOST.*docs\/f
 fails_with($registry, $_, '55000', qr/$LOST.*end it in database "postgres".*docs\/fleet\.md, "Lost rows"/s, "... and so is who calls $_")
   foreach "SELECT uidgen_registry.keep_worker(0, $kept)", "SELECT uidgen_registry.import_worker(0, $own, now())", "SELECT uidgen_registry.reserve_backfill('$home')",
   "SELECT * FROM uidgen_registry.node_import(0, '{$own}', '{7}', 9223372036854775807)";
-# docs/fleet.md, "Lost rows"
+# docs/runbook.md, "Lost rows"
 $registry->safe_psql('postgres', "SELECT uidgen_registry.end_registry(); SELECT uidgen_registry.share_registry('$LAYOUT', max_lead => '2 s', clock_slack => '1 s'); SELECT uidgen_registry.keep_worker(0, $kept)");
 $node->safe_psql('postgres', $_) foreach "ALTER SYSTEM SET uidgen.registry = '" . hosts($registry) . q{ application_name=anew'}, 'SELECT pg_reload_conf()';
 ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 }), '... and a node goes on with the registry that was begun anew');

@@ -1,13 +1,8 @@
 # The registry is made by the server where it is needed: by the first id of a server, in the database that uidgen.database names, and
 # whatever has been prepared there.  Where it was lost, it is not made anew in silence.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', "uidgen.window = '2s'", "uidgen.wait_timeout = '20s'", "max_connections = 40");

@@ -2,14 +2,9 @@
 # the same worker id, or a segment of the same name, and so the same row; TRUNCATE, which no row trigger can drop, is
 # refused where it begins.  Also both ways at once,
 # under load: nothing ever stops the replication.  pg_regress has one server.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # The publisher grants far ahead, so that a row of its own would be noticed; and

@@ -1,14 +1,9 @@
 # Which worker id a server takes: a fixed one, one of its datacenter, a fresh one
 # for each start, the only one of a layout without a worker field; and the errors when
 # none is left, or another instance has it.  pg_regress cannot restart its server.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', "include_if_exists = 'more.conf'");

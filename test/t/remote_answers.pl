@@ -1,15 +1,10 @@
 # Which answer of a registry on another server counts, and what is said of the others.  One
 # that counts is committed there; a refusal comes through as it is, and nothing is committed;
 # everything else is a call without an answer (SQLSTATE 08007).
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use RemoteRegistry;
-use Test::More;
 use UidgenTest;
 
 my $node = client_node();

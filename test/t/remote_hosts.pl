@@ -1,15 +1,10 @@
 # A registry on several hosts, of which some do not answer: the client goes on to the next one, each
 # wait has a limit, and none keeps a session or a server from ending.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use RemoteRegistry;
-use Test::More;
 use UidgenTest;
 
 my $main = PostgreSQL::Test::Cluster->new('main');

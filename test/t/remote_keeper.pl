@@ -1,15 +1,10 @@
 # The keeper with a registry on another server: ids are issued by its grants, no state of that server and no
 # wait for it keeps this one from starting or ending, and without the library file it says what is missing.
-use strict;
-use warnings;
 
 use File::Copy;
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use RemoteRegistry;
-use Test::More;
 use UidgenTest;
 
 # A plain server that holds the registry of a fleet.
@@ -24,20 +19,10 @@ $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 
 my @ids;
 
-# Ids can be drawn, perhaps after a while; none was issued before.
 sub goes_on
 {
-	my ($name) = @_;
-	my ($status, $out, $err);
-	poll_until(
-		sub {
-			($status, $out, $err) = try_psql($node, 'SELECT uid_next() FROM generate_series(1, 100)');
-			return $status == 0;
-		});
-	push @ids, split /\n/, $out;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	is($status, 0, "$name: ids are issued") or diag($err);
-	return is(repeated(\@ids), 0, "$name: none was issued before");
+	return ids_go_on($node, \@ids, $_[0]);
 }
 
 # Those of libpq and of uidgen that a process has loaded.

@@ -1,15 +1,10 @@
 # Names of hosts that are looked up slowly, or never: no host waits for another one's name, a name that comes late is
 # used, and nothing that ends waits for a name server.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use NameServer;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use RemoteRegistry;
-use Test::More;
 use UidgenTest;
 
 my $names = NameServer->new;

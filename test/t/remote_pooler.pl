@@ -1,16 +1,11 @@
 # A registry behind pgbouncer, which gives each transaction another connection: calls work as without it,
 # and what goes wrong behind it is told as it is.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IO::Socket::UNIX;
 use IPC::Run;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use RemoteRegistry;
-use Test::More;
 use UidgenTest;
 
 my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin';

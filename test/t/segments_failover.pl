@@ -1,16 +1,11 @@
 # The registry fails over with and without lost commits, and is restored: no number of a segment comes twice, the gap
 # is left out once for each segment, and none where nothing can be lost.  A primary that was left behind is not used, also
 # by a server that draws nothing but numbers.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use Numbers;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $GAP = 5000;

@@ -2,16 +2,11 @@
 # known, as on a managed server, each start counts; a base backup that is started as it is counts once, also if the server is
 # restarted before anybody asks; a restart does not.  And with segments_confirmed, as many standbys as the registry had have to
 # know of a failover before numbers are given out, or as many as its owner says.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use Numbers;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $GAP = 5000;
@@ -65,7 +60,7 @@ sub highest
 # ---- where no timeline can be known ----
 
 my ($managed, $follower) = set_up('managed', 1, 'orders');
-$managed->safe_psql('postgres', slurp_file("$FindBin::RealBin/../../docs/fleet.md") =~ /^(CREATE OR REPLACE FUNCTION uidgen_registry\.registry_history\(.*?^AS \$\$.*?\$\$;)$/ms);
+$managed->safe_psql('postgres', slurp_file("$FindBin::RealBin/../../docs/registry-server.md") =~ /^(CREATE OR REPLACE FUNCTION uidgen_registry\.registry_history\(.*?^AS \$\$.*?\$\$;)$/ms);
 is($managed->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_history()'), '0', 'a registry whose timeline cannot be known, by the function of the page');
 is($managed->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_identity()'), '1001', '... while nodes are told a later one than before');
 my ($one, $two) = map { fleet_node($_, hosts($managed, $follower)) } qw(one two);

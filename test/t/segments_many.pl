@@ -1,15 +1,10 @@
 # Many segments, sessions, databases and roles on one server: numbers of a segment are unique, none starves, the table
 # of segments can be full, and whatever happens to the keeper or to a session, numbers go on.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use Numbers;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $registry = fleet_registry('registry');
@@ -168,9 +163,10 @@ my ($status, $out) = $server->psql('postgres', q{
 	ROLLBACK TO s;
 	SELECT uid_segment_next('session');
 	COMMIT;
-	SET statement_timeout = '50ms';
+	BEGIN;
+	SET LOCAL statement_timeout = '50ms';
 	SELECT uid_segment_next('session') FROM generate_series(1, 10) WHERE pg_sleep(0.02) IS NOT NULL;
-	RESET statement_timeout;
+	ROLLBACK;
 	PREPARE p AS SELECT uid_segment_next($1);
 	EXECUTE p('nowhere');
 	EXECUTE p('session');

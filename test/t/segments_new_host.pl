@@ -1,15 +1,10 @@
 # A registry is lost, and its backup restored on a host that the nodes' settings do not name yet.  A node that was given
 # numbers which this backup cannot explain, and is pointed there, still tells of them.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use Numbers;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $registry = fleet_registry('registry');

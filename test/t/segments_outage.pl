@@ -1,16 +1,11 @@
 # The registry does not answer for longer than a call may wait, or a segment fails for a reason of its own.  Calls draw
 # what the buffers have, exactly as uidgen.segment_status foretold, and then say why there is no more; ids and other
 # segments go on, and so do the numbers afterwards, by themselves.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use Numbers;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # Grants outlast the outages of this test.

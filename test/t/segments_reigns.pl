@@ -1,16 +1,11 @@
 # What no failover_gap covers is noticed: two failovers in a row, of which the second server knows nothing of the
 # first one; and a copy of the registry's files that is started as it is.  Who knows of numbers that the registry cannot
 # explain stops the segment for all, until its owner raises it.  With segments_confirmed, two failovers repeat nothing.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use Numbers;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $GAP = 5000;

@@ -1,16 +1,11 @@
 # Several servers draw numbers of one segment, while its steps are changed, servers stop and crash, and it is
 # dropped, created, begun anew and raised.  No number comes twice, each server's increase, and of those that nobody has
 # seen it is known where they are.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use Numbers;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $registry = fleet_registry('registry');

@@ -1,18 +1,13 @@
 # Names of segments that there are not, from 30 sessions of a role with no rights but everybody's, behind a registry that is
 # far away: a segment that is drawn from does not starve, nor does one that is named for the first time, and one that is
 # created at last is found.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use IPC::Run;
 use Numbers;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use RegistryProxy;
-use Test::More;
 use UidgenTest;
 
 my $STRANGERS = 30;

@@ -1,15 +1,10 @@
 # segments_confirmed: after a failover numbers are given out once a standby has replayed it.  A subscriber of logical
 # replication is in pg_stat_replication as well, but is no standby: it cannot take over, and knows nothing of the failover.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use Numbers;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $registry = fleet_registry('registry');

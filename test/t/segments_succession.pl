@@ -10,17 +10,12 @@
 #
 # --seed N       the plan of each round; printed in any case
 # --rounds N     (3)
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use Getopt::Long;
 use List::Util qw(max shuffle sum0);
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my %options = (seed => time ^ $$, rounds => 3);

@@ -1,15 +1,10 @@
 # A server tells the registry of numbers that this one has lost, where failover_gap reaches beyond max_value: the segment is
 # stopped, since a gap that is cut off covers nothing, and an error would undo what the registry has learned by the call.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use Numbers;
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $registry = fleet_registry('registry');

@@ -2,14 +2,9 @@
 # registry of its own, takes a worker id at random and has no segments.  pg_upgrade, with the
 # library preloaded in both clusters, takes the registry along: the new cluster takes another
 # worker id, and leaves out some numbers of each segment.  pg_regress has one server.
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 # So many worker ids that two of a random choice do not meet.

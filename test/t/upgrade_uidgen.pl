@@ -2,17 +2,12 @@
 # on at each step or an error says what is missing, none comes twice, what was granted and revoked stays so, and the catalogs
 # end up as those of a new installation.  Also the registry of a fleet, with the extension and without.
 # pg_regress has one library.
-use strict;
-use warnings;
 
 use File::Copy 'copy';
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
 use Release;
 use RemoteRegistry;
-use Test::More;
 use UidgenTest;
 
 # ---- as it was ----

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "reordered.h"
@@ -73,6 +74,73 @@ allocate(size_t size)
 		exit(1);
 	}
 	return memory;
+}
+
+/* What threads share besides the words. */
+#define GET(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
+#define SET(x, v) __atomic_store_n(&(x), (v), __ATOMIC_SEQ_CST)
+
+/* What a thread has drawn: positions of a worker id, or numbers of a segment. */
+typedef struct Record
+{
+	uint64_t	owner;
+	uint64_t	first;
+	uint64_t	count;
+} Record;
+
+typedef struct Records
+{
+	Record	   *record;
+	size_t		count;
+} Records;
+
+#define RECORDS_MAX 2000000		/* of one thread */
+
+/* False if there is no room for it: then the stress is to end. */
+static inline bool
+record(Records *records, uint64_t owner, uint64_t first, uint64_t count)
+{
+	if (records->count == RECORDS_MAX)
+		return false;
+	records->record[records->count++] = (Record) {owner, first, count};
+	return true;
+}
+
+static inline void
+add_records(Records *all, const Records *more)
+{
+	memcpy(all->record + all->count, more->record, more->count * sizeof(Record));
+	all->count += more->count;
+}
+
+static inline int
+compare_records(const void *a, const void *b)
+{
+	const Record *x = a;
+	const Record *y = b;
+
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return x->first < y->first ? -1 : x->first > y->first;
+}
+
+/* How many records have something that the one before has too.  Sorts them. */
+static inline uint64_t
+count_overlaps(Records *all, const char *of)
+{
+	uint64_t	overlaps = 0;
+
+	qsort(all->record, all->count, sizeof(Record), compare_records);
+	for (size_t i = 1; i < all->count; i++)
+	{
+		const Record *former = &all->record[i - 1];
+		const Record *one = &all->record[i];
+
+		if (one->owner == former->owner && one->first < former->first + former->count && overlaps++ < 5)
+			printf("# %s %" PRIu64 ": %" PRIu64 " and %" PRIu64 " from %" PRIu64 " and %" PRIu64 " on\n",
+				   of, one->owner, former->count, one->count, former->first, one->first);
+	}
+	return overlaps;
 }
 
 /* Of some clock that nobody sets. */

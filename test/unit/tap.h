@@ -54,6 +54,18 @@ is_text(const char *got, const char *want, const char *name)
 		printf("#   got: %s\n#  want: %s\n", got, want);
 }
 
+/* Always the same ones, in each run. */
+static inline uint64_t
+random_number(void)
+{
+	static uint64_t state = 42;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state * UINT64_C(0x2545F4914F6CDD1D);
+}
+
 /* The end: the program's exit status. */
 static inline int
 done_testing(void)

@@ -1,6 +1,6 @@
 /*
  * test_attempt.c
- *	  Proves src/core/attempt.c and publish.c without a server, under the sanitizers.
+ *	  Proves src/core/attempt.c, publish.c and pause.h without a server, under the sanitizers.
  *
  * An attempt is driven call by call, as the keeper does it: what each call says, what its reply is
  * taken for, and what callers see then.  That no promise is broken in any order of events is for
@@ -10,6 +10,7 @@
  * Output is TAP.  Build and run: make unitcheck
  */
 #include "core/attempt.h"
+#include "core/pause.h"
 
 #include "tap.h"
 
@@ -888,9 +889,26 @@ test_fleet_release(void)
 	ok(attempt.state == UIDGEN_ATTEMPT_DONE && !in_era(), "a local grant is not handed back there");
 }
 
+static void
+test_pauses(void)
+{
+	is_int(uidgen_pause(0, 5000), 50, "the first pause");
+	is_int(uidgen_pause(3, 5000), 400, "each further one is twice as long");
+	is_int(uidgen_pause(7, 5000), 5000, "... up to the longest");
+	is_int(uidgen_pause(1000, INT64_C(1) << 40), INT64_C(50) << 16, "... and so often");
+	is_int(uidgen_last_fleet_pause(0, 0), 1000, "a node without a grant asks every second");
+	is_int(uidgen_last_fleet_pause(-20000, 30000), 3000, "... after a long outage it takes a tenth of that");
+	is_int(uidgen_last_fleet_pause(2000, 30000), 3000, "... also while it has a short grant");
+	is_int(uidgen_last_fleet_pause(4000, 30000), 4000, "whose grant lasts can wait");
+	is_int(uidgen_last_fleet_pause(60000, 30000), 5000, "... for five seconds");
+	is_int(uidgen_fleet_idle(4000), 30000, "a connection is kept for half a minute");
+	is_int(uidgen_fleet_idle(60000), 60000, "... or a window");
+}
+
 int
 main(void)
 {
+	test_pauses();
 	test_local();
 	test_teaching();
 	test_local_steps();

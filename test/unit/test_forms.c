@@ -27,17 +27,6 @@ typedef unsigned __int128 Wide;
 typedef long double Wide;
 #endif
 
-static uint64_t
-random_number(void)
-{
-	static uint64_t state = 42;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * UINT64_C(0x2545F4914F6CDD1D);
-}
-
 /* Numbers of all sizes, and those with all bits but a few alike. */
 static uint64_t
 trial_number(int round)

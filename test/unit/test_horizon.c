@@ -451,8 +451,6 @@ test_barriers(void)
 #define SECONDS_MAX 40.0
 #define FAR 1000000				/* ticks */
 
-#define GET(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
-#define SET(x, v) __atomic_store_n(&(x), (v), __ATOMIC_SEQ_CST)
 #define COUNT(x) __atomic_fetch_add(&(x), 1, __ATOMIC_SEQ_CST)	/* the former value */
 
 /* An id that was stored, and a reading with the snapshot that was taken after it. */

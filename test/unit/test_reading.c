@@ -17,17 +17,6 @@
 
 #define ROUNDS 30000
 
-static uint64_t
-random_number(void)
-{
-	static uint64_t state = 42;
-
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state * UINT64_C(0x2545F4914F6CDD1D);
-}
-
 static UidgenReading readings[UIDGEN_READINGS_MAX];
 static UidgenComplaint complaint;
 

@@ -724,8 +724,9 @@ interrupted_call(uint64_t n, UidgenSegmentKind kind, int drawn_before, bool next
 	close_only();
 
 	/*
-	 * What is nowhere was skipped.  Where the call slept while its ticket's buffer was
-	 * used up, it counts more than that, but no more than it wanted each time.
+	 * What is nowhere was skipped.  Where the call slept while its ticket's
+	 * buffer was used up, it counts more than that, but no more than it
+	 * wanted each time.
 	 */
 	complain(filled > accounted + skipped, "numbers are lost that were not skipped");
 	complain(filled + 2 * n < accounted + skipped, "more was skipped than was there");
@@ -879,7 +880,7 @@ test_interrupted_keeper(void)
 					event = draws[d];
 					accesses = 0;
 					plan_for(i, this_event);
-					steps[s]();
+					steps[s] ();
 					planned = 0;
 					draw_one();
 					close_only();
@@ -961,30 +962,14 @@ test_overshoot(void)
 
 #define CALLERS 5
 #define SLOTS 2
-#define ENDLESS SLOTS			/* one more slot, with long ranges, that is never empty */
+#define ENDLESS SLOTS			/* one more slot, with long ranges, that is
+								 * never empty */
 #define SEGMENTS_MAX 100000		/* that the slots have one after the other */
 #define RANGE_MAX 24
 #define SECONDS_MIN 2
 #define SECONDS_MAX 300
-#define RECORDS_MAX 2000000		/* of one thread */
 
-#define GET(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
-#define SET(x, v) __atomic_store_n(&(x), (v), __ATOMIC_SEQ_CST)
 #define ADD(x, n) __atomic_fetch_add(&(x), (n), __ATOMIC_SEQ_CST)
-
-/* Numbers that were drawn, or thrown away with a buffer. */
-typedef struct Record
-{
-	uint64_t	segment;
-	int64_t		first;
-	uint64_t	count;
-} Record;
-
-typedef struct Records
-{
-	Record	   *record;
-	size_t		count;
-} Records;
 
 typedef struct Caller
 {
@@ -1007,12 +992,14 @@ static struct
 	uint64_t	results[RESULTS];
 	uint64_t	wakes;			/* somebody misses something */
 
-	/* By the number of a segment: the highest number that has returned, and whether a call
-	 * was told that there are no more. */
+	/*
+	 * By the number of a segment: the highest number that has returned, and
+	 * whether a call was told that there are no more.
+	 */
 	int64_t		returned[SEGMENTS_MAX + 1];
 	bool		told_the_end[SEGMENTS_MAX + 1];
 	bool		stop;
-} stress;
+}			stress;
 
 /* The keeper's own. */
 static struct
@@ -1030,17 +1017,13 @@ static struct
 	uint64_t	ends;
 	uint64_t	looks;
 	uint64_t	moves;			/* of the endless slot */
-} keeper;
+}			keeper;
 
 static void
-record(Records *records, uint64_t segment, int64_t first, uint64_t count)
+note(Records *records, uint64_t segment, int64_t first, uint64_t count)
 {
-	if (records->count == RECORDS_MAX)
-	{
+	if (!record(records, segment, (uint64_t) first, count))
 		SET(stress.stop, true);
-		return;
-	}
-	records->record[records->count++] = (Record) {segment, first, count};
 }
 
 /* One call: as in the server, but that it gives up at random. */
@@ -1079,7 +1062,7 @@ call(Caller *caller)
 				   !__atomic_compare_exchange_n(&stress.returned[segment], &returned, last, false,
 												__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 				;
-			record(&caller->drawn, segment, got.first, got.count);
+			note(&caller->drawn, segment, got.first, got.count);
 			return;
 		}
 		if (result == ENDED && n == 1)
@@ -1164,7 +1147,7 @@ clear(uint64_t slot)
 			keeper.refills++;
 			continue;
 		}
-		record(&keeper.lost, stress.segment[slot], left[i].first, left[i].count);
+		note(&keeper.lost, stress.segment[slot], left[i].first, left[i].count);
 		end = -1;
 	}
 }
@@ -1174,7 +1157,11 @@ assign(uint64_t slot)
 {
 	if (stress.segment[slot] != 0)
 		clear(slot);
-	/* Its numbers lie far from those of others, so that they cannot be taken for them. */
+
+	/*
+	 * Its numbers lie far from those of others, so that they cannot be taken
+	 * for them.
+	 */
 	uidgen_segment_assign(&stress.words[slot], ++keeper.last_segment);
 	keeper.next[slot] = (int64_t) (keeper.last_segment % 7 * 1000000000);
 	keeper.ended[slot] = false;
@@ -1191,6 +1178,7 @@ keep(void)
 {
 	uint64_t	slot = next_random(&keeper.random) % SLOTS;
 	UidgenSegmentLook seen;
+
 	switch (next_random(&keeper.random) % 40)
 	{
 		case 0:
@@ -1218,54 +1206,6 @@ keep(void)
 	}
 }
 
-static int
-compare_records(const void *a, const void *b)
-{
-	const Record *x = a;
-	const Record *y = b;
-
-	if (x->segment != y->segment)
-		return x->segment < y->segment ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
-}
-
-/* How many records have a number that the one before has too; and how many numbers lie
- * where none of the segment's do. */
-static uint64_t
-count_overlaps(Caller *callers, uint64_t *numbers, uint64_t *strange)
-{
-	size_t		count = keeper.lost.count;
-	Record	   *all;
-	uint64_t	overlaps = 0;
-
-	for (int i = 0; i < CALLERS; i++)
-		count += callers[i].drawn.count;
-	all = allocate((count + 1) * sizeof(Record));
-	memcpy(all, keeper.lost.record, keeper.lost.count * sizeof(Record));
-	count = keeper.lost.count;
-	for (int i = 0; i < CALLERS; i++)
-	{
-		memcpy(all + count, callers[i].drawn.record, callers[i].drawn.count * sizeof(Record));
-		count += callers[i].drawn.count;
-	}
-	qsort(all, count, sizeof(Record), compare_records);
-	for (size_t i = 0; i < count; i++)
-	{
-		if (all[i].segment != SEGMENTS_MAX)
-		{
-			*numbers += all[i].count;
-			*strange += (uint64_t) all[i].first / 1000000000 != all[i].segment % 7;
-		}
-		if (i > 0 && all[i].segment == all[i - 1].segment &&
-			all[i].first < all[i - 1].first + (int64_t) all[i - 1].count &&
-			overlaps++ < 5)
-			printf("# segment %" PRIu64 ": %" PRIu64 " and %" PRIu64 " numbers from %" PRId64 " and %" PRId64 " on\n",
-				   all[i].segment, all[i - 1].count, all[i].count, all[i - 1].first, all[i].first);
-	}
-	free(all);
-	return overlaps;
-}
-
 /* Has every case been met? */
 static bool
 met_all(void)
@@ -1290,6 +1230,7 @@ test_stress(void)
 	uint64_t	fetches = 0;
 	uint64_t	numbers = 0;
 	uint64_t	strange = 0;
+	Records		all = {allocate((CALLERS + 1) * RECORDS_MAX * sizeof(Record)), 0};
 
 	keeper.lost.record = allocate(RECORDS_MAX * sizeof(Record));
 	keeper.random = 12345;
@@ -1341,7 +1282,11 @@ test_stress(void)
 		after_the_end += callers[i].after_the_end;
 		empty_handed += callers[i].empty_handed;
 		fetches += callers[i].fetches;
+		add_records(&all, &callers[i].drawn);
+		free(callers[i].drawn.record);
 	}
+	add_records(&all, &keeper.lost);
+	free(keeper.lost.record);
 #ifdef __SANITIZE_THREAD__
 	printf("# under ThreadSanitizer\n");
 #endif
@@ -1352,7 +1297,15 @@ test_stress(void)
 	printf("# %" PRIu64 " times further in the endless slot\n", keeper.moves);
 	printf("# %" PRIu64 " closed, %" PRIu64 " refilled, %" PRIu64 " other segments, %" PRIu64 " ends\n",
 		   keeper.closes, keeper.refills, keeper.assigns, keeper.ends);
-	is(count_overlaps(callers, &numbers, &strange), 0, "stress: no number comes twice");
+	is(count_overlaps(&all, "segment"), 0, "stress: no number comes twice");
+	/* Each segment has its numbers elsewhere. */
+	for (size_t i = 0; i < all.count; i++)
+		if (all.record[i].owner != SEGMENTS_MAX)
+		{
+			numbers += all.record[i].count;
+			strange += all.record[i].first / 1000000000 != all.record[i].owner % 7;
+		}
+	free(all.record);
 	printf("# %" PRIu64 " numbers drawn or thrown away, %" PRIu64 " skipped\n", numbers, skips);
 	is(strange, 0, "stress: each is of the caller's segment");
 	is(disorders, 0, "stress: calls get higher numbers than all that had returned");
@@ -1362,9 +1315,6 @@ test_stress(void)
 	ok(numbers <= keeper.filled && keeper.filled - numbers <= skips,
 	   "stress: what was filled in was drawn, thrown away or skipped");
 	ok(met_all(), "stress: every case was met, by the calls and by the keeper");
-	for (int i = 0; i < CALLERS; i++)
-		free(callers[i].drawn.record);
-	free(keeper.lost.record);
 }
 
 int

@@ -1004,23 +1004,8 @@ test_extremes(void)
 #define FIRST_TICK 1000
 #define SECONDS_MIN 2
 #define SECONDS_MAX 300
-#define RECORDS_MAX 2000000		/* of one thread */
 #define BACK_STEPS_MAX 1000000
 #define ERAS_MAX 1000000
-
-/* Positions that were issued. */
-typedef struct Record
-{
-	uint64_t	worker;
-	uint64_t	first;
-	uint64_t	count;
-} Record;
-
-typedef struct Records
-{
-	Record	   *record;
-	size_t		count;
-} Records;
 
 typedef struct Caller
 {
@@ -1059,9 +1044,6 @@ static struct
 	bool		stop;
 } stress;
 
-#define GET(x) __atomic_load_n(&(x), __ATOMIC_SEQ_CST)
-#define SET(x, v) __atomic_store_n(&(x), (v), __ATOMIC_SEQ_CST)
-
 /* The keeper's own. */
 static struct
 {
@@ -1079,14 +1061,10 @@ static struct
 } keeper;
 
 static void
-record(Records *records, uint64_t worker, uint64_t first, uint64_t count)
+note(Records *records, uint64_t worker, uint64_t first, uint64_t count)
 {
-	if (records->count == RECORDS_MAX)
-	{
+	if (!record(records, worker, first, count))
 		SET(stress.stop, true);
-		return;
-	}
-	records->record[records->count++] = (Record) {worker, first, count};
 }
 
 #define TICK(clock) ((clock) & UINT32_MAX)
@@ -1152,7 +1130,7 @@ issue(Caller *caller, UidgenTicket *good, uint64_t n, uint64_t back_steps,
 											__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 			;
 	}
-	record(&caller->issued, good->constant, good->first, n);
+	note(&caller->issued, good->constant, good->first, n);
 }
 
 /* One call: as in generator.c, but that it never fails, and that it is cancelled
@@ -1235,7 +1213,7 @@ rival(uint64_t worker)
 
 	keeper.ours[worker] = false;
 	SET(stress.granted_until[worker], first + 1);
-	record(&keeper.rivals, worker, first << STRESS_BITS, 2 << STRESS_BITS);
+	note(&keeper.rivals, worker, first << STRESS_BITS, 2 << STRESS_BITS);
 }
 
 /* A row that begins at most so many ticks ahead of the clock, else the lowest. */
@@ -1387,48 +1365,6 @@ keep(void)
 	}
 }
 
-static int
-compare_records(const void *a, const void *b)
-{
-	const Record *x = a;
-	const Record *y = b;
-
-	if (x->worker != y->worker)
-		return x->worker < y->worker ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
-}
-
-/* How many records have a position that the one before has too. */
-static uint64_t
-count_overlaps(Caller *callers)
-{
-	size_t		count = keeper.rivals.count;
-	Record	   *all;
-	uint64_t	overlaps = 0;
-
-	for (int i = 0; i < CALLERS; i++)
-		count += callers[i].issued.count;
-	all = allocate((count + 1) * sizeof(Record));
-	memcpy(all, keeper.rivals.record, keeper.rivals.count * sizeof(Record));
-	count = keeper.rivals.count;
-	for (int i = 0; i < CALLERS; i++)
-	{
-		memcpy(all + count, callers[i].issued.record,
-			   callers[i].issued.count * sizeof(Record));
-		count += callers[i].issued.count;
-	}
-	qsort(all, count, sizeof(Record), compare_records);
-	for (size_t i = 1; i < count; i++)
-		if (all[i].worker == all[i - 1].worker &&
-			all[i].first < all[i - 1].first + all[i - 1].count &&
-			overlaps++ < 5)
-			printf("# worker %" PRIu64 ": %" PRIu64 " and %" PRIu64 " positions from %" PRIu64 " and %" PRIu64 " on\n",
-				   all[i].worker, all[i - 1].count, all[i].count,
-				   all[i - 1].first, all[i].first);
-	free(all);
-	return overlaps;
-}
-
 /* Has every case been met? */
 static bool
 met_all(void)
@@ -1452,6 +1388,7 @@ test_stress(void)
 	uint64_t	old_clocks = 0;
 	uint64_t	split_blocks = 0;
 	uint64_t	too_far = 0;
+	Records		all = {allocate((CALLERS + 1) * RECORDS_MAX * sizeof(Record)), 0};
 
 	uidgen_ticket_init(&stress.words);
 	SET(stress.clock.value, FIRST_TICK + 500);
@@ -1500,7 +1437,11 @@ test_stress(void)
 		old_clocks += callers[i].old_clocks;
 		split_blocks += callers[i].split_blocks;
 		too_far += callers[i].too_far;
+		add_records(&all, &callers[i].issued);
+		free(callers[i].issued.record);
 	}
+	add_records(&all, &keeper.rivals);
+	free(keeper.rivals.record);
 #ifdef __SANITIZE_THREAD__
 	printf("# under ThreadSanitizer\n");
 #endif
@@ -1510,7 +1451,7 @@ test_stress(void)
 		   keeper.renewals, keeper.acquisitions);
 	printf("# %" PRIu64 " releases, %" PRIu64 " losses, %" PRIu64 " steps back\n",
 		   keeper.releases, keeper.losses, GET(stress.back_steps));
-	is(count_overlaps(callers), 0, "stress: no position of a worker id is issued twice");
+	is(count_overlaps(&all, "worker"), 0, "stress: no position of a worker id is issued twice");
 	is(not_granted, 0, "stress: none is issued above its grant");
 	is(mixed, 0, "stress: each has the worker id that was granted for its era");
 	is(disorders, 0, "stress: calls get higher positions than all that had returned");
@@ -1518,9 +1459,7 @@ test_stress(void)
 	is(split_blocks, 0, "stress: a block lies within one tick");
 	is(too_far, 0, "stress: none is issued too far ahead of the clock");
 	ok(met_all(), "stress: every case was met, by the calls and by the keeper");
-	for (int i = 0; i < CALLERS; i++)
-		free(callers[i].issued.record);
-	free(keeper.rivals.record);
+	free(all.record);
 }
 
 int

@@ -1,12 +1,12 @@
 /*
- * fetch.h
+ * segment_fetch.h
  *	  What the keeper does for a segment: it fetches numbers, and hands back what is left.
  *
- * The rules are those of core/supply.h.  They are the same for a local registry and for a
+ * The rules are those of core/segment_supply.h.  They are the same for a local registry and for a
  * fleet's, whose answers have to be of its latest timeline (keeping.h) besides.
  */
-#ifndef UIDGEN_FETCH_H
-#define UIDGEN_FETCH_H
+#ifndef UIDGEN_SEGMENT_FETCH_H
+#define UIDGEN_SEGMENT_FETCH_H
 
 #include "postgres.h"
 
@@ -38,4 +38,4 @@ extern bool uidgen_fetch_has_rest(UidgenSegmentSlot *slot);
 /* Hand back what nobody has drawn; nobody draws it any more.  Errors: as above. */
 extern void uidgen_fetch_release(const UidgenLink *link, UidgenSegmentSlot *slot);
 
-#endif							/* UIDGEN_FETCH_H */
+#endif							/* UIDGEN_SEGMENT_FETCH_H */

@@ -1,13 +1,13 @@
 /*
- * numbers.c
- *	  Takes numbers of a segment; waits, and says why it cannot: see numbers.h.
+ * segment_numbers.c
+ *	  Takes numbers of a segment; waits, and says why it cannot: see segment_numbers.h.
  *
  * The rules by which a number is taken are in core/segment.h; this file adds the name, the
  * waiting and the errors.
  */
 #include "postgres.h"
 
-#include "ids/numbers.h"
+#include "ids/segment_numbers.h"
 
 #include "compat.h"
 #include "ids/attach.h"
@@ -76,7 +76,6 @@ wait_for_numbers(UidgenNumbers *numbers, UidgenWait *wait)
 {
 	UidgenLack	lack = {
 		.message = psprintf("segment \"%s\" has no numbers to draw", printed_name(numbers)),
-		.segment = numbers->name,
 		.timeout_detail = "Within %d ms the keeper got no further numbers.",
 		.timeout_hint = "See uidgen.segment_status and the server log, or raise the setting \"uidgen.wait_timeout\".",
 		.reason = UIDGEN_WAIT_SEGMENT,

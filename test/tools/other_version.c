@@ -1,5 +1,5 @@
 /*
- * stranger.c
+ * other_version.c
  *	  Makes the shared memory of uidgen before uidgen does, as a version of it would that has
  *	  another shape.  Compiled by test/t/attach_late.pl; never installed.
  */

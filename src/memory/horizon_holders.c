@@ -1,10 +1,10 @@
 /*
- * holders.c
- *	  Shared memory of those who hold the horizon back: see holders.h.
+ * horizon_holders.c
+ *	  Shared memory of those who hold the horizon back: see horizon_holders.h.
  */
 #include "postgres.h"
 
-#include "memory/holders.h"
+#include "memory/horizon_holders.h"
 
 #include "access/twophase.h"
 #include "access/xlog.h"

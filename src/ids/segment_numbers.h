@@ -1,13 +1,13 @@
 /*
- * numbers.h
+ * segment_numbers.h
  *	  Takes numbers of a segment, waiting where it must.
  *
  * The callers' side of the slots in shared memory (memory/segment_slots.h), as generator.h is
  * that of the grant.  A call site looks a name up once, and then draws from the slot that
  * it found, until that belongs to another segment.
  */
-#ifndef UIDGEN_NUMBERS_H
-#define UIDGEN_NUMBERS_H
+#ifndef UIDGEN_SEGMENT_NUMBERS_H
+#define UIDGEN_SEGMENT_NUMBERS_H
 
 #include "core/segment.h"
 #include "memory/segment_slots.h"
@@ -21,7 +21,7 @@ typedef struct UidgenNumbers
 } UidgenNumbers;
 
 /*
- * Look a segment up, whose name is so many bytes in the database's encoding.  Errors: 55000
+ * Look a segment up by its name, which has `length` bytes in the database's encoding.  Errors: 55000
  * not preloaded; 22023 bad settings; 42602 the name is empty, 42622 it is too long; 22021 or
  * 22P05 it has no counterpart in UTF-8; 53400 there are too many segments.
  */
@@ -41,4 +41,4 @@ extern int64 uidgen_take_numbers(UidgenNumbers *numbers, uint64 n, UidgenSegment
 /* One number.  Waits and errors: as above. */
 extern int64 uidgen_next_number(UidgenNumbers *numbers);
 
-#endif							/* UIDGEN_NUMBERS_H */
+#endif							/* UIDGEN_SEGMENT_NUMBERS_H */

@@ -1,21 +1,21 @@
 /*
- * holding.c
- *	  A transaction that draws ids holds the horizon back: see holding.h.
+ * horizon_hold.c
+ *	  A transaction that draws ids holds the horizon back: see horizon_hold.h.
  *
  * The bound is taken away in the callback of the transaction, which PostgreSQL calls after the
  * transaction has ended for others (ProcArrayEndTransaction() in xact.c).  At PREPARE the
- * transaction goes on without its process: before, it is noted in a table (holders.h).
+ * transaction goes on without its process: before, it is noted in a table (horizon_holders.h).
  */
 #include "postgres.h"
 
-#include "ids/holding.h"
+#include "ids/horizon_hold.h"
 
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "compat.h"
 #include "ids/generator.h"
 #include "ids/layout_used.h"
-#include "memory/holders.h"
+#include "memory/horizon_holders.h"
 #include "memory/memory.h"
 #include "memory/server.h"
 #include "miscadmin.h"

@@ -1,10 +1,10 @@
 /*
- * fetch.c
- *	  Fetches numbers of segments, and hands back what is left of them: see fetch.h.
+ * segment_fetch.c
+ *	  Fetches numbers of segments, and hands back what is left of them: see segment_fetch.h.
  */
 #include "postgres.h"
 
-#include "keeper/fetch.h"
+#include "keeper/segment_fetch.h"
 
 #include "catalog/pg_type.h"
 #include "core/clock.h"

@@ -1,6 +1,6 @@
 /*
- * test_supply.c
- *	  Proves src/core/supply.c without a server, under the sanitizers.
+ * test_segment_supply.c
+ *	  Proves src/core/segment_supply.c without a server, under the sanitizers.
  *
  * Each rule by itself, and then a long life: a segment at a registry that other servers
  * fetch from, too, that fails over and is made anew, beside a count of where each
@@ -8,7 +8,7 @@
  *
  * Output is TAP.  Build and run: make unitcheck
  */
-#include "core/supply.h"
+#include "core/segment_supply.h"
 
 #include "tap.h"
 

@@ -1,13 +1,13 @@
 /*
- * holders.h
+ * horizon_holders.h
  *	  Who holds the horizon back, and what was read: the shared memory of core/horizon.h.
  *
  * A process has one slot, by its number among PostgreSQL's processes, for its top-level transaction.
- * Only those who have drawn an id in it have a bound there.  ids/holding.c writes the slots,
+ * Only those who have drawn an id in it have a bound there.  ids/horizon_hold.c writes the slots,
  * ids/horizon.c reads them.
  */
-#ifndef UIDGEN_HOLDERS_H
-#define UIDGEN_HOLDERS_H
+#ifndef UIDGEN_HORIZON_HOLDERS_H
+#define UIDGEN_HORIZON_HOLDERS_H
 
 #include "postgres.h"
 
@@ -69,8 +69,8 @@ typedef struct UidgenHorizon
 	LWLock		lock;			/* for all that follows */
 
 	/*
-	 * Ids were drawn from `drawn` on after readers had been told that nothing
-	 * comes below `told`. None if told is 0.
+	 * Readers were told that no new id is below `told`, and then ids from
+	 * `drawn` on were drawn.  told = 0: this has not happened.
 	 */
 	UidgenTick	told;
 	UidgenTick	drawn;
@@ -113,4 +113,4 @@ extern bool uidgen_is_prepared(const UidgenPreparedHolder *holder);
 /* Room for one more, of which there always is some after a refresh.  Needs the lock exclusively. */
 extern void uidgen_note_prepared(const UidgenPreparedHolder *holder);
 
-#endif							/* UIDGEN_HOLDERS_H */
+#endif							/* UIDGEN_HORIZON_HOLDERS_H */

@@ -1,12 +1,12 @@
 /*
- * supply.c
- *	  The rules by which a segment is supplied with numbers: see supply.h.
+ * segment_supply.c
+ *	  The rules by which a segment is supplied with numbers: see segment_supply.h.
  */
 #ifndef UIDGEN_STANDALONE
 #include "postgres.h"
 #endif
 
-#include "core/supply.h"
+#include "core/segment_supply.h"
 
 #include <string.h>
 

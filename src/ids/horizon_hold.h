@@ -1,5 +1,5 @@
 /*
- * holding.h
+ * horizon_hold.h
  *	  A transaction that draws ids holds the horizon back until it has ended: the writers' side of
  *	  core/horizon.h in this process.
  *
@@ -7,8 +7,8 @@
  * by the gate (uidgen_words in memory.h), which is shut again when a transaction ends.  horizon.c
  * is the readers' side.
  */
-#ifndef UIDGEN_HOLDING_H
-#define UIDGEN_HOLDING_H
+#ifndef UIDGEN_HORIZON_HOLD_H
+#define UIDGEN_HORIZON_HOLD_H
 
 #include "core/units.h"
 
@@ -29,4 +29,4 @@ extern bool uidgen_hold_older(UidgenTick tick);
  * clock's tick. */
 extern void uidgen_hold_in_era(UidgenTick now);
 
-#endif							/* UIDGEN_HOLDING_H */
+#endif							/* UIDGEN_HORIZON_HOLD_H */

@@ -1,12 +1,12 @@
 /*
- * supply.h
+ * segment_supply.h
  *	  The rules by which the keeper supplies a segment with numbers.
  *
  * A UidgenSupply is what the keeper knows of one segment: which one it is at the registry,
  * the numbers that it was told of, and how fast they are used.  The keeper asks here whether
  * it is time to fetch a range and how long that shall be, makes the call, and has the answer
- * judged here.  What lies in the buffers (segment.h), clocks and answers come in as values;
- * nothing here waits, reads a clock or calls a server: test/unit/test_supply.c tries
+ * checked here.  What lies in the buffers (segment.h), clocks and answers come in as values;
+ * nothing here waits, reads a clock or calls a server: test/unit/test_segment_supply.c tries
  * each rule.
  *
  *	- When: once a tenth of a range is used the next one is fetched, if a buffer is free
@@ -28,8 +28,8 @@
  *	  the registry that nobody has got anything since.  It is used once, since a
  *	  release without an answer may have been done: others may have the numbers.
  */
-#ifndef UIDGEN_SUPPLY_H
-#define UIDGEN_SUPPLY_H
+#ifndef UIDGEN_SEGMENT_SUPPLY_H
+#define UIDGEN_SEGMENT_SUPPLY_H
 
 #include "core/segment.h"
 #include "core/units.h"
@@ -57,8 +57,9 @@ typedef struct UidgenSupply
 	UidgenMicroseconds gap_lasts;	/* how long a loss is covered in which all
 									 * servers are given numbers as now; 0:
 									 * not known, or none is */
-	int64_t		highest;		/* number that it told of in this incarnation;
-								 * -1: none */
+	int64_t		highest;		/* the highest number that the registry has
+								 * told of since this incarnation of the
+								 * segment began; -1: none */
 
 	/* ---- how fast numbers are used ---- */
 	int64_t		length;			/* of the next range, by how long others
@@ -177,4 +178,4 @@ extern bool uidgen_supply_close(UidgenSupply *supply, const UidgenSegmentRest re
 extern void uidgen_supply_released(UidgenSupply *supply, const UidgenSupplyRelease *release,
 								   bool done);
 
-#endif							/* UIDGEN_SUPPLY_H */
+#endif							/* UIDGEN_SEGMENT_SUPPLY_H */
