@@ -26,6 +26,7 @@ OBJS = \
 	src/functions/ranges.o \
 	src/functions/scramble.o \
 	src/functions/segments.o \
+	src/functions/stamp.o \
 	src/functions/statistics.o \
 	src/functions/status.o \
 	src/functions/values.o \
@@ -93,7 +94,7 @@ LOCAL_PART = 20_local
 PLAIN_HEAD = 02_schema
 PLAIN_PARTS = $(filter-out $(LOCAL_PART),$(REGISTRY_PARTS))
 TOOLS_HEAD = 00_psql 02_schema
-TOOLS_PARTS = 10_statements 20_partitions 30_adopt 90_end
+TOOLS_PARTS = 10_statements 20_partitions 30_adopt 40_changes 50_numbers 90_end
 UPDATES_FROM =
 script = script/$(1)--$(2)$(EXTVERSION).sql
 DATA_built = $(foreach kind,uidgen uidgen_registry uidgen_tools uidgen-registry,$(call script,$(kind)) $(foreach old,$(UPDATES_FROM),$(call script,$(kind),$(old)--)))
@@ -106,7 +107,7 @@ override PG_CFLAGS += -fvisibility=hidden
 # As in PostgreSQL's own extensions, sql/ and expected/ are the tests of pg_regress; the other suites are in test/.
 # Those of installcheck change nothing of a server that its users have.  numbers, which makes segments in the registry, is
 # for private servers; and before PostgreSQL 17, without preload, some can run that need no keeper.
-REGRESS = install catalog layout decode explain ranges drop_partitions adopt forms scramble errors generate copy registry fleet segments writes leave
+REGRESS = install catalog layout decode explain ranges drop_partitions adopt stamp forms scramble errors generate copy registry fleet segments writes leave
 UNLOADED_REGRESS = unloaded layout decode forms scramble fleet segments
 PRIVATE_REGRESS = $(patsubst leave,numbers leave,$(REGRESS))
 REGRESS_OPTS = --inputdir=$(srcdir)
@@ -117,7 +118,7 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # What ./check runs of them: of each promise, family and kind of fault at least one, in some minutes (test/meta.pl); the others,
 # which ./check --long runs, go further.  The longest come first: at the end all would wait for them alone.
 SHORT = random_fleets clock_recovery keeper_faulty_link upgrade_postgres segments_servers attach_late fleet_failover ids_waits \
-	remote_keeper segments_failover cost_instructions copies_promotion fleet_clocks fleet_copies horizon_readers ids_plans ids_unique \
+	changes_track segments_failover cost_instructions copies_promotion fleet_clocks fleet_copies horizon_readers ids_plans ids_unique \
 	keeper_wake_up operator_hostile_owner operator_strange_names registry_worker_ids backfill_kills cache_errors copies_registry \
 	fleet_script horizon_rules ids_order life_disk_full life_restart operator_bad_settings operator_layout_change operator_pages \
 	registry_guards remote_answers segments_used_up cost_copy operator_status

@@ -204,6 +204,22 @@ uidgen_begin_scan(Relation table, Snapshot snapshot)
 #endif
 }
 
+/*
+ * In a description of rows that nobody else has, a column of fixed length counts as passed by reference: so its value is
+ * where it lies in a row.  Since 18 there is a second form of what a row is taken apart by, since 19 with offsets.
+ */
+static inline void
+uidgen_pass_by_reference(TupleDesc columns, int column)
+{
+	TupleDescAttr(columns, column - 1)->attbyval = false;
+#if PG_VERSION_NUM >= 180000
+	populate_compact_attribute(columns, column - 1);
+#endif
+#if PG_VERSION_NUM >= 190000
+	TupleDescFinalize(columns);
+#endif
+}
+
 /* The number of this process's present transaction among its own. */
 static inline LocalTransactionId
 uidgen_local_transaction(void)

@@ -167,14 +167,14 @@ foreach my $view (sort keys %columns)
 }
 
 my $functions = slurp('docs/reference/functions.md');
-my %made = map { s/^\@extschema\@\.//r => 1 } $script =~ /^\t*CREATE FUNCTION ([\w@.]+)\(/mg;
+my %made = map { s/^\@extschema\@\.//r => 1 } $script =~ /^\t*CREATE (?:FUNCTION|PROCEDURE) ([\w@.]+)\(/mg;
 my @for_users = map { split /, / } $functions =~ /^### (.*)$/mg;
 my @others = slurp('test/internal_functions') =~ /^([\w.]+)$/mg;
 is_deeply([ sort @for_users, @others ], [ sort keys %made ], 'the page of functions has every function for users, and test/internal_functions the others');
 none('... those for users with a signature', grep { my $name = $_; $functions !~ /^[^#\n]*`\Q$name\E\(/m } @for_users);
 
 # As the sources name them; some of these names are of one code.
-my %raised = map { s/^ERRCODE_//r => 1 } map({ slurp($_) =~ /\b(ERRCODE_[A-Z0-9_]+)\b/g } grep { m{^src/.*\.[ch]$} } @files);
+my %raised = map { s/^ERRCODE_(?:E_R_I_E_)?//r => 1 } map({ slurp($_) =~ /\b(ERRCODE_[A-Z0-9_]+)\b/g } grep { m{^src/.*\.[ch]$} } @files);
 $raised{ uc $_ }++ foreach $script =~ /ERRCODE = '([a-z]\w+)'/g;
 # What CREATE EXTENSION raises, to the keeper.
 delete @raised{qw(TO_CATEGORY DATETIME_VALUE_OUT_OF_RANGE T_R_SERIALIZATION_FAILURE FEATURE_NOT_SUPPORTED UNDEFINED_FILE UNIQUE_VIOLATION)};

@@ -14,7 +14,7 @@ SET LOCAL client_min_messages = warning;
 -- If a schema of that name exists already, this fails: it is somebody else's.
 -- [since 0.4.0]
 CREATE SCHEMA uidgen_tools;
-COMMENT ON SCHEMA uidgen_tools IS 'what uid_adopt(), uid_partitions() and uid_drop_partitions() are made of';
+COMMENT ON SCHEMA uidgen_tools IS 'what the functions of the extension uidgen_tools are made of';
 -- What new schemas are by default may have been changed.
 -- [since 0.4.0]
 REVOKE ALL ON SCHEMA uidgen_tools FROM PUBLIC;
@@ -53,7 +53,7 @@ $$;
 
 -- Not by its extension alone, which the owner of a database can add functions to.  Until PostgreSQL 15 a script cannot
 -- name the schema of another extension.
-CREATE FUNCTION uidgen_tools.find_uid_next() RETURNS regprocedure
+CREATE FUNCTION uidgen_tools.find_function(name text, symbol text) RETURNS regprocedure
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -63,25 +63,25 @@ DECLARE
 			JOIN pg_proc AS p ON p.pronamespace = e.extnamespace
 			JOIN pg_language AS l ON l.oid = p.prolang
 			JOIN pg_roles AS r ON r.oid = p.proowner
-		WHERE e.extname = 'uidgen' AND p.proname = 'uid_next' AND p.pronargs = 0
-			AND l.lanname = 'c' AND p.prosrc = 'uidgen_next' AND r.rolsuper);
+		WHERE e.extname = 'uidgen' AND p.proname = find_function.name AND p.pronargs = 0
+			AND l.lanname = 'c' AND p.prosrc = find_function.symbol AND r.rolsuper);
 BEGIN
 	IF found IS NULL THEN
-		RAISE EXCEPTION 'function uid_next() is not what the extension "uidgen" has made'
+		RAISE EXCEPTION 'function %() is not what the extension "uidgen" has made', name
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'The schema of the extension has no function uid_next() of the library''s that belongs to a superuser.',
+				DETAIL = format('The schema of the extension has no function %s() of the library''s that belongs to a superuser.', name),
 				HINT = 'Let a superuser see who has changed it. DROP EXTENSION uidgen CASCADE and CREATE EXTENSION make it anew.';
 	END IF;
 	RETURN found;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.find_uid_next() IS 'the function that draws ids, in whichever schema';
+COMMENT ON FUNCTION uidgen_tools.find_function(text, text) IS 'a function of the library''s without arguments, such as uid_next(), in whichever schema';
 
 -- What a call of the tools names is looked up while it runs.  Whoever owns the database could drop the extensions meanwhile, and put
 -- functions of his own in their place, which would run as whoever has called.  DROP EXTENSION waits for this lock.
 -- [since 0.4.0]
 CREATE TABLE uidgen_tools.in_use ();
-COMMENT ON TABLE uidgen_tools.in_use IS 'locked while uid_adopt(), uid_partitions() or uid_drop_partitions() runs, so that the extension stays';
+COMMENT ON TABLE uidgen_tools.in_use IS 'locked while a function of the extension uidgen_tools runs, so that the extension stays';
 -- [since 0.4.0]
 REVOKE ALL ON uidgen_tools.in_use FROM PUBLIC;
 -- [since 0.4.0]

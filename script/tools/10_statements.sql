@@ -1,8 +1,8 @@
 --
 -- Statements for others to run: how names and texts are written in them, and for whom they may be made.
 --
--- uid_adopt(), uid_partitions() and uid_drop_partitions() print statements about tables whose names, and the names
--- of all that belongs to them, were given by somebody else.  A name is never more than a name: whatever characters
+-- The functions of this extension print statements about tables whose names, and the names of all that belongs to
+-- them, were given by somebody else.  A name is never more than a name: whatever characters
 -- it has, a statement stays whole and on one line, means the same whatever search path and settings it is run
 -- under, and says what is meant.  So each name goes through one of the writers here, also in messages, where tame()
 -- is for texts that nobody runs.  Functions and types of PostgreSQL's own are named with their schema.
@@ -200,10 +200,120 @@ BEGIN
 		RAISE EXCEPTION 'table % belongs to role %', uidgen_tools.write_relation(other.relid), uidgen_tools.write_role(other.relowner)
 			USING ERRCODE = 'insufficient_privilege',
 				DETAIL = 'Who looks at a table or changes it runs what its owner has put into it, such as the functions of its indexes. So this is done for the owner alone, and for nobody else, not even a superuser.',
-				HINT = CASE WHEN other.alone THEN format('Log in as that role, or run SET ROLE %s, and call it again with execute := true.', uidgen_tools.write_role(other.relowner))
+				HINT = CASE WHEN other.alone THEN format('Log in as that role, or run SET ROLE %s, and call it again.', uidgen_tools.write_role(other.relowner))
 					ELSE 'The tables that belong together have several owners. Let each owner run the statements for his own tables: docs/adopting.md has them under "Tables of several owners".' END;
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_other_owners(oid[]) IS 'an error unless the current role owns these tables, and all above and below them';
 
+
+CREATE FUNCTION uidgen_tools.refuse_other_kinds("table" regclass, verb text) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	t record;
+	extension text;
+BEGIN
+	SELECT c.relkind AS kind, uidgen_tools.tame(c.relname) AS shown INTO t FROM pg_class AS c WHERE c.oid = "table";
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'there is no table with OID %', "table"::oid
+			USING ERRCODE = 'undefined_table';
+	ELSIF t.kind NOT IN ('r', 'p') THEN
+		RAISE EXCEPTION '"%" is not a table', t.shown
+			USING ERRCODE = 'wrong_object_type',
+				HINT = CASE t.kind WHEN 'v' THEN format('%s the table that it selects from.', verb)
+					WHEN 'f' THEN format('A foreign table has its rows elsewhere: %s the table there.', lower(verb))
+					ELSE 'Name the table that has the column.' END;
+	END IF;
+	SELECT e.extname INTO extension FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid
+		WHERE d.classid = 'pg_class'::regclass AND d.objid = "table" AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e';
+	IF extension IS NOT NULL THEN
+		RAISE EXCEPTION 'table "%" belongs to the extension "%"', t.shown, uidgen_tools.tame(extension)
+			USING ERRCODE = 'wrong_object_type',
+				DETAIL = 'A dump has no definition of such a table, so the next restore would undo what is changed.',
+				HINT = 'Leave this table to its extension.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_other_kinds(regclass, text) IS 'an error unless it is a table, partitioned or not, and none of an extension''s';
+
+CREATE FUNCTION uidgen_tools.refuse_hidden_rows("table" regclass, caller text) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF row_security_active("table") THEN
+		RAISE EXCEPTION 'row security hides rows of table "%"', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = format('%s has to see all ids of the table.', caller),
+				HINT = format('Run ALTER TABLE %s NO FORCE ROW LEVEL SECURITY, and FORCE it again when this is done.', uidgen_tools.write_relation("table"));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_hidden_rows(regclass, text) IS 'an error if the current role does not see all rows of a table';
+
+-- A setting that is pending, or the like, is no reason.
+CREATE FUNCTION uidgen_tools.refuse_without_ids() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	missing text;
+BEGIN
+	SELECT d.missing INTO missing FROM uidgen.diagnose() AS d (missing) WHERE d.missing <> 'ok' AND d.missing NOT LIKE 'ids are issued, but %';
+	IF missing IS NOT NULL THEN
+		RAISE EXCEPTION 'no ids can be issued'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('uidgen.diagnose() says: %s', missing),
+				HINT = 'Mend this first, or new rows would be refused.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_without_ids() IS 'an error, with what to do, where a new row could not get an id';
+
+-- A plan has one line for each part: steps, and late ones that come after the transaction where they are printed; remarks; and the way back.
+CREATE FUNCTION uidgen_tools.carry_out(parts text[], lines text[], execute boolean) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	runs boolean := "execute";
+	late text[] := '{}';
+	undo text;
+BEGIN
+	IF NOT runs AND 'step' = ANY (parts) THEN
+		RETURN NEXT 'BEGIN;';
+		RETURN NEXT 'SET LOCAL lock_timeout = ''500ms'';';
+	END IF;
+	FOR n IN 1 .. coalesce(cardinality(parts), 0) LOOP
+		CASE
+			WHEN parts[n] IN ('step', 'late') AND runs THEN
+				PERFORM uidgen.run_confined(lines[n]);
+				-- What is returned is yet to be run, by \gexec or from a file.
+				RAISE INFO 'done: %', lines[n];
+			WHEN parts[n] = 'step' THEN
+				RETURN NEXT lines[n];
+			WHEN parts[n] = 'late' THEN
+				late := late || lines[n];
+			WHEN parts[n] = 'remark' THEN
+				RAISE INFO '%', lines[n];
+			WHEN parts[n] = 'undo' THEN
+				undo := concat_ws(E'\n    ', undo, lines[n]);
+		END CASE;
+	END LOOP;
+	IF NOT runs THEN
+		IF 'step' = ANY (parts) THEN
+			RETURN NEXT 'COMMIT;';
+		END IF;
+		RETURN QUERY SELECT u.line FROM unnest(late) AS u (line);
+	END IF;
+	IF undo IS NOT NULL THEN
+		RAISE INFO E'the way back:\n    BEGIN;\n    %\n    COMMIT;', undo;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.carry_out(text[], text[], boolean) IS 'returns the steps of a plan, or runs them, and says what there is to be said';

@@ -79,6 +79,27 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.shorten_name(text, integer) IS 'a name that leaves room for `tail` bytes behind it';
 
+-- A name can be taken: of a partition by one that has the same time in another layout, or by whatever else.
+CREATE FUNCTION uidgen_tools.find_free_name(schema oid, name text, ending text) RETURNS text
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	number text := '';
+	free text;
+BEGIN
+	FOR again IN 2 .. 1000000 LOOP
+		free := uidgen_tools.shorten_name(name, octet_length(ending || number)) || ending || number;
+		EXIT WHEN NOT EXISTS (SELECT FROM pg_class AS c WHERE c.relname = free AND c.relnamespace = schema)
+			AND NOT EXISTS (SELECT FROM pg_type AS t WHERE t.typname = free AND t.typnamespace = schema);
+		number := '_' || again;
+	END LOOP;
+	RETURN free;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.find_free_name(oid, text, text) IS 'a name of a table with an ending, and a number behind that if it is taken';
+
 -- In the order of time, the ids of each tick begin at the same distance from those before.  PostgreSQL's timestamps
 -- end in the year 294276.
 CREATE FUNCTION uidgen_tools.tell_time(id numeric, layout text) RETURNS timestamptz
@@ -104,11 +125,10 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.look_at_layout(text) IS 'the server''s layout, or a named one, in full, and which times it has ids for';
 
-CREATE FUNCTION uidgen_tools.make_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
-	execute boolean, layout text, is_named boolean) RETURNS SETOF text
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+-- The partitions that a call wants: how each is named, and its ids.
+CREATE FUNCTION uidgen_tools.list_steps("from" timestamptz, "to" timestamptz, step interval, layout text, OUT name text, OUT low bigint, OUT high bigint) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
@@ -117,39 +137,10 @@ DECLARE
 	until timestamptz := "to";
 	months integer;
 	l record;
-	parent record;
 	start timestamp;
 	form text;
-	tail integer;
-	there oid[];
-	lows bigint[];
-	highs bigint[];
-	at integer := 1;
-	wanted record;
-	partition text;
-	again integer;
-	statements text[] := '{}';
-	statement text;
-	lowest bigint;
-	highest bigint;
-	other oid;
-	named text;
 BEGIN
-	IF num_nulls("table", since, until, step, "execute") > 0 OR (is_named AND layout IS NULL) THEN
-		RAISE EXCEPTION 'no argument of uid_partitions() may be null'
-			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'Partitions have two ends: give the time of each. To use the server''s layout, leave that argument out.';
-	-- By an older snapshot, who owns the tables, and what their names are, would be what it was.
-	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'uid_partitions() makes partitions in isolation level read committed only'
-			USING ERRCODE = 'invalid_transaction_state',
-				DETAIL = format('This transaction has %s, and would not see that a table was renamed or given to another role before it has its lock.', current_setting('transaction_isolation')),
-				HINT = 'Call it in a transaction of its own.';
-	END IF;
 	SELECT * INTO l FROM uidgen_tools.look_at_layout(layout);
-	layout := l.layout;
-
-	parent := uidgen_tools.find_partitioned("table");
 	IF NOT isfinite(since) OR NOT isfinite(until) OR since >= until THEN
 		RAISE EXCEPTION 'uid_partitions() needs two finite times, the earlier one first'
 			USING ERRCODE = 'invalid_parameter_value',
@@ -204,57 +195,33 @@ BEGIN
 			ELSE 'YYYY_MM_DD_HH24_MI' END;
 	END IF;
 
-	-- Who comes second finds the partitions of who came first.
-	IF "execute" THEN
-		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
-		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
-	END IF;
-
-	SELECT array_agg(p.relation), array_agg(p.low), array_agg(p.high) INTO there, lows, highs FROM uidgen_tools.list_partitions("table") AS p;
-	tail := octet_length(to_char(until, form)) + 1;
-	FOR wanted IN
-		SELECT to_char(s.start, form) AS time, s.low, s.high
+	RETURN QUERY
+		SELECT to_char(s.start, form), s.low, s.high
 			FROM (SELECT b.start, uidgen.first_since(b.start, layout) AS low, uidgen.first_since(b.next, layout) AS high
 				FROM (SELECT g::timestamptz AS start, lead(g::timestamptz) OVER (ORDER BY g::timestamptz) AS next
 					FROM generate_series(start, until::timestamp + step, step) AS g) AS b
 				WHERE b.start < until AND b.next > since) AS s
 			-- A time that clocks leap over is the same as a later one, and the step between them is empty.
 			WHERE s.low < s.high
-			ORDER BY s.start
-	LOOP
-		-- Both are in order, so each is looked at once.
-		WHILE highs[at] <= wanted.low LOOP
-			at := at + 1;
-		END LOOP;
-		IF lows[at] = wanted.low AND highs[at] = wanted.high THEN
-			CONTINUE;
-		ELSIF "execute" AND lows[at] < wanted.high THEN
-			RAISE EXCEPTION 'partition % of table "%" is in the way', uidgen_tools.write_relation(there[at]), parent.shown
-				USING ERRCODE = 'invalid_object_definition',
-					DETAIL = format('It has ids from %s to %s, and another partition shall have those from %s to %s. By the layout "%s" its times are from %s to %s.',
-						lows[at], highs[at], wanted.low, wanted.high, layout,
-						coalesce(uidgen_tools.tell_time(lows[at], layout)::text, 'none'), coalesce(uidgen_tools.tell_time(highs[at], layout)::text, 'none')),
-					HINT = format('If it was made in another time zone than %s, or with another step, go on with that: SET timezone. Or begin where it ends. If it is one of another layout, see docs/layouts.md, "A new layout".', uidgen_tools.write_literal(current_setting('timezone')));
-		END IF;
+			ORDER BY s.start;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_steps(timestamptz, timestamptz, interval, text) IS 'names and ids of the partitions for a range of time, in their order; an error if there are none, or too many';
 
-		-- A name can be taken: by a partition that has the same time in another layout, or by whatever else.
-		partition := uidgen_tools.shorten_name(parent.name, tail) || '_' || wanted.time;
-		again := 1;
-		WHILE EXISTS (SELECT FROM pg_class AS c WHERE c.relname = partition AND c.relnamespace = parent.schema)
-			OR EXISTS (SELECT FROM pg_type AS t WHERE t.typname = partition AND t.typnamespace = parent.schema)
-		LOOP
-			again := again + 1;
-			partition := uidgen_tools.shorten_name(parent.name, tail + 1 + length(again::text)) || '_' || wanted.time || '_' || again;
-		END LOOP;
-		statements := statements || format('CREATE TABLE %s.%s PARTITION OF %s FOR VALUES FROM (%s) TO (%s);',
-			uidgen_tools.write_schema(parent.schema), uidgen_tools.write_name(partition), parent.written, wanted.low, wanted.high);
-		lowest := coalesce(lowest, wanted.low);
-		highest := wanted.high;
-	END LOOP;
-
+CREATE FUNCTION uidgen_tools.refuse_default_rows("table" regclass, lowest bigint, highest bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+#variable_conflict error
+DECLARE
+	parent CONSTANT record := uidgen_tools.find_partitioned("table");
+	other oid;
+	named text;
+BEGIN
 	-- Rows of a default partition stay where they are, and so keep others from having their ids.
 	SELECT c.oid INTO other FROM pg_partitioned_table AS p JOIN pg_class AS c ON c.oid = p.partdefid WHERE p.partrelid = "table" AND c.relkind <> 'f';
-	IF FOUND AND "execute" AND lowest IS NOT NULL THEN
+	IF FOUND THEN
 		named := uidgen.run_confined(format('SELECT format(''%%s, from %%s to %%s'', count(*), min(d.%1$s), max(d.%1$s)) FROM %2$s AS d WHERE d.%1$s >= %3$s AND d.%1$s < %4$s HAVING count(*) > 0',
 			uidgen_tools.write_name(parent.key), uidgen_tools.write_relation(other), lowest, highest));
 		IF named IS NOT NULL THEN
@@ -263,6 +230,88 @@ BEGIN
 					DETAIL = format('Rows of %s with such ids: %s.', uidgen_tools.write_relation(other), named),
 					HINT = 'Detach the default partition, make the others, and move the rows: docs/partitions.md has the statements under "Rows in a default partition".';
 		END IF;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_default_rows(regclass, bigint, bigint) IS 'an error if the default partition has ids that partitions to come are for';
+
+CREATE FUNCTION uidgen_tools.make_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
+	execute boolean, layout text, is_named boolean) RETURNS SETOF text
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+#variable_conflict error
+DECLARE
+	parent record;
+	names text[];
+	begins bigint[];
+	ends bigint[];
+	tracked oid;
+	there oid[];
+	lows bigint[];
+	highs bigint[];
+	at integer := 1;
+	partition text;
+	statements text[] := '{}';
+	statement text;
+	lowest bigint;
+	highest bigint;
+BEGIN
+	IF num_nulls("table", "from", "to", step, "execute") > 0 OR (is_named AND layout IS NULL) THEN
+		RAISE EXCEPTION 'no argument of uid_partitions() may be null'
+			USING ERRCODE = 'null_value_not_allowed',
+				HINT = 'Partitions have two ends: give the time of each. To use the server''s layout, leave that argument out.';
+	-- By an older snapshot, who owns the tables, and what their names are, would be what it was.
+	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'uid_partitions() makes partitions in isolation level read committed only'
+			USING ERRCODE = 'invalid_transaction_state',
+				DETAIL = format('This transaction has %s, and would not see that a table was renamed or given to another role before it has its lock.', current_setting('transaction_isolation')),
+				HINT = 'Call it in a transaction of its own.';
+	END IF;
+	layout := (uidgen_tools.look_at_layout(layout)).layout;
+
+	parent := uidgen_tools.find_partitioned("table");
+	SELECT array_agg(s.name ORDER BY s.place), array_agg(s.low ORDER BY s.place), array_agg(s.high ORDER BY s.place) INTO names, begins, ends
+		FROM uidgen_tools.list_steps("from", "to", step, layout) WITH ORDINALITY AS s (name, low, high, place);
+
+	-- Who comes second finds the partitions of who came first.
+	IF "execute" THEN
+		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
+		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
+	END IF;
+
+	SELECT array_agg(p.relation), array_agg(p.low), array_agg(p.high) INTO there, lows, highs FROM uidgen_tools.list_partitions("table") AS p;
+	tracked := (uidgen_tools.find_deleted("table")).function;
+	FOR n IN 1 .. coalesce(cardinality(names), 0)
+	LOOP
+		-- Both are in order, so each is looked at once.
+		WHILE highs[at] <= begins[n] LOOP
+			at := at + 1;
+		END LOOP;
+		IF lows[at] = begins[n] AND highs[at] = ends[n] THEN
+			CONTINUE;
+		ELSIF "execute" AND lows[at] < ends[n] THEN
+			RAISE EXCEPTION 'partition % of table "%" is in the way', uidgen_tools.write_relation(there[at]), parent.shown
+				USING ERRCODE = 'invalid_object_definition',
+					DETAIL = format('It has ids from %s to %s, and another partition shall have those from %s to %s. By the layout "%s" its times are from %s to %s.',
+						lows[at], highs[at], begins[n], ends[n], layout,
+						coalesce(uidgen_tools.tell_time(lows[at], layout)::text, 'none'), coalesce(uidgen_tools.tell_time(highs[at], layout)::text, 'none')),
+					HINT = format('If it was made in another time zone than %s, or with another step, go on with that: SET timezone. Or begin where it ends. If it is one of another layout, see docs/layouts.md, "A new layout".', uidgen_tools.write_literal(current_setting('timezone')));
+		END IF;
+
+		partition := uidgen_tools.write_schema(parent.schema) || '.' || uidgen_tools.write_name(uidgen_tools.find_free_name(parent.schema, parent.name, '_' || names[n]));
+		statements := statements || format('CREATE TABLE %s PARTITION OF %s FOR VALUES FROM (%s) TO (%s);', partition, parent.written, begins[n], ends[n]);
+		-- Triggers for statements are not inherited.
+		IF tracked IS NOT NULL THEN
+			statements := statements || uidgen_tools.write_truncate_trigger(partition, uidgen_tools.write_function(tracked));
+		END IF;
+		lowest := coalesce(lowest, begins[n]);
+		highest := ends[n];
+	END LOOP;
+
+	IF "execute" AND lowest IS NOT NULL THEN
+		PERFORM uidgen_tools.refuse_default_rows("table", lowest, highest);
 	END IF;
 
 	FOREACH statement IN ARRAY statements LOOP
@@ -296,6 +345,33 @@ END;
 COMMENT ON FUNCTION @extschema@.uid_partitions(regclass, timestamptz, timestamptz, interval, boolean, text)
 	IS 'the statements that make the partitions for a range of time under a layout or preset, or those that are missing; optionally runs them';
 
+CREATE FUNCTION uidgen_tools.refuse_references("table" regclass) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	reference record;
+BEGIN
+	-- What refers to the table refers to each of its partitions.  They are dropped, and never detached, since that reads the table
+	-- that refers, which can be another owner's.
+	SELECT f.conname AS name, uidgen_tools.write_relation(f.conrelid) AS "from", c.relname AS "to" INTO reference
+		FROM pg_constraint AS f JOIN pg_class AS c ON c.oid = f.confrelid
+			JOIN (SELECT "table" UNION SELECT t.relid FROM pg_partition_tree("table") AS t) AS r (relid) ON f.confrelid = r.relid
+		WHERE f.contype = 'f'
+		ORDER BY f.conparentid <> 0, f.confrelid <> "table", f.conname LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'a foreign key refers to table "%"', uidgen_tools.tame(reference."to")
+			USING ERRCODE = 'dependent_objects_still_exist',
+				DETAIL = format('It is "%s" of table %s. PostgreSQL drops no partition of such a table; it detaches one to which no row refers, after it has read all of table %2$s under a lock that keeps everybody out.',
+					uidgen_tools.tame(reference.name), reference."from"),
+				HINT = format('Delete the rows of table %s that refer to old ids. Then run ALTER TABLE %s DETACH PARTITION, and DROP TABLE, for each partition that is past.',
+					reference."from", uidgen_tools.write_relation("table"));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_references(regclass) IS 'an error if a foreign key refers to a partitioned table or one of its partitions';
+
 -- An id tells nobody which layout it has.  So a partition is past only if it is past in each layout that the
 -- ids of this database have: by the one that is meant, it ends before the time; and what any other has issued since
 -- that time, or would issue in the coming year, lies outside of it.
@@ -313,11 +389,12 @@ DECLARE
 	present_layout text := nullif(current_setting('uidgen.layout', true), '');
 	layouts text[];
 	is_known boolean;
-	reference record;
 	partition record;
 	bound bigint;
 	oldest bigint;
+	deleted oid;
 	statement text;
+	is_dropped boolean := false;
 BEGIN
 	IF num_nulls("table", before, "execute") > 0 OR (is_named AND layout IS NULL) THEN
 		RAISE EXCEPTION 'no argument of uid_drop_partitions() may be null'
@@ -380,21 +457,8 @@ BEGIN
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
 	END IF;
 
-	-- What refers to the table refers to each of its partitions.  They are dropped, and never detached, since that reads the table
-	-- that refers, which can be another owner's.
-	SELECT f.conname AS name, uidgen_tools.write_relation(f.conrelid) AS "from", c.relname AS "to" INTO reference
-		FROM pg_constraint AS f JOIN pg_class AS c ON c.oid = f.confrelid
-			JOIN (SELECT "table" UNION SELECT t.relid FROM pg_partition_tree("table") AS t) AS r (relid) ON f.confrelid = r.relid
-		WHERE f.contype = 'f'
-		ORDER BY f.conparentid <> 0, f.confrelid <> "table", f.conname LIMIT 1;
-	IF FOUND THEN
-		RAISE EXCEPTION 'a foreign key refers to table "%"', uidgen_tools.tame(reference."to")
-			USING ERRCODE = 'dependent_objects_still_exist',
-				DETAIL = format('It is "%s" of table %s. PostgreSQL drops no partition of such a table; it detaches one to which no row refers, after it has read all of table %2$s under a lock that keeps everybody out.',
-					uidgen_tools.tame(reference.name), reference."from"),
-				HINT = format('Delete the rows of table %s that refer to old ids. Then run ALTER TABLE %s DETACH PARTITION, and DROP TABLE, for each partition that is past.',
-					reference."from", parent.written);
-	END IF;
+	PERFORM uidgen_tools.refuse_references("table");
+	deleted := (uidgen_tools.find_deleted("table")).relation;
 
 	FOR partition IN
 		SELECT c.oid AS relation, uidgen_tools.tame(c.relname) AS shown, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind, p.low, p.high
@@ -427,8 +491,20 @@ BEGIN
 			END IF;
 			PERFORM uidgen.run_confined(statement);
 		END IF;
-		RETURN NEXT statement;
+		-- No trigger sees what is dropped, so readers have to be told in the same transaction.
+		IF deleted IS NULL OR "execute" THEN
+			RETURN NEXT statement;
+		ELSE
+			RETURN QUERY VALUES ('BEGIN;'), (statement), (uidgen_tools.write_mark(deleted)), ('COMMIT;');
+		END IF;
+		is_dropped := true;
 	END LOOP;
+	IF deleted IS NOT NULL AND "execute" AND is_dropped THEN
+		PERFORM uidgen_tools.lock_by_name(deleted, uidgen_tools.write_relation(deleted), 'ROW EXCLUSIVE');
+		PERFORM uidgen_tools.refuse_other_owners(ARRAY[deleted]);
+		PERFORM uidgen.run_confined(uidgen_tools.write_mark(deleted));
+		RETURN NEXT uidgen_tools.write_mark(deleted);
+	END IF;
 	PERFORM set_config('lock_timeout', patience, true);
 END
 $$;

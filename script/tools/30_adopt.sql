@@ -167,28 +167,12 @@ BEGIN
 	alter_column := format('ALTER TABLE %s ALTER COLUMN %s', t.written, uidgen_tools.write_name(id_column));
 
 	-- What it is.
-	IF t.kind IS NULL THEN
-		RAISE EXCEPTION 'there is no table with OID %', "table"::oid
-			USING ERRCODE = 'undefined_table';
-	ELSIF t.kind NOT IN ('r', 'p') THEN
-		RAISE EXCEPTION '"%" is not a table', t.shown
-			USING ERRCODE = 'wrong_object_type',
-				HINT = CASE t.kind WHEN 'v' THEN 'Adopt the table that it selects from; a view gives new rows the ids of that, unless the view has a default of its own.'
-					WHEN 'f' THEN 'A foreign table has its rows elsewhere: adopt the table there.'
-					ELSE 'Name the table that has the column.' END;
-	ELSIF t.number IS NULL THEN
+	PERFORM uidgen_tools.refuse_other_kinds("table", 'Adopt');
+	IF t.number IS NULL THEN
 		RAISE EXCEPTION 'table "%" has no column "%"', t.shown, shown
 			USING ERRCODE = 'undefined_column',
 				HINT = format('It has: %s.', (SELECT string_agg(uidgen_tools.write_name(a.attname), ', ' ORDER BY a.attnum)
 					FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped));
-	END IF;
-	SELECT e.extname INTO named FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid
-		WHERE d.classid = 'pg_class'::regclass AND d.objid = "table" AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e';
-	IF named IS NOT NULL THEN
-		RAISE EXCEPTION 'table "%" belongs to the extension "%"', t.shown, uidgen_tools.tame(named)
-			USING ERRCODE = 'wrong_object_type',
-				DETAIL = 'A dump has no definition of such a table, so the next restore would undo what is changed.',
-				HINT = 'Leave this table to its extension.';
 	END IF;
 	-- From here on it may be looked at.
 	PERFORM uidgen_tools.refuse_others("table", id_column);
@@ -393,12 +377,8 @@ BEGIN
 	END IF;
 
 	-- Ids that lie where new ones will.  Rows of a column that is adopted are such.
-	IF row_security_active("table") THEN
-		RAISE EXCEPTION 'row security hides rows of table "%"', t.shown
-			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'uid_adopt() has to see all ids of the table.',
-				HINT = format('Run ALTER TABLE %s NO FORCE ROW LEVEL SECURITY, and FORCE it again when this is done.', t.written);
-	ELSIF NOT coalesce(t.adopted, false) THEN
+	PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_adopt()');
+	IF NOT coalesce(t.adopted, false) THEN
 		named := uidgen.run_confined(format('SELECT format(''%%s, the largest is %%s'', count(*), max(i.%1$s)) FROM %2$s AS i WHERE i.%1$s >= %3$s HAVING count(*) > 0',
 			uidgen_tools.write_name(id_column), t.written, lowest));
 		IF named IS NOT NULL THEN
@@ -456,14 +436,7 @@ BEGIN
 				DETAIL = 'To change integer into bigint, each row is written anew, and nobody can read the table meanwhile.',
 				HINT = 'Without "execute", uid_adopt() prints the statements: run them when the tables can be locked for as long. Or fill a new column beside the old one, and exchange them.';
 	END IF;
-	-- A setting that is pending, or the like, is no reason.
-	SELECT d.missing INTO named FROM uidgen.diagnose() AS d (missing) WHERE d.missing <> 'ok' AND d.missing NOT LIKE 'ids are issued, but %';
-	IF named IS NOT NULL THEN
-		RAISE EXCEPTION 'no ids can be issued'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('uidgen.diagnose() says: %s', named),
-				HINT = 'Mend this first, or new rows would be refused.';
-	END IF;
+	PERFORM uidgen_tools.refuse_without_ids();
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_running(regclass, name, regprocedure) IS 'an error if uid_adopt() cannot run its statements, with what to do';
@@ -633,7 +606,6 @@ DECLARE
 	lines text[];
 	runs boolean := "execute";
 	lock text;
-	undo text;
 BEGIN
 	IF num_nulls("table", id_column, runs) > 0 THEN
 		RAISE EXCEPTION 'no argument of uid_adopt() may be null'
@@ -645,7 +617,7 @@ BEGIN
 				DETAIL = format('This transaction has %s, and would not see what others do before it has its locks.', current_setting('transaction_isolation')),
 				HINT = 'Call it in a transaction of its own.';
 	END IF;
-	uid_next := uidgen_tools.find_uid_next();
+	uid_next := uidgen_tools.find_function('uid_next', 'uidgen_next');
 	lowest := uidgen.first_since(now());
 	-- Who waits for less time than the server does before it looks for a deadlock is the one who gives way.
 	IF runs AND patience = '0' THEN
@@ -674,37 +646,14 @@ BEGIN
 				PERFORM uidgen_tools.explain_renaming("table");
 			END IF;
 		END LOOP;
-	ELSE
-		RETURN NEXT 'BEGIN;';
-		RETURN NEXT 'SET LOCAL lock_timeout = ''500ms'';';
 	END IF;
-	FOR n IN 1 .. coalesce(cardinality(parts), 0) LOOP
-		CASE parts[n]
-			WHEN 'step' THEN
-				IF runs THEN
-					PERFORM uidgen.run_confined(lines[n]);
-					-- What is returned is yet to be run, by \gexec or from a file.
-					RAISE INFO 'done: %', lines[n];
-				ELSE
-					RETURN NEXT lines[n];
-				END IF;
-			WHEN 'remark' THEN
-				RAISE INFO '%', lines[n];
-			WHEN 'undo' THEN
-				undo := concat_ws(E'\n    ', undo, lines[n]);
-		END CASE;
-	END LOOP;
-	IF NOT runs THEN
-		RETURN NEXT 'COMMIT;';
+	RETURN QUERY SELECT c.s FROM uidgen_tools.carry_out(parts, lines, runs) AS c (s);
 	-- The function, too, was known by its OID, and named in a statement.
-	ELSIF (uidgen_tools.look_at_column("table", id_column, uid_next)).adopted IS NOT TRUE THEN
+	IF runs AND (uidgen_tools.look_at_column("table", id_column, uid_next)).adopted IS NOT TRUE THEN
 		RAISE EXCEPTION 'function uid_next() was renamed meanwhile'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('It is %s now. New rows would call another one. Who may rename its schema could put that into its place.', uidgen_tools.write_function(uid_next)),
 				HINT = 'Call it again.';
-	END IF;
-	IF undo IS NOT NULL THEN
-		RAISE INFO E'the way back:\n    BEGIN;\n    %\n    COMMIT;', undo;
 	END IF;
 	PERFORM set_config('lock_timeout', patience, true);
 END

@@ -12,7 +12,7 @@ BEGIN
 		SELECT o.named, string_agg(DISTINCT format('%I', pg_get_userbyid(g.grantee)), ', ') AS others
 			FROM pg_depend AS d
 				JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e' AND e.extname = 'uidgen_tools'
-				JOIN (SELECT 'pg_proc'::regclass AS class, p.oid, format('FUNCTION %s', p.oid::regprocedure) AS named, p.proowner AS owner, p.proacl AS acl FROM pg_proc AS p
+				JOIN (SELECT 'pg_proc'::regclass AS class, p.oid, format('ROUTINE %s', p.oid::regprocedure) AS named, p.proowner AS owner, p.proacl AS acl FROM pg_proc AS p
 					UNION ALL
 					SELECT 'pg_class'::regclass, c.oid, format('TABLE %s', c.oid::regclass), c.relowner, c.relacl FROM pg_class AS c
 					UNION ALL

@@ -52,3 +52,8 @@ CREATE FUNCTION @extschema@.uid_reserve(n integer, tag integer DEFAULT 0) RETURN
 AS 'MODULE_PATHNAME', 'uidgen_reserve'
 LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION @extschema@.uid_reserve(integer, integer) IS 'the first of n new ids that are consecutive numbers within one tick; the last is n - 1 above it';
+
+CREATE FUNCTION @extschema@.uid_stamp() RETURNS trigger
+AS 'MODULE_PATHNAME', 'uidgen_stamp'
+LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION @extschema@.uid_stamp() IS 'trigger BEFORE INSERT OR UPDATE for each row: the column that is its argument gets a new id';

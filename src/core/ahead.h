@@ -31,8 +31,8 @@ typedef struct UidgenTicketBounds
 	UidgenTick	ahead;
 	UidgenTick	burst;
 	UidgenTick	crash;
-	UidgenTick	large_step;		/* a clock that was set back further needs another
-								 * grant: until then nothing is taken */
+	UidgenTick	large_step;		/* a clock that was set back further needs
+								 * another grant: until then nothing is taken */
 } UidgenTicketBounds;
 
 /* Why the tick of an id is ahead of the clock. */
@@ -63,7 +63,7 @@ static inline UidgenTick
 uidgen_ticket_set_back(const UidgenTicketReach *reach, UidgenTick now)
 {
 	return uidgen_tick_lower(reach->clock_high,
-							   uidgen_tick_plus(now, reach->ahead));
+							 uidgen_tick_plus(now, reach->ahead));
 }
 
 /*
@@ -76,7 +76,7 @@ uidgen_ticket_opened(const UidgenTicketReach *reach, UidgenTick now)
 {
 	return reach->opened == 0 ? 0 :
 		uidgen_tick_plus(reach->opened,
-						   uidgen_tick_minus(now, reach->opened_at) / 2);
+						 uidgen_tick_minus(now, reach->opened_at) / 2);
 }
 
 /* Do ids get `burst` ticks on top of where they were when the era began?  Not if it
@@ -98,7 +98,7 @@ uidgen_ticket_last_allowed(const UidgenTicketReach *reach, UidgenTick now)
 	if (opened != 0)
 		opened = uidgen_tick_plus(opened, uidgen_ticket_opened_burst(reach));
 	return uidgen_tick_higher(base,
-								uidgen_tick_lower(opened, uidgen_tick_plus(now, reach->room)));
+							  uidgen_tick_lower(opened, uidgen_tick_plus(now, reach->room)));
 }
 
 /*
@@ -109,7 +109,7 @@ static inline UidgenTick
 uidgen_ticket_before_step(const UidgenTicketReach *reach, UidgenTick now)
 {
 	return uidgen_tick_higher(uidgen_ticket_set_back(reach, now),
-								uidgen_ticket_opened(reach, reach->clock_high));
+							  uidgen_ticket_opened(reach, reach->clock_high));
 }
 
 /*
@@ -142,11 +142,14 @@ uidgen_ticket_allowed_at(const UidgenTicketReach *reach, UidgenTick tick)
 		UidgenTick	opened = uidgen_tick_minus(tick, uidgen_ticket_opened_burst(reach));
 		UidgenTick	passed = uidgen_tick_minus(opened, reach->opened);
 
-		/* From here on both conditions of uidgen_ticket_last_allowed() are met. */
+		/*
+		 * From here on both conditions of uidgen_ticket_last_allowed() are
+		 * met.
+		 */
 		passed = passed == 0 ? 0 :
 			uidgen_tick_plus(reach->opened_at, uidgen_tick_plus(passed, passed));
 		at = uidgen_tick_lower(at, uidgen_tick_higher(passed,
-														  uidgen_tick_minus(tick, reach->room)));
+													  uidgen_tick_minus(tick, reach->room)));
 	}
 	return at;
 }

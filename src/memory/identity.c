@@ -99,7 +99,10 @@ uidgen_database_number(void)
 	struct stat file;
 	uint64		birth;
 
-	/* A file that only CREATE DATABASE makes: recovery may write it, but not make it anew. */
+	/*
+	 * A file that only CREATE DATABASE makes: recovery may write it, but not
+	 * make it anew.
+	 */
 	snprintf(path, sizeof(path), "%s/PG_VERSION", DatabasePath);
 	if (stat(path, &file) != 0)
 		ereport(ERROR,

@@ -34,7 +34,8 @@ typedef struct UidgenMemoryHead
 {
 	uint64		shape;			/* of all that follows; 0: it was not made yet */
 	char		version[24];	/* of the library that made it */
-	pg_atomic_uint32 other_versions; /* keepers that came with another shape */
+	pg_atomic_uint32 other_versions;	/* keepers that came with another
+										 * shape */
 	char		pad[UIDGEN_TICKET_LINE - sizeof(uint64) - 24 - sizeof(pg_atomic_uint32)];
 } UidgenMemoryHead;
 
@@ -116,11 +117,11 @@ typedef struct UidgenMemory
 	 */
 	UidgenPinState pin_state;
 	UidgenPinned pinned;
-	TimestampTz checked_reload;	/* PgReloadTime of the keeper that checked
-								 * the settings last */
-	uint64		settings_checks;		/* how many keepers have checked */
+	TimestampTz checked_reload; /* PgReloadTime of the keeper that checked the
+								 * settings last */
+	uint64		settings_checks;	/* how many keepers have checked */
 	UidgenServerSettings settings;	/* settings that may change, as the keeper
-								 * has them */
+									 * has them */
 	uint64		settings_changes;	/* how often that was written */
 	char		pending[UIDGEN_NAMES_SIZE]; /* see uidgen_pending_settings() */
 

@@ -13,6 +13,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
+#include "commands/trigger.h"
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -27,7 +28,9 @@ PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(bench_clock);
 PG_FUNCTION_INFO_V1(bench_coarse_clock);
+PG_FUNCTION_INFO_V1(bench_cpu_clock);
 PG_FUNCTION_INFO_V1(bench_empty);
+PG_FUNCTION_INFO_V1(bench_empty_trigger);
 PG_FUNCTION_INFO_V1(bench_ns);
 PG_FUNCTION_INFO_V1(bench_latency);
 PG_FUNCTION_INFO_V1(bench_window);
@@ -183,9 +186,26 @@ bench_coarse_clock(PG_FUNCTION_ARGS)
 }
 
 Datum
+bench_cpu_clock(PG_FUNCTION_ARGS)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	PG_RETURN_INT64(time.tv_sec * INT64CONST(1000000000) + time.tv_nsec);
+}
+
+Datum
 bench_empty(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64(1);
+}
+
+Datum
+bench_empty_trigger(PG_FUNCTION_ARGS)
+{
+	TriggerData *call = (TriggerData *) fcinfo->context;
+
+	return PointerGetDatum(TRIGGER_FIRED_BY_UPDATE(call->tg_event) ? call->tg_newtuple : call->tg_trigtuple);
 }
 
 Datum

@@ -5,6 +5,10 @@ CREATE FUNCTION bench_clock() RETURNS bigint
 LANGUAGE C VOLATILE AS :'module', 'bench_clock';
 COMMENT ON FUNCTION bench_clock() IS 'the monotonic clock, in nanoseconds';
 
+CREATE FUNCTION bench_cpu_clock() RETURNS bigint
+LANGUAGE C VOLATILE AS :'module', 'bench_cpu_clock';
+COMMENT ON FUNCTION bench_cpu_clock() IS 'the processor time of this session, in nanoseconds';
+
 CREATE FUNCTION bench_empty() RETURNS bigint
 LANGUAGE C VOLATILE STRICT AS :'module', 'bench_empty';
 COMMENT ON FUNCTION bench_empty() IS 'does nothing: what a call costs by itself';
@@ -12,6 +16,10 @@ COMMENT ON FUNCTION bench_empty() IS 'does nothing: what a call costs by itself'
 CREATE FUNCTION bench_coarse_clock() RETURNS bigint
 LANGUAGE C VOLATILE STRICT AS :'module', 'bench_coarse_clock';
 COMMENT ON FUNCTION bench_coarse_clock() IS 'reads the coarse monotonic clock: the least that a generator with a cache can do';
+
+CREATE FUNCTION bench_empty_trigger() RETURNS trigger
+LANGUAGE C VOLATILE AS :'module', 'bench_empty_trigger';
+COMMENT ON FUNCTION bench_empty_trigger() IS 'leaves the row as it is: what a trigger costs by itself';
 
 CREATE FUNCTION bench_ns(function regprocedure, calls bigint, VARIADIC args text[] DEFAULT '{}')
 RETURNS double precision

@@ -16,7 +16,7 @@ use List::Util qw(max min sum);
 use POSIX qw(strftime);
 
 my @asked = @ARGV;
-my %options = (rounds => undef, scale => undef, only => 'calls,throughput,sql,load,commits,connect,segments');
+my %options = (rounds => undef, scale => undef, only => 'calls,throughput,sql,load,triggers,commits,connect,segments');
 GetOptions(\%options, 'rounds=i', 'scale=f', 'quick', 'only=s', 'set=s@', 'write', 'dir=s') or die "see test/bench/run --help\n";
 my $dir = $options{dir} or die "test/bench/run calls this\n";
 my $rounds = $options{rounds} // ($options{quick} ? 2 : 5);
@@ -98,6 +98,11 @@ my @uuids = ('gen_random_uuid()', $has_uuidv7 ? 'uuidv7()' : ());
 my $insert = 'INSERT INTO item (body) SELECT body FROM source';
 my $copy = "COPY item (body) FROM '$dir/bodies'";
 
+# Triggers BEFORE INSERT OR UPDATE for each row, on a table of three columns.
+my %trigger = ('none' => '', 'empty C function' => 'bench_empty_trigger()', 'uid_stamp()' => "uid_stamp('changed')");
+my @triggers = ('none', 'empty C function', 'uid_stamp()');
+my @stamped = ('INSERT', 'UPDATE');
+
 my @clients = (1, 2, 8, 64);
 my @commit_columns = ('constant', 'uid_next()', 'bigserial');
 
@@ -107,7 +112,7 @@ foreach my $round (1 .. $rounds)
 {
 	my @part_subs = (
 		calls => \&measure_calls, throughput => \&measure_throughput, sql => \&measure_sql,
-		load => \&measure_load, commits => \&measure_commits, connect => \&measure_connect,
+		load => \&measure_load, triggers => \&measure_triggers, commits => \&measure_commits, connect => \&measure_connect,
 		segments => \&measure_segments);
 	while (my ($part, $measure) = splice(@part_subs, 0, 2))
 	{
@@ -328,6 +333,44 @@ sub measure_load
 	return;
 }
 
+# Nanoseconds of processor time a row, the least of many short runs in turn: so what else the machine does is not in it, nor the
+# disk, since the tables are not logged.
+sub measure_triggers
+{
+	my $few = max(100, int(5_000 * $scale));
+	my @tables = map { "stamped_$_" } 0 .. $#triggers;
+	my $script = "SET client_min_messages = warning;\n";
+	foreach my $i (0 .. $#triggers)
+	{
+		$script .= "DROP TABLE IF EXISTS $tables[$i];\nCREATE UNLOGGED TABLE $tables[$i] (id bigint NOT NULL, body text, changed bigint NOT NULL DEFAULT 0);\n";
+		$script .= "CREATE TRIGGER t BEFORE INSERT OR UPDATE ON $tables[$i] FOR EACH ROW EXECUTE FUNCTION $trigger{$triggers[$i]};\n" if $trigger{ $triggers[$i] };
+	}
+	$script .= join '', map { <<"END" } (@tables, reverse @tables) x 20;
+TRUNCATE $_;
+SELECT bench_cpu_clock() AS began \\gset
+INSERT INTO $_ (id, body) SELECT n, 'some words' FROM generate_series(1, $few) AS n;
+SELECT bench_cpu_clock() AS between \\gset
+UPDATE $_ SET body = 'other words';
+SELECT '$_', (:between - :began)::numeric / $few, (bench_cpu_clock() - :between)::numeric / $few;
+END
+	my %least;
+	foreach (split /\n/, $server->sql($script))
+	{
+		my ($table, @ns) = split;
+		my $case = $triggers[ $table =~ s/.*_//r ];
+		foreach my $i (0 .. $#stamped)
+		{
+			$least{"$stamped[$i] $case"} = min($ns[$i], $least{"$stamped[$i] $case"} // $ns[$i]);
+		}
+	}
+	record("row $_", $least{$_}) foreach keys %least;
+	foreach my $statement (@stamped)
+	{
+		record("row more $statement $_", $least{"$statement $_"} - $least{"$statement empty C function"}) foreach @triggers;
+	}
+	return;
+}
+
 # How long pgbench runs: for a time, or where that is short by count.
 sub pgbench_options
 {
@@ -422,7 +465,7 @@ sub report
 		machine => 'Machine', goals => 'What holds', calls => 'One call', latency => 'Single calls',
 		throughput => 'Several sessions', sql => 'In SQL', true_time => 'Six million ids in one statement',
 		thousand => 'A thousand ids', insert_plain => 'INSERT, without an index', insert_key => 'INSERT, with a primary key',
-		copy_plain => 'COPY, without an index', copy_key => 'COPY, with a primary key',
+		copy_plain => 'COPY, without an index', copy_key => 'COPY, with a primary key', triggers => 'A trigger for each row',
 		commits => 'One row each transaction', connect => 'A connection each query',
 		segments => 'Segments', segment_sessions => 'Segments, several sessions', seams => 'Segments, where ranges meet');
 
@@ -467,6 +510,9 @@ sub report
 				map { cell(figures("$name key $_ $case")) } qw(heap index density wal buffers), $name eq 'insert' ? 'more' : () ] }
 			  @ordered_columns, @uuids);
 	}
+	$text{triggers} = table(
+		[ 'trigger', map { ("$_, ns a row", 'more than the empty one') } @stamped ],
+		map { my $case = $_; [ $case, map { (cell(figures("row $_ $case")), cell(figures("row more $_ $case"))) } @stamped ] } @triggers);
 	$text{commits} = table(
 		[ 'transactions a second', map({ $_ == 1 ? '1 client' : "$_ clients" } @clients), '8 clients, synchronous_commit on' ],
 		(map { my $case = $_; [ $case, map({ cell(figures("commits off $_ $case")) } @clients), cell(figures("commits on 8 $case")) ] } @commit_columns),
@@ -489,7 +535,7 @@ sub report
 	$text{goals} = goals();
 
 	my $all = join "\n", map { "$title{$_}\n\n$text{$_}" } grep { $text{$_} } qw(machine goals calls latency throughput sql thousand true_time insert_plain insert_key
-		copy_plain copy_key commits connect segments segment_sessions seams);
+		copy_plain copy_key triggers commits connect segments segment_sessions seams);
 	print $all;
 	if ($options{write})
 	{

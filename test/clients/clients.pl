@@ -1,5 +1,5 @@
 # test/clients/clients.pl
-#	  The recipes of docs/applications.md and docs/clients, run as they stand there: the suite clients.
+#	  The recipes of docs/applications.md and docs/clients, and the readers of docs/readers.md, run as they stand there: the suite clients.
 #
 # Each client has a section of the page, or a file whose parts begin with a line "---- what it is", and a program here with the tests.  A line "page"
 # in its comments, "#page", "//page" or "--page", stands for the next block of the section, as it is;
@@ -51,10 +51,11 @@ sub blocks_for
 {
 	my ($heading, $name, $kind) = @_;
 	my ($text) = slurp_file("$docs/applications.md") =~ /^(## \Q$heading\E\n.*?)(?=^## |\z)/ms;
+	($text) = slurp_file("$docs/readers.md") =~ /^(### \Q$heading\E\n.*?)(?=^##|\z)/ms if !$text;
 	my @blocks = $text ? blocks_of($text) : ();
 	my @parts = map { (split m{^(?:#|//) ---- .*\n}m, slurp_file($_))[ 1 .. 20 ] } grep { -e } map { "$docs/clients/$name.$_" } 'prisma', $kind;
 	@parts = map { s/\n+\z/\n/r } grep { defined } @parts;
-	die "neither docs/applications.md nor docs/clients has \"$heading\"" if !@blocks && !@parts;
+	die "neither docs/applications.md, docs/readers.md nor docs/clients has \"$heading\"" if !@blocks && !@parts;
 	return ([ (map { $_->{text} } grep { $_->{kind} ne '' } @blocks), @parts ], join('', map { $_->{text} } grep { $_->{kind} eq '' } @blocks));
 }
 
@@ -139,6 +140,8 @@ try_client('Drizzle', 'drizzle.mjs');
 try_client('Sequelize', 'sequelize.mjs');
 try_client('TypeORM', 'typeorm.mjs');
 try_client('Prisma', 'prisma.mjs');
+try_client('A reader in Python', 'readers.py');
+try_client('A reader in Node', 'readers.mjs');
 try_client('The time in JavaScript', 'text.mjs');
 try_client('The time in Python', 'text.py');
 SKIP:

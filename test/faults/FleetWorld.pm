@@ -1,4 +1,4 @@
-# FleetWorld.pm: several servers with one registry, which has a standby, and what can happen to them.
+# FleetWorld.pm: several servers with one registry, which has two standbys, and what can happen to them.
 #
 # What a round of faults does with these servers is a subclass's: FleetRounds.pm (ids of five nodes),
 # SegmentRounds.pm (numbers of three servers), PatroniRounds.pm (a registry under Patroni).
@@ -7,6 +7,11 @@
 # should have, and its servers, each a hash of kind ('node' or 'control'), node, sessions and the time of the
 # next start of a session.  What happens to a place happens to all of its servers.  Subclasses have
 #	tend($place)						# see to it that it has its sessions
+#	take_over($restored)				# what the owner of a restored registry does
+#
+# The registry's servers take turns: one is the primary, one will be the next, and the third one does something of
+# its own meanwhile (arrange_standbys).  They are reached by sockets, addresses, names and poolers, beside hosts that are of no use
+# (registry_hosts).
 package FleetWorld;
 
 use strict;
@@ -16,11 +21,14 @@ use Chance;
 use FakeClock;
 use File::Copy ();
 use File::Path qw(remove_tree);
-use List::Util qw(max min);
+use IPC::Run;
+use List::Util qw(max min shuffle);
+use NameServer;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use RemoteRegistry;
 use Sessions;
+use Test::More;
 use Time::HiRes qw(time usleep);
 use UidgenTest;
 
@@ -43,6 +51,7 @@ sub new
 	my ($class, %options) = @_;
 	my $self = $class->SUPER::new(void_share => 1 / 5, %options);
 	$self->{later} = [];		# what is to be done: [time, whom it is about, what]
+	$self->{names} = NameServer->new;
 	return $self;
 }
 
@@ -60,15 +69,16 @@ our @SMALL = (
 	'log_statement = none',
 	"log_line_prefix = '%m [%p] %e %q%a '",
 	"include_if_exists = 'link.conf'",
+	"include_if_exists = 'closed.conf'",
 	"include_if_exists = 'round.conf'");
 
-# With a clock, under that; else it goes by the true time.
+# With a clock, under that; else it goes by the true time.  Our name server is asked for names.  With $may_fail, false if it does not start.
 sub start
 {
-	my ($self, $node, $clock) = @_;
-	$clock ? $clock->under(sub { start_again($node) }) : start_again($node);
+	my ($self, $node, $clock, $may_fail) = @_;
+	my $start = sub { return $may_fail ? $node->start(fail_ok => 1) : start_again($node) };
 	$self->{logs}{ $node->logfile } = 1;
-	return;
+	return $self->{names}->under(sub { return $clock ? $clock->under($start) : $start->() });
 }
 
 # One that will be a copy of another one.
@@ -99,7 +109,7 @@ sub follow
 	my ($node, $primary) = @_;
 	my $file = $node->data_dir . '/link.conf';
 	unlink $file;
-	append_to_file($file, "primary_conninfo = '" . ($primary ? $primary->connstr : '') . "'\n");
+	append_to_file($file, "primary_conninfo = '" . ($primary ? $primary->connstr . ' application_name=' . $node->name : '') . "'\n");
 	return;
 }
 
@@ -169,21 +179,82 @@ sub freeze
 
 # ---- the registry ----
 
-# The servers of the registry: a primary, which runs from now on, and one that is to become its
-# standby.  With $clocks each has a clock of its own.
+# The servers of the registry: a primary, which runs from now on, and two that are to become its
+# standbys.  With $clocks each has a clock of its own.
 sub make_registry_servers
 {
 	my ($self, $clocks) = @_;
 	my $primary = PostgreSQL::Test::Cluster->new('registry1');
-	my @nodes = ($primary, new_node('registry2'));
+	my @nodes = ($primary, map { new_node("registry$_") } 2, 3);
 
 	$primary->init(allows_streaming => 1);
-	$primary->append_conf('postgresql.conf', join('', map { "$_\n" } @SMALL, 'max_connections = 100'));
+	$primary->append_conf('postgresql.conf', join('', map { "$_\n" } @SMALL, 'max_connections = 100', "listen_addresses = '127.0.0.1'",
+			'wal_log_hints = on', 'wal_keep_size = 256MB'));
 	$self->{registry_clock} = $clocks ? { map { $_ => FakeClock->new($_) } @nodes } : {};
 	$self->start($primary, $self->{registry_clock}{$primary});
-	@$self{qw(primary standby)} = @nodes;
+	$self->{registries} = \@nodes;
+	@$self{qw(primary standby third)} = @nodes;
 	$self->{lockers} = { map { $_ => Sessions->new($_, $self->{folder}) } @nodes };
+	$self->{poolers} = { map { $_ => begin_pooler($self->{folder}, $_) } @nodes };
+	# Names that nobody answers for, and one that there is not; a host that says nothing, and one that refuses.
+	my $port = $primary->port;
+	$self->{useless} = [ [ 'never.test', $port ], [ 'never2.test', $port ], [ 'nothing.test', $port ], [ '127.0.0.1', black_hole() ], [ '127.0.0.1', refused_port() ] ];
+	$self->{names}->answer('nothing.test');
+	$self->{names}->answer($_->name . '.test', '127.0.0.1') foreach @nodes;
 	return $primary;
+}
+
+# The roles by which nodes come; owners come by another one, so that nodes can be kept out.
+our @ROLES = ('node', map { "node$_" } 1 .. 5);
+
+# pgbouncer before a server, if there is one; its port.
+my @poolers;
+
+sub begin_pooler
+{
+	my ($folder, $node) = @_;
+	my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin' or return undef;
+	my $file = "$folder/" . $node->name . '.pooler';
+	my $port = PostgreSQL::Test::Cluster::get_free_port();
+	append_to_file("$file.users", join('', map { qq{"$_" ""\n} } @ROLES));
+	append_to_file($file, <<"END");
+[databases]
+* = host=@{[ $node->host ]} port=@{[ $node->port ]}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = $port
+unix_socket_dir =
+auth_type = trust
+auth_file = $file.users
+pool_mode = transaction
+default_pool_size = 10
+server_login_retry = 0.1
+server_connect_timeout = 2
+query_wait_timeout = 5
+logfile = $file.log
+END
+	push @poolers, IPC::Run::start([ $pgbouncer, $file ], '<', \undef, '>', "$file.out", '2>&1');
+	return $port;
+}
+
+END
+{
+	my $status = $?;
+	$_->kill_kill(grace => 1) foreach @poolers;
+	$? = $status;
+}
+
+# Hosts for uidgen.registry: each server of the registry by one of the ways to it, and some that are of no use.
+sub registry_hosts
+{
+	my ($self) = @_;
+	my @hosts = map {
+		my $pooler = $self->{poolers}{$_};
+		pick([ $_->host, $_->port ], [ '127.0.0.1', $_->port ], ([ $_->name . '.test', $_->port ]) x 2, ($pooler ? [ '127.0.0.1', $pooler ] : ()) x 2)
+	} @{ $self->{registries} };
+	my @useless = shuffle(@{ $self->{useless} });
+	@hosts = shuffle(@hosts, @useless[ 0 .. rand 2.5 ]);
+	return 'host=' . join(',', map { $_->[0] } @hosts) . ' port=' . join(',', map { $_->[1] } @hosts);
 }
 
 # The database of the registry, and that of the control's.  By name: max_lead and clock_slack in seconds.
@@ -232,25 +303,169 @@ sub take_rules_away
 	return;
 }
 
-# The standby begins anew, as a copy of the primary.
-sub follow_primary
+# Who takes over next, and what the third one does until then:
+#	cut			gets nothing any more, from the same moment on
+#	ahead		goes on following, so that it knows of more than the next primary
+#	cascade		follows the next primary
+#	down		is stopped
+sub arrange_standbys
 {
-	my ($self) = @_;
-	my ($primary, $standby) = @$self{qw(primary standby)};
-	copy($primary, $standby, 1);
-	$self->start($standby, $self->{registry_clock}{$standby});
+	my ($self, $swap, $third) = @_;
+	my @standbys = grep { $_ != $self->{primary} } @{ $self->{registries} };
+	$self->do_later('registry');
+	@$self{qw(standby third)} = $swap ? reverse @standbys : @standbys;
+	$self->{third_does} = $third;
+	$self->note_fault("third($third)");
+	$self->{third}->stop('immediate') if $third eq 'down';
+	if ($third eq 'cascade')
+	{
+		follow($self->{third}, $self->{standby});
+		$self->{third}->reload;
+		$self->streams($self->{third}, $self->{standby}) or die "a standby does not follow another one\n";
+	}
+	return;
+}
+
+# Wait until a server has got all that the other one has at this moment; false if it does not, or cannot by what its log says
+# from an offset on.
+sub streams
+{
+	my ($self, $node, $from, $log) = @_;
+	my ($next, $until) = 0;
+	return 0 < $self->go_on(
+		20,
+		sub {
+			return 0 if time < $next;
+			$next = time + 0.1;
+			return -1 if defined $log && log_since($node, $log) =~ /forked off current database system timeline/;
+			$until ||= (try_psql($from, 'SELECT CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END'))[1] or return 0;
+			return (try_psql($from, "SELECT count(*) FROM pg_stat_replication
+				WHERE state = 'streaming' AND replay_lsn >= '$until' AND application_name = '" . $node->name . "'"))[1] eq '1';
+		});
+}
+
+sub cut
+{
+	my ($node) = @_;
+	follow($node);
+	$node->reload;
+	poll_until(sub { !grep { UidgenTest::process_file($_, 'cmdline') =~ /walreceiver/ } UidgenTest::child_pids($node) })
+	  or die "the standby of the registry goes on to receive\n";
 	return;
 }
 
 sub cut_standby
 {
 	my ($self) = @_;
-	my $standby = $self->{standby};
-	follow($standby);
-	$standby->reload;
-	poll_until(sub { !grep { UidgenTest::process_file($_, 'cmdline') =~ /walreceiver/ } UidgenTest::child_pids($standby) })
-	  or die "the standby of the registry goes on to receive\n";
+	cut($_) foreach $self->{standby}, $self->{third_does} eq 'cut' ? $self->{third} : ();
 	$self->note_fault('cut');
+	return;
+}
+
+# Servers become standbys of the primary, each in a way: it goes on from where it is, is rewound, or begins anew as a copy.  Where
+# the one cannot be, the next one is.  If none is named, all begin anew.  Where two servers have gone on apart on one timeline,
+# PostgreSQL does not see that, and all are copies, too.
+sub bring_back
+{
+	my ($self, %ways) = @_;
+	my $primary = $self->{primary};
+	foreach my $node (grep { $_ != $primary && (!%ways || $ways{$_}) } @{ $self->{registries} })
+	{
+		my $way = $self->{forked} ? 'copy' : $ways{$node} // 'copy';
+		$node->stop('fast');
+		foreach my $try ($way eq 'go on' ? ('go on', 'rewind', 'copy') : $way eq 'rewind' ? ('rewind', 'copy') : 'copy')
+		{
+			if ($try eq 'copy') { copy($primary, $node, 1) }
+			else
+			{
+				if ($try eq 'rewind')
+				{
+					# Where it forked off is in its control file only then.
+					$primary->safe_psql('postgres', 'CHECKPOINT');
+					unlink $node->data_dir . '/standby.signal';
+					IPC::Run::run([ 'pg_rewind', '--target-pgdata', $node->data_dir, '--source-server', $primary->connstr('postgres') ],
+						'>', \my $out, '2>', \my $error) or next;
+					$node->append_conf('postgresql.conf', 'port = ' . $node->port);
+				}
+				follow($node, $primary);
+				$node->set_standby_mode;
+			}
+			my $log = -s $node->logfile // 0;
+			if ($self->start($node, $self->{registry_clock}{$node}, $try ne 'copy') && $self->streams($node, $primary, $log))
+			{
+				$self->note_fault("back($try)");
+				last;
+			}
+			die "a standby of the registry does not follow\n" if $try eq 'copy';
+			$node->stop('fast', fail_ok => 1);
+		}
+	}
+	$self->{forked} = 0;
+	return;
+}
+
+# The primary is stopped, and the standby, which has all of it, is promoted; true if nothing was lost.  The former one follows it.
+sub switch_over
+{
+	my ($self) = @_;
+	my ($primary, $standby) = @$self{qw(primary standby)};
+	$primary->stop('fast');
+	my ($checkpoint) = (run_command([ 'pg_controldata', $primary->data_dir ]))[0] =~ /^Latest checkpoint location: *(\S+)/m;
+	my $is_whole = $standby->safe_psql('postgres', "SELECT pg_last_wal_receive_lsn() > '$checkpoint'") eq 't';
+	$standby->promote;
+	@$self{qw(primary standby)} = ($standby, $primary);
+	$self->note_fault($is_whole ? 'switch over' : 'switch over with loss');
+	$self->bring_back(map { $_ => 'go on' } @{ $self->{registries} });
+	return $is_whole;
+}
+
+# A base backup of the registry, as it is now.
+sub back_up
+{
+	my ($self, $name) = @_;
+	my $folder = "$self->{folder}/$name";
+	my $primary = $self->{primary};
+	remove_tree($folder);
+	system_or_bail('pg_basebackup', '-D', $folder, '-h', $primary->host, '-p', $primary->port, '--checkpoint', 'fast', '--wal-method', 'stream', '--no-sync');
+	return $folder;
+}
+
+# The registry's servers are gone, or will never be used again, and a backup is started in the place of the standby: by the run book
+# of docs/fleet.md, where no node reaches it until its owner has said all, or as it is.
+sub restore
+{
+	my ($self, $backup, $by_the_book, $seconds) = @_;
+	my $node = $self->{standby};
+	my $clock = $self->{registry_clock}{$node};
+	$_->stop('immediate') foreach grep { $_ != $self->{primary} } @{ $self->{registries} };
+	remove_tree($node->data_dir);
+	system_or_bail('cp', '-a', $backup, $node->data_dir);
+	chmod 0700, $node->data_dir or die $!;
+	$node->append_conf('postgresql.conf', 'port = ' . $node->port);
+	follow($node);
+	$self->{forked} = 1;
+	if ($by_the_book)
+	{
+		my $closed = $node->data_dir . '/closed.conf';
+		append_to_file("$closed.hba", "local all " . getpwuid($<) . " trust\n");
+		append_to_file($closed, "hba_file = '$closed.hba'\n");
+		$self->start($node, $clock);
+		$self->take_over($node);
+		$self->go_on($seconds);
+		$node->stop('fast');
+		unlink $closed;
+	}
+	$self->start($node, $clock);
+	return;
+}
+
+# A server of which some processes may stand still ends for good.
+sub end_for_good
+{
+	my ($node, @processes) = @_;
+	$node->kill9;
+	kill 'KILL', @processes;
+	poll_until(sub { !grep { UidgenTest::process_file($_, 'cmdline') } @processes }) or die "the former primary does not end\n";
 	return;
 }
 
@@ -276,7 +491,7 @@ sub do_later
 	return;
 }
 
-# Let sessions draw for so many seconds, or until $code returns true; says whether it did.
+# Let sessions draw for so many seconds, or until $code returns true; what it returned.
 sub go_on
 {
 	my ($self, $seconds, $code) = @_;
@@ -286,7 +501,8 @@ sub go_on
 		$self->do_later;
 		$self->tend($_) foreach @{ $self->{places} };
 		$self->watch;
-		return 1 if $code && $code->();
+		my $done = $code && $code->();
+		return $done if $done;
 		return 0 if time > $end;
 		usleep(5000);
 	}
@@ -333,9 +549,11 @@ sub inject
 	my @nodes = map { $_->{node} } @{ $place->{servers} };
 	my $clock = $place->{clock};
 	my $primary = $self->{primary};
+	my $standby = $self->{ $fault->{all} ? 'standby' : 'third' };
 
-	$self->do_later($what =~ /^registry|^cut/ ? 'registry' : $place->{number});
-	$self->note_fault($what, $what =~ /^registry|^cut/ ? () : $place->{number});
+	my $is_registry = $what =~ /^(?:registry|cut|standby_|names)/;
+	$self->do_later($is_registry ? 'registry' : $place->{number});
+	$self->note_fault($what, $is_registry ? () : $place->{number});
 	if ($what eq 'backend' || $what eq 'keeper')
 	{
 		my $title = $what eq 'keeper' ? qr/uidgen keeper/ : qr/\[local\] COPY/;
@@ -369,8 +587,23 @@ sub inject
 	}
 	elsif ($what eq 'registry_restart')
 	{
-		$primary->stop($fault->{how});
-		$self->later($for, 'registry', sub { $self->start($primary, $self->{registry_clock}{$primary}) });
+		$self->end_registry($primary, $fault);
+	}
+	elsif ($what eq 'standby_end')
+	{
+		$self->end_registry($standby, $fault) if -e $standby->data_dir . '/postmaster.pid';
+	}
+	elsif ($what eq 'standby_freeze')
+	{
+		my @stopped = -e $standby->data_dir . '/postmaster.pid' ? stop_processes($standby) : ();
+		$self->later($for, 'registry', sub { kill 'CONT', @stopped });
+	}
+	elsif ($what eq 'names')
+	{
+		# The name server is silent, about one server of the registry or all of them.
+		my @names = map { $_->name . '.test' } $fault->{all} ? @{ $self->{registries} } : $primary;
+		$self->{names}->silence($_) foreach @names;
+		$self->later($for, 'registry', sub { $self->{names}->answer($_, '127.0.0.1') foreach @names });
 	}
 	elsif ($what eq 'registry_freeze')
 	{
@@ -392,6 +625,14 @@ sub inject
 		$primary->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 			WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
 	}
+	return;
+}
+
+sub end_registry
+{
+	my ($self, $node, $fault) = @_;
+	$fault->{how} eq 'kill' ? $node->kill9 : $node->stop($fault->{how});
+	$self->later($fault->{for}, 'registry', sub { $self->start($node, $self->{registry_clock}{$node}) });
 	return;
 }
 
@@ -426,6 +667,22 @@ sub set_clock
 	my ($self, $clock, $step, $most) = @_;
 	my $off = $clock->now + $step - time;
 	$clock->set(time + max(-$most, min($most, $off)));
+	return;
+}
+
+# A server that was ahead asks for what the next primary does not have, or cannot start as its standby, until it is rewound.
+sub alarms
+{
+	my ($self) = @_;
+	return grep { !/requested starting point .* is not in this server's history|This server's history forked from|STATEMENT:  START_REPLICATION/
+		  && !/requested timeline \d+ (?:is not a child|does not contain)/ } $self->SUPER::alarms;
+}
+
+sub judge_all
+{
+	my ($self) = @_;
+	my @wrong = $self->{names}->wrong;
+	ok(!@wrong, 'names were looked up in threads of their own') || diag(join("\n", @wrong));
 	return;
 }
 

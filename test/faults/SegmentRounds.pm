@@ -8,9 +8,12 @@
 #	   blocks.  Meanwhile one to three faults of a server or of the registry, or acts of its owner;
 #	2. the registry's standby is cut off at a moment when it knows all ranges.  From then
 #	   on no segment gives out more than failover_gap.  Some servers start anew, others end.  The
-#	   standby is promoted, perhaps before the former primary ends; those that had ended start;
-#	3. none to two more faults or acts; at last each server has to draw a number of each
-#	   segment once more.  The former primary becomes the new one's standby.
+#	   standby is promoted, perhaps before the former primary ends, or a backup of that moment is restored; those
+#	   that had ended start;
+#	3. mostly, the registry changes its primary again: the same once more, or without a loss, there and back; or, with
+#	   segments_confirmed, to the server that has heard nothing of the last change;
+#	4. none to two more faults or acts; at last each server has to draw a number of each
+#	   segment once more.
 #
 # Segment "control" is the control: for it the registry leaves no gap where it has lost
 # numbers, and believes nobody that it has.
@@ -71,12 +74,21 @@ my %FAULTS = (
 	registry_restart => 2,
 	registry_freeze => 3,
 	cut_calls => 3,
+	standby_end => 1,
+	standby_freeze => 1,
+	names => 3,					# the name server is silent
 	segment_lock => 3,			# by a transaction that is left open
 	# acts of the owner
 	steps => 5,
 	raise => 2,
 	drop => 2,					# and create, which goes on above
 	anew => 3);					# drop, and create with restart := true
+
+# How the registry loses what it knew last.
+my %LOSSES = (
+	promote => 4,
+	restore => 2,				# a backup, by the run book
+	as_it_is => 1);				# a backup, started as it is
 
 my %ACTS = (segment_lock => 1, steps => 1, raise => 1, drop => 1, anew => 1);
 
@@ -120,17 +132,30 @@ sub set_up
 	foreach my $number (0 .. 2)
 	{
 		my $name = 'node' . ($number + 1);
-		my $registry = conninfo($self->{primary}, $self->{standby}) . " user=$name";
-		my $node = uidgen_node($name, @FleetWorld::SMALL, "uidgen.registry = '$registry'", "uidgen.registry_timeout = '1s'");
+		my $node = uidgen_node($name, @FleetWorld::SMALL, "uidgen.registry_timeout = '1s'");
 		my $folder = "$self->{folder}/$name";
 		mkdir $folder;
-		$self->start($node);
-		$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
-		push @{ $self->{places} }, {
+		my $place = {
 			number => $number,
 			state => 'up',
+			hosts => $self->registry_hosts,
 			servers => [ { kind => 'node', node => $node, next => 0, sessions => Sessions->new($node, $folder) } ] };
+		write_settings($place);
+		$self->start($node);
+		$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+		push @{ $self->{places} }, $place;
 	}
+	return;
+}
+
+# What a server is set to, besides what it was made with.
+sub write_settings
+{
+	my ($place, @settings) = @_;
+	my $node = $place->{servers}[0]{node};
+	my $file = $node->data_dir . '/round.conf';
+	unlink $file;
+	append_to_file($file, join('', map { "$_\n" } "uidgen.registry = '$place->{hosts} dbname=postgres user=" . $node->name . "'", @settings));
 	return;
 }
 
@@ -191,9 +216,13 @@ BEGIN
 		IF new.run_start > low THEN
 			INSERT INTO diary (at, server, what, low, high) VALUES (at, session_user, 'gap', low, new.run_start - 1);
 			low := new.run_start;
+		ELSIF new.unconfirmed = '0/0' THEN
+			-- Nothing is given out so far.
+			INSERT INTO diary (at, server, what, low, high) VALUES (at, session_user, 'gap', low, new.last_value);
+			RETURN NULL;
 		END IF;
-		INSERT INTO diary (at, server, what, low, high)
-			VALUES (at, session_user, CASE WHEN session_user LIKE 'node%' THEN 'fetch' ELSE 'raise' END, low, new.last_value);
+		INSERT INTO diary (at, server, what, low, high) VALUES (at, session_user,
+			CASE WHEN session_user LIKE 'node%' THEN 'fetch' ELSE coalesce(current_setting('diary.what', true), 'raise') END, low, new.last_value);
 	END IF;
 	RETURN NULL;
 END $$;
@@ -217,7 +246,19 @@ sub set_up_registry
 	$primary->safe_psql('postgres', "SELECT uidgen_registry.create_segment('$_', " . $self->next_start($_) . ', 100)') foreach @SEGMENTS;
 	# So that all servers fetch of the control while the standby is cut off.
 	$primary->safe_psql('postgres', q{SELECT uidgen_registry.change_segment('control', max_step => 1000, failover_gap => 1000000000)});
-	$self->follow_primary;
+	$self->bring_back;
+	return;
+}
+
+# The owner of a restored registry raises all segments above what was given out since the backup.
+sub take_over
+{
+	my ($self, $restored) = @_;
+	$restored->safe_psql('postgres', q{SELECT uidgen_registry.take_over_registry()});
+	$restored->safe_psql('postgres', qq{SET diary.what = 'gap'; SELECT uidgen_registry.raise_segment('$_->[0]', $_->[1])})
+	  foreach map { [ split /\|/ ] } split /\n/, $restored->safe_psql('postgres', q{SELECT name, least(last_value + CASE name WHEN 'control' THEN 0 ELSE failover_gap END, max_value)
+		FROM uidgen_registry.segment WHERE NOT dropped});
+	$restored->safe_psql('postgres', 'SELECT uidgen_registry.change_registry(confirming_standbys => 0)');
 	return;
 }
 
@@ -265,6 +306,8 @@ sub recreate
 	$self->own("SELECT uidgen_registry.create_segment('$segment', " . ($start
 			? "$start, " . int(pick_magnitude(1, 20_000)) . ', restart => true)'
 			: 'step => ' . int(pick_magnitude(1, 20_000)) . ", max_value => $largest)"));
+	# It was dropped when the registry was taken over.
+	$self->own("SET diary.what = 'gap'; SELECT uidgen_registry.raise_segment(name, least(last_value + failover_gap, max_value)) FROM uidgen_registry.segment WHERE name = '$segment' AND stopped IS NOT NULL");
 	return;
 }
 
@@ -314,15 +357,19 @@ sub inject
 # no segment gives out more than failover_gap.  Nobody fetches in between.
 sub cut_standby
 {
-	my ($self) = @_;
-	my ($primary, $standby) = @$self{qw(primary standby)};
+	my ($self, $with_backup) = @_;
+	my ($primary, $standby, $third) = @$self{qw(primary standby third)};
 	my $lockers = $self->{lockers}{$primary};
 
 	$self->do_later('registry');
 	my $held = $lockers->hold('postgres', 'BEGIN; SELECT FROM uidgen_registry.segment FOR UPDATE');
 	my $rows = q{SELECT string_agg(name || version || failover_gap || dropped, ' ' ORDER BY name) FROM uidgen_registry.segment};
 	my $known = $primary->safe_psql('postgres', $rows);
-	poll_until(sub { (try_psql($standby, $rows))[1] eq $known }) or die "the standby does not follow\n";
+	foreach my $node ($standby, $self->{third_does} eq 'cut' ? $third : ())
+	{
+		poll_until(sub { (try_psql($node, $rows))[1] eq $known }) or die "the standby does not follow\n";
+	}
+	$self->{backup} = $self->back_up('cut') if $with_backup;
 	$self->SUPER::cut_standby;
 	my $session = $lockers->{running}{$held} or die "the lock was lost\n";
 	$lockers->_say($session, by_hand('UPDATE uidgen_registry.segment SET max_value = last_value + failover_gap') . "; COMMIT;\n");
@@ -331,53 +378,93 @@ sub cut_standby
 	return;
 }
 
-# The registry fails over, and what was committed since the cut is lost.
+# The registry changes its primary, and mostly what was committed since the cut is lost; false if it cannot be.
 sub fail_over
 {
-	my ($self, $plan) = @_;
-	my ($primary, $standby) = @$self{qw(primary standby)};
-	my ($first, $late) = @{ $self->{places} }[ @{ $plan->{places} } ];
+	my ($self, $plan, $step) = @_;
+	my ($first, $late) = @{ $self->{places} }[ @{ $step->{places} } ];
 
+	if ($step->{loss} eq 'none')
+	{
+		$self->arrange_standbys($step->{swap}, 'ahead');
+		push @{ $self->{failovers} }, time;
+		$self->switch_over;
+		return 1;
+	}
 	foreach my $place ($first, $late)
 	{
 		$self->do_later($place->{number});
 		$self->up($place) if $place->{state} eq 'down';
 	}
-	$self->cut_standby;
+	if ($step->{blind})
+	{
+		# It has got nothing since before the last failover.
+		$self->do_later('registry');
+		@$self{qw(standby third)} = @$self{qw(third standby)};
+		$self->{forked} = 1;
+	}
+	else
+	{
+		# Where all are to know of a failover, it is known who they are.
+		my $names = join ', ', map { "'" . $_->name . "'" } grep { $_ != $self->{primary} } @{ $self->{registries} };
+		return 0 if $step->{blind_next} && !$self->await_registry("SELECT standbys \@> ARRAY[$names] FROM uidgen_registry.registry", 10);
+		$self->arrange_standbys($step->{swap}, $step->{third});
+		$self->cut_standby($step->{loss} ne 'promote');
+	}
+	my ($primary, $standby) = @$self{qw(primary standby)};
 	my $cut = time;
 	# One begins with empty buffers; what it fetches will be lost.
-	if ($plan->{restart})
+	if ($step->{restart})
 	{
-		$self->down($first, $plan->{restart});
+		$self->down($first, $step->{restart});
 		$self->up($first);
 	}
-	$self->go_on(rand $plan->{cut});
-	$self->down($late, $plan->{end});
-	$self->inject_some($plan->{owner});
+	$self->go_on(rand $step->{cut});
+	$self->down($late, $step->{end});
+	$self->inject_some($step->{owner});
 	$self->do_later('registry');
-	$self->go_on($cut + $plan->{cut} - time);
+	$self->go_on($cut + $step->{cut} - time);
 
 	my @processes;
-	$primary->stop('immediate') if $plan->{how} eq 'down';
-	@processes = stop_processes($primary) if $plan->{how} eq 'frozen';
-	$self->go_on($plan->{down});
+	$primary->stop('immediate') if $step->{how} eq 'down';
+	@processes = stop_processes($primary) if $step->{how} eq 'frozen';
+	$self->go_on($step->{down});
+	$self->up($late) if $step->{early};
 	push @{ $self->{failovers} }, time;
-	$standby->promote;
-	if ($plan->{how} eq 'alive')
+	if ($step->{loss} ne 'promote')
+	{
+		$self->restore($self->{backup}, $step->{loss} eq 'restore', $step->{beside});
+	}
+	else
+	{
+		$standby->promote;
+	}
+	if ($step->{how} eq 'alive')
 	{
 		# Servers that have not seen the new one may still fetch from the old one.
-		$self->go_on($plan->{beside});
+		$self->go_on($step->{beside});
 	}
-	@processes = stop_processes($primary) if $plan->{how} eq 'alive';
-	$primary->kill9;
-	kill 'KILL', @processes;
-	poll_until(sub { !grep { UidgenTest::process_file($_, 'cmdline') } @processes }) or die "the former primary does not end\n";
+	@processes = stop_processes($primary) if $step->{how} eq 'alive';
+	FleetWorld::end_for_good($primary, @processes);
 	@$self{qw(primary standby)} = ($standby, $primary);
-	$self->note_fault("failover($plan->{how})");
-	$self->up($late);
+	$self->note_fault(join ' ', $step->{loss}, $step->{blind} ? 'blind' : (), $plan->{confirmed} ? 'confirmed' : (), "($step->{how})");
+	$self->up($late) if !$step->{early};
+	# The former primary may be back before a server takes over that has heard nothing of this one.
+	my @back = $step->{blind_next} ? $step->{swap} ? $primary : () : @{ $self->{registries} };
+	$self->bring_back(map { $_ => $step->{ways}[ rand 2 ] } @back) if @back;
+	# One that is gone is forgotten: here it is the primary itself, as another one.
+	$self->own('SELECT uidgen_registry.change_registry(confirming_standbys => 0)') if $step->{loss} eq 'as_it_is';
 	# It knows of nothing, so it is given what others have drawn of the control.
 	$self->await(5, 'control', $late);
-	return;
+	return 1;
+}
+
+# Wait until the registry says so.
+sub await_registry
+{
+	my ($self, $sql, $seconds) = @_;
+	my $next = 0;
+	return $self->go_on($seconds, sub { return time >= $next && ($next = time + 0.2) && ($self->own($sql) // '') eq 't' });
 }
 
 # ---- load ----
@@ -433,24 +520,46 @@ sub plan_round
 			what => pick_weighted($_[0]),
 			place => int rand 3,
 			segment => $OURS[ rand @OURS ],
-			how => pick('fast', 'immediate'),
+			how => pick('fast', 'immediate', 'kill'),
+			all => rand > 0.5,
 			for => pick_magnitude(0.02, 3),
 			steps => steps(),
 			raise => int pick_magnitude(1, 100_000),
 			pause => rand 0.8 };
 	};
+	my $is_confirmed = rand > 0.5;
+	my $acts = [ map { $fault->({ steps => 2, raise => 1, drop => 1, anew => 1 }) } 1 .. rand 2.5 ];
+	# A change of the primary; a backup of the same timeline is not started beside it.
+	my $step = sub {
+		my ($loss, %options) = @_;
+		return {
+			loss => $loss,
+			places => [ shuffle 0 .. 2 ],
+			restart => pick(undef, 'postmaster', 'fast'),
+			end => pick('postmaster', 'immediate', 'fast'),
+			how => $loss =~ /^(?:promote|none)$/ ? pick('down', 'frozen', 'alive') : pick('down', 'frozen'),
+			owner => [],
+			cut => 0.5 + rand 1,
+			down => pick(0, pick_magnitude(0.02, 1)),
+			beside => pick_magnitude(0.02, 1),
+			early => rand > 0.5,
+			third => pick(qw(cut ahead cascade down)),
+			swap => rand > 0.5,
+			ways => [ map { pick('go on', 'rewind', 'rewind', 'copy') } 0, 1 ],
+			%options };
+	};
+	my @then = @{ pick([], [], ['none'], [ 'none', 'none' ], ['promote'], [ 'none', 'promote' ], $is_confirmed ? (['blind']) x 3 : ()) };
+	my @steps = @then && $then[0] eq 'blind'
+	  ? ($step->('promote', third => 'cut', blind_next => 1), $step->('promote', blind => 1))
+	  : ($step->(pick_weighted(\%LOSSES)), map { $step->($_) } @then);
+	$steps[0]{owner} = $acts;
 	return {
 		before => [ map { $fault->(\%FAULTS) } 1 .. 1 + rand 3 ],
-		owner => [ map { $fault->({ steps => 2, raise => 1, drop => 1, anew => 1 }) } 1 .. rand 2.5 ],
 		after => [ map { $fault->(\%FAULTS) } 1 .. rand 3 ],
 		steps => { map { $_ => rand > 0.3 ? steps(1) : undef } @OURS },
-		places => [ shuffle 0 .. 2 ],
-		restart => pick(undef, 'postmaster', 'fast'),
-		end => pick('postmaster', 'immediate', 'fast'),
-		how => pick('down', 'frozen', 'alive'),
-		cut => 0.5 + rand 1,
-		down => pick(0, pick_magnitude(0.02, 1)),
-		beside => pick_magnitude(0.02, 1),
+		changes => \@steps,
+		confirmed => $is_confirmed,
+		hosts => [ map { rand > 0.8 ? $self->registry_hosts : undef } 0 .. 2 ],
 		sessions => [ map { pick(1, 2, 3) } 0 .. 2 ],
 		duration => pick('1s', '1s', '15min') };
 }
@@ -466,8 +575,8 @@ sub round
 	{
 		my $node = $place->{servers}[0]{node};
 		$place->{sessions} = $plan->{sessions}[ $place->{number} ];
-		unlink $node->data_dir . '/round.conf';
-		append_to_file($node->data_dir . '/round.conf', "uidgen.segment_duration = '$plan->{duration}'\n");
+		$place->{hosts} = $plan->{hosts}[ $place->{number} ] // $place->{hosts};
+		write_settings($place, "uidgen.segment_duration = '$plan->{duration}'");
 		$node->reload;
 		$self->begin_life($place);
 	}
@@ -475,9 +584,13 @@ sub round
 	{
 		$self->own("SELECT uidgen_registry.change_segment(name, $plan->{steps}{$segment}) FROM uidgen_registry.segment WHERE name = '$segment'");
 	}
+	$self->own('SELECT uidgen_registry.change_registry(segments_confirmed => ' . ($plan->{confirmed} ? 'true' : 'false') . ')');
 	$self->go_on(0.3);
 	$self->inject_some($plan->{before});
-	$self->fail_over($plan);
+	foreach my $change (@{ $plan->{changes} })
+	{
+		$self->fail_over($plan, $change) or last;
+	}
 	$self->inject_some($plan->{after});
 	$self->do_later('all');
 	# What the failover has undone.
@@ -491,7 +604,6 @@ sub round
 	# So many in this round, too.
 	$self->go_on(30, sub { return $ids <= sum0(map { my $s = $_->{servers}[0]{sessions}; map { $s->ids($_) } @OURS } @places) });
 	$_->{servers}[0]{sessions}->end foreach @places;
-	$self->follow_primary;
 	$self->judge_files;
 	return;
 }
@@ -790,6 +902,7 @@ sub judge_all
 	is($self->{miscounted}, 0, 'servers count as drawn what their clients have seen');
 	cmp_ok($rest, '<=', $counted + $untold, 'what else is missing was counted by servers as skipped or lost');
 	is($false_gaps, 0, 'nothing but a failover leaves a gap, once for each segment');
+	$self->SUPER::judge_all;
 	return;
 }
 
@@ -805,7 +918,7 @@ sub tear_down
 	my $timeline = $self->{primary}->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_history()');
 	($self->{ranges}, @{ $self->{diary_faults} }) = $self->read_diary;
 	$_->stop('immediate') foreach map { $_->{servers}[0]{node} } @{ $self->{places} };
-	$_->stop('immediate') foreach @$self{qw(standby primary)};
+	$_->stop('immediate') foreach @{ $self->{registries} };
 	return [ 'incarnations of segments', sum0(values %{ $self->{incarnation} }) ], [ 'timeline of the registry', $timeline ];
 }
 

@@ -498,13 +498,6 @@ sub counts
 
 sub what_counts { return 'changes of leader; where grants were lost, the control issued duplicates' }
 
-# A former leader that was ahead asks for what the next one does not have, until Patroni rewinds it.
-sub alarms
-{
-	my ($self) = @_;
-	return grep { !/requested starting point .* is not in this server's history|This server's history forked from|STATEMENT:  START_REPLICATION/ } $self->SUPER::alarms;
-}
-
 sub tear_down
 {
 	my ($self) = @_;

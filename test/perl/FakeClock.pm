@@ -38,7 +38,7 @@ sub new
 sub under
 {
 	my ($self, $code) = @_;
-	local $ENV{LD_PRELOAD} = $self->{library};
+	local $ENV{LD_PRELOAD} = join ' ', $self->{library}, $ENV{LD_PRELOAD} // ();
 	local $ENV{CLOCKSHIM_FILE} = $self->{file};
 	return $code->();
 }

@@ -3,6 +3,7 @@
 #	my $names = NameServer->new;
 #	$names->under(sub { $node->start });	# likewise restart
 #	$names->answer('reg1.test', '127.0.0.1');
+#	$names->silence('reg1.test');
 #
 # It knows the names that end in ".test"; the look-up of one lasts until the test has answered it.  See
 # test/tools/nameshim.c for how the server is made to ask it.
@@ -34,7 +35,9 @@ sub environment
 sub under
 {
 	my ($self, $code) = @_;
-	local %ENV = (%ENV, $self->environment);
+	my %environment = $self->environment;
+	$environment{LD_PRELOAD} = join ' ', $environment{LD_PRELOAD}, $ENV{LD_PRELOAD} // ();
+	local %ENV = (%ENV, %environment);
 	return $code->();
 }
 
@@ -45,6 +48,14 @@ sub answer
 	my $folder = $self->{folder};
 	append_to_file("$folder/new", join('', map { "$_\n" } @addresses));
 	rename "$folder/new", "$folder/$name" or croak "could not name $folder/$name: $!";
+	return;
+}
+
+# From now on it answers no look-up of this name.
+sub silence
+{
+	my ($self, $name) = @_;
+	unlink "$self->{folder}/$name";
 	return;
 }
 

@@ -24,7 +24,7 @@ is_deeply(
 	[
 		sort 'Machine', 'What holds', 'One call', 'Single calls', 'Several sessions', 'In SQL', 'A thousand ids',
 		'Six million ids in one statement', 'INSERT, without an index', 'INSERT, with a primary key',
-		'COPY, without an index', 'COPY, with a primary key', 'One row each transaction',
+		'COPY, without an index', 'COPY, with a primary key', 'A trigger for each row', 'One row each transaction',
 		'A connection each query', 'Segments', 'Segments, several sessions', 'Segments, where ranges meet'
 	],
 	'all tables are printed');

@@ -1,8 +1,8 @@
 # Proves that no id is issued twice (P1) by five servers with one registry, two copies and
 # a promoted standby among them, whatever is killed, stopped or frozen, whatever their
-# clocks show, and although the registry fails over and loses what it committed last:
-# rounds of random faults, under which a fleet whose registry lacks the rules against that
-# does issue duplicates.  test/faults/FleetRounds.pm has the rounds.
+# clocks show, and although the registry, which has three servers, fails over or is restored
+# and loses what it committed last: rounds of random faults, under which a fleet whose registry
+# lacks the rules against that does issue duplicates.  test/faults/FleetRounds.pm has the rounds.
 #
 # Only with UIDGEN_FLEET, which ./check --all sets; for a long run
 #

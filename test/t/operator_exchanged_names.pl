@@ -77,6 +77,8 @@ foreach my $case (
 	[ q{uid_partitions('let.ev', now(), now() + interval '1 day', '1 month', true)}, 'CREATE TABLE let.ev (id bigint PRIMARY KEY, b text) PARTITION BY RANGE (id); CREATE INDEX ON let.ev (b) WHERE own.evil(\'x\') = \'x\'' ],
 	[ q{uid_drop_partitions('let.ev', now() - interval '1 day', true)}, 'CREATE TABLE let.ev (id bigint PRIMARY KEY, b text) PARTITION BY RANGE (id); CREATE INDEX ON let.ev (b) WHERE own.evil(\'x\') = \'x\'' ],
 	[ q{uid_adopt('let.t', 'id')}, 'CREATE VIEW let.t AS SELECT 1::bigint AS id, own.evil(\'x\') AS b WHERE own.evil(\'y\') = \'y\'' ],
+	[ q{CALL uid_number_rows('let.t', 'id')}, 'CREATE TABLE let.t (id bigint PRIMARY KEY, b text); CREATE INDEX ON let.t (b) WHERE own.evil(\'x\') = \'x\'' ],
+	[ q{uid_track_changes('let.t', execute => true)}, 'CREATE TABLE let.t (id bigint PRIMARY KEY, b text); CREATE INDEX ON let.t (b) WHERE own.evil(\'x\') = \'x\'' ],
 	[ q{uid_adopt('let.t', 'id', true)}, 'CREATE TABLE let.t (id bigint PRIMARY KEY, b text); CREATE INDEX ON let.t (b) WHERE own.evil(\'x\') = \'x\'' ])
 {
 	my ($call, $instead) = @$case;
@@ -86,7 +88,7 @@ foreach my $case (
 	# The owner of a schema may drop what others have in it.
 	my $holder = $node->background_psql('postgres', extra_params => [ '-U', 'landlord' ]);
 	$holder->query_safe("BEGIN; DROP TABLE let.$table");
-	my $finish = begin_waiting($superuser, "SELECT $call");
+	my $finish = begin_waiting($superuser, $call =~ /^CALL/ ? $call : "SELECT $call");
 	as('landlord', "BEGIN; ALTER SCHEMA let RENAME TO let_old; CREATE SCHEMA let; $instead; COMMIT");
 	$holder->query_safe('ROLLBACK');
 	$holder->quit;

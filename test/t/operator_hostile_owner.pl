@@ -1,4 +1,4 @@
-# To look at a table runs what its owner has put into it.  uid_adopt(), uid_partitions() and uid_drop_partitions() do so for the owner alone:
+# To look at a table runs what its owner has put into it.  The functions of uidgen_tools do so for the owner alone:
 # not for a superuser or a member of the role, who would run it as themselves, nor for the owner of one table where another one is a
 # partition, a child, a parent or, where a type changes, at the other end of a foreign key.  Who has become the owner by SET ROLE is out of
 # its reach.  pg_regress has no roles that log in.
@@ -104,18 +104,21 @@ sub calls
 	{
 		my ($does, $execute) = @$what;
 		$call{"adopt $does $_"} = "SELECT count(*) FROM uid_adopt('$prefix.$_', 'id', $execute)" foreach qw(account small log);
+		$call{"track $does $_"} = "SELECT count(*) FROM uid_track_changes('$prefix.$_', execute => $execute)" foreach qw(third many);
 		$call{"partitions $does"} = "SELECT count(*) FROM uid_partitions('$prefix.event', '2025-06-01', '2025-08-01', '1 month', $execute, 'default')";
 		$call{"drop $does"} = "SELECT count(*) FROM uid_drop_partitions('$prefix.event', '2025-03-01', $execute, 'default')";
 	}
+	$call{'numbers'} = "CALL uid_number_rows('$prefix.account', 'id')";
+	$call{purge} = "SELECT uid_purge_deleted('$prefix.kept', now())";
 	return \%call;
 }
 
-# Run calls in one session; returns for each its SQLSTATE, or '' if it has done it.  All is rolled back.
+# Run calls in one session; returns for each its SQLSTATE, or '' if it has done it.  All is rolled back, but by a procedure that commits.
 sub states
 {
 	my ($role, $before, $calls) = @_;
 	my @names = sort keys %$calls;
-	my $said = psql_as($role, "$before;\n" . join '', map { "\\echo \@\@\nBEGIN;\n$calls->{$_};\nROLLBACK;\n" } @names);
+	my $said = psql_as($role, "$before;\n" . join '', map { "\\echo \@\@\n" . ($calls->{$_} =~ /^CALL/ ? "$calls->{$_};\n" : "BEGIN;\n$calls->{$_};\nROLLBACK;\n") } @names);
 	my (undef, @said) = split /^\@\@\n/m, $said;
 	return { map { my $text = shift @said // 'ERROR: nothing'; $_ => $text =~ /ERROR:\s+(\w+)/ ? $1 : '' } @names };
 }
@@ -140,11 +143,16 @@ sub make_tables
 		CREATE TABLE $role.log_2 PARTITION OF $role.log DEFAULT;
 		CREATE TABLE $role.event (id bigint, $columns) PARTITION BY RANGE (id);
 		CREATE TABLE $role.event_other PARTITION OF $role.event DEFAULT;
+		CREATE TABLE $role.many (id bigint PRIMARY KEY, $columns) PARTITION BY RANGE (id);
+		CREATE TABLE $role.many_1 PARTITION OF $role.many DEFAULT;
+		CREATE TABLE $role.kept (id bigint PRIMARY KEY, $columns);
+		SELECT FROM uid_track_changes('$role.kept', execute => true);
+		CREATE INDEX ON $role.kept_deleted ((id + $role.evil(1))); CREATE INDEX ON $role.kept_deleted (changed) WHERE $role.evil(3) = 0; ALTER TABLE $role.kept_deleted ADD CHECK ($role.evil(5) = 0);
 		CREATE SEQUENCE $role.n; ALTER TABLE $role.event ALTER id SET DEFAULT nextval('$role.n');
 		SELECT FROM uid_partitions('$role.event', '2025-02-01', '2025-06-01', '1 month', true, 'default');
 		"
-		  . join('', map { arm($role, "$role.$_") } qw(account third small refers log_1_1 log_2 log event_other event))
-		  . join('', map { "INSERT INTO $role.$_ DEFAULT VALUES;" } qw(account third small refers log event)));
+		  . join('', map { arm($role, "$role.$_") } qw(account third small refers log_1_1 log_2 log event_other event many_1 many kept))
+		  . "DELETE FROM $role.kept;" . join('', map { "INSERT INTO $role.$_ DEFAULT VALUES;" } qw(account third small refers log event))) =~ s/^INFO:.*\n(?:(?:    |LOCATION:).*\n)*//mgr;
 }
 is(make_tables('shop'), '', 'the owner makes tables');
 caught();
@@ -174,6 +182,30 @@ psql_as('shop', "CREATE OR REPLACE FUNCTION shop.act() RETURNS void LANGUAGE plp
 is(psql_as('boss', "SET ROLE shop;\nSELECT count(*) > 0 FROM uid_adopt('shop.account', 'id'); SHOW search_path;") =~ s/INFO:.*?\n(?=t\n)//sr, "t\n\"\$user\", public\n", '... nor a setting');
 psql_as('boss', "DROP FUNCTION IF EXISTS shop.none(); SET ROLE shop; CREATE OR REPLACE FUNCTION shop.act() RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN PERFORM nextval('trap.ran');
 	IF current_user <> 'shop' THEN PERFORM nextval('trap.caught'); END IF; BEGIN RESET ROLE; EXCEPTION WHEN OTHERS THEN NULL; END; IF current_user <> 'shop' THEN PERFORM nextval('trap.caught'); END IF; END \$\$");
+# Numbers come into a table of the owner's, who may put anything into that, too.
+is(psql_as('shop', "ALTER TABLE shop.account_number ADD CHECK (shop.evil(5) = 0); CREATE INDEX ON shop.account_number ((number + shop.evil(1))); CREATE TRIGGER t BEFORE INSERT ON shop.account_number FOR EACH ROW EXECUTE FUNCTION shop.fires();
+	CREATE TRIGGER t BEFORE UPDATE ON shop.account_number_counter FOR EACH ROW EXECUTE FUNCTION shop.fires()"), '', 'the owner sets traps in the table of numbers');
+foreach ([ 'shop', '' ], [ 'boss', 'SET ROLE shop' ], [ 'member', 'SET ROLE shop' ])
+{
+	my ($role, $before) = @$_;
+	$ran = psql_as('shop', 'INSERT INTO shop.account DEFAULT VALUES; SELECT last_value FROM trap.ran');
+	is_deeply(states($role, $before, { numbers => $calls->{numbers} }), { numbers => '' }, "$role numbers rows");
+	cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM trap.ran'), '>', $ran, '... and runs what is in the tables');
+	is(caught(), 0, '... and the traps have caught nobody');
+}
+psql_as('shop', 'CREATE CONSTRAINT TRIGGER late AFTER INSERT ON shop.account_number DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION shop.fires(); INSERT INTO shop.account DEFAULT VALUES');
+is_deeply(states('boss', 'SET ROLE shop', { numbers => $calls->{numbers} }), { numbers => '42501' }, 'nor can a trigger wait for a commit of the procedure');
+is(caught(), 0, '... and the traps have caught nobody');
+is_deeply(states('shop', '', { numbers => $calls->{numbers} }), { numbers => '' }, '... unless it is its owner who numbers');
+psql_as('shop', 'DROP TRIGGER late ON shop.account_number');
+foreach my $table (qw(account_number account_number_counter))
+{
+	$node->safe_psql('postgres', "ALTER TABLE shop.$table OWNER TO thief");
+	is_deeply(states($_, $_ eq 'boss' ? 'SET ROLE shop' : '', { numbers => $calls->{numbers} }), { numbers => '42501' }, "numbers are not written into a stranger's table by $_") foreach qw(shop boss);
+	$node->safe_psql('postgres', "ALTER TABLE shop.$table OWNER TO shop");
+}
+caught();
+
 # A function of the owner's that does it for others.
 psql_as('shop', "CREATE FUNCTION shop.keep() RETURNS bigint SECURITY DEFINER LANGUAGE sql AS \$\$ SELECT count(*) FROM public.uid_partitions('shop.event', '2025-06-01', '2025-08-01', '1 month', true, 'default') \$\$");
 is_deeply(states('boss', '', { keep => 'SELECT shop.keep()' }), { keep => '' }, 'a SECURITY DEFINER function of the owner does it for a superuser');

@@ -1,5 +1,5 @@
-# A name is never more than a name: what uid_adopt(), uid_partitions() and uid_drop_partitions() print is run by \gexec and from a file, with
-# and without standard_conforming_strings, about objects whose names hold all that means something in SQL, in psql and in format().
+# A name is never more than a name: what uid_adopt(), uid_partitions(), uid_drop_partitions() and uid_track_changes() print is run by \gexec and from
+# a file, and what uid_number_rows() runs, with and without standard_conforming_strings, about objects whose names hold all that means something in SQL, in psql and in format().
 # Nobody gains a right, and what was asked for happens.  pg_regress has no names with line ends that its files could show.
 
 use FindBin;
@@ -58,7 +58,7 @@ foreach my $name (@names)
 	# Since 19 there is no other setting.
 	my $strict = $n % 2 ? 'off' : 'on';
 	$strict = 'on' if $node->pg_version >= '19devel';
-	my %q = map { $_ => ident("$_ $name") } qw(s t c seq f tr con idx part pub other child ref);
+	my %q = map { $_ => ident("$_ $name") } qw(s t c seq f tr con idx part pub other child ref track v parts);
 	# Since 19 names of roles have no line ends.
 	my ($as, $given) = map { my $role = "$_ $name"; $role =~ tr/\r\n/  / if $node->pg_version >= '19devel'; $role } qw(role given);
 	@q{qw(role given)} = map { ident($_) } $as, $given;
@@ -73,6 +73,8 @@ foreach my $name (@names)
 		CREATE TABLE $q{s}.$q{child} (id integer CONSTRAINT $q{con} REFERENCES $q{s}.$q{ref});
 		CREATE INDEX $q{idx} ON $q{s}.$q{child} (id);
 		CREATE TABLE $q{s}.$q{part} ($q{c} bigint) PARTITION BY RANGE ($q{c});
+		CREATE TABLE $q{s}.$q{parts} ($q{c} bigint PRIMARY KEY) PARTITION BY RANGE ($q{c});
+		CREATE TABLE $q{s}.$q{track} ($q{c} integer, $q{t} text, PRIMARY KEY ($q{c}, $q{t}));
 		INSERT INTO $q{s}.$q{t} DEFAULT VALUES; INSERT INTO $q{s}.$q{other} DEFAULT VALUES; INSERT INTO $q{s}.$q{ref} DEFAULT VALUES; INSERT INTO $q{s}.$q{child} VALUES (1);
 		GRANT USAGE ON SEQUENCE $q{s}.$sequence TO $q{given} WITH GRANT OPTION;
 		-- of strangers: what uses the sequence, what runs before and after, what has integers
@@ -87,6 +89,7 @@ foreach my $name (@names)
 		[ $adopt->('t', 'false'), $adopt->('t', 'true') ],
 		[ $adopt->('other', 'false'), $adopt->('other', 'true') ],
 		[ $adopt->('ref', 'false'), $adopt->('ref', 'true') ],
+		[ map { "SELECT uid_track_changes(" . literal("$q{s}.$q{track}") . '::regclass, ' . literal("v $name") . ", $_)" } qw(false true) ],
 		map { my $call = $_; [ "$call, false, 'default')", "$call, true, 'default')" ] }
 		  "SELECT uid_partitions(" . literal("$q{s}.$q{part}") . "::regclass, '2025-02-01', '2025-05-01', '1 month'",
 		"SELECT uid_drop_partitions(" . literal("$q{s}.$q{part}") . "::regclass, '2025-03-01'");
@@ -110,10 +113,13 @@ foreach my $name (@names)
 		append_to_file($script, ($way == 1 ? "\\o $file\n" : '') . join '', map { $way == 1 ? "$_->[0];\n" : $way == 0 ? "$_->[0] \\gexec\n" : "$_->[1] \\gexec\n" } @$round);
 		$said .= psql_says($database, $as, $options, '-f', $script);
 		next if $way != 1;
-		push @bad_lines, "$n: $_" foreach grep { !/^(?:BEGIN|SET|LOCK|ALTER|CREATE|SELECT|GRANT|DROP|COMMIT)\b.*;$/ || /$control/ } split /\n/, slurp_file($file);
+		push @bad_lines, "$n: $_" foreach grep { !/^(?:BEGIN|SET|LOCK|ALTER|CREATE|SELECT|GRANT|REVOKE|DROP|COMMIT)\b.*;$/ || /$control/ } split /\n/, slurp_file($file);
 		$said .= psql_says($database, $as, $options, '-v', 'ON_ERROR_STOP=1', '-f', $file);
 	}
-	my ($back) = grep { /ADD GENERATED ALWAYS/ } $said =~ /^ +(BEGIN;\n.*?^ +COMMIT;\n)/msg;
+	$said .= psql_says($database, $as, $options, '-c', 'CALL uid_number_rows(' . literal("$q{s}.$q{t}") . "::regclass, $column)") for 1 .. 2;
+	my @ways_back = $said =~ /^ +(BEGIN;\n.*?^ +COMMIT;\n)/msg;
+	my ($back) = grep { /ADD GENERATED ALWAYS/ } @ways_back;
+	my ($untrack) = grep { /DROP FUNCTION/ } @ways_back;
 	# Partitions that are there, or gone, are named once more by the call that has made them so.
 	$said =~ s/^psql:\S+ ERROR:  (?:relation|table) "(?:(?!^psql:).)*?_2025_0\d" (?:already exists|does not exist)\n//msg if $way == 2;
 	push @errors, "$n: $said" if $said =~ /ERROR/ || $said =~ $control;
@@ -123,15 +129,23 @@ foreach my $name (@names)
 			WHERE c.relnamespace = $lookup AND c.relname IN (" . join(', ', map { literal("$_ $name") } qw(t other ref)) . ") AND (pg_get_expr(d.adbin, d.adrelid) IS DISTINCT FROM 'uid_next()' OR a.atttypid <> 'bigint'::regtype)
 		UNION ALL SELECT 'partitions: ' || string_agg(c.relname, ' ') FROM pg_inherits AS i JOIN pg_class AS c ON c.oid = i.inhrelid WHERE c.relnamespace = $lookup
 			HAVING string_agg(c.relname, ' ' ORDER BY c.relname) IS DISTINCT FROM " . literal("part ${name}_2025_03 part ${name}_2025_04") . "
+		UNION ALL SELECT 'numbers: ' || count(*) FROM pg_class WHERE relnamespace = $lookup AND relkind = 'r' AND relname ~ '_number(_counter)?\$' HAVING count(*) <> 2
 		UNION ALL SELECT 'position: ' || last_value FROM pg_sequences WHERE sequencename = " . literal("i $name") . " AND last_value <> 1
 		UNION ALL SELECT 'no sequence' WHERE NOT EXISTS (SELECT FROM pg_sequences WHERE sequencename = " . literal("i $name") . ")
 		UNION ALL SELECT 'no grant' WHERE NOT has_sequence_privilege(" . literal($given) . ", " . literal("$q{s}." . ident("i $name")) . ", 'USAGE WITH GRANT OPTION')
 		UNION ALL SELECT 'child: ' || atttypid::regtype FROM pg_attribute WHERE attname = 'id' AND attrelid = " . literal("$q{s}.$q{child}") . "::regclass AND atttypid <> 'bigint'::regtype");
-	# The way back, as it is shown.
+	# Changes are tracked, and partitions come and go: the keys and marks that are left.
+	my ($track, $parts, $gone, $many_gone) = ("$q{s}.$q{track}", "$q{s}.$q{parts}", map { "$q{s}." . ident("$_ ${name}_deleted") } qw(track parts));
+	$said = psql_says($database, $as, $options, '-v', 'ON_ERROR_STOP=1', '-c', 'SET client_min_messages = warning', '-c', "INSERT INTO $track VALUES (1, 'k'), (2, 'k'); UPDATE $track SET $q{c} = 3 WHERE $q{c} = 1; DELETE FROM $track; TRUNCATE $track",
+		'-c', "DO \$x\$ BEGIN PERFORM uid_track_changes(" . literal($parts) . "::regclass, 'w', true), uid_partitions(" . literal($parts) . "::regclass, '2025-02-01', '2025-05-01', '1 month', true, 'default'), uid_drop_partitions(" . literal($parts) . "::regclass, '2025-03-01', true, 'default'); END \$x\$",
+		'-c', "TRUNCATE $parts", '-c', "SELECT string_agg(concat_ws(' ', $q{c}, $q{t}), ',' ORDER BY $q{v}), (SELECT count(*) FROM $many_gone) FROM $gone", '-c', "SELECT uid_purge_deleted(" . literal($track) . "::regclass, now())") =~ s/^INFO:.*\n(?:    .*\n)*//mgr;
+	push @wrong, "$n: tracked: $said" if $said !~ /\A1 k,2 k,3 k,\|4\n\d\n\z/;
+	# The ways back, as they are shown.
 	my $file = $node->basedir . "/back_$n.sql";
-	append_to_file($file, $back // 'SELECT none');
+	append_to_file($file, ($back // 'SELECT none') . ($untrack // 'SELECT none'));
 	$said = psql_says($database, $as, $options, '-v', 'ON_ERROR_STOP=1', '-f', $file);
 	push @errors, "$n: the way back: $said" if $said =~ /ERROR/;
+	push @wrong, "$n: tracked still" if $node->safe_psql($database, "SELECT count(*) FROM pg_attribute WHERE attrelid = " . literal($track) . '::regclass AND attnum > 0 AND NOT attisdropped') ne '2';
 	push @wrong, "$n: no way back" if $node->safe_psql($database, "SELECT attidentity FROM pg_attribute WHERE attname = $column AND attrelid = " . literal("$q{s}.$q{other}") . '::regclass') ne 'a';
 }
 is("@bad_lines", '', 'what is printed are statements, each on one line and without control characters');

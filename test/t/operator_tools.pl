@@ -150,5 +150,33 @@ $node->safe_psql('restored', 'SET client_min_messages = warning; DROP EXTENSION 
 is($node->safe_psql('restored', q{SELECT count(*) FROM pg_extension WHERE extname ~ 'uidgen'; SELECT count(*) FROM pg_proc WHERE proname ~ '^uid_(adopt|partitions|drop)'; SELECT count(*) > 0 FROM account}),
 	"0\n0\nt", 'with CASCADE both go, and the rows stay');
 
+# ---- dropped between two transactions of a call ----
+
+# A superuser numbers rows; while the first batch waits, the owner of the database wants to drop the extension.  He gets
+# it when the batch is committed, and puts a function of his own in its place before the next one begins.
+is(as('landlord', 'CREATE SCHEMA two; CREATE EXTENSION uidgen SCHEMA two; CREATE EXTENSION uidgen_tools SCHEMA two', 'restored'), '', 'both are made once more');
+$node->safe_psql('restored', q{SET client_min_messages = error; CREATE SCHEMA boss; CREATE TABLE boss.many (id bigint PRIMARY KEY); INSERT INTO boss.many SELECT generate_series(1, 3);
+	SELECT two.uid_next(); CALL two.uid_number_rows('boss.many', 'id'); INSERT INTO boss.many SELECT generate_series(11, 5100)});
+my $holder = $node->background_psql('restored');
+$holder->query_safe('BEGIN; SELECT FROM boss.many_number_counter FOR UPDATE');
+my ($numbering_said, $dropping_said) = ('', '');
+my @psql = ($node->installed_command('psql'), '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('restored'));
+my $numbering = IPC::Run::start([ @psql, '-c', q{CALL two.uid_number_rows('boss.many', 'id')} ], '<', \undef, '>&', \$numbering_said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
+ok($node->poll_query_until('restored', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'CALL two.uid_number%' AND wait_event_type = 'Lock'}), 'a batch waits');
+my $dropping = IPC::Run::start(
+	[
+		@psql, '-U', 'landlord', '-c', q{DROP EXTENSION uidgen_tools; CREATE SCHEMA uidgen_tools; GRANT USAGE ON SCHEMA uidgen_tools TO PUBLIC; CREATE TABLE uidgen_tools.in_use (); GRANT SELECT ON uidgen_tools.in_use TO PUBLIC;
+		CREATE FUNCTION uidgen_tools.number_batch(regclass, name, INOUT place bigint, INOUT horizon bigint, INOUT numbered bigint, INOUT late bigint, OUT last_number bigint, OUT remaining bigint)
+			LANGUAGE plpgsql AS $$ BEGIN ALTER ROLE landlord SUPERUSER; remaining := 0; END $$}
+	],
+	'<', \undef, '>&', \$dropping_said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
+ok($node->poll_query_until('restored', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'DROP EXTENSION%' AND wait_event_type = 'Lock'}), '... and so does the owner of the database');
+$holder->quit;
+$numbering->finish;
+$dropping->finish;
+is($dropping_said, '', '... who gets what he wants between two batches');
+like($numbering_said, qr/ERROR:  55000: the extensions were dropped meanwhile/, '... at which the call ends');
+is($node->safe_psql('restored', q{SELECT rolsuper FROM pg_roles WHERE rolname = 'landlord'; SELECT count(*) FROM boss.many_number}), "f\n5003", '... without a call of his function');
+
 $node->stop;
 done_testing();

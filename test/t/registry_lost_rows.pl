@@ -100,8 +100,8 @@ $registry->safe_psql('postgres', "SELECT uidgen_registry.keep_worker(0, $kept)")
 goes_down($registry, 'worker_node');
 ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[2] =~ /table uidgen_registry\.worker_node is not as it was made.*SET LOGGED/s }), 'a node is told of the table');
 mends($registry, 'worker_node');
-ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[2] =~ /$LOST.*docs\/fleet\.md, "Lost rows"/s }), '... and of its rows');
-fails_with($registry, $_, '55000', qr/$LOST.*end it in database "postgres".*docs\/fleet\.md, "Lost rows"/s, "... and so is who calls $_")
+ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[2] =~ /$LOST.*docs\/runbook\.md, "Lost rows"/s }), '... and of its rows');
+fails_with($registry, $_, '55000', qr/$LOST.*end it in database "postgres".*docs\/runbook\.md, "Lost rows"/s, "... and so is who calls $_")
   foreach "SELECT uidgen_registry.keep_worker(0, $kept)", "SELECT uidgen_registry.import_worker(0, $own, now())", "SELECT uidgen_registry.reserve_backfill('$home')",
   "SELECT * FROM uidgen_registry.node_import(0, '{$own}', '{7}', 9223372036854775807)";
 # docs/runbook.md, "Lost rows"

@@ -1,7 +1,8 @@
 # Proves that three servers on one registry draw no number of a segment twice, and each
 # in order, whatever is killed, stopped or frozen, whatever the owner does to the segments,
-# and although the registry fails over and loses what it committed last; and that the
-# numbers that are missing are those that may be.  test/faults/SegmentRounds.pm has the rounds.
+# and although the registry, which has three servers, fails over or is restored and loses what it
+# committed last; and that the numbers that are missing are those that may be.
+# test/faults/SegmentRounds.pm has the rounds.
 #
 # Only with UIDGEN_SEGMENTS, which ./check --all sets; for a long run
 #

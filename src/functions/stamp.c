@@ -1,0 +1,220 @@
+/*
+ * stamp.c
+ *	  uid_stamp(): a trigger that gives each row that is inserted or updated a new id as its version.
+ *
+ * It runs for each row, so it does what it can only once.  What is known of a table is kept to the
+ * next invalidation of its relcache entry: which column is meant, by its number, and a description of the
+ * rows in which this column counts as one that is passed by reference.  So the server tells where the
+ * column lies in a row, wherever that is, and the id is written there.
+ *
+ * The row is the executor's, which has its own copy of it in a slot before it calls a trigger.  If it gets another row back
+ * it stores that into the slot, which costs more than all the rest; so the id is written into the row of the
+ * slot itself, and into the value that the slot may have read of it before.  Where the slot holds something else, the id goes into
+ * a copy of the row; so it does in a partition, since the server looks only at another row whether that still belongs there.
+ * Where the column is null there is no room for it, and the row is formed anew.
+ *
+ * Whoever may write to the table draws by it, as by any trigger that its owner has put there.
+ *
+ * Errors: 39P01 it is called otherwise than as a trigger BEFORE INSERT OR UPDATE for each row, or with other
+ * arguments than the name of a column; 42703 the table has no such column; 42804 it is of another type;
+ * 42809 it is generated; and those of uidgen_take().
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/tupdesc.h"
+#include "catalog/pg_type.h"
+#include "commands/trigger.h"
+#include "compat.h"
+#include "executor/tuptable.h"
+#include "functions/values.h"
+#include "ids/cache.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+SQL_FUNCTION(uidgen_stamp);
+
+/* A table that was written to, by its OID. */
+typedef struct Stamped
+{
+	Oid			table;
+	Oid			trigger;		/* the one that `column` is of */
+	int			column;
+	TupleDesc	columns;		/* with `column` by reference */
+} Stamped;
+
+static HTAB *tables = NULL;
+
+#define EXPECTED_TABLES 32
+
+static void
+forget(Stamped *stamped)
+{
+	FreeTupleDesc(stamped->columns);
+	hash_search(tables, &stamped->table, HASH_REMOVE, NULL);
+}
+
+/* A table has changed, or any may have. */
+static void
+forget_table(Datum argument, Oid table)
+{
+	HASH_SEQ_STATUS all;
+	Stamped    *stamped;
+
+	(void) argument;
+	if (OidIsValid(table))
+	{
+		stamped = hash_search(tables, &table, HASH_FIND, NULL);
+		if (stamped != NULL)
+			forget(stamped);
+		return;
+	}
+	hash_seq_init(&all, tables);
+	while ((stamped = hash_seq_search(&all)) != NULL)
+		forget(stamped);
+}
+
+static void
+make_tables(void)
+{
+	HASHCTL		control = {.keysize = sizeof(Oid),.entrysize = sizeof(Stamped)};
+
+	tables = hash_create("tables that uid_stamp() was called for", EXPECTED_TABLES, &control, HASH_ELEM | HASH_BLOBS);
+	CacheRegisterRelcacheCallback(forget_table, (Datum) 0);
+}
+
+/* Raises the error that the trigger was not made as it must be. */
+static void
+refuse_trigger(const char *problem)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+			 errmsg("uid_stamp() %s", problem),
+			 errhint("Create the trigger with BEFORE INSERT OR UPDATE, FOR EACH ROW and EXECUTE FUNCTION uid_stamp('column'), where the column is of type bigint.")));
+}
+
+/* The number of the column that a trigger names. */
+static int
+find_column(TriggerData *call)
+{
+	TupleDesc	columns = RelationGetDescr(call->tg_relation);
+	const char *table = RelationGetRelationName(call->tg_relation);
+	const char *name;
+
+	if (call->tg_trigger->tgnargs != 1)
+		refuse_trigger("needs one argument, the name of a column");
+	name = call->tg_trigger->tgargs[0];
+	for (int i = 0; i < columns->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+
+		if (column->attisdropped || strcmp(NameStr(column->attname), name) != 0)
+			continue;
+		if (column->atttypid != INT8OID)
+			ereport(ERROR,
+					(errcode(ERRCODE_DATATYPE_MISMATCH),
+					 errmsg("column \"%s\" of table \"%s\" is of type %s", name, table, format_type_be(column->atttypid)),
+					 errdetail("Trigger \"%s\" calls uid_stamp(), which writes ids, of type bigint.", call->tg_trigger->tgname),
+					 errhint("Change the type of the column to bigint, or name another column in the trigger.")));
+		if (column->attgenerated != '\0')
+			ereport(ERROR,
+					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+					 errmsg("column \"%s\" of table \"%s\" is generated", name, table),
+					 errdetail("Trigger \"%s\" calls uid_stamp(), and what that writes would be computed anew.", call->tg_trigger->tgname),
+					 errhint("Name another column in the trigger.")));
+		return i + 1;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_COLUMN),
+			 errmsg("table \"%s\" has no column \"%s\"", table, name),
+			 errdetail("Trigger \"%s\" calls uid_stamp() for it.", call->tg_trigger->tgname),
+			 errhint("If the column was renamed, create the trigger anew with the new name.")));
+	return 0;					/* not reached */
+}
+
+/* What is known of a trigger's table. */
+static Stamped *
+look_at_table(TriggerData *call)
+{
+	Oid			table = RelationGetRelid(call->tg_relation);
+	Stamped    *stamped;
+	int			column;
+	TupleDesc	columns;
+	MemoryContext caller;
+	bool		found;
+
+	if (tables == NULL)
+		make_tables();
+	stamped = hash_search(tables, &table, HASH_FIND, NULL);
+	if (likely(stamped != NULL && stamped->trigger == call->tg_trigger->tgoid))
+		return stamped;
+
+	column = find_column(call);
+	caller = MemoryContextSwitchTo(CacheMemoryContext);
+	columns = CreateTupleDescCopy(RelationGetDescr(call->tg_relation));
+	MemoryContextSwitchTo(caller);
+	uidgen_pass_by_reference(columns, column);
+	stamped = hash_search(tables, &table, HASH_ENTER, &found);
+	if (found)					/* of another trigger of the table */
+		FreeTupleDesc(stamped->columns);
+	stamped->trigger = call->tg_trigger->tgoid;
+	stamped->column = column;
+	stamped->columns = columns;
+	return stamped;
+}
+
+/* Is this the row of the slot, and all that is to be changed? */
+static inline bool
+is_row_of(HeapTuple row, TupleTableSlot *slot, Relation table)
+{
+	return (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot)) && ((HeapTupleTableSlot *) slot)->tuple == row &&
+		!table->rd_rel->relispartition;
+}
+
+Datum
+uidgen_stamp(PG_FUNCTION_ARGS)
+{
+	TriggerData *call = (TriggerData *) fcinfo->context;
+	HeapTuple	row;
+	TupleTableSlot *slot;
+	Stamped    *stamped;
+	int64		id;
+	Datum		place = (Datum) 0;
+	bool		isnull = true;
+	bool		in_place;
+
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		refuse_trigger("was not called as a trigger");
+	if (!TRIGGER_FIRED_FOR_ROW(call->tg_event))
+		refuse_trigger("was called for a statement");
+	if (!TRIGGER_FIRED_BEFORE(call->tg_event))
+		refuse_trigger("was not called before the row is written");
+	if (TRIGGER_FIRED_BY_DELETE(call->tg_event))
+		refuse_trigger("was called for DELETE");
+	row = TRIGGER_FIRED_BY_UPDATE(call->tg_event) ? call->tg_newtuple : call->tg_trigtuple;
+	slot = TRIGGER_FIRED_BY_UPDATE(call->tg_event) ? call->tg_newslot : call->tg_trigslot;
+
+	/* What was known before this is not certain after a wait. */
+	id = uidgen_new_id(0);
+	stamped = look_at_table(call);
+
+	in_place = is_row_of(row, slot, call->tg_relation);
+	if (!in_place)
+		row = heap_copytuple(row);
+	/* A row of before its last columns were added may end too early. */
+	if (stamped->column <= HeapTupleHeaderGetNatts(row->t_data))
+		place = fastgetattr(row, stamped->column, stamped->columns, &isnull);
+	if (unlikely(isnull))
+	{
+		place = Int64GetDatum(id);
+		isnull = false;
+		return PointerGetDatum(heap_modify_tuple_by_cols(row, RelationGetDescr(call->tg_relation), 1, &stamped->column, &place, &isnull));
+	}
+	memcpy(DatumGetPointer(place), &id, sizeof(id));
+	if (in_place && slot->tts_nvalid >= stamped->column)
+		slot->tts_values[stamped->column - 1] = fastgetattr(row, stamped->column, RelationGetDescr(call->tg_relation), &isnull);
+	return PointerGetDatum(row);
+}

@@ -1,0 +1,162 @@
+# uid_track_changes() and uid_purge_deleted() among several roles and sessions: the owner alone has it done, applications write and
+# delete with no right on what is made, and nobody can forge a deleted key; an update of a row waits for nobody who refers to it; versions and deleted keys of a
+# subscriber are its own; what is printed is run beside writers, on a table too large to be locked; it all comes out of a dump.
+# pg_regress has no roles that log in, and no sessions beside each other.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my $node = uidgen_node('main', 'wal_level = logical', 'max_wal_senders = 4', 'max_replication_slots = 4', 'autovacuum = off');
+$node->start;
+$node->safe_psql('postgres', <<'SQL');
+CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools;
+CREATE ROLE shop LOGIN; CREATE ROLE app LOGIN; CREATE ROLE stranger LOGIN;
+CREATE SCHEMA shop AUTHORIZATION shop; GRANT USAGE ON SCHEMA shop TO app, stranger; GRANT CREATE ON SCHEMA public TO stranger;
+SQL
+
+sub as
+{
+	my ($role, $sql) = @_;
+	return $node->safe_psql('postgres', $sql, extra_params => [ '-U', $role ]);
+}
+
+# The SQLSTATE of a statement of a role, or '' if it is run.
+sub state_of
+{
+	my ($role, $sql) = @_;
+	my (undef, undef, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\n$sql", extra_params => [ '-U', $role ]);
+	return $err =~ /ERROR:  (\w{5}):/ ? $1 : '';
+}
+
+# ---- who may ----
+
+as('shop', 'CREATE TABLE shop.item (k integer PRIMARY KEY, body text); CREATE TABLE shop.line (item integer REFERENCES shop.item ON DELETE CASCADE ON UPDATE CASCADE, n integer, PRIMARY KEY (item, n));
+	GRANT SELECT, INSERT, UPDATE, DELETE, TRUNCATE ON shop.item, shop.line TO app; INSERT INTO shop.item SELECT n FROM generate_series(1, 100) AS n; INSERT INTO shop.line SELECT n, 1 FROM generate_series(1, 9) AS n');
+my $superuser = $node->safe_psql('postgres', 'SELECT current_user');
+foreach my $call (q{uid_track_changes('shop.item')}, q{uid_track_changes('shop.item', execute => true)}, q{uid_purge_deleted('shop.item', now())})
+{
+	is(state_of($_, "SELECT $call"), '42501', "$call is not for $_") foreach $superuser, 'app', 'stranger';
+}
+$node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION uid_next() FROM PUBLIC');
+fails_with($node, q{SET ROLE shop; SELECT uid_track_changes('shop.item')}, '42501', qr/the owner of table "item" may not draw ids.*GRANT EXECUTE ON FUNCTION "public"\."uid_next"\(\) TO "shop"/s, 'who may not draw cannot be tracked');
+$node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION uid_next() TO PUBLIC; ALTER SCHEMA shop OWNER TO stranger; GRANT USAGE ON SCHEMA shop TO shop');
+fails_with($node, q{SET ROLE shop; SELECT uid_track_changes('shop.item', execute => true)}, '42501', qr/permission denied for schema shop.*GRANT CREATE ON SCHEMA "shop" TO "shop"/s, '... nor where no table can be made');
+$node->safe_psql('postgres', 'ALTER SCHEMA shop OWNER TO shop; ALTER DEFAULT PRIVILEGES FOR ROLE shop GRANT EXECUTE ON FUNCTIONS TO stranger');
+as('shop', 'ALTER TABLE shop.line ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY');
+fails_with($node, q{SET ROLE shop; SELECT uid_track_changes('shop.line', execute => true)}, '42501', qr/row security hides rows/, '... nor where rows are hidden from the owner');
+as('shop', 'ALTER TABLE shop.line NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY');
+as('shop', qq{SELECT uid_track_changes('shop.$_', execute => true)}) foreach qw(item line);
+
+is(state_of('app', q{INSERT INTO shop.item VALUES (101, 'a'); UPDATE shop.item SET body = 'b' WHERE k = 1; UPDATE shop.item SET k = 102 WHERE k = 2; DELETE FROM shop.item WHERE k = 3}), '', 'an application writes with rights on the table alone');
+is(as('shop', q{SELECT (SELECT string_agg(k::text, ' ' ORDER BY changed) FROM shop.item_deleted), (SELECT string_agg(format('%s,%s', item, n), ' ' ORDER BY changed) FROM shop.line_deleted),
+		(SELECT string_agg(k::text, ' ' ORDER BY k) FROM shop.item WHERE changed > 0), (SELECT string_agg(item::text, ' ') FROM shop.line WHERE changed > 0)}),
+	'2 3|2,1 3,1|1 101 102|102', '... each change is there, also those of foreign keys');
+is(state_of('app', $_), '42501', "... and it can do no more: $_")
+  foreach 'SELECT FROM shop.item_deleted', 'INSERT INTO shop.item_deleted VALUES (4)', 'INSERT INTO shop.item_deleted DEFAULT VALUES', 'DELETE FROM shop.item_deleted', 'UPDATE shop.item_deleted SET changed = 0';
+foreach my $role (qw(app stranger))
+{
+	is(state_of($role, 'CREATE TABLE pg_temp.forged (k integer); CREATE TRIGGER t AFTER DELETE ON pg_temp.forged FOR EACH ROW EXECUTE FUNCTION shop.item_deleted()'), '42501', "$role cannot write deleted keys by a table of his own");
+}
+is(state_of('app', 'TRUNCATE shop.item, shop.line'), '', 'an application empties the tables');
+is(as('shop', 'SELECT (SELECT count(*) FROM shop.item_deleted WHERE k IS NULL), (SELECT count(*) FROM shop.line_deleted WHERE item IS NULL)'), '1|1', '... and leaves a mark for each');
+# What is found by a search path is not what the function calls.
+as('stranger', q{CREATE FUNCTION public.evil(text, text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RAISE LOG ''trapped''; RETURN true; END'});
+as('stranger', 'CREATE OPERATOR public.= (LEFTARG = text, RIGHTARG = text, FUNCTION = public.evil)');
+as('app', q{INSERT INTO shop.item VALUES (1); SET search_path = public, pg_catalog; DELETE FROM shop.item WHERE k OPERATOR(pg_catalog.=) 1});
+is(as('shop', 'SELECT count(*) FROM shop.item_deleted WHERE k = 1'), '1', 'a deleted key is written whatever the search path is');
+unlike(slurp_file($node->logfile), qr/LOG:  trapped/, '... and runs nothing of others');
+
+# ---- sessions beside each other ----
+
+# An index that is unique would make each UPDATE one of a key.
+as('shop', 'INSERT INTO shop.item SELECT n FROM generate_series(1, 9) AS n');
+my $child = $node->background_psql('postgres', extra_params => [ '-U', 'app' ]);
+$child->query_safe('BEGIN; INSERT INTO shop.line VALUES (5, 1)');
+is(state_of('app', q{SET lock_timeout = '200ms'; UPDATE shop.item SET body = 'z' WHERE k = 5}), '', 'an update waits for nobody who refers to the row');
+is(state_of('app', q{SET lock_timeout = '200ms'; UPDATE shop.item SET k = 50 WHERE k = 5}), '55P03', '... as one of the key does');
+$child->query_safe('ROLLBACK');
+
+# A table in use is given up soon, without what was begun.
+as('shop', 'CREATE TABLE shop.busy (k integer PRIMARY KEY)');
+$child->quit;
+my $reader = $node->background_psql('postgres', extra_params => [ '-U', 'shop' ]);
+$reader->query_safe('BEGIN; SELECT count(*) FROM shop.busy');
+is(state_of('shop', q{SELECT uid_track_changes('shop.busy', execute => true)}), '55P03', 'a table in use is not waited for');
+is(state_of('shop', q{BEGIN; SET LOCAL lock_timeout = '10s'; SELECT count(*) FROM uid_track_changes('shop.busy'); COMMIT}), '', '... while its statements are printed');
+$reader->query_safe('COMMIT');
+$reader->quit;
+
+# The purge leaves a mark that no reader can miss; it waits for no writer.
+my $writer = $node->background_psql('postgres', extra_params => [ '-U', 'app' ]);
+$writer->query_safe('BEGIN; DELETE FROM shop.item WHERE k = 6');
+as('shop', 'DELETE FROM shop.item WHERE k = 7');
+my $purged = as('shop', q{SET lock_timeout = '200ms'; SELECT max(changed) FROM shop.item_deleted; SELECT pg_sleep(0.05); SELECT uid_purge_deleted('shop.item', now())});
+$writer->query_safe('COMMIT');
+$writer->quit;
+my ($newest, undef, $count) = split /\n/, $purged;
+is($count, '4', 'keys are purged beside a writer');
+is(as('shop', "SELECT count(*), count(k), max(changed) = $newest FROM shop.item_deleted WHERE changed >= $newest"), '1|0|t', '... the newest is a mark');
+is(as('shop', "SELECT k FROM shop.item_deleted WHERE changed < $newest"), '6', '... and what comes late with an older version stays for the next purge');
+
+# ---- a table too large to be locked ----
+
+as('shop', 'CREATE TABLE shop.many (k integer); INSERT INTO shop.many SELECT n FROM generate_series(1, 1000001) AS n; ALTER TABLE shop.many ADD PRIMARY KEY (k)');
+is(state_of('shop', q{SELECT uid_track_changes('shop.many', execute => true)}), '54000', 'a large table is not locked while its index is built');
+my $statements = $node->basedir . '/many.sql';
+append_to_file($statements, as('shop', q{SELECT uid_track_changes('shop.many')}) . "\n");
+like(slurp_file($statements), qr/^COMMIT;\nCREATE INDEX CONCURRENTLY "many_changed_idx" ON "shop"\."many" \("changed"\);\n\z/m, '... and what is printed has that last');
+my $written_before = $node->safe_psql('postgres', q{SELECT pg_relation_filenode('shop.many')});
+# By a superuser: what is made is the owner's all the same.
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-f', $statements ], '... a superuser runs it');
+is($node->safe_psql('postgres', q{SELECT pg_relation_filenode('shop.many')}), $written_before, '... no row was written anew');
+is($node->safe_psql('postgres', q{SELECT string_agg(DISTINCT o::regrole::text, ' ') FROM (SELECT relowner FROM pg_class WHERE relname LIKE 'many\_%' UNION SELECT proowner FROM pg_proc WHERE proname = 'many_deleted') AS a (o)}), 'shop', '... and it belongs to the owner');
+is(as('shop', q{SELECT count(*) FROM uid_track_changes('shop.many', execute => true)}), '0', '... nothing is left to be done');
+
+# ---- a subscriber ----
+
+$node->safe_psql('postgres', 'CREATE DATABASE subscriber');
+$node->safe_psql('subscriber', q{SET client_min_messages = error; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; CREATE SCHEMA shop; CREATE TABLE shop.item (k integer PRIMARY KEY, body text); SELECT uid_track_changes('shop.item', execute => true)});
+$node->safe_psql('postgres', q{CREATE PUBLICATION everything FOR ALL TABLES; CREATE PUBLICATION items FOR TABLE shop.item; SELECT pg_create_logical_replication_slot('items', 'pgoutput')});
+$node->safe_psql('subscriber', "CREATE SUBSCRIPTION items CONNECTION '" . $node->connstr('postgres') =~ s/'/''/gr . "' PUBLICATION items WITH (create_slot = false, slot_name = 'items', copy_data = false)");
+as('app', q{INSERT INTO shop.item VALUES (201, 'a'), (202, 'a'), (203, 'a'); UPDATE shop.item SET body = 'b' WHERE k = 201; UPDATE shop.item SET k = 302 WHERE k = 202; DELETE FROM shop.item WHERE k = 203});
+$node->poll_query_until('subscriber', 'SELECT count(*) = 2 FROM shop.item_deleted') or die 'nothing comes';
+is($node->safe_psql('subscriber', q{SELECT string_agg(k::text, ' ' ORDER BY changed) FROM shop.item_deleted}), '202 203', 'a subscriber has deleted keys');
+my $theirs = as('shop', 'SELECT max(changed) FROM shop.item WHERE k > 200');
+is($node->safe_psql('subscriber', qq{SELECT count(*), min(changed) > $theirs, (SELECT min(changed) > $theirs FROM shop.item_deleted) FROM shop.item}), '2|t|t', '... and versions of its own, which it has drawn');
+as('app', 'TRUNCATE shop.item, shop.line');
+ok($node->poll_query_until('subscriber', 'SELECT count(*) = 1 FROM shop.item_deleted WHERE k IS NULL'), '... and a mark for TRUNCATE');
+$node->safe_psql('subscriber', 'ALTER SUBSCRIPTION items DISABLE; ALTER SUBSCRIPTION items SET (slot_name = NONE); DROP SUBSCRIPTION items');
+as('shop', 'INSERT INTO shop.item VALUES (1); DELETE FROM shop.item');
+is(as('shop', q{SELECT pg_sleep(0.01); SELECT uid_purge_deleted('shop.item', now()) > 0}), "\nt", 'where all tables are published, a purge works');
+like((as_with_messages('shop', q{SELECT uid_track_changes('shop.busy')}))[1], qr/a publication takes table "shop"\."busy_deleted" along/, '... and the call says that it goes along');
+
+sub as_with_messages
+{
+	my ($role, $sql) = @_;
+	my (undef, $out, $err) = $node->psql('postgres', $sql, extra_params => [ '-U', $role ]);
+	return ($out, $err);
+}
+
+# ---- a dump ----
+
+as('shop', q{INSERT INTO shop.item VALUES (1, 'kept'); CREATE TABLE shop.event (id bigint PRIMARY KEY DEFAULT uid_next()) PARTITION BY RANGE (id); SELECT uid_partitions('shop.event', now(), now() + interval '1 day', '1 day', true); SELECT uid_track_changes('shop.event', execute => true)});
+my $versions = as('shop', 'SELECT (SELECT changed FROM shop.item), (SELECT max(changed) FROM shop.item_deleted)');
+my $dump = $node->basedir . '/dump.sql';
+$node->command_ok([ 'pg_dump', '-n', 'shop', '-e', 'uidgen', '-e', 'uidgen_tools', '-T', 'shop.many*', '-f', $dump, '-d', $node->connstr('postgres') ], 'a dump');
+$node->safe_psql('postgres', 'CREATE DATABASE restored');
+$node->safe_psql('restored', 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools');
+my $restored = slurp_file($dump) =~ s/^CREATE EXTENSION [^\n]*\n//mgr;
+append_to_file("$dump.sql", $restored);
+$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', "$dump.sql" ], '... is restored');
+is($node->safe_psql('restored', 'SELECT (SELECT changed FROM shop.item), (SELECT max(changed) FROM shop.item_deleted)'), $versions, '... with the versions that it had');
+$node->safe_psql('restored', 'GRANT CREATE ON SCHEMA shop TO shop');
+is($node->safe_psql('restored', "SET ROLE shop; SELECT count(*) FROM uid_track_changes('shop.$_', execute => true)"), '0', "... and nothing is to be done for $_") foreach qw(item line event);
+
+$node->stop;
+done_testing();
