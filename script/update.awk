@@ -4,7 +4,7 @@
 #
 # Usage: awk -v old=OLD -f script/update.awk PART...
 #
-# Functions and views are replaced, whether they have changed or not, so that none keeps
+# Functions, procedures and views are replaced, whether they have changed or not, so that none keeps
 # what an older script was bound to.  A statement below the mark "-- [since VERSION]" is
 # left out if OLD is as late.  Otherwise it makes what OLD does not have: it replaces nothing, since what
 # is there of that name is somebody else's, and would stay his.
@@ -25,7 +25,7 @@ function number(version,    part)
 waits && /^[A-Z]/ { waits = 0; within = 1; body = /\$\$$/ }
 {
 	if (!(within && leave_out)) {
-		if (!within && $0 ~ /^\t*CREATE (FUNCTION|VIEW) /)
+		if (!within && $0 ~ /^\t*CREATE (FUNCTION|PROCEDURE|VIEW) /)
 			sub(/CREATE /, "CREATE OR REPLACE ")
 		print
 	}

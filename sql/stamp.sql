@@ -311,6 +311,9 @@ CREATE TABLE odd (u numeric(10, 2) NOT NULL, c code NOT NULL, m mood NOT NULL, a
 CREATE UNIQUE INDEX ON odd (a) WHERE u > 5;
 CREATE UNIQUE INDEX ON odd ((n + 1));
 INSERT INTO odd VALUES (1, 'x', 'calm', '{1}', 'p', 5), (2, 'x', 'wild', '{1}', 'p', NULL);
+-- a row without a version
+SELECT count(*) FROM track('odd', true, 'version');
+UPDATE odd SET version = 0 WHERE version IS NULL;
 SELECT count(*) FROM track('odd', true, 'version');
 SELECT described('odd_deleted');
 UPDATE odd SET m = 'calm', a = '{2}' WHERE u = 2;

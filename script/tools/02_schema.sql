@@ -94,7 +94,9 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	LOCK TABLE uidgen.layout_used, uidgen_tools.in_use IN ACCESS SHARE MODE;
-	IF (SELECT count(*) FROM pg_namespace AS n JOIN pg_roles AS r ON r.oid = n.nspowner WHERE n.nspname IN ('uidgen', 'uidgen_tools') AND r.rolsuper) <> 2 THEN
+	IF (SELECT count(*) FROM pg_namespace AS n JOIN pg_roles AS r ON r.oid = n.nspowner WHERE n.nspname IN ('uidgen', 'uidgen_tools') AND r.rolsuper) <> 2
+		-- By an older snapshot, schemas that were dropped while this waited are there.  What is in their place is not.
+		OR (SELECT count(*) FROM pg_class AS c JOIN pg_roles AS r ON r.oid = c.relowner WHERE c.oid IN (to_regclass('uidgen.layout_used'), to_regclass('uidgen_tools.in_use')) AND r.rolsuper) <> 2 THEN
 		RAISE EXCEPTION 'the extensions were dropped meanwhile'
 			USING ERRCODE = 'object_not_in_prerequisite_state';
 	END IF;

@@ -445,8 +445,14 @@ CREATE FUNCTION uidgen_tools.refuse_adoption("table" regclass, id_column name, e
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	written text := uidgen_tools.write_relation("table");
 BEGIN
 	PERFORM uidgen_tools.refuse_column("table", id_column, uid_next);
+	-- To look at a column waits for locks on its table.
+	IF uidgen_tools.write_relation("table") IS DISTINCT FROM written THEN
+		PERFORM uidgen_tools.explain_renaming("table");
+	END IF;
 	PERFORM uidgen_tools.refuse_source("table", id_column, uid_next);
 	PERFORM uidgen_tools.refuse_narrow_columns("table", id_column);
 	PERFORM uidgen_tools.refuse_rows("table", id_column, uid_next, lowest);

@@ -65,7 +65,7 @@ AS $$
 	SELECT i.indexrelid
 		FROM pg_index AS i
 		WHERE i.indrelid = "table" AND i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indpred IS NULL AND i.indexprs IS NULL
-			AND NOT EXISTS (SELECT FROM generate_series(0, i.indnkeyatts - 1) AS n JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[n] WHERE NOT a.attnotnull)
+			AND NOT EXISTS (SELECT FROM generate_series(0, i.indnkeyatts - 1) AS n JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[n] WHERE NOT a.attnotnull OR i.indcollation[n] <> a.attcollation)
 		ORDER BY NOT i.indisprimary, i.indnkeyatts, i.indexrelid LIMIT 1;
 $$;
 COMMENT ON FUNCTION uidgen_tools.choose_key(regclass) IS 'the index of the key by which each row of a table is known: the primary key, or another one that is unique and not null';
@@ -80,6 +80,19 @@ CREATE FUNCTION uidgen_tools.write_mark(deleted oid) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format('INSERT INTO %s DEFAULT VALUES;', uidgen_tools.write_relation(deleted));
 COMMENT ON FUNCTION uidgen_tools.write_mark(oid) IS 'the statement that has readers copy a tracked table anew';
+
+-- It runs as the owner of the table.  The owner of the schema may drop the table of deleted keys, and put his own in its place, whose triggers
+-- would run as that owner: so it is locked, and its owner looked at, before anything is written.  What was put there after
+-- the snapshot of the transaction has no row there, and is refused as well.
+CREATE FUNCTION uidgen_tools.write_deleted_function(deleted text, schema oid, name text, columns text, old_key text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN format('BEGIN LOCK TABLE ONLY %1$s IN ROW EXCLUSIVE MODE; '
+	'IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(%2$s) AND c.relkind = ''r'' AND pg_get_userbyid(c.relowner) = current_user) THEN '
+	'RAISE EXCEPTION USING ERRCODE = ''insufficient_privilege'', MESSAGE = ''the table of deleted keys is another one'', DETAIL = ''Its owner is not that of the table whose changes are tracked.'', '
+	'HINT = ''Drop it, and the function of its name with CASCADE, call uid_track_changes() again, and let all readers copy the table anew.''; END IF; '
+	'IF TG_OP = ''TRUNCATE'' THEN INSERT INTO %1$s DEFAULT VALUES; ELSE INSERT INTO %1$s (%3$s) VALUES (%4$s); END IF; RETURN NULL; END',
+	deleted, uidgen_tools.write_literal((SELECT format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(name, '"', '""')) FROM pg_namespace AS n WHERE n.oid = schema)), columns, old_key);
+COMMENT ON FUNCTION uidgen_tools.write_deleted_function(text, oid, text, text, text) IS 'the body of the function that writes deleted keys and marks into their table';
 
 CREATE FUNCTION uidgen_tools.refuse_version_column("table" regclass, version_column name) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -255,7 +268,12 @@ BEGIN
 	IF v.number IS NOT NULL AND uidgen_tools.find_version("table") IS NULL THEN
 		PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_track_changes()');
 		named := uidgen.run_confined(format('SELECT max(r.%s) FROM %s AS r', uidgen_tools.write_name(version_column), t.written));
-		IF named::bigint >= uidgen.first_since(now() + interval '1 day') THEN
+		IF uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %2$s AS r WHERE r.%1$s IS NULL LIMIT 1) AS x', uidgen_tools.write_name(version_column), t.written))::bigint > 0 THEN
+			RAISE EXCEPTION 'column "%" of table "%" has nulls', shown, t.shown
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = 'No reader would be told of these rows.',
+					HINT = format('Run UPDATE %2$s SET %1$s = 0 WHERE %1$s IS NULL.', uidgen_tools.write_name(version_column), t.written);
+		ELSIF named::bigint >= uidgen.first_since(now() + interval '1 day') THEN
 			RAISE EXCEPTION 'column "%" of table "%" has values above all ids of today', shown, t.shown
 				USING ERRCODE = 'object_not_in_prerequisite_state',
 					DETAIL = format('The largest is %s. Readers would not see these rows.', named),
@@ -342,6 +360,7 @@ DECLARE
 	r record;
 	version constant text := uidgen_tools.write_name(version_column::text);
 	name text;
+	raw_name text;
 	deleted text;
 	function text;
 	columns text;
@@ -376,16 +395,20 @@ BEGIN
 	IF is_new THEN
 		steps := steps || format('ALTER TABLE %s ADD COLUMN %s pg_catalog.int8 NOT NULL DEFAULT 0;', t.written, version);
 		undo := undo || format('ALTER TABLE %s DROP COLUMN %s;', t.written, version);
+	ELSIF EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = version_column AND NOT a.attnotnull) THEN
+		steps := steps || format('ALTER TABLE %s ALTER COLUMN %s SET NOT NULL;', t.written, version);
+		undo := undo || format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', t.written, version);
 	END IF;
 	IF d.function IS NULL THEN
-		name := uidgen_tools.write_name(uidgen_tools.shorten_name(t.name, octet_length('_deleted')) || '_deleted');
+		raw_name := uidgen_tools.shorten_name(t.name, octet_length('_deleted')) || '_deleted';
+		name := uidgen_tools.write_name(raw_name);
 		deleted := uidgen_tools.write_schema(t.schema) || '.' || name;
 		function := deleted || '()';
 		-- Whoever runs what is printed may be somebody else than the owner.
 		steps := steps || format('CREATE TABLE %s (%s, %s pg_catalog.int8 PRIMARY KEY DEFAULT %s);', deleted, types, version, uidgen_tools.write_function(uid_next))
 			|| CASE WHEN "execute" THEN '{}'::text[] ELSE ARRAY[format('ALTER TABLE %s OWNER TO %s;', deleted, uidgen_tools.write_role(t.owner))] END
 			|| format('CREATE FUNCTION %s RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS %s;', function,
-				uidgen_tools.write_literal(format('BEGIN IF TG_OP = ''TRUNCATE'' THEN INSERT INTO %s DEFAULT VALUES; ELSE INSERT INTO %1$s (%s) VALUES (%s); END IF; RETURN NULL; END', deleted, columns, old_key)))
+				uidgen_tools.write_literal(uidgen_tools.write_deleted_function(deleted, t.schema, raw_name, columns, old_key)))
 			-- Whoever may call it could write deleted keys by a table of his own.
 			|| (SELECT format('REVOKE ALL ON FUNCTION %s FROM %s;', function, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
 				FROM (SELECT 0::oid UNION
@@ -428,6 +451,11 @@ BEGIN
 	LOOP
 		steps := steps || (uidgen_tools.write_truncate_trigger(r.written, function))[CASE WHEN r.is_missing THEN 1 ELSE 2 END:];
 	END LOOP;
+	-- While a trigger was missing or disabled, changes were told to nobody.
+	IF d.function IS NOT NULL AND cardinality(steps) > 0 THEN
+		steps := steps || uidgen_tools.write_mark(d.relation);
+		remarks := remarks || 'changes may have been missed: all readers copy the table anew'::text;
+	END IF;
 	IF NOT uidgen_tools.has_index("table", version_column) THEN
 		name := uidgen_tools.find_free_name(t.schema, t.name, '_changed_idx');
 		late := format('CREATE INDEX %s%s ON %s (%s);', CASE WHEN "execute" OR t.is_partitioned THEN '' ELSE 'CONCURRENTLY ' END, uidgen_tools.write_name(name), t.written, version);

@@ -293,6 +293,16 @@ static Oid	members_of = InvalidOid;
 static Oid	members[32];
 static int	nmembers = 0;
 
+static void
+report_locked_catalog(const char *catalog)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+			 errmsg("the catalog %s of database \"%s\" is locked", catalog, uidgen_database),
+			 errdetail("Another session has locked it, or waits for such a lock."),
+			 errhint("The view pg_locks in that database shows which one.")));
+}
+
 /* In another order than DROP EXTENSION may have, so not for long. */
 static void
 lock_tables(void)
@@ -328,6 +338,8 @@ lock_extension(void)
 	Oid			extension = free ? get_extension_oid(UIDGEN_REGISTRY_EXTENSION, true) : members_of;
 	LOCKTAG		tag;
 
+	if (!free && !OidIsValid(extension))
+		report_locked_catalog("pg_extension");
 	if (!OidIsValid(extension))
 		return InvalidOid;
 	SET_LOCKTAG_OBJECT(tag, MyDatabaseId, ExtensionRelationId, extension, 0);
@@ -351,11 +363,7 @@ is_member(Oid function, Oid extension)
 	while (known < nmembers && members[known] != function)
 		known++;
 	if (!free && known == nmembers)
-		ereport(ERROR,
-				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-				 errmsg("the catalog pg_depend of database \"%s\" is locked", uidgen_database),
-				 errdetail("Another session has locked it, or waits for such a lock."),
-				 errhint("The view pg_locks in that database shows which one.")));
+		report_locked_catalog("pg_depend");
 	if (free && getExtensionOfObject(ProcedureRelationId, function) != extension)
 		return false;
 	if (known == nmembers && nmembers < (int) lengthof(members))

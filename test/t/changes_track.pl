@@ -124,7 +124,8 @@ $node->safe_psql('postgres', 'CREATE DATABASE subscriber');
 $node->safe_psql('subscriber', q{SET client_min_messages = error; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; CREATE SCHEMA shop; CREATE TABLE shop.item (k integer PRIMARY KEY, body text); SELECT uid_track_changes('shop.item', execute => true)});
 $node->safe_psql('postgres', q{CREATE PUBLICATION everything FOR ALL TABLES; CREATE PUBLICATION items FOR TABLE shop.item; SELECT pg_create_logical_replication_slot('items', 'pgoutput')});
 $node->safe_psql('subscriber', "CREATE SUBSCRIPTION items CONNECTION '" . $node->connstr('postgres') =~ s/'/''/gr . "' PUBLICATION items WITH (create_slot = false, slot_name = 'items', copy_data = false)");
-as('app', q{INSERT INTO shop.item VALUES (201, 'a'), (202, 'a'), (203, 'a'); UPDATE shop.item SET body = 'b' WHERE k = 201; UPDATE shop.item SET k = 302 WHERE k = 202; DELETE FROM shop.item WHERE k = 203});
+# In one transaction: the subscriber draws its versions after all of these.
+as('app', q{BEGIN; INSERT INTO shop.item VALUES (201, 'a'), (202, 'a'), (203, 'a'); UPDATE shop.item SET body = 'b' WHERE k = 201; UPDATE shop.item SET k = 302 WHERE k = 202; DELETE FROM shop.item WHERE k = 203; COMMIT});
 $node->poll_query_until('subscriber', 'SELECT count(*) = 2 FROM shop.item_deleted') or die 'nothing comes';
 is($node->safe_psql('subscriber', q{SELECT string_agg(k::text, ' ' ORDER BY changed) FROM shop.item_deleted}), '202 203', 'a subscriber has deleted keys');
 my $theirs = as('shop', 'SELECT max(changed) FROM shop.item WHERE k > 200');
@@ -142,6 +143,33 @@ sub as_with_messages
 	my (undef, $out, $err) = $node->psql('postgres', $sql, extra_params => [ '-U', $role ]);
 	return ($out, $err);
 }
+
+# ---- the owner of the schema ----
+
+# He can drop what others have in it, and put something of his in its place.
+$node->safe_psql('postgres', q{
+	CREATE ROLE landlord LOGIN; CREATE SCHEMA let AUTHORIZATION landlord; GRANT USAGE ON SCHEMA let TO PUBLIC;
+	CREATE TABLE let.t (k integer PRIMARY KEY); INSERT INTO let.t VALUES (1), (2); CREATE TABLE public.traces (who text); GRANT INSERT ON public.traces TO PUBLIC;
+	SELECT uid_track_changes('let.t', execute => true)});
+as('landlord', q{
+	DROP TABLE let.t_deleted CASCADE; CREATE TABLE let.t_deleted (k integer, changed bigint); GRANT ALL ON let.t_deleted TO PUBLIC;
+	CREATE FUNCTION let.trap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO public.traces VALUES (current_user); RETURN NULL; END $$;
+	CREATE TRIGGER trap BEFORE INSERT ON let.t_deleted EXECUTE FUNCTION let.trap();
+	CREATE TRIGGER each BEFORE INSERT ON let.t_deleted FOR EACH ROW EXECUTE FUNCTION let.trap()});
+fails_with($node, $_, '42501', qr/the table of deleted keys is another one/, "a table of somebody else in the place of the deleted keys: $_")
+  foreach 'DELETE FROM let.t WHERE k = 1', 'TRUNCATE let.t', 'BEGIN ISOLATION LEVEL REPEATABLE READ; DELETE FROM let.t';
+is($node->safe_psql('postgres', 'SELECT count(*) FROM public.traces'), '0', '... and none of his functions runs as the owner');
+
+# ---- what was missed ----
+
+as('shop', 'CREATE TABLE shop.late (k integer PRIMARY KEY, changed bigint); INSERT INTO shop.late VALUES (1, NULL)');
+fails_with($node, q{SET ROLE shop; SELECT uid_track_changes('shop.late')}, '55000', qr/column "changed" of table "late" has nulls.*HINT:  Run UPDATE/s, 'a row without a version would reach nobody');
+as('shop', q{UPDATE shop.late SET changed = 0; SELECT uid_track_changes('shop.late', execute => true)});
+is(as('shop', 'SELECT attnotnull FROM pg_attribute WHERE attrelid = $$shop.late$$::regclass AND attname = $$changed$$; SELECT count(*) FROM shop.late_deleted'), "t\n0", '... and none comes later');
+$node->safe_psql('postgres', 'ALTER TABLE shop.late DISABLE TRIGGER ALL; DELETE FROM shop.late; ALTER TABLE shop.late ENABLE TRIGGER ALL');
+as('shop', q{SELECT uid_track_changes('shop.late', execute => true)});
+is(as('shop', 'SELECT count(*) FROM shop.late_deleted WHERE k IS NULL'), '1', 'what mends triggers has readers copy the table anew');
+is(as('shop', q{SELECT count(*) FROM uid_track_changes('shop.late', execute => true)}), '0', '... once');
 
 # ---- a dump ----
 
