@@ -61,7 +61,7 @@ BEGIN
 			-- Reservations know a registry by its number and the OID.
 			id = CASE WHEN pinned.database = l.database THEN uidgen_registry.new_token() ELSE r.id END;
 		PERFORM uidgen_registry.check_written(FOUND);
-	ELSIF l.made IS DISTINCT FROM pinned.made THEN
+	ELSIF l.made <> pinned.made THEN
 		-- One of the two has changed, as it may.  The other one may, later.
 		UPDATE uidgen_registry.registry AS r SET made = l.made;
 		PERFORM uidgen_registry.check_written(FOUND);

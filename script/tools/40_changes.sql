@@ -348,6 +348,23 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.describe_cost(regclass, integer) IS 'what tracking costs a table, by its own numbers, one sentence each';
 
+CREATE FUNCTION uidgen_tools.describe_deleted("table" regclass, deleted text) RETURNS SETOF text
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN NEXT format('who reads changes needs SELECT on table %s, and who writes needs nothing', deleted);
+	IF EXISTS (SELECT FROM pg_publication AS p WHERE p.puballtables
+			OR EXISTS (SELECT FROM pg_publication_namespace AS n JOIN pg_class AS c ON c.relnamespace = n.pnnspid WHERE n.pnpubid = p.oid AND c.oid = "table")) THEN
+		RETURN NEXT format('a publication takes table %s along: a subscriber that tracks the table has to leave that out, since versions count where they are drawn', deleted);
+	END IF;
+	IF EXISTS (SELECT FROM pg_partitioned_table AS p WHERE p.partrelid = "table") THEN
+		RETURN NEXT format('what attaches, detaches or drops a partition by hand writes a mark in the same transaction: INSERT INTO %s DEFAULT VALUES', deleted);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.describe_deleted(regclass, text) IS 'what there is to be said about the table of deleted keys that uid_track_changes() makes';
+
 CREATE FUNCTION uidgen_tools.plan_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure, OUT part text, OUT line text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -469,13 +486,7 @@ BEGIN
 			|| format('rows from before have the version 0: a reader gets them by the first copy, and never by its place');
 	END IF;
 	IF d.function IS NULL THEN
-		remarks := remarks || format('who reads changes needs SELECT on table %s, and who writes needs nothing', deleted);
-		IF EXISTS (SELECT FROM pg_publication AS p WHERE p.puballtables OR EXISTS (SELECT FROM pg_publication_namespace AS n WHERE n.pnpubid = p.oid AND n.pnnspid = t.schema)) THEN
-			remarks := remarks || format('a publication takes table %s along: a subscriber that tracks the table has to leave that out, since versions count where they are drawn', deleted);
-		END IF;
-		IF t.is_partitioned THEN
-			remarks := remarks || format('what attaches, detaches or drops a partition by hand writes a mark in the same transaction: INSERT INTO %s DEFAULT VALUES', deleted);
-		END IF;
+		remarks := remarks || ARRAY(SELECT u.line FROM uidgen_tools.describe_deleted("table", deleted) WITH ORDINALITY AS u (line, n) ORDER BY u.n);
 	END IF;
 	IF cardinality(steps) > 0 THEN
 		RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', t.written);
