@@ -310,29 +310,30 @@ COMMENT ON FUNCTION uidgen_registry.registry_history() IS 'which course of histo
 
 -- Who may create databases may choose the OID, also that of a database which was dropped.  Two things tell such a copy: its
 -- folder has a file that CREATE DATABASE writes, and its row in pg_database has the transaction.  Recovery can write the file
--- once more, and ALTER DATABASE the row; both together have changed in a copy.
+-- once more, and ALTER DATABASE the row; both together have changed in a copy.  Another cluster, as after pg_upgrade, is told by itself.
 CREATE FUNCTION uidgen_registry.database_made() RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF has_function_privilege('pg_stat_file(text, boolean)', 'EXECUTE') THEN
-		RETURN (SELECT format('%s/%s', extract(epoch FROM (pg_stat_file(regexp_replace(pg_relation_filepath('pg_class'::regclass), '[^/]*$', 'PG_VERSION'), true)).modification)::bigint, d.xmin)
-			FROM pg_database AS d WHERE d.datname = current_database());
+		RETURN (SELECT format('%s/%s/%s', extract(epoch FROM (pg_stat_file(regexp_replace(pg_relation_filepath('pg_class'::regclass), '[^/]*$', 'PG_VERSION'), true)).modification)::bigint, d.xmin, c.system_identifier)
+			FROM pg_database AS d, pg_control_system() AS c WHERE d.datname = current_database());
 	END IF;
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.database_made() IS 'when the registry''s database was made, and by which transaction; null: its owner cannot see that';
+COMMENT ON FUNCTION uidgen_registry.database_made() IS 'when the registry''s database was made, by which transaction, in which cluster; null: its owner cannot see that';
 
 CREATE FUNCTION uidgen_registry.is_made_anew(known text, present text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT coalesce(split_part(known, '/', 1) <> split_part(present, '/', 1) AND split_part(known, '/', 2) <> split_part(present, '/', 2), false)
+	SELECT coalesce(split_part(known, '/', 1) <> split_part(present, '/', 1) AND split_part(known, '/', 2) <> split_part(present, '/', 2)
+			AND split_part(known, '/', 3) = split_part(present, '/', 3), false)
 		AND '' NOT IN (known, present)
 $$;
-COMMENT ON FUNCTION uidgen_registry.is_made_anew(text, text) IS 'whether a database is another one than when database_made() was written down; false where either is not known';
+COMMENT ON FUNCTION uidgen_registry.is_made_anew(text, text) IS 'whether a database is another one of the same cluster than when database_made() was written down; false where either is not known';
 
 -- The first start from a base backup leaves the timeline as it was, though what was committed after the backup is
 -- lost.  It renames the label of the backup, which nothing else does.  So another label than before says that there
