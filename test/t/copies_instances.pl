@@ -85,6 +85,8 @@ put_back();
 
 start_as('pod-0');
 draw();
+# The files were put back, so it is not that of before: what has issued ids of the past since may not be known.
+$home = $node->safe_psql('postgres', 'SELECT uidgen.backfill_home()');
 append_to_file("$data/instance.conf", "uidgen.instance = 'pod-1'\n");
 $node->reload;
 ok($node->poll_query_until('postgres', 'SELECT pending_restart FROM uidgen.status', 'uidgen.instance'), 'another name is pending');
