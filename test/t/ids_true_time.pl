@@ -209,8 +209,9 @@ sub exhaust
 {
 	my ($call, %options) = @_;
 	my $timeout = $options{wait_timeout} // '100ms';
+	# The time-out is for the clock: the keeper may take longer to get a grant.
 	return split /\|/, $node->safe_psql('postgres',
-		"SET uidgen.wait_timeout = '$timeout'; SELECT * FROM exhaust('$call', " . ($options{most} // 10000) . ')');
+		"DO \$\$ BEGIN PERFORM uidgen.ask_for_grant(); END \$\$; SET uidgen.wait_timeout = '$timeout'; SELECT * FROM exhaust('$call', " . ($options{most} // 10000) . ')');
 }
 
 my ($ids, $ahead, $state, $message, $detail) = exhaust('SELECT uid_next()');
