@@ -148,13 +148,15 @@ $(shell mkdir -p $(sort $(dir $(OBJS) $(LIBPQ_OBJS))) script test/unit test/fuzz
 parts = $(2:%=$(srcdir)/script/$(1)/%.sql)
 changes = $(wildcard $(3:%=$(srcdir)/script/$(1)/update/$(2)/%.sql))
 # $(call creating,FOLDER,HEAD,PARTS) and $(call updating,FOLDER,HEAD,PARTS,OLD): commands that write a script.
+# $(call extension,FOLDER): whose parts are there.
+extension = $(patsubst uidgen_uidgen,uidgen,uidgen_$(1))
 replacing = $(AWK) -v old=$(3) -f '$(srcdir)/script/update.awk' $(call parts,$(1),$(2))
 creating = cat $(call parts,$(1),$(2) $(3))
-updating = $(call replacing,$(1),$(2),$(4)); cat '$(srcdir)/script/updating.sql' $(call changes,$(1),$(4),before); $(call replacing,$(1),$(3),$(4)); \
-	cat /dev/null $(call changes,$(1),$(4),after)
+updating = $(call replacing,$(1),$(2),$(4)); cat '$(srcdir)/script/updating/begins.sql' $(call changes,$(1),$(4),before); $(call replacing,$(1),$(3),$(4)); \
+	cat /dev/null $(call changes,$(1),$(4),after); sed -e 's/EXTENSION_NAME/$(call extension,$(1))/g' '$(srcdir)/script/updating/ends.sql'
 IN_VERSION = sed -e '/^-- \[since /d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
 PLAIN_BEGINS = echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'
-$(DATA_built): $(wildcard $(srcdir)/script/*/*.sql $(srcdir)/script/*/update/*/*.sql) $(srcdir)/script/update.awk $(srcdir)/script/updating.sql $(srcdir)/uidgen.control
+$(DATA_built): $(wildcard $(srcdir)/script/*/*.sql $(srcdir)/script/*/update/*/*.sql) $(srcdir)/script/update.awk $(srcdir)/uidgen.control
 
 $(call script,uidgen):
 	$(call creating,uidgen,$(UIDGEN_HEAD),$(UIDGEN_PARTS)) | $(IN_VERSION) >$@

@@ -33,9 +33,9 @@
 #include "link/making.h"
 #include "memory/catalog.h"
 #include "memory/guc.h"
+#include "memory/identity.h"
 #include "memory/memory.h"
 #include "memory/version.h"
-#include "memory/identity.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "postmaster/bgworker.h"
@@ -329,7 +329,7 @@ lock_tables(void)
  *
  * But any role may lock an extension, by ALTER FUNCTION ... DEPENDS ON EXTENSION, or by DROP EXTENSION: that is refused, but a
  * client that does not read the error keeps the lock.  It would stop all ids.  So nobody is waited for here.  The tables
- * are locked then, which DROP EXTENSION has to lock as well.  No other role can, since none may name them.
+ * are locked then, which DROP EXTENSION has to lock as well; of other roles only those that may name them can.
  */
 static Oid
 lock_extension(void)

@@ -2,7 +2,7 @@
 -- What only scripts that update have, before they change anything.
 --
 
--- What belongs to the extension is looked at at their end (90_privileges.sql).  By an older snapshot a function that its owner adds meanwhile
+-- What belongs to the extension is looked at at their end (ends.sql).  By an older snapshot a function that its owner adds meanwhile
 -- would not be there, and yet be replaced.
 DO $$
 BEGIN
