@@ -211,6 +211,11 @@ is(grab('script/uidgen/60_layouts.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/
 is(system("$^X docs/build/decoder.pl --check"), 0, 'the decoder has the presets of the extension, and the page its module');
 cmp_ok(-s 'docs/decoder.html', '<', 100_000, '... in less than 100 kB');
 
+# The table of parts has a row for each file, by its name without the suffix where that is .c and .h.
+my ($table) = slurp('docs/design.md') =~ /^(\| room \| file \|.*?)^$/ms;
+my %named = map { s/\.[ch]$//r => 1 } map { /`([\w.]+)`/g } map { /^\|[^|]*\|([^|]*)\|/ } split /\n/, $table;
+none('docs/design.md names every file of src', grep { !$named{$_} } map { m{([^/]+)\.[ch]$} } grep { m{^src/} } @files);
+
 # ---- Links of the documents ----
 
 # The names under which a page's headings are found.
@@ -299,7 +304,7 @@ cmp_ok($seconds, '<=', 750, 'what ./check runs takes some minutes');
 none('... and is there', grep { !-e "test/t/$_.pl" } keys %short);
 none('... of each family one at least', grep { !grep { $short{$_} } @{ $families{$_} } } sort keys %families);
 # PROMISE | TESTS, for each promise of the page and each rule of segments.
-my %proof = map { my ($promises, $tests) = @$_; map { $_ => $tests } $promises =~ /\b[PS]\d\b/g } map { [ /^\| ((?:[PS]\d(?:, )?)+) \|(.*)\|$/ ] } grep { /^\| [PS]\d/ } map { split /\n/, slurp($_) } qw(docs/design/tests.md test/README.md);
+my %proof = map { my ($promises, $tests) = @$_; map { $_ => $tests } $promises =~ /\b[PS]\d\b/g } map { [ /^\| ((?:[PS]\d(?:, )?)+) \|(.*)\|$/ ] } grep { /^\| [PS]\d/ } split /\n/, slurp('test/README.md');
 is_deeply([ sort keys %proof ], [ sort(slurp('docs/design/words-and-promises.md') =~ /^- \*\*(P\d) /mg, slurp('docs/design/segments.md') =~ /^\| (S\d) \|/mg) ], 'each promise has its tests');
 none('... and ./check runs one of them', grep { !is_tested($proof{$_}) } sort keys %proof);
 # Of each table of faults one, and what it names exists.

@@ -23,8 +23,8 @@
  *	2. The horizon is that tick, or the least of all bounds that it reads after that.
  *
  * Why that is enough.  Of bound and reading, one comes first.  If the reader sees the bound, it
- * stays below it.  If it does not, its look at the position came before the draw, which so
- * has a position as high or higher.  And whoever's bound was taken away before has ended: a snapshot
+ * stays below it.  If the reader does not see the bound, it looked at the position before the
+ * draw.  So the draw got that position or a higher one.  And whoever's bound was taken away before has ended: a snapshot
  * that is taken after the reading sees its rows.
  *
  * A tick that is not over for the position, but is for the clock, is ended by the reader: it moves

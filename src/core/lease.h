@@ -10,8 +10,7 @@
  * test/unit/test_lease.c.
  *
  *	- No grant is held: acquire.
- *	- The clock was set back by a large step: acquire for the true time.  The
- *	  registry passes over rows that lie too far ahead, as the one in use does.
+ *	- The clock was set back by a large step: acquire for the true time.  The registry skips rows that are too far ahead; the row in use is one of them.
  *	- The grant is of another registry: acquire in this one.  A copy of the registry
  *	  has the row in use too, and so may others that have one.
  *	- The wall clock leapt forward against the boot clock: acquire for the new time,

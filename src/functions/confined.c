@@ -7,7 +7,7 @@
  * besides to the session of a superuser who has become an owner by SET ROLE:
  *
  *	- read from the session's cursors, or put others in place of them, which the session then runs.
- *	  So each counts as being run meanwhile, and one that is left open is an error;
+ *	  So each cursor is marked as running meanwhile; and a cursor that the code leaves open is an error;
  *	- change by SET CONSTRAINTS when, and under which search path, the session's triggers fire; end the
  *	  transaction, and with it the SET LOCAL ROLE, by a COMMIT that a driver has prepared; make a trigger on a
  *	  temporary table of the session's.  These statements are refused;

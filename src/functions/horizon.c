@@ -4,9 +4,9 @@
  *
  * uid_horizon_lsn() is for readers on standbys: the horizon, and the position in the WAL from which on it holds
  * there.  The horizon says that of the ids up to it, all that will ever be stored are visible to the snapshot of the
- * statement.  Whatever a snapshot sees has ended before it was taken, and a transaction has written its commit
- * record before it ends for others: ProcArrayEndTransaction(), or for one that was prepared the removal of its entry,
- * comes after it, also with synchronous_commit = off.  So each of these commit records lies below the position at
+ * statement.  Whatever a snapshot sees has ended before it was taken, and of a transaction that commits, the
+ * commit record is written first.  After that comes ProcArrayEndTransaction() or, for a prepared transaction, the
+ * removal of its entry, also with synchronous_commit = off.  So each of these commit records lies below the position at
  * which the WAL ends when it is looked up after the snapshot was taken; and a standby that has replayed the WAL
  * up to there shows them to each snapshot that it takes then.  What it shows besides, above the horizon or from
  * after it, the reader leaves to the next time.

@@ -20,11 +20,10 @@
  * What an attempt does is in grants.c and, for a segment, in segment_fetch.c.
  *
  * The grant comes first: after each attempt for a segment the keeper looks whether a grant
- * is demanded.  Segments take turns.  Each has its own demand and pauses, but where no
- * connection can be made, that is so for all of them, and one attempt tells it to all.
+ * is demanded.  Segments take turns.  Each has its own demand and pauses.  But if no
+ * connection can be made, one failed attempt counts for all segments.
  * Names that the registry has not known so far take one turn together: anybody can name a
- * segment that there is not, and with a turn for each of them those that are drawn from would
- * starve.
+ * segment that does not exist.  If each such name had a turn, real segments would get none.
  *
  * Any failure is kept for uidgen.status and for the callers, and followed by a growing
  * pause.  The log has each cause once in an outage (demand.h).

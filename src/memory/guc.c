@@ -11,8 +11,8 @@
  * check_together() checks all values together at the end.  If any is bad, the generator is off, and
  * every uid_next() says why.  Once they are defined, the hooks refuse as usual.
  *
- * A library that is not preloaded may not define settings that are fixed at server start.  So
- * these can be changed then as others can, by a reload, and what is pinned stays.
+ * A library that is not preloaded may not define settings that are fixed at server start.  Then a
+ * reload can change these settings, too.  The server still goes by the pinned values.
  */
 #include "postgres.h"
 

@@ -3,8 +3,8 @@
  *	  Hosts that are connected to, several at once, and asked which registry they have.
  *
  * Those whose name has to be looked up wait for that first, while the others are connected to and asked:
- * the time that a host has begins when its addresses are known.  All wait together, and where one can be used, no
- * longer than one host would have alone.  A host that fails says so in its `problem`.  One that has no such
+ * the time that a host has begins when its addresses are known.  All wait together: if one host can be used,
+ * the wait for all is no longer than for one host alone.  A host that fails says so in its `problem`.  One that has no such
  * function, or refuses it, or has no registry of a fleet, tells nothing, and can be used like any other:
  * registries are older than the question.
  */
