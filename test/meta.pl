@@ -306,6 +306,10 @@ none('... of each family one at least', grep { !grep { $short{$_} } @{ $families
 # PROMISE | TESTS, for each promise of the page and each rule of segments.
 my %proof = map { my ($promises, $tests) = @$_; map { $_ => $tests } $promises =~ /\b[PS]\d\b/g } map { [ /^\| ((?:[PS]\d(?:, )?)+) \|(.*)\|$/ ] } grep { /^\| [PS]\d/ } split /\n/, slurp('test/README.md');
 is_deeply([ sort keys %proof ], [ sort(slurp('docs/design/words-and-promises.md') =~ /^- \*\*(P\d) /mg, slurp('docs/design/segments.md') =~ /^\| (S\d) \|/mg) ], 'each promise has its tests');
+{
+	my ($words) = slurp('docs/design/words-and-promises.md') =~ /^## Words\n(.*?)^## /ms;
+	cmp_ok(scalar(map { split /, / } $words =~ /^\| ([^|*]+) \| \S/mg) + keys(%proof), '<=', 90, 'the words and the promises are few');
+}
 none('... and ./check runs one of them', grep { !is_tested($proof{$_}) } sort keys %proof);
 # Of each table of faults one, and what it names exists.
 my (%faults, $kind);

@@ -13,7 +13,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-our @EXPORT = qw(shared_registry share_registry client_node conninfo calls calls_fail black_hole refused_port fake_server row error_message);
+our @EXPORT = qw(shared_registry share_registry client_node conninfo calls calls_until calls_fail black_hole refused_port fake_server row error_message);
 
 my @children;
 
@@ -86,12 +86,23 @@ sub calls
 	return $err;
 }
 
+# The same with a time-out that may be over before a busy machine has done what takes no time: again, until what it says matches.
+sub calls_until
+{
+	my ($pattern, @call) = @_;
+	my $said;
+	poll_until(sub { ($said = calls(@call)) =~ $pattern });
+	return $said;
+}
+
 # One test: SQL fails in such a session with this SQLSTATE, and what psql says of it matches.
 sub calls_fail
 {
 	my ($node, $hosts, $sql, $sqlstate, $pattern, $name, $timeout) = @_;
+	my $expected = qr/ERROR:  $sqlstate: .*$pattern/s;
+	my @call = ($node, $hosts, $sql, $timeout);
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	return like(calls($node, $hosts, $sql, $timeout), qr/ERROR:  $sqlstate: .*$pattern/s, $name);
+	return like(defined $timeout ? calls_until($expected, @call) : calls(@call), $expected, $name);
 }
 
 # A port where connections are accepted and nobody says anything.

@@ -123,6 +123,18 @@ while (time() < $until && $place{'a loop'}{n} < $rows)
 cmp_ok($place{'a loop'}{n}, '>=', $rows, 'rows are written and read');
 ok($writing->pumpable, '... by all writers') or diag($said);
 
+# A transaction is committed while the standby, which has a later row, does not replay.
+my $early = $primary->background_psql('postgres');
+$early->query_safe("BEGIN; INSERT INTO event (kind) VALUES ('early')");
+my $later = $primary->safe_psql('postgres', "INSERT INTO event (kind) VALUES ('later') RETURNING id");
+$standby->poll_query_until('postgres', "SELECT count(*) > 0 FROM event WHERE id = $later") or die 'the standby does not come';
+$standby->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
+$standby->poll_query_until('postgres', 'SELECT pg_get_wal_replay_pause_state()', 'paused') or die 'the standby does not pause';
+$early->query_safe('COMMIT');
+$early->quit;
+ok(poll_until(sub { poll('not at all'); $place{'not at all'}{last} >= $later }), 'whoever does not wait reads what the standby has');
+$standby->safe_psql('postgres', 'SELECT pg_wal_replay_resume()');
+
 # Records of a transaction that goes on are the last ones, and nobody flushes them.
 my $open = $primary->background_psql('postgres');
 $writing->signal('TERM');

@@ -40,7 +40,8 @@ my $LONG = 600_000;    # milliseconds that nobody waits for
 sub answers
 {
 	my ($hosts, $times, $timeout) = @_;
-	return map { /(\d+)$/ ? $1 : $_ } map { calls($node, $hosts, "SELECT client_call('write')", $timeout) } 1 .. $times // 1;
+	my @call = ($node, $hosts, "SELECT client_call('write')", $timeout);
+	return map { /(\d+)$/ ? $1 : $_ } map { defined $timeout ? calls_until(qr/^write=/, @call) : calls(@call) } 1 .. $times // 1;
 }
 
 # ---- one host ----
@@ -66,11 +67,11 @@ like(calls($node, [ $one, $two ], $again x 10), qr/^(?:\s*write=(\d+)\s*)(?:\s*w
 # Frozen, as when its machine is suspended; $code is run with a session that was connected to it.
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query('\set VERBOSITY verbose');
-$session->query_safe(RemoteRegistry::configured([ $one, $two ], 2000));
+$session->query_safe(RemoteRegistry::configured([ $one, $two ]));
 my ($first) = $session->query("SELECT client_call('write')") =~ /=(\d+)/;
 my ($frozen, $other) = $first == $one->port ? ($one, $two) : ($two, $one);
 my @stopped = stop_processes($frozen);
-$session->query("SELECT client_call('write')");
+$session->query(RemoteRegistry::configured([ $one, $two ], 2000) . "SELECT client_call('write')");
 like($session->{stderr}, qr/08007: .*no answer within 2000 ms/s, 'the host is frozen: there is no answer');
 $session->{stderr} = '';
 # With a time-out that nobody waits for: once a registry has answered, it does not even try the frozen one.
@@ -202,11 +203,12 @@ kill 'CONT', @stopped;
 
 # The last calls of a process together end within a second, which is far below the time-out, and connect no more.
 $two->safe_psql('postgres', 'CREATE OR REPLACE FUNCTION uidgen_registry.slow() RETURNS int LANGUAGE sql AS $$ SELECT 1 FROM pg_sleep(3600) $$');
-like(calls($node, [$two], "\\set ON_ERROR_STOP 0
+my $once = qr/^host .*\n+write=\d+$/;
+like(calls_until($once, $node, [$two], "\\set ON_ERROR_STOP 0
 SELECT client_connect(); SELECT FROM client_finish();
 SELECT client_call('write');
 SELECT client_call('slow');
-SELECT client_call('write');", $LONG), qr/^host .*\n+write=\d+$/, 'the last calls: as long as there is a connection');
+SELECT client_call('write');", $LONG), $once, 'the last calls: as long as there is a connection');
 calls_fail($node, [$two], "SELECT client_connect(); SELECT FROM client_finish(); SELECT client_call('slow')", '08007', 'no answer',
 	'the last calls: no longer than they may', $LONG);
 calls_fail($node, [$two], "SELECT client_connect(); SELECT FROM client_finish(); SELECT client_disconnect(); SELECT client_call('write')", '57P01',

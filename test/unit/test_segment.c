@@ -183,6 +183,10 @@ test_empty(void)
 	memset(&words, 0x55, sizeof(words));
 	uidgen_segment_init(&words);
 	is(look().segment, 0, "new slot: no segment");
+	for (int i = 0; i < 2; i++)
+		ok(uidgen_atomic_read(&words.buffer[i].era) == 0 && uidgen_atomic_read(&words.buffer[i].first) == 0 &&
+		   uidgen_atomic_read(&words.buffer[i].size) == 0 && uidgen_atomic_read(&words.buffer[i].fetch_at) == 0,
+		   "new slot: nothing in buffer %d", i);
 	refuses(1, REST, OTHER, "new slot: it is not the caller's");
 	uidgen_segment_assign(&words, MINE);
 	looks(0, 0, 0, "given to a segment: nothing in it");
@@ -196,6 +200,10 @@ test_empty(void)
 	refuses(UIDGEN_SEGMENT_MAX + 1, BLOCK, REFUSED, "also as a block");
 	refuses(UINT64_MAX, BLOCK, REFUSED, "also the largest number of all");
 	refuses(UIDGEN_SEGMENT_MAX, REST, EMPTY, "as many as a range may have are not");
+	refuses(3, BLOCK, EMPTY, "somebody waits for a block");
+	ok(look().wanted != 0, "... which is noted");
+	uidgen_segment_assign(&words, MINE + 1);
+	is(look().wanted, 0, "given to another segment: nobody waits for that any more");
 }
 
 static void
@@ -224,6 +232,8 @@ test_draws(void)
 static void
 test_seam(void)
 {
+	uint64_t	before;
+
 	begin();
 	uidgen_segment_fill(&words, 0, 5);
 	takes(1, REST, 0, 1, 0, "seam: numbers may begin with 0");
@@ -239,6 +249,17 @@ test_seam(void)
 	takes(4, BLOCK, 300, 4, 3, "seam: a block leaves a rest that is too short");
 	refuses(4, BLOCK, EMPTY, "seam: but only if there is another range");
 	takes(1, BLOCK, 304, 1, 0, "seam: so smaller draws get it");
+
+	/* As where the seam was crossed between a caller's look and its ticket. */
+	begin();
+	uidgen_segment_fill(&words, 100, 5);
+	takes(5, REST, 100, 5, 0, "seam: a range is used up");
+	uidgen_segment_fill(&words, 200, 5);
+	takes(1, REST, 200, 1, 0, "seam: the next one is begun");
+	before = uidgen_atomic_fetch_add(&words.position, 1);
+	memset(&ticket, 0, sizeof(ticket));
+	is_result(uidgen_segment_settle(&words, MINE, &ticket, 1, BLOCK, before), GOOD, "seam: who took a ticket of it unawares");
+	ok(ticket.first == 201 && ticket.count == 1 && ticket.skipped == 0, "... uses its number");
 
 	begin();
 	uidgen_segment_fill(&words, 10, 10);
@@ -789,6 +810,50 @@ test_interruptions(void)
 	   "interrupted: each result was met");
 }
 
+/* A ticket of two generations ago, whose buffer the keeper fills meanwhile: it has its own number, or one that is drawn
+ * anew once all is filled, but none of half a range. */
+static uint64_t late_before;
+static UidgenSegmentTicket late;
+static UidgenSegmentResult late_result;
+
+static void
+settle_late(void)
+{
+	memset(&late, 0, sizeof(late));
+	late_result = uidgen_segment_settle(&words, MINE, &late, 1, BLOCK, late_before);
+}
+
+static void
+test_late_ticket(void)
+{
+	int			met = 0;
+	int			strange = 0;
+
+	event = settle_late;
+	for (int i = 0; i < 20; i++)
+	{
+		planned = 0;
+		begin();
+		uidgen_segment_fill(&words, 100, 5);
+		take(3, REST);
+		late_before = uidgen_atomic_fetch_add(&words.position, 1);
+		take(1, REST);
+		uidgen_segment_fill(&words, 200, 5);
+		take(5, REST);
+		late_result = REFUSED;
+		plan_begins();
+		plan_for(i, this_event);
+		uidgen_segment_fill(&words, 300, 5);
+		planned = 0;
+		if (late_result == REFUSED)
+			continue;
+		met++;
+		strange += late_result == GOOD && late.first != 103 && late.first != 300;
+	}
+	ok(met > 5, "late ticket: the buffer was being filled");
+	is(strange, 0, "late ticket: no number of another range");
+}
+
 /* Where a number is there at each moment, a call finds one; and no end, if the last range
  * came before it was said. */
 static void
@@ -1329,6 +1394,7 @@ main(void)
 	test_close();
 	test_assign();
 	test_interruptions();
+	test_late_ticket();
 	test_never_empty();
 	test_interrupted_keeper();
 	test_both_wait();
