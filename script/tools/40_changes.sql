@@ -36,9 +36,12 @@ LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
+DECLARE
+	is_own boolean;
 BEGIN
-	SELECT p.oid, c.oid, a.attname INTO function, relation, version
+	SELECT p.oid, c.oid, a.attname, p.proowner = t.relowner INTO function, relation, version, is_own
 		FROM pg_trigger AS g
+			JOIN pg_class AS t ON t.oid = g.tgrelid
 			JOIN pg_proc AS p ON p.oid = g.tgfoid
 			LEFT JOIN pg_class AS c ON c.relnamespace = p.pronamespace AND c.relname = p.proname AND c.relkind = 'r'
 			LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisprimary
@@ -46,6 +49,12 @@ BEGIN
 		WHERE g.tgrelid = "table" AND g.tgname = '~uid_delete';
 	IF function IS NULL THEN
 		RETURN;
+	-- Who has the privilege TRIGGER can make one of that name.
+	ELSIF NOT is_own THEN
+		RAISE EXCEPTION 'trigger "~uid_delete" of table "%" calls a function of another role', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = format('It is %s. The function that fills the table of deleted keys belongs to the owner of the table.', uidgen_tools.write_function(function)),
+				HINT = format('Drop the trigger. If the table was tracked when it was given to another role, let a superuser run DROP FUNCTION %s CASCADE, and drop the table of that name; then call uid_track_changes(), and let all readers copy the table anew.', uidgen_tools.write_function(function));
 	ELSIF version IS NULL THEN
 		RAISE EXCEPTION 'table "%" has lost the table of its deleted keys', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
 			USING ERRCODE = 'object_not_in_prerequisite_state',

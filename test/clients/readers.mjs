@@ -18,9 +18,11 @@ await source.query(`
 	INSERT INTO item (name, price) SELECT n, n FROM generate_series(1, 300) AS n;
 	SELECT uid_track_changes('item', execute => true);
 	CREATE VIEW item_changes AS
-		SELECT id, name, price, changed, false AS gone FROM item
-		UNION ALL
-		SELECT d.id, NULL, NULL, d.changed, true FROM item_deleted AS d WHERE NOT EXISTS (SELECT FROM item AS i WHERE i.id = d.id)`);
+		SELECT c.* FROM (
+			SELECT id, name, price, changed, false AS gone FROM item
+			UNION ALL
+			SELECT id, NULL, NULL, changed, true FROM item_deleted) AS c
+		WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE i.id = c.id OFFSET 0))`);
 const database = `${source.database}_copy`;
 await source.query(`CREATE DATABASE ${database}`);
 const target = await connect({ database });

@@ -14,9 +14,11 @@ CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL,
 INSERT INTO item (name, price) SELECT n, n FROM generate_series(1, 300) AS n;
 SELECT uid_track_changes('item', execute => true);
 CREATE VIEW item_changes AS
-    SELECT id, name, price, changed, false AS gone FROM item
-    UNION ALL
-    SELECT d.id, NULL, NULL, d.changed, true FROM item_deleted AS d WHERE NOT EXISTS (SELECT FROM item AS i WHERE i.id = d.id);
+    SELECT c.* FROM (
+        SELECT id, name, price, changed, false AS gone FROM item
+        UNION ALL
+        SELECT id, NULL, NULL, changed, true FROM item_deleted) AS c
+    WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE i.id = c.id OFFSET 0));
 """
 source = psycopg.connect(autocommit=True)
 source.execute(SOURCE)

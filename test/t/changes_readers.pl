@@ -3,7 +3,8 @@
 # and truncate, over a crash and a restart; on the primary, on a standby, behind a subscription, and in another database by the page's
 # own reader in SQL.  Whoever reads without the horizon, by updated_at, or takes deletions in the order of changes has another copy.
 #
-# UIDGEN_CHANGES='--changes N' makes N changes, with a crash and two restarts for each 500,000.
+# UIDGEN_CHANGES='--changes N' makes N changes.  Above 100,000 there is a crash and two restarts for each million, and writers beside the others
+# that change hundreds of rows with each statement.
 use strict;
 use warnings;
 
@@ -16,14 +17,18 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use POSIX 'ceil';
 use Test::More;
+use Time::HiRes qw(time usleep);
 use UidgenTest;
 
 my $changes = 8_000;
 GetOptionsFromString($ENV{UIDGEN_CHANGES} // '', 'changes=i' => \$changes) or die 'UIDGEN_CHANGES makes no sense';
 my $is_long = $changes > 100_000;
-my $keys = $is_long ? 2000 : 300;
+my $keys = $is_long ? 5000 : 300;
+# What one poll of most readers gets is this many times as much, and there are fewer polls.
+my $more = $is_long ? 10 : 1;
 
-my @conf = ('max_prepared_transactions = 100', 'max_connections = 100', "uidgen.window = '2s'", "log_statement = 'none'", "max_wal_size = '4GB'", 'restart_after_crash = on', 'deadlock_timeout = 50ms');
+my @conf = ('max_prepared_transactions = 100', 'max_connections = 100', "uidgen.window = '2s'", "log_statement = 'none'", "max_wal_size = '4GB'", 'restart_after_crash = on', 'deadlock_timeout = 50ms',
+	"wal_retrieve_retry_interval = '500ms'", 'jit = off', 'autovacuum_naptime = 5s');
 my $node = uidgen_node('main', @conf, 'wal_level = logical', 'max_wal_senders = 10', 'wal_receiver_status_interval = 1s');
 $node->start;
 my $subscriber = uidgen_node('subscriber', @conf);
@@ -50,9 +55,11 @@ my $TRACK = <<'SQL';
 SET client_min_messages = error;
 SELECT uid_track_changes('item', execute => true);
 CREATE VIEW item_changes AS
-	SELECT k, part, body, changed, false AS gone FROM item
-	UNION ALL
-	SELECT d.k, d.part, NULL, d.changed, true FROM item_deleted AS d WHERE NOT EXISTS (SELECT FROM item AS i WHERE (i.k, i.part) = (d.k, d.part));
+	SELECT c.* FROM (
+		SELECT k, part, body, changed, false AS gone FROM item
+		UNION ALL
+		SELECT k, part, NULL, changed, true FROM item_deleted) AS c
+	WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE (i.k, i.part) = (c.k, c.part) OFFSET 0));
 SQL
 $node->safe_psql('postgres', $TABLE . "INSERT INTO item (k, body) SELECT n, 'from before' FROM generate_series(1, $keys, 2) AS n;" . $TRACK . <<'SQL');
 -- Applications have rights on the table alone.
@@ -94,6 +101,16 @@ BEGIN
 	RETURN n;
 END
 $$;
+CREATE PROCEDURE follow_to_end(who text) LANGUAGE plpgsql AS 'BEGIN WHILE follow(who) > 0 LOOP COMMIT; END LOOP; END';
+
+-- The subscriber applies in one process what many write.
+CREATE FUNCTION keep_pace() RETURNS void LANGUAGE plpgsql SECURITY DEFINER AS $$
+BEGIN
+	WHILE EXISTS (SELECT FROM pg_replication_slots AS s WHERE pg_wal_lsn_diff(pg_current_wal_lsn(), s.confirmed_flush_lsn) > 32000000) LOOP
+		PERFORM pg_sleep(0.1);
+	END LOOP;
+END
+$$;
 
 -- What may fail by a key that is there already, also because of others.
 CREATE FUNCTION try(statement text) RETURNS void LANGUAGE plpgsql AS $$
@@ -109,20 +126,27 @@ my $ALL = 'SELECT * FROM item_changes WHERE changed <= uid_horizon() ORDER BY ch
 my $NEXT = 'SELECT * FROM item_changes WHERE changed > $1::bigint AND changed <= uid_horizon() ORDER BY changed LIMIT %d';
 # name => [first, next, options, whether its copy is right]
 my %readers = (
-	page => [ $ALL, sprintf($NEXT, 1000), '', 1 ],
+	page => [ $ALL, sprintf($NEXT, 1000 * $more), '', 1 ],
 	few => [ $ALL, sprintf($NEXT, 7), '', 1 ],
-	repeatable => [ $ALL, sprintf($NEXT, 50), '-c default_transaction_isolation=repeatable\ read', 1 ],
-	sequential => [ $ALL, sprintf($NEXT, 500), '-c enable_indexscan=off -c enable_bitmapscan=off -c enable_indexonlyscan=off', 1 ],
+	repeatable => [ $ALL, sprintf($NEXT, 50 * $more), '-c default_transaction_isolation=repeatable\ read', 1 ],
+	# by no index of the versions
+	sequential => [ map({ s/\bchanged\b/changed + 0/gr } $ALL, sprintf($NEXT, 500 * $more)), '', 1 ],
 	# joins in the middle
-	late => [ $ALL, sprintf($NEXT, 1000), '', 1 ],
+	late => [ $ALL, sprintf($NEXT, 1000 * $more), '', 1 ],
 	# controls
-	no_horizon => [ $ALL =~ s/ WHERE.*(?= ORDER)//r, sprintf($NEXT, 1000) =~ s/ AND changed <= uid_horizon\(\)//r, '', 0 ],
+	no_horizon => [ $ALL =~ s/ WHERE.*(?= ORDER)//r, sprintf($NEXT, 1000 * $more) =~ s/ AND changed <= uid_horizon\(\)//r, '', 0 ],
 	updated_at => [ q{SELECT k, part, body, touched AS changed, false AS gone FROM item ORDER BY coalesce(touched, '-infinity')}, 'SELECT k, part, body, touched AS changed, false AS gone FROM item WHERE touched > $1::timestamptz ORDER BY touched', '', 0 ]);
 $node->safe_psql('postgres', 'INSERT INTO reader (name, first, next) VALUES ' . join ', ', map { "('$_', \$q\$$readers{$_}[0]\$q\$, \$q\$$readers{$_}[1]\$q\$)" } sort keys %readers);
 
-# The statement goes by both indexes, and ends with the LIMIT.
-like($node->safe_psql('postgres', "INSERT INTO item_deleted (k, part) SELECT -n, 0 FROM generate_series(1, 20000) AS n; VACUUM ANALYZE item, item_deleted; SET enable_seqscan = off;
-	EXPLAIN (COSTS OFF) $ALL LIMIT 10"), qr/Merge Append.*Index Scan using item_0_changed_idx.*Index Scan using item_deleted_pkey/s, 'the statement walks over the indexes of the versions');
+# The statement goes by both indexes, and ends with the LIMIT, whatever is known of the deleted keys: none is a row, or nearly all are.
+foreach my $keys ('SELECT -n, 0 FROM generate_series(1, 20000) AS n', 'SELECT i.k, i.part FROM item AS i, generate_series(1, 50)')
+{
+	$node->safe_psql('postgres', "DELETE FROM item_deleted; INSERT INTO item_deleted (k, part) $keys; VACUUM ANALYZE item, item_deleted");
+	ok($node->poll_query_until('postgres', 'SELECT coalesce(uid_horizon() >= max(changed), false) FROM item_deleted'), 'many deleted keys');
+	my $plan = $node->safe_psql('postgres', "SET enable_seqscan = off; EXPLAIN (COSTS OFF) $ALL LIMIT 10");
+	like($plan, qr/Merge Append.*Index Scan using item_0_changed_idx.*Index Scan using item_deleted_pkey/s, '... the statement walks over the indexes of the versions');
+	unlike($plan, qr/-> +Sort$|hashed/m, '... and neither sorts nor hashes');
+}
 $node->safe_psql('postgres', 'DELETE FROM item_deleted');
 
 # ---- a standby, and a subscriber that tracks what it gets ----
@@ -137,7 +161,7 @@ $subscriber->safe_psql('postgres', $TRACK =~ s/(?=SELECT uid_track)/ALTER TABLE 
 $subscriber->safe_psql('postgres', sprintf q{CREATE SUBSCRIPTION items CONNECTION '%s' PUBLICATION items}, $node->connstr('postgres') =~ s/'/''/gr);
 
 # Their readers are here, each with a copy of its own.
-my %outside = (standby => { on => $standby, copies => 0 }, subscriber => { on => $subscriber, copies => 0 });
+my %outside = (standby => { on => $standby, copies => 0, polls => 0 }, subscriber => { on => $subscriber, copies => 0, polls => 0 });
 sub follow_outside
 {
 	my ($name) = @_;
@@ -150,7 +174,7 @@ sub follow_outside
 		($horizon, $lsn) = split /\|/, $said;
 		$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$lsn'") or die 'the standby does not come';
 	}
-	my ($status, $said) = try_psql($me->{on}, "SELECT k, part, body, changed, gone FROM item_changes WHERE changed <= $horizon" . (defined $me->{last} ? " AND changed > $me->{last} ORDER BY changed LIMIT 500" : ' ORDER BY changed'));
+	my ($status, $said) = try_psql($me->{on}, "SELECT k, part, body, changed, gone FROM item_changes WHERE changed <= $horizon" . (defined $me->{last} ? " AND changed > $me->{last} ORDER BY changed LIMIT " . 500 * $more : ' ORDER BY changed'));
 	return 1 if $status != 0;
 	if (!defined $me->{last})
 	{
@@ -158,6 +182,7 @@ sub follow_outside
 		$me->{copies}++;
 	}
 	my @rows = map { [ split /\|/, $_, -1 ] } split /\n/, $said;
+	$me->{polls}++ if @rows;
 	foreach (@rows)
 	{
 		my ($k, $part, $body, $changed, $gone) = @$_;
@@ -251,10 +276,28 @@ my %writers = (
 	# each key once, so that what is lost is lost for good
 	once => [ 6, "\\set new random(1000000, 2000000000)\nBEGIN;\nINSERT INTO item (k, part, body) VALUES (:new, :p, :b) ON CONFLICT DO NOTHING;\n\\sleep :ms ms\nCOMMIT;\n" ],
 	gone_once => [ 2, "BEGIN;\nDELETE FROM item WHERE (k, part) IN (SELECT i.k, i.part FROM item AS i WHERE i.k >= 1000000 + :b % 1000000000 ORDER BY i.k LIMIT 1);\n\\sleep :ms ms\nCOMMIT;\n" ]);
+# Of many rows, in the long mode: also with the sign of their key, and the partition, exchanged where the other one is free.
+my $KEYS = 'k BETWEEN :k AND :k + 300';
+my $SERIES = 'generate_series(:k, :k + 300) AS n';
+my $FREE = 'NOT EXISTS (SELECT FROM item AS o WHERE (o.k, o.part) = (%s))';
+my $SOME = 'abs(i.k) BETWEEN %1$s AND %1$s + 300';
+my %many = (
+	many_update => [ 8, "UPDATE item SET body = :b WHERE k BETWEEN :k AND :k + 700;\n" ],
+	many_insert => [ 1, "INSERT INTO item (k, part, body) SELECT n, :p, :b FROM $SERIES ON CONFLICT DO NOTHING;\n" ],
+	many_conflict => [ 5, "INSERT INTO item (k, part, body) SELECT n, :p, :b + n FROM $SERIES ON CONFLICT (k, part) DO UPDATE SET body = excluded.body;\n" ],
+	many_delete => [ 3, "DELETE FROM item WHERE $KEYS AND part = :p;\n" ],
+	many_merge => [ 3, tried('MERGE INTO item USING (SELECT n, %2$s, %3$s::bigint + n FROM generate_series(%1$s, %1$s + 300) AS n) AS v (k, p, b) ON item.k = v.k AND item.part = v.p WHEN MATCHED AND v.b %% 3 = 0 THEN DELETE WHEN MATCHED THEN UPDATE SET body = b WHEN NOT MATCHED THEN INSERT (k, part, body) VALUES (v.k, v.p, v.b)') ],
+	many_savepoint => [ 3, "BEGIN;\nUPDATE item SET body = :b WHERE $KEYS;\nSAVEPOINT s;\nDELETE FROM item WHERE k BETWEEN :k AND :k + 50;\nINSERT INTO item (k, part, body) SELECT n, :p, 'undone' FROM generate_series(:k, :k + 50) AS n ON CONFLICT DO NOTHING;\nROLLBACK TO s;\nDELETE FROM item WHERE k BETWEEN :k AND :k + 25;\nCOMMIT;\n" ],
+	many_rollback => [ 1, "BEGIN;\nUPDATE item SET body = 'undone' WHERE k BETWEEN :k AND :k + 50;\nDELETE FROM item WHERE $KEYS AND part = :p;\n\\sleep :ms ms\nROLLBACK;\n" ],
+	many_key => [ 2, tried("UPDATE item AS i SET k = -k, body = %3\$s WHERE $SOME AND " . sprintf $FREE, '-i.k, i.part') ],
+	many_move => [ 3, tried("UPDATE item AS i SET part = 1 - part, body = %3\$s WHERE $SOME AND " . sprintf $FREE, 'i.k, 1 - i.part') ],
+	many_long => [ 2, "BEGIN;\nUPDATE item SET body = :b WHERE $KEYS;\n\\sleep :ms ms\nDELETE FROM item WHERE k BETWEEN :k AND :k + 100;\nCOMMIT;\n" ],
+	many_prepared => [ 2, "\\set gid random(1, 1000000000000000)\nBEGIN;\nDELETE FROM item WHERE k BETWEEN :k AND :k + 20;\nINSERT INTO item (k, part, body) SELECT n, :p, :b FROM $SERIES ON CONFLICT (k, part) DO UPDATE SET body = excluded.body;\nPREPARE TRANSACTION 'p:gid';\n\\sleep :ms ms\nCOMMIT PREPARED 'p:gid';\n" ]);
 append_to_file("$folder/$_", $SET . $writers{$_}[1]) foreach keys %writers;
+append_to_file("$folder/$_", $SET . "SELECT keep_pace();\n" . $many{$_}[1]) foreach keys %many;
 append_to_file("$folder/follow_$_", "SELECT follow('$_');\n") foreach keys %readers;
 # By the owner alone, and seldom.
-append_to_file("$folder/truncate", "\\set p random(0, 1)\n\\sleep 1500 ms\nTRUNCATE item_:p;\n");
+append_to_file("$folder/truncate", "\\set p random(0, 1)\n\\sleep " . 1500 * $more . " ms\nTRUNCATE item_:p;\n");
 
 sub start_pgbench
 {
@@ -269,14 +312,17 @@ my $owner = $node->safe_psql('postgres', 'SELECT current_user');
 
 sub start_writers
 {
-	return (start_pgbench('app', '', '-c', 24, '-j', 2, map { ('-f', "$folder/$_\@$writers{$_}[0]") } sort keys %writers),
-		start_pgbench('app', '-c uidgen.cache=50', '-c', 6, map { ('-f', "$folder/$_\@$writers{$_}[0]") } qw(insert update delete conflict long once)),
+	# Beside those who write many rows the others do not take the whole machine.
+	my @rate = $is_long ? ('-R', 100) : ();
+	return (start_pgbench('app', '', '-c', 24, '-j', 2, @rate, map { ('-f', "$folder/$_\@$writers{$_}[0]") } sort keys %writers),
+		start_pgbench('app', '-c uidgen.cache=50', '-c', 6, @rate, map { ('-f', "$folder/$_\@$writers{$_}[0]") } qw(insert update delete conflict long once)),
+		$is_long ? start_pgbench('app', '', '-c', 4, map { ('-f', "$folder/$_\@$many{$_}[0]") } sort keys %many) : (),
 		start_pgbench($owner, '-c lock_timeout=0', '-c', 1, '-f', "$folder/truncate"));
 }
 
 sub start_readers
 {
-	return map { start_pgbench($owner, $readers{$_}[2], '-c', 1, '-R', 60, '-M', 'prepared', '-f', "$folder/follow_$_") } @_;
+	return map { start_pgbench($owner, $readers{$_}[2], '-c', 1, '-R', !$is_long ? 60 : $_ eq 'few' ? 15 : 2, '-M', 'prepared', '-f', "$folder/follow_$_") } @_;
 }
 
 # Its output has to be taken before it is known.
@@ -302,31 +348,35 @@ sub stop_all
 	return;
 }
 
-# Each change took an id; so the sum of ids that were stored says how far it is.
-my $CHANGES = q{SELECT n_tup_ins + n_tup_upd + n_tup_del FROM (SELECT sum(n_tup_ins) AS n_tup_ins, sum(n_tup_upd) AS n_tup_upd, sum(n_tup_del) AS n_tup_del FROM pg_stat_user_tables WHERE relname IN ('item_0', 'item_1')) AS s};
-my ($made, $base) = (0, 0);
+# What was committed and has come to the subscriber, whose statistics no crash sets back.
 sub made
 {
-	my ($status, $said) = try_psql($node, $CHANGES);
-	return $status == 0 ? $said : 0;
+	return $subscriber->safe_psql('postgres', q{SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_user_tables WHERE relname IN ('item_0', 'item_1')});
 }
 
 my @round = ('writers', 'a backend is killed', 'a restart', 'an immediate stop');
-@round = (@round) x ceil($changes / 500_000) if $is_long;
+@round = (@round) x ceil($changes / 1_000_000) if $is_long;
+my $base = made();
+my $purged = time();
 foreach my $n (0 .. $#round)
 {
 	my $what = $round[$n];
 	my @names = grep { $n > 0 || $_ ne 'late' } sort keys %readers;
+	# Three at a time, while the others are away.
+	@names = @names[ map { ($n + $_) % @names } 0 .. 2 ] if $is_long;
 	my @writing = start_writers();
 	my @reading = start_readers(@names);
-	# A crash sets the statistics back.
-	my $begin = made();
-	my $most = $changes / @round;
 	ok( poll_until(sub {
 			follow_outside($_) foreach sort keys %outside;
-			return made() - $begin >= $most;
+			if (time() > $purged + 10)
+			{
+				try_psql($_, q{SELECT uid_purge_deleted('item', now() - interval '10 s')}) foreach $node, $subscriber;
+				$purged = time();
+			}
+			# The machine is the writers'.
+			usleep(400_000) if $is_long;
+			return made() - $base >= $changes * ($n + 1) / @round;
 		}, 7200), "$what: rows are changed and read");
-	$made += made() - $begin;
 	foreach my $bench (@writing, @reading)
 	{
 		fail('... by all sessions') or diag(${ $bench->{said} }) if has_ended($bench->{run});
@@ -337,6 +387,8 @@ foreach my $n (0 .. $#round)
 	}
 	elsif ($what ne 'writers')
 	{
+		# What was written has to be sent to the subscriber before it ends.
+		local $ENV{PGCTLTIMEOUT} = 600;
 		$node->stop($what eq 'a restart' ? 'fast' : 'immediate');
 		start_again($node);
 	}
@@ -347,12 +399,12 @@ foreach my $n (0 .. $#round)
 
 my ($newest) = $node->safe_psql('postgres', 'SELECT max(changed) FROM item_changes');
 ok($node->poll_query_until('postgres', "SELECT coalesce(uid_horizon() >= $newest, false)"), 'all changes are final');
-note("$made changes; " . $node->safe_psql('postgres', q{SELECT format('%s rows, %s deleted keys, %s marks, %s rows with a later deletion', (SELECT count(*) FROM item), count(*) FILTER (WHERE k IS NOT NULL), count(*) FILTER (WHERE k IS NULL),
+note(made() - $base . ' changes; ' . $node->safe_psql('postgres', q{SELECT format('%s rows, %s deleted keys, %s marks, %s rows with a later deletion', (SELECT count(*) FROM item), count(*) FILTER (WHERE k IS NOT NULL), count(*) FILTER (WHERE k IS NULL),
 	(SELECT count(*) FROM item AS i WHERE EXISTS (SELECT FROM item_deleted AS e WHERE (e.k, e.part) = (i.k, i.part) AND e.changed > i.changed))) FROM item_deleted}));
 foreach my $name (sort keys %readers)
 {
 	local $ENV{PGOPTIONS} = $readers{$name}[2];
-	1 while $node->safe_psql('postgres', "SELECT follow('$name')") > 0;
+	$node->safe_psql('postgres', "CALL follow_to_end('$name')");
 	my ($lost, $resurrected, $stale, $polls, $copies) = split /\|/, $node->safe_psql('postgres', qq{
 		SELECT count(*) FILTER (WHERE c.k IS NULL), count(*) FILTER (WHERE i.k IS NULL), count(*) FILTER (WHERE c.body IS DISTINCT FROM i.body AND c.k IS NOT NULL AND i.k IS NOT NULL),
 			(SELECT polls FROM reader WHERE name = '$name'), (SELECT copies FROM reader WHERE name = '$name')
@@ -368,9 +420,9 @@ foreach my $name (sort keys %outside)
 	my $me = $outside{$name};
 	my $end = $me->{on}->safe_psql('postgres', 'SELECT max(changed) FROM item_changes');
 	ok(poll_until(sub { follow_outside($name); return defined $me->{last} && $me->{last} == $end }), "$name: all is read");
-	my %table = map { /^(\d+\|\d+)\|(.*)$/ } split /\n/, $me->{on}->safe_psql('postgres', 'SELECT k, part, body FROM item');
+	my %table = map { /^(-?\d+\|\d+)\|(.*)$/ } split /\n/, $me->{on}->safe_psql('postgres', 'SELECT k, part, body FROM item');
 	my @wrong = grep { ($me->{copy}{$_} // 'none') ne ($table{$_} // 'none') } keys %table, keys %{ $me->{copy} };
-	is("@wrong[0 .. ($#wrong < 5 ? $#wrong : 5)]", '', "... the copy of $me->{copies} first copies equals the table of " . keys(%table) . ' rows');
+	is("@wrong[0 .. ($#wrong < 5 ? $#wrong : 5)]", '', "... the copy of $me->{polls} polls, of which $me->{copies} copied all, equals the table of " . keys(%table) . ' rows');
 }
 my $ROWS = 'SELECT count(*), sum(hashtext(concat(k, part, body))::bigint) FROM item';
 is($subscriber->safe_psql('postgres', $ROWS), $node->safe_psql('postgres', $ROWS), 'the subscriber has what the publisher has');
@@ -380,12 +432,12 @@ cmp_ok($subscriber->safe_psql('postgres', 'SELECT max(changed) FROM item'), '!='
 
 $node->safe_psql('postgres', q{UPDATE reader SET last = (SELECT min(changed) FROM item_deleted) WHERE name = 'few'; DELETE FROM item WHERE k < 50});
 $node->poll_query_until('postgres', 'SELECT uid_horizon() >= max(changed) FROM item_deleted');
-1 while $node->safe_psql('postgres', q{SELECT follow('page')}) > 0;
+$node->safe_psql('postgres', q{CALL follow_to_end('page')});
 cmp_ok($node->safe_psql('postgres', q{SELECT uid_purge_deleted('item', now() - interval '1 ms')}), '>', 0, 'deleted keys are purged');
 my ($before) = $node->safe_psql('postgres', q{SELECT copies FROM reader WHERE name = 'page'});
 foreach my $name (qw(page few))
 {
-	1 while $node->safe_psql('postgres', "SELECT follow('$name')") > 0;
+	$node->safe_psql('postgres', "CALL follow_to_end('$name')");
 	is($node->safe_psql('postgres', "SELECT count(*) FROM (SELECT k, part, body FROM copy WHERE name = '$name') AS c FULL JOIN item AS i USING (k, part) WHERE c.body IS DISTINCT FROM i.body"), '0',
 		$name eq 'few' ? '... one that was away copies anew, and is right' : '... a reader that had read them goes on');
 }

@@ -47,7 +47,7 @@ $node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION uid_next() FROM PUBLIC'
 fails_with($node, q{SET ROLE shop; SELECT uid_track_changes('shop.item')}, '42501', qr/the owner of table "item" may not draw ids.*GRANT EXECUTE ON FUNCTION "public"\."uid_next"\(\) TO "shop"/s, 'who may not draw cannot be tracked');
 $node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION uid_next() TO PUBLIC; ALTER SCHEMA shop OWNER TO stranger; GRANT USAGE ON SCHEMA shop TO shop');
 fails_with($node, q{SET ROLE shop; SELECT uid_track_changes('shop.item', execute => true)}, '42501', qr/permission denied for schema shop.*GRANT CREATE ON SCHEMA "shop" TO "shop"/s, '... nor where no table can be made');
-$node->safe_psql('postgres', 'ALTER SCHEMA shop OWNER TO shop; ALTER DEFAULT PRIVILEGES FOR ROLE shop GRANT EXECUTE ON FUNCTIONS TO stranger');
+$node->safe_psql('postgres', 'ALTER SCHEMA shop OWNER TO shop; GRANT USAGE ON SCHEMA shop TO stranger; ALTER DEFAULT PRIVILEGES FOR ROLE shop GRANT EXECUTE ON FUNCTIONS TO stranger');
 as('shop', 'ALTER TABLE shop.line ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY');
 fails_with($node, q{SET ROLE shop; SELECT uid_track_changes('shop.line', execute => true)}, '42501', qr/row security hides rows/, '... nor where rows are hidden from the owner');
 as('shop', 'ALTER TABLE shop.line NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY');
@@ -71,6 +71,15 @@ as('stranger', 'CREATE OPERATOR public.= (LEFTARG = text, RIGHTARG = text, FUNCT
 as('app', q{INSERT INTO shop.item VALUES (1); SET search_path = public, pg_catalog; DELETE FROM shop.item WHERE k OPERATOR(pg_catalog.=) 1});
 is(as('shop', 'SELECT count(*) FROM shop.item_deleted WHERE k = 1'), '1', 'a deleted key is written whatever the search path is');
 unlike(slurp_file($node->logfile), qr/LOG:  trapped/, '... and runs nothing of others');
+
+# Nor does a trigger of that name, by who may make triggers, have another table of the owner taken for that of the deleted keys.
+as('shop', 'CREATE TABLE shop.fresh (k integer PRIMARY KEY); GRANT TRIGGER ON shop.fresh TO stranger');
+$node->safe_psql('postgres', 'CREATE TABLE public.precious (id bigint PRIMARY KEY, body text); INSERT INTO public.precious VALUES (1, $$a$$), (2, $$b$$); ALTER TABLE public.precious OWNER TO shop');
+as('stranger', 'CREATE FUNCTION public.precious() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+	CREATE TRIGGER "~uid_delete" AFTER DELETE ON shop.fresh FOR EACH ROW EXECUTE FUNCTION public.precious()');
+fails_with($node, "SET ROLE shop; SELECT $_", '42501', qr/trigger "~uid_delete" of table "fresh" calls a function of another role.*It is "public"\."precious"\(\)/s, "a trigger of a stranger is not taken for one that was made: $_")
+  foreach q{uid_purge_deleted('shop.fresh', now())}, q{uid_track_changes('shop.fresh', execute => true)};
+is(as('shop', q{SELECT count(*) FROM public.precious; DROP TABLE shop.fresh}), '2', '... and nothing is purged there');
 
 # ---- sessions beside each other ----
 
