@@ -87,7 +87,7 @@ UIDGEN_HEAD = 00_psql 02_schema 04_library
 UIDGEN_PARTS = 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 63_for_tools \
 	80_status 82_layout_used 86_backfill 90_privileges 95_end
 REGISTRY_HEAD = 00_psql 02_schema
-REGISTRY_PARTS = 10_registry $(LOCAL_PART) 30_fleet 32_fleet_calls 33_layouts 34_fleet_owner 36_node_role 40_segments 42_segment_calls 44_backfill_registry 48_registry_status \
+REGISTRY_PARTS = 10_registry $(LOCAL_PART) 30_fleet 32_fleet_calls 33_layouts 34_fleet_owner 36_node_role 40_segments 42_segment_calls 44_backfill_registry 46_guests 48_registry_status \
 	90_privileges
 # The same without the extension, for a server on which none can be installed, has no local registry.
 LOCAL_PART = 20_local
@@ -107,7 +107,7 @@ override PG_CFLAGS += -fvisibility=hidden
 # As in PostgreSQL's own extensions, sql/ and expected/ are the tests of pg_regress; the other suites are in test/.
 # Those of installcheck change nothing of a server that its users have.  numbers, which makes segments in the registry, is
 # for private servers; and before PostgreSQL 17, without preload, some can run that need no keeper.
-REGRESS = install catalog layout decode explain ranges drop_partitions adopt stamp forms scramble errors generate copy registry fleet segments writes leave
+REGRESS = install catalog layout decode explain ranges drop_partitions adopt stamp forms scramble errors generate copy registry fleet guests segments writes leave
 UNLOADED_REGRESS = unloaded layout decode forms scramble fleet segments
 PRIVATE_REGRESS = $(patsubst leave,numbers leave,$(REGRESS))
 REGRESS_OPTS = --inputdir=$(srcdir)
@@ -117,11 +117,11 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # no part of installcheck.  Named relative to the source tree.
 # What ./check runs of them: of each promise, family and kind of fault at least one, in some minutes (test/meta.pl); the others,
 # which ./check --long runs, go further.  The longest come first: at the end all would wait for them alone.
-SHORT = random_fleets clock_recovery keeper_faulty_link upgrade_postgres segments_servers attach_late fleet_failover ids_waits \
-	changes_track segments_failover cost_instructions copies_promotion fleet_clocks fleet_copies horizon_readers ids_plans ids_unique \
-	keeper_wake_up operator_hostile_owner operator_strange_names registry_worker_ids backfill_kills cache_errors copies_registry \
+SHORT = random_fleets clock_recovery keeper_faulty_link upgrade_postgres segments_servers attach_late fleet_failover guests_python ids_waits \
+	changes_track segments_failover cost_instructions copies_promotion fleet_clocks horizon_readers ids_plans ids_unique \
+	keeper_wake_up operator_strange_names registry_worker_ids backfill_kills cache_errors copies_registry \
 	fleet_script horizon_rules ids_order life_disk_full life_restart operator_bad_settings operator_layout_change operator_pages \
-	registry_guards remote_answers segments_used_up cost_copy operator_status
+	registry_guards remote_answers segments_used_up operator_status
 SHORT_TESTS = $(SHORT:%=test/t/%.pl)
 # They test pages and scripts, or (random_faults) what random_sessions tests as well: only with ./check --all.
 ALL_TESTS = test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/t/random_faults.pl

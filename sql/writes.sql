@@ -19,7 +19,7 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 CREATE FUNCTION pg_temp.contents() RETURNS text LANGUAGE sql AS $$
 	SELECT concat_ws(' / ', (SELECT string_agg(r::text, ' ') FROM uidgen_registry.registry AS r),
-		(SELECT string_agg(n::text, ' ') FROM uidgen_registry.worker_node AS n), (SELECT string_agg(s::text, ' ') FROM uidgen_registry.segment AS s));
+		(SELECT string_agg(n::text, ' ') FROM uidgen_registry.worker_node AS n), (SELECT string_agg(s::text, ' ') FROM uidgen_registry.segment AS s), (SELECT string_agg(g::text, ' ') FROM uidgen_registry.guest_role AS g));
 $$;
 CREATE TEMP TABLE layout AS SELECT * FROM uidgen.layout_numbers('default');
 CREATE TEMP TABLE call (mode text, what text, command text);
@@ -28,7 +28,7 @@ INSERT INTO call VALUES
 	('local', 'renewal', $$SELECT * FROM uidgen_registry.renew_worker_id(0, 1, 101, 7, 9, 10, 9223372036854775807)$$),
 	('local', 'release', $$SELECT * FROM uidgen_registry.release_worker(0, 1, 101, 7)$$),
 	('local', 'a copy', $$SELECT * FROM uidgen_registry.pin_layout((SELECT (true, r.layout, r.unit, r.epoch, r.max_tick, r.max_datacenter, r.max_worker, r.pinned, 1,
-		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, true, false, NULL, '{}', NULL, NULL)::uidgen_registry.registry FROM uidgen_registry.registry AS r))$$),
+		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, true, false, NULL, '{}', NULL, NULL, NULL, NULL, NULL)::uidgen_registry.registry FROM uidgen_registry.registry AS r))$$),
 	('local', 'forget_worker', $$SELECT uidgen_registry.forget_worker(1, 0)$$),
 	('local', 'reserve_backfill', $$SELECT uidgen_registry.reserve_backfill((SELECT c.system_identifier FROM pg_control_system() AS c) || '/1/2/3/0123456789abcdef/0123456789abcdef/4/5', 9)$$),
 	('none', 'share_registry', $$SELECT uidgen_registry.share_registry()$$),
@@ -57,6 +57,13 @@ INSERT INTO call VALUES
 	('fleet', 'drop_segment', $$SELECT uidgen_registry.drop_segment('s')$$),
 	('fleet', 'change_segment', $$SELECT uidgen_registry.change_segment('s', 2000)$$),
 	('fleet', 'raise_segment', $$SELECT uidgen_registry.raise_segment('s', 1000)$$),
+	('fleet', 'first guest', $$SELECT uidgen_registry.set_first_guest(900)$$),
+	('guests', 'first grant', $$SELECT * FROM uidgen_registry.guest_acquire('me', 5)$$),
+	('guests', 'claim', $$SELECT * FROM uidgen_registry.guest_acquire('me', 5, '{950}', 950, 9)$$),
+	('guests', 'renewal', $$SELECT * FROM uidgen_registry.guest_renew(950, 950, (SELECT granted_until FROM uidgen_registry.worker_node WHERE worker_id = 950), 5)$$),
+	('guests', 'release', $$SELECT * FROM uidgen_registry.guest_release(950, '{950}')$$),
+	('guests', 'grant_guest', $$SELECT uidgen_registry.grant_guest('guest_of_writes')$$),
+	('guests', 'revoke_guest', $$SELECT uidgen_registry.revoke_guest('guest_of_writes')$$),
 	('fleet', 'note_standbys', $$SELECT uidgen_registry.note_standbys(true)$$);
 
 -- Every function that writes to the registry is called here: their number.
@@ -72,10 +79,11 @@ BEGIN
 	DELETE FROM uidgen_registry.segment;
 	DELETE FROM uidgen_registry.worker_node;
 	DELETE FROM uidgen_registry.registry;
+	DELETE FROM uidgen_registry.guest_role;
 	IF mode = 'local' THEN
 		INSERT INTO uidgen_registry.registry (layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database)
 			SELECT l.*, now(), h.database FROM layout AS l, uidgen_registry.registry_history() AS h;
-	ELSIF mode = 'fleet' THEN
+	ELSIF mode IN ('fleet', 'guests') THEN
 		PERFORM uidgen_registry.share_registry('default');
 		PERFORM uidgen_registry.end_quarantine();
 	END IF;
@@ -83,6 +91,12 @@ BEGIN
 		INSERT INTO uidgen_registry.worker_node VALUES
 			(0, 1, 'host', 1, 2, '2026-01-01', '2026-01-01', now(), 'me', 101, 7, false, 1),
 			(0, 3, 'host', 1, 2, '2026-01-01', '2026-01-01', '2026-01-01', 'you', 103, 7, true, 1);
+		IF mode = 'guests' THEN
+			PERFORM uidgen_registry.set_first_guest(900);
+			INSERT INTO uidgen_registry.guest_role VALUES (session_user, 5), ('guest_of_writes', 5);
+			INSERT INTO uidgen_registry.worker_node
+				SELECT 0, 950, 'host', NULL, NULL, '2026-01-01', '2026-01-01', now(), 'me', 950, r.guest_quarantine_until, false, 1, session_user FROM uidgen_registry.registry AS r;
+		END IF;
 		PERFORM uidgen_registry.create_segment('s'), uidgen_registry.create_segment('dropped'), uidgen_registry.drop_segment('dropped');
 		PERFORM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
 	END IF;
@@ -90,6 +104,7 @@ END $$;
 
 -- As it should be, and then in the role of replication
 BEGIN;
+CREATE ROLE guest_of_writes;
 CREATE FUNCTION pg_temp.call_all() RETURNS TABLE (call text, result text, unchanged boolean) LANGUAGE plpgsql AS $$
 DECLARE
 	c record;

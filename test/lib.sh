@@ -166,16 +166,21 @@ bootstrap()
 		if names_suite clients; then
 			want nodejs command -v node
 			want npm command -v npm
-			for module in psycopg psycopg2 sqlalchemy django; do
+			for module in sqlalchemy django; do
 				want "python3-$module" /usr/bin/python3 -c "import $module"
 			done
 			want ruby-activerecord /usr/bin/ruby -e 'require "active_record"'
 			want ruby-pg /usr/bin/ruby -e 'require "pg"'
 			want golang-go test -x /usr/bin/go
 			want golang-github-jackc-pgx-dev pgx_installed
-			want default-jdk-headless command -v javac
 			want libhibernate3-java test -e /usr/share/java/hibernate3.jar
 			want libjavassist-java test -e /usr/share/java/javassist.jar
+		fi
+		if names_suite clients || names_suite test/guests/guests; then
+			for module in psycopg psycopg2; do
+				want "python3-$module" /usr/bin/python3 -c "import $module"
+			done
+			want default-jdk-headless command -v javac
 			want libpostgresql-jdbc-java test -e /usr/share/java/postgresql.jar
 		fi
 		if needs_pooler; then

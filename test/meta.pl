@@ -199,7 +199,7 @@ my ($lines) = slurp('docs/operations.md') =~ /^\| line \| event .*\n.*\n((?:\|.*
 is_deeply([ sort grep { !/^background worker/ } map { /^\| `(.*?)` \|/ } split /\n/, $lines // '' ], [ sort keys %logged ], 'the page of operations has every line of the log');
 
 # Which pages are run: see Pages.pm.  Some have a program of their own.
-my %is_run = map { $_ => 1 } qw(docs/backfilling.md docs/javascript.md), map({ "docs/$_.md" } split / /, grab('test/t/fleet_page.pl', qr/ qw\((fleet .*)\);$/m)), split / /, grab('test/t/operator_pages.pl', qr/^my \@PAGES = qw\((.*)\);$/m);
+my %is_run = map { $_ => 1 } qw(docs/backfilling.md docs/javascript.md docs/guests.md), map({ "docs/$_.md" } split / /, grab('test/t/fleet_page.pl', qr/ qw\((fleet .*)\);$/m)), split / /, grab('test/t/operator_pages.pl', qr/^my \@PAGES = qw\((.*)\);$/m);
 none('every block of every page is run, or says why not',
 	map { my $page = $_; $is_run{$page} ? () : map { "$page, line $_->{line}" } grep { !defined $_->{not_run} } blocks_of(slurp($page)) }
 	  grep { m{^(?:README|SECURITY|docs/.*)\.md$} } @files);

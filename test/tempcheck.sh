@@ -186,7 +186,7 @@ for suite in $SUITES; do
 	decoder)
 		tap 1 900 test/decoder/decoder.pl ;;
 	clients)
-		tap 1 900 test/clients/clients.pl ;;
+		tap 1 3600 test/clients/clients.pl test/guests/guests.pl ;;
 	reports)
 		tap 1 0 test/reports.pl ;;
 	*.pl)

@@ -11,7 +11,7 @@
 --
 
 -- The order of locks.  What locks more than one of these tables locks registry first, then
--- worker_node, and segment last.  By two orders, one call could hold registry and wait for
+-- worker_node, and segment last; a guest's call locks the row of its role in guest_role before.  By two orders, one call could hold registry and wait for
 -- worker_node, while another holds that and waits for registry: a deadlock.
 --
 -- No call locks a table.  A transaction that goes on would then keep all others from being granted what
@@ -47,6 +47,7 @@ CREATE TABLE uidgen_registry.worker_node (
 	granted_until bigint NOT NULL,
 	released boolean NOT NULL,
 	launches bigint NOT NULL,
+	guest name,
 	PRIMARY KEY (datacenter_id, worker_id)
 ) WITH (fillfactor = 20);	-- room for the renewals' row versions (HOT)
 
@@ -69,6 +70,7 @@ COMMENT ON COLUMN uidgen_registry.worker_node.token IS 'proves who the holder is
 COMMENT ON COLUMN uidgen_registry.worker_node.granted_until IS 'last tick granted; the last one of the layout: granted to no node any more, by keep_worker()';
 COMMENT ON COLUMN uidgen_registry.worker_node.released IS 'whether anybody may have it: it was handed back by a clean shutdown, freed by forget_worker(), or only its end was brought along';
 COMMENT ON COLUMN uidgen_registry.worker_node.launches IS 'how many times the worker id was acquired';
+COMMENT ON COLUMN uidgen_registry.worker_node.guest IS 'the role of the guest that had it last; empty: no guest has had it, and nodes are not granted it; null: it is for nodes';
 
 -- [since 0.4.0]
 CREATE TYPE uidgen_registry.history AS (
@@ -105,13 +107,19 @@ CREATE TABLE uidgen_registry.registry (
 	standbys text[] NOT NULL DEFAULT '{}',
 	standbys_reign uidgen_registry.history,
 	made text,
+	first_guest integer,
+	guest_lead interval,
+	guest_quarantine_until bigint,
 	CONSTRAINT shared_is_complete CHECK (NOT shared
 		OR (max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) IS NOT NULL),
 	CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000::numeric >= (8::bigint * unit)::numeric),
 	CONSTRAINT clock_slack_is_not_negative CHECK (clock_slack >= interval '0'),
 	CONSTRAINT lengths_have_no_days CHECK (date_trunc('day'::text, max_lead) = interval '0' AND date_trunc('day'::text, clock_slack) = interval '0'),
 	CONSTRAINT only_a_shared_one_is_confirmed CHECK (shared OR NOT segments_confirmed),
-	CONSTRAINT confirming_standbys_are_some CHECK (confirming_standbys > 0)
+	CONSTRAINT confirming_standbys_are_some CHECK (confirming_standbys > 0),
+	CONSTRAINT guests_are_complete CHECK (first_guest IS NULL OR shared AND (guest_lead, guest_quarantine_until) IS NOT NULL),
+	CONSTRAINT guest_lead_is_some_ticks CHECK (extract(epoch FROM guest_lead) * 1000000::numeric >= (8::bigint * unit)::numeric),
+	CONSTRAINT guest_lead_is_no_longer_than_max_lead CHECK (guest_lead <= max_lead)
 );
 
 COMMENT ON TABLE uidgen_registry.registry IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a fleet''s registry knows of itself';
@@ -137,6 +145,9 @@ COMMENT ON COLUMN uidgen_registry.registry.segments_confirmed IS 'whether a flee
 COMMENT ON COLUMN uidgen_registry.registry.confirming_standbys IS 'how many standbys are enough for segments_confirmed; null: all; change_registry() changes it';
 COMMENT ON COLUMN uidgen_registry.registry.standbys IS 'the names of the standbys that followed the registry in one reign and since, as far as fetches of numbers have looked while segments_confirmed was set';
 COMMENT ON COLUMN uidgen_registry.registry.standbys_reign IS 'the history of that reign';
+COMMENT ON COLUMN uidgen_registry.registry.first_guest IS 'worker ids from this one on are for guests alone, and those below for nodes; null: there are no guests; change_registry() changes it';
+COMMENT ON COLUMN uidgen_registry.registry.guest_lead IS 'what max_lead is for nodes: no grant of a guest reaches further ahead of the clock; change_registry() changes it, with what is said of max_lead';
+COMMENT ON COLUMN uidgen_registry.registry.guest_quarantine_until IS 'what quarantine_until is for nodes; it ends earlier, since grants of guests reach less far';
 COMMENT ON COLUMN uidgen_registry.registry.started IS 'when its server had started';
 COMMENT ON COLUMN uidgen_registry.registry.quarantine_until IS 'a grant of a fleet''s registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
 
@@ -164,6 +175,7 @@ BEGIN
 			HINT = CASE
 				WHEN TG_TABLE_NAME OPERATOR(pg_catalog.=) 'worker_node' THEN 'uidgen_registry.forget_worker() frees a worker id, uidgen_registry.keep_worker() keeps one, uidgen_registry.import_worker() raises its end, and uidgen_registry.end_registry() ends the registry.'
 				WHEN TG_TABLE_NAME OPERATOR(pg_catalog.=) 'registry' THEN 'uidgen_registry.change_registry() changes what the owner may change, and uidgen_registry.end_registry() ends the registry.'
+				WHEN TG_TABLE_NAME OPERATOR(pg_catalog.=) 'guest_role' THEN 'uidgen_registry.grant_guest() changes how many worker ids a role may have, and uidgen_registry.revoke_guest() removes it.'
 				ELSE 'uidgen_registry.change_segment() changes steps, max_value, failover_gap and description, and uidgen_registry.raise_segment() leaves numbers out. To begin anew, use uidgen_registry.drop_segment(), and then uidgen_registry.create_segment() with restart := true.' END;
 END
 $$;
@@ -630,11 +642,12 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
+	workers CONSTANT bigint := coalesce(l.first_guest, l.max_worker + 1::bigint);	-- the others are for guests
 	free bigint;
 	pick bigint;
 BEGIN
-	SELECT l.max_worker + 1::bigint - count(*) INTO free
-		FROM (SELECT n.worker_id FROM uidgen_registry.worker_node AS n WHERE n.datacenter_id = datacenter UNION SELECT unnest(locked)) AS used;
+	SELECT workers - count(*) INTO free
+		FROM (SELECT n.worker_id FROM uidgen_registry.worker_node AS n WHERE n.datacenter_id = datacenter AND n.worker_id < workers UNION SELECT unnest(locked)) AS used;
 	IF free <= 0 THEN
 		RETURN NULL;
 	END IF;
@@ -643,7 +656,7 @@ BEGIN
 	pick := floor(random() * free)::bigint;
 	RETURN pick + (SELECT count(*)
 		FROM (SELECT n.worker_id - (row_number() OVER (ORDER BY n.worker_id) - 1) AS free_below
-			  FROM (SELECT n.worker_id FROM uidgen_registry.worker_node AS n WHERE n.datacenter_id = datacenter
+			  FROM (SELECT n.worker_id FROM uidgen_registry.worker_node AS n WHERE n.datacenter_id = datacenter AND n.worker_id < workers
 					UNION SELECT unnest(locked)) AS n (worker_id)) AS used
 		WHERE used.free_below <= pick);
 END

@@ -41,6 +41,7 @@ AS $$
 #variable_conflict error
 DECLARE
 	clock CONSTANT timestamptz := uidgen_registry.registry_clock();
+	newest bigint;
 	result bigint;
 BEGIN
 	PERFORM FROM uidgen_registry.registry AS r FOR UPDATE SKIP LOCKED;
@@ -49,15 +50,17 @@ BEGIN
 	END IF;
 	-- Above all that can have been granted before: R4 held then, by a clock that was at most
 	-- clock_slack ahead of this one.  The newest change shows how far it was at least.
+	SELECT uidgen_registry.tick_at(greatest(clock, (SELECT max(n.modified) FROM uidgen_registry.worker_node AS n)), r.unit, r.epoch)
+			+ uidgen_registry.ticks_in(r.clock_slack, r.unit) + 1
+		INTO STRICT newest FROM uidgen_registry.registry AS r;
 	UPDATE uidgen_registry.registry AS r SET
 			system_identifier = h.system_identifier,
 			timeline = h.timeline,
 			timeline_offset = uidgen_registry.told_timeline(r, h) - h.timeline,
 			started = h.started,
 			database = h.database,
-			quarantine_until = greatest(r.quarantine_until,
-				uidgen_registry.tick_at(greatest(clock, (SELECT max(n.modified) FROM uidgen_registry.worker_node AS n)), r.unit, r.epoch)
-				+ uidgen_registry.ticks_in(r.max_lead, r.unit) + uidgen_registry.ticks_in(r.clock_slack, r.unit) + 1)
+			quarantine_until = greatest(r.quarantine_until, newest + uidgen_registry.ticks_in(r.max_lead, r.unit)),
+			guest_quarantine_until = greatest(r.guest_quarantine_until, newest + uidgen_registry.ticks_in(coalesce(r.guest_lead, r.max_lead), r.unit))
 		FROM uidgen_registry.present_history(with_label => false) AS h
 		RETURNING r.quarantine_until INTO result;
 	PERFORM uidgen_registry.check_written(FOUND);
@@ -347,7 +350,7 @@ COMMENT ON FUNCTION uidgen_registry.is_free(uidgen_registry.worker_node, bigint,
 -- One never used, at random, so that copies of a registry seldom choose the same; else
 -- the one that ended longest ago.  Of up to 256 worker ids all are looked at.  Of more,
 -- 50 are drawn at random, and only if none of them is free, all are.  Nodes that look at all would
--- choose the same one at the same time, so they queue; but not for long behind somebody who
+-- choose the same one at the same time, so they queue (guests have a queue for each role); but not for long behind somebody who
 -- keeps the lock, since whoever comes second to a row asks again.  A row that is locked is not
 -- free.
 CREATE FUNCTION uidgen_registry.find_free_worker(
@@ -358,6 +361,7 @@ CREATE FUNCTION uidgen_registry.find_free_worker(
 	changed_before timestamptz,
 	reach bigint,
 	chooses boolean,				-- not only to know how many there are
+	for_guest boolean,				-- of the worker ids of guests, else of those of nodes
 	OUT worker integer,
 	OUT before uidgen_registry.worker_node,	-- its row then, if there is one
 	OUT free_workers bigint)
@@ -366,17 +370,18 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	workers CONSTANT bigint := l.max_worker + 1::bigint;
+	lowest CONSTANT integer := CASE WHEN for_guest THEN l.first_guest ELSE 0 END;
+	workers CONSTANT bigint := CASE WHEN for_guest THEN l.max_worker + 1::bigint ELSE coalesce(l.first_guest, l.max_worker + 1::bigint) END - lowest;
 	waits CONSTANT text := current_setting('lock_timeout');
 	candidates integer[];
 	found_one record;
 BEGIN
 	IF workers > 256 THEN
-		candidates := ARRAY(SELECT DISTINCT floor(random() * workers)::integer FROM generate_series(1, 50));
+		candidates := ARRAY(SELECT DISTINCT lowest + floor(random() * workers)::integer FROM generate_series(1, 50));
 	END IF;
 	LOOP
 		IF candidates IS NULL THEN
-			IF chooses THEN
+			IF chooses AND NOT for_guest THEN
 				BEGIN
 					PERFORM set_config('lock_timeout', '200ms', true);
 					PERFORM FROM uidgen_registry.registry AS r FOR UPDATE;
@@ -386,14 +391,14 @@ BEGIN
 				END;
 				PERFORM set_config('lock_timeout', waits, true);
 			END IF;
-			candidates := ARRAY(SELECT generate_series(0, l.max_worker));
+			candidates := ARRAY(SELECT generate_series(lowest, (lowest + workers - 1)::integer));
 		END IF;
 		SELECT c.worker_id, used.n AS before, round(count(*) OVER () * workers::numeric / cardinality(candidates)) AS free_workers
 			INTO found_one
 			FROM unnest(candidates) AS c (worker_id)
 				LEFT JOIN LATERAL (SELECT n, n.xmax AS row_xmax FROM uidgen_registry.worker_node AS n
 					WHERE n.datacenter_id = datacenter AND n.worker_id = c.worker_id LIMIT 1) AS used ON true
-			WHERE used.n IS NULL OR policy = 'reuse' AND uidgen_registry.is_free(used.n, ended_before, changed_before, reach)
+			WHERE used.n IS NULL OR policy = 'reuse' AND ((used.n).guest IS NOT NULL) = for_guest AND uidgen_registry.is_free(used.n, ended_before, changed_before, reach)
 				AND CASE WHEN used.row_xmax = '0'::xid THEN true ELSE NOT uidgen_registry.is_locked(used.n, used.row_xmax, by_other_role => false) END
 			ORDER BY used.n IS NULL DESC, CASE WHEN used.n IS NULL THEN random() END, (used.n).granted_until
 			LIMIT 1;
@@ -405,8 +410,8 @@ BEGIN
 	free_workers := coalesce(found_one.free_workers, 0);
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.find_free_worker(uidgen_registry.registry, integer, text, bigint, timestamptz, bigint, boolean)
-	IS 'a worker id that any node may take, and about how many there are';
+COMMENT ON FUNCTION uidgen_registry.find_free_worker(uidgen_registry.registry, integer, text, bigint, timestamptz, bigint, boolean, boolean)
+	IS 'a worker id that any node, or any guest, may take, and about how many there are';
 
 -- The worker id whose grant a node continues, or one that suits it.  Own ones that are not
 -- free come last: the node may have a copy that uses them.
@@ -436,19 +441,24 @@ DECLARE
 BEGIN
 	SELECT b.* INTO STRICT ended_before, changed_before FROM uidgen_registry.free_bounds(l, clock) AS b;
 	SELECT f.* INTO free FROM uidgen_registry.find_free_worker(l, datacenter, policy, ended_before, changed_before, reach,
-		chooses => claim IS NULL AND wanted < 0) AS f;
+		chooses => claim IS NULL AND wanted < 0, for_guest => false) AS f;
 	free_workers := free.free_workers;
 	IF claim IS NOT NULL THEN
 		worker := claim;
 		reason := 'This server goes on with it.';
 		RETURN;
 	END IF;
-	IF wanted >= 0 THEN
+	IF wanted >= l.first_guest THEN
+		RAISE EXCEPTION 'worker id % is for guests', wanted
+			USING ERRCODE = 'invalid_parameter_value',
+				DETAIL = format('Nodes have the worker ids from 0 to %s.', l.first_guest - 1),
+				HINT = 'Change the setting "uidgen.worker_id".';
+	ELSIF wanted >= 0 THEN
 		SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.worker_id = wanted;
 		-- one whose end lies beyond reach is waited for
 		IF FOUND AND before.identity IS DISTINCT FROM holder
-			AND NOT uidgen_registry.is_free(before, ended_before, changed_before, reach => l.max_tick) THEN
+			AND (before.guest IS NOT NULL OR NOT uidgen_registry.is_free(before, ended_before, changed_before, reach => l.max_tick)) THEN
 			RAISE EXCEPTION 'worker id % belongs to another node', wanted
 				USING ERRCODE = 'object_in_use',
 					-- Where others are is no node's business.
@@ -463,7 +473,7 @@ BEGIN
 
 	IF policy = 'reuse' THEN
 		SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
-			WHERE n.datacenter_id = datacenter AND n.identity = holder
+			WHERE n.datacenter_id = datacenter AND n.identity = holder AND n.guest IS NULL
 				AND uidgen_registry.is_free(n, ended_before, changed_before, reach)
 				AND NOT uidgen_registry.is_locked(n, n.xmax, by_other_role => true)
 			ORDER BY n.granted_until DESC LIMIT 1;
@@ -481,7 +491,7 @@ BEGIN
 	END IF;
 	IF policy = 'reuse' THEN
 		SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
-			WHERE n.datacenter_id = datacenter AND n.identity = holder
+			WHERE n.datacenter_id = datacenter AND n.identity = holder AND n.guest IS NULL
 				AND NOT uidgen_registry.is_locked(n, n.xmax, by_other_role => true)
 			ORDER BY n.granted_until < now_tick DESC, n.granted_until LIMIT 1;
 		IF FOUND THEN
@@ -493,11 +503,11 @@ BEGIN
 
 	IF policy = 'reuse' THEN
 		SELECT min(greatest(uidgen_registry.tick_at(n.modified, l.unit, l.epoch), n.granted_until) + now_tick - ended_before + 1) INTO next_tick
-			FROM uidgen_registry.worker_node AS n WHERE n.datacenter_id = datacenter;
+			FROM uidgen_registry.worker_node AS n WHERE n.datacenter_id = datacenter AND n.guest IS NULL;
 	END IF;
 	RAISE EXCEPTION 'no worker id is free'
 		USING ERRCODE = 'configuration_limit_exceeded',
-			DETAIL = format('The layout has %s worker ids in datacenter %s, and all are in use%s.', l.max_worker + 1::bigint, datacenter,
+			DETAIL = format('The layout has %s worker ids%s in datacenter %s, and all are in use%s.', coalesce(l.first_guest, l.max_worker + 1::bigint), CASE WHEN l.first_guest IS NULL THEN '' ELSE ' for nodes' END, datacenter,
 				CASE WHEN policy = 'reuse' THEN format(' or were until a short time ago. The next one becomes free at %s', uidgen_registry.tick_time(next_tick, l.unit, l.epoch))
 					ELSE ' or were, and "uidgen.worker_policy" is "disposable", which uses none twice' END),
 			HINT = CASE WHEN policy = 'reuse' THEN 'If there are too few for all nodes, begin a new registry with a layout that has more worker bits.'

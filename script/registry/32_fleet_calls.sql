@@ -108,6 +108,10 @@ BEGIN
 		SELECT c.* INTO STRICT claim
 			FROM uidgen_registry.find_claimed_worker(l, now_time, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
 		before := claim.before;
+		-- What is for guests is granted to no node, whatever it was granted before.
+		IF before.guest IS NOT NULL OR before.worker_id IS NULL AND claim.worker >= l.first_guest THEN
+			claim.worker := NULL;
+		END IF;
 		-- R5.  A claimed end below quarantine_until tells nothing new.  One beyond latest + clock_slack is
 		-- not believed, since no correct registry can have granted it.
 		unknown_end := claim.worker = claimed_worker AND claimed_until > greatest(before.granted_until, l.quarantine_until)
@@ -146,7 +150,7 @@ BEGIN
 			-- Only if the row is as it was when it was chosen: its holder may renew meanwhile.
 			IF before.worker_id IS NULL THEN
 				written := uidgen_registry.insert_worker((datacenter, choice.worker, left(host, 256), host_port, host_type, now_time::date, now_time, now_time,
-					me, new_token, until, false, 1)::uidgen_registry.worker_node);
+					me, new_token, until, false, 1, NULL)::uidgen_registry.worker_node);
 			ELSE
 				UPDATE uidgen_registry.worker_node AS n SET
 						host_name = left(host, 256),
@@ -160,7 +164,8 @@ BEGIN
 						released = false,
 						launches = n.launches + 1
 					WHERE n.datacenter_id = datacenter AND n.worker_id = choice.worker
-						AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until;
+						AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until
+						AND n.guest IS NULL;
 				written := FOUND;
 				PERFORM uidgen_registry.check_written(written OR current_setting('session_replication_role') <> 'replica');
 			END IF;
@@ -349,8 +354,8 @@ BEGIN
 
 	PERFORM uidgen_registry.note_grant();
 	INSERT INTO uidgen_registry.worker_node AS n
-		(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)
-		SELECT datacenter, i.worker, now_time::date, now_time, now_time, max(i.until), true, 0
+		(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches, guest)
+		SELECT datacenter, i.worker, now_time::date, now_time, now_time, max(i.until), true, 0, CASE WHEN i.worker >= l.first_guest THEN '' END
 			FROM unnest(workers, ends) AS i (worker, until)
 				LEFT JOIN uidgen_registry.worker_node AS w ON w.datacenter_id = datacenter AND w.worker_id = i.worker
 			WHERE w.worker_id IS NULL OR w.granted_until < i.until

@@ -56,8 +56,8 @@ BEGIN
 	PERFORM uidgen_registry.note_grant();
 	-- First a row, so that there is one to lock: a node may be about to take this worker id.
 	INSERT INTO uidgen_registry.worker_node AS n
-		(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches)
-		VALUES (datacenter, worker, now_time::date, now_time, now_time, 0, true, 0)
+		(datacenter_id, worker_id, launch_date, created, modified, granted_until, released, launches, guest)
+		VALUES (datacenter, worker, now_time::date, now_time, now_time, 0, true, 0, CASE WHEN worker >= l.first_guest THEN '' END)
 		ON CONFLICT (datacenter_id, worker_id) DO NOTHING;
 	SELECT n.granted_until INTO until FROM uidgen_registry.worker_node AS n
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker FOR UPDATE;
@@ -239,8 +239,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.end_holder(regclass) IS 'ends the session of a node that keeps a table''s rows locked, or says who else does';
 
--- Lock registry, or where a name is given the row of a segment, for its owner.
-CREATE FUNCTION uidgen_registry.lock_for_owner(segment text DEFAULT NULL) RETURNS void
+-- Lock registry, or where a name is given the row of a segment, or of a role of guests, for its owner.
+CREATE FUNCTION uidgen_registry.lock_for_owner(segment text DEFAULT NULL, guest text DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -250,7 +250,9 @@ BEGIN
 	FOR i IN 1 .. 20 LOOP
 		BEGIN
 			PERFORM set_config('lock_timeout', CASE WHEN i < 20 THEN '200ms' ELSE waits END, true);
-			IF segment IS NULL THEN
+			IF guest IS NOT NULL THEN
+				PERFORM FROM uidgen_registry.guest_role AS g WHERE g.name = guest FOR UPDATE;
+			ELSIF segment IS NULL THEN
 				PERFORM FROM uidgen_registry.registry AS r FOR UPDATE;
 			ELSE
 				PERFORM FROM uidgen_registry.segment AS s WHERE s.name = segment FOR UPDATE;
@@ -263,18 +265,21 @@ BEGIN
 					RAISE;
 				END IF;
 		END;
-		PERFORM uidgen_registry.end_holder(CASE WHEN segment IS NULL THEN 'uidgen_registry.registry'::regclass ELSE 'uidgen_registry.segment'::regclass END);
+		PERFORM uidgen_registry.end_holder(CASE WHEN guest IS NOT NULL THEN 'uidgen_registry.guest_role'::regclass
+			WHEN segment IS NULL THEN 'uidgen_registry.registry'::regclass ELSE 'uidgen_registry.segment'::regclass END);
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.lock_for_owner(text) IS 'locks registry, or the row of a segment, for its owner, and ends the sessions of nodes that keep it locked';
+COMMENT ON FUNCTION uidgen_registry.lock_for_owner(text, text) IS 'locks registry, or the row of a segment, or of a role of guests, for its owner, and ends the sessions of nodes and guests that keep it locked';
 
 -- What the owner may change of the registry.  Null leaves a value as it is.
 CREATE FUNCTION uidgen_registry.change_registry(
 	max_lead interval DEFAULT NULL,
 	clock_slack interval DEFAULT NULL,
 	segments_confirmed boolean DEFAULT NULL,
-	confirming_standbys integer DEFAULT NULL) RETURNS void
+	confirming_standbys integer DEFAULT NULL,
+	guest_lead interval DEFAULT NULL,
+	first_guest integer DEFAULT NULL) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
@@ -303,6 +308,7 @@ BEGIN
 	UPDATE uidgen_registry.registry AS r SET
 			max_lead = coalesce(change_registry.max_lead, r.max_lead),
 			clock_slack = coalesce(change_registry.clock_slack, r.clock_slack),
+			guest_lead = coalesce(change_registry.guest_lead, r.guest_lead),
 			segments_confirmed = coalesce(change_registry.segments_confirmed, r.segments_confirmed),
 			confirming_standbys = nullif(coalesce(change_registry.confirming_standbys, r.confirming_standbys), 0)
 		WHERE r.shared;
@@ -311,6 +317,9 @@ BEGIN
 		RAISE EXCEPTION 'this registry is not shared'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'Only a shared registry has what this changes.';
+	END IF;
+	IF first_guest IS NOT NULL THEN
+		PERFORM uidgen_registry.set_first_guest(first_guest);
 	END IF;
 	-- What followed before need not follow for ever; who follows now is known.
 	IF confirming_standbys = 0 OR begins THEN
@@ -321,8 +330,8 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.change_registry(interval, interval, boolean, integer)
-	IS 'changes max_lead, clock_slack, segments_confirmed and confirming_standbys of a fleet''s registry; null leaves a value as it is';
+COMMENT ON FUNCTION uidgen_registry.change_registry(interval, interval, boolean, integer, interval, integer)
+	IS 'changes max_lead, clock_slack, segments_confirmed, confirming_standbys, guest_lead and first_guest of a fleet''s registry; null leaves a value as it is';
 
 -- A fleet's registry refuses all calls from then on, and keeps its rows, so that nobody takes it for a new one.  A local
 -- one begins anew with the next grant.
@@ -358,7 +367,8 @@ BEGIN
 			timeline_offset = uidgen_registry.told_timeline(r, h) - h.timeline,
 			started = h.started,
 			database = h.database,
-			quarantine_until = least(r.quarantine_until, uidgen_registry.tick_at(uidgen_registry.registry_clock(), r.unit, r.epoch))
+			quarantine_until = least(r.quarantine_until, uidgen_registry.tick_at(uidgen_registry.registry_clock(), r.unit, r.epoch)),
+			guest_quarantine_until = least(r.guest_quarantine_until, uidgen_registry.tick_at(uidgen_registry.registry_clock(), r.unit, r.epoch))
 		FROM uidgen_registry.present_history(with_label => false) AS h
 		WHERE r.shared;
 	IF NOT FOUND THEN
@@ -419,7 +429,7 @@ SELECT n.datacenter_id, n.worker_id, n.host_name, n.port, n.identity,
 		WHEN n.granted_until >= l.max_tick THEN 'kept'
 		WHEN t.until <= uidgen_registry.registry_clock() THEN 'ended'
 		ELSE 'running' END AS state,
-	n.launch_date AS since, n.modified AS last_call, t.until
+	n.launch_date AS since, n.modified AS last_call, t.until, n.guest
 FROM uidgen_registry.registry AS l, uidgen_registry.worker_node AS n,
 	LATERAL (SELECT to_timestamp((least((n.granted_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric, 9200000000000000000::numeric) / 1000000::numeric)::double precision)) AS t (until);
 COMMENT ON VIEW uidgen_registry.fleet IS 'the holders of worker ids: who and where, since when and until when, and whether the grant is running, ended, released or kept from all nodes';
@@ -432,3 +442,4 @@ COMMENT ON COLUMN uidgen_registry.fleet.state IS 'running; ended: its grant is o
 COMMENT ON COLUMN uidgen_registry.fleet.since IS 'the day on which the worker id was last acquired';
 COMMENT ON COLUMN uidgen_registry.fleet.last_call IS 'when it was last acquired, renewed or released';
 COMMENT ON COLUMN uidgen_registry.fleet.until IS 'the end of its grant';
+COMMENT ON COLUMN uidgen_registry.fleet.guest IS 'the role of the guest that had it last; empty: no guest has had it so far; null: it is for nodes';

@@ -6,12 +6,12 @@
 CREATE VIEW uidgen_registry.status AS
 SELECT coalesce(d.datacenter_id, 0) AS datacenter_id,
 	coalesce(d.running, 0) AS running,
-	l.max_worker + 1::bigint - coalesce(d.taken, 0) AS free_worker_ids,
+	coalesce(l.first_guest, l.max_worker + 1::bigint) - coalesce(d.taken, 0) AS free_worker_ids,
 	CASE WHEN l.quarantine_until >= l.now_tick THEN to_timestamp(((l.quarantine_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric)::double precision / 1000000::double precision) END AS quarantine_until,
 	pg_stat_get_dead_tuples('uidgen_registry.worker_node'::regclass::oid) AS dead_rows,
 	g.stopped_segments,
 	g.gap_lasts
-FROM (SELECT r.max_tick, r.max_worker, r.unit, r.epoch, r.quarantine_until,
+FROM (SELECT r.max_tick, r.max_worker, r.first_guest, r.unit, r.epoch, r.quarantine_until,
 			b.ended_before, b.changed_before,
 			t.now_tick,
 			t.now_tick + uidgen_registry.ticks_in(r.max_lead, r.unit) AS reach
@@ -25,7 +25,7 @@ FROM (SELECT r.max_tick, r.max_worker, r.unit, r.epoch, r.quarantine_until,
 		SELECT n.datacenter_id,
 			count(*) FILTER (WHERE NOT n.released AND n.granted_until >= l.now_tick AND n.granted_until < l.max_tick) AS running,
 			count(*) FILTER (WHERE NOT uidgen_registry.is_free(n, l.ended_before, l.changed_before, l.reach)) AS taken
-		FROM uidgen_registry.worker_node AS n GROUP BY n.datacenter_id) AS d ON true
+		FROM uidgen_registry.worker_node AS n WHERE n.guest IS NULL AND n.worker_id < coalesce(l.first_guest, l.max_worker + 1::bigint) GROUP BY n.datacenter_id) AS d ON true
 	CROSS JOIN (
 		SELECT count(*) FILTER (WHERE s.stopped IS NOT NULL), min(uidgen_registry.gap_lasts(s, uidgen_registry.registry_clock()))
 		FROM uidgen_registry.segment AS s WHERE NOT s.dropped) AS g (stopped_segments, gap_lasts);

@@ -31,10 +31,10 @@ $$;
 -- [since 0.4.0]
 GRANT USAGE ON SCHEMA uidgen_registry TO pg_monitor;
 -- [since 0.4.0]
-GRANT SELECT ON uidgen_registry.registry, uidgen_registry.segment, uidgen_registry.fleet, uidgen_registry.status TO pg_monitor;
+GRANT SELECT ON uidgen_registry.registry, uidgen_registry.segment, uidgen_registry.fleet, uidgen_registry.status, uidgen_registry.guest_role, uidgen_registry.guests TO pg_monitor;
 -- All but the token, by which a node proves that a row is its own.
 -- [since 0.4.0]
-GRANT SELECT (datacenter_id, worker_id, host_name, port, type, launch_date, created, modified, identity, granted_until, released, launches)
+GRANT SELECT (datacenter_id, worker_id, host_name, port, type, launch_date, created, modified, identity, granted_until, released, launches, guest)
 	ON uidgen_registry.worker_node TO pg_monitor;
 -- The views call these as whoever looks at them.
 -- [since 0.4.0]
@@ -43,6 +43,7 @@ GRANT EXECUTE ON FUNCTION
 	uidgen_registry.ticks_in(interval, bigint),
 	uidgen_registry.tick_at(timestamptz, bigint, bigint),
 	uidgen_registry.free_bounds(uidgen_registry.registry, timestamptz),
+	uidgen_registry.guest_bounds(uidgen_registry.registry, timestamptz),
 	uidgen_registry.is_free(uidgen_registry.worker_node, bigint, timestamptz, bigint),
 	uidgen_registry.gap_lasts(uidgen_registry.segment, timestamptz)
 	TO pg_monitor;

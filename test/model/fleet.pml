@@ -34,6 +34,8 @@
  *	  lengths are whole ticks;
  *	- there are no datacenters, wanted worker ids, policies and end of the layout; neither
  *	  lock_timeout nor not_after: calls may always be late;
+ *	- a guest (46_guests.sql) is a node with a LEAD of its own; GUESTS is what else it differs in: what it says is no
+ *	  evidence, its claim by an end counts in the quarantine alone, and no row is its own by its identity;
  *	- what the order of preference and the samples of find_free_worker() are for, is not
  *	  checked: few worker ids in use, and nodes that leave each other alone.
  *	  end_quarantine() is the owner's word that nothing was lost.
@@ -217,7 +219,17 @@ inline copy(to, from)
 #define KNOWN(x)	(ROW(x).token != 0 && (ROW(x).token == ME.token || ROW(x).token == ME.proposed))
 #define NAMED(x)	(ROW(x).identity == ME.identity || ME.until > 0 && ME.worker == x)
 #define BY_TOKEN(x)	(ROW(x).until > 0 && KNOWN(x) && NAMED(x) && TOKEN_COUNTS(x))
-#define BY_END(x)	(ROW(x).until < ME.until && ME.worker == x && END_COUNTS(x))
+#ifdef GUESTS
+/*
+ * What a guest says is no evidence, and counts only where the registry knows that it went back; and of its name no row is its own.
+ */
+#define BELIEVED(x)	(ROW(x).until > 0 && ME.until <= registry.quarantine)
+#define EVIDENCE	false
+#else
+#define BELIEVED(x)	true
+#define EVIDENCE	(claims && x == ME.worker && ME.until > MAX(ROW(x).until, registry.quarantine) && ME.until <= clock + LEAD + SLACK)
+#endif
+#define BY_END(x)	(ROW(x).until < ME.until && ME.worker == x && END_COUNTS(x) && BELIEVED(x))
 
 /* R3 */
 #ifdef BUG_FREE_AT_ONCE
@@ -235,7 +247,11 @@ inline copy(to, from)
 #define UNUSED(x)	(LONG_AGO(ROW(x).until) && LONG_AGO(ROW(x).modified))
 #endif
 #define FREE(x)		(ROW(x).until == 0 || ROW(x).released || UNUSED(x))
+#ifdef GUESTS
+#define OWN(x)		false
+#else
 #define OWN(x)		(ROW(x).until > 0 && ROW(x).identity == ME.identity)
+#endif
 #define NONE_FREE	(!FREE(0) && (WORKERS == 1 || !FREE(1)))
 
 /* R4 */
@@ -335,8 +351,7 @@ inline node_acquire()
 	fi;
 	if
 	:: registry.history != history -> begin_quarantine()
-	:: registry.history == history && claims && x == ME.worker && ME.until > MAX(ROW(x).until, registry.quarantine) &&
-		ME.until <= clock + LEAD + SLACK -> begin_quarantine()
+	:: registry.history == history && EVIDENCE -> begin_quarantine()
 	:: else ->
 		if	/* choose_for_node() */
 		:: claims

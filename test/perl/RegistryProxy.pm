@@ -5,6 +5,7 @@
 #	$proxy->set(cut => 'node_renew');
 #	$proxy->await('cut node_renew granted');
 #	$proxy->set();
+#	$proxy->point_to($standby);
 #
 # Faults are of calls of the registry's functions whose names match the second argument (else of all), and of no more calls of each
 # than the third one says (else of any number):
@@ -12,10 +13,13 @@
 #	cut		the call is made, and the connection closed before the answer
 #	swallow	the call is made, and its answer never comes
 #	late	the call is made after the node has given it up: its connection is closed, and some time has passed
+#	double	the answer comes twice
+#	twice	the call is made twice, and the second answer comes
+#	warn	the answer comes with a warning
 #	hole	nothing goes through, in either direction, not even a connection; it does later on
 #	slow	each way takes as many milliseconds as the second argument says
 #
-# Each call that met one of the first three leaves a line: the fault, the function, and what the registry
+# Each call that met one of the first six leaves a line: the fault, the function, and what the registry
 # said to it: "granted", or an SQLSTATE.  A process of its own, which ends with the test.
 package RegistryProxy;
 
@@ -32,6 +36,9 @@ use UidgenTest;
 # How long after the node has given up a late call comes: beyond what it may think of the registry's clock.
 use constant LATE => 0.2;
 
+# As the protocol has it: of the kind that a commit comes with which no standby has confirmed.
+use constant WARNING => 'N' . pack('N/a*', "SWARNING\0VWARNING\0C01000\0Mcanceling wait for synchronous replication\0\0") =~ s/^(.{4})/pack('N', unpack('N', $1) + 4)/esr;
+
 my @children;
 
 sub new
@@ -41,13 +48,14 @@ sub new
 	my $listener = IO::Socket::INET->new(Listen => 100, LocalAddr => '127.0.0.1') or die "could not listen: $!";
 	my $self = bless {
 		port => $listener->sockport,
-		server => $registry->host . '/.s.PGSQL.' . $registry->port,
+		server => "$dir/server",
 		fault_file => "$dir/fault",
 		events => "$dir/events",
 		listener => $listener,
 		connections => [],
 	}, $class;
 	append_to_file($self->{events}, '');
+	$self->point_to($registry);
 	my $pid = fork // die "could not fork: $!";
 	if ($pid == 0)
 	{
@@ -65,6 +73,16 @@ sub port
 {
 	my ($self) = @_;
 	return $self->{port};
+}
+
+# New connections go there, as to an address that moves in a failover.
+sub point_to
+{
+	my ($self, $registry) = @_;
+	unlink "$self->{server}.new";
+	symlink($registry->host . '/.s.PGSQL.' . $registry->port, "$self->{server}.new") && rename("$self->{server}.new", $self->{server})
+	  or die "could not make $self->{server}: $!";
+	return;
 }
 
 # From now on, calls meet this fault; without arguments, none.
@@ -108,7 +126,7 @@ sub _meets
 {
 	my ($self, $function) = @_;
 	my ($fault, $what, $times, $number) = $self->_fault;
-	return '' if $fault !~ /^(?:cut|swallow|late)$/ || $function !~ /$what/;
+	return '' if $fault !~ /^(?:cut|swallow|late|double|twice|warn)$/ || $function !~ /$what/;
 	return $times eq 'any' || $self->{met}{"$number $function"}++ < $times ? $fault : '';
 }
 
@@ -212,11 +230,11 @@ sub _from_client
 		_close($connection, $lasts ? 'client' : ('client', 'server'));
 		return;
 	}
-	my ($function) = $data =~ /uidgen_registry\.(node_\w+)/;
+	my ($function) = $data =~ /uidgen_registry\.((?:node|guest)_\w+)/;
 	my $fault = $function ? $self->_meets($function) : '';
 	if ($fault)
 	{
-		@$connection{qw(fault function answer)} = ($fault, $function, '');
+		@$connection{qw(fault function answer call noted)} = ($fault, $function, '', $data, 0);
 		if ($fault eq 'late')
 		{
 			$connection->{kept} = $data;
@@ -237,7 +255,20 @@ sub _from_server
 		$connection->{answer} .= $data;
 		# With the session idle again, the call is committed, or rolled back.
 		return unless $ended || $connection->{answer} =~ /Z\0\0\0\x05[ITE]\z/;
+		if ($connection->{fault} eq 'twice' && !$ended && defined $connection->{call})
+		{
+			$connection->{answer} = '';
+			_send($connection->{server}, delete $connection->{call});
+			return;
+		}
 		$self->_note($connection) unless $connection->{noted}++;
+		if ($connection->{fault} =~ /double|twice|warn/)
+		{
+			my ($fault, $answer) = delete @$connection{qw(fault answer)};
+			$self->_pass($connection, 'client', $fault eq 'warn' ? WARNING . $answer : $answer x ($fault eq 'double' ? 2 : 1));
+			_close($connection, 'client', 'server') if $ended;
+			return;
+		}
 		_close($connection, 'server') if $connection->{fault} ne 'swallow' || $ended;
 		_close($connection, 'client') if $connection->{fault} eq 'cut';
 	}
@@ -252,10 +283,17 @@ sub _from_server
 	return;
 }
 
+# For a process that ends without END blocks
+sub end_all
+{
+	kill 'KILL', splice @children;
+	return;
+}
+
 END
 {
 	my $status = $?;
-	kill 'KILL', @children if @children;
+	end_all();
 	$? = $status;
 }
 

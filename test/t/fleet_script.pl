@@ -34,7 +34,7 @@ is($node->safe_psql('fleet', q{
 		SELECT count(*) FROM pg_proc WHERE pronamespace = 'uidgen_registry'::regnamespace AND prolang = (SELECT oid FROM pg_language WHERE lanname = 'c')}),
 	'0', 'it needs no library');
 is(output_of("sql/$_.sql", '-a', '-q'), slurp_file("expected/$_.out"), "$_: its functions do what those of the extension do")
-  foreach qw(fleet segments);
+  foreach qw(fleet guests segments);
 
 # The layout, by its name or as text.
 fails_with($node, 'SELECT uidgen_registry.share_registry()', '22023', qr/the layout is missing.*HINT: .*share_registry\('default'\)/s, 'without the library there is no layout by default', 'fleet');

@@ -1,0 +1,100 @@
+// Player.java: a guest that draws ids all the time, for test/perl/Guests.pm, as player.py does; without CLIENT, DRIVER and fork.
+import java.io.*;
+import java.nio.ByteBuffer;
+import java.nio.file.*;
+import java.sql.*;
+import java.util.regex.*;
+import uidgen.Guest;
+
+public class Player {
+    static String path;
+    static DataOutputStream ids;
+    static PrintStream err;
+
+    static Connection connect() throws Exception {
+        Matcher m = Pattern.compile("host=(\\S+) port=(\\S+) dbname=(\\S+) user=(\\S+)").matcher(Files.readString(Path.of(path + ".to")).strip());
+        if (!m.matches())
+            throw new IOException("no place");
+        String hosts = "";
+        for (int i = 0; i < m.group(2).split(",").length; i++)
+            hosts += (i > 0 ? "," : "") + m.group(1).split(",")[i] + ":" + m.group(2).split(",")[i];
+        return DriverManager.getConnection("jdbc:postgresql://" + hosts + "/" + m.group(3) + "?user=" + m.group(4) + "&connectTimeout=2"
+            + (hosts.contains(",") ? "&targetServerType=primary" : ""));
+    }
+
+    static synchronized void write(long[] drawn) throws IOException {
+        ByteBuffer rows = ByteBuffer.allocate(14 * drawn.length);
+        for (long id : drawn)
+            rows.putShort((short) 1).putInt(8).putLong(id);
+        ids.write(rows.array());
+    }
+
+    static synchronized void complain(Exception e) { err.println(e.getMessage().replaceAll("\\s+", " ")); }
+
+    public static void main(String[] args) throws Exception {
+        path = args[0];
+        ids = new DataOutputStream(new FileOutputStream(path, true));
+        err = new PrintStream(new FileOutputStream(path + ".err", true), true);
+        ids.write(new byte[] {'P', 'G', 'C', 'O', 'P', 'Y', '\n', (byte) 0377, '\r', '\n', 0, 0, 0, 0, 0, 0, 0, 0, 0});
+        if (args[1].equals("crowd")) {
+            for (int i = 0; i < Integer.parseInt(args[2]); i++)
+                new Thread(Player::drawSome).start();
+            return;
+        }
+        if (args[1].equals("threads")) {
+            measure(new Guest(Player::connect, "player", 60000, 0), Integer.parseInt(args[2]));
+            return;
+        }
+        Guest guest = new Guest(Player::connect, "player", 1000, 0);
+        while (true) {
+            try {
+                write(guest.nextBatch(Integer.parseInt(args[1])));
+            } catch (Guest.NoGrant e) {
+                complain(e);
+                continue;
+            }
+            Thread.sleep(Integer.parseInt(args[2]));
+        }
+    }
+
+    static void measure(Guest guest, int count) throws Exception {
+        guest.next();
+        long best = Long.MAX_VALUE, worst = 0;
+        long[] ids = new long[200000];
+        for (int round = 0; round < 60; round++) {
+            long begun = System.nanoTime();
+            for (int i = 0; i < ids.length; i++)
+                ids[i] = guest.next();
+            long took = (System.nanoTime() - begun) / ids.length;
+            best = Math.min(best, took);
+            worst = Math.max(worst, took);
+        }
+        err.println("one thread: best " + best + " ns an id, worst " + worst);
+        Thread[] threads = new Thread[count];
+        for (int i = 0; i < count; i++)
+            (threads[i] = new Thread(() -> {
+                try {
+                    write(guest.nextBatch(20000));
+                } catch (IOException e) {
+                    complain(e);
+                }
+            })).start();
+        for (Thread thread : threads)
+            thread.join();
+    }
+
+    static void drawSome() {
+        try (Guest guest = new Guest(Player::connect, "crowd", 1000, 0)) {
+            for (int i = 0; i < 600; i++) {
+                try {
+                    write(guest.nextBatch(10));
+                    return;
+                } catch (Guest.NoGrant e) {
+                    complain(e);
+                }
+            }
+        } catch (IOException e) {
+            complain(e);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+# test/guests/guests.pl
+#	  Guests in all languages (clients/): the same faults for each of them, and each with a rule left out, which has to be found; and the blocks of
+#	  docs/guests.md, run as they stand there.  A part of the suite clients; needs a JDK, PostgreSQL's driver for it, psycopg and psycopg2.
+#
+# UIDGEN_GUESTS='--ids 100000000 --faults 200' is for a long run besides, and for 1,000 guests at once.
+use strict;
+use warnings;
+
+use File::Copy qw(copy);
+use File::Path qw(make_path);
+use FindBin;
+use Getopt::Long qw(GetOptionsFromString);
+use lib "$FindBin::RealBin/../perl";
+use Guests;
+use Pages;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use UidgenTest;
+
+my %enough = (ids => 0, faults => 0);
+GetOptionsFromString($ENV{UIDGEN_GUESTS} // '', \%enough, 'ids=i', 'faults=i', 'seed=i') or die "UIDGEN_GUESTS: see above\n";
+
+my $world = Guests->new(connections => $enough{ids} ? 1100 : 60);
+my $primary = $world->{primary};
+my ($python, $java) = ($world->client('python', 'psycopg'), $world->client('java'));
+
+# ---- the page ----
+
+{
+	my $root = "$FindBin::RealBin/../..";
+	my $dir = PostgreSQL::Test::Utils::tempdir();
+	make_path("$dir/uidgen");
+	copy("$root/clients/python/uidgen.py", $dir) && copy("$root/clients/java/uidgen/Guest.java", "$dir/uidgen") or die "$dir: $!";
+	$primary->safe_psql('postgres', 'CREATE DATABASE page');
+	$primary->safe_psql('page', 'DROP ROLE app; CREATE EXTENSION uidgen_registry');
+	my %blocks;
+	my @blocks = blocks_of(slurp_file("$root/docs/guests.md"));
+	push @{ $blocks{ $_->{kind} } }, $_->{text} foreach @blocks;
+	is_deeply([ map { scalar @{ $blocks{$_} } } 'sql', 'python', 'java', '' ], [ 2, 1, 3, 2 ], 'the page has the blocks that are run here');
+	$primary->safe_psql('page', $_) foreach @{ $blocks{sql} };
+
+	my $port = $primary->port;
+	my $run = sub {
+		my ($file, $text, @command) = @_;
+		$text =~ s/host=registry dbname=uidgen/host=127.0.0.1 port=$port dbname=page/ || $text =~ s{//registry/uidgen}{//127.0.0.1:$port/page};
+		append_to_file("$dir/$file", $text);
+		my ($printed, $said);
+		# On a slow machine a program may have to begin again, as the registry has not answered in time.
+		ok(poll_until(
+				sub {
+					($printed, $said) = ('', '');
+					return IPC::Run::run([ 'sh', '-c', "@command" ], '<', \undef, '>', \$printed, '2>', \$said, init => sub { chdir $dir or die $! }) || $said !~ /NoGrant/;
+				})
+			  && $said !~ /rror|xception/,
+			"$file runs") or diag($said);
+		# Numbers and times are others; which there are, and how many digits a number of some digits has, is the same.
+		return $printed;
+	};
+	my $like = sub {
+		my ($text) = @_;
+		return $text =~ s/\d+(?:[-:T., ]+\d+)*/N/gr;
+	};
+	is($like->($run->('billing.py', $blocks{python}[0], '/usr/bin/python3 billing.py')), $like->($blocks{''}[0]), '... and prints what the page shows');
+	is($like->($run->('Billing.java', $blocks{java}[0], 'javac -Xlint:all -Werror uidgen/Guest.java Billing.java && java -cp .:/usr/share/java/postgresql.jar Billing')),
+		$like->($blocks{''}[1]), '... and prints what the page shows');
+
+	# The adapters, with as much of the two libraries as they need, which Debian does not have
+	my $adapters = 'import java.lang.annotation.*; import java.sql.*; import uidgen.Guest;
+		interface SharedSessionContractImplementor { }
+		interface DataSource { Connection getConnection() throws SQLException; }
+		@interface Bean { }
+		@interface IdGeneratorType { Class<?> value(); }';
+	my $registry = 'class Registry { static Connection connect() throws SQLException { return DriverManager.getConnection("jdbc:postgresql://registry/uidgen?user=app"); } }';
+	my ($mybatis, $hibernate) = @{ $blocks{java} }[ 1, 2 ];
+	$hibernate =~ s/public class/class/;
+	is($run->('Plus.java', "$adapters $registry interface IdentifierGenerator { Number nextId(Object entity); default boolean assignId(Object id) { return id == null; } }
+		public class Plus { $mybatis public static void main(String[] args) { System.out.println(new Plus().identifierGenerator(Registry::connect).nextId(null).longValue() > 0); } }",
+			'javac uidgen/Guest.java Plus.java && java -cp .:/usr/share/java/postgresql.jar Plus'), "true\n", 'MyBatis-Plus: the bean makes ids');
+	is($run->('Hibernate.java', "$adapters $registry interface IdentifierGenerator { Object generate(SharedSessionContractImplementor session, Object entity); } $hibernate
+		public class Hibernate { \@GuestId Long id; public static void main(String[] args) { System.out.println((Long) new GuestGenerator().generate(null, null) > 0); } }",
+			'javac uidgen/Guest.java Hibernate.java && java -cp .:/usr/share/java/postgresql.jar Hibernate'), "true\n", 'Hibernate: the generator makes ids');
+	$primary->safe_psql('page', q{SELECT uidgen_registry.revoke_guest('app')});
+}
+
+# ---- faults ----
+
+play($python);
+play($world->client('python', 'psycopg2'));
+play($java);
+play_without_rules($python);
+play_without_rules($java);
+if ($enough{ids} || $enough{faults})
+{
+	play_long($world, \%enough, $python, $java);
+	crowd($_, 1000) foreach $python, $java;
+}
+fail_over($world, $python, $java);
+
+done_testing();

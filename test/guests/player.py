@@ -1,0 +1,103 @@
+# player.py: a guest that draws ids all the time, for test/perl/Guests.pm.
+#
+#	player.py CLIENT DRIVER FILE BATCH PAUSE [fork]
+#
+# CLIENT is the folder of uidgen.py.  FILE.to says where the registry is, as "host=... port=...", each time that the guest connects.  Ids go to FILE, in the
+# order in which they were drawn, as COPY writes them in binary; what next() says in place of one goes to FILE.err.  PAUSE is in milliseconds, between batches.
+# With fork, a child goes on as well, with FILE.child.  "crowd" in place of BATCH: PAUSE guests at once, of which each draws some ids; "threads": one guest,
+# first as fast as one thread draws, which FILE.err says, then with PAUSE threads.
+import importlib
+import os
+import signal
+import struct
+import sys
+import threading
+import time
+
+client, driver, path, batch, pause = sys.argv[1:6]
+sys.path.insert(0, client)
+import uidgen
+
+driver = importlib.import_module(driver)
+signal.signal(signal.SIGTERM, lambda *ignored: sys.exit(0))
+
+
+def connect():
+    with open(path + ".to") as file:
+        where = file.read()
+    return driver.connect(where + " connect_timeout=2")
+
+
+class Output:
+    def __init__(self, path):
+        self.ids, self.err = open(path, "ab", buffering=0), open(path + ".err", "a", buffering=1)
+        self.ids.write(b"PGCOPY\n\377\r\n\0" + bytes(8))
+
+    def write(self, ids):
+        self.ids.write(b"".join(struct.pack(">hiq", 1, 8, id) for id in ids))
+
+    def complain(self, error):
+        print(" ".join(str(error).split()), file=self.err)
+
+
+def draw(guest, path, batch, pause):
+    output = Output(path)
+    while True:
+        try:
+            output.write(guest.next_batch(batch))
+        except uidgen.NoGrant as error:
+            output.complain(error)
+            continue
+        # In pieces, since a signal that comes just before a sleep is noticed after it.
+        for _ in range(pause // 50):
+            time.sleep(0.05)
+        time.sleep(pause % 50 / 1000)
+
+
+def draw_some(output, lock):
+    with uidgen.Guest(connect, "crowd", timeout=1) as guest:
+        for _ in range(600):
+            try:
+                ids = guest.next_batch(10)
+                break
+            except uidgen.NoGrant as error:
+                with lock:
+                    output.complain(error)
+        with lock:
+            output.write(ids)
+
+
+def at_once(count, target, *args):
+    threads = [threading.Thread(target=target, args=args) for _ in range(count)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+
+
+def measure(output, guest, threads):
+    guest.next()
+    times = []
+    for _ in range(40):
+        begun = time.perf_counter_ns()
+        ids = guest.next_batch(5000)
+        times.append((time.perf_counter_ns() - begun) / 5000)
+        output.write(ids)
+    output.complain("one thread: best %.0f ns an id, worst %.0f" % (min(times), max(times)))
+    drawn = []
+    at_once(threads, lambda: drawn.append(guest.next_batch(20000)))
+    for ids in drawn:
+        output.write(ids)
+
+
+if batch == "crowd":
+    at_once(int(pause), draw_some, Output(path), threading.Lock())
+    sys.exit()
+if batch == "threads":
+    measure(Output(path), uidgen.Guest(connect, "player", timeout=60), int(pause))
+    sys.exit()
+guest = uidgen.Guest(connect, "player", timeout=1)
+if sys.argv[6:] == ["fork"]:
+    guest.next()
+    if os.fork() == 0:
+        path_of_child = path + ".child"
+        draw(guest, path_of_child, int(batch), int(pause))
+draw(guest, path, int(batch), int(pause))

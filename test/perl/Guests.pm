@@ -1,0 +1,655 @@
+# Guests.pm: one list of faults for each client in clients/, and the same clients with a rule left out, which have to fail.
+#
+#	my $world = Guests->new;							# a registry
+#	my $client = $world->client('python', 'psycopg');	# or 'java'
+#	play($client);										# tests
+#	play_without_rules($client);
+#	play_long($world, { ids => 10**6, faults => 20 }, @clients);
+#	fail_over($world, @clients);						# the last one: it ends the world
+#
+# A guest is a process that draws ids all the time (test/guests/player.py, Player.java).  A scenario has a registry of its own, which mostly has
+# one worker id for guests, so that whoever loses it, or goes on with what is another's, is seen at once.  It returns what is wrong: nothing
+# for a client that has all rules.
+package Guests;
+
+use strict;
+use warnings;
+use Chance;
+use Exporter 'import';
+use Fleet;
+use FakeClock;
+use File::Path qw(make_path);
+use FindBin;
+use IPC::Run ();
+use POSIX ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use RegistryProxy;
+use Test::More;
+use UidgenTest;
+
+our @EXPORT = qw(play play_without_rules play_long crowd fail_over begin ends place go_on ids complaints tick_of twice);
+
+my $root = "$FindBin::RealBin/../..";
+# 16 ids a millisecond, so that guests get ahead of the clock.
+my $LAYOUT = 'time:41:1ms worker:10 sequence:4 epoch:2025-01-01';
+my %FILE = (python => 'uidgen.py', java => 'uidgen/Guest.java');
+
+my %SCENARIOS = (
+	lost_answers => 'answers that are lost, late or doubled, and calls that are made twice, cost neither ids nor the worker id',
+	stopped => 'stopped for longer than its grant, while another one gets the worker id',
+	killed => 'killed: the worker id is free again soon after its grant, and nobody gets it before',
+	handed_back => 'ended while it is ahead of the clock: the next one begins at once, above its ids',
+	forked => 'a child after a fork is a guest of its own',
+	warned => 'an answer with a warning counts for nothing',
+	other_registry => 'an answer of another registry counts for nothing',
+	threads => 'eight threads share one guest, and none draws what another one has',
+	clock_set => 'where the clock of the machine was set, it asks before it goes on');
+
+# A client with a rule left out: the scenario that has to notice, and what of its text is replaced by what.
+my %WITHOUT = (
+	python => [
+		[ 'the end of a grant', 'stopped', 'if tick > self._last:', 'if False:' ],
+		[ 'the begin of a grant', 'handed_back', 'self._pos = max(self._pos, (first << self._bits) - 1)', 'pass' ],
+		[ 'tokens that are remembered before the call', 'lost_answers', 'self._tokens[-99:] + [token], True', 'self._tokens[:1], True' ],
+		[ 'forks', 'forked', 'os.register_at_fork(', '(lambda **ignored: None)(' ],
+		[ 'warnings', 'warned', 'or self._notices or getattr(self._connection, "notices", None)', '' ],
+		[ 'the number of the registry', 'other_registry', 'registry_id != self._registry[0]', 'False' ],
+		[ 'a look at the clock of the machine', 'clock_set', 'abs(time.time_ns() - now - self._apart) > _SECOND', 'False' ],
+		[ 'the hand-back', 'handed_back', 'if worker is not None and self._connection', 'if False and self._connection' ],
+		[ 'the timeline', 'left_behind', 'timeline < self._registry[1]', 'False' ],
+	],
+	java => [
+		[ 'the end of a grant', 'stopped', 'if (tick >= 0 && pos >> g.bits <= g.last) {', 'if (tick >= 0) {' ],
+		[ 'the begin of a grant', 'handed_back', 'position.accumulateAndGet((first << g.bits) - 1, Math::max);', '' ],
+		[ 'tokens that are remembered before the call', 'lost_answers', 'tokens.add(token);  ', 'if (tokens.isEmpty()) tokens.add(token);  ' ],
+		[ 'warnings', 'warned', '|| statement.getWarnings() != null || connection.getWarnings() != null', '' ],
+		[ 'the number of the registry', 'other_registry', '(Long) row[2] != registry', 'false' ],
+		[ 'a look at the clock of the machine', 'clock_set', 'stale |= Math.abs', 'stale |= false && Math.abs' ],
+		[ 'the hand-back', 'handed_back', 'if (connection != null && worker >= 0)', 'if (false)' ],
+		[ 'the timeline', 'left_behind', 'number(row[3]) < timeline', 'false' ],
+	]);
+
+# ---- the world ----
+
+sub new
+{
+	my ($class, %options) = @_;
+	my $primary = fleet_registry('primary');
+	# Drivers of Java know no other way than TCP.
+	$primary->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'\nmax_connections = " . ($options{connections} // 60));
+	$primary->restart;
+	$primary->safe_psql('postgres', 'CREATE ROLE app LOGIN; CREATE ROLE other LOGIN; CREATE DATABASE guests');
+	$primary->safe_psql('guests', 'CREATE EXTENSION uidgen_registry');
+	return bless {
+		primary => $primary,
+		dir => PostgreSQL::Test::Utils::tempdir(),
+		count => 0,
+	}, $class;
+}
+
+# A client, as the command that its guests run.  With a replacement, it is a copy in which a rule is left out.
+sub client
+{
+	my ($self, $language, $driver, $what, $by) = @_;
+	my $dir = "$self->{dir}/client" . ++$self->{count};
+	my $text = slurp_file("$root/clients/$language/$FILE{$language}");
+	!defined $what or $text =~ s/\Q$what\E/$by/ or die "$FILE{$language} has no \"$what\"";
+	make_path("$dir/uidgen");
+	append_to_file("$dir/$FILE{$language}", $text);
+	my @command = ('/usr/bin/python3', "$root/test/guests/player.py", $dir, $driver // 'psycopg');
+	if ($language eq 'java')
+	{
+		my $said = '';
+		IPC::Run::run([ 'javac', '-d', $dir, "$dir/$FILE{java}", "$root/test/guests/Player.java" ], '<', \undef, '>&', \$said) or die $said;
+		@command = (qw(java -Xmx64m -XX:+UseSerialGC -cp), "$dir:/usr/share/java/postgresql.jar", 'Player');
+	}
+	return { world => $self, language => $language, driver => $driver, name => join(' with ', $language, $driver // ()), command => \@command };
+}
+
+# A registry in a database of its own, with so many worker ids for guests
+sub registry
+{
+	my ($self, $workers, %options) = @_;
+	my $name = 'guests_' . ++$self->{count};
+	$self->{primary}->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE guests");
+	$self->{primary}->safe_psql($name, sprintf(
+			q{SET client_min_messages = error; SELECT FROM uidgen_registry.share_registry('%s', max_lead => '60 s', clock_slack => '1 s');
+			SELECT FROM uidgen_registry.change_registry(first_guest => %d, guest_lead => '%s');
+			SELECT uidgen_registry.grant_guest('app', %d), uidgen_registry.grant_guest('other', 9), uidgen_registry.end_quarantine()},
+			$options{layout} // $LAYOUT, 1024 - $workers, $options{lead} // '2 s', $workers));
+	return $name;
+}
+
+# Of each scenario its own
+sub proxy
+{
+	my ($world) = @_;
+	return $world->{proxy} //= RegistryProxy->new($world->{primary});
+}
+
+# What the registry knows of the worker id that it was asked about last
+sub row
+{
+	my ($world, $database, $columns) = @_;
+	return $world->{primary}->safe_psql($database, "SELECT $columns FROM uidgen_registry.worker_node AS n, uidgen_registry.registry AS r ORDER BY n.modified DESC LIMIT 1");
+}
+
+# The tick of its clock
+sub now_tick
+{
+	my ($world, $database) = @_;
+	return row($world, $database, 'floor(extract(epoch FROM clock_timestamp()) * 1000 - r.epoch / 1000)');
+}
+
+# ---- guests ----
+
+my @pids;
+
+END
+{
+	my $status = $?;
+	kill '-KILL', @pids if @pids;
+	$? = $status;
+}
+
+# A guest of a client: where it finds its registry, and how it draws.
+sub begin
+{
+	my ($client, $where, %options) = @_;
+	my $world = $client->{world};
+	my $guest = { file => "$world->{dir}/ids" . ++$world->{count}, client => $client };
+	send_to($guest, $where);
+	$guest->{pid} = fork // die "could not fork: $!";
+	if ($guest->{pid} == 0)
+	{
+		# With its children.
+		setpgrp;
+		open STDERR, '>', "$guest->{file}.stderr";
+		{ exec @{ $client->{command} }, $guest->{file}, $options{batch} // 20, $options{pause} // 2, $options{forks} ? 'fork' : () }
+		POSIX::_exit(127);
+	}
+	push @pids, $guest->{pid};
+	return $guest;
+}
+
+sub place
+{
+	my ($database, $user, @ports) = @_;
+	return sprintf 'host=%s port=%s dbname=%s user=%s', join(',', ('127.0.0.1') x @ports), join(',', @ports), $database, $user;
+}
+
+# It connects there from now on.
+sub send_to
+{
+	my ($guest, $where) = @_;
+	unlink "$guest->{file}.new";
+	append_to_file("$guest->{file}.new", $where);
+	rename "$guest->{file}.new", "$guest->{file}.to";
+	return;
+}
+
+sub ends
+{
+	my ($signal, @guests) = @_;
+	foreach my $guest (@guests)
+	{
+		kill $signal eq 'KILL' ? '-KILL' : $signal, $guest->{pid};
+		waitpid $guest->{pid}, 0;
+		@pids = grep { $_ != $guest->{pid} } @pids;
+	}
+	return;
+}
+
+sub ids
+{
+	my ($guest, $suffix) = @_;
+	my $file = $guest->{file} . ($suffix // '');
+	return () if !-e $file || -s $file < 33;
+	my $text = slurp_file($file);
+	return unpack('x19 (x6 q>)*', substr($text, 0, 19 + 14 * int((length($text) - 19) / 14)));
+}
+
+sub tick_of
+{
+	my ($id) = @_;
+	return $id >> 14;
+}
+
+# What next() has said since this was asked for the last time
+sub complaints
+{
+	my ($guest) = @_;
+	my $text = -e "$guest->{file}.err" ? slurp_file("$guest->{file}.err") : '';
+	my $new = substr($text, $guest->{heard} // 0);
+	$guest->{heard} = length $text;
+	return $new;
+}
+
+# Does it draw at least some ids more?
+sub go_on
+{
+	my ($guest, $suffix) = @_;
+	my $file = $guest->{file} . ($suffix // '');
+	my $size = -s $file // 0;
+	return 1 if poll_until(sub { -e $file && -s $file > $size + 14 * 200 });
+	diag(map { -e "$guest->{file}$_" ? slurp_file("$guest->{file}$_") =~ s/.*(?=.{2000}\z)//sr : '' } '.err', '.stderr');
+	return 0;
+}
+
+# Wait until one of both shows: that next() says this, which is right, or an id of a later tick, which is wrong.
+sub says_before
+{
+	my ($guest, $pattern, $tick) = @_;
+	my $said = '';
+	poll_until(
+		sub {
+			$said .= complaints($guest);
+			return $said =~ $pattern || tick_of((ids($guest))[-1]) > $tick;
+		});
+	return $said =~ $pattern ? '' : "it goes on: $said";
+}
+
+sub twice
+{
+	my (@guests) = @_;
+	return repeated(map { [ ids(@$_) ] } @guests) ? 'ids come twice' : '';
+}
+
+# ---- the scenarios ----
+
+sub lost_answers
+{
+	my ($client) = @_;
+	my $world = $client->{world};
+	# Whoever asks later than this after the end of a grant has lost it, also on a slow machine.
+	my $database = registry($world, 1, lead => '6 s');
+	my $guest = begin($client, place($database, 'app', proxy($world)->port));
+	go_on($guest) or return 'it does not begin';
+	foreach my $fault ('cut guest_renew', 'cut guest_', 'swallow guest_renew', 'late guest_renew', 'double guest_renew', 'twice guest_renew')
+	{
+		complaints($guest);
+		proxy($world)->set(split(/ /, $fault), 1);
+		proxy($world)->await("^$fault\\w* ", $fault eq 'cut guest_' ? 2 : 1) or return "no call meets $fault";
+		proxy($world)->set();
+		# Another call succeeds, so what it has lost shows.
+		my $now = row($world, $database, "clock_timestamp() + interval '500 ms'");
+		poll_until(sub { row($world, $database, "n.modified > '$now'") eq 't' }) or return "$fault: it does not renew";
+		go_on($guest) or return "$fault: it does not go on";
+		return "$fault: it loses its worker id" if complaints($guest) =~ /no worker id is free/;
+	}
+	ends('TERM', $guest);
+	return twice([$guest]);
+}
+
+sub stopped
+{
+	my ($client) = @_;
+	my $world = $client->{world};
+	my $database = registry($world, 1);
+	my $where = place($database, 'app', $world->{primary}->port);
+	my $guest = begin($client, $where);
+	go_on($guest) or return 'it does not begin';
+	kill 'STOP', $guest->{pid};
+	# Sooner than by itself
+	$world->{primary}->safe_psql($database, 'SELECT uidgen_registry.forget_worker(1023, 0)');
+	my $until = row($world, $database, 'n.granted_until');
+	my $heir = begin($client, $where);
+	poll_until(sub { my @ids = ids($heir); @ids && tick_of($ids[-1]) > $until + 500 }) or return 'the next one does not begin';
+	kill 'CONT', $guest->{pid};
+	my ($wrong, $said) = ('', '');
+	poll_until(sub { $said .= complaints($guest); $said =~ /no worker id is free/ || ($wrong = twice([$guest], [$heir])) }) or return 'it says nothing';
+	ends('KILL', $guest, $heir);
+	return $wrong || twice([$guest], [$heir]);
+}
+
+sub killed
+{
+	my ($client) = @_;
+	my $world = $client->{world};
+	my $database = registry($world, 1);
+	my $where = place($database, 'app', $world->{primary}->port);
+	my $guest = begin($client, $where);
+	go_on($guest) or return 'it does not begin';
+	my $heir = begin($client, $where);
+	poll_until(sub { complaints($heir) =~ /no worker id is free for this guest/ }) or return 'the next one is not told that there is none';
+	ends('KILL', $guest);
+	my $until = row($world, $database, 'n.granted_until');
+	go_on($heir) or return 'the next one does not begin';
+	ends('KILL', $heir);
+	return twice([$guest], [$heir]) || (tick_of((ids($heir))[0]) < $until + 3000 ? 'the next one begins too early' : '');
+}
+
+# It has a second for that, which may be too short on a slow machine, but not each time.
+sub handed_back
+{
+	my ($client) = @_;
+	my $wrong;
+	foreach (1 .. 3)
+	{
+		$wrong = handed_back_once($client);
+		last if $wrong !~ /hand its worker id back/;
+	}
+	return $wrong;
+}
+
+sub handed_back_once
+{
+	my ($client) = @_;
+	my $world = $client->{world};
+	# Two ids a millisecond: once for 15 s, however slow the machine is.
+	my $database = registry($world, 1, lead => '60 s', layout => 'time:41:1ms worker:10 sequence:1 epoch:2025-01-01');
+	my $where = place($database, 'app', $world->{primary}->port);
+	my $guest = begin($client, $where, batch => 30000, pause => 600000);
+	poll_until(sub { (-s $guest->{file} // 0) > 14 * 30000 }) or return 'it does not begin';
+	ends('TERM', $guest);
+	my @ids = ids($guest);
+	return 'it is not ahead of the clock' if $ids[-1] >> 11 <= now_tick($world, $database);
+	return 'it does not hand its worker id back' if row($world, $database, 'n.released') ne 't';
+	my $heir = begin($client, $where);
+	go_on($heir) or return 'the next one does not begin';
+	ends('KILL', $heir);
+	return (ids($heir))[0] <= $ids[-1] ? 'the next one begins too early' : '';
+}
+
+sub forked
+{
+	my ($client) = @_;
+	my $world = $client->{world};
+	my $guest = begin($client, place(registry($world, 2), 'app', $world->{primary}->port), forks => 1);
+	(go_on($guest) && go_on($guest, '.child')) or return 'it does not begin';
+	my ($mine, $childs) = map { ((ids($guest, $_))[-1] >> 4) & 1023 } '', '.child';
+	ends('KILL', $guest);
+	return $mine == $childs ? 'the child has the same worker id' : twice([$guest], [ $guest, '.child' ]);
+}
+
+sub warned
+{
+	my ($client) = @_;
+	my $world = $client->{world};
+	my $database = registry($world, 1);
+	my $guest = begin($client, place($database, 'app', proxy($world)->port));
+	go_on($guest) or return 'it does not begin';
+	proxy($world)->set('warn', 'guest_');
+	proxy($world)->await('^warn guest_') or return 'no call meets the warning';
+	my $wrong = says_before($guest, qr/not certain/, row($world, $database, 'n.granted_until') + 1000);
+	proxy($world)->set();
+	$wrong ||= 'it does not begin again' if !go_on($guest);
+	ends('KILL', $guest);
+	return $wrong || twice([$guest]);
+}
+
+sub other_registry
+{
+	my ($client) = @_;
+	my $world = $client->{world};
+	my ($database, $other) = (registry($world, 1), registry($world, 1));
+	my $guest = begin($client, place($database, 'app', $world->{primary}->port));
+	go_on($guest) or return 'it does not begin';
+	my $wrong = lead_astray($guest, $world->{primary}, $database, place($other, 'app', $world->{primary}->port));
+	ends('KILL', $guest);
+	return $wrong || twice([$guest]);
+}
+
+# Its next answers come from elsewhere.
+sub lead_astray
+{
+	my ($guest, $server, $database, $elsewhere) = @_;
+	send_to($guest, $elsewhere);
+	$server->safe_psql($database, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND usename = 'app'");
+	my $until = $server->safe_psql($database, 'SELECT max(granted_until) FROM uidgen_registry.worker_node');
+	return says_before($guest, qr/another registry than before/, $until + 3000);
+}
+
+sub clock_set
+{
+	my ($client) = @_;
+	my $world = $client->{world};
+	my $database = registry($world, 1, lead => '20 s');
+	my $machine = bless { basedir => "$world->{dir}/machine" . ++$world->{count} }, 'Guests::Machine';
+	make_path($machine->basedir);
+	my $clock = FakeClock->new($machine);
+	my $guest = $clock->under(sub { begin($client, place($database, 'app', proxy($world)->port)) });
+	go_on($guest) or return 'it does not begin';
+	proxy($world)->set('hole');
+	my $until = row($world, $database, 'n.granted_until');
+	$clock->step(-7200);
+	# It says so after its time-out.
+	complaints($guest);
+	my $wrong = says_before($guest, qr/./, $until);
+	$wrong ||= 'it goes on to the end of its grant' if tick_of((ids($guest))[-1]) > $until - 1000;
+	proxy($world)->set();
+	$wrong ||= 'it does not go on' if !go_on($guest);
+	ends('KILL', $guest);
+	return $wrong || twice([$guest]);
+}
+
+sub threads
+{
+	my ($client) = @_;
+	my $world = $client->{world};
+	my $database = registry($world, 1, lead => '20 s', layout => 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01');
+	my $guest = begin($client, place($database, 'app', $world->{primary}->port), batch => 'threads', pause => 8);
+	ends('CONT', $guest);
+	append_to_file("$world->{dir}/notes", "$client->{name}: " . complaints($guest));
+	return scalar(ids($guest)) < 160000 ? 'there are too few ids' : twice([$guest]);
+}
+
+sub Guests::Machine::basedir
+{
+	my ($self) = @_;
+	return $self->{basedir};
+}
+
+# ---- the tests ----
+
+# What these scenarios return, each a name and a client.  They mostly wait, so some run at a time, each in a process of its own.
+sub run_at_once
+{
+	my ($world, @scenarios) = @_;
+	my (@results, %running);
+	my $next = 0;
+	while ($next < @scenarios || %running)
+	{
+		if ($next < @scenarios && keys %running < 4)
+		{
+			my ($name, $client) = @{ $scenarios[$next] };
+			$world->{count} += 100;
+			my $result = "$world->{dir}/result$next";
+			unlink $result;
+			my $pid = fork // die "could not fork: $!";
+			if ($pid == 0)
+			{
+				delete $world->{proxy};
+				my $wrong = eval { Guests->can($name)->($client) } // "it dies: $@";
+				append_to_file($result, $wrong);
+				kill '-KILL', @pids if @pids;
+				RegistryProxy::end_all();
+				POSIX::_exit(0);
+			}
+			$running{$pid} = $next++;
+			next;
+		}
+		my $done = delete $running{ wait() } // next;
+		$results[$done] = slurp_file("$world->{dir}/result$done");
+	}
+	$world->{count} += 100;
+	return @results;
+}
+
+# These scenarios, or all; one test for each
+sub play
+{
+	my ($client, @names) = @_;
+	@names = grep { $_ ne 'forked' || $client->{language} eq 'python' } sort { ($b eq 'lost_answers') <=> ($a eq 'lost_answers') || $a cmp $b } keys %SCENARIOS if !@names;	# the longest first
+	my @results = run_at_once($client->{world}, map { [ $_, $client ] } @names);
+	is($results[$_], '', "$client->{name}: $SCENARIOS{ $names[$_] }") foreach 0 .. $#names;
+	note(slurp_file("$client->{world}{dir}/notes")) if grep { $_ eq 'threads' } @names;
+	return;
+}
+
+# One test for each rule, which looks at whether something is wrong; what it is, is in the notes.
+sub play_without_rules
+{
+	my ($client) = @_;
+	my @rules = grep { $_->[1] ne 'left_behind' } @{ $WITHOUT{ $client->{language} } };
+	my @results = run_at_once($client->{world}, map { my (undef, $scenario, @replacement) = @$_; [ $scenario, $client->{world}->client(@$client{qw(language driver)}, @replacement) ] } @rules);
+	foreach my $i (0 .. $#rules)
+	{
+		ok($results[$i] ne '' && $results[$i] !~ /^(?:it dies|it does not begin\z|no call meets|it is not ahead)/, "$client->{name} without $rules[$i][0] is found");
+		note($results[$i]);
+	}
+	return;
+}
+
+# So many guests at once
+sub crowd
+{
+	my ($client, $guests) = @_;
+	my $world = $client->{world};
+	my $database = registry($world, $guests, lead => '60 s');
+	my $begun = time;
+	my $crowd = begin($client, place($database, 'app', $world->{primary}->port), batch => 'crowd', pause => $guests);
+	waitpid $crowd->{pid}, 0;
+	my @ids = ids($crowd);
+	is(scalar(@ids), 10 * $guests, "$client->{name}: $guests guests at once have ids");
+	is(twice([$crowd]), '', '... none twice');
+	note(sprintf '%d s', time - $begun);
+	return;
+}
+
+# Guests of all clients draw as fast as they can, in one registry, while one fault after the other happens, until there are enough of both.
+sub play_long
+{
+	my ($world, $enough, @clients) = @_;
+	my $dupcheck = build_program('tools/dupcheck', 'dupcheck');
+	my $database = registry($world, 60, layout => 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01');
+	my $primary = $world->{primary};
+	my $proxy = RegistryProxy->new($primary);
+	my $where = place($database, 'app', $proxy->port);
+	my @files;
+	my $more = sub {
+		my ($client) = @_;
+		my $guest = begin($client, $where, batch => 4000, pause => 1);
+		push @files, $guest->{file};
+		return $guest;
+	};
+	my @guests = map { $more->($_) } (@clients) x 2;
+	ok(!(grep { !go_on($_) } @guests), 'guests of all clients draw ids');
+	note('seed ', srand($enough->{seed} // time));
+	my %done;
+	my $count = 0;
+	my $ids = 0;
+	while ($count < $enough->{faults} || $ids < $enough->{ids})
+	{
+		my $guest = \$guests[ rand @guests ];
+		my $fault = pick(qw(kill end stop cut swallow late double twice warn hole crash failover));
+		if ($fault eq 'kill' || $fault eq 'end')
+		{
+			ends($fault eq 'kill' ? 'KILL' : 'TERM', $$guest);
+			$$guest = $more->($$guest->{client});
+		}
+		elsif ($fault eq 'stop')
+		{
+			kill 'STOP', $$guest->{pid};
+			# Longer than a grant; others go on.
+			my $until = now_tick($world, $database) + 500 + rand 6000;
+			poll_until(sub { now_tick($world, $database) > $until });
+			kill 'CONT', $$guest->{pid};
+		}
+		elsif ($fault eq 'hole')
+		{
+			$proxy->set('hole');
+			my $until = now_tick($world, $database) + rand 3000;
+			poll_until(sub { now_tick($world, $database) > $until });
+			$proxy->set();
+		}
+		elsif ($fault eq 'crash')
+		{
+			$primary->stop('immediate');
+			start_again($primary);
+		}
+		elsif ($fault eq 'failover')
+		{
+			my $name = 'heir' . ++$world->{count};
+			$primary->backup($name);
+			my $standby = PostgreSQL::Test::Cluster->new($name);
+			$standby->init_from_backup($primary, $name, has_streaming => 1);
+			$standby->start;
+			$primary->wait_for_catchup($standby);
+			$standby->stop('immediate');
+			$standby->append_conf('postgresql.conf', "primary_conninfo = ''");
+			$standby->start;
+			# Some calls that the standby does not know
+			my $until = now_tick($world, $database) + rand 1500;
+			poll_until(sub { now_tick($world, $database) > $until });
+			$primary->stop('immediate');
+			$standby->promote;
+			$proxy->point_to($standby);
+			$world->{primary} = $primary = $standby;
+		}
+		else
+		{
+			$proxy->set($fault, 'guest_', 1 + int(rand 3));
+			$proxy->await("^$fault ", 1) or last;
+			$proxy->set();
+		}
+		$done{$fault}++;
+		$count++;
+		go_on(pick(@guests)) or last;
+		$ids = 0;
+		$ids += ((-s) - 19) / 14 foreach grep { -e } @files;
+	}
+	ends('KILL', @guests);
+	note(join(', ', map { "$_ $done{$_}" } sort keys %done), sprintf '; %d ids', $ids);
+	cmp_ok($count, '>=', $enough->{faults}, "$count faults");
+	my $said = '';
+	IPC::Run::run([ $dupcheck, grep { (-s // 0) >= 19 } @files ], '<', \undef, '>&', \$said);
+	like($said, qr/^ids \d+ duplicates 0 disorders 0\n/, 'no id comes twice, and those of a process increase');
+	note($said);
+	return;
+}
+
+# A failover that loses commits; then the former primary is there again, as where nobody has ended it.  Each client is there twice, the second one without the rule of timelines.
+sub fail_over
+{
+	my ($world, @clients) = @_;
+	my $primary = $world->{primary};
+	my $database = registry($world, 8);
+	$primary->backup('backup');
+	my $standby = PostgreSQL::Test::Cluster->new('standby');
+	$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+	$standby->start;
+	my $where = place($database, 'app', $primary->port, $standby->port);
+
+	my @without = map {
+		my ($rule) = grep { $_->[1] eq 'left_behind' } @{ $WITHOUT{ $_->{language} } };
+		$world->client(@$_{qw(language driver)}, @$rule[ 2, 3 ])
+	} @clients;
+	my @guests = map { begin($_, $where) } @clients;
+	my @others = map { begin($_, $where) } @without;
+	is((grep { !go_on($_) } @guests, @others), 0, 'guests of all clients draw ids');
+	$primary->wait_for_catchup($standby);
+	$standby->stop;
+	my $lost = "SELECT count(*) FROM uidgen_registry.worker_node WHERE modified > '" . $primary->safe_psql('postgres', 'SELECT clock_timestamp()') . "'";
+	$standby->append_conf('postgresql.conf', "primary_conninfo = ''");
+	$standby->start;
+	ok(poll_until(sub { $primary->safe_psql($database, $lost) >= @guests + @others }), 'they renew, which the standby does not know');
+	$primary->stop('immediate');
+	$standby->promote;
+	is((grep { !go_on($_) } @guests, @others), 0, 'after a failover that has lost that they go on');
+	my @new = map { begin($_, $where) } @clients;
+	is((grep { !go_on($_) } @new), 0, '... and new ones begin');
+	is(twice(map { [$_] } @guests, @others, @new), '', '... and no id comes twice');
+
+	$primary->start;
+	foreach my $i (0 .. $#clients)
+	{
+		is(lead_astray($guests[$i], $standby, $database, place($database, 'app', $primary->port)), '', "$clients[$i]{name}: what the former primary says counts for nothing");
+		isnt(lead_astray($others[$i], $standby, $database, place($database, 'app', $primary->port)), '', '... and without the rule of timelines it does');
+	}
+	ends('KILL', @guests, @others, @new);
+	return;
+}
+
+1;
