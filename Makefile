@@ -94,10 +94,16 @@ LOCAL_PART = 20_local
 PLAIN_HEAD = 02_schema
 PLAIN_PARTS = $(filter-out $(LOCAL_PART),$(REGISTRY_PARTS))
 TOOLS_HEAD = 00_psql 02_schema
-TOOLS_PARTS = 10_statements 20_partitions 30_adopt 40_changes 50_numbers 90_end
+TOOLS_PARTS = 10_statements 20_partitions 30_adopt 40_changes 50_numbers 60_time 90_end
+# The edition in SQL has the layouts' grammar from the registry, in a schema of its own.
+SQL_HEAD = 00_begin
+SQL_PARTS = 20_layouts 22_presets 30_own 40_decode 42_ranges 44_forms 50_ids 90_end
+SQL_TOOLS = tools_begin tools_end
+SQL_OUT = uninstall
 UPDATES_FROM =
 script = script/$(1)--$(2)$(EXTVERSION).sql
-DATA_built = $(foreach kind,uidgen uidgen_registry uidgen_tools uidgen-registry,$(call script,$(kind)) $(foreach old,$(UPDATES_FROM),$(call script,$(kind),$(old)--)))
+DATA_built = $(foreach kind,uidgen uidgen_registry uidgen_tools uidgen-registry,$(call script,$(kind)) $(foreach old,$(UPDATES_FROM),$(call script,$(kind),$(old)--))) \
+	$(call script,uidgen-sql) $(call script,uidgen-sql-tools) $(call script,uidgen-sql-uninstall)
 PG_CPPFLAGS = -I$(srcdir)/src -DUIDGEN_VERSION='"$(EXTVERSION)"'
 # Only what the server looks up is seen from outside, so that calls inside are
 # direct.  PostgreSQL 16 and later do that by themselves.
@@ -121,7 +127,7 @@ SHORT = random_fleets clock_recovery keeper_faulty_link upgrade_postgres segment
 	changes_track segments_failover cost_instructions copies_promotion fleet_clocks horizon_readers ids_plans ids_unique \
 	keeper_wake_up operator_strange_names registry_worker_ids backfill_kills cache_errors copies_registry \
 	fleet_script horizon_rules ids_order life_disk_full life_restart operator_bad_settings operator_layout_change operator_pages \
-	registry_guards remote_answers segments_used_up operator_status
+	registry_guards remote_answers segments_used_up operator_status sql_edition
 SHORT_TESTS = $(SHORT:%=test/t/%.pl)
 # They test pages and scripts, or (random_faults) what random_sessions tests as well: only with ./check --all.
 ALL_TESTS = test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/t/random_faults.pl
@@ -155,6 +161,8 @@ creating = cat $(call parts,$(1),$(2) $(3))
 updating = $(call replacing,$(1),$(2),$(4)); cat '$(srcdir)/script/updating/begins.sql' $(call changes,$(1),$(4),before); $(call replacing,$(1),$(3),$(4)); \
 	cat /dev/null $(call changes,$(1),$(4),after); sed -e 's/EXTENSION_NAME/$(call extension,$(1))/g' '$(srcdir)/script/updating/ends.sql'
 IN_VERSION = sed -e '/^-- \[since /d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
+IN_EDITION = sed -e 's/uidgen_registry\./uidgen./g' -e 's/SELECT name FROM uidgen\.layout_presets() lists/The view uidgen.presets lists/'
+TOOLS_IN_EDITION = sed -e 's/@extschema@/:"schema"/g' -e 's/uidgen\.\(diagnose\|layout_numbers\|layout_used\|run_confined\)/uidgen_tools.\1/g'
 PLAIN_BEGINS = echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'
 $(DATA_built): $(wildcard $(srcdir)/script/*/*.sql $(srcdir)/script/*/update/*/*.sql) $(srcdir)/script/update.awk $(srcdir)/uidgen.control
 
@@ -166,6 +174,12 @@ $(call script,uidgen_tools):
 	$(call creating,tools,$(TOOLS_HEAD),$(TOOLS_PARTS)) | $(IN_VERSION) >$@
 $(call script,uidgen-registry):
 	{ $(PLAIN_BEGINS); $(call creating,registry,$(PLAIN_HEAD),$(PLAIN_PARTS)); echo 'COMMIT;'; } | $(IN_VERSION) >$@
+$(call script,uidgen-sql):
+	{ cat $(call parts,sql,$(SQL_HEAD)); $(IN_EDITION) $(call parts,registry,33_layouts); cat $(call parts,sql,$(SQL_PARTS)); } | $(IN_VERSION) >$@
+$(call script,uidgen-sql-tools):
+	{ cat $(call parts,sql,tools_begin); $(TOOLS_IN_EDITION) $(call parts,tools,10_statements 20_partitions 30_adopt); cat $(call parts,sql,tools_end); } | $(IN_VERSION) >$@
+$(call script,uidgen-sql-uninstall):
+	cat $(call parts,sql,$(SQL_OUT)) | $(IN_VERSION) >$@
 $(UPDATES_FROM:%=$(call script,uidgen,%--)): $(call script,uidgen,%--):
 	{ $(call updating,uidgen,$(UIDGEN_HEAD),$(UIDGEN_PARTS),$*); } | $(IN_VERSION) >$@
 $(UPDATES_FROM:%=$(call script,uidgen_registry,%--)): $(call script,uidgen_registry,%--):

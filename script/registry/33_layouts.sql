@@ -3,7 +3,7 @@
 --
 -- src/core/layout.c is the same in C, and src/core/layout.h describes the grammar: presets, canonical texts and
 -- errors are equal, which test/t/registry_layouts.pl compares.  Nothing is named here but pg_catalog and these functions, so
--- any other script can include this part as it is.
+-- any other script can include this part: the edition in SQL does, in another schema.
 --
 
 CREATE FUNCTION uidgen_registry.layout_presets(OUT name text, OUT layout text) RETURNS SETOF record

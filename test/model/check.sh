@@ -4,7 +4,8 @@
 #	  a machine that reorders; that of a shared registry, fleet.pml; and those of
 #	  segments, switch.pml for the buffers of a server and segments.pml for the registry;
 #	  confirmed.pml for the standbys that know of a failover; horizon.pml for readers that go on by
-#	  id; and eras.pml for callers that are stopped while eras go by.
+#	  id; eras.pml for callers that are stopped while eras go by; and edition.pml for the lock
+#	  of sequences of the edition in SQL.
 #	  Each as it is, to the end and without an error.  Prints TAP.
 #
 #	test/model/check.sh			small bounds: half a minute
@@ -228,6 +229,16 @@ eras_right_large='
 late notes of the clock, two callers	-DLOOKS=1
 late notes of the clock, many eras	-DCALLERS=1 -DMARKS=16'
 
+edition_right_small='
+draws beside jumps	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
+draws beside jumps that are ended	-DDRAWERS=2 -DDRAWS=2'
+
+edition_right_large='
+draws beside jumps that are ended	-DDRAWS=3 -DCLOCKS=0
+draws beside jumps, and the clock moves	-DDRAWS=3 -DENDS=0
+draws beside jumps and batches	-DDRAWS=3 -DBATCHES=1 -DENDS=0 -DCLOCKS=0
+draws beside jumps and batches that are ended, and the clock moves	-DDRAWERS=2 -DDRAWS=3 -DBATCHES=1'
+
 # What must be found, and the bounds that suffice for it.
 wrong='
 TWO_KEEPERS	-DLEAPS=1 -DTICKETS=3 -DCALLERS=1
@@ -361,6 +372,14 @@ CLOCK_BEFORE_ERA	-DCALLERS=1 -DLOOKS=1
 BASE_BEFORE_ERA	-DCALLERS=1 -DLOOKS=1
 LIMIT_ALL_MARKS_PASS	-DCALLERS=1 -DLOOKS=1 -DERAS=4'
 
+edition_wrong='
+NO_LOOK_BEFORE	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
+NO_LOOK_AFTER	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
+NO_CLOSING	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
+LOOK_BEFORE_CLOSING	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
+BACK	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
+NO_LOCK	-DDRAWS=3 -DENDS=0 -DCLOCKS=0'
+
 fleet_wrong_large='
 LIMIT_TWO_FAILOVERS	-DCALLS=5 -DFAILOVERS=2 -DNODES=2
 LIMIT_NOT_NOTICED	-DNOTICED=0 -DFAILOVERS=1 -DNODES=2
@@ -374,16 +393,18 @@ small | rules)
 	right=$right_small barriers_right=$barriers_right_small fleet_right=$fleet_right_small
 	switch_right=$switch_right_small segments_right=$segments_right_small confirmed_right=$confirmed_right_small
 	horizon_right=$horizon_right_small
+	edition_right=$edition_right_small
 	eras_right=$eras_right_small optimize=-O0 megabytes=1000 ;;
 large)
 	right=$right_large barriers_right=$barriers_right_large fleet_right=$fleet_right_large
 	switch_right=$switch_right_large segments_right=$segments_right_large confirmed_right=$confirmed_right_large
 	horizon_right=$horizon_right_large
+	edition_right=$edition_right_large
 	eras_right=$eras_right_large optimize=-O2 megabytes=3000
 	wrong=$wrong$wrong_large fleet_wrong=$fleet_wrong$fleet_wrong_large ;;
 *) echo "Bail out! MODEL is small, rules or large"; exit 1 ;;
 esac
-[ "${MODEL-small}" != small ] || wrong= barriers_wrong= fleet_wrong= switch_wrong= segments_wrong= confirmed_wrong= horizon_wrong= eras_wrong=
+[ "${MODEL-small}" != small ] || wrong= barriers_wrong= fleet_wrong= switch_wrong= segments_wrong= confirmed_wrong= horizon_wrong= eras_wrong= edition_wrong=
 
 # search BOUNDS...: in the file $model; what the checker says is in the file log.
 search()
@@ -456,6 +477,7 @@ tab=$(printf '\t')
 	printf '%s\n' "$confirmed_right" | sed "1d; s/^/confirmed.pml$tab/"
 	printf '%s\n' "$horizon_right" | sed "1d; s/^/horizon.pml$tab/"
 	printf '%s\n' "$eras_right" | sed "1d; s/^/eras.pml$tab/"
+	printf '%s\n' "$edition_right" | sed "1d; s/^/edition.pml$tab/"
 } >right.list
 {
 	printf '%s\n' "$wrong" | sed "1d; s/^/generator.pml$tab/"
@@ -466,6 +488,7 @@ tab=$(printf '\t')
 	printf '%s\n' "$confirmed_wrong" | sed "1d; s/^/confirmed.pml$tab/"
 	printf '%s\n' "$horizon_wrong" | sed "1d; s/^/horizon.pml$tab/"
 	printf '%s\n' "$eras_wrong" | sed "1d; s/^/eras.pml$tab/"
+	printf '%s\n' "$edition_wrong" | sed "1d; s/^/edition.pml$tab/"
 } >wrong.list
 count=$(grep -c . right.list)
 echo "1..$((count + $(grep -c . wrong.list)))"

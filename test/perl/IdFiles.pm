@@ -53,24 +53,23 @@ sub draw_files
 	return map { end_file($_) } map { begin_file($node, $_) } @queries;
 }
 
-# What dupcheck says of files: (number of ids, duplicates, disorders, details of the first ones).
+# What dupcheck says of files: (number of ids, duplicates, disorders, details of the first ones, smallest and largest id).
 sub look_into_files
 {
 	my (@names) = @_;
 	$dupcheck //= build_program('tools/dupcheck', 'dupcheck');
 	my ($out, $err) = run_command([ $dupcheck, @names ]);
-	my @counts = $out =~ /^ids (\d+) duplicates (\d+) disorders (\d+)$/
+	my @counts = $out =~ /^ids (\d+) duplicates (\d+) disorders (\d+)$/m
 	  or croak "dupcheck: $out$err";
-	return (@counts, $err);
+	return (@counts, $err, $out =~ /^from (-?\d+) to (-?\d+)$/m);
 }
 
 # The same, where the details are noted: (number of ids, duplicates, disorders).
 sub count_in_files
 {
-	my (@counts) = look_into_files(@_);
-	my $details = pop @counts;
+	my ($ids, $duplicates, $disorders, $details) = look_into_files(@_);
 	note $details if $details;
-	return @counts;
+	return ($ids, $duplicates, $disorders);
 }
 
 # One test: the files hold so many ids (or at least one, if that is undef), none

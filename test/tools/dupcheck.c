@@ -5,11 +5,13 @@
  * Usage: dupcheck FILE...
  *
  * The files are those of COPY (SELECT id ...) TO ... (FORMAT binary), with one
- * bigint a row.  One that is cut off, as a crash leaves it, is read up to its
- * last whole row.  Prints
+ * bigint a row; or they are text, with one number a line.  One that is cut off,
+ * as a crash leaves it, is read up to its last whole row.  Prints
  *
  *	   ids N duplicates N disorders N
+ *	   from ID to ID
  *
+ * the second line if there are any,
  * where a disorder is an id that is not larger than the one before it in the
  * same file, and names the first duplicates on standard error.  Exit status 0:
  * no duplicate and no disorder; 1: some; 2: it could not look.
@@ -91,6 +93,36 @@ get(FILE *file, unsigned char *bytes, size_t length)
 	return fread(bytes, 1, length, file) == length;
 }
 
+/* Take the next id of a file; `first` and `previous` are for those of the file so far. */
+static void
+take(Ids *ids, uint64_t id, bool *first, uint64_t *previous)
+{
+	if (!*first && (int64_t) id <= (int64_t) *previous)
+		ids->disorders++;
+	*first = false;
+	*previous = id;
+	append(ids, id);
+}
+
+static void
+read_text(const char *name, FILE *file, Ids *ids)
+{
+	char		line[32];
+	uint64_t	previous = 0;
+	bool		first = true;
+
+	rewind(file);
+	while (fgets(line, sizeof(line), file) && strchr(line, '\n'))
+	{
+		char	   *end;
+		uint64_t	id = (uint64_t) strtoll(line, &end, 10);
+
+		if (end == line || *end != '\n')
+			fail("%s has a line that is no number: %s", name, line);
+		take(ids, id, &first, &previous);
+	}
+}
+
 static void
 read_file(const char *name, Ids *ids)
 {
@@ -100,9 +132,18 @@ read_file(const char *name, Ids *ids)
 	FILE	   *file = fopen(name, "rb");
 	uint64_t	previous = 0;
 	bool		first = true;
+	int			begin;
 
 	if (!file)
 		fail("cannot open %s", name);
+	begin = fgetc(file);
+	rewind(file);
+	if (begin == '-' || (begin >= '0' && begin <= '9'))
+	{
+		read_text(name, file, ids);
+		fclose(file);
+		return;
+	}
 	if (!get(file, header, sizeof(header)))
 	{
 		/* Cut off before the first row. */
@@ -115,18 +156,11 @@ read_file(const char *name, Ids *ids)
 
 	while (get(file, row, 2) && big_endian(row, 2) != 0xFFFF)
 	{
-		uint64_t	id;
-
 		if (!get(file, row + 2, sizeof(row) - 2))
 			break;
 		if (big_endian(row, 2) != 1 || big_endian(row + 2, 4) != 8)
 			fail("%s has other columns than one bigint", name);
-		id = big_endian(row + 6, 8);
-		if (!first && (int64_t) id <= (int64_t) previous)
-			ids->disorders++;
-		first = false;
-		previous = id;
-		append(ids, id);
+		take(ids, big_endian(row + 6, 8), &first, &previous);
 	}
 	if (ferror(file))
 		fail("cannot read %s", name);
@@ -183,6 +217,8 @@ main(int argc, char **argv)
 			fprintf(stderr, "duplicate: %" PRId64 "\n", (int64_t) ids.id[i]);
 	printf("ids %zu duplicates %" PRIu64 " disorders %" PRIu64 "\n",
 		   ids.count, duplicates, ids.disorders);
+	if (ids.count > 0)
+		printf("from %" PRId64 " to %" PRId64 "\n", (int64_t) ids.id[0], (int64_t) ids.id[ids.count - 1]);
 	free(ids.id);
 	return duplicates > 0 || ids.disorders > 0;
 }

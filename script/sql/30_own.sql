@@ -1,0 +1,76 @@
+--
+-- What this database generates with: given once, when the script runs.
+--
+-- Each value is a function that returns a constant, so that the planner, and PL/pgSQL for its expressions, puts the constant in its
+-- place: a table would have to be read for each id.
+--
+
+CREATE FUNCTION uidgen.own() RETURNS uidgen.parsed
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+BEGIN
+	RETURN uidgen.parsed(uidgen.own_layout());
+END
+$$;
+COMMENT ON FUNCTION uidgen.own() IS 'the layout of this database, parsed';
+
+CREATE FUNCTION uidgen.set_up(layout_text text, worker bigint, datacenter bigint, max_ahead interval) RETURNS void
+LANGUAGE plpgsql VOLATILE STRICT
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	l CONSTANT uidgen.parsed := uidgen.parsed(layout_text);
+	i CONSTANT integer := array_position(l.names, 'sequence');
+	value record;
+	fixed bigint;
+BEGIN
+	PERFORM uidgen.check_generates(l.names, l.bits);
+	IF worker > 2147483647 OR datacenter > 2147483647 THEN
+		RAISE EXCEPTION 'a worker id and a datacenter are numbers up to 2147483647'
+			USING ERRCODE = 'numeric_value_out_of_range', HINT = 'uid_layout() shows the largest value of each field.';
+	END IF;
+	IF max_ahead NOT BETWEEN interval '1 second' AND interval '10 years' THEN
+		RAISE EXCEPTION 'max_ahead is out of range'
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Give a time from 1 second to 10 years.';
+	END IF;
+	fixed := uidgen.field_bits(l, 'worker', worker::integer) | uidgen.field_bits(l, 'datacenter', datacenter::integer);
+	FOR value IN
+		SELECT v.name, v.type, v.value, v.comment FROM (VALUES
+			('layout', 'text', l.layout, 'the layout of this database'),
+			('unit', 'bigint', l.unit::text, 'microseconds of a tick'),
+			('epoch', 'bigint', l.epoch::text, 'when its first tick began, in microseconds since 1970'),
+			('last_tick', 'bigint', (uidgen.last_tick(l) - 1)::text, 'the last tick that ids may have'),
+			('time_shift', 'integer', l.time_shift::text, 'the lowest bit of the time'),
+			('sequence_bits', 'integer', l.bits[i]::text, 'bits of the sequence'),
+			('sequence_shift', 'integer', l.shifts[i]::text, 'the lowest bit of the sequence'),
+			('sequence_mask', 'bigint', uidgen.lowest_bits(l.bits[i])::text, 'the largest sequence'),
+			('fixed', 'bigint', fixed::text, 'the bits of the worker id and of the datacenter'),
+			('max_ahead', 'bigint', floor(extract(epoch FROM max_ahead) * 1000000)::bigint::text, 'microseconds that ids may run ahead of the clock'))
+			AS v (name, type, value, comment)
+	LOOP
+		EXECUTE format('CREATE FUNCTION uidgen.own_%s() RETURNS %s LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN %L::%2$s', value.name, value.type, value.value);
+		EXECUTE format('COMMENT ON FUNCTION uidgen.own_%s() IS %L', value.name, value.comment);
+	END LOOP;
+END
+$$;
+SELECT uidgen.set_up(:'layout', :'worker_id', :'datacenter_id', :'max_ahead') \gset uidgen_
+DROP FUNCTION uidgen.set_up;
+
+CREATE FUNCTION :"schema".uid_layout(OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
+RETURNS SETOF record
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 5
+AS $$
+BEGIN
+	RETURN QUERY SELECT f.name, f.bits, f.shift, f.maximum, f.meaning FROM uidgen.layout_fields(uidgen.own()) AS f;
+END
+$$;
+COMMENT ON FUNCTION :"schema".uid_layout() IS 'the fields of this database''s layout, most significant first';
+
+CREATE FUNCTION :"schema".uid_layout_info(OUT layout text, OUT bits integer, OUT unit interval,
+	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
+	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT i.layout, i.bits, i.unit, i.epoch, i.expires_at, i.workers, i.ids_per_second, i.fits_in_53_bits FROM uidgen.layout_info(uidgen.own()) AS i;
+END;
+COMMENT ON FUNCTION :"schema".uid_layout_info() IS 'what this database''s layout has room for: ids_per_second is for each worker';

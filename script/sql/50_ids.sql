@@ -1,0 +1,240 @@
+--
+-- New ids, by a lock that is made of sequences.
+--
+-- `position` is where ids are: its value is the tick and, in the lowest bits, the sequence.  `jumps` counts changes of `position` that are
+-- no draw: an odd number means that one is going on, and that no value counts.
+--
+-- A draw takes no lock: it reads `jumps`, takes nextval(position), and reads `jumps` again.  The value counts only if both numbers are
+-- the same, and even.  A jump makes `jumps` odd, reads where `position` is after that, sets it to that or to the clock, whichever is
+-- higher, and makes `jumps` even.
+--
+-- So values that count increase: between two jumps the sequence sees to it.  A value that counts was drawn outside of jumps, since `jumps` never
+-- returns to a number; so when a jump reads `position`, that is above all values that count so far, and it is never set to less.
+--
+-- One jump at a time: who has the lock of table `jumping`.  A subtransaction takes it, and is always rolled back: so it is given back however
+-- the jump ends, also by a cancel.  Sequences are not rolled back.  A session that ends in the middle leaves an odd number: whoever finds
+-- that jumps, and so finishes it.  docs/design/sql-edition.md has the rules with what happens without each.
+--
+
+-- A sequence that was never drawn from, as after ALTER SEQUENCE ... RESTART, has no last value; the first number of
+-- `jumps` is odd, so that this counts as a jump that is going on.
+CREATE SEQUENCE uidgen.jumps;
+COMMENT ON SEQUENCE uidgen.jumps IS 'counts the jumps of uidgen.position: twice each, so that an odd number means that one is going on';
+DO $$
+BEGIN
+	EXECUTE format('CREATE SEQUENCE uidgen.position MINVALUE -1 MAXVALUE %s', ((uidgen.own_last_tick() + 1) << uidgen.own_sequence_bits()) - 1);
+END
+$$;
+COMMENT ON SEQUENCE uidgen.position IS 'where ids are: tick and sequence';
+CREATE SEQUENCE uidgen.ahead;
+COMMENT ON SEQUENCE uidgen.ahead IS 'written to, so that a commit makes durable what was drawn ahead of the clock';
+CREATE TABLE uidgen.jumping ();
+COMMENT ON TABLE uidgen.jumping IS 'locked by whoever changes uidgen.position otherwise than by drawing';
+
+CREATE FUNCTION uidgen.clock() RETURNS bigint
+LANGUAGE sql VOLATILE PARALLEL SAFE
+-- Not rounded: half of all ids would be ahead of the clock.
+RETURN floor(date_part('epoch', clock_timestamp()) * 1000000)::bigint - uidgen.own_epoch();
+COMMENT ON FUNCTION uidgen.clock() IS 'microseconds since the epoch of this database''s layout';
+
+CREATE FUNCTION uidgen.id_at("position" bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (("position" >> uidgen.own_sequence_bits()) << uidgen.own_time_shift()) | (("position" & uidgen.own_sequence_mask()) << uidgen.own_sequence_shift()) | uidgen.own_fixed();
+COMMENT ON FUNCTION uidgen.id_at(bigint) IS 'the id of a position, with the worker id and datacenter of this database';
+
+CREATE FUNCTION uidgen.refuse(tick bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF tick > uidgen.own_last_tick() THEN
+		RAISE EXCEPTION 'the time bits of the layout are used up'
+			USING ERRCODE = 'sequence_generator_limit_exceeded', HINT = 'uid_layout_info() shows when a layout begins and ends.';
+	END IF;
+	RAISE EXCEPTION 'ids are too far ahead of the clock'
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = format('An id would be of %s; ids may run ahead by %s.', uidgen.time_text(uidgen.tick_time(uidgen.own(), tick)), uidgen.own_max_ahead() * interval '1 microsecond'),
+			HINT = 'If the clock was set back, set it right. If more ids were drawn than the layout has room for, wait, or use a layout whose sequence has more bits.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse(bigint) IS 'the error for a tick that ids cannot have now';
+
+-- n positions that follow each other, within one tick if so wanted; their first one.  0: goes to the clock, if `position` is behind it.
+-- Everybody may call this, with any arguments: none leads back, and what is refused moves nothing ahead of the clock.
+CREATE FUNCTION uidgen.jump(n integer, in_one_tick boolean) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+-- Whatever keeps the table locked, no call waits for ever.
+SET lock_timeout = '10s'
+AS $$
+DECLARE
+	bits CONSTANT integer := uidgen.own_sequence_bits();
+	now bigint;			-- the tick of the clock
+	next bigint;		-- the next position: neither drawn nor behind the clock
+	first bigint;
+	is_allowed boolean;
+BEGIN
+	BEGIN
+		LOCK TABLE uidgen.jumping IN SHARE ROW EXCLUSIVE MODE;
+		-- Read after the wait, when others may have jumped.
+		now := greatest(uidgen.clock() / uidgen.own_unit(), 0);
+		is_allowed := now <= uidgen.own_last_tick();
+		IF n > 0 OR pg_sequence_last_value('uidgen.jumps') & 1 IS DISTINCT FROM 0 OR pg_sequence_last_value('uidgen.position') < (now << bits) - 1 THEN
+			IF coalesce(pg_sequence_last_value('uidgen.jumps') & 1, 0) = 0 THEN
+				PERFORM nextval('uidgen.jumps');		-- closed: what is drawn from here on does not count
+			END IF;
+			next := greatest(pg_sequence_last_value('uidgen.position') + 1, least(now, uidgen.own_last_tick()) << bits);
+			first := next;
+			IF in_one_tick AND (first & uidgen.own_sequence_mask()) + n > uidgen.own_sequence_mask() + 1 THEN
+				first := ((first >> bits) + 1) << bits;
+			END IF;
+			IF n > 0 THEN
+				is_allowed := is_allowed AND (first + n - 1) >> bits <= uidgen.own_last_tick()
+					AND ((first + n - 1) >> bits) * uidgen.own_unit() - uidgen.clock() <= uidgen.own_max_ahead();
+			END IF;
+			PERFORM setval('uidgen.position', CASE WHEN is_allowed AND n > 0 THEN first + n ELSE next END - 1);
+			PERFORM nextval('uidgen.jumps');			-- open
+		END IF;
+		RAISE SQLSTATE 'UIDOK';
+	EXCEPTION WHEN SQLSTATE 'UIDOK' THEN
+		NULL;
+	END;
+	IF NOT is_allowed THEN
+		PERFORM uidgen.refuse(greatest(now, (first + n - 1) >> bits));
+	END IF;
+	RETURN first;
+END
+$$;
+COMMENT ON FUNCTION uidgen.jump(integer, boolean) IS 'takes so many positions that follow each other, or goes to the clock';
+
+-- Ten milliseconds behind the clock is near enough, so that there is a jump each ten milliseconds at most.
+CREATE FUNCTION uidgen.next() RETURNS bigint
+LANGUAGE plpgsql VOLATILE STRICT
+SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	jumps bigint;
+	now bigint;
+	drawn bigint;
+	ahead bigint;		-- microseconds from now until its tick
+BEGIN
+	FOR attempt IN 1 .. 1000 LOOP
+		jumps := pg_sequence_last_value('uidgen.jumps');
+		IF jumps & 1 = 0 THEN
+			now := uidgen.clock();
+			-- Before the draw: whoever is refused, and tries again, does not go further ahead by that.
+			IF (pg_sequence_last_value('uidgen.position') >> uidgen.own_sequence_bits()) * uidgen.own_unit() - now > uidgen.own_max_ahead() THEN
+				PERFORM uidgen.refuse(pg_sequence_last_value('uidgen.position') >> uidgen.own_sequence_bits());
+			END IF;
+			drawn := nextval('uidgen.position');
+			IF pg_sequence_last_value('uidgen.jumps') = jumps THEN
+				ahead := (drawn >> uidgen.own_sequence_bits()) * uidgen.own_unit() - now;
+				IF ahead >= -10000 - uidgen.own_unit() THEN
+					IF ahead > 10000 - uidgen.own_unit() THEN
+						-- What a crash makes the sequence forget could be drawn again before the clock has passed it.  This writes to
+						-- the log, and so the commit waits for all that is in there.
+						PERFORM setval('uidgen.ahead', 1);
+					END IF;
+					RETURN uidgen.id_at(drawn);
+				END IF;
+			END IF;
+		END IF;
+		PERFORM uidgen.jump(0, false);
+	END LOOP;
+	RAISE EXCEPTION 'no id was to be had'
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'After each of 1000 draws another session had changed uidgen.position.', HINT = 'Try again.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.next() IS 'a new unique id';
+
+CREATE FUNCTION uidgen.tag_bits(tag integer) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+BEGIN
+	IF tag IS NULL THEN
+		RAISE EXCEPTION 'tag must not be null'
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'Pass a number; the argument has no default here.';
+	END IF;
+	RETURN uidgen.field_bits(uidgen.own(), 'tag', tag);
+END
+$$;
+COMMENT ON FUNCTION uidgen.tag_bits(integer) IS 'the bits of a tag; an error if it is null';
+
+CREATE FUNCTION uidgen.check_n(n integer) RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+BEGIN
+	IF n IS NULL THEN
+		RAISE EXCEPTION 'n must not be null'
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'Pass a number; the argument has no default here.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_n(integer) IS 'an error if it is null';
+
+CREATE FUNCTION :"schema".uid_next() RETURNS bigint
+LANGUAGE sql VOLATILE STRICT
+RETURN uidgen.next();
+COMMENT ON FUNCTION :"schema".uid_next() IS 'a new unique id, in order of time';
+
+-- Not strict: a null tag is an error, where STRICT would return a null id.
+CREATE FUNCTION :"schema".uid_next(tag integer) RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN uidgen.tag_bits(tag) | uidgen.next();
+COMMENT ON FUNCTION :"schema".uid_next(integer) IS 'a new unique id with a tag of the caller''s';
+
+CREATE FUNCTION uidgen.batch(n integer, tag integer, OUT first bigint, OUT last bigint, OUT bits bigint)
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM uidgen.check_n(n);
+	bits := uidgen.tag_bits(tag);
+	IF n < 0 THEN
+		RAISE EXCEPTION 'number of ids must not be negative'
+			USING ERRCODE = 'numeric_value_out_of_range', DETAIL = format('%s ids were asked for.', n), HINT = 'Ask for 0 ids or more.';
+	ELSIF n > 0 THEN
+		first := uidgen.jump(n, false);
+		last := first + n - 1;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.batch(integer, integer) IS 'the first and the last of n new positions; null if n is 0';
+
+-- In SQL, so that it streams in the SELECT list.
+CREATE FUNCTION :"schema".uid_next_batch(n integer, tag integer DEFAULT 0) RETURNS SETOF bigint
+LANGUAGE sql VOLATILE ROWS 1000
+BEGIN ATOMIC
+	SELECT uidgen.id_at(s.p) | s.bits FROM (SELECT generate_series(b.first, b.last) AS p, b.bits FROM uidgen.batch($1, $2) AS b OFFSET 0) AS s;
+END;
+COMMENT ON FUNCTION :"schema".uid_next_batch(integer, integer) IS 'n new ids, increasing';
+
+CREATE FUNCTION :"schema".uid_reserve(n integer, tag integer DEFAULT 0) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	bits bigint;
+	capacity CONSTANT bigint := uidgen.own_sequence_mask() + 1;
+BEGIN
+	PERFORM uidgen.check_n(n);
+	bits := uidgen.tag_bits(tag);
+	IF uidgen.own_sequence_shift() <> 0 THEN
+		RAISE EXCEPTION 'the layout has no blocks of consecutive ids'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('Its lowest field is %s, not the sequence.', (SELECT f.name FROM uidgen.layout_fields(uidgen.own()) AS f WHERE f.shift = 0)),
+				HINT = 'Use uid_next_batch(), or a layout that ends with the sequence.';
+	END IF;
+	IF n < 1 OR n > capacity THEN
+		RAISE EXCEPTION 'number of ids is out of range'
+			USING ERRCODE = 'numeric_value_out_of_range',
+				DETAIL = format('%s ids were asked for; a block has from 1 to %s ids, the capacity of one tick.', n, capacity),
+				HINT = 'Ask for several blocks, use uid_next_batch(), or use a layout with more bits for the sequence.';
+	END IF;
+	RETURN uidgen.id_at(uidgen.jump(n, true)) | bits;
+END
+$$;
+COMMENT ON FUNCTION :"schema".uid_reserve(integer, integer) IS 'the first of n new ids that are consecutive numbers within one tick; the last is n - 1 above it';

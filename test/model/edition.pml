@@ -1,0 +1,175 @@
+/*
+ * edition.pml
+ *	  A model for the checker Spin of the lock that is made of sequences: ids of the edition
+ *	  in SQL.
+ *
+ * It has the steps of script/sql/50_ids.sql, each access to a sequence by itself:
+ *
+ *	- drawers: a look at `jumps`, the draw from `position`, and the second look;
+ *	- jumpers, one at a time: close, look at the position, set it to that or to the clock, whichever
+ *	  is higher, and open; or take some numbers meanwhile.  Whoever finds it closed does
+ *	  not close it again.  A jumper can be ended between any two steps, which gives its lock back;
+ *	- the clock moves, forward and back.
+ *
+ * Jumpers jump whether or not the position is behind the clock, which is more than they do.
+ *
+ * What is checked: P1_unique: no number counts twice; P4_ordered: a number that counts is above all those that had
+ * counted when its draw began.
+ *
+ * Each rule can be broken (-DBUG_...); check.sh has the searches.
+ */
+#ifndef DRAWERS
+#define DRAWERS 3
+#endif
+#ifndef DRAWS
+#define DRAWS 4					/* of all drawers together */
+#endif
+#ifndef JUMPERS
+#define JUMPERS 2
+#endif
+#ifndef JUMPS
+#define JUMPS 2					/* of all jumpers together */
+#endif
+#ifndef BATCHES
+#define BATCHES 0				/* jumps that take two numbers */
+#endif
+#ifndef ENDS
+#define ENDS 1					/* of jumpers in the middle */
+#endif
+#ifndef CLOCKS
+#define CLOCKS 1				/* moves of the clock */
+#endif
+#define STEP 3					/* of the clock, in numbers */
+#define MAX(a, b)	((a) > (b) -> (a) : (b))
+
+byte position, jumps;
+byte clock = STEP;
+bool locked;
+
+byte draws, jumped, batches, ends, clocks;
+byte highest;					/* that has counted */
+int drawn;						/* the set of numbers that have counted */
+bool P1_unique = true, P4_ordered = true;
+
+inline count(number)
+{
+	P1_unique = ((drawn >> (number)) & 1) == 0;
+	assert(P1_unique);
+	P4_ordered = (number) > seen;
+	assert(P4_ordered);
+	drawn = drawn | (1 << (number));
+	highest = MAX(highest, number)
+}
+
+proctype drawer()
+{
+	byte j, v, seen;
+
+end: do
+	:: atomic { draws < DRAWS -> draws++; seen = highest };
+		j = jumps;
+#ifndef BUG_NO_LOOK_BEFORE
+		if
+		:: j % 2 == 1 -> goto over
+		:: else
+		fi;
+#endif
+		atomic { position++; v = position };
+		atomic {
+			if
+#ifdef BUG_NO_LOOK_AFTER
+			:: true -> count(v)
+#else
+			:: jumps == j -> count(v)
+#endif
+			:: else
+			fi };
+over:	atomic { j = 0; v = 0; seen = 0 }
+	od
+}
+
+/* It may be ended here. */
+inline may_end()
+{
+	if
+	:: atomic { ends < ENDS -> ends++; goto over }
+	:: true
+	fi
+}
+
+proctype jumper()
+{
+	byte t, r, n, seen;
+
+end: do
+	:: atomic {
+			jumped < JUMPS -> jumped++;
+			seen = highest;
+			if
+			:: batches < BATCHES -> batches++; n = 2
+			:: true
+			fi };
+#ifndef BUG_NO_LOCK
+		atomic { !locked -> locked = true };
+#endif
+		t = clock;
+#ifdef BUG_LOOK_BEFORE_CLOSING
+		r = position;
+#endif
+#ifndef BUG_NO_CLOSING
+		if
+		:: jumps % 2 == 0 -> jumps++
+		:: else
+		fi;
+#endif
+		may_end();
+#ifndef BUG_LOOK_BEFORE_CLOSING
+		r = position;
+#endif
+		may_end();
+#ifdef BUG_BACK
+		atomic { position = t + n; r = t };
+#else
+		atomic { r = MAX(r, t); position = r + n };
+#endif
+		may_end();
+#ifndef BUG_NO_CLOSING
+		jumps++;
+#endif
+		atomic {
+			if
+			:: n == 2 -> count(r + 1); count(r + 2)
+			:: else
+			fi };
+over:	atomic {
+#ifndef BUG_NO_LOCK
+			locked = false;
+#endif
+			t = 0; r = 0; n = 0; seen = 0 }
+	od
+}
+
+proctype timekeeper()
+{
+end: do
+	:: atomic {
+			clocks < CLOCKS -> clocks++;
+			if
+			:: clock = clock + STEP
+			:: clock = 0
+			fi }
+	od
+}
+
+init {
+	atomic {
+		byte i;
+		for (i : 1 .. DRAWERS) {
+			run drawer()
+		}
+		for (i : 1 .. JUMPERS) {
+			run jumper()
+		}
+		run timekeeper()
+	}
+}

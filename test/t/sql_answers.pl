@@ -1,0 +1,46 @@
+# The edition in SQL (script/sql) says what the extension does: files of pg_regress in a database with each, all that the edition has; statements
+# of what it has not, or does otherwise, are left out by a list in SqlEdition.pm.
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use SqlEdition;
+use UidgenTest;
+
+my $node = edition_node('plain');
+$node->start;
+landlords($node);
+put_in($node, add_database($node, 'app'), 'worker_id=5');
+my $main = uidgen_node('main');
+$main->start;
+$main->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+
+says_the_same($main, $node, 'layout', undef, 'landlord');
+says_the_same($main, $node, 'decode', undef, 'landlord');
+says_the_same($main, $node, 'forms', undef, 'landlord');
+# The plans of the extension's estimate how many rows there are.
+says_the_same($main, $node, 'ranges', "--\n-- Plans\n", 'landlord');
+# The rest is about the library, and its settings.
+says_the_same($main, $node, 'errors', '-- A catalog and a library', 'landlord');
+# The rest is about transactions that only read, and the registry.
+says_the_same($main, $node, 'generate', '-- No write: works where nothing may be written', 'landlord');
+
+# ---- the tools ----
+
+is(run_script($node, 'app', edition_script($node, 'sql-tools')), '', 'the tools are put in');
+$main->safe_psql('postgres', 'CREATE EXTENSION uidgen_tools');
+says_the_same($main, $node, 'drop_partitions');
+like(as($node, 'landlord', 'app', q{
+	CREATE TABLE old (k bigserial PRIMARY KEY, body text);
+	INSERT INTO old (body) VALUES ('a'), ('b');
+	SELECT uid_adopt('old', 'k', true);
+	INSERT INTO old (body) VALUES ('c') RETURNING (uid_parse(k)).worker}), qr/^5$/m, 'a table that exists gets ids');
+is(as($node, 'landlord', 'app', q{
+	CREATE TABLE event (id bigint PRIMARY KEY DEFAULT uid_next(), body text) PARTITION BY RANGE (id);
+	SELECT count(*) FROM uid_partitions('event', now() - interval '3 months', now() + interval '1 month', '1 month', true);
+	INSERT INTO event (body) VALUES ('a') RETURNING tableoid::regclass = to_regclass(to_char(now(), '"event_"YYYY_MM'));
+	SELECT count(*) FROM uid_drop_partitions('event', now() - interval '40 days', true)}) =~ s/\n/ /gr, '5 t 2', 'partitions are made, used and dropped');
+like(run_script($node, 'app', edition_script($node, 'sql-uninstall')), qr/2BP01/, 'the edition stays while there are tools');
+is(as($node, 'landlord', 'app', 'SET client_min_messages = warning; DROP SCHEMA uidgen_tools CASCADE'), '', 'they go with their schema');
+is($node->safe_psql('app', q{SELECT count(*) FROM pg_proc WHERE proname IN ('uid_partitions', 'uid_drop_partitions', 'uid_adopt')}), '0', '... and all of them');
+
+done_testing();

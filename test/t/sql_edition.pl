@@ -1,0 +1,108 @@
+# The edition in SQL and PL/pgSQL (script/sql), put in by a role that owns a database on a server without the library, and nothing else: its
+# functions are those of the extension, and say the same, by the files of pg_regress (all of them: sql_answers.pl); others have no more rights than they need; no id comes twice, in short (at
+# length: sql_unique.pl); and it can be taken out.
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use SqlEdition;
+use UidgenTest;
+
+my $node = edition_node('plain');
+$node->start;
+landlords($node);
+add_database($node, $_) foreach qw(app small);
+my $main = uidgen_node('main');
+$main->start;
+$main->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+my ($script, $uninstall) = map { edition_script($node, $_) } 'sql', 'sql-uninstall';
+
+# All that is in a database, but what every database has.
+sub objects
+{
+	my ($database) = @_;
+	return $node->safe_psql($database, q{
+		SELECT 'function', oid::regprocedure::text FROM pg_proc WHERE pronamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
+		UNION ALL SELECT 'relation', oid::regclass::text FROM pg_class WHERE relnamespace = 'public'::regnamespace OR relnamespace::regnamespace::text = 'uidgen'
+		UNION ALL SELECT 'schema', nspname FROM pg_namespace WHERE nspname !~ '^pg_' ORDER BY 1, 2});
+}
+
+# ---- putting it in ----
+
+my $empty = objects('app');
+is($node->safe_psql('app', q{SELECT count(*) FROM pg_roles WHERE rolname = 'landlord' AND NOT rolsuper AND NOT rolcreatedb AND NOT rolcreaterole}), '1', 'the owner of the database is no superuser');
+like(run_script($node, 'app', $script), qr/22023: no worker id is given.*HINT/s, 'without a worker id it is not put in');
+like(run_script($node, 'app', $script, 'worker_id=1024'), qr/22003: worker 1024 is out of range/, '... nor with one that the layout has no room for');
+like(run_script($node, 'app', $script, 'worker_id=1', 'layout=discord'), qr/22023: layout cannot generate ids/, '... nor with a layout for decoding');
+like(run_script($node, 'app', $script, 'worker_id=1', 'max_ahead=0'), qr/22023: max_ahead is out of range/, '... nor with a bound that is none');
+is(objects('app'), $empty, '... and nothing is left');
+is(run_script($node, 'app', $script, 'worker_id=5'), '', 'the owner of a database puts it in');
+like(run_script($node, 'app', $script, 'worker_id=5'), qr/42P06/, 'not twice');
+like(as($node, 'landlord', 'app', 'CREATE TABLE used (id bigint PRIMARY KEY DEFAULT uid_next(), n integer); INSERT INTO used (n) VALUES (1), (2) RETURNING (uid_parse(id)).worker'), qr/^5\n5$/, 'it is the default of a column');
+
+# ---- the same functions, and the same answers ----
+
+my $signatures = q{
+	SELECT p.proname, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid), p.provolatile, p.proisstrict
+	FROM pg_proc AS p WHERE p.pronamespace = 'public'::regnamespace AND p.proname ~ '^uid_' ORDER BY 1, 2};
+my %extension = map { $_ => 1 } split /\n/, $main->safe_psql('postgres', $signatures);
+my @edition = split /\n/, $node->safe_psql('app', $signatures);
+cmp_ok(scalar @edition, '>', 25, 'it has many functions');
+is(join("\n", grep { !$extension{$_} } @edition), '', '... each as the extension declares it');
+# What would look into the caller's search path while it runs has one of its own: all that has an operator, or calls a function without its schema.
+is($node->safe_psql('app', q{
+	SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc AS p
+	WHERE p.pronamespace IN ('uidgen'::regnamespace, 'public'::regnamespace) AND p.prosqlbody IS NULL
+		AND 'search_path=pg_catalog, pg_temp' <> ALL (coalesce(p.proconfig, '{}'))
+		AND regexp_replace(p.prosrc, $$'[^']*'|:=|[A-Z]+ = $$, '', 'g') ~ $$[-+*/<>=~!@#%^&|]|(^|[^.a-z_])[a-z_]+[(]$$}), '',
+	'... and no function depends on the search path of its caller');
+is($node->safe_psql('app', q{SELECT count(*) FROM pg_proc WHERE prosecdef AND 'search_path=pg_catalog, pg_temp' = ANY (proconfig)}) . $node->safe_psql('app', 'SELECT count(*) FROM pg_proc WHERE prosecdef'), '22', '... least of all the two that have their owner\'s rights');
+
+says_the_same($main, $node, 'layout', undef, 'landlord');
+says_the_same($main, $node, 'decode', undef, 'landlord');
+says_the_same($main, $node, 'errors', '-- A catalog and a library', 'landlord');
+
+# ---- no id twice ----
+
+put_in($node, 'small', 'worker_id=3', 'layout=time:41:1ms worker:4 sequence:2 epoch:2025-01-01');
+nap_between_statements($node, 'small', 0.01, 0.02);
+my $drawn = draw($node, databases => ['small'], ids => 4_000, cancel => 30, stop => 30);
+my ($twice, $disorders, $ids) = judge($drawn);
+note "$ids ids, $drawn->{did}";
+is($twice, 0, 'no id comes twice');
+is($disorders, 0, '... and each session\'s increase');
+without_rule($node, 'small', 'closing');
+$twice = 0;
+foreach my $round (1 .. 30)
+{
+	last if $twice += (judge(draw($node, databases => ['small'], ids => 1_000)))[0];
+}
+cmp_ok($twice, '>', 0, '... as they would without a rule');
+
+# ---- rights ----
+
+like(as($node, 'tenant', 'app', $_), qr/42501/, "others cannot: $_")
+  foreach q{SELECT nextval('uidgen.position')}, q{SELECT setval('uidgen.jumps', 2)}, q{SELECT last_value FROM uidgen.position}, q{SELECT setval('uidgen.ahead', 2)}, 'BEGIN; LOCK TABLE uidgen.jumping', 'CREATE TABLE uidgen.mine ()';
+is(as($node, 'tenant', 'app', 'SELECT a < b FROM (SELECT uid_next() AS a, pg_sleep(0.002)::text AS nap, uidgen.jump(-20, false) AS jumped, uidgen.jump(NULL, NULL) AS null, uid_next() AS b OFFSET 0) AS s'), 't', '... nor lead ids back by a jump');
+like(as($node, 'tenant', 'small', 'SELECT count(*) FROM uid_next_batch(2147483647)'), qr/55000: ids are too far ahead/, '... nor carry them further ahead than others');
+like(as($node, 'tenant', 'app', 'BEGIN READ ONLY; SELECT uid_next()'), qr/25006/, 'a read-only transaction has no ids');
+as($node, 'landlord', 'app', q{CREATE SCHEMA evil; GRANT USAGE ON SCHEMA evil TO tenant;
+	CREATE FUNCTION evil.shift(bigint, integer) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'; CREATE OPERATOR evil.<< (FUNCTION = evil.shift, LEFTARG = bigint, RIGHTARG = integer)});
+is(as($node, 'tenant', 'app', 'SET search_path = evil, public, pg_catalog; SELECT (uid_parse(uid_next())).worker'), '5', 'operators of others are not called');
+as($node, 'landlord', 'app', 'REVOKE EXECUTE ON FUNCTION uidgen.next(), uidgen.jump(integer, boolean) FROM PUBLIC');
+like(as($node, 'tenant', 'app', "SELECT $_"), qr/42501/, "who may draw can be said: $_") foreach 'uid_next()', 'uid_next_batch(1)', 'uid_reserve(1)';
+like(as($node, 'tenant', 'app', 'SELECT uid_timestamp(0)'), qr/^2025-01-01/, '... and all others decode');
+
+# ---- out ----
+
+like(run_script($node, 'app', $uninstall), qr/2BP01/, 'it is not taken out while a column needs it');
+is(as($node, 'landlord', 'app', 'SELECT count(*) FROM uid_layout()'), '3', '... and all is there');
+as($node, 'landlord', 'app', 'DROP SCHEMA evil CASCADE; DROP TABLE used');
+is(run_script($node, 'app', $uninstall), '', 'it is taken out');
+is(objects('app'), $empty, '... and nothing is left');
+like(run_script($node, 'app', $uninstall), qr/55000/, 'not twice');
+like(run_script($node, 'app', $script, 'worker_id=5', sprintf('after=%d', (time + 7200 - 1735689600) * 1000 << 22)), qr/55000: ids are too far ahead/, 'it does not begin far ahead of the clock');
+my $after = (time + 1800 - 1735689600) * 1000 << 22;
+is(run_script($node, 'app', $script, 'worker_id=5', "after=$after"), '', '... but after an id that is named');
+cmp_ok(as($node, 'tenant', 'app', 'SELECT uid_next()'), '>', $after, '... and goes on above it');
+
+done_testing();

@@ -1,0 +1,175 @@
+# The edition in SQL (script/sql) where databases are copied, restored, fail over and lose commits: what can come twice does, and what its page says to do about it
+# helps.  And from it to the extension and back, in one transaction each, with ids that go on above, also of tables in a dump.
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use IPC::Run;
+use SqlEdition;
+use UidgenTest;
+
+my $LAYOUT = 'default';
+my $node = edition_node('plain', "wal_level = replica", 'max_wal_senders = 4');
+$node->start;
+landlords($node);
+my ($script, $uninstall) = map { edition_script($node, $_) } 'sql', 'sql-uninstall';
+
+sub ids_of
+{
+	my ($server, $database, $n) = @_;
+	return [ split /\n/, as($server, 'tenant', $database, 'SELECT uid_next() FROM generate_series(1, ' . ($n // 20) . ')') ];
+}
+
+# Ids that are ahead of the clock by so many seconds from now on.
+sub go_ahead
+{
+	my ($server, $database, $seconds) = @_;
+	as($server, 'landlord', $database, "SELECT setval('uidgen.position', greatest(last_value, ((uidgen.clock() + $seconds * 1000000::bigint) / uidgen.own_unit()) << uidgen.own_sequence_bits())) FROM uidgen.position");
+}
+
+# ---- worker ids from a registry ----
+
+add_database($node, 'fleet');
+is(run_script($node, 'fleet', edition_script($node, 'registry')), '', 'a registry on a server without the library');
+as($node, 'landlord', 'fleet', q{SELECT uidgen_registry.share_registry('default')});
+like(as($node, 'landlord', 'fleet', "SELECT uidgen_registry.keep_worker(0, $_)"), qr/^\d{4}-/, "... keeps worker id $_ for the edition") foreach 1 .. 4;
+is(as($node, 'landlord', 'fleet', q{SELECT string_agg(worker_id::text, ' ' ORDER BY worker_id) FROM uidgen_registry.fleet WHERE state = 'kept'}), '1 2 3 4', '... for good');
+
+# ---- dumps and copies ----
+
+put_in($node, add_database($node, 'app'), 'worker_id=1');
+like(as($node, 'landlord', 'app', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text); INSERT INTO message (body) VALUES ($$a$$), ($$b$$) RETURNING (uid_parse(id)).worker'), qr/^1\n1$/, 'a table has ids');
+go_ahead($node, 'app', 600);
+my $seen = ids_of($node, 'app');
+my $dump = $node->basedir . '/dump.sql';
+$node->command_ok([ 'pg_dump', '-U', 'landlord', '-d', $node->connstr('app'), '-f', $dump ], 'pg_dump takes it along');
+add_database($node, 'copied');
+is(as($node, 'landlord', 'copied', undef, '-q', '-o', '/dev/null', '-f', $dump), '', '... into another database');
+my $copied = ids_of($node, 'copied');
+is(repeated($seen, $copied), 0, '... where none of before comes again');
+cmp_ok($copied->[0], '>', $seen->[-1], '... and ids go on above');
+cmp_ok(repeated($copied, ids_of($node, 'app')), '>', 0, '... but the original and its copy issue the same ids, ahead of the clock');
+
+# What the page says: out of the copy, and in with another worker id.
+as($node, 'landlord', 'copied', 'ALTER TABLE message ALTER id DROP DEFAULT');
+is(run_script($node, 'copied', $uninstall), '', 'out of the copy');
+is(run_script($node, 'copied', $script, 'worker_id=2', "after=$copied->[-1]"), '', '... and in with another worker id');
+is(as($node, 'landlord', 'copied', 'ALTER TABLE message ALTER id SET DEFAULT uid_next(); INSERT INTO message (body) VALUES ($$c$$) RETURNING id > (SELECT max(id) FROM message), (uid_parse(id)).worker'), 't|2', '... and ids go on above all, and are others');
+
+# A restore in its place: the same as a failover that loses commits.  A dump is of before.
+my $lost = ids_of($node, 'app', 500);
+$node->safe_psql('postgres', 'DROP DATABASE app');
+add_database($node, 'app');
+as($node, 'landlord', 'app', undef, '-q', '-o', '/dev/null', '-f', $dump);
+cmp_ok(repeated($lost, ids_of($node, 'app', 500)), '>', 0, 'a backup that is restored issues ids again that were ahead of the clock');
+as($node, 'landlord', 'app', 'ALTER TABLE message ALTER id DROP DEFAULT');
+is(run_script($node, 'app', $uninstall) . run_script($node, 'app', $script, 'worker_id=1', "after=$lost->[-1]"), '', 'out and in with the largest id that is known');
+as($node, 'landlord', 'app', 'ALTER TABLE message ALTER id SET DEFAULT uid_next()');
+is(repeated($lost, ids_of($node, 'app', 500)), 0, '... and none comes again');
+
+# ---- a standby, and a failover that loses commits ----
+
+put_in($node, add_database($node, 'town'), 'worker_id=3');
+put_in($node, add_database($node, 'village'), 'worker_id=4');
+$node->backup('base');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'base', has_streaming => 1);
+$standby->start;
+go_ahead($node, 'village', 300);
+ids_of($node, $_) foreach qw(town village);
+$node->wait_for_catchup($standby);
+like(as($standby, 'tenant', 'town', 'SELECT uid_next()'), qr/25006|55000/, 'a standby has no ids');
+like(as($standby, 'tenant', 'town', 'SELECT uid_timestamp(0)'), qr/^2025-01-01/, '... and decodes');
+# From here on, nothing arrives.
+$standby->append_conf('postgresql.conf', "primary_conninfo = ''");
+$standby->reload;
+poll_until(sub { $node->safe_psql('postgres', 'SELECT count(*) FROM pg_stat_replication') eq '0' });
+my %gone = map { ($_ => ids_of($node, $_, 500)) } qw(town village);
+$node->stop('immediate');
+$standby->promote;
+my %then = map { ($_ => ids_of($standby, $_, 500)) } qw(town village);
+is(repeated($gone{town}, $then{town}), 0, 'a failover that loses commits: those at the clock do not come again');
+cmp_ok(repeated($gone{village}, $then{village}), '>', 0, '... and those ahead of it can');
+is(run_script($standby, 'village', edition_script($standby, 'sql-uninstall')) . run_script($standby, 'village', edition_script($standby, 'sql'), 'worker_id=4', "after=$gone{village}[-1]"), '', 'out and in again');
+is(repeated($gone{village}, ids_of($standby, 'village', 500)), 0, '... and none comes again');
+$standby->stop;
+
+# ---- the extension and back ----
+
+my $main = uidgen_node('main', "uidgen.layout = 'default'");
+$main->start;
+landlords($main);
+$main->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+$main->safe_psql('postgres', 'SELECT uid_next()');
+
+my $mine = $main->safe_psql('postgres', 'SELECT worker_id FROM uidgen.status');
+my $kept = ($mine + 1) % 1024;
+put_in($main, add_database($main, 'app'), "worker_id=$kept");
+as($main, 'landlord', 'app', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text); INSERT INTO message (body) SELECT $$x$$ FROM generate_series(1, 100)');
+go_ahead($main, 'app', 2);
+as($main, 'landlord', 'app', 'INSERT INTO message (body) SELECT $$y$$ FROM generate_series(1, 10)');
+
+my ($in, $out) = map { edition_script($main, $_) } 'sql', 'sql-uninstall';
+my $there = qq{
+\\set ON_ERROR_STOP on
+\\set in_transaction on
+BEGIN;
+ALTER TABLE message ALTER id DROP DEFAULT;
+\\i $out
+CREATE EXTENSION uidgen;
+SELECT uid_next_after(:uidgen_last) > :uidgen_last AS above;
+ALTER TABLE message ALTER id SET DEFAULT uid_next();
+COMMIT;
+};
+my $back = qq{
+\\set ON_ERROR_STOP on
+\\set in_transaction on
+\\set worker_id $kept
+BEGIN;
+ALTER TABLE message ALTER id DROP DEFAULT;
+SELECT uid_next() AS after \\gset
+DROP EXTENSION uidgen;
+\\i $in
+ALTER TABLE message ALTER id SET DEFAULT uid_next();
+COMMIT;
+};
+my $insert = 'INSERT INTO message (body) VALUES ($$z$$) RETURNING id > (SELECT max(id) FROM message), (uid_parse(id)).worker';
+is(as($main, 'landlord', 'app', $there), 't', 'to the extension in one transaction, with an id above all');
+is(as($main, 'landlord', 'app', $insert), "t|$mine", '... and rows go on with its ids');
+is(as($main, 'landlord', 'app', $back), '', 'and back');
+is(as($main, 'landlord', 'app', $insert), "t|$kept", '... and rows go on');
+
+# Too far ahead: nothing has happened.
+go_ahead($main, 'app', 1800);
+as($main, 'landlord', 'app', $insert);
+like(as($main, 'landlord', 'app', "SET uidgen.wait_timeout = '100ms'; $there"), qr/22023/, 'ids that are too far ahead for the extension');
+is(as($main, 'landlord', 'app', $insert), "t|$kept", '... change nothing');
+
+# Sessions that draw all the while.
+$main->safe_psql('postgres', 'DROP DATABASE app');
+put_in($main, add_database($main, 'app'), "worker_id=$kept");
+as($main, 'landlord', 'app', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text); INSERT INTO message (body) VALUES ($$x$$)');
+my @writers = map {
+	my $file = $main->basedir . "/writer.$_";
+	append_to_file($file, "INSERT INTO message (body) VALUES ('w');\nSELECT pg_sleep(0.002);\n" x 1000);
+	IPC::Run::start([ $main->installed_command('psql'), '-XAtq', '-U', 'landlord', '-d', $main->connstr('app'), '-f', $file ], '<', \undef, '>&', "$file.out",
+		IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default))
+} 1 .. 4;
+is(as($main, 'landlord', 'app', $there), 't', 'to the extension while others write');
+is(as($main, 'landlord', 'app', $back), '', '... and back');
+$main->safe_psql('postgres', q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'app'});
+$_->finish foreach @writers;
+is(as($main, 'landlord', 'app', 'SELECT count(*) > 1, count(*) = count(DISTINCT id) FROM message'), 't|t', '... no id came twice');
+
+# Tables alone, from the one to the other.
+my $table = $main->basedir . '/table.sql';
+$main->command_ok([ 'pg_dump', '-U', 'landlord', '-t', 'message', '-d', $main->connstr('app'), '-f', $table ], 'a dump of a table with the edition');
+add_database($main, 'other');
+as($main, 'landlord', 'other', 'CREATE EXTENSION uidgen');
+is(as($main, 'landlord', 'other', undef, '-q', '-o', '/dev/null', '-f', $table), '', '... goes into a database with the extension');
+is(as($main, 'landlord', 'other', $insert), "t|$mine", '... which goes on above');
+$main->command_ok([ 'pg_dump', '-U', 'landlord', '-t', 'message', '-d', $main->connstr('other'), '-f', "$table.2" ], 'and one with the extension');
+put_in($main, add_database($main, 'third'), "worker_id=$kept");
+is(as($main, 'landlord', 'third', undef, '-q', '-o', '/dev/null', '-f', "$table.2"), '', '... into a database with the edition');
+is(as($main, 'landlord', 'third', $insert), "t|$kept", '... which goes on above');
+
+done_testing();
