@@ -51,6 +51,7 @@
  * @property {number|null} worker
  * @property {number|null} tag
  * @property {number|null} sequence
+ * @property {number|null} cost in how many bits that layout can say the ids, by which rows are sorted: where two differ by few, either may be right; null: the text itself says its time
  * @property {string} why
  */
 
@@ -89,6 +90,10 @@ export const presets = [
 	{ name: 'pgedge-2023', layout: 'time:41:1ms sequence:12 worker:10 epoch:2023-01-01', note: "pgEdge snowflake's first releases" },
 	{ name: 'cockroachdb', layout: 'time:48:10us worker:15 epoch:2015-01-01', note: 'CockroachDB unique_rowid(), for decoding; node ids of up to 15 bits, which its exclusive or leaves as they are' },
 	{ name: 'timeshard', layout: 'time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z', note: 'BDR 2 timeshard, for decoding' },
+	{ name: 'pgactive', layout: 'time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z', note: 'pgactive_snowflake_id_nextval(), for decoding' },
+	{ name: 'pgdog', layout: 'time:41:1ms worker:10 sequence:12 epoch:2025-11-26T19:13:15Z', note: "PgDog's unique ids" },
+	{ name: 'linkedin', layout: 'time:41:1ms sequence:22 epoch:1970-01-01', note: 'LinkedIn, for decoding; what its other bits are is not published' },
+	{ name: 'tiktok', layout: 'time:32:1s tag:16 sequence:16 epoch:1970-01-01', note: 'TikTok, for decoding; what its other bits are is not published' },
 	// presets ends
 ];
 
@@ -124,6 +129,9 @@ export const habits = {
 	'pgedge-2023': { rarity: 5, spread: [], positive: ['worker'] },
 	'cockroachdb': { rarity: 2, spread: [], positive: ['worker'] },
 	'timeshard': { rarity: 6, spread: ['sequence'], positive: [] },
+	'pgdog': { rarity: 5, spread: [], positive: [] },
+	'linkedin': { rarity: 2, spread: ['sequence'], positive: [] },
+	'tiktok': { rarity: 2, spread: ['tag', 'sequence'], positive: [] },
 };
 
 // ---- Times ----
@@ -413,6 +421,34 @@ export function make(values, layout) {
 	return BigInt.asIntN(64, id);
 }
 
+/** Where the ids from a time on begin; 2^63 if there are none. @param {bigint} micros @param {Layout} layout */
+function firstSince(micros, layout) {
+	const [time] = layout.fields;
+	const mask = layout.fields.filter((f) => f.name !== 'zero').reduce((bits, f) => bits | f.maximum << BigInt(f.shift), 0n);
+	const tick = (micros - layout.epoch) / layout.unit;
+	if (micros < layout.epoch)
+		return mask >> 63n ? -(1n << 63n) : 0n;
+	return tick < 1n << BigInt(Math.min(time.bits, 63 - time.shift)) ? tick << BigInt(time.shift) : BigInt.asUintN(63, mask) + 1n;
+}
+
+/**
+ * The ids of a range of time, from the first to the last, as uid_between() has them: those of the tick that a bound lies in
+ * belong to what follows the bound.  A time that is null or left out is an open end.
+ *
+ * @param {Date|string|bigint|null|undefined} from @param {Date|string|bigint|null|undefined} to @param {Layout|string} layout
+ * @returns {{first: bigint, last: bigint}} no id is in the range if the last is below the first
+ */
+export function range(from, to, layout) {
+	const of = asLayout(layout);
+	if (of.fields[0].name !== 'time')
+		throw new RangeError(`ids of the layout "${of.text}" are not in the order of time: its first field is ${of.fields[0].name}`);
+	const [begin, end] = [asMicros(from), asMicros(to)];
+	const largest = (1n << 63n) - 1n;
+	const behind = end === null ? largest + 1n : firstSince(end, of);
+	const first = begin === null ? -largest - 1n : firstSince(begin, of);
+	return { first: first > largest ? largest : first, last: behind < -largest ? behind : behind - 1n };
+}
+
 // ---- Forms ----
 
 const ALPHABETS = {
@@ -561,7 +597,7 @@ export function read(text) {
 // ---- Guesses ----
 
 /*
- * Layouts differ in epoch and widths, and nothing in an id says which it has: of the 26
+ * Layouts differ in epoch and widths, and nothing in an id says which it has: of the 30
  * presets, 15 are possible for a usual id.  So a guess puts them in order.  It asks how
  * many bits it would take to say the id to somebody who knows the layout, and takes the
  * layout with the fewest:
@@ -711,11 +747,11 @@ export function guess(input, options = {}) {
 				const cost = costOf(ids, candidate, since, until, exact);
 				if (cost !== null)
 					found.push({ key: [candidate.own ? order - candidates.length : 0, cost + OTHER_READING * reading, reading, order], layout: candidate.name, also: candidate.also,
-						...parse(ids[0], candidate.text), why: reasons(ids[0], candidate, form) });
+						...parse(ids[0], candidate.text), cost: cost + OTHER_READING * reading, why: reasons(ids[0], candidate, form) });
 			});
 		if (exact !== null && exact >= (since ?? SINCE) && exact <= until)
 			found.push({ key: [1, 0, reading, 0], layout: form === 'ulid' ? 'ulid' : 'uuidv7', also: [], id: ids[0], timestamp: isoTime(exact), micros: exact,
-				datacenter: null, worker: null, tag: null, sequence: null,
+				datacenter: null, worker: null, tag: null, sequence: null, cost: null,
 				why: form === 'ulid' ? 'a ULID; it begins with its time' : 'a uuid of version 7; it begins with its time' });
 	});
 	found.sort((a, b) => a.key.reduce((order, k, i) => order || k - b.key[i], 0));

@@ -362,3 +362,50 @@ SELECT uid_partitions('event', '2026-11-22', '2026-11-23', '1 day', false, NULL)
 
 DROP TABLE event, plain, :"long_a", :"long_b", :"wide", :"fits";
 DROP SCHEMA "Odd ""schema" CASCADE;
+
+--
+-- uid_time_expression(): the time without a function of uidgen
+--
+
+SELECT p.name, uid_time_expression('id', p.name) FROM uidgen.presets AS p WHERE p.name IN ('default', 'js53', 'twitter', 'sonyflake', 'seata', 'mastodon', 'cockroachdb');
+SELECT uid_time_expression('id', l) FROM unnest('{time:40:1us sequence:10 epoch:2025-01-01T08:00:00.5+08:00, zero:3 time:30:1500us worker:8 epoch:1969-12-31T23:59:59.999999,
+	tag:7 sequence:3 time:31:1s epoch:2020-02-03T04:00:00, time:44:1s worker:20 epoch:1970-01-01T00:00:10}'::text[]) AS l;
+-- The server's layout; what is written is a name, whatever it is.
+SELECT uid_time_expression() = uid_time_expression('id', layout) AS same, uid_time_expression('ID") + (', 'js53'), uid_time_expression(NULL, 'js53') FROM uid_layout_info();
+SELECT uid_time_expression('id', 'time:41:1ms');
+\echo :LAST_ERROR_SQLSTATE
+-- It is uid_timestamp(), for each layout and in each time zone: of ids of the first 285 years, with all other bits at random.
+CREATE FUNCTION wrong_times(layout text, zone text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	wrong bigint;
+BEGIN
+	PERFORM set_config('timezone', zone, false);
+	EXECUTE format('SELECT count(*) FILTER (WHERE %s IS DISTINCT FROM uid_timestamp(id, $1)) + 300 - count(*)
+		FROM (SELECT (mod(hashint8extended(k, 1) & 9223372036854775807, least(n.max_tick, 9000000000000000 / n.unit)) << t.shift)
+				| (hashint8extended(k, 2) & (SELECT bit_or(f.maximum << f.shift) FROM uid_layout($1) AS f WHERE f.name <> ''time'')) AS id
+			FROM uidgen.layout_numbers($1) AS n, uid_layout($1) AS t, generate_series(1, 300) AS k WHERE t.name = ''time'') AS ids', uid_time_expression('id', layout))
+		INTO wrong USING layout;
+	RETURN wrong;
+END
+$$;
+SELECT z AS zone, sum(wrong_times(l, z)) FROM unnest('{UTC, America/Sao_Paulo, Pacific/Apia}'::text[]) AS z,
+	(SELECT name FROM uidgen.presets UNION ALL SELECT * FROM unnest('{time:40:1us sequence:10 epoch:2025-01-01T08:00:00.5+08:00, zero:3 time:30:1500us worker:8 epoch:1969-12-31T23:59:59.999999,
+	tag:7 sequence:3 time:31:1s epoch:2020-02-03T04:00:00, time:44:1s worker:20 epoch:1970-01-01T00:00:10, time:42:1ms sequence:22 epoch:1970-01-01}'::text[])) AS p (l)
+	GROUP BY z ORDER BY z;
+SET timezone = 'UTC';
+-- It can be a column that is computed when it is read, where there are such columns; the index on it is one on the expression.
+CREATE TABLE shown (id bigint PRIMARY KEY, body text);
+SELECT format('ALTER TABLE shown ADD created_at timestamptz GENERATED ALWAYS AS (%s) %s', uid_time_expression('id', 'default'),
+	CASE WHEN current_setting('server_version_num')::integer >= 180000 THEN 'VIRTUAL' ELSE 'STORED' END) AS statement \gset
+:statement;
+INSERT INTO shown VALUES (250088872058847232);
+SELECT *, created_at = uid_timestamp(id, 'default') AS same FROM shown;
+SELECT format('CREATE INDEX shown_time ON shown ((%s))', uid_time_expression('id', 'default')) AS statement \gset
+:statement;
+SET enable_seqscan = off;
+CREATE VIEW shown_view AS SELECT id, (timestamp '2025-01-01' + (id >> 22) * interval '1 ms') AT TIME ZONE 'UTC' AS created_at FROM shown;
+EXPLAIN (COSTS OFF) SELECT id FROM shown_view WHERE created_at > '2026-11-22';
+RESET enable_seqscan;
+DROP VIEW shown_view;
+DROP TABLE shown;
+DROP FUNCTION wrong_times;

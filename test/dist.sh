@@ -1,7 +1,7 @@
 #!/bin/sh
 # test/dist.sh
-#	  Makes uidgen-VERSION.zip of what is committed, for PGXN and for packages: each time the same bytes.
-#	  What .gitattributes names is left out.
+#	  Makes uidgen-VERSION.zip of what is committed, for PGXN and for packages, and uidgen-VERSION.spdx.json, which says
+#	  what is in it (test/sbom.pl): of one commit each time the same bytes.  What .gitattributes names is left out.
 #
 # Usage: test/dist.sh [FOLDER]
 set -eu
@@ -9,5 +9,10 @@ folder=$(cd "${1:-.}" && pwd)
 cd "$(dirname "$0")/.."
 git diff --quiet HEAD || echo "$0: what is not committed is left out" >&2
 version=$(git show HEAD:uidgen.control | sed -n "s/^default_version = '\(.*\)'/\1/p")
+zip=$folder/uidgen-$version.zip
 # A zip file has times of the local zone.
-TZ=UTC git archive --format=zip -9 --prefix="uidgen-$version/" -o "$folder/uidgen-$version.zip" HEAD
+TZ=UTC git archive --format=zip -9 --prefix="uidgen-$version/" -o "$zip" HEAD
+tar=$(mktemp)
+trap 'rm -f "$tar"' EXIT
+git archive --format=tar --prefix="uidgen-$version/" HEAD >"$tar"
+perl test/sbom.pl "$tar" "$zip" >"$folder/uidgen-$version.spdx.json"

@@ -10,6 +10,7 @@ use warnings;
 use lib 'test/mutate', 'test/perl';
 
 use File::Find;
+use File::Temp 'tempdir';
 use JSON::PP;
 use Mutants qw(mutants_of);
 use Pages qw(blocks_of);
@@ -132,6 +133,7 @@ none('... and every version up to which it may be left out is one of these or th
 	grep { my $since = $_; !grep { $_ eq $since } @former, $version } $script =~ /^-- \[since (.+)\]$/mg);
 is(grab('CHANGELOG.md', qr/^## \[(\S+)\] - /m), $version, 'newest version in CHANGELOG.md');
 none('... whose sections are those of Keep a Changelog', grep { !/^(?:Added|Changed|Deprecated|Removed|Fixed|Security)$/ } slurp('CHANGELOG.md') =~ /^### (.*)$/mg);
+like(slurp('debian/changelog'), qr/^postgresql-uidgen \([\d.]+-\d+\) unstable;/, "Debian's package is of a release");
 is(grab('debian/changelog', qr/^postgresql-uidgen \((.+)-\d+\) /), $version, "version of Debian's package");
 is(grab('rpm/uidgen.spec', qr/^Version:\s+(.+)$/m), $version, '... of the RPM');
 is(grab('images/cloudnativepg/metadata.hcl', qr/^ +sql += "(.+)"$/m), $version, "... in the extension image's description");
@@ -203,7 +205,7 @@ is_deeply([ sort grep { !/^background worker/ } map { /^\| `(.*?)` \|/ } split /
 my %is_run = map { $_ => 1 } qw(docs/backfilling.md docs/javascript.md docs/guests.md), map({ "docs/$_.md" } split / /, grab('test/t/fleet_page.pl', qr/ qw\((fleet .*)\);$/m)), split / /, grab('test/t/operator_pages.pl', qr/^my \@PAGES = qw\((.*)\);$/m);
 none('every block of every page is run, or says why not',
 	map { my $page = $_; $is_run{$page} ? () : map { "$page, line $_->{line}" } grep { !defined $_->{not_run} } blocks_of(slurp($page)) }
-	  grep { m{^(?:README|SECURITY|docs/.*)\.md$} } @files);
+	  grep { m{^(?:README.*|SECURITY|docs/.*)\.md$} } @files);
 
 my @presets = slurp('src/core/layout.c') =~ /^\t\{"([\w-]+)"/mg;
 is(grab('script/uidgen/60_layouts.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@presets),
@@ -244,6 +246,32 @@ sub dead_links
 	} grep { !m{^\w+:} } $text =~ /\]\(([^) ]+)\)/g;
 }
 none('every link leads somewhere', map { dead_links($_) } grep { /\.md$/ } @files);
+
+# ---- The release ----
+
+# The files, in a repository of their own: what is not committed counts, and a copy of the tree has none.
+SKIP:
+{
+	skip 'there is no git', 5 if system('git --version >/dev/null 2>&1') != 0;
+	my $folder = tempdir(CLEANUP => 1);
+	local @ENV{qw(GIT_CONFIG_GLOBAL GIT_CONFIG_NOSYSTEM GIT_CEILING_DIRECTORIES)} = ('/dev/null', 1, $folder);
+	delete local @ENV{qw(GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE)};
+	my $git = 'git -c user.name=uidgen -c user.email=maintainers@uidgen.invalid';
+	system("mkdir $folder/one && tar -cf - --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc' . | tar -xf - -C $folder/one && cd $folder/one"
+		  . " && $git init -q && $git add -A && $git commit -q -m release && mkdir ../a ../b && umask 077 && $git clone -q . ../two") == 0 or die 'no repository';
+	# Elsewhere, later, by somebody with another zone and other rights for files.
+	is(system("umask 022; cd $folder && TZ=UTC-9 one/test/dist.sh a && find two -exec touch -d 2020-02-02 {} + && umask 077 && TZ=UTC+5 two/test/dist.sh b"), 0, 'a release is made twice');
+	foreach (map { "uidgen-$version.$_" } qw(zip spdx.json))
+	{
+		ok(-s "$folder/a/$_" && slurp("$folder/a/$_") eq slurp("$folder/b/$_"), "... $_ has the same bytes");
+	}
+	my $sbom = decode_json(slurp("$folder/a/uidgen-$version.spdx.json"));
+	is_deeply(
+		[ sort map { $_->{fileName} =~ s{^\./}{}r } @{ $sbom->{files} } ],
+		[ sort grep { !m{^\.(?:ci/|editorconfig$|gitattributes$|github/|gitignore$)} } split /\n/, `cd $folder/one && $git ls-files` ],
+		'... which names each file of the zip, and no other');
+	is_deeply([ map { $_->{name} } @{ $sbom->{packages} } ], [qw(uidgen postgresql libpq)], '... and what uidgen needs');
+}
 
 # ---- Every test is run ----
 

@@ -31,7 +31,7 @@ sub show
 my @files = split /\0/, `git ls-files -z`;
 my %lines = map { $_ => scalar(() = slurp($_) =~ /\n/g) } grep { -f } @files;
 # As large as they are, and a little more: to go beyond is to be decided.
-my %limits = (src => 24_100, script => 7_800, '*.md' => 7_200, test => 69_500);
+my %limits = (src => 24_100, script => 9_600, '*.md' => 8_300, test => 72_500);
 my %parts = (
 	src => sub { m{^src/} },
 	script => sub { m{^script/} },
@@ -44,7 +44,7 @@ foreach my $part (qw(src script *.md test))
 	$sum += $lines{$_} foreach grep { $parts{$part}->() } keys %lines;
 	show("lines in $part", $sum, $limits{$part});
 }
-show($_, $lines{$_}, $_ eq 'test/README.md' ? 500 : 400) foreach grep { /\.md$/ && $lines{$_} > 380 } sort keys %lines;
+show($_, $lines{$_}, $_ eq 'test/README.md' ? 520 : 400) foreach grep { /\.md$/ && $lines{$_} > 380 } sort keys %lines;
 
 # The longest functions in C: pgindent puts the name, and both braces, into the first column.
 foreach my $file (grep { m{^src/.*\.[ch]$} } sort keys %lines)

@@ -7,7 +7,7 @@
 --
 
 CREATE FUNCTION uidgen_registry.layout_presets(OUT name text, OUT layout text) RETURNS SETOF record
-LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 26
+LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 30
 SET search_path = pg_catalog, pg_temp
 AS $$
 	VALUES
@@ -36,7 +36,11 @@ AS $$
 		('pgedge', 'time:41:1ms worker:10 sequence:12 epoch:2023-01-01'),
 		('pgedge-2023', 'time:41:1ms sequence:12 worker:10 epoch:2023-01-01'),
 		('cockroachdb', 'time:48:10us worker:15 epoch:2015-01-01'),
-		('timeshard', 'time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z')
+		('timeshard', 'time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z'),
+		('pgactive', 'time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z'),
+		('pgdog', 'time:41:1ms worker:10 sequence:12 epoch:2025-11-26T19:13:15Z'),
+		('linkedin', 'time:41:1ms sequence:22 epoch:1970-01-01'),
+		('tiktok', 'time:32:1s tag:16 sequence:16 epoch:1970-01-01')
 $$;
 COMMENT ON FUNCTION uidgen_registry.layout_presets() IS 'the layouts that have a name, in canonical form';
 

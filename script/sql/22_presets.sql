@@ -31,6 +31,10 @@ CREATE VIEW uidgen.presets AS
 			('pgedge', 'pgEdge snowflake'),
 			('pgedge-2023', 'pgEdge snowflake''s first releases'),
 			('cockroachdb', 'CockroachDB unique_rowid(), for decoding; node ids of up to 15 bits, which its exclusive or leaves as they are'),
-			('timeshard', 'BDR 2 timeshard, for decoding')) AS n (name, note) ON n.name = p.name
+			('timeshard', 'BDR 2 timeshard, for decoding'),
+			('pgactive', 'pgactive_snowflake_id_nextval(), for decoding'),
+			('pgdog', 'PgDog''s unique ids'),
+			('linkedin', 'LinkedIn, for decoding; what its other bits are is not published'),
+			('tiktok', 'TikTok, for decoding; what its other bits are is not published')) AS n (name, note) ON n.name = p.name
 	ORDER BY p.n;
 COMMENT ON VIEW uidgen.presets IS 'the layouts that have a name';

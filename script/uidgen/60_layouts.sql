@@ -45,7 +45,7 @@ COMMENT ON FUNCTION uidgen.layout_numbers(text) IS 'the layout of this server, o
 CREATE FUNCTION uidgen.presets(OUT name text, OUT layout text, OUT note text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'uidgen_preset_list'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 26;
+LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 30;
 COMMENT ON FUNCTION uidgen.presets() IS 'the layouts that have a name';
 
 CREATE VIEW uidgen.presets AS SELECT * FROM uidgen.presets();

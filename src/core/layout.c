@@ -86,6 +86,14 @@ const UidgenPreset uidgen_presets[] = {
 	"CockroachDB unique_rowid(), for decoding; node ids of up to 15 bits, which its exclusive or leaves as they are"},
 	{"timeshard", "time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z",
 	"BDR 2 timeshard, for decoding"},
+	{"pgactive", "time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z",
+	"pgactive_snowflake_id_nextval(), for decoding"},
+	{"pgdog", "time:41:1ms worker:10 sequence:12 epoch:2025-11-26T19:13:15Z",
+	"PgDog's unique ids"},
+	{"linkedin", "time:41:1ms sequence:22 epoch:1970-01-01",
+	"LinkedIn, for decoding; what its other bits are is not published"},
+	{"tiktok", "time:32:1s tag:16 sequence:16 epoch:1970-01-01",
+	"TikTok, for decoding; what its other bits are is not published"},
 	{NULL, NULL, NULL}
 };
 

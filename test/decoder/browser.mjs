@@ -1,6 +1,6 @@
 // A headless Chromium, driven over a pipe by its DevTools protocol: no driver and no package is needed for it.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -102,6 +102,19 @@ export async function startBrowser() {
 			const params = { key, code: code ?? key, windowsVirtualKeyCode: codes[key], modifiers: shift ? 8 : 0, text: text ?? (key === 'Enter' ? '\r' : undefined) };
 			await call('Input.dispatchKeyEvent', { type: params.text ? 'keyDown' : 'rawKeyDown', ...params });
 			await call('Input.dispatchKeyEvent', { type: 'keyUp', ...params });
+		};
+		page.zone = (timezoneId) => call('Emulation.setTimezoneOverride', { timezoneId });
+		/** What is in the file that a link saves, once it is there. */
+		page.save = async (id, name) => {
+			const folder = mkdtempSync(join(profile, 'saved-'));
+			await send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: folder });
+			await page.evaluate(`document.getElementById(${JSON.stringify(id)}).click()`);
+			for (const until = Date.now() + LIMIT; !existsSync(join(folder, name));) {
+				if (Date.now() > until)
+					throw new Error(`${name} is not saved`);
+				await new Promise((resolve) => setTimeout(resolve, 20));
+			}
+			return readFileSync(join(folder, name), 'utf8');
 		};
 		page.type = (text) => call('Input.insertText', { text });
 		page.screenshot = async () => {

@@ -82,6 +82,13 @@ save('ids', q{SELECT t.id, t.layout, micros(p.timestamp), p.datacenter, p.worker
 	uid_to_text(t.id, 'base62'), uid_to_text(t.id, 'hex'), to_uuid(t.id, t.layout)
 	FROM trial AS t, uid_parse(t.id, t.layout) AS p});
 
+# Ranges of time, with ends before the epoch, within a tick, at its beginning and after the end of the layout
+save('ranges', q{SELECT l.layout, micros(f), micros(t), uidgen.first_since(f, l.layout), uidgen.last_before(t, l.layout)
+	FROM (SELECT layout FROM uidgen.presets UNION VALUES ('time:31:1s worker:20 zero:3 sequence:9 epoch:2025-01-01')) AS l,
+		unnest('{NULL, 1960-01-01, 2019-11-22 12:00:00.000999, 2026-11-22 12:00:00.001, 2026-11-22 12:00:00.00102, 2039-12-31, 2100-01-01, 9999-12-31}'::timestamptz[]) AS f,
+		unnest('{NULL, 1969-12-31 23:59:59.999999, 2026-11-22 12:00:00.000999, 2026-11-22 12:00:00.0099, 2061-07-23, 9999-12-31}'::timestamptz[]) AS t
+	WHERE l.layout ~ '^time:'});
+
 # Layouts, good ones and bad ones: items at random, and what is at the edges of the grammar.
 srand(42);
 my @items = ('time:41:1ms', 'time:31:1s', 'time:63:1us', 'time:20:3600s', 'time:0:1ms', 'time:64:1ms', 'time:41', 'time:41:0ms', 'time:41:1h', 'time:41:3601s',

@@ -97,6 +97,15 @@ test('what is out of range is an error', () => {
 	assert.throws(() => uidgen.make({ timestamp: new Date(NaN) }, 'default'), SyntaxError);
 });
 
+test('ranges of time', () => {
+	const ranges = rows('ranges');
+	assert.ok(ranges.length > 1000);
+	for (const [layout, from, to, first, last] of ranges)
+		assert.deepEqual(uidgen.range(from && BigInt(from), to && BigInt(to), layout), { first: BigInt(first), last: BigInt(last) }, `${layout} from ${from} to ${to}`);
+	assert.deepEqual(uidgen.range(new Date('2026-11-22'), '2026-11-23', 'default'), { first: 250047627264000000n, last: 250410015129599999n });
+	assert.throws(() => uidgen.range(null, '2026-11-22', 'seata'), RangeError);
+});
+
 test('times are Dates and texts', () => {
 	for (const timestamp of [new Date('2020-07-02T17:00:17.149Z'), '2020-07-02T17:00:17.149Z'])
 		assert.equal(uidgen.make({ timestamp, datacenter: 11, worker: 2 }, 'twitter'), 1278735254782615552n);

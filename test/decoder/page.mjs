@@ -5,7 +5,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import test, { after, before } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { parse, parseLayout } from '../../docs/uidgen.mjs';
+import { make, parse, parseLayout, parseTime } from '../../docs/uidgen.mjs';
 import { startBrowser } from './browser.mjs';
 import { knownIds, rows } from './vectors.mjs';
 
@@ -187,6 +187,108 @@ test('typed, with the keyboard alone: decode, narrow, and the fragment to share'
 	assert.equal(await page.evaluate(`document.getElementById('narrow').open`), true);
 });
 
+test('ids as they stand in logs and programs', async () => {
+	for (const text of ['id=175928847299117063', '{"id": 175928847299117063, "id": 175928847299117064}', "[ 175928847299117063n, 175928847299117064n ]", "where id in ('175928847299117063', '175928847299117064');", 'message_id:175928847299117063']) {
+		await page.open(`${file}#id=&layout=discord`);
+		await page.evaluate(`(() => { const ids = document.getElementById('ids'); ids.value = ${JSON.stringify(text)}; ids.dispatchEvent(new Event('input', { bubbles: true })); })()`);
+		assert.equal(await page.text('timestamp'), '2016-04-30T11:18:25.796Z', text);
+		// What is no id in it is named, and nothing else.
+		assert.equal(await page.text('message'), /^where/.test(text) ? '"where" is no id in any form that is known\n"id" is no id in any form that is known\n"in" is no id in any form that is known' : '', text);
+		assert.equal(new URLSearchParams(new URL(await page.evaluate('location.href')).hash.slice(1)).get('id').split('\n')[/^where/.test(text) ? 3 : 0], '175928847299117063', text);
+	}
+	// Digits with an n behind them can be base58.
+	await page.open(`${file}#id=1234567892n`);
+	assert.match(await page.text('read-as'), /Read as base58/);
+});
+
+test('where layouts are near each other, the others stand beside the time', async () => {
+	await page.open(file + fragment('1278735254782615552', ''));
+	assert.equal(await page.text('near'), 'It may as well be of twitter, 2020-07-02 17:00:17.');
+	// As by day and hour, one may be right that a longer list says.
+	await page.open(file + fragment('6904926959046938624', ''));
+	assert.equal(await page.text('near'), 'It may as well be of tiktok, 2020-12-11 09:23:08.');
+	for (const [id, layout] of [['1278735254782615552', 'twitter'], ['103270115826048975', '']]) {
+		await page.open(file + fragment(id, layout));
+		assert.equal(await page.text('near'), '', `${id} ${layout}`);
+	}
+});
+
+/** Opens a page until it finds what the browser is to keep, which is written down by and by. */
+async function openKept(of, url, name, value) {
+	for (let tries = 0; tries < 200; tries++) {
+		await of.open(url);
+		if (await of.evaluate(`localStorage.getItem('uidgen.${name}')`) === value)
+			return;
+		await new Promise((resolve) => setTimeout(resolve, 50));
+	}
+	assert.fail(`${name} is not kept`);
+}
+
+test('layouts that are remembered come first, until they are forgotten', async () => {
+	const own = 'time:40:1ms worker:11 sequence:12 epoch:2015-01-01';
+	const id = '1278735254782615552';
+	await page.open(file + fragment(id, own));
+	await page.evaluate(`document.getElementById('remember').click()`);
+	await openKept(page, file + fragment(id, ''), 'layouts', own);
+	assert.equal(await page.text('layout'), own);
+	assert.equal(await page.text('near'), '');
+	assert.ok(await page.evaluate(`[...document.querySelectorAll('#presets option')].some((o) => o.value === ${JSON.stringify(own)})`));
+	assert.equal(await page.evaluate(`document.getElementById('remember')`), null);
+	await page.evaluate(`document.querySelector('#own button').click()`);
+	await openKept(page, file + fragment(id, ''), 'layouts', '');
+	assert.equal(await page.text('layout'), 'discord');
+	assert.equal(await page.text('own'), '');
+	// What is in the store may be anybody's.
+	await page.evaluate(`localStorage.setItem('uidgen.layouts', 'nonsense\\n<b>\\n\\n${own}')`);
+	await openKept(page, file + fragment(id, ''), 'layouts', own);
+	assert.equal(await page.text('layout'), own);
+	await page.evaluate('localStorage.clear()');
+	assert.deepEqual(page.said, []);
+});
+
+test('the local time zone, over a change of its hour', async () => {
+	const berlin = await browser.openPage(1280, 900);
+	await berlin.zone('Europe/Berlin');
+	const ids = [parseTime('2026-10-24T23:30:00Z'), parseTime('2026-10-25T00:30:00Z'), parseTime('2026-10-25T01:30:00Z')].map((micros) => make({ micros }, 'default'));
+	await berlin.open(file + fragment(ids.join('\n'), 'default'));
+	assert.equal(await berlin.text('timestamp'), '2026-10-24T23:30:00.000Z');
+	await berlin.evaluate(`(() => { const zone = document.getElementById('zone'); zone.value = 'local'; zone.dispatchEvent(new Event('input', { bubbles: true })); })()`);
+	assert.deepEqual(await berlin.evaluate(`[...document.querySelectorAll('#list tbody tr')].map((row) => row.cells[1].textContent)`),
+		['2026-10-25T01:30:00.000+02:00', '2026-10-25T02:30:00.000+02:00', '2026-10-25T02:30:00.000+01:00']);
+	await openKept(berlin, file + fragment(ids[2], 'default'), 'zone', 'local');
+	assert.equal(await berlin.text('timestamp'), '2026-10-25T02:30:00.000+01:00', 'it is remembered');
+	await berlin.open(`${file}#from=2026-10-25T00:00:00&to=2026-10-26T00:00:00&zone=local`);
+	assert.equal(await berlin.text('where'), `id BETWEEN ${make({ timestamp: '2026-10-24T22:00:00Z' }, 'default')} AND ${make({ timestamp: '2026-10-25T23:00:00Z' }, 'default') - 1n}`, 'a day of 25 hours');
+	await berlin.evaluate('localStorage.clear()');
+	await berlin.close();
+});
+
+test('all rows as CSV', async () => {
+	const ids = [...Array(150).keys()].map((n) => make({ micros: parseTime('2026-11-22') + BigInt(n) * 1000000n, worker: n, sequence: n }, 'default'));
+	await page.open(file + fragment([...ids, '06Y784EKEPG00'].join('\n'), 'default'));
+	const text = await page.save('csv', 'ids.csv');
+	const lines = text.split('\r\n');
+	assert.equal(lines.length, 153);
+	assert.equal(lines[0], 'given,id,time,datacenter,worker,tag,sequence');
+	assert.deepEqual(lines.slice(1, 151), ids.map((id, n) => `${id},${id},${parse(id, 'default').timestamp},,${n},,${n}`));
+	assert.match(lines[151], /^06Y784EKEPG00,\d+,2026-/);
+	assert.equal(lines[152], '');
+});
+
+test('from a time to ids', async () => {
+	await page.open(`${file}#from=2026-11-01T00:00:00&to=2026-12-01T00:00:00`);
+	assert.equal(await page.text('where'), 'id BETWEEN 242437482086400000 AND 253309118054399999');
+	assert.equal(await page.text('where-between'), `uid_between(id, '2026-11-01 00:00:00+00', '2026-12-01 00:00:00+00', 'default')`);
+	await page.evaluate(`(() => { document.getElementById('to').value = ''; document.getElementById('range-as').value = 'js53'; document.getElementById('times').dispatchEvent(new Event('input')); })()`);
+	assert.equal(await page.text('where'), `id >= ${make({ timestamp: '2026-11-01' }, 'js53')}`);
+	assert.equal(new URL(await page.evaluate('location.href')).hash, '#from=2026-11-01T00:00&zone=utc&layout=js53');
+	for (const [hash, message] of [['#from=2026-11-01T00:00:00&layout=seata', /not in the order of time/], ['#from=2026-11-02T00:00:00&to=2026-11-01T00:00:00', /No id is in between/], ['#from=2026-11-02T00:00:00&layout=twetter', /no such preset/]]) {
+		await page.open(file + hash);
+		assert.match(await page.text('range-message'), message);
+		assert.equal(await page.evaluate(`document.getElementById('range-card').hidden`), true);
+	}
+});
+
 test('designed, with the keyboard alone', async () => {
 	await page.open(String(file));
 	await page.press('Tab');
@@ -225,11 +327,12 @@ test('a design has the room that the extension says', async () => {
 test('a screen reader has a name for all that can be used', async () => {
 	// By its label: a placeholder would be a name, too.
 	for (const [where, labels] of [['#id=175928847299117063', ['Ids, one a line', 'Layout', 'Decode', 'Design', 'Copy base32']],
-		['#design=', ['Time', 'A tick of the time', 'Datacenter', 'Worker', 'Tag, a value of the caller\u2019s', 'Sequence', 'Servers that choose a worker id by themselves']]]) {
+		['#design=', ['Time', 'A tick of the time', 'Datacenter', 'Worker', 'Tag, a value of the caller\u2019s', 'Sequence', 'Servers that choose a worker id by themselves']],
+		['#from=2026-11-01T00:00:00', ['From', 'To, not included', 'Time zone', 'Layout', 'Time to id', 'Copy']]]) {
 		await page.open(file + where);
 		const { nodes } = await page.accessibility();
-		const used = nodes.filter((n) => !n.ignored && ['textbox', 'combobox', 'slider', 'button', 'link', 'tab', 'tabpanel', 'Date', 'img', 'DisclosureTriangle'].includes(n.role?.value));
-		assert.ok(used.length > 10);
+		const used = nodes.filter((n) => !n.ignored && ['textbox', 'combobox', 'slider', 'button', 'link', 'tab', 'tabpanel', 'Date', 'DateTime', 'InputTime', 'img', 'DisclosureTriangle'].includes(n.role?.value));
+		assert.ok(used.length > 5, where);
 		assert.deepEqual(used.filter((n) => !n.name?.value).map((n) => n.role.value), []);
 		assert.deepEqual(labels.filter((label) => !used.some((n) => n.name.value === label)), []);
 	}
@@ -266,7 +369,7 @@ for (const [width, dark] of [[1280, false], [1280, true], [900, false], [390, fa
 		const sized = await browser.openPage(width, 800, dark);
 		const many = rows('ids').filter(([, layout]) => layout === 'twitter').slice(0, 50).map(([id]) => id).join('\n');
 		for (const where of ['', '#id=175928847299117063', '#id=148656994422095873&layout=cockroachdb', '#id=5&layout=tag:31+time:20:1500us+datacenter:9+zero:1+sequence:2+epoch:2025-01-01T01:02:03.456789Z',
-			fragment(many, 'twitter'), '#id=01ARZ3NDEKTSV4RRFFQ69G5FAV', '#id=nonsense-that-is-long-and-has-no-place-to-break-itself', '#design=', '#design=time:63:60s+epoch:2025-01-01&since=2020-01-01',
+			fragment(many, 'twitter'), '#id=01ARZ3NDEKTSV4RRFFQ69G5FAV', '#id=nonsense-that-is-long-and-has-no-place-to-break-itself', '#id=1278735254782615552', '#from=2026-11-01T00:00:00&to=2026-12-01T00:00:00&layout=time:20:1500us+datacenter:9+sequence:2+epoch:2025-01-01T01:02:03.456789Z', '#design=', '#design=time:63:60s+epoch:2025-01-01&since=2020-01-01',
 			'#id=1&since=2020-01-01']) {
 			await sized.open(file + where);
 			assert.ok(await sized.evaluate('document.documentElement.scrollWidth <= innerWidth'), `${where}: wider than the window`);

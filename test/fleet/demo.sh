@@ -178,6 +178,9 @@ drawings=0
 registry="host=''$work/socket,$work/socket'' port=$(port_of registry),$(port_of standby) dbname=postgres user=postgres"
 fleet='SELECT worker_id, port, state, last_call::time(3), until::time(3) FROM uidgen_registry.fleet ORDER BY port'
 
+tell 'What you will see, in half a minute: three servers that take their ids from one registry.  One of them is cloned while' \
+	'it runs.  The registry fails, and fails over to a standby that lacks its last commits.  A server is killed.  Meanwhile' \
+	'a client draws ids on each; at the end all of them are compared, and none may be there twice.'
 say "starting five private servers in $work"
 mkdir "$work/ids"
 new_folder socket

@@ -5,7 +5,7 @@
 # see stands in comments before a block:
 #
 #	<!-- before: SQL -->		to be run first
-#	<!-- not run: REASON -->	the next block is not run
+#	<!-- not run: REASON -->	the next block is not run; the reason may be "before PostgreSQL 18"
 #	<!-- no block of this page is run: REASON -->
 package Pages;
 
@@ -54,7 +54,7 @@ sub statements_of
 		{
 			$statements[-1][0] .= $line;
 		}
-		elsif ($line =~ /^(?:SELECT|INSERT|LOCK|CREATE|ALTER|UPDATE|DELETE|BEGIN|COMMIT|ROLLBACK|CALL|EXPLAIN|SET|RESET|REVOKE|GRANT|DROP|WITH|DO|\\\w)\b|^--(?!-)/)
+		elsif ($line =~ /^(?:SELECT|INSERT|LOCK|CREATE|ALTER|UPDATE|DELETE|BEGIN|COMMIT|ROLLBACK|CALL|EXPLAIN|ANALYZE|SET|RESET|REVOKE|GRANT|DROP|WITH|DO|\\\w)\b|^--(?!-)/)
 		{
 			push @statements, [ $line, undef ];
 		}

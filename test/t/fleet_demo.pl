@@ -1,3 +1,4 @@
+# ./try: its tour ends with an outbox, of which a plain reader loses rows and one that ends at the horizon none.
 # ./try fleet: tells its story to the end, where no id came twice; says so if one did; and leaves nothing behind, also
 # when a signal ends it.  Where something is wrong with the registry is made up here: it says to each server that it has
 # worker id 1.
@@ -46,10 +47,11 @@ END
 sub begin_demo
 {
 	my ($name, $break, @parent) = @_;
+	my @show = $name eq 'tour' ? () : 'fleet';
 	my %demo = (folder => "$dir/$name", out => '');
 	make_path($demo{folder});
 	local %ENV = (%ENV, PATH => $path, TMPDIR => $demo{folder}, BREAK => $break // '');
-	$demo{run} = IPC::Run::start([ @parent, "$FindBin::RealBin/../../try", 'fleet' ],
+	$demo{run} = IPC::Run::start([ @parent, "$FindBin::RealBin/../../try", @show ],
 		'<', \undef, '>&', \$demo{out}, IPC::Run::timeout(4 * $PostgreSQL::Test::Utils::timeout_default));
 	return \%demo;
 }
@@ -126,6 +128,12 @@ is(end_demo($broken), 1, 'with a registry that grants one worker id to all it en
 like($broken->{out}, qr/^ +\d{5,} +together, [1-9]\d* of them more than once\nuidgen: the same id came twice, such as \d+$/m, '... and says that ids came twice')
   or diag($broken->{out});
 is(left_by($broken), '', 'nothing is left behind');
+
+my $tour = begin_demo('tour');
+is(end_demo($tour), 0, 'the tour comes to its end') or diag($tour->{out});
+like($tour->{out}, qr/^ id > last +\| +\d+ \| +[1-9]\d*\n \.\.\. AND id <= uid_horizon\(\) +\| +[1-9]\d* \| +0\n/m, '... and of the outbox a plain reader has lost rows, and the other one none') or diag($tour->{out});
+unlike($tour->{out}, qr/ERROR|FATAL/, '... without an error');
+is(left_by($tour), '', 'nothing is left behind');
 
 my %left = shared_memory_left();
 is(join(' ', grep { !$left_before{$_} } sort keys %left), '', 'nor is shared memory');

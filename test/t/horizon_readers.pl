@@ -275,6 +275,8 @@ note(sprintf 'outbox: of %s rows, a plain reader lost %s (%s %%), and one that e
 {
 	my @figures = slurp_file("$FindBin::RealBin/../../docs/runs/outbox.txt") =~ /^# outbox: of (\S+) rows, a plain reader lost (\S+) \((\d+) %\), and one that ends at uid_horizon\(\) 0$/m;
 	ok(@figures && slurp_file("$FindBin::RealBin/../../$_") =~ s/\s+/ /gr =~ /$figures[0] rows.{1,200}\b$figures[1] \($figures[2] %\)/, "$_ names the figures of docs/runs/outbox.txt") foreach qw(README.md docs/readers.md);
+	# With the words of another language between them
+	ok(@figures && slurp_file("$FindBin::RealBin/../../README.zh-CN.md") =~ s/\s+/ /gr =~ /$figures[0] .{1,300}\| $figures[1] \($figures[2] %\)/, 'README.zh-CN.md, too');
 }
 
 done_testing();

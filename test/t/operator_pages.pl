@@ -8,7 +8,7 @@ use Pages;
 use UidgenTest;
 
 # test/meta.pl reads this line.
-my @PAGES = qw(docs/segments.md README.md docs/guide.md docs/adopting.md docs/layouts.md docs/decoding.md docs/partitions.md docs/readers.md docs/applications.md docs/reference/functions.md docs/operations.md);
+my @PAGES = qw(docs/segments.md README.md README.zh-CN.md docs/guide.md docs/adopting.md docs/layouts.md docs/decoding.md docs/partitions.md docs/filters.md docs/readers.md docs/applications.md docs/reference/functions.md docs/operations.md);
 
 my $node = uidgen_node('main', 'max_connections = 20');
 $node->start;
@@ -24,7 +24,8 @@ sub run_page
 		my $block = $blocks[$i];
 		my @statements = statements_of($block->{text});
 		$script .= "\\o /dev/null\nSET client_min_messages = warning;\n$block->{before}\nRESET client_min_messages;\n\\o\n" if $block->{before} ne '';
-		next if defined $block->{not_run} || $block->{kind} !~ /^(?:sql)?$/ || !@statements;
+		my ($since) = ($block->{not_run} // '') =~ /^before PostgreSQL (\d+)$/;
+		next if (defined $since ? $node->pg_version < $since : defined $block->{not_run}) || $block->{kind} !~ /^(?:sql)?$/ || !@statements;
 		# What a block of statements alone prints is in the next one.
 		$statements[-1][1] = $blocks[ $i + 1 ]{text}
 		  if $block->{kind} eq 'sql' && $i < $#blocks && $blocks[ $i + 1 ]{follows} && $blocks[ $i + 1 ]{kind} eq '' && !statements_of($blocks[ $i + 1 ]{text});

@@ -384,6 +384,10 @@ static const struct
 	{"pgedge-2023", "time 41, sequence 12, worker 10", 1000, 1672531200000, "2092-09-06", NULL},
 	{"cockroachdb", "time 48, worker 15", 10, 1420070400000, "2104-03-13", "It has no sequence."},
 	{"timeshard", "time 40, worker 10, sequence 14", 1000, 1475796139634, "2034-03-", NEGATIVE},
+	{"pgactive", "time 40, worker 10, sequence 14", 1000, 1475796139634, "2034-03-", NEGATIVE},
+	{"pgdog", "time 41, worker 10, sequence 12", 1000, 1764184395000, "2095-08-03", NULL},
+	{"linkedin", "time 41, sequence 22", 1000, 0, "2039-09-07T15:47:35.551", NULL},
+	{"tiktok", "time 32, tag 16, sequence 16", 1000000, 0, "2038-01-19T03:14:07", NEGATIVE},
 };
 
 #define KNOWN_PRESETS (sizeof(known_presets) / sizeof(known_presets[0]))
