@@ -651,7 +651,7 @@ define_keepers_settings(void)
 			   PGC_SIGHUP, GUC_UNIT_S, NULL);
 }
 
-/* What calls go by. */
+/* What calls go by; max_ahead and max_burst by the bounds that the keeper publishes for them (publish.c). */
 static void
 define_callers_settings(void)
 {

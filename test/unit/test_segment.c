@@ -810,6 +810,50 @@ test_interruptions(void)
 	   "interrupted: each result was met");
 }
 
+/* A ticket of two generations ago, whose buffer the keeper fills meanwhile: it has its own number, or one that is drawn
+ * anew once all is filled, but none of half a range. */
+static uint64_t late_before;
+static UidgenSegmentTicket late;
+static UidgenSegmentResult late_result;
+
+static void
+settle_late(void)
+{
+	memset(&late, 0, sizeof(late));
+	late_result = uidgen_segment_settle(&words, MINE, &late, 1, BLOCK, late_before);
+}
+
+static void
+test_late_ticket(void)
+{
+	int			met = 0;
+	int			strange = 0;
+
+	event = settle_late;
+	for (int i = 0; i < 20; i++)
+	{
+		planned = 0;
+		begin();
+		uidgen_segment_fill(&words, 100, 5);
+		take(3, REST);
+		late_before = uidgen_atomic_fetch_add(&words.position, 1);
+		take(1, REST);
+		uidgen_segment_fill(&words, 200, 5);
+		take(5, REST);
+		late_result = REFUSED;
+		plan_begins();
+		plan_for(i, this_event);
+		uidgen_segment_fill(&words, 300, 5);
+		planned = 0;
+		if (late_result == REFUSED)
+			continue;
+		met++;
+		strange += late_result == GOOD && late.first != 103 && late.first != 300;
+	}
+	ok(met > 5, "late ticket: the buffer was being filled");
+	is(strange, 0, "late ticket: no number of another range");
+}
+
 /* Where a number is there at each moment, a call finds one; and no end, if the last range
  * came before it was said. */
 static void
@@ -1350,6 +1394,7 @@ main(void)
 	test_close();
 	test_assign();
 	test_interruptions();
+	test_late_ticket();
 	test_never_empty();
 	test_interrupted_keeper();
 	test_both_wait();
