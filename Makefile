@@ -123,14 +123,15 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # no part of installcheck.  Named relative to the source tree.
 # What ./check runs of them: of each promise, family and kind of fault at least one, in some minutes (test/meta.pl); the others,
 # which ./check --long runs, go further.  The longest come first: at the end all would wait for them alone.
-SHORT = random_fleets clock_recovery keeper_faulty_link upgrade_postgres segments_servers attach_late fleet_failover guests_python ids_waits \
-	changes_track segments_failover cost_instructions copies_promotion fleet_clocks horizon_readers ids_plans ids_unique \
+SHORT = random_fleets clock_recovery keeper_faulty_link upgrade_postgres segments_servers attach_late fleet_failover ids_waits \
+	changes_track segments_failover cost_instructions copies_promotion fleet_clocks fleet_copies horizon_readers ids_plans ids_unique \
 	keeper_wake_up operator_strange_names registry_worker_ids backfill_kills cache_errors copies_registry \
 	fleet_script horizon_rules ids_order life_disk_full life_restart operator_bad_settings operator_layout_change operator_pages \
 	registry_guards remote_answers segments_used_up operator_status sql_edition
 SHORT_TESTS = $(SHORT:%=test/t/%.pl)
-# They test pages and scripts, or (random_faults) what random_sessions tests as well: only with ./check --all.
-ALL_TESTS = test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/t/random_faults.pl
+# They test pages and scripts, or (random_faults) what random_sessions tests as well, or (guests_python) are so new
+# that they have run a dozen times: only with ./check --all.
+ALL_TESTS = test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/t/random_faults.pl test/t/guests_python.pl
 LONGEST_TESTS = test/t/operator_hostile_schema.pl test/t/segments_outage.pl
 LONG_TESTS = $(LONGEST_TESTS) $(filter-out $(SHORT_TESTS) $(LONGEST_TESTS) $(ALL_TESTS),$(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl))))
 PROVE_TESTS ?= $(SHORT_TESTS)

@@ -313,13 +313,14 @@ none('... and what exists', grep { !-e } keys %linked);
 
 # Of test/t a part, the suite tap; and the other suites.
 my %short = map { $_ => 1 } words('SHORT');
+my %only_with_all = map { $_ => 1 } words('ALL_TESTS');
 my ($seconds, %families, $family) = (0);
 foreach (split /\n/, slurp('test/README.md'))
 {
 	$family = $1 if /^\*\*(\w+)\*\*: /;
 	my ($file) = /^\| \[.*?\]\((\S+?)\)/ or next;
 	my ($program) = $file =~ m{^t/(\w+)\.pl$};
-	push @{ $families{$family} }, $program if $program;
+	push @{ $families{$family} }, $program if $program && !$only_with_all{"test/t/$program.pl"};
 	$seconds += $1 if ($program ? $short{$program} : $file =~ m{^(?:unit|fuzz|model|isolation|\.\./sql)/|^(?:meta|reports)\.pl$|^pgindent\.sh$}) && /\| (\d+) \|$/;
 }
 my $programs = qr/`(?:test\/t\/)?(\w+)(?:\.pl)?`/;

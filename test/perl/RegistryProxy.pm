@@ -92,8 +92,9 @@ sub set
 	my $new = "$self->{fault_file}.new";
 	unlink $new;
 	append_to_file($new, join(' ', $fault // '', $what // '', $times // 'any', ++$self->{sets}) . "\n");
-	rename($new, $self->{fault_file}) or die "could not rename $new: $!";
+	# Before the fault is there: a call can meet it at once.
 	$self->{seen} = -s $self->{events};
+	rename($new, $self->{fault_file}) or die "could not rename $new: $!";
 	return;
 }
 
