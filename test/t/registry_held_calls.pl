@@ -98,7 +98,7 @@ foreach my $worker ((grep { $_ != $used } 0 .. 7)[ 0 .. 5 ])
 	my $session = $alone->background_psql('other', on_error_stop => 0);
 	# As reserve_backfill() does, which is refused in a block where it is for another database.
 	$session->query($_) foreach 'BEGIN',
-		"SELECT uidgen_registry.insert_worker((0, $worker, 'reserved', NULL, NULL, now(), now(), now(), 'reserved', NULL, l.max_tick, false, 0)::uidgen_registry.worker_node) FROM uidgen_registry.registry AS l";
+		"SELECT uidgen_registry.insert_worker((0, $worker, 'reserved', NULL, NULL, now(), now(), now(), 'reserved', NULL, l.max_tick, false, 0, NULL)::uidgen_registry.worker_node) FROM uidgen_registry.registry AS l";
 	unlike($session->{stderr}, qr/ERROR/, 'a worker id is reserved, beside others that are not committed');
 	push @reserving, $session;
 }
