@@ -176,7 +176,7 @@ bootstrap()
 			want libhibernate3-java test -e /usr/share/java/hibernate3.jar
 			want libjavassist-java test -e /usr/share/java/javassist.jar
 		fi
-		if names_suite clients || names_suite test/guests/guests; then
+		if names_suite clients || names_suite guests; then
 			for module in psycopg psycopg2; do
 				want "python3-$module" /usr/bin/python3 -c "import $module"
 			done
