@@ -90,7 +90,8 @@ foreach (
 	my ($counts, $failed, $out) = tap('2 0', $good, $text, $good);
 	my $name = ref $text ? 'gone.pl' : 'p2.pl';
 	is($counts, 'suite ' . (4 + $passed) . " $number\n", "one that $what is counted, and the others run");
-	is($failed, "$name: $why\n", "one that $what is named");
+	is($failed =~ s/^\t.*\n//mgr, "$name: $why\n", "one that $what is named");
+	is($failed =~ s/^\S.*\n|^\t#.*\n//mgr, $text eq $wrong ? "\tnot ok 1 - is wrong\n\tnot ok 3\n" : '', '... with what failed in it');
 	like($out, qr/^\[\d of 3\] \Q$name\E: FAILED: /m, "one that $what is reported at once");
 }
 
@@ -119,8 +120,8 @@ ok(!-e "$dir/run", 'nothing is left then');
 mkdir "$dir/run";
 spew('run/skipped', "c.pl: no moon\n");
 is(verdict('a b', "a 3 0\nb 4 0\n", ''), "SKIPPED: c.pl: no moon\n7 passed, 0 failed\nstatus 0\n", '... and names what was skipped');
-is(verdict('a b', "a 3 2\nb 4 0\n", "a: x\n"),
-	"FAILED: a: x\nuidgen: logs and differences\n7 passed, 2 failed\nstatus 1\n", 'the verdict if tests failed');
+is(verdict('a b', "a 3 2\nb 4 0\n", "a: x\n\tnot ok 1\nb: y\n"),
+	"FAILED: a: x\n\tnot ok 1\nFAILED: b: y\nuidgen: logs and differences\n7 passed, 2 failed\nstatus 1\n", 'the verdict if tests failed');
 is(verdict('a b/c.pl', "a 3 0\n", ''),
 	"FAILED: b/c.pl: did not run to its end\nuidgen: logs and differences\n3 passed, 1 failed\nstatus 1\n",
 	'the verdict if a suite did not run');
@@ -195,13 +196,13 @@ like((check('test/t/gone.pl'))[1], qr/there is no suite or TAP file/, '... and s
 # Some of one line, of which one is in test/mutate/equivalent; and one in a file that
 # the test of tickets does not have.
 my $mutants = "'$^X' '$root/test/mutate/run.pl' --tests unit:ticket --results results"
-  . " --match '^src/(core/ticket.h:uidgen_tick_minus .*(; => ;|[<>]= b)|memory/server.c:uidgen_server_tick return 0; => return 1)' src/core/ticket.h src/memory/server.c";
+  . " --match '^src/(core/units.h:uidgen_tick_minus .*(; => ;|[<>]= b)|memory/server.c:uidgen_server_tick return 0; => return 1)' src/core/units.h src/memory/server.c";
 $out = run($mutants);
 like($out, qr/^uncompiled src\S+ uidgen_tick_minus: return a > b \? a - b : 0; => ; /m, 'a mutant that does not compile');
 like($out, qr/^killed     src\S+ uidgen_tick_minus: .*\? a - b : 0; => return a <= b .*, by unit:ticket: \w/m, 'one that the test kills');
 unlike($out, qr/ => return a >= b /m, 'one that changes nothing is not run');
 like($out, qr/^survived   src\S+ uidgen_server_tick: return 0; => return 1; /m, 'one that the test cannot see');
-like($out, qr/^src\/core\/ticket.h +2 +1 +1 +0 +1\nsrc\/memory\/server.c +1 +0 +0 +1 +0\n/m, 'all are counted') or diag($out);
+like($out, qr/^src\/core\/units.h +2 +1 +1 +0 +1\nsrc\/memory\/server.c +1 +0 +0 +1 +0\n/m, 'all are counted') or diag($out);
 is(run($mutants) =~ s/ \(\d+ s\)//gr, $out =~ s/^(?:killed|uncompiled) .*\n| \(\d+ s\)//gmr, 'what is known is not run again');
 
 # ---- Orphans ----

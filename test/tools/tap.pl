@@ -134,9 +134,11 @@ sub finish
 	if (@complaints)
 	{
 		my $what = join '; ', @complaints;
-		note('failed', "$program: $what");
 		# What passed is not of interest now.
-		my @lines = last_lines(200, grep { !/^\s*ok / } split /\n/, $text);
+		my @lines = grep { !/^\s*ok / } split /\n/, $text;
+		# The verdict at the end says it again: a log of two sets of tests may be cut in between.
+		note('failed', join "\n\t", "$program: $what", last_lines(30, grep { /^(?:not ok|#)/ } @lines));
+		@lines = last_lines(200, @lines);
 		show_line($_) foreach $run->{shown} ? () : @lines;
 		show_logs($program);
 		show_line("${line}FAILED: $what, $seconds");
