@@ -201,7 +201,7 @@ my @EXPECTED = (
 	[ '08P01', qr/^unexpected EOF on client connection/ ],
 	[ '00000', qr/^terminating walsender process due to replication timeout/, 'standby' ],
 	[ '57P01', qr/^terminating walreceiver process/, 'standby' ],
-	[ '08006', qr/^terminating walreceiver due to timeout/, 'clock_small', 'clock_middle', 'clock_large' ],	# a step forward is time in which nothing came
+	[ '08006', qr/^terminating walreceiver due to timeout/, 'clock_middle', 'clock_large' ],	# a step forward is time in which nothing came
 	[ '08006', qr/^connection to client lost/, 'standby' ],	# by a walsender, whose standby has gone
 	[ '58P01', qr/^could not remove shared memory segment/, @ENDING ],
 	[ '08006', qr/^(?:streaming replication receiver "\w+" )?could not (?:connect to the primary server|receive data from WAL stream|send end-of-streaming message)/, 'standby' ],
