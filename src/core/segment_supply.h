@@ -48,8 +48,8 @@ typedef struct UidgenSupply
 	int64_t		version;		/* proves a release; 0: none may be made */
 	int64_t		course[UIDGEN_SUPPLY_COURSE];	/* that the registry had taken
 												 * then */
-	int			ncourse;		/* 0: a registry of a former version does not
-								 * say */
+	int			ncourse;		/* how many numbers that are; 0: nothing is
+								 * known */
 	int64_t		step;			/* length of a first range */
 	int64_t		min_step;
 	int64_t		max_step;
