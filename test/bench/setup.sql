@@ -7,6 +7,11 @@ SELECT count(*) FILTER (WHERE name = 'pgstattuple') > 0 AS has_pgstattuple FROM 
 \if :has_pgstattuple
 CREATE EXTENSION pgstattuple;
 \endif
+SELECT count(*) > 0 AS has_pgedge FROM pg_available_extensions WHERE name = 'snowflake' \gset
+\if :has_pgedge
+CREATE EXTENSION snowflake;
+CREATE SEQUENCE pgedge;
+\endif
 \ir fmgr_bench.sql
 
 CREATE SEQUENCE cache_1;
