@@ -735,6 +735,8 @@ interrupted_call(uint64_t n, UidgenSegmentKind kind, int drawn_before, bool next
 		complain(kind == BLOCK ? ticket.count != n : ticket.count < 1 || ticket.count > n,
 				 "not as many as were asked for");
 		complain(ticket.first >= THEIRS, "a number of another segment");
+		/* It takes nothing before it knows that there is something. */
+		complain(n > UIDGEN_SEGMENT_ADD_MAX && ticket.skipped > 0, "a long rest leaves numbers out");
 		/* Later calls get larger numbers. */
 		if (ticket.first + (int64_t) ticket.count - 1 > highest_drawn)
 			highest_drawn = ticket.first + (int64_t) ticket.count - 1;
@@ -766,7 +768,8 @@ test_interruptions(void)
 	}			calls[] = {
 		{1, BLOCK, "one number"},
 		{3, BLOCK, "a block"},
-		{4, REST, "a rest"}
+		{4, REST, "a rest"},
+		{UIDGEN_SEGMENT_ADD_MAX + 1, REST, "a long rest"}
 	};
 	int			met[RESULTS] = {0};
 	long		total = 0;
@@ -802,7 +805,8 @@ test_interruptions(void)
 										   what_is_wrong, result_names[result]);
 							}
 		is(bad, 0, calls[c].n == 1 ? "interrupted: one number is nobody else's, in order, and none is lost" :
-		   calls[c].kind == BLOCK ? "interrupted: so is a block" : "interrupted: so is a rest");
+		   calls[c].kind == BLOCK ? "interrupted: so is a block" :
+		   calls[c].n < UIDGEN_SEGMENT_ADD_MAX ? "interrupted: so is a rest" : "interrupted: so is a long rest");
 	}
 	printf("# %ld calls: %d good, %d found nothing, %d the end, %d another segment\n", total,
 		   met[GOOD], met[EMPTY], met[ENDED], met[OTHER]);
