@@ -100,7 +100,7 @@ sub complaints
 	my @complaints;
 	push @complaints, @wrong . ' of ' . $parser->tests_run . ' tests failed' if @wrong;
 	push @complaints, "Bail out! $1" if $text =~ /^Bail out!\s*(.*)/m;
-	if ($limit && $status >> 8 == 124)
+	if ($limit && ($status >> 8 == 124 || $status >> 8 == 137))		# the other one if it had to be killed
 	{
 		push @complaints, "not done after $limit s";
 	}
