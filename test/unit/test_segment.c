@@ -858,6 +858,41 @@ test_late_ticket(void)
 	is(strange, 0, "late ticket: no number of another range");
 }
 
+/* The same ticket, of a caller whose processor has read some words of the buffer before the keeper filled it: it is
+ * dropped, as it would else be a place of the other range. */
+static void
+test_late_ticket_reordered(void)
+{
+	int			anew = 0;
+	int			strange = 0;
+
+	planned = 0;
+	for (uint64_t seed = 1; seed <= 200; seed++)
+	{
+		begin();
+		uidgen_segment_fill(&words, 100, 5);
+		take(3, REST);
+		late_before = uidgen_atomic_fetch_add(&words.position, 1);
+		take(1, REST);
+		memset(&reordered, 0, sizeof(reordered));
+		reorder(seed);
+		settle_late();			/* so it knows these words */
+		uidgen_read_barrier();	/* and reads some in advance */
+		reorder(0);
+		uidgen_segment_fill(&words, 200, 5);
+		take(5, REST);
+		uidgen_segment_fill(&words, 300, 5);
+		reorder(seed);
+		settle_late();
+		reorder(0);
+		anew += late_result == GOOD && late.first == 300;
+		strange += late_result == GOOD && late.first != 103 && late.first != 300;
+	}
+	memset(&reordered, 0, sizeof(reordered));
+	ok(anew > 100, "reordered late ticket: it is drawn anew");
+	is(strange, 0, "reordered late ticket: it is no place of another range");
+}
+
 /* Where a number is there at each moment, a call finds one; and no end, if the last range
  * came before it was said. */
 static void
@@ -1399,6 +1434,7 @@ main(void)
 	test_assign();
 	test_interruptions();
 	test_late_ticket();
+	test_late_ticket_reordered();
 	test_never_empty();
 	test_interrupted_keeper();
 	test_both_wait();
