@@ -143,9 +143,16 @@ FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout tes
 FUZZ_CC ?= clang
 EXTRA_CLEAN = $(UNIT_TESTS) test/unit/core.o $(FUZZ_TARGETS) $(LIBPQ_MODULE)$(DLSUFFIX) $(LIBPQ_OBJS)
 
+# make scripts: those for servers on which no library can be installed, to be made where there is no PostgreSQL.
+ifeq ($(MAKECMDGOALS),scripts)
+srcdir = $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
+else
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
+endif
+.PHONY: scripts
+scripts: $(foreach kind,uidgen-sql uidgen-sql-tools uidgen-sql-uninstall uidgen-registry,$(call script,$(kind)))
 
 # PGXS tracks no headers, and makes no folders in a build outside the source.
 $(OBJS) $(OBJS:.o=.bc) $(LIBPQ_OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) $(srcdir)/uidgen.control

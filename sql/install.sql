@@ -8,9 +8,10 @@ SELECT NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'uidgen_registry') A
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS uidgen;
 SELECT uid_next() > 0 AS works;
+SELECT extversion FROM pg_extension WHERE extname = 'uidgen' \gset
 \c :"registry_database"
-SELECT extversion = (SELECT default_version FROM pg_available_extensions AS a WHERE a.name = e.extname) AS same, extnamespace::regnamespace, extrelocatable
-FROM pg_extension AS e WHERE extname = 'uidgen_registry';
+SELECT extversion = :'extversion' AS same, extnamespace::regnamespace, extrelocatable
+FROM pg_extension WHERE extname = 'uidgen_registry';
 SELECT layout, unit, epoch, max_tick, max_datacenter, max_worker FROM uidgen_registry.registry \gset
 \c :"regression_database"
 -- The layout was pinned with the numbers that a shared registry would be given.

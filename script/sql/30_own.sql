@@ -21,6 +21,7 @@ AS $$
 DECLARE
 	l CONSTANT uidgen.parsed := uidgen.parsed(layout_text);
 	i CONSTANT integer := array_position(l.names, 'sequence');
+	t CONSTANT integer := array_position(l.names, 'tag');
 	value record;
 	fixed bigint;
 BEGIN
@@ -44,6 +45,8 @@ BEGIN
 			('sequence_bits', 'integer', l.bits[i]::text, 'bits of the sequence'),
 			('sequence_shift', 'integer', l.shifts[i]::text, 'the lowest bit of the sequence'),
 			('sequence_mask', 'bigint', uidgen.lowest_bits(l.bits[i])::text, 'the largest sequence'),
+			('tag_shift', 'integer', coalesce(l.shifts[t], 0)::text, 'the lowest bit of the tag'),
+			('tag_maximum', 'bigint', coalesce(uidgen.lowest_bits(l.bits[t]), 0)::text, 'the largest tag'),
 			('fixed', 'bigint', fixed::text, 'the bits of the worker id and of the datacenter'),
 			('max_ahead', 'bigint', floor(extract(epoch FROM max_ahead) * 1000000)::bigint::text, 'microseconds that ids may run ahead of the clock'))
 			AS v (name, type, value, comment)

@@ -37,12 +37,23 @@ LANGUAGE sql VOLATILE PARALLEL SAFE
 RETURN floor(date_part('epoch', clock_timestamp()) * 1000000)::bigint - uidgen.own_epoch();
 COMMENT ON FUNCTION uidgen.clock() IS 'microseconds since the epoch of this database''s layout';
 
+CREATE FUNCTION uidgen.ahead("position" bigint) RETURNS bigint
+LANGUAGE sql VOLATILE PARALLEL SAFE
+RETURN ("position" >> uidgen.own_sequence_bits()) * uidgen.own_unit() - uidgen.clock();
+COMMENT ON FUNCTION uidgen.ahead(bigint) IS 'microseconds from now until the tick of a position begins';
+
+-- Ten milliseconds behind the clock is near enough, so that there is a jump each ten milliseconds at most.
+CREATE FUNCTION uidgen.is_far("position" bigint) RETURNS boolean
+LANGUAGE sql VOLATILE PARALLEL SAFE
+RETURN uidgen.ahead("position") NOT BETWEEN -10000 - uidgen.own_unit() AND uidgen.own_max_ahead();
+COMMENT ON FUNCTION uidgen.is_far(bigint) IS 'whether nothing should be drawn there: behind the clock, or too far ahead';
+
 CREATE FUNCTION uidgen.id_at("position" bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (("position" >> uidgen.own_sequence_bits()) << uidgen.own_time_shift()) | (("position" & uidgen.own_sequence_mask()) << uidgen.own_sequence_shift()) | uidgen.own_fixed();
 COMMENT ON FUNCTION uidgen.id_at(bigint) IS 'the id of a position, with the worker id and datacenter of this database';
 
-CREATE FUNCTION uidgen.refuse(tick bigint) RETURNS void
+CREATE FUNCTION uidgen.refuse(tick bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -60,7 +71,8 @@ $$;
 COMMENT ON FUNCTION uidgen.refuse(bigint) IS 'the error for a tick that ids cannot have now';
 
 -- n positions that follow each other, within one tick if so wanted; their first one.  0: goes to the clock, if `position` is behind it.
--- Everybody may call this, with any arguments: none leads back, and what is refused moves nothing ahead of the clock.
+-- Everybody may call this, with any arguments: none leads back, and what is refused moves nothing ahead of the clock.  While `position` is too far
+-- ahead it stays closed, so that those who are refused, and try again, draw nothing.
 CREATE FUNCTION uidgen.jump(n integer, in_one_tick boolean) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SECURITY DEFINER
@@ -73,28 +85,27 @@ DECLARE
 	now bigint;			-- the tick of the clock
 	next bigint;		-- the next position: neither drawn nor behind the clock
 	first bigint;
-	is_allowed boolean;
+	is_allowed boolean := true;
 BEGIN
 	BEGIN
 		LOCK TABLE uidgen.jumping IN SHARE ROW EXCLUSIVE MODE;
-		-- Read after the wait, when others may have jumped.
-		now := greatest(uidgen.clock() / uidgen.own_unit(), 0);
-		is_allowed := now <= uidgen.own_last_tick();
-		IF n > 0 OR pg_sequence_last_value('uidgen.jumps') & 1 IS DISTINCT FROM 0 OR pg_sequence_last_value('uidgen.position') < (now << bits) - 1 THEN
+		-- Looked at after the wait, when others may have jumped.
+		IF n > 0 OR pg_sequence_last_value('uidgen.jumps') & 1 IS DISTINCT FROM 0 OR uidgen.is_far(pg_sequence_last_value('uidgen.position')) THEN
 			IF coalesce(pg_sequence_last_value('uidgen.jumps') & 1, 0) = 0 THEN
 				PERFORM nextval('uidgen.jumps');		-- closed: what is drawn from here on does not count
 			END IF;
+			now := greatest(uidgen.clock() / uidgen.own_unit(), 0);
 			next := greatest(pg_sequence_last_value('uidgen.position') + 1, least(now, uidgen.own_last_tick()) << bits);
 			first := next;
 			IF in_one_tick AND (first & uidgen.own_sequence_mask()) + n > uidgen.own_sequence_mask() + 1 THEN
 				first := ((first >> bits) + 1) << bits;
 			END IF;
-			IF n > 0 THEN
-				is_allowed := is_allowed AND (first + n - 1) >> bits <= uidgen.own_last_tick()
-					AND ((first + n - 1) >> bits) * uidgen.own_unit() - uidgen.clock() <= uidgen.own_max_ahead();
-			END IF;
+			is_allowed := now <= uidgen.own_last_tick() AND (first + n - 1) >> bits <= uidgen.own_last_tick()
+				AND uidgen.ahead(first + n - 1) <= uidgen.own_max_ahead();
 			PERFORM setval('uidgen.position', CASE WHEN is_allowed AND n > 0 THEN first + n ELSE next END - 1);
-			PERFORM nextval('uidgen.jumps');			-- open
+			IF uidgen.ahead(next - 1) <= uidgen.own_max_ahead() THEN
+				PERFORM nextval('uidgen.jumps');		-- open
+			END IF;
 		END IF;
 		RAISE SQLSTATE 'UIDOK';
 	EXCEPTION WHEN SQLSTATE 'UIDOK' THEN
@@ -108,38 +119,54 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.jump(integer, boolean) IS 'takes so many positions that follow each other, or goes to the clock';
 
--- Ten milliseconds behind the clock is near enough, so that there is a jump each ten milliseconds at most.
+-- What follows is a draw, in expressions whose names were looked up when this script ran.  So uidgen.next() has the rights of its owner, but needs no
+-- search path of its own, which would take a third of its time: its text has no operator, and no name without a schema.
+
+CREATE FUNCTION uidgen.jumps_so_far() RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN pg_sequence_last_value('uidgen.jumps');
+COMMENT ON FUNCTION uidgen.jumps_so_far() IS 'the number that tells draws whether there was a jump; odd while one is going on';
+
+CREATE FUNCTION uidgen.draw(jumps bigint) RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN CASE WHEN jumps & 1 = 0 THEN nextval('uidgen.position') END;
+COMMENT ON FUNCTION uidgen.draw(bigint) IS 'a position, which counts if there was no jump meanwhile; null while a jump is going on';
+
+-- A sum and abs(), so that the clock is read once.
+CREATE FUNCTION uidgen.counts_at_clock(drawn bigint, jumps bigint) RETURNS boolean
+LANGUAGE sql VOLATILE
+RETURN uidgen.jumps_so_far() = jumps AND abs(uidgen.ahead(drawn) + uidgen.own_unit()) <= 10000;
+COMMENT ON FUNCTION uidgen.counts_at_clock(bigint, bigint) IS 'whether a position counts, and is at the clock';
+
+CREATE FUNCTION uidgen.counts_ahead(drawn bigint, jumps bigint) RETURNS boolean
+LANGUAGE sql VOLATILE
+RETURN uidgen.jumps_so_far() = jumps AND NOT uidgen.is_far(drawn);
+COMMENT ON FUNCTION uidgen.counts_ahead(bigint, bigint) IS 'whether a position counts, and is not too far ahead of the clock';
+
+-- What a crash makes the sequence forget could be drawn again before the clock has passed it.  This writes to the log, and so the commit waits
+-- for all that is in there.
+CREATE FUNCTION uidgen.write_to_log() RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN setval('uidgen.ahead', 1);
+COMMENT ON FUNCTION uidgen.write_to_log() IS 'makes the commit of this transaction wait for the log';
+
 CREATE FUNCTION uidgen.next() RETURNS bigint
 LANGUAGE plpgsql VOLATILE STRICT
 SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	jumps bigint;
-	now bigint;
 	drawn bigint;
-	ahead bigint;		-- microseconds from now until its tick
 BEGIN
 	FOR attempt IN 1 .. 1000 LOOP
-		jumps := pg_sequence_last_value('uidgen.jumps');
-		IF jumps & 1 = 0 THEN
-			now := uidgen.clock();
-			-- Before the draw: whoever is refused, and tries again, does not go further ahead by that.
-			IF (pg_sequence_last_value('uidgen.position') >> uidgen.own_sequence_bits()) * uidgen.own_unit() - now > uidgen.own_max_ahead() THEN
-				PERFORM uidgen.refuse(pg_sequence_last_value('uidgen.position') >> uidgen.own_sequence_bits());
-			END IF;
-			drawn := nextval('uidgen.position');
-			IF pg_sequence_last_value('uidgen.jumps') = jumps THEN
-				ahead := (drawn >> uidgen.own_sequence_bits()) * uidgen.own_unit() - now;
-				IF ahead >= -10000 - uidgen.own_unit() THEN
-					IF ahead > 10000 - uidgen.own_unit() THEN
-						-- What a crash makes the sequence forget could be drawn again before the clock has passed it.  This writes to
-						-- the log, and so the commit waits for all that is in there.
-						PERFORM setval('uidgen.ahead', 1);
-					END IF;
-					RETURN uidgen.id_at(drawn);
-				END IF;
-			END IF;
+		jumps := uidgen.jumps_so_far();
+		drawn := uidgen.draw(jumps);
+		IF uidgen.counts_at_clock(drawn, jumps) THEN
+			RETURN uidgen.id_at(drawn);
+		END IF;
+		IF uidgen.counts_ahead(drawn, jumps) THEN
+			PERFORM uidgen.write_to_log();
+			RETURN uidgen.id_at(drawn);
 		END IF;
 		PERFORM uidgen.jump(0, false);
 	END LOOP;
@@ -150,7 +177,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.next() IS 'a new unique id';
 
-CREATE FUNCTION uidgen.tag_bits(tag integer) RETURNS bigint
+CREATE FUNCTION uidgen.refuse_tag(tag integer) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 BEGIN
@@ -161,7 +188,12 @@ BEGIN
 	RETURN uidgen.field_bits(uidgen.own(), 'tag', tag);
 END
 $$;
-COMMENT ON FUNCTION uidgen.tag_bits(integer) IS 'the bits of a tag; an error if it is null';
+COMMENT ON FUNCTION uidgen.refuse_tag(integer) IS 'the error for a tag that an id cannot have';
+
+CREATE FUNCTION uidgen.tag_bits(tag integer) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN tag BETWEEN 0 AND uidgen.own_tag_maximum() THEN tag::bigint << uidgen.own_tag_shift() ELSE uidgen.refuse_tag(tag) END;
+COMMENT ON FUNCTION uidgen.tag_bits(integer) IS 'the bits of a tag; an error if there is none';
 
 CREATE FUNCTION uidgen.check_n(n integer) RETURNS void
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE

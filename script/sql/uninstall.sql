@@ -6,6 +6,9 @@
 -- not below any that was drawn, also by transactions that have not ended when this begins.
 --
 \set ON_ERROR_STOP on
+-- An error is to say what uses the edition, without the statement that names each function.
+\set uidgen_context :SHOW_CONTEXT
+\set SHOW_CONTEXT never
 \if :{?in_transaction} \else
 BEGIN;
 \endif
@@ -40,6 +43,7 @@ DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead;
 DROP SCHEMA uidgen;
 
 SELECT current_setting('uidgen_sql.last') AS uidgen_last, set_config('search_path', :'uidgen_path', true) AS uidgen_path \gset
+\set SHOW_CONTEXT :uidgen_context
 \if :{?in_transaction} \else
 COMMIT;
 \endif

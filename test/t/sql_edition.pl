@@ -2,6 +2,7 @@
 # functions are those of the extension, and say the same, by the files of pg_regress (all of them: sql_answers.pl); others have no more rights than they need; no id comes twice, in short (at
 # length: sql_unique.pl); and it can be taken out.
 
+use File::Basename 'basename';
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use SqlEdition;
@@ -28,6 +29,12 @@ sub objects
 
 # ---- putting it in ----
 
+my $made = $node->basedir . '/made';
+mkdir $made or die "could not make $made: $!";
+PostgreSQL::Test::Utils::run_log([ 'env', '-u', 'MAKEFLAGS', '-u', 'MAKELEVEL', 'make', '-s', '-C', $made, '-f', "$FindBin::RealBin/../../Makefile", 'PG_CONFIG=/nowhere/pg_config', 'scripts' ]);
+is(join(' ', map { slurp_file($_) eq slurp_file($made . '/script/' . basename($_)) ? basename($_) =~ s/--.*//r : () } map { edition_script($node, $_) } 'registry', 'sql', 'sql-tools', 'sql-uninstall'),
+	'uidgen-registry uidgen-sql uidgen-sql-tools uidgen-sql-uninstall', 'make writes the scripts where there is no PostgreSQL');
+
 my $empty = objects('app');
 is($node->safe_psql('app', q{SELECT count(*) FROM pg_roles WHERE rolname = 'landlord' AND NOT rolsuper AND NOT rolcreatedb AND NOT rolcreaterole}), '1', 'the owner of the database is no superuser');
 like(run_script($node, 'app', $script), qr/22023: no worker id is given.*HINT/s, 'without a worker id it is not put in');
@@ -53,9 +60,9 @@ is($node->safe_psql('app', q{
 	SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc AS p
 	WHERE p.pronamespace IN ('uidgen'::regnamespace, 'public'::regnamespace) AND p.prosqlbody IS NULL
 		AND 'search_path=pg_catalog, pg_temp' <> ALL (coalesce(p.proconfig, '{}'))
-		AND regexp_replace(p.prosrc, $$'[^']*'|:=|[A-Z]+ = $$, '', 'g') ~ $$[-+*/<>=~!@#%^&|]|(^|[^.a-z_])[a-z_]+[(]$$}), '',
+		AND regexp_replace(p.prosrc, $$--[^\n]*|'[^']*'|:=|[A-Z]+ = $$, '', 'g') ~ $$[-+*/<>=~!@#%^&|]|(^|[^.a-z_])[a-z_]+[(]$$}), '',
 	'... and no function depends on the search path of its caller');
-is($node->safe_psql('app', q{SELECT count(*) FROM pg_proc WHERE prosecdef AND 'search_path=pg_catalog, pg_temp' = ANY (proconfig)}) . $node->safe_psql('app', 'SELECT count(*) FROM pg_proc WHERE prosecdef'), '22', '... least of all the two that have their owner\'s rights');
+is($node->safe_psql('app', q{SELECT string_agg(oid::regprocedure::text, ' ' ORDER BY oid::regprocedure::text) FROM pg_proc WHERE prosecdef}), 'uidgen.jump(integer,boolean) uidgen.next()', '... two of them have their owner\'s rights');
 
 says_the_same($main, $node, 'layout', undef, 'landlord');
 says_the_same($main, $node, 'decode', undef, 'landlord');
@@ -85,16 +92,37 @@ like(as($node, 'tenant', 'app', $_), qr/42501/, "others cannot: $_")
 is(as($node, 'tenant', 'app', 'SELECT a < b FROM (SELECT uid_next() AS a, pg_sleep(0.002)::text AS nap, uidgen.jump(-20, false) AS jumped, uidgen.jump(NULL, NULL) AS null, uid_next() AS b OFFSET 0) AS s'), 't', '... nor lead ids back by a jump');
 like(as($node, 'tenant', 'small', 'SELECT count(*) FROM uid_next_batch(2147483647)'), qr/55000: ids are too far ahead/, '... nor carry them further ahead than others');
 like(as($node, 'tenant', 'app', 'BEGIN READ ONLY; SELECT uid_next()'), qr/25006/, 'a read-only transaction has no ids');
-as($node, 'landlord', 'app', q{CREATE SCHEMA evil; GRANT USAGE ON SCHEMA evil TO tenant;
-	CREATE FUNCTION evil.shift(bigint, integer) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'; CREATE OPERATOR evil.<< (FUNCTION = evil.shift, LEFTARG = bigint, RIGHTARG = integer)});
-is(as($node, 'tenant', 'app', 'SET search_path = evil, public, pg_catalog; SELECT (uid_parse(uid_next())).worker'), '5', 'operators of others are not called');
+# All that a draw uses, in a schema of the caller's.
+as($node, 'landlord', 'app', q{
+	CREATE SCHEMA evil; GRANT USAGE ON SCHEMA evil TO tenant;
+	CREATE FUNCTION evil.nextval(regclass) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
+	CREATE FUNCTION evil.pg_sequence_last_value(regclass) RETURNS bigint LANGUAGE sql AS 'SELECT 2::bigint';
+	CREATE FUNCTION evil.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS $$SELECT '2001-01-01'::timestamptz$$;
+	CREATE FUNCTION evil.abs(bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint';
+	DO $$
+	DECLARE
+		other text;
+		name text;
+	BEGIN
+		FOREACH other IN ARRAY '{integer,bigint}'::text[] LOOP
+			EXECUTE format('CREATE FUNCTION evil.one(bigint, %1$s) RETURNS bigint LANGUAGE sql AS ''SELECT 1::bigint''; CREATE FUNCTION evil.yes(bigint, %1$s) RETURNS boolean LANGUAGE sql AS ''SELECT true''', other);
+			FOREACH name IN ARRAY '{&,|,<<,>>,+,-,*}'::text[] LOOP
+				EXECUTE format('CREATE OPERATOR evil.%s (FUNCTION = evil.one, LEFTARG = bigint, RIGHTARG = %s)', name, other);
+			END LOOP;
+			FOREACH name IN ARRAY '{=,<,>,<=,>=}'::text[] LOOP
+				EXECUTE format('CREATE OPERATOR evil.%s (FUNCTION = evil.yes, LEFTARG = bigint, RIGHTARG = %s)', name, other);
+			END LOOP;
+		END LOOP;
+	END $$});
+is(as($node, 'tenant', 'app', "SET search_path = evil, public, pg_catalog; SELECT (uid_parse($_)).worker"), '5', "operators and functions of others are not called: $_") foreach 'uid_next()', 'uid_next(0)', 'uid_reserve(2)';
 as($node, 'landlord', 'app', 'REVOKE EXECUTE ON FUNCTION uidgen.next(), uidgen.jump(integer, boolean) FROM PUBLIC');
 like(as($node, 'tenant', 'app', "SELECT $_"), qr/42501/, "who may draw can be said: $_") foreach 'uid_next()', 'uid_next_batch(1)', 'uid_reserve(1)';
 like(as($node, 'tenant', 'app', 'SELECT uid_timestamp(0)'), qr/^2025-01-01/, '... and all others decode');
 
 # ---- out ----
 
-like(run_script($node, 'app', $uninstall), qr/2BP01/, 'it is not taken out while a column needs it');
+like(run_script($node, 'app', $uninstall), qr/2BP01.*used/s, 'it is not taken out while a column needs it');
+unlike(run_script($node, 'app', $uninstall), qr/CONTEXT/, '... which it says in short');
 is(as($node, 'landlord', 'app', 'SELECT count(*) FROM uid_layout()'), '3', '... and all is there');
 as($node, 'landlord', 'app', 'DROP SCHEMA evil CASCADE; DROP TABLE used');
 is(run_script($node, 'app', $uninstall), '', 'it is taken out');

@@ -156,6 +156,13 @@ as($node, 'landlord', $small, q{ALTER FUNCTION uidgen.jump(integer, boolean) SET
 $holder->query_safe('BEGIN; LOCK TABLE uidgen.jumping');
 like(as($node, 'tenant', $small, 'SELECT uid_next_batch(2)'), qr/55P03/, 'a wait for a jump has an end');
 $holder->query_safe('ROLLBACK');
+# For a draw, which a change of its sequences holds up, the caller says how long.
+$holder->query_safe('BEGIN; ALTER SEQUENCE uidgen.position NO CYCLE');
+like(as($node, 'tenant', $small, q{SET lock_timeout = '100ms'; SELECT uid_next()}), qr/55P03/, 'a wait for the owner has an end that the caller says');
+as($node, 'landlord', $small, q{ALTER FUNCTION uidgen.next() SET lock_timeout = '100ms'});
+like(as($node, 'tenant', $small, 'SELECT uid_next()'), qr/55P03/, '... or that the owner says for all');
+as($node, 'landlord', $small, 'ALTER FUNCTION uidgen.next() RESET lock_timeout');
+$holder->query_safe('ROLLBACK');
 $holder->quit;
 goes_on($small, 'after that');
 
@@ -164,18 +171,19 @@ $clock->stop(1_800_000_000.9996);
 is(as($node, 'landlord', $small, 'SELECT uidgen.clock() / 1000 + 1735689600000'), '1800000000999', 'the clock is not rounded');
 $clock->correct;
 
-# A clock that is set back, by less than the bound and by more; each refused call leaves the position where it is.
+# A clock that is set back, by less than the bound and by more; after the first, each refused call leaves the position where it is.
 goes_on($small, 'the clock is right');
 $clock->step(-600);
 goes_on($small, 'the clock is set back');
 is(as($node, 'tenant', $small, 'SELECT uid_next_batch(5)') =~ tr/\n//, 4, '... and there are batches');
 $clock->step(-7200);
+like(as($node, 'tenant', $small, 'SELECT uid_next()'), qr/55000: ids are too far ahead/, 'a draw that is too far ahead is refused');
 my $position = as($node, 'landlord', $small, 'SELECT last_value FROM uidgen.position');
 foreach my $call ('uid_next()', 'uid_next_batch(2)', 'uid_reserve(3)', 'uid_reserve(4)')
 {
 	like(as($node, 'tenant', $small, "SELECT $call"), qr/55000: ids are too far ahead of the clock.*DETAIL:.*HINT/s, "$call: there is a bound ahead of the clock");
 }
-is(as($node, 'landlord', $small, 'SELECT last_value FROM uidgen.position'), $position, '... and who is refused moves nothing');
+is(as($node, 'landlord', $small, 'SELECT last_value FROM uidgen.position'), $position, '... and whoever is refused after that moves nothing');
 $clock->step(7200);
 goes_on($small, 'the clock is nearly right again');
 $clock->correct;
@@ -185,7 +193,7 @@ goes_on($small, 'the clock is right again');
 
 # The control does not write the log.
 put_in($node, add_database($node, $_), 'worker_id=4') foreach qw(app control);
-change_function($node, 'control', 'uidgen.next()', sub { s/PERFORM setval\('uidgen.ahead', 1\);// });
+change_function($node, 'control', 'uidgen.next()', sub { s/PERFORM uidgen.write_to_log\(\);// });
 my %committed;
 my @held;
 foreach my $database (qw(app control))
