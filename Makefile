@@ -129,9 +129,8 @@ SHORT = random_fleets clock_recovery keeper_faulty_link upgrade_postgres segment
 	fleet_script horizon_rules ids_order life_disk_full life_restart operator_bad_settings operator_layout_change operator_pages \
 	registry_guards remote_answers segments_used_up operator_status sql_edition
 SHORT_TESTS = $(SHORT:%=test/t/%.pl)
-# They test pages and scripts, or (random_faults) what random_sessions tests as well, or (guests_python) are so new
-# that they have run a dozen times: only with ./check --all.
-ALL_TESTS = test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/t/random_faults.pl test/t/guests_python.pl
+# They test pages and scripts, or (random_faults) what random_sessions tests as well: only with ./check --all.
+ALL_TESTS = test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/t/random_faults.pl
 LONGEST_TESTS = test/t/operator_hostile_schema.pl test/t/segments_outage.pl
 LONG_TESTS = $(LONGEST_TESTS) $(filter-out $(SHORT_TESTS) $(LONGEST_TESTS) $(ALL_TESTS),$(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl))))
 PROVE_TESTS ?= $(SHORT_TESTS)

@@ -259,6 +259,16 @@ SELECT p.proname FROM pg_proc AS p WHERE p.pronamespace = 'uidgen_registry'::reg
 SELECT has_schema_privilege('guest_of_test', 'uidgen_registry', 'USAGE'), has_table_privilege('guest_of_test', 'uidgen_registry.guest_role', 'SELECT');
 SELECT uidgen_registry.revoke_guest('guest_of_test');
 SELECT count(*), has_schema_privilege('guest_of_test', 'uidgen_registry', 'USAGE') FROM uidgen_registry.guest_role;
+-- A role that is a node as well keeps what nodes need, and the other way round.
+CREATE FUNCTION pg_temp.may() RETURNS text LANGUAGE sql AS $$
+	SELECT concat_ws(', ', CASE WHEN has_schema_privilege('guest_of_test', 'uidgen_registry', 'USAGE') THEN 'schema' END,
+		(SELECT string_agg(p.proname, ', ' ORDER BY p.proname) FROM pg_proc AS p WHERE p.pronamespace = 'uidgen_registry'::regnamespace
+			AND p.proname ~ '_renew$' AND has_function_privilege('guest_of_test', p.oid, 'EXECUTE')));
+$$;
+SELECT uidgen_registry.grant_guest('guest_of_test', 3), uidgen_registry.grant_node('guest_of_test'), pg_temp.may();
+SELECT uidgen_registry.revoke_guest('guest_of_test'), pg_temp.may();
+SELECT uidgen_registry.grant_guest('guest_of_test', 3), uidgen_registry.revoke_node('guest_of_test'), pg_temp.may();
+SELECT uidgen_registry.revoke_guest('guest_of_test'), pg_temp.may();
 DROP ROLE guest_of_test;
 DO $$
 BEGIN

@@ -68,7 +68,7 @@ INSERT INTO call VALUES
 
 -- Every function that writes to the registry is called here: their number.
 SELECT count(*) AS functions_that_write,
-	bool_and(EXISTS (SELECT FROM call WHERE command ~ (p.proname || '\(')) OR p.proname IN ('raise_ends', 'insert_worker', 'check_rows', 'note_grant', 'write_segment')) AS are_called,
+	bool_and(EXISTS (SELECT FROM call WHERE command ~ (p.proname || '\(')) OR p.proname IN ('raise_ends', 'insert_worker', 'write_grant', 'check_rows', 'note_grant', 'write_segment')) AS are_called,
 	bool_and(p.prosrc ~ 'check_written\(') AS are_checked
 FROM pg_proc AS p WHERE p.pronamespace = 'uidgen_registry'::regnamespace AND p.prosrc ~ '(INSERT INTO|UPDATE|DELETE FROM) uidgen_registry\.';
 

@@ -125,10 +125,11 @@ class Guest:
             self._thread.start()
         limit = time.monotonic() + self._timeout
         while not self._usable():
-            if time.monotonic() >= limit or self._closed:
+            left = limit - time.monotonic()
+            if left <= 0 or self._closed:
                 raise NoGrant("the guest is closed" if self._closed else self._error or "the registry has not answered so far")
             self._wake.notify_all()
-            self._changed.wait(min(self._timeout, 0.05))
+            self._changed.wait(left)
 
     def state(self):
         with self._lock:
@@ -210,7 +211,7 @@ class Guest:
                 # What was granted stays this guest's.  The row is asked for by all tokens, and by its end.
                 self._error = "another guest has the worker id, or the registry has lost a renewal"
             else:
-                self._error = "the registry went back, and cannot grant so far ahead of its clock yet"
+                self._error = "the registry cannot grant so far ahead of its clock yet"
             if self._worker is not None:
                 self._apart, self._stale, self._tick_ends = wall - heard, False, 0
                 self._base, self._unit = (clock - self.layout.epoch) * 1000 - heard, self.layout.unit * 1000
@@ -289,9 +290,8 @@ def _run(reference, identity):
         guest._asking = False
         stop = guest._stop
         del guest
-        if failures:
-            # Random, so that guests do not come back together.
-            stop.wait(random.uniform(0.5, 1) * min(0.1 * 2 ** min(failures, 6), 2))
+        # After a failure random, so that guests do not come back together.  Who draws faster than ticks come would else ask all the time.
+        stop.wait(random.uniform(0.5, 1) * min(0.1 * 2 ** min(failures, 6), 2) if failures else 0.25)
 
 
 atexit.register(lambda: [guest.close() for guest in list(_guests)])

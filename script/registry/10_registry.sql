@@ -591,7 +591,8 @@ CREATE FUNCTION uidgen_registry.check_request(
 	datacenter integer,
 	wanted integer,
 	max_datacenter integer,
-	max_worker integer) RETURNS void
+	max_worker integer,
+	by_setting boolean DEFAULT true) RETURNS void	-- of the server that calls; false: by an argument of the function that was called
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -608,7 +609,7 @@ BEGIN
 		RAISE EXCEPTION 'datacenter id % is out of range', datacenter
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('The layout has room for datacenter ids from 0 to %s.', max_datacenter),
-				HINT = 'Change the setting "uidgen.datacenter_id".';
+				HINT = format('Change the %s.', CASE WHEN by_setting THEN 'setting "uidgen.datacenter_id"' ELSE 'argument "datacenter"' END);
 	END IF;
 	IF wanted > max_worker THEN
 		RAISE EXCEPTION 'worker id % is out of range', wanted
@@ -618,7 +619,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.check_request(text, integer, integer, integer, integer)
+COMMENT ON FUNCTION uidgen_registry.check_request(text, integer, integer, integer, integer, boolean)
 	IS 'raises an error if a request for a worker id makes no sense';
 
 CREATE FUNCTION uidgen_registry.check_epoch(now_tick bigint, unit bigint, epoch bigint) RETURNS void

@@ -2,6 +2,44 @@
 -- The calls of a fleet's nodes: acquire, renew, release, and bring along what another registry granted.
 --
 
+-- Only if the row is as it was when it was chosen: its holder may renew meanwhile, and the owner may make it one of
+-- guests.
+CREATE FUNCTION uidgen_registry.write_grant(
+	before uidgen_registry.worker_node,		-- null: there was none
+	after uidgen_registry.worker_node) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, uidgen_registry, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	written boolean;
+BEGIN
+	IF before.worker_id IS NULL THEN
+		RETURN uidgen_registry.insert_worker(after);
+	END IF;
+	UPDATE uidgen_registry.worker_node AS n SET
+			host_name = after.host_name,
+			port = after.port,
+			type = after.type,
+			launch_date = after.launch_date,
+			modified = greatest(n.modified, after.modified),
+			identity = after.identity,
+			token = after.token,
+			granted_until = after.granted_until,
+			released = false,
+			launches = n.launches + 1,
+			guest = after.guest
+		WHERE n.datacenter_id = after.datacenter_id AND n.worker_id = after.worker_id
+			AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until
+			AND n.guest IS NOT DISTINCT FROM before.guest;
+	written := FOUND;
+	PERFORM uidgen_registry.check_written(written OR current_setting('session_replication_role') <> 'replica');
+	RETURN written;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.write_grant(uidgen_registry.worker_node, uidgen_registry.worker_node)
+	IS 'whether the row of a worker id, as it was chosen, is now that of a grant; false: another call has changed or made it meanwhile';
+
 -- Acquire a worker id and its first range of ticks, or go on with one after a call without
 -- an answer.
 --
@@ -75,7 +113,6 @@ DECLARE
 	choice record;
 	unknown_end boolean;
 	queues boolean := false;
-	written boolean;
 	before uidgen_registry.worker_node;		-- as the last holder left it, when it was chosen
 BEGIN
 	node.layout := layout_text;
@@ -147,29 +184,8 @@ BEGIN
 				PERFORM uidgen_registry.explain_lock(choice.worker);
 			END IF;
 
-			-- Only if the row is as it was when it was chosen: its holder may renew meanwhile.
-			IF before.worker_id IS NULL THEN
-				written := uidgen_registry.insert_worker((datacenter, choice.worker, left(host, 256), host_port, host_type, now_time::date, now_time, now_time,
-					me, new_token, until, false, 1, NULL)::uidgen_registry.worker_node);
-			ELSE
-				UPDATE uidgen_registry.worker_node AS n SET
-						host_name = left(host, 256),
-						port = host_port,
-						type = host_type,
-						launch_date = now_time::date,
-						modified = greatest(n.modified, now_time),
-						identity = me,
-						token = new_token,
-						granted_until = until,
-						released = false,
-						launches = n.launches + 1
-					WHERE n.datacenter_id = datacenter AND n.worker_id = choice.worker
-						AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until
-						AND n.guest IS NULL;
-				written := FOUND;
-				PERFORM uidgen_registry.check_written(written OR current_setting('session_replication_role') <> 'replica');
-			END IF;
-			IF written THEN
+			IF uidgen_registry.write_grant(before, (datacenter, choice.worker, left(host, 256), host_port, host_type, now_time::date, now_time, now_time,
+					me, new_token, until, false, 1, NULL)::uidgen_registry.worker_node) THEN
 				worker := choice.worker;
 				last_tick := until;
 				seen_tick := coalesce(uidgen_registry.tick_at(before.modified, l.unit, l.epoch), 0);

@@ -162,18 +162,51 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.notice_databases() IS 'tells of other databases of the server that everybody has the right to connect to';
 
+-- A role may be a node and a guest: either may be taken back without the other.
+CREATE FUNCTION uidgen_registry.grant_calls(role regrole, functions text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM uidgen_registry.check_node_role(role), uidgen_registry.revoke_public();
+	EXECUTE format('GRANT USAGE ON SCHEMA uidgen_registry TO %s', role);
+	EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', functions, role);
+	IF NOT has_database_privilege(role, current_database(), 'CONNECT') THEN
+		EXECUTE format('GRANT CONNECT ON DATABASE %I TO %s', current_database(), role);
+	END IF;
+	PERFORM uidgen_registry.limit_temporary_files(role), uidgen_registry.warn_of_settings(role);
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.grant_calls(regrole, text)
+	IS 'lets a role make these calls, and what it needs for that; takes from PUBLIC what lets any role fill the registry''s disk, and refuses a role that has such rights by itself';
+
+CREATE FUNCTION uidgen_registry.revoke_calls(role regrole, functions text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+BEGIN
+	EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM %s', functions, role);
+	IF EXISTS (SELECT FROM pg_proc AS p CROSS JOIN LATERAL aclexplode(p.proacl) AS a
+			WHERE p.pronamespace = 'uidgen_registry'::regnamespace AND a.grantee = role) THEN
+		RETURN;
+	END IF;
+	EXECUTE format('REVOKE USAGE ON SCHEMA uidgen_registry FROM %s', role);
+	-- Otherwise the role could not be dropped.
+	IF EXISTS (SELECT FROM pg_database AS d CROSS JOIN LATERAL aclexplode(d.datacl) AS a
+			WHERE d.datname = current_database() AND a.grantee = role AND a.privilege_type = 'CONNECT') THEN
+		EXECUTE format('REVOKE CONNECT ON DATABASE %I FROM %s', current_database(), role);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.revoke_calls(regrole, text) IS 'takes back what grant_calls() gave; what other calls of the registry need, it leaves to a role that has them';
+
 CREATE FUNCTION uidgen_registry.grant_node(node regrole) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	PERFORM uidgen_registry.check_node_role(node), uidgen_registry.revoke_public();
-	EXECUTE format('GRANT USAGE ON SCHEMA uidgen_registry TO %s', node);
-	EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', uidgen_registry.node_functions(), node);
-	IF NOT has_database_privilege(node, current_database(), 'CONNECT') THEN
-		EXECUTE format('GRANT CONNECT ON DATABASE %I TO %s', current_database(), node);
-	END IF;
-	PERFORM uidgen_registry.limit_temporary_files(node), uidgen_registry.warn_of_settings(node);
+	PERFORM uidgen_registry.grant_calls(node, uidgen_registry.node_functions());
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.grant_node(regrole)
@@ -184,13 +217,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM %s', uidgen_registry.node_functions(), node);
-	EXECUTE format('REVOKE USAGE ON SCHEMA uidgen_registry FROM %s', node);
-	-- Otherwise the role could not be dropped.
-	IF EXISTS (SELECT FROM pg_database AS d CROSS JOIN LATERAL aclexplode(d.datacl) AS a
-			WHERE d.datname = current_database() AND a.grantee = node AND a.privilege_type = 'CONNECT') THEN
-		EXECUTE format('REVOKE CONNECT ON DATABASE %I FROM %s', current_database(), node);
-	END IF;
+	PERFORM uidgen_registry.revoke_calls(node, uidgen_registry.node_functions());
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.revoke_node(regrole) IS 'takes back what grant_node() gave; what the node holds it keeps until it ends';

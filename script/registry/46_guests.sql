@@ -116,7 +116,8 @@ BEGIN
 	IF (l.first_guest <= l.max_worker) IS NOT TRUE THEN
 		RAISE EXCEPTION 'this registry has no worker ids for guests'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = format('Its owner can set some apart: SELECT uidgen_registry.change_registry(first_guest => %s).', (l.max_worker + 1::bigint) / 2);
+				DETAIL = format('All that its layout has room for, 0 to %s, are for nodes.', l.max_worker),
+				HINT = format('Its owner can set some apart: SELECT uidgen_registry.change_registry(first_guest => %s).', greatest((l.max_worker + 1::bigint) / 2, 1));
 	ELSIF NOT EXISTS (SELECT FROM uidgen_registry.guest_role AS r WHERE r.name = session_user) THEN
 		RAISE EXCEPTION 'role % is no guest', session_user
 			USING ERRCODE = 'insufficient_privilege',
@@ -248,13 +249,12 @@ DECLARE
 	until bigint;
 	claimed boolean := false;
 	choice record;
-	written boolean;
 	before uidgen_registry.worker_node;		-- as the last holder left it, when it was chosen
 BEGIN
 	SELECT b.* INTO STRICT call FROM uidgen_registry.begin_guest_call() AS b;
 	PERFORM uidgen_registry.check_tables('{worker_node,registry,guest_role}'), uidgen_registry.check_rows();
 	l := call.l;
-	PERFORM uidgen_registry.check_request('reuse', datacenter, -1, l.max_datacenter, l.max_worker);
+	PERFORM uidgen_registry.check_request('reuse', datacenter, -1, l.max_datacenter, l.max_worker, by_setting => false);
 	now_time := uidgen_registry.registry_clock();
 	now_tick := uidgen_registry.tick_at(now_time, l.unit, l.epoch);
 	PERFORM uidgen_registry.check_epoch(now_tick, l.unit, l.epoch);
@@ -284,28 +284,8 @@ BEGIN
 		ELSE
 			PERFORM uidgen_registry.check_lifetime(first_tick, l.max_tick, l.unit, l.epoch);
 			until := least(first_tick + span, latest, l.max_tick - 1);
-			IF before.worker_id IS NULL THEN
-				written := uidgen_registry.insert_worker((datacenter, worker, me, NULL, NULL, now_time::date, now_time, now_time,
-					me, new_token, until, false, 1, session_user)::uidgen_registry.worker_node);
-			ELSE
-				UPDATE uidgen_registry.worker_node AS n SET
-						host_name = me,
-						port = NULL,
-						type = NULL,
-						launch_date = now_time::date,
-						modified = greatest(n.modified, now_time),
-						identity = me,
-						token = new_token,
-						granted_until = until,
-						released = false,
-						launches = n.launches + 1,
-						guest = session_user
-					WHERE n.datacenter_id = datacenter AND n.worker_id = guest_acquire.worker
-						AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until AND n.guest = before.guest;
-				written := FOUND;
-				PERFORM uidgen_registry.check_written(written OR current_setting('session_replication_role') <> 'replica');
-			END IF;
-			IF written THEN
+			IF uidgen_registry.write_grant(before, (datacenter, worker, me, NULL, NULL, now_time::date, now_time, now_time,
+					me, new_token, until, false, 1, session_user)::uidgen_registry.worker_node) THEN
 				last_tick := until;
 			ELSE
 				-- another call has changed the row meanwhile
@@ -421,18 +401,12 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'Use uidgen_registry.revoke_guest() for a role that is to have none.';
 	END IF;
-	PERFORM uidgen_registry.check_node_role(role), uidgen_registry.revoke_public();
-	EXECUTE format('GRANT USAGE ON SCHEMA uidgen_registry TO %s', role);
-	EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', uidgen_registry.guest_functions(), role);
-	IF NOT has_database_privilege(role, current_database(), 'CONNECT') THEN
-		EXECUTE format('GRANT CONNECT ON DATABASE %I TO %s', current_database(), role);
-	END IF;
+	PERFORM uidgen_registry.grant_calls(role, uidgen_registry.guest_functions());
 	PERFORM uidgen_registry.lock_for_owner(guest => (SELECT r.rolname::text FROM pg_roles AS r WHERE r.oid = role));
 	INSERT INTO uidgen_registry.guest_role AS g (name, max_workers)
 		SELECT r.rolname, grant_guest.max_workers FROM pg_roles AS r WHERE r.oid = role
 		ON CONFLICT (name) DO UPDATE SET max_workers = excluded.max_workers;
 	PERFORM uidgen_registry.check_written(FOUND);
-	PERFORM uidgen_registry.limit_temporary_files(role), uidgen_registry.warn_of_settings(role);
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.grant_guest(regrole, integer)
@@ -444,13 +418,7 @@ SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
-	EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM %s', uidgen_registry.guest_functions(), role);
-	EXECUTE format('REVOKE USAGE ON SCHEMA uidgen_registry FROM %s', role);
-	-- Otherwise the role could not be dropped.
-	IF EXISTS (SELECT FROM pg_database AS d CROSS JOIN LATERAL aclexplode(d.datacl) AS a
-			WHERE d.datname = current_database() AND a.grantee = role AND a.privilege_type = 'CONNECT') THEN
-		EXECUTE format('REVOKE CONNECT ON DATABASE %I FROM %s', current_database(), role);
-	END IF;
+	PERFORM uidgen_registry.revoke_calls(role, uidgen_registry.guest_functions());
 	PERFORM uidgen_registry.lock_for_owner(guest => (SELECT r.rolname::text FROM pg_roles AS r WHERE r.oid = role));
 	DELETE FROM uidgen_registry.guest_role AS g USING pg_roles AS r WHERE r.oid = role AND g.name = r.rolname;
 	PERFORM uidgen_registry.check_written(NOT EXISTS (SELECT FROM uidgen_registry.guest_role AS g JOIN pg_roles AS r ON r.rolname = g.name WHERE r.oid = role));

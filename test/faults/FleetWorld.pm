@@ -284,7 +284,7 @@ my @RULES = (
 	[ 'node_acquire', 'latest := now_tick + max_lead', 'latest := 4611686018427387904' ],
 	[ 'node_renew', ', now_tick + node_renew.max_lead', '' ],
 	# nor tokens
-	[ 'node_acquire', 'AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until', '' ],
+	[ 'write_grant', 'AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until', '' ],
 	[ 'node_renew', 'AND n.token = old_token AND n.granted_until = old_until', '' ],
 	# nor the end of the grant, which stands for them
 	[ 'node_renew', 'greatest(n.granted_until,', 'greatest(old_until,' ]);

@@ -3,11 +3,13 @@ import java.io.*;
 import java.nio.ByteBuffer;
 import java.nio.file.*;
 import java.sql.*;
+import java.util.Arrays;
 import java.util.regex.*;
 import uidgen.Guest;
 
 public class Player {
     static String path;
+    static boolean crowd;
     static DataOutputStream ids;
     static PrintStream err;
 
@@ -18,7 +20,7 @@ public class Player {
         String hosts = "";
         for (int i = 0; i < m.group(2).split(",").length; i++)
             hosts += (i > 0 ? "," : "") + m.group(1).split(",")[i] + ":" + m.group(2).split(",")[i];
-        return DriverManager.getConnection("jdbc:postgresql://" + hosts + "/" + m.group(3) + "?user=" + m.group(4) + "&connectTimeout=2"
+        return DriverManager.getConnection("jdbc:postgresql://" + hosts + "/" + m.group(3) + "?user=" + m.group(4) + "&connectTimeout=" + (crowd ? 30 : 2)
             + (hosts.contains(",") ? "&targetServerType=primary" : ""));
     }
 
@@ -36,10 +38,11 @@ public class Player {
         ids = new DataOutputStream(new FileOutputStream(path, true));
         err = new PrintStream(new FileOutputStream(path + ".err", true), true);
         ids.write(new byte[] {'P', 'G', 'C', 'O', 'P', 'Y', '\n', (byte) 0377, '\r', '\n', 0, 0, 0, 0, 0, 0, 0, 0, 0});
-        if (args[1].equals("crowd")) {
+        crowd = args[1].equals("crowd");
+        if (crowd) {
             for (int i = 0; i < Integer.parseInt(args[2]); i++)
                 new Thread(Player::drawSome).start();
-            return;
+            Thread.sleep(Long.MAX_VALUE);
         }
         if (args[1].equals("threads")) {
             measure(new Guest(Player::connect, "player", 60000, 0), Integer.parseInt(args[2]));
@@ -59,17 +62,15 @@ public class Player {
 
     static void measure(Guest guest, int count) throws Exception {
         guest.next();
-        long best = Long.MAX_VALUE, worst = 0;
-        long[] ids = new long[200000];
-        for (int round = 0; round < 60; round++) {
+        long[] ids = new long[20000], took = new long[600];
+        for (int round = 0; round < took.length; round++) {
             long begun = System.nanoTime();
             for (int i = 0; i < ids.length; i++)
                 ids[i] = guest.next();
-            long took = (System.nanoTime() - begun) / ids.length;
-            best = Math.min(best, took);
-            worst = Math.max(worst, took);
+            took[round] = (System.nanoTime() - begun) / ids.length;
         }
-        err.println("one thread: best " + best + " ns an id, worst " + worst);
+        Arrays.sort(took);
+        err.println("one thread: best " + took[0] + " ns an id, median " + took[took.length / 2]);
         Thread[] threads = new Thread[count];
         for (int i = 0; i < count; i++)
             (threads[i] = new Thread(() -> {
@@ -84,17 +85,14 @@ public class Player {
     }
 
     static void drawSome() {
-        try (Guest guest = new Guest(Player::connect, "crowd", 1000, 0)) {
-            for (int i = 0; i < 600; i++) {
-                try {
-                    write(guest.nextBatch(10));
-                    return;
-                } catch (Guest.NoGrant e) {
-                    complain(e);
-                }
+        Guest guest = new Guest(Player::connect, "crowd", 60000, 0);
+        while (true) {
+            try {
+                write(guest.nextBatch(10));
+                return;
+            } catch (Guest.NoGrant | IOException e) {
+                complain(e);
             }
-        } catch (IOException e) {
-            complain(e);
         }
     }
 }

@@ -4,8 +4,8 @@
 #
 # CLIENT is the folder of uidgen.py.  FILE.to says where the registry is, as "host=... port=...", each time that the guest connects.  Ids go to FILE, in the
 # order in which they were drawn, as COPY writes them in binary; what next() says in place of one goes to FILE.err.  PAUSE is in milliseconds, between batches.
-# With fork, a child goes on as well, with FILE.child.  "crowd" in place of BATCH: PAUSE guests at once, of which each draws some ids; "threads": one guest,
-# first as fast as one thread draws, which FILE.err says, then with PAUSE threads.
+# With fork, a child goes on as well, with FILE.child.  "crowd" in place of BATCH: PAUSE guests at once, of which each draws some ids and keeps its worker id;
+# "threads": one guest, first as fast as one thread draws, which FILE.err says, then with PAUSE threads.
 import importlib
 import os
 import signal
@@ -25,7 +25,7 @@ signal.signal(signal.SIGTERM, lambda *ignored: sys.exit(0))
 def connect():
     with open(path + ".to") as file:
         where = file.read()
-    return driver.connect(where + " connect_timeout=2")
+    return driver.connect(where + " connect_timeout=%d" % (30 if batch == "crowd" else 2))
 
 
 class Output:
@@ -54,21 +54,20 @@ def draw(guest, path, batch, pause):
         time.sleep(pause % 50 / 1000)
 
 
-def draw_some(output, lock):
-    with uidgen.Guest(connect, "crowd", timeout=1) as guest:
-        for _ in range(600):
-            try:
-                ids = guest.next_batch(10)
-                break
-            except uidgen.NoGrant as error:
-                with lock:
-                    output.complain(error)
-        with lock:
-            output.write(ids)
+def draw_some(output, lock, guest):
+    ids = []
+    while not ids:
+        try:
+            ids = guest.next_batch(10)
+        except uidgen.NoGrant as error:
+            with lock:
+                output.complain(error)
+    with lock:
+        output.write(ids)
 
 
-def at_once(count, target, *args):
-    threads = [threading.Thread(target=target, args=args) for _ in range(count)]
+def at_once(targets):
+    threads = [threading.Thread(target=target) for target in targets]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
 
@@ -81,16 +80,19 @@ def measure(output, guest, threads):
         ids = guest.next_batch(5000)
         times.append((time.perf_counter_ns() - begun) / 5000)
         output.write(ids)
-    output.complain("one thread: best %.0f ns an id, worst %.0f" % (min(times), max(times)))
+    output.complain("one thread: best %.0f ns an id, median %.0f" % (min(times), sorted(times)[len(times) // 2]))
     drawn = []
-    at_once(threads, lambda: drawn.append(guest.next_batch(20000)))
+    at_once([lambda: drawn.append(guest.next_batch(20000))] * threads)
     for ids in drawn:
         output.write(ids)
 
 
 if batch == "crowd":
-    at_once(int(pause), draw_some, Output(path), threading.Lock())
-    sys.exit()
+    output, lock = Output(path), threading.Lock()
+    guests = [uidgen.Guest(connect, "crowd", timeout=60) for _ in range(int(pause))]
+    at_once([lambda guest=guest: draw_some(output, lock, guest) for guest in guests])
+    while True:
+        time.sleep(1)
 if batch == "threads":
     measure(Output(path), uidgen.Guest(connect, "player", timeout=60), int(pause))
     sys.exit()

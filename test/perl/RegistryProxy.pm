@@ -16,10 +16,11 @@
 #	double	the answer comes twice
 #	twice	the call is made twice, and the second answer comes
 #	warn	the answer comes with a warning
+#	watch	nothing happens to it
 #	hole	nothing goes through, in either direction, not even a connection; it does later on
 #	slow	each way takes as many milliseconds as the second argument says
 #
-# Each call that met one of the first six leaves a line: the fault, the function, and what the registry
+# Each call that met one of the first seven leaves a line: the fault, the function, and what the registry
 # said to it: "granted", or an SQLSTATE.  A process of its own, which ends with the test.
 package RegistryProxy;
 
@@ -127,7 +128,7 @@ sub _meets
 {
 	my ($self, $function) = @_;
 	my ($fault, $what, $times, $number) = $self->_fault;
-	return '' if $fault !~ /^(?:cut|swallow|late|double|twice|warn)$/ || $function !~ /$what/;
+	return '' if $fault !~ /^(?:cut|swallow|late|double|twice|warn|watch)$/ || $function !~ /$what/;
 	return $times eq 'any' || $self->{met}{"$number $function"}++ < $times ? $fault : '';
 }
 
@@ -263,7 +264,7 @@ sub _from_server
 			return;
 		}
 		$self->_note($connection) unless $connection->{noted}++;
-		if ($connection->{fault} =~ /double|twice|warn/)
+		if ($connection->{fault} =~ /double|twice|warn|watch/)
 		{
 			my ($fault, $answer) = delete @$connection{qw(fault answer)};
 			$self->_pass($connection, 'client', $fault eq 'warn' ? WARNING . $answer : $answer x ($fault eq 'double' ? 2 : 1));

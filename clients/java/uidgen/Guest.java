@@ -102,7 +102,6 @@ public final class Guest implements AutoCloseable {
     private final Thread thread = new Thread(this::run, "uidgen");
     private volatile Instant answered;
     private volatile String error;
-
     // Of the thread alone
     private Connection connection;
     private long worker = -1, until = -1;                       // of the last answer, and the end of its grant
@@ -166,11 +165,12 @@ public final class Guest implements AutoCloseable {
     private synchronized void await() {
         if (thread.getState() == Thread.State.NEW)
             thread.start();
+        notifyAll();                                            // once: two that wait would else wake each other all the time
         try {
-            for (long limit = System.nanoTime() + timeout * 1_000_000L; !usable(grant); wait(50)) {
-                if (closed.getCount() == 0 || System.nanoTime() - limit >= 0)
+            for (long limit = System.nanoTime() + timeout * 1_000_000L, left; !usable(grant); wait(left / 1_000_000 + 1)) {
+                left = limit - System.nanoTime();
+                if (closed.getCount() == 0 || left <= 0)
                     throw new NoGrant(closed.getCount() == 0 ? "the guest is closed" : Objects.toString(error, "the registry has not answered so far"));
-                notifyAll();
             }
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
@@ -192,12 +192,12 @@ public final class Guest implements AutoCloseable {
 
     private void run() {
         try {
-            for (int failures = 0; closed.getCount() > 0; ) {
-                if (rests() || ask())
-                    failures = 0;
-                else    // random, so that guests do not come back together
-                    closed.await((long) (Math.min(100 << Math.min(++failures, 6), 2000) * (0.5 + random.nextDouble() / 2)), TimeUnit.MILLISECONDS);
-            }
+            for (int failures = 0; closed.getCount() > 0; )
+                if (!rests()) {
+                    failures = ask() ? 0 : Math.min(failures + 1, 6);
+                    // After a failure random, so that guests do not come back together.  Who draws faster than ticks come would else ask all the time.
+                    closed.await(failures == 0 ? 250 : (long) (Math.min(100 << failures, 2000) * (0.5 + random.nextDouble() / 2)), TimeUnit.MILLISECONDS);
+                }
             if (connection != null && worker >= 0)
                 call(0, "guest_release(" + worker + ", '{" + known() + "}', " + datacenter + ") AS done", "done");
         } catch (Exception e) { /* it becomes free by itself */ }
@@ -238,7 +238,7 @@ public final class Guest implements AutoCloseable {
             timeline = number(row[3]);
             answered = Instant.now();
             error = row[4] != null ? null : renews ? "another guest has the worker id, or the registry has lost a renewal"
-                : "the registry went back, and cannot grant so far ahead of its clock yet";
+                : "the registry cannot grant so far ahead of its clock yet";
             if (error != null)
                 return false;                                   // what was granted stays this guest's; the row is asked for by all tokens, and by its end
             long more = number(row[4]) - until;
