@@ -262,7 +262,10 @@ test_seam(void)
 	ok(ticket.first == 201 && ticket.count == 1 && ticket.skipped == 0, "... uses its number");
 
 	begin();
+	refuses(1, BLOCK, EMPTY, "block of one: there is none");
+	is(look().wanted, 1, "block of one: it is waited for");
 	uidgen_segment_fill(&words, 10, 10);
+	is(look().wanted, 0, "block of one: any range has it");
 	takes(1, REST, 10, 1, 0, "long block: a range of 10");
 	uidgen_segment_fill(&words, 20, 10);
 	is_result(take(11, BLOCK), EMPTY, "long block: longer than both buffers");
@@ -893,6 +896,53 @@ test_late_ticket_reordered(void)
 	is(strange, 0, "reordered late ticket: it is no place of another range");
 }
 
+/* What the keeper writes gets to memory in another order, as far as its barriers allow, and meanwhile the same ticket is
+ * looked at by a caller who sees memory as it is. */
+static void
+settle_late_meanwhile(void)
+{
+	uint64_t	random = reordered.random;
+
+	reorder(0);
+	settle_late();
+	reorder(random);
+}
+
+static void
+test_late_ticket_reordered_fill(void)
+{
+	int			met = 0;
+	int			strange = 0;
+
+	event = settle_late_meanwhile;
+	for (uint64_t seed = 1; seed <= 50; seed++)
+		for (int i = 0; i < 20; i++)
+		{
+			planned = 0;
+			begin();
+			uidgen_segment_fill(&words, 100, 5);
+			take(3, REST);
+			late_before = uidgen_atomic_fetch_add(&words.position, 1);
+			take(1, REST);
+			uidgen_segment_fill(&words, 200, 5);
+			take(5, REST);
+			late_result = REFUSED;
+			memset(&reordered, 0, sizeof(reordered));
+			reorder(seed);
+			plan_begins();
+			plan_for(i, this_event);
+			uidgen_segment_fill(&words, 300, 5);
+			planned = 0;
+			uidgen_write_barrier();
+			reorder(0);
+			met += late_result == GOOD;
+			strange += late_result == GOOD && late.first != 103 && late.first != 300;
+		}
+	memset(&reordered, 0, sizeof(reordered));
+	ok(met > 100, "reordered fill: the late ticket had a number");
+	is(strange, 0, "reordered fill: it is no place of the other range");
+}
+
 /* Where a number is there at each moment, a call finds one; and no end, if the last range
  * came before it was said. */
 static void
@@ -1435,6 +1485,7 @@ main(void)
 	test_interruptions();
 	test_late_ticket();
 	test_late_ticket_reordered();
+	test_late_ticket_reordered_fill();
 	test_never_empty();
 	test_interrupted_keeper();
 	test_both_wait();
