@@ -943,6 +943,35 @@ test_late_ticket_reordered_fill(void)
 	is(strange, 0, "reordered fill: it is no place of the other range");
 }
 
+/* A caller that had passed the gate takes a place behind the end of the range, just where another one goes on with the
+ * next range. */
+static void
+late_add(void)
+{
+	uidgen_atomic_fetch_add(&words.position, 1);
+}
+
+static void
+test_late_add(void)
+{
+	int			bad = 0;
+
+	event = late_add;
+	for (int i = 0; i < 20; i++)
+	{
+		planned = 0;
+		begin();
+		uidgen_segment_fill(&words, 100, 5);
+		take(5, REST);
+		uidgen_segment_fill(&words, 200, 5);
+		plan_begins();
+		plan_for(i, this_event);
+		bad += take(1, REST) != GOOD || ticket.first < 200;
+		planned = 0;
+	}
+	is(bad, 0, "late place: the next range is found");
+}
+
 /* Where a number is there at each moment, a call finds one; and no end, if the last range
  * came before it was said. */
 static void
@@ -1486,6 +1515,7 @@ main(void)
 	test_late_ticket();
 	test_late_ticket_reordered();
 	test_late_ticket_reordered_fill();
+	test_late_add();
 	test_never_empty();
 	test_interrupted_keeper();
 	test_both_wait();
