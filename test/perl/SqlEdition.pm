@@ -30,6 +30,7 @@ our @EXPORT = qw(edition_node landlords edition_script as run_script put_in add_
 my %RULES = (
 	'a look at jumps before the draw' => [ 'uidgen.draw(bigint)', '((jumps & (1)::bigint) = 0)', 'true' ],
 	'a look at jumps after the draw' => [ 'uidgen.counts_at_clock(bigint, bigint)', '(uidgen.jumps_so_far() = jumps)', 'true' ],
+	'a look at jumps after a draw ahead of the clock' => [ 'uidgen.counts_ahead(bigint, bigint)', '(uidgen.jumps_so_far() = jumps)', 'true' ],
 	'closing' => [ 'uidgen.jump(integer, boolean)', q{PERFORM nextval('uidgen.jumps');}, '' ],
 	'closing before a look at the position' => [
 		'uidgen.jump(integer, boolean)',
