@@ -343,7 +343,8 @@ copy_server()
 
 # Ends a run: removes $CHECK_DIR, or says where it is if something failed, and
 # prints what was skipped, what failed and the closing line, from its files "skipped",
-# "failed" and "counts".  In "failed", lines with a tab in front belong to the line above.  The latter has a line "SUITE PASSED FAILED" for each suite that ran; one of
+# "failed" and "counts".  In "failed", lines with a tab in front belong to the line
+# above.  "counts" has a line "SUITE PASSED FAILED" for each suite that ran; one of
 # $SUITES without a line could not run, which is a failure too.
 verdict()
 (

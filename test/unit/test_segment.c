@@ -824,6 +824,31 @@ static UidgenSegmentTicket late;
 static UidgenSegmentResult late_result;
 
 static void
+take_late(void)
+{
+	planned = 0;
+	begin();
+	uidgen_segment_fill(&words, 100, 5);
+	take(3, REST);
+	late_before = uidgen_atomic_fetch_add(&words.position, 1);
+	take(1, REST);
+}
+
+/* After that, only a third range is to be filled. */
+static void
+draw_next_range(void)
+{
+	uidgen_segment_fill(&words, 200, 5);
+	take(5, REST);
+}
+
+static bool
+is_strange(void)
+{
+	return late_result == GOOD && late.first != 103 && late.first != 300;
+}
+
+static void
 settle_late(void)
 {
 	memset(&late, 0, sizeof(late));
@@ -839,14 +864,8 @@ test_late_ticket(void)
 	event = settle_late;
 	for (int i = 0; i < 20; i++)
 	{
-		planned = 0;
-		begin();
-		uidgen_segment_fill(&words, 100, 5);
-		take(3, REST);
-		late_before = uidgen_atomic_fetch_add(&words.position, 1);
-		take(1, REST);
-		uidgen_segment_fill(&words, 200, 5);
-		take(5, REST);
+		take_late();
+		draw_next_range();
 		late_result = REFUSED;
 		plan_begins();
 		plan_for(i, this_event);
@@ -855,7 +874,7 @@ test_late_ticket(void)
 		if (late_result == REFUSED)
 			continue;
 		met++;
-		strange += late_result == GOOD && late.first != 103 && late.first != 300;
+		strange += is_strange();
 	}
 	ok(met > 5, "late ticket: the buffer was being filled");
 	is(strange, 0, "late ticket: no number of another range");
@@ -869,27 +888,21 @@ test_late_ticket_reordered(void)
 	int			anew = 0;
 	int			strange = 0;
 
-	planned = 0;
 	for (uint64_t seed = 1; seed <= 200; seed++)
 	{
-		begin();
-		uidgen_segment_fill(&words, 100, 5);
-		take(3, REST);
-		late_before = uidgen_atomic_fetch_add(&words.position, 1);
-		take(1, REST);
+		take_late();
 		memset(&reordered, 0, sizeof(reordered));
 		reorder(seed);
 		settle_late();			/* so it knows these words */
 		uidgen_read_barrier();	/* and reads some in advance */
 		reorder(0);
-		uidgen_segment_fill(&words, 200, 5);
-		take(5, REST);
+		draw_next_range();
 		uidgen_segment_fill(&words, 300, 5);
 		reorder(seed);
 		settle_late();
 		reorder(0);
 		anew += late_result == GOOD && late.first == 300;
-		strange += late_result == GOOD && late.first != 103 && late.first != 300;
+		strange += is_strange();
 	}
 	memset(&reordered, 0, sizeof(reordered));
 	ok(anew > 100, "reordered late ticket: it is drawn anew");
@@ -918,14 +931,8 @@ test_late_ticket_reordered_fill(void)
 	for (uint64_t seed = 1; seed <= 50; seed++)
 		for (int i = 0; i < 20; i++)
 		{
-			planned = 0;
-			begin();
-			uidgen_segment_fill(&words, 100, 5);
-			take(3, REST);
-			late_before = uidgen_atomic_fetch_add(&words.position, 1);
-			take(1, REST);
-			uidgen_segment_fill(&words, 200, 5);
-			take(5, REST);
+			take_late();
+			draw_next_range();
 			late_result = REFUSED;
 			memset(&reordered, 0, sizeof(reordered));
 			reorder(seed);
@@ -936,7 +943,7 @@ test_late_ticket_reordered_fill(void)
 			uidgen_write_barrier();
 			reorder(0);
 			met += late_result == GOOD;
-			strange += late_result == GOOD && late.first != 103 && late.first != 300;
+			strange += is_strange();
 		}
 	memset(&reordered, 0, sizeof(reordered));
 	ok(met > 100, "reordered fill: the late ticket had a number");
