@@ -91,10 +91,13 @@ foreach (
 	my $name = ref $text ? 'gone.pl' : 'p2.pl';
 	is($counts, 'suite ' . (4 + $passed) . " $number\n", "one that $what is counted, and the others run");
 	is($failed =~ s/^\t.*\n//mgr, "$name: $why\n", "one that $what is named");
-	is($failed =~ s/^\S.*\n|^\t#.*\n//mgr, $text eq $wrong ? "\tnot ok 1 - is wrong\n\tnot ok 3\n" : '', '... with what failed in it');
+	is(join('', $failed =~ /^\tnot ok.*\n/mg), $text eq $wrong ? "\tnot ok 1 - is wrong\n\tnot ok 3\n" : '', '... with what failed in it');
 	like($out, qr/^\[\d of 3\] \Q$name\E: FAILED: /m, "one that $what is reported at once");
 }
 
+my $chatty = 'use Test::More tests => 1; is(1, 2, "is two"); note($_) for 1 .. 99;';
+like((tap('1 0', $good, $chatty))[1], qr/^\tnot ok 1 - is two\n(?:\t#.*\n)*\t#\s+expected: '2'$/m, 'why a test failed is not lost in later remarks');
+like((tap('1 0', $good, 'print "1..2\nok 1\n"; die "no more";'))[1], qr/^\tno more at /m, '... nor why a program broke off');
 ($counts, $failed) = tap('1 1', $slow);
 like("$counts$failed", qr/^suite \d 1\np1\.pl: not done after 1 s$/, 'one that hangs fails');
 ($counts, $failed) = tap('1 0', $skipped);

@@ -20,6 +20,7 @@ use TAP::Parser;
 use Time::HiRes qw(sleep time);
 
 use constant SAY_SOMETHING_AFTER => 20;	# seconds
+use constant REMARKS => 12;	# lines on a test that failed, at the end of all
 
 my ($suite, $jobs, $limit, @waiting) = @ARGV;
 my $dir = $ENV{CHECK_DIR};
@@ -113,6 +114,20 @@ sub complaints
 	return @complaints;
 }
 
+# Of these lines, each test that failed and the first remarks on it; where none did, the last lines, since the program broke
+# off.
+sub what_failed
+{
+	my $remarks = 0;
+	my @failed;
+	foreach (@_)
+	{
+		$remarks = /^not ok/ ? 1 + REMARKS : /^#/ ? $remarks - 1 : 0;
+		push @failed, $_ if $remarks > 0;
+	}
+	return @failed ? @failed : last_lines(REMARKS, @_);
+}
+
 sub finish
 {
 	my ($run, $status) = @_;
@@ -137,7 +152,7 @@ sub finish
 		# What passed is not of interest now.
 		my @lines = grep { !/^\s*ok / } split /\n/, $text;
 		# The verdict at the end says it again: a log of two sets of tests may be cut in between.
-		note('failed', join "\n\t", "$program: $what", last_lines(30, grep { /^(?:not ok|#)/ } @lines));
+		note('failed', join "\n\t", "$program: $what", what_failed(@lines));
 		@lines = last_lines(200, @lines);
 		show_line($_) foreach $run->{shown} ? () : @lines;
 		show_logs($program);
