@@ -85,6 +85,21 @@ foreach my $round (1 .. 30)
 }
 cmp_ok($twice, '>', 0, '... as they would without a rule');
 
+# ---- readers, by the column and the condition that the page has ----
+
+my ($column, $condition) = slurp_file("$FindBin::RealBin/../../docs/sql-edition.md") =~ /store `(xid [^`]+)` .* read `(WHERE xid [^`]+)` in the order of `\(xid, id\)`/;
+as($node, 'landlord', 'app', "CREATE TABLE outbox (id bigint PRIMARY KEY DEFAULT uid_next(), $column, name text)");
+my $open = $node->background_psql('app', extra_params => [ '-U', 'landlord' ]);
+$open->query_safe("BEGIN; INSERT INTO outbox (name) VALUES ('early')");
+as($node, 'landlord', 'app', "INSERT INTO outbox (name) VALUES ('late')");
+my $read = "SELECT string_agg(name, ' ' ORDER BY xid, id) FROM outbox $condition";
+is(as($node, 'landlord', 'app', $read), '', 'a reader waits for what was drawn before, and is not committed');
+my $last = as($node, 'landlord', 'app', 'SELECT max(id) FROM outbox');
+$open->query_safe('COMMIT');
+$open->quit;
+is(as($node, 'landlord', 'app', $read), 'early late', '... and then has both');
+is(as($node, 'landlord', 'app', "SELECT count(*) FROM outbox WHERE id > $last"), '0', '... of which one that goes on by id has lost the first');
+
 # ---- rights ----
 
 like(as($node, 'tenant', 'app', $_), qr/42501/, "others cannot: $_")
@@ -124,7 +139,7 @@ like(as($node, 'tenant', 'app', 'SELECT uid_timestamp(0)'), qr/^2025-01-01/, '..
 like(run_script($node, 'app', $uninstall), qr/2BP01.*used/s, 'it is not taken out while a column needs it');
 unlike(run_script($node, 'app', $uninstall), qr/CONTEXT/, '... which it says in short');
 is(as($node, 'landlord', 'app', 'SELECT count(*) FROM uid_layout()'), '3', '... and all is there');
-as($node, 'landlord', 'app', 'DROP SCHEMA evil CASCADE; DROP TABLE used');
+as($node, 'landlord', 'app', 'DROP SCHEMA evil CASCADE; DROP TABLE used, outbox');
 is(run_script($node, 'app', $uninstall), '', 'it is taken out');
 is(objects('app'), $empty, '... and nothing is left');
 like(run_script($node, 'app', $uninstall), qr/55000/, 'not twice');
