@@ -73,7 +73,7 @@ if [ "${1-}" = --inside ]; then
 	(
 		cd "$builder/build/postgresql-uidgen-$later"
 		sed -i "s/'$version'/'$later'/" uidgen*.control
-		sed -i "s/^UPDATES_FROM = .*/& $version/" Makefile
+		sed -i "s/^UPDATES_FROM =.*/& $version/" Makefile
 		sed -i "1s/(.*)/($later-1)/" debian/changelog
 	)
 	supported="$supported DEB_BUILD_OPTIONS=nocheck"

@@ -1384,7 +1384,8 @@ sub run
 	while ($self->{most_rounds} ? $self->{rounds} < $self->{most_rounds}
 		: $self->{done_programs} < $self->{programs} || $self->{done_ids} < $self->{ids})
 	{
-		last if $self->{seconds} && time - $begin > $self->{seconds};
+		# One round at least, however slow the machine is.
+		last if $self->{seconds} && $self->{rounds} && time - $begin > $self->{seconds};
 		last if $self->{failed} && !$self->{keep_going};
 		$self->round($number++);
 	}

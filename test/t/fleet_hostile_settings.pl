@@ -40,6 +40,8 @@ my %warned = (
 foreach my $setting (sort keys %warned)
 {
 	my ($value, $why) = @{ $warned{$setting} };
+	# Our own sessions may take their time.
+	local $ENV{PGOPTIONS} = join ' ', map { "-c $_=0" } grep { /timeout/ } keys %warned;
 	foreach my $holder ('DATABASE registry', 'ROLE node', 'ROLE node IN DATABASE registry')
 	{
 		$registry->safe_psql('postgres', "ALTER $holder SET $setting = '$value'");

@@ -64,6 +64,7 @@ sub hold
 		{
 			last if $session->query($call) =~ /\w/;
 			$session->query('ROLLBACK');
+			$session->{stderr} = '';
 			$session->query('BEGIN');
 		}
 		stays_idle($session);

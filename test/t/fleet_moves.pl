@@ -104,14 +104,14 @@ is(scalar(grep { $ids->[ $_ - 1 ] >= $ids->[$_] } 1 .. $#$ids), 0, 'from the fir
 
 # ---- a node of its own registry ----
 
-# 16 ids in a millisecond, so that it is easy to outrun the clock.
-my $NARROW = 'time:41:1ms worker:1 sequence:4 epoch:2025-01-01';
-my $own = fleet_node('own', '', "uidgen.layout = '$NARROW'", "uidgen.max_burst = '30s'");
+# 4 ids in a millisecond, so that it is easy to outrun the clock, by more than a busy machine takes to draw them.
+my $NARROW = 'time:41:1ms worker:1 sequence:2 epoch:2025-01-01';
+my $own = fleet_node('own', '', "uidgen.layout = '$NARROW'", "uidgen.max_burst = '60s'");
 $own->safe_psql('postgres', 'CREATE DATABASE fleet');
 $own->safe_psql('fleet', "SET client_min_messages = warning; CREATE EXTENSION uidgen_registry;
 	SELECT FROM uidgen_registry.share_registry('$NARROW', clock_slack => '0'), uidgen_registry.end_quarantine()");
-my $ahead = draws_ahead($own, 20 * 16_000);
-my ($tick, $before) = split /\|/, $own->safe_psql('postgres', "SELECT $ahead >> 5, worker FROM uid_parse($ahead)");
+my $ahead = draws_ahead($own, 40 * 4_000);
+my ($tick, $before) = split /\|/, $own->safe_psql('postgres', "SELECT $ahead >> 3, worker FROM uid_parse($ahead)");
 draws($own);
 ok(goes_on($own), 'a server that has the registry of a fleet');
 change_setting($own, 'uidgen.registry', hosts($own) =~ s/dbname=postgres/dbname=fleet/r);

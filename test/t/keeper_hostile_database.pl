@@ -153,8 +153,8 @@ sub keeper_works
 	my $drawing = start_drawing($node);
 	my $renewed = $node->poll_query_until('postgres',
 		"SELECT renewals > $renewals + 1 OR failures > $failures FROM uidgen.status");
-	stop_drawing($drawing);
 	my $state = $node->safe_psql('postgres', "SELECT state, failures - $failures, last_error FROM uidgen.status");
+	stop_drawing($drawing);
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	my $said = join '', grep { /FATAL|DEBUG|: +uidgen (?!acquired)/ } split /^/, log_since($node, $log);
