@@ -123,8 +123,8 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # no part of installcheck.  Named relative to the source tree.
 # What ./check runs of them: of each promise, family and kind of fault at least one, in some minutes (test/meta.pl); the others,
 # which ./check --long runs, go further.  The longest come first: at the end all would wait for them alone.
-SHORT = random_fleets clock_recovery keeper_faulty_link upgrade_postgres segments_servers attach_late fleet_failover ids_waits \
-	changes_track segments_failover cost_instructions copies_promotion fleet_clocks fleet_copies horizon_readers ids_plans ids_unique \
+SHORT = random_fleets clock_recovery keeper_faulty_link guests_python upgrade_postgres attach_late fleet_failover ids_waits \
+	changes_track segments_failover cost_instructions copies_promotion fleet_copies horizon_readers ids_plans ids_unique \
 	keeper_wake_up operator_strange_names registry_worker_ids backfill_kills cache_errors copies_registry \
 	fleet_script horizon_rules ids_order life_disk_full life_restart operator_bad_settings operator_layout_change operator_pages \
 	registry_guards remote_answers segments_used_up operator_status sql_edition

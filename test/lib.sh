@@ -176,10 +176,12 @@ bootstrap()
 			want libhibernate3-java test -e /usr/share/java/hibernate3.jar
 			want libjavassist-java test -e /usr/share/java/javassist.jar
 		fi
-		if names_suite clients || names_suite guests; then
+		if names_suite tap || names_suite clients || names_suite guests; then
 			for module in psycopg psycopg2; do
 				want "python3-$module" /usr/bin/python3 -c "import $module"
 			done
+		fi
+		if names_suite clients || names_suite test/guests; then
 			want default-jdk-headless command -v javac
 			want libpostgresql-jdbc-java test -e /usr/share/java/postgresql.jar
 		fi
