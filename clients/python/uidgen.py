@@ -189,9 +189,9 @@ class Guest:
                 values = (token, self._identity, token, self._tokens) + self._claim + (self._datacenter,)
             # Before it is sent: if the answer is lost, the row may have it.
             self._tokens, self._doubt = self._tokens[-99:] + [token], True
-        asked = time.monotonic_ns()
+        asked, wall = time.monotonic_ns(), time.time_ns()   # the machine may sleep while the answer is on its way
         row = self._call(query, values, self._timeout)
-        heard, wall = time.monotonic_ns(), time.time_ns()
+        heard = time.monotonic_ns()
         answers, registry_id, timeline, clock = row[-4:]
         with self._lock:
             if heard - asked > self._timeout * _SECOND or answers != token:
@@ -213,7 +213,7 @@ class Guest:
             else:
                 self._error = "the registry cannot grant so far ahead of its clock yet"
             if self._worker is not None:
-                self._apart, self._stale, self._tick_ends = wall - heard, False, 0
+                self._apart, self._stale, self._tick_ends = wall - asked, False, 0
                 self._base, self._unit = (clock - self.layout.epoch) * 1000 - heard, self.layout.unit * 1000
                 self._renew_at = self._last - max((self._last - (heard + self._base) // self._unit) // 2, 1)
             self._changed.notify_all()

@@ -64,7 +64,7 @@ public final class Guest implements AutoCloseable {
         volatile long tickEnds;             // until then the clock shows the same tick
         volatile boolean stale, waked;
 
-        Grant(Layout layout, long worker, long datacenter, long last, long clock, long heard, long wall) {
+        Grant(Layout layout, long worker, long datacenter, long last, long clock, long heard, long apart) {
             Map<String, int[]> fields = layout.fields();
             int[] sequence = fields.getOrDefault("sequence", new int[2]), place = fields.getOrDefault("datacenter", new int[2]);
             this.layout = layout;
@@ -77,7 +77,7 @@ public final class Guest implements AutoCloseable {
             fixed = worker << fields.get("worker")[0] | datacenter << place[0];
             unit = layout.unit * 1000;
             base = (clock - layout.epoch) * 1000 - heard;
-            apart = wall - heard;
+            this.apart = apart;
             tickEnds = heard;
             renewAt = last - Math.max((last - Math.floorDiv(heard + base, unit)) / 2, 1);
         }
@@ -227,9 +227,9 @@ public final class Guest implements AutoCloseable {
             if (tokens.size() > 100)
                 tokens.remove(0);
             doubt = true;
-            long asked = System.nanoTime();
+            long asked = System.nanoTime(), apart = System.currentTimeMillis() * 1_000_000 - asked;    // the machine may sleep while the answer is on its way
             Object[] row = call(token, call, "clock, registry_id, timeline, last_tick" + (renews ? "" : ", first_tick, worker, layout, unit, epoch"));
-            long heard = System.nanoTime(), wall = System.currentTimeMillis() * 1_000_000;
+            long heard = System.nanoTime();
             if (heard - asked > timeout * 1_000_000L)
                 throw new NoGrant("the registry took too long to answer");
             if (timeline >= 0 && ((Long) row[2] != registry || number(row[3]) < timeline))
@@ -243,7 +243,7 @@ public final class Guest implements AutoCloseable {
                 return false;                                   // what was granted stays this guest's; the row is asked for by all tokens, and by its end
             long more = number(row[4]) - until;
             take(new Grant(renews ? g.layout : new Layout((String) row[7], number(row[8]), number(row[9])), renews ? worker : number(row[6]), datacenter,
-                number(row[4]), number(row[1]), heard, wall), renews ? 0 : number(row[5]));
+                number(row[4]), number(row[1]), heard, apart), renews ? 0 : number(row[5]));
             tokens.subList(0, tokens.size() - 1).clear();
             doubt = false;
             return more > 0;
