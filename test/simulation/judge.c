@@ -2,13 +2,16 @@
  * judge.c
  *	  What must hold in the simulation, after each step.
  *
- *	P1	No tick of a worker id is told to two nodes, nor to two lives of one; nor twice to one
+ *	P1	No tick of a worker id is told to two nodes or guests, nor to two lives of one; nor twice to one
  *		life, also where a local registry had granted it before.  (Excused: copies of a memory
  *		have the grant that it held.)
  *	P2	An id lies in what its node was told, by an answer that counts.
- *	P4	The ids of a node increase, unless its clock was set back by a large step.
+ *	P4	The ids of a node increase, unless its clock was set back by a large step; those of a guest
+ *		always do.
  *	P5	An id is no older than the node's clock, and at most max_lead ahead of where that
- *		was; no grant reaches further ahead of the registry's.
+ *		was; no grant reaches further ahead of the registry's.  For guests the length is guest_lead, and
+ *		the clock is the registry's that answered last: they are behind it by an answer that took as
+ *		long as it may, and by what they do not notice of their machine's clocks.
  *	Where the clocks agree, callers wait at the gate: the registry refuses no renewal.
  *	A worker id is given up for a reason only.
  *	Once nothing goes wrong any more, every node gets ids.
@@ -52,18 +55,19 @@ add_told(const Told *more)
 		told[ntold++] = *more;
 }
 
-void
-judge_told(Node *node, int worker, UidgenTick first, UidgenTick last)
+/* A life may issue these; the keeper of a node has them. */
+static void
+judge_ticks(int life, const Keeper *keeper, int worker, UidgenTick first, UidgenTick last)
 {
 	Told		more = {
 		.worker = worker,
 		.first = first,
 		.last = last,
-		.lives = UINT64_C(1) << node->memory.life,
+		.lives = UINT64_C(1) << life,
 	};
 
-	tell("    node %d may issue worker id %d, ticks %" PRId64 " to %" PRId64, (int) (node - world.nodes), worker,
-		 first - START_TICK, last - START_TICK);
+	if (is_of_guests(worker) != (keeper == NULL))
+		fail("sides", "worker id %d is for %s", worker, keeper ? "guests" : "nodes");
 	for (int i = 0; i < ntold; i++)
 	{
 		if (told[i].worker != worker || told[i].last < first || told[i].first > last)
@@ -75,13 +79,29 @@ judge_told(Node *node, int worker, UidgenTick first, UidgenTick last)
 		 * they have come since.
 		 */
 		if (told[i].local && told[i].lives != more.lives &&
-			(told[i].imported == 0 || told[i].imported > node->keeper.reply.number ||
-			 (node->keeper.call.to_old && told[i].imported > world.calls_before)))
+			(told[i].imported == 0 || told[i].imported > keeper->reply.number ||
+			 (keeper->call.to_old && told[i].imported > world.calls_before)))
 			continue;
 		fail("P1", "ticks %" PRId64 " to %" PRId64 " of worker id %d were granted before",
 			 Max(first, told[i].first) - START_TICK, Min(last, told[i].last) - START_TICK, worker);
 	}
 	add_told(&more);
+}
+
+void
+judge_told(Node *node, int worker, UidgenTick first, UidgenTick last)
+{
+	tell("    node %d may issue worker id %d, ticks %" PRId64 " to %" PRId64, (int) (node - world.nodes), worker,
+		 first - START_TICK, last - START_TICK);
+	judge_ticks(node->memory.life, &node->keeper, worker, first, last);
+}
+
+void
+judge_guest_told(const Guest *guest, int worker, UidgenTick first, UidgenTick last)
+{
+	tell("    guest %d may issue worker id %d, ticks %" PRId64 " to %" PRId64, (int) (guest - world.guests), worker,
+		 first - START_TICK, last - START_TICK);
+	judge_ticks(guest->life, NULL, worker, first, last);
 }
 
 /* This life may issue what the other one may. */
@@ -135,20 +155,25 @@ judge_known(const Node *node, const Reply *reply)
 			 reply->first - START_TICK);
 }
 
+static bool
+was_told(int life, int worker, UidgenTick tick)
+{
+	for (int i = ntold - 1; i >= 0; i--)
+		if (told[i].worker == worker && told[i].first <= tick && told[i].last >= tick && (told[i].lives >> life & 1))
+			return true;
+	return false;
+}
+
 void
 judge_ids(Node *node, const UidgenTicket *ticket, UidgenTick now)
 {
 	Memory	   *memory = &node->memory;
 	int			worker = (int) ticket->constant;
 	UidgenTick	tick = (UidgenTick) (ticket->first >> world.setup.sequence_bits);
-	bool		found = false;
 
 	events[EVENT_IDS]++;
 	memory->clock_highest = Max(memory->clock_highest, now);
-	for (int i = ntold - 1; i >= 0 && !found; i--)
-		found = told[i].worker == worker && told[i].first <= tick && told[i].last >= tick &&
-			(told[i].lives >> memory->life & 1);
-	if (!found)
+	if (!was_told(memory->life, worker, tick))
 		fail("P2", "an id of worker id %d has tick %" PRId64 ", which was not granted", worker, tick - START_TICK);
 	if (ticket->first <= memory->highest)
 		fail("P4", "an id of tick %" PRId64 " comes after a higher one", tick - START_TICK);
@@ -162,32 +187,65 @@ judge_ids(Node *node, const UidgenTicket *ticket, UidgenTick now)
 		fail("P6", "an id has the last tick of the layout");
 }
 
+/* The time of a guest, by what the registry said. */
+void
+judge_guest_clock(const Guest *guest, UidgenTick now)
+{
+	UidgenMicroseconds clock = guest->clock + world.now - guest->ran;
+
+	if (now > tick_of(clock) || now < tick_of(clock - world.setup.timeout - world.setup.unit))
+		fail("P5", "for guest %d it is tick %" PRId64 ", for the registry that it asked tick %" PRId64,
+			 (int) (guest - world.guests), now - START_TICK, tick_of(clock) - START_TICK);
+}
+
+/* It has issued one. */
+void
+judge_guest_id(Guest *guest)
+{
+	UidgenTick	tick = guest->position >> world.setup.sequence_bits;
+
+	events[EVENT_GUEST_IDS]++;
+	if (!was_told(guest->life, guest->worker, tick))
+		fail("P2", "an id of worker id %d has tick %" PRId64 ", which guest %d was not granted", guest->worker, tick - START_TICK,
+			 (int) (guest - world.guests));
+	/* The other worker id may be lower. */
+	if (tick < guest->id_tick || (tick == guest->id_tick && guest->worker != guest->id_worker))
+		fail("P4", "an id of tick %" PRId64 " and worker id %d comes after one of tick %" PRId64 " and worker id %d",
+			 tick - START_TICK, guest->worker, guest->id_tick - START_TICK, guest->id_worker);
+	guest->id_tick = tick;
+	guest->id_worker = guest->worker;
+	if (tick >= world.setup.last_tick)
+		fail("P6", "an id has the last tick of the layout");
+}
+
 /* A call is about to be noted as committed. */
 void
 judge_reply(const Call *call, const Reply *reply)
 {
+	bool		renews = call->kind == CALL_RENEW || call->kind == CALL_GUEST_RENEW;
 	UidgenTick	now = reply->clock / world.setup.unit;
+	UidgenTick	lead = ticks_in(lead_of(reply->worker));
 	UidgenTick	needed;
 
-	if (!reply->granted || (call->kind != CALL_ACQUIRE && call->kind != CALL_RENEW))
+	if (!reply->granted || (!renews && call->kind != CALL_ACQUIRE && call->kind != CALL_GUEST_ACQUIRE))
 		return;
-	if (reply->last > call->until && reply->last > now + ticks_in(world.setup.max_lead))
+	if (reply->last > call->until && reply->last > now + lead)
 		fail("P5", "a grant reaches to tick %" PRId64 ", the registry's clock shows %" PRId64, reply->last - START_TICK,
 			 now - START_TICK);
 	if (call->to_old)
 		return;
 	/* No further ahead than it has to. */
-	needed = Max(Min(call->at, now), Max(call->until, call->kind == CALL_RENEW ? call->needed : call->floor));
-	if (call->kind == CALL_RENEW)
+	needed = Max(Min(call->at, now), Max(call->until, renews ? call->needed : call->floor));
+	if (renews)
 		needed += call->window;
 	else
 	{
 		needed = Max(needed, Max(call->until, row_until(reply->worker)) + 1);
 		needed = Max(needed, reply->word.quarantine_until + 1);
 	}
-	if ((call->kind == CALL_RENEW ? reply->last : reply->first) > needed)
-		fail("P5", "a grant %s at tick %" PRId64 " instead of %" PRId64, call->kind == CALL_RENEW ? "ends" : "begins",
-			 (call->kind == CALL_RENEW ? reply->last : reply->first) - START_TICK, needed - START_TICK);
+	if ((renews ? reply->last : reply->first) > needed)
+		fail("P5", "a grant %s at tick %" PRId64 " instead of %" PRId64, renews ? "ends" : "begins",
+			 (renews ? reply->last : reply->first) - START_TICK, needed - START_TICK);
 }
 
 /* A renewal was answered: as far as was needed? */
@@ -231,6 +289,25 @@ judge_worker(Node *node, const UidgenGrant *before, const UidgenGrant *grant, Ui
 	memory->changed = memory->shown = memory->acquired;
 }
 
+/* The same for a guest that is granted this one.  After a loss it goes on as well, if the row is its own
+ * and ends earlier; a renewal that was no longer has left no trace but a token that is forgotten. */
+void
+judge_guest_worker(Guest *guest, int worker)
+{
+	UidgenMicroseconds clock = Max(guest->shown, guest->reply.clock);
+	UidgenTick	ended_since = clock / world.setup.unit - ticks_in(world.setup.guest_lead);
+
+	if (guest->causes == CAUSE_LOST && !guest->call.to_old && life_of_row(guest->worker) == guest->life &&
+		row_until(guest->worker) < guest->last)
+		guest->causes = 0;
+	if (guest->worker >= 0 && guest->worker != worker && guest->causes == 0 && !guest->had_twin &&
+		(guest->last >= ended_since || guest->changed >= clock - world.setup.guest_lead))
+		fail("worker id", "guest %d gives up worker id %d, which it has until tick %" PRId64 ", for worker id %d",
+			 (int) (guest - world.guests), guest->worker, guest->last - START_TICK, worker);
+	guest->causes = guest->call.to_old ? CAUSE_OLD_PRIMARY :
+		guest->reply.number <= world.calls_before ? CAUSE_LOST : 0;
+}
+
 /* ---- the end ---- */
 
 /*
@@ -250,36 +327,54 @@ served_until(void)
 	return highest + 2 * (ticks_in(world.setup.max_lead) + ticks_in(world.setup.clock_slack)) + 10;
 }
 
-/* Is there a worker id for each? */
+/* Node or guest: has it an id, or has the layout no more? */
 static bool
-enough_workers(void)
+is_served(int i)
 {
-	return world.setup.nodes <= world.setup.max_worker + 1;
+	const char *sqlstate;
+	bool		well;
+
+	if (i < NODES)
+	{
+		well = draws_well(&world.nodes[i]);
+		sqlstate = world.nodes[i].sqlstate;
+	}
+	else
+	{
+		well = guest_draws_well(&world.guests[i - NODES]);
+		sqlstate = world.guests[i - NODES].reply.sqlstate;
+	}
+	return well || (strcmp(sqlstate, "2200H") == 0 && tick_of(registry_clock()) >= world.setup.last_tick - 1);
 }
 
 void
 judge_served(void)
 {
+	const Setup *setup = &world.setup;
 	UidgenTick	until = served_until();
 	UidgenTick	step = Max(1, (until - tick_of(registry_clock())) / 16);
-	bool		served[NODES] = {false};
-	int			left = world.setup.nodes;
+	bool		served[NODES + GUESTS];
+	int			left = 0;
 
-	if (!enough_workers())
+	/* If there is a worker id for each. */
+	for (int i = 0; i < NODES + GUESTS; i++)
+	{
+		served[i] = i < NODES ? i >= setup->nodes || setup->nodes > setup->max_worker + 1 :
+			i - NODES >= setup->guests || setup->guests > Min(setup->guest_workers, setup->guest_bound);
+		left += !served[i];
+	}
+	if (left == 0)
 		return;
 	tell("from here on nothing goes wrong, clock %" PRId64, tick_of(registry_clock()) - START_TICK);
 	for (;;)
 	{
-		for (int i = 0; i < world.setup.nodes; i++)
+		for (int i = 0; i < NODES + GUESTS; i++)
 		{
-			Node	   *node = &world.nodes[i];
-
 			if (served[i])
 				continue;
 			/* Of those that fail, the last one is told. */
 			tell_later();
-			served[i] = draws_well(node) ||
-				(strcmp(node->sqlstate, "2200H") == 0 && tick_of(registry_clock()) >= world.setup.last_tick - 1);
+			served[i] = is_served(i);
 			tell_now(served[i] || tick_of(registry_clock()) > until);
 			left -= served[i];
 		}
@@ -289,7 +384,10 @@ judge_served(void)
 			break;
 		world.now += step * world.setup.unit;
 	}
-	for (int i = 0; i < world.setup.nodes; i++)
+	for (int i = 0; i < NODES; i++)
 		if (!served[i])
 			fail("served", "node %d has no id up to tick %" PRId64 ": %s", i, until - START_TICK, world.nodes[i].failure);
+	for (int i = 0; i < GUESTS; i++)
+		if (!served[NODES + i])
+			fail("served", "guest %d has no id up to tick %" PRId64 ": %s", i, until - START_TICK, world.guests[i].reply.text);
 }

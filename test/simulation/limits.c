@@ -23,7 +23,8 @@
  *				node of this identity runs, that is not lost.  Nor does a node use such a row
  *				of a primary that was left behind: it may have run before.
  *
- * For numbers of segments: ranges.c.
+ * For guests guest_lead takes the place of max_lead; nothing is the last resort of a guest.  For numbers of
+ * segments: ranges.c.
  *
  * With a synchronous standby nothing is lost that a node was told of; then there is no limit.
  */
@@ -32,16 +33,36 @@
 #include <limits.h>
 #include <string.h>
 
+/* Worker ids of guests have lengths of their own. */
+bool
+is_of_guests(int worker)
+{
+	return worker > world.setup.max_worker;
+}
+
+UidgenMicroseconds
+lead_of(int worker)
+{
+	return is_of_guests(worker) ? world.setup.guest_lead : world.setup.max_lead;
+}
+
+/* What it granted nobody knows of any more. */
+static void
+lose(const Commit *commit)
+{
+	UidgenTick	until = Max(commit->until, tick_of(commit->clock));
+
+	world.clock_floor = Max(world.clock_floor, commit->clock - world.setup.clock_slack);
+	world.claims_end = Max(world.claims_end, (until + ticks_in(lead_of(commit->worker)) + 1) * world.setup.unit);
+}
+
 static void
 add_commit(const Commit *commit, bool to_old)
 {
 	if (to_old)
 	{
-		if (world.setup.synchronous)
-			return;
-		/* Lost, when it is made. */
-		world.clock_floor = Max(world.clock_floor, commit->clock - world.setup.clock_slack);
-		world.lost_until = Max(world.lost_until, Max(commit->until, tick_of(commit->clock)));
+		if (!world.setup.synchronous)
+			lose(commit);		/* when it is made */
 		return;
 	}
 	if (world.ncommits == COMMITS)
@@ -64,7 +85,7 @@ note_commit(const Call *call, const Reply *reply)
 	Commit		commit = {
 		.clock = reply->clock,
 		.worker = reply->worker,
-		.until = call->kind == CALL_RELEASE ? 0 : reply->last,
+		.until = call->kind == CALL_RELEASE || call->kind == CALL_GUEST_RELEASE ? 0 : reply->last,
 		.life = call->life,
 		.identity = call->identity,
 		.imported = call->kind == CALL_IMPORT,
@@ -103,6 +124,16 @@ row_until(int worker)
 	return until;
 }
 
+/* Who has changed it last; -1: nobody, as far as this registry knows. */
+int
+life_of_row(int worker)
+{
+	for (int i = world.ncommits - 1; i >= 0; i--)
+		if (world.commits[i].worker == worker)
+			return world.commits[i].life;
+	return -1;
+}
+
 /* Has the registry itself granted so much to somebody? */
 bool
 was_granted(int worker, UidgenTick until)
@@ -113,24 +144,34 @@ was_granted(int worker, UidgenTick until)
 	return false;
 }
 
+static void
+add_twins(int first_life, int second_life, int worker, bool row_is_known)
+{
+	world.twins[world.ntwins++] = (Twins) {
+		.lives = {first_life, second_life},
+		.worker = worker,
+		.apart = row_is_known ? 0 : INT_MAX,
+	};
+}
+
 /* Two nodes have one memory from now on. */
 void
 note_twins(const Memory *memory, int life)
 {
 	const UidgenNode *node = &memory->node;
-	Twins		twins = {
-		.lives = {memory->life, life},
-		.worker = memory->lease.grant.worker,
-	};
 
 	/* Neither row nor claim. */
 	if (node->ntokens == 0 && !node->claims)
 		return;
-	/* Which row is theirs is not known. */
-	if (!node->claims || node->ntokens > 1 ||
-		(node->ntokens == 1 && node->tokens[0] != memory->lease.grant.token))
-		twins.apart = INT_MAX;
-	world.twins[world.ntwins++] = twins;
+	add_twins(memory->life, life, memory->lease.grant.worker,
+			  node->claims && node->ntokens <= 1 && (node->ntokens == 0 || node->tokens[0] == memory->lease.grant.token));
+}
+
+void
+note_guest_twins(const Guest *guest, int life)
+{
+	if (guest->ntokens > 0)
+		add_twins(guest->life, life, guest->worker, guest->worker >= 0 && !guest->doubt);
 }
 
 /* The memory of a node is gone.  What it was told after they came apart counts still. */
@@ -173,9 +214,7 @@ has_namesake(int identity, int life)
 UidgenMicroseconds
 claims_end(void)
 {
-	if (world.lost_until == 0 || world.setup.synchronous)
-		return 0;
-	return (world.lost_until + ticks_in(world.setup.max_lead) + 1) * world.setup.unit;
+	return world.setup.synchronous ? 0 : world.claims_end;
 }
 
 /* A primary was left behind, and might go on; `claims_ended` is claims_end() of before. */
@@ -187,20 +226,31 @@ note_old(UidgenMicroseconds claims_ended)
 		world.clock_floor = Max(world.clock_floor, claims_ended);
 }
 
-/* May this node ask the primary that was left behind? */
-bool
-may_ask_old(const Node *node)
+/* Does what the primary that was left behind grants now lie in the quarantine? */
+static bool
+old_may_grant(void)
 {
 	UidgenMicroseconds began = world.quarantine_clock ? world.quarantine_clock : registry_clock();
 
+	return world.old_grants && !world.setup.synchronous && world.now + world.old_clock <= began + world.setup.clock_slack;
+}
+
+/* May this node ask it? */
+bool
+may_ask_old(const Node *node)
+{
 	if (!world.old.there)
 		return false;
 	/* It will not use the answer. */
 	if (node->memory.node.answered && node->memory.node.seen.timeline > world.old_history.timeline)
 		return true;
-	return world.old_grants && !world.setup.synchronous && !has_twin(node->memory.life) &&
-		!has_namesake(node->identity, node->memory.life) &&
-		world.now + world.old_clock <= began + world.setup.clock_slack;
+	return old_may_grant() && !has_twin(node->memory.life) && !has_namesake(node->identity, node->memory.life);
+}
+
+bool
+guest_may_ask_old(const Guest *guest)
+{
+	return world.old.there && (guest->timeline > world.old_history.timeline || (old_may_grant() && !has_twin(guest->life)));
 }
 
 /* May all commits but so many be lost?  Then the registry's clock is this at least. */
@@ -247,10 +297,8 @@ note_lost(int commits)
 		if (commit->until == 0)
 			continue;
 		grants = true;
-		if (world.setup.synchronous)
-			continue;
-		world.clock_floor = Max(world.clock_floor, commit->clock - world.setup.clock_slack);
-		world.lost_until = Max(world.lost_until, Max(commit->until, tick_of(commit->clock)));
+		if (!world.setup.synchronous)
+			lose(commit);
 	}
 	world.ncommits = commits;
 	for (int i = 0; i < world.ntwins; i++)
@@ -261,4 +309,6 @@ note_lost(int commits)
 	events[EVENT_LOST_GRANT]++;
 	for (int i = 0; i < world.setup.nodes; i++)
 		world.nodes[i].memory.causes |= CAUSE_LOST;
+	for (int i = 0; i < world.setup.guests; i++)
+		world.guests[i].causes |= CAUSE_LOST;
 }

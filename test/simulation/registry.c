@@ -137,7 +137,7 @@ registry_connect(const char *conninfo)
 		die("could not connect", PQerrorMessage(connection));
 	PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
 	prepare("break", "SELECT simulation.break_rule($1, $2, $3, $4)");
-	prepare("begin", "SELECT simulation.begin($5, $6, $7, $8, $9, $10, $11) FROM simulation.look($1, $2, $3, $4)");
+	prepare("begin", "SELECT simulation.begin($5, $6, $7, $8, $9, $10, $11, $12, $13, $14) FROM simulation.look($1, $2, $3, $4)");
 	prepare("segment", "SELECT simulation.begin_segment($5, $6, $7, $8, $9, $10, $11) FROM simulation.look($1, $2, $3, $4)");
 	prepare("change", "SELECT simulation.change_segment($5, $6, $7) AS beyond FROM simulation.look($1, $2, $3, $4)");
 	prepare("rows", "SELECT simulation.segment_rows()");
@@ -149,6 +149,11 @@ registry_connect(const char *conninfo)
 			"uidgen_registry.node_renew(looked, $5, $6, $7, $8, $9, $10, $11, $12) AS c");
 	prepare("release", "SELECT c.done, c.clock FROM " LOOK "uidgen_registry.node_release(looked, $5, $6, $7) AS c");
 	prepare("import", "SELECT c.done, c.clock FROM " LOOK "uidgen_registry.node_import(looked, $5, $6, $7) AS c");
+	prepare("guest_acquire", "SELECT c.worker, c.first_tick, c.last_tick, c.registry_id, c.timeline, c.clock, (SELECT r.guest_quarantine_until FROM uidgen_registry.registry AS r) AS quarantine_until FROM " LOOK
+			"uidgen_registry.guest_acquire($5, looked + $6::bigint, $7, $8, $9) AS c");
+	prepare("guest_renew", "SELECT c.last_tick, c.registry_id, c.timeline, c.clock FROM " LOOK
+			"uidgen_registry.guest_renew(looked + $5::integer, $6, $7, $8, $9) AS c");
+	prepare("guest_release", "SELECT c.done, $1::bigint AS clock FROM " LOOK "uidgen_registry.guest_release(looked + $5::integer, $6) AS c (done)");
 	prepare("fetch", "SELECT c.first_value, c.last_value, c.incarnation, c.version, c.course, c.refusal, c.refusal_detail, c.step, c.min_step, c.max_step, c.max_value, " COLUMNS " FROM " LOOK
 			"uidgen_registry.segment_fetch(convert_to($5, 'UTF8'), looked + $6::bigint, $7, $8, $9, $10, $11) AS c");
 	prepare("hand_back", "SELECT c.done, c.clock FROM " LOOK
@@ -190,11 +195,14 @@ registry_begin(bool ends_quarantine)
 	add_world(registry_clock(), &world.history, world.salt);
 	add_number(setup->unit);
 	add_number(setup->last_tick);
-	add_number(setup->max_worker);
+	add_number(setup->max_worker + setup->guest_workers);
 	add_number(setup->max_lead);
 	add_number(setup->clock_slack);
 	add_number(77);
 	add_bool(ends_quarantine);
+	add_number(setup->guest_workers);
+	add_number(setup->guest_lead);
+	add_number(setup->guest_bound);
 	PQclear(run_well("begin"));
 	for (int i = 0; i < setup->segments; i++)
 	{
@@ -311,7 +319,7 @@ acquire(const Call *call)
 	add_text(identity);
 	add_number(world.setup.unit);
 	add_number(world.setup.last_tick);
-	add_number(world.setup.max_worker);
+	add_number(world.setup.max_worker + world.setup.guest_workers);
 	add_numbers(call->known_tokens, call->nknown);
 	add_number(call->worker);
 	add_number(call->until);
@@ -359,6 +367,39 @@ import(const Call *call)
 	return run("import");
 }
 
+static PGresult *
+guest_acquire(const Call *call)
+{
+	char		holder[20];
+
+	snprintf(holder, sizeof(holder), "guest %d", call->identity);
+	add_text(holder);
+	add_number(call->token);
+	add_numbers(call->known_tokens, call->nknown);
+	add_number(call->worker);
+	add_number(call->until);
+	return run("guest_acquire");
+}
+
+static PGresult *
+guest_renew(const Call *call)
+{
+	add_number(call->worker);
+	add_number(call->old_token);
+	add_number(call->until);
+	add_number(call->token);
+	add_number(call->needed);
+	return run("guest_renew");
+}
+
+static PGresult *
+guest_release(const Call *call)
+{
+	add_number(call->worker);
+	add_numbers(call->known_tokens, call->nknown);
+	return run("guest_release");
+}
+
 /* An array of numbers. */
 static void
 read_course(const char *text, UidgenSupplyAnswer *range)
@@ -397,7 +438,7 @@ registry_call(const Call *call, UidgenMicroseconds clock, const History *history
 	PGresult   *result = NULL;
 
 	events[EVENT_CALLS]++;
-	*reply = (Reply) {.worker = call->worker, .number = ++world.ncalls};
+	*reply = (Reply) {.worker = call->worker, .number = ++world.ncalls, .ran = world.now};
 	add_world(clock, history, salt);
 	switch (call->kind)
 	{
@@ -418,6 +459,15 @@ registry_call(const Call *call, UidgenMicroseconds clock, const History *history
 			break;
 		case CALL_HAND_BACK:
 			result = hand_back(call);
+			break;
+		case CALL_GUEST_ACQUIRE:
+			result = guest_acquire(call);
+			break;
+		case CALL_GUEST_RENEW:
+			result = guest_renew(call);
+			break;
+		case CALL_GUEST_RELEASE:
+			result = guest_release(call);
 			break;
 	}
 	if (PQresultStatus(result) != PGRES_TUPLES_OK)
@@ -450,7 +500,16 @@ registry_call(const Call *call, UidgenMicroseconds clock, const History *history
 			snprintf(reply->text, sizeof(reply->text), "%s", PQgetvalue(result, 0, PQfnumber(result, "reason")));
 			reply->last_resort = strstr(reply->text, "no worker id is free") != NULL;
 			break;
+		case CALL_GUEST_ACQUIRE:
+			reply->granted = !is_null(result, "worker");
+			reply->has_first = !is_null(result, "first_tick");
+			reply->worker = (int) number_of(result, "worker");
+			reply->first = number_of(result, "first_tick");
+			reply->last = number_of(result, "last_tick");
+			reply->word.quarantine_until = number_of(result, "quarantine_until");
+			break;
 		case CALL_RENEW:
+		case CALL_GUEST_RENEW:
 			reply->granted = !is_null(result, "last_tick");
 			reply->last = number_of(result, "last_tick");
 			break;
@@ -478,14 +537,16 @@ registry_call(const Call *call, UidgenMicroseconds clock, const History *history
 		case CALL_RELEASE:
 		case CALL_IMPORT:
 		case CALL_HAND_BACK:
+		case CALL_GUEST_RELEASE:
 			reply->granted = *PQgetvalue(result, 0, PQfnumber(result, "done")) == 't';
 			break;
 	}
+	if (PQfnumber(result, "timeline") >= 0)
+		reply->word.life.timeline = (int) number_of(result, "timeline");
 	if (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW || call->kind == CALL_FETCH)
 	{
 		reply->word.life.registry_id = number_of(result, "registry_id");
 		reply->word.life.cluster = number_of(result, "system_identifier");
-		reply->word.life.timeline = (int) number_of(result, "timeline");
 	}
 	if (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW)
 	{

@@ -107,12 +107,29 @@ typedef enum Lengths
 	FAR							/* some times as long */
 } Lengths;
 
+/* What becomes of a call. */
+typedef enum Fate
+{
+	ANSWERED,
+	UNDER_WAY,					/* other things happen first */
+	NEVER_RUN,
+	ANSWER_LOST,
+	UNCONFIRMED,				/* a WARNING tells that the standby may lack it */
+	GIVEN_UP,					/* it may be run later */
+	REFUSED,					/* an error that says that nothing was done */
+	KILLED,						/* the keeper, after it was run */
+	BY_OLD,						/* the primary that was left behind is asked */
+	FATES
+} Fate;
+
 /* Things that may do harm in this order; by nodes 0 to 2, which stand for any. */
 #define PLOT 12
 typedef struct PlotStep
 {
 	What		what;
 	int			who;
+	Fate		fate;			/* of its call, where the theme has_fates */
+	int			count;			/* 0: any */
 } PlotStep;
 
 /*
@@ -131,6 +148,7 @@ typedef struct ThemeSetup
 	int			weights[WHATS];
 	PlotStep	plot[PLOT];
 	int			plot_steps;
+	bool		has_fates;
 } ThemeSetup;
 
 static const ThemeSetup themes[THEMES] = {
@@ -213,22 +231,48 @@ static const ThemeSetup themes[THEMES] = {
 		},
 		.plot_steps = 9,
 	},
+	/* For rules alone. */
+	[LATE_RELEASE] = {
+		.nodes = 3, .max_worker = 0, .lengths = FAR, .local = 6, .has_fates = true,
+		.weights = {
+			[DRAW] = 20, [PASS] = 10, [CATCH_UP] = 3, [END_KEEPER] = 2,
+		},
+		.plot = {
+			{DRAW, 0}, {CATCH_UP}, {PASS}, {DRAW, 1}, {PASS}, {DRAW, 2}, {PROMOTE}, {END_KEEPER, 0}, {DRAW, 1},
+		},
+		.plot_steps = 9,
+	},
+	[LEAP_AFTER_RELEASE] = {
+		.nodes = 3, .max_worker = 0, .lengths = FAR, .local = 6, .has_fates = true,
+		.weights = {
+			[DRAW] = 20, [PASS] = 10, [CATCH_UP] = 3, [END_KEEPER] = 2,
+		},
+		.plot = {
+			{DRAW, 0}, {PASS}, {END_KEEPER, 0}, {SET_CLOCK, 0, ANSWERED, 1}, {DRAW, 1}, {CATCH_UP}, {PASS}, {DRAW, 2}, {PROMOTE}, {DRAW, 1},
+		},
+		.plot_steps = 10,
+	},
+	[CLONES] = {
+		.nodes = 3, .max_worker = WORKERS - 1, .local = 6, .has_fates = true,
+		.weights = {
+			[DRAW] = 20, [PASS] = 10, [CRASH] = 5,
+		},
+		.plot = {
+			{DRAW, 0, ANSWERED, 9}, {COPY, 0}, {DRAW, 0, ANSWERED, 3}, {DRAW, 1, ANSWERED, 1}, {DRAW, 1, ANSWERED, 1},
+		},
+		.plot_steps = 5,
+	},
+	[IN_CALLS] = {
+		.nodes = 3, .max_worker = WORKERS - 1, .local = 6, .has_fates = true,
+		.weights = {
+			[DRAW] = 40, [PASS] = 20, [GO_ON] = 30, [PAUSE] = 20,
+		},
+		.plot = {
+			{DRAW, 0, UNDER_WAY}, {GO_ON, 0}, {PAUSE, 0}, {PASS}, {GO_ON, 0}, {DRAW, 0},
+		},
+		.plot_steps = 6,
+	},
 };
-
-/* What becomes of a call. */
-typedef enum Fate
-{
-	ANSWERED,
-	UNDER_WAY,					/* other things happen first */
-	NEVER_RUN,
-	ANSWER_LOST,
-	UNCONFIRMED,				/* a WARNING tells that the standby may lack it */
-	GIVEN_UP,					/* it may be run later */
-	REFUSED,					/* an error that says that nothing was done */
-	KILLED,						/* the keeper, after it was run */
-	BY_OLD,						/* the primary that was left behind is asked */
-	FATES
-} Fate;
 
 static const int usual_fates[FATES] = {
 	[ANSWERED] = 60, [UNDER_WAY] = 8, [NEVER_RUN] = 1, [ANSWER_LOST] = 3, [UNCONFIRMED] = 2,
@@ -308,6 +352,21 @@ make_length(const Setup *setup, Lengths lengths)
 	return Max(length + PICK(0, 0, 50000, -1), 0);
 }
 
+/* Instead of nodes, in all steps or in some. */
+static void
+make_guests(Schedule *schedule, bool all)
+{
+	Setup	   *setup = &schedule->setup;
+	UidgenMicroseconds shortest = 8 * setup->unit;
+
+	setup->guests = Min(setup->nodes, GUESTS);
+	setup->guest_workers = setup->max_worker + 1;
+	setup->guest_bound = (int) PICK(1, 2, 100, 100, 100, 100);
+	setup->guest_lead = PICK(setup->max_lead, setup->max_lead, shortest, (shortest + setup->max_lead) / 2);
+	for (int i = 0; i < schedule->nsteps; i++)
+		schedule->steps[i].by_guest = all || below(2);
+}
+
 static int
 choose(const int *weights, int n)
 {
@@ -333,7 +392,7 @@ vary(int *weights, int n)
 }
 
 void
-schedule_make(Schedule *schedule, uint64_t seed, Theme only)
+schedule_make(Schedule *schedule, uint64_t seed, int only)
 {
 	Setup	   *setup = &schedule->setup;
 	int			how_often[THEMES];
@@ -343,7 +402,9 @@ schedule_make(Schedule *schedule, uint64_t seed, Theme only)
 	UidgenMicroseconds often;
 	int			plot_step;
 	int			first_node = 0;
+	bool		by_guests = only >= BY_GUESTS;
 
+	only %= BY_GUESTS;
 	state = seed * UINT64_C(0x2545f4914f6cdd1d);
 	for (int i = 0; i < THEMES; i++)
 		how_often[i] = themes[i].often;
@@ -398,6 +459,12 @@ schedule_make(Schedule *schedule, uint64_t seed, Theme only)
 			if (theme->segments && step->what == PROMOTE && below(3) == 0)
 				step->what = RESTORE;
 			step->there = step->back = below((int) setup->unit / 4);
+			if (theme->has_fates)
+				step->fate = theme->plot[plot_step].fate;
+			if (theme->plot[plot_step].count > 0)
+				step->count = theme->plot[plot_step].count;
+			if (step->what == COPY)
+				step->whom = (step->who + 1) % setup->nodes;
 			plot_step++;
 		}
 	}
@@ -415,6 +482,11 @@ schedule_make(Schedule *schedule, uint64_t seed, Theme only)
 	for (int i = 0; i < schedule->nsteps && setup->segments > 0 && !theme->segments; i++)
 		if (below(5) == 0)
 			schedule->steps[i].what = below(12) == 0 ? CHANGE_SEGMENT : DRAW_NUMBERS;
+
+	/* Likewise.  Guests do what nodes would. */
+	state = seed * UINT64_C(0xa0761d6478bd642f);
+	if (by_guests || (!theme->segments && theme->local > 1 && below(2)))
+		make_guests(schedule, by_guests || below(2));
 }
 
 /* ---- calls ---- */
@@ -425,13 +497,24 @@ is_for_segment(const Call *call)
 	return call->kind == CALL_FETCH || call->kind == CALL_HAND_BACK;
 }
 
+static bool
+is_of_guest(const Call *call)
+{
+	return call->kind == CALL_GUEST_ACQUIRE || call->kind == CALL_GUEST_RENEW || call->kind == CALL_GUEST_RELEASE;
+}
+
 static void
 tell_call(const Call *call, const Reply *reply)
 {
-	const char *names[] = {"acquire", "renew", "release", "import", "fetch", "hand back"};
+	const char *names[] = {"acquire", "renew", "release", "import", "fetch", "hand back", "acquire", "renew", "release"};
 
 	if (reply->sqlstate[0])
-		tell("    %s by node %d: %s %s", names[call->kind], call->node, reply->sqlstate, reply->text);
+		tell("    %s by %s %d: %s %s", names[call->kind], is_of_guest(call) ? "guest" : "node", call->node, reply->sqlstate, reply->text);
+	else if (is_of_guest(call))
+		tell("    %s by guest %d%s of worker id %d until tick %" PRId64 ", clock %.2f: %s %d, from tick %" PRId64 " to %" PRId64,
+			 names[call->kind], call->node, call->to_old ? ", of the old primary," : "", call->worker, call->until - START_TICK,
+			 in_ticks(reply->clock) - START_TICK, reply->granted ? "done" : "nothing", reply->worker,
+			 reply->first - START_TICK, reply->last - START_TICK);
 	else if (call->kind == CALL_FETCH)
 		tell("    fetch by node %d%s of segment %d, knows %" PRId64 ": numbers %" PRId64 " to %" PRId64, call->node,
 			 call->to_old ? ", of the old primary," : "", call->segment, call->wanted.highest, reply->range.first,
@@ -459,8 +542,31 @@ tell_call(const Call *call, const Reply *reply)
 }
 
 static void
+count_events_of_guests(const Call *call, const Reply *reply)
+{
+	if (reply->sqlstate[0])
+		events[EVENT_GUEST_REFUSED]++;
+	else if (call->kind == CALL_GUEST_RENEW)
+		events[reply->granted ? EVENT_GUEST_RENEWED : EVENT_GUEST_FENCED]++;
+	else if (call->kind == CALL_GUEST_RELEASE)
+		events[EVENT_GUEST_ENDED] += reply->granted;
+	else if (reply->granted)
+	{
+		events[EVENT_GUEST_ACQUIRED]++;
+		events[EVENT_GUEST_GOES_ON] += reply->worker == call->worker;
+	}
+	else
+		events[EVENT_GUEST_WAITS]++;
+}
+
+static void
 count_events(const Call *call, const Reply *reply)
 {
+	if (is_of_guest(call))
+	{
+		count_events_of_guests(call, reply);
+		return;
+	}
 	/* For segments: judge_segment_reply(). */
 	if (is_for_segment(call))
 	{
@@ -533,22 +639,26 @@ run_call(const Call *call, bool confirmed, Reply *reply)
 		judge_segment_reply(call, reply, &before);
 	if (reply->sqlstate[0])
 		return;
-	if (!call->to_old && (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW) && world.quarantine_clock == 0)
+	if (!call->to_old && (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW || is_of_guest(call)) && world.quarantine_clock == 0)
 		world.quarantine_clock = reply->clock;
 	for (int i = 0; i < world.setup.nodes; i++)
 		world.nodes[i].memory.shown = Max(world.nodes[i].memory.shown, reply->clock);
+	for (int i = 0; i < world.setup.guests; i++)
+		world.guests[i].shown = Max(world.guests[i].shown, reply->clock);
 	judge_reply(call, reply);
 	note_commit(call, reply);
 	if (world.setup.synchronous && confirmed && !call->to_old)
 		registry_keep(&world.standbys[0]);
 }
 
-/* May the primary that was left behind run the node's call? */
+/* May the primary that was left behind run the call? */
 static bool
-may_run_at_old(const Node *node)
+may_run_at_old(const Call *call)
 {
-	const Call *call = &node->keeper.call;
+	const Node *node = &world.nodes[call->node];
 
+	if (is_of_guest(call))
+		return guest_may_ask_old(&world.guests[call->node]);
 	return is_for_segment(call) ? may_ask_old_for_numbers(node, call) : may_ask_old(node);
 }
 
@@ -572,51 +682,56 @@ drop_call(Node *node)
 		keeper_gives_up(node);
 }
 
-/* One call, with the end that is meant for it. */
-static void
-make_call(Node *node, const Step *step, Fate fate)
+/* A call goes its way, with the end that is meant for it.  What becomes of it for the sender: UNDER_WAY, ANSWERED,
+ * ANSWER_LOST, UNCONFIRMED or KILLED. */
+static Fate
+carry(const Call *call, const Step *step, Fate fate, Reply *reply)
 {
-	Keeper	   *keeper = &node->keeper;
 	UidgenMicroseconds timeout = world.setup.timeout;
 
 	/* It takes too long. */
 	if (step->there + step->back > timeout && (fate == ANSWERED || fate == UNCONFIRMED || fate == BY_OLD))
 		fate = step->there > timeout ? GIVEN_UP : ANSWER_LOST;
 	if (fate == UNDER_WAY)
-		return;
+		return UNDER_WAY;
 	if (fate == NEVER_RUN || fate == GIVEN_UP)
 	{
 		if (fate == GIVEN_UP)
-			give_up(&keeper->call);
+			give_up(call);
 		world.now += timeout;
-		keeper_hear_nothing(node, false);
-		return;
+		return ANSWER_LOST;
 	}
 	world.now += Min(step->there, timeout);
 	if (fate == REFUSED)
 	{
-		keeper->reply = (Reply) {.sqlstate = "55P03"};
+		*reply = (Reply) {.sqlstate = "55P03"};
 		tell("    refused by the registry");
-		keeper_hear(node);
-		return;
+		return ANSWERED;
 	}
-	if (keeper->call.to_old && !may_run_at_old(node))
-	{
-		keeper_hear_nothing(node, false);
-		return;
-	}
-	run_call(&keeper->call, fate != UNCONFIRMED, &keeper->reply);
+	if (call->to_old && !may_run_at_old(call))
+		return ANSWER_LOST;
+	run_call(call, fate != UNCONFIRMED, reply);
 	world.now += Min(step->back, timeout - Min(step->there, timeout));
-	if (keeper->call.to_old && keeper->reply.last_resort)
+	if (call->to_old && reply->last_resort)
 		fate = ANSWER_LOST;
+	if (fate == KILLED)
+		return KILLED;
+	return reply->sqlstate[0] || (fate != ANSWER_LOST && fate != UNCONFIRMED) ? ANSWERED : fate;
+}
+
+/* That of a keeper. */
+static void
+make_call(Node *node, const Step *step, Fate fate)
+{
+	fate = carry(&node->keeper.call, step, fate, &node->keeper.reply);
 	if (fate == KILLED)
 	{
 		tell("    the keeper is killed");
 		keeper_gives_up(node);
 	}
-	else if (keeper->reply.sqlstate[0] || (fate != ANSWER_LOST && fate != UNCONFIRMED))
+	else if (fate == ANSWERED)
 		keeper_hear(node);
-	else
+	else if (fate != UNDER_WAY)
 		keeper_hear_nothing(node, fate == UNCONFIRMED);
 }
 
@@ -798,7 +913,7 @@ hand_back_numbers(Node *node, const Step *step)
 	{
 		if (!keeper_hand_back(node, i))
 			continue;
-		keeper->call.to_old = step->fate == BY_OLD && may_run_at_old(node);
+		keeper->call.to_old = step->fate == BY_OLD && may_run_at_old(&keeper->call);
 		if (step->fate == GIVEN_UP || step->fate == UNDER_WAY)
 			give_up(&keeper->call);
 		else if (step->fate != NEVER_RUN && step->fate != REFUSED)
@@ -847,6 +962,198 @@ copy_directory(Node *from, Node *to)
 	to->identity = from->identity;
 	from->memory.had_twin = true;
 	start_again(to);
+}
+
+static void
+pass(UidgenMicroseconds length)
+{
+	world.now += length;
+}
+
+/* ---- guests ---- */
+
+/* The call under way is nobody's any more. */
+static void
+guest_drops_call(Guest *guest)
+{
+	if (guest->progress == SENT)
+		give_up(&guest->call);
+	guest->progress = NOT_CALLING;
+}
+
+/* Does the last answer say to ask again at once? */
+static bool
+guest_is_to_come_again(const Guest *guest)
+{
+	const Reply *reply = &guest->reply;
+
+	return guest->call.kind == CALL_GUEST_ACQUIRE && !reply->granted && !reply->has_first && !reply->sqlstate[0];
+}
+
+static void
+guest_attempt(Guest *guest, const Step *step)
+{
+	Fate		fate;
+
+	if (guest->progress != NOT_CALLING && guest_waits_no_longer(guest))
+	{
+		guest_drops_call(guest);
+		guest_hear_nothing(guest);
+	}
+	if (guest->progress != NOT_CALLING || !guest_is_due(guest))
+		return;
+	guest_calls(guest, step->fate == BY_OLD && guest_may_ask_old(guest));
+	fate = carry(&guest->call, step, (Fate) step->fate, &guest->reply);
+	if (fate == ANSWERED || fate == UNCONFIRMED)
+		guest_hear(guest, fate == ANSWERED);
+	else if (fate != UNDER_WAY)
+		guest_hear_nothing(guest);
+	/* The registry went back, and has written that down. */
+	if (fate == ANSWERED && !guest->call.to_old && guest_is_to_come_again(guest))
+	{
+		guest_calls(guest, false);
+		run_call(&guest->call, true, &guest->reply);
+		guest_hear(guest, true);
+		if (guest_is_to_come_again(guest))
+			fail("history", "guest %d is to ask again, and again", (int) (guest - world.guests));
+	}
+}
+
+bool
+guest_draws_well(Guest *guest)
+{
+	Step		step = {.fate = ANSWERED};
+
+	if (guest->progress != NOT_CALLING)
+		guest_hear_nothing(guest);
+	for (int i = 0; i < 2; i++)
+	{
+		if (guest_draw(guest, 1))
+			return true;
+		guest_attempt(guest, &step);
+	}
+	return guest_draw(guest, 1);
+}
+
+/* The process ends, and another one begins. */
+static void
+guest_ends(Guest *guest, const Step *step, bool closes)
+{
+	Reply		reply;
+
+	guest_drops_call(guest);
+	if (closes && guest_closes(guest) &&
+		carry(&guest->call, step, step->fate == BY_OLD ? ANSWERED : (Fate) step->fate, &reply) == UNDER_WAY)
+		give_up(&guest->call);
+	guest->progress = NOT_CALLING;
+	note_end(guest->life);
+	if (closes && is_broken("guest_release_forgets_nothing"))
+	{
+		guest->doubt = true;
+		guest->causes |= CAUSE_RELEASED;
+	}
+	else
+		guest_start(guest);
+}
+
+static void
+guest_copies(Guest *from, Guest *to)
+{
+	if (from == to || world.ntwins == TWINS || !lives_are_left() || has_twin(from->life))
+		return;
+	tell("guest %d becomes a copy of guest %d's memory", (int) (to - world.guests), (int) (from - world.guests));
+	events[EVENT_COPIED]++;
+	guest_drops_call(to);
+	note_end(to->life);
+	if (from->progress != NOT_CALLING)
+		guest_hear_nothing(from);
+	from->had_twin = true;
+	*to = *from;
+	to->life = world.lives++;
+	note_guest_twins(from, to->life);
+	judge_twins(from->life, to->life);
+}
+
+/* A step of a guest, where it is one that nodes take. */
+static bool
+take_by_guest(const Step *step)
+{
+	int			who = step->who % world.setup.guests;
+	Guest	   *guest = &world.guests[who];
+
+	switch ((What) step->what)
+	{
+		case DRAW:
+			tell("guest %d draws %d, clock %.2f", who, step->count, in_ticks(registry_clock()) - START_TICK);
+			(void) guest_draw(guest, step->count);
+			guest_attempt(guest, step);
+			(void) guest_draw(guest, step->count);
+			break;
+		case GO_ON:
+			if (guest->progress == NOT_CALLING)
+				break;
+			tell("guest %d's call goes on, clock %.2f", who, in_ticks(registry_clock()) - START_TICK);
+			if (guest->progress == DONE)
+				guest_hear(guest, true);
+			else if (guest->call.to_old && !guest_may_ask_old(guest))
+				guest_hear_nothing(guest);
+			else
+			{
+				run_call(&guest->call, true, &guest->reply);
+				guest->progress = DONE;
+			}
+			break;
+		case OUTAGE:
+			if (guest->ntokens > 1)
+				break;
+			tell("the registry does not answer guest %d", who);
+			guest_drops_call(guest);
+			for (int i = 0; i < 12; i++)
+			{
+				guest_calls(guest, false);
+				pass(world.setup.unit / 4);
+				guest_hear_nothing(guest);
+			}
+			break;
+		case CRASH:
+		case NAMESAKE:
+		case STOP:
+		case END_KEEPER:
+			if (!lives_are_left())
+				break;
+			tell("guest %d ends, and another one begins, clock %.2f", who, in_ticks(registry_clock()) - START_TICK);
+			guest_ends(guest, step, step->what == STOP || step->what == END_KEEPER);
+			break;
+		case COPY:
+			guest_copies(guest, &world.guests[step->whom % world.setup.guests]);
+			break;
+		case KILL_KEEPER:
+			tell("the connection of guest %d is lost", who);
+			if (guest->progress == NOT_CALLING)
+				break;
+			guest_drops_call(guest);
+			guest_hear_nothing(guest);
+			break;
+		case PAUSE:
+			tell("guest %d's machine is paused for %.2f ticks%s", who, in_ticks(step->length), step->count > 1 ? "" : ", and its wall clock is set then");
+			pass(step->length);
+			guest->monotonic -= step->length;
+			if (step->count > 1)
+			{
+				/* It cannot know. */
+				guest->wall -= step->length;
+				guest->ran += step->length;
+				guest->reply.ran += step->length;
+			}
+			break;
+		case SET_WALL:
+			tell("guest %d's wall clock is set", who);
+			guest->wall += (step->count > 1 ? 1 : -1) * step->length;
+			break;
+		default:
+			return false;
+	}
+	return true;
 }
 
 /* ---- the registry ---- */
@@ -904,12 +1211,6 @@ go_back(What what, int standby, UidgenMicroseconds behind)
 /* ---- the steps ---- */
 
 static void
-pass(UidgenMicroseconds length)
-{
-	world.now += length;
-}
-
-static void
 take(const Step *step)
 {
 	Node	   *node = &world.nodes[step->who];
@@ -918,6 +1219,8 @@ take(const Step *step)
 	Drawn		drawn;
 
 	world.salt = step->salt;
+	if (step->by_guest && take_by_guest(step))
+		return;
 	switch ((What) step->what)
 	{
 		case DRAW:
@@ -942,7 +1245,7 @@ take(const Step *step)
 			tell("node %d's call goes on, clock %.2f", step->who, in_ticks(registry_clock()) - START_TICK);
 			if (node->keeper.progress == SENT)
 			{
-				if (node->keeper.call.to_old && !may_run_at_old(node))
+				if (node->keeper.call.to_old && !may_run_at_old(&node->keeper.call))
 				{
 					keeper_hear_nothing(node, false);
 					break;
@@ -1109,6 +1412,9 @@ schedule_run(const Schedule *schedule)
 		 ", max_burst %" PRId64 "%s%s", setup->nodes, setup->max_worker, in_ticks(setup->max_lead),
 		 in_ticks(setup->clock_slack), setup->window, setup->ahead, setup->burst,
 		 setup->synchronous ? ", synchronous" : "", setup->new_fleet ? "" : ", in quarantine");
+	if (setup->guests > 0)
+		tell("%d guests, %d worker ids for them, of which they may have %d, guest_lead %.3f ticks", setup->guests,
+			 setup->guest_workers, setup->guest_bound, in_ticks(setup->guest_lead));
 	for (int i = 0; i < setup->segments; i++)
 		tell("segment %d from %" PRId64 ", steps %" PRId64 " to %" PRId64 ", failover_gap %" PRId64, i,
 			 setup->rows[i].last_value + 1, setup->rows[i].min_step, setup->rows[i].max_step, setup->rows[i].failover_gap);
@@ -1124,6 +1430,12 @@ schedule_run(const Schedule *schedule)
 		node_start(node);
 		if (i < setup->local)
 			node_had_local_grant(node, Min(i, setup->max_worker));
+	}
+	for (int i = 0; i < setup->guests; i++)
+	{
+		world.guests[i].monotonic = -setup->unit * START_TICK / 2;
+		world.guests[i].wall = setup->walls[i];
+		guest_start(&world.guests[i]);
 	}
 	for (int i = 0; i < schedule->nsteps; i++)
 		take(&schedule->steps[i]);

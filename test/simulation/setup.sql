@@ -61,7 +61,10 @@ CREATE FUNCTION simulation.begin(
 	max_lead bigint,				-- microseconds, as clock_slack
 	clock_slack bigint,
 	registry_number bigint,
-	ends_quarantine boolean) RETURNS void
+	ends_quarantine boolean,
+	guest_workers integer,			-- the highest ones
+	guest_lead bigint,
+	guest_bound integer) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, uidgen_registry, pg_temp	-- rows are changed by hand
 AS $$
@@ -76,6 +79,12 @@ BEGIN
 			max_tick = begin.max_tick,
 			max_worker = begin.max_worker,
 			id = registry_number;
+	IF guest_workers > 0 THEN
+		UPDATE uidgen_registry.registry AS r SET guest_lead = begin.guest_lead * interval '1 microsecond';
+		PERFORM uidgen_registry.set_first_guest(begin.max_worker - guest_workers + 1);
+		INSERT INTO uidgen_registry.guest_role AS g VALUES (session_user, guest_bound)
+			ON CONFLICT (name) DO UPDATE SET max_workers = guest_bound WHERE g.max_workers <> guest_bound;
+	END IF;
 	IF ends_quarantine THEN
 		PERFORM uidgen_registry.end_quarantine();
 	END IF;

@@ -6,7 +6,7 @@
  *
  *	--seed N		begin with this schedule (1)
  *	--schedules N	so many (300)
- *	--theme N		all of this theme: see simulation.h
+ *	--theme N		all of this theme: see simulation.h; + 256: of guests
  *	--tell			say what happens in each
  *	--break RULE	without this rule: end with the first schedule that misses it, of as many
  *					as it may take
@@ -49,6 +49,9 @@ static const char *const event_names[EVENTS] = {
 	[EVENT_LOST_RANGE] = "with ranges lost",[EVENT_LOST_ALL] = "all that the gap allows",[EVENT_USED_UP] = "used up",
 	[EVENT_NO_SEGMENT] = "no segment",[EVENT_NO_ROOM] = "no room for a gap",[EVENT_DISCARDED] = "discarded",[EVENT_HANDED_BACK] = "handed back",
 	[EVENT_NOT_TAKEN_BACK] = "not taken back",[EVENT_OLD_RANGE] = "old primary's numbers",[EVENT_NUMBERS] = "numbers",
+	[EVENT_GUEST_ACQUIRED] = "acquired by guests",[EVENT_GUEST_GOES_ON] = "who go on",[EVENT_GUEST_RENEWED] = "renewed by guests",
+	[EVENT_GUEST_FENCED] = "guests fenced",[EVENT_GUEST_WAITS] = "guests too far ahead",[EVENT_GUEST_REFUSED] = "guests refused",
+	[EVENT_GUEST_UNANSWERED] = "guests unanswered",[EVENT_GUEST_ENDED] = "guests ended",[EVENT_GUEST_IDS] = "ids of guests",
 };
 
 /* What is told later, or not at all. */
@@ -190,7 +193,7 @@ main(int argc, char **argv)
 		{0}
 	};
 	uint64_t	seed = 1;
-	Theme		theme = THEMES;
+	int			theme = THEMES;
 	int64_t		schedules = 0;
 	int64_t		enough = 300;
 	const char *rule = NULL;
@@ -210,7 +213,7 @@ main(int argc, char **argv)
 				schedules = strtoll(optarg, NULL, 10);
 				break;
 			case 'm':
-				theme = (Theme) Min(strtol(optarg, NULL, 10), THEMES);
+				theme = atoi(optarg);
 				break;
 			case 't':
 				tells = true;

@@ -2,7 +2,7 @@
  * simulation.h
  *	  What the parts of the simulation of a fleet share.
  *
- * One program plays a fleet: many nodes with the real rules of src/core, and the real
+ * One program plays a fleet: many nodes with the real rules of src/core, guests, and the real
  * functions of a shared registry in a real PostgreSQL.  What it makes up is time, and all
  * that goes wrong; both follow from a seed, so that a failure can be repeated.
  *
@@ -11,6 +11,7 @@
  *	fleet.c		nodes: machine, callers and keeper
  *	registry.c	the registry, where calls on it are made by SQL
  *	limits.c	what may be lost and copied, so that all promises still hold
+ *	guests.c	programs that make ids by a worker id that they lease
  *	judge.c		what must hold
  *	segments.c	numbers of segments: callers and keeper
  *	ranges.c	what must hold of numbers, and what of them may be lost
@@ -31,6 +32,8 @@
 #define NODES 5
 #endif
 #define WORKERS 8
+#define GUESTS 3
+#define GUEST_TOKENS 16
 #define LIVES 64				/* bits of a word */
 #define TOLD 2048
 #define COMMITS 2048
@@ -67,18 +70,21 @@ typedef enum CallKind
 	CALL_RELEASE,
 	CALL_IMPORT,
 	CALL_FETCH,					/* numbers of a segment */
-	CALL_HAND_BACK				/* ... that were not drawn */
+	CALL_HAND_BACK,				/* ... that were not drawn */
+	CALL_GUEST_ACQUIRE,
+	CALL_GUEST_RENEW,
+	CALL_GUEST_RELEASE
 } CallKind;
 
-/* A call, as a node sends it. */
+/* A call, as a node or a guest sends it. */
 typedef struct Call
 {
 	CallKind	kind;
-	int			node;			/* who sends it */
+	int			node;			/* who sends it: a guest if it is of that kind */
 	int			life;
 	int			identity;
 	int64_t		token;			/* the new one */
-	int64_t		known_tokens[UIDGEN_NODE_TOKENS];
+	int64_t		known_tokens[GUEST_TOKENS]; /* nodes have fewer */
 	int			nknown;
 	int			worker;			/* that is claimed, renewed or released; -1:
 								 * none */
@@ -120,6 +126,7 @@ typedef struct Reply
 	UidgenSupplyAnswer range;
 	int			number;			/* of the call, in the order in which they
 								 * were run */
+	UidgenMicroseconds ran;		/* the true time then */
 	bool		last_resort;	/* a row of this node's that was not free */
 } Reply;
 
@@ -199,6 +206,7 @@ typedef struct Keeper
 #define CAUSE_LOST			0x04	/* the registry went back */
 #define CAUSE_OLD_PRIMARY	0x08	/* which it has asked */
 #define CAUSE_LAST_RESORT	0x10	/* no worker id was free */
+#define CAUSE_MANY_TOKENS	0x20	/* it could not remember all */
 
 /* A segment in shared memory. */
 typedef struct Slot
@@ -284,6 +292,56 @@ extern bool keeper_hand_back(Node *node, int segment);
 extern void keeper_hear_fetch(Node *node, const Reply *reply);
 extern void keeper_hear_hand_back(Node *node, bool done);
 
+/* ---- guests.c ---- */
+
+typedef struct Guest
+{
+	int			life;			/* of the processes, counted with those of
+								 * nodes */
+	int			holder;			/* the same, where the memory is not a copy */
+	UidgenMicroseconds monotonic;	/* its clock minus the true time */
+	UidgenMicroseconds wall;
+
+	/* What the process knows. */
+	int			worker;			/* -1: it has none */
+	UidgenTick	last;
+	UidgenTick	renew_at;
+	int64_t		tokens[GUEST_TOKENS];	/* that the row may have */
+	int			ntokens;
+	bool		doubt;			/* a call has no answer */
+	int			claimed_worker;
+	UidgenTick	claimed_until;
+	int64_t		position;		/* of the last id */
+	int			timeline;		/* that it has seen */
+	UidgenMicroseconds clock;	/* the registry's, when its answer was heard;
+								 * 0: the time is not known */
+	UidgenMicroseconds heard;	/* by its monotonic clock */
+	UidgenMicroseconds apart;	/* its clocks, when that call was sent */
+	UidgenMicroseconds apart_now;	/* ... the call under way */
+
+	Progress	progress;
+	Call		call;
+	Reply		reply;
+
+	/* Of the judge. */
+	int			causes;
+	bool		had_twin;		/* a copy of it */
+	UidgenMicroseconds ran;		/* the true time of the answer that it heard */
+	UidgenTick	id_tick;		/* of its last id */
+	int			id_worker;
+	UidgenMicroseconds changed; /* as in Memory */
+	UidgenMicroseconds shown;
+} Guest;
+
+extern void guest_start(Guest *guest);
+extern bool guest_draw(Guest *guest, int count);
+extern bool guest_is_due(Guest *guest);
+extern void guest_calls(Guest *guest, bool to_old);
+extern bool guest_closes(Guest *guest);
+extern bool guest_waits_no_longer(const Guest *guest);
+extern void guest_hear(Guest *guest, bool confirmed);
+extern void guest_hear_nothing(Guest *guest);
+
 /* ---- the world ---- */
 
 /* What a schedule begins with. */
@@ -312,6 +370,10 @@ typedef struct Setup
 	int			segments;
 	SegmentRow	rows[SEGMENTS]; /* as they begin */
 	UidgenMicroseconds duration;	/* for which a range is to last */
+	int			guests;
+	int			guest_workers;	/* from max_worker + 1 on */
+	int			guest_bound;	/* so many may their role have */
+	UidgenMicroseconds guest_lead;
 } Setup;
 
 /* Two nodes with one memory. */
@@ -351,7 +413,8 @@ typedef struct World
 	UidgenMicroseconds clock_floor; /* the registry's clock is at least this */
 	UidgenMicroseconds quarantine_clock;	/* when the last failover began
 											 * its quarantine; 0: not yet */
-	UidgenTick	lost_until;		/* what was lost so far may reach up to here */
+	UidgenMicroseconds claims_end;	/* from when on nothing can be claimed
+									 * that was lost so far */
 	Twins		twins[TWINS];
 	int			ntwins;
 
@@ -365,6 +428,7 @@ typedef struct World
 											 * failover */
 
 	Node		nodes[NODES];
+	Guest		guests[GUESTS];
 	int			lives;
 	Call		late[LATE_CALLS];	/* given up, and yet to be run */
 	int			nlate;
@@ -385,6 +449,7 @@ extern UidgenMicroseconds registry_clock(void);
 typedef struct Step
 {
 	int			what;
+	bool		by_guest;
 	int			who;
 	int			whom;
 	int			fate;
@@ -415,18 +480,27 @@ typedef enum Theme
 	JOINS_LATE,					/* ... when others sleep */
 	NUMBERS,					/* of segments, while the registry goes back */
 	NUMBERS_RETURN,				/* they are handed back, and memories copied */
+	LATE_RELEASE,				/* by who slept, after the registry went back */
+	LEAP_AFTER_RELEASE,			/* back to before it */
+	CLONES,						/* of memories, ahead of the clock */
+	IN_CALLS,					/* things happen while calls are on their way */
 	THEMES						/* any of these */
 } Theme;
 
-extern void schedule_make(Schedule *schedule, uint64_t seed, Theme only);
+/* Guests are in place of the nodes. */
+#define BY_GUESTS 0x100
+
+extern void schedule_make(Schedule *schedule, uint64_t seed, int only);
 extern void schedule_run(const Schedule *schedule);
 extern bool draws_well(Node *node);
 extern bool draws_number_well(Node *node, int segment);
+extern bool guest_draws_well(Guest *guest);
 
 /* ---- limits.c ---- */
 
 extern void note_commit(const Call *call, const Reply *reply);
 extern void note_twins(const Memory *memory, int life);
+extern void note_guest_twins(const Guest *guest, int life);
 extern void note_end(int life);
 extern void note_lost(int commits);
 extern UidgenMicroseconds claims_end(void);
@@ -434,7 +508,11 @@ extern void note_old(UidgenMicroseconds claims_ended);
 extern bool has_twin(int life);
 extern UidgenTick row_until(int worker);
 extern bool was_granted(int worker, UidgenTick until);
+extern int	life_of_row(int worker);
+extern bool is_of_guests(int worker);
+extern UidgenMicroseconds lead_of(int worker);
 extern bool may_ask_old(const Node *node);
+extern bool guest_may_ask_old(const Guest *guest);
 extern bool may_go_back(int commits, UidgenMicroseconds *least_clock);
 
 /* ---- judge.c ---- */
@@ -448,6 +526,10 @@ extern void judge_imported(const Node *node, const Call *call);
 extern void judge_ids(Node *node, const UidgenTicket *ticket, UidgenTick now);
 extern void judge_reply(const Call *call, const Reply *reply);
 extern void judge_renewal(Node *node, const Reply *reply);
+extern void judge_guest_told(const Guest *guest, int worker, UidgenTick first, UidgenTick last);
+extern void judge_guest_clock(const Guest *guest, UidgenTick now);
+extern void judge_guest_id(Guest *guest);
+extern void judge_guest_worker(Guest *guest, int worker);
 extern void judge_worker(Node *node, const UidgenGrant *before, const UidgenGrant *grant, UidgenStepKind step);
 extern void judge_served(void);
 
@@ -471,7 +553,7 @@ extern void judge_numbers_served(void);
 
 /* ---- broken.c ---- */
 
-extern bool choose_broken(const char *name, Theme *theme, int64_t *schedules);
+extern bool choose_broken(const char *name, int *theme, int64_t *schedules);
 extern bool is_broken(const char *name);
 extern void list_broken(void);
 
@@ -529,6 +611,15 @@ typedef enum Event
 	EVENT_NOT_TAKEN_BACK,
 	EVENT_OLD_RANGE,
 	EVENT_NUMBERS,
+	EVENT_GUEST_ACQUIRED,
+	EVENT_GUEST_GOES_ON,
+	EVENT_GUEST_RENEWED,
+	EVENT_GUEST_FENCED,
+	EVENT_GUEST_WAITS,
+	EVENT_GUEST_REFUSED,
+	EVENT_GUEST_UNANSWERED,
+	EVENT_GUEST_ENDED,
+	EVENT_GUEST_IDS,
 	EVENTS
 } Event;
 
