@@ -307,10 +307,10 @@ judge_refusal(const Call *call, const Reply *reply, const SegmentRow *before, in
 
 	/*
 	 * A copy, or a call of before: it is stopped for all, until its owner has
-	 * looked.
+	 * looked.  Others may have lost numbers, too.
 	 */
 	if (strcmp(reply->sqlstate, "55000") == 0 && !call->to_old && (call->of_copy || call->late))
-		registry_owner(call->segment, "raise", 0);
+		registry_owner(call->segment, "raise", no_room ? before->failover_gap : 0);
 	if (call->of_copy || call->late || call->to_old)
 		return;
 	if (strcmp(reply->sqlstate, "55000") == 0)

@@ -50,7 +50,7 @@ sub simulate
 {
 	my ($database, @arguments) = @_;
 	my $output = '';
-	my $well = IPC::Run::run([ $simulate, @arguments, $node->connstr($database) ], '<', \undef, '>&', \$output);
+	my $well = IPC::Run::run([ $simulate, @arguments, $node->connstr($database) . " options='-c client_min_messages=warning'" ], '<', \undef, '>&', \$output);
 	return ($well, $output);
 }
 
