@@ -196,7 +196,6 @@ take(Guest *guest, const Reply *reply)
 	if (reply->worker != guest->worker && !is_broken("guest_worker_in_same_tick"))
 		guest->position |= (INT64_C(1) << world.setup.sequence_bits) - 1;
 	guest->worker = reply->worker;
-	guest->last = reply->last;
 	if (!is_broken("guest_begin_not_kept"))
 		guest->position = Max(guest->position, first_position(reply->first) - 1);
 }

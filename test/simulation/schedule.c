@@ -404,11 +404,11 @@ schedule_make(Schedule *schedule, uint64_t seed, int only)
 	int			first_node = 0;
 	bool		by_guests = only >= BY_GUESTS;
 
-	only %= BY_GUESTS;
+	only = Min(only % BY_GUESTS, THEMES);
 	state = seed * UINT64_C(0x2545f4914f6cdd1d);
 	for (int i = 0; i < THEMES; i++)
 		how_often[i] = themes[i].often;
-	theme = &themes[only == THEMES ? choose(how_often, THEMES) : (int) only];
+	theme = &themes[only == THEMES ? choose(how_often, THEMES) : only];
 	make_setup(setup, theme);
 	memcpy(weights, theme->weights, sizeof(weights));
 	memcpy(fate_weights, usual_fates, sizeof(fate_weights));

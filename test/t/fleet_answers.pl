@@ -94,7 +94,7 @@ stops_drawing($one);
 ok(poll_until(sub { rows($registry, "modified < clock_timestamp() - interval '2 s'", "WHERE worker_id = $worker{one}") eq 't' }), 'a node that nobody asks for ids asks for none');
 my $last = row_of_one();
 my ($token, $until) = split /\|/, $last;
-my $numbers = $registry->safe_psql('postgres', "SELECT format('%L, %s, %s, %s, %s, %s', layout, unit, epoch, max_tick, max_datacenter, max_worker) FROM uidgen_registry.registry");
+my $numbers = layout_arguments($registry);
 my $none = '9223372036854775807';
 my @refused;
 # Again, where the machine was so busy that the calls did not wait long enough for it: then they end by their lock_timeout.
@@ -119,6 +119,7 @@ for (1 .. 20)
 			}),
 		'calls wait for its row');
 	my $given_up = time + 0.3;
+	ok(goes_on($two), '... while the other node goes on');
 	poll_until(sub { time > $given_up });
 	$queue->query_safe('COMMIT');
 	$queue->quit;

@@ -27,9 +27,7 @@ sub node_of
 }
 
 my $MAX = '9223372036854775807';
-my %numbers = map {
-	$_->name => $_->safe_psql('postgres', "SELECT format('%L, %s, %s, %s, %s, %s', layout, unit, epoch, max_tick, max_datacenter, max_worker) FROM uidgen_registry.registry")
-} $registry, $small;
+my %numbers = map { $_->name => layout_arguments($_) } $registry, $small;
 
 # A claim of a worker id by an end that it may have, so many milliseconds ahead of the clock.  One above all that the registry knows
 # shows to it that it has lost something: it begins a quarantine, and only then are those below granted.

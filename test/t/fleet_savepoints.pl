@@ -36,7 +36,7 @@ unlike($err, qr/ERROR/, 'the owner ends the quarantine, and the session that is 
 let_go($session);
 
 # Where a call looks at all worker ids, it locks the queue in a block with an exception of its own: no savepoint is needed.
-my $numbers = $registry->safe_psql('postgres', "SELECT format('%L, %s, %s, %s, %s, %s', layout, unit, epoch, max_tick, max_datacenter, max_worker) FROM uidgen_registry.registry");
+my $numbers = layout_arguments($registry);
 $session = hold("SELECT worker FROM uidgen_registry.node_acquire('hostile', $numbers, 0, -1, 'reuse', '{}', -1, -1, 1, 0, 10000, $MAX, $MAX, 'h', 1, 1)", 1);
 (undef, undef, $err) = try_psql($registry, q{SET statement_timeout = '1min'; SELECT uidgen_registry.end_quarantine()});
 unlike($err, qr/ERROR/, 'the same where a node has acquired, without a savepoint');
