@@ -86,10 +86,11 @@ export TESTDIR="$CHECK_DIR" TESTDATADIR="$CHECK_DIR/tmp_check" TESTLOGDIR="$CHEC
 export TEMP_CONFIG="$CHECK_DIR/tree/test/private.conf"
 log=$CHECK_DIR/log
 
-# A suite that is ended from outside may leave servers running.
+# A suite that is ended from outside may leave servers running, or stopped by SIGSTOP.
 stop_servers()
 {
 	find "$CHECK_DIR" -name postmaster.pid | while read -r pid; do
+		kill -s CONT "$(head -n 1 "$pid")" 2>/dev/null || :
 		pg_ctl -D "${pid%/*}" -m immediate -s stop || :
 	done
 }

@@ -19,7 +19,7 @@ use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(preload is_late uidgen_node by_hand try_psql sqlstate_of fails_with comes_to_fail poll_until log_since
   start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated ids_go_on change_setting await_keeper keeper_pid keeper_pids the_keeper
-  postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep stop_processes crash kill_and_start start_again percentile spread build_program
+  postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep stop_pids stop_processes crash kill_and_start start_again percentile spread build_program
   build_module);
 
 sub import
@@ -346,24 +346,23 @@ END
 	$? = $status;
 }
 
+# Stop these processes; SIGCONT continues them, at the latest when the program ends.
+sub stop_pids
+{
+	my (@pids) = @_;
+	push @stopped_once, @pids;
+	kill 'STOP', @pids;
+	poll_until(sub { !grep { process_file($_, 'status') =~ /^State:\s+[RSD]/m } @pids })
+	  or die "processes of the server do not stop\n";
+	return @pids;
+}
+
 # Stop all processes of a server, as when its machine is suspended; returns their
-# ids, for SIGCONT.
+# ids, for SIGCONT.  The postmaster first, so that no more of them come.
 sub stop_processes
 {
 	my ($node) = @_;
-	my @stopped;
-
-	# The postmaster first, so that no more of them come.
-	foreach my $which (\&postmaster_pid, \&child_pids)
-	{
-		my @pids = $which->($node);
-		kill 'STOP', @pids;
-		poll_until(sub { !grep { process_file($_, 'status') =~ /^State:\s+[RSD]/m } @pids })
-		  or die "processes of the server do not stop\n";
-		push @stopped, @pids;
-	}
-	push @stopped_once, @stopped;
-	return @stopped;
+	return map { stop_pids($_->($node)) } \&postmaster_pid, \&child_pids;
 }
 
 # That much of the values is at most this.

@@ -158,24 +158,38 @@ note('the first id after each: ' . spread(@seconds));
 
 # ---- killed or terminated while one follows the other ----
 
+# The keeper, after ids were drawn, with the postmaster stopped, so that no successor can start.
+sub stop_postmaster
+{
+	my ($node) = @_;
+	my $postmaster = postmaster_pid($node);
+	return poll_until(
+		sub {
+			draw($node);
+			my $keeper = the_keeper($node);
+			stop_pids($postmaster);
+
+			# It may have given up its connection just before.
+			return $keeper if keeper_pid($node) eq $keeper;
+			kill 'CONT', $postmaster;
+			return 0;
+		}) || die 'there is not one keeper';
+}
+
 # A keeper and its successor, which has come and waits; the keeper is stopped.
 sub side_by_side
 {
 	my ($node) = @_;
-	my $postmaster = postmaster_pid($node);
-	draw($node);
-	my $keeper = the_keeper($node);
 
 	# As in is_followed(), it may take another half minute.
 	foreach (1 .. 20)
 	{
-		# So that it cannot start the successor before the keeper is stopped.
-		kill 'STOP', $postmaster;
+		my $keeper = stop_postmaster($node);
 		my $asleep = times_asleep($keeper);
 		idle($node);
 		poll_until(sub { times_asleep($keeper) > $asleep }) or die 'the keeper does nothing';
-		kill 'STOP', $keeper;
-		kill 'CONT', $postmaster;
+		stop_pids($keeper);
+		kill 'CONT', postmaster_pid($node);
 		if (poll_until(sub { keeper_pids($node) == 2 }, 1))
 		{
 			my ($successor) = grep { $_ != $keeper } keeper_pids($node);
@@ -213,18 +227,15 @@ foreach my $killed ('the keeper', 'the successor', 'a backend')
 
 # Between the call for a successor and the moment that the postmaster notices it.
 {
-	my $keeper = the_keeper($node);
-	my $postmaster = postmaster_pid($node);
 	my $victim = $node->background_psql('postgres', on_error_die => 0, on_error_stop => 0);
 	my $pid = $victim->query_safe('SELECT pg_backend_pid()');
-	draw($node);
+	stop_postmaster($node);
 	$log = -s $node->logfile;
-	kill 'STOP', $postmaster;
 	idle($node);
 	ok(!poll_until(sub { !keeper_pids($node) }, 1), 'a keeper does not end before a successor has come');
 	kill 'KILL', $pid;
 	await_end($pid);
-	kill 'CONT', $postmaster;
+	kill 'CONT', postmaster_pid($node);
 	ok(came_back($node, $log), 'a crash before the postmaster knows of a successor: the server comes back');
 	eval { $victim->quit };
 	goes_on($node, 'such a crash');

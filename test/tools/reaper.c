@@ -1,21 +1,68 @@
 /*
  * test/tools/reaper.c
- *	  Runs a command, and takes the exit status of each process that it leaves
- *	  behind.
+ *	  Runs a command, takes the exit status of each process that it leaves
+ *	  behind, and ends those that still run when the command has ended.
  *
  * A server that was started in the background belongs to process 1 from then
  * on.  In many containers that is a program which never asks how its children
  * ended.  A postmaster that a test has killed would stay in the list of
  * processes there, and its data directory would look as if it was in use.  So the
  * suites run below this program, which takes the place of process 1 for them.
+ *
+ * A server that a test has stopped with SIGSTOP, and not continued, would live on
+ * after the suites.  It holds the pipe by which make counts its jobs, and make
+ * waits for the end of that pipe, so ./check would never end.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/*
+ * Kills each process whose parent we are, and returns their number.  The children
+ * of these are ours from then on.
+ */
+static int
+kill_children(void)
+{
+	int			killed = 0;
+	DIR		   *processes = opendir("/proc");
+	struct dirent *entry;
+
+	while (processes && (entry = readdir(processes)) != NULL)
+	{
+		char		path[64];
+		char		name[64];
+		char		state;
+		FILE	   *file;
+		int			pid = atoi(entry->d_name);
+		int			parent;
+
+		if (pid <= 0)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		if (fscanf(file, "%*d (%63[^)]) %c %d", name, &state, &parent) == 3 && parent == getpid())
+		{
+			if (state != 'Z')
+				fprintf(stderr, "uidgen: the tests left process %d (%s) behind; it is killed\n", pid, name);
+			kill(pid, SIGKILL);
+			waitpid(pid, NULL, 0);
+			killed++;
+		}
+		fclose(file);
+	}
+	if (processes)
+		closedir(processes);
+	return killed;
+}
 
 int
 main(int argc, char **argv)
@@ -56,6 +103,9 @@ main(int argc, char **argv)
 	do
 		ended = wait(&status);
 	while (ended != command && (ended > 0 || errno == EINTR));
+
+	while (kill_children() > 0)
+		;
 
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
