@@ -44,6 +44,8 @@ my $wide = BenchServer->new($dir, 'wide', @conf, "uidgen.layout = '$wide_layout'
 $wide->sql("CREATE EXTENSION uidgen;\n\\i '$FindBin::RealBin/fmgr_bench.sql'\n", module => $module);
 write_wal();
 my ($registry, $fleet_node) = fleet() if $parts{segments};
+# The first id waits for the first grant.
+$_->sql('SELECT uid_next()') foreach grep { $_ } $server, $wide, $fleet_node;
 my $has_uuidv7 = $server->sql("SELECT count(*) FROM pg_proc WHERE proname = 'uuidv7'") > 0;
 my @pgedge = $server->sql("SELECT count(*) FROM pg_extension WHERE extname = 'snowflake'") > 0 ? ('pgEdge, snowflake.nextval()') : ();
 my $has_pgstattuple = $server->sql("SELECT count(*) FROM pg_extension WHERE extname = 'pgstattuple'") > 0;
@@ -443,10 +445,14 @@ sub measure_seam
 	};
 
 	$where->sql("ALTER SYSTEM SET uidgen.segment_duration = '2s';\nSELECT pg_reload_conf();\n");
-	# It begins with a quarter of what it will need.
+	# A call of the registry reads its clock several times, and waits at the first of them.  The segment begins with a quarter
+	# of what it will need.
 	($where == $server ? $server : $registry)->sql(<<"END");
 CREATE OR REPLACE FUNCTION uidgen_registry.registry_clock() RETURNS timestamptz LANGUAGE sql VOLATILE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-	AS 'SELECT pg_sleep($ms / 1000.0); SELECT clock_timestamp()';
+	AS \$\$
+		SELECT pg_sleep($ms / 1000.0), set_config('bench.has_waited', 'yes', true) WHERE coalesce(current_setting('bench.has_waited', true), '') <> 'yes';
+		SELECT clock_timestamp()
+	\$\$;
 SELECT format('SELECT uidgen_registry.drop_segment(%L)', name) FROM uidgen_registry.segment WHERE name LIKE 'seam %' AND NOT dropped \\gexec
 SELECT uidgen_registry.create_segment('seam ' || i, step => 15000, restart => true) FROM generate_series(1, 4) AS i;
 END
