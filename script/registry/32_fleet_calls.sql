@@ -330,7 +330,7 @@ AS $$
 DECLARE
 	bad integer;
 BEGIN
-	PERFORM uidgen_registry.check_request('reuse', datacenter, -1, l.max_datacenter, l.max_worker);
+	PERFORM uidgen_registry.check_request('reuse', datacenter, -1, l.max_datacenter, l.max_worker, by_setting => false);
 	SELECT w INTO bad FROM unnest(workers) AS w WHERE (w BETWEEN 0 AND l.max_worker) IS NOT TRUE LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'worker id % is out of range', bad

@@ -75,7 +75,10 @@ BEGIN
 				DETAIL = format('It was asked for a worker id for a database of another one, %s.', home),
 				HINT = 'Ask the registry of that server.';
 	END IF;
-	PERFORM uidgen_registry.check_request('reuse', dc, coalesce(worker, -1), l.max_datacenter, l.max_worker);
+	PERFORM uidgen_registry.check_request('reuse', dc, -1, l.max_datacenter, l.max_worker, by_setting => datacenter IS NULL);
+	IF worker IS NOT NULL THEN
+		PERFORM uidgen_registry.check_named_workers(l, dc, ARRAY[worker]);
+	END IF;
 	IF worker IS NULL AND NOT l.shared AND nullif(current_setting('uidgen.worker_id', true), '')::integer >= 0 THEN
 		RAISE EXCEPTION 'the worker id has to be named'
 			USING ERRCODE = 'invalid_parameter_value',

@@ -203,6 +203,8 @@ is($node->safe_psql('postgres', 'SELECT uid_timestamp(upto) FROM uidgen.backfill
 fails_with($node, "SELECT uidgen_registry.reserve_backfill('$home', worker => $worker)", '55006', qr/was granted before, or is reserved/, 'a worker id is reserved once');
 fails_with($node, "SELECT uidgen_registry.reserve_backfill('$home', worker => (SELECT worker_id FROM uidgen_registry.worker_node WHERE token IS NOT NULL))", '55006', qr/was granted before/, '... and none that a server had');
 fails_with($node, "SELECT uidgen_registry.reserve_backfill('$home', worker => 1024)", '22023', qr/out of range/, '... or that the layout has not');
+fails_with($node, "SELECT uidgen_registry.reserve_backfill('$home', worker => -1)", '22023', qr/worker id -1 is out of range/, '... nor one below 0');
+fails_with($node, "SELECT uidgen_registry.reserve_backfill('$home', datacenter => 1)", '22023', qr/Change the argument "datacenter"/, 'of a datacenter that the layout has not, the argument is to change');
 reserve('postgres', 'postgres') foreach 1 .. 2;
 is($node->safe_psql('postgres', "SELECT uid_timestamp(uid_backfill('2025-02-01 UTC'))"), '2025-02-01 00:00:00+00', 'with a further worker id earlier times can be had');
 is($node->safe_psql('postgres', "SELECT (uid_parse(uid_backfill('2025-08-05 UTC'))).worker"), $worker, 'a late time leaves the earlier ones to the others');
