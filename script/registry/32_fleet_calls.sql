@@ -322,7 +322,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.node_release(integer, integer, bigint[], bigint)
 	IS 'hands back a worker id of a fleet''s registry, for the keepers of nodes';
 
-CREATE FUNCTION uidgen_registry.check_named_workers(l uidgen_registry.registry, datacenter integer, workers integer[]) RETURNS void
+CREATE FUNCTION uidgen_registry.check_named_workers(l uidgen_registry.registry, datacenter integer, workers integer[], by_setting boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -330,7 +330,7 @@ AS $$
 DECLARE
 	bad integer;
 BEGIN
-	PERFORM uidgen_registry.check_request('reuse', datacenter, -1, l.max_datacenter, l.max_worker, by_setting => false);
+	PERFORM uidgen_registry.check_request('reuse', datacenter, -1, l.max_datacenter, l.max_worker, by_setting);
 	SELECT w INTO bad FROM unnest(workers) AS w WHERE (w BETWEEN 0 AND l.max_worker) IS NOT TRUE LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'worker id % is out of range', bad
@@ -339,7 +339,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.check_named_workers(uidgen_registry.registry, integer, integer[]) IS 'raises an error if the layout has no room for a datacenter or one of these worker ids';
+COMMENT ON FUNCTION uidgen_registry.check_named_workers(uidgen_registry.registry, integer, integer[], boolean) IS 'raises an error if the layout has no room for a datacenter or one of these worker ids';
 
 -- Raise the ends of worker ids, so that nobody is granted those ticks again: a server was
 -- granted them by its local registry.  A free row becomes a released one, without a token:
@@ -361,7 +361,6 @@ DECLARE
 	held record;
 BEGIN
 	SELECT b.* INTO STRICT ended_before, changed_before FROM uidgen_registry.free_bounds(l, now_time) AS b;
-	PERFORM uidgen_registry.check_named_workers(l, datacenter, workers);
 	IF cardinality(workers) <> cardinality(array_remove(ends, NULL)) THEN
 		RAISE EXCEPTION 'each worker id needs an end'
 			USING ERRCODE = 'invalid_parameter_value',
@@ -449,6 +448,7 @@ BEGIN
 				HINT = format('Wait, or have the registry''s owner run SELECT uidgen_registry.import_worker(%s, %s, %L).',
 								datacenter, beyond.worker, uidgen_registry.tick_time(least(beyond.until, l.max_tick) + 1 + 999 / l.unit, l.unit, l.epoch));
 	END IF;
+	PERFORM uidgen_registry.check_named_workers(l, datacenter, workers, by_setting => true);
 	PERFORM uidgen_registry.raise_ends(l, datacenter, workers, ends);
 	done := true;
 	registry_id := l.id;

@@ -18,6 +18,7 @@ BEGIN
 		until := uidgen_registry.tick_at(granted_until, l.unit, l.epoch);
 	END IF;
 	IF until BETWEEN 0 AND l.max_tick - 1 THEN
+		PERFORM uidgen_registry.check_named_workers(l, datacenter, ARRAY[worker], by_setting => false);
 		PERFORM uidgen_registry.raise_ends(l, datacenter, ARRAY[worker], ARRAY[until]);
 	ELSE
 		RAISE EXCEPTION 'timestamp is outside the layout: %', granted_until
@@ -47,7 +48,7 @@ BEGIN
 	SELECT b.* INTO STRICT call FROM uidgen_registry.begin_node_call(queues => true) AS b;
 	PERFORM uidgen_registry.check_rows();
 	l := call.l;
-	PERFORM uidgen_registry.check_named_workers(l, datacenter, ARRAY[worker]);
+	PERFORM uidgen_registry.check_named_workers(l, datacenter, ARRAY[worker], by_setting => false);
 	-- What was lost is not over because no node has asked since.
 	IF call.went_back THEN
 		l.quarantine_until := uidgen_registry.begin_quarantine();
