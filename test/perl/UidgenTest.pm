@@ -19,7 +19,7 @@ use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(preload is_late uidgen_node by_hand try_psql sqlstate_of fails_with comes_to_fail poll_until log_since
   start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated ids_go_on change_setting await_keeper keeper_pid keeper_pids the_keeper
-  postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep stop_pids stop_processes crash kill_and_start start_again percentile spread build_program
+  postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep end_session stop_pids stop_processes crash await_recovery kill_and_start start_again percentile spread build_program
   build_module);
 
 sub import
@@ -396,6 +396,15 @@ sub crash
 		}) or die 'no backend to kill';
 	kill 'KILL', $pid;
 	eval { $run->finish };
+	return await_recovery($node, $log);
+}
+
+# After the kill of a backend: wait until the server, which goes through recovery, answers again.  $log: the size of its log
+# before the kill.  The client of a process that was killed may know of that before the postmaster does, which lets new
+# sessions in until then.
+sub await_recovery
+{
+	my ($node, $log) = @_;
 	return poll_until(
 		sub {
 			return log_since($node, $log) =~ /all server processes terminated; reinitializing/

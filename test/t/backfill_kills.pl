@@ -66,10 +66,11 @@ while ($killed < $kills)
 	my $least = ($came[-1] // 0) + $stretch / 2;
 	poll_until(sub { $node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT FROM new LIMIT 100000000) AS t') >= $least });
 	usleep(rand(100_000) * ($rows > 100_000 ? 5 : 0.5));
+	my $log = -s $node->logfile;
 	kill 'KILL', $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL move%' AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND state = 'active'});
 	$run->finish;
 	$killed++;
-	poll_until(sub { (try_psql($node, 'SELECT 1'))[0] == 0 }) or die 'the server does not come back';
+	await_recovery($node, $log);
 	$node->safe_psql('postgres', 'DROP TRIGGER stand_still ON new');
 	push @came, $node->safe_psql('postgres', 'SELECT count(*) FROM new');
 	# The crash has ended those who draw.

@@ -46,18 +46,19 @@ sub call_and_kill
 			RETURN NULL;
 		END \$\$;
 		CREATE TRIGGER stand_still BEFORE INSERT OR UPDATE ON $table EXECUTE FUNCTION stand_still()}), '', "$call stands still before its end");
-	my $came = $node->safe_psql('postgres', $progress);
 	while ($broken < $kills)
 	{
+		# Anew each time: a batch may have been committed just before the kill.
+		my $came = $node->safe_psql('postgres', $progress);
 		my $run = IPC::Run::start([ $node->installed_command('psql'), '-XAtq', '-d', $node->connstr('postgres'), '-c', $call ], '<', \undef, '>&', \my $said);
-		my $now;
-		poll_until(sub { !$run->pumpable || ($now = $node->safe_psql('postgres', $progress)) > $came });
+		# Its end is seen by a look at its output.
+		poll_until(sub { $run->pump_nb if $run->pumpable; !$run->pumpable || $node->safe_psql('postgres', $progress) > $came });
 		last if !$run->pumpable;
-		$came = $now;
+		my $log = -s $node->logfile;
 		kill 'KILL', $node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE query LIKE '$call%' AND backend_type = 'client backend' AND pid <> pg_backend_pid()") || last;
 		$run->finish;
 		$broken++;
-		poll_until(sub { (try_psql($node, 'SELECT 1'))[0] == 0 }) or die 'the server does not come back';
+		await_recovery($node, $log);
 		$between->() if $between;
 	}
 	is($broken, $kills, "$call is broken off $kills times");

@@ -258,6 +258,7 @@ my @alone = start_all(0);
 ok(poll_until(sub { return rows() >= $changes / 4 }, 3600), 'writers write alone');
 stop_all(@alone);
 note('a row alone: ' . spread(latencies('alone')));
+my $log = -s $node->logfile;
 my @beside = start_all(1);
 ok(poll_until(sub { return rows() >= $changes / 2 && $node->safe_psql('postgres', "SELECT to_regclass('shop.invoice_number')") ne '' }, 3600), '... and beside the numbering');
 like($node->safe_psql('postgres', 'SELECT sum(deadlocks) FROM pg_stat_database'), qr/^[01]?\d$/, '... with few deadlocks of their own');
@@ -280,12 +281,14 @@ foreach my $kill (1 .. $kills)
 			$all[1] = start_pgbench('shop', '-c', 2, '-R', 40, '-f', "$folder/number") if has_ended($all[1]{run});
 			return rows() >= $goal;
 		}, 3600);
-	my ($pid) = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL uid_number_rows%' ORDER BY state <> 'active' LIMIT 1});
 	if ($kill % 2 == 0)
 	{
-		my $log = -s $node->logfile;
+		# It may have begun later than the writers.
+		my $pid;
+		poll_until(sub { $pid = $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL uid_number_rows%' ORDER BY state <> 'active' LIMIT 1}) }) or die 'nobody calls';
+		$log = -s $node->logfile;
 		kill 'KILL', $pid;
-		ok(poll_until(sub { return log_since($node, $log) =~ /all server processes terminated; reinitializing/ && (try_psql($node, 'SELECT 1'))[0] == 0 }), 'a caller is killed, and the server recovers');
+		ok(await_recovery($node, $log), 'a caller is killed, and the server recovers');
 	}
 	stop_all(@all);
 	is_whole('... the numbers are 1 to n');
