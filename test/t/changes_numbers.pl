@@ -261,10 +261,11 @@ note('a row alone: ' . spread(latencies('alone')));
 my $log = -s $node->logfile;
 my @beside = start_all(1);
 ok(poll_until(sub { return rows() >= $changes / 2 && $node->safe_psql('postgres', "SELECT to_regclass('shop.invoice_number')") ne '' }, 3600), '... and beside the numbering');
-like($node->safe_psql('postgres', 'SELECT sum(deadlocks) FROM pg_stat_database'), qr/^[01]?\d$/, '... with few deadlocks of their own');
-my $deadlocked = ${ $beside[1]{said} } . ${ $beside[2]{said} };
+# Writers have deadlocks of their own, the more the slower they are; the log names all that are part of one, whoever is broken off.
+my $logged = log_since($node, $log);
 stop_all(@beside);
-unlike($deadlocked, qr/ERROR|deadlock/, '... none of which the numbering is part of');
+note(scalar(() = $logged =~ /ERROR:  deadlock detected/g) . ' deadlocks of writers');
+unlike($logged, qr/(?:Process \d+:|STATEMENT:) +CALL uid_number_rows/, '... which is part of no deadlock, and meets no error');
 note('a row beside the numbering: ' . spread(latencies('beside')));
 is_whole('the numbers are 1 to n');
 
