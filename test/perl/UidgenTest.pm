@@ -336,6 +336,16 @@ sub await_keeper
 	return;
 }
 
+# End a session of background_psql(), and wait until its process has ended: only then has it counted what it wasted, and
+# given up its place among the connections.
+sub end_session
+{
+	my ($session) = @_;
+	my ($pid) = $session->query_safe('SELECT pg_backend_pid()') =~ /(\d+)/;
+	$session->quit;
+	return await_end($pid) || die 'a session does not end';
+}
+
 # A test that dies leaves none of them stopped, since its server could not be shut down.
 my @stopped_once;
 

@@ -69,7 +69,7 @@ sub wasted
 sub begin_session
 {
 	my ($name, $cache) = @_;
-	$session{$name}->quit if $session{$name};
+	end_session($session{$name}) if $session{$name};
 	$session{$name} = $node->background_psql('postgres');
 	$session{$name}->query_safe("SET uidgen.cache = $cache");
 	return;
@@ -223,7 +223,8 @@ foreach my $run (1, 7, 100)
 # A call that waits for the clock keeps the cache that it gets then.
 change_setting($node, 'uidgen.max_burst', '0');
 $clock->step(10);
-my $waits = $node->safe_psql('postgres', 'SELECT waits FROM uidgen.status');
+# Not those for the grant, which the first call may need.
+my $waits = $node->safe_psql('postgres', 'SELECT clock_waits FROM uidgen.statistics');
 $session{a}->query_until(qr/begun/, <<'SQL');
 \echo begun
 SET uidgen.cache = 256;
@@ -232,7 +233,7 @@ SELECT n || ' ids' FROM (SELECT count(*) AS n FROM (SELECT uid_next() AS id FROM
 SQL
 foreach my $tick (1 .. 9)
 {
-	$node->poll_query_until('postgres', "SELECT waits >= $waits + $tick FROM uidgen.status") or last;
+	$node->poll_query_until('postgres', "SELECT clock_waits >= $waits + $tick FROM uidgen.statistics") or last;
 	$clock->step(0.001);
 }
 my @ids_of_tick = $session{a}->query('SELECT 1') =~ /^(\d+) ids$/mg;
@@ -283,6 +284,8 @@ is( $short->safe_psql('postgres', <<'END'), 0, 'no id is older than its call, al
 	SELECT count(*) FROM (SELECT clock_timestamp() AS before, uid_next() AS id FROM generate_series(1, 200000)) AS drawn
 	WHERE uid_timestamp(id) < before - interval '10 us';
 END
+# That session has wasted what was left of its cache, and has counted that when it has ended.
+$short->poll_query_until('postgres', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE backend_type = 'client backend'}) or die 'a session does not end';
 $clock->stop(int($clock->now) + 10);
 is( $short->safe_psql('postgres', <<'END'), '0 1 3 4 1', 'what is left is counted in ids, wherever the sequence lies');
 	SELECT wasted FROM uidgen.status \gset
