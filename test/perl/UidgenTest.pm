@@ -302,8 +302,9 @@ sub the_keeper
 sub end_keeper
 {
 	my ($node, $signal) = @_;
-	my $keeper = the_keeper($node);
-	kill $signal // 'TERM', $keeper;
+	my $keeper;
+	# Another one, where it has just left its place to a successor.
+	do { $keeper = the_keeper($node) } until kill $signal // 'TERM', $keeper;
 	return poll_until(
 		sub {
 			my $next = keeper_pid($node);
