@@ -75,7 +75,8 @@ is(scalar(grep { $_ > 1 } values %seen), 0, 'and no id comes twice');
 my $log = -s $node->logfile;
 start_as('');
 draw();
-like(log_since($node, $log), qr/LOG:  this server cannot be told from a copy of its disk\n.*DETAIL:.*machine-id.*"uidgen\.instance".*\n.*HINT:/, 'without a name the log says what may come');
+# The keeper writes it after it has made its grant known.
+ok(poll_until(sub { log_since($node, $log) =~ /LOG:  this server cannot be told from a copy of its disk\n.*DETAIL:.*machine-id.*"uidgen\.instance".*\n.*HINT:/ }), 'without a name the log says what may come');
 is(scalar(() = log_since($node, $log) =~ /cannot be told from a copy/g), 1, '... once');
 like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/^ids are issued, but this server cannot be told from a copy.*"uidgen\.instance"/, '... and so does a diagnosis');
 unlike($node->safe_psql('postgres', 'SELECT uidgen.backfill_home()'), qr/\Q$home\E/, 'and it is another home');

@@ -158,7 +158,8 @@ foreach my $r ($registry, $small)
 		'... ' . $_->name . ' takes another worker id') foreach @nodes;
 	ok(goes_on(@nodes), '... and both draw ids');
 	my $left = $worker{ $nodes[0]->name };
-	like(log_since($nodes[0], 0), qr/has no new grant: worker id $left is locked\n.*HINT:  If this lasts, see in the registry's database who holds the lock: SELECT pid, .*uidgen (?:left worker id $left|acquired worker id \d+)\n/s,
+	ok(poll_until(sub { log_since($nodes[0], 0) =~
+				/has no new grant: worker id $left is locked\n.*HINT:  If this lasts, see in the registry's database who holds the lock: SELECT pid, .*uidgen (?:left worker id $left|acquired worker id \d+)\n/s }),
 		'... after it was told why, and how to see by whom');
 	my $three = node_of($r, 'three');
 	draws($three);
