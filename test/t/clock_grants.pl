@@ -83,7 +83,11 @@ foreach my $case (
 	my $lock = $node->background_psql('postgres');
 	$node->poll_query_until('postgres', 'SELECT granted_until < clock_timestamp() FROM uidgen.status') or die;
 	$lock->query_safe("BEGIN; $wait");
-	my $drawing = start_drawing($node);
+	my $drawing = do
+	{
+		local $ENV{PGOPTIONS} = '-c uidgen.wait_timeout=1h';
+		start_drawing($node);
+	};
 	$node->poll_query_until('postgres', $WAITS) or die 'the keeper does not wait';
 	$clock->step(2 * $hour);
 	$lock->query_safe('COMMIT');

@@ -13,8 +13,8 @@ use UidgenTest;
 my $hour = 3600;
 my $day = 24 * $hour;
 
-# The goal is 2 s; a slow machine that has other things to do gets more.
-my $LIMIT = 20;
+# The goal is 2 s; a slow machine that has other things to do gets more.  Whoever waited for the clock would wait for hours.
+my $LIMIT = 90;
 
 my ($node, $clock);
 

@@ -59,12 +59,13 @@ foreach my $fine ('statement_timeout = 0', "statement_timeout = '5s'", "statemen
 	$registry->safe_psql('postgres', 'ALTER ROLE node RESET ALL');
 }
 # A new one, with a setting of the server; a superuser's session has its own.
-$registry->append_conf('postgresql.conf', "statement_timeout = '4s'\n");
-$registry->reload;
-$registry->poll_query_until('postgres', "SELECT current_setting('statement_timeout') = '4s'") or die 'no reload';
 $registry->safe_psql('postgres', 'CREATE DATABASE another');
-like(says('another', "SET client_min_messages = warning; CREATE EXTENSION uidgen_registry; SELECT FROM uidgen_registry.share_registry($LAYOUT)"),
-	qr/WARNING:  the setting "statement_timeout" is not for a registry\nDETAIL:  It is '4000ms', .*\nHINT:  Run ALTER DATABASE another SET statement_timeout = '10s'\./,
+$registry->safe_psql('another', 'CREATE EXTENSION uidgen_registry');
+$registry->append_conf('postgresql.conf', "statement_timeout = '4999ms'\n");
+$registry->reload;
+$registry->poll_query_until('postgres', "SELECT current_setting('statement_timeout') = '4999ms'") or die 'no reload';
+like(says('another', "SET client_min_messages = warning; SELECT FROM uidgen_registry.share_registry($LAYOUT)"),
+	qr/WARNING:  the setting "statement_timeout" is not for a registry\nDETAIL:  It is '4999ms', .*\nHINT:  Run ALTER DATABASE another SET statement_timeout = '10s'\./,
 	'share_registry() warns of settings of the server, too');
 $registry->append_conf('postgresql.conf', "statement_timeout = 0\n");
 $registry->reload;

@@ -23,7 +23,7 @@ sub hold
 sub let_go
 {
 	my ($session) = @_;
-	$registry->safe_psql('postgres', q{SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE usename = 'hostile'});
+	$registry->safe_psql('postgres', q{SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'hostile'});
 	eval { $session->quit };
 	return;
 }
@@ -49,7 +49,7 @@ $registry->safe_psql('postgres', by_hand("INSERT INTO uidgen_registry.worker_nod
 	SELECT 0, i, 'h', 1, 1, '2026-01-01', '2026-01-01', '2026-01-01', 'old ' || i, i + 1, 1000 + i, false, 1 FROM generate_series(0, 3) AS i"));
 $session = hold("SELECT done FROM uidgen_registry.node_import(0, '{0}', ARRAY[$NOW], $MAX)");
 my $node = fleet_node('one', hosts($registry) . ' user=one', "uidgen.layout = '$LAYOUT'");
-(undef, undef, $err) = try_psql($node, q{SET uidgen.wait_timeout = '15s'; SELECT uid_next()});
+(undef, undef, $err) = try_psql($node, q{SET uidgen.wait_timeout = '1min'; SELECT uid_next()});
 unlike($err, qr/ERROR/, 'a node that begins takes another worker id than the one that is locked');
 let_go($session);
 
