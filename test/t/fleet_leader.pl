@@ -8,14 +8,15 @@ use Fleet;
 use Time::HiRes 'time';
 use UidgenTest;
 
-my $primary = fleet_registry('primary');
+my $primary = fleet_registry('primary', max_lead => '1 h');
 $primary->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);
 $standby->start;
 
 my $leaders = hosts($primary, $standby);
-my $long = fleet_node('long', $leaders, "uidgen.window = '60s'");
+# It asks again when half of that is left, which has to last until the end of this test on any machine.
+my $long = fleet_node('long', $leaders, "uidgen.window = '20min'");
 my $short = fleet_node('short', $leaders);
 draws($long, $short);
 ok(goes_on($long, $short), 'two nodes draw ids');

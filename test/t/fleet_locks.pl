@@ -145,6 +145,8 @@ foreach my $r ($registry, $small)
 
 	# ---- their rows, some others, and the queue ----
 
+	# An answer that they do not wait for would have them take another worker id without a word.
+	change_setting($_, 'uidgen.registry_timeout', '10s') foreach @nodes;
 	my @others = (grep { my $w = $_; !grep { $w == $_ } values %worker, worker_id($new) } 0 .. 20)[ 0 .. 9 ];
 	my @held = hold_rows($r, 'hostile', values %worker, @others);
 	my @queue = hold($r, 'hostile', $QUEUE);
@@ -167,6 +169,7 @@ foreach my $r ($registry, $small)
 	quarantine_ends_at_once($r, @queue);
 	let_go(@held);
 	is(rows($r, 'count(*)', "WHERE identity = 'hostile'"), 0, '... nothing of that was committed');
+	change_setting($_, 'uidgen.registry_timeout', '1s') foreach @nodes;
 	ok(goes_on(@nodes, $new, $three), '... and all go on');
 
 	# ---- a role that many nodes have ----

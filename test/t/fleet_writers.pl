@@ -161,7 +161,8 @@ my %registry;
 foreach my $name (sort keys %other)
 {
 	my $server = $registry{$name} = fleet_registry($name);
-	$server->append_conf('postgresql.conf', join('', map { "$_\n" } preload(), @Fleet::SETTINGS, @LOGICAL,
+	# An answer that it does not wait for would have it acquire its worker id once more.
+	$server->append_conf('postgresql.conf', join('', map { "$_\n" } preload(), @Fleet::SETTINGS, @LOGICAL, "uidgen.registry_timeout = '1min'",
 			"uidgen.registry = '" . hosts($server) . "'"));
 	$server->restart;
 	quarantine_ends($server);
