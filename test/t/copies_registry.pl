@@ -112,6 +112,8 @@ foreach my $copy ('held', 'released')
 	# The grant in hand is not used up: another registry begins with one of its own.
 	use_registry($copy);
 	let_go();
+	# A keeper that leaves the former registry by itself leaves its grant in force, until the next one has another.
+	await_keeper($node);
 	$worker_in{$copy} = draw("a copy ($copy)");
 	isnt($worker_in{$copy}, $worker, "a copy ($copy): another worker id");
 	is( $node->safe_psql($copy, "SELECT identity FROM uidgen_registry.worker_node WHERE worker_id = $worker") =~ s/: .*//r,
