@@ -53,7 +53,9 @@ sub refusal
 	return ($node->psql('postgres', 'SELECT 1'))[2];
 }
 
-my @sessions = map { $node->background_psql('postgres') } 1 .. 6;
+# The session of a psql that has ended may keep its place for a moment.
+my @sessions;
+poll_until(sub { push @sessions, eval { $node->background_psql('postgres') } // (); return @sessions == 6 }) or die 'there are no six connections';
 like(refusal(), qr/FATAL:  sorry, too many clients already/, 'all connections are used up');
 
 # Ids of each session in turn, until so many more renewals; false if they end.

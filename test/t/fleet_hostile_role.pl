@@ -101,7 +101,8 @@ like(evil("BEGIN; DECLARE c CURSOR WITH HOLD FOR $BIG; COMMIT"), qr/ERROR:  5340
 like(evil('SELECT 1', $_), qr/FATAL: .*pg_hba\.conf rejects/, "... it comes not into $_") foreach qw(owned template1);
 cmp_ok(used() - $before, '<', 32, 'nothing of it is left on the disk but WAL');
 
-# Each session has as much as it may have, for as long as it likes.
+# Each session has as much as it may have, for as long as it likes.  There are three when those of before have ended.
+$registry->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE usename = 'evil'}) or die 'a session does not end';
 my @sessions = map {
 	my ($out, $err) = ('', '');
 	IPC::Run::start([ $registry->installed_command('psql'), '-XAtq', '-d', $registry->connstr('postgres') . ' user=evil', '-c',
