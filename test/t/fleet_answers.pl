@@ -26,12 +26,10 @@ my $idle = fleet_node('idle', hosts($idle_registry), "uidgen.window = '10min'");
 $idle->safe_psql('postgres', 'SELECT uid_next()');
 my $KEEPER_OF_IDLE = q{SELECT pid, backend_start FROM pg_stat_activity WHERE query ~ '^SELECT . FROM uidgen_registry.node_'};
 my $keeper_of_idle;
-# The process ends once, with what it has asked the local registry.
-poll_until(
-	sub {
-		await_keeper($idle);
-		return $keeper_of_idle = $idle_registry->safe_psql('postgres', $KEEPER_OF_IDLE);
-	});
+# The process ends once, with what it has asked the local registry; its session with the other one may stay for a moment.
+$idle->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'uidgen keeper'}) or die 'the keeper stays in the local registry';
+await_keeper($idle);
+poll_until(sub { ($keeper_of_idle = $idle_registry->safe_psql('postgres', $KEEPER_OF_IDLE)) =~ /\A.+\z/ });
 my $asked_at = time;
 
 # And one that reaches no registry at all.
@@ -63,11 +61,19 @@ unharmed('the first calls');
 
 foreach my $fault (qw(cut swallow))
 {
-	# First a renewal; then acquisitions, since the node does not know which token its row has.
-	$proxy->set($fault, 'node_', 6);
-	ok($proxy->await("^$fault node_acquire granted", $fault eq 'cut' ? 3 : 1), "$fault: the answers of several calls in a row are lost");
-	is(($proxy->events)[0], "$fault node_renew granted", '... first that of a renewal');
-	$proxy->set();
+	# First a renewal; then acquisitions, since the node does not know which token its row has.  Again, where a busy machine has
+	# lost an answer just before that.
+	my ($in_a_row, $first);
+	foreach (1 .. 20)
+	{
+		$proxy->set($fault, 'node_', 6);
+		$in_a_row = $proxy->await("^$fault node_acquire granted", $fault eq 'cut' ? 3 : 1);
+		($first) = $proxy->events;
+		$proxy->set();
+		last if !$in_a_row || $first =~ /node_renew/ || !goes_on($one);
+	}
+	ok($in_a_row, "$fault: the answers of several calls in a row are lost");
+	is($first, "$fault node_renew granted", '... first that of a renewal');
 	unharmed($fault);
 }
 
@@ -79,8 +85,21 @@ sub row_of_one
 	return rows($registry, 'token, granted_until, launches, modified', "WHERE worker_id = $worker{one}");
 }
 
-$proxy->set(late => 'node_');
-ok($one->poll_query_until('postgres', 'SELECT last_error IS NOT NULL FROM uidgen.status'), 'calls are kept on their way');
+# Again, where the last answer took so long on a busy machine that the node knows the registry's clock no better than that.
+my ($kept, $exactly);
+foreach (1 .. 20)
+{
+	$proxy->set(late => 'node_');
+	$kept = $one->poll_query_until('postgres', 'SELECT last_error IS NOT NULL FROM uidgen.status');
+	$exactly = status_of($one, q{clock_width < '100 ms'}) eq 't';
+	last if !$kept || $exactly;
+	$proxy->set();
+	last unless goes_on($one);
+	# What is on its way comes before the next try.
+	my $come = time + 1;
+	poll_until(sub { time > $come });
+}
+ok($kept && $exactly, 'calls are kept on their way');
 my $before = row_of_one();
 ok($proxy->await('^late node_acquire'), 'they come when the node waits no longer');
 is_deeply([ grep { !/57014/ } $proxy->events ], [], '... and are refused');
@@ -151,7 +170,7 @@ foreach my $function (qw(node_renew node_acquire))
 	if ($function eq 'node_acquire')
 	{
 		$proxy->set(cut => 'node_');
-		$proxy->await('cut node_renew');
+		$proxy->await('^cut node_');
 	}
 	$proxy->set(swallow => $function);
 	ok($proxy->await("swallow $function granted"), "$function: the call is made");
