@@ -342,8 +342,10 @@ $node->stop;
 
 my $registry = fleet_registry('registry');
 my $one = fleet_node('one', hosts($registry));
-# This asks for the first grant.
+# This asks for the first grant, which does not come before the answer.
+my @stopped = stop_processes($registry);
 is($one->safe_psql('postgres', 'SELECT horizon IS NULL, lsn IS NULL FROM uid_horizon_lsn()'), 't|t', 'where there is no horizon, there is no position');
+kill 'CONT', @stopped;
 ok($one->poll_query_until('postgres', 'SELECT uid_next() > 0'), 'a node of a fleet');
 $home = $one->safe_psql('postgres', 'SELECT uidgen.backfill_home()');
 fails_with($one, "SELECT uid_backfill('2025-06-01 UTC')", '53400', qr/no worker id is reserved.*reserve_backfill\('$home'\)/s, '... has none, and the hint says what to run at the registry');
