@@ -22,6 +22,22 @@ our @EXPORT = qw(preload is_late uidgen_node by_hand try_psql sqlstate_of fails_
   postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep end_session stop_pids stop_processes crash await_recovery kill_and_start start_again percentile spread build_program
   build_module);
 
+# A session's time is over when a statement takes too long, not when so much time has passed since it began.
+{
+	no warnings 'redefine';
+	my ($new, $quit) = (\&PostgreSQL::Test::Cluster::background_psql, \&PostgreSQL::Test::BackgroundPsql::quit);
+	*PostgreSQL::Test::Cluster::background_psql = sub {
+		my $session = $new->(@_);
+		$session->set_query_timer_restart;
+		return $session;
+	};
+	*PostgreSQL::Test::BackgroundPsql::quit = sub {
+		my ($session) = @_;
+		$session->{timeout}->start;
+		return $quit->($session);
+	};
+}
+
 sub import
 {
 	my ($class) = @_;
