@@ -347,9 +347,16 @@ sub change_setting
 sub await_keeper
 {
 	my ($node) = @_;
-	$node->safe_psql('postgres', q{
-		CREATE FUNCTION pg_temp.ask_keeper() RETURNS text AS '$libdir/uidgen', 'uidgen_ask_for_grant' LANGUAGE C;
-		SELECT pg_temp.ask_keeper()}) foreach 1 .. 2;
+	foreach (1 .. 2)
+	{
+		# Who asks waits for two seconds, in which the keeper of a busy machine may not have answered.
+		poll_until(
+			sub {
+				return $node->safe_psql('postgres', q{
+					CREATE FUNCTION pg_temp.ask_keeper() RETURNS text AS '$libdir/uidgen', 'uidgen_ask_for_grant' LANGUAGE C;
+					SELECT pg_temp.ask_keeper()}) !~ /^The keeper has not answered/;
+			});
+	}
 	return;
 }
 
