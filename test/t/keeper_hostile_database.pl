@@ -122,13 +122,14 @@ my $ids = stop_drawing($drawing);
 cmp_ok($ids->[0], '>', $id, 'and ids go on');
 is($node->safe_psql('postgres', 'SELECT failures FROM uidgen.status'), '0', 'without a failure');
 
-my $granted = $node->safe_psql('postgres', 'SELECT granted_until FROM uidgen.status');
-$node->stop('immediate');
-$node->start;
-
 # This test must not run with those settings itself.
 $ENV{PGOPTIONS} = '-c statement_timeout=0 -c role=none -c search_path=public -c default_transaction_read_only=off';
 $ENV{PGOPTIONS} .= ' -c transaction_timeout=0' if $node->pg_version >= 17;
+# Not while a renewal is on its way.
+await_keeper($node);
+my $granted = $node->safe_psql('postgres', 'SELECT granted_until FROM uidgen.status');
+$node->stop('immediate');
+$node->start;
 is( $node->safe_psql(
 		'registry', "SELECT n.granted_until * interval '1 ms' + epoch = '$granted'
 			FROM uidgen_registry.worker_node AS n, uid_layout_info()"),
@@ -143,7 +144,7 @@ is($node->safe_psql('registry', 'SELECT released FROM uidgen_registry.worker_nod
 
 # The next keeper gets a grant and renews it, without being replaced by another one,
 # without a failure, and without the settings having an effect; at least one round would
-# have messages of each level go to the log.
+# have messages of each level go to the log.  A grant that lasts half a second may be over when it is looked at.
 sub keeper_works
 {
 	my ($set) = @_;
@@ -158,7 +159,7 @@ sub keeper_works
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	my $said = join '', grep { /FATAL|DEBUG|: +uidgen (?!acquired)/ } split /^/, log_since($node, $log);
-	ok($renewed && $state =~ /^granted\|0\|$/ && $said eq '', "with $set, the keeper gets its grant and renews it")
+	ok($renewed && $state =~ /^(?:granted|idle)\|0\|$/ && $said eq '', "with $set, the keeper gets its grant and renews it")
 	  || diag("$state\n" . substr($said, 0, 2000));
 }
 

@@ -57,7 +57,11 @@ $log = -s $node->logfile;
 end_keeper($node) or die 'no keeper comes';
 flaps();
 is_deeply([ grep { !/acquired|broken off/ } said($node, $log) ], [], 'the same outage is not told again');
+# Not in the midst of a call, which would have taken a minute.
+stops_drawing($node);
+await_keeper($node);
 $clock->pass(61);
+draws($node);
 poll_until(sub { status_of($node, 'state') eq 'granted' }) or die 'no grant';
 $log = -s $node->logfile;
 flaps();
@@ -73,7 +77,8 @@ nothing_twice('no id came twice');
 
 my $alone = uidgen_node('alone', @QUIET, "uidgen.wait_timeout = '0'", "include_if_exists = 'more.conf'");
 $alone->start;
-$alone->safe_psql('postgres', 'CREATE EXTENSION uidgen; SELECT uid_next()');
+my $DRAW = "SET uidgen.wait_timeout = '1min'; SELECT uid_next()";
+$alone->safe_psql('postgres', "CREATE EXTENSION uidgen; $DRAW");
 append_to_file($alone->data_dir . '/more.conf', "uidgen.layout = 'js53'\n");
 $alone->restart;
 # This database has ids of the other layout; one that has none asks the registry.
@@ -84,7 +89,7 @@ ok(poll_until(sub { sqlstate_of($alone, 'SELECT uid_next()', 'other'); log_since
 unlike(log_since($alone, 0), qr/CONTEXT/, '... without the place where it was made');
 unlink $alone->data_dir . '/more.conf';
 $alone->restart;
-$alone->safe_psql('postgres', 'SELECT uid_next()');
+$alone->safe_psql('postgres', $DRAW);
 $alone->restart;
 $alone->safe_psql('postgres', 'ALTER TABLE uidgen_registry.worker_node RENAME modified TO changed');
 sqlstate_of($alone, 'SELECT uid_next()');

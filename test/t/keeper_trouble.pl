@@ -24,17 +24,17 @@ $idle->start;
 $idle->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 $idle->safe_psql('postgres', 'CREATE DATABASE registry');
 $idle->safe_psql('registry', 'CREATE EXTENSION uidgen_registry');
-my $unused_keeper = keeper_pid($idle);
+my $unused_keeper = the_keeper($idle);
 $idle->safe_psql('postgres', 'DROP DATABASE registry');
 $idle->safe_psql('postgres', 'CREATE DATABASE registry');
-is(keeper_pid($idle), $unused_keeper,
+is(the_keeper($idle), $unused_keeper,
 	'a keeper that was not needed yet does not keep its database from being dropped');
 my $idle_id = $idle->safe_psql('postgres', 'SELECT uid_next()');
-my $idle_keeper = keeper_pid($idle);
+my $idle_keeper = the_keeper($idle);
 
 # Eight ids a millisecond: as they are drawn faster than that, and may be, they run
-# ahead of the clock, which then is of no help.
-my $node = uidgen_node('main', "include_if_exists = 'more.conf'", "uidgen.max_burst = '1h'",
+# ahead of the clock, which then is of no help.  A grant lasts until it is used up.
+my $node = uidgen_node('main', "include_if_exists = 'more.conf'", "uidgen.max_burst = '1h'", "uidgen.window = '30s'",
 	"uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
@@ -82,12 +82,11 @@ ok(await_drawing($drawing, 50), 'while the registry is locked, ids go on');
 push @all, @{ stop_drawing($drawing) };
 my ($ids, $err) = draw_until_error($node, 'postgres', '3s');
 push @all, @$ids;
-like($err, qr/55000: uidgen has no grant to issue ids from: .*lock timeout/,
-	'until the grant is used up; the error says why');
+like($err, qr/55000: uidgen has no grant to issue ids from/, 'until the grant is used up');
+comes_to_fail($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000', qr/uidgen has no grant to issue ids from: .*lock timeout/,
+	'without a wait, it fails; the error says why');
 
 my $start = time();
-fails_with($node, 'SET uidgen.wait_timeout = 0; SELECT uid_next()', '55000', qr/lock timeout/,
-	'without a wait, it fails');
 fails_with($node, 'SET uidgen.wait_timeout = 100; SELECT uid_next()', '55000', qr/lock timeout/,
 	'and after a short one');
 fails_with($node, "SET uidgen.wait_timeout = '1h'; SET statement_timeout = '200ms'; SELECT uid_next()",
@@ -114,7 +113,8 @@ like("$id$waiting->{err}", qr/^\d+$/, 'once the registry is free, it gets its id
 push @all, $id, split /\n/, $node->safe_psql('postgres', 'SELECT uid_next() FROM generate_series(1, 1000)');
 is(repeated(\@all), 0, 'no id was issued twice');
 like(log_since($node, 0), qr/LOG:  uidgen has no new grant: .*lock timeout/, 'the log has the reason');
-like($node->safe_psql('postgres', 'SELECT state, failures > 0, waits > 0, last_error IS NULL FROM uidgen.status'), qr/^(granted|idle)\|t\|t\|t$/,
+# An id may come before the keeper has noted that it was successful.
+ok(poll_until(sub { $node->safe_psql('postgres', 'SELECT state, failures > 0, waits > 0, last_error IS NULL FROM uidgen.status') =~ /^(granted|idle)\|t\|t\|t$/ }),
 	'uidgen.status has the past failures');
 
 # ---- cannot start ----
@@ -143,14 +143,21 @@ ok(poll_until(sub { (keeper_pid($idle) || $idle_keeper) != $idle_keeper }),
 	'without demand, the keeper gives up its connection');
 my $ACTIVITY = 'SELECT pg_snapshot_xmax(pg_current_snapshot()), pg_current_wal_insert_lsn()';
 $idle->safe_psql('postgres', $ACTIVITY) foreach 1 .. 2;
-my $before = $idle->safe_psql('postgres', $ACTIVITY);
-$idle_keeper = keeper_pid($idle);
-my $wake_ups = times_asleep($idle_keeper);
-sleep $idle_seconds;
-my $after = $idle->safe_psql('postgres', $ACTIVITY);
+my ($before, $after, $wake_ups, $wake_ups_after);
+# The keeper that has just come may still be about to go to rest.
+foreach (1 .. 5)
+{
+	$before = $idle->safe_psql('postgres', $ACTIVITY);
+	$idle_keeper = the_keeper($idle);
+	$wake_ups = times_asleep($idle_keeper);
+	sleep $idle_seconds;
+	$after = $idle->safe_psql('postgres', $ACTIVITY);
+	$wake_ups_after = times_asleep($idle_keeper);
+	last if $after eq $before && $wake_ups_after == $wake_ups;
+}
 is($after, $before, 'then the server writes nothing and starts no transaction');
-is(keeper_pid($idle), $idle_keeper, 'and the keeper rests');
-is(times_asleep($idle_keeper), $wake_ups, 'without waking up to look');
+is(the_keeper($idle), $idle_keeper, 'and the keeper rests');
+is($wake_ups_after, $wake_ups, 'without waking up to look');
 note("in $idle_seconds s without demand: next transaction id and end of WAL were $before, are $after");
 $idle->safe_psql('postgres', $_)
   foreach 'ALTER DATABASE registry RENAME TO other', 'CREATE DATABASE copy TEMPLATE other', 'DROP DATABASE copy',
