@@ -78,7 +78,7 @@ my $seen = stop_drawing($drawing);
 $node->stop('immediate', fail_ok => 1);
 make_room('wal');
 $node->append_conf('postgresql.conf', 'wal_keep_size = 0');
-$node->start;
+start_again($node);
 my @ids = split /\n/, $node->safe_psql('postgres', 'SELECT uid_next() FROM generate_series(1, 1000)');
 cmp_ok(min(@ids), '>', max(@$seen), 'when there is room, ids go on above all before');
 is(repeated($seen, \@ids), 0, 'none is issued twice');

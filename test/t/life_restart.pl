@@ -74,6 +74,8 @@ is((registry_row($last))[2], 2, 'it was acquired a second time');
 # off.
 foreach my $round (1 .. 5)
 {
+	# The next one would renew what this one was about to.
+	await_keeper($node);
 	# Two follow each other for a moment, where sessions have called one.
 	my $pid = the_keeper($node);
 	1 while kill 'TERM', $pid;
@@ -82,6 +84,7 @@ foreach my $round (1 .. 5)
 }
 
 # A stop while there is no grant.
+await_keeper($node);
 kill 'TERM', the_keeper($node);
 ok($node->poll_query_until('postgres', 'SELECT released FROM uidgen_registry.worker_node'), 'the worker id is released');
 $node->restart;
