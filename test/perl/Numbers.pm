@@ -15,7 +15,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-our @EXPORT = qw(create_segment segment segment_status draw_numbers draw_block draw_all_numbers start_numbers is_drawing
+our @EXPORT = qw(create_segment segment segment_status draw_numbers draw_block draw_all_numbers draw_to_error start_numbers is_drawing
   finish_numbers stop_numbers seen_numbers fetch_numbers one_by_one missing held);
 
 # {segment}{server}: lists of numbers, each in the order in which one session saw them.
@@ -75,6 +75,20 @@ sub draw_all_numbers
 	my ($server, $segment, $timeout) = @_;
 	my ($numbers, $err) = draw_until_error($server, 'postgres', $timeout, "uid_segment_next('$segment')");
 	return (scalar saw($server, $segment, $numbers), $err);
+}
+
+# Draw until a call fails so, with a short time-out: as often as that is over before the keeper has met what is in the way, once more.
+# Returns what psql said.
+sub draw_to_error
+{
+	my ($server, $segment, $timeout, $pattern) = @_;
+	my $err;
+	poll_until(
+		sub {
+			(undef, $err) = draw_all_numbers($server, $segment, $timeout);
+			return $err eq '' || $err =~ $pattern;
+		});
+	return $err;
 }
 
 # Begin to draw, some ten a millisecond, in a session of its own; $count in all, or for ever.

@@ -217,7 +217,8 @@ fill($local, 'local');
 change_setting($local, 'uidgen.database', 'other');
 cmp_ok((draw_numbers($local, 'local', 1))[0], '>=', 5_000_000, 'another registry: its numbers');
 change_setting($local, 'uidgen.database', 'registry');
-$local->safe_psql('postgres', 'DROP DATABASE registry WITH (FORCE)');
+# It waits for five seconds for those that it ends.
+poll_until(sub { (try_psql($local, 'DROP DATABASE registry WITH (FORCE)'))[0] == 0 }) or die 'the database is not dropped';
 runs_dry($local, 'local', qr/database "registry" does not exist/, 'the database is dropped');
 change_setting($local, 'uidgen.database', 'other');
 cmp_ok((draw_numbers($local, 'local', 1))[0], '>=', 5_000_000, 'in another database they go on');
