@@ -94,7 +94,9 @@ SELECT client_host() IS NULL;
 SELECT client_call('rows', '1');"), qr/^t\n.*number=1/s, 'the connection is closed, and the next call makes another');
 calls_fail($node, $to, "SELECT client_call('slow')", '08007', "${NONE}slow, .*: no answer within 200 ms", 'the time-out', 200);
 # It goes on there.
-$registry->safe_psql('postgres', "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT * FROM uidgen_registry.slow%'");
+my $SLOW = "FROM pg_stat_activity WHERE query LIKE 'SELECT * FROM uidgen_registry.slow%'";
+$registry->safe_psql('postgres', "SELECT pg_terminate_backend(pid) $SLOW");
+$registry->poll_query_until('postgres', "SELECT count(*) = 0 $SLOW") or die 'it goes on';
 
 # Run SQL in a session of its own, and do something to the registry when its process there is
 # in a wait.  Returns what psql said.
@@ -123,15 +125,18 @@ like(meanwhile("SELECT client_call('slow');", 'PgSleep', $registry_sql->('SELECT
 	qr/57014: canceling statement due to user request/, 'a cancel there is a refusal');
 like(meanwhile("SELECT client_call('slow');", 'PgSleep', $registry_sql->('SELECT pg_terminate_backend(%d)')),
 	qr/08007: .*terminating connection due to administrator command/s, 'the end of the session there');
+my $log = -s $registry->logfile;
 like(meanwhile("SELECT client_call('slow');", 'PgSleep', sub { kill 'KILL', $_[0] }), qr/08007: .*the registry did not answer/s,
 	'the server there crashes');
-poll_until(sub { (try_psql($registry, 'SELECT 1'))[0] == 0 });
+poll_until(sub { log_since($registry, $log) =~ /all server processes terminated; reinitializing/ && (try_psql($registry, 'SELECT 1'))[0] == 0 });
 
 # A commit that waits for a synchronous standby, and is let go.
 my $rows = committed('rows 1');
 $registry->append_conf('postgresql.conf', "synchronous_standby_names = 'nobody'");
 $registry->reload;
 $registry->poll_query_until('postgres', 'SHOW synchronous_standby_names', 'nobody');
+# Commits wait once the checkpointer, too, has read it.
+$registry->safe_psql('postgres', 'CHECKPOINT');
 like(meanwhile("SELECT client_call('rows', '1');", 'SyncRep', $registry_sql->('SELECT pg_cancel_backend(%d)')),
 	qr/08007: .*it came with the warning "canceling wait for synchronous replication/s, 'a commit that waits for a standby is cancelled');
 like(meanwhile("SELECT client_call('rows', '1');", 'SyncRep', $registry_sql->('SELECT pg_terminate_backend(%d)')),

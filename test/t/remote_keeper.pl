@@ -29,7 +29,7 @@ sub goes_on
 sub libraries
 {
 	my ($pid) = @_;
-	return join ' ', sort { $a cmp $b } keys %{ { map { m{/((?:libpq|uidgen)[^/\s]*)$} ? ($1 => 1) : () } split /\n/, slurp_file("/proc/$pid/maps") } };
+	return join ' ', sort { $a cmp $b } keys %{ { map { m{/((?:libpq|uidgen)[^/\s]*)$} ? ($1 => 1) : () } split /\n/, process_file($pid, 'maps') } };
 }
 
 # ---- as it should be ----
@@ -60,9 +60,17 @@ sub released
 {
 	return $registry->safe_psql('postgres', 'SELECT released FROM uidgen_registry.worker_node');
 }
-$node->stop('fast');
-is(released(), 't', 'a shutdown hands the grant back');
-$node->start;
+# It has a second for that, which a busy machine may take from it now and then.
+my $released;
+foreach (1 .. 5)
+{
+	push @ids, $node->safe_psql('postgres', 'SELECT uid_next()');
+	$node->stop('fast');
+	$released = released();
+	$node->start;
+	last if $released eq 't';
+}
+is($released, 't', 'a shutdown hands the grant back');
 goes_on('restarted');
 my @stopped = stop_processes($registry);
 $node->stop('fast');

@@ -75,6 +75,8 @@ $session->query_safe(RemoteRegistry::configured(where([ 'late.test', $port ]), 2
 $session->query('SELECT client_connect()') foreach 1 .. 3;
 like($session->{stderr}, qr/(?:08001.*?looked up within 200 ms.*?){3}/s, 'three attempts');
 $session->{stderr} = '';
+# Its thread may not have come to that yet.
+poll_until(sub { $names->asked('late.test') });
 is($names->asked('late.test'), 1, '... and one look-up');
 is(threads($pid), 2, '... by one thread');
 $names->answer('late.test', '127.0.0.1');
