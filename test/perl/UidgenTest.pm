@@ -115,11 +115,11 @@ sub fails_with
 # it says no more than that, it is called again.
 sub comes_to_fail
 {
-	my ($node, $sql, $sqlstate, $pattern, $name) = @_;
+	my ($node, $sql, $sqlstate, $pattern, $name, $database) = @_;
 	my ($state, $text);
 	poll_until(
 		sub {
-			($state, $text) = sqlstate_of($node, $sql);
+			($state, $text) = sqlstate_of($node, $sql, $database);
 			return $text =~ /$pattern/s;
 		});
 

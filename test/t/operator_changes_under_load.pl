@@ -16,7 +16,7 @@ use UidgenTest;
 my $LAYOUT = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01';
 my $node = uidgen_node(
 	'main', "uidgen.layout = '$LAYOUT'", 'uidgen.worker_id = 1', "uidgen.window = '500ms'",
-	"uidgen.database = 'registry'", "uidgen.wait_timeout = '1s'", "uidgen.max_burst = '1h'",
+	"uidgen.database = 'registry'", "uidgen.wait_timeout = '20s'", "uidgen.max_burst = '1h'",
 	'log_statement = none', 'log_min_error_statement = panic', "log_line_prefix = '%m [%p] %b: '");
 $node->start;
 foreach my $database ('registry', 'second', 'clients')
@@ -146,7 +146,8 @@ set_system('uidgen.database' => 'registry');
 end_step('another database, and back', undef, 12);
 
 begin_step();
-$node->safe_psql('postgres', 'DROP DATABASE registry WITH (FORCE)');
+# It waits for five seconds for those that it ends.
+poll_until(sub { (try_psql($node, 'DROP DATABASE registry WITH (FORCE)'))[0] == 0 }) or die 'the database is not dropped';
 somebody_is_told(qr/database "registry" does not exist/s) or die 'nobody is told';
 ok(!(grep { !somebody_is_told(qr/does not exist/) } 1 .. 20), 'DROP DATABASE by force: sessions are told again and again');
 $node->safe_psql('postgres', 'CREATE DATABASE registry');
@@ -175,7 +176,7 @@ my %VALUES = (
 	'uidgen.database' => [ ['second'], [ 'nowhere', $NOWHERE ], [ '', $NOWHERE ] ]);
 # What it goes back to.
 my %BACK = (
-	'uidgen."window"' => '500ms', 'uidgen.max_burst' => '1h', 'uidgen.wait_timeout' => '1s', 'uidgen.database' => 'registry');
+	'uidgen."window"' => '500ms', 'uidgen.max_burst' => '1h', 'uidgen.wait_timeout' => '20s', 'uidgen.database' => 'registry');
 
 foreach my $setting (sort keys %VALUES)
 {

@@ -252,7 +252,7 @@ my %fault = (
 	UidgenDifferentRegistries => [ 'registry other', {}, sub { }, sub { }, 'registry' ],
 	UidgenRegistryDeadRows => [
 		'registry', { instance => 'registry', datacenter_id => 0 },
-		sub { $registry->safe_psql('postgres', by_hand('DO $$ BEGIN FOR i IN 1 .. 1100 LOOP UPDATE uidgen_registry.worker_node SET host_name = host_name; END LOOP; END $$')) foreach 1 .. 2 },
+		sub { $registry->safe_psql('postgres', by_hand('DO $$ BEGIN FOR i IN 1 .. 1100 LOOP UPDATE uidgen_registry.worker_node SET host_name = host_name; END LOOP; END $$') . '; SELECT pg_stat_force_next_flush()') foreach 1 .. 2 },
 		sub { $registry->safe_psql('postgres', 'VACUUM uidgen_registry.worker_node') }
 	],
 	UidgenSegmentFails => [

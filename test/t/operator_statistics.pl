@@ -97,9 +97,14 @@ cmp_ok($calls_after, '>', $calls, 'a call that waits for the clock counts');
 cmp_ok($time_after - $time, '>', 1, '... with its time');
 
 # Also where it is the first call of a session: an id that lies ahead is waited for.
-($calls, $time) = waits('clock');
-is((sqlstate_of($node, 'SELECT uid_next_after(uid_min(clock_timestamp() + interval $$2 s$$))'))[0], '', 'a first call waits');
-($calls_after, $time_after) = waits('clock');
+# A busy machine may be there before the call is.
+foreach (1 .. 5)
+{
+	($calls, $time) = waits('clock');
+	is((sqlstate_of($node, 'SELECT uid_next_after(uid_min(clock_timestamp() + interval $$2 s$$))'))[0], '', 'a first call waits');
+	($calls_after, $time_after) = waits('clock');
+	last if $calls_after > $calls && $time_after - $time > 100;
+}
 cmp_ok($calls_after, '>', $calls, '... which counts');
 cmp_ok($time_after - $time, '>', 100, '... with its time');
 
