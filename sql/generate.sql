@@ -75,7 +75,7 @@ FROM (SELECT id, lag(id, 1, 0::bigint) OVER (ORDER BY n) AS before
 			FROM (SELECT uid_next_batch(5000) AS id, generate_series(1, 5000) AS n) AS b) AS c;
 SELECT uid_next_batch(0) IS NULL AS none;
 -- In the SELECT list it streams: as many as are fetched.
-SET statement_timeout = '10s';
+SET statement_timeout = '1min';
 SELECT count(*) FROM (SELECT uid_next_batch(2147483647) LIMIT 3) AS b;
 BEGIN;
 DECLARE c CURSOR FOR SELECT uid_next_batch(2147483647) > 0 AS positive;

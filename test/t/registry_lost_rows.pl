@@ -55,7 +55,7 @@ fails_with($alone, 'SELECT uid_next()', '55000', qr/table uidgen_registry\.regis
 mends($alone, 'registry');
 fails_with($alone, 'SELECT uid_next()', '55000', qr/reaches too far ahead.*uidgen_registry\.import_worker\(0, 5, /s, '... and brings all rows along, without the layout also what is reserved');
 $registry->safe_psql('postgres', 'SELECT uidgen_registry.keep_worker(0, 5)');
-$alone->safe_psql('postgres', 'CREATE TABLE u AS SELECT uid_next() AS id FROM generate_series(1, 100)');
+$alone->safe_psql('postgres', q{SET uidgen.wait_timeout = '1min'; CREATE TABLE u AS SELECT uid_next() AS id FROM generate_series(1, 100)});
 is($alone->safe_psql('postgres', 'SELECT (SELECT count(*) FROM t JOIN u USING (id)), (SELECT min(id) FROM u) > (SELECT max(id) FROM t), (SELECT registry FROM uidgen.status)'),
 	'0|t|' . $alone->safe_psql('postgres', 'SELECT registry FROM uidgen.status'), '... so that no id comes twice');
 
