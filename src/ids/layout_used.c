@@ -31,6 +31,7 @@
 #include "catalog/pg_type.h"
 #include "commands/extension.h"
 #include "compat.h"
+#include "core/clock.h"
 #include "executor/tuptable.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
@@ -280,14 +281,37 @@ uidgen_layout_use(char **layouts, int *n)
 static bool unnoted = false;
 static bool drawn = false;
 
+/*
+ * When the last look in this transaction was: a look takes as long as a thousand ids, and the first statement of a
+ * database may draw millions.
+ */
+static struct
+{
+	SubTransactionId subtransaction;	/* invalid: there was none */
+	CommandId	command;
+	int64		coarse;			/* a step of that clock */
+}			last_look;
+
+/* If so, this transaction has written and taken back nothing since then. */
+static bool
+has_just_looked(void)
+{
+	return last_look.subtransaction == GetCurrentSubTransactionId() &&
+		last_look.command == GetCurrentCommandId(false) &&
+		last_look.coarse == uidgen_clock_coarse();
+}
+
 bool
 uidgen_check_layout_used(void)
 {
 	char	   *layouts;
 	int			n;
 	bool		for_now;
-	UidgenLayoutUse use = look(false, &layouts, &n, &for_now);
+	UidgenLayoutUse use;
 
+	if (has_just_looked())
+		return false;
+	use = look(false, &layouts, &n, &for_now);
 	if (use == UIDGEN_LAYOUT_OTHER)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -295,6 +319,9 @@ uidgen_check_layout_used(void)
 				 errdetail(UIDGEN_LAYOUT_USED_DETAIL, layouts, uidgen_servers_layout()),
 				 errhint("%s", UIDGEN_LAYOUT_USED_HINT)));
 	unnoted = use == UIDGEN_LAYOUT_UNKNOWN;
+	last_look.subtransaction = GetCurrentSubTransactionId();
+	last_look.command = GetCurrentCommandId(false);
+	last_look.coarse = uidgen_clock_coarse();
 	return (use == UIDGEN_LAYOUT_SUITS || use == UIDGEN_LAYOUT_NO_TABLE) && !for_now;
 }
 
@@ -308,6 +335,7 @@ void
 uidgen_forget_drawn(void)
 {
 	drawn = false;
+	last_look.subtransaction = InvalidSubTransactionId;
 }
 
 void

@@ -518,10 +518,14 @@ sub play_without_rules
 {
 	my ($client, @names) = @_;
 	my @rules = grep { my $rule = $_; $rule->[1] ne 'left_behind' && (!@names || grep { $_ eq $rule->[0] } @names) } @{ $WITHOUT{ $client->{language} } };
-	my @results = run_at_once($client->{world}, map { my (undef, $scenario, @replacement) = @$_; [ $scenario, $client->{world}->client(@$client{qw(language driver)}, @replacement) ] } @rules);
+	my @plays = map { my (undef, $scenario, @replacement) = @$_; [ $scenario, $client->{world}->client(@$client{qw(language driver)}, @replacement) ] } @rules;
+	my @results = run_at_once($client->{world}, @plays);
 	foreach my $i (0 .. $#rules)
 	{
-		ok($results[$i] ne '' && $results[$i] !~ /^(?:it dies|it does not begin\z|no call meets|it is not ahead)/, "$client->{name} without $rules[$i][0] is found");
+		# Alone, where a machine that was busy with all of them has kept it from where the rule matters.
+		my $nothing = qr/^(?:\z|it dies|it does not begin\z|no call meets|it is not ahead)/;
+		($results[$i]) = run_at_once($client->{world}, $plays[$i]) if $results[$i] =~ $nothing;
+		unlike($results[$i], $nothing, "$client->{name} without $rules[$i][0] is found");
 		note($results[$i]);
 	}
 	return;
