@@ -107,6 +107,14 @@ $undoing->query_safe('ROLLBACK');
 $undoing->query('SELECT uid_next()');
 like($undoing->{stderr}, $REFUSED, '... and when it is rolled back, its session draws no more');
 $undoing->quit;
+# Within one step of the coarse clock, in which calls do not look again without a reason.
+foreach my $back (
+	[ 'a subtransaction', q{BEGIN PERFORM uidgen.use_layout(), uid_next(); RAISE division_by_zero; EXCEPTION WHEN division_by_zero THEN END;} ],
+	[ 'a command', qq{PERFORM uidgen.use_layout(); PERFORM uid_next(); DELETE FROM uidgen.layout_used WHERE layout = '$DEFAULT';} ])
+{
+	my ($what, $commands) = @$back;
+	fails_with($moved, "DO 'BEGIN @{[ $commands =~ s/'/''/gr ]} PERFORM uid_next(); END'", '55000', $REFUSED, "... nor where $what of the same transaction takes it back", 'app');
+}
 is($moved->safe_psql('app', 'BEGIN; SELECT uidgen.use_layout(); ROLLBACK; TABLE uidgen.layout_used EXCEPT TABLE uidgen.layout_used', @{ $as[1] }), '', 'it can be taken back');
 fails_with($moved, 'SELECT uid_next()', '55000', $REFUSED, '... and then counts for nothing', 'app');
 $moved->safe_psql('app', 'SELECT uidgen.use_layout()', @{ $as[1] });
