@@ -178,7 +178,7 @@ ticket_block(const UidgenTicket *ticket)
 /*
  * The transaction holds the horizon from here on.  And before the first id of a process: does the
  * layout suit its database?  If that cannot be seen for sure now (layout_used.h), this id is issued all
- * the same, and the next call looks again.
+ * the same, and a later call looks again.
  */
 void
 uidgen_begin_drawing(void)
