@@ -161,6 +161,12 @@ my %logged = map { $_->name => -s $_->logfile } $one, $two;
 $registry->safe_psql('postgres', $end =~ s/RETURN clock;/RETURN -1;/r);
 ok(poll_until(sub { log_since($_, $logged{ $_->name }) =~ /the registry gave an answer that makes no sense/ }), 'nonsense: it is refused, ' . $_->name) foreach $one, $two;
 $registry->safe_psql('postgres', $end);
+# Where a machine was so busy that a grant ended meanwhile, its session was told, and has ended.
+foreach my $node ($one, $two)
+{
+	poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 });
+	draws($node);
+}
 unharmed('nonsense');
 
 # ---- the keeper ends between the call and its answer ----
