@@ -282,7 +282,7 @@ static bool unnoted = false;
 static bool drawn = false;
 
 /*
- * When the last look in this transaction was: a look takes as long as a thousand ids, and the first statement of a
+ * When the last look in this transaction was that met no lock: a look takes as long as a thousand ids, and the first statement of a
  * database may draw millions.
  */
 static struct
@@ -319,9 +319,12 @@ uidgen_check_layout_used(void)
 				 errdetail(UIDGEN_LAYOUT_USED_DETAIL, layouts, uidgen_servers_layout()),
 				 errhint("%s", UIDGEN_LAYOUT_USED_HINT)));
 	unnoted = use == UIDGEN_LAYOUT_UNKNOWN;
-	last_look.subtransaction = GetCurrentSubTransactionId();
-	last_look.command = GetCurrentCommandId(false);
-	last_look.coarse = uidgen_clock_coarse();
+	if (use != UIDGEN_LAYOUT_BUSY)
+	{
+		last_look.subtransaction = GetCurrentSubTransactionId();
+		last_look.command = GetCurrentCommandId(false);
+		last_look.coarse = uidgen_clock_coarse();
+	}
 	return (use == UIDGEN_LAYOUT_SUITS || use == UIDGEN_LAYOUT_NO_TABLE) && !for_now;
 }
 

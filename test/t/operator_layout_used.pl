@@ -113,8 +113,17 @@ foreach my $back (
 	[ 'a command', qq{PERFORM uidgen.use_layout(); PERFORM uid_next(); DELETE FROM uidgen.layout_used WHERE layout = '$DEFAULT';} ])
 {
 	my ($what, $commands) = @$back;
-	fails_with($moved, "DO 'BEGIN @{[ $commands =~ s/'/''/gr ]} PERFORM uid_next(); END'", '55000', $REFUSED, "... nor where $what of the same transaction takes it back", 'app');
+	fails_with($moved, "DO \$\$BEGIN $commands PERFORM uid_next(); END\$\$", '55000', $REFUSED, "... nor where $what of the same transaction takes it back", 'app');
 }
+# And what others write, in a statement that goes on.
+$moved->safe_psql('postgres', 'CREATE DATABASE fresh');
+$moved->safe_psql('fresh', 'CREATE EXTENSION uidgen');
+my $drawing = start_drawing($moved, 'fresh');
+ok(await_drawing($drawing, 100), 'in a database of which nothing is known, a statement draws');
+$moved->safe_psql('fresh', "INSERT INTO uidgen.layout_used VALUES ('$OLD', now(), 1, 1)");
+ok(poll_until(sub { -s "$drawing->{file}.err" }), '... until a row comes, by which its ids are of another layout');
+finish_drawing($drawing);
+like(slurp_file("$drawing->{file}.err"), $REFUSED, '... as the error says');
 is($moved->safe_psql('app', 'BEGIN; SELECT uidgen.use_layout(); ROLLBACK; TABLE uidgen.layout_used EXCEPT TABLE uidgen.layout_used', @{ $as[1] }), '', 'it can be taken back');
 fails_with($moved, 'SELECT uid_next()', '55000', $REFUSED, '... and then counts for nothing', 'app');
 $moved->safe_psql('app', 'SELECT uidgen.use_layout()', @{ $as[1] });
