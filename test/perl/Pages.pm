@@ -80,7 +80,7 @@ sub stable
 	$text =~ s/^(hex +)[0-9a-f]{16}$/$1X/mg;
 	$text =~ s/\b(?=\w*\d)(?=\w*[A-Za-z])[\w-]{11,}\b/X/g;
 	$text =~ s/\d+/0/g;
-	$text =~ s/-?0(?::0)*\.0\b/0/g;    # with or without a fraction
+	$text =~ s/-?0(?:(?::0)*\.0|:0:0)\b/0/g;    # with or without a fraction
 	$text =~ s/(?<=\s)-0\b/0/g;    # a random number
 	$text =~ s/[-+]{2,}/-/g;
 	$text =~ s/ +/ /g;
