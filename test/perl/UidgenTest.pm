@@ -17,9 +17,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(preload is_late uidgen_node by_hand try_psql sqlstate_of fails_with comes_to_fail poll_until log_since
+our @EXPORT = qw(preload is_late uidgen_node by_hand try_psql sqlstate_of fails_with comes_to_fail poll_until log_since is_logged
   start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated ids_go_on change_setting await_keeper keeper_pid keeper_pids the_keeper
-  postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep end_session stop_pids stop_processes crash await_recovery kill_and_start start_again percentile spread build_program
+  postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep end_session drop_database stop_pids stop_processes crash await_recovery kill_and_start start_again percentile spread build_program
   build_module);
 
 # A session's time is over when a statement takes too long, not when so much time has passed since it began.
@@ -146,6 +146,15 @@ sub log_since
 {
 	my ($node, $offset) = @_;
 	return substr(slurp_file($node->logfile), $offset);
+}
+
+# One test: the server log has this from an offset on, or comes to have it: the keeper writes what it has done after it has made
+# that known.
+sub is_logged
+{
+	my ($node, $offset, $pattern, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return ok(poll_until(sub { log_since($node, $offset) =~ $pattern }), $name) || diag(log_since($node, $offset));
 }
 
 # Begin to draw ids in a session of its own, some ten a millisecond, into a file:
@@ -368,6 +377,13 @@ sub end_session
 	my ($pid) = $session->query_safe('SELECT pg_backend_pid()') =~ /(\d+)/;
 	$session->quit;
 	return await_end($pid) || die 'a session does not end';
+}
+
+# By force; PostgreSQL waits for five seconds at most for those that it ends.
+sub drop_database
+{
+	my ($node, $name) = @_;
+	return poll_until(sub { (try_psql($node, "DROP DATABASE $name WITH (FORCE)"))[0] == 0 }) || die "database $name is not dropped";
 }
 
 # A test that dies leaves none of them stopped, since its server could not be shut down.

@@ -180,7 +180,7 @@ foreach my $case (
 		fails_with($node, 'SET uidgen.cache = 64; SELECT uid_next()', '22023', qr/because of the setting "$setting"/, '... with a cache');
 		like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/because of the setting "$setting"/, '... and by a diagnosis');
 		is(status('state'), $hidden ? 'idle' : 'bad setting', '... and by the state, if it is seen');
-		ok(poll_until(sub { log_since($node, $log) =~ /LOG:.*uidgen issues no ids because of the setting "$setting"/ }), '... and in the log') if $hidden;
+		is_logged($node, $log, qr/LOG:.*uidgen issues no ids because of the setting "$setting"/, '... and in the log') if $hidden;
 		$old->query('SELECT uid_next()');
 		like($old->{stderr}, qr/because of the setting "$setting"/, '... in a session that stays');
 		$old->{stderr} = '';

@@ -102,14 +102,6 @@ sub is_true_time
 	return ok(is_near($lead), $name) || diag("the lead is $lead s");
 }
 
-# The keeper writes to the log after it has made its grant known.
-sub says
-{
-	my ($log, $pattern, $name) = @_;
-	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	return ok(poll_until(sub { log_since($node, $log) =~ $pattern }), $name) || diag(log_since($node, $log));
-}
-
 # ---- a server with many worker ids ----
 
 begin_server('many');
@@ -151,7 +143,7 @@ isnt($second, $first, 'set back by two hours: another worker id');
 is_true_time('set back by two hours: the time is true at once');
 cmp_ok(query('SELECT uid_next()'), '<', $last, 'set back by two hours: so ids are smaller than before');
 is(query('SELECT clock_steps FROM uidgen.status'), '1', 'set back by two hours: the step is counted');
-says($log,
+is_logged($node, $log,
 	qr/LOG:  uidgen acquired worker id $second\n.*DETAIL:  The clock was set back by 7\d{6} ms\. It was never used before/,
 	'set back by two hours: the log says so');
 
@@ -161,7 +153,7 @@ draw();
 is(worker(), $first, 'and home again: the first worker id again');
 is_true_time('and home again: the time is true at once');
 is(query('SELECT clock_steps FROM uidgen.status'), '2', 'and home again: the step is counted');
-says($log,
+is_logged($node, $log,
 	qr/LOG:  uidgen acquired worker id $first\n.*DETAIL:  The clock was set forward by 7\d{6} ms; .* This server had it before\./,
 	'and home again: the log says so');
 

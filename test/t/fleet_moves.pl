@@ -32,7 +32,7 @@ sub says
 {
 	my ($pattern, $name) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	return ok(poll_until(sub { log_since($node, $log) =~ /$pattern/ }), $name) || diag(log_since($node, $log));
+	return is_logged($node, $log, qr/$pattern/, $name);
 }
 
 sub nodes_of

@@ -77,7 +77,6 @@ my $writing = IPC::Run::start([ $primary->installed_command('pgbench'), '-n', '-
 
 my $is_19 = $primary->safe_psql('postgres', q{SELECT current_setting('server_version_num')::integer >= 190000}) eq 't';
 my %session = map { $_->name => $_->background_psql('postgres') } $primary, $standby, $subscriber;
-$_->set_query_timer_restart foreach values %session;
 sub ask { my ($node, $sql) = @_; return $session{ $node->name }->query_safe($sql); }
 
 # How each one reads: where, and what it waits for.

@@ -64,7 +64,6 @@ foreach my $layout (sort keys %layouts)
 
 	# Sessions that pass blocks of ids to and fro.  The sessions of psql stay; so what a block waits for is the clock, not a start.
 	my %session = map { my $worker = $_; $worker => [ map { $node{$worker}->background_psql('postgres') } 1 .. 2 ] } keys %node;
-	$_->set_query_timer_restart foreach map { @$_ } values %session;
 	my $share = $pairs / keys %layouts;
 	my ($done, $block) = (0, $share > 100_000 ? 1000 : 100);
 	my $end = time() + 3600;

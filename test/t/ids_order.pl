@@ -38,7 +38,6 @@ sub acquisitions
 # ---- two sessions that take turns ----
 
 my @sessions = map { $node->background_psql($_) } qw(postgres second postgres);
-$_->set_query_timer_restart foreach @sessions;
 my ($turns, $last, @disorders) = (0, 0);
 my %workers;
 

@@ -97,7 +97,6 @@ sub number_waiting
 # Make the registry silent, and use up what is granted.  Returns the last
 # position that was issued.
 my $lock = $node->background_psql('postgres');
-$lock->set_query_timer_restart;
 
 sub silence
 {

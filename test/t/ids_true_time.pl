@@ -205,14 +205,13 @@ END
 $$;
 SQL
 
-# The time-outs here are for the clock: the keeper may take longer to get a grant.
-my $ASK = q{DO $$ BEGIN WHILE uidgen.ask_for_grant() LIKE 'The keeper has not answered%' LOOP END LOOP; END $$};
-
 sub exhaust
 {
 	my ($call, %options) = @_;
 	my $timeout = $options{wait_timeout} // '100ms';
-	return split /\|/, $node->safe_psql('postgres', "$ASK; SET uidgen.wait_timeout = '$timeout'; SELECT * FROM exhaust('$call', " . ($options{most} // 10000) . ')');
+	# The time-out is for the clock: the keeper may take longer to get a grant.
+	await_keeper($node);
+	return split /\|/, $node->safe_psql('postgres', "SET uidgen.wait_timeout = '$timeout'; SELECT * FROM exhaust('$call', " . ($options{most} // 10000) . ')');
 }
 
 my ($ids, $ahead, $state, $message, $detail) = exhaust('SELECT uid_next()');
@@ -266,7 +265,7 @@ my @over;
 foreach (1 .. 10)
 {
 	$clock->step(10 * $tick);
-	$node->safe_psql('postgres', $ASK);
+	await_keeper($node);
 	my @sessions = map {
 		my $said = '';
 		my $run = IPC::Run::start(

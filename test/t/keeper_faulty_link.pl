@@ -105,7 +105,7 @@ foreach my $fault ('error', 'lost')
 	ok(poll_until(sub { $node->safe_psql('postgres', 'SELECT state, last_error IS NULL FROM uidgen.status') =~ /^(granted|idle)\|t$/ }),
 		"renewal, $fault: uidgen.status shows that it is over");
 }
-ok(poll_until(sub { log_since($node, 0) =~ /uidgen lost worker id/ }), 'a token that never arrived is a row that was lost');
+is_logged($node, 0, qr/uidgen lost worker id/, 'a token that never arrived is a row that was lost');
 
 set_fault('call renew_worker_id fatal');
 fails_once_used_up('55000', "$NO_GRANT: the keeper ended during an attempt", 'renewal, fatal: callers are told');

@@ -201,16 +201,6 @@ sub side_by_side
 	die 'no successor comes';
 }
 
-sub came_back
-{
-	my ($node, $offset) = @_;
-	return poll_until(
-		sub {
-			return log_since($node, $offset) =~ /all server processes terminated; reinitializing/
-			  && (try_psql($node, 'SELECT 1'))[0] == 0;
-		});
-}
-
 foreach my $killed ('the keeper', 'the successor', 'a backend')
 {
 	my ($keeper, $successor) = side_by_side($node);
@@ -219,7 +209,7 @@ foreach my $killed ('the keeper', 'the successor', 'a backend')
 	$log = -s $node->logfile;
 	kill 'KILL', $pid;
 	kill 'CONT', $keeper;
-	ok(came_back($node, $log), "$killed is killed: the server comes back");
+	ok(await_recovery($node, $log), "$killed is killed: the server comes back");
 	eval { $victim->quit } if $victim;
 	is(scalar(ends($node, $log)), $killed eq 'a backend' ? 0 : 1, 'and of two keepers one ends without a line');
 	goes_on($node, "$killed is killed");
@@ -236,7 +226,7 @@ foreach my $killed ('the keeper', 'the successor', 'a backend')
 	kill 'KILL', $pid;
 	await_end($pid);
 	kill 'CONT', postmaster_pid($node);
-	ok(came_back($node, $log), 'a crash before the postmaster knows of a successor: the server comes back');
+	ok(await_recovery($node, $log), 'a crash before the postmaster knows of a successor: the server comes back');
 	eval { $victim->quit };
 	goes_on($node, 'such a crash');
 }

@@ -146,8 +146,7 @@ set_system('uidgen.database' => 'registry');
 end_step('another database, and back', undef, 12);
 
 begin_step();
-# It waits for five seconds for those that it ends.
-poll_until(sub { (try_psql($node, 'DROP DATABASE registry WITH (FORCE)'))[0] == 0 }) or die 'the database is not dropped';
+drop_database($node, 'registry');
 somebody_is_told(qr/database "registry" does not exist/s) or die 'nobody is told';
 ok(!(grep { !somebody_is_told(qr/does not exist/) } 1 .. 20), 'DROP DATABASE by force: sessions are told again and again');
 $node->safe_psql('postgres', 'CREATE DATABASE registry');

@@ -126,8 +126,7 @@ draw_above('third', 'once it can be made, ids are issued at once');
 $drawing = start_drawing($node, 'second');
 ok(await_drawing($drawing, 1000), 'ids are drawn');
 $log = -s $node->logfile;
-# It waits for five seconds for those that it ends.
-poll_until(sub { (try_psql($node, 'DROP DATABASE third WITH (FORCE)'))[0] == 0 }) or die 'the database is not dropped';
+drop_database($node, 'third');
 $drawing->{run}->finish;
 like(slurp_file("$drawing->{file}.err"), qr/ERROR:.*"third".*HINT:.*"uidgen.database"/s,
 	'the database can be dropped by force; then ids end with the grant');

@@ -128,7 +128,7 @@ like(meanwhile("SELECT client_call('slow');", 'PgSleep', $registry_sql->('SELECT
 my $log = -s $registry->logfile;
 like(meanwhile("SELECT client_call('slow');", 'PgSleep', sub { kill 'KILL', $_[0] }), qr/08007: .*the registry did not answer/s,
 	'the server there crashes');
-poll_until(sub { log_since($registry, $log) =~ /all server processes terminated; reinitializing/ && (try_psql($registry, 'SELECT 1'))[0] == 0 });
+await_recovery($registry, $log);
 
 # A commit that waits for a synchronous standby, and is let go.
 my $rows = committed('rows 1');

@@ -217,8 +217,7 @@ fill($local, 'local');
 change_setting($local, 'uidgen.database', 'other');
 cmp_ok((draw_numbers($local, 'local', 1))[0], '>=', 5_000_000, 'another registry: its numbers');
 change_setting($local, 'uidgen.database', 'registry');
-# It waits for five seconds for those that it ends.
-poll_until(sub { (try_psql($local, 'DROP DATABASE registry WITH (FORCE)'))[0] == 0 }) or die 'the database is not dropped';
+drop_database($local, 'registry');
 runs_dry($local, 'local', qr/database "registry" does not exist/, 'the database is dropped');
 change_setting($local, 'uidgen.database', 'other');
 cmp_ok((draw_numbers($local, 'local', 1))[0], '>=', 5_000_000, 'in another database they go on');
