@@ -282,8 +282,8 @@ static bool unnoted = false;
 static bool drawn = false;
 
 /*
- * When the last look in this transaction was that met no lock: a look takes as long as a thousand ids, and the first statement of a
- * database may draw millions.
+ * The last look in this transaction, if nothing was in its way and the next call has to look again.  A look takes as long
+ * as a thousand ids, and the first statement of a database may draw millions.
  */
 static struct
 {
@@ -292,7 +292,7 @@ static struct
 	int64		coarse;			/* a step of that clock */
 }			last_look;
 
-/* If so, this transaction has written and taken back nothing since then. */
+/* If so, no command that wrote has ended since then, and no subtransaction was taken back. */
 static bool
 has_just_looked(void)
 {
@@ -308,9 +308,16 @@ uidgen_check_layout_used(void)
 	int			n;
 	bool		for_now;
 	UidgenLayoutUse use;
+	bool		sure;
 
 	if (has_just_looked())
 		return false;
+
+	/*
+	 * Where this look is refused or meets a lock, the next call looks, too: a
+	 * caller may have caught the error.
+	 */
+	last_look.subtransaction = InvalidSubTransactionId;
 	use = look(false, &layouts, &n, &for_now);
 	if (use == UIDGEN_LAYOUT_OTHER)
 		ereport(ERROR,
@@ -319,13 +326,19 @@ uidgen_check_layout_used(void)
 				 errdetail(UIDGEN_LAYOUT_USED_DETAIL, layouts, uidgen_servers_layout()),
 				 errhint("%s", UIDGEN_LAYOUT_USED_HINT)));
 	unnoted = use == UIDGEN_LAYOUT_UNKNOWN;
-	if (use != UIDGEN_LAYOUT_BUSY)
+	sure = (use == UIDGEN_LAYOUT_SUITS || use == UIDGEN_LAYOUT_NO_TABLE) && !for_now;
+
+	/*
+	 * Before this process is attached, the layout is that of its settings, and
+	 * another one may be pinned.
+	 */
+	if (uidgen_attached && use != UIDGEN_LAYOUT_BUSY && !sure)
 	{
 		last_look.subtransaction = GetCurrentSubTransactionId();
 		last_look.command = GetCurrentCommandId(false);
 		last_look.coarse = uidgen_clock_coarse();
 	}
-	return (use == UIDGEN_LAYOUT_SUITS || use == UIDGEN_LAYOUT_NO_TABLE) && !for_now;
+	return sure;
 }
 
 void

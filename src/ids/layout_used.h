@@ -36,8 +36,8 @@ extern UidgenLayoutUse uidgen_layout_use(char **layouts, int *n);
 /*
  * Raise the error that the database has ids of another layout, if it has.  False if that has to be
  * asked again before the next id: nothing is known yet, somebody has locked what is to be read, or this
- * transaction, which may be rolled back, has written it.  Where no lock is in the way, it then looks once in each
- * command, and in a long one once in each step of the coarse clock.
+ * transaction, which may be rolled back, has written it.  Then a call looks again if a command that wrote has ended
+ * since the last look, in another subtransaction, in each step of the coarse clock, and where a lock was in the way.
  *
  * Error: 55000 the database has ids of another layout.
  */

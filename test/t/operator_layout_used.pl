@@ -124,6 +124,27 @@ $moved->safe_psql('fresh', "INSERT INTO uidgen.layout_used VALUES ('$OLD', now()
 ok(poll_until(sub { -s "$drawing->{file}.err" }), '... until a row comes, by which its ids are of another layout');
 finish_drawing($drawing);
 like(slurp_file("$drawing->{file}.err"), $REFUSED, '... as the error says');
+# A call that was refused, and whose error is caught, leaves no older look in force.  All is called once before, so that this
+# happens within one step of the coarse clock.
+$moved->safe_psql('fresh', 'CREATE EXTENSION dblink');
+my $insert = "dblink_exec('other', 'INSERT INTO uidgen.layout_used VALUES (''$OLD'', now(), 1, 1)')";
+my $caught = sprintf q{SELECT dblink_connect('other', '%s');
+	DO $$BEGIN
+		PERFORM dblink_exec('other', 'BEGIN'), %s, dblink_exec('other', 'ROLLBACK'), uid_next();
+		PERFORM uid_next();
+		BEGIN
+			PERFORM %s;
+			PERFORM uid_next();
+			RAISE 'drawn';
+		EXCEPTION WHEN object_not_in_prerequisite_state THEN
+		END;
+		PERFORM uid_next();
+	END$$}, $moved->connstr('fresh') =~ s/'/''/gr, $insert, $insert;
+foreach (1 .. 5)
+{
+	$moved->safe_psql('fresh', 'DELETE FROM uidgen.layout_used');
+	fails_with($moved, $caught, '55000', $REFUSED, 'after a call that was refused, the next one is, too', 'fresh');
+}
 is($moved->safe_psql('app', 'BEGIN; SELECT uidgen.use_layout(); ROLLBACK; TABLE uidgen.layout_used EXCEPT TABLE uidgen.layout_used', @{ $as[1] }), '', 'it can be taken back');
 fails_with($moved, 'SELECT uid_next()', '55000', $REFUSED, '... and then counts for nothing', 'app');
 $moved->safe_psql('app', 'SELECT uidgen.use_layout()', @{ $as[1] });
