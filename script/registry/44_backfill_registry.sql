@@ -75,9 +75,9 @@ BEGIN
 				DETAIL = format('It was asked for a worker id for a database of another one, %s.', home),
 				HINT = 'Ask the registry of that server.';
 	END IF;
-	PERFORM uidgen_registry.check_request('reuse', dc, -1, l.max_datacenter, l.max_worker, by_setting => datacenter IS NULL);
+	PERFORM uidgen_registry.check_request('reuse', dc, -1, l.max_datacenter, l.max_worker, by_setting => datacenter IS NULL AND NOT l.shared);
 	IF worker IS NOT NULL THEN
-		PERFORM uidgen_registry.check_named_workers(l, dc, ARRAY[worker], by_setting => datacenter IS NULL);
+		PERFORM uidgen_registry.check_named_workers(l, dc, ARRAY[worker], by_setting => datacenter IS NULL AND NOT l.shared);
 	END IF;
 	IF worker IS NULL AND NOT l.shared AND nullif(current_setting('uidgen.worker_id', true), '')::integer >= 0 THEN
 		RAISE EXCEPTION 'the worker id has to be named'
