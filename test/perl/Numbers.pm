@@ -123,13 +123,16 @@ sub stop_numbers
 sub fetch_numbers
 {
 	my ($server, $segment, $ranges) = @_;
-	my $fetches = segment_status($server, $segment, 'fetches') || 0;
-	do
+	my ($enough, $fetches, $left);
+	while (1)
 	{
-		draw_numbers($server, $segment, 20);
+		($fetches, $left) = split /\|/, segment_status($server, $segment, 'fetches, numbers_left') || '0|0';
+		$enough //= $fetches + $ranges;
+		return if $fetches >= $enough;
+		# A range is fetched when a tenth of the one before is used.
+		draw_numbers($server, $segment, $left > 160 ? int($left / 8) : 20);
 		await_keeper($server);
-	} while (segment_status($server, $segment, 'fetches') < $fetches + $ranges);
-	return;
+	}
 }
 
 # ---- the account ----
