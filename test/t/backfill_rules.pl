@@ -23,11 +23,20 @@ sub reserve
 	return $permit;
 }
 
+# A worker id that neither this database nor the registry has.  Not 0, which is asked for by name.
+sub unused
+{
+	my ($database, $registry) = @_;
+	my %has = map { $_ => 1 } split(/\n/, $node->safe_psql($database, 'SELECT worker_id FROM uidgen.backfill')),
+	  split(/\n/, $node->safe_psql($registry, 'SELECT worker_id FROM uidgen_registry.worker_node'));
+	return ', worker => ' . (grep { !$has{$_} } 1 .. 1023)[0];
+}
+
 # ---- a worker id of its own ----
 
 fails_with($node, "SELECT uid_backfill('2025-06-01 UTC')", '53400', qr/no worker id is reserved.*HINT: .*reserve_backfill\('\d[^']*'\), and here SELECT uidgen.accept_backfill/s, 'without a worker id that is reserved there is no id, and the hint says what to run');
 my $home = $node->safe_psql('postgres', 'SELECT uidgen.backfill_home()');
-like(reserve('postgres', 'postgres'), qr{^0/\d+/\d+/\d+@[0-9a-f/]+$}, 'a worker id is reserved');
+like(reserve('postgres', 'postgres', unused('postgres', 'postgres')), qr{^0/\d+/\d+/\d+@[0-9a-f/]+$}, 'a worker id is reserved');
 my $worker = $node->safe_psql('postgres', 'SELECT worker_id FROM uidgen.backfill');
 is($node->safe_psql('postgres', "SELECT granted_until = (SELECT max_tick FROM uidgen_registry.registry), token IS NULL FROM uidgen_registry.worker_node WHERE worker_id = $worker"),
 	't|t', '... and kept from all servers');
@@ -205,7 +214,7 @@ fails_with($node, "SELECT uidgen_registry.reserve_backfill('$home', worker => (S
 fails_with($node, "SELECT uidgen_registry.reserve_backfill('$home', worker => 1024)", '22023', qr/out of range/, '... or that the layout has not');
 fails_with($node, "SELECT uidgen_registry.reserve_backfill('$home', worker => -1)", '22023', qr/worker id -1 is out of range/, '... nor one below 0');
 fails_with($node, "SELECT uidgen_registry.reserve_backfill('$home', datacenter => 1)", '22023', qr/Change the argument "datacenter"/, 'of a datacenter that the layout has not, the argument is to change');
-reserve('postgres', 'postgres') foreach 1 .. 2;
+reserve('postgres', 'postgres', unused('postgres', 'postgres')) foreach 1 .. 2;
 is($node->safe_psql('postgres', "SELECT uid_timestamp(uid_backfill('2025-02-01 UTC'))"), '2025-02-01 00:00:00+00', 'with a further worker id earlier times can be had');
 is($node->safe_psql('postgres', "SELECT (uid_parse(uid_backfill('2025-08-05 UTC'))).worker"), $worker, 'a late time leaves the earlier ones to the others');
 $node->safe_psql('postgres', 'CREATE TABLE at_once (id bigint, at timestamptz)');
@@ -293,6 +302,7 @@ sub anew
 	$node->safe_psql('second', 'BEGIN; DROP EXTENSION uidgen_registry; CREATE EXTENSION uidgen_registry; COMMIT');
 	return poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 && $node->safe_psql('second', 'SELECT count(*) FROM uidgen_registry.worker_node') > 0 });
 }
+anew() while $node->safe_psql('second', 'SELECT count(*) FROM uidgen_registry.worker_node WHERE worker_id = 0') ne '0';
 like(reserve('postgres', 'second', ', 0'), qr{^0/0/}, 'this registry reserves worker id 0');
 cmp_ok($node->safe_psql('postgres', "SELECT uid_backfill('2025-01-01 UTC')"), '>', 0, '... and no id is 0');
 my $session = $node->background_psql('postgres', on_error_stop => 0);
@@ -311,7 +321,7 @@ is($node->safe_psql('postgres', "SELECT worker FROM uid_parse($live[0])"), '0', 
 fails_with($node, "SELECT uid_backfill(uid_timestamp($live[0]))", '53400', qr/4 are of another registry/, '... which has no ids of past times any more');
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET uidgen.worker_id');
 $node->restart;
-($worker) = reserve('postgres', 'second') =~ m{^0/(\d+)};
+($worker) = reserve('postgres', 'second', unused('postgres', 'second')) =~ m{^0/(\d+)};
 is(repeated([ @live, ids("SELECT uid_backfill(uid_timestamp(id)) FROM unnest('{@{[ join ',', @live ]}}'::bigint[]) AS id ORDER BY id") ]), 0, '... but with a worker id of the new one, of which none is issued twice');
 
 # A copy has the same number, and another database.

@@ -68,13 +68,14 @@ is($node->safe_psql('fleet', 'SET ROLE pg_monitor; SELECT running, quarantine_un
 is((sqlstate_of($node, acquire('b', 2), 'fleet'))[0], '', 'another gets one at once');
 
 # For a database elsewhere, which has the library.
+my $past = $node->safe_psql('fleet', 'SELECT max(w) FROM generate_series(997, 999) AS w WHERE w NOT IN (SELECT worker_id FROM uidgen_registry.worker_node)');
 fails_with($node, 'SELECT uidgen_registry.reserve_backfill(NULL)', '22023', qr/does not name a database: null/, 'a reservation has to say for which database', 'fleet');
-like($node->safe_psql('fleet', "SELECT uidgen_registry.reserve_backfill('7577777777777777777/1/123/456/0123456789abcdef/0123456789abcdef/5/16384', 999)", connstr => $owner), qr{^0/999/-\d+/0\@7577777777777777777/}, '... and its owner may reserve');
+like($node->safe_psql('fleet', "SELECT uidgen_registry.reserve_backfill('7577777777777777777/1/123/456/0123456789abcdef/0123456789abcdef/5/16384', $past)", connstr => $owner), qr{^0/$past/-\d+/0\@7577777777777777777/}, '... and its owner may reserve');
 fails_with($node, "SET ROLE regress_uidgen_node; SELECT uidgen_registry.reserve_backfill('7577777777777777777/1/123/456/0123456789abcdef/0123456789abcdef/5/16384')", '42501', qr/permission denied/, '... but no node', 'fleet');
-fails_with($node, "BEGIN; SELECT $_; SELECT uidgen_registry.forget_worker(999)", '25001', qr/cannot be called in a transaction block/, "... nor anybody in a block that is seen by $_", 'fleet')
+fails_with($node, "BEGIN; SELECT $_; SELECT uidgen_registry.forget_worker($past)", '25001', qr/cannot be called in a transaction block/, "... nor anybody in a block that is seen by $_", 'fleet')
   foreach 'pg_current_xact_id()', 'pg_sleep(1.1)';
-fails_with($node, 'SELECT uidgen_registry.forget_worker(999)', '55006', qr/worker id 999 of datacenter 0 is reserved for ids of past times/, '... for good', 'fleet');
-$node->safe_psql('fleet', by_hand('DELETE FROM uidgen_registry.worker_node WHERE worker_id = 999'));
+fails_with($node, "SELECT uidgen_registry.forget_worker($past)", '55006', qr/worker id $past of datacenter 0 is reserved for ids of past times/, '... for good', 'fleet');
+$node->safe_psql('fleet', by_hand("DELETE FROM uidgen_registry.worker_node WHERE worker_id = $past"));
 
 # The locks are held as long as this transaction is prepared.
 $node->safe_psql('fleet', q{BEGIN; SELECT FROM uidgen_registry.registry FOR UPDATE; SELECT FROM uidgen_registry.worker_node WHERE token = 2 FOR UPDATE;

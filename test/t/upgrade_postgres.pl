@@ -70,10 +70,11 @@ foreach my $kind (sort keys %DUMPS)
 	my $took = $restored->safe_psql('postgres', $WORKER);
 	is($restored->safe_psql('postgres', 'SELECT worker_id, launches FROM uidgen_registry.worker_node'), "$took|1",
 		"$kind: with a grant of its own");
-	is($took{$took}, undef, "$kind: of a worker id at random");
 	$took{$took} = $kind;
 	$restored->stop;
 }
+# Two of them may be the same by chance, once in 200,000 runs.
+cmp_ok(scalar keys %took, '>=', keys(%DUMPS) - 1, 'worker ids are taken at random');
 
 # ---- pg_upgrade ----
 
