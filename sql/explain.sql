@@ -27,7 +27,7 @@ SELECT split_part(uid_explain(175928847299117063, 'twitter epoch:1960-01-01'), E
 -- How far from now, in each unit
 SELECT distance, substring(uid_explain(uid_make(statement_timestamp() + distance, NULL, NULL, NULL, NULL, l), l), '\n          (.*?)\n\n') AS said
 FROM (VALUES ('time:63:1us epoch:1900-01-01')) AS v (l),
-	unnest('{0, -0.5 s, 0.5 s, -1 s, -119 s, -2 min, -119 min, -2 h, -47 h, -2 days, -60 days, -62 days, -700 days, -800 days, 3 h, 25 h, 30 years, -20 years}'::interval[]) AS distance;
+	unnest('{0, -0.5 s, 0.5 s, -1 s, -119 s, -2 min, -119 min, -2 h, -47 h, -2 days, -60 days, -62 days, -700 days, -800 days, 3 h, 25 h, 30 years 1 day, -20 years}'::interval[]) AS distance;
 -- No line is wider than 80 columns, all is ASCII, and each field of each layout is there.
 SELECT count(*) AS ids, max(length(line)) <= 80 AS narrow, bool_and(line ~ '^[ -~]*$') AS ascii, bool_and(line !~ ' $') AS no_blanks
 FROM (SELECT name FROM uidgen.presets UNION ALL VALUES

@@ -77,6 +77,7 @@ sub stable
 	$text =~ s/\Q$names{$_}\E/$_/g foreach keys %names;
 	$text =~ s/\b\Q$host\E\b/vm/g;
 	$text =~ s/\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/X/g;
+	$text =~ s/\b0[0-9A-HJKMNP-TV-Z]{12}\b/X/g;    # base32, which may have no letter
 	$text =~ s/^(hex +)[0-9a-f]{16}$/$1X/mg;
 	$text =~ s/\b(?=\w*\d)(?=\w*[A-Za-z])[\w-]{11,}\b/X/g;
 	$text =~ s/\d+/0/g;
