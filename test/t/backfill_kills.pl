@@ -18,9 +18,9 @@ my $node = uidgen_node('main', "uidgen.layout = 'default epoch:2022-01-01'", 're
 $node->start;
 # Few rows would be done before they are looked at.
 my $pause = $rows > 100_000 ? 0 : 0.03;
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+await_keeper($node);
 $node->safe_psql('postgres', "
-	CREATE EXTENSION uidgen;
-	SELECT uidgen.ask_for_grant();
 	SELECT uidgen.accept_backfill(uidgen_registry.reserve_backfill(uidgen.backfill_home()));
 	CREATE TABLE old (n bigint PRIMARY KEY, at timestamptz NOT NULL);
 	SELECT setseed(0.5);

@@ -18,7 +18,8 @@ my $batch = int($rows / 40);
 my $node = uidgen_node('main', "uidgen.window = '1s'", 'restart_after_crash = on', "max_wal_size = '4GB'", "checkpoint_timeout = '1h'", "log_statement = 'none'", 'log_min_duration_statement = -1');
 $node->start;
 # Its first call reserves a worker id, for which the registry has to have a layout.
-$node->safe_psql('postgres', 'CREATE EXTENSION uidgen; SELECT uidgen.ask_for_grant()');
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+await_keeper($node);
 
 # Run what psql would be given, and return what is wrong with it.
 sub run_sql

@@ -213,7 +213,7 @@ foreach my $back ($hour + 12, 2 * $hour)
 		$clock->step(2);
 		my @before = split /\n/, query('SELECT uid_next() FROM generate_series(1, 1000)');
 		my $pid = the_keeper($node);
-		kill 'STOP', $pid;
+		stop_pids($pid);
 		$clock->step(-$back);
 		if ($end eq 'kill -9')
 		{

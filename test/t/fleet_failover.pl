@@ -15,7 +15,7 @@ use UidgenTest;
 my $LAYOUT = 'time:41:1ms worker:10 sequence:4 epoch:2025-01-01';
 my $AHEAD = 24_000;    # ids: 1.5 s
 
-my $primary = fleet_registry('primary', layout => $LAYOUT, max_lead => '3 s', clock_slack => '1 s');
+my $primary = fleet_registry('primary', layout => $LAYOUT, max_lead => '3 s', clock_slack => '5 s');
 $primary->backup('backup');
 my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($primary, 'backup', has_streaming => 1);

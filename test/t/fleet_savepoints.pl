@@ -16,7 +16,8 @@ sub hold
 {
 	my ($call, $plain) = @_;
 	my $session = $registry->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', 'hostile' ]);
-	$session->query($_) foreach 'BEGIN', $plain ? $call : ('SAVEPOINT a', $call, 'RELEASE a'), 'SET LOCAL idle_in_transaction_session_timeout = 0';
+	# In one message, since a slow machine may need longer for the next one than a call allows.
+	$session->query($_) foreach 'BEGIN', join(' \\; ', $plain ? $call : ('SAVEPOINT a', $call, 'RELEASE a'), 'SET LOCAL idle_in_transaction_session_timeout = 0');
 	return $session;
 }
 

@@ -213,7 +213,13 @@ my $before = id_of($wrong);
 $log = -s $nodes[3]->logfile;
 begin_anew($wrong);
 isnt(id_of($wrong), $before, '... is begun anew at the same place');
-logs($nodes[3], $log, qr/uidgen has no new grant: (?:the answer came from another registry than before|only another registry answers)/, '... which the node refuses');
+# A session that met none is told so, and draws no more: then nobody asks but this call.
+ok( poll_until(
+		sub {
+			call_says($nodes[3]);
+			return log_since($nodes[3], $log) =~ /uidgen has no new grant: (?:the answer came from another registry than before|only another registry answers)/;
+		}),
+	'... which the node refuses');
 logs($nodes[3], $log, qr/HINT:  .*If the registry was begun anew, change the setting or restart this server/, '... and says what to do');
 stops_drawing($nodes[3]);
 # The time may be over before the keeper has asked for numbers, and the call says that alone.

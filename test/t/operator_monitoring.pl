@@ -71,7 +71,7 @@ sub asks
 sub has_ids
 {
 	my ($server) = @_;
-	return poll_until(sub { asks($server) }) || die $server->name . ' has no ids';
+	return poll_until(sub { asks($server) && status_of($server, "state <> 'failing'") eq 't' }) || die $server->name . ' has no ids';
 }
 has_ids($_) foreach $node, $alone;
 

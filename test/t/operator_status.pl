@@ -58,9 +58,9 @@ $node->safe_psql('taken', 'CREATE SCHEMA uidgen_registry');
 
 is(query($STATE), 'idle|t|t|', 'before the first id the state is idle, without a worker id');
 is(query('SELECT renewals, failures, waits FROM uidgen.status'), '0|0|0', 'and nothing has been counted');
-is(anyone('SELECT uidgen.diagnose()'), 'ok', 'nothing is missing');
+ok(poll_until(sub { anyone('SELECT uidgen.diagnose()') eq 'ok' }), 'nothing is missing');
 is(query($STATE), 'idle|t|t|', '... for which nothing was granted');
-is(anyone('SELECT uidgen.ask_for_grant()'), 'ok', 'a grant without an id');
+ok(poll_until(sub { anyone('SELECT uidgen.ask_for_grant()') eq 'ok' }), 'a grant without an id');
 like(query($STATE), qr/^(granted|idle)\|f\|f\|$/, '... is a grant');
 
 # A grant lasts half a second, which is short on a busy machine.
@@ -98,17 +98,22 @@ is(query('SELECT state, last_error FROM uidgen.status'), "failing|$missing",
 	'where the database does not exist, the state is failing and says why');
 is(anyone('SELECT state, last_error IS NULL FROM uidgen.status'), 'failing|t', 'the reason is not for everyone');
 my $advice = "$missing. Create the database, or name another one in the setting \"uidgen.database\".";
-is($_->('SELECT uidgen.diagnose()'), $advice, 'what to do is') foreach \&query, \&anyone;
+foreach my $who (\&query, \&anyone)
+{
+	ok(poll_until(sub { $who->('SELECT uidgen.diagnose()') eq $advice }), 'what to do is');
+}
 
 set_database('taken');
-like($_->('SELECT uidgen.diagnose()'), qr/^the registry of worker ids cannot be made in database "taken", which has a schema "uidgen_registry" already\. .*Rename or drop/,
-	'where the registry cannot be made, diagnose() says what to do')
-  foreach \&query, \&anyone;
+foreach my $who (\&query, \&anyone)
+{
+	ok(poll_until(sub { $who->('SELECT uidgen.diagnose()') =~ /^the registry of worker ids cannot be made in database "taken", which has a schema "uidgen_registry" already\. .*Rename or drop/ }),
+		'where the registry cannot be made, diagnose() says what to do');
+}
 is(query("SELECT state, last_error ~ 'cannot be made' FROM uidgen.status"), 'failing|t', 'and the state is failing');
 keeper_rests('SELECT uidgen.diagnose()', 'and so does one that got none');
 
 set_database('postgres');
-is(anyone('SELECT uidgen.diagnose()'), 'ok', 'once all is there again, nothing is missing');
+ok(poll_until(sub { anyone('SELECT uidgen.diagnose()') eq 'ok' }), 'once all is there again, nothing is missing');
 like(query('SELECT state, last_error FROM uidgen.status'), qr/^(granted|idle)\|$/, 'and the state is good');
 
 done_testing();
