@@ -6,6 +6,7 @@
 # order in which they were drawn, as COPY writes them in binary; what next() says in place of one goes to FILE.err.  PAUSE is in milliseconds, between batches.
 # With fork, a child goes on as well, with FILE.child.  "crowd" in place of BATCH: PAUSE guests at once, of which each draws some ids and keeps its worker id;
 # "threads": one guest, first as fast as one thread draws, which FILE.err says, then with PAUSE threads.
+import contextlib
 import importlib
 import os
 import signal
@@ -98,8 +99,9 @@ if batch == "threads":
     sys.exit()
 guest = uidgen.Guest(connect, "player", timeout=1)
 if sys.argv[6:] == ["fork"]:
-    guest.next()
+    while not guest.state().ok:
+        with contextlib.suppress(uidgen.NoGrant):
+            guest.next()
     if os.fork() == 0:
-        path_of_child = path + ".child"
-        draw(guest, path_of_child, int(batch), int(pause))
+        draw(guest, path + ".child", int(batch), int(pause))
 draw(guest, path, int(batch), int(pause))
