@@ -31,7 +31,7 @@ sub show
 my @files = split /\0/, `git ls-files -z`;
 my %lines = map { $_ => scalar(() = slurp($_) =~ /\n/g) } grep { -f } @files;
 # As large as they are, and a little more: to go beyond is to be decided.
-my %limits = (src => 24_100, script => 9_600, '*.md' => 8_300, test => 73_750);
+my %limits = (src => 24_100, script => 9_600, '*.md' => 8_300, test => 73_900);
 my %parts = (
 	src => sub { m{^src/} },
 	script => sub { m{^script/} },
