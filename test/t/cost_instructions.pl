@@ -13,12 +13,14 @@ use IPC::Run;
 use UidgenTest;
 
 my %reference = (
-	'x86_64 gcc 12' => { strict => 77, cached => 66, segment => 62 },
-	'x86_64 gcc 14' => { strict => 77, cached => 68, segment => 60 },
-	'x86_64 gcc 16' => { strict => 78, cached => 67, segment => 45 },
+	'x86_64 gcc 12' => { strict => 75, cached => 64, segment => 62 },
+	'x86_64 gcc 14' => { strict => 75, cached => 66, segment => 60 },
+	'x86_64 gcc 16' => { strict => 76, cached => 65, segment => 45 },
 );
 my $tolerance = 1.10;
 my $calls = 50_000;
+# What is done now and then, the more often the busier the machine is: a look at the clock, and asking the keeper for the next grant.
+my $SELDOM = qr/^(?:next_id_slowly|take_slowly|uidgen_look_at_clock)\b/;
 
 if (system('valgrind --version >/dev/null 2>&1') != 0)
 {
@@ -35,6 +37,12 @@ $library = '$libdir/uidgen' unless -e $library;
 my $module = build_module('bench/fmgr_bench');
 my $node = uidgen_node('main', 'autovacuum = off', "uidgen.wait_timeout = '60s'");
 $node->append_conf('postgresql.conf', "shared_preload_libraries = '$library'");
+
+# From 19 on, the server reads the time stamp counter by an instruction that not each valgrind knows.
+if (output_of('valgrind', '--tool=none', $node->installed_command('postgres'), '-D', $node->data_dir, '-C', 'port') =~ /Unrecognised instruction/)
+{
+	plan skip_all => 'this valgrind cannot run this server';
+}
 
 # Only what bench_calls() does is counted, in each process by itself.
 my $said = '';
@@ -67,6 +75,8 @@ command_ok(
 	],
 	'the module is there');
 
+# Only the first commit of a database notes the layout: till then, calls look again, but not each of them.
+my $first = call('next_id()');
 # The processes that made $calls calls each.
 my %processes;
 foreach my $run (1 .. 3)
@@ -81,8 +91,7 @@ $server->finish;
 undef $server;
 
 my $compiler = compiler();
-# Only the first commit of a database notes the layout: till then, calls look again, but not each of them.
-my ($in_all) = slurp_file($node->basedir . "/count.$processes{strict}[0]") =~ /^(?:totals|summary): (\d+)$/m;
+my ($in_all) = slurp_file($node->basedir . "/count.$first") =~ /^(?:totals|summary): (\d+)$/m;
 ok($in_all && $in_all < 3000 * $calls, 'in the first statement of a database a call has no more than 3000 instructions') || diag($in_all);
 my $empty = instructions('empty');
 foreach my $path (qw(strict cached segment))
@@ -111,6 +120,14 @@ sub call
 		  . join(', ', "'$function'", $calls, map { "'$_'" } @arguments) . ')');
 }
 
+# What a command prints, on both channels
+sub output_of
+{
+	my (@command) = @_;
+	IPC::Run::run(\@command, '<', \undef, '>&', \my $printed);
+	return $printed;
+}
+
 # Instructions of one call: the least of all runs, because work that is done now and then is more in one run than in another.
 sub instructions
 {
@@ -120,18 +137,23 @@ sub instructions
 	return $counts[0];
 }
 
-# Of one process, without what is done now and then, the more often the busier the machine is: a look at the clock, and asking
-# the keeper for the next grant.
+# Of one process, without what is done now and then.
 sub instructions_of
 {
 	my ($process) = @_;
-	my ($total, $seldom, $callee, %name) = (0, 0, 0);
+	my ($total, $seldom, $caller, $is_seldom, %name) = (0, 0, '', 0);
 	foreach (split /\n/, slurp_file($node->basedir . "/count.$process"))
 	{
-		$name{$1} = $2 if /^c?fn=\((\d+)\) (.*)/;
-		if (/^c?fn=\((\d+)\)/) { $callee = /^c/ && $name{$1} =~ /^(?:next_id_slowly|uidgen_look_at_clock)\b/ }
+		if (/^(c?)fn=\((\d+)\)(?: (.*))?$/)
+		{
+			my ($is_callee, $id, $name) = ($1, $2, $3);
+			$name{$id} = $name if defined $name;
+			$caller = $name{$id} if !$is_callee;
+			# What one of them calls is counted with it.
+			$is_seldom = $is_callee && $caller !~ $SELDOM && $name{$id} =~ $SELDOM;
+		}
 		# The line after that of the calls has what they took.
-		elsif ($callee && /^\S+ (\d+)$/) { $seldom += $1; $callee = 0 }
+		elsif ($is_seldom && /^(?!calls=)\S+ (\d+)$/) { $seldom += $1; $is_seldom = 0 }
 		elsif (/^(?:totals|summary): (\d+)$/) { $total = $1 }
 	}
 	return ($total - $seldom) / $calls;
