@@ -293,7 +293,8 @@ sub stopped
 {
 	my ($client) = @_;
 	my $world = $client->{world};
-	my $database = registry($world, 1);
+	# As in killed(): no stall of the heir is longer.
+	my $database = registry($world, 1, lead => '8 s');
 	my $where = place($database, 'app', $world->{primary}->port);
 	my $guest = begin($client, $where);
 	go_on($guest) or return 'it does not begin';

@@ -19,7 +19,7 @@ my $changes = 9_000;
 GetOptionsFromString($ENV{UIDGEN_CHANGES} // '', 'changes=i' => \$changes) or die 'UIDGEN_CHANGES makes no sense';
 
 my $node = uidgen_node('main', 'max_prepared_transactions = 10', 'max_connections = 100', "uidgen.window = '2s'", "log_statement = 'none'", 'restart_after_crash = on',
-	'synchronous_commit = off', "max_wal_size = '4GB'");
+	'synchronous_commit = off', "max_wal_size = '4GB'", 'log_lock_waits = off');
 $node->start;
 $node->safe_psql('postgres', <<'SQL');
 CREATE EXTENSION uidgen;

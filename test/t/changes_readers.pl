@@ -53,6 +53,8 @@ CREATE TABLE item_0 PARTITION OF item FOR VALUES IN (0); CREATE TABLE item_1 PAR
 SQL
 my $TRACK = <<'SQL';
 SET client_min_messages = error;
+-- autovacuum may have the table
+SET lock_timeout = '1min';
 SELECT uid_track_changes('item', execute => true);
 CREATE VIEW item_changes AS
 	SELECT c.* FROM (
@@ -450,7 +452,7 @@ $subscriber->stop;
 # A new user copies a table into another database, as the page has it, while 30 sessions change it.
 my $rows = $is_long ? 100_000 : 3000;
 $node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(shop copy);
-$node->safe_psql('shop', "SET client_min_messages = error; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL, price numeric);
+$node->safe_psql('shop', "SET client_min_messages = error; SET lock_timeout = '1min'; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL, price numeric);
 	INSERT INTO item (name, price) SELECT n, n FROM generate_series(1, $rows) AS n; $tracking; $view");
 my $TO = sprintf "host '%s', port '%s', dbname 'shop'", $node->host, $node->port;
 $node->safe_psql('copy', $reader =~ s/OPTIONS \(.*?\)/OPTIONS ($TO)/r);

@@ -186,6 +186,7 @@ sub run_seed
 uidgen.layout = '$LAYOUT'
 uidgen.window = 1s
 uidgen.max_burst = 1h
+uidgen.wait_timeout = 2min
 restart_after_crash = on
 wal_keep_size = 512MB
 END

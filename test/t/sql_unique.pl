@@ -46,7 +46,7 @@ sub twice_without
 		last if $twice;
 	}
 	note "without $rule: $twice of $ids twice";
-	$node->safe_psql('postgres', "DROP DATABASE $database");
+	drop_database($node, $database);
 	return $twice;
 }
 foreach my $rule (rules_of_ids())
