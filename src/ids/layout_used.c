@@ -329,8 +329,8 @@ uidgen_check_layout_used(void)
 	sure = (use == UIDGEN_LAYOUT_SUITS || use == UIDGEN_LAYOUT_NO_TABLE) && !for_now;
 
 	/*
-	 * Before this process is attached, the layout is that of its settings, and
-	 * another one may be pinned.
+	 * Before this process is attached, the layout is that of its settings,
+	 * and another one may be pinned.
 	 */
 	if (uidgen_attached && use != UIDGEN_LAYOUT_BUSY && !sure)
 	{
