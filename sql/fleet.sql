@@ -291,12 +291,12 @@ BEGIN
 		taken := taken || g.worker;
 	END LOOP;
 	RAISE INFO 'distinct %, low %, high %', cardinality(ARRAY(SELECT DISTINCT unnest(taken))) > 35,
-		(SELECT min(t) < 5000 FROM unnest(taken) AS t), (SELECT max(t) >= 5000 FROM unnest(taken) AS t);
+		(SELECT min(t) < 2500 FROM unnest(taken) AS t), (SELECT max(t) > 7500 FROM unnest(taken) AS t);
 
 	PERFORM pg_temp.set_registry('', -1, 1999);
 	INSERT INTO uidgen_registry.worker_node SELECT 0, id, 'host', 1, 1, '2026-01-01', '1970-01-01', to_timestamp(995), 'a', 1, 1005, false, 1
 		FROM generate_series(0, 1999) AS id WHERE id % 1000 <> 7;
-	FOR i IN 1 .. 40 LOOP
+	FOR i IN 1 .. 20 LOOP
 		SELECT * INTO g FROM uidgen_registry.node_acquire('me', 'A', 1000000, 0, 1000000, 1, 1999, 0, -1, 'reuse', '{}', -1, -1, 1, 0, 10, 2000, 9223372036854775807, 'host', 1, 1);
 		few := few || g.worker;
 		DELETE FROM uidgen_registry.worker_node WHERE identity = 'me';

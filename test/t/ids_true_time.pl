@@ -161,7 +161,7 @@ my @order = sort { $a <=> $b } keys %count;
 cmp_ok($order[-1], '<', 512, 'sequence_start = random: every tick starts below an eighth');
 cmp_ok(scalar @order, '>', 300, 'sequence_start = random: anywhere there');
 # 62.5 each, with a standard deviation of 7.7
-is(scalar(grep { ($residue{$_} // 0) > 15 && $residue{$_} < 130 } 0 .. 15),
+is(scalar(grep { ($residue{$_} // 0) > 15 && $residue{$_} < 110 } 0 .. 15),
 	16, 'sequence_start = random: evenly modulo 16');
 my %first;
 $first{ $node->safe_psql('postgres', 'SELECT * FROM first_sequences(1)') }++ foreach 1 .. 12;
