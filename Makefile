@@ -271,9 +271,9 @@ $(FUZZ_TARGETS): test/fuzz/%: test/fuzz/%.c $(wildcard $(srcdir)/test/fuzz/*.h) 
 	$(FUZZ_CC) $(FUZZED) -o $@ $< $(CORE)
 
 # Figures, on throw-away servers.  BENCH='--quick' for a first impression;
-# test/bench/run --help says what else.
+# tools/bench/run --help says what else.
 bench:
-	@PG_CONFIG='$(PG_CONFIG)' '$(srcdir)/test/bench/run' $(BENCH)
+	@PG_CONFIG='$(PG_CONFIG)' '$(srcdir)/tools/bench/run' $(BENCH)
 
 dist:
-	@'$(srcdir)/test/dist.sh'
+	@'$(srcdir)/tools/dist.sh'

@@ -7,7 +7,7 @@
 use strict;
 use warnings;
 
-use lib 'test/mutate', 'test/perl';
+use lib 'tools/mutate', 'test/perl';
 
 use File::Find;
 use File::Temp 'tempdir';
@@ -260,7 +260,7 @@ SKIP:
 	system("mkdir $folder/one && tar -cf - --exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc' . | tar -xf - -C $folder/one && cd $folder/one"
 		  . " && $git init -q && $git add -A && $git commit -q -m release && mkdir ../a ../b && umask 077 && $git clone -q . ../two") == 0 or die 'no repository';
 	# Elsewhere, later, by somebody with another zone and other rights for files.
-	is(system("umask 022; cd $folder && TZ=UTC-9 one/test/dist.sh a && find two -exec touch -d 2020-02-02 {} + && umask 077 && TZ=UTC+5 two/test/dist.sh b"), 0, 'a release is made twice');
+	is(system("umask 022; cd $folder && TZ=UTC-9 one/tools/dist.sh a && find two -exec touch -d 2020-02-02 {} + && umask 077 && TZ=UTC+5 two/tools/dist.sh b"), 0, 'a release is made twice');
 	foreach (map { "uidgen-$version.$_" } qw(zip spdx.json))
 	{
 		ok(-s "$folder/a/$_" && slurp("$folder/a/$_") eq slurp("$folder/b/$_"), "... $_ has the same bytes");
@@ -380,7 +380,7 @@ none(
 	'outputs that are expected elsewhere, NAME_1.out, are of the present tests',
 	grep { lacks_lines($_) } glob('expected/*_[0-9].out'));
 
-my @equivalent = map { [ split /\t/ ] } grep { /^[^#]/ } split /\n/, slurp('test/mutate/equivalent');
+my @equivalent = map { [ split /\t/ ] } grep { /^[^#]/ } split /\n/, slurp('tools/mutate/equivalent');
 my %mutants = map { ($_->[0] => {}) } @equivalent;
 foreach my $file (keys %mutants)
 {
@@ -391,7 +391,7 @@ foreach my $file (keys %mutants)
 	}
 }
 none(
-	'each line of test/mutate/equivalent is a mutant of the present sources',
+	'each line of tools/mutate/equivalent is a mutant of the present sources',
 	map { "$_->[0] $_->[1] $_->[2]" } grep { !$mutants{ $_->[0] }{ join("\t", @{$_}[ 1 .. 3 ]) } } @equivalent);
 
 # ---- Conventions ----

@@ -2,7 +2,7 @@
 #	  What ./check itself promises: it runs what its options say; what failed is
 #	  counted and named, also if it broke off, never started or said nothing; and a
 #	  process that a test leaves behind does not stay in the list of processes when
-#	  it has ended.  And that test/mutate/run.pl tells what a test kills from what it
+#	  it has ended.  And that tools/mutate/run.pl tells what a test kills from what it
 #	  does not.
 #
 # Runs test/tools/tap.pl, and verdict() of test/lib.sh, on small programs of its own,
@@ -179,7 +179,7 @@ is_deeply([ @$told{qw(SUITES CHECK_MODE)} ], [ 'regress isolation reports', 'val
 ($told, $said) = check('--all');
 is_deeply(
 	[ @$told{qw(SUITES CHECK_MODE)} ],
-	[ "$all long selftest javascript decoder clients test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/faults/run.pl test/sessions/run.pl test/fleet/patroni.pl test/fleet/load.pl reports", 'assert' ],
+	[ "$all long selftest javascript decoder clients test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/faults/run.pl test/sessions/run.pl test/fleet/patroni.pl tools/load/load.pl reports", 'assert' ],
 	'--all runs the suites that have to be named, and the long runs, too');
 is_deeply({ map { $_ => $told->{$_} } keys %long }, \%long, '... and each as thorough as --help says');
 cmp_ok(scalar keys %long, '>=', 7, '... which are several');
@@ -197,9 +197,9 @@ like((check('test/t/gone.pl'))[1], qr/there is no suite or TAP file/, '... and s
 
 # ---- Mutants ----
 
-# Some of one line, of which one is in test/mutate/equivalent; and one in a file that
+# Some of one line, of which one is in tools/mutate/equivalent; and one in a file that
 # the test of tickets does not have.
-my $mutants = "'$^X' '$root/test/mutate/run.pl' --tests unit:ticket --results results"
+my $mutants = "'$^X' '$root/tools/mutate/run.pl' --tests unit:ticket --results results"
   . " --match '^src/(core/units.h:uidgen_tick_minus .*(; => ;|[<>]= b)|memory/server.c:uidgen_server_tick return 0; => return 1)' src/core/units.h src/memory/server.c";
 $out = run($mutants);
 like($out, qr/^uncompiled src\S+ uidgen_tick_minus: return a > b \? a - b : 0; => ; /m, 'a mutant that does not compile');

@@ -4,7 +4,7 @@
  *	  nobody needs.
  *
  * The keeper (keeper.c, demand.c) goes by it, and so do the thousands of nodes that
- * test/fleet/load.c plays to see what one registry carries.  All times are in milliseconds.
+ * tools/load/load.c plays to see what one registry carries.  All times are in milliseconds.
  */
 #ifndef UIDGEN_PAUSE_H
 #define UIDGEN_PAUSE_H

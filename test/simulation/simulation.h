@@ -17,7 +17,7 @@
  *	ranges.c	what must hold of numbers, and what of them may be lost
  *	broken.c	the rules that can be taken out, each of which must then be missed
  *
- * The nodes are played against a registry in real time as well, by test/fleet/load.c: it has fleet.c,
+ * The nodes are played against a registry in real time as well, by tools/load/load.c: it has fleet.c,
  * and its own parts in place of the others.
  *
  * Times are in microseconds since 1970, ticks since the layout's epoch, which is the same.

@@ -1,4 +1,4 @@
-# Proves that the benchmark runs: test/bench/run.pl, with so few rows that its
+# Proves that the benchmark runs: tools/bench/run.pl, with so few rows that its
 # figures say nothing, prints all of its tables, and renews those of
 # docs/performance.md without touching the prose.  It checks only what a slow
 # machine cannot miss.
@@ -6,7 +6,7 @@
 use strict;
 use warnings;
 use FindBin;
-use lib "$FindBin::RealBin/../bench";
+use lib "$FindBin::RealBin/../../tools/bench";
 use BenchReport;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -14,7 +14,7 @@ use Test::More;
 my $root = "$FindBin::RealBin/../..";
 my $dir = PostgreSQL::Test::Utils::tempdir_short();
 my ($out, $err) = run_command(
-	[ $^X, "$root/test/bench/run.pl", '--dir', $dir, qw(--rounds 1 --scale 0.001 --set fsync=off --write) ]);
+	[ $^X, "$root/tools/bench/run.pl", '--dir', $dir, qw(--rounds 1 --scale 0.001 --set fsync=off --write) ]);
 note $out, $err;
 
 # Each table has a heading, a line below it, and rows.

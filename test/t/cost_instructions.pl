@@ -34,7 +34,7 @@ if (($ENV{CHECK_MODE} // '') =~ /sanitize|valgrind/)
 # The library as users build it, if ./check has built one beside that with assertions.
 my $library = "$ENV{TESTDIR}/uidgen-plain.so";
 $library = '$libdir/uidgen' unless -e $library;
-my $module = build_module('bench/fmgr_bench');
+my $module = build_module('../tools/bench/fmgr_bench');
 my $node = uidgen_node('main', 'autovacuum = off', "uidgen.wait_timeout = '60s'");
 $node->append_conf('postgresql.conf', "shared_preload_libraries = '$library'");
 
@@ -71,7 +71,7 @@ $node->safe_psql('postgres', "CREATE FUNCTION next_id() RETURNS bigint AS '$libr
 command_ok(
 	[
 		$node->installed_command('psql'), '-Xq', '-v', 'ON_ERROR_STOP=1', '-v', "module=$module",
-		'-d', $node->connstr('postgres'), '-f', "$FindBin::RealBin/../bench/fmgr_bench.sql"
+		'-d', $node->connstr('postgres'), '-f', "$FindBin::RealBin/../../tools/bench/fmgr_bench.sql"
 	],
 	'the module is there');
 

@@ -1,11 +1,11 @@
 #!/bin/sh
-# test/packages.sh
+# tools/packages.sh
 #	  Builds the Debian packages of the committed state and does with them what those do who have no
 #	  compiler on their servers, on bare systems of several releases.
 #
-# Usage, as root: test/packages.sh [RELEASE[/ARCHITECTURE]]...
+# Usage, as root: tools/packages.sh [RELEASE[/ARCHITECTURE]]...
 #
-# Without an argument: bookworm, trixie, sid and experimental (test/systems.sh), which have PostgreSQL 15,
+# Without an argument: bookworm, trixie, sid and experimental (tools/systems.sh), which have PostgreSQL 15,
 # 17, 18 and 19.  For each: the source package builds as an ordinary user, and its tests pass; so does a later
 # version, with the next number; lintian finds no error.  On a bare system apt-get installs the file, the README's
 # first page runs, the later version takes its place while ids are drawn, and a purge leaves the
@@ -15,7 +15,7 @@
 # $CHROOTS/RELEASE.packages.  One run at a time: servers take TCP ports of this machine.
 set -eu
 srcdir=$(cd "$(dirname "$0")/.." && pwd)
-. "$srcdir/test/systems.sh"
+. "$srcdir/tools/systems.sh"
 
 # packages.sh --inside RELEASE BUILDER SYSTEM PACKAGES: the part in the namespaces.
 if [ "${1-}" = --inside ]; then
@@ -88,7 +88,7 @@ if [ "${1-}" = --inside ]; then
 
 	date +"%T install uidgen-$version.zip as PGXN does"
 	install_in "$builder" pgxnclient
-	"$srcdir/test/dist.sh" "$builder/build"
+	"$srcdir/tools/dist.sh" "$builder/build"
 	chroot "$builder" sh -ec "
 		cd /build
 		export PG_CONFIG=/usr/lib/postgresql/$major/bin/pg_config

@@ -1,18 +1,18 @@
 #!/bin/sh
-# test/chroots.sh
+# tools/chroots.sh
 #	  Does what a newcomer does, on bare systems: runs ./try and ./check of the
 #	  committed state in fresh, minimal Debian systems of several releases, as
 #	  root and as an ordinary user with sudo, and looks at what they leave behind.
 #
-# Usage, as root: test/chroots.sh [RELEASE[/ARCHITECTURE]]...
+# Usage, as root: tools/chroots.sh [RELEASE[/ARCHITECTURE]]...
 #
 # Without an argument: bookworm, trixie, sid and experimental of this machine's
-# architecture; see test/systems.sh.  On another one, such as bookworm/i386, fewer suites run; see plan() below.
+# architecture; see tools/systems.sh.  On another one, such as bookworm/i386, fewer suites run; see plan() below.
 #
 # Each run gets a copy of a bare system, removed when it went well.
 set -eu
 srcdir=$(cd "$(dirname "$0")/.." && pwd)
-. "$srcdir/test/systems.sh"
+. "$srcdir/tools/systems.sh"
 
 # plan ARCHITECTURE: sets the users, and the suites of ./check; none means all.
 plan()

@@ -1,10 +1,10 @@
-# test/sbom.pl
+# tools/sbom.pl
 #	  What a release is made of, as SPDX 2.3 in JSON: the files of the zip, with their checksums, and what they need to run.
 #	  There is no more to tell: no file is copied from another project, and no package is downloaded to build it.
 #
-# test/dist.sh calls it.  All of it comes from the commit, so that it has the same bytes each time.
+# tools/dist.sh calls it.  All of it comes from the commit, so that it has the same bytes each time.
 #
-# Usage: perl test/sbom.pl TAR-OF-THE-COMMIT ZIP >uidgen-VERSION.spdx.json
+# Usage: perl tools/sbom.pl TAR-OF-THE-COMMIT ZIP >uidgen-VERSION.spdx.json
 use strict;
 use warnings;
 
@@ -73,7 +73,7 @@ print JSON::PP->new->canonical->pretty->encode({
 	SPDXID => 'SPDXRef-DOCUMENT',
 	name => "uidgen-$version",
 	documentNamespace => "$source/spdx/uidgen-$version-$commit",
-	creationInfo => { created => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime $time), creators => [ 'Tool: test/sbom.pl', "Organization: $meta->{maintainer}" ] },
+	creationInfo => { created => strftime('%Y-%m-%dT%H:%M:%SZ', gmtime $time), creators => [ 'Tool: tools/sbom.pl', "Organization: $meta->{maintainer}" ] },
 	packages => [ $uidgen, @needed ],
 	files => \@files,
 	relationships => [

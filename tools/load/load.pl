@@ -2,7 +2,7 @@
 # make them; the registry is a real one, with fsync, behind pgbouncer or not.  It reports figures, and proves three things: all
 # nodes get a grant, whatever became of the registry; no tick is granted twice; renewals leave no bloat behind.
 #
-#	UIDGEN_LOAD='--nodes 10000 --window 60 --hour 1' ./check test/fleet/load.pl
+#	UIDGEN_LOAD='--nodes 10000 --window 60 --hour 1' ./check tools/load/load.pl
 #
 # --nodes N         so many (1000)
 # --window N        uidgen.window of all, in seconds (4)
@@ -28,7 +28,7 @@ use strict;
 use warnings;
 
 use FindBin;
-use lib "$FindBin::RealBin/../perl";
+use lib "$FindBin::RealBin/../../test/perl", "$FindBin::RealBin/../../test/faults";
 use Getopt::Long;
 use IO::Socket::INET;
 use IPC::Run;
@@ -68,8 +68,8 @@ my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/u
 plan skip_all => 'there is no pgbouncer; ./check --all installs it' if $options{pool} && !$pgbouncer;
 
 my $here = $FindBin::RealBin;
-my $load = build_program('fleet/load', 'load', qw(-std=gnu99 -Wall -Wextra -Werror -g -DUIDGEN_STANDALONE -DNODES=100000),
-	"-I$here/../../src", "-I$here/../simulation", "-I$ENV{CLIENT_HEADERS}", "$here/../simulation/fleet.c",
+my $load = build_program('load/load', 'load', qw(-std=gnu99 -Wall -Wextra -Werror -g -DUIDGEN_STANDALONE -DNODES=100000),
+	"-I$here/../../src", "-I$here/../../test/simulation", "-I$ENV{CLIENT_HEADERS}", "$here/../../test/simulation/fleet.c",
 	map({ "$here/../../src/core/$_.c" } qw(attempt fleetclock lease node publish ticket)), "-L$ENV{CLIENT_LIBRARIES}", '-lpq');
 
 # ---- the registry ----
@@ -364,7 +364,7 @@ sub outage
 	return;
 }
 
-report('command', "UIDGEN_LOAD='$asked' ./check test/fleet/load.pl");
+report('command', "UIDGEN_LOAD='$asked' ./check tools/load/load.pl");
 report('PostgreSQL', sql('SHOW server_version'));
 report('machine', sprintf('%d processors, load average %s before', scalar(() = slurp_file('/proc/cpuinfo') =~ /^processor\b/mg), (split ' ', slurp_file('/proc/loadavg'))[0]));
 report('nodes, window, max_lead', "$options{nodes}, $options{window} s, $options{max_lead} s");

@@ -1,9 +1,9 @@
 #!/usr/bin/perl
-# test/mutate/run.pl
+# tools/mutate/run.pl
 #	  Do the tests notice when the code is wrong?  Changes one thing at a time in a
 #	  copy of the sources, and runs tests until one fails.
 #
-#	perl test/mutate/run.pl [OPTION]... [FILE]...
+#	perl tools/mutate/run.pl [OPTION]... [FILE]...
 #
 #	--sample N       so many mutants of each file, instead of all of it
 #	--seed N         which ones (1)
@@ -153,7 +153,7 @@ sub read_known
 	foreach (grep { /^[^#]/ } split /\n/, slurp("$FindBin::RealBin/equivalent"))
 	{
 		my ($file, $function, $old, $new, $reason) = split /\t/;
-		die "in test/mutate/equivalent, not file, function, old, new, reason: $_\n" unless $reason;
+		die "in tools/mutate/equivalent, not file, function, old, new, reason: $_\n" unless $reason;
 		$equivalent{ join "\t", $file, $function, $old, $new } = $reason;
 	}
 }

@@ -1,9 +1,9 @@
 #!/bin/sh
-# test/dist.sh
+# tools/dist.sh
 #	  Makes uidgen-VERSION.zip of what is committed, for PGXN and for packages, and uidgen-VERSION.spdx.json, which says
-#	  what is in it (test/sbom.pl): of one commit each time the same bytes.  What .gitattributes names is left out.
+#	  what is in it (tools/sbom.pl): of one commit each time the same bytes.  What .gitattributes names is left out.
 #
-# Usage: test/dist.sh [FOLDER]
+# Usage: tools/dist.sh [FOLDER]
 set -eu
 folder=$(cd "${1:-.}" && pwd)
 cd "$(dirname "$0")/.."
@@ -15,4 +15,4 @@ TZ=UTC git archive --format=zip -9 --prefix="uidgen-$version/" -o "$zip" HEAD
 tar=$(mktemp)
 trap 'rm -f "$tar"' EXIT
 git archive --format=tar --prefix="uidgen-$version/" HEAD >"$tar"
-perl test/sbom.pl "$tar" "$zip" >"$folder/uidgen-$version.spdx.json"
+perl tools/sbom.pl "$tar" "$zip" >"$folder/uidgen-$version.spdx.json"

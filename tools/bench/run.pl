@@ -1,4 +1,4 @@
-# run.pl: measures uidgen; called by test/bench/run, which says how.
+# run.pl: measures uidgen; called by tools/bench/run, which says how.
 #
 # Every case of every part is run once in each round (or twice, forth and back),
 # and ratios are made within a round, so that a machine that changes its mood
@@ -17,8 +17,8 @@ use POSIX qw(strftime);
 
 my @asked = @ARGV;
 my %options = (rounds => undef, scale => undef, only => 'calls,throughput,sql,load,triggers,commits,connect,segments');
-GetOptions(\%options, 'rounds=i', 'scale=f', 'quick', 'only=s', 'set=s@', 'write', 'dir=s') or die "see test/bench/run --help\n";
-my $dir = $options{dir} or die "test/bench/run calls this\n";
+GetOptions(\%options, 'rounds=i', 'scale=f', 'quick', 'only=s', 'set=s@', 'write', 'dir=s') or die "see tools/bench/run --help\n";
+my $dir = $options{dir} or die "tools/bench/run calls this\n";
 my $rounds = $options{rounds} // ($options{quick} ? 2 : 5);
 my $scale = $options{scale} // ($options{quick} ? 0.1 : 1);
 die "--write needs all parts\n" if $options{write} && grep { /^--only/ } @asked;
@@ -553,7 +553,7 @@ sub report
 	{
 		spew("$dir/performance.md", renew_page(slurp("$FindBin::RealBin/../../docs/performance.md"), %text));
 		spew("$dir/performance.svg", bars());
-		spew("$dir/performance.txt", "test/bench/run --write: each cell is the median of the rounds, and in brackets the least and the greatest.\n"
+		spew("$dir/performance.txt", "tools/bench/run --write: each cell is the median of the rounds, and in brackets the least and the greatest.\n"
 			  . "docs/performance.md says what the cases are.\n\n$all");
 	}
 	return;
@@ -621,7 +621,7 @@ sub machine
 		[ 'settings', join(', ', @conf) ],
 		[ 'rounds, rows', "$rounds, $rows" ],
 		[ 'date', strftime('%Y-%m-%d', gmtime) ],
-		[ 'command', join(' ', 'test/bench/run', @shown) ]);
+		[ 'command', join(' ', 'tools/bench/run', @shown) ]);
 }
 
 sub cores

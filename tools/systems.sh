@@ -1,5 +1,5 @@
-# test/systems.sh
-#	  Bare Debian systems, which test/chroots.sh and test/packages.sh share: they are
+# tools/systems.sh
+#	  Bare Debian systems, which tools/chroots.sh and tools/packages.sh share: they are
 #	  made by debootstrap, kept, copied, and entered in namespaces.
 #
 # Sourced, as root.  A system is named RELEASE or RELEASE/ARCHITECTURE.  The release experimental

@@ -1,4 +1,4 @@
-# Mutants.pm: the small changes that test/mutate/run.pl makes to a source file.
+# Mutants.pm: the small changes that tools/mutate/run.pl makes to a source file.
 #
 # A mutant is a file with one change, which a test should notice: a comparison,
 # a constant, AND for OR, a condition that is negated, plus for minus, the lower for

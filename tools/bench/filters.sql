@@ -1,7 +1,7 @@
--- test/bench/filters.sql
+-- tools/bench/filters.sql
 --	  How rows of a time are found, of ten million that one year has made: what docs/filters.md says of plans and times.
 --
---	./try -f test/bench/filters.sql		prints what is in docs/runs/filters.txt; some minutes, 5 GB of disk
+--	./try -f tools/bench/filters.sql		prints what is in docs/runs/filters.txt; some minutes, 5 GB of disk
 --
 -- A time is the least of three runs, planning included, with the settings of a new server.
 \set QUIET on
