@@ -19,8 +19,8 @@ my %reference = (
 		'x86_64 gcc 12' => { strict => 75, cached => 64, segment => 62 },
 		'x86_64 gcc 14' => { strict => 75, cached => 66, segment => 60 },
 		'x86_64 gcc 16' => { strict => 76, cached => 65, segment => 45 } });
-# Instructions that a call may have more.
-my $tolerance = 8;
+# How many times the instructions a call may have: assertions count more where a machine is busy.
+my %tolerance = (assert => 1.25, plain => 1.10);
 my $mode = $ENV{CHECK_MODE} // '';
 my $calls = 50_000;
 # What is done now and then, the more often the busier the machine is: a look at the clock, and asking the keeper for the next grant.
@@ -104,7 +104,7 @@ foreach my $path (qw(strict cached segment))
   SKIP:
 	{
 		skip "no count is known for $compiler", 1 unless $expected;
-		cmp_ok($count, '<=', $expected + $tolerance, "$path: a call has no more than $expected instructions, and $tolerance");
+		cmp_ok($count, '<=', $expected * $tolerance{$mode}, "$path: a call has no more than $expected instructions, or $tolerance{$mode} times that");
 	}
 }
 
