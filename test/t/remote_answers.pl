@@ -213,7 +213,7 @@ calls_fail($node, [$fake], "SELECT client_call('latin1')", '53400', 'm\?de ist e
 
 my $closed = fake_server({ connect => error_message('E', 'FATAL', '57P03', "das Datenbanksystem startet; \xfcb\xe9r") });
 calls_fail($node, [$closed], 'SELECT client_connect()', '08001', 'could not connect to the registry\n.*startet; \?b\?r', 'a host that refuses, in another encoding');
-my $talks = fake_server({ registry_identity => $endless });
+my $talks = fake_server({ registry_identity => [ $endless->[0] ] });
 calls_fail($node, [ $talks, refused_port() ], 'SELECT client_connect()', '08001', 'the answer is too long', 'a host that does not stop saying which registry it has');
 
 done_testing();
