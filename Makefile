@@ -121,21 +121,21 @@ ISOLATION = acquire fleet locks partitions renew segments
 ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # Test programs in Perl, with servers of their own; not TAP_TESTS, because these are
 # no part of installcheck.  Named relative to the source tree.
-# What ./check runs of them: of each promise, family and kind of fault at least one, in some minutes (test/meta.pl); the others,
-# which ./check --long runs, go further.  The longest come first: at the end all would wait for them alone.
-SHORT = random_fleets clock_recovery keeper_faulty_link guests_python upgrade_postgres attach_late fleet_failover ids_waits \
-	changes_track segments_failover cost_instructions copies_promotion fleet_copies horizon_readers ids_plans ids_unique \
-	keeper_wake_up operator_strange_names registry_worker_ids backfill_kills cache_errors copies_registry \
-	fleet_script horizon_rules ids_order life_disk_full life_restart operator_bad_settings operator_layout_change operator_pages \
-	registry_guards remote_answers segments_used_up operator_status sql_edition
-SHORT_TESTS = $(SHORT:%=test/t/%.pl)
-# They test pages and scripts, or (random_faults) what random_sessions tests as well: only with ./check --all.
-ALL_TESTS = test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/t/random_faults.pl
-LONGEST_TESTS = test/t/operator_hostile_schema.pl test/t/segments_outage.pl
-LONG_TESTS = $(LONGEST_TESTS) $(filter-out $(SHORT_TESTS) $(LONGEST_TESTS) $(ALL_TESTS),$(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl))))
-PROVE_TESTS ?= $(SHORT_TESTS)
-# Three at a time, since most of them wait for servers rather than compute.
-PROVE_JOBS ?= 3
+# The gate has a program or two for each promise and part, the ring glue, beside what it runs of the other folders of test/; all
+# others are the ring world.  What takes long comes first: at the end all would wait for it alone.
+GLUE_LONG = sql_answers guests_python keeper_faulty_link clock_recovery attach_late
+GLUE = ids_waits fleet_failover segments_failover cost_instructions horizon_readers ids_unique ids_order changes_track copies_promotion \
+	keeper_wake_up backfill_kills copies_registry fleet_script horizon_rules life_disk_full life_restart operator_bad_settings \
+	operator_layout_change operator_statistics operator_status operator_strange_names registry_guards registry_layouts \
+	registry_worker_ids remote_answers segments_used_up sql_edition
+GLUE_FIRST = $(GLUE_LONG:%=test/t/%.pl)
+GLUE_TESTS = $(GLUE:%=test/t/%.pl)
+PROGRAMS = $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)))
+WORLD_LONG = test/sessions/run.pl test/t/random_fleets.pl test/model/check.sh test/fuzz/run.sh test/fleet/patroni.pl tools/load/load.pl \
+	test/guests/guests.pl test/clients/clients.pl
+WORLD_TESTS = $(WORLD_LONG) $(filter-out $(GLUE_FIRST) $(GLUE_TESTS) $(WORLD_LONG),$(PROGRAMS)) test/javascript/javascript.pl test/decoder/decoder.pl test/selftest.pl
+# Where servers do not preload uidgen, by ./check --late.  Others begin servers as the page and ./try do, which preload uidgen.
+LATE_TESTS = $(filter-out %/fleet_demo.pl %/fleet_page.pl,$(foreach family,life clock copies ids cache fleet segments horizon random attach,$(filter test/t/$(family)_%,$(PROGRAMS)))) test/t/operator_pages.pl
 UNIT_TESTS = test/unit/test_attempt test/unit/test_fleetclock test/unit/test_forms test/unit/test_horizon test/unit/test_horizon_threads test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_reading test/unit/test_segment test/unit/test_segment_threads test/unit/test_segment_supply test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
@@ -229,7 +229,7 @@ installcheck-needs:
 # SUITES='regress test/t/life_restart.pl' runs some.
 tempcheck: all
 	@MAKE='$(MAKE) -f $(firstword $(MAKEFILE_LIST))' PG_CONFIG='$(PG_CONFIG)' \
-	  PGXS_DIR='$(top_builddir)' PROVE_JOBS='$(PROVE_JOBS)' PROVE_TESTS='$(PROVE_TESTS)' LONG_TESTS='$(LONG_TESTS)' \
+	  PGXS_DIR='$(top_builddir)' GLUE_FIRST='$(GLUE_FIRST)' GLUE_TESTS='$(GLUE_TESTS)' WORLD_TESTS='$(WORLD_TESTS)' LATE_TESTS='$(LATE_TESTS)' \
 	  REGRESS='$(PRIVATE_REGRESS)' ISOLATION='$(ISOLATION)' UNIT_TESTS='$(UNIT_TESTS)' FUZZ_TARGETS='$(FUZZ_TARGETS)' \
 	  '$(srcdir)/test/tempcheck.sh'
 

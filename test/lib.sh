@@ -12,10 +12,8 @@
 unset $(env | sed -n 's/^\(PG[A-Z]*\)=.*/\1/p')
 umask 022
 
-suites='meta unit fuzz model regress isolation tap'
-# These run only if they are asked for, or with --all: long has the programs of test/t that tap leaves out, selftest is about
-# ./check itself, javascript needs some hundred packages and a download, decoder a browser, and clients the drivers of five languages.
-named_suites='long selftest javascript decoder clients'
+# What has a name in ./check: the rings, and their parts.
+suites='gate rules glue world late meta unit fuzz model regress isolation selftest javascript decoder clients reports'
 
 say()
 {
@@ -96,13 +94,15 @@ as_root()
 	fi
 }
 
-# names_suite SUITE: is it among $SUITES, by its name or its file's?
-names_suite()
+# names NAME...: is one of these among $SUITES, as a suite or in the name of a file?
+names()
 {
-	case ${SUITES-} in
-	*"$1"*) ;;
-	*) false ;;
-	esac
+	for name; do
+		case ${SUITES-} in
+		*"$name"*) return 0 ;;
+		esac
+	done
+	return 1
 }
 
 # Is there pgx, of any version?  Debian has a package for each.
@@ -117,27 +117,9 @@ pooler_installed()
 	command -v pgbouncer || [ -x /usr/sbin/pgbouncer ]
 }
 
-# Is a test with a pooler to be run for certain?  Without one it is skipped.
-needs_pooler()
-{
-	case "${all-} ${SUITES-}" in
-	yes* | *remote_pooler* | *fleet/load*) ;;
-	*) false ;;
-	esac
-}
-
-# Is the test with Patroni to be run for certain?
-needs_patroni()
-{
-	case "${all-} ${SUITES-}" in
-	yes* | *fleet/patroni*) ;;
-	*) false ;;
-	esac
-}
-
-# Installs what is missing for building and running the extension, with the
-# argument "tests" for running $SUITES, and with "tests partman" for the test of
-# pg_partman, if it can be had; then sets PG_CONFIG.
+# Looks for what building and running the extension needs, with the argument "tests" also for what $SUITES need, and sets PG_CONFIG.
+# What is missing is installed on a bare machine, which is one without a server that extensions can be built for, and where
+# $install is "yes"; elsewhere it is named.
 bootstrap()
 {
 	missing=
@@ -147,25 +129,31 @@ bootstrap()
 	if [ "${1-}" = tests ]; then
 		want perl perl -MJSON::PP -MTAP::Parser -MTest::More -e 1
 		want libipc-run-perl perl -MIPC::Run -e 1
-		if names_suite fuzz; then
+		if names gate rules fuzz; then
 			want clang command -v clang
 			want libclang-rt-dev fuzzer_links
 		fi
-		if names_suite model; then
+		if names gate glue cost_instructions valgrind; then
+			want valgrind command -v valgrind
+		fi
+		if names gate glue world clients guests; then
+			for module in psycopg psycopg2; do
+				want "python3-$module" /usr/bin/python3 -c "import $module"
+			done
+		fi
+		if names world model; then
 			want spin command -v spin
 		fi
-		want valgrind command -v valgrind
-		if names_suite javascript; then
+		if names world javascript decoder clients; then
 			want nodejs command -v node
+		fi
+		if names world javascript clients; then
 			want npm command -v npm
 		fi
-		if names_suite decoder; then
-			want nodejs command -v node
+		if names world decoder; then
 			want chromium command -v chromium
 		fi
-		if names_suite clients; then
-			want nodejs command -v node
-			want npm command -v npm
+		if names world clients; then
 			for module in sqlalchemy django; do
 				want "python3-$module" /usr/bin/python3 -c "import $module"
 			done
@@ -176,23 +164,18 @@ bootstrap()
 			want libhibernate3-java test -e /usr/share/java/hibernate3.jar
 			want libjavassist-java test -e /usr/share/java/javassist.jar
 		fi
-		if names_suite tap || names_suite clients || names_suite guests; then
-			for module in psycopg psycopg2; do
-				want "python3-$module" /usr/bin/python3 -c "import $module"
-			done
-		fi
-		if names_suite clients || names_suite test/guests; then
+		if names world clients test/guests; then
 			want default-jdk-headless command -v javac
 			want libpostgresql-jdbc-java test -e /usr/share/java/postgresql.jar
 		fi
-		if needs_pooler; then
+		if names world remote_pooler load/load; then
 			want pgbouncer pooler_installed
 		fi
 		# Without it, a test does not judge the rules for Prometheus.
-		if [ -n "${all-}" ]; then
+		if names world; then
 			want prometheus command -v promtool
 		fi
-		if needs_patroni; then
+		if names world fleet/patroni; then
 			want patroni command -v patroni
 			want etcd-server command -v etcd
 		fi
@@ -201,29 +184,27 @@ bootstrap()
 	if find_server; then
 		want libpq-dev test -e "$("$PG_CONFIG" --includedir)/libpq-fe.h"
 	else
-		missing="$missing postgresql"
+		missing="$missing postgresql" install=yes
 	fi
-	[ -z "$missing" ] || install_packages
+	if [ -n "$missing" ]; then
+		[ "${install-}" = yes ] ||
+			die "missing:$missing; install these, or let ./check --install do so, by apt-get"
+		install_packages
+	fi
 
 	find_server || die "no PostgreSQL server with PGXS found, though apt-get installed one"
 	export PG_CONFIG
 	major=$("$PG_CONFIG" --version | sed 's/^[^0-9]*\([0-9]*\).*/\1/')
 	[ "$major" -ge 15 ] || die "PostgreSQL 15 or later is needed; $PG_CONFIG is of $major"
 
-	# Nor has each release of Debian one of TimescaleDB.
-	if names_suite clients && installed "postgresql-$major"; then
-		missing=
-		want "postgresql-$major-timescaledb" installed "postgresql-$major-timescaledb"
-		if [ -n "$missing" ] && ! { apt-cache show $missing && install_packages; } >/dev/null 2>&1; then
-			say "no TimescaleDB: its test is skipped"
-		fi
-	fi
-
-	# Of a server that is not a package's there is no package of pg_partman.
-	if [ "${2-}" = partman ] && installed "postgresql-$major"; then
-		missing=
-		want "postgresql-$major-partman" installed "postgresql-$major-partman"
-		[ -z "$missing" ] || install_packages || say "no pg_partman: its test is skipped"
+	# Not each release of Debian has these for its server, and no server has them that is not a package.
+	if [ "${install-}" = yes ] && names world clients && installed "postgresql-$major"; then
+		for extension in timescaledb partman; do
+			missing=
+			want "postgresql-$major-$extension" installed "postgresql-$major-$extension"
+			[ -z "$missing" ] || { apt-cache show $missing && install_packages; } >/dev/null 2>&1 ||
+				say "no $extension: its test is skipped"
+		done
 	fi
 }
 

@@ -311,28 +311,15 @@ none('... and what exists', grep { !-e } keys %linked);
 
 # ---- What ./check runs ----
 
-# Of test/t a part, the suite tap; and the other suites.
-my %short = map { $_ => 1 } words('SHORT');
-my %only_with_all = map { $_ => 1 } words('ALL_TESTS');
-my ($seconds, %families, $family) = (0);
-foreach (split /\n/, slurp('test/README.md'))
-{
-	$family = $1 if /^\*\*(\w+)\*\*: /;
-	my ($file) = /^\| \[.*?\]\((\S+?)\)/ or next;
-	my ($program) = $file =~ m{^t/(\w+)\.pl$};
-	push @{ $families{$family} }, $program if $program && !$only_with_all{"test/t/$program.pl"};
-	$seconds += $1 if ($program ? $short{$program} : $file =~ m{^(?:unit|fuzz|model|isolation|\.\./sql)/|^(?:meta|reports)\.pl$|^pgindent\.sh$}) && /\| (\d+) \|$/;
-}
+# Of test/t a part, the suite glue, and the simulation; and all of some other folders.
+my %gate = map { $_ => 1 } words('GLUE_LONG'), words('GLUE'), 'random_fleets';
 my $programs = qr/`(?:test\/t\/)?(\w+)(?:\.pl)?`/;
-# It runs all of these that are no programs of test/t.
 sub is_tested
 {
 	my ($tests) = @_;
-	return $tests =~ m{`(?:sql|test/(?:unit|fuzz|model|isolation))\b} || grep { $short{$_} } $tests =~ /$programs/g;
+	return $tests =~ m{`(?:sql|test/(?:unit|fuzz|isolation))\b} || grep { $gate{$_} } $tests =~ /$programs/g;
 }
-cmp_ok($seconds, '<=', 750, 'what ./check runs takes some minutes');
-none('... and is there', grep { !-e "test/t/$_.pl" } keys %short);
-none('... of each family one at least', grep { !grep { $short{$_} } @{ $families{$_} } } sort keys %families);
+none('each program of the gate is there', grep { !-e "test/t/$_.pl" } keys %gate);
 # PROMISE | TESTS, for each promise of the page and each rule of segments.
 my %proof = map { my ($promises, $tests) = @$_; map { $_ => $tests } $promises =~ /\b[PS]\d\b/g } map { [ /^\| ((?:[PS]\d(?:, )?)+) \|(.*)\|$/ ] } grep { /^\| [PS]\d/ } split /\n/, slurp('test/README.md');
 is_deeply([ sort keys %proof ], [ sort(slurp('docs/design/words-and-promises.md') =~ /^- \*\*(P\d) /mg, slurp('docs/design/segments.md') =~ /^\| (S\d) \|/mg) ], 'each promise has its tests');
@@ -395,6 +382,9 @@ none(
 	map { "$_->[0] $_->[1] $_->[2]" } grep { !$mutants{ $_->[0] }{ join("\t", @{$_}[ 1 .. 3 ]) } } @equivalent);
 
 # ---- Conventions ----
+
+my $sizes = `$^X test/sizes.pl`;
+is($?, 0, 'nothing is larger than test/sizes.pl allows') or diag($sizes);
 
 none(
 	'versions of PostgreSQL are looked at in src/compat.h only',

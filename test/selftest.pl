@@ -19,6 +19,8 @@ use Time::HiRes qw(sleep);
 
 my $dir = tempdir(CLEANUP => 1);
 my $root = getcwd();
+# tap.pl runs each program below it.
+symlink "$ENV{CHECK_DIR}/reaper", "$dir/reaper";
 
 sub spew
 {
@@ -66,14 +68,15 @@ my $killed = '$| = 1; print "1..1\nok 1\n"; kill 9, $$;';
 my $exit = 'print "1..1\nok 1\n"; exit 3;';
 my $skipped = 'use Test::More skip_all => "no moon";';
 my $slow = 'print "1..1\nok 1\n"; sleep 600;';
+my $busy = 'print "1..1\nok 1\n"; if (fork) { wait } else { 1 while 1 }';
 
 # ---- Counts and names ----
 
-my ($counts, $failed, $out) = tap('1 0', $good, $skipped, $good);
+my ($counts, $failed, $out) = tap('1 100 1000', $good, $skipped, $good);
 is($counts, "suite 4 0\n", 'what passed is counted');
 is($failed, '', 'nothing is said to have failed');
 is(slurp('skipped'), "p2.pl: no moon\n", 'what was skipped is named');
-tap('1 0', $good, 'use Test::More tests => 3; ok(1); SKIP: { skip "no sun", 2; }');
+tap('1 100 1000', $good, 'use Test::More tests => 3; ok(1); SKIP: { skip "no sun", 2; }');
 is(slurp('skipped'), "p2.pl: 2 of its tests: no sun\n", '... also where it is a part');
 like($out, qr/^\[2 of 3\] p2\.pl: skipped: no moon$/m, 'what was skipped is said');
 
@@ -87,7 +90,7 @@ foreach (
 	[ 'is not there', \'gone.pl', 0, 1, 'exit status 2; No plan found in TAP output' ])
 {
 	my ($what, $text, $passed, $number, $why) = @$_;
-	my ($counts, $failed, $out) = tap('2 0', $good, $text, $good);
+	my ($counts, $failed, $out) = tap('2 100 1000', $good, $text, $good);
 	my $name = ref $text ? 'gone.pl' : 'p2.pl';
 	is($counts, 'suite ' . (4 + $passed) . " $number\n", "one that $what is counted, and the others run");
 	is($failed =~ s/^\t.*\n//mgr, "$name: $why\n", "one that $what is named");
@@ -96,14 +99,16 @@ foreach (
 }
 
 my $chatty = 'use Test::More tests => 1; is(1, 2, "is two"); note($_) for 1 .. 99;';
-like((tap('1 0', $good, $chatty))[1], qr/^\tnot ok 1 - is two\n(?:\t#.*\n)*\t#\s+expected: '2'$/m, 'why a test failed is not lost in later remarks');
-like((tap('1 0', $good, 'print "1..2\nok 1\n"; die "no more";'))[1], qr/^\tno more at /m, '... nor why a program broke off');
-($counts, $failed) = tap('1 1', $slow);
-like("$counts$failed", qr/^suite \d 1\np1\.pl: not done after 1 s$/, 'one that hangs fails');
-($counts, $failed) = tap('1 0', $skipped);
+like((tap('1 100 1000', $good, $chatty))[1], qr/^\tnot ok 1 - is two\n(?:\t#.*\n)*\t#\s+expected: '2'$/m, 'why a test failed is not lost in later remarks');
+like((tap('1 100 1000', $good, 'print "1..2\nok 1\n"; die "no more";'))[1], qr/^\tno more at /m, '... nor why a program broke off');
+($counts, $failed) = tap('1 100 1', $slow);
+like("$counts$failed", qr/^suite \d 1\np1\.pl: hangs: not done after 1 s$/m, 'one that hangs fails');
+($counts, $failed) = tap('1 1 1000', $busy);
+like("$counts$failed", qr/^suite \d 1\np1\.pl: not done after 1 s of CPU time$/m, '... and so does one whose child computes for ever');
+($counts, $failed) = tap('1 100 1000', $skipped);
 is("$counts$failed", "suite 0 1\nsuite: no test ran\n", 'a suite of which nothing ran has failed');
-like((tap('1 0', $wrong))[2], qr/^not ok 1 - is wrong\n.*^ok 2\n/ms, 'a program alone is shown as it runs');
-like((tap('1 0', $wrong, $good))[2], qr/^not ok 1 - is wrong$/m, 'what failed is shown of many');
+like((tap('1 100 1000', $wrong))[2], qr/^not ok 1 - is wrong\n.*^ok 2\n/ms, 'a program alone is shown as it runs');
+like((tap('1 100 1000', $wrong, $good))[2], qr/^not ok 1 - is wrong$/m, 'what failed is shown of many');
 
 # ---- The verdict ----
 
@@ -149,51 +154,43 @@ spew('bin/sudo', "#!/bin/sh\nexec \"\$@\"\n");
 chmod 0755, "$dir/bin/sudo";
 symlink '/bin/true', "$dir/bin/$_" foreach qw(apt-get apt-cache);
 
-# What --all sets, by what --help says.
-my %long = run("'$root/check' --help") =~ /\b([A-Z_]+)=('[^']+'|\S+)(?=.*unless they are set)/sg;
-s/'//g foreach values %long;
-
 # What ./check has told make in its environment, and all that it said.  It is to find
 # the server that is installed, not the copy that is tested.
 my $path = join ':', "$dir/bin", grep { $_ ne $ENV{BINDIR} } split /:/, $ENV{PATH};
-my $unset = join ' ', map { "-u $_" } 'SUITES', keys %long;
+my $unset = '-u SUITES -u MODEL -u JOBS -u TIMES';
 sub check
 {
 	my ($options) = @_;
 	my $out = run("env $unset PATH='$path' TMPDIR='$dir' '$root/check' $options");
-	# A second run, by --all, comes after the first one.
+	# A second run, by --world, comes after the first one.
 	my %told;
 	$told{$1} //= $2 while $out =~ /^(\w+)=(.*)$/mg;
 	return (\%told, $out);
 }
 
-my $all = 'meta unit fuzz model regress isolation tap';
 my ($told, $said) = check('');
-is_deeply([ @$told{qw(SUITES CHECK_MODE MODEL)} ], [ "$all reports", 'assert', undef ], 'without options all suites run, small');
-like($said, qr/^8 passed, 0 failed$/m, 'the suites are counted');
-is((check('--long'))[0]{SUITES}, 'long reports', '--long runs the others');
+is_deeply([ @$told{qw(SUITES CHECK_MODE MODEL)} ], [ 'gate reports', 'assert', undef ], 'without options the gate runs, small');
+like($said, qr/^2 passed, 0 failed$/m, 'the suites are counted');
 ($told) = check('--sanitize unit test/t/life_restart.pl');
 is_deeply([ @$told{qw(SUITES CHECK_MODE)} ], [ 'unit test/t/life_restart.pl reports', 'sanitize' ], 'an option and suites');
 ($told) = check('--valgrind');
 is_deeply([ @$told{qw(SUITES CHECK_MODE)} ], [ 'regress isolation reports', 'valgrind' ], '--valgrind has suites of its own');
-($told, $said) = check('--all');
-is_deeply(
-	[ @$told{qw(SUITES CHECK_MODE)} ],
-	[ "$all long selftest javascript decoder clients test/t/cost_bench.pl test/t/fleet_demo.pl test/t/fleet_outages.pl test/faults/run.pl test/sessions/run.pl test/fleet/patroni.pl tools/load/load.pl reports", 'assert' ],
-	'--all runs the suites that have to be named, and the long runs, too');
-is_deeply({ map { $_ => $told->{$_} } keys %long }, \%long, '... and each as thorough as --help says');
-cmp_ok(scalar keys %long, '>=', 7, '... which are several');
+($told) = check('--again 20 --jobs 2 unit');
+is_deeply([ @$told{qw(SUITES TIMES JOBS)} ], [ 'unit reports', 20, 2 ], 'again, and some at once');
+like((check('--again unit'))[1], qr/--again needs a number/, '... how often has to be said');
+($told, $said) = check('--world --install');
+is_deeply([ @$told{qw(SUITES CHECK_MODE MODEL)} ], [ 'world reports', 'assert', 'large' ], '--world runs the others, thoroughly');
 SKIP:
 {
 	skip 'before 17, servers can only preload uidgen', 3 if $said =~ /PostgreSQL 1[56]\./;
 	my ($late) = $said =~ /.*(^uidgen: building.*)\z/ms;
 	like($late, qr/^UIDGEN_LATE=yes$/m, '... and once more without the preload');
-	unlike($late, qr/^UIDGEN_FAULTS=/m, '... not as long');
+	unlike($late, qr/^UIDGEN_SESSIONS=/m, '... not as long');
 	like($late, qr/^\d+ passed, 0 failed\n(?:.*\n)*?(\d+) passed, 0 failed$/m, '... which counts');
 }
-is((check('--all model'))[0]{SUITES}, 'model reports', '... or what is named');
+is((check('--world --install model'))[0]{SUITES}, 'model reports', '... or what is named');
 like((check('--al'))[1], qr/there is no option --al/, 'another option is refused');
-like((check('test/t/gone.pl'))[1], qr/there is no suite or TAP file/, '... and so is another suite');
+like((check('test/t/gone.pl'))[1], qr/there is no suite or program/, '... and so is another suite');
 
 # ---- Mutants ----
 

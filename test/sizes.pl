@@ -3,7 +3,10 @@
 #	Prints how large this tree is: lines of each part, the longest pages and the functions that
 #	are longer than one can read at a glance.  Comments and blank lines of a function do not count.
 #
-#	test/sizes.pl		from anywhere; exits with 1 if a limit is exceeded
+#	test/sizes.pl		from anywhere; exits with 1 if a limit is exceeded, as test/meta.pl asks
+#
+# The limits are what stood here when they were set, and only go down.  A commit that raises a limit says what it took
+# out elsewhere.
 use strict;
 use warnings;
 use FindBin;
@@ -28,17 +31,32 @@ sub show
 	return;
 }
 
-my @files = split /\0/, `git ls-files -z`;
+# A copy of the tree has no repository, but nothing else either than what was built.
+my @files = -e '.git' ? split(/\0/, `git ls-files -z`) : grep { !m{^script/[^/]*\.sql$|^test/(?:unit|fuzz)/[^/.]+$} } split(/\n/, `find . -type f -size +0 ! -name '*.o' ! -name '*.so' -printf '%P\n'`);
 my %lines = map { $_ => scalar(() = slurp($_) =~ /\n/g) } grep { -f } @files;
-# As large as they are, and a little more: to go beyond is to be decided.
-my %limits = (src => 24_100, script => 9_600, '*.md' => 8_300, test => 73_900);
+my %limits = (src => 24_100, script => 9_600, '*.md' => 8_300, 'test and tools' => 73_950, 'what the gate reads of these' => 33_000);
+
+# The programs of the gate, what they use, and what runs them.
+my ($glue) = map { s/\\\n//gr } slurp('Makefile') =~ /^GLUE_LONG = (.*?)^GLUE_FIRST/ms;
+my @reads = ((map { "test/t/$_.pl" } 'random_fleets', grep { !/^GLUE$|^=$/ } split ' ', $glue),
+	grep { m{^test/(?:unit|fuzz|isolation|simulation|tools)/|^test/(?:meta|regress|reports|sizes)\.pl$|^test/(?:pgindent|tempcheck|lib)\.sh$|^test/[^/]+\.conf$|^test/internal_functions$} } @files);
+my %read;
+while (defined(my $file = shift @reads))
+{
+	next if $read{$file}++ || $file !~ /\.p[lm]$/;
+	foreach my $module (slurp($file) =~ /^use ([A-Z]\w+)/mg)
+	{
+		push @reads, grep { m{/\Q$module\E\.pm$} } @files;
+	}
+}
 my %parts = (
 	src => sub { m{^src/} },
 	script => sub { m{^script/} },
 	'*.md' => sub { /\.md$/ },
-	test => sub { m{^test/} });
+	'test and tools' => sub { m{^(?:test|tools)/} },
+	'what the gate reads of these' => sub { $read{$_} });
 
-foreach my $part (qw(src script *.md test))
+foreach my $part ('src', 'script', '*.md', 'test and tools', 'what the gate reads of these')
 {
 	my $sum = 0;
 	$sum += $lines{$_} foreach grep { $parts{$part}->() } keys %lines;

@@ -5,11 +5,12 @@
 #	  what there is to run; $SUITES may name some of it.
 #
 # All is written below $CHECK_DIR: inst (the server), tree (the sources, where
-# the suites run), counts (what they came to) and failed (what failed, by name).
+# the programs run), tap (a folder for each program), counts (what they came
+# to), and failed and skipped (which did, by name).
 set -eu
 srcdir=$(cd "$(dirname "$0")/.." && pwd)
 . "$srcdir/test/lib.sh"
-export SUITES="${SUITES:-$suites}"
+export SUITES="${SUITES:-gate}"
 
 # Puts the server under the sanitizers or valgrind.
 wrap_server()
@@ -28,6 +29,43 @@ npm_packages()
 		say "npm could not install what test/$1/package.json names; the suite $1 fails"
 }
 
+# programs SUITE: its programs, a line each; those that take long come first, so that nothing waits for them alone.
+programs()
+(
+	IFS=' '
+	case $1 in
+	gate)
+		printf '%s\n' 'test/regress.pl regress' $GLUE_FIRST test/t/random_fleets.pl 'test/regress.pl isolation' $GLUE_TESTS $UNIT_TESTS test/fuzz/run.sh \
+			test/meta.pl test/pgindent.sh ;;
+	rules)
+		printf '%s\n' 'test/regress.pl regress' test/t/random_fleets.pl 'test/regress.pl isolation' $UNIT_TESTS test/fuzz/run.sh test/meta.pl test/pgindent.sh ;;
+	glue)
+		printf '%s\n' $GLUE_FIRST $GLUE_TESTS ;;
+	world)
+		printf '%s\n' $WORLD_TESTS ;;
+	late)
+		printf '%s\n' 'test/regress.pl regress' 'test/regress.pl isolation' $LATE_TESTS ;;
+	meta)
+		printf '%s\n' test/meta.pl test/pgindent.sh ;;
+	unit)
+		printf '%s\n' $UNIT_TESTS ;;
+	fuzz)
+		echo test/fuzz/run.sh ;;
+	model)
+		echo test/model/check.sh ;;
+	regress | isolation)
+		echo "test/regress.pl $1" ;;
+	javascript | decoder)
+		echo "test/$1/$1.pl" ;;
+	clients)
+		printf '%s\n' test/clients/clients.pl test/guests/guests.pl ;;
+	selftest | reports)
+		echo "test/$1.pl" ;;
+	*)
+		echo "$1" ;;
+	esac
+)
+
 # First part, in the build's folder and as its user.
 if [ "${1-}" != suites ]; then
 	ours=
@@ -38,26 +76,32 @@ if [ "${1-}" != suites ]; then
 	case ${CHECK_MODE-} in
 	sanitize | valgrind) wrap_server ;;
 	esac
-	programs=
+	built=
 	for suite in $SUITES; do
-		case $suite in
-		unit) programs="$programs $UNIT_TESTS" ;;
-		fuzz) programs="$programs $FUZZ_TARGETS" ;;
-		esac
+		for program in $(programs "$suite"); do
+			case $program in
+			test/unit/*) built="$built $program" ;;
+			test/fuzz/*) built="$built $FUZZ_TARGETS" ;;
+			esac
+		done
 	done
 	# A program that does not build is one that fails, later.  One that was built
 	# outside of the sources joins them.
-	for test in $programs; do
-		$MAKE -s "$test" || rm -f "$test" "$CHECK_DIR/tree/$test"
-		cp "$test" "$CHECK_DIR/tree/$test" 2>/dev/null || :
-	done
+	if [ -n "$built" ]; then
+		(cd "$CHECK_DIR/tree" && rm -f $built)
+		rm -f $built
+		$MAKE -s -k $built || :
+		for program in $built; do
+			cp "$program" "$CHECK_DIR/tree/$program" 2>/dev/null || :
+		done
+	fi
 	# By the build's user, whose settings npm may need, and where Node finds them from
 	# the tests on; outside of the sources, which the suite meta looks through.  npm 12
 	# would leave compiled code in /tmp.
-	if names_suite javascript; then
+	if names world javascript; then
 		npm_packages javascript "$CHECK_DIR"
 	fi
-	if names_suite clients; then
+	if names world clients; then
 		mkdir "$CHECK_DIR/clients"
 		npm_packages clients "$CHECK_DIR/clients"
 	fi
@@ -71,20 +115,27 @@ if [ "${1-}" != suites ]; then
 	export SERVER_HEADERS CLIENT_HEADERS CLIENT_LIBRARIES BUILD_CONFIG
 	gcc -Wall -Wextra -Werror -o "$CHECK_DIR/reaper" "$srcdir/test/tools/reaper.c"
 	[ "$(id -u)" -ne 0 ] || chown -R "$(server_user)" "$CHECK_DIR"
-	as_server "$CHECK_DIR/reaper" "$CHECK_DIR/tree/test/tempcheck.sh" suites
+	mkdir -m 555 "$CHECK_DIR/home"
+	# Nothing of this machine's environment reaches the programs, so that what they need is known.
+	set -- HOME="$CHECK_DIR/home" PATH="$BINDIR:/usr/bin:/bin:/usr/sbin"
+	for name in CHECK_DIR CHECK_MODE CC SUITES TIMES JOBS BINDIR PG_CONFIG PGXS_DIR SERVER_HEADERS CLIENT_HEADERS CLIENT_LIBRARIES BUILD_CONFIG \
+		REGRESS ISOLATION UNIT_TESTS FUZZ_TARGETS GLUE_FIRST GLUE_TESTS WORLD_TESTS LATE_TESTS \
+		$(env | sed -n 's/^\(UIDGEN_[A-Z]*\|MODEL\|FUZZ_[A-Z]*\)=.*/\1/p'); do
+		eval "[ -z \"\${$name+set}\" ] || set -- \"\$@\" \"$name=\$$name\""
+	done
+	as_server env -i "$@" "$CHECK_DIR/reaper" "$CHECK_DIR/tree/test/tempcheck.sh" suites
 	[ -z "$ours" ] || verdict
 	exit
 fi
 
-# Second part, as the server's user: each suite adds a line to the counts.
+# Second part, as the server's user.
 cd "$CHECK_DIR/tree"
 mkdir "$CHECK_DIR/tmp"
-export HOME="$CHECK_DIR" TMPDIR="$CHECK_DIR/tmp" PATH="$BINDIR:$PATH"
-export PG_REGRESS="$PGXS_DIR/src/test/regress/pg_regress"
-export PERL5LIB="$PGXS_DIR/src/test/perl"
-export TESTDIR="$CHECK_DIR" TESTDATADIR="$CHECK_DIR/tmp_check" TESTLOGDIR="$CHECK_DIR/tmp_check/log"
+export TMPDIR="$CHECK_DIR/tmp" TESTDIR="$CHECK_DIR" PG_TEST_PORT_DIR="$CHECK_DIR"
+export PG_REGRESS="$PGXS_DIR/src/test/regress/pg_regress" PERL5LIB="$PGXS_DIR/src/test/perl"
 export TEMP_CONFIG="$CHECK_DIR/tree/test/private.conf"
-log=$CHECK_DIR/log
+# How long something may take that a test waits for, in seconds.  It is reached only by what never comes.
+export PG_TEST_TIMEOUT_DEFAULT=900 PGCTLTIMEOUT=900
 
 # A suite that is ended from outside may leave servers running, or stopped by SIGSTOP.
 stop_servers()
@@ -98,101 +149,27 @@ trap stop_servers EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# show COUNT FILE...: that many last lines of each.
-show()
-{
-	count=$1
-	shift
-	for file; do
-		[ ! -s "$file" ] || { echo "-- $file"; tail -n "$count" "$file"; }
-	done
-}
-
-# tap JOBS SECONDS PROGRAM...
-tap()
-{
-	perl test/tools/tap.pl "$suite" "$@" || say "test/tools/tap.pl has failed"
-}
-
-# By the tests named: what is not reported as passed has failed.
-regress()
-{
-	program=$1 tests=$2
-	shift 2
-	out=$CHECK_DIR/$suite conf=test/tempcheck.conf
-	mkdir "$out"
-	# By ./check --late, servers do not preload uidgen.
-	[ -z "${UIDGEN_LATE-}" ] || conf=/dev/null
-	{
-		"$PGXS_DIR/src/test/$program" --bindir="$BINDIR" --outputdir="$out" "$@" \
-			--temp-instance="$out/tmp" --temp-config="$conf" \
-			--no-locale --encoding=UTF8 $tests 2>&1 || echo "exit status $?"
-	} | tee "$log"
-	passed=0 failed=0
-	for test in $tests; do
-		if grep -qE "^(ok [0-9]+ +[-+] $test |test $test +\.\.\. ok )" "$log"; then
-			passed=$((passed + 1))
-		else
-			failed=$((failed + 1))
-			echo "$suite: $test" >>"$CHECK_DIR/failed"
-		fi
-	done
-	if [ "$failed" -eq 0 ] && { [ "$passed" -eq 0 ] || grep -q '^exit status ' "$log"; }; then
-		failed=1
-		echo "$suite: $(sed -n 's/^exit status/& of pg_regress/p' "$log")" >>"$CHECK_DIR/failed"
-	fi
-	echo "$suite $passed $failed" >>"$CHECK_DIR/counts"
-	if [ "$failed" -ne 0 ]; then
-		show 60 "$out/log/postmaster.log"
-		show 500 "$out/regression.diffs"
-	fi
-}
-
-# Where all suites run, those that only compute go beside programs that mostly wait for servers.
-beside=
-case "${MODEL-}${FUZZ_SECONDS-}${FUZZ_RUNS-} $SUITES " in
-" "*" fuzz model "*" tap "*) beside='test/model/check.sh test/fuzz/run.sh' ;;
-esac
-
 for suite in $SUITES; do
-	case $suite in
-	fuzz | model)
-		# They count with those of the suite tap.
-		[ -z "$beside" ] || { echo "$suite 0 0" >>"$CHECK_DIR/counts"; continue; } ;;
-	esac
 	echo "== $suite"
+	# In CPU seconds, and an hour of wall-clock time for what hangs; world has programs that are to run for long.
+	limits='200 3600'
 	case $suite in
-	meta)
-		tap 1 0 test/meta.pl test/pgindent.sh ;;
-	selftest)
-		tap 1 0 test/selftest.pl ;;
-	unit)
-		tap 2 0 $UNIT_TESTS ;;
-	fuzz)
-		tap 1 0 test/fuzz/run.sh ;;
-	model)
-		tap 1 0 test/model/check.sh ;;
-	regress)
-		regress regress/pg_regress "$REGRESS" --dbname=contrib_regression ;;
-	isolation)
-		regress isolation/pg_isolation_regress "$ISOLATION" --dbname=isolation_regression \
-			--inputdir=test/isolation ;;
-	tap)
-		# A program that hangs ends as a failure.
-		tap "$PROVE_JOBS" 900 $beside $PROVE_TESTS ;;
-	long)
-		tap "$PROVE_JOBS" 900 $LONG_TESTS ;;
-	javascript)
-		tap 1 900 test/javascript/javascript.pl ;;
-	decoder)
-		tap 1 900 test/decoder/decoder.pl ;;
-	clients)
-		tap 1 3600 test/clients/clients.pl test/guests/guests.pl ;;
-	reports)
-		tap 1 0 test/reports.pl ;;
-	*.pl)
-		tap 1 0 "$suite" ;;
-	*)
-		say "no such suite: $suite" ;;
+	world | model | clients | test/*) limits='7200 14400' ;;
 	esac
+	IFS='
+'
+	set -- $(programs "$suite")
+	unset IFS
+	all=
+	for time in $(seq "${TIMES:-1}"); do
+		for program; do
+			all="$all$program
+"
+		done
+	done
+	IFS='
+'
+	set -- $all
+	unset IFS
+	perl test/tools/tap.pl "$suite" "${JOBS:-5}" $limits "$@" || say 'test/tools/tap.pl has failed'
 done

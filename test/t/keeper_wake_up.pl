@@ -82,7 +82,7 @@ $node->restart;
 my ($caller, $locker) =
   map { $node->background_psql('postgres', on_error_stop => $_) } 0, 1;
 $locker->query_safe('BEGIN; LOCK TABLE pg_database');
-$caller->query("SET lock_timeout = '20s'; SET uidgen.wait_timeout = '1s'; SELECT uid_next()");
+$caller->query("SET lock_timeout = '1h'; SET uidgen.wait_timeout = '1s'; SELECT uid_next()");
 like($caller->{stderr}, qr/ERROR:  uidgen has no grant/, 'a call ends before the lock on a catalog does');
 $locker->query_safe('ROLLBACK');
 $_->quit foreach $locker, $caller;

@@ -81,7 +81,7 @@ foreach my $lock ('LOCK TABLE pg_auth_members', 'LOCK TABLE pg_authid', 'LOCK TA
 	my $guest = $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', 'guest' ]);
 	my $locker = $node->background_psql('postgres');
 	$locker->query_safe("BEGIN; $lock");
-	$guest->query("SET lock_timeout = '20s'; SET uidgen.wait_timeout = '1s'; SELECT uid_next()");
+	$guest->query("SET lock_timeout = '1h'; SET uidgen.wait_timeout = '1s'; SELECT uid_next()");
 	like($guest->{stderr}, qr/ERROR:  uidgen has no grant/, "$lock: a call ends before that");
 	$locker->query_safe('ROLLBACK');
 	$_->quit foreach $locker, $guest;

@@ -9,7 +9,7 @@ use RemoteRegistry;
 use UidgenTest;
 
 my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin';
-plan skip_all => 'there is no pgbouncer; ./check --all installs it' unless $pgbouncer;
+plan skip_all => 'there is no pgbouncer; ./check --world --install installs it' unless $pgbouncer;
 
 my $registry = PostgreSQL::Test::Cluster->new('registry');
 $registry->init(allows_streaming => 1, extra => ['--encoding=UTF8']);

@@ -4,7 +4,7 @@
 # committed last; and that the numbers that are missing are those that may be.
 # test/faults/SegmentRounds.pm has the rounds.
 #
-# Only with UIDGEN_SEGMENTS, which ./check --all sets; for a long run
+# Only with UIDGEN_SEGMENTS, which ./check --world sets; for a long run
 #
 #	UIDGEN_SEGMENTS='--rounds 50 --numbers 20000000' ./check test/t/segments_faults.pl
 #
@@ -22,7 +22,7 @@ use Getopt::Long;
 use SegmentRounds;
 use Test::More;
 
-plan skip_all => 'takes several minutes; ./check --all runs it' unless defined $ENV{UIDGEN_SEGMENTS};
+plan skip_all => 'takes several minutes; ./check --world runs it' unless defined $ENV{UIDGEN_SEGMENTS};
 my %options = (rounds => 3, ids => 300_000);
 unshift @ARGV, split ' ', $ENV{UIDGEN_SEGMENTS};
 GetOptions(\%options, 'seed=i', 'rounds=i', 'numbers=i' => \$options{ids}, 'seconds=i') or die "see the head of $0\n";

@@ -7,7 +7,7 @@
  * on.  In many containers that is a program which never asks how its children
  * ended.  A postmaster that a test has killed would stay in the list of
  * processes there, and its data directory would look as if it was in use.  So the
- * suites run below this program, which takes the place of process 1 for them.
+ * suites, and each program of them, run below this program, which takes the place of process 1 for them.
  *
  * A server that a test has stopped with SIGSTOP, and not continued, would live on
  * after the suites.  It holds the pipe by which make counts its jobs, and make
@@ -107,5 +107,10 @@ main(int argc, char **argv)
 	while (kill_children() > 0)
 		;
 
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	/* As the command ended, for whoever waits for us. */
+	signal(WTERMSIG(status), SIG_DFL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
 }

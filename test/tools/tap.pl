@@ -3,32 +3,40 @@
 #	  it ends, with what it said if it failed, and a line now and then while there
 #	  is nothing new.
 #
-#	perl test/tools/tap.pl SUITE JOBS SECONDS PROGRAM...
+#	perl test/tools/tap.pl SUITE JOBS SECONDS HANGS PROGRAM...
 #
-# JOBS run at a time.  One that takes longer than SECONDS has failed; 0: there is
-# no limit.  A program alone is shown as it runs.
+# JOBS programs run at a time.  A program may have arguments, separated by blanks.  A program has failed when it and all
+# that it started have used SECONDS of CPU time: a busy machine takes time from a program, but not CPU time.  HANGS is a
+# limit of wall-clock time, so long that only a program that waits for ever meets it.  A program alone is shown as it runs.
 #
-# Called by test/tempcheck.sh, whose files "counts" and "failed" in $CHECK_DIR it
+# Each program has folders of its own for data and logs, so that a program may run several times at once.
+#
+# Called by test/tempcheck.sh, whose files "counts", "failed" and "skipped" in $CHECK_DIR it
 # goes on with.  Unlike prove, it runs the other programs when one bails out, and
-# a program of which no test ran has failed.  Core Perl only.
+# a program of which no test ran has failed.  Core Perl only; Linux, for /proc.
 use strict;
 use warnings;
 
 use File::Glob qw(bsd_glob);
+use File::Path qw(make_path);
 use POSIX qw(WNOHANG);
 use TAP::Parser;
 use Time::HiRes qw(sleep time);
 
 use constant SAY_SOMETHING_AFTER => 20;	# seconds
 use constant REMARKS => 12;	# lines on a test that failed, at the end of all
+use constant CPU_EVERY => 1;	# seconds between two looks at the CPU time
 
-my ($suite, $jobs, $limit, @waiting) = @ARGV;
+my ($suite, $jobs, $limit, $hangs, @waiting) = @ARGV;
 my $dir = $ENV{CHECK_DIR};
 my $count = @waiting;
 my $done = 0;
 my ($passed, $failed) = (0, 0);
-my %running;	# by process id: program, file with its output, start, offset shown
+my $number = 0;
+my %running;	# by process id of the reaper: program, folder, file with its output, start, offset shown, CPU time, limit met
 my $last_line = time;
+my $last_look = 0;
+my $ticks = POSIX::sysconf(POSIX::_SC_CLK_TCK());
 
 $| = 1;
 
@@ -62,24 +70,63 @@ sub last_lines
 	return @lines;
 }
 
+# Below a reaper of its own, the parent of all that it leaves behind, so that their CPU time counts as the program's.
 sub start
 {
 	my ($program) = @_;
-	(my $name = $program) =~ s{[^\w.]}{_}g;
-	my $log = "$dir/tap_$name.log";
-	my @command = ($program =~ /\.pl$/ ? ($^X, $program) : $program =~ m{^/} ? $program : "./$program");
-	# In the foreground, so that it sees Ctrl-C.
-	unshift @command, 'timeout', '--foreground', '--kill-after=30', $limit if $limit;
+	my ($file, @arguments) = split ' ', $program;
+	my @command = ("$dir/reaper", $file =~ /\.pl$/ ? ($^X, $file) : $file =~ m{^/} ? $file : "./$file", @arguments);
+	my $folder = sprintf '%s/tap/%d_%s', $dir, ++$number, $program =~ s{.*/}{}r =~ s{[^\w]+}{_}gr;
+	make_path($folder);
 
 	# Empty before it is read for the first time.
-	open(my $output, '>', $log) or die "could not write $log: $!";
+	open(my $output, '>', "$folder/output") or die "could not write $folder/output: $!";
 	my $pid = fork() // die "could not fork: $!";
 	if ($pid == 0)
 	{
+		@ENV{qw(TESTDATADIR TESTLOGDIR)} = ("$folder/data", "$folder/log");
 		open(STDOUT, '>&', $output) && open(STDERR, '>&', $output) && exec { $command[0] } @command;
 		POSIX::_exit(127);
 	}
-	$running{$pid} = { program => $program, log => $log, start => time, shown => 0 };
+	$running{$pid} = { program => $program, folder => $folder, log => "$folder/output", start => time, shown => 0, cpu => 0 };
+}
+
+# By process id: the parent, and the CPU seconds of the process and of all its children that have ended.
+sub processes
+{
+	my %found;
+	foreach my $file (bsd_glob('/proc/[0-9]*/stat'))
+	{
+		my ($pid, $fields) = slurp($file) =~ /^(\d+) \(.*\) (.*)/s or next;
+		my @fields = split ' ', $fields;
+		$found{$pid} = { parent => $fields[1], cpu => ($fields[11] + $fields[12] + $fields[13] + $fields[14]) / $ticks };
+	}
+	return \%found;
+}
+
+# Add up the CPU time of each program, and end a program that has met a limit.
+sub check_limits
+{
+	my $processes = processes();
+	my %sum;
+	foreach my $pid (keys %$processes)
+	{
+		my $top = $pid;
+		$top = $processes->{$top}{parent} while $processes->{$top} && !$running{$top};
+		$sum{$top} += $processes->{$pid}{cpu} if $running{$top};
+	}
+	foreach my $pid (keys %running)
+	{
+		my $run = $running{$pid};
+		# A process that ends between two looks takes its time along until its parent has waited for it.
+		$run->{cpu} = $sum{$pid} if ($sum{$pid} // 0) > $run->{cpu};
+		next if $run->{over};
+		$run->{over} = "not done after $limit s of CPU time" if $run->{cpu} > $limit;
+		$run->{over} //= "hangs: not done after $hangs s" if time - $run->{start} > $hangs;
+		# The program alone: its reaper ends what it leaves behind.
+		kill 'KILL', grep { $processes->{$_}{parent} == $pid } keys %$processes if $run->{over};
+	}
+	$last_look = time;
 }
 
 # Show what a program alone has said since the last look.
@@ -96,16 +143,13 @@ sub show_news
 # What is wrong with a program's end, as a list of phrases.
 sub complaints
 {
-	my ($parser, $text, $status) = @_;
+	my ($parser, $text, $status, $over) = @_;
 	my @wrong = $parser->failed;
 	my @complaints;
 	push @complaints, @wrong . ' of ' . $parser->tests_run . ' tests failed' if @wrong;
 	push @complaints, "Bail out! $1" if $text =~ /^Bail out!\s*(.*)/m;
-	if ($limit && ($status >> 8 == 124 || $status >> 8 == 137))		# the other one if it had to be killed
-	{
-		push @complaints, "not done after $limit s";
-	}
-	elsif (!@complaints)
+	return (@complaints, $over) if $over;
+	if (!@complaints)
 	{
 		push @complaints, 'signal ' . ($status & 127) if $status & 127;
 		push @complaints, 'exit status ' . ($status >> 8) if $status >> 8;
@@ -138,14 +182,14 @@ sub finish
 	my $good = () = $parser->passed;
 	my $bad = () = $parser->failed;
 	my $skipped = () = $parser->skipped;
-	my @complaints = complaints($parser, $text, $status);
+	my @complaints = complaints($parser, $text, $status, $run->{over});
 
 	$done++;
 	$passed += $good;
 	$failed += $bad || (@complaints ? 1 : 0);
 
 	my $line = sprintf '[%d of %d] %s: ', $done, $count, $program;
-	my $seconds = sprintf '%.1f s', time - $run->{start};
+	my $seconds = sprintf '%.1f s, %.1f s of CPU', time - $run->{start}, $run->{cpu};
 	if (@complaints)
 	{
 		my $what = join '; ', @complaints;
@@ -155,7 +199,7 @@ sub finish
 		note('failed', join "\n\t", "$program: $what", what_failed(@lines));
 		@lines = last_lines(200, @lines);
 		show_line($_) foreach $run->{shown} ? () : @lines;
-		show_logs($program);
+		show_logs($run);
 		show_line("${line}FAILED: $what, $seconds");
 	}
 	elsif (defined $parser->skip_all)
@@ -174,14 +218,12 @@ sub finish
 # The ends of the logs that a program of PostgreSQL's kind, and its servers, wrote.
 sub show_logs
 {
-	my ($program) = @_;
-	my ($name) = $program =~ m{([^/]+)\.pl$} or return;
-	my $logs = $ENV{TESTLOGDIR} or return;
-	foreach my $log ("$logs/regress_log_$name", bsd_glob("$logs/${name}_*.log"))
+	my ($run) = @_;
+	foreach my $log (grep { -f } bsd_glob("$run->{folder}/log/*"), bsd_glob("$run->{folder}/data/{log/postmaster.log,regression.diffs}"))
 	{
 		next if !-s $log;
 		show_line("-- $log");
-		show_line($_) foreach last_lines($log =~ /regress_log_/ ? 60 : 20, split /\n/, slurp($log));
+		show_line($_) foreach last_lines($log =~ /diffs$/ ? 500 : $log =~ /regress_log_/ ? 60 : 20, split /\n/, slurp($log));
 	}
 }
 
@@ -189,6 +231,7 @@ while (@waiting || %running)
 {
 	start(shift @waiting) while @waiting && keys %running < $jobs;
 
+	check_limits() if time - $last_look > CPU_EVERY;
 	my $pid = waitpid(-1, WNOHANG);
 	my $status = $?;
 	show_news(values %running) if $count == 1;
@@ -203,7 +246,7 @@ while (@waiting || %running)
 	if (time - $last_line > SAY_SOMETHING_AFTER)
 	{
 		show_line("[$done of $count] running: ",
-			join ', ', map { sprintf '%s (%d s)', $_->{program}, time - $_->{start} } values %running);
+			join ', ', map { sprintf '%s (%d s)', $_->{program}, time - $_->{start} } sort { $a->{start} <=> $b->{start} } values %running);
 	}
 }
 

@@ -65,7 +65,7 @@ die "$options{nodes} nodes are $files open files of one process; this user may h
 my $limit = 5 * $PostgreSQL::Test::Utils::timeout_default + $options{max_lead};
 
 my ($pgbouncer) = grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin';
-plan skip_all => 'there is no pgbouncer; ./check --all installs it' if $options{pool} && !$pgbouncer;
+plan skip_all => 'there is no pgbouncer; ./check --world --install installs it' if $options{pool} && !$pgbouncer;
 
 my $here = $FindBin::RealBin;
 my $load = build_program('load/load', 'load', qw(-std=gnu99 -Wall -Wextra -Werror -g -DUIDGEN_STANDALONE -DNODES=100000),
