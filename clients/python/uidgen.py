@@ -255,7 +255,8 @@ class Guest:
         # A warning is how PostgreSQL says that a commit is not on the standby.
         if len(rows) != 1 or self._notices or getattr(self._connection, "notices", None):
             raise NoGrant("the answer is not certain")
-        return rows[0]
+        # Where the database is SQL_ASCII, psycopg 3 gives bytes for text.
+        return [value.decode() if isinstance(value, bytes) else value for value in rows[0]]
 
     def _disconnect(self):
         connection, self._connection = self._connection, None

@@ -17,7 +17,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(preload is_late uidgen_node by_hand try_psql sqlstate_of fails_with comes_to_fail poll_until log_since is_logged
+our @EXPORT = qw(preload is_late in_encoding uidgen_node by_hand try_psql sqlstate_of fails_with comes_to_fail poll_until log_since is_logged
   start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated ids_go_on change_setting await_keeper keeper_pid keeper_pids the_keeper
   postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep end_session drop_database stop_pids stop_processes crash await_recovery kill_and_start start_again percentile spread build_program
   build_module);
@@ -36,6 +36,18 @@ our @EXPORT = qw(preload is_late uidgen_node by_hand try_psql sqlstate_of fails_
 		$session->{timeout}->start;
 		return $quit->($session);
 	};
+}
+
+# Options of init() for a cluster of an encoding, with the locale C; "ICU" is UTF8 with a locale by which texts are in another order, if the server has that.
+sub in_encoding
+{
+	my ($encoding) = @_;
+	return ("--encoding=$encoding", '--locale=C') if $encoding ne 'ICU';
+	# Up to PostgreSQL 15 a server has it if the builder says so, and later unless the builder says no.
+	my ($options) = run_command([ 'pg_config', '--configure' ]);
+	my ($version) = run_command([ 'pg_config', '--version' ]);
+	my $has_icu = $version =~ / 15/ ? $options =~ /--with-icu/ : $options !~ /--without-icu/;
+	return (in_encoding('UTF8'), $has_icu ? qw(--locale-provider=icu --icu-locale=en) : ());
 }
 
 sub import
