@@ -30,8 +30,6 @@ class Layout:
     """Where the fields of an id lie: a layout in canonical form, with its unit and epoch in microseconds."""
 
     def __init__(self, text, unit, epoch):
-        # psycopg 3 returns bytes where the database's encoding is SQL_ASCII.
-        text = text.decode("ascii") if isinstance(text, bytes) else text
         self.text, self.unit, self.epoch = text, unit, epoch
         self.fields = {}                                    # name: (shift, mask)
         shift = 0
