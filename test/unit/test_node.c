@@ -407,6 +407,11 @@ test_locked(void)
 	terms.worker = WORKER;
 	meet_locks(10 * UIDGEN_NODE_LOCKED);
 	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "locked: a worker id that is set is not left");
+	begin_held();
+	terms.worker = 0;
+	lease.grant.worker = 0;
+	meet_locks(10 * UIDGEN_NODE_LOCKED);
+	is_call(UIDGEN_RENEW, UIDGEN_STEP_NONE, "locked: nor is worker id 0, if that is set");
 
 	/* A step of the fleet's time has its own reason to leave the row. */
 	begin_held();

@@ -37,6 +37,7 @@ answer_of(int64_t first, int64_t last)
 		.min_step = 100,
 		.max_step = 4000,
 		.max_value = INT64_MAX,
+		.gap_lasts = 7 * MINUTE,
 		.registry = 77
 	};
 }
@@ -256,6 +257,7 @@ test_answers(void)
 	answer = answer_of(1001, 2000);
 	ok(receive(answer, START + 2 * MINUTE) == UIDGEN_SUPPLY_SOUND && verdict.first == 1001 && verdict.size == 1000 &&
 	   !verdict.discard, "answer: the next numbers are not");
+	is_int(supply.gap_lasts, 7 * MINUTE, "answer: how long the gap covers a loss is kept");
 	answer = answer_of(9000, 9000);
 	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND && verdict.first == 9000 && verdict.size == 1,
 	   "answer: nor is one number far above");
