@@ -3,8 +3,7 @@
 # A mutant is a file with one change, which a test should notice: a comparison,
 # a constant, AND for OR, a condition that is negated, plus for minus, the lower for
 # the higher, or a statement that is left out.  C files are changed in functions,
-# initializers and constants; of the SQL script, the functions that keepers call, and
-# their steps, and those for segments.  Comments, assertions, messages and declarations
+# initializers and constants; of the SQL scripts, the bodies of functions.  Comments, assertions, messages and declarations
 # stay as they are.  The text is looked through by patterns, with what stays blotted out:
 # what the compiler refuses is no mutant.
 package Mutants;
@@ -113,7 +112,7 @@ sub pieces_sql
 {
 	my ($text) = @_;
 	my @pieces;
-	while ($text =~ /^CREATE FUNCTION uidgen_registry\.((?:check|acquire|choose|explain|renew|release|warn|pin|segment)_\w+|\w+_segment|begin_(?:segment_)?call)\(.*?^AS \$\$\n(.*?)^\$\$;/msg)
+	while ($text =~ /^CREATE (?:OR REPLACE )?(?:FUNCTION|PROCEDURE) (?:[\w@]+\.)?(\w+)\((?:(?!^CREATE ).)*?^AS \$\$\n(.*?)^\$\$;/msg)
 	{
 		push @pieces, [ $-[2], $+[2], $1 ];
 	}

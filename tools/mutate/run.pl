@@ -6,14 +6,15 @@
 #	perl tools/mutate/run.pl [OPTION]... [FILE]...
 #
 #	--sample N       so many mutants of each file, instead of all of it
+#	--random N       so many of all files together, each mutant as likely as another
 #	--seed N         which ones (1)
 #	--match REGEX    only mutants whose "FILE:FUNCTION OLD => NEW" matches
-#	--tests 'T...'   by these tests, instead of the file's own; see %tests below
+#	--tests 'T...'   by these tests, instead of the file's own; see @tests below
 #	--results FILE   what is known already, and where more is noted (mutate.results)
 #	--again          only those that survived, once more, for instance by other --tests
 #	--list           name the mutants, and run nothing
 #
-# Without a file, all of those in %tests.  Runs can be ended and gone on with: what
+# Without a file, all of src and script.  Runs can be ended and gone on with: what
 # the results have is not run again.  Several runs, each with files of its own, may
 # share the results.
 #
@@ -44,64 +45,55 @@ use Time::HiRes qw(sleep time);
 # and "isolation" are PostgreSQL's own, on a server that is started anew; the others
 # are programs of test/t.
 my $takes = 'regress:generate';
-my @parts = map { "script/registry/$_.sql" } qw(10_registry 20_local 30_fleet 32_fleet_calls 34_fleet_owner 36_node_role 40_segments 42_segment_calls);
-my %tests = (
-	'src/core/ahead.h' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
-	'src/core/units.h' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
-	'src/core/ticket.h' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
-	'src/core/ticket.c' => "unit:ticket unit:ticket $takes test/t/cache_promises.pl test/t/ids_true_time.pl",
-	'src/core/segment.h' => 'unit:segment unit:segment',
-	'src/core/segment.c' => 'unit:segment unit:segment',
-	'src/core/segment_supply.c' => 'unit:segment_supply',
-	'src/core/textform.c' => 'unit:forms regress:forms',
-	'src/core/uuidform.c' => 'unit:forms regress:forms',
-	'src/core/reading.c' => 'unit:reading',
-	'src/core/lease.c' => "unit:lease unit:attempt $takes test/t/ids_true_time.pl test/t/clock_steps.pl",
-	'src/core/fleetclock.c' => 'unit:fleetclock unit:node',
-	'src/core/node.c' => 'unit:node unit:attempt test/t/random_fleets.pl',
-	'src/core/attempt.c' => 'unit:attempt fuzz:lease test/t/random_fleets.pl',
-	'src/core/pause.h' => 'unit:attempt',
-	'src/core/publish.c' => 'unit:attempt fuzz:lease test/t/random_fleets.pl',
-	'src/memory/demand.c' => "$takes test/t/keeper_faulty_link.pl test/t/operator_status.pl test/t/keeper_trouble.pl test/t/keeper_wake_up.pl test/t/ids_outage.pl test/t/ids_waits.pl",
-	'src/core/horizon.h' => 'unit:horizon unit:horizon test/t/horizon_rules.pl test/t/horizon_readers.pl',
-	'src/memory/horizon_holders.c' => 'test/t/horizon_rules.pl test/t/horizon_readers.pl',
-	'src/ids/horizon_hold.c' => 'test/t/horizon_rules.pl test/t/horizon_readers.pl',
-	'src/ids/horizon.c' => 'test/t/horizon_snapshots.pl test/t/horizon_rules.pl test/t/fleet_clocks.pl',
-	'src/ids/layout_used.c' => 'test/t/operator_layout_used.pl',
-	'src/ids/waiting.c' => 'regress:errors,numbers test/t/ids_outage.pl test/t/ids_waits.pl test/t/registry_worker_ids.pl test/t/life_single_user.pl test/t/copies_promotion.pl test/t/keeper_faulty_link.pl',
-	'src/ids/cache.c' => "$takes test/t/cache_promises.pl test/t/cache_errors.pl",
-	'src/ids/generator.c' => "regress:errors,generate test/t/cache_promises.pl test/t/ids_true_time.pl"
-	  . ' test/t/ids_outage.pl test/t/ids_waits.pl test/t/clock_steps.pl test/t/registry_worker_ids.pl test/t/life_single_user.pl'
-	  . ' test/t/copies_promotion.pl test/t/ids_bursts.pl test/t/cost_consumption.pl test/t/keeper_faulty_link.pl',
-	'src/keeper/keeper.c' => "$takes test/t/keeper_trouble.pl test/t/life_restart.pl test/t/ids_true_time.pl"
-	  . ' test/t/clock_grants.pl test/t/clock_steps.pl test/t/keeper_faulty_link.pl test/t/registry_databases.pl'
-	  . ' test/t/cost_consumption.pl',
-	'src/ids/segment_numbers.c' => 'regress:numbers',
-	'src/memory/segment_slots.c' => 'regress:numbers',
-	'src/keeper/segment_fetch.c' => 'regress:numbers test/t/fleet_script.pl',
-	'src/functions/scramble.c' => 'regress:scramble',
-	'src/keeper/grants.c' => "$takes test/t/clock_steps.pl test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl test/t/fleet_locks.pl test/t/fleet_failover.pl",
-	'src/keeper/keeping.c' => "$takes test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl test/t/segments_servers.pl test/t/registry_worker_ids.pl test/t/fleet_two_registries.pl test/t/clock_grants.pl test/t/clock_steps.pl",
-	'src/keeper/fleet_registry.c' => 'test/t/remote_answers.pl test/t/fleet_answers.pl test/t/fleet_moves.pl test/t/fleet_clocks.pl',
-	'src/keeper/local_registry.c' => "$takes test/t/keeper_faulty_link.pl test/t/registry_worker_ids.pl test/t/clock_recovery.pl",
-	'src/link/link_local.c' => "$takes test/t/operator_status.pl test/t/keeper_hostile_database.pl test/t/keeper_trouble.pl test/t/upgrade_uidgen.pl",
-	map({ $_ => 'regress:registry,fleet,segments isolation test/t/life_restart.pl test/t/registry_worker_ids.pl' } @parts));
-my @order = (qw(src/core/textform.c src/core/uuidform.c src/core/reading.c src/core/units.h src/core/ahead.h src/core/ticket.h src/core/ticket.c src/core/segment.h src/core/segment.c src/core/segment_supply.c src/core/lease.c src/core/fleetclock.c src/core/node.c src/core/pause.h src/core/publish.c src/core/attempt.c), @parts, qw(src/ids/cache.c src/keeper/local_registry.c src/link/link_local.c src/keeper/keeper.c src/keeper/fleet_registry.c src/keeper/keeping.c src/keeper/grants.c src/keeper/segment_fetch.c src/memory/demand.c src/memory/segment_slots.c src/ids/segment_numbers.c src/ids/waiting.c src/core/horizon.h src/memory/horizon_holders.c src/ids/horizon_hold.c src/ids/horizon.c src/ids/layout_used.c src/ids/generator.c src/functions/scramble.c));
+my @ticket = ('unit:ticket', 'unit:ticket', $takes);
+my @waits = map { "test/t/$_.pl" } qw(ids_waits registry_worker_ids copies_promotion keeper_faulty_link);
+my @keeper = map { "test/t/$_.pl" } qw(keeper_wake_up life_restart keeper_faulty_link clock_recovery fleet_failover);
+# The first pattern that a file matches.  All of these tests are the gate's; --tests names others.
+my @tests = (
+	[ qr{core/(?:ahead|units|ticket)\.}, @ticket, 'test/t/ids_order.pl' ],
+	[ qr{core/segment\.}, 'unit:segment', 'unit:segment' ],
+	[ qr{core/segment_supply}, 'unit:segment_supply', 'regress:segments' ],
+	[ qr{core/(?:textform|uuidform)}, 'unit:forms', 'regress:forms' ],
+	[ qr{core/reading}, 'unit:reading', 'regress:forms' ],
+	[ qr{core/layout}, 'unit:layout', 'regress:layout,decode' ],
+	[ qr{core/lease}, 'unit:lease', 'unit:attempt', $takes, 'test/t/clock_recovery.pl' ],
+	[ qr{core/fleetclock}, 'unit:fleetclock', 'unit:node' ],
+	[ qr{core/(?:node|attempt|publish|pause)}, 'unit:node', 'unit:attempt', 'fuzz:lease', 'test/t/random_fleets.pl' ],
+	[ qr{core/horizon}, 'unit:horizon', 'unit:horizon', 'test/t/horizon_rules.pl', 'test/t/horizon_readers.pl' ],
+	[ qr{core/}, 'unit:attempt', @ticket ],
+	[ qr{horizon}, $takes, 'test/t/horizon_rules.pl', 'test/t/horizon_readers.pl' ],
+	[ qr{segment|functions/values}, 'regress:segments,numbers', 'test/t/fleet_script.pl', 'test/t/segments_failover.pl', 'test/t/segments_used_up.pl' ],
+	[ qr{memory/(?:demand|counts)|ids/(?:waiting|generator)|functions/(?:next|statistics)}, 'regress:errors,generate', 'test/t/ids_order.pl', 'test/t/ids_unique.pl', 'test/t/operator_statistics.pl', @waits ],
+	[ qr{ids/cache}, 'regress:errors,generate', 'test/t/ids_order.pl' ],
+	[ qr{ids/(?:backfill|after)|functions/backfill}, 'regress:errors,generate', 'test/t/backfill_kills.pl' ],
+	[ qr{ids/layout_used|keeper/pinning|memory/guc}, 'regress:errors,layout', 'test/t/operator_bad_settings.pl', 'test/t/operator_layout_change.pl' ],
+	[ qr{ids/attach|memory/}, 'regress:install,errors,generate', 'test/t/operator_status.pl', 'test/t/copies_registry.pl', @keeper ],
+	[ qr{keeper/}, $takes, @keeper, 'test/t/copies_promotion.pl', 'test/t/registry_worker_ids.pl', 'test/t/remote_answers.pl' ],
+	[ qr{link/}, 'regress:install,generate', 'test/t/copies_registry.pl', @keeper ],
+	[ qr{remote/}, 'test/t/remote_answers.pl', 'test/t/fleet_failover.pl' ],
+	[ qr{functions/scramble|uidgen/55}, 'regress:scramble' ],
+	[ qr{functions/(?:copy|stamp|confined|drop)|script/tools}, 'regress:copy,stamp,adopt,ranges,drop_partitions', 'test/t/changes_track.pl', 'test/t/operator_strange_names.pl' ],
+	[ qr{functions/|src/|script/uidgen}, 'regress:install,catalog,layout,decode,explain,ranges,forms,errors,generate', 'test/t/operator_status.pl' ],
+	[ qr{script/sql}, 'test/t/sql_edition.pl', 'test/t/sql_answers.pl' ],
+	[ qr{script/}, 'regress:registry,fleet,guests,segments,writes', 'isolation', 'test/t/random_fleets.pl', 'test/t/registry_worker_ids.pl', 'test/t/registry_guards.pl', 'test/t/registry_layouts.pl' ]);
+
+sub tests_of
+{
+	my ($file) = @_;
+	my ($found) = grep { $file =~ $_->[0] } @tests;
+	return @$found[ 1 .. $#$found ];
+}
 
 # What ./check would not compile either, as far as it shows in what the program does.
 my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized implicit-fallthrough);
 
-my ($sample, $seed, $match, $only, $results, $again, $list) = (0, 1, '', '', 'mutate.results');
+my ($random, $sample, $seed, $match, $only, $results, $again, $list) = (0, 0, 1, '', '', 'mutate.results');
 GetOptions(
-	'sample=i' => \$sample, 'seed=i' => \$seed, 'match=s' => \$match, 'tests=s' => \$only,
+	'random=i' => \$random, 'sample=i' => \$sample, 'seed=i' => \$seed, 'match=s' => \$match, 'tests=s' => \$only,
 	'results=s' => \$results, 'again' => \$again, 'list' => \$list)
   or exit 2;
-my @files = @ARGV ? @ARGV : @order;
-foreach (@files)
-{
-	die "no tests are known for $_; name them by --tests\n" unless $only || $tests{$_};
-}
 my $root = abs_path("$FindBin::RealBin/../..");
+my @files = @ARGV ? @ARGV : map { s{^\Q$root\E/}{}r } grep { !m{/update} } glob("$root/src/*.c $root/src/*/*.[ch] $root/script/*/*.sql");
 my ($dir, @as, %have);
 
 $| = 1;
@@ -271,7 +263,7 @@ sub set_up
 sub build
 {
 	my (@goal) = @_;
-	return run(300, 'make', '-s', 'with_llvm=no', "PG_CONFIG=$pg_config", "PG_CFLAGS=@strict -DUSE_ASSERT_CHECKING", @goal);
+	return run(3600, 'make', '-s', 'with_llvm=no', "PG_CONFIG=$pg_config", "PG_CFLAGS=@strict -DUSE_ASSERT_CHECKING", @goal);
 }
 
 sub installed_files
@@ -289,7 +281,8 @@ sub set_up_server
 	($library, $scripts) = installed_files();
 	$bindir = "$dir/inst" . `$pg_config --bindir` =~ s/\n//r;
 	$pgxs = dirname(dirname(dirname(`$pg_config --pgxs`)));
-	die "the sources as they are do not compile\n", slurp("$dir/output") if build("DESTDIR=$dir/inst", 'install') ne '';
+	my $wrong = build("DESTDIR=$dir/inst", 'install');
+	die "the sources as they are: $wrong\n", slurp("$dir/output") if $wrong ne '';
 	%ENV = (
 		%ENV,
 		CHECK_DIR => $dir, HOME => $dir, TMPDIR => "$dir/tmp", PATH => "$bindir:$ENV{PATH}",
@@ -340,18 +333,25 @@ sub install
 	if ($file =~ /\.sql$/)
 	{
 		my ($version) = slurp("$dir/tree/uidgen.control") =~ /^default_version = '(.*)'/m;
-		return 0 if run(60, 'make', '-s', "PG_CONFIG=$pg_config", "script/uidgen_registry--$version.sql") ne '';
-		check('cp', "$dir/tree/script/uidgen_registry--$version.sql", $scripts);
+		my ($folder) = $file =~ m{^script/(\w+)/};
+		my @scripts = map { "script/$_--$version.sql" } @{ { registry => [qw(uidgen_registry uidgen-registry uidgen-sql)], uidgen => ['uidgen'], tools => [qw(uidgen_tools uidgen-sql-tools)],
+				sql => [qw(uidgen-sql uidgen-sql-tools uidgen-sql-uninstall)] }->{$folder} };
+		return 0 if run(600, 'make', '-s', "PG_CONFIG=$pg_config", @scripts) ne '';
+		check('cp', (map { "$dir/tree/$_" } @scripts), $scripts);
+		# The edition is no extension.
+		return 1 if $folder eq 'sql';
 		start_server() and return 0 if !-e "$dir/data/postmaster.pid";
 		# CREATE EXTENSION does not look into functions.
 		return run(60, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'template1', '-c', <<'END') eq '';
 			BEGIN;
-			CREATE EXTENSION uidgen_registry;
+			CREATE EXTENSION IF NOT EXISTS uidgen;
+			CREATE EXTENSION IF NOT EXISTS uidgen_registry;
+			CREATE EXTENSION IF NOT EXISTS uidgen_tools;
 			DO $do$
 			DECLARE
 				f oid;
 			BEGIN
-				FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'uidgen_registry'::regnamespace AND prokind = 'f' LOOP
+				FOR f IN SELECT oid FROM pg_proc WHERE pronamespace::regnamespace::text LIKE 'uidgen%' AND prokind = 'f' LOOP
 					EXECUTE pg_get_functiondef(f);
 				END LOOP;
 			END
@@ -360,9 +360,9 @@ sub install
 END
 	}
 	return 0 if build() ne '';
-	# Anew: a server may have mapped the old one.
-	unlink "$library/uidgen.so";
-	check('cp', "$dir/tree/uidgen.so", "$library/uidgen.so");
+	# Anew: a server may have mapped the old ones.
+	unlink map { "$library/$_.so" } qw(uidgen uidgen_libpq);
+	check('cp', "$dir/tree/uidgen.so", "$dir/tree/uidgen_libpq.so", $library);
 	return 1;
 }
 
@@ -388,7 +388,7 @@ sub run_test
 		my @ways = ([], $1 =~ /^(?:horizon|segment|ticket)$/ ? () : [ map { "-f$_" } qw(sanitize=address sanitize=undefined no-sanitize-recover=all) ]);
 		foreach my $flags (@ways)
 		{
-			return undef if run(300, qw(gcc -std=c99 -O1 -Isrc -DUIDGEN_STANDALONE -pthread), @$flags, @strict, '-o', "$dir/tree/unit", @sources) ne '';
+			return undef if run(3600, qw(gcc -std=c99 -O1 -Isrc -DUIDGEN_STANDALONE -pthread), @$flags, @strict, '-o', "$dir/tree/unit", @sources) ne '';
 			# In seconds of the processor's, since a machine may be slow.
 			my $wrong = run(300, 'sh', '-c', 'ulimit -t 60; exec ./unit');
 			return $wrong if $wrong ne '';
@@ -416,16 +416,16 @@ sub run_test
 		my $wrong = $file =~ /\.sql$/ && -e "$dir/data/postmaster.pid" ? '' : start_server();
 		return $wrong if $wrong ne '';
 		my @common = ("--bindir=$bindir", "--outputdir=$dir/regress", '--load-extension=uidgen', "--host=$dir/tmp", '--port=54321');
-		return run(100, "$pgxs/src/test/regress/pg_regress", @common, '--dbname=contrib_regression', "--inputdir=$dir/tree", split(/,/, $names))
+		return run(600, "$pgxs/src/test/regress/pg_regress", @common, '--dbname=contrib_regression', "--inputdir=$dir/tree", split(/,/, $names))
 		  if $kind eq 'regress';
-		return run(100, "$pgxs/src/test/isolation/pg_isolation_regress", @common, '--dbname=isolation_regression',
+		return run(600, "$pgxs/src/test/isolation/pg_isolation_regress", @common, '--dbname=isolation_regression',
 			"--inputdir=$dir/tree/test/isolation", map { m{(\w+)\.spec$} } glob "$dir/tree/test/isolation/specs/*.spec");
 	}
 	stop_servers();
 	local %ENV = %ENV;
 	delete @ENV{qw(PGHOST PGPORT)};
 	system('rm', '-rf', "$dir/tmp_check");
-	my $wrong = run(150, "$dir/reaper", $^X, $test);
+	my $wrong = run(600, "$dir/reaper", $^X, $test);
 	stop_servers();
 	return $wrong;
 }
@@ -448,25 +448,63 @@ sub verdict_of
 
 my %counts;
 
-sub run_file
+my ($last_file, %intact) = ('');
+
+# One mutant: what is known of it then.  Its file is $file, with the text $source.
+sub try_mutant
+{
+	my ($file, $source, $mutant) = @_;
+	my @tests = $only ? split ' ', $only : tests_of($file);
+	my $name = "$file:$mutant->{line} $mutant->{function}: " . $mutant->{change} =~ s/\t/ => /r;
+
+	set_up();
+	as_it_was() if $last_file ne $file;
+	$last_file = $file;
+	if (!$intact{"@tests"}++)
+	{
+		my $wrong = verdict_of($file, 'none', @tests);
+		die "the sources as they are: ", $wrong ? "@$wrong\n" . slurp("$dir/output") : "do not compile\n" . slurp("$dir/output") if !$wrong || @$wrong;
+	}
+	my $start = time;
+	spew("$dir/tree/$file", apply($source, $mutant));
+	my $wrong = verdict_of($file, "$mutant->{from} $mutant->{text}", @tests);
+	die "$name: neither compiled nor refused\n", slurp("$dir/output") if !$wrong && slurp("$dir/output") !~ /\berror:/i;
+	my $known = !$wrong ? ['uncompiled'] : @$wrong ? [ 'killed', @$wrong ] : ['survived'];
+	note($mutant, @$known);
+	printf "%-10s %s%s (%.0f s)\n", $known->[0], $name, $known->[1] ? ", by $known->[1]: $known->[2]" : '', time - $start;
+	spew("$dir/tree/$file", $source);
+	# So that make sees the next change also within the same second.
+	unlink map { s/\.c$/.o/r } $file =~ /\.c$/ ? "$dir/tree/$file" : glob "$dir/tree/src/*/*.c";
+	return $known;
+}
+
+# Installs the last file's sources as they are, before the next file's mutants.
+sub as_it_was
+{
+	return if $installed eq '';
+	install($last_file) or die "$last_file does not compile any more\n";
+	$installed = '';
+}
+
+my %sources;
+sub mutants_in
 {
 	my ($file) = @_;
-	my $source = slurp("$root/$file") or die "could not read $root/$file\n";
-	my @tests = split ' ', $only || $tests{$file};
-	my @mutants = grep { "$_->{file}:$_->{function} $_->{change}" =~ s/\t/ => /r =~ /(?:$match)/ } mutants_of($file, $source);
-	my ($done, $intact) = (0, 0);
-	my %count = map { $_ => 0 } qw(killed equivalent open uncompiled);
+	$sources{$file} //= slurp("$root/$file") || die "could not read $root/$file\n";
+	return grep { "$_->{file}:$_->{function} $_->{change}" =~ s/\t/ => /r =~ /(?:$match)/ } mutants_of($file, $sources{$file});
+}
 
-	if ($sample > 0)
-	{
-		srand($seed);
-		@mutants = shuffle(@mutants);
-	}
+# Takes mutants in their order until $limit of them have counted; 0: all.
+sub take
+{
+	my ($limit, @mutants) = @_;
+	my $done = 0;
 	foreach my $mutant (@mutants)
 	{
-		last if $sample > 0 && $done == $sample;
-		my $change = $mutant->{change} =~ s/\t/ => /r;
-		my $name = "$file:$mutant->{line} $mutant->{function}: $change";
+		last if $limit > 0 && $done == $limit;
+		my $file = $mutant->{file};
+		my $count = $counts{$file} //= { map { $_ => 0 } qw(killed equivalent open uncompiled) };
+		my $name = "$file:$mutant->{line} $mutant->{function}: " . $mutant->{change} =~ s/\t/ => /r;
 		if ($list)
 		{
 			print "$name\n";
@@ -475,46 +513,19 @@ sub run_file
 		}
 		if (is_equivalent($mutant))
 		{
-			$count{equivalent}++;
-			$done++;
+			$count->{equivalent}++;
+			# It cannot matter, so another is drawn in its place.
+			$done++ unless $random;
 			next;
 		}
 		my $known = $verdict{ key($mutant) . "\t$mutant->{number}" };
 		next if $again && (!$known || $known->[0] ne 'survived');
-		if (!$known || $again)
-		{
-			set_up();
-			if (!$intact)
-			{
-				my $wrong = verdict_of($file, 'none', @tests);
-				die "the sources as they are: ", $wrong ? "@$wrong\n" . slurp("$dir/output") : "do not compile\n" . slurp("$dir/output") if !$wrong || @$wrong;
-				$intact = 1;
-			}
-			my $start = time;
-			spew("$dir/tree/$file", apply($source, $mutant));
-			my $wrong = verdict_of($file, "$mutant->{from} $mutant->{text}", @tests);
-			die "$name: neither compiled nor refused\n", slurp("$dir/output") if !$wrong && slurp("$dir/output") !~ /\berror:/i;
-			$known = !$wrong ? ['uncompiled'] : @$wrong ? [ 'killed', @$wrong ] : ['survived'];
-			note($mutant, @$known);
-			printf "%-10s %s%s (%.0f s)\n", $known->[0], $name, $known->[1] ? ", by $known->[1]: $known->[2]" : '', time - $start;
-			spew("$dir/tree/$file", $source);
-			# So that make sees the next change also within the same second.
-			unlink map { s/\.c$/.o/r } $file =~ /\.c$/ ? "$dir/tree/$file" : glob "$dir/tree/src/*/*.c";
-		}
-		else
-		{
-			print "survived   $name\n" if $known->[0] eq 'survived';
-		}
-		$count{ $known->[0] eq 'survived' ? 'open' : $known->[0] }++;
+		print "survived   $name\n" if $known && !$again && $known->[0] eq 'survived';
+		$known = try_mutant($file, $sources{$file}, $mutant) if !$known || $again;
+		$count->{ $known->[0] eq 'survived' ? 'open' : $known->[0] }++;
 		$done++ unless $known->[0] eq 'uncompiled';
 	}
-	$counts{$file} = \%count;
-	# As it was, for the next file.
-	if ($installed ne '')
-	{
-		install($file) or die "$file does not compile any more\n";
-		$installed = '';
-	}
+	as_it_was() if $dir;
 }
 
 END
@@ -531,12 +542,20 @@ END
 $SIG{$_} = sub { exit 130 } foreach qw(HUP INT TERM);
 
 read_known();
-run_file($_) foreach @files;
+srand($seed);
+if ($random)
+{
+	take($random, shuffle(map { mutants_in($_) } @files));
+}
+else
+{
+	take($sample, $sample > 0 ? shuffle(mutants_in($_)) : mutants_in($_)) foreach @files;
+}
 exit if $list;
 printf "%-24s %8s %8s %11s %8s %16s\n", '', qw(mutants killed equivalent open), 'not compiled';
 foreach my $file (@files)
 {
-	my $count = $counts{$file};
+	my $count = $counts{$file} or next;
 	printf "%-24s %8d %8d %11d %8d %16d\n", $file, $count->{killed} + $count->{equivalent} + $count->{open},
 	  @{$count}{qw(killed equivalent open uncompiled)};
 }
