@@ -321,7 +321,7 @@ sub start_server
 	system('rm', '-rf', "$dir/data", "$dir/regress");
 	check('cp', '-a', "$dir/template", "$dir/data");
 	check('mkdir', "$dir/regress");
-	return run(90, "$dir/reaper", "$bindir/pg_ctl", '-D', "$dir/data", '-l', "$dir/regress/log", '-w', '-t', 60, 'start')
+	return run(600, "$bindir/pg_ctl", '-D', "$dir/data", '-l', "$dir/regress/log", '-w', '-t', 600, 'start')
 	  || run(60, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'postgres', '-c', 'CREATE EXTENSION uidgen');
 }
 
