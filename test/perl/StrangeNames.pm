@@ -24,7 +24,7 @@ sub server_of_names
 	$node = uidgen_node('main', "uidgen.database = '$database'");
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN');
-	$node->safe_psql('postgres', "CREATE DATABASE $database ENCODING 'UTF8' TEMPLATE template0 LOCALE 'C'");
+	$node->safe_psql('postgres', "CREATE DATABASE $database ENCODING 'UTF8' TEMPLATE template0 LOCALE 'C' LOCALE_PROVIDER libc");
 	$node->safe_psql($database, 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools');
 	return $node;
 }

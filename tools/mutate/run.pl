@@ -35,7 +35,7 @@ use File::Basename qw(dirname);
 use FindBin;
 use lib $FindBin::RealBin;
 use Getopt::Long;
-use List::Util qw(shuffle);
+use List::Util qw(shuffle uniq);
 use Mutants qw(mutants_of apply);
 use POSIX qw(WNOHANG);
 use Time::HiRes qw(sleep time);
@@ -415,10 +415,10 @@ sub run_test
 		# A script goes into databases that are made now: the server may stay.
 		my $wrong = $file =~ /\.sql$/ && -e "$dir/data/postmaster.pid" ? '' : start_server();
 		return $wrong if $wrong ne '';
-		my @common = ("--bindir=$bindir", "--outputdir=$dir/regress", '--load-extension=uidgen', "--host=$dir/tmp", '--port=54321');
-		return run(600, "$pgxs/src/test/regress/pg_regress", @common, '--dbname=contrib_regression', "--inputdir=$dir/tree", split(/,/, $names))
+		my @common = ("--bindir=$bindir", "--outputdir=$dir/regress", "--host=$dir/tmp", '--port=54321');
+		return run(600, "$pgxs/src/test/regress/pg_regress", @common, '--dbname=contrib_regression', "--inputdir=$dir/tree", uniq('install', split(/,/, $names)))
 		  if $kind eq 'regress';
-		return run(600, "$pgxs/src/test/isolation/pg_isolation_regress", @common, '--dbname=isolation_regression',
+		return run(600, "$pgxs/src/test/isolation/pg_isolation_regress", @common, '--load-extension=uidgen', '--dbname=isolation_regression',
 			"--inputdir=$dir/tree/test/isolation", map { m{(\w+)\.spec$} } glob "$dir/tree/test/isolation/specs/*.spec");
 	}
 	stop_servers();
