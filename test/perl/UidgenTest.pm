@@ -38,6 +38,19 @@ our @EXPORT = qw(preload is_late in_encoding uidgen_node by_hand try_psql sqlsta
 	};
 }
 
+# By itself, a cluster would have the encoding and locale of the environment, so each machine would test another one.  A program's clusters take these in
+# turn, unless it says which.  Which is the first depends on the program's name: some programs have one cluster.
+{
+	no warnings 'redefine';
+	my ($init, $turn) = (\&PostgreSQL::Test::Cluster::init, unpack('%32C*', basename($0)));
+	*PostgreSQL::Test::Cluster::init = sub {
+		my ($node, %options) = @_;
+		my @extra = @{ $options{extra} // [] };
+		unshift @extra, in_encoding(qw(SQL_ASCII UTF8 LATIN1 ICU)[ $turn++ % 4 ]) if !grep { /^--(?:encoding|locale)=/ } @extra;
+		return $init->($node, %options, extra => \@extra);
+	};
+}
+
 # Options of init() for a cluster of an encoding, with the locale C; "ICU" is UTF8 with a locale by which texts are in another order, if the server has that.
 sub in_encoding
 {
@@ -73,12 +86,12 @@ sub preload
 }
 
 # A server that has uidgen, not yet started.  @conf: more lines for
-# postgresql.conf.  The extension is created by the test, where it wants it.
+# postgresql.conf; the first of them may be a hash with options of init().  The extension is created by the test, where it wants it.
 sub uidgen_node
 {
 	my ($name, @conf) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init;
+	$node->init(ref $conf[0] ? %{ shift @conf } : ());
 	$node->append_conf('postgresql.conf',
 		join("\n", preload(), @conf) . "\n");
 	return $node;

@@ -47,7 +47,7 @@ sub literal
 
 my $database = 'names';
 $node->safe_psql('postgres', 'CREATE ROLE nobody LOGIN');
-$node->safe_psql('postgres', "CREATE DATABASE $database ENCODING 'UTF8' TEMPLATE template0 LOCALE 'C'");
+$node->safe_psql('postgres', "CREATE DATABASE $database ENCODING 'UTF8' TEMPLATE template0 LOCALE 'C' LOCALE_PROVIDER libc");
 $node->safe_psql($database, 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools');
 my $number = 0;
 my $control = qr/[\x00-\x09\x0b-\x1f\x7f]|\xc2\x85|\xe2\x80/;
@@ -187,7 +187,7 @@ ok(!-e 'gained' && !-e $node->basedir . '/gained', '... nor has psql run a comma
 	is($errors, '', '... which runs');
 
 	# Roles are shared with databases of other encodings.
-	$node->safe_psql('postgres', "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'; CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'");
+	$node->safe_psql('postgres', "CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C' LOCALE_PROVIDER libc; CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C' LOCALE_PROVIDER libc");
 	my $role = "z\xe9y\"\"; ROLLBACK; ALTER ROLE nobody SUPERUSER; --\x01";
 	my $latin = $node->basedir . '/latin.sql';
 	append_to_file($latin, "CREATE ROLE \"$role\";");
@@ -199,7 +199,7 @@ ok(!-e 'gained' && !-e $node->basedir . '/gained', '... nor has psql run a comma
 	fails_with($node, "SELECT uid_adopt('signs.g', 'id')", '22021', qr/invalid byte sequence/, '... is not written', $database);
 
 	# Kanji that Shift JIS has not become others.
-	$node->safe_psql('postgres', "CREATE DATABASE euc ENCODING 'EUC_JP' TEMPLATE template0 LOCALE 'C'");
+	$node->safe_psql('postgres', "CREATE DATABASE euc ENCODING 'EUC_JP' TEMPLATE template0 LOCALE 'C' LOCALE_PROVIDER libc");
 	$node->safe_psql('euc', 'SET client_min_messages = error; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools');
 	my $euc = $node->basedir . '/euc.sql';
 	append_to_file($euc, qq{SET client_encoding = EUC_JP; CREATE TABLE "x\x8f\xb0\xa1" (id bigserial);});
