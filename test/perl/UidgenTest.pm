@@ -86,12 +86,12 @@ sub preload
 }
 
 # A server that has uidgen, not yet started.  @conf: more lines for
-# postgresql.conf.  The extension is created by the test, where it wants it.
+# postgresql.conf; the first of them may be a hash with options of init().  The extension is created by the test, where it wants it.
 sub uidgen_node
 {
 	my ($name, @conf) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init;
+	$node->init(ref $conf[0] ? %{ shift @conf } : ());
 	$node->append_conf('postgresql.conf',
 		join("\n", preload(), @conf) . "\n");
 	return $node;
