@@ -12,7 +12,7 @@ use lib 'tools/mutate', 'test/perl';
 use File::Find;
 use File::Temp 'tempdir';
 use JSON::PP;
-use Mutants qw(mutants_of);
+use Mutants qw(mutants_of describe killed_by);
 use Pages qw(blocks_of);
 use Test::More;
 
@@ -368,18 +368,16 @@ none(
 	grep { lacks_lines($_) } glob('expected/*_[0-9].out'));
 
 my @equivalent = map { [ split /\t/ ] } grep { /^[^#]/ } split /\n/, slurp('tools/mutate/equivalent');
-my %mutants = map { ($_->[0] => {}) } @equivalent;
-foreach my $file (keys %mutants)
+my %mutants;
+sub is_mutant
 {
-	foreach my $mutant (mutants_of($file, slurp($file)))
-	{
-		my $function = $mutant->{function} . ($mutant->{number} > 1 ? "#$mutant->{number}" : '');
-		$mutants{$file}{"$function\t$mutant->{change}"} = 1;
-	}
+	my ($text) = @_;
+	my ($file) = $text =~ /^(\S+)/;
+	$mutants{$file} //= { map { describe($_) => 1 } -f $file ? mutants_of($file, slurp($file)) : () };
+	return $mutants{$file}{$text};
 }
-none(
-	'each line of tools/mutate/equivalent is a mutant of the present sources',
-	map { "$_->[0] $_->[1] $_->[2]" } grep { !$mutants{ $_->[0] }{ join("\t", @{$_}[ 1 .. 3 ]) } } @equivalent);
+none('each line of tools/mutate/equivalent is a mutant of the present sources', grep { !is_mutant($_) } map { "$_->[0] $_->[1]: $_->[2] => $_->[3]" } @equivalent);
+none('... and each that the head of a program says it kills', grep { !is_mutant($_) } map { killed_by(slurp($_)) } glob('test/t/*.pl'));
 
 # ---- Conventions ----
 

@@ -124,7 +124,8 @@ test_first_request(void)
 	   verdict.first == 1 && verdict.size == 1000, "first answer: fill in its range");
 	ok(supply.known && supply.registry == 77 && supply.incarnation == 5 && supply.version == 2000 &&
 	   supply.highest == 1000 && supply.length == 1000 && supply.max_step == 4000 &&
-	   supply.min_step == 100 && supply.step == 1000 && supply.max_value == INT64_MAX,
+	   supply.min_step == 100 && supply.step == 1000 && supply.max_value == INT64_MAX &&
+	   supply.gap_lasts == 7 * MINUTE,
 	   "first answer: all of it is noted");
 	ok(supply.ranges == 1 && supply.received == 1000 && supply.lost == 0 && supply.returned == 0,
 	   "first answer: and counted");

@@ -3,7 +3,7 @@
 # A mutant is a file with one change, which a test should notice: a comparison,
 # a constant, AND for OR, a condition that is negated, plus for minus, the lower for
 # the higher, or a statement that is left out.  C files are changed in functions,
-# initializers and constants; of the SQL scripts, the bodies of functions.  Comments, assertions, messages and declarations
+# initializers and constants, and SQL scripts in functions.  Comments, assertions, messages and declarations
 # stay as they are.  The text is looked through by patterns, with what stays blotted out:
 # what the compiler refuses is no mutant.
 package Mutants;
@@ -12,7 +12,7 @@ use strict;
 use warnings;
 use Exporter 'import';
 
-our @EXPORT_OK = qw(mutants_of apply);
+our @EXPORT_OK = qw(mutants_of apply describe killed_by);
 
 # What takes the place of what.
 my %c_swap = (
@@ -112,9 +112,9 @@ sub pieces_sql
 {
 	my ($text) = @_;
 	my @pieces;
-	while ($text =~ /^CREATE (?:OR REPLACE )?(?:FUNCTION|PROCEDURE) (?:[\w@]+\.)?(\w+)\((?:(?!^CREATE ).)*?^AS \$\$\n(.*?)^\$\$;/msg)
+	while ($text =~ /^\t*CREATE (?:OR REPLACE )?(?:FUNCTION|PROCEDURE) (?:[@\w]+\.)?(\w+)\((?:(?!^\t*CREATE ).)*?^\t*(?:AS \$\$\n(.*?)^\t*\$\$;|RETURN (.*?);$)/msg)
 	{
-		push @pieces, [ $-[2], $+[2], $1 ];
+		push @pieces, defined $2 ? [ $-[2], $+[2], $1 ] : [ $-[3], $+[3], $1 ];
 	}
 	return @pieces;
 }
@@ -164,7 +164,8 @@ sub statements_sql
 	my ($text, $from, $to) = @_;
 	my @found;
 	pos($text) = $from;
-	$text =~ /^BEGIN\n/mg;
+	# A function in SQL has one statement, and needs it.
+	return if $text !~ /^\t*BEGIN\n/mg || pos($text) > $to;
 	my $start = pos($text);
 	while ($text =~ /\G[^;]*?;/gc)
 	{
@@ -192,6 +193,10 @@ sub mutants_of
 
 	my $add = sub {
 		my ($function, $from, $to, $new) = @_;
+		# How long padding is, no test sees; and shared memory is zero before it is initialized.
+		my $changed = substr($source, $from, $to - $from);
+		return if $function eq '' && substr($source, 0, $to) =~ /\bpad\w*\[[^\n]*\z/;
+		return if $new eq '' && $changed =~ /^\s*pg_atomic_init_u\d+\([^;]*, 0\)$/;
 		$from++ while substr($text, $from, 1) =~ /[\s\1]/ && $from < $to;
 		my ($first, $last) = ($from, $to);
 		my $line = 1 + (substr($source, 0, $first) =~ tr/\n//);
@@ -293,6 +298,21 @@ sub mutants_of
 	  grep { !$seen{"$_->{from} $_->{to} $_->{text}"}++ } @mutants;
 	$_->{number} = ++$number{"$_->{function} $_->{change}"} foreach @mutants;
 	return @mutants;
+}
+
+# FILE FUNCTION: OLD => NEW.  Of several that are alike the second has #2 after the function.
+sub describe
+{
+	my ($mutant) = @_;
+	my $number = $mutant->{number} > 1 ? "#$mutant->{number}" : '';
+	return "$mutant->{file} $mutant->{function}$number: " . $mutant->{change} =~ s/\t/ => /r;
+}
+
+# What the head of a program says that it kills, as describe() has it.
+sub killed_by
+{
+	my ($program) = @_;
+	return $program =~ /^# Kills: (.*)$/mg;
 }
 
 sub apply

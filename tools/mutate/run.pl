@@ -4,25 +4,28 @@
 #	  copy of the sources, and runs tests until one fails.
 #
 #	perl tools/mutate/run.pl [OPTION]... [FILE]...
+#	perl tools/mutate/run.pl --heads [PROGRAM]...
 #
-#	--sample N       so many mutants of each file, instead of all of it
-#	--random N       so many of all files together, each mutant as likely as another
+#	--random N       so many mutants, drawn from all of these files at once
 #	--seed N         which ones (1)
 #	--match REGEX    only mutants whose "FILE:FUNCTION OLD => NEW" matches
 #	--tests 'T...'   by these tests, instead of the file's own; see @tests below
 #	--results FILE   what is known already, and where more is noted (mutate.results)
 #	--again          only those that survived, once more, for instance by other --tests
 #	--list           name the mutants, and run nothing
+#	--heads          does each program kill the mutant that its head names, by the line
+#	                 "# Kills: FILE FUNCTION: OLD => NEW"?
 #
-# Without a file, all of src and script.  Runs can be ended and gone on with: what
-# the results have is not run again.  Several runs, each with files of its own, may
-# share the results.
+# Without a file, all of src/ and script/.  Runs can be ended and gone on with: what the
+# results have is not run again.  Several runs may share the results.
 #
-# Which mutants there are: see Mutants.pm.  One is killed if a test fails, does not
-# end or loses its server.  One that does not compile, or that CREATE EXTENSION
-# refuses, does not count.  The file "equivalent" beside this one has those that
-# change nothing that a test could see, with the reason: they are not run.  First of
-# all, the tests have to pass on the sources as they are.
+# Which mutants there are: see Mutants.pm.  A test kills one if it fails, does not end or
+# loses its server, and passes on the sources as they are.  One that does not compile, or
+# that CREATE EXTENSION refuses, does not count; a draw takes the next one for it.  The
+# file "equivalent" beside this one has those that change nothing that a test could see,
+# with the reason: they are not run, and a draw leaves them out.
+#
+# A slow machine is no reason to fail: tests have a limit of CPU time, and one for silence.
 #
 # As root, all runs as the server's user.  Takes seconds to minutes for each mutant,
 # so no part of ./check.  Core Perl, and what the tests need.
@@ -31,70 +34,55 @@ use warnings;
 
 use Cwd qw(abs_path);
 use Fcntl qw(:flock);
-use File::Basename qw(dirname);
+use File::Basename qw(basename dirname);
 use FindBin;
 use lib $FindBin::RealBin;
 use Getopt::Long;
-use List::Util qw(shuffle uniq);
-use Mutants qw(mutants_of apply);
+use List::Util qw(shuffle);
+use Mutants qw(mutants_of apply describe killed_by);
 use POSIX qw(WNOHANG);
 use Time::HiRes qw(sleep time);
 
-# By which tests, the quick ones first: "unit:ticket" is test/unit/test_ticket.c, "fuzz:lease" is
-# test/fuzz/fuzz_lease.c; "regress:"
-# and "isolation" are PostgreSQL's own, on a server that is started anew; the others
-# are programs of test/t.
+# By which tests, the quick ones first, for the first pattern that a file matches: "unit:ticket" is
+# test/unit/test_ticket.c, "fuzz:lease" is test/fuzz/fuzz_lease.c; "regress:" and "isolation" are PostgreSQL's own, on
+# a server that is started anew; the others are programs of test/t, here of the gate.
 my $takes = 'regress:generate';
-my @ticket = ('unit:ticket', 'unit:ticket', $takes);
-my @waits = map { "test/t/$_.pl" } qw(ids_waits registry_worker_ids copies_promotion keeper_faulty_link);
-my @keeper = map { "test/t/$_.pl" } qw(keeper_wake_up life_restart keeper_faulty_link clock_recovery fleet_failover);
-# The first pattern that a file matches.  All of these tests are the gate's; --tests names others.
+my $functions = 'regress:catalog,layout,decode,explain,ranges,stamp,forms,scramble,errors,generate,copy,writes';
+my $keeps = "$takes life_restart registry_worker_ids keeper_wake_up keeper_faulty_link operator_status clock_recovery copies_promotion";
 my @tests = (
-	[ qr{core/(?:ahead|units|ticket)\.}, @ticket, 'test/t/ids_order.pl' ],
-	[ qr{core/segment\.}, 'unit:segment', 'unit:segment' ],
-	[ qr{core/segment_supply}, 'unit:segment_supply', 'regress:segments' ],
-	[ qr{core/(?:textform|uuidform)}, 'unit:forms', 'regress:forms' ],
-	[ qr{core/reading}, 'unit:reading', 'regress:forms' ],
-	[ qr{core/layout}, 'unit:layout', 'regress:layout,decode' ],
-	[ qr{core/lease}, 'unit:lease', 'unit:attempt', $takes, 'test/t/clock_recovery.pl' ],
-	[ qr{core/fleetclock}, 'unit:fleetclock', 'unit:node' ],
-	[ qr{core/(?:node|attempt|publish|pause)}, 'unit:node', 'unit:attempt', 'fuzz:lease', 'test/t/random_fleets.pl' ],
-	[ qr{core/horizon}, 'unit:horizon', 'unit:horizon', 'test/t/horizon_rules.pl', 'test/t/horizon_readers.pl' ],
-	[ qr{core/}, 'unit:attempt', @ticket ],
-	[ qr{horizon}, $takes, 'test/t/horizon_rules.pl', 'test/t/horizon_readers.pl' ],
-	[ qr{segment|functions/values}, 'regress:segments,numbers', 'test/t/fleet_script.pl', 'test/t/segments_failover.pl', 'test/t/segments_used_up.pl' ],
-	[ qr{memory/(?:demand|counts)|ids/(?:waiting|generator)|functions/(?:next|statistics)}, 'regress:errors,generate', 'test/t/ids_order.pl', 'test/t/ids_unique.pl', 'test/t/operator_statistics.pl', @waits ],
-	[ qr{ids/cache}, 'regress:errors,generate', 'test/t/ids_order.pl' ],
-	[ qr{ids/(?:backfill|after)|functions/backfill}, 'regress:errors,generate', 'test/t/backfill_kills.pl' ],
-	[ qr{ids/layout_used|keeper/pinning|memory/guc}, 'regress:errors,layout', 'test/t/operator_bad_settings.pl', 'test/t/operator_layout_change.pl' ],
-	[ qr{ids/attach|memory/}, 'regress:install,errors,generate', 'test/t/operator_status.pl', 'test/t/copies_registry.pl', @keeper ],
-	[ qr{keeper/}, $takes, @keeper, 'test/t/copies_promotion.pl', 'test/t/registry_worker_ids.pl', 'test/t/remote_answers.pl' ],
-	[ qr{link/}, 'regress:install,generate', 'test/t/copies_registry.pl', @keeper ],
-	[ qr{remote/}, 'test/t/remote_answers.pl', 'test/t/fleet_failover.pl' ],
-	[ qr{functions/scramble|uidgen/55}, 'regress:scramble' ],
-	[ qr{functions/(?:copy|stamp|confined|drop)|script/tools}, 'regress:copy,stamp,adopt,ranges,drop_partitions', 'test/t/changes_track.pl', 'test/t/operator_strange_names.pl' ],
-	[ qr{functions/|src/|script/uidgen}, 'regress:install,catalog,layout,decode,explain,ranges,forms,errors,generate', 'test/t/operator_status.pl' ],
-	[ qr{script/sql}, 'test/t/sql_edition.pl', 'test/t/sql_answers.pl' ],
-	[ qr{script/}, 'regress:registry,fleet,guests,segments,writes', 'isolation', 'test/t/random_fleets.pl', 'test/t/registry_worker_ids.pl', 'test/t/registry_guards.pl', 'test/t/registry_layouts.pl' ]);
+	[ qr{^src/core/(?:ahead|units|ticket|clock|atomics)\.} => "unit:ticket $takes ids_unique ids_order" ],
+	[ qr{^src/core/(segment|segment_supply|reading|layout)\.} => 'unit:$1 regress:numbers,layout' ],
+	[ qr{^src/core/(?:textform|uuidform)\.} => 'unit:forms regress:forms' ],
+	[ qr{^src/core/(lease|node|fleetclock)\.} => "unit:\$1 unit:node unit:attempt $takes" ],
+	[ qr{^src/core/horizon\.} => 'unit:horizon horizon_rules horizon_readers' ],
+	[ qr{^src/core/} => "unit:attempt fuzz:lease $takes" ],
+	[ qr{/horizon} => "$takes horizon_rules horizon_readers" ],
+	[ qr{/segment} => 'regress:numbers,segments segments_used_up segments_failover fleet_script' ],
+	[ qr{^src/(?:remote|link/link_remote|keeper/(?:fleet_registry|answer))} => 'remote_answers fleet_failover fleet_script keeper_faulty_link' ],
+	[ qr{^src/keeper/(?:grants|keeping|pinning|succession)} => "$keeps fleet_failover segments_failover fleet_script" ],
+	[ qr{^src/(?:keeper|link)/} => "$keeps fleet_failover" ],
+	[ qr{/layout_used|^src/memory/(?:catalog|guc|secrets|identity)} => "$functions operator_bad_settings operator_layout_change operator_status" ],
+	[ qr{backfill\.c} => 'regress:writes backfill_kills' ],
+	[ qr{^src/memory/counts|/statistics} => "$takes operator_statistics operator_status" ],
+	[ qr{^src/memory/} => "$keeps ids_waits operator_statistics life_disk_full" ],
+	[ qr{^src/ids/} => "regress:errors,generate,numbers ids_order ids_unique ids_waits $keeps" ],
+	[ qr{^src/functions/(?:drop|confined)} => 'regress:drop_partitions,adopt,copy' ],
+	[ qr{^script/registry/} => 'regress:registry,fleet,segments,guests isolation registry_guards registry_layouts registry_worker_ids copies_registry fleet_script' ],
+	[ qr{^script/tools/} => 'regress:drop_partitions,adopt,catalog changes_track' ],
+	[ qr{^script/sql/} => 'sql_edition sql_answers' ],
+	[ qr{} => "$functions operator_status" ]);
 
-sub tests_of
-{
-	my ($file) = @_;
-	my ($found) = grep { $file =~ $_->[0] } @tests;
-	return @$found[ 1 .. $#$found ];
-}
+# What ./check does not compile is no mutant.
+my @strict = qw(-Wall -Wextra -Werror);
 
-# What ./check would not compile either, as far as it shows in what the program does.
-my @strict = map { "-Werror=$_" } qw(return-type uninitialized maybe-uninitialized implicit-fallthrough);
-
-my ($random, $sample, $seed, $match, $only, $results, $again, $list) = (0, 0, 1, '', '', 'mutate.results');
+my ($random, $seed, $match, $only, $results, $again, $list, $heads) = (0, 1, '', '', 'mutate.results');
 GetOptions(
-	'random=i' => \$random, 'sample=i' => \$sample, 'seed=i' => \$seed, 'match=s' => \$match, 'tests=s' => \$only,
-	'results=s' => \$results, 'again' => \$again, 'list' => \$list)
+	'random=i' => \$random, 'seed=i' => \$seed, 'match=s' => \$match, 'tests=s' => \$only,
+	'results=s' => \$results, 'again' => \$again, 'list' => \$list, 'heads' => \$heads)
   or exit 2;
 my $root = abs_path("$FindBin::RealBin/../..");
-my @files = @ARGV ? @ARGV : map { s{^\Q$root\E/}{}r } grep { !m{/update} } glob("$root/src/*.c $root/src/*/*.[ch] $root/script/*/*.sql");
-my ($dir, @as, %have);
+my @files = @ARGV && !$heads ? @ARGV : sort map { s{^\Q$root\E/}{}r } glob("$root/src/*.[ch] $root/src/*/*.[ch] $root/script/*/*.sql");
+my ($dir, @as);
 
 $| = 1;
 delete @ENV{ grep { /^PG[A-Z]+$/ } keys %ENV };
@@ -114,6 +102,19 @@ sub spew
 	open(my $fh, '>', $file) or die "could not write $file: $!\n";
 	print $fh $text;
 	close $fh or die "could not write $file: $!\n";
+}
+
+sub tests_of
+{
+	my ($file) = @_;
+	return split ' ', $only if $only;
+	foreach (@tests)
+	{
+		my ($pattern, $names) = @$_;
+		next if $file !~ $pattern;
+		my $name = $1;
+		return split ' ', $names =~ s/\$1/$name/gr;
+	}
 }
 
 # ---- What is known ----
@@ -162,6 +163,8 @@ sub note
 
 # ---- Running a command ----
 
+# Of a test: seconds of silence, and a command that limits the CPU time of each of its processes.
+my @LIMITS = (600, 'sh', '-c', 'ulimit -t 200; exec "$@"', 'sh');
 my $running = 0;
 
 # Ends a command and all that it started; what it leaves behind is ended by
@@ -259,11 +262,19 @@ sub set_up
 	own();
 }
 
+# An hour without a word is no fault of the sources.
+sub make
+{
+	my $wrong = run(3600, 'make', '-s', "PG_CONFIG=$pg_config", @_);
+	die "make took too long: @_\n" if $wrong eq 'does not end';
+	return $wrong;
+}
+
 # Builds the extension with assertions, as ./check does.
 sub build
 {
 	my (@goal) = @_;
-	return run(3600, 'make', '-s', 'with_llvm=no', "PG_CONFIG=$pg_config", "PG_CFLAGS=@strict -DUSE_ASSERT_CHECKING", @goal);
+	return make('with_llvm=no', "PG_CFLAGS=-DUSE_ASSERT_CHECKING", "COPT=-Werror", @goal);
 }
 
 sub installed_files
@@ -292,7 +303,7 @@ sub set_up_server
 		CLIENT_HEADERS => `$pg_config --includedir` =~ s/\n//r,
 		CLIENT_LIBRARIES => `$pg_config --libdir` =~ s/\n//r,
 		# A mutant that lets a test wait for something need not wait for so long.
-		PG_TEST_TIMEOUT_DEFAULT => 60,
+		PG_TEST_TIMEOUT_DEFAULT => 300,
 		# of cost_consumption.pl
 		UIDGEN_BATCH => 10_000_000,
 		# Those of pg_regress
@@ -301,7 +312,7 @@ sub set_up_server
 	check("$bindir/initdb", '-N', '-A', 'trust', '--no-locale', '-E', 'UTF8', '-D', "$dir/template");
 	open(my $conf, '>>', "$dir/template/postgresql.conf") or die "postgresql.conf: $!";
 	print $conf slurp("$root/test/tempcheck.conf"),
-	  "fsync = off\nlisten_addresses = ''\nunix_socket_directories = '$dir/tmp'\nport = 54321\nstatement_timeout = 60s\n";
+	  "fsync = off\nlisten_addresses = ''\nunix_socket_directories = '$dir/tmp'\nport = 54321\nstatement_timeout = 300s\n";
 	close $conf;
 }
 
@@ -310,7 +321,7 @@ sub stop_servers
 	return unless $bindir;
 	foreach my $pid_file (grep { -e } split /\n/, `find '$dir' -name postmaster.pid 2>/dev/null`)
 	{
-		run(60, "$bindir/pg_ctl", '-D', dirname($pid_file), '-m', 'immediate', '-s', 'stop');
+		run(600, "$bindir/pg_ctl", '-D', dirname($pid_file), '-m', 'immediate', '-s', 'stop');
 	}
 }
 
@@ -321,49 +332,46 @@ sub start_server
 	system('rm', '-rf', "$dir/data", "$dir/regress");
 	check('cp', '-a', "$dir/template", "$dir/data");
 	check('mkdir', "$dir/regress");
-	return run(600, "$bindir/pg_ctl", '-D', "$dir/data", '-l', "$dir/regress/log", '-w', '-t', 600, 'start')
-	  || run(60, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'postgres', '-c', 'CREATE EXTENSION uidgen');
+	return run(@LIMITS, "$dir/reaper", "$bindir/pg_ctl", '-D', "$dir/data", '-l', "$dir/regress/log", '-w', '-t', 600, 'start')
+	  || run(600, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'postgres', '-c', 'CREATE EXTENSION uidgen');
 }
 
-# Puts a file, as changed, where the tests find it; false if it does not compile.
+# Builds all anew and puts it where the tests find it; false if the file does not compile.
 sub install
 {
 	my ($file) = @_;
 	set_up_server();
-	if ($file =~ /\.sql$/)
-	{
-		my ($version) = slurp("$dir/tree/uidgen.control") =~ /^default_version = '(.*)'/m;
-		my ($folder) = $file =~ m{^script/(\w+)/};
-		my @scripts = map { "script/$_--$version.sql" } @{ { registry => [qw(uidgen_registry uidgen-registry uidgen-sql)], uidgen => ['uidgen'], tools => [qw(uidgen_tools uidgen-sql-tools)],
-				sql => [qw(uidgen-sql uidgen-sql-tools uidgen-sql-uninstall)] }->{$folder} };
-		return 0 if run(600, 'make', '-s', "PG_CONFIG=$pg_config", @scripts) ne '';
-		check('cp', (map { "$dir/tree/$_" } @scripts), $scripts);
-		# The edition is no extension.
-		return 1 if $folder eq 'sql';
-		start_server() and return 0 if !-e "$dir/data/postmaster.pid";
-		# CREATE EXTENSION does not look into functions.
-		return run(60, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'template1', '-c', <<'END') eq '';
-			BEGIN;
-			CREATE EXTENSION IF NOT EXISTS uidgen;
-			CREATE EXTENSION IF NOT EXISTS uidgen_registry;
-			CREATE EXTENSION IF NOT EXISTS uidgen_tools;
-			DO $do$
-			DECLARE
-				f oid;
-			BEGIN
-				FOR f IN SELECT oid FROM pg_proc WHERE pronamespace::regnamespace::text LIKE 'uidgen%' AND prokind = 'f' LOOP
-					EXECUTE pg_get_functiondef(f);
-				END LOOP;
-			END
-			$do$;
-			ROLLBACK;
-END
-	}
 	return 0 if build() ne '';
+	my @scripts = map { s{^\Q$dir/tree/\E}{}r } glob "$dir/tree/script/*--*.sql";
 	# Anew: a server may have mapped the old ones.
-	unlink map { "$library/$_.so" } qw(uidgen uidgen_libpq);
-	check('cp', "$dir/tree/uidgen.so", "$dir/tree/uidgen_libpq.so", $library);
-	return 1;
+	unlink map { "$library/$_" } qw(uidgen.so uidgen_libpq.so);
+	check('cp', qw(uidgen.so uidgen_libpq.so), $library);
+	check('cp', @scripts, $scripts);
+	return 1 if $file !~ /\.sql$/;
+	# CREATE EXTENSION does not look into functions; those of the edition in SQL lie in no extension.
+	return 0 if start_server() ne '';
+	my $wrong = run(@LIMITS, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'template1', '-c', <<'END');
+		BEGIN;
+		CREATE EXTENSION uidgen;
+		CREATE EXTENSION uidgen_registry;
+		CREATE EXTENSION uidgen_tools;
+		DO $do$
+		DECLARE
+			f oid;
+		BEGIN
+			FOR f IN SELECT oid FROM pg_proc WHERE pronamespace::regnamespace::text LIKE 'uidgen%' AND prokind IN ('f', 'p') AND prolang <> 13 LOOP
+				EXECUTE pg_get_functiondef(f);
+			END LOOP;
+		END
+		$do$;
+		ROLLBACK;
+END
+	if ($wrong eq '' && $file =~ m{^script/(?:sql|tools)/|33_layouts})
+	{
+		my ($edition) = grep { /uidgen-sql--/ } @scripts;
+		$wrong = run(@LIMITS, 'createdb', 'edition') || run(@LIMITS, qw(psql -Xq -d edition -v worker_id=1 -f), $edition);
+	}
+	return $wrong eq '';
 }
 
 # ---- Tests ----
@@ -389,8 +397,7 @@ sub run_test
 		foreach my $flags (@ways)
 		{
 			return undef if run(3600, qw(gcc -std=c99 -O1 -Isrc -DUIDGEN_STANDALONE -pthread), @$flags, @strict, '-o', "$dir/tree/unit", @sources) ne '';
-			# In seconds of the processor's, since a machine may be slow.
-			my $wrong = run(300, 'sh', '-c', 'ulimit -t 60; exec ./unit');
+			my $wrong = run(@LIMITS, './unit');
 			return $wrong if $wrong ne '';
 		}
 		return '';
@@ -400,8 +407,8 @@ sub run_test
 		set_up_server();
 		unlink "$dir/tree/test/fuzz/fuzz_$1";
 		# As the Makefile builds it.  On the inputs that are kept, and on new ones for some seconds.
-		return undef if run(300, 'make', '-s', "PG_CONFIG=$pg_config", "test/fuzz/fuzz_$1") ne '';
-		return run(300, 'sh', '-c', "cp -r test/fuzz/corpus/$1 '$dir/corpus' && test/fuzz/fuzz_$1 -runs=60000 -seed=1 -timeout=20 -max_len=400 '$dir/corpus'; status=\$?; rm -rf '$dir/corpus'; exit \$status");
+		return undef if make("test/fuzz/fuzz_$1") ne '';
+		return run(600, 'sh', '-c', "ulimit -t 200; cp -r test/fuzz/corpus/$1 '$dir/corpus' && test/fuzz/fuzz_$1 -runs=60000 -seed=1 -timeout=20 -max_len=400 '$dir/corpus'; status=\$?; rm -rf '$dir/corpus'; exit \$status");
 	}
 	if ($installed ne $mutant)
 	{
@@ -412,120 +419,105 @@ sub run_test
 	if ($test =~ /^(regress|isolation)(?::(.*))?$/)
 	{
 		my ($kind, $names) = ($1, $2);
-		# A script goes into databases that are made now: the server may stay.
-		my $wrong = $file =~ /\.sql$/ && -e "$dir/data/postmaster.pid" ? '' : start_server();
+		my $wrong = start_server();
 		return $wrong if $wrong ne '';
-		my @common = ("--bindir=$bindir", "--outputdir=$dir/regress", "--host=$dir/tmp", '--port=54321');
-		return run(600, "$pgxs/src/test/regress/pg_regress", @common, '--dbname=contrib_regression', "--inputdir=$dir/tree", uniq('install', split(/,/, $names)))
+		my @common = ("--bindir=$bindir", "--outputdir=$dir/regress", '--load-extension=uidgen', "--host=$dir/tmp", '--port=54321');
+		return run(600, "$pgxs/src/test/regress/pg_regress", @common, '--dbname=contrib_regression', "--inputdir=$dir/tree", split(/,/, $names))
 		  if $kind eq 'regress';
-		return run(600, "$pgxs/src/test/isolation/pg_isolation_regress", @common, '--load-extension=uidgen', '--dbname=isolation_regression',
+		return run(600, "$pgxs/src/test/isolation/pg_isolation_regress", @common, '--dbname=isolation_regression',
 			"--inputdir=$dir/tree/test/isolation", map { m{(\w+)\.spec$} } glob "$dir/tree/test/isolation/specs/*.spec");
 	}
 	stop_servers();
 	local %ENV = %ENV;
 	delete @ENV{qw(PGHOST PGPORT)};
 	system('rm', '-rf', "$dir/tmp_check");
-	my $wrong = run(600, "$dir/reaper", $^X, $test);
+	my $wrong = run(@LIMITS, "$dir/reaper", $^X, -e "$dir/tree/$test" ? $test : "test/t/$test.pl");
 	stop_servers();
 	return $wrong;
 }
 
 # The first test that fails, and what it says; [] if none does; undef if it does not
-# compile.
+# compile.  What a test says of a mutant counts if it passes on the sources as they are.
+my %passes;
+
 sub verdict_of
 {
-	my ($file, $mutant, @tests) = @_;
+	my ($mutant, $source, @tests) = @_;
+	my $file = $mutant->{file};
 	foreach my $test (@tests)
 	{
-		my $wrong = run_test($test, $file, $mutant);
+		change($file, apply($source, $mutant));
+		my $wrong = run_test($test, $file, "$file $mutant->{from} $mutant->{text}");
+		my $said = slurp("$dir/output");
+		change($file, $source);
+		next if defined $wrong && $wrong eq '';
+		# The refusal of a script tells nothing of a test.
+		if (!$passes{$test})
+		{
+			my $intact = run_test($test, $file, 'none');
+			die "the sources as they are, $test: ", $intact // 'do not compile', "\n", slurp("$dir/output") if ($intact // 'no') ne '';
+			$passes{$test} = 1;
+		}
 		return undef if !defined $wrong;
-		return [ $test, $wrong =~ s/\s+/ /gr ] if $wrong ne '';
+		return [ $test, $wrong =~ s/\s+/ /gr ];
 	}
 	return [];
+}
+
+sub change
+{
+	my ($file, $text) = @_;
+	return if slurp("$dir/tree/$file") eq $text;
+	spew("$dir/tree/$file", $text);
+	# So that make sees the next change also within the same second.
+	unlink $file =~ /\.sql$/ ? glob("$dir/tree/script/*--*.sql") : $file =~ /\.c$/ ? "$dir/tree/$file" =~ s/\.c$/.o/r : glob("$dir/tree/src/*.o $dir/tree/src/*/*.o");
 }
 
 # ---- The run ----
 
 my %counts;
 
-my ($last_file, %intact) = ('');
-
-# One mutant: what is known of it then.  Its file is $file, with the text $source.
-sub try_mutant
+# A mutant's verdict, known or found now.
+sub run_mutant
 {
-	my ($file, $source, $mutant) = @_;
-	my @tests = $only ? split ' ', $only : tests_of($file);
-	my $name = "$file:$mutant->{line} $mutant->{function}: " . $mutant->{change} =~ s/\t/ => /r;
-
-	set_up();
-	as_it_was() if $last_file ne $file;
-	$last_file = $file;
-	if (!$intact{"@tests"}++)
-	{
-		my $wrong = verdict_of($file, 'none', @tests);
-		die "the sources as they are: ", $wrong ? "@$wrong\n" . slurp("$dir/output") : "do not compile\n" . slurp("$dir/output") if !$wrong || @$wrong;
-	}
+	my ($mutant) = @_;
+	my $file = $mutant->{file};
+	my $name = describe($mutant) =~ s/^\S+/$&:$mutant->{line}/r;
+	my $known = $verdict{ key($mutant) . "\t$mutant->{number}" };
 	my $start = time;
-	spew("$dir/tree/$file", apply($source, $mutant));
-	my $wrong = verdict_of($file, "$mutant->{from} $mutant->{text}", @tests);
-	die "$name: neither compiled nor refused\n", slurp("$dir/output") if !$wrong && slurp("$dir/output") !~ /\berror:/i;
-	my $known = !$wrong ? ['uncompiled'] : @$wrong ? [ 'killed', @$wrong ] : ['survived'];
+	return '' if $again && (!$known || $known->[0] ne 'survived');
+	if ($known && !$again)
+	{
+		print "survived   $name\n" if $known->[0] eq 'survived';
+		return $known->[0];
+	}
+	set_up();
+	my $wrong = verdict_of($mutant, slurp("$root/$file"), tests_of($file));
+	$known = !$wrong ? ['uncompiled'] : @$wrong ? [ 'killed', @$wrong ] : ['survived'];
 	note($mutant, @$known);
 	printf "%-10s %s%s (%.0f s)\n", $known->[0], $name, $known->[1] ? ", by $known->[1]: $known->[2]" : '', time - $start;
-	spew("$dir/tree/$file", $source);
-	# So that make sees the next change also within the same second.
-	unlink map { s/\.c$/.o/r } $file =~ /\.c$/ ? "$dir/tree/$file" : glob "$dir/tree/src/*/*.c";
-	return $known;
+	return $known->[0];
 }
 
-# Installs the last file's sources as they are, before the next file's mutants.
-sub as_it_was
+# Those that the heads of programs name.
+sub run_heads
 {
-	return if $installed eq '';
-	install($last_file) or die "$last_file does not compile any more\n";
-	$installed = '';
-}
-
-my %sources;
-sub mutants_in
-{
-	my ($file) = @_;
-	$sources{$file} //= slurp("$root/$file") || die "could not read $root/$file\n";
-	return grep { "$_->{file}:$_->{function} $_->{change}" =~ s/\t/ => /r =~ /(?:$match)/ } mutants_of($file, $sources{$file});
-}
-
-# Takes mutants in their order until $limit of them have counted; 0: all.
-sub take
-{
-	my ($limit, @mutants) = @_;
-	my $done = 0;
-	foreach my $mutant (@mutants)
+	my @programs = @ARGV ? @ARGV : map { s{^\Q$root\E/}{}r } glob "$root/test/t/*.pl";
+	my $survived = 0;
+	($results, $again) = ('/dev/null', 0);
+	%verdict = ();
+	foreach my $program (@programs)
 	{
-		last if $limit > 0 && $done == $limit;
-		my $file = $mutant->{file};
-		my $count = $counts{$file} //= { map { $_ => 0 } qw(killed equivalent open uncompiled) };
-		my $name = "$file:$mutant->{line} $mutant->{function}: " . $mutant->{change} =~ s/\t/ => /r;
-		if ($list)
+		foreach my $text (killed_by(slurp("$root/$program")))
 		{
-			print "$name\n";
-			$done++;
-			next;
+			my ($file) = $text =~ /^(\S+)/;
+			my ($mutant) = grep { describe($_) eq $text } mutants_of($file, slurp("$root/$file"));
+			die "$program: no such mutant: $text\n" if !$mutant;
+			$only = $program;
+			$survived++ if run_mutant($mutant) ne 'killed';
 		}
-		if (is_equivalent($mutant))
-		{
-			$count->{equivalent}++;
-			# It cannot matter, so another is drawn in its place.
-			$done++ unless $random;
-			next;
-		}
-		my $known = $verdict{ key($mutant) . "\t$mutant->{number}" };
-		next if $again && (!$known || $known->[0] ne 'survived');
-		print "survived   $name\n" if $known && !$again && $known->[0] eq 'survived';
-		$known = try_mutant($file, $sources{$file}, $mutant) if !$known || $again;
-		$count->{ $known->[0] eq 'survived' ? 'open' : $known->[0] }++;
-		$done++ unless $known->[0] eq 'uncompiled';
 	}
-	as_it_was() if $dir;
+	exit($survived > 0);
 }
 
 END
@@ -542,20 +534,32 @@ END
 $SIG{$_} = sub { exit 130 } foreach qw(HUP INT TERM);
 
 read_known();
-srand($seed);
-if ($random)
+run_heads() if $heads;
+my @mutants = grep { "$_->{file}:$_->{function} $_->{change}" =~ s/\t/ => /r =~ /(?:$match)/ } map { mutants_of($_, slurp("$root/$_")) } @files;
+if ($random > 0)
 {
-	take($random, shuffle(map { mutants_in($_) } @files));
+	srand($seed);
+	@mutants = shuffle(grep { !is_equivalent($_) } @mutants);
 }
-else
+my $done = 0;
+foreach my $mutant (@mutants)
 {
-	take($sample, $sample > 0 ? shuffle(mutants_in($_)) : mutants_in($_)) foreach @files;
+	last if $random > 0 && $done == $random;
+	if ($list)
+	{
+		print describe($mutant) =~ s/^\S+/$&:$mutant->{line}/r, "\n";
+		$done++;
+		next;
+	}
+	my $verdict = is_equivalent($mutant) ? 'equivalent' : run_mutant($mutant) or next;
+	$counts{ $mutant->{file} }{$verdict}++;
+	$counts{all}{$verdict}++;
+	$done++ unless $verdict eq 'uncompiled';
 }
 exit if $list;
 printf "%-24s %8s %8s %11s %8s %16s\n", '', qw(mutants killed equivalent open), 'not compiled';
-foreach my $file (@files)
+foreach my $file (grep({ $counts{$_} } @files), 'all')
 {
-	my $count = $counts{$file} or next;
-	printf "%-24s %8d %8d %11d %8d %16d\n", $file, $count->{killed} + $count->{equivalent} + $count->{open},
-	  @{$count}{qw(killed equivalent open uncompiled)};
+	my ($killed, $equivalent, $open, $uncompiled) = map { $counts{$file}{$_} // 0 } qw(killed equivalent survived uncompiled);
+	printf "%-24s %8d %8d %11d %8d %16d\n", $file, $killed + $equivalent + $open, $killed, $equivalent, $open, $uncompiled;
 }
