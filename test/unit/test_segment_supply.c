@@ -258,7 +258,6 @@ test_answers(void)
 	answer = answer_of(1001, 2000);
 	ok(receive(answer, START + 2 * MINUTE) == UIDGEN_SUPPLY_SOUND && verdict.first == 1001 && verdict.size == 1000 &&
 	   !verdict.discard, "answer: the next numbers are not");
-	is_int(supply.gap_lasts, 7 * MINUTE, "answer: how long the gap covers a loss is kept");
 	answer = answer_of(9000, 9000);
 	ok(receive(answer, START) == UIDGEN_SUPPLY_SOUND && verdict.first == 9000 && verdict.size == 1,
 	   "answer: nor is one number far above");

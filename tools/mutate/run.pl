@@ -292,8 +292,7 @@ sub set_up_server
 	($library, $scripts) = installed_files();
 	$bindir = "$dir/inst" . `$pg_config --bindir` =~ s/\n//r;
 	$pgxs = dirname(dirname(dirname(`$pg_config --pgxs`)));
-	my $wrong = build("DESTDIR=$dir/inst", 'install');
-	die "the sources as they are: $wrong\n", slurp("$dir/output") if $wrong ne '';
+	die "the sources as they are do not compile\n", slurp("$dir/output") if build("DESTDIR=$dir/inst", 'install') ne '';
 	%ENV = (
 		%ENV,
 		CHECK_DIR => $dir, HOME => $dir, TMPDIR => "$dir/tmp", PATH => "$bindir:$ENV{PATH}",
