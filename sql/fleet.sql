@@ -6,6 +6,8 @@
 -- the extension, as a role that is no superuser.
 
 \set SHOW_CONTEXT never
+-- What the tests call is not shown.
+\set ECHO none
 -- What is changed by hand here, no guard is to refuse: see script/registry/10_registry.sql.
 SET search_path = pg_catalog, uidgen_registry, pg_temp;
 SET client_min_messages = error;
@@ -176,6 +178,7 @@ END $$;
 
 \pset format unaligned
 \pset tuples_only on
+\set ECHO all
 
 -- A registry is made a shared one, before its first grant and for good.
 BEGIN;

@@ -6,6 +6,8 @@
 -- other rights, is tried by test/t/guests_python.pl.
 
 \set SHOW_CONTEXT never
+-- What the tests call is not shown.
+\set ECHO none
 -- What is changed by hand here, no guard is to refuse: see script/registry/10_registry.sql.
 SET search_path = pg_catalog, uidgen_registry, pg_temp;
 SET client_min_messages = error;
@@ -119,6 +121,8 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
 	RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;
+\set ECHO all
+
 BEGIN;
 CALL pg_temp.make_up_the_world();
 

@@ -5,6 +5,8 @@
 -- begins early in tick 1000, so that all ticks shown are stable.
 
 \set SHOW_CONTEXT never
+-- What the tests call is not shown.
+\set ECHO none
 -- What is changed by hand here, no guard is to refuse: see script/registry/10_registry.sql.
 SET search_path = pg_catalog, uidgen_registry, pg_temp;
 -- Warnings are shown where they are tested.
@@ -138,6 +140,7 @@ END $$;
 
 \pset format unaligned
 \pset tuples_only on
+\set ECHO all
 
 -- The automatic choice
 BEGIN;

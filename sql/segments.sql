@@ -6,6 +6,8 @@
 -- as a role that is no superuser.
 
 \set SHOW_CONTEXT never
+-- What the tests call is not shown.
+\set ECHO none
 -- What is changed by hand here, no guard is to refuse: see script/registry/10_registry.sql.
 SET search_path = pg_catalog, uidgen_registry, pg_temp;
 SET client_min_messages = error;
@@ -124,6 +126,7 @@ $$;
 
 \pset format unaligned
 \pset tuples_only on
+\set ECHO all
 
 -- A segment is created: what it has, and what it cannot have.
 BEGIN;

@@ -118,8 +118,8 @@ pooler_installed()
 }
 
 # Looks for what building and running the extension needs, with the argument "tests" also for what $SUITES need, and sets PG_CONFIG.
-# What is missing is installed on a bare machine, which is one without a server that extensions can be built for, and where
-# $install is "yes"; elsewhere it is named.
+# What is missing is installed where $install is "yes", and on a machine without a server that extensions can be built for;
+# elsewhere it is named.
 bootstrap()
 {
 	missing=

@@ -35,7 +35,7 @@ programs()
 	IFS=' '
 	case $1 in
 	gate)
-		printf '%s\n' 'test/regress.pl regress' $GLUE_FIRST test/t/random_fleets.pl 'test/regress.pl isolation' $GLUE_TESTS $UNIT_TESTS test/fuzz/run.sh \
+		printf '%s\n' 'test/regress.pl regress' $GLUE_FIRST test/t/random_fleets.pl $UNIT_TESTS 'test/regress.pl isolation' $GLUE_TESTS test/fuzz/run.sh \
 			test/meta.pl test/pgindent.sh ;;
 	rules)
 		printf '%s\n' 'test/regress.pl regress' test/t/random_fleets.pl 'test/regress.pl isolation' $UNIT_TESTS test/fuzz/run.sh test/meta.pl test/pgindent.sh ;;

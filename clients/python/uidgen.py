@@ -30,8 +30,6 @@ class Layout:
     """Where the fields of an id lie: a layout in canonical form, with its unit and epoch in microseconds."""
 
     def __init__(self, text, unit, epoch):
-        # psycopg 3 returns bytes where the database's encoding is SQL_ASCII.
-        text = text.decode("ascii") if isinstance(text, bytes) else text
         self.text, self.unit, self.epoch = text, unit, epoch
         self.fields = {}                                    # name: (shift, mask)
         shift = 0
@@ -255,7 +253,8 @@ class Guest:
         # A warning is how PostgreSQL says that a commit is not on the standby.
         if len(rows) != 1 or self._notices or getattr(self._connection, "notices", None):
             raise NoGrant("the answer is not certain")
-        return rows[0]
+        # Where the database is SQL_ASCII, psycopg 3 gives bytes for text.
+        return [value.decode() if isinstance(value, bytes) else value for value in rows[0]]
 
     def _disconnect(self):
         connection, self._connection = self._connection, None

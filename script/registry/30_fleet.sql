@@ -4,8 +4,8 @@
 -- A node proves by a token that a row is its own, and proposes the token itself, so that
 -- it knows its row also after a call whose answer was lost.  The registry may go back: be
 -- restored, or fail over to a server that lost commits.  Grants that it does not know of
--- any more may then be in use, so these rules hold (docs/design/fleet.md; test/model/
--- fleet.pml tries them, and what happens without each):
+-- any more may then be in use, so these rules hold (docs/design/fleet.md; test/t/
+-- random_fleets.pl plays them, and what happens without each):
 --
 --	R1	A renewal needs the token and the end of the grant, and that end, or the last change
 --		of the row, is no older than max_lead.

@@ -73,8 +73,9 @@ sub write_file
 my $databases = 0;
 sub new_database
 {
+	my ($encoding) = @_;
 	my $name = 'client_' . ++$databases;
-	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE template0 ENCODING '$encoding' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc");
 	$node->safe_psql($name, 'CREATE EXTENSION uidgen');
 	return $name;
 }
@@ -82,6 +83,7 @@ sub new_database
 sub try_client
 {
 	my ($heading, $program, %replace) = @_;
+	my $encoding = delete $replace{encoding} // 'UTF8';
 	my ($name, $kind) = $program =~ /^(.*)\.(\w+)$/;
 	my $folder = "$dir/$name-$kind";
 	make_path($folder);
@@ -98,7 +100,7 @@ sub try_client
 	$text =~ s/\Q$_\E/$replace{$_}/g foreach keys %replace;
 	write_file("$folder/program.$kind", $text);
 
-	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER)} = ('127.0.0.1', $node->port, new_database(), $node->safe_psql('postgres', 'SELECT current_user'));
+	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER)} = ('127.0.0.1', $node->port, new_database($encoding), $node->safe_psql('postgres', 'SELECT current_user'));
 	my ($printed, $said) = ('', '');
 	my $well = IPC::Run::run([ 'sh', '-c', $command{$kind} ], '<', \undef, '>', \$printed, '2>', \$said, init => sub { chdir $folder or die "$folder: $!" });
 	my $tests = 0;
@@ -129,7 +131,6 @@ foreach (
 	note("$name: $said");
 }
 
-try_client('psycopg', 'psycopg.py');
 try_client('SQLAlchemy', 'sqlalchemy.py');
 try_client('Django', 'django.py');
 try_client('Active Record', 'activerecord.rb');
@@ -140,10 +141,16 @@ try_client('Drizzle', 'drizzle.mjs');
 try_client('Sequelize', 'sequelize.mjs');
 try_client('TypeORM', 'typeorm.mjs');
 try_client('Prisma', 'prisma.mjs');
-try_client('A reader in Python', 'readers.py');
 try_client('A reader in Node', 'readers.mjs');
 try_client('The time in JavaScript', 'text.mjs');
-try_client('The time in Python', 'text.py');
+foreach my $encoding (qw(UTF8 SQL_ASCII))
+{
+	# As the page says
+	local $ENV{PGCLIENTENCODING} = 'utf8' if $encoding eq 'SQL_ASCII';
+	try_client('psycopg', 'psycopg.py', encoding => $encoding);
+	try_client('A reader in Python', 'readers.py', encoding => $encoding);
+	try_client('The time in Python', 'text.py', encoding => $encoding);
+}
 SKIP:
 {
 	skip('no TimescaleDB for this server', 1) if !$has_timescale;

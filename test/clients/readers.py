@@ -23,7 +23,7 @@ CREATE VIEW item_changes AS
 source = psycopg.connect(autocommit=True)
 source.execute(SOURCE)
 name = source.info.dbname + "_copy"
-source.execute(f"CREATE DATABASE {name}")
+source.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc")
 target = psycopg.connect(dbname=name, autocommit=True)
 target.execute("CREATE TABLE item (id bigint PRIMARY KEY, name text, price numeric)")
 target.execute("CREATE TABLE item_place (last bigint)")

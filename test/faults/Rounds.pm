@@ -1,6 +1,6 @@
 # Rounds.pm: rounds of faults beside a control, over all of which no id may come twice.
 #
-# What a round does is its subclass's: FaultRounds.pm (one server) or one of FleetWorld.pm
+# What a round does is its subclass's: one of FleetWorld.pm
 # (many with one registry).  It has
 #	set_up, round($ids), tear_down		# the last may return lines for the report
 #	sessions							# the objects of Sessions.pm

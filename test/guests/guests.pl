@@ -20,7 +20,7 @@ use UidgenTest;
 my %enough = (ids => 0, faults => 0);
 GetOptionsFromString($ENV{UIDGEN_GUESTS} // '', \%enough, 'ids=i', 'faults=i', 'seed=i') or die "UIDGEN_GUESTS: see above\n";
 
-my $world = Guests->new(connections => $enough{ids} || $enough{faults} ? 1100 : 60);
+my $world = Guests->new('SQL_ASCII', connections => $enough{ids} || $enough{faults} ? 1100 : 60);
 my $primary = $world->{primary};
 my ($python, $java) = ($world->client('python', 'psycopg'), $world->client('java'));
 
@@ -87,6 +87,7 @@ my ($python, $java) = ($world->client('python', 'psycopg'), $world->client('java
 play($python);
 play($world->client('python', 'psycopg2'));
 play($java);
+play(Guests->new('UTF8')->client('java'), 'warned');
 play_without_rules($python);
 play_without_rules($java);
 if ($enough{ids} || $enough{faults})

@@ -26,19 +26,20 @@ our @SETTINGS = ("uidgen.window = '500ms'", "uidgen.registry_timeout = '1s'", "u
 
 my %drawings;
 my %seen;
-my $template;
+my %template;
 my %has_clock;
 
 # A server with the extension, started, and perhaps with a clock: a function that gives it one (FakeClock.pm).  Making a
-# cluster takes longer than copying one; nothing was granted in the one that all are copies of.
+# cluster takes longer than copying one; nothing was granted in the one that all of an encoding are copies of.
 sub new_server
 {
-	my ($name, $give_clock, @conf) = @_;
+	my ($name, $give_clock, $encoding, @conf) = @_;
 	my $server = PostgreSQL::Test::Cluster->new($name);
+	my $template = $template{$encoding};
 	if (!$template)
 	{
-		$template = PostgreSQL::Test::Cluster->new('template');
-		$template->init(allows_streaming => 1);
+		$template = $template{$encoding} = PostgreSQL::Test::Cluster->new("template$encoding");
+		$template->init(allows_streaming => 1, extra => [ $encoding eq '' ? () : in_encoding($encoding) ]);
 		$template->start;
 		$template->safe_psql('postgres', q{SET client_min_messages = error; CREATE EXTENSION uidgen;
 			CREATE FUNCTION pause() RETURNS void LANGUAGE plpgsql AS 'BEGIN PERFORM count(*) FROM generate_series(1, 5000); END'});
@@ -61,11 +62,11 @@ sub new_server
 }
 
 # A server whose database postgres has the registry of a fleet.  It does not preload uidgen.  Options: layout, max_lead,
-# clock_slack, clock.
+# clock_slack, clock, encoding.
 sub fleet_registry
 {
 	my ($name, %options) = @_;
-	my $registry = new_server($name, $options{clock});
+	my $registry = new_server($name, $options{clock}, $options{encoding} // '');
 	$registry->safe_psql('postgres', sprintf(
 			"CREATE EXTENSION uidgen_registry; SELECT FROM uidgen_registry.share_registry('%s', max_lead => '%s', clock_slack => '%s'); SELECT FROM uidgen_registry.end_quarantine()",
 			$options{layout} // 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01', $options{max_lead} // '2 minutes', $options{clock_slack} // '10 seconds'));
@@ -83,7 +84,7 @@ sub fleet_node
 {
 	my ($name, $registry, @conf) = @_;
 	my $clock = ref $conf[0] ? shift @conf : undef;
-	return new_server($name, $clock, preload(), @SETTINGS, "uidgen.registry = '$registry'", @conf);
+	return new_server($name, $clock, '', preload(), @SETTINGS, "uidgen.registry = '$registry'", @conf);
 }
 
 # Begin to draw ids, or to draw on after what ended the session.

@@ -1,6 +1,6 @@
 # Guests.pm: one list of faults for each client in clients/, and the same clients with a rule left out, which have to fail.
 #
-#	my $world = Guests->new;							# a registry
+#	my $world = Guests->new('SQL_ASCII');				# a registry, in a cluster of this encoding
 #	my $client = $world->client('python', 'psycopg');	# or 'java'
 #	play($client);										# tests
 #	play_without_rules($client);
@@ -79,8 +79,8 @@ my %WITHOUT = (
 
 sub new
 {
-	my ($class, %options) = @_;
-	my $primary = fleet_registry('primary');
+	my ($class, $encoding, %options) = @_;
+	my $primary = fleet_registry("in_$encoding", encoding => $encoding);
 	# Drivers of Java know no other way than TCP.
 	$primary->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'\nmax_connections = " . ($options{connections} // 60));
 	$primary->restart;
@@ -88,6 +88,7 @@ sub new
 	$primary->safe_psql('guests', 'CREATE EXTENSION uidgen_registry');
 	return bless {
 		primary => $primary,
+		encoding => $encoding,
 		dir => PostgreSQL::Test::Utils::tempdir(),
 		count => 0,
 	}, $class;
@@ -109,7 +110,7 @@ sub client
 		IPC::Run::run([ 'javac', '-d', $dir, "$dir/$FILE{java}", "$root/test/guests/Player.java" ], '<', \undef, '>&', \$said) or die $said;
 		@command = (qw(java -Xmx64m -XX:+UseSerialGC -cp), "$dir:/usr/share/java/postgresql.jar", 'Player');
 	}
-	return { world => $self, language => $language, driver => $driver, name => join(' with ', $language, $driver // ()), command => \@command };
+	return { world => $self, language => $language, driver => $driver, name => join(' with ', $language, $driver // ()) . ", $self->{encoding}", command => \@command };
 }
 
 # A registry in a database of its own, with so many worker ids for guests

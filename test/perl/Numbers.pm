@@ -16,7 +16,8 @@ use Test::More;
 use UidgenTest;
 
 our @EXPORT = qw(create_segment segment segment_status draw_numbers draw_block draw_all_numbers draw_to_error start_numbers is_drawing
-  finish_numbers stop_numbers seen_numbers fetch_numbers one_by_one missing held);
+  finish_numbers stop_numbers seen_numbers fetch_numbers one_by_one missing held ranges_of_100 take_snapshot set_back restored_from draws_more
+  highest common);
 
 # {segment}{server}: lists of numbers, each in the order in which one session saw them.
 my %seen;
@@ -35,6 +36,50 @@ sub segment
 {
 	my ($registry, $segment, $columns, $database) = @_;
 	return $registry->safe_psql($database // 'postgres', "SELECT $columns FROM uidgen_registry.segment WHERE name = '$segment'");
+}
+
+# These segments, each with ranges of 100 that get no longer, and with this gap.
+sub ranges_of_100
+{
+	my ($registry, $gap, @segments) = @_;
+	create_segment($registry, "'$_', step => 100") foreach @segments;
+	$registry->safe_psql('postgres', by_hand("UPDATE uidgen_registry.segment SET max_step = 100, failover_gap = $gap"));
+	return;
+}
+
+# A copy of the server's files, and the server as it was then.
+sub take_snapshot
+{
+	my ($registry) = @_;
+	$registry->stop;
+	$registry->backup_fs_cold('snapshot');
+	$registry->start;
+	return;
+}
+
+sub set_back
+{
+	my ($registry) = @_;
+	$registry->stop('immediate');
+	system_or_bail('rm', '-rf', $registry->data_dir);
+	system_or_bail('cp', '-a', $registry->backup_dir . '/snapshot', $registry->data_dir);
+	chmod 0700, $registry->data_dir or die $!;
+	$registry->append_conf('postgresql.conf', 'port = ' . $registry->port);
+	$registry->start;
+	return;
+}
+
+# A server begins from a backup of a registry, as a restore goes: from the backup on, as far as there is WAL, and then by itself.
+sub restored_from
+{
+	my ($restored, $registry, $backup) = @_;
+	$registry->stop('immediate');
+	$restored->init_from_backup($registry, $backup);
+	$restored->append_conf('postgresql.conf', "restore_command = 'false'\nprimary_conninfo = ''");
+	append_to_file($restored->data_dir . '/recovery.signal', '');
+	$restored->start;
+	$restored->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+	return;
 }
 
 # ---- servers ----
@@ -59,6 +104,15 @@ sub draw_numbers
 	my ($server, $segment, $count, $database) = @_;
 	return saw($server, $segment, [ split /\n/,
 			$server->safe_psql($database // 'postgres', "SELECT uid_segment_next('$segment') FROM generate_series(1, $count)") ]);
+}
+
+# So many that the registry has given more ranges.
+sub draws_more
+{
+	my ($server, $segment) = @_;
+	draw_numbers($server, $segment, 450);
+	await_keeper($server);
+	return;
 }
 
 # So many that are consecutive.
@@ -143,6 +197,20 @@ sub seen_numbers
 	my ($segment, @servers) = @_;
 	my @names = @servers ? map { $_->name } @servers : keys %{ $seen{$segment} };
 	return map { @$_ } map { @{ $seen{$segment}{$_} // [] } } @names;
+}
+
+sub highest
+{
+	my ($segment, @servers) = @_;
+	return (sort { $b <=> $a } seen_numbers($segment, @servers))[0];
+}
+
+# How many numbers two servers have both seen.
+sub common
+{
+	my ($segment, $one, $other) = @_;
+	my %seen = map { $_ => 1 } seen_numbers($segment, $one);
+	return scalar grep { $seen{$_} } seen_numbers($segment, $other);
 }
 
 # Tests: none was seen twice, and each session's increase; with the option in_order, each server's do over its

@@ -180,7 +180,8 @@ sub new_node
 {
 	my ($name, @conf) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name, install_path => dirname($BINDIR));
-	$node->init;
+	# pg_upgrade needs the same on both sides.
+	$node->init(extra => [ in_encoding('UTF8') ]);
 	$node->append_conf('postgresql.conf', join("\n", 'log_statement = none', 'restart_after_crash = on', @conf) . "\n");
 	return $node;
 }

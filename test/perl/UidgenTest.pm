@@ -17,7 +17,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(preload is_late uidgen_node by_hand try_psql sqlstate_of fails_with comes_to_fail poll_until log_since is_logged
+our @EXPORT = qw(preload is_late in_encoding uidgen_node by_hand try_psql sqlstate_of fails_with comes_to_fail poll_until log_since is_logged
   start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated ids_go_on change_setting await_keeper keeper_pid keeper_pids the_keeper
   postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep end_session drop_database stop_pids stop_processes crash await_recovery kill_and_start start_again percentile spread build_program
   build_module);
@@ -36,6 +36,31 @@ our @EXPORT = qw(preload is_late uidgen_node by_hand try_psql sqlstate_of fails_
 		$session->{timeout}->start;
 		return $quit->($session);
 	};
+}
+
+# By itself, a cluster would have the encoding and locale of the environment, so each machine would test another one.  A program's clusters take these in
+# turn, unless it says which.  Which is the first depends on the program's name: some programs have one cluster.
+{
+	no warnings 'redefine';
+	my ($init, $turn) = (\&PostgreSQL::Test::Cluster::init, unpack('%32C*', basename($0)));
+	*PostgreSQL::Test::Cluster::init = sub {
+		my ($node, %options) = @_;
+		my @extra = @{ $options{extra} // [] };
+		unshift @extra, in_encoding(qw(SQL_ASCII UTF8 LATIN1 ICU)[ $turn++ % 4 ]) if !grep { /^--(?:encoding|locale)=/ } @extra;
+		return $init->($node, %options, extra => \@extra);
+	};
+}
+
+# Options of init() for a cluster of an encoding, with the locale C; "ICU" is UTF8 with a locale by which texts are in another order, if the server has that.
+sub in_encoding
+{
+	my ($encoding) = @_;
+	return ("--encoding=$encoding", '--locale=C') if $encoding ne 'ICU';
+	# Up to PostgreSQL 15 a server has it if the builder says so, and later unless the builder says no.
+	my ($options) = run_command([ 'pg_config', '--configure' ]);
+	my ($version) = run_command([ 'pg_config', '--version' ]);
+	my $has_icu = $version =~ / 15/ ? $options =~ /--with-icu/ : $options !~ /--without-icu/;
+	return (in_encoding('UTF8'), $has_icu ? qw(--locale-provider=icu --icu-locale=en) : ());
 }
 
 sub import
@@ -61,12 +86,12 @@ sub preload
 }
 
 # A server that has uidgen, not yet started.  @conf: more lines for
-# postgresql.conf.  The extension is created by the test, where it wants it.
+# postgresql.conf; the first of them may be a hash with options of init().  The extension is created by the test, where it wants it.
 sub uidgen_node
 {
 	my ($name, @conf) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
-	$node->init;
+	$node->init(ref $conf[0] ? %{ shift @conf } : ());
 	$node->append_conf('postgresql.conf',
 		join("\n", preload(), @conf) . "\n");
 	return $node;

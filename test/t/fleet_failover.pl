@@ -1,7 +1,7 @@
 # A registry that loses commits, by a failover and by a restore: what was granted and lost is granted to nobody else,
 # and who holds a grant goes on.
 #
-# The schedules are the ones in which two equal ids came out of the rules' absence (test/model/fleet.pml): nodes slept
+# The schedules are the ones in which two equal ids came out of the rules' absence (docs/design/fleet.md): nodes slept
 # while others took their worker ids, a node crashed whose row nobody knows any more, and the clock of the server that takes over is
 # behind.  Ids run ahead of the clock meanwhile, since otherwise the time alone would keep them apart.
 

@@ -161,7 +161,7 @@ is($standby->safe_psql('fleet', acquire('d', 5) =~ s/worker, .* FROM/worker IS N
 my ($uuml, $euro) = ("c3bc", "e282ac");
 foreach my $encoding (qw(utf8 latin1 sql_ascii))
 {
-	$standby->safe_psql('postgres', "CREATE DATABASE in_$encoding TEMPLATE template0 ENCODING $encoding LC_COLLATE 'C' LC_CTYPE 'C'");
+	$standby->safe_psql('postgres', "CREATE DATABASE in_$encoding TEMPLATE template0 ENCODING $encoding LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc");
 	$standby->safe_psql("in_$encoding", slurp_file($script));
 	# 63 bytes in UTF-8
 	$standby->safe_psql("in_$encoding", "SELECT uidgen_registry.create_segment(convert_from('\\x" . $uuml x 31 . "61', 'UTF8'))");

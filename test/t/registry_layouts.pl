@@ -16,7 +16,7 @@ $node->start;
 my %encodings = (ascii => 'SQL_ASCII', utf8 => 'UTF8');
 foreach my $database (sort keys %encodings)
 {
-	$node->safe_psql('postgres', "CREATE DATABASE $database TEMPLATE template0 ENCODING $encodings{$database} LC_COLLATE 'C' LC_CTYPE 'C'");
+	$node->safe_psql('postgres', "CREATE DATABASE $database TEMPLATE template0 ENCODING $encodings{$database} LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc");
 	$node->safe_psql($database, <<'END');
 CREATE EXTENSION uidgen;
 CREATE EXTENSION uidgen_registry;

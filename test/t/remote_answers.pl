@@ -1,6 +1,9 @@
 # Which answer of a registry on another server counts, and what is said of the others.  One
 # that counts is committed there; a refusal comes through as it is, and nothing is committed;
 # everything else is a call without an answer (SQLSTATE 08007).
+#
+# Promise: P3; the room src/remote
+# Kills: src/remote/candidates.c receive_answer: candidate->length = waiting > ANSWER_MAX - candidate->length ? ANSWER_MAX : candidate->length + waiting; => ;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

@@ -1,6 +1,9 @@
 # The registry fails over with and without lost commits, and is restored: no number of a segment comes twice, the gap
 # is left out once for each segment, and none where nothing can be lost.  A primary that was left behind is not used, also
 # by a server that draws nothing but numbers.
+#
+# Promise: S1, S2
+# Kills: script/registry/42_segment_calls.sql segment_fetch: s := uidgen_registry.begin_reign(s, least(s.last_value + s.failover_gap::numeric, s.max_value)::bigint, goes_on => false); => s := uidgen_registry.begin_reign(s, least(s.last_value - s.failover_gap::numeric, s.max_value)::bigint, goes_on => false);
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -21,8 +24,7 @@ my $hosts = hosts($primary, $standby, $second, $restored);
 my @servers = map { fleet_node($_, $hosts, "uidgen.registry_timeout = '1min'") } qw(one two three);
 my ($one, $two, $three) = @servers;
 # Where it is written down how much a fetch brings, and when.
-create_segment($primary, qq{'$_', step => 100}) foreach qw(orders bills rare short);
-$primary->safe_psql('postgres', by_hand("UPDATE uidgen_registry.segment SET max_step = 100, failover_gap = $GAP"));
+ranges_of_100($primary, $GAP, qw(orders bills rare short));
 
 sub last_value
 {
@@ -138,20 +140,14 @@ $second->safe_psql('postgres', by_hand(q{UPDATE uidgen_registry.segment SET fail
 $second->backup('again');
 draw_numbers($one, 'short', 700);
 await_keeper($one);
-$second->stop('immediate');
-# As a restore goes: from a backup on, as far as there is WAL, and then by itself.
-$restored->init_from_backup($second, 'again', has_restoring => 0);
-$restored->append_conf('postgresql.conf', "restore_command = 'false'\nprimary_conninfo = ''");
-append_to_file($restored->data_dir . '/recovery.signal', '');
-$restored->start;
-$restored->poll_query_until('postgres', 'SELECT NOT pg_is_in_recovery()');
+restored_from($restored, $second, 'again');
 cmp_ok((split /\|/, $restored->safe_psql('postgres', 'SELECT timeline FROM uidgen_registry.registry_history()'))[0], '>', 3, 'a backup is restored, which begins a timeline');
 goes_on_above($restored, 'orders', last_value($restored, 'orders'), $GAP, '... and lacks nothing of a segment', @servers);
 # More is missing than the gap: who knows it is told.
 my (undef, $err) = draw_all_numbers($one, 'short');
 like($err, qr/ERROR:  55000: .*the registry has stopped it, as numbers may have been given out twice.*raise_segment\(\)/s, '... and of another one more than its gap: it is stopped');
 like((draw_all_numbers($three, 'short'))[1], qr/ERROR:  55000: .*the registry has stopped it/s, '... also for a server that knows of no loss');
-my $highest = (sort { $b <=> $a } seen_numbers('short'))[0];
+my $highest = highest('short');
 $restored->safe_psql('postgres', "SELECT uidgen_registry.raise_segment('short', $highest + 100)");
 cmp_ok((draw_numbers($one, 'short', 1))[0], '>', $highest, '... until the owner raises it');
 draw_numbers($_, 'short', 300) foreach @servers;

@@ -109,7 +109,7 @@ $registry->safe_psql('postgres', "SET client_encoding = 'UTF8'; SELECT uidgen_re
 my @all;
 foreach my $database (sort keys %encoding)
 {
-	$server->safe_psql('postgres', "CREATE DATABASE $database ENCODING '$encoding{$database}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0");
+	$server->safe_psql('postgres', "CREATE DATABASE $database ENCODING '$encoding{$database}' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc TEMPLATE template0");
 	# Here is no registry, only the library's functions.
 	$server->safe_psql($database, "SET client_min_messages = warning; CREATE EXTENSION uidgen;
 		SET client_encoding = '$encoding{$database}'; CREATE TABLE bills (id bigint PRIMARY KEY DEFAULT uid_segment_next('$encoded{$database}'), what text)");

@@ -13,18 +13,11 @@ create_segment($registry, q{'near', step => 100, max_value => 3000});
 $registry->safe_psql('postgres', by_hand('UPDATE uidgen_registry.segment SET max_step = 100, failover_gap = 5000'));
 draw_numbers($one, 'near', 50);
 await_keeper($one);
-$registry->stop;
-$registry->backup_fs_cold('snapshot');
-$registry->start;
+take_snapshot($registry);
 draw_numbers($one, 'near', 850);
 await_keeper($one);
 my $highest = segment($registry, 'near', 'last_value');
-$registry->stop('immediate');
-PostgreSQL::Test::Utils::system_or_bail('rm', '-rf', $registry->data_dir);
-PostgreSQL::Test::Utils::system_or_bail('cp', '-a', $registry->backup_dir . '/snapshot', $registry->data_dir);
-chmod 0700, $registry->data_dir or die $!;
-$registry->append_conf('postgresql.conf', 'port = ' . $registry->port);
-$registry->start;
+set_back($registry);
 my $snapshot = segment($registry, 'near', 'last_value');
 cmp_ok($snapshot, '<', $highest, "a snapshot is started that knows of numbers up to $snapshot, and a server of $highest");
 # A call's time may be over before the keeper has called.
@@ -36,8 +29,7 @@ ok(poll_until(
 		}), 'the server has called: the segment is stopped, or goes on above what it knows');
 my (undef, $err_of_two) = draw_all_numbers($two, 'near', '2s');
 note($err_of_two);
-my %seen = map { $_ => 1 } seen_numbers('near', $one);
-is(scalar(grep { $seen{$_} } seen_numbers('near', $two)), 0, '... and no other one is given the same numbers');
+is(common('near', $one, $two), 0, '... and no other one is given the same numbers');
 note(segment($registry, 'near', 'last_value, stopped, evidence'));
 
 done_testing();

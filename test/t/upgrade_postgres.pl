@@ -11,7 +11,7 @@ use UidgenTest;
 my $LAYOUT = "uidgen.layout = 'time:40:1ms worker:20 sequence:3 epoch:2025-01-01'";
 my $WORKER = "SELECT string_agg(DISTINCT worker::text, ' ') FROM message, uid_parse(id) WHERE body = 'new'";
 
-my $old = uidgen_node('old', $LAYOUT);
+my $old = uidgen_node('old', { extra => [ in_encoding('SQL_ASCII') ] }, $LAYOUT);
 $old->start;
 $old->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 $old->safe_psql('postgres', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text)');
@@ -87,7 +87,7 @@ SKIP:
 	$old->safe_psql('postgres', 'CREATE DATABASE fleet');
 	$old->safe_psql('fleet', q{SET client_min_messages = error; CREATE EXTENSION uidgen_registry;
 		SELECT uidgen_registry.share_registry('time:40:1ms worker:20 sequence:3 epoch:2025-01-01', max_lead => '3 s', clock_slack => '1 s'); SELECT uidgen_registry.end_quarantine()});
-	my $new = uidgen_node('new', $LAYOUT);
+	my $new = uidgen_node('new', { extra => [ in_encoding('SQL_ASCII') ] }, $LAYOUT);
 	my $before = $old->safe_psql('postgres', $row);
 	$old->stop;
 	# It starts both servers, and leaves files where it runs.
