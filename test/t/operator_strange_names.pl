@@ -1,6 +1,8 @@
 # A name is never more than a name: what uid_adopt(), uid_partitions(), uid_drop_partitions() and uid_track_changes() print is run by \gexec and from
 # a file, and what uid_number_rows() runs, with and without standard_conforming_strings.  Nobody gains a right, and what was asked for happens.
 # pg_regress has no names with line ends that its files could show; operator_strange_letters has more names.
+#
+# Promise: P9; it fails without the doubling of quotes in a name (script/tools/10_statements.sql)
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

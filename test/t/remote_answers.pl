@@ -2,8 +2,8 @@
 # that counts is committed there; a refusal comes through as it is, and nothing is committed;
 # everything else is a call without an answer (SQLSTATE 08007).
 #
-# Promise: P3; the room src/remote
-# Kills: src/remote/candidates.c receive_answer: candidate->length = waiting > ANSWER_MAX - candidate->length ? ANSWER_MAX : candidate->length + waiting; => ;
+# Promise: none; part: src/remote
+# Kills: src/remote/client.c receive_answer: if (PQstatus(conn) != CONNECTION_OK || PQtransactionStatus(conn) != PQTRANS_IDLE) => if (PQstatus(conn) != CONNECTION_OK && PQtransactionStatus(conn) != PQTRANS_IDLE)
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

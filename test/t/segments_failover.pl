@@ -1,9 +1,6 @@
 # The registry fails over with and without lost commits, and is restored: no number of a segment comes twice, the gap
 # is left out once for each segment, and none where nothing can be lost.  A primary that was left behind is not used, also
 # by a server that draws nothing but numbers.
-#
-# Promise: S1, S2
-# Kills: script/registry/42_segment_calls.sql segment_fetch: s := uidgen_registry.begin_reign(s, least(s.last_value + s.failover_gap::numeric, s.max_value)::bigint, goes_on => false); => s := uidgen_registry.begin_reign(s, least(s.last_value - s.failover_gap::numeric, s.max_value)::bigint, goes_on => false);
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
