@@ -1,7 +1,6 @@
 # A name is never more than a name: what uid_adopt(), uid_partitions(), uid_drop_partitions() and uid_track_changes() print is run by \gexec and from
 # a file, and what uid_number_rows() runs, with and without standard_conforming_strings, about objects whose names hold all that means something in SQL, in psql and in format().
 # Nobody gains a right, and what was asked for happens.  pg_regress has no names with line ends that its files could show.
-#
 # Promise: P9
 # Kills: script/tools/10_statements.sql: replace(c.relname::text, '"', '""'))) || '::pg_catalog.regclass' => c.relname::text)) || '::pg_catalog.regclass'
 
