@@ -2,7 +2,7 @@
 # more room; if pg_wal lies on it, the server itself goes down.  As soon as there is
 # room, ids go on, above all earlier ones.  pg_regress has no disk of
 # its own.
-# Promise: P2
+# Promise: P1, P2
 # Kills: src/keeper/grants.c count: uidgen_memory->renewals += attempt->renewed; => uidgen_memory->renewals -= attempt->renewed;
 
 use FindBin;
