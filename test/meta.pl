@@ -340,6 +340,25 @@ cmp_ok(scalar keys %faults, '>=', 3, 'there are faults of several kinds');
 none('... and ./check makes some of each', grep { !is_tested($faults{$_}) } sort keys %faults);
 none('each program that stands for a promise, or for a fault, exists', grep { !-e "test/t/$_.pl" } map { /$programs/g } values %proof, values %faults);
 
+# "# Promise:" and "# Kills:" at the head of each program of the gate.  Of SQL that is no function of the registry's for keepers
+# there are no mutants, and what is changed has to be there once.
+sub lacks_head
+{
+	my ($program) = @_;
+	my ($head) = slurp("test/t/$program.pl") =~ /\A((?:#.*\n)*)/;
+	my ($promises) = $head =~ /^# Promise: (.+)$/m;
+	my ($file, $function, $change) = $head =~ /^# Kills: (\S+)(?: (\w+))?: (.+)$/m;
+	return 'no promise' unless $promises && ($promises =~ /^none; part: \S/ || !grep({ !exists $proof{$_} } split /, /, $promises));
+	return 'no mutant' unless $file && -f $file;
+	my $source = slurp($file);
+	$function //= '';
+	return () if grep { $_->{function} eq $function && $_->{change} =~ s/\t/ => /r eq $change } mutants_of($file, $source);
+	my ($old) = $change =~ /^(.+?) => /;
+	my $times = () = $old ? $source =~ s/\s+/ /gr =~ /\Q$old\E/g : ();
+	return $file =~ /\.sql$/ && $times == 1 ? () : "not in $file: $change";
+}
+none('each program of the gate says which promise it stands for, and has a mutant that is there', map { my $program = $_; map { "$program: $_" } lacks_head($program) } sort keys %gate);
+
 foreach ([ 'docs/javascript.md', 'test/javascript' ], [ 'docs/applications.md', 'test/clients' ])
 {
 	my ($file, $folder) = @$_;
