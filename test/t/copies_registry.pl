@@ -7,6 +7,8 @@
 #
 # The clock stands still, so that it cannot keep ids apart.  A copy does not know which
 # worker ids another copy has taken, so there are a million to choose from.
+# Promise: P1
+# Kills: script/registry/20_local.sql pin_layout: IF pinned.database <> l.database OR uidgen_registry.is_made_anew(pinned.made, l.made) THEN => IF pinned.database <> l.database AND uidgen_registry.is_made_anew(pinned.made, l.made) THEN
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -19,7 +21,7 @@ sub begin_server
 {
 	($worker_bits) = @_;
 	$node = uidgen_node("bits_$worker_bits", "uidgen.layout = 'time:39:1ms worker:$worker_bits sequence:2 epoch:2025-01-01'",
-		'restart_after_crash = on', "uidgen.database = 'registry'");
+		'restart_after_crash = on', "uidgen.database = 'registry'", "uidgen.wait_timeout = '1h'");
 	$clock = FakeClock->new($node);
 	$clock->under(sub { $node->start });
 	$node->safe_psql('postgres', $_) foreach 'CREATE DATABASE registry', 'CREATE EXTENSION uidgen';

@@ -1,6 +1,8 @@
 # A shared registry on a server without the extension: the script that is made of its
 # parts works, for a role that is no superuser, and its functions do what those of the
 # extension do.  pg_regress has a server with the extension.
+# Promise: P6, S1, S3
+# Kills: script/registry/34_fleet_owner.sql: nullif(current_setting('uidgen.layout', true), '') => nullif(current_setting('uidgen.layout'), '')
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

@@ -1,5 +1,7 @@
 # What uid_horizon() says, case by case: who holds it back and who does not, one answer for each snapshot, prepared
 # transactions of before, ids of an earlier transaction, a clock that was set back.  pg_regress has no second session.
+# Promise: P8
+# Kills: src/ids/horizon_hold.c at_transaction_event: note_prepared(); => ;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -7,7 +9,7 @@ use FakeClock;
 use IPC::Run;
 use UidgenTest;
 
-my $node = uidgen_node('main', 'max_prepared_transactions = 10', 'autovacuum = off', 'wal_level = replica', "uidgen.window = '5min'");
+my $node = uidgen_node('main', 'max_prepared_transactions = 10', 'autovacuum = off', 'wal_level = replica', "uidgen.window = '5min'", "uidgen.wait_timeout = '1h'");
 my $clock = FakeClock->new($node);
 $clock->under(sub { $node->start });
 $node->safe_psql('postgres', <<'SQL');

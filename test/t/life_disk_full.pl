@@ -2,6 +2,8 @@
 # more room; if pg_wal lies on it, the server itself goes down.  As soon as there is
 # room, ids go on, above all earlier ones.  pg_regress has no disk of
 # its own.
+# Promise: P1, P2
+# Kills: src/keeper/grants.c count: uidgen_memory->renewals += attempt->renewed; => uidgen_memory->renewals -= attempt->renewed;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -38,6 +40,7 @@ $node->append_conf('postgresql.conf', preload() . <<'END');
 uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'
 uidgen.database = 'registry'
 uidgen.window = '500ms'
+uidgen.wait_timeout = '1h'
 restart_after_crash = on
 min_wal_size = 2MB
 max_wal_size = 4MB

@@ -2,6 +2,8 @@
 # ids are new and larger than all before, the worker id stays the same, and
 # what a clean stop did not use is handed back.  pg_regress cannot stop its
 # server.
+# Promise: P1, P2
+# Kills: src/keeper/keeper.c shut_down: (void) try_registry(link, &uidgen_memory->grant_demand, NULL, uidgen_grants_release); => ;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -10,7 +12,7 @@ use UidgenTest;
 
 # Eight ids a millisecond: as they are drawn faster than that, and may be, they run
 # ahead of the clock, which then cannot keep old and new ids apart.
-my $node = uidgen_node('main', 'restart_after_crash = on', "uidgen.max_burst = '1h'",
+my $node = uidgen_node('main', 'restart_after_crash = on', "uidgen.max_burst = '1h'", "uidgen.wait_timeout = '1h'",
 	"uidgen.layout = 'time:41:1ms worker:10 sequence:3 epoch:2025-01-01'");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');

@@ -2,7 +2,6 @@
 # log, uid_next() and uidgen.status say what is wrong, the registry is left alone, and
 # functions that are given a layout still work.  PostgreSQL alone would take the default
 # instead.  pg_regress cannot start a server with other settings.
-#
 # Promise: P6
 # Kills: src/memory/guc.c note_error: if (process_shared_preload_libraries_in_progress) => if (!(process_shared_preload_libraries_in_progress))
 

@@ -2,6 +2,8 @@
 # nothing until the layout is set back, since ids of two layouts could be equal.  A layout
 # that is only written differently is the same one.  pg_regress cannot start a server with
 # another setting.  Partitions of both are made and dropped after a new layout.
+# Promise: P6
+# Kills: src/ids/layout_used.c uidgen_note_layout_used: (void) look(true, &layouts, &n, &for_now); => ;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -10,7 +12,7 @@ use UidgenTest;
 my $first_layout = 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01';
 my $second_layout = 'time:40:1ms worker:10 sequence:13 epoch:2025-01-01';
 
-my $node = uidgen_node('main', "include_if_exists = 'layout.conf'");
+my $node = uidgen_node('main', "uidgen.wait_timeout = '1h'", "include_if_exists = 'layout.conf'");
 my $conf = $node->data_dir . '/layout.conf';
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');

@@ -2,7 +2,6 @@
 # grant, after it ran out, and where something is missing; everyone may ask what to
 # do, members of pg_monitor what went wrong.  pg_regress cannot change settings of
 # the server, nor wait for a grant to run out.
-#
 # Promise: none; part: src/functions/status.c
 # Kills: src/functions/status.c find_state: if (uidgen_link()->is_missing(&look->failure) || look->failure.sqlerrcode != 0) => if (uidgen_link()->is_missing(&look->failure) && look->failure.sqlerrcode != 0)
 

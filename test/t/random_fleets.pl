@@ -8,6 +8,9 @@
 # --schedules N	so many (400)
 # --seed N		begin with this one; what fails is told with its seed (1)
 # --rules		leave out each rule besides
+#
+# Promise: P1, P2, P4, P5, S1, S2
+# Kills: script/registry/32_fleet_calls.sql: released = true, modified => released = true, granted_until = n.granted_until - 1, modified
 
 use File::Basename;
 use FindBin;

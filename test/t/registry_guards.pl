@@ -1,7 +1,6 @@
 # What statements of a table's owner, meant for other tables, do to the registry's: each is refused, or found by the next call
 # for a worker id, with a statement that mends it.  DISABLE TRIGGER ALL, as loaders of fixtures run it; SET UNLOGGED, which a
 # crash follows; TRUNCATE and rows as replication brings them; keys, children, rules and row security.
-#
 # Promise: P6
 # Kills: script/registry/10_registry.sql check_tables: ORDER BY g.n LIMIT 1; => ORDER BY g.n LIMIT 0;
 

@@ -1,6 +1,5 @@
 # The grammar of layouts in PL/pgSQL (script/registry/33_layouts.sql) and the one in C (src/core/layout.c) are the same: for all
 # presets, what the fuzzer keeps, and thousands of texts that are made of these, both give the same layout, or the same error.
-#
 # Promise: P6
 # Kills: script/registry/33_layouts.sql check_generates: ELSIF 'sequence' <> ALL (names) THEN => ELSIF 'sequence' = ALL (names) THEN
 

@@ -1,12 +1,14 @@
 # Which worker id a server takes: a fixed one, one of its datacenter, a fresh one
 # for each start, the only one of a layout without a worker field; and the errors when
 # none is left, or another instance has it.  pg_regress cannot restart its server.
+# Promise: P6
+# Kills: src/ids/waiting.c report_failure: bool show_detail = has_detail && may_see_details(); => bool show_detail = has_detail || may_see_details();
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use UidgenTest;
 
-my $node = uidgen_node('main', "include_if_exists = 'more.conf'");
+my $node = uidgen_node('main', "uidgen.wait_timeout = '1h'", "include_if_exists = 'more.conf'");
 my $conf = $node->data_dir . '/more.conf';
 my $registry = 'postgres';
 $node->start;

@@ -1,7 +1,6 @@
 # Which answer of a registry on another server counts, and what is said of the others.  One
 # that counts is committed there; a refusal comes through as it is, and nothing is committed;
 # everything else is a call without an answer (SQLSTATE 08007).
-#
 # Promise: none; part: src/remote
 # Kills: src/remote/client.c receive_answer: if (PQstatus(conn) != CONNECTION_OK || PQtransactionStatus(conn) != PQTRANS_IDLE) => if (PQstatus(conn) != CONNECTION_OK && PQtransactionStatus(conn) != PQTRANS_IDLE)
 

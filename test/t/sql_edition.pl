@@ -1,6 +1,8 @@
 # The edition in SQL and PL/pgSQL (script/sql), put in by a role that owns a database on a server without the library, and nothing else: its
 # functions are those of the extension, and say the same, by the files of pg_regress (all of them: sql_answers.pl); others have no more rights than they need; no id comes twice, in short (at
 # length: sql_unique.pl); and it can be taken out.
+# Promise: none; part: script/sql
+# Kills: script/sql/50_ids.sql: next := greatest(pg_sequence_last_value('uidgen.position') + 1, least(now, uidgen.own_last_tick()) << bits); => next := least(now, uidgen.own_last_tick()) << bits;
 
 use File::Basename 'basename';
 use FindBin;
