@@ -609,6 +609,47 @@ SELECT pg_temp.world(1000, '7/6/8/3'), (SELECT f.first_value IS NULL FROM uidgen
 SELECT pg_temp.try('UPDATE uidgen_registry.registry SET shared = false');
 ROLLBACK;
 
+-- Who has to have replayed it: all standbys that follow now, and all that followed before, but for this server; or as many as
+-- the owner says.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen_registry.share_registry('time:20:1s sequence:1 epoch:1970-01-01', '60 s', '5 s'), pg_temp.world(1000, '7/2/8');
+CREATE OR REPLACE FUNCTION uidgen_registry.registry_standbys(OUT name text, OUT replayed pg_lsn) RETURNS SETOF record LANGUAGE sql AS
+	'SELECT split_part(s, ''='', 1), split_part(s, ''='', 2)::pg_lsn FROM string_to_table(nullif(current_setting(''segments_test.standbys''), ''''), '' '') AS s';
+CREATE FUNCTION pg_temp.replayed(standbys text, known text, known_in text, needed integer) RETURNS pg_lsn LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('segments_test.standbys', standbys, true);
+	UPDATE uidgen_registry.registry SET standbys = known::text[], standbys_reign.system_identifier = split_part(known_in, '/', 1)::bigint,
+		standbys_reign.timeline = split_part(known_in, '/', 2)::integer, confirming_standbys = needed;
+	RETURN (SELECT l.replayed FROM uidgen_registry.registry_log() AS l);
+END $$;
+SELECT c.*, pg_temp.replayed(standbys, known, known_in, needed) FROM (VALUES
+	('', '{}', '7/2', NULL),
+	('a=0/3', '{}', '7/2', NULL),
+	('a=0/3 b=0/1 c=0/2', '{}', '7/2', NULL),
+	('a=0/3 b=0/2', '{a,b}', '7/2', NULL),
+	-- one that is cut off could take over; on a later timeline it may be this server, elsewhere not
+	('a=0/3', '{a,b}', '7/2', NULL),
+	('a=0/3', '{a,b}', '7/1', NULL),
+	('a=0/3', '{a,b,c}', '7/1', NULL),
+	('a=0/3', '{a,b}', '7/3', NULL),
+	('a=0/3', '{a,b}', '9/1', NULL),
+	('', '{a}', '7/1', NULL),
+	('a=0/3 b=0/1 c=0/2', '{d,e}', '7/2', 1),
+	('a=0/3 b=0/1 c=0/2', '{}', '7/2', 2),
+	('a=0/3 b=0/1 c=0/2', '{}', '7/2', 3),
+	('a=0/3 b=0/1 c=0/2', '{}', '7/2', 4)) AS c (standbys, known, known_in, needed);
+-- names are added, and begin anew where another history is confirmed
+CREATE FUNCTION pg_temp.note(names text, confirmed boolean) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('segments_test.standbys', names, true), uidgen_registry.note_standbys(confirmed);
+	RETURN (SELECT format('%s in %s', ARRAY(SELECT unnest(r.standbys) ORDER BY 1), (r.standbys_reign).timeline) FROM uidgen_registry.registry AS r);
+END $$;
+UPDATE uidgen_registry.registry SET standbys = '{}', standbys_reign = uidgen_registry.present_history(with_label => true);
+SELECT pg_temp.note('a=0/1 b=0/1', false), pg_temp.note('b=0/1 c=0/1', false), pg_temp.note('c=0/1', true);
+SELECT pg_temp.world(1000, '7/3/8'), pg_temp.note('c=0/1', false), pg_temp.note('c=0/1 d=0/1', false), pg_temp.note('c=0/1', true);
+ROLLBACK;
+
 -- A start or the owner's word that a failover has lost is no other history: the gap covers it.
 BEGIN;
 CALL pg_temp.make_up_the_world();
