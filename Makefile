@@ -255,7 +255,7 @@ test/unit/core.o: $(CORE) $(CORE_HEADERS)
 STRESS_TESTS = $(foreach kind,horizon segment ticket,test/unit/test_$(kind) test/unit/test_$(kind)_threads)
 UNIT_WITH_CORE = $(filter-out $(STRESS_TESTS),$(UNIT_TESTS))
 $(UNIT_WITH_CORE): test/unit/%: test/unit/%.c test/unit/tap.h test/unit/core.o
-	$(CC) $(UNIT_FLAGS) $(ADDRESS) -DVECTORS='"test/unit/known-ids.tsv"' -o $@ $< test/unit/core.o
+	$(CC) $(UNIT_FLAGS) $(ADDRESS) -o $@ $< test/unit/core.o
 INCLUDED = $(wildcard $(srcdir)/test/unit/*.h) $(CORE) $(CORE_HEADERS)
 test/unit/test_horizon test/unit/test_segment test/unit/test_ticket: test/unit/%: test/unit/%.c $(INCLUDED)
 	$(CC) $(UNIT_FLAGS) -O1 -pthread $(ADDRESS) -o $@ $<

@@ -17,6 +17,11 @@
 
 #include "tap.h"
 
+/* From the root of the source tree on. */
+#ifndef VECTORS
+#define VECTORS "test/unit/known-ids.tsv"
+#endif
+
 #define SECOND INT64_C(1000000)
 #define DAY (86400 * SECOND)
 #define ROUNDS 200000
@@ -53,9 +58,8 @@ static void
 make_calendar(void)
 {
 	int64_t		day = -719162;	/* 0001-01-01 */
-	int			year;
 
-	for (year = 1; year <= 10000; year++)
+	for (int year = 1; year <= 10000; year++)
 	{
 		year_start[year] = day;
 		day += 365;
@@ -175,10 +179,8 @@ static const char *const names[UIDGEN_FIELDS] = {
 static void
 describe(const UidgenLayout *layout, char text[160])
 {
-	int			i;
-
 	text[0] = '\0';
-	for (i = 0; i < layout->nfields; i++)
+	for (int i = 0; i < layout->nfields; i++)
 		append(text, 160, "%s%s %d",
 			   i == 0 ? "" : ", ", names[layout->order[i]],
 			   layout->bits[layout->order[i]]);
@@ -190,9 +192,8 @@ consistent(const UidgenLayout *layout)
 {
 	bool		seen[UIDGEN_FIELDS] = {false};
 	int			total = 0;
-	int			i;
 
-	for (i = layout->nfields - 1; i >= 0; i--)
+	for (int i = layout->nfields - 1; i >= 0; i--)
 	{
 		UidgenField field = layout->order[i];
 
@@ -202,7 +203,7 @@ consistent(const UidgenLayout *layout)
 		seen[field] = true;
 		total += layout->bits[field];
 	}
-	for (i = 0; i < UIDGEN_FIELDS; i++)
+	for (int i = 0; i < UIDGEN_FIELDS; i++)
 		if (!seen[i] && (layout->bits[i] != 0 || layout->shift[i] != 0))
 			return false;
 	return layout->total_bits == total && total <= 64;
@@ -255,10 +256,9 @@ static int
 split(char *line, char *columns[9])
 {
 	int			tabs = 0;
-	int			i;
 
 	line[strcspn(line, "\r\n")] = '\0';
-	for (i = 0; i < 9; i++)
+	for (int i = 0; i < 9; i++)
 	{
 		columns[i] = line;
 		line += strcspn(line, "\t");
@@ -294,7 +294,6 @@ test_known_ids(void)
 		uint64_t	tick,
 					again;
 		bool		good = true;
-		int			i;
 
 		if (line[0] == '#')
 			continue;
@@ -313,7 +312,7 @@ test_known_ids(void)
 		ok(uidgen_layout_time(&layout, tick, &time) &&
 		   time >= want - tolerance && time <= want + tolerance,
 		   "%s %s: time is %s", columns[1], columns[0], columns[2]);
-		for (i = 0; i < 4; i++)
+		for (int i = 0; i < 4; i++)
 		{
 			const char *column = columns[3 + i];
 
@@ -328,7 +327,7 @@ test_known_ids(void)
 
 		/* And back: the fields make the id, its time is in its tick. */
 		again = uidgen_layout_put(&layout, UIDGEN_TIME, tick);
-		for (i = 0; i < 4; i++)
+		for (int i = 0; i < 4; i++)
 			again |= uidgen_layout_put(&layout, fields[i],
 									   strtoull(columns[3 + i], NULL, 10));
 		ok(again == (uint64_t) id && uidgen_layout_fits(&layout, id) &&
@@ -540,14 +539,12 @@ test_grammar(void)
 	UidgenLayout layout,
 				again;
 	UidgenComplaint error;
-	size_t		i,
-				side;
 
-	for (i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 	{
 		char		text[2][200];
 
-		for (side = 0; side < 2; side++)
+		for (size_t side = 0; side < 2; side++)
 		{
 			size_t		length = strlen(taken[i][side]);
 
@@ -562,7 +559,7 @@ test_grammar(void)
 		ok(consistent(&layout) && same(&layout, &again),
 		   "and the same as its canonical text");
 	}
-	for (i = 0; i < UIDGEN_FIELDS; i++)
+	for (size_t i = 0; i < UIDGEN_FIELDS; i++)
 		is_text(uidgen_field_name((UidgenField) i), names[i], "field name");
 }
 
@@ -678,9 +675,8 @@ test_epochs(void)
 	UidgenComplaint error;
 	char		text[120];
 	char		want[192];
-	size_t		i;
 
-	for (i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 	{
 		snprintf(text, sizeof(text), "time:41:1ms epoch:%s", taken[i].text);
 		if (!ok(parse(text, &layout, &error), "epoch: %s", taken[i].text))
@@ -690,7 +686,7 @@ test_epochs(void)
 				 taken[i].canonical ? taken[i].canonical : taken[i].text);
 		is_text(canonical(&layout), want, "its canonical text");
 	}
-	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 	{
 		snprintf(text, sizeof(text), "time:41:1ms epoch:%s worker:3", refused[i]);
 		if (!ok(!parse(text, &layout, &error), "no epoch: %s", refused[i]))
@@ -709,13 +705,10 @@ test_every_day(void)
 {
 	int64_t		number = -719162;	/* of 0001-01-01 */
 	bool		good = true;
-	int			year,
-				month,
-				day;
 
-	for (year = 1; year <= 9999; year++)
-		for (month = 1; month <= 12; month++)
-			for (day = 1; day <= month_days(year, month); day++, number++)
+	for (int year = 1; year <= 9999; year++)
+		for (int month = 1; month <= 12; month++)
+			for (int day = 1; day <= month_days(year, month); day++, number++)
 			{
 				UidgenLayout layout;
 				UidgenComplaint error;
@@ -784,8 +777,6 @@ test_refusals(void)
 	};
 	char		text[160];
 	char		want[192];
-	size_t		i;
-	int			field;
 
 	refuse("", "The layout is empty.", SEE_GRAMMAR);
 	refuse(" ", "The layout is empty.", SEE_GRAMMAR);
@@ -825,11 +816,11 @@ test_refusals(void)
 	refuse("twitter\xC2\xA0worker:5", ITEM("twitter\xC2\xA0worker:5", "1") NO_FIELD, SEE_GRAMMAR);
 
 	/* Bits. */
-	for (field = 0; field < UIDGEN_FIELDS; field++)
+	for (int field = 0; field < UIDGEN_FIELDS; field++)
 	{
 		bool		time = field == UIDGEN_TIME;
 
-		for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		{
 			const char *unit = time ? ":1ms" : "";
 
@@ -852,7 +843,7 @@ test_refusals(void)
 	refuse("time:41:1ms sequence:5ms", ITEM("sequence:5ms", "13") NOTHING_MORE, SEE_GRAMMAR);
 
 	/* Units. */
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
 	{
 		snprintf(text, sizeof(text), "worker:2 time:41%s epoch:2025-01-01", units[i]);
 		if (strcmp(units[i], "1ms") == 0)
@@ -864,7 +855,7 @@ test_refusals(void)
 	}
 
 	/* Twice. */
-	for (field = 0; field < UIDGEN_FIELDS; field++)
+	for (int field = 0; field < UIDGEN_FIELDS; field++)
 	{
 		const char *unit = field == UIDGEN_TIME ? ":1s" : "";
 
@@ -946,15 +937,11 @@ test_long_items(void)
 	char	   *text = malloc(1000000);
 	bool		good = true;
 	bool		cut = true;
-	size_t		c,
-				s,
-				l;
-	int			pad;
 
-	for (c = 0; c < 4; c++)
-		for (s = 0; s < sizeof(starts) / sizeof(starts[0]); s++)
-			for (l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
-				for (pad = 0; pad < 5; pad++)
+	for (size_t c = 0; c < 4; c++)
+		for (size_t s = 0; s < sizeof(starts) / sizeof(starts[0]); s++)
+			for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
+				for (int pad = 0; pad < 5; pad++)
 				{
 					const char *shown = error.detail + strlen("Item \"");
 					size_t		length;
@@ -997,7 +984,7 @@ test_long_items(void)
 	refuse(text, ITEM("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "1") NO_PRESET, SEE_PRESETS);
 
 	/* Not UTF-8 at all: nothing to keep whole, but nothing may break. */
-	for (l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
+	for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
 	{
 		memset(text, 0x80, (size_t) lengths[l]);
 		text[lengths[l]] = '\0';
@@ -1049,9 +1036,8 @@ test_generates(void)
 		{"time:30:1ms zero:1 tag:5 sequence:12 datacenter:2 worker:3", NULL},
 		{"time:32:1s sequence:31", NULL},
 	};
-	size_t		i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 	{
 		UidgenLayout layout;
 		UidgenComplaint error;
@@ -1084,7 +1070,6 @@ test_fields(void)
 	UidgenLayout js53 = lay("js53");
 	UidgenLayout gap = lay("time:20:1s zero:4 sequence:4 epoch:2025-01-01");
 	UidgenLayout mastodon = lay("mastodon");
-	int			bit;
 	bool		good = true;
 
 	/* maximum, of fields that are there and that are not */
@@ -1127,7 +1112,7 @@ test_fields(void)
 	   !uidgen_layout_fits(&js53, -1), "fits: 53 bits");
 	ok(uidgen_layout_fits(&mastodon, INT64_MIN) && uidgen_layout_fits(&mastodon, -1) &&
 	   uidgen_layout_fits(&mastodon, INT64_MAX), "fits: 64 bits");
-	for (bit = 0; bit < 64; bit++)
+	for (int bit = 0; bit < 64; bit++)
 		if (uidgen_layout_fits(&gap, (int64_t) (UINT64_C(1) << bit)) !=
 			(bit < 4 || (bit >= 8 && bit < 28)))
 			good = false;
@@ -1388,10 +1373,9 @@ random_epoch(Model *model)
 			if (below(4) != 0)
 			{
 				int			digits = 1 + below(6);
-				int			i;
 
 				APPEND(".");
-				for (i = 0; i < 6; i++)
+				for (int i = 0; i < 6; i++)
 				{
 					int			digit = i < digits ? below(10) : 0;
 
@@ -1467,22 +1451,20 @@ random_layout(Model *model)
 	int			left = 64;
 	int			epoch_at;
 	int			bit = 0;
-	int			i,
-				j;
 
 	memset(model, 0, sizeof(*model));
-	for (i = 0; i < UIDGEN_FIELDS; i++)
+	for (int i = 0; i < UIDGEN_FIELDS; i++)
 		if (i == UIDGEN_TIME || below(3) != 0)
 		{
 			/* Insert at a random place. */
 			int			place = below(nfields + 1);
 
-			for (j = nfields++; j > place; j--)
+			for (int j = nfields++; j > place; j--)
 				fields[j] = fields[j - 1];
 			fields[place] = (UidgenField) i;
 		}
 	if (below(2) == 0)
-		for (i = 0; i < nfields; i++)
+		for (int i = 0; i < nfields; i++)
 			if (fields[i] == UIDGEN_TIME)
 			{
 				fields[i] = fields[0];
@@ -1490,7 +1472,7 @@ random_layout(Model *model)
 			}
 
 	epoch_at = below(nfields + 1);
-	for (i = 0; i <= nfields; i++)
+	for (int i = 0; i <= nfields; i++)
 	{
 		UidgenField field;
 		int			room,
@@ -1523,12 +1505,12 @@ random_layout(Model *model)
 		layout->bits[field] = bits;
 	}
 
-	for (i = layout->nfields - 1; i >= 0; i--)
+	for (int i = layout->nfields - 1; i >= 0; i--)
 	{
 		UidgenField field = layout->order[i];
 
 		layout->shift[field] = bit;
-		for (j = 0; j < layout->bits[field]; j++)
+		for (int j = 0; j < layout->bits[field]; j++)
 			model->owner[bit++] = (int) field;
 	}
 	layout->total_bits = bit;
@@ -1552,7 +1534,6 @@ check_text(const Model *model)
 	char		text[UIDGEN_LAYOUT_TEXT_SIZE];
 	char		time[MOMENT_SIZE];
 	char		want[300] = "";
-	int			i;
 
 	HOLDS(parse(model->text, &layout, &error));
 	HOLDS(consistent(&layout));
@@ -1562,7 +1543,7 @@ check_text(const Model *model)
 	HOLDS(strlen(text) <= 105);
 	HOLDS(parse(text, &again, &error) && same(&again, &layout));
 
-	for (i = 0; i < layout.nfields; i++)
+	for (int i = 0; i < layout.nfields; i++)
 	{
 		UidgenField field = layout.order[i];
 
@@ -1604,9 +1585,8 @@ check_fields(const Model *model)
 	uint64_t	put = 0;
 	int			bit = below(64);
 	bool		own;
-	int			i;
 
-	for (i = 0; i < layout->nfields; i++)
+	for (int i = 0; i < layout->nfields; i++)
 	{
 		UidgenField field = layout->order[i];
 		int			bits = layout->bits[field];
@@ -1615,7 +1595,7 @@ check_fields(const Model *model)
 			values[field] = value_of(bits);
 		id = (id << bits) + values[field];
 	}
-	for (i = 0; i < UIDGEN_FIELDS; i++)
+	for (int i = 0; i < UIDGEN_FIELDS; i++)
 	{
 		UidgenField field = (UidgenField) i;
 
@@ -1647,9 +1627,8 @@ check_ranges(const Model *model)
 				last = 0;
 	uint64_t	lifetime = uidgen_layout_lifetime(layout);
 	int			time_bit = 0;
-	int			bit;
 
-	for (bit = 0; bit < 64; bit++)
+	for (int bit = 0; bit < 64; bit++)
 	{
 		uint64_t	one = UINT64_C(1) << bit;
 
@@ -1696,8 +1675,6 @@ check_order(const Model *model)
 	uint64_t	values[UIDGEN_FIELDS] = {0};
 	UidgenComplaint error;
 	bool		generates;
-	int			i,
-				f;
 
 	generates = model->owner[63] < 0 && sequence_bits > 0 &&
 		layout->order[0] == UIDGEN_TIME && layout->bits[UIDGEN_TIME] >= 20;
@@ -1705,7 +1682,7 @@ check_order(const Model *model)
 	if (!generates)
 		return NULL;
 
-	for (f = UIDGEN_DATACENTER; f <= UIDGEN_TAG; f++)
+	for (int f = UIDGEN_DATACENTER; f <= UIDGEN_TAG; f++)
 		if (layout->bits[f])
 		{
 			values[f] = value_of(layout->bits[f]);
@@ -1714,7 +1691,7 @@ check_order(const Model *model)
 	positions[0] = value_of(position_bits);
 	positions[1] = below(2) == 0 || positions[0] == 0 ? value_of(position_bits) :
 		positions[0] - 1;
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 	{
 		uint64_t	sequence = positions[i] % (UINT64_C(1) << sequence_bits);
 		uint64_t	tick = positions[i] / (UINT64_C(1) << sequence_bits);
@@ -1723,7 +1700,7 @@ check_order(const Model *model)
 		HOLDS(ids[i] >= 0 && uidgen_layout_fits(layout, ids[i]));
 		HOLDS(uidgen_layout_get(layout, UIDGEN_TIME, ids[i]) == tick);
 		HOLDS(uidgen_layout_get(layout, UIDGEN_SEQUENCE, ids[i]) == sequence);
-		for (f = UIDGEN_DATACENTER; f <= UIDGEN_TAG; f++)
+		for (int f = UIDGEN_DATACENTER; f <= UIDGEN_TAG; f++)
 			HOLDS(uidgen_layout_get(layout, (UidgenField) f, ids[i]) == values[f]);
 	}
 	HOLDS((positions[0] < positions[1]) == (ids[0] < ids[1]));
@@ -1862,17 +1839,15 @@ test_random(void)
 	int			broken[6] = {0};
 	int			generating = 0;
 	int			whole = 0;
-	int			round,
-				c;
 	Model		model;
 	UidgenComplaint error;
 
-	for (round = 0; round < ROUNDS; round++)
+	for (int round = 0; round < ROUNDS; round++)
 	{
 		random_layout(&model);
 		generating += uidgen_layout_generates(&model.layout, &error);
 		whole += model.layout.total_bits == 64;
-		for (c = 0; c < 6; c++)
+		for (int c = 0; c < 6; c++)
 		{
 			const char *what = checks[c].check(&model);
 
@@ -1881,7 +1856,7 @@ test_random(void)
 					   canonical(&model.layout));
 		}
 	}
-	for (c = 0; c < 6; c++)
+	for (int c = 0; c < 6; c++)
 		ok(broken[c] == 0, "random layouts: %s", checks[c].name);
 	ok(generating > ROUNDS / 10 && whole > ROUNDS / 10,
 	   "random layouts: enough generate (%d), enough use 64 bits (%d)",

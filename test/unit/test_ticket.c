@@ -788,7 +788,6 @@ static void
 test_starts(void)
 {
 	uint64_t	state = 88172645463325252;
-	uint64_t	tick;
 	bool		equal = true;
 
 	begin_grant();
@@ -806,7 +805,7 @@ test_starts(void)
 	begin_grant();
 	rules.start_mask = 7;
 	rules.start_random = true;
-	for (tick = 101; tick < 150; tick++)
+	for (uint64_t tick = 101; tick < 150; tick++)
 	{
 		/* Marsaglia's example of xorshift64, with its seed */
 		state ^= state << 13;
