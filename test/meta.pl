@@ -12,7 +12,7 @@ use lib 'tools/mutate', 'test/perl';
 use File::Find;
 use File::Temp 'tempdir';
 use JSON::PP;
-use Mutants qw(mutants_of describe);
+use Mutants qw(mutants_of describe killed_by named_mutant);
 use Pages qw(blocks_of);
 use Test::More;
 
@@ -340,8 +340,7 @@ cmp_ok(scalar keys %faults, '>=', 3, 'there are faults of several kinds');
 none('... and ./check makes some of each', grep { !is_tested($faults{$_}) } sort keys %faults);
 none('each program that stands for a promise, or for a fault, exists', grep { !-e "test/t/$_.pl" } map { /$programs/g } values %proof, values %faults);
 
-# "# Promise:" and "# Kills:" at the head of each program of the gate.  Of SQL that is no function of the registry's for keepers
-# there are no mutants, and what is changed has to be there once.
+# "# Promise:" and "# Kills:" at the head of each program of the gate.
 my %headless = map { $_ => 1 } qw(sql_answers guests_python keeper_faulty_link clock_recovery attach_late ids_waits fleet_failover segments_failover
   cost_instructions horizon_readers ids_unique ids_order changes_track copies_promotion keeper_wake_up backfill_kills);	# not yet asked
 sub lacks_head
@@ -349,15 +348,9 @@ sub lacks_head
 	my ($program) = @_;
 	my ($head) = slurp("test/t/$program.pl") =~ /\A((?:#.*\n)*)/;
 	my ($promises) = $head =~ /^# Promise: (.+)$/m;
-	my ($file, $function, $change) = $head =~ /^# Kills: (\S+)(?: (\w+))?: (.+)$/m;
 	return 'no promise' unless $promises && ($promises =~ /^none; part: \S/ || !grep({ !exists $proof{$_} } split /, /, $promises));
-	return 'no mutant' unless $file && -f $file;
-	my $source = slurp($file);
-	$function //= '';
-	return () if grep { $_->{function} eq $function && $_->{change} =~ s/\t/ => /r eq $change } mutants_of($file, $source);
-	my ($old) = $change =~ /^(.+?) => /;
-	my $times = () = $old ? $source =~ s/\s+/ /gr =~ /\Q$old\E/g : ();
-	return $file =~ /\.sql$/ && $times == 1 ? () : "not in $file: $change";
+	my @killed = killed_by($head);
+	return @killed ? map { /^(\S+?):? / && named_mutant($_, slurp($1)) ? () : "no such mutant: $_" } @killed : 'no mutant';
 }
 none('each program of the gate says which promise it stands for, and has a mutant that is there', map { my $program = $_; map { "$program: $_" } lacks_head($program) } sort grep { !$headless{$_} } keys %gate);
 

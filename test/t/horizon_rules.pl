@@ -1,7 +1,7 @@
 # What uid_horizon() says, case by case: who holds it back and who does not, one answer for each snapshot, prepared
 # transactions of before, ids of an earlier transaction, a clock that was set back.  pg_regress has no second session.
 # Promise: P8
-# Kills: src/ids/horizon_hold.c at_transaction_event: note_prepared(); => ;
+# Kills: src/ids/horizon_hold.c note_prepared: if (!holder || uidgen_atomic_read(&holder->bound) == 0) => if (!holder || uidgen_atomic_read(&holder->bound) != 0)
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

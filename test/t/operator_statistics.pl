@@ -1,7 +1,7 @@
 # uidgen.statistics counts each id once, by how it was drawn, whatever becomes of the session that drew it;
 # and each call that waits, with its time.  pg_regress draws ids beside other tests, and cannot wait.
 # Promise: none; part: src/memory/counts.c
-# Kills: src/functions/statistics.c read_counts: ((uint64 *) counts)[i] -= ((uint64 *) &before)[i]; => ;
+# Kills: src/functions/statistics.c read_counts: ((uint64 *) counts)[i] -= ((uint64 *) &before)[i]; => ((uint64 *) counts)[i] += ((uint64 *) &before)[i];
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

@@ -12,7 +12,7 @@ use strict;
 use warnings;
 use Exporter 'import';
 
-our @EXPORT_OK = qw(mutants_of apply describe killed_by);
+our @EXPORT_OK = qw(mutants_of apply describe killed_by named_mutant);
 
 # What takes the place of what.
 my %c_swap = (
@@ -308,11 +308,28 @@ sub describe
 	return "$mutant->{file} $mutant->{function}$number: " . $mutant->{change} =~ s/\t/ => /r;
 }
 
-# What the head of a program says that it kills, as describe() has it.
+# What the head of a program says that it kills, as describe() has it; or, of SQL for which there are no mutants, FILE: OLD => NEW.
 sub killed_by
 {
 	my ($program) = @_;
 	return $program =~ /^# Kills: (.*)$/mg;
+}
+
+# The mutant that such a text names; undef if there is none, or if OLD does not stand exactly once in the SQL.
+sub named_mutant
+{
+	my ($text, $source) = @_;
+	my ($file, $old, $new) = $text =~ /^(\S+?)(?: [\w#]+)?: (.*?) => (.*)$/ or return;
+	my ($mutant) = grep { describe($_) eq $text } mutants_of($file, $source);
+	return $mutant if $mutant || $file !~ /\.sql$/;
+	my $pattern = join '\s+', map { quotemeta } split / /, $old;
+	my @places;
+	push @places, [ $-[0], $+[0] ] while $source =~ /$pattern/g;
+	return if @places != 1;
+	my ($from, $to) = @{ $places[0] };
+	return {
+		file => $file, function => '', line => 1 + (substr($source, 0, $from) =~ tr/\n//), change => "$old\t$new", number => 1,
+		from => $from, to => $to, text => $new };
 }
 
 sub apply

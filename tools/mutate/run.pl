@@ -38,8 +38,8 @@ use File::Basename qw(basename dirname);
 use FindBin;
 use lib $FindBin::RealBin;
 use Getopt::Long;
-use List::Util qw(shuffle);
-use Mutants qw(mutants_of apply describe killed_by);
+use List::Util qw(shuffle uniq);
+use Mutants qw(mutants_of apply describe killed_by named_mutant);
 use POSIX qw(WNOHANG);
 use Time::HiRes qw(sleep time);
 
@@ -331,7 +331,8 @@ sub start_server
 	system('rm', '-rf', "$dir/data", "$dir/regress");
 	check('cp', '-a', "$dir/template", "$dir/data");
 	check('mkdir', "$dir/regress");
-	return run(@LIMITS, "$dir/reaper", "$bindir/pg_ctl", '-D', "$dir/data", '-l', "$dir/regress/log", '-w', '-t', 600, 'start')
+	# Not below the reaper, which would end the server with pg_ctl.
+	return run(@LIMITS, "$bindir/pg_ctl", '-D', "$dir/data", '-l', "$dir/regress/log", '-w', '-t', 600, 'start')
 	  || run(600, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', 'postgres', '-c', 'CREATE EXTENSION uidgen');
 }
 
@@ -420,10 +421,10 @@ sub run_test
 		my ($kind, $names) = ($1, $2);
 		my $wrong = start_server();
 		return $wrong if $wrong ne '';
-		my @common = ("--bindir=$bindir", "--outputdir=$dir/regress", '--load-extension=uidgen', "--host=$dir/tmp", '--port=54321');
-		return run(600, "$pgxs/src/test/regress/pg_regress", @common, '--dbname=contrib_regression', "--inputdir=$dir/tree", split(/,/, $names))
+		my @common = ("--bindir=$bindir", "--outputdir=$dir/regress", "--host=$dir/tmp", '--port=54321');
+		return run(600, "$pgxs/src/test/regress/pg_regress", @common, '--dbname=contrib_regression', "--inputdir=$dir/tree", uniq('install', split(/,/, $names)))
 		  if $kind eq 'regress';
-		return run(600, "$pgxs/src/test/isolation/pg_isolation_regress", @common, '--dbname=isolation_regression',
+		return run(600, "$pgxs/src/test/isolation/pg_isolation_regress", @common, '--load-extension=uidgen', '--dbname=isolation_regression',
 			"--inputdir=$dir/tree/test/isolation", map { m{(\w+)\.spec$} } glob "$dir/tree/test/isolation/specs/*.spec");
 	}
 	stop_servers();
@@ -509,8 +510,8 @@ sub run_heads
 	{
 		foreach my $text (killed_by(slurp("$root/$program")))
 		{
-			my ($file) = $text =~ /^(\S+)/;
-			my ($mutant) = grep { describe($_) eq $text } mutants_of($file, slurp("$root/$file"));
+			my ($file) = $text =~ /^(\S+?):? /;
+			my $mutant = named_mutant($text, slurp("$root/$file"));
 			die "$program: no such mutant: $text\n" if !$mutant;
 			$only = $program;
 			$survived++ if run_mutant($mutant) ne 'killed';
