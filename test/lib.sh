@@ -94,12 +94,12 @@ as_root()
 	fi
 }
 
-# names NAME...: is one of these among $SUITES, as a suite or in the name of a file?
+# names NAME...: is one of these among $SUITES, as a suite or as the beginning of a file's or folder's name?
 names()
 {
-	for name; do
-		case ${SUITES-} in
-		*"$name"*) return 0 ;;
+	for named; do
+		case " ${SUITES-} " in
+		*" $named "* | *"/$named"*) return 0 ;;
 		esac
 	done
 	return 1
@@ -129,11 +129,11 @@ bootstrap()
 	if [ "${1-}" = tests ]; then
 		want perl perl -MJSON::PP -MTAP::Parser -MTest::More -e 1
 		want libipc-run-perl perl -MIPC::Run -e 1
-		if names gate rules fuzz; then
+		if names gate rules world fuzz; then
 			want clang command -v clang
 			want libclang-rt-dev fuzzer_links
 		fi
-		if names gate glue cost_instructions valgrind; then
+		if names gate glue cost_instructions || [ "${CHECK_MODE-}" = valgrind ]; then
 			want valgrind command -v valgrind
 		fi
 		if names gate glue world clients guests; then
@@ -164,7 +164,7 @@ bootstrap()
 			want libhibernate3-java test -e /usr/share/java/hibernate3.jar
 			want libjavassist-java test -e /usr/share/java/javassist.jar
 		fi
-		if names world clients test/guests; then
+		if names world clients guests/guests; then
 			want default-jdk-headless command -v javac
 			want libpostgresql-jdbc-java test -e /usr/share/java/postgresql.jar
 		fi

@@ -120,7 +120,7 @@ if [ "${1-}" != suites ]; then
 	set -- HOME="$CHECK_DIR/home" PATH="$BINDIR:/usr/bin:/bin:/usr/sbin"
 	for name in CHECK_DIR CHECK_MODE CC SUITES TIMES JOBS BINDIR PG_CONFIG PGXS_DIR SERVER_HEADERS CLIENT_HEADERS CLIENT_LIBRARIES BUILD_CONFIG \
 		REGRESS ISOLATION UNIT_TESTS FUZZ_TARGETS GLUE_FIRST GLUE_TESTS WORLD_TESTS LATE_TESTS \
-		$(env | sed -n 's/^\(UIDGEN_[A-Z]*\|MODEL\|FUZZ_[A-Z]*\)=.*/\1/p'); do
+		$(env | sed -n 's/^\(UIDGEN_[A-Z_]*\|MODEL\|FUZZ_[A-Z]*\)=.*/\1/p'); do
 		eval "[ -z \"\${$name+set}\" ] || set -- \"\$@\" \"$name=\$$name\""
 	done
 	as_server env -i "$@" "$CHECK_DIR/reaper" "$CHECK_DIR/tree/test/tempcheck.sh" suites
@@ -154,22 +154,11 @@ for suite in $SUITES; do
 	# In CPU seconds, and an hour of wall-clock time for what hangs; world has programs that are to run for long.
 	limits='200 3600'
 	case $suite in
-	world | model | clients | test/*) limits='7200 14400' ;;
+	world | late | model | clients | test/* | tools/*) limits='7200 14400' ;;
 	esac
 	IFS='
 '
 	set -- $(programs "$suite")
-	unset IFS
-	all=
-	for time in $(seq "${TIMES:-1}"); do
-		for program; do
-			all="$all$program
-"
-		done
-	done
-	IFS='
-'
-	set -- $all
 	unset IFS
 	perl test/tools/tap.pl "$suite" "${JOBS:-5}" $limits "$@" || say 'test/tools/tap.pl has failed'
 done

@@ -9,7 +9,7 @@
 # that it started have used SECONDS of CPU time: a busy machine takes time from a program, but not CPU time.  HANGS is a
 # limit of wall-clock time, so long that only a program that waits for ever meets it.  A program alone is shown as it runs.
 #
-# Each program has folders of its own for data and logs, so that a program may run several times at once.
+# Each program has folders of its own for data and logs, so that it may run several times at once: $TIMES times in all.
 #
 # Called by test/tempcheck.sh, whose files "counts", "failed" and "skipped" in $CHECK_DIR it
 # goes on with.  Unlike prove, it runs the other programs when one bails out, and
@@ -27,7 +27,8 @@ use constant SAY_SOMETHING_AFTER => 20;	# seconds
 use constant REMARKS => 12;	# lines on a test that failed, at the end of all
 use constant CPU_EVERY => 1;	# seconds between two looks at the CPU time
 
-my ($suite, $jobs, $limit, $hangs, @waiting) = @ARGV;
+my ($suite, $jobs, $limit, $hangs, @programs) = @ARGV;
+my @waiting = map { @programs } 1 .. $ENV{TIMES} // 1;
 my $dir = $ENV{CHECK_DIR};
 my $count = @waiting;
 my $done = 0;

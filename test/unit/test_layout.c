@@ -17,10 +17,7 @@
 
 #include "tap.h"
 
-/* From the root of the source tree on. */
-#ifndef VECTORS
-#define VECTORS "test/unit/known-ids.tsv"
-#endif
+#define VECTORS "test/unit/known-ids.tsv"	/* from the root of the source tree on */
 
 #define SECOND INT64_C(1000000)
 #define DAY (86400 * SECOND)
