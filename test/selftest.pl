@@ -19,8 +19,7 @@ use Time::HiRes qw(sleep);
 
 my $dir = tempdir(CLEANUP => 1);
 my $root = getcwd();
-# tap.pl runs each program below it.
-symlink "$ENV{CHECK_DIR}/reaper", "$dir/reaper";
+symlink "$ENV{CHECK_DIR}/reaper", "$dir/reaper";	# below which tap.pl runs each program
 
 sub spew
 {
@@ -105,6 +104,7 @@ like((tap('1 100 1000', $good, 'print "1..2\nok 1\n"; die "no more";'))[1], qr/^
 like("$counts$failed", qr/^suite \d 1\np1\.pl: hangs: not done after 1 s$/m, 'one that hangs fails');
 ($counts, $failed) = tap('1 1 1000', $busy);
 like("$counts$failed", qr/^suite \d 1\np1\.pl: not done after 1 s of CPU time$/m, '... and so does one whose child computes for ever');
+is((do { local $ENV{TIMES} = 3; tap('3 100 1000', 'use Test::More tests => 1; ok(mkdir "$ENV{TESTDIR}/own")') })[0], "suite 3 0\n", 'each of several runs has folders of its own');
 ($counts, $failed) = tap('1 100 1000', $skipped);
 is("$counts$failed", "suite 0 1\nsuite: no test ran\n", 'a suite of which nothing ran has failed');
 like((tap('1 100 1000', $wrong))[2], qr/^not ok 1 - is wrong\n.*^ok 2\n/ms, 'a program alone is shown as it runs');

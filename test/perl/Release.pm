@@ -30,7 +30,7 @@ INIT
 {
 	$FOLDER = PostgreSQL::Test::Utils::tempdir('upgrade');
 	my %path = map { $_ => (run_command([ 'pg_config', "--$_" ]))[0] } qw(bindir pkglibdir sharedir);
-	my $root = $ENV{TESTDIR} . '/inst';
+	my $root = $ENV{CHECK_DIR} . '/inst';
 	# Links, since what is installed takes the place of a file and changes none.
 	system_or_bail('cp', '-al', $root, "$FOLDER/inst");
 	my $scripts = "$path{sharedir}/extension";

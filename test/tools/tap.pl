@@ -8,7 +8,6 @@
 # JOBS programs run at a time.  A program may have arguments, separated by blanks.  A program has failed when it and all
 # that it started have used SECONDS of CPU time: a busy machine takes time from a program, but not CPU time.  HANGS is a
 # limit of wall-clock time, so long that only a program that waits for ever meets it.  A program alone is shown as it runs.
-#
 # Each program has folders of its own for data and logs, so that it may run several times at once: $TIMES times in all.
 #
 # Called by test/tempcheck.sh, whose files "counts", "failed" and "skipped" in $CHECK_DIR it
@@ -85,7 +84,8 @@ sub start
 	my $pid = fork() // die "could not fork: $!";
 	if ($pid == 0)
 	{
-		@ENV{qw(TESTDATADIR TESTLOGDIR)} = ("$folder/data", "$folder/log");
+		# PostgreSQL 15 makes the other two of the first.
+		@ENV{qw(TESTDIR TESTDATADIR TESTLOGDIR)} = ($folder, "$folder/tmp_check", "$folder/tmp_check/log");
 		open(STDOUT, '>&', $output) && open(STDERR, '>&', $output) && exec { $command[0] } @command;
 		POSIX::_exit(127);
 	}
@@ -220,7 +220,7 @@ sub finish
 sub show_logs
 {
 	my ($run) = @_;
-	foreach my $log (grep { -f } bsd_glob("$run->{folder}/log/*"), bsd_glob("$run->{folder}/data/{log/postmaster.log,regression.diffs}"))
+	foreach my $log (grep { -f } bsd_glob("$run->{folder}/tmp_check/{log/*,regression.diffs}"))
 	{
 		next if !-s $log;
 		show_line("-- $log");

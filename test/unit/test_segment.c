@@ -1158,9 +1158,8 @@ test_overshoot(void)
 #define RANGE_MAX 24
 #define SECONDS_MIN 2
 #define SECONDS_MAX 3600		/* reached only by what never comes */
-/* How many times less has to be met where each access is recorded by the sanitizer of threads. */
 #ifdef __SANITIZE_THREAD__
-#define PART 5
+#define PART 5					/* so much less has to be met, since each access is recorded */
 #else
 #define PART 1
 #endif
