@@ -340,7 +340,6 @@ sub start_server
 sub install
 {
 	my ($file) = @_;
-	set_up_server();
 	return 0 if build() ne '';
 	my @scripts = map { s{^\Q$dir/tree/\E}{}r } glob "$dir/tree/script/*--*.sql";
 	# Anew: a server may have mapped the old ones.
@@ -404,7 +403,6 @@ sub run_test
 	}
 	if ($test =~ /^fuzz:(\w+)$/)
 	{
-		set_up_server();
 		unlink "$dir/tree/test/fuzz/fuzz_$1";
 		# As the Makefile builds it.  On the inputs that are kept, and on new ones for some seconds.
 		return undef if make("test/fuzz/fuzz_$1") ne '';
@@ -444,6 +442,8 @@ sub verdict_of
 {
 	my ($mutant, $source, @tests) = @_;
 	my $file = $mutant->{file};
+	# The first build is of the sources as they are.
+	set_up_server() if grep { !/^unit:/ } @tests;
 	foreach my $test (@tests)
 	{
 		change($file, apply($source, $mutant));
