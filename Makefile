@@ -24,7 +24,6 @@ OBJS = \
 	src/functions/layouts.o \
 	src/functions/next.o \
 	src/functions/ranges.o \
-	src/functions/scramble.o \
 	src/functions/segments.o \
 	src/functions/stamp.o \
 	src/functions/statistics.o \
@@ -33,7 +32,6 @@ OBJS = \
 	src/ids/after.o \
 	src/ids/attach.o \
 	src/ids/backfill.o \
-	src/ids/cache.o \
 	src/ids/generator.o \
 	src/ids/horizon_hold.o \
 	src/ids/horizon.o \
@@ -84,7 +82,7 @@ EXTVERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" $(dir $(firstw
 # The scripts are made of the parts in script/, in this order.  Those that update begin like the others,
 # change what their version needs, and then replace what the other parts have.
 UIDGEN_HEAD = 00_psql 02_schema 04_library
-UIDGEN_PARTS = 50_ids 52_decode 54_forms 55_scramble 56_numbers 58_horizon 60_layouts 62_ranges 63_for_tools \
+UIDGEN_PARTS = 50_ids 52_decode 54_forms 56_numbers 58_horizon 60_layouts 62_ranges 63_for_tools \
 	80_status 82_layout_used 86_backfill 90_privileges 95_end
 REGISTRY_HEAD = 00_psql 02_schema
 REGISTRY_PARTS = 10_registry $(LOCAL_PART) 30_fleet 32_fleet_calls 33_layouts 34_fleet_owner 36_node_role 40_segments 42_segment_calls 44_backfill_registry 46_guests 48_registry_status \
@@ -94,7 +92,7 @@ LOCAL_PART = 20_local
 PLAIN_HEAD = 02_schema
 PLAIN_PARTS = $(filter-out $(LOCAL_PART),$(REGISTRY_PARTS))
 TOOLS_HEAD = 00_psql 02_schema
-TOOLS_PARTS = 10_statements 20_partitions 30_adopt 40_changes 50_numbers 60_time 90_end
+TOOLS_PARTS = 10_statements 20_partitions 30_adopt 40_changes 50_numbers 60_time 70_scramble 90_end
 # The edition in SQL has the layouts' grammar from the registry, in a schema of its own.
 SQL_HEAD = 00_begin
 SQL_PARTS = 20_layouts 22_presets 30_own 40_decode 42_ranges 44_forms 50_ids 90_end
@@ -114,7 +112,7 @@ override PG_CFLAGS += -fvisibility=hidden
 # Those of installcheck change nothing of a server that its users have.  numbers, which makes segments in the registry, is
 # for private servers; and before PostgreSQL 17, without preload, some can run that need no keeper.
 REGRESS = install catalog layout decode explain ranges drop_partitions adopt stamp forms scramble errors generate copy registry fleet guests segments writes leave
-UNLOADED_REGRESS = unloaded layout decode forms scramble fleet segments
+UNLOADED_REGRESS = unloaded layout decode forms fleet segments
 PRIVATE_REGRESS = $(patsubst leave,numbers leave,$(REGRESS))
 REGRESS_OPTS = --inputdir=$(srcdir)
 ISOLATION = acquire fleet locks partitions renew segments
@@ -135,7 +133,7 @@ WORLD_LONG = test/sessions/run.pl test/t/random_fleets.pl test/model/check.sh te
 	test/guests/guests.pl test/clients/clients.pl
 WORLD_TESTS = $(WORLD_LONG) $(filter-out $(GLUE_FIRST) $(GLUE_TESTS) $(WORLD_LONG),$(PROGRAMS)) test/javascript/javascript.pl test/decoder/decoder.pl test/selftest.pl
 # Where servers do not preload uidgen, by ./check --late.  Others begin servers as the page and ./try do, which preload uidgen.
-LATE_TESTS = $(filter-out %/fleet_demo.pl %/fleet_page.pl,$(foreach family,life clock copies ids cache fleet segments horizon random attach,$(filter test/t/$(family)_%,$(PROGRAMS)))) test/t/operator_pages.pl
+LATE_TESTS = $(filter-out %/fleet_demo.pl %/fleet_page.pl,$(foreach family,life clock copies ids fleet segments horizon random attach,$(filter test/t/$(family)_%,$(PROGRAMS)))) test/t/operator_pages.pl
 UNIT_TESTS = test/unit/test_attempt test/unit/test_fleetclock test/unit/test_forms test/unit/test_horizon test/unit/test_horizon_threads test/unit/test_layout test/unit/test_lease test/unit/test_node test/unit/test_reading test/unit/test_segment test/unit/test_segment_threads test/unit/test_segment_supply test/unit/test_ticket test/unit/test_ticket_threads
 FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout test/fuzz/fuzz_lease
 # It has libFuzzer, which gcc has not.
@@ -167,11 +165,12 @@ replacing = $(AWK) -v old=$(3) -f '$(srcdir)/script/update.awk' $(call parts,$(1
 creating = cat $(call parts,$(1),$(2) $(3))
 updating = $(call replacing,$(1),$(2),$(4)); cat '$(srcdir)/script/updating/begins.sql' $(call changes,$(1),$(4),before); $(call replacing,$(1),$(3),$(4)); \
 	cat /dev/null $(call changes,$(1),$(4),after); sed -e 's/EXTENSION_NAME/$(call extension,$(1))/g' '$(srcdir)/script/updating/ends.sql'
-IN_VERSION = sed -e '/^-- \[since /d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
+# The presets are the library's.
+IN_VERSION = awk -f '$(srcdir)/script/presets.awk' '$(srcdir)/src/core/layout.h' '$(srcdir)/src/core/layout.c' - | sed -e '/^-- \[since /d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
 IN_EDITION = sed -e 's/uidgen_registry\./uidgen./g' -e 's/SELECT name FROM uidgen\.layout_presets() lists/The view uidgen.presets lists/'
 TOOLS_IN_EDITION = sed -e 's/@extschema@/:"schema"/g' -e 's/uidgen\.\(diagnose\|layout_numbers\|layout_used\|run_confined\)/uidgen_tools.\1/g'
 PLAIN_BEGINS = echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'
-$(DATA_built): $(wildcard $(srcdir)/script/*/*.sql $(srcdir)/script/*/update/*/*.sql) $(srcdir)/script/update.awk $(srcdir)/uidgen.control
+$(DATA_built): $(wildcard $(srcdir)/script/*/*.sql $(srcdir)/script/*/update/*/*.sql) $(srcdir)/script/update.awk $(srcdir)/script/presets.awk $(srcdir)/src/core/layout.h $(srcdir)/src/core/layout.c $(srcdir)/uidgen.control
 
 $(call script,uidgen):
 	$(call creating,uidgen,$(UIDGEN_HEAD),$(UIDGEN_PARTS)) | $(IN_VERSION) >$@
@@ -184,7 +183,7 @@ $(call script,uidgen-registry):
 $(call script,uidgen-sql):
 	{ cat $(call parts,sql,$(SQL_HEAD)); $(IN_EDITION) $(call parts,registry,33_layouts); cat $(call parts,sql,$(SQL_PARTS)); } | $(IN_VERSION) >$@
 $(call script,uidgen-sql-tools):
-	{ cat $(call parts,sql,tools_begin); $(TOOLS_IN_EDITION) $(call parts,tools,10_statements 20_partitions 30_adopt); cat $(call parts,sql,tools_end); } | $(IN_VERSION) >$@
+	{ cat $(call parts,sql,tools_begin); $(TOOLS_IN_EDITION) $(call parts,tools,10_statements 20_partitions 30_adopt 70_scramble); cat $(call parts,sql,tools_end); } | $(IN_VERSION) >$@
 $(call script,uidgen-sql-uninstall):
 	cat $(call parts,sql,$(SQL_OUT)) | $(IN_VERSION) >$@
 $(UPDATES_FROM:%=$(call script,uidgen,%--)): $(call script,uidgen,%--):

@@ -49,7 +49,7 @@ SELECT pg_column_size(key) < 10000 AS compressed, uid_scramble(1, key) = uid_scr
 CREATE FUNCTION pg_temp.key(n int) RETURNS bytea LANGUAGE sql IMMUTABLE RETURN sha256(int4send(n));
 SELECT bits, count(*) = 2 * (1 << bits) AS all_numbers, count(DISTINCT (n, image)) = 2 * (1 << bits) AS each_once,
 	min(image), max(image) = (1 << bits) - 1 AS to_the_end, bool_and(uid_unscramble(image, pg_temp.key(n), bits) = number) AS back
-FROM generate_series(2, 12) AS bits, generate_series(1, 2) AS n, generate_series(0, (1 << bits) - 1) AS number,
+FROM generate_series(2, 8) AS bits, generate_series(1, 2) AS n, generate_series(0, (1 << bits) - 1) AS number,
 	uid_scramble(number, pg_temp.key(n), bits) AS image
 GROUP BY bits ORDER BY bits;
 -- On each width, also from images back: edges, and numbers of any size.
@@ -57,56 +57,18 @@ CREATE TEMP TABLE trial AS
 SELECT DISTINCT bits, number, uid_scramble(number, pg_temp.key(bits), bits) AS image
 FROM generate_series(2, 63) AS bits, LATERAL (SELECT (2 ^ bits::numeric - 1)::bigint AS largest) AS l,
 	LATERAL (SELECT d FROM generate_series(0, 2) AS d UNION ALL SELECT largest - d FROM generate_series(0, 2) AS d
-		UNION ALL SELECT (1::bigint << n) - d FROM generate_series(0, bits - 1) AS n, generate_series(0, 1) AS d
-		UNION ALL SELECT hashint8extended(n, bits) & largest FROM generate_series(1, 100) AS n) AS t (number)
+		UNION ALL SELECT hashint8extended(n, bits) & largest FROM generate_series(1, 20) AS n) AS t (number)
 WHERE number BETWEEN 0 AND largest;
-SELECT count(DISTINCT bits) AS widths, count(*) > 5000 AS many, count(*) - count(DISTINCT (bits, image)) AS equal_images,
+SELECT count(DISTINCT bits) AS widths, count(*) > 1000 AS many, count(*) - count(DISTINCT (bits, image)) AS equal_images,
 	count(*) FILTER (WHERE image < 0 OR image::numeric >= 2 ^ bits::numeric) AS outside,
 	count(*) FILTER (WHERE uid_unscramble(image, pg_temp.key(bits), bits) <> number) AS changed,
 	count(*) FILTER (WHERE uid_scramble(uid_unscramble(number, pg_temp.key(bits), bits), pg_temp.key(bits), bits) <> number) AS changed_back
 FROM trial;
 
--- What the public sees.  The keys are fixed, so these figures do not change; the bounds are
--- some six standard deviations wide.
--- Of the images of consecutive numbers, each bit is set in half, and differs from its neighbour's in half.
-CREATE TEMP TABLE image AS
-SELECT number, uid_scramble(number, pg_temp.key(1)) AS image FROM generate_series(0, 4096) AS number;
-SELECT count(*) AS bits, bool_and(abs(ones - 2048) < 200) AS half_ones, bool_and(abs(changes - 2048) < 200) AS half_changed
-FROM (SELECT bit, sum(image >> bit & 1) AS ones, sum((image # previous) >> bit & 1) AS changes
-	FROM (SELECT image, lag(image) OVER (ORDER BY number) AS previous FROM image) AS i, generate_series(0, 62) AS bit
-	WHERE previous IS NOT NULL GROUP BY bit) AS b;
--- Half of them are above their neighbour, a sixth are the third of three that grow, and no distance comes twice.
-SELECT abs(sum((image > previous)::int) - 2048) < 120 AS half_grow,
-	abs(sum((image > previous AND previous > before)::int) - 683) < 140 AS sixth_grow_twice,
-	count(*) - count(DISTINCT image - previous) AS equal_distances
-FROM (SELECT image, lag(image) OVER w AS previous, lag(image, 2) OVER w AS before FROM image WINDOW w AS (ORDER BY number)) AS i
-WHERE previous IS NOT NULL;
--- Each bit of a number changes each bit of its image in half of the cases, in the default width and in a small odd one.
-WITH pair AS MATERIALIZED (
-	SELECT bits, changed, uid_scramble(number, pg_temp.key(2), bits) #
-			uid_scramble(number # (1::bigint << changed), pg_temp.key(2), bits) AS difference
-	FROM unnest('{63, 21}'::int[]) AS bits, generate_series(0, bits - 1) AS changed, generate_series(0, 127) AS number)
-SELECT bits, count(*) AS pairs, bool_and(abs(changes - 64) < 36) AS in_half
-FROM (SELECT bits, changed, bit, sum(difference >> bit & 1) AS changes
-	FROM pair, generate_series(0, bits - 1) AS bit GROUP BY bits, changed, bit) AS c
-GROUP BY bits ORDER BY bits;
--- So do bits of the key.
-WITH pair AS MATERIALIZED (
-	SELECT changed, uid_scramble(number, pg_temp.key(3)) #
-			uid_scramble(number, set_bit(pg_temp.key(3), changed, 1 - get_bit(pg_temp.key(3), changed))) AS difference
-	FROM unnest('{0, 7, 128, 255}'::int[]) AS changed, generate_series(0, 255) AS number)
-SELECT count(*) AS pairs, bool_and(abs(changes - 128) < 48) AS in_half
-FROM (SELECT changed, bit, sum(difference >> bit & 1) AS changes
-	FROM pair, generate_series(0, 62) AS bit GROUP BY changed, bit) AS c;
--- Of a small width, each number is the image of another one as often as any, over many keys:
--- chi-square with 255 degrees of freedom, whose standard deviation is some 23.
-SELECT sum((count - 20) ^ 2 / 20) BETWEEN 130 AND 390 AS even
-FROM (SELECT count(n) FROM generate_series(0, 255) AS image LEFT JOIN generate_series(1, 5120) AS n
-	ON uid_scramble(77, pg_temp.key(n), 8) = image GROUP BY image) AS c;
 -- The widths of one key have different maps, also where their low halves are equally long.
 SELECT count(DISTINCT uid_scramble(number, pg_temp.key(1), 15)) AS numbers,
 	count(*) FILTER (WHERE uid_scramble(number, pg_temp.key(1), 15) = uid_scramble(number, pg_temp.key(1), 16) & 32767) < 10 AS differ
-FROM generate_series(0, 4095) AS number;
+FROM generate_series(0, 511) AS number;
 
 -- Errors: the number
 SELECT uid_scramble(-1, pg_temp.key(1));

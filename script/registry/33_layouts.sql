@@ -1,46 +1,17 @@
 --
 -- The grammar of layouts in SQL and PL/pgSQL, for servers without the library.
 --
--- src/core/layout.c is the same in C, and src/core/layout.h describes the grammar: presets, canonical texts and
--- errors are equal, which test/t/registry_layouts.pl compares.  Nothing is named here but pg_catalog and these functions, so
+-- src/core/layout.c is the same in C, and src/core/layout.h describes the grammar: canonical texts and
+-- errors are equal, which test/t/registry_layouts.pl compares; presets come from there.  Nothing is named here but pg_catalog and these functions, so
 -- any other script can include this part: the edition in SQL does, in another schema.
 --
 
-CREATE FUNCTION uidgen_registry.layout_presets(OUT name text, OUT layout text) RETURNS SETOF record
+CREATE FUNCTION uidgen_registry.layout_presets(OUT name text, OUT layout text, OUT note text) RETURNS SETOF record
 LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 30
 SET search_path = pg_catalog, pg_temp
 AS $$
 	VALUES
-		('default', 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01'),
-		('js53', 'time:31:1s worker:8 sequence:14 epoch:2025-01-01'),
-		('js53ms', 'time:41:1ms worker:3 sequence:9 epoch:2025-01-01'),
-		('seconds', 'time:32:1s worker:14 sequence:17 epoch:2025-01-01'),
-		('twitter', 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z'),
-		('snowflake', 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z'),
-		('baidu', 'time:28:1s worker:22 sequence:13 epoch:2016-05-19T16:00:00Z'),
-		('leaf', 'time:41:1ms worker:10 sequence:12 epoch:2010-11-04T01:42:54.657Z'),
-		('mybatis-plus', 'time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z'),
-		('discord', 'time:42:1ms worker:5 tag:5 sequence:12 epoch:2015-01-01'),
-		('instagram', 'time:41:1ms worker:13 sequence:10 epoch:2011-08-24T21:07:01.721Z'),
-		('sonyflake', 'time:39:10ms sequence:8 worker:16 epoch:2014-09-01'),
-		('sonyflake-v2', 'time:39:10ms sequence:8 worker:16 epoch:2025-01-01'),
-		('mastodon', 'time:48:1ms sequence:16 epoch:1970-01-01'),
-		('tsid', 'time:42:1ms worker:10 sequence:12 epoch:2020-01-01'),
-		('cosid', 'time:41:1ms worker:10 sequence:12 epoch:2019-12-24T16:00:00Z'),
-		('cosid-s', 'time:31:1s worker:10 sequence:22 epoch:2019-12-24T16:00:00Z'),
-		('cosid-js', 'time:41:1ms worker:3 sequence:9 epoch:2019-12-24T16:00:00Z'),
-		('cosid-js-s', 'time:31:1s worker:3 sequence:19 epoch:2019-12-24T16:00:00Z'),
-		('seata', 'worker:10 time:41:1ms sequence:12 epoch:2020-05-02T16:00:00Z'),
-		('seata-2020', 'time:41:1ms worker:10 sequence:12 epoch:2020-05-02T16:00:00Z'),
-		('yitter', 'time:51:1ms worker:6 sequence:6 epoch:2020-02-19T18:20:02Z'),
-		('pgedge', 'time:41:1ms worker:10 sequence:12 epoch:2023-01-01'),
-		('pgedge-2023', 'time:41:1ms sequence:12 worker:10 epoch:2023-01-01'),
-		('cockroachdb', 'time:48:10us worker:15 epoch:2015-01-01'),
-		('timeshard', 'time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z'),
-		('pgactive', 'time:40:1ms worker:10 sequence:14 epoch:2016-10-06T23:22:19.634Z'),
-		('pgdog', 'time:41:1ms worker:10 sequence:12 epoch:2025-11-26T19:13:15Z'),
-		('linkedin', 'time:41:1ms sequence:22 epoch:1970-01-01'),
-		('tiktok', 'time:32:1s tag:16 sequence:16 epoch:1970-01-01')
+-- [presets]
 $$;
 COMMENT ON FUNCTION uidgen_registry.layout_presets() IS 'the layouts that have a name, in canonical form';
 

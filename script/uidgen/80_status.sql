@@ -13,7 +13,7 @@ AS 'MODULE_PATHNAME', 'uidgen_status'
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
 
-CREATE FUNCTION uidgen.statistics(OUT ids bigint, OUT ids_single bigint, OUT ids_cached bigint,
+CREATE FUNCTION uidgen.statistics(OUT ids bigint, OUT ids_single bigint,
 	OUT ids_batch bigint, OUT ids_block bigint, OUT segment_numbers bigint,
 	OUT grant_waits bigint, OUT grant_wait_time interval, OUT clock_waits bigint, OUT clock_wait_time interval,
 	OUT segment_waits bigint, OUT segment_wait_time interval, OUT since timestamptz)
@@ -23,9 +23,8 @@ COMMENT ON FUNCTION uidgen.statistics() IS 'what was drawn on this server, and w
 
 CREATE VIEW uidgen.statistics AS SELECT * FROM uidgen.statistics();
 COMMENT ON VIEW uidgen.statistics IS 'what was drawn on this server, and waited for, since its start or uidgen.reset_statistics(); null: nothing was drawn yet, or it cannot be';
-COMMENT ON COLUMN uidgen.statistics.ids IS 'ids that were drawn: the sum of the four that follow';
+COMMENT ON COLUMN uidgen.statistics.ids IS 'ids that were drawn: the sum of the three that follow';
 COMMENT ON COLUMN uidgen.statistics.ids_single IS 'by uid_next() and uid_next_after(), one at a time';
-COMMENT ON COLUMN uidgen.statistics.ids_cached IS 'by uid_next(), out of a session''s cache (uidgen.cache)';
 COMMENT ON COLUMN uidgen.statistics.ids_batch IS 'by uid_next_batch()';
 COMMENT ON COLUMN uidgen.statistics.ids_block IS 'by uid_reserve()';
 COMMENT ON COLUMN uidgen.statistics.segment_numbers IS 'numbers of segments';

@@ -53,10 +53,7 @@ uidgen_clock_wall(void)
  * The coarse monotonic clock, that of the kernel's last timer interrupt, every 1 to
  * 10 ms.  A number for each of its steps, of no unit.
  */
-#ifdef CLOCK_MONOTONIC_COARSE
-#define UIDGEN_COARSE_CLOCK true
-#else
-#define UIDGEN_COARSE_CLOCK false
+#ifndef CLOCK_MONOTONIC_COARSE
 #define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC
 #endif
 static inline int64_t

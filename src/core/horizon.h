@@ -31,8 +31,8 @@
  * the position to the next tick, as a caller with that clock would.  Otherwise the ids of the last
  * tick that was drawn in would be final only once somebody draws again.
  *
- * Ids from before, such as those of a cache, are drawn in the transaction that uses them: their tick
- * is held, and they are used only if read_to is not above it, seen after the barrier.  What the
+ * Ids from before (uid_hold()) count as drawn in the transaction that uses them: their tick is held,
+ * and they are used only if read_to is not above it, seen after the barrier.  What the
  * transaction holds already is used whatever read_to is by now.  A bound alone does not say so: between
  * the look at the position and the barrier, readers may have passed the bound that is then written.
  * Draws lie above that all the same, but ids from before need not.  So each process notes in a word of

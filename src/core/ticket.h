@@ -139,8 +139,7 @@ typedef struct UidgenTicket
 typedef enum UidgenTicketKind
 {
 	UIDGEN_TAKE_ROW,			/* all of them, one after the other */
-	UIDGEN_TAKE_BLOCK,			/* all of them, in one tick */
-	UIDGEN_TAKE_REST			/* as many as the tick still has, at least one */
+	UIDGEN_TAKE_BLOCK			/* all of them, in one tick */
 } UidgenTicketKind;
 
 typedef enum UidgenTicketResult
@@ -340,7 +339,6 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 	for (;;)
 	{
 		UidgenPosition next = position;
-		uint64_t	count = n;
 		UidgenPosition last;
 
 		if (uidgen_unlikely(position < clock->first))
@@ -354,12 +352,10 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 			next = uidgen_ticket_position(rules, uidgen_ticket_tick(rules, next) + 1);
 			ticket->skipped = next - position;
 		}
-		else if (kind == UIDGEN_TAKE_REST)
-			count = n < capacity - (next & (capacity - 1)) ? n : capacity - (next & (capacity - 1));
-		last = next + count - 1;
-		uidgen_assert(next >= position && next >= clock->first && count > 0);
+		last = next + n - 1;
+		uidgen_assert(next >= position && next >= clock->first);
 		uidgen_assert(kind == UIDGEN_TAKE_ROW ||
-					  !uidgen_ticket_spans_ticks(rules, next, count));
+					  !uidgen_ticket_spans_ticks(rules, next, n));
 
 		if (uidgen_unlikely(last > clock->highest))
 		{
@@ -373,7 +369,7 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 				return UIDGEN_TICKET_NO_GRANT;
 		}
 
-		ticket->count = count;
+		ticket->count = n;
 		if (uidgen_likely(next == position && kind == UIDGEN_TAKE_ROW))
 		{
 			ticket->first = uidgen_atomic_fetch_add(&words->position, n);
@@ -381,7 +377,7 @@ uidgen_ticket_take(UidgenTicketWords *words, UidgenTicketRules *rules,
 		}
 		/* On failure `position` is what another caller made of it: look anew, so
 		 * that no ticket of an older tick than the clock's is taken. */
-		if (uidgen_atomic_compare_exchange(&words->position, &position, next + count))
+		if (uidgen_atomic_compare_exchange(&words->position, &position, next + n))
 		{
 			ticket->first = next;
 			break;

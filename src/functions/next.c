@@ -12,7 +12,6 @@
 #include "functions/values.h"
 #include "ids/after.h"
 #include "ids/attach.h"
-#include "ids/cache.h"
 #include "ids/generator.h"
 #include "memory/counts.h"
 #include "memory/guc.h"
@@ -39,13 +38,13 @@ get_tag_bits(FunctionCallInfo fcinfo, int i)
 Datum
 uidgen_next(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(uidgen_new_id(0));
+	PG_RETURN_INT64(uidgen_next_id(0));
 }
 
 Datum
 uidgen_next_tagged(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64(uidgen_new_id(get_tag_bits(fcinfo, 0)));
+	PG_RETURN_INT64(uidgen_next_id(get_tag_bits(fcinfo, 0)));
 }
 
 /* Declared twice, with a tag and without. */
@@ -111,7 +110,6 @@ uidgen_next_batch(PG_FUNCTION_ARGS)
 		batch->size = Min(batch->left, BATCH_BLOCK);
 		batch->size = Min(batch->size,
 						  (uint64) uidgen_layout_tick_capacity(&uidgen_layout));
-		uidgen_cache_discard();
 		uidgen_take(batch->size, UIDGEN_TAKE_ROW, &batch->block);
 		uidgen_count(&uidgen_counts->batch, batch->size);
 		batch->left -= batch->size;
@@ -151,7 +149,6 @@ uidgen_reserve(PG_FUNCTION_ARGS)
 						   n, capacity),
 				 errhint("Ask for several blocks, use uid_next_batch(), or give the sequence more bits in \"uidgen.layout\".")));
 
-	uidgen_cache_discard();
 	uidgen_take(n, UIDGEN_TAKE_BLOCK, &block);
 	uidgen_count(&uidgen_counts->block, n);
 	PG_RETURN_INT64(uidgen_block_id(&block, 0, tag_bits));

@@ -29,7 +29,7 @@
 #include "compat.h"
 #include "executor/tuptable.h"
 #include "functions/values.h"
-#include "ids/cache.h"
+#include "ids/generator.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
@@ -199,7 +199,7 @@ uidgen_stamp(PG_FUNCTION_ARGS)
 	slot = TRIGGER_FIRED_BY_UPDATE(call->tg_event) ? call->tg_newslot : call->tg_trigslot;
 
 	/* What was known before this is not certain after a wait. */
-	id = uidgen_new_id(0);
+	id = uidgen_next_id(0);
 	stamped = look_at_table(call);
 
 	in_place = is_row_of(row, slot, call->tg_relation);

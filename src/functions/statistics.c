@@ -15,7 +15,7 @@ SQL_FUNCTION(uidgen_reset_statistics);
 
 typedef enum StatisticsColumn
 {
-	IDS, IDS_SINGLE, IDS_CACHED, IDS_BATCH, IDS_BLOCK, SEGMENT_NUMBERS,
+	IDS, IDS_SINGLE, IDS_BATCH, IDS_BLOCK, SEGMENT_NUMBERS,
 	GRANT_WAITS, GRANT_WAIT_TIME, CLOCK_WAITS, CLOCK_WAIT_TIME, SEGMENT_WAITS, SEGMENT_WAIT_TIME,
 	SINCE
 } StatisticsColumn;
@@ -45,7 +45,6 @@ uidgen_read_statistics(PG_FUNCTION_ARGS)
 	UidgenColumn row[] = {
 		[IDS] = NULL_COLUMN(INT8OID),
 		[IDS_SINGLE] = NULL_COLUMN(INT8OID),
-		[IDS_CACHED] = NULL_COLUMN(INT8OID),
 		[IDS_BATCH] = NULL_COLUMN(INT8OID),
 		[IDS_BLOCK] = NULL_COLUMN(INT8OID),
 		[SEGMENT_NUMBERS] = NULL_COLUMN(INT8OID),
@@ -67,9 +66,8 @@ uidgen_read_statistics(PG_FUNCTION_ARGS)
 	if (uidgen_look() == UIDGEN_ATTACHED)
 	{
 		read_counts(&counts, &since);
-		SET_COUNT(IDS, counts.single + counts.cached + counts.batch + counts.block);
+		SET_COUNT(IDS, counts.single + counts.batch + counts.block);
 		SET_COUNT(IDS_SINGLE, counts.single);
-		SET_COUNT(IDS_CACHED, counts.cached);
 		SET_COUNT(IDS_BATCH, counts.batch);
 		SET_COUNT(IDS_BLOCK, counts.block);
 		SET_COUNT(SEGMENT_NUMBERS, counts.numbers);

@@ -17,7 +17,7 @@
 #include <math.h>
 
 #include "core/clock.h"
-#include "ids/cache.h"
+#include "ids/generator.h"
 #include "memory/counts.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
@@ -86,12 +86,10 @@ uidgen_next_after(int64 after, uint64 tag_bits)
 	{
 		if (is_ungranted() || earliest_tick() >= tick)
 		{
-			int64		id = uidgen_new_id(tag_bits);
+			int64		id = uidgen_next_id(tag_bits);
 
 			if (id > after)
 				return id;
-			/* What is left in the cache is of the same tick. */
-			uidgen_cache_discard();
 			pg_atomic_fetch_add_u64(&uidgen_memory->wasted, 1);
 		}
 		wait_for_next_tick(&wait, after, tick);

@@ -169,9 +169,7 @@ ticket_block(const UidgenTicket *ticket)
 {
 	return (UidgenBlock) {
 		.first = ticket->first,
-		.count = ticket->count,
 		.constant = ticket->constant,
-		.era = ticket->era,
 	};
 }
 
@@ -320,9 +318,6 @@ uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
 			break;
 		case UIDGEN_TAKE_BLOCK:
 			take(n, UIDGEN_TAKE_BLOCK, block);
-			break;
-		case UIDGEN_TAKE_REST:
-			take(n, UIDGEN_TAKE_REST, block);
 			break;
 	}
 }

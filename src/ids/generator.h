@@ -18,20 +18,16 @@
 typedef struct UidgenBlock
 {
 	UidgenPosition first;
-	uint64		count;
 	uint64		constant;		/* bits of datacenter and worker in an id */
-	uint64		era;			/* of the grant */
 } UidgenBlock;
 
 /*
- * Take n positions (at least 1, at most the capacity of a tick), or with
- * UIDGEN_TAKE_REST at most n.  Waits for a grant or the clock, at most
- * uidgen.wait_timeout.
+ * Take n positions (at least 1, at most the capacity of a tick).  Waits for a grant or the
+ * clock, at most uidgen.wait_timeout.
  *
  * Errors: 55000 not preloaded, the database has ids of another layout, no grant, or too far
- * ahead of the clock; 22023
- * bad settings; 25006 in recovery; 53400 no worker id left; 55006 the worker id
- * belongs to another instance; 2200H the time bits are used up.
+ * ahead of the clock; 22023 bad settings; 25006 in recovery; 53400 no worker id left; 55006
+ * the worker id belongs to another instance; 2200H the time bits are used up.
  */
 extern void uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block);
 

@@ -39,13 +39,12 @@ typedef struct UidgenWaits
 typedef struct UidgenCounts
 {
 	/* ids, by how they were drawn */
-	uint64		single;			/* one at a time, past any cache */
-	uint64		cached;			/* out of a session's cache */
+	uint64		single;			/* one at a time */
 	uint64		batch;			/* uid_next_batch(), all that it took */
 	uint64		block;			/* uid_reserve() */
 	uint64		numbers;		/* of segments */
 	UidgenWaits waits[UIDGEN_COUNTED_WAITS];
-	uint64		unused[5];		/* whole cache lines */
+	uint64		unused[6];		/* whole cache lines */
 } UidgenCounts;
 
 #define UIDGEN_COUNTS ((int) (sizeof(UidgenCounts) / sizeof(uint64)))

@@ -31,7 +31,6 @@
 #define WINDOW_MAX (24 * 60 * 60 * 1000)	/* a day */
 #define WAIT_TIMEOUT_MAX (60 * 60 * 1000)	/* an hour */
 #define REGISTRY_TIMEOUT_MAX (10 * 60 * 1000)	/* ten minutes */
-#define CACHE_MAX 1000000
 #define SEGMENTS_MAX 100000
 #define LAYOUT_WARNING (365 * USECS_PER_DAY)
 #define SEGMENT_DURATION_MAX (24 * 60 * 60) /* a day, in seconds */
@@ -70,9 +69,6 @@ int			uidgen_max_ahead;
 int			uidgen_max_burst;
 int			uidgen_wait_timeout;
 int			uidgen_segment_duration;
-int			uidgen_cache = 1;
-bool		uidgen_cache_in_use = false;
-bool		uidgen_cache_assigned = false;
 static int	sequence_start = UIDGEN_START_ZERO;
 
 /* The unit is not 0, since code divides by it also where no layout was ever read. */
@@ -209,15 +205,6 @@ static void
 assign_sequence_start(int newval, void *extra)
 {
 	derive_rules(newval);
-}
-
-/* The cache itself is left alone; cache.c decides at the next id. */
-static void
-assign_cache(int newval, void *extra)
-{
-	if (newval > 1)
-		uidgen_cache_in_use = true;
-	uidgen_cache_assigned = true;
 }
 
 /* How long a layout lasts from now on; less than 0: its time bits are used up. */
@@ -670,11 +657,6 @@ define_callers_settings(void)
 			   "With 0, a call waits only for a sleeping keeper to wake up, up to a second.",
 			   &uidgen_wait_timeout, 10000, 0, WAIT_TIMEOUT_MAX,
 			   PGC_USERSET, GUC_UNIT_MS, NULL);
-	define_int("uidgen.cache",
-			   "How many ids a session takes at a time at most.",
-			   "Above 1, ids increase within each session, and over sessions from one tick to the next.",
-			   &uidgen_cache, 1, 1, CACHE_MAX,
-			   PGC_USERSET, 0, assign_cache);
 	define_enum("uidgen.sequence_start",
 				"Where the sequence starts in a new tick.",
 				"\"random\" and \"continue\" spread id % n evenly when few ids are drawn.",

@@ -62,12 +62,6 @@ extern int	uidgen_max_ahead;	/* milliseconds */
 extern int	uidgen_max_burst;	/* milliseconds */
 extern int	uidgen_wait_timeout;	/* milliseconds */
 extern int	uidgen_segment_duration;	/* seconds */
-extern uidgen_hidden int uidgen_cache;
-extern uidgen_hidden bool uidgen_cache_in_use;	/* uidgen.cache is above 1, or
-												 * was when the session drew
-												 * its last id */
-extern bool uidgen_cache_assigned;	/* it was assigned since cache.c looked
-									 * last */
 
 /* The server's layout, and its canonical text. */
 extern uidgen_hidden UidgenLayout uidgen_layout;

@@ -200,11 +200,10 @@ sub tend
 sub statements
 {
 	my ($kind) = @_;
-	my $cache = pick(1, 1, 2, 10, 100, 5000);
-	my @settings = ("SET uidgen.cache = $cache", "SET uidgen.wait_timeout = '" . int(pick_magnitude(20, 10_000)) . "ms'");
+	my @settings = ("SET uidgen.wait_timeout = '" . int(pick_magnitude(20, 10_000)) . "ms'");
 	my @draws = map {
 		my $count = int pick_magnitude(10, 10_000);
-		rand > 0.2 || $cache > 1 ? "SELECT uid_next() FROM generate_series(1, $count)" : "SELECT uid_next_batch($count)"
+		rand > 0.2 ? "SELECT uid_next() FROM generate_series(1, $count)" : "SELECT uid_next_batch($count)"
 	} 1 .. 1 + rand 5;
 	return ($kind eq 'node' ? @settings : (), map { [ $kind, $_ ] } @draws);
 }

@@ -168,7 +168,6 @@ sub statements
 	my $draw = "SELECT uid_next() FROM (SELECT generate_series(1, $many) FROM (SELECT pg_sleep($pause) FROM generate_series(1, $times)) AS pace) AS many";
 	return [ $kind, $draw ] if $kind eq 'control';
 	return (
-		'SET uidgen.cache = ' . pick(1, 1, 2, 10, 100),
 		"SET uidgen.wait_timeout = '" . int(pick_magnitude(200, 20_000)) . "ms'",
 		[ $kind, $draw ]);
 }

@@ -530,12 +530,9 @@ take_ticket(Caller *caller, uint64_t n, UidgenTicketKind kind)
 		case UIDGEN_TAKE_ROW:
 			return uidgen_ticket_take(&world.words, &world.rules, &caller->ticket,
 									  &caller->look, n, UIDGEN_TAKE_ROW);
-		case UIDGEN_TAKE_BLOCK:
-			return uidgen_ticket_take(&world.words, &world.rules, &caller->ticket,
-									  &caller->look, n, UIDGEN_TAKE_BLOCK);
 		default:
 			return uidgen_ticket_take(&world.words, &world.rules, &caller->ticket,
-									  &caller->look, n, UIDGEN_TAKE_REST);
+									  &caller->look, n, UIDGEN_TAKE_BLOCK);
 	}
 }
 
@@ -636,7 +633,7 @@ static void
 go_on(Caller *caller)
 {
 	uint64_t	n = (uint64_t) take_number();
-	UidgenTicketKind kind = (UidgenTicketKind) (n % 3);
+	UidgenTicketKind kind = (UidgenTicketKind) (n % 2);
 	UidgenTicketResult result = UIDGEN_TICKET_VOID;
 
 	switch (caller->state)
@@ -1189,7 +1186,7 @@ step(void)
 		case 'w':				/* and one that does */
 			number = take_number();
 			world.calling = true;
-			(void) call((uint64_t) number, (UidgenTicketKind) (number % 3), what == 'w');
+			(void) call((uint64_t) number, (UidgenTicketKind) (number % 2), what == 'w');
 			world.calling = false;
 			break;
 		case 'c':				/* a step of one of the calls that take their time */

@@ -111,7 +111,7 @@ sub _true_now
 }
 
 # Write it, and wait until it counts.  A process that has read the clock goes by the
-# processor's counter for up to a millisecond, and a session with a cache by the coarse clock
+# processor's counter for up to a millisecond
 # until that moves (every 4 ms where the kernel's timer has 250 Hz).  So long may an id still have
 # the time of before: it is what uidgen promises, however busy the machine is.
 sub _change

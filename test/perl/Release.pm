@@ -56,7 +56,7 @@ sub change
 	append_to_file($file, $text);
 }
 
-# The folder of its tree.  Without the part 55_scramble, with the part 88_later, with more in two others.
+# The folder of its tree.  Without the part 54_forms, with the part 88_later, with more in two others.
 sub later_tree
 {
 	my $tree = "$FOLDER/$NEW";
@@ -64,13 +64,14 @@ sub later_tree
 	mkdir $tree or die $!;
 	system_or_bail('cp', '-R', map({ "$TREE/$_" } qw(Makefile uidgen.control uidgen_registry.control uidgen_tools.control script src)), $tree);
 	system_or_bail('chmod', '-R', 'u+w', $tree);
-	unlink glob("$tree/script/*--*.sql"), "$tree/script/uidgen/55_scramble.sql";
+	unlink glob("$tree/script/*--*.sql"), "$tree/script/uidgen/54_forms.sql";
 	change("$tree/$_.control", qr/'\Q$OLD\E'/, "'$NEW'") foreach qw(uidgen uidgen_registry uidgen_tools);
-	change("$tree/Makefile", qr/^UPDATES_FROM =.*/m, "UPDATES_FROM = $OLD", qr/ 55_scramble/, '', qr/ 95_end$/m, ' 88_later 95_end');
+	change("$tree/Makefile", qr/^UPDATES_FROM =.*/m, "UPDATES_FROM = $OLD", qr/ 54_forms/, '', qr/ 95_end$/m, ' 88_later 95_end');
 	my %changes = map { $_ => "$tree/script/$_/update/$OLD" } qw(uidgen tools);
 	system_or_bail('mkdir', '-p', values %changes);
 	append_to_file("$changes{uidgen}/after.sql", <<'END');
-DROP FUNCTION @extschema@.uid_scramble(bigint, bytea, integer), @extschema@.uid_unscramble(bigint, bytea, integer);
+DROP FUNCTION @extschema@.uid_to_text(bigint), @extschema@.uid_to_text(bigint, text), @extschema@.uid_from_text(text), @extschema@.uid_from_text(text, text),
+	@extschema@.uid_to_uuid(bigint), @extschema@.uid_to_uuid(bigint, text), @extschema@.uid_from_uuid(uuid);
 END
 	# Also where the registry is a script by itself.
 	append_to_file("$tree/script/registry/48_registry_status.sql", <<"END");

@@ -16,7 +16,6 @@ use List::Util qw(max min);
 #	rate		ids a second
 #	tags		how many there are; 0: the layout has no tag
 #	blocks		the layout has blocks of consecutive ids
-#	cache		uidgen.cache is above 1 from the start
 #	sparse		few ids at a time, so that none has to be ahead of the clock
 #	standby		some sessions are on node 1
 #	parallel	the setting that makes every plan a parallel one
@@ -46,8 +45,6 @@ sub count
 	return number(1, max(1, min($most, $self->{rate} / 2)));
 }
 
-sub cache_size { return pick(1, 2, number(2, 100), number(2, 5000), 1_000_000) }
-
 # ---- steps ----
 
 sub step { my $self = shift; $self->{text} .= join("\t", @_) . "\n"; return; }
@@ -56,7 +53,6 @@ sub step { my $self = shift; $self->{text} .= join("\t", @_) . "\n"; return; }
 sub query
 {
 	my ($self, $flags, $sql, $tag) = @_;
-	$flags .= $self->{strict} ? 's' : 'c';
 	$flags .= 'e' if rand > 0.8 && $sql !~ /;/;
 	$self->step('query', $flags, $tag // -1, $sql =~ s/\s+/ /gr);
 	return;
@@ -162,8 +158,6 @@ sub numbers
 
 # ---- what a program is made of ----
 
-# Programs assign a setting only if the ids can still be judged: order over sessions is
-# judged where no session assigns uidgen.cache.
 my %OPS = (
 	single => [ 6, sub { my ($self) = @_; $self->draw foreach 1 .. 1 + rand 4 } ],
 	many => [
@@ -192,31 +186,7 @@ my %OPS = (
 			}
 		}
 	],
-	set_cache => [
-		4,
-		sub {
-			my ($self) = @_;
-			$self->run(sprintf 'SET uidgen.cache = %d', cache_size());
-			$self->draw foreach 1 .. 1 + rand 3;
-			$self->run(pick('RESET uidgen.cache', 'RESET ALL', 'DISCARD ALL', 'SET uidgen.cache TO DEFAULT')) if rand > 0.5;
-			$self->draw;
-		}
-	],
-	local_cache => [
-		3,
-		sub {
-			my ($self) = @_;
-			foreach (1 .. 1 + rand 6)
-			{
-				$self->begin;
-				$self->run(sprintf pick('SET LOCAL uidgen.cache = %d', q{SELECT set_config('uidgen.cache', '%d', true)}), cache_size());
-				$self->draw;
-				$self->finish;
-			}
-			$self->draw;
-		}
-	],
-	function_cache => [
+	in_function => [
 		3,
 		sub {
 			my ($self) = @_;
@@ -224,23 +194,6 @@ my %OPS = (
 			$self->query('of', pick('SELECT new_id() AS id', "SELECT new_id() AS id FROM generate_series(1, $n)",
 					"SELECT uid_next() AS id, new_id() AS id FROM generate_series(1, $n)"));
 			$self->draw;
-		}
-	],
-	role_cache => [
-		1,
-		sub {
-			my ($self) = @_;
-			$self->run(pick(sprintf('ALTER ROLE CURRENT_USER SET uidgen.cache = %d', cache_size()), 'ALTER ROLE CURRENT_USER RESET ALL'));
-			$self->connect;
-			$self->draw;
-		}
-	],
-	many_assignments => [
-		1,
-		sub {
-			my ($self) = @_;
-			my $n = $self->count(50);
-			$self->query('of', "SELECT uid_next() AS id FROM generate_series(1, $n) AS i, LATERAL set_config('uidgen.cache', (2 + i % 9)::text, false)");
 		}
 	],
 	wait_timeout => [
@@ -332,8 +285,7 @@ my %OPS = (
 			my ($self) = @_;
 			my $n = $self->count(60);
 			my $fail = 2 + int rand 5;
-			my $set = $self->{strict} ? '' : pick('', 'SET LOCAL uidgen.cache = ' . cache_size() . ';');
-			$self->query('of', "DO \$\$ BEGIN FOR i IN 1..$n LOOP BEGIN $set RAISE NOTICE 'id=%', uid_next();"
+			$self->query('of', "DO \$\$ BEGIN FOR i IN 1..$n LOOP BEGIN RAISE NOTICE 'id=%', uid_next();"
 				  . " IF i % $fail = 0 THEN RAISE EXCEPTION 'planned'; END IF; EXCEPTION WHEN OTHERS THEN NULL; END; END LOOP; END \$\$");
 		}
 	],
@@ -353,7 +305,6 @@ my %OPS = (
 			foreach (1 .. 1 + rand 3)
 			{
 				$self->run('SAVEPOINT s');
-				$self->run(sprintf 'SET LOCAL uidgen.cache = %d', cache_size()) if !$self->{strict} && rand > 0.6;
 				$self->draw;
 				$self->run('SELECT 1 / 0') if rand > 0.6;
 				$self->run(pick('ROLLBACK TO s', 'ROLLBACK TO s', 'RELEASE s'));
@@ -377,7 +328,7 @@ my %OPS = (
 		sub {
 			my ($self) = @_;
 			$self->run(pick('SELECT uid_next(NULL)', 'SELECT uid_next(-1)', 'SELECT uid_next_batch(-1)', 'SELECT uid_reserve(0)',
-					'SELECT uid_reserve(2000000000)', 'SET uidgen.cache = 0', q{SET uidgen.wait_timeout = 'soon'}));
+					'SELECT uid_reserve(2000000000)', q{SET uidgen.wait_timeout = 'soon'}));
 			$self->draw;
 		}
 	],
@@ -491,16 +442,12 @@ my %OPS = (
 		1, sub { my ($self) = @_; $self->query('n', 'SELECT renewals, failures, waits, clock_steps, wasted FROM uidgen.status') }
 	]);
 
-# These assign uidgen.cache.
-my %ASSIGNS = map { $_ => 1 } qw(set_cache local_cache function_cache role_cache many_assignments);
-
 # ---- sessions ----
 
 sub connect
 {
 	my ($self) = @_;
-	my $options = $self->{strict} || rand > 0.2 ? '' : sprintf '-c uidgen.cache=%d', cache_size();
-	$self->step('connect', $self->{node}, pick('postgres', 'second'), "s$self->{number}", $options);
+	$self->step('connect', $self->{node}, pick('postgres', 'second'), "s$self->{number}", '');
 	return;
 }
 
@@ -511,10 +458,7 @@ sub session
 	$self->{text} = '';
 	$self->{number} = $number;
 	$self->{node} = $self->{standby} && $number % 2 ? 1 : 0;
-	$self->{strict} = !$self->{cache} && rand > 0.6;
-
-	my @names = grep { !$self->{strict} || !$ASSIGNS{$_} } sort keys %OPS;
-	my @weighted = map { ($_) x $OPS{$_}[0] } @names;
+	my @weighted = map { ($_) x $OPS{$_}[0] } sort keys %OPS;
 	$self->connect;
 	foreach my $program (1 .. $programs)
 	{
@@ -534,7 +478,7 @@ sub session
 	$self->step('cancel', 20_000);
 	$self->step('query', 'gof', -1, q{SELECT uid_segment_next('one') AS id});
 	$self->step('cancel', 20_000);
-	$self->step('query', $self->{strict} ? 'ofs' : 'ofc', -1, 'SELECT uid_next() AS id');
+	$self->step('query', 'of', -1, 'SELECT uid_next() AS id');
 	$self->step('query', 'n', -1, 'SELECT renewals, failures, waits, clock_steps, wasted FROM uidgen.status');
 	return $self->{text};
 }

@@ -112,7 +112,7 @@ my @EXPECTED = (
 	# what the programs provoke
 	[ '22012', qr/^division by zero/ ],
 	[ '22003', qr/^(?:n|number of ids|tag -?\d+) (?:is out of range|must not be negative)/ ],
-	[ '22023', qr/^(?:n|number of ids|tag -?\d+) (?:is out of range|must not be negative)|^0 is outside the valid range for parameter "uidgen\.cache"|^invalid value for parameter "uidgen\.wait_timeout"/ ],
+	[ '22023', qr/^(?:n|number of ids|tag -?\d+) (?:is out of range|must not be negative)|^invalid value for parameter "uidgen\.wait_timeout"/ ],
 	[ '55000', qr/^the layout has no blocks of consecutive ids/ ],
 	[ '42704', qr/^uidgen has no grant to issue ids from: there is no such segment/ ],
 	[ '22004', qr/^the name of a segment must not be null/ ],
@@ -129,8 +129,6 @@ my @EXPECTED = (
 	[ '42P05', qr/^prepared statement "p" already exists/ ],
 	[ '55000', qr/^cursor can only scan forward/ ],
 	[ '57014', qr/^canceling statement due to (?:user request|statement timeout)/ ],
-	# a role that is no superuser, in a session that has not loaded the library: PostgreSQL does not know the setting yet
-	(is_late() ? [ '42501', qr/^permission denied to set parameter "uidgen\.cache"/ ] : ()),
 	# the clock was set while a session connected
 	[ '57014', qr/^canceling authentication due to timeout/ ],
 	# it has ended before it was cancelled or terminated
@@ -297,7 +295,7 @@ my $FURNISH = <<'SQL';
 CREATE TABLE public.t (id bigint PRIMARY KEY, v int, seen boolean DEFAULT false, twin bigint);
 CREATE TABLE public.u (id bigint PRIMARY KEY, v int, seen boolean DEFAULT false);
 CREATE TABLE public.source AS SELECT generate_series(1, 20000) AS i;
-CREATE FUNCTION public.new_id() RETURNS bigint LANGUAGE plpgsql VOLATILE SET uidgen.cache = 64 AS 'BEGIN RETURN uid_next(); END';
+CREATE FUNCTION public.new_id() RETURNS bigint LANGUAGE plpgsql VOLATILE SET uidgen.wait_timeout = '10s' AS 'BEGIN RETURN uid_next(); END';
 -- For workers, to which the planner does not leave uid_next() itself.  The extension comes later.
 SET check_function_bodies = off;
 CREATE FUNCTION public.in_worker() RETURNS bigint LANGUAGE sql VOLATILE PARALLEL SAFE AS 'SELECT uid_next()';
@@ -439,7 +437,6 @@ sub plan_round
 			padding_factor => pick(0, 20, 50, 50, 100),
 			wait_timeout => pick(200, 1000, 3000, 10_000),
 			sequence_start => pick('zero', 'zero', 'random', 'continue'),
-			cache => rand > 0.3 ? 1 : pick(2, 20, 100, 1000, 5000),
 			worker_policy => rand > 0.15 || $workers < 256 ? 'reuse' : 'disposable',
 			worker_id => rand > 0.9 && !$changes && $profile !~ /standby|copied|fleet/ ? int rand $workers : -1,
 			datacenter_id => $fields->{datacenter} ? int rand 2**$fields->{datacenter}[1] : 0,
@@ -453,7 +450,6 @@ sub plan_round
 	# A grant that a lock outlasts, and draws that fail, in some.
 	$plan{settings}{window} = pick(20, 100, 1000) if $profile eq 'locked at the start' && rand > 0.5;
 	$plan{settings}{wait_timeout} = pick(0, 50, 200, 500) if $profile =~ /locked|standby/;
-	$plan{settings}{cache} = pick(1, 20, 100, 1000) if $profile =~ /locked|standby/;
 
 	# What was granted before the copy is used up soon after.
 	$plan{settings}{window} = pick(20, 20, 100) if $profile eq 'copied database';
@@ -481,7 +477,6 @@ sub plan_round
 		rate => $capacity * 1_000_000 / $unit,
 		tags => $fields->{tag} ? 2**$fields->{tag}[1] : 0,
 		blocks => $fields->{sequence}[0] == 0,
-		cache => $plan{settings}{cache} > 1,
 		sparse => $sparse,
 		standby => $plan{two},
 		parallel => $self->{parallel});
@@ -608,7 +603,7 @@ sub first_id
 	for (;;)
 	{
 		my ($before, $wall) = (mono(), int($self->{ids_clock}->now * 1e9));
-		my $id = $self->query('second', q{SET uidgen.wait_timeout = '3s'; SET uidgen.cache = 1; SELECT uid_next()}, node => $node);
+		my $id = $self->query('second', q{SET uidgen.wait_timeout = '3s'; SELECT uid_next()}, node => $node);
 		if (defined $id)
 		{
 			# A chunk of record.h

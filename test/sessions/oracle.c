@@ -27,9 +27,8 @@
  *	unique		it came once;
  *	field		datacenter and tag are those that were asked for, no other bit is set;
  *	grant		its worker and tick were granted;
- *	order		it is above those that its connection saw before; of no earlier tick
- *				than those of every call that had ended when its call began; and
- *				if nobody sets uidgen.cache, above these calls' ids, too;
+ *	order		it is above those that its connection saw before, and above those of
+ *				every call that had ended when its call began;
  *	old, ahead	its time is not before its statement began, nor too far ahead of the
  *				clock when it arrived.
  *
@@ -61,10 +60,8 @@
  * process may go by the old time for a millisecond. */
 #define STEP_MARGIN INT64_C(20000000)
 
-/* How old an id may be: that millisecond, and with a cache a step of the kernel's
- * timer. */
+/* How old an id may be: that millisecond. */
 #define OLD_US 1000
-#define OLD_CACHED_US 11000
 
 /* Numbers from a multiple of this on are those of a segment. */
 #define PER_SEGMENT INT64_C(10000000000)
@@ -482,8 +479,7 @@ read_file(const char *name, int session)
 		Statement	s = {.head = head, .session = session, .lowest = UINT64_MAX};
 
 		if (fresh && !set)
-			earliest = tick_at(head.wall_before / 1000 - blur -
-							   (head.flags & RECORD_CACHED ? OLD_CACHED_US : OLD_US)) - 1;
+			earliest = tick_at(head.wall_before / 1000 - blur - OLD_US) - 1;
 		APPEND(statements, nstatements, s);
 		for (uint32_t i = 0; i < head.ranges; i++)
 		{
@@ -620,15 +616,12 @@ memory_ended(int node, int64_t from, int64_t to)
 }
 
 /*
- * Order over sessions, in one life of the shared memory: among those that leave
- * uidgen.cache alone, a statement's ids are above all that had arrived when it
- * began; among all sessions, of no earlier tick.
+ * Order over sessions, in one life of the shared memory: a statement's ids are above
+ * all that had arrived when it began.
  */
 static void
-judge_sessions(int node, bool strict)
+judge_sessions(int node)
 {
-	const uint16_t needed = RECORD_FRESH | (strict ? RECORD_STRICT : 0);
-	const int	ignored = strict ? 0 : bits[SEQUENCE];
 	const Statement **begins = malloc((nstatements + 1) * sizeof(*begins));
 	const Statement **ends = malloc((nstatements + 1) * sizeof(*ends));
 	const Statement *highest = NULL;
@@ -641,7 +634,7 @@ judge_sessions(int node, bool strict)
 	{
 		const Statement *s = &statements[i];
 
-		if (s->head.node == node && (s->head.flags & needed) == needed && s->lowest <= s->highest &&
+		if (s->head.node == node && (s->head.flags & RECORD_FRESH) && s->lowest <= s->highest &&
 			!memory_ended(node, s->head.mono_before, s->head.mono_after))
 			begins[n++] = s;
 	}
@@ -657,8 +650,7 @@ judge_sessions(int node, bool strict)
 				memory_ended(node, highest->head.mono_after, ends[ended]->head.mono_before) ||
 				was_stepped(node, highest->highest_worker, ends[ended]->highest_worker))
 				highest = ends[ended];
-		if (highest && (strict ? s->lowest <= highest->highest :
-						s->lowest >> ignored < highest->highest >> ignored) &&
+		if (highest && s->lowest <= highest->highest &&
 			!was_stepped(node, highest->highest_worker, s->lowest_worker) &&
 			!memory_ended(node, highest->head.mono_after, s->head.mono_before))
 			violation(ORDER, (uint32_t) (s - statements),
@@ -777,10 +769,7 @@ main(int argc, char **argv)
 	if (!unordered)
 		judge_numbers();
 	for (int node = 0; node <= 1; node++)
-	{
-		judge_sessions(node, true);
-		judge_sessions(node, false);
-	}
+		judge_sessions(node);
 	for (int kind = 0; kind < KINDS; kind++)
 	{
 		sum += violations[kind];

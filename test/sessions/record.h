@@ -14,9 +14,7 @@
 
 #define RECORD_ORDERED 1		/* drawn in the order in which they arrived */
 #define RECORD_FRESH 2			/* drawn after the statement began */
-#define RECORD_CACHED 4			/* uidgen.cache may have been above 1 */
-#define RECORD_STRICT 8			/* nothing has set it in this session */
-#define RECORD_NUMBERS 16		/* no ids, but numbers of segments */
+#define RECORD_NUMBERS 4		/* no ids, but numbers of segments */
 
 typedef struct Chunk
 {

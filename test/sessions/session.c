@@ -312,8 +312,6 @@ run_statement(uint32_t line, const char *flags, const char *sql, int rows, int64
 	chunk.node = (uint16_t) node;
 	chunk.flags = (uint16_t) ((strchr(flags, 'o') ? RECORD_ORDERED : 0) |
 							  (strchr(flags, 'f') ? RECORD_FRESH : 0) |
-							  (strchr(flags, 'c') ? RECORD_CACHED : 0) |
-							  (strchr(flags, 's') ? RECORD_STRICT : 0) |
 							  (strchr(flags, 'g') ? RECORD_NUMBERS : 0));
 	may_come_again = strchr(flags, 'a') != NULL;
 	chunk.mono_before = read_clock(CLOCK_MONOTONIC);

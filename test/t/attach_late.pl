@@ -161,7 +161,7 @@ foreach my $case (
 	[ "uidgen.worker_id = 5000", 'uidgen.worker_id', "uidgen.worker_id = -1" ],
 	[ "uidgen.layout = 'snowball'", 'uidgen.layout', "uidgen.layout = 'default'" ],
 	[ "uidgen.window = 'long'", 'uidgen.window', "uidgen.window = '10s'" ],
-	[ "uidgen.cache = 'all'", 'uidgen.cache', "uidgen.cache = 1" ])
+	)
 {
 	my ($bad, $setting, $good) = @$case;
 	foreach my $hidden (0, 1)
@@ -177,7 +177,6 @@ foreach my $case (
 			fails_with($node, 'SELECT uid_next()', '22023', qr/off because of the setting "$setting".*HINT:  Correct the setting "$setting" and reload/s,
 				"$bad: told $who");
 		}
-		fails_with($node, 'SET uidgen.cache = 64; SELECT uid_next()', '22023', qr/because of the setting "$setting"/, '... with a cache');
 		like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/because of the setting "$setting"/, '... and by a diagnosis');
 		is(status('state'), $hidden ? 'idle' : 'bad setting', '... and by the state, if it is seen');
 		is_logged($node, $log, qr/LOG:.*uidgen issues no ids because of the setting "$setting"/, '... and in the log') if $hidden;
@@ -198,7 +197,7 @@ foreach my $case (
 draw('all is well');
 
 # One that is taken out of the configuration has its default.
-foreach my $line ("uidgen.window = '20s'", 'uidgen.worker_id = 5', "uidgen.sequence_start = 'random'", "uidgen.layout = 'default epoch:2024-01-01'", 'uidgen.cache = 7')
+foreach my $line ("uidgen.window = '20s'", 'uidgen.worker_id = 5', "uidgen.sequence_start = 'random'", "uidgen.layout = 'default epoch:2024-01-01'")
 {
 	my $configuration = slurp_file($node->data_dir . '/postgresql.conf');
 	my ($name) = $line =~ /^uidgen\.(\w+)/;
@@ -290,10 +289,9 @@ is(stored_before("SELECT uid_next(); $copy"), '0 0 0', 'a later one many at a ti
 	is(stored_before($copy), '0 0 0', 'also the first one, with session_preload_libraries');
 	is($node->safe_psql('postgres', 'SHOW uidgen.wait_timeout'), '1min', 'with which settings are defined');
 }
-is($node->safe_psql('postgres', 'SET uidgen.cache = 100; SELECT uid_next() > 0; SHOW uidgen.cache'), "t\n100", 'a cache that was set before the first call counts');
 is( $node->safe_psql('postgres', "SET uidgen.wait_timeout = 'long'; SELECT uid_next() > 0; SHOW uidgen.wait_timeout", extra_params => [ '-v', 'ON_ERROR_STOP=0' ]),
 	"t\n1min", 'one that makes no sense does not');
-foreach my $own ("SET uidgen.cache = 0", "SET uidgen.wait_timeout = 'long'", "SET uidgen.worker_policy = 'sometimes'", "SET uidgen.worker_id = -7")
+foreach my $own ("SET uidgen.wait_timeout = 'long'", "SET uidgen.worker_policy = 'sometimes'", "SET uidgen.worker_id = -7")
 {
 	$node->restart;
 	my ($state, $said) = sqlstate_of($node, "$own; SELECT uid_next()");

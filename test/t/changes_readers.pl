@@ -317,7 +317,7 @@ sub start_writers
 	# Beside those who write many rows the others do not take the whole machine.
 	my @rate = $is_long ? ('-R', 100) : ();
 	return (start_pgbench('app', '', '-c', 24, '-j', 2, @rate, map { ('-f', "$folder/$_\@$writers{$_}[0]") } sort keys %writers),
-		start_pgbench('app', '-c uidgen.cache=50', '-c', 6, @rate, map { ('-f', "$folder/$_\@$writers{$_}[0]") } qw(insert update delete conflict long once)),
+		start_pgbench('app', '', '-c', 6, @rate, map { ('-f', "$folder/$_\@$writers{$_}[0]") } qw(insert update delete conflict long once)),
 		$is_long ? start_pgbench('app', '', '-c', 4, map { ('-f', "$folder/$_\@$many{$_}[0]") } sort keys %many) : (),
 		start_pgbench($owner, '-c lock_timeout=0', '-c', 1, '-f', "$folder/truncate"));
 }

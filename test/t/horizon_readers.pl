@@ -163,7 +163,7 @@ sub start_readers
 
 sub start_writers
 {
-	return (start_pgbench('', '-c', 26, '-j', 2, '-M', 'simple', @weighted, @retry), start_pgbench('-c uidgen.cache=50', '-c', 4, '-M', 'prepared',
+	return (start_pgbench('', '-c', 26, '-j', 2, '-M', 'simple', @weighted, @retry), start_pgbench('', '-c', 4, '-M', 'prepared',
 			'-f', "$folder/write_automatic\@8", '-f', "$folder/write_long\@2", '-f', "$folder/write_savepoint\@2", @retry));
 }
 

@@ -194,18 +194,6 @@ becomes_final($middle, '... until the end');
 fails_with($node, 'SELECT uid_hold(-1)', '22003', qr/does not fit the layout/, 'what is no id cannot be held');
 is($node->safe_psql('postgres', 'SELECT uid_hold(NULL) IS NULL'), 't', 'nor can null');
 
-# What is left of a cache is of an earlier transaction, too.
-my $cached = session();
-my @ids = split /\n/, $cached->query_safe('SET uidgen.cache = 100; SELECT uid_next() FROM generate_series(1, 20)');
-$cached->query_safe('BEGIN');
-$id = $cached->query_safe('SELECT uid_next()');
-ok(!is_final($id), 'an id of a cache is held');
-$cached->query_safe('COMMIT');
-becomes_final($id, '... until it is stored');
-my $passed = $node->safe_psql('postgres', 'SELECT uid_horizon()');
-cmp_ok($cached->query_safe('SELECT uid_next()'), '>', $passed, '... and what readers have passed is thrown away');
-$cached->quit;
-
 # A function that is wrongly labelled draws in a parallel worker.
 $node->safe_psql('postgres', q{CREATE FUNCTION wrongly() RETURNS bigint LANGUAGE sql PARALLEL SAFE VOLATILE AS 'SELECT uid_next()';
 	CREATE TABLE numbers AS SELECT i FROM generate_series(1, 10000) AS i; ALTER TABLE numbers SET (parallel_workers = 2)});

@@ -26,7 +26,6 @@ DECLARE
 	ids bigint[] := string_to_array(rtrim(pg_read_file('$dir/' || heard), E'\\n'), E'\\n')::bigint[];
 	answers bigint[];
 BEGIN
-	PERFORM set_config('uidgen.cache', CASE WHEN how ~ 'cache' THEN '50' ELSE '1' END, true);
 	IF how ~ 'tag' THEN
 		answers := ARRAY(SELECT uid_next_after(i, n::integer % 4) FROM unnest(ids) WITH ORDINALITY AS u (i, n));
 	ELSIF how ~ 'mixed' THEN
@@ -75,7 +74,7 @@ foreach my $layout (sort keys %layouts)
 		$clock{ (3, 5)[ rand 2 ] }->step((rand(2) - 1) * 0.004) if $turn % 10 == 0;
 		$clock{$_}->correct() foreach $turn % 50 == 49 ? (3, 5) : ();
 		my $worker = (5, 3)[ $turn % 2 ];
-		my @ways = ('plain', 'cache', 'mixed', $tags ? ('tag', 'tag cache') : ());
+		my @ways = ('plain', 'mixed', $tags ? 'tag' : ());
 		my $way = $ways[ rand @ways ];
 		$done += $session{$worker}[ rand 2 ]->query_safe(sprintf "SELECT answer('%d', '%d', '$way')", $turn % 2, ($turn + 1) % 2);
 		$turn++;

@@ -72,7 +72,6 @@ foreach my $case (@bad)
 		"$name: the server starts and the log tells");
 	fails_with($node, 'SELECT uid_next()', '22023', qr/because of the setting "$setting": .*$pattern.*HINT:/s,
 		"$name: uid_next() tells");
-	fails_with($node, 'SET uidgen.cache = 64; SELECT uid_next()', '22023', qr/because of the setting "$setting"/, "$name: ... with a cache, too");
 }
 
 # The last case had two; the rest of what is off, and what is not.

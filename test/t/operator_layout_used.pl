@@ -76,7 +76,7 @@ unlike($forgot->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/\n/, '... in on
 $forgot->safe_psql('app', q{UPDATE uidgen.layout_used SET layout = split_part(layout, E'\n', 1)});
 $forgot->safe_psql('app', 'CREATE ROLE nobody LOGIN; GRANT INSERT, SELECT ON message TO nobody');
 my @as_nobody = (connstr => $forgot->connstr('app') . ' user=nobody');
-foreach my $call ('INSERT INTO message DEFAULT VALUES', 'SELECT uid_next()', 'SELECT uid_next_batch(3)', 'SELECT uid_reserve(3)', 'SET uidgen.cache = 64; SELECT uid_next()',
+foreach my $call ('INSERT INTO message DEFAULT VALUES', 'SELECT uid_next()', 'SELECT uid_next_batch(3)', 'SELECT uid_reserve(3)',
 	"COPY message (body) FROM PROGRAM 'echo new'", 'BEGIN READ ONLY; SELECT uid_next()', 'BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT uid_next()')
 {
 	fails_with($forgot, $call, '55000', $REFUSED, "refused: $call", 'app');

@@ -16,10 +16,10 @@ sub query
 	return $node->safe_psql('postgres', $sql);
 }
 
-my $KINDS = 'ids, ids_single, ids_cached, ids_batch, ids_block, segment_numbers';
+my $KINDS = 'ids, ids_single, ids_batch, ids_block, segment_numbers';
 
 # What has been counted since the last call, by kind.
-my @before = (0) x 6;
+my @before = (0) x 5;
 
 sub drawn_since
 {
@@ -42,37 +42,33 @@ query("SELECT uidgen_registry.create_segment('s', step => 100)");
 
 # ---- ids by the kind of call ----
 
-is(drawn_since(), '0 0 0 0 0 0', 'who looks counts nothing') unless is_late();
+is(drawn_since(), '0 0 0 0 0', 'who looks counts nothing') unless is_late();
 query('SELECT uid_next()');
-is(drawn_since(), '1 1 0 0 0 0', 'the first id of a session');
+is(drawn_since(), '1 1 0 0 0', 'the first id of a session');
 query('SELECT uid_next() FROM generate_series(1, 1000)');
-is(drawn_since(), '1000 1000 0 0 0 0', 'many of a statement');
+is(drawn_since(), '1000 1000 0 0 0', 'many of a statement');
 query('INSERT INTO t SELECT uid_next(), 1 FROM generate_series(1, 10)');
 query('INSERT INTO t (n) VALUES (1), (2), (3)');
 query("COPY t (n) FROM PROGRAM 'seq 50'");
-is(drawn_since(), '63 63 0 0 0 0', 'of a default, and of COPY');
-query('SET uidgen.cache = 64; SELECT uid_next() FROM generate_series(1, 500)');
-is(drawn_since(), '500 0 500 0 0 0', 'out of a cache, whatever is left of it');
-query('SET uidgen.cache = 64; SELECT uid_next() FROM generate_series(1, 5); SET uidgen.cache = 1; SELECT uid_next()');
-is(drawn_since(), '6 1 5 0 0 0', 'a cache that is put out of use');
+is(drawn_since(), '63 63 0 0 0', 'of a default, and of COPY');
 query('SELECT uid_next_batch(3000)');
-is(drawn_since(), '3000 0 0 3000 0 0', 'a batch');
+is(drawn_since(), '3000 0 3000 0 0', 'a batch');
 query('SELECT uid_reserve(7), uid_reserve(5)');
-is(drawn_since(), '12 0 0 0 12 0', 'blocks');
+is(drawn_since(), '12 0 0 12 0', 'blocks');
 query("SELECT uid_segment_next('s') FROM generate_series(1, 11); SELECT uid_segment_batch('s', 20); SELECT uid_segment_reserve('s', 6), uid_segment_reserve('s', 4)");
-is(drawn_since(), '0 0 0 0 0 41', 'numbers of a segment');
+is(drawn_since(), '0 0 0 0 41', 'numbers of a segment');
 query("BEGIN; SELECT uid_next(); ROLLBACK; BEGIN; SELECT uid_next(); PREPARE TRANSACTION 'p'; COMMIT PREPARED 'p'");
-is(drawn_since(), '2 2 0 0 0 0', 'whatever becomes of the transaction');
+is(drawn_since(), '2 2 0 0 0', 'whatever becomes of the transaction');
 isnt((sqlstate_of($node, 'SELECT uid_next_batch(-1)'))[0], '', 'a call that is refused');
 isnt((sqlstate_of($node, 'SELECT uid_reserve(100000)'))[0], '', '... and another');
-is(drawn_since(), '0 0 0 0 0 0', '... draws nothing');
+is(drawn_since(), '0 0 0 0 0', '... draws nothing');
 
 # ---- many sessions, and such as end by force ----
 
 my $script = $node->basedir . '/draw.sql';
 append_to_file($script, "SELECT uid_next();\n");
 command_ok([ 'pgbench', '-n', '-c', 8, '-j', 2, '-t', 400, '-f', $script, $node->connstr('postgres') ], 'sessions draw');
-is(drawn_since(), '3200 3200 0 0 0 0', 'none is lost between them');
+is(drawn_since(), '3200 3200 0 0 0', 'none is lost between them');
 
 my $victim = $node->background_psql('postgres');
 is($victim->query('SELECT count(uid_next()) FROM generate_series(1, 321)'), 321, 'a session draws');
@@ -80,9 +76,9 @@ my $pid = $victim->query('SELECT pg_backend_pid()');
 query("SELECT pg_terminate_backend($pid)");
 $node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $pid") or die 'it goes on';
 $victim->{run}->finish;
-is(drawn_since(), '321 321 0 0 0 0', 'what it drew still counts when it was terminated');
+is(drawn_since(), '321 321 0 0 0', 'what it drew still counts when it was terminated');
 query('SELECT uid_next()');
-is(drawn_since(), '1 1 0 0 0 0', 'and whoever comes after it counts on');
+is(drawn_since(), '1 1 0 0 0', 'and whoever comes after it counts on');
 
 # ---- status ----
 
@@ -131,13 +127,13 @@ ok(poll_until(sub { (sqlstate_of($node, 'SELECT uid_next()'))[0] eq '' }), 'all 
 is((sqlstate_of($node, 'SET ROLE anyone; SELECT uidgen.reset_statistics()'))[0], '42501', 'not everybody may reset it');
 my $since = query('SELECT since FROM uidgen.statistics');
 query('SELECT uidgen.reset_statistics()');
-@before = (0) x 6;
-is(drawn_since(), '0 0 0 0 0 0', 'after a reset it begins anew');
+@before = (0) x 5;
+is(drawn_since(), '0 0 0 0 0', 'after a reset it begins anew');
 is(query("SELECT (grant_waits, clock_waits, segment_waits, grant_wait_time, clock_wait_time, segment_wait_time)::text FROM uidgen.statistics"),
 	'(0,0,0,00:00:00,00:00:00,00:00:00)', '... with the waits');
 is(query("SELECT since > '$since' FROM uidgen.statistics"), 't', '... from now on');
 query('SELECT uid_next()');
-is(drawn_since(), '1 1 0 0 0 0', 'and goes on');
+is(drawn_since(), '1 1 0 0 0', 'and goes on');
 crash($node);
 query('SELECT uid_next() FROM generate_series(1, 5)');
 is(query('SELECT ids FROM uidgen.statistics'), 5, 'after a crash, likewise');

@@ -29,6 +29,7 @@ says_the_same($main, $node, 'generate', '-- No write: works where nothing may be
 is(run_script($node, 'app', edition_script($node, 'sql-tools')), '', 'the tools are put in');
 $main->safe_psql('postgres', 'CREATE EXTENSION uidgen_tools');
 says_the_same($main, $node, 'drop_partitions');
+says_the_same($main, $node, 'scramble');
 like(as($node, 'landlord', 'app', q{
 	CREATE TABLE old (k bigserial PRIMARY KEY, body text);
 	INSERT INTO old (body) VALUES ('a'), ('b');

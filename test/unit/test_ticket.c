@@ -57,7 +57,6 @@ result_name(UidgenTicketResult result)
 #define CONSTANT 5000
 #define ROW UIDGEN_TAKE_ROW
 #define BLOCK UIDGEN_TAKE_BLOCK
-#define REST UIDGEN_TAKE_REST
 
 static UidgenTicketWords words;
 static UidgenTicketRules rules;
@@ -244,7 +243,6 @@ test_clock(void)
 	is(uidgen_ticket_clock_high(&words), 104, "outrunning the clock does not move its highest tick");
 	refuses(107, CAPACITY + 1, ROW, UIDGEN_TICKET_REFUSED, "more than a tick has is refused");
 	refuses(107, 0, ROW, UIDGEN_TICKET_REFUSED, "so is nothing");
-	refuses(107, 0, REST, UIDGEN_TICKET_REFUSED, "also where less would do");
 	is(uidgen_ticket_clock_high(&words), 107, "a call that takes nothing notes the clock too");
 	uidgen_ticket_note_clock(&words, &rules, ticket.era, 90);
 	is(uidgen_ticket_clock_high(&words), 107, "but not a lower tick");
@@ -402,21 +400,6 @@ test_blocks(void)
 }
 
 static void
-test_rests(void)
-{
-	begin_grant();
-	takes(100, 10, REST, POSITION(100, 0), "rest: as many as were asked for");
-	takes(100, 6, REST, POSITION(100, 10), "rest: just what the tick has left");
-	takes(103, 12, REST, POSITION(103, 0), "rest: where the clock has gone on");
-	is_result(take(103, CAPACITY, REST), UIDGEN_TICKET_GOOD, "rest: more than the tick has left");
-	is(ticket.first, POSITION(103, 12), "rest: goes on where the last one ended");
-	is(ticket.count, 4, "rest: and gets what there is");
-	is(word(&words.position), POSITION(104, 0), "rest: and no more");
-	takes(103, CAPACITY, REST, POSITION(104, 0), "rest: of the next tick, where nothing is left");
-	is(ticket.skipped, 0, "rest: nothing is ever passed over");
-}
-
-static void
 test_set_back(void)
 {
 	begin_grant();
@@ -426,7 +409,6 @@ test_set_back(void)
 	refuses(106, 1, ROW, UIDGEN_TICKET_AHEAD, "set back: by one more, they wait");
 	is(ticket.blocked, 120, "set back: for this tick");
 	refuses(106, 1, BLOCK, UIDGEN_TICKET_AHEAD, "set back: so does a block");
-	refuses(106, CAPACITY, REST, UIDGEN_TICKET_AHEAD, "set back: so does a rest");
 	takes(110, CAPACITY - 3, ROW, POSITION(120, 3), "set back: the rest of the tick");
 	takes(110, CAPACITY, ROW, POSITION(121, 0), "set back: drawing may go `burst` beyond where the clock was");
 	takes(110, CAPACITY, ROW, POSITION(122, 0), "set back: tick after tick");
@@ -967,16 +949,16 @@ test_extremes(void)
 		/* from the first tick to the last granted one, and back again */
 		good = good && take(0, 1, ROW) == UIDGEN_TICKET_GOOD;
 		good = good && take(1, last_capacity, BLOCK) == UIDGEN_TICKET_GOOD;
-		good = good && take(last_tick - 1, 1, REST) == UIDGEN_TICKET_GOOD &&
+		good = good && take(last_tick - 1, 1, BLOCK) == UIDGEN_TICKET_GOOD &&
 			ticket.first == (last_tick - 1) << bits;
-		good = good && take(last_tick - 1, last_capacity, REST) == UIDGEN_TICKET_GOOD &&
+		good = good && take(last_tick - 1, last_capacity, BLOCK) == UIDGEN_TICKET_GOOD &&
 			ticket.first + ticket.count - 1 == limit;
 		ok(good, "extreme: %s: ids go to the last granted tick", extremes[i].name);
 		/* The keeper comes often enough for clock_high not to run out of bits. */
 		bound(extremes[i].ahead, burst, crash, step, last_tick - 1);
 		good = take(last_tick - 1, 1, ROW) == UIDGEN_TICKET_NO_GRANT &&
 			take(last_tick, 1, BLOCK) == UIDGEN_TICKET_NO_GRANT &&
-			take(last_tick, last_capacity, REST) == UIDGEN_TICKET_NO_GRANT &&
+			take(last_tick, last_capacity, BLOCK) == UIDGEN_TICKET_NO_GRANT &&
 			word(&words.position) == limit + 1;
 		ok(good, "extreme: %s: and no further", extremes[i].name);
 		good = last_tick > 2 * crash ?
@@ -1141,7 +1123,7 @@ call(Caller *caller)
 	uint64_t	returned = GET(stress.returned[back_steps]);
 	uint64_t	n = next_random(&caller->random) % 4 != 0 ? 1 :
 		1 + next_random(&caller->random) % STRESS_CAPACITY;
-	UidgenTicketKind kind = (UidgenTicketKind) (next_random(&caller->random) % 3);
+	UidgenTicketKind kind = (UidgenTicketKind) (next_random(&caller->random) % 2);
 	UidgenTicketResult result = UIDGEN_TICKET_VOID;
 	UidgenTicket good = {0};
 
@@ -1469,7 +1451,6 @@ main(void)
 	test_late_notes();
 	test_base();
 	test_blocks();
-	test_rests();
 	test_set_back();
 	test_burst();
 	test_crash();

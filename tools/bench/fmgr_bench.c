@@ -27,7 +27,6 @@
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(bench_clock);
-PG_FUNCTION_INFO_V1(bench_coarse_clock);
 PG_FUNCTION_INFO_V1(bench_cpu_clock);
 PG_FUNCTION_INFO_V1(bench_empty);
 PG_FUNCTION_INFO_V1(bench_empty_trigger);
@@ -170,19 +169,6 @@ Datum
 bench_clock(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64(monotonic_ns());
-}
-
-/*
- * The least that a generator with a cache can do, if the time in an id is not to be
- * as old as the session's last call: look at the coarse clock, as ids/cache.c does.
- */
-Datum
-bench_coarse_clock(PG_FUNCTION_ARGS)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
-	PG_RETURN_INT64((int64) ((uint64) time.tv_sec << 30 | (uint64) time.tv_nsec));
 }
 
 Datum

@@ -13,10 +13,6 @@ CREATE FUNCTION bench_empty() RETURNS bigint
 LANGUAGE C VOLATILE STRICT AS :'module', 'bench_empty';
 COMMENT ON FUNCTION bench_empty() IS 'does nothing: what a call costs by itself';
 
-CREATE FUNCTION bench_coarse_clock() RETURNS bigint
-LANGUAGE C VOLATILE STRICT AS :'module', 'bench_coarse_clock';
-COMMENT ON FUNCTION bench_coarse_clock() IS 'reads the coarse monotonic clock: the least that a generator with a cache can do';
-
 CREATE FUNCTION bench_empty_trigger() RETURNS trigger
 LANGUAGE C VOLATILE AS :'module', 'bench_empty_trigger';
 COMMENT ON FUNCTION bench_empty_trigger() IS 'leaves the row as it is: what a trigger costs by itself';
