@@ -79,8 +79,7 @@ CREATE FUNCTION pg_temp.acquire(content text DEFAULT NULL, holder text DEFAULT '
 	tokens bigint[] DEFAULT '{}', claimed int DEFAULT -1, claimed_until bigint DEFAULT -1,
 	floor_tick bigint DEFAULT 0, window_ticks bigint DEFAULT 10,
 	at bigint DEFAULT 9223372036854775807, not_after bigint DEFAULT 9223372036854775807,
-	datacenter int DEFAULT 0, layout_text text DEFAULT 'A', unit bigint DEFAULT 1000000, epoch bigint DEFAULT 0,
-	max_tick bigint DEFAULT 1000000, max_datacenter int DEFAULT 1, max_worker int DEFAULT 3, registry_workers int DEFAULT 3)
+	datacenter int DEFAULT 0, layout_text text DEFAULT 'A', registry_workers int DEFAULT 3)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	g record;
@@ -93,8 +92,7 @@ BEGIN
 	END IF;
 	BEGIN
 		SELECT * INTO STRICT g
-		FROM uidgen_registry.node_acquire(holder, layout_text, unit, epoch, max_tick, max_datacenter, max_worker,
-			datacenter, wanted, policy, tokens, claimed, claimed_until, 500, floor_tick, window_ticks, at, not_after, 'new host', 5433, 1);
+		FROM uidgen_registry.lease(holder, layout_text, 500, tokens, claimed, claimed_until, datacenter, wanted, floor_tick, window_ticks, at, not_after, 'new host', 5433, 1, policy);
 	EXCEPTION WHEN OTHERS OR query_canceled THEN
 		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		RETURN pg_temp.failure(SQLSTATE, message, detail, hint);
@@ -120,7 +118,7 @@ BEGIN
 		PERFORM pg_temp.set_registry(content, quarantine, 3);
 	END IF;
 	BEGIN
-		SELECT * INTO STRICT g FROM uidgen_registry.node_renew(datacenter, worker, token, until, 600, needed, window_ticks, at, not_after);
+		SELECT * INTO STRICT g FROM uidgen_registry.lease_renew(datacenter, worker, token, until, 600, needed, window_ticks, at, not_after);
 	EXCEPTION WHEN OTHERS OR query_canceled THEN
 		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		RETURN pg_temp.failure(SQLSTATE, message, detail, hint);
@@ -135,7 +133,7 @@ BEGIN
 	IF content IS NOT NULL THEN
 		PERFORM pg_temp.set_registry(content, -1, 3);
 	END IF;
-	SELECT * INTO STRICT g FROM uidgen_registry.node_release(0, worker, tokens, not_after);
+	SELECT * INTO STRICT g FROM uidgen_registry.lease_release(0, worker, tokens, not_after);
 	RETURN CASE WHEN g.done THEN 'done' ELSE 'not done' END || ' -> ' || pg_temp.get_rows();
 EXCEPTION WHEN query_canceled THEN
 	RETURN SQLSTATE || ' ' || SQLERRM;
@@ -194,7 +192,7 @@ SELECT pg_temp.try($$SELECT uidgen_registry.share_registry('time:20:1s datacente
 -- ... which is a local one:
 SELECT pg_temp.acquire();
 SELECT pg_temp.renew(NULL, 1, 101, 1005);
-SELECT pg_temp.try($$SELECT uidgen_registry.node_release(0, 1, '{101}', 9223372036854775807)$$);
+SELECT pg_temp.try($$SELECT uidgen_registry.lease_release(0, 1, '{101}', 9223372036854775807)$$);
 SELECT pg_temp.try('SELECT uidgen_registry.end_quarantine()');
 DELETE FROM uidgen_registry.registry;
 INSERT INTO uidgen_registry.worker_node VALUES (0, 1, 'host', 1, 1, now(), now(), now(), 'a', 1, 1, false, 1);
@@ -268,7 +266,7 @@ SELECT pg_temp.acquire('0 a 1005, 1 a 1005, 2 a 1005, 3 a 900, 1/0 a 900 r');
 CREATE FUNCTION pg_temp.explain(content text, tokens bigint[] DEFAULT '{}', wanted int DEFAULT -1) RETURNS text LANGUAGE sql AS $$
 	SELECT pg_temp.set_registry(content, -1, 9);
 	SELECT g.free_workers || ' free: ' || g.reason
-	FROM uidgen_registry.node_acquire('me', 'A', 1000000, 0, 1000000, 1, 9, 0, wanted, 'reuse', tokens, -1, -1, 1, 0, 10, 2000, 9223372036854775807, 'host', 1, 1) AS g;
+	FROM uidgen_registry.lease('me', 'A', 1, tokens, -1, -1, 0, wanted, 0, 10, 2000, 9223372036854775807, 'host', 1, 1) AS g;
 $$;
 SELECT pg_temp.explain('');
 SELECT pg_temp.explain('0 me 990, 1 me 900, 2 a 1005, 3 a 1005, 4 a 1005');
@@ -290,7 +288,7 @@ DECLARE
 BEGIN
 	FOR i IN 1 .. 40 LOOP
 		PERFORM pg_temp.set_registry('', -1, 9999);
-		SELECT * INTO g FROM uidgen_registry.node_acquire('me', 'A', 1000000, 0, 1000000, 1, 9999, 0, -1, 'reuse', '{}', -1, -1, 1, 0, 10, 2000, 9223372036854775807, 'host', 1, 1);
+		SELECT * INTO g FROM uidgen_registry.lease('me', 'A', 1, '{}', -1, -1, 0, -1, 0, 10, 2000, 9223372036854775807, 'host', 1, 1);
 		taken := taken || g.worker;
 	END LOOP;
 	RAISE INFO 'distinct %, low %, high %', cardinality(ARRAY(SELECT DISTINCT unnest(taken))) > 35,
@@ -300,7 +298,7 @@ BEGIN
 	INSERT INTO uidgen_registry.worker_node SELECT 0, id, 'host', 1, 1, '2026-01-01', '1970-01-01', to_timestamp(995), 'a', 1, 1005, false, 1
 		FROM generate_series(0, 1999) AS id WHERE id % 1000 <> 7;
 	FOR i IN 1 .. 20 LOOP
-		SELECT * INTO g FROM uidgen_registry.node_acquire('me', 'A', 1000000, 0, 1000000, 1, 1999, 0, -1, 'reuse', '{}', -1, -1, 1, 0, 10, 2000, 9223372036854775807, 'host', 1, 1);
+		SELECT * INTO g FROM uidgen_registry.lease('me', 'A', 1, '{}', -1, -1, 0, -1, 0, 10, 2000, 9223372036854775807, 'host', 1, 1);
 		few := few || g.worker;
 		DELETE FROM uidgen_registry.worker_node WHERE identity = 'me';
 	END LOOP;
@@ -308,7 +306,7 @@ BEGIN
 	-- half of them ended long ago
 	UPDATE uidgen_registry.worker_node SET granted_until = 900, modified = to_timestamp(900) WHERE worker_id % 2 = 1;
 	FOR i IN 1 .. 20 LOOP
-		SELECT * INTO g FROM uidgen_registry.node_acquire('b' || i, 'A', 1000000, 0, 1000000, 1, 1999, 0, -1, 'reuse', '{}', -1, -1, 1, 0, 10, 2000, 9223372036854775807, 'host', 1, 1);
+		SELECT * INTO g FROM uidgen_registry.lease('b' || i, 'A', 1, '{}', -1, -1, 0, -1, 0, 10, 2000, 9223372036854775807, 'host', 1, 1);
 		about := about || g.free_workers::numeric;
 	END LOOP;
 	RAISE INFO 'about half: %', (SELECT avg(a) BETWEEN 800 AND 1200 FROM unnest(about) AS a);
@@ -373,9 +371,9 @@ SELECT pg_temp.acquire('0 me 1050', tokens => '{100}', window_ticks => 9);
 SELECT pg_temp.acquire('', claimed => 0, claimed_until => 9223372036854775807);
 -- nothing is granted then, but the node learns the clock: one that was set back, here
 SELECT pg_temp.acquire('0 me 1049', tokens => '{100}'), pg_temp.world(900);
-SELECT * FROM uidgen_registry.node_acquire('me', 'A', 1000000, 0, 1000000, 1, 3, 0, -1, 'reuse', '{500}', 0, 1060, 501, 0, 10, 2000, 9223372036854775807, 'host', 1, 1);
+SELECT * FROM uidgen_registry.lease('me', 'A', 501, '{500}', 0, 1060, 0, -1, 0, 10, 2000, 9223372036854775807, 'host', 1, 1);
 SELECT token, granted_until, launches FROM uidgen_registry.worker_node;
-SELECT * FROM uidgen_registry.node_renew(0, 0, 500, 1060, 502, 1061, 10, 1055, 9223372036854775807);
+SELECT * FROM uidgen_registry.lease_renew(0, 0, 500, 1060, 502, 1061, 10, 1055, 9223372036854775807);
 SELECT token, granted_until, extract(epoch FROM modified) FROM uidgen_registry.worker_node;
 SELECT pg_temp.world(1000);
 -- at the node's own time, if that is behind
@@ -395,11 +393,6 @@ ROLLBACK;
 BEGIN;
 CALL pg_temp.make_up_the_world();
 SELECT pg_temp.acquire('', layout_text => 'B');
-SELECT pg_temp.acquire('', unit => 1);
-SELECT pg_temp.acquire('', epoch => 1);
-SELECT pg_temp.acquire('', max_tick => 2000000);
-SELECT pg_temp.acquire('', max_datacenter => 7);
-SELECT pg_temp.acquire('', max_worker => 7);
 SELECT pg_temp.get_rows();
 ROLLBACK;
 
@@ -432,7 +425,7 @@ SELECT pg_temp.renew('1 me 1060', 1, 101, 1060, needed => 1060), pg_temp.get_row
 SELECT pg_temp.renew('1 me 1060@1050', 1, 101, 1060);
 SELECT extract(epoch FROM modified) FROM uidgen_registry.worker_node;
 -- a null argument changes nothing
-SELECT last_tick, clock FROM uidgen_registry.node_renew(0, 1, 600, 1060, NULL, 0, 10, 0, 0);
+SELECT last_tick, clock FROM uidgen_registry.lease_renew(0, 1, 600, 1060, NULL, 0, 10, 0, 0);
 ROLLBACK;
 
 -- A registry's clock that is ten minutes ahead for good: its nodes keep their own time and
@@ -453,8 +446,7 @@ BEGIN
 		PERFORM pg_temp.world(1600 + step * 10);
 		IF step IN (0, 21, 23) THEN
 			-- after a lost answer it knows two tokens
-			SELECT * INTO STRICT g FROM uidgen_registry.node_acquire('me', 'A', 1000000, 0, 1000000, 1, 3, 0, -1, 'reuse',
-				CASE step WHEN 21 THEN ARRAY[token - 1, token] ELSE ARRAY[token] END, coalesce(worker, -1), coalesce(until, -1), token + 1, 0, 10, 1000 + step * 10, 9223372036854775807, 'host', 1, 1);
+			SELECT * INTO STRICT g FROM uidgen_registry.lease('me', 'A', token + 1, CASE step WHEN 21 THEN ARRAY[token - 1, token] ELSE ARRAY[token] END, coalesce(worker, -1), coalesce(until, -1), 0, -1, 0, 10, 1000 + step * 10, 9223372036854775807, 'host', 1, 1);
 			RAISE INFO 'step %: % to %', step, g.first_tick, g.last_tick;
 			IF g.worker <> worker THEN
 				RAISE INFO 'another worker id';
@@ -462,7 +454,7 @@ BEGIN
 			worker := g.worker;
 		ELSE
 			SELECT * INTO lost FROM uidgen_registry.worker_node;
-			SELECT * INTO STRICT h FROM uidgen_registry.node_renew(0, worker, token, until, token + 1, until + 1, 10, 1000 + step * 10, 9223372036854775807);
+			SELECT * INTO STRICT h FROM uidgen_registry.lease_renew(0, worker, token, until, token + 1, until + 1, 10, 1000 + step * 10, 9223372036854775807);
 			g.last_tick := h.last_tick;
 			IF h.last_tick IS NULL THEN
 				RAISE INFO 'step %: fenced', step;
@@ -590,7 +582,7 @@ SELECT pg_temp.set_registry('1 me 1005', -1, 3);
 DELETE FROM uidgen_registry.segment;
 SELECT uidgen_registry.create_segment('s'), uidgen_registry.create_segment('t'), uidgen_registry.drop_segment('t');
 CREATE FUNCTION pg_temp.timelines() RETURNS text LANGUAGE sql AS $$
-	SELECT concat_ws(' ', r.timeline, r.timeline_offset, r.quarantine_until, (SELECT n.timeline FROM uidgen_registry.node_release(0, 1, '{}', 9223372036854775807) AS n),
+	SELECT concat_ws(' ', r.timeline, r.timeline_offset, r.quarantine_until, (SELECT n.timeline FROM uidgen_registry.lease_release(0, 1, '{}', 9223372036854775807) AS n),
 			(SELECT f.timeline FROM uidgen_registry.segment_fetch('u', 10, 0, 0, '{}', -1, 9223372036854775807) AS f), (SELECT timeline FROM uidgen_registry.segment WHERE name = 'u'))
 		FROM uidgen_registry.registry AS r
 $$;
@@ -602,9 +594,9 @@ SELECT first_value, refusal, refusal_detail, timeline FROM uidgen_registry.segme
 SELECT uidgen_registry.raise_segment('u', 5000), pg_temp.timelines();
 -- no call begins another quarantine, as none is of another history
 SELECT pg_temp.world(1767225600 + 500001);
-SELECT timeline, quarantine_until FROM uidgen_registry.node_renew(0, 1, 101, 1005, 1, 1, 10, 1, 9223372036854775807);
+SELECT timeline, quarantine_until FROM uidgen_registry.lease_renew(0, 1, 101, 1005, 1, 1, 10, 1, 9223372036854775807);
 SELECT pg_temp.world(1767225600 + 500001, '3');
-SELECT timeline, quarantine_until FROM uidgen_registry.node_renew(0, 1, 101, 1005, 1, 1, 10, 1, 9223372036854775807);
+SELECT timeline, quarantine_until FROM uidgen_registry.lease_renew(0, 1, 101, 1005, 1, 1, 10, 1, 9223372036854775807);
 -- again, in the same second, and after a clock that was ahead
 SELECT uidgen_registry.take_over_registry(), pg_temp.timelines();
 SELECT pg_temp.world(1767225600 + 500007), uidgen_registry.take_over_registry(), pg_temp.world(1767225600 + 500005), uidgen_registry.take_over_registry();
@@ -760,12 +752,12 @@ ROLLBACK;
 BEGIN;
 CALL pg_temp.make_up_the_world();
 SELECT pg_temp.set_registry('2 a 900', 20, 3);
-SELECT * FROM uidgen_registry.node_acquire(repeat('i', 300), 'A', 1000000, 0, 1000000, 1, 3, 0, 2, 'reuse', '{}', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, repeat('h', 300), 5433, 1);
+SELECT * FROM uidgen_registry.lease(repeat('i', 300), 'A', 4711, '{}', -1, -1, 0, 2, 0, 10, 2000, 9223372036854775807, repeat('h', 300), 5433, 1);
 SELECT datacenter_id, worker_id, length(host_name), port, type, created = '2026-01-01', extract(epoch FROM modified), length(identity), token, granted_until, released, launches
 FROM uidgen_registry.worker_node;
-SELECT * FROM uidgen_registry.node_renew(0, 2, 4711, 1010, 4712, 1005, 10, 1003, 9223372036854775807);
-SELECT * FROM uidgen_registry.node_release(0, 2, '{4712}', 9223372036854775807);
-SELECT worker FROM uidgen_registry.node_acquire('i', 'A', 1000000, 0, 1000000, 1, 3, 0, 3, 'reuse', '{}', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, repeat('h', 300), 5433, 1);
+SELECT * FROM uidgen_registry.lease_renew(0, 2, 4711, 1010, 4712, 1005, 10, 1003, 9223372036854775807);
+SELECT * FROM uidgen_registry.lease_release(0, 2, '{4712}', 9223372036854775807);
+SELECT worker FROM uidgen_registry.lease('i', 'A', 4711, '{}', -1, -1, 0, 3, 0, 10, 2000, 9223372036854775807, repeat('h', 300), 5433, 1);
 SELECT max(length(host_name)) FROM uidgen_registry.worker_node;
 -- how it waits and commits, for this transaction
 SELECT current_setting('lock_timeout'), current_setting('synchronous_commit');
@@ -828,9 +820,9 @@ DECLARE
 BEGIN
 	SELECT count(a.worker) + count(c.worker) + count(r.last_tick) INTO granted
 		FROM generate_series(first, last) AS i,
-			LATERAL uidgen_registry.node_acquire('n' || i, 'A', 1000000, 0, 1000000, 1, 65535, 0, -1, 'reuse', '{}', -1, -1, i, 0, 10, 2000, 9223372036854775807, 'h', 5433, 1) AS a,
-			LATERAL uidgen_registry.node_acquire('n' || i, 'A', 1000000, 0, 1000000, 1, 65535, 0, -1, 'reuse', ARRAY[i]::bigint[], a.worker, a.last_tick, -i, 0, 10, 2000, 9223372036854775807, 'h', 5433, 1) AS c,
-			LATERAL uidgen_registry.node_renew(0, c.worker, -i, c.last_tick, i, 0, 10, 2000, 9223372036854775807) AS r;
+			LATERAL uidgen_registry.lease('n' || i, 'A', i, '{}', -1, -1, 0, -1, 0, 10, 2000, 9223372036854775807, 'h', 5433, 1) AS a,
+			LATERAL uidgen_registry.lease('n' || i, 'A', -i, ARRAY[i]::bigint[], a.worker, a.last_tick, 0, -1, 0, 10, 2000, 9223372036854775807, 'h', 5433, 1) AS c,
+			LATERAL uidgen_registry.lease_renew(0, c.worker, -i, c.last_tick, i, 0, 10, 2000, 9223372036854775807) AS r;
 	read_few := pg_temp.rows_read() - before < 150 * (last - first + 1);
 END $$;
 SELECT * FROM pg_temp.calls(1, 20);
@@ -859,7 +851,7 @@ SELECT pg_temp.set_registry('1 me 1005', -1, 3);
 CREATE ROLE regress_uidgen_node;
 GRANT regress_uidgen_node TO CURRENT_USER;
 SET ROLE regress_uidgen_node;
-SELECT pg_temp.try('SELECT * FROM uidgen_registry.node_renew(0, 1, 101, 1005, 600, 0, 10, 2000, 9223372036854775807)');
+SELECT pg_temp.try('SELECT * FROM uidgen_registry.lease_renew(0, 1, 101, 1005, 600, 0, 10, 2000, 9223372036854775807)');
 SELECT pg_temp.try('SELECT * FROM uidgen_registry.registry_identity()');
 RESET ROLE;
 -- Not by rights that fill the disk.
@@ -875,9 +867,9 @@ SELECT pg_temp.try('SELECT uidgen_registry.grant_node(''regress_uidgen_node'')')
 REVOKE CREATE ON SCHEMA regress_uidgen FROM regress_uidgen_node;
 SELECT uidgen_registry.grant_node('regress_uidgen_node');
 SET ROLE regress_uidgen_node;
-SELECT pg_temp.try('SELECT * FROM uidgen_registry.node_renew(0, 1, 101, 1005, 600, 0, 10, 2000, 9223372036854775807)');
-SELECT pg_temp.try('SELECT * FROM uidgen_registry.node_acquire(''n'', ''A'', 1000000, 0, 1000000, 1, 3, 0, 2, ''reuse'', ''{}'', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
-SELECT pg_temp.try('SELECT * FROM uidgen_registry.node_release(0, 2, ''{4711}'', 9223372036854775807)');
+SELECT pg_temp.try('SELECT * FROM uidgen_registry.lease_renew(0, 1, 101, 1005, 600, 0, 10, 2000, 9223372036854775807)');
+SELECT pg_temp.try('SELECT * FROM uidgen_registry.lease(''n'', ''A'', 4711, ''{}'', -1, -1, 0, 2, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
+SELECT pg_temp.try('SELECT * FROM uidgen_registry.lease_release(0, 2, ''{4711}'', 9223372036854775807)');
 SELECT pg_temp.try('SELECT * FROM uidgen_registry.node_import(0, ''{0}'', ''{1020}'', 9223372036854775807)');
 SELECT * FROM uidgen_registry.registry_identity();
 -- nothing else
@@ -893,23 +885,23 @@ SELECT pg_temp.try(command) FROM (VALUES ('SELECT token FROM uidgen_registry.wor
 	('SELECT uidgen_registry.keep_worker(0, 1)'), ('SELECT uidgen_registry.import_worker(0, 1, now())'),
 	('SELECT uidgen_registry.grant_node(''regress_uidgen_node'')'), ('SELECT uidgen_registry.share_registry()'), ('SELECT uidgen_registry.registry_clock()'), ('SELECT uidgen_registry.new_token()'),
 	('CREATE TABLE uidgen_registry.t ()'), ('CREATE OR REPLACE FUNCTION uidgen_registry.registry_clock() RETURNS timestamptz LANGUAGE sql AS ''SELECT now()''')) AS c (command);
--- other numbers, another's row, or far ahead
-SELECT pg_temp.try('SELECT * FROM uidgen_registry.node_acquire(''n'', ''A'', 1, 0, 1000000, 1, 3, 0, 1, ''reuse'', ''{}'', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
-SELECT worker, first_tick FROM uidgen_registry.node_acquire('n', 'A', 1000000, 0, 1000000, 1, 3, 0, 3, 'reuse', '{}', -1, -1, 4711, 900000, 10, 2000, 9223372036854775807, 'h', 5433, 1);
-SELECT pg_temp.try('SELECT * FROM uidgen_registry.node_acquire(''n'', ''A'', 1000000, 0, 1000000, 1, 3, 0, 1, ''reuse'', ''{1,2,3}'', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
-SELECT done FROM uidgen_registry.node_release(0, 1, '{1,2,3}', 9223372036854775807);
+-- another's row, or far ahead
+SELECT pg_temp.try('SELECT * FROM uidgen_registry.lease(''n'', ''A'', 4711, ''{}'', -1, -1, 0, 1, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
+SELECT worker, first_tick FROM uidgen_registry.lease('n', 'A', 4711, '{}', -1, -1, 0, 3, 900000, 10, 2000, 9223372036854775807, 'h', 5433, 1);
+SELECT pg_temp.try('SELECT * FROM uidgen_registry.lease(''n'', ''A'', 4711, ''{1,2,3}'', -1, -1, 0, 1, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
+SELECT done FROM uidgen_registry.lease_release(0, 1, '{1,2,3}', 9223372036854775807);
 -- objects of its own by the names that the functions use
 RESET ROLE;
 DO $$BEGIN EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO regress_uidgen_node', current_database()); END$$;
 SET ROLE regress_uidgen_node;
 CREATE FUNCTION pg_temp.floor(double precision) RETURNS double precision LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'called as %', current_user; END $$;
 SET LOCAL search_path = pg_temp, pg_catalog;
-SELECT pg_temp.try('SELECT * FROM uidgen_registry.node_acquire(''o'', ''A'', 1000000, 0, 1000000, 1, 3, 0, 0, ''reuse'', ''{}'', -1, -1, 4711, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
+SELECT pg_temp.try('SELECT * FROM uidgen_registry.lease(''o'', ''A'', 4711, ''{}'', -1, -1, 0, 0, 0, 10, 2000, 9223372036854775807, ''h'', 5433, 1)');
 RESET search_path;
 RESET ROLE;
 SELECT uidgen_registry.revoke_node('regress_uidgen_node');
 SET ROLE regress_uidgen_node;
-SELECT pg_temp.try('SELECT * FROM uidgen_registry.node_renew(0, 1, 600, 1010, 601, 0, 10, 2000, 9223372036854775807)');
+SELECT pg_temp.try('SELECT * FROM uidgen_registry.lease_renew(0, 1, 600, 1010, 601, 0, 10, 2000, 9223372036854775807)');
 RESET ROLE;
 SELECT pg_temp.try('SELECT uidgen_registry.grant_node(''nobody_of_this_name'')'), pg_temp.try('SELECT uidgen_registry.grant_node(''public'')');
 SELECT pg_temp.get_rows();

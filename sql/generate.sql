@@ -245,7 +245,7 @@ SELECT count(*) > 0 AS presets FROM uidgen.presets;
 SELECT state = 'granted' OR state = 'idle' AS state, worker_id >= 0 AS worker_id, last_error FROM uidgen.status;
 SELECT (SELECT count(*) FROM uid_layout()) > 1 AS layout, (uid_layout_info()).bits BETWEEN 21 AND 63 AS info;
 SELECT regexp_replace(uidgen.diagnose(), '^ids are issued, but this server cannot be told from a copy of its disk\..*', 'ok') AS diagnose;
-SELECT uidgen_registry.acquire_worker_id('me', 'default', 1, 1, 1, 1, 1, 0, -1, -1, 'reuse', true, 0, 1, 1, 1, 'host', 1, 1);
+SELECT uidgen_registry.acquire_worker_id('me', 'default', 0, -1, -1, 'reuse', true, 0, 1, 1, 1, 'host', 1, 1);
 SELECT uidgen_registry.renew_worker_id(0, 0, 0, 0, 0, 0, 0);
 SELECT uidgen_registry.release_worker(0, 0, 0, 0);
 SELECT uidgen_registry.forget_worker(0);

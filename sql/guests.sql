@@ -116,8 +116,7 @@ END $$;
 CREATE FUNCTION pg_temp.node(wanted int DEFAULT -1, claimed int DEFAULT -1, claimed_until bigint DEFAULT -1, holder text DEFAULT 'node') RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	RETURN (SELECT CASE WHEN g.worker < 4 THEN 'one of nodes' ELSE 'worker ' || g.worker END || ' to ' || g.last_tick
-		FROM uidgen_registry.node_acquire(holder, 'A', 1000000, 0, 1000000, 1, 7, 0, wanted, 'reuse', '{}', claimed, claimed_until, 700, 0, 10,
-			9223372036854775807, 9223372036854775807, 'h', 1, 1) AS g);
+		FROM uidgen_registry.lease(holder, 'A', 700, '{}', claimed, claimed_until, 0, wanted, 0, 10, 9223372036854775807, 9223372036854775807, 'h', 1, 1) AS g);
 EXCEPTION WHEN OTHERS THEN
 	RETURN SQLSTATE || ' ' || SQLERRM;
 END $$;

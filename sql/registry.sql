@@ -33,13 +33,25 @@ CREATE FUNCTION pg_temp.get_rows() RETURNS text LANGUAGE sql AS $$
 	FROM uidgen_registry.worker_node;
 $$;
 
+-- The numbers of the layouts A and B: see reset().
+CREATE FUNCTION pg_temp.set_layout(epoch bigint DEFAULT current_setting('registry_test.epoch')::bigint, max_tick bigint DEFAULT 1000000, max_worker int DEFAULT 3)
+RETURNS void LANGUAGE sql AS $$
+	SELECT set_config('registry_test.layout', ARRAY[epoch, max_tick, max_worker]::text, false);
+$$;
 -- Empty tables, and an epoch by which the clock is one second in tick 1000.
 CREATE FUNCTION pg_temp.reset() RETURNS void LANGUAGE sql AS $$
 	DELETE FROM uidgen_registry.worker_node;
 	DELETE FROM uidgen_registry.registry;
 	CREATE OR REPLACE FUNCTION uidgen_registry.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
+	CREATE OR REPLACE FUNCTION uidgen_registry.parse_layout(layout_text text, OUT layout text, OUT names text[], OUT bits integer[], OUT shifts integer[],
+		OUT unit bigint, OUT epoch bigint, OUT max_tick bigint, OUT max_datacenter integer, OUT max_worker integer) LANGUAGE sql AS
+		'SELECT layout_text, NULL::text[], NULL::integer[], NULL::integer[], 60000000::bigint, n[1], n[2], 1, n[3]::integer
+			FROM (SELECT current_setting(''registry_test.layout'')::bigint[]) AS s (n) WHERE layout_text IN (''A'', ''B'')
+		UNION ALL SELECT n.layout, NULL, NULL, NULL, n.unit, n.epoch, n.max_tick, n.max_datacenter, n.max_worker
+			FROM (SELECT layout_text WHERE layout_text NOT IN (''A'', ''B'')) AS l, uidgen.layout_numbers(l.layout_text) AS n';
 	SELECT set_config('registry_test.epoch',
 		((extract(epoch FROM clock_timestamp()) * 1000000)::bigint - 1000 * 60000000::bigint - 1000000)::text, false);
+	SELECT pg_temp.set_layout();
 $$;
 CREATE FUNCTION pg_temp.epoch() RETURNS bigint LANGUAGE sql AS $$
 	SELECT current_setting('registry_test.epoch')::bigint;
@@ -81,10 +93,10 @@ BEGIN
 		DELETE FROM uidgen_registry.registry WHERE content = '' AND layout = layout_text;
 	END IF;
 	used := ARRAY(SELECT worker_id FROM uidgen_registry.worker_node WHERE datacenter_id = datacenter);
+	PERFORM pg_temp.set_layout(pg_temp.epoch() + epoch_tick * 60000000, max_tick, max_worker);
 	BEGIN
 		SELECT * INTO STRICT g
-		FROM uidgen_registry.acquire_worker_id(holder, layout_text, 60000000, pg_temp.epoch() + epoch_tick * 60000000, max_tick, 1, max_worker,
-			datacenter, wanted, avoid, policy, take_never_used, floor_tick, window_ticks, max_lead, max_step, 'new host', 5433, 1);
+		FROM uidgen_registry.acquire_worker_id(holder, layout_text, datacenter, wanted, avoid, policy, take_never_used, floor_tick, window_ticks, max_lead, max_step, 'new host', 5433, 1);
 	EXCEPTION WHEN OTHERS THEN
 		GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 		RETURN pg_temp.failure(SQLSTATE, message, detail, hint);
@@ -223,8 +235,7 @@ BEGIN
 		taken := '{}';
 		FOR i IN 1 .. 100 LOOP
 			SELECT worker INTO w
-			FROM uidgen_registry.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3,
-				0, -1, -1, 'reuse', true, 0, 1, 60, 60, 'host', 1, 1);
+			FROM uidgen_registry.acquire_worker_id('me', 'A', 0, -1, -1, 'reuse', true, 0, 1, 60, 60, 'host', 1, 1);
 			taken := taken || w;
 			DELETE FROM uidgen_registry.worker_node WHERE identity = 'me';
 			DELETE FROM uidgen_registry.registry;
@@ -242,10 +253,10 @@ DECLARE
 BEGIN
 	DELETE FROM uidgen_registry.worker_node;
 	DELETE FROM uidgen_registry.registry;
+	PERFORM pg_temp.set_layout(max_worker => 2147483647);
 	FOR i IN 1 .. 100 LOOP
 		w := w || (SELECT worker
-			FROM uidgen_registry.acquire_worker_id('instance ' || i, 'A', 60000000, pg_temp.epoch(), 1000000, 1, 2147483647,
-				0, -1, -1, 'reuse', true, 0, 1, 60, 60, 'host', 1, 1));
+			FROM uidgen_registry.acquire_worker_id('instance ' || i, 'A', 0, -1, -1, 'reuse', true, 0, 1, 60, 60, 'host', 1, 1));
 	END LOOP;
 	RAISE INFO 'low %, high %, distinct %', (SELECT count(*) > 20 FROM unnest(w) AS id WHERE id < 1073741824),
 		(SELECT count(*) > 20 FROM unnest(w) AS id WHERE id >= 1073741824), (SELECT count(DISTINCT id) FROM unnest(w) AS id);
@@ -371,10 +382,9 @@ ROLLBACK;
 BEGIN;
 SELECT pg_temp.reset();
 CREATE FUNCTION pg_temp.explain(content text, wanted int DEFAULT -1, avoid int DEFAULT -1, take_never_used boolean DEFAULT true, policy text DEFAULT 'reuse') RETURNS text LANGUAGE sql AS $$
-	SELECT pg_temp.set_rows(content);
+	SELECT pg_temp.set_rows(content), pg_temp.set_layout(max_worker => 9);
 	SELECT g.free_workers || ' left: ' || g.reason
-	FROM uidgen_registry.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 9,
-		0, wanted, avoid, policy, take_never_used, 0, 10, 60, 5, 'host', 1, 1) AS g;
+	FROM uidgen_registry.acquire_worker_id('me', 'A', 0, wanted, avoid, policy, take_never_used, 0, 10, 60, 5, 'host', 1, 1) AS g;
 $$;
 SELECT pg_temp.explain('');
 SELECT pg_temp.explain('1 me 990');
@@ -428,8 +438,8 @@ SELECT pg_temp.acquire(max_lead => 10);
 -- The keeper learns when the row was changed before, if it was.
 SELECT pg_temp.set_rows('1 me 990');
 SELECT pg_temp.set_modified(1003);
-SELECT worker, seen_tick FROM uidgen_registry.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 1, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1);
-SELECT worker, seen_tick FROM uidgen_registry.acquire_worker_id('me', 'A', 60000000, pg_temp.epoch(), 1000000, 1, 3, 0, 2, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1);
+SELECT worker, seen_tick FROM uidgen_registry.acquire_worker_id('me', 'A', 0, 1, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1);
+SELECT worker, seen_tick FROM uidgen_registry.acquire_worker_id('me', 'A', 0, 2, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1);
 -- Tokens cannot be guessed: each bit is random.
 SELECT count(DISTINCT t), bit_or(t), bit_and(t) FROM (SELECT uidgen_registry.new_token() AS t FROM generate_series(1, 1000)) AS n;
 ROLLBACK;
@@ -678,8 +688,9 @@ BEGIN
 				END IF;
 				worker[i] := NULL;
 			WHEN 4, 5 THEN
+				PERFORM pg_temp.set_layout(base - clock * 60000000);
 				BEGIN
-					SELECT * INTO g FROM uidgen_registry.acquire_worker_id('instance ' || i, 'A', 60000000, base - clock * 60000000, 1000000, 0, 3, 0,
+					SELECT * INTO g FROM uidgen_registry.acquire_worker_id('instance ' || i, 'A', 0,
 						CASE WHEN random() < 0.2 THEN floor(random() * 4)::int ELSE -1 END,
 						coalesce(CASE WHEN random() < 0.2 THEN worker[i] END, -1),
 						'reuse', random() < 0.5, 0, 10, 60, 60, 'host', 1, 1);

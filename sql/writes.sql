@@ -24,7 +24,7 @@ $$;
 CREATE TEMP TABLE layout AS SELECT * FROM uidgen.layout_numbers('default');
 CREATE TEMP TABLE call (mode text, what text, command text);
 INSERT INTO call VALUES
-	('local', 'first grant', $$SELECT * FROM uidgen_registry.acquire_worker_id('me', :layout, 0, -1, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1)$$),
+	('local', 'first grant', $$SELECT * FROM uidgen_registry.acquire_worker_id('me', (SELECT layout FROM layout), 0, -1, -1, 'reuse', true, 0, 10, 60, 5, 'host', 1, 1)$$),
 	('local', 'renewal', $$SELECT * FROM uidgen_registry.renew_worker_id(0, 1, 101, 7, 9, 10, 9223372036854775807)$$),
 	('local', 'release', $$SELECT * FROM uidgen_registry.release_worker(0, 1, 101, 7)$$),
 	('local', 'a copy', $$SELECT * FROM uidgen_registry.pin_layout((SELECT (true, r.layout, r.unit, r.epoch, r.max_tick, r.max_datacenter, r.max_worker, r.pinned, 1,
@@ -32,10 +32,10 @@ INSERT INTO call VALUES
 	('local', 'forget_worker', $$SELECT uidgen_registry.forget_worker(1, 0)$$),
 	('local', 'reserve_backfill', $$SELECT uidgen_registry.reserve_backfill((SELECT c.system_identifier FROM pg_control_system() AS c) || '/1/2/3/0123456789abcdef/0123456789abcdef/4/5', 9)$$),
 	('none', 'share_registry', $$SELECT uidgen_registry.share_registry()$$),
-	('fleet', 'first grant', $$SELECT * FROM uidgen_registry.node_acquire('me', :layout, 0, -1, 'reuse', '{}', -1, -1, 5, 0, 10, 9223372036854775807, 9223372036854775807, 'host', 1, 1)$$),
-	('fleet', 'claim', $$SELECT * FROM uidgen_registry.node_acquire('me', :layout, 0, 1, 'reuse', '{101}', 1, 7, 5, 0, 10, 9223372036854775807, 9223372036854775807, 'host', 1, 1)$$),
-	('fleet', 'renewal', $$SELECT * FROM uidgen_registry.node_renew(0, 1, 101, 7, 5, 9, 10, 9223372036854775807, 9223372036854775807)$$),
-	('fleet', 'release', $$SELECT * FROM uidgen_registry.node_release(0, 1, '{101}', 9223372036854775807)$$),
+	('fleet', 'first grant', $$SELECT * FROM uidgen_registry.lease('me', (SELECT layout FROM layout), 5)$$),
+	('fleet', 'claim', $$SELECT * FROM uidgen_registry.lease('me', (SELECT layout FROM layout), 5, '{101}', 1, 7, wanted => 1)$$),
+	('fleet', 'renewal', $$SELECT * FROM uidgen_registry.lease_renew(0, 1, 101, 7, 5, 9, 10, 9223372036854775807, 9223372036854775807)$$),
+	('fleet', 'release', $$SELECT * FROM uidgen_registry.lease_release(0, 1, '{101}', 9223372036854775807)$$),
 	('fleet', 'import', $$SELECT * FROM uidgen_registry.node_import(0, '{2}', '{8}', 9223372036854775807)$$),
 	('fleet', 'import of a higher end', $$SELECT * FROM uidgen_registry.node_import(0, '{3}', '{9}', 9223372036854775807)$$),
 	('fleet', 'import_worker', $$SELECT uidgen_registry.import_worker(0, 2, now())$$),
@@ -111,8 +111,7 @@ DECLARE
 	before text;
 	role text := current_setting('session_replication_role');
 BEGIN
-	FOR c IN SELECT k.mode, k.what, replace(k.command, ':layout',
-			(SELECT format('%L, %s, %s, %s, %s, %s', l.layout, l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker) FROM layout AS l)) AS command
+	FOR c IN SELECT k.mode, k.what, k.command
 		FROM pg_temp.call AS k
 	LOOP
 		SET LOCAL session_replication_role = origin;

@@ -53,7 +53,7 @@ CREATE TABLE uidgen_registry.worker_node (
 
 -- An index on what a renewal changes would end HOT.
 -- [since 0.4.0]
-CREATE INDEX worker_node_identity_idx ON uidgen_registry.worker_node (datacenter_id, identity);
+CREATE INDEX worker_node_identity_idx ON uidgen_registry.worker_node (identity);
 COMMENT ON INDEX uidgen_registry.worker_node_identity_idx IS 'finds the worker ids that a node of a fleet had before';
 
 COMMENT ON TABLE uidgen_registry.worker_node IS 'worker ids that were ever granted: never dumped, never replicated, and changed by the functions of the registry alone';

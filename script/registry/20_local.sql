@@ -257,12 +257,7 @@ COMMENT ON FUNCTION uidgen_registry.warn_of_few_workers(bigint, integer, integer
 -- Acquire a worker id and its first range of ticks.
 CREATE FUNCTION uidgen_registry.acquire_worker_id(
 	holder text,					-- identity of the caller
-	layout_text text,				-- its layout in canonical form; the next five are the numbers in it
-	tick_unit bigint,				-- microseconds
-	tick_epoch bigint,				-- microseconds since 1970 UTC
-	max_tick bigint,
-	max_datacenter integer,
-	max_worker integer,
+	layout_text text,				-- its layout in canonical form
 	datacenter integer,
 	wanted integer,					-- exactly this worker id, or -1
 	avoid integer,					-- not this one, or -1
@@ -283,6 +278,8 @@ CREATE FUNCTION uidgen_registry.acquire_worker_id(
 	OUT never_used boolean,
 	OUT free_workers bigint,		-- worker ids that are left: never used, or forgotten
 	OUT reason text,				-- why this worker id, for the log
+	OUT unit bigint,				-- of a tick, in microseconds
+	OUT epoch bigint,				-- of tick 0, in microseconds since 1970 UTC
 	OUT registry_id bigint)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, uidgen_registry, pg_temp
@@ -296,25 +293,23 @@ DECLARE
 	tries integer := 0;
 	locked integer[] := '{}';
 BEGIN
-	PERFORM uidgen_registry.check_request(policy, datacenter, wanted, max_datacenter, max_worker);
+	SELECT p.layout, p.unit, p.epoch, p.max_tick, p.max_datacenter, p.max_worker
+		INTO STRICT l.layout, l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker FROM uidgen_registry.parse_layout(layout_text) AS p;
+	PERFORM uidgen_registry.check_request(policy, datacenter, wanted, l.max_datacenter, l.max_worker);
 	PERFORM uidgen_registry.check_tables();
 
 	-- The clock is read once, so that all that follows is of one moment.
 	clock := uidgen_registry.registry_clock();
 	l.only_one := true;
-	l.layout := layout_text;
-	l.unit := tick_unit;
-	l.epoch := tick_epoch;
-	l.max_tick := max_tick;
-	l.max_datacenter := max_datacenter;
-	l.max_worker := max_worker;
 	l.pinned := clock;
 	SELECT h.database, uidgen_registry.database_made() INTO l.database, l.made FROM uidgen_registry.registry_history() AS h;
 	PERFORM uidgen_registry.pin_layout(l), uidgen_registry.check_rows(floor_tick);
 	SELECT r.id INTO STRICT registry_id FROM uidgen_registry.registry AS r;
+	unit := l.unit;
+	epoch := l.epoch;
 
-	now_tick := uidgen_registry.tick_at(clock, tick_unit, tick_epoch);
-	PERFORM uidgen_registry.check_epoch(now_tick, tick_unit, tick_epoch);
+	now_tick := uidgen_registry.tick_at(clock, l.unit, l.epoch);
+	PERFORM uidgen_registry.check_epoch(now_tick, l.unit, l.epoch);
 
 	-- Another acquirer may choose the same row, its holder may wake up and renew, and the owner may reserve it or
 	-- forget its holder.  So the row is claimed as it was when it was chosen, or another one is chosen.
@@ -340,9 +335,9 @@ BEGIN
 			WHERE n.datacenter_id = datacenter AND n.worker_id = worker;
 		never_used := NOT FOUND;
 		first_tick := greatest(now_tick, floor_tick, before.granted_until + 1);
-		PERFORM uidgen_registry.check_lifetime(first_tick, max_tick, tick_unit, tick_epoch);
-		last_tick := least(first_tick + window_ticks, max_tick - 1);
-		seen_tick := coalesce(uidgen_registry.tick_at(before.modified, tick_unit, tick_epoch), 0);
+		PERFORM uidgen_registry.check_lifetime(first_tick, l.max_tick, l.unit, l.epoch);
+		last_tick := least(first_tick + window_ticks, l.max_tick - 1);
+		seen_tick := coalesce(uidgen_registry.tick_at(before.modified, l.unit, l.epoch), 0);
 		token := uidgen_registry.new_token();
 
 		IF never_used THEN
@@ -371,14 +366,14 @@ BEGIN
 		END IF;
 	END LOOP;
 
-	SELECT max_worker + 1::bigint - count(*) INTO free_workers FROM uidgen_registry.worker_node AS n
+	SELECT l.max_worker + 1::bigint - count(*) INTO free_workers FROM uidgen_registry.worker_node AS n
 		WHERE n.datacenter_id = datacenter AND (n.identity IS NOT NULL OR policy = 'disposable');
 	IF before.identity IS NULL AND wanted < 0 THEN
-		PERFORM uidgen_registry.warn_of_few_workers(free_workers, max_worker, datacenter, policy);
+		PERFORM uidgen_registry.warn_of_few_workers(free_workers, l.max_worker, datacenter, policy);
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.acquire_worker_id(text, text, bigint, bigint, bigint, integer, integer, integer, integer, integer, text, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
+COMMENT ON FUNCTION uidgen_registry.acquire_worker_id(text, text, integer, integer, integer, text, boolean, bigint, bigint, bigint, bigint, text, integer, integer)
 	IS 'acquires a worker id with a first range of ticks; for the keeper';
 
 -- Extend a grant beyond both the clock and the tick that is needed.  A compare-and-swap on

@@ -1,26 +1,25 @@
 --
--- The registry of a fleet: one for many servers, its nodes.
+-- The registry of a fleet: one for many servers, its nodes, and for guests (46_guests.sql).
 --
--- A node proves by a token that a row is its own, and proposes the token itself, so that
--- it knows its row also after a call whose answer was lost.  The registry may go back: be
--- restored, or fail over to a server that lost commits.  Grants that it does not know of
--- any more may then be in use, so these rules hold (docs/design/fleet.md; test/t/
--- random_fleets.pl plays them, and what happens without each):
+-- A caller proves by a token that a row is its own, and proposes the token itself, so that it knows its row also after a
+-- call whose answer was lost.  The registry may go back: be restored, or fail over to a server that lost commits.
+-- Grants that the registry has lost may then be in use.  These rules keep grants apart all the same
+-- (docs/design/fleet.md).  test/t/random_fleets.pl plays them, and finds equal ids where one is left out.
 --
---	R1	A renewal needs the token and the end of the grant, and that end, or the last change
---		of the row, is no older than max_lead.
---	R2	A claim is by token, or by the end of a grant that lies above the row's; it counts
---		until max_lead after that end, or after the last change of a row that is not
---		released, and the new grant begins above both ends.  The identity gives no right,
---		it only prefers.
---	R3	Another's row is free once it is released, or its end and its last change are older
---		than max_lead + clock_slack.
---	R4	No grant reaches further than max_lead ahead of the clock.
---	R5	What is no claim begins above the end of the quarantine.  The registry is born in
---		quarantine; another begins with another history, or with a claim above its row's end
---		and above the quarantine.
---	R6	What a node was not told in full it does not use: the node's part.
---	R7	A release marks the row and does not lower its end.
+--	R1	A renewal needs the token and the end of the grant, and that end, or the last change of the row, is no older
+--		than max_lead.  Without it, a row that came back with its old token renews ticks that its next holder has.
+--	R2	A claim is by token, or by the end of a grant that lies above the row's; it counts until max_lead after that end,
+--		or after the last change of a row that is not released, and the new grant begins above both ends.  The identity
+--		gives no right, it only prefers.  Without it, a node that slept claims what others were granted since.
+--	R3	Another's row is free once it is released, or its end and its last change are older than max_lead + clock_slack.
+--		Without it, a row is taken while its holder may still claim it.
+--	R4	No grant reaches further than max_lead ahead of the clock.  Without it, no quarantine is long enough.
+--	R5	What is no claim begins above the end of the quarantine.  The registry is born in quarantine; another begins with
+--		another history, or with a node's claim above its row's end and above the quarantine.  Without it, a new node is
+--		granted what was granted before a failover.
+--	R6	A caller uses only what it was told in full: its own part.  Without it, a commit that was lost is used.
+--	R7	A release marks the row and does not lower its end.  Without it, the next holder is granted what a copy of the
+--		last holder's memory uses.
 --
 
 CREATE FUNCTION uidgen_registry.ticks_in(length interval, unit bigint) RETURNS bigint
@@ -34,7 +33,7 @@ RETURN (extract(epoch FROM "time") * 1000000::numeric)::bigint;
 COMMENT ON FUNCTION uidgen_registry.microseconds(timestamptz) IS 'a time in microseconds since 1970 UTC, as nodes send and get it';
 
 -- R5.  If another call has the lock, that one writes it down: a renewal waits for nobody.
-CREATE FUNCTION uidgen_registry.begin_quarantine() RETURNS bigint
+CREATE FUNCTION uidgen_registry.begin_quarantine(guest boolean DEFAULT false) RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
@@ -62,12 +61,12 @@ BEGIN
 			quarantine_until = greatest(r.quarantine_until, newest + uidgen_registry.ticks_in(r.max_lead, r.unit)),
 			guest_quarantine_until = greatest(r.guest_quarantine_until, newest + uidgen_registry.ticks_in(coalesce(r.guest_lead, r.max_lead), r.unit))
 		FROM uidgen_registry.present_history(with_label => false) AS h
-		RETURNING r.quarantine_until INTO result;
+		RETURNING CASE WHEN guest THEN r.guest_quarantine_until ELSE r.quarantine_until END INTO result;
 	PERFORM uidgen_registry.check_written(FOUND);
 	RETURN result;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.begin_quarantine() IS 'writes down the history that the registry is in, and begins a quarantine; returns its last tick, or null if another call is about to do so';
+COMMENT ON FUNCTION uidgen_registry.begin_quarantine(boolean) IS 'writes down the history that the registry is in, and begins a quarantine; returns its last tick, or null if another call is about to do so';
 
 -- What all calls of nodes begin with, and those for segments in a local registry, too.
 CREATE FUNCTION uidgen_registry.begin_call() RETURNS void
@@ -168,10 +167,12 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.explain_lock(integer) IS 'raises the error that another role has locked a worker id';
 
--- What each call of a node for worker ids goes on with, after begin_call(); node_acquire() twice, if it has to queue.
+-- What each call of a node for worker ids goes on with, after begin_call(); lease() twice, if it has to queue.
 CREATE FUNCTION uidgen_registry.begin_node_call(
 	queues boolean,					-- behind others that write to registry, or look at all rows
+	guest boolean DEFAULT false,	-- with the lengths of guests, for a role that may be one
 	OUT l uidgen_registry.registry,
+	OUT role text,					-- of the guest; no name, whose collation would keep identities from their index
 	OUT system_identifier bigint,
 	OUT timeline integer,			-- as nodes are told
 	OUT went_back boolean)			-- the registry may have gone back since its history was written down
@@ -200,9 +201,15 @@ BEGIN
 	-- A restart counts, too: what a snapshot or an unsafe disk has lost is over after a quarantine, which costs
 	-- nodes that run nothing.
 	went_back := uidgen_registry.compare_histories((l.system_identifier, l.timeline, l.started, l.database, NULL)::uidgen_registry.history, h) <> 'same';
+	IF guest THEN
+		role := session_user;
+		PERFORM uidgen_registry.check_guest(l);
+		l.max_lead := l.guest_lead;
+		l.quarantine_until := l.guest_quarantine_until;
+	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.begin_node_call(boolean) IS 'what each call of a node goes on with after begin_call(): perhaps a queue, and what the registry knows of itself';
+COMMENT ON FUNCTION uidgen_registry.begin_node_call(boolean, boolean) IS 'what each call of a node goes on with after begin_call(): perhaps a queue, and what the registry knows of itself';
 
 -- Nodes ask it of all hosts at once, standbys too.  Stable, so that it cannot write.
 CREATE FUNCTION uidgen_registry.registry_identity(
@@ -248,30 +255,21 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.end_node_call(bigint) IS 'what each call of a node ends with: the registry''s clock, or an error if the node has given up the call';
 
--- The numbers count that the owner has pinned; a node with others would mean other ticks.
-CREATE FUNCTION uidgen_registry.check_node_layout(l uidgen_registry.registry, node uidgen_registry.registry) RETURNS void
+-- The text is canonical, and the registry has parsed it itself.
+CREATE FUNCTION uidgen_registry.check_node_layout(l uidgen_registry.registry, layout_text text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF l.layout IS DISTINCT FROM node.layout THEN
+	IF l.layout IS DISTINCT FROM layout_text THEN
 		RAISE EXCEPTION 'the layout differs from the registry''s'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('The registry has "%s", this server has "%s".', l.layout, left(node.layout, 256)),
+				DETAIL = format('The registry has "%s", this server has "%s".', l.layout, left(layout_text, 256)),
 				HINT = 'Set "uidgen.layout" to the registry''s layout and restart the server.';
-	END IF;
-	IF (l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker)
-		IS DISTINCT FROM (node.unit, node.epoch, node.max_tick, node.max_datacenter, node.max_worker) THEN
-		RAISE EXCEPTION 'the numbers of the layout differ from the registry''s'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('For "%s" the registry has unit %s, epoch %s, largest tick %s, datacenter id %s and worker id %s; this server has %s, %s, %s, %s and %s.',
-					l.layout, l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker,
-					node.unit, node.epoch, node.max_tick, node.max_datacenter, node.max_worker),
-				HINT = 'Install the same version of uidgen on both servers.';
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.check_node_layout(uidgen_registry.registry, uidgen_registry.registry) IS 'raises an error if a node''s layout is another than the registry''s';
+COMMENT ON FUNCTION uidgen_registry.check_node_layout(uidgen_registry.registry, text) IS 'raises an error if a node''s layout is another than the registry''s';
 
 -- R2.  After a lost answer the row is the one that the node knows, or one that it acquired
 -- under its identity; no index has tokens, since they change with each renewal.
@@ -279,6 +277,9 @@ COMMENT ON FUNCTION uidgen_registry.check_node_layout(uidgen_registry.registry, 
 -- Where the clock is ahead of the nodes' time, ends are old when they are granted.  So the
 -- last change counts as well, as it does in is_free(): by the same comparison, clock_slack
 -- earlier.
+--
+-- IS NOT DISTINCT FROM uses no index.  So a plan that was made for a table of a few rows, and is kept, looks up an identity
+-- by the index of identities, and not by the datacenter, which all rows may have.
 CREATE FUNCTION uidgen_registry.find_claimed_worker(
 	l uidgen_registry.registry,
 	clock timestamptz,
@@ -289,6 +290,7 @@ CREATE FUNCTION uidgen_registry.find_claimed_worker(
 	known_tokens bigint[],
 	claimed_worker integer,
 	claimed_until bigint,
+	role text,						-- of a guest; null: a node
 	OUT worker integer,
 	OUT before uidgen_registry.worker_node)	-- its row then, if there is one
 LANGUAGE plpgsql STABLE PARALLEL SAFE
@@ -302,25 +304,30 @@ BEGIN
 	SELECT n.* INTO before
 		FROM (SELECT c.* FROM uidgen_registry.worker_node AS c WHERE c.datacenter_id = datacenter AND c.worker_id = claimed_worker
 			UNION ALL
-			SELECT i.* FROM uidgen_registry.worker_node AS i WHERE i.datacenter_id = datacenter AND i.identity = holder) AS n
+			SELECT i.* FROM uidgen_registry.worker_node AS i WHERE i.identity = holder AND i.datacenter_id IS NOT DISTINCT FROM datacenter) AS n
 		WHERE n.token = ANY (known_tokens)
 			AND (n.granted_until >= ended_since OR n.modified >= changed_since)
 			AND (wanted < 0 OR n.worker_id = wanted)
 		ORDER BY n.granted_until DESC LIMIT 1;
 	IF FOUND THEN
-		worker := before.worker_id;
-	ELSIF claimed_worker BETWEEN 0 AND l.max_worker AND (wanted < 0 OR claimed_worker = wanted) THEN
+		IF before.guest IS NOT DISTINCT FROM role AND (role IS NULL OR before.worker_id >= l.first_guest) THEN
+			worker := before.worker_id;
+		END IF;
+	ELSIF claimed_worker BETWEEN 0 AND l.max_worker AND (wanted < 0 OR claimed_worker = wanted)
+		-- A guest's end is evidence of nothing: it counts where the registry knows by itself that it went back.
+		AND (role IS NULL OR claimed_until <= l.quarantine_until) THEN
 		SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.worker_id = claimed_worker;
-		IF (NOT FOUND OR before.granted_until < claimed_until)
+		IF (CASE WHEN NOT FOUND THEN role IS NULL AND (claimed_worker >= l.first_guest) IS NOT TRUE
+				ELSE before.guest IS NOT DISTINCT FROM role AND (role IS NULL OR before.worker_id >= l.first_guest) AND before.granted_until < claimed_until END)
 			AND (claimed_until >= ended_since OR before.modified >= changed_since AND NOT before.released) THEN
 			worker := claimed_worker;
 		END IF;
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.find_claimed_worker(uidgen_registry.registry, timestamptz, bigint, text, integer, integer, bigint[], integer, bigint)
-	IS 'the worker id whose grant a node continues; null if there is none';
+COMMENT ON FUNCTION uidgen_registry.find_claimed_worker(uidgen_registry.registry, timestamptz, bigint, text, integer, integer, bigint[], integer, bigint, text)
+	IS 'the worker id whose grant a node or a guest continues; null if there is none';
 
 -- R3: how long the end and the last change of a row have to be over at this time of the
 -- registry's clock; a tick longer for what rounding takes away.
@@ -413,9 +420,12 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.find_free_worker(uidgen_registry.registry, integer, text, bigint, timestamptz, bigint, boolean, boolean)
 	IS 'a worker id that any node, or any guest, may take, and about how many there are';
 
--- The worker id whose grant a node continues, or one that suits it.  Own ones that are not
--- free come last: the node may have a copy that uses them.
-CREATE FUNCTION uidgen_registry.choose_for_node(
+-- The worker id whose grant the caller continues, or one that suits it.  Own ones that are not free come last: a node may have a
+-- copy that uses them.  A guest has no name of its own, so it has no row that it prefers: where its role has as many as it may
+-- have, it gets what its role has given up.  All guests of a role queue on its row in guest_role, so that none is counted too
+-- few.  A released row counts until its end is over: somebody who takes and releases one after the other would else make all
+-- others wait for ends that are ahead.
+CREATE FUNCTION uidgen_registry.choose_to_lease(
 	l uidgen_registry.registry,
 	clock timestamptz,
 	now_tick bigint,
@@ -424,9 +434,10 @@ CREATE FUNCTION uidgen_registry.choose_for_node(
 	claim integer,
 	wanted integer,
 	policy text,
+	role text,						-- of a guest; null: a node
 	reach bigint,
 	OUT worker integer,
-	OUT before uidgen_registry.worker_node,	-- its row then, if there is one; not that of a claim
+	OUT before uidgen_registry.worker_node,	-- its row then, if there is one; null with a claim
 	OUT free_workers bigint,
 	OUT reason text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -436,83 +447,138 @@ AS $$
 DECLARE
 	ended_before bigint;
 	changed_before timestamptz;
+	bound integer;
+	full_role boolean := false;
 	free record;
-	next_tick bigint;
 BEGIN
 	SELECT b.* INTO STRICT ended_before, changed_before FROM uidgen_registry.free_bounds(l, clock) AS b;
-	SELECT f.* INTO free FROM uidgen_registry.find_free_worker(l, datacenter, policy, ended_before, changed_before, reach,
-		chooses => claim IS NULL AND wanted < 0, for_guest => false) AS f;
-	free_workers := free.free_workers;
+	IF role IS NOT NULL AND claim IS NULL THEN
+		SELECT r.max_workers INTO STRICT bound FROM uidgen_registry.guest_role AS r WHERE r.name = role FOR UPDATE;
+		full_role := (SELECT count(*) FROM uidgen_registry.worker_node AS n
+			WHERE n.guest = role AND NOT uidgen_registry.is_free(n, ended_before, changed_before, reach => now_tick)) >= bound;
+	END IF;
+	IF role IS NULL OR claim IS NULL AND NOT full_role THEN
+		SELECT f.* INTO free
+			FROM uidgen_registry.find_free_worker(l, datacenter, policy, ended_before, changed_before, reach,
+				chooses => claim IS NULL AND wanted < 0, for_guest => role IS NOT NULL) AS f;
+		free_workers := free.free_workers;
+	ELSE
+		SELECT NULL::integer AS worker INTO free;
+	END IF;
 	IF claim IS NOT NULL THEN
 		worker := claim;
 		reason := 'This server goes on with it.';
-		RETURN;
+	ELSIF wanted >= 0 THEN
+		SELECT w.* INTO before FROM uidgen_registry.wanted_to_lease(l, holder, datacenter, wanted, ended_before, changed_before) AS w;
+		worker := wanted;
+		reason := 'The setting "uidgen.worker_id" asks for it.';
+	ELSE
+		IF full_role THEN
+			SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
+				WHERE n.guest = role AND n.datacenter_id IS NOT DISTINCT FROM datacenter AND uidgen_registry.is_free(n, ended_before, changed_before, reach)
+					AND NOT uidgen_registry.is_locked(n, n.xmax, by_other_role => false)
+				ORDER BY n.granted_until LIMIT 1;
+		ELSIF role IS NULL AND policy = 'reuse' THEN
+			SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
+				WHERE n.identity = holder AND n.datacenter_id IS NOT DISTINCT FROM datacenter AND n.guest IS NULL
+					AND uidgen_registry.is_free(n, ended_before, changed_before, reach)
+					AND NOT uidgen_registry.is_locked(n, n.xmax, by_other_role => true)
+				ORDER BY n.granted_until DESC LIMIT 1;
+		END IF;
+		worker := before.worker_id;
+		reason := 'This server had it before.';
+		IF worker IS NULL AND free.worker IS NOT NULL THEN
+			worker := free.worker;
+			before := free.before;
+			reason := CASE WHEN before.worker_id IS NULL THEN 'It was never used before.' ELSE 'Its former holder gave it up.' END;
+		ELSIF worker IS NULL AND role IS NULL AND policy = 'reuse' THEN
+			SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
+				WHERE n.identity = holder AND n.datacenter_id IS NOT DISTINCT FROM datacenter AND n.guest IS NULL
+					AND NOT uidgen_registry.is_locked(n, n.xmax, by_other_role => true)
+				ORDER BY n.granted_until < now_tick DESC, n.granted_until LIMIT 1;
+			worker := before.worker_id;
+			reason := 'This server had it not long ago, and no worker id is free.';
+		END IF;
+		IF worker IS NULL THEN
+			PERFORM uidgen_registry.explain_none_to_lease(l, now_tick, now_tick - ended_before, datacenter, policy, role, CASE WHEN full_role THEN bound END);
+		END IF;
 	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.choose_to_lease(uidgen_registry.registry, timestamptz, bigint, text, integer, integer, integer, text, text, bigint)
+	IS 'the worker id that suits a node or a guest best, and why; or an error that there is none';
+
+CREATE FUNCTION uidgen_registry.wanted_to_lease(l uidgen_registry.registry, holder text, datacenter integer, wanted integer, ended_before bigint, changed_before timestamptz) RETURNS uidgen_registry.worker_node
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	before uidgen_registry.worker_node;
+BEGIN
 	IF wanted >= l.first_guest THEN
 		RAISE EXCEPTION 'worker id % is for guests', wanted
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('Nodes have the worker ids from 0 to %s.', l.first_guest - 1),
 				HINT = 'Change the setting "uidgen.worker_id".';
-	ELSIF wanted >= 0 THEN
-		SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
-			WHERE n.datacenter_id = datacenter AND n.worker_id = wanted;
-		-- one whose end lies beyond reach is waited for
-		IF FOUND AND before.identity IS DISTINCT FROM holder
-			AND (before.guest IS NOT NULL OR NOT uidgen_registry.is_free(before, ended_before, changed_before, reach => l.max_tick)) THEN
-			RAISE EXCEPTION 'worker id % belongs to another node', wanted
-				USING ERRCODE = 'object_in_use',
-					-- Where others are is no node's business.
-					DETAIL = CASE WHEN before.granted_until >= l.max_tick THEN 'It is kept for a server with a local registry.'
-						ELSE 'The view uidgen_registry.fleet of the registry shows who has it, and until when.' END,
-					HINT = 'Set "uidgen.worker_id" to another worker id or to -1, and restart the server.';
-		END IF;
-		worker := wanted;
-		reason := 'The setting "uidgen.worker_id" asks for it.';
-		RETURN;
 	END IF;
-
-	IF policy = 'reuse' THEN
-		SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
-			WHERE n.datacenter_id = datacenter AND n.identity = holder AND n.guest IS NULL
-				AND uidgen_registry.is_free(n, ended_before, changed_before, reach)
-				AND NOT uidgen_registry.is_locked(n, n.xmax, by_other_role => true)
-			ORDER BY n.granted_until DESC LIMIT 1;
-		IF FOUND THEN
-			worker := before.worker_id;
-			reason := 'This server had it before.';
-			RETURN;
-		END IF;
+	SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
+		WHERE n.datacenter_id = datacenter AND n.worker_id = wanted;
+	-- one whose end lies beyond reach is waited for
+	IF FOUND AND before.identity IS DISTINCT FROM holder
+		AND (before.guest IS NOT NULL OR NOT uidgen_registry.is_free(before, ended_before, changed_before, reach => l.max_tick)) THEN
+		RAISE EXCEPTION 'worker id % belongs to another node', wanted
+			USING ERRCODE = 'object_in_use',
+				-- Where others are is no node's business.
+				DETAIL = CASE WHEN before.granted_until >= l.max_tick THEN 'It is kept for a server with a local registry.'
+					ELSE 'The view uidgen_registry.fleet of the registry shows who has it, and until when.' END,
+				HINT = 'Set "uidgen.worker_id" to another worker id or to -1, and restart the server.';
 	END IF;
-	IF free.worker IS NOT NULL THEN
-		worker := free.worker;
-		before := free.before;
-		reason := CASE WHEN before.worker_id IS NULL THEN 'It was never used before.' ELSE 'Its former holder gave it up.' END;
-		RETURN;
-	END IF;
-	IF policy = 'reuse' THEN
-		SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
-			WHERE n.datacenter_id = datacenter AND n.identity = holder AND n.guest IS NULL
-				AND NOT uidgen_registry.is_locked(n, n.xmax, by_other_role => true)
-			ORDER BY n.granted_until < now_tick DESC, n.granted_until LIMIT 1;
-		IF FOUND THEN
-			worker := before.worker_id;
-			reason := 'This server had it not long ago, and no worker id is free.';
-			RETURN;
-		END IF;
-	END IF;
-
-	IF policy = 'reuse' THEN
-		SELECT min(greatest(uidgen_registry.tick_at(n.modified, l.unit, l.epoch), n.granted_until) + now_tick - ended_before + 1) INTO next_tick
-			FROM uidgen_registry.worker_node AS n WHERE n.datacenter_id = datacenter AND n.guest IS NULL;
-	END IF;
-	RAISE EXCEPTION 'no worker id is free'
-		USING ERRCODE = 'configuration_limit_exceeded',
-			DETAIL = format('The layout has %s worker ids%s in datacenter %s, and all are in use%s.', coalesce(l.first_guest, l.max_worker + 1::bigint), CASE WHEN l.first_guest IS NULL THEN '' ELSE ' for nodes' END, datacenter,
-				CASE WHEN policy = 'reuse' THEN format(' or were until a short time ago. The next one becomes free at %s', uidgen_registry.tick_time(next_tick, l.unit, l.epoch))
-					ELSE ' or were, and "uidgen.worker_policy" is "disposable", which uses none twice' END),
-			HINT = CASE WHEN policy = 'reuse' THEN 'If there are too few for all nodes, begin a new registry with a layout that has more worker bits.'
-				ELSE 'Set "uidgen.worker_policy" to "reuse", or begin a new registry with a layout that has more worker bits.' END;
+	RETURN before;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.choose_for_node(uidgen_registry.registry, timestamptz, bigint, text, integer, integer, integer, text, bigint)
-	IS 'the worker id that suits a node best, and why; or an error that there is none';
+COMMENT ON FUNCTION uidgen_registry.wanted_to_lease(uidgen_registry.registry, text, integer, integer, bigint, timestamptz) IS 'the row of the worker id that a node wants, or an error that it cannot have it';
+
+CREATE FUNCTION uidgen_registry.explain_none_to_lease(
+	l uidgen_registry.registry,
+	now_tick bigint,
+	quiet bigint,					-- how long the end of a row that is free has been over
+	datacenter integer,
+	policy text,
+	role text,
+	bound integer) RETURNS void		-- of the role, if that is the reason
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	nodes CONSTANT bigint := coalesce(l.first_guest, l.max_worker + 1::bigint);
+	next_tick CONSTANT bigint := (SELECT min(greatest(uidgen_registry.tick_at(n.modified, l.unit, l.epoch), n.granted_until) + quiet + 1)
+		FROM uidgen_registry.worker_node AS n
+		WHERE n.datacenter_id = datacenter AND policy = 'reuse'
+			AND CASE WHEN role IS NULL THEN n.guest IS NULL ELSE (n.guest = role OR bound IS NULL AND n.guest IS NOT NULL) AND n.granted_until < l.max_tick END);
+	why record;
+BEGIN
+	SELECT r.* INTO STRICT why FROM (VALUES
+			(1, bound IS NOT NULL, ' for this guest',
+				format('All guests of role %s together may have %s, and as many are in use or were until a short time ago.', role, bound),
+				'Let the owner of the registry raise the bound with uidgen_registry.grant_guest().'),
+			(2, role IS NOT NULL, ' for this guest',
+				format('Guests have %s worker ids in datacenter %s, and all are in use or were until a short time ago.', l.max_worker + 1::bigint - nodes, datacenter),
+				'Let the owner of the registry lower first_guest with uidgen_registry.change_registry().'),
+			(3, policy = 'disposable', '',
+				format('The layout has %s worker ids%s in datacenter %s, and all are in use or were, and "uidgen.worker_policy" is "disposable", which uses none twice.',
+					nodes, CASE WHEN l.first_guest IS NULL THEN '' ELSE ' for nodes' END, datacenter),
+				'Set "uidgen.worker_policy" to "reuse", or begin a new registry with a layout that has more worker bits.'),
+			(4, true, '',
+				format('The layout has %s worker ids%s in datacenter %s, and all are in use or were until a short time ago.',
+					nodes, CASE WHEN l.first_guest IS NULL THEN '' ELSE ' for nodes' END, datacenter),
+				'If there are too few for all nodes, begin a new registry with a layout that has more worker bits.')) AS r (place, applies, whom, detail, hint)
+		WHERE r.applies ORDER BY r.place LIMIT 1;
+	RAISE EXCEPTION 'no worker id is free%', why.whom
+		USING ERRCODE = 'configuration_limit_exceeded',
+			DETAIL = why.detail || coalesce(' The next one becomes free at ' || uidgen_registry.tick_time(next_tick, l.unit, l.epoch) || '.', ''),
+			HINT = why.hint;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.explain_none_to_lease(uidgen_registry.registry, bigint, bigint, integer, text, text, integer) IS 'raises the error that no worker id is free, and says when one will be';

@@ -1,5 +1,5 @@
 --
--- The calls of a fleet's nodes: acquire, renew, release, and bring along what another registry granted.
+-- The calls of a fleet's nodes: lease a worker id, renew, release, and bring along what another registry granted.
 --
 
 -- Only if the row is as it was when it was chosen: its holder may renew meanwhile, and the owner may make it one of
@@ -40,47 +40,118 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.write_grant(uidgen_registry.worker_node, uidgen_registry.worker_node)
 	IS 'whether the row of a worker id, as it was chosen, is now that of a grant; false: another call has changed or made it meanwhile';
 
+-- How lease() begins: at which moment all is judged, and which worker id the caller goes on with.  One call writes
+-- down that the registry went back; the others queue for it, and look again.
+CREATE FUNCTION uidgen_registry.begin_lease(
+	holder text,
+	layout_text text,
+	known_tokens bigint[],
+	claimed_worker integer,
+	claimed_until bigint,
+	datacenter integer,
+	wanted integer,
+	policy text,
+	guest boolean,
+	OUT l uidgen_registry.registry,
+	OUT role text,					-- of the guest
+	OUT system_identifier bigint,
+	OUT timeline integer,			-- as nodes are told
+	OUT clock timestamptz,			-- read once, so that all is of one moment
+	OUT worker integer,				-- null: none
+	OUT before uidgen_registry.worker_node,	-- its row, if there is one
+	OUT wrote_history boolean)		-- nothing else can be written with this call
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, uidgen_registry, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	call record;
+	claim record;
+	now_tick bigint;
+	unknown_end boolean;
+	queues boolean := false;
+BEGIN
+	LOOP
+		SELECT b.* INTO STRICT call FROM uidgen_registry.begin_node_call(queues => queues, guest => guest) AS b;
+		l := call.l;
+		IF NOT guest THEN
+			PERFORM uidgen_registry.check_node_layout(l, layout_text);
+		ELSIF call.went_back THEN
+			-- A claim by its end counts in the new quarantine.
+			l.quarantine_until := coalesce(uidgen_registry.begin_quarantine(guest), l.quarantine_until);
+		END IF;
+		PERFORM uidgen_registry.check_request(policy, datacenter, wanted, l.max_datacenter, l.max_worker, by_setting => NOT guest);
+
+		clock := uidgen_registry.registry_clock();
+		now_tick := uidgen_registry.tick_at(clock, l.unit, l.epoch);
+		PERFORM uidgen_registry.check_epoch(now_tick, l.unit, l.epoch);
+		SELECT c.* INTO STRICT claim
+			FROM uidgen_registry.find_claimed_worker(l, clock, now_tick, holder, datacenter, wanted, known_tokens, claimed_worker, claimed_until, call.role) AS c;
+		before := claim.before;
+		-- R5.  A claimed end below quarantine_until tells nothing new.  An end beyond all that a correct registry can have
+		-- granted is not believed, nor is a guest.
+		unknown_end := NOT guest AND claim.worker = claimed_worker AND claimed_until > greatest(before.granted_until, l.quarantine_until)
+			AND claimed_until <= now_tick + uidgen_registry.ticks_in(l.max_lead, l.unit) + uidgen_registry.ticks_in(l.clock_slack, l.unit)
+			AND NOT call.went_back;
+		worker := claim.worker;
+		IF wanted < 0 AND (SELECT uidgen_registry.is_locked(n, n.xmax, by_other_role => true) FROM uidgen_registry.worker_node AS n
+				WHERE n.datacenter_id = datacenter AND n.worker_id = claim.worker) THEN
+			worker := NULL;
+		END IF;
+		wrote_history := coalesce(unknown_end, false) OR call.went_back AND worker IS NULL;
+		EXIT WHEN queues OR guest OR NOT wrote_history;
+		queues := true;
+	END LOOP;
+	IF NOT guest AND (wrote_history OR call.went_back) THEN
+		l.quarantine_until := coalesce(uidgen_registry.begin_quarantine(), l.quarantine_until);
+	END IF;
+	role := call.role;
+	system_identifier := call.system_identifier;
+	timeline := call.timeline;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.begin_lease(text, text, bigint[], integer, bigint, integer, integer, text, boolean)
+	IS 'how lease() begins: which worker id the caller goes on with; writes down that the registry went back';
+
 -- Acquire a worker id and its first range of ticks, or go on with one after a call without
 -- an answer.
 --
 -- A call that grants nothing may succeed all the same; worker is null then.  Where first_tick
--- is null, too, the node asks again at once.  Either the registry has written down that it
+-- is null, too, the caller asks again at once.  Either the registry has written down that it
 -- went back: an error would undo that, and each call would begin the quarantine anew.  Or
 -- another call has changed the row that was chosen.  Where first_tick is given, the clamp (R4)
--- is in the way of a grant that would begin there.  The node gets the clock with it: one that
+-- is in the way of a grant that would begin there.  The caller gets the clock with it: one that
 -- was set back may be the reason.
 --
 -- Nobody is stopped by what another role has locked and does not commit.  A claim on a row that
--- such a transaction has locked is passed over: the row gets nothing, and the node another
--- worker id.  One that the node's own role has locked is waited for: it may be the call before
+-- such a transaction has locked is passed over: the row gets nothing, and the caller another
+-- worker id.  One that the caller's own role has locked is waited for: it may be the call before
 -- this one.  Of a registry that went back a claim needs to write nothing, as a renewal
 -- does not: the history goes on to tell all others.
 --
 -- Whoever locks registry does so before a row of worker_node, otherwise two calls could
 -- wait for each other.  An UPDATE that has waited for a row in vain keeps it locked, so its
 -- call ends instead of choosing again, for which it might have to queue.
-CREATE FUNCTION uidgen_registry.node_acquire(
+--
+-- Nodes call it; guests call guest_acquire() (46_guests.sql), which calls it as the owner.
+CREATE FUNCTION uidgen_registry.lease(
 	holder text,					-- identity of the caller
-	layout_text text,				-- its layout in canonical form; the next five are the numbers in it
-	tick_unit bigint,				-- microseconds
-	tick_epoch bigint,				-- microseconds since 1970 UTC
-	max_tick bigint,
-	max_datacenter integer,
-	max_worker integer,
-	datacenter integer,
-	wanted integer,					-- exactly this worker id, or -1
-	policy text,					-- 'reuse' or 'disposable'
-	known_tokens bigint[],			-- those that the node's row may have
-	claimed_worker integer,			-- the worker id that it had last, or -1
-	claimed_until bigint,			-- and the end of that grant, or -1
+	layout_text text,				-- its layout in canonical form; a guest's is not looked at
 	new_token bigint,				-- random
-	floor_tick bigint,				-- begin no earlier
-	window_ticks bigint,			-- length of the grant
-	at_tick bigint,					-- the node's own time; largest bigint: it has none yet
-	not_after bigint,				-- microseconds since 1970 UTC: the node waits no longer; largest bigint: not known
-	host text,						-- for people: host, port and type of the caller
-	host_port integer,
-	host_type integer,
+	known_tokens bigint[] DEFAULT '{}',	-- those that the caller's row may have
+	claimed_worker integer DEFAULT -1,	-- the worker id that it had last, or -1
+	claimed_until bigint DEFAULT -1,	-- and the end of that grant, or -1
+	datacenter integer DEFAULT 0,
+	wanted integer DEFAULT -1,		-- exactly this worker id, or -1
+	floor_tick bigint DEFAULT 0,	-- begin no earlier
+	window_ticks bigint DEFAULT 9223372036854775807,	-- length of the grant; half of max_lead at most
+	at_tick bigint DEFAULT 9223372036854775807,	-- the caller's own time; largest bigint: it has none yet
+	not_after bigint DEFAULT 9223372036854775807,	-- microseconds since 1970 UTC: the caller waits no longer; largest bigint: not known
+	host text DEFAULT '',			-- for people: host, port and type of the caller
+	host_port integer DEFAULT -1,
+	host_type integer DEFAULT -1,
+	policy text DEFAULT 'reuse',	-- or 'disposable'
+	guest boolean DEFAULT false,
 	OUT worker integer,				-- null: nothing is granted
 	OUT first_tick bigint,			-- null: ask again
 	OUT last_tick bigint,
@@ -88,6 +159,9 @@ CREATE FUNCTION uidgen_registry.node_acquire(
 	OUT never_used boolean,
 	OUT free_workers bigint,		-- about how many worker ids any node could take before this call
 	OUT reason text,				-- why this worker id, for the log
+	OUT layout text,
+	OUT unit bigint,				-- of a tick, in microseconds
+	OUT epoch bigint,				-- of tick 0, in microseconds since 1970 UTC
 	OUT quarantine_until bigint,	-- the last tick in quarantine
 	OUT max_lead bigint,			-- ticks: no grant reaches further ahead of the clock
 	OUT registry_id bigint,
@@ -100,82 +174,38 @@ AS $$
 #variable_conflict error
 DECLARE
 	me CONSTANT text := left(holder, 256);
-	node uidgen_registry.registry;
 	call record;
 	l uidgen_registry.registry;
-	now_time timestamptz;
 	now_tick bigint;
 	latest bigint;					-- R4
 	span bigint;
 	enough bigint;					-- so long at least
 	until bigint;
-	claim record;
 	choice record;
-	unknown_end boolean;
-	queues boolean := false;
 	before uidgen_registry.worker_node;		-- as the last holder left it, when it was chosen
 BEGIN
-	node.layout := layout_text;
-	node.unit := tick_unit;
-	node.epoch := tick_epoch;
-	node.max_tick := max_tick;
-	node.max_datacenter := max_datacenter;
-	node.max_worker := max_worker;
-
-	-- What is written down about the history is written by one call; the others look again.
 	PERFORM uidgen_registry.begin_call();
-	PERFORM uidgen_registry.check_tables(), uidgen_registry.check_rows();
-	LOOP
-		SELECT b.* INTO STRICT call FROM uidgen_registry.begin_node_call(queues => queues) AS b;
-		l := call.l;
-		PERFORM uidgen_registry.check_node_layout(l, node);
-		PERFORM uidgen_registry.check_request(policy, datacenter, wanted, l.max_datacenter, l.max_worker);
-
-		-- Read once, so that all that follows is of one moment.
-		now_time := uidgen_registry.registry_clock();
-		now_tick := uidgen_registry.tick_at(now_time, l.unit, l.epoch);
-		PERFORM uidgen_registry.check_epoch(now_tick, l.unit, l.epoch);
-		max_lead := uidgen_registry.ticks_in(l.max_lead, l.unit);
-		latest := now_tick + max_lead;
-		span := least(greatest(window_ticks, 0), max_lead / 2);
-		-- A node that begins ahead of the clock need not wait until a whole window is within reach:
-		-- the clock catches up while it draws, and its renewals get the rest.
-		enough := span / 4;
-
-		SELECT c.* INTO STRICT claim
-			FROM uidgen_registry.find_claimed_worker(l, now_time, now_tick, me, datacenter, wanted, known_tokens, claimed_worker, claimed_until) AS c;
-		before := claim.before;
-		-- What is for guests is granted to no node, whatever it was granted before.
-		IF before.guest IS NOT NULL OR before.worker_id IS NULL AND claim.worker >= l.first_guest THEN
-			claim.worker := NULL;
-		END IF;
-		-- R5.  A claimed end below quarantine_until tells nothing new.  One beyond latest + clock_slack is
-		-- not believed, since no correct registry can have granted it.
-		unknown_end := claim.worker = claimed_worker AND claimed_until > greatest(before.granted_until, l.quarantine_until)
-			AND claimed_until <= latest + uidgen_registry.ticks_in(l.clock_slack, l.unit)
-			AND NOT call.went_back;
-		IF wanted < 0 AND (SELECT uidgen_registry.is_locked(n, n.xmax, by_other_role => true) FROM uidgen_registry.worker_node AS n
-				WHERE n.datacenter_id = datacenter AND n.worker_id = claim.worker) THEN
-			claim.worker := NULL;
-		END IF;
-		EXIT WHEN queues OR NOT coalesce(unknown_end, false) AND NOT (call.went_back AND claim.worker IS NULL);
-		queues := true;
-	END LOOP;
-	IF call.went_back AND claim.worker IS NOT NULL THEN
-		l.quarantine_until := coalesce(uidgen_registry.begin_quarantine(), l.quarantine_until);
-	END IF;
-	IF unknown_end OR call.went_back AND claim.worker IS NULL THEN
-		l.quarantine_until := uidgen_registry.begin_quarantine();
+	PERFORM uidgen_registry.check_tables(CASE WHEN guest THEN '{worker_node,registry,guest_role}'::text[] ELSE '{worker_node,registry,segment}' END), uidgen_registry.check_rows();
+	SELECT b.* INTO STRICT call FROM uidgen_registry.begin_lease(me, layout_text, known_tokens, claimed_worker, claimed_until, datacenter, wanted, policy, guest) AS b;
+	l := call.l;
+	now_tick := uidgen_registry.tick_at(call.clock, l.unit, l.epoch);
+	max_lead := uidgen_registry.ticks_in(l.max_lead, l.unit);
+	latest := now_tick + max_lead;
+	span := least(greatest(window_ticks, 0), max_lead / 2);
+	-- A node that begins ahead of the clock need not wait until a whole window is within reach:
+	-- the clock catches up while it draws, and its renewals get the rest.
+	enough := span / 4;
+	IF call.wrote_history THEN
 		reason := 'The registry was restarted or went back, and has written that down. Ask again.';
-	ELSIF claim.worker IS NULL AND l.quarantine_until >= latest - enough THEN
+	ELSIF call.worker IS NULL AND l.quarantine_until >= latest - enough THEN
 		-- whichever row it would be
 		first_tick := greatest(floor_tick, l.quarantine_until + 1);
 	ELSE
 		SELECT c.* INTO STRICT choice
-			FROM uidgen_registry.choose_for_node(l, now_time, now_tick, me, datacenter, claim.worker, wanted, policy, reach => latest - enough) AS c;
-		before := CASE WHEN claim.worker IS NULL THEN choice.before ELSE claim.before END;
+			FROM uidgen_registry.choose_to_lease(l, call.clock, now_tick, me, datacenter, call.worker, wanted, policy, call.role, reach => latest - enough) AS c;
+		before := CASE WHEN call.worker IS NULL THEN choice.before ELSE call.before END;
 		first_tick := greatest(0, least(now_tick, at_tick), floor_tick, before.granted_until + 1,
-			CASE WHEN claim.worker IS NULL THEN l.quarantine_until + 1 ELSE least(claimed_until, l.max_tick) + 1 END);
+			CASE WHEN call.worker IS NULL THEN l.quarantine_until + 1 ELSE least(claimed_until, l.max_tick) + 1 END);
 		IF first_tick <= latest - enough THEN
 			PERFORM uidgen_registry.check_lifetime(first_tick, l.max_tick, l.unit, l.epoch);
 			until := least(first_tick + span, latest, l.max_tick - 1);
@@ -184,8 +214,8 @@ BEGIN
 				PERFORM uidgen_registry.explain_lock(choice.worker);
 			END IF;
 
-			IF uidgen_registry.write_grant(before, (datacenter, choice.worker, left(host, 256), host_port, host_type, now_time::date, now_time, now_time,
-					me, new_token, until, false, 1, NULL)::uidgen_registry.worker_node) THEN
+			IF uidgen_registry.write_grant(before, (datacenter, choice.worker, left(host, 256), nullif(host_port, -1), nullif(host_type, -1), call.clock::date, call.clock, call.clock,
+					me, new_token, until, false, 1, call.role::name)::uidgen_registry.worker_node) THEN
 				worker := choice.worker;
 				last_tick := until;
 				seen_tick := coalesce(uidgen_registry.tick_at(before.modified, l.unit, l.epoch), 0);
@@ -199,6 +229,9 @@ BEGIN
 		END IF;
 	END IF;
 
+	layout := l.layout;
+	unit := l.unit;
+	epoch := l.epoch;
 	quarantine_until := l.quarantine_until;
 	registry_id := l.id;
 	system_identifier := call.system_identifier;
@@ -206,23 +239,24 @@ BEGIN
 	clock := uidgen_registry.end_node_call(not_after);
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.node_acquire(text, text, bigint, bigint, bigint, integer, integer, integer, integer, text, bigint[], integer, bigint, bigint, bigint, bigint, bigint, bigint, text, integer, integer)
-	IS 'acquires a worker id of a fleet''s registry with a first range of ticks; for the keepers of nodes';
+COMMENT ON FUNCTION uidgen_registry.lease(text, text, bigint, bigint[], integer, bigint, integer, integer, bigint, bigint, bigint, bigint, text, integer, integer, text, boolean)
+	IS 'leases a worker id to a node or a guest with a first range of ticks, or goes on with the one that it has';
 
 -- Extend a grant beyond both the node's time and the tick that is needed, but no further
 -- than the clamp allows (R1, R4): last_tick may be below what is needed.  It is null if
 -- another holder has taken the row.  One who has not committed has not taken it so far: then
--- the node is told at once, and goes on to its end before it leaves the row.
-CREATE FUNCTION uidgen_registry.node_renew(
+-- the caller is told at once, and goes on to its end before it leaves the row.
+CREATE FUNCTION uidgen_registry.lease_renew(
 	datacenter integer,
 	worker integer,
 	old_token bigint,
 	old_until bigint,
 	new_token bigint,
-	needed bigint,
-	window_ticks bigint,
-	at_tick bigint,
-	not_after bigint,
+	needed bigint DEFAULT 0,
+	window_ticks bigint DEFAULT 9223372036854775807,
+	at_tick bigint DEFAULT 9223372036854775807,
+	not_after bigint DEFAULT 9223372036854775807,
+	guest boolean DEFAULT false,
 	OUT last_tick bigint,
 	OUT quarantine_until bigint,
 	OUT max_lead bigint,
@@ -244,24 +278,24 @@ DECLARE
 	valid boolean;
 BEGIN
 	PERFORM uidgen_registry.begin_call();
-	SELECT b.* INTO STRICT call FROM uidgen_registry.begin_node_call(queues => false) AS b;
+	SELECT b.* INTO STRICT call FROM uidgen_registry.begin_node_call(queues => false, guest => guest) AS b;
 	l := call.l;
 	IF call.went_back THEN
-		l.quarantine_until := coalesce(uidgen_registry.begin_quarantine(), l.quarantine_until);
+		l.quarantine_until := coalesce(uidgen_registry.begin_quarantine(guest), l.quarantine_until);
 	END IF;
 	now_time := uidgen_registry.registry_clock();
 	now_tick := uidgen_registry.tick_at(now_time, l.unit, l.epoch);
 	max_lead := uidgen_registry.ticks_in(l.max_lead, l.unit);
 	span := least(greatest(window_ticks, 0), max_lead / 2);
-	from_tick := greatest(least(now_tick, at_tick), needed);
+	from_tick := greatest(least(now_tick, at_tick), least(needed, now_tick + max_lead));
 	PERFORM uidgen_registry.check_lifetime(from_tick, l.max_tick, l.unit, l.epoch);
 	UPDATE uidgen_registry.worker_node AS n SET
 			token = new_token,
-			granted_until = greatest(n.granted_until, least(from_tick + span, now_tick + node_renew.max_lead, l.max_tick - 1)),
+			granted_until = greatest(n.granted_until, least(from_tick + span, now_tick + lease_renew.max_lead, l.max_tick - 1)),
 			modified = greatest(n.modified, now_time)
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
-			AND n.token = old_token AND n.granted_until = old_until
-			AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead)
+			AND n.guest IS NOT DISTINCT FROM call.role AND n.token = old_token AND n.granted_until = old_until
+			AND (n.granted_until >= now_tick - lease_renew.max_lead OR n.modified >= now_time - l.max_lead)
 			-- looked at before the row is waited for
 			AND CASE WHEN n.xmax = '0'::xid THEN true ELSE NOT uidgen_registry.is_locked(n, n.xmax, by_other_role => true) END
 		RETURNING n.granted_until INTO last_tick;
@@ -269,9 +303,9 @@ BEGIN
 	IF last_tick IS NULL THEN
 		-- If it is the caller's, also if that transaction has ended since then.
 		SELECT true INTO valid FROM uidgen_registry.worker_node AS n
-			WHERE n.datacenter_id = datacenter AND n.worker_id = node_renew.worker
-				AND n.token = old_token AND n.granted_until = old_until
-				AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead);
+			WHERE n.datacenter_id = datacenter AND n.worker_id = lease_renew.worker
+				AND n.guest IS NOT DISTINCT FROM call.role AND n.token = old_token AND n.granted_until = old_until
+				AND (n.granted_until >= now_tick - lease_renew.max_lead OR n.modified >= now_time - l.max_lead);
 		IF valid THEN
 			PERFORM uidgen_registry.explain_lock(worker);
 		END IF;
@@ -283,16 +317,17 @@ BEGIN
 	clock := uidgen_registry.end_node_call(not_after);
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.node_renew(integer, integer, bigint, bigint, bigint, bigint, bigint, bigint, bigint)
-	IS 'extends a grant of a fleet''s registry, for the keepers of nodes; last_tick is null if another node has taken the worker id';
+COMMENT ON FUNCTION uidgen_registry.lease_renew(integer, integer, bigint, bigint, bigint, bigint, bigint, bigint, bigint, boolean)
+	IS 'extends a grant of a fleet''s registry; last_tick is null if another has taken the worker id';
 
 -- Hand back the worker id.  What was granted stays granted, since a copy of the node's
 -- memory may use it (R7).
-CREATE FUNCTION uidgen_registry.node_release(
+CREATE FUNCTION uidgen_registry.lease_release(
 	datacenter integer,
 	worker integer,
 	known_tokens bigint[],
-	not_after bigint,
+	not_after bigint DEFAULT 9223372036854775807,
+	guest boolean DEFAULT false,
 	OUT done boolean,
 	OUT registry_id bigint,
 	OUT timeline integer,
@@ -305,13 +340,13 @@ DECLARE
 	call record;
 BEGIN
 	PERFORM uidgen_registry.begin_call();
-	SELECT b.* INTO STRICT call FROM uidgen_registry.begin_node_call(queues => false) AS b;
+	SELECT b.* INTO STRICT call FROM uidgen_registry.begin_node_call(queues => false, guest => guest) AS b;
 	UPDATE uidgen_registry.worker_node AS n SET
 			token = NULL,
 			released = true,
 			modified = greatest(n.modified, uidgen_registry.registry_clock())
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
-			AND n.token = ANY (known_tokens);
+			AND n.guest IS NOT DISTINCT FROM call.role AND n.token = ANY (known_tokens);
 	done := FOUND;
 	PERFORM uidgen_registry.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
 	registry_id := (call.l).id;
@@ -319,8 +354,8 @@ BEGIN
 	clock := uidgen_registry.end_node_call(not_after);
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.node_release(integer, integer, bigint[], bigint)
-	IS 'hands back a worker id of a fleet''s registry, for the keepers of nodes';
+COMMENT ON FUNCTION uidgen_registry.lease_release(integer, integer, bigint[], bigint, boolean)
+	IS 'hands back a worker id of a fleet''s registry';
 
 CREATE FUNCTION uidgen_registry.check_named_workers(l uidgen_registry.registry, datacenter integer, workers integer[], by_setting boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED

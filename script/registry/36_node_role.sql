@@ -14,7 +14,7 @@ AS $$
 	SELECT string_agg(p.oid::regprocedure::text, ', ')
 	FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
 	WHERE n.nspname = 'uidgen_registry'
-		AND p.proname IN ('node_acquire', 'node_renew', 'node_release', 'node_import', 'segment_fetch', 'segments_there', 'segment_release', 'registry_identity')
+		AND p.proname IN ('lease', 'lease_renew', 'lease_release', 'node_import', 'segment_fetch', 'segments_there', 'segment_release', 'registry_identity')
 $$;
 COMMENT ON FUNCTION uidgen_registry.node_functions() IS 'the functions that a node calls, as GRANT names them';
 

@@ -96,23 +96,11 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.set_first_guest(integer) IS 'makes worker ids from this one on those of guests, or raises an error if one that would change sides is in use';
 
--- As begin_node_call(), with the lengths of guests in place of those of nodes.
-CREATE FUNCTION uidgen_registry.begin_guest_call(
-	OUT l uidgen_registry.registry,
-	OUT timeline integer,
-	OUT went_back boolean)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+CREATE FUNCTION uidgen_registry.check_guest(l uidgen_registry.registry) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
 SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict error
-DECLARE
-	call record;
 BEGIN
-	PERFORM uidgen_registry.begin_call();
-	SELECT b.* INTO STRICT call FROM uidgen_registry.begin_node_call(queues => false) AS b;
-	l := call.l;
-	timeline := call.timeline;
-	went_back := call.went_back;
 	IF (l.first_guest <= l.max_worker) IS NOT TRUE THEN
 		RAISE EXCEPTION 'this registry has no worker ids for guests'
 			USING ERRCODE = 'object_not_in_prerequisite_state',
@@ -124,189 +112,37 @@ BEGIN
 				DETAIL = 'The role that counts is the one that has logged in.',
 				HINT = format('The owner of the registry can run SELECT uidgen_registry.grant_guest(%L).', quote_ident(session_user));
 	END IF;
-	IF went_back THEN
-		PERFORM uidgen_registry.begin_quarantine();
-		SELECT r.* INTO STRICT l FROM uidgen_registry.registry AS r;
-	END IF;
-	l.max_lead := l.guest_lead;
-	l.quarantine_until := l.guest_quarantine_until;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.begin_guest_call() IS 'what each call of a guest begins with: the registry, with the lengths of guests, or an error if the role of the session is no guest';
+COMMENT ON FUNCTION uidgen_registry.check_guest(uidgen_registry.registry) IS 'raises an error if the role of the session is no guest, or the registry has no worker ids for guests';
 
--- The row that a guest goes on with, if it has one.  It is of its own role.  A claim without a token is for a registry that has lost
--- a renewal, so it counts only if the registry knows that it went back: then the claimed end is in the quarantine.
-CREATE FUNCTION uidgen_registry.find_claimed_guest(
-	l uidgen_registry.registry,
-	clock timestamptz,
-	now_tick bigint,
-	holder text,
-	datacenter integer,
-	known_tokens bigint[],
-	claimed_worker integer,
-	claimed_until bigint,
-	OUT before uidgen_registry.worker_node)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-#variable_conflict error
-BEGIN
-	SELECT (c.before).* INTO before
-		FROM uidgen_registry.find_claimed_worker(l, clock, now_tick, holder, datacenter, -1, known_tokens, claimed_worker, claimed_until) AS c
-		WHERE c.worker IS NOT NULL AND (c.before).guest = session_user AND (c.before).worker_id >= l.first_guest
-			AND ((c.before).token = ANY (known_tokens) OR claimed_until <= l.quarantine_until);
-END
-$$;
-COMMENT ON FUNCTION uidgen_registry.find_claimed_guest(uidgen_registry.registry, timestamptz, bigint, text, integer, bigint[], integer, bigint)
-	IS 'the row whose grant a guest continues; null if there is none';
-
--- A worker id for a guest that has none.  All guests of a role queue on its row in guest_role, so that none is counted too few.
--- A released row counts until its end is over: somebody who takes and releases one after the other would else make all others wait
--- for ends that are ahead.  Where the bound is reached, a guest still gets what its own role has given up.
-CREATE FUNCTION uidgen_registry.choose_for_guest(
-	l uidgen_registry.registry,
-	clock timestamptz,
-	now_tick bigint,
-	datacenter integer,
-	reach bigint,
-	OUT worker integer,
-	OUT before uidgen_registry.worker_node)	-- its row then, if there is one
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-#variable_conflict error
-DECLARE
-	ended_before bigint;
-	changed_before timestamptz;
-	bound integer;
-	free record;
-	next_tick bigint;
-BEGIN
-	SELECT b.* INTO STRICT ended_before, changed_before FROM uidgen_registry.free_bounds(l, clock) AS b;
-	SELECT r.max_workers INTO STRICT bound FROM uidgen_registry.guest_role AS r WHERE r.name = session_user FOR UPDATE;
-	IF (SELECT count(*) FROM uidgen_registry.worker_node AS n
-			WHERE n.guest = session_user AND NOT uidgen_registry.is_free(n, ended_before, changed_before, reach => now_tick)) >= bound THEN
-		SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
-			WHERE n.datacenter_id = datacenter AND n.guest = session_user AND uidgen_registry.is_free(n, ended_before, changed_before, reach)
-				AND NOT uidgen_registry.is_locked(n, n.xmax, by_other_role => false)
-			ORDER BY n.granted_until LIMIT 1;
-		worker := before.worker_id;
-	ELSE
-		bound := NULL;
-		SELECT f.* INTO STRICT free
-			FROM uidgen_registry.find_free_worker(l, datacenter, 'reuse', ended_before, changed_before, reach, chooses => true, for_guest => true) AS f;
-		worker := free.worker;
-		before := free.before;
-	END IF;
-	IF worker IS NULL THEN
-		SELECT min(greatest(uidgen_registry.tick_at(n.modified, l.unit, l.epoch), n.granted_until) + now_tick - ended_before + 1) INTO next_tick
-			FROM uidgen_registry.worker_node AS n
-			WHERE n.datacenter_id = datacenter AND n.granted_until < l.max_tick AND (CASE WHEN bound IS NULL THEN n.guest IS NOT NULL ELSE n.guest = session_user END);
-		RAISE EXCEPTION 'no worker id is free for this guest'
-			USING ERRCODE = 'configuration_limit_exceeded',
-				DETAIL = CASE WHEN bound IS NULL THEN format('Guests have %s worker ids in datacenter %s, and all are in use or were until a short time ago.', l.max_worker + 1::bigint - l.first_guest, datacenter)
-					ELSE format('All guests of role %s together may have %s, and as many are in use or were until a short time ago.', session_user, bound) END
-					|| CASE WHEN next_tick IS NULL THEN '' ELSE format(' The next one becomes free at %s.', uidgen_registry.tick_time(next_tick, l.unit, l.epoch)) END,
-				HINT = CASE WHEN bound IS NULL THEN 'Let the owner of the registry lower first_guest with uidgen_registry.change_registry().'
-					ELSE 'Let the owner of the registry raise the bound with uidgen_registry.grant_guest().' END;
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION uidgen_registry.choose_for_guest(uidgen_registry.registry, timestamptz, bigint, integer, bigint)
-	IS 'a worker id that a guest may take, or an error that there is none, or that its role has as many as it may have';
-
--- Acquire a worker id and its first range of ticks, or go on with one after a call without an answer.  Like node_acquire(), it may
--- succeed and grant nothing.
+-- The calls of guests: those of nodes, with a guest's lengths, worker ids and bound.  Rights to call are what tells the two
+-- kinds of roles apart, so each kind has functions of its own.
 CREATE FUNCTION uidgen_registry.guest_acquire(
 	holder text,					-- who the guest is, for people, with a random part, so that no two are called the same
 	new_token bigint,				-- random
-	known_tokens bigint[] DEFAULT '{}',	-- those that the guest's row may have
-	claimed_worker integer DEFAULT -1,	-- the worker id that it had last, or -1
-	claimed_until bigint DEFAULT -1,	-- and the end of that grant, or -1
+	known_tokens bigint[] DEFAULT '{}',
+	claimed_worker integer DEFAULT -1,
+	claimed_until bigint DEFAULT -1,
 	datacenter integer DEFAULT 0,
 	OUT worker integer,				-- null: nothing is granted
 	OUT first_tick bigint,			-- without a worker: the grant would begin there; null: ask again at once
 	OUT last_tick bigint,
 	OUT layout text,
-	OUT unit bigint,				-- of a tick, in microseconds
-	OUT epoch bigint,				-- of tick 0, in microseconds since 1970 UTC
+	OUT unit bigint,
+	OUT epoch bigint,
 	OUT registry_id bigint,
 	OUT timeline integer,
-	OUT clock bigint)				-- in microseconds since 1970 UTC
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, uidgen_registry, pg_temp
-AS $$
-#variable_conflict error
-DECLARE
-	me CONSTANT text := left(holder, 256);
-	call record;
-	l uidgen_registry.registry;
-	now_time timestamptz;
-	now_tick bigint;
-	latest bigint;					-- R4
-	span bigint;
-	enough bigint;					-- so long at least
-	until bigint;
-	claimed boolean := false;
-	choice record;
-	before uidgen_registry.worker_node;		-- as the last holder left it, when it was chosen
-BEGIN
-	SELECT b.* INTO STRICT call FROM uidgen_registry.begin_guest_call() AS b;
-	PERFORM uidgen_registry.check_tables('{worker_node,registry,guest_role}'), uidgen_registry.check_rows();
-	l := call.l;
-	PERFORM uidgen_registry.check_request('reuse', datacenter, -1, l.max_datacenter, l.max_worker, by_setting => false);
-	now_time := uidgen_registry.registry_clock();
-	now_tick := uidgen_registry.tick_at(now_time, l.unit, l.epoch);
-	PERFORM uidgen_registry.check_epoch(now_tick, l.unit, l.epoch);
-	latest := now_tick + uidgen_registry.ticks_in(l.max_lead, l.unit);
-	span := (latest - now_tick) / 2;
-	enough := span / 4;
-
-	-- What went back was written down, or is by another call; in either case this one has to come again.
-	IF NOT call.went_back THEN
-		SELECT c.* INTO before
-			FROM uidgen_registry.find_claimed_guest(l, now_time, now_tick, me, datacenter, known_tokens, claimed_worker, claimed_until) AS c;
-		claimed := before.worker_id IS NOT NULL;
-		IF claimed THEN
-			worker := before.worker_id;
-			first_tick := least(claimed_until, l.max_tick) + 1;
-		ELSE
-			first_tick := l.quarantine_until + 1;
-			IF first_tick <= latest - enough THEN
-				SELECT c.* INTO STRICT choice FROM uidgen_registry.choose_for_guest(l, now_time, now_tick, datacenter, reach => latest - enough) AS c;
-				worker := choice.worker;
-				before := choice.before;
-			END IF;
-		END IF;
-		first_tick := greatest(0, now_tick, before.granted_until + 1, first_tick);
-		IF first_tick > latest - enough THEN
-			worker := NULL;
-		ELSE
-			PERFORM uidgen_registry.check_lifetime(first_tick, l.max_tick, l.unit, l.epoch);
-			until := least(first_tick + span, latest, l.max_tick - 1);
-			IF uidgen_registry.write_grant(before, (datacenter, worker, me, NULL, NULL, now_time::date, now_time, now_time,
-					me, new_token, until, false, 1, session_user)::uidgen_registry.worker_node) THEN
-				last_tick := until;
-			ELSE
-				-- another call has changed the row meanwhile
-				worker := NULL;
-				first_tick := NULL;
-			END IF;
-		END IF;
-	END IF;
-
-	layout := l.layout;
-	unit := l.unit;
-	epoch := l.epoch;
-	registry_id := l.id;
-	timeline := call.timeline;
-	clock := uidgen_registry.microseconds(uidgen_registry.registry_clock());
-END
-$$;
+	OUT clock bigint)
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT g.worker, g.first_tick, g.last_tick, g.layout, g.unit, g.epoch, g.registry_id, g.timeline, g.clock
+	FROM uidgen_registry.lease(holder, '', new_token, known_tokens, claimed_worker, claimed_until, datacenter, host => left(holder, 256), guest => true) AS g;
+END;
 COMMENT ON FUNCTION uidgen_registry.guest_acquire(text, bigint, bigint[], integer, bigint, integer)
 	IS 'leases a worker id to a guest, with a first range of ticks, or goes on with the one that it has';
 
--- As node_renew(): last_tick is null if the row is the guest's no longer, and may be below what is needed.
 CREATE FUNCTION uidgen_registry.guest_renew(
 	worker integer,
 	old_token bigint,
@@ -318,66 +154,21 @@ CREATE FUNCTION uidgen_registry.guest_renew(
 	OUT registry_id bigint,
 	OUT timeline integer,
 	OUT clock bigint)
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, uidgen_registry, pg_temp
-AS $$
-#variable_conflict error
-DECLARE
-	call record;
-	l uidgen_registry.registry;
-	now_time timestamptz;
-	now_tick bigint;
-	lead bigint;
-	from_tick bigint;
-BEGIN
-	SELECT b.* INTO STRICT call FROM uidgen_registry.begin_guest_call() AS b;
-	l := call.l;
-	now_time := uidgen_registry.registry_clock();
-	now_tick := uidgen_registry.tick_at(now_time, l.unit, l.epoch);
-	lead := uidgen_registry.ticks_in(l.max_lead, l.unit);
-	from_tick := greatest(now_tick, least(needed, now_tick + lead));
-	PERFORM uidgen_registry.check_lifetime(from_tick, l.max_tick, l.unit, l.epoch);
-	UPDATE uidgen_registry.worker_node AS n SET
-			token = new_token,
-			granted_until = greatest(n.granted_until, least(from_tick + lead / 2, now_tick + lead, l.max_tick - 1)),
-			modified = greatest(n.modified, now_time)
-		WHERE n.datacenter_id = datacenter AND n.worker_id = guest_renew.worker AND n.guest = session_user
-			AND n.token = old_token AND n.granted_until = old_until
-			AND (n.granted_until >= now_tick - lead OR n.modified >= now_time - l.max_lead)
-		RETURNING n.granted_until INTO last_tick;
-	PERFORM uidgen_registry.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
-	registry_id := l.id;
-	timeline := call.timeline;
-	clock := uidgen_registry.microseconds(uidgen_registry.registry_clock());
-END
-$$;
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT g.last_tick, g.registry_id, g.timeline, g.clock
+	FROM uidgen_registry.lease_renew(datacenter, worker, old_token, old_until, new_token, needed, guest => true) AS g;
+END;
 COMMENT ON FUNCTION uidgen_registry.guest_renew(integer, bigint, bigint, bigint, bigint, integer)
 	IS 'extends the grant of a guest; last_tick is null if it has the worker id no longer';
 
--- R7
-CREATE FUNCTION uidgen_registry.guest_release(
-	worker integer,
-	known_tokens bigint[],
-	datacenter integer DEFAULT 0) RETURNS boolean
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, uidgen_registry, pg_temp
-AS $$
-#variable_conflict error
-DECLARE
-	done boolean;
-BEGIN
-	PERFORM uidgen_registry.begin_guest_call();
-	UPDATE uidgen_registry.worker_node AS n SET
-			token = NULL,
-			released = true,
-			modified = greatest(n.modified, uidgen_registry.registry_clock())
-		WHERE n.datacenter_id = datacenter AND n.worker_id = worker AND n.guest = session_user
-			AND n.token = ANY (known_tokens);
-	done := FOUND;
-	PERFORM uidgen_registry.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
-	RETURN done;
-END
-$$;
+CREATE FUNCTION uidgen_registry.guest_release(worker integer, known_tokens bigint[], datacenter integer DEFAULT 0) RETURNS boolean
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT g.done FROM uidgen_registry.lease_release(datacenter, worker, known_tokens, guest => true) AS g;
+END;
 COMMENT ON FUNCTION uidgen_registry.guest_release(integer, bigint[], integer) IS 'hands back the worker id of a guest; whether it was its own';
 
 CREATE FUNCTION uidgen_registry.guest_functions() RETURNS text

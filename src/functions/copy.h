@@ -5,7 +5,6 @@
 #ifndef UIDGEN_COPY_H
 #define UIDGEN_COPY_H
 
-/* Only while the library is preloaded. */
 extern void uidgen_install_copy_hook(void);
 
 #endif							/* UIDGEN_COPY_H */

@@ -2,17 +2,15 @@
  * stamp.c
  *	  uid_stamp(): a trigger that gives each row that is inserted or updated a new id as its version.
  *
- * It runs for each row.  So whatever can be done once for a table is done once, and kept.  What is known of a table is kept to the
- * next invalidation of its relcache entry: which column is meant, by its number, and a description of the
- * rows in which this column counts as one that is passed by reference.  So the server tells where the
- * column lies in a row, wherever that is, and the id is written there.
+ * It runs for each row.  So what can be done once for a table is done once, and kept until the next invalidation of its
+ * relcache entry: the column's number, and a tuple descriptor in which the column is declared pass-by-reference.
+ * By this descriptor the server returns the address of the column in a row, and the id is written there.
  *
  * The row is the executor's, which has its own copy of it in a slot before it calls a trigger.  If it gets another row back
  * it stores that into the slot, which costs more than all the rest; so the id is written into the row of the
- * slot itself, and into the value that the slot may have read of it before.  Where the slot holds something else, the id goes into
- * a copy of the row; so it does in a
- * partition, because only if the trigger returns another row does the server check that it still belongs there.
- * Where the column is null there is no room for it, and the row is formed anew.
+ * slot itself, and into the value that the slot may have read of it before.  Where the slot holds something else, the id
+ * goes into a copy of the row.  A partition needs a copy, too: the server checks the partition's bound again only if the
+ * trigger returns another row.  Where the column is null there is no room for it, and the row is formed anew.
  *
  * Whoever may write to the table draws by it, as by any trigger that its owner has put there.
  *

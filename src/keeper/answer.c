@@ -9,6 +9,7 @@
 
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
+#include "memory/guc.h"
 #include "utils/builtins.h"
 
 /* ---- arguments ---- */
@@ -155,6 +156,13 @@ uidgen_answer_bool(const UidgenAnswer *answer, const char *column)
 	if (!parse_bool(value, &result))
 		uidgen_report_answer(answer, column, value);
 	return result;
+}
+
+void
+uidgen_check_answered_layout(const UidgenAnswer *answer)
+{
+	(void) uidgen_answer_bigint(answer, "unit", uidgen_layout.unit, uidgen_layout.unit);
+	(void) uidgen_answer_bigint(answer, "epoch", uidgen_layout.epoch, uidgen_layout.epoch);
 }
 
 UidgenRegistryLife

@@ -46,6 +46,9 @@ extern bool uidgen_answer_bool(const UidgenAnswer *answer, const char *column);
 /* What a fleet's registry says of its life, in three columns. */
 extern UidgenRegistryLife uidgen_answer_life(const UidgenAnswer *answer);
 
+/* The registry has parsed the layout by itself.  Error: 08P01 if it found another unit or epoch. */
+extern void uidgen_check_answered_layout(const UidgenAnswer *answer);
+
 /* Raise the error that this value of a column makes no sense; NULL: it has none. */
 extern void uidgen_report_answer(const UidgenAnswer *answer, const char *column,
 								 const char *value);

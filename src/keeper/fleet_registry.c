@@ -69,11 +69,6 @@ acquire(const UidgenLink *link, const UidgenCall *call, UidgenReply *reply,
 		const UidgenArgument args[] = {
 			uidgen_text_argument("holder", identity.text),
 			uidgen_text_argument("layout_text", uidgen_layout_text),
-			uidgen_bigint_argument("tick_unit", uidgen_layout.unit),
-			uidgen_bigint_argument("tick_epoch", uidgen_layout.epoch),
-			uidgen_bigint_argument("max_tick", (int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME)),
-			uidgen_int_argument("max_datacenter", (int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER)),
-			uidgen_int_argument("max_worker", max_worker),
 			uidgen_int_argument("datacenter", uidgen_datacenter_id),
 			uidgen_int_argument("wanted", request->wanted),
 			uidgen_text_argument("policy", uidgen_worker_policy == UIDGEN_DISPOSABLE ? "disposable" : "reuse"),
@@ -90,10 +85,11 @@ acquire(const UidgenLink *link, const UidgenCall *call, UidgenReply *reply,
 			uidgen_int_argument("host_type", identity.type),
 		};
 
-		result = call_function(link, "node_acquire", "uidgen: acquire a worker id",
+		result = call_function(link, "lease", "uidgen: acquire a worker id",
 							   lengthof(args), args, &reply->node.reading, did_nothing);
 	}
 	read_word(&result, &reply->node);
+	uidgen_check_answered_layout(&result);
 	reply->done = !uidgen_answer_is_null(&result, "worker");
 	if (!reply->done)
 	{
@@ -136,7 +132,7 @@ renew(const UidgenLink *link, const UidgenCall *call, UidgenReply *reply,
 		uidgen_bigint_argument("at_tick", call->at),
 		uidgen_bigint_argument("not_after", call->not_after),
 	};
-	UidgenAnswer result = call_function(link, "node_renew", "uidgen: renew the grant",
+	UidgenAnswer result = call_function(link, "lease_renew", "uidgen: renew the grant",
 										lengthof(args), args, &reply->node.reading, did_nothing);
 	UidgenTick	reach = Max(call->needed, call->at);
 
@@ -183,7 +179,7 @@ release(const UidgenLink *link, const UidgenCall *call, UidgenReply *reply,
 		uidgen_bigints_argument("known_tokens", call->ntokens, call->tokens),
 		uidgen_bigint_argument("not_after", call->not_after),
 	};
-	UidgenAnswer result = call_function(link, "node_release", "uidgen: release the worker id",
+	UidgenAnswer result = call_function(link, "lease_release", "uidgen: release the worker id",
 										lengthof(args), args, &reply->node.reading, did_nothing);
 
 	reply->done = uidgen_answer_bool(&result, "done");

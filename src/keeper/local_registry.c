@@ -44,11 +44,6 @@ acquire(const UidgenLink *link, const UidgenRequest *request, UidgenGrant *grant
 		const UidgenArgument args[] = {
 			uidgen_text_argument("holder", identity.text),
 			uidgen_text_argument("layout_text", uidgen_layout_text),
-			uidgen_bigint_argument("tick_unit", uidgen_layout.unit),
-			uidgen_bigint_argument("tick_epoch", uidgen_layout.epoch),
-			uidgen_bigint_argument("max_tick", (int64) uidgen_layout_maximum(&uidgen_layout, UIDGEN_TIME)),
-			uidgen_int_argument("max_datacenter", (int) uidgen_layout_maximum(&uidgen_layout, UIDGEN_DATACENTER)),
-			uidgen_int_argument("max_worker", max_worker),
 			uidgen_int_argument("datacenter", uidgen_datacenter_id),
 			uidgen_int_argument("wanted", request->wanted),
 			uidgen_int_argument("avoid", request->avoid),
@@ -66,6 +61,7 @@ acquire(const UidgenLink *link, const UidgenRequest *request, UidgenGrant *grant
 		answer = call(link, "acquire_worker_id", "uidgen: acquire a worker id",
 					  lengthof(args), args);
 	}
+	uidgen_check_answered_layout(&answer);
 	grant->worker = (int) uidgen_answer_bigint(&answer, "worker", fixed ? request->wanted : 0,
 											   fixed ? request->wanted : max_worker);
 	grant->token = uidgen_answer_bigint(&answer, "token", PG_INT64_MIN, PG_INT64_MAX);

@@ -279,15 +279,15 @@ sub make_databases
 my @RULES = (
 	# no quarantine
 	[ 'begin_node_call', 'went_back :=', 'went_back := false AND' ],
-	[ 'node_acquire', 'unknown_end :=', 'unknown_end := false AND' ],
+	[ 'begin_lease', 'unknown_end :=', 'unknown_end := false AND' ],
 	# nor a limit
-	[ 'node_acquire', 'latest := now_tick + max_lead', 'latest := 4611686018427387904' ],
-	[ 'node_renew', ', now_tick + node_renew.max_lead', '' ],
+	[ 'lease', 'latest := now_tick + max_lead', 'latest := 4611686018427387904' ],
+	[ 'lease_renew', ', now_tick + lease_renew.max_lead', '' ],
 	# nor tokens
 	[ 'write_grant', 'AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until', '' ],
-	[ 'node_renew', 'AND n.token = old_token AND n.granted_until = old_until', '' ],
+	[ 'lease_renew', 'AND n.token = old_token AND n.granted_until = old_until', '' ],
 	# nor the end of the grant, which stands for them
-	[ 'node_renew', 'greatest(n.granted_until,', 'greatest(old_until,' ]);
+	[ 'lease_renew', 'greatest(n.granted_until,', 'greatest(old_until,' ]);
 
 sub take_rules_away
 {

@@ -19,7 +19,7 @@ use Test::More;
 use UidgenTest;
 
 our @EXPORT = qw(fleet_registry fleet_node hosts draws draws_ahead goes_on stops_drawing nothing_twice worker_id status_of last_error rows
-  quarantine_ends layout_arguments);
+  quarantine_ends);
 
 # So short that a grant ends while a test waits, and calls wait for as long as that takes.
 our @SETTINGS = ("uidgen.window = '500ms'", "uidgen.registry_timeout = '1s'", "uidgen.wait_timeout = '10min'");
@@ -149,12 +149,6 @@ sub nothing_twice
 }
 
 # The layout of a registry and its numbers, as the calls of nodes have them among their arguments.
-sub layout_arguments
-{
-	my ($registry) = @_;
-	return $registry->safe_psql('postgres', "SELECT format('%L, %s, %s, %s, %s, %s', layout, unit, epoch, max_tick, max_datacenter, max_worker) FROM uidgen_registry.registry");
-}
-
 sub status_of
 {
 	my ($node, $column) = @_;

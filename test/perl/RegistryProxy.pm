@@ -2,8 +2,8 @@
 #
 #	my $proxy = RegistryProxy->new($registry);
 #	... uidgen.registry = conninfo($proxy->port)
-#	$proxy->set(cut => 'node_renew');
-#	$proxy->await('cut node_renew granted');
+#	$proxy->set(cut => 'lease_renew');
+#	$proxy->await('cut lease_renew granted');
 #	$proxy->set();
 #	$proxy->point_to($standby);
 #
@@ -232,7 +232,7 @@ sub _from_client
 		_close($connection, $lasts ? 'client' : ('client', 'server'));
 		return;
 	}
-	my ($function) = $data =~ /uidgen_registry\.((?:node|guest)_\w+)/;
+	my ($function) = $data =~ /uidgen_registry\.((?:lease|node|guest)\w*)/;
 	my $fault = $function ? $self->_meets($function) : '';
 	if ($fault)
 	{

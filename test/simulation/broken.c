@@ -27,33 +27,33 @@ typedef struct Rule
 
 static const Rule rules[] = {
 	/* R1, R2 */
-	{"renewal_of_any_age", "node_renew", "AND (n.granted_until >= now_tick - node_renew.max_lead OR n.modified >= now_time - l.max_lead)", "", 2, CHANGING_HANDS, 200},
-	{"renewal_by_end_alone", "node_renew", "OR n.modified >= now_time - l.max_lead", "", 2, LEAPS, 200},
-	{"renewal_without_token", "node_renew", "AND n.token = old_token AND n.granted_until = old_until", "", 2, EVERYTHING, 100},
+	{"renewal_of_any_age", "lease_renew", "AND (n.granted_until >= now_tick - lease_renew.max_lead OR n.modified >= now_time - l.max_lead)", "", 2, CHANGING_HANDS, 200},
+	{"renewal_by_end_alone", "lease_renew", "OR n.modified >= now_time - l.max_lead", "", 2, LEAPS, 200},
+	{"renewal_without_token", "lease_renew", "AND n.token = old_token AND n.granted_until = old_until", "", 2, EVERYTHING, 100},
 	{"claim_of_any_age", "find_claimed_worker", "bigint := now_tick - uidgen_registry.ticks_in(l.max_lead, l.unit)", "bigint := 0", 1, CHANGING_HANDS, 200},
 	{"claim_by_end_alone", "find_claimed_worker", "timestamptz := clock - l.max_lead", "timestamptz := 'infinity'", 1, LEAPS, 600},
 	{"claim_of_released", "find_claimed_worker", "AND NOT before.released", "", 1, CHANGING_HANDS, 12000},
-	{"claim_above_row_only", "node_acquire", "least(claimed_until, l.max_tick) + 1", "0", 1, FAR_AHEAD, 200},
+	{"claim_above_row_only", "lease", "least(claimed_until, l.max_tick) + 1", "0", 1, FAR_AHEAD, 200},
 	/* R3 */
 	{"free_at_once", "free_bounds", "(uidgen_registry.ticks_in(l.max_lead, l.unit) + uidgen_registry.ticks_in(l.clock_slack, l.unit) + 1)", "0", 1, CHANGING_HANDS, 600},
 	{"free_by_end_alone", "free_bounds", "clock - l.max_lead - l.clock_slack", "'infinity'", 1, LEAPS, 3000},
 	{"free_without_slack", "free_bounds", "l.clock_slack", "interval '0'", 2, CHANGING_HANDS, 3000},
 	/* R4 */
-	{"no_clamp", "node_renew", "now_tick + node_renew.max_lead, l.max_tick - 1", "l.max_tick - 1", 1, EVERYTHING, 100},
-	{"quarantine_beyond_clamp", "node_acquire", "latest := now_tick + max_lead", "latest := now_tick + 2 * max_lead", 1, EVERYTHING, 100},
+	{"no_clamp", "lease_renew", "now_tick + lease_renew.max_lead, l.max_tick - 1", "l.max_tick - 1", 1, EVERYTHING, 100},
+	{"quarantine_beyond_clamp", "lease", "latest := now_tick + max_lead", "latest := now_tick + 2 * max_lead", 1, EVERYTHING, 100},
 	/* R5 */
 	{"no_quarantine", "begin_quarantine", "quarantine_until = greatest(r.quarantine_until,", "quarantine_until = least(r.quarantine_until,", 1, EVERYTHING, 100},
-	{"quarantine_from_its_end", "node_acquire", "l.quarantine_until + 1", "l.quarantine_until", 2, FAR_AHEAD, 5000},
+	{"quarantine_from_its_end", "lease", "l.quarantine_until + 1", "l.quarantine_until", 2, FAR_AHEAD, 5000},
 	{"quarantine_without_slack", "begin_quarantine", "uidgen_registry.ticks_in(r.clock_slack, r.unit) + 1", "0", 1, FAR_AHEAD, 100},
-	{"quarantine_forgotten", "node_acquire", "THEN l.quarantine_until + 1", "THEN CASE WHEN l.quarantine_until >= now_tick THEN l.quarantine_until + 1 ELSE 0 END", 1, LEAPS, 2000},
+	{"quarantine_forgotten", "lease", "THEN l.quarantine_until + 1", "THEN CASE WHEN l.quarantine_until >= now_tick THEN l.quarantine_until + 1 ELSE 0 END", 1, LEAPS, 2000},
 	/* R7 */
-	{"release_lowers", "node_release", "released = true", "released = true, granted_until = n.granted_until - 1", 1, EVERYTHING, 100},
+	{"release_lowers", "lease_release", "released = true", "released = true, granted_until = n.granted_until - 1", 1, EVERYTHING, 100},
 	/* Of what was granted elsewhere */
 	{"import_keeps_token", "raise_ends", "token = NULL,", "", 1, JOINS_LATE, 3000},
 	{"import_beyond_clamp", "node_import", "IF FOUND THEN", "IF false THEN", 1, JOINS, 6000},
 	/* Grants begin at the node's own time. */
-	{"at_ignored", "node_acquire", "least(now_tick, at_tick)", "now_tick", 1, EVERYTHING, 100},
-	{"at_ignored_in_renewals", "node_renew", "least(now_tick, at_tick)", "now_tick", 1, EVERYTHING, 100},
+	{"at_ignored", "lease", "least(now_tick, at_tick)", "now_tick", 1, EVERYTHING, 100},
+	{"at_ignored_in_renewals", "lease_renew", "least(now_tick, at_tick)", "now_tick", 1, EVERYTHING, 100},
 
 	/* R6 */
 	{"token_not_proposed", NULL, NULL, NULL, 0, EVERYTHING, 100},
@@ -93,24 +93,24 @@ static const Rule rules[] = {
 	 * last is the end. Walls between roles, their bounds, and what a guest
 	 * says that is not so: sql/guests.sql.
 	 */
-	{"guest_renewal_of_any_age", "guest_renew", "AND (n.granted_until >= now_tick - lead OR n.modified >= now_time - l.max_lead)", "", 1, LATE_RELEASE | BY_GUESTS, 200},
-	{"guest_renewal_without_token", "guest_renew", "AND n.token = old_token AND n.granted_until = old_until", "", 1, CLONES | BY_GUESTS, 100},
+	{"guest_renewal_of_any_age", "lease_renew", "AND (n.granted_until >= now_tick - lease_renew.max_lead OR n.modified >= now_time - l.max_lead)", "", 2, LATE_RELEASE | BY_GUESTS, 200},
+	{"guest_renewal_without_token", "lease_renew", "AND n.token = old_token AND n.granted_until = old_until", "", 2, CLONES | BY_GUESTS, 100},
 	{"guest_claim_of_any_age", "find_claimed_worker", "bigint := now_tick - uidgen_registry.ticks_in(l.max_lead, l.unit)", "bigint := 0", 1, CHANGING_HANDS | BY_GUESTS, 200},
-	{"guest_claim_by_token_alone", "find_claimed_guest", "OR claimed_until <= l.quarantine_until", "", 1, FAR_AHEAD | BY_GUESTS, 100},
+	{"guest_claim_by_token_alone", "find_claimed_worker", "OR claimed_until <= l.quarantine_until", "", 1, FAR_AHEAD | BY_GUESTS, 100},
 	{"guest_claim_of_released", "find_claimed_worker", "AND NOT before.released", "", 1, LATE_RELEASE | BY_GUESTS, 700},
-	{"guest_claim_above_row_only", "guest_acquire", "least(claimed_until, l.max_tick) + 1", "0", 1, FAR_AHEAD | BY_GUESTS, 200},
+	{"guest_claim_above_row_only", "lease", "least(claimed_until, l.max_tick) + 1", "0", 1, FAR_AHEAD | BY_GUESTS, 200},
 	{"guest_free_at_once", "free_bounds", "(uidgen_registry.ticks_in(l.max_lead, l.unit) + uidgen_registry.ticks_in(l.clock_slack, l.unit) + 1)", "0", 1, CHANGING_HANDS | BY_GUESTS, 600},
 	{"guest_free_by_end_alone", "free_bounds", "clock - l.max_lead - l.clock_slack", "'infinity'", 1, LEAP_AFTER_RELEASE | BY_GUESTS, 1000},
 	{"guest_free_without_slack", "free_bounds", "l.clock_slack", "interval '0'", 2, CHANGING_HANDS | BY_GUESTS, 800},
-	{"guest_lead_of_nodes", "begin_guest_call", "l.max_lead := l.guest_lead;", "", 1, EVERYTHING | BY_GUESTS, 100},
-	{"guest_no_clamp", "guest_renew", "now_tick + lead, l.max_tick - 1", "l.max_tick - 1", 1, EVERYTHING | BY_GUESTS, 100},
-	{"guest_quarantine_beyond_clamp", "guest_acquire", "least(first_tick + span, latest, l.max_tick - 1)", "least(first_tick + span, l.max_tick - 1)", 1, EVERYTHING | BY_GUESTS, 100},
+	{"guest_lead_of_nodes", "begin_node_call", "l.max_lead := l.guest_lead;", "", 1, EVERYTHING | BY_GUESTS, 100},
+	{"guest_no_clamp", "lease_renew", "now_tick + lease_renew.max_lead, l.max_tick - 1", "l.max_tick - 1", 1, EVERYTHING | BY_GUESTS, 100},
+	{"guest_quarantine_beyond_clamp", "lease", "least(first_tick + span, latest, l.max_tick - 1)", "least(first_tick + span, l.max_tick - 1)", 1, EVERYTHING | BY_GUESTS, 100},
 	{"guest_no_quarantine", "begin_quarantine", "guest_quarantine_until = greatest(r.guest_quarantine_until,", "guest_quarantine_until = least(r.guest_quarantine_until,", 1, EVERYTHING | BY_GUESTS, 100},
-	{"guest_quarantine_of_nodes", "begin_guest_call", "l.quarantine_until := l.guest_quarantine_until;", "", 1, EVERYTHING | BY_GUESTS, 100},
-	{"guest_quarantine_from_its_end", "guest_acquire", "l.quarantine_until + 1", "l.quarantine_until", 1, FAR_AHEAD | BY_GUESTS, 2500},
+	{"guest_quarantine_of_nodes", "begin_node_call", "l.quarantine_until := l.guest_quarantine_until;", "", 1, EVERYTHING | BY_GUESTS, 100},
+	{"guest_quarantine_from_its_end", "lease", "l.quarantine_until + 1", "l.quarantine_until", 2, FAR_AHEAD | BY_GUESTS, 2500},
 	{"guest_quarantine_without_slack", "begin_quarantine", "uidgen_registry.ticks_in(r.clock_slack, r.unit) + 1", "0", 1, FAR_AHEAD | BY_GUESTS, 100},
-	{"guest_history_not_written", "begin_guest_call", "PERFORM uidgen_registry.begin_quarantine();", "", 1, EVERYTHING | BY_GUESTS, 100},
-	{"guest_release_lowers", "guest_release", "released = true", "released = true, granted_until = n.granted_until - 1", 1, LATE_RELEASE | BY_GUESTS, 100},
+	{"guest_history_not_written", "lease", "uidgen_registry.begin_quarantine(guest)", "l.quarantine_until", 2, EVERYTHING | BY_GUESTS, 100},
+	{"guest_release_lowers", "lease_release", "released = true", "released = true, granted_until = n.granted_until - 1", 1, LATE_RELEASE | BY_GUESTS, 100},
 	{"guest_among_nodes", "find_free_worker", "CASE WHEN for_guest THEN l.first_guest ELSE 0 END", "0", 1, EVERYTHING | BY_GUESTS, 100},
 	/* What a client has to do: docs/protocol.md */
 	{"guest_token_not_kept", NULL, NULL, NULL, 0, EVERYTHING | BY_GUESTS, 100},

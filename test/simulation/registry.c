@@ -144,10 +144,10 @@ registry_connect(const char *conninfo)
 	prepare("keep", "SELECT * FROM simulation.keep()");
 	prepare("become", "SELECT simulation.go_back($1, $2, $3)");
 	prepare("acquire", "SELECT c.worker, c.first_tick, c.last_tick, c.seen_tick, c.never_used, c.free_workers, c.reason, c.quarantine_until, c.max_lead, " COLUMNS " FROM " LOOK
-			"uidgen_registry.node_acquire($5, 'simulated', $6, 0, $7, 0, $8, looked, -1, 'reuse', $9, $10, $11, $12, $13, $14, $15, $16, 'host', 5432, 2) AS c");
+			"uidgen_registry.lease($5, 'simulated', $9, $6, $7, $8, looked, -1, $10, $11, $12, $13, 'host', 5432, 2) AS c");
 	prepare("renew", "SELECT c.last_tick, c.quarantine_until, c.max_lead, " COLUMNS " FROM " LOOK
-			"uidgen_registry.node_renew(looked, $5, $6, $7, $8, $9, $10, $11, $12) AS c");
-	prepare("release", "SELECT c.done, c.clock FROM " LOOK "uidgen_registry.node_release(looked, $5, $6, $7) AS c");
+			"uidgen_registry.lease_renew(looked, $5, $6, $7, $8, $9, $10, $11, $12) AS c");
+	prepare("release", "SELECT c.done, c.clock FROM " LOOK "uidgen_registry.lease_release(looked, $5, $6, $7) AS c");
 	prepare("import", "SELECT c.done, c.clock FROM " LOOK "uidgen_registry.node_import(looked, $5, $6, $7) AS c");
 	prepare("guest_acquire", "SELECT c.worker, c.first_tick, c.last_tick, c.registry_id, c.timeline, c.clock, (SELECT r.guest_quarantine_until FROM uidgen_registry.registry AS r) AS quarantine_until FROM " LOOK
 			"uidgen_registry.guest_acquire($5, looked + $6::bigint, $7, $8, $9) AS c");
@@ -317,9 +317,6 @@ acquire(const Call *call)
 
 	snprintf(identity, sizeof(identity), "i%d", call->identity);
 	add_text(identity);
-	add_number(world.setup.unit);
-	add_number(world.setup.last_tick);
-	add_number(world.setup.max_worker + world.setup.guest_workers);
 	add_numbers(call->known_tokens, call->nknown);
 	add_number(call->worker);
 	add_number(call->until);

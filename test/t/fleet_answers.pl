@@ -24,7 +24,7 @@ my %worker;
 my $idle_registry = fleet_registry('idle_registry', max_lead => '1 h');
 my $idle = fleet_node('idle', hosts($idle_registry), "uidgen.window = '10min'");
 $idle->safe_psql('postgres', 'SELECT uid_next()');
-my $KEEPER_OF_IDLE = q{SELECT pid, backend_start FROM pg_stat_activity WHERE query ~ '^SELECT . FROM uidgen_registry.node_'};
+my $KEEPER_OF_IDLE = q{SELECT pid, backend_start FROM pg_stat_activity WHERE query ~ '^SELECT . FROM uidgen_registry.lease'};
 my $keeper_of_idle;
 # The process ends once, with what it has asked the local registry; its session with the other one may stay for a moment.
 $idle->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'uidgen keeper'}) or die 'the keeper stays in the local registry';
@@ -51,9 +51,9 @@ sub unharmed
 # ---- answers are lost ----
 
 # Of the very first calls, too.  A node knows eight of the tokens that its row may have, so no more are lost than these.
-$proxy->set(cut => 'node_acquire', 6);
+$proxy->set(cut => '^lease$', 6);
 draws($one, $two);
-ok($proxy->await('cut node_acquire granted', 3), 'the answers of the first calls are lost, after they were committed');
+ok($proxy->await('cut lease granted', 3), 'the answers of the first calls are lost, after they were committed');
 $proxy->set();
 ok(goes_on($one, $two), '... and then ids are drawn');
 %worker = map { $_->name => worker_id($_) } $one, $two;
@@ -66,14 +66,14 @@ foreach my $fault (qw(cut swallow))
 	my ($in_a_row, $first);
 	foreach (1 .. 20)
 	{
-		$proxy->set($fault, 'node_', 6);
-		$in_a_row = $proxy->await("^$fault node_acquire granted", $fault eq 'cut' ? 3 : 1);
+		$proxy->set($fault, 'lease', 6);
+		$in_a_row = $proxy->await("^$fault lease granted", $fault eq 'cut' ? 3 : 1);
 		($first) = $proxy->events;
 		$proxy->set();
-		last if !$in_a_row || $first =~ /node_renew/ || !goes_on($one);
+		last if !$in_a_row || $first =~ /lease_renew/ || !goes_on($one);
 	}
 	ok($in_a_row, "$fault: the answers of several calls in a row are lost");
-	is($first, "$fault node_renew granted", '... first that of a renewal');
+	is($first, "$fault lease_renew granted", '... first that of a renewal');
 	unharmed($fault);
 }
 
@@ -89,7 +89,7 @@ sub row_of_one
 my ($kept, $exactly);
 foreach (1 .. 20)
 {
-	$proxy->set(late => 'node_');
+	$proxy->set(late => 'lease');
 	$kept = $one->poll_query_until('postgres', 'SELECT last_error IS NOT NULL FROM uidgen.status');
 	$exactly = status_of($one, q{clock_width < '100 ms'}) eq 't';
 	last if !$kept || $exactly;
@@ -101,7 +101,7 @@ foreach (1 .. 20)
 }
 ok($kept && $exactly, 'calls are kept on their way');
 my $before = row_of_one();
-ok($proxy->await('^late node_acquire'), 'they come when the node waits no longer');
+ok($proxy->await('^late lease'), 'they come when the node waits no longer');
 is_deeply([ grep { !/57014/ } $proxy->events ], [], '... and are refused');
 is(row_of_one(), $before, '... so nothing is changed');
 $proxy->set();
@@ -113,8 +113,7 @@ stops_drawing($one);
 ok(poll_until(sub { rows($registry, "modified < clock_timestamp() - interval '2 s'", "WHERE worker_id = $worker{one}") eq 't' }), 'a node that nobody asks for ids asks for none');
 my $last = row_of_one();
 my ($token, $until) = split /\|/, $last;
-my $numbers = layout_arguments($registry);
-my $none = '9223372036854775807';
+my $layout = $registry->safe_psql('postgres', 'SELECT quote_literal(layout) FROM uidgen_registry.registry');
 my @refused;
 # Again, where the machine was so busy that the calls did not wait long enough for it: then they end by their lock_timeout.
 for (1 .. 20)
@@ -124,8 +123,8 @@ for (1 .. 20)
 	$queue->query_safe("BEGIN; LOCK TABLE uidgen_registry.worker_node IN ROW EXCLUSIVE MODE; SELECT FROM uidgen_registry.worker_node WHERE worker_id = $worker{one} FOR UPDATE");
 	my @calls = map {
 		my $call = { said => '' };
-		my $sql = "SELECT worker FROM uidgen_registry.node_acquire('one', $numbers, 0, -1, 'reuse', '{$token}', $worker{one}, $until, $_, 0, 100, $none,
-			(extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 300000, 'h', 1, 1)";
+		my $sql = "SELECT worker FROM uidgen_registry.lease('one', $layout, $_, '{$token}', $worker{one}, $until, window_ticks => 100,
+			not_after => (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 300000)";
 		$call->{run} = IPC::Run::start([ $registry->installed_command('psql'), '-XAt', '-v', 'VERBOSITY=sqlstate', '-d', $registry->connstr('postgres'), '-c', $sql ],
 			'<', \undef, '>&', \$call->{said}, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
 		$call;
@@ -133,7 +132,7 @@ for (1 .. 20)
 	ok( poll_until(
 			sub {
 				foreach (@calls) { $_->{run}->pump_nb if $_->{run}->pumpable }
-				my $waiting = $registry->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%node_acquire%'");
+				my $waiting = $registry->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%lease%'");
 				return $waiting + (grep { !$_->{run}->pumpable } @calls) >= 3;
 			}),
 		'calls wait for its row');
@@ -171,14 +170,14 @@ unharmed('nonsense');
 
 # ---- the keeper ends between the call and its answer ----
 
-foreach my $function (qw(node_renew node_acquire))
+foreach my $function (qw(lease_renew lease))
 {
-	if ($function eq 'node_acquire')
+	if ($function eq 'lease')
 	{
-		$proxy->set(cut => 'node_');
-		$proxy->await('^cut node_');
+		$proxy->set(cut => 'lease');
+		$proxy->await('^cut lease');
 	}
-	$proxy->set(swallow => $function);
+	$proxy->set(swallow => "^$function\$");
 	ok($proxy->await("swallow $function granted"), "$function: the call is made");
 	ok(end_keeper($one), '... and the keeper ends before it is answered');
 	$proxy->set();
@@ -213,7 +212,7 @@ foreach my $how (qw(cancel terminate))
 	ok(goes_on($one), 'a node that begins anew');
 	my $log = -s $one->logfile;
 	$registry->safe_psql('postgres', "ALTER SYSTEM SET synchronous_standby_names = 'nobody'; SELECT pg_reload_conf()");
-	my $waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%node_%'";
+	my $waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query LIKE '%lease%'";
 	ok($registry->poll_query_until('postgres', "SELECT count(*) >= 2 $waiting"), 'calls wait for a synchronous standby');
 	my $granted = status_of($one, 'granted_until');
 	my $failures = status_of($one, 'failures');

@@ -17,7 +17,7 @@ use UidgenTest;
 my $MAX = '9223372036854775807';
 my $NOW = '(SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 1735689600000)';
 my $LAYOUT = "'time:41:1ms worker:10 sequence:12 epoch:2025-01-01'";
-my %numbers;
+my %layout;
 
 # A registry with so many bits of worker ids.  With many of these a node draws its candidates; it looks at all of a few, in a queue.
 sub registry_of
@@ -28,7 +28,7 @@ sub registry_of
 	$r->restart;
 	quarantine_ends($r);
 	$r->safe_psql('postgres', "CREATE ROLE $_ LOGIN; SELECT uidgen_registry.grant_node('$_')") foreach 'hostile', @roles;
-	$numbers{$name} = layout_arguments($r);
+	$layout{$name} = $r->safe_psql('postgres', 'SELECT quote_literal(layout) FROM uidgen_registry.registry');
 	return $r;
 }
 
@@ -44,7 +44,7 @@ sub claim
 {
 	my ($r, $worker, $ahead) = @_;
 	my $until = $worker < 0 ? -1 : "$NOW + " . ($ahead // 20000);
-	return "SELECT worker FROM uidgen_registry.node_acquire('hostile', $numbers{ $r->name }, 0, -1, 'reuse', '{}', $worker, $until, 1, 0, 10000, $MAX, $MAX, 'h', 1, 1)";
+	return "SELECT worker FROM uidgen_registry.lease('hostile', $layout{ $r->name }, 1, '{}', $worker, $until, window_ticks => 10000)";
 }
 my $QUEUE = "SELECT done FROM uidgen_registry.node_import(0, '{}', '{}', $MAX)";
 
@@ -215,9 +215,9 @@ end_hostile($session);
 ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 }), 'nothing is locked: ids are drawn');
 $registry->safe_psql('postgres', by_hand("UPDATE uidgen_registry.worker_node SET token = 4711, granted_until = $NOW + 3000 WHERE worker_id = 3"));
 my $until = $registry->safe_psql('postgres', 'SELECT granted_until FROM uidgen_registry.worker_node WHERE worker_id = 3');
-$session = hold_in_savepoint("SELECT last_tick FROM uidgen_registry.node_renew(0, 3, 4711, $until, 1, 0, 10000, $MAX, $MAX)");
+$session = hold_in_savepoint("SELECT last_tick FROM uidgen_registry.lease_renew(0, 3, 4711, $until, 1, 0, 10000, $MAX, $MAX)");
 my $log = -s $registry->logfile;
-my ($state, $text) = sqlstate_of($registry, "SET log_lock_waits = on; SET deadlock_timeout = '1ms'; SET SESSION AUTHORIZATION one; SELECT last_tick FROM uidgen_registry.node_renew(0, 3, 4711, $until, 2, 0, 10000, $MAX, $MAX)");
+my ($state, $text) = sqlstate_of($registry, "SET log_lock_waits = on; SET deadlock_timeout = '1ms'; SET SESSION AUTHORIZATION one; SELECT last_tick FROM uidgen_registry.lease_renew(0, 3, 4711, $until, 2, 0, 10000, $MAX, $MAX)");
 like($text, qr/worker id 3 is locked/, 'a node whose row is locked is told so');
 unlike(log_since($registry, $log), qr/still waiting for/, '... without a wait for its lock');
 end_hostile($session);
@@ -450,7 +450,7 @@ foreach my $set (sort keys %refused)
 	change_setting($node, 'uidgen.registry', "$hosts application_name=$name" . @ids);
 }
 $registry->safe_psql('postgres', 'ALTER DATABASE registry SET default_transaction_read_only = on');
-fails_with($registry, 'SELECT FROM uidgen_registry.node_renew(0, 1, 1, 1, 1, 1, 1, 1, 1)', '25006',
+fails_with($registry, 'SELECT FROM uidgen_registry.lease_renew(0, 1, 1, 1, 1, 1, 1, 1, 1)', '25006',
 	qr/the registry cannot be written with "default_transaction_read_only"\n.*HINT:.*ALTER DATABASE registry RESET/s, 'a call says which setting it is', 'registry');
 $registry->safe_psql('postgres', 'ALTER DATABASE registry RESET ALL');
 

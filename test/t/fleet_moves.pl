@@ -65,8 +65,8 @@ $worker = worker_id($node);
 # An answer of the first one is lost, so the node does not know what it has there; and that would be the resident's worker id
 # in the second one, if it went by what it says of the first.
 is($worker, worker_id($resident), 'in another registry another node has the same worker id');
-$proxy->set(cut => 'node_');
-$proxy->await('cut node_');
+$proxy->set(cut => 'lease');
+$proxy->await('cut lease');
 moves(hosts($second));
 $proxy->set();
 says('uidgen acquired worker id', 'another registry');
@@ -134,16 +134,9 @@ sub acquire
 {
 	my (%arguments) = @_;
 	my %all = (
-		holder => q('me'), layout_text => 'layout', tick_unit => 'unit', tick_epoch => 'epoch', max_tick => 'max_tick',
-		max_datacenter => 'max_datacenter', max_worker => 'max_worker', datacenter => 0, wanted => -1, policy => q('reuse'),
-		known_tokens => q('{}'), claimed_worker => -1, claimed_until => -1, new_token => 4711, floor_tick => 0, window_ticks => 500,
-		at_tick => 9223372036854775807, not_after => 9223372036854775807, host => q('h'), host_port => 1, host_type => 1, %arguments);
-	my $call = 'SELECT worker, first_tick, last_tick FROM uidgen_registry.node_acquire(' . join(', ', map { "$_ => $all{$_}" } sort keys %all) . ')';
-	# The names of columns stand for what the owner has pinned.
-	my %pinned;
-	@pinned{qw(layout unit epoch max_tick max_datacenter max_worker)} = split /\|/,
-	  $first->safe_psql('other', 'SELECT quote_literal(layout), unit, epoch, max_tick, max_datacenter, max_worker FROM uidgen_registry.registry');
-	return $call =~ s/=> (layout|unit|epoch|max_tick|max_datacenter|max_worker)\b/=> $pinned{$1}/gr;
+		holder => q('me'), layout_text => $first->safe_psql('other', 'SELECT quote_literal(layout) FROM uidgen_registry.registry'),
+		new_token => 4711, window_ticks => 500, %arguments);
+	return 'SELECT worker, first_tick, last_tick FROM uidgen_registry.lease(' . join(', ', map { "$_ => $all{$_}" } sort keys %all) . ')';
 }
 
 $first->safe_psql('other', q{CREATE ROLE member LOGIN; SELECT uidgen_registry.grant_node('member'), uidgen_registry.end_quarantine()});
@@ -166,14 +159,14 @@ my @refused = (
 	'SELECT uidgen_registry.forget_worker(0)', 'SELECT uidgen_registry.begin_node_call(true)', 'SELECT uidgen_registry.new_token()', 'CREATE TABLE uidgen_registry.mine()', 'SET ROLE pg_monitor');
 is(scalar(() = as_member(join ";\n", @refused) =~ /ERROR:  42501/g), @refused, "a node's role may neither read nor change anything of the registry");
 is($first->safe_psql('other', q{SELECT proname FROM pg_proc WHERE pronamespace = 'uidgen_registry'::regnamespace AND prosecdef
-		AND has_function_privilege('member', oid, 'EXECUTE') AND proname !~ '^(node|segments?)_' AND proname <> 'registry_identity'}),
+		AND has_function_privilege('member', oid, 'EXECUTE') AND proname !~ '^(lease|node|segments?)(_|$)' AND proname <> 'registry_identity'}),
 	'', '... but by the calls of a node');
 like(as_member(acquire(wanted => $held)), qr/ERROR:  55006: .*belongs to another node/, 'which give it no worker id of another node');
-like(as_member(acquire(tick_unit => 1)), qr/ERROR:  55000: .*the numbers of the layout differ/, '... nor by another unit');
+like(as_member(acquire(layout_text => q('default'))), qr/ERROR:  55000: .*the layout differs/, '... nor by another layout');
 like(as_member(acquire(floor_tick => $until + 10_000_000)), qr/^\|\d+\|$/, '... and take none into the future');
 like(as_member(acquire(claimed_worker => $held, claimed_until => $until + 10_000_000)), qr/^\|\d+\|$/, '... not even by a claim');
-is(as_member("SELECT done FROM uidgen_registry.node_release(0, $held, '{0,1,2}', 9223372036854775807)"), 'f', '... hand back none of another node');
-is(as_member("SELECT last_tick IS NULL FROM uidgen_registry.node_renew(0, $held, 1, $until, 2, 0, 500, 9223372036854775807, 9223372036854775807)"), 't',
+is(as_member("SELECT done FROM uidgen_registry.lease_release(0, $held, '{0,1,2}', 9223372036854775807)"), 'f', '... hand back none of another node');
+is(as_member("SELECT last_tick IS NULL FROM uidgen_registry.lease_renew(0, $held, 1, $until, 2, 0, 500, 9223372036854775807, 9223372036854775807)"), 't',
 	'... and renew none');
 is($first->safe_psql('other', 'SELECT * FROM uidgen_registry.worker_node'), $rows, '... so nothing is changed');
 

@@ -51,8 +51,7 @@ sub acquire
 {
 	my ($holder, $token, $known) = @_;
 	$known //= '';
-	return qq{SELECT worker, registry_id, timeline FROM uidgen_registry.node_acquire('$holder', 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01', 1000, 1735689600000000, 2199023255551, 0, 1023,
-		0, -1, 'reuse', '{$known}', -1, -1, $token, 0, 10000, 9223372036854775807, 9223372036854775807, 'host', 5432, 2)};
+	return qq{SELECT worker, registry_id, timeline FROM uidgen_registry.lease('$holder', 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01', $token, '{$known}', window_ticks => 10000)};
 }
 $node->safe_psql('fleet', "SELECT uidgen_registry.share_registry('default'); SELECT uidgen_registry.end_quarantine()",
 	connstr => $owner);
@@ -84,7 +83,7 @@ $node->safe_psql('fleet', q{BEGIN; SELECT FROM uidgen_registry.registry FOR UPDA
 	PREPARE TRANSACTION 'stuck'});
 is((sqlstate_of($node, acquire('b', 3, 2), 'fleet'))[0], '', 'who finds the own row locked does not wait: there are other worker ids');
 is((sqlstate_of($node, acquire('c', 4), 'fleet'))[0], '', 'another one does not wait');
-is($node->safe_psql('fleet', "SELECT last_tick > 0 FROM uidgen_registry.worker_node AS n, uidgen_registry.node_renew(0, worker_id, 1, granted_until, 1, 0, 10000, 9223372036854775807, 9223372036854775807) WHERE token = 1"),
+is($node->safe_psql('fleet', "SELECT last_tick > 0 FROM uidgen_registry.worker_node AS n, uidgen_registry.lease_renew(0, worker_id, 1, granted_until, 1, 0, 10000, 9223372036854775807, 9223372036854775807) WHERE token = 1"),
 	't', 'nor does a renewal');
 $node->safe_psql('fleet', q{ROLLBACK PREPARED 'stuck'});
 
@@ -127,7 +126,7 @@ is($node->safe_psql('fleet', acquire('c', 3) =~ s/worker, .* FROM/worker IS NULL
 	'after a restart of the server the first call is told to ask again');
 is($node->safe_psql('fleet', acquire('c', 3) =~ s/worker, .* FROM/worker IS NULL, first_tick = quarantine_until + 1, abs(clock - extract(epoch FROM now()) * 1000000) < 600000000 FROM/r,
 	connstr => $connstr), 't|t|t', 'and then where it may begin, above the quarantine, and the time');
-is($node->safe_psql('fleet', "SELECT last_tick > 0 FROM uidgen_registry.worker_node AS n, uidgen_registry.node_renew(0, worker_id, 1, granted_until, 4, 0, 10000, 9223372036854775807, 9223372036854775807) WHERE token = 1"),
+is($node->safe_psql('fleet', "SELECT last_tick > 0 FROM uidgen_registry.worker_node AS n, uidgen_registry.lease_renew(0, worker_id, 1, granted_until, 4, 0, 10000, 9223372036854775807, 9223372036854775807) WHERE token = 1"),
 	't', 'which renewals need not wait for');
 
 # A standby can say so only.
@@ -136,7 +135,7 @@ my $standby = PostgreSQL::Test::Cluster->new('standby');
 $standby->init_from_backup($node, 'b', has_streaming => 1);
 $standby->start;
 my $text;
-foreach my $call (acquire('d', 5), fetch('s'), "SELECT * FROM uidgen_registry.segment_release('s', 1, 1, 1)", 'SELECT * FROM uidgen_registry.node_renew(0, 1, 1, 1, 1, 1, 1, 1, 1)', q(SELECT * FROM uidgen_registry.node_release(0, 1, '{1}', 1)))
+foreach my $call (acquire('d', 5), fetch('s'), "SELECT * FROM uidgen_registry.segment_release('s', 1, 1, 1)", 'SELECT * FROM uidgen_registry.lease_renew(0, 1, 1, 1, 1, 1, 1, 1, 1)', q(SELECT * FROM uidgen_registry.lease_release(0, 1, '{1}', 1)))
 {
 	$standby->psql('fleet', "\\set VERBOSITY sqlstate\n$call", stderr => \$text);
 	like($text, qr/25006/, 'a standby refuses');

@@ -24,7 +24,7 @@ foreach (
 	[ 'SELECT * FROM uidgen_registry.worker_node', '42501' ],
 	[ 'SELECT * FROM uidgen_registry.guest_role', '42501' ],
 	[ "SELECT uidgen_registry.grant_guest('other', 500)", '42501' ],
-	[ 'SELECT * FROM uidgen_registry.node_release(0, 1016, \'{1}\', 1)', '42501' ],
+	[ 'SELECT * FROM uidgen_registry.lease_release(0, 1016, \'{1}\', 1)', '42501' ],
 	[ 'SELECT uidgen_registry.end_quarantine()', '42501' ],
 	[ 'CREATE TEMP TABLE t ()', '42501' ],
   )

@@ -372,21 +372,19 @@ END
 sub serves_nodes
 {
 	my ($database, $name) = @_;
-	my ($layout, @numbers) = split /\|/,
-	  $node->safe_psql($database, 'SELECT layout, unit, epoch, max_tick, max_datacenter, max_worker FROM uidgen_registry.registry');
-	my $numbers = join ', ', @numbers;
+	my $layout = $node->safe_psql($database, 'SELECT layout FROM uidgen_registry.registry');
 	my $max = '9223372036854775807';
 	my @as_node = (connstr => $node->connstr($database) . ' user=node');
 	my ($worker, $until) = split /\|/, $node->safe_psql($database, <<"END", @as_node);
 $HOSTILE_PATH;
-SELECT worker, last_tick FROM uidgen_registry.node_acquire('h', '$layout', $numbers, 0, -1, 'reuse', '{}', -1, -1, 1, 0, 1000, $max, $max, 'host', 5432, 2)
+SELECT worker, last_tick FROM uidgen_registry.lease('h', '$layout', '1'::pg_catalog.int8, window_ticks => '1000'::pg_catalog.int8)
 END
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	like($worker, qr/^\d+$/, "$name: a node gets a worker id");
 	like($node->safe_psql($database, <<"END", @as_node), qr/^\d+\nt\nt\n1\|1000$/, '... and all else that it calls for');
 $HOSTILE_PATH;
-SELECT last_tick FROM uidgen_registry.node_renew(0, $worker, 1, $until, 2, 0, 1000, $max, $max);
-SELECT done FROM uidgen_registry.node_release(0, $worker, '{2}', $max);
+SELECT last_tick FROM uidgen_registry.lease_renew(0, $worker, 1, $until, 2, 0, 1000, $max, $max);
+SELECT done FROM uidgen_registry.lease_release(0, $worker, '{2}', $max);
 SELECT done FROM uidgen_registry.node_import(0, '{}', '{}', $max);
 SELECT first_value, last_value FROM uidgen_registry.segment_fetch('s', 0, 0, 0, '{}', -1, $max);
 END

@@ -14,7 +14,7 @@ $node->start;
 $node->safe_psql('postgres', q{CREATE EXTENSION uidgen; SELECT uid_next(); SELECT uidgen_registry.create_segment('s')});
 
 # What a server that starts calls.
-my $call = q{SELECT worker FROM uidgen.layout_numbers() AS l, uidgen_registry.acquire_worker_id('another', l.layout, l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker,
+my $call = q{SELECT worker FROM uidgen.layout_numbers() AS l, uidgen_registry.acquire_worker_id('another', l.layout,
 	0, -1, -1, 'reuse', true, 0, 10, 60000, 60000, 'h', 1, 1)};
 $node->safe_psql('postgres', $call);
 my $ROWS = 'SELECT (SELECT count(*) FROM uidgen_registry.worker_node), (SELECT count(*) FROM uidgen_registry.registry), (SELECT count(*) FROM uidgen_registry.segment)';

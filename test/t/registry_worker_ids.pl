@@ -183,4 +183,15 @@ make_foreign();
 restart_with($layout);
 fails_with($node, 'SELECT uid_next()', '53400', qr/no worker id is free.*forget_worker/s, 'and may be another\'s');
 
+# ---- a registry that parses the layout otherwise ----
+
+new_registry('other');
+$node->safe_psql('other', q{CREATE EXTENSION uidgen_registry;
+	ALTER FUNCTION uidgen_registry.parse_layout(text) RENAME TO parsed;
+	CREATE FUNCTION uidgen_registry.parse_layout(layout_text text, OUT layout text, OUT names text[], OUT bits integer[], OUT shifts integer[],
+		OUT unit bigint, OUT epoch bigint, OUT max_tick bigint, OUT max_datacenter integer, OUT max_worker integer) LANGUAGE sql AS
+		'SELECT p.layout, p.names, p.bits, p.shifts, p.unit, p.epoch + 1000, p.max_tick, p.max_datacenter, p.max_worker FROM uidgen_registry.parsed(layout_text) AS p'});
+restart_with("uidgen.layout = 'default'");
+fails_with($node, 'SELECT uid_next()', '55000', qr/makes no sense.*epoch/s, 'is refused');
+
 done_testing();

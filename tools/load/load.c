@@ -595,24 +595,18 @@ write_call(int n, const Call *call)
 		add_number(call->window);
 		add_number(call->at);
 		add_number(call->not_after);
-		return "SELECT * FROM uidgen_registry.node_renew($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+		return "SELECT * FROM uidgen_registry.lease_renew($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 	}
 	if (call->kind != CALL_ACQUIRE)
 		not_here("such a call");
 	add(TEXT, "7432160955110%06d/1/%d/1763856000.123456789/0123456789abcdef0123456789abcdef", n, 1000000 + n);
 	add(TEXT, LAYOUT);
-	add_number(world.setup.unit);
-	add_number(EPOCH);
-	add_number(world.setup.last_tick);
-	add(INT4, "0");
-	add(INT4, "%d", world.setup.max_worker);
-	add(INT4, "0");
-	add(INT4, "-1");
-	add(TEXT, "reuse");
+	add_number(call->token);
 	add_tokens(call);
 	add(INT4, "%d", call->worker);
 	add_number(call->worker < 0 ? -1 : call->until);
-	add_number(call->token);
+	add(INT4, "0");
+	add(INT4, "-1");
 	add_number(call->floor);
 	add_number(call->window);
 	add_number(call->at);
@@ -620,7 +614,7 @@ write_call(int n, const Call *call)
 	add(TEXT, "host%d.example.com", n);
 	add(INT4, "5432");
 	add(INT4, "2");
-	return "SELECT * FROM uidgen_registry.node_acquire($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)";
+	return "SELECT * FROM uidgen_registry.lease($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
 }
 
 static void hear_nothing(int n);
