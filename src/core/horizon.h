@@ -24,8 +24,8 @@
  *
  * Why that is enough.  Of bound and reading, one comes first.  If the reader sees the bound, it
  * stays below it.  If the reader does not see the bound, it looked at the position before the
- * draw.  So the draw got that position or a higher one.  And whoever's bound was taken away before has ended: a snapshot
- * that is taken after the reading sees its rows.
+ * draw.  So the draw got that position or a higher one.  If a bound was removed
+ * before the reading, its transaction had ended, so a later snapshot sees its rows.
  *
  * A tick that is not over for the position, but is for the clock, is ended by the reader: it moves
  * the position to the next tick, as a caller with that clock would.  Otherwise the ids of the last
@@ -33,12 +33,8 @@
  *
  * Ids from before (uid_hold()) count as drawn in the transaction that uses them: their tick is held,
  * and they are used only if read_to is not above it, seen after the barrier.  What the
- * transaction holds already is used whatever read_to is by now.  A bound alone does not say so: between
- * the look at the position and the barrier, readers may have passed the bound that is then written.
- * Draws lie above that all the same, but ids from before need not.  So each process notes in a word of
- * its own, held_from, from where on the transaction holds for sure, by a look at read_to after the
- * barrier.  It does not raise the bound to there: parallel workers write it, too, and may go by it; for
- * the same reason a bound that was lowered stays so until the transaction ends.
+ * transaction holds already is used whatever read_to is by now.  Each process notes in held_from from
+ * where on that is, by a look at read_to after the barrier, since a bound does not say so (H5).
  *
  * read_to never passes the clock.  So what is said before a restart holds after it, because grants
  * then begin at the clock or later; unless the clock was set back meanwhile.

@@ -49,9 +49,12 @@ static struct
  * clock that is read in whole microseconds. */
 #define COUNTER_MARGIN_NS 2000
 
-/* Also sets up what a process needs before its first id. */
-pg_noinline const UidgenTicketClock *
-uidgen_look_at_clock(UidgenTicketWords *words, uint64 era)
+/*
+ * Look at the clock, for a call that began in this era of these words: what it shows is noted there, and
+ * kept for later calls of this process.  Also sets up what a process needs before its first id.
+ */
+static pg_noinline const UidgenTicketClock *
+look_at_clock(UidgenTicketWords *words, uint64 era)
 {
 	UidgenMicroseconds now;
 	UidgenTick	tick;
@@ -89,7 +92,7 @@ read_clock(UidgenTicketWords *words, uint64 era)
 	if (likely(uidgen_clock_counter() - last_look.counter < last_look.good_for &&
 			   era == last_look.era))
 		return &last_look.clock;
-	return uidgen_look_at_clock(words, era);
+	return look_at_clock(words, era);
 }
 
 /* Raise the error that the wait's time is up, and the next id is still too far ahead. */
@@ -174,12 +177,12 @@ ticket_block(const UidgenTicket *ticket)
 }
 
 /*
- * The transaction holds the horizon from here on.  And before the first id of a process: does the
- * layout suit its database?  If that cannot be seen for sure now (layout_used.h), this id is issued all
- * the same, and a later call looks again.
+ * What comes before the first draw of a transaction: it holds the horizon from here on.  And before the
+ * first id of a process: does the layout suit its database?  If that cannot be seen for sure now
+ * (layout_used.h), this id is issued all the same, and a later call looks again.
  */
-void
-uidgen_begin_drawing(void)
+static void
+begin_drawing(void)
 {
 	static bool layout_suits = false;
 
@@ -209,7 +212,7 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 	if (uidgen_words != words)
 	{
 		/* What the first try found was none of the server's. */
-		uidgen_begin_drawing();
+		begin_drawing();
 		uidgen_ticket_begin(words, &ticket);
 		result = uidgen_ticket_take(words, &uidgen_rules, &ticket,
 									read_clock(words, ticket.era), n, kind);
@@ -246,12 +249,12 @@ take_slowly(UidgenTicketResult result, UidgenTicket ticket, uint64 n,
 		}
 		if (taken)
 			result = uidgen_ticket_settle(words, &uidgen_rules, &ticket,
-										  uidgen_look_at_clock(words, ticket.era));
+										  look_at_clock(words, ticket.era));
 		else
 		{
 			uidgen_ticket_begin(words, &ticket);
 			result = uidgen_ticket_take(words, &uidgen_rules, &ticket,
-										uidgen_look_at_clock(words, ticket.era), n, kind);
+										look_at_clock(words, ticket.era), n, kind);
 		}
 	}
 	if (ticket.renew)
@@ -311,15 +314,10 @@ take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
 void
 uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block)
 {
-	switch (kind)
-	{
-		case UIDGEN_TAKE_ROW:
-			take(n, UIDGEN_TAKE_ROW, block);
-			break;
-		case UIDGEN_TAKE_BLOCK:
-			take(n, UIDGEN_TAKE_BLOCK, block);
-			break;
-	}
+	if (kind == UIDGEN_TAKE_ROW)
+		take(n, UIDGEN_TAKE_ROW, block);
+	else
+		take(n, UIDGEN_TAKE_BLOCK, block);
 }
 
 bool

@@ -31,12 +31,6 @@ typedef struct UidgenBlock
  */
 extern void uidgen_take(uint64 n, UidgenTicketKind kind, UidgenBlock *block);
 
-/*
- * What comes before the first draw of a transaction.  Errors: 55000 the database has ids of another
- * layout, and those of uidgen_hold().
- */
-extern void uidgen_begin_drawing(void);
-
 /* One new id, with the bits of its tag.  Waits and errors: see uidgen_take(). */
 extern int64 uidgen_next_id(uint64 tag_bits);
 
@@ -54,10 +48,6 @@ uidgen_block_id(const UidgenBlock *block, uint64 i, uint64 tag_bits)
 		   (uint64) uidgen_layout_place(&uidgen_layout, block->first + i, 0));
 	return id;
 }
-
-/* Look at the clock, for a call that began in this era of these words: what it shows is noted
- * there, and kept for later calls of this process. */
-extern const UidgenTicketClock *uidgen_look_at_clock(UidgenTicketWords *words, uint64 era);
 
 /* Is a grant in force, of the registry that the settings name now, after an attempt that
  * succeeded? */

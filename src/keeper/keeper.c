@@ -895,6 +895,8 @@ uidgen_keeper_main(Datum main_arg)
 		proc_exit(0);
 	}
 
+	/* What it says is shown in databases of any encoding, and libpq's texts among it. */
+	SetConfigOption("lc_messages", "C", PGC_SUSET, PGC_S_OVERRIDE);
 	uidgen_pinning_begin();
 	uidgen_enter_slot(end_attempts);
 	uidgen_settle();

@@ -69,7 +69,7 @@ fail(UidgenCandidates *candidates, UidgenCandidate *candidate, const char *probl
 static void
 fail_connection(UidgenCandidates *candidates, UidgenCandidate *candidate)
 {
-	fail(candidates, candidate, uidgen_plain_message(PQerrorMessage(candidate->conn), DETAIL_MAX));
+	fail(candidates, candidate, uidgen_plain_report(PQerrorMessage(candidate->conn), DETAIL_MAX));
 }
 
 /* What is said before a call was sent does not count. */

@@ -178,8 +178,7 @@ receive_notice(void *arg, const PGresult *notice)
 {
 	const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
 	static const char *const harmless[] = {"NOTICE", "INFO", "LOG", "DEBUG"};
-	const char *c;
-	int			n = 0;
+	const char *text;
 
 	for (size_t i = 0; severity && i < lengthof(harmless); i++)
 		if (strcmp(severity, harmless[i]) == 0)
@@ -191,12 +190,8 @@ receive_notice(void *arg, const PGresult *notice)
 	 * Called by libpq, which an error must not leave; so nothing is
 	 * allocated.
 	 */
-	c = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
-	for (c = c ? c : "no text"; *c && n < MESSAGE_MAX; c++)
-		warning[n++] = *c;
-	warning[n] = '\0';
-	if (n == 0)
-		strcpy(warning, "no text");
+	text = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+	strlcpy(warning, text && *text ? text : "no text", sizeof(warning));
 }
 
 /* Go on with the connection to `host`; false if there is none. */
@@ -460,7 +455,7 @@ send_call(const char *function, int nargs, const UidgenArgument *args)
 	in_doubt = true;
 	if (!PQsendQueryParams(conn, query.data, nargs, types, values, NULL, NULL, 0))
 		report_no_answer(function, "%s",
-						 uidgen_plain_message(PQerrorMessage(conn), DETAIL_MAX));
+						 uidgen_plain_report(PQerrorMessage(conn), DETAIL_MAX));
 }
 
 /* Wait until PQgetResult() does not. */
@@ -474,7 +469,7 @@ wait_for_result(const char *function, UidgenMicroseconds end, int *length)
 
 		if (unsent < 0)
 			report_no_answer(function, "%s",
-							 uidgen_plain_message(PQerrorMessage(conn), DETAIL_MAX));
+							 uidgen_plain_report(PQerrorMessage(conn), DETAIL_MAX));
 		if (!wait_for_socket(WL_SOCKET_READABLE | (unsent > 0 ? WL_SOCKET_WRITEABLE : 0),
 							 end, uidgen_wait_event(&call_wait_event, "UidgenRegistry")))
 			report_no_answer(function, "no answer within %d ms", remote.timeout);
@@ -483,7 +478,7 @@ wait_for_result(const char *function, UidgenMicroseconds end, int *length)
 		*length += waiting;
 		if (!PQconsumeInput(conn))
 			report_no_answer(function, "%s",
-							 uidgen_plain_message(PQerrorMessage(conn), DETAIL_MAX));
+							 uidgen_plain_report(PQerrorMessage(conn), DETAIL_MAX));
 	}
 }
 
@@ -512,7 +507,7 @@ receive_answer(const char *function, UidgenMicroseconds end)
 			forget_result();
 			result = next;
 			report_no_answer(function, "there was more than one result: %s",
-							 uidgen_plain_message(PQresultErrorMessage(result), DETAIL_MAX));
+							 uidgen_plain_report(PQresultErrorMessage(result), DETAIL_MAX));
 		}
 		result = next;
 		/* Not even its end can be waited for: a COPY has none. */
@@ -523,10 +518,10 @@ receive_answer(const char *function, UidgenMicroseconds end)
 		report_no_answer(function, "there was no result");
 	if (PQstatus(conn) != CONNECTION_OK || PQtransactionStatus(conn) != PQTRANS_IDLE)
 		report_no_answer(function, "the connection was lost: %s",
-						 uidgen_plain_message(PQerrorMessage(conn), DETAIL_MAX));
+						 uidgen_plain_report(PQerrorMessage(conn), DETAIL_MAX));
 	if (warning[0])
 		report_no_answer(function, "it came with the warning \"%s\"",
-						 uidgen_plain_message(warning, MESSAGE_MAX));
+						 uidgen_plain_message(warning, "01000", MESSAGE_MAX));
 }
 
 /* The SQLSTATE of an error after which nothing is committed; NULL: that is not certain. */
@@ -563,22 +558,19 @@ hint_for_refusal(const char *sqlstate)
 static void
 report_refusal(const char *function, const char *sqlstate)
 {
-	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
-	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+	const char *message = uidgen_plain_message(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY), sqlstate, MESSAGE_MAX);
+	const char *detail = uidgen_plain_message(PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL), NULL, DETAIL_MAX);
+	const char *hint = uidgen_plain_message(PQresultErrorField(result, PG_DIAG_MESSAGE_HINT), NULL, HINT_MAX);
 
-	hint = hint_for_refusal(sqlstate) ? hint_for_refusal(sqlstate) :
-		hint ? uidgen_plain_message(hint, HINT_MAX) :
+	hint = hint_for_refusal(sqlstate) ? hint_for_refusal(sqlstate) : hint ? hint :
 		strcmp(sqlstate, "55P03") == 0 ?	/* lock_not_available */
 		"If this lasts, see in the registry's database who holds the lock: SELECT pid, usename, client_addr, state, xact_start FROM pg_stat_activity WHERE backend_xid IS NOT NULL." :
 		NULL;
 	ereport(ERROR,
 			(errcode(MAKE_SQLSTATE(sqlstate[0], sqlstate[1], sqlstate[2], sqlstate[3],
 								   sqlstate[4])),
-			 errmsg_internal("%s", message ? uidgen_plain_message(message, MESSAGE_MAX) :
-							 "the registry refused without a message"),
-			 errdetail_internal("%s%sSQLSTATE %s of uidgen_registry.%s, %s.",
-								detail ? uidgen_plain_message(detail, DETAIL_MAX) : "",
+			 errmsg_internal("%s", message ? message : "the registry refused without a message"),
+			 errdetail_internal("%s%sSQLSTATE %s of uidgen_registry.%s, %s.", detail ? detail : "",
 								detail ? " " : "", sqlstate, function, host->name),
 			 hint ? errhint("%s", hint) : 0));
 }
@@ -622,7 +614,7 @@ call_host(const char *function, int nargs, const UidgenArgument *args, UidgenRow
 	sqlstate = refusal();
 	if (!sqlstate)
 		report_no_answer(function, "%s",
-						 uidgen_plain_message(PQresultErrorMessage(result), DETAIL_MAX));
+						 uidgen_plain_report(PQresultErrorMessage(result), DETAIL_MAX));
 	in_doubt = false;
 	if (strcmp(sqlstate, READ_ONLY_TRANSACTION) != 0)
 	{
@@ -632,7 +624,7 @@ call_host(const char *function, int nargs, const UidgenArgument *args, UidgenRow
 	}
 	uidgen_hosts_failed(hosts, host,
 						uidgen_plain_message(PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
-											 DETAIL_MAX));
+											 sqlstate, DETAIL_MAX));
 	host->tried = host->read_only = true;
 	return false;
 }

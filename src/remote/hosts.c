@@ -53,7 +53,7 @@ report_unusable(const char *problem)
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("the setting \"uidgen.registry\" is not a connection string that can be used"),
-			 errdetail_internal("%s", uidgen_plain_message(problem, 256)),
+			 errdetail_internal("%s", uidgen_plain_message(problem, "22023", 256)),
 			 errhint("Correct the setting; it is in the form that libpq reads, such as \"host=a,b dbname=uidgen user=node7\".")));
 }
 
@@ -156,8 +156,8 @@ set_hosts(UidgenHosts *hosts, char *host, char *hostaddr, char *port)
 		one->port = ports[nports == 1 ? 0 : i];
 		one->is_name = one->host && !one->hostaddr && uidgen_lookup_is_for(one->host);
 		shown = one->host ? one->host : one->hostaddr ? one->hostaddr : "(default)";
-		one->name = uidgen_plain_message(psprintf("host \"%s\", port %s", shown,
-												  one->port ? one->port : "(default)"), 128);
+		one->name = psprintf("host \"%s\", port %s", shown, one->port ? one->port : "(default)");
+		one->name = uidgen_plain_value(one->name, Min(strlen(one->name), 128));
 	}
 }
 
@@ -298,7 +298,7 @@ uidgen_hosts_look_up(UidgenHosts *hosts, UidgenHost *host, char **problem)
 	if (state == UIDGEN_LOOKUP_FOUND)
 		set_addresses(hosts, host->host, text);
 	else if (state == UIDGEN_LOOKUP_FAILED)
-		*problem = uidgen_plain_message(text, sizeof(host->problem) - 1);
+		*problem = uidgen_plain_message(text, "08006", sizeof(host->problem) - 1);
 	return state;
 }
 
@@ -355,6 +355,7 @@ uidgen_hosts_connect(const UidgenHosts *hosts, const UidgenHost *host)
 				 errmsg("could not connect to the registry"),
 				 errdetail("libpq is out of memory.")));
 	}
+	(void) PQsetErrorVerbosity(conn, PQERRORS_VERBOSE); /* plaintext.c wants SQLSTATEs */
 	return conn;
 }
 
