@@ -1,6 +1,5 @@
-# Several servers draw numbers of one segment, while its steps are changed, servers stop and crash, and it is
-# dropped, created, begun anew and raised.  No number comes twice, each server's increase, and of those that nobody has
-# seen it is known where they are.
+# Several servers draw numbers of one segment, while its steps are changed, servers stop and crash.  No number comes twice,
+# each server's increase, and of those that nobody has seen it is known where they are.
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -148,91 +147,5 @@ ok(await_drawing($_, 500), 'a server crashes while all draw: ' . $_->{server}->n
 stop_numbers($_) foreach @drawings;
 draw_numbers($_, 'orders', 500) foreach @servers;
 one_by_one('orders', 'a crash under load', in_order => 1);
-
-# ---- dropped, and created again ----
-
-create_segment($registry, "'bills', step => 100");
-draw_numbers($_, 'bills', 150) foreach @servers;
-await_keeper($_) foreach @servers;
-$last = segment($registry, 'bills', 'last_value');
-$registry->safe_psql('postgres', "SELECT uidgen_registry.drop_segment('bills')");
-foreach my $server (@servers)
-{
-	my (undef, $err) = draw_all_numbers($server, 'bills');
-	like($err, qr/ERROR:  42704: .*the segment was dropped/, 'dropped: calls say so, ' . $server->name);
-}
-is(segment($registry, 'bills', 'last_value'), $last, '... and nothing more is given out');
-# One calls while it is being created, by a transaction that others wait for.
-my $creating = $registry->background_psql('postgres');
-$creating->query_safe(q{BEGIN; SELECT FROM uidgen_registry.create_segment('bills', step => 100)});
-my $waiting = start_numbers($one, 'bills', 10);
-ok($one->poll_query_until('postgres', q{SELECT failures > 0 AND last_error ~ 'lock timeout' FROM uidgen.segment_status WHERE name = 'bills'}),
-	'a server waits for the one who creates it again');
-$creating->query_safe('COMMIT');
-$creating->quit;
-is(scalar(finish_numbers($waiting)), 10, '... and then draws');
-is((sort { $a <=> $b } draw_numbers($_, 'bills', 150))[0] > $last, 1, 'created again, it goes on above: ' . $_->name) foreach @servers;
-one_by_one('bills', 'dropped and created again', in_order => 1);
-is(missing($registry, 'bills'), held('bills', @servers), '... and what is missing is left, or lost');
-
-# ---- begun anew ----
-
-create_segment($registry, "'tickets', step => 100");
-draw_numbers($_, 'tickets', 150) foreach @servers;
-await_keeper($_) foreach @servers;
-one_by_one('tickets', 'before it begins anew');
-my %drawn = map { $_->name => segment_status($_, 'tickets', 'drawn') } @servers;
-my %fetched = map { $_->name => segment_status($_, 'tickets', 'numbers_left') } @servers;
-$registry->safe_psql('postgres', q{SELECT FROM uidgen_registry.drop_segment('tickets'), uidgen_registry.create_segment('tickets', step => 100, restart => true)});
-my @anew;
-foreach my $server (@servers)
-{
-	my (@numbers, $break);
-	poll_until(
-		sub {
-			push @numbers, @{ finish_drawing(start_numbers($server, 'tickets', 50)) };
-			await_keeper($server);
-			($break) = grep { $numbers[ $_ - 1 ] > $numbers[$_] } 1 .. $#numbers;
-			return $break;
-		});
-	ok($break, 'begun anew: ' . $server->name . ' asks, and then goes by the new numbers');
-	push @anew, @numbers[ $break .. $#numbers ];
-	is(segment_status($server, 'tickets', 'lost'), $fetched{ $server->name } - $break, '... and throws away what it had, and counts it');
-	is(segment_status($server, 'tickets', 'drawn'), $drawn{ $server->name } + @numbers, '... as it counts what was drawn');
-}
-is((sort { $a <=> $b } @anew)[0], 1, '... from 1 on');
-is(repeated(\@anew), 0, '... and none of them comes twice');
-
-# ---- raised ----
-
-create_segment($registry, "'parcels', step => 100");
-draw_numbers($_, 'parcels', 50) foreach @servers;
-await_keeper($_) foreach @servers;
-my ($known, $old) = (segment($registry, 'parcels', 'last_value'), 0);
-$old += segment_status($_, 'parcels', 'numbers_left') foreach @servers;
-$registry->safe_psql('postgres', q{SELECT uidgen_registry.raise_segment('parcels', 1000000)});
-my @numbers = map { draw_numbers($_, 'parcels', 300) } @servers;
-is(scalar(grep { $_ <= $known } @numbers), $old, 'raised: what was fetched is given out');
-is(scalar(grep { $_ > $known && $_ <= 1_000_000 } @numbers), 0, '... and then what lies above');
-one_by_one('parcels', 'raised', in_order => 1);
-await_keeper($_) foreach @servers;
-is(missing($registry, 'parcels') - (1_000_000 - $known), held('parcels', @servers), '... and no more is missing');
-
-# ---- the last numbers ----
-
-create_segment($registry, "'seats', step => 100, max_value => 4950");
-@drawings = map { start_numbers($_, 'seats') } @servers;
-foreach my $drawing (@drawings)
-{
-	finish_numbers($drawing);
-	like(slurp_file("$drawing->{file}.err"), qr/ERROR:  segment "seats" has no numbers to draw: the numbers of the segment are used up/,
-		'used up: calls say so, ' . $drawing->{server}->name);
-}
-is_deeply([ sort { $a <=> $b } seen_numbers('seats') ], [ 1 .. 4950 ], '... after every number was given out, once');
-fails_with($_, q{SELECT uid_segment_next('seats')}, '2200H', qr/HINT: .*raise max_value/, '... and say what to do: ' . $_->name) foreach @servers;
-is(segment_status($_, 'seats', 'state'), 'used up', '... as does the status') foreach @servers;
-$registry->safe_psql('postgres', q{SELECT uidgen_registry.change_segment('seats', max_value => 1000000)});
-draw_numbers($_, 'seats', 300) foreach @servers;
-one_by_one('seats', 'the end is moved', in_order => 1);
 
 done_testing();
