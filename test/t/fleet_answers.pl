@@ -32,11 +32,6 @@ await_keeper($idle);
 poll_until(sub { ($keeper_of_idle = $idle_registry->safe_psql('postgres', $KEEPER_OF_IDLE)) =~ /\A.+\z/ });
 my $asked_at = time;
 
-# And one that reaches no registry at all.
-my $lost = fleet_node('lost', hosts(refused_port()));
-draws($lost);
-my $lost_at = time;
-
 # Both go on, by themselves, with the worker ids that they had.
 sub unharmed
 {
@@ -107,49 +102,6 @@ is(row_of_one(), $before, '... so nothing is changed');
 $proxy->set();
 unharmed('late calls');
 
-# Not on the way, but before the row: calls as the node makes them, which it has given up when the row is free.  The node itself
-# asks for nothing meanwhile.
-stops_drawing($one);
-ok(poll_until(sub { rows($registry, "modified < clock_timestamp() - interval '2 s'", "WHERE worker_id = $worker{one}") eq 't' }), 'a node that nobody asks for ids asks for none');
-my $last = row_of_one();
-my ($token, $until) = split /\|/, $last;
-my $numbers = layout_arguments($registry);
-my $none = '9223372036854775807';
-my @refused;
-# Again, where the machine was so busy that the calls did not wait long enough for it: then they end by their lock_timeout.
-for (1 .. 20)
-{
-	my $queue = $registry->background_psql('postgres');
-	# Another lock than that of a call would not be waited for.
-	$queue->query_safe("BEGIN; LOCK TABLE uidgen_registry.worker_node IN ROW EXCLUSIVE MODE; SELECT FROM uidgen_registry.worker_node WHERE worker_id = $worker{one} FOR UPDATE");
-	my @calls = map {
-		my $call = { said => '' };
-		my $sql = "SELECT worker FROM uidgen_registry.node_acquire('one', $numbers, 0, -1, 'reuse', '{$token}', $worker{one}, $until, $_, 0, 100, $none,
-			(extract(epoch FROM clock_timestamp()) * 1000000)::bigint + 300000, 'h', 1, 1)";
-		$call->{run} = IPC::Run::start([ $registry->installed_command('psql'), '-XAt', '-v', 'VERBOSITY=sqlstate', '-d', $registry->connstr('postgres'), '-c', $sql ],
-			'<', \undef, '>&', \$call->{said}, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
-		$call;
-	} 1 .. 3;
-	ok( poll_until(
-			sub {
-				foreach (@calls) { $_->{run}->pump_nb if $_->{run}->pumpable }
-				my $waiting = $registry->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%node_acquire%'");
-				return $waiting + (grep { !$_->{run}->pumpable } @calls) >= 3;
-			}),
-		'calls wait for its row');
-	my $given_up = time + 0.3;
-	ok(goes_on($two), '... while the other node goes on');
-	poll_until(sub { time > $given_up });
-	$queue->query_safe('COMMIT');
-	$queue->quit;
-	$_->{run}->finish foreach @calls;
-	@refused = map { $_->{said} =~ /(\w{5})\s*\z/ ? $1 : $_->{said} } @calls;
-	last if grep { $_ ne '55P03' } @refused;
-}
-is_deeply([ grep { !/^(?:57014|55P03)$/ } @refused ], [], 'calls that have waited for the row for too long are refused, too');
-is(row_of_one(), $last, '... so nothing is changed');
-draws($one);
-unharmed('a row that is locked');
 change_setting($one, 'uidgen.registry_timeout', '1s');
 
 # ---- answers that make no sense ----
@@ -240,17 +192,6 @@ quarantine_ends($registry);
 ok(goes_on($three), '... until the owner says that nothing is lost');
 $worker{three} = worker_id($three);
 unharmed('all', $one, $two, $three);
-
-# ---- the longer the registry is away, the longer are the pauses ----
-
-# Up to ten seconds they are at most a second, and from half to all of that.
-sub attempts_of_lost { return status_of($lost, 'failures') }
-poll_until(sub { time > $lost_at + 20 });
-my ($then, $attempts) = (time, attempts_of_lost());
-poll_until(sub { time > $then + 14 });
-$attempts = attempts_of_lost() - $attempts;
-cmp_ok($attempts, '>', 0, 'a node that reaches no registry goes on trying');
-cmp_ok($attempts, '<', 0.9 * (time - $then), '... less often after a while');
 
 # ---- a connection lasts from one renewal to the next ----
 
