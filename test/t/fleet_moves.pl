@@ -74,19 +74,6 @@ is(nodes_of($second), 2, '... by its grant');
 is(worker_id($resident), $worker, '... while the node that was there keeps what it has');
 unlike(log_since($resident, 0), qr/uidgen lost worker id/, '... all the time');
 
-# ---- to a copy of the registry ----
-
-# As after a restore: the same registry, in another database, and it may have lost what the old one had.
-$second->safe_psql('template1', 'ALTER DATABASE postgres ALLOW_CONNECTIONS false');
-$second->safe_psql('template1', "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = 'postgres'");
-$second->safe_psql('template1', 'CREATE DATABASE restored TEMPLATE postgres');
-$worker = worker_id($node);
-my $other = worker_id($resident);
-change_setting($_, 'uidgen.registry', hosts($second) =~ s/dbname=postgres/dbname=restored/r) foreach $node, $resident;
-ok(goes_on($node, $resident), 'the registry is restored to another database: ids go on');
-is($second->safe_psql('restored', 'SELECT count(*) FROM uidgen_registry.worker_node WHERE token IS NOT NULL'), 2, '... by its grants');
-is(worker_id($node) . worker_id($resident), "$worker$other", '... of the same worker ids');
-
 # ---- back ----
 
 moves('');

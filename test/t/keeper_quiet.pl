@@ -9,7 +9,6 @@
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
-use Fleet qw(fleet_registry fleet_node hosts);
 use IPC::Run;
 use Time::HiRes qw(time);
 use UidgenTest;
@@ -343,20 +342,5 @@ change_setting($node, 'uidgen.database', 'other');
 ok(draw($node), 'the registry is another database: ids go on, without a free slot');
 like(join('', ends($node, $log)), qr/ exited with exit code 1/, 'though the log has a line of that');
 $node->stop;
-
-# ---- a node of a fleet ----
-
-# It looks once into its own database, and needs that connection no more.
-my $registry = fleet_registry('registry');
-my $member = fleet_node('member', hosts($registry), @QUIET);
-$member->safe_psql('postgres', 'DROP EXTENSION uidgen');
-$member->restart;
-$log = -s $member->logfile;
-$member->safe_psql('postgres', 'CREATE EXTENSION uidgen');
-ok(draw($member), 'a node of a fleet issues ids');
-ok($member->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'uidgen keeper'"),
-	'it closes the connection to its own database');
-ok(draw($member), 'ids go on');
-is(join('', ends($member, $log)), '', 'and the log has no line of that');
 
 done_testing();

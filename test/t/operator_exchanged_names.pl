@@ -1,6 +1,5 @@
 # What is looked at by its number in the catalogs is locked and changed by its name.  Who may give that name to something else, while
 # a call waits for a lock, gains nothing by it, and nothing else is dropped.  Nor does a name break out where the client's encoding has one character for several.
-# pg_regress has no sessions that wait for each other.
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

@@ -168,47 +168,4 @@ stop_numbers($other);
 one_by_one($_, $_) foreach qw(orders other gone ends single);
 $_->stop('fast') foreach $server, $bystander, $registry;
 
-# ---- a local registry ----
-
-my $local = fleet_node('local', '', "uidgen.database = 'registry'", @CONF);
-$local->safe_psql('postgres', 'CREATE DATABASE registry');
-$local->safe_psql('registry', 'SET client_min_messages = warning; CREATE EXTENSION uidgen_registry');
-create_segment($local, q{'local', step => 400}, 'registry');
-$local->safe_psql('registry', by_hand('UPDATE uidgen_registry.segment SET max_step = 400'));
-$local->safe_psql('postgres', 'SELECT uid_next()');
-
-sub goes_on_locally
-{
-	my ($name) = @_;
-	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	is(scalar(draw_numbers($local, 'local', 1000)), 1000, $name);
-	return one_by_one('local', '... and so far');
-}
-
-# Its table is locked, and only that.
-fill($local, 'local');
-my $locker = $local->background_psql('registry');
-$locker->query_safe('BEGIN; LOCK TABLE uidgen_registry.segment');
-runs_dry($local, 'local', qr/canceling statement due to lock timeout/, 'the table is locked');
-is((sqlstate_of($local, 'SELECT uid_next()'))[0], '', '... ids go on');
-$locker->query_safe('COMMIT');
-$locker->quit;
-goes_on_locally('the lock is gone: numbers go on');
-
-# It is renamed, and named as before.
-sub rename_database
-{
-	my ($from, $to) = @_;
-	return poll_until(
-		sub {
-			return (try_psql($local, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '$from'; ALTER DATABASE $from RENAME TO $to"))[2] !~ /ERROR/;
-		});
-}
-fill($local, 'local');
-# Its keeper ends for that, and hands numbers and ids back.
-ok(rename_database('registry', 'elsewhere'), 'the database is renamed');
-runs_dry($local, 'local', qr/database "registry" does not exist/, 'without the database');
-ok(rename_database('elsewhere', 'registry'), 'it has its name again');
-goes_on_locally('numbers go on');
-
 done_testing();
