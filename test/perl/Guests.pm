@@ -626,11 +626,7 @@ sub play_long
 		elsif ($fault eq 'failover')
 		{
 			my $name = 'heir' . ++$world->{count};
-			$primary->backup($name);
-			my $standby = PostgreSQL::Test::Cluster->new($name);
-			$standby->init_from_backup($primary, $name, has_streaming => 1);
-			$standby->start;
-			$primary->wait_for_catchup($standby);
+			my $standby = standby_of($primary, $name);
 			$standby->stop('immediate');
 			$standby->append_conf('postgresql.conf', "primary_conninfo = ''");
 			$standby->start;
@@ -679,10 +675,7 @@ sub fail_over
 	my ($world, @clients) = @_;
 	my $primary = $world->{primary};
 	my $database = registry($world, 8);
-	$primary->backup('backup');
-	my $standby = PostgreSQL::Test::Cluster->new('standby');
-	$standby->init_from_backup($primary, 'backup', has_streaming => 1);
-	$standby->start;
+	my $standby = standby_of($primary, 'standby');
 	my $where = place($database, 'app', $primary->port, $standby->port);
 
 	my @without = map {

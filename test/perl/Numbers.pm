@@ -15,8 +15,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use UidgenTest;
 
-our @EXPORT = qw(create_segment segment segment_status draw_numbers draw_block draw_all_numbers draw_to_error start_numbers is_drawing
-  finish_numbers stop_numbers seen_numbers fetch_numbers one_by_one missing held ranges_of_100 take_snapshot set_back restored_from draws_more
+our @EXPORT = qw(create_segment segment segment_status draw_numbers draw_all_numbers draw_to_error start_numbers
+  finish_numbers stop_numbers seen_numbers fetch_numbers one_by_one ranges_of_100 take_snapshot set_back restored_from draws_more
   highest common);
 
 # {segment}{server}: lists of numbers, each in the order in which one session saw them.
@@ -115,14 +115,6 @@ sub draws_more
 	return;
 }
 
-# So many that are consecutive.
-sub draw_block
-{
-	my ($server, $segment, $count) = @_;
-	my ($first, $last) = split /\|/, $server->safe_psql('postgres', "SELECT n, n + $count - 1 FROM uid_segment_reserve('$segment', $count) AS n");
-	return saw($server, $segment, [ $first .. $last ]);
-}
-
 # Draw until a call fails, which may have waited for $timeout.  Returns their count, and what psql said.
 sub draw_all_numbers
 {
@@ -151,13 +143,6 @@ sub start_numbers
 	my ($server, $segment, $count) = @_;
 	my $drawing = start_drawing($server, 'postgres', undef, "uid_segment_next('$segment')", $count && $count / 10);
 	return { %$drawing, server => $server, segment => $segment, count => $count };
-}
-
-# Has such a session with an end not come to it yet?
-sub is_drawing
-{
-	my ($drawing) = @_;
-	return (() = UidgenTest::drawn($drawing)) < $drawing->{count} && !-s "$drawing->{file}.err";
 }
 
 # The end of such a session, by itself or at once.  A session that was cut has not seen the last numbers that it drew.
@@ -229,22 +214,6 @@ sub one_by_one
 	note(scalar @numbers, " numbers of $segment");
 	is(@numbers ? repeated(\@numbers) : 'no numbers', 0, "$name: none twice");
 	return is($falls, 0, '... and in order');
-}
-
-# How many numbers the registry has given out, of a segment that began at 1, and nobody has seen.
-sub missing
-{
-	my ($registry, $segment) = @_;
-	return segment($registry, $segment, 'last_value') - seen_numbers($segment);
-}
-
-# How many of them are left in buffers, were skipped, or were lost, as these servers count since they started.
-sub held
-{
-	my ($segment, @servers) = @_;
-	my $count = 0;
-	$count += segment_status($_, $segment, 'numbers_left + skipped + lost') foreach @servers;
-	return $count;
 }
 
 1;

@@ -17,9 +17,9 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-our @EXPORT = qw(preload is_late in_encoding uidgen_node by_hand try_psql sqlstate_of fails_with comes_to_fail poll_until log_since is_logged
+our @EXPORT = qw(preload is_late in_encoding uidgen_node by_hand standby_of try_psql sqlstate_of fails_with comes_to_fail poll_until log_since is_logged
   start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated ids_go_on change_setting await_keeper keeper_pid keeper_pids the_keeper
-  postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep end_session drop_database stop_pids stop_processes crash await_recovery kill_and_start start_again percentile spread build_program
+  postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep drop_database stop_pids stop_processes crash await_recovery kill_and_start start_again percentile spread build_program
   build_module);
 
 # A session's time is over when a statement takes too long, not when so much time has passed since it began.
@@ -95,6 +95,18 @@ sub uidgen_node
 	$node->append_conf('postgresql.conf',
 		join("\n", preload(), @conf) . "\n");
 	return $node;
+}
+
+# A standby of a server, which has all that is there by now.
+sub standby_of
+{
+	my ($primary, $name) = @_;
+	my $standby = PostgreSQL::Test::Cluster->new($name);
+	$primary->backup("for_$name");
+	$standby->init_from_backup($primary, "for_$name", has_streaming => 1);
+	$standby->start;
+	$primary->wait_for_catchup($standby);
+	return $standby;
 }
 
 # Statements that change tables of the registry by hand, which only its functions may: as they would.
@@ -392,16 +404,6 @@ sub await_keeper
 			});
 	}
 	return;
-}
-
-# End a session of background_psql(), and wait until its process has ended: only then has it counted what it wasted, and
-# given up its place among the connections.
-sub end_session
-{
-	my ($session) = @_;
-	my ($pid) = $session->query_safe('SELECT pg_backend_pid()') =~ /(\d+)/;
-	$session->quit;
-	return await_end($pid) || die 'a session does not end';
 }
 
 # By force; PostgreSQL waits for five seconds at most for those that it ends.

@@ -153,10 +153,7 @@ $node->safe_psql('postgres', 'DELETE FROM item_deleted');
 
 # ---- a standby, and a subscriber that tracks what it gets ----
 
-$node->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($node, 'backup', has_streaming => 1);
-$standby->start;
+my $standby = standby_of($node, 'standby');
 $node->safe_psql('postgres', 'CREATE PUBLICATION items FOR TABLE item');
 $subscriber->safe_psql('postgres', $TABLE);
 $subscriber->safe_psql('postgres', $TRACK =~ s/(?=SELECT uid_track)/ALTER TABLE item ADD COLUMN changed bigint NOT NULL DEFAULT 0; /r);

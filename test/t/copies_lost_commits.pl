@@ -8,7 +8,6 @@
 # pg_rewind puts another server's rows in place of a server's own: the server comes back
 # as a standby of the other one, and when it is promoted it is another instance, as any
 # copy is.
-# pg_regress has one server, and cannot stop it.
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -146,11 +145,7 @@ $old->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 @seen = (draw($old));
 my @workers = (worker_of($old, $seen[0][0]));
 
-$old->backup('backup');
-my $new = PostgreSQL::Test::Cluster->new('new');
-$new->init_from_backup($old, 'backup', has_streaming => 1);
-$new->start;
-$old->wait_for_catchup($new);
+my $new = standby_of($old, 'new');
 $new->promote;
 push @seen, draw($old), draw($new);
 push @workers, worker_of($new, $seen[2][0]);

@@ -29,11 +29,7 @@ sub begin_origin
 sub copy_of
 {
 	my ($origin, $name) = @_;
-	$origin->backup($name);
-	my $copy = PostgreSQL::Test::Cluster->new($name);
-	$copy->init_from_backup($origin, $name, has_streaming => 1);
-	$copy->start;
-	$origin->wait_for_catchup($copy);
+	my $copy = standby_of($origin, $name);
 	$copy->promote;
 	return $copy;
 }

@@ -112,20 +112,6 @@ ok($wrong->poll_query_until('postgres', "SELECT uid_horizon() BETWEEN $id AND ui
 draws($wrong);
 keep_worker_ids('so');
 
-# ---- a server that joins, whose own clock was ahead ----
-
-# What its local registry granted lies behind its own clock, and ahead of the fleet's.
-my %taken = reverse %worker;
-my ($free) = grep { !exists $taken{$_} } 0 .. 2;
-my $joins = fleet_node('joins', '', clock_off_by(8), "uidgen.worker_id = $free");
-my $last = draws_ahead($joins, 400_000);
-$joins->stop('fast');
-$joins->append_conf('postgresql.conf', "uidgen.registry = '" . hosts($registry) . "'\n");
-$clock{joins}->under(sub { $joins->start });
-draws($joins);
-ok(poll_until(sub { $joins->safe_psql('postgres', "SELECT uid_next() > $last") eq 't' }), '... and comes to where its ids were');
-is(status_of($joins, 'registry'), 'shared', 'a server whose clock was ahead joins the fleet');
-
 # ---- the registry's clock ----
 
 # A node whose own clock is wrong is no witness of a leap.

@@ -1,6 +1,5 @@
 # From a local registry to a shared one, to another one and back, while ids are drawn: they stay unique and in order, and a
-# registry that cannot be had is no reason to stop.  Also a server that is a node of its own registry, and what the
-# role of a node may do.
+# registry that cannot be had is no reason to stop.  Also a server that is a node of its own registry.
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -75,19 +74,6 @@ is(nodes_of($second), 2, '... by its grant');
 is(worker_id($resident), $worker, '... while the node that was there keeps what it has');
 unlike(log_since($resident, 0), qr/uidgen lost worker id/, '... all the time');
 
-# ---- to a copy of the registry ----
-
-# As after a restore: the same registry, in another database, and it may have lost what the old one had.
-$second->safe_psql('template1', 'ALTER DATABASE postgres ALLOW_CONNECTIONS false');
-$second->safe_psql('template1', "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = 'postgres'");
-$second->safe_psql('template1', 'CREATE DATABASE restored TEMPLATE postgres');
-$worker = worker_id($node);
-my $other = worker_id($resident);
-change_setting($_, 'uidgen.registry', hosts($second) =~ s/dbname=postgres/dbname=restored/r) foreach $node, $resident;
-ok(goes_on($node, $resident), 'the registry is restored to another database: ids go on');
-is($second->safe_psql('restored', 'SELECT count(*) FROM uidgen_registry.worker_node WHERE token IS NOT NULL'), 2, '... by its grants');
-is(worker_id($node) . worker_id($resident), "$worker$other", '... of the same worker ids');
-
 # ---- back ----
 
 moves('');
@@ -126,49 +112,6 @@ foreach my $how ('fast', 'immediate')
 	draws($own);
 	ok(goes_on($own), "... after a restart ($how)");
 }
-
-# ---- the role of a node ----
-
-# In a registry where another node has a worker id.
-sub acquire
-{
-	my (%arguments) = @_;
-	my %all = (
-		holder => q('me'), layout_text => $first->safe_psql('other', 'SELECT quote_literal(layout) FROM uidgen_registry.registry'),
-		new_token => 4711, window_ticks => 500, %arguments);
-	return 'SELECT worker, first_tick, last_tick FROM uidgen_registry.lease(' . join(', ', map { "$_ => $all{$_}" } sort keys %all) . ')';
-}
-
-$first->safe_psql('other', q{CREATE ROLE member LOGIN; SELECT uidgen_registry.grant_node('member'), uidgen_registry.end_quarantine()});
-my ($held, undef, $until) = split /\|/, $first->safe_psql('other', acquire(holder => q('somebody')));
-my $rows = $first->safe_psql('other', 'SELECT * FROM uidgen_registry.worker_node');
-my $member = $first->connstr('other') . ' user=member';
-
-# What psql says, as the role.
-sub as_member
-{
-	my ($sql) = @_;
-	my ($status, $out, $err) = try_psql($first, $sql, database => 'other', connstr => $member, on_error_stop => 0, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
-	return $out . $err;
-}
-
-my @refused = (
-	'SELECT FROM uidgen_registry.worker_node', 'SELECT FROM uidgen_registry.registry', 'SELECT FROM uidgen_registry.segment', 'UPDATE uidgen_registry.segment SET step = 1', q(SELECT uidgen_registry.create_segment('s')), 'SELECT FROM uidgen_registry.fleet', 'DELETE FROM uidgen_registry.worker_node',
-	'DELETE FROM uidgen_registry.registry', 'TRUNCATE uidgen_registry.worker_node', 'COPY uidgen_registry.worker_node TO STDOUT', 'SELECT uidgen_registry.end_quarantine()',
-	'SELECT uidgen_registry.begin_quarantine()', q(SELECT uidgen_registry.share_registry('snowflake')), q(SELECT uidgen_registry.grant_node('member')),
-	'SELECT uidgen_registry.forget_worker(0)', 'SELECT uidgen_registry.begin_node_call(true)', 'SELECT uidgen_registry.new_token()', 'CREATE TABLE uidgen_registry.mine()', 'SET ROLE pg_monitor');
-is(scalar(() = as_member(join ";\n", @refused) =~ /ERROR:  42501/g), @refused, "a node's role may neither read nor change anything of the registry");
-is($first->safe_psql('other', q{SELECT proname FROM pg_proc WHERE pronamespace = 'uidgen_registry'::regnamespace AND prosecdef
-		AND has_function_privilege('member', oid, 'EXECUTE') AND proname !~ '^(lease|node|segments?)(_|$)' AND proname <> 'registry_identity'}),
-	'', '... but by the calls of a node');
-like(as_member(acquire(wanted => $held)), qr/ERROR:  55006: .*belongs to another node/, 'which give it no worker id of another node');
-like(as_member(acquire(layout_text => q('default'))), qr/ERROR:  55000: .*the layout differs/, '... nor by another layout');
-like(as_member(acquire(floor_tick => $until + 10_000_000)), qr/^\|\d+\|$/, '... and take none into the future');
-like(as_member(acquire(claimed_worker => $held, claimed_until => $until + 10_000_000)), qr/^\|\d+\|$/, '... not even by a claim');
-is(as_member("SELECT done FROM uidgen_registry.lease_release(0, $held, '{0,1,2}', 9223372036854775807)"), 'f', '... hand back none of another node');
-is(as_member("SELECT last_tick IS NULL FROM uidgen_registry.lease_renew(0, $held, 1, $until, 2, 0, 500, 9223372036854775807, 9223372036854775807)"), 't',
-	'... and renew none');
-is($first->safe_psql('other', 'SELECT * FROM uidgen_registry.worker_node'), $rows, '... so nothing is changed');
 
 unlike(log_since($_, 0), qr/another server answered/, 'each was told of what came along: ' . $_->name) foreach $node, $own;
 nothing_twice('no server issued an id twice', apart => 1);

@@ -42,10 +42,7 @@ $registry->safe_psql('postgres', q{
 	CREATE DATABASE empty;
 	CREATE DATABASE plain});
 $registry->safe_psql('plain', 'SET client_min_messages = error; CREATE EXTENSION uidgen_registry');
-$registry->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($registry, 'backup', has_streaming => 1);
-$standby->start;
+my $standby = standby_of($registry, 'standby');
 my $pass = $registry->basedir . '/pass';
 append_to_file($pass, "*:*:*:node:wrong\n");
 chmod 0600, $pass;

@@ -113,11 +113,7 @@ draws($running, $restarted);
 ok(goes_on($running, $restarted), '... and all nodes take it');
 like((draw_all_numbers($running, 'orders'))[1], qr/the registry has stopped it/, '... where its segments are stopped, too');
 # It goes on in its standbys.
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$again->backup('standby');
-$standby->init_from_backup($again, 'standby', has_streaming => 1);
-$standby->start;
-$again->wait_for_catchup($standby);
+my $standby = standby_of($again, 'standby');
 is($standby->safe_psql('postgres', 'SELECT timeline_offset FROM uidgen_registry.registry'), $again->safe_psql('postgres', 'SELECT timeline_offset FROM uidgen_registry.registry'),
 	'a standby has what it takes as well');
 

@@ -145,10 +145,7 @@ refuses_two($nodes[0], $wrong, $right, '... but after a restart, when both answe
 
 # ---- standbys ----
 
-$right->backup('backup');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($right, 'backup', has_streaming => 1);
-$standby->start;
+my $standby = standby_of($right, 'standby');
 is(identity($standby), id_of($right) . '|t', 'a standby tells which registry it has');
 is($standby->safe_psql('postgres', 'SELECT system_identifier, timeline FROM uidgen_registry.registry_identity()'),
 	$right->safe_psql('postgres', 'SELECT system_identifier, timeline FROM uidgen_registry.registry_history()'), '... the cluster, and the timeline');
@@ -170,11 +167,7 @@ my $young = PostgreSQL::Test::Cluster->new('young');
 $young->init(allows_streaming => 1);
 $young->start;
 $young->safe_psql('postgres', 'SET client_min_messages = error; CREATE EXTENSION uidgen_registry');
-$young->backup('backup');
-my $younger = PostgreSQL::Test::Cluster->new('younger');
-$younger->init_from_backup($young, 'backup', has_streaming => 1);
-$younger->start;
-$young->wait_for_catchup($younger);
+my $younger = standby_of($young, 'younger');
 $younger->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
 $young->safe_psql('postgres', "SELECT FROM uidgen_registry.share_registry('$LAYOUT'), uidgen_registry.end_quarantine()");
 is(identity($younger), '|t', 'a standby from before share_registry() tells none');
@@ -192,51 +185,6 @@ $wrong->safe_psql('postgres', q{CREATE ROLE member LOGIN; SELECT uidgen_registry
 goes_to(hosts($wrong, $wrong) . ' user=member', $nodes[3]);
 draws($nodes[3]);
 ok(goes_on($nodes[3]), 'a role that may not ask draws ids');
-stops_drawing($nodes[3]);
-
-# ---- a registry is begun anew ----
-
-sub begin_anew
-{
-	my ($server) = @_;
-	# In one transaction: a node that meets no registry tells its callers so, and asks no more.
-	$server->safe_psql('postgres', "SET client_min_messages = error; BEGIN; DROP EXTENSION uidgen_registry; CREATE EXTENSION uidgen_registry;
-		SELECT FROM uidgen_registry.share_registry('$LAYOUT'); COMMIT;
-		SELECT FROM uidgen_registry.end_quarantine(), uidgen_registry.create_segment('s')");
-	return;
-}
-
-goes_to(hosts($wrong), $nodes[3]);
-draws($nodes[3]);
-ok(goes_on($nodes[3]), 'a registry');
-my $before = id_of($wrong);
-$log = -s $nodes[3]->logfile;
-begin_anew($wrong);
-isnt(id_of($wrong), $before, '... is begun anew at the same place');
-# A session that met none is told so, and draws no more: then nobody asks but this call.
-ok( poll_until(
-		sub {
-			call_says($nodes[3]);
-			return log_since($nodes[3], $log) =~ /uidgen has no new grant: (?:the answer came from another registry than before|only another registry answers)/;
-		}),
-	'... which the node refuses');
-logs($nodes[3], $log, qr/HINT:  .*If the registry was begun anew, change the setting or restart this server/, '... and says what to do');
-stops_drawing($nodes[3]);
-# The time may be over before the keeper has asked for numbers, and the call says that alone.
-ok(poll_until(sub { (try_psql($nodes[3], q{SET uidgen.wait_timeout = '100ms'; SELECT uid_segment_next('s')}))[2] =~ /another registry .*than before/ }),
-	'... also for numbers');
-goes_to(hosts($wrong) . ' application_name=anew', $nodes[3]);
-draws($nodes[3]);
-ok(goes_on($nodes[3]), '... until the setting was changed: ids are drawn');
-is($nodes[3]->safe_psql('postgres', q{SELECT uid_segment_next('s')}), 1, '... and numbers');
-stops_drawing($nodes[3]);
-begin_anew($wrong);
-ok(poll_until(sub { call_says($nodes[3]) =~ /another registry .*than before/ }), '... and another time');
-goes_to('', $nodes[3]);
-goes_to(hosts($wrong) . ' application_name=anew', $nodes[3]);
-draws($nodes[3]);
-ok(goes_on($nodes[3]), 'the same setting, which was another one meanwhile: ids are drawn');
-ok(poll_until(sub { rows($wrong, 'count(*)', '') == 1 }), '... by its grant');
 stops_drawing($nodes[3]);
 
 done_testing();

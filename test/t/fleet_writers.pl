@@ -32,10 +32,7 @@ SKIP:
 	my $primary = fleet_registry('primary', max_lead => '1 h');
 	skip 'before version 16 a subscription has no origin = none, so rows would go round in circles', 1 if $primary->pg_version < 16;
 
-	$primary->backup('backup');
-	my $standby = PostgreSQL::Test::Cluster->new('standby');
-	$standby->init_from_backup($primary, 'backup', has_streaming => 1);
-	$standby->start;
+	my $standby = standby_of($primary, 'standby');
 
 	# The way of the west to the others, and theirs to it, can be cut; and its way to the registry.
 	my @proxies;

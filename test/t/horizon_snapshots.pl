@@ -255,23 +255,4 @@ foreach my $asks (0, $CONNECTIONS - 1)
 	is("@seen", '', "each of all processes holds the horizon, asked by process $asks");
 }
 
-# ---- ticks ----
-
-# pg_sleep() would wait for the clock that stands.
-my $time = int($clock->now) + 2;
-$clock->stop($time);
-$id = $notes->query_safe('SELECT uid_next()');
-my $below = $notes->query_safe("SELECT uid_min(to_timestamp($time)) - 1");
-cmp_ok($id, '>', $below, 'an id of a tick that is not over');
-is(told($notes), $below, '... and all ids below that tick are final');
-$writer->query_safe('BEGIN; INSERT INTO event DEFAULT VALUES');
-$clock->stop($time + 1);
-$notes->query_safe('SELECT uid_next()');
-is(told($notes), $below, 'a transaction that drew in it holds the horizon there');
-is($notes->query_safe('SELECT horizon_lag FROM uidgen.status'), '00:00:01', '... a second behind the clock');
-$writer->query_safe('COMMIT');
-is(told($notes), $notes->query_safe("SELECT uid_min(to_timestamp($time + 1)) - 1"), 'it has ended: the horizon is at the clock');
-is($notes->query_safe('SELECT horizon_lag FROM uidgen.status'), '00:00:00', '... and does not lag');
-$clock->correct;
-
 done_testing();

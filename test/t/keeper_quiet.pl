@@ -1,5 +1,5 @@
 # An idle keeper gives up its connection without a word in the log, and another one takes its
-# place: through idle days and hundreds of generations, whatever is killed or terminated
+# place: through hundreds of generations, whatever is killed or terminated
 # at that moment, without a free worker slot, and in shutdowns, there is one keeper
 # afterwards, never none and never two, and no id comes twice.  Half minutes pass by a false
 # clock.  pg_regress cannot bring this about.
@@ -9,7 +9,6 @@
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use FakeClock;
-use Fleet qw(fleet_registry fleet_node hosts);
 use IPC::Run;
 use Time::HiRes qw(time);
 use UidgenTest;
@@ -108,40 +107,16 @@ sub goes_on
 	return;
 }
 
-# ---- an idle day ----
-
 my $node = start_node('main');
 goes_on($node, 'at first');
 is_followed($node);
-my $log = -s $node->logfile;
-my $followed = 0;
-foreach my $hour (1 .. 24)
-{
-	# An id every hour of the working day, and some at night.
-	if ($hour % 7 == 0 || $hour >= 8 && $hour <= 18)
-	{
-		draw($node);
-		$followed++ if is_followed($node);
-		idle($node, 3569);
-	}
-	else
-	{
-		my $keeper = the_keeper($node);
-		idle($node, 3600);
-		is(the_keeper($node), $keeper, "hour $hour: a keeper that nobody needs rests");
-	}
-}
-is($followed, 13, 'an idle day: each time that ids were drawn, the keeper gives up its connection afterwards');
-is(lines($node, $log), '', 'the log has no line of it');
-is($node->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'uidgen keeper'"), '0',
-	'nor is it connected');
 
 # ---- generations ----
 
 # Ids are drawn until the next one has come, some of them while it does.
 my $session = $node->background_psql('postgres');
 my @seconds;
-$log = -s $node->logfile;
+my $log = -s $node->logfile;
 foreach (1 .. $generations)
 {
 	my $start = time();
@@ -367,20 +342,5 @@ change_setting($node, 'uidgen.database', 'other');
 ok(draw($node), 'the registry is another database: ids go on, without a free slot');
 like(join('', ends($node, $log)), qr/ exited with exit code 1/, 'though the log has a line of that');
 $node->stop;
-
-# ---- a node of a fleet ----
-
-# It looks once into its own database, and needs that connection no more.
-my $registry = fleet_registry('registry');
-my $member = fleet_node('member', hosts($registry), @QUIET);
-$member->safe_psql('postgres', 'DROP EXTENSION uidgen');
-$member->restart;
-$log = -s $member->logfile;
-$member->safe_psql('postgres', 'CREATE EXTENSION uidgen');
-ok(draw($member), 'a node of a fleet issues ids');
-ok($member->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'uidgen keeper'"),
-	'it closes the connection to its own database');
-ok(draw($member), 'ids go on');
-is(join('', ends($member, $log)), '', 'and the log has no line of that');
 
 done_testing();

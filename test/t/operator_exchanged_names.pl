@@ -1,7 +1,5 @@
 # What is looked at by its number in the catalogs is locked and changed by its name.  Who may give that name to something else, while
-# a call waits for a lock, gains nothing by it, and nothing else is dropped.  Neither does code of a table's owner leave a type behind
-# in the session of a superuser, or a name break out where the client's encoding has one character for several.
-# pg_regress has no sessions that wait for each other.
+# a call waits for a lock, gains nothing by it, and nothing else is dropped.  Nor does a name break out where the client's encoding has one character for several.
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -28,29 +26,6 @@ sub as
 sub superusers
 {
 	return $node->safe_psql('postgres', q{SELECT count(*) FROM pg_roles WHERE rolsuper AND rolname IN ('landlord', 'shop')});
-}
-
-# ---- a type in the temporary schema ----
-
-as('shop', <<'SQL');
-CREATE TABLE shop.t (id bigserial PRIMARY KEY);
-CREATE FUNCTION shop.pay(x pg_catalog.text) RETURNS boolean LANGUAGE plpgsql AS $$
-BEGIN IF current_user <> 'shop' THEN EXECUTE 'ALTER ROLE shop SUPERUSER'; END IF; RETURN true; END $$;
-CREATE FUNCTION shop.leave() RETURNS void LANGUAGE plpgsql AS $$
-BEGIN EXECUTE 'CREATE DOMAIN pg_temp.text AS pg_catalog.text CHECK (shop.pay(value::pg_catalog.text))'; EXCEPTION WHEN OTHERS THEN NULL; END $$;
-CREATE FUNCTION shop.evil(bigint) RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM shop.leave(); RETURN 1; END $$;
-CREATE INDEX ON shop.t (id) WHERE shop.evil(7) = 1;
-CREATE TABLE shop.ev (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
-CREATE INDEX ON shop.ev (id) WHERE shop.evil(7) = 1;
-SQL
-foreach my $become ('SET ROLE shop', 'SET SESSION AUTHORIZATION shop')
-{
-	foreach my $call (q{uid_adopt('shop.t', 'id')}, q{uid_partitions('shop.ev', now(), now() + interval '1 month', '1 month', true)})
-	{
-		# The first statement makes the temporary schema, which the owner's code could not.
-		$node->psql('postgres', "CREATE TEMP TABLE mine (); $become; SELECT $call; RESET ROLE; RESET SESSION AUTHORIZATION; SELECT 'x'::text", on_error_stop => 0);
-		is(superusers(), '0', "$become; $call: nothing of the owner's is left in the session");
-	}
 }
 
 # ---- names that are exchanged during a wait ----
@@ -109,16 +84,6 @@ $holder->query_safe('COMMIT');
 $holder->quit;
 like($finish->(), qr/ERROR:  55000: a table was renamed meanwhile/, 'partitions exchange their names while one is about to be dropped');
 is(as('shop', 'SELECT count(*) FROM shop.past'), '1', '... and what is of today stays');
-
-# ---- a layout that nothing tells of ----
-
-$node->safe_psql('postgres', 'CREATE DATABASE elsewhere');
-$node->safe_psql('elsewhere', q{CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; CREATE TABLE ev (id bigint NOT NULL) PARTITION BY RANGE (id);
-	SELECT uid_partitions('ev', now() - interval '5 months', now() + interval '1 month', '1 month', true); INSERT INTO ev SELECT uid_min(now())});
-is($node->safe_psql('elsewhere', 'SELECT count(*) FROM uidgen.layout_used'), '0', 'ids were brought from elsewhere');
-is($node->safe_psql('elsewhere', q{SELECT count(*) FROM uid_drop_partitions('ev', now() - interval '6 months', true, 'default epoch:2015-01-01')}), '0',
-	'... and by another layout nothing goes that is of today by the server\'s');
-is($node->safe_psql('elsewhere', 'SELECT count(*) FROM ev'), '1', '... so the row is there');
 
 # ---- privileges of the sequence of an identity column ----
 

@@ -2,7 +2,6 @@
 # operators, functions, types, casts and views that fit better than pg_catalog's, before a
 # superuser creates or updates the extension there: nothing of that is bound or run.
 # A script without its search path is the control: it falls into the trap.
-# pg_regress has one database, in which the extension is there from the start.
 
 use File::Basename 'dirname';
 use FindBin;

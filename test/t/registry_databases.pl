@@ -174,19 +174,6 @@ ok($node->poll_query_until('postgres', "SELECT token NOT IN ($token, $token + 1)
 	'the registry forgets the last tick: the row counts as lost, and is taken anew');
 ok($node->poll_query_until('postgres', "SELECT uid_next() >> 22 > $granted"), 'then no tick is granted twice');
 is($node->safe_psql('postgres', 'SELECT count(*), min(worker_id) FROM uidgen_registry.worker_node'), "1|$worker", 'with the same worker id');
-
-# ---- a reload that names the same database ----
-
-my $keeper = the_keeper($node);
-$node->reload;
-foreach (1 .. 2)
-{
-	my $renewals = $node->safe_psql('postgres', 'SELECT renewals FROM uidgen.status');
-	$clock->step(20);
-	$node->safe_psql('postgres', 'SELECT uid_next()');
-	ok($node->poll_query_until('postgres', "SELECT renewals > $renewals FROM uidgen.status"), 'a reload: grants are renewed');
-}
-is(keeper_pid($node), $keeper, 'a reload: by the same keeper');
 $node->stop;
 
 done_testing();

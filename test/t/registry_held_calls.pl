@@ -77,39 +77,6 @@ held($alone, $alone, @$_) foreach
 	eval { $session->quit };
 }
 
-# Six worker ids of eight are reserved by transactions that go on, which nobody sees, and one has been used: a server that uses
-# none twice gets the last one.
-$alone->safe_psql('postgres', 'CREATE DATABASE other');
-sub move_to
-{
-	my ($database) = @_;
-	my $row = 'SELECT coalesce(sum(launches), 0) FROM uidgen_registry.worker_node';
-	my $rows = (try_psql($alone, $row, database => $database))[1] || 0;
-	$alone->safe_psql('postgres', $_) foreach "ALTER SYSTEM SET uidgen.database = '$database'", 'SELECT pg_reload_conf()';
-	return poll_until(sub { (try_psql($alone, 'SELECT uid_next()'))[0] == 0 && $alone->safe_psql($database, $row) > $rows });
-}
-$alone->safe_psql('postgres', q{ALTER SYSTEM SET uidgen.worker_policy = 'disposable'});
-ok(move_to('other'), 'another registry');
-ok(move_to('postgres'), '... and back');
-my $used = $alone->safe_psql('other', 'SELECT worker_id FROM uidgen_registry.worker_node');
-my @reserving;
-foreach my $worker ((grep { $_ != $used } 0 .. 7)[ 0 .. 5 ])
-{
-	my $session = $alone->background_psql('other', on_error_stop => 0);
-	# As reserve_backfill() does, which is refused in a block where it is for another database.
-	$session->query($_) foreach 'BEGIN',
-		"SELECT uidgen_registry.insert_worker((0, $worker, 'reserved', NULL, NULL, now(), now(), now(), 'reserved', NULL, l.max_tick, false, 0, NULL)::uidgen_registry.worker_node) FROM uidgen_registry.registry AS l";
-	unlike($session->{stderr}, qr/ERROR/, 'a worker id is reserved, beside others that are not committed');
-	push @reserving, $session;
-}
-ok(move_to('other'), 'the last worker id is granted');
-foreach my $session (@reserving)
-{
-	$session->query('COMMIT');
-	$session->quit;
-}
-is($alone->safe_psql('other', 'SELECT count(*) FROM uidgen_registry.worker_node'), '8', '... and each has one of its own');
-
 # ---- a fleet ----
 
 my $registry = fleet_registry('registry', layout => $LAYOUT);

@@ -1,4 +1,4 @@
-# Many segments, sessions, databases and roles on one server: numbers of a segment are unique, none starves, the table
+# Many segments, sessions and databases on one server: numbers of a segment are unique, none starves, the table
 # of segments can be full, and whatever happens to the keeper or to a session, numbers go on.
 
 use FindBin;
@@ -129,59 +129,20 @@ is((sort { $b <=> $a } @all)[0], 5 * 3 * 32, '... and without gaps');
 like((sqlstate_of($server, "SET client_encoding = 'LATIN9'; SELECT uid_segment_next('\xa4\xa4')", 'latin9'))[1],
 	qr/segment "\xa4\xa4" has no numbers to draw: there is no such segment/, '... errors have the name as the caller wrote it');
 
-# ---- roles ----
+# ---- a clean stop ----
 
-create_segment($registry, q{'limited', step => 10});
-$server->safe_psql('postgres', q{
-	REVOKE EXECUTE ON FUNCTION uid_segment_next(text), uid_segment_batch(text, integer), uid_segment_reserve(text, integer) FROM PUBLIC;
-	CREATE ROLE clerk; CREATE ROLE stranger;
-	CREATE FUNCTION next_limited() RETURNS bigint LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
-		RETURN uid_segment_next('limited');
-	REVOKE EXECUTE ON FUNCTION next_limited() FROM PUBLIC;
-	GRANT EXECUTE ON FUNCTION next_limited() TO clerk;
-	CREATE TABLE limited (id bigint DEFAULT next_limited(), what text);
-	GRANT INSERT, SELECT ON limited TO PUBLIC});
-is($server->safe_psql('postgres', q{SET ROLE clerk; SELECT next_limited()}), 1, 'a wrapper lets a role draw of one segment');
-fails_with($server, "SET ROLE clerk; $_", '42501', qr/permission denied for function uid_segment/, '... and of no other: ' . $_)
-  foreach q{SELECT uid_segment_next('limited')}, q{SELECT * FROM uid_segment_batch('segment 1', 1)}, q{SELECT uid_segment_reserve('segment 1', 1)};
-fails_with($server, 'SET ROLE stranger; SELECT next_limited()', '42501', qr/permission denied/, '... and other roles of none');
-is($server->safe_psql('postgres', q{SET ROLE clerk; INSERT INTO limited (what) VALUES ('x') RETURNING id}), 2, '... nor by a default that they may not call');
-fails_with($server, "SET ROLE stranger; INSERT INTO limited (what) VALUES ('x')", '42501', qr/permission denied/, '... as a stranger');
-fails_with($server, "SET ROLE stranger; COPY limited (what) FROM stdin;\nx\n\\.\n", '42501', qr/permission denied/, '... by COPY, too');
-is($server->safe_psql('postgres', "SET ROLE clerk; COPY limited (what) FROM stdin;\ny\nz\n\\.\nSELECT string_agg(id::text, ',' ORDER BY id) FROM limited"), '2,3,4', '... but the clerk does');
-$server->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION uid_segment_next(text) TO PUBLIC');
-fails_with($server, 'SET ROLE stranger; SELECT * FROM uidgen.segment_status', '42501', qr/permission denied/, 'the status is not for strangers');
-
-# ---- a session that goes on after errors ----
-
-create_segment($registry, q{'session', step => 10});
-my ($status, $out) = $server->psql('postgres', q{
-	SELECT uid_segment_next('session');
-	SELECT uid_segment_next('nowhere');
-	SELECT uid_segment_next('session');
-	SELECT uid_segment_next(NULL);
-	SELECT 1 / (uid_segment_next('session') - 3);
-	SELECT uid_segment_next('session');
-	BEGIN;
-	SAVEPOINT s;
-	SELECT uid_segment_reserve('session', 2000000000);
-	ROLLBACK TO s;
-	SELECT uid_segment_next('session');
-	COMMIT;
-	BEGIN;
-	SET LOCAL statement_timeout = '50ms';
-	SELECT uid_segment_next('session') FROM generate_series(1, 10) WHERE pg_sleep(0.02) IS NOT NULL;
-	ROLLBACK;
-	PREPARE p AS SELECT uid_segment_next($1);
-	EXECUTE p('nowhere');
-	EXECUTE p('session');
-	DISCARD ALL;
-	SELECT count(*) = 1 FROM (SELECT uid_segment_next('session')) AS one;
-}, on_error_stop => 0);
-my @seen = $out =~ /^(\d+)$/mg;
-is_deeply([ @seen[ 0 .. 2 ] ], [ 1, 2, 4 ], 'a session goes on after errors');
-is(scalar(grep { $seen[ $_ - 1 ] >= $seen[$_] } 1 .. $#seen), 0, '... in order');
-like($out, qr/t$/, '... to its end');
+# Who ends has a second for that, which a busy machine may take from it now and then.
+create_segment($registry, q{'returned', step => 100});
+my ($before, $after);
+foreach (1 .. 5)
+{
+	($before) = draw_numbers($server, 'returned', 1);
+	$server->restart;
+	($after) = draw_numbers($server, 'returned', 1);
+	last if $after == $before + 1;
+}
+is($after, $before + 1, 'a clean stop hands back what is left, and the next number follows the last one');
+one_by_one('returned', '... so');
 
 # ---- the keeper ends, under load ----
 
@@ -213,23 +174,20 @@ one_by_one('load', '... by SQL');
 
 # ---- standbys ----
 
-sub standby_of
-{
-	my ($primary, $name) = @_;
-	$primary->backup('backup');
-	my $standby = PostgreSQL::Test::Cluster->new($name);
-	$standby->init_from_backup($primary, 'backup', has_streaming => 1);
-	$standby->start;
-	return $standby;
-}
-
 # With a shared registry it draws beside its primary, as it issues ids.
+$server->safe_psql('postgres', 'SELECT uidgen.use_layout()');
 my $standby = standby_of($server, 'standby');
 draw_numbers($_, 'load', 300) foreach $standby, $server, $standby;
 is($standby->safe_psql('postgres', 'SELECT pg_is_in_recovery()'), 't', 'a standby of a node draws numbers');
+$_->safe_psql('postgres', 'SELECT uid_next()') foreach $standby, $server;
+my $worker = worker_id($standby);
+isnt($worker, worker_id($server), '... and ids, of a worker id of its own');
+ok($standby->poll_query_until('postgres', 'SELECT uidgen.diagnose()', 'ok'), '... and says that it is well');
 $standby->promote;
 draw_numbers($_, 'load', 300) foreach $standby, $server, $standby;
 one_by_one('load', '... and goes on when it is promoted');
+$standby->safe_psql('postgres', 'SELECT uid_next()');
+is(worker_id($standby), $worker, '... with the same worker id');
 
 # With a local one it has to wait for its promotion.  Its registry is a copy, so it takes over from its primary.
 my $local = fleet_node('local', '');

@@ -39,7 +39,7 @@ sub set_up
 	$registry->append_conf('postgresql.conf', 'wal_level = logical');
 	$registry->restart;
 	ranges_of_100($registry, $GAP, @segments);
-	return ($registry, map { follower("${name}_$_", $registry) } 1 .. $standbys);
+	return ($registry, map { standby_of($registry, "${name}_$_") } 1 .. $standbys);
 }
 
 # From now on they go by the registry on these hosts.
@@ -50,18 +50,6 @@ sub go_by
 	($one, $two, $three) = map { fleet_node($_, hosts(@registries), "uidgen.registry_timeout = '1min'") } qw(one two three) if !$one;
 	change_setting($_, 'uidgen.registry', hosts(@registries)) foreach $one, $two, $three;
 	return;
-}
-
-# A standby made anew.
-sub follower
-{
-	my ($name, $of) = @_;
-	my $standby = PostgreSQL::Test::Cluster->new($name);
-	$of->backup($name);
-	$standby->init_from_backup($of, $name, has_streaming => 1);
-	$standby->start;
-	$of->wait_for_catchup($standby);
-	return $standby;
 }
 
 # It follows another server, or none.
@@ -241,7 +229,7 @@ $first->wait_for_catchup($_) foreach $second, $third;
 # The third one is cut off, and the second takes over; the former primary follows it.
 follows($third, undef);
 takes_over($second, $first);
-my $again = follower('first_again', $second);
+my $again = standby_of($second, 'first_again');
 my $TOO_FEW = qr/too few standbys/;
 like(draw_to_error($one, 'bills', '3s', $TOO_FEW), qr/ERROR:  55000: .*too few standbys of the registry have replayed its failover so far.*HINT: .*Start the other standbys of the registry\..*raise_segment\(\)/s,
 	'a standby is cut off: who took over gives nothing, though the former primary follows, and has confirmed');
@@ -250,7 +238,7 @@ like($second->safe_psql('postgres', "SELECT detail FROM uidgen_registry.explain_
 	'... and says who is missing');
 # It takes over, of which nobody has told it.
 takes_over($third, $second);
-my $later = follower('later', $third);
+my $later = standby_of($third, 'later');
 like(draw_to_error($two, 'bills', '3s', $TOO_FEW), $TOO_FEW, '... so it may take over, and repeats nothing');
 $third->safe_psql('postgres', 'SELECT uidgen_registry.change_registry(confirming_standbys => 0)');
 is($third->safe_psql('postgres', $STANDBYS), 'later|', '... until its owner says that those are all that follow now');
@@ -258,7 +246,7 @@ draw_numbers($_, 'bills', 350) foreach $one, $two;
 one_by_one('bills', 'two failovers', in_order => 1);
 
 # Of those that followed before, one follows the new primary.
-my $other = follower('other', $third);
+my $other = standby_of($third, 'other');
 draws_more($two, 'bills');
 is($third->safe_psql('postgres', $STANDBYS), 'later other|', 'a standby that comes later counts as well');
 takes_over($later, $third, $later, $other);
@@ -281,11 +269,11 @@ is($later->safe_psql('postgres', $STANDBYS), 'other|', '... which is all that th
 draw_numbers($_, 'bills', 350) foreach $one, $two;
 
 # An election that asks two of three.
-my $third_one = follower('third_one', $later);
+my $third_one = standby_of($later, 'third_one');
 draws_more($two, 'bills');
 is($later->safe_psql('postgres', 'SELECT uidgen_registry.change_registry(confirming_standbys => 1); ' . $STANDBYS), "\nother third_one|1", 'the owner says that one standby is enough');
 takes_over($other, $later, $other, $third_one);
-my $new = follower('new', $other);
+my $new = standby_of($other, 'new');
 go_by($other, $new);
 is(scalar(draw_numbers($one, 'bills', 350)), 350, '... and it is, whichever it is');
 draws_more($two, 'bills');

@@ -70,10 +70,7 @@ is(repeated($lost, ids_of($node, 'app', 500)), 0, '... and none comes again');
 
 put_in($node, add_database($node, 'town'), 'worker_id=3');
 put_in($node, add_database($node, 'village'), 'worker_id=4');
-$node->backup('base');
-my $standby = PostgreSQL::Test::Cluster->new('standby');
-$standby->init_from_backup($node, 'base', has_streaming => 1);
-$standby->start;
+my $standby = standby_of($node, 'standby');
 go_ahead($node, 'village', 300);
 ids_of($node, $_) foreach qw(town village);
 $node->wait_for_catchup($standby);

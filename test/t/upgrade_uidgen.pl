@@ -1,7 +1,6 @@
 # From the present version to the next one, which Release.pm makes up, in each order of the steps, while ids are drawn: they go
 # on at each step or an error says what is missing, none comes twice, what was granted and revoked stays so, and the catalogs
 # end up as those of a new installation.  Also the registry of a fleet, with the extension and without.
-# pg_regress has one library.
 
 use File::Copy 'copy';
 use FindBin;
