@@ -357,14 +357,14 @@ sub lacks_head
 }
 none('each program of the gate says which promise it stands for, and has a mutant that is there', map { my $program = $_; map { "$program: $_" } lacks_head($program) } sort grep { !$headless{$_} } keys %gate);
 
-foreach ([ 'docs/javascript.md', 'test/javascript' ], [ 'docs/applications.md', 'test/clients' ])
+my $packages = eval { JSON::PP->new->utf8->decode(slurp('test/clients/package.json'))->{dependencies} } || {};
+foreach ([ 'docs/javascript.md', 'pg', 'drizzle-orm' ], [ 'docs/applications.md', keys %$packages ])
 {
-	my ($file, $folder) = @$_;
-	my $packages = eval { JSON::PP->new->utf8->decode(slurp("$folder/package.json"))->{dependencies} } || {};
+	my ($file, @names) = @$_;
 	my $page = slurp($file);
-	none("$file names the versions that it is tried with", %$packages ? () : 'none', grep { $page !~ /\b\Q$_\E\b/ } values %$packages);
-	unlike(slurp("$folder/package-lock.json"), qr/"resolved"/, '... which are not bound to a host');
+	none("$file names the versions that it is tried with", grep { $page !~ /\b\Q@{[ $packages->{$_} || 'none' ]}\E\b/ } @names);
 }
+unlike(slurp('test/clients/package-lock.json'), qr/"resolved"/, 'packages of npm are not bound to a host');
 
 # The lines of a script are not all in its other outputs, in this order?
 sub lacks_lines

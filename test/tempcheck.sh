@@ -22,13 +22,6 @@ wrap_server()
 	ln -s "$(gcc -print-file-name=libasan.so)" "$CHECK_DIR/libasan.so"
 )
 
-# npm_packages SUITE FOLDER: installs there what the suite's package.json names.
-npm_packages()
-{
-	(cd "$CHECK_DIR/tree/test/$1" && NODE_DISABLE_COMPILE_CACHE=1 npm ci && mv node_modules "$2") ||
-		say "npm could not install what test/$1/package.json names; the suite $1 fails"
-}
-
 # programs SUITE: its programs, a line each; those that take long come first, so that nothing waits for them alone.
 programs()
 (
@@ -98,12 +91,9 @@ if [ "${1-}" != suites ]; then
 	# By the build's user, whose settings npm may need, and where Node finds them from
 	# the tests on; outside of the sources, which the suite meta looks through.  npm 12
 	# would leave compiled code in /tmp.
-	if names world javascript; then
-		npm_packages javascript "$CHECK_DIR"
-	fi
-	if names world clients; then
-		mkdir "$CHECK_DIR/clients"
-		npm_packages clients "$CHECK_DIR/clients"
+	if names world javascript clients; then
+		(cd "$CHECK_DIR/tree/test/clients" && NODE_DISABLE_COMPILE_CACHE=1 npm ci && mv node_modules "$CHECK_DIR") ||
+			say 'npm could not install what test/clients/package.json names; the suites javascript and clients fail'
 	fi
 	export CHECK_DIR BINDIR="$CHECK_DIR/inst$("$PG_CONFIG" --bindir)"
 	# The copy has none of these, nor what programs are linked with.

@@ -5,7 +5,7 @@
 # in its comments, "#page", "//page" or "--page", stands for the next block of the section, as it is;
 # "#page > FILE" puts it into a file.  All blocks have to be used.  What the program prints
 # besides its tests is what the section shows, if it shows that.  npm's packages are installed by
-# test/tempcheck.sh, the others are Debian's.
+# test/tempcheck.sh, from package-lock.json, the others are Debian's.
 use strict;
 use warnings;
 
@@ -23,7 +23,7 @@ use UidgenTest;
 my $docs = "$FindBin::RealBin/../../docs";
 my $dir = "$ENV{CHECK_DIR}/clients";
 BAIL_OUT('npm could not install what test/clients/package.json names; the first lines of the run say why')
-  unless -d "$dir/node_modules/pg" && -d "$dir/node_modules/prisma";
+  unless -d "$ENV{CHECK_DIR}/node_modules/pg" && -d "$ENV{CHECK_DIR}/node_modules/prisma";
 
 # Debian's, not what else is in the PATH.
 my ($python, $ruby) = ('/usr/bin/python3', '/usr/bin/ruby');

@@ -1,14 +1,17 @@
 // prisma.mjs: Prisma, as docs/clients/prisma.mjs has it.  "prisma generate" does without the engine for
-// migrations, which npm does not have: whatever exists stands for it.
+// migrations, which npm does not have: whatever exists stands for it.  Nor does it use what package.json leaves out.
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import pg from 'pg';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { check, increase, stored } from './checks.mjs';
 
 //page > schema.prisma
+writeFileSync('without.cjs', `const Module = require('module'), load = Module._load;
+	Module._load = (name, ...more) => /^@prisma.(dev|studio-core)/.test(name) ? {} : load(name, ...more);`);
 const prismaCommand = createRequire(import.meta.url).resolve('prisma/build/index.js');
-execFileSync(process.execPath, [prismaCommand, 'generate', '--schema', 'schema.prisma'], {
+execFileSync(process.execPath, ['--require', './without.cjs', prismaCommand, 'generate', '--schema', 'schema.prisma'], {
 	env: { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: '/bin/true', CHECKPOINT_DISABLE: '1' }, stdio: ['ignore', 'ignore', 'inherit'] });
 const { PrismaClient } = createRequire(import.meta.url)('./client');
 

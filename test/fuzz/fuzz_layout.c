@@ -56,7 +56,8 @@ check_error(void)
 	check_text(error->message, sizeof(error->message), false);
 	check_text(error->detail, sizeof(error->detail), true);
 	check_text(error->hint, sizeof(error->hint), true);
-	REQUIRE(error->detail[0]);
+	REQUIRE(error->detail[0] >= 'A' && error->detail[0] <= 'Z');
+	REQUIRE(error->hint[0] >= 'A' && error->hint[0] <= 'Z');
 }
 
 static bool
@@ -107,7 +108,7 @@ check_fields(void)
 	REQUIRE(layout->order[0] != UIDGEN_ZERO);
 	REQUIRE(layout->total_bits == shift && shift <= 64);
 	for (int field = 0; field < UIDGEN_FIELDS; field++)
-		REQUIRE((layout->bits[field] > 0) == (seen >> field & 1));
+		REQUIRE((seen >> field & 1) ? layout->bits[field] > 0 : layout->bits[field] == 0 && layout->shift[field] == 0);
 	REQUIRE(layout->unit >= 1 && layout->unit <= HOUR);
 	REQUIRE(layout->epoch >= FIRST_EPOCH && layout->epoch < END_OF_EPOCHS);
 }
@@ -218,6 +219,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else
 	{
 		check_error();
+		REQUIRE(strcmp(error->message, "invalid layout") == 0);
 		check_position(text);
 		check_case(text, false);
 	}

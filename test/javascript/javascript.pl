@@ -4,7 +4,7 @@
 #
 # The tests are in programs for Node, one for each part of the page, on a server of
 # the default layout or of js53ms.  Both packages are installed by test/tempcheck.sh,
-# from package-lock.json.
+# with those of test/clients.
 use strict;
 use warnings;
 
@@ -18,7 +18,7 @@ use Test::More;
 use UidgenTest;
 
 my $modules = "$ENV{CHECK_DIR}/node_modules";
-BAIL_OUT('npm could not install what test/javascript/package.json names; the first lines of the run say why')
+BAIL_OUT('npm could not install what test/clients/package.json names; the first lines of the run say why')
   unless -d "$modules/pg" && -d "$modules/drizzle-orm";
 
 # A server with an empty table for messages, and one for replies to them.
