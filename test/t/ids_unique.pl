@@ -3,6 +3,8 @@
 # without tags; that each session's ids increase; and that none is issued before
 # its grant is committed (P2).  First of all proves that the program which looks
 # for duplicates finds them.
+# Promise: P1, P2
+# Kills: src/ids/generator.c next_id_slowly: return uidgen_block_id(&block, 0, tag_bits); => return uidgen_block_id(&block, 1, tag_bits);
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
