@@ -4,14 +4,9 @@
 # pg_regress has no roles that log in, and no sessions beside each other.
 # Promise: none; part: script/tools/40_changes.sql
 # Kills: script/tools/40_changes.sql: f.defaclobjtype = 'f' AND g.grantee <> t.owner => f.defaclobjtype = 'r' AND g.grantee <> t.owner
-use strict;
-use warnings;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', 'wal_level = logical', 'max_wal_senders = 4', 'max_replication_slots = 4', 'autovacuum = off');
