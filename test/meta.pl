@@ -342,7 +342,7 @@ none('each program that stands for a promise, or for a fault, exists', grep { !-
 
 # "# Promise:" and "# Kills:" at the head of each program of the gate.
 my %headless = map { $_ => 1 } qw(guests_python keeper_faulty_link clock_recovery attach_late fleet_failover segments_failover
-  cost_instructions horizon_readers keeper_wake_up backfill_kills);	# not yet asked
+  horizon_readers keeper_wake_up backfill_kills);	# not yet asked
 sub lacks_head
 {
 	my ($program) = @_;
