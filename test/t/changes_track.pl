@@ -2,14 +2,11 @@
 # delete with no right on what is made, and nobody can forge a deleted key; an update of a row waits for nobody who refers to it; versions and deleted keys of a
 # subscriber are its own; what is printed is run beside writers, on a table too large to be locked; it all comes out of a dump.
 # pg_regress has no roles that log in, and no sessions beside each other.
-use strict;
-use warnings;
+# Promise: none; part: script/tools/40_changes.sql
+# Kills: script/tools/40_changes.sql: f.defaclobjtype = 'f' AND g.grantee <> t.owner => f.defaclobjtype = 'r' AND g.grantee <> t.owner
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
-use PostgreSQL::Test::Cluster;
-use PostgreSQL::Test::Utils;
-use Test::More;
 use UidgenTest;
 
 my $node = uidgen_node('main', 'wal_level = logical', 'max_wal_senders = 4', 'max_replication_slots = 4', 'autovacuum = off');

@@ -1,5 +1,6 @@
-# A standby issues no ids; when it is promoted, it takes another worker id than the server
-# that it is a copy of, which may still run; so does a backup that is simply started.  pg_regress has one server.
+# A promoted standby, and a backup that is simply started, take other worker ids than their primary, which may still run.
+# Promise: P1
+# Kills: script/registry/20_local.sql choose_worker: AND n.identity = holder => AND n.identity <> holder
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -48,8 +49,7 @@ ok(await_drawing($_, 1000), 'ids are drawn') foreach @drawings;
 @all = map { stop_drawing($_) } @drawings;
 SKIP:
 {
-	# They know nothing of each other, and chose at random.
-	skip 'standby and copy chose the same worker id, as they may', 1 if $worker{standby} == $worker{copy};
+	skip 'standby and copy chose the same worker id, at random, as they may', 1 if $worker{standby} == $worker{copy};
 	is(repeated(@all), 0, 'no two issue the same id');
 }
 is(repeated($all[0], $all[1]), 0, 'neither do the primary and its promoted standby');

@@ -1,11 +1,11 @@
-# Proves that the way to an id has not become longer: callgrind counts the
-# instructions of a call of uid_next() in a real server, strict and from the
-# session's cache, and of uid_segment_next(), without those of the call itself.  Counted, not timed, so that
-# a busy machine does not matter.  pg_regress cannot run a server under valgrind.
+# The way to an id has not become longer: callgrind counts the instructions of a call of uid_next() and of uid_segment_next()
+# in a real server, without those of the call itself.  Counted, not timed, so that a busy machine does not matter.
 #
-# The counts below are from the last change that made the path longer for a good reason;
-# after such a change they are adjusted by hand.  They hold for the compilers that are
-# named with them; for others the count is only shown.  The gate counts with assertions, ./check --plain without.
+# The counts below are from the last change that made the path longer for a good reason; after such a change they are
+# adjusted by hand.  They hold for the compilers that are named with them; for others the count is only shown.  The gate counts
+# with assertions, ./check --plain without.
+# Promise: P7
+# Kills: src/ids/layout_used.c has_just_looked: last_look.command == GetCurrentCommandId(false) && => last_look.command != GetCurrentCommandId(false) &&
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

@@ -1,7 +1,7 @@
-# Proves that ids are in order over all sessions of a server (P4): of two calls,
-# the one that starts after the other has returned gets the larger id, in
-# whatever database; also when the keeper ends, when the row in the registry is
-# taken away or removed, and so when the worker id changes.
+# Of two calls, the one that starts after the other has returned gets the larger id, in whatever database; also when the keeper
+# ends, when the row in the registry is taken away or removed, and so when the worker id changes.
+# Promise: P4
+# Kills: src/core/lease.c untouched_tick: return position_tick(terms, position + first_position(terms, 1) - 1); => return position_tick(terms, position + first_position(terms, 0) - 1);
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

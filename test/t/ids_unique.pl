@@ -1,8 +1,7 @@
-# Proves that no id is issued twice (P1) when many sessions draw at once: in two
-# databases, in parallel workers, one by one, in batches and in blocks, with and
-# without tags; that each session's ids increase; and that none is issued before
-# its grant is committed (P2).  First of all proves that the program which looks
-# for duplicates finds them.
+# Many sessions draw at once: in two databases, in parallel workers, one by one, in batches and in blocks, with and without tags.
+# First of all: the program which looks for duplicates finds them.
+# Promise: P1, P2
+# Kills: src/ids/generator.c next_id_slowly: return uidgen_block_id(&block, 0, tag_bits); => return uidgen_block_id(&block, 1, tag_bits);
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

@@ -1,7 +1,7 @@
-# Proves what calls that wait can rely on: at the end of a layout all of them end,
-# with the error that says so, and none with an id that another one has; a cancel
-# and uidgen.wait_timeout end a wait, wherever it waits, and never too early.  The
-# time is measured inside the server, call by call.
+# What calls that wait can rely on: at the end of a layout all of them end, with the error that says so; a cancel and
+# uidgen.wait_timeout end a wait, never too early.  The time is measured inside the server, call by call.
+# Promise: P1, P6
+# Kills: src/ids/generator.c next_id_slowly: UidgenBlock block = take_slowly(result, ticket, 1, UIDGEN_TAKE_ROW); => UidgenBlock block = take_slowly(result, ticket, 2, UIDGEN_TAKE_ROW);
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl", "$FindBin::RealBin/../faults";

@@ -1,5 +1,6 @@
-# The edition in SQL (script/sql) says what the extension does: files of pg_regress in a database with each, all that the edition has; statements
-# of what it has not, or does otherwise, are left out by a list in SqlEdition.pm.
+# The edition says what the extension does, by files of pg_regress in a database with each.  A list in SqlEdition.pm leaves out what it has not, or does otherwise.
+# Promise: none; part: script/sql
+# Kills: script/sql/42_ranges.sql range_bound: RETURN CASE WHEN last < 9223372036854775807 THEN last + 1 END; => RETURN CASE WHEN last < 9223372036854775807 THEN last - 1 END;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -19,9 +20,8 @@ says_the_same($main, $node, 'decode', undef, 'landlord');
 says_the_same($main, $node, 'forms', undef, 'landlord');
 # The plans of the extension's estimate how many rows there are.
 says_the_same($main, $node, 'ranges', "--\n-- Plans\n", 'landlord');
-# The rest is about the library, and its settings.
+# The rest of this file is about the library, and that of the next one about transactions that only read, and the registry.
 says_the_same($main, $node, 'errors', '-- A catalog and a library', 'landlord');
-# The rest is about transactions that only read, and the registry.
 says_the_same($main, $node, 'generate', '-- No write: works where nothing may be written', 'landlord');
 
 # ---- the tools ----
