@@ -23,7 +23,7 @@ static const struct
 	{"28000", "invalid_authorization_specification"}, {"28P01", "invalid_password"}, {"3D000", "invalid_catalog_name"},
 	{"3F000", "invalid_schema_name"}, {"42501", "insufficient_privilege"}, {"42883", "undefined_function"},
 	{"42P01", "undefined_table"}, {"53100", "disk_full"}, {"53200", "out_of_memory"}, {"53300", "too_many_connections"},
-	{"55P03", "lock_not_available"}, {"57014", "query_canceled"}, {"57P01", "admin_shutdown"},
+	{"53400", "configuration_limit_exceeded"}, {"55P03", "lock_not_available"}, {"57014", "query_canceled"}, {"57P01", "admin_shutdown"},
 	{"57P02", "crash_shutdown"}, {"57P03", "cannot_connect_now"}, {"58030", "io_error"}, {"XX000", "internal_error"},
 };
 

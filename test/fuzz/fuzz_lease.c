@@ -7,7 +7,7 @@
  * The keeper's attempts (core/attempt.h), lease.c and ticket.c are the real ones.  Played are the
  * registry (registry.h), and of the server what is around them:
  *
- *	  look_at_clock(), call()		as uidgen_look_at_clock(), take_slowly() in generator.c
+ *	  look_at_clock(), call()		as look_at_clock(), take_slowly() in generator.c
  *	  ask_to_...()					as local_registry.c
  *	  set_bounds()					as uidgen_time_bounds() in guc.c
  *

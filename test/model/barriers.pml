@@ -192,7 +192,7 @@ end:	do
 #endif
 		READ(POSITION);
 
-look:		due = due | LOOKED_AT;		/* uidgen_look_at_clock() */
+look:		due = due | LOOKED_AT;		/* look_at_clock() */
 		use_what_was_read();
 		atomic {
 			if
