@@ -1,8 +1,8 @@
 # A table of old rows, of three years, gets ids of their own time by uid_backfill(), in batches that commit; the session is ended by
-# kill -9, again and again, at any moment, while others draw live ids, and are told them.  At the end each row has an id that is right to
-# the millisecond, and none is there twice, beside those of the live ids that a client has seen.
-#
+# kill -9, again and again, at any moment, while others draw live ids.  At the end each row has an id that is right to the millisecond.
 # UIDGEN_BACKFILL='--rows N --kills N' makes it thorough.
+# Promise: P1
+# Kills: src/ids/backfill.c uidgen_backfill_id: stream->next = position + 1; => stream->next = position + 2;
 
 use FindBin;
 use Getopt::Long 'GetOptionsFromString';
@@ -64,7 +64,7 @@ while ($killed < $kills)
 	my $run = IPC::Run::start([ $node->installed_command('psql'), '-XAtq', '-d', $node->connstr('postgres'), '-c', "CALL move($batch)" ], '<', \undef, '>&', \my $said);
 	# At least one batch, and all over the table; at any moment after that.
 	my $least = ($came[-1] // 0) + $stretch / 2;
-	poll_until(sub { $node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT FROM new LIMIT 100000000) AS t') >= $least });
+	poll_until(sub { !$run->pumpable || $node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT FROM new LIMIT 100000000) AS t') >= $least });
 	usleep(rand(100_000) * ($rows > 100_000 ? 5 : 0.5));
 	my $log = -s $node->logfile;
 	kill 'KILL', $node->safe_psql('postgres', q{SELECT pid FROM pg_stat_activity WHERE query LIKE 'CALL move%' AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND state = 'active'});

@@ -1,7 +1,7 @@
-# Proves that ids go on by themselves, with the true time and without using up
-# worker ids, when a machine wakes up after hours, when a clock that was wrong
-# from the start is corrected by a day, when the clock toggles a hundred times, when
-# ids may not run ahead of it at all, and when the keeper ends while it is set back.
+# Ids go on by themselves, without using up worker ids, when a machine wakes up after hours, a clock that was wrong from the start is
+# corrected, the clock toggles, ids may not run ahead of it, and the keeper ends while it is set back.
+# Promise: P1, P5
+# Kills: src/ids/generator.c read_clock: if (likely(uidgen_clock_counter() - last_look.counter < last_look.good_for && => if (likely(uidgen_clock_counter() - last_look.counter < last_look.good_for ||
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

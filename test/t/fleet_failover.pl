@@ -1,9 +1,9 @@
-# A registry that loses commits, by a failover and by a restore: what was granted and lost is granted to nobody else,
-# and who holds a grant goes on.
-#
-# The schedules are the ones in which two equal ids came out of the rules' absence (docs/design/fleet.md): nodes slept
-# while others took their worker ids, a node crashed whose row nobody knows any more, and the clock of the server that takes over is
-# behind.  Ids run ahead of the clock meanwhile, since otherwise the time alone would keep them apart.
+# A registry loses commits by a failover and by a restore: what was lost is granted to nobody else, and who holds a grant goes on.
+# Without the rules (docs/design/fleet.md), two equal ids came out of these schedules: nodes slept while others took their worker ids,
+# a node crashed whose row nobody knows any more, and the clock of the server that takes over is behind.  Ids run ahead of the
+# clock meanwhile, since otherwise the time alone would keep them apart.
+# Promise: P1
+# Kills: script/registry/30_fleet.sql: IF (NOT FOUND OR before.granted_until < claimed_until) AND (claimed_until >= ended_since OR before.modified >= changed_since AND NOT before.released) THEN => IF NOT FOUND OR before.granted_until < claimed_until THEN
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

@@ -1,5 +1,6 @@
-# Guests in Python (clients/python/uidgen.py), with both drivers: answers are lost and come late, processes are killed, stopped for longer than a grant, and
-# fork, clocks are set, the registry fails over and loses commits.  No id comes twice.  And what the role of a guest may do to others.
+# Guests in Python, with both drivers: the faults of Guests.pm, a failover that loses commits, and what the role of a guest may do to others.
+# Promise: P1
+# Kills: script/registry/46_guests.sql: first_tick := greatest(0, now_tick, before.granted_until + 1, first_tick); => first_tick := greatest(0, now_tick, first_tick);
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -34,7 +35,6 @@ foreach (
 	is($said =~ /ERROR:\s+(\w{5})/ ? $1 : '00000', $code, "a guest: $statement");
 }
 
-# It takes all that it may have, and keeps locked what it can.
 $primary->psql($database, join('', map { "SELECT worker FROM uidgen_registry.guest_acquire('x$_', $_);" } 1 .. 20), extra_params => [ '-U', 'other' ], on_error_stop => 0);
 is($primary->safe_psql($database, q{SELECT taken FROM uidgen_registry.guests WHERE role = 'other'}), '9', 'a role has no more worker ids than its bound');
 $primary->safe_psql($database, q{SELECT uidgen_registry.grant_guest('other', 10)});

@@ -1,12 +1,12 @@
-# Readers that go on by id, with uid_horizon() as their end, see each row once, beside writers of all kinds: that commit late,
-# roll back to savepoints, prepare, load, draw from a cache or use ids of an earlier transaction.  Whoever reads without the
-# horizon loses rows beside the same writers.
+# Readers of each kind of plan, isolation and connection end at uid_horizon(), beside writers that commit late, roll back to savepoints,
+# prepare, load or use ids of an earlier transaction.  Whoever reads without the horizon loses rows beside the same writers.
 #
-# UIDGEN_HORIZON='--rows N --faults' makes it thorough, with a round of faults for each 2 million rows.  Every reader polls in
-# sessions of pgbench, with its own kind of plan, isolation or connection.
+# UIDGEN_HORIZON='--rows N --faults' makes it thorough, with a round of faults for each 2 million rows.
 #
 # README.md and docs/readers.md name what the outbox of the manual lost, with the horizon and without: the note "outbox" of a run with
 # UIDGEN_HORIZON='--rows 50000', which stands in docs/runs/outbox.txt.
+# Promise: P8
+# Kills: src/ids/horizon.c counts: (note->xmax < place->xmax || => (note->xmax <= place->xmax ||
 
 use FindBin;
 use Getopt::Long 'GetOptionsFromString';

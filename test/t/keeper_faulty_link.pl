@@ -1,9 +1,9 @@
-# The link to the registry fails, is silent, answers late or answers nonsense, in each
-# of its operations: callers are told what it is, no id is issued twice, and ids go on
-# once the fault is over, without anybody's help.
-#
-# A real registry fails in few of these ways, and not when a test wants it to; so a library
-# that is preloaded beside uidgen (test/faults/faulty_link.c) puts its own link in front.
+# The link to the registry fails, is silent, answers late or answers nonsense, in each of its operations: callers are told what
+# it is, no id is issued twice, and ids go on once the fault is over, without anybody's help.
+# A real registry fails in few of these ways, and not when a test wants it to; so a library that is preloaded beside uidgen
+# (test/faults/faulty_link.c) puts its own link in front.
+# Promise: P3, P6
+# Kills: src/memory/demand.c note_cause: is_news = place == UIDGEN_CAUSES; => is_news = place != UIDGEN_CAUSES;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

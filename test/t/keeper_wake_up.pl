@@ -1,7 +1,7 @@
-# Calls and a shutdown meet a keeper that is connected but has nothing to do, or that
-# cannot connect: a call does not fail before the keeper can wake up, and a shutdown does
-# not wait for a lock that outlives every session.  pg_regress cannot wait for grants to end, nor
-# stop its server.
+# A call does not fail before a keeper that has nothing to do can wake up.  Neither calls nor a shutdown wait for a keeper
+# that cannot connect.  pg_regress cannot wait for grants to end, nor stop its server.
+# Promise: none; part: src/keeper
+# Kills: src/memory/demand.c uidgen_demand_failed: demand->failures++; => ;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

@@ -1,6 +1,7 @@
-# The registry fails over with and without lost commits, and is restored: no number of a segment comes twice, the gap
-# is left out once for each segment, and none where nothing can be lost.  A primary that was left behind is not used, also
-# by a server that draws nothing but numbers.
+# The registry fails over with and without lost commits, and is restored: no gap is left out where nothing can be lost.  A primary that
+# was left behind is not used, also by a server that draws nothing but numbers.
+# Promise: S1, S2
+# Kills: script/registry/42_segment_calls.sql segment_fetch: s.timeline := call.timeline; => NULL;
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -81,8 +82,7 @@ goes_on_above($standby, 'orders', last_value($standby, 'orders'), 0, 'after that
 
 # ---- the old primary is back ----
 
-# While it alone answers, a server that has seen the new one takes nothing of it.  (No server has a grant, as none
-# draws ids but for the questions above, so the timeline is known by segments.)
+# No server has a grant, as none draws ids but for the questions above, so the timeline is known by segments.
 my $node = fleet_node('numbers_only', $hosts);
 draw_numbers($node, $_, 150) foreach qw(orders bills);
 is($node->safe_psql('postgres', 'SELECT granted_until IS NULL FROM uidgen.status'), 't', 'a server that never had a grant');
