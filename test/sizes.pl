@@ -34,7 +34,7 @@ sub show
 # A copy of the tree has no repository, but nothing else either than what was built.
 my @files = -e '.git' ? split(/\0/, `git ls-files -z`) : grep { !m{^script/[^/]*\.sql$|^test/(?:unit|fuzz)/[^/.]+$} } split(/\n/, `find . -type f -size +0 ! -name '*.o' ! -name '*.so' ! -name '*.bc' -printf '%P\n'`);
 my %lines = map { $_ => scalar(() = slurp($_) =~ /\n/g) } grep { -f } @files;
-my %limits = (src => 23_570, script => 9_477, '*.md' => 8_156, 'test and tools' => 70_458, 'what the gate reads of these' => 32_798);
+my %limits = (src => 23_570, script => 9_467, '*.md' => 8_156, 'test and tools' => 70_458, 'what the gate reads of these' => 32_798);
 
 # The programs of the gate, what they use, and what runs them.
 my ($glue) = map { s/\\\n//gr } slurp('Makefile') =~ /^GLUE_LONG = (.*?)^GLUE_FIRST/ms;
@@ -85,7 +85,7 @@ foreach my $file (grep { m{^script/.*\.sql$} } sort keys %lines)
 	{
 		my ($name, $body) = ($1, $2);
 		my $size = grep { /\S/ && !/^\s*--/ } split /\n/, $body;
-		show("$file: $name()", $size, 120) if $size > 100;
+		show("$file: $name()", $size, 80) if $size > 70;
 	}
 }
 exit $exceeded;
