@@ -85,7 +85,7 @@ foreach my $file (grep { m{^script/.*\.sql$} } sort keys %lines)
 	{
 		my ($name, $body) = ($1, $2);
 		my $size = grep { /\S/ && !/^\s*--/ } split /\n/, $body;
-		show("$file: $name()", $size, 120) if $size > 100;
+		show("$file: $name()", $size, 80) if $size > 70;
 	}
 }
 exit $exceeded;

@@ -346,16 +346,8 @@ BEGIN
 			locked := locked || worker;
 		ELSE
 			UPDATE uidgen_registry.worker_node AS n SET
-					host_name = host,
-					port = host_port,
-					type = host_type,
-					launch_date = clock::date,
-					modified = greatest(n.modified, clock),
-					identity = holder,
-					token = acquire_worker_id.token,
-					granted_until = last_tick,
-					released = false,
-					launches = n.launches + 1
+					host_name = host, port = host_port, type = host_type, launch_date = clock::date, modified = greatest(n.modified, clock),
+					identity = holder, token = acquire_worker_id.token, granted_until = last_tick, released = false, launches = n.launches + 1
 				WHERE n.datacenter_id = datacenter AND n.worker_id = worker AND n = before;
 			EXIT WHEN FOUND;
 			PERFORM uidgen_registry.check_written(current_setting('session_replication_role') <> 'replica');

@@ -18,17 +18,8 @@ BEGIN
 		RETURN uidgen_registry.insert_worker(after);
 	END IF;
 	UPDATE uidgen_registry.worker_node AS n SET
-			host_name = after.host_name,
-			port = after.port,
-			type = after.type,
-			launch_date = after.launch_date,
-			modified = greatest(n.modified, after.modified),
-			identity = after.identity,
-			token = after.token,
-			granted_until = after.granted_until,
-			released = false,
-			launches = n.launches + 1,
-			guest = after.guest
+			host_name = after.host_name, port = after.port, type = after.type, launch_date = after.launch_date, modified = greatest(n.modified, after.modified),
+			identity = after.identity, guest = after.guest, token = after.token, granted_until = after.granted_until, released = false, launches = n.launches + 1
 		WHERE n.datacenter_id = after.datacenter_id AND n.worker_id = after.worker_id
 			AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until
 			AND n.guest IS NOT DISTINCT FROM before.guest;
@@ -229,13 +220,8 @@ BEGIN
 		END IF;
 	END IF;
 
-	layout := l.layout;
-	unit := l.unit;
-	epoch := l.epoch;
-	quarantine_until := l.quarantine_until;
-	registry_id := l.id;
-	system_identifier := call.system_identifier;
-	timeline := call.timeline;
+	SELECT l.layout, l.unit, l.epoch, l.quarantine_until, l.id, call.system_identifier, call.timeline
+		INTO layout, unit, epoch, quarantine_until, registry_id, system_identifier, timeline;
 	clock := uidgen_registry.end_node_call(not_after);
 END
 $$;

@@ -79,6 +79,64 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.cut_item(text) IS 'at most 60 bytes of an item of a layout, for messages';
 
+-- One that is no preset.  Of the others in its layout it is known which were seen, and which fields the preset has, if there is one.
+CREATE FUNCTION uidgen_registry.parse_item(item text, begins boolean, preset_fields text[], seen text[],
+	OUT name text, OUT number integer, OUT unit bigint, OUT epoch bigint, OUT reason text, OUT hint text)
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	value text COLLATE "C";		-- behind the colon
+	digits text COLLATE "C";
+	most integer;
+BEGIN
+	name := substring(lower(item) FROM '^([^:]*):');
+	value := substr(lower(item), length(name) + 2);
+	IF strpos(item, ',') > 0 AND (begins OR name IS DISTINCT FROM 'epoch') THEN
+		reason := 'it has a comma';
+		hint := 'Separate items by blanks, without commas.';
+	ELSIF begins AND name IS NULL THEN
+		reason := 'there is no such preset';
+		hint := 'SELECT name FROM uidgen_registry.layout_presets() lists the presets.';
+	ELSIF name IS NULL THEN
+		reason := 'it is neither a preset at the start nor NAME:VALUE';
+	ELSIF name NOT IN ('time', 'datacenter', 'worker', 'tag', 'sequence', 'zero', 'epoch') THEN
+		reason := 'there is no such field';
+	ELSIF name = ANY (seen) THEN
+		reason := CASE WHEN name = 'epoch' THEN 'the epoch is given twice' ELSE 'the field is given twice' END;
+		hint := 'Each item may be given once.';
+	ELSIF name = 'epoch' THEN
+		epoch := uidgen_registry.parse_epoch(value);
+		IF epoch IS NULL THEN
+			reason := 'it is not a date or time of ISO 8601';
+		END IF;
+	ELSIF name <> ALL (preset_fields) THEN
+		reason := 'the preset has no such field to replace';
+		hint := 'Spell the whole layout out to change its fields.';
+	ELSE
+		most := CASE WHEN name = 'time' THEN 63 ELSE 31 END;
+		digits := substring(value FROM '^([0-9]{1,3})(?![0-9])');
+		number := digits::integer;
+		value := substr(value, length(digits) + 1);
+		IF (number BETWEEN 1 AND most) IS NOT TRUE THEN
+			reason := format('its number of bits must be from 1 to %s', most);
+		ELSIF name = 'time' THEN
+			SELECT m[1]::bigint * s.scale INTO unit
+				FROM regexp_match(value, '^:([0-9]{1,10})(us|ms|s)$') AS m, (VALUES ('us', 1), ('ms', 1000), ('s', 1000000)) AS s (name, scale)
+				WHERE s.name = m[2];
+			IF (unit BETWEEN 1 AND 3600000000) IS NOT TRUE THEN
+				reason := 'its unit must be a number and us, ms or s, at most an hour';
+				hint := 'Write the time as time:41:1ms, for example.';
+			END IF;
+		ELSIF value <> '' THEN
+			reason := 'nothing may follow its number of bits';
+		END IF;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.parse_item(text, boolean, text[], text[]) IS 'a field or the epoch of a layout, or what is wrong with the item and what to do; null there: read the grammar';
+
 -- Fields are told most significant first: their names, how many bits each has, and its lowest bit.
 CREATE FUNCTION uidgen_registry.parse_layout(layout_text text, OUT layout text, OUT names text[], OUT bits integer[], OUT shifts integer[],
 	OUT unit bigint, OUT epoch bigint, OUT max_tick bigint, OUT max_datacenter integer, OUT max_worker integer)
@@ -89,19 +147,16 @@ AS $$
 DECLARE
 	grammar CONSTANT text := 'Items are time:BITS:UNIT, datacenter:BITS, worker:BITS, tag:BITS, sequence:BITS, zero:BITS and epoch:ISO-8601, separated by blanks.';
 	epoch_hint CONSTANT text := 'Write the epoch as epoch:2025-01-01 or epoch:2025-01-01T08:00:00.000+08:00.';
-	-- What is compared has no collation but this one, whatever the caller's text has.
+	-- What is compared has no collation but this one, whatever the caller's text has: in what is called here, too.
 	given CONSTANT text COLLATE "C" := layout_text;
 	piece text[] COLLATE "C";	-- blanks, and the item that follows
 	item text COLLATE "C";
 	shown text COLLATE "C";
-	name text COLLATE "C";		-- up to the colon
-	value text COLLATE "C";		-- behind it
-	number text COLLATE "C";
 	fields text[] COLLATE "C";
+	preset_fields text[] COLLATE "C";
 	seen text[] COLLATE "C" := '{}';
 	begins boolean;
-	is_preset boolean;
-	most integer;
+	i record;
 	total integer := 0;
 	place integer := 0;			-- characters up to the end of the item
 	reason text;
@@ -112,67 +167,27 @@ BEGIN
 		begins := item IS NULL;
 		item := piece[2];
 		place := place + length(piece[1]) + length(item);
-		name := substring(lower(item) FROM '^([^:]*):');
-		value := substr(lower(item), length(name) + 2);
 		IF begins THEN
-			SELECT l.names, l.bits, l.unit, l.epoch INTO fields, bits, unit, epoch
+			SELECT l.names, l.names, l.bits, l.unit, l.epoch INTO fields, preset_fields, bits, unit, epoch
 				FROM uidgen_registry.layout_presets() AS p, uidgen_registry.parse_layout(p.layout) AS l WHERE p.name = lower(item);
-			is_preset := FOUND;
-			CONTINUE WHEN is_preset;
+			CONTINUE WHEN FOUND;
 		END IF;
-
-		hint := grammar;
-		IF strpos(item, ',') > 0 AND (begins OR name IS DISTINCT FROM 'epoch') THEN
-			reason := 'it has a comma';
-			hint := 'Separate items by blanks, without commas.';
-		ELSIF begins AND name IS NULL THEN
-			reason := 'there is no such preset';
-			hint := 'SELECT name FROM uidgen_registry.layout_presets() lists the presets.';
-		ELSIF name IS NULL THEN
-			reason := 'it is neither a preset at the start nor NAME:VALUE';
-		ELSIF name NOT IN ('time', 'datacenter', 'worker', 'tag', 'sequence', 'zero', 'epoch') THEN
-			reason := 'there is no such field';
-		ELSIF name = ANY (seen) THEN
-			reason := CASE WHEN name = 'epoch' THEN 'the epoch is given twice' ELSE 'the field is given twice' END;
-			hint := 'Each item may be given once.';
-		ELSIF name = 'epoch' THEN
-			epoch := uidgen_registry.parse_epoch(value);
-			IF epoch IS NULL THEN
-				reason := 'it is not a date or time of ISO 8601';
-				hint := epoch_hint;
-			END IF;
-		ELSIF is_preset AND name <> ALL (fields) THEN
-			reason := 'the preset has no such field to replace';
-			hint := 'Spell the whole layout out to change its fields.';
-		ELSE
-			most := CASE WHEN name = 'time' THEN 63 ELSE 31 END;
-			number := substring(value FROM '^([0-9]{1,3})(?![0-9])');
-			value := substr(value, length(number) + 1);
-			IF (number::integer BETWEEN 1 AND most) IS NOT TRUE THEN
-				reason := format('its number of bits must be from 1 to %s', most);
-			ELSIF name = 'time' THEN
-				SELECT m[1]::bigint * s.scale INTO unit
-					FROM regexp_match(value, '^:([0-9]{1,10})(us|ms|s)$') AS m, (VALUES ('us', 1), ('ms', 1000), ('s', 1000000)) AS s (name, scale)
-					WHERE s.name = m[2];
-				IF (unit BETWEEN 1 AND 3600000000) IS NOT TRUE THEN
-					reason := 'its unit must be a number and us, ms or s, at most an hour';
-					hint := 'Write the time as time:41:1ms, for example.';
-				END IF;
-			ELSIF value <> '' THEN
-				reason := 'nothing may follow its number of bits';
-			END IF;
-			IF reason IS NULL THEN
-				fields := CASE WHEN name = ANY (fields) THEN fields ELSE fields || name END;
-				bits[array_position(fields, name)] := number::integer;
-			END IF;
-		END IF;
+		i := uidgen_registry.parse_item(item, begins, preset_fields, seen);
+		reason := i.reason;
 		EXIT WHEN reason IS NOT NULL;
-		seen := seen || name;
+		seen := seen || i.name;
+		unit := coalesce(i.unit, unit);
+		epoch := coalesce(i.epoch, epoch);
+		IF i.number IS NOT NULL THEN
+			fields := CASE WHEN i.name = ANY (fields) THEN fields ELSE fields || i.name END;
+			bits[array_position(fields, i.name)] := i.number;
+		END IF;
 	END LOOP;
 
 	IF reason IS NOT NULL THEN
 		shown := uidgen_registry.cut_item(item);
 		detail := format('Item "%s%s" at position %s: %s.', shown, CASE WHEN shown <> item THEN '...' END, place - length(item) + 1, reason);
+		hint := coalesce(i.hint, CASE i.name WHEN 'epoch' THEN epoch_hint ELSE grammar END);
 	ELSIF item IS NULL THEN
 		detail := 'The layout is empty.';
 		hint := grammar;

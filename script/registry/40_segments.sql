@@ -134,30 +134,16 @@ AS $$
 BEGIN
 	s.version := uidgen_registry.new_token();
 	UPDATE uidgen_registry.segment AS t SET
-			last_value = s.last_value,
-			version = s.version,
-			run_start = s.run_start,
-			system_identifier = s.system_identifier,
-			timeline = s.timeline,
-			database = s.database,
-			started = s.started,
-			restored = s.restored,
-			modified = greatest(t.modified, uidgen_registry.registry_clock()),
-			reigns = s.reigns,
-			reign_ends = s.reign_ends,
-			reign_begins = s.reign_begins,
-			reign_floor = s.reign_floor,
-			stopped = s.stopped,
-			stopped_since = s.stopped_since,
-			evidence = s.evidence,
-			unconfirmed = s.unconfirmed,
-			rate = s.rate
+			last_value = s.last_value, version = s.version, run_start = s.run_start, rate = s.rate, modified = greatest(t.modified, uidgen_registry.registry_clock()),
+			system_identifier = s.system_identifier, timeline = s.timeline, database = s.database, started = s.started, restored = s.restored,
+			reigns = s.reigns, reign_ends = s.reign_ends, reign_begins = s.reign_begins, reign_floor = s.reign_floor,
+			stopped = s.stopped, stopped_since = s.stopped_since, evidence = s.evidence, unconfirmed = s.unconfirmed
 		WHERE t.name = s.name;
 	PERFORM uidgen_registry.check_written(FOUND);
 	RETURN s.version;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.write_segment(uidgen_registry.segment) IS 'writes what a fetch, a stop or raise_segment() has changed of a segment';
+COMMENT ON FUNCTION uidgen_registry.write_segment(uidgen_registry.segment) IS 'writes what a fetch, a stop, raise_segment() or create_segment() has changed of a segment';
 
 -- S2, S5.  A node was told of numbers up to `highest`, by a row that had this course: its reigns, and
 -- between each two the number up to which the first one had given; none: it does not say which.  The last reign
@@ -284,75 +270,41 @@ BEGIN
 		VALUES (create_segment.name, start - 1, create_segment.step, create_segment.step, largest_step, create_segment.max_value, 20 * largest_step,
 				uidgen_registry.new_token(), uidgen_registry.new_token(), h.system_identifier, h.timeline, h.database,
 				create_segment.description, now_time, now_time, start - 1, h.started, h.restored)
-		ON CONFLICT ON CONSTRAINT segment_pkey DO NOTHING;
+		-- One that begins anew.  Servers may still hold numbers of before, until they ask the next time.
+		ON CONFLICT ON CONSTRAINT segment_pkey DO UPDATE SET
+			last_value = excluded.last_value, step = excluded.step, min_step = excluded.min_step, max_step = excluded.max_step, max_value = excluded.max_value,
+			failover_gap = excluded.failover_gap, version = excluded.version, incarnation = excluded.incarnation, run_start = NULL, dropped = false,
+			system_identifier = excluded.system_identifier, timeline = excluded.timeline, database = excluded.database, started = excluded.started, restored = excluded.restored,
+			description = excluded.description, created = excluded.created, modified = greatest(t.modified, excluded.modified),
+			reigns = excluded.reigns, reign_ends = excluded.reign_ends, reign_begins = excluded.reign_begins, reign_floor = excluded.reign_floor,
+			stopped = NULL, stopped_since = NULL, evidence = NULL, unconfirmed = NULL
+			WHERE t.dropped AND restart;
 	IF FOUND THEN
 		RETURN;
 	END IF;
 
+	-- One that goes on.  The history stays, and failover_gap becomes no smaller: if the history is another one by now, the next
+	-- fetch finds that.  If it was stopped, it stays so.
 	SELECT t.* INTO s FROM uidgen_registry.segment AS t WHERE t.name = create_segment.name FOR UPDATE;
-	PERFORM uidgen_registry.check_written(FOUND);
+	PERFORM uidgen_registry.check_written(FOUND AND NOT (s.dropped AND restart));
 	IF NOT s.dropped THEN
 		RAISE EXCEPTION 'there is a segment "%" already', name
 			USING ERRCODE = 'duplicate_object',
 				HINT = 'To let its numbers begin anew, drop it first, and create it with restart := true.';
-	END IF;
-	IF restart THEN
-		-- Servers may still hold numbers of before, until they ask the next time.
-		s.last_value := start - 1;
-		s.incarnation := uidgen_registry.new_token();
-		s.created := now_time;
-		s.system_identifier := h.system_identifier;
-		s.timeline := h.timeline;
-		s.database := h.database;
-		s.reigns := ARRAY[uidgen_registry.new_token() & 9223372036854775806];
-		s.reign_ends := '{}';
-		s.reign_begins := '{}';
-		s.reign_floor := start - 1;
-		s.started := h.started;
-		s.restored := h.restored;
-		s.stopped := NULL;
-		s.stopped_since := NULL;
-		s.evidence := NULL;
-		s.unconfirmed := NULL;
 	ELSIF s.last_value > max_value THEN
 		RAISE EXCEPTION 'the largest number of the segment cannot be %', max_value
 			USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('Before it was dropped, it gave out numbers up to %s.', s.last_value),
 				HINT = 'To let its numbers begin anew, use restart := true. Until its next fetch, a server may still issue numbers that it fetched before the restart.';
-	ELSE
-		-- The history stays, and failover_gap becomes no smaller: if the history is another one
-		-- by now, the next fetch finds that.  One that was stopped stays so.
-		s := uidgen_registry.begin_reign(s, greatest(s.last_value, start - 1), goes_on => true);
 	END IF;
 	UPDATE uidgen_registry.segment AS t SET
-			last_value = s.last_value,
-			step = create_segment.step,
-			min_step = create_segment.step,
-			max_step = largest_step,
-			max_value = create_segment.max_value,
-			failover_gap = CASE WHEN restart THEN 20 * largest_step ELSE greatest(t.failover_gap, 20 * largest_step) END,
-			version = uidgen_registry.new_token(),
-			incarnation = s.incarnation,
-			run_start = NULL,
-			system_identifier = s.system_identifier,
-			timeline = s.timeline,
-			database = s.database,
-			dropped = false,
-			description = create_segment.description,
-			created = s.created,
-			modified = greatest(t.modified, now_time),
-			reigns = s.reigns,
-			reign_ends = s.reign_ends,
-			reign_begins = s.reign_begins,
-			reign_floor = s.reign_floor,
-			started = s.started,
-			restored = s.restored,
-			stopped = s.stopped,
-			stopped_since = s.stopped_since,
-			evidence = s.evidence,
-			unconfirmed = s.unconfirmed
+			step = create_segment.step, min_step = create_segment.step, max_step = largest_step, max_value = create_segment.max_value,
+			failover_gap = greatest(t.failover_gap, 20 * largest_step), dropped = false, description = create_segment.description
 		WHERE t.name = create_segment.name;
 	PERFORM uidgen_registry.check_written(FOUND);
+	s := uidgen_registry.begin_reign(s, greatest(s.last_value, start - 1), goes_on => true);
+	s.run_start := NULL;
+	PERFORM uidgen_registry.write_segment(s);
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.create_segment(text, bigint, bigint, bigint, text, boolean)
@@ -437,11 +389,8 @@ BEGIN
 				HINT = 'Lower it when a server has fetched numbers of the segment.';
 	END IF;
 	UPDATE uidgen_registry.segment AS t SET
-			step = coalesce(change_segment.step, t.step),
-			min_step = coalesce(change_segment.min_step, t.min_step),
-			max_step = coalesce(change_segment.max_step, t.max_step),
-			max_value = coalesce(change_segment.max_value, t.max_value),
-			failover_gap = coalesce(change_segment.failover_gap, t.failover_gap),
+			step = coalesce(change_segment.step, t.step), min_step = coalesce(change_segment.min_step, t.min_step), max_step = coalesce(change_segment.max_step, t.max_step),
+			max_value = coalesce(change_segment.max_value, t.max_value), failover_gap = coalesce(change_segment.failover_gap, t.failover_gap),
 			description = coalesce(change_segment.description, t.description)
 		WHERE t.name = change_segment.name;
 	PERFORM uidgen_registry.check_written(FOUND);

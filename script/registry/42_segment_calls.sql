@@ -53,12 +53,8 @@ BEGIN
 	h := uidgen_registry.present_history(with_label => true);
 	since := uidgen_registry.compare_histories((s.system_identifier, s.timeline, s.started, s.database, s.restored)::uidgen_registry.history, h);
 	registry_id := CASE WHEN l.shared THEN l.id END;
-	system_identifier := h.system_identifier;
-	timeline := h.timeline;
+	SELECT h.system_identifier, h.timeline, h.database, h.started, h.restored INTO system_identifier, timeline, database, started, restored;
 	told_timeline := uidgen_registry.told_timeline(l, h);
-	database := h.database;
-	started := h.started;
-	restored := h.restored;
 	went_back := since = 'went back';
 	restarted := l.shared IS TRUE AND since = 'restarted';
 END
@@ -189,6 +185,65 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.stop_segment(uidgen_registry.segment, text, bigint, boolean) IS 'stops a segment, unless it is, notes up to where servers were given numbers, and says why and what to do';
 
+-- S1, S2, S5.  Nothing is written.
+CREATE FUNCTION uidgen_registry.leave_out_lost(
+	before uidgen_registry.segment,
+	went_back boolean,				-- and the others of begin_segment_call() and segment_fetch()
+	restarted boolean,
+	known_incarnation bigint,
+	known_course bigint[],
+	highest bigint,
+	OUT s uidgen_registry.segment,
+	OUT verdict text)				-- of judge_evidence(), or that the gap has no room
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+BEGIN
+	s := before;
+	verdict := 'known';
+	-- S1.  Other servers may have been given more than this one.
+	IF went_back THEN
+		s := uidgen_registry.begin_reign(s, least(s.last_value + s.failover_gap::numeric, s.max_value)::bigint, goes_on => false);
+	ELSIF restarted THEN
+		s := uidgen_registry.begin_reign(s, s.last_value, goes_on => true);
+	END IF;
+	-- S2, S5.
+	IF known_incarnation = s.incarnation THEN
+		verdict := uidgen_registry.judge_evidence(s, known_course, highest, jumped => went_back);
+	END IF;
+	-- A gap that max_value cuts off may not cover it.
+	IF (verdict = 'lost' OR went_back) AND before.last_value < s.max_value AND before.last_value + s.failover_gap::numeric > s.max_value THEN
+		verdict := CASE verdict WHEN 'known' THEN 'no room' WHEN 'lost' THEN 'too many' ELSE verdict END;
+	END IF;
+	IF verdict = 'lost' THEN
+		s := uidgen_registry.begin_reign(s, least(s.last_value + s.failover_gap::numeric, s.max_value)::bigint, goes_on => false);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.leave_out_lost(uidgen_registry.segment, boolean, boolean, bigint, bigint[], bigint)
+	IS 'the row of a segment above what the registry may have lost, and whether that explains what the caller was told';
+
+-- S6.  By the second call, the position is beyond the first one's commit.
+CREATE FUNCTION uidgen_registry.await_standbys(before pg_lsn, went_back boolean) RETURNS pg_lsn
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	awaited pg_lsn := CASE WHEN went_back THEN '0/0' ELSE before END;
+	log record;
+BEGIN
+	IF before IS NOT NULL AND NOT went_back THEN
+		SELECT r.* INTO STRICT log FROM uidgen_registry.registry_log() AS r;
+		awaited := CASE WHEN awaited = '0/0' THEN log.written WHEN log.replayed >= awaited THEN NULL ELSE awaited END;
+	END IF;
+	PERFORM uidgen_registry.note_standbys(confirmed => awaited IS NULL AND before IS NOT NULL);
+	RETURN awaited;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.await_standbys(pg_lsn, boolean) IS 'up to where the log has to be replayed from now on before numbers are given out; null: they are';
+
 -- The next range of a segment: of the wanted length, as far as the steps and the largest
 -- number allow.  Where the segment is stopped, nothing but the reason.
 CREATE FUNCTION uidgen_registry.segment_fetch(
@@ -223,50 +278,28 @@ AS $$
 #variable_conflict error
 DECLARE
 	call record;
+	look record;
 	s uidgen_registry.segment;				-- as it is to be
 	before uidgen_registry.segment;			-- as it was
-	log record;
-	verdict text := 'known';
+	verdict text;
 	now_time timestamptz;
 BEGIN
 	SELECT b.* INTO STRICT call FROM uidgen_registry.begin_segment_call(name) AS b;
-	s := call.s;
 	before := call.s;
-	IF s.name IS NULL THEN
+	IF before.name IS NULL THEN
 		PERFORM uidgen_registry.check_tables('{segment}');
 		RAISE EXCEPTION 'there is no such segment'
 			USING ERRCODE = 'no_data_found', HINT = uidgen_registry.creating_hint();
-	ELSIF s.dropped THEN
+	ELSIF before.dropped THEN
 		RAISE EXCEPTION 'the segment was dropped'
 			USING ERRCODE = 'no_data_found', HINT = uidgen_registry.creating_hint();
 	END IF;
 
-	-- S1.  Other servers may have been given more than this one.
-	IF call.went_back THEN
-		s := uidgen_registry.begin_reign(s, least(s.last_value + s.failover_gap::numeric, s.max_value)::bigint, goes_on => false);
-	ELSIF call.restarted THEN
-		s := uidgen_registry.begin_reign(s, s.last_value, goes_on => true);
-	END IF;
-	-- S2, S5.
-	IF known_incarnation = s.incarnation THEN
-		verdict := uidgen_registry.judge_evidence(s, known_course, highest, jumped => call.went_back);
-	END IF;
-	-- A gap that max_value cuts off may not cover it.
-	IF (verdict = 'lost' OR call.went_back) AND before.last_value < s.max_value AND before.last_value + s.failover_gap::numeric > s.max_value THEN
-		verdict := CASE verdict WHEN 'known' THEN 'no room' WHEN 'lost' THEN 'too many' ELSE verdict END;
-	END IF;
-	IF verdict = 'lost' THEN
-		s := uidgen_registry.begin_reign(s, least(s.last_value + s.failover_gap::numeric, s.max_value)::bigint, goes_on => false);
-	END IF;
-
-	incarnation := s.incarnation;
-	step := s.step;
-	min_step := s.min_step;
-	max_step := s.max_step;
-	max_value := s.max_value;
-	registry_id := call.registry_id;
-	system_identifier := call.system_identifier;
-	timeline := call.told_timeline;
+	SELECT b.* INTO STRICT look FROM uidgen_registry.leave_out_lost(before, call.went_back, call.restarted, known_incarnation, known_course, highest) AS b;
+	s := look.s;
+	verdict := look.verdict;
+	SELECT s.incarnation, s.step, s.min_step, s.max_step, s.max_value, call.registry_id, call.system_identifier, call.told_timeline
+		INTO incarnation, step, min_step, max_step, max_value, registry_id, system_identifier, timeline;
 	IF verdict NOT IN ('known', 'lost') OR s.stopped IS NOT NULL THEN
 		SELECT f.* INTO STRICT refusal, refusal_detail, refusal_hint
 			FROM uidgen_registry.stop_segment(before, verdict, CASE WHEN known_incarnation = s.incarnation THEN highest END, of_fleet => call.registry_id IS NOT NULL) AS f;
@@ -287,23 +320,7 @@ BEGIN
 	s.started := call.started;
 	s.restored := call.restored;
 
-	-- S6.  By the second call, the position is beyond the first one's commit.
-	IF NOT call.confirmed THEN
-		s.unconfirmed := NULL;
-	ELSIF call.went_back THEN
-		s.unconfirmed := '0/0';
-	END IF;
-	IF s.unconfirmed IS NOT NULL THEN
-		SELECT r.* INTO STRICT log FROM uidgen_registry.registry_log() AS r;
-		IF s.unconfirmed = '0/0' AND NOT call.went_back THEN
-			s.unconfirmed := log.written;
-		ELSIF s.unconfirmed <> '0/0' AND log.replayed >= s.unconfirmed THEN
-			s.unconfirmed := NULL;
-		END IF;
-	END IF;
-	IF call.confirmed THEN
-		PERFORM uidgen_registry.note_standbys(confirmed => s.unconfirmed IS NULL AND before.unconfirmed IS NOT NULL);
-	END IF;
+	s.unconfirmed := CASE WHEN call.confirmed THEN uidgen_registry.await_standbys(before.unconfirmed, call.went_back) END;
 	IF s.unconfirmed IS NOT NULL THEN
 		IF s.unconfirmed IS DISTINCT FROM before.unconfirmed OR call.went_back OR verdict = 'lost' THEN
 			s.run_start := NULL;

@@ -114,13 +114,10 @@ COMMENT ON FUNCTION uidgen_tools.write_regclass(oid) IS 'a table or sequence as 
 
 CREATE FUNCTION uidgen_tools.write_function(function oid) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT uidgen_tools.write_schema(p.pronamespace) || '.' || uidgen_tools.write_name(p.proname::text) || '('
+RETURN (SELECT uidgen_tools.write_schema(p.pronamespace) || '.' || uidgen_tools.write_name(p.proname::text) || '('
 			|| coalesce((SELECT string_agg(uidgen_tools.write_schema(t.typnamespace) || '.' || uidgen_tools.write_name(t.typname::text), ', ' ORDER BY a.n)
 				FROM unnest(p.proargtypes) WITH ORDINALITY AS a (type, n) JOIN pg_type AS t ON t.oid = a.type), '') || ')'
-		FROM pg_proc AS p WHERE p.oid = function;
-$$;
+		FROM pg_proc AS p WHERE p.oid = function);
 COMMENT ON FUNCTION uidgen_tools.write_function(oid) IS 'a function with the types of its arguments, as it is written in a statement';
 
 CREATE FUNCTION uidgen_tools.write_role(role oid) RETURNS text
@@ -206,7 +203,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_other_owners(oid[]) IS 'an error unless the current role owns these tables, and all above and below them';
-
 
 CREATE FUNCTION uidgen_tools.refuse_other_kinds("table" regclass, verb text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE

@@ -32,11 +32,7 @@ BEGIN
 				HINT = 'Create it with PARTITION BY RANGE (id), where id is the bigint column that holds the ids.';
 	END IF;
 	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
-	schema := parent.schema;
-	name := parent.name;
-	shown := parent.shown;
-	written := uidgen_tools.write_relation("table");
-	key := parent.attname;
+	SELECT parent.schema, parent.name, parent.shown, uidgen_tools.write_relation("table"), parent.attname INTO schema, name, shown, written, key;
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_partitioned(regclass) IS 'schema, name and key of a table of the current role that is partitioned by the range of ids; an error for others';
@@ -372,9 +368,93 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_references(regclass) IS 'an error if a foreign key refers to a partitioned table or one of its partitions';
 
+CREATE FUNCTION uidgen_tools.list_layouts(shown text, layout text, is_named boolean) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	present_layout text := nullif(current_setting('uidgen.layout', true), '');
+	strange text;
+	layouts text[];
+BEGIN
+	-- Ids that were brought from elsewhere have no row, and may be of the server's layout.
+	IF present_layout IS NOT NULL THEN
+		SELECT n.layout INTO STRICT present_layout FROM uidgen.layout_numbers(present_layout) AS n;
+	END IF;
+	-- The owner of the database may have written anything into it.
+	SELECT u.layout INTO strange FROM uidgen.layout_used AS u WHERE u.layout !~ '^[ -~]+$' LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'a row of uidgen.layout_used has no layout'
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('It has "%s".', left(uidgen_tools.tame(strange), 100)),
+				HINT = 'The owner of the database can update it, or a superuser delete it.';
+	END IF;
+	layouts := ARRAY(SELECT u.layout FROM uidgen.layout_used AS u UNION SELECT list_layouts.layout UNION SELECT present_layout WHERE present_layout IS NOT NULL ORDER BY 1);
+	IF NOT is_named AND cardinality(layouts) > 1 THEN
+		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', shown
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('Ids of this database have several: "%s". What is past in one of them can be of today in another.', uidgen_tools.tame(array_to_string(layouts, '", "'))),
+				HINT = 'Name the layout of the partitions that shall go as fourth argument: docs/partitions.md, "After a new layout".';
+	END IF;
+	IF NOT is_named AND (SELECT c.relpersistence FROM pg_class AS c WHERE c.oid = 'uidgen.layout_used'::regclass) <> 'p' THEN
+		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', shown
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'Table uidgen.layout_used is not logged: a crash empties it, or has done so.',
+				HINT = 'Give it a row for each layout that ids of this database have, and let a superuser run ALTER TABLE uidgen.layout_used SET LOGGED. Or, if they have had one layout alone, name it as fourth argument.';
+	END IF;
+	RETURN layouts;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_layouts(text, text, boolean) IS 'the layouts that ids of a table can have, that of its partitions among them; an error if it is not named, and not certain';
+
 -- An id tells nobody which layout it has.  So a partition is past only if it is past in each layout that the
 -- ids of this database have: by the one that is meant, it ends before the time; and what any other has issued since
 -- that time, or would issue in the coming year, lies outside of it.
+CREATE FUNCTION uidgen_tools.list_past("table" regclass, before timestamptz, layout text, layouts text[], is_named boolean, OUT relation oid, OUT written text, OUT kind text) RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	is_known CONSTANT boolean := is_named OR EXISTS (SELECT FROM uidgen.layout_used AS u WHERE u.layout = list_past.layout);
+	bound CONSTANT bigint := uidgen.first_since(before, layout);
+	-- The numbers of a sequence, which a table may have had before, are ids of the first moments of a layout.
+	oldest CONSTANT bigint := uidgen.first_since((uidgen_tools.look_at_layout(layout)).epoch + interval '1 day', layout);
+	partition record;
+BEGIN
+	FOR partition IN
+		SELECT c.oid AS relation, uidgen_tools.tame(c.relname) AS shown, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind, p.low, p.high
+			FROM uidgen_tools.list_partitions("table") AS p JOIN pg_class AS c ON c.oid = p.relation
+			WHERE p.high <= bound AND NOT p.detaching
+				AND NOT EXISTS (SELECT FROM unnest(layouts) AS u (layout) WHERE u.layout <> list_past.layout
+					AND p.high > uidgen.first_since(before, u.layout) AND p.low < uidgen.first_since(now() + interval '1 year', u.layout))
+			ORDER BY p.high
+	LOOP
+		IF partition.low < oldest THEN
+			RAISE NOTICE 'partition "%" is kept', partition.shown
+				USING DETAIL = 'It begins before the first day of the layout is over, so it may hold numbers that are no ids, such as those of a sequence.',
+					HINT = 'If nobody needs it, drop it by its name.';
+			CONTINUE;
+		END IF;
+		-- Ids that were brought from elsewhere, as by replication or with a table of a dump, are of a layout that nobody has named.
+		IF NOT is_known OR NOT is_named AND (extract(second FROM uidgen_tools.tell_time(partition.low, layout)) <> 0 OR extract(second FROM uidgen_tools.tell_time(partition.high, layout)) <> 0) THEN
+			RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', (SELECT uidgen_tools.tame(c.relname) FROM pg_class AS c WHERE c.oid = "table")
+				USING ERRCODE = 'object_not_in_prerequisite_state',
+					DETAIL = CASE WHEN is_known THEN format('By the server''s layout, partition "%s" would be from %s to %s, and uid_partitions() makes none that does not begin and end with a minute.',
+							partition.shown, uidgen_tools.tell_time(partition.low, layout), uidgen_tools.tell_time(partition.high, layout))
+						ELSE 'No id was drawn in this database so far, so its ids come from elsewhere.' END,
+					HINT = 'Name the layout of the partitions that shall go as fourth argument. If ids of this database have had several layouts, uidgen.layout_used needs a row for each.';
+		END IF;
+		relation := partition.relation;
+		written := partition.written;
+		kind := partition.kind;
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_past(regclass, timestamptz, text, text[], boolean) IS 'the partitions that are past at a time in each of these layouts; an error if that is not certain';
+
 CREATE FUNCTION uidgen_tools.drop_partitions("table" regclass, before timestamptz, execute boolean, layout text, is_named boolean) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -383,15 +463,10 @@ AS $$
 #variable_conflict error
 DECLARE
 	present CONSTANT timestamptz := now();
-	l record;
 	parent record;
 	patience text := current_setting('lock_timeout');
-	present_layout text := nullif(current_setting('uidgen.layout', true), '');
 	layouts text[];
-	is_known boolean;
 	partition record;
-	bound bigint;
-	oldest bigint;
 	deleted oid;
 	statement text;
 	is_dropped boolean := false;
@@ -407,8 +482,7 @@ BEGIN
 				DETAIL = format('This transaction has %s, and would not see that a partition was detached before it has its lock.', current_setting('transaction_isolation')),
 				HINT = 'Call it in a transaction of its own.';
 	END IF;
-	SELECT * INTO l FROM uidgen_tools.look_at_layout(layout);
-	layout := l.layout;
+	layout := (uidgen_tools.look_at_layout(layout)).layout;
 
 	parent := uidgen_tools.find_partitioned("table");
 	IF before > present THEN
@@ -417,35 +491,7 @@ BEGIN
 				DETAIL = format('"before" is %s, and it is now %s.', before, present),
 				HINT = 'Give a time that has passed. A partition of the future is dropped by its name.';
 	END IF;
-	-- Ids that were brought from elsewhere have no row, and may be of the server's layout.
-	IF present_layout IS NOT NULL THEN
-		SELECT n.layout INTO STRICT present_layout FROM uidgen.layout_numbers(present_layout) AS n;
-	END IF;
-	-- The owner of the database may have written anything into it.
-	SELECT u.layout INTO statement FROM uidgen.layout_used AS u WHERE u.layout !~ '^[ -~]+$' LIMIT 1;
-	IF FOUND THEN
-		RAISE EXCEPTION 'a row of uidgen.layout_used has no layout'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('It has "%s".', left(uidgen_tools.tame(statement), 100)),
-				HINT = 'The owner of the database can update it, or a superuser delete it.';
-	END IF;
-	layouts := ARRAY(SELECT u.layout FROM uidgen.layout_used AS u UNION SELECT drop_partitions.layout UNION SELECT present_layout WHERE present_layout IS NOT NULL ORDER BY 1);
-	IF NOT is_named AND cardinality(layouts) > 1 THEN
-		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', parent.shown
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('Ids of this database have several: "%s". What is past in one of them can be of today in another.', uidgen_tools.tame(array_to_string(layouts, '", "'))),
-				HINT = 'Name the layout of the partitions that shall go as fourth argument: docs/partitions.md, "After a new layout".';
-	END IF;
-	IF NOT is_named AND (SELECT c.relpersistence FROM pg_class AS c WHERE c.oid = 'uidgen.layout_used'::regclass) <> 'p' THEN
-		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', parent.shown
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'Table uidgen.layout_used is not logged: a crash empties it, or has done so.',
-				HINT = 'Give it a row for each layout that ids of this database have, and let a superuser run ALTER TABLE uidgen.layout_used SET LOGGED. Or, if they have had one layout alone, name it as fourth argument.';
-	END IF;
-	is_known := is_named OR EXISTS (SELECT FROM uidgen.layout_used AS u WHERE u.layout = drop_partitions.layout);
-	bound := uidgen.first_since(before, layout);
-	-- The numbers of a sequence, which a table may have had before, are ids of the first moments of a layout.
-	oldest := uidgen.first_since(l.epoch + interval '1 day', layout);
+	layouts := uidgen_tools.list_layouts(parent.shown, layout, is_named);
 
 	-- Who comes second finds what who came first has left.  A table that has nothing to drop is not
 	-- locked against its users.
@@ -460,29 +506,7 @@ BEGIN
 	PERFORM uidgen_tools.refuse_references("table");
 	deleted := (uidgen_tools.find_deleted("table")).relation;
 
-	FOR partition IN
-		SELECT c.oid AS relation, uidgen_tools.tame(c.relname) AS shown, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind, p.low, p.high
-			FROM uidgen_tools.list_partitions("table") AS p JOIN pg_class AS c ON c.oid = p.relation
-			WHERE p.high <= bound AND NOT p.detaching
-				AND NOT EXISTS (SELECT FROM unnest(layouts) AS u (layout) WHERE u.layout <> drop_partitions.layout
-					AND p.high > uidgen.first_since(before, u.layout) AND p.low < uidgen.first_since(present + interval '1 year', u.layout))
-			ORDER BY p.high
-	LOOP
-		IF partition.low < oldest THEN
-			RAISE NOTICE 'partition "%" is kept', partition.shown
-				USING DETAIL = 'It begins before the first day of the layout is over, so it may hold numbers that are no ids, such as those of a sequence.',
-					HINT = 'If nobody needs it, drop it by its name.';
-			CONTINUE;
-		END IF;
-		-- Ids that were brought from elsewhere, as by replication or with a table of a dump, are of a layout that nobody has named.
-		IF NOT is_known OR NOT is_named AND (extract(second FROM uidgen_tools.tell_time(partition.low, layout)) <> 0 OR extract(second FROM uidgen_tools.tell_time(partition.high, layout)) <> 0) THEN
-			RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', parent.shown
-				USING ERRCODE = 'object_not_in_prerequisite_state',
-					DETAIL = CASE WHEN is_known THEN format('By the server''s layout, partition "%s" would be from %s to %s, and uid_partitions() makes none that does not begin and end with a minute.',
-							partition.shown, uidgen_tools.tell_time(partition.low, layout), uidgen_tools.tell_time(partition.high, layout))
-						ELSE 'No id was drawn in this database so far, so its ids come from elsewhere.' END,
-					HINT = 'Name the layout of the partitions that shall go as fourth argument. If ids of this database have had several layouts, uidgen.layout_used needs a row for each.';
-		END IF;
+	FOR partition IN SELECT p.* FROM uidgen_tools.list_past("table", before, layout, layouts, is_named) AS p LOOP
 		statement := format('DROP %s %s;', partition.kind, partition.written);
 		IF "execute" THEN
 			-- The lock of the whole does not keep a partition's name.

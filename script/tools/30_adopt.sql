@@ -469,6 +469,44 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN 'uidgen_' || left(encode(sha256(convert_to(sequence::text, getdatabaseencoding())), 'hex'), 16);
 COMMENT ON FUNCTION uidgen_tools.name_former(name) IS 'a name for a sequence while another one takes its own';
 
+-- An identity cannot go without its sequence, so another one takes over name, position and privileges; and on the way back again.
+CREATE FUNCTION uidgen_tools.exchange_sequence("table" regclass, id_column name, execute boolean, uid_next regprocedure, OUT steps text[], OUT undo text[])
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+	SELECT ARRAY[q.leaves,
+				format('CREATE %sSEQUENCE %s AS %s %s;', CASE c.relpersistence WHEN 't' THEN 'TEMPORARY ' WHEN 'u' THEN 'UNLOGGED ' ELSE '' END, q.name, s.seqtypid::regtype, q.options),
+				q.goes_on,
+				format('%s DROP IDENTITY;', q.alter_column)]
+			-- Whoever runs what is printed may be somebody else than the owner.
+			|| CASE WHEN "execute" THEN '{}'::text[] ELSE ARRAY[format('ALTER SEQUENCE %s OWNER TO %s;', q.name, uidgen_tools.write_role(c.relowner))] END
+			|| format('ALTER SEQUENCE %s OWNED BY %s.%s;', q.name, t.written, uidgen_tools.write_name(id_column)) || g.grants,
+			ARRAY[format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', t.written),
+				format('%s DROP DEFAULT;', q.alter_column),
+				q.leaves,
+				format('%s ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s);', q.alter_column, CASE t.identity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, q.name, q.options),
+				q.goes_on,
+				format('DROP SEQUENCE %s;', o.written)] || g.grants
+		FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS t
+			JOIN pg_class AS c ON c.oid = t.sequence
+			JOIN pg_sequence AS s ON s.seqrelid = c.oid
+			CROSS JOIN LATERAL (SELECT uidgen_tools.write_name(uidgen_tools.name_former(c.relname)) AS name, uidgen_tools.write_schema(c.relnamespace) || '.' || uidgen_tools.write_name(uidgen_tools.name_former(c.relname)) AS written) AS o
+			CROSS JOIN LATERAL (SELECT uidgen_tools.write_relation(c.oid) AS name, format('ALTER TABLE %s ALTER COLUMN %s', t.written, uidgen_tools.write_name(id_column)) AS alter_column,
+				format('ALTER SEQUENCE %s RENAME TO %s;', uidgen_tools.write_relation(c.oid), o.name) AS leaves,
+				format('SELECT pg_catalog.setval(%s, last_value, is_called) FROM %s;', uidgen_tools.write_regclass(c.oid), o.written) AS goes_on,
+				format('INCREMENT BY %s MINVALUE %s MAXVALUE %s START WITH %s CACHE %s%s', s.seqincrement, s.seqmin, s.seqmax, s.seqstart, s.seqcache, CASE WHEN s.seqcycle THEN ' CYCLE' ELSE '' END) AS options) AS q
+			-- A new sequence has what its maker grants on all new ones, too: the owner, or whoever runs what is printed.
+			CROSS JOIN LATERAL (SELECT ARRAY(SELECT format('REVOKE ALL ON SEQUENCE %s FROM %s;', q.name, string_agg(DISTINCT uidgen_tools.write_role(e.grantee), ', '))
+						FROM pg_default_acl AS d, aclexplode(d.defaclacl) AS e
+						WHERE (d.defaclrole = c.relowner OR NOT "execute") AND d.defaclobjtype = 'S' AND e.grantee <> c.relowner
+						HAVING count(*) > 0)
+					|| ARRAY(SELECT format('GRANT %s ON SEQUENCE %s TO %s%s;', e.privilege_type, q.name, uidgen_tools.write_role(e.grantee), CASE WHEN e.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
+						FROM aclexplode(c.relacl) AS e WHERE e.grantee <> c.relowner) AS grants) AS g
+		WHERE t.identity <> '';
+$$;
+COMMENT ON FUNCTION uidgen_tools.exchange_sequence(regclass, name, boolean, regprocedure) IS 'the statements by which an identity column loses its identity and keeps its sequence, and those that undo them; nothing for others';
+
 CREATE FUNCTION uidgen_tools.plan_adoption("table" regclass, id_column name, execute boolean, uid_next regprocedure, OUT part text, OUT line text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -480,55 +518,20 @@ AS $$
 #variable_conflict error
 DECLARE
 	t record;
-	q record;
 	r record;
 	alter_column text;
 	locked text[];
 	rewritten text[] := '{}';
-	steps text[] := '{}';
+	steps text[];
 	remarks text[] := '{}';
-	undo text[] := '{}';
+	undo text[];
 	others text[];
-	grants text[];
 BEGIN
 	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
 	alter_column := format('ALTER TABLE %s ALTER COLUMN %s', t.written, uidgen_tools.write_name(id_column));
 	locked := ARRAY[t.written];
 
-	SELECT uidgen_tools.write_relation(c.oid) AS name, uidgen_tools.write_regclass(c.oid) AS argument, c.relname AS short,
-			uidgen_tools.write_schema(c.relnamespace) || '.' || uidgen_tools.write_name(uidgen_tools.name_former(c.relname)) AS other, uidgen_tools.write_name(uidgen_tools.name_former(c.relname)) AS other_short,
-			CASE c.relpersistence WHEN 't' THEN 'TEMPORARY ' WHEN 'u' THEN 'UNLOGGED ' ELSE '' END AS persistence, s.seqtypid::regtype AS type,
-			format('INCREMENT BY %s MINVALUE %s MAXVALUE %s START WITH %s CACHE %s%s', s.seqincrement, s.seqmin, s.seqmax, s.seqstart, s.seqcache,
-				CASE WHEN s.seqcycle THEN ' CYCLE' ELSE '' END) AS options, c.relacl AS acl, c.relowner AS owner
-		INTO q FROM pg_class AS c JOIN pg_sequence AS s ON s.seqrelid = c.oid
-		WHERE c.oid = t.sequence;
-
-	-- An identity cannot go without its sequence, so another one takes over name, position and privileges; and on the
-	-- way back again.
-	IF t.identity <> '' THEN
-		-- A new sequence has what its maker grants on all new ones, too: the owner, or whoever runs what is printed.
-		grants := ARRAY(SELECT format('REVOKE ALL ON SEQUENCE %s FROM %s;', q.name, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
-				FROM pg_default_acl AS d, aclexplode(d.defaclacl) AS g
-				WHERE (d.defaclrole = q.owner OR NOT "execute") AND d.defaclobjtype = 'S' AND g.grantee <> q.owner
-				HAVING count(*) > 0)
-			|| ARRAY(SELECT format('GRANT %s ON SEQUENCE %s TO %s%s;', g.privilege_type, q.name, uidgen_tools.write_role(g.grantee), CASE WHEN g.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
-			FROM aclexplode(q.acl) AS g WHERE g.grantee <> q.owner);
-		steps := steps || format('ALTER SEQUENCE %s RENAME TO %s;', q.name, q.other_short)
-			|| format('CREATE %sSEQUENCE %s AS %s %s;', q.persistence, q.name, q.type, q.options)
-			|| format('SELECT pg_catalog.setval(%s, last_value, is_called) FROM %s;', q.argument, q.other)
-			|| format('%s DROP IDENTITY;', alter_column)
-			-- Whoever runs what is printed may be somebody else than the owner.
-			|| CASE WHEN "execute" THEN '{}'::text[] ELSE ARRAY[format('ALTER SEQUENCE %s OWNER TO %s;', q.name, uidgen_tools.write_role(q.owner))] END
-			|| format('ALTER SEQUENCE %s OWNED BY %s.%s;', q.name, t.written, uidgen_tools.write_name(id_column))
-			|| grants;
-		undo := undo || format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', t.written)
-			|| format('%s DROP DEFAULT;', alter_column)
-			|| format('ALTER SEQUENCE %s RENAME TO %s;', q.name, q.other_short)
-			|| format('%s ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s);', alter_column, CASE t.identity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, q.name, q.options)
-			|| format('SELECT pg_catalog.setval(%s, last_value, is_called) FROM %s;', q.argument, q.other)
-			|| format('DROP SEQUENCE %s;', q.other)
-			|| grants;
-	END IF;
+	SELECT q.steps, q.undo INTO steps, undo FROM uidgen_tools.exchange_sequence("table", id_column, "execute", uid_next) AS q;
 
 	-- The farthest first.  PostgreSQL takes down and puts up again the foreign keys of a column, and for that locks
 	-- the tables at both ends of each.
@@ -567,7 +570,7 @@ BEGIN
 		END IF;
 	END IF;
 	IF t.sequence IS NOT NULL THEN
-		remarks := remarks || format('sequence %s stays: in sessions that have used it, lastval() and currval() go on to return its numbers, without an error', q.name)
+		remarks := remarks || format('sequence %s stays: in sessions that have used it, lastval() and currval() go on to return its numbers, without an error', uidgen_tools.write_relation(t.sequence))
 			|| ARRAY(SELECT format('it is used by %s, too', u.who) FROM (
 				SELECT uidgen_tools.tame(pg_describe_object(d.classid, d.objid, d.objsubid))
 					FROM pg_depend AS d LEFT JOIN pg_attrdef AS e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
@@ -576,8 +579,8 @@ BEGIN
 						AND NOT EXISTS (SELECT FROM pg_partition_tree("table") AS k WHERE k.relid = e.adrelid)
 				UNION
 				SELECT format('function %s, by its text', uidgen_tools.write_function(p.oid))
-					FROM pg_proc AS p CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) <= 100000 THEN p.prosrc END) AS b (body)
-					WHERE b.body ~* '(next|curr|set)val' AND strpos(lower(b.body), lower(q.short)) > 0) AS u (who) ORDER BY u.who COLLATE "C");
+					FROM pg_class AS q, pg_proc AS p CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) <= 100000 THEN p.prosrc END) AS b (body)
+					WHERE q.oid = t.sequence AND b.body ~* '(next|curr|set)val' AND strpos(lower(b.body), lower(q.relname)) > 0) AS u (who) ORDER BY u.who COLLATE "C");
 	END IF;
 	IF t.identity = 'a' THEN
 		remarks := remarks || 'INSERT can bring an id from now on, without OVERRIDING SYSTEM VALUE'::text;

@@ -69,14 +69,11 @@ COMMENT ON FUNCTION uidgen_tools.find_deleted(regclass) IS 'the table of the del
 -- Deferrable ones count: what is deleted was in the table.
 CREATE FUNCTION uidgen_tools.choose_key("table" regclass) RETURNS oid
 LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT i.indexrelid
+RETURN (SELECT i.indexrelid
 		FROM pg_index AS i
 		WHERE i.indrelid = "table" AND i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indpred IS NULL AND i.indexprs IS NULL
 			AND NOT EXISTS (SELECT FROM generate_series(0, i.indnkeyatts - 1) AS n JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[n] WHERE NOT a.attnotnull OR i.indcollation[n] <> a.attcollation)
-		ORDER BY NOT i.indisprimary, i.indnkeyatts, i.indexrelid LIMIT 1;
-$$;
+		ORDER BY NOT i.indisprimary, i.indnkeyatts, i.indexrelid LIMIT 1);
 COMMENT ON FUNCTION uidgen_tools.choose_key(regclass) IS 'the index of the key by which each row of a table is known: the primary key, or another one that is unique and not null';
 
 CREATE FUNCTION uidgen_tools.write_truncate_trigger(relation text, function text) RETURNS text[]
@@ -187,6 +184,38 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_other_triggers(regclass, regprocedure) IS 'an error if a trigger would fire after uid_stamp(), or has the name of one that is made';
 
+CREATE FUNCTION uidgen_tools.refuse_untracked_kinds("table" regclass) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	r record;
+BEGIN
+	PERFORM uidgen_tools.refuse_other_kinds("table", 'Track');
+	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
+	SELECT w.* INTO r
+		FROM pg_class AS c
+			LEFT JOIN LATERAL (SELECT f.oid FROM pg_partition_tree("table") AS k JOIN pg_class AS f ON f.oid = k.relid WHERE f.relkind = 'f' LIMIT 1) AS f ON true
+			CROSS JOIN LATERAL (VALUES
+				(1, c.relispartition, 'table "%s" is a partition',
+					'A row can move to another partition, so its changes are those of the whole table.', format('Track table %s.', uidgen_tools.write_relation(pg_partition_root(c.oid)))),
+				(2, c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN (i.inhrelid, i.inhparent)), 'table "%s" inherits from another one, or another one from it',
+					'Neither triggers nor keys are inherited, so changes would be missed.', 'Use partitions, or track tables that stand alone.'),
+				(3, c.relpersistence <> 'p', 'table "%s" is not permanent',
+					'A crash empties an unlogged table, and the end of the session a temporary one, and no trigger sees that.', format('If it is unlogged, run ALTER TABLE %s SET LOGGED.', uidgen_tools.write_relation("table"))),
+				(4, f.oid IS NOT NULL, 'table "%s" has a partition that is a foreign table',
+					format('It is %s. What others change there is not seen here.', uidgen_tools.write_relation(f.oid)), 'Track the table there, and this one without that partition.')) AS w (n, applies, message, detail, hint)
+		WHERE c.oid = "table" AND w.applies
+		ORDER BY w.n LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION '%', format(r.message, (SELECT uidgen_tools.tame(c.relname) FROM pg_class AS c WHERE c.oid = "table"))
+			USING ERRCODE = 'wrong_object_type', DETAIL = r.detail, HINT = r.hint;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_untracked_kinds(regclass) IS 'an error if a table is of a kind whose changes no trigger would see, with what to do';
+
 CREATE FUNCTION uidgen_tools.refuse_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -196,43 +225,13 @@ AS $$
 DECLARE
 	most constant bigint := 1000000;
 	t record;
-	v record;
 	d record;
 	shown constant text := uidgen_tools.tame(version_column::text);
 	named text;
 BEGIN
-	-- What it is.
-	PERFORM uidgen_tools.refuse_other_kinds("table", 'Track');
-	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
-	SELECT uidgen_tools.tame(c.relname) AS shown, uidgen_tools.write_relation(c.oid) AS written, c.relname AS name, c.relnamespace AS schema, c.relowner AS owner,
-			c.relkind AS kind, c.relpersistence AS persistence, c.relispartition AS is_partition, pg_partition_root(c.oid) AS root
-		INTO t FROM pg_class AS c WHERE c.oid = "table";
-	IF t.is_partition THEN
-		RAISE EXCEPTION 'table "%" is a partition', t.shown
-			USING ERRCODE = 'wrong_object_type',
-				DETAIL = 'A row can move to another partition, so its changes are those of the whole table.',
-				HINT = format('Track table %s.', uidgen_tools.write_relation(t.root));
-	ELSIF t.kind = 'r' AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN (i.inhrelid, i.inhparent)) THEN
-		RAISE EXCEPTION 'table "%" inherits from another one, or another one from it', t.shown
-			USING ERRCODE = 'wrong_object_type',
-				DETAIL = 'Neither triggers nor keys are inherited, so changes would be missed.',
-				HINT = 'Use partitions, or track tables that stand alone.';
-	ELSIF t.persistence <> 'p' THEN
-		RAISE EXCEPTION 'table "%" is not permanent', t.shown
-			USING ERRCODE = 'wrong_object_type',
-				DETAIL = 'A crash empties an unlogged table, and the end of the session a temporary one, and no trigger sees that.',
-				HINT = format('If it is unlogged, run ALTER TABLE %s SET LOGGED.', t.written);
-	END IF;
-	SELECT uidgen_tools.write_relation(c.oid) INTO named FROM pg_partition_tree("table") AS k JOIN pg_class AS c ON c.oid = k.relid WHERE c.relkind = 'f' LIMIT 1;
-	IF named IS NOT NULL THEN
-		RAISE EXCEPTION 'table "%" has a partition that is a foreign table', t.shown
-			USING ERRCODE = 'wrong_object_type',
-				DETAIL = format('It is %s. What others change there is not seen here.', named),
-				HINT = 'Track the table there, and this one without that partition.';
-	END IF;
-
+	PERFORM uidgen_tools.refuse_untracked_kinds("table");
+	SELECT uidgen_tools.tame(c.relname) AS shown, uidgen_tools.write_relation(c.oid) AS written, c.relname AS name, c.relnamespace AS schema, c.relowner AS owner INTO t FROM pg_class AS c WHERE c.oid = "table";
 	PERFORM uidgen_tools.refuse_version_column("table", version_column);
-	SELECT a.attnum AS number INTO v FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = version_column AND NOT a.attisdropped;
 
 	-- The key.
 	IF uidgen_tools.choose_key("table") IS NULL THEN
@@ -274,7 +273,7 @@ BEGIN
 	END IF;
 
 	-- Values that are in the column already.
-	IF v.number IS NOT NULL AND uidgen_tools.find_version("table") IS NULL THEN
+	IF uidgen_tools.find_version("table") IS NULL AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = version_column AND NOT a.attisdropped) THEN
 		PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_track_changes()');
 		named := uidgen.run_confined(format('SELECT max(r.%s) FROM %s AS r', uidgen_tools.write_name(version_column), t.written));
 		IF uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %2$s AS r WHERE r.%1$s IS NULL LIMIT 1) AS x', uidgen_tools.write_name(version_column), t.written))::bigint > 0 THEN
@@ -315,23 +314,17 @@ COMMENT ON FUNCTION uidgen_tools.refuse_tracking(regclass, name, boolean, regpro
 
 CREATE FUNCTION uidgen_tools.find_version("table" regclass) RETURNS name
 LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT convert_from(substr(g.tgargs, 1, octet_length(g.tgargs) - 1), getdatabaseencoding())::name
-		FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp' AND g.tgnargs = 1;
-$$;
+RETURN (SELECT convert_from(substr(g.tgargs, 1, octet_length(g.tgargs) - 1), getdatabaseencoding())::name
+		FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp' AND g.tgnargs = 1);
 COMMENT ON FUNCTION uidgen_tools.find_version(regclass) IS 'the column in which a tracked table has its versions; null for others';
 
 CREATE FUNCTION uidgen_tools.has_index("table" regclass, version_column name) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT EXISTS (SELECT FROM pg_index AS i
+RETURN EXISTS (SELECT FROM pg_index AS i
 			JOIN pg_class AS c ON c.oid = i.indexrelid
 			JOIN pg_am AS m ON m.oid = c.relam AND m.amname = 'btree'
 			JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attname = version_column AND a.attnum = i.indkey[0]
 		WHERE i.indrelid = "table" AND i.indisvalid AND i.indpred IS NULL);
-$$;
 COMMENT ON FUNCTION uidgen_tools.has_index(regclass, name) IS 'whether readers find the rows of a version by an index';
 
 -- An entry of an index takes some 80 bytes of WAL (78 on PostgreSQL 15 and on 18), and 22 in a btree of bigint.
@@ -374,6 +367,52 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.describe_deleted(regclass, text) IS 'what there is to be said about the table of deleted keys that uid_track_changes() makes';
 
+-- Two keys are the same if the index says so.  PL/pgSQL finds no field of a record by a name with U&, so what the function
+-- holds is written as it is: of the whole function one literal is made.
+CREATE FUNCTION uidgen_tools.write_key("table" regclass, OUT columns text, OUT old_key text, OUT types text, OUT width integer, OUT same_key text)
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(k.plain, ', ' ORDER BY k.n), string_agg('OLD.' || k.plain, ', ' ORDER BY k.n), string_agg(k.name || ' ' || k.type, ', ' ORDER BY k.n), count(*)::integer,
+			string_agg(format('(OLD.%s OPERATOR(%s.%s) NEW.%1$s)', k.name, k.schema, k.operator), ' AND ' ORDER BY k.n)
+		FROM (SELECT n.n, uidgen_tools.write_name(a.attname) AS name, format('"%s"', replace(a.attname, '"', '""')) AS plain, uidgen_tools.write_type(a.atttypid) AS type, uidgen_tools.write_schema(o.oprnamespace) AS schema, o.oprname AS operator
+			FROM pg_index AS i
+				CROSS JOIN LATERAL generate_series(0, i.indnkeyatts - 1) AS n (n)
+				JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[n.n]
+				JOIN pg_opclass AS c ON c.oid = i.indclass[n.n]
+				JOIN pg_amop AS m ON m.amopfamily = c.opcfamily AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype AND m.amopstrategy = 3
+				JOIN pg_operator AS o ON o.oid = m.amopopr
+			WHERE i.indexrelid = uidgen_tools.choose_key("table")) AS k;
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_key(regclass) IS 'the key of a table as its deleted keys are written: names, values of the old row, names and types, how many, and when an UPDATE leaves it as it is';
+
+-- Of each trigger, how it is made, and how it is when it was made.  Those for TRUNCATE are not inherited.
+CREATE FUNCTION uidgen_tools.write_triggers("table" regclass, version_column name, function text, uid_stamp regprocedure) RETURNS SETOF text
+LANGUAGE sql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+	WITH member AS (SELECT "table"::oid AS relid, 0 AS level UNION SELECT k.relid, k.level FROM pg_partition_tree("table") AS k),
+	wanted AS (
+		SELECT w.n, w.name, w.statement, format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %s;', t.written, uidgen_tools.write_name(w.name)) AS enables
+			FROM uidgen_tools.write_relation("table") AS t (written) CROSS JOIN LATERAL (VALUES
+				(1, '~uid_stamp', format('CREATE TRIGGER "~uid_stamp" BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s(%s);', t.written, rtrim(uidgen_tools.write_function(uid_stamp), '()'), uidgen_tools.write_literal(version_column::text))),
+				(2, '~uid_delete', format('CREATE TRIGGER "~uid_delete" AFTER DELETE ON %s FOR EACH ROW EXECUTE FUNCTION %s;', t.written, function)),
+				(3, '~uid_key', format('CREATE TRIGGER "~uid_key" AFTER UPDATE ON %s FOR EACH ROW WHEN (NOT (%s)) EXECUTE FUNCTION %s;', t.written, (uidgen_tools.write_key("table")).same_key, function))) AS w (n, name, statement)),
+	stale AS (
+		SELECT 0 AS level, w.n::text AS place, g.oid IS NULL AS is_missing, ARRAY[w.statement, w.enables] AS lines
+			FROM wanted AS w LEFT JOIN pg_trigger AS g ON g.tgrelid = "table" AND g.tgname = w.name
+			WHERE g.oid IS NULL OR EXISTS (SELECT FROM pg_trigger AS o JOIN member AS m ON m.relid = o.tgrelid WHERE o.tgname = w.name AND o.tgenabled <> 'A')
+		UNION ALL
+		SELECT 1 + m.level, m.relid::regclass::text, g.oid IS NULL, uidgen_tools.write_truncate_trigger(uidgen_tools.write_relation(m.relid), function)
+			FROM member AS m LEFT JOIN pg_trigger AS g ON g.tgrelid = m.relid AND g.tgname = '~uid_truncate'
+			WHERE g.tgenabled IS DISTINCT FROM 'A')
+	SELECT u.line FROM stale AS s CROSS JOIN LATERAL unnest(s.lines) WITH ORDINALITY AS u (line, n)
+		WHERE s.is_missing OR u.n = 2
+		ORDER BY s.level, s.place, u.n;
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_triggers(regclass, name, text, regprocedure) IS 'the statements that make the triggers by which a table is tracked, and enable them, as far as they are missing or not enabled';
+
 CREATE FUNCTION uidgen_tools.plan_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure, OUT part text, OUT line text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
@@ -383,17 +422,12 @@ AS $$
 DECLARE
 	t record;
 	d record;
-	r record;
+	k record;
 	version constant text := uidgen_tools.write_name(version_column::text);
 	name text;
 	raw_name text;
 	deleted text;
 	function text;
-	columns text;
-	old_key text;
-	same_key text;
-	types text;
-	width integer;
 	is_new boolean;
 	steps text[] := '{}';
 	late text;
@@ -403,19 +437,7 @@ BEGIN
 	SELECT uidgen_tools.write_relation(c.oid) AS written, c.relname::text AS name, c.relnamespace AS schema, c.relowner AS owner, c.relkind = 'p' AS is_partitioned
 		INTO t FROM pg_class AS c WHERE c.oid = "table";
 	d := uidgen_tools.find_deleted("table");
-	-- Two keys are the same if the index says so.  PL/pgSQL finds no field of a record by a name with U&, so what the function
-	-- holds is written as it is: of the whole function one literal is made.
-	SELECT string_agg(k.plain, ', ' ORDER BY k.n), string_agg('OLD.' || k.plain, ', ' ORDER BY k.n), string_agg(k.name || ' ' || k.type, ', ' ORDER BY k.n), count(*),
-			string_agg(format('(OLD.%s OPERATOR(%s.%s) NEW.%1$s)', k.name, k.schema, k.operator), ' AND ' ORDER BY k.n)
-		INTO columns, old_key, types, width, same_key
-		FROM (SELECT n.n, uidgen_tools.write_name(a.attname) AS name, format('"%s"', replace(a.attname, '"', '""')) AS plain, uidgen_tools.write_type(a.atttypid) AS type, uidgen_tools.write_schema(o.oprnamespace) AS schema, o.oprname AS operator
-			FROM pg_index AS i
-				CROSS JOIN LATERAL generate_series(0, i.indnkeyatts - 1) AS n (n)
-				JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[n.n]
-				JOIN pg_opclass AS c ON c.oid = i.indclass[n.n]
-				JOIN pg_amop AS m ON m.amopfamily = c.opcfamily AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype AND m.amopstrategy = 3
-				JOIN pg_operator AS o ON o.oid = m.amopopr
-			WHERE i.indexrelid = uidgen_tools.choose_key("table")) AS k;
+	SELECT w.* INTO k FROM uidgen_tools.write_key("table") AS w;
 
 	is_new := NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = version_column);
 	IF is_new THEN
@@ -431,10 +453,10 @@ BEGIN
 		deleted := uidgen_tools.write_schema(t.schema) || '.' || name;
 		function := deleted || '()';
 		-- Whoever runs what is printed may be somebody else than the owner.
-		steps := steps || format('CREATE TABLE %s (%s, %s pg_catalog.int8 PRIMARY KEY DEFAULT %s);', deleted, types, version, uidgen_tools.write_function(uid_next))
+		steps := steps || format('CREATE TABLE %s (%s, %s pg_catalog.int8 PRIMARY KEY DEFAULT %s);', deleted, k.types, version, uidgen_tools.write_function(uid_next))
 			|| CASE WHEN "execute" THEN '{}'::text[] ELSE ARRAY[format('ALTER TABLE %s OWNER TO %s;', deleted, uidgen_tools.write_role(t.owner))] END
 			|| format('CREATE FUNCTION %s RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS %s;', function,
-				uidgen_tools.write_literal(uidgen_tools.write_deleted_function(deleted, t.schema, raw_name, columns, old_key)))
+				uidgen_tools.write_literal(uidgen_tools.write_deleted_function(deleted, t.schema, raw_name, k.columns, k.old_key)))
 			-- Whoever may call it could write deleted keys by a table of his own.
 			|| (SELECT format('REVOKE ALL ON FUNCTION %s FROM %s;', function, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
 				FROM (SELECT 0::oid UNION
@@ -447,36 +469,10 @@ BEGIN
 		function := uidgen_tools.write_function(d.function);
 	END IF;
 
-	-- Of each trigger, how it is made, and how it is when it was made.
-	FOR r IN
-		SELECT w.name, w.statement, g.oid IS NULL AS is_missing
-			FROM (VALUES
-				(1, '~uid_stamp', format('CREATE TRIGGER "~uid_stamp" BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s(%s);', t.written, rtrim(uidgen_tools.write_function(uid_stamp), '()'), uidgen_tools.write_literal(version_column::text))),
-				(2, '~uid_delete', format('CREATE TRIGGER "~uid_delete" AFTER DELETE ON %s FOR EACH ROW EXECUTE FUNCTION %s;', t.written, function)),
-				(3, '~uid_key', format('CREATE TRIGGER "~uid_key" AFTER UPDATE ON %s FOR EACH ROW WHEN (NOT (%s)) EXECUTE FUNCTION %s;', t.written, same_key, function))) AS w (n, name, statement)
-				LEFT JOIN pg_trigger AS g ON g.tgrelid = "table" AND g.tgname = w.name
-			WHERE g.oid IS NULL OR EXISTS (SELECT FROM pg_trigger AS o JOIN (SELECT "table"::oid AS relid UNION SELECT k.relid FROM pg_partition_tree("table") AS k) AS m ON m.relid = o.tgrelid
-				WHERE o.tgname = w.name AND o.tgenabled <> 'A')
-			ORDER BY w.n
-	LOOP
-		IF r.is_missing THEN
-			steps := steps || r.statement;
-			IF r.name = '~uid_stamp' THEN
-				undo := format('DROP TRIGGER "~uid_stamp" ON %s;', t.written) || undo;
-			END IF;
-		END IF;
-		steps := steps || format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %s;', t.written, uidgen_tools.write_name(r.name));
-	END LOOP;
-	-- These are not inherited.
-	FOR r IN
-		SELECT uidgen_tools.write_relation(m.relid) AS written, g.oid IS NULL AS is_missing
-			FROM (SELECT "table"::oid AS relid, 0 AS level UNION SELECT k.relid, k.level FROM pg_partition_tree("table") AS k) AS m
-				LEFT JOIN pg_trigger AS g ON g.tgrelid = m.relid AND g.tgname = '~uid_truncate'
-			WHERE g.tgenabled IS DISTINCT FROM 'A'
-			ORDER BY m.level, m.relid::regclass::text
-	LOOP
-		steps := steps || (uidgen_tools.write_truncate_trigger(r.written, function))[CASE WHEN r.is_missing THEN 1 ELSE 2 END:];
-	END LOOP;
+	IF NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp') THEN
+		undo := format('DROP TRIGGER "~uid_stamp" ON %s;', t.written) || undo;
+	END IF;
+	steps := steps || ARRAY(SELECT w.line FROM uidgen_tools.write_triggers("table", version_column, function, uid_stamp) WITH ORDINALITY AS w (line, n) ORDER BY w.n);
 	-- While a trigger was missing or disabled, changes were told to nobody.
 	IF d.function IS NOT NULL AND cardinality(steps) > 0 THEN
 		steps := steps || uidgen_tools.write_mark(d.relation);
@@ -491,7 +487,7 @@ BEGIN
 	END IF;
 
 	IF is_new THEN
-		remarks := remarks || ARRAY(SELECT c.line FROM uidgen_tools.describe_cost("table", width) WITH ORDINALITY AS c (line, n) ORDER BY c.n)
+		remarks := remarks || ARRAY(SELECT c.line FROM uidgen_tools.describe_cost("table", k.width) WITH ORDINALITY AS c (line, n) ORDER BY c.n)
 			|| format('rows from before have the version 0: a reader gets them by the first copy, and never by its place');
 	END IF;
 	IF d.function IS NULL THEN

@@ -16,12 +16,9 @@
 
 CREATE FUNCTION uidgen_tools.is_unique_bigint(relation oid, "column" name) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT EXISTS (SELECT FROM pg_attribute AS a JOIN pg_index AS i ON i.indrelid = a.attrelid AND i.indkey[0] = a.attnum
+RETURN EXISTS (SELECT FROM pg_attribute AS a JOIN pg_index AS i ON i.indrelid = a.attrelid AND i.indkey[0] = a.attnum
 		WHERE a.attrelid = relation AND a.attname = "column" AND a.attnum > 0 AND a.atttypid = 'bigint'::regtype AND a.attnotnull
 			AND i.indisunique AND i.indisvalid AND i.indnkeyatts = 1 AND i.indpred IS NULL);
-$$;
 COMMENT ON FUNCTION uidgen_tools.is_unique_bigint(oid, name) IS 'whether a column is a bigint that is never null and never the same in two rows';
 
 CREATE FUNCTION uidgen_tools.find_numbers("table" regclass, OUT schema text, OUT number_name text, OUT counter_name text, OUT numbers oid, OUT counter oid)
@@ -88,6 +85,32 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_numbering(regclass, name) IS 'an error unless the current role owns a table whose rows can be numbered by this column';
 
+CREATE FUNCTION uidgen_tools.make_numbers("table" regclass) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	f record;
+	numbers text;
+	counter text;
+BEGIN
+	-- Who comes second finds the tables of who came first.
+	PERFORM uidgen_tools.lock_by_name("table", uidgen_tools.write_relation("table"), 'SHARE UPDATE EXCLUSIVE');
+	f := uidgen_tools.find_numbers("table");
+	IF f.numbers IS NULL THEN
+		numbers := f.schema || '.' || uidgen_tools.write_name(f.number_name);
+		counter := f.schema || '.' || uidgen_tools.write_name(f.counter_name);
+		PERFORM uidgen.run_confined(format('CREATE TABLE %s (number bigint PRIMARY KEY, id bigint NOT NULL UNIQUE)', numbers)),
+			-- With a key, since all tables may be published.
+			uidgen.run_confined(format('CREATE TABLE %s (one boolean PRIMARY KEY DEFAULT true CHECK (one), number bigint NOT NULL, id bigint NOT NULL)', counter)),
+			uidgen.run_confined(format('INSERT INTO %s (number, id) VALUES (0, %s)', counter, -9223372036854775808));
+		RAISE NOTICE 'the numbers of table "%" begin with 1, in table %', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table")), numbers;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.make_numbers(regclass) IS 'makes the table of the numbers of a table, and that of its last number, unless somebody has';
+
 -- One batch, and with the last one what is left.  A batch begins above the ids that the call has come to: the whole is one
 -- walk over the index of the ids, beside that of the numbered ones.  Plans that look at all rows in each batch are kept away.
 CREATE FUNCTION uidgen_tools.number_batch("table" regclass, id_column name,
@@ -118,20 +141,9 @@ BEGIN
 	late := coalesce(late, 0);
 	written := uidgen_tools.write_relation("table");
 
-	-- Who comes second finds the tables of who came first.
 	f := uidgen_tools.find_numbers("table");
 	IF f.numbers IS NULL THEN
-		PERFORM uidgen_tools.lock_by_name("table", written, 'SHARE UPDATE EXCLUSIVE');
-		f := uidgen_tools.find_numbers("table");
-	END IF;
-	IF f.numbers IS NULL THEN
-		numbers := f.schema || '.' || uidgen_tools.write_name(f.number_name);
-		counter := f.schema || '.' || uidgen_tools.write_name(f.counter_name);
-		PERFORM uidgen.run_confined(format('CREATE TABLE %s (number bigint PRIMARY KEY, id bigint NOT NULL UNIQUE)', numbers)),
-			-- With a key, since all tables may be published.
-			uidgen.run_confined(format('CREATE TABLE %s (one boolean PRIMARY KEY DEFAULT true CHECK (one), number bigint NOT NULL, id bigint NOT NULL)', counter)),
-			uidgen.run_confined(format('INSERT INTO %s (number, id) VALUES (0, %s)', counter, -9223372036854775808));
-		RAISE NOTICE 'the numbers of table "%" begin with 1, in table %', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table")), numbers;
+		PERFORM uidgen_tools.make_numbers("table");
 		f := uidgen_tools.find_numbers("table");
 	END IF;
 	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid, f.numbers, f.counter]);

@@ -198,7 +198,7 @@ sub begin_life
 # ---- the registry ----
 
 # What the control lacks.
-my @RULES = ('call.went_back', 'known_incarnation = s.incarnation');
+my @RULES = ('went_back', 'known_incarnation = s.incarnation');
 
 my $DIARY = <<'END';
 CREATE TABLE diary (entry bigint GENERATED ALWAYS AS IDENTITY, at double precision, server text, what text, low bigint, high bigint);
@@ -236,10 +236,10 @@ sub set_up_registry
 
 	share_registry($primary, 'postgres', "'time:41:1ms worker:10 sequence:12 epoch:2025-01-01'");
 	$primary->safe_psql('postgres', "CREATE ROLE node$_ LOGIN; SELECT uidgen_registry.grant_node('node$_')") foreach 1 .. 3;
-	my $text = $primary->safe_psql('postgres', q{SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'segment_fetch' AND pronamespace = 'uidgen_registry'::regnamespace AND pronargs = 7});
+	my $text = $primary->safe_psql('postgres', q{SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = 'leave_out_lost' AND pronamespace = 'uidgen_registry'::regnamespace});
 	foreach my $rule (@RULES)
 	{
-		$text =~ s/IF \K\Q$rule\E(?= THEN)/s.name <> 'control' AND $rule/ or die "segment_fetch has no \"$rule\"\n";
+		$text =~ s/IF \K\Q$rule\E(?= THEN)/s.name <> 'control' AND $rule/ or die "leave_out_lost has no \"$rule\"\n";
 	}
 	$primary->safe_psql('postgres', $text);
 	$primary->safe_psql('postgres', $DIARY);

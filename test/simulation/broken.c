@@ -65,12 +65,12 @@ static const Rule rules[] = {
 	{"leap_never_followed", NULL, NULL, NULL, 0, LEAPS, 1000},
 
 	/* S1 */
-	{"no_failover_gap", "segment_fetch", "s.last_value + s.failover_gap::numeric, s.max_value", "s.last_value::numeric, s.max_value", 2, NUMBERS, 100},
-	{"gap_by_evidence_alone", "segment_fetch", "IF call.went_back THEN", "IF false THEN", 2, NUMBERS, 100},
-	{"gap_to_evidence", "segment_fetch", "s.last_value + s.failover_gap::numeric, s.max_value", "greatest(s.last_value, highest)::numeric, s.max_value", 2, NUMBERS, 100},
-	{"gap_one_less", "segment_fetch", "s.last_value + s.failover_gap::numeric, s.max_value", "greatest(s.last_value + s.failover_gap::numeric - 1, s.last_value), s.max_value", 2, NUMBERS, 100},
+	{"no_failover_gap", "leave_out_lost", "s.last_value + s.failover_gap::numeric, s.max_value", "s.last_value::numeric, s.max_value", 2, NUMBERS, 100},
+	{"gap_by_evidence_alone", "leave_out_lost", "IF went_back THEN", "IF false THEN", 1, NUMBERS, 100},
+	{"gap_to_evidence", "leave_out_lost", "s.last_value + s.failover_gap::numeric, s.max_value", "greatest(s.last_value, highest)::numeric, s.max_value", 2, NUMBERS, 100},
+	{"gap_one_less", "leave_out_lost", "s.last_value + s.failover_gap::numeric, s.max_value", "greatest(s.last_value + s.failover_gap::numeric - 1, s.last_value), s.max_value", 2, NUMBERS, 100},
 	{"gap_at_each_fetch", "segment_fetch", "s.timeline := call.timeline;", "", 1, NUMBERS, 100},
-	{"no_evidence", "segment_fetch", "IF verdict = 'lost' THEN", "IF false THEN", 1, NUMBERS, 400},
+	{"no_evidence", "leave_out_lost", "IF verdict = 'lost' THEN", "IF false THEN", 1, NUMBERS, 400},
 	{"jump_keeps_version", "segment_fetch", "version := uidgen_registry.write_segment(s);", "version := uidgen_registry.write_segment(s); IF first_value > before.last_value + 1 THEN version := before.version; UPDATE uidgen_registry.segment AS t SET version = before.version WHERE t.name = s.name; END IF;", 1, NUMBERS_RETURN, 400},
 	/* S3 */
 	{"release_of_any_version", "segment_release", "t.version = known_version", "true", 1, NUMBERS_RETURN, 200},
@@ -79,7 +79,7 @@ static const Rule rules[] = {
 	{"release_below_run", "segment_release", "BETWEEN t.run_start AND", "<=", 1, NUMBERS_RETURN, 0},
 	{"handed_back_is_told", NULL, NULL, NULL, 0, NUMBERS_RETURN, 100},
 	/* Of what the owner does */
-	{"same_incarnation", "create_segment", "s.incarnation := uidgen_registry.new_token();", "", 1, NUMBERS, 100},
+	{"same_incarnation", "create_segment", "excluded.incarnation", "t.incarnation", 1, NUMBERS, 100},
 	{"created_again_below", "create_segment", "greatest(s.last_value, start - 1)", "start - 1", 1, NUMBERS, 100},
 	{"nothing_discarded", NULL, NULL, NULL, 0, NUMBERS, 100},
 	/* Whose answers count */

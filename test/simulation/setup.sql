@@ -75,10 +75,7 @@ BEGIN
 	PERFORM uidgen_registry.share_registry(format('time:62:%sus sequence:1 epoch:1970-01-01', unit),
 		max_lead * interval '1 microsecond', clock_slack * interval '1 microsecond');
 	UPDATE uidgen_registry.registry AS r SET
-			layout = 'simulated',
-			max_tick = begin.max_tick,
-			max_worker = begin.max_worker,
-			id = registry_number;
+			layout = 'simulated', max_tick = begin.max_tick, max_worker = begin.max_worker, id = registry_number;
 	IF guest_workers > 0 THEN
 		UPDATE uidgen_registry.registry AS r SET guest_lead = begin.guest_lead * interval '1 microsecond';
 		PERFORM uidgen_registry.set_first_guest(begin.max_worker - guest_workers + 1);
@@ -106,9 +103,7 @@ AS $$
 BEGIN
 	PERFORM uidgen_registry.create_segment(name, start, step, max_value);
 	UPDATE uidgen_registry.segment AS s SET
-			min_step = begin_segment.min_step,
-			max_step = begin_segment.max_step,
-			failover_gap = begin_segment.failover_gap
+			min_step = begin_segment.min_step, max_step = begin_segment.max_step, failover_gap = begin_segment.failover_gap
 		WHERE s.name = begin_segment.name;
 END
 $$;
@@ -127,9 +122,7 @@ BEGIN
 		RETURN uidgen_registry.raise_segment(name, least(greatest(s.last_value::numeric + number, s.evidence), s.max_value)::bigint);
 	ELSIF what = 'steps' THEN
 		UPDATE uidgen_registry.segment AS t SET
-				step = number,
-				min_step = greatest(number / 2, 1),
-				max_step = number * 3
+				step = number, min_step = greatest(number / 2, 1), max_step = number * 3
 			WHERE t.name = change_segment.name;
 	ELSIF what IN ('drop', 'create', 'restart') THEN
 		IF NOT s.dropped THEN
@@ -141,10 +134,7 @@ BEGIN
 		-- Its gap stays: what may be lost goes by it.
 		PERFORM uidgen_registry.create_segment(name, least(number, s.max_value), s.step, s.max_value, restart := what = 'restart');
 		UPDATE uidgen_registry.segment AS t SET
-				min_step = s.min_step,
-				max_step = s.max_step,
-				failover_gap = s.failover_gap,
-				version = uidgen_registry.new_token()
+				min_step = s.min_step, max_step = s.max_step, failover_gap = s.failover_gap, version = uidgen_registry.new_token()
 			WHERE t.name = change_segment.name;
 		RETURN least(number, s.max_value) - 1;
 	END IF;

@@ -1,7 +1,7 @@
 # A server tells the registry of numbers that this one has lost, where failover_gap reaches beyond max_value: the segment is
 # stopped, since a gap that is cut off covers nothing, and an error would undo what the registry has learned by the call.
 # Promise: S5
-# Kills: script/registry/42_segment_calls.sql segment_fetch: IF (verdict = 'lost' OR call.went_back) AND before.last_value < s.max_value AND before.last_value + s.failover_gap::numeric > s.max_value THEN => IF (verdict = 'lost' AND call.went_back) AND before.last_value < s.max_value AND before.last_value + s.failover_gap::numeric > s.max_value THEN
+# Kills: script/registry/42_segment_calls.sql leave_out_lost: IF (verdict = 'lost' OR went_back) AND before.last_value < s.max_value AND before.last_value + s.failover_gap::numeric > s.max_value THEN => IF (verdict = 'lost' AND went_back) AND before.last_value < s.max_value AND before.last_value + s.failover_gap::numeric > s.max_value THEN
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
