@@ -19,7 +19,7 @@ export function knownIds() {
 	const number = (text) => text === '-' ? null : Number(text);
 	return vectors().filter(([kind, , , , , note]) => kind === 'fields' && note).map(([, id, layout, output]) => {
 		const [timestamp, datacenter, worker, tag, sequence] = output.split(' ');
-		return { id, layout, timestamp, datacenter: number(datacenter), worker: number(worker), tag: number(tag), sequence: number(sequence), tolerance: 0 };
+		return { id, layout, timestamp, datacenter: number(datacenter), worker: number(worker), tag: number(tag), sequence: number(sequence) };
 	});
 }
 
