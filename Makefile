@@ -111,8 +111,8 @@ override PG_CFLAGS += -fvisibility=hidden
 # As in PostgreSQL's own extensions, sql/ and expected/ are the tests of pg_regress; the other suites are in test/.
 # Those of installcheck change nothing of a server that its users have.  numbers, which makes segments in the registry, is
 # for private servers; and before PostgreSQL 17, without preload, some can run that need no keeper.
-REGRESS = install catalog layout decode explain ranges drop_partitions adopt stamp forms scramble errors generate copy registry fleet guests segments writes leave
-UNLOADED_REGRESS = unloaded layout decode forms fleet segments
+REGRESS = install catalog layout decode explain ranges vectors drop_partitions adopt stamp forms scramble errors generate copy registry fleet guests segments writes leave
+UNLOADED_REGRESS = unloaded layout decode forms vectors fleet segments
 PRIVATE_REGRESS = $(patsubst leave,numbers leave,$(REGRESS))
 REGRESS_OPTS = --inputdir=$(srcdir)
 ISOLATION = acquire fleet locks partitions renew segments
@@ -140,15 +140,19 @@ FUZZ_TARGETS = test/fuzz/fuzz_forms test/fuzz/fuzz_ids test/fuzz/fuzz_layout tes
 FUZZ_CC ?= clang
 EXTRA_CLEAN = $(UNIT_TESTS) test/unit/core.o $(FUZZ_TARGETS) $(LIBPQ_MODULE)$(DLSUFFIX) $(LIBPQ_OBJS)
 
-# make scripts: those for servers on which no library can be installed, to be made where there is no PostgreSQL.
-ifeq ($(MAKECMDGOALS),scripts)
+# make scripts: those for servers on which no library can be installed, to be made where there is no PostgreSQL; make made: what else is made
+# of the presets in src/core/layout.c and of test/vectors.tsv, and is committed.
+ifneq ($(filter scripts made,$(MAKECMDGOALS)),)
 srcdir = $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
 else
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 endif
-.PHONY: scripts
+.PHONY: scripts made
+made: scripts
+	perl '$(srcdir)/docs/build/decoder.pl'
+	cd '$(srcdir)' && awk -f test/vectors.awk test/vectors.tsv sql/vectors.sql >test/vectors.sql && mv test/vectors.sql sql/
 scripts: $(foreach kind,uidgen-sql uidgen-sql-tools uidgen-sql-uninstall uidgen-registry,$(call script,$(kind)))
 
 # PGXS tracks no headers, and makes no folders in a build outside the source.

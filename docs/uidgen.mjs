@@ -100,7 +100,7 @@ export const presets = [
 /**
  * What the ids of a preset are like, for guesses: how rarely one meets them, in bits; the
  * fields whose values are `spread` over their whole room; and the `positive` ones, which are
- * never 0.  Of presets that are equal the first one is here.
+ * never 0.  Of presets that are equal the first one is here; one that is not here counts as rare.
  *
  * @type {Record<string, {rarity: number, spread: FieldName[], positive: FieldName[]}>}
  */
@@ -643,7 +643,7 @@ function presetCandidates() {
 			equal.also.push(preset.name);
 		else
 			// The name of the system: how the note begins.
-			candidates.set(text, { name: preset.name, also: [], text, ...habits[preset.name], own: false, what: /^[^,;:]*/.exec(preset.note)[0] });
+			candidates.set(text, { name: preset.name, also: [], text, ...(habits[preset.name] ?? { rarity: 7, spread: [], positive: [] }), own: false, what: /^[^,;:]*/.exec(preset.note)[0] });
 	}
 	return candidates;
 }

@@ -1,23 +1,10 @@
--- Ids as text and as uuids, under explicit layouts: nothing here depends on the server's.
+-- Ids as text and as uuids, under explicit layouts: nothing here depends on the server's.  sql/vectors.sql has single values.
 \set SHOW_CONTEXT never
 
 SET timezone = 'UTC';
 SET datestyle = 'ISO, YMD';
 
--- Numbers that others publish as text (test/unit/test_forms.c has more).
-SELECT uid_to_text(496830748901259230) AS tsid, uid_to_text(501438102971408389, 'base32') AS tsid_ts,
-	uid_to_text(656356767, 'base58') AS bitcoin, uid_to_text(2392532113823103012, 'base62') AS tsid_creator,
-	uid_to_text(255, 'hex') AS hex;
-SELECT uid_from_text('0DS8RXW6W0DYY') AS tsid, uid_from_text('0DXBQ9H279R05', 'base32') AS tsid_ts,
-	uid_from_text('111111zzzzz', 'base58') AS bitcoin, uid_from_text('2qjozYFz4T6', 'base62') AS tsid_creator,
-	uid_from_text('00000000000000ff', 'hex') AS hex;
--- All 64 bits: ids that are negative as bigint are the largest of all.
-SELECT form, uid_to_text(0, form) AS zero, uid_to_text(9223372036854775807, form) AS bigint_max,
-	uid_to_text(-9223372036854775808, form) AS bigint_min, uid_to_text(-1, form) AS minus_one
-FROM unnest('{base32, base58, base62, hex}'::text[]) AS form;
--- As people write them
-SELECT uid_from_text('0ds8-rxw6-w0dyy') = uid_from_text('0DS8RXW6W0DYY') AS hyphens_and_case,
-	uid_from_text('0000000000oil') = 33 AS letters_like_digits, uid_from_text('00000000000000Ff', 'HEX') = 255 AS hex_case;
+SELECT uid_from_text('00000000000000Ff', 'HEX') AS form_in_any_case;
 
 -- There and back; in the collation "C" texts are in the order of the numbers.
 CREATE TEMP TABLE trial AS
@@ -46,20 +33,11 @@ SELECT uid_from_text('');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_from_text(' 0DS8RXW6W0DYY');
 \echo :LAST_ERROR_SQLSTATE
-SELECT uid_from_text('0DS8RXW6W0DYY', 'base58');
-\echo :LAST_ERROR_SQLSTATE
 SELECT uid_from_text('111111lIO01', 'base58');
-\echo :LAST_ERROR_SQLSTATE
-SELECT uid_from_text('jpXCZedGfVQ', 'base58') AS largest;
-SELECT uid_from_text('jpXCZedGfVR', 'base58');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_from_text('2qjo-YFz4T6', 'base62');
 \echo :LAST_ERROR_SQLSTATE
-SELECT uid_from_text('LygHa16AHYG', 'base62');
-\echo :LAST_ERROR_SQLSTATE
 SELECT uid_from_text('00000000000000fg', 'hex');
-\echo :LAST_ERROR_SQLSTATE
-SELECT uid_from_text('ff', 'hex');
 \echo :LAST_ERROR_SQLSTATE
 -- A long text is not shown in full.
 SELECT uid_from_text(repeat('0123456789', 100000));
@@ -73,9 +51,6 @@ SELECT uid_to_text(NULL) IS NULL AS id, uid_to_text(NULL, 'hex') IS NULL AS id_f
 	uid_from_text(NULL) IS NULL AS text, uid_from_text(NULL, 'hex') IS NULL AS text_form, uid_from_text('ff', NULL) IS NULL AS from_form;
 
 -- A uuid begins with the milliseconds of the id, and has the id in it.
-SELECT uid_to_uuid(249949029770874880, 'default'), uid_timestamp(249949029770874880, 'default'),
-	uid_from_uuid('01a1ff26-c1ed-7037-9ffd-45edc9400172');
-SELECT uid_to_uuid(1278735254782615552, 'twitter'), uid_from_uuid(uid_to_uuid(1278735254782615552, 'twitter'));
 -- Ids with bits all over, under every preset and some more; the sign bit where the layout has it
 CREATE TEMP TABLE uuid_trial AS
 SELECT layout, id, uid_to_uuid(id, layout) AS uuid, uid_timestamp(id, layout) AS "timestamp"
@@ -135,22 +110,13 @@ SELECT uid_from_uuid('01a1ff26-c1ed-4037-9ffd-45edc9400172');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_from_uuid('01a1ff26-c1ed-7037-cffd-45edc9400172');
 \echo :LAST_ERROR_SQLSTATE
-SELECT uid_from_uuid('017F22E2-79B0-7CC3-98C4-DC0C0C07398F') AS rfc_9562_example;
-\echo :LAST_ERROR_SQLSTATE
-SELECT uid_from_uuid('00000000-0000-0000-0000-000000000000');
-\echo :LAST_ERROR_SQLSTATE
 -- Times that a uuid has no place for, and ids that are none of the layout's
 SELECT uid_to_uuid(0, 'time:40:1ms sequence:12 epoch:1969-12-31T23:59:59.999Z');
-\echo :LAST_ERROR_SQLSTATE
-SELECT uid_to_uuid(4096, 'time:40:1ms sequence:12 epoch:1969-12-31T23:59:59.999Z') AS first;
-SELECT uid_to_uuid(281474976710655, 'time:63:1ms epoch:1970-01-01') AS last;
-SELECT uid_to_uuid(281474976710656, 'time:63:1ms epoch:1970-01-01');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_to_uuid(9223372036854775807, 'time:63:3600s epoch:2025-01-01');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_to_uuid(-1, 'default');
 \echo :LAST_ERROR_SQLSTATE
-SELECT uid_to_uuid(-1, 'discord') AS all_bits, uid_from_uuid(uid_to_uuid(-1, 'discord'));
 SELECT uid_to_uuid(1, 'no layout');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_to_uuid(NULL, 'default') IS NULL AS id, uid_to_uuid(1, NULL) IS NULL AS layout, uid_from_uuid(NULL) IS NULL AS uuid;

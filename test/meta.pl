@@ -207,11 +207,20 @@ none('every block of every page is run, or says why not',
 	map { my $page = $_; $is_run{$page} ? () : map { "$page, line $_->{line}" } grep { !defined $_->{not_run} } blocks_of(slurp($page)) }
 	  grep { m{^(?:README.*|SECURITY|docs/.*)\.md$} } @files);
 
-my @presets = slurp('src/core/layout.c') =~ /^\t\{"([\w-]+)"/mg;
-is(grab('script/uidgen/60_layouts.sql', qr/'uidgen_preset_list'\n.* ROWS (\d+);/), scalar(@presets),
-	'the script tells the planner how many presets there are');
-
-is(system("$^X docs/build/decoder.pl --check"), 0, 'the decoder has the presets of the extension, and the page its module');
+# One line for a preset, and one command.
+{
+	my $folder = tempdir(CLEANUP => 1);
+	my @committed = qw(docs/uidgen.mjs docs/decoder.html sql/vectors.sql);
+	my $make = "env -u MAKEFLAGS make -s -C $folder made";
+	is(system("tar -cf - Makefile *.control script src/core docs/build test/vectors.* @committed | tar -xf - -C $folder && $make"), 0, '"make made" makes what is made of the presets');
+	none('... and what of that is committed is up to date', grep { slurp($_) ne slurp("$folder/$_") } @committed);
+	my $table = slurp('src/core/layout.c') =~ s/^const UidgenPreset uidgen_presets.*\n\K/\t{"new", "time:41:1ms worker:9 sequence:13 epoch:2025-02-03",\n\t"one more"},\n/mr;
+	open(my $fh, '>', "$folder/src/core/layout.c") or die "could not write: $!";
+	print $fh $table;
+	close $fh or die "could not write: $!";
+	is(system($make), 0, '... also with one more');
+	none('... which is in all of it', grep { slurp($_) !~ /'new'.*'time:41:1ms worker:9 sequence:13 epoch:2025-02-03'.*'one more'/ } map { "$folder/$_" } @committed[ 0, 1 ], map { "script/$_--$version.sql" } qw(uidgen-sql uidgen-registry));
+}
 cmp_ok(-s 'docs/decoder.html', '<', 100_000, '... in less than 100 kB');
 
 # The table of parts has a row for each file, by its name without the suffix where that is .c and .h.

@@ -39,7 +39,7 @@ my %limits = (src => 23_608, script => 9_477, '*.md' => 8_179, 'test and tools' 
 # The programs of the gate, what they use, and what runs them.
 my ($glue) = map { s/\\\n//gr } slurp('Makefile') =~ /^GLUE_LONG = (.*?)^GLUE_FIRST/ms;
 my @reads = ((map { "test/t/$_.pl" } 'random_fleets', grep { !/^GLUE$|^=$/ } split ' ', $glue),
-	grep { m{^test/(?:unit|fuzz|isolation|simulation|tools)/|^test/(?:meta|regress|reports|sizes)\.pl$|^test/(?:pgindent|tempcheck|lib)\.sh$|^test/[^/]+\.conf$|^test/internal_functions$} } @files);
+	grep { m{^test/(?:unit|fuzz|isolation|simulation|tools)/|^test/(?:meta|regress|reports|sizes)\.pl$|^test/(?:pgindent|tempcheck|lib)\.sh$|^test/[^/]+\.conf$|^test/internal_functions$|^test/vectors\.tsv$} } @files);
 my %read;
 while (defined(my $file = shift @reads))
 {

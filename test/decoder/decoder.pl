@@ -77,7 +77,6 @@ is($node->safe_psql('postgres', 'SELECT count(*) >= 10000, count(DISTINCT layout
 
 is($node->safe_psql('postgres', q{SELECT count(*) > 9000 FROM trial WHERE uid_timestamp(id, layout) BETWEEN '2010-01-01' AND '2026-11-25'}), 't', '... most of them of a plausible time');
 
-save('presets', 'SELECT name, layout, note FROM uidgen.presets');
 save('ids', q{SELECT t.id, t.layout, micros(p.timestamp), p.datacenter, p.worker, p.tag, p.sequence, uid_to_text(t.id), uid_to_text(t.id, 'base58'),
 	uid_to_text(t.id, 'base62'), uid_to_text(t.id, 'hex'), to_uuid(t.id, t.layout)
 	FROM trial AS t, uid_parse(t.id, t.layout) AS p});

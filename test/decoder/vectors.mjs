@@ -1,4 +1,4 @@
-// What the server has written down for these tests, and what others have published.
+// What the server has written down for these tests, and test/vectors.tsv.
 import { readFileSync } from 'node:fs';
 
 const unescape = (text) => text === '\\N' ? null : text.replace(/\\([btnrfv\\]|x[0-9a-f]{1,2})/g, (_, c) => ({ b: '\b', t: '\t', n: '\n', r: '\r', f: '\f', v: '\v', '\\': '\\' })[c] ?? String.fromCharCode(parseInt(c.slice(1), 16)));
@@ -11,11 +11,16 @@ export function rows(name) {
 /** The lines of a file that is kept, but for its comments, as lists of texts. */
 const kept = (name) => readFileSync(new URL(name, import.meta.url), 'utf8').split('\n').filter((line) => /^[^#]/.test(line)).map((line) => line.split('\t'));
 
-/** Published ids: those whose fields are known. */
+/** The rows of test/vectors.tsv: kind, input, by, output, strict, note. */
+export const vectors = () => kept('../vectors.tsv');
+
+/** Published ids, which have a note. */
 export function knownIds() {
-	const number = (text) => text === '' ? null : Number(text);
-	return kept('../unit/known-ids.tsv').map(([id, layout, timestamp, datacenter, worker, tag, sequence, tolerance]) =>
-		({ id, layout, timestamp, datacenter: number(datacenter), worker: number(worker), tag: number(tag), sequence: number(sequence), tolerance: Number(tolerance) }));
+	const number = (text) => text === '-' ? null : Number(text);
+	return vectors().filter(([kind, , , , , note]) => kind === 'fields' && note).map(([, id, layout, output]) => {
+		const [timestamp, datacenter, worker, tag, sequence] = output.split(' ');
+		return { id, layout, timestamp, datacenter: number(datacenter), worker: number(worker), tag: number(tag), sequence: number(sequence) };
+	});
 }
 
 /** Recorded guesses. */

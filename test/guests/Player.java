@@ -1,9 +1,11 @@
-// Player.java: a guest that draws ids all the time, for test/perl/Guests.pm, as player.py does; without CLIENT, DRIVER and fork.
+// Player.java: a guest that draws ids all the time, for test/perl/Guests.pm, as player.py does; without CLIENT, DRIVER and fork, and with FILE behind "vectors".
 import java.io.*;
 import java.nio.ByteBuffer;
 import java.nio.file.*;
 import java.sql.*;
-import java.util.Arrays;
+import java.time.*;
+import java.time.temporal.ChronoUnit;
+import java.util.*;
 import java.util.regex.*;
 import uidgen.Guest;
 
@@ -33,7 +35,37 @@ public class Player {
 
     static synchronized void complain(Exception e) { err.println(e.getMessage().replaceAll("\\s+", " ")); }
 
+    /** As player.py does, of the rows of FILE. */
+    static void readVectors(String file) throws IOException {
+        Map<String, String> names = new HashMap<>();
+        int count = 0;
+        for (String line : Files.readAllLines(Path.of(file))) {
+            String[] row = line.split("\t");
+            if (row[0].equals("layout"))
+                names.put(row[1], row[3]);
+            if (line.startsWith("#") || !row[0].equals("fields") || !row[4].equals("yes"))
+                continue;
+            count++;
+            String text = names.getOrDefault(row[2], row[2]), said = "";
+            Matcher m = Pattern.compile("time:\\d+:(\\d+)([mu]?s) .*epoch:(\\S+)").matcher(text);
+            m.find();
+            Instant epoch = Instant.parse(m.group(3).replaceAll("^[0-9-]*$", "$0T00:00:00Z"));
+            long unit = Long.parseLong(m.group(1)) * Map.of("us", 1L, "ms", 1000L, "s", 1000000L).get(m.group(2));
+            Map<String, Object> values = new Guest.Layout(text, unit, ChronoUnit.MICROS.between(Instant.EPOCH, epoch)).decode(Long.parseLong(row[1]));
+            String[] wanted = row[3].split("(?= )", 2);
+            for (String name : List.of("datacenter", "worker", "tag", "sequence"))
+                said += " " + values.getOrDefault(name, "-");
+            if (!values.get("time").equals(Instant.parse(wanted[0])) || !said.equals(wanted[1]))
+                System.out.println(line + ": read as " + values.get("time") + said);
+        }
+        System.out.println(count + " rows");
+    }
+
     public static void main(String[] args) throws Exception {
+        if (args[0].equals("vectors")) {
+            readVectors(args[1]);
+            return;
+        }
         path = args[0];
         ids = new DataOutputStream(new FileOutputStream(path, true));
         err = new PrintStream(new FileOutputStream(path + ".err", true), true);

@@ -84,6 +84,7 @@ my ($python, $java) = ($world->client('python', 'psycopg'), $world->client('java
 
 # ---- faults ----
 
+read_vectors($java);
 play($python);
 play($world->client('python', 'psycopg2'));
 play($java);

@@ -5,20 +5,55 @@
 # CLIENT is the folder of uidgen.py.  FILE.to says where the registry is, as "host=... port=...", each time that the guest connects.  Ids go to FILE, in the
 # order in which they were drawn, as COPY writes them in binary; what next() says in place of one goes to FILE.err.  PAUSE is in milliseconds, between batches.
 # With fork, a child goes on as well, with FILE.child.  "crowd" in place of BATCH: PAUSE guests at once, of which each draws some ids and keeps its worker id;
-# "threads": one guest, first as fast as one thread draws, which FILE.err says, then with PAUSE threads.
+# "threads": one guest, first as fast as one thread draws, which FILE.err says, then with PAUSE threads.  "vectors" in place of FILE, and test/vectors.tsv
+# behind it: prints which strict rows it reads otherwise, and how many there are.
 import contextlib
 import importlib
 import os
+import re
 import signal
 import struct
 import sys
 import threading
 import time
+from datetime import datetime, timedelta, timezone
 
-client, driver, path, batch, pause = sys.argv[1:6]
-sys.path.insert(0, client)
+sys.path.insert(0, sys.argv[1])
 import uidgen
 
+
+def moment(text):
+    return datetime.fromisoformat(text.rstrip("Z")).replace(tzinfo=timezone.utc)
+
+
+def read_vectors():
+    names, count, begin = {}, 0, moment("1970-01-01")
+    with open(sys.argv[4]) as file:
+        rows = [line.split("\t")[:5] for line in file if line.count("\t") > 3]
+    for kind, given, by, output, strict in rows:
+        names[given] = output
+        if strict.strip() != "yes":
+            continue
+        count += 1
+        text = names.get(by, by)
+        number, unit, epoch = re.search(r"time:\d+:(\d+)([mu]?s) .*epoch:(\S+)", text).groups()
+        layout = uidgen.Layout(text, int(number) * {"us": 1, "ms": 1000, "s": 10**6}[unit], (moment(epoch) - begin) // timedelta(microseconds=1))
+        if kind == "fields":
+            values = layout.decode(int(given))
+            said = " ".join([values["time"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")] + [str(values.get(name, "-")) for name in ("datacenter", "worker", "tag", "sequence")])
+        else:
+            tick = (moment(given) - moment(epoch)) // timedelta(microseconds=layout.unit)
+            largest = {name: mask for name, (shift, mask) in layout.fields.items() if name != "zero"}
+            said = "%d %d" % (layout.encode(time=tick), layout.encode(**dict(largest, time=tick)))
+        if said != output:
+            print(kind, given, by, "is", output, "and read as", said)
+    print(count, "rows")
+
+
+if sys.argv[3] == "vectors":
+    read_vectors()
+    sys.exit()
+driver, path, batch, pause = sys.argv[2:6]
 driver = importlib.import_module(driver)
 signal.signal(signal.SIGTERM, lambda *ignored: sys.exit(0))
 

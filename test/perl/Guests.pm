@@ -28,7 +28,7 @@ use RegistryProxy;
 use Test::More;
 use UidgenTest;
 
-our @EXPORT = qw(play play_without_rules play_long crowd fail_over begin ends place go_on ids complaints tick_of twice);
+our @EXPORT = qw(read_vectors play play_without_rules play_long crowd fail_over begin ends place go_on ids complaints tick_of twice);
 
 my $root = "$FindBin::RealBin/../..";
 # 16 ids a millisecond, so that guests get ahead of the clock.
@@ -111,6 +111,14 @@ sub client
 		@command = (qw(java -Xmx64m -XX:+UseSerialGC -cp), "$dir:/usr/share/java/postgresql.jar", 'Player');
 	}
 	return { world => $self, language => $language, driver => $driver, name => join(' with ', $language, $driver // ()) . ", $self->{encoding}", command => \@command };
+}
+
+# A client reads the strict rows of test/vectors.tsv as they say.
+sub read_vectors
+{
+	my ($client) = @_;
+	IPC::Run::run([ @{ $client->{command} }, 'vectors', "$root/test/vectors.tsv" ], '<', \undef, '>&', \my $said);
+	return like($said, qr/\A\d\d rows\n\z/, "$client->{name}: the vectors");
 }
 
 # A registry in a database of its own, with so many worker ids for guests

@@ -13,6 +13,7 @@ plan skip_all => 'needs psycopg and psycopg2 for /usr/bin/python3' if !-x '/usr/
 my $world = Guests->new('SQL_ASCII');
 my $primary = $world->{primary};
 my $client = $world->client('python', 'psycopg');
+read_vectors($client);
 play($client);
 play($world->client('python', 'psycopg2'), 'warned');
 my $utf8 = Guests->new('UTF8');

@@ -18,6 +18,8 @@ $main->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 says_the_same($main, $node, 'layout', undef, 'landlord');
 says_the_same($main, $node, 'decode', undef, 'landlord');
 says_the_same($main, $node, 'forms', undef, 'landlord');
+says_the_same($main, $node, 'vectors', undef, 'landlord');
+is($node->safe_psql('app', 'TABLE uidgen.presets'), $main->safe_psql('postgres', 'TABLE uidgen.presets'), 'the presets are the same');
 # The plans of the extension's estimate how many rows there are.
 says_the_same($main, $node, 'ranges', "--\n-- Plans\n", 'landlord');
 # The rest of this file is about the library, and that of the next one about transactions that only read, and the registry.

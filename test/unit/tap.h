@@ -1,6 +1,6 @@
 /*
  * tap.h
- *	  What the unit tests say: TAP, the Test Anything Protocol.
+ *	  What the unit tests say: TAP, the Test Anything Protocol; and what they read, test/vectors.tsv.
  */
 #ifndef TAP_H
 #define TAP_H
@@ -64,6 +64,33 @@ random_number(void)
 	state ^= state >> 7;
 	state ^= state << 17;
 	return state * UINT64_C(0x2545F4914F6CDD1D);
+}
+
+/* A row of test/vectors.tsv. */
+typedef struct Row
+{
+	char		line[512];
+	const char *kind;
+	const char *input;
+	const char *by;
+	const char *output;
+} Row;
+
+/* The next one; false at the end.  Files are named from the root of the source tree on. */
+static inline bool
+next_row(FILE **file, Row *row)
+{
+	if (*file == NULL && (*file = fopen("test/vectors.tsv", "r")) == NULL)
+		return ok(false, "vectors: can be read");
+	do
+		if (!fgets(row->line, sizeof(row->line), *file))
+			return fclose(*file) == EOF;
+	while (row->line[0] == '#');
+	row->kind = strtok(row->line, "\t");
+	row->input = strtok(NULL, "\t");
+	row->by = strtok(NULL, "\t");
+	row->output = strtok(NULL, "\t");
+	return ok(row->output != NULL, "vectors: a row of %s", row->kind);
 }
 
 /* The end: the program's exit status. */

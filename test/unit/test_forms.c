@@ -3,12 +3,13 @@
  *	  Proves src/core/textform.c and uuidform.c without a server, under the sanitizers.
  *
  * What is expected comes from elsewhere than the code under test: texts that other
- * programs publish, the layout of version 7 in RFC 9562, and slow models in this file, of
+ * programs publish (test/vectors.tsv), the layout of version 7 in RFC 9562, and slow models in this file, of
  * positional numbers and of polynomials as rows of bits.  Each text and uuid lies in a
  * heap block of its own size, without a terminating zero, so that a step outside is seen.
  *
  * Output is TAP.  Build and run: make unitcheck
  */
+#include "core/layout.h"
 #include "core/textform.h"
 #include "core/uuidform.h"
 
@@ -160,81 +161,6 @@ worth(UidgenTextForm form, const char *text)
 	for (size_t i = strlen(text); i-- > 0; power *= strlen(forms[form].digits))
 		sum += power * (Wide) (strchr(forms[form].digits, text[i]) - forms[form].digits);
 	return sum;
-}
-
-/* Numbers in texts that others publish; where theirs have no zeros in front, those are
- * added. */
-static void
-test_published(void)
-{
-	static const struct
-	{
-		UidgenTextForm form;
-		uint64_t	number;
-		const char *text;
-		const char *where;
-	}			known[] = {
-		{UIDGEN_BASE32, UINT64_C(496830748901259230), "0DS8RXW6W0DYY", "tsid (Rust), conversions.rs"},
-		{UIDGEN_BASE32, UINT64_C(501438102971408389), "0DXBQ9H279R05", "tsid-ts (JavaScript), README"},
-		{UIDGEN_BASE32, UINT64_MAX, "FZZZZZZZZZZZZ", "TSID Creator, TsidTest"},
-		{UIDGEN_BASE32, INT64_MAX, "7ZZZZZZZZZZZZ", "TSID Creator, TsidConverterTest"},
-		{UIDGEN_BASE32, 10, "000000000000A", "TSID Creator, TsidTest"},
-		{UIDGEN_BASE32, 1234, "000000000016J", "several libraries of Crockford's base 32"},
-		{UIDGEN_BASE32, UINT64_C(1234567890), "00000014SC0PJ", "crockford (Ruby), README"},
-		{UIDGEN_BASE32, UINT64_C(973113317), "0000000X011Z5", "base32_crockford (Elixir), manual"},
-		{UIDGEN_BASE32, UINT64_C(9007199254740991), "007ZZZZZZZZZZ", "@darkwolf/base32crockford, README"},
-		{UIDGEN_BASE58, 0x61, "1111111112g", "Bitcoin Core, base58_encode_decode.json"},
-		{UIDGEN_BASE58, 0x626262, "1111111a3gV", "Bitcoin Core, base58_encode_decode.json"},
-		{UIDGEN_BASE58, 0x636363, "1111111aPEr", "Bitcoin Core, base58_encode_decode.json"},
-		{UIDGEN_BASE58, 0x10c8511e, "111111Rt5zm", "Bitcoin Core, base58_encode_decode.json"},
-		{UIDGEN_BASE58, 0x572e4794, "111113EFU7m", "Bitcoin Core, base58_encode_decode.json"},
-		{UIDGEN_BASE58, 0x271F359E, "111111zzzzy", "Bitcoin Core, base58_encode_decode.json"},
-		{UIDGEN_BASE58, 0x271F359F, "111111zzzzz", "Bitcoin Core, base58_encode_decode.json"},
-		{UIDGEN_BASE58, 0x271F35A0, "11111211111", "Bitcoin Core, base58_encode_decode.json"},
-		{UIDGEN_BASE58, 0x271F35A1, "11111211112", "Bitcoin Core, base58_encode_decode.json"},
-		{UIDGEN_BASE58, UINT64_C(0x516b6fcd0f), "1111ABnLTmg", "Bitcoin Core, base58_encode_decode.json"},
-		{UIDGEN_BASE62, 0, "00000000000", "TSID Creator, TsidBaseNTest"},
-		{UIDGEN_BASE62, UINT64_MAX, "LygHa16AHYF", "TSID Creator, TsidBaseNTest"},
-		{UIDGEN_BASE62, UINT64_C(0x2133fb480623f824), "2qjozYFz4T6", "TSID Creator, TsidBaseNTest"},
-		{UIDGEN_BASE62, UINT64_C(0x8e461b1c52fff88e), "CDJrVSigTC2", "TSID Creator, TsidBaseNTest"},
-		{UIDGEN_BASE62, UINT64_C(0x85ca989d20b232d8), "BUART0BRYVs", "TSID Creator, TsidBaseNTest"},
-		{UIDGEN_BASE62, UINT64_C(0x040a2dca40e080de), "0LVDf2G4ILW", "TSID Creator, TsidBaseNTest"},
-		{UIDGEN_BASE62, UINT64_C(0x00f5d87cff4f54eb), "056vuFmDU55", "TSID Creator, TsidBaseNTest"},
-		{UIDGEN_HEX, UINT64_C(0xfedcba9876543210), "fedcba9876543210", "by hand"},
-		{UIDGEN_HEX, 255, "00000000000000ff", "by hand"},
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-	{
-		char		text[UIDGEN_TEXT_FORM_MAX + 1];
-		uint64_t	id;
-
-		write_text(known[i].form, known[i].number, text);
-		is_text(text, known[i].text, known[i].where);
-		ok(read_text(known[i].form, known[i].text, &id) && id == known[i].number, "... and read: %s", text);
-	}
-}
-
-/* Crockford's readings, as libraries of his base 32 show them. */
-static void
-test_readings(void)
-{
-	static const struct
-	{
-		const char *text;
-		uint64_t	number;
-	}			known[] = {
-		{"0000000000oil", 33},
-		{"0000000XoIlZ5", UINT64_C(973113317)},
-		{"0000000x01-1z5", UINT64_C(973113317)},
-		{"00000014S-C0-PJ", UINT64_C(1234567890)},
-		{"fzzzzzzzzzzzz", UINT64_MAX},
-		{"--0-D-S-8-R-X-W-6-W-0-D-Y-Y--", UINT64_C(496830748901259230)},
-	};
-	uint64_t	id;
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		ok(read_text(UIDGEN_BASE32, known[i].text, &id) && id == known[i].number, "read: %s", known[i].text);
 }
 
 static void
@@ -533,44 +459,93 @@ test_check_of_catalogue(void)
 	is(slow_check(bits), 0x199, "the model computes CRC-10/ATM: its published check value");
 }
 
-/* Fixed forever: these were computed by another program, in another language. */
-static void
-test_fixed_uuids(void)
+/* One of the 32 hexadecimal digits. */
+static unsigned
+get_digit(const Uuid *uuid, int i)
 {
-	static const struct
-	{
-		int64_t		milliseconds;
-		uint64_t	id;
-		const char *uuid;
-	}			known[] = {
-		{0, 0, "00000000-0000-7000-8000-000000000000"},
-		{1, 1, "00000000-0001-7000-8000-000000000493"},
-		{0, 1, "00000000-0000-7000-8000-000000000633"},
-		{LAST_MILLISECOND, UINT64_MAX, "ffffffff-ffff-7fff-bfff-fffffffffe2c"},
-		{LAST_MILLISECOND, INT64_MAX, "ffffffff-ffff-77ff-bfff-ffffffffff7c"},
-		{INT64_C(1795282092525), UINT64_C(249949029770874880), "01a1ff26-c1ed-7037-9ffd-45edc9400172"},
-		{INT64_C(1704110400000), UINT64_C(1) << 63, "018cc4e5-2200-7800-8000-000000000244"},
+	return uuid->bytes[i / 2] >> (i % 2 ? 0 : 4) & 0xF;
+}
 
-		/*
-		 * The bits of RFC 9562's example, A.6,
-		 * 017F22E2-79B0-7CC3-98C4-DC0C0C07398F, but for the last ten.
-		 */
-		{INT64_C(0x017F22E279B0), UINT64_C(0xCC3) << 52 | (UINT64_C(0x18C4DC0C0C07398F) >> 10),
-		"017f22e2-79b0-7cc3-98c4-dc0c0c0739a4"},
-	};
+static void
+set_digit(Uuid *uuid, int i, unsigned digit)
+{
+	int			shift = i % 2 ? 0 : 4;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-	{
-		Uuid		uuid;
-		uint64_t	id;
-		UidgenComplaint error;
-		char		text[37];
+	uuid->bytes[i / 2] = (uint8_t) ((uuid->bytes[i / 2] & 0xF0 >> shift) | digit << shift);
+}
 
-		ok(write_uuid(known[i].milliseconds * 1000, known[i].id, &uuid), "an id of %" PRId64 " ms", known[i].milliseconds);
+/* The uuid of an id, and back. */
+static void
+say_uuid(const Row *row, char text[80])
+{
+	int64_t		id = strtoll(row->input, NULL, 10);
+	UidgenLayout layout;
+	UidgenComplaint error;
+	Uuid		uuid;
+	int64_t		time;
+	uint64_t	back;
+
+	if (!uidgen_layout_parse(row->by, &layout, &error) || !uidgen_layout_fits(&layout, id))
+		strcpy(text, "error 22003");
+	else if (!uidgen_layout_time(&layout, uidgen_layout_get(&layout, UIDGEN_TIME, id), &time) || !write_uuid(time, (uint64_t) id, &uuid))
+		strcpy(text, "error 22008");
+	else
 		print_uuid(&uuid, text);
-		is_text(text, known[i].uuid, "... has this uuid");
-		ok(read_uuid(&uuid, &id, &error) && id == known[i].id, "... which is read");
+	if (text[0] != 'e')
+		ok(read_uuid(&uuid, &back, &error) && back == (uint64_t) id, "... and read: %s", text);
+}
+
+/* What a text or a uuid is read as. */
+static void
+say_read(int form, const char *input, char text[80])
+{
+	UidgenComplaint error;
+	Uuid		uuid;
+	uint64_t	id;
+	int			digits = 0;
+	bool		good;
+
+	for (const char *c = input; form == UIDGEN_TEXT_FORMS && *c && digits < 2 * UIDGEN_UUID_SIZE; c++)
+		if (*c != '-')
+			set_digit(&uuid, digits++, (unsigned) (strchr(forms[UIDGEN_HEX].digits, *c) - forms[UIDGEN_HEX].digits));
+	good = form == UIDGEN_TEXT_FORMS ? read_uuid(&uuid, &id, &error) : read_text((UidgenTextForm) form, input, &id);
+	snprintf(text, 80, good ? "%" PRId64 : "error 22P02", (int64_t) id);
+}
+
+/* What others publish, as text and as uuids, and what was computed by another program, in another
+ * language: fixed forever. */
+static void
+test_vectors(void)
+{
+	FILE	   *file = NULL;
+	Row			row;
+	int			rows = 0;
+
+	while (next_row(&file, &row))
+	{
+		char		text[80] = "";
+		int			form = 0;
+
+		while (form < UIDGEN_TEXT_FORMS && strcmp(forms[form].name, row.by) != 0)
+			form++;
+		if (strcmp(row.kind, "text") == 0)
+		{
+			uint64_t	id = (uint64_t) strtoll(row.input, NULL, 10);
+			uint64_t	back;
+
+			write_text((UidgenTextForm) form, id, text);
+			ok(read_text((UidgenTextForm) form, text, &back) && back == id, "... and read: %s", text);
+		}
+		else if (strcmp(row.kind, "uuid") == 0)
+			say_uuid(&row, text);
+		else if (strcmp(row.kind, "read") == 0)
+			say_read(form, row.input, text);
+		else
+			continue;
+		rows++;
+		is_text(text, row.output, row.input);
 	}
+	ok(rows > 50, "vectors: %d rows", rows);
 }
 
 static void
@@ -635,11 +610,6 @@ test_foreign_uuids(void)
 	int			wrong = 0;
 	int			passed = 0;
 
-	/* RFC 9562, A.6. */
-	static const Uuid example = {{
-			0x01, 0x7F, 0x22, 0xE2, 0x79, 0xB0, 0x7C, 0xC3, 0x98, 0xC4, 0xDC, 0x0C, 0x0C, 0x07, 0x39, 0x8F
-	}};
-
 	slow_uuid(UINT64_C(0x0123456789AB), UINT64_C(0x0123456789ABCDEF), &uuid);
 	for (unsigned version = 0; version < 16; version++)
 		for (unsigned variant = 0; variant < 4; variant++)
@@ -658,8 +628,9 @@ test_foreign_uuids(void)
 	ok(!holds_id(&changed), "the nil uuid holds no id");
 	memset(&changed, 0xFF, sizeof(changed));
 	ok(!holds_id(&changed), "nor does the max uuid");
-	ok(!read_uuid(&example, &id, &error), "nor does RFC 9562's example");
-	ok(well_formed(&error) && strstr(error.detail, "check bits"), "... because of its check bits");
+	changed = uuid;
+	changed.bytes[15] ^= 1;
+	ok(!read_uuid(&changed, &id, &error) && well_formed(&error) && strstr(error.detail, "check bits"), "nor one of other check bits");
 	for (int round = 0; round < 1 << 18; round++)
 	{
 		for (int i = 0; i < UIDGEN_UUID_SIZE; i += 8)
@@ -673,21 +644,6 @@ test_foreign_uuids(void)
 		passed += holds_id(&changed);
 	}
 	ok(passed > 200 && passed < 320, "of 1024 others of version 7, about one passes: %d of 2^18", passed);
-}
-
-/* One of the 32 hexadecimal digits. */
-static unsigned
-get_digit(const Uuid *uuid, int i)
-{
-	return uuid->bytes[i / 2] >> (i % 2 ? 0 : 4) & 0xF;
-}
-
-static void
-set_digit(Uuid *uuid, int i, unsigned digit)
-{
-	int			shift = i % 2 ? 0 : 4;
-
-	uuid->bytes[i / 2] = (uint8_t) ((uuid->bytes[i / 2] & 0xF0 >> shift) | digit << shift);
 }
 
 /* What is changed in a uuid is noticed. */
@@ -762,15 +718,13 @@ test_errors_in_uuids(void)
 int
 main(void)
 {
-	test_published();
-	test_readings();
 	test_alphabets();
 	test_round_trips();
 	test_characters();
 	test_lengths();
 	test_overflow();
 	test_check_of_catalogue();
-	test_fixed_uuids();
+	test_vectors();
 	test_uuid_round_trips();
 	test_times_without_uuid();
 	test_foreign_uuids();

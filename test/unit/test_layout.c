@@ -2,10 +2,9 @@
  * test_layout.c
  *	  Proves src/core/layout.c without a server, under the sanitizers.
  *
- * What is expected comes from elsewhere than the code under test: ids that
- * other systems published (known-ids.tsv), the published numbers of each
- * preset, constants worked out by hand, and, for random layouts, a slow
- * bit-by-bit and day-by-day model in this file.  Every text is parsed from a
+ * What is expected comes from elsewhere than the code under test: what other
+ * systems published (test/vectors.tsv), constants worked out by hand, and, for
+ * random layouts, a slow bit-by-bit and day-by-day model in this file.  Every text is parsed from a
  * heap block that ends with it, and printed to one of exactly the promised
  * size, so that a step outside is seen.
  *
@@ -16,8 +15,6 @@
 #include <stdlib.h>
 
 #include "tap.h"
-
-#define VECTORS "test/unit/known-ids.tsv"	/* from the root of the source tree on */
 
 #define SECOND INT64_C(1000000)
 #define DAY (86400 * SECOND)
@@ -172,17 +169,6 @@ static const char *const names[UIDGEN_FIELDS] = {
 	"time", "datacenter", "worker", "tag", "sequence", "zero"
 };
 
-/* Fields and bits, read off the struct. */
-static void
-describe(const UidgenLayout *layout, char text[160])
-{
-	text[0] = '\0';
-	for (int i = 0; i < layout->nfields; i++)
-		append(text, 160, "%s%s %d",
-			   i == 0 ? "" : ", ", names[layout->order[i]],
-			   layout->bits[layout->order[i]]);
-}
-
 /* Do the numbers of a layout agree with each other? */
 static bool
 consistent(const UidgenLayout *layout)
@@ -243,228 +229,98 @@ well_formed(const UidgenComplaint *error)
 		error->hint[length - 1] == '.';
 }
 
-/* ---- published ids ---- */
+/* ---- published layouts and ids ---- */
 
-/*
- * Cut a line at its tabs.  An empty column is not a field of the layout, or
- * was not published and is zero.
- */
-static int
-split(char *line, char *columns[9])
-{
-	int			tabs = 0;
-
-	line[strcspn(line, "\r\n")] = '\0';
-	for (int i = 0; i < 9; i++)
-	{
-		columns[i] = line;
-		line += strcspn(line, "\t");
-		if (*line)
-		{
-			*line++ = '\0';
-			tabs++;
-		}
-	}
-	return tabs + 1;
-}
-
+/* What an id says: time, datacenter, worker, tag and sequence; and back. */
 static void
-test_known_ids(void)
+say_fields(const UidgenLayout *layout, int64_t id, char text[160])
 {
 	static const UidgenField fields[] = {
 		UIDGEN_DATACENTER, UIDGEN_WORKER, UIDGEN_TAG, UIDGEN_SEQUENCE
 	};
-	FILE	   *file = fopen(VECTORS, "r");
-	char		line[512];
-	int			count = 0;
+	uint64_t	tick = uidgen_layout_get(layout, UIDGEN_TIME, id);
+	uint64_t	again = uidgen_layout_put(layout, UIDGEN_TIME, tick);
+	int64_t		time;
 
-	if (!ok(file != NULL, "known ids: can be read"))
+	strcpy(text, !uidgen_layout_fits(layout, id) ? "error 22003" : "error 22008");
+	if (!uidgen_layout_fits(layout, id) || !uidgen_layout_time(layout, tick, &time))
 		return;
-	while (fgets(line, sizeof(line), file))
+	write_moment(time, text);
+	append(text, 160, "Z");
+	for (int i = 0; i < 4; i++)
 	{
-		char	   *columns[9];
-		UidgenLayout layout;
-		int64_t		id,
-					time,
-					want,
-					tolerance;
-		uint64_t	tick,
-					again;
-		bool		good = true;
+		uint64_t	value = uidgen_layout_get(layout, fields[i], id);
 
-		if (line[0] == '#')
-			continue;
-		count++;
-		if (!strchr(line, '\n') || split(line, columns) != 9)
-		{
-			ok(false, "known ids: nine columns: %s", line);
-			continue;
-		}
-		id = strtoll(columns[0], NULL, 10);
-		layout = lay(columns[1]);
-		want = read_moment(columns[2]);
-		tolerance = strtoll(columns[7], NULL, 10) * 1000;
-
-		tick = uidgen_layout_get(&layout, UIDGEN_TIME, id);
-		ok(uidgen_layout_time(&layout, tick, &time) &&
-		   time >= want - tolerance && time <= want + tolerance,
-		   "%s %s: time is %s", columns[1], columns[0], columns[2]);
-		for (int i = 0; i < 4; i++)
-		{
-			const char *column = columns[3 + i];
-
-			if (column[0] && layout.bits[fields[i]] == 0)
-				good = false;
-			if (uidgen_layout_get(&layout, fields[i], id) !=
-				strtoull(column[0] ? column : "0", NULL, 10))
-				good = false;
-		}
-		ok(good, "%s %s: fields are %s/%s/%s/%s", columns[1], columns[0],
-		   columns[3], columns[4], columns[5], columns[6]);
-
-		/* And back: the fields make the id, its time is in its tick. */
-		again = uidgen_layout_put(&layout, UIDGEN_TIME, tick);
-		for (int i = 0; i < 4; i++)
-			again |= uidgen_layout_put(&layout, fields[i],
-									   strtoull(columns[3 + i], NULL, 10));
-		ok(again == (uint64_t) id && uidgen_layout_fits(&layout, id) &&
-		   uidgen_layout_tick(&layout, time, &again) && again == tick &&
-		   uidgen_layout_min(&layout, tick) <= id &&
-		   uidgen_layout_max(&layout, tick) >= id,
-		   "%s %s: made again of its fields", columns[1], columns[0]);
+		append(text, 160, layout->bits[fields[i]] ? " %" PRIu64 : " -", value);
+		again |= uidgen_layout_put(layout, fields[i], value);
 	}
-	fclose(file);
-	ok(count >= 10, "known ids: at least ten (%d)", count);
+	if (again != (uint64_t) id || !uidgen_layout_tick(layout, time, &again) || again != tick ||
+		uidgen_layout_min(layout, tick) > id || uidgen_layout_max(layout, tick) < id)
+		append(text, 160, ", and back another one");
 }
 
-/* ---- presets ---- */
+/* The smallest and the largest id of the tick of a time; beyond the layout's
+ * times, of all. */
+static void
+say_range(const UidgenLayout *layout, const char *input, char text[160])
+{
+	int64_t		time = strcmp(input, "infinity") == 0 ? INT64_MAX :
+		strcmp(input, "-infinity") == 0 ? INT64_MIN : read_moment(input);
+	int64_t		end = time < layout->epoch ? uidgen_layout_first(layout) : uidgen_layout_last(layout);
+	uint64_t	tick;
+	bool		good = uidgen_layout_tick(layout, time, &tick);
+
+	snprintf(text, 160, "%" PRId64 " %" PRId64,
+			 good ? uidgen_layout_min(layout, tick) : end, good ? uidgen_layout_max(layout, tick) : end);
+}
+
+static void
+test_vectors(void)
+{
+	FILE	   *file = NULL;
+	Row			row;
+	int			rows = 0;
+	bool		published[200] = {false};
+
+	while (next_row(&file, &row))
+	{
+		bool		is_layout = strcmp(row.kind, "layout") == 0;
+		UidgenLayout layout,
+					again;
+		UidgenComplaint error;
+		char		text[160];
+
+		if (!is_layout && strcmp(row.kind, "fields") != 0 && strcmp(row.kind, "range") != 0)
+			continue;
+		rows++;
+		if (!parse(is_layout ? row.input : row.by, &layout, &error))
+			strcpy(text, "error 22023");
+		else if (is_layout)
+		{
+			strcpy(text, canonical(&layout));
+			ok(parse(row.output, &again, &error) && consistent(&layout) && same(&layout, &again),
+			   "the same as its canonical text: %s", row.input);
+		}
+		else if (strcmp(row.kind, "fields") == 0)
+			say_fields(&layout, strtoll(row.input, NULL, 10), text);
+		else
+			say_range(&layout, row.input, text);
+		is_text(text, row.output, row.input);
+		for (int i = 0; is_layout && uidgen_presets[i].name; i++)
+			if (strcmp(uidgen_presets[i].name, row.input) == 0)
+			{
+				published[i] = true;
+				is_text(uidgen_presets[i].layout, row.output, "which the table has");
+				ok(uidgen_presets[i].note[0], "with a note");
+			}
+	}
+	ok(rows > 100, "vectors: %d rows", rows);
+	for (int i = 0; uidgen_presets[i].name; i++)
+		ok(published[i], "vectors: the preset %s is there", uidgen_presets[i].name);
+}
 
 #define ORDER_OF_TIME "so its ids are not in the order of time."
 #define NEGATIVE "Its fields take 64 bits together; with more than 63, ids could be negative."
-
-/* What the systems themselves publish; never to be changed. */
-static const struct
-{
-	const char *name;
-	const char *fields;
-	int64_t		unit;			/* microseconds */
-	int64_t		epoch;			/* Unix milliseconds */
-	const char *until;			/* beginning of its last moment, UTC */
-	const char *refusal;		/* why it does not generate */
-}			known_presets[] =
-
-{
-	{"default", "time 41, worker 10, sequence 12", 1000, 1735689600000, "2094-09-07T15:47:35.551", NULL},
-	{"js53", "time 31, worker 8, sequence 14", 1000000, 1735689600000, "2093-01-19T03:14:07", NULL},
-	{"js53ms", "time 41, worker 3, sequence 9", 1000, 1735689600000, "2094-09-07T15:47:35.551", NULL},
-	{"seconds", "time 32, worker 14, sequence 17", 1000000, 1735689600000, "2161-02-07T06:28:15", NULL},
-	{"twitter", "time 41, datacenter 5, worker 5, sequence 12", 1000, 1288834974657, "2080-07-10", NULL},
-	{"snowflake", "time 41, datacenter 5, worker 5, sequence 12", 1000, 1288834974657, "2080-07-10", NULL},
-	{"baidu", "time 28, worker 22, sequence 13", 1000000, 1463673600000, "2024-11-20T13:24:15", NULL},
-	{"leaf", "time 41, worker 10, sequence 12", 1000, 1288834974657, "2080-07-10", NULL},
-	{"mybatis-plus", "time 41, datacenter 5, worker 5, sequence 12", 1000, 1288834974657, "2080-07-10", NULL},
-	{"discord", "time 42, worker 5, tag 5, sequence 12", 1000, 1420070400000, "2084-09-06", NEGATIVE},
-	{"instagram", "time 41, worker 13, sequence 10", 1000, 1314220021721, "2046-06-27", NEGATIVE},
-	{"sonyflake", "time 39, sequence 8, worker 16", 10000, 1409529600000, "2188-11-16", NULL},
-	{"sonyflake-v2", "time 39, sequence 8, worker 16", 10000, 1735689600000, "2199-03-19", NULL},
-	{"mastodon", "time 48, sequence 16", 1000, 0, "6429-", NEGATIVE},
-	{"tsid", "time 42, worker 10, sequence 12", 1000, 1577836800000, "2089-09-06", NEGATIVE},
-	{"cosid", "time 41, worker 10, sequence 12", 1000, 1577203200000, "2089-08-30", NULL},
-	{"cosid-s", "time 31, worker 10, sequence 22", 1000000, 1577203200000, "2088-01-11", NULL},
-	{"cosid-js", "time 41, worker 3, sequence 9", 1000, 1577203200000, "2089-08-30", NULL},
-	{"cosid-js-s", "time 31, worker 3, sequence 19", 1000000, 1577203200000, "2088-01-11", NULL},
-	{"seata", "worker 10, time 41, sequence 12", 1000, 1588435200000, "2090-01-07", "Its first field is worker, " ORDER_OF_TIME},
-	{"seata-2020", "time 41, worker 10, sequence 12", 1000, 1588435200000, "2090-01-07", NULL},
-	{"yitter", "time 51, worker 6, sequence 6", 1000, 1582136402000, NULL, NULL},
-	{"pgedge", "time 41, worker 10, sequence 12", 1000, 1672531200000, "2092-09-06", NULL},
-	{"pgedge-2023", "time 41, sequence 12, worker 10", 1000, 1672531200000, "2092-09-06", NULL},
-	{"cockroachdb", "time 48, worker 15", 10, 1420070400000, "2104-03-13", "It has no sequence."},
-	{"timeshard", "time 40, worker 10, sequence 14", 1000, 1475796139634, "2034-03-", NEGATIVE},
-	{"pgactive", "time 40, worker 10, sequence 14", 1000, 1475796139634, "2034-03-", NEGATIVE},
-	{"pgdog", "time 41, worker 10, sequence 12", 1000, 1764184395000, "2095-08-03", NULL},
-	{"linkedin", "time 41, sequence 22", 1000, 0, "2039-09-07T15:47:35.551", NULL},
-	{"tiktok", "time 32, tag 16, sequence 16", 1000000, 0, "2038-01-19T03:14:07", NEGATIVE},
-};
-
-#define KNOWN_PRESETS (sizeof(known_presets) / sizeof(known_presets[0]))
-
-static void
-test_presets(void)
-{
-	const UidgenPreset *preset;
-	UidgenLayout layout,
-				again;
-	UidgenComplaint error;
-	int64_t		time;
-	size_t		i;
-
-	for (i = 0; uidgen_presets[i].name; i++)
-		continue;
-	is_int((int64_t) i, (int64_t) KNOWN_PRESETS, "presets: as many as known");
-
-	for (i = 0; i < KNOWN_PRESETS; i++)
-	{
-		const char *name = known_presets[i].name;
-		const char *refusal = known_presets[i].refusal;
-		const char *until = known_presets[i].until;
-		char		text[160];
-		char		replaced[80];
-		int			times = 0;
-
-		for (preset = uidgen_presets; preset->name; preset++)
-			if (strcmp(preset->name, name) == 0)
-			{
-				times++;
-				again = lay(preset->layout);
-				ok(preset->note && preset->note[0], "%s: has a note", name);
-			}
-		if (!ok(times == 1, "%s: is a preset, once", name))
-			continue;
-		layout = lay(name);
-		ok(consistent(&layout) && same(&layout, &again),
-		   "%s: is the layout that the table has", name);
-		again = lay(canonical(&layout));
-		ok(same(&layout, &again), "%s: canonical text is the same layout", name);
-		strcpy(text, canonical(&layout));
-		is_text(canonical(&again), text, "and is its own canonical text");
-
-		describe(&layout, text);
-		is_text(text, known_presets[i].fields, name);
-		is_int(layout.unit, known_presets[i].unit, "its unit");
-		is_int(layout.epoch, known_presets[i].epoch * 1000, "its epoch");
-		if (until)
-		{
-			ok(uidgen_layout_time(&layout, uidgen_layout_lifetime(&layout) - 1,
-								  &time), "%s: ends", name);
-			write_moment(time, text);
-			text[strlen(until)] = '\0';
-			is_text(text, until, "its last tick that is not negative");
-		}
-		memset(&error, 0x55, sizeof(error));
-		if (uidgen_layout_generates(&layout, &error) || !refusal)
-			ok(!refusal && uidgen_layout_generates(&layout, &error),
-			   "%s: generates exactly if it should", name);
-		else
-		{
-			is_text(error.detail, refusal, "why it does not generate");
-			ok(well_formed(&error), "%s: its refusal is well formed", name);
-		}
-
-		snprintf(replaced, sizeof(replaced), "%s epoch:2026-01-01", name);
-		again = lay(replaced);
-		layout.epoch = INT64_C(1767225600000000);
-		ok(same(&layout, &again), "%s: takes another epoch", name);
-	}
-
-	/* Yitter's ids outgrow JavaScript's numbers long before their bits end. */
-	layout = lay("yitter");
-	ok(uidgen_layout_time(&layout, uidgen_layout_get(&layout, UIDGEN_TIME,
-													 INT64_C(1) << 53), &time) &&
-	   time == INT64_C(3781159657552000),
-	   "yitter: reaches 2^53 on 2089-10-26");
-	is_int((int64_t) uidgen_layout_lifetime(&layout), INT64_C(1) << 51,
-		   "yitter: lifetime");
-}
 
 /* ---- grammar: what is taken ---- */
 
@@ -473,13 +329,8 @@ test_grammar(void)
 {
 	/* Text, canonical text.  ... is " epoch:2025-01-01". */
 	static const char *const taken[][2] = {
-		{"time:41:1ms...", "time:41:1ms..."},
-		{"epoch:2025-01-01 time:41:1ms", "time:41:1ms..."},
 		{"time:1:1us...", "time:1:1us..."},
 		{"time:63:1us...", "time:63:1us..."},
-		{"time:33:1s worker:31...", "time:33:1s worker:31..."},
-		{"time:33:1s datacenter:31...", "time:33:1s datacenter:31..."},
-		{"time:33:1s sequence:31...", "time:33:1s sequence:31..."},
 		{"time:33:1s tag:31...", "time:33:1s tag:31..."},
 		{"time:33:1s zero:31...", "time:33:1s zero:31..."},
 		{"time:30:1s datacenter:1 worker:2 tag:3 sequence:4 zero:5...",
@@ -487,26 +338,16 @@ test_grammar(void)
 		{"sequence:4 tag:3 epoch:2025-01-01 zero:5 worker:2 datacenter:1 time:30:1s",
 		"sequence:4 tag:3 zero:5 worker:2 datacenter:1 time:30:1s..."},
 		{"  \t\r\ntime:41:1ms\tworker:3\r\n epoch:2025-01-01 \n", "time:41:1ms worker:3..."},
-		{"time:041:0001ms worker:003...", "time:41:1ms worker:3..."},
 
 		/* A zero in front of everything says nothing. */
 		{"zero:11 time:41:1ms worker:3 sequence:9...", "time:41:1ms worker:3 sequence:9..."},
-		{"zero:31 time:33:1ms...", "time:33:1ms..."},
 		{"epoch:2025-01-01 zero:1 worker:2 time:33:1ms", "worker:2 time:33:1ms..."},
 		{"time:33:1ms zero:31...", "time:33:1ms zero:31..."},
 
 		/* Units in their largest name. */
 		{"time:41:999us...", "time:41:999us..."},
-		{"time:41:1000us...", "time:41:1ms..."},
-		{"time:41:1001us...", "time:41:1001us..."},
-		{"time:41:10000us...", "time:41:10ms..."},
 		{"time:41:999ms...", "time:41:999ms..."},
 		{"time:41:1000ms...", "time:41:1s..."},
-		{"time:41:1500ms...", "time:41:1500ms..."},
-		{"time:41:1000000us...", "time:41:1s..."},
-		{"time:41:60000ms...", "time:41:60s..."},
-		{"time:41:3600s...", "time:41:3600s..."},
-		{"time:41:3600000ms...", "time:41:3600s..."},
 		{"time:41:3600000000us...", "time:41:3600s..."},
 		{"time:41:3599999999us...", "time:41:3599999999us..."},
 		{"time:41:0000000001s...", "time:41:1s..."},
@@ -515,23 +356,12 @@ test_grammar(void)
 		{"TIME:41:1MS EPOCH:2025-01-01", "time:41:1ms..."},
 		{"Time:20:7uS DataCenter:1 WORKER:2 tAg:3 Sequence:4 zerO:5 Epoch:2025-01-01",
 		"time:20:7us datacenter:1 worker:2 tag:3 sequence:4 zero:5..."},
-		{"time:33:60S...", "time:33:60s..."},
-		{"Default", "time:41:1ms worker:10 sequence:12..."},
-		{"JS53", "time:31:1s worker:8 sequence:14..."},
-		{"TWITTER Epoch:2026-01-01", "time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2026-01-01"},
 		{"MyBatis-Plus epoch:2025-01-01t00:00z", "time:41:1ms datacenter:5 worker:5 sequence:12..."},
 
 		/* Presets, and what replaces parts of them. */
-		{" default ", "time:41:1ms worker:10 sequence:12..."},
-		{"js53", "time:31:1s worker:8 sequence:14..."},
-		{"js53ms", "time:41:1ms worker:3 sequence:9..."},
-		{"default worker:8", "time:41:1ms worker:8 sequence:12..."},
 		{"default time:38:10ms", "time:38:10ms worker:10 sequence:12..."},
 		{"default\nsequence:13\ttime:40:1ms", "time:40:1ms worker:10 sequence:13..."},
-		{"twitter epoch:2026-01-01", "time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2026-01-01"},
 		{"twitter worker:4 epoch:2025-01-01 datacenter:6", "time:41:1ms datacenter:6 worker:4 sequence:12..."},
-		{"seata time:42:1ms epoch:2025-01-01", "worker:10 time:42:1ms sequence:12..."},
-		{"twitter", "time:41:1ms datacenter:5 worker:5 sequence:12 epoch:2010-11-04T01:42:54.657Z"},
 	};
 	UidgenLayout layout,
 				again;
@@ -573,64 +403,35 @@ test_epochs(void)
 	{
 		{"2025-01-01", 1735689600000000, NULL},
 		{"1970-01-01", 0, NULL},
-		{"1969-12-31", -86400000000, NULL},
 		{"0001-01-01", -62135596800000000, NULL},
-		{"0001-12-31", -62104147200000000, NULL},
 		{"0004-02-29", -62035891200000000, NULL},
 		{"0400-12-31", -49512902400000000, NULL},
 		{"1582-10-10", -12219724800000000, NULL},
-		{"1600-02-29", -11670998400000000, NULL},
 		{"1900-02-28", -2203977600000000, NULL},
 		{"1900-03-01", -2203891200000000, NULL},
 		{"2000-02-29", 951782400000000, NULL},
-		{"2000-12-31", 978220800000000, NULL},
-		{"2023-02-28", 1677542400000000, NULL},
-		{"2024-02-29", 1709164800000000, NULL},
-		{"2100-03-01", 4107542400000000, NULL},
 		{"9999-12-31T23:59:59.999999Z", 253402300799999999, NULL},
 		{"1969-12-31T23:59:59.999999Z", -1, NULL},
 		{"1970-01-01T00:00:00.000001Z", 1, NULL},
-		{"2024-12-31T23:59:59Z", 1735689599000000, NULL},
 
 		/* Parts that may be left out. */
 		{"2025-01-01T00:00", 1735689600000000, "2025-01-01"},
-		{"2025-01-01T00:00:00.000000Z", 1735689600000000, "2025-01-01"},
 		{"2025-01-01T08:00", 1735718400000000, "2025-01-01T08:00:00Z"},
-		{"2025-01-01T08:00Z", 1735718400000000, "2025-01-01T08:00:00Z"},
-		{"2025-01-01T08:00:00", 1735718400000000, "2025-01-01T08:00:00Z"},
-		{"2025-01-01T08:00+08", 1735689600000000, "2025-01-01"},
-		{"2025-01-01t08:00", 1735718400000000, "2025-01-01T08:00:00Z"},
 		{"2025-01-01T08:00:00z", 1735718400000000, "2025-01-01T08:00:00Z"},
 		{"2025-01-01t08:00:00.5z", 1735718400500000, "2025-01-01T08:00:00.500Z"},
 
 		/* Fractions. */
 		{"2025-01-01T08:00:00.1", 1735718400100000, "2025-01-01T08:00:00.100Z"},
-		{"2025-01-01T08:00:00.12", 1735718400120000, "2025-01-01T08:00:00.120Z"},
-		{"2025-01-01T08:00:00.123", 1735718400123000, "2025-01-01T08:00:00.123Z"},
-		{"2025-01-01T08:00:00.1234", 1735718400123400, "2025-01-01T08:00:00.123400Z"},
-		{"2025-01-01T08:00:00.12345", 1735718400123450, "2025-01-01T08:00:00.123450Z"},
 		{"2025-01-01T08:00:00.123456", 1735718400123456, "2025-01-01T08:00:00.123456Z"},
 		{"2025-01-01T08:00:00.001Z", 1735718400001000, NULL},
-		{"2025-01-01T08:00:00.000001Z", 1735718400000001, NULL},
-		{"2025-01-01T08:00:00.0", 1735718400000000, "2025-01-01T08:00:00Z"},
 
 		/* Zones. */
-		{"2025-01-01T08:00:00+08", 1735689600000000, "2025-01-01"},
-		{"2025-01-01T08:00:00+0800", 1735689600000000, "2025-01-01"},
-		{"2025-01-01T08:00:00+08:00", 1735689600000000, "2025-01-01"},
 		{"2025-01-01T08:00:00.000+08:00", 1735689600000000, "2025-01-01"},
-		{"2024-12-31T16:00:00-08", 1735689600000000, "2025-01-01"},
-		{"2024-12-31T16:00:00-08:00", 1735689600000000, "2025-01-01"},
-		{"2025-01-01T05:45:00+0545", 1735689600000000, "2025-01-01"},
 		{"2025-01-01T05:45:00-05:45", 1735731000000000, "2025-01-01T11:30:00Z"},
 		{"2025-01-01T00:00:00-0330", 1735702200000000, "2025-01-01T03:30:00Z"},
-		{"2025-01-01T00:00:00+00:00", 1735689600000000, "2025-01-01"},
 		{"2025-01-01T00:00:00-00:00", 1735689600000000, "2025-01-01"},
-		{"2025-01-01T15:59+15:59", 1735689600000000, "2025-01-01"},
 		{"2024-12-31T08:01-15:59", 1735689600000000, "2025-01-01"},
 		{"2024-03-01T00:30:00+01", 1709249400000000, "2024-02-29T23:30:00Z"},
-		{"0001-01-01T01:00+01", -62135596800000000, "0001-01-01"},
-		{"9999-12-31T22:59:59.999999-01", 253402300799999999, "9999-12-31T23:59:59.999999Z"},
 	};
 	static const char *const refused[] = {
 		/* Days that are not in the calendar. */
@@ -776,7 +577,6 @@ test_refusals(void)
 	char		want[192];
 
 	refuse("", "The layout is empty.", SEE_GRAMMAR);
-	refuse(" ", "The layout is empty.", SEE_GRAMMAR);
 	refuse(" \t\r\n ", "The layout is empty.", SEE_GRAMMAR);
 
 	/* Words that are no items. */
@@ -784,28 +584,19 @@ test_refusals(void)
 	refuse("  nonsense", ITEM("nonsense", "3") NO_PRESET, SEE_PRESETS);
 	refuse("Twitte", ITEM("Twitte", "1") NO_PRESET, SEE_PRESETS);
 	refuse("TWITTER\xC2\xA0", ITEM("TWITTER\xC2\xA0", "1") NO_PRESET, SEE_PRESETS);
-	refuse("twitte", ITEM("twitte", "1") NO_PRESET, SEE_PRESETS);
-	refuse("twitterx", ITEM("twitterx", "1") NO_PRESET, SEE_PRESETS);
 	refuse("cosid-", ITEM("cosid-", "1") NO_PRESET, SEE_PRESETS);
-	refuse("time", ITEM("time", "1") NO_PRESET, SEE_PRESETS);
 	refuse("twitter twitter", ITEM("twitter", "9") NO_ITEM, SEE_GRAMMAR);
 	refuse("time:41:1ms twitter", ITEM("twitter", "13") NO_ITEM, SEE_GRAMMAR);
-	refuse("twitter x", ITEM("x", "9") NO_ITEM, SEE_GRAMMAR);
 	refuse("time:41:1ms, worker:10", ITEM("time:41:1ms,", "1") COMMA, "without commas");
 	refuse("twitter, epoch:2025-01-01", ITEM("twitter,", "1") COMMA, "without commas");
 	refuse("time:41:1ms,worker:10", ITEM("time:41:1ms,worker:10", "1") COMMA, "without commas");
 	refuse("twitter:", ITEM("twitter:", "1") NO_FIELD, SEE_GRAMMAR);
 	refuse(":", ITEM(":", "1") NO_FIELD, SEE_GRAMMAR);
-	refuse("::", ITEM("::", "1") NO_FIELD, SEE_GRAMMAR);
-	refuse(":5", ITEM(":5", "1") NO_FIELD, SEE_GRAMMAR);
 	refuse("node:5", ITEM("node:5", "1") NO_FIELD, SEE_GRAMMAR);
 	refuse("Tine:41:1ms", ITEM("Tine:41:1ms", "1") NO_FIELD, SEE_GRAMMAR);
 	/* Letters alone have two cases: 0x14 and 0x54 are no pair, nor @ and `. */
 	refuse("\x14ime:41:1ms", ITEM("\x14ime:41:1ms", "1") NO_FIELD, SEE_GRAMMAR);
 	refuse("js5\x13", ITEM("js5\x13", "1") NO_PRESET, SEE_PRESETS);
-	refuse("tim:41:1ms", ITEM("tim:41:1ms", "1") NO_FIELD, SEE_GRAMMAR);
-	refuse("times:41:1ms", ITEM("times:41:1ms", "1") NO_FIELD, SEE_GRAMMAR);
-	refuse("epochs:2025-01-01", ITEM("epochs:2025-01-01", "1") NO_FIELD, SEE_GRAMMAR);
 	refuse("time:41:1ms  workers:10", ITEM("workers:10", "14") NO_FIELD, SEE_GRAMMAR);
 	/* No other blanks. */
 	refuse("time:41:1ms\vworker:5", ITEM("time:41:1ms\vworker:5", "1") BAD_UNIT, "time:41:1ms");
@@ -828,12 +619,8 @@ test_refusals(void)
 			refuse(text, want, SEE_GRAMMAR);
 		}
 	}
-	refuse("worker:32", ITEM("worker:32", "1") BITS_31, SEE_GRAMMAR);
-	refuse("worker:63", ITEM("worker:63", "1") BITS_31, SEE_GRAMMAR);
-	refuse("worker: 5", ITEM("worker:", "1") BITS_31, SEE_GRAMMAR);
 	refuse("worker:1O", ITEM("worker:1O", "1") NOTHING_MORE, SEE_GRAMMAR);
 	refuse("worker:1.5", ITEM("worker:1.5", "1") NOTHING_MORE, SEE_GRAMMAR);
-	refuse("worker:0x5", ITEM("worker:0x5", "1") BITS_31, SEE_GRAMMAR);
 	refuse("time:41:1ms worker:5:5", ITEM("worker:5:5", "13") NOTHING_MORE, SEE_GRAMMAR);
 	refuse("time:41:1ms worker:5:", ITEM("worker:5:", "13") NOTHING_MORE, SEE_GRAMMAR);
 	refuse("time:41:1ms worker:5,", ITEM("worker:5,", "13") COMMA, "without commas");
@@ -873,7 +660,6 @@ test_refusals(void)
 	refuse("twitter epoch:2025-01-01 08:00", ITEM("08:00", "26") NO_FIELD, SEE_GRAMMAR);
 	refuse("twitter epoch:2025", ITEM("epoch:2025", "9")
 		   "it is not a date or time of ISO 8601.", SEE_EPOCH);
-	refuse("twitter worker:32", ITEM("worker:32", "9") BITS_31, SEE_GRAMMAR);
 	refuse("twitter time:41", ITEM("time:41", "9") BAD_UNIT, "time:41:1ms");
 	refuse("twitter tag:3", ITEM("tag:3", "9")
 		   "the preset has no such field to replace.", "Spell the whole layout out");
@@ -884,10 +670,7 @@ test_refusals(void)
 
 	/* The whole. */
 	refuse("worker:5 epoch:2025-01-01", "It has no time field.", SEE_GRAMMAR);
-	refuse("epoch:2025-01-01", "It has no time field.", SEE_GRAMMAR);
-	refuse("zero:5 epoch:2025-01-01", "It has no time field.", SEE_GRAMMAR);
 	refuse("time:41:1ms", "It has no epoch.", SEE_EPOCH);
-	refuse("time:41:1ms worker:10 sequence:12", "It has no epoch.", SEE_EPOCH);
 	refuse("time:63:1ms worker:2 epoch:2025-01-01",
 		   "Its fields take 65 bits together; an id has 64.", "fewer bits");
 	refuse("zero:31 time:34:1ms epoch:2025-01-01",
@@ -1017,8 +800,6 @@ test_generates(void)
 		{"time:42:1ms worker:9 zero:1 sequence:12", NEGATIVE},
 		{"time:41:1ms zero:22", "It has no sequence."},
 		{"time:41:1ms worker:10", "It has no sequence."},
-		{"time:41:1ms", "It has no sequence."},
-		{"time:63:1ms", "It has no sequence."},
 		{"worker:10 time:41:1ms sequence:12", "Its first field is worker, " ORDER_OF_TIME},
 		{"datacenter:10 time:41:1ms sequence:12", "Its first field is datacenter, " ORDER_OF_TIME},
 		{"tag:10 time:41:1ms sequence:12", "Its first field is tag, " ORDER_OF_TIME},
@@ -1064,39 +845,23 @@ test_fields(void)
 	UidgenLayout discord = lay("discord");
 	UidgenLayout odd = lay("worker:31 zero:1 time:2:1s sequence:30 epoch:2025-01-01");
 	UidgenLayout widest = lay("time:63:1us epoch:2025-01-01");
-	UidgenLayout js53 = lay("js53");
 	UidgenLayout gap = lay("time:20:1s zero:4 sequence:4 epoch:2025-01-01");
 	UidgenLayout mastodon = lay("mastodon");
 	bool		good = true;
 
 	/* maximum, of fields that are there and that are not */
 	is_int((int64_t) uidgen_layout_maximum(&twitter, UIDGEN_TIME), 2199023255551, "maximum: 41 bits");
-	is_int((int64_t) uidgen_layout_maximum(&twitter, UIDGEN_DATACENTER), 31, "maximum: 5 bits");
-	is_int((int64_t) uidgen_layout_maximum(&twitter, UIDGEN_SEQUENCE), 4095, "maximum: 12 bits");
 	is_int((int64_t) uidgen_layout_maximum(&twitter, UIDGEN_TAG), 0, "maximum: none");
 	is_int((int64_t) uidgen_layout_maximum(&twitter, UIDGEN_ZERO), 0, "maximum: no zero");
 	is_int((int64_t) uidgen_layout_maximum(&odd, UIDGEN_WORKER), 2147483647, "maximum: 31 bits");
 	is_int((int64_t) uidgen_layout_maximum(&odd, UIDGEN_ZERO), 1, "maximum: 1 bit");
 	is_int((int64_t) uidgen_layout_maximum(&widest, UIDGEN_TIME), INT64_MAX, "maximum: 63 bits");
 
-	/* get and put; 1, 2, 3, 4 in each field of twitter */
-	is_int((int64_t) (uidgen_layout_put(&twitter, UIDGEN_TIME, 1) |
-					  uidgen_layout_put(&twitter, UIDGEN_DATACENTER, 2) |
-					  uidgen_layout_put(&twitter, UIDGEN_WORKER, 3) |
-					  uidgen_layout_put(&twitter, UIDGEN_SEQUENCE, 4)),
-		   4194304 + 2 * 131072 + 3 * 4096 + 4, "put: twitter");
-	is_int((int64_t) uidgen_layout_get(&twitter, UIDGEN_TIME, 4468740), 1, "get: time");
-	is_int((int64_t) uidgen_layout_get(&twitter, UIDGEN_DATACENTER, 4468740), 2, "get: datacenter");
-	is_int((int64_t) uidgen_layout_get(&twitter, UIDGEN_WORKER, 4468740), 3, "get: worker");
-	is_int((int64_t) uidgen_layout_get(&twitter, UIDGEN_SEQUENCE, 4468740), 4, "get: sequence");
+	/* get and put, of fields that are not there */
 	is_int((int64_t) uidgen_layout_get(&twitter, UIDGEN_TAG, INT64_MAX), 0, "get: no tag");
 	is_int((int64_t) uidgen_layout_put(&twitter, UIDGEN_TAG, 7), 0, "put: no tag");
 	/* with the sign bit in use */
-	is_int((int64_t) uidgen_layout_get(&discord, UIDGEN_TIME, -1), 4398046511103, "get: time of -1");
-	is_int((int64_t) uidgen_layout_get(&discord, UIDGEN_SEQUENCE, -1), 4095, "get: sequence of -1");
-	is_int((int64_t) uidgen_layout_get(&discord, UIDGEN_TIME, INT64_MIN), 2199023255552, "get: time of the least");
 	is_int((int64_t) uidgen_layout_put(&discord, UIDGEN_TIME, 2199023255552), INT64_MIN, "put: the sign bit");
-	is_int((int64_t) uidgen_layout_get(&discord, UIDGEN_TAG, INT64_MIN), 0, "get: tag of the least");
 	is_int((int64_t) uidgen_layout_get(&odd, UIDGEN_WORKER, -1), 2147483647, "get: worker of -1");
 	is_int((int64_t) uidgen_layout_get(&odd, UIDGEN_WORKER, INT64_MIN), 1073741824, "get: worker of the least");
 
@@ -1104,9 +869,6 @@ test_fields(void)
 	ok(uidgen_layout_fits(&twitter, 0) && uidgen_layout_fits(&twitter, INT64_MAX) &&
 	   !uidgen_layout_fits(&twitter, -1) && !uidgen_layout_fits(&twitter, INT64_MIN),
 	   "fits: 63 bits");
-	ok(uidgen_layout_fits(&js53, INT64_C(9007199254740991)) &&
-	   !uidgen_layout_fits(&js53, INT64_C(9007199254740992)) &&
-	   !uidgen_layout_fits(&js53, -1), "fits: 53 bits");
 	ok(uidgen_layout_fits(&mastodon, INT64_MIN) && uidgen_layout_fits(&mastodon, -1) &&
 	   uidgen_layout_fits(&mastodon, INT64_MAX), "fits: 64 bits");
 	for (int bit = 0; bit < 64; bit++)
@@ -1123,7 +885,6 @@ test_place(void)
 	UidgenLayout twitter = lay("twitter");
 	UidgenLayout wide = lay("time:32:1s sequence:31 epoch:2025-01-01");
 
-	is_int(uidgen_layout_place(&sony, 0, 0), 0, "place: nothing");
 	is_int(uidgen_layout_place(&sony, 5 * 256 + 255, 42), 5 * 16777216 + 255 * 65536 + 42, "place: sonyflake");
 	is_int(uidgen_layout_place(&sony, 6 * 256, 42), 6 * 16777216 + 42, "place: its next tick");
 	is_int(uidgen_layout_place(&twitter, 5 * 4096 + 7, 3 * 4096), 5 * 4194304 + 3 * 4096 + 7, "place: twitter");
@@ -1160,17 +921,9 @@ static void
 test_ticks(void)
 {
 	const int64_t begin = INT64_C(1735689600000000);	/* 2025-01-01 */
-	const int64_t end = begin + INT64_C(2199023255552000);	/* 2^41 ms later */
 
-	is_tick("default", begin, 0);
-	is_tick("default", begin - 1, -1);
 	is_tick("default", begin + 999, 0);
 	is_tick("default", begin + 1000, 1);
-	is_tick("default", begin + 1999, 1);
-	is_tick("default", end - 1000, 2199023255551);
-	is_tick("default", end - 1, 2199023255551);
-	is_tick("default", end, -1);
-	is_tick("default", 0, -1);
 	is_tick("default", INT64_MIN, -1);
 	is_tick("default", INT64_MAX, -1);
 	is_tick("time:1:3600s epoch:1970-01-01", 7199999999, 1);
@@ -1188,9 +941,7 @@ test_ticks(void)
 	is_tick("time:63:1us epoch:1970-01-01", INT64_MAX, INT64_MAX);
 	is_tick("time:63:1us epoch:9999-12-31", INT64_MIN, -1);
 
-	is_time("default", 0, true, begin);
 	is_time("default", 1, true, begin + 1000);
-	is_time("default", 2199023255551, true, end - 1000);
 	is_time("time:63:1us epoch:1970-01-01", INT64_MAX, true, INT64_MAX);
 	is_time("time:63:1us epoch:1970-01-01", UINT64_C(1) << 63, false, 0);
 	is_time("time:63:1us epoch:1970-01-01T00:00:00.000001Z", INT64_MAX, false, 0);
@@ -1232,29 +983,20 @@ test_ranges(void)
 	static const char gap[] = "time:20:1s zero:4 sequence:4 epoch:2025-01-01";
 	static const char bare[] = "time:63:1us epoch:2025-01-01";
 
-	is_range("default", 0, 0, 4194303);
 	is_range("default", 1, 4194304, 8388607);
-	is_range("default", 2199023255551, INT64_MAX - 4194303, INT64_MAX);
 	/* worker in front: a tick's ids are strewn over the whole range */
-	is_range("seata", 1, 4096, INT64_C(0x7FE0000000001FFF));
 	is_range("seata", 0, 0, INT64_C(0x7FE0000000000FFF));
 	/* the time has the sign bit: its later half is negative */
-	is_range("mastodon", 0, 0, 65535);
-	is_range("mastodon", (UINT64_C(1) << 47) - 1, INT64_C(0x7FFFFFFFFFFF0000), INT64_MAX);
 	is_range("mastodon", UINT64_C(1) << 47, INT64_MIN, INT64_MIN + 65535);
 	is_range("mastodon", (UINT64_C(1) << 48) - 1, -65536, -1);
 	/* another field has it: each tick goes from negative to positive */
 	is_range(worker_sign, 0, INT64_MIN, INT64_C(0x7FC0000000000FFF));
 	is_range(worker_sign, 1, INT64_MIN + 4096, INT64_C(0x7FC0000000001FFF));
 	is_range(worker_sign, (UINT64_C(1) << 42) - 1, INT64_MIN + INT64_C(0x3FFFFFFFFFF000), INT64_MAX);
-	is_range(gap, 3, 3 * 256, 3 * 256 + 15);
 	is_range(bare, 12345, 12345, 12345);
 
-	is_whole("default", 0, INT64_MAX);
-	is_whole("js53", 0, INT64_C(9007199254740991));
 	is_whole("seata", 0, INT64_MAX);
 	is_whole("mastodon", INT64_MIN, INT64_MAX);
-	is_whole("discord", INT64_MIN, INT64_MAX);
 	is_whole(worker_sign, INT64_MIN, INT64_MAX);
 	is_whole(gap, 0, 0xFFFFF0F);
 	is_whole(bare, 0, INT64_MAX);
@@ -1275,10 +1017,7 @@ static void
 test_capacities(void)
 {
 	is_capacity("default", 4096, 4096000, 2199023255552);
-	is_capacity("js53", 16384, 16384, 2147483648);
-	is_capacity("seconds", 131072, 131072, 4294967296);
 	is_capacity("sonyflake", 256, 25600, 549755813888);
-	is_capacity("baidu", 8192, 8192, 268435456);
 	is_capacity("cockroachdb", 1, 100000, 281474976710656);
 	/* Rounded down, to nothing too. */
 	is_capacity("time:30:60s sequence:10 epoch:2025-01-01", 1024, 17, 1073741824);
@@ -1818,8 +1557,7 @@ int
 main(void)
 {
 	make_calendar();
-	test_known_ids();
-	test_presets();
+	test_vectors();
 	test_grammar();
 	test_epochs();
 	test_every_day();
