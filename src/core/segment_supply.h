@@ -12,13 +12,11 @@
  *	- When: once a tenth of a range is used the next one is fetched, if a buffer is free
  *	  for it.  Where nothing is left, or a block is too long for what is left, somebody
  *	  must ask for it.
- *	- How much: a range shall last for `duration`.  One that would be used up in less time
- *	  makes the next one twice as long, up to the registry's max_step; one that would last
- *	  twice as long or longer makes it half as long, down to min_step.  Where nothing is
- *	  left, callers may have waited, and the time says nothing: then the next range is
- *	  twice as long or, after one that is too short to be asked for in advance, no
- *	  shorter.  A block that somebody waits for gets a range of its length, which changes
- *	  nothing for the one after it.
+ *	- How much: a range shall last for `duration`.  A range that would be used up in less time makes the
+ *	  next one twice as long, up to the registry's max_step; a range that would last twice as long or longer
+ *	  makes it half as long, down to min_step.  Where nothing is left, callers may have waited, and the time
+ *	  says nothing: then the next range is twice as long or, after a range that is too short to be asked for
+ *	  in advance, no shorter.  A block that somebody waits for gets a range of its length, once.
  *	- Another incarnation of the segment, or another registry, is another segment:
  *	  what is left in the buffers is thrown away.
  *	- Of one incarnation, ranges lie one above the other, so that numbers are in order.

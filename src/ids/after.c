@@ -2,13 +2,12 @@
  * after.c
  *	  An id that is greater than a given one: see after.h.
  *
- * The given id may be from a server whose clock is a little ahead.  This server's position is never moved
- * there: everybody who asked for an id after a wrong one would push the time of all ids ahead.  So the call
- * waits until the clock, or what others draw, has brought the position to the next tick.
+ * The given id may be from a server whose clock is a little ahead.  The call waits until the clock, or what others
+ * draw, has brought the position to the next tick.  It never moves the position there: a call with a wrong id
+ * would push the time of all ids ahead.
  *
- * In the tick of the given id itself, it is the worker id, the tag and the sequence that decide, in whatever
- * order the layout has them.  So an id is drawn there, and compared.  If it is below, it is wasted, and the next
- * one is drawn in a later tick: a call wastes one for each time that it meets that tick, not all of its rest.
+ * In the tick of the given id itself, worker id, tag and sequence decide, in the layout's order.  So an id is drawn
+ * there, and compared.  If it is below the given id, it is wasted, and the next one is drawn in a later tick.
  */
 #include "postgres.h"
 

@@ -2,15 +2,13 @@
  * backfill.c
  *	  Issues ids of past times: see backfill.h.
  *
- * The table uidgen.backfill has a row for each worker id that is reserved, with the last id that was
- * issued under it.  To write a row for each id would leave as many dead ones, each of which the next call of the
- * transaction has to pass over.  So a transaction takes a worker id for itself, keeps its place here, and writes
- * the row once, before it commits.
+ * The table uidgen.backfill has a row for each worker id that is reserved, with the last id that was issued
+ * under it.  A transaction takes a worker id for itself, keeps its place here, and writes the row once, before
+ * it commits: a write for each id would leave dead rows, which the next call of the transaction has to pass over.
  *
- * What a savepoint has issued is taken back with it, as an update of the row would be: rows that are tried again
- * have the same times.  But the worker id stays taken until the transaction ends, by a lock that is not the
- * savepoint's.  A lock on the row, taken within a savepoint, would end with it, and another transaction would
- * write the row in between.
+ * A savepoint that is rolled back takes back what it has issued, since rows that are tried again have the same
+ * times.  But the worker id stays taken until the transaction ends, by a lock that is not the savepoint's: otherwise
+ * another transaction could write the row in between.
  *
  * The table is read as it is now, and not as the transaction's snapshot has it: what another one has issued
  * counts in any isolation level.

@@ -3,15 +3,13 @@
  *	  The client of a registry on another server: see link/link.h.
  *
  * Everything is asynchronous, since a wait inside libpq knows neither the process's latch nor
- * a limit.  Each call is one statement with its parameters as text, and nothing else is
- * said in the session: so it works behind a pooler that gives each transaction another
- * connection.
+ * a limit.  Each call is one statement, and nothing else is said in the session: so it works behind a
+ * pooler that gives each transaction another connection.
  *
- * When does an answer count?  The server says that the statement is complete, and shows its row,
- * before the transaction is committed.  And a commit that waits for a synchronous standby can be
- * cut short: it is then made on this server alone, where a failover loses it, and all that
- * tells is a WARNING.  So an answer counts if it is one row, nothing else came, the
- * session is idle and alive behind it, and there was no WARNING.
+ * When does an answer count?  The server shows a statement's row before it commits, and a commit that
+ * waits for a synchronous standby can be cut short, which only a WARNING tells: a failover loses it.  So an
+ * answer counts if it is one row, nothing else came, the session is idle and alive behind it, and
+ * there was no WARNING.
  */
 #include "postgres.h"
 
