@@ -109,7 +109,7 @@ static const Rule rules[] = {
 	{"guest_quarantine_of_nodes", "begin_node_call", "l.quarantine_until := l.guest_quarantine_until;", "", 1, EVERYTHING | BY_GUESTS, 100},
 	{"guest_quarantine_from_its_end", "lease", "l.quarantine_until + 1", "l.quarantine_until", 2, FAR_AHEAD | BY_GUESTS, 2500},
 	{"guest_quarantine_without_slack", "begin_quarantine", "uidgen_registry.ticks_in(r.clock_slack, r.unit) + 1", "0", 1, FAR_AHEAD | BY_GUESTS, 100},
-	{"guest_history_not_written", "lease", "uidgen_registry.begin_quarantine(guest)", "l.quarantine_until", 2, EVERYTHING | BY_GUESTS, 100},
+	{"guest_history_not_written", "begin_lease", "uidgen_registry.begin_quarantine(guest)", "l.quarantine_until", 1, EVERYTHING | BY_GUESTS, 100},
 	{"guest_release_lowers", "lease_release", "released = true", "released = true, granted_until = n.granted_until - 1", 1, LATE_RELEASE | BY_GUESTS, 100},
 	{"guest_among_nodes", "find_free_worker", "CASE WHEN for_guest THEN l.first_guest ELSE 0 END", "0", 1, EVERYTHING | BY_GUESTS, 100},
 	/* What a client has to do: docs/protocol.md */

@@ -3,7 +3,7 @@
 # a node crashed whose row nobody knows any more, and the clock of the server that takes over is behind.  Ids run ahead of the
 # clock meanwhile, since otherwise the time alone would keep them apart.
 # Promise: P1
-# Kills: script/registry/30_fleet.sql: IF (NOT FOUND OR before.granted_until < claimed_until) AND (claimed_until >= ended_since OR before.modified >= changed_since AND NOT before.released) THEN => IF NOT FOUND OR before.granted_until < claimed_until THEN
+# Kills: script/registry/32_fleet_calls.sql: THEN l.quarantine_until + 1 ELSE least => THEN 0 ELSE least
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

@@ -1,6 +1,6 @@
 # Guests in Python, with both drivers: the faults of Guests.pm, a failover that loses commits, and what the role of a guest may do to others.
 # Promise: P1
-# Kills: script/registry/46_guests.sql: first_tick := greatest(0, now_tick, before.granted_until + 1, first_tick); => first_tick := greatest(0, now_tick, first_tick);
+# Kills: script/registry/32_fleet_calls.sql: floor_tick, before.granted_until + 1, CASE => floor_tick, CASE
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
