@@ -25,8 +25,9 @@ cd "$dir" || exit 1
 
 # What must hold: bounds, by what they leave room for.  The rest is as in the
 # models: 2 callers, 2 tickets, 3 attempts or steps of the keeper, 2 worker ids, and
-# none of what can happen.
+# none of what can happen.  A line that has no bounds names the model of those below.
 right_small='
+generator
 release, crash, acquisition	-DRELEASES=1 -DCRASHES=1
 three tickets	-DTICKETS=3 -DATTEMPTS=2 -DRELEASES=1
 the clock moves	-DCLOCKS=1 -DATTEMPTS=2
@@ -38,9 +39,36 @@ other bounds	-DRELOADS=1 -DATTEMPTS=2
 another instance takes a row	-DOTHERS=1 -DATTEMPTS=2
 an operator frees a row	-DFORGETS=1 -DATTEMPTS=2
 the registry falls back	-DBACKS=1 -DATTEMPTS=2
-a copy of the registry	-DCOPIES=1 -DRELEASES=1 -DTICKETS=3 -DCALLERS=1'
+a copy of the registry	-DCOPIES=1 -DRELEASES=1 -DTICKETS=3 -DCALLERS=1
+barriers
+barriers	-DCALLERS=1 -DTICKETS=3
+barriers, between callers	-DSTEPS=2
+barriers, and the bounds are lowered	-DLOWERED=1 -DCALLERS=1
+barriers, and the clock is set back	-DSET_BACK=1 -DCALLERS=1 -DTICKETS=1
+switch
+two buffers	-DTICKETS=3
+two buffers, short ranges	-DTICKETS=3 -DFILLS=4 -DSIZE=1
+blocks	-DTICKETS=3 -DFILLS=2 -DBLOCKS=1
+numbers are taken back	-DTICKETS=3 -DFILLS=2 -DCLOSES=1
+another segment	-DTICKETS=2 -DASSIGNS=1
+horizon
+who reads on, an id each	-DTRANSACTIONS=1 -DPOLLS=1 -DTIME=1
+who reads on, ids of a cache	-DWRITERS=1 -DCACHE -DTIME=1
+who reads on, prepared transactions	-DWRITERS=1 -DPREPARES -DTIME=1
+who reads on, another era	-DWRITERS=1 -DERAS=1 -DTIME=1
+who reads on, ids are drawn and held	-DWRITERS=1 -DHOLDS -DTIME=1 -DPOLLS=1
+who reads on, ids ahead of the clock	-DWRITERS=1 -DTIME=0 -DTRANSACTIONS=3
+who reads on, after a start	-DWRITERS=1 -DSTARTED -DTRANSACTIONS=1 -DTIME=1 -DPOLLS=1
+who reads on, ids of before a start	-DWRITERS=1 -DSTARTED -DHOLDS -DTRANSACTIONS=1 -DTIME=0 -DPOLLS=1
+eras
+late notes of the clock	-DCALLERS=1 -DLOOKS=3
+late notes of the clock, more eras	-DCALLERS=1 -DLOOKS=1 -DMARKS=8
+edition
+draws beside jumps	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
+draws beside jumps that are ended	-DDRAWERS=2 -DDRAWS=2'
 
 right_large='
+generator
 release, crash, acquisition	-DRELEASES=1 -DCRASHES=2 -DTICKETS=3
 crash and moves of the clock	-DCRASHES=1 -DCLOCKS=1
 three callers	-DCALLERS=3 -DTICKETS=3 -DATTEMPTS=2 -DRELEASES=1
@@ -72,28 +100,13 @@ a copy of the registry, and the clock moves	-DCOPIES=1 -DCLOCKS=1 -DATTEMPTS=2
 not needed: the gate	-DBUG_NO_GATE -DTICKETS=3
 not needed: that a large step shuts it	-DBUG_NOT_SHUT -DCLOCKS=2 -DSTEADY
 not needed: the limit of 0	-DBUG_LIMIT_KEPT -DRELEASES=1 -DCLOCKS=1
-not needed: opened before the even era	-DBUG_OPENED_AFTER_EVEN -DLEAPS=1 -DCLOCKS=1 -DATTEMPTS=2'
-
-barriers_right_small='
-barriers	-DCALLERS=1 -DTICKETS=3
-barriers, between callers	-DSTEPS=2
-barriers, and the bounds are lowered	-DLOWERED=1 -DCALLERS=1
-barriers, and the clock is set back	-DSET_BACK=1 -DCALLERS=1 -DTICKETS=1'
-
-barriers_right_large='
+not needed: opened before the even era	-DBUG_OPENED_AFTER_EVEN -DLEAPS=1 -DCLOCKS=1 -DATTEMPTS=2
+barriers
 barriers, between callers	-DCALLERS=2
 barriers, and the bounds are lowered	-DLOWERED=1 -DSTEPS=2
 barriers, and the clock is set back	-DSET_BACK=1 -DCALLERS=1 -DSTEPS=4
-barriers, and all of it	-DSET_BACK=1 -DLOWERED=1 -DCALLERS=1'
-
-switch_right_small='
-two buffers	-DTICKETS=3
-two buffers, short ranges	-DTICKETS=3 -DFILLS=4 -DSIZE=1
-blocks	-DTICKETS=3 -DFILLS=2 -DBLOCKS=1
-numbers are taken back	-DTICKETS=3 -DFILLS=2 -DCLOSES=1
-another segment	-DTICKETS=2 -DASSIGNS=1'
-
-switch_right_large='
+barriers, and all of it	-DSET_BACK=1 -DLOWERED=1 -DCALLERS=1
+switch
 two buffers	-DTICKETS=5
 two buffers, short ranges	-DFILLS=5 -DSIZE=1
 three callers	-DCALLERS=3 -DTICKETS=4
@@ -101,19 +114,8 @@ blocks	-DFILLS=4 -DBLOCKS=1
 numbers are taken back	-DCLOSES=1
 numbers are taken back twice	-DTICKETS=3 -DCLOSES=2
 another segment	-DTICKETS=3 -DASSIGNS=1
-numbers are taken back, and another segment	-DTICKETS=2 -DASSIGNS=1 -DCLOSES=1'
-
-horizon_right_small='
-who reads on, an id each	-DTRANSACTIONS=1 -DPOLLS=1 -DTIME=1
-who reads on, ids of a cache	-DWRITERS=1 -DCACHE -DTIME=1
-who reads on, prepared transactions	-DWRITERS=1 -DPREPARES -DTIME=1
-who reads on, another era	-DWRITERS=1 -DERAS=1 -DTIME=1
-who reads on, ids are drawn and held	-DWRITERS=1 -DHOLDS -DTIME=1 -DPOLLS=1
-who reads on, ids ahead of the clock	-DWRITERS=1 -DTIME=0 -DTRANSACTIONS=3
-who reads on, after a start	-DWRITERS=1 -DSTARTED -DTRANSACTIONS=1 -DTIME=1 -DPOLLS=1
-who reads on, ids of before a start	-DWRITERS=1 -DSTARTED -DHOLDS -DTRANSACTIONS=1 -DTIME=0 -DPOLLS=1'
-
-horizon_right_large='
+numbers are taken back, and another segment	-DTICKETS=2 -DASSIGNS=1 -DCLOSES=1
+horizon
 who reads on, an id each	-DTRANSACTIONS=1 -DTIME=1
 who reads on, ids of a cache	-DWRITERS=1 -DCACHE -DTRANSACTIONS=3
 who reads on, prepared transactions	-DPREPARES -DTRANSACTIONS=1 -DPOLLS=1 -DTIME=1
@@ -125,28 +127,19 @@ who reads on, ids are drawn and held, the clock is set back	-DWRITERS=1 -DHOLDS 
 who reads on, ids are drawn and held by a parallel worker, too	-DWRITERS=1 -DHOLDS -DWORKER -DTIME=1 -DPOLLS=1
 who reads on, after a start	-DWRITERS=1 -DSTARTED -DTRANSACTIONS=1 -DTIME=1 -DPOLLS=1
 who reads on, ids of before a start	-DWRITERS=1 -DSTARTED -DHOLDS -DTIME=1 -DPOLLS=0
-who reads on, ids of before a start and a step	-DWRITERS=1 -DSTARTED -DHOLDS -DSTEPS=1 -DTIME=1 -DPOLLS=0'
-
-eras_right_small='
-late notes of the clock	-DCALLERS=1 -DLOOKS=3
-late notes of the clock, more eras	-DCALLERS=1 -DLOOKS=1 -DMARKS=8'
-
-eras_right_large='
+who reads on, ids of before a start and a step	-DWRITERS=1 -DSTARTED -DHOLDS -DSTEPS=1 -DTIME=1 -DPOLLS=0
+eras
 late notes of the clock, two callers	-DLOOKS=1
-late notes of the clock, many eras	-DCALLERS=1 -DMARKS=16'
-
-edition_right_small='
-draws beside jumps	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
-draws beside jumps that are ended	-DDRAWERS=2 -DDRAWS=2'
-
-edition_right_large='
+late notes of the clock, many eras	-DCALLERS=1 -DMARKS=16
+edition
 draws beside jumps that are ended	-DDRAWS=3 -DCLOCKS=0
 draws beside jumps, and the clock moves	-DDRAWS=3 -DENDS=0
 draws beside jumps and batches	-DDRAWS=3 -DBATCHES=1 -DENDS=0 -DCLOCKS=0
 draws beside jumps and batches that are ended, and the clock moves	-DDRAWERS=2 -DDRAWS=3 -DBATCHES=1'
 
-# What must be found, and the bounds that suffice for it.
+# What must be found, and the bounds that suffice for it.  LIMIT_...: with no rule broken, what is not promised.
 wrong='
+generator
 TWO_KEEPERS	-DLEAPS=1 -DTICKETS=3 -DCALLERS=1
 TICKET_NOT_ATOMIC	-DTICKETS=2
 NO_LIMIT_CHECK	-DTICKETS=3
@@ -165,21 +158,14 @@ NOT_ABOVE_OLD_GRANT	-DCRASHES=1 -DCALLERS=1
 NOTED_WITHOUT_MARK	-DSTART=2 -DFAR=5 -DWINDOW=3 -DTHERE_AND_BACK -DCLOCKS=2 -DSTEADY
 REOPENED_WITHOUT_CLOSE	-DRELOADS=1 -DATTEMPTS=2 -DCALLERS=1
 RENEWED_IN_COPY	-DCOPIES=1 -DTICKETS=3 -DCALLERS=1
-COPY_IS_OURS	-DCOPIES=1 -DCALLERS=1'
-
-wrong_large='
-POSITION_READ_BEFORE_ERA_ODD	-DLEAPS=1 -DCALLERS=1
-NOTED_BY_WRITE	-DTHERE_AND_BACK -DCLOCKS=2 -DSTEADY
-CLOCK_BEFORE_ERA	-DSTART=2 -DFAR=5 -DWINDOW=3 -DTHERE_AND_BACK -DCLOCKS=2 -DSTEADY'
-
-barriers_wrong='
+COPY_IS_OURS	-DCOPIES=1 -DCALLERS=1
+barriers
 NO_BARRIER_AFTER_ERA	-DSET_BACK=1 -DCALLERS=1 -DTICKETS=1
 NO_BARRIER_AFTER_ERA	-DLOWERED=1 -DCALLERS=1
 NO_BARRIER_BEFORE_ERA	-DCALLERS=1
 NO_BARRIER_BEFORE_EVEN	-DCALLERS=1
-POSITION_ONLY_READ	-DCALLERS=1'
-
-switch_wrong='
+POSITION_ONLY_READ	-DCALLERS=1
+switch
 NO_SEGMENT	-DTICKETS=2 -DFILLS=2 -DASSIGNS=1
 SEGMENT_BEFORE_POSITION	-DTICKETS=2 -DFILLS=2 -DASSIGNS=1
 SETTLE_WITHOUT_SEGMENT	-DTICKETS=2 -DFILLS=2 -DASSIGNS=1
@@ -195,9 +181,8 @@ NO_GENERATION	-DTICKETS=3 -DSIZE=1
 FIRST_AFTER_TICKET	-DTICKETS=3 -DFILLS=4 -DSIZE=1
 SETTLE_WITHOUT_ERA	-DFILLS=4 -DBLOCKS=1
 FILL_NOT_ODD	-DFILLS=4 -DBLOCKS=1
-EVEN_FIRST	-DTICKETS=3'
-
-horizon_wrong='
+EVEN_FIRST	-DTICKETS=3
+horizon
 NO_BOUND	-DWRITERS=1 -DTIME=1
 BOUND_GOES_FIRST	-DTRANSACTIONS=1 -DTIME=1
 ANY_SNAPSHOT	-DTRANSACTIONS=1 -DTIME=1
@@ -217,17 +202,14 @@ HELD_UNCHECKED	-DWRITERS=1 -DHOLDS -DTIME=1 -DPOLLS=1
 CONFIRMED_BY_POSITION	-DWRITERS=1 -DHOLDS -DTIME=1 -DPOLLS=1
 CONFIRMED_FOR_GOOD	-DWRITERS=1 -DHOLDS -DTIME=1 -DPOLLS=1
 BOUND_RAISED	-DWRITERS=1 -DHOLDS -DWORKER -DTIME=1 -DPOLLS=1
-ACCEPTED_FROM_NOTHING	-DWRITERS=1 -DSTARTED -DHOLDS -DSTEPS=1 -DTIME=1 -DPOLLS=0'
-
-# LIMIT_...: with no rule broken, what is not promised.
-eras_wrong='
+ACCEPTED_FROM_NOTHING	-DWRITERS=1 -DSTARTED -DHOLDS -DSTEPS=1 -DTIME=1 -DPOLLS=0
+eras
 NO_MARK	-DCALLERS=1 -DLOOKS=1
 NOTED_BY_WRITE	-DCALLERS=1 -DLOOKS=1
 CLOCK_BEFORE_ERA	-DCALLERS=1 -DLOOKS=1
 BASE_BEFORE_ERA	-DCALLERS=1 -DLOOKS=1
-LIMIT_ALL_MARKS_PASS	-DCALLERS=1 -DLOOKS=1 -DERAS=4'
-
-edition_wrong='
+LIMIT_ALL_MARKS_PASS	-DCALLERS=1 -DLOOKS=1 -DERAS=4
+edition
 NO_LOOK_BEFORE	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
 NO_LOOK_AFTER	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
 NO_CLOSING	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
@@ -235,24 +217,20 @@ LOOK_BEFORE_CLOSING	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
 BACK	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
 NO_LOCK	-DDRAWS=3 -DENDS=0 -DCLOCKS=0'
 
+wrong_large='
+generator
+POSITION_READ_BEFORE_ERA_ODD	-DLEAPS=1 -DCALLERS=1
+NOTED_BY_WRITE	-DTHERE_AND_BACK -DCLOCKS=2 -DSTEADY
+CLOCK_BEFORE_ERA	-DSTART=2 -DFAR=5 -DWINDOW=3 -DTHERE_AND_BACK -DCLOCKS=2 -DSTEADY'
+
 # Small searches are over before an optimizer would be.
+optimize=-O0 megabytes=1000
 case ${MODEL-small} in
-small | rules)
-	right=$right_small barriers_right=$barriers_right_small
-	switch_right=$switch_right_small
-	horizon_right=$horizon_right_small
-	edition_right=$edition_right_small
-	eras_right=$eras_right_small optimize=-O0 megabytes=1000 ;;
-large)
-	right=$right_large barriers_right=$barriers_right_large
-	switch_right=$switch_right_large
-	horizon_right=$horizon_right_large
-	edition_right=$edition_right_large
-	eras_right=$eras_right_large optimize=-O2 megabytes=3000
-	wrong=$wrong$wrong_large ;;
+small) right=$right_small wrong= ;;
+rules) right=$right_small ;;
+large) right=$right_large wrong=$wrong$wrong_large optimize=-O2 megabytes=3000 ;;
 *) echo "Bail out! MODEL is small, rules or large"; exit 1 ;;
 esac
-[ "${MODEL-small}" != small ] || wrong= barriers_wrong=  switch_wrong= horizon_wrong= eras_wrong= edition_wrong=
 
 # search BOUNDS...: in the file $model; what the checker says is in the file log.
 search()
@@ -315,23 +293,13 @@ try_wrong()
 
 failed=
 tab=$(printf '\t')
-# By the model's file, in one list each.
+# A line each: the model's file, and what is to be searched.
+list()
 {
-	printf '%s\n' "$right" | sed "1d; s/^/generator.pml$tab/"
-	printf '%s\n' "$barriers_right" | sed "1d; s/^/barriers.pml$tab/"
-	printf '%s\n' "$switch_right" | sed "1d; s/^/switch.pml$tab/"
-	printf '%s\n' "$horizon_right" | sed "1d; s/^/horizon.pml$tab/"
-	printf '%s\n' "$eras_right" | sed "1d; s/^/eras.pml$tab/"
-	printf '%s\n' "$edition_right" | sed "1d; s/^/edition.pml$tab/"
-} >right.list
-{
-	printf '%s\n' "$wrong" | sed "1d; s/^/generator.pml$tab/"
-	printf '%s\n' "$barriers_wrong" | sed "1d; s/^/barriers.pml$tab/"
-	printf '%s\n' "$switch_wrong" | sed "1d; s/^/switch.pml$tab/"
-	printf '%s\n' "$horizon_wrong" | sed "1d; s/^/horizon.pml$tab/"
-	printf '%s\n' "$eras_wrong" | sed "1d; s/^/eras.pml$tab/"
-	printf '%s\n' "$edition_wrong" | sed "1d; s/^/edition.pml$tab/"
-} >wrong.list
+	printf '%s\n' "$1" | awk -F '\t' 'NF == 1 { model = $1 ".pml" } NF > 1 { print model "\t" $0 }'
+}
+list "$right" >right.list
+list "$wrong" >wrong.list
 count=$(grep -c . right.list)
 echo "1..$((count + $(grep -c . wrong.list)))"
 

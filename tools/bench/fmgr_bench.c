@@ -31,7 +31,6 @@ PG_FUNCTION_INFO_V1(bench_cpu_clock);
 PG_FUNCTION_INFO_V1(bench_empty);
 PG_FUNCTION_INFO_V1(bench_empty_trigger);
 PG_FUNCTION_INFO_V1(bench_ns);
-PG_FUNCTION_INFO_V1(bench_latency);
 PG_FUNCTION_INFO_V1(bench_window);
 PG_FUNCTION_INFO_V1(bench_pace);
 
@@ -213,49 +212,6 @@ bench_ns(PG_FUNCTION_ARGS)
 	}
 	MemoryContextSwitchTo(caller);
 	PG_RETURN_FLOAT8((double) time / Max(calls, 1));
-}
-
-static int
-compare(const void *a, const void *b)
-{
-	int64		x = *(const int64 *) a;
-	int64		y = *(const int64 *) b;
-
-	return (x > y) - (x < y);
-}
-
-Datum
-bench_latency(PG_FUNCTION_ARGS)
-{
-	int64		calls = Max(PG_GETARG_INT64(1), 1);
-	MemoryContext caller = CurrentMemoryContext;
-	int64	   *times = MemoryContextAllocHuge(caller, calls * sizeof(int64));
-	Bench	   *bench = begin(fcinfo, 2);
-	TupleDesc	desc;
-	Datum		values[4];
-	bool		nulls[4] = {false};
-
-	/* No fault of a page in what is measured. */
-	memset(times, 0, calls * sizeof(int64));
-	for (int64 i = 0; i < calls; i++)
-	{
-		int64		start;
-
-		if (i % CHUNK == 0)
-			pause_calls(bench);
-		start = monotonic_ns();
-		bench_calls(&bench->u.call, 1);
-		times[i] = monotonic_ns() - start;
-	}
-	MemoryContextSwitchTo(caller);
-	qsort(times, calls, sizeof(int64), compare);
-	values[0] = Int64GetDatum(times[calls / 2]);
-	values[1] = Int64GetDatum(times[(int64) (calls * 0.99)]);
-	values[2] = Int64GetDatum(times[(int64) (calls * 0.999)]);
-	values[3] = Int64GetDatum(times[calls - 1]);
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }
 
 Datum

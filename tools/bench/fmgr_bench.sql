@@ -22,11 +22,6 @@ RETURNS double precision
 LANGUAGE C VOLATILE STRICT AS :'module', 'bench_ns';
 COMMENT ON FUNCTION bench_ns(regprocedure, bigint, text[]) IS 'nanoseconds a call; of a function that returns a set, for the whole set';
 
-CREATE FUNCTION bench_latency(function regprocedure, calls bigint, VARIADIC args text[] DEFAULT '{}',
-	OUT p50 bigint, OUT p99 bigint, OUT p999 bigint, OUT max bigint)
-LANGUAGE C VOLATILE STRICT AS :'module', 'bench_latency';
-COMMENT ON FUNCTION bench_latency(regprocedure, bigint, text[]) IS 'nanoseconds of single calls, with one look at the clock in each';
-
 CREATE FUNCTION bench_window(function regprocedure, start bigint, length bigint, VARIADIC args text[] DEFAULT '{}')
 RETURNS bigint
 LANGUAGE C VOLATILE STRICT AS :'module', 'bench_window';

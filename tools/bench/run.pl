@@ -141,14 +141,6 @@ sub forth_and_back
 sub measure_calls
 {
 	forth_and_back('ns', \&ns_a_call, grep { $call{$_} } @calls);
-
-	foreach my $case (grep { $call{$_} } @calls)
-	{
-		my ($function, $arguments, $where, $set) = @{ $call{$case} };
-		my @latencies = split ' ', ($where // $server)->sql(
-			"SELECT * FROM bench_latency('$function', " . $rows . ($arguments // '') . ")", set => $set);
-		record("$_ $case", shift @latencies) foreach qw(p50 p99 p999 max);
-	}
 	return;
 }
 
@@ -467,7 +459,7 @@ sub report
 {
 	my %text = (machine => machine());
 	my %title = (
-		machine => 'Machine', goals => 'What holds', calls => 'One call', latency => 'Single calls',
+		machine => 'Machine', goals => 'What holds', calls => 'One call',
 		throughput => 'Several sessions', sql => 'In SQL', true_time => 'Six million ids in one statement',
 		thousand => 'A thousand ids', insert_plain => 'INSERT, without an index', insert_key => 'INSERT, with a primary key',
 		copy_plain => 'COPY, without an index', copy_key => 'COPY, with a primary key', triggers => 'A trigger for each row',
@@ -477,9 +469,6 @@ sub report
 	$text{calls} = table(
 		[ 'function', 'ns a call', 'of nextval(), CACHE 1', 'of nextval(), CACHE 1000' ],
 		map { [ $_, cell(figures("ns $_")), ratio_cell("ns $_", 'ns nextval(), CACHE 1'), ratio_cell("ns $_", 'ns nextval(), CACHE 1000') ] } @calls);
-	$text{latency} = table(
-		[ 'ns', 'p50', 'p99', 'p99.9', 'longest' ],
-		map { my $case = $_; [ $case, map { cell(figures("$_ $case")) } qw(p50 p99 p999 max) ] } @calls);
 	$text{throughput} = table(
 		[ 'million calls a second', map { $_ == 1 ? '1 session' : "$_ sessions" } @session_counts ],
 		(map { my $case = $_; [ $case, map { cell(figures("total $_ $case")) } @session_counts ] } @throughput),
@@ -539,7 +528,7 @@ sub report
 			total("seam waits $name"), cell(figures("seam longest $name")) ] } grep { has("seam waits $_->[0]") } @seams);
 	$text{goals} = goals();
 
-	my $all = join "\n", map { "$title{$_}\n\n$text{$_}" } grep { $text{$_} } qw(machine goals calls latency throughput sql thousand true_time insert_plain insert_key
+	my $all = join "\n", map { "$title{$_}\n\n$text{$_}" } grep { $text{$_} } qw(machine goals calls throughput sql thousand true_time insert_plain insert_key
 		copy_plain copy_key triggers commits connect segments segment_sessions seams);
 	print $all;
 	if ($options{write})
