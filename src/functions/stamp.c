@@ -6,11 +6,10 @@
  * relcache entry: the column's number, and a tuple descriptor in which the column is declared pass-by-reference.
  * By this descriptor the server returns the address of the column in a row, and the id is written there.
  *
- * The row is the executor's, which has its own copy of it in a slot before it calls a trigger.  If it gets another row back
- * it stores that into the slot, which costs more than all the rest; so the id is written into the row of the
- * slot itself, and into the value that the slot may have read of it before.  Where the slot holds something else, the id
- * goes into a copy of the row.  A partition needs a copy, too: the server checks the partition's bound again only if the
- * trigger returns another row.  Where the column is null there is no room for it, and the row is formed anew.
+ * The row is the executor's, which keeps a copy in a slot.  If the executor gets another row back it stores that into the slot,
+ * which costs more than all the rest.  So the id is written into the slot's row, and into the value that the slot may have
+ * read.  Where the slot holds something else, the id goes into a copy of the row.  A partition needs a copy, too: the server
+ * checks the partition's bound again only if the trigger returns another row.  A row whose column is null is formed anew.
  *
  * Whoever may write to the table draws by it, as by any trigger that its owner has put there.
  *
