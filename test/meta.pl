@@ -162,6 +162,8 @@ foreach ([ 'status', 'status' ], [ 'segment_status', 'segments' ], [ 'statistics
 	$columns{"uidgen.$view"} = [ map { lc } grep { !/_COLUMNS$/ } grab("src/functions/$file.c", qr/enum \w+Column\n\{\n(.*?)\} \w+Column/s) =~ /\b([A-Z][A-Z_0-9]+)\b/g ];
 }
 push @{ $columns{'uidgen.status'} }, 'ids';	# which the view adds
+none('monitoring asks for columns that are there', map { my ($name, $query) = /^query (\S+)\n(.*)/s; my ($view) = $query =~ /FROM (uidgen\.(?:status|statistics)) AS s/;
+	$view ? map { "$name: $_" } grep { my $column = $_; !grep { $_ eq $column } @{ $columns{$view} } } $query =~ /\bs\.(\w+)/g : () } slurp('monitoring/uidgen.list') =~ /^(query .*?)(?=^query|\z)/msg);
 $columns{'uidgen.horizon_holders'} = [ map { /AS (\w+)/ ? $1 : /(\w+)$/ } split /, /, grab('script/uidgen/58_horizon.sql', qr/CREATE VIEW uidgen\.horizon_holders AS\n\tSELECT (.*)/) ];
 foreach my $view (sort keys %columns)
 {

@@ -58,7 +58,7 @@ COMMENT ON COLUMN uidgen.status.last_error IS 'why the last attempt failed, or w
 COMMENT ON COLUMN uidgen.status.waits IS 'calls that had to wait for a grant or for the clock';
 COMMENT ON COLUMN uidgen.status.clock_steps IS 'large steps of the clock';
 COMMENT ON COLUMN uidgen.status.expires_at IS 'when the time bits of the layout are used up';
-COMMENT ON COLUMN uidgen.status.wasted IS 'ids that sessions with a uidgen.cache took and did not use, and those that uid_reserve() passed over because the rest of a tick was too small';
+COMMENT ON COLUMN uidgen.status.wasted IS 'ids that uid_reserve() passed over because the rest of a tick was too small, and those of uid_next_after() that were not above';
 COMMENT ON COLUMN uidgen.status.ahead_cause IS 'why ids are ahead of the clock: burst, more were drawn than the layout has room for; clock set back; crash, the grant began above one from before a crash, a restart or a step of the clock; null if ids are not ahead';
 COMMENT ON COLUMN uidgen.status.free_worker_ids IS 'worker ids that were never used, or were freed by uidgen_registry.forget_worker(), when the last one was acquired. The log warns when a tenth or fewer than three are left. In a fleet: how many any node could have taken, an estimate if there are more than 256';
 COMMENT ON COLUMN uidgen.status.registry_host IS 'in a fleet: the host of the registry that answered last; for members of pg_monitor';
