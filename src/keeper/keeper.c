@@ -895,7 +895,7 @@ uidgen_keeper_main(Datum main_arg)
 		proc_exit(0);
 	}
 
-	/* What it says is shown in databases of any encoding, and libpq's texts among it. */
+	/* What it says is ASCII then, and libpq's texts are: see plaintext.h. */
 	SetConfigOption("lc_messages", "C", PGC_SUSET, PGC_S_OVERRIDE);
 	uidgen_pinning_begin();
 	uidgen_enter_slot(end_attempts);
