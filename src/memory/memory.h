@@ -78,7 +78,7 @@ typedef struct UidgenMemory
 	 */
 	pg_atomic_uint32 pin_wanted;
 
-	pg_atomic_uint64 wasted;	/* positions that were passed over or discarded */
+	pg_atomic_uint64 wasted;	/* positions passed over or discarded */
 
 	/*
 	 * Process id of the keeper that owns the slot, or 0.  The slot is taken
