@@ -355,7 +355,7 @@ uidgen_hosts_connect(const UidgenHosts *hosts, const UidgenHost *host)
 				 errmsg("could not connect to the registry"),
 				 errdetail("libpq is out of memory.")));
 	}
-	(void) PQsetErrorVerbosity(conn, PQERRORS_VERBOSE); /* plaintext.c wants SQLSTATEs */
+	(void) PQsetErrorVerbosity(conn, PQERRORS_VERBOSE); /* see plaintext.h */
 	return conn;
 }
 

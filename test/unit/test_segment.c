@@ -1159,7 +1159,7 @@ test_overshoot(void)
 #define SECONDS_MIN 2
 #define SECONDS_MAX 3600		/* reached only by what never comes */
 #ifdef __SANITIZE_THREAD__
-#define PART 5					/* so much less has to be met, since each access is recorded */
+#define PART 5					/* less is met, as each access is recorded */
 #else
 #define PART 1
 #endif
