@@ -91,6 +91,8 @@ SELECT uid_unscramble(1, pg_temp.key(1), 1);
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_scramble(0, pg_temp.key(1), -2147483648);
 \echo :LAST_ERROR_SQLSTATE
+SELECT uid_scramble(0, pg_temp.key(1), 2147483647);
+\echo :LAST_ERROR_SQLSTATE
 SELECT uid_scramble(NULL, pg_temp.key(1)) IS NULL AS number, uid_scramble(1, NULL) IS NULL AS key, uid_unscramble(1, pg_temp.key(1), NULL) IS NULL AS bits;
 -- An error leaves nothing behind that would disturb the next call.
 DO $$

@@ -11,8 +11,7 @@
 -- 1 byte, the round as 1 byte, the other half as 4 bytes, big-endian.  The halves are not swapped, so a round is its own
 -- inverse, and the rounds from 7 to 0 undo the map.
 --
--- Label, width and round are in each message, so no two maps of a key share a round.  HMAC pads a key with zeros to 64
--- bytes, and takes the hash of a longer key.
+-- No two maps of a key share a message.  HMAC pads a key with zeros to 64 bytes, and takes the hash of a longer key.
 --
 
 CREATE FUNCTION uidgen_tools.scramble(value bigint, key bytea, bits integer, backwards boolean) RETURNS bigint
@@ -20,11 +19,11 @@ LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10000
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	low_bits CONSTANT integer := (bits + 1) / 2;
 	hex CONSTANT text := rpad(encode(CASE WHEN length(key) > 64 THEN sha256(key) ELSE key END, 'hex'), 128, '0');
 	inner_key bytea := '';
 	outer_key bytea := '';
 	largest bigint;
+	low_bits integer;
 	low_mask bigint;
 	word bigint;
 	round integer;
@@ -55,6 +54,7 @@ BEGIN
 		outer_key := outer_key || int8send(word # 6655295901103053916);
 	END LOOP;
 	inner_key := inner_key || 'uidgen scramble 1' || substr(int4send(bits), 4);
+	low_bits := (bits + 1) / 2;
 	low_mask := (1::bigint << low_bits) - 1;
 	FOREACH round IN ARRAY CASE WHEN backwards THEN '{7, 6, 5, 4, 3, 2, 1, 0}' ELSE '{0, 1, 2, 3, 4, 5, 6, 7}'::integer[] END LOOP
 		f := ('x' || encode(substr(sha256(outer_key || sha256(inner_key || substr(int4send(round), 4)

@@ -79,7 +79,7 @@ static char *
 find_sqlstate(char *line)
 {
 	for (char *at = strstr(line, ":  "); at; at = strstr(at + 1, ":  "))
-		if (strspn(at + 3, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == SQLSTATE_LENGTH && at[3 + SQLSTATE_LENGTH] == ':')
+		if (strspn(at + 3, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == SQLSTATE_LENGTH && strncmp(at + 3 + SQLSTATE_LENGTH, ": ", 2) == 0)
 			return at + 3;
 	return NULL;
 }
@@ -105,7 +105,7 @@ uidgen_plain_report(const char *report, int limit)
 			appendStringInfo(&plain, "%.*s%s ", failed ? (int) (failed - line + strlen("failed: ")) : 0, line,
 							 condition_name(sqlstate));
 	}
-	return uidgen_plain_message(plain.data, "08006", limit);
+	return uidgen_plain_message(plain.len > 0 ? plain.data : condition_name("08006"), "08006", limit);
 }
 
 char *
