@@ -150,7 +150,7 @@ sub error_message
 
 # A PostgreSQL of which only the protocol is there: calls of uidgen.NAME are answered by $answers->{NAME}, and
 # then the session is idle again, unless the answer is followed by other text: [answer, rest].  Without rest
-# the connection is closed.  $answers->{connect}: instead of a session.  Returns its port.
+# the connection is closed.  $answers->{connect}: instead of a session; {ended}: run after each.  Returns its port.
 sub fake_server
 {
 	my ($answers) = @_;
@@ -164,6 +164,7 @@ sub fake_server
 		{
 			eval { serve($socket, $answers) };
 			close $socket;
+			$answers->{ended}->() if $answers->{ended};
 		}
 		POSIX::_exit(0);
 	}

@@ -52,8 +52,7 @@ my $total = $rows + 10_000;
 my @seen;
 my $drawing = start_drawing($node);
 my $batch = 1000;
-my $killed = 0;
-my @came;
+my ($killed, @came) = 0;
 # As far as it comes from one kill to the next, at most.
 my $stretch = $total / ($kills + 1);
 while ($killed < $kills)
@@ -88,6 +87,8 @@ is($node->safe_psql('postgres', "SELECT count(*) FROM new WHERE n <= $rows AND u
 is($node->safe_psql('postgres', "SELECT min(uid_timestamp(id) - at), max(uid_timestamp(id) - at) FROM new WHERE n > $rows"), '00:00:00|00:00:00.002', 'of a burst, what one tick has no room for is in the next ones');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT at, lag(at) OVER (ORDER BY id) AS former FROM new) AS t WHERE at < former'), '0', 'they are in the order of time');
 is($node->safe_psql('postgres', 'SELECT count(DISTINCT worker), bool_and(worker = (SELECT worker_id FROM uidgen.backfill)) FROM new, uid_parse(id)'), '1|t', '... under the worker id that is reserved');
+my $forged = q{INSERT INTO uidgen.backfill SELECT 0, 1024, upto, asked, layout, registry, registry_database, home, reserved FROM uidgen.backfill};
+fails_with($node, "BEGIN; $forged; SELECT uid_backfill(now())", '55000', qr/a row of uidgen\.backfill does not fit the layout/, 'a row of a worker id that the layout has no room for is refused');
 my $file = PostgreSQL::Test::Utils::tempdir() . '/live';
 append_to_file($file, join('', map { "$_\n" } @seen));
 $node->safe_psql('postgres', "COPY live FROM '$file'");

@@ -47,8 +47,7 @@ sub committed
 
 # ---- answers that count ----
 
-is(calls($node, $to, 'SELECT client_version()'), slurp_file("$FindBin::RealBin/../../uidgen.control") =~ /^default_version = '(.*)'/m ? $1 : '',
-	'the library file says its version');
+is(calls($node, $to, 'SELECT client_version()'), slurp_file("$FindBin::RealBin/../../uidgen.control") =~ /^default_version = '(.*)'/m ? $1 : '', 'the library file says its version');
 is(calls($node, $to, "SELECT client_call('rows', '1')"), 'number=1 nothing=NULL', 'a row');
 is(committed('rows 1'), 1, 'which is committed');
 is(calls($node, $to, "SELECT client_call('scalar', 'a ''b\"', 'c\\')"), q{scalar=a 'b"c\\}, 'arguments are no SQL');
@@ -61,8 +60,7 @@ is(calls($node, $to, "SELECT client_call('say', 'notice', 'x')"), 'say=t', 'a no
 
 calls_fail($node, $to, "SELECT client_call('say', 'error', 'sir')", '53400',
 	'no, sir.*DETAIL:  why sir SQLSTATE 53400 of uidgen_registry.say, host .*HINT:  do sir', 'a refusal comes through');
-calls_fail($node, $to, "SELECT client_call('say', 'error', repeat('long', 1000))", '53400',
-	'no, (long)+[long]*\.\.\.\n.*(long)+[long]*\.\.\..*(long)+[long]*\.\.\.\n', 'a long one is cut');
+calls_fail($node, $to, "SELECT client_call('say', 'error', repeat('long', 1000))", '53400', 'no, (long)+[long]*\.\.\.\n.*(long)+[long]*\.\.\..*(long)+[long]*\.\.\.\n', 'a long one is cut');
 calls_fail($node, $to, "SELECT client_call('say', 'error', U&'z\\00fcrich\\6771')", '53400', 'configuration_limit_exceeded\n', 'one that is not ASCII is told by its SQLSTATE');
 calls_fail($node, $to, "SELECT client_call('nowhere')", '42883',
 	'function uidgen_registry.nowhere\(\) does not exist\n.*HINT:  The database that "uidgen.registry" names has no registry', 'no such function');
@@ -85,11 +83,9 @@ my $NONE = 'the registry did not answer.*DETAIL:  uidgen_registry\.';
 
 calls_fail($node, $to, "SELECT client_call('rows', '2')", '08007', "${NONE}rows, .*: it has 2 rows", 'two rows');
 calls_fail($node, $to, "SELECT client_call('rows', '0')", '08007', "${NONE}rows, .*: it has 0 rows", 'no row');
-calls_fail($node, $to, "SELECT client_call('say', 'warning', 'beware')", '08007', "${NONE}say, .*: it came with the warning \"beware\"",
-	'a warning');
+calls_fail($node, $to, "SELECT client_call('say', 'warning', 'beware')", '08007', "${NONE}say, .*: it came with the warning \"beware\"", 'a warning');
 is(committed('warning'), 1, 'it is committed there, nevertheless');
-calls_fail($node, $to, "SELECT client_call('scalar', repeat('x', 5000000), repeat('y', 5000000))", '08007', "${NONE}scalar, .*: the answer is too long",
-	'a huge answer');
+calls_fail($node, $to, "SELECT client_call('scalar', repeat('x', 5000000), repeat('y', 5000000))", '08007', "${NONE}scalar, .*: the answer is too long", 'a huge answer');
 like(calls($node, $to, "\\set ON_ERROR_STOP 0
 SELECT client_call('say', 'warning', 'x');
 SELECT client_host() IS NULL;
@@ -123,13 +119,11 @@ sub meanwhile
 }
 
 my $registry_sql = sub { my ($sql) = @_; return sub { $registry->safe_psql('postgres', sprintf($sql, $_[0])) } };
-like(meanwhile("SELECT client_call('slow');", 'PgSleep', $registry_sql->('SELECT pg_cancel_backend(%d)')),
-	qr/57014: canceling statement due to user request/, 'a cancel there is a refusal');
+like(meanwhile("SELECT client_call('slow');", 'PgSleep', $registry_sql->('SELECT pg_cancel_backend(%d)')), qr/57014: canceling statement due to user request/, 'a cancel there is a refusal');
 like(meanwhile("SELECT client_call('slow');", 'PgSleep', $registry_sql->('SELECT pg_terminate_backend(%d)')),
 	qr/08007: .*terminating connection due to administrator command/s, 'the end of the session there');
 my $log = -s $registry->logfile;
-like(meanwhile("SELECT client_call('slow');", 'PgSleep', sub { kill 'KILL', $_[0] }), qr/08007: .*the registry did not answer/s,
-	'the server there crashes');
+like(meanwhile("SELECT client_call('slow');", 'PgSleep', sub { kill 'KILL', $_[0] }), qr/08007: .*the registry did not answer/s, 'the server there crashes');
 await_recovery($registry, $log);
 
 # A commit that waits for a synchronous standby, and is let go.
@@ -141,8 +135,7 @@ $registry->poll_query_until('postgres', 'SHOW synchronous_standby_names', 'nobod
 $registry->safe_psql('postgres', 'CHECKPOINT');
 like(meanwhile("SELECT client_call('rows', '1');", 'SyncRep', $registry_sql->('SELECT pg_cancel_backend(%d)')),
 	qr/08007: .*it came with the warning "canceling wait for synchronous replication/s, 'a commit that waits for a standby is cancelled');
-like(meanwhile("SELECT client_call('rows', '1');", 'SyncRep', $registry_sql->('SELECT pg_terminate_backend(%d)')),
-	qr/08007: .*the registry did not answer/s, 'and one is terminated');
+like(meanwhile("SELECT client_call('rows', '1');", 'SyncRep', $registry_sql->('SELECT pg_terminate_backend(%d)')), qr/08007: .*the registry did not answer/s, 'and one is terminated');
 is(committed('rows 1'), $rows + 2, 'both are committed there, for as long as that server lives');
 $registry->append_conf('postgresql.conf', "synchronous_standby_names = ''");
 $registry->reload;
@@ -217,5 +210,10 @@ my $closed = fake_server({ connect => error_message('E', 'FATAL', '57P03', "das 
 calls_fail($node, [$closed], 'SELECT client_connect()', '08001', 'could not connect to the registry\n.*failed: cannot_connect_now', 'a host that refuses, in another encoding');
 my $talks = fake_server({ registry_identity => [ $endless->[0] ] });
 calls_fail($node, [ $talks, refused_port() ], 'SELECT client_connect()', '08001', 'the answer is too long', 'a host that does not stop saying which registry it has');
+
+# One host has answered, and the other one ends when that connection does: the time-out ends the one that nobody waits for.
+my $silent = IO::Socket::INET->new(Listen => 100, LocalAddr => '127.0.0.1', Blocking => 0) or die "could not listen: $!";
+my $answered = fake_server({ good => row('1'), ended => sub { 1 while $silent->accept } });
+is(calls_until(qr/^value|closed the connection/, $node, [ $answered, $silent->sockport ], "SELECT client_call('good')", 1000), 'value=1', 'a host that says nothing, beside one that has answered');
 
 done_testing();
