@@ -377,6 +377,10 @@ CREATE TABLE shop.small_theirs (id integer REFERENCES shop.theirs);
 ALTER TABLE shop.theirs OWNER TO regress_uidgen_owner;
 SELECT uid_adopt('shop.theirs', 'id');
 ALTER TABLE shop.small_theirs OWNER TO regress_uidgen_owner;
+-- ... also one that is only referred to
+CREATE TABLE shop.ours (id serial PRIMARY KEY, theirs bigint REFERENCES shop.theirs);
+SELECT uid_adopt('shop.ours', 'id', true);
+DROP TABLE shop.ours;
 SELECT uid_adopt('shop.theirs', 'id', true);
 \echo :LAST_ERROR_SQLSTATE
 ALTER TABLE shop.small_theirs OWNER TO regress_uidgen_reader;

@@ -906,3 +906,10 @@ RESET ROLE;
 SELECT pg_temp.try('SELECT uidgen_registry.grant_node(''nobody_of_this_name'')'), pg_temp.try('SELECT uidgen_registry.grant_node(''public'')');
 SELECT pg_temp.get_rows();
 ROLLBACK;
+
+-- Who cannot write is told why, if a setting is why.
+BEGIN READ ONLY;
+SELECT pg_temp.try('SELECT uidgen_registry.begin_call()');
+SET LOCAL default_transaction_read_only = on;
+SELECT split_part(pg_temp.try('SELECT uidgen_registry.begin_call()'), E'\n', 1);
+ROLLBACK;

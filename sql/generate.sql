@@ -279,5 +279,8 @@ RESET ROLE;
 REVOKE USAGE ON SCHEMA uidgen_registry FROM regress_uidgen_user;
 DROP ROLE regress_uidgen_user;
 
+-- The database keeps in mind which layout its ids have, of which server, and since when.
+SELECT layout = (SELECT layout FROM uidgen.status), system_identifier = (SELECT system_identifier FROM pg_control_system()), since <= now() FROM uidgen.layout_used;
+
 DROP TABLE item, timed, reserved, mixed, parallel_ids, entry, committed;
 DROP FUNCTION note_entry;

@@ -181,6 +181,19 @@ SELECT uid_segment_next('n') > 0 AS drawn;
 ROLLBACK;
 SELECT count(DISTINCT n) FROM (SELECT uid_segment_next('n') AS n UNION ALL SELECT n FROM uid_segment_batch('n', 3000) AS n) AS all_numbers;
 DROP TABLE orders;
+-- An answer that makes no sense is refused, and the error says what in it does not.
+SELECT uidgen_registry.create_segment('odd', step => 1000);
+SELECT format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) AS add_constraint FROM pg_constraint WHERE conname = 'steps_are_in_order' \gset
+ALTER TABLE uidgen_registry.segment DROP CONSTRAINT steps_are_in_order;
+SET search_path = pg_catalog, uidgen_registry, pg_temp;
+UPDATE uidgen_registry.segment SET min_step = 10, max_step = 5 WHERE name = 'odd';
+\set VERBOSITY default
+SELECT public.uid_segment_next('odd');
+\set VERBOSITY terse
+UPDATE uidgen_registry.segment SET min_step = 1, max_step = 1000 WHERE name = 'odd';
+RESET search_path;
+:add_constraint;
+SELECT uid_segment_next('odd') > 0 AS drawn;
 -- In another database the numbers go on.
 SELECT uid_segment_next('n') AS last \gset
 \connect :here

@@ -734,3 +734,12 @@ SELECT uidgen_registry.tick_at('2025-01-01 00:00:01.999999 UTC', 1000000, 173568
 SELECT uidgen_registry.registry_clock() BETWEEN statement_timestamp() AND clock_timestamp();
 SELECT h.system_identifier = c.system_identifier, timeline >= t.timeline_id, started = pg_postmaster_start_time(), database = d.oid
 FROM uidgen_registry.registry_history() AS h, pg_control_system() AS c, pg_control_checkpoint() AS t, pg_database AS d WHERE datname = current_database();
+
+-- A statement has the name of a child in full, up to 90 bytes.
+BEGIN;
+CREATE SCHEMA regress_uidgen_aaaaaaaaaaa;
+CREATE TABLE regress_uidgen_aaaaaaaaaaa.bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb () INHERITS (uidgen_registry.worker_node);
+SELECT mend FROM uidgen_registry.list_defects('uidgen_registry.worker_node', 'datacenter_id, worker_id');
+ALTER SCHEMA regress_uidgen_aaaaaaaaaaa RENAME TO regress_uidgen_aaaaaaaaaaaa;
+SELECT mend FROM uidgen_registry.list_defects('uidgen_registry.worker_node', 'datacenter_id, worker_id');
+ROLLBACK;

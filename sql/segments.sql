@@ -639,6 +639,9 @@ SELECT c.*, pg_temp.replayed(standbys, known, known_in, needed) FROM (VALUES
 	('a=0/3 b=0/1 c=0/2', '{}', '7/2', 2),
 	('a=0/3 b=0/1 c=0/2', '{}', '7/2', 3),
 	('a=0/3 b=0/1 c=0/2', '{}', '7/2', 4)) AS c (standbys, known, known_in, needed);
+-- what is said of those that have not
+SELECT pg_temp.replayed('a=0/1', '{}', '7/2', NULL);
+SELECT e.refusal FROM (VALUES ('0/1'), ('0/2')) AS a (awaited), uidgen_registry.explain_unconfirmed(awaited::pg_lsn) AS e;
 -- names are added, and begin anew where another history is confirmed
 CREATE FUNCTION pg_temp.note(names text, confirmed boolean) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -747,4 +750,12 @@ SELECT stopped_segments, gap_lasts FROM uidgen_registry.status;
 SELECT uidgen_registry.create_segment('s', step => 1000), uidgen_registry.create_segment('t', step => 10), uidgen_registry.create_segment('gone'), uidgen_registry.drop_segment('gone');
 SELECT pg_temp.take(0), pg_temp.take(0, name => 't'), pg_temp.take(highest => 1000000000);
 SELECT stopped_segments, gap_lasts = (SELECT min(uidgen_registry.gap_lasts(s, uidgen_registry.registry_clock())) FROM uidgen_registry.segment AS s) FROM uidgen_registry.status;
+ROLLBACK;
+
+-- A row that stays locked is an error, however often it was tried.
+BEGIN;
+ALTER TABLE uidgen_registry.segment RENAME TO held;
+CREATE FUNCTION pg_temp.held() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'it is locked' USING ERRCODE = 'lock_not_available'; END $$;
+CREATE VIEW uidgen_registry.segment AS SELECT 's' AS name WHERE pg_temp.held();
+SELECT pg_temp.try($$SELECT uidgen_registry.lock_for_owner('s')$$);
 ROLLBACK;

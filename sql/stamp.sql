@@ -379,5 +379,15 @@ CREATE TABLE a123456789b123456789c123456789d123456789e123456789f123456789xyz (k 
 SELECT count(*) FROM track('a123456789b123456789c123456789d123456789e123456789f123456789xyz', true);
 SELECT relname FROM pg_class WHERE relname LIKE 'a123%' ORDER BY 1;
 
+-- uid_number_rows(): a second call goes on where the first one ended.
+CREATE TABLE numbered (id bigint PRIMARY KEY);
+INSERT INTO numbered VALUES (10), (20);
+CALL uid_number_rows('numbered', 'id') \gset
+\echo :numbered :last_number
+INSERT INTO numbered VALUES (15), (30);
+CALL uid_number_rows('numbered', 'id') \gset
+\echo :numbered :late :last_number :remaining
+SELECT * FROM numbered_number ORDER BY number;
+
 SET client_min_messages = warning;
 DROP SCHEMA track CASCADE;

@@ -150,3 +150,11 @@ CREATE TRIGGER somebodys BEFORE INSERT OR UPDATE ON uidgen_registry.segment FOR 
 SELECT pg_temp.try($$SELECT * FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$),
 	pg_temp.texts($$SELECT * FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807)$$);
 ROLLBACK;
+
+-- Who makes a node of a role that has such a setting is warned.
+BEGIN;
+CREATE ROLE regress_uidgen_replica;
+ALTER ROLE regress_uidgen_replica SET session_replication_role = replica;
+SET LOCAL client_min_messages = warning;
+SELECT uidgen_registry.warn_of_settings('regress_uidgen_replica'::regrole);
+ROLLBACK;

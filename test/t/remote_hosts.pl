@@ -49,16 +49,13 @@ sub answers
 is_deeply([ answers([$one]) ], [ $one->port ], 'one host');
 calls_fail($node, [$refused], 'SELECT client_connect()', '08001',
 	"could not connect to the registry\n.*host \"127.0.0.1\", port $refused: .*Connection refused.*HINT:  Check host, port, dbname, user and passfile", 'nobody listens');
-calls_fail($node, [$hole], 'SELECT client_connect()', '08001',
-	"could not connect to the registry\n.*host \"127.0.0.1\", port $hole: no connection within 300 ms", 'nobody answers', 300);
-calls_fail($node, 'host=registry.invalid', 'SELECT client_connect()', '08001', 'host "registry.invalid", port \d+: .*name',
-	'a name that nobody knows');
+calls_fail($node, [$hole], 'SELECT client_connect()', '08001', "could not connect to the registry\n.*host \"127.0.0.1\", port $hole: no connection within 300 ms", 'nobody answers', 300);
+calls_fail($node, 'host=registry.invalid', 'SELECT client_connect()', '08001', 'host "registry.invalid", port \d+: .*name', 'a name that nobody knows');
 
 # ---- several ----
 
 is_deeply([ answers([ $refused, $hole, $one, $refused ], 8, 1000) ], [ ($one->port) x 8 ], 'the one that answers, in each order');
-calls_fail($node, [ $refused, $hole, $refused ], 'SELECT client_connect()', '08001',
-	"DETAIL:  host .*: .*refused.*; host .*: .*; host .*: ", 'none: all are named', 300);
+calls_fail($node, [ $refused, $hole, $refused ], 'SELECT client_connect()', '08001', "DETAIL:  host .*: .*refused.*; host .*: .*; host .*: ", 'none: all are named', 300);
 my %seen = map { $_ => 1 } answers([ $one, $two ], 40);
 is_deeply([ sort keys %seen ], [ sort $one->port, $two->port ], 'the first one is chosen at random');
 my $again = "SELECT client_disconnect(); SELECT client_call('write');\n";
@@ -80,14 +77,12 @@ is($session->query("SELECT client_call('write')"), 'write=' . $other->port, 'the
 is_deeply([ answers([ $frozen, $other ], 4, 2000) ], [ ($other->port) x 4 ], 'so do new sessions');
 is_deeply([ answers([ $frozen, $other, $hole ], 4, 1000) ], [ ($other->port) x 4 ], 'a black hole beside it');
 kill 'CONT', @stopped;
-is($session->query("SELECT client_disconnect(); SELECT client_call('write')") =~ s/^\n//r, 'write=' . $other->port,
-	'the one that answered last is the first one, when the other is back');
+is($session->query("SELECT client_disconnect(); SELECT client_call('write')") =~ s/^\n//r, 'write=' . $other->port, 'the one that answered last is the first one, when the other is back');
 $session->quit;
 
 # ---- a host that takes no writes ----
 
-calls_fail($node, [$standby], "SELECT client_call('write')", '25006',
-	'no host of the registry takes writes\n.*cannot execute INSERT in a read-only transaction', 'a standby');
+calls_fail($node, [$standby], "SELECT client_call('write')", '25006', 'no host of the registry takes writes\n.*cannot execute INSERT in a read-only transaction', 'a standby');
 is_deeply([ answers([ $standby, $refused, $main, $standby ], 8) ], [ ($main->port) x 8 ], 'a standby is left for the next host');
 $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe(RemoteRegistry::configured([ $main, $standby ]));
@@ -97,8 +92,7 @@ $main->append_conf('postgresql.conf', 'default_transaction_read_only = on');
 $main->reload;
 poll_until(sub { (try_psql($main, 'SHOW transaction_read_only'))[1] eq 'on' });
 my $answer;
-ok(poll_until(sub { ($answer = $session->query("SELECT client_call('write')")) eq 'write=' . $standby->port }),
-	'it changes to one that takes none, and another takes its place') or diag($answer);
+ok(poll_until(sub { ($answer = $session->query("SELECT client_call('write')")) eq 'write=' . $standby->port }), 'it changes to one that takes none, and another takes its place') or diag($answer);
 $session->quit;
 
 # ---- the string ----
@@ -107,14 +101,12 @@ my $string = 'uidgen\.registry" is not a connection string that can be used\nDET
 calls_fail($node, 'host=a colour=red', 'SELECT client_connect()', '22023', "$string.*colour", 'an option that does not exist');
 calls_fail($node, 'a', 'SELECT client_connect()', '22023', "$string.*missing", 'no option at all');
 calls_fail($node, 'host=a,b port=1,2,3', 'SELECT client_connect()', '22023', "${string}It has 3 ports for 2 hosts", 'another number of ports');
-calls_fail($node, 'host=a,b hostaddr=127.0.0.1', 'SELECT client_connect()', '22023', "${string}It has 2 hosts, but 1 addresses",
-	'another number of addresses');
+calls_fail($node, 'host=a,b hostaddr=127.0.0.1', 'SELECT client_connect()', '22023', "${string}It has 2 hosts, but 1 addresses", 'another number of addresses');
 calls_fail($node, 'service=nothing', 'SELECT client_connect()', '22023', "$string.*nothing", 'a service that is not defined');
 @stopped = stop_processes($one);
 is_deeply([ answers('service=registry', 4, 1000) ], [ ($two->port) x 4 ], 'the hosts of a service are taken apart as well');
 kill 'CONT', @stopped;
-is(calls($node, 'service=registry', "SELECT client_call('session')"), 'session=uidgen keeper UTF8 4MB',
-	'nothing is set in the session, be it in the service or the environment');
+is(calls($node, 'service=registry', "SELECT client_call('session')"), 'session=uidgen keeper UTF8 4MB', 'nothing is set in the session, be it in the service or the environment');
 my $log = -s $node->logfile;
 my $ignored = conninfo($one) . " target_session_attrs=read-only options='-c work_mem=1MB' application_name=mine";
 is(calls($node, $ignored, "SELECT client_call('session'); SELECT client_disconnect(); SELECT client_call('session')") =~ s/\n+/ /gr,

@@ -67,8 +67,8 @@ my @tests = (
 	[ qr{^src/memory/} => "$keeps ids_waits operator_statistics life_disk_full" ],
 	[ qr{^src/ids/} => "regress:errors,generate,numbers ids_order ids_unique ids_waits $keeps" ],
 	[ qr{^src/functions/(?:drop|confined)} => 'regress:drop_partitions,adopt,copy' ],
-	[ qr{^script/registry/} => 'regress:registry,fleet,segments,guests isolation registry_guards registry_layouts registry_worker_ids copies_registry fleet_script' ],
-	[ qr{^script/tools/} => 'regress:drop_partitions,adopt,catalog changes_track' ],
+	[ qr{^script/registry/} => 'regress:registry,fleet,segments,guests,writes isolation registry_guards registry_layouts registry_worker_ids copies_registry fleet_script' ],
+	[ qr{^script/tools/} => 'regress:ranges,drop_partitions,adopt,stamp,catalog changes_track' ],
 	[ qr{^script/sql/} => 'sql_edition sql_answers' ],
 	[ qr{} => "$functions operator_status" ]);
 
