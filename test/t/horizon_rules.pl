@@ -115,8 +115,7 @@ my $looping = session();
 $writer->query_safe('BEGIN; SELECT uid_next()');
 $id = $node->safe_psql('postgres', 'INSERT INTO event DEFAULT VALUES RETURNING id');
 my ($loop_pid) = $looping->query_safe('SELECT pg_backend_pid()');
-$looping->query_until(qr/begins/,
-	"\\echo begins\nDO 'BEGIN WHILE coalesce(uid_horizon(), 0) < $id LOOP PERFORM pg_sleep(0.01); END LOOP; END';\n\\echo 'has ended'\n");
+$looping->query_until(qr/begins/, "\\echo begins\nDO 'BEGIN WHILE coalesce(uid_horizon(), 0) < $id LOOP PERFORM pg_sleep(0.01); END LOOP; END';\n\\echo 'has ended'\n");
 ok($node->poll_query_until('postgres', "SELECT wait_event = 'PgSleep' FROM pg_stat_activity WHERE pid = $loop_pid"), 'a loop that polls');
 $reader->query_safe('BEGIN; DECLARE before CURSOR FOR SELECT uid_horizon() FROM generate_series(1, 2)');
 $said = $reader->query_safe('FETCH before');

@@ -58,12 +58,10 @@ is(calls($node, $to, "SELECT client_call('say', 'notice', 'x')"), 'say=t', 'a no
 
 # ---- refusals ----
 
-calls_fail($node, $to, "SELECT client_call('say', 'error', 'sir')", '53400',
-	'no, sir.*DETAIL:  why sir SQLSTATE 53400 of uidgen_registry.say, host .*HINT:  do sir', 'a refusal comes through');
+calls_fail($node, $to, "SELECT client_call('say', 'error', 'sir')", '53400', 'no, sir.*DETAIL:  why sir SQLSTATE 53400 of uidgen_registry.say, host .*HINT:  do sir', 'a refusal comes through');
 calls_fail($node, $to, "SELECT client_call('say', 'error', repeat('long', 1000))", '53400', 'no, (long)+[long]*\.\.\.\n.*(long)+[long]*\.\.\..*(long)+[long]*\.\.\.\n', 'a long one is cut');
 calls_fail($node, $to, "SELECT client_call('say', 'error', U&'z\\00fcrich\\6771')", '53400', 'configuration_limit_exceeded\n', 'one that is not ASCII is told by its SQLSTATE');
-calls_fail($node, $to, "SELECT client_call('nowhere')", '42883',
-	'function uidgen_registry.nowhere\(\) does not exist\n.*HINT:  The database that "uidgen.registry" names has no registry', 'no such function');
+calls_fail($node, $to, "SELECT client_call('nowhere')", '42883', 'function uidgen_registry.nowhere\(\) does not exist\n.*HINT:  The database that "uidgen.registry" names has no registry', 'no such function');
 calls_fail($node, "port=@{[ $registry->port ]} host=@{[ $registry->host ]} dbname=template1", "SELECT client_call('scalar', '1')", '3F000',
 	'schema "uidgen_registry" does not exist\n.*HINT:  The database that "uidgen.registry" names has no registry', 'a database without a registry');
 $registry->safe_psql('postgres', 'CREATE ROLE nobody_special LOGIN; REVOKE EXECUTE ON FUNCTION uidgen_registry.process() FROM PUBLIC; GRANT USAGE ON SCHEMA uidgen_registry TO PUBLIC');
@@ -120,8 +118,7 @@ sub meanwhile
 
 my $registry_sql = sub { my ($sql) = @_; return sub { $registry->safe_psql('postgres', sprintf($sql, $_[0])) } };
 like(meanwhile("SELECT client_call('slow');", 'PgSleep', $registry_sql->('SELECT pg_cancel_backend(%d)')), qr/57014: canceling statement due to user request/, 'a cancel there is a refusal');
-like(meanwhile("SELECT client_call('slow');", 'PgSleep', $registry_sql->('SELECT pg_terminate_backend(%d)')),
-	qr/08007: .*terminating connection due to administrator command/s, 'the end of the session there');
+like(meanwhile("SELECT client_call('slow');", 'PgSleep', $registry_sql->('SELECT pg_terminate_backend(%d)')), qr/08007: .*terminating connection due to administrator command/s, 'the end of the session there');
 my $log = -s $registry->logfile;
 like(meanwhile("SELECT client_call('slow');", 'PgSleep', sub { kill 'KILL', $_[0] }), qr/08007: .*the registry did not answer/s, 'the server there crashes');
 await_recovery($registry, $log);
