@@ -743,6 +743,7 @@ BEGIN;
 CALL pg_temp.make_up_the_world();
 SELECT pg_temp.acquire('', not_after => 1000500000);
 SELECT pg_temp.acquire('', not_after => 1000499999), pg_temp.get_rows();
+SELECT pg_temp.acquire('', not_after => -9223372036854775808), pg_temp.get_rows();
 SELECT pg_temp.renew('1 me 1005', 1, 101, 1005, not_after => 1000500000);
 SELECT pg_temp.renew('1 me 1005', 1, 101, 1005, not_after => 999000000), pg_temp.get_rows();
 SELECT pg_temp.release('1 me 1005', 1, '{101}', not_after => 999000000), pg_temp.get_rows();

@@ -205,6 +205,16 @@ END $$;
 SELECT count(*) FROM uidgen_registry.worker_node WHERE granted_until >= 1030;
 SELECT pg_temp.world(1000);
 
+-- A role that may call as a node, too, gets by that call neither a worker id of nodes nor more than its bound.
+SELECT pg_temp.set_registry('');
+CREATE FUNCTION pg_temp.guest_by_node_call(wanted int, policy text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN (SELECT g.worker FROM uidgen_registry.lease('h', '', 1, wanted => wanted, policy => policy, guest => true) AS g);
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+SELECT pg_temp.guest_by_node_call(3, 'reuse'), pg_temp.guest_by_node_call(-1, 'disposable'), pg_temp.get_rows();
+
 -- Whose role may do nothing, and where there are no guests
 SELECT pg_temp.set_registry('4 other 1005');
 DELETE FROM uidgen_registry.guest_role WHERE name = session_user;

@@ -605,6 +605,10 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value',
 				HINT = 'The policies are "reuse" and "disposable".';
 	END IF;
+	-- A role that may be a node and a guest gets no worker id of nodes by the lengths of guests.
+	IF NOT by_setting AND (wanted >= 0 OR policy <> 'reuse') THEN
+		RAISE EXCEPTION 'a guest chooses neither its worker id nor a policy' USING ERRCODE = 'invalid_parameter_value', HINT = 'Call uidgen_registry.guest_acquire().';
+	END IF;
 	IF datacenter NOT BETWEEN 0 AND max_datacenter THEN
 		RAISE EXCEPTION 'datacenter id % is out of range', datacenter
 			USING ERRCODE = 'invalid_parameter_value',
@@ -619,8 +623,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.check_request(text, integer, integer, integer, integer, boolean)
-	IS 'raises an error if a request for a worker id makes no sense';
+COMMENT ON FUNCTION uidgen_registry.check_request(text, integer, integer, integer, integer, boolean) IS 'raises an error if a request for a worker id makes no sense';
 
 CREATE FUNCTION uidgen_registry.check_epoch(now_tick bigint, unit bigint, epoch bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED

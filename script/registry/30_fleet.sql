@@ -107,7 +107,7 @@ BEGIN
 		-- A transaction that goes on keeps what it has locked from others.  So a node has the
 		-- locks of one call, however many savepoints it makes.
 		IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
-			RAISE EXCEPTION 'each call of a node is a transaction of its own'
+			RAISE EXCEPTION 'each call is a transaction of its own'
 				USING ERRCODE = 'active_sql_transaction',
 					HINT = 'Commit before the next call.';
 		END IF;
@@ -233,8 +233,7 @@ BEGIN
 	in_recovery := pg_is_in_recovery();
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.registry_identity()
-	IS 'which registry of a fleet this database has, if any: its number, which tells it from others, the cluster and its timeline, and whether this server is a standby';
+COMMENT ON FUNCTION uidgen_registry.registry_identity() IS 'which registry of a fleet this database has, if any: its number, which tells it from others, the cluster and its timeline, and whether this server is a standby';
 
 -- Read last, so that the node can bound by how much its own clock is off.
 CREATE FUNCTION uidgen_registry.end_node_call(not_after bigint) RETURNS bigint
@@ -247,7 +246,7 @@ BEGIN
 	IF clock > not_after THEN
 		RAISE EXCEPTION 'the node waits for this call no longer'
 			USING ERRCODE = 'query_canceled',
-				DETAIL = format('The call finished %s ms after the deadline that the node gave it.', (clock - not_after) / 1000),
+				DETAIL = format('The call finished %s ms after the deadline that the node gave it.', floor((clock::numeric - not_after) / 1000)),
 				HINT = 'If this is frequent, look for what keeps the registry busy, or raise the setting "uidgen.registry_timeout" of the node.';
 	END IF;
 	RETURN clock;

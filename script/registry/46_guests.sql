@@ -140,8 +140,7 @@ BEGIN ATOMIC
 	SELECT g.worker, g.first_tick, g.last_tick, g.layout, g.unit, g.epoch, g.registry_id, g.timeline, g.clock
 	FROM uidgen_registry.lease(holder, '', new_token, known_tokens, claimed_worker, claimed_until, datacenter, host => left(holder, 256), guest => true) AS g;
 END;
-COMMENT ON FUNCTION uidgen_registry.guest_acquire(text, bigint, bigint[], integer, bigint, integer)
-	IS 'leases a worker id to a guest, with a first range of ticks, or goes on with the one that it has';
+COMMENT ON FUNCTION uidgen_registry.guest_acquire(text, bigint, bigint[], integer, bigint, integer) IS 'leases a worker id to a guest, with a first range of ticks, or goes on with the one that it has';
 
 CREATE FUNCTION uidgen_registry.guest_renew(
 	worker integer,
@@ -160,8 +159,7 @@ BEGIN ATOMIC
 	SELECT g.last_tick, g.registry_id, g.timeline, g.clock
 	FROM uidgen_registry.lease_renew(datacenter, worker, old_token, old_until, new_token, needed, guest => true) AS g;
 END;
-COMMENT ON FUNCTION uidgen_registry.guest_renew(integer, bigint, bigint, bigint, bigint, integer)
-	IS 'extends the grant of a guest; last_tick is null if it has the worker id no longer';
+COMMENT ON FUNCTION uidgen_registry.guest_renew(integer, bigint, bigint, bigint, bigint, integer) IS 'extends the grant of a guest; last_tick is null if it has the worker id no longer';
 
 CREATE FUNCTION uidgen_registry.guest_release(worker integer, known_tokens bigint[], datacenter integer DEFAULT 0) RETURNS boolean
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER

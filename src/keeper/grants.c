@@ -211,7 +211,7 @@ report_too_far(const UidgenAttempt *attempt)
 	UidgenTick	max_lead = node->max_lead;
 	UidgenTick	window = attempt->call.request.window;	/* 0: of a renewal */
 	UidgenTick	possible = first - max_lead + Min(window, max_lead / 2) / ENOUGH;
-	bool		in_quarantine = first == node->quarantine_until + 1;
+	bool		in_quarantine = first - 1 == node->quarantine_until;
 
 	/*
 	 * A quarantine ends max_lead and clock_slack after it has begun, and the
