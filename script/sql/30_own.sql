@@ -14,7 +14,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.own() IS 'the layout of this database, parsed';
 
-CREATE FUNCTION uidgen.set_up(layout_text text, worker bigint, datacenter bigint, max_ahead interval) RETURNS void
+CREATE FUNCTION uidgen.set_up(layout_text text, worker bigint, datacenter bigint, max_ahead interval, place regnamespace) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -48,6 +48,8 @@ BEGIN
 			('tag_shift', 'integer', coalesce(l.shifts[t], 0)::text, 'the lowest bit of the tag'),
 			('tag_maximum', 'bigint', coalesce(uidgen.lowest_bits(l.bits[t]), 0)::text, 'the largest tag'),
 			('fixed', 'bigint', fixed::text, 'the bits of the worker id and of the datacenter'),
+			('identity', 'bigint', (datacenter << 31 | worker)::text, 'datacenter and worker id as one number'),
+			('place', 'regnamespace', place::text, 'the schema of what users call'),
 			('max_ahead', 'bigint', floor(extract(epoch FROM max_ahead) * 1000000)::bigint::text, 'microseconds that ids may run ahead of the clock'))
 			AS v (name, type, value, comment)
 	LOOP
@@ -56,8 +58,30 @@ BEGIN
 	END LOOP;
 END
 $$;
-SELECT uidgen.set_up(:'layout', :'worker_id', :'datacenter_id', :'max_ahead') \gset uidgen_
+SELECT uidgen.set_up(:'layout', :'worker_id', :'datacenter_id', :'max_ahead', quote_ident(:'schema')::regnamespace) \gset uidgen_
 DROP FUNCTION uidgen.set_up;
+
+-- Tables go on with ids of an earlier layout when the edition or its tools are taken out and put in anew: so a schema of its own,
+-- which neither drops.
+DO $$
+BEGIN
+	IF to_regnamespace('uidgen_history') IS NULL THEN
+		CREATE SCHEMA uidgen_history;
+		COMMENT ON SCHEMA uidgen_history IS 'what uidgen''s edition in SQL remembers when it is taken out';
+		CREATE TABLE uidgen_history.layout_used (layout text PRIMARY KEY, since timestamptz NOT NULL DEFAULT now());
+		COMMENT ON TABLE uidgen_history.layout_used IS 'the layouts that ids of this database have';
+		COMMENT ON COLUMN uidgen_history.layout_used.layout IS 'a layout in canonical form';
+		COMMENT ON COLUMN uidgen_history.layout_used.since IS 'when the edition was put in with it';
+		GRANT USAGE ON SCHEMA uidgen_history TO PUBLIC;
+		GRANT SELECT ON uidgen_history.layout_used TO PUBLIC;
+	ELSIF EXISTS (SELECT FROM pg_roles AS me, pg_namespace AS n LEFT JOIN pg_class AS c ON c.relnamespace = n.oid AND c.relname = 'layout_used'
+			WHERE me.rolname = current_user AND n.nspname = 'uidgen_history' AND (n.nspowner = me.oid AND c.relowner = me.oid AND c.relkind = 'r') IS NOT TRUE) THEN
+		RAISE EXCEPTION 'schema uidgen_history belongs to another role'
+			USING ERRCODE = 'insufficient_privilege', HINT = 'Put the edition in by the role that did so before, or drop the schema.';
+	END IF;
+END
+$$;
+INSERT INTO uidgen_history.layout_used (layout) VALUES (uidgen.own_layout()) ON CONFLICT DO NOTHING;
 
 CREATE FUNCTION :"schema".uid_layout(OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
 RETURNS SETOF record

@@ -16,13 +16,14 @@
 -- that jumps, and so finishes it.  docs/design/sql-edition.md has the rules with what happens without each.
 --
 
--- A sequence that was never drawn from, as after ALTER SEQUENCE ... RESTART, has no last value; the first number of
--- `jumps` is odd, so that this counts as a jump that is going on.
-CREATE SEQUENCE uidgen.jumps;
+-- Recovery from a crash, and a promotion, set an unlogged sequence back.  One that was never drawn from has no last value, and
+-- the first number of `jumps` is odd, so that both count as a jump that is going on.
+CREATE UNLOGGED SEQUENCE uidgen.jumps;
 COMMENT ON SEQUENCE uidgen.jumps IS 'counts the jumps of uidgen.position: twice each, so that an odd number means that one is going on';
 DO $$
 BEGIN
-	EXECUTE format('CREATE SEQUENCE uidgen.position MINVALUE -1 MAXVALUE %s', ((uidgen.own_last_tick() + 1) << uidgen.own_sequence_bits()) - 1);
+	-- The bounds hold datacenter and worker id: PostgreSQL 19 replicates sequences, and refuses one that has other bounds.
+	EXECUTE format('CREATE SEQUENCE uidgen.position MINVALUE %s MAXVALUE %s', -1 - uidgen.own_identity(), ((uidgen.own_last_tick() + 1) << uidgen.own_sequence_bits()) - 1);
 END
 $$;
 COMMENT ON SEQUENCE uidgen.position IS 'where ids are: tick and sequence';
@@ -42,10 +43,10 @@ LANGUAGE sql VOLATILE PARALLEL SAFE
 RETURN ("position" >> uidgen.own_sequence_bits()) * uidgen.own_unit() - uidgen.clock();
 COMMENT ON FUNCTION uidgen.ahead(bigint) IS 'microseconds from now until the tick of a position begins';
 
--- Ten milliseconds behind the clock is near enough, so that there is a jump each ten milliseconds at most.
+-- Two milliseconds behind the clock are near enough, so that there is a jump each two milliseconds at most.
 CREATE FUNCTION uidgen.is_far("position" bigint) RETURNS boolean
 LANGUAGE sql VOLATILE PARALLEL SAFE
-RETURN uidgen.ahead("position") NOT BETWEEN -10000 - uidgen.own_unit() AND uidgen.own_max_ahead();
+RETURN uidgen.ahead("position") NOT BETWEEN -2000 - uidgen.own_unit() AND uidgen.own_max_ahead();
 COMMENT ON FUNCTION uidgen.is_far(bigint) IS 'whether nothing should be drawn there: behind the clock, or too far ahead';
 
 CREATE FUNCTION uidgen.id_at("position" bigint) RETURNS bigint
@@ -86,16 +87,23 @@ DECLARE
 	next bigint;		-- the next position: neither drawn nor behind the clock
 	first bigint;
 	is_allowed boolean := true;
+	is_first boolean;	-- since the server recovered from a crash, or was promoted
 BEGIN
+	IF pg_is_in_recovery() THEN
+		RAISE EXCEPTION 'a standby issues no ids'
+			USING ERRCODE = 'read_only_sql_transaction', HINT = 'Draw ids on the primary.';
+	END IF;
 	BEGIN
 		LOCK TABLE uidgen.jumping IN SHARE ROW EXCLUSIVE MODE;
+		-- 1: a session that ended in the middle of the first one has left it
+		is_first := coalesce(pg_sequence_last_value('uidgen.jumps'), 1) = 1;
 		-- Looked at after the wait, when others may have jumped.
 		IF n > 0 OR pg_sequence_last_value('uidgen.jumps') & 1 IS DISTINCT FROM 0 OR uidgen.is_far(pg_sequence_last_value('uidgen.position')) THEN
 			IF coalesce(pg_sequence_last_value('uidgen.jumps') & 1, 0) = 0 THEN
 				PERFORM nextval('uidgen.jumps');		-- closed: what is drawn from here on does not count
 			END IF;
 			now := greatest(uidgen.clock() / uidgen.own_unit(), 0);
-			next := greatest(pg_sequence_last_value('uidgen.position') + 1, least(now, uidgen.own_last_tick()) << bits);
+			next := greatest(pg_sequence_last_value('uidgen.position') + 1, least(now + CASE WHEN is_first THEN 10000 / uidgen.own_unit() + 2 ELSE 0 END, uidgen.own_last_tick()) << bits);
 			first := next;
 			IF in_one_tick AND (first & uidgen.own_sequence_mask()) + n > uidgen.own_sequence_mask() + 1 THEN
 				first := ((first >> bits) + 1) << bits;
@@ -132,10 +140,10 @@ LANGUAGE sql VOLATILE
 RETURN CASE WHEN jumps & 1 = 0 THEN nextval('uidgen.position') END;
 COMMENT ON FUNCTION uidgen.draw(bigint) IS 'a position, which counts if there was no jump meanwhile; null while a jump is going on';
 
--- A sum and abs(), so that the clock is read once.
+-- Its tick ended at most 2 ms ago, or ends within 1 ms.  A sum and abs(), so that the clock is read once.
 CREATE FUNCTION uidgen.counts_at_clock(drawn bigint, jumps bigint) RETURNS boolean
 LANGUAGE sql VOLATILE
-RETURN uidgen.jumps_so_far() = jumps AND abs(uidgen.ahead(drawn) + uidgen.own_unit()) <= 10000;
+RETURN uidgen.jumps_so_far() = jumps AND abs(uidgen.ahead(drawn) + uidgen.own_unit() + 500) <= 1500;
 COMMENT ON FUNCTION uidgen.counts_at_clock(bigint, bigint) IS 'whether a position counts, and is at the clock';
 
 CREATE FUNCTION uidgen.counts_ahead(drawn bigint, jumps bigint) RETURNS boolean

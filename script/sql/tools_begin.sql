@@ -26,33 +26,42 @@ CREATE SCHEMA uidgen_tools;
 COMMENT ON SCHEMA uidgen_tools IS 'what the tools of uidgen''s edition in SQL are made of';
 GRANT USAGE ON SCHEMA uidgen_tools TO PUBLIC;
 
-CREATE TABLE uidgen_tools.layout_used (layout text NOT NULL);
-COMMENT ON TABLE uidgen_tools.layout_used IS 'the layouts that ids of this database have: give it a row for each that was there before';
-INSERT INTO uidgen_tools.layout_used VALUES (uidgen.own_layout());
-GRANT SELECT ON uidgen_tools.layout_used TO PUBLIC;
-
 -- All of this belongs to one role, which can change it at any time: so there is nothing to hold.
 CREATE FUNCTION uidgen_tools.hold_extensions() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS 'BEGIN END';
 COMMENT ON FUNCTION uidgen_tools.hold_extensions() IS 'nothing: the extension keeps itself from being dropped meanwhile';
 
+-- Everybody may call uidgen.next(), and so make a function uid_next() that does.
 CREATE FUNCTION uidgen_tools.find_function(name text, symbol text) RETURNS regprocedure
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT p.oid::regprocedure FROM pg_depend AS d JOIN pg_proc AS p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
-		WHERE d.refclassid = 'pg_proc'::regclass AND d.refobjid = 'uidgen.next()'::regprocedure AND p.proname = find_function.name AND p.pronargs = 0
+	SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_proc AS own ON own.oid = 'uidgen.next()'::regprocedure AND own.proowner = p.proowner
+		WHERE p.pronamespace = uidgen.own_place() AND p.proname = find_function.name AND p.pronargs = 0
 $$;
-COMMENT ON FUNCTION uidgen_tools.find_function(text, text) IS 'uid_next(), in whichever schema';
+COMMENT ON FUNCTION uidgen_tools.find_function(text, text) IS 'uid_next() of the edition, where the edition was put';
 
+-- Code of a table's owner runs in the session of the caller: a superuser who has become the owner by SET ROLE
+-- would lend it the way back.
 CREATE FUNCTION uidgen_tools.run_confined(statement text) RETURNS text
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	result text;
+	super name;
 BEGIN
+	-- SET SESSION AUTHORIZATION does not change who has logged in.
+	SELECT r.rolname INTO super FROM pg_roles AS r
+		WHERE r.rolsuper AND (r.rolname = session_user OR r.oid = (SELECT a.usesysid FROM pg_stat_get_activity(pg_backend_pid()) AS a))
+			AND NOT (SELECT c.rolsuper FROM pg_roles AS c WHERE c.rolname = current_user);
+	IF FOUND THEN
+		RAISE EXCEPTION 'a superuser who has become role "%" cannot change its tables', current_user
+			USING ERRCODE = 'invalid_authorization_specification',
+				DETAIL = format('The session is of superuser "%s", and code of the owner of a table could become that role again.', super),
+				HINT = 'Log in as the owner of the table.';
+	END IF;
 	-- Other statements return nothing, and may not.
 	IF statement ~ '^SELECT ' THEN
 		EXECUTE statement INTO result;

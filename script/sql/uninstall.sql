@@ -17,18 +17,20 @@ SET LOCAL search_path = pg_catalog, pg_temp;
 
 DO $$
 DECLARE
-	-- Where it put what users call.
-	place CONSTANT oid := (SELECT p.pronamespace FROM pg_depend AS d JOIN pg_proc AS p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
-		WHERE d.refclassid = 'pg_proc'::regclass AND d.refobjid = to_regprocedure('uidgen.next()') AND p.proname = 'uid_next' AND p.pronargs = 0);
-	functions CONSTANT text := (SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang
-		WHERE l.lanname IN ('sql', 'plpgsql') AND (p.pronamespace = to_regnamespace('uidgen') OR p.pronamespace = place AND p.proname IN
-			('uid_next', 'uid_next_batch', 'uid_reserve', 'uid_parse', 'uid_timestamp', 'uid_make', 'uid_min', 'uid_max', 'uid_between', 'uid_range',
-			'uid_layout', 'uid_layout_info', 'uid_to_text', 'uid_from_text', 'uid_to_uuid', 'uid_from_uuid')));
+	-- Where it put what users call; nothing is taken for its own that another role made there.
+	place oid;
+	functions text;
 BEGIN
-	IF place IS NULL THEN
+	IF to_regprocedure('uidgen.own_place()') IS NULL THEN
 		RAISE EXCEPTION 'the edition of uidgen in SQL is not in this database'
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'DROP EXTENSION uidgen drops the extension.';
 	END IF;
+	place := uidgen.own_place();
+	functions := (SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang
+		WHERE l.lanname IN ('sql', 'plpgsql') AND p.proowner = (SELECT own.proowner FROM pg_proc AS own WHERE own.oid = 'uidgen.next()'::regprocedure)
+			AND (p.pronamespace = 'uidgen'::regnamespace OR p.pronamespace = place AND p.proname IN
+			('uid_next', 'uid_next_batch', 'uid_reserve', 'uid_parse', 'uid_timestamp', 'uid_make', 'uid_min', 'uid_max', 'uid_between', 'uid_range',
+			'uid_layout', 'uid_layout_info', 'uid_to_text', 'uid_from_text', 'uid_to_uuid', 'uid_from_uuid')));
 	-- Waits for transactions that have drawn, and keeps out those that want to.
 	ALTER SEQUENCE uidgen.position NO CYCLE;
 	PERFORM set_config('uidgen_sql.last', uidgen.id_at(pg_sequence_last_value('uidgen.position'))::text, true);

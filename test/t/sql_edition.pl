@@ -87,6 +87,17 @@ foreach my $round (1 .. 30)
 }
 cmp_ok($twice, '>', 0, '... as they would without a rule');
 
+# ---- what a crash makes the server forget, however quickly it recovers ----
+
+$node->stop('immediate');
+$node->start;
+my $margin = q{SELECT clock_timestamp() AS before \gset
+	SELECT uid_timestamp(uid_next()) >= :'before'::timestamptz + interval '10 ms'};
+is(as($node, 'tenant', 'app', $margin), 't', 'after a crash ids begin above all that were at the clock');
+is($node->safe_psql('app', q{SELECT count(*) FROM pg_class WHERE oid = 'uidgen.jumps'::regclass AND relpersistence = 'u'}), '1', '... since what says so is not logged');
+# PostgreSQL 19 replicates sequences, but none whose bounds differ.
+is(join(' ', map { $node->safe_psql($_, q{SELECT min_value FROM pg_sequences WHERE sequencename = 'position'}) } qw(app small)), '-6 -4', 'the bounds of the position tell databases apart');
+
 # ---- readers, by the column and the condition that the page has ----
 
 my ($column, $condition) = slurp_file("$FindBin::RealBin/../../docs/sql-edition.md") =~ /store `(xid [^`]+)` .* read `(WHERE xid [^`]+)` in the order of `\(xid, id\)`/;
@@ -136,14 +147,45 @@ as($node, 'landlord', 'app', 'REVOKE EXECUTE ON FUNCTION uidgen.next(), uidgen.j
 like(as($node, 'tenant', 'app', "SELECT $_"), qr/42501/, "who may draw can be said: $_") foreach 'uid_next()', 'uid_next_batch(1)', 'uid_reserve(1)';
 like(as($node, 'tenant', 'app', 'SELECT uid_timestamp(0)'), qr/^2025-01-01/, '... and all others decode');
 
+# ---- the tools, and what other roles put in their way ----
+
+is(run_script($node, 'app', edition_script($node, 'sql-tools')), '', 'the tools are put in');
+$node->safe_psql('app', 'CREATE SCHEMA nobody AUTHORIZATION tenant; GRANT USAGE ON SCHEMA nobody TO PUBLIC');
+as($node, 'tenant', 'app', 'CREATE FUNCTION nobody.uid_next() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT uidgen.next(); END');
+# A row of pg_depend that comes first
+$node->safe_psql('app', q{UPDATE pg_depend SET deptype = deptype WHERE refobjid = 'uidgen.next()'::regprocedure AND objid = 'public.uid_next()'::regprocedure});
+as($node, 'landlord', 'app', 'CREATE TABLE account (id bigint PRIMARY KEY, name text)');
+like(as($node, 'landlord', 'app', q{SELECT uid_adopt('account', 'id', true)}), qr/SET DEFAULT "public"\."uid_next"\(\)/, q{a function of another role's is no default});
+like(run_script($node, 'app', $uninstall), qr/2BP01.*nobody\.uid_next/s, '... and is named where it is in the way');
+as($node, 'tenant', 'app', 'DROP FUNCTION nobody.uid_next()');
+
+$node->safe_psql('app', q{GRANT USAGE ON SCHEMA evil TO PUBLIC});
+is(as($node, 'landlord', 'app', q{CREATE FUNCTION evil.become(bigint) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN 0; END';
+	CREATE TABLE event (id bigint DEFAULT uid_next() PRIMARY KEY, body text) PARTITION BY RANGE (id); CREATE TABLE event_rest PARTITION OF event DEFAULT; CREATE INDEX event_evil ON event_rest (id) WHERE evil.become(3) = 0;
+	CREATE OR REPLACE FUNCTION evil.become(bigint) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM set_config($$role$$, $$none$$, false); RETURN 0; END'}), '', 'a table whose owner has code in it');
+my $make = q{SELECT count(*) FROM uid_partitions('event', date_trunc('month', now(), 'UTC'), date_trunc('month', now(), 'UTC') + interval '1 month', '1 month', true)};
+like($_, qr/28000: a superuser who has become role "landlord".*HINT.*Log in as the owner/s, 'a superuser who has become the owner runs nothing of the owner\'s')
+  foreach map { my (undef, undef, $said) = $node->psql('app', "$_; $make", extra_params => [ '-v', 'VERBOSITY=verbose' ]); $said } 'SET ROLE landlord', 'SET SESSION AUTHORIZATION landlord';
+is(as($node, 'landlord', 'app', "DROP INDEX event_evil; $make"), '1', '... and the owner does');
+
+# Another layout, whose epochs make of today what was eleven years ago: the tools know that there are ids of the first one.
+as($node, 'landlord', 'app', q{INSERT INTO event (body) VALUES ('today'); ALTER TABLE event ALTER id DROP DEFAULT; ALTER TABLE account ALTER id DROP DEFAULT; DROP SCHEMA evil CASCADE; DROP SCHEMA uidgen_tools CASCADE; DROP TABLE used, outbox});
+is(run_script($node, 'app', $uninstall) . run_script($node, 'app', $script, 'worker_id=5', 'layout=default epoch:2015-01-01') . run_script($node, 'app', edition_script($node, 'sql-tools')), '', 'another layout');
+like(as($node, 'landlord', 'app', q{SELECT uid_drop_partitions('event', now() - interval '6 months', true)}), qr/55000: it is not certain which layout/, '... after which no partition is taken for past');
+is(as($node, 'landlord', 'app', 'SELECT body FROM event'), 'today', '... and rows of today stay');
+$node->safe_psql('small', 'DROP FUNCTION uidgen.nap()');
+like(run_script($node, 'small', $uninstall) . $node->safe_psql('small', q{ALTER TABLE uidgen_history.layout_used OWNER TO tenant}) . run_script($node, 'small', $script, 'worker_id=3'), qr/42501: schema uidgen_history belongs to another role/, 'what another role has made there is not taken for its memory');
+as($node, 'landlord', 'app', 'DROP TABLE event, account; CREATE TABLE used (id bigint PRIMARY KEY DEFAULT uid_next(), n integer); DROP SCHEMA uidgen_tools CASCADE');
+
 # ---- out ----
 
 like(run_script($node, 'app', $uninstall), qr/2BP01.*used/s, 'it is not taken out while a column needs it');
 unlike(run_script($node, 'app', $uninstall), qr/CONTEXT/, '... which it says in short');
 is(as($node, 'landlord', 'app', 'SELECT count(*) FROM uid_layout()'), '3', '... and all is there');
-as($node, 'landlord', 'app', 'DROP SCHEMA evil CASCADE; DROP TABLE used, outbox');
+as($node, 'landlord', 'app', 'DROP TABLE used');
 is(run_script($node, 'app', $uninstall), '', 'it is taken out');
-is(objects('app'), $empty, '... and nothing is left');
+$node->safe_psql('app', 'DROP SCHEMA uidgen_history CASCADE; DROP SCHEMA nobody');
+is(objects('app'), $empty, '... and nothing is left, but the layouts that were used');
 like(run_script($node, 'app', $uninstall), qr/55000/, 'not twice');
 like(run_script($node, 'app', $script, 'worker_id=5', sprintf('after=%d', (time + 7200 - 1735689600) * 1000 << 22)), qr/55000: ids are too far ahead/, 'it does not begin far ahead of the clock');
 my $after = (time + 1800 - 1735689600) * 1000 << 22;
