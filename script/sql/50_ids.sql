@@ -158,17 +158,12 @@ LANGUAGE sql VOLATILE
 RETURN setval('uidgen.ahead', 1);
 COMMENT ON FUNCTION uidgen.write_to_log() IS 'makes the commit of this transaction wait for the log';
 
-CREATE FUNCTION uidgen.next() RETURNS bigint
-LANGUAGE plpgsql VOLATILE STRICT
-SECURITY DEFINER
+-- Its owner's alone: who could name a position would make an id of it.
+CREATE FUNCTION uidgen.next_otherwise(drawn bigint, jumps bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
 AS $$
-DECLARE
-	jumps bigint;
-	drawn bigint;
 BEGIN
 	FOR attempt IN 1 .. 1000 LOOP
-		jumps := uidgen.jumps_so_far();
-		drawn := uidgen.draw(jumps);
 		IF uidgen.counts_at_clock(drawn, jumps) THEN
 			RETURN uidgen.id_at(drawn);
 		END IF;
@@ -177,13 +172,33 @@ BEGIN
 			RETURN uidgen.id_at(drawn);
 		END IF;
 		PERFORM uidgen.jump(0, false);
+		jumps := uidgen.jumps_so_far();
+		drawn := uidgen.draw(jumps);
 	END LOOP;
 	RAISE EXCEPTION 'no id was to be had'
 		USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = 'After each of 1000 draws another session had changed uidgen.position.', HINT = 'Try again.';
 END
 $$;
-COMMENT ON FUNCTION uidgen.next() IS 'a new unique id';
+COMMENT ON FUNCTION uidgen.next_otherwise(bigint, bigint) IS 'a new unique id: a position that was drawn, if it counts, or a later one';
+REVOKE ALL ON FUNCTION uidgen.next_otherwise(bigint, bigint) FROM PUBLIC;
+
+-- PL/pgSQL takes a snapshot for each expression of a function that is not stable, and no part of this reads a table.  The
+-- argument, at which nothing looks, keeps the planner from calling it once for several rows.
+CREATE FUNCTION uidgen.next(moment timestamptz DEFAULT clock_timestamp()) RETURNS bigint
+LANGUAGE plpgsql STABLE STRICT
+SECURITY DEFINER
+AS $$
+DECLARE
+	jumps bigint;
+	drawn bigint;
+BEGIN
+	jumps := uidgen.jumps_so_far();
+	drawn := uidgen.draw(jumps);
+	RETURN CASE WHEN uidgen.counts_at_clock(drawn, jumps) THEN uidgen.id_at(drawn) ELSE uidgen.next_otherwise(drawn, jumps) END;
+END
+$$;
+COMMENT ON FUNCTION uidgen.next(timestamptz) IS 'a new unique id';
 
 CREATE FUNCTION uidgen.refuse_tag(tag integer) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE

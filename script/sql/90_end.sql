@@ -29,7 +29,9 @@ BEGIN
 			FROM (SELECT 'SCHEMA uidgen', n.nspowner, n.nspacl FROM pg_namespace AS n WHERE n.nspname = 'uidgen'
 				UNION ALL
 				SELECT format('%s %s', CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, c.oid::regclass), c.relowner, c.relacl
-					FROM pg_class AS c WHERE c.relnamespace = 'uidgen'::regnamespace AND c.relkind IN ('r', 'v', 'S')) AS o (what, owner, acl)
+					FROM pg_class AS c WHERE c.relnamespace = 'uidgen'::regnamespace AND c.relkind IN ('r', 'v', 'S')
+				UNION ALL
+				SELECT format('FUNCTION %s', p.oid::regprocedure), p.proowner, p.proacl FROM pg_proc AS p WHERE p.oid = 'uidgen.next_otherwise(bigint, bigint)'::regprocedure) AS o (what, owner, acl)
 				CROSS JOIN LATERAL aclexplode(o.acl) AS a
 			WHERE a.grantee <> o.owner
 	LOOP

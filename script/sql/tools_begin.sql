@@ -37,7 +37,7 @@ CREATE FUNCTION uidgen_tools.find_function(name text, symbol text) RETURNS regpr
 LANGUAGE sql STABLE PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_proc AS own ON own.oid = 'uidgen.next()'::regprocedure AND own.proowner = p.proowner
+	SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_proc AS own ON own.oid = 'uidgen.next(timestamptz)'::regprocedure AND own.proowner = p.proowner
 		WHERE p.pronamespace = uidgen.own_place() AND p.proname = find_function.name AND p.pronargs = 0
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_function(text, text) IS 'uid_next() of the edition, where the edition was put';

@@ -27,7 +27,7 @@ BEGIN
 	END IF;
 	place := uidgen.own_place();
 	functions := (SELECT string_agg(p.oid::regprocedure::text, ', ') FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang
-		WHERE l.lanname IN ('sql', 'plpgsql') AND p.proowner = (SELECT own.proowner FROM pg_proc AS own WHERE own.oid = 'uidgen.next()'::regprocedure)
+		WHERE l.lanname IN ('sql', 'plpgsql') AND p.proowner = (SELECT own.proowner FROM pg_proc AS own WHERE own.oid = 'uidgen.next(timestamptz)'::regprocedure)
 			AND (p.pronamespace = 'uidgen'::regnamespace OR p.pronamespace = place AND p.proname IN
 			('uid_next', 'uid_next_batch', 'uid_reserve', 'uid_parse', 'uid_timestamp', 'uid_make', 'uid_min', 'uid_max', 'uid_between', 'uid_range',
 			'uid_layout', 'uid_layout_info', 'uid_to_text', 'uid_from_text', 'uid_to_uuid', 'uid_from_uuid')));

@@ -2,7 +2,7 @@
 # functions are those of the extension, and say the same, by the files of pg_regress (all of them: sql_answers.pl); others have no more rights than they need; no id comes twice, in short (at
 # length: sql_unique.pl); and it can be taken out.
 # Promise: none; part: script/sql
-# Kills: script/sql/50_ids.sql: next := greatest(pg_sequence_last_value('uidgen.position') + 1, least(now, uidgen.own_last_tick()) << bits); => next := least(now, uidgen.own_last_tick()) << bits;
+# Kills: script/sql/50_ids.sql: next := greatest(pg_sequence_last_value('uidgen.position') + 1, least(now + CASE WHEN is_first THEN 10000 / uidgen.own_unit() + 2 ELSE 0 END, uidgen.own_last_tick()) << bits); => next := least(now, uidgen.own_last_tick()) << bits;
 
 use File::Basename 'basename';
 use FindBin;
@@ -64,7 +64,7 @@ is($node->safe_psql('app', q{
 		AND 'search_path=pg_catalog, pg_temp' <> ALL (coalesce(p.proconfig, '{}'))
 		AND regexp_replace(p.prosrc, $$--[^\n]*|'[^']*'|:=|[A-Z]+ = $$, '', 'g') ~ $$[-+*/<>=~!@#%^&|]|(^|[^.a-z_])[a-z_]+[(]$$}), '',
 	'... and no function depends on the search path of its caller');
-is($node->safe_psql('app', q{SELECT string_agg(oid::regprocedure::text, ' ' ORDER BY oid::regprocedure::text) FROM pg_proc WHERE prosecdef}), 'uidgen.jump(integer,boolean) uidgen.next()', '... two of them have their owner\'s rights');
+is($node->safe_psql('app', q{SELECT string_agg(oid::regprocedure::text, ' ' ORDER BY oid::regprocedure::text) FROM pg_proc WHERE prosecdef}), 'uidgen.jump(integer,boolean) uidgen.next(timestamp with time zone)', '... two of them have their owner\'s rights');
 
 says_the_same($main, $node, 'layout', undef, 'landlord');
 says_the_same($main, $node, 'decode', undef, 'landlord');
@@ -116,7 +116,7 @@ is(as($node, 'landlord', 'app', "SELECT count(*) FROM outbox WHERE id > $last"),
 # ---- rights ----
 
 like(as($node, 'tenant', 'app', $_), qr/42501/, "others cannot: $_")
-  foreach q{SELECT nextval('uidgen.position')}, q{SELECT setval('uidgen.jumps', 2)}, q{SELECT last_value FROM uidgen.position}, q{SELECT setval('uidgen.ahead', 2)}, 'BEGIN; LOCK TABLE uidgen.jumping', 'CREATE TABLE uidgen.mine ()';
+  foreach q{SELECT nextval('uidgen.position')}, q{SELECT setval('uidgen.jumps', 2)}, q{SELECT last_value FROM uidgen.position}, q{SELECT setval('uidgen.ahead', 2)}, 'BEGIN; LOCK TABLE uidgen.jumping', 'SELECT uidgen.next_otherwise(1, uidgen.jumps_so_far())', 'CREATE TABLE uidgen.mine ()';
 is(as($node, 'tenant', 'app', 'SELECT a < b FROM (SELECT uid_next() AS a, pg_sleep(0.002)::text AS nap, uidgen.jump(-20, false) AS jumped, uidgen.jump(NULL, NULL) AS null, uid_next() AS b OFFSET 0) AS s'), 't', '... nor lead ids back by a jump');
 like(as($node, 'tenant', 'small', 'SELECT count(*) FROM uid_next_batch(2147483647)'), qr/55000: ids are too far ahead/, '... nor carry them further ahead than others');
 like(as($node, 'tenant', 'app', 'BEGIN READ ONLY; SELECT uid_next()'), qr/25006/, 'a read-only transaction has no ids');
@@ -143,7 +143,7 @@ as($node, 'landlord', 'app', q{
 		END LOOP;
 	END $$});
 is(as($node, 'tenant', 'app', "SET search_path = evil, public, pg_catalog; SELECT (uid_parse($_)).worker"), '5', "operators and functions of others are not called: $_") foreach 'uid_next()', 'uid_next(0)', 'uid_reserve(2)';
-as($node, 'landlord', 'app', 'REVOKE EXECUTE ON FUNCTION uidgen.next(), uidgen.jump(integer, boolean) FROM PUBLIC');
+as($node, 'landlord', 'app', 'REVOKE EXECUTE ON FUNCTION uidgen.next(timestamptz), uidgen.jump(integer, boolean) FROM PUBLIC');
 like(as($node, 'tenant', 'app', "SELECT $_"), qr/42501/, "who may draw can be said: $_") foreach 'uid_next()', 'uid_next_batch(1)', 'uid_reserve(1)';
 like(as($node, 'tenant', 'app', 'SELECT uid_timestamp(0)'), qr/^2025-01-01/, '... and all others decode');
 
@@ -152,8 +152,6 @@ like(as($node, 'tenant', 'app', 'SELECT uid_timestamp(0)'), qr/^2025-01-01/, '..
 is(run_script($node, 'app', edition_script($node, 'sql-tools')), '', 'the tools are put in');
 $node->safe_psql('app', 'CREATE SCHEMA nobody AUTHORIZATION tenant; GRANT USAGE ON SCHEMA nobody TO PUBLIC');
 as($node, 'tenant', 'app', 'CREATE FUNCTION nobody.uid_next() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT uidgen.next(); END');
-# A row of pg_depend that comes first
-$node->safe_psql('app', q{UPDATE pg_depend SET deptype = deptype WHERE refobjid = 'uidgen.next()'::regprocedure AND objid = 'public.uid_next()'::regprocedure});
 as($node, 'landlord', 'app', 'CREATE TABLE account (id bigint PRIMARY KEY, name text)');
 like(as($node, 'landlord', 'app', q{SELECT uid_adopt('account', 'id', true)}), qr/SET DEFAULT "public"\."uid_next"\(\)/, q{a function of another role's is no default});
 like(run_script($node, 'app', $uninstall), qr/2BP01.*nobody\.uid_next/s, '... and is named where it is in the way');

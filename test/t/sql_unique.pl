@@ -160,9 +160,9 @@ $holder->query_safe('ROLLBACK');
 # For a draw, which a change of its sequences holds up, the caller says how long.
 $holder->query_safe('BEGIN; ALTER SEQUENCE uidgen.position NO CYCLE');
 like(as($node, 'tenant', $small, q{SET lock_timeout = '100ms'; SELECT uid_next()}), qr/55P03/, 'a wait for the owner has an end that the caller says');
-as($node, 'landlord', $small, q{ALTER FUNCTION uidgen.next() SET lock_timeout = '100ms'});
+as($node, 'landlord', $small, q{ALTER FUNCTION uidgen.next(timestamptz) SET lock_timeout = '100ms'});
 like(as($node, 'tenant', $small, 'SELECT uid_next()'), qr/55P03/, '... or that the owner says for all');
-as($node, 'landlord', $small, 'ALTER FUNCTION uidgen.next() RESET lock_timeout');
+as($node, 'landlord', $small, 'ALTER FUNCTION uidgen.next(timestamptz) RESET lock_timeout');
 $holder->query_safe('ROLLBACK');
 $holder->quit;
 goes_on($small, 'after that');
@@ -194,7 +194,7 @@ goes_on($small, 'the clock is right again');
 
 # The control does not write the log.
 put_in($node, add_database($node, $_), 'worker_id=4') foreach qw(app control);
-change_function($node, 'control', 'uidgen.next()', sub { s/PERFORM uidgen.write_to_log\(\);// });
+change_function($node, 'control', 'uidgen.next_otherwise(bigint, bigint)', sub { s/PERFORM uidgen.write_to_log\(\);// });
 my %again = (app => 0, control => 0);
 # The server writes it, too, every ten seconds, which may be in between.
 foreach (1 .. 10)
