@@ -95,13 +95,12 @@ TOOLS_HEAD = 00_psql 02_schema
 TOOLS_PARTS = 10_statements 20_partitions 30_adopt 40_changes 50_numbers 60_time 70_scramble 90_end
 # The edition in SQL has the layouts' grammar from the registry, in a schema of its own.
 SQL_HEAD = 00_begin
-SQL_PARTS = 20_layouts 22_presets 30_own 40_decode 42_ranges 44_forms 50_ids 90_end
+SQL_PARTS = 20_layouts 22_presets 30_own 40_decode 42_ranges 44_forms 50_ids 60_set_up 90_end
 SQL_TOOLS = tools_begin tools_end
-SQL_OUT = uninstall
 UPDATES_FROM =
 script = script/$(1)--$(2)$(EXTVERSION).sql
 DATA_built = $(foreach kind,uidgen uidgen_registry uidgen_tools uidgen-registry,$(call script,$(kind)) $(foreach old,$(UPDATES_FROM),$(call script,$(kind),$(old)--))) \
-	$(call script,uidgen-sql) $(call script,uidgen-sql-tools) $(call script,uidgen-sql-uninstall)
+	$(call script,uidgen-sql) $(call script,uidgen-sql-tools)
 PG_CPPFLAGS = -I$(srcdir)/src -DUIDGEN_VERSION='"$(EXTVERSION)"'
 # Only what the server looks up is seen from outside, so that calls inside are
 # direct.  PostgreSQL 16 and later do that by themselves.
@@ -153,7 +152,7 @@ endif
 made: scripts
 	perl '$(srcdir)/docs/build/decoder.pl'
 	cd '$(srcdir)' && awk -f test/vectors.awk test/vectors.tsv sql/vectors.sql >test/vectors.sql && mv test/vectors.sql sql/
-scripts: $(foreach kind,uidgen-sql uidgen-sql-tools uidgen-sql-uninstall uidgen-registry,$(call script,$(kind)))
+scripts: $(foreach kind,uidgen-sql uidgen-sql-tools uidgen-registry,$(call script,$(kind)))
 
 # PGXS tracks no headers, and makes no folders in a build outside the source.
 $(OBJS) $(OBJS:.o=.bc) $(LIBPQ_OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) $(srcdir)/uidgen.control
@@ -172,9 +171,10 @@ updating = $(call replacing,$(1),$(2),$(4)); cat '$(srcdir)/script/updating/begi
 # The presets are the library's.
 IN_VERSION = awk -f '$(srcdir)/script/presets.awk' '$(srcdir)/src/core/layout.h' '$(srcdir)/src/core/layout.c' - | sed -e '/^-- \[since /d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
 IN_EDITION = sed -e 's/uidgen_registry\./uidgen./g' -e 's/SELECT name FROM uidgen\.layout_presets() lists/The view uidgen.presets lists/'
-TOOLS_IN_EDITION = sed -e 's/@extschema@/:"schema"/g' -e 's/uidgen\.\(diagnose\|layout_numbers\|run_confined\)/uidgen_tools.\1/g' -e 's/uidgen\.layout_used/uidgen_history.layout_used/g'
+TOOLS_IN_EDITION = sed -e 's/@extschema@/uidgen_tools/g' -e 's/uidgen\.\(layout_numbers\|run_confined\)/uidgen_tools.\1/g' -e 's/uidgen\.layout_used/uidgen_history.layout_used/g'
+AS_ONE_BLOCK = awk -f '$(srcdir)/script/edition.awk'
 PLAIN_BEGINS = echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'
-$(DATA_built): $(wildcard $(srcdir)/script/*/*.sql $(srcdir)/script/*/update/*/*.sql) $(srcdir)/script/update.awk $(srcdir)/script/presets.awk $(srcdir)/src/core/layout.h $(srcdir)/src/core/layout.c $(srcdir)/uidgen.control
+$(DATA_built): $(wildcard $(srcdir)/script/*/*.sql $(srcdir)/script/*/update/*/*.sql) $(srcdir)/script/update.awk $(srcdir)/script/presets.awk $(srcdir)/script/edition.awk $(srcdir)/src/core/layout.h $(srcdir)/src/core/layout.c $(srcdir)/uidgen.control
 
 $(call script,uidgen):
 	$(call creating,uidgen,$(UIDGEN_HEAD),$(UIDGEN_PARTS)) | $(IN_VERSION) >$@
@@ -185,11 +185,9 @@ $(call script,uidgen_tools):
 $(call script,uidgen-registry):
 	{ $(PLAIN_BEGINS); $(call creating,registry,$(PLAIN_HEAD),$(PLAIN_PARTS)); echo 'COMMIT;'; } | $(IN_VERSION) >$@
 $(call script,uidgen-sql):
-	{ cat $(call parts,sql,$(SQL_HEAD)); $(IN_EDITION) $(call parts,registry,33_layouts); cat $(call parts,sql,$(SQL_PARTS)); } | $(IN_VERSION) >$@
+	{ cat $(call parts,sql,$(SQL_HEAD)); $(IN_EDITION) $(call parts,registry,33_layouts); cat $(call parts,sql,$(SQL_PARTS)); } | $(AS_ONE_BLOCK) | $(IN_VERSION) >$@
 $(call script,uidgen-sql-tools):
-	{ cat $(call parts,sql,tools_begin); $(TOOLS_IN_EDITION) $(call parts,tools,10_statements 20_partitions 30_adopt 70_scramble); cat $(call parts,sql,tools_end); } | $(IN_VERSION) >$@
-$(call script,uidgen-sql-uninstall):
-	cat $(call parts,sql,$(SQL_OUT)) | $(IN_VERSION) >$@
+	{ cat $(call parts,sql,tools_begin); $(TOOLS_IN_EDITION) $(call parts,tools,10_statements 20_partitions 30_adopt 70_scramble); cat $(call parts,sql,tools_end); } | $(AS_ONE_BLOCK) | $(IN_VERSION) >$@
 $(UPDATES_FROM:%=$(call script,uidgen,%--)): $(call script,uidgen,%--):
 	{ $(call updating,uidgen,$(UIDGEN_HEAD),$(UIDGEN_PARTS),$*); } | $(IN_VERSION) >$@
 $(UPDATES_FROM:%=$(call script,uidgen_registry,%--)): $(call script,uidgen_registry,%--):

@@ -1,51 +1,112 @@
 --
 -- The edition of uidgen in SQL and PL/pgSQL, for servers where no library can be installed.
 --
--- psql runs it, by the owner of a database, in one transaction.  Variables of psql, by `-v NAME=VALUE`:
+-- The owner of a database runs it, with any client: it is one statement.  After it:
 --
---	worker_id		which of the servers with this layout this database is; it has no default
---	datacenter_id	the same for a layout that has such a field; 0
---	layout			a layout or preset; default
---	schema			where the uid_* functions go; public
---	max_ahead		how far ids may run ahead of the clock; 1 hour
---	after			an id that all new ones are above, for a database that has some already; null
---	in_transaction	if it is set, the script neither begins a transaction nor ends it: \i between BEGIN and COMMIT of one's own
+--	SELECT uidgen.set_up(worker_id => NUMBER);
 --
--- What users call is in the schema of choice, all else in schema uidgen, as in the extension: so the edition and the
+-- with a number that no other database has.  The script of a later version is the upgrade: it keeps what set_up() was given, and where ids are.
+--
+-- What users call is in the first schema of the search path, as with CREATE EXTENSION, and all else in schema uidgen: so the edition and the
 -- extension cannot both be in a database.  docs/design/sql-edition.md says how it works.
 --
-\set ON_ERROR_STOP on
-\if :{?datacenter_id} \else \set datacenter_id 0
-\endif
-\if :{?layout} \else \set layout default
-\endif
-\if :{?schema} \else \set schema public
-\endif
-\if :{?max_ahead} \else \set max_ahead '1 hour'
-\endif
-\if :{?after} \else \set after ''
-\endif
-\if :{?in_transaction} \else
-BEGIN;
-\endif
-\if :{?worker_id}
-\else
-DO $$
+DO $uidgen$
+DECLARE
+	-- Read before the search path is set, so nothing here is found in another schema than pg_catalog.
+	caller_schema CONSTANT text := pg_catalog.current_schema();
+	caller_path CONSTANT text := pg_catalog.current_setting('search_path');
+	caller_messages CONSTANT text := pg_catalog.current_setting('client_min_messages');
+	caller_strings CONSTANT text := pg_catalog.current_setting('standard_conforming_strings');
 BEGIN
-	RAISE EXCEPTION 'no worker id is given'
-		USING ERRCODE = 'invalid_parameter_value',
-			DETAIL = 'Two databases with one worker id can issue the same ids.',
-			HINT = 'Choose a number that no other database has, and run: psql -v worker_id=NUMBER -f SCRIPT.';
+-- What is parsed while this script runs is bound to what this search path finds, for good.
+PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+PERFORM set_config('client_min_messages', 'warning', true), set_config('standard_conforming_strings', 'on', true);
+
+IF EXISTS (SELECT FROM pg_extension AS e WHERE e.extname = 'uidgen') THEN
+	RAISE EXCEPTION 'the extension uidgen is in this database'
+		USING ERRCODE = 'duplicate_object', HINT = 'It does what the edition in SQL does, and more.';
+ELSIF EXISTS (SELECT FROM pg_namespace AS n
+		LEFT JOIN LATERAL (SELECT p.proowner FROM pg_proc AS p WHERE p.pronamespace = n.oid UNION SELECT c.relowner FROM pg_class AS c WHERE c.relnamespace = n.oid
+			UNION SELECT t.typowner FROM pg_type AS t WHERE t.typnamespace = n.oid) AS o (owner) ON true,
+		pg_roles AS me
+		WHERE n.nspname IN ('uidgen', 'uidgen_history') AND me.rolname = current_user AND (n.nspowner <> me.oid OR o.owner <> me.oid)) THEN
+	RAISE EXCEPTION 'schema uidgen or uidgen_history, or what is in it, belongs to another role'
+		USING ERRCODE = 'insufficient_privilege', HINT = 'Put the edition in by the role that did so before, or drop the schema.';
+ELSIF to_regnamespace('uidgen') IS NULL THEN
+	IF coalesce(caller_schema, 'uidgen') = 'uidgen' THEN
+		RAISE EXCEPTION 'no schema has been selected for the functions of uidgen'
+			USING ERRCODE = 'invalid_schema_name', HINT = 'Name a schema that exists first in search_path.';
+	END IF;
+	CREATE SCHEMA uidgen;
+	EXECUTE format('CREATE FUNCTION uidgen.own_place() RETURNS regnamespace LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN %L::regnamespace', quote_ident(caller_schema));
+ELSIF to_regprocedure('uidgen.own_place()') IS NULL THEN
+	RAISE EXCEPTION 'schema uidgen is there, and not made by this script'
+		USING ERRCODE = 'duplicate_schema', HINT = 'Rename it, or drop it.';
+ELSE
+	PERFORM uidgen.fetch_functions('uidgen');
+END IF;
+COMMENT ON SCHEMA uidgen IS 'what uidgen''s edition in SQL, version UIDGEN_VERSION, is made of';
+COMMENT ON FUNCTION uidgen.own_place() IS 'the schema of what users call';
+
+-- Tables go on with ids of an earlier layout when the edition or its tools are taken out and put in anew: so a schema of its own,
+-- which neither drops.
+CREATE SCHEMA IF NOT EXISTS uidgen_history;
+COMMENT ON SCHEMA uidgen_history IS 'what uidgen''s edition in SQL remembers when it is taken out';
+CREATE TABLE IF NOT EXISTS uidgen_history.layout_used (layout text PRIMARY KEY, since timestamptz NOT NULL DEFAULT now());
+COMMENT ON TABLE uidgen_history.layout_used IS 'the layouts that ids of this database have';
+COMMENT ON COLUMN uidgen_history.layout_used.layout IS 'a layout in canonical form';
+COMMENT ON COLUMN uidgen_history.layout_used.since IS 'when the edition was put in with it';
+GRANT USAGE ON SCHEMA uidgen_history TO PUBLIC;
+GRANT SELECT ON uidgen_history.layout_used TO PUBLIC;
+
+-- What users call is made in the schema of what it belongs to, where nobody else can have made anything, and is handed out at the end.
+-- An upgrade fetches it first.
+
+CREATE FUNCTION uidgen.own_functions(home regnamespace) RETURNS SETOF regprocedure
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	names text[] := '{}';
+BEGIN
+	IF to_regprocedure(format('%s.own_names()', home)) IS NOT NULL THEN
+		EXECUTE format('SELECT %s.own_names()', home) INTO names;
+	END IF;
+	-- Everybody may call uidgen.next(), and so make a function uid_next() that does.
+	RETURN QUERY SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = home AND n.nspowner = p.proowner
+		WHERE p.pronamespace = home OR p.pronamespace = uidgen.own_place() AND format('%s(%s)', p.proname, oidvectortypes(p.proargtypes)) = ANY (names);
 END
 $$;
-\endif
+COMMENT ON FUNCTION uidgen.own_functions(regnamespace) IS 'the functions of a schema of the edition, with those that users call, wherever they are';
 
--- What is parsed while this script runs is bound to what this search path finds, for good.
-SELECT current_setting('search_path') AS uidgen_path, current_setting('client_min_messages') AS uidgen_messages, current_setting('standard_conforming_strings') AS uidgen_strings \gset
-SET LOCAL search_path = pg_catalog, pg_temp;
-SET LOCAL client_min_messages = warning;
-SET LOCAL standard_conforming_strings = on;
+CREATE FUNCTION uidgen.fetch_functions(home regnamespace) RETURNS void
+LANGUAGE plpgsql VOLATILE STRICT
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	function regprocedure;
+BEGIN
+	FOR function IN SELECT f FROM uidgen.own_functions(home) AS f JOIN pg_proc AS p ON p.oid = f WHERE p.pronamespace <> home LOOP
+		EXECUTE format('ALTER FUNCTION %s SET SCHEMA %s', function, home);
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION uidgen.fetch_functions(regnamespace) IS 'moves what users call into a schema of the edition, where a script replaces it';
 
--- If it exists already, this fails: it is the extension's, or somebody else's.
-CREATE SCHEMA uidgen;
-COMMENT ON SCHEMA uidgen IS 'what uidgen''s edition in SQL, version UIDGEN_VERSION, is made of';
+CREATE FUNCTION uidgen.hand_out_functions(home regnamespace) RETURNS void
+LANGUAGE plpgsql VOLATILE STRICT
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	functions CONSTANT regprocedure[] := ARRAY(SELECT p.oid::regprocedure FROM pg_proc AS p WHERE p.pronamespace = home AND p.proname ^@ 'uid_');
+	function regprocedure;
+BEGIN
+	EXECUTE format('CREATE OR REPLACE FUNCTION %s.own_names() RETURNS text[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN %L::text[]', home,
+		ARRAY(SELECT format('%s(%s)', p.proname, oidvectortypes(p.proargtypes)) FROM pg_proc AS p WHERE p.oid = ANY (functions)));
+	EXECUTE format('COMMENT ON FUNCTION %s.own_names() IS %L', home, 'names and argument types of what users call');
+	FOREACH function IN ARRAY functions LOOP
+		EXECUTE format('ALTER FUNCTION %s SET SCHEMA %s', function, uidgen.own_place());
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION uidgen.hand_out_functions(regnamespace) IS 'moves what users call out of a schema of the edition, to where they call it';

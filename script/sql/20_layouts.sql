@@ -4,8 +4,10 @@
 -- All arithmetic is on bigint, whose shifts and masks are those of 64 bits; the sign bit is a bit like others.
 --
 
-CREATE TYPE uidgen.parsed AS (layout text, names text[], bits integer[], shifts integer[], unit bigint, epoch bigint,
-	mask bigint, total integer, time_bits integer, time_shift integer);
+IF to_regtype('uidgen.parsed') IS NULL THEN
+	CREATE TYPE uidgen.parsed AS (layout text, names text[], bits integer[], shifts integer[], unit bigint, epoch bigint,
+		mask bigint, total integer, time_bits integer, time_shift integer);
+END IF;
 COMMENT ON TYPE uidgen.parsed IS 'a layout: its canonical text, its fields, and what follows from them; mask has the bits that an id may have';
 
 -- Strict and immutable, so that the planner calls it once for a layout that is a constant.
@@ -150,19 +152,19 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION uidgen.layout_info(uidgen.parsed) IS 'what a layout has room for';
 
-CREATE FUNCTION :"schema".uid_layout(layout text, OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
+CREATE FUNCTION uidgen.uid_layout(layout text, OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
 RETURNS SETOF record
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 5
 BEGIN ATOMIC
 	SELECT f.name, f.bits, f.shift, f.maximum, f.meaning FROM uidgen.layout_fields(uidgen.parsed($1)) AS f;
 END;
-COMMENT ON FUNCTION :"schema".uid_layout(text) IS 'the fields of a layout or preset, most significant first';
+COMMENT ON FUNCTION uidgen.uid_layout(text) IS 'the fields of a layout or preset, most significant first';
 
-CREATE FUNCTION :"schema".uid_layout_info(layout text, OUT layout text, OUT bits integer, OUT unit interval,
+CREATE FUNCTION uidgen.uid_layout_info(layout text, OUT layout text, OUT bits integer, OUT unit interval,
 	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
 	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT i.layout, i.bits, i.unit, i.epoch, i.expires_at, i.workers, i.ids_per_second, i.fits_in_53_bits FROM uidgen.layout_info(uidgen.parsed($1)) AS i;
 END;
-COMMENT ON FUNCTION :"schema".uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker';
+COMMENT ON FUNCTION uidgen.uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker';

@@ -1,9 +1,70 @@
 --
--- What this database generates with: given once, when the script runs.
+-- What this database generates with, and what follows from it, as uidgen.set_up() has written it.
 --
 -- Each value is a function that returns a constant, so that the planner, and PL/pgSQL for its expressions, puts the constant in its
--- place: a table would have to be read for each id.
+-- place: a table would have to be read for each id.  Before set_up() each is an error, never null, which a plan would keep.
 --
+
+CREATE FUNCTION uidgen.refuse_to_begin() RETURNS void
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+BEGIN
+	RAISE EXCEPTION 'this database has no worker id yet'
+		USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Two databases with one worker id can issue the same ids.',
+			HINT = 'Choose a number that no other database has, and let the owner of uidgen run: SELECT uidgen.set_up(worker_id => NUMBER)';
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_to_begin() IS 'the error before uidgen.set_up()';
+
+-- The first six are what set_up() was given, and where ids began; the others follow from them.
+CREATE FUNCTION uidgen.write_constants(l uidgen.parsed, worker integer, datacenter integer, max_ahead bigint, first bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	i CONSTANT integer := array_position(l.names, 'sequence');
+	t CONSTANT integer := array_position(l.names, 'tag');
+	value record;
+BEGIN
+	FOR value IN
+		SELECT v.name, v.type, v.value, v.comment FROM (VALUES
+			('layout', 'text', l.layout, 'the layout of this database'),
+			('worker', 'integer', worker::text, 'the worker id of this database'),
+			('datacenter', 'integer', datacenter::text, 'the datacenter of this database'),
+			('max_ahead', 'bigint', max_ahead::text, 'microseconds that ids may run ahead of the clock'),
+			('first', 'bigint', first::text, 'the position where ids began'),
+			('unit', 'bigint', l.unit::text, 'microseconds of a tick'),
+			('epoch', 'bigint', l.epoch::text, 'when its first tick began, in microseconds since 1970'),
+			('last_tick', 'bigint', (uidgen.last_tick(l) - 1)::text, 'the last tick that ids may have'),
+			('time_shift', 'integer', l.time_shift::text, 'the lowest bit of the time'),
+			('sequence_bits', 'integer', l.bits[i]::text, 'bits of the sequence'),
+			('sequence_shift', 'integer', l.shifts[i]::text, 'the lowest bit of the sequence'),
+			('sequence_mask', 'bigint', uidgen.lowest_bits(l.bits[i])::text, 'the largest sequence'),
+			('tag_shift', 'integer', coalesce(l.shifts[t], 0)::text, 'the lowest bit of the tag'),
+			('tag_maximum', 'bigint', coalesce(uidgen.lowest_bits(l.bits[t]), 0)::text, 'the largest tag'),
+			('fixed', 'bigint', (uidgen.field_bits(l, 'worker', worker) | uidgen.field_bits(l, 'datacenter', datacenter))::text, 'the bits of the worker id and of the datacenter'))
+			AS v (name, type, value, comment)
+	LOOP
+		EXECUTE format('CREATE OR REPLACE FUNCTION uidgen.own_%s() RETURNS %s IMMUTABLE STRICT PARALLEL SAFE LANGUAGE %s', value.name, value.type,
+			CASE WHEN l.layout IS NULL THEN 'plpgsql AS ''BEGIN PERFORM uidgen.refuse_to_begin(); END''' ELSE format('sql RETURN %L::%s', value.value, value.type) END);
+		EXECUTE format('COMMENT ON FUNCTION uidgen.own_%s() IS %L', value.name, value.comment);
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION uidgen.write_constants(uidgen.parsed, integer, integer, bigint, bigint) IS 'makes the functions uidgen.own_*(); without a layout, those that are errors';
+IF to_regprocedure('uidgen.own_layout()') IS NULL THEN
+	PERFORM uidgen.write_constants(NULL, NULL, NULL, NULL, NULL);
+END IF;
+
+CREATE FUNCTION uidgen.is_set_up() RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN EXISTS (SELECT FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang WHERE p.oid = 'uidgen.own_layout()'::regprocedure AND l.lanname = 'sql');
+END
+$$;
+COMMENT ON FUNCTION uidgen.is_set_up() IS 'whether uidgen.set_up() was called';
 
 CREATE FUNCTION uidgen.own() RETURNS uidgen.parsed
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -14,76 +75,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.own() IS 'the layout of this database, parsed';
 
-CREATE FUNCTION uidgen.set_up(layout_text text, worker bigint, datacenter bigint, max_ahead interval, place regnamespace) RETURNS void
-LANGUAGE plpgsql VOLATILE STRICT
-SET search_path = pg_catalog, pg_temp
-AS $$
-DECLARE
-	l CONSTANT uidgen.parsed := uidgen.parsed(layout_text);
-	i CONSTANT integer := array_position(l.names, 'sequence');
-	t CONSTANT integer := array_position(l.names, 'tag');
-	value record;
-	fixed bigint;
-BEGIN
-	PERFORM uidgen.check_generates(l.names, l.bits);
-	IF worker > 2147483647 OR datacenter > 2147483647 THEN
-		RAISE EXCEPTION 'a worker id and a datacenter are numbers up to 2147483647'
-			USING ERRCODE = 'numeric_value_out_of_range', HINT = 'uid_layout() shows the largest value of each field.';
-	END IF;
-	IF max_ahead NOT BETWEEN interval '1 second' AND interval '10 years' THEN
-		RAISE EXCEPTION 'max_ahead is out of range'
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'Give a time from 1 second to 10 years.';
-	END IF;
-	fixed := uidgen.field_bits(l, 'worker', worker::integer) | uidgen.field_bits(l, 'datacenter', datacenter::integer);
-	FOR value IN
-		SELECT v.name, v.type, v.value, v.comment FROM (VALUES
-			('layout', 'text', l.layout, 'the layout of this database'),
-			('unit', 'bigint', l.unit::text, 'microseconds of a tick'),
-			('epoch', 'bigint', l.epoch::text, 'when its first tick began, in microseconds since 1970'),
-			('last_tick', 'bigint', (uidgen.last_tick(l) - 1)::text, 'the last tick that ids may have'),
-			('time_shift', 'integer', l.time_shift::text, 'the lowest bit of the time'),
-			('sequence_bits', 'integer', l.bits[i]::text, 'bits of the sequence'),
-			('sequence_shift', 'integer', l.shifts[i]::text, 'the lowest bit of the sequence'),
-			('sequence_mask', 'bigint', uidgen.lowest_bits(l.bits[i])::text, 'the largest sequence'),
-			('tag_shift', 'integer', coalesce(l.shifts[t], 0)::text, 'the lowest bit of the tag'),
-			('tag_maximum', 'bigint', coalesce(uidgen.lowest_bits(l.bits[t]), 0)::text, 'the largest tag'),
-			('fixed', 'bigint', fixed::text, 'the bits of the worker id and of the datacenter'),
-			('identity', 'bigint', (datacenter << 31 | worker)::text, 'datacenter and worker id as one number'),
-			('place', 'regnamespace', place::text, 'the schema of what users call'),
-			('max_ahead', 'bigint', floor(extract(epoch FROM max_ahead) * 1000000)::bigint::text, 'microseconds that ids may run ahead of the clock'))
-			AS v (name, type, value, comment)
-	LOOP
-		EXECUTE format('CREATE FUNCTION uidgen.own_%s() RETURNS %s LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN %L::%2$s', value.name, value.type, value.value);
-		EXECUTE format('COMMENT ON FUNCTION uidgen.own_%s() IS %L', value.name, value.comment);
-	END LOOP;
-END
-$$;
-SELECT uidgen.set_up(:'layout', :'worker_id', :'datacenter_id', :'max_ahead', quote_ident(:'schema')::regnamespace) \gset uidgen_
-DROP FUNCTION uidgen.set_up;
-
--- Tables go on with ids of an earlier layout when the edition or its tools are taken out and put in anew: so a schema of its own,
--- which neither drops.
-DO $$
-BEGIN
-	IF to_regnamespace('uidgen_history') IS NULL THEN
-		CREATE SCHEMA uidgen_history;
-		COMMENT ON SCHEMA uidgen_history IS 'what uidgen''s edition in SQL remembers when it is taken out';
-		CREATE TABLE uidgen_history.layout_used (layout text PRIMARY KEY, since timestamptz NOT NULL DEFAULT now());
-		COMMENT ON TABLE uidgen_history.layout_used IS 'the layouts that ids of this database have';
-		COMMENT ON COLUMN uidgen_history.layout_used.layout IS 'a layout in canonical form';
-		COMMENT ON COLUMN uidgen_history.layout_used.since IS 'when the edition was put in with it';
-		GRANT USAGE ON SCHEMA uidgen_history TO PUBLIC;
-		GRANT SELECT ON uidgen_history.layout_used TO PUBLIC;
-	ELSIF EXISTS (SELECT FROM pg_roles AS me, pg_namespace AS n LEFT JOIN pg_class AS c ON c.relnamespace = n.oid AND c.relname = 'layout_used'
-			WHERE me.rolname = current_user AND n.nspname = 'uidgen_history' AND (n.nspowner = me.oid AND c.relowner = me.oid AND c.relkind = 'r') IS NOT TRUE) THEN
-		RAISE EXCEPTION 'schema uidgen_history belongs to another role'
-			USING ERRCODE = 'insufficient_privilege', HINT = 'Put the edition in by the role that did so before, or drop the schema.';
-	END IF;
-END
-$$;
-INSERT INTO uidgen_history.layout_used (layout) VALUES (uidgen.own_layout()) ON CONFLICT DO NOTHING;
-
-CREATE FUNCTION :"schema".uid_layout(OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
+CREATE FUNCTION uidgen.uid_layout(OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
 RETURNS SETOF record
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE ROWS 5
 AS $$
@@ -91,13 +83,13 @@ BEGIN
 	RETURN QUERY SELECT f.name, f.bits, f.shift, f.maximum, f.meaning FROM uidgen.layout_fields(uidgen.own()) AS f;
 END
 $$;
-COMMENT ON FUNCTION :"schema".uid_layout() IS 'the fields of this database''s layout, most significant first';
+COMMENT ON FUNCTION uidgen.uid_layout() IS 'the fields of this database''s layout, most significant first';
 
-CREATE FUNCTION :"schema".uid_layout_info(OUT layout text, OUT bits integer, OUT unit interval,
+CREATE FUNCTION uidgen.uid_layout_info(OUT layout text, OUT bits integer, OUT unit interval,
 	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
 	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT i.layout, i.bits, i.unit, i.epoch, i.expires_at, i.workers, i.ids_per_second, i.fits_in_53_bits FROM uidgen.layout_info(uidgen.own()) AS i;
 END;
-COMMENT ON FUNCTION :"schema".uid_layout_info() IS 'what this database''s layout has room for: ids_per_second is for each worker';
+COMMENT ON FUNCTION uidgen.uid_layout_info() IS 'what this database''s layout has room for: ids_per_second is for each worker';

@@ -103,41 +103,41 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.make(uidgen.parsed, timestamptz, integer, integer, integer, integer) IS 'the id with these fields';
 
-CREATE FUNCTION :"schema".uid_parse(id bigint, OUT id bigint, OUT "timestamp" timestamptz,
+CREATE FUNCTION uidgen.uid_parse(id bigint, OUT id bigint, OUT "timestamp" timestamptz,
 	OUT datacenter integer, OUT worker integer, OUT tag integer, OUT sequence integer)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT $1, f."timestamp", f.datacenter, f.worker, f.tag, f.sequence FROM uidgen.id_fields(uidgen.own(), $1) AS f;
 END;
-COMMENT ON FUNCTION :"schema".uid_parse(bigint) IS 'the fields of an id; a field that the layout lacks is null';
+COMMENT ON FUNCTION uidgen.uid_parse(bigint) IS 'the fields of an id; a field that the layout lacks is null';
 
-CREATE FUNCTION :"schema".uid_parse(id bigint, layout text, OUT id bigint, OUT "timestamp" timestamptz,
+CREATE FUNCTION uidgen.uid_parse(id bigint, layout text, OUT id bigint, OUT "timestamp" timestamptz,
 	OUT datacenter integer, OUT worker integer, OUT tag integer, OUT sequence integer)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT $1, f."timestamp", f.datacenter, f.worker, f.tag, f.sequence FROM uidgen.id_fields(uidgen.parsed($2), $1) AS f;
 END;
-COMMENT ON FUNCTION :"schema".uid_parse(bigint, text) IS 'the fields of an id under a layout or preset; a field that the layout lacks is null';
+COMMENT ON FUNCTION uidgen.uid_parse(bigint, text) IS 'the fields of an id under a layout or preset; a field that the layout lacks is null';
 
-CREATE FUNCTION :"schema".uid_timestamp(id bigint) RETURNS timestamptz
+CREATE FUNCTION uidgen.uid_timestamp(id bigint) RETURNS timestamptz
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 AS 'BEGIN RETURN uidgen.id_time(uidgen.own(), id); END';
-COMMENT ON FUNCTION :"schema".uid_timestamp(bigint) IS 'the time in an id';
+COMMENT ON FUNCTION uidgen.uid_timestamp(bigint) IS 'the time in an id';
 
-CREATE FUNCTION :"schema".uid_timestamp(id bigint, layout text) RETURNS timestamptz
+CREATE FUNCTION uidgen.uid_timestamp(id bigint, layout text) RETURNS timestamptz
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN uidgen.id_time(uidgen.parsed(layout), id);
-COMMENT ON FUNCTION :"schema".uid_timestamp(bigint, text) IS 'the time in an id under a layout or preset';
+COMMENT ON FUNCTION uidgen.uid_timestamp(bigint, text) IS 'the time in an id under a layout or preset';
 
 -- Not strict: a field that the layout lacks is passed as null, as uid_parse() returns it.
-CREATE FUNCTION :"schema".uid_make("timestamp" timestamptz, worker integer, sequence integer,
+CREATE FUNCTION uidgen.uid_make("timestamp" timestamptz, worker integer, sequence integer,
 	datacenter integer DEFAULT NULL, tag integer DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS 'BEGIN RETURN uidgen.make(uidgen.own(), "timestamp", worker, sequence, datacenter, tag); END';
-COMMENT ON FUNCTION :"schema".uid_make(timestamptz, integer, integer, integer, integer) IS 'the id with these fields';
+COMMENT ON FUNCTION uidgen.uid_make(timestamptz, integer, integer, integer, integer) IS 'the id with these fields';
 
-CREATE FUNCTION :"schema".uid_make("timestamp" timestamptz, worker integer, sequence integer,
+CREATE FUNCTION uidgen.uid_make("timestamp" timestamptz, worker integer, sequence integer,
 	datacenter integer, tag integer, layout text) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN uidgen.make(uidgen.given(layout), "timestamp", worker, sequence, datacenter, tag);
-COMMENT ON FUNCTION :"schema".uid_make(timestamptz, integer, integer, integer, integer, text) IS 'the id with these fields under a layout or preset';
+COMMENT ON FUNCTION uidgen.uid_make(timestamptz, integer, integer, integer, integer, text) IS 'the id with these fields under a layout or preset';

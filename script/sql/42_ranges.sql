@@ -84,25 +84,25 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.ids_between(uidgen.parsed, timestamptz, timestamptz) IS 'the ids of a half-open range of time; null is an open end';
 
-CREATE FUNCTION :"schema".uid_min("timestamp" timestamptz) RETURNS bigint
+CREATE FUNCTION uidgen.uid_min("timestamp" timestamptz) RETURNS bigint
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 AS 'BEGIN RETURN uidgen.extreme(uidgen.own(), "timestamp", false); END';
-COMMENT ON FUNCTION :"schema".uid_min(timestamptz) IS 'smallest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION uidgen.uid_min(timestamptz) IS 'smallest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
 
-CREATE FUNCTION :"schema".uid_min("timestamp" timestamptz, layout text) RETURNS bigint
+CREATE FUNCTION uidgen.uid_min("timestamp" timestamptz, layout text) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN uidgen.extreme(uidgen.parsed(layout), "timestamp", false);
-COMMENT ON FUNCTION :"schema".uid_min(timestamptz, text) IS 'smallest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION uidgen.uid_min(timestamptz, text) IS 'smallest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
 
-CREATE FUNCTION :"schema".uid_max("timestamp" timestamptz) RETURNS bigint
+CREATE FUNCTION uidgen.uid_max("timestamp" timestamptz) RETURNS bigint
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 AS 'BEGIN RETURN uidgen.extreme(uidgen.own(), "timestamp", true); END';
-COMMENT ON FUNCTION :"schema".uid_max(timestamptz) IS 'largest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION uidgen.uid_max(timestamptz) IS 'largest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
 
-CREATE FUNCTION :"schema".uid_max("timestamp" timestamptz, layout text) RETURNS bigint
+CREATE FUNCTION uidgen.uid_max("timestamp" timestamptz, layout text) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN uidgen.extreme(uidgen.parsed(layout), "timestamp", true);
-COMMENT ON FUNCTION :"schema".uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION uidgen.uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
 
 -- These are what uid_between() is made of, with the names that the extension's plans show.
 CREATE FUNCTION uidgen.first_since("from" timestamptz) RETURNS bigint
@@ -127,22 +127,22 @@ COMMENT ON FUNCTION uidgen.last_before(timestamptz, text) IS 'where a range of i
 
 -- To be inlined, a function must be neither strict nor have settings, and name each of its
 -- arguments once.
-CREATE FUNCTION :"schema".uid_between(id bigint, "from" timestamptz, "to" timestamptz) RETURNS boolean
+CREATE FUNCTION uidgen.uid_between(id bigint, "from" timestamptz, "to" timestamptz) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN id >= uidgen.first_since("from") AND id <= uidgen.last_before("to");
-COMMENT ON FUNCTION :"schema".uid_between(bigint, timestamptz, timestamptz) IS 'is the time of an id in a half-open range?';
+COMMENT ON FUNCTION uidgen.uid_between(bigint, timestamptz, timestamptz) IS 'is the time of an id in a half-open range?';
 
-CREATE FUNCTION :"schema".uid_between(id bigint, "from" timestamptz, "to" timestamptz, layout text) RETURNS boolean
+CREATE FUNCTION uidgen.uid_between(id bigint, "from" timestamptz, "to" timestamptz, layout text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN id >= uidgen.first_since("from", layout) AND id <= uidgen.last_before("to", layout);
-COMMENT ON FUNCTION :"schema".uid_between(bigint, timestamptz, timestamptz, text) IS 'is the time of an id in a half-open range, under a layout or preset?';
+COMMENT ON FUNCTION uidgen.uid_between(bigint, timestamptz, timestamptz, text) IS 'is the time of an id in a half-open range, under a layout or preset?';
 
-CREATE FUNCTION :"schema".uid_range("from" timestamptz, "to" timestamptz) RETURNS int8range
+CREATE FUNCTION uidgen.uid_range("from" timestamptz, "to" timestamptz) RETURNS int8range
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS 'BEGIN RETURN uidgen.ids_between(uidgen.own(), "from", "to"); END';
-COMMENT ON FUNCTION :"schema".uid_range(timestamptz, timestamptz) IS 'the ids of a half-open range of time';
+COMMENT ON FUNCTION uidgen.uid_range(timestamptz, timestamptz) IS 'the ids of a half-open range of time';
 
-CREATE FUNCTION :"schema".uid_range("from" timestamptz, "to" timestamptz, layout text) RETURNS int8range
+CREATE FUNCTION uidgen.uid_range("from" timestamptz, "to" timestamptz, layout text) RETURNS int8range
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS 'BEGIN RETURN uidgen.ids_between(uidgen.given(layout), "from", "to"); END';
-COMMENT ON FUNCTION :"schema".uid_range(timestamptz, timestamptz, text) IS 'the ids of a half-open range of time, under a layout or preset';
+COMMENT ON FUNCTION uidgen.uid_range(timestamptz, timestamptz, text) IS 'the ids of a half-open range of time, under a layout or preset';

@@ -56,7 +56,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.shown(text) IS 'at most 40 bytes of a text, for messages';
 
-CREATE FUNCTION :"schema".uid_to_text(id bigint, form text) RETURNS text
+CREATE FUNCTION uidgen.uid_to_text(id bigint, form text) RETURNS text
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -75,14 +75,14 @@ BEGIN
 	RETURN result;
 END
 $$;
-COMMENT ON FUNCTION :"schema".uid_to_text(bigint, text) IS 'an id as text in a form: base32, base58, base62 or hex';
+COMMENT ON FUNCTION uidgen.uid_to_text(bigint, text) IS 'an id as text in a form: base32, base58, base62 or hex';
 
-CREATE FUNCTION :"schema".uid_to_text(id bigint) RETURNS text
+CREATE FUNCTION uidgen.uid_to_text(id bigint) RETURNS text
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN :"schema".uid_to_text(id, 'base32');
-COMMENT ON FUNCTION :"schema".uid_to_text(bigint) IS 'an id as text: 13 digits of Crockford''s base 32';
+RETURN uidgen.uid_to_text(id, 'base32');
+COMMENT ON FUNCTION uidgen.uid_to_text(bigint) IS 'an id as text: 13 digits of Crockford''s base 32';
 
-CREATE FUNCTION :"schema".uid_from_text(id text, form text) RETURNS bigint
+CREATE FUNCTION uidgen.uid_from_text(id text, form text) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -125,12 +125,12 @@ BEGIN
 		USING ERRCODE = 'invalid_text_representation', DETAIL = detail, HINT = CASE WHEN bad <> '' THEN f.hint ELSE other_form END;
 END
 $$;
-COMMENT ON FUNCTION :"schema".uid_from_text(text, text) IS 'the id in a text of a form: base32, base58, base62 or hex';
+COMMENT ON FUNCTION uidgen.uid_from_text(text, text) IS 'the id in a text of a form: base32, base58, base62 or hex';
 
-CREATE FUNCTION :"schema".uid_from_text(id text) RETURNS bigint
+CREATE FUNCTION uidgen.uid_from_text(id text) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN :"schema".uid_from_text(id, 'base32');
-COMMENT ON FUNCTION :"schema".uid_from_text(text) IS 'the id in a text of Crockford''s base 32';
+RETURN uidgen.uid_from_text(id, 'base32');
+COMMENT ON FUNCTION uidgen.uid_from_text(text) IS 'the id in a text of Crockford''s base 32';
 
 CREATE FUNCTION uidgen.check_bits(milliseconds bigint, id bigint) RETURNS integer
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -172,17 +172,17 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.to_uuid(uidgen.parsed, bigint) IS 'a uuid of version 7 with the time of an id and the id';
 
-CREATE FUNCTION :"schema".uid_to_uuid(id bigint) RETURNS uuid
+CREATE FUNCTION uidgen.uid_to_uuid(id bigint) RETURNS uuid
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 AS 'BEGIN RETURN uidgen.to_uuid(uidgen.own(), id); END';
-COMMENT ON FUNCTION :"schema".uid_to_uuid(bigint) IS 'a uuid of version 7 with the time of an id and the id';
+COMMENT ON FUNCTION uidgen.uid_to_uuid(bigint) IS 'a uuid of version 7 with the time of an id and the id';
 
-CREATE FUNCTION :"schema".uid_to_uuid(id bigint, layout text) RETURNS uuid
+CREATE FUNCTION uidgen.uid_to_uuid(id bigint, layout text) RETURNS uuid
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN uidgen.to_uuid(uidgen.parsed(layout), id);
-COMMENT ON FUNCTION :"schema".uid_to_uuid(bigint, text) IS 'a uuid of version 7 with the time of an id under a layout or preset, and the id';
+COMMENT ON FUNCTION uidgen.uid_to_uuid(bigint, text) IS 'a uuid of version 7 with the time of an id under a layout or preset, and the id';
 
-CREATE FUNCTION :"schema".uid_from_uuid(id uuid) RETURNS bigint
+CREATE FUNCTION uidgen.uid_from_uuid(id uuid) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -205,4 +205,4 @@ BEGIN
 	RETURN result;
 END
 $$;
-COMMENT ON FUNCTION :"schema".uid_from_uuid(uuid) IS 'the id in a uuid that uid_to_uuid() made';
+COMMENT ON FUNCTION uidgen.uid_from_uuid(uuid) IS 'the id in a uuid that uid_to_uuid() made';

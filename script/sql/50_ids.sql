@@ -18,18 +18,13 @@
 
 -- Recovery from a crash, and a promotion, set an unlogged sequence back.  One that was never drawn from has no last value, and
 -- the first number of `jumps` is odd, so that both count as a jump that is going on.
-CREATE UNLOGGED SEQUENCE uidgen.jumps;
+CREATE UNLOGGED SEQUENCE IF NOT EXISTS uidgen.jumps;
 COMMENT ON SEQUENCE uidgen.jumps IS 'counts the jumps of uidgen.position: twice each, so that an odd number means that one is going on';
-DO $$
-BEGIN
-	-- The bounds hold datacenter and worker id: PostgreSQL 19 replicates sequences, and refuses one that has other bounds.
-	EXECUTE format('CREATE SEQUENCE uidgen.position MINVALUE %s MAXVALUE %s', -1 - uidgen.own_identity(), ((uidgen.own_last_tick() + 1) << uidgen.own_sequence_bits()) - 1);
-END
-$$;
+CREATE SEQUENCE IF NOT EXISTS uidgen.position;
 COMMENT ON SEQUENCE uidgen.position IS 'where ids are: tick and sequence';
-CREATE SEQUENCE uidgen.ahead;
+CREATE SEQUENCE IF NOT EXISTS uidgen.ahead;
 COMMENT ON SEQUENCE uidgen.ahead IS 'written to, so that a commit makes durable what was drawn ahead of the clock';
-CREATE TABLE uidgen.jumping ();
+CREATE TABLE IF NOT EXISTS uidgen.jumping ();
 COMMENT ON TABLE uidgen.jumping IS 'locked by whoever changes uidgen.position otherwise than by drawing';
 
 CREATE FUNCTION uidgen.clock() RETURNS bigint
@@ -95,6 +90,11 @@ BEGIN
 	END IF;
 	BEGIN
 		LOCK TABLE uidgen.jumping IN SHARE ROW EXCLUSIVE MODE;
+		IF coalesce(pg_sequence_last_value('uidgen.position'), 0) < uidgen.own_first() THEN
+			RAISE EXCEPTION 'sequence uidgen.position was restarted'
+				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It is below the place where ids of this database began, so that ids could come twice.',
+					HINT = 'Let the owner of uidgen run, with the largest id that was drawn, or 0 if none was: SELECT uidgen.set_up(after => ID)';
+		END IF;
 		-- 1: a session that ended in the middle of the first one has left it
 		is_first := coalesce(pg_sequence_last_value('uidgen.jumps'), 1) = 1;
 		-- Looked at after the wait, when others may have jumped.
@@ -181,7 +181,6 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.next_otherwise(bigint, bigint) IS 'a new unique id: a position that was drawn, if it counts, or a later one';
-REVOKE ALL ON FUNCTION uidgen.next_otherwise(bigint, bigint) FROM PUBLIC;
 
 -- PL/pgSQL takes a snapshot for each expression of a function that is not stable, and no part of this reads a table.  The
 -- argument, at which nothing looks, keeps the planner from calling it once for several rows.
@@ -230,16 +229,16 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.check_n(integer) IS 'an error if it is null';
 
-CREATE FUNCTION :"schema".uid_next() RETURNS bigint
+CREATE FUNCTION uidgen.uid_next() RETURNS bigint
 LANGUAGE sql VOLATILE STRICT
 RETURN uidgen.next();
-COMMENT ON FUNCTION :"schema".uid_next() IS 'a new unique id, in order of time';
+COMMENT ON FUNCTION uidgen.uid_next() IS 'a new unique id, in order of time';
 
 -- Not strict: a null tag is an error, where STRICT would return a null id.
-CREATE FUNCTION :"schema".uid_next(tag integer) RETURNS bigint
+CREATE FUNCTION uidgen.uid_next(tag integer) RETURNS bigint
 LANGUAGE sql VOLATILE
 RETURN uidgen.tag_bits(tag) | uidgen.next();
-COMMENT ON FUNCTION :"schema".uid_next(integer) IS 'a new unique id with a tag of the caller''s';
+COMMENT ON FUNCTION uidgen.uid_next(integer) IS 'a new unique id with a tag of the caller''s';
 
 CREATE FUNCTION uidgen.batch(n integer, tag integer, OUT first bigint, OUT last bigint, OUT bits bigint)
 LANGUAGE plpgsql VOLATILE
@@ -260,14 +259,14 @@ $$;
 COMMENT ON FUNCTION uidgen.batch(integer, integer) IS 'the first and the last of n new positions; null if n is 0';
 
 -- In SQL, so that it streams in the SELECT list.
-CREATE FUNCTION :"schema".uid_next_batch(n integer, tag integer DEFAULT 0) RETURNS SETOF bigint
+CREATE FUNCTION uidgen.uid_next_batch(n integer, tag integer DEFAULT 0) RETURNS SETOF bigint
 LANGUAGE sql VOLATILE ROWS 1000
 BEGIN ATOMIC
 	SELECT uidgen.id_at(s.p) | s.bits FROM (SELECT generate_series(b.first, b.last) AS p, b.bits FROM uidgen.batch($1, $2) AS b OFFSET 0) AS s;
 END;
-COMMENT ON FUNCTION :"schema".uid_next_batch(integer, integer) IS 'n new ids, increasing';
+COMMENT ON FUNCTION uidgen.uid_next_batch(integer, integer) IS 'n new ids, increasing';
 
-CREATE FUNCTION :"schema".uid_reserve(n integer, tag integer DEFAULT 0) RETURNS bigint
+CREATE FUNCTION uidgen.uid_reserve(n integer, tag integer DEFAULT 0) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -292,4 +291,4 @@ BEGIN
 	RETURN uidgen.id_at(uidgen.jump(n, true)) | bits;
 END
 $$;
-COMMENT ON FUNCTION :"schema".uid_reserve(integer, integer) IS 'the first of n new ids that are consecutive numbers within one tick; the last is n - 1 above it';
+COMMENT ON FUNCTION uidgen.uid_reserve(integer, integer) IS 'the first of n new ids that are consecutive numbers within one tick; the last is n - 1 above it';

@@ -1,28 +1,33 @@
 --
--- The tools of the edition in SQL: partitions by the time in ids, and tables that exist get ids.  psql runs it after the edition, by the same role:
--- variable schema says where the uid_* functions go; public.
+-- The tools of the edition in SQL: partitions by the time in ids, and tables that exist get ids.  The role that put the edition in runs it after the edition,
+-- with any client, and again for an upgrade.
 --
 -- They are parts of the extension uidgen_tools as they are.  Here is what those call that the library has, or the extension's script.
 --
-\set ON_ERROR_STOP on
-\if :{?schema} \else \set schema public
-\endif
-BEGIN;
-SET LOCAL search_path = pg_catalog, pg_temp;
-SET LOCAL client_min_messages = warning;
-SET LOCAL standard_conforming_strings = on;
-
-DO $$
+DO $uidgen$
+DECLARE
+	caller_path CONSTANT text := pg_catalog.current_setting('search_path');
+	caller_messages CONSTANT text := pg_catalog.current_setting('client_min_messages');
+	caller_strings CONSTANT text := pg_catalog.current_setting('standard_conforming_strings');
 BEGIN
-	IF to_regprocedure('uidgen.own_layout()') IS NULL THEN
-		RAISE EXCEPTION 'the edition of uidgen in SQL is not in this database'
-			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Put it in first. For the extension there is CREATE EXTENSION uidgen_tools.';
-	END IF;
-END
-$$;
+PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+PERFORM set_config('client_min_messages', 'warning', true), set_config('standard_conforming_strings', 'on', true);
 
--- If it exists already, this fails.
-CREATE SCHEMA uidgen_tools;
+IF (SELECT count(*) FROM pg_proc AS p JOIN pg_roles AS me ON me.oid = p.proowner WHERE p.oid IN (to_regprocedure('uidgen.version()'), to_regprocedure('uidgen.own_place()')) AND me.rolname = current_user) <> 2 THEN
+	RAISE EXCEPTION 'this role has not put the edition of uidgen in SQL into this database'
+		USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Put it in first. For the extension there is CREATE EXTENSION uidgen_tools.';
+ELSIF uidgen.version() <> 'UIDGEN_VERSION' THEN
+	RAISE EXCEPTION 'the edition of uidgen has version %, and these tools UIDGEN_VERSION', uidgen.version()
+		USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Run the script of the edition of the same version first.';
+ELSIF to_regnamespace('uidgen_tools') IS NULL THEN
+	CREATE SCHEMA uidgen_tools;
+ELSIF EXISTS (SELECT FROM pg_namespace AS n LEFT JOIN pg_proc AS p ON p.pronamespace = n.oid, pg_roles AS me
+		WHERE n.nspname = 'uidgen_tools' AND me.rolname = current_user AND (n.nspowner <> me.oid OR p.proowner <> me.oid)) THEN
+	RAISE EXCEPTION 'schema uidgen_tools, or what is in it, belongs to another role'
+		USING ERRCODE = 'insufficient_privilege', HINT = 'Drop the schema.';
+ELSE
+	PERFORM uidgen.fetch_functions('uidgen_tools');
+END IF;
 COMMENT ON SCHEMA uidgen_tools IS 'what the tools of uidgen''s edition in SQL are made of';
 GRANT USAGE ON SCHEMA uidgen_tools TO PUBLIC;
 
@@ -79,11 +84,6 @@ BEGIN ATOMIC
 	SELECT (l.l).layout, (l.l).unit, (l.l).epoch FROM (SELECT uidgen.parsed(coalesce($1, uidgen.own_layout())) AS l OFFSET 0) AS l;
 END;
 COMMENT ON FUNCTION uidgen_tools.layout_numbers(text) IS 'the layout of this database, or a named one, and its numbers';
-
-CREATE FUNCTION uidgen_tools.diagnose() RETURNS SETOF text
-LANGUAGE plpgsql VOLATILE
-AS 'BEGIN PERFORM uidgen.next(); END';
-COMMENT ON FUNCTION uidgen_tools.diagnose() IS 'nothing, but an error if no id can be drawn';
 
 -- Copies that see each change are the extension's alone.
 CREATE FUNCTION uidgen_tools.find_deleted("table" regclass, OUT function oid, OUT relation oid)

@@ -23,7 +23,7 @@ use Time::HiRes qw(time usleep);
 use IdFiles;
 use UidgenTest;
 
-our @EXPORT = qw(edition_node landlords edition_script as run_script put_in add_database change_function nap_between_statements without_rule rules_of_ids says_the_same draw judge);
+our @EXPORT = qw(edition_node landlords edition_script as run_script set_up put_in add_database change_function nap_between_statements without_rule rules_of_ids says_the_same draw judge);
 
 # What lets ids come twice if it is left out: by name, the functions of script/sql/50_ids.sql, what is there, and what is put in its place; expressions
 # as the server shows them.
@@ -71,8 +71,8 @@ sub as
 
 sub run_script
 {
-	my ($node, $database, $file, @variables) = @_;
-	return as($node, 'landlord', $database, undef, (map { ('-v', $_) } @variables), '-f', $file);
+	my ($node, $database, $file) = @_;
+	return as($node, 'landlord', $database, undef, '-f', $file);
 }
 
 # An owner of databases, and a role without any right.
@@ -90,11 +90,18 @@ sub add_database
 	return $database;
 }
 
+# What set_up() says of arguments such as worker_id=5.
+sub set_up
+{
+	my ($node, $database, @arguments) = @_;
+	return as($node, 'landlord', $database, 'SELECT uidgen.set_up(' . join(', ', map { s/=(.*)/ => '$1'/r } @arguments) . ')');
+}
+
 sub put_in
 {
-	my ($node, $database, @variables) = @_;
-	my $said = run_script($node, $database, edition_script($node, 'sql'), @variables);
-	croak $said if $said ne '';
+	my ($node, $database, @arguments) = @_;
+	my $said = run_script($node, $database, edition_script($node, 'sql')) . set_up($node, $database, @arguments);
+	croak $said if $said !~ /^worker id \d+, layout .*$/;
 	return $database;
 }
 

@@ -17,7 +17,8 @@ add_database($node, $_) foreach qw(app small);
 my $main = uidgen_node('main');
 $main->start;
 $main->safe_psql('postgres', 'CREATE EXTENSION uidgen');
-my ($script, $uninstall) = map { edition_script($node, $_) } 'sql', 'sql-uninstall';
+my $script = edition_script($node, 'sql');
+my $take_out = 'SELECT uidgen.take_out()';
 
 # All that is in a database, but what every database has.
 sub objects
@@ -29,23 +30,64 @@ sub objects
 		UNION ALL SELECT 'schema', nspname FROM pg_namespace WHERE nspname !~ '^pg_' ORDER BY 1, 2});
 }
 
+# An id so many seconds ahead of the clock
+sub far
+{
+	my ($seconds) = @_;
+	return (time + $seconds - 1735689600) * 1000 << 22;
+}
+
 # ---- putting it in ----
 
 my $made = $node->basedir . '/made';
 mkdir $made or die "could not make $made: $!";
 PostgreSQL::Test::Utils::run_log([ 'env', '-u', 'MAKEFLAGS', '-u', 'MAKELEVEL', 'make', '-s', '-C', $made, '-f', "$FindBin::RealBin/../../Makefile", 'PG_CONFIG=/nowhere/pg_config', 'scripts' ]);
-is(join(' ', map { slurp_file($_) eq slurp_file($made . '/script/' . basename($_)) ? basename($_) =~ s/--.*//r : () } map { edition_script($node, $_) } 'registry', 'sql', 'sql-tools', 'sql-uninstall'),
-	'uidgen-registry uidgen-sql uidgen-sql-tools uidgen-sql-uninstall', 'make writes the scripts where there is no PostgreSQL');
+is(join(' ', map { slurp_file($_) eq slurp_file($made . '/script/' . basename($_)) ? basename($_) =~ s/--.*//r : () } map { edition_script($node, $_) } 'registry', 'sql', 'sql-tools'),
+	'uidgen-registry uidgen-sql uidgen-sql-tools', 'make writes the scripts where there is no PostgreSQL');
 
 my $empty = objects('app');
 is($node->safe_psql('app', q{SELECT count(*) FROM pg_roles WHERE rolname = 'landlord' AND NOT rolsuper AND NOT rolcreatedb AND NOT rolcreaterole}), '1', 'the owner of the database is no superuser');
-like(run_script($node, 'app', $script), qr/22023: no worker id is given.*HINT/s, 'without a worker id it is not put in');
-like(run_script($node, 'app', $script, 'worker_id=1024'), qr/22003: worker 1024 is out of range/, '... nor with one that the layout has no room for');
-like(run_script($node, 'app', $script, 'worker_id=1', 'layout=discord'), qr/22023: layout cannot generate ids/, '... nor with a layout for decoding');
-like(run_script($node, 'app', $script, 'worker_id=1', 'max_ahead=0'), qr/22023: max_ahead is out of range/, '... nor with a bound that is none');
-is(objects('app'), $empty, '... and nothing is left');
-is(run_script($node, 'app', $script, 'worker_id=5'), '', 'the owner of a database puts it in');
-like(run_script($node, 'app', $script, 'worker_id=5'), qr/42P06/, 'not twice');
+is(run_script($node, 'app', $script), '', 'the owner of a database puts it in');
+my $kept = $node->background_psql('app', extra_params => [ '-U', 'tenant' ], on_error_stop => 0);
+$kept->query('PREPARE a AS SELECT uid_next() > 0; EXECUTE a');
+like($kept->{stderr}, qr/this database has no worker id yet.*HINT.*uidgen\.set_up\(worker_id/s, 'ids need a worker id');
+$kept->{stderr} = '';
+like(as($node, 'tenant', 'app', "SELECT $_"), qr/55000: this database has no worker id yet/, "... so does $_") foreach qw(uid_timestamp(1) uid_next(0) uid_next_batch(1) uid_reserve(1) uid_layout());
+like(as($node, 'tenant', 'app', "SELECT uid_timestamp(1, 'default')"), qr/^2025-01-01/, '... but no function with a layout');
+like(as($node, 'tenant', 'app', 'SELECT uidgen.diagnose()'), qr/^this database has no worker id yet\. Choose a number/, '... which it says when it is asked');
+like(as($node, 'tenant', 'app', 'SELECT uidgen.set_up(worker_id => 5)'), qr/42501/, '... and which the owner gives');
+like(set_up($node, 'app'), qr/55000: this database has no worker id yet/, '... and names');
+like(set_up($node, 'app', 'worker_id=1024'), qr/22003: worker 1024 is out of range/, '... as one that the layout has room for');
+like(set_up($node, 'app', 'worker_id=1', 'layout=discord'), qr/22023: layout cannot generate ids/, '... in a layout that generates');
+like(set_up($node, 'app', 'worker_id=1', 'max_ahead=0'), qr/22023: max_ahead is out of range/, '... with a bound that is one');
+like(set_up($node, 'app', 'worker_id=5', 'after=' . far(7200)), qr/55000: ids are too far ahead/, '... and does not begin far ahead of the clock');
+like(set_up($node, 'app', 'worker_id=5'), qr/^worker id 5, layout time:41:1ms worker:10 sequence:12 epoch:2025-01-01$/, 'the owner sets it up');
+is($kept->query_safe('EXECUTE a'), 't', '... and statements that were prepared before run');
+like(set_up($node, 'app', join '=', @$_), qr/55000: this database has \Q$_->[0]\E/, "what it was given stays: $_->[0]") foreach [ 'worker_id', 6 ], [ 'layout', 'twitter' ], [ 'datacenter_id', 1 ];
+
+# A later version has what was there, and where ids are.
+as($node, 'landlord', 'app', q{SELECT setval('uidgen.position', last_value + 10000000) FROM uidgen.position});
+my $there = objects('app');
+my $ahead = as($node, 'tenant', 'app', 'SELECT uid_next()');
+is(run_script($node, 'app', $script), '', 'it is put in again');
+is(objects('app'), $there, '... and nothing else is there than before');
+is(as($node, 'tenant', 'app', "SELECT n > $ahead, n - $ahead < 1::bigint << 30, (uid_parse(n)).worker FROM uid_next() AS n"), 't|t|5', '... and goes on where it was');
+is($kept->query_safe('EXECUTE a'), 't', '... for prepared statements, too');
+is(set_up($node, 'app', 'max_ahead=20s') =~ s/,.*//r, 'worker id 5', 'a bound is changed');
+like($kept->query('SELECT count(*) FROM uid_next_batch(100000000)') . $kept->{stderr}, qr/ids may run ahead by 00:00:20/, '... for sessions that are there');
+is(set_up($node, 'app', 'max_ahead=1h') =~ s/,.*//r, 'worker id 5', '... and back');
+$kept->quit;
+my $alien = add_database($node, 'alien');
+$node->safe_psql($alien, 'CREATE SCHEMA uidgen AUTHORIZATION tenant');
+like(run_script($node, $alien, $script), qr/42501: schema uidgen or uidgen_history, or what is in it, belongs to another role/, q{another role's schema is left alone});
+$node->safe_psql($alien, 'DROP SCHEMA uidgen; CREATE SCHEMA uidgen AUTHORIZATION landlord');
+like(run_script($node, $alien, $script), qr/42P06: schema uidgen is there/, q{... and the owner's own});
+$node->safe_psql($alien, 'DROP SCHEMA uidgen');
+like(as($node, 'landlord', $alien, "SET search_path = nowhere; \\i $script"), qr/3F000: no schema has been selected/, 'where functions go has to be there');
+is(as($node, 'landlord', $alien, qq{CREATE SCHEMA "a ""b"; SET search_path = "a ""b", public; \\i $script\nSHOW search_path; SELECT uidgen.set_up(worker_id => 1) IS NOT NULL, uid_next() > 0}), "\"a \"\"b\", public\nt|t", '... and is the first schema of the search path');
+like(run_script($node, $alien, edition_script($node, 'sql-tools')) . as($node, 'landlord', $alien, q{SELECT string_agg(DISTINCT pronamespace::regnamespace::text, ' ') FROM pg_proc WHERE proname ^@ 'uid_'}), qr/^"a ""b"$/, '... where an upgrade and the tools put theirs')
+  foreach run_script($node, $alien, $script);
+
 like(as($node, 'landlord', 'app', 'CREATE TABLE used (id bigint PRIMARY KEY DEFAULT uid_next(), n integer); INSERT INTO used (n) VALUES (1), (2) RETURNING (uid_parse(id)).worker'), qr/^5\n5$/, 'it is the default of a column');
 
 # ---- the same functions, and the same answers ----
@@ -95,6 +137,20 @@ my $margin = q{SELECT clock_timestamp() AS before \gset
 	SELECT uid_timestamp(uid_next()) >= :'before'::timestamptz + interval '10 ms'};
 is(as($node, 'tenant', 'app', $margin), 't', 'after a crash ids begin above all that were at the clock');
 is($node->safe_psql('app', q{SELECT count(*) FROM pg_class WHERE oid = 'uidgen.jumps'::regclass AND relpersistence = 'u'}), '1', '... since what says so is not logged');
+# What tools do that begin with an empty table: a restart, setval(), a dump without data.
+foreach my $lost ('ALTER SEQUENCE uidgen.position RESTART', q{SELECT setval('uidgen.position', 1) > 0 AS lost \gset}, q{SELECT setval('uidgen.position', 1000000, false) > 0 AS lost \gset})
+{
+	my $before = as($node, 'tenant', 'app', 'SELECT uid_next()');
+	is(as($node, 'landlord', 'app', $lost), '', $lost);
+	like(as($node, 'tenant', 'app', "SELECT $_"), qr/55000: sequence uidgen\.position was restarted.*set_up\(after/s, "... is seen by $_") foreach 'uid_next()', 'uid_next()', 'uid_next_batch(1)', 'uid_reserve(1)';
+	like(as($node, 'tenant', 'app', 'SELECT uidgen.diagnose()'), qr/^sequence uidgen\.position was restarted/, '... and told');
+	like(set_up($node, 'app', 'after=' . ($before + 1)), qr/^worker id 5/, '... and mended');
+	is(as($node, 'tenant', 'app', "SELECT uid_next() > $before, uidgen.diagnose()"), 't|ok', '... so that ids go on above');
+}
+# A copy
+like(set_up($node, 'app', 'worker_id=6', 'instead_of=4'), qr/55000: this database has worker_id 5, not 4/, 'a copy names the worker id that it has');
+like(set_up($node, 'app', 'worker_id=6', 'instead_of=5'), qr/^worker id 6/, '... and gets another');
+is(as($node, 'tenant', 'app', 'SELECT worker FROM uid_parse(uid_next())') . set_up($node, 'app', 'worker_id=5', 'instead_of=6') =~ s/,.*//r, '6worker id 5', '... and back');
 # PostgreSQL 19 replicates sequences, but none whose bounds differ.
 is(join(' ', map { $node->safe_psql($_, q{SELECT min_value FROM pg_sequences WHERE sequencename = 'position'}) } qw(app small)), '-6 -4', 'the bounds of the position tell databases apart');
 
@@ -154,7 +210,7 @@ $node->safe_psql('app', 'CREATE SCHEMA nobody AUTHORIZATION tenant; GRANT USAGE 
 as($node, 'tenant', 'app', 'CREATE FUNCTION nobody.uid_next() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT uidgen.next(); END');
 as($node, 'landlord', 'app', 'CREATE TABLE account (id bigint PRIMARY KEY, name text)');
 like(as($node, 'landlord', 'app', q{SELECT uid_adopt('account', 'id', true)}), qr/SET DEFAULT "public"\."uid_next"\(\)/, q{a function of another role's is no default});
-like(run_script($node, 'app', $uninstall), qr/2BP01.*nobody\.uid_next/s, '... and is named where it is in the way');
+like(as($node, 'landlord', 'app', $take_out), qr/2BP01.*nobody\.uid_next/s, '... and is named where it is in the way');
 as($node, 'tenant', 'app', 'DROP FUNCTION nobody.uid_next()');
 
 $node->safe_psql('app', q{GRANT USAGE ON SCHEMA evil TO PUBLIC});
@@ -168,26 +224,25 @@ is(as($node, 'landlord', 'app', "DROP INDEX event_evil; $make"), '1', '... and t
 
 # Another layout, whose epochs make of today what was eleven years ago: the tools know that there are ids of the first one.
 as($node, 'landlord', 'app', q{INSERT INTO event (body) VALUES ('today'); ALTER TABLE event ALTER id DROP DEFAULT; ALTER TABLE account ALTER id DROP DEFAULT; DROP SCHEMA evil CASCADE; DROP SCHEMA uidgen_tools CASCADE; DROP TABLE used, outbox});
-is(run_script($node, 'app', $uninstall) . run_script($node, 'app', $script, 'worker_id=5', 'layout=default epoch:2015-01-01') . run_script($node, 'app', edition_script($node, 'sql-tools')), '', 'another layout');
+like(as($node, 'landlord', 'app', $take_out) . put_in($node, 'app', 'worker_id=5', 'layout=default epoch:2015-01-01') . run_script($node, 'app', edition_script($node, 'sql-tools')), qr/^\d+app$/, 'another layout');
 like(as($node, 'landlord', 'app', q{SELECT uid_drop_partitions('event', now() - interval '6 months', true)}), qr/55000: it is not certain which layout/, '... after which no partition is taken for past');
 is(as($node, 'landlord', 'app', 'SELECT body FROM event'), 'today', '... and rows of today stay');
 $node->safe_psql('small', 'DROP FUNCTION uidgen.nap()');
-like(run_script($node, 'small', $uninstall) . $node->safe_psql('small', q{ALTER TABLE uidgen_history.layout_used OWNER TO tenant}) . run_script($node, 'small', $script, 'worker_id=3'), qr/42501: schema uidgen_history belongs to another role/, 'what another role has made there is not taken for its memory');
+like(as($node, 'landlord', 'small', $take_out) . $node->safe_psql('small', q{ALTER TABLE uidgen_history.layout_used OWNER TO tenant}) . run_script($node, 'small', $script), qr/42501: schema uidgen or uidgen_history, or what is in it, belongs to another role/, 'what another role has made there is not taken for its memory');
 as($node, 'landlord', 'app', 'DROP TABLE event, account; CREATE TABLE used (id bigint PRIMARY KEY DEFAULT uid_next(), n integer); DROP SCHEMA uidgen_tools CASCADE');
 
 # ---- out ----
 
-like(run_script($node, 'app', $uninstall), qr/2BP01.*used/s, 'it is not taken out while a column needs it');
-unlike(run_script($node, 'app', $uninstall), qr/CONTEXT/, '... which it says in short');
+like(as($node, 'landlord', 'app', $take_out), qr/2BP01.*used/s, 'it is not taken out while a column needs it');
+unlike(as($node, 'landlord', 'app', $take_out), qr/own_layout/, '... which it says in short');
 is(as($node, 'landlord', 'app', 'SELECT count(*) FROM uid_layout()'), '3', '... and all is there');
 as($node, 'landlord', 'app', 'DROP TABLE used');
-is(run_script($node, 'app', $uninstall), '', 'it is taken out');
+my $last_drawn = as($node, 'tenant', 'app', 'SELECT uid_next()');
+is(as($node, 'landlord', 'app', $take_out), $last_drawn, 'it is taken out, and tells the last id');
 $node->safe_psql('app', 'DROP SCHEMA uidgen_history CASCADE; DROP SCHEMA nobody');
 is(objects('app'), $empty, '... and nothing is left, but the layouts that were used');
-like(run_script($node, 'app', $uninstall), qr/55000/, 'not twice');
-like(run_script($node, 'app', $script, 'worker_id=5', sprintf('after=%d', (time + 7200 - 1735689600) * 1000 << 22)), qr/55000: ids are too far ahead/, 'it does not begin far ahead of the clock');
-my $after = (time + 1800 - 1735689600) * 1000 << 22;
-is(run_script($node, 'app', $script, 'worker_id=5', "after=$after"), '', '... but after an id that is named');
-cmp_ok(as($node, 'tenant', 'app', 'SELECT uid_next()'), '>', $after, '... and goes on above it');
+my $after = far(1800);
+put_in($node, 'app', 'worker_id=5', "after=$after");
+cmp_ok(as($node, 'tenant', 'app', 'SELECT uid_next()'), '>', $after, 'it begins after an id that is named');
 
 done_testing();

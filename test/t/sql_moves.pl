@@ -11,7 +11,6 @@ my $LAYOUT = 'default';
 my $node = edition_node('plain', "wal_level = replica", 'max_wal_senders = 4');
 $node->start;
 landlords($node);
-my ($script, $uninstall) = map { edition_script($node, $_) } 'sql', 'sql-uninstall';
 
 sub ids_of
 {
@@ -49,11 +48,9 @@ is(repeated($seen, $copied), 0, '... where none of before comes again');
 cmp_ok($copied->[0], '>', $seen->[-1], '... and ids go on above');
 cmp_ok(repeated($copied, ids_of($node, 'app')), '>', 0, '... but the original and its copy issue the same ids, ahead of the clock');
 
-# What the page says: out of the copy, and in with another worker id.
-as($node, 'landlord', 'copied', 'ALTER TABLE message ALTER id DROP DEFAULT');
-is(run_script($node, 'copied', $uninstall), '', 'out of the copy');
-is(run_script($node, 'copied', $script, 'worker_id=2', "after=$copied->[-1]"), '', '... and in with another worker id');
-is(as($node, 'landlord', 'copied', 'ALTER TABLE message ALTER id SET DEFAULT uid_next(); INSERT INTO message (body) VALUES ($$c$$) RETURNING id > (SELECT max(id) FROM message), (uid_parse(id)).worker'), 't|2', '... and ids go on above all, and are others');
+# What the page says: another worker id for the copy.
+like(set_up($node, 'copied', 'worker_id=2', 'instead_of=1'), qr/^worker id 2/, 'another worker id for the copy');
+is(as($node, 'landlord', 'copied', 'INSERT INTO message (body) VALUES ($$c$$) RETURNING id > (SELECT max(id) FROM message), (uid_parse(id)).worker'), 't|2', '... and ids go on above all, and are others');
 
 # A restore in its place: the same as a failover that loses commits.  A dump is of before.
 my $lost = ids_of($node, 'app', 500);
@@ -61,9 +58,7 @@ drop_database($node, 'app');
 add_database($node, 'app');
 as($node, 'landlord', 'app', undef, '-q', '-o', '/dev/null', '-f', $dump);
 cmp_ok(repeated($lost, ids_of($node, 'app', 500)), '>', 0, 'a backup that is restored issues ids again that were ahead of the clock');
-as($node, 'landlord', 'app', 'ALTER TABLE message ALTER id DROP DEFAULT');
-is(run_script($node, 'app', $uninstall) . run_script($node, 'app', $script, 'worker_id=1', "after=$lost->[-1]"), '', 'out and in with the largest id that is known');
-as($node, 'landlord', 'app', 'ALTER TABLE message ALTER id SET DEFAULT uid_next()');
+like(set_up($node, 'app', "after=$lost->[-1]"), qr/^worker id 1/, 'what is said about the largest id that is known');
 is(repeated($lost, ids_of($node, 'app', 500)), 0, '... and none comes again');
 
 # ---- a standby, and a failover that loses commits ----
@@ -86,7 +81,7 @@ $standby->promote;
 my %then = map { ($_ => ids_of($standby, $_, 500)) } qw(town village);
 is(repeated($gone{town}, $then{town}), 0, 'a failover that loses commits: those at the clock do not come again');
 cmp_ok(repeated($gone{village}, $then{village}), '>', 0, '... and those ahead of it can');
-is(run_script($standby, 'village', edition_script($standby, 'sql-uninstall')) . run_script($standby, 'village', edition_script($standby, 'sql'), 'worker_id=4', "after=$gone{village}[-1]"), '', 'out and in again');
+like(set_up($standby, 'village', "after=$gone{village}[-1]"), qr/^worker id 4/, 'the largest id is named');
 is(repeated($gone{village}, ids_of($standby, 'village', 500)), 0, '... and none comes again');
 $standby->stop;
 
@@ -105,27 +100,25 @@ as($main, 'landlord', 'app', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAUL
 go_ahead($main, 'app', 2);
 as($main, 'landlord', 'app', 'INSERT INTO message (body) SELECT $$y$$ FROM generate_series(1, 10)');
 
-my ($in, $out) = map { edition_script($main, $_) } 'sql', 'sql-uninstall';
+my $in = edition_script($main, 'sql');
 my $there = qq{
 \\set ON_ERROR_STOP on
-\\set in_transaction on
 BEGIN;
 ALTER TABLE message ALTER id DROP DEFAULT;
-\\i $out
+SELECT uidgen.take_out() AS last \\gset
 CREATE EXTENSION uidgen;
-SELECT uid_next_after(:uidgen_last) > :uidgen_last AS above;
+SELECT uid_next_after(:last) > :last AS above;
 ALTER TABLE message ALTER id SET DEFAULT uid_next();
 COMMIT;
 };
 my $back = qq{
 \\set ON_ERROR_STOP on
-\\set in_transaction on
-\\set worker_id $kept
 BEGIN;
 ALTER TABLE message ALTER id DROP DEFAULT;
 SELECT uid_next() AS after \\gset
 DROP EXTENSION uidgen;
 \\i $in
+SELECT uidgen.set_up(worker_id => $kept, after => :after) AS said \\gset
 ALTER TABLE message ALTER id SET DEFAULT uid_next();
 COMMIT;
 };

@@ -145,8 +145,6 @@ as($node, 'landlord', $small, q{SELECT nextval('uidgen.jumps')});
 goes_on($small, 'a session that ended in the middle of a jump');
 as($node, 'landlord', $small, 'ALTER SEQUENCE uidgen.jumps RESTART');
 goes_on($small, 'jumps that were never counted');
-as($node, 'landlord', $small, 'ALTER SEQUENCE uidgen.position RESTART');
-goes_on($small, 'a position that was never drawn from');
 is(as($node, 'tenant', $small, 'BEGIN; SELECT uid_next() AS a \gset
 	SAVEPOINT s; SELECT uid_next() AS b \gset
 	ROLLBACK TO s; SELECT uid_next() AS c \gset

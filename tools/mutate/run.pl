@@ -368,7 +368,7 @@ END
 	if ($wrong eq '' && $file =~ m{^script/(?:sql|tools)/|33_layouts})
 	{
 		my ($edition) = grep { /uidgen-sql--/ } @scripts;
-		$wrong = run(@LIMITS, 'createdb', 'edition') || run(@LIMITS, qw(psql -Xq -d edition -v worker_id=1 -f), $edition);
+		$wrong = run(@LIMITS, 'createdb', 'edition') || run(@LIMITS, qw(psql -Xq -d edition -f), $edition, '-c', 'SELECT uidgen.set_up(worker_id => 1)');
 	}
 	return $wrong eq '';
 }

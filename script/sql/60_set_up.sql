@@ -1,0 +1,150 @@
+--
+-- What the owner calls: to begin, to look after it, to end it.
+--
+
+CREATE FUNCTION uidgen.check_kept(name text, kept text, given text, hint text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF given <> kept THEN
+		RAISE EXCEPTION 'this database has % %, not %', name, kept, given
+			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = hint;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen.check_kept(text, text, text, text) IS 'an error if a value is given that is not the one that is kept';
+
+-- Null is what there is, or at first a default.
+CREATE FUNCTION uidgen.set_up(worker_id bigint DEFAULT NULL, layout text DEFAULT NULL, datacenter_id bigint DEFAULT NULL, max_ahead interval DEFAULT NULL,
+	after bigint DEFAULT NULL, instead_of bigint DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	is_first CONSTANT boolean := NOT uidgen.is_set_up();
+	worker bigint := worker_id;
+	datacenter bigint := datacenter_id;
+	ahead bigint := floor(extract(epoch FROM max_ahead) * 1000000);
+	l uidgen.parsed;
+	first bigint;
+	floor bigint;	-- the position below which no id may be
+	function record;
+BEGIN
+	IF max_ahead NOT BETWEEN interval '1 second' AND interval '10 years' THEN
+		RAISE EXCEPTION 'max_ahead is out of range'
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Give a time from 1 second to 10 years.';
+	ELSIF is_first THEN
+		IF worker IS NULL THEN
+			PERFORM uidgen.refuse_to_begin();
+		END IF;
+		l := uidgen.parsed(coalesce(layout, 'default'));
+		PERFORM uidgen.check_generates(l.names, l.bits);
+		datacenter := coalesce(datacenter, 0);
+		ahead := coalesce(ahead, 3600000000);
+	ELSE
+		l := uidgen.own();
+		IF layout IS NOT NULL THEN
+			PERFORM uidgen.check_kept('layout', l.layout, (uidgen.parsed(layout)).layout, 'Take the edition out by uidgen.take_out(), and put it in again with this layout, and after the id that take_out() has returned.');
+		END IF;
+		PERFORM uidgen.check_kept('worker_id', uidgen.own_worker()::text, coalesce(instead_of, worker)::text,
+			format('If it is a copy that goes on beside its original, and no database has worker id %s: SELECT uidgen.set_up(worker_id => %1$s, instead_of => %s)', worker, uidgen.own_worker()));
+		IF instead_of IS NULL THEN
+			PERFORM uidgen.check_kept('datacenter_id', uidgen.own_datacenter()::text, datacenter::text, 'Two databases with one worker id in one datacenter can issue the same ids.');
+		END IF;
+		worker := coalesce(worker, uidgen.own_worker());
+		datacenter := coalesce(datacenter, uidgen.own_datacenter());
+		ahead := coalesce(ahead, uidgen.own_max_ahead());
+		first := uidgen.own_first();
+	END IF;
+	IF worker > 2147483647 OR datacenter > 2147483647 THEN
+		RAISE EXCEPTION 'a worker id and a datacenter are numbers up to 2147483647'
+			USING ERRCODE = 'numeric_value_out_of_range', HINT = 'uid_layout() shows the largest value of each field.';
+	END IF;
+	IF after IS NOT NULL THEN
+		PERFORM uidgen.id_time(l, after);
+		floor := ((after >> l.time_shift & uidgen.lowest_bits(l.time_bits)) + 1 << l.bits[array_position(l.names, 'sequence')]) - 1;
+	END IF;
+
+	IF is_first OR instead_of IS NOT NULL OR after IS NOT NULL THEN
+		-- Waits for transactions that have drawn, and keeps out those that want to: so no draw is under way.
+		-- The bounds hold datacenter and worker id: PostgreSQL 19 replicates sequences, and refuses one that has other bounds.
+		EXECUTE format('ALTER SEQUENCE uidgen.position MINVALUE %s MAXVALUE %s',
+			-1 - worker - (datacenter << coalesce(l.bits[array_position(l.names, 'worker')], 0)),
+			(uidgen.last_tick(l) << l.bits[array_position(l.names, 'sequence')]) - 1);
+	END IF;
+	IF is_first THEN
+		first := greatest(floor, greatest(div((extract(epoch FROM clock_timestamp()) * 1000000)::numeric - l.epoch, l.unit), 0)::bigint << l.bits[array_position(l.names, 'sequence')]);
+		PERFORM setval('uidgen.position', first);
+		INSERT INTO uidgen_history.layout_used (layout) VALUES (l.layout) ON CONFLICT DO NOTHING;
+	ELSIF floor IS NOT NULL THEN
+		PERFORM setval('uidgen.position', greatest(floor, first, pg_sequence_last_value('uidgen.position')));
+	END IF;
+	PERFORM uidgen.write_constants(l, worker::integer, datacenter::integer, ahead, first);
+	-- Sessions have plans in which the constants are what they were.  A function that is changed, though to what it is, ends them.
+	FOR function IN SELECT f.f, p.procost FROM uidgen.own_functions('uidgen') AS f JOIN pg_proc AS p ON p.oid = f.f LOOP
+		EXECUTE format('ALTER FUNCTION %s COST %s', function.f, function.procost);
+	END LOOP;
+	IF is_first OR after IS NOT NULL THEN
+		-- Not far ahead of the clock
+		PERFORM uidgen.next();
+	END IF;
+	RETURN format('worker id %s, layout %s', worker, l.layout);
+END
+$$;
+COMMENT ON FUNCTION uidgen.set_up(bigint, text, bigint, interval, bigint, bigint) IS 'begins to issue ids, with a worker id that no other database has; later changes what may change';
+
+CREATE FUNCTION uidgen.diagnose() RETURNS text
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	message text;
+	hint text;
+BEGIN
+	PERFORM uidgen.own_layout(), uidgen.jump(0, false);
+	RETURN 'ok';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
+	RETURN message || coalesce('. ' || nullif(hint, ''), '');
+END
+$$;
+COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or why no ids can be issued and what to do';
+
+CREATE FUNCTION uidgen.version() RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN 'UIDGEN_VERSION';
+COMMENT ON FUNCTION uidgen.version() IS 'the version of the edition in SQL';
+
+CREATE FUNCTION uidgen.take_out() RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	last bigint;
+	functions CONSTANT text := (SELECT string_agg(f::text, ', ') FROM uidgen.own_functions('uidgen') AS f);
+	users text;
+BEGIN
+	-- Waits for transactions that have drawn, and keeps out those that want to.
+	ALTER SEQUENCE uidgen.position NO CYCLE;
+	IF uidgen.is_set_up() THEN
+		last := uidgen.id_at(pg_sequence_last_value('uidgen.position'));
+	END IF;
+	DROP VIEW uidgen.presets;
+	BEGIN
+		-- Together, since they call each other: this one is among them.
+		EXECUTE format('DROP FUNCTION %s', functions);
+	EXCEPTION WHEN dependent_objects_still_exist THEN
+		-- Without the context, which names each function
+		GET STACKED DIAGNOSTICS users = PG_EXCEPTION_DETAIL;
+		RAISE EXCEPTION 'the functions of uidgen are in use'
+			USING ERRCODE = 'dependent_objects_still_exist', DETAIL = users, HINT = 'Drop what depends on them first: a default that is dropped changes no row.';
+	END;
+	DROP TYPE uidgen.parsed;
+	DROP TABLE uidgen.jumping;
+	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead;
+	DROP SCHEMA uidgen;
+	RETURN last;
+END
+$$;
+COMMENT ON FUNCTION uidgen.take_out() IS 'takes the edition out of the database; returns an id that is not below any that was drawn';
