@@ -11,7 +11,6 @@ SET LOCAL search_path = pg_catalog, pg_temp;
 SET LOCAL client_min_messages = warning;
 
 -- Whoever owns PL/pgSQL could drop that, and with it the registry, at any time.
--- [since 0.4.0]
 DO $$
 BEGIN
 	IF EXISTS (SELECT FROM pg_extension AS e JOIN pg_roles AS r ON r.oid = e.extowner, pg_roles AS me WHERE e.extname = 'plpgsql' AND me.rolname = current_user AND me.rolsuper AND NOT r.rolsuper) THEN
@@ -26,6 +25,5 @@ $$;
 -- All names are in this schema and in pg_catalog: whoever owns the database may have made any other one, also one
 -- that is called uidgen.  If this one exists already, this fails: objects that somebody else made must not be mixed with
 -- functions that run as superuser.
--- [since 0.4.0]
 CREATE SCHEMA uidgen_registry;
 COMMENT ON SCHEMA uidgen_registry IS 'the registry of worker ids and segments of uidgen';

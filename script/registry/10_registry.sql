@@ -23,8 +23,7 @@
 -- registry that nodes use locks the tables before, or may have to do it again.
 
 CREATE FUNCTION uidgen_registry.new_token() RETURNS bigint
-LANGUAGE sql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 	-- the first 32 and the last 32 bits of a version 4 uuid are random
 	SELECT ('x' || left(u, 8) || right(u, 8))::bit(64)::bigint
@@ -32,7 +31,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_registry.new_token() IS 'a random number that nobody can guess';
 
--- [since 0.4.0]
 CREATE TABLE uidgen_registry.worker_node (
 	datacenter_id integer NOT NULL,
 	worker_id integer NOT NULL,
@@ -52,7 +50,6 @@ CREATE TABLE uidgen_registry.worker_node (
 ) WITH (fillfactor = 20);	-- room for the renewals' row versions (HOT)
 
 -- An index on what a renewal changes would end HOT.
--- [since 0.4.0]
 CREATE INDEX worker_node_identity_idx ON uidgen_registry.worker_node (identity);
 COMMENT ON INDEX uidgen_registry.worker_node_identity_idx IS 'finds the worker ids that a node of a fleet had before';
 
@@ -72,7 +69,6 @@ COMMENT ON COLUMN uidgen_registry.worker_node.released IS 'whether anybody may h
 COMMENT ON COLUMN uidgen_registry.worker_node.launches IS 'how many times the worker id was acquired';
 COMMENT ON COLUMN uidgen_registry.worker_node.guest IS 'the role of the guest that had it last; empty: no guest has had it, and nodes are not granted it; null: it is for nodes';
 
--- [since 0.4.0]
 CREATE TYPE uidgen_registry.history AS (
 	system_identifier bigint,		-- 0: it cannot be known, nor can the timeline
 	timeline integer,				-- 0: it cannot be known
@@ -81,7 +77,6 @@ CREATE TYPE uidgen_registry.history AS (
 	restored text);
 COMMENT ON TYPE uidgen_registry.history IS 'a course of history of the registry: registry_history() and registry_restored()';
 
--- [since 0.4.0]
 CREATE TABLE uidgen_registry.registry (
 	only_one boolean PRIMARY KEY DEFAULT true CHECK (only_one),
 	layout text NOT NULL,
@@ -197,8 +192,7 @@ COMMENT ON FUNCTION uidgen_registry.refuse_truncate() IS 'trigger: refuses TRUNC
 -- What makes the guards of a table, as statements.  40_segments.sql runs them, once all tables are there.
 CREATE FUNCTION uidgen_registry.guard_statements(guarded regclass, OUT name text, OUT function regproc, OUT type smallint, OUT makes text, OUT enables text, OUT remarks text)
 RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT g.name, g.function::regproc, g.type::smallint,
 			format('CREATE OR REPLACE TRIGGER %I BEFORE %s ON %s FOR EACH %s EXECUTE FUNCTION %s()', g.name, g.events, guarded, g.each, g.function),
@@ -213,8 +207,7 @@ COMMENT ON FUNCTION uidgen_registry.guard_statements(regclass) IS 'the guards th
 -- The owner of a table can take away what keeps its rows: with a statement that is meant for other tables, such as
 -- DISABLE TRIGGER ALL in a loader of fixtures.  So whoever is about to be granted a worker id looks first.
 CREATE FUNCTION uidgen_registry.list_defects(guarded regclass, key_columns text, OUT what text, OUT mend text) RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 	-- A crash empties it, so whoever is told may have lost the rows already.
 	SELECT 'It is not logged: a crash empties it, or has done so. ' || CASE guarded WHEN to_regclass('uidgen_registry.segment')
@@ -262,8 +255,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.list_defects(regclass, text) IS 'what a table of the registry has not of that which keeps its rows, and the statement that mends it, perhaps with another one after it; null: there is none';
 
 CREATE FUNCTION uidgen_registry.check_tables(guarded text[] DEFAULT '{worker_node,registry,segment}') RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -289,8 +281,7 @@ COMMENT ON FUNCTION uidgen_registry.check_tables(text[]) IS 'raises an error if 
 -- Only these functions look at the clock, at what tells one run of the registry's database from
 -- another, and at how far its standbys are.  So a test can replace them and play any course of events.
 CREATE FUNCTION uidgen_registry.registry_clock() RETURNS timestamptz
-LANGUAGE sql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT clock_timestamp()
 $$;
@@ -301,8 +292,7 @@ CREATE FUNCTION uidgen_registry.registry_history(
 	OUT timeline integer,
 	OUT started timestamptz,
 	OUT database oid)
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	-- Not from the control file: it has the timeline of the last checkpoint, which for
@@ -324,8 +314,7 @@ COMMENT ON FUNCTION uidgen_registry.registry_history() IS 'which course of histo
 -- folder has a file that CREATE DATABASE writes, and its row in pg_database has the transaction.  Recovery can write the file
 -- once more, and ALTER DATABASE the row; both together have changed in a copy.  Another cluster, as after pg_upgrade, is told by itself.
 CREATE FUNCTION uidgen_registry.database_made() RETURNS text
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF has_function_privilege('pg_stat_file(text, boolean)', 'EXECUTE') THEN
@@ -338,8 +327,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.database_made() IS 'when the registry''s database was made, by which transaction, in which cluster; null: its owner cannot see that';
 
 CREATE FUNCTION uidgen_registry.is_made_anew(known text, present text) RETURNS boolean
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT coalesce(split_part(known, '/', 1) <> split_part(present, '/', 1) AND split_part(known, '/', 2) <> split_part(present, '/', 2)
 			AND split_part(known, '/', 3) = split_part(present, '/', 3), false)
@@ -352,8 +340,7 @@ COMMENT ON FUNCTION uidgen_registry.is_made_anew(text, text) IS 'whether a datab
 -- was such a start, also where the server has been restarted since.  A snapshot of a volume has no label of its own.
 -- Behind it stands when the database was made.
 CREATE FUNCTION uidgen_registry.registry_restored() RETURNS text
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	label text;
@@ -370,8 +357,7 @@ COMMENT ON FUNCTION uidgen_registry.registry_restored() IS 'which base backup th
 -- To look for the label of a backup reads a file.  Calls for grants, of which a fleet makes hundreds a second, do without: each start of
 -- the server counts for them, and the label comes with a start.
 CREATE FUNCTION uidgen_registry.present_history(with_label boolean) RETURNS uidgen_registry.history
-LANGUAGE sql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 	-- Who does not know the cluster does not know its timeline, whatever number stands for that.
 	SELECT coalesce(h.system_identifier, 0), CASE WHEN h.system_identifier <> 0 THEN coalesce(h.timeline, 0) ELSE 0 END, h.started, h.database,
@@ -389,8 +375,7 @@ COMMENT ON FUNCTION uidgen_registry.present_history(boolean) IS 'the course of h
 --
 -- A label that is gone says nothing.
 CREATE FUNCTION uidgen_registry.compare_histories(known uidgen_registry.history, present uidgen_registry.history) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE
 		WHEN (known.system_identifier, known.timeline, known.database) IS DISTINCT FROM (present.system_identifier, present.timeline, present.database)
@@ -406,8 +391,7 @@ COMMENT ON FUNCTION uidgen_registry.compare_histories(uidgen_registry.history, u
 -- cluster, so what nodes are told goes on above those of the cluster before: by 1000, since nodes may have been told of failovers
 -- that no call has written down.
 CREATE FUNCTION uidgen_registry.told_timeline(l uidgen_registry.registry, present uidgen_registry.history) RETURNS integer
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE WHEN l.shared AND l.system_identifier <> present.system_identifier THEN l.timeline + l.timeline_offset + 1000 + present.timeline
 		ELSE present.timeline + coalesce(l.timeline_offset, 0) END
@@ -437,8 +421,7 @@ COMMENT ON FUNCTION uidgen_registry.registry_standbys() IS 'the standbys that fo
 -- all count that followed.  On a later timeline of the same cluster this server is itself one of those that were noted before, and may
 -- be missing.  (The former primary can only come back as one that follows.)
 CREATE FUNCTION uidgen_registry.registry_log(OUT written pg_lsn, OUT replayed pg_lsn)
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -501,8 +484,7 @@ COMMENT ON FUNCTION uidgen_registry.note_standbys(boolean) IS 'writes down which
 -- statement for other rows, or begun a second ago.  (Not less: in the extended protocol its first message may have come before
 -- the one that runs the statement.)
 CREATE FUNCTION uidgen_registry.in_transaction_block() RETURNS boolean
-LANGUAGE sql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT statement_timestamp() - transaction_timestamp() > interval '1 s' OR pg_current_xact_id_if_assigned() IS NOT NULL
 		AND current_setting('uidgen_registry.statement', true) IS DISTINCT FROM extract(epoch FROM statement_timestamp())::text
@@ -511,8 +493,7 @@ COMMENT ON FUNCTION uidgen_registry.in_transaction_block() IS 'whether the trans
 
 -- What a call of the keeper or of a node may wait for, the owner locks for the length of one statement only.
 CREATE FUNCTION uidgen_registry.refuse_block(what text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF uidgen_registry.in_transaction_block() THEN
@@ -534,8 +515,7 @@ RETURN floor((extract(epoch FROM "time") * 1000000::numeric - epoch::numeric) / 
 COMMENT ON FUNCTION uidgen_registry.tick_at(timestamptz, bigint, bigint) IS 'the tick that a time is in, given the unit and the epoch of a layout in microseconds';
 
 CREATE FUNCTION uidgen_registry.tick_time(tick bigint, unit bigint, epoch bigint) RETURNS text
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE WHEN (tick::numeric * unit + epoch) < 9200000000000000000
 		THEN to_char(timestamp '1970-01-01' + (tick::numeric * unit + epoch)::bigint * interval '1 microsecond',
@@ -545,8 +525,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.tick_time(bigint, bigint, bigint) IS 'when a tick begins, for messages';
 
 CREATE FUNCTION uidgen_registry.check_lifetime(tick bigint, max_tick bigint, unit bigint, epoch bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	-- The last tick is never granted: the end is noticed before it is reached.
@@ -561,8 +540,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.check_lifetime(bigint, bigint, bigint, bigint) IS 'raises an error if a tick is beyond what may be granted';
 
 CREATE FUNCTION uidgen_registry.reset_hint(setting text) RETURNS text
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN format('Set it back: ALTER DATABASE %I RESET %s, or ALTER ROLE %I RESET %s.', current_database(), setting, session_user, setting);
@@ -572,8 +550,7 @@ COMMENT ON FUNCTION uidgen_registry.reset_hint(text) IS 'how to take back a sett
 
 -- A snapshot is older than the call, so a function cannot change this for its own transaction.
 CREATE FUNCTION uidgen_registry.refuse_isolation() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RAISE EXCEPTION 'a registry can be asked in isolation level read committed only'
@@ -593,8 +570,7 @@ CREATE FUNCTION uidgen_registry.check_request(
 	max_datacenter integer,
 	max_worker integer,
 	by_setting boolean DEFAULT true) RETURNS void	-- of the server that calls; false: by an argument of the function that was called
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
@@ -626,8 +602,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.check_request(text, integer, integer, integer, integer, boolean) IS 'raises an error if a request for a worker id makes no sense';
 
 CREATE FUNCTION uidgen_registry.check_epoch(now_tick bigint, unit bigint, epoch bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF now_tick < 0 THEN
@@ -641,8 +616,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.check_epoch(bigint, bigint, bigint) IS 'raises an error if the epoch of a layout is in the future';
 
 CREATE FUNCTION uidgen_registry.never_used_worker(l uidgen_registry.registry, datacenter integer, locked integer[]) RETURNS integer
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -671,8 +645,7 @@ COMMENT ON FUNCTION uidgen_registry.never_used_worker(uidgen_registry.registry, 
 -- followed by this; one that may find another row than it expects, by
 --	check_written(FOUND OR current_setting('session_replication_role') <> 'replica').
 CREATE FUNCTION uidgen_registry.check_written(written boolean) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF written IS NOT TRUE THEN
@@ -807,5 +780,4 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.forget_worker(integer, integer)
-	IS 'frees a worker id whose instance will never issue ids again, or one that keep_worker() kept';
+COMMENT ON FUNCTION uidgen_registry.forget_worker(integer, integer) IS 'frees a worker id whose instance will never issue ids again, or one that keep_worker() kept';

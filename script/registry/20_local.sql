@@ -7,8 +7,7 @@
 --
 
 CREATE FUNCTION uidgen_registry.check_local() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.shared) THEN
@@ -68,8 +67,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.pin_layout(uidgen_registry.registry)
-	IS 'pins the layout, or raises an error if another one is pinned';
+COMMENT ON FUNCTION uidgen_registry.pin_layout(uidgen_registry.registry) IS 'pins the layout, or raises an error if another one is pinned';
 
 CREATE FUNCTION uidgen_registry.check_wanted_worker(
 	l uidgen_registry.registry,
@@ -79,8 +77,7 @@ CREATE FUNCTION uidgen_registry.check_wanted_worker(
 	wanted integer,
 	max_lead bigint,
 	max_step bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -139,8 +136,7 @@ CREATE FUNCTION uidgen_registry.choose_worker(
 	locked integer[],				-- never used, as far as can be seen, and locked by others
 	OUT worker integer,
 	OUT reason text)
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
@@ -197,8 +193,7 @@ CREATE FUNCTION uidgen_registry.explain_no_worker(
 	avoid integer,
 	policy text,
 	take_never_used boolean) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -229,16 +224,14 @@ BEGIN
 				ELSE 'If an instance will never issue ids again, free its worker id with SELECT uidgen_registry.forget_worker(worker). Otherwise begin a new registry with a layout that has more worker bits.' END;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.explain_no_worker(uidgen_registry.registry, text, integer, integer, text, boolean)
-	IS 'raises the error that no worker id can be granted, and says why';
+COMMENT ON FUNCTION uidgen_registry.explain_no_worker(uidgen_registry.registry, text, integer, integer, text, boolean) IS 'raises the error that no worker id can be granted, and says why';
 
 CREATE FUNCTION uidgen_registry.warn_of_few_workers(
 	free_workers bigint,
 	max_worker integer,
 	datacenter integer,
 	policy text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF max_worker > 0 AND (free_workers < 3 OR free_workers * 10 <= max_worker + 1::bigint) THEN
@@ -251,8 +244,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.warn_of_few_workers(bigint, integer, integer, text)
-	IS 'warns if few worker ids are left';
+COMMENT ON FUNCTION uidgen_registry.warn_of_few_workers(bigint, integer, integer, text) IS 'warns if few worker ids are left';
 
 -- Acquire a worker id and its first range of ticks.
 CREATE FUNCTION uidgen_registry.acquire_worker_id(
@@ -422,8 +414,7 @@ BEGIN
 	PERFORM uidgen_registry.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.renew_worker_id(integer, integer, bigint, bigint, bigint, bigint, bigint)
-	IS 'extends a grant, for the keeper; null if another holder has taken the worker id';
+COMMENT ON FUNCTION uidgen_registry.renew_worker_id(integer, integer, bigint, bigint, bigint, bigint, bigint) IS 'extends a grant, for the keeper; null if another holder has taken the worker id';
 
 -- Hand back the worker id and what was granted above the last tick issued.
 CREATE FUNCTION uidgen_registry.release_worker(
@@ -449,14 +440,12 @@ BEGIN
 	PERFORM uidgen_registry.check_written(FOUND OR current_setting('session_replication_role') <> 'replica');
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.release_worker(integer, integer, bigint, bigint)
-	IS 'hands back a worker id and what was not used of its grant; for the keeper';
+COMMENT ON FUNCTION uidgen_registry.release_worker(integer, integer, bigint, bigint) IS 'hands back a worker id and what was not used of its grant; for the keeper';
 
 -- Called when a server joins a fleet, also if it has the fleet's registry itself.  Returns all rows, also those
 -- whose grant is over by this clock, since the fleet's clock may be behind.  They count where the layout is lost, too.
 CREATE FUNCTION uidgen_registry.local_grants(layout_text text, datacenter integer, at_most integer, OUT workers integer[], OUT ends bigint[])
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -475,5 +464,4 @@ BEGIN
 				ORDER BY 2 DESC LIMIT at_most) AS g;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.local_grants(text, integer, integer)
-	IS 'the worker ids of a local registry with their ends, the highest first, or an error if it has lost them; for the keeper';
+COMMENT ON FUNCTION uidgen_registry.local_grants(text, integer, integer) IS 'the worker ids of a local registry with their ends, the highest first, or an error if it has lost them; for the keeper';

@@ -70,8 +70,7 @@ COMMENT ON FUNCTION uidgen_registry.begin_quarantine(boolean) IS 'writes down th
 
 -- What all calls of nodes begin with, and those for segments in a local registry, too.
 CREATE FUNCTION uidgen_registry.begin_call() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	-- Asked first, since a standby would say something else to each of the next statements.
@@ -128,8 +127,7 @@ COMMENT ON FUNCTION uidgen_registry.begin_call() IS 'raises an error where nothi
 -- be its last call, which was not answered and commits at any moment; so with by_other_role the answer is
 -- false while another session of this role writes to the table.
 CREATE FUNCTION uidgen_registry.is_locked(n uidgen_registry.worker_node, row_xmax xid, by_other_role boolean) RETURNS boolean
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF row_xmax IS NULL OR row_xmax = '0'::xid THEN
@@ -155,8 +153,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.is_locked(uidgen_registry.worker_node, xid, boolean) IS 'whether another transaction has locked a row, which has this xmax; with by_other_role, whether one of another role has';
 
 CREATE FUNCTION uidgen_registry.explain_lock(worker integer) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RAISE EXCEPTION 'worker id % is locked', worker
@@ -176,8 +173,7 @@ CREATE FUNCTION uidgen_registry.begin_node_call(
 	OUT system_identifier bigint,
 	OUT timeline integer,			-- as nodes are told
 	OUT went_back boolean)			-- the registry may have gone back since its history was written down
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -217,8 +213,7 @@ CREATE FUNCTION uidgen_registry.registry_identity(
 	OUT system_identifier bigint,
 	OUT timeline integer,			-- as nodes are told
 	OUT in_recovery boolean)
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -237,8 +232,7 @@ COMMENT ON FUNCTION uidgen_registry.registry_identity() IS 'which registry of a 
 
 -- Read last, so that the node can bound by how much its own clock is off.
 CREATE FUNCTION uidgen_registry.end_node_call(not_after bigint) RETURNS bigint
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	clock CONSTANT bigint := uidgen_registry.microseconds(uidgen_registry.registry_clock());
@@ -256,8 +250,7 @@ COMMENT ON FUNCTION uidgen_registry.end_node_call(bigint) IS 'what each call of 
 
 -- The text is canonical, and the registry has parsed it itself.
 CREATE FUNCTION uidgen_registry.check_node_layout(l uidgen_registry.registry, layout_text text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF l.layout IS DISTINCT FROM layout_text THEN
@@ -292,8 +285,7 @@ CREATE FUNCTION uidgen_registry.find_claimed_worker(
 	role text,						-- of a guest; null: a node
 	OUT worker integer,
 	OUT before uidgen_registry.worker_node)	-- its row then, if there is one
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -335,8 +327,7 @@ CREATE FUNCTION uidgen_registry.free_bounds(
 	clock timestamptz,
 	OUT ended_before bigint,
 	OUT changed_before timestamptz)
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	ended_before := uidgen_registry.tick_at(clock, l.unit, l.epoch) - (uidgen_registry.ticks_in(l.max_lead, l.unit) + uidgen_registry.ticks_in(l.clock_slack, l.unit) + 1);
@@ -371,8 +362,7 @@ CREATE FUNCTION uidgen_registry.find_free_worker(
 	OUT worker integer,
 	OUT before uidgen_registry.worker_node,	-- its row then, if there is one
 	OUT free_workers bigint)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -439,8 +429,7 @@ CREATE FUNCTION uidgen_registry.choose_to_lease(
 	OUT before uidgen_registry.worker_node,	-- its row then, if there is one; null with a claim
 	OUT free_workers bigint,
 	OUT reason text)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -508,8 +497,7 @@ COMMENT ON FUNCTION uidgen_registry.choose_to_lease(uidgen_registry.registry, ti
 	IS 'the worker id that suits a node or a guest best, and why; or an error that there is none';
 
 CREATE FUNCTION uidgen_registry.wanted_to_lease(l uidgen_registry.registry, holder text, datacenter integer, wanted integer, ended_before bigint, changed_before timestamptz) RETURNS uidgen_registry.worker_node
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -546,8 +534,7 @@ CREATE FUNCTION uidgen_registry.explain_none_to_lease(
 	policy text,
 	role text,
 	bound integer) RETURNS void		-- of the role, if that is the reason
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE

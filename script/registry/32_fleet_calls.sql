@@ -340,12 +340,10 @@ BEGIN
 	clock := uidgen_registry.end_node_call(not_after);
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.lease_release(integer, integer, bigint[], bigint, boolean)
-	IS 'hands back a worker id of a fleet''s registry';
+COMMENT ON FUNCTION uidgen_registry.lease_release(integer, integer, bigint[], bigint, boolean) IS 'hands back a worker id of a fleet''s registry';
 
 CREATE FUNCTION uidgen_registry.check_named_workers(l uidgen_registry.registry, datacenter integer, workers integer[], by_setting boolean) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -435,8 +433,7 @@ CREATE FUNCTION uidgen_registry.node_import(
 	OUT registry_id bigint,
 	OUT timeline integer,
 	OUT clock bigint)
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE

@@ -17,8 +17,7 @@ COMMENT ON FUNCTION uidgen_registry.layout_presets() IS 'the layouts that have a
 
 -- A date of ISO 8601, or a date, T and a time, with a fraction and a zone if need be: all in lower case.
 CREATE FUNCTION uidgen_registry.parse_epoch(value text) RETURNS bigint
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	part CONSTANT text[] COLLATE "C" := regexp_match(value COLLATE "C", '^([0-9]{4})-([0-9]{2})-([0-9]{2})'
@@ -45,8 +44,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.parse_epoch(text) IS 'a date or time of ISO 8601 in microseconds since 1970 UTC; null if it is none';
 
 CREATE FUNCTION uidgen_registry.write_layout(fields text[], bits integer[], unit bigint, epoch bigint) RETURNS text
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -65,8 +63,7 @@ COMMENT ON FUNCTION uidgen_registry.write_layout(text[], integer[], bigint, bigi
 
 -- No piece of a character is at the end.
 CREATE FUNCTION uidgen_registry.cut_item(item text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	shown text COLLATE "C" := left(item, 60);
@@ -82,8 +79,7 @@ COMMENT ON FUNCTION uidgen_registry.cut_item(text) IS 'at most 60 bytes of an it
 -- One that is no preset.  Of the others in its layout it is known which were seen, and which fields the preset has, if there is one.
 CREATE FUNCTION uidgen_registry.parse_item(item text, begins boolean, preset_fields text[], seen text[],
 	OUT name text, OUT number integer, OUT unit bigint, OUT epoch bigint, OUT reason text, OUT hint text)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -140,8 +136,7 @@ COMMENT ON FUNCTION uidgen_registry.parse_item(text, boolean, text[], text[]) IS
 -- Fields are told most significant first: their names, how many bits each has, and its lowest bit.
 CREATE FUNCTION uidgen_registry.parse_layout(layout_text text, OUT layout text, OUT names text[], OUT bits integer[], OUT shifts integer[],
 	OUT unit bigint, OUT epoch bigint, OUT max_tick bigint, OUT max_datacenter integer, OUT max_worker integer)
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -230,8 +225,7 @@ COMMENT ON FUNCTION uidgen_registry.parse_layout(text) IS 'a layout, or a preset
 
 -- Of what parse_layout() returns.
 CREATE FUNCTION uidgen_registry.check_generates(names text[], bits integer[]) RETURNS void
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	total CONSTANT integer := (SELECT sum(b) FROM unnest(bits) AS b);

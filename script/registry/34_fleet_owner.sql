@@ -3,8 +3,7 @@
 --
 
 CREATE FUNCTION uidgen_registry.import_worker(datacenter integer, worker integer, granted_until timestamptz) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -29,8 +28,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.import_worker(integer, integer, timestamptz)
-	IS 'lets grants of a worker id begin after this time: a server issues ids up to there by its local registry';
+COMMENT ON FUNCTION uidgen_registry.import_worker(integer, integer, timestamptz) IS 'lets grants of a worker id begin after this time: a server issues ids up to there by its local registry';
 
 -- The last tick is never granted, so an end there belongs to no node and is never over.
 CREATE FUNCTION uidgen_registry.keep_worker(datacenter integer, worker integer) RETURNS timestamptz
@@ -86,8 +84,7 @@ COMMENT ON FUNCTION uidgen_registry.keep_worker(integer, integer)
 -- themselves.  Some are refused by name when a call meets them; a time-out that is mostly long enough shows under
 -- load only.  So those who make a registry or a node are told.  A call waits for a lock for a second.
 CREATE FUNCTION uidgen_registry.warn_of_settings(role oid) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -134,8 +131,7 @@ RETURN CASE WHEN length ~ '^[0-9.]+ *(us|ms|s|min|h|d)?$'
 COMMENT ON FUNCTION uidgen_registry.is_short(text) IS 'whether a time-out is too short for calls of nodes';
 
 CREATE FUNCTION uidgen_registry.refuse_sharing() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RAISE EXCEPTION 'the registry is in use'
@@ -200,8 +196,7 @@ COMMENT ON FUNCTION uidgen_registry.share_registry(text, interval, interval)
 -- of the oldest transaction that uses the table, and does not wait itself.  (A row's xmax may be that of a
 -- subtransaction, which is in no list of locks.)  Whoever has the owner's rights is waited for.
 CREATE FUNCTION uidgen_registry.end_holder(held regclass) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -242,8 +237,7 @@ COMMENT ON FUNCTION uidgen_registry.end_holder(regclass) IS 'ends the session of
 
 -- Lock registry, or where a name is given the row of a segment, or of a role of guests, for its owner.
 CREATE FUNCTION uidgen_registry.lock_for_owner(segment text DEFAULT NULL, guest text DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	waits CONSTANT text := current_setting('lock_timeout');
@@ -350,8 +344,7 @@ BEGIN
 	PERFORM uidgen_registry.check_written(NOT EXISTS (SELECT FROM uidgen_registry.registry));
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.end_registry()
-	IS 'ends the registry: that of a fleet refuses all calls from then on, a local one begins anew, and knows nothing of what it has granted';
+COMMENT ON FUNCTION uidgen_registry.end_registry() IS 'ends the registry: that of a fleet refuses all calls from then on, a local one begins anew, and knows nothing of what it has granted';
 
 CREATE FUNCTION uidgen_registry.end_quarantine() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -380,8 +373,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.end_quarantine()
-	IS 'lets nodes begin at once: only if no grant can be lost, because the fleet is new or the registry was restarted as planned';
+COMMENT ON FUNCTION uidgen_registry.end_quarantine() IS 'lets nodes begin at once: only if no grant can be lost, because the fleet is new or the registry was restarted as planned';
 
 -- A node uses no answer of an earlier timeline than it has seen.  A backup that was made before some
 -- failovers, or the former primary, has such a one.  This is the owner's word that it is the

@@ -8,8 +8,7 @@
 --
 
 CREATE FUNCTION uidgen_registry.node_functions() RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT string_agg(p.oid::regprocedure::text, ', ')
 	FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
@@ -26,8 +25,7 @@ CREATE FUNCTION uidgen_registry.spare_rights(
 	OUT statement text,				-- that takes it away
 	OUT owner oid)					-- who may do that
 RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT r.grantee, r.what, format('REVOKE %s FROM %s', r.what, CASE r.grantee WHEN 0 THEN 'PUBLIC' ELSE r.grantee::regrole::text END), r.owner
 	FROM (
@@ -51,8 +49,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.spare_rights() IS 'who has rights in this database that no node needs, and with which a role can fill the disk of the registry';
 
 CREATE FUNCTION uidgen_registry.revoke_public() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -75,8 +72,7 @@ COMMENT ON FUNCTION uidgen_registry.revoke_public()
 
 -- Refuse a role that is no node, or that may do more here than a node needs and than the caller has to leave to it.
 CREATE FUNCTION uidgen_registry.check_node_role(node regrole) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -115,8 +111,7 @@ COMMENT ON FUNCTION uidgen_registry.check_node_role(regrole) IS 'refuses a role 
 -- Sorts and cursors need no right to write temporary files.  Of the calls of nodes, those that look at all worker ids
 -- do, by some 15 bytes for each of them.  What somebody has set for the role stays.
 CREATE FUNCTION uidgen_registry.limit_temporary_files(node regrole) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -144,8 +139,7 @@ COMMENT ON FUNCTION uidgen_registry.limit_temporary_files(regrole) IS 'sets temp
 -- Rights that PUBLIC has in other databases are for others to use, and pg_hba.conf, which may keep nodes out of these, is not for
 -- everybody to read.  So the owner is told once.
 CREATE FUNCTION uidgen_registry.notice_databases() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -164,8 +158,7 @@ COMMENT ON FUNCTION uidgen_registry.notice_databases() IS 'tells of other databa
 
 -- A role may be a node and a guest: either may be taken back without the other.
 CREATE FUNCTION uidgen_registry.grant_calls(role regrole, functions text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM uidgen_registry.check_node_role(role), uidgen_registry.revoke_public();
@@ -181,8 +174,7 @@ COMMENT ON FUNCTION uidgen_registry.grant_calls(regrole, text)
 	IS 'lets a role make these calls, and what it needs for that; takes from PUBLIC what lets any role fill the registry''s disk, and refuses a role that has such rights by itself';
 
 CREATE FUNCTION uidgen_registry.revoke_calls(role regrole, functions text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
@@ -202,8 +194,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.revoke_calls(regrole, text) IS 'takes back what grant_calls() gave; what other calls of the registry need, it leaves to a role that has them';
 
 CREATE FUNCTION uidgen_registry.grant_node(node regrole) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM uidgen_registry.grant_calls(node, uidgen_registry.node_functions());
@@ -213,8 +204,7 @@ COMMENT ON FUNCTION uidgen_registry.grant_node(regrole)
 	IS 'lets a role be a node of the fleet: it may make the calls of a keeper; takes from PUBLIC what lets any role fill the registry''s disk, and refuses a role that has such rights by itself';
 
 CREATE FUNCTION uidgen_registry.revoke_node(node regrole) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM uidgen_registry.revoke_calls(node, uidgen_registry.node_functions());

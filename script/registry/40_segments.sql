@@ -23,7 +23,6 @@
 --		have replayed that: all, or as many as an election cannot pass by.  So whoever takes over next
 --		knows of it.
 --
--- [since 0.4.0]
 CREATE TABLE uidgen_registry.segment (
 	name text COLLATE "C" PRIMARY KEY,	-- an index that no change of the system's locales can break
 	last_value bigint NOT NULL,
@@ -89,7 +88,6 @@ COMMENT ON COLUMN uidgen_registry.segment.rate IS 'numbers a second that all ser
 COMMENT ON COLUMN uidgen_registry.segment.unconfirmed IS 'with segments_confirmed, after a failover: numbers are given out once enough standbys have replayed the log up to here; 0/0: that is not known yet; null: they are given out';
 
 -- The guards of the registry's tables, of which this is the last.
--- [since 0.4.0]
 DO $$
 DECLARE
 	g record;
@@ -106,8 +104,7 @@ $$;
 -- number of a reign is positive, and odd if it goes on where the one before ended, or where the
 -- owner said: then what is given in it is covered by the gap like that of the one before.
 CREATE FUNCTION uidgen_registry.begin_reign(s uidgen_registry.segment, base bigint, goes_on boolean) RETURNS uidgen_registry.segment
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	s.reign_ends := s.reign_ends || s.last_value;
@@ -153,8 +150,7 @@ COMMENT ON FUNCTION uidgen_registry.write_segment(uidgen_registry.segment) IS 'w
 -- given since ('given')?  Or has the registry gone on elsewhere, under a reign that this row never
 -- had ('unknown')?
 CREATE FUNCTION uidgen_registry.judge_evidence(s uidgen_registry.segment, known_course bigint[], highest bigint, jumped boolean) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	present CONSTANT integer := cardinality(s.reigns);
@@ -205,8 +201,7 @@ COMMENT ON FUNCTION uidgen_registry.judge_evidence(uidgen_registry.segment, bigi
 -- How long failover_gap covers what all servers together are given, at a time; null where there is no gap, or
 -- almost nothing was given in the last minutes.
 CREATE FUNCTION uidgen_registry.gap_lasts(s uidgen_registry.segment, clock timestamptz) RETURNS interval
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE WHEN s.failover_gap > 0 AND r.rate > 0.001 THEN make_interval(secs => least(s.failover_gap / r.rate, 1000000000)) END
 		FROM (SELECT s.rate * exp(-least(greatest(extract(epoch FROM clock - s.modified), 0), 1200) / 60)) AS r (rate)
@@ -311,8 +306,7 @@ COMMENT ON FUNCTION uidgen_registry.create_segment(text, bigint, bigint, bigint,
 	IS 'creates a segment; one that was dropped goes on above its numbers, or with restart := true begins anew, while servers may still hold numbers of before until they ask the next time';
 
 CREATE FUNCTION uidgen_registry.explain_no_segment(name text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RAISE EXCEPTION 'there is no segment "%"', name
@@ -323,8 +317,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.explain_no_segment(text) IS 'raises the error that there is no such segment';
 
 CREATE FUNCTION uidgen_registry.lock_segment(name text) RETURNS uidgen_registry.segment
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -358,8 +351,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.drop_segment(text)
-	IS 'gives out no numbers of a segment any more; servers go on with what they have fetched until they ask the next time';
+COMMENT ON FUNCTION uidgen_registry.drop_segment(text) IS 'gives out no numbers of a segment any more; servers go on with what they have fetched until they ask the next time';
 
 -- What the owner may change of a segment.  Null leaves a value as it is.
 CREATE FUNCTION uidgen_registry.change_segment(

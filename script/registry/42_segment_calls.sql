@@ -19,8 +19,7 @@ CREATE FUNCTION uidgen_registry.begin_segment_call(
 	OUT went_back boolean,			-- the registry may have gone back since the row was written
 	OUT restarted boolean,			-- it is shared, and its server has started since
 	OUT confirmed boolean)			-- S6
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -59,13 +58,11 @@ BEGIN
 	restarted := l.shared IS TRUE AND since = 'restarted';
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.begin_segment_call(bytea)
-	IS 'what each call of a keeper for a segment begins with: settings, its row, and what the registry knows of itself';
+COMMENT ON FUNCTION uidgen_registry.begin_segment_call(bytea) IS 'what each call of a keeper for a segment begins with: settings, its row, and what the registry knows of itself';
 
 -- Why numbers are not given out, with segments_confirmed, where the log has to be replayed up to a position.
 CREATE FUNCTION uidgen_registry.explain_unconfirmed(awaited pg_lsn, OUT refusal text, OUT detail text)
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -90,8 +87,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.explain_unconfirmed(pg_lsn) IS 'which standbys have to replay the log up to a position before numbers are given out, as the parts of an error';
 
 CREATE FUNCTION uidgen_registry.creating_hint() RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('The owner of the registry can create it with uidgen_registry.create_segment(), in database "%s", and has to commit that before numbers are drawn; if it was there before, with start => above all numbers that were given out.', current_database())
 $$;
@@ -195,8 +191,7 @@ CREATE FUNCTION uidgen_registry.leave_out_lost(
 	highest bigint,
 	OUT s uidgen_registry.segment,
 	OUT verdict text)				-- of judge_evidence(), or that the gap has no room
-LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
@@ -226,8 +221,7 @@ COMMENT ON FUNCTION uidgen_registry.leave_out_lost(uidgen_registry.segment, bool
 
 -- S6.  By the second call, the position is beyond the first one's commit.
 CREATE FUNCTION uidgen_registry.await_standbys(before pg_lsn, went_back boolean) RETURNS pg_lsn
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -351,8 +345,7 @@ BEGIN
 	clock := uidgen_registry.end_node_call(not_after);
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint)
-	IS 'gives out the next range of a segment, for keepers';
+COMMENT ON FUNCTION uidgen_registry.segment_fetch(bytea, bigint, bigint, bigint, bigint[], bigint, bigint) IS 'gives out the next range of a segment, for keepers';
 
 -- Hand back what was not used of the last ranges (S3, S4).  A keeper never tries again:
 -- if the answer is lost, so are the numbers.
@@ -387,5 +380,4 @@ BEGIN
 	clock := uidgen_registry.end_node_call(not_after);
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.segment_release(bytea, bigint, bigint, bigint)
-	IS 'takes back the unused rest of what a server fetched last, if nobody has fetched since; for keepers';
+COMMENT ON FUNCTION uidgen_registry.segment_release(bytea, bigint, bigint, bigint) IS 'takes back the unused rest of what a server fetched last, if nobody has fetched since; for keepers';

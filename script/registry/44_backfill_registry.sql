@@ -13,8 +13,7 @@ COMMENT ON FUNCTION uidgen_registry.registry_number(uidgen_registry.registry) IS
 -- The registry, for a reservation.  A worker id that was granted and lost would seem to be free, so the registry of a
 -- fleet reserves nothing before its nodes have had the time to claim what they hold.
 CREATE FUNCTION uidgen_registry.begin_reservation() RETURNS uidgen_registry.registry
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -45,8 +44,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.begin_reservation() IS 'what a reservation begins with: the registry, or null in all columns, where it has no layout yet';
 
 CREATE FUNCTION uidgen_registry.reserve_backfill(home text, worker integer DEFAULT NULL, datacenter integer DEFAULT NULL) RETURNS text
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE

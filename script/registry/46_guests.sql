@@ -18,7 +18,6 @@
 -- Whoever locks a row of guest_role does so first, before registry.
 --
 
--- [since 0.4.0]
 CREATE TABLE uidgen_registry.guest_role (
 	name name PRIMARY KEY,
 	max_workers integer NOT NULL CHECK (max_workers > 0)
@@ -28,11 +27,9 @@ COMMENT ON COLUMN uidgen_registry.guest_role.name IS 'the role with which guests
 COMMENT ON COLUMN uidgen_registry.guest_role.max_workers IS 'how many worker ids all guests of this role may have at a time';
 
 -- Renewals do not change it, so they stay HOT.
--- [since 0.4.0]
 CREATE INDEX worker_node_guest_idx ON uidgen_registry.worker_node (guest) WHERE guest IS NOT NULL;
 COMMENT ON INDEX uidgen_registry.worker_node_guest_idx IS 'finds the worker ids of a guest''s role';
 
--- [since 0.4.0]
 DO $$
 DECLARE
 	g record;
@@ -97,8 +94,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.set_first_guest(integer) IS 'makes worker ids from this one on those of guests, or raises an error if one that would change sides is in use';
 
 CREATE FUNCTION uidgen_registry.check_guest(l uidgen_registry.registry) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL RESTRICTED
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF (l.first_guest <= l.max_worker) IS NOT TRUE THEN
@@ -134,8 +130,7 @@ CREATE FUNCTION uidgen_registry.guest_acquire(
 	OUT registry_id bigint,
 	OUT timeline integer,
 	OUT clock bigint)
-LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	SELECT g.worker, g.first_tick, g.last_tick, g.layout, g.unit, g.epoch, g.registry_id, g.timeline, g.clock
 	FROM uidgen_registry.lease(holder, '', new_token, known_tokens, claimed_worker, claimed_until, datacenter, host => left(holder, 256), guest => true) AS g;
@@ -153,8 +148,7 @@ CREATE FUNCTION uidgen_registry.guest_renew(
 	OUT registry_id bigint,
 	OUT timeline integer,
 	OUT clock bigint)
-LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	SELECT g.last_tick, g.registry_id, g.timeline, g.clock
 	FROM uidgen_registry.lease_renew(datacenter, worker, old_token, old_until, new_token, needed, guest => true) AS g;
@@ -162,16 +156,14 @@ END;
 COMMENT ON FUNCTION uidgen_registry.guest_renew(integer, bigint, bigint, bigint, bigint, integer) IS 'extends the grant of a guest; last_tick is null if it has the worker id no longer';
 
 CREATE FUNCTION uidgen_registry.guest_release(worker integer, known_tokens bigint[], datacenter integer DEFAULT 0) RETURNS boolean
-LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	SELECT g.done FROM uidgen_registry.lease_release(datacenter, worker, known_tokens, guest => true) AS g;
 END;
 COMMENT ON FUNCTION uidgen_registry.guest_release(integer, bigint[], integer) IS 'hands back the worker id of a guest; whether it was its own';
 
 CREATE FUNCTION uidgen_registry.guest_functions() RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT string_agg(p.oid::regprocedure::text, ', ')
 	FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = p.pronamespace
@@ -198,8 +190,7 @@ BEGIN
 	PERFORM uidgen_registry.check_written(FOUND);
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.grant_guest(regrole, integer)
-	IS 'lets programs that log in with a role be guests, which have at most so many worker ids at a time; as strict as grant_node()';
+COMMENT ON FUNCTION uidgen_registry.grant_guest(regrole, integer) IS 'lets programs that log in with a role be guests, which have at most so many worker ids at a time; as strict as grant_node()';
 
 CREATE FUNCTION uidgen_registry.revoke_guest(role regrole) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -216,8 +207,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.revoke_guest(regrole) IS 'takes back what grant_guest() gave; what a guest holds it keeps until it ends';
 
 CREATE FUNCTION uidgen_registry.guest_bounds(l uidgen_registry.registry, clock timestamptz, OUT ended_before bigint, OUT changed_before timestamptz)
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	l.max_lead := l.guest_lead;

@@ -4,7 +4,6 @@
 
 -- What ALTER DEFAULT PRIVILEGES in this database has given goes first: who may write to these tables can let ids come
 -- twice.  This runs once, since an administrator may grant more later.  A later version takes from PUBLIC what it adds.
--- [since 0.4.0]
 DO $$
 DECLARE
 	given record;
@@ -28,16 +27,12 @@ $$;
 
 -- Not to PUBLIC: who may name a table can lock it, by PREPARE or CREATE RULE, before PostgreSQL looks whether he may do more.
 -- Nodes get it from grant_node().  Host names and ports are for monitoring only.
--- [since 0.4.0]
 GRANT USAGE ON SCHEMA uidgen_registry TO pg_monitor;
--- [since 0.4.0]
 GRANT SELECT ON uidgen_registry.registry, uidgen_registry.segment, uidgen_registry.fleet, uidgen_registry.status, uidgen_registry.guest_role, uidgen_registry.guests TO pg_monitor;
 -- All but the token, by which a node proves that a row is its own.
--- [since 0.4.0]
 GRANT SELECT (datacenter_id, worker_id, host_name, port, type, launch_date, created, modified, identity, granted_until, released, launches, guest)
 	ON uidgen_registry.worker_node TO pg_monitor;
 -- The views call these as whoever looks at them.
--- [since 0.4.0]
 GRANT EXECUTE ON FUNCTION
 	uidgen_registry.registry_clock(),
 	uidgen_registry.ticks_in(interval, bigint),

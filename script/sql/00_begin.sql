@@ -63,8 +63,7 @@ GRANT SELECT ON uidgen_history.layout_used TO PUBLIC;
 -- An upgrade fetches it first.
 
 CREATE FUNCTION uidgen.own_functions(home regnamespace) RETURNS SETOF regprocedure
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	names text[] := '{}';
@@ -80,8 +79,7 @@ $$;
 COMMENT ON FUNCTION uidgen.own_functions(regnamespace) IS 'the functions of a schema of the edition, with those that users call, wherever they are';
 
 CREATE FUNCTION uidgen.fetch_functions(home regnamespace) RETURNS void
-LANGUAGE plpgsql VOLATILE STRICT
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	function regprocedure;
@@ -94,8 +92,7 @@ $$;
 COMMENT ON FUNCTION uidgen.fetch_functions(regnamespace) IS 'moves what users call into a schema of the edition, where a script replaces it';
 
 CREATE FUNCTION uidgen.hand_out_functions(home regnamespace) RETURNS void
-LANGUAGE plpgsql VOLATILE STRICT
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	functions CONSTANT regprocedure[] := ARRAY(SELECT p.oid::regprocedure FROM pg_proc AS p WHERE p.pronamespace = home AND p.proname ^@ 'uid_');

@@ -12,8 +12,7 @@ COMMENT ON TYPE uidgen.parsed IS 'a layout: its canonical text, its fields, and 
 
 -- Strict and immutable, so that the planner calls it once for a layout that is a constant.
 CREATE FUNCTION uidgen.parsed(layout_text text) RETURNS uidgen.parsed
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	result uidgen.parsed;
@@ -50,8 +49,7 @@ $$;
 COMMENT ON FUNCTION uidgen.given(text) IS 'a layout or preset, parsed; null is an error';
 
 CREATE FUNCTION uidgen.field_value(l uidgen.parsed, field text, id bigint) RETURNS bigint
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	i CONSTANT integer := array_position(l.names, field);
@@ -63,8 +61,7 @@ COMMENT ON FUNCTION uidgen.field_value(uidgen.parsed, text, bigint) IS 'a field 
 
 -- Not strict: null stands for 0.
 CREATE FUNCTION uidgen.field_bits(l uidgen.parsed, field text, value integer) RETURNS bigint
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	i CONSTANT integer := array_position(l.names, field);
@@ -84,8 +81,7 @@ COMMENT ON FUNCTION uidgen.field_bits(uidgen.parsed, text, integer) IS 'the bits
 
 -- Times in microseconds since 1970; numeric, since those of a layout may reach further than bigint.
 CREATE FUNCTION uidgen.time_at(microseconds numeric) RETURNS timestamptz
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	days CONSTANT numeric := floor(microseconds / 86400000000);

@@ -18,8 +18,7 @@ COMMENT ON FUNCTION uidgen.refuse_to_begin() IS 'the error before uidgen.set_up(
 
 -- The first six are what set_up() was given, and where ids began; the others follow from them.
 CREATE FUNCTION uidgen.write_constants(l uidgen.parsed, worker integer, datacenter integer, max_ahead bigint, first bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	i CONSTANT integer := array_position(l.names, 'sequence');
@@ -57,8 +56,7 @@ IF to_regprocedure('uidgen.own_layout()') IS NULL THEN
 END IF;
 
 CREATE FUNCTION uidgen.is_set_up() RETURNS boolean
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN EXISTS (SELECT FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang WHERE p.oid = 'uidgen.own_layout()'::regprocedure AND l.lanname = 'sql');

@@ -7,8 +7,7 @@
 --
 
 CREATE FUNCTION uidgen.id_time(l uidgen.parsed, id bigint) RETURNS timestamptz
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	tick CONSTANT bigint := id >> l.time_shift & uidgen.lowest_bits(l.time_bits);
@@ -51,8 +50,7 @@ COMMENT ON FUNCTION uidgen.id_fields(uidgen.parsed, bigint) IS 'the fields of an
 
 -- Where a time lies, seen from the ticks of a layout: before (-1), in (0) or after (1).
 CREATE FUNCTION uidgen.find_tick(l uidgen.parsed, "time" timestamptz, OUT place integer, OUT tick bigint)
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	-- The infinities are numbers here, too.  Of times in its last decades PostgreSQL tells the epoch rounded.
@@ -76,8 +74,7 @@ $$;
 COMMENT ON FUNCTION uidgen.find_tick(uidgen.parsed, timestamptz) IS 'the tick that a time is in; without, whether it is before the layout''s ticks (-1) or after them (1)';
 
 CREATE FUNCTION uidgen.make(l uidgen.parsed, "time" timestamptz, worker integer, sequence integer, datacenter integer, tag integer) RETURNS bigint
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	found record;

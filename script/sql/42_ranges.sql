@@ -3,8 +3,7 @@
 --
 
 CREATE FUNCTION uidgen.extreme(l uidgen.parsed, "time" timestamptz, largest boolean) RETURNS bigint
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	sign CONSTANT bigint := 1::bigint << 63;
@@ -20,8 +19,7 @@ COMMENT ON FUNCTION uidgen.extreme(uidgen.parsed, timestamptz, boolean) IS 'smal
 
 -- Where a half-open range begins or ends; null if it is above all numbers.
 CREATE FUNCTION uidgen.range_bound(l uidgen.parsed, "time" timestamptz) RETURNS bigint
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	found record;
@@ -44,8 +42,7 @@ COMMENT ON FUNCTION uidgen.range_bound(uidgen.parsed, timestamptz) IS 'where a h
 
 -- A bound that is above all numbers is the last number.
 CREATE FUNCTION uidgen.range_begin(l uidgen.parsed, "time" timestamptz) RETURNS bigint
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN CASE WHEN "time" IS NULL THEN 1::bigint << 63 ELSE coalesce(uidgen.range_bound(l, "time"), 9223372036854775807) END;
@@ -54,8 +51,7 @@ $$;
 COMMENT ON FUNCTION uidgen.range_begin(uidgen.parsed, timestamptz) IS 'the first id of a range; for null, the smallest bigint';
 
 CREATE FUNCTION uidgen.range_end(l uidgen.parsed, "time" timestamptz) RETURNS bigint
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	bound CONSTANT bigint := uidgen.range_bound(l, "time");
@@ -67,8 +63,7 @@ $$;
 COMMENT ON FUNCTION uidgen.range_end(uidgen.parsed, timestamptz) IS 'the last id of a range; for null, the largest bigint';
 
 CREATE FUNCTION uidgen.ids_between(l uidgen.parsed, "from" timestamptz, "to" timestamptz) RETURNS int8range
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	first bigint := uidgen.range_bound(l, "from");

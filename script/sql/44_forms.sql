@@ -3,8 +3,7 @@
 --
 
 CREATE FUNCTION uidgen.form(form text, OUT name text, OUT length integer, OUT digits text, OUT good text, OUT last text, OUT hint text)
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	name := lower(form COLLATE "C");
@@ -42,8 +41,7 @@ $$;
 COMMENT ON FUNCTION uidgen.form(text) IS 'a form of ids as text: how many digits, which, what texts may have, the largest number';
 
 CREATE FUNCTION uidgen.shown(value text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	result text := left(value, 40);
@@ -57,8 +55,7 @@ $$;
 COMMENT ON FUNCTION uidgen.shown(text) IS 'at most 40 bytes of a text, for messages';
 
 CREATE FUNCTION uidgen.uid_to_text(id bigint, form text) RETURNS text
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	f CONSTANT record := uidgen.form(form);
@@ -83,8 +80,7 @@ RETURN uidgen.uid_to_text(id, 'base32');
 COMMENT ON FUNCTION uidgen.uid_to_text(bigint) IS 'an id as text: 13 digits of Crockford''s base 32';
 
 CREATE FUNCTION uidgen.uid_from_text(id text, form text) RETURNS bigint
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	other_form CONSTANT text := 'An id is read in the form that it was written in: base32, base58, base62 or hex.';
@@ -133,8 +129,7 @@ RETURN uidgen.uid_from_text(id, 'base32');
 COMMENT ON FUNCTION uidgen.uid_from_text(text) IS 'the id in a text of Crockford''s base 32';
 
 CREATE FUNCTION uidgen.check_bits(milliseconds bigint, id bigint) RETURNS integer
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	-- Of 0 to 15, times x^10, by the polynomial.
@@ -153,8 +148,7 @@ $$;
 COMMENT ON FUNCTION uidgen.check_bits(bigint, bigint) IS 'the check bits of a uuid: the CRC-10 of its time and id';
 
 CREATE FUNCTION uidgen.to_uuid(l uidgen.parsed, id bigint) RETURNS uuid
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	"time" CONSTANT timestamptz := uidgen.id_time(l, id);
@@ -183,8 +177,7 @@ RETURN uidgen.to_uuid(uidgen.parsed(layout), id);
 COMMENT ON FUNCTION uidgen.uid_to_uuid(bigint, text) IS 'a uuid of version 7 with the time of an id under a layout or preset, and the id';
 
 CREATE FUNCTION uidgen.uid_from_uuid(id uuid) RETURNS bigint
-LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	digits CONSTANT text := replace(id::text, '-', '');

@@ -50,8 +50,7 @@ RETURN (("position" >> uidgen.own_sequence_bits()) << uidgen.own_time_shift()) |
 COMMENT ON FUNCTION uidgen.id_at(bigint) IS 'the id of a position, with the worker id and datacenter of this database';
 
 CREATE FUNCTION uidgen.refuse(tick bigint) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF tick > uidgen.own_last_tick() THEN
@@ -241,8 +240,7 @@ RETURN uidgen.tag_bits(tag) | uidgen.next();
 COMMENT ON FUNCTION uidgen.uid_next(integer) IS 'a new unique id with a tag of the caller''s';
 
 CREATE FUNCTION uidgen.batch(n integer, tag integer, OUT first bigint, OUT last bigint, OUT bits bigint)
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM uidgen.check_n(n);
@@ -267,8 +265,7 @@ END;
 COMMENT ON FUNCTION uidgen.uid_next_batch(integer, integer) IS 'n new ids, increasing';
 
 CREATE FUNCTION uidgen.uid_reserve(n integer, tag integer DEFAULT 0) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	bits bigint;

@@ -3,8 +3,7 @@
 --
 
 CREATE FUNCTION uidgen.check_kept(name text, kept text, given text, hint text) RETURNS void
-LANGUAGE plpgsql IMMUTABLE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF given <> kept THEN
@@ -18,8 +17,7 @@ COMMENT ON FUNCTION uidgen.check_kept(text, text, text, text) IS 'an error if a 
 -- Null is what there is, or at first a default.
 CREATE FUNCTION uidgen.set_up(worker_id bigint DEFAULT NULL, layout text DEFAULT NULL, datacenter_id bigint DEFAULT NULL, max_ahead interval DEFAULT NULL,
 	after bigint DEFAULT NULL, instead_of bigint DEFAULT NULL) RETURNS text
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	is_first CONSTANT boolean := NOT uidgen.is_set_up();
@@ -95,8 +93,7 @@ $$;
 COMMENT ON FUNCTION uidgen.set_up(bigint, text, bigint, interval, bigint, bigint) IS 'begins to issue ids, with a worker id that no other database has; later changes what may change';
 
 CREATE FUNCTION uidgen.diagnose() RETURNS text
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	message text;
@@ -117,8 +114,7 @@ RETURN 'UIDGEN_VERSION';
 COMMENT ON FUNCTION uidgen.version() IS 'the version of the edition in SQL';
 
 CREATE FUNCTION uidgen.take_out() RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	last bigint;

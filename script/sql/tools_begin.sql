@@ -39,8 +39,7 @@ COMMENT ON FUNCTION uidgen_tools.hold_extensions() IS 'nothing: the extension ke
 
 -- Everybody may call uidgen.next(), and so make a function uid_next() that does.
 CREATE FUNCTION uidgen_tools.find_function(name text, symbol text) RETURNS regprocedure
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_proc AS own ON own.oid = 'uidgen.next(timestamptz)'::regprocedure AND own.proowner = p.proowner
 		WHERE p.pronamespace = uidgen.own_place() AND p.proname = find_function.name AND p.pronargs = 0
@@ -50,8 +49,7 @@ COMMENT ON FUNCTION uidgen_tools.find_function(text, text) IS 'uid_next() of the
 -- Code of a table's owner runs in the session of the caller: a superuser who has become the owner by SET ROLE
 -- would lend it the way back.
 CREATE FUNCTION uidgen_tools.run_confined(statement text) RETURNS text
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	result text;

@@ -12,18 +12,14 @@ SET LOCAL search_path = pg_catalog, pg_temp;
 SET LOCAL client_min_messages = warning;
 
 -- If a schema of that name exists already, this fails: it is somebody else's.
--- [since 0.4.0]
 CREATE SCHEMA uidgen_tools;
 COMMENT ON SCHEMA uidgen_tools IS 'what the functions of the extension uidgen_tools are made of';
 -- What new schemas are by default may have been changed.
--- [since 0.4.0]
 REVOKE ALL ON SCHEMA uidgen_tools FROM PUBLIC;
--- [since 0.4.0]
 GRANT USAGE ON SCHEMA uidgen_tools TO PUBLIC;
 
 CREATE FUNCTION uidgen_tools.check_versions(may_be_older boolean DEFAULT false) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	own CONSTANT text := (SELECT e.extversion FROM pg_extension AS e WHERE e.extname = 'uidgen_tools');
@@ -45,6 +41,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.check_versions(boolean) IS 'an error unless the extensions uidgen and uidgen_tools are of one version, or this one is older where it may be';
 
 -- An update may come before the next one.
+-- [always]
 DO $$
 BEGIN
 	PERFORM uidgen_tools.check_versions(true);
@@ -54,8 +51,7 @@ $$;
 -- Not by its extension alone, which the owner of a database can add functions to.  Until PostgreSQL 15 a script cannot
 -- name the schema of another extension.
 CREATE FUNCTION uidgen_tools.find_function(name text, symbol text) RETURNS regprocedure
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	found CONSTANT regprocedure := (SELECT p.oid
@@ -79,18 +75,14 @@ COMMENT ON FUNCTION uidgen_tools.find_function(text, text) IS 'a function of the
 
 -- What a call of the tools names is looked up while it runs.  Whoever owns the database could drop the extensions meanwhile, and put
 -- functions of his own in their place, which would run as whoever has called.  DROP EXTENSION waits for this lock.
--- [since 0.4.0]
 CREATE TABLE uidgen_tools.in_use ();
 COMMENT ON TABLE uidgen_tools.in_use IS 'locked while a function of the extension uidgen_tools runs, so that the extension stays';
--- [since 0.4.0]
 REVOKE ALL ON uidgen_tools.in_use FROM PUBLIC;
--- [since 0.4.0]
 GRANT SELECT ON uidgen_tools.in_use TO PUBLIC;
 
 -- The functions for users call it by its OID.  All else is called by name after it.
 CREATE FUNCTION uidgen_tools.hold_extensions() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	LOCK TABLE uidgen.layout_used, uidgen_tools.in_use IN ACCESS SHARE MODE;

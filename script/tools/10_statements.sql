@@ -23,8 +23,7 @@ COMMENT ON FUNCTION uidgen_tools.client_hides_quotes() IS 'whether the encoding 
 -- What cannot be written for this client: psql would not see where a name ends, or a name would come back as another one.  And a
 -- name of a role may come from a database of another encoding, and be no text here.
 CREATE FUNCTION uidgen_tools.check_text(text text) RETURNS boolean
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	here CONSTANT name := getdatabaseencoding();
@@ -103,8 +102,7 @@ COMMENT ON FUNCTION uidgen_tools.write_relation(oid) IS 'a table or sequence as 
 
 -- As a text that is cast to regclass, which knows no escapes.
 CREATE FUNCTION uidgen_tools.write_regclass(relation oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT uidgen_tools.write_literal(format('"%s"."%s"', replace(CASE n.oid WHEN pg_my_temp_schema() THEN 'pg_temp' ELSE n.nspname::text END, '"', '""'),
 			replace(c.relname::text, '"', '""'))) || '::pg_catalog.regclass'
@@ -137,8 +135,7 @@ RETURN (SELECT string_agg(CASE left(t.m[1], 1)
 COMMENT ON FUNCTION uidgen_tools.write_expression(text) IS 'an expression as the server writes it, on one line';
 
 CREATE FUNCTION uidgen_tools.explain_renaming(relation oid) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RAISE EXCEPTION 'a table was renamed meanwhile'
@@ -151,8 +148,7 @@ COMMENT ON FUNCTION uidgen_tools.explain_renaming(oid) IS 'raises the error that
 
 -- A table is locked by its name, and known by its OID.  Somebody may have exchanged the names before there was the lock.
 CREATE FUNCTION uidgen_tools.lock_by_name(relation oid, written text, mode text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM uidgen.run_confined(format('LOCK TABLE ONLY %s IN %s MODE', written, mode));
@@ -165,8 +161,7 @@ COMMENT ON FUNCTION uidgen_tools.lock_by_name(oid, text, text) IS 'locks a table
 
 -- By the catalogs alone.  Two looks by index for each table, since there may be thousands of partitions.
 CREATE FUNCTION uidgen_tools.list_families(tables oid[]) RETURNS SETOF oid
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH RECURSIVE family (relid) AS (
 		SELECT u.relid FROM unnest(tables) AS u (relid)
@@ -183,8 +178,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.list_families(oid[]) IS 'tables with those above and below them, as partitions and by inheritance';
 
 CREATE FUNCTION uidgen_tools.refuse_other_owners(tables oid[]) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -205,8 +199,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_other_owners(oid[]) IS 'an error unless the current role owns these tables, and all above and below them';
 
 CREATE FUNCTION uidgen_tools.refuse_other_kinds("table" regclass, verb text) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -237,8 +230,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_other_kinds(regclass, text) IS 'an error unless it is a table, partitioned or not, and none of an extension''s';
 
 CREATE FUNCTION uidgen_tools.refuse_hidden_rows("table" regclass, caller text) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF row_security_active("table") THEN
@@ -253,8 +245,7 @@ COMMENT ON FUNCTION uidgen_tools.refuse_hidden_rows(regclass, text) IS 'an error
 
 -- A setting that is pending, or the like, is no reason.
 CREATE FUNCTION uidgen_tools.refuse_without_ids() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	missing text;
@@ -272,8 +263,7 @@ COMMENT ON FUNCTION uidgen_tools.refuse_without_ids() IS 'an error, with what to
 
 -- A plan has one line for each part: steps, and late ones that come after the transaction where they are printed; remarks; and the way back.
 CREATE FUNCTION uidgen_tools.carry_out(parts text[], lines text[], execute boolean) RETURNS SETOF text
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE

@@ -5,8 +5,7 @@
 --
 
 CREATE FUNCTION uidgen_tools.find_partitioned("table" regclass, OUT schema oid, OUT name text, OUT shown text, OUT written text, OUT key name)
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -39,8 +38,7 @@ COMMENT ON FUNCTION uidgen_tools.find_partitioned(regclass) IS 'schema, name and
 
 -- Those that have a beginning and an end; what has no end of its own has the largest or smallest number.
 CREATE FUNCTION uidgen_tools.list_partitions("table" regclass, OUT relation oid, OUT low bigint, OUT high bigint, OUT detaching boolean) RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 	SELECT c.oid, coalesce(nullif(b[1], 'MINVALUE')::bigint, -9223372036854775808), coalesce(nullif(b[2], 'MAXVALUE')::bigint, 9223372036854775807), i.inhdetachpending
@@ -56,8 +54,7 @@ COMMENT ON FUNCTION uidgen_tools.list_partitions(regclass) IS 'the partitions of
 -- of different names.  A byte is left for the underscore that begins the name of a partition's array type: a longer
 -- name would be cut at its end, where the names of partitions differ.
 CREATE FUNCTION uidgen_tools.shorten_name(name text, tail integer) RETURNS text
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -77,8 +74,7 @@ COMMENT ON FUNCTION uidgen_tools.shorten_name(text, integer) IS 'a name that lea
 
 -- A name can be taken: of a partition by one that has the same time in another layout, or by whatever else.
 CREATE FUNCTION uidgen_tools.find_free_name(schema oid, name text, ending text) RETURNS text
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -99,8 +95,7 @@ COMMENT ON FUNCTION uidgen_tools.find_free_name(oid, text, text) IS 'a name of a
 -- In the order of time, the ids of each tick begin at the same distance from those before.  PostgreSQL's timestamps
 -- end in the year 294276.
 CREATE FUNCTION uidgen_tools.tell_time(id numeric, layout text) RETURNS timestamptz
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT CASE WHEN t.seconds < 9e12 THEN to_timestamp(t.seconds) ELSE 'infinity' END
 		FROM uidgen.layout_numbers(layout) AS n
@@ -112,8 +107,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.tell_time(numeric, text) IS 'the time in an id, or in the bound of a partition, which may be above all ids; null: it is below them';
 
 CREATE FUNCTION uidgen_tools.look_at_layout(for_layout text, OUT layout text, OUT tick interval, OUT epoch timestamptz, OUT expires_at timestamptz)
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT n.layout, n.unit * interval '1 microsecond', to_timestamp(n.epoch / 1e6),
 			uidgen_tools.tell_time(uidgen.last_before('infinity', n.layout) + 1::numeric, n.layout)
@@ -123,8 +117,7 @@ COMMENT ON FUNCTION uidgen_tools.look_at_layout(text) IS 'the server''s layout, 
 
 -- The partitions that a call wants: how each is named, and its ids.
 CREATE FUNCTION uidgen_tools.list_steps("from" timestamptz, "to" timestamptz, step interval, layout text, OUT name text, OUT low bigint, OUT high bigint) RETURNS SETOF record
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -205,8 +198,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.list_steps(timestamptz, timestamptz, interval, text) IS 'names and ids of the partitions for a range of time, in their order; an error if there are none, or too many';
 
 CREATE FUNCTION uidgen_tools.refuse_default_rows("table" regclass, lowest bigint, highest bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
@@ -233,8 +225,7 @@ COMMENT ON FUNCTION uidgen_tools.refuse_default_rows(regclass, bigint, bigint) I
 
 CREATE FUNCTION uidgen_tools.make_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
 	execute boolean, layout text, is_named boolean) RETURNS SETOF text
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
@@ -318,8 +309,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.make_partitions(regclass, timestamptz, timestamptz, interval, boolean, text, boolean)
-	IS 'uid_partitions(), given whether the caller has named a layout';
+COMMENT ON FUNCTION uidgen_tools.make_partitions(regclass, timestamptz, timestamptz, interval, boolean, text, boolean) IS 'uid_partitions(), given whether the caller has named a layout';
 
 CREATE FUNCTION @extschema@.uid_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
 	execute boolean DEFAULT false) RETURNS SETOF text
@@ -342,8 +332,7 @@ COMMENT ON FUNCTION @extschema@.uid_partitions(regclass, timestamptz, timestampt
 	IS 'the statements that make the partitions for a range of time under a layout or preset, or those that are missing; optionally runs them';
 
 CREATE FUNCTION uidgen_tools.refuse_references("table" regclass) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -369,8 +358,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_references(regclass) IS 'an error if a foreign key refers to a partitioned table or one of its partitions';
 
 CREATE FUNCTION uidgen_tools.list_layouts(shown text, layout text, is_named boolean) RETURNS text[]
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -412,8 +400,7 @@ COMMENT ON FUNCTION uidgen_tools.list_layouts(text, text, boolean) IS 'the layou
 -- ids of this database have: by the one that is meant, it ends before the time; and what any other has issued since
 -- that time, or would issue in the coming year, lies outside of it.
 CREATE FUNCTION uidgen_tools.list_past("table" regclass, before timestamptz, layout text, layouts text[], is_named boolean, OUT relation oid, OUT written text, OUT kind text) RETURNS SETOF record
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -456,8 +443,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.list_past(regclass, timestamptz, text, text[], boolean) IS 'the partitions that are past at a time in each of these layouts; an error if that is not certain';
 
 CREATE FUNCTION uidgen_tools.drop_partitions("table" regclass, before timestamptz, execute boolean, layout text, is_named boolean) RETURNS SETOF text
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
@@ -532,8 +518,7 @@ BEGIN
 	PERFORM set_config('lock_timeout', patience, true);
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.drop_partitions(regclass, timestamptz, boolean, text, boolean)
-	IS 'uid_drop_partitions(), given whether the caller has named a layout';
+COMMENT ON FUNCTION uidgen_tools.drop_partitions(regclass, timestamptz, boolean, text, boolean) IS 'uid_drop_partitions(), given whether the caller has named a layout';
 
 CREATE FUNCTION @extschema@.uid_drop_partitions("table" regclass, before timestamptz, execute boolean DEFAULT false) RETURNS SETOF text
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
@@ -541,8 +526,7 @@ BEGIN ATOMIC
 	SELECT uidgen_tools.hold_extensions();
 	SELECT d.s FROM uidgen_tools.drop_partitions("table", before, execute, NULL::text, false) AS d (s);
 END;
-COMMENT ON FUNCTION @extschema@.uid_drop_partitions(regclass, timestamptz, boolean)
-	IS 'the statements that drop the partitions of a table that end before a time, oldest first; optionally runs them';
+COMMENT ON FUNCTION @extschema@.uid_drop_partitions(regclass, timestamptz, boolean) IS 'the statements that drop the partitions of a table that end before a time, oldest first; optionally runs them';
 
 CREATE FUNCTION @extschema@.uid_drop_partitions("table" regclass, before timestamptz, execute boolean, layout text) RETURNS SETOF text
 LANGUAGE sql VOLATILE PARALLEL UNSAFE

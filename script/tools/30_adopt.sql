@@ -15,8 +15,7 @@
 CREATE FUNCTION uidgen_tools.look_at_column("table" regclass, id_column name, uid_next regprocedure,
 	OUT kind "char", OUT shown text, OUT written text, OUT owner oid, OUT number smallint, OUT type regtype, OUT identity "char",
 	OUT generated "char", OUT value text, OUT sequence oid, OUT adopted boolean)
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT c.relkind, uidgen_tools.tame(c.relname), uidgen_tools.write_relation(c.oid), c.relowner, a.attnum, a.atttypid,
 			a.attidentity, a.attgenerated, d.value, s.sequence,
@@ -38,8 +37,7 @@ COMMENT ON FUNCTION uidgen_tools.look_at_column(regclass, name, regprocedure) IS
 -- table that they are of.
 CREATE FUNCTION uidgen_tools.list_referring_columns("table" regclass, id_column name,
 	OUT relation regclass, OUT name name, OUT number smallint, OUT type regtype, OUT owner oid, OUT distance integer) RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH RECURSIVE referring (relid, name, distance) AS (
 		SELECT "table"::oid, id_column, 0
@@ -65,8 +63,7 @@ COMMENT ON FUNCTION uidgen_tools.list_referring_columns(regclass, name) IS 'a co
 -- Where a column of its type changes, each table that refers to one of those, or is referred to, is read, too, when the
 -- foreign keys are put up again.
 CREATE FUNCTION uidgen_tools.refuse_others("table" regclass, id_column name) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -85,8 +82,7 @@ COMMENT ON FUNCTION uidgen_tools.refuse_others(regclass, name) IS 'an error unle
 -- What runs before each new row, and may replace its id.  Of what PL/pgSQL does the text tells; of others it
 -- is not known.
 CREATE FUNCTION uidgen_tools.list_insert_triggers("table" regclass, id_column name, OUT trigger oid, OUT sets_it boolean) RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 	SELECT g.oid, l.lanname = 'plpgsql' AND (
@@ -104,8 +100,7 @@ COMMENT ON FUNCTION uidgen_tools.list_insert_triggers(regclass, name) IS 'trigge
 
 -- What is given ids, and may hold them in 32 bits, by what the catalogs and texts tell.
 CREATE FUNCTION uidgen_tools.list_users_of_ids("table" regclass, id_column name) RETURNS SETOF text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 	WITH holding AS (SELECT DISTINCT l.relation FROM uidgen_tools.list_referring_columns("table", id_column) AS l),
@@ -138,8 +133,7 @@ COMMENT ON FUNCTION uidgen_tools.list_users_of_ids(regclass, name) IS 'triggers 
 
 -- The name of a sequence can also be a text that is looked up when it is used.
 CREATE FUNCTION uidgen_tools.write_default(value text, sequence oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 	SELECT CASE WHEN value IS NULL THEN 'DROP DEFAULT'
@@ -152,8 +146,7 @@ COMMENT ON FUNCTION uidgen_tools.write_default(text, oid) IS 'how a default is s
 
 -- What stands in the way of uid_adopt(): refuse_adoption() asks these in their order.
 CREATE FUNCTION uidgen_tools.refuse_column("table" regclass, id_column name, uid_next regprocedure) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
@@ -219,8 +212,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_column(regclass, name, regprocedure) IS 'an error if a column is not one whose values uid_next() could give, with what to do';
 
 CREATE FUNCTION uidgen_tools.refuse_source("table" regclass, id_column name, uid_next regprocedure) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
@@ -287,8 +279,7 @@ COMMENT ON FUNCTION uidgen_tools.refuse_source(regclass, name, regprocedure) IS 
 
 -- What keeps integer columns from becoming bigint.
 CREATE FUNCTION uidgen_tools.refuse_narrow_columns("table" regclass, id_column name) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
@@ -338,8 +329,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_narrow_columns(regclass, name) IS 'an error if columns of type integer and smallint cannot become bigint, with what to do';
 
 CREATE FUNCTION uidgen_tools.refuse_rows("table" regclass, id_column name, uid_next regprocedure, lowest bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
@@ -394,8 +384,7 @@ COMMENT ON FUNCTION uidgen_tools.refuse_rows(regclass, name, regprocedure, bigin
 
 -- Where only reading about it does no harm.
 CREATE FUNCTION uidgen_tools.refuse_running("table" regclass, id_column name, uid_next regprocedure) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
@@ -442,8 +431,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_running(regclass, name, regprocedure) IS 'an error if uid_adopt() cannot run its statements, with what to do';
 
 CREATE FUNCTION uidgen_tools.refuse_adoption("table" regclass, id_column name, execute boolean, uid_next regprocedure, lowest bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	written text := uidgen_tools.write_relation("table");
@@ -471,8 +459,7 @@ COMMENT ON FUNCTION uidgen_tools.name_former(name) IS 'a name for a sequence whi
 
 -- An identity cannot go without its sequence, so another one takes over name, position and privileges; and on the way back again.
 CREATE FUNCTION uidgen_tools.exchange_sequence("table" regclass, id_column name, execute boolean, uid_next regprocedure, OUT steps text[], OUT undo text[])
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 	SELECT ARRAY[q.leaves,
@@ -508,8 +495,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.exchange_sequence(regclass, name, boolean, regprocedure) IS 'the statements by which an identity column loses its identity and keeps its sequence, and those that undo them; nothing for others';
 
 CREATE FUNCTION uidgen_tools.plan_adoption("table" regclass, id_column name, execute boolean, uid_next regprocedure, OUT part text, OUT line text) RETURNS SETOF record
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 SET datestyle = 'ISO, MDY'	-- or defaults would mean another day elsewhere
 SET intervalstyle = postgres
@@ -602,8 +588,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.plan_adoption(regclass, name, boolean, regprocedure) IS 'the statements by which new rows get ids, to be printed or run, what there is to be said about them, and the statements that undo them';
 
 CREATE FUNCTION uidgen_tools.adopt_column("table" regclass, id_column name, execute boolean) RETURNS SETOF text
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET quote_all_identifiers = off	-- or defaults would be written otherwise than all that is called here knows them
 AS $$
 #variable_conflict error

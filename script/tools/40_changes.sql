@@ -17,8 +17,7 @@
 
 -- Without lengths, since what is written was in the table, and without domains, since these may refuse null.
 CREATE FUNCTION uidgen_tools.write_type(type oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH RECURSIVE base (oid) AS (
 		SELECT type
@@ -32,8 +31,7 @@ COMMENT ON FUNCTION uidgen_tools.write_type(oid) IS 'a type, or what a domain is
 
 -- The version is the column of its primary key.
 CREATE FUNCTION uidgen_tools.find_deleted("table" regclass, OUT function oid, OUT relation oid, OUT version name)
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -101,8 +99,7 @@ RETURN format('BEGIN LOCK TABLE ONLY %1$s IN ROW EXCLUSIVE MODE; '
 COMMENT ON FUNCTION uidgen_tools.write_deleted_function(text, oid, text, text, text) IS 'the body of the function that writes deleted keys and marks into their table';
 
 CREATE FUNCTION uidgen_tools.refuse_version_column("table" regclass, version_column name) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -147,8 +144,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_version_column(regclass, name) IS 'an error if a column that is there cannot hold versions, with what to do';
 
 CREATE FUNCTION uidgen_tools.refuse_other_triggers("table" regclass, uid_stamp regprocedure) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -185,8 +181,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_other_triggers(regclass, regprocedure) IS 'an error if a trigger would fire after uid_stamp(), or has the name of one that is made';
 
 CREATE FUNCTION uidgen_tools.refuse_untracked_kinds("table" regclass) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -217,8 +212,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_untracked_kinds(regclass) IS 'an error if a table is of a kind whose changes no trigger would see, with what to do';
 
 CREATE FUNCTION uidgen_tools.refuse_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
@@ -329,8 +323,7 @@ COMMENT ON FUNCTION uidgen_tools.has_index(regclass, name) IS 'whether readers f
 
 -- An entry of an index takes some 80 bytes of WAL (78 on PostgreSQL 15 and on 18), and 22 in a btree of bigint.
 CREATE FUNCTION uidgen_tools.describe_cost("table" regclass, keys integer) RETURNS SETOF text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH leaf AS (
 		SELECT c.oid, greatest(c.reltuples, 0)::numeric AS rows, pg_stat_get_tuples_updated(c.oid) AS updated, pg_stat_get_tuples_hot_updated(c.oid) AS hot, pg_stat_get_tuples_deleted(c.oid) AS deleted
@@ -351,8 +344,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.describe_cost(regclass, integer) IS 'what tracking costs a table, by its own numbers, one sentence each';
 
 CREATE FUNCTION uidgen_tools.describe_deleted("table" regclass, deleted text) RETURNS SETOF text
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN NEXT format('who reads changes needs SELECT on table %s, and who writes needs nothing', deleted);
@@ -370,8 +362,7 @@ COMMENT ON FUNCTION uidgen_tools.describe_deleted(regclass, text) IS 'what there
 -- Two keys are the same if the index says so.  PL/pgSQL finds no field of a record by a name with U&, so what the function
 -- holds is written as it is: of the whole function one literal is made.
 CREATE FUNCTION uidgen_tools.write_key("table" regclass, OUT columns text, OUT old_key text, OUT types text, OUT width integer, OUT same_key text)
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT string_agg(k.plain, ', ' ORDER BY k.n), string_agg('OLD.' || k.plain, ', ' ORDER BY k.n), string_agg(k.name || ' ' || k.type, ', ' ORDER BY k.n), count(*)::integer,
 			string_agg(format('(OLD.%s OPERATOR(%s.%s) NEW.%1$s)', k.name, k.schema, k.operator), ' AND ' ORDER BY k.n)
@@ -388,8 +379,7 @@ COMMENT ON FUNCTION uidgen_tools.write_key(regclass) IS 'the key of a table as i
 
 -- Of each trigger, how it is made, and how it is when it was made.  Those for TRUNCATE are not inherited.
 CREATE FUNCTION uidgen_tools.write_triggers("table" regclass, version_column name, function text, uid_stamp regprocedure) RETURNS SETOF text
-LANGUAGE sql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 	WITH member AS (SELECT "table"::oid AS relid, 0 AS level UNION SELECT k.relid, k.level FROM pg_partition_tree("table") AS k),
@@ -414,8 +404,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.write_triggers(regclass, name, text, regprocedure) IS 'the statements that make the triggers by which a table is tracked, and enable them, as far as they are missing or not enabled';
 
 CREATE FUNCTION uidgen_tools.plan_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure, OUT part text, OUT line text) RETURNS SETOF record
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
@@ -508,8 +497,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.plan_tracking(regclass, name, boolean, regprocedure, regprocedure) IS 'the statements by which the changes of a table are tracked, to be printed or run, what they cost, and the statements that undo them';
 
 CREATE FUNCTION uidgen_tools.track_changes("table" regclass, version_column name, execute boolean) RETURNS SETOF text
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -585,8 +573,7 @@ COMMENT ON FUNCTION @extschema@.uid_track_changes(regclass, name, boolean)
 
 -- The newest of the keys that go becomes a mark, in the same statement: who has not read as far is told to copy anew.
 CREATE FUNCTION uidgen_tools.purge_deleted("table" regclass, before timestamptz) RETURNS bigint
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE

@@ -22,8 +22,7 @@ RETURN EXISTS (SELECT FROM pg_attribute AS a JOIN pg_index AS i ON i.indrelid = 
 COMMENT ON FUNCTION uidgen_tools.is_unique_bigint(oid, name) IS 'whether a column is a bigint that is never null and never the same in two rows';
 
 CREATE FUNCTION uidgen_tools.find_numbers("table" regclass, OUT schema text, OUT number_name text, OUT counter_name text, OUT numbers oid, OUT counter oid)
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -50,8 +49,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.find_numbers(regclass) IS 'the table of the numbers of a table, and that of its last number, or which names they will have';
 
 CREATE FUNCTION uidgen_tools.refuse_numbering("table" regclass, id_column name) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL SAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -86,8 +84,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_numbering(regclass, name) IS 'an error unless the current role owns a table whose rows can be numbered by this column';
 
 CREATE FUNCTION uidgen_tools.make_numbers("table" regclass) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -115,8 +112,7 @@ COMMENT ON FUNCTION uidgen_tools.make_numbers(regclass) IS 'makes the table of t
 -- walk over the index of the ids, beside that of the numbered ones.  Plans that look at all rows in each batch are kept away.
 CREATE FUNCTION uidgen_tools.number_batch("table" regclass, id_column name,
 	INOUT place bigint, INOUT horizon bigint, INOUT numbered bigint, INOUT late bigint, OUT last_number bigint, OUT remaining bigint)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET enable_hashjoin = off
 SET enable_seqscan = off
 SET enable_sort = off

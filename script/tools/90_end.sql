@@ -3,7 +3,6 @@
 --
 
 -- ALTER DEFAULT PRIVILEGES may have given more, on what superusers create in this database, to roles of its own.
--- [since 0.4.0]
 DO $$
 DECLARE
 	object record;

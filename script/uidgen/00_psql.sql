@@ -3,9 +3,9 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION uidgen" to load this file. \quit
 
--- A script that updates to this version is made of the same parts.  It replaces each function and
--- view, and leaves out a statement below the mark [since VERSION] where the former version has that
--- already: what can be made only once, and privileges, since an administrator may have changed those.
+-- A script that updates to this version is made of the same parts.  It replaces each function and view, and leaves out
+-- what can be made only once, and privileges, since an administrator may have changed those; but a statement below the mark [since VERSION] is
+-- there for a version that is older, and the one below [always] for each (script/update.awk).
 -- What the former version has to lose or to change is in script/uidgen/update/OLD: before.sql comes after
 -- 04_library.sql, after.sql at the end.
 --

@@ -10,7 +10,6 @@
 SET LOCAL search_path = pg_catalog, pg_temp;
 
 -- Whoever makes a trusted extension may name any schema.
--- [since 0.4.0]
 DO $$
 BEGIN
 	IF '@extschema@' IN ('uidgen_registry', 'uidgen_tools', 'pg_catalog') THEN
@@ -24,6 +23,5 @@ $$;
 -- The uid_* functions go to the schema given at CREATE EXTENSION, and all else to this one.  It belongs to a superuser, whoever
 -- makes the extension, and nobody else may create in it: so what has a name in it is what this script has made.  (That an
 -- object belongs to the extension proves nothing: the extension's owner may add his own.)  If it exists already, this fails.
--- [since 0.4.0]
 CREATE SCHEMA uidgen;
 COMMENT ON SCHEMA uidgen IS 'status, settings of a database and presets of uidgen';

@@ -8,6 +8,7 @@
 CREATE FUNCTION uidgen.library_version() RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_library_version'
 LANGUAGE C STABLE STRICT PARALLEL SAFE;
+-- [always]
 DO $$
 DECLARE
 	loaded text := uidgen.library_version();

@@ -6,7 +6,6 @@
 -- It has no key, so that a restore never fails on it.  Only these write it: the first transaction that has drawn
 -- ids here, at its end (src/ids/layout_used.c), and use_layout().  So CREATE EXTENSION leaves it empty, and the layout
 -- may be changed until there is an id of it.
--- [since 0.4.0]
 CREATE TABLE IF NOT EXISTS uidgen.layout_used (
 	layout text NOT NULL,
 	since timestamptz NOT NULL,
@@ -14,7 +13,6 @@ CREATE TABLE IF NOT EXISTS uidgen.layout_used (
 	database oid NOT NULL,
 	extension oid
 );
--- [since 0.4.0]
 ALTER TABLE uidgen.layout_used REPLICA IDENTITY FULL;	-- it may be published, and use_layout() updates it
 COMMENT ON TABLE uidgen.layout_used IS 'the layouts that ids of this database have; dumped with them';
 COMMENT ON COLUMN uidgen.layout_used.layout IS 'a layout in canonical form';
@@ -23,7 +21,6 @@ COMMENT ON COLUMN uidgen.layout_used.system_identifier IS 'the cluster of the da
 COMMENT ON COLUMN uidgen.layout_used.database IS 'OID of the database that noted it';
 COMMENT ON COLUMN uidgen.layout_used.extension IS 'OID of the extension that noted it: what was noted before the extension was dropped and created came with the data, too';
 
--- [since 0.4.0]
 DO $$
 BEGIN
 	PERFORM pg_extension_config_dump('uidgen.layout_used', ''::text);
@@ -56,23 +53,18 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen.guard_table() IS 'trigger: drops rows that logical replication brings, and refuses TRUNCATE, of what uidgen knows of the ids of this database';
--- [since 0.4.0]
 CREATE OR REPLACE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.layout_used
 	FOR EACH ROW EXECUTE FUNCTION uidgen.guard_table();
--- [since 0.4.0]
 ALTER TABLE uidgen.layout_used ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.layout_used IS 'drops rows that logical replication brings';
--- [since 0.4.0]
 CREATE OR REPLACE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.layout_used
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.guard_table();
--- [since 0.4.0]
 ALTER TABLE uidgen.layout_used ENABLE ALWAYS TRIGGER refuse_truncate;
 COMMENT ON TRIGGER refuse_truncate ON uidgen.layout_used IS 'refuses TRUNCATE of the layouts that ids have';
 
 CREATE FUNCTION uidgen.use_layout() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE

@@ -5,7 +5,6 @@
 -- A copy of the database has these rows as well.  `home` tells that they are not its own.  They are dumped
 -- so that a restored database knows which worker ids its ids of past times have.  No key, so that a restore
 -- never fails on it; accept_backfill() sees to that.
--- [since 0.4.0]
 CREATE TABLE IF NOT EXISTS uidgen.backfill (
 	datacenter_id integer NOT NULL,
 	worker_id integer NOT NULL,
@@ -17,7 +16,6 @@ CREATE TABLE IF NOT EXISTS uidgen.backfill (
 	home text NOT NULL,
 	reserved timestamptz NOT NULL
 );
--- [since 0.4.0]
 ALTER TABLE uidgen.backfill REPLICA IDENTITY FULL;	-- it may be published, and is updated
 COMMENT ON TABLE uidgen.backfill IS 'the worker ids that are reserved for ids of past times, and how far those have come: never to be edited by hand';
 COMMENT ON COLUMN uidgen.backfill.datacenter_id IS 'the datacenter field of the ids; 0 if the layout has none';
@@ -30,24 +28,19 @@ COMMENT ON COLUMN uidgen.backfill.registry_database IS 'the OID of the database 
 COMMENT ON COLUMN uidgen.backfill.home IS 'the database that it is reserved for, as uidgen.backfill_home() names it';
 COMMENT ON COLUMN uidgen.backfill.reserved IS 'when it was accepted here';
 
--- [since 0.4.0]
 DO $$
 BEGIN
 	PERFORM pg_extension_config_dump('uidgen.backfill', ''::text);
 END
 $$;
 
--- [since 0.4.0]
 CREATE OR REPLACE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.backfill
 	FOR EACH ROW EXECUTE FUNCTION uidgen.guard_table();
--- [since 0.4.0]
 ALTER TABLE uidgen.backfill ENABLE REPLICA TRIGGER drop_replicated_row;
 COMMENT ON TRIGGER drop_replicated_row ON uidgen.backfill IS 'drops rows that logical replication brings';
--- [since 0.4.0]
 CREATE OR REPLACE TRIGGER refuse_truncate BEFORE TRUNCATE ON uidgen.backfill
 	FOR EACH STATEMENT EXECUTE FUNCTION uidgen.guard_table();
--- [since 0.4.0]
 ALTER TABLE uidgen.backfill ENABLE ALWAYS TRIGGER refuse_truncate;
 COMMENT ON TRIGGER refuse_truncate ON uidgen.backfill IS 'refuses TRUNCATE of the worker ids for ids of past times';
 
@@ -57,8 +50,7 @@ LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.backfill_home() IS 'what tells this database, on this server, from all of its copies: instance, OID of the database and when it was made, OID of the extension';
 
 CREATE FUNCTION uidgen.accept_backfill(permit text) RETURNS integer
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE

@@ -5,7 +5,6 @@
 -- What ALTER DEFAULT PRIVILEGES in this database has given goes first, but for functions that everybody may call: who may
 -- create in schema uidgen, or write to its tables, can let ids come twice.  This runs once, since an administrator may grant more
 -- later.
--- [since 0.4.0]
 DO $$
 DECLARE
 	given record;
@@ -28,21 +27,15 @@ BEGIN
 END
 $$;
 
--- [since 0.4.0]
 GRANT USAGE ON SCHEMA uidgen TO PUBLIC;
--- [since 0.4.0]
 GRANT SELECT ON uidgen.status, uidgen.statistics, uidgen.presets, uidgen.layout_used TO PUBLIC;
 -- Names of segments, sessions of others, and worker ids are for monitoring.
--- [since 0.4.0]
 GRANT SELECT ON uidgen.segment_status, uidgen.horizon_holders, uidgen.backfill TO pg_monitor;
 -- Who may restore a database may say what is in it.
--- [since 0.4.0]
 GRANT INSERT, UPDATE ON uidgen.layout_used TO pg_database_owner;
--- [since 0.4.0]
 GRANT SELECT, INSERT ON uidgen.backfill TO pg_database_owner;
 
 -- Who asks uid_backfill() for a late time ends the earlier ones for all others.  What is granted to nobody below is for superusers.
--- [since 0.4.0]
 REVOKE EXECUTE ON FUNCTION
 	@extschema@.uid_backfill(timestamptz, integer),
 	uidgen.accept_backfill(text),
@@ -54,7 +47,6 @@ REVOKE EXECUTE ON FUNCTION
 	uidgen.reset_statistics(),
 	uidgen.use_layout()
 	FROM PUBLIC;
--- [since 0.4.0]
 GRANT EXECUTE ON FUNCTION
 	@extschema@.uid_backfill(timestamptz, integer),
 	uidgen.accept_backfill(text),
@@ -62,5 +54,4 @@ GRANT EXECUTE ON FUNCTION
 	uidgen.use_layout()
 	TO pg_database_owner;
 -- The views call these as whoever looks at them.
--- [since 0.4.0]
 GRANT EXECUTE ON FUNCTION uidgen.list_horizon_holders(), uidgen.list_segments() TO pg_monitor;

@@ -3,7 +3,6 @@
 --
 
 -- By INFO, because CREATE EXTENSION hides NOTICE.
--- [since 0.4.0]
 DO $$
 DECLARE
 	missing CONSTANT text := uidgen.diagnose();
