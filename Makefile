@@ -129,7 +129,7 @@ GLUE_FIRST = $(GLUE_LONG:%=test/t/%.pl)
 GLUE_TESTS = $(GLUE:%=test/t/%.pl)
 PROGRAMS = $(patsubst $(srcdir)/%,%,$(sort $(wildcard $(srcdir)/test/t/*.pl)))
 WORLD_LONG = test/sessions/run.pl test/t/random_fleets.pl test/model/check.sh test/fuzz/run.sh test/fleet/patroni.pl tools/load/load.pl \
-	test/guests/guests.pl test/clients/clients.pl
+	test/guests/guests.pl test/clients/clients.pl test/clients/edition.pl
 WORLD_TESTS = $(WORLD_LONG) $(filter-out $(GLUE_FIRST) $(GLUE_TESTS) $(WORLD_LONG),$(PROGRAMS)) test/javascript/javascript.pl test/decoder/decoder.pl test/selftest.pl
 # Where servers do not preload uidgen, by ./check --late.  Others begin servers as the page and ./try do, which preload uidgen.
 LATE_TESTS = $(filter-out %/fleet_demo.pl %/fleet_page.pl,$(foreach family,life clock copies ids fleet segments horizon random attach,$(filter test/t/$(family)_%,$(PROGRAMS)))) test/t/operator_pages.pl

@@ -51,7 +51,7 @@ programs()
 	javascript | decoder)
 		echo "test/$1/$1.pl" ;;
 	clients)
-		printf '%s\n' test/clients/clients.pl test/guests/guests.pl ;;
+		printf '%s\n' test/clients/clients.pl test/clients/edition.pl test/guests/guests.pl ;;
 	selftest | reports)
 		echo "test/$1.pl" ;;
 	*)
