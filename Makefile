@@ -95,7 +95,7 @@ TOOLS_HEAD = 00_psql 02_schema
 TOOLS_PARTS = 10_statements 20_partitions 30_adopt 40_changes 50_numbers 60_time 70_scramble 90_end
 # The edition in SQL has the layouts' grammar from the registry, in a schema of its own.
 SQL_HEAD = 00_begin
-SQL_PARTS = 20_layouts 22_presets 30_own 40_decode 42_ranges 44_forms 50_ids 60_set_up 90_end
+SQL_PARTS = 20_layouts 22_presets 30_own 40_decode 42_ranges 44_forms 50_ids 52_horizon 54_stamp 60_set_up 90_end
 SQL_TOOLS = tools_begin tools_end
 UPDATES_FROM =
 script = script/$(1)--$(2)$(EXTVERSION).sql
@@ -171,7 +171,7 @@ updating = $(call replacing,$(1),$(2),$(4)); cat '$(srcdir)/script/updating/begi
 # The presets are the library's.
 IN_VERSION = awk -f '$(srcdir)/script/presets.awk' '$(srcdir)/src/core/layout.h' '$(srcdir)/src/core/layout.c' - | sed -e '/^-- \[\(since .*\|always\)\]$$/d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
 IN_EDITION = sed -e 's/uidgen_registry\./uidgen./g' -e 's/SELECT name FROM uidgen\.layout_presets() lists/The view uidgen.presets lists/'
-TOOLS_IN_EDITION = sed -e 's/@extschema@/uidgen_tools/g' -e 's/uidgen\.\(layout_numbers\|run_confined\)/uidgen_tools.\1/g' -e 's/uidgen\.layout_used/uidgen_history.layout_used/g'
+TOOLS_IN_EDITION = sed -e 's/@extschema@/uidgen_tools/g' -e 's/uidgen\.\(layout_numbers\|run_confined\)/uidgen_tools.\1/g' -e 's/uidgen\.layout_used/uidgen_history.layout_used/g' -e 's/ AND r\.rolsuper)$$/)/'
 AS_ONE_BLOCK = awk -f '$(srcdir)/script/edition.awk'
 PLAIN_BEGINS = echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'
 $(DATA_built): $(wildcard $(srcdir)/script/*/*.sql $(srcdir)/script/*/update/*/*.sql) $(srcdir)/script/update.awk $(srcdir)/script/presets.awk $(srcdir)/script/edition.awk $(srcdir)/src/core/layout.h $(srcdir)/src/core/layout.c $(srcdir)/uidgen.control
@@ -187,7 +187,7 @@ $(call script,uidgen-registry):
 $(call script,uidgen-sql):
 	{ cat $(call parts,sql,$(SQL_HEAD)); $(IN_EDITION) $(call parts,registry,33_layouts); cat $(call parts,sql,$(SQL_PARTS)); } | $(AS_ONE_BLOCK) | $(IN_VERSION) >$@
 $(call script,uidgen-sql-tools):
-	{ cat $(call parts,sql,tools_begin); $(TOOLS_IN_EDITION) $(call parts,tools,10_statements 20_partitions 30_adopt 70_scramble); cat $(call parts,sql,tools_end); } | $(AS_ONE_BLOCK) | $(IN_VERSION) >$@
+	{ cat $(call parts,sql,tools_begin); $(TOOLS_IN_EDITION) $(call parts,tools,10_statements 20_partitions 30_adopt 40_changes 50_numbers 60_time 70_scramble); cat $(call parts,sql,tools_end); } | $(AS_ONE_BLOCK) | $(IN_VERSION) >$@
 $(UPDATES_FROM:%=$(call script,uidgen,%--)): $(call script,uidgen,%--):
 	{ $(call updating,uidgen,$(UIDGEN_HEAD),$(UIDGEN_PARTS),$*); } | $(IN_VERSION) >$@
 $(UPDATES_FROM:%=$(call script,uidgen_registry,%--)): $(call script,uidgen_registry,%--):

@@ -16,8 +16,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_to_begin() IS 'the error before uidgen.set_up()';
 
--- The first six are what set_up() was given, and where ids began; the others follow from them.
-CREATE FUNCTION uidgen.write_constants(l uidgen.parsed, worker integer, datacenter integer, max_ahead bigint, first bigint) RETURNS void
+-- The first ones are what set_up() was given, and where ids began; the others follow from them.
+CREATE FUNCTION uidgen.write_constants(l uidgen.parsed, worker integer, datacenter integer, max_ahead bigint, horizon boolean, first bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -31,6 +31,7 @@ BEGIN
 			('worker', 'integer', worker::text, 'the worker id of this database'),
 			('datacenter', 'integer', datacenter::text, 'the datacenter of this database'),
 			('max_ahead', 'bigint', max_ahead::text, 'microseconds that ids may run ahead of the clock'),
+			('horizon', 'boolean', horizon::text, 'whether readers can ask for the horizon'),
 			('first', 'bigint', first::text, 'the position where ids began'),
 			('unit', 'bigint', l.unit::text, 'microseconds of a tick'),
 			('epoch', 'bigint', l.epoch::text, 'when its first tick began, in microseconds since 1970'),
@@ -50,9 +51,9 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION uidgen.write_constants(uidgen.parsed, integer, integer, bigint, bigint) IS 'makes the functions uidgen.own_*(); without a layout, those that are errors';
+COMMENT ON FUNCTION uidgen.write_constants(uidgen.parsed, integer, integer, bigint, boolean, bigint) IS 'makes the functions uidgen.own_*(); without a layout, those that are errors';
 IF to_regprocedure('uidgen.own_layout()') IS NULL THEN
-	PERFORM uidgen.write_constants(NULL, NULL, NULL, NULL, NULL);
+	PERFORM uidgen.write_constants(NULL, NULL, NULL, NULL, NULL, NULL);
 END IF;
 
 CREATE FUNCTION uidgen.is_set_up() RETURNS boolean

@@ -157,6 +157,17 @@ LANGUAGE sql VOLATILE
 RETURN setval('uidgen.ahead', 1);
 COMMENT ON FUNCTION uidgen.write_to_log() IS 'makes the commit of this transaction wait for the log';
 
+CREATE FUNCTION uidgen.refuse_for_jumps() RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+	RAISE EXCEPTION 'no id was to be had'
+		USING ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = 'At each of 1000 attempts another session had changed uidgen.position.', HINT = 'Try again.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.refuse_for_jumps() IS 'the error when jumps get in the way again and again';
+
 -- Its owner's alone: who could name a position would make an id of it.
 CREATE FUNCTION uidgen.next_otherwise(drawn bigint, jumps bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -171,12 +182,10 @@ BEGIN
 			RETURN uidgen.id_at(drawn);
 		END IF;
 		PERFORM uidgen.jump(0, false);
-		jumps := uidgen.jumps_so_far();
+		jumps := CASE WHEN uidgen.is_held() THEN uidgen.jumps_so_far() ELSE uidgen.hold() END;
 		drawn := uidgen.draw(jumps);
 	END LOOP;
-	RAISE EXCEPTION 'no id was to be had'
-		USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'After each of 1000 draws another session had changed uidgen.position.', HINT = 'Try again.';
+	RETURN uidgen.refuse_for_jumps();
 END
 $$;
 COMMENT ON FUNCTION uidgen.next_otherwise(bigint, bigint) IS 'a new unique id: a position that was drawn, if it counts, or a later one';
@@ -191,7 +200,7 @@ DECLARE
 	jumps bigint;
 	drawn bigint;
 BEGIN
-	jumps := uidgen.jumps_so_far();
+	jumps := CASE WHEN uidgen.is_held() THEN uidgen.jumps_so_far() ELSE uidgen.hold() END;
 	drawn := uidgen.draw(jumps);
 	RETURN CASE WHEN uidgen.counts_at_clock(drawn, jumps) THEN uidgen.id_at(drawn) ELSE uidgen.next_otherwise(drawn, jumps) END;
 END
@@ -239,6 +248,25 @@ LANGUAGE sql VOLATILE
 RETURN uidgen.tag_bits(tag) | uidgen.next();
 COMMENT ON FUNCTION uidgen.uid_next(integer) IS 'a new unique id with a tag of the caller''s';
 
+CREATE FUNCTION uidgen.hold_and_jump(n integer, in_one_tick boolean) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+	first bigint;
+BEGIN
+	LOOP
+		IF NOT uidgen.is_held() THEN
+			PERFORM uidgen.hold();
+		END IF;
+		first := uidgen.jump(n, in_one_tick);
+		-- set_up() may have begun with the horizon meanwhile.
+		EXIT WHEN uidgen.is_held();
+	END LOOP;
+	RETURN first;
+END
+$$;
+COMMENT ON FUNCTION uidgen.hold_and_jump(integer, boolean) IS 'positions that follow each other, for which readers wait; the first one';
+
 CREATE FUNCTION uidgen.batch(n integer, tag integer, OUT first bigint, OUT last bigint, OUT bits bigint)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -249,7 +277,7 @@ BEGIN
 		RAISE EXCEPTION 'number of ids must not be negative'
 			USING ERRCODE = 'numeric_value_out_of_range', DETAIL = format('%s ids were asked for.', n), HINT = 'Ask for 0 ids or more.';
 	ELSIF n > 0 THEN
-		first := uidgen.jump(n, false);
+		first := uidgen.hold_and_jump(n, false);
 		last := first + n - 1;
 	END IF;
 END
@@ -285,7 +313,7 @@ BEGIN
 				DETAIL = format('%s ids were asked for; a block has from 1 to %s ids, the capacity of one tick.', n, capacity),
 				HINT = 'Ask for several blocks, use uid_next_batch(), or use a layout with more bits for the sequence.';
 	END IF;
-	RETURN uidgen.id_at(uidgen.jump(n, true)) | bits;
+	RETURN uidgen.id_at(uidgen.hold_and_jump(n, true)) | bits;
 END
 $$;
 COMMENT ON FUNCTION uidgen.uid_reserve(integer, integer) IS 'the first of n new ids that are consecutive numbers within one tick; the last is n - 1 above it';

@@ -16,7 +16,7 @@ COMMENT ON FUNCTION uidgen.check_kept(text, text, text, text) IS 'an error if a 
 
 -- Null is what there is, or at first a default.
 CREATE FUNCTION uidgen.set_up(worker_id bigint DEFAULT NULL, layout text DEFAULT NULL, datacenter_id bigint DEFAULT NULL, max_ahead interval DEFAULT NULL,
-	after bigint DEFAULT NULL, instead_of bigint DEFAULT NULL) RETURNS text
+	after bigint DEFAULT NULL, horizon boolean DEFAULT NULL, instead_of bigint DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -24,6 +24,7 @@ DECLARE
 	worker bigint := worker_id;
 	datacenter bigint := datacenter_id;
 	ahead bigint := floor(extract(epoch FROM max_ahead) * 1000000);
+	with_horizon boolean := horizon;
 	l uidgen.parsed;
 	first bigint;
 	floor bigint;	-- the position below which no id may be
@@ -40,6 +41,7 @@ BEGIN
 		PERFORM uidgen.check_generates(l.names, l.bits);
 		datacenter := coalesce(datacenter, 0);
 		ahead := coalesce(ahead, 3600000000);
+		with_horizon := coalesce(horizon, true);
 	ELSE
 		l := uidgen.own();
 		IF layout IS NOT NULL THEN
@@ -53,6 +55,7 @@ BEGIN
 		worker := coalesce(worker, uidgen.own_worker());
 		datacenter := coalesce(datacenter, uidgen.own_datacenter());
 		ahead := coalesce(ahead, uidgen.own_max_ahead());
+		with_horizon := coalesce(horizon, uidgen.own_horizon());
 		first := uidgen.own_first();
 	END IF;
 	IF worker > 2147483647 OR datacenter > 2147483647 THEN
@@ -64,12 +67,16 @@ BEGIN
 		floor := ((after >> l.time_shift & uidgen.lowest_bits(l.time_bits)) + 1 << l.bits[array_position(l.names, 'sequence')]) - 1;
 	END IF;
 
-	IF is_first OR instead_of IS NOT NULL OR after IS NOT NULL THEN
+	IF is_first OR instead_of IS NOT NULL OR after IS NOT NULL OR horizon THEN
 		-- Waits for transactions that have drawn, and keeps out those that want to: so no draw is under way.
 		-- The bounds hold datacenter and worker id: PostgreSQL 19 replicates sequences, and refuses one that has other bounds.
 		EXECUTE format('ALTER SEQUENCE uidgen.position MINVALUE %s MAXVALUE %s',
 			-1 - worker - (datacenter << coalesce(l.bits[array_position(l.names, 'worker')], 0)),
 			(uidgen.last_tick(l) << l.bits[array_position(l.names, 'sequence')]) - 1);
+		-- A draw that this has held up does not count, and looks anew whether it has to hold.
+		IF pg_sequence_last_value('uidgen.jumps') & 1 = 0 THEN
+			PERFORM nextval('uidgen.jumps'), nextval('uidgen.jumps');
+		END IF;
 	END IF;
 	IF is_first THEN
 		first := greatest(floor, greatest(div((extract(epoch FROM clock_timestamp()) * 1000000)::numeric - l.epoch, l.unit), 0)::bigint << l.bits[array_position(l.names, 'sequence')]);
@@ -78,7 +85,7 @@ BEGIN
 	ELSIF floor IS NOT NULL THEN
 		PERFORM setval('uidgen.position', greatest(floor, first, pg_sequence_last_value('uidgen.position')));
 	END IF;
-	PERFORM uidgen.write_constants(l, worker::integer, datacenter::integer, ahead, first);
+	PERFORM uidgen.write_constants(l, worker::integer, datacenter::integer, ahead, with_horizon, first);
 	-- Sessions have plans in which the constants are what they were.  A function that is changed, though to what it is, ends them.
 	FOR function IN SELECT f.f, p.procost FROM uidgen.own_functions('uidgen') AS f JOIN pg_proc AS p ON p.oid = f.f LOOP
 		EXECUTE format('ALTER FUNCTION %s COST %s', function.f, function.procost);
@@ -90,7 +97,7 @@ BEGIN
 	RETURN format('worker id %s, layout %s', worker, l.layout);
 END
 $$;
-COMMENT ON FUNCTION uidgen.set_up(bigint, text, bigint, interval, bigint, bigint) IS 'begins to issue ids, with a worker id that no other database has; later changes what may change';
+COMMENT ON FUNCTION uidgen.set_up(bigint, text, bigint, interval, bigint, boolean, bigint) IS 'begins to issue ids, with a worker id that no other database has; later changes what may change';
 
 CREATE FUNCTION uidgen.diagnose() RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -113,13 +120,28 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 'UIDGEN_VERSION';
 COMMENT ON FUNCTION uidgen.version() IS 'the version of the edition in SQL';
 
+CREATE FUNCTION uidgen.drop_functions(home regnamespace) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	users text;
+BEGIN
+	-- Together, since they call each other: this one can be among them.
+	EXECUTE (SELECT format('DROP ROUTINE %s', string_agg(f::text, ', ')) FROM uidgen.own_functions(home) AS f);
+EXCEPTION WHEN dependent_objects_still_exist THEN
+	-- Without the context, which names each function
+	GET STACKED DIAGNOSTICS users = PG_EXCEPTION_DETAIL;
+	RAISE EXCEPTION 'the functions of % are in use', home
+		USING ERRCODE = 'dependent_objects_still_exist', DETAIL = users, HINT = 'Drop what depends on them first: a default that is dropped changes no row.';
+END
+$$;
+COMMENT ON FUNCTION uidgen.drop_functions(regnamespace) IS 'drops the functions of a schema of the edition, with those that users call';
+
 CREATE FUNCTION uidgen.take_out() RETURNS bigint
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	last bigint;
-	functions CONSTANT text := (SELECT string_agg(f::text, ', ') FROM uidgen.own_functions('uidgen') AS f);
-	users text;
 BEGIN
 	-- Waits for transactions that have drawn, and keeps out those that want to.
 	ALTER SEQUENCE uidgen.position NO CYCLE;
@@ -127,15 +149,7 @@ BEGIN
 		last := uidgen.id_at(pg_sequence_last_value('uidgen.position'));
 	END IF;
 	DROP VIEW uidgen.presets;
-	BEGIN
-		-- Together, since they call each other: this one is among them.
-		EXECUTE format('DROP FUNCTION %s', functions);
-	EXCEPTION WHEN dependent_objects_still_exist THEN
-		-- Without the context, which names each function
-		GET STACKED DIAGNOSTICS users = PG_EXCEPTION_DETAIL;
-		RAISE EXCEPTION 'the functions of uidgen are in use'
-			USING ERRCODE = 'dependent_objects_still_exist', DETAIL = users, HINT = 'Drop what depends on them first: a default that is dropped changes no row.';
-	END;
+	PERFORM uidgen.drop_functions('uidgen');
 	DROP TYPE uidgen.parsed;
 	DROP TABLE uidgen.jumping;
 	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead;

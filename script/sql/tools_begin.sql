@@ -66,7 +66,7 @@ BEGIN
 				HINT = 'Log in as the owner of the table.';
 	END IF;
 	-- Other statements return nothing, and may not.
-	IF statement ~ '^SELECT ' THEN
+	IF statement ~ '^(SELECT|WITH) ' THEN
 		EXECUTE statement INTO result;
 	ELSE
 		EXECUTE statement;
@@ -76,15 +76,14 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.run_confined(text) IS 'runs a statement with the rights of the caller; the first value that it returns';
 
-CREATE FUNCTION uidgen_tools.layout_numbers(for_layout text DEFAULT NULL, OUT layout text, OUT unit bigint, OUT epoch bigint)
+CREATE FUNCTION uidgen_tools.layout_numbers(for_layout text DEFAULT NULL, OUT layout text, OUT unit bigint, OUT epoch bigint, OUT max_tick bigint)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-	SELECT (l.l).layout, (l.l).unit, (l.l).epoch FROM (SELECT uidgen.parsed(coalesce($1, uidgen.own_layout())) AS l OFFSET 0) AS l;
+	SELECT (l.l).layout, (l.l).unit, (l.l).epoch, uidgen.lowest_bits((l.l).time_bits) FROM (SELECT uidgen.parsed(coalesce($1, uidgen.own_layout())) AS l OFFSET 0) AS l;
 END;
 COMMENT ON FUNCTION uidgen_tools.layout_numbers(text) IS 'the layout of this database, or a named one, and its numbers';
 
--- Copies that see each change are the extension's alone.
-CREATE FUNCTION uidgen_tools.find_deleted("table" regclass, OUT function oid, OUT relation oid)
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
-AS 'BEGIN END';
-COMMENT ON FUNCTION uidgen_tools.find_deleted(regclass) IS 'nothing: no table is tracked';
+-- Locked by what looks whether it is still the extension's.
+CREATE TABLE IF NOT EXISTS uidgen_tools.in_use ();
+COMMENT ON TABLE uidgen_tools.in_use IS 'locked while uid_number_rows() runs';
+GRANT SELECT ON uidgen_tools.in_use TO PUBLIC;
