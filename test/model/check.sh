@@ -65,7 +65,8 @@ late notes of the clock	-DCALLERS=1 -DLOOKS=3
 late notes of the clock, more eras	-DCALLERS=1 -DLOOKS=1 -DMARKS=8
 edition
 draws beside jumps	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
-draws beside jumps that are ended	-DDRAWERS=2 -DDRAWS=2'
+draws beside jumps that are ended	-DDRAWERS=2 -DDRAWS=2
+draws beside jumps that are ended, and a crash	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0'
 
 right_large='
 generator
@@ -135,7 +136,9 @@ edition
 draws beside jumps that are ended	-DDRAWS=3 -DCLOCKS=0
 draws beside jumps, and the clock moves	-DDRAWS=3 -DENDS=0
 draws beside jumps and batches	-DDRAWS=3 -DBATCHES=1 -DENDS=0 -DCLOCKS=0
-draws beside jumps and batches that are ended, and the clock moves	-DDRAWERS=2 -DDRAWS=3 -DBATCHES=1'
+draws beside jumps and batches that are ended, and the clock moves	-DDRAWERS=2 -DDRAWS=3 -DBATCHES=1
+draws beside jumps that are ended, and two crashes	-DCRASHES=2 -DDRAWERS=2 -DDRAWS=3 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
+batches that are ended, two crashes, and the clock moves	-DCRASHES=2 -DDRAWERS=1 -DDRAWS=3 -DJUMPERS=1 -DJUMPS=3 -DBATCHES=1'
 
 # What must be found, and the bounds that suffice for it.  LIMIT_...: with no rule broken, what is not promised.
 wrong='
@@ -215,7 +218,11 @@ NO_LOOK_AFTER	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
 NO_CLOSING	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
 LOOK_BEFORE_CLOSING	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
 BACK	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
-NO_LOCK	-DDRAWS=3 -DENDS=0 -DCLOCKS=0'
+NO_LOCK	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
+NO_LOG	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
+LOGGED	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
+NO_MARGIN	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
+MARGIN_ONCE	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0'
 
 wrong_large='
 generator

@@ -9,7 +9,10 @@
  *	- jumpers, one at a time: close, look at the position, set it to that or to the clock, whichever
  *	  is higher, and open; or take some numbers meanwhile.  Whoever finds it closed does
  *	  not close it again.  A jumper can be ended between any two steps, which gives its lock back;
- *	- the clock moves, forward and back.
+ *	- the clock moves, forward and back;
+ *	- the server crashes: all sessions end, `position` is what was flushed last, and `jumps`, which is not
+ *	  logged, has no last value.  What was drawn AHEAD of the clock or less is not flushed, what is beyond that is,
+ *	  and the first jump leaves a margin.  Recovery takes no time, and the clock is not set back meanwhile.
  *
  * Jumpers jump whether or not the position is behind the clock, which is more than they do.
  *
@@ -39,14 +42,20 @@
 #ifndef CLOCKS
 #define CLOCKS 1				/* moves of the clock */
 #endif
+#ifndef CRASHES
+#define CRASHES 0
+#endif
 #define STEP 3					/* of the clock, in numbers */
+#define AHEAD 2					/* so far a number is at the clock */
 #define MAX(a, b)	((a) > (b) -> (a) : (b))
 
-byte position, jumps;
+byte position, durable;
+byte jumps = 2;
+bool unused;					/* jumps has no last value, which counts as 1 */
 byte clock = STEP;
 bool locked;
 
-byte draws, jumped, batches, ends, clocks;
+byte draws, jumped, batches, ends, clocks, crashes;
 byte highest;					/* that has counted */
 int drawn;						/* the set of numbers that have counted */
 bool P1_unique = true, P4_ordered = true;
@@ -61,12 +70,28 @@ inline count(number)
 	highest = MAX(highest, number)
 }
 
+/* A crash ends the session. */
+#if CRASHES
+#define OR_CRASH(reset)	unless { atomic { lived < crashes -> lived = crashes; reset } }
+#else
+#define OR_CRASH(reset)
+#endif
+
+/* What is in the log by now is durable. */
+inline flush()
+{
+	if
+	:: CRASHES > 0 -> durable = position
+	:: else
+	fi
+}
+
 proctype drawer()
 {
-	byte j, v, seen;
+	byte j, v, seen, lived;
 
 end: do
-	:: atomic { draws < DRAWS -> draws++; seen = highest };
+	:: { atomic { draws < DRAWS -> draws++; seen = highest };
 		j = jumps;
 #ifndef BUG_NO_LOOK_BEFORE
 		if
@@ -80,11 +105,19 @@ end: do
 #ifdef BUG_NO_LOOK_AFTER
 			:: true -> count(v)
 #else
-			:: jumps == j -> count(v)
+			:: jumps == j ->
+				count(v);
+#ifndef BUG_NO_LOG
+				if
+				:: v > clock + AHEAD -> flush()
+				:: else
+				fi
+#endif
 #endif
 			:: else
 			fi };
 over:	atomic { j = 0; v = 0; seen = 0 }
+		} OR_CRASH(j = 0; v = 0; seen = 0)
 	od
 }
 
@@ -99,10 +132,10 @@ inline may_end()
 
 proctype jumper()
 {
-	byte t, r, n, seen;
+	byte t, r, n, seen, lived;
 
 end: do
-	:: atomic {
+	:: { atomic {
 			jumped < JUMPS -> jumped++;
 			seen = highest;
 			if
@@ -112,12 +145,19 @@ end: do
 #ifndef BUG_NO_LOCK
 		atomic { !locked -> locked = true };
 #endif
+#if defined(BUG_NO_MARGIN)
 		t = clock;
+#elif defined(BUG_MARGIN_ONCE)
+		t = clock + (unused -> AHEAD : 0);
+#else
+		t = clock + (jumps == 1 -> AHEAD : 0);
+#endif
 #ifdef BUG_LOOK_BEFORE_CLOSING
 		r = position;
 #endif
 #ifndef BUG_NO_CLOSING
 		if
+		:: unused -> unused = false
 		:: jumps % 2 == 0 -> jumps++
 		:: else
 		fi;
@@ -138,7 +178,7 @@ end: do
 #endif
 		atomic {
 			if
-			:: n == 2 -> count(r + 1); count(r + 2)
+			:: n == 2 -> count(r + 1); count(r + 2); flush()
 			:: else
 			fi };
 over:	atomic {
@@ -146,6 +186,7 @@ over:	atomic {
 			locked = false;
 #endif
 			t = 0; r = 0; n = 0; seen = 0 }
+		} OR_CRASH(t = 0; r = 0; n = 0; seen = 0)
 	od
 }
 
@@ -156,8 +197,22 @@ end: do
 			clocks < CLOCKS -> clocks++;
 			if
 			:: clock = clock + STEP
-			:: clock = 0
+			:: CRASHES == 0 -> clock = 0
 			fi }
+	od
+}
+
+proctype crasher()
+{
+end: do
+	:: atomic {
+			crashes < CRASHES -> crashes++;
+			position = durable;
+#ifndef BUG_LOGGED
+			jumps = 1;
+			unused = true;
+#endif
+			locked = false }
 	od
 }
 
@@ -170,6 +225,7 @@ init {
 		for (i : 1 .. JUMPERS) {
 			run jumper()
 		}
-		run timekeeper()
+		run timekeeper();
+		run crasher()
 	}
 }
