@@ -182,7 +182,7 @@ BEGIN
 			RETURN uidgen.id_at(drawn);
 		END IF;
 		PERFORM uidgen.jump(0, false);
-		jumps := CASE WHEN uidgen.is_held() THEN uidgen.jumps_so_far() ELSE uidgen.hold() END;
+		jumps := uidgen.hold();
 		drawn := uidgen.draw(jumps);
 	END LOOP;
 	RETURN uidgen.refuse_for_jumps();
@@ -200,7 +200,7 @@ DECLARE
 	jumps bigint;
 	drawn bigint;
 BEGIN
-	jumps := CASE WHEN uidgen.is_held() THEN uidgen.jumps_so_far() ELSE uidgen.hold() END;
+	jumps := uidgen.hold();
 	drawn := uidgen.draw(jumps);
 	RETURN CASE WHEN uidgen.counts_at_clock(drawn, jumps) THEN uidgen.id_at(drawn) ELSE uidgen.next_otherwise(drawn, jumps) END;
 END
@@ -247,25 +247,6 @@ CREATE FUNCTION uidgen.uid_next(tag integer) RETURNS bigint
 LANGUAGE sql VOLATILE
 RETURN uidgen.tag_bits(tag) | uidgen.next();
 COMMENT ON FUNCTION uidgen.uid_next(integer) IS 'a new unique id with a tag of the caller''s';
-
-CREATE FUNCTION uidgen.hold_and_jump(n integer, in_one_tick boolean) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-AS $$
-DECLARE
-	first bigint;
-BEGIN
-	LOOP
-		IF NOT uidgen.is_held() THEN
-			PERFORM uidgen.hold();
-		END IF;
-		first := uidgen.jump(n, in_one_tick);
-		-- set_up() may have begun with the horizon meanwhile.
-		EXIT WHEN uidgen.is_held();
-	END LOOP;
-	RETURN first;
-END
-$$;
-COMMENT ON FUNCTION uidgen.hold_and_jump(integer, boolean) IS 'positions that follow each other, for which readers wait; the first one';
 
 CREATE FUNCTION uidgen.batch(n integer, tag integer, OUT first bigint, OUT last bigint, OUT bits bigint)
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp

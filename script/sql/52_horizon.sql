@@ -1,111 +1,179 @@
 --
 -- Readers that go on by id: up to where nothing comes any more.
 --
--- Before its first draw, a transaction takes an advisory lock that names where `position` stands, and keeps it to its end: what it draws is above.  So a reader
--- that looks at `position` first, and then at these locks, knows of each lower id that its transaction has ended, or shows.  Here are the locks and the
--- reader; 50_ids.sql takes them, by is_held() and hold().  docs/design/sql-edition.md has the rules with what happens without each.
+-- Before a transaction draws its first id, it holds readers back: by a shared advisory lock whose key says where `position` was.  All that it
+-- draws is above that.  A reader looks where `position` is, then at these locks, and goes up to the lowest of them.  A lock goes when
+-- its transaction has ended, and is visible.
+--
+-- A statement has a snapshot that is older than the look.  So what was found is noted with a snapshot that was taken after it, and a
+-- later statement goes by that note.  docs/design/sql-edition.md has the rules with what happens without each.
 --
 
--- Negative, and a position without the sign: keys that applications take are seldom both.
-CREATE FUNCTION uidgen.key_of("position" bigint) RETURNS bigint
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN 1::bigint << 63 | "position";
-COMMENT ON FUNCTION uidgen.key_of(bigint) IS 'the key of the advisory lock that names a position';
+CREATE FUNCTION uidgen.position_so_far() RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN pg_sequence_last_value('uidgen.position');
+COMMENT ON FUNCTION uidgen.position_so_far() IS 'where ids are; what it says counts as a draw does: if there was no jump meanwhile';
+
+CREATE FUNCTION uidgen.no_jump_since(jumps bigint) RETURNS boolean
+LANGUAGE sql VOLATILE
+RETURN jumps & 1 = 0 AND uidgen.jumps_so_far() = jumps;
+COMMENT ON FUNCTION uidgen.no_jump_since(bigint) IS 'whether what was looked at since then counts';
+
+-- A key is negative, and a position without the sign.  What is lower holds readers back as well, so nobody who has taken a key lets a draw wait.
+CREATE FUNCTION uidgen.can_hold("position" bigint, lower integer) RETURNS boolean
+LANGUAGE sql VOLATILE
+RETURN pg_try_advisory_xact_lock_shared(1::bigint << 63 | "position" - lower);
+COMMENT ON FUNCTION uidgen.can_hold(bigint, integer) IS 'takes the lock that holds readers back at a position, or so many below it, unless somebody has locked that key for himself';
 
 -- The local setting ends with the transaction, and with a savepoint that is rolled back, as the lock does.
 CREATE FUNCTION uidgen.is_held() RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN NOT uidgen.own_horizon() OR coalesce(current_setting('uidgen_sql.held', true), '') <> '';
-COMMENT ON FUNCTION uidgen.is_held() IS 'whether readers wait for what this transaction draws, or nobody asks for that';
+COMMENT ON FUNCTION uidgen.is_held() IS 'whether this transaction holds readers back, or none ask';
 
--- It also ends with a function of the caller's that has settings of its own, and the lock does not.  So a setting of the session says which position that was,
--- and of which transaction: else each call would take one more lock.
+-- It also ends with a function of the caller's that has settings of its own, and the lock does not.  So a setting of the session says which position
+-- that was, and of which transaction: else each such call would take one more lock.
 CREATE FUNCTION uidgen.place_held() RETURNS bigint
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN current_setting('uidgen_sql.place', true) LIKE '% ' || now() THEN split_part(current_setting('uidgen_sql.place', true), ' ', 1)::bigint END;
-COMMENT ON FUNCTION uidgen.place_held() IS 'the position that this transaction has locked; null if there is none';
+COMMENT ON FUNCTION uidgen.place_held() IS 'the position at which this transaction holds readers back; null if it does not';
 
-CREATE FUNCTION uidgen.position_at(jumps bigint) RETURNS bigint
+CREATE FUNCTION uidgen.remember_hold("position" bigint) RETURNS text
 LANGUAGE sql VOLATILE
-RETURN CASE WHEN jumps & 1 = 0 THEN pg_sequence_last_value('uidgen.position') END;
-COMMENT ON FUNCTION uidgen.position_at(bigint) IS 'where uidgen.position stands; null while a jump is going on';
+RETURN set_config('uidgen_sql.held', 'yes', true) || set_config('uidgen_sql.place', "position" || ' ' || now(), false);
+COMMENT ON FUNCTION uidgen.remember_hold(bigint) IS 'remembers where this transaction holds readers back';
 
--- While a jump goes on, what is drawn can be above what the jump sets: so this looks at `jumps` before and after, as a draw does.
-CREATE FUNCTION uidgen.open_position() RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-AS $$
-DECLARE
-	jumps bigint;
-	found bigint;
-BEGIN
-	FOR attempt IN 1 .. 1000 LOOP
-		jumps := uidgen.jumps_so_far();
-		found := uidgen.position_at(jumps);
-		IF found IS NOT NULL AND uidgen.jumps_so_far() OPERATOR(pg_catalog.=) jumps THEN
-			RETURN found;
-		END IF;
-		PERFORM uidgen.jump(0, false);
-	END LOOP;
-	RETURN uidgen.refuse_for_jumps();
-END
-$$;
-COMMENT ON FUNCTION uidgen.open_position() IS 'where uidgen.position stood at a moment without a jump';
-
--- Without a search path of its own, with which the local setting would end.  It never waits: a lower position does as well.
-CREATE FUNCTION uidgen.hold() RETURNS bigint
-LANGUAGE plpgsql VOLATILE
+-- Without a search path of its own, like uidgen.next(): the local setting would end with it.
+CREATE FUNCTION uidgen.hold_now() RETURNS bigint
+LANGUAGE plpgsql STABLE
 SECURITY DEFINER
 AS $$
 DECLARE
+	jumps bigint;
 	place bigint;
 BEGIN
 	place := uidgen.place_held();
 	IF place IS NULL THEN
-		place := uidgen.open_position();
+		jumps := uidgen.jumps_so_far();
+		place := uidgen.position_so_far();
+		IF uidgen.no_jump_since(jumps) IS NOT TRUE OR place IS NULL THEN
+			RETURN NULL;
+		END IF;
 	END IF;
-	WHILE NOT pg_catalog.pg_try_advisory_xact_lock_shared(uidgen.key_of(place)) LOOP
-		place := place OPERATOR(pg_catalog.-) 1;
+	FOR lower IN 0 .. 2147483647 LOOP
+		IF uidgen.can_hold(place, lower) THEN
+			PERFORM uidgen.remember_hold(place);
+			RETURN uidgen.jumps_so_far();
+		END IF;
 	END LOOP;
-	PERFORM pg_catalog.set_config('uidgen_sql.held', 'yes', true), pg_catalog.set_config('uidgen_sql.place', pg_catalog.concat(place, ' ', pg_catalog.now()), false);
-	RETURN uidgen.jumps_so_far();
 END
 $$;
-COMMENT ON FUNCTION uidgen.hold() IS 'has readers wait for what this transaction draws from now on; uidgen.jumps_so_far() after that';
+COMMENT ON FUNCTION uidgen.hold_now() IS 'holds readers back at the position; jumps_so_far() after that, or null if a jump is going on';
 
--- `position` first, then the locks: who takes one later draws above the position.  What is ahead of the clock can be forgotten by a crash, and drawn again.
-CREATE FUNCTION uidgen.present_horizon() RETURNS bigint
+CREATE FUNCTION uidgen.hold() RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN CASE WHEN uidgen.is_held() THEN uidgen.jumps_so_far() ELSE uidgen.hold_now() END;
+COMMENT ON FUNCTION uidgen.hold() IS 'jumps_so_far(), in a transaction that holds readers back; null if it could not because of a jump';
+
+CREATE FUNCTION uidgen.hold_and_jump(n integer, in_one_tick boolean) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
-SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	place bigint;
-	held bigint;
+	first bigint;
 BEGIN
-	IF NOT uidgen.own_horizon() THEN
+	FOR attempt IN 1 .. 1000 LOOP
+		IF (CASE WHEN uidgen.is_held() THEN true ELSE uidgen.hold_now() IS NOT NULL END) THEN
+			first := uidgen.jump(n, in_one_tick);
+			-- set_up() may have begun with the horizon meanwhile.
+			IF uidgen.is_held() THEN
+				RETURN first;
+			END IF;
+		ELSE
+			PERFORM uidgen.jump(0, false);
+		END IF;
+	END LOOP;
+	RETURN uidgen.refuse_for_jumps();
+END
+$$;
+COMMENT ON FUNCTION uidgen.hold_and_jump(integer, boolean) IS 'the first of n positions that follow each other, for which readers wait';
+
+CREATE FUNCTION uidgen.read_horizon(OUT snapshot text, OUT horizon bigint)
+LANGUAGE plpgsql VOLATILE
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	jumps bigint;
+	place bigint;
+BEGIN
+	-- Where the tag is above the sequence, ids of a tick are in another order than their positions: only a whole tick ends, also where nobody draws.
+	IF uidgen.own_tag_shift() > uidgen.own_sequence_shift() THEN
+		PERFORM uidgen.jump(0, false);
+	END IF;
+	-- Jumps are short, and in a read-only transaction none can be finished.
+	FOR attempt IN 1 .. 1000 LOOP
+		jumps := uidgen.jumps_so_far();
+		place := uidgen.position_so_far();
+		EXIT WHEN uidgen.no_jump_since(jumps);
+		place := NULL;
+		IF attempt % 10 = 0 THEN
+			PERFORM uidgen.jump(0, false);
+		ELSE
+			PERFORM pg_sleep(0.001);
+		END IF;
+	END LOOP;
+	IF place IS NULL THEN
+		PERFORM uidgen.refuse_for_jumps();
+	END IF;
+	-- After the look at the position: who draws later has a lock by then, or draws above it.
+	place := least(place, (SELECT min(k.named) FROM (SELECT (l.classid::bigint << 32 | l.objid::bigint) & 9223372036854775807 AS named FROM pg_locks AS l
+			WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.mode = 'ShareLock' AND l.granted AND l.classid::bigint >> 31 = 1
+				AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())) AS k WHERE k.named <= place));
+	-- A tick that has not ended, or ends more than a millisecond from now, can be drawn from again after a crash.
+	place := least(place, ((uidgen.clock() + 1000) / uidgen.own_unit() << uidgen.own_sequence_bits()) - 1);
+	horizon := uidgen.id_at(place + 1) - 1;
+	snapshot := pg_current_snapshot();
+END
+$$;
+COMMENT ON FUNCTION uidgen.read_horizon() IS 'up to where ids are final for all snapshots from this one on, which was taken after that was found';
+
+CREATE FUNCTION uidgen.sees_all_of(later pg_snapshot, earlier pg_snapshot) RETURNS boolean
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN pg_snapshot_xmax(later) >= pg_snapshot_xmax(earlier) AND NOT EXISTS (SELECT FROM pg_snapshot_xip(later) AS x (xid) WHERE pg_visible_in_snapshot(x.xid, earlier));
+COMMENT ON FUNCTION uidgen.sees_all_of(pg_snapshot, pg_snapshot) IS 'whether a snapshot sees all that another one sees';
+
+-- Two settings of the session: what was noted last, and what the snapshot was told, since another answer in the middle of a scan would pass over rows.
+CREATE FUNCTION uidgen.present_horizon() RETURNS bigint
+LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	mine CONSTANT pg_snapshot := pg_current_snapshot();
+	told CONSTANT text[] := string_to_array(current_setting('uidgen_sql.told', true), ' ', '');
+	noted CONSTANT text[] := string_to_array(current_setting('uidgen_sql.noted', true), ' ', '');
+	found record;
+	answer bigint;
+BEGIN
+	IF told[1] = mine::text THEN
+		RETURN told[2]::bigint;
+	ELSIF NOT uidgen.own_horizon() THEN
 		RAISE EXCEPTION 'this database has no horizon'
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Let the owner of uidgen run: SELECT uidgen.set_up(horizon => true)';
 	ELSIF pg_is_in_recovery() THEN
-		RAISE EXCEPTION 'a standby does not know the horizon'
-			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Ask the primary, and read there.';
-	ELSIF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
-		RAISE EXCEPTION 'the horizon is for isolation level read committed'
-			USING ERRCODE = 'invalid_transaction_state',
-				DETAIL = format('In %s a later statement sees no more than the first one of its transaction, and the horizon is of now.', current_setting('transaction_isolation')),
-				HINT = 'Ask for the horizon before the transaction begins.';
+		RAISE EXCEPTION 'the horizon is not known during recovery'
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It rests on who is drawing ids, which only the primary server knows.', HINT = 'Read on the primary server.';
+	ELSIF current_setting('transaction_isolation') NOT LIKE 'read %' THEN
+		RAISE EXCEPTION 'the horizon needs isolation level READ COMMITTED'
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'A transaction whose snapshot stays the same cannot tell what has ended since.', HINT = 'Read in a transaction of its own.';
 	END IF;
-	place := uidgen.open_position();
-	SELECT min(k.named) INTO held
-		FROM (SELECT (l.classid::bigint << 32 | l.objid::bigint) & 9223372036854775807 AS named FROM pg_locks AS l
-				WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.classid::bigint >> 31 = 1 AND l.mode = 'ShareLock' AND l.granted
-					AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())) AS k
-		WHERE k.named <= place;
-	RETURN uidgen.id_at(least(place, held, ((uidgen.clock() + 1000) / uidgen.own_unit() << uidgen.own_sequence_bits()) - 1) + 1) - 1;
+	SELECT * INTO found FROM uidgen.read_horizon();
+	answer := CASE WHEN uidgen.sees_all_of(mine, found.snapshot::pg_snapshot) THEN found.horizon
+		WHEN uidgen.sees_all_of(mine, noted[1]::pg_snapshot) THEN noted[2]::bigint END;
+	PERFORM set_config('uidgen_sql.noted', concat_ws(' ', found.snapshot, found.horizon), false), set_config('uidgen_sql.told', concat_ws(' ', mine, answer), false);
+	RETURN answer;
 END
 $$;
 COMMENT ON FUNCTION uidgen.present_horizon() IS 'uid_horizon(), whose schema is of choice';
 
 CREATE FUNCTION uidgen.uid_horizon() RETURNS bigint
-LANGUAGE sql VOLATILE
-RETURN uidgen.present_horizon();
-COMMENT ON FUNCTION uidgen.uid_horizon() IS 'each id up to this one that was drawn in the transaction that stores it is visible to a statement that begins later, or will never be stored';
+LANGUAGE plpgsql STABLE STRICT
+AS 'BEGIN RETURN uidgen.present_horizon(); END';
+COMMENT ON FUNCTION uidgen.uid_horizon() IS 'each id up to this one that was drawn in the transaction that stores it, in this database, is visible to the statement or will never be stored; null: nothing can be said yet';
