@@ -38,12 +38,36 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN current_setting('uidgen_sql.place', true) LIKE '% ' || now() THEN split_part(current_setting('uidgen_sql.place', true), ' ', 1)::bigint END;
 COMMENT ON FUNCTION uidgen.place_held() IS 'the position at which this transaction holds readers back; null if it does not';
 
-CREATE FUNCTION uidgen.remember_hold("position" bigint) RETURNS text
+CREATE FUNCTION uidgen.place_to_hold() RETURNS bigint
 LANGUAGE sql VOLATILE
-RETURN set_config('uidgen_sql.held', 'yes', true) || set_config('uidgen_sql.place', "position" || ' ' || now(), false);
-COMMENT ON FUNCTION uidgen.remember_hold(bigint) IS 'remembers where this transaction holds readers back';
+RETURN coalesce(uidgen.place_held(), uidgen.position_so_far());
+COMMENT ON FUNCTION uidgen.place_to_hold() IS 'the position at which this transaction holds readers back, or can';
 
--- Without a search path of its own, like uidgen.next(): the local setting would end with it.
+CREATE FUNCTION uidgen.remember_hold("position" bigint) RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN CASE WHEN set_config('uidgen_sql.held', 'yes', true) || set_config('uidgen_sql.place', "position" || ' ' || now(), false) <> '' THEN uidgen.jumps_so_far() END;
+COMMENT ON FUNCTION uidgen.remember_hold(bigint) IS 'remembers where this transaction holds readers back; jumps_so_far() after that';
+
+CREATE FUNCTION uidgen.hold_below("position" bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+	FOR lower IN 1 .. 2147483647 LOOP
+		IF uidgen.can_hold("position", lower) THEN
+			RETURN uidgen.remember_hold("position");
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION uidgen.hold_below(bigint) IS 'holds readers back below a position whose key somebody has locked for himself';
+
+CREATE FUNCTION uidgen.hold_at("position" bigint, jumps bigint) RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN CASE WHEN uidgen.no_jump_since(jumps) AND "position" IS NOT NULL
+	THEN CASE WHEN uidgen.can_hold("position", 0) THEN uidgen.remember_hold("position") ELSE uidgen.hold_below("position") END END;
+COMMENT ON FUNCTION uidgen.hold_at(bigint, bigint) IS 'holds readers back at a position, if that counts';
+
+-- Without a search path of its own, like uidgen.next(): the local setting would end with it.  Few expressions, as each costs a microsecond in a new transaction.
 CREATE FUNCTION uidgen.hold_now() RETURNS bigint
 LANGUAGE plpgsql STABLE
 SECURITY DEFINER
@@ -52,20 +76,9 @@ DECLARE
 	jumps bigint;
 	place bigint;
 BEGIN
-	place := uidgen.place_held();
-	IF place IS NULL THEN
-		jumps := uidgen.jumps_so_far();
-		place := uidgen.position_so_far();
-		IF uidgen.no_jump_since(jumps) IS NOT TRUE OR place IS NULL THEN
-			RETURN NULL;
-		END IF;
-	END IF;
-	FOR lower IN 0 .. 2147483647 LOOP
-		IF uidgen.can_hold(place, lower) THEN
-			PERFORM uidgen.remember_hold(place);
-			RETURN uidgen.jumps_so_far();
-		END IF;
-	END LOOP;
+	jumps := uidgen.jumps_so_far();
+	place := uidgen.place_to_hold();
+	RETURN uidgen.hold_at(place, jumps);
 END
 $$;
 COMMENT ON FUNCTION uidgen.hold_now() IS 'holds readers back at the position; jumps_so_far() after that, or null if a jump is going on';
