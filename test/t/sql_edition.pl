@@ -98,6 +98,25 @@ is($node->safe_psql('app', q{SELECT count(*) FROM pg_class WHERE oid = 'uidgen.j
 # PostgreSQL 19 replicates sequences, but none whose bounds differ.
 is(join(' ', map { $node->safe_psql($_, q{SELECT min_value FROM pg_sequences WHERE sequencename = 'position'}) } qw(app small)), '-6 -4', 'the bounds of the position tell databases apart');
 
+# ---- the rules of a draw, one call after the other: at the clock, a minute ahead of it, and too far ahead ----
+
+is(as($node, 'landlord', 'app', q{
+	SELECT bool_or(uidgen.counts_at_clock(p, j)), bool_or(uidgen.counts_at_clock(p, j - 2)), bool_or(uidgen.counts_at_clock(p + minute, j)),
+		bool_or(uidgen.counts_ahead(p + minute, j)), bool_or(uidgen.counts_ahead(p + minute, j - 2)), bool_or(uidgen.counts_ahead(p + 61 * minute, j))
+	FROM (SELECT (uidgen.clock() / uidgen.own_unit()) << uidgen.own_sequence_bits(), uidgen.jumps_so_far(), (60000000 / uidgen.own_unit()) << uidgen.own_sequence_bits() FROM generate_series(1, 100) OFFSET 0) AS s (p, j, minute)}),
+	't|f|f|t|f|f', 'a draw counts unless there was a jump, or it is too far ahead');
+is(as($node, 'landlord', 'app', 'SELECT uidgen.draw(1) IS NULL AND uidgen.draw(NULL) IS NULL'), 't', '... and there is none while a jump is going on');
+is(as($node, 'landlord', 'app', q{SELECT uidgen.jumps_so_far() AS j \gset
+	SELECT uidgen.jump(1, false) \gset
+	SELECT uidgen.jumps_so_far() - :j}), '2', 'a jump closes, and opens');
+is(as($node, 'landlord', 'app', q{SELECT uid_next() AS last, nextval('uidgen.jumps') AS closed \gset
+	SELECT uid_next() > :last, uidgen.jumps_so_far() - :closed}), 't|1', '... also what another one has closed');
+is(as($node, 'landlord', 'app', q{SELECT setval('uidgen.position', last_value + ((60000000 / uidgen.own_unit()) << uidgen.own_sequence_bits())) FROM uidgen.position \gset
+	SELECT uid_next() FROM generate_series(1, 2) \g /dev/null
+	BEGIN;
+	SELECT uid_next() \gset
+	SELECT pg_current_xact_id_if_assigned() IS NOT NULL}), 't', 'a draw ahead of the clock writes to the log');
+
 # ---- readers, by the column and the condition that the page has ----
 
 my ($column, $condition) = slurp_file("$FindBin::RealBin/../../docs/sql-edition.md") =~ /store `(xid [^`]+)` .* read `(WHERE xid [^`]+)` in the order of `\(xid, id\)`/;
