@@ -69,7 +69,7 @@ my $original = ids_of($node, 'app', 100);
 cmp_ok(repeated($original, ids_of($node, $_, 100)), '>', 0, "$_: issues ids of the original, as all copies do") foreach @copies;
 
 # One test: a session takes a block, by which ids are as far ahead of the clock as it has ticks, and commits; another draws, and stays open; a third one
-# draws and commits.  The server crashes, and what it has not written is lost; so many milliseconds later it is there again.
+# draws and commits.  The server crashes, and what it has not written is lost; so many milliseconds later, by the clock, it is there again.
 sub crashes
 {
 	my ($comes, $database, %o) = @_;
@@ -81,6 +81,7 @@ sub crashes
 	as($node, 'landlord', $database, "SELECT uidgen.batch($o{block}, 0)") if $o{block};
 	my $open = $node->background_psql($database, extra_params => [ '-U', 'landlord' ]);
 	$open->query_safe('BEGIN; SELECT uid_next() FROM generate_series(1, 40)');
+	local $ENV{PGOPTIONS} = "-c synchronous_commit=$o{synchronous_commit}" if $o{synchronous_commit};
 	my $committed = ids_of($node, $database, 4);
 	my $jumps = as($node, 'landlord', $database, 'SELECT last_value FROM uidgen.jumps');
 	$node->stop('immediate');
@@ -112,6 +113,11 @@ crashes('all', 'app', without => 'both', block => 36_000, later => 8);
 
 crashes('none', 'app', ends => 1);
 crashes('all', 'app', ends => 1, without => 'the margin after a jump that was not finished');
+
+# What can come twice, as the page says: a commit that waits for nothing, ahead of the clock; and a clock that is set back.
+crashes('all', 'app', block => 60_000, synchronous_commit => 'off');
+crashes('none', 'app', later => -10);
+crashes('all', 'app', later => -13);
 
 # A host where unlogged data survives: the second fence alone, and its 3 ms.
 crashes('all', 'app', survives => 1, later => 2.9);
