@@ -137,6 +137,8 @@ $node->start;
 my $margin = q{SELECT clock_timestamp() AS before \gset
 	SELECT uid_timestamp(uid_next()) >= :'before'::timestamptz + interval '10 ms'};
 is(as($node, 'tenant', 'app', $margin), 't', 'after a crash ids begin above all that were at the clock');
+as($node, 'landlord', 'app', q{ALTER SEQUENCE uidgen.jumps RESTART; SELECT nextval('uidgen.jumps')});
+is(as($node, 'tenant', 'app', $margin), 't', '... also after a session that ended in the middle of the first jump');
 is($node->safe_psql('app', q{SELECT count(*) FROM pg_class WHERE oid = 'uidgen.jumps'::regclass AND relpersistence = 'u'}), '1', '... since what says so is not logged');
 # What tools do that begin with an empty table: a restart, setval(), a dump without data.
 foreach my $lost ('ALTER SEQUENCE uidgen.position RESTART', q{SELECT setval('uidgen.position', 1) > 0 AS lost \gset}, q{SELECT setval('uidgen.position', 1000000, false) > 0 AS lost \gset})
@@ -154,6 +156,26 @@ like(set_up($node, 'app', 'worker_id=6', 'instead_of=5'), qr/^worker id 6/, '...
 is(as($node, 'tenant', 'app', 'SELECT worker FROM uid_parse(uid_next())') . set_up($node, 'app', 'worker_id=5', 'instead_of=6') =~ s/,.*//r, '6worker id 5', '... and back');
 # PostgreSQL 19 replicates sequences, but none whose bounds differ.
 is(join(' ', map { $node->safe_psql($_, q{SELECT min_value FROM pg_sequences WHERE sequencename = 'position'}) } qw(app small)), '-6 -4', 'the bounds of the position tell databases apart');
+
+# ---- the rules of a draw, one call after the other ----
+
+# Of a hundred looks one will be in time: at the clock, 3 ms ahead of it, 3 ms behind it, and ahead of it by a minute and by more than an hour.
+is(as($node, 'landlord', 'app', q{
+	SELECT bool_or(uidgen.counts_at_clock(p, j)), bool_or(uidgen.counts_at_clock(p, j - 2)), bool_and(uidgen.counts_at_clock(p + 3 * tick, j)), bool_and(uidgen.counts_at_clock(p - 4 * tick, j)),
+		bool_or(uidgen.counts_ahead(p + 60000 * tick, j)), bool_or(uidgen.counts_ahead(p + 60000 * tick, j - 2)), bool_or(uidgen.counts_ahead(p + 3660000 * tick, j)), bool_and(uidgen.counts_ahead(p - 4 * tick, j))
+	FROM (SELECT (uidgen.clock() / uidgen.own_unit()) << uidgen.own_sequence_bits(), uidgen.jumps_so_far(), 1::bigint << uidgen.own_sequence_bits() FROM generate_series(1, 100) OFFSET 0) AS s (p, j, tick)}),
+	't|f|f|f|t|f|f|f', 'a draw counts unless there was a jump, or it is too far from the clock');
+is(as($node, 'landlord', 'app', 'SELECT uidgen.draw(1) IS NULL AND uidgen.draw(NULL) IS NULL'), 't', '... and there is none while a jump is going on');
+is(as($node, 'landlord', 'app', q{SELECT uidgen.jumps_so_far() AS j \gset
+	SELECT uidgen.jump(1, false) \gset
+	SELECT uidgen.jumps_so_far() - :j}), '2', 'a jump closes, and opens');
+is(as($node, 'landlord', 'app', q{SELECT uid_next() AS last, nextval('uidgen.jumps') AS closed \gset
+	SELECT uid_next() > :last, uidgen.jumps_so_far() - :closed}), 't|1', '... also what another one has closed');
+is(as($node, 'landlord', 'app', q{SELECT setval('uidgen.position', last_value + (60000::bigint << uidgen.own_sequence_bits())) FROM uidgen.position \gset
+	SELECT uid_next() FROM generate_series(1, 2) \g /dev/null
+	BEGIN;
+	SELECT uid_next() \gset
+	SELECT pg_current_xact_id_if_assigned() IS NOT NULL}), 't', 'a draw ahead of the clock writes to the log');
 
 # ---- readers, by the column and the condition that the page has ----
 

@@ -8,7 +8,7 @@ use SqlEdition;
 use UidgenTest;
 
 my $LAYOUT = 'default';
-my $node = edition_node('plain', "wal_level = replica", 'max_wal_senders = 4');
+my $node = edition_node('plain', 'wal_level = logical', 'max_wal_senders = 4');
 $node->start;
 landlords($node);
 
@@ -84,6 +84,26 @@ cmp_ok(repeated($gone{village}, $then{village}), '>', 0, '... and those ahead of
 like(set_up($standby, 'village', "after=$gone{village}[-1]"), qr/^worker id 4/, 'the largest id is named');
 is(repeated($gone{village}, ids_of($standby, 'village', 500)), 0, '... and none comes again');
 $standby->stop;
+
+# ---- a subscription to all sequences of another database ----
+
+SKIP:
+{
+	skip 'PostgreSQL replicates sequences from version 19 on', 3 if $node->pg_version < 19;
+	$node->start;
+	put_in($node, add_database($node, "twin_$_"), "worker_id=$_") foreach 5, 6;
+	go_ahead($node, 'twin_6', 600);
+	my $before = ids_of($node, 'twin_6');
+	my $log = -s $node->logfile;
+	$node->safe_psql('twin_5', q{CREATE PUBLICATION numbers FOR ALL SEQUENCES; SELECT pg_create_logical_replication_slot('numbers', 'pgoutput')});
+	$node->safe_psql('twin_6', sprintf q{CREATE SUBSCRIPTION numbers CONNECTION '%s' PUBLICATION numbers WITH (create_slot = false)}, $node->connstr('twin_5') =~ s/'/''/gr);
+	is_logged($node, $log, qr/mismatched or renamed sequence on subscriber \("uidgen\.position"\)/, 'the position of another worker id is refused');
+	is(repeated($before, ids_of($node, 'twin_6')), 0, '... and no id comes twice');
+	$node->safe_psql('twin_6', q{ALTER SUBSCRIPTION numbers DISABLE; ALTER SEQUENCE uidgen.position MINVALUE -6 START -6});
+	$node->safe_psql('twin_6', 'ALTER SUBSCRIPTION numbers ENABLE; ALTER SUBSCRIPTION numbers REFRESH SEQUENCES');
+	ok(poll_until(sub { ids_of($node, 'twin_6', 1)->[0] < $before->[0] }), '... where with the same bounds ids would go back');
+	$node->stop;
+}
 
 # ---- the extension and back ----
 

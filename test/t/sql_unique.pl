@@ -188,36 +188,4 @@ goes_on($small, 'the clock is nearly right again');
 $clock->correct;
 goes_on($small, 'the clock is right again');
 
-# ---- ahead of the clock, and a crash ----
-
-# The control does not write the log.
-put_in($node, add_database($node, $_), 'worker_id=4') foreach qw(app control);
-change_function($node, 'control', 'uidgen.next_otherwise(bigint, bigint)', sub { s/PERFORM uidgen.write_to_log\(\);// });
-my %again = (app => 0, control => 0);
-# The server writes it, too, every ten seconds, which may be in between.
-foreach (1 .. 10)
-{
-	my %committed;
-	my @held;
-	foreach my $database (qw(app control))
-	{
-		as($node, 'landlord', $database, q{SELECT setval('uidgen.position', last_value + (60000::bigint << 12)) FROM uidgen.position});
-		$node->safe_psql('postgres', 'CHECKPOINT');
-		my $open = $node->background_psql($database, extra_params => [ '-U', 'tenant' ]);
-		$open->query_safe('BEGIN; SELECT uid_next() FROM generate_series(1, 40)');
-		push @held, $open;
-		push @{ $committed{$database} }, split /\n/, as($node, 'tenant', $database, 'SELECT uid_next() FROM generate_series(1, 4)') foreach 1 .. 5;
-	}
-	$node->stop('immediate');
-	eval { $_->quit } foreach @held;
-	$node->start;
-	foreach my $database (keys %committed)
-	{
-		$again{$database} += repeated($committed{$database}, [ split /\n/, as($node, 'tenant', $database, 'SELECT uid_next() FROM generate_series(1, 200)') ]);
-	}
-	last if $again{control};
-}
-is($again{app}, 0, 'what was committed ahead of the clock does not come again after a crash');
-cmp_ok($again{control}, '>', 0, '... as it would if the log were not written');
-
 done_testing();
