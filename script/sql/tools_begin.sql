@@ -46,24 +46,21 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_function(text, text) IS 'uid_next() of the edition, where the edition was put';
 
--- Code of a table's owner runs in the session of the caller: a superuser who has become the owner by SET ROLE
--- would lend it the way back.
+-- Code of a table's owner runs in the session of the caller: who has become the owner by SET ROLE would lend it the way back.
+-- In a function with SECURITY DEFINER PostgreSQL refuses SET ROLE, and setting role stays what it was.
 CREATE FUNCTION uidgen_tools.run_confined(statement text) RETURNS text
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	result text;
-	super name;
-BEGIN
 	-- SET SESSION AUTHORIZATION does not change who has logged in.
-	SELECT r.rolname INTO super FROM pg_roles AS r
-		WHERE r.rolsuper AND (r.rolname = session_user OR r.oid = (SELECT a.usesysid FROM pg_stat_get_activity(pg_backend_pid()) AS a))
-			AND NOT (SELECT c.rolsuper FROM pg_roles AS c WHERE c.rolname = current_user);
-	IF FOUND THEN
-		RAISE EXCEPTION 'a superuser who has become role "%" cannot change its tables', current_user
+	login CONSTANT name := (SELECT r.rolname FROM pg_stat_get_activity(pg_backend_pid()) AS a JOIN pg_roles AS r ON r.oid = a.usesysid);
+BEGIN
+	IF (session_user = login AND (current_setting('role') = 'none' OR current_user = login)) IS NOT TRUE THEN
+		RAISE EXCEPTION 'who has become role "%" cannot change its tables', current_user
 			USING ERRCODE = 'invalid_authorization_specification',
-				DETAIL = format('The session is of superuser "%s", and code of the owner of a table could become that role again.', super),
-				HINT = 'Log in as the owner of the table.';
+				DETAIL = format('The session is of role "%s", and code of the owner of a table could become that role again.', login),
+				HINT = 'Log in as the owner of the table, or let the owner make a function with SECURITY DEFINER that does this.';
 	END IF;
 	-- Other statements return nothing, and may not.
 	IF statement ~ '^SELECT ' THEN
