@@ -29,23 +29,35 @@ ELSE
 	PERFORM uidgen.fetch_functions('uidgen_tools');
 END IF;
 COMMENT ON SCHEMA uidgen_tools IS 'what the tools of uidgen''s edition in SQL are made of';
-GRANT USAGE ON SCHEMA uidgen_tools TO PUBLIC;
 
+-- [stands for uidgen_tools.hold_extensions(): operator_tools]
 -- All of this belongs to one role, which can change it at any time: so there is nothing to hold.
 CREATE FUNCTION uidgen_tools.hold_extensions() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS 'BEGIN END';
 COMMENT ON FUNCTION uidgen_tools.hold_extensions() IS 'nothing: the extension keeps itself from being dropped meanwhile';
 
+-- [stands for uidgen_tools.find_function(): operator_tools]
 -- Everybody may call uidgen.next(), and so make a function uid_next() that does.
 CREATE FUNCTION uidgen_tools.find_function(name text, symbol text) RETURNS regprocedure
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_proc AS own ON own.oid = 'uidgen.next(timestamptz)'::regprocedure AND own.proowner = p.proowner
-		WHERE p.pronamespace = uidgen.own_place() AND p.proname = find_function.name AND p.pronargs = 0
+DECLARE
+	found CONSTANT regprocedure := (SELECT p.oid FROM pg_proc AS p JOIN pg_proc AS own ON own.oid = 'uidgen.next(timestamptz)'::regprocedure AND own.proowner = p.proowner
+		WHERE p.pronamespace = uidgen.own_place() AND p.proname = find_function.name AND p.pronargs = 0);
+BEGIN
+	IF found IS NULL THEN
+		RAISE EXCEPTION 'function %() is not what the edition of uidgen has made', name
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('Schema %s has no function %s() of the owner of uidgen.', uidgen.own_place(), name),
+				HINT = 'Let the owner of uidgen run its script again.';
+	END IF;
+	RETURN found;
+END
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_function(text, text) IS 'uid_next() of the edition, where the edition was put';
 
+-- [stands for uidgen.run_confined(): operator_hostile_owner]
 -- Code of a table's owner runs in the session of the caller: who has become the owner by SET ROLE would lend it the way back.
 -- In a function with SECURITY DEFINER PostgreSQL refuses SET ROLE, and setting role stays what it was.
 CREATE FUNCTION uidgen_tools.run_confined(statement text) RETURNS text
@@ -73,6 +85,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.run_confined(text) IS 'runs a statement with the rights of the caller; the first value that it returns';
 
+-- [stands for uidgen.layout_numbers(): operator_hostile_schema]
 CREATE FUNCTION uidgen_tools.layout_numbers(for_layout text DEFAULT NULL, OUT layout text, OUT unit bigint, OUT epoch bigint)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -80,6 +93,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION uidgen_tools.layout_numbers(text) IS 'the layout of this database, or a named one, and its numbers';
 
+-- [stands for uidgen_tools.find_deleted(): operator_partitions]
 -- Copies that see each change are the extension's alone.
 CREATE FUNCTION uidgen_tools.find_deleted("table" regclass, OUT function oid, OUT relation oid)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE

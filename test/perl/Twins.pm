@@ -53,11 +53,11 @@ sub twin_node
 }
 
 # Puts it into a database, with the tools: the extension by a superuser; the edition by role `owner` (by itself "maker"), which gets no more rights than it needs, into
-# schema `schema`, as worker `worker`.
+# schema `schema`, as worker `worker`, with `layout`.
 sub put_twin_in
 {
 	my ($kind, $node, $database, %o) = @_;
-	%o = (owner => 'maker', schema => 'public', worker => 5, %o);
+	%o = (owner => 'maker', schema => 'public', worker => 5, layout => 'default', %o);
 	if ($kind eq 'extension')
 	{
 		$node->safe_psql($database, "CREATE EXTENSION $_ SCHEMA $o{schema}") foreach qw(uidgen uidgen_tools);
@@ -66,7 +66,7 @@ sub put_twin_in
 	$node->safe_psql($database, "SELECT 'CREATE ROLE $o{owner} LOGIN' WHERE to_regrole('$o{owner}') IS NULL \\gexec
 		SELECT format('GRANT CREATE ON DATABASE %I TO $o{owner}', current_database()) \\gexec
 		GRANT USAGE, CREATE ON SCHEMA $o{schema} TO $o{owner}");
-	my $said = as($node, $o{owner}, $database, "SET search_path = $o{schema};\n" . join('', map { "\\i " . edition_script($node, $_) . "\n" } 'sql', 'sql-tools') . "SELECT uidgen.set_up(worker_id => $o{worker});");
+	my $said = as($node, $o{owner}, $database, "SET search_path = $o{schema};\n" . join('', map { "\\i " . edition_script($node, $_) . "\n" } 'sql', 'sql-tools') . "SELECT uidgen.set_up(worker_id => $o{worker}, layout => '$o{layout}');");
 	croak $said if $said !~ /^worker id \d+, layout .*$/;
 	return;
 }
