@@ -367,6 +367,31 @@ sub lacks_head
 }
 none('each program of the gate says which promise it stands for, and has a mutant that is there', map { my $program = $_; map { "$program: $_" } lacks_head($program) } sort grep { !$headless{$_} } keys %gate);
 
+# The edition in SQL shares parts of uidgen_tools.  What those call and do not make stands for something of the library's or of another script's, and so does
+# all that is made before them.  A line above says for what, and which program tries it like the extension's: test/perl/Twins.pm.
+{
+	my @shared = split ' ', grab('Makefile', qr/TOOLS_IN_EDITION\) \$\(call parts,tools,([\w ]+)\)/) // '';
+	cmp_ok(scalar @shared, '>', 2, 'the edition in SQL shares parts of the tools');
+	my $text = join('', map { slurp("script/tools/$_.sql") } @shared) =~ s/^\s*--.*//mgr;
+	my $CREATED = qr/^(?:\tCREATE|CREATE) (?:OR REPLACE )?(?:FUNCTION|TABLE|VIEW|SEQUENCE) (?:IF NOT EXISTS )?/m;
+	my %shared = map { $_ => 1 } $text =~ /$CREATED[\w@]+\.(\w+)/g;
+	my %called = map { $_ => 1 } grep { !$shared{$_} } $text =~ /\b(?:uidgen|uidgen_tools)\.(\w+)/g;
+	my $edition = join '', map { slurp($_) } glob('script/sql/*.sql');
+	my %made = map { $_ => 1 } $edition =~ /$CREATED\w+\.(\w+)/g;
+	my %stand_ins = map { $_ => 1 } grep({ $made{$_} } keys %called), slurp('script/sql/tools_begin.sql') =~ /$CREATED\w+\.(\w+)/g;
+	my $library = join '', map { slurp($_) } glob('script/uidgen/*.sql script/tools/*.sql');
+	my %programs;
+	while ($edition =~ /^-- \[stands for (\w+\.(\w+))(?:\(\))?: (\w+)\]\n(?:--.*\n)*(.*)/mg)
+	{
+		my ($original, $name, $program, $next) = ($1, $2, $3, $4);
+		$programs{$name} = $program if $library =~ /$CREATED\Q$original\E\b/ && $next =~ /$CREATED\w+\.$name\b/;
+	}
+	is_deeply([ sort keys %programs ], [ sort keys %stand_ins ], '... and each function that stands for one of the extension names that, and a program');
+	none('... which runs on both', grep { slurp("test/t/$_.pl") !~ /^foreach (?:my \$kind )?\(kinds\(\)\)$/m } values %programs);
+	# A setting, and what is for tables that are tracked.
+	none('... and nothing is called that is not there', grep { !$made{$_} && !/^(?:layout|write_mark|write_truncate_trigger)$/ } keys %called);
+}
+
 my $packages = eval { JSON::PP->new->utf8->decode(slurp('test/clients/package.json'))->{dependencies} } || {};
 foreach ([ 'docs/javascript.md', 'pg', 'drizzle-orm' ], [ 'docs/applications.md', keys %$packages ])
 {

@@ -52,12 +52,11 @@ COMMENT ON FUNCTION uidgen.own_place() IS 'the schema of what users call';
 -- which neither drops.
 CREATE SCHEMA IF NOT EXISTS uidgen_history;
 COMMENT ON SCHEMA uidgen_history IS 'what uidgen''s edition in SQL remembers when it is taken out';
+-- [stands for uidgen.layout_used: operator_layout_change]
 CREATE TABLE IF NOT EXISTS uidgen_history.layout_used (layout text PRIMARY KEY, since timestamptz NOT NULL DEFAULT now());
 COMMENT ON TABLE uidgen_history.layout_used IS 'the layouts that ids of this database have';
 COMMENT ON COLUMN uidgen_history.layout_used.layout IS 'a layout in canonical form';
 COMMENT ON COLUMN uidgen_history.layout_used.since IS 'when the edition was put in with it';
-GRANT USAGE ON SCHEMA uidgen_history TO PUBLIC;
-GRANT SELECT ON uidgen_history.layout_used TO PUBLIC;
 
 -- What users call is made in the schema of what it belongs to, where nobody else can have made anything, and is handed out at the end.
 -- An upgrade fetches it first.

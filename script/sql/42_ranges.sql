@@ -100,6 +100,7 @@ RETURN uidgen.extreme(uidgen.parsed(layout), "timestamp", true);
 COMMENT ON FUNCTION uidgen.uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
 
 -- These are what uid_between() is made of, with the names that the extension's plans show.
+-- [stands for uidgen.first_since(): operator_hostile_schema]
 CREATE FUNCTION uidgen.first_since("from" timestamptz) RETURNS bigint
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS 'BEGIN RETURN uidgen.range_begin(uidgen.own(), "from"); END';
@@ -110,6 +111,7 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS 'BEGIN RETURN uidgen.range_begin(uidgen.given(layout), "from"); END';
 COMMENT ON FUNCTION uidgen.first_since(timestamptz, text) IS 'where a range of ids begins, under a layout or preset; for null, the smallest bigint';
 
+-- [stands for uidgen.last_before(): operator_hostile_schema]
 CREATE FUNCTION uidgen.last_before("to" timestamptz) RETURNS bigint
 LANGUAGE plpgsql STABLE PARALLEL SAFE
 AS 'BEGIN RETURN uidgen.range_end(uidgen.own(), "to"); END';

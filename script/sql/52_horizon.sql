@@ -154,6 +154,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_snapshot_xmax(later) >= pg_snapshot_xmax(earlier) AND NOT EXISTS (SELECT FROM pg_snapshot_xip(later) AS x (xid) WHERE pg_visible_in_snapshot(x.xid, earlier));
 COMMENT ON FUNCTION uidgen.sees_all_of(pg_snapshot, pg_snapshot) IS 'whether a snapshot sees all that another one sees';
 
+-- [stands for uidgen.present_horizon(): operator_hostile_owner]
 -- Two settings of the session: what was noted last, and what the snapshot was told, since another answer in the middle of a scan would pass over rows.
 CREATE FUNCTION uidgen.present_horizon() RETURNS bigint
 LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp

@@ -99,6 +99,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.set_up(bigint, text, bigint, interval, bigint, boolean, bigint) IS 'begins to issue ids, with a worker id that no other database has; later changes what may change';
 
+-- [stands for uidgen.diagnose(): operator_adopt]
 CREATE FUNCTION uidgen.diagnose() RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

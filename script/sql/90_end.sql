@@ -3,20 +3,22 @@
 --
 
 -- What ALTER DEFAULT PRIVILEGES has given goes, but for functions that everybody may call: who may write to a
--- sequence of these can let ids come twice.
-DO $$
+-- sequence of these can let ids come twice, and who may create in a schema of these can put functions in the way of calls.
+CREATE FUNCTION uidgen.take_back_grants(home regnamespace) RETURNS void
+LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
+AS $$
 DECLARE
 	given record;
 BEGIN
 	FOR given IN
 		SELECT DISTINCT o.what, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS role
-			FROM (SELECT 'SCHEMA uidgen', n.nspowner, n.nspacl FROM pg_namespace AS n WHERE n.nspname = 'uidgen'
+			FROM (SELECT format('SCHEMA %s', home), n.nspowner, n.nspacl FROM pg_namespace AS n WHERE n.oid = home
 				UNION ALL
 				SELECT format('%s %s', CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, c.oid::regclass), c.relowner, c.relacl
-					FROM pg_class AS c WHERE c.relnamespace = 'uidgen'::regnamespace AND c.relkind IN ('r', 'v', 'S')
+					FROM pg_class AS c WHERE c.relnamespace = home AND c.relkind IN ('r', 'v', 'S')
 				UNION ALL
 				SELECT format('FUNCTION %s', p.oid::regprocedure), p.proowner, coalesce(p.proacl, acldefault('f', p.proowner)) FROM pg_proc AS p
-					WHERE p.pronamespace = 'uidgen'::regnamespace AND p.proname IN ('next_otherwise', 'write_constants', 'set_up', 'take_out')) AS o (what, owner, acl)
+					WHERE p.pronamespace = home AND p.proname IN ('next_otherwise', 'write_constants', 'set_up', 'take_out')) AS o (what, owner, acl)
 				CROSS JOIN LATERAL aclexplode(o.acl) AS a
 			WHERE a.grantee <> o.owner
 	LOOP
@@ -24,6 +26,11 @@ BEGIN
 	END LOOP;
 END
 $$;
+COMMENT ON FUNCTION uidgen.take_back_grants(regnamespace) IS 'takes back what others may do in a schema of the edition, before a script says anew what they may';
+
+PERFORM uidgen.take_back_grants('uidgen'), uidgen.take_back_grants('uidgen_history');
+GRANT USAGE ON SCHEMA uidgen_history TO PUBLIC;
+GRANT SELECT ON uidgen_history.layout_used TO PUBLIC;
 GRANT USAGE ON SCHEMA uidgen TO PUBLIC;
 GRANT SELECT ON uidgen.presets TO PUBLIC;
 

@@ -29,41 +29,50 @@ ELSE
 	PERFORM uidgen.fetch_functions('uidgen_tools');
 END IF;
 COMMENT ON SCHEMA uidgen_tools IS 'what the tools of uidgen''s edition in SQL are made of';
-GRANT USAGE ON SCHEMA uidgen_tools TO PUBLIC;
 
+-- [stands for uidgen_tools.hold_extensions(): operator_tools]
 -- All of this belongs to one role, which can change it at any time: so there is nothing to hold.
 CREATE FUNCTION uidgen_tools.hold_extensions() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS 'BEGIN END';
 COMMENT ON FUNCTION uidgen_tools.hold_extensions() IS 'nothing: the extension keeps itself from being dropped meanwhile';
 
+-- [stands for uidgen_tools.find_function(): operator_tools]
 -- Everybody may call uidgen.next(), and so make a function uid_next() that does.
 CREATE FUNCTION uidgen_tools.find_function(name text, symbol text) RETURNS regprocedure
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_proc AS own ON own.oid = 'uidgen.next(timestamptz)'::regprocedure AND own.proowner = p.proowner
-		WHERE p.pronamespace = uidgen.own_place() AND p.proname = find_function.name AND p.pronargs = 0
+DECLARE
+	found CONSTANT regprocedure := (SELECT p.oid FROM pg_proc AS p JOIN pg_proc AS own ON own.oid = 'uidgen.next(timestamptz)'::regprocedure AND own.proowner = p.proowner
+		WHERE p.pronamespace = uidgen.own_place() AND p.proname = find_function.name AND p.pronargs = 0);
+BEGIN
+	IF found IS NULL THEN
+		RAISE EXCEPTION 'function %() is not what the edition of uidgen has made', name
+			USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = format('Schema %s has no function %s() of the owner of uidgen.', uidgen.own_place(), name),
+				HINT = 'Let the owner of uidgen run its script again.';
+	END IF;
+	RETURN found;
+END
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_function(text, text) IS 'uid_next() of the edition, where the edition was put';
 
--- Code of a table's owner runs in the session of the caller: a superuser who has become the owner by SET ROLE
--- would lend it the way back.
+-- [stands for uidgen.run_confined(): operator_hostile_owner]
+-- Code of a table's owner runs in the session of the caller: who has become the owner by SET ROLE would lend it the way back.
+-- In a function with SECURITY DEFINER PostgreSQL refuses SET ROLE, and setting role stays what it was.
 CREATE FUNCTION uidgen_tools.run_confined(statement text) RETURNS text
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	result text;
-	super name;
-BEGIN
 	-- SET SESSION AUTHORIZATION does not change who has logged in.
-	SELECT r.rolname INTO super FROM pg_roles AS r
-		WHERE r.rolsuper AND (r.rolname = session_user OR r.oid = (SELECT a.usesysid FROM pg_stat_get_activity(pg_backend_pid()) AS a))
-			AND NOT (SELECT c.rolsuper FROM pg_roles AS c WHERE c.rolname = current_user);
-	IF FOUND THEN
-		RAISE EXCEPTION 'a superuser who has become role "%" cannot change its tables', current_user
+	login CONSTANT name := (SELECT r.rolname FROM pg_stat_get_activity(pg_backend_pid()) AS a JOIN pg_roles AS r ON r.oid = a.usesysid);
+BEGIN
+	IF (session_user = login AND (current_setting('role') = 'none' OR current_user = login)) IS NOT TRUE THEN
+		RAISE EXCEPTION 'who has become role "%" cannot change its tables', current_user
 			USING ERRCODE = 'invalid_authorization_specification',
-				DETAIL = format('The session is of superuser "%s", and code of the owner of a table could become that role again.', super),
-				HINT = 'Log in as the owner of the table.';
+				DETAIL = format('The session is of role "%s", and code of the owner of a table could become that role again.', login),
+				HINT = 'Log in as the owner of the table, or let the owner make a function with SECURITY DEFINER that does this.';
 	END IF;
 	-- Other statements return nothing, and may not.
 	IF statement ~ '^(SELECT|WITH) ' THEN
@@ -76,6 +85,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.run_confined(text) IS 'runs a statement with the rights of the caller; the first value that it returns';
 
+-- [stands for uidgen.layout_numbers(): operator_hostile_schema]
 CREATE FUNCTION uidgen_tools.layout_numbers(for_layout text DEFAULT NULL, OUT layout text, OUT unit bigint, OUT epoch bigint, OUT max_tick bigint)
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -84,6 +94,6 @@ END;
 COMMENT ON FUNCTION uidgen_tools.layout_numbers(text) IS 'the layout of this database, or a named one, and its numbers';
 
 -- Locked by what looks whether it is still the extension's.
+-- [stands for uidgen_tools.in_use: operator_hostile_owner]
 CREATE TABLE IF NOT EXISTS uidgen_tools.in_use ();
 COMMENT ON TABLE uidgen_tools.in_use IS 'locked while uid_number_rows() runs';
-GRANT SELECT ON uidgen_tools.in_use TO PUBLIC;

@@ -9,6 +9,9 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.take_out() IS 'takes the tools out of the database';
 
+PERFORM uidgen.take_back_grants('uidgen_tools');
+GRANT USAGE ON SCHEMA uidgen_tools TO PUBLIC;
+GRANT SELECT ON uidgen_tools.in_use TO PUBLIC;
 PERFORM uidgen.hand_out_functions('uidgen_tools');
 PERFORM set_config('client_min_messages', caller_messages, true), set_config('standard_conforming_strings', caller_strings, true), set_config('search_path', caller_path, true);
 END

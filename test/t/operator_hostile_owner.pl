@@ -6,10 +6,12 @@
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
+use Twins;
 use UidgenTest;
 
-my $node = uidgen_node('main');
-$node->start;
+my ($node, $kind, $ran_before);
+my $armed = 0;
+my $NO_SUPERUSER = q{SELECT count(*) FROM pg_roles WHERE rolsuper AND rolname IN ('shop', 'thief', 'member')};
 
 # Run psql as a role; returns all that it says.
 sub psql_as
@@ -21,51 +23,6 @@ sub psql_as
 	return $said;
 }
 
-# What a role's own code does.  Sequences count it, since they are not rolled back.
-$node->safe_psql('postgres', <<'SQL');
-CREATE EXTENSION uidgen;
-CREATE EXTENSION uidgen_tools;
-CREATE ROLE boss SUPERUSER LOGIN; CREATE ROLE shop LOGIN; CREATE ROLE thief LOGIN; CREATE ROLE member LOGIN IN ROLE shop;
-CREATE SCHEMA trap; GRANT USAGE ON SCHEMA trap TO PUBLIC;
-CREATE SEQUENCE trap.ran; CREATE SEQUENCE trap.caught; GRANT ALL ON ALL SEQUENCES IN SCHEMA trap TO PUBLIC;
-CREATE SCHEMA shop AUTHORIZATION shop; CREATE SCHEMA thief AUTHORIZATION thief; GRANT ALL ON SCHEMA shop, thief TO PUBLIC;
-SQL
-foreach my $role (qw(shop thief))
-{
-	is(psql_as($role, <<"SQL"), '', "$role sets traps");
-CREATE FUNCTION $role.act() RETURNS void LANGUAGE plpgsql AS \$\$
-BEGIN
-	PERFORM nextval('trap.ran');
-	IF current_user <> '$role' THEN
-		PERFORM nextval('trap.caught');
-	END IF;
-	BEGIN
-		RESET ROLE;
-	EXCEPTION WHEN OTHERS THEN
-		NULL;
-	END;
-	BEGIN
-		RESET SESSION AUTHORIZATION;
-	EXCEPTION WHEN OTHERS THEN
-		NULL;
-	END;
-	IF current_user <> '$role' THEN
-		PERFORM nextval('trap.caught');
-	END IF;
-	BEGIN
-		ALTER ROLE $role SUPERUSER;
-	EXCEPTION WHEN OTHERS THEN
-		NULL;
-	END;
-END \$\$;
-CREATE FUNCTION $role.evil(x integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN PERFORM $role.act(); RETURN 0; END';
-CREATE DOMAIN $role.tricky AS integer CHECK ($role.evil(value) = 0);
-CREATE TYPE $role.mood AS ENUM ('calm');
-CREATE FUNCTION $role.number(m $role.mood) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN PERFORM $role.act(); RETURN 0; END';
-CREATE CAST ($role.mood AS integer) WITH FUNCTION $role.number($role.mood) AS IMPLICIT;
-CREATE FUNCTION $role.fires() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM $role.act(); RETURN NEW; END';
-SQL
-}
 # The columns of a new table of a role, and what can be put on one that is there.
 sub columns
 {
@@ -74,7 +31,6 @@ sub columns
 		CHECK ($role.evil(x) = 0), CHECK (m::integer = 0)";
 }
 
-my $armed = 0;
 sub arm
 {
 	my ($role, $table) = @_;
@@ -110,6 +66,7 @@ sub calls
 	}
 	$call{'numbers'} = "CALL uid_number_rows('$prefix.account', 'id')";
 	$call{purge} = "SELECT uid_purge_deleted('$prefix.kept', now())";
+	delete @call{ grep { !twin_has($kind, $call{$_} =~ /(uid_\w+)/) } keys %call };
 	return \%call;
 }
 
@@ -122,8 +79,6 @@ sub states
 	my (undef, @said) = split /^\@\@\n/m, $said;
 	return { map { my $text = shift @said // 'ERROR: nothing'; $_ => $text =~ /ERROR:\s+(\w+)/ ? $1 : '' } @names };
 }
-
-# ---- one owner ----
 
 # A key by a sequence, an integer key that another table refers to and that refers to a third, partitions with a default one, and
 # partitions below partitions.
@@ -146,145 +101,15 @@ sub make_tables
 		CREATE TABLE $role.many (id bigint PRIMARY KEY, $columns) PARTITION BY RANGE (id);
 		CREATE TABLE $role.many_1 PARTITION OF $role.many DEFAULT;
 		CREATE TABLE $role.kept (id bigint PRIMARY KEY, $columns);
-		SELECT FROM uid_track_changes('$role.kept', execute => true);
-		CREATE INDEX ON $role.kept_deleted ((id + $role.evil(1))); CREATE INDEX ON $role.kept_deleted (changed) WHERE $role.evil(3) = 0; ALTER TABLE $role.kept_deleted ADD CHECK ($role.evil(5) = 0);
+		" . (twin_has($kind, 'uid_track_changes') ? "SELECT FROM uid_track_changes('$role.kept', execute => true);
+		CREATE INDEX ON $role.kept_deleted ((id + $role.evil(1))); CREATE INDEX ON $role.kept_deleted (changed) WHERE $role.evil(3) = 0; ALTER TABLE $role.kept_deleted ADD CHECK ($role.evil(5) = 0);" : '') . "
 		CREATE SEQUENCE $role.n; ALTER TABLE $role.event ALTER id SET DEFAULT nextval('$role.n');
 		SELECT FROM uid_partitions('$role.event', '2025-02-01', '2025-06-01', '1 month', true, 'default');
 		"
 		  . join('', map { arm($role, "$role.$_") } qw(account third small refers log_1_1 log_2 log event_other event many_1 many kept))
 		  . "DELETE FROM $role.kept;" . join('', map { "INSERT INTO $role.$_ DEFAULT VALUES;" } qw(account third small refers log event))) =~ s/^INFO:.*\n(?:(?:    |LOCATION:).*\n)*//mgr;
 }
-is(make_tables('shop'), '', 'the owner makes tables');
-caught();
-my $calls = calls('shop');
-my %expected = map { $_ => '' } keys %$calls;
-my $ran = $node->safe_psql('postgres', 'SELECT last_value FROM trap.ran');
-is_deeply(states('shop', '', $calls), \%expected, 'for the owner, all is done');
-cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM trap.ran'), '>', $ran, '... and runs what is in the tables');
-is(caught(), 0, '... as the owner');
-my %refused = map { $_ => '42501' } keys %$calls;
-$ran = $node->safe_psql('postgres', 'SELECT last_value FROM trap.ran');
-foreach my $role (qw(boss member thief))
-{
-	is_deeply(states($role, '', $calls), \%refused, "for $role, nothing");
-	is(caught(), 0, '... and the traps have caught nobody');
-}
-is($node->safe_psql('postgres', 'SELECT last_value FROM trap.ran'), $ran, '... nor been touched');
-fails_with($node, "SELECT uid_adopt('shop.account', 'id')", '42501', qr/table "shop"\."account" belongs to role "shop".*HINT: .*SET ROLE "shop"/s, '... and the hint says how it is done');
-foreach ([ 'boss', 'SET ROLE shop' ], [ 'boss', 'SET SESSION AUTHORIZATION shop' ], [ 'member', 'SET ROLE shop' ])
-{
-	my ($role, $before) = @$_;
-	is_deeply(states($role, $before, $calls), \%expected, "for $role after $before, all is done");
-	is(caught(), 0, '... and the traps have caught nobody');
-}
-# Nor does what is run there stay.
-psql_as('shop', "CREATE OR REPLACE FUNCTION shop.act() RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN PERFORM nextval('trap.ran'), set_config('search_path', 'shop', false); END \$\$");
-is(psql_as('boss', "SET ROLE shop;\nSELECT count(*) > 0 FROM uid_adopt('shop.account', 'id'); SHOW search_path;") =~ s/INFO:.*?\n(?=t\n)//sr, "t\n\"\$user\", public\n", '... nor a setting');
-psql_as('boss', "DROP FUNCTION IF EXISTS shop.none(); SET ROLE shop; CREATE OR REPLACE FUNCTION shop.act() RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN PERFORM nextval('trap.ran');
-	IF current_user <> 'shop' THEN PERFORM nextval('trap.caught'); END IF; BEGIN RESET ROLE; EXCEPTION WHEN OTHERS THEN NULL; END; IF current_user <> 'shop' THEN PERFORM nextval('trap.caught'); END IF; END \$\$");
-# Numbers come into a table of the owner's, who may put anything into that, too.
-is(psql_as('shop', "ALTER TABLE shop.account_number ADD CHECK (shop.evil(5) = 0); CREATE INDEX ON shop.account_number ((number + shop.evil(1))); CREATE TRIGGER t BEFORE INSERT ON shop.account_number FOR EACH ROW EXECUTE FUNCTION shop.fires();
-	CREATE TRIGGER t BEFORE UPDATE ON shop.account_number_counter FOR EACH ROW EXECUTE FUNCTION shop.fires()"), '', 'the owner sets traps in the table of numbers');
-foreach ([ 'shop', '' ], [ 'boss', 'SET ROLE shop' ], [ 'member', 'SET ROLE shop' ])
-{
-	my ($role, $before) = @$_;
-	$ran = psql_as('shop', 'INSERT INTO shop.account DEFAULT VALUES; SELECT last_value FROM trap.ran');
-	is_deeply(states($role, $before, { numbers => $calls->{numbers} }), { numbers => '' }, "$role numbers rows");
-	cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM trap.ran'), '>', $ran, '... and runs what is in the tables');
-	is(caught(), 0, '... and the traps have caught nobody');
-}
-psql_as('shop', 'CREATE CONSTRAINT TRIGGER late AFTER INSERT ON shop.account_number DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION shop.fires(); INSERT INTO shop.account DEFAULT VALUES');
-is_deeply(states('boss', 'SET ROLE shop', { numbers => $calls->{numbers} }), { numbers => '42501' }, 'nor can a trigger wait for a commit of the procedure');
-is(caught(), 0, '... and the traps have caught nobody');
-is_deeply(states('shop', '', { numbers => $calls->{numbers} }), { numbers => '' }, '... unless it is its owner who numbers');
-psql_as('shop', 'DROP TRIGGER late ON shop.account_number');
-foreach my $table (qw(account_number account_number_counter))
-{
-	$node->safe_psql('postgres', "ALTER TABLE shop.$table OWNER TO thief");
-	is_deeply(states($_, $_ eq 'boss' ? 'SET ROLE shop' : '', { numbers => $calls->{numbers} }), { numbers => '42501' }, "numbers are not written into a stranger's table by $_") foreach qw(shop boss);
-	$node->safe_psql('postgres', "ALTER TABLE shop.$table OWNER TO shop");
-}
-caught();
 
-# A function of the owner's that does it for others.
-psql_as('shop', "CREATE FUNCTION shop.keep() RETURNS bigint SECURITY DEFINER LANGUAGE sql AS \$\$ SELECT count(*) FROM public.uid_partitions('shop.event', '2025-06-01', '2025-08-01', '1 month', true, 'default') \$\$");
-is_deeply(states('boss', '', { keep => 'SELECT shop.keep()' }), { keep => '' }, 'a SECURITY DEFINER function of the owner does it for a superuser');
-is(caught(), 0, '... and the traps have caught nobody');
-
-# ---- several owners ----
-
-# What makes a table another owner's, with which calls it ends, and which go on.
-my %all = %expected;
-foreach (
-	[ 'the default partition of a stranger', 'event_other', [ grep { /partitions|drop/ } keys %$calls ] ],
-	[ 'a partition of a stranger', 'log_2', [ grep { /log/ } keys %$calls ] ],
-	[ 'a partition of a partition', 'log_1_1', [ grep { /log/ } keys %$calls ] ],
-	[ 'a table that refers to one whose type changes', 'refers', [ grep { /small/ } keys %$calls ] ],
-	[ 'a table that is referred to by one whose type changes', 'third', [ grep { /small/ } keys %$calls ] ])
-{
-	my ($name, $table, $ended) = @$_;
-	$node->safe_psql('postgres', "ALTER TABLE shop.$table OWNER TO thief");
-	psql_as('thief', "CREATE INDEX ON shop.$table ((x + thief.evil(1))); CREATE INDEX ON shop.$table (x) WHERE thief.evil(3) = 0; ALTER TABLE shop.$table ADD CHECK (thief.evil(x) = 0); DROP POLICY p ON shop.$table; CREATE POLICY p ON shop.$table USING (thief.evil(6) = 0)");
-	caught();
-	my %states = (map({ $_ => '' } grep { /account/ } keys %$calls), map { $_ => '42501' } @$ended);
-	is_deeply(states('shop', '', { map { $_ => $calls->{$_} } keys %states }), \%states, "$name ends what reads it, and nothing else");
-	is(caught(), 0, '... and its traps have caught nobody');
-	is_deeply(states('boss', '', { map { $_ => $calls->{$_} } @$ended }), { map { $_ => '42501' } @$ended }, '... also for a superuser');
-	is(caught(), 0, '... and its traps have caught nobody');
-	psql_as('boss', "DROP INDEX IF EXISTS " . $node->safe_psql('postgres', "SELECT string_agg(indexrelid::regclass::text, ', ') FROM pg_index WHERE indrelid = 'shop.$table'::regclass AND pg_get_indexdef(indexrelid) LIKE '%thief%'") . ';');
-	$node->safe_psql('postgres', "SET client_min_messages = error; DO \$\$ DECLARE r record; BEGIN FOR r IN SELECT conname FROM pg_constraint WHERE conrelid = 'shop.$table'::regclass AND pg_get_constraintdef(oid) LIKE '%thief%' LOOP EXECUTE format('ALTER TABLE shop.$table DROP CONSTRAINT %I', r.conname); END LOOP; END \$\$;
-		DROP POLICY p ON shop.$table; ALTER TABLE shop.$table OWNER TO shop");
-	caught();
-}
-
-# Who may refer to a table can end neither a nightly job, nor what changes no type.
-psql_as('shop', 'ALTER TABLE shop.event ADD PRIMARY KEY (id); GRANT REFERENCES, SELECT ON shop.event, shop.account, shop.small TO thief');
-is(psql_as('thief', "CREATE TABLE thief.a (id bigserial, account bigint REFERENCES shop.account, event bigint REFERENCES shop.event, " . columns('thief') . "); " . arm('thief', 'thief.a')), '', 'a stranger refers to tables');
-caught();
-my %go_on = map { $_ => $calls->{$_} } grep { /account|partitions/ } keys %$calls;
-is_deeply(states('shop', '', \%go_on), { map { $_ => '' } keys %go_on }, 'a foreign key of a stranger does not end uid_partitions(), nor adopt() where no type changes');
-is(caught(), 0, '... and its traps have caught nobody');
-# To detach would read the other table.
-is_deeply(states('shop', '', { map { $_ => $calls->{$_} } grep { /drop/ } keys %$calls }), { map { $_ => '2BP01' } grep { /drop/ } keys %$calls }, '... while uid_drop_partitions() refuses, and detaches nothing');
-is(caught(), 0, '... and its traps have caught nobody');
-psql_as('thief', 'ALTER TABLE thief.a ADD COLUMN small integer REFERENCES shop.small');
-caught();
-is_deeply(states('shop', '', { map { $_ => $calls->{$_} } grep { /small/ } keys %$calls }), { map { $_ => '42501' } grep { /small/ } keys %$calls }, 'where a type changes it ends adopt()');
-# A column that need not change is read all the same.
-psql_as('thief', 'ALTER TABLE thief.a DROP COLUMN small; ALTER TABLE thief.a ADD COLUMN small bigint REFERENCES shop.small');
-caught();
-foreach my $role (qw(shop boss))
-{
-	is_deeply(states($role, '', { map { $_ => $calls->{$_} } grep { /small/ } keys %$calls }), { map { $_ => '42501' } grep { /small/ } keys %$calls }, "... also by a column of type bigint, for $role");
-	is(caught(), 0, '... and its traps have caught nobody');
-}
-# Inheritance: a superuser's child of a stranger's table, and the other way round.
-psql_as('shop', "CREATE TABLE shop.base (id bigserial, " . columns('shop') . '); ' . arm('shop', 'shop.base'));
-$node->safe_psql('postgres', 'CREATE TABLE shop.derived () INHERITS (shop.base); ALTER TABLE shop.derived OWNER TO thief');
-psql_as('thief', arm('thief', 'shop.derived'));
-caught();
-my %inherit = map { ("adopt $_" => "SELECT count(*) FROM uid_adopt('shop.$_', 'id')") } qw(base derived);
-is_deeply(states($_, '', \%inherit), { map { $_ => '42501' } keys %inherit }, "children by inheritance that are another owner's end it for $_") foreach qw(shop thief boss);
-is(caught(), 0, '... and the traps have caught nobody');
-# ---- what is the session's ----
-
-# Code of the owner's that a superuser's call runs after SET ROLE, and what it makes of the session.
-psql_as('thief', <<'SQL');
-CREATE FUNCTION thief.inner() RETURNS void LANGUAGE sql AS '';
-CREATE FUNCTION thief.calls() RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('trap.ran'), thief.inner(); RETURN 1; END $$;
-CREATE TABLE thief.ev (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
-CREATE INDEX ON thief.ev (id) WHERE thief.calls() = 1;
-CREATE TABLE thief.caught (x text);
-CREATE FUNCTION thief.payload() RETURNS text LANGUAGE plpgsql AS $$ BEGIN IF current_user <> 'thief' THEN EXECUTE 'ALTER ROLE thief SUPERUSER'; END IF; RETURN 'thief.ev'; END $$;
-CREATE FUNCTION thief.lower(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM thief.payload(); RETURN $1; END $$;
-SQL
-my $call = q{uid_partitions('thief.ev', '2025-06-01', '2025-08-01', '1 month', true, 'default')};
-my $as_thief = "SET ROLE thief; SELECT count(*) FROM $call; RESET ROLE;";
-$node->safe_psql('postgres', q{CREATE TABLE public.jobs AS SELECT 'thief.ev' AS tab, n FROM generate_series(1, 60) AS n; CREATE TABLE orders (t text); CREATE TABLE seen (t text);
-	CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.seen VALUES (lower(NEW.t)); RETURN NULL; END';
-	CREATE CONSTRAINT TRIGGER a AFTER INSERT ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION audit()});
-
-my $ran_before;
 sub acts
 {
 	my ($body) = @_;
@@ -303,71 +128,266 @@ sub is_unharmed
 	return;
 }
 
-# Another cursor in place of one, or its rows.
-acts(q{DECLARE c refcursor; BEGIN
-	FOR c IN SELECT name FROM pg_cursors WHERE name <> '' LOOP
-		BEGIN CLOSE c; OPEN c FOR SELECT thief.payload() AS tab, 1; EXCEPTION WHEN OTHERS THEN NULL; END;
-	END LOOP; END});
-is_unharmed(psql_as('boss', "BEGIN; DECLARE c CURSOR FOR SELECT tab, n FROM public.jobs ORDER BY n; FETCH c; $as_thief FETCH c; COMMIT;"),
-	qr/\Athief\.ev\|1\n2\nthief\.ev\|2\n\z/, 'a cursor of the session stays what it is');
-psql_as('boss', 'DROP TABLE thief.ev_2025_06, thief.ev_2025_07');
-is_unharmed(psql_as('boss', "DO \$\$ DECLARE jobs CURSOR FOR SELECT jobs.tab FROM public.jobs LIMIT 3; j record; n integer := 0; BEGIN OPEN jobs;
-	LOOP FETCH jobs INTO j; EXIT WHEN NOT FOUND; n := n + 1; SET LOCAL ROLE thief; PERFORM $call; RESET ROLE; END LOOP; RAISE NOTICE 'rows: %', n; END \$\$"),
-	qr/NOTICE:  00000: rows: 3/, '... also of PL/pgSQL, which goes on with it');
-psql_as('boss', 'DROP TABLE thief.ev_2025_06, thief.ev_2025_07');
-acts(q{DECLARE c refcursor; r record; BEGIN
-	FOR c IN SELECT name FROM pg_cursors WHERE name <> '' LOOP
-		BEGIN LOOP FETCH c INTO r; EXIT WHEN NOT FOUND; INSERT INTO thief.caught VALUES (r::text); END LOOP; EXCEPTION WHEN OTHERS THEN NULL; END;
-	END LOOP; END});
-is_unharmed(psql_as('boss', "DO \$\$ DECLARE j record; n integer := 0; BEGIN FOR j IN SELECT tab, jobs.n AS number FROM public.jobs LOOP
-	n := n + 1; SET LOCAL ROLE thief; PERFORM $call; RESET ROLE; END LOOP; RAISE NOTICE 'rows: %', n; END \$\$"),
-	qr/NOTICE:  00000: rows: 60/, 'a loop goes over all its rows');
-is($node->safe_psql('postgres', 'SELECT count(*) FROM thief.caught'), '0', '... and nobody else has read them');
-psql_as('boss', 'DROP TABLE thief.ev_2025_06, thief.ev_2025_07');
-acts(q{DECLARE c refcursor := 'left'; BEGIN OPEN c FOR SELECT thief.payload(); EXCEPTION WHEN duplicate_cursor THEN NULL; END});
-is_unharmed(psql_as('boss', "BEGIN; $as_thief FETCH ALL FROM \"left\"; COMMIT;"), qr/ERROR:  42501: what the owner of a table has put into it leaves a cursor open/, 'nor can the owner leave a cursor');
-
-# The transaction, by what a driver has prepared.
-acts(q{BEGIN EXECUTE 'EXECUTE s'; END});
-is_unharmed(psql_as('boss', "PREPARE s AS SELECT thief.payload(); BEGIN; $as_thief COMMIT;"), qr/ERROR:  42501: what the owner of a table has put into it cannot run EXECUTE/, 'statements that the session has prepared are not for the owner');
-
-# Triggers that wait for the end of the transaction.
-acts(q{BEGIN SET search_path = thief, pg_catalog; SET CONSTRAINTS ALL IMMEDIATE; END});
-is_unharmed(psql_as('boss', "BEGIN; INSERT INTO orders VALUES ('X'); $as_thief COMMIT;"), qr/ERROR:  42501: what the owner of a table has put into it cannot run SET CONSTRAINTS/, 'SET CONSTRAINTS is refused');
-is(psql_as('thief', 'BEGIN; SET CONSTRAINTS ALL IMMEDIATE; COMMIT;'), '', '... where it is not run for somebody else it is not');
-acts('BEGIN NULL; END');
-is(psql_as('boss', "BEGIN; INSERT INTO orders VALUES ('X'); $as_thief SET CONSTRAINTS ALL IMMEDIATE; SELECT count(*) FROM seen; ROLLBACK;"), "2\n1\n", '... nor after the call');
-
-# The temporary schema.
-foreach (
-	[ 'a function', q{CREATE FUNCTION pg_temp.helper(integer) RETURNS text LANGUAGE sql AS 'SELECT thief.payload()'} ],
-	[ 'an operator', 'CREATE OPERATOR pg_temp.+ (LEFTARG = integer, RIGHTARG = integer, FUNCTION = int4pl)' ],
-	[ 'a collation', 'CREATE COLLATION pg_temp."C" FROM "C"' ],
-	[ 'an aggregate', 'CREATE AGGREGATE pg_temp.agg(integer) (SFUNC = int4pl, STYPE = integer)' ],
-	[ 'a type', 'CREATE DOMAIN pg_temp.dd AS text' ])
+foreach (kinds())
 {
-	my ($what, $statement) = @$_;
-	# It is run more than once.
-	acts("BEGIN EXECUTE \$x\$ $statement \$x\$; EXCEPTION WHEN duplicate_function OR duplicate_object THEN NULL; END");
-	is_unharmed(psql_as('boss', "BEGIN; CREATE TEMP TABLE mine (x integer); CREATE FUNCTION pg_temp.helper(bigint) RETURNS text LANGUAGE sql AS 'SELECT 1::text'; $as_thief COMMIT;"),
-		qr/ERROR:  42501: (?:what the owner of a table has put into it makes objects in the temporary schema of this session|cannot create a type in a temporary schema)/, "... $what cannot be left in the temporary schema");
+	$kind = $_;
+	$node = twin_node($kind);
+	$node->start;
+	put_twin_in($kind, $node, 'postgres');
+
+	# What a role's own code does.  Sequences count it, since they are not rolled back.
+	$node->safe_psql('postgres', <<'SQL');
+CREATE ROLE boss SUPERUSER LOGIN; CREATE ROLE shop LOGIN; CREATE ROLE thief LOGIN; CREATE ROLE member LOGIN IN ROLE shop;
+CREATE SCHEMA trap; GRANT USAGE ON SCHEMA trap TO PUBLIC;
+CREATE SEQUENCE trap.ran; CREATE SEQUENCE trap.caught; GRANT ALL ON ALL SEQUENCES IN SCHEMA trap TO PUBLIC;
+CREATE SCHEMA shop AUTHORIZATION shop; CREATE SCHEMA thief AUTHORIZATION thief; GRANT ALL ON SCHEMA shop, thief TO PUBLIC;
+SQL
+	foreach my $role (qw(shop thief))
+	{
+		is(psql_as($role, <<"SQL"), '', "$role sets traps");
+CREATE FUNCTION $role.act() RETURNS void LANGUAGE plpgsql AS \$\$
+BEGIN
+	PERFORM nextval('trap.ran');
+	IF current_user <> '$role' THEN
+		PERFORM nextval('trap.caught');
+	END IF;
+	BEGIN
+		RESET ROLE;
+	EXCEPTION WHEN OTHERS THEN
+		NULL;
+	END;
+	BEGIN
+		RESET SESSION AUTHORIZATION;
+	EXCEPTION WHEN OTHERS THEN
+		NULL;
+	END;
+	IF current_user <> '$role' THEN
+		PERFORM nextval('trap.caught');
+	END IF;
+	BEGIN
+		ALTER ROLE $role SUPERUSER;
+	EXCEPTION WHEN OTHERS THEN
+		NULL;
+	END;
+END \$\$;
+CREATE FUNCTION $role.evil(x integer) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN PERFORM $role.act(); RETURN 0; END';
+CREATE DOMAIN $role.tricky AS integer CHECK ($role.evil(value) = 0);
+CREATE TYPE $role.mood AS ENUM ('calm');
+CREATE FUNCTION $role.number(m $role.mood) RETURNS integer IMMUTABLE LANGUAGE plpgsql AS 'BEGIN PERFORM $role.act(); RETURN 0; END';
+CREATE CAST ($role.mood AS integer) WITH FUNCTION $role.number($role.mood) AS IMPLICIT;
+CREATE FUNCTION $role.fires() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM $role.act(); RETURN NEW; END';
+SQL
+	}
+
+	# ---- one owner ----
+
+	is(make_tables('shop'), '', 'the owner makes tables');
+	caught();
+	my $calls = calls('shop');
+	my %expected = map { $_ => '' } keys %$calls;
+	my $ran = $node->safe_psql('postgres', 'SELECT last_value FROM trap.ran');
+	is_deeply(states('shop', '', $calls), \%expected, 'for the owner, all is done');
+	cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM trap.ran'), '>', $ran, '... and runs what is in the tables');
+	is(caught(), 0, '... as the owner');
+	my %refused = map { $_ => '42501' } keys %$calls;
+	$ran = $node->safe_psql('postgres', 'SELECT last_value FROM trap.ran');
+	foreach my $role (qw(boss member thief))
+	{
+		is_deeply(states($role, '', $calls), \%refused, "for $role, nothing");
+		is(caught(), 0, '... and the traps have caught nobody');
+	}
+	is($node->safe_psql('postgres', 'SELECT last_value FROM trap.ran'), $ran, '... nor been touched');
+	fails_with($node, "SELECT uid_adopt('shop.account', 'id')", '42501', qr/table "shop"\."account" belongs to role "shop".*HINT: .*@{[ $kind eq 'extension' ? 'SET ROLE' : 'Log in as role' ]} "shop"/s, '... and the hint says how it is done');
+	# The edition prints, but runs nothing of the owner's.
+	my %set_role = map { $_ => $kind eq 'extension' || /^(?:partitions|drop) prints/ ? '' : '28000' } keys %$calls;
+	foreach ([ 'boss', 'SET ROLE shop' ], [ 'boss', 'SET SESSION AUTHORIZATION shop' ], [ 'member', 'SET ROLE shop' ])
+	{
+		my ($role, $before) = @$_;
+		is_deeply(states($role, $before, $calls), \%set_role, "for $role after $before, all is done, or is refused");
+		is(caught(), 0, '... and the traps have caught nobody');
+	}
+	if ($kind eq 'extension')
+	{
+		# Nor does what is run there stay.
+		psql_as('shop', "CREATE OR REPLACE FUNCTION shop.act() RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN PERFORM nextval('trap.ran'), set_config('search_path', 'shop', false); END \$\$");
+		is(psql_as('boss', "SET ROLE shop;\nSELECT count(*) > 0 FROM uid_adopt('shop.account', 'id'); SHOW search_path;") =~ s/INFO:.*?\n(?=t\n)//sr, "t\n\"\$user\", public\n", '... nor a setting');
+		psql_as('boss', "DROP FUNCTION IF EXISTS shop.none(); SET ROLE shop; CREATE OR REPLACE FUNCTION shop.act() RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN PERFORM nextval('trap.ran');
+			IF current_user <> 'shop' THEN PERFORM nextval('trap.caught'); END IF; BEGIN RESET ROLE; EXCEPTION WHEN OTHERS THEN NULL; END; IF current_user <> 'shop' THEN PERFORM nextval('trap.caught'); END IF; END \$\$");
+		# Numbers come into a table of the owner's, who may put anything into that, too.
+		is(psql_as('shop', "ALTER TABLE shop.account_number ADD CHECK (shop.evil(5) = 0); CREATE INDEX ON shop.account_number ((number + shop.evil(1))); CREATE TRIGGER t BEFORE INSERT ON shop.account_number FOR EACH ROW EXECUTE FUNCTION shop.fires();
+			CREATE TRIGGER t BEFORE UPDATE ON shop.account_number_counter FOR EACH ROW EXECUTE FUNCTION shop.fires()"), '', 'the owner sets traps in the table of numbers');
+		foreach ([ 'shop', '' ], [ 'boss', 'SET ROLE shop' ], [ 'member', 'SET ROLE shop' ])
+		{
+			my ($role, $before) = @$_;
+			$ran = psql_as('shop', 'INSERT INTO shop.account DEFAULT VALUES; SELECT last_value FROM trap.ran');
+			is_deeply(states($role, $before, { numbers => $calls->{numbers} }), { numbers => '' }, "$role numbers rows");
+			cmp_ok($node->safe_psql('postgres', 'SELECT last_value FROM trap.ran'), '>', $ran, '... and runs what is in the tables');
+			is(caught(), 0, '... and the traps have caught nobody');
+		}
+		psql_as('shop', 'CREATE CONSTRAINT TRIGGER late AFTER INSERT ON shop.account_number DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION shop.fires(); INSERT INTO shop.account DEFAULT VALUES');
+		is_deeply(states('boss', 'SET ROLE shop', { numbers => $calls->{numbers} }), { numbers => '42501' }, 'nor can a trigger wait for a commit of the procedure');
+		is(caught(), 0, '... and the traps have caught nobody');
+		is_deeply(states('shop', '', { numbers => $calls->{numbers} }), { numbers => '' }, '... unless it is its owner who numbers');
+		psql_as('shop', 'DROP TRIGGER late ON shop.account_number');
+		foreach my $table (qw(account_number account_number_counter))
+		{
+			$node->safe_psql('postgres', "ALTER TABLE shop.$table OWNER TO thief");
+			is_deeply(states($_, $_ eq 'boss' ? 'SET ROLE shop' : '', { numbers => $calls->{numbers} }), { numbers => '42501' }, "numbers are not written into a stranger's table by $_") foreach qw(shop boss);
+			$node->safe_psql('postgres', "ALTER TABLE shop.$table OWNER TO shop");
+		}
+	}
+	caught();
+
+	# A function of the owner's that does it for others.
+	psql_as('shop', "CREATE FUNCTION shop.keep() RETURNS bigint SECURITY DEFINER LANGUAGE sql AS \$\$ SELECT count(*) FROM public.uid_partitions('shop.event', '2025-06-01', '2025-08-01', '1 month', true, 'default') \$\$");
+	is_deeply(states('boss', '', { keep => 'SELECT shop.keep()' }), { keep => '' }, 'a SECURITY DEFINER function of the owner does it for a superuser');
+	is(caught(), 0, '... and the traps have caught nobody');
+
+	# ---- several owners ----
+
+	# What makes a table another owner's, with which calls it ends, and which go on.
+	my %all = %expected;
+	foreach (
+		[ 'the default partition of a stranger', 'event_other', [ grep { /partitions|drop/ } keys %$calls ] ],
+		[ 'a partition of a stranger', 'log_2', [ grep { /log/ } keys %$calls ] ],
+		[ 'a partition of a partition', 'log_1_1', [ grep { /log/ } keys %$calls ] ],
+		[ 'a table that refers to one whose type changes', 'refers', [ grep { /small/ } keys %$calls ] ],
+		[ 'a table that is referred to by one whose type changes', 'third', [ grep { /small/ } keys %$calls ] ])
+	{
+		my ($name, $table, $ended) = @$_;
+		$node->safe_psql('postgres', "ALTER TABLE shop.$table OWNER TO thief");
+		psql_as('thief', "CREATE INDEX ON shop.$table ((x + thief.evil(1))); CREATE INDEX ON shop.$table (x) WHERE thief.evil(3) = 0; ALTER TABLE shop.$table ADD CHECK (thief.evil(x) = 0); DROP POLICY p ON shop.$table; CREATE POLICY p ON shop.$table USING (thief.evil(6) = 0)");
+		caught();
+		my %states = (map({ $_ => '' } grep { /account/ } keys %$calls), map { $_ => '42501' } @$ended);
+		is_deeply(states('shop', '', { map { $_ => $calls->{$_} } keys %states }), \%states, "$name ends what reads it, and nothing else");
+		is(caught(), 0, '... and its traps have caught nobody');
+		is_deeply(states('boss', '', { map { $_ => $calls->{$_} } @$ended }), { map { $_ => '42501' } @$ended }, '... also for a superuser');
+		is(caught(), 0, '... and its traps have caught nobody');
+		psql_as('boss', "DROP INDEX IF EXISTS " . $node->safe_psql('postgres', "SELECT string_agg(indexrelid::regclass::text, ', ') FROM pg_index WHERE indrelid = 'shop.$table'::regclass AND pg_get_indexdef(indexrelid) LIKE '%thief%'") . ';');
+		$node->safe_psql('postgres', "SET client_min_messages = error; DO \$\$ DECLARE r record; BEGIN FOR r IN SELECT conname FROM pg_constraint WHERE conrelid = 'shop.$table'::regclass AND pg_get_constraintdef(oid) LIKE '%thief%' LOOP EXECUTE format('ALTER TABLE shop.$table DROP CONSTRAINT %I', r.conname); END LOOP; END \$\$;
+			DROP POLICY p ON shop.$table; ALTER TABLE shop.$table OWNER TO shop");
+		caught();
+	}
+
+	# Who may refer to a table can end neither a nightly job, nor what changes no type.
+	psql_as('shop', 'ALTER TABLE shop.event ADD PRIMARY KEY (id); GRANT REFERENCES, SELECT ON shop.event, shop.account, shop.small TO thief');
+	is(psql_as('thief', "CREATE TABLE thief.a (id bigserial, account bigint REFERENCES shop.account, event bigint REFERENCES shop.event, " . columns('thief') . "); " . arm('thief', 'thief.a')), '', 'a stranger refers to tables');
+	caught();
+	my %go_on = map { $_ => $calls->{$_} } grep { /account|partitions/ } keys %$calls;
+	is_deeply(states('shop', '', \%go_on), { map { $_ => '' } keys %go_on }, 'a foreign key of a stranger does not end uid_partitions(), nor adopt() where no type changes');
+	is(caught(), 0, '... and its traps have caught nobody');
+	# To detach would read the other table.
+	is_deeply(states('shop', '', { map { $_ => $calls->{$_} } grep { /drop/ } keys %$calls }), { map { $_ => '2BP01' } grep { /drop/ } keys %$calls }, '... while uid_drop_partitions() refuses, and detaches nothing');
+	is(caught(), 0, '... and its traps have caught nobody');
+	psql_as('thief', 'ALTER TABLE thief.a ADD COLUMN small integer REFERENCES shop.small');
+	caught();
+	is_deeply(states('shop', '', { map { $_ => $calls->{$_} } grep { /small/ } keys %$calls }), { map { $_ => '42501' } grep { /small/ } keys %$calls }, 'where a type changes it ends adopt()');
+	# A column that need not change is read all the same.
+	psql_as('thief', 'ALTER TABLE thief.a DROP COLUMN small; ALTER TABLE thief.a ADD COLUMN small bigint REFERENCES shop.small');
+	caught();
+	foreach my $role (qw(shop boss))
+	{
+		is_deeply(states($role, '', { map { $_ => $calls->{$_} } grep { /small/ } keys %$calls }), { map { $_ => '42501' } grep { /small/ } keys %$calls }, "... also by a column of type bigint, for $role");
+		is(caught(), 0, '... and its traps have caught nobody');
+	}
+	# Inheritance: a superuser's child of a stranger's table, and the other way round.
+	psql_as('shop', "CREATE TABLE shop.base (id bigserial, " . columns('shop') . '); ' . arm('shop', 'shop.base'));
+	$node->safe_psql('postgres', 'CREATE TABLE shop.derived () INHERITS (shop.base); ALTER TABLE shop.derived OWNER TO thief');
+	psql_as('thief', arm('thief', 'shop.derived'));
+	caught();
+	my %inherit = map { ("adopt $_" => "SELECT count(*) FROM uid_adopt('shop.$_', 'id')") } qw(base derived);
+	is_deeply(states($_, '', \%inherit), { map { $_ => '42501' } keys %inherit }, "children by inheritance that are another owner's end it for $_") foreach qw(shop thief boss);
+	is(caught(), 0, '... and the traps have caught nobody');
+	if ($kind eq 'edition')
+	{
+		is($node->safe_psql('postgres', $NO_SUPERUSER), '0', 'nobody has become a superuser');
+		$node->stop;
+		next;
+	}
+	# ---- what is the session's, for which the edition runs nothing ----
+
+	# Code of the owner's that a superuser's call runs after SET ROLE, and what it makes of the session.
+	psql_as('thief', <<'SQL');
+CREATE FUNCTION thief.inner() RETURNS void LANGUAGE sql AS '';
+CREATE FUNCTION thief.calls() RETURNS bigint IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN PERFORM nextval('trap.ran'), thief.inner(); RETURN 1; END $$;
+CREATE TABLE thief.ev (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+CREATE INDEX ON thief.ev (id) WHERE thief.calls() = 1;
+CREATE TABLE thief.caught (x text);
+CREATE FUNCTION thief.payload() RETURNS text LANGUAGE plpgsql AS $$ BEGIN IF current_user <> 'thief' THEN EXECUTE 'ALTER ROLE thief SUPERUSER'; END IF; RETURN 'thief.ev'; END $$;
+CREATE FUNCTION thief.lower(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN PERFORM thief.payload(); RETURN $1; END $$;
+SQL
+	my $call = q{uid_partitions('thief.ev', '2025-06-01', '2025-08-01', '1 month', true, 'default')};
+	my $as_thief = "SET ROLE thief; SELECT count(*) FROM $call; RESET ROLE;";
+	$node->safe_psql('postgres', q{CREATE TABLE public.jobs AS SELECT 'thief.ev' AS tab, n FROM generate_series(1, 60) AS n; CREATE TABLE orders (t text); CREATE TABLE seen (t text);
+		CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.seen VALUES (lower(NEW.t)); RETURN NULL; END';
+		CREATE CONSTRAINT TRIGGER a AFTER INSERT ON orders DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION audit()});
+
+	# Another cursor in place of one, or its rows.
+	acts(q{DECLARE c refcursor; BEGIN
+		FOR c IN SELECT name FROM pg_cursors WHERE name <> '' LOOP
+			BEGIN CLOSE c; OPEN c FOR SELECT thief.payload() AS tab, 1; EXCEPTION WHEN OTHERS THEN NULL; END;
+		END LOOP; END});
+	is_unharmed(psql_as('boss', "BEGIN; DECLARE c CURSOR FOR SELECT tab, n FROM public.jobs ORDER BY n; FETCH c; $as_thief FETCH c; COMMIT;"),
+		qr/\Athief\.ev\|1\n2\nthief\.ev\|2\n\z/, 'a cursor of the session stays what it is');
+	psql_as('boss', 'DROP TABLE thief.ev_2025_06, thief.ev_2025_07');
+	is_unharmed(psql_as('boss', "DO \$\$ DECLARE jobs CURSOR FOR SELECT jobs.tab FROM public.jobs LIMIT 3; j record; n integer := 0; BEGIN OPEN jobs;
+		LOOP FETCH jobs INTO j; EXIT WHEN NOT FOUND; n := n + 1; SET LOCAL ROLE thief; PERFORM $call; RESET ROLE; END LOOP; RAISE NOTICE 'rows: %', n; END \$\$"),
+		qr/NOTICE:  00000: rows: 3/, '... also of PL/pgSQL, which goes on with it');
+	psql_as('boss', 'DROP TABLE thief.ev_2025_06, thief.ev_2025_07');
+	acts(q{DECLARE c refcursor; r record; BEGIN
+		FOR c IN SELECT name FROM pg_cursors WHERE name <> '' LOOP
+			BEGIN LOOP FETCH c INTO r; EXIT WHEN NOT FOUND; INSERT INTO thief.caught VALUES (r::text); END LOOP; EXCEPTION WHEN OTHERS THEN NULL; END;
+		END LOOP; END});
+	is_unharmed(psql_as('boss', "DO \$\$ DECLARE j record; n integer := 0; BEGIN FOR j IN SELECT tab, jobs.n AS number FROM public.jobs LOOP
+		n := n + 1; SET LOCAL ROLE thief; PERFORM $call; RESET ROLE; END LOOP; RAISE NOTICE 'rows: %', n; END \$\$"),
+		qr/NOTICE:  00000: rows: 60/, 'a loop goes over all its rows');
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM thief.caught'), '0', '... and nobody else has read them');
+	psql_as('boss', 'DROP TABLE thief.ev_2025_06, thief.ev_2025_07');
+	acts(q{DECLARE c refcursor := 'left'; BEGIN OPEN c FOR SELECT thief.payload(); EXCEPTION WHEN duplicate_cursor THEN NULL; END});
+	is_unharmed(psql_as('boss', "BEGIN; $as_thief FETCH ALL FROM \"left\"; COMMIT;"), qr/ERROR:  42501: what the owner of a table has put into it leaves a cursor open/, 'nor can the owner leave a cursor');
+
+	# The transaction, by what a driver has prepared.
+	acts(q{BEGIN EXECUTE 'EXECUTE s'; END});
+	is_unharmed(psql_as('boss', "PREPARE s AS SELECT thief.payload(); BEGIN; $as_thief COMMIT;"), qr/ERROR:  42501: what the owner of a table has put into it cannot run EXECUTE/, 'statements that the session has prepared are not for the owner');
+
+	# Triggers that wait for the end of the transaction.
+	acts(q{BEGIN SET search_path = thief, pg_catalog; SET CONSTRAINTS ALL IMMEDIATE; END});
+	is_unharmed(psql_as('boss', "BEGIN; INSERT INTO orders VALUES ('X'); $as_thief COMMIT;"), qr/ERROR:  42501: what the owner of a table has put into it cannot run SET CONSTRAINTS/, 'SET CONSTRAINTS is refused');
+	is(psql_as('thief', 'BEGIN; SET CONSTRAINTS ALL IMMEDIATE; COMMIT;'), '', '... where it is not run for somebody else it is not');
+	acts('BEGIN NULL; END');
+	is(psql_as('boss', "BEGIN; INSERT INTO orders VALUES ('X'); $as_thief SET CONSTRAINTS ALL IMMEDIATE; SELECT count(*) FROM seen; ROLLBACK;"), "2\n1\n", '... nor after the call');
+
+	# The temporary schema.
+	foreach (
+		[ 'a function', q{CREATE FUNCTION pg_temp.helper(integer) RETURNS text LANGUAGE sql AS 'SELECT thief.payload()'} ],
+		[ 'an operator', 'CREATE OPERATOR pg_temp.+ (LEFTARG = integer, RIGHTARG = integer, FUNCTION = int4pl)' ],
+		[ 'a collation', 'CREATE COLLATION pg_temp."C" FROM "C"' ],
+		[ 'an aggregate', 'CREATE AGGREGATE pg_temp.agg(integer) (SFUNC = int4pl, STYPE = integer)' ],
+		[ 'a type', 'CREATE DOMAIN pg_temp.dd AS text' ])
+	{
+		my ($what, $statement) = @$_;
+		# It is run more than once.
+		acts("BEGIN EXECUTE \$x\$ $statement \$x\$; EXCEPTION WHEN duplicate_function OR duplicate_object THEN NULL; END");
+		is_unharmed(psql_as('boss', "BEGIN; CREATE TEMP TABLE mine (x integer); CREATE FUNCTION pg_temp.helper(bigint) RETURNS text LANGUAGE sql AS 'SELECT 1::text'; $as_thief COMMIT;"),
+			qr/ERROR:  42501: (?:what the owner of a table has put into it makes objects in the temporary schema of this session|cannot create a type in a temporary schema)/, "... $what cannot be left in the temporary schema");
+	}
+	acts('BEGIN NULL; END');
+	like(psql_as('boss', "SET ROLE thief; CREATE TEMP TABLE report (x text); SELECT count(*) FROM $call;"),
+		qr/ERROR:  42501: the owner of a table has temporary tables or other temporary objects in the session of another role\n.*HINT:  Log in as the owner, or run DISCARD TEMP before/s,
+		'what the session has made there as the owner ends the call');
+	$node->safe_psql('postgres', 'CREATE ROLE gang; GRANT gang TO thief; GRANT gang TO boss; GRANT CREATE ON SCHEMA public TO gang');
+	like(psql_as('boss', "SET ROLE gang; CREATE FUNCTION pg_temp.helper() RETURNS integer LANGUAGE sql AS 'SELECT 1'; RESET ROLE; $as_thief"), qr/ERROR:  42501: the owner of a table has temporary tables/,
+		'... or as a role that the owner can become');
+	acts(q{BEGIN CREATE OR REPLACE TRIGGER t BEFORE INSERT ON pg_temp.notes FOR EACH ROW EXECUTE FUNCTION thief.fires(); END});
+	is_unharmed(psql_as('boss', "CREATE TEMP TABLE notes (x text); GRANT ALL ON notes TO PUBLIC; BEGIN; $as_thief COMMIT; INSERT INTO notes VALUES (1);"),
+		qr/ERROR:  42501: what the owner of a table has put into it cannot run CREATE TRIGGER/, '... nor can the owner make a trigger on a temporary table');
+	acts('BEGIN NULL; END');
+	is_deeply(states('thief', '', { repeatable => "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM $call" }), { repeatable => '25000' }, 'an older snapshot would not see who owns the tables now');
+	is(psql_as('boss', "CREATE TEMP TABLE report (x text); BEGIN; $as_thief ROLLBACK;"), "2\n", '... what it has made as itself does not');
+	is(psql_as('thief', "CREATE TEMP TABLE report (x text); BEGIN; SELECT count(*) FROM $call; ROLLBACK;"), "2\n", '... nor anything of who has logged in as the owner');
+
+	is($node->safe_psql('postgres', $NO_SUPERUSER), '0', 'nobody has become a superuser');
+
+	$node->stop;
 }
-acts('BEGIN NULL; END');
-like(psql_as('boss', "SET ROLE thief; CREATE TEMP TABLE report (x text); SELECT count(*) FROM $call;"),
-	qr/ERROR:  42501: the owner of a table has temporary tables or other temporary objects in the session of another role\n.*HINT:  Log in as the owner, or run DISCARD TEMP before/s,
-	'what the session has made there as the owner ends the call');
-$node->safe_psql('postgres', 'CREATE ROLE gang; GRANT gang TO thief; GRANT gang TO boss; GRANT CREATE ON SCHEMA public TO gang');
-like(psql_as('boss', "SET ROLE gang; CREATE FUNCTION pg_temp.helper() RETURNS integer LANGUAGE sql AS 'SELECT 1'; RESET ROLE; $as_thief"), qr/ERROR:  42501: the owner of a table has temporary tables/,
-	'... or as a role that the owner can become');
-acts(q{BEGIN CREATE OR REPLACE TRIGGER t BEFORE INSERT ON pg_temp.notes FOR EACH ROW EXECUTE FUNCTION thief.fires(); END});
-is_unharmed(psql_as('boss', "CREATE TEMP TABLE notes (x text); GRANT ALL ON notes TO PUBLIC; BEGIN; $as_thief COMMIT; INSERT INTO notes VALUES (1);"),
-	qr/ERROR:  42501: what the owner of a table has put into it cannot run CREATE TRIGGER/, '... nor can the owner make a trigger on a temporary table');
-acts('BEGIN NULL; END');
-is_deeply(states('thief', '', { repeatable => "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM $call" }), { repeatable => '25000' }, 'an older snapshot would not see who owns the tables now');
-is(psql_as('boss', "CREATE TEMP TABLE report (x text); BEGIN; $as_thief ROLLBACK;"), "2\n", '... what it has made as itself does not');
-is(psql_as('thief', "CREATE TEMP TABLE report (x text); BEGIN; SELECT count(*) FROM $call; ROLLBACK;"), "2\n", '... nor anything of who has logged in as the owner');
-
-is($node->safe_psql('postgres', q{SELECT count(*) FROM pg_roles WHERE rolsuper AND rolname IN ('shop', 'thief', 'member')}), '0', 'nobody has become a superuser');
-
-$node->stop;
 done_testing();

@@ -8,6 +8,7 @@ use FindBin;
 use IPC::Run;
 use lib "$FindBin::RealBin/../perl";
 use Release;
+use Twins;
 use UidgenTest;
 
 # ---- a server of our own, with the scripts of two versions ----
@@ -236,7 +237,7 @@ sub trapped_database
 	$node->safe_psql('postgres', "ALTER DATABASE $name SET search_path = public, pg_catalog");
 }
 trapped_database($_) foreach qw(fresh updated newest fleet made);
-trapped_database('script', 'OWNER owner');
+trapped_database($_, 'OWNER owner') foreach qw(script edition);
 trapped_database('schema');
 $node->safe_psql('schema', "ALTER SCHEMA public RENAME TO evil; ALTER SCHEMA evil OWNER TO mallory; CREATE SCHEMA public; $TRAP");
 
@@ -253,7 +254,9 @@ WITH RECURSIVE own (classid, objid) AS (
 		WHERE e.extname IN ('uidgen', 'uidgen_registry', 'uidgen_tools') AND d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid AND d.deptype = 'e'
 	UNION
 	SELECT d.classid, d.objid FROM pg_depend AS d
-		WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid IN (to_regnamespace('uidgen'), to_regnamespace('uidgen_registry'))
+		WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid IN (to_regnamespace('uidgen'), to_regnamespace('uidgen_registry'), to_regnamespace('uidgen_tools'), to_regnamespace('uidgen_history'))
+	UNION
+	SELECT 'pg_proc'::regclass, p.oid FROM pg_proc AS p WHERE p.proowner = 'owner'::regrole
 	UNION
 	SELECT d.classid, d.objid FROM own JOIN pg_depend AS d ON d.refclassid = own.classid AND d.refobjid = own.objid
 		WHERE d.deptype IN ('i', 'a'))
@@ -261,7 +264,7 @@ SELECT DISTINCT pg_describe_object(d.classid, d.objid, 0) || ' -> ' || pg_descri
 FROM own JOIN pg_depend AS d USING (classid, objid),
 	pg_identify_object(d.refclassid, d.refobjid, 0) AS i
 WHERE (d.refclassid, d.refobjid) NOT IN (SELECT classid, objid FROM own)
-	AND coalesce(i.schema NOT IN ('pg_catalog', 'uidgen', 'uidgen_registry', 'uidgen_tools'),
+	AND coalesce(i.schema NOT IN ('pg_catalog', 'uidgen', 'uidgen_registry', 'uidgen_tools', 'uidgen_history'),
 		d.refclassid NOT IN ('pg_namespace'::regclass, 'pg_extension'::regclass, 'pg_language'::regclass, 'pg_authid'::regclass))
 ORDER BY 1
 END
@@ -327,13 +330,14 @@ sub draws
 # Each view and function, called by a superuser who names it in full.
 sub calls_all
 {
-	my ($database, $schema) = @_;
+	my ($database, $schema, $kind) = @_;
 	my ($from, $to) = map { "'$_-01-01'::pg_catalog.timestamptz" } 2026, 2027;
 	my ($past, $until) = map { "'2025-$_-01'::pg_catalog.timestamptz" } '03', '06';
 	my ($layout, $one) = ("'default'::pg_catalog.text", "'1'::pg_catalog.int8");
 	my $calls = <<"END";
 $HOSTILE_PATH;
 TABLE uidgen_registry.worker_node; TABLE uidgen_registry.registry; TABLE uidgen_registry.segment; TABLE uidgen.presets; TABLE uidgen.status;
+SELECT uidgen.diagnose();
 TABLE uidgen_registry.fleet; TABLE uidgen_registry.status; TABLE uidgen.segment_status;
 SELECT S.uid_between($one, $from, $to), S.uid_between($one, $from, $to, $layout), S.uid_range($from, $to), S.uid_range($from, $to, $layout);
 SELECT uidgen.first_since($from), uidgen.last_before($to, $layout), S.uid_min($from), S.uid_max($from, $layout);
@@ -362,6 +366,7 @@ SELECT uidgen_registry.local_grants(l.layout, 0, 5), uidgen_registry.tick_at($fr
 SELECT S.uid_next(), S.uid_next(0), S.uid_next_batch(3, 0), S.uid_reserve(3, 0);
 END
 	$calls =~ s/\bS\./$schema./g;
+	$calls = join ' ', grep { !/uidgen_registry|uidgen\.(?:segment_)?status|uid_segment_next|uid_time_expression/ } split /(?<=;)\s+/, $calls =~ s/uidgen\.layout_numbers/uidgen_tools.layout_numbers/gr if $kind eq 'edition';
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	my $status = $node->psql($database, $calls, stdout => \my $out, stderr => \my $err, on_error_stop => 1);
 	is($status, 0, '... and all views and functions work') or diag($err);
@@ -394,13 +399,28 @@ END
 # ---- created ----
 
 my $log = -s $node->logfile;
-foreach ([ 'fresh', 'public' ], [ 'schema', 'evil' ])
+foreach my $kind (kinds())
 {
-	my ($database, $schema) = @$_;
-	runs($database, $CREATE =~ s/SCHEMA public/SCHEMA $schema/gr, "created in hostile schema $schema");
-	is_unbound($database, $schema);
-	draws($database, $schema);
-	calls_all($database, $schema);
+	foreach ([ 'fresh', 'public' ], [ 'schema', 'evil' ])
+	{
+		my ($database, $schema) = @$_;
+		if ($kind eq 'edition')
+		{
+			next if $schema ne 'public';
+			$database = 'edition';
+			# For an upgrade once more
+			runs_script($database, "$scripts/uidgen-$_--$OLD.sql", "created in hostile schema $schema, $_") foreach qw(sql sql-tools sql sql-tools);
+			is($node->safe_psql($database, 'SELECT uidgen.set_up(worker_id => 7) IS NOT NULL', connstr => $node->connstr($database) . ' user=owner'), 't', '... and set up');
+		}
+		else
+		{
+			runs($database, $CREATE =~ s/SCHEMA public/SCHEMA $schema/gr, "created in hostile schema $schema");
+			draws($database, $schema);
+		}
+		is_unbound($database, $schema);
+		calls_all($database, $schema, $kind);
+		is_untouched($log, "$kind, created in schema $schema");
+	}
 }
 runs('made', 'CREATE EXTENSION uidgen SCHEMA public', 'without a registry');
 draws('made', 'a registry that the keeper makes');

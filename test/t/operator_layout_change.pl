@@ -7,6 +7,8 @@
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use SqlEdition;
+use Twins;
 use UidgenTest;
 
 my $first_layout = 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01';
@@ -64,12 +66,26 @@ is($node->safe_psql('postgres', 'SELECT count(*), sum(launches) FROM uidgen_regi
 # ---- partitions of two layouts ----
 
 # The job of docs/partitions.md goes on after "A new layout" of docs/layouts.md, once with larger ids and once with smaller ones.
-my $as = 'SET ROLE keeper; SET client_min_messages = warning;';
-my $make = "$as SELECT count(*) FROM uid_partitions('event', now(), now() + interval '3 months', '1 month', true)";
+my $make = "SELECT count(*) FROM uid_partitions('event', now(), now() + interval '3 months', '1 month', true)";
 my $drop = "SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', true";
+# The owner of the tables
+sub keeper_says
+{
+	my ($sql) = @_;
+	return as($node, 'keeper', 'parts', "SET client_min_messages = warning; $sql");
+}
+
 sub begin_layout
 {
-	my ($database, $layout) = @_;
+	my ($kind, $database, $layout) = @_;
+	if ($kind eq 'edition')
+	{
+		$node->safe_psql('parts', 'ALTER TABLE event ALTER id DROP DEFAULT; SET client_min_messages = warning; DROP SCHEMA uidgen_tools CASCADE');
+		like(as($node, 'maker', 'parts', 'SELECT uidgen.take_out()'), qr/^\d+$/, 'the edition is taken out');
+		put_twin_in($kind, $node, 'parts', layout => $layout);
+		$node->safe_psql('parts', 'ALTER TABLE event ALTER id SET DEFAULT uid_next()');
+		return;
+	}
 	$node->safe_psql('postgres', "CREATE DATABASE $database");
 	my $given = $node->safe_psql($node->safe_psql('postgres', 'SHOW uidgen.database'), q{SELECT last_value FROM uidgen_registry.segment WHERE name = 's'});
 	# As the page says.
@@ -88,50 +104,75 @@ sub rows
 {
 	return $node->safe_psql('parts', 'SELECT count(*) FROM event');
 }
-$node->safe_psql('postgres', 'CREATE DATABASE parts');
-$node->safe_psql('parts', 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools');
-$node->safe_psql('parts', "CREATE ROLE keeper; GRANT CREATE ON SCHEMA public TO keeper; CREATE TABLE event (id bigint PRIMARY KEY DEFAULT uid_next(), body text) PARTITION BY RANGE (id);
-	ALTER TABLE event OWNER TO keeper; $as SELECT FROM uid_partitions('event', now() - interval '7 months', now() + interval '3 months', '1 month', true)");
-store();
-$node->safe_psql('parts', "INSERT INTO event (id) VALUES (uid_min(now() - interval '7 months')), (uid_min(now() - interval '5 months'))");
 
+foreach my $kind (kinds())
+{
+	# The extension goes on with its server.
+	if ($kind eq 'edition')
+	{
+		$node->stop;
+		$node = twin_node($kind);
+		$node->start;
+	}
+	$node->safe_psql('postgres', 'CREATE DATABASE parts');
+	put_twin_in($kind, $node, 'parts');
+	$node->safe_psql('parts', "CREATE ROLE keeper LOGIN; GRANT CREATE ON SCHEMA public TO keeper; CREATE TABLE event (id bigint PRIMARY KEY DEFAULT uid_next(), body text) PARTITION BY RANGE (id);
+		ALTER TABLE event OWNER TO keeper");
+	keeper_says(q{SELECT FROM uid_partitions('event', now() - interval '7 months', now() + interval '3 months', '1 month', true)});
+	store();
+	$node->safe_psql('parts', "INSERT INTO event (id) VALUES (uid_min(now() - interval '7 months')), (uid_min(now() - interval '5 months'))");
 
-# Without its rows, nothing tells which layouts the ids have.
-fails_with($node, $_, '55000', qr/cannot truncate uidgen\.layout_used.*DETAIL: .*uid_drop_partitions.*HINT: .*delete the row/s, $_, 'parts')
-  foreach 'TRUNCATE uidgen.layout_used', 'SET session_replication_role = replica; TRUNCATE uidgen.layout_used', 'ALTER TABLE uidgen.layout_used DISABLE TRIGGER ALL, ENABLE ALWAYS TRIGGER refuse_truncate; TRUNCATE uidgen.layout_used';
-$node->safe_psql('parts', 'ALTER TABLE uidgen.layout_used SET UNLOGGED');
-fails_with($node, "$as $drop)", '55000', qr/it is not certain which layout the ids of table "event" have.*DETAIL: .*not logged.*HINT: .*fourth argument/s, 'where a crash would empty them, a layout has to be named', 'parts');
-is($node->safe_psql('parts', "$as SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', false, 'default')"), '1', '... and then counts');
-$node->safe_psql('parts', 'ALTER TABLE uidgen.layout_used SET LOGGED');
+	# Without its rows, nothing tells which layouts the ids have.
+	if ($kind eq 'extension')
+	{
+		fails_with($node, $_, '55000', qr/cannot truncate uidgen\.layout_used.*DETAIL: .*uid_drop_partitions.*HINT: .*delete the row/s, $_, 'parts')
+		  foreach 'TRUNCATE uidgen.layout_used', 'SET session_replication_role = replica; TRUNCATE uidgen.layout_used', 'ALTER TABLE uidgen.layout_used DISABLE TRIGGER ALL, ENABLE ALWAYS TRIGGER refuse_truncate; TRUNCATE uidgen.layout_used';
+	}
+	my $used = $kind eq 'extension' ? 'uidgen.layout_used' : 'uidgen_history.layout_used';
+	$node->safe_psql('parts', "CREATE TABLE kept AS TABLE $used; DELETE FROM $used");
+	like(keeper_says("$drop)"), qr/55000: it is not certain which layout the ids of table "event" have.*No id was drawn in this database so far/s, 'without rows a layout has to be named');
+	$node->safe_psql('parts', "INSERT INTO $used TABLE kept");
+	$node->safe_psql('parts', "ALTER TABLE $used SET UNLOGGED");
+	like(keeper_says("$drop)"), qr/55000: it is not certain which layout the ids of table "event" have.*DETAIL: .*not logged.*HINT: .*fourth argument/s, 'where a crash would empty them, a layout has to be named');
+	is(keeper_says("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', false, 'default')"), '1', '... and then counts');
+	$node->safe_psql('parts', "ALTER TABLE $used SET LOGGED");
 
-$node->safe_psql('postgres', "SELECT uidgen_registry.create_segment('s'), uidgen_registry.create_segment('left behind')");
-my $number = $node->safe_psql('postgres', "SELECT uid_segment_next('s') FROM generate_series(1, 3) ORDER BY 1 DESC LIMIT 1");
-begin_layout('early', 'default epoch:2015-01-01');
-cmp_ok($node->safe_psql('postgres', "SELECT uid_segment_next('s')"), '>', $number, 'a segment goes on above its numbers');
-fails_with($node, "SELECT uid_segment_next('left behind')", '42704', qr/no such segment.*HINT: .*create_segment\(\), in database "early", and has to commit that before numbers are drawn; if it was there before, with start => above all numbers/s, '... and one that was left behind says how to');
-$node->safe_psql('parts', 'SELECT uidgen.ask_for_grant()');
-my $permit = $node->safe_psql('early', q{SELECT uidgen_registry.reserve_backfill('} . $node->safe_psql('parts', 'SELECT uidgen.backfill_home()') . q{')});
-like((try_psql($node, "SELECT uidgen.accept_backfill('$permit')", database => 'parts'))[2], qr/WARNING:  this database has ids of another layout.*DETAIL:  They are of "\Q$first_layout\E"/s,
-	'whoever accepts a worker id for ids of past times is warned of live ids of the old layout');
-is($node->safe_psql('parts', $make), '4', 'after a layout of larger ids, partitions are made as before');
-is($node->safe_psql('parts', q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass AND inhrelid::regclass::text ~ '^event_\d{4}_\d\d_2$'}), '4', '... by another name, since that of the month is taken');
-store();
-fails_with($node, "$as $drop)", '55000', qr/it is not certain which layout the ids of table "event" have.*DETAIL:.*epoch:2015.*"$first_layout".*HINT: .*fourth argument.*docs\/partitions\.md/s, 'which are past is not certain until a layout is named', 'parts');
-is($node->safe_psql('parts', "$as $drop, 'default epoch:2015-01-01')"), '1', 'by the new one alone all old partitions are past: what is past in both is dropped');
-is(rows(), '201', '... with its row, and no other');
-is($node->safe_psql('parts', q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass}), '14', '... and what is to come stays');
-is($node->safe_psql('parts', "$as $drop, 'default')"), '0', 'by the old one nothing more is past');
-# Of the new layout, too, once there are such.
-$node->safe_psql('parts', "$as SELECT FROM uid_partitions('event', now() - interval '8 months', now() - interval '7 months', '1 month', true)");
-cmp_ok($node->safe_psql('parts', "$as $drop, 'default epoch:2015-01-01')"), '>=', 1, '... and of the new layout what is past by that');
-is(rows(), '201', '... and nothing else');
+	my $number;
+	if ($kind eq 'extension')
+	{
+		$node->safe_psql('postgres', "SELECT uidgen_registry.create_segment('s'), uidgen_registry.create_segment('left behind')");
+		$number = $node->safe_psql('postgres', "SELECT uid_segment_next('s') FROM generate_series(1, 3) ORDER BY 1 DESC LIMIT 1");
+	}
+	begin_layout($kind, 'early', 'default epoch:2015-01-01');
+	if ($kind eq 'extension')
+	{
+		cmp_ok($node->safe_psql('postgres', "SELECT uid_segment_next('s')"), '>', $number, 'a segment goes on above its numbers');
+		fails_with($node, "SELECT uid_segment_next('left behind')", '42704', qr/no such segment.*HINT: .*create_segment\(\), in database "early", and has to commit that before numbers are drawn; if it was there before, with start => above all numbers/s, '... and one that was left behind says how to');
+		$node->safe_psql('parts', 'SELECT uidgen.ask_for_grant()');
+		my $permit = $node->safe_psql('early', q{SELECT uidgen_registry.reserve_backfill('} . $node->safe_psql('parts', 'SELECT uidgen.backfill_home()') . q{')});
+		like((try_psql($node, "SELECT uidgen.accept_backfill('$permit')", database => 'parts'))[2], qr/WARNING:  this database has ids of another layout.*DETAIL:  They are of "\Q$first_layout\E"/s,
+			'whoever accepts a worker id for ids of past times is warned of live ids of the old layout');
+	}
+	is(keeper_says($make), '4', 'after a layout of larger ids, partitions are made as before');
+	is($node->safe_psql('parts', q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass AND inhrelid::regclass::text ~ '^event_\d{4}_\d\d_2$'}), '4', '... by another name, since that of the month is taken');
+	store();
+	like(keeper_says("$drop)"), qr/55000: it is not certain which layout the ids of table "event" have.*DETAIL:.*epoch:2015.*"$first_layout".*HINT: .*fourth argument.*docs\/partitions\.md/s, 'which are past is not certain until a layout is named');
+	is(keeper_says("$drop, 'default epoch:2015-01-01')"), '1', 'by the new one alone all old partitions are past: what is past in both is dropped');
+	is(rows(), '201', '... with its row, and no other');
+	is($node->safe_psql('parts', q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass}), '14', '... and what is to come stays');
+	is(keeper_says("$drop, 'default')"), '0', 'by the old one nothing more is past');
+	# Of the new layout, too, once there are such.
+	keeper_says("SELECT FROM uid_partitions('event', now() - interval '8 months', now() - interval '7 months', '1 month', true)");
+	cmp_ok(keeper_says("$drop, 'default epoch:2015-01-01')"), '>=', 1, '... and of the new layout what is past by that');
+	is(rows(), '201', '... and nothing else');
 
-begin_layout('small', 'js53ms');
-is($node->safe_psql('parts', $make), '4', 'after a layout of smaller ids, partitions are made as before');
-store();
-is($node->safe_psql('parts', "$as SELECT count(*) FROM uid_drop_partitions('event', now() - interval '4 months', true, '$_')"), $_ eq 'default' ? '2' : '0', "... and by $_ what is past is dropped")
-  foreach 'default', 'default epoch:2015-01-01', 'js53ms';
-is(rows(), '300', '... and nothing else');
-fails_with($node, "$as SELECT uid_partitions('event', now() + interval '10 days', now() + interval '3 months', '7 days', true)", '42P17', qr/partition "public"\."event_.*" of table "event" is in the way/s, 'what overlaps says so', 'parts');
+	begin_layout($kind, 'small', 'js53ms');
+	is(keeper_says($make), '4', 'after a layout of smaller ids, partitions are made as before');
+	store();
+	is(keeper_says("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '4 months', true, '$_')"), $_ eq 'default' ? '2' : '0', "... and by $_ what is past is dropped")
+	  foreach 'default', 'default epoch:2015-01-01', 'js53ms';
+	is(rows(), '300', '... and nothing else');
+	like(keeper_says("SELECT uid_partitions('event', now() + interval '10 days', now() + interval '3 months', '7 days', true)"), qr/42P17: partition "public"\."event_.*" of table "event" is in the way/s, 'what overlaps says so');
+}
 
 done_testing();

@@ -6,13 +6,11 @@ use lib "$FindBin::RealBin/../perl";
 use FakeClock;
 use IPC::Run;
 use Pages;
+use SqlEdition;
+use Twins;
 use UidgenTest;
 
-my $node = uidgen_node('main', "timezone = 'UTC'", "uidgen.database = 'app'", 'autovacuum = off');
-my $clock = FakeClock->new($node);
-$clock->under(sub { $node->start });
-$node->safe_psql('postgres', 'CREATE DATABASE app');
-$node->safe_psql('app', "CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; CREATE ROLE keeper LOGIN; GRANT CREATE ON SCHEMA public TO keeper");
+my ($node, $clock, $script);
 
 # ---- what the page shows ----
 
@@ -21,8 +19,6 @@ my ($job) = grep { $_->{kind} eq 'sql' && $_->{text} =~ /^SELECT uid_drop_partit
 my ($table) = grep { /^CREATE TABLE event / } map { $_->[0] } map { statements_of($_->{text}) } @blocks;
 my ($options) = map { $_->{text} =~ /^\d+ \d+ \* \* \*  \w+  psql (.*) -d app -f / } @blocks;
 ok(defined $options && defined $job && $table, 'the page has the table, the job and its script') or BAIL_OUT('docs/partitions.md');
-my $script = $node->basedir . '/event-partitions.sql';
-append_to_file($script, $job->{text});
 
 # One night: (exit status, what it prints, its errors).
 sub night
@@ -45,109 +41,128 @@ sub expected_months
 		qq{SELECT string_agg(to_char(m, 'YYYY_MM'), ' ' ORDER BY m) FROM generate_series(date_trunc('month', now() $from), date_trunc('month', now() $to), '1 month') AS m});
 }
 
-# ---- nights of more than a year ----
-
-$node->safe_psql('app', "$table CREATE INDEX ON event (body)", connstr => $node->connstr('app') . ' user=keeper');
-my ($status, $said, $err) = night();
-is("$status $err", '0 ', 'the first night');
-is(months(), expected_months('', "+ interval '3 months'"), '... makes the months to come');
-is((night())[1], '', 'a night on which nothing is to be done prints nothing');
-
-my ($nights, $wrong, $dropped, @errors) = (0, 0, 0);
-foreach (1 .. 40)
+sub keeper_says
 {
-	$clock->pass(11 * 86400);
-	$node->safe_psql('app', 'INSERT INTO event (body) SELECT n FROM generate_series(1, 10) AS n');
-	($status, $said, $err) = night();
-	$nights++;
-	push @errors, $err if $status || $err ne '';
-	$dropped += () = $said =~ /^DROP TABLE /mg;
-	# All that is not yet six months old is there, and nothing else; three months are ahead.
-	my $full = expected_months("- interval '6 months'", "+ interval '3 months'");
-	$wrong++ if substr($full, -length months()) ne months();
-	$wrong++ if $nights > 20 && months() ne $full;
+	my ($sql) = @_;
+	return as($node, 'keeper', 'app', $sql);
 }
-is("@errors", '', "$nights nights, eleven days apart: no error");
-is($wrong, 0, '... each time three months are ahead, and six behind');
-cmp_ok($dropped, '>=', 8, "... $dropped months were dropped");
-is($node->safe_psql('app', "SELECT count(*) = 0 FROM event WHERE uid_between(id, NULL, date_trunc('month', now() - interval '6 months'))"), 't', 'older rows are gone');
-is($node->safe_psql('app', q{SELECT count(*) FROM event}) % 10, 0, 'and all others are there');
-
-# ---- a table that is in use ----
 
 # On each day of a month, the next one is due, and no other.
 sub a_month_passes
 {
 	return $clock->pass($node->safe_psql('app', q{SELECT extract(epoch FROM date_trunc('month', now()) + interval '1 month 14 days' - now())::bigint}));
 }
-a_month_passes();
-my $before = months();
-my $reader = $node->background_psql('app');
-$reader->query_safe('BEGIN; SELECT count(*) FROM event');
-($status, $said, $err) = night();
-isnt($status, 0, 'a transaction that reads the table for long: the job fails');
-like($err, qr/ERROR:  canceling statement due to lock timeout/, '... since it does not wait for ever');
-$reader->query_safe('COMMIT');
-$reader->quit;
-($status, $said, $err) = night();
-is("$status $err", '0 ', 'the next night');
-is(months(), expected_months("- interval '6 months'", "+ interval '3 months'"), '... makes up for it');
 
-# Without a setting of its own, a call that runs the statements waits for two seconds.
-a_month_passes();
-$reader = $node->background_psql('app');
-$reader->query_safe('BEGIN; SELECT count(*) FROM event');
-fails_with($node, "SET ROLE keeper; SELECT uid_drop_partitions('event', now() - interval '6 months', true)", '55P03', qr/lock timeout/, 'nor does uid_drop_partitions() by itself', 'app');
-like($node->safe_psql('app', "SET ROLE keeper; SELECT uid_drop_partitions('event', now() - interval '6 months')"), qr/^DROP TABLE "public"\."event_\d{4}_\d\d";$/, '... and what it prints needs no lock');
-$reader->query_safe('COMMIT');
-$reader->quit;
-
-# ---- a partition that somebody detaches ----
-
-# It is no longer the table's, and is being kept for something.
-my $oldest = $node->safe_psql('app', q{SELECT min(inhrelid::regclass::text) FROM pg_inherits WHERE inhparent = 'event'::regclass});
-$reader = $node->background_psql('app');
-$reader->query_safe('BEGIN; SELECT count(*) FROM event');
-my $detach = IPC::Run::start([ $node->installed_command('psql'), '-X', '-d', $node->connstr('app'), '-c', "ALTER TABLE event DETACH PARTITION $oldest CONCURRENTLY" ],
-	'<', \undef, '>&', \$said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
-ok($node->poll_query_until('app', 'SELECT count(*) = 1 FROM pg_inherits WHERE inhdetachpending'), 'DETACH CONCURRENTLY waits half-way');
-$node->safe_psql('app', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'ALTER TABLE event DETACH%'});
-$detach->finish;
-like($said, qr/canceling statement due to user request/, '... and is broken off there');
-$reader->query_safe('COMMIT');
-$reader->quit;
-my $drop = "SET ROLE keeper; SELECT uid_drop_partitions('event', now() - interval '6 months')";
-is($node->safe_psql('app', $drop), '', '... a partition in this state is not dropped');
-$node->safe_psql('app', "ALTER TABLE event DETACH PARTITION $oldest FINALIZE; ALTER TABLE event ATTACH PARTITION $oldest FOR VALUES FROM ("
-	  . $node->safe_psql('app', "SELECT uid_min(to_date(right('$oldest', 7), 'YYYY_MM'))") . ') TO ('
-	  . $node->safe_psql('app', "SELECT uid_min((to_date(right('$oldest', 7), 'YYYY_MM') + interval '1 month')::timestamptz)") . ')');
-is($node->safe_psql('app', $drop), "DROP TABLE \"public\".\"$oldest\";", '... and is dropped once it is attached again');
-
-# ---- writers all the while ----
-
-# Each row is stored by its transaction, while partitions come and go in others.
-$node->safe_psql('app', 'CREATE TABLE stop ()');
-my @writers = map {
-	my $file = $node->basedir . "/writer.$_";
-	IPC::Run::start(
-		[ $node->installed_command('psql'), '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('app'), '-c',
-			'DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM stop) LOOP INSERT INTO event DEFAULT VALUES; COMMIT; END LOOP; END $$' ],
-		'<', \undef, '>&', $file, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default))
-} 1 .. 3;
-my $written = 'SELECT count(*) FROM event WHERE body IS NULL';
-my ($made, $gone) = (0, 0);
-foreach (1 .. 20)
+foreach my $kind (kinds())
 {
-	my $rows = $node->safe_psql('app', $written);
-	$made += $node->safe_psql('app', "SET ROLE keeper; SET lock_timeout = '1min'; SELECT count(*) FROM uid_partitions('event', now() - interval '3 years', now() - interval '2 years', '1 month', true)");
-	$gone += $node->safe_psql('app', "SET ROLE keeper; SET lock_timeout = '1min'; SELECT count(*) FROM uid_drop_partitions('event', now() - interval '1 year', true)");
-	$node->poll_query_until('app', "SELECT ($written) > $rows") or last;
-}
-$node->safe_psql('app', 'INSERT INTO stop DEFAULT VALUES');
-$_->finish foreach @writers;
-cmp_ok($made, '>', 200, 'partitions are made beneath three writers');
-is($gone, $made, '... and dropped');
-is(join('', map { slurp_file($node->basedir . "/writer.$_") } 1 .. 3), '', '... who see no error');
+	$node = twin_node($kind, "timezone = 'UTC'", "uidgen.database = 'app'", 'autovacuum = off');
+	$clock = FakeClock->new($node);
+	$clock->under(sub { $node->start });
+	$node->safe_psql('postgres', 'CREATE DATABASE app');
+	put_twin_in($kind, $node, 'app');
+	$node->safe_psql('app', 'CREATE ROLE keeper LOGIN; GRANT CREATE ON SCHEMA public TO keeper');
+	$script = $node->basedir . '/event-partitions.sql';
+	append_to_file($script, $job->{text});
 
-$node->stop;
+	# ---- nights of more than a year ----
+
+	$node->safe_psql('app', "$table CREATE INDEX ON event (body)", connstr => $node->connstr('app') . ' user=keeper');
+	my ($status, $said, $err) = night();
+	is("$status $err", '0 ', 'the first night');
+	is(months(), expected_months('', "+ interval '3 months'"), '... makes the months to come');
+	is((night())[1], '', 'a night on which nothing is to be done prints nothing');
+
+	my ($nights, $wrong, $dropped, @errors) = (0, 0, 0);
+	foreach (1 .. 40)
+	{
+		$clock->pass(11 * 86400);
+		$node->safe_psql('app', 'INSERT INTO event (body) SELECT n FROM generate_series(1, 10) AS n');
+		($status, $said, $err) = night();
+		$nights++;
+		push @errors, $err if $status || $err ne '';
+		$dropped += () = $said =~ /^DROP TABLE /mg;
+		# All that is not yet six months old is there, and nothing else; three months are ahead.
+		my $full = expected_months("- interval '6 months'", "+ interval '3 months'");
+		$wrong++ if substr($full, -length months()) ne months();
+		$wrong++ if $nights > 20 && months() ne $full;
+	}
+	is("@errors", '', "$nights nights, eleven days apart: no error");
+	is($wrong, 0, '... each time three months are ahead, and six behind');
+	cmp_ok($dropped, '>=', 8, "... $dropped months were dropped");
+	is($node->safe_psql('app', "SELECT count(*) = 0 FROM event WHERE uid_between(id, NULL, date_trunc('month', now() - interval '6 months'))"), 't', 'older rows are gone');
+	is($node->safe_psql('app', q{SELECT count(*) FROM event}) % 10, 0, 'and all others are there');
+
+	# ---- a table that is in use ----
+
+	a_month_passes();
+	my $before = months();
+	my $reader = $node->background_psql('app');
+	$reader->query_safe('BEGIN; SELECT count(*) FROM event');
+	($status, $said, $err) = night();
+	isnt($status, 0, 'a transaction that reads the table for long: the job fails');
+	like($err, qr/ERROR:  canceling statement due to lock timeout/, '... since it does not wait for ever');
+	$reader->query_safe('COMMIT');
+	$reader->quit;
+	($status, $said, $err) = night();
+	is("$status $err", '0 ', 'the next night');
+	is(months(), expected_months("- interval '6 months'", "+ interval '3 months'"), '... makes up for it');
+
+	# Without a setting of its own, a call that runs the statements waits for two seconds.
+	a_month_passes();
+	$reader = $node->background_psql('app');
+	$reader->query_safe('BEGIN; SELECT count(*) FROM event');
+	like(keeper_says("SELECT uid_drop_partitions('event', now() - interval '6 months', true)"), qr/55P03: .*lock timeout/, 'nor does uid_drop_partitions() by itself');
+	like(keeper_says("SELECT uid_drop_partitions('event', now() - interval '6 months')"), qr/^DROP TABLE "public"\."event_\d{4}_\d\d";$/, '... and what it prints needs no lock');
+	$reader->query_safe('COMMIT');
+	$reader->quit;
+
+	# ---- a partition that somebody detaches ----
+
+	# It is no longer the table's, and is being kept for something.
+	my $oldest = $node->safe_psql('app', q{SELECT min(inhrelid::regclass::text) FROM pg_inherits WHERE inhparent = 'event'::regclass});
+	$reader = $node->background_psql('app');
+	$reader->query_safe('BEGIN; SELECT count(*) FROM event');
+	my $detach = IPC::Run::start([ $node->installed_command('psql'), '-X', '-d', $node->connstr('app'), '-c', "ALTER TABLE event DETACH PARTITION $oldest CONCURRENTLY" ],
+		'<', \undef, '>&', \$said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
+	ok($node->poll_query_until('app', 'SELECT count(*) = 1 FROM pg_inherits WHERE inhdetachpending'), 'DETACH CONCURRENTLY waits half-way');
+	$node->safe_psql('app', q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'ALTER TABLE event DETACH%'});
+	$detach->finish;
+	like($said, qr/canceling statement due to user request/, '... and is broken off there');
+	$reader->query_safe('COMMIT');
+	$reader->quit;
+	my $drop = "SELECT uid_drop_partitions('event', now() - interval '6 months')";
+	is(keeper_says($drop), '', '... a partition in this state is not dropped');
+	$node->safe_psql('app', "ALTER TABLE event DETACH PARTITION $oldest FINALIZE; ALTER TABLE event ATTACH PARTITION $oldest FOR VALUES FROM ("
+		  . $node->safe_psql('app', "SELECT uid_min(to_date(right('$oldest', 7), 'YYYY_MM'))") . ') TO ('
+		  . $node->safe_psql('app', "SELECT uid_min((to_date(right('$oldest', 7), 'YYYY_MM') + interval '1 month')::timestamptz)") . ')');
+	is(keeper_says($drop), "DROP TABLE \"public\".\"$oldest\";", '... and is dropped once it is attached again');
+
+	# ---- writers all the while ----
+
+	# Each row is stored by its transaction, while partitions come and go in others.
+	$node->safe_psql('app', 'CREATE TABLE stop ()');
+	my @writers = map {
+		my $file = $node->basedir . "/writer.$_";
+		IPC::Run::start(
+			[ $node->installed_command('psql'), '-XAtq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('app'), '-c',
+				'DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM stop) LOOP INSERT INTO event DEFAULT VALUES; COMMIT; END LOOP; END $$' ],
+			'<', \undef, '>&', $file, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default))
+	} 1 .. 3;
+	my $written = 'SELECT count(*) FROM event WHERE body IS NULL';
+	my ($made, $gone) = (0, 0);
+	foreach (1 .. 20)
+	{
+		my $rows = $node->safe_psql('app', $written);
+		$made += keeper_says("SET lock_timeout = '1min'; SELECT count(*) FROM uid_partitions('event', now() - interval '3 years', now() - interval '2 years', '1 month', true)");
+		$gone += keeper_says("SET lock_timeout = '1min'; SELECT count(*) FROM uid_drop_partitions('event', now() - interval '1 year', true)");
+		$node->poll_query_until('app', "SELECT ($written) > $rows") or last;
+	}
+	$node->safe_psql('app', 'INSERT INTO stop DEFAULT VALUES');
+	$_->finish foreach @writers;
+	cmp_ok($made, '>', 200, 'partitions are made beneath three writers');
+	is($gone, $made, '... and dropped');
+	is(join('', map { slurp_file($node->basedir . "/writer.$_") } 1 .. 3), '', '... who see no error');
+
+	$node->stop;
+}
 done_testing();

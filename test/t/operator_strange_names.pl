@@ -8,14 +8,18 @@
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use StrangeNames;
+use Twins;
 use UidgenTest;
 
-my $node = server_of_names();
-# Each would make a superuser of somebody if it ended anywhere but at its own quote.
-tries_names(
-	"n\nALTER ROLE nobody SUPERUSER; --",
-	'q"; ALTER ROLE nobody SUPERUSER; --',
-	"a'; ALTER ROLE nobody SUPERUSER; --",
-	'e\\\'\\"\\n\\x0a\\u000a\\');
-$node->stop;
+foreach my $kind (kinds())
+{
+	my $node = server_of_names($kind);
+	# Each would make a superuser of somebody if it ended anywhere but at its own quote.
+	tries_names(
+		"n\nALTER ROLE nobody SUPERUSER; --",
+		'q"; ALTER ROLE nobody SUPERUSER; --',
+		"a'; ALTER ROLE nobody SUPERUSER; --",
+		'e\\\'\\"\\n\\x0a\\u000a\\');
+	$node->stop;
+}
 done_testing();

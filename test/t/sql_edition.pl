@@ -240,7 +240,7 @@ is(as($node, 'landlord', 'app', q{CREATE FUNCTION evil.become(bigint) RETURNS in
 	CREATE TABLE event (id bigint DEFAULT uid_next() PRIMARY KEY, body text) PARTITION BY RANGE (id); CREATE TABLE event_rest PARTITION OF event DEFAULT; CREATE INDEX event_evil ON event_rest (id) WHERE evil.become(3) = 0;
 	CREATE OR REPLACE FUNCTION evil.become(bigint) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM set_config($$role$$, $$none$$, false); RETURN 0; END'}), '', 'a table whose owner has code in it');
 my $make = q{SELECT count(*) FROM uid_partitions('event', date_trunc('month', now(), 'UTC'), date_trunc('month', now(), 'UTC') + interval '1 month', '1 month', true)};
-like($_, qr/28000: a superuser who has become role "landlord".*HINT.*Log in as the owner/s, 'a superuser who has become the owner runs nothing of the owner\'s')
+like($_, qr/28000: who has become role "landlord".*HINT.*Log in as the owner/s, 'a superuser who has become the owner runs nothing of the owner\'s')
   foreach map { my (undef, undef, $said) = $node->psql('app', "$_; $make", extra_params => [ '-v', 'VERBOSITY=verbose' ]); $said } 'SET ROLE landlord', 'SET SESSION AUTHORIZATION landlord';
 is(as($node, 'landlord', 'app', "DROP INDEX event_evil; $make"), '1', '... and the owner does');
 
