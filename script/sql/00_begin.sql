@@ -12,11 +12,11 @@
 --
 DO $uidgen$
 DECLARE
-	-- Read before the search path is set, so nothing here is found in another schema than pg_catalog.
-	caller_schema CONSTANT text := pg_catalog.current_schema();
-	caller_path CONSTANT text := pg_catalog.current_setting('search_path');
-	caller_messages CONSTANT text := pg_catalog.current_setting('client_min_messages');
-	caller_strings CONSTANT text := pg_catalog.current_setting('standard_conforming_strings');
+	-- Before the search path is set, nothing here, and no type, may be found in another schema than pg_catalog.
+	caller_schema CONSTANT pg_catalog.text := pg_catalog.current_schema();
+	caller_path CONSTANT pg_catalog.text := pg_catalog.current_setting('search_path');
+	caller_messages CONSTANT pg_catalog.text := pg_catalog.current_setting('client_min_messages');
+	caller_strings CONSTANT pg_catalog.text := pg_catalog.current_setting('standard_conforming_strings');
 BEGIN
 -- What is parsed while this script runs is bound to what this search path finds, for good.
 PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);

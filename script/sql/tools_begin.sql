@@ -6,9 +6,9 @@
 --
 DO $uidgen$
 DECLARE
-	caller_path CONSTANT text := pg_catalog.current_setting('search_path');
-	caller_messages CONSTANT text := pg_catalog.current_setting('client_min_messages');
-	caller_strings CONSTANT text := pg_catalog.current_setting('standard_conforming_strings');
+	caller_path CONSTANT pg_catalog.text := pg_catalog.current_setting('search_path');
+	caller_messages CONSTANT pg_catalog.text := pg_catalog.current_setting('client_min_messages');
+	caller_strings CONSTANT pg_catalog.text := pg_catalog.current_setting('standard_conforming_strings');
 BEGIN
 PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 PERFORM set_config('client_min_messages', 'warning', true), set_config('standard_conforming_strings', 'on', true);
