@@ -73,6 +73,10 @@ BEGIN
 	-- Everybody may call uidgen.next(), and so make a function uid_next() that does.
 	RETURN QUERY SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = home AND n.nspowner = p.proowner
 		WHERE p.pronamespace = home OR p.pronamespace = uidgen.own_place() AND format('%s(%s)', p.proname, oidvectortypes(p.proargtypes)) = ANY (names);
+	IF NOT FOUND AND home = 'uidgen'::regnamespace THEN
+		RAISE EXCEPTION 'schema uidgen belongs to another role than its functions'
+			USING ERRCODE = 'insufficient_privilege', HINT = 'Let it belong to the same role: ALTER SCHEMA uidgen OWNER TO ...';
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION uidgen.own_functions(regnamespace) IS 'the functions of a schema of the edition, with those that users call, wherever they are';
