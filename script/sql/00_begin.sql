@@ -12,7 +12,7 @@
 --
 DO $uidgen$
 DECLARE
-	-- Read before the search path is set, so nothing here is found in another schema than pg_catalog.
+	-- Before the search path is set, nothing here, and no type, may be found in another schema than pg_catalog.
 	caller_schema CONSTANT pg_catalog.text := pg_catalog.current_schema();
 	caller_path CONSTANT pg_catalog.text := pg_catalog.current_setting('search_path');
 	caller_messages CONSTANT pg_catalog.text := pg_catalog.current_setting('client_min_messages');
@@ -73,6 +73,10 @@ BEGIN
 	-- Everybody may call uidgen.next(), and so make a function uid_next() that does.
 	RETURN QUERY SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = home AND n.nspowner = p.proowner
 		WHERE p.pronamespace = home OR p.pronamespace = uidgen.own_place() AND format('%s(%s)', p.proname, oidvectortypes(p.proargtypes)) = ANY (names);
+	IF NOT FOUND AND home = 'uidgen'::regnamespace THEN
+		RAISE EXCEPTION 'schema uidgen belongs to another role than its functions'
+			USING ERRCODE = 'insufficient_privilege', HINT = 'Let it belong to the same role: ALTER SCHEMA uidgen OWNER TO ...';
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION uidgen.own_functions(regnamespace) IS 'the functions of a schema of the edition, with those that users call, wherever they are';
@@ -84,7 +88,7 @@ DECLARE
 	function regprocedure;
 BEGIN
 	FOR function IN SELECT f FROM uidgen.own_functions(home) AS f JOIN pg_proc AS p ON p.oid = f WHERE p.pronamespace <> home LOOP
-		EXECUTE format('ALTER ROUTINE %s SET SCHEMA %s', function, home);
+		EXECUTE format('ALTER FUNCTION %s SET SCHEMA %s', function, home);
 	END LOOP;
 END
 $$;
@@ -101,7 +105,7 @@ BEGIN
 		ARRAY(SELECT format('%s(%s)', p.proname, oidvectortypes(p.proargtypes)) FROM pg_proc AS p WHERE p.oid = ANY (functions)));
 	EXECUTE format('COMMENT ON FUNCTION %s.own_names() IS %L', home, 'names and argument types of what users call');
 	FOREACH function IN ARRAY functions LOOP
-		EXECUTE format('ALTER ROUTINE %s SET SCHEMA %s', function, uidgen.own_place());
+		EXECUTE format('ALTER FUNCTION %s SET SCHEMA %s', function, uidgen.own_place());
 	END LOOP;
 END
 $$;

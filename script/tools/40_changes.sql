@@ -268,7 +268,7 @@ BEGIN
 
 	-- Values that are in the column already.
 	IF uidgen_tools.find_version("table") IS NULL AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = version_column AND NOT a.attisdropped) THEN
-		PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_track_changes()');
+		PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_track_changes()'), uidgen_tools.lock_by_name("table", t.written, 'ACCESS SHARE');
 		named := uidgen.run_confined(format('SELECT max(r.%s) FROM %s AS r', uidgen_tools.write_name(version_column), t.written));
 		IF uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %2$s AS r WHERE r.%1$s IS NULL LIMIT 1) AS x', uidgen_tools.write_name(version_column), t.written))::bigint > 0 THEN
 			RAISE EXCEPTION 'column "%" of table "%" has nulls', shown, t.shown
@@ -293,7 +293,7 @@ BEGIN
 				DETAIL = 'The table of deleted keys is made in it.',
 				HINT = format('Let its owner run GRANT CREATE ON SCHEMA %s TO %s, for as long as uid_track_changes() takes.', uidgen_tools.write_schema(t.schema), uidgen_tools.write_role(t.owner));
 	ELSIF NOT uidgen_tools.has_index("table", version_column) THEN
-		PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_track_changes()');
+		PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_track_changes()'), uidgen_tools.lock_by_name("table", t.written, 'ACCESS SHARE');
 		IF uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', t.written, most + 1))::bigint > most THEN
 			RAISE EXCEPTION 'table "%" has more than % rows', t.shown, most
 				USING ERRCODE = 'program_limit_exceeded',

@@ -4,12 +4,20 @@
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use Twins;
 use UidgenTest;
 
 my $node = uidgen_node('main', 'uidgen.window = 500ms', 'autovacuum = off');
 $node->start;
-$node->safe_psql('postgres', 'CREATE ROLE landlord LOGIN; CREATE ROLE tenant LOGIN; CREATE ROLE stranger LOGIN; CREATE EXTENSION uidgen');
-$node->safe_psql('postgres', "CREATE DATABASE $_->[0] OWNER $_->[1]") foreach [ app => 'landlord' ], [ again => 'landlord' ], [ theirs => 'tenant' ], [ single => 'tenant' ];
+$node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+make_roles();
+
+sub make_roles
+{
+	$node->safe_psql('postgres', 'CREATE ROLE landlord LOGIN; CREATE ROLE tenant LOGIN; CREATE ROLE stranger LOGIN');
+	$node->safe_psql('postgres', "CREATE DATABASE $_->[0] OWNER $_->[1]") foreach [ app => 'landlord' ], [ again => 'landlord' ], [ theirs => 'tenant' ], [ single => 'tenant' ];
+	return;
+}
 
 # What psql prints as a role, or what goes wrong.
 sub as
@@ -35,7 +43,7 @@ sub objects
 }
 
 # One test: he is refused, and all is as before.  Where he has some right on an object and cannot pass it on, PostgreSQL only warns.
-my $before;
+my ($before, $folder);
 
 sub cannot
 {
@@ -50,6 +58,19 @@ sub can
 	my ($sql) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	return unlike(as('landlord', "BEGIN; $sql; ROLLBACK"), qr/ERROR|WARNING/, "he can: $sql");
+}
+
+# He dumps his database, and restores it; others do, too.  Returns the last id that was dumped.
+sub dumps_and_restores
+{
+	my $last = as('landlord', 'SELECT max(id) FROM public.message');
+	$node->command_ok([ 'pg_dump', '-U', 'landlord', '--file', "$folder/plain", 'app' ], 'the owner dumps it');
+	$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-U', 'landlord', '-d', 'again', '-f', "$folder/plain" ], '... and restores it');
+	$node->command_ok([ 'pg_dump', '-U', 'landlord', '--no-owner', '--no-privileges', '-Fc', '--file', "$folder/custom", 'app' ], 'a dump for anybody');
+	$node->command_ok([ 'pg_restore', '--exit-on-error', '--no-owner', '-U', 'tenant', '-d', 'theirs', "$folder/custom" ], '... is restored by another owner');
+	$node->command_ok([ 'pg_restore', '--single-transaction', '--no-owner', '-U', 'tenant', '-d', 'single', "$folder/custom" ], '... and in one transaction');
+	cmp_ok(as($_->[1], 'INSERT INTO public.message DEFAULT VALUES RETURNING id', $_->[0]), '>', $last, "$_->[0]: ids go on") foreach [ again => 'landlord' ], [ theirs => 'tenant' ], [ single => 'tenant' ];
+	return $last;
 }
 
 # ---- he makes them, and draws ----
@@ -105,14 +126,8 @@ is(as('landlord', 'ALTER EXTENSION uidgen DROP FUNCTION his.own()'), '', 'he tak
 
 # ---- dump and restore, without a superuser ----
 
-my $folder = PostgreSQL::Test::Utils::tempdir();
-my $last = as('landlord', 'SELECT max(id) FROM public.message');
-$node->command_ok([ 'pg_dump', '-U', 'landlord', '--file', "$folder/plain", 'app' ], 'the owner dumps it');
-$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-U', 'landlord', '-d', 'again', '-f', "$folder/plain" ], '... and restores it');
-$node->command_ok([ 'pg_dump', '-U', 'landlord', '--no-owner', '--no-privileges', '-Fc', '--file', "$folder/custom", 'app' ], 'a dump for anybody');
-$node->command_ok([ 'pg_restore', '--exit-on-error', '--no-owner', '-U', 'tenant', '-d', 'theirs', "$folder/custom" ], '... is restored by another owner');
-$node->command_ok([ 'pg_restore', '--single-transaction', '--no-owner', '-U', 'tenant', '-d', 'single', "$folder/custom" ], '... and in one transaction');
-cmp_ok(as($_->[1], 'INSERT INTO public.message DEFAULT VALUES RETURNING id', $_->[0]), '>', $last, "$_->[0]: ids go on") foreach [ again => 'landlord' ], [ theirs => 'tenant' ], [ single => 'tenant' ];
+$folder = PostgreSQL::Test::Utils::tempdir();
+my $last = dumps_and_restores();
 
 # ---- where the registry is in his database ----
 
@@ -227,5 +242,16 @@ unlike(log_since($node, 0), qr/terminated by signal/, '... nor did any process c
 # What the page warns of: who reads a view of that name there runs what it has.
 $node->safe_psql('app', 'TABLE uidgen.status');
 is(trapped(), $node->safe_psql('app', 'SELECT current_user'), 'but who reads uidgen.status there himself reads a view of his');
+
+# ---- the edition, dumped and restored without a superuser ----
+
+$node->stop;
+$node = twin_node('edition');
+$node->start;
+make_roles();
+as('landlord', 'CREATE SCHEMA lib');
+put_twin_in('edition', $node, 'app', owner => 'landlord', schema => 'lib');
+is(as('landlord', 'CREATE TABLE public.message (id bigint PRIMARY KEY DEFAULT lib.uid_next(), body text); INSERT INTO public.message (body) SELECT n FROM generate_series(1, 10) AS n'), '', 'he stores ids');
+dumps_and_restores();
 
 done_testing();

@@ -199,7 +199,7 @@ SQL
 	is($node->safe_psql('postgres', 'SELECT last_value FROM trap.ran'), $ran, '... nor been touched');
 	fails_with($node, "SELECT uid_adopt('shop.account', 'id')", '42501', qr/table "shop"\."account" belongs to role "shop".*HINT: .*@{[ $kind eq 'extension' ? 'SET ROLE' : 'Log in as role' ]} "shop"/s, '... and the hint says how it is done');
 	# The edition prints, but runs nothing of the owner's.
-	my %set_role = map { $_ => $kind eq 'extension' || /^(?:partitions|drop) prints/ ? '' : '28000' } keys %$calls;
+	my %set_role = map { $_ => $kind eq 'extension' || /^(?:partitions|drop|track) prints/ ? '' : '28000' } keys %$calls;
 	foreach ([ 'boss', 'SET ROLE shop' ], [ 'boss', 'SET SESSION AUTHORIZATION shop' ], [ 'member', 'SET ROLE shop' ])
 	{
 		my ($role, $before) = @$_;

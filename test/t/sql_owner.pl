@@ -1,0 +1,154 @@
+# The owner of the edition in SQL changes, or gives away parts: by REASSIGN OWNED, ALTER OWNER, another name of a role or of a schema, and dumps that others
+# restore, with and without privileges.  Who may set it up and take it out; and what others have made where it is, before and after.
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use SqlEdition;
+use UidgenTest;
+
+my $node = edition_node('plain');
+$node->start;
+landlords($node);
+$node->safe_psql('postgres', 'CREATE ROLE member LOGIN IN ROLE landlord; CREATE ROLE heir LOGIN; CREATE ROLE boss LOGIN SUPERUSER');
+my @scripts = map { edition_script($node, $_) } 'sql', 'sql-tools';
+
+# Both scripts, as a role.
+sub run_both
+{
+	my ($role, $database) = @_;
+	return join '', map { as($node, $role, $database, undef, '-f', $_) } @scripts;
+}
+
+# Two tests: others draw ids of this worker, and the tools work.
+sub works
+{
+	my ($database, $worker, $name) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my $place = $node->safe_psql($database, 'SELECT uidgen.own_place()');
+	is(as($node, 'tenant', $database, "SELECT worker FROM $place.uid_parse($place.uid_next())"), $worker, "$name: others draw ids");
+	return like(as($node, 'boss', $database, "CREATE TABLE public.mine (id bigserial); SELECT FROM $place.uid_adopt('public.mine', 'id', true); INSERT INTO public.mine DEFAULT VALUES RETURNING (($place.uid_parse(id)).worker); DROP TABLE public.mine"),
+		qr/^$worker$/m, '... also as the default of a column');
+}
+
+# All rights of the edition, and who owns it.
+sub rights
+{
+	my ($database) = @_;
+	return $node->safe_psql($database, q{
+		SELECT n.nspname, n.nspowner::regrole, n.nspacl FROM pg_namespace AS n WHERE n.nspname ~ '^uidgen'
+		UNION ALL SELECT c.oid::regclass::text, c.relowner::regrole, c.relacl FROM pg_class AS c WHERE c.relnamespace::regnamespace::text ~ '^uidgen'
+		UNION ALL SELECT p.oid::regprocedure::text, p.proowner::regrole, p.proacl FROM pg_proc AS p WHERE p.pronamespace::regnamespace::text ~ '^uidgen' OR p.proname ^@ 'uid_' ORDER BY 1});
+}
+
+# ---- who may set it up, and take it out ----
+
+foreach my $role (qw(landlord member boss))
+{
+	my $database = add_database($node, 'by_' . $role);
+	is(run_both('landlord', $database), '', "$database: it is put in");
+	like(as($node, 'tenant', $database, $_), qr/42501/, "... not by another role: $_") foreach 'SELECT uidgen.set_up(worker_id => 5)', 'SELECT uidgen.take_out()';
+	my $before = rights($database);
+	like(as($node, $role, $database, 'SELECT uidgen.set_up(worker_id => 5)'), qr/^worker id 5/, "... set up by $role");
+	is(rights($database), $before, '... which changes no owner, and no right');
+	works($database, 5, $database);
+	like(as($node, 'tenant', $database, $_), qr/42501/, "... not by another role: $_") foreach 'SELECT uidgen.set_up(max_ahead => $$2h$$)', 'SELECT uidgen.take_out()';
+	my $prepared = $node->background_psql($database, extra_params => [ '-U', 'tenant' ], on_error_stop => 0);
+	$prepared->query_safe('PREPARE a AS SELECT count(*) FROM uid_next_batch(50000000)');
+	like(as($node, $role, $database, q{SELECT uidgen.set_up(max_ahead => '2s')}), qr/^worker id 5/, "... changed by $role");
+	like($prepared->query('EXECUTE a') . $prepared->{stderr}, qr/ids may run ahead by 00:00:02/, '... also for sessions that are there');
+	$prepared->quit;
+	like(run_both($role, $database), $role eq 'landlord' ? qr/^$/ : qr/42501: schema uidgen or uidgen_history, or what is in it, belongs to another role/, "... an upgrade by $role");
+	is(rights($database), $before, '... which changes no owner, and no right');
+	as($node, 'landlord', $database, 'DROP SCHEMA uidgen_tools CASCADE');
+	like(as($node, $role, $database, 'SELECT uidgen.take_out()'), qr/^\d+$/, "... taken out by $role");
+}
+
+# ---- other names, other owners ----
+
+my $database = add_database($node, 'app');
+as($node, 'landlord', $database, 'CREATE SCHEMA lib; GRANT USAGE ON SCHEMA lib TO PUBLIC');
+is(as($node, 'landlord', $database, "SET search_path = lib;\n" . join '', map { "\\i $_\n" } @scripts), '', 'in a schema of its own');
+set_up($node, $database, 'worker_id=7');
+as($node, 'landlord', $database, 'CREATE TABLE public.message (id bigint PRIMARY KEY DEFAULT lib.uid_next())');
+my $row = 'INSERT INTO public.message DEFAULT VALUES RETURNING id > coalesce((SELECT max(id) FROM public.message), 0)';
+is(as($node, 'landlord', $database, 'ALTER SCHEMA lib RENAME TO "Its Own"; CREATE SCHEMA lib'), '', 'the schema gets another name');
+works($database, 7, 'renamed');
+is(run_both('landlord', $database), '', '... an upgrade');
+works($database, 7, '... goes where it is');
+is(as($node, 'landlord', $database, q{SELECT count(*) FROM pg_proc WHERE pronamespace = 'lib'::regnamespace; DROP SCHEMA lib}), '0', '... and nowhere else');
+
+$node->safe_psql('postgres', 'ALTER ROLE landlord RENAME TO lord');
+is(run_both('lord', $database), '', 'the owner gets another name: an upgrade');
+works($database, 7, 'renamed owner');
+$node->safe_psql('postgres', 'ALTER ROLE lord RENAME TO landlord');
+
+$node->safe_psql($database, 'REASSIGN OWNED BY landlord TO heir');
+is(as($node, 'heir', $database, $row), 't', 'all gets another owner');
+works($database, 7, 'reassigned');
+like(run_both('landlord', $database), qr/42501: schema uidgen or uidgen_history, or what is in it, belongs to another role.*42501|55000/s, '... an upgrade by the former one is refused');
+like(as($node, 'landlord', $database, $_), qr/42501/, "... so is $_") foreach q{SELECT uidgen.set_up(max_ahead => '3h')}, 'SELECT uidgen.take_out()';
+is(run_both('heir', $database), '', '... and by the new one is done');
+like(as($node, 'heir', $database, q{SELECT uidgen.set_up(max_ahead => '3h')}), qr/^worker id 7/, '... who also sets it up');
+works($database, 7, 'reassigned');
+
+# Of some objects only: nothing is taken for the edition's that is another role's, and nothing is half changed.
+my $all = rights($database);
+foreach my $given ('FUNCTION "Its Own".uid_next()', 'FUNCTION uidgen.own_layout()', 'SEQUENCE uidgen.position', 'SCHEMA uidgen', 'TABLE uidgen_history.layout_used', 'TYPE uidgen.parsed', 'SCHEMA uidgen_tools')
+{
+	$node->safe_psql($database, "ALTER $given OWNER TO tenant");
+	my $now = rights($database);
+	like(run_both('heir', $database), qr/42501: schema uidgen|42723|42501: must be owner/, "$given is another role's: an upgrade is refused");
+	is(rights($database), $now, '... and changes nothing');
+	like(as($node, $_, $database, 'SELECT uidgen.take_out()'), qr/ (?:42501|2BP01): /, "... nor does $_ take it out") foreach $given =~ /layout_used/ ? () : $given eq 'SCHEMA uidgen' ? qw(heir boss) : 'heir';
+	like(as($node, 'boss', $database, q{SELECT uidgen.set_up(max_ahead => '4h')}), qr/42501: schema uidgen belongs to another role/, '... nor is it set up, as the plans of sessions would stay') if $given eq 'SCHEMA uidgen';
+	like(as($node, 'boss', $database, q{BEGIN; CREATE TABLE public.mine (id bigserial); SELECT "Its Own".uid_adopt('public.mine', 'id')}), qr/55000: function uid_next\(\) is not what/, '... and is no default') if $given =~ /uid_next/;
+	$node->safe_psql($database, "ALTER $given OWNER TO heir");
+	is(rights($database), $all, '... given back');
+}
+works($database, 7, 'all given back');
+
+# ---- dumps that others restore ----
+
+foreach my $options ([], ['--no-privileges'])
+{
+	my $copy = add_database($node, @$options ? 'bare' : 'copy');
+	my $file = $node->basedir . "/$copy.sql";
+	$node->command_ok([ 'pg_dump', '-U', 'heir', '-O', @$options, '-d', $node->connstr($database), '-f', $file ], "a dump without owners @$options");
+	my $last = as($node, 'heir', $database, 'SELECT max(id) FROM public.message');
+	is(as($node, 'landlord', $copy, undef, '-q', '-o', '/dev/null', '-f', $file), '', '... is restored by another role');
+	is(as($node, 'landlord', $copy, 'INSERT INTO public.message DEFAULT VALUES RETURNING id > ' . $last), 't', '... whose ids go on');
+	like(set_up($node, $copy, 'worker_id=8', 'instead_of=7'), qr/^worker id 8/, '... who gives it another worker id');
+	is(run_both('landlord', $copy), '', '... and runs the scripts again');
+	is(rights($copy) =~ s/landlord/heir/gr, rights($database), '... after which all rights are as in the original') if !@$options;
+	as($node, 'landlord', $copy, 'GRANT USAGE ON SCHEMA "Its Own" TO PUBLIC');
+	works($copy, 8, "$copy");
+	like(as($node, 'tenant', $copy, $_), qr/42501/, "... others cannot: $_")
+	  foreach q{SELECT nextval('uidgen.position')}, 'SELECT uidgen.next_otherwise(1, uidgen.jumps_so_far())', q{SELECT uidgen.set_up(max_ahead => '2h')}, 'DELETE FROM uidgen_history.layout_used', 'CREATE TABLE uidgen.mine ()', 'CREATE TABLE uidgen_tools.mine ()';
+}
+
+# ---- what others have made where it is ----
+
+my $taken = add_database($node, 'taken');
+$node->safe_psql($taken, 'GRANT CREATE ON SCHEMA public TO tenant');
+as($node, 'tenant', $taken, q{CREATE FUNCTION public.uid_next() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'});
+my $said = run_both('landlord', $taken);
+like($said, qr/42723: function uid_next\(\) already exists in schema "public"/, q{where another role has a function uid_next(), the edition is refused});
+is($node->safe_psql($taken, q{SELECT count(*) FROM pg_namespace WHERE nspname ~ '^uidgen'}), '0', '... and nothing of it is there');
+as($node, 'tenant', $taken, q{DROP FUNCTION public.uid_next(); CREATE FUNCTION public.uid_next(text) RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'; CREATE TABLE public.uid_layout (); CREATE FUNCTION public.own_place() RETURNS regnamespace LANGUAGE sql AS $$SELECT 'pg_temp'::regnamespace$$});
+is(run_both('landlord', $taken), '', 'other functions of theirs are left alone');
+set_up($node, $taken, 'worker_id=9');
+works($taken, 9, 'beside functions of others');
+as($node, 'landlord', $taken, 'GRANT CREATE ON SCHEMA uidgen, uidgen_tools, uidgen_history TO tenant; GRANT ALL ON ALL SEQUENCES IN SCHEMA uidgen TO tenant; GRANT ALL ON uidgen_history.layout_used TO tenant');
+is(run_both('landlord', $taken), '', 'what has been granted too much');
+unlike(rights($taken) =~ s/^uid_next\(text\).*//mr, qr/tenant/, '... is taken back by an upgrade');
+foreach my $schema (qw(uidgen uidgen_tools uidgen_history))
+{
+	as($node, 'landlord', $taken, "GRANT CREATE ON SCHEMA $schema TO tenant");
+	as($node, 'tenant', $taken, "CREATE FUNCTION $schema.tame(integer) RETURNS text LANGUAGE sql AS 'SELECT NULL::text'");
+	like(run_both('landlord', $taken), qr/42501: schema .* or what is in it, belongs to another role/, "a function of another role's in schema $schema ends it");
+	as($node, 'tenant', $taken, "DROP FUNCTION $schema.tame(integer)");
+}
+is(run_both('landlord', $taken), '', '... until it is gone');
+works($taken, 9, 'after all');
+
+done_testing();
