@@ -88,7 +88,7 @@ DECLARE
 	function regprocedure;
 BEGIN
 	FOR function IN SELECT f FROM uidgen.own_functions(home) AS f JOIN pg_proc AS p ON p.oid = f WHERE p.pronamespace <> home LOOP
-		EXECUTE format('ALTER FUNCTION %s SET SCHEMA %s', function, home);
+		EXECUTE format('ALTER ROUTINE %s SET SCHEMA %s', function, home);
 	END LOOP;
 END
 $$;
@@ -105,7 +105,7 @@ BEGIN
 		ARRAY(SELECT format('%s(%s)', p.proname, oidvectortypes(p.proargtypes)) FROM pg_proc AS p WHERE p.oid = ANY (functions)));
 	EXECUTE format('COMMENT ON FUNCTION %s.own_names() IS %L', home, 'names and argument types of what users call');
 	FOREACH function IN ARRAY functions LOOP
-		EXECUTE format('ALTER FUNCTION %s SET SCHEMA %s', function, uidgen.own_place());
+		EXECUTE format('ALTER ROUTINE %s SET SCHEMA %s', function, uidgen.own_place());
 	END LOOP;
 END
 $$;

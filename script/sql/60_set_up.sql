@@ -62,6 +62,10 @@ BEGIN
 		RAISE EXCEPTION 'a worker id and a datacenter are numbers up to 2147483647'
 			USING ERRCODE = 'numeric_value_out_of_range', HINT = 'uid_layout() shows the largest value of each field.';
 	END IF;
+	IF ahead < 3 * l.unit + 10000 THEN
+		RAISE EXCEPTION 'max_ahead is out of range'
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'After a crash ids begin two ticks and 10 ms ahead of the clock.', HINT = 'Give at least three ticks of the layout, and 10 ms.';
+	END IF;
 	IF after IS NOT NULL THEN
 		PERFORM uidgen.id_time(l, after);
 		floor := ((after >> l.time_shift & uidgen.lowest_bits(l.time_bits)) + 1 << l.bits[array_position(l.names, 'sequence')]) - 1;

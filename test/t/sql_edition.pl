@@ -60,6 +60,7 @@ like(set_up($node, 'app'), qr/55000: this database has no worker id yet/, '... a
 like(set_up($node, 'app', 'worker_id=1024'), qr/22003: worker 1024 is out of range/, '... as one that the layout has room for');
 like(set_up($node, 'app', 'worker_id=1', 'layout=discord'), qr/22023: layout cannot generate ids/, '... in a layout that generates');
 like(set_up($node, 'app', 'worker_id=1', 'max_ahead=0'), qr/22023: max_ahead is out of range/, '... with a bound that is one');
+like(set_up($node, 'app', 'worker_id=1', 'max_ahead=2s', 'layout=time:34:1s worker:10 sequence:19 epoch:2025-01-01'), qr/22023: max_ahead is out of range.*two ticks/s, '... of three ticks at least');
 like(set_up($node, 'app', 'worker_id=5', 'after=' . far(7200)), qr/55000: ids are too far ahead/, '... and does not begin far ahead of the clock');
 like(set_up($node, 'app', 'worker_id=5'), qr/^worker id 5, layout time:41:1ms worker:10 sequence:12 epoch:2025-01-01$/, 'the owner sets it up');
 is($kept->query_safe('EXECUTE a'), 't', '... and statements that were prepared before run');
