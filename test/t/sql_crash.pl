@@ -50,7 +50,7 @@ sub ids_of
 
 # ---- recovery takes no time ----
 
-my $node = edition_node('plain', "wal_writer_delay = '10s'", 'wal_level = replica', 'max_wal_senders = 4');
+my $node = edition_node('plain', "wal_writer_delay = '10s'", 'wal_level = minimal', 'max_wal_senders = 0');
 my $clock = FakeClock->new($node);
 my $tick = 1_800_000_000;
 $clock->stop($tick);
@@ -79,6 +79,8 @@ sub crashes
 	$clock->stop($tick);
 	as($node, 'landlord', $database, 'SELECT uid_next()');
 	as($node, 'landlord', $database, "SELECT uidgen.batch($o{block}, 0)") if $o{block};
+	# The log writer, if it is woken up, writes whole pages.
+	$node->safe_psql('postgres', 'SELECT pg_switch_wal()');
 	my $open = $node->background_psql($database, extra_params => [ '-U', 'landlord' ]);
 	$open->query_safe('BEGIN; SELECT uid_next() FROM generate_series(1, 40)');
 	local $ENV{PGOPTIONS} = "-c synchronous_commit=$o{synchronous_commit}" if $o{synchronous_commit};
@@ -128,6 +130,8 @@ crashes('all', 'app', survives => 1, later => 17, block => 36_000, without => 't
 # ---- a standby that is promoted at once, without the last commits ----
 
 $clock->stop($tick += 100);
+$node->append_conf('postgresql.conf', "wal_level = replica\nmax_wal_senders = 4");
+$clock->under(sub { $node->restart });
 leave_out($node, 'restored', 'the margin');
 ids_of($node, $_, 1) foreach qw(app restored);
 my $standby = $clock->under(sub { standby_of($node, 'standby') });
@@ -150,6 +154,7 @@ my $quick = do {
 		'max_prepared_transactions = 0', 'max_files_per_process = 64', 'recovery_init_sync_method = syncfs', "wal_writer_delay = '10s'", 'log_min_messages = panic', 'update_process_title = off',
 		'log_connections = off', 'log_disconnections = off', 'log_replication_commands = off', 'huge_pages = off', 'jit = off')
 };
+$quick->append_conf('postgresql.conf', 'io_method = sync') if $quick->pg_version >= 18;
 $quick->start;
 landlords($quick);
 put_in($quick, add_database($quick, $_), 'worker_id=1') foreach qw(app wide);

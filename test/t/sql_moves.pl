@@ -89,7 +89,7 @@ $standby->stop;
 
 SKIP:
 {
-	skip 'PostgreSQL replicates sequences from version 19 on', 3 if $node->pg_version < 19;
+	skip 'PostgreSQL replicates sequences from version 19 on', 3 if $node->pg_version < '19beta1';
 	$node->start;
 	put_in($node, add_database($node, "twin_$_"), "worker_id=$_") foreach 5, 6;
 	go_ahead($node, 'twin_6', 600);
