@@ -81,7 +81,7 @@ sub begin_layout
 	if ($kind eq 'edition')
 	{
 		$node->safe_psql('parts', 'ALTER TABLE event ALTER id DROP DEFAULT');
-		like(as($node, 'maker', 'parts', 'SELECT uidgen_tools.take_out(); SELECT uidgen.take_out()'), qr/^\d+$/, 'the edition is taken out');
+		like(as($node, 'maker', 'parts', 'SELECT uidgen_tools.take_out(); SELECT uidgen.take_out()'), qr/^\d+$/m, 'the edition is taken out');
 		put_twin_in($kind, $node, 'parts', layout => $layout);
 		$node->safe_psql('parts', 'ALTER TABLE event ALTER id SET DEFAULT uid_next()');
 		return;
