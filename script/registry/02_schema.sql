@@ -15,8 +15,7 @@ DO $$
 BEGIN
 	IF EXISTS (SELECT FROM pg_extension AS e JOIN pg_roles AS r ON r.oid = e.extowner, pg_roles AS me WHERE e.extname = 'plpgsql' AND me.rolname = current_user AND me.rolsuper AND NOT r.rolsuper) THEN
 		RAISE EXCEPTION 'extension "plpgsql" belongs to a role that is no superuser'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'That role could drop it, and the registry with it.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'That role could drop it, and the registry with it.',
 				HINT = 'Let a superuser make it, or make the registry in another database.';
 	END IF;
 END

@@ -165,8 +165,7 @@ BEGIN
 		RETURN CASE WHEN TG_OP OPERATOR(pg_catalog.=) 'DELETE' THEN OLD ELSE NEW END;
 	END IF;
 	RAISE EXCEPTION 'table uidgen_registry.% is not changed by hand', TG_TABLE_NAME
-		USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'Ids or numbers could come twice.',
+		USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Ids or numbers could come twice.',
 			HINT = CASE
 				WHEN TG_TABLE_NAME OPERATOR(pg_catalog.=) 'worker_node' THEN 'uidgen_registry.forget_worker() frees a worker id, uidgen_registry.keep_worker() keeps one, uidgen_registry.import_worker() raises its end, and uidgen_registry.end_registry() ends the registry.'
 				WHEN TG_TABLE_NAME OPERATOR(pg_catalog.=) 'registry' THEN 'uidgen_registry.change_registry() changes what the owner may change, and uidgen_registry.end_registry() ends the registry.'
@@ -182,8 +181,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RAISE EXCEPTION 'cannot truncate %.%', TG_TABLE_SCHEMA, TG_TABLE_NAME
-		USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'The registry would forget which ids and numbers may be in use.',
+		USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'The registry would forget which ids and numbers may be in use.',
 			HINT = 'To begin a new registry, name another database in "uidgen.database".';
 END
 $$;
@@ -269,8 +267,7 @@ BEGIN
 		ORDER BY g.n LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'table uidgen_registry.% is not as it was made', defect.name
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = defect.what,
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = defect.what,
 				HINT = CASE WHEN defect.mend IS NOT NULL THEN format('In database "%s", its owner can run: %s', current_database(), defect.mend)
 					ELSE format('It is a temporary table in database "%s": its session has to end.', current_database()) END;
 	END IF;
@@ -451,8 +448,7 @@ COMMENT ON FUNCTION uidgen_registry.registry_log() IS 'how far the log of the se
 -- but once the standbys have confirmed a reign, all that can take over follow, and the names begin anew with these.  A row that somebody has
 -- locked is left to the next call: who asks has locked a segment, and by the order of locks would have to lock this row before.
 CREATE FUNCTION uidgen_registry.note_standbys(confirmed boolean) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -498,8 +494,7 @@ AS $$
 BEGIN
 	IF uidgen_registry.in_transaction_block() THEN
 		RAISE EXCEPTION '% cannot be called in a transaction block', what
-			USING ERRCODE = 'active_sql_transaction',
-				DETAIL = 'It locks what servers wait for, until the transaction ends.',
+			USING ERRCODE = 'active_sql_transaction', DETAIL = 'It locks what servers wait for, until the transaction ends.',
 				HINT = 'Call it in a transaction of its own.';
 	END IF;
 	PERFORM set_config('uidgen_registry.statement', extract(epoch FROM statement_timestamp())::text, true);
@@ -578,8 +573,7 @@ BEGIN
 	END IF;
 	IF policy NOT IN ('reuse', 'disposable') THEN
 		RAISE EXCEPTION 'there is no worker policy "%"', policy
-			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'The policies are "reuse" and "disposable".';
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'The policies are "reuse" and "disposable".';
 	END IF;
 	-- A role that may be a node and a guest gets no worker id of nodes by the lengths of guests.
 	IF NOT by_setting AND (wanted >= 0 OR policy <> 'reuse') THEN
@@ -587,14 +581,12 @@ BEGIN
 	END IF;
 	IF datacenter NOT BETWEEN 0 AND max_datacenter THEN
 		RAISE EXCEPTION 'datacenter id % is out of range', datacenter
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('The layout has room for datacenter ids from 0 to %s.', max_datacenter),
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('The layout has room for datacenter ids from 0 to %s.', max_datacenter),
 				HINT = format('Change the %s.', CASE WHEN by_setting THEN 'setting "uidgen.datacenter_id"' ELSE 'argument "datacenter"' END);
 	END IF;
 	IF wanted > max_worker THEN
 		RAISE EXCEPTION 'worker id % is out of range', wanted
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('The layout has room for worker ids from 0 to %s.', max_worker),
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('The layout has room for worker ids from 0 to %s.', max_worker),
 				HINT = 'Change the setting "uidgen.worker_id".';
 	END IF;
 END
@@ -650,8 +642,7 @@ AS $$
 BEGIN
 	IF written IS NOT TRUE THEN
 		RAISE EXCEPTION 'the registry could not write a row'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = CASE WHEN current_setting('session_replication_role') = 'replica'
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = CASE WHEN current_setting('session_replication_role') = 'replica'
 					THEN '"session_replication_role" is "replica", as for rows that replication brings, and the registry takes none of these.'
 					ELSE 'A trigger or a rule on a table of schema uidgen_registry, which is not of the extension, has dropped the row.' END,
 				HINT = CASE WHEN current_setting('session_replication_role') = 'replica'
@@ -668,8 +659,7 @@ COMMENT ON FUNCTION uidgen_registry.check_written(boolean) IS 'raises an error i
 -- reached.  One that starts does not, nor does a fleet's registry know what all of its nodes have, and what was kept
 -- from them.
 CREATE FUNCTION uidgen_registry.check_rows(floor_tick bigint DEFAULT 0) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -681,8 +671,7 @@ BEGIN
 	-- Tick 0 has no id 0, so whoever has drawn nothing begins with the next one.
 	ELSIF floor_tick <= 1 THEN
 		RAISE EXCEPTION 'the registry has lost its rows'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'It has granted worker ids, and knows neither which nor until when, so ids could come twice.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It has granted worker ids, and knows neither which nor until when, so ids could come twice.',
 				HINT = format(CASE WHEN l.shared THEN 'If you have a backup of it, restore that. Otherwise let its owner end it in database "%s", and begin anew: docs/runbook.md, "Lost rows".'
 					ELSE 'If you have a backup of it, use that. Otherwise wait until the clock is past the time of all ids, and let its owner run SELECT uidgen_registry.end_registry() in database "%s": then a new registry begins.' END,
 					current_database());
@@ -698,8 +687,7 @@ COMMENT ON FUNCTION uidgen_registry.check_rows(bigint) IS 'where the registry ha
 -- Before a row is inserted, since who locks both tables locks registry first.  So the first one of a fleet, and
 -- that one alone, keeps others from inserting theirs until it is committed.
 CREATE FUNCTION uidgen_registry.note_grant() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 BEGIN
 	-- Otherwise this transaction seems to be one that keeps the row locked: see end_holder().
@@ -714,8 +702,7 @@ COMMENT ON FUNCTION uidgen_registry.note_grant() IS 'notes that there are rows, 
 -- A worker id that no row has.  A transaction that goes on may have just inserted one, which nobody sees: then another
 -- worker id is better than to wait.
 CREATE FUNCTION uidgen_registry.insert_worker(node uidgen_registry.worker_node) RETURNS boolean
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -740,8 +727,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.insert_worker(uidgen_registry.worker_node) IS 'whether a worker id that had no row has this one now; false: another transaction has made one, or is about to';
 
 CREATE FUNCTION uidgen_registry.forget_worker(worker integer, datacenter integer DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -756,8 +742,7 @@ BEGIN
 	IF l.shared AND EXISTS (SELECT FROM uidgen_registry.worker_node AS n
 		WHERE n.datacenter_id = dc AND n.worker_id = worker AND n.granted_until >= l.max_tick AND starts_with(n.host_name, 'uid_backfill() ')) THEN
 		RAISE EXCEPTION 'worker id % of datacenter % is reserved for ids of past times', worker, dc
-			USING ERRCODE = 'object_in_use',
-				DETAIL = 'It is used up by uidgen_registry.reserve_backfill(), for good: uid_backfill() has issued ids with it, or may.',
+			USING ERRCODE = 'object_in_use', DETAIL = 'It is used up by uidgen_registry.reserve_backfill(), for good: uid_backfill() has issued ids with it, or may.',
 				HINT = 'If worker ids are scarce, begin a new registry with a layout that has more worker bits.';
 	END IF;
 	-- The row stays, so that the next grant of this worker id begins above what was granted:
@@ -774,8 +759,7 @@ BEGIN
 	IF NOT FOUND THEN
 		PERFORM uidgen_registry.check_written(NOT EXISTS (SELECT FROM uidgen_registry.worker_node AS n WHERE n.datacenter_id = dc AND n.worker_id = worker));
 		RAISE EXCEPTION 'there is no worker id % of datacenter % in the registry', worker, dc
-			USING ERRCODE = 'undefined_object',
-				DETAIL = format('The registry has %s worker ids.', (SELECT count(*) FROM uidgen_registry.worker_node)),
+			USING ERRCODE = 'undefined_object', DETAIL = format('The registry has %s worker ids.', (SELECT count(*) FROM uidgen_registry.worker_node)),
 				HINT = 'The table uidgen_registry.worker_node lists them.';
 	END IF;
 END

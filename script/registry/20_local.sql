@@ -12,8 +12,7 @@ AS $$
 BEGIN
 	IF EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.shared) THEN
 		RAISE EXCEPTION 'this registry is shared by many servers'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'It was called as the local registry of its server.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It was called as the local registry of its server.',
 				HINT = 'Point the setting "uidgen.registry" at the server itself, as on all other servers that share the registry.';
 	END IF;
 END
@@ -26,8 +25,7 @@ COMMENT ON FUNCTION uidgen_registry.check_local() IS 'raises an error if the reg
 -- the server does not tell the copy from the original.  The database's OID does: if it has
 -- changed, all rows are marked as another instance's.
 CREATE FUNCTION uidgen_registry.pin_layout(l uidgen_registry.registry) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -43,8 +41,7 @@ BEGIN
 	PERFORM uidgen_registry.check_written(FOUND);
 	IF pinned.layout <> l.layout THEN
 		RAISE EXCEPTION 'the layout differs from the registry''s'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('The registry has "%s", this server has "%s".', pinned.layout, l.layout),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('The registry has "%s", this server has "%s".', pinned.layout, l.layout),
 				HINT = 'Set "uidgen.layout" back, and restart the server if uidgen is preloaded, else reload. If no id was issued, DROP and CREATE EXTENSION uidgen_registry in the registry''s database instead. To change the layout, follow "A new layout" in docs/layouts.md.';
 	END IF;
 
@@ -87,8 +84,7 @@ BEGIN
 		WHERE n.datacenter_id = datacenter AND n.worker_id = wanted;
 	IF candidate.identity <> holder THEN
 		RAISE EXCEPTION 'worker id % belongs to another instance', wanted
-			USING ERRCODE = 'object_in_use',
-				DETAIL = format('It was granted to host "%s", port %s, until %s.',
+			USING ERRCODE = 'object_in_use', DETAIL = format('It was granted to host "%s", port %s, until %s.',
 								candidate.host_name, candidate.port,
 								uidgen_registry.tick_time(candidate.granted_until, l.unit, l.epoch)),
 				HINT = format('If that instance will never issue ids again, run SELECT uidgen_registry.forget_worker(%s, %s). Otherwise set "uidgen.worker_id" to another worker id or to -1, and restart the server.', wanted, datacenter);
@@ -98,8 +94,7 @@ BEGIN
 	IF candidate.granted_until + 1 - now_tick > max_lead
 		AND uidgen_registry.tick_at(candidate.modified, l.unit, l.epoch) - now_tick > max_step THEN
 		RAISE EXCEPTION 'the clock is behind the last grant of worker id %', wanted
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('The last grant ended at %s. The next one would begin %s ms ahead of the clock; %s ms are allowed.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('The last grant ended at %s. The next one would begin %s ms ahead of the clock; %s ms are allowed.',
 								uidgen_registry.tick_time(candidate.granted_until, l.unit, l.epoch),
 								round((candidate.granted_until + 1 - now_tick)::numeric * l.unit / 1000),
 								round(max_lead::numeric * l.unit / 1000)),
@@ -211,8 +206,7 @@ BEGIN
 				HINT = 'Set "uidgen.worker_policy" to "reuse", or begin a new registry with a layout that has more worker bits.';
 	END IF;
 	RAISE EXCEPTION 'no worker id is free'
-		USING ERRCODE = 'configuration_limit_exceeded',
-			DETAIL = format('The layout has %s worker ids in datacenter %s: %s belong to other instances, %s were never used.',
+		USING ERRCODE = 'configuration_limit_exceeded', DETAIL = format('The layout has %s worker ids in datacenter %s: %s belong to other instances, %s were never used.',
 							workers, datacenter, others, free) ||
 				CASE WHEN NOT take_never_used AND free > 0
 					THEN ' After many large steps of the clock, the unused ones are not taken for now.'
@@ -273,8 +267,7 @@ CREATE FUNCTION uidgen_registry.acquire_worker_id(
 	OUT unit bigint,				-- of a tick, in microseconds
 	OUT epoch bigint,				-- of tick 0, in microseconds since 1970 UTC
 	OUT registry_id bigint)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -379,8 +372,7 @@ CREATE FUNCTION uidgen_registry.renew_worker_id(
 	at_most bigint,
 	OUT token bigint,
 	OUT last_tick bigint)
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -423,8 +415,7 @@ CREATE FUNCTION uidgen_registry.release_worker(
 	old_token bigint,
 	last_issued bigint,
 	OUT done boolean)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 BEGIN

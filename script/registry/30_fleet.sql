@@ -34,8 +34,7 @@ COMMENT ON FUNCTION uidgen_registry.microseconds(timestamptz) IS 'a time in micr
 
 -- R5.  If another call has the lock, that one writes it down: a renewal waits for nobody.
 CREATE FUNCTION uidgen_registry.begin_quarantine(guest boolean DEFAULT false) RETURNS bigint
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -78,12 +77,10 @@ BEGIN
 		-- A node keeps the message alone, of each host.
 		IF NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only')::boolean THEN
 			RAISE EXCEPTION 'the registry cannot be written with "default_transaction_read_only"'
-				USING ERRCODE = 'read_only_sql_transaction',
-					HINT = uidgen_registry.reset_hint('default_transaction_read_only');
+				USING ERRCODE = 'read_only_sql_transaction', HINT = uidgen_registry.reset_hint('default_transaction_read_only');
 		END IF;
 		RAISE EXCEPTION 'the registry cannot be written on this server'
-			USING ERRCODE = 'read_only_sql_transaction',
-				DETAIL = 'The server is a standby, or this transaction may only read.',
+			USING ERRCODE = 'read_only_sql_transaction', DETAIL = 'The server is a standby, or this transaction may only read.',
 				HINT = 'Ask the primary server.';
 	END IF;
 	-- Of renewals as well, which would do without: so that nodes that run say at once what is wrong, and
@@ -107,8 +104,7 @@ BEGIN
 		-- locks of one call, however many savepoints it makes.
 		IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
 			RAISE EXCEPTION 'each call is a transaction of its own'
-				USING ERRCODE = 'active_sql_transaction',
-					HINT = 'Commit before the next call.';
+				USING ERRCODE = 'active_sql_transaction', HINT = 'Commit before the next call.';
 		END IF;
 		-- And keeps them for so long, unless it wills more.  The calls of keepers are never idle
 		-- before they are committed, since a call and its commit are one message; this has room
@@ -157,8 +153,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_t
 AS $$
 BEGIN
 	RAISE EXCEPTION 'worker id % is locked', worker
-		USING ERRCODE = 'lock_not_available',
-			DETAIL = 'A transaction of another role has changed or locked its row, and goes on.',
+		USING ERRCODE = 'lock_not_available', DETAIL = 'A transaction of another role has changed or locked its row, and goes on.',
 			HINT = 'If this lasts, see in the registry''s database who holds the lock: SELECT pid, usename, client_addr, state, xact_start FROM pg_stat_activity WHERE backend_xid IS NOT NULL.';
 END
 $$;
@@ -186,8 +181,7 @@ BEGIN
 	END IF;
 	IF l.shared IS NOT TRUE THEN
 		RAISE EXCEPTION 'this registry is not shared'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = CASE WHEN l.layout IS NULL THEN 'It has no layout yet.' ELSE 'It is the local registry of its server.' END,
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = CASE WHEN l.layout IS NULL THEN 'It has no layout yet.' ELSE 'It is the local registry of its server.' END,
 				HINT = CASE WHEN l.layout IS NULL THEN 'Its owner can run SELECT uidgen_registry.share_registry().'
 					ELSE 'Point the setting "uidgen.registry" at a database whose registry is shared.' END;
 	END IF;
@@ -239,8 +233,7 @@ DECLARE
 BEGIN
 	IF clock > not_after THEN
 		RAISE EXCEPTION 'the node waits for this call no longer'
-			USING ERRCODE = 'query_canceled',
-				DETAIL = format('The call finished %s ms after the deadline that the node gave it.', floor((clock::numeric - not_after) / 1000)),
+			USING ERRCODE = 'query_canceled', DETAIL = format('The call finished %s ms after the deadline that the node gave it.', floor((clock::numeric - not_after) / 1000)),
 				HINT = 'If this is frequent, look for what keeps the registry busy, or raise the setting "uidgen.registry_timeout" of the node.';
 	END IF;
 	RETURN clock;
@@ -255,8 +248,7 @@ AS $$
 BEGIN
 	IF l.layout IS DISTINCT FROM layout_text THEN
 		RAISE EXCEPTION 'the layout differs from the registry''s'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('The registry has "%s", this server has "%s".', l.layout, left(layout_text, 256)),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('The registry has "%s", this server has "%s".', l.layout, left(layout_text, 256)),
 				HINT = 'Set "uidgen.layout" to the registry''s layout and restart the server.';
 	END IF;
 END
@@ -505,8 +497,7 @@ DECLARE
 BEGIN
 	IF wanted >= l.first_guest THEN
 		RAISE EXCEPTION 'worker id % is for guests', wanted
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('Nodes have the worker ids from 0 to %s.', l.first_guest - 1),
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('Nodes have the worker ids from 0 to %s.', l.first_guest - 1),
 				HINT = 'Change the setting "uidgen.worker_id".';
 	END IF;
 	SELECT n.* INTO before FROM uidgen_registry.worker_node AS n
@@ -562,8 +553,7 @@ BEGIN
 				'If there are too few for all nodes, begin a new registry with a layout that has more worker bits.')) AS r (place, applies, whom, detail, hint)
 		WHERE r.applies ORDER BY r.place LIMIT 1;
 	RAISE EXCEPTION 'no worker id is free%', why.whom
-		USING ERRCODE = 'configuration_limit_exceeded',
-			DETAIL = why.detail || coalesce(' The next one becomes free at ' || uidgen_registry.tick_time(next_tick, l.unit, l.epoch) || '.', ''),
+		USING ERRCODE = 'configuration_limit_exceeded', DETAIL = why.detail || coalesce(' The next one becomes free at ' || uidgen_registry.tick_time(next_tick, l.unit, l.epoch) || '.', ''),
 			HINT = why.hint;
 END
 $$;

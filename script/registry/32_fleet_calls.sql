@@ -7,8 +7,7 @@
 CREATE FUNCTION uidgen_registry.write_grant(
 	before uidgen_registry.worker_node,		-- null: there was none
 	after uidgen_registry.worker_node) RETURNS boolean
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -51,8 +50,7 @@ CREATE FUNCTION uidgen_registry.begin_lease(
 	OUT worker integer,				-- null: none
 	OUT before uidgen_registry.worker_node,	-- its row, if there is one
 	OUT wrote_history boolean)		-- nothing else can be written with this call
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -159,8 +157,7 @@ CREATE FUNCTION uidgen_registry.lease(
 	OUT system_identifier bigint,
 	OUT timeline integer,
 	OUT clock bigint)				-- microseconds since 1970 UTC
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -250,8 +247,7 @@ CREATE FUNCTION uidgen_registry.lease_renew(
 	OUT system_identifier bigint,
 	OUT timeline integer,
 	OUT clock bigint)
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -318,8 +314,7 @@ CREATE FUNCTION uidgen_registry.lease_release(
 	OUT registry_id bigint,
 	OUT timeline integer,
 	OUT clock bigint)
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -353,8 +348,7 @@ BEGIN
 	SELECT w INTO bad FROM unnest(workers) AS w WHERE (w BETWEEN 0 AND l.max_worker) IS NOT TRUE LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'worker id % is out of range', bad
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('The layout has room for worker ids from 0 to %s.', l.max_worker);
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('The layout has room for worker ids from 0 to %s.', l.max_worker);
 	END IF;
 END
 $$;
@@ -369,8 +363,7 @@ CREATE FUNCTION uidgen_registry.raise_ends(
 	datacenter integer,
 	workers integer[],
 	ends bigint[]) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -382,8 +375,7 @@ BEGIN
 	SELECT b.* INTO STRICT ended_before, changed_before FROM uidgen_registry.free_bounds(l, now_time) AS b;
 	IF cardinality(workers) <> cardinality(array_remove(ends, NULL)) THEN
 		RAISE EXCEPTION 'each worker id needs an end'
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('There are %s worker ids and %s ends.', cardinality(workers), cardinality(array_remove(ends, NULL)));
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('There are %s worker ids and %s ends.', cardinality(workers), cardinality(array_remove(ends, NULL)));
 	END IF;
 
 	PERFORM uidgen_registry.note_grant();
@@ -448,8 +440,7 @@ BEGIN
 	-- Keepers remember 64.
 	IF cardinality(workers) > 128 THEN
 		RAISE EXCEPTION 'a node cannot bring along the ends of % worker ids', cardinality(workers)
-			USING ERRCODE = 'program_limit_exceeded',
-				HINT = 'The registry''s owner can, with uidgen_registry.import_worker().';
+			USING ERRCODE = 'program_limit_exceeded', HINT = 'The registry''s owner can, with uidgen_registry.import_worker().';
 	END IF;
 	SELECT i.* INTO beyond FROM unnest(workers, ends) AS i (worker, until)
 		WHERE i.until > uidgen_registry.tick_at(uidgen_registry.registry_clock(), l.unit, l.epoch) + uidgen_registry.ticks_in(l.max_lead, l.unit)
@@ -459,8 +450,7 @@ BEGIN
 		ORDER BY i.until DESC LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'a grant of the local registry reaches too far ahead of the clock'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('That of worker id %s ends at %s. A node can bring along ends up to %s ahead of the clock.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('That of worker id %s ends at %s. A node can bring along ends up to %s ahead of the clock.',
 								beyond.worker, uidgen_registry.tick_time(beyond.until, l.unit, l.epoch), l.max_lead),
 				-- Texts of times end with milliseconds; ticks may be shorter.
 				HINT = format('Wait, or have the registry''s owner run SELECT uidgen_registry.import_worker(%s, %s, %L).',

@@ -21,8 +21,7 @@ BEGIN
 		PERFORM uidgen_registry.raise_ends(l, datacenter, ARRAY[worker], ARRAY[until]);
 	ELSE
 		RAISE EXCEPTION 'timestamp is outside the layout: %', granted_until
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('It begins at %s, and the last tick that can be granted is that of %s.',
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It begins at %s, and the last tick that can be granted is that of %s.',
 								uidgen_registry.tick_time(0, l.unit, l.epoch), uidgen_registry.tick_time(l.max_tick - 1, l.unit, l.epoch)),
 				HINT = 'To keep a worker id for ever, use uidgen_registry.keep_worker().';
 	END IF;
@@ -32,8 +31,7 @@ COMMENT ON FUNCTION uidgen_registry.import_worker(integer, integer, timestamptz)
 
 -- The last tick is never granted, so an end there belongs to no node and is never over.
 CREATE FUNCTION uidgen_registry.keep_worker(datacenter integer, worker integer) RETURNS timestamptz
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -135,8 +133,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_t
 AS $$
 BEGIN
 	RAISE EXCEPTION 'the registry is in use'
-		USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = CASE WHEN EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.shared) THEN 'It is shared already.'
+		USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = CASE WHEN EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.shared) THEN 'It is shared already.'
 				ELSE 'It is the local registry of its server, and stays that.' END,
 			HINT = 'Begin a new registry in another database.';
 END
@@ -149,8 +146,7 @@ CREATE FUNCTION uidgen_registry.share_registry(
 	layout_text text DEFAULT NULL,
 	max_lead interval DEFAULT '2 minutes',
 	clock_slack interval DEFAULT '10 seconds') RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -160,8 +156,7 @@ BEGIN
 	layout_text := coalesce(layout_text, nullif(current_setting('uidgen.layout', true), ''));
 	IF layout_text IS NULL THEN
 		RAISE EXCEPTION 'the layout is missing'
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'This server has no setting "uidgen.layout".',
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'This server has no setting "uidgen.layout".',
 				HINT = 'Name the layout of all nodes: SELECT uidgen_registry.share_registry(''default''), if they have set no other one.';
 	END IF;
 	SELECT p.* INTO STRICT l FROM uidgen_registry.parse_layout(layout_text) AS p;
@@ -215,8 +210,7 @@ BEGIN
 		RETURN;
 	ELSIF holder.pid IS NULL THEN
 		RAISE EXCEPTION 'a prepared transaction keeps % locked', held
-			USING ERRCODE = 'lock_not_available',
-				HINT = format('Look at pg_prepared_xacts, and end it with COMMIT PREPARED or ROLLBACK PREPARED. This database has: %s.', holder.prepared);
+			USING ERRCODE = 'lock_not_available', HINT = format('Look at pg_prepared_xacts, and end it with COMMIT PREPARED or ROLLBACK PREPARED. This database has: %s.', holder.prepared);
 	ELSIF holder.is_owner THEN
 		RAISE NOTICE 'waiting for a transaction of role "%", with the process id %', holder.usename, holder.pid;
 		RETURN;
@@ -228,8 +222,7 @@ BEGIN
 	EXCEPTION
 		WHEN insufficient_privilege THEN
 			RAISE EXCEPTION 'a transaction of role "%" keeps the registry locked', holder.usename
-				USING ERRCODE = 'lock_not_available',
-					HINT = format('Let somebody who may do so run SELECT pg_terminate_backend(%s).', holder.pid);
+				USING ERRCODE = 'lock_not_available', HINT = format('Let somebody who may do so run SELECT pg_terminate_backend(%s).', holder.pid);
 	END;
 END
 $$;
@@ -275,8 +268,7 @@ CREATE FUNCTION uidgen_registry.change_registry(
 	confirming_standbys integer DEFAULT NULL,
 	guest_lead interval DEFAULT NULL,
 	first_guest integer DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -286,15 +278,13 @@ BEGIN
 	PERFORM uidgen_registry.refuse_block('uidgen_registry.change_registry()');
 	IF confirming_standbys < 0 THEN
 		RAISE EXCEPTION 'the number of standbys cannot be %', confirming_standbys
-			USING ERRCODE = 'invalid_parameter_value',
-				HINT = '0 stands for all that the registry has.';
+			USING ERRCODE = 'invalid_parameter_value', HINT = '0 stands for all that the registry has.';
 	END IF;
 	IF segments_confirmed OR confirming_standbys = 0 THEN
 		SELECT p.proowner INTO STRICT owner FROM pg_proc AS p WHERE p.oid = 'uidgen_registry.registry_standbys()'::regprocedure;
 		IF NOT pg_has_role(owner, 'pg_read_all_stats', 'USAGE') THEN
 			RAISE EXCEPTION 'role % cannot see what the standbys of the registry have replayed', owner
-				USING ERRCODE = 'insufficient_privilege',
-					DETAIL = 'Numbers of segments would wait for that without end.',
+				USING ERRCODE = 'insufficient_privilege', DETAIL = 'Numbers of segments would wait for that without end.',
 					HINT = format('Run GRANT pg_monitor TO %s.', owner);
 		END IF;
 	END IF;
@@ -310,8 +300,7 @@ BEGIN
 	IF NOT FOUND THEN
 		PERFORM uidgen_registry.check_written(NOT EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.shared));
 		RAISE EXCEPTION 'this registry is not shared'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'Only a shared registry has what this changes.';
+			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Only a shared registry has what this changes.';
 	END IF;
 	IF first_guest IS NOT NULL THEN
 		PERFORM uidgen_registry.set_first_guest(first_guest);
@@ -331,8 +320,7 @@ COMMENT ON FUNCTION uidgen_registry.change_registry(interval, interval, boolean,
 -- A fleet's registry refuses all calls from then on, and keeps its rows, so that nobody takes it for a new one.  A local
 -- one begins anew with the next grant.
 CREATE FUNCTION uidgen_registry.end_registry() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 BEGIN
 	IF NOT EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.shared) THEN
@@ -347,8 +335,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.end_registry() IS 'ends the registry: that of a fleet refuses all calls from then on, a local one begins anew, and knows nothing of what it has granted';
 
 CREATE FUNCTION uidgen_registry.end_quarantine() RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
@@ -368,8 +355,7 @@ BEGIN
 	IF NOT FOUND THEN
 		PERFORM uidgen_registry.check_written(NOT EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.shared));
 		RAISE EXCEPTION 'this registry is not shared'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'Only a shared registry has a quarantine.';
+			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Only a shared registry has a quarantine.';
 	END IF;
 END
 $$;
@@ -381,8 +367,7 @@ COMMENT ON FUNCTION uidgen_registry.end_quarantine() IS 'lets nodes begin at onc
 -- also if the same backup is restored twice, and it begins with a quarantine.  Numbers of segments
 -- that it has lost nobody knows but the servers that have them, so each segment is stopped.
 CREATE FUNCTION uidgen_registry.take_over_registry() RETURNS integer
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE

@@ -95,8 +95,7 @@ BEGIN
 	LOOP
 		IF spare.revocable THEN
 			RAISE EXCEPTION 'role % can fill the disk of the registry', node
-				USING ERRCODE = 'object_not_in_prerequisite_state',
-					DETAIL = format('It has %s.', spare.what),
+				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It has %s.', spare.what),
 					HINT = format('Run %s;', spare.statements);
 		ELSE
 			RAISE WARNING 'role % can fill the disk of the registry', node

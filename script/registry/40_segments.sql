@@ -125,8 +125,7 @@ COMMENT ON FUNCTION uidgen_registry.begin_reign(uidgen_registry.segment, bigint,
 
 -- The row is locked.  Returns its new version.
 CREATE FUNCTION uidgen_registry.write_segment(s uidgen_registry.segment) RETURNS bigint
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 BEGIN
 	s.version := uidgen_registry.new_token();
@@ -215,8 +214,7 @@ CREATE FUNCTION uidgen_registry.create_segment(
 	max_value bigint DEFAULT 9223372036854775807,
 	description text DEFAULT NULL,
 	restart boolean DEFAULT false) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -231,23 +229,19 @@ BEGIN
 	END IF;
 	IF name = '' OR name COLLATE "C" ~ '[\x01-\x1f\x7f]' THEN
 		RAISE EXCEPTION 'this cannot be the name of a segment'
-			USING ERRCODE = 'invalid_name',
-				DETAIL = 'It is empty or has a control character.';
+			USING ERRCODE = 'invalid_name', DETAIL = 'It is empty or has a control character.';
 	END IF;
 	IF octet_length(convert_to(name, 'UTF8')) > 63 THEN
 		RAISE EXCEPTION 'the name of the segment is too long'
-			USING ERRCODE = 'name_too_long',
-				DETAIL = format('It has %s bytes in UTF-8; the limit is 63.', octet_length(convert_to(name, 'UTF8')));
+			USING ERRCODE = 'name_too_long', DETAIL = format('It has %s bytes in UTF-8; the limit is 63.', octet_length(convert_to(name, 'UTF8')));
 	END IF;
 	IF step NOT BETWEEN 1 AND 1000000000 THEN
 		RAISE EXCEPTION 'the step of a segment cannot be %', step
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'It can be from 1 to 1000000000.';
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'It can be from 1 to 1000000000.';
 	END IF;
 	IF start < 0 OR start > max_value THEN
 		RAISE EXCEPTION 'a segment cannot begin at %', start
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('Its numbers can be from 0 to its largest one, which is %s.', max_value);
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('Its numbers can be from 0 to its largest one, which is %s.', max_value);
 	END IF;
 
 	-- A table that a crash has emptied would have forgotten numbers that were given out.
@@ -284,12 +278,10 @@ BEGIN
 	PERFORM uidgen_registry.check_written(FOUND AND NOT (s.dropped AND restart));
 	IF NOT s.dropped THEN
 		RAISE EXCEPTION 'there is a segment "%" already', name
-			USING ERRCODE = 'duplicate_object',
-				HINT = 'To let its numbers begin anew, drop it first, and create it with restart := true.';
+			USING ERRCODE = 'duplicate_object', HINT = 'To let its numbers begin anew, drop it first, and create it with restart := true.';
 	ELSIF s.last_value > max_value THEN
 		RAISE EXCEPTION 'the largest number of the segment cannot be %', max_value
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('Before it was dropped, it gave out numbers up to %s.', s.last_value),
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('Before it was dropped, it gave out numbers up to %s.', s.last_value),
 				HINT = 'To let its numbers begin anew, use restart := true. Until its next fetch, a server may still issue numbers that it fetched before the restart.';
 	END IF;
 	UPDATE uidgen_registry.segment AS t SET
@@ -310,8 +302,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_t
 AS $$
 BEGIN
 	RAISE EXCEPTION 'there is no segment "%"', name
-		USING ERRCODE = 'undefined_object',
-			HINT = 'The table uidgen_registry.segment lists them; uidgen_registry.create_segment() creates one.';
+		USING ERRCODE = 'undefined_object', HINT = 'The table uidgen_registry.segment lists them; uidgen_registry.create_segment() creates one.';
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.explain_no_segment(text) IS 'raises the error that there is no such segment';
@@ -335,8 +326,7 @@ COMMENT ON FUNCTION uidgen_registry.lock_segment(text) IS 'the row of a segment,
 
 -- The row stays: other servers may hold numbers of it.
 CREATE FUNCTION uidgen_registry.drop_segment(name text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
@@ -362,8 +352,7 @@ CREATE FUNCTION uidgen_registry.change_segment(
 	max_value bigint DEFAULT NULL,
 	failover_gap bigint DEFAULT NULL,
 	description text DEFAULT NULL) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -376,8 +365,7 @@ BEGIN
 	IF failover_gap < s.failover_gap
 		AND uidgen_registry.compare_histories((s.system_identifier, s.timeline, s.started, s.database, s.restored)::uidgen_registry.history, uidgen_registry.present_history(with_label => true)) = 'went back' THEN
 		RAISE EXCEPTION 'the failover_gap of segment "%" cannot be lowered now', name
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'The registry has failed over or was restored, and the next fetch leaves the gap out.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'The registry has failed over or was restored, and the next fetch leaves the gap out.',
 				HINT = 'Lower it when a server has fetched numbers of the segment.';
 	END IF;
 	UPDATE uidgen_registry.segment AS t SET
@@ -392,8 +380,7 @@ COMMENT ON FUNCTION uidgen_registry.change_segment(text, bigint, bigint, bigint,
 	IS 'changes steps, the largest number, failover_gap and description of a segment; null leaves a value as it is';
 
 CREATE FUNCTION uidgen_registry.raise_segment(name text, beyond bigint) RETURNS bigint
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -403,8 +390,7 @@ BEGIN
 	s := uidgen_registry.lock_segment(name);
 	IF (beyond <= s.max_value) IS NOT TRUE THEN
 		RAISE EXCEPTION 'the numbers of the segment cannot go on beyond %', beyond
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('Its largest number is %s.', s.max_value),
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('Its largest number is %s.', s.max_value),
 				HINT = 'The owner of the registry can raise max_value with uidgen_registry.change_segment().';
 	END IF;
 	s := uidgen_registry.begin_reign(s, greatest(s.last_value, beyond), goes_on => true);

@@ -104,8 +104,7 @@ CREATE FUNCTION uidgen_registry.segments_there(
 	OUT system_identifier bigint,
 	OUT timeline integer,
 	OUT clock bigint)
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -150,8 +149,7 @@ CREATE FUNCTION uidgen_registry.stop_segment(
 	OUT refusal text,
 	OUT refusal_detail text,
 	OUT refusal_hint text)
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -266,8 +264,7 @@ CREATE FUNCTION uidgen_registry.segment_fetch(
 	OUT system_identifier bigint,
 	OUT timeline integer,
 	OUT clock bigint)				-- microseconds since 1970 UTC
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -303,8 +300,7 @@ BEGIN
 	END IF;
 	IF s.last_value >= s.max_value THEN
 		RAISE EXCEPTION 'the numbers of the segment are used up'
-			USING ERRCODE = 'sequence_generator_limit_exceeded',
-				DETAIL = format('The last number given out is %s, the largest one is %s.', before.last_value, s.max_value),
+			USING ERRCODE = 'sequence_generator_limit_exceeded', DETAIL = format('The last number given out is %s, the largest one is %s.', before.last_value, s.max_value),
 				HINT = 'The owner of the registry can raise max_value with uidgen_registry.change_segment(), or create another segment.';
 	END IF;
 
@@ -358,8 +354,7 @@ CREATE FUNCTION uidgen_registry.segment_release(
 	OUT registry_id bigint,
 	OUT timeline integer,
 	OUT clock bigint)
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE

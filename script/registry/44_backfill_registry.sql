@@ -27,15 +27,13 @@ BEGIN
 		SELECT b.went_back INTO STRICT went_back FROM uidgen_registry.begin_node_call(queues => false) AS b;
 		IF went_back OR l.quarantine_until >= uidgen_registry.tick_at(uidgen_registry.registry_clock(), l.unit, l.epoch) THEN
 			RAISE EXCEPTION 'the registry is in quarantine'
-				USING ERRCODE = 'cannot_connect_now',
-					DETAIL = CASE WHEN went_back THEN 'It was restarted or failed over, and no node has asked since.'
+				USING ERRCODE = 'cannot_connect_now', DETAIL = CASE WHEN went_back THEN 'It was restarted or failed over, and no node has asked since.'
 						ELSE format('It ends at %s. Until then a node may hold a worker id that the registry does not know of.', uidgen_registry.tick_time(l.quarantine_until + 1, l.unit, l.epoch)) END,
 					HINT = 'Try again when it is over; the view uidgen_registry.status says until when.';
 		END IF;
 	ELSIF l.database <> (SELECT h.database FROM uidgen_registry.registry_history() AS h) OR uidgen_registry.is_made_anew(l.made, uidgen_registry.database_made()) THEN
 		RAISE EXCEPTION 'this registry is a copy'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'What its origin has granted since is not known here.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'What its origin has granted since is not known here.',
 				HINT = 'Ask the registry in the database that "uidgen.database" names.';
 	END IF;
 	RETURN l;
@@ -57,8 +55,7 @@ DECLARE
 BEGIN
 	IF (home ~ '^\d+(/\d+){3}(/[0-9a-f]{16}){2}(/\d+){2}$') IS NOT TRUE THEN
 		RAISE EXCEPTION 'this does not name a database: %', coalesce(quote_literal(home), 'null')
-			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Give what SELECT uidgen.backfill_home() returns in the database whose rows are to get ids.';
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Give what SELECT uidgen.backfill_home() returns in the database whose rows are to get ids.';
 	END IF;
 	-- Who accepts it elsewhere cannot see whether this transaction was rolled back, which gives the worker id away.
 	PERFORM uidgen_registry.refuse_block('uidgen_registry.reserve_backfill()');
@@ -69,8 +66,7 @@ BEGIN
 				HINT = 'If the server''s registry is this one, run SELECT uidgen.ask_for_grant() where the extension uidgen is. Otherwise call this function where the registry is.';
 	ELSIF NOT l.shared AND split_part(home, '/', 1) <> (SELECT h.system_identifier FROM uidgen_registry.registry_history() AS h)::text THEN
 		RAISE EXCEPTION 'this is the registry of its own server alone'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('It was asked for a worker id for a database of another one, %s.', home),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It was asked for a worker id for a database of another one, %s.', home),
 				HINT = 'Ask the registry of that server.';
 	END IF;
 	PERFORM uidgen_registry.check_request('reuse', dc, -1, l.max_datacenter, l.max_worker, by_setting => datacenter IS NULL AND NOT l.shared);
@@ -79,8 +75,7 @@ BEGIN
 	END IF;
 	IF worker IS NULL AND NOT l.shared AND nullif(current_setting('uidgen.worker_id', true), '')::integer >= 0 THEN
 		RAISE EXCEPTION 'the worker id has to be named'
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = '"uidgen.worker_id" is set, so other servers may have worker ids that this registry does not know of.',
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = '"uidgen.worker_id" is set, so other servers may have worker ids that this registry does not know of.',
 				HINT = format('Choose one that no server has, or will have: SELECT uidgen_registry.reserve_backfill(%L, worker => 1000).', home);
 	END IF;
 	-- The row alone is locked until the transaction ends, so that grants go on, which may write another row meanwhile.
@@ -102,8 +97,7 @@ BEGIN
 		locked := locked || chosen;
 		IF EXISTS (SELECT FROM uidgen_registry.worker_node AS n WHERE n.datacenter_id = dc AND n.worker_id = worker) THEN
 			RAISE EXCEPTION 'worker id % was granted before, or is reserved', worker
-				USING ERRCODE = 'object_in_use',
-					DETAIL = 'There may be ids with it.',
+				USING ERRCODE = 'object_in_use', DETAIL = 'There may be ids with it.',
 					HINT = 'Choose one that is not in uidgen_registry.worker_node, or leave the choice to the registry.';
 		END IF;
 	END LOOP;

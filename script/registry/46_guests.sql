@@ -45,8 +45,7 @@ $$;
 -- For change_registry(), which has locked registry.  Rows whose side changes lose their token, so that nobody goes on with them.  A
 -- node's call that has read the old value may still insert a row: it counts as one for nodes, and no guest gets it.
 CREATE FUNCTION uidgen_registry.set_first_guest(first integer) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
@@ -58,8 +57,7 @@ BEGIN
 	SELECT r.* INTO STRICT l FROM uidgen_registry.registry AS r;
 	IF first NOT BETWEEN 1 AND l.max_worker + 1::bigint THEN
 		RAISE EXCEPTION 'the first worker id of guests cannot be %', first
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('The layout has room for worker ids from 0 to %s.', l.max_worker),
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('The layout has room for worker ids from 0 to %s.', l.max_worker),
 				HINT = format('It can be 1 to %s; with %s there are none for guests.', l.max_worker + 1::bigint, l.max_worker + 1::bigint);
 	END IF;
 	-- By the lengths of nodes, which are the longer ones.  What was kept is nobody's on either side.
@@ -70,8 +68,7 @@ BEGIN
 		ORDER BY n.worker_id LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'worker id % is in use, or was a short time ago', held
-			USING ERRCODE = 'object_in_use',
-				DETAIL = 'It would change from nodes to guests, or back.',
+			USING ERRCODE = 'object_in_use', DETAIL = 'It would change from nodes to guests, or back.',
 				HINT = 'The view uidgen_registry.fleet shows who has it. Choose another first_guest, or wait until it is free.';
 	END IF;
 	UPDATE uidgen_registry.worker_node AS n SET
@@ -99,13 +96,11 @@ AS $$
 BEGIN
 	IF (l.first_guest <= l.max_worker) IS NOT TRUE THEN
 		RAISE EXCEPTION 'this registry has no worker ids for guests'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('All that its layout has room for, 0 to %s, are for nodes.', l.max_worker),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('All that its layout has room for, 0 to %s, are for nodes.', l.max_worker),
 				HINT = format('Its owner can set some apart: SELECT uidgen_registry.change_registry(first_guest => %s).', greatest((l.max_worker + 1::bigint) / 2, 1));
 	ELSIF NOT EXISTS (SELECT FROM uidgen_registry.guest_role AS r WHERE r.name = session_user) THEN
 		RAISE EXCEPTION 'role % is no guest', session_user
-			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'The role that counts is the one that has logged in.',
+			USING ERRCODE = 'insufficient_privilege', DETAIL = 'The role that counts is the one that has logged in.',
 				HINT = format('The owner of the registry can run SELECT uidgen_registry.grant_guest(%L).', quote_ident(session_user));
 	END IF;
 END
@@ -172,15 +167,13 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.guest_functions() IS 'the functions that a guest calls, as GRANT names them';
 
 CREATE FUNCTION uidgen_registry.grant_guest(role regrole, max_workers integer DEFAULT 100) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
 	IF (grant_guest.max_workers > 0) IS NOT TRUE THEN
 		RAISE EXCEPTION 'the number of worker ids of a role cannot be %', coalesce(grant_guest.max_workers::text, 'null')
-			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Use uidgen_registry.revoke_guest() for a role that is to have none.';
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Use uidgen_registry.revoke_guest() for a role that is to have none.';
 	END IF;
 	PERFORM uidgen_registry.grant_calls(role, uidgen_registry.guest_functions());
 	PERFORM uidgen_registry.lock_for_owner(guest => (SELECT r.rolname::text FROM pg_roles AS r WHERE r.oid = role));
@@ -193,8 +186,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.grant_guest(regrole, integer) IS 'lets programs that log in with a role be guests, which have at most so many worker ids at a time; as strict as grant_node()';
 
 CREATE FUNCTION uidgen_registry.revoke_guest(role regrole) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
-SET search_path = pg_catalog, uidgen_registry, pg_temp
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
 BEGIN

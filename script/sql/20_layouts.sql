@@ -69,8 +69,7 @@ DECLARE
 BEGIN
 	IF value NOT BETWEEN 0 AND most THEN
 		RAISE EXCEPTION '% % is out of range', field, value
-			USING ERRCODE = 'numeric_value_out_of_range',
-				DETAIL = CASE WHEN i IS NULL THEN format('The layout has no %s field, so the value must be 0.', field)
+			USING ERRCODE = 'numeric_value_out_of_range', DETAIL = CASE WHEN i IS NULL THEN format('The layout has no %s field, so the value must be 0.', field)
 					ELSE format('The layout has %s bits for this field: 0 to %s.', l.bits[i], most) END,
 				HINT = 'uid_layout() shows the largest value of each field.';
 	END IF;

@@ -15,8 +15,7 @@ DECLARE
 BEGIN
 	IF id & ~ l.mask <> 0 THEN
 		RAISE EXCEPTION 'id % does not fit the layout', id
-			USING ERRCODE = 'numeric_value_out_of_range',
-				DETAIL = format('The layout "%s" uses %s bits, but the id has other bits set.', l.layout, l.total),
+			USING ERRCODE = 'numeric_value_out_of_range', DETAIL = format('The layout "%s" uses %s bits, but the id has other bits set.', l.layout, l.total),
 				HINT = uidgen.other_layout_hint();
 	END IF;
 	result := uidgen.tick_time(l, tick);
@@ -85,13 +84,11 @@ BEGIN
 	found := uidgen.find_tick(l, "time");
 	IF found.place < 0 THEN
 		RAISE EXCEPTION 'timestamp is before the epoch of the layout: %', uidgen.time_text("time")
-			USING ERRCODE = 'datetime_field_overflow',
-				DETAIL = format('The epoch of the layout "%s" is %s.', l.layout, uidgen.time_text(uidgen.time_at(l.epoch))),
+			USING ERRCODE = 'datetime_field_overflow', DETAIL = format('The epoch of the layout "%s" is %s.', l.layout, uidgen.time_text(uidgen.time_at(l.epoch))),
 				HINT = 'For older times, use a layout with an earlier epoch.';
 	ELSIF found.place > 0 THEN
 		RAISE EXCEPTION 'timestamp is out of range: %', uidgen.time_text("time")
-			USING ERRCODE = 'datetime_field_overflow',
-				DETAIL = format('The layout "%s" has %s bits of time since its epoch.', l.layout, l.time_bits),
+			USING ERRCODE = 'datetime_field_overflow', DETAIL = format('The layout "%s" has %s bits of time since its epoch.', l.layout, l.time_bits),
 				HINT = 'uid_layout_info() shows when a layout begins and ends.';
 	END IF;
 	RETURN (found.tick << l.time_shift) | uidgen.field_bits(l, 'worker', worker) | uidgen.field_bits(l, 'sequence', sequence)

@@ -27,8 +27,7 @@ DECLARE
 BEGIN
 	IF l.names[1] <> 'time' THEN
 		RAISE EXCEPTION 'ids of this layout are not in the order of time'
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('The layout is "%s": its first field is %s.', l.layout, l.names[1]),
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('The layout is "%s": its first field is %s.', l.layout, l.names[1]),
 				HINT = 'A range of time is a range of ids only where the time is the first field. Compare uid_timestamp() with the two times instead.';
 	END IF;
 	found := uidgen.find_tick(l, "time");

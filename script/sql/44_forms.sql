@@ -156,8 +156,7 @@ DECLARE
 BEGIN
 	IF milliseconds < 0 OR milliseconds >> 48 <> 0 THEN
 		RAISE EXCEPTION 'the time in id % has no place in a uuid: %', id, uidgen.time_text("time")
-			USING ERRCODE = 'datetime_field_overflow',
-				DETAIL = 'A uuid of version 7 has 48 bits for the milliseconds since 1970; they end in the year 10889.',
+			USING ERRCODE = 'datetime_field_overflow', DETAIL = 'A uuid of version 7 has 48 bits for the milliseconds since 1970; they end in the year 10889.',
 				HINT = uidgen.other_layout_hint();
 	END IF;
 	RETURN lpad(to_hex((milliseconds << 16) | (7 << 12) | (id >> 52 & 4095)), 16, '0')

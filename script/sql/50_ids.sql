@@ -69,8 +69,7 @@ COMMENT ON FUNCTION uidgen.refuse(bigint) IS 'the error for a tick that ids cann
 -- Everybody may call this, with any arguments: none leads back, and what is refused moves nothing ahead of the clock.  While `position` is too far
 -- ahead it stays closed, so that those who are refused, and try again, draw nothing.
 CREATE FUNCTION uidgen.jump(n integer, in_one_tick boolean) RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-SECURITY DEFINER
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 -- Whatever keeps the table locked, no call waits for ever.
 SET lock_timeout = '10s'
@@ -162,8 +161,7 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
 	RAISE EXCEPTION 'no id was to be had'
-		USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = 'At each of 1000 attempts another session had changed uidgen.position.', HINT = 'Try again.';
+		USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'At each of 1000 attempts another session had changed uidgen.position.', HINT = 'Try again.';
 END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_for_jumps() IS 'the error when jumps get in the way again and again';
@@ -193,8 +191,7 @@ COMMENT ON FUNCTION uidgen.next_otherwise(bigint, bigint) IS 'a new unique id: a
 -- PL/pgSQL takes a snapshot for each expression of a function that is not stable, and no part of this reads a table.  The
 -- argument, at which nothing looks, keeps the planner from calling it once for several rows.
 CREATE FUNCTION uidgen.next(moment timestamptz DEFAULT clock_timestamp()) RETURNS bigint
-LANGUAGE plpgsql STABLE STRICT
-SECURITY DEFINER
+LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER
 AS $$
 DECLARE
 	jumps bigint;
@@ -290,8 +287,7 @@ BEGIN
 	END IF;
 	IF n < 1 OR n > capacity THEN
 		RAISE EXCEPTION 'number of ids is out of range'
-			USING ERRCODE = 'numeric_value_out_of_range',
-				DETAIL = format('%s ids were asked for; a block has from 1 to %s ids, the capacity of one tick.', n, capacity),
+			USING ERRCODE = 'numeric_value_out_of_range', DETAIL = format('%s ids were asked for; a block has from 1 to %s ids, the capacity of one tick.', n, capacity),
 				HINT = 'Ask for several blocks, use uid_next_batch(), or use a layout with more bits for the sequence.';
 	END IF;
 	RETURN uidgen.id_at(uidgen.hold_and_jump(n, true)) | bits;

@@ -69,8 +69,7 @@ COMMENT ON FUNCTION uidgen.hold_at(bigint, bigint) IS 'holds readers back at a p
 
 -- Without a search path of its own, like uidgen.next(): the local setting would end with it.  Few expressions, as each costs a microsecond in a new transaction.
 CREATE FUNCTION uidgen.hold_now() RETURNS bigint
-LANGUAGE plpgsql STABLE
-SECURITY DEFINER
+LANGUAGE plpgsql STABLE SECURITY DEFINER
 AS $$
 DECLARE
 	jumps bigint;
@@ -111,8 +110,7 @@ $$;
 COMMENT ON FUNCTION uidgen.hold_and_jump(integer, boolean) IS 'the first of n positions that follow each other, for which readers wait';
 
 CREATE FUNCTION uidgen.read_horizon(OUT snapshot text, OUT horizon bigint)
-LANGUAGE plpgsql VOLATILE
-SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	jumps bigint;

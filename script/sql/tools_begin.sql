@@ -48,8 +48,7 @@ DECLARE
 BEGIN
 	IF found IS NULL THEN
 		RAISE EXCEPTION 'function %() is not what the edition of uidgen has made', name
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('Schema %s has no function %s() of the owner of uidgen.', uidgen.own_place(), name),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('Schema %s has no function %s() of the owner of uidgen.', uidgen.own_place(), name),
 				HINT = 'Let the owner of uidgen run its script again.';
 	END IF;
 	RETURN found;
@@ -70,8 +69,7 @@ DECLARE
 BEGIN
 	IF (session_user = login AND (current_setting('role') = 'none' OR current_user = login)) IS NOT TRUE THEN
 		RAISE EXCEPTION 'who has become role "%" cannot change its tables', current_user
-			USING ERRCODE = 'invalid_authorization_specification',
-				DETAIL = format('The session is of role "%s", and code of the owner of a table could become that role again.', login),
+			USING ERRCODE = 'invalid_authorization_specification', DETAIL = format('The session is of role "%s", and code of the owner of a table could become that role again.', login),
 				HINT = 'Log in as the owner of the table, or let the owner make a function with SECURITY DEFINER that does this.';
 	END IF;
 	-- Other statements return nothing, and may not.

@@ -32,8 +32,7 @@ BEGIN
 	is_older := string_to_array(own, '.')::integer[] < string_to_array(other, '.')::integer[];
 	IF NOT (is_older AND may_be_older) THEN
 		RAISE EXCEPTION 'extension "uidgen_tools" is of version %, but extension "uidgen" is of version %', own, other
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'They work together in the same version.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'They work together in the same version.',
 				HINT = format('Run ALTER EXTENSION %s UPDATE.', CASE WHEN is_older THEN 'uidgen_tools' ELSE 'uidgen' END);
 	END IF;
 END
@@ -64,8 +63,7 @@ DECLARE
 BEGIN
 	IF found IS NULL THEN
 		RAISE EXCEPTION 'function %() is not what the extension "uidgen" has made', name
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('The schema of the extension has no function %s() of the library''s that belongs to a superuser.', name),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('The schema of the extension has no function %s() of the library''s that belongs to a superuser.', name),
 				HINT = 'Let a superuser see who has changed it. DROP EXTENSION uidgen CASCADE and CREATE EXTENSION make it anew.';
 	END IF;
 	RETURN found;

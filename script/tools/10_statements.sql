@@ -140,8 +140,7 @@ AS $$
 BEGIN
 	RAISE EXCEPTION 'a table was renamed meanwhile'
 		USING ERRCODE = 'object_not_in_prerequisite_state',
-			DETAIL = format('It is %s now. Who may rename tables or schemas could put another one into its place.', uidgen_tools.write_relation(relation)),
-			HINT = 'Call it again.';
+			DETAIL = format('It is %s now. Who may rename tables or schemas could put another one into its place.', uidgen_tools.write_relation(relation)), HINT = 'Call it again.';
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.explain_renaming(oid) IS 'raises the error that a table had another name before it was locked';
@@ -212,8 +211,7 @@ BEGIN
 			USING ERRCODE = 'undefined_table';
 	ELSIF t.kind NOT IN ('r', 'p') THEN
 		RAISE EXCEPTION '"%" is not a table', t.shown
-			USING ERRCODE = 'wrong_object_type',
-				HINT = CASE t.kind WHEN 'v' THEN format('%s the table that it selects from.', verb)
+			USING ERRCODE = 'wrong_object_type', HINT = CASE t.kind WHEN 'v' THEN format('%s the table that it selects from.', verb)
 					WHEN 'f' THEN format('A foreign table has its rows elsewhere: %s the table there.', lower(verb))
 					ELSE 'Name the table that has the column.' END;
 	END IF;
@@ -221,8 +219,7 @@ BEGIN
 		WHERE d.classid = 'pg_class'::regclass AND d.objid = "table" AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'e';
 	IF extension IS NOT NULL THEN
 		RAISE EXCEPTION 'table "%" belongs to the extension "%"', t.shown, uidgen_tools.tame(extension)
-			USING ERRCODE = 'wrong_object_type',
-				DETAIL = 'A dump has no definition of such a table, so the next restore would undo what is changed.',
+			USING ERRCODE = 'wrong_object_type', DETAIL = 'A dump has no definition of such a table, so the next restore would undo what is changed.',
 				HINT = 'Leave this table to its extension.';
 	END IF;
 END
@@ -235,8 +232,7 @@ AS $$
 BEGIN
 	IF row_security_active("table") THEN
 		RAISE EXCEPTION 'row security hides rows of table "%"', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
-			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = format('%s has to see all ids of the table.', caller),
+			USING ERRCODE = 'insufficient_privilege', DETAIL = format('%s has to see all ids of the table.', caller),
 				HINT = format('Run ALTER TABLE %s NO FORCE ROW LEVEL SECURITY, and FORCE it again when this is done.', uidgen_tools.write_relation("table"));
 	END IF;
 END
@@ -253,8 +249,7 @@ BEGIN
 	SELECT d.missing INTO missing FROM uidgen.diagnose() AS d (missing) WHERE d.missing <> 'ok' AND d.missing NOT LIKE 'ids are issued, but %';
 	IF missing IS NOT NULL THEN
 		RAISE EXCEPTION 'no ids can be issued'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('uidgen.diagnose() says: %s', missing),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('uidgen.diagnose() says: %s', missing),
 				HINT = 'Mend this first, or new rows would be refused.';
 	END IF;
 END

@@ -22,12 +22,10 @@ BEGIN
 			USING ERRCODE = 'undefined_table';
 	ELSIF parent.partstrat IS NULL THEN
 		RAISE EXCEPTION 'table "%" is not partitioned', parent.shown
-			USING ERRCODE = 'wrong_object_type',
-				HINT = 'Create it with PARTITION BY RANGE (id), where id is the bigint column that holds the ids.';
+			USING ERRCODE = 'wrong_object_type', HINT = 'Create it with PARTITION BY RANGE (id), where id is the bigint column that holds the ids.';
 	ELSIF parent.partstrat <> 'r' OR parent.partnatts <> 1 OR parent.atttypid IS DISTINCT FROM 'bigint'::regtype THEN
 		RAISE EXCEPTION 'table "%" is not partitioned by the range of one bigint column', parent.shown
-			USING ERRCODE = 'wrong_object_type',
-				DETAIL = format('It is partitioned by %s.', uidgen_tools.tame(pg_get_partkeydef("table"))),
+			USING ERRCODE = 'wrong_object_type', DETAIL = format('It is partitioned by %s.', uidgen_tools.tame(pg_get_partkeydef("table"))),
 				HINT = 'Create it with PARTITION BY RANGE (id), where id is the bigint column that holds the ids.';
 	END IF;
 	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
@@ -38,8 +36,7 @@ COMMENT ON FUNCTION uidgen_tools.find_partitioned(regclass) IS 'schema, name and
 
 -- Those that have a beginning and an end; what has no end of its own has the largest or smallest number.
 CREATE FUNCTION uidgen_tools.list_partitions("table" regclass, OUT relation oid, OUT low bigint, OUT high bigint, OUT detaching boolean) RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 	SELECT c.oid, coalesce(nullif(b[1], 'MINVALUE')::bigint, -9223372036854775808), coalesce(nullif(b[2], 'MAXVALUE')::bigint, 9223372036854775807), i.inhdetachpending
 		FROM pg_inherits AS i
@@ -132,24 +129,20 @@ BEGIN
 	SELECT * INTO l FROM uidgen_tools.look_at_layout(layout);
 	IF NOT isfinite(since) OR NOT isfinite(until) OR since >= until THEN
 		RAISE EXCEPTION 'uid_partitions() needs two finite times, the earlier one first'
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('They are %s and %s.', since, until),
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('They are %s and %s.', since, until),
 				HINT = 'Partitions go from the time in "from" to that in "to".';
 	ELSIF step < interval '1 minute' OR step > interval '1000 years' THEN
 		RAISE EXCEPTION 'step is out of range: %', step
-			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'A step has a minute at least, and a thousand years at most.';
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'A step has a minute at least, and a thousand years at most.';
 	END IF;
 	months := extract(year FROM step) * 12 + extract(month FROM step);
 	IF months <> 0 AND step <> make_interval(months => months) THEN
 		RAISE EXCEPTION 'step mixes months with days or hours: %', step
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = 'Months have different lengths, so such steps have no fixed places in the calendar.',
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'Months have different lengths, so such steps have no fixed places in the calendar.',
 				HINT = 'Take months or years alone, or days and hours alone.';
 	ELSIF step < l.tick THEN
 		RAISE EXCEPTION 'step is shorter than a tick of the layout: %', step
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('The layout is "%s"; ids of one tick cannot be told apart by time.', layout),
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('The layout is "%s"; ids of one tick cannot be told apart by time.', layout),
 				HINT = 'Take a longer step.';
 	END IF;
 
@@ -157,13 +150,11 @@ BEGIN
 	until := least(until, l.expires_at);
 	IF since >= until THEN
 		RAISE EXCEPTION 'the layout has no ids from % to %', "from", "to"
-			USING ERRCODE = 'datetime_field_overflow',
-				DETAIL = format('The layout "%s" begins at %s and ends at %s.', layout, l.epoch, l.expires_at),
+			USING ERRCODE = 'datetime_field_overflow', DETAIL = format('The layout "%s" begins at %s and ends at %s.', layout, l.epoch, l.expires_at),
 				HINT = 'Take other times, or another layout.';
 	ELSIF extract(epoch FROM until - since) / extract(epoch FROM step) > most THEN
 		RAISE EXCEPTION 'steps of % from % to % are too many', step, since, until
-			USING ERRCODE = 'program_limit_exceeded',
-				DETAIL = format('One call makes %s partitions at most; a table with more than some thousands is slow.', most),
+			USING ERRCODE = 'program_limit_exceeded', DETAIL = format('One call makes %s partitions at most; a table with more than some thousands is slow.', most),
 				HINT = 'Take a longer step.';
 	END IF;
 
@@ -198,8 +189,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.list_steps(timestamptz, timestamptz, interval, text) IS 'names and ids of the partitions for a range of time, in their order; an error if there are none, or too many';
 
 CREATE FUNCTION uidgen_tools.refuse_default_rows("table" regclass, lowest bigint, highest bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
@@ -214,8 +204,7 @@ BEGIN
 			uidgen_tools.write_name(parent.key), uidgen_tools.write_relation(other), lowest, highest));
 		IF named IS NOT NULL THEN
 			RAISE EXCEPTION 'the default partition of table "%" has rows that belong into a new one', parent.shown
-				USING ERRCODE = 'invalid_object_definition',
-					DETAIL = format('Rows of %s with such ids: %s.', uidgen_tools.write_relation(other), named),
+				USING ERRCODE = 'invalid_object_definition', DETAIL = format('Rows of %s with such ids: %s.', uidgen_tools.write_relation(other), named),
 					HINT = 'Detach the default partition, make the others, and move the rows: docs/partitions.md has the statements under "Rows in a default partition".';
 		END IF;
 	END IF;
@@ -225,8 +214,7 @@ COMMENT ON FUNCTION uidgen_tools.refuse_default_rows(regclass, bigint, bigint) I
 
 CREATE FUNCTION uidgen_tools.make_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
 	execute boolean, layout text, is_named boolean) RETURNS SETOF text
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
@@ -247,8 +235,7 @@ DECLARE
 BEGIN
 	IF num_nulls("table", "from", "to", step, "execute") > 0 OR (is_named AND layout IS NULL) THEN
 		RAISE EXCEPTION 'no argument of uid_partitions() may be null'
-			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'Partitions have two ends: give the time of each. To use the server''s layout, leave that argument out.';
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'Partitions have two ends: give the time of each. To use the server''s layout, leave that argument out.';
 	-- By an older snapshot, who owns the tables, and what their names are, would be what it was.
 	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'uid_partitions() makes partitions in isolation level read committed only'
@@ -374,8 +361,7 @@ BEGIN
 	SELECT u.layout INTO strange FROM uidgen.layout_used AS u WHERE u.layout !~ '^[ -~]+$' LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'a row of uidgen.layout_used has no layout'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('It has "%s".', left(uidgen_tools.tame(strange), 100)),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It has "%s".', left(uidgen_tools.tame(strange), 100)),
 				HINT = 'The owner of the database can update it, or a superuser delete it.';
 	END IF;
 	layouts := ARRAY(SELECT u.layout FROM uidgen.layout_used AS u UNION SELECT list_layouts.layout UNION SELECT present_layout WHERE present_layout IS NOT NULL ORDER BY 1);
@@ -387,8 +373,7 @@ BEGIN
 	END IF;
 	IF NOT is_named AND (SELECT c.relpersistence FROM pg_class AS c WHERE c.oid = 'uidgen.layout_used'::regclass) <> 'p' THEN
 		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', shown
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'Table uidgen.layout_used is not logged: a crash empties it, or has done so.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Table uidgen.layout_used is not logged: a crash empties it, or has done so.',
 				HINT = 'Give it a row for each layout that ids of this database have, and let a superuser run ALTER TABLE uidgen.layout_used SET LOGGED. Or, if they have had one layout alone, name it as fourth argument.';
 	END IF;
 	RETURN layouts;
@@ -443,8 +428,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.list_past(regclass, timestamptz, text, text[], boolean) IS 'the partitions that are past at a time in each of these layouts; an error if that is not certain';
 
 CREATE FUNCTION uidgen_tools.drop_partitions("table" regclass, before timestamptz, execute boolean, layout text, is_named boolean) RETURNS SETOF text
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
@@ -459,8 +443,7 @@ DECLARE
 BEGIN
 	IF num_nulls("table", before, "execute") > 0 OR (is_named AND layout IS NULL) THEN
 		RAISE EXCEPTION 'no argument of uid_drop_partitions() may be null'
-			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'To use the server''s layout, leave that argument out.';
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'To use the server''s layout, leave that argument out.';
 	-- By an older snapshot, a table that was detached meanwhile would still be a partition.
 	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'uid_drop_partitions() drops partitions in isolation level read committed only'
@@ -473,8 +456,7 @@ BEGIN
 	parent := uidgen_tools.find_partitioned("table");
 	IF before > present THEN
 		RAISE EXCEPTION 'uid_drop_partitions() drops only what is past'
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('"before" is %s, and it is now %s.', before, present),
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('"before" is %s, and it is now %s.', before, present),
 				HINT = 'Give a time that has passed. A partition of the future is dropped by its name.';
 	END IF;
 	layouts := uidgen_tools.list_layouts(parent.shown, layout, is_named);

@@ -82,8 +82,7 @@ COMMENT ON FUNCTION uidgen_tools.refuse_others(regclass, name) IS 'an error unle
 -- What runs before each new row, and may replace its id.  Of what PL/pgSQL does the text tells; of others it
 -- is not known.
 CREATE FUNCTION uidgen_tools.list_insert_triggers("table" regclass, id_column name, OUT trigger oid, OUT sets_it boolean) RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 	SELECT g.oid, l.lanname = 'plpgsql' AND (
 			b.body ~* format('(^|;|\m(begin|then|else|loop)\M)\s*new\s*\.\s*"?%s"?\s*:?=', n.pattern)
@@ -100,8 +99,7 @@ COMMENT ON FUNCTION uidgen_tools.list_insert_triggers(regclass, name) IS 'trigge
 
 -- What is given ids, and may hold them in 32 bits, by what the catalogs and texts tell.
 CREATE FUNCTION uidgen_tools.list_users_of_ids("table" regclass, id_column name) RETURNS SETOF text
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 	WITH holding AS (SELECT DISTINCT l.relation FROM uidgen_tools.list_referring_columns("table", id_column) AS l),
 		after_rows AS (
@@ -133,8 +131,7 @@ COMMENT ON FUNCTION uidgen_tools.list_users_of_ids(regclass, name) IS 'triggers 
 
 -- The name of a sequence can also be a text that is looked up when it is used.
 CREATE FUNCTION uidgen_tools.write_default(value text, sequence oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 	SELECT CASE WHEN value IS NULL THEN 'DROP DEFAULT'
 		WHEN value ~ '^nextval\(''([^'']|'''')+''::regclass\)$' AND sequence IS NOT NULL THEN format('SET DEFAULT pg_catalog.nextval(%s)', uidgen_tools.write_regclass(sequence))
@@ -146,8 +143,7 @@ COMMENT ON FUNCTION uidgen_tools.write_default(text, oid) IS 'how a default is s
 
 -- What stands in the way of uid_adopt(): refuse_adoption() asks these in their order.
 CREATE FUNCTION uidgen_tools.refuse_column("table" regclass, id_column name, uid_next regprocedure) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
@@ -163,8 +159,7 @@ BEGIN
 	PERFORM uidgen_tools.refuse_other_kinds("table", 'Adopt');
 	IF t.number IS NULL THEN
 		RAISE EXCEPTION 'table "%" has no column "%"', t.shown, shown
-			USING ERRCODE = 'undefined_column',
-				HINT = format('It has: %s.', (SELECT string_agg(uidgen_tools.write_name(a.attname), ', ' ORDER BY a.attnum)
+			USING ERRCODE = 'undefined_column', HINT = format('It has: %s.', (SELECT string_agg(uidgen_tools.write_name(a.attname), ', ' ORDER BY a.attnum)
 					FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped));
 	END IF;
 	-- From here on it may be looked at.
@@ -172,39 +167,33 @@ BEGIN
 	SELECT uidgen_tools.write_relation(pg_partition_root("table")) INTO named FROM pg_class AS c WHERE c.oid = "table" AND c.relispartition;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'table "%" is a partition', t.shown
-			USING ERRCODE = 'wrong_object_type',
-				DETAIL = format('Rows that come through table %s get their ids by the default of that.', named),
+			USING ERRCODE = 'wrong_object_type', DETAIL = format('Rows that come through table %s get their ids by the default of that.', named),
 				HINT = format('Adopt table %s.', named);
 	ELSIF t.kind = 'r' AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN (i.inhrelid, i.inhparent)) THEN
 		RAISE EXCEPTION 'table "%" inherits from another one, or another one from it', t.shown
-			USING ERRCODE = 'wrong_object_type',
-				DETAIL = 'A default can be meant for one of these tables, or for all, and so can a sequence.',
+			USING ERRCODE = 'wrong_object_type', DETAIL = 'A default can be meant for one of these tables, or for all, and so can a sequence.',
 				HINT = format('Set it by hand, for each table that is meant: ALTER TABLE ONLY %s ALTER COLUMN %s SET DEFAULT %s.', t.written, uidgen_tools.write_name(id_column), uidgen_tools.write_function(uid_next));
 	END IF;
 
 	-- Its type.
 	IF t.generated <> '' THEN
 		RAISE EXCEPTION 'column "%" of table "%" is generated', shown, t.shown
-			USING ERRCODE = 'wrong_object_type',
-				DETAIL = format('It is computed by %s.', uidgen_tools.tame(t.value)),
+			USING ERRCODE = 'wrong_object_type', DETAIL = format('It is computed by %s.', uidgen_tools.tame(t.value)),
 				HINT = 'Adopt the key that it is computed from, if it is.';
 	ELSIF t.type = 'uuid'::regtype THEN
 		RAISE EXCEPTION 'column "%" of table "%" is of type uuid', shown, t.shown
-			USING ERRCODE = 'datatype_mismatch',
-				DETAIL = 'Ids are of type bigint. A uuid has twice as many bits, so none can become an id.',
+			USING ERRCODE = 'datatype_mismatch', DETAIL = 'Ids are of type bigint. A uuid has twice as many bits, so none can become an id.',
 				HINT = format('Give the table another column: ALTER TABLE %s ADD COLUMN uid bigint. New rows, and what refers to them, go by that one.', t.written);
 	ELSIF t.type NOT IN ('bigint', 'integer', 'smallint') THEN
 		RAISE EXCEPTION 'column "%" of table "%" is of type %', shown, t.shown, uidgen_tools.tame(t.type::text)
-			USING ERRCODE = 'datatype_mismatch',
-				DETAIL = 'Ids are of type bigint.',
+			USING ERRCODE = 'datatype_mismatch', DETAIL = 'Ids are of type bigint.',
 				HINT = format('If it has whole numbers only, change it first: %s TYPE bigint; and so each column that refers to it.', alter_column);
 	END IF;
 	SELECT format('column "%s" of table %s is of type %s', uidgen_tools.tame(l.name), uidgen_tools.write_relation(l.relation), uidgen_tools.tame(l.type::text)) INTO named
 		FROM uidgen_tools.list_referring_columns("table", id_column) AS l WHERE l.type NOT IN ('bigint', 'integer', 'smallint') LIMIT 1;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'a foreign key that leads to column "%" of table "%" has another type', shown, t.shown
-			USING ERRCODE = 'datatype_mismatch',
-				DETAIL = format('The %s.', named),
+			USING ERRCODE = 'datatype_mismatch', DETAIL = format('The %s.', named),
 				HINT = 'Change it to bigint first, so that it can hold new ids.';
 	END IF;
 END
@@ -212,8 +201,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_column(regclass, name, regprocedure) IS 'an error if a column is not one whose values uid_next() could give, with what to do';
 
 CREATE FUNCTION uidgen_tools.refuse_source("table" regclass, id_column name, uid_next regprocedure) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
@@ -230,13 +218,11 @@ BEGIN
 		FROM pg_constraint AS f WHERE f.conrelid = "table" AND f.contype = 'f' AND t.number = ANY (f.conkey) ORDER BY f.conname LIMIT 1;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'column "%" of table "%" has the ids of another table', shown, t.shown
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('There is a foreign key, %s. A new id would be in no row there.', named),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('There is a foreign key, %s. A new id would be in no row there.', named),
 				HINT = 'Adopt the table that it refers to. Rows here go on to bring its ids.';
 	ELSIF t.value IS NOT NULL AND NOT t.adopted AND t.value !~ '^nextval\(\(?''([^'']|'''')+''(::text\))?::regclass\)$' THEN
 		RAISE EXCEPTION 'column "%" of table "%" has a default that is no sequence', shown, t.shown
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('It is %s.', uidgen_tools.tame(t.value)),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It is %s.', uidgen_tools.tame(t.value)),
 				HINT = format('If new ids shall take its place, drop it first: %s DROP DEFAULT.', alter_column);
 	END IF;
 	SELECT format('"%s" of table %s, which calls %s', uidgen_tools.tame(g.tgname), uidgen_tools.write_relation(g.tgrelid), uidgen_tools.write_function(g.tgfoid)) INTO named
@@ -244,8 +230,7 @@ BEGIN
 		WHERE l.sets_it ORDER BY g.tgname, g.tgrelid LIMIT 1;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'a trigger sets column "%" of table "%"', shown, t.shown
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('It is %s. It comes after the default, and would replace new ids.', named),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It is %s. It comes after the default, and would replace new ids.', named),
 				HINT = 'Drop or disable it, or take the assignment out of its function, and call uid_adopt() again.';
 	END IF;
 
@@ -257,8 +242,7 @@ BEGIN
 		WHERE NOT CASE x.role WHEN 0 THEN has_function_privilege('public', uid_next, 'EXECUTE') ELSE has_function_privilege(x.role, uid_next, 'EXECUTE') END;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'not all who may insert into table "%" may draw ids', t.shown
-			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = format('These may not: %s.', named),
+			USING ERRCODE = 'insufficient_privilege', DETAIL = format('These may not: %s.', named),
 				HINT = format('Let a superuser run GRANT EXECUTE ON FUNCTION %s TO %s.', uidgen_tools.write_function(uid_next), named);
 	END IF;
 
@@ -279,8 +263,7 @@ COMMENT ON FUNCTION uidgen_tools.refuse_source(regclass, name, regprocedure) IS 
 
 -- What keeps integer columns from becoming bigint.
 CREATE FUNCTION uidgen_tools.refuse_narrow_columns("table" regclass, id_column name) RETURNS void
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
@@ -320,8 +303,7 @@ BEGIN
 		WHERE l.type <> 'bigint'::regtype;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'columns that new ids do not fit into cannot be changed'
-			USING ERRCODE = 'dependent_objects_still_exist',
-				DETAIL = format('Columns of type integer and smallint have to become bigint. In the way are: %s.', named),
+			USING ERRCODE = 'dependent_objects_still_exist', DETAIL = format('Columns of type integer and smallint have to become bigint. In the way are: %s.', named),
 				HINT = 'Drop what is in the way, call uid_adopt() again, and create it anew, all in one transaction.';
 	END IF;
 END
@@ -329,8 +311,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_narrow_columns(regclass, name) IS 'an error if columns of type integer and smallint cannot become bigint, with what to do';
 
 CREATE FUNCTION uidgen_tools.refuse_rows("table" regclass, id_column name, uid_next regprocedure, lowest bigint) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
@@ -361,8 +342,7 @@ BEGIN
 			LIMIT 1) AS s;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'table "%" has no partition for new ids', t.shown
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('Table %s is partitioned by %s, and new ids begin at %s.', named, uidgen_tools.tame(parted), lowest),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('Table %s is partitioned by %s, and new ids begin at %s.', named, uidgen_tools.tame(parted), lowest),
 				HINT = 'Make partitions for them first, from today on; uid_partitions() does.';
 	END IF;
 
@@ -373,8 +353,7 @@ BEGIN
 			uidgen_tools.write_name(id_column), t.written, lowest));
 		IF named IS NOT NULL THEN
 			RAISE EXCEPTION 'table "%" has ids where new ones will be', t.shown
-				USING ERRCODE = 'object_not_in_prerequisite_state',
-					DETAIL = format('New ids begin at %s. Rows with that id or a larger one: %s.', lowest, named),
+				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('New ids begin at %s. Rows with that id or a larger one: %s.', lowest, named),
 					HINT = 'The page docs/decoder.html tells what made such numbers. Give these rows smaller ids, or choose a layout whose ids are larger, with an earlier epoch, before the first id is issued.';
 		END IF;
 	END IF;
@@ -384,8 +363,7 @@ COMMENT ON FUNCTION uidgen_tools.refuse_rows(regclass, name, regprocedure, bigin
 
 -- Where only reading about it does no harm.
 CREATE FUNCTION uidgen_tools.refuse_running("table" regclass, id_column name, uid_next regprocedure) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
@@ -398,8 +376,7 @@ BEGIN
 	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
 	IF t.identity <> '' AND NOT has_schema_privilege((SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = "table"), 'CREATE') THEN
 		RAISE EXCEPTION 'permission denied for schema %', uidgen_tools.tame((SELECT c.relnamespace::regnamespace::text FROM pg_class AS c WHERE c.oid = "table"))
-			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'The sequence of an identity column can be kept only as another one.',
+			USING ERRCODE = 'insufficient_privilege', DETAIL = 'The sequence of an identity column can be kept only as another one.',
 				HINT = format('Let its owner run GRANT CREATE ON SCHEMA %s TO %s, for as long as uid_adopt() takes.',
 					(SELECT uidgen_tools.write_schema(c.relnamespace) FROM pg_class AS c WHERE c.oid = "table"), uidgen_tools.write_name(current_user::text));
 	END IF;
@@ -412,8 +389,7 @@ BEGIN
 		WHERE l.type <> 'bigint'::regtype;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'tables that would get another type are published'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('Published are: %s. A subscriber whose column is smaller stops at the first new id.', named),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('Published are: %s. A subscriber whose column is smaller stops at the first new id.', named),
 				HINT = 'Change the type at the subscribers, and then here, by the statements that uid_adopt() prints without "execute".';
 	END IF;
 	FOR r IN SELECT DISTINCT l.relation FROM uidgen_tools.list_referring_columns("table", id_column) AS l WHERE l.type <> 'bigint'::regtype LOOP
@@ -421,8 +397,7 @@ BEGIN
 	END LOOP;
 	IF total > most THEN
 		RAISE EXCEPTION 'tables with more than % rows would be rewritten', most
-			USING ERRCODE = 'program_limit_exceeded',
-				DETAIL = 'To change integer into bigint, each row is written anew, and nobody can read the table meanwhile.',
+			USING ERRCODE = 'program_limit_exceeded', DETAIL = 'To change integer into bigint, each row is written anew, and nobody can read the table meanwhile.',
 				HINT = 'Without "execute", uid_adopt() prints the statements: run them when the tables can be locked for as long. Or fill a new column beside the old one, and exchange them.';
 	END IF;
 	PERFORM uidgen_tools.refuse_without_ids();
@@ -459,8 +434,7 @@ COMMENT ON FUNCTION uidgen_tools.name_former(name) IS 'a name for a sequence whi
 
 -- An identity cannot go without its sequence, so another one takes over name, position and privileges; and on the way back again.
 CREATE FUNCTION uidgen_tools.exchange_sequence("table" regclass, id_column name, execute boolean, uid_next regprocedure, OUT steps text[], OUT undo text[])
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 	SELECT ARRAY[q.leaves,
 				format('CREATE %sSEQUENCE %s AS %s %s;', CASE c.relpersistence WHEN 't' THEN 'TEMPORARY ' WHEN 'u' THEN 'UNLOGGED ' ELSE '' END, q.name, s.seqtypid::regtype, q.options),
@@ -495,8 +469,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.exchange_sequence(regclass, name, boolean, regprocedure) IS 'the statements by which an identity column loses its identity and keeps its sequence, and those that undo them; nothing for others';
 
 CREATE FUNCTION uidgen_tools.plan_adoption("table" regclass, id_column name, execute boolean, uid_next regprocedure, OUT part text, OUT line text) RETURNS SETOF record
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 SET datestyle = 'ISO, MDY'	-- or defaults would mean another day elsewhere
 SET intervalstyle = postgres
 SET extra_float_digits = 1
@@ -603,8 +576,7 @@ DECLARE
 BEGIN
 	IF num_nulls("table", id_column, runs) > 0 THEN
 		RAISE EXCEPTION 'no argument of uid_adopt() may be null'
-			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'Name the table, and the column that holds its ids.';
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'Name the table, and the column that holds its ids.';
 	ELSIF runs AND current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'uid_adopt() runs its statements in isolation level read committed only'
 			USING ERRCODE = 'invalid_transaction_state',

@@ -115,16 +115,13 @@ BEGIN
 			USING ERRCODE = 'invalid_name';
 	ELSIF v.number < 0 THEN
 		RAISE EXCEPTION '"%" is the name of a system column', shown
-			USING ERRCODE = 'duplicate_column',
-				HINT = 'Choose another name.';
+			USING ERRCODE = 'duplicate_column', HINT = 'Choose another name.';
 	ELSIF v.generated <> '' THEN
 		RAISE EXCEPTION 'column "%" of table "%" is generated', shown, shown_table
-			USING ERRCODE = 'wrong_object_type',
-				HINT = 'Name another column; one that does not exist is added.';
+			USING ERRCODE = 'wrong_object_type', HINT = 'Name another column; one that does not exist is added.';
 	ELSIF v.type <> 'bigint'::regtype THEN
 		RAISE EXCEPTION 'column "%" of table "%" is of type %', shown, shown_table, uidgen_tools.tame(v.type::text)
-			USING ERRCODE = 'datatype_mismatch',
-				DETAIL = 'Versions are ids, of type bigint.',
+			USING ERRCODE = 'datatype_mismatch', DETAIL = 'Versions are ids, of type bigint.',
 				HINT = 'Name another column; one that does not exist is added.';
 	END IF;
 	SELECT CASE WHEN i.indrelid IS NULL THEN 'the table is partitioned by it' ELSE format('it is in the unique index %s', uidgen_tools.write_relation(i.indexrelid)) END INTO named
@@ -159,8 +156,7 @@ BEGIN
 		ORDER BY g.tgname, g.tgrelid LIMIT 1;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'a trigger of table "%" would fire after the one that gives the version', (SELECT uidgen_tools.tame(c.relname) FROM pg_class AS c WHERE c.oid = "table")
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('It is %s. It could set the version back, and readers would miss the change.', named),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It is %s. It could set the version back, and readers would miss the change.', named),
 				HINT = 'Give it another name, by ALTER TRIGGER ... RENAME TO: triggers fire in the order of their names, and a name that begins with a letter comes before.';
 	END IF;
 	d := uidgen_tools.find_deleted("table");
@@ -172,8 +168,7 @@ BEGIN
 		ORDER BY g.tgrelid, g.tgname LIMIT 1;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'a trigger has the name of one that is needed'
-			USING ERRCODE = 'duplicate_object',
-				DETAIL = format('It is %s.', named),
+			USING ERRCODE = 'duplicate_object', DETAIL = format('It is %s.', named),
 				HINT = 'Drop it, or give it another name.';
 	END IF;
 END
@@ -212,8 +207,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_untracked_kinds(regclass) IS 'an error if a table is of a kind whose changes no trigger would see, with what to do';
 
 CREATE FUNCTION uidgen_tools.refuse_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
@@ -230,8 +224,7 @@ BEGIN
 	-- The key.
 	IF uidgen_tools.choose_key("table") IS NULL THEN
 		RAISE EXCEPTION 'table "%" has no key', t.shown
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'By it readers know which row was deleted.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'By it readers know which row was deleted.',
 				HINT = 'Give it a primary key, or a unique index on columns that are not null.';
 	END IF;
 
@@ -240,8 +233,7 @@ BEGIN
 	SELECT uidgen_tools.tame(s.stamped) INTO named FROM (SELECT uidgen_tools.find_version("table") AS stamped UNION ALL SELECT d.version) AS s WHERE s.stamped <> version_column LIMIT 1;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'the versions of table "%" are in column "%"', t.shown, named
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'Name that column. If it was renamed, rename it back: its trigger and its readers know it by that name.';
+			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Name that column. If it was renamed, rename it back: its trigger and its readers know it by that name.';
 	END IF;
 
 	-- What is made beside it.
@@ -253,8 +245,7 @@ BEGIN
 				OR EXISTS (SELECT FROM pg_proc AS p WHERE p.pronamespace = t.schema AND p.proname = n.name);
 		IF named IS NOT NULL THEN
 			RAISE EXCEPTION 'the name % is taken', named
-				USING ERRCODE = 'duplicate_table',
-					DETAIL = 'It is that of the table of deleted keys, and of the function that fills it.',
+				USING ERRCODE = 'duplicate_table', DETAIL = 'It is that of the table of deleted keys, and of the function that fills it.',
 					HINT = 'Drop what has this name, or rename it.';
 		END IF;
 	END IF;
@@ -262,8 +253,7 @@ BEGIN
 		FROM unnest(ARRAY[uid_next, uid_stamp]) AS f (oid) WHERE NOT has_function_privilege(f.oid, 'EXECUTE');
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'the owner of table "%" may not draw ids', t.shown
-			USING ERRCODE = 'insufficient_privilege',
-				HINT = format('Let a superuser run GRANT EXECUTE ON FUNCTION %s TO %s.', named, uidgen_tools.write_role(t.owner));
+			USING ERRCODE = 'insufficient_privilege', HINT = format('Let a superuser run GRANT EXECUTE ON FUNCTION %s TO %s.', named, uidgen_tools.write_role(t.owner));
 	END IF;
 
 	-- Values that are in the column already.
@@ -272,13 +262,11 @@ BEGIN
 		named := uidgen.run_confined(format('SELECT max(r.%s) FROM %s AS r', uidgen_tools.write_name(version_column), t.written));
 		IF uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %2$s AS r WHERE r.%1$s IS NULL LIMIT 1) AS x', uidgen_tools.write_name(version_column), t.written))::bigint > 0 THEN
 			RAISE EXCEPTION 'column "%" of table "%" has nulls', shown, t.shown
-				USING ERRCODE = 'object_not_in_prerequisite_state',
-					DETAIL = 'No reader would be told of these rows.',
+				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'No reader would be told of these rows.',
 					HINT = format('Run UPDATE %2$s SET %1$s = 0 WHERE %1$s IS NULL.', uidgen_tools.write_name(version_column), t.written);
 		ELSIF named::bigint >= uidgen.first_since(now() + interval '1 day') THEN
 			RAISE EXCEPTION 'column "%" of table "%" has values above all ids of today', shown, t.shown
-				USING ERRCODE = 'object_not_in_prerequisite_state',
-					DETAIL = format('The largest is %s. Readers would not see these rows.', named),
+				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('The largest is %s. Readers would not see these rows.', named),
 					HINT = 'Set them to 0, or name another column.';
 		END IF;
 	END IF;
@@ -289,15 +277,13 @@ BEGIN
 	END IF;
 	IF d.function IS NULL AND NOT has_schema_privilege(t.schema, 'CREATE') THEN
 		RAISE EXCEPTION 'permission denied for schema %', uidgen_tools.tame((SELECT n.nspname FROM pg_namespace AS n WHERE n.oid = t.schema))
-			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = 'The table of deleted keys is made in it.',
+			USING ERRCODE = 'insufficient_privilege', DETAIL = 'The table of deleted keys is made in it.',
 				HINT = format('Let its owner run GRANT CREATE ON SCHEMA %s TO %s, for as long as uid_track_changes() takes.', uidgen_tools.write_schema(t.schema), uidgen_tools.write_role(t.owner));
 	ELSIF NOT uidgen_tools.has_index("table", version_column) THEN
 		PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_track_changes()'), uidgen_tools.lock_by_name("table", t.written, 'ACCESS SHARE');
 		IF uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', t.written, most + 1))::bigint > most THEN
 			RAISE EXCEPTION 'table "%" has more than % rows', t.shown, most
-				USING ERRCODE = 'program_limit_exceeded',
-					DETAIL = 'An index is built on the column, and nobody can use the table meanwhile.',
+				USING ERRCODE = 'program_limit_exceeded', DETAIL = 'An index is built on the column, and nobody can use the table meanwhile.',
 					HINT = 'Without "execute", uid_track_changes() prints the statements. In these the index comes last, and is built beside those who write, unless the table is partitioned.';
 		END IF;
 	END IF;
@@ -379,8 +365,7 @@ COMMENT ON FUNCTION uidgen_tools.write_key(regclass) IS 'the key of a table as i
 
 -- Of each trigger, how it is made, and how it is when it was made.  Those for TRUNCATE are not inherited.
 CREATE FUNCTION uidgen_tools.write_triggers("table" regclass, version_column name, function text, uid_stamp regprocedure) RETURNS SETOF text
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 	WITH member AS (SELECT "table"::oid AS relid, 0 AS level UNION SELECT k.relid, k.level FROM pg_partition_tree("table") AS k),
 	wanted AS (
@@ -404,8 +389,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.write_triggers(regclass, name, text, regprocedure) IS 'the statements that make the triggers by which a table is tracked, and enable them, as far as they are missing or not enabled';
 
 CREATE FUNCTION uidgen_tools.plan_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure, OUT part text, OUT line text) RETURNS SETOF record
-LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-SET standard_conforming_strings = on
+LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
@@ -511,8 +495,7 @@ DECLARE
 BEGIN
 	IF num_nulls("table", version_column, runs) > 0 THEN
 		RAISE EXCEPTION 'no argument of uid_track_changes() may be null'
-			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'Name the table; the column is "changed" unless another one is named.';
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'Name the table; the column is "changed" unless another one is named.';
 	ELSIF runs AND current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'uid_track_changes() runs its statements in isolation level read committed only'
 			USING ERRCODE = 'invalid_transaction_state',
@@ -553,8 +536,7 @@ BEGIN
 			JOIN pg_depend AS n ON n.classid = 'pg_attrdef'::regclass AND n.objid = a.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next)
 	THEN
 		RAISE EXCEPTION 'a function or schema was renamed meanwhile'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'The triggers would call another function. Who may rename schemas could put that into its place.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'The triggers would call another function. Who may rename schemas could put that into its place.',
 				HINT = 'Call it again.';
 	END IF;
 	PERFORM set_config('lock_timeout', patience, true);
@@ -587,8 +569,7 @@ DECLARE
 BEGIN
 	IF num_nulls("table", before) > 0 THEN
 		RAISE EXCEPTION 'no argument of uid_purge_deleted() may be null'
-			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'Name the table, and the time before which its keys were deleted.';
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'Name the table, and the time before which its keys were deleted.';
 	ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'uid_purge_deleted() works in isolation level read committed only'
 			USING ERRCODE = 'invalid_transaction_state',
@@ -600,12 +581,10 @@ BEGIN
 	d := uidgen_tools.find_deleted("table");
 	IF d.relation IS NULL THEN
 		RAISE EXCEPTION 'the changes of table "%" are not tracked', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				HINT = 'Name the table for which uid_track_changes() was called, not that of the deleted keys.';
+			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Name the table for which uid_track_changes() was called, not that of the deleted keys.';
 	ELSIF before > present THEN
 		RAISE EXCEPTION 'uid_purge_deleted() deletes only what is past'
-			USING ERRCODE = 'invalid_parameter_value',
-				DETAIL = format('"before" is %s, and it is now %s.', before, present),
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('"before" is %s, and it is now %s.', before, present),
 				HINT = 'Give a time that has passed, and that all readers have passed.';
 	END IF;
 	written := uidgen_tools.write_relation(d.relation);

@@ -39,8 +39,7 @@ BEGIN
 		OR counter IS NOT NULL AND (SELECT count(*) FROM pg_attribute AS a WHERE a.attrelid = counter AND a.attname IN ('number', 'id') AND a.atttypid = 'bigint'::regtype) <> 2
 	THEN
 		RAISE EXCEPTION 'the names of the tables for the numbers of table "%" are taken', uidgen_tools.tame(t.name)
-			USING ERRCODE = 'duplicate_table',
-				DETAIL = format('They are %s.%s (number, id), both unique, and %1$s.%3$s (number, id), of which uid_number_rows() makes both or neither.',
+			USING ERRCODE = 'duplicate_table', DETAIL = format('They are %s.%s (number, id), both unique, and %1$s.%3$s (number, id), of which uid_number_rows() makes both or neither.',
 					schema, uidgen_tools.write_name(number_name), uidgen_tools.write_name(counter_name)),
 				HINT = 'Rename what has these names, or give one of them back to the table that it belongs to.';
 	END IF;
@@ -57,8 +56,7 @@ DECLARE
 BEGIN
 	IF num_nulls("table", id_column) > 0 THEN
 		RAISE EXCEPTION 'neither table nor column of uid_number_rows() may be null'
-			USING ERRCODE = 'null_value_not_allowed',
-				HINT = 'Name the table, and the column that holds its ids.';
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'Name the table, and the column that holds its ids.';
 	END IF;
 	PERFORM uidgen_tools.refuse_other_kinds("table", 'Number');
 	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
@@ -75,8 +73,7 @@ BEGIN
 	-- Their ids can be the same.
 	ELSIF NOT t.is_partition AND t.kind = 'r' AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN (i.inhrelid, i.inhparent)) THEN
 		RAISE EXCEPTION 'table "%" inherits from another one, or another one from it', t.shown
-			USING ERRCODE = 'wrong_object_type',
-				DETAIL = 'Ids are unique in each of these tables, and not over all of them.',
+			USING ERRCODE = 'wrong_object_type', DETAIL = 'Ids are unique in each of these tables, and not over all of them.',
 				HINT = 'Number a table that is partitioned, or one that stands alone.';
 	END IF;
 END
@@ -152,16 +149,14 @@ BEGIN
 	got := uidgen.run_confined(format('SELECT ARRAY[c.number, c.id] FROM %s AS c FOR UPDATE', counter))::bigint[];
 	IF got IS NULL THEN
 		RAISE EXCEPTION 'table % has no row', counter
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'It has the last number, after which the next ones come.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It has the last number, after which the next ones come.',
 				HINT = format('INSERT INTO %s (number, id) SELECT max(number), max(id) FROM %s;', counter, numbers);
 	END IF;
 	last_number := got[1];
 	last_id := got[2];
 	IF uidgen.run_confined(format('SELECT 1 FROM %s AS n WHERE n.number > %s LIMIT 1', numbers, last_number)) IS NOT NULL THEN
 		RAISE EXCEPTION 'table % has numbers above the last one that was given, %', numbers, last_number
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'Somebody has written them by hand, or has set the last number back.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Somebody has written them by hand, or has set the last number back.',
 				HINT = format('Delete them, or let numbers go on behind them, by the column "number" of table %s.', counter);
 	END IF;
 
@@ -186,8 +181,7 @@ BEGIN
 		id, written, numbers, coalesce(place, -9223372036854775808), horizon, most, last_number, last_id))::bigint[];
 	IF got[1] <> got[2] OR got[3] <> last_number + got[1] THEN
 		RAISE EXCEPTION 'not all rows that were given a number are in table %', numbers
-			USING ERRCODE = 'triggered_action_exception',
-				DETAIL = format('There were %s, and %s were stored. A number that is left out would be a gap.', got[1], got[2]),
+			USING ERRCODE = 'triggered_action_exception', DETAIL = format('There were %s, and %s were stored. A number that is left out would be a gap.', got[1], got[2]),
 				HINT = 'See that no trigger or rule of that table changes or leaves out rows.';
 	END IF;
 	IF got[1] > 0 THEN

@@ -14,8 +14,7 @@ DO $$
 BEGIN
 	IF '@extschema@' IN ('uidgen_registry', 'uidgen_tools', 'pg_catalog') THEN
 		RAISE EXCEPTION 'the functions of uidgen cannot be in schema %', '@extschema@'
-			USING ERRCODE = 'invalid_parameter_value',
-				HINT = 'Name another schema: CREATE EXTENSION uidgen SCHEMA public.';
+			USING ERRCODE = 'invalid_parameter_value', HINT = 'Name another schema: CREATE EXTENSION uidgen SCHEMA public.';
 	END IF;
 END
 $$;

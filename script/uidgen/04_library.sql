@@ -6,8 +6,7 @@
 -- installed.  An older library lacks C functions that are declared below, so the user is told
 -- what to do before the first of them.
 CREATE FUNCTION uidgen.library_version() RETURNS text
-AS 'MODULE_PATHNAME', 'uidgen_library_version'
-LANGUAGE C STABLE STRICT PARALLEL SAFE;
+AS 'MODULE_PATHNAME', 'uidgen_library_version' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 -- [always]
 DO $$
 DECLARE

@@ -2,25 +2,21 @@
 --
 
 CREATE FUNCTION uidgen.uid_segment_next_in_copy(name text, internal) RETURNS bigint
-AS 'MODULE_PATHNAME', 'uidgen_segment_next'
-LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000;
+AS 'MODULE_PATHNAME', 'uidgen_segment_next' LANGUAGE C STABLE PARALLEL RESTRICTED COST 1000;
 COMMENT ON FUNCTION uidgen.uid_segment_next_in_copy(text, internal) IS 'uid_segment_next(name), as COPY FROM calls it';
 
 -- Not strict: a null name is an error, where STRICT would return a null number.
 CREATE FUNCTION @extschema@.uid_segment_next(name text) RETURNS bigint
-AS 'MODULE_PATHNAME', 'uidgen_segment_next'
-LANGUAGE C VOLATILE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'uidgen_segment_next' LANGUAGE C VOLATILE PARALLEL RESTRICTED
 SUPPORT uidgen.uid_next_support;
 COMMENT ON FUNCTION @extschema@.uid_segment_next(text) IS 'the next number of a segment, of those that this server has fetched';
 
 CREATE FUNCTION @extschema@.uid_segment_batch(name text, n integer) RETURNS SETOF bigint
-AS 'MODULE_PATHNAME', 'uidgen_segment_batch'
-LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1000;
+AS 'MODULE_PATHNAME', 'uidgen_segment_batch' LANGUAGE C VOLATILE PARALLEL RESTRICTED ROWS 1000;
 COMMENT ON FUNCTION @extschema@.uid_segment_batch(text, integer) IS 'n numbers of a segment, increasing';
 
 CREATE FUNCTION @extschema@.uid_segment_reserve(name text, n integer) RETURNS bigint
-AS 'MODULE_PATHNAME', 'uidgen_segment_reserve'
-LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_segment_reserve' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION @extschema@.uid_segment_reserve(text, integer) IS 'the first of n numbers of a segment that are consecutive; the last is n - 1 above it';
 
 CREATE FUNCTION uidgen.list_segments(OUT name text, OUT state text, OUT numbers_left bigint, OUT lasts interval,
@@ -28,8 +24,7 @@ CREATE FUNCTION uidgen.list_segments(OUT name text, OUT state text, OUT numbers_
 	OUT skipped bigint, OUT returned bigint, OUT lost bigint, OUT waits bigint, OUT failures bigint, OUT last_error text,
 	OUT gap_lasts interval)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'uidgen_list_segments'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_list_segments' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.list_segments() IS 'the segments that this server has drawn numbers of since it started';
 
 CREATE VIEW uidgen.segment_status AS SELECT * FROM uidgen.list_segments();

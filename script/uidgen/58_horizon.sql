@@ -4,26 +4,22 @@
 
 -- STABLE, so that it can be an index condition; it gives one answer for each snapshot.
 CREATE FUNCTION @extschema@.uid_horizon() RETURNS bigint
-AS 'MODULE_PATHNAME', 'uidgen_horizon_of_statement'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_horizon_of_statement' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION @extschema@.uid_horizon() IS 'each id up to this one that was drawn in the transaction that stores it, in this database, is visible to the statement or will never be stored; null: nothing can be said yet';
 
 -- Called for each column, as (uid_horizon_lsn()).* has it, it still says what holds: the horizon is that of the
 -- snapshot, and the position is no earlier than it.
 CREATE FUNCTION @extschema@.uid_horizon_lsn(OUT horizon bigint, OUT lsn pg_lsn)
-AS 'MODULE_PATHNAME', 'uidgen_horizon_and_lsn'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_horizon_and_lsn' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION @extschema@.uid_horizon_lsn() IS 'uid_horizon(), and the position in the WAL up to which a standby has to have replayed before it shows all up to there; both null: nothing can be said yet';
 
 CREATE FUNCTION @extschema@.uid_hold(id bigint) RETURNS bigint
-AS 'MODULE_PATHNAME', 'uidgen_hold_id'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_hold_id' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION @extschema@.uid_hold(bigint) IS 'the id, which was drawn before, for a row of this transaction: readers wait for it; an error if they have passed it';
 
 CREATE FUNCTION uidgen.list_horizon_holders(OUT pid integer, OUT database oid, OUT since timestamptz, OUT id bigint, OUT xid xid)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'uidgen_horizon_holders'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_horizon_holders' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.list_horizon_holders() IS 'the transactions that hold the horizon back';
 
 CREATE VIEW uidgen.horizon_holders AS
@@ -38,6 +34,5 @@ COMMENT ON COLUMN uidgen.horizon_holders.id IS 'it holds the horizon below this 
 COMMENT ON COLUMN uidgen.horizon_holders.prepared IS 'its name, if it is prepared';
 
 CREATE FUNCTION uidgen.accept_step("from" bigint DEFAULT NULL) RETURNS void
-AS 'MODULE_PATHNAME', 'uidgen_accept_step'
-LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_accept_step' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.accept_step(bigint) IS 'all readers have gone back to the id from which on ids were drawn when the clock was set back: uid_horizon() goes on';

@@ -4,28 +4,24 @@
 
 CREATE FUNCTION @extschema@.uid_layout(OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'uidgen_layout_fields'
-LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 5;
+AS 'MODULE_PATHNAME', 'uidgen_layout_fields' LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 5;
 COMMENT ON FUNCTION @extschema@.uid_layout() IS 'the fields of the server''s layout, most significant first';
 
 CREATE FUNCTION @extschema@.uid_layout(layout text, OUT name text, OUT bits integer, OUT shift integer, OUT maximum bigint, OUT meaning text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'uidgen_layout_fields'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 5;
+AS 'MODULE_PATHNAME', 'uidgen_layout_fields' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 5;
 COMMENT ON FUNCTION @extschema@.uid_layout(text) IS 'the fields of a layout or preset, most significant first';
 
 CREATE FUNCTION @extschema@.uid_layout_info(OUT layout text, OUT bits integer, OUT unit interval,
 	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
 	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
-AS 'MODULE_PATHNAME', 'uidgen_layout_info'
-LANGUAGE C STABLE STRICT PARALLEL SAFE;
+AS 'MODULE_PATHNAME', 'uidgen_layout_info' LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION @extschema@.uid_layout_info() IS 'what the server''s layout has room for: ids_per_second is for each worker; a bulk load is slowed to that rate once its ids are uidgen.max_burst ahead of the clock, so raise that setting while loading';
 
 CREATE FUNCTION @extschema@.uid_layout_info(layout text, OUT layout text, OUT bits integer, OUT unit interval,
 	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
 	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
-AS 'MODULE_PATHNAME', 'uidgen_layout_info'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+AS 'MODULE_PATHNAME', 'uidgen_layout_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION @extschema@.uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker; a bulk load is slowed to that rate once its ids are uidgen.max_burst ahead of the clock, so raise that setting while loading';
 
 CREATE FUNCTION uidgen.layout_numbers(for_layout text DEFAULT NULL, OUT layout text, OUT unit bigint,
@@ -44,8 +40,7 @@ COMMENT ON FUNCTION uidgen.layout_numbers(text) IS 'the layout of this server, o
 
 CREATE FUNCTION uidgen.presets(OUT name text, OUT layout text, OUT note text)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME', 'uidgen_preset_list'
-LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 30;
+AS 'MODULE_PATHNAME', 'uidgen_preset_list' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE ROWS 30;
 COMMENT ON FUNCTION uidgen.presets() IS 'the layouts that have a name';
 
 CREATE VIEW uidgen.presets AS SELECT * FROM uidgen.presets();

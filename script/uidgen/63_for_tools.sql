@@ -6,11 +6,9 @@
 -- PostgreSQL's own maintenance does the same: nothing that is called inside can become another role, leave a setting behind, or
 -- put something off until later.
 CREATE FUNCTION uidgen.run_confined(statement text) RETURNS text
-AS 'MODULE_PATHNAME', 'uidgen_run_confined'
-LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
+AS 'MODULE_PATHNAME', 'uidgen_run_confined' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION uidgen.run_confined(text) IS 'runs a statement with the rights of the caller, out of reach of the role that has logged in; the first value that it returns';
 
 CREATE FUNCTION uidgen.present_horizon() RETURNS bigint
-AS 'MODULE_PATHNAME', 'uidgen_horizon_of_statement'
-LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_horizon_of_statement' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.present_horizon() IS 'uid_horizon(), whose schema is of choice';

@@ -9,16 +9,14 @@ CREATE FUNCTION uidgen.status(OUT state text, OUT worker_id integer, OUT datacen
 	OUT ahead_cause text, OUT free_worker_ids bigint,
 	OUT registry_host text, OUT clock_offset interval, OUT clock_width interval,
 	OUT timeline integer, OUT quarantine_until timestamptz, OUT horizon_lag interval, OUT pending_restart text)
-AS 'MODULE_PATHNAME', 'uidgen_status'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_status' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.status() IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
 
 CREATE FUNCTION uidgen.statistics(OUT ids bigint, OUT ids_single bigint,
 	OUT ids_batch bigint, OUT ids_block bigint, OUT segment_numbers bigint,
 	OUT grant_waits bigint, OUT grant_wait_time interval, OUT clock_waits bigint, OUT clock_wait_time interval,
 	OUT segment_waits bigint, OUT segment_wait_time interval, OUT since timestamptz)
-AS 'MODULE_PATHNAME', 'uidgen_read_statistics'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_read_statistics' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.statistics() IS 'what was drawn on this server, and waited for';
 
 CREATE VIEW uidgen.statistics AS SELECT * FROM uidgen.statistics();
@@ -37,8 +35,7 @@ COMMENT ON COLUMN uidgen.statistics.segment_wait_time IS 'how long they waited, 
 COMMENT ON COLUMN uidgen.statistics.since IS 'when counting began';
 
 CREATE FUNCTION uidgen.reset_statistics() RETURNS void
-AS 'MODULE_PATHNAME', 'uidgen_reset_statistics'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_reset_statistics' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.reset_statistics() IS 'uidgen.statistics begins to count anew';
 
 CREATE VIEW uidgen.status AS
@@ -71,11 +68,9 @@ COMMENT ON COLUMN uidgen.status.pending_restart IS 'settings whose value in the 
 COMMENT ON COLUMN uidgen.status.ids IS 'ids that were drawn since the start of the server, or since uidgen.reset_statistics(); see uidgen.statistics';
 
 CREATE FUNCTION uidgen.diagnose() RETURNS text
-AS 'MODULE_PATHNAME', 'uidgen_diagnose'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_diagnose' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do; takes no first grant, so that it pins no layout';
 
 CREATE FUNCTION uidgen.ask_for_grant() RETURNS text
-AS 'MODULE_PATHNAME', 'uidgen_ask_for_grant'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_ask_for_grant' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.ask_for_grant() IS 'asks the registry for a grant, as a first id would, and with it pins the layout: ok, or why there is none';

@@ -45,8 +45,7 @@ ALTER TABLE uidgen.backfill ENABLE ALWAYS TRIGGER refuse_truncate;
 COMMENT ON TRIGGER refuse_truncate ON uidgen.backfill IS 'refuses TRUNCATE of the worker ids for ids of past times';
 
 CREATE FUNCTION uidgen.backfill_home() RETURNS text
-AS 'MODULE_PATHNAME', 'uidgen_backfill_home_text'
-LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_backfill_home_text' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION uidgen.backfill_home() IS 'what tells this database, on this server, from all of its copies: instance, OID of the database and when it was made, OID of the extension';
 
 CREATE FUNCTION uidgen.accept_backfill(permit text) RETURNS integer
@@ -63,12 +62,10 @@ DECLARE
 BEGIN
 	IF part IS NULL THEN
 		RAISE EXCEPTION 'this is not what uidgen_registry.reserve_backfill() returns: %', coalesce(quote_literal(permit), 'null')
-			USING ERRCODE = 'invalid_parameter_value',
-				HINT = format('In the database of the registry, its owner can run SELECT uidgen_registry.reserve_backfill(%L).', here);
+			USING ERRCODE = 'invalid_parameter_value', HINT = format('In the database of the registry, its owner can run SELECT uidgen_registry.reserve_backfill(%L).', here);
 	ELSIF part[5] <> here THEN
 		RAISE EXCEPTION 'worker id % is reserved for another database', worker
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('It is reserved for %s, and this database is %s.', part[5], here),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It is reserved for %s, and this database is %s.', part[5], here),
 				HINT = format('In the database of the registry, its owner can run SELECT uidgen_registry.reserve_backfill(%L).', here);
 	END IF;
 	-- Two at once would not see each other's row; those who issue ids are not held up.
@@ -80,16 +77,14 @@ BEGIN
 			USING ERRCODE = 'duplicate_object';
 	ELSIF known IS NOT NULL THEN
 		RAISE EXCEPTION 'worker id % has ids of past times in this database already', worker
-			USING ERRCODE = 'object_in_use',
-				DETAIL = format('They were issued in the database that this is a copy of, or was: %s.', regexp_replace(known, '[^ -~]', '?', 'g')),
+			USING ERRCODE = 'object_in_use', DETAIL = format('They were issued in the database that this is a copy of, or was: %s.', regexp_replace(known, '[^ -~]', '?', 'g')),
 				HINT = 'Reserve another worker id.';
 	END IF;
 	INSERT INTO uidgen.backfill (datacenter_id, worker_id, layout, registry, registry_database, home, reserved)
 		SELECT datacenter, worker, n.layout, part[3]::bigint, part[4]::oid, here, clock_timestamp() FROM uidgen.layout_numbers() AS n;
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'the row could not be written'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = 'A trigger or a rule on uidgen.backfill, which is not of the extension, has dropped it.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'A trigger or a rule on uidgen.backfill, which is not of the extension, has dropped it.',
 				HINT = 'Remove that trigger or rule.';
 	END IF;
 	IF EXISTS (SELECT FROM uidgen.layout_used AS u, pg_control_system() AS c, pg_database AS d
@@ -113,6 +108,5 @@ COMMENT ON FUNCTION uidgen.accept_backfill(text) IS 'lets uid_backfill() use the
 
 -- Not strict: a null time is an error, where STRICT would return a null id.
 CREATE FUNCTION @extschema@.uid_backfill("time" timestamptz, tag integer DEFAULT 0) RETURNS bigint
-AS 'MODULE_PATHNAME', 'uidgen_backfill'
-LANGUAGE C VOLATILE PARALLEL UNSAFE;
+AS 'MODULE_PATHNAME', 'uidgen_backfill' LANGUAGE C VOLATILE PARALLEL UNSAFE;
 COMMENT ON FUNCTION @extschema@.uid_backfill(timestamptz, integer) IS 'a new unique id of a past time, perhaps with a tag of the caller''s; times must not decrease';

@@ -8,8 +8,7 @@ DO $$
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'an extension of uidgen is updated in isolation level read committed only'
-			USING ERRCODE = 'invalid_transaction_state',
-				DETAIL = format('This transaction has %s.', current_setting('transaction_isolation')),
+			USING ERRCODE = 'invalid_transaction_state', DETAIL = format('This transaction has %s.', current_setting('transaction_isolation')),
 				HINT = 'Run ALTER EXTENSION ... UPDATE in a transaction of its own: BEGIN ISOLATION LEVEL READ COMMITTED.';
 	END IF;
 END

@@ -17,8 +17,7 @@ BEGIN
 		LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'an object of extension "EXTENSION_NAME" belongs to role "%"', other.rolname
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('It is %s, and was added to the extension.', other.object),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It is %s, and was added to the extension.', other.object),
 				HINT = 'Take it out with ALTER EXTENSION EXTENSION_NAME DROP ..., and rename it if the new version has an object of that name.';
 	END IF;
 END
