@@ -65,7 +65,8 @@ BEGIN
 	END IF;
 
 	IF is_first OR instead_of IS NOT NULL OR after IS NOT NULL THEN
-		-- Waits for transactions that have drawn, and keeps out those that want to: so no draw is under way.
+		-- Waits for transactions that have drawn, and keeps out those that want to: so no draw is under way.  All begin with a look at jumps.
+		ALTER SEQUENCE uidgen.jumps NO CYCLE;
 		-- The bounds hold datacenter and worker id: PostgreSQL 19 replicates sequences, and refuses one that has other bounds.
 		EXECUTE format('ALTER SEQUENCE uidgen.position MINVALUE %s MAXVALUE %s',
 			-1 - worker - (datacenter << coalesce(l.bits[array_position(l.names, 'worker')], 0)),
@@ -122,7 +123,8 @@ DECLARE
 	functions CONSTANT text := (SELECT string_agg(f::text, ', ') FROM uidgen.own_functions('uidgen') AS f);
 	users text;
 BEGIN
-	-- Waits for transactions that have drawn, and keeps out those that want to.
+	-- Waits for transactions that have drawn, and keeps out those that want to, as all begin with a look at jumps.
+	ALTER SEQUENCE uidgen.jumps NO CYCLE;
 	ALTER SEQUENCE uidgen.position NO CYCLE;
 	IF uidgen.is_set_up() THEN
 		last := uidgen.id_at(pg_sequence_last_value('uidgen.position'));
