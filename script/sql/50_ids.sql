@@ -86,6 +86,8 @@ BEGIN
 		RAISE EXCEPTION 'a standby issues no ids'
 			USING ERRCODE = 'read_only_sql_transaction', HINT = 'Draw ids on the primary.';
 	END IF;
+	-- Before all else, as draws do: so the owner's calls keep out both, and there is no deadlock.
+	PERFORM uidgen.jumps_so_far();
 	BEGIN
 		LOCK TABLE uidgen.jumping IN SHARE ROW EXCLUSIVE MODE;
 		IF coalesce(pg_sequence_last_value('uidgen.position'), 0) < uidgen.own_first() THEN

@@ -31,22 +31,10 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN NOT uidgen.own_horizon() OR coalesce(current_setting('uidgen_sql.held', true), '') <> '';
 COMMENT ON FUNCTION uidgen.is_held() IS 'whether this transaction holds readers back, or none ask';
 
--- It also ends with a function of the caller's that has settings of its own, and the lock does not.  So a setting of the session says which position
--- that was, and of which transaction: else each such call would take one more lock.
-CREATE FUNCTION uidgen.place_held() RETURNS bigint
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN CASE WHEN current_setting('uidgen_sql.place', true) LIKE '% ' || now() THEN split_part(current_setting('uidgen_sql.place', true), ' ', 1)::bigint END;
-COMMENT ON FUNCTION uidgen.place_held() IS 'the position at which this transaction holds readers back; null if it does not';
-
-CREATE FUNCTION uidgen.place_to_hold() RETURNS bigint
+CREATE FUNCTION uidgen.remember_hold() RETURNS bigint
 LANGUAGE sql VOLATILE
-RETURN coalesce(uidgen.place_held(), uidgen.position_so_far());
-COMMENT ON FUNCTION uidgen.place_to_hold() IS 'the position at which this transaction holds readers back, or can';
-
-CREATE FUNCTION uidgen.remember_hold("position" bigint) RETURNS bigint
-LANGUAGE sql VOLATILE
-RETURN CASE WHEN set_config('uidgen_sql.held', 'yes', true) || set_config('uidgen_sql.place', "position" || ' ' || now(), false) <> '' THEN uidgen.jumps_so_far() END;
-COMMENT ON FUNCTION uidgen.remember_hold(bigint) IS 'remembers where this transaction holds readers back; jumps_so_far() after that';
+RETURN CASE WHEN set_config('uidgen_sql.held', 'yes', true) <> '' THEN uidgen.jumps_so_far() END;
+COMMENT ON FUNCTION uidgen.remember_hold() IS 'remembers that this transaction holds readers back; jumps_so_far() after that';
 
 CREATE FUNCTION uidgen.hold_below("position" bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -54,7 +42,7 @@ AS $$
 BEGIN
 	FOR lower IN 1 .. 2147483647 LOOP
 		IF uidgen.can_hold("position", lower) THEN
-			RETURN uidgen.remember_hold("position");
+			RETURN uidgen.remember_hold();
 		END IF;
 	END LOOP;
 END
@@ -64,10 +52,10 @@ COMMENT ON FUNCTION uidgen.hold_below(bigint) IS 'holds readers back below a pos
 CREATE FUNCTION uidgen.hold_at("position" bigint, jumps bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
 RETURN CASE WHEN uidgen.no_jump_since(jumps) AND "position" IS NOT NULL
-	THEN CASE WHEN uidgen.can_hold("position", 0) THEN uidgen.remember_hold("position") ELSE uidgen.hold_below("position") END END;
+	THEN CASE WHEN uidgen.can_hold("position", 0) THEN uidgen.remember_hold() ELSE uidgen.hold_below("position") END END;
 COMMENT ON FUNCTION uidgen.hold_at(bigint, bigint) IS 'holds readers back at a position, if that counts';
 
--- Without a search path of its own, like uidgen.next(): the local setting would end with it.  Few expressions, as each costs a microsecond in a new transaction.
+-- Without a search path of its own, like uidgen.next(), and with few expressions, as each costs a microsecond in a new transaction.
 CREATE FUNCTION uidgen.hold_now() RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 AS $$
@@ -76,7 +64,7 @@ DECLARE
 	place bigint;
 BEGIN
 	jumps := uidgen.jumps_so_far();
-	place := uidgen.place_to_hold();
+	place := uidgen.position_so_far();
 	RETURN uidgen.hold_at(place, jumps);
 END
 $$;
@@ -90,19 +78,12 @@ COMMENT ON FUNCTION uidgen.hold() IS 'jumps_so_far(), in a transaction that hold
 CREATE FUNCTION uidgen.hold_and_jump(n integer, in_one_tick boolean) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
 AS $$
-DECLARE
-	first bigint;
 BEGIN
 	FOR attempt IN 1 .. 1000 LOOP
 		IF (CASE WHEN uidgen.is_held() THEN true ELSE uidgen.hold_now() IS NOT NULL END) THEN
-			first := uidgen.jump(n, in_one_tick);
-			-- set_up() may have begun with the horizon meanwhile.
-			IF uidgen.is_held() THEN
-				RETURN first;
-			END IF;
-		ELSE
-			PERFORM uidgen.jump(0, false);
+			RETURN uidgen.jump(n, in_one_tick);
 		END IF;
+		PERFORM uidgen.jump(0, false);
 	END LOOP;
 	RETURN uidgen.refuse_for_jumps();
 END
@@ -153,7 +134,8 @@ RETURN pg_snapshot_xmax(later) >= pg_snapshot_xmax(earlier) AND NOT EXISTS (SELE
 COMMENT ON FUNCTION uidgen.sees_all_of(pg_snapshot, pg_snapshot) IS 'whether a snapshot sees all that another one sees';
 
 -- [stands for uidgen.present_horizon(): operator_hostile_owner]
--- Two settings of the session: what was noted last, and what the snapshot was told, since another answer in the middle of a scan would pass over rows.
+-- Two settings: what was noted last, for the session; and what the statement was told, until its transaction ends, since another answer in
+-- the middle of a scan would pass over rows.
 CREATE FUNCTION uidgen.present_horizon() RETURNS bigint
 LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -168,7 +150,7 @@ BEGIN
 		RETURN told[2]::bigint;
 	ELSIF NOT uidgen.own_horizon() THEN
 		RAISE EXCEPTION 'this database has no horizon'
-			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Let the owner of uidgen run: SELECT uidgen.set_up(horizon => true)';
+			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Read in the order of transaction ids, or put the edition in anew, with set_up(horizon => true).';
 	ELSIF pg_is_in_recovery() THEN
 		RAISE EXCEPTION 'the horizon is not known during recovery'
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It rests on who is drawing ids, which only the primary server knows.', HINT = 'Read on the primary server.';
@@ -179,7 +161,7 @@ BEGIN
 	SELECT * INTO found FROM uidgen.read_horizon();
 	answer := CASE WHEN uidgen.sees_all_of(mine, found.snapshot::pg_snapshot) THEN found.horizon
 		WHEN uidgen.sees_all_of(mine, noted[1]::pg_snapshot) THEN noted[2]::bigint END;
-	PERFORM set_config('uidgen_sql.noted', concat_ws(' ', found.snapshot, found.horizon), false), set_config('uidgen_sql.told', concat_ws(' ', mine, answer), false);
+	PERFORM set_config('uidgen_sql.noted', concat_ws(' ', found.snapshot, found.horizon), false), set_config('uidgen_sql.told', format('%s %s', mine, answer), true);
 	RETURN answer;
 END
 $$;

@@ -55,7 +55,9 @@ BEGIN
 		worker := coalesce(worker, uidgen.own_worker());
 		datacenter := coalesce(datacenter, uidgen.own_datacenter());
 		ahead := coalesce(ahead, uidgen.own_max_ahead());
-		with_horizon := coalesce(horizon, uidgen.own_horizon());
+		-- Draws that are under way would not hold readers back.
+		PERFORM uidgen.check_kept('horizon', uidgen.own_horizon()::text, horizon::text, 'Take the edition out by uidgen.take_out(), and put it in again, after the id that take_out() has returned.');
+		with_horizon := uidgen.own_horizon();
 		first := uidgen.own_first();
 	END IF;
 	IF worker > 2147483647 OR datacenter > 2147483647 THEN
@@ -71,16 +73,13 @@ BEGIN
 		floor := ((after >> l.time_shift & uidgen.lowest_bits(l.time_bits)) + 1 << l.bits[array_position(l.names, 'sequence')]) - 1;
 	END IF;
 
-	IF is_first OR instead_of IS NOT NULL OR after IS NOT NULL OR horizon THEN
-		-- Waits for transactions that have drawn, and keeps out those that want to: so no draw is under way.
+	IF is_first OR instead_of IS NOT NULL OR after IS NOT NULL THEN
+		-- Waits for transactions that have drawn, and keeps out those that want to: so no draw is under way.  All begin with a look at jumps.
+		ALTER SEQUENCE uidgen.jumps NO CYCLE;
 		-- The bounds hold datacenter and worker id: PostgreSQL 19 replicates sequences, and refuses one that has other bounds.
 		EXECUTE format('ALTER SEQUENCE uidgen.position MINVALUE %s MAXVALUE %s',
 			-1 - worker - (datacenter << coalesce(l.bits[array_position(l.names, 'worker')], 0)),
 			(uidgen.last_tick(l) << l.bits[array_position(l.names, 'sequence')]) - 1);
-		-- A draw that this has held up does not count, and looks anew whether it has to hold.
-		IF pg_sequence_last_value('uidgen.jumps') & 1 = 0 THEN
-			PERFORM nextval('uidgen.jumps'), nextval('uidgen.jumps');
-		END IF;
 	END IF;
 	IF is_first THEN
 		first := greatest(floor, greatest(div((extract(epoch FROM clock_timestamp()) * 1000000)::numeric - l.epoch, l.unit), 0)::bigint << l.bits[array_position(l.names, 'sequence')]);
@@ -148,7 +147,8 @@ AS $$
 DECLARE
 	last bigint;
 BEGIN
-	-- Waits for transactions that have drawn, and keeps out those that want to.
+	-- Waits for transactions that have drawn, and keeps out those that want to, as all begin with a look at jumps.
+	ALTER SEQUENCE uidgen.jumps NO CYCLE;
 	ALTER SEQUENCE uidgen.position NO CYCLE;
 	IF uidgen.is_set_up() THEN
 		last := uidgen.id_at(pg_sequence_last_value('uidgen.position'));

@@ -5,6 +5,7 @@
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
+use Twins;
 use UidgenTest;
 
 my $node = uidgen_node('main', 'uidgen.window = 200ms', 'log_lock_waits = on', 'log_statement = none');
@@ -73,6 +74,32 @@ foreach my $catalog (qw(pg_extension pg_depend))
 	like($rule->{err}, qr/permission denied/, '... until it is refused');
 }
 
+unlike(log_since($node, $start), qr/deadlock detected/, 'there was no deadlock');
+
+# ---- the edition: who takes it out or sets it up, and who draws, whichever sequence each of them has first ----
+
+$node->stop;
+$node = twin_node('edition', 'log_lock_waits = on', 'log_statement = none');
+$node->start;
+put_twin_in('edition', $node, 'postgres');
+$start = -s $node->logfile;
+foreach my $call ("uidgen.set_up(after => uid_max(now()))", 'uidgen.set_up(worker_id => 6, instead_of => 5)', 'uidgen.take_out()')
+{
+	my @first = map { my $session = $node->background_psql('postgres'); $session->query_safe("BEGIN; SELECT $_"); $session } 'uid_next()', 'uid_reserve(2)';
+	my $owner = begin('SET client_min_messages = error; DROP SCHEMA IF EXISTS uidgen_tools CASCADE; SELECT ' . $call);
+	ok(waits_for("query LIKE '%uidgen.%'"), "$call waits for those who have drawn");
+	my @next = map { begin("SELECT $_") } 'uid_next()', 'uid_reserve(2)', 'uid_next()';
+	ok($node->poll_query_until('postgres', q{SELECT count(*) = 3 FROM pg_stat_activity WHERE query ~ '^SELECT uid_' AND wait_event_type = 'Lock'}), '... and others for it');
+	$first[0]->query_safe('SELECT uid_reserve(2), uid_next(); COMMIT');
+	$first[1]->query_safe('SELECT uid_next(), uid_reserve(2); COMMIT');
+	$_->quit foreach @first;
+	succeeds($owner, '... and gets what it wants');
+	foreach my $session (@next)
+	{
+		$session->{run}->finish;
+		like($session->{out} . $session->{err}, $call =~ /take_out/ ? qr/ERROR:  (?!deadlock)/ : qr/^\d+$/, '... and so do they, if there is any');
+	}
+}
 unlike(log_since($node, $start), qr/deadlock detected/, 'there was no deadlock');
 
 done_testing();

@@ -156,6 +156,10 @@ SQL
 		$caller->quit;
 		$node->safe_psql('app', 'DROP TABLE trap');
 	}
+	else
+	{
+		fails_with($node, "SET ROLE landlord; SELECT $tools.uid_partitions('event', now(), now() + interval '1 day', '1 day', true)", '28000', qr/who has become role "landlord"/, 'code of a table runs for nobody else, and so drops nothing under a call', 'app');
+	}
 
 	# ---- dropped, dumped and restored ----
 
