@@ -95,7 +95,7 @@ TOOLS_HEAD = 00_psql 02_schema
 TOOLS_PARTS = 10_statements 20_partitions 30_adopt 40_changes 50_numbers 60_time 70_scramble 90_end
 # The edition in SQL has the layouts' grammar from the registry, in a schema of its own.
 SQL_HEAD = 00_begin
-SQL_PARTS = 20_layouts 22_presets 30_own 40_decode 42_ranges 44_forms 50_ids 90_end
+SQL_PARTS = 20_layouts 22_presets 30_own 40_decode 42_ranges 44_forms 50_ids 52_horizon 90_end
 SQL_TOOLS = tools_begin tools_end
 SQL_OUT = uninstall
 UPDATES_FROM =

@@ -8,6 +8,7 @@
 --	layout			a layout or preset; default
 --	schema			where the uid_* functions go; public
 --	max_ahead		how far ids may run ahead of the clock; 1 hour
+--	horizon			whether draws hold back readers that ask for uid_horizon(); true
 --	after			an id that all new ones are above, for a database that has some already; null
 --	in_transaction	if it is set, the script neither begins a transaction nor ends it: \i between BEGIN and COMMIT of one's own
 --
@@ -22,6 +23,8 @@
 \if :{?schema} \else \set schema public
 \endif
 \if :{?max_ahead} \else \set max_ahead '1 hour'
+\endif
+\if :{?horizon} \else \set horizon true
 \endif
 \if :{?after} \else \set after ''
 \endif

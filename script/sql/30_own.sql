@@ -14,7 +14,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.own() IS 'the layout of this database, parsed';
 
-CREATE FUNCTION uidgen.set_up(layout_text text, worker bigint, datacenter bigint, max_ahead interval, place regnamespace) RETURNS void
+CREATE FUNCTION uidgen.set_up(layout_text text, worker bigint, datacenter bigint, max_ahead interval, place regnamespace, horizon boolean) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -49,6 +49,7 @@ BEGIN
 			('tag_maximum', 'bigint', coalesce(uidgen.lowest_bits(l.bits[t]), 0)::text, 'the largest tag'),
 			('fixed', 'bigint', fixed::text, 'the bits of the worker id and of the datacenter'),
 			('identity', 'bigint', (datacenter << 31 | worker)::text, 'datacenter and worker id as one number'),
+			('horizon', 'boolean', horizon::text, 'whether draws hold back readers that ask for uid_horizon()'),
 			('place', 'regnamespace', place::text, 'the schema of what users call'),
 			('max_ahead', 'bigint', floor(extract(epoch FROM max_ahead) * 1000000)::bigint::text, 'microseconds that ids may run ahead of the clock'))
 			AS v (name, type, value, comment)
@@ -58,7 +59,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-SELECT uidgen.set_up(:'layout', :'worker_id', :'datacenter_id', :'max_ahead', quote_ident(:'schema')::regnamespace) \gset uidgen_
+SELECT uidgen.set_up(:'layout', :'worker_id', :'datacenter_id', :'max_ahead', quote_ident(:'schema')::regnamespace, :'horizon') \gset uidgen_
 DROP FUNCTION uidgen.set_up;
 
 -- Tables go on with ids of an earlier layout when the edition or its tools are taken out and put in anew: so a schema of its own,

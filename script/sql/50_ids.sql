@@ -93,6 +93,10 @@ BEGIN
 		RAISE EXCEPTION 'a standby issues no ids'
 			USING ERRCODE = 'read_only_sql_transaction', HINT = 'Draw ids on the primary.';
 	END IF;
+	-- Not in the block, whose locks go with it.
+	WHILE n > 0 AND uidgen.hold() IS NULL LOOP
+		PERFORM uidgen.jump(0, false);
+	END LOOP;
 	BEGIN
 		LOCK TABLE uidgen.jumping IN SHARE ROW EXCLUSIVE MODE;
 		-- 1: a session that ended in the middle of the first one has left it
@@ -172,7 +176,7 @@ BEGIN
 			RETURN uidgen.id_at(drawn);
 		END IF;
 		PERFORM uidgen.jump(0, false);
-		jumps := uidgen.jumps_so_far();
+		jumps := uidgen.hold();
 		drawn := uidgen.draw(jumps);
 	END LOOP;
 	RAISE EXCEPTION 'no id was to be had'
@@ -193,7 +197,7 @@ DECLARE
 	jumps bigint;
 	drawn bigint;
 BEGIN
-	jumps := uidgen.jumps_so_far();
+	jumps := uidgen.hold();
 	drawn := uidgen.draw(jumps);
 	RETURN CASE WHEN uidgen.counts_at_clock(drawn, jumps) THEN uidgen.id_at(drawn) ELSE uidgen.next_otherwise(drawn, jumps) END;
 END

@@ -30,7 +30,7 @@ BEGIN
 		WHERE l.lanname IN ('sql', 'plpgsql') AND p.proowner = (SELECT own.proowner FROM pg_proc AS own WHERE own.oid = 'uidgen.next(timestamptz)'::regprocedure)
 			AND (p.pronamespace = 'uidgen'::regnamespace OR p.pronamespace = place AND p.proname IN
 			('uid_next', 'uid_next_batch', 'uid_reserve', 'uid_parse', 'uid_timestamp', 'uid_make', 'uid_min', 'uid_max', 'uid_between', 'uid_range',
-			'uid_layout', 'uid_layout_info', 'uid_to_text', 'uid_from_text', 'uid_to_uuid', 'uid_from_uuid')));
+			'uid_layout', 'uid_layout_info', 'uid_to_text', 'uid_from_text', 'uid_to_uuid', 'uid_from_uuid', 'uid_horizon')));
 	-- Waits for transactions that have drawn, and keeps out those that want to.
 	ALTER SEQUENCE uidgen.position NO CYCLE;
 	PERFORM set_config('uidgen_sql.last', uidgen.id_at(pg_sequence_last_value('uidgen.position'))::text, true);
