@@ -206,7 +206,7 @@ sub _begin_session
 my $draws = 0;
 
 # Sessions draw so many ids, and are not left in peace.  How often a second: cancel, stop, terminate, crash, step
-# (of `clock`, by up to `forward` and `back` seconds).
+# (of `clock`, by up to `forward` and `back` seconds).  `program` is what a session does, if not what is above.
 sub draw
 {
 	my ($node, %o) = @_;
@@ -214,7 +214,7 @@ sub draw
 	my $folder = $node->basedir . '/drawn.' . ++$draws;
 	mkdir $folder or croak "could not make $folder: $!";
 	my $program = "$folder/program";
-	append_to_file($program, $_) foreach _program(@o{qw(batch transactions)});
+	append_to_file($program, $_) foreach $o{program} ? @{ $o{program} } : _program(@o{qw(batch transactions)});
 
 	my $files = 0;
 	my %did;
