@@ -116,7 +116,7 @@ sub nap_between_statements
 	my ($node, $database, $share, $seconds) = @_;
 	$node->safe_psql($database, qq{
 		CREATE FUNCTION uidgen.nap() RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN IF random() < $share THEN PERFORM pg_sleep(random() * random() * $seconds); END IF; END \$\$});
-	foreach my $function ('uidgen.next_otherwise(bigint, bigint)', 'uidgen.next(timestamptz)', 'uidgen.jump(integer, boolean)')
+	foreach my $function ('uidgen.next_otherwise(bigint, bigint)', 'uidgen.next(timestamptz)', 'uidgen.jump(integer, boolean)', 'uidgen.hold_now()', 'uidgen.read_horizon()')
 	{
 		change_function($node, $database, $function, sub {
 			my ($head, $body) = /^(.*?\nBEGIN\n)(.*)\z/s or croak "$function has no body";

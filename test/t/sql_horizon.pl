@@ -115,10 +115,16 @@ my %schedules = (
 		$writer->query_safe("BEGIN; $INSERT");
 		sql($INSERT);
 		open_gate();
-		my $came = got(ends($reader)) + poll();
+		my $came = got(ends($reader));
+		# What was noted then counts while others commit.
+		shut();
+		begin_waiting($reader, sprintf $poll, $last);
+		sql($INSERT);
+		open_gate();
+		$came += got(ends($reader));
 		$writer->query_safe('COMMIT');
 		$writer->quit;
-		return end_reader(2, $came);
+		return end_reader(3, $came);
 	},
 	'a transaction that ends meanwhile' => sub {
 		begin_reader();
@@ -236,6 +242,7 @@ my $passed;
 foreach (1 .. 10) { last if $passed = passed_after_crash() }	# the server may have written the log in between
 ok($passed, '... and without H9, the limit at the clock, one is');
 $node->safe_psql('app', $limited);
+$clock->step(7000);	# above all ids
 
 # ---- a session, and what it may not ----
 
@@ -252,13 +259,16 @@ foreach my $layout ('time:41:1ms worker:1 sequence:21', 'time:41:1ms tag:4 worke
 {
 	my $database = add_database($node, 'layout');
 	put_in($node, $database, 'worker_id=1', "layout=$layout epoch:2025-01-01");
+	# Where only whole ticks end, a transaction holds back those of the tick at which it began.
+	my $before = $layout =~ /tag.*sequence/ ? 0 : ':a';
+	my $nap = $layout =~ /:1s/ ? 3.5 : 0.1;		# a database begins two ticks ahead of the clock
 	my $call = $layout =~ /tag/ ? 'uid_next(7)' : 'uid_next()';
 	is(as($node, 'landlord', $database, qq{SELECT $call AS a \\gset
 		BEGIN; SELECT $call AS b \\gset
-		SELECT pg_sleep(1.1) \\gset
+		SELECT pg_sleep($nap) \\gset
 		SELECT uid_horizon() \\gset
-		SELECT uid_horizon() >= :a AND uid_horizon() < :b
-		COMMIT; SELECT pg_sleep(0.1) \\gset
+		SELECT uid_horizon() >= $before AND uid_horizon() < :b;
+		COMMIT; SELECT pg_sleep($nap) \\gset
 		SELECT uid_horizon() >= :b}) =~ s/\n/ /r, 't t', "$layout: an open transaction, and the newest row");
 	drop_database($node, $database);
 }
@@ -344,7 +354,7 @@ sub round_of
 {
 	my ($name, %options) = @_;
 	my @reading = begin_readers();
-	my $drawn = draw($node, databases => ['app'], sessions => 12, program => \@program, clock => $clock, forward => $is_long ? 40 : 0.2, back => $is_long ? 5 : 0.1, %options);
+	my $drawn = draw($node, databases => ['app'], sessions => 12, program => [ map { "$_\n" } @program ], clock => $clock, forward => $is_long ? 40 : 0.2, back => $is_long ? 5 : 0.1, %options);
 	append_to_file($stop, '');
 	waitpid $_, 0 foreach @reading;
 	note "$name: $drawn->{did}";
