@@ -3,7 +3,7 @@
 #	  Searches the models of generator and keeper: generator.pml, and barriers.pml for
 #	  a machine that reorders; switch.pml for the buffers of numbers of a segment; horizon.pml for readers that go on by
 #	  id; eras.pml for callers that are stopped while eras go by; and edition.pml for the lock
-#	  of sequences of the edition in SQL.
+#	  of sequences of the edition in SQL, edition_horizon.pml for its readers.
 #	  Each as it is, to the end and without an error.  Prints TAP.
 #
 #	test/model/check.sh			small bounds: half a minute
@@ -66,7 +66,11 @@ late notes of the clock, more eras	-DCALLERS=1 -DLOOKS=1 -DMARKS=8
 edition
 draws beside jumps	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
 draws beside jumps that are ended	-DDRAWERS=2 -DDRAWS=2
-draws beside jumps that are ended, and a crash	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0'
+draws beside jumps that are ended, and a crash	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
+edition_horizon
+who reads on, and savepoints	-DJUMPS=0 -DSAVEPOINTS=1
+who reads on beside a jump	-DWRITERS=1 -DSTART=1 -DCLOCKS=1 -DCANCELS=1
+who reads on after a crash	-DWRITERS=1 -DJUMPS=0 -DSTART=1 -DCLOCKS=1 -DCRASHES=1 -DTRANSACTIONS=3'
 
 right_large='
 generator
@@ -138,7 +142,11 @@ draws beside jumps, and the clock moves	-DDRAWS=3 -DENDS=0
 draws beside jumps and batches	-DDRAWS=3 -DBATCHES=1 -DENDS=0 -DCLOCKS=0
 draws beside jumps and batches that are ended, and the clock moves	-DDRAWERS=2 -DDRAWS=3 -DBATCHES=1
 draws beside jumps that are ended, and two crashes	-DCRASHES=2 -DDRAWERS=2 -DDRAWS=3 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
-batches that are ended, two crashes, and the clock moves	-DCRASHES=2 -DDRAWERS=1 -DDRAWS=3 -DJUMPERS=1 -DJUMPS=3 -DBATCHES=1'
+batches that are ended, two crashes, and the clock moves	-DCRASHES=2 -DDRAWERS=1 -DDRAWS=3 -DJUMPERS=1 -DJUMPS=3 -DBATCHES=1
+edition_horizon
+who reads on beside two writers and a jump	-DPOLLS=1 -DSTART=1 -DCLOCKS=1 -DCANCELS=1
+who reads on by notes, beside two writers and a jump	-DPOLLS=2
+who reads on beside a jump, and savepoints	-DWRITERS=1 -DSTART=1 -DCLOCKS=1 -DCANCELS=1 -DSAVEPOINTS=1 -DTRANSACTIONS=3'
 
 # What must be found, and the bounds that suffice for it.  LIMIT_...: with no rule broken, what is not promised.
 wrong='
@@ -222,7 +230,17 @@ NO_LOCK	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
 NO_LOG	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
 LOGGED	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
 NO_MARGIN	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
-MARGIN_ONCE	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0'
+MARGIN_ONCE	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
+edition_horizon
+HOLD_AFTER_DRAW	-DWRITERS=1 -DJUMPS=0 -DPOLLS=1
+HOLD_WITHOUT_LOOK	-DPOLLS=1 -DSTART=1 -DCLOCKS=1
+REMEMBERED_TOO_LONG	-DWRITERS=1 -DJUMPS=0 -DPOLLS=1 -DSAVEPOINTS=1
+LOCK_OF_SESSION	-DWRITERS=1 -DJUMPS=0 -DPOLLS=1
+READ_WITHOUT_LOOK	-DWRITERS=1 -DPOLLS=1 -DSTART=1 -DCLOCKS=1 -DCANCELS=1
+LOCKS_BEFORE_POSITION	-DWRITERS=1 -DJUMPS=0 -DPOLLS=1
+SNAPSHOT_BEFORE_LOCKS	-DWRITERS=1 -DJUMPS=0 -DPOLLS=1
+FOR_OLDER_SNAPSHOT	-DWRITERS=1 -DJUMPS=0 -DPOLLS=1
+AHEAD_OF_CLOCK	-DWRITERS=1 -DJUMPS=0 -DSTART=1 -DCRASHES=1 -DTRANSACTIONS=3'
 
 wrong_large='
 generator

@@ -123,7 +123,7 @@ sub nap_between_statements
 	my ($node, $database, $share, $seconds) = @_;
 	$node->safe_psql($database, qq{
 		CREATE FUNCTION uidgen.nap() RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN IF random() < $share THEN PERFORM pg_sleep(random() * random() * $seconds); END IF; END \$\$});
-	foreach my $function ('uidgen.next_otherwise(bigint, bigint)', 'uidgen.next(timestamptz)', 'uidgen.jump(integer, boolean)')
+	foreach my $function ('uidgen.next_otherwise(bigint, bigint)', 'uidgen.next(timestamptz)', 'uidgen.jump(integer, boolean)', 'uidgen.hold_now()', 'uidgen.read_horizon()')
 	{
 		change_function($node, $database, $function, sub {
 			my ($head, $body) = /^(.*?\nBEGIN\n)(.*)\z/s or croak "$function has no body";
@@ -213,7 +213,7 @@ sub _begin_session
 my $draws = 0;
 
 # Sessions draw so many ids, and are not left in peace.  How often a second: cancel, stop, terminate, crash, step
-# (of `clock`, by up to `forward` and `back` seconds).
+# (of `clock`, by up to `forward` and `back` seconds).  `program` is what a session does, if not what is above.
 sub draw
 {
 	my ($node, %o) = @_;
@@ -221,7 +221,7 @@ sub draw
 	my $folder = $node->basedir . '/drawn.' . ++$draws;
 	mkdir $folder or croak "could not make $folder: $!";
 	my $program = "$folder/program";
-	append_to_file($program, $_) foreach _program(@o{qw(batch transactions)});
+	append_to_file($program, $_) foreach $o{program} ? @{ $o{program} } : _program(@o{qw(batch transactions)});
 
 	my $files = 0;
 	my %did;

@@ -1,0 +1,263 @@
+/*
+ * edition_horizon.pml
+ *	  A model for the checker Spin of uid_horizon() in the edition in SQL: a lock that names a
+ *	  position, and notes for snapshots.
+ *
+ * It has the steps of script/sql/52_horizon.sql, each access to a sequence, to the locks and to the
+ * snapshots by itself, beside draws and jumps, which edition.pml has:
+ *
+ *	- writers: a transaction holds, draws, and commits: what it has written is visible, and then its lock goes.  Or it
+ *	  rolls back, all or to a savepoint within which it has held;
+ *	- jumpers: close, look at the position, set it to that or to the clock, and open;
+ *	- a reader: a statement has a snapshot, looks at the position, at the locks and at the clock, notes what it found with
+ *	  a snapshot of then, and answers by that or by the note before;
+ *	- a crash: it forgets what was drawn by transactions that were not committed.  It ends the poll and the transaction.
+ *
+ * What is checked: P8_final: a transaction with an id up to the answer is visible to the statement; P9_passed: no id
+ * is drawn that is not above all answers so far.
+ *
+ * Each rule can be broken (-DBUG_...); check.sh has the searches.
+ */
+#ifndef WRITERS
+#define WRITERS 2
+#endif
+#ifndef TRANSACTIONS
+#define TRANSACTIONS 2			/* of all writers together */
+#endif
+#ifndef JUMPS
+#define JUMPS 1
+#endif
+#ifndef POLLS
+#define POLLS 2
+#endif
+#ifndef CLOCKS
+#define CLOCKS 0				/* moves of the clock */
+#endif
+#ifndef SAVEPOINTS
+#define SAVEPOINTS 0			/* that are rolled back */
+#endif
+#ifndef CANCELS
+#define CANCELS 0				/* in the middle of a draw */
+#endif
+#ifndef CRASHES
+#define CRASHES 0				/* with one writer, and no jumps */
+#endif
+#ifndef START
+#define START 9					/* the clock: above all that is drawn, or not */
+#endif
+#define STEP 3
+#define NONE 255				/* as a lock: there is none */
+#define MAX(a, b)	((a) > (b) -> (a) : (b))
+#define MIN(a, b)	((a) < (b) -> (a) : (b))
+
+byte position = 1, jumps;
+byte clock = START;
+byte logged = 1;				/* the position that a crash leaves */
+
+byte begun, jumped, polled, clocks, savepoints, cancels, crashes;
+byte lock[TRANSACTIONS] = NONE;
+byte first[TRANSACTIONS] = NONE;	/* the lowest id that counts */
+byte visible;					/* the set of transactions that snapshots see */
+byte told;						/* the highest answer */
+byte noted, noted_snapshot;		/* of the reader's session; 0: nothing */
+bool P8_final = true, P9_passed = true;
+
+/* Tries until it is held. */
+inline hold()
+{
+	do
+	:: j = jumps;
+		if
+		:: j % 2 == 1 -> skip	/* somebody else's jump ends */
+		:: else ->
+			p = position;
+#ifndef BUG_HOLD_WITHOUT_LOOK
+			if
+			:: jumps != j -> skip
+			:: else -> break
+			fi
+#else
+			break
+#endif
+		fi
+	od;
+	lock[me] = p;
+	held = true
+}
+
+/* Tries until it counts. */
+inline draw()
+{
+	do
+	:: j = jumps;
+		if
+		:: j % 2 == 1 -> skip
+		:: else ->
+			atomic { position++; v = position };
+			atomic {
+				if
+				:: cancels < CANCELS -> cancels++; goto undo
+				:: jumps == j ->
+					P9_passed = v > told;
+					assert(P9_passed);
+					first[me] = MIN(first[me], v);
+					break
+				:: jumps != j
+				fi }
+		fi
+	od
+}
+
+proctype writer()
+{
+	byte j, p, v, me;
+	bool held;
+
+end: do
+	:: atomic { begun < TRANSACTIONS -> me = begun; begun++ };
+#ifndef BUG_HOLD_AFTER_DRAW
+		hold();
+#endif
+		if
+		:: atomic {				/* back to a savepoint */
+				savepoints < SAVEPOINTS -> savepoints++;
+				lock[me] = NONE;
+#ifndef BUG_REMEMBERED_TOO_LONG
+				held = false
+#endif
+			}
+		:: true
+		fi;
+#ifndef BUG_HOLD_AFTER_DRAW
+		if
+		:: !held -> hold()
+		:: else
+		fi;
+#endif
+		draw();
+#ifdef BUG_HOLD_AFTER_DRAW
+		hold();
+#endif
+		if
+		:: atomic {
+				crashes < CRASHES ->
+				crashes++;
+				lock[me] = NONE; first[me] = NONE;
+				noted = 0; noted_snapshot = 0;
+				position = MAX(logged, clock) }
+		:: true ->
+undo:		atomic { first[me] = NONE; lock[me] = NONE }	/* rollback */
+		:: true ->
+#ifdef BUG_LOCK_OF_SESSION
+			lock[me] = NONE;
+#endif
+			atomic { visible = visible | (1 << me); logged = position };
+			lock[me] = NONE
+		fi;
+		atomic { j = 0; p = 0; v = 0; me = 0; held = false }
+	od
+}
+
+proctype jumper()
+{
+	byte r;
+
+end: do
+	:: atomic { jumped < JUMPS -> jumped++; jumps++ };
+		r = position;
+		position = MAX(r, clock);
+		atomic { jumps++; r = 0 }
+	od
+}
+
+inline look_at_locks()
+{
+	atomic {
+		low = NONE;
+		for (i : 0 .. TRANSACTIONS - 1) {
+			low = MIN(low, lock[i])
+		}
+		i = 0 }
+}
+
+proctype reader()
+{
+	byte j, p, low, i, snapshot, later, answer, before;
+
+end: do
+	:: atomic { polled < POLLS -> polled++; snapshot = visible; before = crashes };
+#ifdef BUG_LOCKS_BEFORE_POSITION
+		look_at_locks();
+#endif
+		do
+		:: j = jumps;
+			p = position;
+#ifdef BUG_READ_WITHOUT_LOOK
+			break
+#else
+			if
+			:: j % 2 == 0 && jumps == j -> break
+			:: else
+			fi
+#endif
+		od;
+#ifdef BUG_SNAPSHOT_BEFORE_LOCKS
+		later = visible;
+#endif
+#ifndef BUG_LOCKS_BEFORE_POSITION
+		look_at_locks();
+#endif
+		p = MIN(p, low);
+#ifndef BUG_AHEAD_OF_CLOCK
+		p = MIN(p, clock);
+#endif
+#ifndef BUG_SNAPSHOT_BEFORE_LOCKS
+		later = visible;
+#endif
+		atomic {
+			if
+			:: crashes != before -> answer = 0
+#ifdef BUG_FOR_OLDER_SNAPSHOT
+			:: else -> answer = p
+#else
+			:: else ->
+				if
+				:: (later & snapshot) == later -> answer = p
+				:: (later & snapshot) != later && (noted_snapshot & snapshot) == noted_snapshot -> answer = noted
+				:: else -> answer = 0
+				fi;
+				noted = p; noted_snapshot = later
+#endif
+			fi;
+			for (i : 0 .. TRANSACTIONS - 1) {
+				P8_final = first[i] > answer || ((snapshot >> i) & 1) == 1;
+				assert(P8_final)
+			}
+			told = MAX(told, answer);
+			j = 0; p = 0; low = 0; i = 0; snapshot = 0; later = 0; answer = 0; before = 0 }
+	od
+}
+
+proctype timekeeper()
+{
+end: do
+	:: atomic {
+			clocks < CLOCKS -> clocks++;
+			if
+			:: clock = clock + STEP
+			:: clock = 0
+			fi }
+	od
+}
+
+init {
+	atomic {
+		byte n;
+		for (n : 1 .. WRITERS) {
+			run writer()
+		}
+		run jumper();
+		run reader();
+		run timekeeper()
+	}
+}
