@@ -285,10 +285,7 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.registry_clock() IS 'the clock that the registry goes by';
 
 CREATE FUNCTION uidgen_registry.registry_history(
-	OUT system_identifier bigint,
-	OUT timeline integer,
-	OUT started timestamptz,
-	OUT database oid)
+	OUT system_identifier bigint, OUT timeline integer, OUT started timestamptz, OUT database oid)
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN

@@ -129,8 +129,7 @@ CREATE FUNCTION uidgen_registry.choose_worker(
 	max_lead bigint,
 	max_step bigint,
 	locked integer[],				-- never used, as far as can be seen, and locked by others
-	OUT worker integer,
-	OUT reason text)
+	OUT worker integer, OUT reason text)
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
@@ -256,13 +255,8 @@ CREATE FUNCTION uidgen_registry.acquire_worker_id(
 	host text,						-- for people: host, port and type of the caller
 	host_port integer,
 	host_type integer,
-	OUT worker integer,
-	OUT token bigint,
-	OUT first_tick bigint,
-	OUT last_tick bigint,
-	OUT seen_tick bigint,			-- tick of the clock when the row was last changed
-	OUT never_used boolean,
-	OUT free_workers bigint,		-- worker ids that are left: never used, or forgotten
+	OUT worker integer, OUT token bigint, OUT first_tick bigint, OUT last_tick bigint, OUT seen_tick bigint,			-- tick of the clock when the row was last changed
+	OUT never_used boolean, OUT free_workers bigint,		-- worker ids that are left: never used, or forgotten
 	OUT reason text,				-- why this worker id, for the log
 	OUT unit bigint,				-- of a tick, in microseconds
 	OUT epoch bigint,				-- of tick 0, in microseconds since 1970 UTC
@@ -370,8 +364,7 @@ CREATE FUNCTION uidgen_registry.renew_worker_id(
 	needed bigint,
 	window_ticks bigint,
 	at_most bigint,
-	OUT token bigint,
-	OUT last_tick bigint)
+	OUT token bigint, OUT last_tick bigint)
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error

@@ -163,10 +163,8 @@ COMMENT ON FUNCTION uidgen_registry.explain_lock(integer) IS 'raises the error t
 CREATE FUNCTION uidgen_registry.begin_node_call(
 	queues boolean,					-- behind others that write to registry, or look at all rows
 	guest boolean DEFAULT false,	-- with the lengths of guests, for a role that may be one
-	OUT l uidgen_registry.registry,
-	OUT role text,					-- of the guest; no name, whose collation would keep identities from their index
-	OUT system_identifier bigint,
-	OUT timeline integer,			-- as nodes are told
+	OUT l uidgen_registry.registry, OUT role text,					-- of the guest; no name, whose collation would keep identities from their index
+	OUT system_identifier bigint, OUT timeline integer,			-- as nodes are told
 	OUT went_back boolean)			-- the registry may have gone back since its history was written down
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -204,8 +202,7 @@ COMMENT ON FUNCTION uidgen_registry.begin_node_call(boolean, boolean) IS 'what e
 -- Nodes ask it of all hosts at once, standbys too.  Stable, so that it cannot write.
 CREATE FUNCTION uidgen_registry.registry_identity(
 	OUT registry_id bigint,			-- null: there is no registry of a fleet
-	OUT system_identifier bigint,
-	OUT timeline integer,			-- as nodes are told
+	OUT system_identifier bigint, OUT timeline integer,			-- as nodes are told
 	OUT in_recovery boolean)
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -275,8 +272,7 @@ CREATE FUNCTION uidgen_registry.find_claimed_worker(
 	claimed_worker integer,
 	claimed_until bigint,
 	role text,						-- of a guest; null: a node
-	OUT worker integer,
-	OUT before uidgen_registry.worker_node)	-- its row then, if there is one
+	OUT worker integer, OUT before uidgen_registry.worker_node)	-- its row then, if there is one
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
@@ -317,8 +313,7 @@ COMMENT ON FUNCTION uidgen_registry.find_claimed_worker(uidgen_registry.registry
 CREATE FUNCTION uidgen_registry.free_bounds(
 	l uidgen_registry.registry,
 	clock timestamptz,
-	OUT ended_before bigint,
-	OUT changed_before timestamptz)
+	OUT ended_before bigint, OUT changed_before timestamptz)
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
@@ -351,8 +346,7 @@ CREATE FUNCTION uidgen_registry.find_free_worker(
 	reach bigint,
 	chooses boolean,				-- not only to know how many there are
 	for_guest boolean,				-- of the worker ids of guests, else of those of nodes
-	OUT worker integer,
-	OUT before uidgen_registry.worker_node,	-- its row then, if there is one
+	OUT worker integer, OUT before uidgen_registry.worker_node,	-- its row then, if there is one
 	OUT free_workers bigint)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -417,10 +411,8 @@ CREATE FUNCTION uidgen_registry.choose_to_lease(
 	policy text,
 	role text,						-- of a guest; null: a node
 	reach bigint,
-	OUT worker integer,
-	OUT before uidgen_registry.worker_node,	-- its row then, if there is one; null with a claim
-	OUT free_workers bigint,
-	OUT reason text)
+	OUT worker integer, OUT before uidgen_registry.worker_node,	-- its row then, if there is one; null with a claim
+	OUT free_workers bigint, OUT reason text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error

@@ -42,10 +42,8 @@ CREATE FUNCTION uidgen_registry.begin_lease(
 	wanted integer,
 	policy text,
 	guest boolean,
-	OUT l uidgen_registry.registry,
-	OUT role text,					-- of the guest
-	OUT system_identifier bigint,
-	OUT timeline integer,			-- as nodes are told
+	OUT l uidgen_registry.registry, OUT role text,					-- of the guest
+	OUT system_identifier bigint, OUT timeline integer,			-- as nodes are told
 	OUT clock timestamptz,			-- read once, so that all is of one moment
 	OUT worker integer,				-- null: none
 	OUT before uidgen_registry.worker_node,	-- its row, if there is one
@@ -143,20 +141,14 @@ CREATE FUNCTION uidgen_registry.lease(
 	guest boolean DEFAULT false,
 	OUT worker integer,				-- null: nothing is granted
 	OUT first_tick bigint,			-- null: ask again
-	OUT last_tick bigint,
-	OUT seen_tick bigint,			-- tick of the clock when the row was last changed
-	OUT never_used boolean,
-	OUT free_workers bigint,		-- about how many worker ids any node could take before this call
+	OUT last_tick bigint, OUT seen_tick bigint,			-- tick of the clock when the row was last changed
+	OUT never_used boolean, OUT free_workers bigint,		-- about how many worker ids any node could take before this call
 	OUT reason text,				-- why this worker id, for the log
-	OUT layout text,
-	OUT unit bigint,				-- of a tick, in microseconds
+	OUT layout text, OUT unit bigint,				-- of a tick, in microseconds
 	OUT epoch bigint,				-- of tick 0, in microseconds since 1970 UTC
 	OUT quarantine_until bigint,	-- the last tick in quarantine
 	OUT max_lead bigint,			-- ticks: no grant reaches further ahead of the clock
-	OUT registry_id bigint,
-	OUT system_identifier bigint,
-	OUT timeline integer,
-	OUT clock bigint)				-- microseconds since 1970 UTC
+	OUT registry_id bigint, OUT system_identifier bigint, OUT timeline integer, OUT clock bigint)				-- microseconds since 1970 UTC
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
@@ -240,13 +232,7 @@ CREATE FUNCTION uidgen_registry.lease_renew(
 	at_tick bigint DEFAULT 9223372036854775807,
 	not_after bigint DEFAULT 9223372036854775807,
 	guest boolean DEFAULT false,
-	OUT last_tick bigint,
-	OUT quarantine_until bigint,
-	OUT max_lead bigint,
-	OUT registry_id bigint,
-	OUT system_identifier bigint,
-	OUT timeline integer,
-	OUT clock bigint)
+	OUT last_tick bigint, OUT quarantine_until bigint, OUT max_lead bigint, OUT registry_id bigint, OUT system_identifier bigint, OUT timeline integer, OUT clock bigint)
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
@@ -310,10 +296,7 @@ CREATE FUNCTION uidgen_registry.lease_release(
 	known_tokens bigint[],
 	not_after bigint DEFAULT 9223372036854775807,
 	guest boolean DEFAULT false,
-	OUT done boolean,
-	OUT registry_id bigint,
-	OUT timeline integer,
-	OUT clock bigint)
+	OUT done boolean, OUT registry_id bigint, OUT timeline integer, OUT clock bigint)
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
@@ -421,10 +404,7 @@ CREATE FUNCTION uidgen_registry.node_import(
 	workers integer[],
 	ends bigint[],					-- of the same worker ids
 	not_after bigint,
-	OUT done boolean,
-	OUT registry_id bigint,
-	OUT timeline integer,
-	OUT clock bigint)
+	OUT done boolean, OUT registry_id bigint, OUT timeline integer, OUT clock bigint)
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error

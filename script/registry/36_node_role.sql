@@ -20,8 +20,7 @@ COMMENT ON FUNCTION uidgen_registry.node_functions() IS 'the functions that a no
 -- Each with whoever has it, as in an ACL: 0 is PUBLIC.  Functions that write to a large object count as well, since a
 -- role may have one from before.  pg_logical_emit_message() writes WAL, and pg_export_snapshot() files.
 CREATE FUNCTION uidgen_registry.spare_rights(
-	OUT grantee oid,
-	OUT what text,					-- as GRANT names it
+	OUT grantee oid, OUT what text,					-- as GRANT names it
 	OUT statement text,				-- that takes it away
 	OUT owner oid)					-- who may do that
 RETURNS SETOF record

@@ -10,13 +10,8 @@ CREATE FUNCTION uidgen_registry.begin_segment_call(
 	name bytea,
 	OUT s uidgen_registry.segment,			-- null: there is none
 	OUT registry_id bigint,			-- null: the registry is local
-	OUT system_identifier bigint,
-	OUT timeline integer,
-	OUT told_timeline integer,		-- as nodes are told
-	OUT database oid,
-	OUT started timestamptz,
-	OUT restored text,
-	OUT went_back boolean,			-- the registry may have gone back since the row was written
+	OUT system_identifier bigint, OUT timeline integer, OUT told_timeline integer,		-- as nodes are told
+	OUT database oid, OUT started timestamptz, OUT restored text, OUT went_back boolean,			-- the registry may have gone back since the row was written
 	OUT restarted boolean,			-- it is shared, and its server has started since
 	OUT confirmed boolean)			-- S6
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -101,9 +96,7 @@ CREATE FUNCTION uidgen_registry.segments_there(
 	OUT there bigint[],				-- for each: 1 it is there; 0 it is not; -1 it was dropped
 	OUT hint text,					-- for those that are not
 	OUT registry_id bigint,			-- null: the registry is local
-	OUT system_identifier bigint,
-	OUT timeline integer,
-	OUT clock bigint)
+	OUT system_identifier bigint, OUT timeline integer, OUT clock bigint)
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
@@ -146,9 +139,7 @@ CREATE FUNCTION uidgen_registry.stop_segment(
 	verdict text,					-- of judge_evidence(), or that the gap has no room; counts if the segment goes on yet
 	highest bigint,					-- the highest number of this incarnation that the caller was told; null: it knows another one
 	of_fleet boolean,
-	OUT refusal text,
-	OUT refusal_detail text,
-	OUT refusal_hint text)
+	OUT refusal text, OUT refusal_detail text, OUT refusal_hint text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
@@ -187,8 +178,7 @@ CREATE FUNCTION uidgen_registry.leave_out_lost(
 	known_incarnation bigint,
 	known_course bigint[],
 	highest bigint,
-	OUT s uidgen_registry.segment,
-	OUT verdict text)				-- of judge_evidence(), or that the gap has no room
+	OUT s uidgen_registry.segment, OUT verdict text)				-- of judge_evidence(), or that the gap has no room
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
@@ -247,23 +237,13 @@ CREATE FUNCTION uidgen_registry.segment_fetch(
 	highest bigint,					-- the highest number of this incarnation that it was ever told, less what it has handed back; -1: none
 	not_after bigint,				-- microseconds since 1970 UTC: the node waits no longer; largest bigint: not known
 	OUT first_value bigint,			-- null: nothing is given out
-	OUT last_value bigint,
-	OUT incarnation bigint,
-	OUT version bigint,
-	OUT course bigint[],			-- the reigns, and between each two the number up to which the first one had given
-	OUT step bigint,
-	OUT min_step bigint,
-	OUT max_step bigint,
-	OUT max_value bigint,
-	OUT refusal text,				-- why nothing is given out, in the parts of an error
-	OUT refusal_detail text,
-	OUT refusal_hint text,
-	OUT refusal_passes boolean,		-- without that anybody does anything
+	OUT last_value bigint, OUT incarnation bigint,
+	OUT version bigint, OUT course bigint[],			-- the reigns, and between each two the number up to which the first one had given
+	OUT step bigint, OUT min_step bigint, OUT max_step bigint, OUT max_value bigint, OUT refusal text,				-- why nothing is given out, in the parts of an error
+	OUT refusal_detail text, OUT refusal_hint text, OUT refusal_passes boolean,		-- without that anybody does anything
 	OUT gap_lasts bigint,			-- microseconds; null: not known, or there is no gap
 	OUT registry_id bigint,			-- null: the registry is local
-	OUT system_identifier bigint,
-	OUT timeline integer,
-	OUT clock bigint)				-- microseconds since 1970 UTC
+	OUT system_identifier bigint, OUT timeline integer, OUT clock bigint)				-- microseconds since 1970 UTC
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
@@ -350,10 +330,7 @@ CREATE FUNCTION uidgen_registry.segment_release(
 	known_version bigint,			-- what the last fetch returned
 	first_unused bigint,			-- from here to the end of that range
 	not_after bigint,
-	OUT done boolean,
-	OUT registry_id bigint,
-	OUT timeline integer,
-	OUT clock bigint)
+	OUT done boolean, OUT registry_id bigint, OUT timeline integer, OUT clock bigint)
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error

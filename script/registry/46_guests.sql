@@ -118,13 +118,7 @@ CREATE FUNCTION uidgen_registry.guest_acquire(
 	datacenter integer DEFAULT 0,
 	OUT worker integer,				-- null: nothing is granted
 	OUT first_tick bigint,			-- without a worker: the grant would begin there; null: ask again at once
-	OUT last_tick bigint,
-	OUT layout text,
-	OUT unit bigint,
-	OUT epoch bigint,
-	OUT registry_id bigint,
-	OUT timeline integer,
-	OUT clock bigint)
+	OUT last_tick bigint, OUT layout text, OUT unit bigint, OUT epoch bigint, OUT registry_id bigint, OUT timeline integer, OUT clock bigint)
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	SELECT g.worker, g.first_tick, g.last_tick, g.layout, g.unit, g.epoch, g.registry_id, g.timeline, g.clock
@@ -139,10 +133,7 @@ CREATE FUNCTION uidgen_registry.guest_renew(
 	new_token bigint,
 	needed bigint DEFAULT 0,
 	datacenter integer DEFAULT 0,
-	OUT last_tick bigint,
-	OUT registry_id bigint,
-	OUT timeline integer,
-	OUT clock bigint)
+	OUT last_tick bigint, OUT registry_id bigint, OUT timeline integer, OUT clock bigint)
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	SELECT g.last_tick, g.registry_id, g.timeline, g.clock

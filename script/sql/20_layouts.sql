@@ -134,8 +134,7 @@ END;
 COMMENT ON FUNCTION uidgen.layout_fields(uidgen.parsed) IS 'the fields of a layout, most significant first';
 
 CREATE FUNCTION uidgen.layout_info(l uidgen.parsed, OUT layout text, OUT bits integer, OUT unit interval,
-	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
-	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
+	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint, OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT l.layout, l.total, l.unit * interval '1 microsecond', uidgen.time_at(l.epoch),
@@ -156,8 +155,7 @@ END;
 COMMENT ON FUNCTION uidgen.uid_layout(text) IS 'the fields of a layout or preset, most significant first';
 
 CREATE FUNCTION uidgen.uid_layout_info(layout text, OUT layout text, OUT bits integer, OUT unit interval,
-	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
-	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
+	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint, OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT i.layout, i.bits, i.unit, i.epoch, i.expires_at, i.workers, i.ids_per_second, i.fits_in_53_bits FROM uidgen.layout_info(uidgen.parsed($1)) AS i;

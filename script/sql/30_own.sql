@@ -85,8 +85,7 @@ $$;
 COMMENT ON FUNCTION uidgen.uid_layout() IS 'the fields of this database''s layout, most significant first';
 
 CREATE FUNCTION uidgen.uid_layout_info(OUT layout text, OUT bits integer, OUT unit interval,
-	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint,
-	OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
+	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint, OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT i.layout, i.bits, i.unit, i.epoch, i.expires_at, i.workers, i.ids_per_second, i.fits_in_53_bits FROM uidgen.layout_info(uidgen.own()) AS i;

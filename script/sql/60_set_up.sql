@@ -153,7 +153,7 @@ BEGIN
 	IF uidgen.is_set_up() THEN
 		last := uidgen.id_at(pg_sequence_last_value('uidgen.position'));
 	END IF;
-	DROP VIEW uidgen.presets;
+	DROP VIEW uidgen.presets, uidgen.horizon_holders, uidgen.held_positions;
 	PERFORM uidgen.drop_functions('uidgen');
 	DROP TYPE uidgen.parsed;
 	DROP TABLE uidgen.jumping;

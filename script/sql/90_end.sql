@@ -32,7 +32,7 @@ PERFORM uidgen.take_back_grants('uidgen'), uidgen.take_back_grants('uidgen_histo
 GRANT USAGE ON SCHEMA uidgen_history TO PUBLIC;
 GRANT SELECT ON uidgen_history.layout_used TO PUBLIC;
 GRANT USAGE ON SCHEMA uidgen TO PUBLIC;
-GRANT SELECT ON uidgen.presets TO PUBLIC;
+GRANT SELECT ON uidgen.presets, uidgen.horizon_holders TO PUBLIC;
 
 PERFORM uidgen.hand_out_functions('uidgen');
 -- Constants that follow from others may be new.

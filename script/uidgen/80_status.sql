@@ -5,8 +5,7 @@
 CREATE FUNCTION uidgen.status(OUT state text, OUT worker_id integer, OUT datacenter_id integer,
 	OUT layout text, OUT registry text, OUT granted_until timestamptz, OUT ahead interval,
 	OUT renewals bigint, OUT failures bigint, OUT last_error text, OUT waits bigint,
-	OUT clock_steps bigint, OUT expires_at timestamptz, OUT wasted bigint,
-	OUT ahead_cause text, OUT free_worker_ids bigint,
+	OUT clock_steps bigint, OUT expires_at timestamptz, OUT wasted bigint, OUT ahead_cause text, OUT free_worker_ids bigint,
 	OUT registry_host text, OUT clock_offset interval, OUT clock_width interval,
 	OUT timeline integer, OUT quarantine_until timestamptz, OUT horizon_lag interval, OUT pending_restart text)
 AS 'MODULE_PATHNAME', 'uidgen_status' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

@@ -190,7 +190,7 @@ my %schedules = (
 		return end_reader(2, $came);
 	});
 
-my $look = qr/\(SELECT min\(.*?WHERE k\.named <= place\)/s;
+my $look = qr/\(SELECT min\(.*?WHERE h\.held <= place\)/s;
 my @rules = (	# the schedule, the rule, the function, the change
 	[ 'an open transaction', 'H1, who draws holds', 'uidgen.is_held()', sub { s/uidgen\.own_horizon\(\)/false/ } ],
 	[ 'a batch', 'H1, who draws many holds', 'uidgen.hold_and_jump(integer, boolean)', sub { s/uidgen\.is_held\(\)/true/ } ],
@@ -199,7 +199,7 @@ my @rules = (	# the schedule, the rule, the function, the change
 	[ 'a transaction that begins meanwhile', 'H4, the position before the locks', 'uidgen.read_horizon()', sub {
 			my ($locks) = /($look)/;
 			s/\Q$locks/held/;
-			$locks =~ s/ WHERE k\.named <= place//;
+			$locks =~ s/ WHERE h\.held <= place//;
 			s/PERFORM uidgen\.gate\(\);//;
 			s/jumps bigint;/jumps bigint; held bigint;/;
 			s/FOR attempt/held := $locks; PERFORM uidgen.gate(); FOR attempt/;
@@ -246,6 +246,8 @@ $node->safe_psql('app', $limited);
 $clock->step(7000);	# above all ids
 
 # ---- a session, and what it may not ----
+
+is(sql("BEGIN; $INSERT RETURNING id \\gset\nSELECT id < :id, prepared IS NULL, pid = pg_backend_pid() FROM uidgen.horizon_holders; PREPARE TRANSACTION 'held'") . sql(q{SELECT prepared, pid IS NULL FROM uidgen.horizon_holders}) . sql(q{COMMIT PREPARED 'held'; SELECT count(*) FROM uidgen.horizon_holders}), 't|t|theld|t0', 'who holds readers back is shown');
 
 is(sql('SELECT pg_sleep(0.01) \gset' . "\n$INSERT RETURNING id \\gset\nSELECT uid_horizon() = :id"), 't', 'where nobody writes, the newest row is read');
 like(sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT uid_horizon()'), qr/55000: the horizon needs isolation level READ COMMITTED.*HINT/s, 'a transaction with one snapshot is refused');
