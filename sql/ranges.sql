@@ -171,7 +171,7 @@ DROP TABLE event, mark, line;
 -- The times of a statement, which has numbers
 CREATE FUNCTION pg_temp.times(statement text, layout text DEFAULT 'default',
 	OUT partition text, OUT "from" timestamptz, OUT "to" timestamptz) LANGUAGE sql
-RETURN (substring(statement, 'TABLE (.*) PARTITION OF'), uid_timestamp(substring(statement, 'FROM \((\d+)')::bigint, layout),
+RETURN (substring(statement, 'TABLE (.*) [(]LIKE '), uid_timestamp(substring(statement, 'FROM \((\d+)')::bigint, layout),
 	uid_timestamp(substring(statement, 'TO \((\d+)')::bigint, layout));
 CREATE TABLE event (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
 

@@ -158,6 +158,23 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.lock_by_name(oid, text, text) IS 'locks a table, and raises an error if it has lost its name before that';
 
+-- Less than after what a session looks for deadlocks, so that the tool gives up, and not a statement of the application.
+CREATE FUNCTION uidgen_tools.patience() RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN least(500, (SELECT s.setting::integer / 2 FROM pg_settings AS s WHERE s.name = 'deadlock_timeout')) || 'ms';
+COMMENT ON FUNCTION uidgen_tools.patience() IS 'how long a tool waits for a lock, if the caller does not say';
+
+CREATE FUNCTION uidgen_tools.be_patient() RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF current_setting('lock_timeout') = '0' THEN
+		PERFORM set_config('lock_timeout', uidgen_tools.patience(), true);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.be_patient() IS 'bounds each wait for a lock, unless the caller does';
+
 -- By the catalogs alone.  Two looks by index for each table, since there may be thousands of partitions.
 CREATE FUNCTION uidgen_tools.list_families(tables oid[]) RETURNS SETOF oid
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -268,7 +285,7 @@ DECLARE
 BEGIN
 	IF NOT runs AND 'step' = ANY (parts) THEN
 		RETURN NEXT 'BEGIN;';
-		RETURN NEXT 'SET LOCAL lock_timeout = ''500ms'';';
+		RETURN NEXT format('SET LOCAL lock_timeout = %L;', uidgen_tools.patience());
 	END IF;
 	FOR n IN 1 .. coalesce(cardinality(parts), 0) LOOP
 		CASE

@@ -212,6 +212,16 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_default_rows(regclass, bigint, bigint) IS 'an error if the default partition has ids that partitions to come are for';
 
+-- PARTITION OF would lock the whole against its readers.  ATTACH needs no lock that they or writers wait for, but of a default partition and of
+-- tables with a foreign key from or to the whole.  What PARTITION OF gives a partition, it has: EXCLUDING what that does not copy; an identity column comes
+-- with ATTACH from PostgreSQL 17 on.
+CREATE FUNCTION uidgen_tools.write_partition("table" regclass, partition text, low bigint, high bigint) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT format('CREATE TABLE %1$s (LIKE %2$s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING STATISTICS EXCLUDING COMMENTS)%3$s%4$s; ALTER TABLE %2$s ATTACH PARTITION %1$s FOR VALUES FROM (%5$s) TO (%6$s);',
+			partition, uidgen_tools.write_relation("table"), ' USING ' || uidgen_tools.write_name(m.amname), ' TABLESPACE ' || uidgen_tools.write_name(s.spcname), low, high)
+		FROM pg_class AS c LEFT JOIN pg_am AS m ON m.oid = c.relam LEFT JOIN pg_tablespace AS s ON s.oid = c.reltablespace WHERE c.oid = "table");
+COMMENT ON FUNCTION uidgen_tools.write_partition(regclass, text, bigint, bigint) IS 'the statements that make a partition for a range of ids';
+
 CREATE FUNCTION uidgen_tools.make_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
 	execute boolean, layout text, is_named boolean) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -232,6 +242,7 @@ DECLARE
 	statement text;
 	lowest bigint;
 	highest bigint;
+	patience CONSTANT text := current_setting('lock_timeout');
 BEGIN
 	IF num_nulls("table", "from", "to", step, "execute") > 0 OR (is_named AND layout IS NULL) THEN
 		RAISE EXCEPTION 'no argument of uid_partitions() may be null'
@@ -251,6 +262,7 @@ BEGIN
 
 	-- Who comes second finds the partitions of who came first.
 	IF "execute" THEN
+		PERFORM uidgen_tools.be_patient();
 		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
 	END IF;
@@ -275,11 +287,9 @@ BEGIN
 		END IF;
 
 		partition := uidgen_tools.write_schema(parent.schema) || '.' || uidgen_tools.write_name(uidgen_tools.find_free_name(parent.schema, parent.name, '_' || names[n]));
-		statements := statements || format('CREATE TABLE %s PARTITION OF %s FOR VALUES FROM (%s) TO (%s);', partition, parent.written, begins[n], ends[n]);
-		-- Triggers for statements are not inherited.
-		IF tracked IS NOT NULL THEN
-			statements := statements || uidgen_tools.write_truncate_trigger(partition, uidgen_tools.write_function(tracked));
-		END IF;
+		statements := statements || (uidgen_tools.write_partition("table", partition, begins[n], ends[n])
+			-- Triggers for statements are not inherited.
+			|| CASE WHEN tracked IS NULL THEN '' ELSE ' ' || array_to_string(uidgen_tools.write_truncate_trigger(partition, uidgen_tools.write_function(tracked)), ' ') END);
 		lowest := coalesce(lowest, begins[n]);
 		highest := ends[n];
 	END LOOP;
@@ -291,9 +301,12 @@ BEGIN
 	FOREACH statement IN ARRAY statements LOOP
 		IF "execute" THEN
 			PERFORM uidgen.run_confined(statement);
+			RETURN NEXT statement;
+		ELSE
+			RETURN NEXT format('BEGIN; SET LOCAL lock_timeout = %L; %s COMMIT;', uidgen_tools.patience(), statement);
 		END IF;
-		RETURN NEXT statement;
 	END LOOP;
+	PERFORM set_config('lock_timeout', patience, true);
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.make_partitions(regclass, timestamptz, timestamptz, interval, boolean, text, boolean) IS 'uid_partitions(), given whether the caller has named a layout';
@@ -464,9 +477,7 @@ BEGIN
 	-- Who comes second finds what who came first has left.  A table that has nothing to drop is not
 	-- locked against its users.
 	IF "execute" THEN
-		IF patience = '0' THEN
-			PERFORM set_config('lock_timeout', '2s', true);
-		END IF;
+		PERFORM uidgen_tools.be_patient();
 		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
 	END IF;
@@ -477,6 +488,10 @@ BEGIN
 	FOR partition IN SELECT p.* FROM uidgen_tools.list_past("table", before, layout, layouts, is_named) AS p LOOP
 		statement := format('DROP %s %s;', partition.kind, partition.written);
 		IF "execute" THEN
+			-- DROP locks the whole after the partition, and readers lock it before: they would wait for each other.
+			IF NOT is_dropped THEN
+				PERFORM uidgen_tools.lock_by_name("table", parent.written, 'ACCESS EXCLUSIVE');
+			END IF;
 			-- The lock of the whole does not keep a partition's name.
 			IF partition.kind = 'TABLE' THEN
 				PERFORM uidgen_tools.lock_by_name(partition.relation, partition.written, 'ACCESS EXCLUSIVE');

@@ -586,8 +586,8 @@ BEGIN
 	uid_next := uidgen_tools.find_function('uid_next', 'uidgen_next');
 	lowest := uidgen.first_since(now());
 	-- Who waits for less time than the server does before it looks for a deadlock is the one who gives way.
-	IF runs AND patience = '0' THEN
-		PERFORM set_config('lock_timeout', '500ms', true);
+	IF runs THEN
+		PERFORM uidgen_tools.be_patient();
 	END IF;
 	PERFORM uidgen_tools.refuse_adoption("table", id_column, runs, uid_next, lowest);
 	SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines

@@ -504,8 +504,8 @@ BEGIN
 	END IF;
 	uid_next := uidgen_tools.find_function('uid_next', 'uidgen_next');
 	uid_stamp := uidgen_tools.find_function('uid_stamp', 'uidgen_stamp');
-	IF runs AND patience = '0' THEN
-		PERFORM set_config('lock_timeout', '500ms', true);
+	IF runs THEN
+		PERFORM uidgen_tools.be_patient();
 	END IF;
 	PERFORM uidgen_tools.refuse_tracking("table", version_column, runs, uid_next, uid_stamp);
 	SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines

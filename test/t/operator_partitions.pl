@@ -163,6 +163,58 @@ foreach my $kind (kinds())
 	is($gone, $made, '... and dropped');
 	is(join('', map { slurp_file($node->basedir . "/writer.$_") } 1 .. 3), '', '... who see no error');
 
+	# ---- a partition is what PARTITION OF makes, and no reader waits for it ----
+
+	is(keeper_says(q{
+		CREATE TABLE goal (id bigint PRIMARY KEY);
+		CREATE FUNCTION fires() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN new; END';
+		CREATE TABLE whole (id bigint NOT NULL DEFAULT uid_next(), dropped integer, n integer, g integer GENERATED ALWAYS AS (k * 2) STORED, s serial,
+			t text COLLATE "C" CONSTRAINT t_ok CHECK (t <> ''), goal bigint REFERENCES goal ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED, k integer NOT NULL,
+			CONSTRAINT two CHECK (n + s > -5), PRIMARY KEY (id), UNIQUE (id, k) INCLUDE (t)) PARTITION BY RANGE (id);
+		ALTER TABLE whole DROP dropped;
+		ALTER TABLE whole ALTER t SET STORAGE external;
+		ALTER TABLE whole ALTER k SET STATISTICS 500;
+		ALTER TABLE whole ALTER k SET (n_distinct = 7);
+		CREATE INDEX whole_low ON whole (lower(t)) WHERE k > 3;
+		CREATE INDEX ON whole USING hash (t);
+		CREATE STATISTICS whole_statistics (ndistinct) ON id, k FROM whole;
+		COMMENT ON COLUMN whole.k IS 'k';
+		COMMENT ON TABLE whole IS 'the whole';
+		ALTER TABLE whole ENABLE ROW LEVEL SECURITY;
+		CREATE POLICY all_rows ON whole USING (k > 0);
+		CREATE TRIGGER fires BEFORE INSERT OR UPDATE ON whole FOR EACH ROW WHEN (new.k > 0) EXECUTE FUNCTION fires();
+		ALTER TABLE whole ENABLE ALWAYS TRIGGER fires;
+		GRANT SELECT ON whole TO PUBLIC;
+		ALTER TABLE whole REPLICA IDENTITY FULL;
+		CREATE TABLE refers (r bigint REFERENCES whole (id) ON DELETE CASCADE);
+		CREATE TABLE by_hand PARTITION OF whole FOR VALUES FROM (0) TO (100);
+		CREATE VIEW shown AS
+			SELECT r.oid AS relation, l.line FROM pg_class AS r CROSS JOIN LATERAL (
+				SELECT format('table %s %s %s %s %s %s %s %s %s', r.relrowsecurity, r.relforcerowsecurity, r.relreplident, r.relacl, r.relowner, r.reloptions, r.reltablespace, r.relam, obj_description(r.oid, 'pg_class'))
+				UNION ALL
+				SELECT format('column %s %s %s %s %s %s %s %s %s %s %s %s %s %s %s', a.attnum - dense_rank() OVER (ORDER BY a.attnum), a.attname, a.atttypid::regtype, a.attnotnull, pg_get_expr(d.adbin, d.adrelid), a.attidentity, a.attgenerated, a.attstorage,
+						a.attstattarget, (SELECT array_agg(x) FROM unnest(a.attoptions) AS x WHERE x ~ '^n_'), a.attacl, a.attinhcount, a.attislocal, a.attcollation, col_description(r.oid, a.attnum))
+					FROM pg_attribute AS a LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum WHERE a.attrelid = r.oid AND a.attnum > 0 AND NOT a.attisdropped
+				UNION ALL
+				SELECT format('constraint %s %s %s %s %s %s', o.contype, pg_get_constraintdef(o.oid), o.convalidated, o.coninhcount, o.conislocal, o.conparentid <> 0) FROM pg_constraint AS o WHERE o.conrelid = r.oid OR o.confrelid = r.oid
+				UNION ALL
+				SELECT format('index %s %s', replace(replace(pg_get_indexdef(i.indexrelid), r.relname, 'x'), i.indexrelid::regclass::text, 'i'), (SELECT h.inhparent::regclass FROM pg_inherits AS h WHERE h.inhrelid = i.indexrelid)) FROM pg_index AS i WHERE i.indrelid = r.oid
+				UNION ALL
+				SELECT format('trigger %s %s %s', replace(pg_get_triggerdef(g.oid), r.relname, 'x'), g.tgenabled, g.tgparentid <> 0) FROM pg_trigger AS g WHERE g.tgrelid = r.oid AND NOT g.tgisinternal
+				UNION ALL
+				SELECT 'statistics ' || pg_get_statisticsobjdef(e.oid) FROM pg_statistic_ext AS e WHERE e.stxrelid = r.oid
+				UNION ALL
+				SELECT 'policy ' || p.polname FROM pg_policy AS p WHERE p.polrelid = r.oid) AS l (line)}), '', 'a table with much in it');
+	my $report = $node->background_psql('app', extra_params => [ '-U', 'keeper' ]);
+	$report->query_safe('BEGIN; SELECT count(*) FROM whole');
+	is(keeper_says(q{SELECT count(*) FROM uid_partitions('whole', now(), now() + interval '1 hour', '1 day', true)}) =~ s/\D.*//sr, '1', 'a report is not in the way of a new partition');
+	$report->query_safe('COMMIT');
+	$report->quit;
+	my $shown = q{SELECT string_agg(regexp_replace(regexp_replace(line, 'whole_\d+_\d+_\d+|by_hand', 'x', 'g'), '^(index .*?)x_[a-z0-9_]*', '\1'), e'\n' ORDER BY line COLLATE "C") FROM shown WHERE relation = %s};
+	my ($own, $other) = map { keeper_says(sprintf $shown, $_) } "'by_hand'::regclass", q{(SELECT max(inhrelid) FROM pg_inherits WHERE inhparent = 'whole'::regclass)};
+	is($other, $own, '... which is what PARTITION OF makes');
+	cmp_ok($own =~ tr/\n//, '>', 12, '... with much in it');
+
 	$node->stop;
 }
 done_testing();

@@ -99,9 +99,9 @@ SKIP:
 	$node->safe_psql('twin_6', sprintf q{CREATE SUBSCRIPTION numbers CONNECTION '%s' PUBLICATION numbers WITH (create_slot = false)}, $node->connstr('twin_5') =~ s/'/''/gr);
 	is_logged($node, $log, qr/mismatched or renamed sequence on subscriber \("uidgen\.position"\)/, 'the position of another worker id is refused');
 	is(repeated($before, ids_of($node, 'twin_6')), 0, '... and no id comes twice');
-	$node->safe_psql('twin_6', q{ALTER SUBSCRIPTION numbers DISABLE; ALTER SEQUENCE uidgen.position MINVALUE -6 START -6});
+	$node->safe_psql('twin_6', q{ALTER SUBSCRIPTION numbers DISABLE; ALTER SEQUENCE uidgen.position MINVALUE -6});
 	$node->safe_psql('twin_6', 'ALTER SUBSCRIPTION numbers ENABLE; ALTER SUBSCRIPTION numbers REFRESH SEQUENCES');
-	ok(poll_until(sub { ids_of($node, 'twin_6', 1)->[0] < $before->[0] }), '... where with the same bounds ids would go back');
+	ok(poll_until(sub { my ($id) = @{ ids_of($node, 'twin_6', 1) }; $id =~ /^\d+$/ && $id < $before->[0] }), '... where with the same bounds ids would go back');
 	$node->stop;
 }
 
