@@ -169,7 +169,7 @@ creating = cat $(call parts,$(1),$(2) $(3))
 updating = $(call replacing,$(1),$(2),$(4)); cat '$(srcdir)/script/updating/begins.sql' $(call changes,$(1),$(4),before); $(call replacing,$(1),$(3),$(4)); \
 	cat /dev/null $(call changes,$(1),$(4),after); sed -e 's/EXTENSION_NAME/$(call extension,$(1))/g' '$(srcdir)/script/updating/ends.sql'
 # The presets are the library's.
-IN_VERSION = awk -f '$(srcdir)/script/presets.awk' '$(srcdir)/src/core/layout.h' '$(srcdir)/src/core/layout.c' - | sed -e '/^-- \[\(since .*\|always\|stands for .*\)\]$$/d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
+IN_VERSION = awk -f '$(srcdir)/script/presets.awk' '$(srcdir)/src/core/layout.h' '$(srcdir)/src/core/layout.c' - | sed -e '/^[[:blank:]]*-- \[\(since .*\|always\|stands for .*\)\]$$/d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
 IN_EDITION = sed -e 's/uidgen_registry\./uidgen./g' -e 's/SELECT name FROM uidgen\.layout_presets() lists/The view uidgen.presets lists/'
 TOOLS_IN_EDITION = sed -e 's/@extschema@/uidgen_tools/g' -e 's/uidgen\.\(layout_numbers\|run_confined\)/uidgen_tools.\1/g' -e 's/uidgen\.layout_used/uidgen_history.layout_used/g' -e 's/ AND r\.rolsuper)$$/)/' \
 	-e 's/Log in as that role, or run SET ROLE %s, and call it again/Log in as role %s, and call it again, or let it make a function with SECURITY DEFINER that does/'

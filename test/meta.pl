@@ -381,7 +381,7 @@ none('each program of the gate says which promise it stands for, and has a mutan
 	my %stand_ins = map { $_ => 1 } grep({ $made{$_} } keys %called), slurp('script/sql/tools_begin.sql') =~ /$CREATED\w+\.(\w+)/g;
 	my $library = join '', map { slurp($_) } glob('script/uidgen/*.sql script/tools/*.sql');
 	my %programs;
-	while ($edition =~ /^-- \[stands for (\w+\.(\w+))(?:\(\))?: (\w+)\]\n(?:--.*\n)*(.*)/mg)
+	while ($edition =~ /^\t?-- \[stands for (\w+\.(\w+))(?:\(\))?: (\w+)\]\n(?:\t?--.*\n)*(.*)/mg)
 	{
 		my ($original, $name, $program, $next) = ($1, $2, $3, $4);
 		$programs{$name} = $program if $library =~ /$CREATED\Q$original\E\b/ && $next =~ /$CREATED\w+\.$name\b/;

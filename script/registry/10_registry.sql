@@ -266,8 +266,7 @@ BEGIN
 				WHEN 'registry' THEN 'only_one' ELSE 'name' END) AS d
 		ORDER BY g.n LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'table uidgen_registry.% is not as it was made', defect.name
-			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = defect.what,
+		RAISE EXCEPTION 'table uidgen_registry.% is not as it was made', defect.name USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = defect.what,
 				HINT = CASE WHEN defect.mend IS NOT NULL THEN format('In database "%s", its owner can run: %s', current_database(), defect.mend)
 					ELSE format('It is a temporary table in database "%s": its session has to end.', current_database()) END;
 	END IF;
@@ -522,8 +521,7 @@ AS $$
 BEGIN
 	-- The last tick is never granted: the end is noticed before it is reached.
 	IF tick >= max_tick THEN
-		RAISE EXCEPTION 'the time bits of the layout are used up'
-			USING ERRCODE = 'sequence_generator_limit_exceeded',
+		RAISE EXCEPTION 'the time bits of the layout are used up' USING ERRCODE = 'sequence_generator_limit_exceeded',
 				DETAIL = format('The next id would have tick %s (%s); the last tick that can be granted is %s.', tick, uidgen_registry.tick_time(tick, unit, epoch), max_tick - 1),
 				HINT = 'If the clock is wrong, correct it. Otherwise begin a new registry with a later epoch or more time bits in "uidgen.layout".';
 	END IF;
@@ -545,8 +543,7 @@ CREATE FUNCTION uidgen_registry.refuse_isolation() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RAISE EXCEPTION 'a registry can be asked in isolation level read committed only'
-		USING ERRCODE = 'invalid_transaction_state',
+	RAISE EXCEPTION 'a registry can be asked in isolation level read committed only' USING ERRCODE = 'invalid_transaction_state',
 			DETAIL = format('This transaction has isolation level %s, so it may not see what others were granted meanwhile.', current_setting('transaction_isolation')),
 			HINT = CASE WHEN current_setting('transaction_isolation') = current_setting('default_transaction_isolation')
 				THEN 'The setting "default_transaction_isolation" is not for a registry. ' || uidgen_registry.reset_hint('default_transaction_isolation')
@@ -569,8 +566,7 @@ BEGIN
 		PERFORM uidgen_registry.refuse_isolation();
 	END IF;
 	IF policy NOT IN ('reuse', 'disposable') THEN
-		RAISE EXCEPTION 'there is no worker policy "%"', policy
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'The policies are "reuse" and "disposable".';
+		RAISE EXCEPTION 'there is no worker policy "%"', policy USING ERRCODE = 'invalid_parameter_value', HINT = 'The policies are "reuse" and "disposable".';
 	END IF;
 	-- A role that may be a node and a guest gets no worker id of nodes by the lengths of guests.
 	IF NOT by_setting AND (wanted >= 0 OR policy <> 'reuse') THEN
@@ -595,8 +591,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_t
 AS $$
 BEGIN
 	IF now_tick < 0 THEN
-		RAISE EXCEPTION 'the epoch of the layout is in the future'
-			USING ERRCODE = 'invalid_parameter_value',
+		RAISE EXCEPTION 'the epoch of the layout is in the future' USING ERRCODE = 'invalid_parameter_value',
 				DETAIL = format('The epoch is %s, the clock shows %s.', uidgen_registry.tick_time(0, unit, epoch), uidgen_registry.tick_time(now_tick, unit, epoch)),
 				HINT = 'If the clock is wrong, correct it. Otherwise give the setting "uidgen.layout" an epoch in the past.';
 	END IF;

@@ -199,8 +199,7 @@ BEGIN
 		INTO free, others
 		FROM uidgen_registry.worker_node AS n WHERE n.datacenter_id = datacenter;
 	IF policy = 'disposable' AND free <= 0 THEN
-		RAISE EXCEPTION 'all worker ids have been used'
-			USING ERRCODE = 'configuration_limit_exceeded',
+		RAISE EXCEPTION 'all worker ids have been used' USING ERRCODE = 'configuration_limit_exceeded',
 				DETAIL = format('The layout has %s worker ids in datacenter %s, and "uidgen.worker_policy" is "disposable", which uses none twice.', workers, datacenter),
 				HINT = 'Set "uidgen.worker_policy" to "reuse", or begin a new registry with a layout that has more worker bits.';
 	END IF;
@@ -382,8 +381,7 @@ BEGIN
 	END IF;
 	now_tick := uidgen_registry.tick_at(clock, l.unit, l.epoch);
 	IF now_tick > at_most THEN
-		RAISE EXCEPTION 'the registry''s clock is further ahead than expected'
-			USING ERRCODE = 'serialization_failure',
+		RAISE EXCEPTION 'the registry''s clock is further ahead than expected' USING ERRCODE = 'serialization_failure',
 				DETAIL = format('The clock is %s ms beyond the latest time that was expected: it was set forward, or the call took that long.', round((now_tick::numeric - at_most) * l.unit / 1000)),
 				HINT = 'If the clock is wrong, correct it. If it is correct, the next attempt follows it.';
 	END IF;

@@ -103,8 +103,7 @@ BEGIN
 		-- A transaction that goes on keeps what it has locked from others.  So a node has the
 		-- locks of one call, however many savepoints it makes.
 		IF pg_current_xact_id_if_assigned() IS NOT NULL THEN
-			RAISE EXCEPTION 'each call is a transaction of its own'
-				USING ERRCODE = 'active_sql_transaction', HINT = 'Commit before the next call.';
+			RAISE EXCEPTION 'each call is a transaction of its own' USING ERRCODE = 'active_sql_transaction', HINT = 'Commit before the next call.';
 		END IF;
 		-- And keeps them for so long, unless it wills more.  The calls of keepers are never idle
 		-- before they are committed, since a call and its commit are one message; this has room
@@ -497,8 +496,7 @@ BEGIN
 	-- one whose end lies beyond reach is waited for
 	IF FOUND AND before.identity IS DISTINCT FROM holder
 		AND (before.guest IS NOT NULL OR NOT uidgen_registry.is_free(before, ended_before, changed_before, reach => l.max_tick)) THEN
-		RAISE EXCEPTION 'worker id % belongs to another node', wanted
-			USING ERRCODE = 'object_in_use',
+		RAISE EXCEPTION 'worker id % belongs to another node', wanted USING ERRCODE = 'object_in_use',
 				-- Where others are is no node's business.
 				DETAIL = CASE WHEN before.granted_until >= l.max_tick THEN 'It is kept for a server with a local registry.'
 					ELSE 'The view uidgen_registry.fleet of the registry shows who has it, and until when.' END,

@@ -384,8 +384,7 @@ BEGIN
 		ORDER BY i.worker, i.until DESC LIMIT 1;
 	IF FOUND THEN
 		PERFORM uidgen_registry.check_written(held.worker_id IS NOT NULL AND current_setting('session_replication_role') <> 'replica');
-		RAISE EXCEPTION 'worker id % belongs to another node', held.worker_id
-			USING ERRCODE = 'object_in_use',
+		RAISE EXCEPTION 'worker id % belongs to another node', held.worker_id USING ERRCODE = 'object_in_use',
 				-- Where others are is no node's business.
 				DETAIL = format('The view uidgen_registry.fleet of the registry shows who has it. The local registry of the calling server has granted it until %s: ids of both could be equal.',
 								uidgen_registry.tick_time(held.until, l.unit, l.epoch)),

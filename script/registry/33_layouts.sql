@@ -200,8 +200,7 @@ BEGIN
 		END IF;
 	END IF;
 	IF detail IS NOT NULL THEN
-		RAISE EXCEPTION 'invalid layout'
-			USING ERRCODE = 'invalid_parameter_value', DETAIL = detail, HINT = hint;
+		RAISE EXCEPTION 'invalid layout' USING ERRCODE = 'invalid_parameter_value', DETAIL = detail, HINT = hint;
 	END IF;
 
 	-- A zero in front of everything is what an id has there anyway.
@@ -247,8 +246,7 @@ BEGIN
 	ELSE
 		RETURN;
 	END IF;
-	RAISE EXCEPTION 'layout cannot generate ids'
-		USING ERRCODE = 'invalid_parameter_value', DETAIL = detail, HINT = hint;
+	RAISE EXCEPTION 'layout cannot generate ids' USING ERRCODE = 'invalid_parameter_value', DETAIL = detail, HINT = hint;
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.check_generates(text[], integer[]) IS 'raises an error if a layout is good for decoding only';

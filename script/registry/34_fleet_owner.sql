@@ -155,8 +155,7 @@ DECLARE
 BEGIN
 	layout_text := coalesce(layout_text, nullif(current_setting('uidgen.layout', true), ''));
 	IF layout_text IS NULL THEN
-		RAISE EXCEPTION 'the layout is missing'
-			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'This server has no setting "uidgen.layout".',
+		RAISE EXCEPTION 'the layout is missing' USING ERRCODE = 'invalid_parameter_value', DETAIL = 'This server has no setting "uidgen.layout".',
 				HINT = 'Name the layout of all nodes: SELECT uidgen_registry.share_registry(''default''), if they have set no other one.';
 	END IF;
 	SELECT p.* INTO STRICT l FROM uidgen_registry.parse_layout(layout_text) AS p;
@@ -299,8 +298,7 @@ BEGIN
 		WHERE r.shared;
 	IF NOT FOUND THEN
 		PERFORM uidgen_registry.check_written(NOT EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.shared));
-		RAISE EXCEPTION 'this registry is not shared'
-			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Only a shared registry has what this changes.';
+		RAISE EXCEPTION 'this registry is not shared' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Only a shared registry has what this changes.';
 	END IF;
 	IF first_guest IS NOT NULL THEN
 		PERFORM uidgen_registry.set_first_guest(first_guest);
@@ -354,8 +352,7 @@ BEGIN
 		WHERE r.shared;
 	IF NOT FOUND THEN
 		PERFORM uidgen_registry.check_written(NOT EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.shared));
-		RAISE EXCEPTION 'this registry is not shared'
-			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Only a shared registry has a quarantine.';
+		RAISE EXCEPTION 'this registry is not shared' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Only a shared registry has a quarantine.';
 	END IF;
 END
 $$;

@@ -82,8 +82,7 @@ BEGIN
 				OR EXISTS (SELECT FROM pg_namespace AS n WHERE pg_has_role(r.oid, n.nspowner, 'MEMBER'))
 			FROM pg_roles AS r, pg_proc AS p, pg_database AS d
 			WHERE r.oid = node AND p.oid = 'uidgen_registry.node_functions()'::regprocedure AND d.datname = current_database()) THEN
-		RAISE EXCEPTION 'role % may do more than a node', node
-			USING ERRCODE = 'object_not_in_prerequisite_state',
+		RAISE EXCEPTION 'role % may do more than a node', node USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'It has SUPERUSER, CREATEROLE, CREATEDB or REPLICATION, or the rights of the owner of the registry, of its database, or of a schema in it.',
 				HINT = 'Make a role for each node with CREATE ROLE, without any of these.';
 	END IF;

@@ -224,20 +224,17 @@ DECLARE
 	s uidgen_registry.segment;
 BEGIN
 	IF num_nulls(name, start, step, max_value, restart) > 0 THEN
-		RAISE EXCEPTION 'only the description of a segment can be null'
-			USING ERRCODE = 'null_value_not_allowed';
+		RAISE EXCEPTION 'only the description of a segment can be null' USING ERRCODE = 'null_value_not_allowed';
 	END IF;
 	IF name = '' OR name COLLATE "C" ~ '[\x01-\x1f\x7f]' THEN
-		RAISE EXCEPTION 'this cannot be the name of a segment'
-			USING ERRCODE = 'invalid_name', DETAIL = 'It is empty or has a control character.';
+		RAISE EXCEPTION 'this cannot be the name of a segment' USING ERRCODE = 'invalid_name', DETAIL = 'It is empty or has a control character.';
 	END IF;
 	IF octet_length(convert_to(name, 'UTF8')) > 63 THEN
 		RAISE EXCEPTION 'the name of the segment is too long'
 			USING ERRCODE = 'name_too_long', DETAIL = format('It has %s bytes in UTF-8; the limit is 63.', octet_length(convert_to(name, 'UTF8')));
 	END IF;
 	IF step NOT BETWEEN 1 AND 1000000000 THEN
-		RAISE EXCEPTION 'the step of a segment cannot be %', step
-			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'It can be from 1 to 1000000000.';
+		RAISE EXCEPTION 'the step of a segment cannot be %', step USING ERRCODE = 'invalid_parameter_value', DETAIL = 'It can be from 1 to 1000000000.';
 	END IF;
 	IF start < 0 OR start > max_value THEN
 		RAISE EXCEPTION 'a segment cannot begin at %', start

@@ -33,8 +33,7 @@ BEGIN
 			-- No segment of this database can have such a name.
 			wanted := NULL;
 		WHEN character_not_in_repertoire THEN
-			RAISE EXCEPTION 'the name of the segment is not in UTF-8'
-				USING ERRCODE = 'character_not_in_repertoire';
+			RAISE EXCEPTION 'the name of the segment is not in UTF-8' USING ERRCODE = 'character_not_in_repertoire';
 	END;
 	SELECT r.* INTO l FROM uidgen_registry.registry AS r;
 	confirmed := l.segments_confirmed IS TRUE;
@@ -259,11 +258,9 @@ BEGIN
 	before := call.s;
 	IF before.name IS NULL THEN
 		PERFORM uidgen_registry.check_tables('{segment}');
-		RAISE EXCEPTION 'there is no such segment'
-			USING ERRCODE = 'no_data_found', HINT = uidgen_registry.creating_hint();
+		RAISE EXCEPTION 'there is no such segment' USING ERRCODE = 'no_data_found', HINT = uidgen_registry.creating_hint();
 	ELSIF before.dropped THEN
-		RAISE EXCEPTION 'the segment was dropped'
-			USING ERRCODE = 'no_data_found', HINT = uidgen_registry.creating_hint();
+		RAISE EXCEPTION 'the segment was dropped' USING ERRCODE = 'no_data_found', HINT = uidgen_registry.creating_hint();
 	END IF;
 
 	SELECT b.* INTO STRICT look FROM uidgen_registry.leave_out_lost(before, call.went_back, call.restarted, known_incarnation, known_course, highest) AS b;

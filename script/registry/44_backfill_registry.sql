@@ -32,8 +32,7 @@ BEGIN
 					HINT = 'Try again when it is over; the view uidgen_registry.status says until when.';
 		END IF;
 	ELSIF l.database <> (SELECT h.database FROM uidgen_registry.registry_history() AS h) OR uidgen_registry.is_made_anew(l.made, uidgen_registry.database_made()) THEN
-		RAISE EXCEPTION 'this registry is a copy'
-			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'What its origin has granted since is not known here.',
+		RAISE EXCEPTION 'this registry is a copy' USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'What its origin has granted since is not known here.',
 				HINT = 'Ask the registry in the database that "uidgen.database" names.';
 	END IF;
 	RETURN l;
@@ -61,8 +60,7 @@ BEGIN
 	PERFORM uidgen_registry.refuse_block('uidgen_registry.reserve_backfill()');
 	l := uidgen_registry.begin_reservation();
 	IF l.layout IS NULL THEN
-		RAISE EXCEPTION 'this registry has granted nothing so far, so it has no layout'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
+		RAISE EXCEPTION 'this registry has granted nothing so far, so it has no layout' USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'If the server''s registry is this one, run SELECT uidgen.ask_for_grant() where the extension uidgen is. Otherwise call this function where the registry is.';
 	ELSIF NOT l.shared AND split_part(home, '/', 1) <> (SELECT h.system_identifier FROM uidgen_registry.registry_history() AS h)::text THEN
 		RAISE EXCEPTION 'this is the registry of its own server alone'
@@ -86,8 +84,7 @@ BEGIN
 		IF chosen IS NULL AND cardinality(locked) > 0 THEN
 			PERFORM uidgen_registry.explain_lock((SELECT min(w) FROM unnest(locked) AS w));
 		ELSIF chosen IS NULL THEN
-			RAISE EXCEPTION 'no worker id is left that was never granted'
-				USING ERRCODE = 'configuration_limit_exceeded',
+			RAISE EXCEPTION 'no worker id is left that was never granted' USING ERRCODE = 'configuration_limit_exceeded',
 					DETAIL = format('The layout has %s worker ids in datacenter %s. One that was granted before may have live ids of any time since.', l.max_worker + 1::bigint, dc),
 					HINT = 'Begin a new registry with a layout that has more worker bits.';
 		END IF;
@@ -96,8 +93,7 @@ BEGIN
 		EXIT WHEN done;
 		locked := locked || chosen;
 		IF EXISTS (SELECT FROM uidgen_registry.worker_node AS n WHERE n.datacenter_id = dc AND n.worker_id = worker) THEN
-			RAISE EXCEPTION 'worker id % was granted before, or is reserved', worker
-				USING ERRCODE = 'object_in_use', DETAIL = 'There may be ids with it.',
+			RAISE EXCEPTION 'worker id % was granted before, or is reserved', worker USING ERRCODE = 'object_in_use', DETAIL = 'There may be ids with it.',
 					HINT = 'Choose one that is not in uidgen_registry.worker_node, or leave the choice to the registry.';
 		END IF;
 	END LOOP;

@@ -67,8 +67,7 @@ BEGIN
 			AND NOT uidgen_registry.is_free(n, b.ended_before, b.changed_before, reach => l.max_tick)
 		ORDER BY n.worker_id LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'worker id % is in use, or was a short time ago', held
-			USING ERRCODE = 'object_in_use', DETAIL = 'It would change from nodes to guests, or back.',
+		RAISE EXCEPTION 'worker id % is in use, or was a short time ago', held USING ERRCODE = 'object_in_use', DETAIL = 'It would change from nodes to guests, or back.',
 				HINT = 'The view uidgen_registry.fleet shows who has it. Choose another first_guest, or wait until it is free.';
 	END IF;
 	UPDATE uidgen_registry.worker_node AS n SET
@@ -99,8 +98,7 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('All that its layout has room for, 0 to %s, are for nodes.', l.max_worker),
 				HINT = format('Its owner can set some apart: SELECT uidgen_registry.change_registry(first_guest => %s).', greatest((l.max_worker + 1::bigint) / 2, 1));
 	ELSIF NOT EXISTS (SELECT FROM uidgen_registry.guest_role AS r WHERE r.name = session_user) THEN
-		RAISE EXCEPTION 'role % is no guest', session_user
-			USING ERRCODE = 'insufficient_privilege', DETAIL = 'The role that counts is the one that has logged in.',
+		RAISE EXCEPTION 'role % is no guest', session_user USING ERRCODE = 'insufficient_privilege', DETAIL = 'The role that counts is the one that has logged in.',
 				HINT = format('The owner of the registry can run SELECT uidgen_registry.grant_guest(%L).', quote_ident(session_user));
 	END IF;
 END

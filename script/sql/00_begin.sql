@@ -23,15 +23,10 @@ PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 PERFORM set_config('client_min_messages', 'warning', true), set_config('standard_conforming_strings', 'on', true);
 
 IF EXISTS (SELECT FROM pg_extension AS e WHERE e.extname = 'uidgen') THEN
-	RAISE EXCEPTION 'the extension uidgen is in this database'
-		USING ERRCODE = 'duplicate_object', HINT = 'It does what the edition in SQL does, and more.';
-ELSIF EXISTS (SELECT FROM pg_namespace AS n
-		LEFT JOIN LATERAL (SELECT p.proowner FROM pg_proc AS p WHERE p.pronamespace = n.oid UNION SELECT c.relowner FROM pg_class AS c WHERE c.relnamespace = n.oid
-			UNION SELECT t.typowner FROM pg_type AS t WHERE t.typnamespace = n.oid) AS o (owner) ON true,
-		pg_roles AS me
-		WHERE n.nspname IN ('uidgen', 'uidgen_history') AND me.rolname = current_user AND (n.nspowner <> me.oid OR o.owner <> me.oid)) THEN
-	RAISE EXCEPTION 'schema uidgen or uidgen_history, or what is in it, belongs to another role'
-		USING ERRCODE = 'insufficient_privilege', HINT = 'Put the edition in by the role that did so before, or drop the schema.';
+	RAISE EXCEPTION 'the extension uidgen is in this database' USING ERRCODE = 'duplicate_object', HINT = 'It does what the edition in SQL does, and more.';
+ELSIF EXISTS (SELECT FROM pg_namespace AS n JOIN pg_roles AS me ON me.oid = n.nspowner AND me.rolname = current_user
+		WHERE n.nspname = 'uidgen' AND NOT EXISTS (SELECT FROM pg_proc AS p WHERE p.pronamespace = n.oid AND p.proname = 'own_place')) THEN
+	RAISE EXCEPTION 'schema uidgen is there, and not made by this script' USING ERRCODE = 'duplicate_schema', HINT = 'Rename it, or drop it.';
 ELSIF to_regnamespace('uidgen') IS NULL THEN
 	IF coalesce(caller_schema, 'uidgen') = 'uidgen' THEN
 		RAISE EXCEPTION 'no schema has been selected for the functions of uidgen'
@@ -39,24 +34,35 @@ ELSIF to_regnamespace('uidgen') IS NULL THEN
 	END IF;
 	CREATE SCHEMA uidgen;
 	EXECUTE format('CREATE FUNCTION uidgen.own_place() RETURNS regnamespace LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN %L::regnamespace', quote_ident(caller_schema));
-ELSIF to_regprocedure('uidgen.own_place()') IS NULL THEN
-	RAISE EXCEPTION 'schema uidgen is there, and not made by this script'
-		USING ERRCODE = 'duplicate_schema', HINT = 'Rename it, or drop it.';
-ELSE
+END IF;
+-- Tables go on with ids of an earlier layout when the edition or its tools are taken out and put in anew: so a schema of its own,
+-- which neither drops.
+IF to_regnamespace('uidgen_history') IS NULL THEN
+	CREATE SCHEMA uidgen_history;
+END IF;
+-- After these, which may have waited for somebody who makes schemas of the same names.
+IF EXISTS (SELECT FROM pg_namespace AS n
+		LEFT JOIN LATERAL (SELECT p.proowner FROM pg_proc AS p WHERE p.pronamespace = n.oid UNION SELECT c.relowner FROM pg_class AS c WHERE c.relnamespace = n.oid
+			UNION SELECT t.typowner FROM pg_type AS t WHERE t.typnamespace = n.oid) AS o (owner) ON true,
+		pg_roles AS me
+		WHERE n.nspname IN ('uidgen', 'uidgen_history') AND me.rolname = current_user AND (n.nspowner <> me.oid OR o.owner <> me.oid)) THEN
+	RAISE EXCEPTION 'schema uidgen or uidgen_history, or what is in it, belongs to another role'
+		USING ERRCODE = 'insufficient_privilege', HINT = 'Put the edition in by the role that did so before, or drop the schema.';
+ELSIF to_regprocedure('uidgen.fetch_functions(regnamespace)') IS NOT NULL THEN
 	PERFORM uidgen.fetch_functions('uidgen');
 END IF;
 COMMENT ON SCHEMA uidgen IS 'what uidgen''s edition in SQL, version UIDGEN_VERSION, is made of';
+COMMENT ON SCHEMA uidgen_history IS 'what uidgen''s edition in SQL remembers when it is taken out';
 COMMENT ON FUNCTION uidgen.own_place() IS 'the schema of what users call';
 
--- Tables go on with ids of an earlier layout when the edition or its tools are taken out and put in anew: so a schema of its own,
--- which neither drops.
-CREATE SCHEMA IF NOT EXISTS uidgen_history;
-COMMENT ON SCHEMA uidgen_history IS 'what uidgen''s edition in SQL remembers when it is taken out';
--- [stands for uidgen.layout_used: operator_layout_change]
-CREATE TABLE IF NOT EXISTS uidgen_history.layout_used (layout text PRIMARY KEY, since timestamptz NOT NULL DEFAULT now());
-COMMENT ON TABLE uidgen_history.layout_used IS 'the layouts that ids of this database have';
-COMMENT ON COLUMN uidgen_history.layout_used.layout IS 'a layout in canonical form';
-COMMENT ON COLUMN uidgen_history.layout_used.since IS 'when the edition was put in with it';
+-- What is there already is not touched, nor its comment: an upgrade in a long transaction would lock it against those who draw.
+IF to_regclass('uidgen_history.layout_used') IS NULL THEN
+	-- [stands for uidgen.layout_used: operator_layout_change]
+	CREATE TABLE uidgen_history.layout_used (layout text PRIMARY KEY, since timestamptz NOT NULL DEFAULT now());
+	COMMENT ON TABLE uidgen_history.layout_used IS 'the layouts that ids of this database have';
+	COMMENT ON COLUMN uidgen_history.layout_used.layout IS 'a layout in canonical form';
+	COMMENT ON COLUMN uidgen_history.layout_used.since IS 'when the edition was put in with it';
+END IF;
 
 -- What users call is made in the schema of what it belongs to, where nobody else can have made anything, and is handed out at the end.
 -- An upgrade fetches it first.

@@ -40,8 +40,7 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 BEGIN
 	IF layout IS NULL THEN
-		RAISE EXCEPTION 'the layout must not be null'
-			USING ERRCODE = 'null_value_not_allowed', HINT = 'To use the server''s layout, leave the argument out.';
+		RAISE EXCEPTION 'the layout must not be null' USING ERRCODE = 'null_value_not_allowed', HINT = 'To use the server''s layout, leave the argument out.';
 	END IF;
 	RETURN uidgen.parsed(layout);
 END

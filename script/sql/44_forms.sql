@@ -33,8 +33,7 @@ BEGIN
 			last := 'ffffffffffffffff';
 			hint := 'Its digits are 0 to 9 and a to f, in upper or lower case.';
 		ELSE
-			RAISE EXCEPTION 'there is no form "%"', uidgen.shown(form)
-				USING ERRCODE = 'invalid_parameter_value', HINT = 'Forms are base32, base58, base62 and hex.';
+			RAISE EXCEPTION 'there is no form "%"', uidgen.shown(form) USING ERRCODE = 'invalid_parameter_value', HINT = 'Forms are base32, base58, base62 and hex.';
 	END CASE;
 END
 $$;

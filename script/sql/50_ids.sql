@@ -18,14 +18,16 @@
 
 -- Recovery from a crash, and a promotion, set an unlogged sequence back.  One that was never drawn from has no last value, and
 -- the first number of `jumps` is odd, so that both count as a jump that is going on.
-CREATE UNLOGGED SEQUENCE IF NOT EXISTS uidgen.jumps;
-COMMENT ON SEQUENCE uidgen.jumps IS 'counts the jumps of uidgen.position: twice each, so that an odd number means that one is going on';
-CREATE SEQUENCE IF NOT EXISTS uidgen.position;
-COMMENT ON SEQUENCE uidgen.position IS 'where ids are: tick and sequence';
-CREATE SEQUENCE IF NOT EXISTS uidgen.ahead;
-COMMENT ON SEQUENCE uidgen.ahead IS 'written to, so that a commit makes durable what was drawn ahead of the clock';
-CREATE TABLE IF NOT EXISTS uidgen.jumping ();
-COMMENT ON TABLE uidgen.jumping IS 'locked by whoever changes uidgen.position otherwise than by drawing';
+IF to_regclass('uidgen.jumps') IS NULL THEN
+	CREATE UNLOGGED SEQUENCE uidgen.jumps;
+	COMMENT ON SEQUENCE uidgen.jumps IS 'counts the jumps of uidgen.position: twice each, so that an odd number means that one is going on';
+	CREATE SEQUENCE uidgen.position;
+	COMMENT ON SEQUENCE uidgen.position IS 'where ids are: tick and sequence';
+	CREATE SEQUENCE uidgen.ahead;
+	COMMENT ON SEQUENCE uidgen.ahead IS 'written to, so that a commit makes durable what was drawn ahead of the clock';
+	CREATE TABLE uidgen.jumping ();
+	COMMENT ON TABLE uidgen.jumping IS 'locked by whoever changes uidgen.position otherwise than by drawing';
+END IF;
 
 CREATE FUNCTION uidgen.clock() RETURNS bigint
 LANGUAGE sql VOLATILE PARALLEL SAFE
@@ -44,9 +46,19 @@ LANGUAGE sql VOLATILE PARALLEL SAFE
 RETURN uidgen.ahead("position") NOT BETWEEN -2000 - uidgen.own_unit() AND uidgen.own_max_ahead();
 COMMENT ON FUNCTION uidgen.is_far(bigint) IS 'whether nothing should be drawn there: behind the clock, or too far ahead';
 
+CREATE FUNCTION uidgen.bits_at("position" bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (("position" >> uidgen.own_sequence_bits()) << uidgen.own_time_shift()) | (("position" & uidgen.own_sequence_mask()) << uidgen.own_sequence_shift());
+COMMENT ON FUNCTION uidgen.bits_at(bigint) IS 'time and sequence of a position, as they are in its id';
+
+CREATE FUNCTION uidgen.with_worker(bits bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN bits | uidgen.own_fixed();
+COMMENT ON FUNCTION uidgen.with_worker(bigint) IS 'bits of an id, with the worker id and datacenter of this database';
+
 CREATE FUNCTION uidgen.id_at("position" bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN (("position" >> uidgen.own_sequence_bits()) << uidgen.own_time_shift()) | (("position" & uidgen.own_sequence_mask()) << uidgen.own_sequence_shift()) | uidgen.own_fixed();
+RETURN uidgen.with_worker(uidgen.bits_at("position"));
 COMMENT ON FUNCTION uidgen.id_at(bigint) IS 'the id of a position, with the worker id and datacenter of this database';
 
 CREATE FUNCTION uidgen.refuse(tick bigint) RETURNS bigint
@@ -57,8 +69,7 @@ BEGIN
 		RAISE EXCEPTION 'the time bits of the layout are used up'
 			USING ERRCODE = 'sequence_generator_limit_exceeded', HINT = 'uid_layout_info() shows when a layout begins and ends.';
 	END IF;
-	RAISE EXCEPTION 'ids are too far ahead of the clock'
-		USING ERRCODE = 'object_not_in_prerequisite_state',
+	RAISE EXCEPTION 'ids are too far ahead of the clock' USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = format('An id would be of %s; ids may run ahead by %s.', uidgen.time_text(uidgen.tick_time(uidgen.own(), tick)), uidgen.own_max_ahead() * interval '1 microsecond'),
 			HINT = 'If the clock was set back, set it right. If more ids were drawn than the layout has room for, wait, or use a layout whose sequence has more bits.';
 END
@@ -83,8 +94,7 @@ DECLARE
 	is_first boolean;	-- since the server recovered from a crash, or was promoted
 BEGIN
 	IF pg_is_in_recovery() THEN
-		RAISE EXCEPTION 'a standby issues no ids'
-			USING ERRCODE = 'read_only_sql_transaction', HINT = 'Draw ids on the primary.';
+		RAISE EXCEPTION 'a standby issues no ids' USING ERRCODE = 'read_only_sql_transaction', HINT = 'Draw ids on the primary.';
 	END IF;
 	-- Before all else, as draws do: so the owner's calls keep out both, and there is no deadlock.
 	PERFORM uidgen.jumps_so_far();
@@ -211,8 +221,7 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 BEGIN
 	IF tag IS NULL THEN
-		RAISE EXCEPTION 'tag must not be null'
-			USING ERRCODE = 'null_value_not_allowed', HINT = 'Pass a number; the argument has no default here.';
+		RAISE EXCEPTION 'tag must not be null' USING ERRCODE = 'null_value_not_allowed', HINT = 'Pass a number; the argument has no default here.';
 	END IF;
 	RETURN uidgen.field_bits(uidgen.own(), 'tag', tag);
 END
@@ -229,8 +238,7 @@ LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 BEGIN
 	IF n IS NULL THEN
-		RAISE EXCEPTION 'n must not be null'
-			USING ERRCODE = 'null_value_not_allowed', HINT = 'Pass a number; the argument has no default here.';
+		RAISE EXCEPTION 'n must not be null' USING ERRCODE = 'null_value_not_allowed', HINT = 'Pass a number; the argument has no default here.';
 	END IF;
 END
 $$;
@@ -259,6 +267,8 @@ BEGIN
 	ELSIF n > 0 THEN
 		first := uidgen.hold_and_jump(n, false);
 		last := first + n - 1;
+		-- After a wait for set_up(), which may have given another worker id: what was planned before has the former one.
+		bits := uidgen.with_worker(bits);
 	END IF;
 END
 $$;
@@ -268,7 +278,7 @@ COMMENT ON FUNCTION uidgen.batch(integer, integer) IS 'the first and the last of
 CREATE FUNCTION uidgen.uid_next_batch(n integer, tag integer DEFAULT 0) RETURNS SETOF bigint
 LANGUAGE sql VOLATILE ROWS 1000
 BEGIN ATOMIC
-	SELECT uidgen.id_at(s.p) | s.bits FROM (SELECT generate_series(b.first, b.last) AS p, b.bits FROM uidgen.batch($1, $2) AS b OFFSET 0) AS s;
+	SELECT uidgen.bits_at(s.p) | s.bits FROM (SELECT generate_series(b.first, b.last) AS p, b.bits FROM uidgen.batch($1, $2) AS b OFFSET 0) AS s;
 END;
 COMMENT ON FUNCTION uidgen.uid_next_batch(integer, integer) IS 'n new ids, increasing';
 
@@ -277,13 +287,13 @@ LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	bits bigint;
+	first bigint;
 	capacity CONSTANT bigint := uidgen.own_sequence_mask() + 1;
 BEGIN
 	PERFORM uidgen.check_n(n);
 	bits := uidgen.tag_bits(tag);
 	IF uidgen.own_sequence_shift() <> 0 THEN
-		RAISE EXCEPTION 'the layout has no blocks of consecutive ids'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
+		RAISE EXCEPTION 'the layout has no blocks of consecutive ids' USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('Its lowest field is %s, not the sequence.', (SELECT f.name FROM uidgen.layout_fields(uidgen.own()) AS f WHERE f.shift = 0)),
 				HINT = 'Use uid_next_batch(), or a layout that ends with the sequence.';
 	END IF;
@@ -292,7 +302,8 @@ BEGIN
 			USING ERRCODE = 'numeric_value_out_of_range', DETAIL = format('%s ids were asked for; a block has from 1 to %s ids, the capacity of one tick.', n, capacity),
 				HINT = 'Ask for several blocks, use uid_next_batch(), or use a layout with more bits for the sequence.';
 	END IF;
-	RETURN uidgen.id_at(uidgen.hold_and_jump(n, true)) | bits;
+	first := uidgen.hold_and_jump(n, true);
+	RETURN uidgen.id_at(first) | bits;
 END
 $$;
 COMMENT ON FUNCTION uidgen.uid_reserve(integer, integer) IS 'the first of n new ids that are consecutive numbers within one tick; the last is n - 1 above it';

@@ -90,19 +90,30 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.hold_and_jump(integer, boolean) IS 'the first of n positions that follow each other, for which readers wait';
 
-CREATE VIEW uidgen.held_positions AS
-	SELECT l.pid, l.virtualtransaction, (l.classid::bigint << 32 | l.objid::bigint) & 9223372036854775807 AS held FROM pg_locks AS l
+CREATE FUNCTION uidgen.held_positions(OUT pid integer, OUT virtualtransaction text, OUT held bigint) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT l.pid, l.virtualtransaction, (l.classid::bigint << 32 | l.objid::bigint) & 9223372036854775807 FROM pg_locks AS l
 		WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.mode = 'ShareLock' AND l.granted AND l.classid::bigint >> 31 = 1
-			AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database());
-COMMENT ON VIEW uidgen.held_positions IS 'the positions at which transactions hold readers back';
+			AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+$$;
+COMMENT ON FUNCTION uidgen.held_positions() IS 'the positions at which transactions hold readers back';
 
--- [stands for uidgen.horizon_holders: operator_hostile_owner]
-CREATE VIEW uidgen.horizon_holders AS
-	SELECT h.pid, current_database() AS database, a.xact_start AS since, uidgen.id_at(h.held) AS id, p.gid AS prepared FROM uidgen.held_positions AS h
+CREATE FUNCTION uidgen.list_horizon_holders(OUT pid integer, OUT database name, OUT since timestamptz, OUT id bigint, OUT prepared text) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT h.pid, current_database(), a.xact_start, uidgen.id_at(h.held), p.gid FROM uidgen.held_positions() AS h
 		LEFT JOIN pg_stat_activity AS a ON a.pid = h.pid
 		LEFT JOIN pg_locks AS t ON h.pid IS NULL AND t.pid IS NULL AND t.locktype = 'transactionid' AND t.virtualtransaction = h.virtualtransaction
-		LEFT JOIN pg_prepared_xacts AS p ON p.transaction = t.transactionid;
-COMMENT ON VIEW uidgen.horizon_holders IS 'the transactions that hold the horizon back: they have drawn ids and have not ended';
+		LEFT JOIN pg_prepared_xacts AS p ON p.transaction = t.transactionid
+$$;
+COMMENT ON FUNCTION uidgen.list_horizon_holders() IS 'the transactions that hold the horizon back';
+
+IF to_regclass('uidgen.horizon_holders') IS NULL THEN
+	-- [stands for uidgen.horizon_holders: operator_hostile_owner]
+	CREATE VIEW uidgen.horizon_holders AS SELECT * FROM uidgen.list_horizon_holders();
+	COMMENT ON VIEW uidgen.horizon_holders IS 'the transactions that hold the horizon back: they have drawn ids and have not ended';
+END IF;
 
 CREATE FUNCTION uidgen.read_horizon(OUT snapshot text, OUT horizon bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -128,10 +139,10 @@ BEGIN
 		END IF;
 	END LOOP;
 	IF place IS NULL THEN
-		PERFORM uidgen.refuse_for_jumps();
+		PERFORM uidgen.jump(0, false), uidgen.refuse_for_jumps();
 	END IF;
 	-- After the look at the position: who draws later has a lock by then, or draws above it.
-	place := least(place, (SELECT min(h.held) FROM uidgen.held_positions AS h WHERE h.held <= place));
+	place := least(place, (SELECT min(h.held) FROM uidgen.held_positions() AS h WHERE h.held <= place));
 	-- A tick that has not ended, or ends more than a millisecond from now, can be drawn from again after a crash.
 	place := least(place, ((uidgen.clock() + 1000) / uidgen.own_unit() << uidgen.own_sequence_bits()) - 1);
 	horizon := uidgen.id_at(place + 1) - 1;

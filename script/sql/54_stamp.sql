@@ -10,8 +10,7 @@ DECLARE
 	type regtype;
 BEGIN
 	IF problem IS NOT NULL THEN
-		RAISE EXCEPTION 'uid_stamp() %', problem
-			USING ERRCODE = 'trigger_protocol_violated',
+		RAISE EXCEPTION 'uid_stamp() %', problem USING ERRCODE = 'trigger_protocol_violated',
 				HINT = 'Create the trigger with BEFORE INSERT OR UPDATE, FOR EACH ROW and EXECUTE FUNCTION uid_stamp(''column''), where the column is of type bigint.';
 	END IF;
 	SELECT a.atttypid INTO type FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = "column" AND NOT a.attisdropped AND a.attnum > 0;

@@ -7,16 +7,14 @@ LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF given <> kept THEN
-		RAISE EXCEPTION 'this database has % %, not %', name, kept, given
-			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = hint;
+		RAISE EXCEPTION 'this database has % %, not %', name, kept, given USING ERRCODE = 'object_not_in_prerequisite_state', HINT = hint;
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION uidgen.check_kept(text, text, text, text) IS 'an error if a value is given that is not the one that is kept';
 
 -- Null is what there is, or at first a default.
-CREATE FUNCTION uidgen.set_up(worker_id bigint DEFAULT NULL, layout text DEFAULT NULL, datacenter_id bigint DEFAULT NULL, max_ahead interval DEFAULT NULL,
-	after bigint DEFAULT NULL, horizon boolean DEFAULT NULL, instead_of bigint DEFAULT NULL) RETURNS text
+CREATE FUNCTION uidgen.change(worker_id bigint, layout text, datacenter_id bigint, max_ahead interval, after bigint, horizon boolean, instead_of bigint) RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -31,8 +29,7 @@ DECLARE
 	function record;
 BEGIN
 	IF max_ahead NOT BETWEEN interval '1 second' AND interval '10 years' THEN
-		RAISE EXCEPTION 'max_ahead is out of range'
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'Give a time from 1 second to 10 years.';
+		RAISE EXCEPTION 'max_ahead is out of range' USING ERRCODE = 'invalid_parameter_value', HINT = 'Give a time from 1 second to 10 years.';
 	ELSIF is_first THEN
 		IF worker IS NULL THEN
 			PERFORM uidgen.refuse_to_begin();
@@ -100,6 +97,22 @@ BEGIN
 	RETURN format('worker id %s, layout %s', worker, l.layout);
 END
 $$;
+COMMENT ON FUNCTION uidgen.change(bigint, text, bigint, interval, bigint, boolean, bigint) IS 'uidgen.set_up(), one call at a time';
+
+-- Who comes second finds what who came first has written: so in a function of its own, which is looked up after the wait.
+CREATE FUNCTION uidgen.set_up(worker_id bigint DEFAULT NULL, layout text DEFAULT NULL, datacenter_id bigint DEFAULT NULL, max_ahead interval DEFAULT NULL,
+	after bigint DEFAULT NULL, horizon boolean DEFAULT NULL, instead_of bigint DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF current_setting('transaction_isolation') <> 'read committed' THEN
+		RAISE EXCEPTION 'uidgen.set_up() works in isolation level read committed only'
+			USING ERRCODE = 'invalid_transaction_state', HINT = 'Call it in a transaction of its own.';
+	END IF;
+	LOCK TABLE uidgen_history.layout_used IN SHARE ROW EXCLUSIVE MODE;
+	RETURN uidgen.change(worker_id, layout, datacenter_id, max_ahead, after, horizon, instead_of);
+END
+$$;
 COMMENT ON FUNCTION uidgen.set_up(bigint, text, bigint, interval, bigint, boolean, bigint) IS 'begins to issue ids, with a worker id that no other database has; later changes what may change';
 
 -- [stands for uidgen.diagnose(): operator_adopt]
@@ -153,7 +166,7 @@ BEGIN
 	IF uidgen.is_set_up() THEN
 		last := uidgen.id_at(pg_sequence_last_value('uidgen.position'));
 	END IF;
-	DROP VIEW uidgen.presets, uidgen.horizon_holders, uidgen.held_positions;
+	DROP VIEW uidgen.presets, uidgen.horizon_holders;
 	PERFORM uidgen.drop_functions('uidgen');
 	DROP TYPE uidgen.parsed;
 	DROP TABLE uidgen.jumping;

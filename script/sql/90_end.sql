@@ -18,7 +18,7 @@ BEGIN
 					FROM pg_class AS c WHERE c.relnamespace = home AND c.relkind IN ('r', 'v', 'S')
 				UNION ALL
 				SELECT format('FUNCTION %s', p.oid::regprocedure), p.proowner, coalesce(p.proacl, acldefault('f', p.proowner)) FROM pg_proc AS p
-					WHERE p.pronamespace = home AND p.proname IN ('next_otherwise', 'write_constants', 'set_up', 'take_out')) AS o (what, owner, acl)
+					WHERE p.pronamespace = home AND p.proname IN ('next_otherwise', 'write_constants', 'change', 'set_up', 'take_out')) AS o (what, owner, acl)
 				CROSS JOIN LATERAL aclexplode(o.acl) AS a
 			WHERE a.grantee <> o.owner
 	LOOP

@@ -23,8 +23,7 @@ ELSIF to_regnamespace('uidgen_tools') IS NULL THEN
 	CREATE SCHEMA uidgen_tools;
 ELSIF EXISTS (SELECT FROM pg_namespace AS n LEFT JOIN pg_proc AS p ON p.pronamespace = n.oid, pg_roles AS me
 		WHERE n.nspname = 'uidgen_tools' AND me.rolname = current_user AND (n.nspowner <> me.oid OR p.proowner <> me.oid)) THEN
-	RAISE EXCEPTION 'schema uidgen_tools, or what is in it, belongs to another role'
-		USING ERRCODE = 'insufficient_privilege', HINT = 'Drop the schema.';
+	RAISE EXCEPTION 'schema uidgen_tools, or what is in it, belongs to another role' USING ERRCODE = 'insufficient_privilege', HINT = 'Drop the schema.';
 ELSE
 	PERFORM uidgen.fetch_functions('uidgen_tools');
 END IF;

@@ -40,8 +40,7 @@ BEGIN
 		END IF;
 	END IF;
 	IF spoilt THEN
-		RAISE EXCEPTION 'a name or text cannot be written in encoding %', there
-			USING ERRCODE = 'character_not_in_repertoire',
+		RAISE EXCEPTION 'a name or text cannot be written in encoding %', there USING ERRCODE = 'character_not_in_repertoire',
 				DETAIL = format('It has characters that are others there, or bytes of which nothing says which characters they are: the encoding of the database is %s.', here),
 				HINT = format('Run SET client_encoding = %s.', here);
 	END IF;
@@ -138,8 +137,7 @@ CREATE FUNCTION uidgen_tools.explain_renaming(relation oid) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RAISE EXCEPTION 'a table was renamed meanwhile'
-		USING ERRCODE = 'object_not_in_prerequisite_state',
+	RAISE EXCEPTION 'a table was renamed meanwhile' USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = format('It is %s now. Who may rename tables or schemas could put another one into its place.', uidgen_tools.write_relation(relation)), HINT = 'Call it again.';
 END
 $$;
@@ -224,8 +222,7 @@ DECLARE
 BEGIN
 	SELECT c.relkind AS kind, uidgen_tools.tame(c.relname) AS shown INTO t FROM pg_class AS c WHERE c.oid = "table";
 	IF NOT FOUND THEN
-		RAISE EXCEPTION 'there is no table with OID %', "table"::oid
-			USING ERRCODE = 'undefined_table';
+		RAISE EXCEPTION 'there is no table with OID %', "table"::oid USING ERRCODE = 'undefined_table';
 	ELSIF t.kind NOT IN ('r', 'p') THEN
 		RAISE EXCEPTION '"%" is not a table', t.shown
 			USING ERRCODE = 'wrong_object_type', HINT = CASE t.kind WHEN 'v' THEN format('%s the table that it selects from.', verb)
@@ -265,8 +262,7 @@ DECLARE
 BEGIN
 	SELECT d.missing INTO missing FROM uidgen.diagnose() AS d (missing) WHERE d.missing <> 'ok' AND d.missing NOT LIKE 'ids are issued, but %';
 	IF missing IS NOT NULL THEN
-		RAISE EXCEPTION 'no ids can be issued'
-			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('uidgen.diagnose() says: %s', missing),
+		RAISE EXCEPTION 'no ids can be issued' USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('uidgen.diagnose() says: %s', missing),
 				HINT = 'Mend this first, or new rows would be refused.';
 	END IF;
 END

@@ -18,8 +18,7 @@ BEGIN
 			LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0]
 		WHERE c.oid = "table";
 	IF NOT FOUND THEN
-		RAISE EXCEPTION 'there is no table with OID %', "table"::oid
-			USING ERRCODE = 'undefined_table';
+		RAISE EXCEPTION 'there is no table with OID %', "table"::oid USING ERRCODE = 'undefined_table';
 	ELSIF parent.partstrat IS NULL THEN
 		RAISE EXCEPTION 'table "%" is not partitioned', parent.shown
 			USING ERRCODE = 'wrong_object_type', HINT = 'Create it with PARTITION BY RANGE (id), where id is the bigint column that holds the ids.';
@@ -132,8 +131,7 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('They are %s and %s.', since, until),
 				HINT = 'Partitions go from the time in "from" to that in "to".';
 	ELSIF step < interval '1 minute' OR step > interval '1000 years' THEN
-		RAISE EXCEPTION 'step is out of range: %', step
-			USING ERRCODE = 'invalid_parameter_value', HINT = 'A step has a minute at least, and a thousand years at most.';
+		RAISE EXCEPTION 'step is out of range: %', step USING ERRCODE = 'invalid_parameter_value', HINT = 'A step has a minute at least, and a thousand years at most.';
 	END IF;
 	months := extract(year FROM step) * 12 + extract(month FROM step);
 	IF months <> 0 AND step <> make_interval(months => months) THEN
@@ -249,8 +247,7 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'Partitions have two ends: give the time of each. To use the server''s layout, leave that argument out.';
 	-- By an older snapshot, who owns the tables, and what their names are, would be what it was.
 	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'uid_partitions() makes partitions in isolation level read committed only'
-			USING ERRCODE = 'invalid_transaction_state',
+		RAISE EXCEPTION 'uid_partitions() makes partitions in isolation level read committed only' USING ERRCODE = 'invalid_transaction_state',
 				DETAIL = format('This transaction has %s, and would not see that a table was renamed or given to another role before it has its lock.', current_setting('transaction_isolation')),
 				HINT = 'Call it in a transaction of its own.';
 	END IF;
@@ -278,8 +275,7 @@ BEGIN
 		IF lows[at] = begins[n] AND highs[at] = ends[n] THEN
 			CONTINUE;
 		ELSIF "execute" AND lows[at] < ends[n] THEN
-			RAISE EXCEPTION 'partition % of table "%" is in the way', uidgen_tools.write_relation(there[at]), parent.shown
-				USING ERRCODE = 'invalid_object_definition',
+			RAISE EXCEPTION 'partition % of table "%" is in the way', uidgen_tools.write_relation(there[at]), parent.shown USING ERRCODE = 'invalid_object_definition',
 					DETAIL = format('It has ids from %s to %s, and another partition shall have those from %s to %s. By the layout "%s" its times are from %s to %s.',
 						lows[at], highs[at], begins[n], ends[n], layout,
 						coalesce(uidgen_tools.tell_time(lows[at], layout)::text, 'none'), coalesce(uidgen_tools.tell_time(highs[at], layout)::text, 'none')),
@@ -346,8 +342,7 @@ BEGIN
 		WHERE f.contype = 'f'
 		ORDER BY f.conparentid <> 0, f.confrelid <> "table", f.conname LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'a foreign key refers to table "%"', uidgen_tools.tame(reference."to")
-			USING ERRCODE = 'dependent_objects_still_exist',
+		RAISE EXCEPTION 'a foreign key refers to table "%"', uidgen_tools.tame(reference."to") USING ERRCODE = 'dependent_objects_still_exist',
 				DETAIL = format('It is "%s" of table %s. PostgreSQL drops no partition of such a table; it detaches one to which no row refers, after it has read all of table %2$s under a lock that keeps everybody out.',
 					uidgen_tools.tame(reference.name), reference."from"),
 				HINT = format('Delete the rows of table %s that refer to old ids. Then run ALTER TABLE %s DETACH PARTITION, and DROP TABLE, for each partition that is past.',
@@ -379,8 +374,7 @@ BEGIN
 	END IF;
 	layouts := ARRAY(SELECT u.layout FROM uidgen.layout_used AS u UNION SELECT list_layouts.layout UNION SELECT present_layout WHERE present_layout IS NOT NULL ORDER BY 1);
 	IF NOT is_named AND cardinality(layouts) > 1 THEN
-		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', shown
-			USING ERRCODE = 'object_not_in_prerequisite_state',
+		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', shown USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('Ids of this database have several: "%s". What is past in one of them can be of today in another.', uidgen_tools.tame(array_to_string(layouts, '", "'))),
 				HINT = 'Name the layout of the partitions that shall go as fourth argument: docs/partitions.md, "After a new layout".';
 	END IF;
@@ -459,8 +453,7 @@ BEGIN
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'To use the server''s layout, leave that argument out.';
 	-- By an older snapshot, a table that was detached meanwhile would still be a partition.
 	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'uid_drop_partitions() drops partitions in isolation level read committed only'
-			USING ERRCODE = 'invalid_transaction_state',
+		RAISE EXCEPTION 'uid_drop_partitions() drops partitions in isolation level read committed only' USING ERRCODE = 'invalid_transaction_state',
 				DETAIL = format('This transaction has %s, and would not see that a partition was detached before it has its lock.', current_setting('transaction_isolation')),
 				HINT = 'Call it in a transaction of its own.';
 	END IF;

@@ -251,8 +251,7 @@ BEGIN
 		SELECT string_agg(uidgen_tools.tame(pg_describe_object(d.classid, d.objid, d.objsubid)), ', ') INTO named
 			FROM pg_depend AS d WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = t.sequence AND d.deptype = 'n';
 		IF named IS NOT NULL THEN
-			RAISE EXCEPTION 'others use the sequence of column "%" of table "%"', shown, t.shown
-				USING ERRCODE = 'dependent_objects_still_exist',
+			RAISE EXCEPTION 'others use the sequence of column "%" of table "%"', shown, t.shown USING ERRCODE = 'dependent_objects_still_exist',
 					DETAIL = format('Sequence %s belongs to an identity column, and is used by: %s.', uidgen_tools.write_relation(t.sequence), named),
 					HINT = 'Give these a sequence of their own, or adopt them first.';
 		END IF;
@@ -575,11 +574,9 @@ DECLARE
 	lock text;
 BEGIN
 	IF num_nulls("table", id_column, runs) > 0 THEN
-		RAISE EXCEPTION 'no argument of uid_adopt() may be null'
-			USING ERRCODE = 'null_value_not_allowed', HINT = 'Name the table, and the column that holds its ids.';
+		RAISE EXCEPTION 'no argument of uid_adopt() may be null' USING ERRCODE = 'null_value_not_allowed', HINT = 'Name the table, and the column that holds its ids.';
 	ELSIF runs AND current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'uid_adopt() runs its statements in isolation level read committed only'
-			USING ERRCODE = 'invalid_transaction_state',
+		RAISE EXCEPTION 'uid_adopt() runs its statements in isolation level read committed only' USING ERRCODE = 'invalid_transaction_state',
 				DETAIL = format('This transaction has %s, and would not see what others do before it has its locks.', current_setting('transaction_isolation')),
 				HINT = 'Call it in a transaction of its own.';
 	END IF;
@@ -616,8 +613,7 @@ BEGIN
 	RETURN QUERY SELECT c.s FROM uidgen_tools.carry_out(parts, lines, runs) AS c (s);
 	-- The function, too, was known by its OID, and named in a statement.
 	IF runs AND (uidgen_tools.look_at_column("table", id_column, uid_next)).adopted IS NOT TRUE THEN
-		RAISE EXCEPTION 'function uid_next() was renamed meanwhile'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
+		RAISE EXCEPTION 'function uid_next() was renamed meanwhile' USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('It is %s now. New rows would call another one. Who may rename its schema could put that into its place.', uidgen_tools.write_function(uid_next)),
 				HINT = 'Call it again.';
 	END IF;

@@ -111,11 +111,9 @@ BEGIN
 	SELECT a.attnum AS number, a.atttypid::regtype AS type, a.attgenerated AS generated INTO v
 		FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = version_column AND NOT a.attisdropped;
 	IF version_column = '' THEN
-		RAISE EXCEPTION 'a column needs a name'
-			USING ERRCODE = 'invalid_name';
+		RAISE EXCEPTION 'a column needs a name' USING ERRCODE = 'invalid_name';
 	ELSIF v.number < 0 THEN
-		RAISE EXCEPTION '"%" is the name of a system column', shown
-			USING ERRCODE = 'duplicate_column', HINT = 'Choose another name.';
+		RAISE EXCEPTION '"%" is the name of a system column', shown USING ERRCODE = 'duplicate_column', HINT = 'Choose another name.';
 	ELSIF v.generated <> '' THEN
 		RAISE EXCEPTION 'column "%" of table "%" is generated', shown, shown_table
 			USING ERRCODE = 'wrong_object_type', HINT = 'Name another column; one that does not exist is added.';
@@ -131,8 +129,7 @@ BEGIN
 		WHERE c.oid = "table" AND (i.indrelid IS NOT NULL OR p.partrelid IS NOT NULL)
 		ORDER BY i.indexrelid LIMIT 1;
 	IF named IS NOT NULL THEN
-		RAISE EXCEPTION 'column "%" of table "%" cannot be the version', shown, shown_table
-			USING ERRCODE = 'object_not_in_prerequisite_state',
+		RAISE EXCEPTION 'column "%" of table "%" cannot be the version', shown, shown_table USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('Each change of a row gives it a new value, and %s: so each change would wait for all who refer to the row, or move it.', named),
 				HINT = 'Name another column; one that does not exist is added.';
 	END IF;
@@ -167,8 +164,7 @@ BEGIN
 			WHEN '~uid_key' THEN g.tgfoid IS DISTINCT FROM d.function WHEN '~uid_truncate' THEN g.tgfoid IS DISTINCT FROM d.function ELSE false END
 		ORDER BY g.tgrelid, g.tgname LIMIT 1;
 	IF named IS NOT NULL THEN
-		RAISE EXCEPTION 'a trigger has the name of one that is needed'
-			USING ERRCODE = 'duplicate_object', DETAIL = format('It is %s.', named),
+		RAISE EXCEPTION 'a trigger has the name of one that is needed' USING ERRCODE = 'duplicate_object', DETAIL = format('It is %s.', named),
 				HINT = 'Drop it, or give it another name.';
 	END IF;
 END
@@ -223,8 +219,7 @@ BEGIN
 
 	-- The key.
 	IF uidgen_tools.choose_key("table") IS NULL THEN
-		RAISE EXCEPTION 'table "%" has no key', t.shown
-			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'By it readers know which row was deleted.',
+		RAISE EXCEPTION 'table "%" has no key', t.shown USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'By it readers know which row was deleted.',
 				HINT = 'Give it a primary key, or a unique index on columns that are not null.';
 	END IF;
 
@@ -497,8 +492,7 @@ BEGIN
 		RAISE EXCEPTION 'no argument of uid_track_changes() may be null'
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'Name the table; the column is "changed" unless another one is named.';
 	ELSIF runs AND current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'uid_track_changes() runs its statements in isolation level read committed only'
-			USING ERRCODE = 'invalid_transaction_state',
+		RAISE EXCEPTION 'uid_track_changes() runs its statements in isolation level read committed only' USING ERRCODE = 'invalid_transaction_state',
 				DETAIL = format('This transaction has %s, and would not see what others do before it has its locks.', current_setting('transaction_isolation')),
 				HINT = 'Call it in a transaction of its own.';
 	END IF;
@@ -571,8 +565,7 @@ BEGIN
 		RAISE EXCEPTION 'no argument of uid_purge_deleted() may be null'
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'Name the table, and the time before which its keys were deleted.';
 	ELSIF current_setting('transaction_isolation') <> 'read committed' THEN
-		RAISE EXCEPTION 'uid_purge_deleted() works in isolation level read committed only'
-			USING ERRCODE = 'invalid_transaction_state',
+		RAISE EXCEPTION 'uid_purge_deleted() works in isolation level read committed only' USING ERRCODE = 'invalid_transaction_state',
 				DETAIL = format('This transaction has %s, and would not see that a table was renamed or given to another role before it has its lock.', current_setting('transaction_isolation')),
 				HINT = 'Call it in a transaction of its own.';
 	END IF;

@@ -63,11 +63,9 @@ BEGIN
 	PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_number_rows()');
 	SELECT c.relkind AS kind, c.relispartition AS is_partition, uidgen_tools.tame(c.relname) AS shown INTO t FROM pg_class AS c WHERE c.oid = "table";
 	IF NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = id_column AND a.attnum > 0) THEN
-		RAISE EXCEPTION 'table "%" has no column "%"', t.shown, uidgen_tools.tame(id_column::text)
-			USING ERRCODE = 'undefined_column';
+		RAISE EXCEPTION 'table "%" has no column "%"', t.shown, uidgen_tools.tame(id_column::text) USING ERRCODE = 'undefined_column';
 	ELSIF NOT uidgen_tools.is_unique_bigint("table", id_column) THEN
-		RAISE EXCEPTION 'column "%" of table "%" is not a unique bigint', uidgen_tools.tame(id_column::text), t.shown
-			USING ERRCODE = 'object_not_in_prerequisite_state',
+		RAISE EXCEPTION 'column "%" of table "%" is not a unique bigint', uidgen_tools.tame(id_column::text), t.shown USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'A row gets one number, and keeps it, by its id. So the column has to be of type bigint, NOT NULL, and unique by itself.',
 				HINT = 'Name the primary key, if that is the column that holds the ids.';
 	-- Their ids can be the same.
@@ -167,8 +165,7 @@ BEGIN
 		tries := tries + 1;
 	END LOOP;
 	IF horizon IS NULL THEN
-		RAISE EXCEPTION 'it is not known yet which rows are final'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
+		RAISE EXCEPTION 'it is not known yet which rows are final' USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'uid_horizon() is null, as it is while a transaction is prepared of which nobody knows whether it has drawn ids, or before the first grant of a server.',
 				HINT = 'See uidgen.horizon_holders, and call it again.';
 	END IF;

@@ -30,19 +30,16 @@ DECLARE
 	f bigint;
 BEGIN
 	IF bits NOT BETWEEN 2 AND 63 THEN
-		RAISE EXCEPTION 'bits is out of range: %', bits
-			USING ERRCODE = 'invalid_parameter_value', DETAIL = 'Numbers have 2 to 63 bits.',
+		RAISE EXCEPTION 'bits is out of range: %', bits USING ERRCODE = 'invalid_parameter_value', DETAIL = 'Numbers have 2 to 63 bits.',
 				HINT = 'Leave bits out, for numbers that are hard to guess, or give 33 for numbers of at most 10 digits.';
 	END IF;
 	IF length(key) < 16 THEN
-		RAISE EXCEPTION 'the key is too short'
-			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It has %s bytes, and needs 16 at least.', length(key)),
+		RAISE EXCEPTION 'the key is too short' USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It has %s bytes, and needs 16 at least.', length(key)),
 				HINT = 'Make a random key once and keep it: uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()), or gen_random_bytes(32) of pgcrypto.';
 	END IF;
 	largest := 9223372036854775807 >> (63 - bits);
 	IF value NOT BETWEEN 0 AND largest THEN
-		RAISE EXCEPTION 'number % is out of range', value
-			USING ERRCODE = 'numeric_value_out_of_range', DETAIL = format('Numbers of %s bits are 0 to %s.', bits, largest),
+		RAISE EXCEPTION 'number % is out of range', value USING ERRCODE = 'numeric_value_out_of_range', DETAIL = format('Numbers of %s bits are 0 to %s.', bits, largest),
 				HINT = CASE WHEN value < 0 THEN 'Take numbers that count up from 0 or 1, such as those of a sequence.'
 					ELSE 'Give as many bits as the largest number will ever need; uid_unscramble() needs the same bits as uid_scramble() was given.' END;
 	END IF;

@@ -13,8 +13,7 @@ DECLARE
 	loaded text := uidgen.library_version();
 BEGIN
 	IF string_to_array(loaded, '.')::integer[] < string_to_array('UIDGEN_VERSION', '.')::integer[] THEN
-		RAISE EXCEPTION 'the server has loaded an older library of uidgen than this version of the extension needs'
-			USING ERRCODE = 'object_not_in_prerequisite_state',
+		RAISE EXCEPTION 'the server has loaded an older library of uidgen than this version of the extension needs' USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('It has loaded version %s, and version %s is needed. The server loads a newly installed library only when it starts.', loaded, 'UIDGEN_VERSION'),
 				HINT = 'Restart the server, and run this command again.';
 	END IF;

@@ -39,8 +39,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	IF TG_OP = 'TRUNCATE' THEN
-		RAISE EXCEPTION 'cannot truncate %.%', TG_TABLE_SCHEMA, TG_TABLE_NAME
-			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = CASE TG_TABLE_NAME
+		RAISE EXCEPTION 'cannot truncate %.%', TG_TABLE_SCHEMA, TG_TABLE_NAME USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = CASE TG_TABLE_NAME
 					WHEN 'layout_used' THEN 'It tells which layouts the ids of this database have. What is of today by a layout that it does not name, uid_drop_partitions() may take for past.'
 					ELSE 'It tells how far ids of past times have come: without that they could come twice.' END,
 				HINT = CASE TG_TABLE_NAME WHEN 'layout_used' THEN 'If no id of a layout is left, delete the row of that layout.'

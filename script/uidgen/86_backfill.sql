@@ -73,8 +73,7 @@ BEGIN
 	SELECT b.home INTO known FROM uidgen.backfill AS b WHERE b.datacenter_id = datacenter AND b.worker_id = worker
 		ORDER BY b.home = here DESC LIMIT 1;
 	IF known = here THEN
-		RAISE EXCEPTION 'worker id % was accepted before', worker
-			USING ERRCODE = 'duplicate_object';
+		RAISE EXCEPTION 'worker id % was accepted before', worker USING ERRCODE = 'duplicate_object';
 	ELSIF known IS NOT NULL THEN
 		RAISE EXCEPTION 'worker id % has ids of past times in this database already', worker
 			USING ERRCODE = 'object_in_use', DETAIL = format('They were issued in the database that this is a copy of, or was: %s.', regexp_replace(known, '[^ -~]', '?', 'g')),
