@@ -25,6 +25,14 @@ IF to_regclass('uidgen.jumps') IS NULL THEN
 	COMMENT ON SEQUENCE uidgen.position IS 'where ids are: tick and sequence';
 	CREATE SEQUENCE uidgen.ahead;
 	COMMENT ON SEQUENCE uidgen.ahead IS 'written to, so that a commit makes durable what was drawn ahead of the clock';
+	-- Not logged, as each transaction that draws writes them; MINVALUE, as any position and time may be written.
+	CREATE UNLOGGED SEQUENCE uidgen.place MINVALUE -9223372036854775808 START 1;
+	COMMENT ON SEQUENCE uidgen.place IS 'currval(): the position at which this session has held readers back last';
+	CREATE UNLOGGED SEQUENCE uidgen.place_of MINVALUE -9223372036854775808 START 1;
+	COMMENT ON SEQUENCE uidgen.place_of IS 'currval(): the transaction in which it did, by the time of its begin';
+	CREATE SEQUENCE uidgen.secret;
+	COMMENT ON SEQUENCE uidgen.secret IS 'seals what sessions note in settings';
+	PERFORM setval('uidgen.secret', ('x' || right(translate(gen_random_uuid()::text, '-', ''), 15))::bit(60)::bigint + 1);
 	CREATE TABLE uidgen.jumping ();
 	COMMENT ON TABLE uidgen.jumping IS 'locked by whoever changes uidgen.position otherwise than by drawing';
 END IF;

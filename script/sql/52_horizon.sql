@@ -25,16 +25,44 @@ LANGUAGE sql VOLATILE
 RETURN pg_try_advisory_xact_lock_shared(1::bigint << 63 | "position" - lower);
 COMMENT ON FUNCTION uidgen.can_hold(bigint, integer) IS 'takes the lock that holds readers back at a position, or so many below it, unless somebody has locked that key for himself';
 
--- The local setting ends with the transaction, and with a savepoint that is rolled back, as the lock does.
+-- The local setting ends with the transaction, and with a savepoint that is rolled back, as the lock does.  Everybody can set it: so the lock is taken once
+-- more, which costs little if it is there, at a place that nobody can set.
 CREATE FUNCTION uidgen.is_held() RETURNS boolean
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN NOT uidgen.own_horizon() OR coalesce(current_setting('uidgen_sql.held', true), '') <> '';
+LANGUAGE sql VOLATILE
+RETURN CASE WHEN NOT uidgen.own_horizon() THEN true WHEN coalesce(current_setting('uidgen_sql.held', true), '') <> '' THEN uidgen.can_hold(currval('uidgen.place'), 0) ELSE false END;
 COMMENT ON FUNCTION uidgen.is_held() IS 'whether this transaction holds readers back, or none ask';
 
-CREATE FUNCTION uidgen.remember_hold() RETURNS bigint
+CREATE FUNCTION uidgen.transaction_time() RETURNS bigint
+LANGUAGE sql STABLE
+RETURN (date_part('epoch', now()) * 1000000)::bigint;
+COMMENT ON FUNCTION uidgen.transaction_time() IS 'tells a transaction from others of the session, but for those of one message, which begin at one time';
+
+-- currval() stays when a savepoint is rolled back.  An id that was drawn in it can be stored by what follows: so that goes on holding from there.
+CREATE FUNCTION uidgen.place_again() RETURNS bigint
 LANGUAGE sql VOLATILE
-RETURN CASE WHEN set_config('uidgen_sql.held', 'yes', true) <> '' THEN uidgen.jumps_so_far() END;
-COMMENT ON FUNCTION uidgen.remember_hold() IS 'remembers that this transaction holds readers back; jumps_so_far() after that';
+RETURN CASE WHEN currval('uidgen.place_of') = uidgen.transaction_time() THEN currval('uidgen.place') ELSE uidgen.position_so_far() END;
+COMMENT ON FUNCTION uidgen.place_again() IS 'the position at which this transaction has held readers back, or can; an error in a session that never has';
+
+CREATE FUNCTION uidgen.place_at_first() RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+	RETURN uidgen.place_again();
+EXCEPTION WHEN object_not_in_prerequisite_state THEN
+	RETURN uidgen.position_so_far();
+END
+$$;
+COMMENT ON FUNCTION uidgen.place_at_first() IS 'the same in a session of which it is not known whether it ever has';
+
+CREATE FUNCTION uidgen.remember_hold("position" bigint) RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN CASE WHEN setval('uidgen.place', "position") IS NOT NULL AND setval('uidgen.place_of', uidgen.transaction_time()) IS NOT NULL AND set_config('uidgen_sql.held', 'yes', true) || set_config('uidgen_sql.known', 'yes', false) <> '' THEN uidgen.jumps_so_far() END;
+COMMENT ON FUNCTION uidgen.remember_hold(bigint) IS 'remembers that this transaction holds readers back, and where; jumps_so_far() after that';
+
+CREATE FUNCTION uidgen.place_to_hold() RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN CASE WHEN coalesce(current_setting('uidgen_sql.known', true), '') <> '' THEN uidgen.place_again() ELSE uidgen.place_at_first() END;
+COMMENT ON FUNCTION uidgen.place_to_hold() IS 'the position at which this transaction has held readers back, or can';
 
 CREATE FUNCTION uidgen.hold_below("position" bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -42,7 +70,7 @@ AS $$
 BEGIN
 	FOR lower IN 1 .. 2147483647 LOOP
 		IF uidgen.can_hold("position", lower) THEN
-			RETURN uidgen.remember_hold();
+			RETURN uidgen.remember_hold("position" OPERATOR(pg_catalog.-) lower);
 		END IF;
 	END LOOP;
 END
@@ -52,7 +80,7 @@ COMMENT ON FUNCTION uidgen.hold_below(bigint) IS 'holds readers back below a pos
 CREATE FUNCTION uidgen.hold_at("position" bigint, jumps bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
 RETURN CASE WHEN uidgen.no_jump_since(jumps) AND "position" IS NOT NULL
-	THEN CASE WHEN uidgen.can_hold("position", 0) THEN uidgen.remember_hold() ELSE uidgen.hold_below("position") END END;
+	THEN CASE WHEN uidgen.can_hold("position", 0) THEN uidgen.remember_hold("position") ELSE uidgen.hold_below("position") END END;
 COMMENT ON FUNCTION uidgen.hold_at(bigint, bigint) IS 'holds readers back at a position, if that counts';
 
 -- Without a search path of its own, like uidgen.next(), and with few expressions, as each costs a microsecond in a new transaction.
@@ -64,7 +92,7 @@ DECLARE
 	place bigint;
 BEGIN
 	jumps := uidgen.jumps_so_far();
-	place := uidgen.position_so_far();
+	place := uidgen.place_to_hold();
 	RETURN uidgen.hold_at(place, jumps);
 END
 $$;
@@ -80,7 +108,7 @@ LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
 	FOR attempt IN 1 .. 1000 LOOP
-		IF (CASE WHEN uidgen.is_held() THEN true ELSE uidgen.hold_now() IS NOT NULL END) THEN
+		IF (CASE WHEN uidgen.own_horizon() THEN uidgen.hold_now() IS NOT NULL ELSE true END) THEN
 			RETURN uidgen.jump(n, in_one_tick);
 		END IF;
 		PERFORM uidgen.jump(0, false);
@@ -90,12 +118,14 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.hold_and_jump(integer, boolean) IS 'the first of n positions that follow each other, for which readers wait';
 
+-- Without a position: a transaction that has gone back behind the savepoint in which it took its lock.  The lock of the sequence stays.
 CREATE FUNCTION uidgen.held_positions(OUT pid integer, OUT virtualtransaction text, OUT held bigint) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT l.pid, l.virtualtransaction, (l.classid::bigint << 32 | l.objid::bigint) & 9223372036854775807 FROM pg_locks AS l
-		WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.mode = 'ShareLock' AND l.granted AND l.classid::bigint >> 31 = 1
-			AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+	SELECT max(l.pid), l.virtualtransaction, min((l.classid::bigint << 32 | l.objid::bigint) & 9223372036854775807) FROM pg_locks AS l
+		WHERE l.granted AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+			AND (l.locktype = 'advisory' AND l.objsubid = 1 AND l.mode = 'ShareLock' AND l.classid::bigint >> 31 = 1 OR l.relation = 'uidgen.place'::regclass AND l.mode = 'RowExclusiveLock')
+		GROUP BY l.virtualtransaction
 $$;
 COMMENT ON FUNCTION uidgen.held_positions() IS 'the positions at which transactions hold readers back';
 
@@ -121,6 +151,7 @@ AS $$
 DECLARE
 	jumps bigint;
 	place bigint;
+	is_known boolean;
 BEGIN
 	-- Where the tag is above the sequence, ids of a tick are in another order than their positions: only a whole tick ends, also where nobody draws.
 	IF uidgen.own_tag_shift() > uidgen.own_sequence_shift() THEN
@@ -142,10 +173,10 @@ BEGIN
 		PERFORM uidgen.jump(0, false), uidgen.refuse_for_jumps();
 	END IF;
 	-- After the look at the position: who draws later has a lock by then, or draws above it.
-	place := least(place, (SELECT min(h.held) FROM uidgen.held_positions() AS h WHERE h.held <= place));
+	SELECT bool_and(h.held IS NOT NULL), least(place, min(h.held) FILTER (WHERE h.held <= place)) INTO is_known, place FROM uidgen.held_positions() AS h;
 	-- A tick that has not ended, or ends more than a millisecond from now, can be drawn from again after a crash.
 	place := least(place, ((uidgen.clock() + 1000) / uidgen.own_unit() << uidgen.own_sequence_bits()) - 1);
-	horizon := uidgen.id_at(place + 1) - 1;
+	horizon := CASE WHEN is_known IS NOT FALSE THEN uidgen.id_at(place + 1) - 1 END;
 	snapshot := pg_current_snapshot();
 END
 $$;
@@ -156,11 +187,16 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_snapshot_xmax(later) >= pg_snapshot_xmax(earlier) AND NOT EXISTS (SELECT FROM pg_snapshot_xip(later) AS x (xid) WHERE pg_visible_in_snapshot(x.xid, earlier));
 COMMENT ON FUNCTION uidgen.sees_all_of(pg_snapshot, pg_snapshot) IS 'whether a snapshot sees all that another one sees';
 
+CREATE FUNCTION uidgen.seal(note text) RETURNS text
+LANGUAGE sql STABLE
+RETURN encode(sha256(convert_to(concat_ws(' ', pg_sequence_last_value('uidgen.secret'), pg_backend_pid(), note), 'UTF8')), 'hex');
+COMMENT ON FUNCTION uidgen.seal(text) IS 'tells what this session has noted from what somebody else has set';
+
 -- [stands for uidgen.present_horizon(): operator_hostile_owner]
 -- Two settings: what was noted last, for the session; and what the statement was told, until its transaction ends, since another answer in
 -- the middle of a scan would pass over rows.
 CREATE FUNCTION uidgen.present_horizon() RETURNS bigint
-LANGUAGE plpgsql STABLE STRICT SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	mine CONSTANT pg_snapshot := pg_current_snapshot();
@@ -169,11 +205,11 @@ DECLARE
 	found record;
 	answer bigint;
 BEGIN
-	IF told[1] = mine::text THEN
+	IF told[1] = mine::text AND told[3] = uidgen.seal(concat_ws(' ', 'told', told[1], coalesce(told[2], ''))) THEN
 		RETURN told[2]::bigint;
 	ELSIF NOT uidgen.own_horizon() THEN
-		RAISE EXCEPTION 'this database has no horizon'
-			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Read in the order of transaction ids, or put the edition in anew, with set_up(horizon => true).';
+		RAISE EXCEPTION 'this database has no horizon' USING ERRCODE = 'object_not_in_prerequisite_state',
+				HINT = 'Read in the order of transaction ids, or put the edition in anew, with set_up(horizon => true).';
 	ELSIF pg_is_in_recovery() THEN
 		RAISE EXCEPTION 'the horizon is not known during recovery'
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It rests on who is drawing ids, which only the primary server knows.', HINT = 'Read on the primary server.';
@@ -182,13 +218,21 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'A transaction whose snapshot stays the same cannot tell what has ended since.', HINT = 'Read in a transaction of its own.';
 	END IF;
 	SELECT * INTO found FROM uidgen.read_horizon();
-	answer := CASE WHEN uidgen.sees_all_of(mine, found.snapshot::pg_snapshot) THEN found.horizon
-		WHEN uidgen.sees_all_of(mine, noted[1]::pg_snapshot) THEN noted[2]::bigint END;
-	PERFORM set_config('uidgen_sql.noted', concat_ws(' ', found.snapshot, found.horizon), false), set_config('uidgen_sql.told', format('%s %s', mine, answer), true);
+	answer := CASE WHEN found.horizon IS NOT NULL AND uidgen.sees_all_of(mine, found.snapshot::pg_snapshot) THEN found.horizon
+		WHEN noted[3] = uidgen.seal(concat_ws(' ', 'noted', noted[1], coalesce(noted[2], ''))) AND uidgen.sees_all_of(mine, noted[1]::pg_snapshot) THEN noted[2]::bigint END;
+	IF found.horizon IS NOT NULL THEN
+		PERFORM uidgen.note('noted', found.snapshot, found.horizon, false);
+	END IF;
+	PERFORM uidgen.note('told', mine::text, answer, true);
 	RETURN answer;
 END
 $$;
 COMMENT ON FUNCTION uidgen.present_horizon() IS 'uid_horizon(), whose schema is of choice';
+
+CREATE FUNCTION uidgen.note(name text, snapshot text, horizon bigint, local boolean) RETURNS text
+LANGUAGE sql VOLATILE
+RETURN set_config('uidgen_sql.' || name, concat_ws(' ', snapshot, coalesce(horizon::text, ''), uidgen.seal(concat_ws(' ', name, snapshot, coalesce(horizon::text, '')))), local);
+COMMENT ON FUNCTION uidgen.note(text, text, bigint, boolean) IS 'notes in a setting up to where a snapshot may read';
 
 CREATE FUNCTION uidgen.uid_horizon() RETURNS bigint
 LANGUAGE plpgsql STABLE STRICT

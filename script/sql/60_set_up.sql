@@ -170,7 +170,7 @@ BEGIN
 	PERFORM uidgen.drop_functions('uidgen');
 	DROP TYPE uidgen.parsed;
 	DROP TABLE uidgen.jumping;
-	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead;
+	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead, uidgen.place, uidgen.place_of, uidgen.secret;
 	DROP SCHEMA uidgen;
 	RETURN last;
 END

@@ -92,6 +92,9 @@ sub go_ahead
 my $INSERT = 'INSERT INTO event VALUES (DEFAULT)';
 my %schedules = (
 	'an open transaction' => sub { beside_open($INSERT) },
+	'a setting that somebody has set' => sub { beside_open("SET uidgen_sql.held = 'yes'; $INSERT") },
+	'an id that was drawn in a savepoint that was rolled back' => sub { beside_open('SAVEPOINT s; SELECT uid_next() AS drawn \gset' . "\nROLLBACK TO s; INSERT INTO event VALUES (:drawn)") },
+	'the same, with another draw' => sub { beside_open('SAVEPOINT s; SELECT uid_next() AS drawn \gset' . "\nROLLBACK TO s; $INSERT; INSERT INTO event VALUES (:drawn)", 'COMMIT', 4) },
 	'an open transaction that went back to a savepoint' => sub { beside_open("SAVEPOINT s; $INSERT; ROLLBACK TO s; $INSERT") },
 	'an open transaction that goes on above a savepoint' => sub { beside_open("SAVEPOINT s; $INSERT; RELEASE s; $INSERT", 'COMMIT', 4) },
 	'an open transaction with its settings reset' => sub { beside_open("$INSERT; RESET ALL; SELECT pg_advisory_unlock_all() \\gset\n$INSERT", 'COMMIT', 4) },
@@ -190,26 +193,28 @@ my %schedules = (
 		return end_reader(2, $came);
 	});
 
-my $look = qr/\(SELECT min\(.*?WHERE h\.held <= place\)/s;
+my $look = qr/SELECT bool_and.*?held_positions\(\) AS h;/s;
 my @rules = (	# the schedule, the rule, the function, the change
 	[ 'an open transaction', 'H1, who draws holds', 'uidgen.is_held()', sub { s/uidgen\.own_horizon\(\)/false/ } ],
-	[ 'a batch', 'H1, who draws many holds', 'uidgen.hold_and_jump(integer, boolean)', sub { s/uidgen\.is_held\(\)/true/ } ],
-	[ 'an open transaction', 'H2, each transaction by itself', 'uidgen.remember_hold()', sub { s/true\)/false)/ } ],
+	[ 'a batch', 'H1, who draws many holds', 'uidgen.hold_and_jump(integer, boolean)', sub { s/uidgen\.own_horizon\(\)/false/ } ],
+	[ 'a setting that somebody has set', 'H2, each transaction by itself', 'uidgen.is_held()', sub { s/uidgen\.can_hold\(currval\('uidgen\.place'::regclass\), 0\)/true/ } ],
 	[ 'a jump, and a writer', 'H3, no jump while a writer looks', 'uidgen.hold_at(bigint, bigint)', sub { s/uidgen\.no_jump_since\(jumps\)/true/ } ],
 	[ 'a transaction that begins meanwhile', 'H4, the position before the locks', 'uidgen.read_horizon()', sub {
 			my ($locks) = /($look)/;
-			s/\Q$locks/held/;
-			$locks =~ s/ WHERE h\.held <= place//;
+			s/\Q$locks/place := least(place, held);/;
+			$locks = 'SELECT min(h.held) INTO held FROM uidgen.held_positions() AS h;';
 			s/PERFORM uidgen\.gate\(\);//;
 			s/jumps bigint;/jumps bigint; held bigint;/;
-			s/FOR attempt/held := $locks; PERFORM uidgen.gate(); FOR attempt/;
+			s/FOR attempt/$locks PERFORM uidgen.gate(); FOR attempt/;
 		} ],
 	[ 'a jump, and a reader', 'H5, no jump while a reader looks', 'uidgen.read_horizon()', sub { s/uidgen\.no_jump_since\(jumps\)/true/ } ],
 	[ 'a transaction that ends meanwhile', 'H6, a snapshot after the look', 'uidgen.read_horizon()', sub { s/(snapshot := pg_current_snapshot\(\);)//; my $snapshot = $1; s/(PERFORM uidgen\.gate)/$snapshot $1/ } ],
 	[ 'a transaction that ends meanwhile', 'H7, the snapshot of the statement', 'uidgen.present_horizon()', sub { s/uidgen\.sees_all_of\(mine, found\.snapshot::pg_snapshot\)/true/ } ],
-	[ 'a statement that asks for each row', 'H8, one answer', 'uidgen.present_horizon()', sub { s/told\[1\] = mine::text/false/ } ]);
+	[ 'a statement that asks for each row', 'H8, one answer', 'uidgen.present_horizon()', sub { s/told\[1\] = mine::text/false/ } ],
+	[ 'an id that was drawn in a savepoint that was rolled back', 'H11, the lock of a sequence', 'uidgen.held_positions()', sub { s/ OR l\.relation = .*?'RowExclusiveLock'// } ],
+	[ 'the same, with another draw', 'H11, the place that was held', 'uidgen.place_again()', sub { s/ = uidgen\.transaction_time\(\)/ IS NULL/ } ]);
 
-change_function($node, 'app', 'uidgen.read_horizon()', sub { s/(place := least\(place, \(SELECT min)/PERFORM uidgen.gate(); $1/ });
+change_function($node, 'app', 'uidgen.read_horizon()', sub { s/(SELECT bool_and)/PERFORM uidgen.gate(); $1/ });
 foreach my $schedule (sort keys %schedules)
 {
 	is($schedules{$schedule}->(), 0, "$schedule: no row is lost");
