@@ -255,6 +255,7 @@ $clock->step(7000);	# above all ids
 is(sql("BEGIN; $INSERT RETURNING id \\gset\nSELECT id < :id, prepared IS NULL, pid = pg_backend_pid() FROM uidgen.horizon_holders; PREPARE TRANSACTION 'held'") . sql(q{SELECT prepared, pid IS NULL FROM uidgen.horizon_holders}) . sql(q{COMMIT PREPARED 'held'; SELECT count(*) FROM uidgen.horizon_holders}), 't|t|theld|t0', 'who holds readers back is shown');
 
 is(sql('SELECT pg_sleep(0.01) \gset' . "\n$INSERT RETURNING id \\gset\nSELECT uid_horizon() = :id"), 't', 'where nobody writes, the newest row is read');
+is(sql("SET uidgen_sql.noted = '1:1: 9000000000000000000 '; SELECT set_config('uidgen_sql.told', pg_current_snapshot() || ' 9000000000000000000 ', false) IS NULL AS x \\gset\nSELECT uid_horizon() < 9000000000000000000"), 't', 'what somebody has set is no note');
 like(sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT uid_horizon()'), qr/55000: the horizon needs isolation level READ COMMITTED.*HINT/s, 'a transaction with one snapshot is refused');
 is(sql('BEGIN READ ONLY; SELECT uid_horizon() > 0'), 't', 'a read-only transaction is not');
 is(as($node, 'tenant', 'app', 'SELECT uid_horizon() > 0'), 't', 'every role may ask');

@@ -151,4 +151,65 @@ foreach my $schema (qw(uidgen uidgen_tools uidgen_history))
 is(run_both('landlord', $taken), '', '... until it is gone');
 works($taken, 9, 'after all');
 
+# ---- what the owner does while others go on ----
+
+my $busy = add_database($node, 'busy');
+run_both('landlord', $busy);
+sub session { my ($role) = @_; return $node->background_psql($busy, extra_params => [ '-U', $role ], on_error_stop => 0) }
+# Sends a statement that waits for a lock; returns what says what it has said.
+sub waiting
+{
+	my ($session, $sql) = @_;
+	my $pid = $session->query_safe('SELECT pg_backend_pid()');
+	$session->query_until(qr/begun/, "\\echo begun\n$sql;\n");
+	poll_until(sub { $node->safe_psql('postgres', "SELECT wait_event_type = 'Lock' FROM pg_stat_activity WHERE pid = $pid") eq 't' }) or die 'it does not wait';
+	return sub { $session->query('SELECT') . $session->{stderr} };
+}
+my ($first, $second) = map { session('landlord') } 1, 2;
+$first->query_safe('BEGIN; SELECT uidgen.set_up(worker_id => 5)');
+my $ends = waiting($second, 'SELECT uidgen.set_up(worker_id => 6)');
+$first->query_safe('COMMIT');
+like($ends->(), qr/this database has worker_id 5, not 6/, 'of two that set it up at once, the second finds what the first has done');
+$second->{stderr} = '';
+my $ahead = as($node, 'tenant', $busy, q{SELECT uid_make(now() + interval '5 min', 5, 0)});
+$first->query_safe("BEGIN; SELECT uidgen.set_up(worker_id => 5, after => $ahead)");
+$ends = waiting($second, "SELECT uidgen.set_up(worker_id => 5, after => $ahead)");
+my @ids = $first->query_safe('SELECT uid_next() FROM generate_series(1, 3); COMMIT') =~ /(\d{15,})/g;
+like($ends->(), qr/worker id 5/, '... also where both name an id');
+is(join(' ', grep { my $id = $_; grep { $_ == $id } @ids } split /\n/, as($node, 'tenant', $busy, 'SELECT uid_next() FROM generate_series(1, 10)')), '', '... and no id comes twice');
+
+# Plans that were made before the wait have the former worker id.
+my %call = (uid_next => 'uid_next()', uid_next_batch => 'uid_next_batch(1)', uid_reserve => 'uid_reserve(1)');
+my ($from, $to) = (5, 6);
+foreach my $name (sort keys %call)
+{
+	my $caller = session('tenant');
+	$caller->query_safe("PREPARE p AS SELECT (uid_parse(n)).worker FROM (SELECT $call{$name} AS n OFFSET 0) AS s; EXECUTE p");
+	$first->query_safe("BEGIN; SELECT uidgen.set_up(worker_id => $to, instead_of => $from)");
+	$ends = waiting($caller, 'EXECUTE p');
+	$first->query_safe('COMMIT');
+	like($ends->(), qr/^$to$/m, "$name that waits for another worker id has that one");
+	$caller->quit;
+	($from, $to) = ($to, $from);
+}
+
+# An upgrade in a migration that stays open.
+$first->query_safe("BEGIN; \\i $_") foreach $scripts[0];
+like(as($node, 'tenant', $busy, "SET lock_timeout = '2s'; SELECT uid_next(), uid_next_batch(1), uid_horizon() IS NOT NULL, pg_sleep(0.01)::text; SELECT uid_next() FROM uidgen.presets LIMIT 1"), qr/^\d+\|\d+\|[tf]\|\n\d+$/, 'an upgrade that is not committed is in nobody\'s way');
+$first->query_safe('COMMIT');
+like(as($node, 'landlord', $busy, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT uidgen.set_up()'), qr/25000: uidgen\.set_up\(\) works in isolation level read committed only/, 'who sets it up sees what others have done');
+
+# A role that may make schemas, beside a superuser who runs the script.
+my $raced = add_database($node, 'raced');
+$node->safe_psql($raced, 'GRANT CREATE ON DATABASE raced TO tenant');
+$busy = $raced;
+my ($racer, $boss) = (session('tenant'), session('boss'));
+$racer->query_safe('BEGIN; CREATE SCHEMA uidgen');
+$ends = waiting($boss, "\\i $scripts[0]");
+as($node, 'tenant', $raced, 'CREATE SCHEMA uidgen_history; CREATE TABLE uidgen_history.layout_used (layout text PRIMARY KEY, since timestamptz)');
+$racer->query_safe('ROLLBACK');
+like($ends->(), qr/schema uidgen or uidgen_history, or what is in it, belongs to another role/, 'a schema that somebody makes while the script waits is not taken for its own');
+is($node->safe_psql($raced, q{SELECT count(*) FROM pg_namespace WHERE nspname = 'uidgen'}), '0', '... and nothing is put in');
+$_->quit foreach $first, $second, $racer, $boss;
+
 done_testing();
