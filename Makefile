@@ -20,10 +20,13 @@ OBJS = \
 	src/functions/drop.o \
 	src/functions/explain.o \
 	src/functions/forms.o \
+	src/functions/hold.o \
 	src/functions/horizon.o \
+	src/functions/horizon_support.o \
 	src/functions/layouts.o \
 	src/functions/next.o \
 	src/functions/ranges.o \
+	src/functions/row_trigger.o \
 	src/functions/segments.o \
 	src/functions/stamp.o \
 	src/functions/statistics.o \
@@ -110,7 +113,7 @@ override PG_CFLAGS += -fvisibility=hidden
 # As in PostgreSQL's own extensions, sql/ and expected/ are the tests of pg_regress; the other suites are in test/.
 # Those of installcheck change nothing of a server that its users have.  numbers, which makes segments in the registry, is
 # for private servers; and before PostgreSQL 17, without preload, some can run that need no keeper.
-REGRESS = install catalog layout decode explain ranges vectors drop_partitions adopt stamp forms scramble errors generate copy registry fleet guests segments writes leave
+REGRESS = install catalog layout decode explain ranges vectors drop_partitions adopt stamp forms scramble errors generate copy hold foreign registry fleet guests segments writes leave
 UNLOADED_REGRESS = unloaded layout decode forms vectors fleet segments
 PRIVATE_REGRESS = $(patsubst leave,numbers leave,$(REGRESS))
 REGRESS_OPTS = --inputdir=$(srcdir)

@@ -11,6 +11,7 @@
 #include "catalog/pg_proc.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "nodes/parsenodes.h"
 #include "storage/shmem.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
@@ -123,6 +124,18 @@ uidgen_named_memory(const char *name, Size size)
 	return NULL;
 }
 #endif
+
+/* What the columns of a grouping step stand for.  Since 18 it has an entry of its own in the range table. */
+static inline List *
+uidgen_group_expressions(const RangeTblEntry *entry)
+{
+#if PG_VERSION_NUM >= 180000
+	return entry->rtekind == RTE_GROUP ? entry->groupexprs : NIL;
+#else
+	(void) entry;
+	return NIL;
+#endif
+}
 
 /* A number for locks of this name, which is the same in every process. */
 static inline int

@@ -2,9 +2,14 @@
 -- Reading on by id: up to where nothing comes any more
 --
 
+CREATE FUNCTION uidgen.uid_horizon_support(internal) RETURNS internal
+AS 'MODULE_PATHNAME', 'uidgen_horizon_support' LANGUAGE C STRICT;
+COMMENT ON FUNCTION uidgen.uid_horizon_support(internal) IS 'planner support function of uid_horizon()';
+
 -- STABLE, so that it can be an index condition; it gives one answer for each snapshot.
 CREATE FUNCTION @extschema@.uid_horizon() RETURNS bigint
-AS 'MODULE_PATHNAME', 'uidgen_horizon_of_statement' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;
+AS 'MODULE_PATHNAME', 'uidgen_horizon_of_statement' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
+SUPPORT uidgen.uid_horizon_support;
 COMMENT ON FUNCTION @extschema@.uid_horizon() IS 'each id up to this one that was drawn in the transaction that stores it, in this database, is visible to the statement or will never be stored; null: nothing can be said yet';
 
 -- Called for each column, as (uid_horizon_lsn()).* has it, it still says what holds: the horizon is that of the
@@ -16,6 +21,10 @@ COMMENT ON FUNCTION @extschema@.uid_horizon_lsn() IS 'uid_horizon(), and the pos
 CREATE FUNCTION @extschema@.uid_hold(id bigint) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_hold_id' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION @extschema@.uid_hold(bigint) IS 'the id, which was drawn before, for a row of this transaction: readers wait for it; an error if they have passed it';
+
+CREATE FUNCTION @extschema@.uid_hold_row() RETURNS trigger
+AS 'MODULE_PATHNAME', 'uidgen_hold_row' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION @extschema@.uid_hold_row() IS 'trigger BEFORE INSERT OR UPDATE for each row: what is given for the column that is its argument is held like by uid_hold(), and null becomes a new id';
 
 CREATE FUNCTION uidgen.list_horizon_holders(OUT pid integer, OUT database oid, OUT since timestamptz, OUT id bigint, OUT xid xid)
 RETURNS SETOF record

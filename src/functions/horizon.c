@@ -1,6 +1,6 @@
 /*
  * horizon.c
- *	  The functions for readers that go on by id, and for those who hold them back.
+ *	  The functions for readers that go on by id, and for a look at those who hold them back.
  *
  * uid_horizon_lsn() is for readers on standbys: the horizon, and the position in the WAL from which on it holds
  * there.  The horizon says that of the ids up to it, all that will ever be stored are visible to the snapshot of the
@@ -14,27 +14,23 @@
  * A standby gets only what the primary has flushed.  A record of a transaction that goes on may wait for that
  * as long as nobody commits, so the function flushes.
  *
- * Errors: those of ids/horizon.h; 22003 an id does not fit the layout, 40001 readers have passed it.
+ * Errors: those of ids/horizon.h.
  */
 #include "postgres.h"
 
 #include "access/xlog.h"
 #include "access/xlog_internal.h"
 #include "catalog/pg_type.h"
-#include "core/layout.h"
 #include "functions/values.h"
 #include "ids/attach.h"
-#include "ids/horizon_hold.h"
 #include "ids/horizon.h"
 #include "memory/attachment.h"
 #include "memory/horizon_holders.h"
 #include "memory/server.h"
-#include "utils/builtins.h"
 #include "utils/pg_lsn.h"
 
 SQL_FUNCTION(uidgen_horizon_of_statement);
 SQL_FUNCTION(uidgen_horizon_and_lsn);
-SQL_FUNCTION(uidgen_hold_id);
 SQL_FUNCTION(uidgen_horizon_holders);
 SQL_FUNCTION(uidgen_accept_step);
 
@@ -82,31 +78,6 @@ uidgen_horizon_and_lsn(PG_FUNCTION_ARGS)
 		SET(1, LSNGetDatum(lsn));
 	}
 	return uidgen_return_row(fcinfo, row, lengthof(row));
-}
-
-Datum
-uidgen_hold_id(PG_FUNCTION_ARGS)
-{
-	int64		id = PG_GETARG_INT64(0);
-	const UidgenLayout *layout;
-	UidgenTick	tick;
-
-	if (RecoveryInProgress())
-		ereport(ERROR,
-				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
-				 errmsg("ids cannot be held during recovery"),
-				 errhint("Store rows on the primary server.")));
-	layout = uidgen_attach();
-	(void) uidgen_id_timestamp(layout, id); /* raises an error if the id does
-											 * not fit */
-	tick = (UidgenTick) uidgen_layout_get(layout, UIDGEN_TIME, id);
-	if (!uidgen_hold_older(tick))
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("readers have passed the id " INT64_FORMAT, id),
-				 errdetail("They were told that no row with such an id comes any more."),
-				 errhint("Run the transaction again with a new id.")));
-	PG_RETURN_INT64(id);
 }
 
 Datum

@@ -13,21 +13,17 @@
  *
  * Whoever may write to the table draws by it, as by any trigger that its owner has put there.
  *
- * Errors: 39P01 it is called otherwise than as a trigger BEFORE INSERT OR UPDATE for each row, or with other
- * arguments than the name of a column; 42703 the table has no such column; 42804 it is of another type;
- * 42809 it is generated; and those of uidgen_take().
+ * Errors: those of row_trigger.h and uidgen_take().
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
-#include "catalog/pg_type.h"
-#include "commands/trigger.h"
 #include "compat.h"
 #include "executor/tuptable.h"
+#include "functions/row_trigger.h"
 #include "functions/values.h"
 #include "ids/generator.h"
-#include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
@@ -84,55 +80,6 @@ make_tables(void)
 	CacheRegisterRelcacheCallback(forget_table, (Datum) 0);
 }
 
-/* Raises the error that the trigger was not made as it must be. */
-static void
-refuse_trigger(const char *problem)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
-			 errmsg("uid_stamp() %s", problem),
-			 errhint("Create the trigger with BEFORE INSERT OR UPDATE, FOR EACH ROW and EXECUTE FUNCTION uid_stamp('column'), where the column is of type bigint.")));
-}
-
-/* The number of the column that a trigger names. */
-static int
-find_column(TriggerData *call)
-{
-	TupleDesc	columns = RelationGetDescr(call->tg_relation);
-	const char *table = RelationGetRelationName(call->tg_relation);
-	const char *name;
-
-	if (call->tg_trigger->tgnargs != 1)
-		refuse_trigger("needs one argument, the name of a column");
-	name = call->tg_trigger->tgargs[0];
-	for (int i = 0; i < columns->natts; i++)
-	{
-		Form_pg_attribute column = TupleDescAttr(columns, i);
-
-		if (column->attisdropped || strcmp(NameStr(column->attname), name) != 0)
-			continue;
-		if (column->atttypid != INT8OID)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATATYPE_MISMATCH),
-					 errmsg("column \"%s\" of table \"%s\" is of type %s", name, table, format_type_be(column->atttypid)),
-					 errdetail("Trigger \"%s\" calls uid_stamp(), which writes ids, of type bigint.", call->tg_trigger->tgname),
-					 errhint("Change the type of the column to bigint, or name another column in the trigger.")));
-		if (column->attgenerated != '\0')
-			ereport(ERROR,
-					(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-					 errmsg("column \"%s\" of table \"%s\" is generated", name, table),
-					 errdetail("Trigger \"%s\" calls uid_stamp(), and what that writes would be computed anew.", call->tg_trigger->tgname),
-					 errhint("Name another column in the trigger.")));
-		return i + 1;
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_UNDEFINED_COLUMN),
-			 errmsg("table \"%s\" has no column \"%s\"", table, name),
-			 errdetail("Trigger \"%s\" calls uid_stamp() for it.", call->tg_trigger->tgname),
-			 errhint("If the column was renamed, create the trigger anew with the new name.")));
-	return 0;					/* not reached */
-}
-
 /* What is known of a trigger's table. */
 static Stamped *
 look_at_table(TriggerData *call)
@@ -150,7 +97,7 @@ look_at_table(TriggerData *call)
 	if (likely(stamped != NULL && stamped->trigger == call->tg_trigger->tgoid))
 		return stamped;
 
-	column = find_column(call);
+	column = uidgen_find_column(call, "uid_stamp");
 	caller = MemoryContextSwitchTo(CacheMemoryContext);
 	columns = CreateTupleDescCopy(RelationGetDescr(call->tg_relation));
 	MemoryContextSwitchTo(caller);
@@ -184,14 +131,7 @@ uidgen_stamp(PG_FUNCTION_ARGS)
 	bool		isnull = true;
 	bool		in_place;
 
-	if (!CALLED_AS_TRIGGER(fcinfo))
-		refuse_trigger("was not called as a trigger");
-	if (!TRIGGER_FIRED_FOR_ROW(call->tg_event))
-		refuse_trigger("was called for a statement");
-	if (!TRIGGER_FIRED_BEFORE(call->tg_event))
-		refuse_trigger("was not called before the row is written");
-	if (TRIGGER_FIRED_BY_DELETE(call->tg_event))
-		refuse_trigger("was called for DELETE");
+	uidgen_check_row_trigger(fcinfo, "uid_stamp");
 	row = TRIGGER_FIRED_BY_UPDATE(call->tg_event) ? call->tg_newtuple : call->tg_trigtuple;
 	slot = TRIGGER_FIRED_BY_UPDATE(call->tg_event) ? call->tg_newslot : call->tg_trigslot;
 

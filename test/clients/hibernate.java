@@ -113,9 +113,7 @@ class Program {
 		check("IDENTITY sends a row at a time", factory.getStatistics().getPrepareStatementCount() == prepared + 60);
 
 		// The trigger of docs/readers.md takes ids of a pool that another transaction has filled.
-		connection.createStatement().execute("CREATE FUNCTION hold_id() RETURNS trigger LANGUAGE plpgsql AS"
-			+ " $$ BEGIN NEW.id := uid_hold(NEW.id); RETURN NEW; END $$;"
-			+ " CREATE TRIGGER hold_id BEFORE INSERT ON reply FOR EACH ROW EXECUTE FUNCTION hold_id()");
+		connection.createStatement().execute("CREATE TRIGGER hold_id BEFORE INSERT OR UPDATE OF id ON reply FOR EACH ROW EXECUTE FUNCTION uid_hold_row('id')");
 		session.beginTransaction();
 		Reply last = new Reply();
 		session.save(last);

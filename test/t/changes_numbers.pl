@@ -98,9 +98,8 @@ is(numbers('bill'), '0 0 12011 1', 'ids of the future wait, and are counted');
 as('shop', q{DELETE FROM shop.bill WHERE body = 'future'});
 
 # Where late rows must not be.
-as('shop', q{CREATE FUNCTION shop.hold_id() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.id := public.uid_hold(NEW.id); RETURN NEW; END $$;
-	CREATE TRIGGER hold_id BEFORE INSERT ON shop.bill FOR EACH ROW EXECUTE FUNCTION shop.hold_id()});
-fails_with($node, q{INSERT INTO shop.bill SELECT max(id) - 1, 'late' FROM shop.bill}, '40001', qr//, 'a trigger with uid_hold() refuses late rows');
+as('shop', q{CREATE TRIGGER hold_id BEFORE INSERT ON shop.bill FOR EACH ROW EXECUTE FUNCTION public.uid_hold_row('id')});
+fails_with($node, q{INSERT INTO shop.bill SELECT max(id) - 1, 'late' FROM shop.bill}, '40001', qr//, 'a trigger with uid_hold_row() refuses late rows');
 
 # ---- what it refuses ----
 

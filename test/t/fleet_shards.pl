@@ -19,15 +19,14 @@ foreach my $shard (@shards)
 {
 	$shard->safe_psql('postgres', q{CREATE TABLE statement (name text);
 		CREATE FUNCTION count_statement() RETURNS trigger LANGUAGE plpgsql AS
-			'BEGIN INSERT INTO public.statement VALUES (TG_TABLE_NAME); RETURN NULL; END';
-		CREATE FUNCTION give_id() RETURNS trigger LANGUAGE plpgsql AS
-			'BEGIN NEW.id := public.uid_next(); RETURN NEW; END'});
+			'BEGIN INSERT INTO public.statement VALUES (TG_TABLE_NAME); RETURN NULL; END'});
 	foreach my $table (qw(by_hash by_time by_tenant given))
 	{
 		$shard->safe_psql('postgres', "CREATE TABLE $table (id bigint PRIMARY KEY DEFAULT uid_next(), tenant integer, body text);
 			CREATE TRIGGER counted AFTER INSERT ON $table EXECUTE FUNCTION count_statement()");
 	}
-	$shard->safe_psql('postgres', 'CREATE TRIGGER give_id BEFORE INSERT ON given FOR EACH ROW WHEN (NEW.id IS NULL) EXECUTE FUNCTION give_id()');
+	# as docs/writers.md has it
+	$shard->safe_psql('postgres', (slurp_file("$FindBin::RealBin/../../docs/writers.md") =~ /^```sql\n([^`]*TRIGGER give_id[^`]*)/m)[0] =~ s/\borders\b/given/gr);
 }
 
 $hub->safe_psql('postgres', q{CREATE EXTENSION postgres_fdw;
