@@ -22,7 +22,8 @@ await source.query(`
 			SELECT id, name, price, changed, false AS gone FROM item
 			UNION ALL
 			SELECT id, NULL, NULL, changed, true FROM item_deleted) AS c
-		WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE i.id = c.id OFFSET 0))`);
+		WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE i.id = c.id OFFSET 0))
+			AND NOT EXISTS (SELECT FROM pg_class AS r WHERE r.oid IN ('item'::regclass, 'item_deleted'::regclass) AND r.relfilenode <> pg_relation_filenode(r.oid))`);
 const database = `${source.database}_copy`;
 await source.query(`CREATE DATABASE ${database}`);
 const target = await connect({ database });

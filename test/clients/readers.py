@@ -18,7 +18,8 @@ CREATE VIEW item_changes AS
         SELECT id, name, price, changed, false AS gone FROM item
         UNION ALL
         SELECT id, NULL, NULL, changed, true FROM item_deleted) AS c
-    WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE i.id = c.id OFFSET 0));
+    WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE i.id = c.id OFFSET 0))
+        AND NOT EXISTS (SELECT FROM pg_class AS r WHERE r.oid IN ('item'::regclass, 'item_deleted'::regclass) AND r.relfilenode <> pg_relation_filenode(r.oid));
 """
 source = psycopg.connect(autocommit=True)
 source.execute(SOURCE)

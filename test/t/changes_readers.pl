@@ -36,10 +36,13 @@ $subscriber->start;
 
 # ---- what the page has ----
 
-my @blocks = map { $_->{text} } grep { $_->{kind} eq 'sql' } blocks_of((slurp_file("$FindBin::RealBin/../../docs/readers.md") =~ /^(## Changes\n.*?)(?=^## )/ms)[0]);
+my ($page) = slurp_file("$FindBin::RealBin/../../docs/readers.md") =~ /^(## Changes\n.*?)(?=^## )/ms;
+my @blocks = map { $_->{text} } grep { $_->{kind} eq 'sql' } blocks_of($page);
 my ($tracking) = grep { /uid_track_changes/ } @blocks;
 my ($view) = grep { /CREATE VIEW item_changes/ } @blocks;
 my ($reader) = grep { /dblink/ } @blocks;
+my ($of_partitions) = $page =~ /`(r\.oid IN \(SELECT .*?)`/;
+sub view_of_partitions { return $view =~ s/r\.oid IN \(.*?\)/$of_partitions/r }
 
 # ---- the table ----
 
@@ -56,13 +59,8 @@ SET client_min_messages = error;
 -- autovacuum may have the table
 SET lock_timeout = '1min';
 SELECT uid_track_changes('item', execute => true);
-CREATE VIEW item_changes AS
-	SELECT c.* FROM (
-		SELECT k, part, body, changed, false AS gone FROM item
-		UNION ALL
-		SELECT k, part, NULL, changed, true FROM item_deleted) AS c
-	WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE (i.k, i.part) = (c.k, c.part) OFFSET 0));
 SQL
+$TRACK .= view_of_partitions() =~ s/i\.id = c\.id/(i.k, i.part) = (c.k, c.part)/r =~ s/SELECT id, name, price/SELECT k, part, body/r =~ s/SELECT id, NULL, NULL/SELECT k, part, NULL/r;
 $node->safe_psql('postgres', $TABLE . "INSERT INTO item (k, body) SELECT n, 'from before' FROM generate_series(1, $keys, 2) AS n;" . $TRACK . <<'SQL');
 -- Applications have rights on the table alone.
 GRANT SELECT, INSERT, UPDATE, DELETE ON item TO app;
@@ -250,6 +248,30 @@ my $GONE = q{SELECT string_agg(CASE WHEN gone THEN 'gone' ELSE name END, ' ' ORD
 is($node->safe_psql('postgres', sprintf $GONE, '(SELECT name, changed, false AS gone FROM single UNION ALL SELECT NULL, d.changed, true FROM single_deleted AS d)'), 'slow gone',
 	'a row that is there can have a later deletion: who takes it in the order of changes loses the row');
 is($node->safe_psql('postgres', sprintf $GONE, 'single_changes'), 'slow', '... and where the table has a row of its key the view of the page leaves it out');
+
+# ---- a table that is rewritten behind a snapshot ----
+
+# A first copy in a transaction that has its snapshot before: of the view without its last lines it gets the deleted keys alone, or the rows alone.
+foreach my $partitioned ('', ' PARTITION BY RANGE (id)')
+{
+	$node->safe_psql('postgres', "SET client_min_messages = error; DROP TABLE IF EXISTS file, file_deleted CASCADE; DROP FUNCTION IF EXISTS file_deleted; CREATE TABLE file (id bigint PRIMARY KEY, name text, price numeric)$partitioned;"
+		. ($partitioned && 'CREATE TABLE file_1 PARTITION OF file FOR VALUES FROM (1) TO (3); CREATE TABLE file_2 PARTITION OF file FOR VALUES FROM (3) TO (9);')
+		. "SELECT uid_track_changes('file', execute => true); INSERT INTO file SELECT n FROM generate_series(1, 4) AS n; DELETE FROM file WHERE id = 4;"
+		. ($partitioned ? view_of_partitions() : $view) =~ s/\bitem/file/gr . $view =~ s/\bitem_changes/file_without/r =~ s/\bitem/file/gr =~ s/\n\s*AND NOT EXISTS.*(?=;)//sr);
+	my $session = $node->background_psql('postgres');
+	foreach (map { [ $_, $partitioned ? 'a partitioned table' : 'a table' ] } 'file', 'file_deleted')
+	{
+		my ($table, $what) = @$_;
+		$node->poll_query_until('postgres', "SELECT uid_horizon() >= max(changed) FROM file_changes") or die 'nothing is final';
+		$session->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT uid_horizon()');
+		$node->safe_psql('postgres', "ALTER TABLE $table ADD COLUMN token uuid DEFAULT gen_random_uuid()");
+		is($session->query_safe("SELECT (SELECT count(*) FROM file_without WHERE changed <= uid_horizon()), (SELECT count(*) FROM file_changes WHERE changed <= uid_horizon())"), $table eq 'file' ? '1|0' : '3|0',
+			"$what: $table was rewritten behind a snapshot, and the view is empty");
+		$session->query_safe('COMMIT');
+		is($session->query_safe('SELECT count(*) FROM file_changes WHERE changed <= uid_horizon()'), '4', '... and the next snapshot sees all');
+	}
+	$session->quit;
+}
 
 # ---- those who write ----
 
