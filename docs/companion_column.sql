@@ -3,8 +3,8 @@
 --	  transaction swaps the columns.
 --
 -- For psql, step by step or as a whole, outside of a transaction.  "author" and "book" stand for your tables: put in their names, and
--- those of their columns and constraints.  A worker id has to be reserved before (docs/backfilling.md).  The way back is in
--- companion_column_back.sql.
+-- those of their columns and constraints; functions of triggers name tables with their schema, as sessions of pg_restore and postgres_fdw
+-- have an empty search_path.  A worker id has to be reserved before (docs/backfilling.md).  The way back is in companion_column_back.sql.
 \set ON_ERROR_STOP on
 
 -- Step 1. What takes a strong lock gives up after a moment, so that nobody queues behind it, and is tried again.
@@ -23,19 +23,14 @@ BEGIN
 END $$;
 
 -- Step 2. The columns, and triggers by which each new row has both ids.
-CREATE FUNCTION author_new_id() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    NEW.new_id := coalesce(NEW.new_id, uid_next());
-    RETURN NEW;
-END $$;
 CREATE FUNCTION book_new_author_id() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.new_author_id := (SELECT a.new_id FROM author AS a WHERE a.id = NEW.author_id);
+    NEW.new_author_id := (SELECT a.new_id FROM public.author AS a WHERE a.id = NEW.author_id);
     RETURN NEW;
 END $$;
 CALL with_lock_retries($$
     ALTER TABLE author ADD COLUMN new_id bigint;
-    CREATE TRIGGER author_new_id BEFORE INSERT ON author FOR EACH ROW EXECUTE FUNCTION author_new_id()
+    CREATE TRIGGER author_new_id BEFORE INSERT ON author FOR EACH ROW EXECUTE FUNCTION uid_hold_row('new_id')
 $$);
 CALL with_lock_retries($$
     ALTER TABLE book ADD COLUMN new_author_id bigint;
@@ -101,7 +96,7 @@ ALTER TABLE author VALIDATE CONSTRAINT author_new_id_not_null;
 -- meanwhile.  The old columns stay, and are filled for new rows, too, so that the way back is open.
 CREATE FUNCTION book_old_author_id() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.old_author_id := (SELECT a.old_id FROM author AS a WHERE a.id = NEW.author_id);
+    NEW.old_author_id := (SELECT a.old_id FROM public.author AS a WHERE a.id = NEW.author_id);
     RETURN NEW;
 END $$;
 CALL with_lock_retries($$

@@ -1,6 +1,6 @@
 # What the pages show can be copied: their blocks are run as they are, one after the other, on a new server, and print
 # what the page says.  test/perl/Pages.pm says how.  The pages of a fleet, which make servers of their own, are run by fleet_page.pl.
-# And the picture that is made of what a server says is up to date.
+# Functions of triggers that pages print run with an empty search path.  And the picture that is made of what a server says is up to date.
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -68,6 +68,26 @@ foreach my $i (0 .. $#PAGES)
 	$node->safe_psql("page_$i", 'CREATE EXTENSION uidgen') if $i > 0;
 	run_page($PAGES[$i], $i > 0 ? "page_$i" : 'postgres');
 }
+
+# ---- functions of triggers ----
+
+# Sessions of pg_restore and postgres_fdw have an empty search path, and triggers fire there. All functions of pages that find names when they are called are triggers'.
+my %fires = (fill_id_new => 'measurement (id) VALUES (1)', book_new_author_id => 'book (author_id) VALUES (1)', book_old_author_id => 'book (author_id) VALUES (1)');
+my @late;
+$node->safe_psql('postgres', 'DROP TABLE IF EXISTS author, book, measurement CASCADE; CREATE TABLE author (id bigint, new_id bigint, old_id bigint); CREATE TABLE measurement (id bigint, id_new bigint); CREATE TABLE book (author_id bigint, new_author_id bigint, old_author_id bigint)');
+foreach my $page (map { glob "$FindBin::RealBin/../../$_" } qw(*.md docs/*.md docs/*/*.md docs/*.sql))
+{
+	my $text = slurp_file($page);
+	while ($text =~ /^(CREATE (?:OR REPLACE )?FUNCTION (\w+)\(.*?(?:\bAS (?:\$\$.*?\$\$|'[^']*');|\bRETURN\b))/msg)
+	{
+		my ($function, $name) = ($1, $2);
+		next if $function =~ /^\s+RETURN\b/m && $function !~ /plpgsql/;
+		push @late, $name;
+		my ($table, $row) = ($fires{$name} // next) =~ /^(\w+)(.*)/;
+		is((sqlstate_of($node, "$function CREATE TRIGGER t BEFORE INSERT ON $table FOR EACH ROW EXECUTE FUNCTION $name(); SET search_path = ''; INSERT INTO public.$table$row; DROP TRIGGER t ON public.$table"))[0], '', "$name() of " . ($page =~ m{([^/]+)$})[0] . " needs no search path");
+	}
+}
+is_deeply([ sort @late ], [ sort 'common_id', keys %fires ], 'and these are all, but for the one that is not to be copied');
 
 # The picture that is made of what the server says.
 {
