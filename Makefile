@@ -175,7 +175,7 @@ updating = $(call replacing,$(1),$(2),$(4)); cat '$(srcdir)/script/updating/begi
 IN_VERSION = awk -f '$(srcdir)/script/presets.awk' '$(srcdir)/src/core/layout.h' '$(srcdir)/src/core/layout.c' - | sed -e '/^[[:blank:]]*-- \[\(since .*\|always\|stands for .*\)\]$$/d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
 IN_EDITION = sed -e 's/uidgen_registry\./uidgen./g' -e 's/SELECT name FROM uidgen\.layout_presets() lists/The view uidgen.presets lists/'
 TOOLS_IN_EDITION = sed -e 's/@extschema@/uidgen_tools/g' -e 's/uidgen\.\(layout_numbers\|run_confined\)/uidgen_tools.\1/g' -e 's/uidgen\.layout_used/uidgen_history.layout_used/g' -e 's/ AND r\.rolsuper)$$/)/' \
-	-e 's/Log in as that role, or run SET ROLE %s, and call it again/Log in as role %s, and call it again, or let it make a function with SECURITY DEFINER that does/'
+	-e 's/, or as a member of it who is no superuser and runs SET ROLE, and call it again/, and call it again, or let it make a function with SECURITY DEFINER that does/'
 AS_ONE_BLOCK = awk -f '$(srcdir)/script/edition.awk'
 PLAIN_BEGINS = echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'
 $(DATA_built): $(wildcard $(srcdir)/script/*/*.sql $(srcdir)/script/*/update/*/*.sql) $(srcdir)/script/update.awk $(srcdir)/script/presets.awk $(srcdir)/script/edition.awk $(srcdir)/src/core/layout.h $(srcdir)/src/core/layout.c $(srcdir)/uidgen.control

@@ -393,25 +393,30 @@ GRANT ALL ON shop.theirs TO regress_uidgen_writer;
 SET ROLE regress_uidgen_writer;
 SELECT uid_adopt('shop.theirs', 'id');
 \echo :LAST_ERROR_SQLSTATE
+RESET ROLE;
+-- 18: a superuser who has become the owner, whom his own function lets do it
 SET ROLE regress_uidgen_owner;
-SELECT pg_temp.adopt('shop.theirs', 'id', true);
--- 18: an identity needs room for a sequence.
-SELECT uid_adopt('shop.theirs', 'number', true);
+\set VERBOSITY terse
+SELECT uid_adopt('shop.theirs', 'id', true);
+\set VERBOSITY default
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
+CREATE FUNCTION pg_temp.as_owner("table" regclass, id_column name) RETURNS SETOF text SECURITY DEFINER LANGUAGE sql AS 'SELECT uid_adopt("table", id_column, true)';
+ALTER FUNCTION pg_temp.as_owner(regclass, name) OWNER TO regress_uidgen_owner;
+SELECT pg_temp.as_owner('shop.theirs', 'id');
+-- 19: an identity needs room for a sequence.
+SELECT pg_temp.as_owner('shop.theirs', 'number');
+\echo :LAST_ERROR_SQLSTATE
 GRANT CREATE ON SCHEMA shop TO regress_uidgen_owner;
-SET ROLE regress_uidgen_owner;
-SELECT count(*) FROM uid_adopt('shop.theirs', 'number', true);
+SELECT count(*) FROM pg_temp.as_owner('shop.theirs', 'number');
 INSERT INTO shop.theirs DEFAULT VALUES RETURNING pg_temp.is_uid(number);
-RESET ROLE;
 SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'shop.theirs_number_seq'::regclass;
--- 19: rows that the caller does not see
+-- 20: rows that the caller does not see
 ALTER TABLE shop.plain ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY, ALTER id DROP DEFAULT, OWNER TO regress_uidgen_owner;
-SET ROLE regress_uidgen_owner;
-SELECT uid_adopt('shop.plain', 'id', true);
+SELECT pg_temp.as_owner('shop.plain', 'id');
 \echo :LAST_ERROR_SQLSTATE
-RESET ROLE;
--- 20: tables that are published, and get another type
+DROP FUNCTION pg_temp.as_owner(regclass, name);
+-- 21: tables that are published, and get another type
 CREATE TABLE shop.published (id serial PRIMARY KEY);
 CREATE TABLE shop.published_too (id bigserial PRIMARY KEY);
 SET client_min_messages = error;	-- wal_level
@@ -425,7 +430,7 @@ SELECT uid_adopt('shop.published', 'id') \gexec
 INSERT INTO shop.published DEFAULT VALUES RETURNING pg_temp.is_uid(id);
 SELECT count(*) FROM uid_adopt('shop.published_too', 'id', true);
 DROP PUBLICATION regress_uidgen;
--- 21: another isolation level, and a transaction that may not write
+-- 22: another isolation level, and a transaction that may not write
 CREATE TABLE shop.isolated (id bigserial);
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT count(*) FROM uid_adopt('shop.isolated', 'id');

@@ -6,7 +6,7 @@
  * keeper, in that order, since each step needs the one before.  Loaded later, it defines the
  * settings, and the rest comes when it is needed (memory/attachment.h); before PostgreSQL 17 that
  * cannot be, so there it only decodes.  In both cases it installs the hooks that notice COPY FROM and
- * the end of the registry.  The hook of confined.h is there in any case.
+ * the end of the registry.
  *
  * A process can have two copies of the library, if the extension's functions name another
  * file than the one that was loaded first.  The second copy finds the settings defined, and
@@ -15,7 +15,6 @@
 #include "postgres.h"
 
 #include "compat.h"
-#include "functions/confined.h"
 #include "functions/copy.h"
 #include "functions/drop.h"
 #include "ids/horizon_hold.h"
@@ -33,8 +32,6 @@ _PG_init(void)
 {
 	bool		preload = process_shared_preload_libraries_in_progress;
 
-	/* Whichever copy of the library runs a statement for somebody. */
-	uidgen_install_confined_hook();
 	if (!preload && (!UIDGEN_CAN_ATTACH || uidgen_settings_of_another()))
 		return;
 	uidgen_define_settings();

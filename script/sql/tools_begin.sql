@@ -66,7 +66,7 @@ DECLARE
 	-- SET SESSION AUTHORIZATION does not change who has logged in.
 	login CONSTANT name := (SELECT r.rolname FROM pg_stat_get_activity(pg_backend_pid()) AS a JOIN pg_roles AS r ON r.oid = a.usesysid);
 BEGIN
-	IF (session_user = login AND (current_setting('role') = 'none' OR current_user = login)) IS NOT TRUE THEN
+	IF (session_user = login AND (current_setting('role') = 'none' OR current_user = login) OR (SELECT r.rolsuper FROM pg_roles AS r WHERE r.rolname = current_user)) IS NOT TRUE THEN
 		RAISE EXCEPTION 'who has become role "%" cannot change its tables', current_user
 			USING ERRCODE = 'invalid_authorization_specification', DETAIL = format('The session is of role "%s", and code of the owner of a table could become that role again.', login),
 				HINT = 'Log in as the owner of the table, or let the owner make a function with SECURITY DEFINER that does this.';

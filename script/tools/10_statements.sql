@@ -8,8 +8,8 @@
 -- is for texts that nobody runs.  Functions and types of PostgreSQL's own are named with their schema.
 --
 -- To look at a table runs what its owner has put into it: the planner computes the functions of an index.
--- So nobody has it done but the owner: refuse_other_owners().  Who has logged in as another role, and
--- has become the owner by SET ROLE, is kept out of reach by uidgen.run_confined().
+-- So nobody has it done but the owner: refuse_other_owners().  Who has logged in as another role, and has become the
+-- owner by SET ROLE, is refused if he is a superuser, or has it done as PostgreSQL's maintenance is: uidgen.run_confined().
 --
 
 -- Most of these are bound to pg_catalog while this script runs, so they need no search path.
@@ -205,7 +205,7 @@ BEGIN
 		RAISE EXCEPTION 'table % belongs to role %', uidgen_tools.write_relation(other.relid), uidgen_tools.write_role(other.relowner)
 			USING ERRCODE = 'insufficient_privilege',
 				DETAIL = 'Who looks at a table or changes it runs what its owner has put into it, such as the functions of its indexes. So this is done for the owner alone, and for nobody else, not even a superuser.',
-				HINT = CASE WHEN other.alone THEN format('Log in as that role, or run SET ROLE %s, and call it again.', uidgen_tools.write_role(other.relowner))
+				HINT = CASE WHEN other.alone THEN format('Log in as role %s, or as a member of it who is no superuser and runs SET ROLE, and call it again.', uidgen_tools.write_role(other.relowner))
 					ELSE 'The tables that belong together have several owners. Let each owner run the statements for his own tables: docs/adopting.md has them under "Tables of several owners".' END;
 	END IF;
 END

@@ -3,8 +3,8 @@
 -- that these are what they are meant to be whoever owns the database, or the schema that the uid_* functions are in.
 --
 
--- PostgreSQL's own maintenance does the same: nothing that is called inside can become another role, leave a setting behind, or
--- put something off until later.
+-- Not for a superuser who has become another role.  For others as PostgreSQL's own maintenance: nothing that is called inside can become another
+-- role, leave a setting behind, or put something off until later.
 CREATE FUNCTION uidgen.run_confined(statement text) RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_run_confined' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
 COMMENT ON FUNCTION uidgen.run_confined(text) IS 'runs a statement with the rights of the caller, out of reach of the role that has logged in; the first value that it returns';

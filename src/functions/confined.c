@@ -1,219 +1,29 @@
 /*
  * confined.c
- *	  A statement that is run out of reach of the role that has logged in: see confined.h.
+ *	  A statement on what a role owns, for uidgen_tools: it may run what that role has put there.
  *
- * In a security-restricted operation, in which PostgreSQL's own maintenance of others' tables runs, code cannot
- * become another role, nor leave settings, prepared statements or tables behind.  What it could do
- * besides to the session of a superuser who has become an owner by SET ROLE:
- *
- *	- read from the session's cursors, or put others in place of them, which the session then runs.
- *	  So each cursor is marked as running meanwhile; and a cursor that the code leaves open is an error;
- *	- change by SET CONSTRAINTS when, and under which search path, the session's triggers fire; end the
- *	  transaction, and with it the SET LOCAL ROLE, by a COMMIT that a driver has prepared; make a trigger on a
- *	  temporary table of the session's.  These statements are refused;
- *	- leave in the temporary schema what is found there in place of PostgreSQL's own, or change what the
- *	  session has made there as the owner.  The first is undone by an error, and the second is refused.
+ * Who has logged in as the owner has nothing to lose.  Code of the owner's in the session of somebody else, who has
+ * become the owner by SET ROLE, could become that role again.  So a superuser is refused.  For a member it is run as
+ * PostgreSQL's own maintenance of others' tables is, in a security-restricted operation: what is called there becomes no other
+ * role, leaves no setting, and puts nothing off until later.  It is within the session all the same, and reaches its
+ * cursors, prepared statements and temporary objects, as it does by each ALTER TABLE of the member's.
  *
  * And a query is run only if all tables that its names lead to are the current role's.
  */
 #include "postgres.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/table.h"
-#include "access/xact.h"
-#include "catalog/dependency.h"
-#include "catalog/namespace.h"
-#include "catalog/pg_authid.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_depend.h"
-#include "catalog/pg_namespace.h"
-#include "catalog/pg_shdepend.h"
-#include "common/hashfn.h"
+#include "commands/extension.h"
 #include "executor/spi.h"
-#include "functions/confined.h"
 #include "functions/values.h"
 #include "miscadmin.h"
-#include "tcop/utility.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/guc.h"
-#include "utils/lsyscache.h"
 #include "utils/plancache.h"
-#include "utils/portal.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 
 SQL_FUNCTION(uidgen_run_confined);
-
-static ProcessUtility_hook_type next_process_utility;
-static bool is_confining = false;
-
-bool
-uidgen_is_confining(void)
-{
-	return is_confining;
-}
-
-/* Does the role own this object, or a role that it can become? */
-static bool
-is_owned_by(Oid role, Oid class, Oid object)
-{
-	Relation	owners = table_open(SharedDependRelationId, AccessShareLock);
-	ScanKeyData keys[3];
-	SysScanDesc scan;
-	HeapTuple	tuple;
-	bool		found = false;
-
-	ScanKeyInit(&keys[0], Anum_pg_shdepend_dbid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(MyDatabaseId));
-	ScanKeyInit(&keys[1], Anum_pg_shdepend_classid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(class));
-	ScanKeyInit(&keys[2], Anum_pg_shdepend_objid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(object));
-	scan = systable_beginscan(owners, SharedDependDependerIndexId, true, NULL, 3, keys);
-	while (!found && HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_shdepend owner = (Form_pg_shdepend) GETSTRUCT(tuple);
-
-		found = owner->deptype == SHARED_DEPENDENCY_OWNER && owner->refclassid == AuthIdRelationId &&
-			is_member_of_role_nosuper(role, owner->refobjid);
-	}
-	systable_endscan(scan);
-	table_close(owners, AccessShareLock);
-	return found;
-}
-
-/*
- * Looks at all that lies in this session's temporary schema.  The result tells whether these are
- * other objects than before; `has_own`, whether some are the role's.
- */
-static uint64
-look_at_temporary_objects(Oid role, bool *has_own)
-{
-	Oid			schema;
-	Oid			toast;
-	uint64		sum = 0;
-	Relation	objects;
-	SysScanDesc scan;
-	ScanKeyData keys[2];
-	HeapTuple	tuple;
-
-	*has_own = false;
-	GetTempNamespaceState(&schema, &toast);
-	if (!OidIsValid(schema))
-		return 0;
-	objects = table_open(DependRelationId, AccessShareLock);
-	ScanKeyInit(&keys[0], Anum_pg_depend_refclassid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(NamespaceRelationId));
-	ScanKeyInit(&keys[1], Anum_pg_depend_refobjid, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(schema));
-	scan = systable_beginscan(objects, DependReferenceIndexId, true, NULL, 2, keys);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Form_pg_depend object = (Form_pg_depend) GETSTRUCT(tuple);
-
-		sum += hash_bytes_extended((unsigned char *) &object->objid, sizeof(object->objid), object->classid);
-		*has_own = *has_own || is_owned_by(role, object->classid, object->objid);
-	}
-	systable_endscan(scan);
-	table_close(objects, AccessShareLock);
-	return sum;
-}
-
-/* The names of all cursors of this session, in the caller's memory. */
-static List *
-list_cursors(void)
-{
-	List	   *names = NIL;
-	MemoryContext caller = CurrentMemoryContext;
-
-	if (SPI_execute("SELECT c.name FROM pg_catalog.pg_cursor() AS c", true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not list the cursors");
-	for (uint64 i = 0; i < SPI_processed; i++)
-	{
-		char	   *name = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
-
-		MemoryContextSwitchTo(caller);
-		names = lappend(names, makeString(pstrdup(name)));
-	}
-	SPI_freetuptable(SPI_tuptable);
-	return names;
-}
-
-/*
- * Of the session's cursors, those that wait for their next FETCH count as being run: each FETCH, MOVE or CLOSE is an error.
- * Their names go to `held`, for release_cursors(), also where this ends in an error.
- */
-static void
-hold_cursors(List *names, List *volatile *held)
-{
-	ListCell   *name;
-
-	foreach(name, names)
-	{
-		Portal		cursor = GetPortalByName(strVal(lfirst(name)));
-
-		if (PortalIsValid(cursor) && cursor->status == PORTAL_READY)
-		{
-			*held = lappend(*held, lfirst(name));
-			cursor->status = PORTAL_ACTIVE;
-		}
-	}
-}
-
-static void
-release_cursors(List *names)
-{
-	ListCell   *name;
-
-	foreach(name, names)
-	{
-		Portal		cursor = GetPortalByName(strVal(lfirst(name)));
-
-		if (PortalIsValid(cursor) && cursor->status == PORTAL_ACTIVE)
-			cursor->status = PORTAL_READY;
-	}
-}
-
-/* What PostgreSQL lets code in a security-restricted operation run, though it is the session's business. */
-static bool
-concerns_session(Node *statement)
-{
-	switch (nodeTag(statement))
-	{
-		case T_ConstraintsSetStmt:
-		case T_ExecuteStmt:
-		case T_TransactionStmt:
-			return true;
-		case T_CreateTrigStmt:
-			{
-				Oid			relation = RangeVarGetRelid(((CreateTrigStmt *) statement)->relation, NoLock, true);
-
-				return OidIsValid(relation) && get_rel_persistence(relation) == RELPERSISTENCE_TEMP;
-			}
-		default:
-			return false;
-	}
-}
-
-static void
-process_utility(PlannedStmt *statement, const char *text, bool read_only_tree, ProcessUtilityContext context,
-				ParamListInfo parameters, QueryEnvironment *environment, DestReceiver *receiver,
-				QueryCompletion *completion)
-{
-	if (is_confining && concerns_session(statement->utilityStmt))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("what the owner of a table has put into it cannot run %s",
-						GetCommandTagName(CreateCommandTag(statement->utilityStmt))),
-				 errdetail("It would act on the session or the transaction of the role that has logged in."),
-				 errhint("Log in as the owner.")));
-	next_process_utility(statement, text, read_only_tree, context, parameters, environment, receiver, completion);
-}
-
-void
-uidgen_install_confined_hook(void)
-{
-	next_process_utility = ProcessUtility_hook ? ProcessUtility_hook : standard_ProcessUtility;
-	ProcessUtility_hook = process_utility;
-}
 
 /*
  * The name of a table may have been given to somebody else's since it was looked up: to a view,
@@ -272,51 +82,35 @@ run_statement(const char *statement)
 	return value;
 }
 
-/* The same out of reach of the role that has logged in. */
+/* The same for who has become the owner. */
 static text *
-run_confined(const char *statement, Oid role, int context)
+run_for_other(const char *statement, Oid role, int context)
 {
-	text	   *volatile value = NULL;
-	uint64		temporary;
-	bool		has_own;
-	List	   *cursors;
-	List	   *volatile held = NIL;
-	bool		was_confining = is_confining;
+	Oid			login = GetAuthenticatedUserId();
+	Oid			extensions[] = {get_extension_oid("uidgen", true), get_extension_oid("uidgen_tools", true)};
+	text	   *value;
 
-	temporary = look_at_temporary_objects(role, &has_own);
-	if (has_own)
+	/* Not who calls a function with SECURITY DEFINER: he cannot become another role in there. */
+	if (superuser_arg(login) && !superuser_arg(GetOuterUserId()))
 		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("the owner of a table has temporary tables or other temporary objects in the session of another role"),
-				 errdetail("What the owner has put into the table could change them, and whoever goes on in this session would use them."),
-				 errhint("Log in as the owner, or run DISCARD TEMP before.")));
-	cursors = list_cursors();
-	PG_TRY();
-	{
-		hold_cursors(cursors, &held);
-		is_confining = true;
-		SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
-		value = run_statement(statement);
-	}
-	PG_FINALLY();
-	{
-		is_confining = was_confining;
-		release_cursors(held);
-	}
-	PG_END_TRY();
-	CommandCounterIncrement();
-	if (list_difference(list_cursors(), cursors) != NIL)
+				(errcode(ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION),
+				 errmsg("who has become role \"%s\" cannot change its tables", GetUserNameFromId(role, false)),
+				 errdetail("The session is of role \"%s\", and code of the owner of a table could become that role again.",
+						   GetUserNameFromId(login, false)),
+				 errhint("Log in as the owner of the table, or as a member of that role who is no superuser, or let the owner make a function with SECURITY DEFINER that does this.")));
+	SetUserIdAndSecContext(role, context | SECURITY_RESTRICTED_OPERATION);
+	value = run_statement(statement);
+
+	/*
+	 * The rest of the call would find by name what the owner of the database has put in their place.  Other
+	 * sessions are kept from it by a lock (uidgen_tools.hold_extensions()).
+	 */
+	if (get_extension_oid("uidgen", true) != extensions[0] || get_extension_oid("uidgen_tools", true) != extensions[1])
 		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("what the owner of a table has put into it leaves a cursor open"),
-				 errdetail("The role that has logged in would run its query."),
-				 errhint("Log in as the owner.")));
-	if (look_at_temporary_objects(role, &has_own) != temporary)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("what the owner of a table has put into it makes objects in the temporary schema of this session"),
-				 errdetail("They would be found in place of others by whoever goes on in this session."),
-				 errhint("Log in as the owner.")));
+				(errcode(ERRCODE_OBJECT_IN_USE),
+				 errmsg("extensions uidgen and uidgen_tools cannot be dropped by a table's own code while they work on it"),
+				 errdetail("What the owner of the database could put in their place would act on the session of the role that has logged in."),
+				 errhint("Drop the extension in a statement of its own, which no trigger or function of a table runs.")));
 	return value;
 }
 
@@ -339,12 +133,8 @@ uidgen_run_confined(PG_FUNCTION_ARGS)
 	GetUserIdAndSecContext(&role, &context);
 	settings = NewGUCNestLevel();
 
-	/*
-	 * Who has logged in as the owner has nothing to lose, and can go on to
-	 * have temporary tables.  The session's role does not tell: SET SESSION
-	 * AUTHORIZATION changes it.
-	 */
-	value = role == GetAuthenticatedUserId() ? run_statement(statement) : run_confined(statement, role, context);
+	/* Not the session's role, which SET SESSION AUTHORIZATION changes. */
+	value = role == GetAuthenticatedUserId() || superuser_arg(role) ? run_statement(statement) : run_for_other(statement, role, context);
 	AtEOXact_GUC(false, settings);
 	SetUserIdAndSecContext(role, context);
 	SPI_finish();

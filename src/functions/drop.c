@@ -1,6 +1,6 @@
 /*
  * drop.c
- *	  Warns when the registry in use is dropped, and keeps the extensions from being dropped under their own calls: see drop.h.
+ *	  Warns when the registry in use is dropped: see drop.h.
  *
  * A hook, since neither the script nor a trigger of an extension hears of the end of the extension, which a DROP
  * SCHEMA ... CASCADE may bring as well.  It is called before anything is deleted, and only where the library
@@ -15,7 +15,6 @@
 #include "catalog/pg_extension.h"
 #include "commands/dbcommands.h"
 #include "commands/extension.h"
-#include "functions/confined.h"
 #include "link/link.h"
 #include "memory/guc.h"
 #include "memory/memory.h"
@@ -37,20 +36,6 @@ registry_is_in_use(void)
 	return held;
 }
 
-/*
- * The rest of a call of uidgen_tools would find what the owner of the database has put in the place of the two extensions, and run
- * that out of the confinement.  Other sessions are kept from it by a lock (uidgen_tools.hold_extensions()).
- */
-static void
-refuse_drop(void)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_OBJECT_IN_USE),
-			 errmsg("extensions uidgen and uidgen_tools cannot be dropped by a table's own code while they work on it"),
-			 errdetail("What the owner of the database could put in their place would act on the session of the role that has logged in."),
-			 errhint("Drop the extension in a statement of its own, which no trigger or function of a table runs.")));
-}
-
 static void
 notice_drop(ObjectAccessType access, Oid class, Oid object, int part, void *arg)
 {
@@ -58,9 +43,6 @@ notice_drop(ObjectAccessType access, Oid class, Oid object, int part, void *arg)
 		prev_object_access_hook(access, class, object, part, arg);
 	if (access != OAT_DROP || class != ExtensionRelationId)
 		return;
-	if (uidgen_is_confining() &&
-		(object == get_extension_oid("uidgen", true) || object == get_extension_oid("uidgen_tools", true)))
-		refuse_drop();
 	if (object == get_extension_oid("uidgen_registry", true) && registry_is_in_use())
 		ereport(WARNING,
 				(errmsg("the registry of worker ids goes, from which this server issues ids"),

@@ -126,13 +126,13 @@ sub try_psql
 	return @result ? @result : (2, '', $@);
 }
 
-# Run SQL that should fail; returns (SQLSTATE, everything that psql said).
+# Run SQL that should fail, by a login of the role if one is named; returns (SQLSTATE, everything that psql said).
 # SQLSTATE is '' if it did not fail.
 sub sqlstate_of
 {
-	my ($node, $sql, $database) = @_;
+	my ($node, $sql, $database, $role) = @_;
 	my ($status, $out, $err) = try_psql($node, $sql,
-		database => $database, on_error_stop => 1, extra_params => [ '-v', 'VERBOSITY=verbose' ]);
+		database => $database, on_error_stop => 1, extra_params => [ '-v', 'VERBOSITY=verbose', defined $role ? ('-U', $role) : () ]);
 	return ('', $out) if $status == 0;
 	return ($err =~ /ERROR:\s+([0-9A-Z]{5}):/ ? $1 : 'unknown', $err);
 }
@@ -141,8 +141,8 @@ sub sqlstate_of
 # detail and hint) matches the pattern.
 sub fails_with
 {
-	my ($node, $sql, $sqlstate, $pattern, $name, $database) = @_;
-	my ($state, $text) = sqlstate_of($node, $sql, $database);
+	my ($node, $sql, $sqlstate, $pattern, $name, $database, $role) = @_;
+	my ($state, $text) = sqlstate_of($node, $sql, $database, $role);
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	return like("$state $text", qr/^$sqlstate .*$pattern/s, $name);

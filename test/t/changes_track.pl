@@ -41,12 +41,12 @@ foreach my $call (q{uid_track_changes('shop.item')}, q{uid_track_changes('shop.i
 	is(state_of($_, "SELECT $call"), '42501', "$call is not for $_") foreach $superuser, 'app', 'stranger';
 }
 $node->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION uid_next() FROM PUBLIC');
-fails_with($node, q{SET ROLE shop; SELECT uid_track_changes('shop.item')}, '42501', qr/the owner of table "item" may not draw ids.*GRANT EXECUTE ON FUNCTION "public"\."uid_next"\(\) TO "shop"/s, 'who may not draw cannot be tracked');
+fails_with($node, q{SELECT uid_track_changes('shop.item')}, '42501', qr/the owner of table "item" may not draw ids.*GRANT EXECUTE ON FUNCTION "public"\."uid_next"\(\) TO "shop"/s, 'who may not draw cannot be tracked', 'postgres', 'shop');
 $node->safe_psql('postgres', 'GRANT EXECUTE ON FUNCTION uid_next() TO PUBLIC; ALTER SCHEMA shop OWNER TO stranger; GRANT USAGE ON SCHEMA shop TO shop');
-fails_with($node, q{SET ROLE shop; SELECT uid_track_changes('shop.item', execute => true)}, '42501', qr/permission denied for schema shop.*GRANT CREATE ON SCHEMA "shop" TO "shop"/s, '... nor where no table can be made');
+fails_with($node, q{SELECT uid_track_changes('shop.item', execute => true)}, '42501', qr/permission denied for schema shop.*GRANT CREATE ON SCHEMA "shop" TO "shop"/s, '... nor where no table can be made', 'postgres', 'shop');
 $node->safe_psql('postgres', 'ALTER SCHEMA shop OWNER TO shop; GRANT USAGE ON SCHEMA shop TO stranger; ALTER DEFAULT PRIVILEGES FOR ROLE shop GRANT EXECUTE ON FUNCTIONS TO stranger');
 as('shop', 'ALTER TABLE shop.line ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY');
-fails_with($node, q{SET ROLE shop; SELECT uid_track_changes('shop.line', execute => true)}, '42501', qr/row security hides rows/, '... nor where rows are hidden from the owner');
+fails_with($node, q{SELECT uid_track_changes('shop.line', execute => true)}, '42501', qr/row security hides rows/, '... nor where rows are hidden from the owner', 'postgres', 'shop');
 as('shop', 'ALTER TABLE shop.line NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY');
 as('shop', qq{SELECT uid_track_changes('shop.$_', execute => true)}) foreach qw(item line);
 
@@ -74,7 +74,7 @@ as('shop', 'CREATE TABLE shop.fresh (k integer PRIMARY KEY); GRANT TRIGGER ON sh
 $node->safe_psql('postgres', 'CREATE TABLE public.precious (id bigint PRIMARY KEY, body text); INSERT INTO public.precious VALUES (1, $$a$$), (2, $$b$$); ALTER TABLE public.precious OWNER TO shop');
 as('stranger', 'CREATE FUNCTION public.precious() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 	CREATE TRIGGER "~uid_delete" AFTER DELETE ON shop.fresh FOR EACH ROW EXECUTE FUNCTION public.precious()');
-fails_with($node, "SET ROLE shop; SELECT $_", '42501', qr/trigger "~uid_delete" of table "fresh" calls a function of another role.*It is "public"\."precious"\(\)/s, "a trigger of a stranger is not taken for one that was made: $_")
+fails_with($node, "SELECT $_", '42501', qr/trigger "~uid_delete" of table "fresh" calls a function of another role.*It is "public"\."precious"\(\)/s, "a trigger of a stranger is not taken for one that was made: $_", 'postgres', 'shop')
   foreach q{uid_purge_deleted('shop.fresh', now())}, q{uid_track_changes('shop.fresh', execute => true)};
 is(as('shop', q{SELECT count(*) FROM public.precious; DROP TABLE shop.fresh}), '2', '... and nothing is purged there');
 
@@ -169,7 +169,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) FROM public.traces'), '0', '...
 # ---- what was missed ----
 
 as('shop', 'CREATE TABLE shop.late (k integer PRIMARY KEY, changed bigint); INSERT INTO shop.late VALUES (1, NULL)');
-fails_with($node, q{SET ROLE shop; SELECT uid_track_changes('shop.late')}, '55000', qr/column "changed" of table "late" has nulls.*HINT:  Run UPDATE/s, 'a row without a version would reach nobody');
+fails_with($node, q{SELECT uid_track_changes('shop.late')}, '55000', qr/column "changed" of table "late" has nulls.*HINT:  Run UPDATE/s, 'a row without a version would reach nobody', 'postgres', 'shop');
 as('shop', q{UPDATE shop.late SET changed = 0; SELECT uid_track_changes('shop.late', execute => true)});
 is(as('shop', 'SELECT attnotnull FROM pg_attribute WHERE attrelid = $$shop.late$$::regclass AND attname = $$changed$$; SELECT count(*) FROM shop.late_deleted'), "t\n0", '... and none comes later');
 $node->safe_psql('postgres', 'ALTER TABLE shop.late DISABLE TRIGGER ALL; DELETE FROM shop.late; ALTER TABLE shop.late ENABLE TRIGGER ALL');
@@ -190,7 +190,7 @@ append_to_file("$dump.sql", $restored);
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', "$dump.sql" ], '... is restored');
 is($node->safe_psql('restored', 'SELECT (SELECT changed FROM shop.item), (SELECT max(changed) FROM shop.item_deleted)'), $versions, '... with the versions that it had');
 $node->safe_psql('restored', 'GRANT CREATE ON SCHEMA shop TO shop');
-is($node->safe_psql('restored', "SET ROLE shop; SELECT count(*) FROM uid_track_changes('shop.$_', execute => true)"), '0', "... and nothing is to be done for $_") foreach qw(item line event);
+is($node->safe_psql('restored', "SELECT count(*) FROM uid_track_changes('shop.$_', execute => true)", extra_params => [ '-U', 'shop' ]), '0', "... and nothing is to be done for $_") foreach qw(item line event);
 
 $node->stop;
 done_testing();

@@ -75,6 +75,19 @@ SQL
 		like($finish->(), qr/ERROR:  (?:55000|42501|42809)/, "$call ends where the name is another table's meanwhile");
 		is(superusers(), '0', '... and nobody has gained a right');
 	}
+	# A schema may get another name while its tables are locked, and so what is found by a name after the lock may be another one.
+	if ($kind eq 'extension')
+	{
+		$node->safe_psql('postgres', 'SET client_min_messages = error; DROP SCHEMA let, let_old CASCADE; CREATE SCHEMA let AUTHORIZATION landlord; CREATE TABLE let.t (id bigint PRIMARY KEY)');
+		$node->safe_psql('postgres', q{CALL uid_number_rows('let.t', 'id')});
+		my $holder = $node->background_psql('postgres');
+		$holder->query_safe('BEGIN; SELECT FROM let.t_number_counter FOR UPDATE');
+		my $finish = begin_waiting($superuser, q{CALL uid_number_rows('let.t', 'id')});
+		as('landlord', q{BEGIN; ALTER SCHEMA let RENAME TO let_old; CREATE SCHEMA let; CREATE VIEW let.t_number AS SELECT 1::bigint AS number, 1::bigint AS id WHERE own.evil('y') = 'y'; COMMIT});
+		$holder->quit;
+		like($finish->(), qr/ERROR:  42501: a table was exchanged for another role's meanwhile/, 'a schema is exchanged behind the lock');
+		is(superusers(), '0', '... and nobody has gained a right');
+	}
 	unlike(log_since($node, $log), qr/trapped as \Q$superuser\E/, '... nor had code of theirs run as somebody else');
 
 	# Partitions that exchange their names.
