@@ -54,6 +54,7 @@ OBJS = \
 	src/link/link_local.o \
 	src/link/link_remote.o \
 	src/link/making.o \
+	src/link/strangers.o \
 	src/memory/attachment.o \
 	src/memory/catalog.o \
 	src/memory/counts.o \

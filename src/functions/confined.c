@@ -90,7 +90,10 @@ run_for_other(const char *statement, Oid role, int context)
 	Oid			extensions[] = {get_extension_oid("uidgen", true), get_extension_oid("uidgen_tools", true)};
 	text	   *value;
 
-	/* Not who calls a function with SECURITY DEFINER: he cannot become another role in there. */
+	/*
+	 * Not who calls a function with SECURITY DEFINER: he cannot become
+	 * another role in there.
+	 */
 	if (superuser_arg(login) && !superuser_arg(GetOuterUserId()))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_AUTHORIZATION_SPECIFICATION),
@@ -102,8 +105,9 @@ run_for_other(const char *statement, Oid role, int context)
 	value = run_statement(statement);
 
 	/*
-	 * The rest of the call would find by name what the owner of the database has put in their place.  Other
-	 * sessions are kept from it by a lock (uidgen_tools.hold_extensions()).
+	 * The rest of the call would find by name what the owner of the database
+	 * has put in their place.  Other sessions are kept from it by a lock
+	 * (uidgen_tools.hold_extensions()).
 	 */
 	if (get_extension_oid("uidgen", true) != extensions[0] || get_extension_oid("uidgen_tools", true) != extensions[1])
 		ereport(ERROR,

@@ -15,6 +15,7 @@
 #include "ids/layout_used.h"
 #include "ids/waiting.h"
 #include "link/link.h"
+#include "link/strangers.h"
 #include "memory/attachment.h"
 #include "memory/guc.h"
 #include "memory/identity.h"
@@ -350,6 +351,31 @@ pending_complaint(void)
 					names, next_start(names));
 }
 
+/* What of somebody else's is on the registry's tables; NULL: nothing that is known of here. */
+static char *
+find_stranger(void)
+{
+	char	   *name;
+
+	if (!uidgen_attached)
+		return NULL;
+	if (uidgen_link()->fleet)	/* this may be its server */
+		return uidgen_find_strange_trigger();
+	LWLockAcquire(&uidgen_memory->lock, LW_SHARED);
+	name = pstrdup(uidgen_memory->stranger);
+	LWLockRelease(&uidgen_memory->lock);
+	return name[0] ? name : NULL;
+}
+
+/* Is there something?  Then what to say of it; otherwise NULL. */
+static char *
+stranger_complaint(void)
+{
+	char	   *name = find_stranger();
+
+	return name ? psprintf("ids are issued, but %s is none of the registry's. If it draws ids, or fails, no worker id is granted when this server starts the next time. Drop it.", name) : NULL;
+}
+
 /* Would a copy be taken for this server?  Then what to say of it; otherwise NULL. */
 static char *
 copies_complaint(void)
@@ -387,6 +413,7 @@ find_what_is_missing(Asking asking)
 	UidgenAttachment attachment = uidgen_look();
 	UidgenFailure failure = {0};
 	char	   *complaint;
+	char	   *stranger;
 
 	if (attachment != UIDGEN_ATTACHED && attachment != UIDGEN_UNATTACHED)
 		return attachment_complaint(attachment);
@@ -407,12 +434,18 @@ find_what_is_missing(Asking asking)
 			if (creating_extension)
 				return NULL;
 			complaint = pending_complaint();
+			if (!complaint)
+				complaint = stranger_complaint();
 			return complaint ? complaint : copies_complaint();
 		}
 	}
 	if (failure.sqlerrcode == 0)
 		return "The keeper has not answered. See the server log, and the setting \"max_worker_processes\".";
-	return failure_text(&failure, false);
+	complaint = failure_text(&failure, false);
+	stranger = find_stranger();
+	if (stranger && !strstr(complaint, stranger))
+		complaint = psprintf("%s And %s is none of the registry's: drop it.", complaint, stranger);
+	return complaint;
 }
 
 static Datum

@@ -174,6 +174,8 @@ uidgen_probe_grant(bool rehearse, UidgenFailure *failure)
 		uidgen_attachment_failure(UIDGEN_OTHER_SHAPE, failure);
 		return false;
 	}
+	if (uidgen_would_wait_for_itself(failure))
+		return false;
 	before = settings_checks();
 	begin_wait(&wait, rehearse ? &uidgen_memory->rehearsal_demand : &uidgen_memory->grant_demand,
 			   UIDGEN_PROBE_MS);

@@ -18,6 +18,8 @@
 #include "catalog/pg_authid.h"
 #include "catalog/pg_database.h"
 #include "link/link.h"
+#include "link/making.h"
+#include "link/strangers.h"
 #include "memory/attachment.h"
 #include "memory/catalog.h"
 #include "memory/guc.h"
@@ -77,12 +79,37 @@ uidgen_no_keeper_failure(UidgenFailure *failure)
 					   "Set \"max_parallel_workers\" below \"max_worker_processes\" and reload, so that parallel queries leave room, or raise the latter and restart the server. With uidgen in \"shared_preload_libraries\", the keeper has a place from the start.");
 }
 
+/*
+ * The registry may be one that is not asked by this server's keeper.  Then that has what is missing when the call is made again, if it
+ * is told.
+ */
+bool
+uidgen_would_wait_for_itself(UidgenFailure *why)
+{
+	char	   *stranger;
+
+	if (!uidgen_is_keeper())
+	{
+		if (!uidgen_link()->fleet || !uidgen_in_registry_function())
+			return false;
+		uidgen_demand_in_advance(&uidgen_memory->grant_demand);
+	}
+	stranger = uidgen_find_strange_trigger();
+	uidgen_failure_set(why, ERRCODE_TRIGGERED_ACTION_EXCEPTION,
+					   "no ids or numbers are drawn while the registry is asked for them", NULL,
+					   stranger ? psprintf("Drop %s: it is none of the registry's.", stranger) :
+					   "Take away what draws them: something on a table of schema " UIDGEN_REGISTRY_SCHEMA " that is none of the registry's.");
+	return true;
+}
+
 /* Raise errors that the keeper cannot find, or would find only slowly. */
 static void
 check_preconditions(const UidgenLack *lack)
 {
 	UidgenFailure why;
 
+	if (uidgen_would_wait_for_itself(&why))
+		uidgen_raise_failure(&why);
 	uidgen_follow_server_settings();
 	uidgen_check_server();
 	if (uidgen_link()->is_missing(&why))
@@ -118,9 +145,12 @@ report_failure(const UidgenFailure *failure, const UidgenLack *lack)
 	bool		has_detail = failure->detail[0] != '\0';
 	bool		show_detail = has_detail && may_see_details();
 
+	/* The registry's own server may lack the same. */
+	bool		is_same = strncmp(failure->message, lack->message, strlen(lack->message)) == 0;
+
 	ereport(ERROR,
 			(errcode(caller_errcode(failure->sqlerrcode)),
-			 errmsg("%s: %s", lack->message, failure->message),
+			 is_same ? errmsg("%s", failure->message) : errmsg("%s: %s", lack->message, failure->message),
 			 show_detail ? errdetail_internal("%s", failure->detail) :
 			 has_detail ?
 			 errdetail("The details are in the server log, and in this error for members of pg_monitor.") : 0,

@@ -26,13 +26,19 @@ typedef struct UidgenLack
  * zero before the first call, but for the demand that it is on.
  *
  * Errors: those of uidgen_check_server(); 55000 the keeper cannot work, or its attempt failed;
- * 53000 there is none, and none can be started; of attempts that failed 42704, 53400, 55006, 2200H, and 22023
+ * 09000 it would wait for itself; 53000 there is none, and none can be started; of attempts that failed 42704, 53400, 55006, 2200H, and 22023
  * as the registry says.
  */
 extern void uidgen_wait_for_keeper(UidgenWait *wait, const UidgenLack *lack);
 
 /* The same, for a grant. */
 extern void uidgen_wait_for_grant(UidgenWait *wait);
+
+/*
+ * Is this the keeper, or a session in which the registry of a fleet is asked, perhaps by this server's keeper?  Then what the caller waits
+ * for would wait for it: 09000, which says what draws there.
+ */
+extern bool uidgen_would_wait_for_itself(UidgenFailure *why);
 
 /* What is said in single-user mode. */
 #define UIDGEN_SINGLE_USER_MESSAGE "uidgen issues no ids in single-user mode"

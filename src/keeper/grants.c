@@ -13,6 +13,7 @@
 #include "lib/stringinfo.h"
 #include "memory/identity.h"
 #include "memory/server.h"
+#include "memory/worker.h"
 #include "miscadmin.h"
 #include "utils/elog.h"
 #include "utils/timestamp.h"
@@ -25,20 +26,12 @@
 
 /* ---- the lock ---- */
 
-#ifdef USE_ASSERT_CHECKING
-static bool
-is_keeper(void)
-{
-	return pg_atomic_read_u32(&uidgen_memory->keeper_pid) == (uint32) MyProcPid;
-}
-#endif
-
 /* All that writes what the keeper holds is between these two. */
 static void
 begin_writing(void)
 {
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
-	Assert(is_keeper());
+	Assert(uidgen_is_keeper());
 }
 
 static void

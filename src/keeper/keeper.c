@@ -389,7 +389,7 @@ begin_attempt(UidgenDemand *demand)
 	uint64		number = uidgen_demand_open(demand);
 	long		pause;
 
-	Assert(uidgen_own_slot());
+	Assert(uidgen_is_keeper());
 	if (number == 0)
 		return -1;
 	pause = milliseconds_until(demand->retry_at);

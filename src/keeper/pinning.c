@@ -164,7 +164,7 @@ go_by_settings(void)
 void
 uidgen_settle(void)
 {
-	Assert(uidgen_own_slot());
+	Assert(uidgen_is_keeper());
 	if (uidgen_attached)
 		return;
 	if (!uidgen_take_over_pinned())

@@ -8,6 +8,7 @@
 
 #include "compat.h"
 #include "memory/memory.h"
+#include "memory/worker.h"
 #include "miscadmin.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
@@ -27,12 +28,6 @@ static void (*before_leaving) (void);
 
 /* The successor that this process has called; NULL: none. */
 static BackgroundWorkerHandle *called = NULL;
-
-bool
-uidgen_own_slot(void)
-{
-	return pg_atomic_read_u32(&uidgen_memory->keeper_pid) == (uint32) MyProcPid;
-}
 
 /* The lock is held. */
 static void
@@ -67,7 +62,7 @@ step_back(void)
 static void
 leave_slot(int code, Datum arg)
 {
-	if (step_back() || !uidgen_own_slot())
+	if (step_back() || !uidgen_is_keeper())
 		return;
 
 	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
@@ -159,7 +154,7 @@ uidgen_call_successor(BackgroundWorker *worker)
 	MemoryContext caller_context;
 	pid_t		pid;
 
-	Assert(uidgen_own_slot());
+	Assert(uidgen_is_keeper());
 	if (called)
 	{
 		if (GetBackgroundWorkerPid(called, &pid) != BGWH_STOPPED)

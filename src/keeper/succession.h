@@ -35,9 +35,6 @@
  */
 extern void uidgen_enter_slot(void (*at_end) (void));
 
-/* Does this process own the slot, and with it all that only the keeper writes? */
-extern bool uidgen_own_slot(void);
-
 /* Have the postmaster start a successor, if none is on its way.  False: it has no free
  * worker slot. */
 extern bool uidgen_call_successor(BackgroundWorker *worker);

@@ -31,6 +31,7 @@
 #include "compat.h"
 #include "funcapi.h"
 #include "link/making.h"
+#include "link/strangers.h"
 #include "memory/catalog.h"
 #include "memory/guc.h"
 #include "memory/identity.h"
@@ -493,6 +494,24 @@ read_row(Oid function, const char *name, Datum result, UidgenRow *row)
 	ReleaseTupleDesc(descriptor);
 }
 
+/* Which may draw ids, or be in the way otherwise. */
+static void
+look_for_strangers(void)
+{
+	char	   *found = uidgen_find_strange_trigger();
+	bool		is_news;
+
+	LWLockAcquire(&uidgen_memory->lock, LW_EXCLUSIVE);
+	is_news = strcmp(uidgen_memory->stranger, found ? found : "") != 0;
+	if (is_news)
+		strlcpy(uidgen_memory->stranger, found ? found : "", sizeof(uidgen_memory->stranger));
+	LWLockRelease(&uidgen_memory->lock);
+	if (is_news && found)
+		ereport(LOG,
+				(errmsg("%s is none of the registry's", found),
+				 errhint("If it draws ids, or fails, no worker id is granted. Drop it.")));
+}
+
 static void
 call(const char *name, int nargs, const UidgenArgument *args, const char *activity,
 	 UidgenRow *row)
@@ -507,6 +526,7 @@ call(const char *name, int nargs, const UidgenArgument *args, const char *activi
 
 	begin_transaction(activity);
 	function = find_function(name, nargs, args);
+	look_for_strangers();
 	fmgr_info(function, &flinfo);
 	InitFunctionCallInfoData(*fcinfo, &flinfo, nargs, InvalidOid, NULL, NULL);
 	for (int i = 0; i < nargs; i++)

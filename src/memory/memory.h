@@ -135,6 +135,8 @@ typedef struct UidgenMemory
 								 * acquired, and never published */
 	char		registry_host[64];	/* the host of the registry that answered
 									 * last; empty: none, or it is local */
+	char		stranger[400];	/* uidgen_find_strange_trigger() of the local
+								 * registry; empty: none */
 
 	/* Counters for uidgen.status. */
 	int64		renewals;

@@ -79,6 +79,12 @@ uidgen_register_keeper(void)
 	RegisterBackgroundWorker(&worker);
 }
 
+bool
+uidgen_is_keeper(void)
+{
+	return pg_atomic_read_u32(&uidgen_memory->keeper_pid) == (uint32) MyProcPid;
+}
+
 /*
  * One process calls for all that wait: otherwise each would take a worker slot for a moment.  Two
  * keepers do no harm, since the second one finds the first one and ends.

@@ -20,6 +20,9 @@ extern void uidgen_register_keeper(void);
  */
 extern bool uidgen_ensure_keeper(void);
 
+/* Is this process the keeper? */
+extern bool uidgen_is_keeper(void);
+
 /* A keeper that was called has come: if it ends, another one may be called at once. */
 extern void uidgen_keeper_came(void);
 

@@ -1,5 +1,5 @@
 # The keeper is terminated, kept from the registry, cannot start at all, or has
-# nothing to do: ids go on as far as they are granted, calls wait no longer than
+# nothing to do, or would wait for itself: ids go on as far as they are granted, calls wait no longer than
 # they should and say why, and an idle server does nothing.  pg_regress cannot
 # bring this about.
 #
@@ -7,6 +7,7 @@
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use Fleet;
 use IPC::Run;
 use Time::HiRes qw(time);
 use UidgenTest;
@@ -169,4 +170,62 @@ $idle->restart;
 is($idle->safe_psql('registry', 'SELECT released FROM uidgen_registry.worker_node'), 't',
 	'for whose release the keeper wakes up');
 
+# ---- a trigger of somebody else's on the registry's tables, as an audit puts it on all ----
+
+# It draws ids: so who is asked for a grant would wait for it.  Who waited here would do so for an hour.
+my $AUDIT = q{CREATE TABLE audit (id bigint PRIMARY KEY DEFAULT uid_next(), tab text);
+	CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql SET search_path = public AS 'BEGIN INSERT INTO audit (tab) VALUES (tg_table_name); RETURN NULL; END'};
+my $ON_ALL = q{DO $$ DECLARE t regclass; BEGIN FOR t IN SELECT oid FROM pg_class WHERE relnamespace = 'uidgen_registry'::regnamespace AND relkind = 'r' LOOP
+	EXECUTE format('CREATE TRIGGER audit AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION audit()', t); END LOOP; END $$};
+my $ITSELF = 'no ids or numbers are drawn while the registry is asked for them';
+my $NAMED = 'trigger audit of table uidgen_registry.worker_node in database postgres';
+
+my $audited = uidgen_node('audited', "uidgen.window = '500ms'", "uidgen.wait_timeout = '1h'");
+$audited->start;
+my $diagnosis = sub { return $audited->safe_psql('template1', 'SELECT uidgen.diagnose()') };
+$audited->safe_psql($_, 'CREATE EXTENSION uidgen') foreach qw(postgres template1);
+$audited->safe_psql('postgres', 'SELECT uid_next()');
+$audited->safe_psql('postgres', "SELECT uidgen_registry.create_segment('n'); $AUDIT; $ON_ALL");
+ok(poll_until(sub { $audited->safe_psql('postgres', 'SELECT uid_next()'); return $diagnosis->() =~ /^ids are issued, but $NAMED is none of the registry's/; }), 'a trigger on a table of the registry is named in good time, in each database');
+like(slurp_file($audited->logfile), qr/LOG:  $NAMED is none of the registry's\n/, '... and in the log');
+$audited->stop;
+my $log = -s $audited->logfile;
+$audited->start;
+fails_with($audited, "SELECT $_", '55000', qr/ERROR:  55000: uidgen has no grant to issue ids from: $ITSELF\nHINT:  Drop $NAMED: it is none of the registry's\./, "a grant is not waited for where it would be given: $_") foreach qw(uid_next() uid_next_batch(2));
+is($diagnosis->(), "$ITSELF. Drop $NAMED: it is none of the registry's.", '... what is to be done is said once');
+is_logged($audited, $log, qr/uidgen has no new grant: $ITSELF.*CONTEXT:.*PL\/pgSQL function (?:public\.)?audit\(\)/s, '... and the log has the context');
+foreach ([ 'batches', 'uid_next_batch(2)', qr/$ITSELF/ ], [ 'numbers of a segment', q{uid_segment_next('n')}, qr/$ITSELF/ ], [ 'a trigger that fails', '1 / 0', qr/division by zero/ ])
+{
+	my ($what, $call, $said) = @$_;
+	$audited->safe_psql('postgres', "CREATE OR REPLACE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM public.$call; RETURN NULL; END'" =~ s/public\.(?=1)//r =~ s/'n'/''n''/r);
+	fails_with($audited, 'SELECT uid_next()', '55000', qr/issue ids from: $said\n/, "... nor $what");
+	like($diagnosis->(), qr/^$said\. (?:Drop|And) $NAMED/, '... and the trigger is named');
+}
+# What it is told where it asks.
+$audited->safe_psql('postgres', q{CREATE TABLE told (what text); CREATE OR REPLACE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.told VALUES (uidgen.diagnose()); RETURN NULL; END'});
+like($audited->safe_psql('postgres', 'SELECT uid_next()'), qr/^\d+$/, 'a trigger that draws nothing is in nobody\'s way');
+like($audited->safe_psql('postgres', 'SELECT what FROM told LIMIT 1'), qr/^$ITSELF/, '... nor does a diagnosis wait there');
+# The numbers of a segment, whose table alone has it.
+$audited->safe_psql('postgres', q{CREATE OR REPLACE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM public.uid_segment_next(''n''); RETURN NULL; END'; DROP TRIGGER audit ON uidgen_registry.worker_node; DROP TRIGGER audit ON uidgen_registry.registry});
+fails_with($audited, q{SELECT uid_segment_next('n')}, '55000', qr/ERROR:  55000: segment "n" has no numbers to draw: $ITSELF\nHINT:  Drop trigger audit of table uidgen_registry\.segment/, 'numbers are not waited for, either');
+$audited->safe_psql('postgres', 'DROP FUNCTION audit() CASCADE');
+like($audited->safe_psql('postgres', q{SELECT uid_segment_next('n')}), qr/^\d+$/, 'without it, they are given');
+ok(poll_until(sub { $audited->safe_psql('postgres', 'SELECT uid_next()'); return $diagnosis->() eq 'ok' }), '... and all is well');
+$audited->stop;
+
+# A fleet's registry, whose server is one of its nodes: its session waits for the keeper, and that for the session.
+my $home = fleet_registry('home');
+$home->append_conf('postgresql.conf', join "\n", preload(), "uidgen.registry = '" . hosts($home) . "'", "uidgen.wait_timeout = '1h'", "uidgen.registry_timeout = '10min'", '');
+$home->restart;
+$home->safe_psql('postgres', "SELECT FROM uidgen_registry.end_quarantine(); $AUDIT; $ON_ALL");
+fails_with($home, 'SELECT uid_next()', '55000', qr/ERROR:  55000: uidgen has no grant to issue ids from: $ITSELF\n.*HINT:  Drop $NAMED: it is none of the registry's\./s, 'a fleet whose registry is at a node of its own');
+like($home->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/^$ITSELF.*Drop $NAMED/, '... a diagnosis there names the trigger');
+# Where that server has its grants elsewhere, it may wait; what it lacks is said once.
+$home->append_conf('postgresql.conf', "uidgen.registry = ''\nuidgen.database = 'nowhere'\n");
+$home->restart;
+my $away = fleet_node('away', hosts($home));
+comes_to_fail($away, 'SELECT uid_next()', '55000', qr/ERROR:  55000: uidgen has no grant to issue ids from: database "nowhere" does not exist/, 'what the registry\'s server lacks is no more than said');
+$home->safe_psql('postgres', 'DROP FUNCTION audit() CASCADE; SELECT FROM uidgen_registry.end_quarantine()');
+like($away->safe_psql('postgres', 'SELECT uid_next()'), qr/^\d+$/, '... and without the trigger ids are issued');
+$_->stop foreach $away, $home;
 done_testing();
