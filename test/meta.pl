@@ -373,7 +373,7 @@ none('each program of the gate says which promise it stands for, and has a mutan
 	my @shared = split ' ', grab('Makefile', qr/TOOLS_IN_EDITION\) \$\(call parts,tools,([\w ]+)\)/) // '';
 	cmp_ok(scalar @shared, '>', 2, 'the edition in SQL shares parts of the tools');
 	my $text = join('', map { slurp("script/tools/$_.sql") } @shared) =~ s/^\s*--.*//mgr;
-	my $CREATED = qr/^(?:\tCREATE|CREATE) (?:OR REPLACE )?(?:FUNCTION|TABLE|VIEW|SEQUENCE) (?:IF NOT EXISTS )?/m;
+	my $CREATED = qr/^(?:\tCREATE|CREATE) (?:OR REPLACE )?(?:UNLOGGED )?(?:FUNCTION|TABLE|VIEW|SEQUENCE) (?:IF NOT EXISTS )?/m;
 	my %shared = map { $_ => 1 } $text =~ /$CREATED[\w@]+\.(\w+)/g;
 	my %called = map { $_ => 1 } grep { !$shared{$_} } $text =~ /\b(?:uidgen|uidgen_tools)\.(\w+)/g;
 	my $edition = join '', map { slurp($_) } glob('script/sql/*.sql');

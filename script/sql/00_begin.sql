@@ -25,21 +25,19 @@ PERFORM set_config('client_min_messages', 'warning', true), set_config('standard
 IF EXISTS (SELECT FROM pg_extension AS e WHERE e.extname = 'uidgen') THEN
 	RAISE EXCEPTION 'the extension uidgen is in this database' USING ERRCODE = 'duplicate_object', HINT = 'It does what the edition in SQL does, and more.';
 ELSIF EXISTS (SELECT FROM pg_namespace AS n JOIN pg_roles AS me ON me.oid = n.nspowner AND me.rolname = current_user
-		WHERE n.nspname = 'uidgen' AND NOT EXISTS (SELECT FROM pg_proc AS p WHERE p.pronamespace = n.oid AND p.proname = 'own_place')) THEN
-	RAISE EXCEPTION 'schema uidgen is there, and not made by this script' USING ERRCODE = 'duplicate_schema', HINT = 'Rename it, or drop it.';
+		WHERE n.nspname = 'uidgen' AND NOT EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = n.oid AND c.relname = 'position' AND c.relkind = 'S')) THEN
+	RAISE EXCEPTION 'schema uidgen is there, and not made by this script' USING ERRCODE = 'duplicate_schema',
+			HINT = 'Rename it. If ids were drawn in this database, name the largest one when you begin: SELECT uidgen.set_up(worker_id => NUMBER, after => ID)';
 ELSIF to_regnamespace('uidgen') IS NULL THEN
-	IF coalesce(caller_schema, 'uidgen') = 'uidgen' THEN
-		RAISE EXCEPTION 'no schema has been selected for the functions of uidgen'
-			USING ERRCODE = 'invalid_schema_name', HINT = 'Name a schema that exists first in search_path.';
-	END IF;
 	CREATE SCHEMA uidgen;
-	EXECUTE format('CREATE FUNCTION uidgen.own_place() RETURNS regnamespace LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN %L::regnamespace', quote_ident(caller_schema));
 END IF;
 -- Tables go on with ids of an earlier layout when the edition or its tools are taken out and put in anew: so a schema of its own,
 -- which neither drops.
 IF to_regnamespace('uidgen_history') IS NULL THEN
 	CREATE SCHEMA uidgen_history;
 END IF;
+-- Everybody may call what is made from here on, whatever the owner's default privileges are; at the end this is taken back.
+ALTER DEFAULT PRIVILEGES IN SCHEMA uidgen GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
 -- After these, which may have waited for somebody who makes schemas of the same names.
 IF EXISTS (SELECT FROM pg_namespace AS n
 		LEFT JOIN LATERAL (SELECT p.proowner FROM pg_proc AS p WHERE p.pronamespace = n.oid UNION SELECT c.relowner FROM pg_class AS c WHERE c.relnamespace = n.oid
@@ -47,9 +45,15 @@ IF EXISTS (SELECT FROM pg_namespace AS n
 		pg_roles AS me
 		WHERE n.nspname IN ('uidgen', 'uidgen_history') AND me.rolname = current_user AND (n.nspowner <> me.oid OR o.owner <> me.oid)) THEN
 	RAISE EXCEPTION 'schema uidgen or uidgen_history, or what is in it, belongs to another role'
-		USING ERRCODE = 'insufficient_privilege', HINT = 'Put the edition in by the role that did so before, or drop the schema.';
-ELSIF to_regprocedure('uidgen.fetch_functions(regnamespace)') IS NOT NULL THEN
+		USING ERRCODE = 'insufficient_privilege', HINT = 'Put the edition in by the role that did so before. A schema that is not of the edition can be renamed.';
+ELSIF to_regprocedure('uidgen.own_place()') IS NOT NULL THEN
 	PERFORM uidgen.fetch_functions('uidgen');
+ELSIF coalesce(caller_schema, 'uidgen') = 'uidgen' THEN
+	RAISE EXCEPTION 'no schema has been selected for the functions of uidgen'
+		USING ERRCODE = 'invalid_schema_name', HINT = 'Name a schema that exists first in search_path.';
+ELSE
+	-- It follows the schema to another name, and into a dump; who drops the schema drops it, too, and what users call goes to another one.
+	EXECUTE format('CREATE FUNCTION uidgen.own_place() RETURNS regnamespace LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN %L::regnamespace', quote_ident(caller_schema));
 END IF;
 COMMENT ON SCHEMA uidgen IS 'what uidgen''s edition in SQL, version UIDGEN_VERSION, is made of';
 COMMENT ON SCHEMA uidgen_history IS 'what uidgen''s edition in SQL remembers when it is taken out';
@@ -58,7 +62,9 @@ COMMENT ON FUNCTION uidgen.own_place() IS 'the schema of what users call';
 -- What is there already is not touched, nor its comment: an upgrade in a long transaction would lock it against those who draw.
 IF to_regclass('uidgen_history.layout_used') IS NULL THEN
 	-- [stands for uidgen.layout_used: operator_layout_change]
-	CREATE TABLE uidgen_history.layout_used (layout text PRIMARY KEY, since timestamptz NOT NULL DEFAULT now());
+	-- No key: a subscription to all tables of another database adds its rows, as it does its ids.
+	CREATE TABLE uidgen_history.layout_used (layout text NOT NULL, since timestamptz NOT NULL DEFAULT now());
+	ALTER TABLE uidgen_history.layout_used REPLICA IDENTITY FULL;
 	COMMENT ON TABLE uidgen_history.layout_used IS 'the layouts that ids of this database have';
 	COMMENT ON COLUMN uidgen_history.layout_used.layout IS 'a layout in canonical form';
 	COMMENT ON COLUMN uidgen_history.layout_used.since IS 'when the edition was put in with it';
@@ -72,13 +78,18 @@ LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_te
 AS $$
 DECLARE
 	names text[] := '{}';
+	place regnamespace;
 BEGIN
 	IF to_regprocedure(format('%s.own_names()', home)) IS NOT NULL THEN
 		EXECUTE format('SELECT %s.own_names()', home) INTO names;
 	END IF;
+	-- It goes with the schema of what users call.
+	IF to_regprocedure('uidgen.own_place()') IS NOT NULL THEN
+		place := uidgen.own_place();
+	END IF;
 	-- Everybody may call uidgen.next(), and so make a function uid_next() that does.
 	RETURN QUERY SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = home AND n.nspowner = p.proowner
-		WHERE p.pronamespace = home OR p.pronamespace = uidgen.own_place() AND format('%s(%s)', p.proname, oidvectortypes(p.proargtypes)) = ANY (names);
+		WHERE p.pronamespace = home OR p.pronamespace = place AND format('%s(%s)', p.proname, oidvectortypes(p.proargtypes)) = ANY (names);
 	IF NOT FOUND AND home = 'uidgen'::regnamespace THEN
 		RAISE EXCEPTION 'schema uidgen belongs to another role than its functions'
 			USING ERRCODE = 'insufficient_privilege', HINT = 'Let it belong to the same role: ALTER SCHEMA uidgen OWNER TO ...';

@@ -25,15 +25,20 @@ IF to_regclass('uidgen.jumps') IS NULL THEN
 	COMMENT ON SEQUENCE uidgen.position IS 'where ids are: tick and sequence';
 	CREATE SEQUENCE uidgen.ahead;
 	COMMENT ON SEQUENCE uidgen.ahead IS 'written to, so that a commit makes durable what was drawn ahead of the clock';
-	-- Not logged, as each transaction that draws writes them; MINVALUE, as any position and time may be written.
+	-- What a session remembers, by currval(): nobody else sees it, and only the owner's functions set it.  Not logged, as each transaction that draws
+	-- or reads writes them; MINVALUE, as any number may be written.
 	CREATE UNLOGGED SEQUENCE uidgen.place MINVALUE -9223372036854775808 START 1;
 	COMMENT ON SEQUENCE uidgen.place IS 'currval(): the position at which this session has held readers back last';
 	CREATE UNLOGGED SEQUENCE uidgen.place_of MINVALUE -9223372036854775808 START 1;
 	COMMENT ON SEQUENCE uidgen.place_of IS 'currval(): the transaction in which it did, by the time of its begin';
-	CREATE SEQUENCE uidgen.secret;
-	COMMENT ON SEQUENCE uidgen.secret IS 'seals what sessions note in settings';
-	PERFORM setval('uidgen.secret', ('x' || right(translate(gen_random_uuid()::text, '-', ''), 15))::bit(60)::bigint + 1);
-	CREATE TABLE uidgen.jumping ();
+	CREATE UNLOGGED SEQUENCE uidgen.told MINVALUE -9223372036854775808 START 1;
+	COMMENT ON SEQUENCE uidgen.told IS 'currval(): the horizon that this session was told last';
+	CREATE UNLOGGED SEQUENCE uidgen.told_of MINVALUE -9223372036854775808 START 1;
+	COMMENT ON SEQUENCE uidgen.told_of IS 'currval(): the digest of that, its transaction and its snapshot';
+	CREATE UNLOGGED SEQUENCE uidgen.noted MINVALUE -9223372036854775808 START 1;
+	COMMENT ON SEQUENCE uidgen.noted IS 'currval(): the digest of what this session has noted in setting uidgen_sql.noted';
+	-- Not logged, as publications of all tables leave such a table out.
+	CREATE UNLOGGED TABLE uidgen.jumping ();
 	COMMENT ON TABLE uidgen.jumping IS 'locked by whoever changes uidgen.position otherwise than by drawing';
 END IF;
 
@@ -79,7 +84,7 @@ BEGIN
 	END IF;
 	RAISE EXCEPTION 'ids are too far ahead of the clock' USING ERRCODE = 'object_not_in_prerequisite_state',
 			DETAIL = format('An id would be of %s; ids may run ahead by %s.', uidgen.time_text(uidgen.tick_time(uidgen.own(), tick)), uidgen.own_max_ahead() * interval '1 microsecond'),
-			HINT = 'If the clock was set back, set it right. If more ids were drawn than the layout has room for, wait, or use a layout whose sequence has more bits.';
+			HINT = 'If the clock was set back, set it right. If more ids were drawn than the layout has room for, wait, or use a layout whose sequence has more bits. The owner of uidgen can allow more: SELECT uidgen.set_up(max_ahead => INTERVAL)';
 END
 $$;
 COMMENT ON FUNCTION uidgen.refuse(bigint) IS 'the error for a tick that ids cannot have now';

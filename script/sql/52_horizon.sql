@@ -26,10 +26,10 @@ RETURN pg_try_advisory_xact_lock_shared(1::bigint << 63 | "position" - lower);
 COMMENT ON FUNCTION uidgen.can_hold(bigint, integer) IS 'takes the lock that holds readers back at a position, or so many below it, unless somebody has locked that key for himself';
 
 -- The local setting ends with the transaction, and with a savepoint that is rolled back, as the lock does.  Everybody can set it: so the lock is taken once
--- more, which costs little if it is there, at a place that nobody can set.
+-- more, which costs little if it is there, at a place that nobody can set.  It names the sequence, which is another one if the edition was put in anew.
 CREATE FUNCTION uidgen.is_held() RETURNS boolean
 LANGUAGE sql VOLATILE
-RETURN CASE WHEN NOT uidgen.own_horizon() THEN true WHEN coalesce(current_setting('uidgen_sql.held', true), '') <> '' THEN uidgen.can_hold(currval('uidgen.place'), 0) ELSE false END;
+RETURN CASE WHEN NOT uidgen.own_horizon() THEN true WHEN current_setting('uidgen_sql.held', true) = 'uidgen.place'::regclass::oid::text THEN uidgen.can_hold(currval('uidgen.place'), 0) ELSE false END;
 COMMENT ON FUNCTION uidgen.is_held() IS 'whether this transaction holds readers back, or none ask';
 
 CREATE FUNCTION uidgen.transaction_time() RETURNS bigint
@@ -41,28 +41,12 @@ COMMENT ON FUNCTION uidgen.transaction_time() IS 'tells a transaction from other
 CREATE FUNCTION uidgen.place_again() RETURNS bigint
 LANGUAGE sql VOLATILE
 RETURN CASE WHEN currval('uidgen.place_of') = uidgen.transaction_time() THEN currval('uidgen.place') ELSE uidgen.position_so_far() END;
-COMMENT ON FUNCTION uidgen.place_again() IS 'the position at which this transaction has held readers back, or can; an error in a session that never has';
-
-CREATE FUNCTION uidgen.place_at_first() RETURNS bigint
-LANGUAGE plpgsql VOLATILE
-AS $$
-BEGIN
-	RETURN uidgen.place_again();
-EXCEPTION WHEN object_not_in_prerequisite_state THEN
-	RETURN uidgen.position_so_far();
-END
-$$;
-COMMENT ON FUNCTION uidgen.place_at_first() IS 'the same in a session of which it is not known whether it ever has';
+COMMENT ON FUNCTION uidgen.place_again() IS 'the position at which this transaction has held readers back, or can; an error in a session that never has, or has discarded that';
 
 CREATE FUNCTION uidgen.remember_hold("position" bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
-RETURN CASE WHEN setval('uidgen.place', "position") IS NOT NULL AND setval('uidgen.place_of', uidgen.transaction_time()) IS NOT NULL AND set_config('uidgen_sql.held', 'yes', true) || set_config('uidgen_sql.known', 'yes', false) <> '' THEN uidgen.jumps_so_far() END;
+RETURN CASE WHEN setval('uidgen.place', "position") IS NOT NULL AND setval('uidgen.place_of', uidgen.transaction_time()) IS NOT NULL AND set_config('uidgen_sql.held', 'uidgen.place'::regclass::oid::text, true) <> '' THEN uidgen.jumps_so_far() END;
 COMMENT ON FUNCTION uidgen.remember_hold(bigint) IS 'remembers that this transaction holds readers back, and where; jumps_so_far() after that';
-
-CREATE FUNCTION uidgen.place_to_hold() RETURNS bigint
-LANGUAGE sql VOLATILE
-RETURN CASE WHEN coalesce(current_setting('uidgen_sql.known', true), '') <> '' THEN uidgen.place_again() ELSE uidgen.place_at_first() END;
-COMMENT ON FUNCTION uidgen.place_to_hold() IS 'the position at which this transaction has held readers back, or can';
 
 CREATE FUNCTION uidgen.hold_below("position" bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE
@@ -92,7 +76,11 @@ DECLARE
 	place bigint;
 BEGIN
 	jumps := uidgen.jumps_so_far();
-	place := uidgen.place_to_hold();
+	BEGIN
+		place := uidgen.place_again();
+	EXCEPTION WHEN object_not_in_prerequisite_state THEN
+		place := uidgen.position_so_far();
+	END;
 	RETURN uidgen.hold_at(place, jumps);
 END
 $$;
@@ -187,27 +175,39 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN pg_snapshot_xmax(later) >= pg_snapshot_xmax(earlier) AND NOT EXISTS (SELECT FROM pg_snapshot_xip(later) AS x (xid) WHERE pg_visible_in_snapshot(x.xid, earlier));
 COMMENT ON FUNCTION uidgen.sees_all_of(pg_snapshot, pg_snapshot) IS 'whether a snapshot sees all that another one sees';
 
-CREATE FUNCTION uidgen.seal(note text) RETURNS text
+CREATE FUNCTION uidgen.digest(note text) RETURNS bigint
 LANGUAGE sql STABLE
-RETURN encode(sha256(convert_to(concat_ws(' ', pg_sequence_last_value('uidgen.secret'), pg_backend_pid(), note), 'UTF8')), 'hex');
-COMMENT ON FUNCTION uidgen.seal(text) IS 'tells what this session has noted from what somebody else has set';
+RETURN ('x' || left(encode(sha256(convert_to(note, 'UTF8')), 'hex'), 16))::bit(64)::bigint;
+COMMENT ON FUNCTION uidgen.digest(text) IS 'tells what this session has noted from what somebody else has set';
+
+CREATE FUNCTION uidgen.digest_of_told(snapshot text) RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN uidgen.digest(concat_ws(' ', snapshot, uidgen.transaction_time(), currval('uidgen.told')));
+COMMENT ON FUNCTION uidgen.digest_of_told(text) IS 'what uidgen.told_of is where uidgen.told was told in this transaction, to this snapshot';
+
+CREATE FUNCTION uidgen.remember_told(snapshot text, horizon bigint) RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN CASE WHEN setval('uidgen.told', coalesce(horizon, 1::bigint << 63)) IS NOT NULL THEN setval('uidgen.told_of', uidgen.digest_of_told(snapshot)) END;
+COMMENT ON FUNCTION uidgen.remember_told(text, bigint) IS 'remembers what a snapshot was told, in this transaction';
 
 -- [stands for uidgen.present_horizon(): operator_hostile_owner]
--- Two settings: what was noted last, for the session; and what the statement was told, until its transaction ends, since another answer in
--- the middle of a scan would pass over rows.
+-- Two notes: what was found last, for the session; and what the statement was told, until its transaction ends, since another answer in the middle of a scan
+-- would pass over rows.  Everybody can set a setting.  So one counts only if currval() says so, but for read-only transactions, in which sequences cannot be set:
+-- there, nobody can store what rests on it.
 CREATE FUNCTION uidgen.present_horizon() RETURNS bigint
 LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	mine CONSTANT pg_snapshot := pg_current_snapshot();
-	told CONSTANT text[] := string_to_array(current_setting('uidgen_sql.told', true), ' ', '');
-	noted CONSTANT text[] := string_to_array(current_setting('uidgen_sql.noted', true), ' ', '');
+	is_read_only CONSTANT boolean := current_setting('transaction_read_only')::boolean;
+	setting CONSTANT text := CASE WHEN is_read_only THEN 'uidgen_sql.noted_to_read' ELSE 'uidgen_sql.noted' END;
+	note text := current_setting(setting, true);
+	told text[];
+	noted text[];
 	found record;
 	answer bigint;
 BEGIN
-	IF told[1] = mine::text AND told[3] = uidgen.seal(concat_ws(' ', 'told', told[1], coalesce(told[2], ''))) THEN
-		RETURN told[2]::bigint;
-	ELSIF NOT uidgen.own_horizon() THEN
+	IF NOT uidgen.own_horizon() THEN
 		RAISE EXCEPTION 'this database has no horizon' USING ERRCODE = 'object_not_in_prerequisite_state',
 				HINT = 'Read in the order of transaction ids, or put the edition in anew, with set_up(horizon => true).';
 	ELSIF pg_is_in_recovery() THEN
@@ -217,22 +217,40 @@ BEGIN
 		RAISE EXCEPTION 'the horizon needs isolation level READ COMMITTED'
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'A transaction whose snapshot stays the same cannot tell what has ended since.', HINT = 'Read in a transaction of its own.';
 	END IF;
-	SELECT * INTO found FROM uidgen.read_horizon();
-	answer := CASE WHEN found.horizon IS NOT NULL AND uidgen.sees_all_of(mine, found.snapshot::pg_snapshot) THEN found.horizon
-		WHEN noted[3] = uidgen.seal(concat_ws(' ', 'noted', noted[1], coalesce(noted[2], ''))) AND uidgen.sees_all_of(mine, noted[1]::pg_snapshot) THEN noted[2]::bigint END;
-	IF found.horizon IS NOT NULL THEN
-		PERFORM uidgen.note('noted', found.snapshot, found.horizon, false);
+	-- Before all other sequences, as draws do
+	PERFORM uidgen.jumps_so_far();
+	IF is_read_only THEN
+		told := string_to_array(current_setting('uidgen_sql.told', true), ' ', '');
+		IF told[1] = mine::text THEN
+			RETURN told[2]::bigint;
+		END IF;
+	ELSE
+		BEGIN
+			IF currval('uidgen.told_of') = uidgen.digest_of_told(mine::text) THEN
+				RETURN nullif(currval('uidgen.told'), 1::bigint << 63);
+			ELSIF currval('uidgen.noted') <> uidgen.digest(note) THEN
+				note := NULL;
+			END IF;
+		EXCEPTION WHEN object_not_in_prerequisite_state THEN
+			note := NULL;
+		END;
 	END IF;
-	PERFORM uidgen.note('told', mine::text, answer, true);
+	SELECT * INTO found FROM uidgen.read_horizon();
+	noted := string_to_array(note, ' ');
+	answer := CASE WHEN found.horizon IS NOT NULL AND uidgen.sees_all_of(mine, found.snapshot::pg_snapshot) THEN found.horizon
+		WHEN uidgen.sees_all_of(mine, noted[1]::pg_snapshot) THEN noted[2]::bigint END;
+	IF found.horizon IS NOT NULL THEN
+		note := set_config(setting, concat_ws(' ', found.snapshot, found.horizon), false);
+	END IF;
+	IF is_read_only THEN
+		PERFORM set_config('uidgen_sql.told', concat_ws(' ', mine, coalesce(answer::text, '')), true);
+	ELSE
+		PERFORM uidgen.remember_told(mine::text, answer), CASE WHEN found.horizon IS NOT NULL THEN setval('uidgen.noted', uidgen.digest(note)) END;
+	END IF;
 	RETURN answer;
 END
 $$;
 COMMENT ON FUNCTION uidgen.present_horizon() IS 'uid_horizon(), whose schema is of choice';
-
-CREATE FUNCTION uidgen.note(name text, snapshot text, horizon bigint, local boolean) RETURNS text
-LANGUAGE sql VOLATILE
-RETURN set_config('uidgen_sql.' || name, concat_ws(' ', snapshot, coalesce(horizon::text, ''), uidgen.seal(concat_ws(' ', name, snapshot, coalesce(horizon::text, '')))), local);
-COMMENT ON FUNCTION uidgen.note(text, text, bigint, boolean) IS 'notes in a setting up to where a snapshot may read';
 
 CREATE FUNCTION uidgen.uid_horizon() RETURNS bigint
 LANGUAGE plpgsql STABLE STRICT

@@ -26,6 +26,7 @@ DECLARE
 	l uidgen.parsed;
 	first bigint;
 	floor bigint;	-- the position below which no id may be
+	reached bigint;
 	function record;
 BEGIN
 	IF max_ahead NOT BETWEEN interval '1 second' AND interval '10 years' THEN
@@ -37,8 +38,9 @@ BEGIN
 		l := uidgen.parsed(coalesce(layout, 'default'));
 		PERFORM uidgen.check_generates(l.names, l.bits);
 		datacenter := coalesce(datacenter, 0);
-		ahead := coalesce(ahead, 3600000000);
 		with_horizon := coalesce(horizon, true);
+		-- Readers wait until the clock has reached what anybody who may draw has carried ahead.
+		ahead := coalesce(ahead, CASE WHEN with_horizon THEN greatest(60000000, 4 * l.unit) ELSE 3600000000 END);
 	ELSE
 		l := uidgen.own();
 		IF layout IS NOT NULL THEN
@@ -81,9 +83,11 @@ BEGIN
 	IF is_first THEN
 		first := greatest(floor, greatest(div((extract(epoch FROM clock_timestamp()) * 1000000)::numeric - l.epoch, l.unit), 0)::bigint << l.bits[array_position(l.names, 'sequence')]);
 		PERFORM setval('uidgen.position', first);
-		INSERT INTO uidgen_history.layout_used (layout) VALUES (l.layout) ON CONFLICT DO NOTHING;
-	ELSIF floor IS NOT NULL THEN
-		PERFORM setval('uidgen.position', greatest(floor, first, pg_sequence_last_value('uidgen.position')));
+		INSERT INTO uidgen_history.layout_used (layout) SELECT l.layout WHERE NOT EXISTS (SELECT FROM uidgen_history.layout_used AS u WHERE u.layout = l.layout);
+	ELSIF floor IS NOT NULL OR instead_of IS NOT NULL THEN
+		-- In the tick that was begun, or is next, ids of a lower worker id would be below what readers were told.
+		reached := CASE WHEN instead_of IS NULL THEN pg_sequence_last_value('uidgen.position') ELSE pg_sequence_last_value('uidgen.position') + 1 | uidgen.own_sequence_mask() END;
+		PERFORM setval('uidgen.position', CASE WHEN floor IS NULL THEN reached ELSE greatest(floor, first, reached) END);
 	END IF;
 	PERFORM uidgen.write_constants(l, worker::integer, datacenter::integer, ahead, with_horizon, first);
 	-- Sessions have plans in which the constants are what they were.  A function that is changed, though to what it is, ends them.
@@ -124,6 +128,9 @@ DECLARE
 	hint text;
 BEGIN
 	PERFORM uidgen.own_layout(), uidgen.jump(0, false);
+	IF (SELECT count(*) FROM uidgen.own_functions('uidgen') AS f JOIN pg_proc AS p ON p.oid = f WHERE p.pronamespace <> 'uidgen'::regnamespace) < cardinality(uidgen.own_names()) THEN
+		RAISE EXCEPTION 'functions that users call are missing' USING ERRCODE = 'undefined_function', HINT = 'Let the owner of uidgen run its script again: ids go on where they are.';
+	END IF;
 	RETURN 'ok';
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
@@ -164,13 +171,13 @@ BEGIN
 	ALTER SEQUENCE uidgen.jumps NO CYCLE;
 	ALTER SEQUENCE uidgen.position NO CYCLE;
 	IF uidgen.is_set_up() THEN
-		last := uidgen.id_at(pg_sequence_last_value('uidgen.position'));
+		last := uidgen.id_at(pg_sequence_last_value('uidgen.position')) | uidgen.tag_bits(uidgen.own_tag_maximum()::integer);
 	END IF;
 	DROP VIEW uidgen.presets, uidgen.horizon_holders;
 	PERFORM uidgen.drop_functions('uidgen');
 	DROP TYPE uidgen.parsed;
 	DROP TABLE uidgen.jumping;
-	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead, uidgen.place, uidgen.place_of, uidgen.secret;
+	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead, uidgen.place, uidgen.place_of, uidgen.told, uidgen.told_of, uidgen.noted;
 	DROP SCHEMA uidgen;
 	RETURN last;
 END

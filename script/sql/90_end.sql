@@ -35,6 +35,7 @@ GRANT USAGE ON SCHEMA uidgen TO PUBLIC;
 GRANT SELECT ON uidgen.presets, uidgen.horizon_holders TO PUBLIC;
 
 PERFORM uidgen.hand_out_functions('uidgen');
+ALTER DEFAULT PRIVILEGES IN SCHEMA uidgen REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
 -- Constants that follow from others may be new.
 IF uidgen.is_set_up() THEN
 	PERFORM uidgen.set_up();

@@ -27,6 +27,7 @@ ELSIF EXISTS (SELECT FROM pg_namespace AS n LEFT JOIN pg_proc AS p ON p.pronames
 ELSE
 	PERFORM uidgen.fetch_functions('uidgen_tools');
 END IF;
+ALTER DEFAULT PRIVILEGES IN SCHEMA uidgen_tools GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
 COMMENT ON SCHEMA uidgen_tools IS 'what the tools of uidgen''s edition in SQL are made of';
 
 -- [stands for uidgen_tools.hold_extensions(): operator_tools]
@@ -92,5 +93,5 @@ COMMENT ON FUNCTION uidgen_tools.layout_numbers(text) IS 'the layout of this dat
 
 -- Locked by what looks whether it is still the extension's.
 -- [stands for uidgen_tools.in_use: operator_hostile_owner]
-CREATE TABLE IF NOT EXISTS uidgen_tools.in_use ();
+CREATE UNLOGGED TABLE IF NOT EXISTS uidgen_tools.in_use ();
 COMMENT ON TABLE uidgen_tools.in_use IS 'locked while uid_number_rows() runs';

@@ -10,7 +10,7 @@ use UidgenTest;
 my $node = edition_node('plain');
 $node->start;
 landlords($node);
-put_in($node, add_database($node, 'app'), 'worker_id=5');
+put_in($node, add_database($node, 'app'), 'worker_id=5', 'max_ahead=1h');
 my $main = uidgen_node('main');
 $main->start;
 $main->safe_psql('postgres', 'CREATE EXTENSION uidgen');

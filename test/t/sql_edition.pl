@@ -266,7 +266,7 @@ is(as($node, 'landlord', 'app', $take_out), $last_drawn, 'it is taken out, and t
 $node->safe_psql('app', 'DROP SCHEMA uidgen_history CASCADE; DROP SCHEMA nobody');
 is(objects('app'), $empty, '... and nothing is left, but the layouts that were used');
 my $after = far(1800);
-put_in($node, 'app', 'worker_id=5', "after=$after");
+put_in($node, 'app', 'worker_id=5', "after=$after", 'max_ahead=1h');
 cmp_ok(as($node, 'tenant', 'app', 'SELECT uid_next()'), '>', $after, 'it begins after an id that is named');
 
 done_testing();

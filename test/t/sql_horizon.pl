@@ -92,7 +92,32 @@ sub go_ahead
 my $INSERT = 'INSERT INTO event VALUES (DEFAULT)';
 my %schedules = (
 	'an open transaction' => sub { beside_open($INSERT) },
-	'a setting that somebody has set' => sub { beside_open("SET uidgen_sql.held = 'yes'; $INSERT") },
+	'a setting that somebody has set' => sub { beside_open("SELECT set_config('uidgen_sql.held', 'uidgen.place'::regclass::oid::text, false) \\gset\n$INSERT") },
+	'notes that somebody has set' => sub {
+		begin_reader();
+		my ($writer, $other) = map { session() } 1, 2;
+		$writer->query_safe("BEGIN; $INSERT");
+		sql($INSERT);
+		# While the horizon is unknown, a statement goes by what was noted.
+		$other->query_safe('BEGIN; SAVEPOINT s; SELECT uid_next(); ROLLBACK TO s');
+		$reader->query_safe(q{SELECT set_config('uidgen_sql.noted', '3:3: ' || uid_max(now()), false), set_config('uidgen_sql.noted_to_read', '3:3: ' || uid_max(now()), false)});
+		my $came = poll();
+		$writer->query_safe('COMMIT');
+		$_->quit foreach $writer, $other;
+		return end_reader(2, $came);
+	},
+	'what somebody has set to be told' => sub {
+		begin_reader();
+		my $writer = session();
+		$writer->query_safe("BEGIN; $INSERT");
+		sql($INSERT);
+		$reader->query_safe(q{BEGIN; SELECT set_config('uidgen_sql.told', pg_current_snapshot() || ' ' || uid_max(now()), false)});
+		my $came = poll();
+		$reader->query_safe('COMMIT');
+		$writer->query_safe('COMMIT');
+		$writer->quit;
+		return end_reader(2, $came);
+	},
 	'an id that was drawn in a savepoint that was rolled back' => sub { beside_open('SAVEPOINT s; SELECT uid_next() AS drawn \gset' . "\nROLLBACK TO s; INSERT INTO event VALUES (:drawn)") },
 	'the same, with another draw' => sub { beside_open('SAVEPOINT s; SELECT uid_next() AS drawn \gset' . "\nROLLBACK TO s; $INSERT; INSERT INTO event VALUES (:drawn)", 'COMMIT', 4) },
 	'an open transaction that went back to a savepoint' => sub { beside_open("SAVEPOINT s; $INSERT; ROLLBACK TO s; $INSERT") },
@@ -210,7 +235,9 @@ my @rules = (	# the schedule, the rule, the function, the change
 	[ 'a jump, and a reader', 'H5, no jump while a reader looks', 'uidgen.read_horizon()', sub { s/uidgen\.no_jump_since\(jumps\)/true/ } ],
 	[ 'a transaction that ends meanwhile', 'H6, a snapshot after the look', 'uidgen.read_horizon()', sub { s/(snapshot := pg_current_snapshot\(\);)//; my $snapshot = $1; s/(PERFORM uidgen\.gate)/$snapshot $1/ } ],
 	[ 'a transaction that ends meanwhile', 'H7, the snapshot of the statement', 'uidgen.present_horizon()', sub { s/uidgen\.sees_all_of\(mine, found\.snapshot::pg_snapshot\)/true/ } ],
-	[ 'a statement that asks for each row', 'H8, one answer', 'uidgen.present_horizon()', sub { s/told\[1\] = mine::text/false/ } ],
+	[ 'a statement that asks for each row', 'H8, one answer', 'uidgen.present_horizon()', sub { s/currval\('uidgen\.told_of'\) = uidgen\.digest_of_told\(mine::text\)/false/ } ],
+	[ 'notes that somebody has set', 'H12, the digest of what was noted', 'uidgen.present_horizon()', sub { s/note := NULL/NULL/g } ],
+	[ 'what somebody has set to be told', 'H12, settings for read-only transactions alone', 'uidgen.present_horizon()', sub { s/IF is_read_only THEN\s+told/IF true THEN told/ } ],
 	[ 'an id that was drawn in a savepoint that was rolled back', 'H11, the lock of a sequence', 'uidgen.held_positions()', sub { s/ OR l\.relation = .*?'RowExclusiveLock'// } ],
 	[ 'the same, with another draw', 'H11, the place that was held', 'uidgen.place_again()', sub { s/ = uidgen\.transaction_time\(\)/ IS NULL/ } ]);
 
@@ -258,16 +285,23 @@ is(sql('SELECT pg_sleep(0.01) \gset' . "\n$INSERT RETURNING id \\gset\nSELECT ui
 is(sql("SET uidgen_sql.noted = '1:1: 9000000000000000000 '; SELECT set_config('uidgen_sql.told', pg_current_snapshot() || ' 9000000000000000000 ', false) IS NULL AS x \\gset\nSELECT uid_horizon() < 9000000000000000000"), 't', 'what somebody has set is no note');
 like(sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT uid_horizon()'), qr/55000: the horizon needs isolation level READ COMMITTED.*HINT/s, 'a transaction with one snapshot is refused');
 is(sql('BEGIN READ ONLY; SELECT uid_horizon() > 0'), 't', 'a read-only transaction is not');
+is(sql("BEGIN READ ONLY; SELECT uid_horizon() \\gset\nCOMMIT; $INSERT RETURNING id \\gset\nSELECT pg_sleep(0.01) \\gset\nBEGIN READ ONLY; SELECT uid_horizon() = :id"), 't', '... and goes by what it has noted');
 is(as($node, 'tenant', 'app', 'SELECT uid_horizon() > 0'), 't', 'every role may ask');
+# Neither who reads all, nor who has a dump, finds anything by which notes are told from others; nobody else can set what does.
+$node->safe_psql('app', 'CREATE ROLE auditor LOGIN IN ROLE pg_read_all_data');
+like(as($node, 'auditor', 'app', "SELECT setval('uidgen.$_', 1)"), qr/42501/, "others do not set sequence $_") foreach qw(place place_of told told_of noted);
+is($node->safe_psql('app', q{SELECT count(DISTINCT last_value) FROM (SELECT last_value FROM uidgen.noted UNION ALL SELECT last_value FROM uidgen.told_of) AS s, pg_class WHERE relname ~ '^(told|told_of|noted)$' AND relpersistence <> 'u'}), '0', '... of which nothing is logged');
 put_in($node, add_database($node, 'without'), 'worker_id=6', 'horizon=false');
 is(as($node, 'landlord', 'without', q{BEGIN; SELECT uid_next() \gset
 	SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'}), '0', 'put in without a horizon, nobody holds');
 like(as($node, 'landlord', 'without', 'SELECT uid_horizon()'), qr/55000: this database has no horizon/, '... and there is none');
+is(as($node, 'landlord', 'without', 'SELECT uidgen.own_max_ahead()'), '3600000000', '... and ids may run an hour ahead');
 # Positions of 63 bits, and tags above and below the sequence.
 foreach my $layout ('time:41:1ms worker:1 sequence:21', 'time:41:1ms tag:4 worker:4 sequence:12', 'time:41:1ms worker:4 sequence:12 tag:4', 'time:33:1s worker:10 sequence:20')
 {
 	my $database = add_database($node, 'layout');
 	put_in($node, $database, 'worker_id=1', "layout=$layout epoch:2025-01-01");
+	is(as($node, 'landlord', $database, 'SELECT uidgen.own_max_ahead()'), '60000000', "$layout: with a horizon, ids may run a minute ahead");
 	# Where only whole ticks end, a transaction holds back those of the tick at which it began.
 	my $before = $layout =~ /tag.*sequence/ ? 0 : ':a';
 	my $nap = $layout =~ /:1s/ ? 3.5 : 0.1;		# a database begins two ticks ahead of the clock
@@ -279,6 +313,11 @@ foreach my $layout ('time:41:1ms worker:1 sequence:21', 'time:41:1ms tag:4 worke
 		SELECT uid_horizon() >= $before AND uid_horizon() < :b;
 		COMMIT; SELECT pg_sleep($nap) \\gset
 		SELECT uid_horizon() >= :b}) =~ s/\n/ /r, 't t', "$layout: an open transaction, and the newest row");
+	# Within a tick, where it is long enough to see it.
+	is(join(' ', map { as($node, 'landlord', $database, qq{SELECT set_config('v.last', greatest(uid_next(), uid_horizon())::text, false) AS last \\gset
+		SELECT uidgen.set_up(worker_id => 1 - $_, instead_of => $_) \\gset
+		SELECT $call > :last}) } 1, 0, 1), 't t t', '... and another worker id, whose ids are above all that was told');
+	is(as($node, 'landlord', $database, ($call =~ /7/ ? 'SELECT uid_next(15) AS last \gset' : 'SELECT uid_next() AS last \gset') . "\nSELECT uidgen.take_out() >= :last"), 't', '... taken out: an id that is not below any');
 	drop_database($node, $database);
 }
 

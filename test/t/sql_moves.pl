@@ -35,7 +35,7 @@ is(as($node, 'landlord', 'fleet', q{SELECT string_agg(worker_id::text, ' ' ORDER
 
 # ---- dumps and copies ----
 
-put_in($node, add_database($node, 'app'), 'worker_id=1');
+put_in($node, add_database($node, 'app'), 'worker_id=1', 'max_ahead=1h');
 like(as($node, 'landlord', 'app', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text); INSERT INTO message (body) VALUES ($$a$$), ($$b$$) RETURNING (uid_parse(id)).worker'), qr/^1\n1$/, 'a table has ids');
 go_ahead($node, 'app', 600);
 my $seen = ids_of($node, 'app');
@@ -63,8 +63,8 @@ is(repeated($lost, ids_of($node, 'app', 500)), 0, '... and none comes again');
 
 # ---- a standby, and a failover that loses commits ----
 
-put_in($node, add_database($node, 'town'), 'worker_id=3');
-put_in($node, add_database($node, 'village'), 'worker_id=4');
+put_in($node, add_database($node, 'town'), 'worker_id=3', 'max_ahead=1h');
+put_in($node, add_database($node, 'village'), 'worker_id=4', 'max_ahead=1h');
 my $standby = standby_of($node, 'standby');
 go_ahead($node, 'village', 300);
 ids_of($node, $_) foreach qw(town village);
@@ -85,13 +85,33 @@ like(set_up($standby, 'village', "after=$gone{village}[-1]"), qr/^worker id 4/, 
 is(repeated($gone{village}, ids_of($standby, 'village', 500)), 0, '... and none comes again');
 $standby->stop;
 
+# ---- a subscription to all tables of another database with the edition ----
+
+$node->start;
+my @replicated = map { add_database($node, "replicated_$_") } 7, 8;
+foreach my $database (@replicated)
+{
+	put_in($node, $database, "worker_id=" . ($database =~ s/\D//gr));
+	is(run_script($node, $database, edition_script($node, 'sql-tools')) . as($node, 'landlord', $database, 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next())'), '', "$database has the edition, the tools and a table");
+}
+as($node, 'landlord', $replicated[0], 'INSERT INTO message DEFAULT VALUES');
+$node->safe_psql($replicated[0], q{CREATE PUBLICATION whole FOR ALL TABLES; SELECT pg_create_logical_replication_slot('whole', 'pgoutput')});
+$node->safe_psql($replicated[1], sprintf q{CREATE SUBSCRIPTION whole CONNECTION '%s' PUBLICATION whole WITH (create_slot = false)}, $node->connstr($replicated[0]) =~ s/'/''/gr);
+ok(poll_until(sub { $node->safe_psql($replicated[1], q{SELECT count(*) > 1 AND bool_and(srsubstate = 'r') FROM pg_subscription_rel}) eq 't' }), 'a subscription to all tables copies them');
+is($node->safe_psql($replicated[1], q{SELECT string_agg(srrelid::regclass::text, ' ' ORDER BY srrelid::regclass::text) FROM pg_subscription_rel}), 'message uidgen_history.layout_used', '... of the edition, what tells layouts');
+is(as($node, 'landlord', $replicated[0], q{DELETE FROM uidgen_history.layout_used; INSERT INTO uidgen_history.layout_used (layout) VALUES ('time:41:1ms worker:10 sequence:12 epoch:2015-01-01'); INSERT INTO message DEFAULT VALUES}), '', '... whose rows can be changed');
+ok(poll_until(sub { $node->safe_psql($replicated[1], 'SELECT count(*) FROM message') eq '2' }), '... and goes on');
+is($node->safe_psql($replicated[1], 'SELECT count(*), count(DISTINCT layout) FROM uidgen_history.layout_used'), '2|2', '... so that the subscriber knows the layouts of both');
+$node->safe_psql($replicated[1], 'DROP SUBSCRIPTION whole');
+$node->stop;
+
 # ---- a subscription to all sequences of another database ----
 
 SKIP:
 {
 	skip 'PostgreSQL replicates sequences from version 19 on', 3 if $node->pg_version < '19beta1';
 	$node->start;
-	put_in($node, add_database($node, "twin_$_"), "worker_id=$_") foreach 5, 6;
+	put_in($node, add_database($node, "twin_$_"), "worker_id=$_", 'max_ahead=1h') foreach 5, 6;
 	go_ahead($node, 'twin_6', 600);
 	my $before = ids_of($node, 'twin_6');
 	my $log = -s $node->logfile;
@@ -117,7 +137,7 @@ $main->safe_psql('postgres', 'SELECT uid_next()');
 
 my $mine = $main->safe_psql('postgres', 'SELECT worker_id FROM uidgen.status');
 my $kept = ($mine + 1) % 1024;
-put_in($main, add_database($main, 'app'), "worker_id=$kept");
+put_in($main, add_database($main, 'app'), "worker_id=$kept", 'max_ahead=1h');
 as($main, 'landlord', 'app', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text); INSERT INTO message (body) SELECT $$x$$ FROM generate_series(1, 100)');
 go_ahead($main, 'app', 2);
 as($main, 'landlord', 'app', 'INSERT INTO message (body) SELECT $$y$$ FROM generate_series(1, 10)');
@@ -151,6 +171,7 @@ is(as($main, 'landlord', 'app', $back), '', 'and back');
 is(as($main, 'landlord', 'app', $insert), "t|$kept", '... and rows go on');
 
 # Too far ahead: nothing has happened.
+set_up($main, 'app', 'max_ahead=1h');
 go_ahead($main, 'app', 1800);
 as($main, 'landlord', 'app', $insert);
 like(as($main, 'landlord', 'app', "SET uidgen.wait_timeout = '100ms'; $there"), qr/22023/, 'ids that are too far ahead for the extension');
@@ -158,7 +179,7 @@ is(as($main, 'landlord', 'app', $insert), "t|$kept", '... change nothing');
 
 # Sessions that draw all the while.
 drop_database($main, 'app');
-put_in($main, add_database($main, 'app'), "worker_id=$kept");
+put_in($main, add_database($main, 'app'), "worker_id=$kept", 'max_ahead=1h');
 as($main, 'landlord', 'app', 'CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text); INSERT INTO message (body) VALUES ($$x$$)');
 my @writers = map {
 	my $file = $main->basedir . "/writer.$_";
@@ -180,7 +201,7 @@ as($main, 'landlord', 'other', 'CREATE EXTENSION uidgen');
 is(as($main, 'landlord', 'other', undef, '-q', '-o', '/dev/null', '-f', $table), '', '... goes into a database with the extension');
 is(as($main, 'landlord', 'other', $insert), "t|$mine", '... which goes on above');
 $main->command_ok([ 'pg_dump', '-U', 'landlord', '-t', 'message', '-d', $main->connstr('other'), '-f', "$table.2" ], 'and one with the extension');
-put_in($main, add_database($main, 'third'), "worker_id=$kept");
+put_in($main, add_database($main, 'third'), "worker_id=$kept", 'max_ahead=1h');
 is(as($main, 'landlord', 'third', undef, '-q', '-o', '/dev/null', '-f', "$table.2"), '', '... into a database with the edition');
 is(as($main, 'landlord', 'third', $insert), "t|$kept", '... which goes on above');
 

@@ -151,6 +151,38 @@ foreach my $schema (qw(uidgen uidgen_tools uidgen_history))
 is(run_both('landlord', $taken), '', '... until it is gone');
 works($taken, 9, 'after all');
 
+# ---- the schema of what users call is dropped ----
+
+my $reset = add_database($node, 'reset');
+as($node, 'landlord', $reset, 'CREATE SCHEMA lib; GRANT USAGE ON SCHEMA lib TO PUBLIC; CREATE SCHEMA app');
+is(as($node, 'landlord', $reset, "SET search_path = lib;\n" . join '', map { "\\i $_\n" } @scripts), '', 'in a schema of its own');
+set_up($node, $reset, 'worker_id=5');
+# Ahead of the clock, so that no clock hides a position that is lost.
+is(as($node, 'landlord', $reset, q{CREATE TABLE app.row (id bigint DEFAULT lib.uid_next()); SELECT uidgen.jump(100000000, false) AS x \gset
+	INSERT INTO app.row SELECT FROM generate_series(1, 100); SELECT uidgen.diagnose()}), 'ok', '... ids go far ahead of the clock');
+is(as($node, 'landlord', $reset, 'DROP SCHEMA lib CASCADE; CREATE SCHEMA lib; GRANT USAGE ON SCHEMA lib TO PUBLIC') =~ s/.*NOTICE.*//sr, '', '... the schema goes, and comes again');
+like(as($node, 'tenant', $reset, 'SELECT uidgen.diagnose()'), qr/^functions that users call are missing\. Let the owner of uidgen run its script again/, '... which is told');
+is(as($node, 'landlord', $reset, q{BEGIN; SELECT uidgen_tools.take_out() \gset
+	SELECT uidgen.take_out() >= max(id) FROM app.row; ROLLBACK}), 't', '... it can be taken out');
+is(as($node, 'landlord', $reset, "SET search_path = lib;\n" . join '', map { "\\i $_\n" } @scripts), '', '... and the scripts make all anew');
+works($reset, 5, 'made anew');
+is(as($node, 'landlord', $reset, 'SELECT lib.uid_next() > max(id), uidgen.diagnose() FROM app.row'), 't|ok', '... with ids above all');
+as($node, 'landlord', $reset, 'ALTER SEQUENCE uidgen.position RENAME TO place_of_ids');
+like(run_both('landlord', $reset), qr/42P06: schema uidgen is there, and not made by this script.*HINT: +Rename it\. If ids were drawn .*set_up\(worker_id => NUMBER, after => ID\)/s, 'no hint leads to a lost position');
+
+# ---- default privileges ----
+
+my $strict = add_database($node, 'strict');
+as($node, 'landlord', $strict, 'ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC');
+is(run_both('landlord', $strict), '', 'put in by a role that lets nobody call its functions');
+set_up($node, $strict, 'worker_id=5');
+works($strict, 5, 'its functions');
+like(as($node, 'tenant', $strict, q{SELECT uid_horizon() IS NULL, uidgen.diagnose(), count(*) FROM pg_proc WHERE proname ^@ 'uid_' AND NOT has_function_privilege(oid, 'EXECUTE')}), qr/^[tf]\|ok\|0$/, '... are for all, with the tools');
+is($node->safe_psql($strict, q{SELECT count(*), bool_and(defaclnamespace = 0) FROM pg_default_acl}), '1|t', '... and its default privileges are what they were');
+as($node, 'landlord', $strict, 'REVOKE EXECUTE ON FUNCTION uidgen.next(timestamptz), uidgen.jump(integer, boolean) FROM PUBLIC');
+is(run_both('landlord', $strict), '', 'an upgrade');
+like(as($node, 'tenant', $strict, 'SELECT uid_next()'), qr/42501/, '... keeps what the owner has taken back');
+
 # ---- what the owner does while others go on ----
 
 my $busy = add_database($node, 'busy');
@@ -166,7 +198,7 @@ sub waiting
 	return sub { $session->query('SELECT') . $session->{stderr} };
 }
 my ($first, $second) = map { session('landlord') } 1, 2;
-$first->query_safe('BEGIN; SELECT uidgen.set_up(worker_id => 5)');
+$first->query_safe(q{BEGIN; SELECT uidgen.set_up(worker_id => 5, max_ahead => '1h')});
 my $ends = waiting($second, 'SELECT uidgen.set_up(worker_id => 6)');
 $first->query_safe('COMMIT');
 like($ends->(), qr/this database has worker_id 5, not 6/, 'of two that set it up at once, the second finds what the first has done');
@@ -198,6 +230,19 @@ $first->query_safe("BEGIN; \\i $_") foreach $scripts[0];
 like(as($node, 'tenant', $busy, "SET lock_timeout = '2s'; SELECT uid_next(), uid_next_batch(1), uid_horizon() IS NOT NULL, pg_sleep(0.01)::text; SELECT uid_next() FROM uidgen.presets LIMIT 1"), qr/^\d+\|\d+\|[tf]\|\n\d+$/, 'an upgrade that is not committed is in nobody\'s way');
 $first->query_safe('COMMIT');
 like(as($node, 'landlord', $busy, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT uidgen.set_up()'), qr/25000: uidgen\.set_up\(\) works in isolation level read committed only/, 'who sets it up sees what others have done');
+
+# Sessions that have drawn and read, when it is taken out and put in anew, or what they remember is discarded: all go on, also in one transaction.
+my ($pooled, $again) = (session('tenant'), session('landlord'));
+my $anew = "SELECT uidgen.take_out() AS last \\gset\n\\i $scripts[0]\nSELECT uidgen.set_up(worker_id => 5, after => :last, max_ahead => '1h') IS NULL AS x \\gset\n";
+my $draws = q{SELECT uid_next() \gset d1
+	SELECT uid_next() AS d2, uid_next_batch(1) AS d3, uid_horizon() AS d4 \gset
+	SELECT 1};
+as($node, 'landlord', $busy, 'SELECT uidgen_tools.take_out()');
+is($pooled->query_safe($draws) . $again->query_safe("BEGIN; $draws"), '11', 'sessions that have drawn');
+is($again->query_safe("$anew $draws; COMMIT"), '1', '... go on where the edition was put in anew in the same transaction');
+is($pooled->query_safe($draws), '1', '... or by another session');
+is($pooled->query_safe("$_; $draws"), '1', "... and after $_") foreach 'DISCARD SEQUENCES', 'DISCARD ALL', 'RESET ALL';
+$_->quit foreach $pooled, $again;
 
 # A role that may make schemas, beside a superuser who runs the script.
 my $raced = add_database($node, 'raced');
