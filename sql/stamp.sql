@@ -382,7 +382,7 @@ SELECT relname FROM pg_class WHERE relname LIKE 'a123%' ORDER BY 1;
 -- uid_number_rows(): a second call goes on where the first one ended.
 CREATE TABLE numbered (id bigint PRIMARY KEY);
 INSERT INTO numbered VALUES (10), (20);
-CALL uid_number_rows('numbered', 'id') \gset
+CALL uid_number_rows('numbered', 'id', begin => true) \gset
 \echo :numbered :last_number
 INSERT INTO numbered VALUES (15), (30);
 CALL uid_number_rows('numbered', 'id') \gset

@@ -13,39 +13,118 @@
 --
 -- What is not final yet is left for the next call, and counted.
 --
+-- Both tables say whose numbers they have.  Numbers begin only when the caller says so: a name that leads to no numbers may be that of
+-- another table, and a second series is what numbers are to prevent.
+--
 
-CREATE FUNCTION uidgen_tools.is_unique_bigint(relation oid, "column" name) RETURNS boolean
+CREATE FUNCTION uidgen_tools.is_unique(relation oid, "column" name, type regtype DEFAULT 'bigint'::regtype) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN EXISTS (SELECT FROM pg_attribute AS a JOIN pg_index AS i ON i.indrelid = a.attrelid AND i.indkey[0] = a.attnum
-		WHERE a.attrelid = relation AND a.attname = "column" AND a.attnum > 0 AND a.atttypid = 'bigint'::regtype AND a.attnotnull
+		WHERE a.attrelid = relation AND a.attname = "column" AND a.attnum > 0 AND a.atttypid = type AND a.attnotnull
 			AND i.indisunique AND i.indisvalid AND i.indnkeyatts = 1 AND i.indpred IS NULL);
-COMMENT ON FUNCTION uidgen_tools.is_unique_bigint(oid, name) IS 'whether a column is a bigint that is never null and never the same in two rows';
+COMMENT ON FUNCTION uidgen_tools.is_unique(oid, name, regtype) IS 'whether a column is of a type, never null and never the same in two rows';
 
-CREATE FUNCTION uidgen_tools.find_numbers("table" regclass, OUT schema text, OUT number_name text, OUT counter_name text, OUT numbers oid, OUT counter oid)
+-- The record of a table of numbers is a constraint that is always true.  The catalogs know by its OID the table that it names: so it follows
+-- when that is renamed or moved, a dump writes the name of the time, and DROP TABLE says who is left behind.  As it is never validated, a
+-- dump has it by itself, behind the rows: where the named table is not there yet, that statement fails alone, and no number is lost.
+CREATE FUNCTION uidgen_tools.list_records(OUT relation oid, OUT record name, OUT "table" oid) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT k.conrelid, k.conname, d.refobjid FROM pg_constraint AS k JOIN pg_depend AS d ON d.classid = 'pg_constraint'::regclass AND d.objid = k.oid AND d.deptype = 'n'
+		WHERE k.contype = 'c' AND k.conname IN ('uid_numbers_of', 'uid_last_number_of') AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> k.conrelid;
+END;
+COMMENT ON FUNCTION uidgen_tools.list_records() IS 'which tables say that they have the numbers, or the last number, of which table';
+
+CREATE FUNCTION uidgen_tools.write_record(relation oid, written text, record text, "table" regclass) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN format('ALTER TABLE %s %sADD CONSTRAINT %s CHECK (%s IS NOT NULL) NOT VALID;', written,
+		CASE WHEN EXISTS (SELECT FROM pg_constraint AS k WHERE k.conrelid = relation AND k.conname = record) THEN format('DROP CONSTRAINT %s, ', record) ELSE '' END,
+		record, uidgen_tools.write_regclass("table"));
+COMMENT ON FUNCTION uidgen_tools.write_record(oid, text, text, regclass) IS 'the statement by which a table says whose numbers it has';
+
+-- A constraint makes the counter's only row the only one there can be.  With a key, since all tables may be published.
+CREATE FUNCTION uidgen_tools.write_counter(counter text, numbers text) RETURNS text[]
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN ARRAY[format('CREATE TABLE %s (one pg_catalog.bool PRIMARY KEY DEFAULT true CHECK (one), number pg_catalog.int8 NOT NULL, id pg_catalog.int8 NOT NULL);', counter),
+	format('INSERT INTO %s (number, id) SELECT coalesce(pg_catalog.max(n.number), 0), coalesce(pg_catalog.max(n.id), %s) FROM %s AS n;', counter, -9223372036854775808, numbers)];
+COMMENT ON FUNCTION uidgen_tools.write_counter(text, text) IS 'the statements that make the table of the last number, and its row';
+
+-- What another role's tables say does not count.
+CREATE FUNCTION uidgen_tools.find_numbers("table" regclass, OUT schema oid, OUT owner oid, OUT number_name text, OUT counter_name text, OUT numbers oid, OUT counter oid)
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT t.relnamespace, t.relowner, uidgen_tools.shorten_name(t.relname, 7) || '_number', uidgen_tools.shorten_name(t.relname, 15) || '_number_counter', r.numbers, r.counter
+		FROM pg_class AS t CROSS JOIN LATERAL (
+			SELECT max(c.oid) FILTER (WHERE l.record = 'uid_numbers_of') AS numbers, max(c.oid) FILTER (WHERE l.record = 'uid_last_number_of') AS counter
+				FROM uidgen_tools.list_records() AS l JOIN pg_class AS c ON c.oid = l.relation AND c.relowner = t.relowner WHERE l."table" = t.oid) AS r
+		WHERE t.oid = find_numbers."table";
+$$;
+COMMENT ON FUNCTION uidgen_tools.find_numbers(regclass) IS 'the table of the numbers of a table, and that of its last number; and which names they get where there are none';
+
+CREATE FUNCTION uidgen_tools.check_numbers("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	t record;
+	written CONSTANT text := uidgen_tools.write_relation("table");
+	f record;
+	k record;
+	counter text;
 BEGIN
-	SELECT c.relname AS name, c.relnamespace AS schema INTO STRICT t FROM pg_class AS c WHERE c.oid = "table";
-	schema := uidgen_tools.write_schema(t.schema);
-	number_name := uidgen_tools.shorten_name(t.name, 7) || '_number';
-	counter_name := uidgen_tools.shorten_name(t.name, 15) || '_number_counter';
-	numbers := (SELECT c.oid FROM pg_class AS c WHERE c.relname = number_name AND c.relnamespace = t.schema);
-	counter := (SELECT c.oid FROM pg_class AS c WHERE c.relname = counter_name AND c.relnamespace = t.schema);
-	IF num_nulls(numbers, counter) = 1
-		OR numbers IS NOT NULL AND NOT (uidgen_tools.is_unique_bigint(numbers, 'number') AND uidgen_tools.is_unique_bigint(numbers, 'id'))
-		OR counter IS NOT NULL AND (SELECT count(*) FROM pg_attribute AS a WHERE a.attrelid = counter AND a.attname IN ('number', 'id') AND a.atttypid = 'bigint'::regtype) <> 2
-	THEN
-		RAISE EXCEPTION 'the names of the tables for the numbers of table "%" are taken', uidgen_tools.tame(t.name)
-			USING ERRCODE = 'duplicate_table', DETAIL = format('They are %s.%s (number, id), both unique, and %1$s.%3$s (number, id), of which uid_number_rows() makes both or neither.',
-					schema, uidgen_tools.write_name(number_name), uidgen_tools.write_name(counter_name)),
-				HINT = 'Rename what has these names, or give one of them back to the table that it belongs to.';
-	END IF;
+	SELECT n.* INTO f FROM uidgen_tools.find_numbers("table") AS n;
+	-- Of each kind: what says that it is of this table, here and at others'; what is so by its name; whether anything says so.
+	FOR k IN
+		SELECT w.*, uidgen_tools.write_relation(w.own[1]) AS first, uidgen_tools.write_relation(w.named) AS shown, coalesce(num_nonnulls(f.numbers, f.counter) > 0, false) AS is_numbered,
+				bool_and(w.named IS NOT NULL) OVER () AS are_named, (SELECT uidgen_tools.write_relation(l."table") FROM uidgen_tools.list_records() AS l WHERE l.relation = w.named AND l.record = w.record) AS former
+			FROM (
+				SELECT v.record, v.holds, v.n = 3 AS is_counter,
+						ARRAY(SELECT l.relation FROM uidgen_tools.list_records() AS l JOIN pg_class AS c ON c.oid = l.relation AND c.relowner = f.owner WHERE l."table" = check_numbers."table" AND l.record = v.record ORDER BY 1) AS own,
+						(SELECT min(uidgen_tools.write_relation(c.oid) || ' of role ' || uidgen_tools.write_role(c.relowner)) FROM uidgen_tools.list_records() AS l JOIN pg_class AS c ON c.oid = l.relation AND c.relowner <> f.owner
+							WHERE l."table" = check_numbers."table" AND l.record = v.record) AS others,
+						(SELECT c.oid FROM pg_class AS c WHERE c.relname = v.name AND c.relnamespace = f.schema AND c.relowner = f.owner AND c.relkind = 'r' AND v.n = (SELECT count(*) FROM pg_attribute AS a
+							WHERE a.attrelid = c.oid AND a.attnum > 0 AND (a.attname, a.atttypid) IN (('one', 'boolean'::regtype), ('number', 'bigint'::regtype), ('id', 'bigint'::regtype)))) AS named
+					FROM (VALUES ('uid_numbers_of', 'the numbers', f.number_name, 2), ('uid_last_number_of', 'the last number', f.counter_name, 3)) AS v (record, holds, name, n)) AS w
+	LOOP
+		statement := NULL;
+		class := 'tell';
+		IF cardinality(k.own) > 1 THEN
+			what := format('%s tables say that they have %s of table %s: %s', cardinality(k.own), k.holds, written, (SELECT string_agg(uidgen_tools.write_relation(o.oid), ', ') FROM unnest(k.own) AS o (oid)));
+			RETURN NEXT;
+		ELSIF k.first IS NOT NULL THEN
+			RETURN QUERY
+				SELECT CASE WHEN a.atttypid = n.type THEN 'mend' ELSE 'tell' END, format('column "%s" of table %s is no %s', n.name, k.first, concat_ws(' ', CASE WHEN n.is_key THEN 'unique' END, n.type)),
+						CASE WHEN a.atttypid = n.type THEN format('ALTER TABLE %s ALTER COLUMN %s SET NOT NULL, ADD %s (%2$s);', k.first, n.name,
+							CASE WHEN n.name <> 'id' AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = k.own[1] AND i.indisprimary) THEN 'PRIMARY KEY' ELSE 'UNIQUE' END) END
+					FROM (SELECT c.name, c.type, (c.name = 'one') = k.is_counter AS is_key FROM (VALUES ('one', 'boolean'::regtype), ('number', 'bigint'), ('id', 'bigint')) AS c (name, type)
+							WHERE c.name <> 'one' OR k.is_counter) AS n
+						LEFT JOIN pg_attribute AS a ON a.attrelid = k.own[1] AND a.attname = n.name
+					WHERE (a.atttypid = n.type AND (NOT n.is_key OR uidgen_tools.is_unique(k.own[1], n.name, n.type))) IS NOT TRUE
+				UNION ALL
+				SELECT 'mend', format('table %s is not logged, and is empty after a crash', k.first), format('ALTER TABLE %s SET LOGGED;', k.first)
+					FROM pg_class AS c WHERE c.oid = k.own[1] AND c.relpersistence = 'u';
+		ELSIF k.named IS NOT NULL AND (k.is_numbered OR k.are_named) THEN
+			what := format('table %s has %s of table %s by its name, and says %s', k.shown, k.holds, written, coalesce('that it has those of table ' || k.former, 'of no table that it has them'));
+			statement := uidgen_tools.write_record(k.named, k.shown, k.record, "table");
+			RETURN NEXT;
+		ELSIF k.others IS NOT NULL THEN
+			what := format('table %s says that it has %s of table %s, which belongs to role %s', k.others, k.holds, written, uidgen_tools.write_role(f.owner));
+			RETURN NEXT;
+		ELSIF k.is_numbered THEN
+			what := format('the table that has %s of table %s is missing', k.holds, written);
+			IF k.is_counter THEN
+				class := 'mend';
+				counter := uidgen_tools.write_schema(f.schema) || '.' || uidgen_tools.write_name(uidgen_tools.find_free_name(f.schema, (SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"), '_number_counter'));
+				FOREACH statement IN ARRAY uidgen_tools.write_counter(counter, uidgen_tools.write_relation(f.numbers)) || uidgen_tools.write_record(NULL, counter, k.record, "table") LOOP
+					RETURN NEXT;
+				END LOOP;
+			ELSE
+				RETURN NEXT;
+			END IF;
+		END IF;
+	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.find_numbers(regclass) IS 'the table of the numbers of a table, and that of its last number, or which names they will have';
+COMMENT ON FUNCTION uidgen_tools.check_numbers(regclass) IS 'what is missing or wrong of the numbers of a table: to mend, with the statement, or to tell its owner, with that which may be right; nothing if all is as it was made';
 
 CREATE FUNCTION uidgen_tools.refuse_numbering("table" regclass, id_column name) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -64,7 +143,7 @@ BEGIN
 	SELECT c.relkind AS kind, c.relispartition AS is_partition, uidgen_tools.tame(c.relname) AS shown INTO t FROM pg_class AS c WHERE c.oid = "table";
 	IF NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = id_column AND a.attnum > 0) THEN
 		RAISE EXCEPTION 'table "%" has no column "%"', t.shown, uidgen_tools.tame(id_column::text) USING ERRCODE = 'undefined_column';
-	ELSIF NOT uidgen_tools.is_unique_bigint("table", id_column) THEN
+	ELSIF NOT uidgen_tools.is_unique("table", id_column) THEN
 		RAISE EXCEPTION 'column "%" of table "%" is not a unique bigint', uidgen_tools.tame(id_column::text), t.shown USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'A row gets one number, and keeps it, by its id. So the column has to be of type bigint, NOT NULL, and unique by itself.',
 				HINT = 'Name the primary key, if that is the column that holds the ids.';
@@ -83,6 +162,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
+	shown CONSTANT text := uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"));
 	f record;
 	numbers text;
 	counter text;
@@ -90,23 +170,51 @@ BEGIN
 	-- Who comes second finds the tables of who came first.
 	PERFORM uidgen_tools.lock_by_name("table", uidgen_tools.write_relation("table"), 'SHARE UPDATE EXCLUSIVE');
 	f := uidgen_tools.find_numbers("table");
-	IF f.numbers IS NULL THEN
-		numbers := f.schema || '.' || uidgen_tools.write_name(f.number_name);
-		counter := f.schema || '.' || uidgen_tools.write_name(f.counter_name);
-		PERFORM uidgen.run_confined(format('CREATE TABLE %s (number bigint PRIMARY KEY, id bigint NOT NULL UNIQUE)', numbers)),
-			-- With a key, since all tables may be published.
-			uidgen.run_confined(format('CREATE TABLE %s (one boolean PRIMARY KEY DEFAULT true CHECK (one), number bigint NOT NULL, id bigint NOT NULL)', counter)),
-			uidgen.run_confined(format('INSERT INTO %s (number, id) VALUES (0, %s)', counter, -9223372036854775808));
-		RAISE NOTICE 'the numbers of table "%" begin with 1, in table %', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table")), numbers;
+	numbers := uidgen_tools.write_schema(f.schema) || '.' || uidgen_tools.write_name(f.number_name);
+	counter := uidgen_tools.write_schema(f.schema) || '.' || uidgen_tools.write_name(f.counter_name);
+	IF num_nonnulls(f.numbers, f.counter) > 0 THEN
+		RAISE EXCEPTION 'table "%" has numbers', shown
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'They can begin once.', HINT = 'Call it without "begin": the numbers go on, also where the call that began was broken off.';
+	ELSIF EXISTS (SELECT FROM pg_class AS c WHERE c.relname IN (f.number_name, f.counter_name) AND c.relnamespace = f.schema) THEN
+		RAISE EXCEPTION 'the names of the tables for the numbers of table "%" are taken', shown
+			USING ERRCODE = 'duplicate_table', DETAIL = format('They are %s and %s.', numbers, counter),
+				HINT = 'If these have numbers of this table, call it without "begin", which says what is missing. Otherwise rename what has these names.';
+	END IF;
+	PERFORM uidgen.run_confined(l.line) FROM unnest(format('CREATE TABLE %s (number pg_catalog.int8 PRIMARY KEY, id pg_catalog.int8 NOT NULL UNIQUE);', numbers) || uidgen_tools.write_counter(counter, numbers)
+		|| uidgen_tools.write_record(NULL, numbers, 'uid_numbers_of', "table") || uidgen_tools.write_record(NULL, counter, 'uid_last_number_of', "table")) AS l (line);
+	RAISE NOTICE 'the numbers of table "%" begin with 1, in table %', shown, numbers;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.make_numbers(regclass) IS 'makes the table of the numbers of a table, and that of its last number, unless there are any';
+
+CREATE FUNCTION uidgen_tools.refuse_numbers("table" regclass) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	f CONSTANT record := uidgen_tools.find_numbers("table");
+	shown CONSTANT text := uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"));
+	faults text;
+	statements text;
+BEGIN
+	SELECT upper(left(string_agg(c.what, '; '), 1)) || substr(string_agg(c.what, '; '), 2) || '.', string_agg(c.statement, ' ') INTO faults, statements FROM uidgen_tools.check_numbers("table") AS c;
+	IF num_nulls(f.numbers, f.counter) = 2 THEN
+		RAISE EXCEPTION 'table "%" has no numbers', shown
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = coalesce(faults, 'No table says that it has the numbers of this one.'),
+				HINT = 'If they are to begin with 1 now, call it with begin => true. If there were numbers before, they are in a table under another name or of another role, or not restored: give them back first'
+					|| coalesce(', by ' || statements, '.');
+	ELSIF faults IS NOT NULL THEN
+		RAISE EXCEPTION 'the numbers of table "%" are not as they were made', shown
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = faults, HINT = coalesce('If that is right, run: ' || statements, 'Let one table have them, or restore it.');
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.make_numbers(regclass) IS 'makes the table of the numbers of a table, and that of its last number, unless somebody has';
+COMMENT ON FUNCTION uidgen_tools.refuse_numbers(regclass) IS 'an error unless a table has all that numbers are given in, with what to do';
 
 -- One batch, and with the last one what is left.  A batch begins above the ids that the call has come to: the whole is one
 -- walk over the index of the ids, beside that of the numbered ones.  Plans that look at all rows in each batch are kept away.
 CREATE FUNCTION uidgen_tools.number_batch("table" regclass, id_column name,
-	INOUT place bigint, INOUT horizon bigint, INOUT numbered bigint, INOUT late bigint, OUT last_number bigint, OUT remaining bigint)
+	INOUT place bigint, INOUT horizon bigint, INOUT numbered bigint, INOUT late bigint, begins boolean, OUT last_number bigint, OUT remaining bigint)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 SET enable_hashjoin = off
 SET enable_seqscan = off
@@ -123,6 +231,7 @@ DECLARE
 	numbers text;
 	counter text;
 	last_id bigint;
+	highest bigint;
 	-- how many were found, and have got a number; the last of these; how many of them were late; the last id
 	got bigint[];
 BEGIN
@@ -132,11 +241,11 @@ BEGIN
 	late := coalesce(late, 0);
 	written := uidgen_tools.write_relation("table");
 
-	f := uidgen_tools.find_numbers("table");
-	IF f.numbers IS NULL THEN
+	IF begins THEN
 		PERFORM uidgen_tools.make_numbers("table");
-		f := uidgen_tools.find_numbers("table");
 	END IF;
+	PERFORM uidgen_tools.refuse_numbers("table");
+	f := uidgen_tools.find_numbers("table");
 	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid, f.numbers, f.counter]);
 	numbers := uidgen_tools.write_relation(f.numbers);
 	counter := uidgen_tools.write_relation(f.counter);
@@ -148,14 +257,19 @@ BEGIN
 	IF got IS NULL THEN
 		RAISE EXCEPTION 'table % has no row', counter
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It has the last number, after which the next ones come.',
-				HINT = format('INSERT INTO %s (number, id) SELECT max(number), max(id) FROM %s;', counter, numbers);
+				HINT = 'Restore it. If all numbers are there, but this one is lost: ' || (uidgen_tools.write_counter(counter, numbers))[2];
 	END IF;
 	last_number := got[1];
 	last_id := got[2];
-	IF uidgen.run_confined(format('SELECT 1 FROM %s AS n WHERE n.number > %s LIMIT 1', numbers, last_number)) IS NOT NULL THEN
+	highest := uidgen.run_confined(format('SELECT n.number FROM %s AS n ORDER BY n.number DESC LIMIT 1', numbers));
+	IF highest > last_number THEN
 		RAISE EXCEPTION 'table % has numbers above the last one that was given, %', numbers, last_number
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Somebody has written them by hand, or has set the last number back.',
 				HINT = format('Delete them, or let numbers go on behind them, by the column "number" of table %s.', counter);
+	-- As in the middle of a restore: all rows would get a second number.
+	ELSIF highest IS NULL AND last_number > 0 THEN
+		RAISE EXCEPTION 'table % is empty, and the last number was %', numbers, last_number
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'All rows would get a number once more.', HINT = 'Restore its rows.';
 	END IF;
 
 	-- One that rises meanwhile would let a call go on for as long as there are writers.  A second look, which has another snapshot, has an answer
@@ -194,18 +308,19 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.number_batch(regclass, name, bigint, bigint, bigint, bigint) IS 'numbers some rows above a place; how many are left is null unless these were the last ones';
+COMMENT ON FUNCTION uidgen_tools.number_batch(regclass, name, bigint, bigint, bigint, bigint, boolean) IS 'numbers some rows above a place; how many are left is null unless these were the last ones';
 
 -- What commits can have no settings of its own, and names are looked up by those of the caller.  So all are qualified here, and
 -- nothing is done but to begin transactions.  hold_extensions() is called by name: so first it is made sure that the schema
 -- is still a superuser's, and stays.
-CREATE PROCEDURE @extschema@.uid_number_rows("table" regclass, id_column name, above bigint DEFAULT NULL, INOUT numbered bigint DEFAULT NULL,
+CREATE PROCEDURE @extschema@.uid_number_rows("table" regclass, id_column name, above bigint DEFAULT NULL, "begin" boolean DEFAULT false, INOUT numbered bigint DEFAULT NULL,
 	INOUT late bigint DEFAULT NULL, INOUT last_number bigint DEFAULT NULL, INOUT horizon bigint DEFAULT NULL, INOUT remaining bigint DEFAULT NULL)
 LANGUAGE plpgsql
 AS $$
 #variable_conflict error
 DECLARE
 	place bigint := above;
+	begins boolean := "begin";
 BEGIN
 	-- In a transaction of the caller's this fails, before there is work that would be lost.
 	COMMIT;
@@ -220,13 +335,14 @@ BEGIN
 		THEN
 			RAISE EXCEPTION 'the extensions were dropped meanwhile' USING ERRCODE = 'object_not_in_prerequisite_state';
 		END IF;
-		SELECT b.* INTO place, horizon, numbered, late, last_number, remaining FROM uidgen_tools.number_batch("table", id_column, place, horizon, numbered, late) AS b;
+		SELECT b.* INTO place, horizon, numbered, late, last_number, remaining FROM uidgen_tools.number_batch("table", id_column, place, horizon, numbered, late, begins) AS b;
+		begins := false;
 		EXIT WHEN remaining IS NOT NULL;
 		COMMIT;
 		SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 	END LOOP;
 END
 $$;
-COMMENT ON PROCEDURE @extschema@.uid_number_rows(regclass, name, bigint, bigint, bigint, bigint, bigint, bigint)
+COMMENT ON PROCEDURE @extschema@.uid_number_rows(regclass, name, bigint, boolean, bigint, bigint, bigint, bigint, bigint)
 	IS 'gives 1, 2, 3 ... without gaps to all rows of a table up to the horizon that have no number yet; how many, how many of them late, the last number, that horizon, how many are above it';
 

@@ -130,7 +130,7 @@ sub tries_names
 			push @bad_lines, "$n: $_" foreach grep { !/^(?:BEGIN|SET|LOCK|ALTER|CREATE|SELECT|GRANT|REVOKE|DROP|COMMIT)\b.*;$/ || /$control/ } split /\n/, slurp_file($file);
 			$said .= psql_says($database, $as, $options, '-v', 'ON_ERROR_STOP=1', '-f', $file);
 		}
-		$said .= psql_says($database, $as, $options, '-c', 'CALL uid_number_rows(' . literal("$q{s}.$q{t}") . "::regclass, $column)") for $tracks ? 1 .. 2 : ();
+		$said .= psql_says($database, $as, $options, '-c', 'CALL uid_number_rows(' . literal("$q{s}.$q{t}") . "::regclass, $column, begin => $_)") for $tracks ? qw(true false) : ();
 		my @ways_back = $said =~ /^ +(BEGIN;\n.*?^ +COMMIT;\n)/msg;
 		my ($back) = grep { /ADD GENERATED ALWAYS/ } @ways_back;
 		my ($untrack) = grep { /DROP FUNCTION/ } @ways_back;

@@ -40,6 +40,13 @@ sub call
 	return sprintf 'CALL uid_number_rows(%s)', join ', ', map({ "'$_'" } "shop.$table", 'id'), @more;
 }
 
+# The first one of a table.
+sub begin
+{
+	my ($table) = @_;
+	return as('shop', call($table) =~ s/\)$/, begin => true)/r);
+}
+
 # What a call answers, without the horizon.
 sub numbers
 {
@@ -56,7 +63,7 @@ sub is_final
 # ---- what it answers ----
 
 as('shop', 'CREATE TABLE shop.bill (id bigint PRIMARY KEY DEFAULT uid_next(), body text)');
-like((as('shop', call('bill')))[0], qr/^0\|0\|0\|\d+\|0$/, 'an empty table has no numbers');
+like(begin('bill'), qr/^0\|0\|0\|\d+\|0$/, 'an empty table has no numbers');
 as('shop', 'INSERT INTO shop.bill (body) SELECT n FROM generate_series(1, 12001) AS n');
 is_final('bill');
 is(numbers('bill'), '12001 0 12001 0', 'all rows get numbers, in several batches');
@@ -107,8 +114,6 @@ as('shop', <<'SQL');
 CREATE VIEW shop.view AS SELECT 1::bigint AS id;
 CREATE TABLE shop.no_key (id bigint NOT NULL); CREATE TABLE shop.nulls (id bigint UNIQUE); CREATE TABLE shop.small (id integer PRIMARY KEY); CREATE TABLE shop.pair (id bigint, x integer, PRIMARY KEY (id, x));
 CREATE TABLE shop.parent (id bigint PRIMARY KEY); CREATE TABLE shop.child () INHERITS (shop.parent);
-CREATE TABLE shop.taken (id bigint PRIMARY KEY); CREATE TABLE shop.taken_number (number bigint PRIMARY KEY, id text);
-CREATE TABLE shop.half (id bigint PRIMARY KEY); CREATE TABLE shop.half_number (number bigint PRIMARY KEY, id bigint NOT NULL UNIQUE);
 CREATE TABLE shop.hidden (id bigint PRIMARY KEY DEFAULT uid_next()); CREATE POLICY p ON shop.hidden USING (id % 2 = 0);
 ALTER TABLE shop.hidden ENABLE ROW LEVEL SECURITY; ALTER TABLE shop.hidden FORCE ROW LEVEL SECURITY;
 SQL
@@ -121,7 +126,6 @@ foreach (
 	[ '42703', "CALL uid_number_rows('shop.bill', 'none')", qr/table "bill" has no column "none"/, 'a column that there is not' ],
 	map({ [ '55000', call($_), qr/column "id" of table "$_" is not a unique bigint/, $_ ] } qw(no_key nulls small pair)),
 	map({ [ '42809', call($_), qr/table "$_" inherits from another one, or another one from it/, $_ ] } qw(parent)),
-	map({ [ '42P07', call($_), qr/the names of the tables for the numbers of table "$_" are taken.*"shop"\."${_}_number" \(number, id\).*"shop"\."${_}_number_counter"/s, $_ ] } qw(taken half)),
 	[ '42501', call('hidden'), qr/row security hides rows of table "hidden"/, 'rows that a policy hides' ])
 {
 	my ($state, $sql, $pattern, $name) = @$_;
@@ -151,7 +155,7 @@ fails_with($node, call('bill'), '09000', qr/not all rows that were given a numbe
 as('shop', 'DROP TRIGGER skip ON shop.bill_number');
 is(numbers('bill'), '2 0 12013 0', '... and has made none');
 
-# All tables published; partitions; a table that is renamed.
+# All tables published; partitions.
 $node->safe_psql('postgres', 'SET client_min_messages = error; CREATE PUBLICATION everything FOR ALL TABLES');
 as('shop', q{INSERT INTO shop.bill (body) VALUES ('x');
 	CREATE TABLE shop.log (id bigint PRIMARY KEY DEFAULT uid_next()) PARTITION BY RANGE (id);
@@ -159,7 +163,7 @@ as('shop', q{INSERT INTO shop.bill (body) VALUES ('x');
 	INSERT INTO shop.log SELECT uid_min(now() - n * interval '1 day') FROM generate_series(1, 2) AS n; INSERT INTO shop.log DEFAULT VALUES});
 is_final('bill') && is_final('log');
 is(numbers('bill'), '1 0 12014 0', 'tables that are published are numbered');
-is(numbers('log'), '3 0 3 0', '... and tables with partitions');
+is(begin('log') =~ s/\|\d{15,}\|/ /r, '3|0|3 0', '... and tables with partitions');
 $node->safe_psql('postgres', 'DROP PUBLICATION everything');
 
 # ---- nobody knows what is final ----
@@ -192,6 +196,7 @@ my %writers = (
 	# of rows that have no number yet, so that numbering meets them
 	deleted => [ 3, "DELETE FROM shop.invoice WHERE id IN (SELECT id FROM shop.invoice ORDER BY id DESC LIMIT 2);\n" ]);
 append_to_file("$folder/$_", $writers{$_}[1]) foreach keys %writers;
+begin('invoice');
 append_to_file("$folder/number", call('invoice') . ";\n");
 append_to_file("$folder/pooled", "SELECT pg_advisory_lock_shared(1), set_config('lock_timeout', '1min', false);\n" . call('invoice') . ";\n");
 
@@ -259,7 +264,7 @@ stop_all(@alone);
 note('a row alone: ' . spread(latencies('alone')));
 my $log = -s $node->logfile;
 my @beside = start_all(1);
-ok(poll_until(sub { return rows() >= $changes / 2 && $node->safe_psql('postgres', "SELECT to_regclass('shop.invoice_number')") ne '' }, 3600), '... and beside the numbering');
+ok(poll_until(sub { return rows() >= $changes / 2 }, 3600), '... and beside the numbering');
 # Writers have deadlocks of their own, the more the slower they are; the log names all that are part of one, whoever is broken off.
 my $logged = log_since($node, $log);
 stop_all(@beside);

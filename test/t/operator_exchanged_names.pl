@@ -56,7 +56,7 @@ SQL
 		[ q{uid_partitions('let.ev', now(), now() + interval '1 day', '1 month', true)}, 'CREATE TABLE let.ev (id bigint PRIMARY KEY, b text) PARTITION BY RANGE (id); CREATE INDEX ON let.ev (b) WHERE own.evil(\'x\') = \'x\'' ],
 		[ q{uid_drop_partitions('let.ev', now() - interval '1 day', true)}, 'CREATE TABLE let.ev (id bigint PRIMARY KEY, b text) PARTITION BY RANGE (id); CREATE INDEX ON let.ev (b) WHERE own.evil(\'x\') = \'x\'' ],
 		[ q{uid_adopt('let.t', 'id')}, 'CREATE VIEW let.t AS SELECT 1::bigint AS id, own.evil(\'x\') AS b WHERE own.evil(\'y\') = \'y\'' ],
-		[ q{CALL uid_number_rows('let.t', 'id')}, 'CREATE TABLE let.t (id bigint PRIMARY KEY, b text); CREATE INDEX ON let.t (b) WHERE own.evil(\'x\') = \'x\'' ],
+		[ q{CALL uid_number_rows('let.t', 'id', begin => true)}, 'CREATE TABLE let.t (id bigint PRIMARY KEY, b text); CREATE INDEX ON let.t (b) WHERE own.evil(\'x\') = \'x\'' ],
 		[ q{uid_track_changes('let.t', execute => true)}, 'CREATE TABLE let.t (id bigint PRIMARY KEY, b text); CREATE INDEX ON let.t (b) WHERE own.evil(\'x\') = \'x\'' ],
 		[ q{uid_adopt('let.t', 'id', true)}, 'CREATE TABLE let.t (id bigint PRIMARY KEY, b text); CREATE INDEX ON let.t (b) WHERE own.evil(\'x\') = \'x\'' ])
 	{

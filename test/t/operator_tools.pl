@@ -198,7 +198,7 @@ SQL
 		# it when the batch is committed, and puts a function of his own in its place before the next one begins.
 		is(as('landlord', 'CREATE SCHEMA two; CREATE EXTENSION uidgen SCHEMA two; CREATE EXTENSION uidgen_tools SCHEMA two', 'restored'), '', 'both are made once more');
 		$node->safe_psql('restored', q{SET client_min_messages = error; CREATE SCHEMA boss; CREATE TABLE boss.many (id bigint PRIMARY KEY); INSERT INTO boss.many SELECT generate_series(1, 3);
-			SELECT two.uid_next(); CALL two.uid_number_rows('boss.many', 'id'); INSERT INTO boss.many SELECT generate_series(11, 5100)});
+			SELECT two.uid_next(); CALL two.uid_number_rows('boss.many', 'id', begin => true); INSERT INTO boss.many SELECT generate_series(11, 5100)});
 		my $holder = $node->background_psql('restored');
 		$holder->query_safe('BEGIN; SELECT FROM boss.many_number_counter FOR UPDATE');
 		my ($numbering_said, $dropping_said) = ('', '');
@@ -208,7 +208,7 @@ SQL
 		my $dropping = IPC::Run::start(
 			[
 				@psql, '-U', 'landlord', '-c', q{DROP EXTENSION uidgen_tools; CREATE SCHEMA uidgen_tools; GRANT USAGE ON SCHEMA uidgen_tools TO PUBLIC; CREATE TABLE uidgen_tools.in_use (); GRANT SELECT ON uidgen_tools.in_use TO PUBLIC;
-				CREATE FUNCTION uidgen_tools.number_batch(regclass, name, INOUT place bigint, INOUT horizon bigint, INOUT numbered bigint, INOUT late bigint, OUT last_number bigint, OUT remaining bigint)
+				CREATE FUNCTION uidgen_tools.number_batch(regclass, name, INOUT place bigint, INOUT horizon bigint, INOUT numbered bigint, INOUT late bigint, begins boolean, OUT last_number bigint, OUT remaining bigint)
 					LANGUAGE plpgsql AS $$ BEGIN ALTER ROLE landlord SUPERUSER; remaining := 0; END $$}
 			],
 			'<', \undef, '>&', \$dropping_said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));

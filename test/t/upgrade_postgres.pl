@@ -1,7 +1,7 @@
 # A dump, of whatever kind, leaves the registry out, so that a restored database begins a
 # registry of its own, takes a worker id at random and has no segments.  pg_upgrade, with the
 # library preloaded in both clusters, takes the registry along: the new cluster takes another
-# worker id, and leaves out some numbers of each segment.  pg_regress has one server.
+# worker id, and leaves out some numbers of each segment, and none of rows.  pg_regress has one server.
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -87,6 +87,9 @@ SKIP:
 	$old->safe_psql('postgres', 'CREATE DATABASE fleet');
 	$old->safe_psql('fleet', q{SET client_min_messages = error; CREATE EXTENSION uidgen_registry;
 		SELECT uidgen_registry.share_registry('time:40:1ms worker:20 sequence:3 epoch:2025-01-01', max_lead => '3 s', clock_slack => '1 s'); SELECT uidgen_registry.end_quarantine()});
+	# Numbers of a table that was moved since.
+	$old->safe_psql('postgres', q{SET client_min_messages = error; CREATE EXTENSION uidgen_tools; CREATE TABLE bill (id bigint PRIMARY KEY); INSERT INTO bill VALUES (1), (2); CALL uid_number_rows('bill', 'id', begin => true);
+		CREATE SCHEMA moved; ALTER TABLE bill SET SCHEMA moved; ALTER TABLE moved.bill RENAME TO moved; INSERT INTO moved.moved VALUES (3)});
 	my $new = uidgen_node('new', { extra => [ in_encoding('SQL_ASCII') ] }, $LAYOUT);
 	my $before = $old->safe_psql('postgres', $row);
 	$old->stop;
@@ -101,6 +104,8 @@ SKIP:
 	$new->start;
 	is($new->safe_psql('postgres', $row), $before, 'the registry was taken along');
 	goes_on($new, 'ids go on after the upgrade');
+	$new->poll_query_until('postgres', 'SELECT uid_horizon() > 3') or die 'there is no horizon';
+	is($new->safe_psql('postgres', q{CALL uid_number_rows('moved.moved', 'id')}) =~ s/\|\d{15,}\|/ /r, '1|0|3 0', 'numbers of rows, too');
 	is($new->safe_psql('postgres', 'SELECT count(*) FROM uidgen_registry.worker_node'), '2',
 		'with a worker id that was never used');
 	is($new->safe_psql('postgres', 'SELECT count(DISTINCT u.layout), bool_and(u.layout = s.layout) FROM uidgen.layout_used AS u, uidgen.status AS s'), '1|t',
