@@ -133,6 +133,10 @@ uidgen_identify(UidgenIdentity *identity)
 	if (gethostname(identity->host_name, sizeof(identity->host_name)) != 0)
 		identity->host_name[0] = '\0';
 	identity->host_name[sizeof(identity->host_name) - 1] = '\0';
+	/* Any bytes can be set. A registry has texts of an encoding. */
+	for (char *c = identity->host_name; *c; c++)
+		if ((unsigned char) *c < ' ' || (unsigned char) *c > '~')
+			*c = '?';
 	identity->port = PostPortNumber;
 	identity->type = in_container() ? UIDGEN_TYPE_CONTAINER : UIDGEN_TYPE_SERVER;
 }

@@ -52,6 +52,7 @@ my $home = $node->safe_psql('postgres', 'SELECT uidgen.backfill_home()');
 like($home, qr{^\d+/\d+/\d+/\d+/0{16}/[0-9a-f]{16}/\d+/\d+$}, 'a home has the name, and here no machine');
 unlike($home, qr{/0{16}/0{16}/}, '... as a hash of it');
 is($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), 'ok', 'with a name nothing is missing');
+is($node->safe_psql('postgres', 'SELECT DISTINCT host_name FROM uidgen_registry.worker_node'), 'pod???', 'of a host name that is no text, the registry has what is');
 $node->stop;
 system_or_bail('cp', '-a', $data, $disk);
 
