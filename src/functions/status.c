@@ -376,6 +376,16 @@ stranger_complaint(void)
 	return name ? psprintf("ids are issued, but %s is none of the registry's. If it draws ids, or fails, no worker id is granted when this server starts the next time. Drop it.", name) : NULL;
 }
 
+/* Has this session values that do not count? */
+static char *
+misplaced_complaint(void)
+{
+	if (uidgen_misplaced_settings()[0] == '\0')
+		return NULL;
+	return psprintf("ids are issued, but ALTER DATABASE, ALTER ROLE or the client has set %s, and only the configuration of the server counts. Take it back with RESET.",
+					uidgen_misplaced_settings());
+}
+
 /* Would a copy be taken for this server?  Then what to say of it; otherwise NULL. */
 static char *
 copies_complaint(void)
@@ -426,6 +436,8 @@ find_what_is_missing(Asking asking)
 	complaint = other_layout_complaint();
 	if (complaint)
 		return complaint;
+	if (uidgen_layout_is_misplaced(&failure))
+		return failure_text(&failure, true);
 	if (!uidgen_link()->is_missing(&failure))
 	{
 		if ((asking == ASK_IF_NEEDED && attachment == UIDGEN_ATTACHED && uidgen_has_sound_grant()) ||
@@ -436,6 +448,8 @@ find_what_is_missing(Asking asking)
 			complaint = pending_complaint();
 			if (!complaint)
 				complaint = stranger_complaint();
+			if (!complaint)
+				complaint = misplaced_complaint();
 			return complaint ? complaint : copies_complaint();
 		}
 	}

@@ -138,10 +138,23 @@ wait_for_settings(int milliseconds)
 	}
 }
 
+bool
+uidgen_layout_is_misplaced(UidgenFailure *failure)
+{
+	if (uidgen_attached || !strstr(uidgen_misplaced_settings(), "uidgen.layout"))
+		return false;
+	uidgen_failure_set(failure, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+					   "the layout is set where it does not count",
+					   "ALTER DATABASE, ALTER ROLE or the client has set \"uidgen.layout\". The first id would fix another layout for this server and the ids of its databases.",
+					   "Set \"uidgen.layout\" in postgresql.conf or by ALTER SYSTEM, reload the configuration, and take the other value back by ALTER DATABASE or ALTER ROLE with RESET.");
+	return true;
+}
+
 void
 uidgen_attach_slowly(bool draws)
 {
 	int			milliseconds = Max(uidgen_wait_timeout, UIDGEN_WAKE_UP_MS);
+	UidgenFailure failure;
 
 	uidgen_report_attachment(uidgen_look());
 	if (uidgen_attached)
@@ -157,6 +170,8 @@ uidgen_attach_slowly(bool draws)
 		(void) uidgen_check_layout_used();
 	if (!uidgen_map_memory())
 		uidgen_report_attachment(UIDGEN_OTHER_SHAPE);
+	if (!uidgen_take_over_pinned() && uidgen_layout_is_misplaced(&failure))
+		uidgen_raise_failure(&failure);
 	if (draws)
 		wait_for_first_grant(milliseconds);
 	else

@@ -51,4 +51,10 @@ uidgen_attach_to_draw(void)
  */
 extern bool uidgen_probe_grant(bool rehearse, UidgenFailure *failure);
 
+/*
+ * Was this session given a layout that does not count, by ALTER DATABASE or the like, while none is pinned?  Ids of another
+ * one than was meant would pin that, and a layout cannot be changed later.  Then *failure says so.
+ */
+extern bool uidgen_layout_is_misplaced(UidgenFailure *failure);
+
 #endif							/* UIDGEN_ATTACH_H */

@@ -435,6 +435,22 @@ uidgen_go_by(const UidgenPinned *pinned)
 
 /* ---- values that a process does not know ---- */
 
+static char misplaced[4 * UIDGEN_NAMES_SIZE];	/* room for all */
+
+static void
+add_name(char *names, size_t size, const char *name)
+{
+	if (names[0])
+		strlcat(names, ", ", size);
+	strlcat(names, name, size);
+}
+
+const char *
+uidgen_misplaced_settings(void)
+{
+	return misplaced;
+}
+
 bool
 uidgen_layout_is_unknown(void)
 {
@@ -466,6 +482,8 @@ find_unknown_values(void)
 
 		if (!(settings[i]->flags & GUC_CUSTOM_PLACEHOLDER) || settings[i]->reset_source <= PGC_S_ARGV)
 			continue;
+		if (pg_strncasecmp(name, "uidgen.", strlen("uidgen.")) == 0 && pg_strcasecmp(name, "uidgen.wait_timeout") != 0)
+			add_name(misplaced, sizeof(misplaced), name);
 		if (pg_strcasecmp(name, "uidgen.layout") == 0)
 			layout_is_unknown = true;
 		if (pg_strcasecmp(name, "uidgen.database") == 0 ||
@@ -534,11 +552,7 @@ uidgen_pending_settings(const UidgenPinned *pinned, char names[UIDGEN_NAMES_SIZE
 	names[0] = '\0';
 	for (size_t i = 0; i < lengthof(settings); i++)
 		if (settings[i].differs || uidgen_restart_is_pending(settings[i].name))
-		{
-			if (names[0])
-				strlcat(names, ", ", UIDGEN_NAMES_SIZE);
-			strlcat(names, settings[i].name, UIDGEN_NAMES_SIZE);
-		}
+			add_name(names, UIDGEN_NAMES_SIZE, settings[i].name);
 }
 
 /* Read from the files, since a process has no value that does not count for it; the last one counts. */

@@ -99,6 +99,9 @@ extern void uidgen_go_by(const UidgenPinned *pinned);
 extern bool uidgen_layout_is_unknown(void);
 extern bool uidgen_settings_are_unknown(void);
 
+/* The names of settings of the server that one of these gave, where they do not count; empty: none. */
+extern const char *uidgen_misplaced_settings(void);
+
 /* Those others, as the keeper has them. */
 typedef struct UidgenServerSettings
 {

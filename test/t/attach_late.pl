@@ -111,10 +111,14 @@ $node->append_conf('postgresql.conf', "uidgen.sequence_start = 'continue'");
 $node->restart;
 fails_with($node, 'SELECT uid_parse(1)', '55000', qr/does not know the server's layout.*HINT:.*RESET/s, 'a session that cannot know the layout says so', 'app');
 is(status('layout, state', 'app'), '|idle', 'the state does not name it');
-is_deeply([ keeper_pids($node) ], [], 'neither has a keeper started');
+fails_with($node, 'SELECT uid_next()', '55000', qr/the layout is set where it does not count.*HINT:.*RESET/s, 'and it does not draw the first id, which would fix another layout than was meant', 'app');
+like($node->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/^the layout is set where it does not count\. /, '... as a diagnosis says');
+is_deeply([ keeper_pids($node) ], [], 'none of them has a keeper started');
+$node->safe_psql('postgres', 'ALTER DATABASE app RESET uidgen.layout');
 is(seen('', 'app'), $usual, 'the first session that draws has none of the values of ALTER DATABASE');
 is($node->safe_psql('app', 'SELECT uid_next() > 0; SHOW uidgen.sequence_start; SHOW uidgen.database; SHOW uidgen.registry'), "t\ncontinue\npostgres\n",
 	'it goes by what the keeper sees');
+like($node->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/^ids are issued, but ALTER DATABASE, ALTER ROLE or the client has set uidgen\.\w+, .*uidgen\.window.*, and only the configuration of the server counts/, 'and a diagnosis names what does not count');
 is($node->safe_psql('app', 'SELECT worker FROM uid_parse(250000000000000000)'), '400', 'and a session that decodes does so now');
 my $session = $node->background_psql('app');
 $session->query('SELECT uid_next()');
@@ -164,10 +168,10 @@ foreach my $case (
 	)
 {
 	my ($bad, $setting, $good) = @$case;
-	foreach my $hidden (0, 1)
+	foreach my $hidden ($setting eq 'uidgen.layout' ? 0 : (0, 1))
 	{
 		my $who = $hidden ? 'and by a session that does not see it' : 'by a session';
-		$node->safe_psql('postgres', 'ALTER DATABASE postgres SET uidgen.layout = \'js53\'') if $hidden;
+		$node->safe_psql('postgres', 'ALTER DATABASE postgres SET uidgen.sequence_start = random') if $hidden;
 		$node->append_conf('postgresql.conf', $bad);
 		$node->restart;
 		my $log = -s $node->logfile;
@@ -191,7 +195,7 @@ foreach my $case (
 		like($old->query('SELECT uid_next()'), qr/^\d+$/, '... there, too');
 		is((sqlstate_of($node, 'SELECT uid_next()'))[0], '', '... and in a new session');
 		$old->quit;
-		$node->safe_psql('postgres', 'ALTER DATABASE postgres RESET uidgen.layout') if $hidden;
+		$node->safe_psql('postgres', 'ALTER DATABASE postgres RESET uidgen.sequence_start') if $hidden;
 	}
 }
 draw('all is well');
