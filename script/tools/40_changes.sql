@@ -307,11 +307,11 @@ CREATE FUNCTION uidgen_tools.describe_cost("table" regclass, keys integer) RETUR
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH leaf AS (
-		SELECT c.oid, greatest(c.reltuples, 0)::numeric AS rows, pg_stat_get_tuples_updated(c.oid) AS updated, pg_stat_get_tuples_hot_updated(c.oid) AS hot, pg_stat_get_tuples_deleted(c.oid) AS deleted
+		SELECT c.oid, c.reltuples::numeric AS rows, pg_stat_get_tuples_updated(c.oid) AS updated, pg_stat_get_tuples_hot_updated(c.oid) AS hot, pg_stat_get_tuples_deleted(c.oid) AS deleted
 			FROM (SELECT "table"::oid AS relid UNION SELECT k.relid FROM pg_partition_tree("table") AS k) AS m JOIN pg_class AS c ON c.oid = m.relid
 			WHERE c.relkind = 'r'),
 	total AS (
-		SELECT coalesce(sum(l.rows), 0) AS rows, coalesce(sum(l.updated), 0) AS updated, coalesce(sum(l.hot), 0) AS hot, coalesce(sum(l.deleted), 0) AS deleted,
+		SELECT CASE WHEN bool_or(l.rows < 0) THEN NULL ELSE coalesce(sum(l.rows), 0) END AS rows, coalesce(sum(l.updated), 0) AS updated, coalesce(sum(l.hot), 0) AS hot, coalesce(sum(l.deleted), 0) AS deleted,
 				(SELECT count(*) FROM pg_index AS i WHERE i.indrelid = "table") AS indexes
 			FROM leaf AS l)
 	SELECT u.line FROM total AS t CROSS JOIN LATERAL (VALUES
@@ -319,7 +319,7 @@ AS $$
 		(2, format('cost of each UPDATE: the same; and no UPDATE is HOT any more, so each writes an entry in all %s indexes of the table, the new one among them: some %s bytes of WAL more than a HOT one has. Of %s updates so far %s were HOT',
 			t.indexes + 1, (t.indexes + 1) * 80, t.updated, CASE WHEN t.updated > 0 THEN format('%s %%', round(100 * t.hot / t.updated)) ELSE 'none' END)),
 		(3, format('cost of each DELETE: a row of some %s bytes, until uid_purge_deleted() deletes it. Of %s deletes so far that would be %s', 58 + 8 * keys, t.deleted, pg_size_pretty(t.deleted * (58 + 8 * keys)))),
-		(4, format('size: 8 bytes for each row that is written from now on, and 22 in the index: of %s rows %s', t.rows, pg_size_pretty(t.rows * 30)))) AS u (n, line)
+		(4, 'size: 8 bytes for each row that is written from now on, and 22 in the index: ' || CASE WHEN t.rows IS NULL THEN 'of how many rows is known after ANALYZE' ELSE format('of %s rows %s', t.rows, pg_size_pretty(t.rows * 30)) END)) AS u (n, line)
 		ORDER BY u.n;
 $$;
 COMMENT ON FUNCTION uidgen_tools.describe_cost(regclass, integer) IS 'what tracking costs a table, by its own numbers, one sentence each';
