@@ -644,6 +644,7 @@ SELECT pg_temp.import('', '{0,1}', '{1020}');
 SELECT pg_temp.import('', '{0}', '{1020,1020}');
 SELECT pg_temp.import('', '{0}', '{NULL}');
 SELECT pg_temp.import('', '{NULL}', '{1020}');
+SELECT pg_temp.import('', '{NULL}', '{9223372036854775807}');
 SELECT pg_temp.import('', '{0,4}', '{1020,1020}'), pg_temp.import('', '{-1}', '{1020}');
 SELECT pg_temp.import('', '{1}', '{1020}', datacenter => 2);
 SELECT pg_temp.import('', NULL, '{1020}');

@@ -330,7 +330,7 @@ BEGIN
 	PERFORM uidgen_registry.check_request('reuse', datacenter, -1, l.max_datacenter, l.max_worker, by_setting);
 	SELECT w INTO bad FROM unnest(workers) AS w WHERE (w BETWEEN 0 AND l.max_worker) IS NOT TRUE LIMIT 1;
 	IF FOUND THEN
-		RAISE EXCEPTION 'worker id % is out of range', bad
+		RAISE EXCEPTION '%', coalesce('worker id ' || bad || ' is out of range', 'a worker id is null')
 			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('The layout has room for worker ids from 0 to %s.', l.max_worker);
 	END IF;
 END
@@ -421,6 +421,7 @@ BEGIN
 		RAISE EXCEPTION 'a node cannot bring along the ends of % worker ids', cardinality(workers)
 			USING ERRCODE = 'program_limit_exceeded', HINT = 'The registry''s owner can, with uidgen_registry.import_worker().';
 	END IF;
+	PERFORM uidgen_registry.check_named_workers(l, datacenter, workers, by_setting => true);
 	SELECT i.* INTO beyond FROM unnest(workers, ends) AS i (worker, until)
 		WHERE i.until > uidgen_registry.tick_at(uidgen_registry.registry_clock(), l.unit, l.epoch) + uidgen_registry.ticks_in(l.max_lead, l.unit)
 			-- import_worker() or keep_worker() has raised it already
@@ -435,7 +436,6 @@ BEGIN
 				HINT = format('Wait, or have the registry''s owner run SELECT uidgen_registry.import_worker(%s, %s, %L).',
 								datacenter, beyond.worker, uidgen_registry.tick_time(least(beyond.until, l.max_tick) + 1 + 999 / l.unit, l.unit, l.epoch));
 	END IF;
-	PERFORM uidgen_registry.check_named_workers(l, datacenter, workers, by_setting => true);
 	PERFORM uidgen_registry.raise_ends(l, datacenter, workers, ends);
 	done := true;
 	registry_id := l.id;
