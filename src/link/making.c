@@ -82,7 +82,7 @@ uidgen_check_makeable(void)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("the registry of worker ids cannot be made in database \"%s\", which lacks the language plpgsql of a superuser", uidgen_database),
 				 errdetail("Another owner could drop the language, and the registry with it."),
-				 errhint("Let a superuser run CREATE EXTENSION plpgsql in that database, or name another one in the setting \"uidgen.database\".")));
+				 errhint("Let a superuser run CREATE EXTENSION plpgsql in that database, or name another one in the setting \"uidgen.database\". If the language belongs to the role that made the server, and that is a superuser no longer, make it a superuser until the registry is there.")));
 }
 
 /*

@@ -94,7 +94,7 @@ prepared('CREATE SCHEMA uidgen_registry', sub {
 # Who owns the language can drop it, and what is written in it.
 prepared(sub { $node->safe_psql('postgres', "GRANT CREATE ON DATABASE $_[0] TO anybody"); $node->safe_psql($_[0], 'DROP EXTENSION plpgsql; SET ROLE anybody; CREATE EXTENSION plpgsql') }, sub {
 		my ($name) = @_;
-		ends_with(qr/cannot be made.*plpgsql of a superuser.*HINT: .*Let a superuser/s, 'PL/pgSQL of somebody else');
+		ends_with(qr/cannot be made.*plpgsql of a superuser.*HINT: .*Let a superuser.*make it a superuser until/s, 'PL/pgSQL of somebody else');
 		fails_with($node, 'CREATE EXTENSION uidgen_registry', '55000', qr/extension "plpgsql" belongs to a role that is no superuser/, '... nor by hand', $name);
 	});
 prepared('DROP EXTENSION plpgsql', sub {
