@@ -285,10 +285,10 @@ SELECT track('event');
 SELECT tgrelid::regclass, string_agg(format('%s %s', tgname, tgenabled), ', ' ORDER BY tgname) FROM pg_trigger WHERE tgrelid IN (SELECT relid FROM pg_partition_tree('event')) GROUP BY 1 ORDER BY 1;
 TRUNCATE event_2025_08;
 SELECT count(*) FROM event_deleted;
-SELECT uid_drop_partitions('event', '2025-10-15', false, 'default');
+SELECT uid_drop_partitions('event', '2025-10-15', false, 'default', true);
 SELECT count(*) FROM event_deleted;
-SELECT uid_drop_partitions('event', '2025-10-15', true, 'default');
-SELECT uid_drop_partitions('event', '2025-10-15', true, 'default');
+SELECT uid_drop_partitions('event', '2025-10-15', true, 'default', true);
+SELECT uid_drop_partitions('event', '2025-10-15', true, 'default', true);
 SELECT count(*), count(id) FROM event_deleted;
 -- Rows that move are there, and a deleted key, too.
 CREATE TABLE moved (k integer, part integer, PRIMARY KEY (k, part)) PARTITION BY LIST (part);

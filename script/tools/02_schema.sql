@@ -82,8 +82,23 @@ GRANT SELECT ON uidgen_tools.in_use TO PUBLIC;
 CREATE FUNCTION uidgen_tools.hold_extensions() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	patience CONSTANT text := current_setting('lock_timeout');
 BEGIN
-	LOCK TABLE uidgen.layout_used, uidgen_tools.in_use IN ACCESS SHARE MODE;
+	-- Any role can wait here for a lock that it will be refused.  Until this has its own, it calls PostgreSQL's functions alone: so what patience() and list_holders() say is said here, too.
+	BEGIN
+		IF patience = '0' THEN
+			PERFORM set_config('lock_timeout', ceil(least(500, extract(epoch FROM current_setting('deadlock_timeout')::interval) * 500)) || 'ms', true);
+		END IF;
+		LOCK TABLE uidgen.layout_used, uidgen_tools.in_use IN ACCESS SHARE MODE;
+		PERFORM set_config('lock_timeout', patience, true);
+	EXCEPTION WHEN lock_not_available THEN
+		RAISE EXCEPTION 'the extensions are in use' USING ERRCODE = 'lock_not_available',
+				DETAIL = coalesce((SELECT string_agg(format('Process %s of role "%s", application "%s", %s %s on table %s.', l.pid, a.usename, a.application_name, CASE WHEN l.granted THEN 'has' ELSE 'waits for' END, l.mode, l.relation::regclass), ' ')
+					FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
+					WHERE l.relation IN (to_regclass('uidgen.layout_used'), to_regclass('uidgen_tools.in_use')) AND l.mode = 'AccessExclusiveLock'), 'Whoever had them has gone meanwhile.'),
+				HINT = 'Call it again. To wait for longer, set lock_timeout.';
+	END;
 	IF (SELECT count(*) FROM pg_namespace AS n JOIN pg_roles AS r ON r.oid = n.nspowner WHERE n.nspname IN ('uidgen', 'uidgen_tools') AND r.rolsuper) <> 2
 		-- By an older snapshot, schemas that were dropped while this waited are there.  What is in their place is not.
 		OR (SELECT count(*) FROM pg_class AS c JOIN pg_roles AS r ON r.oid = c.relowner WHERE c.oid IN (to_regclass('uidgen.layout_used'), to_regclass('uidgen_tools.in_use')) AND r.rolsuper) <> 2 THEN

@@ -33,18 +33,27 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_partitioned(regclass) IS 'schema, name and key of a table of the current role that is partitioned by the range of ids; an error for others';
 
--- Those that have a beginning and an end; what has no end of its own has the largest or smallest number.
-CREATE FUNCTION uidgen_tools.list_partitions("table" regclass, OUT relation oid, OUT low bigint, OUT high bigint, OUT detaching boolean) RETURNS SETOF record
+-- What a partition is for is written on it when it is made: an id does not tell its layout, and which layouts a database has may be forgotten.
+CREATE FUNCTION uidgen_tools.write_record(kind text, written text, layout text, low bigint, high bigint) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN format('COMMENT ON %s %s IS %s;', kind, written, uidgen_tools.write_literal(format('uidgen: ids of layout "%s" from %s to %s', layout, low, high)));
+COMMENT ON FUNCTION uidgen_tools.write_record(text, text, text, bigint, bigint) IS 'the statement that makes the record of a partition: the layout of its ids, and its bounds';
+
+-- Those that have a beginning and an end; what has no end of its own has the largest or smallest number.  A record counts while its bounds are the
+-- partition's: who detaches a partition, and attaches it for other ids, has not spoken of those.
+CREATE FUNCTION uidgen_tools.list_partitions("table" regclass, OUT relation oid, OUT low bigint, OUT high bigint, OUT detaching boolean, OUT layout text, OUT is_recorded boolean) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
-	SELECT c.oid, coalesce(nullif(b[1], 'MINVALUE')::bigint, -9223372036854775808), coalesce(nullif(b[2], 'MAXVALUE')::bigint, 9223372036854775807), i.inhdetachpending
-		FROM pg_inherits AS i
-			JOIN pg_class AS c ON c.oid = i.inhrelid
-			CROSS JOIN LATERAL regexp_match(pg_get_expr(c.relpartbound, c.oid), '^FOR VALUES FROM \(''?(MINVALUE|-?\d+)''?\) TO \(''?(MAXVALUE|-?\d+)''?\)$') AS b
-		WHERE i.inhparent = "table" AND b IS NOT NULL
+	SELECT p.oid, p.low, p.high, p.inhdetachpending, r[1], (r[2], r[3]) IS NOT DISTINCT FROM (p.low::text, p.high::text)
+		FROM (SELECT c.oid, i.inhdetachpending, coalesce(nullif(b[1], 'MINVALUE')::bigint, -9223372036854775808) AS low, coalesce(nullif(b[2], 'MAXVALUE')::bigint, 9223372036854775807) AS high
+			FROM pg_inherits AS i
+				JOIN pg_class AS c ON c.oid = i.inhrelid
+				CROSS JOIN LATERAL regexp_match(pg_get_expr(c.relpartbound, 0), '^FOR VALUES FROM \(''?(MINVALUE|-?\d+)''?\) TO \(''?(MAXVALUE|-?\d+)''?\)$') AS b
+			WHERE i.inhparent = "table" AND b IS NOT NULL) AS p
+			CROSS JOIN LATERAL regexp_match(obj_description(p.oid, 'pg_class'), '^uidgen: ids of layout "([ -~]+)" from (-?\d+) to (-?\d+)$') AS r
 		ORDER BY 2, 1;
 $$;
-COMMENT ON FUNCTION uidgen_tools.list_partitions(regclass) IS 'the partitions of a table by range, and the ids that they are for, in their order';
+COMMENT ON FUNCTION uidgen_tools.list_partitions(regclass) IS 'the partitions of a table by range, the ids that they are for, in their order, the layout in the record of each, and whether its bounds are still these';
 
 -- A hash takes the place of the end of a name that is too long, so that tables of different names have partitions
 -- of different names.  A byte is left for the underscore that begins the name of a partition's array type: a longer
@@ -60,7 +69,8 @@ BEGIN
 	IF octet_length(prefix) <= room THEN
 		RETURN prefix;
 	END IF;
-	WHILE octet_length(prefix) + 9 > room LOOP
+	prefix := left(name, greatest(room - 9, 0));
+	WHILE octet_length(prefix) + 9 > room AND prefix <> '' LOOP
 		prefix := left(prefix, -1);
 	END LOOP;
 	RETURN prefix || '_' || lpad(to_hex(hashtext(name)), 8, '0');
@@ -213,12 +223,13 @@ COMMENT ON FUNCTION uidgen_tools.refuse_default_rows(regclass, bigint, bigint) I
 -- PARTITION OF would lock the whole against its readers.  ATTACH needs no lock that they or writers wait for, but of a default partition and of
 -- tables with a foreign key from or to the whole.  What PARTITION OF gives a partition, it has: EXCLUDING what that does not copy; an identity column comes
 -- with ATTACH from PostgreSQL 17 on.
-CREATE FUNCTION uidgen_tools.write_partition("table" regclass, partition text, low bigint, high bigint) RETURNS text
+CREATE FUNCTION uidgen_tools.write_partition("table" regclass, partition text, low bigint, high bigint, layout text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT format('CREATE TABLE %1$s (LIKE %2$s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING STATISTICS EXCLUDING COMMENTS)%3$s%4$s; ALTER TABLE %2$s ATTACH PARTITION %1$s FOR VALUES FROM (%5$s) TO (%6$s);',
-			partition, uidgen_tools.write_relation("table"), ' USING ' || uidgen_tools.write_name(m.amname), ' TABLESPACE ' || uidgen_tools.write_name(s.spcname), low, high)
+RETURN (SELECT format('CREATE TABLE %1$s (LIKE %2$s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING STATISTICS EXCLUDING COMMENTS)%3$s%4$s; ALTER TABLE %2$s ATTACH PARTITION %1$s FOR VALUES FROM (%5$s) TO (%6$s); %7$s',
+			partition, uidgen_tools.write_relation("table"), ' USING ' || uidgen_tools.write_name(m.amname), ' TABLESPACE ' || uidgen_tools.write_name(s.spcname), low, high,
+			uidgen_tools.write_record('TABLE', partition, layout, low, high))
 		FROM pg_class AS c LEFT JOIN pg_am AS m ON m.oid = c.relam LEFT JOIN pg_tablespace AS s ON s.oid = c.reltablespace WHERE c.oid = "table");
-COMMENT ON FUNCTION uidgen_tools.write_partition(regclass, text, bigint, bigint) IS 'the statements that make a partition for a range of ids';
+COMMENT ON FUNCTION uidgen_tools.write_partition(regclass, text, bigint, bigint, text) IS 'the statements that make a partition for a range of ids, with its record';
 
 CREATE FUNCTION uidgen_tools.make_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
 	execute boolean, layout text, is_named boolean) RETURNS SETOF text
@@ -257,8 +268,11 @@ BEGIN
 	SELECT array_agg(s.name ORDER BY s.place), array_agg(s.low ORDER BY s.place), array_agg(s.high ORDER BY s.place) INTO names, begins, ends
 		FROM uidgen_tools.list_steps("from", "to", step, layout) WITH ORDINALITY AS s (name, low, high, place);
 
-	-- Who comes second finds the partitions of who came first.
+	-- Who comes second finds the partitions of who came first.  Where none is missing, nobody is waited for.
 	IF "execute" THEN
+		IF NOT EXISTS (SELECT u.low, u.high FROM unnest(begins, ends) AS u (low, high) EXCEPT SELECT p.low, p.high FROM uidgen_tools.list_partitions("table") AS p) THEN
+			RETURN;
+		END IF;
 		PERFORM uidgen_tools.be_patient();
 		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
@@ -283,7 +297,7 @@ BEGIN
 		END IF;
 
 		partition := uidgen_tools.write_schema(parent.schema) || '.' || uidgen_tools.write_name(uidgen_tools.find_free_name(parent.schema, parent.name, '_' || names[n]));
-		statements := statements || (uidgen_tools.write_partition("table", partition, begins[n], ends[n])
+		statements := statements || (uidgen_tools.write_partition("table", partition, begins[n], ends[n], layout)
 			-- Triggers for statements are not inherited.
 			|| CASE WHEN tracked IS NULL THEN '' ELSE ' ' || array_to_string(uidgen_tools.write_truncate_trigger(partition, uidgen_tools.write_function(tracked)), ' ') END);
 		lowest := coalesce(lowest, begins[n]);
@@ -336,9 +350,10 @@ DECLARE
 BEGIN
 	-- What refers to the table refers to each of its partitions.  They are dropped, and never detached, since that reads the table
 	-- that refers, which can be another owner's.
+	-- pg_partition_tree() would lock them.
+	WITH RECURSIVE tree (relid) AS (SELECT "table"::oid UNION SELECT i.inhrelid FROM tree AS t JOIN pg_inherits AS i ON i.inhparent = t.relid)
 	SELECT f.conname AS name, uidgen_tools.write_relation(f.conrelid) AS "from", c.relname AS "to" INTO reference
-		FROM pg_constraint AS f JOIN pg_class AS c ON c.oid = f.confrelid
-			JOIN (SELECT "table" UNION SELECT t.relid FROM pg_partition_tree("table") AS t) AS r (relid) ON f.confrelid = r.relid
+		FROM pg_constraint AS f JOIN pg_class AS c ON c.oid = f.confrelid JOIN tree AS t ON t.relid = f.confrelid
 		WHERE f.contype = 'f'
 		ORDER BY f.conparentid <> 0, f.confrelid <> "table", f.conname LIMIT 1;
 	IF FOUND THEN
@@ -352,112 +367,160 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_references(regclass) IS 'an error if a foreign key refers to a partitioned table or one of its partitions';
 
-CREATE FUNCTION uidgen_tools.list_layouts(shown text, layout text, is_named boolean) RETURNS text[]
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+-- Those that ids were noted of, the server's, and those in the records of all partitions: so one that was forgotten with the extension is noticed.
+CREATE FUNCTION uidgen_tools.list_layouts(shown text, named text) RETURNS text[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
 	present_layout text := nullif(current_setting('uidgen.layout', true), '');
-	strange text;
 	layouts text[];
+	recorded text;
 BEGIN
 	-- Ids that were brought from elsewhere have no row, and may be of the server's layout.
 	IF present_layout IS NOT NULL THEN
 		SELECT n.layout INTO STRICT present_layout FROM uidgen.layout_numbers(present_layout) AS n;
 	END IF;
 	-- The owner of the database may have written anything into it.
-	SELECT u.layout INTO strange FROM uidgen.layout_used AS u WHERE u.layout !~ '^[ -~]+$' LIMIT 1;
+	SELECT u.layout INTO recorded FROM uidgen.layout_used AS u WHERE u.layout !~ '^[ -~]+$' LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'a row of uidgen.layout_used has no layout'
-			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It has "%s".', left(uidgen_tools.tame(strange), 100)),
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It has "%s".', left(uidgen_tools.tame(recorded), 100)),
 				HINT = 'The owner of the database can update it, or a superuser delete it.';
-	END IF;
-	layouts := ARRAY(SELECT u.layout FROM uidgen.layout_used AS u UNION SELECT list_layouts.layout UNION SELECT present_layout WHERE present_layout IS NOT NULL ORDER BY 1);
-	IF NOT is_named AND cardinality(layouts) > 1 THEN
-		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', shown USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('Ids of this database have several: "%s". What is past in one of them can be of today in another.', uidgen_tools.tame(array_to_string(layouts, '", "'))),
-				HINT = 'Name the layout of the partitions that shall go as fourth argument: docs/partitions.md, "After a new layout".';
-	END IF;
-	IF NOT is_named AND (SELECT c.relpersistence FROM pg_class AS c WHERE c.oid = 'uidgen.layout_used'::regclass) <> 'p' THEN
-		RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', shown
+	ELSIF named IS NULL AND (SELECT c.relpersistence FROM pg_class AS c WHERE c.oid = 'uidgen.layout_used'::regclass) <> 'p' THEN
+		RAISE EXCEPTION 'it is not certain which layouts the ids of table "%" have', shown
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Table uidgen.layout_used is not logged: a crash empties it, or has done so.',
 				HINT = 'Give it a row for each layout that ids of this database have, and let a superuser run ALTER TABLE uidgen.layout_used SET LOGGED. Or, if they have had one layout alone, name it as fourth argument.';
 	END IF;
+	layouts := ARRAY(SELECT u.layout FROM (SELECT named, 1 UNION ALL SELECT present_layout, 2 UNION ALL SELECT u.layout, 3 FROM uidgen.layout_used AS u) AS u (layout, place)
+		WHERE u.layout IS NOT NULL GROUP BY u.layout ORDER BY min(u.place), u.layout);
+	FOR recorded IN
+		SELECT DISTINCT r[1] FROM pg_description AS d CROSS JOIN LATERAL regexp_match(d.description, '^uidgen: ids of layout "([ -~]+)" from -?\d+ to -?\d+$') AS r
+			WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND r[1] <> ALL (layouts)
+	LOOP
+		-- Who owns a table may have written anything on it.
+		BEGIN
+			IF (SELECT n.layout FROM uidgen.layout_numbers(recorded) AS n) = recorded AND uidgen.first_since(now(), recorded) IS NOT NULL THEN
+				layouts := layouts || recorded;
+			END IF;
+		EXCEPTION WHEN OTHERS THEN
+		END;
+	END LOOP;
 	RETURN layouts;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.list_layouts(text, text, boolean) IS 'the layouts that ids of a table can have, that of its partitions among them; an error if it is not named, and not certain';
+COMMENT ON FUNCTION uidgen_tools.list_layouts(text, text) IS 'the layouts that ids of this database can have; an error if that is not certain';
 
 -- An id tells nobody which layout it has.  So a partition is past only if it is past in each layout that the
--- ids of this database have: by the one that is meant, it ends before the time; and what any other has issued since
+-- ids of this database have: by its record, it ends before the time; and what any other layout has issued since
 -- that time, or would issue in the coming year, lies outside of it.
-CREATE FUNCTION uidgen_tools.list_past("table" regclass, before timestamptz, layout text, layouts text[], is_named boolean, OUT relation oid, OUT written text, OUT kind text) RETURNS SETOF record
+CREATE FUNCTION uidgen_tools.list_past("table" regclass, before timestamptz, named text, layouts text[],
+	OUT relation oid, OUT shown text, OUT layout text, OUT since timestamptz, OUT until timestamptz, OUT is_past boolean) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	is_known CONSTANT boolean := is_named OR EXISTS (SELECT FROM uidgen.layout_used AS u WHERE u.layout = list_past.layout);
-	bound CONSTANT bigint := uidgen.first_since(before, layout);
-	-- The numbers of a sequence, which a table may have had before, are ids of the first moments of a layout.
-	oldest CONSTANT bigint := uidgen.first_since((uidgen_tools.look_at_layout(layout)).epoch + interval '1 day', layout);
-	partition record;
+	p record;
 BEGIN
-	FOR partition IN
-		SELECT c.oid AS relation, uidgen_tools.tame(c.relname) AS shown, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind, p.low, p.high
-			FROM uidgen_tools.list_partitions("table") AS p JOIN pg_class AS c ON c.oid = p.relation
-			WHERE p.high <= bound AND NOT p.detaching
-				AND NOT EXISTS (SELECT FROM unnest(layouts) AS u (layout) WHERE u.layout <> list_past.layout
-					AND p.high > uidgen.first_since(before, u.layout) AND p.low < uidgen.first_since(now() + interval '1 year', u.layout))
-			ORDER BY p.high
+	FOR p IN
+		WITH l AS MATERIALIZED (SELECT u.layout, u.place, uidgen.first_since(before, u.layout) AS bound, uidgen.first_since(now() + interval '1 year', u.layout) AS coming,
+				-- The numbers of a sequence, which a table may have had before, are ids of the first moments of a layout.
+				uidgen.first_since((uidgen_tools.look_at_layout(u.layout)).epoch + interval '1 day', u.layout) AS second_day
+			FROM unnest(layouts) WITH ORDINALITY AS u (layout, place))
+		SELECT r.relation, r.low, r.high, uidgen_tools.tame(c.relname) AS shown, own.layout, r.layout AS written, r.high <= own.bound AND own.layout = coalesce(named, own.layout) AS is_over,
+				r.low < own.second_day AS is_first, uidgen_tools.tell_time(r.low, own.layout) AS since, uidgen_tools.tell_time(r.high, own.layout) AS until, c.relkind,
+				(SELECT u.layout FROM l AS u WHERE u.layout <> own.layout AND r.high > u.bound AND r.low < u.coming ORDER BY u.place LIMIT 1) AS other,
+				(SELECT u.layout FROM l AS u WHERE r.high <= u.bound AND u.layout = coalesce(named, u.layout) ORDER BY u.layout <> r.layout, u.place LIMIT 1) AS guess
+			FROM uidgen_tools.list_partitions("table") AS r JOIN pg_class AS c ON c.oid = r.relation LEFT JOIN l AS own ON own.layout = r.layout AND r.is_recorded
+			WHERE NOT r.detaching
+			ORDER BY r.high
 	LOOP
-		IF partition.low < oldest THEN
-			RAISE NOTICE 'partition "%" is kept', partition.shown
-				USING DETAIL = 'It begins before the first day of the layout is over, so it may hold numbers that are no ids, such as those of a sequence.',
-					HINT = 'If nobody needs it, drop it by its name.';
-			CONTINUE;
+		SELECT p.relation, p.shown, p.layout, coalesce(p.since, p.until), p.until, p.is_over AND NOT p.is_first AND p.other IS NULL INTO relation, shown, layout, since, until, is_past;
+		IF layout IS NOT NULL THEN
+			RETURN NEXT;
 		END IF;
-		-- Ids that were brought from elsewhere, as by replication or with a table of a dump, are of a layout that nobody has named.
-		IF NOT is_known OR NOT is_named AND (extract(second FROM uidgen_tools.tell_time(partition.low, layout)) <> 0 OR extract(second FROM uidgen_tools.tell_time(partition.high, layout)) <> 0) THEN
-			RAISE EXCEPTION 'it is not certain which layout the ids of table "%" have', (SELECT uidgen_tools.tame(c.relname) FROM pg_class AS c WHERE c.oid = "table")
-				USING ERRCODE = 'object_not_in_prerequisite_state',
-					DETAIL = CASE WHEN is_known THEN format('By the server''s layout, partition "%s" would be from %s to %s, and uid_partitions() makes none that does not begin and end with a minute.',
-							partition.shown, uidgen_tools.tell_time(partition.low, layout), uidgen_tools.tell_time(partition.high, layout))
-						ELSE 'No id was drawn in this database so far, so its ids come from elsewhere.' END,
-					HINT = 'Name the layout of the partitions that shall go as fourth argument. If ids of this database have had several layouts, uidgen.layout_used needs a row for each.';
+		IF p.is_over AND NOT is_past OR layout IS NULL AND p.guess IS NOT NULL THEN
+			RAISE NOTICE 'partition "%" is kept', shown USING
+				DETAIL = CASE WHEN p.written IS NULL THEN 'It has no record of the layout that its ids have.'
+						WHEN layout IS NULL THEN 'Its record is of other bounds, or of no layout.'
+						WHEN p.is_first THEN 'It begins before the first day of the layout is over, so it may hold numbers that are no ids, such as those of a sequence.'
+						ELSE format('By layout "%s", of which this database has ids or a partition, it is for ids since %s.', p.other, before) END,
+				HINT = CASE WHEN layout IS NULL THEN format('If its ids are of layout "%s": %s', p.guess, uidgen_tools.write_record(CASE p.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END,
+						uidgen_tools.write_relation(relation), p.guess, p.low, p.high)) ELSE 'If nobody needs it, drop it by its name.' END;
 		END IF;
-		relation := partition.relation;
-		written := partition.written;
-		kind := partition.kind;
-		RETURN NEXT;
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.list_past(regclass, timestamptz, text, text[], boolean) IS 'the partitions that are past at a time in each of these layouts; an error if that is not certain';
+COMMENT ON FUNCTION uidgen_tools.list_past(regclass, timestamptz, text, text[]) IS 'the partitions that have a record, with their times by it, and whether they are past in each of these layouts';
 
-CREATE FUNCTION uidgen_tools.drop_partitions("table" regclass, before timestamptz, execute boolean, layout text, is_named boolean) RETURNS SETOF text
+-- By a clock that is a year ahead, all is past.  So no clock is asked alone: what stays has to hold rows, and to be together as long as what is asked for.
+CREATE FUNCTION uidgen_tools.choose_past("table" regclass, before timestamptz, named text, layouts text[], force boolean) RETURNS oid[]
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
+AS $$
+#variable_conflict error
+DECLARE
+	parent CONSTANT record := uidgen_tools.find_partitioned("table");
+	p record;
+	going oid[] := '{}';
+	kept text[] := '{}';
+	held interval := '0';
+	reached timestamptz := now();
+	row_id bigint;
+BEGIN
+	FOR p IN
+		SELECT l.*, bool_or(l.is_past) OVER () AS has_past, c.relkind FROM uidgen_tools.list_past("table", before, named, layouts) AS l JOIN pg_class AS c ON c.oid = l.relation
+			ORDER BY l.until DESC, l.since DESC
+	LOOP
+		EXIT WHEN NOT p.has_past;
+		IF force OR held >= now() - before THEN
+			going := CASE WHEN p.is_past THEN p.relation || going ELSE going END;
+			CONTINUE;
+		END IF;
+		kept := CASE WHEN p.is_past THEN p.shown || kept ELSE kept END;
+		-- Times that two partitions have count once, as after a new layout.
+		CONTINUE WHEN p.relkind = 'f' OR p.since >= reached;
+		PERFORM uidgen_tools.lock_by_name(p.relation, uidgen_tools.write_relation(p.relation), 'ACCESS SHARE');
+		row_id := uidgen.run_confined(format('SELECT d.%s FROM %s AS d LIMIT 1', uidgen_tools.write_name(parent.key), uidgen_tools.write_relation(p.relation)))::bigint;
+		CONTINUE WHEN row_id IS NULL;
+		-- The one that is not over may hold rows of this night alone, in which the clock is wrong: so it counts from a row on.
+		held := held + (least(p.until, reached) - CASE WHEN p.until > now() THEN least(reached, greatest(p.since, uidgen_tools.tell_time(row_id, p.layout))) ELSE p.since END);
+		reached := p.since;
+	END LOOP;
+	IF kept <> '{}' THEN
+		RAISE NOTICE 'partitions of table "%" are kept: "%"', parent.shown, array_to_string(kept, '", "')
+			USING DETAIL = format('They end before %s. But by their records, those that are newer and hold rows are together shorter than the time since then: the clock of this server may be ahead.', before),
+				HINT = 'If the clock is right, and the table had no rows for some time: call it with force => true.';
+	END IF;
+	-- An error gives back the locks of what was looked at: who reads on could not wait for the whole without a deadlock.
+	RAISE EXCEPTION '%', going USING ERRCODE = 'UID00';
+EXCEPTION WHEN SQLSTATE 'UID00' THEN
+	RETURN SQLERRM::oid[];
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.choose_past(regclass, timestamptz, text, text[], boolean) IS 'the partitions that are past and may go, oldest first';
+
+CREATE FUNCTION uidgen_tools.drop_partitions("table" regclass, before timestamptz, execute boolean, layout text, is_named boolean, force boolean) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
 	present CONSTANT timestamptz := now();
 	parent record;
-	patience text := current_setting('lock_timeout');
-	layouts text[];
+	patience CONSTANT text := current_setting('lock_timeout');
+	going oid[];
 	partition record;
 	deleted oid;
 	statement text;
-	is_dropped boolean := false;
 BEGIN
-	IF num_nulls("table", before, "execute") > 0 OR (is_named AND layout IS NULL) THEN
+	IF num_nulls("table", before, "execute", force) > 0 OR (is_named AND layout IS NULL) THEN
 		RAISE EXCEPTION 'no argument of uid_drop_partitions() may be null'
-			USING ERRCODE = 'null_value_not_allowed', HINT = 'To use the server''s layout, leave that argument out.';
+			USING ERRCODE = 'null_value_not_allowed', HINT = 'For partitions of all layouts, leave that argument out.';
 	-- By an older snapshot, a table that was detached meanwhile would still be a partition.
 	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'uid_drop_partitions() drops partitions in isolation level read committed only' USING ERRCODE = 'invalid_transaction_state',
 				DETAIL = format('This transaction has %s, and would not see that a partition was detached before it has its lock.', current_setting('transaction_isolation')),
 				HINT = 'Call it in a transaction of its own.';
 	END IF;
-	layout := (uidgen_tools.look_at_layout(layout)).layout;
 
 	parent := uidgen_tools.find_partitioned("table");
 	IF before > present THEN
@@ -465,26 +528,28 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('"before" is %s, and it is now %s.', before, present),
 				HINT = 'Give a time that has passed. A partition of the future is dropped by its name.';
 	END IF;
-	layouts := uidgen_tools.list_layouts(parent.shown, layout, is_named);
-
-	-- Who comes second finds what who came first has left.  A table that has nothing to drop is not
-	-- locked against its users.
-	IF "execute" THEN
-		PERFORM uidgen_tools.be_patient();
-		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
-		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
+	IF is_named THEN
+		layout := (uidgen_tools.look_at_layout(layout)).layout;
 	END IF;
+	PERFORM uidgen_tools.refuse_references("table"), uidgen_tools.be_patient();
+	going := uidgen_tools.choose_past("table", before, layout, uidgen_tools.list_layouts(parent.shown, layout), force);
 
-	PERFORM uidgen_tools.refuse_references("table");
+	-- What there is to do was found without a lock.  The whole comes first, as for its readers: in another order they and this would wait for each other.
+	-- Who comes second finds what who came first has left.
+	IF "execute" AND going <> '{}' THEN
+		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'ACCESS EXCLUSIVE');
+		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]), uidgen_tools.refuse_references("table");
+	END IF;
 	deleted := (uidgen_tools.find_deleted("table")).relation;
-
-	FOR partition IN SELECT p.* FROM uidgen_tools.list_past("table", before, layout, layouts, is_named) AS p LOOP
+	FOR partition IN
+		SELECT c.oid AS relation, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind
+			FROM unnest(going) WITH ORDINALITY AS g (relation, place)
+				JOIN uidgen_tools.list_partitions("table") AS p ON p.relation = g.relation AND p.is_recorded AND NOT p.detaching
+				JOIN pg_class AS c ON c.oid = g.relation
+			ORDER BY g.place
+	LOOP
 		statement := format('DROP %s %s;', partition.kind, partition.written);
 		IF "execute" THEN
-			-- DROP locks the whole after the partition, and readers lock it before: they would wait for each other.
-			IF NOT is_dropped THEN
-				PERFORM uidgen_tools.lock_by_name("table", parent.written, 'ACCESS EXCLUSIVE');
-			END IF;
 			-- The lock of the whole does not keep a partition's name.
 			IF partition.kind = 'TABLE' THEN
 				PERFORM uidgen_tools.lock_by_name(partition.relation, partition.written, 'ACCESS EXCLUSIVE');
@@ -497,9 +562,8 @@ BEGIN
 		ELSE
 			RETURN QUERY VALUES ('BEGIN;'), (statement), (uidgen_tools.write_mark(deleted)), ('COMMIT;');
 		END IF;
-		is_dropped := true;
 	END LOOP;
-	IF deleted IS NOT NULL AND "execute" AND is_dropped THEN
+	IF deleted IS NOT NULL AND "execute" AND FOUND THEN
 		PERFORM uidgen_tools.lock_by_name(deleted, uidgen_tools.write_relation(deleted), 'ROW EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY[deleted]);
 		PERFORM uidgen.run_confined(uidgen_tools.write_mark(deleted));
@@ -508,22 +572,46 @@ BEGIN
 	PERFORM set_config('lock_timeout', patience, true);
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.drop_partitions(regclass, timestamptz, boolean, text, boolean) IS 'uid_drop_partitions(), given whether the caller has named a layout';
+COMMENT ON FUNCTION uidgen_tools.drop_partitions(regclass, timestamptz, boolean, text, boolean, boolean) IS 'uid_drop_partitions(), given whether the caller has named a layout';
 
-CREATE FUNCTION @extschema@.uid_drop_partitions("table" regclass, before timestamptz, execute boolean DEFAULT false) RETURNS SETOF text
+CREATE FUNCTION @extschema@.uid_drop_partitions("table" regclass, before timestamptz, execute boolean DEFAULT false, force boolean DEFAULT false) RETURNS SETOF text
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
 BEGIN ATOMIC
 	SELECT uidgen_tools.hold_extensions();
-	SELECT d.s FROM uidgen_tools.drop_partitions("table", before, execute, NULL::text, false) AS d (s);
+	SELECT d.s FROM uidgen_tools.drop_partitions("table", before, execute, NULL::text, false, force) AS d (s);
 END;
-COMMENT ON FUNCTION @extschema@.uid_drop_partitions(regclass, timestamptz, boolean) IS 'the statements that drop the partitions of a table that end before a time, oldest first; optionally runs them';
+COMMENT ON FUNCTION @extschema@.uid_drop_partitions(regclass, timestamptz, boolean, boolean)
+	IS 'the statements that drop the partitions of a table that end before a time, oldest first; optionally runs them, and also where few rows stay';
 
-CREATE FUNCTION @extschema@.uid_drop_partitions("table" regclass, before timestamptz, execute boolean, layout text) RETURNS SETOF text
+CREATE FUNCTION @extschema@.uid_drop_partitions("table" regclass, before timestamptz, execute boolean, layout text, force boolean DEFAULT false) RETURNS SETOF text
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
 BEGIN ATOMIC
 	SELECT uidgen_tools.hold_extensions();
-	SELECT d.s FROM uidgen_tools.drop_partitions("table", before, execute, layout, true) AS d (s);
+	SELECT d.s FROM uidgen_tools.drop_partitions("table", before, execute, layout, true, force) AS d (s);
 END;
-COMMENT ON FUNCTION @extschema@.uid_drop_partitions(regclass, timestamptz, boolean, text)
-	IS 'the statements that drop the partitions of a table that end before a time under a layout or preset, oldest first; optionally runs them';
+COMMENT ON FUNCTION @extschema@.uid_drop_partitions(regclass, timestamptz, boolean, text, boolean)
+	IS 'the same for partitions of one layout or preset alone';
 
+-- Reads catalogs alone, so that who watches over tables of others may call it: it takes no lock that anybody waits for, and runs nothing of the owner's.
+CREATE FUNCTION uidgen_tools.check_partitions("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH t AS MATERIALIZED (SELECT c.oid, p.partdefid FROM pg_class AS c JOIN pg_partitioned_table AS p ON p.partrelid = c.oid AND p.partstrat = 'r' AND p.partnatts = 1
+				JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0] AND a.atttypid = 'bigint'::regtype
+			WHERE c.oid = "table"),
+		p AS MATERIALIZED (SELECT p.*, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind
+			FROM t CROSS JOIN LATERAL uidgen_tools.list_partitions(t.oid) AS p JOIN pg_class AS c ON c.oid = p.relation),
+		-- Of a table with partitions of one layout, another one is taken to be of it.
+		l AS MATERIALIZED (SELECT CASE WHEN min(p.layout) = max(p.layout) THEN min(p.layout) END AS layout FROM p HAVING count(p.layout) > 0)
+	SELECT 'tell', CASE WHEN p.layout IS NULL THEN format('partition %s has no record of the layout that its ids have: uid_drop_partitions() keeps it', p.written)
+				ELSE format('partition %s has a record of other bounds: uid_drop_partitions() keeps it', p.written) END,
+			uidgen_tools.write_record(p.kind, p.written, coalesce(p.layout, l.layout), p.low, p.high)
+		FROM p CROSS JOIN l WHERE NOT p.is_recorded
+	UNION ALL
+	SELECT 'tell', format('partitions such as %s are of layout "%s", and this database has noted no id of that', min(p.written), p.layout), NULL
+		FROM p WHERE EXISTS (SELECT FROM uidgen.layout_used AS u) AND p.layout NOT IN (SELECT u.layout FROM uidgen.layout_used AS u) GROUP BY p.layout
+	UNION ALL
+	SELECT 'tell', format('the default partition %s holds rows: uid_partitions() makes none that these belong into, and uid_drop_partitions() keeps them', uidgen_tools.write_relation(c.oid)), NULL
+		FROM t JOIN pg_class AS c ON c.oid = t.partdefid WHERE c.reltuples > 0;
+$$;
+COMMENT ON FUNCTION uidgen_tools.check_partitions(regclass) IS 'what uid_partitions() and uid_drop_partitions() would not do to a table as it is, with the statement that tells them; no row for a sound table';

@@ -93,10 +93,10 @@ LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 END
 	# Of the tools, a function of another type, one less and one more.
 	change("$tree/script/tools/30_adopt.sql", qr/(?<=name_former\(sequence name\) RETURNS )text/, 'name');
-	change("$tree/script/tools/20_partitions.sql", qr/^CREATE FUNCTION \@extschema\@\.uid_drop_partitions\([^)]*, layout text\).*\z/ms,
+	change("$tree/script/tools/20_partitions.sql", qr/^CREATE FUNCTION \@extschema\@\.uid_drop_partitions\([^)]*, layout text, force.*\z/ms,
 		"CREATE FUNCTION \@extschema\@.uid_later_partitions() RETURNS bigint LANGUAGE sql RETURN 1::bigint;\n");
 	append_to_file("$changes{tools}/before.sql", "DROP FUNCTION uidgen_tools.name_former(name);\n");
-	append_to_file("$changes{tools}/after.sql", "DROP FUNCTION \@extschema\@.uid_drop_partitions(regclass, timestamptz, boolean, text);\n");
+	append_to_file("$changes{tools}/after.sql", "DROP FUNCTION \@extschema\@.uid_drop_partitions(regclass, timestamptz, boolean, text, boolean);\n");
 	# A column more, at the end.
 	change("$tree/script/uidgen/80_status.sql", qr/(?<=AS ids)(?=\n\tFROM uidgen\.status\(\) AS s;)/, ', true AS later');
 	append_to_file("$tree/src/functions/later.c", <<'END');

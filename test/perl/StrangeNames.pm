@@ -106,7 +106,7 @@ sub tries_names
 			($tracks ? [ map { "SELECT uid_track_changes(" . literal("$q{s}.$q{track}") . '::regclass, ' . literal("v $name") . ", $_)" } qw(false true) ] : ()),
 			map { my $call = $_; [ "$call, false, 'default')", "$call, true, 'default')" ] }
 			  "SELECT uid_partitions(" . literal("$q{s}.$q{part}") . "::regclass, '2025-02-01', '2025-05-01', '1 month'",
-			"SELECT uid_drop_partitions(" . literal("$q{s}.$q{part}") . "::regclass, '2025-03-01'");
+			"SELECT uid_drop_partitions(" . literal("$q{s}.$q{part}") . "::regclass, '2025-03-01', false, true");
 		$node->safe_psql($database, "DO \$do\$ DECLARE r record; BEGIN FOR r IN SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = $lookup AND c.relkind IN ('r', 'p') LOOP
 			EXECUTE format('ALTER TABLE %s OWNER TO %I', r.oid::regclass, " . literal($as) . "); END LOOP; END \$do\$");
 
@@ -153,7 +153,7 @@ sub tries_names
 		if ($tracks)
 		{
 			$said = psql_says($database, $as, $options, '-v', 'ON_ERROR_STOP=1', '-c', 'SET client_min_messages = warning', '-c', "INSERT INTO $track VALUES (1, 'k'), (2, 'k'); UPDATE $track SET $q{c} = 3 WHERE $q{c} = 1; DELETE FROM $track; TRUNCATE $track",
-				'-c', "DO \$x\$ BEGIN PERFORM uid_track_changes(" . literal($parts) . "::regclass, 'w', true), uid_partitions(" . literal($parts) . "::regclass, '2025-02-01', '2025-05-01', '1 month', true, 'default'), uid_drop_partitions(" . literal($parts) . "::regclass, '2025-03-01', true, 'default'); END \$x\$",
+				'-c', "DO \$x\$ BEGIN PERFORM uid_track_changes(" . literal($parts) . "::regclass, 'w', true), uid_partitions(" . literal($parts) . "::regclass, '2025-02-01', '2025-05-01', '1 month', true, 'default'), uid_drop_partitions(" . literal($parts) . "::regclass, '2025-03-01', true, 'default', true); END \$x\$",
 				'-c', "TRUNCATE $parts", '-c', "SELECT string_agg(concat_ws(' ', $q{c}, $q{t}), ',' ORDER BY $q{v}), (SELECT count(*) FROM $many_gone) FROM $gone", '-c', "SELECT uid_purge_deleted(" . literal($track) . "::regclass, now())") =~ s/^INFO:.*\n(?:    .*\n)*//mgr;
 			push @wrong, "$n: tracked: $said" if $said !~ /\A1 k,2 k,3 k,\|4\n\d\n\z/;
 		}

@@ -54,7 +54,7 @@ CREATE FUNCTION own.evil(text) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$ BEG
 SQL
 	foreach my $case (
 		[ q{uid_partitions('let.ev', now(), now() + interval '1 day', '1 month', true)}, 'CREATE TABLE let.ev (id bigint PRIMARY KEY, b text) PARTITION BY RANGE (id); CREATE INDEX ON let.ev (b) WHERE own.evil(\'x\') = \'x\'' ],
-		[ q{uid_drop_partitions('let.ev', now() - interval '1 day', true)}, 'CREATE TABLE let.ev (id bigint PRIMARY KEY, b text) PARTITION BY RANGE (id); CREATE INDEX ON let.ev (b) WHERE own.evil(\'x\') = \'x\'' ],
+		[ q{uid_drop_partitions('let.ev', now() - interval '1 day', true, true)}, 'CREATE TABLE let.ev (id bigint PRIMARY KEY, b text) PARTITION BY RANGE (id); CREATE INDEX ON let.ev (b) WHERE own.evil(\'x\') = \'x\'' ],
 		[ q{uid_adopt('let.t', 'id')}, 'CREATE VIEW let.t AS SELECT 1::bigint AS id, own.evil(\'x\') AS b WHERE own.evil(\'y\') = \'y\'' ],
 		[ q{CALL uid_number_rows('let.t', 'id', begin => true)}, 'CREATE TABLE let.t (id bigint PRIMARY KEY, b text); CREATE INDEX ON let.t (b) WHERE own.evil(\'x\') = \'x\'' ],
 		[ q{uid_track_changes('let.t', execute => true)}, 'CREATE TABLE let.t (id bigint PRIMARY KEY, b text); CREATE INDEX ON let.t (b) WHERE own.evil(\'x\') = \'x\'' ],
@@ -63,7 +63,8 @@ SQL
 		my ($call, $instead) = @$case;
 		next if !twin_has($kind, $call =~ /(uid_\w+)/);
 		$node->safe_psql('postgres', 'SET client_min_messages = error; DROP SCHEMA IF EXISTS let CASCADE; DROP SCHEMA IF EXISTS let_old CASCADE; CREATE SCHEMA let AUTHORIZATION landlord;
-			CREATE TABLE let.t (id bigserial PRIMARY KEY, b text); CREATE TABLE let.ev (id bigint PRIMARY KEY DEFAULT uid_next(), b text) PARTITION BY RANGE (id)');
+			CREATE TABLE let.t (id bigserial PRIMARY KEY, b text); CREATE TABLE let.ev (id bigint PRIMARY KEY DEFAULT uid_next(), b text) PARTITION BY RANGE (id);
+			SELECT FROM uid_partitions(\'let.ev\', now() - interval \'3 months\', now() - interval \'2 months\', \'1 month\', true)');
 		my $table = $call =~ /let\.(\w+)/ ? $1 : die;
 		# The owner of a schema may drop what others have in it.
 		my $holder = $node->background_psql('postgres', extra_params => [ '-U', 'landlord' ]);
@@ -97,7 +98,7 @@ SQL
 	as('shop', 'INSERT INTO shop.past VALUES (uid_next())');
 	my $holder = $node->background_psql('postgres', extra_params => [ '-U', 'shop' ]);
 	$holder->query_safe(qq{BEGIN; ALTER TABLE shop."$second" RENAME TO put_by; ALTER TABLE shop."$newest" RENAME TO "$second"});
-	my $finish = begin_waiting('shop', q{SELECT uid_drop_partitions('shop.past', now() - interval '3 months', true)});
+	my $finish = begin_waiting('shop', q{SELECT uid_drop_partitions('shop.past', now() - interval '3 months', true, true)});
 	$holder->query_safe('COMMIT');
 	$holder->quit;
 	like($finish->(), qr/ERROR:  55000: a table was renamed meanwhile/, 'partitions exchange their names while one is about to be dropped');

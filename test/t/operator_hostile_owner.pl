@@ -62,7 +62,8 @@ sub calls
 		$call{"adopt $does $_"} = "SELECT count(*) FROM uid_adopt('$prefix.$_', 'id', $execute)" foreach qw(account small log);
 		$call{"track $does $_"} = "SELECT count(*) FROM uid_track_changes('$prefix.$_', execute => $execute)" foreach qw(third many);
 		$call{"partitions $does"} = "SELECT count(*) FROM uid_partitions('$prefix.event', '2025-06-01', '2025-08-01', '1 month', $execute, 'default')";
-		$call{"drop $does"} = "SELECT count(*) FROM uid_drop_partitions('$prefix.event', '2025-03-01', $execute, 'default')";
+		$call{"drop $does"} = "SELECT count(*) FROM uid_drop_partitions('$prefix.event', '2025-03-01', $execute, 'default', true)";
+		$call{"drop looks, $does"} = "SELECT count(*) FROM uid_drop_partitions('$prefix.event', '2025-03-01', $execute)";
 	}
 	$call{'numbers'} = "CALL uid_number_rows('$prefix.account', 'id')";
 	$call{purge} = "SELECT uid_purge_deleted('$prefix.kept', now())";

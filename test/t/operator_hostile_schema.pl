@@ -350,7 +350,7 @@ SELECT S.uid_partitions('S.item'::pg_catalog.regclass, $from, $to, '7 days'::pg_
 CREATE TABLE S.past (id pg_catalog.int8) PARTITION BY RANGE (id);
 SELECT S.uid_partitions('S.past'::pg_catalog.regclass, $past, $until, '1 month'::pg_catalog.interval, true);
 SELECT S.uid_drop_partitions('S.past'::pg_catalog.regclass, $until, false);
-SELECT S.uid_drop_partitions('S.past'::pg_catalog.regclass, $until, true, $layout);
+SELECT S.uid_drop_partitions('S.past'::pg_catalog.regclass, $until, true, $layout, true);
 SELECT S.uid_time_expression(), S.uid_time_expression('id'::pg_catalog.name, $layout);
 CREATE TABLE S.parent (id pg_catalog.int4 PRIMARY KEY GENERATED ALWAYS AS IDENTITY);
 CREATE TABLE S.child (parent_id pg_catalog.int2 REFERENCES S.parent);

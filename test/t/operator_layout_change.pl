@@ -130,11 +130,11 @@ foreach my $kind (kinds())
 	}
 	my $used = $kind eq 'extension' ? 'uidgen.layout_used' : 'uidgen_history.layout_used';
 	$node->safe_psql('parts', "CREATE TABLE kept AS TABLE $used; DELETE FROM $used");
-	like(keeper_says("$drop)"), qr/55000: it is not certain which layout the ids of table "event" have.*No id was drawn in this database so far/s, 'without rows a layout has to be named');
+	is(keeper_says("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', force => true)"), '1', 'the layouts are in the records of the partitions, too');
 	$node->safe_psql('parts', "INSERT INTO $used TABLE kept");
 	$node->safe_psql('parts', "ALTER TABLE $used SET UNLOGGED");
-	like(keeper_says("$drop)"), qr/55000: it is not certain which layout the ids of table "event" have.*DETAIL: .*not logged.*HINT: .*fourth argument/s, 'where a crash would empty them, a layout has to be named');
-	is(keeper_says("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', false, 'default')"), '1', '... and then counts');
+	like(keeper_says("$drop)"), qr/55000: it is not certain which layouts the ids of table "event" have.*DETAIL: .*not logged.*HINT: .*fourth argument/s, 'where a crash would empty them, a layout has to be named');
+	is(keeper_says("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', false, 'default', true)"), '1', '... and then counts');
 	$node->safe_psql('parts', "ALTER TABLE $used SET LOGGED");
 
 	my $number;
@@ -156,20 +156,25 @@ foreach my $kind (kinds())
 	is(keeper_says($make), '4', 'after a layout of larger ids, partitions are made as before');
 	is($node->safe_psql('parts', q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass AND inhrelid::regclass::text ~ '^event_\d{4}_\d\d_2$'}), '4', '... by another name, since that of the month is taken');
 	store();
-	like(keeper_says("$drop)"), qr/55000: it is not certain which layout the ids of table "event" have.*DETAIL:.*epoch:2015.*"$first_layout".*HINT: .*fourth argument.*docs\/partitions\.md/s, 'which are past is not certain until a layout is named');
-	is(keeper_says("$drop, 'default epoch:2015-01-01')"), '1', 'by the new one alone all old partitions are past: what is past in both is dropped');
+	is(keeper_says("$drop, 'default epoch:2015-01-01', true)"), '0', 'by the new one alone all old partitions are past: none of them goes by it');
+	is(keeper_says("$drop)"), '0', '... and with few rows none by its own');
+	is(keeper_says("$drop, true)"), '1', '... until that is forced');
 	is(rows(), '201', '... with its row, and no other');
 	is($node->safe_psql('parts', q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'event'::regclass}), '14', '... and what is to come stays');
-	is(keeper_says("$drop, 'default')"), '0', 'by the old one nothing more is past');
+	# Nothing is left that knows the old layout, but the records.
+	$node->safe_psql('parts', "SET client_min_messages = warning; " . ($kind eq 'edition' ? "DELETE FROM $used WHERE layout = '$first_layout'"
+		: 'DROP EXTENSION uidgen CASCADE; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; ALTER TABLE event ALTER id SET DEFAULT uid_next()'));
+	is($node->safe_psql('parts', "SELECT uid_next() > 0, (SELECT string_agg(layout, ', ') FROM $used)") =~ s/ epoch.*/.../r, $kind eq 'edition' ? 't|time:41:1ms worker:10 sequence:12...' : 't|', 'the database forgets a layout');
+	is(keeper_says("$drop, true)"), '0', '... and no partition of that is past');
 	# Of the new layout, too, once there are such.
 	keeper_says("SELECT FROM uid_partitions('event', now() - interval '8 months', now() - interval '7 months', '1 month', true)");
-	cmp_ok(keeper_says("$drop, 'default epoch:2015-01-01')"), '>=', 1, '... and of the new layout what is past by that');
+	cmp_ok(keeper_says("$drop, 'default epoch:2015-01-01', true)"), '>=', 1, '... and of the new layout what is past by that');
 	is(rows(), '201', '... and nothing else');
 
 	begin_layout($kind, 'small', 'js53ms');
 	is(keeper_says($make), '4', 'after a layout of smaller ids, partitions are made as before');
 	store();
-	is(keeper_says("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '4 months', true, '$_')"), $_ eq 'default' ? '2' : '0', "... and by $_ what is past is dropped")
+	is(keeper_says("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '4 months', true, '$_', true)"), $_ eq 'default' ? '2' : '0', "... and by $_ what is past is dropped")
 	  foreach 'default', 'default epoch:2015-01-01', 'js53ms';
 	is(rows(), '300', '... and nothing else');
 	like(keeper_says("SELECT uid_partitions('event', now() + interval '10 days', now() + interval '3 months', '7 days', true)"), qr/42P17: partition "public"\."event_.*" of table "event" is in the way/s, 'what overlaps says so');

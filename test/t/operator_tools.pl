@@ -74,7 +74,7 @@ INSERT INTO account DEFAULT VALUES RETURNING "We Ird".uid_timestamp(id) < now() 
 CREATE TABLE event (id bigint) PARTITION BY RANGE (id);
 SELECT pg_get_expr(adbin, adrelid) = '"We Ird".uid_next()' FROM pg_attrdef WHERE adrelid = 'account'::regclass;
 SELECT count(*) FROM $tools.uid_partitions('event', '2026-01-01', '2026-03-01', '1 month', true, 'default');
-SELECT count(*) FROM $tools.uid_drop_partitions('event', '2026-02-01', true, 'default');
+SELECT count(*) FROM $tools.uid_drop_partitions('event', '2026-02-01', true, 'default', true);
 SELECT count(*) > 2 FROM $tools.uid_partitions('event', '2026-01-01', '2026-03-01', '1 month');
 SQL
 	# An end that no timestamp can have, and what a partition in the way tells of itself.

@@ -1,0 +1,157 @@
+# Every tool on tables in use, by readers and writers, a report and a dump: no statement of the application fails, none is the victim of a deadlock, and none
+# waits for longer than a tool's patience and a second.  How much slower the machine is than that, the same statements tell without a tool.
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use IPC::Run;
+use SqlEdition;
+use Twins;
+use UidgenTest;
+
+my $node;
+my $timeout = 2 * $PostgreSQL::Test::Utils::timeout_default;
+
+sub psql_begin
+{
+	my ($role, $sql, $said) = @_;
+	return IPC::Run::start([ $node->installed_command('psql'), '-XAtq', '-v', 'ON_ERROR_STOP=1', '-U', $role, '-d', $node->connstr('app'), '-c', $sql ], '<', \undef, '>&', $said, IPC::Run::timeout($timeout));
+}
+
+# What a session of the application does over and over, each statement a transaction that is planned anew.
+sub application
+{
+	my @statements = @_;
+	my $list = join ', ', map { "\$q\$$_\$q\$" } @statements;
+	return <<"SQL";
+DO \$do\$
+DECLARE
+	q text;
+	begun timestamptz;
+BEGIN
+	WHILE NOT EXISTS (SELECT FROM stop) LOOP
+		FOREACH q IN ARRAY ARRAY[$list] LOOP
+			begun := clock_timestamp();
+			EXECUTE q;
+			COMMIT;
+			IF clock_timestamp() - begun > interval '5 ms' THEN
+				INSERT INTO delay VALUES (begun, clock_timestamp() - begun, q);
+			END IF;
+			PERFORM nextval('done'), pg_sleep(0.003);
+		END LOOP;
+	END LOOP;
+END
+\$do\$
+SQL
+}
+
+# (SQLSTATE or '', all that it says)
+sub tool
+{
+	my ($sql) = @_;
+	my $said = as($node, 'shop', 'app', "SET client_min_messages = warning; $sql");
+	return ($said =~ /ERROR:  (\w+)/ ? $1 : '', $said);
+}
+
+foreach my $kind (kinds())
+{
+	$node = twin_node($kind, "timezone = 'UTC'", 'log_statement = none', 'max_connections = 40');
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE DATABASE app; CREATE ROLE shop LOGIN; CREATE ROLE plain LOGIN');
+	put_twin_in($kind, $node, 'app');
+	$node->safe_psql('app', 'GRANT CREATE ON SCHEMA public TO shop');
+	is((tool(q{
+		CREATE TABLE event (id bigint PRIMARY KEY DEFAULT uid_next(), body text) PARTITION BY RANGE (id);
+		SELECT FROM uid_partitions('event', now() - interval '400 days', now() + interval '1 day', '7 days', true);
+		INSERT INTO event SELECT uid_min(now() - n * interval '1 day'), 'old' FROM generate_series(1, 400) AS n;
+		CREATE TABLE item (id bigserial PRIMARY KEY, body text);
+		INSERT INTO item (body) SELECT repeat('x', 100) FROM generate_series(1, 3000);
+		CREATE TABLE part (id serial PRIMARY KEY, item_id bigint REFERENCES item);
+		CREATE TABLE stop (); CREATE TABLE delay (begun timestamptz, took interval, statement text); CREATE SEQUENCE done}))[1], '', 'tables');
+
+	# ---- the application, at first alone ----
+
+	my @said = ('') x 5;
+	my @sessions = map { psql_begin('shop', application(@{ $_->[1] }), \$said[ $_->[0] ]) }
+		[ 0, [ q{SELECT count(*) FROM event WHERE body = 'nothing'}, 'SELECT count(*) FROM item' ] ],
+		[ 1, [ q{INSERT INTO event (body) VALUES ('new')}, 'SELECT max(id) FROM event', 'SELECT FROM part LIMIT 1' ] ],
+		[ 2, [ q{INSERT INTO event (body) SELECT 'new' FROM generate_series(1, 3)}, q{INSERT INTO item (body) VALUES ('new')} ] ],
+		[ 3, [ q{UPDATE item SET body = 'changed' WHERE id = (SELECT max(id) FROM item)}, 'DELETE FROM item WHERE id = (SELECT min(i.id) FROM item AS i LEFT JOIN part AS p ON p.item_id = i.id WHERE p.id IS NULL)' ] ],
+		[ 4, [ 'INSERT INTO part (item_id) SELECT max(id) FROM item', 'SELECT count(*) FROM item AS i JOIN part AS p ON p.item_id = i.id', 'DELETE FROM part WHERE id < (SELECT max(id) - 20 FROM part)' ] ];
+	my $done = 'SELECT last_value FROM done';
+	my $more = sub { my $before = $node->safe_psql('app', $done); return $node->poll_query_until('app', "SELECT last_value > $before + $_[0] FROM done") };
+	ok($more->(500), 'an application is at work');
+	my $bound = $node->safe_psql('app', q{SELECT interval '1.5 s' + 5 * coalesce(max(took), '0') FROM delay});
+	my $alone = $node->safe_psql('app', 'SELECT clock_timestamp()');
+
+	# ---- tools beside it, a report and a dump ----
+
+	my $report = $node->background_psql('app');
+	$report->query_safe('BEGIN; SELECT count(*) FROM event; SELECT count(*) FROM item; SELECT count(*) FROM part');
+	# It holds its locks until somebody reads what it writes.
+	open(my $dump, '-|', $node->installed_command('pg_dump'), '-t', 'event*', '-t', 'item', '-t', 'part', '-d', $node->connstr('app')) or die;
+	ok($node->poll_query_until('app', q{SELECT count(*) > 2 FROM pg_locks AS l JOIN pg_stat_activity AS a USING (pid) WHERE a.query LIKE 'COPY %' AND l.relation IN ('event'::regclass, 'item'::regclass, 'part'::regclass)}), 'a report and a dump are under way');
+	my $begin = $node->safe_psql('app', q{SELECT coalesce((SELECT ', begin => true' FROM pg_proc WHERE proname = 'uid_number_rows' AND 'begin' = ANY (proargnames)), '')});
+	my @calls = (
+		[ partitions => q{SELECT FROM uid_partitions('event', now(), now() + interval '28 days', '7 days', true)} ],
+		[ drop => q{SELECT FROM uid_drop_partitions('event', now() - interval '350 days', true)} ],
+		[ adopt => q{SELECT FROM uid_adopt('item', 'id', true)} ], [ 'adopt a column that grows' => q{SELECT FROM uid_adopt('part', 'id', true)} ],
+		[ track => q{SELECT FROM uid_track_changes('item', execute => true)} ], [ 'track partitions' => q{SELECT FROM uid_track_changes('event', execute => true)} ],
+		[ number => "CALL uid_number_rows('item', 'id'$begin)" ], [ purge => q{SELECT uid_purge_deleted('item', now())} ],
+		map({ [ $_ => "SELECT count(*) FROM $_('event')" ] } grep { $node->safe_psql('app', "SELECT to_regproc('$_') IS NOT NULL") eq 't' } qw(uidgen_tools.check_partitions uid_check_table)));
+	my %state = map { my ($name, $sql) = @$_; my ($state, $text) = tool($sql); $more->(20); $name => $state eq '' || $text =~ /55P03/ ? $state : $text } @calls;
+	is_deeply([ grep { !/^(?:|55P03)$|the changes of table "item" are not tracked/ } values %state ], [], 'beside them a tool does its work, or gives way');
+	is("$state{partitions} $state{drop} $state{'uidgen_tools.check_partitions'}", ' 55P03 ', '... partitions are made, and none is dropped');
+	$report->query_safe('COMMIT');
+	$report->quit;
+	1 while <$dump>;
+	ok(close $dump, '... and the dump is whole');
+
+	# ---- tools beside it alone, each of which tries again ----
+
+	foreach my $call (@calls)
+	{
+		my ($name, $sql) = @$call;
+		my ($state, $text);
+		ok(poll_until(sub { ($state, $text) = tool($sql); return $state ne '55P03' }), "$name: comes to an end");
+		is($state, '', '... and has done its work') or diag($text);
+		$more->(20);
+	}
+	my $gone = 0;
+	foreach my $days (map { 350 - 14 * $_ } 1 .. 10)
+	{
+		my $text;
+		poll_until(sub { (my $state, $text) = tool("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '$days days', true)"); return $state ne '55P03' });
+		$gone++ if $text =~ /^[123]$/m;
+		tool("SELECT FROM uid_partitions('event', now(), now() + interval '@{[ 400 - $days ]} days', '7 days', true)");
+	}
+	is($gone, 10, 'partitions come and go');
+	$node->safe_psql('app', 'INSERT INTO stop DEFAULT VALUES');
+	$_->finish foreach @sessions;
+	is(join('', @said), '', 'no statement of the application has failed');
+	unlike(log_since($node, 0), qr/deadlock detected/, '... and there was no deadlock');
+	is($node->safe_psql('app', "SELECT took, statement FROM delay WHERE begun > '$alone' AND took > '$bound' ORDER BY took DESC LIMIT 3"), '', "... nor has any waited for longer than $bound");
+
+	# ---- who is in the way is told ----
+
+	my $reader = $node->background_psql('app', extra_params => [ '-U', 'shop' ]);
+	my $pid = $reader->query_safe('SELECT pg_backend_pid()');
+	$reader->query_safe("SET application_name = 'the report'; BEGIN; SELECT count(*) FROM event");
+	like((tool(q{SELECT FROM uid_drop_partitions('event', now() - interval '100 days', true)}))[1],
+		qr/55P03: table "public"\."event" is in use\nDETAIL:  Process $pid of role "shop", application "the report", has AccessShareLock on it\.\nHINT:  Call it again/, 'who is in the way is told');
+	$reader->query_safe('COMMIT');
+	if ($kind eq 'extension')
+	{
+		# Any role can wait for a lock that it will be refused.
+		$reader->query_safe('BEGIN; SELECT count(*) FROM uidgen.layout_used');
+		my $rule = psql_begin('plain', 'CREATE RULE r AS ON INSERT TO uidgen.layout_used DO NOTHING', \my $refused);
+		ok($node->poll_query_until('app', q{SELECT count(*) > 0 FROM pg_locks WHERE relation = 'uidgen.layout_used'::regclass AND NOT granted}), 'a role without rights waits for a lock on a table of the extension');
+		like((tool(q{SELECT FROM uid_partitions('event', now(), now() + interval '1000 days', '7 days', true)}))[1],
+			qr/55P03: the extensions are in use\nDETAIL:  Process \d+ of role "plain", application "[^"]*", waits for AccessExclusiveLock on table uidgen\.layout_used\./, '... and a call ends, and says so');
+		$reader->query_safe('COMMIT');
+		$rule->finish;
+		like($refused, qr/must be owner of table/, '... which it does not get');
+	}
+	$reader->quit;
+	$node->stop;
+}
+done_testing();
