@@ -453,13 +453,15 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_past(regclass, timestamptz, text, text[]) IS 'the partitions that have a record, with their times by it, and whether they are past in each of these layouts';
 
--- By a clock that is a year ahead, all is past.  So no clock is asked alone: what stays has to hold rows, and to be together as long as what is asked for.
+-- By a clock that is a year ahead, all is past.  So no clock is asked alone: what stays has to hold rows, and to be together, back from the newest row, as
+-- long as what is asked for.
 CREATE FUNCTION uidgen_tools.choose_past("table" regclass, before timestamptz, named text, layouts text[], force boolean) RETURNS oid[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
 	parent CONSTANT record := uidgen_tools.find_partitioned("table");
+	key CONSTANT text := uidgen_tools.write_name(parent.key);
 	p record;
 	going oid[] := '{}';
 	kept text[] := '{}';
@@ -480,10 +482,16 @@ BEGIN
 		-- Times that two partitions have count once, as after a new layout.
 		CONTINUE WHEN p.relkind = 'f' OR p.since >= reached;
 		PERFORM uidgen_tools.lock_by_name(p.relation, uidgen_tools.write_relation(p.relation), 'ACCESS SHARE');
-		row_id := uidgen.run_confined(format('SELECT d.%s FROM %s AS d LIMIT 1', uidgen_tools.write_name(parent.key), uidgen_tools.write_relation(p.relation)))::bigint;
-		CONTINUE WHEN row_id IS NULL;
-		-- The one that is not over may hold rows of this night alone, in which the clock is wrong: so it counts from a row on.
-		held := held + (least(p.until, reached) - CASE WHEN p.until > now() THEN least(reached, greatest(p.since, uidgen_tools.tell_time(row_id, p.layout))) ELSE p.since END);
+		row_id := uidgen.run_confined(format('SELECT d.%s FROM %s AS d LIMIT 1', key, uidgen_tools.write_relation(p.relation)))::bigint;
+		IF p.until > now() THEN
+			-- It may hold rows of this night alone, in which the clock is wrong: so it counts from a row on.
+			held := held + (reached - least(reached, coalesce(uidgen_tools.tell_time(row_id, p.layout), reached)));
+		ELSIF row_id IS NULL THEN
+			CONTINUE;
+		ELSE
+			-- Where none that counts adjoins it, it counts up to its last row.
+			held := held + (CASE WHEN p.until >= reached THEN reached ELSE uidgen_tools.tell_time(uidgen.run_confined(format('SELECT max(d.%s) FROM %s AS d', key, uidgen_tools.write_relation(p.relation)))::bigint, p.layout) END - p.since);
+		END IF;
 		reached := p.since;
 	END LOOP;
 	IF kept <> '{}' THEN

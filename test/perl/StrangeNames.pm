@@ -104,9 +104,9 @@ sub tries_names
 			[ $adopt->('other', 'false'), $adopt->('other', 'true') ],
 			[ $adopt->('ref', 'false'), $adopt->('ref', 'true') ],
 			($tracks ? [ map { "SELECT uid_track_changes(" . literal("$q{s}.$q{track}") . '::regclass, ' . literal("v $name") . ", $_)" } qw(false true) ] : ()),
-			map { my $call = $_; [ "$call, false, 'default')", "$call, true, 'default')" ] }
+			map { my $call = $_; my $force = /drop/ ? ', true' : ''; [ map { "$call, $_, 'default'$force)" } qw(false true) ] }
 			  "SELECT uid_partitions(" . literal("$q{s}.$q{part}") . "::regclass, '2025-02-01', '2025-05-01', '1 month'",
-			"SELECT uid_drop_partitions(" . literal("$q{s}.$q{part}") . "::regclass, '2025-03-01', false, true");
+			"SELECT uid_drop_partitions(" . literal("$q{s}.$q{part}") . "::regclass, '2025-03-01'");
 		$node->safe_psql($database, "DO \$do\$ DECLARE r record; BEGIN FOR r IN SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = $lookup AND c.relkind IN ('r', 'p') LOOP
 			EXECUTE format('ALTER TABLE %s OWNER TO %I', r.oid::regclass, " . literal($as) . "); END LOOP; END \$do\$");
 
