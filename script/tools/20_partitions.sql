@@ -507,6 +507,30 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.choose_past(regclass, timestamptz, text, text[], boolean) IS 'the partitions that are past and may go, oldest first';
 
+-- Reads catalogs alone, so that who watches over tables of others may call it: it takes no lock that anybody waits for, and runs nothing of the owner's.
+CREATE FUNCTION uidgen_tools.check_partitions("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH t AS MATERIALIZED (SELECT c.oid, p.partdefid FROM pg_class AS c JOIN pg_partitioned_table AS p ON p.partrelid = c.oid AND p.partstrat = 'r' AND p.partnatts = 1
+				JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0] AND a.atttypid = 'bigint'::regtype
+			WHERE c.oid = "table"),
+		p AS MATERIALIZED (SELECT p.*, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind
+			FROM t CROSS JOIN LATERAL uidgen_tools.list_partitions(t.oid) AS p JOIN pg_class AS c ON c.oid = p.relation),
+		-- Of a table with partitions of one layout, another one is taken to be of it.
+		l AS MATERIALIZED (SELECT CASE WHEN min(p.layout) = max(p.layout) THEN min(p.layout) END AS layout FROM p HAVING count(p.layout) > 0)
+	SELECT 'tell', CASE WHEN p.layout IS NULL THEN format('partition %s has no record of the layout that its ids have: uid_drop_partitions() keeps it', p.written)
+				ELSE format('partition %s has a record of other bounds: uid_drop_partitions() keeps it', p.written) END,
+			uidgen_tools.write_record(p.kind, p.written, coalesce(p.layout, l.layout), p.low, p.high)
+		FROM p CROSS JOIN l WHERE NOT p.is_recorded
+	UNION ALL
+	SELECT 'tell', format('partitions such as %s are of layout "%s", and this database has noted no id of that', min(p.written), p.layout), NULL
+		FROM p WHERE EXISTS (SELECT FROM uidgen.layout_used AS u) AND p.layout NOT IN (SELECT u.layout FROM uidgen.layout_used AS u) GROUP BY p.layout
+	UNION ALL
+	SELECT 'tell', format('the default partition %s holds rows: uid_partitions() makes none that these belong into, and uid_drop_partitions() keeps them', uidgen_tools.write_relation(c.oid)), NULL
+		FROM t JOIN pg_class AS c ON c.oid = t.partdefid WHERE c.reltuples > 0;
+$$;
+COMMENT ON FUNCTION uidgen_tools.check_partitions(regclass) IS 'what uid_partitions() and uid_drop_partitions() would not do to a table as it is, with the statement that tells them; no row for a sound table';
+
 CREATE FUNCTION uidgen_tools.drop_partitions("table" regclass, before timestamptz, execute boolean, layout text, is_named boolean, force boolean) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -599,27 +623,3 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION @extschema@.uid_drop_partitions(regclass, timestamptz, boolean, text, boolean)
 	IS 'the same for partitions of one layout or preset alone';
-
--- Reads catalogs alone, so that who watches over tables of others may call it: it takes no lock that anybody waits for, and runs nothing of the owner's.
-CREATE FUNCTION uidgen_tools.check_partitions("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-	WITH t AS MATERIALIZED (SELECT c.oid, p.partdefid FROM pg_class AS c JOIN pg_partitioned_table AS p ON p.partrelid = c.oid AND p.partstrat = 'r' AND p.partnatts = 1
-				JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0] AND a.atttypid = 'bigint'::regtype
-			WHERE c.oid = "table"),
-		p AS MATERIALIZED (SELECT p.*, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind
-			FROM t CROSS JOIN LATERAL uidgen_tools.list_partitions(t.oid) AS p JOIN pg_class AS c ON c.oid = p.relation),
-		-- Of a table with partitions of one layout, another one is taken to be of it.
-		l AS MATERIALIZED (SELECT CASE WHEN min(p.layout) = max(p.layout) THEN min(p.layout) END AS layout FROM p HAVING count(p.layout) > 0)
-	SELECT 'tell', CASE WHEN p.layout IS NULL THEN format('partition %s has no record of the layout that its ids have: uid_drop_partitions() keeps it', p.written)
-				ELSE format('partition %s has a record of other bounds: uid_drop_partitions() keeps it', p.written) END,
-			uidgen_tools.write_record(p.kind, p.written, coalesce(p.layout, l.layout), p.low, p.high)
-		FROM p CROSS JOIN l WHERE NOT p.is_recorded
-	UNION ALL
-	SELECT 'tell', format('partitions such as %s are of layout "%s", and this database has noted no id of that', min(p.written), p.layout), NULL
-		FROM p WHERE EXISTS (SELECT FROM uidgen.layout_used AS u) AND p.layout NOT IN (SELECT u.layout FROM uidgen.layout_used AS u) GROUP BY p.layout
-	UNION ALL
-	SELECT 'tell', format('the default partition %s holds rows: uid_partitions() makes none that these belong into, and uid_drop_partitions() keeps them', uidgen_tools.write_relation(c.oid)), NULL
-		FROM t JOIN pg_class AS c ON c.oid = t.partdefid WHERE c.reltuples > 0;
-$$;
-COMMENT ON FUNCTION uidgen_tools.check_partitions(regclass) IS 'what uid_partitions() and uid_drop_partitions() would not do to a table as it is, with the statement that tells them; no row for a sound table';
