@@ -96,7 +96,7 @@ LOCAL_PART = 20_local
 PLAIN_HEAD = 02_schema
 PLAIN_PARTS = $(filter-out $(LOCAL_PART),$(REGISTRY_PARTS))
 TOOLS_HEAD = 00_psql 02_schema
-TOOLS_PARTS = 10_statements 20_partitions 30_adopt 40_changes 50_numbers 60_time 70_scramble 90_end
+TOOLS_PARTS = 10_statements 20_partitions 30_adopt 40_changes 50_numbers 60_time 70_scramble 80_check 90_end
 # The edition in SQL has the layouts' grammar from the registry, in a schema of its own.
 SQL_HEAD = 00_begin
 SQL_PARTS = 20_layouts 22_presets 30_own 40_decode 42_ranges 44_forms 50_ids 52_horizon 54_stamp 60_set_up 90_end
@@ -192,7 +192,7 @@ $(call script,uidgen-registry):
 $(call script,uidgen-sql):
 	{ cat $(call parts,sql,$(SQL_HEAD)); $(IN_EDITION) $(call parts,registry,33_layouts); cat $(call parts,sql,$(SQL_PARTS)); } | $(AS_ONE_BLOCK) | $(IN_VERSION) >$@
 $(call script,uidgen-sql-tools):
-	{ cat $(call parts,sql,tools_begin); $(TOOLS_IN_EDITION) $(call parts,tools,10_statements 20_partitions 30_adopt 40_changes 50_numbers 60_time 70_scramble); cat $(call parts,sql,tools_end); } | $(AS_ONE_BLOCK) | $(IN_VERSION) >$@
+	{ cat $(call parts,sql,tools_begin); $(TOOLS_IN_EDITION) $(call parts,tools,10_statements 20_partitions 30_adopt 40_changes 50_numbers 60_time 70_scramble 80_check); cat $(call parts,sql,tools_end); } | $(AS_ONE_BLOCK) | $(IN_VERSION) >$@
 $(UPDATES_FROM:%=$(call script,uidgen,%--)): $(call script,uidgen,%--):
 	{ $(call updating,uidgen,$(UIDGEN_HEAD),$(UIDGEN_PARTS),$*); } | $(IN_VERSION) >$@
 $(UPDATES_FROM:%=$(call script,uidgen_registry,%--)): $(call script,uidgen_registry,%--):

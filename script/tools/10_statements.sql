@@ -12,7 +12,8 @@
 -- owner by SET ROLE, is refused if he is a superuser, or has it done as PostgreSQL's maintenance is: uidgen.run_confined().
 --
 
--- Most of these are bound to pg_catalog while this script runs, so they need no search path.
+-- Some of these are bound to pg_catalog while this script runs, so they need no search path.  Those that look into the catalogs are in PL/pgSQL, which
+-- keeps plans: uid_check_tables() calls them for each table.
 
 -- Those in which a byte of ASCII, such as the backslash, can be the second one of a character.
 CREATE FUNCTION uidgen_tools.client_hides_quotes() RETURNS boolean
@@ -52,21 +53,27 @@ COMMENT ON FUNCTION uidgen_tools.check_text(text) IS 'raises an error if a text 
 -- What is printed may be run by a client of another encoding than the one that it was printed for, as a file is. There the last byte of a
 -- character may hide the quote that follows.  So statements are in ASCII alone, where the database says which characters its bytes are.
 CREATE FUNCTION uidgen_tools.escape_controls(text text, mark text, for_people boolean DEFAULT false) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (
-	SELECT CASE WHEN text !~ p.control THEN text
-			ELSE (SELECT string_agg(CASE WHEN r.c !~ p.control THEN r.c
-						WHEN ascii(r.c) < 65536 THEN mark || lpad(to_hex(ascii(r.c)), 4, '0')
-						WHEN mark = E'\\' THEN E'\\+' || lpad(to_hex(ascii(r.c)), 6, '0')
-						ELSE E'\\U' || lpad(to_hex(ascii(r.c)), 8, '0') END, '' ORDER BY r.n)
-				FROM regexp_split_to_table(text, '') WITH ORDINALITY AS r (c, n)) END
-		-- In UTF-8 also those that end a line elsewhere, change the direction of what is read, or are not seen.  Clients of
-		-- other encodings are given ASCII alone.
-		FROM (SELECT CASE WHEN getdatabaseencoding() <> 'UTF8'
-					THEN CASE WHEN getdatabaseencoding()::text ~ '^(LATIN|ISO_8859)' THEN E'[\\u0001-\\u001f\\u007f-\\u009f]' ELSE E'[\\u0001-\\u001f\\u007f]' END
-				WHEN NOT for_people OR pg_client_encoding() NOT IN ('UTF8', 'SQL_ASCII') THEN E'[^\\u0020-\\u007e]'
-				ELSE E'[\\u0001-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\ufff9-\\ufffb\\U000e0000-\\U000e007f]' END) AS p (control)
-		WHERE uidgen_tools.check_text(text));
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- In UTF-8 also those that end a line elsewhere, change the direction of what is read, or are not seen.  Clients of
+	-- other encodings are given ASCII alone.
+	control CONSTANT text := CASE WHEN getdatabaseencoding() <> 'UTF8'
+			THEN CASE WHEN getdatabaseencoding()::text ~ '^(LATIN|ISO_8859)' THEN E'[\\u0001-\\u001f\\u007f-\\u009f]' ELSE E'[\\u0001-\\u001f\\u007f]' END
+		WHEN NOT for_people OR pg_client_encoding() NOT IN ('UTF8', 'SQL_ASCII') THEN E'[^\\u0020-\\u007e]'
+		ELSE E'[\\u0001-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\ufff9-\\ufffb\\U000e0000-\\U000e007f]' END;
+BEGIN
+	PERFORM uidgen_tools.check_text(text);
+	IF text !~ control THEN
+		RETURN text;
+	END IF;
+	RETURN (SELECT string_agg(CASE WHEN r.c !~ control THEN r.c
+			WHEN ascii(r.c) < 65536 THEN mark || lpad(to_hex(ascii(r.c)), 4, '0')
+			WHEN mark = E'\\' THEN E'\\+' || lpad(to_hex(ascii(r.c)), 6, '0')
+			ELSE E'\\U' || lpad(to_hex(ascii(r.c)), 8, '0') END, '' ORDER BY r.n)
+		FROM regexp_split_to_table(text, '') WITH ORDINALITY AS r (c, n));
+END
+$$;
 COMMENT ON FUNCTION uidgen_tools.escape_controls(text, text, boolean) IS 'a text with its control characters as numbers of four digits behind a mark, in UTF-8 all that is not ASCII unless it is for people';
 
 CREATE FUNCTION uidgen_tools.tame(text text) RETURNS text
@@ -90,13 +97,21 @@ COMMENT ON FUNCTION uidgen_tools.write_literal(text) IS 'a text as it is written
 
 -- The tables of a session's own temporary schema are found by that name only in this session, as they should be.
 CREATE FUNCTION uidgen_tools.write_schema(schema oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT uidgen_tools.write_name(CASE n.oid WHEN pg_my_temp_schema() THEN 'pg_temp' ELSE n.nspname::text END) FROM pg_namespace AS n WHERE n.oid = schema);
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (SELECT uidgen_tools.write_name(CASE n.oid WHEN pg_my_temp_schema() THEN 'pg_temp' ELSE n.nspname::text END) FROM pg_namespace AS n WHERE n.oid = schema);
+END
+$$;
 COMMENT ON FUNCTION uidgen_tools.write_schema(oid) IS 'a schema as it is written in a statement';
 
 CREATE FUNCTION uidgen_tools.write_relation(relation oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT uidgen_tools.write_schema(c.relnamespace) || '.' || uidgen_tools.write_name(c.relname::text) FROM pg_class AS c WHERE c.oid = relation);
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (SELECT uidgen_tools.write_schema(c.relnamespace) || '.' || uidgen_tools.write_name(c.relname::text) FROM pg_class AS c WHERE c.oid = relation);
+END
+$$;
 COMMENT ON FUNCTION uidgen_tools.write_relation(oid) IS 'a table or sequence as it is written in a statement';
 
 -- As a text that is cast to regclass, which knows no escapes.
@@ -110,11 +125,15 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.write_regclass(oid) IS 'a table or sequence as an argument of a function in a statement';
 
 CREATE FUNCTION uidgen_tools.write_function(function oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT uidgen_tools.write_schema(p.pronamespace) || '.' || uidgen_tools.write_name(p.proname::text) || '('
-			|| coalesce((SELECT string_agg(uidgen_tools.write_schema(t.typnamespace) || '.' || uidgen_tools.write_name(t.typname::text), ', ' ORDER BY a.n)
-				FROM unnest(p.proargtypes) WITH ORDINALITY AS a (type, n) JOIN pg_type AS t ON t.oid = a.type), '') || ')'
-		FROM pg_proc AS p WHERE p.oid = function);
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (SELECT uidgen_tools.write_schema(p.pronamespace) || '.' || uidgen_tools.write_name(p.proname::text) || '('
+				|| coalesce((SELECT string_agg(uidgen_tools.write_schema(t.typnamespace) || '.' || uidgen_tools.write_name(t.typname::text), ', ' ORDER BY a.n)
+					FROM unnest(p.proargtypes) WITH ORDINALITY AS a (type, n) JOIN pg_type AS t ON t.oid = a.type), '') || ')'
+			FROM pg_proc AS p WHERE p.oid = function);
+END
+$$;
 COMMENT ON FUNCTION uidgen_tools.write_function(oid) IS 'a function with the types of its arguments, as it is written in a statement';
 
 CREATE FUNCTION uidgen_tools.write_role(role oid) RETURNS text

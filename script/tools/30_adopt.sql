@@ -11,6 +11,16 @@
 -- what it has done, and the way back are messages.  All names in both go through 10_statements.sql.
 --
 
+-- A line in the comment of a column or table says what it is to the tools, and survives what triggers and defaults do not.
+CREATE FUNCTION uidgen_tools.write_comment(object text, comment text, beginning text, line text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('COMMENT ON %s IS %s;', object, coalesce(uidgen_tools.write_literal(c.comment), 'NULL'))
+		FROM (SELECT nullif(concat_ws(E'\n', (SELECT string_agg(u.line, E'\n' ORDER BY u.n) FROM unnest(string_to_array(comment, E'\n')) WITH ORDINALITY AS u (line, n) WHERE NOT starts_with(u.line, beginning)), line), '') AS comment) AS c
+		WHERE c.comment IS DISTINCT FROM write_comment.comment;
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_comment(text, text, text, text) IS 'the statement that puts a line into a comment in the place of those with the same beginning, or takes them out; null if it is so already';
+
 -- The sequence is the one that the column has its values from.
 CREATE FUNCTION uidgen_tools.look_at_column("table" regclass, id_column name, uid_next regprocedure,
 	OUT kind "char", OUT shown text, OUT written text, OUT owner oid, OUT number smallint, OUT type regtype, OUT identity "char",
@@ -33,32 +43,52 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.look_at_column(regclass, name, regprocedure) IS 'what uid_adopt() has to know of a column; nothing if there is no such table';
 
--- The column itself, and those that foreign keys lead from to it, over any number of tables.  Of partitions, the
+-- DROP EXTENSION takes the default along; by this line the check knows that there was one.
+CREATE FUNCTION uidgen_tools.record_default("table" regclass, number smallint, OUT step text, OUT undo text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	object CONSTANT text := (SELECT format('COLUMN %s.%s', uidgen_tools.write_relation(a.attrelid), uidgen_tools.write_name(a.attname)) FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attnum = number);
+	comment CONSTANT text := col_description("table", number);
+BEGIN
+	step := uidgen_tools.write_comment(object, comment, 'uidgen: the default is ', 'uidgen: the default is uid_next()');
+	undo := CASE WHEN step IS NOT NULL THEN uidgen_tools.write_comment(object, '', '', comment) ELSE uidgen_tools.write_comment(object, comment, 'uidgen: the default is ', NULL) END;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.record_default(regclass, smallint) IS 'the statements by which the comment of a column says that uid_next() is its default, and does not any more';
+
+-- The column itself, those that foreign keys lead from to it, over any number of tables, and those with deleted keys.  Of partitions, the
 -- table that they are of.
 CREATE FUNCTION uidgen_tools.list_referring_columns("table" regclass, id_column name,
 	OUT relation regclass, OUT name name, OUT number smallint, OUT type regtype, OUT owner oid, OUT distance integer) RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH RECURSIVE referring (relid, name, distance) AS (
+#variable_conflict use_column
+BEGIN
+	RETURN QUERY WITH RECURSIVE referring (relid, name, distance) AS (
 		SELECT "table"::oid, id_column, 0
 		UNION
 		SELECT coalesce(pg_partition_root(f.conrelid), f.conrelid), a.attname, r.distance + 1
 			FROM referring AS r
-				CROSS JOIN LATERAL (SELECT r.relid UNION SELECT t.relid FROM pg_partition_tree(r.relid) AS t) AS m (relid)
+				CROSS JOIN LATERAL (SELECT t.relid FROM uidgen_tools.list_members(r.relid) AS t) AS m (relid)
 				JOIN pg_constraint AS f ON f.confrelid = m.relid AND f.contype = 'f' AND f.conparentid = 0
 				CROSS JOIN LATERAL unnest(f.confkey, f.conkey) AS k (referred, referring)
 				JOIN pg_attribute AS o ON o.attrelid = m.relid AND o.attnum = k.referred AND o.attname = r.name
 				JOIN pg_attribute AS a ON a.attrelid = f.conrelid AND a.attnum = k.referring
 			WHERE r.distance < 100	-- keys can refer to each other in a circle
 	)
-	SELECT r.relid, r.name, a.attnum, a.atttypid, c.relowner, min(r.distance)
-		FROM referring AS r
+	SELECT r.relid::regclass, r.name, a.attnum, a.atttypid::regtype, c.relowner, min(r.distance)
+		FROM (SELECT f.relid, f.name, f.distance FROM referring AS f
+			UNION ALL
+			SELECT d.relation, f.name, f.distance + 1 FROM referring AS f JOIN pg_trigger AS g ON g.tgrelid = f.relid AND g.tgname = '~uid_delete' CROSS JOIN LATERAL uidgen_tools.seek_tracking(f.relid, NULL) AS d
+				WHERE d.function IS NOT NULL AND EXISTS (SELECT FROM uidgen_tools.list_key(f.relid) AS k WHERE k.name = f.name)) AS r
 			JOIN pg_class AS c ON c.oid = r.relid
 			JOIN pg_attribute AS a ON a.attrelid = r.relid AND a.attname = r.name
 		GROUP BY r.relid, r.name, a.attnum, a.atttypid, c.relowner
 		ORDER BY min(r.distance), r.relid::regclass::text, r.name;
+END
 $$;
-COMMENT ON FUNCTION uidgen_tools.list_referring_columns(regclass, name) IS 'a column, and all columns that hold its values because of foreign keys';
+COMMENT ON FUNCTION uidgen_tools.list_referring_columns(regclass, name) IS 'a column, and all columns that hold its values because of foreign keys, or of deleted rows';
 
 -- Where a column of its type changes, each table that refers to one of those, or is referred to, is read, too, when the
 -- foreign keys are put up again.
@@ -105,7 +135,8 @@ AS $$
 		after_rows AS (
 			SELECT g.oid, g.tgname, g.tgrelid, g.tgfoid
 				FROM holding AS h CROSS JOIN LATERAL (SELECT h.relation::oid UNION SELECT k.relid FROM pg_partition_tree(h.relation) AS k) AS m (relid)
-					JOIN pg_trigger AS g ON g.tgrelid = m.relid AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgparentid = 0 AND g.tgtype & 2 = 0),	-- after
+					JOIN pg_trigger AS g ON g.tgrelid = m.relid AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgparentid = 0 AND g.tgtype & 2 = 0	-- after
+						AND g.tgname NOT IN ('~uid_delete', '~uid_key', '~uid_truncate')),	-- whose table is changed, too
 		functions AS (
 			SELECT p.oid, count(*) OVER () AS number
 				-- Anybody can make functions; to read texts of any length would take any time.
@@ -200,6 +231,19 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_column(regclass, name, regprocedure) IS 'an error if a column is not one whose values uid_next() could give, with what to do';
 
+CREATE FUNCTION uidgen_tools.name_without_ids("table" regclass, uid_next regprocedure) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (SELECT string_agg(DISTINCT uidgen_tools.write_role(x.role), ', ')
+		FROM (SELECT c.relowner FROM pg_class AS c WHERE c.oid = "table"
+				UNION SELECT g.grantee FROM pg_class AS c, aclexplode(c.relacl) AS g WHERE c.oid = "table" AND g.privilege_type = 'INSERT'
+				UNION SELECT g.grantee FROM pg_attribute AS a, aclexplode(a.attacl) AS g WHERE a.attrelid = "table" AND g.privilege_type = 'INSERT') AS x (role)
+		WHERE NOT CASE x.role WHEN 0 THEN has_function_privilege('public', uid_next, 'EXECUTE') ELSE has_function_privilege(x.role, uid_next, 'EXECUTE') END);
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.name_without_ids(regclass, regprocedure) IS 'who may insert into a table, and may not draw ids; null if nobody';
+
 CREATE FUNCTION uidgen_tools.refuse_source("table" regclass, id_column name, uid_next regprocedure) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -235,11 +279,7 @@ BEGIN
 	END IF;
 
 	-- Who may insert must be able to draw, since a default is computed with the rights of who inserts.
-	SELECT string_agg(DISTINCT uidgen_tools.write_role(x.role), ', ') INTO named
-		FROM (SELECT t.owner
-				UNION SELECT g.grantee FROM pg_class AS c, aclexplode(c.relacl) AS g WHERE c.oid = "table" AND g.privilege_type = 'INSERT'
-				UNION SELECT g.grantee FROM pg_attribute AS a, aclexplode(a.attacl) AS g WHERE a.attrelid = "table" AND g.privilege_type = 'INSERT') AS x (role)
-		WHERE NOT CASE x.role WHEN 0 THEN has_function_privilege('public', uid_next, 'EXECUTE') ELSE has_function_privilege(x.role, uid_next, 'EXECUTE') END;
+	named := uidgen_tools.name_without_ids("table", uid_next);
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'not all who may insert into table "%" may draw ids', t.shown
 			USING ERRCODE = 'insufficient_privilege', DETAIL = format('These may not: %s.', named),
@@ -276,7 +316,8 @@ BEGIN
 					FROM pg_depend AS d
 					WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = l.relation AND d.refobjsubid = l.number
 						AND (d.classid IN ('pg_rewrite'::regclass, 'pg_policy'::regclass, 'pg_publication_rel'::regclass, 'pg_proc'::regclass)
-							OR (d.classid = 'pg_trigger'::regclass AND EXISTS (SELECT FROM pg_trigger AS g WHERE g.oid = d.objid AND NOT g.tgisinternal)))
+							OR (d.classid = 'pg_trigger'::regclass AND EXISTS (SELECT FROM pg_trigger AS g WHERE g.oid = d.objid AND NOT g.tgisinternal
+								AND NOT (g.tgname = '~uid_key' AND g.tgfoid = (uidgen_tools.seek_tracking(l.relation, NULL)).function))))
 				UNION ALL
 				SELECT format('generated column %s of table %s', uidgen_tools.write_name(a.attname), uidgen_tools.write_relation(l.relation))
 					FROM pg_depend AS d
@@ -480,6 +521,8 @@ DECLARE
 	alter_column text;
 	locked text[];
 	rewritten text[] := '{}';
+	around record;
+	late text[] := '{}';
 	steps text[];
 	remarks text[] := '{}';
 	undo text[];
@@ -494,7 +537,7 @@ BEGIN
 	-- The farthest first.  PostgreSQL takes down and puts up again the foreign keys of a column, and for that locks
 	-- the tables at both ends of each.
 	FOR r IN
-		SELECT uidgen_tools.write_relation(l.relation) AS relation, string_agg(format('ALTER COLUMN %s TYPE bigint', uidgen_tools.write_name(l.name)), ', ' ORDER BY l.name) AS changes, x.ends
+		SELECT uidgen_tools.write_relation(l.relation) AS relation, l.relation AS relid, array_agg(l.name) AS names, string_agg(format('ALTER COLUMN %s TYPE bigint', uidgen_tools.write_name(l.name)), ', ' ORDER BY l.name) AS changes, x.ends
 			FROM uidgen_tools.list_referring_columns("table", id_column) AS l,
 				LATERAL (SELECT array_agg(DISTINCT uidgen_tools.write_relation(e.relation)) AS ends
 					FROM uidgen_tools.list_referring_columns("table", id_column) AS o
@@ -505,10 +548,13 @@ BEGIN
 			WHERE l.type <> 'bigint'::regtype
 			GROUP BY l.relation, x.ends ORDER BY max(l.distance) DESC, l.relation::text
 	LOOP
-		steps := steps || format('ALTER TABLE %s %s;', r.relation, r.changes);
+		around := uidgen_tools.exchange_key(r.relid, r.names);
+		steps := array_remove(ARRAY[around.before], NULL) || steps || format('ALTER TABLE %s %s;', r.relation, r.changes);
+		late := late || around.after;
 		locked := locked || r.relation || r.ends;
 		rewritten := rewritten || r.relation;
 	END LOOP;
+	steps := steps || late;
 	IF cardinality(rewritten) > 0 THEN
 		remarks := remarks || format('all rows are written anew, and nobody reads them meanwhile: %s', array_to_string(rewritten, ', '))
 			|| 'programs that hold these ids in 32 bits have to change, too'::text;
@@ -526,6 +572,7 @@ BEGIN
 			undo := undo || CASE WHEN cardinality(others) > 0 THEN ARRAY['SET LOCAL search_path = pg_catalog, pg_temp;'] ELSE '{}' END
 				|| format('%s %s;', alter_column, uidgen_tools.write_default(t.value, t.sequence)) || others;
 		END IF;
+		SELECT array_remove(steps || d.s, NULL), array_remove(undo || d.u, NULL) INTO steps, undo FROM uidgen_tools.record_default("table", t.number) AS d (s, u);
 	END IF;
 	IF t.sequence IS NOT NULL THEN
 		remarks := remarks || format('sequence %s stays: in sessions that have used it, lastval() and currval() go on to return its numbers, without an error', uidgen_tools.write_relation(t.sequence))
@@ -544,7 +591,7 @@ BEGIN
 		remarks := remarks || 'INSERT can bring an id from now on, without OVERRIDING SYSTEM VALUE'::text;
 	END IF;
 	remarks := remarks || ARRAY(SELECT DISTINCT format('trigger %s runs before each INSERT: see that it leaves the id as it is', uidgen_tools.write_name(g.tgname))
-			FROM uidgen_tools.list_insert_triggers("table", id_column) AS l JOIN pg_trigger AS g ON g.oid = l.trigger ORDER BY 1)
+			FROM uidgen_tools.list_insert_triggers("table", id_column) AS l JOIN pg_trigger AS g ON g.oid = l.trigger WHERE g.tgname <> '~uid_stamp' ORDER BY 1)
 		|| ARRAY(SELECT u.line FROM uidgen_tools.list_users_of_ids("table", id_column) WITH ORDINALITY AS u (line, n) ORDER BY u.n)
 		|| 'new ids lie far above the old ones: a job that walks over ids in steps does not come to an end'::text;
 
@@ -558,6 +605,40 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.plan_adoption(regclass, name, boolean, regprocedure) IS 'the statements by which new rows get ids, to be printed or run, what there is to be said about them, and the statements that undo them';
+
+CREATE FUNCTION uidgen_tools.check_adoption("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+SET plan_cache_mode = force_generic_plan	-- the same few for all tables
+AS $$
+#variable_conflict error
+DECLARE
+	uid_next CONSTANT regprocedure := uidgen_tools.find_function('uid_next', 'uidgen_next');
+	written CONSTANT text := uidgen_tools.write_relation("table");
+	drawn CONSTANT text := uidgen_tools.write_function(uid_next);
+	c record;
+BEGIN
+	FOR c IN SELECT a.attname AS name, uidgen_tools.write_name(a.attname) AS written, e.oid IS NOT NULL AS has_default
+		FROM pg_attribute AS a
+			LEFT JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = a.attrelid AND d.objsubid = a.attnum AND 'uidgen: the default is uid_next()' = ANY (string_to_array(d.description, E'\n'))
+			LEFT JOIN pg_attrdef AS e ON e.adrelid = a.attrelid AND e.adnum = a.attnum
+				AND EXISTS (SELECT FROM pg_depend AS n WHERE n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next)
+			JOIN pg_class AS t ON t.oid = a.attrelid AND NOT t.relispartition
+		WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped AND num_nulls(d.description, e.oid) < 2 ORDER BY a.attnum
+	LOOP
+		RETURN QUERY SELECT 'mend', format('column %s of table %s has lost its default uid_next()', c.written, written), format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s;', written, c.written, drawn) WHERE NOT c.has_default;
+		RETURN QUERY SELECT 'mend', format('column %s of table %s has another default than the table that it is a partition of', c.written, uidgen_tools.write_relation(m.relid)),
+				format('ALTER TABLE ONLY %s ALTER COLUMN %s SET DEFAULT %s;', uidgen_tools.write_relation(m.relid), c.written, drawn)
+			FROM uidgen_tools.list_members("table") AS m JOIN pg_attribute AS a ON a.attrelid = m.relid AND a.attname = c.name JOIN pg_attrdef AS e ON e.adrelid = m.relid AND e.adnum = a.attnum
+			WHERE c.has_default AND m.level > 0 AND NOT EXISTS (SELECT FROM pg_depend AS n WHERE n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next);
+		RETURN QUERY SELECT 'mend', format('column %s of table %s holds ids of table %s, and is of type %s', uidgen_tools.write_name(l.name), uidgen_tools.write_relation(l.relation), written, l.type),
+				uidgen_tools.write_call('uidgen_tools.adopt_column(regclass,name,boolean)'::regprocedure, 'uid_adopt', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(c.name::text)))
+			FROM uidgen_tools.list_referring_columns("table", c.name) AS l WHERE l.type IN ('integer'::regtype, 'smallint'::regtype);
+		RETURN QUERY SELECT 'tell', format('not all who may insert into table %s may draw ids', written), format('GRANT EXECUTE ON FUNCTION %s TO %s;', drawn, n.named)
+			FROM uidgen_tools.name_without_ids("table", uid_next) AS n (named) WHERE n.named IS NOT NULL;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.check_adoption(regclass) IS 'what is missing or different at columns that have their ids of uid_next(), in classes, and what mends it; by the catalogs alone, and without a lock';
 
 CREATE FUNCTION uidgen_tools.adopt_column("table" regclass, id_column name, execute boolean) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp

@@ -7,72 +7,207 @@
 -- for the deleted keys that were purged.
 --
 -- A table is known as tracked by its triggers, also under another name, and the table of deleted keys by the function that they
--- call, which has the same name.  That function runs as the owner of the table, so that applications need no right on what it
--- writes.  Triggers fire in the order of their names, and the version has to be given last: so they begin with a tilde.
+-- call, which has the same name.  DROP EXTENSION takes triggers and function along, and anything may be renamed: so the comments of the
+-- version and of the table of deleted keys have one line in common, by which they find each other then.  The function runs as the owner of the
+-- table, so that applications need no right on what it writes.  Triggers fire in the order of their names, and the version has to be
+-- given last: so they begin with a tilde.
 --
--- refuse_tracking() says whether something is in the way, by one check a rule, and plan_tracking() what has to be done, what it
--- costs, and how to undo it; track_changes() puts these in order.  All of it runs with the rights of the caller, who
--- has to own the table.  What is printed and run goes through 10_statements.sql.
+-- list_tracking() compares what there is with what would be made, by the catalogs alone: plan_tracking() takes its statements, and
+-- check_tracking() what they are for.  refuse_tracking() says whether something is in the way, by one check a rule; track_changes() puts these
+-- in order.  All but the check runs with the rights of the caller, who has to own the table.  What is printed and run goes through 10_statements.sql.
 --
 
 -- Without lengths, since what is written was in the table, and without domains, since these may refuse null.
 CREATE FUNCTION uidgen_tools.write_type(type oid) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH RECURSIVE base (oid) AS (
-		SELECT type
-		UNION ALL
-		SELECT t.typbasetype FROM base AS b JOIN pg_type AS t ON t.oid = b.oid WHERE t.typtype = 'd'
-	)
-	SELECT uidgen_tools.write_schema(t.typnamespace) || '.' || uidgen_tools.write_name(t.typname::text)
-		FROM base AS b JOIN pg_type AS t ON t.oid = b.oid WHERE t.typtype <> 'd';
+DECLARE
+	t record;
+BEGIN
+	LOOP
+		SELECT y.typtype AS kind, y.typbasetype AS base, y.typnamespace AS schema, y.typname::text AS name INTO t FROM pg_type AS y WHERE y.oid = type;
+		EXIT WHEN t.kind IS DISTINCT FROM 'd';
+		type := t.base;
+	END LOOP;
+	RETURN uidgen_tools.write_schema(t.schema) || '.' || uidgen_tools.write_name(t.name);
+END
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_type(oid) IS 'a type, or what a domain is made of, as it is written in a statement';
+
+-- By the catalogs alone: pg_partition_tree() would lock them.
+CREATE FUNCTION uidgen_tools.list_members("table" regclass, OUT relid oid, OUT level integer, OUT kind "char") RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY WITH RECURSIVE member (relid, level) AS (
+		SELECT "table"::oid, 0
+		UNION ALL
+		SELECT i.inhrelid, m.level + 1 FROM member AS m JOIN pg_partitioned_table AS p ON p.partrelid = m.relid JOIN pg_inherits AS i ON i.inhparent = m.relid AND NOT i.inhdetachpending
+	)
+	SELECT m.relid, m.level, c.relkind FROM member AS m JOIN pg_class AS c ON c.oid = m.relid;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_members(regclass) IS 'a table, and all partitions below it';
+
+-- Of the same types, since what is taken as the table of deleted keys is changed where it differs.
+CREATE FUNCTION uidgen_tools.is_deleted(relation oid, version name, "table" regclass) RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+	RETURN EXISTS (SELECT FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] AND a.attname = version AND a.atttypid = 'bigint'::regtype
+			WHERE i.indrelid = relation AND i.indisprimary AND i.indnkeyatts = 1)
+		AND (SELECT array_agg(format('%s %s', uidgen_tools.write_name(a.attname), uidgen_tools.write_type(a.atttypid)) ORDER BY a.attname) FROM pg_attribute AS a
+				WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> version)
+			= (SELECT array_agg(format('%s %s', uidgen_tools.write_name(k.name), uidgen_tools.write_type(k.type)) ORDER BY k.name) FROM uidgen_tools.list_key("table") AS k);
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.is_deleted(oid, name, regclass) IS 'whether a table has the columns of one for the deleted keys of another';
+
+CREATE FUNCTION uidgen_tools.is_free(relation oid, "table" regclass) RETURNS boolean
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_proc AS p ON p.pronamespace = c.relnamespace AND p.proname = c.relname JOIN pg_trigger AS g ON g.tgfoid = p.oid AND g.tgparentid = 0
+		WHERE c.oid = relation AND g.tgname IN ('~uid_delete', '~uid_key') AND g.tgrelid <> "table");
+$$;
+COMMENT ON FUNCTION uidgen_tools.is_free(oid, regclass) IS 'whether no triggers of other tables write deleted keys into a table';
+
+-- What there is, sound or not.  A copy by LIKE can have the comments of columns, so what another table's triggers fill is left to that.
+CREATE FUNCTION uidgen_tools.seek_tracking("table" regclass, version_column name,
+	OUT written text, OUT owner oid, OUT version name, OUT record text, OUT recorded name, OUT function oid, OUT relation oid, OUT schema oid, OUT name text)
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	me record;
+BEGIN
+	SELECT c.relname::text AS name, c.relnamespace AS schema, c.relowner AS owner INTO me FROM pg_class AS c WHERE c.oid = "table";
+	written := uidgen_tools.write_relation("table");
+	owner := me.owner;
+	SELECT l.line, a.attname INTO record, recorded
+		FROM pg_description AS d CROSS JOIN LATERAL unnest(string_to_array(d.description, E'\n')) AS l (line) JOIN pg_attribute AS a ON a.attrelid = d.objoid AND a.attnum = d.objsubid
+		WHERE d.classoid = 'pg_class'::regclass AND d.objoid = "table" AND starts_with(l.line, 'uidgen: changes are tracked in ') ORDER BY a.attnum LIMIT 1;
+	version := coalesce(uidgen_tools.find_version("table"), recorded, version_column);
+	SELECT g.tgfoid, p.pronamespace, p.proname INTO function, schema, name
+		FROM pg_trigger AS g JOIN pg_proc AS p ON p.oid = g.tgfoid
+		WHERE g.tgrelid = "table" AND (g.tgname = '~uid_delete' OR g.tgname = '~uid_key' AND p.proowner = me.owner) AND g.tgparentid = 0 ORDER BY g.tgname LIMIT 1;
+	relation := (SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = seek_tracking.schema AND c.relname = seek_tracking.name AND c.relkind = 'r');
+	IF record <> ALL (coalesce(string_to_array(obj_description(relation, 'pg_class'), E'\n'), '{}')) THEN
+		relation := coalesce((SELECT c.oid FROM pg_description AS d JOIN pg_class AS c ON c.oid = d.objoid AND c.relkind = 'r' AND c.relowner = me.owner
+			WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND record = ANY (string_to_array(d.description, E'\n'))
+				AND uidgen_tools.is_free(c.oid, "table")
+			ORDER BY c.relnamespace = me.schema DESC, c.oid LIMIT 1), relation);
+	END IF;
+	IF function IS NULL AND relation IS NULL THEN
+		schema := me.schema;
+		name := uidgen_tools.shorten_name(me.name, octet_length('_deleted')) || '_deleted';
+		relation := (SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = me.schema AND c.relname = seek_tracking.name AND c.relkind = 'r' AND c.relowner = me.owner
+			AND version_column IS NOT NULL AND uidgen_tools.is_free(c.oid, "table") AND uidgen_tools.is_deleted(c.oid, version, "table"));
+	END IF;
+	IF relation IS NOT NULL THEN
+		SELECT c.relnamespace, c.relname INTO schema, name FROM pg_class AS c WHERE c.oid = relation;
+		function := coalesce(function, (SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = seek_tracking.schema AND p.proname = seek_tracking.name
+			AND p.pronargs = 0 AND p.prorettype = 'trigger'::regtype AND p.proowner = me.owner));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.seek_tracking(regclass, name) IS 'what a table has of what uid_track_changes() makes, and which names it has or would have';
+
+-- Who has the privilege TRIGGER can make one of that name.
+CREATE FUNCTION uidgen_tools.refuse_other_function("table" regclass, function oid) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF (SELECT p.proowner <> c.relowner FROM pg_proc AS p, pg_class AS c WHERE p.oid = function AND c.oid = "table") THEN
+		RAISE EXCEPTION 'trigger "~uid_delete" of table "%" calls a function of another role', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
+			USING ERRCODE = 'insufficient_privilege',
+				DETAIL = format('It is %s. The function that fills the table of deleted keys belongs to the owner of the table.', uidgen_tools.write_function(function)),
+				HINT = format('Drop the trigger. If the table was tracked when it was given to another role, let a superuser run DROP FUNCTION %s CASCADE, and drop the table of that name; then call uid_track_changes(), and let all readers copy the table anew.', uidgen_tools.write_function(function));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_other_function(regclass, oid) IS 'an error if the function that writes deleted keys is not the table owner''s';
 
 -- The version is the column of its primary key.
 CREATE FUNCTION uidgen_tools.find_deleted("table" regclass, OUT function oid, OUT relation oid, OUT version name)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
-DECLARE
-	is_own boolean;
 BEGIN
-	SELECT p.oid, c.oid, a.attname, p.proowner = t.relowner INTO function, relation, version, is_own
-		FROM pg_trigger AS g
-			JOIN pg_class AS t ON t.oid = g.tgrelid
-			JOIN pg_proc AS p ON p.oid = g.tgfoid
-			LEFT JOIN pg_class AS c ON c.relnamespace = p.pronamespace AND c.relname = p.proname AND c.relkind = 'r'
-			LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisprimary
-			LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
-		WHERE g.tgrelid = "table" AND g.tgname = '~uid_delete';
+	SELECT s.function, s.relation INTO function, relation FROM uidgen_tools.seek_tracking("table", NULL) AS s;
 	IF function IS NULL THEN
+		relation := NULL;
 		RETURN;
-	-- Who has the privilege TRIGGER can make one of that name.
-	ELSIF NOT is_own THEN
-		RAISE EXCEPTION 'trigger "~uid_delete" of table "%" calls a function of another role', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
-			USING ERRCODE = 'insufficient_privilege',
-				DETAIL = format('It is %s. The function that fills the table of deleted keys belongs to the owner of the table.', uidgen_tools.write_function(function)),
-				HINT = format('Drop the trigger. If the table was tracked when it was given to another role, let a superuser run DROP FUNCTION %s CASCADE, and drop the table of that name; then call uid_track_changes(), and let all readers copy the table anew.', uidgen_tools.write_function(function));
-	ELSIF version IS NULL THEN
+	END IF;
+	PERFORM uidgen_tools.refuse_other_function("table", function);
+	version := (SELECT a.attname FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] WHERE i.indrelid = relation AND i.indisprimary);
+	IF version IS NULL THEN
 		RAISE EXCEPTION 'table "%" has lost the table of its deleted keys', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
-			USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = format('Its triggers call function %s, and there is no table of that name with a primary key.', uidgen_tools.write_function(function)),
-				HINT = format('Run DROP FUNCTION %s CASCADE, which drops the triggers, then call uid_track_changes(), and let all readers copy the table anew.', uidgen_tools.write_function(function));
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('Its triggers call function %s, and there is no table of that name with a primary key.', uidgen_tools.write_function(function)),
+				HINT = 'Call uid_track_changes().';
 	END IF;
 	PERFORM uidgen_tools.refuse_other_owners(ARRAY[relation]);
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_deleted(regclass) IS 'the table of the deleted keys of a tracked table, the function that fills it, and its column for the version; nothing for others';
 
--- Deferrable ones count: what is deleted was in the table.
+-- Of nothing that PostgreSQL has from the start a dependency is noted.
+CREATE FUNCTION uidgen_tools.list_compared("table" regclass, OUT columns integer[], OUT operators oid[])
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	SELECT array_agg(DISTINCT d.refobjsubid ORDER BY d.refobjsubid) FILTER (WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = "table" AND d.refobjsubid > 0),
+			coalesce(array_agg(DISTINCT d.refobjid ORDER BY d.refobjid) FILTER (WHERE d.refclassid = 'pg_operator'::regclass), '{}')
+		INTO columns, operators
+		FROM pg_trigger AS g JOIN pg_depend AS d ON d.classid = 'pg_trigger'::regclass AND d.objid = g.oid
+		WHERE g.tgrelid = "table" AND g.tgname = '~uid_key' AND g.tgtype = 17 AND g.tgattr = '' AND g.tgqual IS NOT NULL;	-- for each row, after, update
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_compared(regclass) IS 'the columns by which the trigger for another key tells keys apart, and operators for that which were not there from the start';
+
+-- Deferrable ones count: what is deleted was in the table.  Readers know the table by the key that it was tracked with, as long as that is one.
 CREATE FUNCTION uidgen_tools.choose_key("table" regclass) RETURNS oid
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT i.indexrelid
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	compared CONSTANT integer[] := (uidgen_tools.list_compared("table")).columns;
+BEGIN
+	RETURN (SELECT i.indexrelid
 		FROM pg_index AS i
 		WHERE i.indrelid = "table" AND i.indisunique AND i.indisvalid AND NOT i.indisexclusion AND i.indpred IS NULL AND i.indexprs IS NULL
 			AND NOT EXISTS (SELECT FROM generate_series(0, i.indnkeyatts - 1) AS n JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[n] WHERE NOT a.attnotnull OR i.indcollation[n] <> a.attcollation)
-		ORDER BY NOT i.indisprimary, i.indnkeyatts, i.indexrelid LIMIT 1);
+		ORDER BY ARRAY(SELECT i.indkey[n]::integer FROM generate_series(0, i.indnkeyatts - 1) AS n ORDER BY 1) IS DISTINCT FROM compared, NOT i.indisprimary, i.indnkeyatts, i.indexrelid LIMIT 1);
+END
+$$;
 COMMENT ON FUNCTION uidgen_tools.choose_key(regclass) IS 'the index of the key by which each row of a table is known: the primary key, or another one that is unique and not null';
+
+CREATE FUNCTION uidgen_tools.list_key("table" regclass, OUT n integer, OUT number smallint, OUT name name, OUT type oid, OUT operator oid) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	key CONSTANT oid := uidgen_tools.choose_key("table");
+BEGIN
+	-- By index: a join would read all operators.
+	RETURN QUERY SELECT n.n, a.attnum, a.attname, a.atttypid, (SELECT m.amopopr FROM pg_opclass AS c
+				JOIN pg_amop AS m ON m.amopfamily = c.opcfamily AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype AND m.amopstrategy = 3
+				WHERE c.oid = i.indclass[n.n])
+		FROM pg_index AS i
+			CROSS JOIN LATERAL generate_series(0, i.indnkeyatts - 1) AS n (n)
+			JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[n.n]
+		WHERE i.indexrelid = key ORDER BY n.n;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_key(regclass) IS 'the columns of the key of a table, in their order, and the operators by which two keys are the same';
+
+CREATE FUNCTION uidgen_tools.compares_key("table" regclass) RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (SELECT (c.columns, c.operators) IS NOT DISTINCT FROM (k.columns, k.operators) FROM uidgen_tools.list_compared("table") AS c,
+		(SELECT array_agg(l.number::integer ORDER BY l.number), coalesce(array_agg(DISTINCT l.operator ORDER BY l.operator) FILTER (WHERE l.operator >= 12000), '{}') FROM uidgen_tools.list_key("table") AS l) AS k (columns, operators));
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.compares_key(regclass) IS 'whether the trigger for another key looks at the key as it is now';
 
 CREATE FUNCTION uidgen_tools.write_truncate_trigger(relation text, function text) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -137,31 +272,36 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_version_column(regclass, name) IS 'an error if a column that is there cannot hold versions, with what to do';
 
-CREATE FUNCTION uidgen_tools.refuse_other_triggers("table" regclass, uid_stamp regprocedure) RETURNS void
+CREATE FUNCTION uidgen_tools.list_later_triggers("table" regclass) RETURNS SETOF oid
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY SELECT g.oid FROM uidgen_tools.list_members("table") AS m
+			JOIN pg_trigger AS g ON g.tgrelid = m.relid AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgparentid = 0
+				AND g.tgtype & 3 = 3 AND g.tgtype & 20 <> 0	-- for each row, before, insert or update
+				AND g.tgname > '~uid_stamp'
+		ORDER BY g.tgname, g.tgrelid;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_later_triggers(regclass) IS 'the triggers that fire after the one that gives the version, and could set it back';
+
+CREATE FUNCTION uidgen_tools.refuse_other_triggers("table" regclass, function oid, uid_stamp regprocedure) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
-	d record;
 	named text;
 BEGIN
 	SELECT format('trigger %s of table %s', uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid)) INTO named
-		FROM (SELECT "table"::oid AS relid UNION SELECT k.relid FROM pg_partition_tree("table") AS k) AS m
-			JOIN pg_trigger AS g ON g.tgrelid = m.relid AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgparentid = 0
-				AND g.tgtype & 3 = 3 AND g.tgtype & 20 <> 0	-- for each row, before, insert or update
-				AND g.tgname > '~uid_stamp'
-		ORDER BY g.tgname, g.tgrelid LIMIT 1;
+		FROM uidgen_tools.list_later_triggers("table") WITH ORDINALITY AS l (trigger, n) JOIN pg_trigger AS g ON g.oid = l.trigger ORDER BY l.n LIMIT 1;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'a trigger of table "%" would fire after the one that gives the version', (SELECT uidgen_tools.tame(c.relname) FROM pg_class AS c WHERE c.oid = "table")
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It is %s. It could set the version back, and readers would miss the change.', named),
 				HINT = 'Give it another name, by ALTER TRIGGER ... RENAME TO: triggers fire in the order of their names, and a name that begins with a letter comes before.';
 	END IF;
-	d := uidgen_tools.find_deleted("table");
 	SELECT format('"%s" of table %s, which calls %s', g.tgname, uidgen_tools.write_relation(g.tgrelid), uidgen_tools.write_function(g.tgfoid)) INTO named
-		FROM (SELECT "table"::oid AS relid UNION SELECT k.relid FROM pg_partition_tree("table") AS k) AS m
-			JOIN pg_trigger AS g ON g.tgrelid = m.relid
-		WHERE CASE g.tgname WHEN '~uid_stamp' THEN g.tgfoid <> uid_stamp WHEN '~uid_delete' THEN g.tgfoid IS DISTINCT FROM d.function
-			WHEN '~uid_key' THEN g.tgfoid IS DISTINCT FROM d.function WHEN '~uid_truncate' THEN g.tgfoid IS DISTINCT FROM d.function ELSE false END
+		FROM uidgen_tools.list_members("table") AS m JOIN pg_trigger AS g ON g.tgrelid = m.relid
+		WHERE CASE WHEN g.tgname = '~uid_stamp' THEN g.tgfoid <> uid_stamp WHEN g.tgname IN ('~uid_delete', '~uid_key', '~uid_truncate') THEN g.tgfoid IS DISTINCT FROM function ELSE false END
 		ORDER BY g.tgrelid, g.tgname LIMIT 1;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'a trigger has the name of one that is needed' USING ERRCODE = 'duplicate_object', DETAIL = format('It is %s.', named),
@@ -169,38 +309,40 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.refuse_other_triggers(regclass, regprocedure) IS 'an error if a trigger would fire after uid_stamp(), or has the name of one that is made';
+COMMENT ON FUNCTION uidgen_tools.refuse_other_triggers(regclass, oid, regprocedure) IS 'an error if a trigger would fire after uid_stamp(), or has the name of one that is made';
 
-CREATE FUNCTION uidgen_tools.refuse_untracked_kinds("table" regclass) RETURNS void
+CREATE FUNCTION uidgen_tools.list_untracked_kinds("table" regclass, OUT message text, OUT detail text, OUT hint text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict error
-DECLARE
-	r record;
 BEGIN
-	PERFORM uidgen_tools.refuse_other_kinds("table", 'Track');
-	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
-	SELECT w.* INTO r
+	RETURN QUERY SELECT format(w.message, uidgen_tools.tame(c.relname)), w.detail, w.hint
 		FROM pg_class AS c
-			LEFT JOIN LATERAL (SELECT f.oid FROM pg_partition_tree("table") AS k JOIN pg_class AS f ON f.oid = k.relid WHERE f.relkind = 'f' LIMIT 1) AS f ON true
+			LEFT JOIN LATERAL (SELECT m.relid FROM uidgen_tools.list_members("table") AS m WHERE m.kind = 'f' LIMIT 1) AS f ON true
 			CROSS JOIN LATERAL (VALUES
 				(1, c.relispartition, 'table "%s" is a partition',
 					'A row can move to another partition, so its changes are those of the whole table.', format('Track table %s.', uidgen_tools.write_relation(pg_partition_root(c.oid)))),
-				(2, c.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN (i.inhrelid, i.inhparent)), 'table "%s" inherits from another one, or another one from it',
+				(2, c.relkind = 'r' AND NOT c.relispartition AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN (i.inhrelid, i.inhparent)), 'table "%s" inherits from another one, or another one from it',
 					'Neither triggers nor keys are inherited, so changes would be missed.', 'Use partitions, or track tables that stand alone.'),
 				(3, c.relpersistence <> 'p', 'table "%s" is not permanent',
 					'A crash empties an unlogged table, and the end of the session a temporary one, and no trigger sees that.', format('If it is unlogged, run ALTER TABLE %s SET LOGGED.', uidgen_tools.write_relation("table"))),
-				(4, f.oid IS NOT NULL, 'table "%s" has a partition that is a foreign table',
-					format('It is %s. What others change there is not seen here.', uidgen_tools.write_relation(f.oid)), 'Track the table there, and this one without that partition.')) AS w (n, applies, message, detail, hint)
+				(4, f.relid IS NOT NULL, 'table "%s" has a partition that is a foreign table',
+					format('It is %s. What others change there is not seen here.', uidgen_tools.write_relation(f.relid)), 'Track the table there, and this one without that partition.')) AS w (n, applies, message, detail, hint)
 		WHERE c.oid = "table" AND w.applies
-		ORDER BY w.n LIMIT 1;
-	IF FOUND THEN
-		RAISE EXCEPTION '%', format(r.message, (SELECT uidgen_tools.tame(c.relname) FROM pg_class AS c WHERE c.oid = "table"))
-			USING ERRCODE = 'wrong_object_type', DETAIL = r.detail, HINT = r.hint;
-	END IF;
+		ORDER BY w.n;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.refuse_untracked_kinds(regclass) IS 'an error if a table is of a kind whose changes no trigger would see, with what to do';
+COMMENT ON FUNCTION uidgen_tools.list_untracked_kinds(regclass) IS 'why no trigger would see the changes of a table of its kind, and what to do';
+
+CREATE FUNCTION uidgen_tools.list_versions(deleted oid, version name, recorded name) RETURNS SETOF name
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT version
+	UNION ALL
+	SELECT recorded WHERE recorded IS NOT NULL
+	UNION ALL
+	SELECT a.attname FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] WHERE i.indrelid = deleted AND i.indisprimary;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_versions(oid, name, name) IS 'the column of the versions by its trigger, by its comment, and of the deleted keys: the same, unless it was renamed';
 
 CREATE FUNCTION uidgen_tools.refuse_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -209,11 +351,15 @@ AS $$
 DECLARE
 	most constant bigint := 1000000;
 	t record;
-	d record;
+	s record;
 	shown constant text := uidgen_tools.tame(version_column::text);
 	named text;
 BEGIN
-	PERFORM uidgen_tools.refuse_untracked_kinds("table");
+	PERFORM uidgen_tools.refuse_other_kinds("table", 'Track'), uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
+	SELECT w.message, w.detail, w.hint INTO t FROM uidgen_tools.list_untracked_kinds("table") AS w LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION '%', t.message USING ERRCODE = 'wrong_object_type', DETAIL = t.detail, HINT = t.hint;
+	END IF;
 	SELECT uidgen_tools.tame(c.relname) AS shown, uidgen_tools.write_relation(c.oid) AS written, c.relname AS name, c.relnamespace AS schema, c.relowner AS owner INTO t FROM pg_class AS c WHERE c.oid = "table";
 	PERFORM uidgen_tools.refuse_version_column("table", version_column);
 
@@ -223,26 +369,25 @@ BEGIN
 				HINT = 'Give it a primary key, or a unique index on columns that are not null.';
 	END IF;
 
-	PERFORM uidgen_tools.refuse_other_triggers("table", uid_stamp);
-	d := uidgen_tools.find_deleted("table");
-	SELECT uidgen_tools.tame(s.stamped) INTO named FROM (SELECT uidgen_tools.find_version("table") AS stamped UNION ALL SELECT d.version) AS s WHERE s.stamped <> version_column LIMIT 1;
+	s := uidgen_tools.seek_tracking("table", version_column);
+	PERFORM uidgen_tools.refuse_other_function("table", s.function), uidgen_tools.refuse_other_triggers("table", s.function, uid_stamp);
+	SELECT uidgen_tools.tame(v.name) INTO named FROM uidgen_tools.list_versions(s.relation, s.version, s.recorded) AS v (name) WHERE v.name <> version_column LIMIT 1;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'the versions of table "%" are in column "%"', t.shown, named
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Name that column. If it was renamed, rename it back: its trigger and its readers know it by that name.';
 	END IF;
 
 	-- What is made beside it.
-	IF d.function IS NULL THEN
-		SELECT uidgen_tools.write_schema(t.schema) || '.' || uidgen_tools.write_name(n.name) INTO named
-			FROM (SELECT uidgen_tools.shorten_name(t.name::text, octet_length('_deleted')) || '_deleted' AS name) AS n
-			WHERE EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = t.schema AND c.relname = n.name)
-				OR EXISTS (SELECT FROM pg_type AS y WHERE y.typnamespace = t.schema AND y.typname = n.name)
-				OR EXISTS (SELECT FROM pg_proc AS p WHERE p.pronamespace = t.schema AND p.proname = n.name);
-		IF named IS NOT NULL THEN
-			RAISE EXCEPTION 'the name % is taken', named
-				USING ERRCODE = 'duplicate_table', DETAIL = 'It is that of the table of deleted keys, and of the function that fills it.',
-					HINT = 'Drop what has this name, or rename it.';
-		END IF;
+	IF s.relation IS NOT NULL THEN
+		PERFORM uidgen_tools.refuse_other_owners(ARRAY[s.relation]);
+	END IF;
+	SELECT uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name) INTO named
+		WHERE s.relation IS NULL AND (EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = s.schema AND c.relname = s.name) OR EXISTS (SELECT FROM pg_type AS y WHERE y.typnamespace = s.schema AND y.typname = s.name))
+			OR EXISTS (SELECT FROM pg_proc AS p WHERE p.pronamespace = s.schema AND p.proname = s.name AND p.oid IS DISTINCT FROM s.function);
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'the name % is taken', named
+			USING ERRCODE = 'duplicate_table', DETAIL = 'It is that of the table of deleted keys, and of the function that fills it. A table is taken for it if it has the same owner, the columns of the key, and the version as its primary key.',
+				HINT = 'Drop what has this name, or rename it.';
 	END IF;
 	SELECT string_agg(uidgen_tools.write_function(f.oid), ', ' ORDER BY f.oid) INTO named
 		FROM unnest(ARRAY[uid_next, uid_stamp]) AS f (oid) WHERE NOT has_function_privilege(f.oid, 'EXECUTE');
@@ -270,10 +415,10 @@ BEGIN
 	IF NOT "execute" THEN
 		RETURN;
 	END IF;
-	IF d.function IS NULL AND NOT has_schema_privilege(t.schema, 'CREATE') THEN
-		RAISE EXCEPTION 'permission denied for schema %', uidgen_tools.tame((SELECT n.nspname FROM pg_namespace AS n WHERE n.oid = t.schema))
+	IF num_nulls(s.function, s.relation) > 0 AND NOT has_schema_privilege(s.schema, 'CREATE') THEN
+		RAISE EXCEPTION 'permission denied for schema %', uidgen_tools.tame((SELECT n.nspname FROM pg_namespace AS n WHERE n.oid = s.schema))
 			USING ERRCODE = 'insufficient_privilege', DETAIL = 'The table of deleted keys is made in it.',
-				HINT = format('Let its owner run GRANT CREATE ON SCHEMA %s TO %s, for as long as uid_track_changes() takes.', uidgen_tools.write_schema(t.schema), uidgen_tools.write_role(t.owner));
+				HINT = format('Let its owner run GRANT CREATE ON SCHEMA %s TO %s, for as long as uid_track_changes() takes.', uidgen_tools.write_schema(s.schema), uidgen_tools.write_role(t.owner));
 	ELSIF NOT uidgen_tools.has_index("table", version_column) THEN
 		PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_track_changes()'), uidgen_tools.lock_by_name("table", t.written, 'ACCESS SHARE');
 		IF uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', t.written, most + 1))::bigint > most THEN
@@ -288,18 +433,26 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_tracking(regclass, name, boolean, regprocedure, regprocedure) IS 'an error if uid_track_changes() cannot be had for a table, or cannot be run, with what to do';
 
 CREATE FUNCTION uidgen_tools.find_version("table" regclass) RETURNS name
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT convert_from(substr(g.tgargs, 1, octet_length(g.tgargs) - 1), getdatabaseencoding())::name
-		FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp' AND g.tgnargs = 1);
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (SELECT convert_from(substr(g.tgargs, 1, octet_length(g.tgargs) - 1), getdatabaseencoding())::name
+			FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp' AND g.tgnargs = 1);
+END
+$$;
 COMMENT ON FUNCTION uidgen_tools.find_version(regclass) IS 'the column in which a tracked table has its versions; null for others';
 
 CREATE FUNCTION uidgen_tools.has_index("table" regclass, version_column name) RETURNS boolean
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN EXISTS (SELECT FROM pg_index AS i
-			JOIN pg_class AS c ON c.oid = i.indexrelid
-			JOIN pg_am AS m ON m.oid = c.relam AND m.amname = 'btree'
-			JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attname = version_column AND a.attnum = i.indkey[0]
-		WHERE i.indrelid = "table" AND i.indisvalid AND i.indpred IS NULL);
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN EXISTS (SELECT FROM pg_index AS i
+				JOIN pg_class AS c ON c.oid = i.indexrelid
+				JOIN pg_am AS m ON m.oid = c.relam AND m.amname = 'btree'
+				JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attname = version_column AND a.attnum = i.indkey[0]
+			WHERE i.indrelid = "table" AND i.indisvalid AND i.indpred IS NULL);
+END
+$$;
 COMMENT ON FUNCTION uidgen_tools.has_index(regclass, name) IS 'whether readers find the rows of a version by an index';
 
 -- An entry of an index takes some 80 bytes of WAL (78 on PostgreSQL 15 and on 18), and 22 in a btree of bigint.
@@ -343,137 +496,391 @@ COMMENT ON FUNCTION uidgen_tools.describe_deleted(regclass, text) IS 'what there
 -- Two keys are the same if the index says so.  PL/pgSQL finds no field of a record by a name with U&, so what the function
 -- holds is written as it is: of the whole function one literal is made.
 CREATE FUNCTION uidgen_tools.write_key("table" regclass, OUT columns text, OUT old_key text, OUT types text, OUT width integer, OUT same_key text)
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
+#variable_conflict error
+BEGIN
 	SELECT string_agg(k.plain, ', ' ORDER BY k.n), string_agg('OLD.' || k.plain, ', ' ORDER BY k.n), string_agg(k.name || ' ' || k.type, ', ' ORDER BY k.n), count(*)::integer,
-			string_agg(format('(OLD.%s OPERATOR(%s.%s) NEW.%1$s)', k.name, k.schema, k.operator), ' AND ' ORDER BY k.n)
-		FROM (SELECT n.n, uidgen_tools.write_name(a.attname) AS name, format('"%s"', replace(a.attname, '"', '""')) AS plain, uidgen_tools.write_type(a.atttypid) AS type, uidgen_tools.write_schema(o.oprnamespace) AS schema, o.oprname AS operator
-			FROM pg_index AS i
-				CROSS JOIN LATERAL generate_series(0, i.indnkeyatts - 1) AS n (n)
-				JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[n.n]
-				JOIN pg_opclass AS c ON c.oid = i.indclass[n.n]
-				JOIN pg_amop AS m ON m.amopfamily = c.opcfamily AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype AND m.amopstrategy = 3
-				JOIN pg_operator AS o ON o.oid = m.amopopr
-			WHERE i.indexrelid = uidgen_tools.choose_key("table")) AS k;
+			string_agg(format('(OLD.%s OPERATOR(%s.%s) NEW.%1$s)', k.name, uidgen_tools.write_schema(o.oprnamespace), o.oprname), ' AND ' ORDER BY k.n)
+		INTO columns, old_key, types, width, same_key
+		FROM (SELECT l.n, uidgen_tools.write_name(l.name) AS name, format('"%s"', replace(l.name, '"', '""')) AS plain, uidgen_tools.write_type(l.type) AS type, l.operator FROM uidgen_tools.list_key("table") AS l) AS k
+			CROSS JOIN LATERAL (SELECT p.oprnamespace, p.oprname FROM pg_operator AS p WHERE p.oid = k.operator OFFSET 0) AS o;
+END
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_key(regclass) IS 'the key of a table as its deleted keys are written: names, values of the old row, names and types, how many, and when an UPDATE leaves it as it is';
 
--- Of each trigger, how it is made, and how it is when it was made.  Those for TRUNCATE are not inherited.
-CREATE FUNCTION uidgen_tools.write_triggers("table" regclass, version_column name, function text, uid_stamp regprocedure) RETURNS SETOF text
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
+-- PL/pgSQL keeps plans with the types of the key.  So the function is written anew where these may be others, also if the text is the same.
+CREATE FUNCTION uidgen_tools.write_key_function(deleted text, body text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN format('CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS %s;', deleted, uidgen_tools.write_literal(body));
+COMMENT ON FUNCTION uidgen_tools.write_key_function(text, text) IS 'the statement that makes the function that writes deleted keys, or writes it anew';
+
+CREATE FUNCTION uidgen_tools.write_depends(deleted text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT format('ALTER FUNCTION %s() DEPENDS ON EXTENSION uidgen;', deleted) FROM pg_extension AS e WHERE e.extname = 'uidgen');
+COMMENT ON FUNCTION uidgen_tools.write_depends(text) IS 'the statement that has the function go with the extension; null where there is none';
+
+CREATE FUNCTION uidgen_tools.write_key_trigger("table" regclass, function text) RETURNS text[]
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH member AS (SELECT "table"::oid AS relid, 0 AS level UNION SELECT k.relid, k.level FROM pg_partition_tree("table") AS k),
-	wanted AS (
-		SELECT w.n, w.name, w.statement, format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %s;', t.written, uidgen_tools.write_name(w.name)) AS enables
-			FROM uidgen_tools.write_relation("table") AS t (written) CROSS JOIN LATERAL (VALUES
-				(1, '~uid_stamp', format('CREATE TRIGGER "~uid_stamp" BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s(%s);', t.written, rtrim(uidgen_tools.write_function(uid_stamp), '()'), uidgen_tools.write_literal(version_column::text))),
-				(2, '~uid_delete', format('CREATE TRIGGER "~uid_delete" AFTER DELETE ON %s FOR EACH ROW EXECUTE FUNCTION %s;', t.written, function)),
-				(3, '~uid_key', format('CREATE TRIGGER "~uid_key" AFTER UPDATE ON %s FOR EACH ROW WHEN (NOT (%s)) EXECUTE FUNCTION %s;', t.written, (uidgen_tools.write_key("table")).same_key, function))) AS w (n, name, statement)),
-	stale AS (
-		SELECT 0 AS level, w.n::text AS place, g.oid IS NULL AS is_missing, ARRAY[w.statement, w.enables] AS lines
-			FROM wanted AS w LEFT JOIN pg_trigger AS g ON g.tgrelid = "table" AND g.tgname = w.name
-			WHERE g.oid IS NULL OR EXISTS (SELECT FROM pg_trigger AS o JOIN member AS m ON m.relid = o.tgrelid WHERE o.tgname = w.name AND o.tgenabled <> 'A')
-		UNION ALL
-		SELECT 1 + m.level, m.relid::regclass::text, g.oid IS NULL, uidgen_tools.write_truncate_trigger(uidgen_tools.write_relation(m.relid), function)
-			FROM member AS m LEFT JOIN pg_trigger AS g ON g.tgrelid = m.relid AND g.tgname = '~uid_truncate'
-			WHERE g.tgenabled IS DISTINCT FROM 'A')
-	SELECT u.line FROM stale AS s CROSS JOIN LATERAL unnest(s.lines) WITH ORDINALITY AS u (line, n)
-		WHERE s.is_missing OR u.n = 2
-		ORDER BY s.level, s.place, u.n;
+	SELECT ARRAY[format('CREATE TRIGGER "~uid_key" AFTER UPDATE ON %s FOR EACH ROW WHEN (NOT (%s)) EXECUTE FUNCTION %s;', t.written, (uidgen_tools.write_key("table")).same_key, function),
+			format('ALTER TABLE %s ENABLE ALWAYS TRIGGER "~uid_key";', t.written)]
+		FROM uidgen_tools.write_relation("table") AS t (written);
 $$;
-COMMENT ON FUNCTION uidgen_tools.write_triggers(regclass, name, text, regprocedure) IS 'the statements that make the triggers by which a table is tracked, and enable them, as far as they are missing or not enabled';
+COMMENT ON FUNCTION uidgen_tools.write_key_trigger(regclass, text) IS 'the statements by which another key of a row is told as a deleted one';
+
+-- The trigger keeps the type of the columns that it compares, and so do plans of the function.
+CREATE FUNCTION uidgen_tools.exchange_key("table" regclass, columns name[], OUT before text, OUT after text[])
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	s record := uidgen_tools.seek_tracking("table", NULL);
+	k record;
+	deleted CONSTANT text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name);
+BEGIN
+	IF s.function IS NULL OR NOT EXISTS (SELECT FROM uidgen_tools.list_key("table") AS l WHERE l.name = ANY (columns)) THEN
+		RETURN;
+	END IF;
+	SELECT w.columns, w.old_key INTO k FROM uidgen_tools.write_key("table") AS w;
+	before := (SELECT format('DROP TRIGGER "~uid_key" ON %s;', s.written) FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_key' AND g.tgfoid = s.function);
+	after := array_remove(ARRAY[uidgen_tools.write_key_function(deleted, uidgen_tools.write_deleted_function(deleted, s.schema, s.name, k.columns, k.old_key)), uidgen_tools.write_depends(deleted)]
+		|| CASE WHEN before IS NOT NULL THEN uidgen_tools.write_key_trigger("table", deleted || '()') END, NULL);
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.exchange_key(regclass, name[]) IS 'the statements before and after columns of a tracked table get another type; nothing if they are not of its key, or it is not tracked';
+
+CREATE FUNCTION uidgen_tools.list_deleted_table("table" regclass, version_column name, "execute" boolean, uid_next regprocedure, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	s record := uidgen_tools.seek_tracking("table", version_column);
+	version CONSTANT text := uidgen_tools.write_name(s.version::text);
+	deleted CONSTANT text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name);
+	line CONSTANT text := CASE WHEN s.record IS NOT NULL AND s.relation IS NOT NULL THEN s.record ELSE 'uidgen: changes are tracked in ' || deleted END;
+BEGIN
+	IF s.relation IS NULL THEN
+		RETURN QUERY SELECT 'anew', format('table %s, which has the deleted keys, is missing', deleted),
+			format('CREATE TABLE %s (%s, %s pg_catalog.int8 PRIMARY KEY DEFAULT %s);', deleted, (uidgen_tools.write_key("table")).types, version, uidgen_tools.write_function(uid_next));
+		-- Whoever runs what is printed may be somebody else than the owner.
+		IF NOT "execute" THEN
+			RETURN QUERY SELECT 'anew', NULL, format('ALTER TABLE %s OWNER TO %s;', deleted, uidgen_tools.write_role(s.owner));
+		END IF;
+		-- Whoever may write there, or make a trigger, tells readers of what was not deleted, or runs as the owner.
+		RETURN QUERY SELECT 'anew', NULL, format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', deleted, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
+			FROM pg_default_acl AS f, aclexplode(f.defaclacl) AS g WHERE (f.defaclrole = s.owner OR NOT "execute") AND f.defaclobjtype = 'r' AND g.grantee <> s.owner AND g.privilege_type <> 'SELECT' HAVING count(*) > 0;
+	ELSE
+		RETURN QUERY
+			WITH key AS (SELECT k.n, k.name, uidgen_tools.write_type(k.type) AS type FROM uidgen_tools.list_key("table") AS k),
+			have AS (SELECT a.attnum AS number, a.attname AS name, uidgen_tools.write_type(a.atttypid) AS type, a.attnotnull AS filled
+				FROM pg_attribute AS a WHERE a.attrelid = s.relation AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> s.version),
+			-- The same columns of the table, under other names.
+			renamed AS (SELECT m.name, o.name AS old_name
+				FROM (SELECT k.name, k.type, row_number() OVER (ORDER BY k.n) AS n FROM key AS k WHERE NOT EXISTS (SELECT FROM have AS h WHERE h.name = k.name)) AS m
+					JOIN (SELECT h.name, h.type, row_number() OVER (ORDER BY h.number) AS n FROM have AS h WHERE NOT EXISTS (SELECT FROM key AS k WHERE k.name = h.name)) AS o ON o.n = m.n AND o.type = m.type
+				WHERE uidgen_tools.compares_key("table"))
+			SELECT 'anew', format('column %s of table %s is not as the key of table %s has it', uidgen_tools.write_name(k.name), deleted, s.written), format('ALTER TABLE %s %s;', deleted,
+					CASE WHEN r.name IS NOT NULL THEN format('RENAME COLUMN %s TO %s', uidgen_tools.write_name(r.old_name), uidgen_tools.write_name(k.name))
+						WHEN h.name IS NULL THEN format('ADD COLUMN %s %s', uidgen_tools.write_name(k.name), k.type)
+						-- What was deleted before the mark is asked for no more.
+						ELSE format('ALTER COLUMN %s TYPE %s USING NULL', uidgen_tools.write_name(k.name), k.type) END)
+				FROM key AS k LEFT JOIN have AS h ON h.name = k.name LEFT JOIN renamed AS r ON r.name = k.name WHERE h.type IS DISTINCT FROM k.type
+			UNION ALL
+			SELECT 'mend', format('column %s of table %s is not null, so nothing can leave a mark', uidgen_tools.write_name(h.name), deleted),
+					format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', deleted, uidgen_tools.write_name(coalesce(r.name, h.name)))
+				FROM have AS h LEFT JOIN renamed AS r ON r.old_name = h.name WHERE h.filled
+			UNION ALL
+			SELECT 'mend', format('table %s has no primary key', deleted), format('ALTER TABLE %s ADD PRIMARY KEY (%s);', deleted, version)
+				WHERE NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = s.relation AND i.indisprimary)
+			UNION ALL
+			SELECT CASE WHEN a.atthasdef THEN 'anew' ELSE 'mend' END, format('column %s of table %s has no default uid_next()', version, deleted), format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s;', deleted, version, uidgen_tools.write_function(uid_next))
+				FROM pg_attribute AS a WHERE a.attrelid = s.relation AND a.attname = s.version
+					AND NOT EXISTS (SELECT FROM pg_attrdef AS e JOIN pg_depend AS n ON n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next
+						WHERE e.adrelid = a.attrelid AND e.adnum = a.attnum);
+	END IF;
+	RETURN QUERY SELECT 'mend', NULL, u.written
+		FROM (VALUES ('TABLE ' || deleted, s.relation, 0::smallint),
+			(format('COLUMN %s.%s', s.written, version), "table"::oid, (SELECT a.attnum FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = s.version))) AS o (object, relation, number)
+			LEFT JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = o.relation AND d.objsubid = o.number
+			CROSS JOIN LATERAL uidgen_tools.write_comment(o.object, d.description, 'uidgen: changes are tracked in ', line) AS u (written)
+		WHERE u.written IS NOT NULL;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_deleted_table(regclass, name, boolean, regprocedure) IS 'what is missing or different at the table of deleted keys, and the statements that mend it';
+
+CREATE FUNCTION uidgen_tools.list_deleted_function("table" regclass, version_column name, "execute" boolean, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	s record := uidgen_tools.seek_tracking("table", version_column);
+	k record := uidgen_tools.write_key("table");
+	f record;
+	deleted CONSTANT text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name);
+	body CONSTANT text := uidgen_tools.write_deleted_function(deleted, s.schema, s.name, k.columns, k.old_key);
+	others text;
+	is_written boolean := true;
+BEGIN
+	SELECT p.proname::text AS name, p.pronamespace AS schema, uidgen_tools.write_function(p.oid) AS written,
+			p.prosrc <> body OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM ARRAY['search_path=pg_catalog, pg_temp'] OR l.lanname <> 'plpgsql' AS is_other,
+			strpos(p.prosrc, format('INSERT INTO %s (%s) VALUES (%s);', deleted, k.columns, k.old_key)) = 0 AS writes_elsewhere,
+			EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'x') AS depends
+		INTO f FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang WHERE p.oid = s.function;
+	IF s.function IS NULL THEN
+		RETURN QUERY SELECT 'anew', format('function %s(), which writes deleted keys, is missing', deleted), replace(uidgen_tools.write_key_function(deleted, body), 'CREATE OR REPLACE FUNCTION ', 'CREATE FUNCTION ');
+	ELSE
+		IF f.schema <> s.schema THEN
+			RETURN QUERY SELECT 'mend', format('function %s is not in the schema of table %s', f.written, deleted), format('ALTER FUNCTION %s SET SCHEMA %s;', f.written, uidgen_tools.write_schema(s.schema));
+		END IF;
+		IF f.name <> s.name THEN
+			RETURN QUERY SELECT 'mend', format('function %s has not the name of table %s', f.written, deleted),
+				format('ALTER FUNCTION %s.%s() RENAME TO %s;', uidgen_tools.write_schema(s.schema), uidgen_tools.write_name(f.name), uidgen_tools.write_name(s.name));
+		END IF;
+		IF f.is_other OR NOT uidgen_tools.compares_key("table") THEN
+			RETURN QUERY SELECT CASE WHEN f.writes_elsewhere THEN 'anew' ELSE 'mend' END, CASE WHEN f.is_other THEN format('function %s is not what it would be now', f.written) END, uidgen_tools.write_key_function(deleted, body);
+		ELSE
+			is_written := false;
+		END IF;
+	END IF;
+	-- Whoever may call it could write deleted keys by a table of his own.
+	SELECT string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', ') INTO others
+		FROM (SELECT x.grantee FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS x WHERE p.oid = s.function
+			UNION SELECT 0::oid WHERE s.function IS NULL
+			UNION SELECT x.grantee FROM pg_default_acl AS d, aclexplode(d.defaclacl) AS x WHERE s.function IS NULL AND (d.defaclrole = s.owner OR NOT "execute") AND d.defaclobjtype = 'f') AS g (grantee)
+		WHERE g.grantee <> s.owner;
+	IF others IS NOT NULL THEN
+		RETURN QUERY SELECT 'mend', CASE WHEN s.function IS NOT NULL THEN format('function %s() is not for its owner alone', deleted) END, format('REVOKE ALL ON FUNCTION %s() FROM %s;', deleted, others);
+	END IF;
+	IF s.function IS NULL AND NOT "execute" THEN
+		RETURN QUERY SELECT 'anew', NULL, format('ALTER FUNCTION %s() OWNER TO %s;', deleted, uidgen_tools.write_role(s.owner));
+	END IF;
+	-- Or the function would stay when the extension goes, and each DELETE fail.  Whatever writes it anew takes that out.
+	IF is_written OR NOT f.depends THEN
+		RETURN QUERY SELECT 'mend', CASE WHEN NOT f.depends THEN format('function %s() does not depend on the extension "uidgen"', deleted) END, uidgen_tools.write_depends(deleted) WHERE uidgen_tools.write_depends(deleted) IS NOT NULL;
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_deleted_function(regclass, name, boolean) IS 'what is missing or different at the function that writes deleted keys, and the statements that mend it';
+
+-- Those for TRUNCATE are not inherited; one that calls the function from elsewhere is of a partition that was detached.
+CREATE FUNCTION uidgen_tools.list_triggers("table" regclass, version_column name, uid_stamp regprocedure, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	s record := uidgen_tools.seek_tracking("table", version_column);
+	function CONSTANT text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name) || '()';
+	compares_key CONSTANT boolean := uidgen_tools.compares_key("table");
+	r record;
+	written text;
+	lines text[];
+BEGIN
+	FOR r IN
+		WITH member AS MATERIALIZED (SELECT m.relid, m.level FROM uidgen_tools.list_members("table") AS m WHERE m.kind IN ('r', 'p')),
+		wanted AS (
+			SELECT w.place, "table"::oid AS relid, w.name, w.called, w.type
+				FROM (VALUES (1, '~uid_stamp', uid_stamp::oid, 23), (2, '~uid_delete', s.function, 9), (3, '~uid_key', s.function, 17)) AS w (place, name, called, type)
+			UNION ALL
+			SELECT 4 + m.level, m.relid, '~uid_truncate', s.function, 32 FROM member AS m)
+		SELECT w.place, w.relid, w.name, CASE WHEN g.oid IS NULL THEN 'missing'
+				WHEN g.tgfoid <> w.called THEN 'another one: it calls ' || uidgen_tools.write_function(g.tgfoid)
+				WHEN g.tgtype <> w.type OR CASE w.name WHEN '~uid_key' THEN NOT compares_key ELSE g.tgqual IS NOT NULL OR g.tgattr <> '' END
+					OR w.name = '~uid_stamp' AND uidgen_tools.find_version("table") IS DISTINCT FROM s.version THEN 'not what it would be now'
+				ELSE 'not enabled' END AS state
+			FROM wanted AS w LEFT JOIN pg_trigger AS g ON g.tgrelid = w.relid AND g.tgname = w.name
+			WHERE (g.tgenabled = 'A' AND g.tgfoid = w.called AND g.tgtype = w.type AND CASE w.name WHEN '~uid_key' THEN compares_key ELSE g.tgqual IS NULL AND g.tgattr = '' END) IS NOT TRUE
+				OR w.place < 4 AND EXISTS (SELECT FROM member AS m JOIN pg_trigger AS o ON o.tgrelid = m.relid WHERE o.tgname = w.name AND o.tgenabled <> 'A')
+				OR w.place = 1 AND uidgen_tools.find_version("table") IS DISTINCT FROM s.version
+		UNION ALL
+		SELECT 1000000, g.tgrelid, '~uid_truncate', 'left, of when it was a partition'
+			FROM pg_depend AS d JOIN pg_trigger AS g ON g.oid = d.objid AND g.tgname = '~uid_truncate' JOIN pg_class AS c ON c.oid = g.tgrelid AND c.relowner = s.owner
+			WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = s.function AND g.tgrelid NOT IN (SELECT m.relid FROM member AS m)
+		ORDER BY 1, 2
+	LOOP
+		written := uidgen_tools.write_relation(r.relid);
+		lines := CASE r.place
+			WHEN 1 THEN ARRAY[format('CREATE TRIGGER "~uid_stamp" BEFORE INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION %s(%s);', written, rtrim(uidgen_tools.write_function(uid_stamp), '()'), uidgen_tools.write_literal(s.version::text)),
+				format('ALTER TABLE %s ENABLE ALWAYS TRIGGER "~uid_stamp";', written)]
+			WHEN 2 THEN ARRAY[format('CREATE TRIGGER "~uid_delete" AFTER DELETE ON %s FOR EACH ROW EXECUTE FUNCTION %s;', written, function), format('ALTER TABLE %s ENABLE ALWAYS TRIGGER "~uid_delete";', written)]
+			WHEN 3 THEN uidgen_tools.write_key_trigger("table", function)
+			WHEN 1000000 THEN ARRAY[format('DROP TRIGGER "~uid_truncate" ON %s;', written)]
+			ELSE uidgen_tools.write_truncate_trigger(written, function) END;
+		RETURN QUERY SELECT 'anew', CASE u.n WHEN 1 THEN format('trigger "%s" of table %s is %s', r.name, written, r.state) END, u.line
+			FROM unnest(CASE WHEN r.state = 'not enabled' THEN lines[2:2] WHEN r.state = 'not what it would be now' THEN format('DROP TRIGGER "%s" ON %s;', r.name, written) || lines
+				WHEN starts_with(r.state, 'another one') THEN ARRAY[NULL] ELSE lines END) WITH ORDINALITY AS u (line, n);
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_triggers(regclass, name, regprocedure) IS 'which triggers of a tracked table are missing or different, and the statements that mend them';
+
+-- Where nothing is tracked yet, all of it is missing.
+CREATE FUNCTION uidgen_tools.list_tracking("table" regclass, version_column name, "execute" boolean, uid_next regprocedure, uid_stamp regprocedure, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	t record;
+	version CONSTANT text := uidgen_tools.write_name(version_column::text);
+BEGIN
+	SELECT uidgen_tools.write_relation(c.oid) AS written, c.relname::text AS name, c.relnamespace AS schema, c.relkind = 'p' AS is_partitioned, a.attnum AS number, a.attnotnull AS is_filled
+		INTO t FROM pg_class AS c LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = version_column AND NOT a.attisdropped WHERE c.oid = "table";
+	IF t.number IS NULL THEN
+		RETURN QUERY SELECT 'anew', format('table %s has no column %s, for the versions', t.written, version), format('ALTER TABLE %s ADD COLUMN %s pg_catalog.int8 NOT NULL DEFAULT 0;', t.written, version);
+	ELSIF NOT t.is_filled THEN
+		RETURN QUERY SELECT 'mend', format('column %s of table %s can be null', version, t.written), format('ALTER TABLE %s ALTER COLUMN %s SET NOT NULL;', t.written, version);
+	END IF;
+	RETURN QUERY SELECT l.class, l.what, l.statement FROM uidgen_tools.list_deleted_table("table", version_column, "execute", uid_next) AS l;
+	RETURN QUERY SELECT l.class, l.what, l.statement FROM uidgen_tools.list_deleted_function("table", version_column, "execute") AS l;
+	RETURN QUERY SELECT l.class, l.what, l.statement FROM uidgen_tools.list_triggers("table", version_column, uid_stamp) AS l;
+	IF NOT uidgen_tools.has_index("table", version_column) THEN
+		RETURN QUERY SELECT 'mend', format('table %s has no index on column %s', t.written, version), format('CREATE INDEX %s%s ON %s (%s);', CASE WHEN "execute" OR t.is_partitioned THEN '' ELSE 'CONCURRENTLY ' END,
+			uidgen_tools.write_name(uidgen_tools.find_free_name(t.schema, t.name, '_changed_idx')), t.written, version);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_tracking(regclass, name, boolean, regprocedure, regprocedure) IS 'what is missing or different at a tracked table, in classes, and the statements that mend it, in their order';
 
 CREATE FUNCTION uidgen_tools.plan_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure, OUT part text, OUT line text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
-	t record;
-	d record;
-	k record;
+	s record := uidgen_tools.seek_tracking("table", version_column);
+	l record;
+	v record;
 	version constant text := uidgen_tools.write_name(version_column::text);
-	name text;
-	raw_name text;
-	deleted text;
-	function text;
-	is_new boolean;
+	deleted constant text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name);
+	is_first constant boolean := s.function IS NULL AND s.relation IS NULL;
+	is_anew boolean := false;
 	steps text[] := '{}';
 	late text;
 	remarks text[] := '{}';
 	undo text[] := '{}';
 BEGIN
-	SELECT uidgen_tools.write_relation(c.oid) AS written, c.relname::text AS name, c.relnamespace AS schema, c.relowner AS owner, c.relkind = 'p' AS is_partitioned
-		INTO t FROM pg_class AS c WHERE c.oid = "table";
-	d := uidgen_tools.find_deleted("table");
-	SELECT w.* INTO k FROM uidgen_tools.write_key("table") AS w;
-
-	is_new := NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = version_column);
-	IF is_new THEN
-		steps := steps || format('ALTER TABLE %s ADD COLUMN %s pg_catalog.int8 NOT NULL DEFAULT 0;', t.written, version);
-		undo := undo || format('ALTER TABLE %s DROP COLUMN %s;', t.written, version);
-	ELSIF EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = version_column AND NOT a.attnotnull) THEN
-		steps := steps || format('ALTER TABLE %s ALTER COLUMN %s SET NOT NULL;', t.written, version);
-		undo := undo || format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', t.written, version);
-	END IF;
-	IF d.function IS NULL THEN
-		raw_name := uidgen_tools.shorten_name(t.name, octet_length('_deleted')) || '_deleted';
-		name := uidgen_tools.write_name(raw_name);
-		deleted := uidgen_tools.write_schema(t.schema) || '.' || name;
-		function := deleted || '()';
-		-- Whoever runs what is printed may be somebody else than the owner.
-		steps := steps || format('CREATE TABLE %s (%s, %s pg_catalog.int8 PRIMARY KEY DEFAULT %s);', deleted, k.types, version, uidgen_tools.write_function(uid_next))
-			|| CASE WHEN "execute" THEN '{}'::text[] ELSE ARRAY[format('ALTER TABLE %s OWNER TO %s;', deleted, uidgen_tools.write_role(t.owner))] END
-			|| format('CREATE FUNCTION %s RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS %s;', function,
-				uidgen_tools.write_literal(uidgen_tools.write_deleted_function(deleted, t.schema, raw_name, k.columns, k.old_key)))
-			-- Whoever may call it could write deleted keys by a table of his own.
-			|| (SELECT format('REVOKE ALL ON FUNCTION %s FROM %s;', function, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
-				FROM (SELECT 0::oid UNION
-					SELECT g.grantee FROM pg_default_acl AS f, aclexplode(f.defaclacl) AS g WHERE (f.defaclrole = t.owner OR NOT "execute") AND f.defaclobjtype = 'f' AND g.grantee <> t.owner) AS g (grantee))
-			|| CASE WHEN "execute" THEN '{}'::text[] ELSE ARRAY[format('ALTER FUNCTION %s OWNER TO %s;', function, uidgen_tools.write_role(t.owner))] END;
-		undo := format('DROP TABLE %s;', deleted) || undo;
-		undo := format('DROP FUNCTION %s CASCADE;', function) || undo;
-	ELSE
-		deleted := uidgen_tools.write_relation(d.relation);
-		function := uidgen_tools.write_function(d.function);
-	END IF;
-
-	IF NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp') THEN
-		undo := format('DROP TRIGGER "~uid_stamp" ON %s;', t.written) || undo;
-	END IF;
-	steps := steps || ARRAY(SELECT w.line FROM uidgen_tools.write_triggers("table", version_column, function, uid_stamp) WITH ORDINALITY AS w (line, n) ORDER BY w.n);
-	-- While a trigger was missing or disabled, changes were told to nobody.
-	IF d.function IS NOT NULL AND cardinality(steps) > 0 THEN
-		steps := steps || uidgen_tools.write_mark(d.relation);
+	SELECT a.attnum AS number, a.attnotnull AS is_filled, col_description(a.attrelid, a.attnum) AS comment, c.relname::text AS name, c.relnamespace AS schema
+		INTO v FROM pg_class AS c LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = version_column AND NOT a.attisdropped WHERE c.oid = "table";
+	FOR l IN SELECT w.class, w.what, w.statement FROM uidgen_tools.list_tracking("table", version_column, "execute", uid_next, uid_stamp) WITH ORDINALITY AS w (class, what, statement, n) WHERE w.statement IS NOT NULL ORDER BY w.n LOOP
+		IF starts_with(l.statement, 'CREATE INDEX ') THEN
+			late := l.statement;
+		ELSE
+			steps := steps || l.statement;
+			is_anew := is_anew OR l.class = 'anew';
+		END IF;
+		IF NOT is_first AND l.what IS NOT NULL THEN
+			remarks := remarks || l.what;
+		END IF;
+	END LOOP;
+	IF is_anew AND NOT is_first THEN
+		steps := steps || format('INSERT INTO %s DEFAULT VALUES;', deleted);
 		remarks := remarks || 'changes may have been missed: all readers copy the table anew'::text;
 	END IF;
-	IF NOT uidgen_tools.has_index("table", version_column) THEN
-		name := uidgen_tools.find_free_name(t.schema, t.name, '_changed_idx');
-		late := format('CREATE INDEX %s%s ON %s (%s);', CASE WHEN "execute" OR t.is_partitioned THEN '' ELSE 'CONCURRENTLY ' END, uidgen_tools.write_name(name), t.written, version);
-		IF NOT is_new THEN
-			undo := undo || format('DROP INDEX %s.%s;', uidgen_tools.write_schema(t.schema), uidgen_tools.write_name(name));
-		END IF;
-	END IF;
-
-	IF is_new THEN
-		remarks := remarks || ARRAY(SELECT c.line FROM uidgen_tools.describe_cost("table", k.width) WITH ORDINALITY AS c (line, n) ORDER BY c.n)
+	IF v.number IS NULL THEN
+		remarks := remarks || ARRAY(SELECT c.line FROM uidgen_tools.describe_cost("table", (uidgen_tools.write_key("table")).width) WITH ORDINALITY AS c (line, n) ORDER BY c.n)
 			|| format('rows from before have the version 0: a reader gets them by the first copy, and never by its place');
 	END IF;
-	IF d.function IS NULL THEN
+	IF is_first THEN
 		remarks := remarks || ARRAY(SELECT u.line FROM uidgen_tools.describe_deleted("table", deleted) WITH ORDINALITY AS u (line, n) ORDER BY u.n);
 	END IF;
-	IF cardinality(steps) > 0 THEN
-		RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', t.written);
-	END IF;
-	IF cardinality(undo) > 0 THEN
-		undo := format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', t.written) || undo;
-	END IF;
+	undo := ARRAY(SELECT u.line FROM (VALUES
+			(1, NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp'), format('DROP TRIGGER "~uid_stamp" ON %s;', s.written)),
+			(2, s.function IS NULL, format('DROP FUNCTION %s() CASCADE;', deleted)),
+			(3, is_first, format('DROP TABLE %s;', deleted)),
+			(4, v.number IS NULL, format('ALTER TABLE %s DROP COLUMN %s;', s.written, version)),
+			(5, v.number IS NOT NULL AND NOT v.is_filled, format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', s.written, version)),
+			(6, v.number IS NOT NULL AND is_first, uidgen_tools.write_comment(format('COLUMN %s.%s', s.written, version), '', '', v.comment)),
+			(7, v.number IS NOT NULL AND late IS NOT NULL, format('DROP INDEX %s.%s;', uidgen_tools.write_schema(v.schema), uidgen_tools.write_name(uidgen_tools.find_free_name(v.schema, v.name, '_changed_idx'))))) AS u (n, applies, line)
+		WHERE u.applies ORDER BY u.n);
+	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', concat_ws(', ', s.written, CASE WHEN s.relation IS NOT NULL THEN deleted END)) WHERE cardinality(steps) > 0 OR late IS NOT NULL AND "execute";
 	RETURN QUERY SELECT 'step', u.line FROM unnest(steps) AS u (line);
 	RETURN QUERY SELECT 'late', late WHERE late IS NOT NULL;
 	RETURN QUERY SELECT 'remark', u.line FROM unnest(remarks) AS u (line);
-	RETURN QUERY SELECT 'undo', u.line FROM unnest(undo) AS u (line);
+	RETURN QUERY SELECT 'undo', u.line FROM unnest(CASE WHEN cardinality(undo) > 0 THEN format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', s.written) || undo END) AS u (line);
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.plan_tracking(regclass, name, boolean, regprocedure, regprocedure) IS 'the statements by which the changes of a table are tracked, to be printed or run, what they cost, and the statements that undo them';
+
+-- Only the user can do these.
+CREATE FUNCTION uidgen_tools.list_told("table" regclass, uid_next regprocedure, uid_stamp regprocedure, OUT ends boolean, OUT what text, OUT statement text) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	s record := uidgen_tools.seek_tracking("table", NULL);
+	deleted CONSTANT text := uidgen_tools.write_relation(s.relation);
+BEGIN
+	RETURN QUERY SELECT true, format('function %s, which writes deleted keys of table %s, belongs to another role', uidgen_tools.write_function(p.oid), s.written), format('DROP FUNCTION %s CASCADE;', uidgen_tools.write_function(p.oid))
+			FROM pg_proc AS p WHERE p.oid = s.function AND p.proowner <> s.owner
+		UNION ALL
+		SELECT true, format('table %s, which has deleted keys of table %s, belongs to another role', deleted, s.written), format('ALTER TABLE %s OWNER TO %s;', deleted, uidgen_tools.write_role(s.owner))
+			FROM pg_class AS c WHERE c.oid = s.relation AND c.relowner <> s.owner
+		UNION ALL
+		SELECT true, concat_ws(' ', k.message || ':', k.detail, k.hint), NULL FROM uidgen_tools.list_untracked_kinds("table") AS k
+		UNION ALL
+		SELECT true, format('table %s has no key, by which readers know which row was deleted', s.written), NULL WHERE uidgen_tools.choose_key("table") IS NULL
+		UNION ALL
+		SELECT true, format('column %s of table %s was column %s when the table was tracked', uidgen_tools.write_name(v.name), r.written, uidgen_tools.write_name(s.version)),
+				format('ALTER TABLE %s RENAME COLUMN %s TO %s;', r.written, uidgen_tools.write_name(v.name), uidgen_tools.write_name(s.version))
+			FROM uidgen_tools.list_versions(s.relation, s.version, s.recorded) WITH ORDINALITY AS v (name, n) CROSS JOIN LATERAL (SELECT CASE WHEN v.name = s.recorded THEN s.written ELSE deleted END) AS r (written) WHERE v.name <> s.version
+		UNION ALL
+		SELECT true, format('column %s of table %s is not of type bigint', uidgen_tools.write_name(a.attname), s.written), format('ALTER TABLE %s ALTER COLUMN %s TYPE bigint;', s.written, uidgen_tools.write_name(a.attname))
+			FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = s.version AND a.atttypid <> 'bigint'::regtype
+		UNION ALL
+		SELECT false, format('trigger %s of table %s fires after the one that gives the version', uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid)),
+				format('ALTER TRIGGER %s ON %s RENAME TO %s; %s', uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid), uidgen_tools.write_name('a ' || g.tgname), uidgen_tools.write_mark(s.relation))
+			FROM uidgen_tools.list_later_triggers("table") AS l JOIN pg_trigger AS g ON g.oid = l
+		UNION ALL
+		SELECT false, format('table %s, which has deleted keys, is emptied by a crash', deleted), format('ALTER TABLE %s SET LOGGED; %s', deleted, uidgen_tools.write_mark(s.relation))
+			FROM pg_class AS c WHERE c.oid = s.relation AND c.relpersistence = 'u'
+		UNION ALL
+		SELECT false, format('others than the owner may write to table %s, which has deleted keys', deleted), format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', deleted, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
+			FROM pg_class AS c, aclexplode(c.relacl) AS g WHERE c.oid = s.relation AND g.grantee <> s.owner AND g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') HAVING count(*) > 0
+		UNION ALL
+		SELECT false, format('the owner of table %s may not draw ids', s.written), format('GRANT EXECUTE ON FUNCTION %s TO %s;', uidgen_tools.write_function(uid_next), uidgen_tools.write_role(s.owner))
+			WHERE NOT has_function_privilege(s.owner, uid_next, 'EXECUTE');
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_told(regclass, regprocedure, regprocedure) IS 'what is different at a tracked table and only its owner can mend, how, and whether nothing else can be said before';
+
+-- It depends on what it calls; anybody can make such functions.
+CREATE FUNCTION uidgen_tools.write_call(called regprocedure, tool text, arguments text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('SELECT %s.%s(%s);', uidgen_tools.write_schema(p.pronamespace), uidgen_tools.write_name(p.proname), arguments)
+		FROM pg_depend AS d JOIN pg_proc AS p ON p.oid = d.objid JOIN pg_proc AS o ON o.oid = d.refobjid AND o.proowner = p.proowner
+		WHERE d.classid = 'pg_proc'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = called AND p.proname = tool;
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_call(regprocedure, text, text) IS 'a call of one of the functions for users, wherever they are';
+
+CREATE FUNCTION uidgen_tools.check_tracking("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
+SET plan_cache_mode = force_generic_plan	-- the same few for all tables
+AS $$
+#variable_conflict error
+DECLARE
+	s record := uidgen_tools.seek_tracking("table", NULL);
+	uid_next regprocedure;
+	uid_stamp regprocedure;
+	l record;
+	ends boolean := false;
+BEGIN
+	IF num_nulls(s.function, s.relation, uidgen_tools.find_version("table")) = 3 OR s.written IS NULL THEN
+		RETURN;
+	END IF;
+	uid_next := uidgen_tools.find_function('uid_next', 'uidgen_next');
+	uid_stamp := uidgen_tools.find_function('uid_stamp', 'uidgen_stamp');
+	FOR l IN SELECT t.ends, t.what, t.statement FROM uidgen_tools.list_told("table", uid_next, uid_stamp) AS t LOOP
+		class := 'tell';
+		what := l.what;
+		statement := l.statement;
+		RETURN NEXT;
+		ends := ends OR l.ends;
+	END LOOP;
+	RETURN QUERY SELECT t.class, t.what, uidgen_tools.write_call('uidgen_tools.track_changes(regclass,name,boolean)'::regprocedure, 'uid_track_changes', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(s.version::text)))
+		FROM uidgen_tools.list_tracking("table", s.version, true, uid_next, uid_stamp) AS t WHERE t.what IS NOT NULL AND NOT ends;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.check_tracking(regclass) IS 'what is missing or different at a tracked table, in classes, and what mends it; by the catalogs alone, and without a lock';
 
 CREATE FUNCTION uidgen_tools.track_changes("table" regclass, version_column name, execute boolean) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -483,7 +890,7 @@ DECLARE
 	patience text := current_setting('lock_timeout');
 	uid_next regprocedure;
 	uid_stamp regprocedure;
-	written text;
+	lock text;
 	parts text[];
 	lines text[];
 	runs boolean := "execute";
@@ -511,24 +918,18 @@ BEGIN
 	END IF;
 	-- With its partitions, so that none has another owner or name by then.  What has changed before is looked at once more.
 	IF runs THEN
-		written := uidgen_tools.write_relation("table");
-		PERFORM uidgen.run_confined(format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE', written));
-		IF uidgen_tools.write_relation("table") IS DISTINCT FROM written THEN
-			PERFORM uidgen_tools.explain_renaming("table");
-		END IF;
+		lock := lines[1];
+		PERFORM uidgen.run_confined(lock);
 		PERFORM uidgen_tools.refuse_tracking("table", version_column, runs, uid_next, uid_stamp);
 		SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
 			FROM uidgen_tools.plan_tracking("table", version_column, runs, uid_next, uid_stamp) WITH ORDINALITY AS p (part, line, n);
+		IF lines[1] <> lock THEN
+			PERFORM uidgen_tools.explain_renaming("table");
+		END IF;
 	END IF;
 	RETURN QUERY SELECT c.s FROM uidgen_tools.carry_out(parts, lines, runs) AS c (s);
 	-- Functions, too, were known by their OIDs, and named in statements.
-	IF runs AND NOT EXISTS (
-		SELECT FROM uidgen_tools.find_deleted("table") AS d
-			JOIN pg_proc AS f ON f.oid = d.function AND f.prosecdef AND pg_get_userbyid(f.proowner) = current_user
-			JOIN pg_trigger AS g ON g.tgrelid = "table" AND g.tgname = '~uid_stamp' AND g.tgfoid = uid_stamp
-			JOIN pg_attrdef AS a ON a.adrelid = d.relation
-			JOIN pg_depend AS n ON n.classid = 'pg_attrdef'::regclass AND n.objid = a.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next)
-	THEN
+	IF runs AND EXISTS (SELECT FROM uidgen_tools.list_tracking("table", version_column, runs, uid_next, uid_stamp)) THEN
 		RAISE EXCEPTION 'a function or schema was renamed meanwhile'
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'The triggers would call another function. Who may rename schemas could put that into its place.',
 				HINT = 'Call it again.';

@@ -3,7 +3,7 @@
 # subscriber are its own; what is printed is run beside writers, on a table too large to be locked; it all comes out of a dump.
 # pg_regress has no roles that log in, and no sessions beside each other.
 # Promise: none; part: script/tools/40_changes.sql
-# Kills: script/tools/40_changes.sql: f.defaclobjtype = 'f' AND g.grantee <> t.owner => f.defaclobjtype = 'r' AND g.grantee <> t.owner
+# Kills: script/tools/40_changes.sql: d.defaclobjtype = 'f') AS g => d.defaclobjtype = 'r') AS g
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

@@ -1,0 +1,48 @@
+--
+-- What the tools have made in tables, compared with what they would make now.
+--
+-- Each topic has a function that knows, check_TOPIC() in the part that makes it: rows of a class, what is missing or different, and the statement that
+-- mends it.  'anew': changes may have been missed, and readers copy the table anew; 'mend': it is made again, and nothing was missed; 'tell': only the
+-- user can do it.  Monitoring calls this for tables of others.  So all of it reads pg_catalog alone, takes no lock, and raises no error
+-- for a table that it finds strange.
+--
+
+CREATE FUNCTION uidgen_tools.check_table("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY SELECT c.* FROM uidgen_tools.check_tracking("table") AS c;
+	RETURN QUERY SELECT c.* FROM uidgen_tools.check_adoption("table") AS c;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.check_table(regclass) IS 'uid_check_table(), all topics';
+
+-- Of a partition, the table that it is of.
+CREATE FUNCTION uidgen_tools.list_checked_tables() RETURNS SETOF regclass
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	uid_next CONSTANT regprocedure := uidgen_tools.find_function('uid_next', 'uidgen_next');
+BEGIN
+	RETURN QUERY SELECT DISTINCT coalesce(pg_partition_root(c.oid), c.oid)::regclass
+		FROM (SELECT g.tgrelid FROM pg_trigger AS g WHERE g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0
+			UNION SELECT d.objoid FROM pg_description AS d WHERE d.classoid = 'pg_class'::regclass AND d.description ~ '(^|\n)uidgen: '
+			UNION SELECT e.adrelid FROM pg_depend AS n JOIN pg_attrdef AS e ON e.oid = n.objid WHERE n.classid = 'pg_attrdef'::regclass AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next) AS t (relid)
+			JOIN pg_class AS c ON c.oid = t.relid AND c.relkind IN ('r', 'p');
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_checked_tables() IS 'the tables of this database in which the tools have made something';
+
+CREATE FUNCTION @extschema@.uid_check_table("table" regclass) RETURNS TABLE (class text, what text, statement text)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT c.class, c.what, c.statement FROM uidgen_tools.check_table("table") AS c;
+END;
+COMMENT ON FUNCTION @extschema@.uid_check_table(regclass) IS 'what uidgen has made in a table, or expects of it, and is missing or different: in classes, with what mends it; no row if all is sound';
+
+CREATE FUNCTION @extschema@.uid_check_tables() RETURNS TABLE ("table" regclass, class text, what text, statement text)
+LANGUAGE sql STABLE PARALLEL SAFE
+BEGIN ATOMIC
+	SELECT t.t, c.class, c.what, c.statement FROM uidgen_tools.list_checked_tables() AS t (t) CROSS JOIN LATERAL uidgen_tools.check_table(t.t) AS c;
+END;
+COMMENT ON FUNCTION @extschema@.uid_check_tables() IS 'uid_check_table() of all tables of this database in which uidgen has made something';

@@ -1,0 +1,371 @@
+# uid_check_table(): each recipe for a table that is tracked or adopted, once more after whatever may befall the table.  It says nothing of a sound table, by
+# whatever names and keys, after any DDL that does no harm; it says what is missing or different, and in which class; what it says mends it, with a mark if
+# changes may have been missed, and without one if not; and afterwards all that is written and deleted is tracked.  By a role without rights, while others hold the
+# tables.  pg_regress has no roles that log in, no sessions beside each other, and no dumps.
+
+use FindBin;
+use lib "$FindBin::RealBin/../perl";
+use SqlEdition;
+use StrangeNames;
+use Twins;
+use UidgenTest;
+
+my ($node, $kind, $scene);
+
+# As the owner of all tables, in the schema of the scene.
+sub shop
+{
+	my ($sql, $database) = @_;
+	return as($node, 'shop', $database // 'app', "SET search_path = $scene, public;\nSET client_min_messages = warning;\n$sql", '-v', 'VERBOSITY=default') =~ s/^psql:[^\n]*? INFO: .*?(?=^psql:|\z)//gmsr =~ s/\s+\z//r;
+}
+
+sub super
+{
+	my ($sql, $database) = @_;
+	return $node->safe_psql($database // 'app', "SET search_path = $scene, public; SET client_min_messages = warning; $sql");
+}
+
+# What is said of a table: lines of class and text, without the schema of the scene.
+sub said
+{
+	my ($table, $database) = @_;
+	return shop("SELECT class || ' ' || what FROM uid_check_table('$table')", $database) =~ s/"?\b$scene\b"?\.//gr;
+}
+
+sub marks
+{
+	my ($deleted) = @_;
+	return shop("SELECT count(*) FROM $deleted WHERE " . (shop("SELECT string_agg(format('%I IS NULL', attname), ' AND ') FROM pg_attribute WHERE attrelid = '$deleted'::regclass AND attnum > 0 AND NOT attisdropped AND attname <> 'changed'")));
+}
+
+# A scene has a schema with table item, tracked, and three rows of it: unless it has others.
+sub begin
+{
+	my ($name, $create) = @_;
+	$scene = "s_$name";
+	$node->safe_psql('app', "CREATE SCHEMA $scene AUTHORIZATION shop; GRANT USAGE ON SCHEMA $scene TO PUBLIC");
+	my $said = shop($create // "CREATE TABLE item (id integer PRIMARY KEY, tenant integer NOT NULL DEFAULT 1, name text); INSERT INTO item SELECT n, 1, 'x' FROM generate_series(1, 3) AS n;
+		SELECT uid_track_changes('item', execute => true)");
+	is($said, '', "$name: begins");
+	return;
+}
+
+# Whether changes are told: a row that comes, one that goes, and TRUNCATE.
+sub is_told
+{
+	my ($what, $table, $deleted, $values) = @_;
+	my $before = marks($deleted);
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is(shop("INSERT INTO $table VALUES ($values); SELECT count(*) FROM $table WHERE changed >= (SELECT coalesce(max(changed), 0) FROM $deleted); DELETE FROM $table WHERE changed = (SELECT max(changed) FROM $table);
+		SELECT count(*) - (SELECT count(*) FROM $table) FROM $deleted WHERE changed = (SELECT max(changed) FROM $deleted) AND NOT EXISTS (SELECT FROM $table); TRUNCATE $table") =~ s/\n.*//sr, '1', "$what: a row has a version");
+	cmp_ok(marks($deleted), '>', $before, "$what: TRUNCATE leaves a mark");
+	return;
+}
+
+# What befalls the table, what is said of it then, and that what is said to be done mends it.
+sub befalls
+{
+	my ($what, $sql, $expected, %o) = @_;
+	%o = (table => 'item', deleted => 'item_deleted', values => q{7, 1, 'new'}, %o);
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($o{by_super} ? super($sql) : shop($sql), '', "$what: is done");
+	is(said($o{table}), $expected, "$what: is said");
+	if ($expected ne '')
+	{
+		my $before = shop("SELECT count(*) FROM $o{deleted}");
+		$before = 0 if $before =~ /ERROR/;
+		foreach my $class ('tell', 'anew', 'mend')
+		{
+			my $statements = shop("SELECT DISTINCT statement FROM uid_check_table('$o{table}') WHERE class = '$class'");
+			is($o{super_mends} ? super($statements) : shop($statements), '', "$what: $class is mended") if $statements ne '';
+		}
+		is(said($o{table}), '', "$what: nothing is left");
+		is(shop("SELECT count(*) > $before FROM $o{deleted}"), $expected =~ /^anew|\bINSERT INTO/m || $o{marks} ? 't' : 'f', "$what: a mark only if changes may have been missed");
+	}
+	is_told($what, @o{qw(table deleted values)});
+	return;
+}
+
+foreach (kinds())
+{
+	$kind = $_;
+	$node = twin_node($kind, 'autovacuum = off', 'wal_level = logical');
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE ROLE shop LOGIN; CREATE ROLE other LOGIN; CREATE ROLE watcher LOGIN IN ROLE pg_monitor; CREATE DATABASE app');
+	put_twin_in($kind, $node, 'app');
+	$node->safe_psql('app', 'GRANT CREATE ON DATABASE app TO shop; GRANT USAGE, CREATE ON SCHEMA public TO shop, other');
+
+	# ---- sound tables ----
+
+	begin('sound');
+	foreach my $ddl (
+		'ALTER TABLE item ADD COLUMN more integer', 'ALTER TABLE item DROP COLUMN more', 'ALTER TABLE item ALTER name TYPE varchar(9)', 'CREATE INDEX ON item (name)', 'VACUUM FULL item', 'CLUSTER item USING item_pkey',
+		'ANALYZE item', 'GRANT SELECT ON item_deleted TO other', 'GRANT ALL ON item TO other', 'ALTER TABLE item SET (fillfactor = 50)', 'ALTER TABLE item REPLICA IDENTITY FULL', 'CREATE TABLE line (item integer REFERENCES item)', 'DROP TABLE line',
+		'CREATE VIEW seen AS SELECT id FROM item UNION ALL SELECT id FROM item_deleted', q{COMMENT ON TABLE item_deleted IS 'mine'}, q{COMMENT ON COLUMN item.changed IS 'mine'}, q{SELECT uid_track_changes('item', execute => true)},
+		'CREATE FUNCTION t() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$; CREATE TRIGGER t BEFORE UPDATE ON item FOR EACH ROW EXECUTE FUNCTION t()', 'ALTER TABLE item ENABLE ROW LEVEL SECURITY',
+		'ALTER INDEX item_deleted_pkey RENAME TO x', 'ALTER TABLE item RENAME TO item2; ALTER TABLE item2 RENAME TO item', 'CREATE STATISTICS st ON id, tenant FROM item', q{INSERT INTO item VALUES (8, 1, 'x'); UPDATE item SET id = 9 WHERE id = 8; DELETE FROM item; TRUNCATE item},
+		q{SELECT FROM (SELECT uid_purge_deleted('item', now()) OFFSET 0) AS p}, q{CREATE TABLE item_copy (LIKE item INCLUDING ALL)}, 'CREATE TABLE item_rows AS SELECT * FROM item', 'ALTER TABLE item_deleted ADD COLUMN note text', 'REINDEX TABLE item')
+	{
+		is(shop($ddl), '', "$ddl is done");
+		is(said('item'), '', "$ddl does no harm");
+	}
+	is(said('item_copy'), '', 'a copy of the table is not tracked');
+	is(shop('ALTER TABLE item RENAME TO thing; ALTER TABLE thing SET SCHEMA public') . said('public.thing'), '', 'a table may be renamed and moved');
+	is_told('moved', 'public.thing', 'item_deleted', q{7, 1, 'x'});
+	is(shop('ALTER TABLE item_copy RENAME TO item; SELECT uid_track_changes($$item$$, execute => true)'), '', '... and another one be tracked under its name')
+	  if 0;
+	shop('DROP TABLE public.thing CASCADE');
+
+	begin('keys', 'CREATE DOMAIN code AS integer NOT NULL; CREATE TYPE mood AS ENUM (\'calm\', \'wild\')');
+	my @keys = ([ 'code', '7' ], [ 'mood', q{'calm'} ], [ 'integer[]', q{'{1}'} ], [ 'varchar(5) COLLATE "C"', q{'x'} ], [ 'numeric(9, 2)', '1.5' ], [ 'char(3)', q{'x'} ], [ 'timestamptz', 'now()' ]);
+	foreach my $i (0 .. $#keys)
+	{
+		is(shop("CREATE TABLE k$i (a $keys[$i][0], b integer, PRIMARY KEY (b, a)); SELECT uid_track_changes('k$i', execute => true)") . said("k$i"), '', "a key of type $keys[$i][0] is sound");
+		is_told($keys[$i][0], "k$i", "k${i}_deleted", "$keys[$i][1], 1");
+	}
+	is(shop('CREATE TABLE k (a integer NOT NULL UNIQUE, b integer NOT NULL); SELECT uid_track_changes($$k$$, execute => true); ALTER TABLE k ADD PRIMARY KEY (b); ALTER TABLE k ADD UNIQUE (a)') . said('k'), '', 'the key that was chosen stays, as long as it is one');
+	is_told('two keys', 'k', 'k_deleted', '1, 1');
+	my $n = 0;
+	foreach my $name ('A b', q{it's}, q{"}, 'percent%s%1$s', q{back\\slash}, 'SELECT', q{$$}, "line\nfeed", 'x' x 63)
+	{
+		my $quoted = '"' . ($name =~ s/"/""/gr) . '"';
+		$n++;
+		$scene = "s_keys";
+		is(shop("CREATE TABLE $quoted ($quoted integer PRIMARY KEY); SELECT uid_track_changes(max(oid)::regclass, execute => true) FROM pg_class WHERE relkind = 'r' AND relnamespace = '$scene'::regnamespace"), '', "name $n is tracked");
+		is(shop("SELECT what FROM pg_class AS c, uid_check_table(c.oid) WHERE c.relnamespace = '$scene'::regnamespace"), '', '... and sound');
+	}
+	is(shop('SELECT * FROM uid_check_table(1::regclass); SELECT c.class FROM pg_class AS c2, uid_check_table(c2.oid) AS c WHERE c2.relnamespace = $$pg_catalog$$::regnamespace'), '', 'nothing is said of what is no table of ours');
+
+	# ---- what befalls a tracked table ----
+
+	begin('key');
+	befalls('another primary key', 'ALTER TABLE item DROP CONSTRAINT item_pkey, ADD PRIMARY KEY (tenant, id)', <<'SAID' =~ s/\n\z//r);
+anew column "tenant" of table "item_deleted" is not as the key of table "item" has it
+anew function "item_deleted"() is not what it would be now
+anew trigger "~uid_key" of table "item" is not what it would be now
+SAID
+	is(shop(q{INSERT INTO item VALUES (5, 1), (5, 2); DELETE FROM item WHERE (id, tenant) = (5, 1); SELECT tenant, id FROM item_deleted WHERE tenant IS NOT NULL ORDER BY changed DESC LIMIT 1}), '1|5', '... and the whole key is told');
+	befalls('a key of fewer columns', 'TRUNCATE item; ALTER TABLE item DROP CONSTRAINT item_pkey, ADD PRIMARY KEY (id)', <<'SAID' =~ s/\n\z//r, marks => 1);
+anew function "item_deleted"() is not what it would be now
+anew trigger "~uid_key" of table "item" is not what it would be now
+SAID
+	befalls('columns of the key under other names', q{INSERT INTO item VALUES (1, 1); ALTER TABLE item RENAME id TO nr}, <<'SAID' =~ s/\n\z//r);
+anew column "nr" of table "item_deleted" is not as the key of table "item" has it
+anew function "item_deleted"() is not what it would be now
+SAID
+	is(shop('ALTER TABLE item RENAME nr TO id; ALTER TABLE item DROP CONSTRAINT item_pkey') . said('item'), 'tell table "item" has no key, by which readers know which row was deleted', 'a table without a key is told');
+
+	begin('type');
+	befalls('another type of the key', 'ALTER TABLE item DISABLE TRIGGER USER; DROP TRIGGER "~uid_key" ON item; ALTER TABLE item ALTER id TYPE bigint', <<'SAID' =~ s/\n\z//r, values => q{70000000000, 1, 'x'});
+anew column "id" of table "item_deleted" is not as the key of table "item" has it
+anew trigger "~uid_stamp" of table "item" is not enabled
+anew trigger "~uid_delete" of table "item" is not enabled
+anew trigger "~uid_key" of table "item" is missing
+anew trigger "~uid_truncate" of table "item" is not enabled
+SAID
+
+	begin('swap', 'CREATE TABLE item (id integer PRIMARY KEY, new_id bigint NOT NULL UNIQUE); SELECT uid_track_changes($$item$$, execute => true)');
+	befalls('columns that are exchanged', 'ALTER TABLE item DROP CONSTRAINT item_pkey; ALTER TABLE item RENAME id TO old_id; ALTER TABLE item RENAME new_id TO id; ALTER TABLE item ADD PRIMARY KEY (id)', <<'SAID' =~ s/\n\z//r, values => '1, 70000000000');
+anew column "id" of table "item_deleted" is not as the key of table "item" has it
+anew trigger "~uid_key" of table "item" is not what it would be now
+SAID
+
+	begin('pieces');
+	befalls('a trigger that is gone', 'DROP TRIGGER "~uid_delete" ON item', 'anew trigger "~uid_delete" of table "item" is missing');
+	befalls('a trigger that was made by hand', 'DROP TRIGGER "~uid_delete" ON item; CREATE TRIGGER "~uid_delete" AFTER DELETE ON item FOR EACH ROW WHEN (OLD.id > 2) EXECUTE FUNCTION item_deleted(); ALTER TABLE item ENABLE ALWAYS TRIGGER "~uid_delete"',
+		'anew trigger "~uid_delete" of table "item" is not what it would be now');
+	befalls('triggers that do not fire in subscribers', 'ALTER TABLE item ENABLE TRIGGER "~uid_key"', 'anew trigger "~uid_key" of table "item" is not enabled');
+	befalls('a default that is gone', 'ALTER TABLE item_deleted ALTER changed DROP DEFAULT', 'mend column "changed" of table "item_deleted" has no default uid_next()');
+	befalls('another default', 'ALTER TABLE item_deleted ALTER changed SET DEFAULT 1', 'anew column "changed" of table "item_deleted" has no default uid_next()');
+	befalls('a primary key that is gone', 'ALTER TABLE item_deleted DROP CONSTRAINT item_deleted_pkey', 'mend table "item_deleted" has no primary key');
+	befalls('an index that is gone', 'DROP INDEX item_changed_idx', 'mend table "item" has no index on column "changed"');
+	befalls('versions that can be null', 'ALTER TABLE item ALTER changed DROP NOT NULL', 'mend column "changed" of table "item" can be null');
+	befalls('keys that cannot be null', 'DELETE FROM item_deleted; ALTER TABLE item_deleted ALTER id SET NOT NULL', 'mend column "id" of table "item_deleted" is not null, so nothing can leave a mark');
+	befalls('a function that everybody may call', 'GRANT EXECUTE ON FUNCTION item_deleted() TO PUBLIC', 'mend function "item_deleted"() is not for its owner alone');
+	befalls('a function that runs as the caller', 'ALTER FUNCTION item_deleted() SECURITY INVOKER', 'mend function "item_deleted"() is not what it would be now');
+	befalls('a search path of the caller', 'ALTER FUNCTION item_deleted() RESET search_path', 'mend function "item_deleted"() is not what it would be now');
+	befalls('another text', q{CREATE OR REPLACE FUNCTION item_deleted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 'BEGIN RETURN NULL; END'},
+		'anew function "item_deleted"() is not what it would be now' . ($kind eq 'extension' ? qq{\nmend function "item_deleted"() does not depend on the extension "uidgen"} : ''));
+	befalls('the function is gone', 'DROP FUNCTION item_deleted CASCADE', <<'SAID' =~ s/\n\z//r);
+anew function "item_deleted"(), which writes deleted keys, is missing
+anew trigger "~uid_delete" of table "item" is missing
+anew trigger "~uid_key" of table "item" is missing
+anew trigger "~uid_truncate" of table "item" is missing
+SAID
+	befalls('the table of deleted keys is gone', 'DROP TABLE item_deleted', 'anew table "item_deleted", which has the deleted keys, is missing');
+	befalls('the versions are gone', 'ALTER TABLE item DROP COLUMN changed', qq{anew table "item" has no column "changed", for the versions\nmend table "item" has no index on column "changed"});
+	befalls('versions under another name', 'ALTER TABLE item RENAME changed TO version', 'tell column "version" of table "item" was column "changed" when the table was tracked');
+	befalls('deleted keys with versions of another name', 'ALTER TABLE item_deleted RENAME changed TO version', 'tell column "version" of table "item_deleted" was column "changed" when the table was tracked');
+	befalls('others may write deleted keys', 'GRANT INSERT, TRIGGER ON item_deleted TO other', 'tell others than the owner may write to table "item_deleted", which has deleted keys');
+	befalls('deleted keys that a crash empties', 'ALTER TABLE item_deleted SET UNLOGGED', 'tell table "item_deleted", which has deleted keys, is emptied by a crash', marks => 1);
+	befalls('a trigger that fires behind', "CREATE FUNCTION t() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'; CREATE TRIGGER \"~z\" BEFORE UPDATE ON item FOR EACH ROW EXECUTE FUNCTION t()",
+		'tell trigger "~z" of table "item" fires after the one that gives the version', marks => 1);
+	is(shop('CREATE TABLE child () INHERITS (item)') . said('item') =~ s/:.*//sr, 'tell table "item" inherits from another one, or another one from it', 'a child is told');
+	is(shop('DROP TABLE child; ALTER TABLE item SET UNLOGGED') . said('item') =~ s/:.*//sr, 'tell table "item" is not permanent', 'a table that a crash empties is told');
+	shop('ALTER TABLE item SET LOGGED');
+
+	begin('names');
+	befalls('deleted keys under another name', 'ALTER TABLE item_deleted RENAME TO gone', <<'SAID' =~ s/\n\z//r, deleted => 'gone');
+mend function "item_deleted"() has not the name of table "gone"
+anew function "item_deleted"() is not what it would be now
+SAID
+	befalls('deleted keys in another schema', 'CREATE SCHEMA elsewhere; ALTER TABLE gone SET SCHEMA elsewhere', <<'SAID' =~ s/\n\z//r, deleted => 'elsewhere.gone');
+mend function "gone"() is not in the schema of table "elsewhere"."gone"
+anew function "gone"() is not what it would be now
+SAID
+	shop('DROP SCHEMA elsewhere CASCADE');
+
+	# Blue and green are exchanged.
+	begin('green');
+	begin('blue');
+	super('ALTER SCHEMA s_blue RENAME TO s_old; ALTER SCHEMA s_green RENAME TO s_blue');
+	foreach my $now ('s_old', 's_blue')
+	{
+		$scene = $now;
+		befalls("a schema that is $now now", '', 'anew function "item_deleted"() is not what it would be now');
+	}
+
+	# Partitions.
+	begin('parts', 'CREATE TABLE item (id bigint PRIMARY KEY, tenant integer, name text) PARTITION BY RANGE (id); CREATE TABLE item_1 PARTITION OF item FOR VALUES FROM (0) TO (10); SELECT uid_track_changes($$item$$, execute => true)');
+	befalls('a partition that was made by hand', q{CREATE TABLE item_2 PARTITION OF item FOR VALUES FROM (10) TO (20); INSERT INTO item VALUES (11, 1); TRUNCATE item_2}, 'anew trigger "~uid_truncate" of table "item_2" is missing', values => q{11, 1, 'x'});
+	befalls('a partition that was detached', 'ALTER TABLE item DETACH PARTITION item_2', 'anew trigger "~uid_truncate" of table "item_2" is left, of when it was a partition');
+	is(said('item_2'), '', '... of which nothing else is said');
+	befalls('a partition that was attached', 'INSERT INTO item_2 VALUES (12, 1); ALTER TABLE item ATTACH PARTITION item_2 FOR VALUES FROM (10) TO (20)', 'anew trigger "~uid_truncate" of table "item_2" is missing');
+	is(shop('ALTER TABLE item_1 DISABLE TRIGGER "~uid_truncate"') . said('item'), 'anew trigger "~uid_truncate" of table "item_1" is not enabled', 'a trigger of a partition is looked at');
+
+	# Other owners: of the table alone, and of all.
+	begin('owners');
+	super('GRANT CREATE ON SCHEMA s_owners TO other; ALTER TABLE item OWNER TO other');
+	like(said('item'), qr/^tell function "item_deleted"\(\), which writes deleted keys of table "item", belongs to another role\ntell table/, 'a table of another owner is told');
+	super('ALTER TABLE item_deleted OWNER TO other; ALTER FUNCTION item_deleted() OWNER TO other');
+	is(said('item'), '', 'a table of another owner with all that belongs to it is sound');
+	super('ALTER TABLE item_deleted OWNER TO shop; ALTER FUNCTION item_deleted() OWNER TO shop; ALTER TABLE item OWNER TO shop');
+
+	# ---- another tool on the table ----
+
+	begin('adopt', 'CREATE TABLE item (id serial PRIMARY KEY, tenant integer NOT NULL DEFAULT 1, name text); CREATE TABLE line (item integer REFERENCES item ON DELETE CASCADE, n integer, PRIMARY KEY (item, n));
+		INSERT INTO item (name) SELECT n FROM generate_series(1, 10) AS n; INSERT INTO line SELECT n, 1 FROM generate_series(1, 9) AS n;
+		SELECT uid_track_changes(t::regclass, execute => true) FROM unnest(ARRAY[\'item\', \'line\']) AS t; COMMENT ON COLUMN item.id IS \'the key\';
+		-- So that nothing but the function tells other sessions that their plans have the former type.
+		ALTER TABLE item_deleted ALTER id TYPE bigint');
+	my $session = $node->background_psql('app', extra_params => [ '-U', 'shop' ]);
+	$session->query_safe('SET search_path = s_adopt, public; DELETE FROM item WHERE id = 1; UPDATE item SET id = 20 WHERE id = 10; DELETE FROM line WHERE item = 2');
+	is(shop(q{SELECT uid_adopt('item', 'id', true)}), '', 'a tracked table is adopted in one call');
+	$session->query_safe('DELETE FROM item WHERE id = 2; UPDATE item SET id = uid_next() WHERE id = 20; DELETE FROM line WHERE item = 3');
+	$session->quit;
+	is(shop(q{SELECT string_agg(id::text, ' ' ORDER BY changed) FROM item_deleted}), '1 10 2 20', '... and a session from before tells what it deletes');
+	is(shop(q{SELECT string_agg(DISTINCT atttypid::regtype::text, ' ') FROM pg_attribute WHERE attname IN ('id', 'item') AND attnum > 0 AND attrelid IN ('item'::regclass, 'item_deleted'::regclass, 'line'::regclass, 'line_deleted'::regclass)}), 'bigint', '... all columns of it are bigint');
+	is(said('item') . said('line'), '', '... and it is sound');
+	is(marks('item_deleted') + marks('line_deleted'), 0, '... without a mark');
+	is(shop(q{SELECT col_description('item'::regclass, 1)}), "the key\nuidgen: the default is uid_next()", 'the comment of the column says it, too');
+	is(shop('ALTER TABLE item ALTER id DROP DEFAULT') . said('item'), 'mend column "id" of table "item" has lost its default uid_next()', 'a default that is gone is told');
+	shop(shop(q{SELECT statement FROM uid_check_table('item')}));
+	is(said('item'), '', '... and mended');
+	is(shop('CREATE TABLE note (item bigint REFERENCES item); CREATE TABLE tag (item integer REFERENCES item)') . said('item'), 'mend column "item" of table "tag" holds ids of table "item", and is of type integer', 'a column that refers to it, and is too small, is told');
+	shop(shop(q{SELECT statement FROM uid_check_table('item')}));
+	is(said('item') . shop('INSERT INTO item (name) VALUES ($$x$$) RETURNING id > 1000'), 't', '... and mended');
+	is(shop('BEGIN; SELECT uid_partitions($$item$$, now(), now(), $$1 day$$); ROLLBACK') =~ /42809|not partitioned/ ? 1 : 0, 1, 'a table that is not partitioned gets no partitions');
+	super('REVOKE EXECUTE ON FUNCTION uid_next() FROM PUBLIC');
+	like(said('item'), qr/^tell the owner of table "item" may not draw ids\ntell not all who may insert into table "item" may draw ids$/, 'who may not draw is told');
+	super('GRANT EXECUTE ON FUNCTION uid_next() TO PUBLIC');
+
+	begin('back', 'CREATE TABLE item (id serial PRIMARY KEY); COMMENT ON COLUMN item.id IS $$mine$$');
+	my ($back) = as($node, 'shop', 'app', q{SET search_path = s_back, public; SELECT uid_adopt('item', 'id', true)}) =~ /the way back:\n(.*?COMMIT;)/s;
+	is(shop($back) . shop(q{SELECT col_description('item'::regclass, 1)}) . said('item'), 'mine', 'the way back of uid_adopt() leaves nothing');
+	($back) = as($node, 'shop', 'app', q{SET search_path = s_back, public; SELECT uid_track_changes('item', execute => true)}) =~ /the way back:\n(.*?COMMIT;)/s;
+	is(shop($back) . said('item'), '', 'the way back of uid_track_changes(), too');
+
+	# The tools for partitions, purges and numbers leave it sound.
+	begin('tools', 'CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text) PARTITION BY RANGE (id); SELECT uid_track_changes($$item$$, execute => true)');
+	is(shop(q{SELECT count(*) > 0 FROM uid_partitions('item', now() - interval '3 months', now() + interval '2 months', '1 month', true); INSERT INTO item (name) VALUES ('a'), ('b'); DELETE FROM item WHERE name = 'b'}) . said('item'), 't', 'with partitions');
+	is(shop(q{SELECT count(*) > 0 FROM uid_drop_partitions('item', now() - interval '1 month', true); SELECT uid_purge_deleted('item', now())}) =~ s/\n.*//sr . said('item'), 't', '... that go');
+
+	is(shop(q{CREATE TABLE old_part (id bigserial PRIMARY KEY, name text, changed bigint NOT NULL DEFAULT 0); ALTER TABLE item ATTACH PARTITION old_part FOR VALUES FROM (0) TO (100)}) . said('item'),
+		qq{anew trigger "~uid_truncate" of table "old_part" is missing\nmend column "id" of table "old_part" has another default than the table that it is a partition of}, 'a partition with ids of its own is told');
+	shop("SELECT statement FROM uid_check_table('item') WHERE statement ~ '^(ALTER|SELECT)' \\gexec");
+	is(said('item'), '', '... and mended');
+
+	begin('given', 'ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO other; CREATE TABLE item (id integer PRIMARY KEY); SELECT uid_track_changes($$item$$, execute => true); ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM other');
+	is(said('item') . shop(q{SELECT string_agg(p, ' ') FROM unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) AS p WHERE has_table_privilege('other', 'item_deleted', p)}), 'SELECT', 'by default privileges others may read deleted keys, and no more');
+
+	# ---- dumps ----
+
+	begin('dumped');
+	shop('CREATE TABLE account (id serial PRIMARY KEY); SELECT uid_adopt($$account$$, $$id$$, true)');
+	my $dump = $node->basedir . '/dump';
+	foreach my $part ([ 'whole' ], [ 'schema alone', '-s' ], [ 'data alone', '-a', '--disable-triggers' ])
+	{
+		my ($name, @options) = @$part;
+		my $database = $name =~ s/ /_/gr;
+		$node->safe_psql('postgres', "CREATE DATABASE $database");
+		put_twin_in($kind, $node, $database);
+		$node->safe_psql($database, 'GRANT CREATE ON DATABASE ' . $database . ' TO shop');
+		if ($name eq 'data alone')
+		{
+			$node->command_ok([ 'pg_dump', '-s', '-n', 's_dumped', '-f', "$dump.s.$name", $node->connstr('app') ], 'a dump of the schema');
+			$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($database), '-f', "$dump.s.$name" ], '... is restored');
+		}
+		$node->command_ok([ 'pg_dump', @options, '-n', 's_dumped', '-f', "$dump.$name", $node->connstr('app') ], "a dump: $name");
+		$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($database), '-f', "$dump.$name" ], '... is restored');
+		is(said('account', $database), '', '... and what was adopted is sound');
+		is(said('item', $database), $name eq 'data alone' ? join("\n", map { qq{anew trigger "~uid_$_" of table "item" is not enabled} } qw(stamp delete key truncate)) : '', '... what was tracked has its triggers');
+		shop(q{SELECT uid_track_changes('item', execute => true)}, $database);
+		is(said('item', $database), '', '... after a call, if need be');
+	}
+
+	# ---- others look at it, and hold it ----
+
+	begin('held');
+	shop('ALTER TABLE item DISABLE TRIGGER "~uid_key"');
+	$session = $node->background_psql('app');
+	$session->query_safe('SET client_min_messages = error; BEGIN; LOCK TABLE s_held.item, s_held.item_deleted, s_adopt.item IN ACCESS EXCLUSIVE MODE; DROP FUNCTION s_held.item_deleted CASCADE');
+	is(as($node, 'watcher', 'app', q{SET lock_timeout = '1ms'; SELECT "table", class, what FROM uid_check_tables() WHERE "table"::text LIKE 's\_held%'}), 's_held.item|anew|trigger "~uid_key" of table "s_held"."item" is not enabled', 'a watcher sees it, and waits for nobody');
+	$session->query_safe('ROLLBACK');
+	is(as($node, 'watcher', 'app', "SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query') \\gset\nSELECT count(*) FROM uid_check_tables()"), as($node, 'watcher', 'app', 'SELECT count(*) FROM uid_check_tables()'), '... in a parallel worker, too');
+	is($session->query_safe(q{BEGIN; SELECT count(*) FROM uid_check_tables() \g (format=unaligned)
+SELECT count(*) FROM pg_locks AS l WHERE l.pid = pg_backend_pid() AND l.locktype = 'relation' AND l.relation > 16384 AND relation::regclass::text NOT LIKE 'pg\_%'}) =~ s/.*\n//sr, '0', '... and locks nothing') ;
+	$session->quit;
+
+	# ---- the extension goes, and comes again ----
+
+	$node->safe_psql('app', join '; ', map { "DROP SCHEMA $_ CASCADE" } split /\n/, $node->safe_psql('app', q{SELECT nspname FROM pg_namespace WHERE nspname LIKE 's\_%'}));
+	begin('dropped');
+	my $all_missing = <<'SAID' =~ s/\n\z//r;
+mend column "changed" of table "gone" has no default uid_next()
+anew function "gone"(), which writes deleted keys, is missing
+anew trigger "~uid_stamp" of table "thing" is missing
+anew trigger "~uid_delete" of table "thing" is missing
+anew trigger "~uid_key" of table "thing" is missing
+anew trigger "~uid_truncate" of table "thing" is missing
+SAID
+	if ($kind eq 'edition')
+	{
+		is(shop('DROP FUNCTION item_deleted() CASCADE; DROP TRIGGER "~uid_stamp" ON item; ALTER TABLE item_deleted ALTER changed DROP DEFAULT; ALTER TABLE item RENAME TO thing; ALTER TABLE item_deleted RENAME TO gone'), '', 'what needs the edition is dropped');
+		is(as($node, 'maker', 'app', 'SELECT uidgen_tools.take_out(); SELECT uidgen.take_out() > 0') =~ s/^\s+//r, 't', 'the edition goes');
+		put_twin_in($kind, $node, 'app');
+		befalls('a table that was tracked', '', $all_missing, table => 'thing', deleted => 'gone');
+	}
+	else
+	{
+		shop('CREATE TABLE account (id serial PRIMARY KEY); SELECT uid_adopt($$account$$, $$id$$, true); CREATE VIEW item_changes AS SELECT id, changed FROM item UNION ALL SELECT id, changed FROM item_deleted');
+		$node->safe_psql('app', 'DROP EXTENSION uidgen_tools');
+		my (undef, $said) = sqlstate_of($node, 'DROP EXTENSION uidgen', 'app');
+		like($said, qr/\Q$_\E/, "DROP EXTENSION names $_")
+		  foreach 'default value for column id of table s_dropped.account', map { "trigger $_ on table s_dropped.item" } '~uid_stamp', '~uid_delete', '~uid_key', '~uid_truncate';
+		$node->safe_psql('app', 'SET client_min_messages = error; DROP EXTENSION uidgen CASCADE');
+		is(shop(q{UPDATE item SET name = 'missed' WHERE id = 1; DELETE FROM item WHERE id = 2; INSERT INTO item VALUES (4); UPDATE item SET id = 5 WHERE id = 4; INSERT INTO account VALUES (1); TRUNCATE account}), '', 'without the extension tables go on as tables');
+		shop('ALTER TABLE item RENAME TO thing; ALTER TABLE item_deleted RENAME TO gone');
+		$node->safe_psql('app', 'CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools');
+		is(said('account'), 'mend column "id" of table "account" has lost its default uid_next()', 'a default that went is told');
+		shop(shop(q{SELECT statement FROM uid_check_table('account')}));
+		is(said('account'), '', '... and mended');
+		befalls('a table that was tracked', '', $all_missing, table => 'thing', deleted => 'gone');
+		# Without what the comments say, by its name and columns.
+		begin('again');
+		$node->safe_psql('app', 'SET client_min_messages = error; DROP EXTENSION uidgen CASCADE; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; COMMENT ON TABLE s_again.item_deleted IS NULL; COMMENT ON COLUMN s_again.item.changed IS NULL');
+		is(said('item') . shop(q{SELECT uid_track_changes('item', execute => true); SELECT count(*) FROM item_deleted}) . said('item'), '1', 'a table without comments is tracked again, with a mark');
+		is_told('again', 'item', 'item_deleted', q{7, 1, 'x'});
+	}
+	$node->stop;
+}
+done_testing();
