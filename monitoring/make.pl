@@ -74,7 +74,7 @@ sub write_file
 
 # ---- sql_exporter ----
 
-foreach my $place ('server', 'registry')
+foreach my $place (qw(server registry tables))
 {
 	my $text = "# $MADE\n# For sql_exporter: one of its collector_files.\ncollector_name: uidgen_$place\nmetrics:\n";
 	my @here = grep { $_->{on} eq $place } @queries;
@@ -105,11 +105,11 @@ sub exporter_queries
 	return $text;
 }
 
-foreach my $place ('server', 'registry')
+foreach my $place (qw(server registry tables))
 {
 	write_file("postgres_exporter.$place.yml", "# $MADE\n# For postgres_exporter: --extend.query-path.\n" . exporter_queries($place, ''));
-	my $database = $place eq 'server' ? 'postgres' : 'uidgen';
-	write_file("cloudnativepg.$place.yaml", "# $MADE\n# For CloudNativePG: spec.monitoring.customQueriesConfigMap names it.  In target_databases is a database of the administrator's, not of an application's.\n"
+	my $database = { server => 'postgres', registry => 'uidgen', tables => 'app' }->{$place};
+	write_file("cloudnativepg.$place.yaml", "# $MADE\n# For CloudNativePG: spec.monitoring.customQueriesConfigMap names it.  In target_databases is a database of the administrator's, not of an application's" . ($place eq 'tables' ? ', but for these' : '') . ".\n"
 		  . "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: uidgen-$place-monitoring\n  labels:\n    cnpg.io/reload: \"\"\ndata:\n  custom-queries: |\n"
 		  . block(exporter_queries($place, "  target_databases: [\"$database\"]\n"), ' ' x 4));
 }
@@ -126,7 +126,7 @@ foreach my $place ('server', 'registry')
 		$text .= '    gauges: [' . join(', ', map { $_->{name} } grep { $_->{usage} eq 'gauge' } @{ $query->{columns} }) . "]\n";
 	}
 	$text .= "presets:\n";
-	foreach my $place ('server', 'registry')
+	foreach my $place (qw(server registry tables))
 	{
 		$text .= "  uidgen_$place:\n    metrics:\n" . join '', map { "      $_->{name}: 30\n" } grep { $_->{on} eq $place } @queries;
 	}

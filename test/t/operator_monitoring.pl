@@ -59,9 +59,10 @@ $alone->append_conf('postgresql.conf', "restart_after_crash = on\n");
 $clock{alone} = FakeClock->new($alone);
 $clock{alone}->under(sub { $alone->start });
 $alone->safe_psql('postgres', 'SET client_min_messages = warning; CREATE EXTENSION uidgen');
-my %server = (registry => $registry, other => $other, node => $node, alone => $alone);
-$_->safe_psql('postgres', 'CREATE ROLE watcher IN ROLE pg_monitor') foreach values %server;
-my %watched = (registry => 'registry', other => 'registry', node => 'server', alone => 'server');
+my %server = (registry => $registry, other => $other, node => $node, alone => $alone, tables => $alone);
+$_->safe_psql('postgres', 'CREATE ROLE watcher IN ROLE pg_monitor') foreach $registry, $other, $node, $alone;
+$alone->safe_psql('postgres', q{CREATE EXTENSION uidgen_tools; CREATE TABLE item (id integer PRIMARY KEY); CREATE ROLE nobody});
+my %watched = (registry => 'registry', other => 'registry', node => 'server', alone => 'server', tables => 'tables');
 
 sub asks
 {
@@ -74,6 +75,7 @@ sub has_ids
 	return poll_until(sub { asks($server) && status_of($server, "state <> 'failing'") eq 't' }) || die $server->name . ' has no ids';
 }
 has_ids($_) foreach $node, $alone;
+$alone->safe_psql('postgres', q{SELECT uid_track_changes('item', execute => true)});
 
 # What the queries of a place say there, as samples of Prometheus.
 sub samples
@@ -84,7 +86,7 @@ sub samples
 	{
 		foreach my $query (grep { $_->{on} eq $watched{$name} } @queries)
 		{
-			my $rows = $server{$name}->safe_psql('postgres', "SET default_transaction_read_only = on; SET ROLE watcher; SELECT coalesce(json_agg(q), '[]') FROM ($query->{sql}) AS q");
+			my $rows = $server{$name}->safe_psql('postgres', "SET default_transaction_read_only = on; SET ROLE " . ($name eq 'tables' ? 'nobody' : 'watcher') . "; SELECT coalesce(json_agg(q), '[]') FROM ($query->{sql}) AS q");
 			foreach my $row (@{ decode_json($rows) })
 			{
 				my $labels = join ',', qq(instance="$name"), 'job="uidgen"', map { qq($_="$row->{$_}") } @{ $query->{labels} };
@@ -307,6 +309,11 @@ my %fault = (
 		'alone', { instance => 'alone' },
 		sub { restart_alone(sprintf "uidgen.layout = 'baidu epoch:%s'\n", POSIX::strftime('%Y-%m-%d', gmtime(time - (1 << 28) + 300 * 86400))) },
 		sub { restart_alone(''); has_ids($alone) }
+	],
+	UidgenTables => [
+		'tables', { instance => 'tables', class => 'anew' },
+		sub { $alone->safe_psql('postgres', 'ALTER TABLE item DISABLE TRIGGER "~uid_delete"') },
+		sub { $alone->safe_psql('postgres', q{SELECT uid_track_changes('item', execute => true)}) }
 	],
 	UidgenVersionsApart => [
 		'alone', { instance => 'alone' },
