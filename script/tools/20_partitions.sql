@@ -34,10 +34,10 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.find_partitioned(regclass) IS 'schema, name and key of a table of the current role that is partitioned by the range of ids; an error for others';
 
 -- What a partition is for is written on it when it is made: an id does not tell its layout, and which layouts a database has may be forgotten.
-CREATE FUNCTION uidgen_tools.write_record(kind text, written text, layout text, low bigint, high bigint) RETURNS text
+CREATE FUNCTION uidgen_tools.write_partition_record(kind text, written text, layout text, low bigint, high bigint) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format('COMMENT ON %s %s IS %s;', kind, written, uidgen_tools.write_literal(format('uidgen: ids of layout "%s" from %s to %s', layout, low, high)));
-COMMENT ON FUNCTION uidgen_tools.write_record(text, text, text, bigint, bigint) IS 'the statement that makes the record of a partition: the layout of its ids, and its bounds';
+COMMENT ON FUNCTION uidgen_tools.write_partition_record(text, text, text, bigint, bigint) IS 'the statement that makes the record of a partition: the layout of its ids, and its bounds';
 
 -- Those that have a beginning and an end; what has no end of its own has the largest or smallest number.  A record counts while its bounds are the
 -- partition's: who detaches a partition, and attaches it for other ids, has not spoken of those.
@@ -227,7 +227,7 @@ CREATE FUNCTION uidgen_tools.write_partition("table" regclass, partition text, l
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (SELECT format('CREATE TABLE %1$s (LIKE %2$s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING STATISTICS EXCLUDING COMMENTS)%3$s%4$s; ALTER TABLE %2$s ATTACH PARTITION %1$s FOR VALUES FROM (%5$s) TO (%6$s); %7$s',
 			partition, uidgen_tools.write_relation("table"), ' USING ' || uidgen_tools.write_name(m.amname), ' TABLESPACE ' || uidgen_tools.write_name(s.spcname), low, high,
-			uidgen_tools.write_record('TABLE', partition, layout, low, high))
+			uidgen_tools.write_partition_record('TABLE', partition, layout, low, high))
 		FROM pg_class AS c LEFT JOIN pg_am AS m ON m.oid = c.relam LEFT JOIN pg_tablespace AS s ON s.oid = c.reltablespace WHERE c.oid = "table");
 COMMENT ON FUNCTION uidgen_tools.write_partition(regclass, text, bigint, bigint, text) IS 'the statements that make a partition for a range of ids, with its record';
 
@@ -445,7 +445,7 @@ BEGIN
 						WHEN layout IS NULL THEN 'Its record is of other bounds, or of no layout.'
 						WHEN p.is_first THEN 'It begins before the first day of the layout is over, so it may hold numbers that are no ids, such as those of a sequence.'
 						ELSE format('By layout "%s", of which this database has ids or a partition, it is for ids since %s.', p.other, before) END,
-				HINT = CASE WHEN layout IS NULL THEN format('If its ids are of layout "%s": %s', p.guess, uidgen_tools.write_record(CASE p.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END,
+				HINT = CASE WHEN layout IS NULL THEN format('If its ids are of layout "%s": %s', p.guess, uidgen_tools.write_partition_record(CASE p.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END,
 						uidgen_tools.write_relation(relation), p.guess, p.low, p.high)) ELSE 'If nobody needs it, drop it by its name.' END;
 		END IF;
 	END LOOP;
@@ -520,7 +520,7 @@ AS $$
 		l AS MATERIALIZED (SELECT CASE WHEN min(p.layout) = max(p.layout) THEN min(p.layout) END AS layout FROM p HAVING count(p.layout) > 0)
 	SELECT 'tell', CASE WHEN p.layout IS NULL THEN format('partition %s has no record of the layout that its ids have: uid_drop_partitions() keeps it', p.written)
 				ELSE format('partition %s has a record of other bounds: uid_drop_partitions() keeps it', p.written) END,
-			uidgen_tools.write_record(p.kind, p.written, coalesce(p.layout, l.layout), p.low, p.high)
+			uidgen_tools.write_partition_record(p.kind, p.written, coalesce(p.layout, l.layout), p.low, p.high)
 		FROM p CROSS JOIN l WHERE NOT p.is_recorded
 	UNION ALL
 	SELECT 'tell', format('partitions such as %s are of layout "%s", and this database has noted no id of that', min(p.written), p.layout), NULL

@@ -27,20 +27,20 @@ COMMENT ON FUNCTION uidgen_tools.is_unique(oid, name, regtype) IS 'whether a col
 -- The record of a table of numbers is a constraint that is always true.  The catalogs know by its OID the table that it names: so it follows
 -- when that is renamed or moved, a dump writes the name of the time, and DROP TABLE says who is left behind.  As it is never validated, a
 -- dump has it by itself, behind the rows: where the named table is not there yet, that statement fails alone, and no number is lost.
-CREATE FUNCTION uidgen_tools.list_records(OUT relation oid, OUT record name, OUT "table" oid) RETURNS SETOF record
+CREATE FUNCTION uidgen_tools.list_number_records(OUT relation oid, OUT record name, OUT "table" oid) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 	SELECT k.conrelid, k.conname, d.refobjid FROM pg_constraint AS k JOIN pg_depend AS d ON d.classid = 'pg_constraint'::regclass AND d.objid = k.oid AND d.deptype = 'n'
 		WHERE k.contype = 'c' AND k.conname IN ('uid_numbers_of', 'uid_last_number_of') AND d.refclassid = 'pg_class'::regclass AND d.refobjid <> k.conrelid;
 END;
-COMMENT ON FUNCTION uidgen_tools.list_records() IS 'which tables say that they have the numbers, or the last number, of which table';
+COMMENT ON FUNCTION uidgen_tools.list_number_records() IS 'which tables say that they have the numbers, or the last number, of which table';
 
-CREATE FUNCTION uidgen_tools.write_record(relation oid, written text, record text, "table" regclass) RETURNS text
+CREATE FUNCTION uidgen_tools.write_number_record(relation oid, written text, record text, "table" regclass) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format('ALTER TABLE %s %sADD CONSTRAINT %s CHECK (%s IS NOT NULL) NOT VALID;', written,
 		CASE WHEN EXISTS (SELECT FROM pg_constraint AS k WHERE k.conrelid = relation AND k.conname = record) THEN format('DROP CONSTRAINT %s, ', record) ELSE '' END,
 		record, uidgen_tools.write_regclass("table"));
-COMMENT ON FUNCTION uidgen_tools.write_record(oid, text, text, regclass) IS 'the statement by which a table says whose numbers it has';
+COMMENT ON FUNCTION uidgen_tools.write_number_record(oid, text, text, regclass) IS 'the statement by which a table says whose numbers it has';
 
 -- A constraint makes the counter's only row the only one there can be.  With a key, since all tables may be published.
 CREATE FUNCTION uidgen_tools.write_counter(counter text, numbers text) RETURNS text[]
@@ -56,7 +56,7 @@ AS $$
 	SELECT t.relnamespace, t.relowner, uidgen_tools.shorten_name(t.relname, 7) || '_number', uidgen_tools.shorten_name(t.relname, 15) || '_number_counter', r.numbers, r.counter
 		FROM pg_class AS t CROSS JOIN LATERAL (
 			SELECT max(c.oid) FILTER (WHERE l.record = 'uid_numbers_of') AS numbers, max(c.oid) FILTER (WHERE l.record = 'uid_last_number_of') AS counter
-				FROM uidgen_tools.list_records() AS l JOIN pg_class AS c ON c.oid = l.relation AND c.relowner = t.relowner WHERE l."table" = t.oid) AS r
+				FROM uidgen_tools.list_number_records() AS l JOIN pg_class AS c ON c.oid = l.relation AND c.relowner = t.relowner WHERE l."table" = t.oid) AS r
 		WHERE t.oid = find_numbers."table";
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_numbers(regclass) IS 'the table of the numbers of a table, and that of its last number; and which names they get where there are none';
@@ -75,11 +75,11 @@ BEGIN
 	-- Of each kind: what says that it is of this table, here and at others'; what is so by its name; whether anything says so.
 	FOR k IN
 		SELECT w.*, uidgen_tools.write_relation(w.own[1]) AS first, uidgen_tools.write_relation(w.named) AS shown, coalesce(num_nonnulls(f.numbers, f.counter) > 0, false) AS is_numbered,
-				bool_and(w.named IS NOT NULL) OVER () AS are_named, (SELECT uidgen_tools.write_relation(l."table") FROM uidgen_tools.list_records() AS l WHERE l.relation = w.named AND l.record = w.record) AS former
+				bool_and(w.named IS NOT NULL) OVER () AS are_named, (SELECT uidgen_tools.write_relation(l."table") FROM uidgen_tools.list_number_records() AS l WHERE l.relation = w.named AND l.record = w.record) AS former
 			FROM (
 				SELECT v.record, v.holds, v.n = 3 AS is_counter,
-						ARRAY(SELECT l.relation FROM uidgen_tools.list_records() AS l JOIN pg_class AS c ON c.oid = l.relation AND c.relowner = f.owner WHERE l."table" = check_numbers."table" AND l.record = v.record ORDER BY 1) AS own,
-						(SELECT min(uidgen_tools.write_relation(c.oid) || ' of role ' || uidgen_tools.write_role(c.relowner)) FROM uidgen_tools.list_records() AS l JOIN pg_class AS c ON c.oid = l.relation AND c.relowner <> f.owner
+						ARRAY(SELECT l.relation FROM uidgen_tools.list_number_records() AS l JOIN pg_class AS c ON c.oid = l.relation AND c.relowner = f.owner WHERE l."table" = check_numbers."table" AND l.record = v.record ORDER BY 1) AS own,
+						(SELECT min(uidgen_tools.write_relation(c.oid) || ' of role ' || uidgen_tools.write_role(c.relowner)) FROM uidgen_tools.list_number_records() AS l JOIN pg_class AS c ON c.oid = l.relation AND c.relowner <> f.owner
 							WHERE l."table" = check_numbers."table" AND l.record = v.record) AS others,
 						(SELECT c.oid FROM pg_class AS c WHERE c.relname = v.name AND c.relnamespace = f.schema AND c.relowner = f.owner AND c.relkind = 'r' AND v.n = (SELECT count(*) FROM pg_attribute AS a
 							WHERE a.attrelid = c.oid AND a.attnum > 0 AND (a.attname, a.atttypid) IN (('one', 'boolean'::regtype), ('number', 'bigint'::regtype), ('id', 'bigint'::regtype)))) AS named
@@ -104,7 +104,7 @@ BEGIN
 					FROM pg_class AS c WHERE c.oid = k.own[1] AND c.relpersistence = 'u';
 		ELSIF k.named IS NOT NULL AND (k.is_numbered OR k.are_named) THEN
 			what := format('table %s has %s of table %s by its name, and says %s', k.shown, k.holds, written, coalesce('that it has those of table ' || k.former, 'of no table that it has them'));
-			statement := uidgen_tools.write_record(k.named, k.shown, k.record, "table");
+			statement := uidgen_tools.write_number_record(k.named, k.shown, k.record, "table");
 			RETURN NEXT;
 		ELSIF k.others IS NOT NULL THEN
 			what := format('table %s says that it has %s of table %s, which belongs to role %s', k.others, k.holds, written, uidgen_tools.write_role(f.owner));
@@ -114,7 +114,7 @@ BEGIN
 			IF k.is_counter THEN
 				class := 'mend';
 				counter := uidgen_tools.write_schema(f.schema) || '.' || uidgen_tools.write_name(uidgen_tools.find_free_name(f.schema, (SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"), '_number_counter'));
-				FOREACH statement IN ARRAY uidgen_tools.write_counter(counter, uidgen_tools.write_relation(f.numbers)) || uidgen_tools.write_record(NULL, counter, k.record, "table") LOOP
+				FOREACH statement IN ARRAY uidgen_tools.write_counter(counter, uidgen_tools.write_relation(f.numbers)) || uidgen_tools.write_number_record(NULL, counter, k.record, "table") LOOP
 					RETURN NEXT;
 				END LOOP;
 			ELSE
@@ -181,7 +181,7 @@ BEGIN
 				HINT = 'If these have numbers of this table, call it without "begin", which says what is missing. Otherwise rename what has these names.';
 	END IF;
 	PERFORM uidgen.run_confined(l.line) FROM unnest(format('CREATE TABLE %s (number pg_catalog.int8 PRIMARY KEY, id pg_catalog.int8 NOT NULL UNIQUE);', numbers) || uidgen_tools.write_counter(counter, numbers)
-		|| uidgen_tools.write_record(NULL, numbers, 'uid_numbers_of', "table") || uidgen_tools.write_record(NULL, counter, 'uid_last_number_of', "table")) AS l (line);
+		|| uidgen_tools.write_number_record(NULL, numbers, 'uid_numbers_of', "table") || uidgen_tools.write_number_record(NULL, counter, 'uid_last_number_of', "table")) AS l (line);
 	RAISE NOTICE 'the numbers of table "%" begin with 1, in table %', shown, numbers;
 END
 $$;

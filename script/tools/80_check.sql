@@ -13,6 +13,8 @@ AS $$
 BEGIN
 	RETURN QUERY SELECT c.* FROM uidgen_tools.check_tracking("table") AS c;
 	RETURN QUERY SELECT c.* FROM uidgen_tools.check_adoption("table") AS c;
+	RETURN QUERY SELECT c.* FROM uidgen_tools.check_partitions("table") AS c;
+	RETURN QUERY SELECT c.* FROM uidgen_tools.check_numbers("table") AS c;
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_table(regclass) IS 'uid_check_table(), all topics';
@@ -27,7 +29,8 @@ BEGIN
 	RETURN QUERY SELECT DISTINCT coalesce(pg_partition_root(c.oid), c.oid)::regclass
 		FROM (SELECT g.tgrelid FROM pg_trigger AS g WHERE g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0
 			UNION SELECT d.objoid FROM pg_description AS d WHERE d.classoid = 'pg_class'::regclass AND d.description ~ '(^|\n)uidgen: '
-			UNION SELECT e.adrelid FROM pg_depend AS n JOIN pg_attrdef AS e ON e.oid = n.objid WHERE n.classid = 'pg_attrdef'::regclass AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next) AS t (relid)
+			UNION SELECT e.adrelid FROM pg_depend AS n JOIN pg_attrdef AS e ON e.oid = n.objid WHERE n.classid = 'pg_attrdef'::regclass AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next
+			UNION SELECT r."table" FROM uidgen_tools.list_number_records() AS r) AS t (relid)
 			JOIN pg_class AS c ON c.oid = t.relid AND c.relkind IN ('r', 'p');
 END
 $$;
