@@ -771,7 +771,7 @@ BEGIN
 			remarks := remarks || l.what;
 		END IF;
 	END LOOP;
-	IF is_anew AND NOT is_first THEN
+	IF is_anew AND (NOT is_first OR s.record IS NOT NULL) THEN
 		steps := steps || format('INSERT INTO %s DEFAULT VALUES;', deleted);
 		remarks := remarks || 'changes may have been missed: all readers copy the table anew'::text;
 	END IF;

@@ -127,7 +127,7 @@ is($edition_twice, 0, '... where the edition repeats none');
 
 $clock->correct;
 my $small = add_database($node, 'small');
-put_in($node, $small, 'worker_id=3', $LAYOUT);
+put_in($node, $small, 'worker_id=3', $LAYOUT, 'max_ahead=1h');
 my $last = 0;
 
 # One test: ids go on above all.
