@@ -3,7 +3,7 @@
 --
 -- Each topic has a function that knows, check_TOPIC() in the part that makes it: rows of a class, what is missing or different, and the statement that
 -- mends it.  'anew': changes may have been missed, and readers copy the table anew; 'mend': it is made again, and nothing was missed; 'tell': only the
--- user can do it.  Monitoring calls this for tables of others.  So all of it reads pg_catalog alone, takes no lock, and raises no error
+-- user can do it.  Monitoring calls this for tables of others.  So all of it reads pg_catalog and the list of layouts alone, and raises no error
 -- for a table that it finds strange.
 --
 

@@ -80,7 +80,7 @@ SQL
 	if ($kind eq 'extension')
 	{
 		$node->safe_psql('postgres', 'SET client_min_messages = error; DROP SCHEMA let, let_old CASCADE; CREATE SCHEMA let AUTHORIZATION landlord; CREATE TABLE let.t (id bigint PRIMARY KEY)');
-		$node->safe_psql('postgres', q{CALL uid_number_rows('let.t', 'id')});
+		$node->safe_psql('postgres', q{CALL uid_number_rows('let.t', 'id', begin => true)});
 		my $holder = $node->background_psql('postgres');
 		$holder->query_safe('BEGIN; SELECT FROM let.t_number_counter FOR UPDATE');
 		my $finish = begin_waiting($superuser, q{CALL uid_number_rows('let.t', 'id')});
