@@ -83,12 +83,13 @@ BEGIN
 	IF is_first THEN
 		first := greatest(floor, greatest(div((extract(epoch FROM clock_timestamp()) * 1000000)::numeric - l.epoch, l.unit), 0)::bigint << l.bits[array_position(l.names, 'sequence')]);
 		PERFORM setval('uidgen.position', first);
-		INSERT INTO uidgen_history.layout_used (layout) SELECT l.layout WHERE NOT EXISTS (SELECT FROM uidgen_history.layout_used AS u WHERE u.layout = l.layout);
 	ELSIF floor IS NOT NULL OR instead_of IS NOT NULL THEN
 		-- In the tick that was begun, or is next, ids of a lower worker id would be below what readers were told.
 		reached := CASE WHEN instead_of IS NULL THEN pg_sequence_last_value('uidgen.position') ELSE pg_sequence_last_value('uidgen.position') + 1 | uidgen.own_sequence_mask() END;
 		PERFORM setval('uidgen.position', CASE WHEN floor IS NULL THEN reached ELSE greatest(floor, first, reached) END);
 	END IF;
+	-- Each time: a dump of the schema alone has no row, and the schema of this table may be dropped.
+	INSERT INTO uidgen_history.layout_used (layout) SELECT l.layout WHERE NOT EXISTS (SELECT FROM uidgen_history.layout_used AS u WHERE u.layout = l.layout);
 	PERFORM uidgen.write_constants(l, worker::integer, datacenter::integer, ahead, with_horizon, first);
 	-- Sessions have plans in which the constants are what they were.  A function that is changed, though to what it is, ends them.
 	FOR function IN SELECT f.f, p.procost FROM uidgen.own_functions('uidgen') AS f JOIN pg_proc AS p ON p.oid = f.f LOOP

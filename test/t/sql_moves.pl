@@ -60,6 +60,12 @@ as($node, 'landlord', 'app', undef, '-q', '-o', '/dev/null', '-f', $dump);
 cmp_ok(repeated($lost, ids_of($node, 'app', 500)), '>', 0, 'a backup that is restored issues ids again that were ahead of the clock');
 like(set_up($node, 'app', "after=$lost->[-1]"), qr/^worker id 1/, 'what is said about the largest id that is known');
 is(repeated($lost, ids_of($node, 'app', 500)), 0, '... and none comes again');
+# A dump of the schema alone has no row of it, and anybody whose schema it is may drop it.
+as($node, 'landlord', 'app', 'DELETE FROM uidgen_history.layout_used');
+set_up($node, 'app', "after=$lost->[-1]");
+is(as($node, 'landlord', 'app', 'SELECT count(*) FROM uidgen_history.layout_used'), '1', 'what is set up again is a layout that ids have had');
+as($node, 'landlord', 'app', 'DROP SCHEMA uidgen_history CASCADE');
+is(run_script($node, 'app', edition_script($node, 'sql')) . as($node, 'landlord', 'app', 'SELECT count(*) FROM uidgen_history.layout_used'), '1', '... also where the script runs again');
 
 # ---- a standby, and a failover that loses commits ----
 
