@@ -43,8 +43,8 @@ CREATE FUNCTION pg_temp.set_registry(content text, quarantine bigint DEFAULT -1,
 	DELETE FROM uidgen_registry.guest_role;
 	INSERT INTO uidgen_registry.registry
 		(layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, only_one, shared, id, max_lead, clock_slack,
-		 system_identifier, timeline, started, database, quarantine_until, first_guest, guest_lead, guest_quarantine_until)
-		SELECT 'A', 1000000, 0, 1000000, 1, 7, '2026-01-01', true, true, 42, '60 s', '5 s', h.*, quarantine + 40, 4, '20 s', quarantine
+		 system_identifier, timeline, started, database, quarantine_until, first_guest, lowest_first_guest, guest_lead, guest_quarantine_until)
+		SELECT 'A', 1000000, 0, 1000000, 1, 7, '2026-01-01', true, true, 42, '60 s', '5 s', h.*, quarantine + 40, 4, 4, '20 s', quarantine
 		FROM uidgen_registry.registry_history() AS h;
 	INSERT INTO uidgen_registry.guest_role VALUES (session_user, bound), ('other', 9);
 	INSERT INTO uidgen_registry.worker_node
@@ -171,7 +171,10 @@ SELECT pg_temp.world(1000, '2'), pg_temp.set_registry('4 me 1005'), pg_temp.worl
 SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
 -- A loss of a renewal: asked again, the guest gets the row by its end.
 SELECT pg_temp.set_registry('4 me 1005'), pg_temp.world(1001, '4'), pg_temp.acquire(tokens => '{9}', claimed => 4, claimed_until => 1011), pg_temp.acquire(tokens => '{9}', claimed => 4, claimed_until => 1011);
+-- It ends for nodes alone, unless guests are named.
 SELECT uidgen_registry.end_quarantine();
+SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
+SELECT uidgen_registry.end_quarantine(guests => true);
 SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
 SELECT pg_temp.world(1000, '1');
 
@@ -224,6 +227,20 @@ UPDATE uidgen_registry.registry SET first_guest = 8;
 SELECT pg_temp.acquire();
 SELECT pg_temp.acquire('', datacenter => 2);
 
+CREATE FUNCTION pg_temp.lengths() RETURNS text LANGUAGE sql AS $$
+	SELECT concat_ws(' ', max_lead, guest_lead, 'before:', former_max_lead, former_guest_lead, CASE WHEN lengths_await IS NOT NULL THEN 'awaits' END) FROM uidgen_registry.registry $$;
+CREATE FUNCTION pg_temp.change_again(length interval) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	message text;
+	detail text;
+	hint text;
+BEGIN
+	PERFORM uidgen_registry.change_registry(guest_lead => length);
+	RETURN 'changed';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	RETURN pg_temp.failure(SQLSTATE, message, detail, hint);
+END $$;
 -- Which worker ids are for guests can be changed where they are free, by the lengths of nodes; who had them has them no more.
 CREATE FUNCTION pg_temp.change(content text, first int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -250,6 +267,41 @@ SELECT pg_temp.set_registry('', quarantine => 1020);
 UPDATE uidgen_registry.registry SET first_guest = NULL, guest_lead = NULL, quarantine_until = 1065, guest_quarantine_until = 1065;
 SELECT uidgen_registry.change_registry(first_guest => 6);
 SELECT quarantine_until, guest_quarantine_until, guest_lead, first_guest FROM uidgen_registry.registry;
+
+-- Whoever gets worker ids waits for the quarantine of the side that had them, and the other side does not.
+SELECT pg_temp.set_registry('', quarantine => 1020);
+UPDATE uidgen_registry.registry SET quarantine_until = 1001;
+SELECT uidgen_registry.change_registry(first_guest => 3);
+SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
+SELECT uidgen_registry.change_registry(first_guest => 5);
+SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
+
+-- R4: a node's grant of a worker id that guests may have had reaches as far as a guest's.  A failover that loses the change of first_guest ends the
+-- quarantine by that length.
+SELECT pg_temp.set_registry(''), uidgen_registry.change_registry(first_guest => 7), uidgen_registry.change_registry(first_guest => 8);
+SELECT lowest_first_guest, first_guest FROM uidgen_registry.registry;
+SELECT w.n, l.worker, l.first_tick, l.last_tick, l.max_lead FROM (VALUES (3), (4), (7)) AS w (n), uidgen_registry.lease('node ' || w.n, 'A', 500 + w.n, wanted => w.n) AS l;
+SELECT w.n, r.last_tick, r.max_lead FROM (VALUES (3, 1030), (4, 1010), (7, 1010)) AS w (n, until), uidgen_registry.lease_renew(0, w.n, 500 + w.n, w.until, 600 + w.n, 1100) AS r;
+
+-- R4: a length that was changed counts once the standbys know it.  Until then grants reach as far as the shorter one, and quarantines last as the longer one.
+SAVEPOINT standbys;
+CREATE OR REPLACE FUNCTION uidgen_registry.lagging_standbys(awaited pg_lsn) RETURNS text LANGUAGE sql AS
+	$$ SELECT nullif(current_setting('fleet_test.lagging'), '') $$;
+SELECT pg_temp.lengths() FROM set_config('fleet_test.lagging', 'b', true), pg_temp.set_registry('5 me 1005'), uidgen_registry.change_registry(guest_lead => '40 s');
+SELECT pg_temp.renew(NULL, 5, 105, 1005, needed => 1100), pg_temp.lengths();
+SELECT pg_temp.change_again('30 s');
+SELECT pg_temp.world(1000, '2'), uidgen_registry.begin_quarantine(guest => true);
+SELECT pg_temp.renew(NULL, 5, (SELECT token FROM uidgen_registry.worker_node WHERE worker_id = 5), 1020, needed => 1100) FROM set_config('fleet_test.lagging', '', true);
+SELECT pg_temp.lengths();
+SELECT pg_temp.lengths() FROM set_config('fleet_test.lagging', 'b', true), uidgen_registry.change_registry(guest_lead => '15 s', max_lead => '50 s');
+SELECT pg_temp.renew(NULL, 5, (SELECT token FROM uidgen_registry.worker_node WHERE worker_id = 5), 1040, needed => 1100), pg_temp.world(1000, '3'), uidgen_registry.begin_quarantine(), uidgen_registry.begin_quarantine(guest => true);
+-- Nobody follows: it counts at once.  What was granted by a longer length is waited for, whichever quarantine comes.
+SELECT pg_temp.lengths() FROM set_config('fleet_test.lagging', '', true), pg_temp.set_registry(''), uidgen_registry.change_registry(guest_lead => '15 s', max_lead => '50 s');
+SELECT pg_temp.world(1005, '4'), uidgen_registry.begin_quarantine(), uidgen_registry.begin_quarantine(guest => true);
+-- A quarantine that goes on is for grants by a length that this registry was not told before.
+SELECT pg_temp.set_registry('', quarantine => 1020), uidgen_registry.change_registry(guest_lead => '30 s', max_lead => '65 s', clock_slack => '6 s'), pg_temp.world(1000, '1');
+SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
+ROLLBACK TO standbys;
 
 -- What the owner does by hand stays on its side.
 SELECT pg_temp.set_registry(''), uidgen_registry.keep_worker(0, 5) IS NOT NULL, uidgen_registry.import_worker(0, 6, to_timestamp(1030)), uidgen_registry.keep_worker(0, 3) IS NOT NULL;

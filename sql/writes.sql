@@ -28,7 +28,7 @@ INSERT INTO call VALUES
 	('local', 'renewal', $$SELECT * FROM uidgen_registry.renew_worker_id(0, 1, 101, 7, 9, 10, 9223372036854775807)$$),
 	('local', 'release', $$SELECT * FROM uidgen_registry.release_worker(0, 1, 101, 7)$$),
 	('local', 'a copy', $$SELECT * FROM uidgen_registry.pin_layout((SELECT (true, r.layout, r.unit, r.epoch, r.max_tick, r.max_datacenter, r.max_worker, r.pinned, 1,
-		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, true, false, NULL, '{}', NULL, NULL, NULL, NULL, NULL)::uidgen_registry.registry FROM uidgen_registry.registry AS r))$$),
+		false, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, true, false, NULL, '{}', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)::uidgen_registry.registry FROM uidgen_registry.registry AS r))$$),
 	('local', 'forget_worker', $$SELECT uidgen_registry.forget_worker(1, 0)$$),
 	('local', 'reserve_backfill', $$SELECT uidgen_registry.reserve_backfill((SELECT c.system_identifier FROM pg_control_system() AS c) || '/1/2/3/0123456789abcdef/0123456789abcdef/4/5', 9)$$),
 	('none', 'share_registry', $$SELECT uidgen_registry.share_registry()$$),
@@ -46,6 +46,8 @@ INSERT INTO call VALUES
 	('local', 'end_registry', $$SELECT uidgen_registry.end_registry()$$),
 	('fleet', 'end_quarantine', $$SELECT uidgen_registry.end_quarantine()$$),
 	('fleet', 'change_registry', $$SELECT uidgen_registry.change_registry('3 min')$$),
+	('fleet', 'change_lengths', $$SELECT uidgen_registry.change_lengths('3 min', NULL, NULL)$$),
+	('fleet', 'judge_lengths', $$SELECT uidgen_registry.judge_lengths(NULL)$$),
 	('fleet', 'end_registry', $$SELECT uidgen_registry.end_registry()$$),
 	('fleet', 'take_over_registry', $$SELECT uidgen_registry.take_over_registry()$$),
 	('fleet', 'forget_worker', $$SELECT uidgen_registry.forget_worker(1, 0)$$),
@@ -84,8 +86,7 @@ BEGIN
 		INSERT INTO uidgen_registry.registry (layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database)
 			SELECT l.*, now(), h.database FROM layout AS l, uidgen_registry.registry_history() AS h;
 	ELSIF mode IN ('fleet', 'guests') THEN
-		PERFORM uidgen_registry.share_registry('default');
-		PERFORM uidgen_registry.end_quarantine();
+		PERFORM uidgen_registry.share_registry('default', new_fleet => true);
 	END IF;
 	IF mode <> 'none' THEN
 		INSERT INTO uidgen_registry.worker_node VALUES

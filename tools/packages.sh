@@ -218,8 +218,8 @@ if [ "${1-}" = --inside ]; then
 		export PGCLUSTER
 		chroot "$system" pg_ctlcluster "$major" image restart
 		sql -c 'CREATE DATABASE registry'
-		sql -d registry -c 'CREATE EXTENSION uidgen_registry' -c "SELECT FROM uidgen_registry.share_registry('default')" -c 'CREATE ROLE node LOGIN' \
-			-c "SELECT FROM uidgen_registry.grant_node('node'), uidgen_registry.end_quarantine()"
+		sql -d registry -c 'CREATE EXTENSION uidgen_registry' -c "SELECT FROM uidgen_registry.share_registry('default', new_fleet => true)" -c 'CREATE ROLE node LOGIN' \
+			-c "SELECT FROM uidgen_registry.grant_node('node')"
 		sql -c 'CREATE EXTENSION uidgen' -c 'SELECT uid_next() > 0'
 		# The node speaks to the registry with the other library file, which is only there.
 		sql -d registry -c 'SELECT worker_id, state FROM uidgen_registry.fleet' | grep running

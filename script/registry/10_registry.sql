@@ -105,6 +105,11 @@ CREATE TABLE uidgen_registry.registry (
 	first_guest integer,
 	guest_lead interval,
 	guest_quarantine_until bigint,
+	lowest_first_guest integer,
+	former_max_lead interval,
+	former_guest_lead interval,
+	lengths_await pg_lsn,
+	reached_until bigint,
 	CONSTRAINT shared_is_complete CHECK (NOT shared
 		OR (max_lead, clock_slack, system_identifier, timeline, started, quarantine_until) IS NOT NULL),
 	CONSTRAINT max_lead_is_some_ticks CHECK (extract(epoch FROM max_lead) * 1000000::numeric >= (8::bigint * unit)::numeric),
@@ -130,7 +135,7 @@ COMMENT ON COLUMN uidgen_registry.registry.database IS 'OID of the registry''s d
 COMMENT ON COLUMN uidgen_registry.registry.made IS 'of a local registry: when its database was made, by database_made()';
 COMMENT ON COLUMN uidgen_registry.registry.shared IS 'whether many servers share this registry; decided once, before the first grant';
 COMMENT ON COLUMN uidgen_registry.registry.id IS 'a random number that tells a registry from others, and from one that was made anew in its place; a copy or a restored one has the same';
-COMMENT ON COLUMN uidgen_registry.registry.max_lead IS 'no grant of a fleet''s registry reaches further ahead of its clock; at least 8 ticks; change_registry() changes it, which protects from lost commits once the longer of both values has passed';
+COMMENT ON COLUMN uidgen_registry.registry.max_lead IS 'no grant of a fleet''s registry reaches further ahead of its clock; at least 8 ticks; change_registry() changes it';
 COMMENT ON COLUMN uidgen_registry.registry.clock_slack IS 'by how much the clock of a server that takes over a fleet''s registry may be behind; change_registry() changes it';
 COMMENT ON COLUMN uidgen_registry.registry.system_identifier IS 'the cluster that a fleet''s registry was in when it last looked';
 COMMENT ON COLUMN uidgen_registry.registry.timeline IS 'the timeline that it was on then';
@@ -141,8 +146,13 @@ COMMENT ON COLUMN uidgen_registry.registry.confirming_standbys IS 'how many stan
 COMMENT ON COLUMN uidgen_registry.registry.standbys IS 'the names of the standbys that followed the registry in one reign and since, as far as fetches of numbers have looked while segments_confirmed was set';
 COMMENT ON COLUMN uidgen_registry.registry.standbys_reign IS 'the history of that reign';
 COMMENT ON COLUMN uidgen_registry.registry.first_guest IS 'worker ids from this one on are for guests alone, and those below for nodes; null: there are no guests; change_registry() changes it';
-COMMENT ON COLUMN uidgen_registry.registry.guest_lead IS 'what max_lead is for nodes: no grant of a guest reaches further ahead of the clock; change_registry() changes it, with what is said of max_lead';
+COMMENT ON COLUMN uidgen_registry.registry.guest_lead IS 'what max_lead is for nodes: no grant of a guest reaches further ahead of the clock; change_registry() changes it';
 COMMENT ON COLUMN uidgen_registry.registry.guest_quarantine_until IS 'what quarantine_until is for nodes; it ends earlier, since grants of guests reach less far';
+COMMENT ON COLUMN uidgen_registry.registry.lowest_first_guest IS 'the lowest first_guest so far: a node gets no longer grants than a guest for worker ids from this one on, since a failover may lose a change of first_guest';
+COMMENT ON COLUMN uidgen_registry.registry.former_max_lead IS 'max_lead before its last change, until the standbys have replayed that; until then grants reach as far as the shorter length, and quarantines last as long as the longer one';
+COMMENT ON COLUMN uidgen_registry.registry.former_guest_lead IS 'guest_lead before its last change, as former_max_lead';
+COMMENT ON COLUMN uidgen_registry.registry.lengths_await IS 'the position in the log that the standbys have to replay before a change of max_lead or guest_lead counts; null: no call has written it down so far, or nothing is awaited';
+COMMENT ON COLUMN uidgen_registry.registry.reached_until IS 'grants from before max_lead or guest_lead became shorter reach up to this tick, so no quarantine ends before it';
 COMMENT ON COLUMN uidgen_registry.registry.started IS 'when its server had started';
 COMMENT ON COLUMN uidgen_registry.registry.quarantine_until IS 'a grant of a fleet''s registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
 

@@ -13,7 +13,9 @@
 --		gives no right, it only prefers.  Without it, a node that slept claims what others were granted since.
 --	R3	Another's row is free once it is released, or its end and its last change are older than max_lead + clock_slack.
 --		Without it, a row is taken while its holder may still claim it.
---	R4	No grant reaches further than max_lead ahead of the clock.  Without it, no quarantine is long enough.
+--	R4	No grant reaches further than max_lead ahead of the clock, or as far as the shorter length while not all standbys know
+--		of its change.  A node's grant of a worker id that may have been a guest's reaches as far as a guest's.  Without
+--		it, no quarantine is long enough: a failover that loses the change ends it by the former length or side.
 --	R5	What is no claim begins above the end of the quarantine.  The registry is born in quarantine; another begins with
 --		another history, or with a node's claim above its row's end and above the quarantine.  Without it, a new node is
 --		granted what was granted before a failover.
@@ -57,8 +59,9 @@ BEGIN
 			timeline_offset = uidgen_registry.told_timeline(r, h) - h.timeline,
 			started = h.started,
 			database = h.database,
-			quarantine_until = greatest(r.quarantine_until, newest + uidgen_registry.ticks_in(r.max_lead, r.unit)),
-			guest_quarantine_until = greatest(r.guest_quarantine_until, newest + uidgen_registry.ticks_in(coalesce(r.guest_lead, r.max_lead), r.unit))
+			quarantine_until = greatest(r.quarantine_until, r.reached_until, newest + uidgen_registry.ticks_in(greatest(r.max_lead, r.former_max_lead), r.unit)),
+			guest_quarantine_until = greatest(r.guest_quarantine_until, r.reached_until,
+				newest + uidgen_registry.ticks_in(coalesce(greatest(r.guest_lead, r.former_guest_lead), greatest(r.max_lead, r.former_max_lead)), r.unit))
 		FROM uidgen_registry.present_history(with_label => false) AS h
 		RETURNING CASE WHEN guest THEN r.guest_quarantine_until ELSE r.quarantine_until END INTO result;
 	PERFORM uidgen_registry.check_written(FOUND);
@@ -158,6 +161,56 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.explain_lock(integer) IS 'raises the error that another role has locked a worker id';
 
+-- R4.  Who can take over without the change is a standby that follows, one that has followed, or one that left a slot.
+CREATE FUNCTION uidgen_registry.lagging_standbys(awaited pg_lsn) RETURNS text
+LANGUAGE sql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH following AS MATERIALIZED (SELECT s.name, s.replayed FROM uidgen_registry.registry_standbys() AS s)
+	SELECT string_agg(k.name, ', ' ORDER BY k.name)
+		FROM (SELECT s.name FROM following AS s WHERE s.replayed < awaited
+			UNION SELECT n.name FROM uidgen_registry.registry AS r CROSS JOIN unnest(r.standbys) AS n (name) WHERE n.name NOT IN (SELECT s.name FROM following AS s)
+			UNION SELECT 'slot ' || s.slot_name FROM pg_replication_slots AS s WHERE s.slot_type = 'physical' AND NOT s.temporary AND s.restart_lsn < awaited
+			-- what registry_standbys() may not see
+			UNION SELECT 'a standby' FROM pg_stat_get_wal_senders() AS w WHERE NOT pg_has_role('pg_read_all_stats', 'USAGE')) AS k (name)
+$$;
+COMMENT ON FUNCTION uidgen_registry.lagging_standbys(pg_lsn) IS 'the standbys that may not have replayed the log up to a position; null: there are none';
+
+-- The call that finds the change can say which position is enough: the change was committed before.  If another call has the
+-- lock, that one writes: a renewal waits for nobody.
+CREATE FUNCTION uidgen_registry.judge_lengths(awaited pg_lsn) RETURNS boolean
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
+AS $$
+DECLARE
+	present CONSTANT pg_lsn := pg_current_wal_insert_lsn();
+	is_known CONSTANT boolean := uidgen_registry.lagging_standbys(coalesce(awaited, present)) IS NULL;
+	is_written boolean;
+BEGIN
+	IF is_known OR awaited IS NULL THEN
+		PERFORM FROM uidgen_registry.registry AS r FOR UPDATE SKIP LOCKED;
+		IF NOT FOUND THEN
+			RETURN false;
+		END IF;
+		UPDATE uidgen_registry.registry AS r SET
+				former_max_lead = CASE WHEN NOT is_known THEN r.former_max_lead END,
+				former_guest_lead = CASE WHEN NOT is_known THEN r.former_guest_lead END,
+				lengths_await = CASE WHEN NOT is_known THEN present END
+			WHERE r.lengths_await IS NOT DISTINCT FROM awaited;
+		is_written := FOUND;
+		PERFORM uidgen_registry.check_written(is_written OR current_setting('session_replication_role') <> 'replica');
+		RETURN is_known AND is_written;
+	END IF;
+	RETURN false;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.judge_lengths(pg_lsn) IS 'whether all standbys know of the last change of max_lead or guest_lead, so that it counts; writes that down, or which position they have to replay';
+
+CREATE FUNCTION uidgen_registry.reach_of(l uidgen_registry.registry, worker integer) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT uidgen_registry.ticks_in(least(l.max_lead, l.former_max_lead, CASE WHEN worker >= l.lowest_first_guest THEN least(l.guest_lead, l.former_guest_lead) END), l.unit)
+$$;
+COMMENT ON FUNCTION uidgen_registry.reach_of(uidgen_registry.registry, integer) IS 'how many ticks ahead of the clock a grant of a worker id may reach, for the kind of caller whose lengths these are (R4)';
+
 -- What each call of a node for worker ids goes on with, after begin_call(); lease() twice, if it has to queue.
 CREATE FUNCTION uidgen_registry.begin_node_call(
 	queues boolean,					-- behind others that write to registry, or look at all rows
@@ -188,12 +241,18 @@ BEGIN
 	-- A restart counts, too: what a snapshot or an unsafe disk has lost is over after a quarantine, which costs
 	-- nodes that run nothing.
 	went_back := uidgen_registry.compare_histories((l.system_identifier, l.timeline, l.started, l.database, NULL)::uidgen_registry.history, h) <> 'same';
+	IF coalesce(l.former_max_lead, l.former_guest_lead) IS NOT NULL AND uidgen_registry.judge_lengths(l.lengths_await) THEN
+		l.former_max_lead := NULL;
+		l.former_guest_lead := NULL;
+	END IF;
 	IF guest THEN
 		role := session_user;
 		PERFORM uidgen_registry.check_guest(l);
 		l.max_lead := l.guest_lead;
+		l.former_max_lead := l.former_guest_lead;
 		l.quarantine_until := l.guest_quarantine_until;
 	END IF;
+	l.max_lead := greatest(l.max_lead, l.former_max_lead);
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.begin_node_call(boolean, boolean) IS 'what each call of a node goes on with after begin_call(): perhaps a queue, and what the registry knows of itself';

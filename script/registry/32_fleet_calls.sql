@@ -169,7 +169,7 @@ BEGIN
 	SELECT b.* INTO STRICT call FROM uidgen_registry.begin_lease(me, layout_text, known_tokens, claimed_worker, claimed_until, datacenter, wanted, policy, guest) AS b;
 	l := call.l;
 	now_tick := uidgen_registry.tick_at(call.clock, l.unit, l.epoch);
-	max_lead := uidgen_registry.ticks_in(l.max_lead, l.unit);
+	max_lead := uidgen_registry.reach_of(l, coalesce(call.worker, wanted));
 	latest := now_tick + max_lead;
 	span := least(greatest(window_ticks, 0), max_lead / 2);
 	-- A node that begins ahead of the clock need not wait until a whole window is within reach:
@@ -184,6 +184,12 @@ BEGIN
 		SELECT c.* INTO STRICT choice
 			FROM uidgen_registry.choose_to_lease(l, call.clock, now_tick, me, datacenter, call.worker, wanted, policy, call.role, reach => latest - enough) AS c;
 		before := CASE WHEN call.worker IS NULL THEN choice.before ELSE call.before END;
+		IF uidgen_registry.reach_of(l, choice.worker) < max_lead THEN
+			max_lead := uidgen_registry.reach_of(l, choice.worker);
+			latest := now_tick + max_lead;
+			span := least(span, max_lead / 2);
+			enough := span / 4;
+		END IF;
 		first_tick := greatest(0, least(now_tick, at_tick), floor_tick, before.granted_until + 1,
 			CASE WHEN call.worker IS NULL THEN l.quarantine_until + 1 ELSE least(claimed_until, l.max_tick) + 1 END);
 		IF first_tick <= latest - enough THEN
@@ -242,6 +248,7 @@ DECLARE
 	now_time timestamptz;
 	now_tick bigint;
 	from_tick bigint;
+	lead bigint;					-- R1
 	span bigint;
 	valid boolean;
 BEGIN
@@ -253,7 +260,8 @@ BEGIN
 	END IF;
 	now_time := uidgen_registry.registry_clock();
 	now_tick := uidgen_registry.tick_at(now_time, l.unit, l.epoch);
-	max_lead := uidgen_registry.ticks_in(l.max_lead, l.unit);
+	lead := uidgen_registry.ticks_in(l.max_lead, l.unit);
+	max_lead := uidgen_registry.reach_of(l, worker);
 	span := least(greatest(window_ticks, 0), max_lead / 2);
 	from_tick := greatest(least(now_tick, at_tick), least(needed, now_tick + max_lead));
 	PERFORM uidgen_registry.check_lifetime(from_tick, l.max_tick, l.unit, l.epoch);
@@ -263,7 +271,7 @@ BEGIN
 			modified = greatest(n.modified, now_time)
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
 			AND n.guest IS NOT DISTINCT FROM call.role AND n.token = old_token AND n.granted_until = old_until
-			AND (n.granted_until >= now_tick - lease_renew.max_lead OR n.modified >= now_time - l.max_lead)
+			AND (n.granted_until >= now_tick - lead OR n.modified >= now_time - l.max_lead)
 			-- looked at before the row is waited for
 			AND CASE WHEN n.xmax = '0'::xid THEN true ELSE NOT uidgen_registry.is_locked(n, n.xmax, by_other_role => true) END
 		RETURNING n.granted_until INTO last_tick;
@@ -273,7 +281,7 @@ BEGIN
 		SELECT true INTO valid FROM uidgen_registry.worker_node AS n
 			WHERE n.datacenter_id = datacenter AND n.worker_id = lease_renew.worker
 				AND n.guest IS NOT DISTINCT FROM call.role AND n.token = old_token AND n.granted_until = old_until
-				AND (n.granted_until >= now_tick - lease_renew.max_lead OR n.modified >= now_time - l.max_lead);
+				AND (n.granted_until >= now_tick - lead OR n.modified >= now_time - l.max_lead);
 		IF valid THEN
 			PERFORM uidgen_registry.explain_lock(worker);
 		END IF;

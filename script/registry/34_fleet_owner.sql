@@ -145,7 +145,10 @@ COMMENT ON FUNCTION uidgen_registry.refuse_sharing() IS 'raises the error that t
 CREATE FUNCTION uidgen_registry.share_registry(
 	layout_text text DEFAULT NULL,
 	max_lead interval DEFAULT '2 minutes',
-	clock_slack interval DEFAULT '10 seconds') RETURNS void
+	clock_slack interval DEFAULT '10 seconds',
+	first_guest integer DEFAULT NULL,
+	guest_lead interval DEFAULT NULL,
+	new_fleet boolean DEFAULT false) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
@@ -153,6 +156,9 @@ DECLARE
 	l record;
 	now_time timestamptz;
 BEGIN
+	IF guest_lead IS NOT NULL AND first_guest IS NULL THEN
+		RAISE EXCEPTION 'guest_lead has no use without first_guest' USING ERRCODE = 'invalid_parameter_value', HINT = 'Name the first worker id that is for guests.';
+	END IF;
 	layout_text := coalesce(layout_text, nullif(current_setting('uidgen.layout', true), ''));
 	IF layout_text IS NULL THEN
 		RAISE EXCEPTION 'the layout is missing' USING ERRCODE = 'invalid_parameter_value', DETAIL = 'This server has no setting "uidgen.layout".',
@@ -169,9 +175,9 @@ BEGIN
 	PERFORM uidgen_registry.check_epoch(uidgen_registry.tick_at(now_time, l.unit, l.epoch), l.unit, l.epoch);
 	INSERT INTO uidgen_registry.registry AS r
 		(only_one, layout, unit, epoch, max_tick, max_datacenter, max_worker, pinned, database,
-		 shared, id, max_lead, clock_slack, system_identifier, timeline, started, quarantine_until)
+		 shared, id, max_lead, clock_slack, guest_lead, system_identifier, timeline, started, quarantine_until)
 		SELECT true, l.layout, l.unit, l.epoch, l.max_tick, l.max_datacenter, l.max_worker, now_time, h.database,
-			true, uidgen_registry.new_token(), max_lead, clock_slack, h.system_identifier, h.timeline, h.started, -1
+			true, uidgen_registry.new_token(), max_lead, clock_slack, guest_lead, h.system_identifier, h.timeline, h.started, uidgen_registry.tick_at(now_time, l.unit, l.epoch)
 		FROM uidgen_registry.present_history(with_label => false) AS h
 		ON CONFLICT (only_one) DO NOTHING;
 	IF NOT FOUND THEN
@@ -179,12 +185,17 @@ BEGIN
 		PERFORM uidgen_registry.refuse_sharing();
 	END IF;
 	-- Made again, it knows nothing of the grants of its predecessor.
-	PERFORM uidgen_registry.begin_quarantine();
+	IF new_fleet IS NOT TRUE THEN
+		PERFORM uidgen_registry.begin_quarantine();
+	END IF;
+	IF first_guest IS NOT NULL THEN
+		PERFORM uidgen_registry.set_first_guest(first_guest);
+	END IF;
 	PERFORM uidgen_registry.warn_of_settings(0), uidgen_registry.revoke_public(), uidgen_registry.notice_databases();
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.share_registry(text, interval, interval)
-	IS 'makes this registry that of a fleet, for good, with the layout of all its nodes: one that is named, or that of this server''s setting';
+COMMENT ON FUNCTION uidgen_registry.share_registry(text, interval, interval, integer, interval, boolean)
+	IS 'makes this registry that of a fleet, for good, with the layout of all its nodes: one that is named, or that of this server''s setting; with new_fleet nothing was ever granted under it, so nobody waits';
 
 -- What the owner locks may be locked by a node's transaction that does not end.  Its session is ended: that
 -- of the oldest transaction that uses the table, and does not wait itself.  (A row's xmax may be that of a
@@ -259,6 +270,61 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.lock_for_owner(text, text) IS 'locks registry, or the row of a segment, or of a role of guests, for its owner, and ends the sessions of nodes and guests that keep it locked';
 
+-- For change_registry(), which has locked registry.  R4 and R5: a quarantine that has begun is for grants by lengths that this registry may not
+-- have been told before, and each later one is for those that were granted by a longer length.
+CREATE FUNCTION uidgen_registry.change_lengths(max_lead interval, clock_slack interval, guest_lead interval) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	old uidgen_registry.registry;
+	new uidgen_registry.registry;
+	now_tick bigint;
+	standbys text;
+BEGIN
+	SELECT r.* INTO old FROM uidgen_registry.registry AS r WHERE r.shared;
+	new := old;
+	new.max_lead := coalesce(change_lengths.max_lead, old.max_lead);
+	new.clock_slack := coalesce(change_lengths.clock_slack, old.clock_slack);
+	new.guest_lead := coalesce(change_lengths.guest_lead, old.guest_lead);
+	IF (new.max_lead, new.clock_slack, new.guest_lead) IS NOT DISTINCT FROM (old.max_lead, old.clock_slack, old.guest_lead) THEN
+		RETURN;
+	ELSIF (new.max_lead, new.guest_lead) IS DISTINCT FROM (old.max_lead, old.guest_lead) THEN
+		IF coalesce(old.former_max_lead, old.former_guest_lead) IS NOT NULL AND NOT uidgen_registry.judge_lengths(old.lengths_await) THEN
+			standbys := uidgen_registry.lagging_standbys(coalesce(old.lengths_await, pg_current_wal_insert_lsn()));
+			RAISE EXCEPTION 'the last change of "max_lead" or "guest_lead" does not count yet'
+				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('These have not replayed it, as far as the registry knows: %s.', standbys),
+					HINT = 'Call it again when they have. Drop the slots of standbys that are gone, and run SELECT uidgen_registry.change_registry(confirming_standbys => 0) to forget their names.';
+		END IF;
+		standbys := uidgen_registry.lagging_standbys(pg_lsn 'FFFFFFFF/FFFFFFFF');
+		new.former_max_lead := CASE WHEN standbys IS NOT NULL THEN old.max_lead END;
+		new.former_guest_lead := CASE WHEN standbys IS NOT NULL THEN old.guest_lead END;
+		new.lengths_await := NULL;
+		IF standbys IS NOT NULL THEN
+			RAISE NOTICE 'grants reach as far as the shorter length until the standbys know of this change' USING DETAIL = format('They are: %s.', standbys);
+		END IF;
+	END IF;
+	now_tick := uidgen_registry.tick_at(uidgen_registry.registry_clock(), old.unit, old.epoch);
+	UPDATE uidgen_registry.registry AS r SET
+			max_lead = new.max_lead,
+			clock_slack = new.clock_slack,
+			guest_lead = new.guest_lead,
+			former_max_lead = new.former_max_lead,
+			former_guest_lead = new.former_guest_lead,
+			lengths_await = new.lengths_await,
+			-- who is cut off may be promoted as well
+			standbys = ARRAY(SELECT unnest(r.standbys) UNION SELECT s.name FROM uidgen_registry.registry_standbys() AS s),
+			reached_until = CASE WHEN new.max_lead < old.max_lead OR new.guest_lead < old.guest_lead
+				THEN greatest(r.reached_until, now_tick + uidgen_registry.ticks_in(CASE WHEN new.max_lead < old.max_lead THEN old.max_lead ELSE old.guest_lead END, old.unit)) ELSE r.reached_until END,
+			quarantine_until = r.quarantine_until + CASE WHEN r.quarantine_until > now_tick
+				THEN greatest(0, uidgen_registry.ticks_in(new.max_lead + new.clock_slack - old.max_lead - old.clock_slack, old.unit)) ELSE 0 END,
+			guest_quarantine_until = r.guest_quarantine_until + CASE WHEN r.guest_quarantine_until > now_tick
+				THEN greatest(0, uidgen_registry.ticks_in(new.guest_lead + new.clock_slack - old.guest_lead - old.clock_slack, old.unit)) ELSE 0 END;
+	PERFORM uidgen_registry.check_written(FOUND);
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.change_lengths(interval, interval, interval) IS 'changes max_lead, clock_slack and guest_lead of a fleet''s registry, and the quarantines that depend on them';
+
 -- What the owner may change of the registry.  Null leaves a value as it is.
 CREATE FUNCTION uidgen_registry.change_registry(
 	max_lead interval DEFAULT NULL,
@@ -271,7 +337,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_r
 AS $$
 #variable_conflict error
 DECLARE
-	owner regrole;
+	owner CONSTANT regrole := (SELECT p.proowner FROM pg_proc AS p WHERE p.oid = 'uidgen_registry.registry_standbys()'::regprocedure);
 	begins boolean;
 BEGIN
 	PERFORM uidgen_registry.refuse_block('uidgen_registry.change_registry()');
@@ -279,20 +345,15 @@ BEGIN
 		RAISE EXCEPTION 'the number of standbys cannot be %', confirming_standbys
 			USING ERRCODE = 'invalid_parameter_value', HINT = '0 stands for all that the registry has.';
 	END IF;
-	IF segments_confirmed OR confirming_standbys = 0 THEN
-		SELECT p.proowner INTO STRICT owner FROM pg_proc AS p WHERE p.oid = 'uidgen_registry.registry_standbys()'::regprocedure;
-		IF NOT pg_has_role(owner, 'pg_read_all_stats', 'USAGE') THEN
-			RAISE EXCEPTION 'role % cannot see what the standbys of the registry have replayed', owner
-				USING ERRCODE = 'insufficient_privilege', DETAIL = 'Numbers of segments would wait for that without end.',
-					HINT = format('Run GRANT pg_monitor TO %s.', owner);
-		END IF;
+	IF (segments_confirmed OR confirming_standbys = 0 OR coalesce(max_lead, guest_lead) IS NOT NULL AND EXISTS (SELECT FROM pg_stat_get_wal_senders()))
+		AND NOT pg_has_role(owner, 'pg_read_all_stats', 'USAGE') THEN
+		RAISE EXCEPTION 'role % cannot see what the standbys of the registry have replayed', owner
+			USING ERRCODE = 'insufficient_privilege', DETAIL = 'Numbers of segments, or longer grants, would wait for that without end.',
+				HINT = format('Run GRANT pg_monitor TO %s.', owner);
 	END IF;
 	PERFORM uidgen_registry.lock_for_owner();
 	begins := segments_confirmed AND NOT EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.segments_confirmed);
 	UPDATE uidgen_registry.registry AS r SET
-			max_lead = coalesce(change_registry.max_lead, r.max_lead),
-			clock_slack = coalesce(change_registry.clock_slack, r.clock_slack),
-			guest_lead = coalesce(change_registry.guest_lead, r.guest_lead),
 			segments_confirmed = coalesce(change_registry.segments_confirmed, r.segments_confirmed),
 			confirming_standbys = nullif(coalesce(change_registry.confirming_standbys, r.confirming_standbys), 0)
 		WHERE r.shared;
@@ -300,6 +361,7 @@ BEGIN
 		PERFORM uidgen_registry.check_written(NOT EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.shared));
 		RAISE EXCEPTION 'this registry is not shared' USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Only a shared registry has what this changes.';
 	END IF;
+	PERFORM uidgen_registry.change_lengths(max_lead, clock_slack, guest_lead);
 	IF first_guest IS NOT NULL THEN
 		PERFORM uidgen_registry.set_first_guest(first_guest);
 	END IF;
@@ -332,7 +394,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.end_registry() IS 'ends the registry: that of a fleet refuses all calls from then on, a local one begins anew, and knows nothing of what it has granted';
 
-CREATE FUNCTION uidgen_registry.end_quarantine() RETURNS void
+-- Guests refuse another registry and tell it nothing, so nobody can know which of them have grants that were lost: theirs ends by itself.
+CREATE FUNCTION uidgen_registry.end_quarantine(guests boolean DEFAULT false) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 #variable_conflict error
@@ -347,7 +410,8 @@ BEGIN
 			started = h.started,
 			database = h.database,
 			quarantine_until = least(r.quarantine_until, uidgen_registry.tick_at(uidgen_registry.registry_clock(), r.unit, r.epoch)),
-			guest_quarantine_until = least(r.guest_quarantine_until, uidgen_registry.tick_at(uidgen_registry.registry_clock(), r.unit, r.epoch))
+			guest_quarantine_until = CASE WHEN guests THEN least(r.guest_quarantine_until, uidgen_registry.tick_at(uidgen_registry.registry_clock(), r.unit, r.epoch))
+				ELSE r.guest_quarantine_until END
 		FROM uidgen_registry.present_history(with_label => false) AS h
 		WHERE r.shared;
 	IF NOT FOUND THEN
@@ -356,7 +420,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.end_quarantine() IS 'lets nodes begin at once: only if no grant can be lost, because the fleet is new or the registry was restarted as planned';
+COMMENT ON FUNCTION uidgen_registry.end_quarantine(boolean) IS 'lets nodes, or with true guests as well, begin at once: only if no grant can be lost, as after a planned restart of the registry';
 
 -- A node uses no answer of an earlier timeline than it has seen.  A backup that was made before some
 -- failovers, or the former primary, has such a one.  This is the owner's word that it is the

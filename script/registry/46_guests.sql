@@ -78,12 +78,13 @@ BEGIN
 			modified = greatest(n.modified, now_time)
 		WHERE (n.guest IS NOT NULL) <> (n.worker_id >= first) AND n.granted_until < l.max_tick
 			AND uidgen_registry.is_free(n, b.ended_before, b.changed_before, reach => l.max_tick);
-	-- Grants of the other side that were lost reach no further than its quarantine.
+	-- Grants of the other side that were lost reach no further than its quarantine.  Who gets worker ids from there waits for it, and nobody else.
 	UPDATE uidgen_registry.registry AS r SET
 			first_guest = first,
+			lowest_first_guest = least(r.lowest_first_guest, first),
 			guest_lead = coalesce(r.guest_lead, least(r.max_lead, greatest(interval '20 seconds', r.unit * 8 * interval '1 microsecond'))),
-			guest_quarantine_until = greatest(r.guest_quarantine_until, r.quarantine_until),
-			quarantine_until = greatest(r.quarantine_until, r.guest_quarantine_until);
+			guest_quarantine_until = CASE WHEN (r.first_guest <= first) IS TRUE THEN r.guest_quarantine_until ELSE greatest(r.guest_quarantine_until, r.quarantine_until) END,
+			quarantine_until = CASE WHEN r.first_guest < first THEN greatest(r.quarantine_until, r.guest_quarantine_until) ELSE r.quarantine_until END;
 	PERFORM uidgen_registry.check_written(FOUND);
 END
 $$;
@@ -114,15 +115,27 @@ CREATE FUNCTION uidgen_registry.guest_acquire(
 	claimed_worker integer DEFAULT -1,
 	claimed_until bigint DEFAULT -1,
 	datacenter integer DEFAULT 0,
+	registry bigint DEFAULT 0,		-- the number of the one that is meant; another one writes nothing, and says which it is
 	OUT worker integer,				-- null: nothing is granted
 	OUT first_tick bigint,			-- without a worker: the grant would begin there; null: ask again at once
 	OUT last_tick bigint, OUT layout text, OUT unit bigint, OUT epoch bigint, OUT registry_id bigint, OUT timeline integer, OUT clock bigint)
-LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+BEGIN
+	IF guest_acquire.registry <> 0 THEN
+		SELECT i.registry_id, i.timeline, uidgen_registry.microseconds(uidgen_registry.registry_clock()) INTO registry_id, timeline, clock
+			FROM uidgen_registry.registry_identity() AS i WHERE i.registry_id <> guest_acquire.registry;
+		IF FOUND THEN
+			RETURN;
+		END IF;
+	END IF;
 	SELECT g.worker, g.first_tick, g.last_tick, g.layout, g.unit, g.epoch, g.registry_id, g.timeline, g.clock
-	FROM uidgen_registry.lease(holder, '', new_token, known_tokens, claimed_worker, claimed_until, datacenter, host => left(holder, 256), guest => true) AS g;
-END;
-COMMENT ON FUNCTION uidgen_registry.guest_acquire(text, bigint, bigint[], integer, bigint, integer) IS 'leases a worker id to a guest, with a first range of ticks, or goes on with the one that it has';
+		INTO STRICT worker, first_tick, last_tick, layout, unit, epoch, registry_id, timeline, clock
+		FROM uidgen_registry.lease(holder, '', new_token, known_tokens, claimed_worker, claimed_until, datacenter, host => left(holder, 256), guest => true) AS g;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.guest_acquire(text, bigint, bigint[], integer, bigint, integer, bigint) IS 'leases a worker id to a guest, with a first range of ticks, or goes on with the one that it has';
 
 CREATE FUNCTION uidgen_registry.guest_renew(
 	worker integer,
@@ -191,7 +204,7 @@ CREATE FUNCTION uidgen_registry.guest_bounds(l uidgen_registry.registry, clock t
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	l.max_lead := l.guest_lead;
+	l.max_lead := greatest(l.guest_lead, l.former_guest_lead);
 	SELECT b.* INTO STRICT ended_before, changed_before FROM uidgen_registry.free_bounds(l, clock) AS b;
 END
 $$;

@@ -195,7 +195,7 @@ quietly start standby
 tell 'A registry: any PostgreSQL, which issues no ids itself and need not preload uidgen.  Here it has an asynchronous' \
 	'standby.  No grant reaches further than 10 s ahead, so that this takes half a minute; mostly that is 2 minutes.'
 show registry 'CREATE EXTENSION uidgen_registry'
-show registry "SELECT uidgen_registry.share_registry('default', max_lead => '10 s', clock_slack => '1 s'), uidgen_registry.end_quarantine()"
+show registry "SELECT uidgen_registry.share_registry('default', max_lead => '10 s', clock_slack => '1 s', new_fleet => true)"
 
 tell 'Three servers, each with these lines in its postgresql.conf:' \
 	"	shared_preload_libraries = 'uidgen'" \

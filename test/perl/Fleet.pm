@@ -68,7 +68,7 @@ sub fleet_registry
 	my ($name, %options) = @_;
 	my $registry = new_server($name, $options{clock}, $options{encoding} // '');
 	$registry->safe_psql('postgres', sprintf(
-			"CREATE EXTENSION uidgen_registry; SELECT FROM uidgen_registry.share_registry('%s', max_lead => '%s', clock_slack => '%s'); SELECT FROM uidgen_registry.end_quarantine()",
+			"CREATE EXTENSION uidgen_registry; SELECT FROM uidgen_registry.share_registry('%s', max_lead => '%s', clock_slack => '%s', new_fleet => true)",
 			$options{layout} // 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01', $options{max_lead} // '2 minutes', $options{clock_slack} // '10 seconds'));
 	return $registry;
 }

@@ -35,7 +35,7 @@ sub share_registry
 {
 	my ($node, $database, $arguments) = @_;
 	$node->safe_psql($database, "SET client_min_messages = warning; CREATE EXTENSION uidgen_registry;
-		SELECT FROM uidgen_registry.share_registry($arguments), uidgen_registry.end_quarantine()");
+		SELECT FROM uidgen_registry.share_registry($arguments, new_fleet => true)");
 	return;
 }
 

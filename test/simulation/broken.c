@@ -27,7 +27,7 @@ typedef struct Rule
 
 static const Rule rules[] = {
 	/* R1, R2 */
-	{"renewal_of_any_age", "lease_renew", "AND (n.granted_until >= now_tick - lease_renew.max_lead OR n.modified >= now_time - l.max_lead)", "", 2, CHANGING_HANDS, 200},
+	{"renewal_of_any_age", "lease_renew", "AND (n.granted_until >= now_tick - lead OR n.modified >= now_time - l.max_lead)", "", 2, CHANGING_HANDS, 200},
 	{"renewal_by_end_alone", "lease_renew", "OR n.modified >= now_time - l.max_lead", "", 2, LEAPS, 200},
 	{"renewal_without_token", "lease_renew", "AND n.token = old_token AND n.granted_until = old_until", "", 2, EVERYTHING, 100},
 	{"claim_of_any_age", "find_claimed_worker", "bigint := now_tick - uidgen_registry.ticks_in(l.max_lead, l.unit)", "bigint := 0", 1, CHANGING_HANDS, 200},
@@ -40,7 +40,7 @@ static const Rule rules[] = {
 	{"free_without_slack", "free_bounds", "l.clock_slack", "interval '0'", 2, CHANGING_HANDS, 3000},
 	/* R4 */
 	{"no_clamp", "lease_renew", "now_tick + lease_renew.max_lead, l.max_tick - 1", "l.max_tick - 1", 1, EVERYTHING, 100},
-	{"quarantine_beyond_clamp", "lease", "latest := now_tick + max_lead", "latest := now_tick + 2 * max_lead", 1, EVERYTHING, 100},
+	{"quarantine_beyond_clamp", "lease", "latest := now_tick + max_lead", "latest := now_tick + 2 * max_lead", 2, EVERYTHING, 100},
 	/* R5 */
 	{"no_quarantine", "begin_quarantine", "quarantine_until = greatest(r.quarantine_until,", "quarantine_until = least(r.quarantine_until,", 1, EVERYTHING, 100},
 	{"quarantine_from_its_end", "lease", "l.quarantine_until + 1", "l.quarantine_until", 2, FAR_AHEAD, 5000},
@@ -93,7 +93,7 @@ static const Rule rules[] = {
 	 * last is the end. Walls between roles, their bounds, and what a guest
 	 * says that is not so: sql/guests.sql.
 	 */
-	{"guest_renewal_of_any_age", "lease_renew", "AND (n.granted_until >= now_tick - lease_renew.max_lead OR n.modified >= now_time - l.max_lead)", "", 2, LATE_RELEASE | BY_GUESTS, 200},
+	{"guest_renewal_of_any_age", "lease_renew", "AND (n.granted_until >= now_tick - lead OR n.modified >= now_time - l.max_lead)", "", 2, LATE_RELEASE | BY_GUESTS, 200},
 	{"guest_renewal_without_token", "lease_renew", "AND n.token = old_token AND n.granted_until = old_until", "", 2, CLONES | BY_GUESTS, 100},
 	{"guest_claim_of_any_age", "find_claimed_worker", "bigint := now_tick - uidgen_registry.ticks_in(l.max_lead, l.unit)", "bigint := 0", 1, CHANGING_HANDS | BY_GUESTS, 200},
 	{"guest_claim_by_token_alone", "find_claimed_worker", "OR claimed_until <= l.quarantine_until", "", 1, FAR_AHEAD | BY_GUESTS, 100},
@@ -111,6 +111,16 @@ static const Rule rules[] = {
 	{"guest_quarantine_without_slack", "begin_quarantine", "uidgen_registry.ticks_in(r.clock_slack, r.unit) + 1", "0", 1, FAR_AHEAD | BY_GUESTS, 100},
 	{"guest_history_not_written", "begin_lease", "uidgen_registry.begin_quarantine(guest)", "l.quarantine_until", 1, EVERYTHING | BY_GUESTS, 100},
 	{"guest_release_lowers", "lease_release", "released = true", "released = true, granted_until = n.granted_until - 1", 1, LATE_RELEASE | BY_GUESTS, 100},
+	{"long_grants_of_both_sides", "reach_of", "CASE WHEN worker >= l.lowest_first_guest THEN least(l.guest_lead, l.former_guest_lead) END", "NULL", 1, CHANGING_SIDES, 2000},
+	{"lowest_is_present", "set_first_guest", "lowest_first_guest = least(r.lowest_first_guest, first)", "lowest_first_guest = first", 1, CHANGING_SIDES, 2000},
+	{"side_without_quarantine", "set_first_guest", "THEN greatest(r.quarantine_until, r.guest_quarantine_until) ELSE", "THEN r.quarantine_until ELSE", 1, CHANGING_SIDES, 2000},
+	{"guest_side_without_quarantine", "set_first_guest", "greatest(r.guest_quarantine_until, r.quarantine_until)", "r.guest_quarantine_until", 1, CHANGING_SIDES, 2000},
+	{"length_counts_at_once", "change_lengths", "CASE WHEN standbys IS NOT NULL THEN old.max_lead END", "NULL", 1, CHANGING_LENGTHS, 2000},
+	{"guest_length_counts_at_once", "change_lengths", "CASE WHEN standbys IS NOT NULL THEN old.guest_lead END", "NULL", 1, CHANGING_LENGTHS, 2000},
+	{"length_counts_unseen", "judge_lengths", "uidgen_registry.lagging_standbys(coalesce(awaited, present)) IS NULL", "awaited IS NOT NULL", 1, CHANGING_LENGTHS, 2000},
+	{"shorter_forgets_longer", "begin_quarantine", "r.reached_until,", "", 2, CHANGING_LENGTHS, 2000},
+	{"longer_keeps_quarantine", "change_lengths", "r.quarantine_until + CASE WHEN r.quarantine_until > now_tick", "r.quarantine_until + CASE WHEN false", 1, CHANGING_LENGTHS, 2000},
+	{"guest_longer_keeps_quarantine", "change_lengths", "r.guest_quarantine_until + CASE WHEN r.guest_quarantine_until > now_tick", "r.guest_quarantine_until + CASE WHEN false", 1, CHANGING_LENGTHS, 2000},
 	{"guest_among_nodes", "find_free_worker", "CASE WHEN for_guest THEN l.first_guest ELSE 0 END", "0", 1, EVERYTHING | BY_GUESTS, 100},
 	/* What a client has to do: docs/protocol.md */
 	{"guest_token_not_kept", NULL, NULL, NULL, 0, EVERYTHING | BY_GUESTS, 100},

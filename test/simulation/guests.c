@@ -120,7 +120,7 @@ send_call(Guest *guest, CallKind kind, bool to_old)
 		.old_token = guest->tokens[0],
 		.needed = tick_of_position(guest->position + 1),
 		.at = INT64_MAX,		/* it has no time of its own */
-		.window = ticks_in(world.setup.guest_lead) / 2,
+		.window = ticks_in(world.changes ? world.setup.max_lead : world.setup.guest_lead) / 2,
 		.boot_before = monotonic(guest),
 		.to_old = to_old,
 	};

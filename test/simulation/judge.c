@@ -66,7 +66,7 @@ judge_ticks(int life, const Keeper *keeper, int worker, UidgenTick first, Uidgen
 		.lives = UINT64_C(1) << life,
 	};
 
-	if (is_of_guests(worker) != (keeper == NULL))
+	if (!world.changes && is_of_guests(worker) != (keeper == NULL))
 		fail("sides", "worker id %d is for %s", worker, keeper ? "guests" : "nodes");
 	for (int i = 0; i < ntold; i++)
 	{
@@ -180,7 +180,7 @@ judge_ids(Node *node, const UidgenTicket *ticket, UidgenTick now)
 	memory->highest = ticket->first;
 	if (tick < now)
 		fail("P5", "an id has tick %" PRId64 ", the clock %" PRId64, tick - START_TICK, now - START_TICK);
-	if (uidgen_grant_is_of_fleet(&memory->lease.grant) && tick > memory->clock_highest + memory->node.max_lead)
+	if (uidgen_grant_is_of_fleet(&memory->lease.grant) && tick > memory->clock_highest + (world.changes ? ticks_in(world.setup.max_lead) : memory->node.max_lead))
 		fail("P5", "an id has tick %" PRId64 ", the clock was at %" PRId64 " at most", tick - START_TICK,
 			 memory->clock_highest - START_TICK);
 	if (tick >= world.setup.last_tick)
@@ -256,7 +256,7 @@ judge_renewal(Node *node, const Reply *reply)
 
 	memory->changed = memory->shown = reply->clock;
 	/* One that joined may have been further ahead with its own registry. */
-	if (memory->local_worker == -1 && reply->last < node->keeper.call.needed && reply->last < world.setup.last_tick - 1 &&
+	if (memory->local_worker == -1 && !world.changes && reply->last < node->keeper.call.needed && reply->last < world.setup.last_tick - 1 &&
 		Max(Max(memory->clock_highest, node->keeper.call.at), node_tick(node)) <=
 		tick_of(reply->clock - LOOKS * world.setup.pace) + 1)
 		fail("bounds", "the registry grants to tick %" PRId64 ", where %" PRId64 " is needed and its clock shows %" PRId64,
@@ -281,7 +281,7 @@ judge_worker(Node *node, const UidgenGrant *before, const UidgenGrant *grant, Ui
 		memory->clock_highest = 0;
 	}
 	if (uidgen_grant_is_of_fleet(before) && before->worker != grant->worker && memory->causes == 0 &&
-		!memory->had_twin && (before->last >= ended_since || memory->changed >= clock - world.setup.max_lead))
+		!memory->had_twin && !world.changes && (before->last >= ended_since || memory->changed >= clock - world.setup.max_lead))
 		fail("worker id", "node %d gives up worker id %d, which it has until tick %" PRId64 ", for worker id %d",
 			 (int) (node - world.nodes), before->worker, before->last - START_TICK, grant->worker);
 	memory->causes = node->keeper.call.to_old ? CAUSE_OLD_PRIMARY :
@@ -300,7 +300,7 @@ judge_guest_worker(Guest *guest, int worker)
 	if (guest->causes == CAUSE_LOST && !guest->call.to_old && life_of_row(guest->worker) == guest->life &&
 		row_until(guest->worker) < guest->last)
 		guest->causes = 0;
-	if (guest->worker >= 0 && guest->worker != worker && guest->causes == 0 && !guest->had_twin &&
+	if (guest->worker >= 0 && guest->worker != worker && guest->causes == 0 && !guest->had_twin && !world.changes &&
 		(guest->last >= ended_since || guest->changed >= clock - world.setup.guest_lead))
 		fail("worker id", "guest %d gives up worker id %d, which it has until tick %" PRId64 ", for worker id %d",
 			 (int) (guest - world.guests), guest->worker, guest->last - START_TICK, worker);
@@ -359,8 +359,8 @@ judge_served(void)
 	/* If there is a worker id for each. */
 	for (int i = 0; i < NODES + GUESTS; i++)
 	{
-		served[i] = i < NODES ? i >= setup->nodes || setup->nodes > setup->max_worker + 1 :
-			i - NODES >= setup->guests || setup->guests > Min(setup->guest_workers, setup->guest_bound);
+		served[i] = i < NODES ? i >= setup->nodes || setup->nodes > world.first_guest :
+			i - NODES >= setup->guests || setup->guests > Min(setup->max_worker + 1 + setup->guest_workers - world.first_guest, setup->guest_bound);
 		left += !served[i];
 	}
 	if (left == 0)

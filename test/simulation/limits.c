@@ -23,7 +23,7 @@
  *				node of this identity runs, that is not lost.  Nor does a node use such a row
  *				of a primary that was left behind: it may have run before.
  *
- * For guests guest_lead takes the place of max_lead; nothing is the last resort of a guest.  For numbers of
+ * A change of first_guest or of lengths may be lost.  max_lead is the longest that it was.  For guests guest_lead takes the place of max_lead; nothing is the last resort of a guest.  For numbers of
  * segments: ranges.c.
  *
  * With a synchronous standby nothing is lost that a node was told of; then there is no limit.
@@ -37,13 +37,13 @@
 bool
 is_of_guests(int worker)
 {
-	return worker > world.setup.max_worker;
+	return worker >= world.first_guest;
 }
 
 UidgenMicroseconds
 lead_of(int worker)
 {
-	return is_of_guests(worker) ? world.setup.guest_lead : world.setup.max_lead;
+	return is_of_guests(worker) && !world.changes ? world.setup.guest_lead : world.setup.max_lead;
 }
 
 /* What it granted nobody knows of any more. */

@@ -80,7 +80,7 @@ add_world(UidgenMicroseconds clock, const History *history, uint64_t salt)
 	add_number(clock);
 	add_number(world.setup.pace);
 	text = parameters.texts[parameters.n];
-	sprintf(text, "%d %d %d %d", history->cluster, history->timeline, history->started, history->database);
+	sprintf(text, "%d %d %d %d %" PRId64, history->cluster, history->timeline, history->started, history->database, world.replayed);
 	add_text(text);
 	text = parameters.texts[parameters.n];
 	sprintf(text, "%.12f", (double) (salt >> 11) / (double) (UINT64_C(1) << 52) - 1);
@@ -140,6 +140,7 @@ registry_connect(const char *conninfo)
 	prepare("begin", "SELECT simulation.begin($5, $6, $7, $8, $9, $10, $11, $12, $13, $14) FROM simulation.look($1, $2, $3, $4)");
 	prepare("segment", "SELECT simulation.begin_segment($5, $6, $7, $8, $9, $10, $11) FROM simulation.look($1, $2, $3, $4)");
 	prepare("change", "SELECT simulation.change_segment($5, $6, $7) AS beyond FROM simulation.look($1, $2, $3, $4)");
+	prepare("lengths", "SELECT simulation.change_registry($5, $6, $7) FROM simulation.look($1, $2, $3, $4)");
 	prepare("rows", "SELECT simulation.segment_rows()");
 	prepare("keep", "SELECT * FROM simulation.keep()");
 	prepare("become", "SELECT simulation.go_back($1, $2, $3)");
@@ -269,6 +270,24 @@ registry_owner(int segment, const char *what, int64_t number)
 	PQclear(result);
 }
 
+/* Its owner changes which worker ids are for guests, or the lengths of grants; 0 leaves a length as it is. */
+void
+registry_changes(int first_guest, UidgenMicroseconds max_lead, UidgenMicroseconds guest_lead)
+{
+	PGresult   *result;
+
+	add_world(registry_clock(), &world.history, (uint64_t) new_number() << 1);
+	add_number(first_guest);
+	add_number(max_lead);
+	add_number(guest_lead);
+	for (int i = 4; i < 7; i++)
+		if (strcmp(parameters.values[i], "0") == 0)
+			parameters.values[i] = NULL;
+	result = run_well("lengths");
+	world.first_guest = atoi(PQgetvalue(result, 0, 0));
+	PQclear(result);
+}
+
 void
 registry_forget(Database *database)
 {
@@ -289,6 +308,8 @@ registry_keep(Database *database)
 	database->layout = strdup(PQgetvalue(result, 0, 1));
 	database->segments = strdup(PQgetvalue(result, 0, 2));
 	read_rows(PQgetvalue(result, 0, 3), database->rows);
+	database->first_guest = PQgetisnull(result, 0, 4) ? world.setup.max_worker + 1 : atoi(PQgetvalue(result, 0, 4));
+	database->replayed = strtoll(PQgetvalue(result, 0, 5), NULL, 10);
 	database->commits = world.ncommits;
 	PQclear(result);
 }

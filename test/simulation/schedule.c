@@ -96,6 +96,8 @@ typedef enum What
 	CHANGE_DATABASE,			/* or for a copy of the database */
 	DRAW_NUMBERS,				/* of a segment, as DRAW */
 	CHANGE_SEGMENT,				/* its owner does */
+	CHANGE_SIDES,				/* that of the registry: which worker ids are for guests */
+	CHANGE_LENGTHS,
 	WHATS
 } What;
 
@@ -230,6 +232,26 @@ static const ThemeSetup themes[THEMES] = {
 			{DRAW_NUMBERS, 0}, {CATCH_UP}, {DRAW_NUMBERS, 1}, {PROMOTE}, {END_KEEPER, 0}, {DRAW_NUMBERS, 2}, {END_KEEPER, 0}, {DRAW_NUMBERS, 1}, {DRAW_NUMBERS, 2},
 		},
 		.plot_steps = 9,
+	},
+	[CHANGING_SIDES] = {
+		.often = 1, .nodes = 2, .max_worker = 1, .lengths = SHORT, .local = 6,
+		.weights = {
+			[DRAW] = 60, [PASS] = 25, [CATCH_UP] = 6, [PROMOTE] = 6, [END_KEEPER] = 8, [CHANGE_SIDES] = 8, [CHANGE_LENGTHS] = 1,
+		},
+		.plot = {
+			{CATCH_UP}, {CHANGE_SIDES}, {END_KEEPER, 0}, {DRAW, 0}, {DRAW, 0}, {DRAW, 0}, {PROMOTE}, {DRAW, 1}, {PASS}, {DRAW, 1}, {PASS}, {DRAW, 1},
+		},
+		.plot_steps = 12,
+	},
+	[CHANGING_LENGTHS] = {
+		.often = 1, .nodes = 3, .max_worker = 0, .lengths = SHORT, .local = 6,
+		.weights = {
+			[DRAW] = 60, [PASS] = 25, [CATCH_UP] = 4, [PROMOTE] = 4, [END_KEEPER] = 6, [CHANGE_LENGTHS] = 6,
+		},
+		.plot = {
+			{CHANGE_LENGTHS}, {CATCH_UP}, {CHANGE_LENGTHS}, {DRAW, 0}, {DRAW, 0}, {DRAW, 0}, {PROMOTE}, {DRAW, 1}, {PASS}, {DRAW, 1}, {PASS}, {DRAW, 1},
+		},
+		.plot_steps = 12,
 	},
 	/* For rules alone. */
 	[LATE_RELEASE] = {
@@ -485,8 +507,38 @@ schedule_make(Schedule *schedule, uint64_t seed, int only)
 
 	/* Likewise.  Guests do what nodes would. */
 	state = seed * UINT64_C(0xa0761d6478bd642f);
-	if (by_guests || (!theme->segments && theme->local > 1 && below(2)))
+	if (theme == &themes[CHANGING_SIDES] || theme == &themes[CHANGING_LENGTHS])
+	{
+		make_guests(schedule, below(2));
+		if (below(2))
+			setup->guest_lead = 8 * setup->unit;
+		/* Each side has its part of the plot, or guests have all of it, or nodes. */
+		for (int i = 0; i < schedule->nsteps; i++)
+			if (theme == &themes[CHANGING_SIDES])
+				schedule->steps[i].by_guest = schedule->steps[i].who % 2;
+			else if (!schedule->steps[0].by_guest)
+				schedule->steps[i].by_guest = false;
+	}
+	else if (by_guests || (!theme->segments && theme->local > 1 && below(2)))
 		make_guests(schedule, by_guests || below(2));
+}
+
+/* ---- standbys ---- */
+
+static void
+look_at_standbys(void)
+{
+	world.replayed = INT64_MAX;
+	for (int i = 0; i < STANDBYS; i++)
+		if (world.standbys[i].there)
+			world.replayed = Min(world.replayed, world.standbys[i].replayed);
+}
+
+static void
+follow(int standby)
+{
+	registry_keep(&world.standbys[standby]);
+	look_at_standbys();
 }
 
 /* ---- calls ---- */
@@ -624,9 +676,12 @@ run_call(const Call *call, bool confirmed, Reply *reply)
 	{
 		registry_keep(&present);
 		registry_become(&world.old);
+		/* Nobody follows it that did. */
+		world.replayed = 0;
 		registry_call(call, world.now + world.old_clock, &world.old_history, salt, reply);
 		registry_keep(&world.old);
 		registry_become(&present);
+		look_at_standbys();
 	}
 	else
 	{
@@ -648,7 +703,7 @@ run_call(const Call *call, bool confirmed, Reply *reply)
 	judge_reply(call, reply);
 	note_commit(call, reply);
 	if (world.setup.synchronous && confirmed && !call->to_old)
-		registry_keep(&world.standbys[0]);
+		follow(0);
 }
 
 /* May the primary that was left behind run the call? */
@@ -1197,12 +1252,14 @@ go_back(What what, int standby, UidgenMicroseconds behind)
 	}
 	world.history = next;
 	registry_become(database);
+	world.first_guest = database->first_guest;
 	note_lost(database->commits);
 	note_ranges_lost(database, &next);
 	world.calls_before = world.ncalls;
 	for (int i = 0; i < STANDBYS; i++)
 		if (world.standbys[i].commits > world.ncommits)
 			registry_forget(&world.standbys[i]);
+	look_at_standbys();
 	world.quarantine_clock = 0;
 	set_clock(Max(least_clock, clock - behind));
 	note_old(claims_ended);
@@ -1344,7 +1401,7 @@ take(const Step *step)
 			if (world.setup.synchronous)
 				break;
 			tell("standby %d catches up", step->count % STANDBYS);
-			registry_keep(&world.standbys[step->count % STANDBYS]);
+			follow(step->count % STANDBYS);
 			break;
 		case PROMOTE:
 		case RESTORE:
@@ -1380,7 +1437,27 @@ take(const Step *step)
 				tell("the owner changes segment %d: %s %d", step->whom % world.setup.segments, way, 1 + step->count % 10);
 				registry_owner(step->whom % world.setup.segments, way, 1 + step->count % 10);
 				if (world.setup.synchronous)
-					registry_keep(&world.standbys[0]);
+					follow(0);
+			}
+			break;
+		case CHANGE_SIDES:
+		case CHANGE_LENGTHS:
+			if (world.setup.guests == 0)
+				break;
+			{
+				UidgenMicroseconds shortest = 8 * world.setup.unit;
+				UidgenMicroseconds lead = step->what == CHANGE_SIDES ? 0 : shortest + (world.setup.max_lead - shortest) * (int64_t) (step->salt % 4) / 3;
+				UidgenMicroseconds guest_lead = lead == 0 ? 0 : shortest + (lead - shortest) * (int64_t) (step->salt / 4 % 3) / 2;
+				int			first = lead > 0 ? 0 : 1 + (int) (step->salt % (uint64_t) (world.setup.max_worker + 1 + world.setup.guest_workers));
+
+				world.changes = true;
+				registry_changes(first, lead, guest_lead);
+				if (lead == 0)
+					tell("the owner wants worker ids from %d on to be for guests: from %d", first, world.first_guest);
+				else
+					tell("the owner changes max_lead to %.3f ticks, guest_lead to %.3f", in_ticks(lead), in_ticks(guest_lead));
+				if (world.setup.synchronous)
+					follow(0);
 			}
 			break;
 		case WHATS:
@@ -1419,7 +1496,8 @@ schedule_run(const Schedule *schedule)
 		tell("segment %d from %" PRId64 ", steps %" PRId64 " to %" PRId64 ", failover_gap %" PRId64, i,
 			 setup->rows[i].last_value + 1, setup->rows[i].min_step, setup->rows[i].max_step, setup->rows[i].failover_gap);
 	registry_begin(setup->new_fleet);
-	registry_keep(&world.standbys[0]);
+	world.first_guest = setup->max_worker + 1;
+	follow(0);
 	for (int i = 0; i < setup->nodes; i++)
 	{
 		Node	   *node = &world.nodes[i];

@@ -36,6 +36,13 @@ BEGIN
 END
 $$;
 
+-- Who follows has replayed the log as far as the simulation says.
+CREATE OR REPLACE FUNCTION uidgen_registry.lagging_standbys(awaited pg_lsn) RETURNS text
+LANGUAGE sql VOLATILE
+AS $$
+	SELECT 'a standby' WHERE awaited - '0/0' > split_part(current_setting('simulation.history'), ' ', 5)::numeric
+$$;
+
 -- What its owner does, all in transactions that go on.
 CREATE OR REPLACE FUNCTION uidgen_registry.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
 
@@ -142,6 +149,21 @@ BEGIN
 END
 $$;
 
+-- Likewise of the registry.  What is refused changes nothing.  Returns the first worker id of guests.
+CREATE FUNCTION simulation.change_registry(first_guest integer, max_lead bigint, guest_lead bigint) RETURNS integer
+LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+	BEGIN
+		PERFORM uidgen_registry.change_registry(max_lead => max_lead * interval '1 microsecond', guest_lead => guest_lead * interval '1 microsecond', first_guest => first_guest);
+	EXCEPTION
+		WHEN object_in_use OR object_not_in_prerequisite_state THEN
+			NULL;
+	END;
+	RETURN (SELECT r.first_guest FROM uidgen_registry.registry AS r);
+END
+$$;
+
 -- The segments, for the simulation to read.
 CREATE FUNCTION simulation.segment_rows() RETURNS text
 LANGUAGE sql VOLATILE
@@ -154,13 +176,13 @@ $$;
 -- All that a database knows of grants and numbers, as three texts, so that the registry can go back to
 -- what a standby or a backup has.  As quick as a call; CREATE DATABASE ... TEMPLATE copies the
 -- same tables, and takes a hundred times as long.
-CREATE FUNCTION simulation.keep(OUT workers text, OUT layout text, OUT segments text, OUT rows text)
+CREATE FUNCTION simulation.keep(OUT workers text, OUT layout text, OUT segments text, OUT rows text, OUT first_guest integer, OUT log bigint)
 LANGUAGE sql VOLATILE
 AS $$
 	SELECT (SELECT coalesce(array_agg(n ORDER BY n.worker_id), '{}') FROM uidgen_registry.worker_node AS n)::text,
 		(SELECT r FROM uidgen_registry.registry AS r)::text,
 		(SELECT coalesce(array_agg(s), '{}') FROM uidgen_registry.segment AS s)::text,
-		simulation.segment_rows()
+		simulation.segment_rows(), (SELECT r.first_guest FROM uidgen_registry.registry AS r), (pg_current_wal_insert_lsn() - '0/0')::bigint
 $$;
 
 CREATE FUNCTION simulation.go_back(workers text, layout text, segments text) RETURNS void

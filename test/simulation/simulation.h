@@ -166,6 +166,8 @@ typedef struct Database
 	char	   *layout;
 	char	   *segments;
 	SegmentRow	rows[SEGMENTS]; /* the same */
+	int			first_guest;
+	int64_t		replayed;		/* position in the log */
 	int			commits;		/* so many of the registry's it has */
 } Database;
 
@@ -179,6 +181,7 @@ extern void registry_become(const Database *database);
 extern void registry_forget(Database *database);
 extern void registry_segment(int segment, SegmentRow *row);
 extern void registry_owner(int segment, const char *what, int64_t number);
+extern void registry_changes(int first_guest, UidgenMicroseconds max_lead, UidgenMicroseconds guest_lead);
 extern void registry_close(void);
 
 /* ---- nodes ---- */
@@ -402,6 +405,9 @@ typedef struct World
 	int			ncalls;
 	int			calls_before;	/* it went back last */
 	Database	standbys[STANDBYS];
+	int			first_guest;
+	bool		changes;		/* its owner has changed that, or lengths */
+	int64_t		replayed;		/* position in the log, by all standbys */
 
 	/* The one that was before the last failover, and may still run. */
 	Database	old;
@@ -480,6 +486,8 @@ typedef enum Theme
 	JOINS_LATE,					/* ... when others sleep */
 	NUMBERS,					/* of segments, while the registry goes back */
 	NUMBERS_RETURN,				/* they are handed back, and memories copied */
+	CHANGING_SIDES,				/* worker ids are nodes', and then guests' */
+	CHANGING_LENGTHS,			/* of grants */
 	LATE_RELEASE,				/* by who slept, after the registry went back */
 	LEAP_AFTER_RELEASE,			/* back to before it */
 	CLONES,						/* of memories, ahead of the clock */

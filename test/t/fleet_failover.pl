@@ -3,7 +3,7 @@
 # a node crashed whose row nobody knows any more, and the clock of the server that takes over is behind.  Ids run ahead of the
 # clock meanwhile, since otherwise the time alone would keep them apart.
 # Promise: P1
-# Kills: script/registry/30_fleet.sql: quarantine_until = greatest(r.quarantine_until, newest => quarantine_until = least(r.quarantine_until, newest
+# Kills: script/registry/30_fleet.sql: quarantine_until = greatest(r.quarantine_until, r.reached_until, newest => quarantine_until = least(r.quarantine_until, r.reached_until, newest
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";

@@ -95,7 +95,7 @@ my $NARROW = 'time:41:1ms worker:1 sequence:2 epoch:2025-01-01';
 my $own = fleet_node('own', '', "uidgen.layout = '$NARROW'", "uidgen.max_burst = '60s'");
 $own->safe_psql('postgres', 'CREATE DATABASE fleet');
 $own->safe_psql('fleet', "SET client_min_messages = warning; CREATE EXTENSION uidgen_registry;
-	SELECT FROM uidgen_registry.share_registry('$NARROW', clock_slack => '0'), uidgen_registry.end_quarantine()");
+	SELECT FROM uidgen_registry.share_registry('$NARROW', clock_slack => '0', new_fleet => true)");
 my $ahead = draws_ahead($own, 40 * 4_000);
 my ($tick, $before) = split /\|/, $own->safe_psql('postgres', "SELECT $ahead >> 3, worker FROM uid_parse($ahead)");
 draws($own);

@@ -159,7 +159,7 @@ my %outage = (
 		goes_on($there) or die 'no id';
 		stops_drawing($there);
 		$place->safe_psql('postgres', q{SET client_min_messages = error; BEGIN; DROP EXTENSION uidgen_registry; CREATE EXTENSION uidgen_registry;
-			SELECT FROM uidgen_registry.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01'), uidgen_registry.end_quarantine(); COMMIT});
+			SELECT FROM uidgen_registry.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01', new_fleet => true); COMMIT});
 		return $there;
 	},
 	'a primary that was left behind by a failover still answers' => sub {

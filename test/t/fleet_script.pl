@@ -53,7 +53,7 @@ sub acquire
 	$known //= '';
 	return qq{SELECT worker, registry_id, timeline FROM uidgen_registry.lease('$holder', 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01', $token, '{$known}', window_ticks => 10000)};
 }
-$node->safe_psql('fleet', "SELECT uidgen_registry.share_registry('default'); SELECT uidgen_registry.end_quarantine()",
+$node->safe_psql('fleet', "SELECT uidgen_registry.share_registry('default', new_fleet => true)",
 	connstr => $owner);
 $node->safe_psql('fleet', 'REVOKE pg_monitor FROM regress_uidgen_owner');
 fails_with($node, 'SELECT uidgen_registry.change_registry(segments_confirmed => true)', '42501', qr/cannot see what the standbys of the registry have replayed.*HINT: .*GRANT pg_monitor TO/s,

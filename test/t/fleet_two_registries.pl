@@ -169,7 +169,7 @@ $young->start;
 $young->safe_psql('postgres', 'SET client_min_messages = error; CREATE EXTENSION uidgen_registry');
 my $younger = standby_of($young, 'younger');
 $younger->safe_psql('postgres', 'SELECT pg_wal_replay_pause()');
-$young->safe_psql('postgres', "SELECT FROM uidgen_registry.share_registry('$LAYOUT'), uidgen_registry.end_quarantine()");
+$young->safe_psql('postgres', "SELECT FROM uidgen_registry.share_registry('$LAYOUT', new_fleet => true)");
 is(identity($younger), '|t', 'a standby from before share_registry() tells none');
 goes_to(hosts($younger, $young), $nodes[1]);
 draws($nodes[1]);

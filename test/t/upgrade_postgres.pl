@@ -86,7 +86,7 @@ SKIP:
 	# One of a fleet, too.
 	$old->safe_psql('postgres', 'CREATE DATABASE fleet');
 	$old->safe_psql('fleet', q{SET client_min_messages = error; CREATE EXTENSION uidgen_registry;
-		SELECT uidgen_registry.share_registry('time:40:1ms worker:20 sequence:3 epoch:2025-01-01', max_lead => '3 s', clock_slack => '1 s'); SELECT uidgen_registry.end_quarantine()});
+		SELECT uidgen_registry.share_registry('time:40:1ms worker:20 sequence:3 epoch:2025-01-01', max_lead => '3 s', clock_slack => '1 s', new_fleet => true)});
 	# Numbers of a table that was moved since.
 	$old->safe_psql('postgres', q{SET client_min_messages = error; CREATE EXTENSION uidgen_tools; CREATE TABLE bill (id bigint PRIMARY KEY); INSERT INTO bill VALUES (1), (2); CALL uid_number_rows('bill', 'id', begin => true);
 		CREATE SCHEMA moved; ALTER TABLE bill SET SCHEMA moved; ALTER TABLE moved.bill RENAME TO moved; INSERT INTO moved.moved VALUES (3)});

@@ -623,7 +623,7 @@ sub write_wal
 sub fleet
 {
 	my $shared = BenchServer->new($dir, 'registry', @conf);
-	$shared->sql("CREATE EXTENSION uidgen_registry;\nSELECT uidgen_registry.share_registry('default');\nSELECT uidgen_registry.end_quarantine();\n");
+	$shared->sql("CREATE EXTENSION uidgen_registry;\nSELECT uidgen_registry.share_registry('default', new_fleet => true);\n");
 	my $node = BenchServer->new($dir, 'node', @conf, 'uidgen.registry = ' . "'" . $shared->conninfo . "'");
 	foreach ($server, $node)
 	{
