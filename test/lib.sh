@@ -161,6 +161,7 @@ bootstrap()
 			want ruby-pg /usr/bin/ruby -e 'require "pg"'
 			want golang-go test -x /usr/bin/go
 			want golang-github-jackc-pgx-dev pgx_installed
+			want golang-github-lib-pq-dev test -d /usr/share/gocode/src/github.com/lib/pq
 			want libhibernate3-java test -e /usr/share/java/hibernate3.jar
 			want libjavassist-java test -e /usr/share/java/javassist.jar
 		fi

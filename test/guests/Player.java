@@ -16,6 +16,10 @@ public class Player {
     static PrintStream err;
 
     static Connection connect() throws Exception {
+        if (Files.readString(Path.of(path + ".to")).equals("fail")) {
+            Thread.currentThread().interrupt();
+            throw new OutOfMemoryError("as it may be");
+        }
         Matcher m = Pattern.compile("host=(\\S+) port=(\\S+) dbname=(\\S+) user=(\\S+)").matcher(Files.readString(Path.of(path + ".to")).strip());
         if (!m.matches())
             throw new IOException("no place");
@@ -33,7 +37,7 @@ public class Player {
         ids.write(rows.array());
     }
 
-    static synchronized void complain(Exception e) { err.println(e.getMessage().replaceAll("\\s+", " ")); }
+    static synchronized void complain(Exception e) { err.println((e instanceof Guest.NoGrant no ? no.condition : "-") + " " + e.getMessage().replaceAll("\\s+", " ")); }
 
     /** As player.py does, of the rows of FILE. */
     static void readVectors(String file) throws IOException {
@@ -77,11 +81,16 @@ public class Player {
             Thread.sleep(Long.MAX_VALUE);
         }
         if (args[1].equals("threads")) {
-            measure(new Guest(Player::connect, "player", 60000, 0), Integer.parseInt(args[2]));
+            measure(new Guest(Player::connect, "player", 60000, 0, 0), Integer.parseInt(args[2]));
             return;
         }
-        Guest guest = new Guest(Player::connect, "player", 1000, 0);
+        Guest guest = new Guest(Player::connect, "player", 1000, 0, Long.parseLong(System.getenv().getOrDefault("PLAYER_REGISTRY", "0")));
         while (true) {
+            Path todo = Path.of(path + ".do");
+            if (Files.exists(todo)) {
+                Guest.class.getMethod(Files.readString(todo)).invoke(guest);
+                Files.delete(todo);
+            }
             try {
                 write(guest.nextBatch(Integer.parseInt(args[1])));
             } catch (Guest.NoGrant e) {
@@ -117,7 +126,7 @@ public class Player {
     }
 
     static void drawSome() {
-        Guest guest = new Guest(Player::connect, "crowd", 60000, 0);
+        Guest guest = new Guest(Player::connect, "crowd", 60000, 0, 0);
         while (true) {
             try {
                 write(guest.nextBatch(10));

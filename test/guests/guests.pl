@@ -1,6 +1,7 @@
 # test/guests/guests.pl
 #	  Guests in all languages (clients/): the same faults for each of them, and each with a rule left out, which has to be found; and the blocks of
-#	  docs/guests.md, run as they stand there.  A part of the suite clients; needs a JDK, PostgreSQL's driver for it, psycopg and psycopg2.
+#	  docs/guests.md, run as they stand there.  A part of the suite clients; needs a JDK, PostgreSQL's driver for it, psycopg, psycopg2, Node
+#	  with pg, Go and lib/pq.
 #
 # UIDGEN_GUESTS='--ids 100000000 --faults 200' is for a long run besides, and for 1,000 guests at once.
 use strict;
@@ -22,7 +23,8 @@ GetOptionsFromString($ENV{UIDGEN_GUESTS} // '', \%enough, 'ids=i', 'faults=i', '
 
 my $world = Guests->new('SQL_ASCII', connections => $enough{ids} || $enough{faults} ? 1100 : 60);
 my $primary = $world->{primary};
-my ($python, $java) = ($world->client('python', 'psycopg'), $world->client('java'));
+my ($python, $java, $javascript, $go) = map { $world->client(@$_) } [ 'python', 'psycopg' ], ['java'], ['javascript'], ['go'];
+my @all = ($python, $java, $javascript, $go);
 
 # ---- the page ----
 
@@ -36,13 +38,13 @@ my ($python, $java) = ($world->client('python', 'psycopg'), $world->client('java
 	my %blocks;
 	my @blocks = blocks_of(slurp_file("$root/docs/guests.md"));
 	push @{ $blocks{ $_->{kind} } }, $_->{text} foreach @blocks;
-	is_deeply([ map { scalar @{ $blocks{$_} } } 'sql', 'python', 'java', '' ], [ 2, 1, 3, 2 ], 'the page has the blocks that are run here');
+	is_deeply([ map { scalar @{ $blocks{$_} } } 'sql', 'python', 'java', 'javascript', 'go', '' ], [ 2, 1, 3, 1, 1, 4 ], 'the page has the blocks that are run here');
 	$primary->safe_psql('page', $_) foreach @{ $blocks{sql} };
 
 	my $port = $primary->port;
 	my $run = sub {
 		my ($file, $text, @command) = @_;
-		$text =~ s/host=registry dbname=uidgen/host=127.0.0.1 port=$port dbname=page/ || $text =~ s{//registry/uidgen}{//127.0.0.1:$port/page};
+		$text =~ s/host=registry dbname=uidgen/host=127.0.0.1 port=$port dbname=page/ || $text =~ s{//(?:(app):secret@)?registry/uidgen}{'//' . ($1 ? "$1@" : '') . "127.0.0.1:$port/page"}e;
 		append_to_file("$dir/$file", $text);
 		my ($printed, $said);
 		# On a slow machine a program may have to begin again, as the registry has not answered in time.
@@ -64,6 +66,13 @@ my ($python, $java) = ($world->client('python', 'psycopg'), $world->client('java
 	is($like->($run->('Billing.java', $blocks{java}[0], 'javac -Xlint:all -Werror uidgen/Guest.java Billing.java && java -cp .:/usr/share/java/postgresql.jar Billing')),
 		$like->($blocks{''}[1]), '... and prints what the page shows');
 
+	copy("$root/clients/javascript/uidgen.mjs", $dir) && symlink("$ENV{CHECK_DIR}/node_modules", "$dir/node_modules") or die "$dir: $!";
+	is($like->($run->('billing.mjs', $blocks{javascript}[0], 'node billing.mjs')), $like->($blocks{''}[2]), '... and prints what the page shows');
+	make_path("$dir/src/uidgen", "$dir/src/billing");
+	copy("$root/clients/go/uidgen.go", "$dir/src/uidgen") or die "$dir: $!";
+	is($like->($run->('src/billing/billing.go', $blocks{go}[0], "GO111MODULE=off GOPATH=$dir:/usr/share/gocode GOCACHE=$dir/gocache /usr/bin/go run billing")),
+		$like->($blocks{''}[3]), '... and prints what the page shows');
+
 	# The adapters, with as much of the two libraries as they need, which Debian does not have
 	my $adapters = 'import java.lang.annotation.*; import java.sql.*; import uidgen.Guest;
 		interface SharedSessionContractImplementor { }
@@ -84,18 +93,15 @@ my ($python, $java) = ($world->client('python', 'psycopg'), $world->client('java
 
 # ---- faults ----
 
-read_vectors($java);
-play($python);
-play($world->client('python', 'psycopg2'));
-play($java);
-play(Guests->new('UTF8')->client('java'), 'warned');
-play_without_rules($python);
-play_without_rules($java);
+read_vectors($_) foreach $java, $javascript, $go;
+play($_) foreach @all, $world->client('python', 'psycopg2');
+play($_, 'warned') foreach map { Guests->new('UTF8')->client($_) } qw(java javascript go);
+play_without_rules($_) foreach @all;
 if ($enough{ids} || $enough{faults})
 {
-	play_long($world, \%enough, $python, $java);
-	crowd($_, 1000) foreach $python, $java;
+	play_long($world, \%enough, @all);
+	crowd($_, 1000) foreach @all;
 }
-fail_over($world, $python, $java);
+fail_over($world, @all);
 
 done_testing();

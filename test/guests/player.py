@@ -4,7 +4,8 @@
 #
 # CLIENT is the folder of uidgen.py.  FILE.to says where the registry is, as "host=... port=...", each time that the guest connects.  Ids go to FILE, in the
 # order in which they were drawn, as COPY writes them in binary; what next() says in place of one goes to FILE.err.  PAUSE is in milliseconds, between batches.
-# With fork, a child goes on as well, with FILE.child.  "crowd" in place of BATCH: PAUSE guests at once, of which each draws some ids and keeps its worker id;
+# FILE.do names a method of the guest that is called once.  PLAYER_REGISTRY in the environment is the number of its registry.  Where FILE.to is "fail", connect() ends
+# as no library should.  With fork, a child goes on as well, with FILE.child.  "crowd" in place of BATCH: PAUSE guests at once, of which each draws some ids and keeps its worker id;
 # "threads": one guest, first as fast as one thread draws, which FILE.err says, then with PAUSE threads.  "vectors" in place of FILE, and test/vectors.tsv
 # behind it: prints which strict rows it reads otherwise, and how many there are.
 import contextlib
@@ -61,6 +62,8 @@ signal.signal(signal.SIGTERM, lambda *ignored: sys.exit(0))
 def connect():
     with open(path + ".to") as file:
         where = file.read()
+    if where == "fail":
+        raise SystemExit("as a library may")
     return driver.connect(where + " connect_timeout=%d" % (30 if batch == "crowd" else 2))
 
 
@@ -73,12 +76,15 @@ class Output:
         self.ids.write(b"".join(struct.pack(">hiq", 1, 8, id) for id in ids))
 
     def complain(self, error):
-        print(" ".join(str(error).split()), file=self.err)
+        print(getattr(error, "condition", "-"), " ".join(str(error).split()), file=self.err)
 
 
 def draw(guest, path, batch, pause):
     output = Output(path)
     while True:
+        with contextlib.suppress(FileNotFoundError), open(path + ".do") as file:
+            getattr(guest, file.read())()
+            os.remove(path + ".do")
         try:
             output.write(guest.next_batch(batch))
         except uidgen.NoGrant as error:
@@ -132,7 +138,7 @@ if batch == "crowd":
 if batch == "threads":
     measure(Output(path), uidgen.Guest(connect, "player", timeout=60), int(pause))
     sys.exit()
-guest = uidgen.Guest(connect, "player", timeout=1)
+guest = uidgen.Guest(connect, "player", timeout=1, registry=int(os.environ.get("PLAYER_REGISTRY", 0)))
 if sys.argv[6:] == ["fork"]:
     while not guest.state().ok:
         with contextlib.suppress(uidgen.NoGrant):

@@ -35,7 +35,7 @@ my $root = "$FindBin::RealBin/../..";
 my $LAYOUT = 'time:41:1ms worker:10 sequence:4 epoch:2025-01-01';
 # Two ids a millisecond: each tick is used up as soon as it is granted.
 my $NARROW = 'time:41:1ms worker:10 sequence:1 epoch:2025-01-01';
-my %FILE = (python => 'uidgen.py', java => 'uidgen/Guest.java');
+my %FILE = (python => 'uidgen.py', java => 'uidgen/Guest.java', javascript => 'uidgen.mjs', go => 'uidgen.go');
 
 my %SCENARIOS = (
 	lost_answers => 'answers that are lost, late or doubled, and calls that are made twice, cost neither ids nor the worker id',
@@ -44,6 +44,10 @@ my %SCENARIOS = (
 	handed_back => 'ended while it is ahead of the clock: the next one begins at once, above its ids',
 	forked => 'a child after a fork is a guest of its own',
 	warned => 'an answer with a warning counts for nothing',
+	configured => 'an answer of another registry than configured counts for nothing, and nothing is written there',
+	connects_ill => 'whatever connect() ends with, it goes on when that is over',
+	dropped => 'before a snapshot it hands its worker id back, and goes on with a new grant',
+	restored => 'restored from a snapshot it leaves its grant, and goes on with another one',
 	other_registry => 'an answer of another registry counts for nothing',
 	hasty => 'as fast as it can, it asks a few times a second, and goes on',
 	threads => 'eight threads share one guest, and none draws what another one has',
@@ -54,10 +58,13 @@ my %WITHOUT = (
 	python => [
 		[ 'the end of a grant', 'stopped', 'if tick > self._last:', 'if False:' ],
 		[ 'the begin of a grant', 'handed_back', 'self._pos = max(self._pos, (first << self._bits) - 1)', 'pass' ],
-		[ 'tokens that are remembered before the call', 'lost_answers', 'self._tokens[-99:] + [token], True', 'self._tokens[:1], True' ],
+		[ 'tokens that are remembered before the call', 'lost_answers', 'self._tokens[:1] + self._tokens[1:][-98:] + [token], True', 'self._tokens[:1], True' ],
 		[ 'forks', 'forked', 'os.register_at_fork(', '(lambda **ignored: None)(' ],
 		[ 'warnings', 'warned', 'or self._notices or getattr(self._connection, "notices", None)', '' ],
 		[ 'the number of the registry', 'other_registry', 'registry_id != self._registry[0]', 'False' ],
+		[ 'the number that is configured', 'configured', 'if self._wanted and registry_id', 'if False and registry_id' ],
+		[ 'a thread that is looked after', 'connects_ill', 'except BaseException as error:', 'except Exception as error:' ],
+		[ 'snapshots', 'restored', "        _abandoned.append(self._connection)\n        self._begin()", '        pass' ],
 		[ 'a look at the clock of the machine', 'clock_set', 'abs(time.time_ns() - now - self._apart) > _SECOND', 'False' ],
 		[ 'the hand-back', 'handed_back', 'if worker is not None and self._connection', 'if False and self._connection' ],
 		[ 'the pause after an answer', 'hasty', 'if failures else 0.25', 'if failures else 0' ],
@@ -69,10 +76,41 @@ my %WITHOUT = (
 		[ 'tokens that are remembered before the call', 'lost_answers', 'tokens.add(token);  ', 'if (tokens.isEmpty()) tokens.add(token);  ' ],
 		[ 'warnings', 'warned', '|| statement.getWarnings() != null || connection.getWarnings() != null', '' ],
 		[ 'the number of the registry', 'other_registry', '(Long) row[2] != registry', 'false' ],
+		[ 'the number that is configured', 'configured', 'if (wanted != 0 && (Long) row[2] != wanted)', 'if (false)' ],
+		[ 'a thread that is looked after', 'connects_ill', 'Thread.interrupted();', '' ],
+		[ 'snapshots', 'restored', 'keeper = new Keeper();\n        notifyAll', 'notifyAll' ],
 		[ 'a look at the clock of the machine', 'clock_set', 'stale |= Math.abs', 'stale |= false && Math.abs' ],
-		[ 'the hand-back', 'handed_back', 'if (connection != null && worker >= 0)', 'if (false)' ],
+		[ 'the hand-back', 'handed_back', 'if (connection != null && worker >= 0 && keeper == this)', 'if (false)' ],
 		[ 'the pause after an answer', 'hasty', 'failures == 0 ? 250', 'failures == 0 ? 0' ],
 		[ 'the timeline', 'left_behind', 'number(row[3]) < timeline', 'false' ],
+	],
+	javascript => [
+		[ 'the end of a grant', 'stopped', 'if (tick > this.#last)', 'if (false)' ],
+		[ 'the begin of a grant', 'handed_back', 'if (Number(first_tick) > this.#tick)', 'if (false)' ],
+		[ 'tokens that are remembered before the call', 'lost_answers', 'life.tokens.push(token)', 'if (!life.tokens.length) life.tokens.push(token)' ],
+		[ 'warnings', 'warned', '|| life.notices.length > 0', '' ],
+		[ 'the number of the registry', 'other_registry', 'registry !== this.#registry[0]', 'false' ],
+		[ 'the number that is configured', 'configured', 'if (this.registry !== 0n && registry', 'if (false && registry' ],
+		[ 'a rejection that is no error', 'connects_ill', 'error?.message || String(error)', 'error.stack.trim()' ],
+		[ 'snapshots', 'restored', "if (!this.#closed)\n\t\t\tthis.#begin()\n\t\tGuest.#tell(life)", '' ],
+		[ 'a look at the clock of the machine', 'clock_set', 'Math.abs(Date.now() - now - this.#apart) > 1000', 'false' ],
+		[ 'the hand-back', 'handed_back', 'if (worker !== null && life.client', 'if (false && life.client' ],
+		[ 'the pause after an answer', 'hasty', ' : 250, false)', ' : 0, false)' ],
+		[ 'the timeline', 'left_behind', 'row.timeline < this.#registry[1]', 'false' ],
+	],
+	go => [
+		[ 'the end of a grant', 'stopped', 'if at <= gr.last {', 'if at <= 1<<62 {' ],
+		[ 'the begin of a grant', 'handed_back', 'g.raise(a.first.Int64<<next.sequence.Bits - 1)', '_ = renews' ],
+		[ 'tokens that are remembered before the call', 'lost_answers', 'append(k.tokens, token), true', 'append(k.tokens[:len(k.tokens):len(k.tokens)], token)[:1], true' ],
+		[ 'warnings', 'warned', '|| c.warned.Load()', '' ],
+		[ 'the number of the registry', 'other_registry', 'g.timeline >= 0 && a.registry != g.registry', 'false' ],
+		[ 'the number that is configured', 'configured', 'if g.Registry != 0 && a.registry', 'if false && a.registry' ],
+		[ 'a goroutine that is looked after', 'connects_ill', 'if failure := recover(); failure != nil {', 'if failure := error(nil); failure != nil {' ],
+		[ 'snapshots', 'restored', "g.keeper = newKeeper(g)\n\tg.grant.Store(nil)\n\tg.err = nil", '' ],
+		[ 'a look at the clock of the machine', 'clock_set', 'd > time.Second || d < -time.Second', 'false && d > 0' ],
+		[ 'the hand-back', 'handed_back', 'if k.releases && k.worker >= 0', 'if false' ],
+		[ 'the pause after an answer', 'hasty', 'k.sleep(250*time.Millisecond, nil)', 'k.sleep(0, nil)' ],
+		[ 'the timeline', 'left_behind', 'if a.timeline < g.timeline {', 'if false {' ],
 	]);
 
 # ---- the world ----
@@ -110,6 +148,21 @@ sub client
 		IPC::Run::run([ 'javac', '-d', $dir, "$dir/$FILE{java}", "$root/test/guests/Player.java" ], '<', \undef, '>&', \$said) or die $said;
 		@command = (qw(java -Xmx64m -XX:+UseSerialGC -cp), "$dir:/usr/share/java/postgresql.jar", 'Player');
 	}
+	if ($language eq 'javascript')
+	{
+		symlink "$ENV{CHECK_DIR}/node_modules", "$dir/node_modules" or die "$dir: $!";
+		@command = ('node', "$root/test/guests/player.mjs", $dir);
+	}
+	if ($language eq 'go')
+	{
+		make_path("$dir/src/uidgen", "$dir/src/player");
+		append_to_file("$dir/src/uidgen/uidgen.go", $text);
+		append_to_file("$dir/src/player/player.go", slurp_file("$root/test/guests/player.go"));
+		local @ENV{qw(GO111MODULE GOPATH GOCACHE GOFLAGS)} = ('off', "$dir:/usr/share/gocode", "$self->{dir}/gocache", '');
+		my $said = '';
+		IPC::Run::run([ '/usr/bin/go', 'build', '-o', "$dir/player", 'player' ], '<', \undef, '>&', \$said) or die $said;
+		@command = ("$dir/player");
+	}
 	return { world => $self, language => $language, driver => $driver, name => join(' with ', $language, $driver // ()) . ", $self->{encoding}", command => \@command };
 }
 
@@ -128,9 +181,8 @@ sub registry
 	my $name = 'guests_' . ++$self->{count};
 	$self->{primary}->safe_psql('postgres', "CREATE DATABASE $name TEMPLATE guests");
 	$self->{primary}->safe_psql($name, sprintf(
-			q{SET client_min_messages = error; SELECT FROM uidgen_registry.share_registry('%s', max_lead => '60 s', clock_slack => '1 s');
-			SELECT FROM uidgen_registry.change_registry(first_guest => %d, guest_lead => '%s');
-			SELECT uidgen_registry.grant_guest('app', %d), uidgen_registry.grant_guest('other', 9), uidgen_registry.end_quarantine()},
+			q{SET client_min_messages = error; SELECT FROM uidgen_registry.share_registry('%s', max_lead => '60 s', clock_slack => '1 s', first_guest => %d, guest_lead => '%s', new_fleet => true);
+			SELECT uidgen_registry.grant_guest('app', %d), uidgen_registry.grant_guest('other', 9)},
 			$options{layout} // $LAYOUT, 1024 - $workers, $options{lead} // '2 s', $workers));
 	return $name;
 }
@@ -180,6 +232,7 @@ sub begin
 		# With its children.
 		setpgrp;
 		open STDERR, '>', "$guest->{file}.stderr";
+		$ENV{PLAYER_REGISTRY} = $options{registry} // 0;
 		{ exec @{ $client->{command} }, $guest->{file}, $options{batch} // 20, $options{pause} // 2, $options{forks} ? 'fork' : () }
 		POSIX::_exit(127);
 	}
@@ -390,7 +443,7 @@ sub warned
 	go_on($guest) or return 'it does not begin';
 	proxy($world)->set('warn', 'guest_');
 	proxy($world)->await('^warn guest_') or return 'no call meets the warning';
-	my $wrong = says_before($guest, qr/not certain/, row($world, $database, 'n.granted_until') + 1000);
+	my $wrong = says_before($guest, qr/^uncertain /m, row($world, $database, 'n.granted_until') + 1000);
 	proxy($world)->set();
 	$wrong ||= 'it does not begin again' if !go_on($guest);
 	ends('KILL', $guest);
@@ -409,6 +462,73 @@ sub other_registry
 	return $wrong || twice([$guest]);
 }
 
+sub configured
+{
+	my ($client) = @_;
+	my $world = $client->{world};
+	my ($database, $other) = (registry($world, 1), registry($world, 1));
+	my $port = $world->{primary}->port;
+	my $guest = begin($client, place($other, 'app', $port), registry => $world->{primary}->safe_psql($database, 'SELECT id FROM uidgen_registry.registry'));
+	my $said = '';
+	poll_until(sub { $said .= complaints($guest); $said =~ /^other_registry /m || ids($guest) }) or return 'it says nothing';
+	return 'it draws' if ids($guest);
+	return 'the other registry has a row' if $world->{primary}->safe_psql($other, 'SELECT count(*) FROM uidgen_registry.worker_node') ne '0';
+	send_to($guest, place($database, 'app', $port));
+	my $wrong = go_on($guest) ? '' : 'it does not go on';
+	ends('KILL', $guest);
+	return $wrong;
+}
+
+sub connects_ill
+{
+	my ($client) = @_;
+	my $world = $client->{world};
+	my $database = registry($world, 1);
+	my $where = place($database, 'app', $world->{primary}->port);
+	my $guest = begin($client, 'fail');
+	poll_until(sub { complaints($guest) =~ /^no_answer .*as /m }) or return 'no call meets it';
+	send_to($guest, $where);
+	go_on($guest) or return 'it does not go on';
+	send_to($guest, 'fail');
+	$world->{primary}->safe_psql($database, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND usename = 'app'");
+	complaints($guest);
+	poll_until(sub { complaints($guest) =~ /as /m }) or return 'it does not say what happened';
+	send_to($guest, $where);
+	my $wrong = go_on($guest) ? twice([$guest]) : 'it does not go on';
+	ends('KILL', $guest);
+	return $wrong;
+}
+
+sub restored
+{
+	my ($client, $method) = @_;
+	$method //= 'restored';
+	my $world = $client->{world};
+	my $database = registry($world, 2, lead => '20 s');
+	my $guest = begin($client, place($database, 'app', $world->{primary}->port));
+	go_on($guest) or return 'it does not begin';
+	my $before = (ids($guest))[-1];
+	append_to_file("$guest->{file}.tmp", $method);
+	rename "$guest->{file}.tmp", "$guest->{file}.do";
+	poll_until(sub { !-e "$guest->{file}.do" }) or return 'it does not do it';
+	my $drawn = ids($guest);
+	go_on($guest) or return 'it does not go on';
+	my @after = (ids($guest))[ $drawn + 100 .. $drawn + 150 ];
+	ends('KILL', $guest);
+	return twice([$guest]) if twice([$guest]);
+	my $same = !grep { (($_ >> 4) & 1023) != (($before >> 4) & 1023) } @after;
+	my $released = $world->{primary}->safe_psql($database, 'SELECT count(*) FROM uidgen_registry.worker_node WHERE released OR launches > 1');
+	return 'it goes on with its grant' if $method eq 'restored' && $same;
+	return 'it does not hand its worker id back' if $method eq 'drop' && $released eq '0';
+	return '';
+}
+
+sub dropped
+{
+	my ($client) = @_;
+	return restored($client, 'drop');
+}
+
 # Its next answers come from elsewhere.
 sub lead_astray
 {
@@ -416,7 +536,7 @@ sub lead_astray
 	send_to($guest, $elsewhere);
 	$server->safe_psql($database, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND usename = 'app'");
 	my $until = $server->safe_psql($database, 'SELECT max(granted_until) FROM uidgen_registry.worker_node');
-	return says_before($guest, qr/another registry than before/, $until + 3000);
+	return says_before($guest, qr/^(?:other_registry|left_behind) /m, $until + 3000);
 }
 
 sub clock_set
