@@ -276,6 +276,10 @@ SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
 SELECT uidgen_registry.change_registry(first_guest => 5);
 SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
 
+SELECT pg_temp.set_registry('', quarantine => 1020);
+SELECT uidgen_registry.change_registry(first_guest => 3);
+SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
+
 -- R4: a node's grant of a worker id that guests may have had reaches as far as a guest's.  A failover that loses the change of first_guest ends the
 -- quarantine by that length.
 SELECT pg_temp.set_registry(''), uidgen_registry.change_registry(first_guest => 7), uidgen_registry.change_registry(first_guest => 8);

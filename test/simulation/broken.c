@@ -113,8 +113,6 @@ static const Rule rules[] = {
 	{"guest_release_lowers", "lease_release", "released = true", "released = true, granted_until = n.granted_until - 1", 1, LATE_RELEASE | BY_GUESTS, 100},
 	{"long_grants_of_both_sides", "reach_of", "CASE WHEN worker >= l.lowest_first_guest THEN least(l.guest_lead, l.former_guest_lead) END", "NULL", 1, CHANGING_SIDES, 2000},
 	{"lowest_is_present", "set_first_guest", "lowest_first_guest = least(r.lowest_first_guest, first)", "lowest_first_guest = first", 1, CHANGING_SIDES, 2000},
-	{"side_without_quarantine", "set_first_guest", "THEN greatest(r.quarantine_until, r.guest_quarantine_until) ELSE", "THEN r.quarantine_until ELSE", 1, CHANGING_SIDES, 2000},
-	{"guest_side_without_quarantine", "set_first_guest", "greatest(r.guest_quarantine_until, r.quarantine_until)", "r.guest_quarantine_until", 1, CHANGING_SIDES, 2000},
 	{"length_counts_at_once", "change_lengths", "CASE WHEN standbys IS NOT NULL THEN old.max_lead END", "NULL", 1, CHANGING_LENGTHS, 2000},
 	{"guest_length_counts_at_once", "change_lengths", "CASE WHEN standbys IS NOT NULL THEN old.guest_lead END", "NULL", 1, CHANGING_LENGTHS, 2000},
 	{"length_counts_unseen", "judge_lengths", "uidgen_registry.lagging_standbys(coalesce(awaited, present)) IS NULL", "awaited IS NOT NULL", 1, CHANGING_LENGTHS, 2000},

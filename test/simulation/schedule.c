@@ -239,7 +239,7 @@ static const ThemeSetup themes[THEMES] = {
 			[DRAW] = 60, [PASS] = 25, [CATCH_UP] = 6, [PROMOTE] = 6, [END_KEEPER] = 8, [CHANGE_SIDES] = 8, [CHANGE_LENGTHS] = 1,
 		},
 		.plot = {
-			{CATCH_UP}, {CHANGE_SIDES}, {END_KEEPER, 0}, {DRAW, 0}, {DRAW, 0}, {DRAW, 0}, {PROMOTE}, {DRAW, 1}, {PASS}, {DRAW, 1}, {PASS}, {DRAW, 1},
+			{CATCH_UP}, {CHANGE_SIDES}, {END_KEEPER, 0}, {DRAW, 0}, {DRAW, 0}, {DRAW, 0}, {PROMOTE}, {CHANGE_SIDES}, {DRAW, 1}, {PASS}, {DRAW, 1}, {DRAW, 1},
 		},
 		.plot_steps = 12,
 	},
