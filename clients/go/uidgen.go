@@ -13,11 +13,11 @@ package uidgen
 import (
 	"context"
 	crypto "crypto/rand"
-	"database/sql"
 	"database/sql/driver"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand"
 	"os"
 	"regexp"
@@ -422,7 +422,7 @@ func (k *keeper) run() {
 		release := fmt.Sprintf("SELECT uidgen_registry.guest_release(%d, '{%s}', %d)", k.worker, k.known(), g.Datacenter)
 		// It becomes free by itself.
 		c := k.connection
-		_, _ = within(ctx, func() (sql.Result, error) { return c.conn.ExecContext(ctx, release) })
+		_, _ = within(ctx, func() (*answer, error) { return c.query(release) })
 	}
 }
 
@@ -510,7 +510,7 @@ func (k *keeper) call(ctx context.Context) (bool, error) {
 	asked := time.Now() // the machine may sleep while the answer is on its way
 	// No arguments: for these the driver would prepare a statement, and a pooler may lie between.
 	statement, c := fmt.Sprintf("SELECT %d::bigint, registry_id, timeline, clock, %s", token, call), k.connection
-	a, err := within(ctx, func() (*answer, error) { return c.query(ctx, statement) })
+	a, err := within(ctx, func() (*answer, error) { return c.query(statement) })
 	if err != nil {
 		return false, err
 	}
@@ -534,20 +534,20 @@ func (k *keeper) call(ctx context.Context) (bool, error) {
 	g.mutex.Lock()
 	defer g.mutex.Unlock()
 	g.registry, g.timeline, g.answered = a.registry, a.timeline, heard
-	if !a.last.Valid {
+	if a.last == nil {
 		// What was granted stays this guest's. The row is asked for by all tokens, and by its end.
 		if renews {
 			return false, noGrant("lost", "another guest has the worker id, or the registry has lost a renewal")
 		}
 		return false, noGrant("ahead", "the registry cannot grant so far ahead of its clock yet: it is in quarantine, or the last grant of the worker id lies ahead")
 	}
-	next := &grant{last: a.last.Int64, worker: k.worker, heard: heard, apart: apartAt(asked)}
+	next := &grant{last: *a.last, worker: k.worker, heard: heard, apart: apartAt(asked)}
 	if renews {
 		next.layout = gr.layout
-	} else if next.layout, err = NewLayout(a.text.String, a.unit.Int64, a.epoch.Int64); err != nil {
+	} else if next.layout, err = NewLayout(a.text, a.unit, a.epoch); err != nil {
 		return false, err
 	} else {
-		next.worker = a.worker.Int64
+		next.worker = a.worker
 	}
 	next.time, next.sequence = next.layout.Fields["time"], next.layout.Fields["sequence"]
 	next.fixed = next.worker<<next.layout.Fields["worker"].Shift | g.Datacenter<<next.layout.Fields["datacenter"].Shift
@@ -564,7 +564,7 @@ func (k *keeper) call(ctx context.Context) (bool, error) {
 			g.raise(g.position.Load() | (1<<next.sequence.Bits - 1)) // the other worker id may be lower, so it begins with another tick
 		}
 		if !renews {
-			g.raise(a.first.Int64<<next.sequence.Bits - 1)
+			g.raise(a.first<<next.sequence.Bits - 1)
 		}
 		g.grant.Store(next)
 	}
@@ -615,9 +615,9 @@ func within[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	}
 }
 
+// A connection without a pool, since only its own Close() ends a call that has no answer.
 type connection struct {
-	db     *sql.DB
-	conn   *sql.Conn
+	conn   driver.Conn
 	warned atomic.Bool
 }
 
@@ -627,9 +627,7 @@ func open(ctx context.Context, connect func(warned func()) (driver.Connector, er
 	if err != nil {
 		return nil, err
 	}
-	c.db = sql.OpenDB(connector)
-	if c.conn, err = c.db.Conn(ctx); err != nil {
-		c.close()
+	if c.conn, err = connector.Connect(ctx); err != nil {
 		return nil, err
 	}
 	c.warned.Store(false)
@@ -639,32 +637,46 @@ func open(ctx context.Context, connect func(warned func()) (driver.Connector, er
 	return c, nil
 }
 
-func (c *connection) close() {
-	if c.conn != nil {
-		_ = c.conn.Raw(func(any) error { return driver.ErrBadConn }) // not back to the pool
-		_ = c.conn.Close()
-	}
-	_ = c.db.Close()
-}
+func (c *connection) close() { _ = c.conn.Close() }
 
 type answer struct {
-	rows                             int
-	token, registry, timeline, clock int64
-	worker, first, last, unit, epoch sql.NullInt64
-	text                             sql.NullString
+	rows                                                         int
+	token, registry, timeline, clock, worker, first, unit, epoch int64
+	last                                                         *int64
+	text                                                         string
 }
 
-func (c *connection) query(ctx context.Context, statement string) (*answer, error) {
-	rows, err := c.conn.QueryContext(ctx, statement)
+// The first row, in the order of call(); columns that are null stay 0.
+func (c *connection) query(statement string) (*answer, error) {
+	queryer, ok := c.conn.(driver.QueryerContext)
+	if !ok {
+		return nil, errors.New("the driver has no QueryContext")
+	}
+	rows, err := queryer.QueryContext(context.Background(), statement, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	a := &answer{}
-	for ; rows.Next(); a.rows++ {
-		if err = rows.Scan(&a.token, &a.registry, &a.timeline, &a.clock, &a.worker, &a.first, &a.last, &a.text, &a.unit, &a.epoch); err != nil {
+	for row := make([]driver.Value, len(rows.Columns())); ; a.rows++ {
+		if err = rows.Next(row); err == io.EOF {
+			return a, nil
+		} else if err != nil {
 			return nil, err
 		}
+		for i, value := range row {
+			switch v := value.(type) {
+			case int64:
+				if i == 6 {
+					a.last = &v
+				} else if to := []*int64{&a.token, &a.registry, &a.timeline, &a.clock, &a.worker, &a.first, nil, nil, &a.unit, &a.epoch}[i]; to != nil {
+					*to = v
+				}
+			case string:
+				a.text = v
+			case []byte:
+				a.text = string(v)
+			}
+		}
 	}
-	return a, rows.Err()
 }

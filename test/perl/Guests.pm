@@ -107,7 +107,6 @@ my %WITHOUT = (
 		[ 'the number that is configured', 'configured', 'if g.Registry != 0 && a.registry', 'if false && a.registry' ],
 		[ 'a goroutine that is looked after', 'connects_ill', 'if failure := recover(); failure != nil {', 'if failure := error(nil); failure != nil {' ],
 		[ 'snapshots', 'restored', "g.keeper = newKeeper(g)\n\tg.grant.Store(nil)\n\tg.err = nil", '' ],
-		[ 'a look at the clock of the machine', 'clock_set', 'd > time.Second || d < -time.Second', 'false && d > 0' ],
 		[ 'the hand-back', 'handed_back', 'if k.releases && k.worker >= 0', 'if false' ],
 		[ 'the pause after an answer', 'hasty', 'k.sleep(250*time.Millisecond, nil)', 'k.sleep(0, nil)' ],
 		[ 'the timeline', 'left_behind', 'if a.timeline < g.timeline {', 'if false {' ],
@@ -637,7 +636,8 @@ sub run_at_once
 sub play
 {
 	my ($client, @names) = @_;
-	@names = grep { $_ ne 'forked' || $client->{language} eq 'python' } sort { ($b eq 'lost_answers') <=> ($a eq 'lost_answers') || $a cmp $b } keys %SCENARIOS if !@names;	# the longest first
+	# Go asks the kernel for the time, past the C library, which FakeClock stands for.
+	@names = grep { $_ ne 'forked' || $client->{language} eq 'python' } grep { $_ ne 'clock_set' || $client->{language} ne 'go' } sort { ($b eq 'lost_answers') <=> ($a eq 'lost_answers') || $a cmp $b } keys %SCENARIOS if !@names;	# the longest first
 	my @results = run_at_once($client->{world}, map { [ $_, $client ] } @names);
 	is($results[$_], '', "$client->{name}: $SCENARIOS{ $names[$_] }") foreach 0 .. $#names;
 	note(slurp_file("$client->{world}{dir}/notes")) if grep { $_ eq 'threads' } @names;
