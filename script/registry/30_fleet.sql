@@ -181,34 +181,37 @@ CREATE FUNCTION uidgen_registry.judge_lengths(awaited pg_lsn) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
 DECLARE
-	present CONSTANT pg_lsn := pg_current_wal_insert_lsn();
-	is_known CONSTANT boolean := uidgen_registry.lagging_standbys(coalesce(awaited, present)) IS NULL;
+	present pg_lsn;
+	is_known boolean := awaited IS NOT NULL;
 	is_written boolean;
 BEGIN
-	IF is_known OR awaited IS NULL THEN
-		PERFORM FROM uidgen_registry.registry AS r FOR UPDATE SKIP LOCKED;
-		IF NOT FOUND THEN
-			RETURN false;
-		END IF;
-		UPDATE uidgen_registry.registry AS r SET
-				former_max_lead = CASE WHEN NOT is_known THEN r.former_max_lead END,
-				former_guest_lead = CASE WHEN NOT is_known THEN r.former_guest_lead END,
-				lengths_await = CASE WHEN NOT is_known THEN present END
-			WHERE r.lengths_await IS NOT DISTINCT FROM awaited;
-		is_written := FOUND;
-		PERFORM uidgen_registry.check_written(is_written OR current_setting('session_replication_role') <> 'replica');
-		RETURN is_known AND is_written;
+	IF is_known AND uidgen_registry.lagging_standbys(awaited) IS NOT NULL THEN
+		RETURN false;
 	END IF;
-	RETURN false;
+	PERFORM FROM uidgen_registry.registry AS r FOR UPDATE SKIP LOCKED;
+	IF NOT FOUND THEN
+		RETURN false;
+	END IF;
+	-- Behind the lock: by now the owner may have made another change, which is as new to this call.
+	IF NOT is_known THEN
+		present := pg_current_wal_insert_lsn();
+		is_known := uidgen_registry.lagging_standbys(present) IS NULL;
+	END IF;
+	UPDATE uidgen_registry.registry AS r SET
+			former_max_lead = CASE WHEN NOT is_known THEN r.former_max_lead END,
+			former_guest_lead = CASE WHEN NOT is_known THEN r.former_guest_lead END,
+			lengths_await = CASE WHEN NOT is_known THEN present END
+		WHERE r.lengths_await IS NOT DISTINCT FROM awaited;
+	is_written := FOUND;
+	PERFORM uidgen_registry.check_written(is_written OR current_setting('session_replication_role') <> 'replica');
+	RETURN is_known AND is_written;
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.judge_lengths(pg_lsn) IS 'whether all standbys know of the last change of max_lead or guest_lead, so that it counts; writes that down, or which position they have to replay';
 
 CREATE FUNCTION uidgen_registry.reach_of(l uidgen_registry.registry, worker integer) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT uidgen_registry.ticks_in(least(l.max_lead, l.former_max_lead, CASE WHEN worker >= l.lowest_first_guest THEN least(l.guest_lead, l.former_guest_lead) END), l.unit)
-$$;
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN uidgen_registry.ticks_in(least(l.max_lead, l.former_max_lead, CASE WHEN worker >= l.lowest_first_guest THEN least(l.guest_lead, l.former_guest_lead) END), l.unit);
 COMMENT ON FUNCTION uidgen_registry.reach_of(uidgen_registry.registry, integer) IS 'how many ticks ahead of the clock a grant of a worker id may reach, for the kind of caller whose lengths these are (R4)';
 
 -- What each call of a node for worker ids goes on with, after begin_call(); lease() twice, if it has to queue.

@@ -184,12 +184,11 @@ BEGIN
 		SELECT c.* INTO STRICT choice
 			FROM uidgen_registry.choose_to_lease(l, call.clock, now_tick, me, datacenter, call.worker, wanted, policy, call.role, reach => latest - enough) AS c;
 		before := CASE WHEN call.worker IS NULL THEN choice.before ELSE call.before END;
-		IF uidgen_registry.reach_of(l, choice.worker) < max_lead THEN
-			max_lead := uidgen_registry.reach_of(l, choice.worker);
-			latest := now_tick + max_lead;
-			span := least(span, max_lead / 2);
-			enough := span / 4;
-		END IF;
+		-- It may reach less far than what was looked for.
+		max_lead := least(max_lead, uidgen_registry.reach_of(l, choice.worker));
+		latest := now_tick + max_lead;
+		span := least(span, max_lead / 2);
+		enough := span / 4;
 		first_tick := greatest(0, least(now_tick, at_tick), floor_tick, before.granted_until + 1,
 			CASE WHEN call.worker IS NULL THEN l.quarantine_until + 1 ELSE least(claimed_until, l.max_tick) + 1 END);
 		IF first_tick <= latest - enough THEN

@@ -185,12 +185,8 @@ BEGIN
 		PERFORM uidgen_registry.refuse_sharing();
 	END IF;
 	-- Made again, it knows nothing of the grants of its predecessor.
-	IF new_fleet IS NOT TRUE THEN
-		PERFORM uidgen_registry.begin_quarantine();
-	END IF;
-	IF first_guest IS NOT NULL THEN
-		PERFORM uidgen_registry.set_first_guest(first_guest);
-	END IF;
+	PERFORM uidgen_registry.begin_quarantine() WHERE new_fleet IS NOT TRUE;
+	PERFORM uidgen_registry.set_first_guest(first_guest) WHERE first_guest IS NOT NULL;
 	PERFORM uidgen_registry.warn_of_settings(0), uidgen_registry.revoke_public(), uidgen_registry.notice_databases();
 END
 $$;

@@ -115,7 +115,7 @@ static const Rule rules[] = {
 	{"lowest_is_present", "set_first_guest", "lowest_first_guest = least(r.lowest_first_guest, first)", "lowest_first_guest = first", 1, CHANGING_SIDES, 2000},
 	{"length_counts_at_once", "change_lengths", "CASE WHEN standbys IS NOT NULL THEN old.max_lead END", "NULL", 1, CHANGING_LENGTHS, 2000},
 	{"guest_length_counts_at_once", "change_lengths", "CASE WHEN standbys IS NOT NULL THEN old.guest_lead END", "NULL", 1, CHANGING_LENGTHS, 2000},
-	{"length_counts_unseen", "judge_lengths", "uidgen_registry.lagging_standbys(coalesce(awaited, present)) IS NULL", "awaited IS NOT NULL", 1, CHANGING_LENGTHS, 2000},
+	{"length_counts_unseen", "judge_lengths", "uidgen_registry.lagging_standbys(awaited) IS NOT NULL", "false", 1, CHANGING_LENGTHS, 2000},
 	{"shorter_forgets_longer", "begin_quarantine", "r.reached_until,", "", 2, CHANGING_LENGTHS, 2000},
 	{"longer_keeps_quarantine", "change_lengths", "r.quarantine_until + CASE WHEN r.quarantine_until > now_tick", "r.quarantine_until + CASE WHEN false", 1, CHANGING_LENGTHS, 2000},
 	{"guest_longer_keeps_quarantine", "change_lengths", "r.guest_quarantine_until + CASE WHEN r.guest_quarantine_until > now_tick", "r.guest_quarantine_until + CASE WHEN false", 1, CHANGING_LENGTHS, 2000},
