@@ -113,12 +113,9 @@ static const Rule rules[] = {
 	{"guest_release_lowers", "lease_release", "released = true", "released = true, granted_until = n.granted_until - 1", 1, LATE_RELEASE | BY_GUESTS, 100},
 	{"long_grants_of_both_sides", "reach_of", "CASE WHEN worker >= l.lowest_first_guest THEN least(l.guest_lead, l.former_guest_lead) END", "NULL", 1, CHANGING_SIDES, 2000},
 	{"lowest_is_present", "set_first_guest", "lowest_first_guest = least(r.lowest_first_guest, first)", "lowest_first_guest = first", 1, CHANGING_SIDES, 2000},
-	{"length_counts_at_once", "change_lengths", "CASE WHEN standbys IS NOT NULL THEN old.max_lead END", "NULL", 1, CHANGING_LENGTHS, 2000},
+	{"length_counts_at_once", "change_lengths", "CASE WHEN standbys IS NOT NULL THEN old.max_lead END", "NULL", 1, CHANGING_LENGTHS, 6000},
 	{"guest_length_counts_at_once", "change_lengths", "CASE WHEN standbys IS NOT NULL THEN old.guest_lead END", "NULL", 1, CHANGING_LENGTHS, 2000},
 	{"length_counts_unseen", "judge_lengths", "uidgen_registry.lagging_standbys(awaited) IS NOT NULL", "false", 1, CHANGING_LENGTHS, 2000},
-	{"shorter_forgets_longer", "begin_quarantine", "r.reached_until,", "", 2, CHANGING_LENGTHS, 2000},
-	{"longer_keeps_quarantine", "change_lengths", "r.quarantine_until + CASE WHEN r.quarantine_until > now_tick", "r.quarantine_until + CASE WHEN false", 1, CHANGING_LENGTHS, 2000},
-	{"guest_longer_keeps_quarantine", "change_lengths", "r.guest_quarantine_until + CASE WHEN r.guest_quarantine_until > now_tick", "r.guest_quarantine_until + CASE WHEN false", 1, CHANGING_LENGTHS, 2000},
 	{"guest_among_nodes", "find_free_worker", "CASE WHEN for_guest THEN l.first_guest ELSE 0 END", "0", 1, EVERYTHING | BY_GUESTS, 100},
 	/* What a client has to do: docs/protocol.md */
 	{"guest_token_not_kept", NULL, NULL, NULL, 0, EVERYTHING | BY_GUESTS, 100},
