@@ -147,7 +147,7 @@ bootstrap()
 		if names world javascript decoder clients; then
 			want nodejs command -v node
 		fi
-		if names world javascript clients; then
+		if names world javascript clients guests/guests; then
 			want npm command -v npm
 		fi
 		if names world decoder; then

@@ -91,7 +91,7 @@ if [ "${1-}" != suites ]; then
 	# By the build's user, whose settings npm may need, and where Node finds them from
 	# the tests on; outside of the sources, which the suite meta looks through.  npm 12
 	# would leave compiled code in /tmp.
-	if names world javascript clients; then
+	if names world javascript clients guests/guests; then
 		(cd "$CHECK_DIR/tree/test/clients" && NODE_DISABLE_COMPILE_CACHE=1 npm ci && mv node_modules "$CHECK_DIR") ||
 			say 'npm could not install what test/clients/package.json names; the suites javascript and clients fail'
 	fi

@@ -144,7 +144,7 @@ COMMENT ON FUNCTION uidgen_registry.refuse_sharing() IS 'raises the error that t
 -- a keeper of one mode would not keep the other's rules.
 CREATE FUNCTION uidgen_registry.share_registry(
 	layout_text text DEFAULT NULL,
-	max_lead interval DEFAULT '2 minutes',
+	max_lead interval DEFAULT '4 minutes',
 	clock_slack interval DEFAULT '10 seconds',
 	first_guest integer DEFAULT NULL,
 	guest_lead interval DEFAULT NULL,

@@ -82,7 +82,7 @@ BEGIN
 	UPDATE uidgen_registry.registry AS r SET
 			first_guest = first,
 			lowest_first_guest = least(r.lowest_first_guest, first),
-			guest_lead = coalesce(r.guest_lead, least(r.max_lead, greatest(interval '20 seconds', r.unit * 8 * interval '1 microsecond'))),
+			guest_lead = coalesce(r.guest_lead, r.max_lead),
 			guest_quarantine_until = CASE WHEN (r.first_guest <= first) IS TRUE THEN r.guest_quarantine_until ELSE greatest(r.guest_quarantine_until, r.quarantine_until) END,
 			quarantine_until = CASE WHEN r.first_guest < first THEN greatest(r.quarantine_until, r.guest_quarantine_until) ELSE r.quarantine_until END;
 	PERFORM uidgen_registry.check_written(FOUND);

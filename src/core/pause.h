@@ -59,7 +59,7 @@ uidgen_last_fleet_pause(int64_t left, int64_t outage)
 }
 
 /*
- * For how long a node keeps a connection without demand.  One that draws ids renews within each
+ * For how long a node keeps a connection without demand.  It renews its grant within each
  * window.  If it closed its connection in between, the registry would have to begin a session for
  * each renewal, which costs more than the renewal itself.
  */

@@ -22,7 +22,10 @@ uidgen_keeping_terms(const UidgenKeeping *keeping, bool fleet)
 	UidgenTerms terms = keeping->settings;
 
 	if (fleet)
+	{
+		terms.window = keeping->fleet_window;
 		uidgen_node_cut_terms(keeping->node, &terms);
+	}
 	terms.padding = part_of(keeping, terms.window);
 	return terms;
 }

@@ -38,6 +38,8 @@ typedef struct UidgenKeeping
 	const UidgenTicketRules *rules;
 	UidgenTerms settings;		/* as they are, without regard to a registry;
 								 * padding is not set */
+	UidgenTick	fleet_window;	/* in place of settings.window, where the
+								 * registry is a fleet's */
 	int			padding_factor; /* percent of the window */
 	UidgenMicroseconds epoch;	/* of the layout, since 1970 UTC */
 	UidgenMicroseconds timeout; /* that the node waits for a fleet's registry */

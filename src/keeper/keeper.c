@@ -6,8 +6,8 @@
  * The keeper works on demand: callers number their demands and set its latch
  * (demand.h); it makes one attempt for all demands that are there, publishes the
  * result and broadcasts.  While there is no demand, it sleeps without a connection to
- * any database, so that the registry's database can be dropped or copied, and an idle
- * server runs no transaction.  A connection to a database of this cluster can only be
+ * a database of this cluster, so that the registry's database can be dropped or copied, and an idle
+ * server runs no transaction.  A node of a fleet keeps its grant meanwhile (keep_grant()).  A connection to a database of this cluster can only be
  * closed by exiting: after a while without demand the keeper leaves its place to a
  * successor (succession.h).  Because it exits, its state is in shared memory; what must
  * outlive that is in the registry.
@@ -478,6 +478,35 @@ attend_rehearsal(const UidgenLink *link)
 	return 0;
 }
 
+/*
+ * A fleet's registry may be away when the next call comes.  So a node renews its grant while it is idle,
+ * too.  A local registry is where its server is, and an idle server writes nothing.
+ */
+static long
+keep_grant(const UidgenLink *link)
+{
+	static UidgenMicroseconds demand_at = 0;
+	UidgenDemand *demand = &uidgen_memory->grant_demand;
+	const UidgenLease *lease = &uidgen_memory->lease;
+	UidgenTick	due;
+	long		left;
+
+	if (!link->fleet || !lease->held || !uidgen_grant_is_of_fleet(&lease->grant) ||
+		uidgen_demand_open(demand) != 0)
+		return -1;
+	due = uidgen_ticket_tick(&uidgen_rules, uidgen_atomic_read(&uidgen_memory->words.renew_at));
+
+	/*
+	 * A renewal that R4 stops (design/fleet.md) leaves the grant as it was.
+	 */
+	left = Max((long) uidgen_server_ms(due - uidgen_clock_tick()), milliseconds_until(demand_at));
+	if (left > 0)
+		return left;
+	demand_at = uidgen_clock_monotonic() + INT64CONST(1000) * UIDGEN_LAST_FLEET_PAUSE_MS;
+	(void) uidgen_demand_make(demand);
+	return 0;
+}
+
 /* The shorter of two pauses, where -1 has no end. */
 static long
 sooner(long a, long b)
@@ -862,6 +891,8 @@ attend_demands(const UidgenLink *link, long *segments_timeout)
 		timeout = attend(&uidgen_memory->grant_demand, link);
 		if (timeout != 0)
 			timeout = sooner(timeout, attend_rehearsal(link));
+		if (timeout != 0)
+			timeout = sooner(timeout, keep_grant(link));
 	}
 	if (timeout != 0 && must_move())
 		timeout = sooner(timeout, attend_move());

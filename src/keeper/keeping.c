@@ -43,6 +43,7 @@ uidgen_keeping(void)
 			.window = uidgen_window_ticks(),
 			.bounds = uidgen_time_bounds(),
 		},
+		.fleet_window = uidgen_fleet_window_ticks(),
 		.padding_factor = uidgen_padding_factor,
 		.epoch = uidgen_layout.epoch,
 		.timeout = INT64CONST(1000) * uidgen_registry_timeout,

@@ -28,6 +28,7 @@
 #include "miscadmin.h"
 #include "utils/datetime.h"
 
+#define WINDOW_DEFAULT (10 * 1000)	/* of a local registry */
 #define WINDOW_MAX (24 * 60 * 60 * 1000)	/* a day */
 #define WAIT_TIMEOUT_MAX (60 * 60 * 1000)	/* an hour */
 #define REGISTRY_TIMEOUT_MAX (10 * 60 * 1000)	/* ten minutes */
@@ -154,7 +155,13 @@ ticks_down(int64 milliseconds)
 UidgenTick
 uidgen_window_ticks(void)
 {
-	return Max(ticks_up(uidgen_window), 1);
+	return ticks_up(uidgen_window == 0 ? WINDOW_DEFAULT : uidgen_window);
+}
+
+UidgenTick
+uidgen_fleet_window_ticks(void)
+{
+	return ticks_up(uidgen_window == 0 ? WINDOW_MAX : uidgen_window);
 }
 
 UidgenTicketBounds
@@ -637,8 +644,8 @@ define_keepers_settings(void)
 			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
 	define_int("uidgen.window",
 			   "How far ahead of the clock each renewal grants.",
-			   "Each crash can move the time in ids ahead by up to this much.",
-			   &uidgen_window, 10000, 1, WINDOW_MAX,
+			   "Each crash can move the time in ids ahead by up to this much. With 0, it is 10 seconds, and half of the registry's max_lead with that of a fleet.",
+			   &uidgen_window, 0, 0, WINDOW_MAX,
 			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
 	define_int("uidgen.padding_factor",
 			   "The grant is renewed when less than this percentage of the window is left.",

@@ -56,7 +56,7 @@ extern int	uidgen_worker_policy;
 extern char *uidgen_database;
 extern char *uidgen_registry;	/* empty: in uidgen_database */
 extern int	uidgen_registry_timeout;	/* milliseconds */
-extern int	uidgen_window;		/* milliseconds */
+extern int	uidgen_window;		/* milliseconds; 0: by the registry */
 extern int	uidgen_padding_factor;	/* percent */
 extern int	uidgen_max_ahead;	/* milliseconds */
 extern int	uidgen_max_burst;	/* milliseconds */
@@ -140,8 +140,13 @@ typedef enum UidgenConfigured
 
 extern UidgenConfigured uidgen_configured_layout(char text[UIDGEN_LAYOUT_TEXT_SIZE], UidgenComplaint *error);
 
-/* uidgen.window in ticks: rounded up, at least one. */
+/*
+ * uidgen.window in ticks, rounded up, at a local registry and at that of a fleet.  If the
+ * setting is 0, a node asks for more than any fleet's registry grants: the registry cuts
+ * that to half of its max_lead, which only its owner knows.
+ */
 extern UidgenTick uidgen_window_ticks(void);
+extern UidgenTick uidgen_fleet_window_ticks(void);
 
 /*
  * How far ids may run ahead of the clock, and above which size a step of the clock

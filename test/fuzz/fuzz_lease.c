@@ -845,6 +845,7 @@ keeping(void)
 		.unused = &world.unused,
 		.rules = &world.rules,
 		.settings = world.terms,
+		.fleet_window = world.terms.window,
 		.padding_factor = world.padding_factor,
 		.look = look_at_clocks,
 		.constant = constant_bits,

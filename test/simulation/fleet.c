@@ -75,6 +75,7 @@ keeping_of(Node *node)
 				.large_step = large_step,
 			},
 		},
+		.fleet_window = setup->window,
 		.padding_factor = setup->padding_factor,
 		.timeout = setup->timeout,
 		.look = look_at_clocks,

@@ -108,9 +108,11 @@ $proxy->set();
 unharmed('late calls');
 
 # Not on the way, but before the row: calls as the node makes them, which it has given up when the row is free.  The node itself
-# asks for nothing meanwhile.
+# is stopped meanwhile.
 stops_drawing($one);
-ok(poll_until(sub { rows($registry, "modified < clock_timestamp() - interval '2 s'", "WHERE worker_id = $worker{one}") eq 't' }), 'a node that nobody asks for ids asks for none');
+my $keeper = keeper_pid($one);
+kill 'STOP', $keeper;
+ok(poll_until(sub { rows($registry, "modified < clock_timestamp() - interval '2 s'", "WHERE worker_id = $worker{one}") eq 't' }), 'a node that is stopped asks for nothing');
 my $last = row_of_one();
 my ($token, $until) = split /\|/, $last;
 my $layout = $registry->safe_psql('postgres', 'SELECT quote_literal(layout) FROM uidgen_registry.registry');
@@ -147,6 +149,7 @@ for (1 .. 20)
 }
 is_deeply([ grep { !/^(?:57014|55P03)$/ } @refused ], [], 'calls that have waited for the row for too long are refused, too');
 is(row_of_one(), $last, '... so nothing is changed');
+kill 'CONT', $keeper;
 draws($one);
 unharmed('a row that is locked');
 change_setting($one, 'uidgen.registry_timeout', '1s');

@@ -84,6 +84,7 @@ begin(void)
 			.window = WINDOW,
 			.bounds = {.ahead = 20, .burst = 8, .crash = 161, .large_step = LARGE_STEP},
 		},
+		.fleet_window = WINDOW,
 		.padding_factor = 40,
 		.epoch = EPOCH,
 		.timeout = TIMEOUT,
@@ -473,7 +474,7 @@ static void
 test_cut(void)
 {
 	begin_fleet();
-	keeping.settings.window = 1000;
+	keeping.fleet_window = 1000;
 	serve(true);
 	is_int(attempt.call.request.window, 1000, "before the first answer a window is not cut");
 	fleet_grant(3, NOW);
