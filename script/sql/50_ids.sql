@@ -34,9 +34,13 @@ IF to_regclass('uidgen.jumps') IS NULL THEN
 	CREATE UNLOGGED SEQUENCE uidgen.told MINVALUE -9223372036854775808 START 1;
 	COMMENT ON SEQUENCE uidgen.told IS 'currval(): the horizon that this session was told last';
 	CREATE UNLOGGED SEQUENCE uidgen.told_of MINVALUE -9223372036854775808 START 1;
-	COMMENT ON SEQUENCE uidgen.told_of IS 'currval(): the digest of that, its transaction and its snapshot';
+	COMMENT ON SEQUENCE uidgen.told_of IS 'currval(): for which snapshot, by its number';
+	CREATE UNLOGGED SEQUENCE uidgen.told_in MINVALUE -9223372036854775808 START 1;
+	COMMENT ON SEQUENCE uidgen.told_in IS 'currval(): in which transaction, by the time of its begin';
 	CREATE UNLOGGED SEQUENCE uidgen.noted MINVALUE -9223372036854775808 START 1;
-	COMMENT ON SEQUENCE uidgen.noted IS 'currval(): the digest of what this session has noted in setting uidgen_sql.noted';
+	COMMENT ON SEQUENCE uidgen.noted IS 'currval(): the horizon that this session has found last';
+	CREATE UNLOGGED SEQUENCE uidgen.noted_of MINVALUE -9223372036854775808 START 1;
+	COMMENT ON SEQUENCE uidgen.noted_of IS 'currval(): from which snapshot on it is final, by its number';
 	-- Not logged, as publications of all tables leave such a table out.
 	CREATE UNLOGGED TABLE uidgen.jumping ();
 	COMMENT ON TABLE uidgen.jumping IS 'locked by whoever changes uidgen.position otherwise than by drawing';
@@ -89,6 +93,12 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.refuse(bigint) IS 'the error for a tick that ids cannot have now';
 
+-- A lock that others have is no business of it.
+CREATE FUNCTION uidgen.has_locked(sequence regclass, mode text) RETURNS boolean
+LANGUAGE sql VOLATILE
+RETURN EXISTS (SELECT FROM pg_locks AS l WHERE l.pid = pg_backend_pid() AND l.relation = sequence AND l.mode = has_locked.mode);
+COMMENT ON FUNCTION uidgen.has_locked(regclass, text) IS 'whether this transaction has locked a sequence in this mode: who sets one, or reads what the session knows of it, has, to the end';
+
 -- n positions that follow each other, within one tick if so wanted; their first one.  0: goes to the clock, if `position` is behind it.
 -- Everybody may call this, with any arguments: none leads back, and what is refused moves nothing ahead of the clock.  While `position` is too far
 -- ahead it stays closed, so that those who are refused, and try again, draw nothing.
@@ -120,6 +130,11 @@ BEGIN
 		END IF;
 		-- 1: a session that ended in the middle of the first one has left it
 		is_first := coalesce(pg_sequence_last_value('uidgen.jumps'), 1) = 1;
+		-- A rollback sets the position back, but ids are kept in a savepoint or by a client.  What changes it restarts jumps, so that no draw passes by here.
+		IF is_first AND uidgen.has_locked('uidgen.jumps', 'ShareRowExclusiveLock') THEN
+			RAISE EXCEPTION 'there are no ids before uidgen.set_up() is committed'
+				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'If this transaction is rolled back, the same ids could be drawn again.', HINT = 'Commit it, and draw in another one.';
+		END IF;
 		-- Looked at after the wait, when others may have jumped.
 		IF n > 0 OR pg_sequence_last_value('uidgen.jumps') & 1 IS DISTINCT FROM 0 OR uidgen.is_far(pg_sequence_last_value('uidgen.position')) THEN
 			IF coalesce(pg_sequence_last_value('uidgen.jumps') & 1, 0) = 0 THEN

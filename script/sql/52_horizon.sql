@@ -5,7 +5,7 @@
 -- draws is above that.  A reader looks where `position` is, then at these locks, and goes up to the lowest of them.  A lock goes when
 -- its transaction has ended, and is visible.
 --
--- A statement has a snapshot that is older than the look.  So what was found is noted with a snapshot that was taken after it, and a
+-- A statement has a snapshot that is older than the look.  So what was found is noted with the number of a snapshot that was taken after it, and a
 -- later statement goes by that note.  docs/design/sql-edition.md has the rules with what happens without each.
 --
 
@@ -79,7 +79,8 @@ BEGIN
 	BEGIN
 		place := uidgen.place_again();
 	EXCEPTION WHEN object_not_in_prerequisite_state THEN
-		place := uidgen.position_so_far();
+		-- It has drawn, and has discarded where.
+		place := CASE WHEN uidgen.has_locked('uidgen.place', 'RowExclusiveLock') THEN uidgen.own_first() ELSE uidgen.position_so_far() END;
 	END;
 	RETURN uidgen.hold_at(place, jumps);
 END
@@ -133,7 +134,13 @@ IF to_regclass('uidgen.horizon_holders') IS NULL THEN
 	COMMENT ON VIEW uidgen.horizon_holders IS 'the transactions that hold the horizon back: they have drawn ids and have not ended';
 END IF;
 
-CREATE FUNCTION uidgen.read_horizon(OUT snapshot text, OUT horizon bigint)
+-- Between two snapshots that differ the later one has the higher xmax, or the same and fewer that were running.
+CREATE FUNCTION uidgen.number_of(snapshot pg_snapshot) RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+RETURN (pg_snapshot_xmax(snapshot)::text::bigint << 20) - (SELECT count(*) FROM pg_snapshot_xip(snapshot));
+COMMENT ON FUNCTION uidgen.number_of(pg_snapshot) IS 'the higher it is, the more is visible; the same only for snapshots that see the same';
+
+CREATE FUNCTION uidgen.read_horizon(OUT snapshot bigint, OUT horizon bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -145,7 +152,7 @@ BEGIN
 	IF uidgen.own_tag_shift() > uidgen.own_sequence_shift() THEN
 		PERFORM uidgen.jump(0, false);
 	END IF;
-	-- Jumps are short, and in a read-only transaction none can be finished.
+	-- Jumps are short.
 	FOR attempt IN 1 .. 1000 LOOP
 		jumps := uidgen.jumps_so_far();
 		place := uidgen.position_so_far();
@@ -165,45 +172,20 @@ BEGIN
 	-- A tick that has not ended, or ends more than a millisecond from now, can be drawn from again after a crash.
 	place := least(place, ((uidgen.clock() + 1000) / uidgen.own_unit() << uidgen.own_sequence_bits()) - 1);
 	horizon := CASE WHEN is_known IS NOT FALSE THEN uidgen.id_at(place + 1) - 1 END;
-	snapshot := pg_current_snapshot();
+	snapshot := uidgen.number_of(pg_current_snapshot());
 END
 $$;
 COMMENT ON FUNCTION uidgen.read_horizon() IS 'up to where ids are final for all snapshots from this one on, which was taken after that was found';
 
-CREATE FUNCTION uidgen.sees_all_of(later pg_snapshot, earlier pg_snapshot) RETURNS boolean
-LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-RETURN pg_snapshot_xmax(later) >= pg_snapshot_xmax(earlier) AND NOT EXISTS (SELECT FROM pg_snapshot_xip(later) AS x (xid) WHERE pg_visible_in_snapshot(x.xid, earlier));
-COMMENT ON FUNCTION uidgen.sees_all_of(pg_snapshot, pg_snapshot) IS 'whether a snapshot sees all that another one sees';
-
-CREATE FUNCTION uidgen.digest(note text) RETURNS bigint
-LANGUAGE sql STABLE
-RETURN ('x' || left(encode(sha256(convert_to(note, 'UTF8')), 'hex'), 16))::bit(64)::bigint;
-COMMENT ON FUNCTION uidgen.digest(text) IS 'tells what this session has noted from what somebody else has set';
-
-CREATE FUNCTION uidgen.digest_of_told(snapshot text) RETURNS bigint
-LANGUAGE sql VOLATILE
-RETURN uidgen.digest(concat_ws(' ', snapshot, uidgen.transaction_time(), currval('uidgen.told')));
-COMMENT ON FUNCTION uidgen.digest_of_told(text) IS 'what uidgen.told_of is where uidgen.told was told in this transaction, to this snapshot';
-
-CREATE FUNCTION uidgen.remember_told(snapshot text, horizon bigint) RETURNS bigint
-LANGUAGE sql VOLATILE
-RETURN CASE WHEN setval('uidgen.told', coalesce(horizon, 1::bigint << 63)) IS NOT NULL THEN setval('uidgen.told_of', uidgen.digest_of_told(snapshot)) END;
-COMMENT ON FUNCTION uidgen.remember_told(text, bigint) IS 'remembers what a snapshot was told, in this transaction';
-
 -- [stands for uidgen.present_horizon(): operator_hostile_owner]
--- Two notes: what was found last, for the session; and what the statement was told, until its transaction ends, since another answer in the middle of a scan
--- would pass over rows.  Everybody can set a setting.  So one counts only if currval() says so, but for read-only transactions, in which sequences cannot be set:
--- there, nobody can store what rests on it.
+-- The session remembers what was found last; and what the statement was told, until its transaction ends, since another answer in the middle of a scan would pass over
+-- rows.  In sequences, as everybody can set a setting, and a savepoint rolls it back.
 CREATE FUNCTION uidgen.present_horizon() RETURNS bigint
 LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	mine CONSTANT pg_snapshot := pg_current_snapshot();
-	is_read_only CONSTANT boolean := current_setting('transaction_read_only')::boolean;
-	setting CONSTANT text := CASE WHEN is_read_only THEN 'uidgen_sql.noted_to_read' ELSE 'uidgen_sql.noted' END;
-	note text := current_setting(setting, true);
-	told text[];
-	noted text[];
+	mine CONSTANT bigint := uidgen.number_of(pg_current_snapshot());
+	is_late boolean := false;
 	found record;
 	answer bigint;
 BEGIN
@@ -216,37 +198,36 @@ BEGIN
 	ELSIF current_setting('transaction_isolation') NOT LIKE 'read %' THEN
 		RAISE EXCEPTION 'the horizon needs isolation level READ COMMITTED'
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'A transaction whose snapshot stays the same cannot tell what has ended since.', HINT = 'Read in a transaction of its own.';
+	ELSIF current_setting('transaction_read_only')::boolean THEN
+		RAISE EXCEPTION 'the horizon is not known in a read-only transaction'
+			USING ERRCODE = 'read_only_sql_transaction', DETAIL = 'What a statement was told is remembered in sequences.', HINT = 'Ask in a transaction before, and pass the number.';
 	END IF;
 	-- Before all other sequences, as draws do
 	PERFORM uidgen.jumps_so_far();
-	IF is_read_only THEN
-		told := string_to_array(current_setting('uidgen_sql.told', true), ' ', '');
-		IF told[1] = mine::text THEN
-			RETURN told[2]::bigint;
-		END IF;
-	ELSE
-		BEGIN
-			IF currval('uidgen.told_of') = uidgen.digest_of_told(mine::text) THEN
+	BEGIN
+		IF currval('uidgen.told_in') = uidgen.transaction_time() THEN
+			IF currval('uidgen.told_of') = mine THEN
 				RETURN nullif(currval('uidgen.told'), 1::bigint << 63);
-			ELSIF currval('uidgen.noted') <> uidgen.digest(note) THEN
-				note := NULL;
 			END IF;
-		EXCEPTION WHEN object_not_in_prerequisite_state THEN
-			note := NULL;
-		END;
+			is_late := currval('uidgen.told_of') > mine;
+		END IF;
+		IF currval('uidgen.noted_of') <= mine THEN
+			answer := currval('uidgen.noted');
+		END IF;
+	EXCEPTION WHEN object_not_in_prerequisite_state THEN
+		is_late := is_late OR uidgen.has_locked('uidgen.told', 'RowExclusiveLock');
+	END;
+	IF is_late THEN
+		RAISE EXCEPTION 'the horizon of this statement is not known any more' USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'A later statement of the transaction has asked meanwhile, or has discarded sequences.', HINT = 'Ask once in a statement: (SELECT uid_horizon()).';
 	END IF;
 	SELECT * INTO found FROM uidgen.read_horizon();
-	noted := string_to_array(note, ' ');
-	answer := CASE WHEN found.horizon IS NOT NULL AND uidgen.sees_all_of(mine, found.snapshot::pg_snapshot) THEN found.horizon
-		WHEN uidgen.sees_all_of(mine, noted[1]::pg_snapshot) THEN noted[2]::bigint END;
 	IF found.horizon IS NOT NULL THEN
-		note := set_config(setting, concat_ws(' ', found.snapshot, found.horizon), false);
+		answer := CASE WHEN found.snapshot <= mine THEN found.horizon ELSE answer END;
+		-- A horizon is right for later snapshots, too: so its snapshot first.
+		PERFORM setval('uidgen.noted_of', found.snapshot), setval('uidgen.noted', found.horizon);
 	END IF;
-	IF is_read_only THEN
-		PERFORM set_config('uidgen_sql.told', concat_ws(' ', mine, coalesce(answer::text, '')), true);
-	ELSE
-		PERFORM uidgen.remember_told(mine::text, answer), CASE WHEN found.horizon IS NOT NULL THEN setval('uidgen.noted', uidgen.digest(note)) END;
-	END IF;
+	PERFORM setval('uidgen.told_of', mine), setval('uidgen.told', coalesce(answer, 1::bigint << 63)), setval('uidgen.told_in', uidgen.transaction_time());
 	RETURN answer;
 END
 $$;

@@ -73,8 +73,9 @@ BEGIN
 	END IF;
 
 	IF is_first OR instead_of IS NOT NULL OR after IS NOT NULL THEN
-		-- Waits for transactions that have drawn, and keeps out those that want to: so no draw is under way.  All begin with a look at jumps.
-		ALTER SEQUENCE uidgen.jumps NO CYCLE;
+		-- Waits for transactions that have drawn, and keeps out those that want to: so no draw is under way.  All begin with a look at jumps, which stays
+		-- closed until this is committed.  What it holds now is also what a crash sets it to.
+		ALTER SEQUENCE uidgen.jumps RESTART;
 		-- The bounds hold datacenter and worker id: PostgreSQL 19 replicates sequences, and refuses one that has other bounds.
 		EXECUTE format('ALTER SEQUENCE uidgen.position MINVALUE %s MAXVALUE %s',
 			-1 - worker - (datacenter << coalesce(l.bits[array_position(l.names, 'worker')], 0)),
@@ -95,9 +96,9 @@ BEGIN
 	FOR function IN SELECT f.f, p.procost FROM uidgen.own_functions('uidgen') AS f JOIN pg_proc AS p ON p.oid = f.f LOOP
 		EXECUTE format('ALTER FUNCTION %s COST %s', function.f, function.procost);
 	END LOOP;
-	IF is_first OR after IS NOT NULL THEN
-		-- Not far ahead of the clock
-		PERFORM uidgen.next();
+	reached := greatest(uidgen.clock() / l.unit, pg_sequence_last_value('uidgen.position') + 1 >> uidgen.own_sequence_bits());
+	IF (is_first OR after IS NOT NULL) AND (reached > uidgen.own_last_tick() OR reached * l.unit - uidgen.clock() > ahead) THEN
+		PERFORM uidgen.refuse(reached);
 	END IF;
 	RETURN format('worker id %s, layout %s', worker, l.layout);
 END
@@ -178,7 +179,7 @@ BEGIN
 	PERFORM uidgen.drop_functions('uidgen');
 	DROP TYPE uidgen.parsed;
 	DROP TABLE uidgen.jumping;
-	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead, uidgen.place, uidgen.place_of, uidgen.told, uidgen.told_of, uidgen.noted;
+	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead, uidgen.place, uidgen.place_of, uidgen.told, uidgen.told_of, uidgen.told_in, uidgen.noted, uidgen.noted_of;
 	DROP SCHEMA uidgen;
 	RETURN last;
 END

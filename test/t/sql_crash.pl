@@ -22,6 +22,7 @@ my %RULES = (
 	'D8' => [ 'uidgen.next_otherwise(bigint, bigint)', 'PERFORM uidgen.write_to_log();' => '' ],
 	'the margin' => [ $JUMP, 'WHEN is_first THEN' => 'WHEN false THEN' ],
 	'the margin after a jump that was not finished' => [ $JUMP, q{coalesce(pg_sequence_last_value('uidgen.jumps'), 1) = 1} => q{pg_sequence_last_value('uidgen.jumps') IS NULL} ],
+	'a restart of jumps' => [ 'uidgen.change(bigint, text, bigint, interval, bigint, boolean, bigint)', 'jumps RESTART' => 'jumps NO CYCLE' ],
 	'the end of its own session in a jump' => [ $JUMP, qr/PERFORM nextval\('uidgen\.jumps'\);\s+-- closed.*/ => q{PERFORM nextval('uidgen.jumps'); PERFORM pg_terminate_backend(pg_backend_pid());} ],
 	# 10 ms in place of 1 and 2.
 	'the second fence' => [ 'uidgen.counts_at_clock(bigint, bigint)', ' + 500)) <= 1500' => ')) <= 10000', 'uidgen.is_far(bigint)', '-2000' => '-10000' ]);
@@ -78,6 +79,8 @@ sub crashes
 	$tick += 100;
 	$clock->stop($tick);
 	as($node, 'landlord', $database, 'SELECT uid_next()');
+	as($node, 'landlord', $database, "SELECT uidgen.set_up($o{set_up})") if $o{set_up};
+	as($node, 'landlord', $database, 'SELECT uid_next()') if $o{set_up};
 	as($node, 'landlord', $database, "SELECT uidgen.batch($o{block}, 0)") if $o{block};
 	# The log writer, if it is woken up, writes whole pages.
 	$node->safe_psql('postgres', 'SELECT pg_switch_wal()');
@@ -112,6 +115,10 @@ crashes('none', 'app', without => 'the second fence', block => $_) foreach 0, 36
 crashes('all', 'app', without => 'the margin');
 crashes('none', 'app', without => 'the margin', later => 1.1);
 crashes('all', 'app', without => 'both', block => 36_000, later => 8);
+
+# A crash sets what was changed to what it was then.
+crashes('all', 'app', set_up => 'after => 1', without => 'a restart of jumps');
+crashes('none', 'app', set_up => $_) foreach 'after => 1', 'worker_id => 2, instead_of => 1';
 
 crashes('none', 'app', ends => 1);
 crashes('all', 'app', ends => 1, without => 'the margin after a jump that was not finished');

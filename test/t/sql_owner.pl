@@ -206,7 +206,7 @@ $second->{stderr} = '';
 my $ahead = as($node, 'tenant', $busy, q{SELECT uid_make(now() + interval '5 min', 5, 0)});
 $first->query_safe("BEGIN; SELECT uidgen.set_up(worker_id => 5, after => $ahead)");
 $ends = waiting($second, "SELECT uidgen.set_up(worker_id => 5, after => $ahead)");
-my @ids = $first->query_safe('SELECT uid_next() FROM generate_series(1, 3); COMMIT') =~ /(\d{15,})/g;
+my @ids = $first->query_safe("COMMIT;\nSELECT uid_next() FROM generate_series(1, 3)") =~ /(\d{15,})/g;
 like($ends->(), qr/worker id 5/, '... also where both name an id');
 is(join(' ', grep { my $id = $_; grep { $_ == $id } @ids } split /\n/, as($node, 'tenant', $busy, 'SELECT uid_next() FROM generate_series(1, 10)')), '', '... and no id comes twice');
 
@@ -239,10 +239,31 @@ my $draws = q{SELECT uid_next() \gset d1
 	SELECT 1};
 as($node, 'landlord', $busy, 'SELECT uidgen_tools.take_out()');
 is($pooled->query_safe($draws) . $again->query_safe("BEGIN; $draws"), '11', 'sessions that have drawn');
-is($again->query_safe("$anew $draws; COMMIT"), '1', '... go on where the edition was put in anew in the same transaction');
+is($again->query_safe("$anew COMMIT; $draws"), '1', '... go on where the edition was put in anew in the same transaction');
 is($pooled->query_safe($draws), '1', '... or by another session');
 is($pooled->query_safe("$_; $draws"), '1', "... and after $_") foreach 'DISCARD SEQUENCES', 'DISCARD ALL', 'RESET ALL';
 $_->quit foreach $pooled, $again;
+
+# A rollback sets the position back, far below the clock or above it: so nothing is drawn before a change of it is committed, also in a savepoint.
+$again = session('landlord');
+as($node, 'landlord', $busy, 'CREATE TABLE stamped (v bigint); CREATE TRIGGER stamp BEFORE INSERT ON stamped FOR EACH ROW EXECUTE FUNCTION uid_stamp($$v$$)');
+my $out = "DROP TABLE stamped; SELECT uidgen.take_out() AS last \\gset\n\\i $scripts[0]\n";
+foreach my $change ("SELECT uidgen.set_up(after => $ahead)", 'SELECT uidgen.set_up(worker_id => 6, instead_of => 5)', "${out}SELECT uidgen.set_up(worker_id => 5, after => :last, max_ahead => '1h')", 'ALTER SEQUENCE uidgen.jumps RESTART')
+{
+	my $name = $change =~ s/.*;//sr;
+	my $before = $again->query_safe('SELECT max(n) FROM uid_next_batch(100000) AS n');
+	$again->query_safe("BEGIN; SAVEPOINT s; $change \\g /dev/null\nSAVEPOINT t");
+	foreach my $call ('SELECT uid_next()', 'SELECT uid_next_batch(2)', 'SELECT uid_reserve(2)', 'SELECT uidgen.jump(0, false)', 'SELECT uid_horizon()', 'INSERT INTO stamped DEFAULT VALUES')
+	{
+		next if $change =~ /DROP/ && $call =~ /stamped/;
+		$again->query("$call; ROLLBACK TO t");
+		like($again->{stderr}, qr/there are no ids before uidgen\.set_up\(\) is committed/, "$name: $call is refused until then");
+		$again->{stderr} = '';
+	}
+	$again->query_safe('ROLLBACK TO s');
+	is($again->query_safe("SELECT uid_next() > $before; COMMIT"), 't', '... and goes on where it was after a rollback');
+}
+$again->quit;
 
 # A role that may make schemas, beside a superuser who runs the script.
 my $raced = add_database($node, 'raced');
