@@ -67,6 +67,7 @@ edition
 draws beside jumps	-DDRAWS=3 -DENDS=0 -DCLOCKS=0
 draws beside jumps that are ended	-DDRAWERS=2 -DDRAWS=2
 draws beside jumps that are ended, and a crash	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
+draws beside jumps, and set_up()	-DSETS=1 -DDRAWERS=2 -DDRAWS=3 -DJUMPERS=1 -DENDS=0 -DCLOCKS=0
 edition_horizon
 who reads on, and savepoints	-DJUMPS=0 -DSAVEPOINTS=1
 who reads on beside a jump	-DWRITERS=1 -DSTART=1 -DCLOCKS=1 -DCANCELS=1
@@ -143,6 +144,7 @@ draws beside jumps and batches	-DDRAWS=3 -DBATCHES=1 -DENDS=0 -DCLOCKS=0
 draws beside jumps and batches that are ended, and the clock moves	-DDRAWERS=2 -DDRAWS=3 -DBATCHES=1
 draws beside jumps that are ended, and two crashes	-DCRASHES=2 -DDRAWERS=2 -DDRAWS=3 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
 batches that are ended, two crashes, and the clock moves	-DCRASHES=2 -DDRAWERS=1 -DDRAWS=3 -DJUMPERS=1 -DJUMPS=3 -DBATCHES=1
+set_up(), and a crash	-DSETS=1 -DCRASHES=1 -DDRAWERS=2 -DDRAWS=3 -DJUMPERS=1 -DCLOCKS=0
 edition_horizon
 who reads on beside two writers and a jump	-DPOLLS=1 -DSTART=1 -DCLOCKS=1 -DCANCELS=1
 who reads on by notes, beside two writers and a jump	-DPOLLS=2
@@ -231,6 +233,8 @@ NO_LOG	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
 LOGGED	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
 NO_MARGIN	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
 MARGIN_ONCE	-DCRASHES=1 -DDRAWERS=1 -DDRAWS=4 -DJUMPERS=1 -DJUMPS=3 -DCLOCKS=0
+DRAWN_BEFORE_COMMIT	-DSETS=1 -DDRAWERS=1 -DDRAWS=3 -DJUMPERS=1 -DENDS=0 -DCLOCKS=0
+SET_BESIDE_DRAWS	-DSETS=1 -DDRAWERS=1 -DDRAWS=3 -DJUMPERS=1 -DENDS=0 -DCLOCKS=0
 edition_horizon
 HOLD_AFTER_DRAW	-DWRITERS=1 -DJUMPS=0 -DPOLLS=1
 HOLD_WITHOUT_LOOK	-DPOLLS=1 -DSTART=1 -DCLOCKS=1

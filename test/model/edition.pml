@@ -9,6 +9,8 @@
  *	- jumpers, one at a time: close, look at the position, set it to that or to the clock, whichever
  *	  is higher, and open; or take some numbers meanwhile.  Whoever finds it closed does
  *	  not close it again.  A jumper can be ended between any two steps, which gives its lock back;
+ *	- set_up() waits until nobody draws, moves the position to the clock and makes `jumps` what it is after a crash; or
+ *	  its transaction is rolled back, which sets the position back, and has drawn nothing;
  *	- the clock moves, forward and back;
  *	- the server crashes: all sessions end, `position` is what was flushed last, and `jumps`, which is not
  *	  logged, has no last value.  What was drawn AHEAD of the clock or less is not flushed, what is beyond that is,
@@ -42,6 +44,9 @@
 #ifndef CLOCKS
 #define CLOCKS 1				/* moves of the clock */
 #endif
+#ifndef SETS
+#define SETS 0					/* calls of set_up() */
+#endif
 #ifndef CRASHES
 #define CRASHES 0
 #endif
@@ -55,7 +60,8 @@ bool unused;					/* jumps has no last value, which counts as 1 */
 byte clock = STEP;
 bool locked;
 
-byte draws, jumped, batches, ends, clocks, crashes;
+byte draws, jumped, batches, ends, clocks, sets, crashes;
+byte under_way;					/* draws and jumps */
 byte highest;					/* that has counted */
 int drawn;						/* the set of numbers that have counted */
 bool P1_unique = true, P4_ordered = true;
@@ -91,7 +97,7 @@ proctype drawer()
 	byte j, v, seen, lived;
 
 end: do
-	:: { atomic { draws < DRAWS -> draws++; seen = highest };
+	:: { atomic { draws < DRAWS -> draws++; under_way++; seen = highest };
 		j = jumps;
 #ifndef BUG_NO_LOOK_BEFORE
 		if
@@ -116,7 +122,7 @@ end: do
 #endif
 			:: else
 			fi };
-over:	atomic { j = 0; v = 0; seen = 0 }
+over:	atomic { under_way--; j = 0; v = 0; seen = 0 }
 		} OR_CRASH(j = 0; v = 0; seen = 0)
 	od
 }
@@ -137,6 +143,7 @@ proctype jumper()
 end: do
 	:: { atomic {
 			jumped < JUMPS -> jumped++;
+			under_way++;
 			seen = highest;
 			if
 			:: batches < BATCHES -> batches++; n = 2
@@ -185,6 +192,7 @@ over:	atomic {
 #ifndef BUG_NO_LOCK
 			locked = false;
 #endif
+			under_way--;
 			t = 0; r = 0; n = 0; seen = 0 }
 		} OR_CRASH(t = 0; r = 0; n = 0; seen = 0)
 	od
@@ -202,6 +210,27 @@ end: do
 	od
 }
 
+proctype setter()
+{
+	byte seen;
+
+end: do
+	:: atomic {
+#ifdef BUG_SET_BESIDE_DRAWS
+			sets < SETS -> sets++;
+#else
+			sets < SETS && under_way == 0 -> sets++;
+#endif
+			if
+			:: position = MAX(position, clock); jumps = 1; unused = true
+#ifdef BUG_DRAWN_BEFORE_COMMIT
+			:: seen = highest; count(position + 1); seen = 0
+#endif
+			:: true
+			fi }
+	od
+}
+
 proctype crasher()
 {
 end: do
@@ -212,6 +241,7 @@ end: do
 			jumps = 1;
 			unused = true;
 #endif
+			under_way = 0;
 			locked = false }
 	od
 }
@@ -226,6 +256,7 @@ init {
 			run jumper()
 		}
 		run timekeeper();
+		run setter();
 		run crasher()
 	}
 }
