@@ -185,7 +185,7 @@ LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg
 AS $$
 DECLARE
 	mine CONSTANT bigint := uidgen.number_of(pg_current_snapshot());
-	is_late boolean := false;
+	is_late boolean;
 	found record;
 	answer bigint;
 BEGIN
@@ -205,17 +205,14 @@ BEGIN
 	-- Before all other sequences, as draws do
 	PERFORM uidgen.jumps_so_far();
 	BEGIN
-		IF currval('uidgen.told_in') = uidgen.transaction_time() THEN
-			IF currval('uidgen.told_of') = mine THEN
-				RETURN nullif(currval('uidgen.told'), 1::bigint << 63);
-			END IF;
-			is_late := currval('uidgen.told_of') > mine;
-		END IF;
-		IF currval('uidgen.noted_of') <= mine THEN
+		is_late := currval('uidgen.told_in') = uidgen.transaction_time() AND currval('uidgen.told_of') > mine;
+		IF currval('uidgen.told_in') = uidgen.transaction_time() AND currval('uidgen.told_of') = mine THEN
+			RETURN nullif(currval('uidgen.told'), 1::bigint << 63);
+		ELSIF currval('uidgen.noted_of') <= mine THEN
 			answer := currval('uidgen.noted');
 		END IF;
 	EXCEPTION WHEN object_not_in_prerequisite_state THEN
-		is_late := is_late OR uidgen.has_locked('uidgen.told', 'RowExclusiveLock');
+		is_late := coalesce(is_late, uidgen.has_locked('uidgen.told', 'RowExclusiveLock'));
 	END;
 	IF is_late THEN
 		RAISE EXCEPTION 'the horizon of this statement is not known any more' USING ERRCODE = 'object_not_in_prerequisite_state',

@@ -292,7 +292,11 @@ like(sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT uid_horizon()'), qr/5500
 # Also where it becomes so, in a function or a savepoint.
 sql(q{CREATE FUNCTION up_to() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET transaction_read_only = on AS 'BEGIN RETURN uid_horizon(); END'});
 like(sql($_), qr/25006: the horizon is not known in a read-only transaction.*HINT/s, "so is a read-only one: $_") foreach 'BEGIN READ ONLY; SELECT uid_horizon()', 'SELECT up_to()', 'BEGIN; SAVEPOINT s; SET LOCAL transaction_read_only = on; SELECT uid_horizon()';
-# Without an index; the second statement ends a transaction.
+my $unknown = session();
+$unknown->query_safe('BEGIN; SAVEPOINT s; SELECT uid_next(); ROLLBACK TO s');
+is(sql('BEGIN; SELECT uid_horizon() IS NULL; SAVEPOINT s; CREATE TABLE undone (); ROLLBACK TO s; SELECT uid_horizon() IS NULL'), "t\nt", 'while nothing is known, a later statement of a transaction may ask');
+$unknown->quit;
+# Without an index.
 like(sql("BEGIN; SET enable_indexscan = off; SET enable_bitmapscan = off; DECLARE c CURSOR FOR SELECT id FROM event WHERE id <= uid_horizon(); FETCH 1 FROM c \\gset\nDISCARD SEQUENCES; FETCH ALL FROM c"),
 	qr/55000: the horizon of this statement is not known any more/, 'so is who has discarded what the rest of a statement goes by');
 is(as($node, 'tenant', 'app', 'SELECT uid_horizon() > 0'), 't', 'every role may ask');
