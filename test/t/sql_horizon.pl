@@ -290,7 +290,7 @@ is($node->safe_psql('app', q{SELECT string_agg(DISTINCT m[1], ' ') FROM pg_proc 
 	'transaction_isolation transaction_read_only uidgen_sql.held', 'nothing else goes by a setting, which everybody can set');
 like(sql('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT uid_horizon()'), qr/55000: the horizon needs isolation level READ COMMITTED.*HINT/s, 'a transaction with one snapshot is refused');
 # Also where it becomes so, in a function or a savepoint.
-sql(q{CREATE FUNCTION up_to() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET transaction_read_only = on AS 'BEGIN RETURN uid_horizon(); END'});
+sql(q{CREATE FUNCTION up_to() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN PERFORM set_config('transaction_read_only', 'on', true); RETURN uid_horizon(); END $$});
 like(sql($_), qr/25006: the horizon is not known in a read-only transaction.*HINT/s, "so is a read-only one: $_") foreach 'BEGIN READ ONLY; SELECT uid_horizon()', 'SELECT up_to()', 'BEGIN; SAVEPOINT s; SET LOCAL transaction_read_only = on; SELECT uid_horizon()';
 my $unknown = session();
 $unknown->query_safe('BEGIN; SAVEPOINT s; SELECT uid_next(); ROLLBACK TO s');
