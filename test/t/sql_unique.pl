@@ -35,6 +35,7 @@ sub twice_without
 	my ($rule) = @_;
 	my $database = add_database($node, 'rule');
 	put_in($node, $database, 'worker_id=3', $LAYOUT);
+	as($node, 'landlord', $database, 'SELECT uid_next()');	# opens it
 	nap_between_statements($node, $database, 0.05, 0.03);
 	without_rule($node, $database, $rule);
 	my ($twice, $ids) = (0, 0);
