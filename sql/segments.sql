@@ -616,12 +616,12 @@ CALL pg_temp.make_up_the_world();
 SELECT uidgen_registry.share_registry('time:20:1s sequence:1 epoch:1970-01-01', '60 s', '5 s'), pg_temp.world(1000, '7/2/8');
 CREATE OR REPLACE FUNCTION uidgen_registry.registry_standbys(OUT name text, OUT replayed pg_lsn) RETURNS SETOF record LANGUAGE sql AS
 	'SELECT split_part(s, ''='', 1), split_part(s, ''='', 2)::pg_lsn FROM string_to_table(nullif(current_setting(''segments_test.standbys''), ''''), '' '') AS s';
-CREATE FUNCTION pg_temp.replayed(standbys text, known text, known_in text, needed integer) RETURNS pg_lsn LANGUAGE plpgsql AS $$
+CREATE FUNCTION pg_temp.replayed(standbys text, known text, known_in text, needed integer) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('segments_test.standbys', standbys, true);
 	UPDATE uidgen_registry.registry SET standbys = known::text[], standbys_reign.system_identifier = split_part(known_in, '/', 1)::bigint,
 		standbys_reign.timeline = split_part(known_in, '/', 2)::integer, confirming_standbys = needed;
-	RETURN (SELECT l.replayed FROM uidgen_registry.registry_log() AS l);
+	RETURN (SELECT pg_temp.short(l.replayed::text) FROM uidgen_registry.registry_log() AS l);
 END $$;
 SELECT c.*, pg_temp.replayed(standbys, known, known_in, needed) FROM (VALUES
 	('', '{}', '7/2', NULL),

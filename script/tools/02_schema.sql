@@ -102,7 +102,9 @@ BEGIN
 	IF (SELECT count(*) FROM pg_namespace AS n JOIN pg_roles AS r ON r.oid = n.nspowner WHERE n.nspname IN ('uidgen', 'uidgen_tools') AND r.rolsuper) <> 2
 		-- By an older snapshot, schemas that were dropped while this waited are there.  What is in their place is not.
 		OR (SELECT count(*) FROM pg_class AS c JOIN pg_roles AS r ON r.oid = c.relowner WHERE c.oid IN (to_regclass('uidgen.layout_used'), to_regclass('uidgen_tools.in_use')) AND r.rolsuper) <> 2 THEN
-		RAISE EXCEPTION 'the extensions were dropped meanwhile' USING ERRCODE = 'object_not_in_prerequisite_state';
+		RAISE EXCEPTION 'the extensions were dropped meanwhile, or belong to a role that is no superuser' USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = (SELECT format('Their schemas belong to %s.', string_agg(DISTINCT format('role "%s"', pg_get_userbyid(n.nspowner)), ' and ')) FROM pg_namespace AS n WHERE n.nspname IN ('uidgen', 'uidgen_tools')),
+				HINT = 'Let a superuser run ALTER ROLE ... SUPERUSER, if that is the role that the cluster was made with.';
 	END IF;
 	PERFORM uidgen_tools.check_versions();
 END

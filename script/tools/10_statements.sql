@@ -163,31 +163,38 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.explain_renaming(oid) IS 'raises the error that a table had another name before it was locked';
 
 -- As far as the caller may know: what others do is not shown to everybody, but who they are.
-CREATE FUNCTION uidgen_tools.list_holders(relation oid, mode text) RETURNS text
+CREATE FUNCTION uidgen_tools.list_holders(relations oid[], mode text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH l AS (SELECT l.*, array_position(m.modes, l.mode) AS rank, array_position(m.modes, replace(initcap(list_holders.mode), ' ', '') || 'Lock') AS wanted
 		FROM pg_locks AS l CROSS JOIN (SELECT '{AccessShareLock,RowShareLock,RowExclusiveLock,ShareUpdateExclusiveLock,ShareLock,ShareRowExclusiveLock,ExclusiveLock,AccessExclusiveLock}'::text[]) AS m (modes)
-		WHERE l.locktype = 'relation' AND l.relation = list_holders.relation AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()) AND l.pid IS DISTINCT FROM pg_backend_pid())
+		WHERE l.locktype = 'relation' AND l.relation = ANY (relations) AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()) AND l.pid IS DISTINCT FROM pg_backend_pid())
 	SELECT string_agg(h.line, ' ') FROM (SELECT coalesce(format('Process %s of role "%s", application "%s", ', l.pid, uidgen_tools.tame(a.usename), uidgen_tools.tame(a.application_name)), 'A prepared transaction ')
-				|| CASE WHEN l.granted THEN 'has ' ELSE 'waits for ' END || l.mode || ' on it.' AS line
+				|| CASE WHEN l.granted THEN 'has ' ELSE 'waits for ' END || l.mode || ' on ' || CASE WHEN cardinality(relations) = 1 THEN 'it.' ELSE format('table %s.', uidgen_tools.write_relation(l.relation)) END AS line
 			FROM l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
 			WHERE rank + wanted > 8 OR rank + wanted = 8 AND least(rank, wanted) > 2
 			ORDER BY l.granted DESC, l.pid LIMIT 3) AS h;
 $$;
-COMMENT ON FUNCTION uidgen_tools.list_holders(oid, text) IS 'sessions that are in the way of a lock on a table, three at most';
+COMMENT ON FUNCTION uidgen_tools.list_holders(oid[], text) IS 'sessions that are in the way of a lock on tables, three at most';
+
+CREATE FUNCTION uidgen_tools.lock_tables(statement text, relations oid[], mode text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM uidgen.run_confined(statement);
+EXCEPTION WHEN lock_not_available THEN
+	RAISE EXCEPTION 'table % is in use', uidgen_tools.write_relation(relations[1])
+		USING ERRCODE = 'lock_not_available', DETAIL = coalesce(uidgen_tools.list_holders(relations, mode), 'Whoever had it has gone meanwhile.'), HINT = 'Call it again. To wait for longer, set lock_timeout.';
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.lock_tables(text, oid[], text) IS 'runs a statement that locks tables; an error says who is in the way';
 
 -- A table is locked by its name, and known by its OID.  Somebody may have exchanged the names before there was the lock.
 CREATE FUNCTION uidgen_tools.lock_by_name(relation oid, written text, mode text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	BEGIN
-		PERFORM uidgen.run_confined(format('LOCK TABLE ONLY %s IN %s MODE', written, mode));
-	EXCEPTION WHEN lock_not_available THEN
-		RAISE EXCEPTION 'table % is in use', written
-			USING ERRCODE = 'lock_not_available', DETAIL = coalesce(uidgen_tools.list_holders(relation, mode), 'Whoever had it has gone meanwhile.'), HINT = 'Call it again. To wait for longer, set lock_timeout.';
-	END;
+	PERFORM uidgen_tools.lock_tables(format('LOCK TABLE ONLY %s IN %s MODE', written, mode), ARRAY[relation], mode);
 	IF uidgen_tools.write_relation(relation) IS DISTINCT FROM written THEN
 		PERFORM uidgen_tools.explain_renaming(relation);
 	END IF;

@@ -90,7 +90,8 @@ BEGIN
 	FOR again IN 2 .. 1000000 LOOP
 		free := uidgen_tools.shorten_name(name, octet_length(ending || number)) || ending || number;
 		EXIT WHEN NOT EXISTS (SELECT FROM pg_class AS c WHERE c.relname = free AND c.relnamespace = schema)
-			AND NOT EXISTS (SELECT FROM pg_type AS t WHERE t.typname = free AND t.typnamespace = schema);
+			AND NOT EXISTS (SELECT FROM pg_type AS t WHERE t.typname = free AND t.typnamespace = schema)
+			AND NOT EXISTS (SELECT FROM pg_proc AS p WHERE p.proname = free AND p.pronamespace = schema);
 		number := '_' || again;
 	END LOOP;
 	RETURN free;

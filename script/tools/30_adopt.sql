@@ -617,7 +617,8 @@ DECLARE
 	drawn CONSTANT text := uidgen_tools.write_function(uid_next);
 	c record;
 BEGIN
-	FOR c IN SELECT a.attname AS name, uidgen_tools.write_name(a.attname) AS written, e.oid IS NOT NULL AS has_default
+	FOR c IN SELECT a.attname AS name, uidgen_tools.write_name(a.attname) AS written, e.oid IS NOT NULL AS has_default, a.attidentity AS identity,
+			uidgen_tools.write_call('uidgen_tools.adopt_column(regclass,name,boolean)'::regprocedure, 'uid_adopt', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(a.attname::text))) AS adopts
 		FROM pg_attribute AS a
 			LEFT JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = a.attrelid AND d.objsubid = a.attnum AND 'uidgen: the default is uid_next()' = ANY (string_to_array(d.description, E'\n'))
 			LEFT JOIN pg_attrdef AS e ON e.adrelid = a.attrelid AND e.adnum = a.attnum
@@ -625,13 +626,14 @@ BEGIN
 			JOIN pg_class AS t ON t.oid = a.attrelid AND NOT t.relispartition
 		WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped AND num_nulls(d.description, e.oid) < 2 ORDER BY a.attnum
 	LOOP
-		RETURN QUERY SELECT 'mend', format('column %s of table %s has lost its default uid_next()', c.written, written), format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s;', written, c.written, drawn) WHERE NOT c.has_default;
+		RETURN QUERY SELECT 'mend', format('column %s of table %s has lost its default uid_next()', c.written, written), 
+				CASE WHEN c.identity = '' THEN format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s;', written, c.written, drawn) ELSE c.adopts END WHERE NOT c.has_default;
 		RETURN QUERY SELECT 'mend', format('column %s of table %s has another default than the table that it is a partition of', c.written, uidgen_tools.write_relation(m.relid)),
 				format('ALTER TABLE ONLY %s ALTER COLUMN %s SET DEFAULT %s;', uidgen_tools.write_relation(m.relid), c.written, drawn)
 			FROM uidgen_tools.list_members("table") AS m JOIN pg_attribute AS a ON a.attrelid = m.relid AND a.attname = c.name JOIN pg_attrdef AS e ON e.adrelid = m.relid AND e.adnum = a.attnum
 			WHERE c.has_default AND m.level > 0 AND NOT EXISTS (SELECT FROM pg_depend AS n WHERE n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next);
 		RETURN QUERY SELECT 'mend', format('column %s of table %s holds ids of table %s, and is of type %s', uidgen_tools.write_name(l.name), uidgen_tools.write_relation(l.relation), written, l.type),
-				uidgen_tools.write_call('uidgen_tools.adopt_column(regclass,name,boolean)'::regprocedure, 'uid_adopt', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(c.name::text)))
+				c.adopts
 			FROM uidgen_tools.list_referring_columns("table", c.name) AS l WHERE l.type IN ('integer'::regtype, 'smallint'::regtype);
 		RETURN QUERY SELECT 'tell', format('not all who may insert into table %s may draw ids', written), format('GRANT EXECUTE ON FUNCTION %s TO %s;', drawn, n.named)
 			FROM uidgen_tools.name_without_ids("table", uid_next) AS n (named) WHERE n.named IS NOT NULL;
@@ -681,7 +683,7 @@ BEGIN
 	IF runs THEN
 		FOR tries IN 1 .. 4 LOOP
 			lock := lines[1];
-			PERFORM uidgen.run_confined(lock);
+			PERFORM uidgen_tools.lock_tables(lock, "table"::oid || ARRAY(SELECT f.relid FROM uidgen_tools.list_referring_columns("table", id_column) AS l CROSS JOIN uidgen_tools.list_families(ARRAY[l.relation]) AS f (relid)), 'ACCESS EXCLUSIVE');
 			PERFORM uidgen_tools.refuse_adoption("table", id_column, runs, uid_next, lowest);
 			SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
 				FROM uidgen_tools.plan_adoption("table", id_column, runs, uid_next) WITH ORDINALITY AS p (part, line, n);

@@ -7,8 +7,8 @@
 -- for the deleted keys that were purged.
 --
 -- A table is known as tracked by its triggers, also under another name, and the table of deleted keys by the function that they
--- call, which has the same name.  DROP EXTENSION takes triggers and function along, and anything may be renamed: so the comments of the
--- version and of the table of deleted keys have one line in common, by which they find each other then.  The function runs as the owner of the
+-- call, which has the same name.  DROP EXTENSION takes triggers and function along, and anything may be renamed, two tables into each other's
+-- names, too: so the comments of the version and of the table of deleted keys have one line in common, which no other two have.  The function runs as the owner of the
 -- table, so that applications need no right on what it writes.  Triggers fire in the order of their names, and the version has to be
 -- given last: so they begin with a tilde.
 --
@@ -64,15 +64,21 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.is_deleted(oid, name, regclass) IS 'whether a table has the columns of one for the deleted keys of another';
 
+-- Names may have been exchanged since: so the line in the comment says whose the keys are, where there is one.  A copy by LIKE has the comments of
+-- columns, too: of several tables with the same line, the keys are those of the tracked one, or of the one that was made first.
 CREATE FUNCTION uidgen_tools.is_free(relation oid, "table" regclass) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_proc AS p ON p.pronamespace = c.relnamespace AND p.proname = c.relname JOIN pg_trigger AS g ON g.tgfoid = p.oid AND g.tgparentid = 0
-		WHERE c.oid = relation AND g.tgname IN ('~uid_delete', '~uid_key') AND g.tgrelid <> "table");
+	SELECT NOT EXISTS (SELECT FROM pg_class AS c CROSS JOIN unnest(string_to_array(obj_description(c.oid, 'pg_class'), E'\n')) AS l (line)
+				JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid NOT IN (relation, "table") AND d.objsubid > 0 AND l.line = ANY (string_to_array(d.description, E'\n'))
+			WHERE c.oid = relation AND starts_with(l.line, 'uidgen: changes are tracked in ')
+				AND (d.objoid < "table" OR EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = d.objoid AND g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0)))
+		AND NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_proc AS p ON p.pronamespace = c.relnamespace AND p.proname = c.relname JOIN pg_trigger AS g ON g.tgfoid = p.oid AND g.tgparentid = 0
+			WHERE c.oid = relation AND obj_description(c.oid, 'pg_class') ~ '(^|\n)uidgen: changes are tracked in ' IS NOT TRUE AND g.tgname IN ('~uid_delete', '~uid_key') AND g.tgrelid <> "table");
 $$;
-COMMENT ON FUNCTION uidgen_tools.is_free(oid, regclass) IS 'whether no triggers of other tables write deleted keys into a table';
+COMMENT ON FUNCTION uidgen_tools.is_free(oid, regclass) IS 'whether no other table has its deleted keys in a table';
 
--- What there is, sound or not.  A copy by LIKE can have the comments of columns, so what another table's triggers fill is left to that.
+-- What there is, sound or not.
 CREATE FUNCTION uidgen_tools.seek_tracking("table" regclass, version_column name,
 	OUT written text, OUT owner oid, OUT version name, OUT record text, OUT recorded name, OUT function oid, OUT relation oid, OUT schema oid, OUT name text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -92,11 +98,11 @@ BEGIN
 		FROM pg_trigger AS g JOIN pg_proc AS p ON p.oid = g.tgfoid
 		WHERE g.tgrelid = "table" AND (g.tgname = '~uid_delete' OR g.tgname = '~uid_key' AND p.proowner = me.owner) AND g.tgparentid = 0 ORDER BY g.tgname LIMIT 1;
 	relation := (SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = seek_tracking.schema AND c.relname = seek_tracking.name AND c.relkind = 'r');
-	IF record <> ALL (coalesce(string_to_array(obj_description(relation, 'pg_class'), E'\n'), '{}')) THEN
+	IF record = ANY (string_to_array(obj_description(relation, 'pg_class'), E'\n')) IS NOT TRUE AND num_nonnulls(record, relation) > 0 THEN
 		relation := coalesce((SELECT c.oid FROM pg_description AS d JOIN pg_class AS c ON c.oid = d.objoid AND c.relkind = 'r' AND c.relowner = me.owner
 			WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND record = ANY (string_to_array(d.description, E'\n'))
 				AND uidgen_tools.is_free(c.oid, "table")
-			ORDER BY c.relnamespace = me.schema DESC, c.oid LIMIT 1), relation);
+			ORDER BY c.relnamespace = me.schema DESC, c.oid LIMIT 1), CASE WHEN uidgen_tools.is_free(relation, "table") THEN relation END);
 	END IF;
 	IF function IS NULL AND relation IS NULL THEN
 		schema := me.schema;
@@ -107,11 +113,20 @@ BEGIN
 	IF relation IS NOT NULL THEN
 		SELECT c.relnamespace, c.relname INTO schema, name FROM pg_class AS c WHERE c.oid = relation;
 		function := coalesce(function, (SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = seek_tracking.schema AND p.proname = seek_tracking.name
-			AND p.pronargs = 0 AND p.prorettype = 'trigger'::regtype AND p.proowner = me.owner));
+			AND p.pronargs = 0 AND p.prorettype = 'trigger'::regtype AND p.proowner = me.owner AND NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgfoid = p.oid AND g.tgname <> '~uid_truncate')));
 	END IF;
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.seek_tracking(regclass, name) IS 'what a table has of what uid_track_changes() makes, and which names it has or would have';
+
+-- What writes deleted keys of another table is known by that table's triggers, whatever its name.
+CREATE FUNCTION uidgen_tools.list_namesakes("table" regclass, schema oid, names text[], own oid, OUT function oid, OUT name text, OUT gives_way boolean) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT p.oid, p.proname, p.proowner = c.relowner AND EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgfoid = p.oid AND g.tgname IN ('~uid_delete', '~uid_key'))
+		FROM pg_class AS c, pg_proc AS p WHERE c.oid = "table" AND p.pronamespace = schema AND p.proname = ANY (names) AND p.oid IS DISTINCT FROM own;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_namesakes(regclass, oid, text[], oid) IS 'functions that have a name that the one for a table''s deleted keys is to have, and whether they may be renamed';
 
 -- Who has the privilege TRIGGER can make one of that name.
 CREATE FUNCTION uidgen_tools.refuse_other_function("table" regclass, function oid) RETURNS void
@@ -222,11 +237,12 @@ COMMENT ON FUNCTION uidgen_tools.write_mark(oid) IS 'the statement that has read
 
 -- It runs as the owner of the table.  The owner of the schema may drop the table of deleted keys, and put his own in its place, whose triggers
 -- would run as that owner: so it is locked, and its owner looked at, before anything is written.  What was put there after
--- the snapshot of the transaction has no row there, and is refused as well.
+-- the snapshot of the transaction has no row there, and is refused as well, as a failure that is gone when it is tried again.
 CREATE FUNCTION uidgen_tools.write_deleted_function(deleted text, schema oid, name text, columns text, old_key text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format('BEGIN LOCK TABLE ONLY %1$s IN ROW EXCLUSIVE MODE; '
 	'IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(%2$s) AND c.relkind = ''r'' AND pg_get_userbyid(c.relowner) = current_user) THEN '
+	'IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(%2$s)) THEN RAISE EXCEPTION USING ERRCODE = ''serialization_failure'', MESSAGE = ''the table of deleted keys was made after the snapshot of this transaction'', HINT = ''Begin the transaction anew.''; END IF; '
 	'RAISE EXCEPTION USING ERRCODE = ''insufficient_privilege'', MESSAGE = ''the table of deleted keys is another one'', DETAIL = ''Its owner is not that of the table whose changes are tracked.'', '
 	'HINT = ''Drop it, and the function of its name with CASCADE, call uid_track_changes() again, and let all readers copy the table anew.''; END IF; '
 	'IF TG_OP = ''TRUNCATE'' THEN INSERT INTO %1$s DEFAULT VALUES; ELSE INSERT INTO %1$s (%3$s) VALUES (%4$s); END IF; RETURN NULL; END',
@@ -383,7 +399,7 @@ BEGIN
 	END IF;
 	SELECT uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name) INTO named
 		WHERE s.relation IS NULL AND (EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = s.schema AND c.relname = s.name) OR EXISTS (SELECT FROM pg_type AS y WHERE y.typnamespace = s.schema AND y.typname = s.name))
-			OR EXISTS (SELECT FROM pg_proc AS p WHERE p.pronamespace = s.schema AND p.proname = s.name AND p.oid IS DISTINCT FROM s.function);
+			OR EXISTS (SELECT FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name], s.function) AS l WHERE NOT l.gives_way);
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'the name % is taken', named
 			USING ERRCODE = 'duplicate_table', DETAIL = 'It is that of the table of deleted keys, and of the function that fills it. A table is taken for it if it has the same owner, the columns of the key, and the version as its primary key.',
@@ -558,7 +574,11 @@ DECLARE
 	s record := uidgen_tools.seek_tracking("table", version_column);
 	version CONSTANT text := uidgen_tools.write_name(s.version::text);
 	deleted CONSTANT text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name);
-	line CONSTANT text := CASE WHEN s.record IS NOT NULL AND s.relation IS NOT NULL THEN s.record ELSE 'uidgen: changes are tracked in ' || deleted END;
+	line CONSTANT text := CASE WHEN s.record = ANY (string_to_array(obj_description(s.relation, 'pg_class'), E'\n')) THEN s.record
+		-- A table of that name may have been renamed since.
+		ELSE (SELECT l.line FROM generate_series(1, 1000) AS n CROSS JOIN LATERAL (VALUES (concat_ws(' ', 'uidgen: changes are tracked in ' || deleted, '(' || nullif(n, 1) || ')'))) AS l (line)
+			WHERE NOT EXISTS (SELECT FROM pg_description AS d WHERE d.classoid = 'pg_class'::regclass AND d.objoid NOT IN ("table", coalesce(s.relation, 0)) AND l.line = ANY (string_to_array(d.description, E'\n')))
+			ORDER BY n LIMIT 1) END;
 BEGIN
 	IF s.relation IS NULL THEN
 		RETURN QUERY SELECT 'anew', format('table %s, which has the deleted keys, is missing', deleted),
@@ -627,6 +647,9 @@ BEGIN
 			strpos(p.prosrc, format('INSERT INTO %s (%s) VALUES (%s);', deleted, k.columns, k.old_key)) = 0 AS writes_elsewhere,
 			EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'x') AS depends
 		INTO f FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang WHERE p.oid = s.function;
+	-- Of a table whose deleted keys had this name before theirs was another one.
+	RETURN QUERY SELECT 'mend', NULL, format('ALTER FUNCTION %s RENAME TO %s;', uidgen_tools.write_function(l.function), uidgen_tools.write_name(uidgen_tools.find_free_name(s.schema, l.name, '')))
+		FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name, f.name], s.function) AS l WHERE l.gives_way;
 	IF s.function IS NULL THEN
 		RETURN QUERY SELECT 'anew', format('function %s(), which writes deleted keys, is missing', deleted), replace(uidgen_tools.write_key_function(deleted, body), 'CREATE OR REPLACE FUNCTION ', 'CREATE FUNCTION ');
 	ELSE
@@ -833,6 +856,14 @@ BEGIN
 		SELECT false, format('table %s, which has deleted keys, is emptied by a crash', deleted), format('ALTER TABLE %s SET LOGGED; %s', deleted, uidgen_tools.write_mark(s.relation))
 			FROM pg_class AS c WHERE c.oid = s.relation AND c.relpersistence = 'u'
 		UNION ALL
+		-- As one for all tables of a schema does.
+		SELECT false, format('%s %s of table %s, which has deleted keys, may leave them out', w.kind, uidgen_tools.write_name(w.name), deleted), format('DROP %s %s ON %s; %s', upper(w.kind), uidgen_tools.write_name(w.name), deleted, uidgen_tools.write_mark(s.relation))
+			FROM (SELECT 'trigger', g.tgname FROM pg_trigger AS g WHERE g.tgrelid = s.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 3 = 3
+				UNION ALL SELECT 'rule', r.rulename FROM pg_rewrite AS r WHERE r.ev_class = s.relation AND r.is_instead AND r.ev_enabled <> 'D') AS w (kind, name)
+		UNION ALL
+		SELECT false, format('row security of table %s, which has deleted keys, holds for its owner, too', deleted), format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY; %s', deleted, uidgen_tools.write_mark(s.relation))
+			FROM pg_class AS c WHERE c.oid = s.relation AND c.relrowsecurity AND c.relforcerowsecurity AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = s.owner AND (r.rolsuper OR r.rolbypassrls))
+		UNION ALL
 		SELECT false, format('others than the owner may write to table %s, which has deleted keys', deleted), format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', deleted, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
 			FROM pg_class AS c, aclexplode(c.relacl) AS g WHERE c.oid = s.relation AND g.grantee <> s.owner AND g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') HAVING count(*) > 0
 		UNION ALL
@@ -919,7 +950,7 @@ BEGIN
 	-- With its partitions, so that none has another owner or name by then.  What has changed before is looked at once more.
 	IF runs THEN
 		lock := lines[1];
-		PERFORM uidgen.run_confined(lock);
+		PERFORM uidgen_tools.lock_tables(lock, ARRAY["table"::oid, (uidgen_tools.seek_tracking("table", version_column)).relation], 'ACCESS EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_tracking("table", version_column, runs, uid_next, uid_stamp);
 		SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
 			FROM uidgen_tools.plan_tracking("table", version_column, runs, uid_next, uid_stamp) WITH ORDINALITY AS p (part, line, n);
@@ -958,7 +989,7 @@ DECLARE
 	d record;
 	written text;
 	version text;
-	first_key text;
+	keys text;
 	no_keys text;
 	floor bigint;
 BEGIN
@@ -984,15 +1015,16 @@ BEGIN
 	written := uidgen_tools.write_relation(d.relation);
 	version := uidgen_tools.write_name(d.version);
 	PERFORM uidgen_tools.lock_by_name(d.relation, written, 'SHARE UPDATE EXCLUSIVE');
-	PERFORM uidgen_tools.refuse_other_owners(ARRAY[d.relation]);
-	SELECT (array_agg(uidgen_tools.write_name(a.attname) ORDER BY a.attnum))[1], string_agg(format('%s = NULL', uidgen_tools.write_name(a.attname)), ', ' ORDER BY a.attnum) INTO first_key, no_keys
+	PERFORM uidgen_tools.refuse_other_owners(ARRAY[d.relation]), uidgen_tools.refuse_hidden_rows(d.relation, 'uid_purge_deleted()');
+	-- Also those of a former key: what has any is no mark.
+	SELECT format('num_nonnulls(%s) > 0', string_agg('d.' || uidgen_tools.write_name(a.attname), ', ')), string_agg(format('%s = NULL', uidgen_tools.write_name(a.attname)), ', ' ORDER BY a.attnum) INTO keys, no_keys
 		FROM pg_attribute AS a WHERE a.attrelid = d.relation AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> d.version;
-	floor := uidgen.run_confined(format('SELECT max(d.%2$s) FROM %1$s AS d WHERE d.%2$s < %3$s AND d.%4$s IS NOT NULL', written, version, uidgen.first_since(before), first_key));
+	floor := uidgen.run_confined(format('SELECT max(d.%2$s) FROM %1$s AS d WHERE d.%2$s < %3$s AND %4$s', written, version, uidgen.first_since(before), keys));
 	IF floor IS NULL THEN
 		RETURN 0;
 	END IF;
-	RETURN uidgen.run_confined(format('WITH gone AS (DELETE FROM %1$s AS d WHERE d.%2$s < %3$s RETURNING d.%4$s), mark AS (UPDATE %1$s AS d SET %5$s WHERE d.%2$s = %3$s RETURNING 1) SELECT (SELECT count(g.%4$s) FROM gone AS g) + count(*) FROM mark',
-		written, version, floor, first_key, no_keys));
+	RETURN uidgen.run_confined(format('WITH gone AS (DELETE FROM %1$s AS d WHERE d.%2$s < %3$s RETURNING %4$s AS is_key), mark AS (UPDATE %1$s AS d SET %5$s WHERE d.%2$s = %3$s RETURNING 1) SELECT (SELECT count(*) FILTER (WHERE g.is_key) FROM gone AS g) + count(*) FROM mark',
+		written, version, floor, keys, no_keys));
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.purge_deleted(regclass, timestamptz) IS 'uid_purge_deleted(), which cannot have settings of its own and be seen as one query';

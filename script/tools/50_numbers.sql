@@ -13,8 +13,9 @@
 --
 -- What is not final yet is left for the next call, and counted.
 --
--- Both tables say whose numbers they have.  Numbers begin only when the caller says so: a name that leads to no numbers may be that of
--- another table, and a second series is what numbers are to prevent.
+-- Both tables say whose numbers they have, and the comment of a column says that the numbers are of its ids: it follows when that is renamed, and is in a dump.  For
+-- who replaces that comment, the one of the numbers has its name.  Numbers begin only when the caller says so: a name that leads to no
+-- numbers may be that of another table, and a second series is what numbers are to prevent.
 --
 
 CREATE FUNCTION uidgen_tools.is_unique(relation oid, "column" name, type regtype DEFAULT 'bigint'::regtype) RETURNS boolean
@@ -41,6 +42,28 @@ RETURN format('ALTER TABLE %s %sADD CONSTRAINT %s CHECK (%s IS NOT NULL) NOT VAL
 		CASE WHEN EXISTS (SELECT FROM pg_constraint AS k WHERE k.conrelid = relation AND k.conname = record) THEN format('DROP CONSTRAINT %s, ', record) ELSE '' END,
 		record, uidgen_tools.write_regclass("table"));
 COMMENT ON FUNCTION uidgen_tools.write_number_record(oid, text, text, regclass) IS 'the statement by which a table says whose numbers it has';
+
+CREATE FUNCTION uidgen_tools.find_numbered("table" regclass, numbers oid) RETURNS name
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT c.name FROM (SELECT a.attname AS name, 'uidgen: rows are numbered by this column' = ANY (string_to_array(col_description(a.attrelid, a.attnum), E'\n')) AS is_noted,
+				'uidgen: numbers of column ' || uidgen_tools.write_name(a.attname) = ANY (string_to_array(obj_description(numbers, 'pg_class'), E'\n')) AS is_named
+			FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped) AS c
+		WHERE c.is_noted OR c.is_named ORDER BY c.is_noted IS NOT TRUE, c.is_named IS NOT TRUE LIMIT 1;
+$$;
+COMMENT ON FUNCTION uidgen_tools.find_numbered(regclass, oid) IS 'the column whose ids have the numbers, if anything says which';
+
+CREATE FUNCTION uidgen_tools.write_numbered("table" regclass, id_column name, numbers text, comment text) RETURNS SETOF text
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT w.line FROM pg_attribute AS a
+			CROSS JOIN LATERAL uidgen_tools.write_comment(format('COLUMN %s.%s', uidgen_tools.write_relation("table"), uidgen_tools.write_name(a.attname)), col_description(a.attrelid, a.attnum),
+				'uidgen: rows are numbered by ', CASE WHEN a.attname = id_column THEN 'uidgen: rows are numbered by this column' END) AS w (line)
+		WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped AND w.line IS NOT NULL
+	UNION ALL
+	SELECT w.line FROM uidgen_tools.write_comment('TABLE ' || numbers, comment, 'uidgen: numbers of column ', 'uidgen: numbers of column ' || uidgen_tools.write_name(id_column)) AS w (line) WHERE w.line IS NOT NULL;
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_numbered(regclass, name, text, text) IS 'the statements by which tables say whose ids have the numbers';
 
 -- A constraint makes the counter's only row the only one there can be.  With a key, since all tables may be published.
 CREATE FUNCTION uidgen_tools.write_counter(counter text, numbers text) RETURNS text[]
@@ -101,7 +124,10 @@ BEGIN
 					WHERE (a.atttypid = n.type AND (NOT n.is_key OR uidgen_tools.is_unique(k.own[1], n.name, n.type))) IS NOT TRUE
 				UNION ALL
 				SELECT 'mend', format('table %s is not logged, and is empty after a crash', k.first), format('ALTER TABLE %s SET LOGGED;', k.first)
-					FROM pg_class AS c WHERE c.oid = k.own[1] AND c.relpersistence = 'u';
+					FROM pg_class AS c WHERE c.oid = k.own[1] AND c.relpersistence = 'u'
+				UNION ALL
+				SELECT 'tell', CASE WHEN n.name IS NULL THEN format('nothing says by which column the rows of table %s are numbered', written) ELSE format('column %s of table %s, by which rows are numbered, is no unique bigint', uidgen_tools.write_name(n.name), written) END, NULL
+					FROM uidgen_tools.find_numbered("table", k.own[1]) AS n (name) WHERE NOT k.is_counter AND NOT uidgen_tools.is_unique("table", n.name);
 		ELSIF k.named IS NOT NULL AND (k.is_numbered OR k.are_named) THEN
 			what := format('table %s has %s of table %s by its name, and says %s', k.shown, k.holds, written, coalesce('that it has those of table ' || k.former, 'of no table that it has them'));
 			statement := uidgen_tools.write_number_record(k.named, k.shown, k.record, "table");
@@ -157,7 +183,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_numbering(regclass, name) IS 'an error unless the current role owns a table whose rows can be numbered by this column';
 
-CREATE FUNCTION uidgen_tools.make_numbers("table" regclass) RETURNS void
+CREATE FUNCTION uidgen_tools.make_numbers("table" regclass, id_column name) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
@@ -181,19 +207,21 @@ BEGIN
 				HINT = 'If these have numbers of this table, call it without "begin", which says what is missing. Otherwise rename what has these names.';
 	END IF;
 	PERFORM uidgen.run_confined(l.line) FROM unnest(format('CREATE TABLE %s (number pg_catalog.int8 PRIMARY KEY, id pg_catalog.int8 NOT NULL UNIQUE);', numbers) || uidgen_tools.write_counter(counter, numbers)
-		|| uidgen_tools.write_number_record(NULL, numbers, 'uid_numbers_of', "table") || uidgen_tools.write_number_record(NULL, counter, 'uid_last_number_of', "table")) AS l (line);
+		|| uidgen_tools.write_number_record(NULL, numbers, 'uid_numbers_of', "table") || uidgen_tools.write_number_record(NULL, counter, 'uid_last_number_of', "table")
+		|| ARRAY(SELECT w.line FROM uidgen_tools.write_numbered("table", id_column, numbers, NULL) AS w (line))) AS l (line);
 	RAISE NOTICE 'the numbers of table "%" begin with 1, in table %', shown, numbers;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.make_numbers(regclass) IS 'makes the table of the numbers of a table, and that of its last number, unless there are any';
+COMMENT ON FUNCTION uidgen_tools.make_numbers(regclass, name) IS 'makes the table of the numbers of a table, and that of its last number, unless there are any';
 
-CREATE FUNCTION uidgen_tools.refuse_numbers("table" regclass) RETURNS void
+CREATE FUNCTION uidgen_tools.refuse_numbers("table" regclass, id_column name) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
 	f CONSTANT record := uidgen_tools.find_numbers("table");
 	shown CONSTANT text := uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"));
+	numbered CONSTANT name := uidgen_tools.find_numbered("table", f.numbers);
 	faults text;
 	statements text;
 BEGIN
@@ -203,13 +231,18 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = coalesce(faults, 'No table says that it has the numbers of this one.'),
 				HINT = 'If they are to begin with 1 now, call it with begin => true. If there were numbers before, they are in a table under another name or of another role, or not restored: give them back first'
 					|| coalesce(', by ' || statements, '.');
+	ELSIF f.numbers IS NOT NULL AND numbered IS DISTINCT FROM id_column THEN
+		RAISE EXCEPTION 'column "%" is not the one by which the rows of table "%" are numbered', uidgen_tools.tame(id_column::text), shown USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = coalesce(format('They are numbered by column %s.', uidgen_tools.write_name(numbered)), 'Nothing says which column that is.') || ' By other ids, each row would get one more number.',
+				HINT = concat_ws(' ', format('Name column %s.', uidgen_tools.write_name(numbered)), 'If this one has the same ids, row by row, run:', (SELECT string_agg(w.line, ' ')
+					FROM uidgen_tools.write_numbered("table", id_column, uidgen_tools.write_relation(f.numbers), obj_description(f.numbers, 'pg_class')) AS w (line)));
 	ELSIF faults IS NOT NULL THEN
 		RAISE EXCEPTION 'the numbers of table "%" are not as they were made', shown
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = faults, HINT = coalesce('If that is right, run: ' || statements, 'Let one table have them, or restore it.');
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.refuse_numbers(regclass) IS 'an error unless a table has all that numbers are given in, with what to do';
+COMMENT ON FUNCTION uidgen_tools.refuse_numbers(regclass, name) IS 'an error unless a table has all that numbers are given in, for this column, with what to do';
 
 -- One batch, and with the last one what is left.  A batch begins above the ids that the call has come to: the whole is one
 -- walk over the index of the ids, beside that of the numbered ones.  Plans that look at all rows in each batch are kept away.
@@ -242,9 +275,9 @@ BEGIN
 	written := uidgen_tools.write_relation("table");
 
 	IF begins THEN
-		PERFORM uidgen_tools.make_numbers("table");
+		PERFORM uidgen_tools.make_numbers("table", id_column);
 	END IF;
-	PERFORM uidgen_tools.refuse_numbers("table");
+	PERFORM uidgen_tools.refuse_numbers("table", id_column);
 	f := uidgen_tools.find_numbers("table");
 	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid, f.numbers, f.counter]);
 	numbers := uidgen_tools.write_relation(f.numbers);
@@ -329,7 +362,13 @@ BEGIN
 	late := NULL;
 	horizon := NULL;
 	LOOP
-		LOCK TABLE uidgen_tools.in_use IN ACCESS SHARE MODE;
+		BEGIN
+			LOCK TABLE uidgen_tools.in_use IN ACCESS SHARE MODE;
+		EXCEPTION WHEN lock_not_available THEN
+			RAISE EXCEPTION 'the extensions are in use' USING ERRCODE = 'lock_not_available', HINT = 'Call it again. To wait for longer, set lock_timeout.',
+				DETAIL = (SELECT pg_catalog.format('Whoever drops or changes them has locked them: processes %s.', pg_catalog.string_agg(l.pid::pg_catalog.text, ', '))
+					FROM pg_catalog.pg_locks AS l WHERE l.relation OPERATOR(pg_catalog.=) pg_catalog.to_regclass('uidgen_tools.in_use')::pg_catalog.oid AND l.mode OPERATOR(pg_catalog.=) 'AccessExclusiveLock');
+		END;
 		IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace AS n JOIN pg_catalog.pg_roles AS r ON r.oid OPERATOR(pg_catalog.=) n.nspowner
 			WHERE n.nspname OPERATOR(pg_catalog.=) 'uidgen_tools' AND r.rolsuper)
 		THEN

@@ -19,18 +19,18 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_table(regclass) IS 'uid_check_table(), all topics';
 
--- Of a partition, the table that it is of.
+-- Of a partition, the table that it is of; and itself, where it was tracked or numbered before it was attached.
 CREATE FUNCTION uidgen_tools.list_checked_tables() RETURNS SETOF regclass
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	uid_next CONSTANT regprocedure := uidgen_tools.find_function('uid_next', 'uidgen_next');
 BEGIN
-	RETURN QUERY SELECT DISTINCT coalesce(pg_partition_root(c.oid), c.oid)::regclass
-		FROM (SELECT g.tgrelid FROM pg_trigger AS g WHERE g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0
-			UNION SELECT d.objoid FROM pg_description AS d WHERE d.classoid = 'pg_class'::regclass AND d.description ~ '(^|\n)uidgen: '
-			UNION SELECT e.adrelid FROM pg_depend AS n JOIN pg_attrdef AS e ON e.oid = n.objid WHERE n.classid = 'pg_attrdef'::regclass AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next
-			UNION SELECT r."table" FROM uidgen_tools.list_number_records() AS r) AS t (relid)
+	RETURN QUERY SELECT DISTINCT CASE WHEN t.is_own THEN c.oid ELSE coalesce(pg_partition_root(c.oid), c.oid) END::regclass
+		FROM (SELECT g.tgrelid, u.is_own FROM pg_trigger AS g, (VALUES (true), (false)) AS u (is_own) WHERE g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0
+			UNION SELECT d.objoid, false FROM pg_description AS d WHERE d.classoid = 'pg_class'::regclass AND d.description ~ '(^|\n)uidgen: '
+			UNION SELECT e.adrelid, false FROM pg_depend AS n JOIN pg_attrdef AS e ON e.oid = n.objid WHERE n.classid = 'pg_attrdef'::regclass AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next
+			UNION SELECT r."table", true FROM uidgen_tools.list_number_records() AS r) AS t (relid, is_own)
 			JOIN pg_class AS c ON c.oid = t.relid AND c.relkind IN ('r', 'p');
 END
 $$;

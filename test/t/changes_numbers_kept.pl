@@ -132,6 +132,24 @@ foreach (kinds())
 	refused(call('swapped.invoice'), '55000', 'table "invoice" has no numbers.*says of no table that it has them', '... which are not those of a new one');
 	shop('DROP TABLE swapped.invoice, swapped.invoice_old');
 
+	# ---- which column has them ----
+
+	ok(make_invoice('by'), 'four numbers');
+	my $by = sub { return shop(qq{CALL uid_number_rows('by.invoice', '$_[0]')}) };
+	shop('ALTER TABLE by.invoice ADD COLUMN nr bigint GENERATED ALWAYS AS IDENTITY UNIQUE');
+	refused($by->('nr'), '55000', 'column "nr" is not the one by which the rows of table "invoice" are numbered.*by column "id".*Name column "id"', 'rows are numbered by one column');
+	is(shop(q{COMMENT ON COLUMN by.invoice.id IS 'mine'; COMMENT ON COLUMN by.invoice.nr IS 'mine, too'}) . $by->('id') =~ s/\|.*//r, '0', '... that is known without its comment');
+	refused($by->('nr'), '55000', '.*by column "id"', '... from the others');
+	is(shop(q{COMMENT ON COLUMN by.invoice.id IS E'mine\nuidgen: rows are numbered by this column'; COMMENT ON TABLE by.invoice_number IS 'mine'; ALTER TABLE by.invoice RENAME id TO former; ALTER TABLE by.invoice RENAME nr TO id}) . $by->('former') =~ s/\|.*//r, '0', '... and under another name');
+	refused(call('by.invoice'), '55000', '.*by column "former"', '... which another one has now');
+	my ($move) = call('by.invoice') =~ /row by row, run: (.*?;)$/m;
+	like($move, qr/COMMENT ON COLUMN "by"\."invoice"\."former" IS 'mine';.*COMMENT ON COLUMN "by"\."invoice"\."id" IS E'mine, too\\u000auidgen: rows are.*COMMENT ON TABLE "by"\."invoice_number" IS /, '... unless its owner says so');
+	is(shop(qq{ALTER TABLE by.invoice RENAME id TO nr; ALTER TABLE by.invoice RENAME former TO id}) . check('by.invoice'), '', '... and under its own');
+	is(shop('ALTER TABLE by.invoice DROP CONSTRAINT invoice_pkey') . check('by.invoice'), 'tell: column "id" of table "by"."invoice", by which rows are numbered, is no unique bigint', 'a column that is unique no more is told');
+	is(shop('COMMENT ON TABLE by.invoice_number IS NULL; COMMENT ON COLUMN by.invoice.id IS NULL') . check('by.invoice'), 'tell: nothing says by which column the rows of table "by"."invoice" are numbered', '... and one that nothing knows');
+	refused($by->('nr'), '55000', '.*Nothing says which column that is', '... is refused');
+	shop('DROP SCHEMA by CASCADE');
+
 	# ---- dump and restore ----
 
 	ok(make_invoice('shop'), 'four numbers');

@@ -138,6 +138,10 @@ foreach my $kind (kinds())
 	$reader->query_safe("SET application_name = 'the report'; BEGIN; SELECT count(*) FROM event");
 	like((tool(q{SELECT FROM uid_drop_partitions('event', now() - interval '100 days', true)}))[1],
 		qr/55P03: table "public"\."event" is in use\nDETAIL:  Process $pid of role "shop", application "the report", has AccessShareLock on it\.\nHINT:  Call it again/, 'who is in the way is told');
+	tool('CREATE TABLE ware (id serial PRIMARY KEY); CREATE TABLE ware_line (ware integer REFERENCES ware)');
+	$reader->query_safe('SELECT count(*) FROM ware_line, ware');
+	like((tool("SELECT $_"))[1], qr/55P03: table "public"\."ware" is in use\nDETAIL:  (?:Process $pid of role "shop", application "the report", has AccessShareLock on (?:it|table "public"\."ware(?:_line)?")\. ?)+\nHINT:  Call it again/, '... whatever the tool')
+	  foreach q{uid_adopt('ware', 'id', true)}, q{uid_track_changes('ware', execute => true)};
 	$reader->query_safe('COMMIT');
 	if ($kind eq 'extension')
 	{
@@ -150,6 +154,10 @@ foreach my $kind (kinds())
 		$reader->query_safe('COMMIT');
 		$rule->finish;
 		like($refused, qr/must be owner of table/, '... which it does not get');
+		my $owner = $node->background_psql('app');
+		$pid = $owner->query_safe('BEGIN; LOCK TABLE uidgen_tools.in_use; SELECT pg_backend_pid()');
+		like((tool(q{SET lock_timeout = '10ms'; CALL uid_number_rows('item', 'id')}))[1], qr/55P03: the extensions are in use\nDETAIL:  .*processes $pid\./, '... and so does one that commits');
+		$owner->quit;
 	}
 	$reader->quit;
 	$node->stop;

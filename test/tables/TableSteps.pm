@@ -149,6 +149,12 @@ step(drop => 4, p => sub {
 	$w->fail('P', 'a partition was dropped with rows younger than asked') if $w->value($young) != $count;
 	$w->poll($k, 0, 1000);
 });
+# By another column, which is unique, too.
+step(renumber => 1, ts => sub {
+	my ($w, $k, $name) = @_;
+	return if !$w->table($k)->{number_table} || !$w->ddl($k, "ALTER TABLE $name ADD COLUMN IF NOT EXISTS nr bigint GENERATED ALWAYS AS IDENTITY UNIQUE");
+	$w->fail('N', 'rows were numbered by another column') if $w->tool($k, "CALL public.uid_number_rows('$name', 'nr')", '55000');
+});
 step(adopt => 4, s => sub {
 	my ($w, $k, $name, $id) = @_;
 	my $t = $w->table('s');
@@ -174,6 +180,16 @@ step(adopt_by_hint => 3, s => sub {
 step(rename => 3, tskp => sub {
 	my ($w, $k, $name) = @_;
 	$w->ddl($k, "ALTER TABLE $name RENAME TO $k" . int rand 3) and $w->table($k)->{may_mend} = 1;
+});
+# As when one takes the place of another: with their deleted keys, whose tables are not mended together.
+step(exchange => 3, tskp => sub {
+	my ($w, $k, $name) = @_;
+	my ($o) = sort grep { $_ ne $k && $w->table($_)->{tracked} } keys %{ $w->{tables} };
+	return if !$o || !$w->table($k)->{tracked} || $w->is_open || $w->is_out || grep { $w->table($_)->{unsound} || $w->table($_)->{given} || $w->table($_)->{owner} ne 'own' || $w->schema($_) ne 'w' } $k, $o;
+	my @names = map { [ $w->name($_), ($w->deleted($_))[0] ] } $k, $o;
+	my $plain = sub { return $_[0] =~ s/.*\.//r };
+	$w->ddl($k, join '; ', 'BEGIN', (map { ("ALTER TABLE $names[0][$_] RENAME TO x", "ALTER TABLE $names[1][$_] RENAME TO " . $plain->($names[0][$_]), 'ALTER TABLE w.x RENAME TO ' . $plain->($names[1][$_])) } 0, 1), 'COMMIT') or return;
+	$w->renamed($_, 'exchanged names') foreach $k, $o;
 });
 step(schema => 2, tskp => sub {
 	my ($w, $k, $name) = @_;
