@@ -39,6 +39,11 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format('COMMENT ON %s %s IS %s;', kind, written, uidgen_tools.write_literal(format('uidgen: ids of layout "%s" from %s to %s', layout, low, high)));
 COMMENT ON FUNCTION uidgen_tools.write_partition_record(text, text, text, bigint, bigint) IS 'the statement that makes the record of a partition: the layout of its ids, and its bounds';
 
+CREATE FUNCTION uidgen_tools.read_partition_record(comment text) RETURNS text[]
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN regexp_match(comment, E'^uidgen: ids of layout "([ -~]+)" from (-?\\d+) to (-?\\d+)$');
+COMMENT ON FUNCTION uidgen_tools.read_partition_record(text) IS 'what the record of a partition says: layout and bounds';
+
 -- Those that have a beginning and an end; what has no end of its own has the largest or smallest number.  A record counts while its bounds are the
 -- partition's: who detaches a partition, and attaches it for other ids, has not spoken of those.
 CREATE FUNCTION uidgen_tools.list_partitions("table" regclass, OUT relation oid, OUT low bigint, OUT high bigint, OUT detaching boolean, OUT layout text, OUT is_recorded boolean) RETURNS SETOF record
@@ -50,7 +55,7 @@ AS $$
 				JOIN pg_class AS c ON c.oid = i.inhrelid
 				CROSS JOIN LATERAL regexp_match(pg_get_expr(c.relpartbound, 0), '^FOR VALUES FROM \(''?(MINVALUE|-?\d+)''?\) TO \(''?(MAXVALUE|-?\d+)''?\)$') AS b
 			WHERE i.inhparent = "table" AND b IS NOT NULL) AS p
-			CROSS JOIN LATERAL regexp_match(obj_description(p.oid, 'pg_class'), '^uidgen: ids of layout "([ -~]+)" from (-?\d+) to (-?\d+)$') AS r
+			CROSS JOIN LATERAL uidgen_tools.read_partition_record(obj_description(p.oid, 'pg_class')) AS r
 		ORDER BY 2, 1;
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_partitions(regclass) IS 'the partitions of a table by range, the ids that they are for, in their order, the layout in the record of each, and whether its bounds are still these';
@@ -396,7 +401,7 @@ BEGIN
 	layouts := ARRAY(SELECT u.layout FROM (SELECT named, 1 UNION ALL SELECT present_layout, 2 UNION ALL SELECT u.layout, 3 FROM uidgen.layout_used AS u) AS u (layout, place)
 		WHERE u.layout IS NOT NULL GROUP BY u.layout ORDER BY min(u.place), u.layout);
 	FOR recorded IN
-		SELECT DISTINCT r[1] FROM pg_description AS d CROSS JOIN LATERAL regexp_match(d.description, '^uidgen: ids of layout "([ -~]+)" from -?\d+ to -?\d+$') AS r
+		SELECT DISTINCT r[1] FROM pg_description AS d CROSS JOIN LATERAL uidgen_tools.read_partition_record(d.description) AS r
 			WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND r[1] <> ALL (layouts)
 	LOOP
 		-- Who owns a table may have written anything on it.
@@ -424,10 +429,12 @@ DECLARE
 	p record;
 BEGIN
 	FOR p IN
-		WITH l AS MATERIALIZED (SELECT u.layout, u.place, uidgen.first_since(before, u.layout) AS bound, uidgen.first_since(now() + interval '1 year', u.layout) AS coming,
+		-- Where the time is not the first field, ids of any time are anywhere.
+		WITH l AS MATERIALIZED (SELECT u.layout, u.place, CASE WHEN o.is_ordered THEN uidgen.first_since(before, u.layout) ELSE -9223372036854775808 END AS bound,
+				CASE WHEN o.is_ordered THEN uidgen.first_since(now() + interval '1 year', u.layout) ELSE 9223372036854775807 END AS coming,
 				-- The numbers of a sequence, which a table may have had before, are ids of the first moments of a layout.
-				uidgen.first_since((uidgen_tools.look_at_layout(u.layout)).epoch + interval '1 day', u.layout) AS second_day
-			FROM unnest(layouts) WITH ORDINALITY AS u (layout, place))
+				CASE WHEN o.is_ordered THEN uidgen.first_since((uidgen_tools.look_at_layout(u.layout)).epoch + interval '1 day', u.layout) END AS second_day
+			FROM unnest(layouts) WITH ORDINALITY AS u (layout, place) CROSS JOIN LATERAL (SELECT starts_with(u.layout, 'time:')) AS o (is_ordered))
 		SELECT r.relation, r.low, r.high, uidgen_tools.tame(c.relname) AS shown, own.layout, r.layout AS written, r.high <= own.bound AND own.layout = coalesce(named, own.layout) AS is_over,
 				r.low < own.second_day AS is_first, uidgen_tools.tell_time(r.low, own.layout) AS since, uidgen_tools.tell_time(r.high, own.layout) AS until, c.relkind,
 				(SELECT u.layout FROM l AS u WHERE u.layout <> own.layout AND r.high > u.bound AND r.low < u.coming ORDER BY u.place LIMIT 1) AS other,

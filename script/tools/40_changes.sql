@@ -545,23 +545,21 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_key_trigger(regclass, text) IS 'the statements by which another key of a row is told as a deleted one';
 
--- The trigger keeps the type of the columns that it compares, and so do plans of the function.
+-- The trigger keeps the type of the columns that it compares, and so do plans of the function: that is made again as it is, since the key may be another one by now.
 CREATE FUNCTION uidgen_tools.exchange_key("table" regclass, columns name[], OUT before text, OUT after text[])
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
 	s record := uidgen_tools.seek_tracking("table", NULL);
-	k record;
-	deleted CONSTANT text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name);
+	function CONSTANT text := (SELECT uidgen_tools.write_schema(p.pronamespace) || '.' || uidgen_tools.write_name(p.proname) FROM pg_proc AS p WHERE p.oid = s.function);
 BEGIN
 	IF s.function IS NULL OR NOT EXISTS (SELECT FROM uidgen_tools.list_key("table") AS l WHERE l.name = ANY (columns)) THEN
 		RETURN;
 	END IF;
-	SELECT w.columns, w.old_key INTO k FROM uidgen_tools.write_key("table") AS w;
 	before := (SELECT format('DROP TRIGGER "~uid_key" ON %s;', s.written) FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_key' AND g.tgfoid = s.function);
-	after := array_remove(ARRAY[uidgen_tools.write_key_function(deleted, uidgen_tools.write_deleted_function(deleted, s.schema, s.name, k.columns, k.old_key)), uidgen_tools.write_depends(deleted)]
-		|| CASE WHEN before IS NOT NULL THEN uidgen_tools.write_key_trigger("table", deleted || '()') END, NULL);
+	after := array_remove(ARRAY[uidgen_tools.write_key_function(function, (SELECT p.prosrc FROM pg_proc AS p WHERE p.oid = s.function)), uidgen_tools.write_depends(function)]
+		|| CASE WHEN before IS NOT NULL THEN uidgen_tools.write_key_trigger("table", function || '()') END, NULL);
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.exchange_key(regclass, name[]) IS 'the statements before and after columns of a tracked table get another type; nothing if they are not of its key, or it is not tracked';

@@ -233,8 +233,8 @@ BEGIN
 					|| coalesce(', by ' || statements, '.');
 	ELSIF f.numbers IS NOT NULL AND numbered IS DISTINCT FROM id_column THEN
 		RAISE EXCEPTION 'column "%" is not the one by which the rows of table "%" are numbered', uidgen_tools.tame(id_column::text), shown USING ERRCODE = 'object_not_in_prerequisite_state',
-				DETAIL = coalesce(format('They are numbered by column %s.', uidgen_tools.write_name(numbered)), 'Nothing says which column that is.') || ' By other ids, each row would get one more number.',
-				HINT = concat_ws(' ', format('Name column %s.', uidgen_tools.write_name(numbered)), 'If this one has the same ids, row by row, run:', (SELECT string_agg(w.line, ' ')
+				DETAIL = coalesce('They are numbered by column ' || uidgen_tools.write_name(numbered) || '.', 'Nothing says which column that is.') || ' By other ids, each row would get one more number.',
+				HINT = concat_ws(' ', 'Name column ' || uidgen_tools.write_name(numbered) || '.', 'If this one has the same ids, row by row, run:', (SELECT string_agg(w.line, ' ')
 					FROM uidgen_tools.write_numbered("table", id_column, uidgen_tools.write_relation(f.numbers), obj_description(f.numbers, 'pg_class')) AS w (line)));
 	ELSIF faults IS NOT NULL THEN
 		RAISE EXCEPTION 'the numbers of table "%" are not as they were made', shown

@@ -120,7 +120,7 @@ step(track => 8, tskp => sub {
 	$w->tool($k, "SELECT public.uid_track_changes('$name', execute => true)") or return;
 	# The first time, readers have no place; nor where what a former owner had is made anew, as the hint says.
 	undef $_->{place} foreach $t->{tracked} && !delete $t->{given} ? () : @{ $t->{readers} };
-	$t->{tracked} = 1;
+	$t->{tracked} = $t->{owner};
 	delete @$t{qw(unsound may_mend renamed)};
 	$w->check($k);
 	$w->poll($k, $_, 1000) foreach 0, 1;
@@ -245,7 +245,7 @@ step(owner => 1, tsk => sub {
 	return if $w->is_open;
 	$w->run('su', "ALTER TABLE $name OWNER TO " . ($t->{owner} = $t->{owner} eq 'own' ? 'own2' : 'own'));
 	# The function, and the tables beside, are still the former one's.
-	$t->{given} = $t->{owner} ne 'own' && ($t->{tracked} || $t->{number_table});
+	$t->{given} = grep { $_ && $_ ne $t->{owner} } @$t{qw(tracked numbered)};
 	# Nothing of it is the owner's any more.
 	$t->{unsound} = 'perhaps' if $t->{unsound};
 });

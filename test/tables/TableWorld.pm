@@ -240,7 +240,7 @@ sub tool
 	push @may, '55P03' if $w->is_open;
 	push @may, '42883', '3F000' if $w->is_out;
 	push @may, '42809' if $t->{child};
-	push @may, '42501' if $t->{given};
+	push @may, '42501', '42710' if $t->{given};
 	push @may, '55000' if !$w->primary_key($k);
 	$w->fail('T', $said) if !$rows && !grep { index($state, $_) == 0 } @may;
 	return $rows;
@@ -387,6 +387,7 @@ sub number
 	}
 	my @may = ($w->type($k) ne 'bigint' || ($w->primary_key($k) // [ '', '' ])->[1] ne $id ? '55000' : (), $begins ? '42P07' : ());
 	my $said = $w->tool($k, "CALL public.uid_number_rows('$name', '$id'" . ($begins && $has_begin ? ', begin => true' : '') . ')', @may) or return;
+	$t->{numbered} //= $t->{owner};
 	$t->{number_table} //= $w->value("SELECT c.oid FROM pg_class AS c JOIN pg_class AS n ON n.oid = $t->{oid} AND n.relnamespace = c.relnamespace AND c.relname = n.relname || '_number'");
 	$w->judge_numbers($k, $said->[0][3]);
 	return;
