@@ -60,10 +60,12 @@ COMMENT ON FUNCTION uidgen_tools.find_function(text, text) IS 'uid_next() of the
 -- Code of a table's owner runs in the session of the caller: who has become the owner by SET ROLE would lend it the way back.
 -- In a function with SECURITY DEFINER PostgreSQL refuses SET ROLE, and setting role stays what it was.
 CREATE FUNCTION uidgen_tools.run_confined(statement text) RETURNS text
-LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 DECLARE
 	result text;
+	named text[];
+	relation regclass;
 	-- SET SESSION AUTHORIZATION does not change who has logged in.
 	login CONSTANT name := (SELECT r.rolname FROM pg_stat_get_activity(pg_backend_pid()) AS a JOIN pg_roles AS r ON r.oid = a.usesysid);
 BEGIN
@@ -74,6 +76,19 @@ BEGIN
 	END IF;
 	-- Other statements return nothing, and may not.
 	IF statement ~ '^(SELECT|WITH) ' THEN
+		-- The name of a table may have been given to a view of somebody else's since.
+		FOR named IN SELECT r FROM regexp_matches(statement, '((?:U&)?"(?:[^"]|"")+")\.((?:U&)?"(?:[^"]|"")+")', 'g') AS r LOOP
+			FOR again IN 1 .. 2 LOOP
+				EXECUTE (SELECT format('SELECT to_regclass(format(''%%I.%%I'', %s))', string_agg(format('U&''%s''', replace(replace(CASE WHEN starts_with(n.part, 'U') THEN substr(n.part, 4, length(n.part) - 4) ELSE replace(substr(n.part, 2, length(n.part) - 2), E'\\', E'\\\\') END, '""', '"'), '''', '''''')), ', ' ORDER BY n.place))
+					FROM unnest(named) WITH ORDINALITY AS n (part, place)) INTO relation;
+				EXIT WHEN relation IS NULL OR again = 2;
+				EXECUTE format('LOCK TABLE ONLY %s.%s IN ACCESS SHARE MODE', named[1], named[2]);
+			END LOOP;
+			IF (SELECT pg_get_userbyid(c.relowner) <> current_user FROM pg_class AS c WHERE c.oid = relation) THEN
+				RAISE EXCEPTION 'a table was exchanged for another role''s meanwhile'
+					USING ERRCODE = 'insufficient_privilege', DETAIL = 'When it was looked up by its number, the table belonged to the current role.', HINT = 'Call it again.';
+			END IF;
+		END LOOP;
 		EXECUTE statement INTO result;
 	ELSE
 		EXECUTE statement;

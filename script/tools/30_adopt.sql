@@ -626,7 +626,7 @@ BEGIN
 			JOIN pg_class AS t ON t.oid = a.attrelid AND NOT t.relispartition
 		WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped AND num_nulls(d.description, e.oid) < 2 ORDER BY a.attnum
 	LOOP
-		RETURN QUERY SELECT 'mend', format('column %s of table %s has lost its default uid_next()', c.written, written), 
+		RETURN QUERY SELECT 'mend', format('column %s of table %s has lost its default uid_next()', c.written, written),
 				CASE WHEN c.identity = '' THEN format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s;', written, c.written, drawn) ELSE c.adopts END WHERE NOT c.has_default;
 		RETURN QUERY SELECT 'mend', format('column %s of table %s has another default than the table that it is a partition of', c.written, uidgen_tools.write_relation(m.relid)),
 				format('ALTER TABLE ONLY %s ALTER COLUMN %s SET DEFAULT %s;', uidgen_tools.write_relation(m.relid), c.written, drawn)
