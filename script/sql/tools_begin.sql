@@ -81,10 +81,10 @@ BEGIN
 			FOR again IN 1 .. 2 LOOP
 				EXECUTE (SELECT format('SELECT to_regclass(format(''%%I.%%I'', %s))', string_agg(format('U&''%s''', replace(replace(CASE WHEN starts_with(n.part, 'U') THEN substr(n.part, 4, length(n.part) - 4) ELSE replace(substr(n.part, 2, length(n.part) - 2), E'\\', E'\\\\') END, '""', '"'), '''', '''''')), ', ' ORDER BY n.place))
 					FROM unnest(named) WITH ORDINALITY AS n (part, place)) INTO relation;
-				EXIT WHEN relation IS NULL OR again = 2;
+				EXIT WHEN again = 2 OR NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = relation AND c.relkind IN ('r', 'p', 'v', 'm'));
 				EXECUTE format('LOCK TABLE ONLY %s.%s IN ACCESS SHARE MODE', named[1], named[2]);
 			END LOOP;
-			IF (SELECT pg_get_userbyid(c.relowner) <> current_user FROM pg_class AS c WHERE c.oid = relation) THEN
+			IF (SELECT pg_get_userbyid(c.relowner) <> current_user FROM pg_class AS c WHERE c.oid = relation AND c.relkind <> 'S') THEN
 				RAISE EXCEPTION 'a table was exchanged for another role''s meanwhile'
 					USING ERRCODE = 'insufficient_privilege', DETAIL = 'When it was looked up by its number, the table belonged to the current role.', HINT = 'Call it again.';
 			END IF;
