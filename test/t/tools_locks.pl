@@ -154,6 +154,9 @@ foreach my $kind (kinds())
 		$reader->query_safe('COMMIT');
 		$rule->finish;
 		like($refused, qr/must be owner of table/, '... which it does not get');
+		my $superuser = $node->safe_psql('app', 'SELECT current_user; ALTER SCHEMA uidgen_tools OWNER TO plain');
+		like((tool(q{SELECT FROM uid_partitions('event', now(), now() + interval '1000 days', '7 days', true)}))[1], qr/55000: the extensions were dropped meanwhile, or belong to a role that is no superuser\nDETAIL:  Their schemas belong to .*"plain"/, 'whose the extensions are is told');
+		$node->safe_psql('app', qq{ALTER SCHEMA uidgen_tools OWNER TO "$superuser"});
 		my $owner = $node->background_psql('app');
 		$pid = $owner->query_safe('BEGIN; LOCK TABLE uidgen_tools.in_use; SELECT pg_backend_pid()');
 		like((tool(q{SET lock_timeout = '10ms'; CALL uid_number_rows('item', 'id')}))[1], qr/55P03: the extensions are in use\nDETAIL:  .*processes $pid\./, '... and so does one that commits');
