@@ -755,7 +755,7 @@ ROLLBACK;
 -- A row that stays locked is an error, however often it was tried.
 BEGIN;
 ALTER TABLE uidgen_registry.segment RENAME TO held;
-CREATE FUNCTION pg_temp.held() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'it is locked' USING ERRCODE = 'lock_not_available'; END $$;
-CREATE VIEW uidgen_registry.segment AS SELECT 's' AS name WHERE pg_temp.held();
+CREATE FUNCTION public.held() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RAISE 'it is locked' USING ERRCODE = 'lock_not_available'; END $$;
+CREATE VIEW uidgen_registry.segment AS SELECT 's' AS name WHERE public.held();
 SELECT pg_temp.try($$SELECT uidgen_registry.lock_for_owner('s')$$);
 ROLLBACK;
