@@ -45,7 +45,7 @@ tool('a function that writes elsewhere is found', qr/CASE WHEN f\.writes_elsewhe
 tool('what goes ends before the time', qr/r\.high <= own\.bound/, 'r.low <= own.bound', 'p', 'ins drop', 'P');
 tool('a row has one number', qr/ AND NOT EXISTS \(SELECT FROM %3\$s AS n WHERE n\.id = t\.%1\$s\) ORDER/, ' ORDER', 'tp', 'ins number', 'NT');
 tool('numbers are of one column', qr/numbered IS DISTINCT FROM id_column/, 'false', 't', 'ins number renumber', 'N');
-tool('a table has its own deleted keys', qr/ IS NOT TRUE AND num_nonnulls\(record, relation\) > 0/, ' AND false', 'tskp', 'track exchange*8 ins del poll check', 'CK');
+tool('a table has its own deleted keys', qr/ IS NOT TRUE AND num_nonnulls\(record, relation\) > 0/, ' AND false', 'tp', 'track exchange*8 ins del poll check', 'CK');
 tool('the last number is kept', qr/UPDATE %s SET number = %s, id = %s/, 'UPDATE %s SET id = id WHERE %s < 0 AND %s < 0', 'tp', 'ins number', 'NT');
 
 1;

@@ -114,17 +114,20 @@ step(check => 1, tskp => sub {
 
 # ---- the tools ----
 
-step(track => 8, tskp => sub {
-	my ($w, $k, $name) = @_;
+sub track
+{
+	my ($w, $k) = @_;
 	my $t = $w->table($k);
-	$w->tool($k, "SELECT public.uid_track_changes('$name', execute => true)") or return;
+	$w->tool($k, "SELECT public.uid_track_changes('@{[ $w->name($k) ]}', execute => true)") or return;
 	# The first time, readers have no place; nor where what a former owner had is made anew, as the hint says.
 	undef $_->{place} foreach $t->{tracked} && !delete $t->{given} ? () : @{ $t->{readers} };
 	$t->{tracked} = $t->{owner};
 	delete @$t{qw(unsound may_mend renamed)};
 	$w->check($k);
 	$w->poll($k, $_, 1000) foreach 0, 1;
-});
+	return;
+}
+step(track => 8, tskp => sub { track(@_[ 0, 1 ]) });
 step(purge => 3, tskp => sub {
 	my ($w, $k, $name) = @_;
 	my $t = $w->table($k);
@@ -181,15 +184,16 @@ step(rename => 3, tskp => sub {
 	my ($w, $k, $name) = @_;
 	$w->ddl($k, "ALTER TABLE $name RENAME TO $k" . int rand 3) and $w->table($k)->{may_mend} = 1;
 });
-# As when one takes the place of another: with their deleted keys, whose tables are not mended together.
-step(exchange => 3, tskp => sub {
-	my ($w, $k, $name) = @_;
-	my ($o) = sort grep { $_ ne $k && $w->table($_)->{tracked} } keys %{ $w->{tables} };
-	return if !$o || !$w->table($k)->{tracked} || $w->is_open || $w->is_out || grep { $w->table($_)->{unsound} || $w->table($_)->{given} || $w->table($_)->{owner} ne 'own' || $w->schema($_) ne 'w' } $k, $o;
-	my @names = map { [ $w->name($_), ($w->deleted($_))[0] ] } $k, $o;
-	my $plain = sub { return $_[0] =~ s/.*\.//r };
-	$w->ddl($k, join '; ', 'BEGIN', (map { ("ALTER TABLE $names[0][$_] RENAME TO x", "ALTER TABLE $names[1][$_] RENAME TO " . $plain->($names[0][$_]), 'ALTER TABLE w.x RENAME TO ' . $plain->($names[1][$_])) } 0, 1), 'COMMIT') or return;
-	$w->renamed($_, 'exchanged names') foreach $k, $o;
+# As when one takes the place of another: with the tables of their deleted keys.
+step(exchange => 3, tp => sub {
+	my ($w, $k) = @_;
+	my @both = ($k, $k eq 't' ? 'p' : 't');
+	return if $w->is_open || $w->is_out;
+	$w->table($_) || $w->make($_), track($w, $_) foreach @both;
+	return if grep { my $t = $w->table($_); !$t->{tracked} || $t->{unsound} || $t->{given} || $t->{owner} ne 'own' || $w->schema($_) ne 'w' } @both;
+	my @names = map { [ map { s/.*\.//r } $w->name($_), ($w->deleted($_))[0] ] } @both;
+	$w->ddl($k, join '; ', 'BEGIN', (map { ("ALTER TABLE w.$names[0][$_] RENAME TO x", "ALTER TABLE w.$names[1][$_] RENAME TO $names[0][$_]", "ALTER TABLE w.x RENAME TO $names[1][$_]") } 0, 1), 'COMMIT') or return;
+	$w->unsound($_, 'exchanged names') foreach @both;
 });
 step(schema => 2, tskp => sub {
 	my ($w, $k, $name) = @_;
