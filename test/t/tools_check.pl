@@ -124,9 +124,9 @@ foreach (kinds())
 	}
 	is(shop('CREATE TABLE k (a integer NOT NULL UNIQUE, b integer NOT NULL); SELECT uid_track_changes($$k$$, execute => true); ALTER TABLE k ADD PRIMARY KEY (b); ALTER TABLE k ADD UNIQUE (a)') . said('k'), '', 'the key that was chosen stays, as long as it is one');
 	is_told('two keys', 'k', 'k_deleted', '1, 1');
-	is(shop(q{CREATE TABLE m (id integer PRIMARY KEY, code integer NOT NULL UNIQUE); SELECT uid_track_changes('m', execute => true); INSERT INTO m SELECT n, n FROM generate_series(1, 4) AS n; DELETE FROM m WHERE id = 1;
-		ALTER TABLE m DROP CONSTRAINT m_pkey; SELECT uid_track_changes('m', execute => true); DELETE FROM m WHERE id = 2; SELECT uid_purge_deleted('m', now()); DELETE FROM m WHERE id = 3; SELECT uid_purge_deleted('m', now()); SELECT uid_purge_deleted('m', now());
-		SELECT count(*) FROM m_deleted}), "2\n1\n0\n1", 'deleted keys are purged, whichever key they are of');
+	shop(q{CREATE TABLE m (id integer PRIMARY KEY, code integer NOT NULL UNIQUE); SELECT uid_track_changes('m', execute => true); INSERT INTO m SELECT n, n FROM generate_series(1, 4) AS n; DELETE FROM m WHERE id = 1;
+		ALTER TABLE m DROP CONSTRAINT m_pkey; SELECT uid_track_changes('m', execute => true); DELETE FROM m WHERE id = 2; DELETE FROM m WHERE id = 3});
+	ok(poll_until(sub { shop(q{SELECT uid_purge_deleted('m', now())}); return shop('SELECT count(*), count(id), count(code) FROM m_deleted') eq '1|0|0' }), 'deleted keys are purged, whichever key they are of');
 	my $n = 0;
 	foreach my $name ('A b', q{it's}, q{"}, 'percent%s%1$s', q{back\\slash}, 'SELECT', q{$$}, "line\nfeed", 'x' x 63)
 	{
