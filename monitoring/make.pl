@@ -1,22 +1,30 @@
 # monitoring/make.pl
 #	  Makes the files of this folder out of uidgen.list: what exporters read, rules for Prometheus, and a dashboard for Grafana.
 #
-#	perl monitoring/make.pl [FOLDER]	# into another folder, as the test does to compare
+#	perl monitoring/make.pl [--runbook ADDRESS] [FOLDER]	# into another folder, as the test does to compare
 #
-# Core Perl only.
+# Alerts lead to the ADDRESS of your copy of docs/operations.md; else to that of the version in uidgen.control.  Core Perl only.
 use strict;
 use warnings;
 
 use FindBin;
+use Getopt::Long;
 use JSON::PP;
 
-my $folder = $ARGV[0] // $FindBin::RealBin;
+my ($runbook, $folder);
+GetOptions('runbook=s' => \$runbook) && @ARGV < 2 or die "usage: make.pl [--runbook ADDRESS] [FOLDER]\n";
+$folder = $ARGV[0] // $FindBin::RealBin;
 my $MADE = 'Made by monitoring/make.pl of uidgen.list: change that.';
-my $RUNBOOK = 'docs/operations.md';
+if (!$runbook)
+{
+	open(my $control, '<', "$FindBin::RealBin/../uidgen.control") or die "could not read uidgen.control: $!\nName the page: --runbook ADDRESS\n";
+	my ($version) = join('', <$control>) =~ /^default_version = '(.*)'/m;
+	$runbook = "https://github.com/uidgen/uidgen/blob/v$version/docs/operations.md";
+}
 
 # ---- the list ----
 
-my (@queries, @alerts);
+my %parts = map { $_ => [] } qw(query alert stat);
 {
 	open(my $list, '<', "$FindBin::RealBin/uidgen.list") or die "could not read uidgen.list: $!";
 	my $now;
@@ -24,17 +32,20 @@ my (@queries, @alerts);
 	{
 		chomp $line;
 		next if $line =~ /^#|^$/;
-		if ($line =~ /^(query|alert) (\w+)$/)
+		if ($line =~ /^(query|alert) (\w+)$/ || $line =~ /^(stat) (.+)$/)
 		{
-			$now = { name => $2, columns => [], sql => '' };
-			push @{ $1 eq 'query' ? \@queries : \@alerts }, $now;
+			$now = { name => $2, columns => [], sql => '', shows => [] };
+			push @{ $parts{$1} }, $now;
 		}
 		elsif ($line =~ /^\tsql (.*)$/) { $now->{sql} .= "$1\n"; }
 		elsif ($line =~ /^\t(label|gauge|counter) (\w+) (.+)$/) { push @{ $now->{columns} }, { usage => $1, name => $2, is => $3 }; }
-		elsif ($line =~ /^\t(on|expr|for|severity|says|remedy) (.+)$/) { $now->{$1} = $2; }
+		elsif ($line =~ /^\tshows (\S+) (\w+) (.+)$/) { push @{ $now->{shows} }, { type => 'value', options => { $1 => { color => $2, text => $3 } } }; }
+		elsif ($line =~ /^\t(on|expr|for|severity|says|remedy|unit|above|below|none) (.+)$/) { $now->{$1} = $2; }
 		else { die "uidgen.list, line $.: $line\n"; }
 	}
 }
+
+my @queries = @{ $parts{query} };
 
 sub labels
 {
@@ -140,48 +151,62 @@ foreach my $kind ([ 'prometheus.rules.yml', '' ], [ 'cloudnativepg.rules.yml', '
 {
 	my ($name, $prefix) = @$kind;
 	my $text = "# $MADE\ngroups:\n  - name: uidgen\n    rules:\n";
-	foreach my $alert (@alerts)
+	foreach my $alert (@{ $parts{alert} })
 	{
 		(my $expr = $alert->{expr}) =~ s/\buidgen_/${prefix}uidgen_/g;
 		$text .= "      - alert: $alert->{name}\n        expr: " . quoted($expr) . "\n";
 		$text .= "        for: $alert->{for}\n" if $alert->{for};
 		$text .= "        labels:\n          severity: $alert->{severity}\n        annotations:\n          summary: "
-		  . quoted('{{ $labels.' . ($expr =~ /by \(job\)/ ? 'job' : 'instance') . " }}: $alert->{says}") . "\n          runbook: " . quoted("$RUNBOOK#$alert->{remedy}") . "\n";
+		  . quoted('{{ $labels.' . ($expr =~ /by \(job\)/ ? 'job' : 'instance') . " }}: $alert->{says}") . "\n          runbook_url: " . quoted("$runbook#$alert->{remedy}") . "\n";
 	}
 	write_file($name, $text);
 }
 
 # ---- Grafana ----
 
+# Which servers are looked at.
+my $SELECTED = '{job=~"$job",instance=~"$instance"}';
+my %source = (type => 'prometheus', uid => '${datasource}');
+my $id = 0;
+
+sub panel
 {
-	my (@panels, $y);
-	my %source = (type => 'prometheus', uid => '${datasource}');
-	my $id = 0;
+	my ($type, $title, $x, $y, $width, $height, $defaults, $expr, $legend) = @_;
+	return (id => ++$id, type => $type, title => $title, datasource => \%source, gridPos => { x => $x, y => $y, w => $width, h => $height }, fieldConfig => { defaults => $defaults, overrides => [] },
+		targets => [ { refId => 'A', datasource => \%source, expr => $expr, legendFormat => $legend } ]);
+}
+
+# What one looks at when one is woken: a row of numbers, in red and green.
+sub stat_panel
+{
+	my ($stat, $x) = @_;
+	my @colors = defined $stat->{below} ? ('red', { color => 'green', value => 0 + $stat->{below} }) : ('green', defined $stat->{above} ? { color => 'red', value => 0 + $stat->{above} } : ());
+	my %defaults = (unit => $stat->{unit} // 'short', noValue => $stat->{none}, mappings => $stat->{shows}, color => { mode => 'thresholds' },
+		thresholds => { mode => 'absolute', steps => [ { color => shift @colors, value => undef }, @colors ] });
+	return { panel('stat', $stat->{name}, $x, 0, 4, 5, \%defaults, $stat->{expr} =~ s/\b(uidgen_\w+)/$1$SELECTED/gr, ''),
+		options => { colorMode => 'background', graphMode => 'area', reduceOptions => { calcs => ['lastNotNull'] } } };
+}
+
+sub graph
+{
+	my ($query, $metric, $column, $y) = @_;
+	my $selected = "$query->{name}_$metric->{name}$SELECTED";
+	my $rate = $metric->{usage} eq 'counter';
+	my %defaults = (unit => $metric->{name} =~ /seconds$/ ? 's' : 'short', $metric->{name} =~ /offset|worker_id$|gap|lasts/ ? () : (min => 0));
+	return { panel('timeseries', $metric->{is} . ($rate ? ', a second' : ''), 8 * ($column % 3), $y + 8 * int($column / 3), 8, 8, \%defaults,
+		$rate ? "rate($selected\[5m])" : $selected, join(' ', '{{instance}}', map { "{{$_}}" } labels($query))) };
+}
+
+{
+	my @panels = map { stat_panel($parts{stat}[$_], 4 * $_) } 0 .. $#{ $parts{stat} };
+	my $y = 5;
 	foreach my $query (@queries)
 	{
-		$y += 8;
-		push @panels, { id => ++$id, type => 'row', title => $query->{name} =~ tr/_/ /r, collapsed => JSON::PP::false, panels => [], gridPos => { x => 0, y => $y++, w => 24, h => 1 } };
-		my $column = 0;
-		foreach my $metric (metrics($query))
-		{
-			my $name = "$query->{name}_$metric->{name}";
-			my $selected = "$name\{instance=~\"\$instance\"}";
-			my $rate = $metric->{usage} eq 'counter';
-			push @panels,
-			  {
-				id => ++$id,
-				type => 'timeseries',
-				title => $metric->{is} . ($rate ? ', a second' : ''),
-				datasource => \%source,
-				gridPos => { x => 8 * ($column % 3), y => $y + 8 * int($column / 3), w => 8, h => 8 },
-				fieldConfig => { defaults => { unit => $metric->{name} =~ /seconds$/ ? 's' : 'short', min => 0 }, overrides => [] },
-				targets => [ { refId => 'A', datasource => \%source, expr => $rate ? "rate($selected\[5m])" : $selected, legendFormat => join(' ', '{{instance}}', map { "{{$_}}" } labels($query)) } ],
-			  };
-			delete $panels[-1]{fieldConfig}{defaults}{min} if $metric->{name} =~ /offset|worker_id$|gap|lasts/;
-			$column++;
-		}
-		$y += 8 * int(($column + 2) / 3);
+		my @metrics = metrics($query);
+		push @panels, { id => ++$id, type => 'row', title => $query->{name} =~ tr/_/ /r, collapsed => JSON::PP::true, gridPos => { x => 0, y => $y++, w => 24, h => 1 },
+			panels => [ map { graph($query, $metrics[$_], $_, $y) } 0 .. $#metrics ] };
 	}
+	my %chosen = (type => 'query', datasource => \%source, multi => JSON::PP::true, includeAll => JSON::PP::true, current => { text => 'All', value => '$__all' }, refresh => 2);
 	write_file(
 		'grafana.json',
 		JSON::PP->new->canonical->pretty->encode(
@@ -194,10 +219,13 @@ foreach my $kind ([ 'prometheus.rules.yml', '' ], [ 'cloudnativepg.rules.yml', '
 				time => { from => 'now-6h', to => 'now' },
 				refresh => '30s',
 				panels => \@panels,
+				annotations => { list => [ { name => 'Alerts', datasource => \%source, enable => JSON::PP::true, iconColor => 'red', expr => 'ALERTS{alertname=~"Uidgen.*",alertstate="firing",job=~"$job"}',
+							step => '30s', titleFormat => '{{alertname}}', textFormat => '{{instance}} {{database}} {{name}}', tagKeys => 'severity' } ] },
 				templating => {
 					list => [
 						{ name => 'datasource', type => 'datasource', query => 'prometheus', label => 'Data source' },
-						{ name => 'instance', type => 'query', label => 'Servers', datasource => \%source, query => 'label_values({__name__=~"uidgen_.*"}, instance)', multi => JSON::PP::true, includeAll => JSON::PP::true, current => { text => 'All', value => '$__all' }, refresh => 2 },
+						{ %chosen, name => 'job', label => 'Fleet', query => 'label_values({__name__=~"uidgen_.*"}, job)' },
+						{ %chosen, name => 'instance', label => 'Servers', query => 'label_values({__name__=~"uidgen_.*",job=~"$job"}, instance)' },
 					]
 				}
 			}));

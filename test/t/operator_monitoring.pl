@@ -1,6 +1,6 @@
 # monitoring/: what is there is made of uidgen.list; every query runs as a member of pg_monitor, in the form of each exporter; and each alert
-# fires by its fault and goes out again, as promtool sees it, of what the queries say before, during and after the fault.
-# Without promtool (Debian's package prometheus) the rules are not judged.
+# fires by its fault and goes out again, as promtool sees it, of what the queries say before, during and after the fault.  An outage is played
+# with the default lengths, and whoever is woken is woken before calls fail.  Without promtool (Debian's package prometheus) the rules are not judged.
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
@@ -31,14 +31,25 @@ foreach my $text (slurp_file("$monitoring/uidgen.list") =~ /^(query .*?)(?=^(?:q
 }
 my %metric = map { my $query = $_; map { ("$query->{name}_$_" => $query) } @{ $query->{metrics} } } @queries;
 my $dashboard = decode_json(slurp_file("$monitoring/grafana.json"));
-my %shown = map { $_ => 1 } map { $_->{expr} =~ /(uidgen_\w+)/g } map { @{ $_->{targets} // [] } } @{ $dashboard->{panels} };
-is_deeply([ sort keys %shown ], [ sort keys %metric ], 'the dashboard shows each metric');
-my %alerts = slurp_file("$monitoring/uidgen.list") =~ /^alert (\w+)\n(.*?)(?=^alert |\z)/msg;
+my @rows = grep { $_->{type} eq 'row' && $_->{collapsed} } @{ $dashboard->{panels} };
+my %stat = map { $_->{title} => $_ } grep { $_->{type} eq 'stat' } @{ $dashboard->{panels} };
+is_deeply([ map { $_->{type} } @{ $dashboard->{panels} } ], [ ('stat') x 6, ('row') x @rows ], 'the dashboard begins with six numbers, and the rest is folded');
+my %shown = map { $_ => 1 } map { $_->{expr} =~ /(uidgen_\w+)/g } map { @{ $_->{targets} } } map { @{ $_->{panels} } } @rows;
+is_deeply([ sort keys %shown ], [ sort keys %metric ], '... which shows each metric');
+my @exprs = map { $_->{targets}[0]{expr} } map { $_, @{ $_->{panels} // [] } } grep { $_->{type} ne 'row' } values %stat, map { @{ $_->{panels} } } @rows;
+is(join("\n", grep { /uidgen_\w+(?!\w|\{job=~"\$job",instance=~"\$instance"\})/ } @exprs), '', '... of the fleet and the servers that are chosen');
+my %alerts = slurp_file("$monitoring/uidgen.list") =~ /^alert (\w+)\n(.*?)(?=^(?:alert|stat|#)|\z)/msg;
 my %unknown = map { $_ => 1 } grep { !$metric{$_} } map { /\b(uidgen_\w+)\b/g } map { /^\texpr (.*)$/m } values %alerts;
 is_deeply([ keys %unknown ], [], 'alerts are of metrics that there are');
 my $page = slurp_file("$monitoring/../docs/operations.md");
 my %anchors = map { my $a = lc; $a =~ s/[^\w\- ]//g; $a =~ tr/ /-/; $a => 1 } $page =~ /^#+ (.*)$/mg;
 is(join(' ', grep { !$anchors{$_} } map { /^\tremedy (.*)$/m } values %alerts), '', 'the page has a remedy for each alert');
+my ($version) = slurp_file("$monitoring/../uidgen.control") =~ /^default_version = '(.*)'/m;
+my $PAGE = "https://github.com/uidgen/uidgen/blob/v$version/docs/operations.md";
+my $elsewhere = PostgreSQL::Test::Utils::tempdir();
+system($^X, "$monitoring/make.pl", '--runbook', 'https://wiki/uidgen', $elsewhere) == 0 or die 'make.pl has failed';
+is_deeply([ slurp_file("$elsewhere/prometheus.rules.yml") =~ /^ +runbook_url: "(.*)"$/mg ], [ map { s/^\Q$PAGE\E/https:\/\/wiki\/uidgen/r } slurp_file("$monitoring/prometheus.rules.yml") =~ /^ +runbook_url: "(.*)"$/mg ],
+	'... at the address that is named when the files are made');
 
 # ---- the servers ----
 
@@ -51,10 +62,12 @@ sub with_clock
 	my ($name) = @_;
 	return sub { $clock{$name} = FakeClock->new($_[0]) };
 }
-my $registry = fleet_registry('registry', layout => $LAYOUT, clock => with_clock('registry'));
+# What is the default of a fleet, and in between a short window, so that the rest takes no time.
+my ($MAX_LEAD, $WINDOW, $SHORT) = ('4 minutes', '2min', '500ms');
+my $registry = fleet_registry('registry', layout => $LAYOUT, max_lead => $MAX_LEAD, clock => with_clock('registry'));
 my $other = fleet_registry('other', layout => $LAYOUT);
 my $node = fleet_node('node', hosts($registry), with_clock('node'), @QUIET, "uidgen.wait_timeout = '100ms'");
-my $alone = uidgen_node('alone', @QUIET, "uidgen.wait_timeout = '60s'", "include_if_exists = 'more.conf'");
+my $alone = uidgen_node('alone', @QUIET, "uidgen.wait_timeout = '60s'", 'max_prepared_transactions = 2', "include_if_exists = 'more.conf'");
 $alone->append_conf('postgresql.conf', "restart_after_crash = on\n");
 $clock{alone} = FakeClock->new($alone);
 $clock{alone}->under(sub { $alone->start });
@@ -62,12 +75,14 @@ $alone->safe_psql('postgres', 'SET client_min_messages = warning; CREATE EXTENSI
 my %server = (registry => $registry, other => $other, node => $node, alone => $alone, tables => $alone);
 $_->safe_psql('postgres', 'CREATE ROLE watcher IN ROLE pg_monitor') foreach $registry, $other, $node, $alone;
 $alone->safe_psql('postgres', q{CREATE EXTENSION uidgen_tools; CREATE TABLE item (id integer PRIMARY KEY); CREATE ROLE nobody});
+$alone->safe_psql('postgres', 'CREATE DATABASE app');
+$alone->safe_psql('app', 'CREATE EXTENSION uidgen');
 my %watched = (registry => 'registry', other => 'registry', node => 'server', alone => 'server', tables => 'tables');
 
 sub asks
 {
-	my ($server) = @_;
-	return (try_psql($server, 'SELECT uid_next()'))[0] == 0;
+	my ($server, $before) = @_;
+	return (try_psql($server, ($before // '') . 'SELECT uid_next()'))[0] == 0;
 }
 sub has_ids
 {
@@ -77,25 +92,28 @@ sub has_ids
 has_ids($_) foreach $node, $alone;
 $alone->safe_psql('postgres', q{SELECT uid_track_changes('item', execute => true)});
 
-# What the queries of a place say there, as samples of Prometheus.
+# What the queries of a place say there, as samples of Prometheus.  Where a setting is bad, all but that of the state are errors.
+my ($status) = grep { $_->{name} eq 'uidgen_status' } @queries;
+my $is_off = 0;
+
 sub samples
 {
 	my (@names) = @_;
+	return { map { my $name = $_; map { %{ samples_of($name, $_) } } grep { $_->{on} eq $watched{$name} && (!$is_off || $_ == $status) } @queries } @names };
+}
+
+sub samples_of
+{
+	my ($name, $query) = @_;
 	my %samples;
-	foreach my $name (@names)
+	my $rows = $server{$name}->safe_psql('postgres', "SET default_transaction_read_only = on; SET ROLE " . ($name eq 'tables' ? 'nobody' : 'watcher') . "; SELECT coalesce(json_agg(q), '[]') FROM ($query->{sql}) AS q");
+	foreach my $row (@{ decode_json($rows) })
 	{
-		foreach my $query (grep { $_->{on} eq $watched{$name} } @queries)
+		my $labels = join ',', qq(instance="$name"), 'job="uidgen"', map { qq($_="$row->{$_}") } @{ $query->{labels} };
+		foreach my $metric (@{ $query->{metrics} })
 		{
-			my $rows = $server{$name}->safe_psql('postgres', "SET default_transaction_read_only = on; SET ROLE " . ($name eq 'tables' ? 'nobody' : 'watcher') . "; SELECT coalesce(json_agg(q), '[]') FROM ($query->{sql}) AS q");
-			foreach my $row (@{ decode_json($rows) })
-			{
-				my $labels = join ',', qq(instance="$name"), 'job="uidgen"', map { qq($_="$row->{$_}") } @{ $query->{labels} };
-				foreach my $metric (@{ $query->{metrics} })
-				{
-					defined $row->{$metric} or fail("$query->{name}_$metric of $name is null");
-					$samples{"$query->{name}_$metric\{$labels}"} = $row->{$metric};
-				}
-			}
+			defined $row->{$metric} or fail("$query->{name}_$metric of $name is null");
+			$samples{"$query->{name}_$metric\{$labels}"} = $row->{$metric};
 		}
 	}
 	return \%samples;
@@ -156,7 +174,8 @@ my $session;
 
 # Alert => [ which servers are watched, the labels that it has besides job, how the fault is made, and how it ends ].
 my %fault = (
-	UidgenCallsFail => [
+	UidgenCallsFail => [ 'alone', { instance => 'alone' }, sub { restart_alone("uidgen.layout = 'nonsense'\n"); $is_off = 1 }, sub { restart_alone(''); $is_off = 0; has_ids($alone) } ],
+	UidgenGrantEnds => [
 		'node', { instance => 'node' },
 		sub {
 			$registry->stop('immediate');
@@ -172,23 +191,6 @@ my %fault = (
 			poll_until(sub { asks($node); status_of($node, "failures > $failures + 6") eq 't' }) or die;
 		},
 		\&registry_is_back
-	],
-	UidgenGrantEnds => [
-		'node', { instance => 'node' },
-		sub {
-			# Renewed whenever an id is drawn, for a minute.
-			change_setting($node, 'uidgen.padding_factor', '100');
-			change_setting($node, 'uidgen."window"', '1min');
-			poll_until(sub { asks($node); status_of($node, "granted_until > clock_timestamp() + interval '50 s'") eq 't' }) or die;
-			$registry->stop('immediate');
-			poll_until(sub { asks($node); status_of($node, 'state') eq 'failing' }) or die;
-		},
-		sub {
-			registry_is_back();
-			change_setting($node, 'uidgen.padding_factor', '50');
-			change_setting($node, 'uidgen."window"', '500ms');
-			poll_until(sub { asks($node); status_of($node, 'state') eq 'granted' }) or die;
-		}
 	],
 	UidgenAhead => [ 'alone', { instance => 'alone', cause => 'clock set back' }, sub { $clock{alone}->step(-600); has_ids($alone) }, sub { $clock{alone}->step(600); has_ids($alone) } ],
 	UidgenSlowedDown => [
@@ -228,8 +230,8 @@ my %fault = (
 		sub { $registry->safe_psql('postgres', 'SELECT uidgen_registry.keep_worker(0, w) FROM (SELECT w FROM generate_series(0, 7) AS w EXCEPT SELECT worker_id FROM uidgen_registry.worker_node LIMIT 5) AS free') },
 		sub {
 			forget_workers($registry, "uidgen_registry.fleet WHERE state = 'kept'");
-			$clock{registry}->pass(200);
-			$clock{node}->pass(200);
+			$clock{registry}->pass(400);
+			$clock{node}->pass(400);
 			has_ids($node);
 		}
 	],
@@ -296,14 +298,24 @@ my %fault = (
 		sub { $registry->safe_psql('postgres', "SELECT uidgen_registry.change_segment('gap', failover_gap => 1000000000000000)") }
 	],
 	UidgenHorizonLag => [
-		'alone', { instance => 'alone' },
+		'alone', { instance => 'alone', database => 'app' },
 		sub {
-			$session = $alone->background_psql('postgres');
+			$session = $alone->background_psql('app');
 			$session->query_safe('BEGIN; SELECT uid_next()');
 			$clock{alone}->pass(400);
 			has_ids($alone);
 		},
 		sub { $session->query_safe('COMMIT'); $session->quit; has_ids($alone) }
+	],
+	UidgenHorizonUnknown => [
+		'alone', { instance => 'alone', database => 'app' },
+		sub {
+			$alone->safe_psql('app', q{BEGIN; CREATE TABLE forgotten AS SELECT uid_next() AS id; PREPARE TRANSACTION 'forgotten'});
+			restart_alone('');
+			has_ids($alone);
+			is($alone->safe_psql('app', 'SELECT uid_horizon() IS NULL'), 't', 'readers get nothing');
+		},
+		sub { $alone->safe_psql('app', "ROLLBACK PREPARED 'forgotten'") }
 	],
 	UidgenLayoutEnds => [
 		'alone', { instance => 'alone' },
@@ -336,7 +348,42 @@ sub minutes
 	return join ' ', ($value // '_') x $count if !defined $value;
 	return "${value}x" . ($count - 1);
 }
-my $test = "rule_files: [ " . JSON::PP->new->allow_nonref->encode("$monitoring/prometheus.rules.yml") . " ]\nevaluation_interval: 1m\ntests:\n";
+my $json = JSON::PP->new->allow_nonref->canonical;
+
+sub head_of_tests
+{
+	my ($interval) = @_;
+	return 'rule_files: [ ' . $json->encode("$monitoring/prometheus.rules.yml") . " ]\nevaluation_interval: $interval\ntests:\n";
+}
+
+# The alert as it fires.
+sub firing
+{
+	my ($alert, %labels) = @_;
+	my ($severity, $says, $remedy) = map { $alerts{$alert} =~ /^\t$_ (.*)$/m } qw(severity says remedy);
+	$says =~ s/\{\{ \$labels\.(\w+) \}\}/$labels{$1}/g;
+	return $json->encode({ exp_labels => { job => 'uidgen', severity => $severity, %labels }, exp_annotations => { summary => ($labels{instance} // 'uidgen') . ": $says", runbook_url => "$PAGE#$remedy" } });
+}
+
+# Whether a number of the dashboard is red, as it says there.
+sub is_red
+{
+	my ($name) = @_;
+	my $defaults = $stat{$name}{fieldConfig}{defaults};
+	my $expr = '(' . ($stat{$name}{targets}[0]{expr} =~ s/\$(?:job|instance)/.*/gr) . ')';
+	my ($first, $then) = @{ $defaults->{thresholds}{steps} };
+	return join(' + ', "($expr " . ($first->{color} eq 'red' ? '<' : '>=') . " bool $then->{value})",
+		map { my $options = $_->{options}; map { "($expr == bool $_)" } grep { $options->{$_}{color} eq 'red' } keys %$options } @{ $defaults->{mappings} }) . ' > bool 0 or vector(0)';
+}
+my %red = (
+	UidgenCallsFail => 'State',
+	UidgenGrantEnds => 'Grant left',
+	UidgenAhead => 'Ahead of the clock',
+	UidgenFewWorkerIds => 'Free worker ids',
+	UidgenRegistryFewWorkerIds => 'Free worker ids',
+	UidgenHorizonLag => 'Readers are behind',
+	UidgenHorizonUnknown => 'Readers are behind');
+my $test = head_of_tests('1m');
 foreach my $alert (sort keys %fault)
 {
 	my ($names, $labels, $make, $end, $names_at_other_times) = @{ $fault{$alert} };
@@ -350,34 +397,113 @@ foreach my $alert (sort keys %fault)
 	pass("$alert: the fault was made, and ended");
 
 	my %series = (%$before, %$during, %$after);
-	my ($for) = $alerts{$alert} =~ /^\tfor (\d+)m$/m;
-	my ($severity) = $alerts{$alert} =~ /^\tseverity (\w+)$/m;
-	my ($says) = $alerts{$alert} =~ /^\tsays (.*)$/m;
-	my ($remedy) = $alerts{$alert} =~ /^\tremedy (.*)$/m;
-	my $json = JSON::PP->new->allow_nonref->canonical;
+	my $for = $alerts{$alert} =~ /^\tfor (\d+)m$/m ? $1 : 0;
 	$test .= "  - interval: 1m\n    input_series:\n" . join '', map {
 		"      - series: " . $json->encode($_) . "\n        values: '" . join(' ', minutes($before->{$_}, $BEFORE), minutes($during->{$_}, $DURING), minutes($after->{$_}, $AFTER)) . "'\n"
 	} sort keys %series;
-	my $fires = $json->encode({ exp_labels => { job => 'uidgen', severity => $severity, %$labels },
-			exp_annotations => { summary => ($labels->{instance} // 'uidgen') . ": $says", runbook => "docs/operations.md#$remedy" } });
-	$test .= "    alert_rule_test:\n" . join '', map { "      - eval_time: $_->[0]m\n        alertname: $alert\n        exp_alerts: [ $_->[1] ]\n" }
-	  [ $BEFORE - 1, '' ], [ $BEFORE + ($for // 0) + 2, $fires ], [ $BEFORE + $DURING + $AFTER - 1, '' ];
+	my @expected = ([ $BEFORE - 1, '', 0 ], [ $BEFORE + $for + 2, firing($alert, %$labels), 1 ], [ $BEFORE + $DURING + $AFTER - 1, '', 0 ]);
+	$test .= "    alert_rule_test:\n" . join '', map { "      - eval_time: $_->[0]m\n        alertname: $alert\n        exp_alerts: [ $_->[1] ]\n" } @expected;
+	$test .= "    promql_expr_test:\n" . join '', map { "      - eval_time: $_->[0]m\n        expr: " . $json->encode(is_red($red{$alert})) . "\n        exp_samples: [ { labels: '{}', value: $_->[2] } ]\n" } @expected if $red{$alert};
 }
-my $file = PostgreSQL::Test::Utils::tempdir() . '/rules.test.yml';
-append_to_file($file, $test);
+
+# ---- an outage, by the default lengths ----
+
+my ($STEP, $WAITS) = (5, 10);
+
+# When the last call had an id, and what monitoring sees: before it, and of it each so many seconds, up to when calls have failed for a while.
+sub watch_outage
+{
+	my ($name, $renews, $begin) = @_;
+	my $server = $server{$name};
+	my ($failed, $had_id, @seen) = (0, 0, samples_of($name, $status));
+	$begin->();
+	while ($failed <= 3)
+	{
+		my $asks = sub { asks($server, "SET uidgen.wait_timeout = '100ms';") };
+		if ($asks->()) { $had_id = $#seen * $STEP; }
+		else { $failed++; }
+		status_of($server, "granted_until - coalesce(clock_offset, interval '0') < clock_timestamp() + interval '$renews s'") eq 'f'
+		  || poll_until(sub { $asks->(); status_of($server, 'state') eq 'failing' }) || die;
+		push @seen, samples_of($name, $status);
+		$clock{$name}->pass($STEP);
+	}
+	return ($had_id, @seen);
+}
+
+# As Prometheus sees it that scrapes and evaluates each so many seconds: the server is not scraped when the outage begins, but up to so many
+# seconds later, and not evaluated when it is scraped.  A call that gets no id waits before it fails.
+sub outage_tests
+{
+	my ($name, $interval, $by, @seen) = @_;
+	my $tests = '';
+	my ($begins, $ends) = (300, 300 + @seen * $STEP + 120);
+	foreach my $phase (map { $_ * $STEP } 0 .. $interval / $STEP - 1)
+	{
+		foreach my $lag (map { $_ * $STEP } 0 .. $interval / $STEP - 1)
+		{
+			my @indexes = map { int(($_ * $interval - $lag - $begins - $phase) / $STEP) } 0 .. $ends / $interval;
+			$tests .= "  - interval: ${interval}s\n    input_series:\n" . join '', map {
+				my $series = $_;
+				"      - series: " . $json->encode($series) . "\n        values: '" . join(' ', map { $seen[ $_ < 0 ? 0 : $_ < $#seen ? $_ + 1 : -1 ]{$series} } @indexes) . "'\n"
+			} sort keys %{ $seen[0] };
+			$tests .= "    alert_rule_test:\n" . join '', map { "      - eval_time: $_->[0]s\n        alertname: $_->[1]\n        exp_alerts: [ " . ($_->[2] ? firing($_->[1], instance => $name) : '') . " ]\n" }
+			  [ $begins, 'UidgenCallsFail', 0 ], [ $begins, 'UidgenGrantEnds', 0 ], [ $begins + $phase + $by, 'UidgenCallsFail', 1 ], [ $ends, 'UidgenGrantEnds', 1 ];
+		}
+	}
+	return $tests;
+}
+change_setting($node, 'uidgen."window"', $WINDOW);
+poll_until(sub { asks($node); status_of($node, "granted_until > clock_timestamp() + clock_offset + interval '115 s'") eq 't' }) or die;
+my ($node_had_id, @of_node) = watch_outage('node', 60, sub { $registry->stop('immediate') });
+registry_is_back();
+$clock{registry}->pass(@of_node * $STEP);
+change_setting($node, 'uidgen."window"', $SHORT);
+has_ids($node);
+has_ids($alone);
+my ($alone_had_id, @of_alone) = watch_outage('alone', 5, sub { $alone->safe_psql('postgres', q{CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END';
+	CREATE TRIGGER refuse BEFORE UPDATE ON uidgen_registry.worker_node FOR EACH ROW EXECUTE FUNCTION refuse()}) });
+$alone->safe_psql('postgres', 'DROP FUNCTION refuse() CASCADE');
+has_ids($alone);
+cmp_ok($node_had_id, '>=', 110, 'a node that draws goes on for a minute or two');
+cmp_ok($alone_had_id, '<=', 10, '... and a server that is alone for 5 to 10 s');
+
+# ---- a lag is the same wherever it is asked for ----
+
+$session = $alone->background_psql('app');
+$session->query_safe('BEGIN; SELECT uid_next()');
+$clock{alone}->pass(60);
+my $lag_there = sub { return $alone->safe_psql('app', 'SELECT extract(epoch FROM horizon_lag)::float8 FROM uidgen.status') };
+my ($query_lag) = grep { $_->{name} eq 'uidgen_horizon_lag' } @queries;
+my ($low, $samples, $high) = ($lag_there->(), samples_of('alone', $query_lag), $lag_there->());
+my $lag = $samples->{'uidgen_horizon_lag_seconds{instance="alone",job="uidgen",database="app"}'};
+ok($low > 60 && $low <= $lag + 0.002 && $lag <= $high + 0.002, 'the lag of another database is what that database says itself') or diag("$low $lag $high");
+$session->query_safe('COMMIT');
+$session->quit;
+
+my $folder = PostgreSQL::Test::Utils::tempdir();
+append_to_file("$folder/faults.yml", $test);
+# Before a call fails; but what takes a few seconds cannot be seen before.
+append_to_file("$folder/outage$_.yml", head_of_tests("${_}s") . outage_tests('node', $_, $node_had_id + $WAITS, @of_node) . outage_tests('alone', $_, $alone_had_id + $WAITS + 60, @of_alone)) foreach 15, 30;
+append_to_file("$folder/dashboard.yml", "groups:\n  - name: dashboard\n    rules:\n" . join '', map { "      - record: shown_$_\n        expr: " . $json->encode($exprs[$_] =~ s/\$(?:job|instance)/.*/gr) . "\n" } 0 .. $#exprs);
 
 # ---- what Prometheus makes of them ----
 
 SKIP:
 {
-	skip 'no promtool (package prometheus)', 3 unless (run_command([ 'sh', '-c', 'command -v promtool' ]))[0];
+	skip 'no promtool (package prometheus)', 6 unless (run_command([ 'sh', '-c', 'command -v promtool' ]))[0];
 	foreach my $rules ('prometheus.rules.yml', 'cloudnativepg.rules.yml')
 	{
 		my ($out, $err) = run_command([ 'promtool', 'check', 'rules', "$monitoring/$rules" ]);
 		like($out, qr/SUCCESS: ${\ scalar keys %alerts} rules found/, "$rules: the rules are good") or diag($out, $err);
 	}
-	my ($out, $err) = run_command([ 'promtool', 'test', 'rules', $file ]);
-	like($out, qr/SUCCESS/, 'each alert fires by its fault, and goes out again') or diag($out, $err, $test);
+	my ($out, $err) = run_command([ 'promtool', 'check', 'rules', "$folder/dashboard.yml" ]);
+	like($out, qr/SUCCESS/, 'the dashboard asks for what can be asked') or diag($out, $err);
+	foreach ([ 'faults', 'each alert fires by its fault, and goes out again; the numbers of the dashboard are red then' ], [ 'outage15', 'alerts come before calls fail' ], [ 'outage30', '... with a scrape in 30 s, too' ])
+	{
+		my ($name, $what) = @$_;
+		($out, $err) = run_command([ 'promtool', 'test', 'rules', "$folder/$name.yml" ]);
+		like($out, qr/SUCCESS/, $what) or diag($out, $err, slurp_file("$folder/$name.yml"));
+	}
 }
 
 done_testing();
