@@ -3,7 +3,7 @@
 CREATE EXTENSION uidgen;
 SELECT uid_next();
 \echo :LAST_ERROR_SQLSTATE
-SELECT uidgen.diagnose();
+SELECT * FROM uidgen.diagnose();
 SELECT state FROM uidgen.status;
 SELECT uid_timestamp(1, 'default');
 -- The registry of a fleet needs no library.

@@ -122,24 +122,23 @@ $$;
 COMMENT ON FUNCTION uidgen.set_up(bigint, text, bigint, interval, bigint, boolean, bigint) IS 'begins to issue ids, with a worker id that no other database has; later changes what may change';
 
 -- [stands for uidgen.diagnose(): operator_adopt]
-CREATE FUNCTION uidgen.diagnose() RETURNS text
+CREATE FUNCTION uidgen.diagnose(OUT severity text, OUT message text) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	message text;
 	hint text;
 BEGIN
 	PERFORM uidgen.own_layout(), uidgen.jump(0, false);
 	IF (SELECT count(*) FROM uidgen.own_functions('uidgen') AS f JOIN pg_proc AS p ON p.oid = f WHERE p.pronamespace <> 'uidgen'::regnamespace) < cardinality(uidgen.own_names()) THEN
 		RAISE EXCEPTION 'functions that users call are missing' USING ERRCODE = 'undefined_function', HINT = 'Let the owner of uidgen run its script again: ids go on where they are.';
 	END IF;
-	RETURN 'ok';
+	RETURN QUERY VALUES ('ok', 'nothing is missing');
 EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, hint = PG_EXCEPTION_HINT;
-	RETURN message || coalesce('. ' || nullif(hint, ''), '');
+	RETURN QUERY VALUES ('error', message || coalesce('. ' || nullif(hint, ''), ''));
 END
 $$;
-COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or why no ids can be issued and what to do';
+COMMENT ON FUNCTION uidgen.diagnose() IS 'error: why no ids can be issued and what to do; or one row of ok';
 
 CREATE FUNCTION uidgen.version() RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE

@@ -306,7 +306,7 @@ AS $$
 DECLARE
 	missing text;
 BEGIN
-	SELECT d.missing INTO missing FROM uidgen.diagnose() AS d (missing) WHERE d.missing <> 'ok' AND d.missing NOT LIKE 'ids are issued, but %';
+	SELECT d.message INTO missing FROM uidgen.diagnose() AS d WHERE d.severity = 'error';
 	IF missing IS NOT NULL THEN
 		RAISE EXCEPTION 'no ids can be issued' USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('uidgen.diagnose() says: %s', missing),
 				HINT = 'Mend this first, or new rows would be refused.';

@@ -66,9 +66,9 @@ COMMENT ON COLUMN uidgen.status.horizon_lag IS 'how far uid_horizon() of this da
 COMMENT ON COLUMN uidgen.status.pending_restart IS 'settings whose value in the configuration files counts from the next start of the server on; null: there are none';
 COMMENT ON COLUMN uidgen.status.ids IS 'ids that were drawn since the start of the server, or since uidgen.reset_statistics(); see uidgen.statistics';
 
-CREATE FUNCTION uidgen.diagnose() RETURNS text
-AS 'MODULE_PATHNAME', 'uidgen_diagnose' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION uidgen.diagnose() IS 'ok, or what is missing before ids can be issued and what to do; takes no first grant, so that it pins no layout';
+CREATE FUNCTION uidgen.diagnose(OUT severity text, OUT message text) RETURNS SETOF record
+AS 'MODULE_PATHNAME', 'uidgen_diagnose' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
+COMMENT ON FUNCTION uidgen.diagnose() IS 'error: what is missing before ids can be issued, and what to do; warning: ids are issued, but may not be later; one row of ok if there is neither. Takes no first grant, so that it pins no layout';
 
 CREATE FUNCTION uidgen.ask_for_grant() RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_ask_for_grant' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

@@ -7,7 +7,6 @@
 #include "access/xlog.h"
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type.h"
-#include "commands/extension.h"
 #include "functions/values.h"
 #include "ids/attach.h"
 #include "ids/generator.h"
@@ -347,7 +346,7 @@ pending_complaint(void)
 
 	if (!find_pending_settings(names))
 		return NULL;
-	return psprintf("ids are issued, but the value of %s in the configuration counts only from the next start of the server on.%s",
+	return psprintf("the value of %s in the configuration counts only from the next start of the server on.%s",
 					names, next_start(names));
 }
 
@@ -367,13 +366,13 @@ find_stranger(void)
 	return name[0] ? name : NULL;
 }
 
-/* Is there something?  Then what to say of it; otherwise NULL. */
+/* Is there something that `error` does not name?  Then what to say of it; otherwise NULL. */
 static char *
-stranger_complaint(void)
+stranger_complaint(const char *error)
 {
 	char	   *name = find_stranger();
 
-	return name ? psprintf("ids are issued, but %s is none of the registry's. If it draws ids, or fails, no worker id is granted when this server starts the next time. Drop it.", name) : NULL;
+	return name && !(error && strstr(error, name)) ? psprintf("%s is none of the registry's. If it draws ids, or fails, no worker id is granted when this server starts the next time. Drop it.", name) : NULL;
 }
 
 /* Has this session values that do not count? */
@@ -382,7 +381,7 @@ misplaced_complaint(void)
 {
 	if (uidgen_misplaced_settings()[0] == '\0')
 		return NULL;
-	return psprintf("ids are issued, but ALTER DATABASE, ALTER ROLE or the client has set %s, and only the configuration of the server counts. Take it back with RESET.",
+	return psprintf("ALTER DATABASE, ALTER ROLE or the client has set %s, and only the configuration of the server counts. Take it back with RESET.",
 					uidgen_misplaced_settings());
 }
 
@@ -392,7 +391,7 @@ copies_complaint(void)
 {
 	if (!uidgen_is_like_its_copies())
 		return NULL;
-	return "ids are issued, but this server cannot be told from a copy of its disk. " UIDGEN_LIKE_COPIES_DETAIL " " UIDGEN_LIKE_COPIES_HINT;
+	return "this server cannot be told from a copy of its disk. " UIDGEN_LIKE_COPIES_DETAIL " " UIDGEN_LIKE_COPIES_HINT;
 }
 
 /* What a diagnosis may do to find out. */
@@ -423,7 +422,6 @@ find_what_is_missing(Asking asking)
 	UidgenAttachment attachment = uidgen_look();
 	UidgenFailure failure = {0};
 	char	   *complaint;
-	char	   *stranger;
 
 	if (attachment != UIDGEN_ATTACHED && attachment != UIDGEN_UNATTACHED)
 		return attachment_complaint(attachment);
@@ -438,49 +436,59 @@ find_what_is_missing(Asking asking)
 		return complaint;
 	if (uidgen_layout_is_misplaced(&failure))
 		return failure_text(&failure, true);
-	if (!uidgen_link()->is_missing(&failure))
-	{
-		if ((asking == ASK_IF_NEEDED && attachment == UIDGEN_ATTACHED && uidgen_has_sound_grant()) ||
-			uidgen_probe_grant(asking == ASK_IF_NEEDED && would_pin(), &failure))
-		{
-			if (creating_extension)
-				return NULL;
-			complaint = pending_complaint();
-			if (!complaint)
-				complaint = stranger_complaint();
-			if (!complaint)
-				complaint = misplaced_complaint();
-			return complaint ? complaint : copies_complaint();
-		}
-	}
+	if (!uidgen_link()->is_missing(&failure) &&
+		((asking == ASK_IF_NEEDED && attachment == UIDGEN_ATTACHED && uidgen_has_sound_grant()) ||
+		 uidgen_probe_grant(asking == ASK_IF_NEEDED && would_pin(), &failure)))
+		return NULL;
 	if (failure.sqlerrcode == 0)
 		return "The keeper has not answered. See the server log, and the setting \"max_worker_processes\".";
-	complaint = failure_text(&failure, false);
-	stranger = find_stranger();
-	if (stranger && !strstr(complaint, stranger))
-		complaint = psprintf("%s And %s is none of the registry's: drop it.", complaint, stranger);
-	return complaint;
+	return failure_text(&failure, false);
 }
 
-static Datum
-diagnosis(Asking asking)
+static void
+put_diagnosis(FunctionCallInfo fcinfo, const char *severity, const char *message)
 {
-	char	   *missing = find_what_is_missing(asking);
+	UidgenColumn row[] = {NULL_COLUMN(TEXTOID), NULL_COLUMN(TEXTOID)};
 
-	return PointerGetDatum(cstring_to_text(missing ? missing : "ok"));
+	SET(0, CStringGetTextDatum(severity));
+	SET(1, CStringGetTextDatum(message));
+	uidgen_put_row(fcinfo, row, lengthof(row));
 }
 
+/* Where ids are not issued, the only warning is of what may be the cause. */
 Datum
 uidgen_diagnose(PG_FUNCTION_ARGS)
 {
-	return diagnosis(ASK_IF_NEEDED);
+	char	   *error = find_what_is_missing(ASK_IF_NEEDED);
+	char	   *warnings[] = {
+		error ? NULL : pending_complaint(),
+		stranger_complaint(error),
+		error ? NULL : misplaced_complaint(),
+		error ? NULL : copies_complaint(),
+	};
+	bool		sound = !error;
+
+	if (error)
+		put_diagnosis(fcinfo, "error", error);
+	for (int i = 0; i < (int) lengthof(warnings); i++)
+	{
+		if (!warnings[i])
+			continue;
+		put_diagnosis(fcinfo, "warning", warnings[i]);
+		sound = false;
+	}
+	if (sound)
+		put_diagnosis(fcinfo, "ok", "nothing is missing");
+	return (Datum) 0;
 }
 
 /* Returns when the keeper has made an attempt, also where a grant is in force. */
 Datum
 uidgen_ask_for_grant(PG_FUNCTION_ARGS)
 {
-	return diagnosis(ASK_FOR_GRANT);
+	char	   *missing = find_what_is_missing(ASK_FOR_GRANT);
+
+	PG_RETURN_TEXT_P(cstring_to_text(missing ? missing : "ok"));
 }
 
 Datum

@@ -64,7 +64,7 @@ ok(await_drawing($_, 100), 'a session draws') || diag(slurp_file("$_->{file}.err
 is(scalar(keeper_pids($node)), 1, 'there is one keeper');
 is(repeated(map { stop_drawing($_) } @drawing), 0, 'no id is drawn twice');
 like(status('state, layout, free_worker_ids'), qr/^(?:granted|idle)\|\Q$LAYOUT\E\|1023$/, 'another session sees what is pinned, without drawing');
-is($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), 'ok', 'a diagnosis');
+is($node->safe_psql('postgres', 'SELECT severity FROM uidgen.diagnose()'), 'ok', 'a diagnosis');
 draw('a session draws after them');
 
 # ---- what sessions may not decide ----
@@ -112,13 +112,13 @@ $node->restart;
 fails_with($node, 'SELECT uid_parse(1)', '55000', qr/does not know the server's layout.*HINT:.*RESET/s, 'a session that cannot know the layout says so', 'app');
 is(status('layout, state', 'app'), '|idle', 'the state does not name it');
 fails_with($node, 'SELECT uid_next()', '55000', qr/the layout is set where it does not count.*HINT:.*RESET/s, 'and it does not draw the first id, which would fix another layout than was meant', 'app');
-like($node->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/^the layout is set where it does not count\. /, '... as a diagnosis says');
+like($node->safe_psql('app', 'SELECT message FROM uidgen.diagnose()'), qr/^the layout is set where it does not count\. /, '... as a diagnosis says');
 is_deeply([ keeper_pids($node) ], [], 'none of them has a keeper started');
 $node->safe_psql('postgres', 'ALTER DATABASE app RESET uidgen.layout');
 is(seen('', 'app'), $usual, 'the first session that draws has none of the values of ALTER DATABASE');
 is($node->safe_psql('app', 'SELECT uid_next() > 0; SHOW uidgen.sequence_start; SHOW uidgen.database; SHOW uidgen.registry'), "t\ncontinue\npostgres\n",
 	'it goes by what the keeper sees');
-like($node->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/^ids are issued, but ALTER DATABASE, ALTER ROLE or the client has set uidgen\.\w+, .*uidgen\.window.*, and only the configuration of the server counts/, 'and a diagnosis names what does not count');
+like($node->safe_psql('app', 'SELECT message FROM uidgen.diagnose()'), qr/^ALTER DATABASE, ALTER ROLE or the client has set uidgen\.\w+, .*uidgen\.window.*, and only the configuration of the server counts/, 'and a diagnosis names what does not count');
 is($node->safe_psql('app', 'SELECT worker FROM uid_parse(250000000000000000)'), '400', 'and a session that decodes does so now');
 my $session = $node->background_psql('app');
 $session->query('SELECT uid_next()');
@@ -181,7 +181,7 @@ foreach my $case (
 			fails_with($node, 'SELECT uid_next()', '22023', qr/off because of the setting "$setting".*HINT:  Correct the setting "$setting" and reload/s,
 				"$bad: told $who");
 		}
-		like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/because of the setting "$setting"/, '... and by a diagnosis');
+		like($node->safe_psql('postgres', 'SELECT message FROM uidgen.diagnose()'), qr/because of the setting "$setting"/, '... and by a diagnosis');
 		is(status('state'), $hidden ? 'idle' : 'bad setting', '... and by the state, if it is seen');
 		is_logged($node, $log, qr/LOG:.*uidgen issues no ids because of the setting "$setting"/, '... and in the log') if $hidden;
 		$old->query('SELECT uid_next()');
@@ -225,7 +225,7 @@ $ids[-1] = $node->safe_psql('postgres', 'SELECT uid_next()');
 $node->safe_psql('app', "INSERT INTO uidgen.layout_used (layout, since, system_identifier, database) VALUES ('time:41:1ms worker:10 sequence:12 epoch:2020-01-01', now(), 1, 1)");
 $node->restart;
 fails_with($node, 'SELECT uid_next()', '55000', qr/ids of another layout.*HINT:.*reload the configuration/s, 'a database with ids of another layout: told before a layout is pinned', 'app');
-like($node->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/ids of another layout.*reload/, '... by a diagnosis, too');
+like($node->safe_psql('app', 'SELECT message FROM uidgen.diagnose()'), qr/ids of another layout.*reload/, '... by a diagnosis, too');
 is(status('state', 'app'), 'failing', '... and by the state');
 is_deeply([ keeper_pids($node) ], [], '... without a keeper');
 $node->safe_psql('app', 'SELECT uidgen.use_layout()');
@@ -307,7 +307,7 @@ foreach my $own ("SET uidgen.wait_timeout = 'long'", "SET uidgen.worker_policy =
 $node->append_conf('postgresql.conf', "max_worker_processes = 0\nuidgen.wait_timeout = '200ms'");
 $node->restart;
 fails_with($node, 'SELECT uid_next()', '53000', qr/cannot start its keeper.*"max_worker_processes" is 0.*HINT:.*max_worker_processes/s, 'without a worker slot it says so');
-like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/cannot start its keeper.*max_worker_processes/, '... and so does a diagnosis');
+like($node->safe_psql('postgres', 'SELECT message FROM uidgen.diagnose()'), qr/cannot start its keeper.*max_worker_processes/, '... and so does a diagnosis');
 is($node->safe_psql('postgres', 'SELECT worker FROM uid_parse(250000000000000000)'), '400', 'decoding works');
 $node->append_conf('postgresql.conf', "max_worker_processes = 8\nuidgen.wait_timeout = '60s'");
 $node->restart;
@@ -350,7 +350,7 @@ $node->safe_psql('postgres', "CREATE FUNCTION make_strange_memory() RETURNS void
 my $log = -s $node->logfile;
 fails_with($node, 'SELECT uid_next()', '55000', qr/another version of uidgen.*DETAIL:.*9\.9\.9.*HINT:  Restart the server/s, 'a session with another version says so');
 fails_with($node, 'SELECT uid_horizon()', '55000', qr/another version of uidgen/, '... to readers, too');
-like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/another version of uidgen.*9\.9\.9/, '... and in a diagnosis');
+like($node->safe_psql('postgres', 'SELECT message FROM uidgen.diagnose()'), qr/another version of uidgen.*9\.9\.9/, '... and in a diagnosis');
 $node->restart;
 push @ids, $pair[1];
 draw('after a restart ids go on');

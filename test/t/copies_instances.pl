@@ -51,7 +51,7 @@ my $worker = worker();
 my $home = $node->safe_psql('postgres', 'SELECT uidgen.backfill_home()');
 like($home, qr{^\d+/\d+/\d+/\d+/0{16}/[0-9a-f]{16}/\d+/\d+$}, 'a home has the name, and here no machine');
 unlike($home, qr{/0{16}/0{16}/}, '... as a hash of it');
-is($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), 'ok', 'with a name nothing is missing');
+is($node->safe_psql('postgres', 'SELECT severity FROM uidgen.diagnose()'), 'ok', 'with a name nothing is missing');
 is($node->safe_psql('postgres', 'SELECT DISTINCT host_name FROM uidgen_registry.worker_node'), 'pod???', 'of a host name that is no text, the registry has what is');
 $node->stop;
 system_or_bail('cp', '-a', $data, $disk);
@@ -79,7 +79,7 @@ draw();
 # The keeper writes it after it has made its grant known.
 ok(poll_until(sub { log_since($node, $log) =~ /LOG:  this server cannot be told from a copy of its disk\n.*DETAIL:.*machine-id.*"uidgen\.instance".*\n.*HINT:/ }), 'without a name the log says what may come');
 is(scalar(() = log_since($node, $log) =~ /cannot be told from a copy/g), 1, '... once');
-like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/^ids are issued, but this server cannot be told from a copy.*"uidgen\.instance"/, '... and so does a diagnosis');
+like($node->safe_psql('postgres', 'SELECT * FROM uidgen.diagnose()'), qr/^warning\|this server cannot be told from a copy.*"uidgen\.instance"/, '... and so does a diagnosis');
 unlike($node->safe_psql('postgres', 'SELECT uidgen.backfill_home()'), qr/\Q$home\E/, 'and it is another home');
 put_back();
 
@@ -92,7 +92,7 @@ $home = $node->safe_psql('postgres', 'SELECT uidgen.backfill_home()');
 append_to_file("$data/instance.conf", "uidgen.instance = 'pod-1'\n");
 $node->reload;
 ok($node->poll_query_until('postgres', 'SELECT pending_restart FROM uidgen.status', 'uidgen.instance'), 'another name is pending');
-like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/uidgen\.instance in the configuration counts only from the next start/, '... as a diagnosis says');
+like($node->safe_psql('postgres', 'SELECT message FROM uidgen.diagnose()'), qr/uidgen\.instance in the configuration counts only from the next start/, '... as a diagnosis says');
 is($node->safe_psql('postgres', 'SELECT uidgen.backfill_home()'), $home, '... and until then the home is the same');
 
 $node->stop;

@@ -180,7 +180,7 @@ my %outage = (
 sub is_well
 {
 	my ($which) = @_;
-	return poll_until(sub { $which->safe_psql('postgres', 'SELECT uidgen.diagnose()') eq 'ok' });
+	return poll_until(sub { $which->safe_psql('postgres', 'SELECT severity FROM uidgen.diagnose()') eq 'ok' });
 }
 ok(is_well($node), 'a node that is well');
 is(last_error($node), '', '... and says so');
@@ -199,7 +199,7 @@ foreach my $row (outages_of(slurp_file('docs/fleet.md')))
 			"... calls say: $errors->[-1]");
 		# On a busy machine another attempt may fail in another way.
 		ok(poll_until(sub { last_error($has_it) =~ $pattern }), '... uidgen.status, too');
-		ok(poll_until(sub { $has_it->safe_psql('postgres', 'SELECT uidgen.diagnose()') =~ $pattern }), '... and uidgen.diagnose()');
+		ok(poll_until(sub { $has_it->safe_psql('postgres', 'SELECT message FROM uidgen.diagnose()') =~ $pattern }), '... and uidgen.diagnose()');
 	}
 	else
 	{

@@ -66,7 +66,7 @@ stops_drawing($restarted);
 is(restore($restored, 1), 2, 'the registry is lost; a backup is restored from before two failovers, and promoted');
 refuses($running, '... a node that runs refuses it');
 # The attempt that a diagnosis asks for may meet no server that answers in time.
-ok(poll_until(sub { $running->safe_psql('postgres', 'SELECT uidgen.diagnose()') =~ /SELECT uidgen_registry\.take_over_registry\(\)/ }), '... and says what to do');
+ok(poll_until(sub { $running->safe_psql('postgres', 'SELECT message FROM uidgen.diagnose()') =~ /SELECT uidgen_registry\.take_over_registry\(\)/ }), '... and says what to do');
 $restarted->restart;
 draws($restarted);
 ok(goes_on($restarted), '... and one that is restarted takes it at once');

@@ -226,7 +226,7 @@ foreach my $granted ('nothing is granted yet', 'a grant is there, but nobody has
 	$clock->under(sub { $node->restart });
 	if ($granted =~ /there/)
 	{
-		$node->safe_psql('postgres', 'SELECT uidgen.diagnose()');
+		$node->safe_psql('postgres', 'SELECT message FROM uidgen.diagnose()');
 		is($node->safe_psql('postgres', 'SELECT horizon_lag IS NULL FROM uidgen.status'), 't', 'of a prepared transaction from before a start nothing is known, so no lag');
 	}
 	fails_with($node, "SELECT uid_hold($pool)", '40001', qr/readers have passed/, "an id of before a start cannot be held, as readers may have passed it: $granted");
@@ -317,7 +317,7 @@ $open->quit;
 $node->stop;
 $clock->step(3600);
 $clock->under(sub { $node->start });
-$node->safe_psql('postgres', 'SELECT uidgen.diagnose()');
+$node->safe_psql('postgres', 'SELECT message FROM uidgen.diagnose()');
 $lock = session();
 $lock->query_safe('BEGIN; LOCK TABLE uidgen_registry.worker_node');
 $clock->step(-3600);

@@ -115,7 +115,7 @@ goes_on('renewal, fatal');
 set_fault('call renew_worker_id silent');
 fails_once_used_up('55000', "$NO_GRANT.*the keeper got no grant that reaches far enough", 'renewal, silent: calls wait for wait_timeout');
 like(
-	$node->safe_psql('postgres', "SET uidgen.wait_timeout = '1s'; SELECT uidgen.diagnose()"),
+	$node->safe_psql('postgres', "SET uidgen.wait_timeout = '1s'; SELECT message FROM uidgen.diagnose()"),
 	qr/^The keeper has not answered/,
 	'renewal, silent: so says the diagnosis');
 ok(end_keeper($node), 'renewal, silent: SIGTERM ends it');
@@ -363,7 +363,7 @@ foreach my $operation ('call renew_worker_id', 'connect')
 set_fault('is_missing yes');
 is($node->safe_psql('postgres', 'SELECT state, last_error FROM uidgen.status'), 'failing|faulty link: nothing is there',
 	'a registry that is missing shows in uidgen.status');
-is($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), 'faulty link: nothing is there. Do not say so.',
+is($node->safe_psql('postgres', 'SELECT message FROM uidgen.diagnose()'), 'faulty link: nothing is there. Do not say so.',
 	'and in the diagnosis');
 fails_once_used_up('55000', "$NO_GRANT: faulty link: nothing is there.*DETAIL:  It is said so.*HINT:  Do not say so",
 	'and callers are told');

@@ -202,7 +202,7 @@ $node->reload;
 ok( poll_until(sub {
 			my $log = -s $node->logfile;
 			$node->safe_psql('registry', by_hand(q{UPDATE uidgen_registry.worker_node SET identity = 'another', token = NULL WHERE identity <> 'another'}));
-			$node->safe_psql('postgres', 'SELECT uidgen.diagnose()') eq 'ok' && log_since($node, $log) !~ /acquired worker id/;
+			$node->safe_psql('postgres', 'SELECT severity FROM uidgen.diagnose()') eq 'ok' && log_since($node, $log) !~ /acquired worker id/;
 		}),
 	'a setting that the configuration file changes counts for the keeper');
 is(keeper_pid($node), $connected, 'which has not connected anew for it');

@@ -182,27 +182,27 @@ my $NAMED = 'trigger audit of table uidgen_registry.worker_node in database post
 
 my $audited = uidgen_node('audited', "uidgen.window = '500ms'", "uidgen.wait_timeout = '1h'");
 $audited->start;
-my $diagnosis = sub { return $audited->safe_psql('template1', 'SELECT uidgen.diagnose()') };
+my $diagnosis = sub { return $audited->safe_psql('template1', 'SELECT * FROM uidgen.diagnose()') };
 $audited->safe_psql($_, 'CREATE EXTENSION uidgen') foreach qw(postgres template1);
 $audited->safe_psql('postgres', 'SELECT uid_next()');
 $audited->safe_psql('postgres', "SELECT uidgen_registry.create_segment('n'); $AUDIT; $ON_ALL");
-ok(poll_until(sub { $audited->safe_psql('postgres', 'SELECT uid_next()'); return $diagnosis->() =~ /^ids are issued, but $NAMED is none of the registry's/; }), 'a trigger on a table of the registry is named in good time, in each database');
+ok(poll_until(sub { $audited->safe_psql('postgres', 'SELECT uid_next()'); return $diagnosis->() =~ /^warning\|$NAMED is none of the registry's/; }), 'a trigger on a table of the registry is named in good time, in each database');
 like(slurp_file($audited->logfile), qr/LOG:  $NAMED is none of the registry's\n/, '... and in the log');
 $audited->stop;
 my $log = -s $audited->logfile;
 $audited->start;
 fails_with($audited, "SELECT $_", '55000', qr/ERROR:  55000: uidgen has no grant to issue ids from: $ITSELF\nHINT:  Drop $NAMED: it is none of the registry's\./, "a grant is not waited for where it would be given: $_") foreach qw(uid_next() uid_next_batch(2));
-is($diagnosis->(), "$ITSELF. Drop $NAMED: it is none of the registry's.", '... what is to be done is said once');
+is($diagnosis->(), "error|$ITSELF. Drop $NAMED: it is none of the registry's.", '... what is to be done is said once');
 is_logged($audited, $log, qr/uidgen has no new grant: $ITSELF.*CONTEXT:.*PL\/pgSQL function (?:public\.)?audit\(\)/s, '... and the log has the context');
 foreach ([ 'batches', 'uid_next_batch(2)', qr/$ITSELF/ ], [ 'numbers of a segment', q{uid_segment_next('n')}, qr/$ITSELF/ ], [ 'a trigger that fails', '1 / 0', qr/division by zero/ ])
 {
 	my ($what, $call, $said) = @$_;
 	$audited->safe_psql('postgres', "CREATE OR REPLACE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM public.$call; RETURN NULL; END'" =~ s/public\.(?=1)//r =~ s/'n'/''n''/r);
 	fails_with($audited, 'SELECT uid_next()', '55000', qr/issue ids from: $said\n/, "... nor $what");
-	like($diagnosis->(), qr/^$said\. (?:Drop|And) $NAMED/, '... and the trigger is named');
+	like($diagnosis->(), qr/^error\|$said\.(?: Drop |\nwarning\|)$NAMED/, '... and the trigger is named');
 }
 # What it is told where it asks.
-$audited->safe_psql('postgres', q{CREATE TABLE told (what text); CREATE OR REPLACE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.told VALUES (uidgen.diagnose()); RETURN NULL; END'});
+$audited->safe_psql('postgres', q{CREATE TABLE told (what text); CREATE OR REPLACE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO public.told SELECT message FROM uidgen.diagnose(); RETURN NULL; END'});
 like($audited->safe_psql('postgres', 'SELECT uid_next()'), qr/^\d+$/, 'a trigger that draws nothing is in nobody\'s way');
 like($audited->safe_psql('postgres', 'SELECT what FROM told LIMIT 1'), qr/^$ITSELF/, '... nor does a diagnosis wait there');
 # The numbers of a segment, whose table alone has it.
@@ -210,7 +210,7 @@ $audited->safe_psql('postgres', q{CREATE OR REPLACE FUNCTION audit() RETURNS tri
 fails_with($audited, q{SELECT uid_segment_next('n')}, '55000', qr/ERROR:  55000: segment "n" has no numbers to draw: $ITSELF\nHINT:  Drop trigger audit of table uidgen_registry\.segment/, 'numbers are not waited for, either');
 $audited->safe_psql('postgres', 'DROP FUNCTION audit() CASCADE');
 like($audited->safe_psql('postgres', q{SELECT uid_segment_next('n')}), qr/^\d+$/, 'without it, they are given');
-ok(poll_until(sub { $audited->safe_psql('postgres', 'SELECT uid_next()'); return $diagnosis->() eq 'ok' }), '... and all is well');
+ok(poll_until(sub { $audited->safe_psql('postgres', 'SELECT uid_next()'); return $diagnosis->() =~ /^ok\|/ }), '... and all is well');
 $audited->stop;
 
 # A fleet's registry, whose server is one of its nodes: its session waits for the keeper, and that for the session.
@@ -219,7 +219,7 @@ $home->append_conf('postgresql.conf', join "\n", preload(), "uidgen.registry = '
 $home->restart;
 $home->safe_psql('postgres', "SELECT FROM uidgen_registry.end_quarantine(); $AUDIT; $ON_ALL");
 fails_with($home, 'SELECT uid_next()', '55000', qr/ERROR:  55000: uidgen has no grant to issue ids from: $ITSELF\n.*HINT:  Drop $NAMED: it is none of the registry's\./s, 'a fleet whose registry is at a node of its own');
-like($home->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/^$ITSELF.*Drop $NAMED/, '... a diagnosis there names the trigger');
+like($home->safe_psql('postgres', 'SELECT message FROM uidgen.diagnose()'), qr/^$ITSELF.*Drop $NAMED/, '... a diagnosis there names the trigger');
 # Where that server has its grants elsewhere, it may wait; what it lacks is said once.
 $home->append_conf('postgresql.conf', "uidgen.registry = ''\nuidgen.database = 'nowhere'\n");
 $home->restart;

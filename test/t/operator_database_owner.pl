@@ -90,7 +90,7 @@ cannot($_) foreach
 	# functions
 	'ALTER FUNCTION lib.uid_next() OWNER TO landlord', 'ALTER FUNCTION lib.uid_next() RENAME TO next', 'ALTER FUNCTION lib.uid_next() SET SCHEMA his', 'ALTER FUNCTION lib.uid_next() IMMUTABLE',
 	'DROP FUNCTION lib.uid_next() CASCADE', "CREATE OR REPLACE FUNCTION lib.uid_next() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'", "COMMENT ON FUNCTION lib.uid_next() IS 'x'",
-	"CREATE OR REPLACE FUNCTION uidgen.diagnose() RETURNS text LANGUAGE sql AS 'SELECT NULL::text'", 'ALTER FUNCTION uidgen.use_layout() SECURITY DEFINER', 'ALTER FUNCTION lib.uid_adopt(regclass, name, boolean) SECURITY DEFINER',
+	"CREATE OR REPLACE FUNCTION uidgen.diagnose(OUT severity text, OUT message text) RETURNS SETOF record LANGUAGE sql AS 'SELECT NULL::text, NULL::text'", 'ALTER FUNCTION uidgen.use_layout() SECURITY DEFINER', 'ALTER FUNCTION lib.uid_adopt(regclass, name, boolean) SECURITY DEFINER',
 	# the extensions
 	'ALTER EXTENSION uidgen DROP FUNCTION lib.uid_next()', 'ALTER EXTENSION uidgen DROP TABLE uidgen.backfill', 'ALTER EXTENSION uidgen DROP SCHEMA uidgen', 'ALTER EXTENSION uidgen SET SCHEMA his',
 	'ALTER EXTENSION uidgen ADD FUNCTION pg_catalog.now()', 'ALTER EXTENSION uidgen_tools DROP SCHEMA uidgen_tools', 'ALTER EXTENSION uidgen_registry ADD FUNCTION his.own()', 'ALTER EXTENSION uidgen_registry UPDATE', 'DROP EXTENSION uidgen_registry',
@@ -114,7 +114,7 @@ cannot('CREATE EXTENSION uidgen_registry');
 
 # ---- what he can ----
 
-can($_) foreach 'DROP EXTENSION uidgen CASCADE', 'DROP EXTENSION uidgen_tools', "SET client_min_messages = error; ALTER EXTENSION uidgen UPDATE", 'ALTER EXTENSION uidgen ADD FUNCTION his.own()', 'SELECT uidgen.use_layout()', 'SELECT uidgen.backfill_home(), uidgen.diagnose(), uidgen.ask_for_grant()',
+can($_) foreach 'DROP EXTENSION uidgen CASCADE', 'DROP EXTENSION uidgen_tools', "SET client_min_messages = error; ALTER EXTENSION uidgen UPDATE", 'ALTER EXTENSION uidgen ADD FUNCTION his.own()', 'SELECT uidgen.use_layout()', 'SELECT uidgen.backfill_home(), (uidgen.diagnose()).message, uidgen.ask_for_grant()',
 	q{INSERT INTO uidgen.layout_used VALUES ('x', now(), 1, 1)}, 'UPDATE uidgen.layout_used SET since = now()', 'LOCK TABLE uidgen.layout_used', q{INSERT INTO uidgen.backfill VALUES (0, 1, NULL, NULL, 'x', 1, 1, 'x', now())}, 'TABLE uidgen.backfill',
 	'CREATE SCHEMA uidgen_registry', q{SELECT lib.uid_adopt('public.message', 'id')};
 

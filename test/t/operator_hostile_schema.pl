@@ -337,7 +337,7 @@ sub calls_all
 	my $calls = <<"END";
 $HOSTILE_PATH;
 TABLE uidgen_registry.worker_node; TABLE uidgen_registry.registry; TABLE uidgen_registry.segment; TABLE uidgen.presets; TABLE uidgen.status;
-SELECT uidgen.diagnose();
+SELECT message FROM uidgen.diagnose();
 TABLE uidgen_registry.fleet; TABLE uidgen_registry.status; TABLE uidgen.segment_status;
 SELECT S.uid_between($one, $from, $to), S.uid_between($one, $from, $to, $layout), S.uid_range($from, $to), S.uid_range($from, $to, $layout);
 SELECT uidgen.first_since($from), uidgen.last_before($to, $layout), S.uid_min($from), S.uid_max($from, $layout);
@@ -360,7 +360,7 @@ INSERT INTO S.parent DEFAULT VALUES;
 DROP TABLE S.parent, S.child;
 SELECT uidgen_registry.create_segment('s'::pg_catalog.text); SELECT uidgen_registry.raise_segment('s'::pg_catalog.text, '100'::pg_catalog.int8);
 SELECT S.uid_segment_next('s'::pg_catalog.text);
-SELECT uidgen_registry.drop_segment('s'::pg_catalog.text), uidgen.diagnose(), uidgen.library_version(), uidgen_registry.registry_history(), uidgen_registry.node_functions();
+SELECT uidgen_registry.drop_segment('s'::pg_catalog.text), (uidgen.diagnose()).message, uidgen.library_version(), uidgen_registry.registry_history(), uidgen_registry.node_functions();
 SELECT uidgen_registry.local_grants(l.layout, 0, 5), uidgen_registry.tick_at($from, l.unit, l.epoch), uidgen_registry.tick_time($one, l.unit, l.epoch), uidgen_registry.microseconds($from)
 	FROM uidgen_registry.registry AS l;
 SELECT S.uid_next(), S.uid_next(0), S.uid_next_batch(3, 0), S.uid_reserve(3, 0);

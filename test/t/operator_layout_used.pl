@@ -43,7 +43,7 @@ sub is_unhindered
 	my ($node, $database, $name) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	is((sqlstate_of($node, 'SELECT uid_next()', $database))[0], '', "$name: ids are issued");
-	return is($node->safe_psql($database, 'SELECT uidgen.diagnose()'), 'ok', '... and nothing is wrong');
+	return is($node->safe_psql($database, 'SELECT severity FROM uidgen.diagnose()'), 'ok', '... and nothing is wrong');
 }
 
 # ---- an application's database, restored where the setting was forgotten ----
@@ -70,9 +70,9 @@ sub restore
 my $forgot = app_server('forgot');
 restore($forgot, 'app', 'plain');
 like($forgot->safe_psql('app', 'SELECT state, last_error FROM uidgen.status'), qr/^failing\|this database has ids of another layout$/, 'the status says so beforehand');
-like($forgot->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/^this database has ids of another layout\. .*"$OLD".*uidgen\.use_layout\(\).*uid_parse/, '... and diagnose()');
+like($forgot->safe_psql('app', 'SELECT message FROM uidgen.diagnose()'), qr/^this database has ids of another layout\. .*"$OLD".*uidgen\.use_layout\(\).*uid_parse/, '... and diagnose()');
 $forgot->safe_psql('app', q{UPDATE uidgen.layout_used SET layout = layout || E'\nHINT:  Run this.'});
-unlike($forgot->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/\n/, '... in one line, whatever the owner of the database has written');
+unlike($forgot->safe_psql('app', 'SELECT message FROM uidgen.diagnose()'), qr/\n/, '... in one line, whatever the owner of the database has written');
 $forgot->safe_psql('app', q{UPDATE uidgen.layout_used SET layout = split_part(layout, E'\n', 1)});
 $forgot->safe_psql('app', 'CREATE ROLE nobody LOGIN; GRANT INSERT, SELECT ON message TO nobody');
 my @as_nobody = (connstr => $forgot->connstr('app') . ' user=nobody');
@@ -157,7 +157,7 @@ foreach my $change ('ALTER TABLE uidgen.layout_used ALTER layout DROP NOT NULL; 
 	'ALTER TABLE uidgen.layout_used ALTER layout TYPE integer USING 1', "UPDATE uidgen.layout_used SET layout = repeat('x', 1000000)",
 	"INSERT INTO uidgen.layout_used SELECT 'x' || i, now(), 1, 1 FROM generate_series(1, 10000) AS i")
 {
-	my ($sqlstate, $text) = sqlstate_of($moved, "BEGIN; $change; SELECT uid_next(); SELECT uidgen.diagnose(), state FROM uidgen.status; ROLLBACK", 'app');
+	my ($sqlstate, $text) = sqlstate_of($moved, "BEGIN; $change; SELECT uid_next(); SELECT (uidgen.diagnose()).message, state FROM uidgen.status; ROLLBACK", 'app');
 	like($sqlstate, qr/^(?:55000)?$/, "an odd table: $change");
 	cmp_ok(length($text), '<', 10000, '... and an error of a bearable length');
 }
@@ -171,7 +171,7 @@ like($either->safe_psql('app', q{BEGIN; SELECT uid_next(); SELECT 'locked: ' || 
 		WHERE pid = pg_backend_pid() AND relation::regclass::text ~ 'layout_used|pg_(extension|depend|trigger)'; COMMIT}), qr/locked: nothing$/, 'and after a first id nothing is locked');
 restart_with($either, $JS53MS);
 fails_with($either, 'SELECT uid_next()', '55000', qr/They are of (?:"$OLD", "$DEFAULT"|"$DEFAULT", "$OLD"); this server/, 'otherwise both are named', 'app');
-unlike($either->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/uid_parse/, '... and either may be meant');
+unlike($either->safe_psql('app', 'SELECT message FROM uidgen.diagnose()'), qr/uid_parse/, '... and either may be meant');
 $_->stop foreach $moved, $either;
 
 # ---- what is harmless ----

@@ -62,7 +62,7 @@ is($node->safe_psql('postgres', 'SELECT count(*) > 0 FROM uidgen.presets'), 't',
 is( $node->safe_psql('postgres', 'SELECT * FROM uidgen.status'),
 	'not preloaded' . '|' x 23,
 	'uidgen.status says so');
-like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/shared_preload_libraries.*"shared_preload_libraries" and restart/,
+like($node->safe_psql('postgres', 'SELECT message FROM uidgen.diagnose()'), qr/shared_preload_libraries.*"shared_preload_libraries" and restart/,
 	'uidgen.diagnose() says what to do');
 is( $node->safe_psql('postgres', "LOAD 'uidgen'; SELECT count(*) FROM pg_settings WHERE name LIKE 'uidgen.%'"),
 	'0',

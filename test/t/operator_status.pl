@@ -60,7 +60,7 @@ $node->safe_psql('taken', 'CREATE SCHEMA uidgen_registry');
 
 is(query($STATE), 'idle|t|t|', 'before the first id the state is idle, without a worker id');
 is(query('SELECT renewals, failures, waits FROM uidgen.status'), '0|0|0', 'and nothing has been counted');
-ok(poll_until(sub { anyone('SELECT uidgen.diagnose()') eq 'ok' }), 'nothing is missing');
+ok(poll_until(sub { anyone('SELECT severity FROM uidgen.diagnose()') eq 'ok' }), 'nothing is missing');
 is(query($STATE), 'idle|t|t|', '... for which nothing was granted');
 ok(poll_until(sub { anyone('SELECT uidgen.ask_for_grant()') eq 'ok' }), 'a grant without an id');
 like(query($STATE), qr/^(granted|idle)\|f\|f\|$/, '... is a grant');
@@ -74,11 +74,11 @@ my $worker = query('SELECT worker_id FROM uidgen.status');
 # Everybody may ask, so while a grant is in force an answer costs the registry nothing.
 query("ALTER SYSTEM SET uidgen.\"window\" = '1h'");
 $node->reload;
-query('SELECT uidgen.diagnose()');
+query('SELECT message FROM uidgen.diagnose()');
 ok(poll_until(sub { query("DO \$\$ BEGIN PERFORM uid_next(); END \$\$; SELECT granted_until > now() + interval '50 minutes' FROM uidgen.status") eq 't' }),
 	'a grant for an hour');
 my $renewals = query('SELECT renewals FROM uidgen.status');
-is(anyone("BEGIN READ ONLY; SELECT count(*), min(uidgen.diagnose()), max(uidgen.diagnose()) FROM generate_series(1, 500); COMMIT"), '500|ok|ok',
+is(anyone("BEGIN READ ONLY; SELECT count(*), min(d.severity), max(d.severity) FROM generate_series(1, 500), uidgen.diagnose() AS d; COMMIT"), '500|ok|ok',
 	'a thousand answers');
 is(query('SELECT renewals FROM uidgen.status'), $renewals, '... and no renewal');
 query('ALTER SYSTEM RESET uidgen."window"');
@@ -102,20 +102,20 @@ is(anyone('SELECT state, last_error IS NULL FROM uidgen.status'), 'failing|t', '
 my $advice = "$missing. Create the database, or name another one in the setting \"uidgen.database\".";
 foreach my $who (\&query, \&anyone)
 {
-	ok(poll_until(sub { $who->('SELECT uidgen.diagnose()') eq $advice }), 'what to do is');
+	ok(poll_until(sub { $who->('SELECT message FROM uidgen.diagnose()') eq $advice }), 'what to do is');
 }
 
 set_database('taken');
 foreach my $who (\&query, \&anyone)
 {
-	ok(poll_until(sub { $who->('SELECT uidgen.diagnose()') =~ /^the registry of worker ids cannot be made in database "taken", which has a schema "uidgen_registry" already\. .*Rename or drop/ }),
+	ok(poll_until(sub { $who->('SELECT message FROM uidgen.diagnose()') =~ /^the registry of worker ids cannot be made in database "taken", which has a schema "uidgen_registry" already\. .*Rename or drop/ }),
 		'where the registry cannot be made, diagnose() says what to do');
 }
 is(query("SELECT state, last_error ~ 'cannot be made' FROM uidgen.status"), 'failing|t', 'and the state is failing');
-keeper_rests('SELECT uidgen.diagnose()', 'and so does one that got none');
+keeper_rests('SELECT message FROM uidgen.diagnose()', 'and so does one that got none');
 
 set_database('postgres');
-ok(poll_until(sub { anyone('SELECT uidgen.diagnose()') eq 'ok' }), 'once all is there again, nothing is missing');
+ok(poll_until(sub { anyone('SELECT severity FROM uidgen.diagnose()') eq 'ok' }), 'once all is there again, nothing is missing');
 like(query('SELECT state, last_error FROM uidgen.status'), qr/^(granted|idle)\|$/, 'and the state is good');
 
 done_testing();

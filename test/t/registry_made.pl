@@ -61,7 +61,7 @@ sub prepared
 my $log = -s $node->logfile;
 is(as_owner('CREATE EXTENSION uidgen; CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), body text)'), '', 'the owner of a database makes the extension');
 is(registries('postgres'), 0, '... which makes no registry');
-ok(poll_until(sub { as_owner(q{SELECT uidgen.diagnose()}) eq 'ok' }), '... nor does a diagnosis, for which nothing is missing');
+ok(poll_until(sub { as_owner(q{SELECT severity FROM uidgen.diagnose()}) eq 'ok' }), '... nor does a diagnosis, for which nothing is missing');
 fails_with($node, q{SELECT uid_segment_next('none')}, '55000', qr/extension "uidgen_registry" is not in database "postgres".*HINT: .*The first id makes it/s, '... or a draw from a segment', 'app');
 is(registries('postgres'), 0, '... still none');
 like(as_owner(q{INSERT INTO message (body) VALUES ('hello') RETURNING id}), qr/^\d+$/, 'the first id comes');
@@ -87,7 +87,7 @@ prepared('', sub {
 prepared('CREATE SCHEMA uidgen_registry', sub {
 		my ($name) = @_;
 		ends_with(qr/registry of worker ids cannot be made in database "$name", which has a schema "uidgen_registry".*HINT: .*Rename or drop/s, 'a schema of that name');
-		like($node->safe_psql('app', 'SELECT uidgen.diagnose()'), qr/cannot be made.*schema "uidgen_registry"/, '... as a diagnosis says, too');
+		like($node->safe_psql('app', 'SELECT message FROM uidgen.diagnose()'), qr/cannot be made.*schema "uidgen_registry"/, '... as a diagnosis says, too');
 		$node->safe_psql($name, 'DROP SCHEMA uidgen_registry');
 		is_made($name, '... until it is gone');
 	});

@@ -38,7 +38,7 @@ goes_on('a registry on another server');
 is($registry->safe_psql('postgres', 'SELECT count(*) FROM uidgen_registry.worker_node'), 1, 'the grant is its');
 is($node->safe_psql('postgres', q{SELECT to_regnamespace('uidgen_registry') IS NULL}), 't', '... and not of this server, which has none');
 is($node->safe_psql('postgres', 'SELECT registry FROM uidgen.status'), 'shared', 'uidgen.status says so');
-ok($node->poll_query_until('postgres', 'SELECT uidgen.diagnose()', 'ok'), 'and the diagnosis');
+ok($node->poll_query_until('postgres', 'SELECT severity FROM uidgen.diagnose()', 'ok'), 'and the diagnosis');
 # The first keeper has looked into the local registry and ends because of that connection; the next one loads
 # the library file when it is asked for something.
 ok( poll_until(

@@ -182,7 +182,7 @@ is($standby->safe_psql('postgres', 'SELECT pg_is_in_recovery()'), 't', 'a standb
 $_->safe_psql('postgres', 'SELECT uid_next()') foreach $standby, $server;
 my $worker = worker_id($standby);
 isnt($worker, worker_id($server), '... and ids, of a worker id of its own');
-ok($standby->poll_query_until('postgres', 'SELECT uidgen.diagnose()', 'ok'), '... and says that it is well');
+ok($standby->poll_query_until('postgres', 'SELECT severity FROM uidgen.diagnose()', 'ok'), '... and says that it is well');
 $standby->promote;
 draw_numbers($_, 'load', 300) foreach $standby, $server, $standby;
 one_by_one('load', '... and goes on when it is promoted');

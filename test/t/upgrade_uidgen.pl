@@ -24,7 +24,7 @@ $node->safe_psql('app', <<'END');
 	CREATE TABLE message (id bigint PRIMARY KEY DEFAULT uid_next(), CHECK (uid_between(id, '2020-01-01', NULL, 'default')));
 	CREATE INDEX ON message (uid_timestamp(id, 'default'));
 	CREATE VIEW monitoring AS SELECT state, failures FROM uidgen.status;
-	CREATE VIEW diagnosis AS SELECT uidgen.diagnose() AS missing;
+	CREATE VIEW diagnosis AS SELECT severity AS missing FROM uidgen.diagnose();
 	CREATE VIEW recent AS SELECT * FROM message WHERE uid_between(id, now() - interval '1 day', NULL);
 	REVOKE EXECUTE ON FUNCTION uid_next(integer) FROM PUBLIC;
 	GRANT EXECUTE ON FUNCTION uid_next(integer), uidgen_registry.forget_worker(integer, integer) TO operator WITH GRANT OPTION;
@@ -62,20 +62,20 @@ is($node->safe_psql('created', "CREATE EXTENSION uidgen VERSION '$OLD'; SELECT u
 	't', 'where the old one can still be created');
 goes_on('the old library in memory', @drawing);
 # A grant that lasts a second may be over when it is looked at.
-ok(poll_until(sub { $node->safe_psql('postgres', 'SELECT uidgen.diagnose(), uidgen.library_version(), state FROM uidgen.status') =~ /^ok\|\Q$OLD\E\|(?:granted|idle)$/ }),
+ok(poll_until(sub { $node->safe_psql('postgres', 'SELECT (uidgen.diagnose()).severity, uidgen.library_version(), state FROM uidgen.status') =~ /^ok\|\Q$OLD\E\|(?:granted|idle)$/ }),
 	'a new session calls what it has always called');
 
 # A file by the name of one that is loaded would not be looked at; so the second library
 # has another name.
 copy("$LIBRARIES/uidgen.so", "$FOLDER/other.so") or die $!;
 my $other = "CREATE FUNCTION pg_temp.next() RETURNS bigint AS '$FOLDER/other.so', 'uidgen_next' LANGUAGE C;
-	CREATE FUNCTION pg_temp.diagnose() RETURNS text AS '$FOLDER/other.so', 'uidgen_diagnose' LANGUAGE C;
+	CREATE FUNCTION pg_temp.diagnose(OUT severity text, OUT message text) RETURNS SETOF record AS '$FOLDER/other.so', 'uidgen_diagnose' LANGUAGE C;
 	CREATE FUNCTION pg_temp.bounds(timestamptz, text) RETURNS bigint AS '$FOLDER/other.so', 'uidgen_min' LANGUAGE C";
 fails_with($node, "$other; SELECT pg_temp.next()", '55000',
 	qr/another library of uidgen is loaded than the one that was called.*version \Q$NEW\E.*HINT:.*Restart/s,
 	'a second library in a process issues no ids');
 is( $node->safe_psql('postgres',
-		"SELECT uid_next() > 0; $other; SELECT pg_temp.diagnose() ~ 'another library.*Restart';
+		"SELECT uid_next() > 0; $other; SELECT message ~ 'another library.*Restart' FROM pg_temp.diagnose();
 		SELECT pg_temp.bounds('2026-01-01', 'default') = uid_min('2026-01-01', 'default'); SELECT uid_next() > 0;
 		SELECT count(*) FROM pg_settings WHERE name = 'uidgen.layout'"),
 	"t\nt\nt\nt\n1",
@@ -95,7 +95,7 @@ my $granted = $node->safe_psql('postgres', $rows);
 $node->restart;
 @drawing = map { start_trying($node, $_) } @databases;
 goes_on('the old extension with the new library', @drawing);
-ok(poll_until(sub { $node->safe_psql('app', 'SELECT uidgen.diagnose(), uidgen.library_version(), (SELECT state FROM monitoring)') =~ /^ok\|\Q$NEW\E\|(?:granted|idle)$/ }), 'nothing is missing');
+ok(poll_until(sub { $node->safe_psql('app', 'SELECT (uidgen.diagnose()).severity, uidgen.library_version(), (SELECT state FROM monitoring)') =~ /^ok\|\Q$NEW\E\|(?:granted|idle)$/ }), 'nothing is missing');
 ok(end_keeper($node), 'another keeper comes');
 goes_on('a new keeper with the old registry', @drawing);
 
@@ -154,7 +154,7 @@ isnt(catalog_of($node, 'app'), catalog_of($node, 'fresh'), 'a difference would s
 
 $node->safe_psql('postgres', 'CREATE DATABASE later');
 $node->safe_psql('later', "CREATE EXTENSION uidgen VERSION '$OLD'");
-ok($node->poll_query_until('later', 'SELECT uidgen.diagnose()', 'ok'), 'the old extension, created with the new library, works');
+ok($node->poll_query_until('later', 'SELECT severity FROM uidgen.diagnose()', 'ok'), 'the old extension, created with the new library, works');
 my $dump = dump_of($node, 'later');
 $node->safe_psql('postgres', 'CREATE DATABASE restored');
 $node->safe_psql('restored', $dump);
@@ -198,7 +198,7 @@ ok($node->poll_query_until('postgres', "SELECT renewals > $renewals + 1 FROM uid
 goes_on('renewed', @drawing);
 ok(end_keeper($node), 'the keeper gives it back');
 ok(poll_until(sub { slurp_file("$_->{file}.err") =~ $too_old }), 'and gets no other') foreach @drawing;
-like($node->safe_psql('postgres', 'SELECT uidgen.diagnose()'), qr/is of version \Q$OLD\E.*ALTER EXTENSION uidgen_registry UPDATE/, 'uidgen.diagnose() says what to do');
+like($node->safe_psql('postgres', 'SELECT message FROM uidgen.diagnose()'), qr/is of version \Q$OLD\E.*ALTER EXTENSION uidgen_registry UPDATE/, 'uidgen.diagnose() says what to do');
 $node->safe_psql('postgres', "ALTER EXTENSION uidgen_registry ADD FUNCTION $acquire; UPDATE pg_extension SET extversion = '$NEW' WHERE extname = 'uidgen_registry'");
 goes_on('whole again', @drawing);
 stop(@drawing);
