@@ -80,6 +80,10 @@ draw();
 ok(poll_until(sub { log_since($node, $log) =~ /LOG:  this server cannot be told from a copy of its disk\n.*DETAIL:.*machine-id.*"uidgen\.instance".*\n.*HINT:/ }), 'without a name the log says what may come');
 is(scalar(() = log_since($node, $log) =~ /cannot be told from a copy/g), 1, '... once');
 like($node->safe_psql('postgres', 'SELECT * FROM uidgen.diagnose()'), qr/^warning\|this server cannot be told from a copy.*"uidgen\.instance"/, '... and so does a diagnosis');
+append_to_file("$data/instance.conf", "uidgen.max_segments = 77\n");
+$node->reload;
+ok($node->poll_query_until('postgres', q{SELECT string_agg(severity || ' ' || (message ~ 'uidgen.max_segments in the configuration') || ' ' || (message ~ 'a copy of its disk'), ', ') FROM uidgen.diagnose()}, 'warning true false, warning false true'),
+	'... a row for each warning');
 unlike($node->safe_psql('postgres', 'SELECT uidgen.backfill_home()'), qr/\Q$home\E/, 'and it is another home');
 put_back();
 

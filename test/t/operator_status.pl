@@ -102,7 +102,7 @@ is(anyone('SELECT state, last_error IS NULL FROM uidgen.status'), 'failing|t', '
 my $advice = "$missing. Create the database, or name another one in the setting \"uidgen.database\".";
 foreach my $who (\&query, \&anyone)
 {
-	ok(poll_until(sub { $who->('SELECT message FROM uidgen.diagnose()') eq $advice }), 'what to do is');
+	ok(poll_until(sub { $who->('SELECT * FROM uidgen.diagnose()') eq "error|$advice" }), 'what to do is');
 }
 
 set_database('taken');

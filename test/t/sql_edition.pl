@@ -54,7 +54,7 @@ like($kept->{stderr}, qr/this database has no worker id yet.*HINT.*uidgen\.set_u
 $kept->{stderr} = '';
 like(as($node, 'tenant', 'app', "SELECT $_"), qr/55000: this database has no worker id yet/, "... so does $_") foreach qw(uid_timestamp(1) uid_next(0) uid_next_batch(1) uid_reserve(1) uid_layout());
 like(as($node, 'tenant', 'app', "SELECT uid_timestamp(1, 'default')"), qr/^2025-01-01/, '... but no function with a layout');
-like(as($node, 'tenant', 'app', 'SELECT message FROM uidgen.diagnose()'), qr/^this database has no worker id yet\. Choose a number/, '... which it says when it is asked');
+like(as($node, 'tenant', 'app', 'SELECT * FROM uidgen.diagnose()'), qr/^error\|this database has no worker id yet\. Choose a number/, '... which it says when it is asked');
 like(as($node, 'tenant', 'app', 'SELECT uidgen.set_up(worker_id => 5)'), qr/42501/, '... and which the owner gives');
 like(set_up($node, 'app'), qr/55000: this database has no worker id yet/, '... and names');
 like(set_up($node, 'app', 'worker_id=1024'), qr/22003: worker 1024 is out of range/, '... as one that the layout has room for');
