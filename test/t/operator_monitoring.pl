@@ -408,64 +408,69 @@ foreach my $alert (sort keys %fault)
 
 # ---- an outage, by the default lengths ----
 
-my ($STEP, $WAITS) = (5, 10);
-
-# When the last call had an id, and what monitoring sees: before it, and of it each so many seconds, up to when calls have failed for a while.
+# What monitoring sees of it, up to when there has been no id for a while: a sample each few seconds, while somebody draws.  At the latest when so
+# many seconds are left, a renewal is due.
 sub watch_outage
 {
-	my ($name, $renews, $begin) = @_;
+	my ($name, $renews) = @_;
 	my $server = $server{$name};
-	my ($failed, $had_id, @seen) = (0, 0, samples_of($name, $status));
-	$begin->();
-	while ($failed <= 3)
+	my ($failed, @seen) = (0);
+	while ($failed < 3)
 	{
 		my $asks = sub { asks($server, "SET uidgen.wait_timeout = '100ms';") };
-		if ($asks->()) { $had_id = $#seen * $STEP; }
-		else { $failed++; }
+		$failed++ unless $asks->();
 		status_of($server, "granted_until - coalesce(clock_offset, interval '0') < clock_timestamp() + interval '$renews s'") eq 'f'
 		  || poll_until(sub { $asks->(); status_of($server, 'state') eq 'failing' }) || die;
 		push @seen, samples_of($name, $status);
-		$clock{$name}->pass($STEP);
+		$clock{$name}->pass(5);
 	}
-	return ($had_id, @seen);
+	my $of = sub { return map { $_->{qq(uidgen_status_$_[0]\{instance="$name",job="uidgen"})} } @seen };
+	my ($first) = grep { ($of->('failing'))[$_] } 0 .. $#seen;
+	like(join('', $of->('failing')), qr/^0*1+$/, "an outage of $name: from a failed renewal on, no grant is to be had");
+	cmp_ok(($of->('grant_seconds'))[$first], '<=', $renews, '... which was due');
+	is(($of->('grant_seconds'))[-1], 0, '... until nothing is left');
+	return ($seen[-1], 5 * @seen);
 }
 
-# As Prometheus sees it that scrapes and evaluates each so many seconds: the server is not scraped when the outage begins, but up to so many
-# seconds later, and not evaluated when it is scraped.  A call that gets no id waits before it fails.
+# By the lengths alone, what Prometheus sees that scrapes and evaluates each so many seconds.  The server is not scraped when the outage begins, but up
+# to so many seconds later, and not evaluated when it is scraped.  A call that gets no id waits for 10 s before it fails.
 sub outage_tests
 {
-	my ($name, $interval, $by, @seen) = @_;
+	my ($name, $interval, $renews, $late, $sample) = @_;
 	my $tests = '';
-	my ($begins, $ends) = (300, 300 + @seen * $STEP + 120);
-	foreach my $phase (map { $_ * $STEP } 0 .. $interval / $STEP - 1)
+	my $begins = 300;
+	foreach my $left ($renews, 1.25 * $renews, 1.5 * $renews, 2 * $renews)
 	{
-		foreach my $lag (map { $_ * $STEP } 0 .. $interval / $STEP - 1)
+		my $ends = $begins + $left + 150;
+		foreach my $shift (map { my $phase = 5 * $_; map { [ $phase, 5 * $_ ] } 0 .. $interval / 5 - 1 } 0 .. $interval / 5 - 1)
 		{
-			my @indexes = map { int(($_ * $interval - $lag - $begins - $phase) / $STEP) } 0 .. $ends / $interval;
+			my ($phase, $lag) = @$shift;
+			my @times = map { $_ * $interval - $lag - $begins - $phase } 0 .. $ends / $interval;
+			my %seen = (failing => [ map { $_ > 0 && $left - $_ < $renews ? 1 : 0 } @times ],
+				grant_seconds => [ map { $_ <= 0 ? $renews + POSIX::fmod($left - $renews - $_, $renews) : $_ < $left ? $left - $_ : 0 } @times ]);
 			$tests .= "  - interval: ${interval}s\n    input_series:\n" . join '', map {
-				my $series = $_;
-				"      - series: " . $json->encode($series) . "\n        values: '" . join(' ', map { $seen[ $_ < 0 ? 0 : $_ < $#seen ? $_ + 1 : -1 ]{$series} } @indexes) . "'\n"
-			} sort keys %{ $seen[0] };
+				my ($metric) = /^uidgen_status_(\w+)/;
+				"      - series: " . $json->encode($_) . "\n        values: '" . join(' ', $seen{$metric} ? @{ $seen{$metric} } : ($sample->{$_}) x @times) . "'\n"
+			} sort keys %$sample;
 			$tests .= "    alert_rule_test:\n" . join '', map { "      - eval_time: $_->[0]s\n        alertname: $_->[1]\n        exp_alerts: [ " . ($_->[2] ? firing($_->[1], instance => $name) : '') . " ]\n" }
-			  [ $begins, 'UidgenCallsFail', 0 ], [ $begins, 'UidgenGrantEnds', 0 ], [ $begins + $phase + $by, 'UidgenCallsFail', 1 ], [ $ends, 'UidgenGrantEnds', 1 ];
+			  [ $begins, 'UidgenCallsFail', 0 ], [ $begins, 'UidgenGrantEnds', 0 ], [ POSIX::floor($begins + $phase + $left + 10 + $late), 'UidgenCallsFail', 1 ], [ POSIX::floor($ends), 'UidgenGrantEnds', 1 ];
 		}
 	}
 	return $tests;
 }
 change_setting($node, 'uidgen."window"', $WINDOW);
-poll_until(sub { asks($node); status_of($node, "granted_until > clock_timestamp() + clock_offset + interval '115 s'") eq 't' }) or die;
-my ($node_had_id, @of_node) = watch_outage('node', 60, sub { $registry->stop('immediate') });
+poll_until(sub { asks($node); status_of($node, "granted_until > clock_timestamp() + clock_offset + interval '100 s'") eq 't' }) or die;
+$registry->stop('immediate');
+my ($of_node, $passed) = watch_outage('node', 60);
 registry_is_back();
-$clock{registry}->pass(@of_node * $STEP);
+$clock{registry}->pass($passed);
 change_setting($node, 'uidgen."window"', $SHORT);
 has_ids($node);
-has_ids($alone);
-my ($alone_had_id, @of_alone) = watch_outage('alone', 5, sub { $alone->safe_psql('postgres', q{CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END';
-	CREATE TRIGGER refuse BEFORE UPDATE ON uidgen_registry.worker_node FOR EACH ROW EXECUTE FUNCTION refuse()}) });
+$alone->safe_psql('postgres', q{CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END';
+	CREATE TRIGGER refuse BEFORE UPDATE ON uidgen_registry.worker_node FOR EACH ROW EXECUTE FUNCTION refuse()});
+my ($of_alone) = watch_outage('alone', 5);
 $alone->safe_psql('postgres', 'DROP FUNCTION refuse() CASCADE');
 has_ids($alone);
-cmp_ok($node_had_id, '>=', 110, 'a node that draws goes on for a minute or two');
-cmp_ok($alone_had_id, '<=', 10, '... and a server that is alone for 5 to 10 s');
 
 # ---- a lag is the same wherever it is asked for ----
 
@@ -483,7 +488,7 @@ $session->quit;
 my $folder = PostgreSQL::Test::Utils::tempdir();
 append_to_file("$folder/faults.yml", $test);
 # Before a call fails; but what takes a few seconds cannot be seen before.
-append_to_file("$folder/outage$_.yml", head_of_tests("${_}s") . outage_tests('node', $_, $node_had_id + $WAITS, @of_node) . outage_tests('alone', $_, $alone_had_id + $WAITS + 60, @of_alone)) foreach 15, 30;
+append_to_file("$folder/outage$_.yml", head_of_tests("${_}s") . outage_tests('node', $_, 60, 0, $of_node) . outage_tests('alone', $_, 5, 60, $of_alone)) foreach 15, 30;
 append_to_file("$folder/dashboard.yml", "groups:\n  - name: dashboard\n    rules:\n" . join '', map { "      - record: shown_$_\n        expr: " . $json->encode($exprs[$_] =~ s/\$(?:job|instance)/.*/gr) . "\n" } 0 .. $#exprs);
 
 # ---- what Prometheus makes of them ----
