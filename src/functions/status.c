@@ -394,14 +394,6 @@ copies_complaint(void)
 	return "this server cannot be told from a copy of its disk. " UIDGEN_LIKE_COPIES_DETAIL " " UIDGEN_LIKE_COPIES_HINT;
 }
 
-/* What a diagnosis may do to find out. */
-typedef enum Asking
-{
-	ASK_IF_NEEDED,				/* no more than is needed to know, and no
-								 * first grant */
-	ASK_FOR_GRANT				/* an attempt in any case */
-} Asking;
-
 /* Nothing was granted since the server started, and a grant of the local registry would pin the layout. */
 static bool
 would_pin(void)
@@ -417,7 +409,7 @@ would_pin(void)
  * registry nothing while all is well, unless the keeper is to make an attempt in any case.
  */
 static char *
-find_what_is_missing(Asking asking)
+find_what_is_missing(bool in_any_case)
 {
 	UidgenAttachment attachment = uidgen_look();
 	UidgenFailure failure = {0};
@@ -437,8 +429,8 @@ find_what_is_missing(Asking asking)
 	if (uidgen_layout_is_misplaced(&failure))
 		return failure_text(&failure, true);
 	if (!uidgen_link()->is_missing(&failure) &&
-		((asking == ASK_IF_NEEDED && attachment == UIDGEN_ATTACHED && uidgen_has_sound_grant()) ||
-		 uidgen_probe_grant(asking == ASK_IF_NEEDED && would_pin(), &failure)))
+		((!in_any_case && attachment == UIDGEN_ATTACHED && uidgen_has_sound_grant()) ||
+		 uidgen_probe_grant(!in_any_case && would_pin(), &failure)))
 		return NULL;
 	if (failure.sqlerrcode == 0)
 		return "The keeper has not answered. See the server log, and the setting \"max_worker_processes\".";
@@ -459,22 +451,21 @@ put_diagnosis(FunctionCallInfo fcinfo, const char *severity, const char *message
 Datum
 uidgen_diagnose(PG_FUNCTION_ARGS)
 {
-	char	   *error = find_what_is_missing(ASK_IF_NEEDED);
-	char	   *warnings[] = {
-		error ? NULL : pending_complaint(),
-		stranger_complaint(error),
-		error ? NULL : misplaced_complaint(),
-		error ? NULL : copies_complaint(),
+	char	   *error = find_what_is_missing(false);
+	const char *found[][2] = {
+		{"error", error},
+		{"warning", error ? NULL : pending_complaint()},
+		{"warning", stranger_complaint(error)},
+		{"warning", error ? NULL : misplaced_complaint()},
+		{"warning", error ? NULL : copies_complaint()},
 	};
-	bool		sound = !error;
+	bool		sound = true;
 
-	if (error)
-		put_diagnosis(fcinfo, "error", error);
-	for (int i = 0; i < (int) lengthof(warnings); i++)
+	for (int i = 0; i < (int) lengthof(found); i++)
 	{
-		if (!warnings[i])
+		if (!found[i][1])
 			continue;
-		put_diagnosis(fcinfo, "warning", warnings[i]);
+		put_diagnosis(fcinfo, found[i][0], found[i][1]);
 		sound = false;
 	}
 	if (sound)
@@ -486,7 +477,7 @@ uidgen_diagnose(PG_FUNCTION_ARGS)
 Datum
 uidgen_ask_for_grant(PG_FUNCTION_ARGS)
 {
-	char	   *missing = find_what_is_missing(ASK_FOR_GRANT);
+	char	   *missing = find_what_is_missing(true);
 
 	PG_RETURN_TEXT_P(cstring_to_text(missing ? missing : "ok"));
 }
