@@ -249,7 +249,7 @@ ROLLBACK;
 -- Evidence: a node knows of numbers that the registry does not.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen_registry.create_segment('s', step => 10);
+SELECT uidgen_registry.create_segment('s', step => 10, restart => true);
 UPDATE uidgen_registry.segment SET failover_gap = 100;
 SELECT pg_temp.take(), pg_temp.show();
 SELECT pg_temp.take(highest => 20), pg_temp.show();
@@ -510,7 +510,7 @@ ROLLBACK;
 -- Reigns: each history is one, and a node says in which it was told what it knows.
 BEGIN;
 CALL pg_temp.make_up_the_world();
-SELECT uidgen_registry.create_segment('s', step => 10);
+SELECT uidgen_registry.create_segment('s', step => 10, restart => true);
 UPDATE uidgen_registry.segment SET failover_gap = 100;
 SELECT pg_temp.reigns(), pg_temp.take(), pg_temp.reigns();
 SELECT course::text = pg_temp.course() FROM uidgen_registry.segment_fetch('s', 10, 0, 0, '{}', -1, 9223372036854775807);
@@ -543,6 +543,68 @@ SAVEPOINT fine;
 SELECT pg_temp.take(course => :'three', highest => 401), pg_temp.reigns();
 ROLLBACK TO fine;
 SELECT pg_temp.take(course => :'three', highest => 400), pg_temp.reigns();
+ROLLBACK;
+
+-- Numbers that a server had under this name elsewhere: where the segment began below them, it is stopped.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen_registry.create_segment('s', 21, 10, 1000);
+SAVEPOINT begun;
+SELECT pg_temp.take(highest => 20, incarnation => 1), pg_temp.take(highest => -1, incarnation => 0), pg_temp.show();
+-- also if it has gone on beyond them
+SELECT pg_temp.take(highest => 21, incarnation => 1), pg_temp.show(), pg_temp.reigns();
+SELECT pg_temp.take(), pg_temp.take(highest => 35, incarnation => 2), pg_temp.take(highest => 20, incarnation => 2), pg_temp.reigns();
+SELECT uidgen_registry.raise_segment('s', 35), pg_temp.take(highest => 35, incarnation => 2), pg_temp.take(highest => 36, incarnation => 2);
+-- no number lies above max_value, unless it is raised
+SELECT pg_temp.reigns(), uidgen_registry.raise_segment('s', 36), pg_temp.take(highest => 2000, incarnation => 2), pg_temp.reigns();
+SELECT uidgen_registry.raise_segment('s', 1000), pg_temp.take(highest => 2000, incarnation => 2);
+SELECT uidgen_registry.change_segment('s', max_value => 1500), pg_temp.take(highest => 1000, incarnation => 2), pg_temp.take(highest => 2000, incarnation => 2);
+-- one that goes on is raised as well, and one that begins anew is meant to begin below
+SELECT uidgen_registry.drop_segment('s'), uidgen_registry.create_segment('s', 2001, 10), uidgen_registry.raise_segment('s', -1), pg_temp.take(highest => 2000, incarnation => 2), pg_temp.take(highest => 2001, incarnation => 2);
+SELECT uidgen_registry.drop_segment('s'), uidgen_registry.create_segment('s', 2, 10, restart => true), pg_temp.take(highest => 2000, incarnation => 2), uidgen_registry.raise_segment('s', 50),
+	pg_temp.take(highest => 9223372036854775807, incarnation => 2), pg_temp.show();
+-- together with a failover: no number is given out, and nothing of it is forgotten
+ROLLBACK TO begun;
+UPDATE uidgen_registry.segment SET failover_gap = 100;
+SELECT pg_temp.take(), pg_temp.world(1000, '7/2/8'), pg_temp.take(highest => 40, incarnation => 1), pg_temp.reigns();
+SELECT uidgen_registry.raise_segment('s', 50), pg_temp.take(highest => 40, incarnation => 1), pg_temp.reigns();
+ROLLBACK;
+
+-- Another registry takes the place of this one: its numbers go on there.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+SELECT uidgen_registry.share_registry('time:20:1s sequence:1 epoch:1970-01-01', '60 s', '5 s');
+SELECT uidgen_registry.create_segment('a "name"', 7, 10, 40, 'what it''s for'), uidgen_registry.create_segment('anew', restart => true), uidgen_registry.create_segment('dropped', step => 10),
+	uidgen_registry.create_segment('ended', 1, 10, 10), uidgen_registry.create_segment('new'), uidgen_registry.create_segment('of all', 9223372036854775800, 10), uidgen_registry.create_segment('stopped', step => 10);
+SELECT uidgen_registry.change_segment('a "name"', min_step => 2, max_step => 20, failover_gap => 30);
+SELECT pg_temp.take(5, name => n) FROM unnest('{"a \"name\"",anew,dropped,ended,of all,stopped}'::text[]) AS n;
+SELECT uidgen_registry.drop_segment('dropped'), pg_temp.take(highest => 77, incarnation => 1, name => 'stopped') IS NULL;
+SELECT uidgen_registry.keep_worker(0, 0);
+SAVEPOINT there;
+CREATE TEMP TABLE moved AS SELECT uidgen_registry.end_registry() AS statement;
+SELECT regexp_replace(statement, 'server is [^.]*', 'server is ROLE') FROM moved;
+SELECT count(*) FROM uidgen_registry.registry;
+-- which has some of these, too
+DELETE FROM uidgen_registry.segment WHERE name NOT IN ('dropped', 'anew');
+SELECT uidgen_registry.raise_segment('anew', 5000);
+CREATE FUNCTION pg_temp.run_moved() RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	m text;
+BEGIN
+	FOR m IN SELECT statement FROM moved WHERE statement ~ 'import_segment' LOOP
+		EXECUTE m;
+	END LOOP;
+END $$;
+SELECT pg_temp.run_moved(), pg_temp.show();
+SELECT name, step, min_step, max_step, max_value, failover_gap, description, reign_floor, began_above, regexp_replace(stopped, 'server is [^.]*', 'server is ROLE'), extract(epoch FROM stopped_since), evidence FROM uidgen_registry.segment ORDER BY name;
+SELECT pg_temp.take(1, highest => 11, incarnation => 1, name => 'a "name"'), pg_temp.take(1, highest => 9000, incarnation => 1, name => 'anew'), pg_temp.take(name => 'ended'), pg_temp.take(name => 'of all');
+-- once more changes nothing but reigns
+SELECT pg_temp.run_moved(), pg_temp.show();
+ROLLBACK TO there;
+-- one that has failed over since: the next fetch would leave the gap out
+SELECT pg_temp.world(1000, '7/2/8');
+SELECT substring(statement FROM '"name": "([^:]*)",'), substring(statement FROM '"last_value": (\d+)'), substring(statement FROM '"stopped": "[^,]*, [^,]*, [^,]*') FROM uidgen_registry.end_registry() AS m (statement)
+	WHERE statement ~ 'import_segment' AND statement !~ 'given numbers';
 ROLLBACK;
 
 -- A node of a version that says nothing of reigns: no numbers for it, where there are none for others.

@@ -57,6 +57,7 @@ INSERT INTO call VALUES
 	('fleet', 'create_segment', $$SELECT uidgen_registry.create_segment('t')$$),
 	('fleet', 'create_segment again', $$SELECT uidgen_registry.create_segment('dropped')$$),
 	('fleet', 'drop_segment', $$SELECT uidgen_registry.drop_segment('s')$$),
+	('fleet', 'import_segment', $$SELECT uidgen_registry.import_segment('{"name": "s", "last_value": 9, "step": 1, "min_step": 1, "max_step": 1, "max_value": 9999999, "failover_gap": 0, "dropped": false}')$$),
 	('fleet', 'change_segment', $$SELECT uidgen_registry.change_segment('s', 2000)$$),
 	('fleet', 'raise_segment', $$SELECT uidgen_registry.raise_segment('s', 1000)$$),
 	('fleet', 'first guest', $$SELECT uidgen_registry.set_first_guest(900)$$),

@@ -375,11 +375,30 @@ COMMENT ON FUNCTION uidgen_registry.change_registry(interval, interval, boolean,
 
 -- A fleet's registry refuses all calls from then on, and keeps its rows, so that nobody takes it for a new one.  A local
 -- one begins anew with the next grant.
-CREATE FUNCTION uidgen_registry.end_registry() RETURNS void
+CREATE FUNCTION uidgen_registry.end_registry() RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
+DECLARE
+	s record;
 BEGIN
-	IF NOT EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.shared) THEN
+	IF EXISTS (SELECT FROM uidgen_registry.registry AS r WHERE r.shared) THEN
+		-- What another registry has to know to take its place.
+		RETURN QUERY SELECT CASE f.state WHEN 'kept' THEN format('SELECT uidgen_registry.keep_worker(%s, %s);', f.datacenter_id, f.worker_id)
+				ELSE format('SELECT uidgen_registry.import_worker(%s, %s, %L);', f.datacenter_id, f.worker_id, to_jsonb(f.until) #>> '{}') END
+			FROM uidgen_registry.fleet AS f ORDER BY f.datacenter_id, f.worker_id;
+		FOR s IN SELECT t.* FROM uidgen_registry.segment AS t ORDER BY t.name LOOP
+			-- S1, which the next fetch would have brought about.
+			IF uidgen_registry.compare_histories((s.system_identifier, s.timeline, s.started, s.database, s.restored)::uidgen_registry.history, uidgen_registry.present_history(with_label => true)) = 'went back' THEN
+				IF s.last_value < s.max_value AND s.last_value + s.failover_gap::numeric > s.max_value THEN
+					s.stopped := coalesce(s.stopped, format('The registry that it comes from had failed over or was restored, knew of numbers up to %s, and could not leave out failover_gap, which is %s.', s.last_value, s.failover_gap));
+					s.stopped_since := coalesce(s.stopped_since, uidgen_registry.registry_clock());
+				END IF;
+				s.last_value := least(s.last_value + s.failover_gap::numeric, s.max_value)::bigint;
+			END IF;
+			RETURN NEXT format('SELECT uidgen_registry.import_segment(%L);', jsonb_strip_nulls(to_jsonb(s)
+				- '{version,incarnation,run_start,system_identifier,timeline,database,created,modified,reigns,reign_ends,reign_begins,reign_floor,started,restored,unconfirmed,rate}'::text[]));
+		END LOOP;
+	ELSE
 		PERFORM uidgen_registry.refuse_block('uidgen_registry.end_registry()');
 		DELETE FROM uidgen_registry.worker_node;
 		PERFORM uidgen_registry.check_written(NOT EXISTS (SELECT FROM uidgen_registry.worker_node));
@@ -388,7 +407,7 @@ BEGIN
 	PERFORM uidgen_registry.check_written(NOT EXISTS (SELECT FROM uidgen_registry.registry));
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.end_registry() IS 'ends the registry: that of a fleet refuses all calls from then on, a local one begins anew, and knows nothing of what it has granted';
+COMMENT ON FUNCTION uidgen_registry.end_registry() IS 'ends the registry: that of a fleet refuses all calls from then on, and returns what to run in the registry that takes its place; a local one begins anew, and knows nothing of what it has granted';
 
 -- Guests refuse another registry and tell it nothing, so nobody can know which of them have grants that were lost: theirs ends by itself.
 CREATE FUNCTION uidgen_registry.end_quarantine(guests boolean DEFAULT false) RETURNS void

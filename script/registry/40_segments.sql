@@ -4,7 +4,7 @@
 -- They are the same in a local and in a fleet's registry, also in one that has granted
 -- nothing so far.  A range is what one UPDATE has moved, so ranges never overlap, whatever
 -- the steps are.  It never ends, either: so unlike a grant, a range that the registry has
--- lost does not become safe by waiting.  Four rules (docs/design/segments.md):
+-- lost does not become safe by waiting.  The rules (docs/design/segments.md):
 --
 --	S1	Where the registry may have gone back since the row was written (compare_histories()), or a node
 --		knows of numbers above last_value, numbers were lost: last_value is raised by failover_gap,
@@ -22,6 +22,9 @@
 --		gone back gives nothing and writes the history down, and numbers are given out once enough standbys
 --		have replayed that: all, or as many as an election cannot pass by.  So whoever takes over next
 --		knows of it.
+--	S7	A node says the highest number that it was told last of a segment of this name, whatever registry or
+--		incarnation that was.  If the segment began below it, it is stopped, unless its owner has said that its
+--		numbers begin anew.
 --
 CREATE TABLE uidgen_registry.segment (
 	name text COLLATE "C" PRIMARY KEY,	-- an index that no change of the system's locales can break
@@ -45,6 +48,7 @@ CREATE TABLE uidgen_registry.segment (
 	reign_ends bigint[] NOT NULL DEFAULT '{}',
 	reign_begins bigint[] NOT NULL DEFAULT '{}',
 	reign_floor bigint NOT NULL DEFAULT -1,
+	began_above bigint,
 	started timestamptz,
 	restored text,
 	stopped text,
@@ -79,6 +83,7 @@ COMMENT ON COLUMN uidgen_registry.segment.reigns IS 'random numbers of the last 
 COMMENT ON COLUMN uidgen_registry.segment.reign_ends IS 'of each former reign: the last number that was given out up to its end';
 COMMENT ON COLUMN uidgen_registry.segment.reign_begins IS 'of each former reign: the number after which the next one began; what lies between was left out';
 COMMENT ON COLUMN uidgen_registry.segment.reign_floor IS 'up to here it does not matter in which reign a number was given out: the owner has raised the segment above it, or it was too long ago';
+COMMENT ON COLUMN uidgen_registry.segment.began_above IS 'the number after which it began, or beyond which its owner has raised it: if a server had a higher one elsewhere under this name, the segment is stopped; null: its numbers begin anew (restart), whatever servers had before';
 COMMENT ON COLUMN uidgen_registry.segment.started IS 'when the registry''s server had started then; of a local registry, when the segment was created';
 COMMENT ON COLUMN uidgen_registry.segment.restored IS 'the base backup that it had been started from, if any, and when the database was made';
 COMMENT ON COLUMN uidgen_registry.segment.stopped IS 'why nobody is given numbers until the owner calls raise_segment(): some may have been given out twice; null: it is not stopped';
@@ -123,6 +128,21 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.begin_reign(uidgen_registry.segment, bigint, boolean) IS 'the row of a segment as it is when another reign has begun above a number';
 
+-- The row when its owner lets the numbers go on above this one.
+CREATE FUNCTION uidgen_registry.go_beyond(s uidgen_registry.segment, beyond bigint) RETURNS uidgen_registry.segment
+LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	s := uidgen_registry.begin_reign(s, greatest(s.last_value, beyond), goes_on => true);
+	s.run_start := NULL;
+	IF s.began_above < beyond THEN
+		s.began_above := beyond;
+	END IF;
+	RETURN s;
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.go_beyond(uidgen_registry.segment, bigint) IS 'the row of a segment as it is when its owner lets the numbers go on above one';
+
 -- The row is locked.  Returns its new version.
 CREATE FUNCTION uidgen_registry.write_segment(s uidgen_registry.segment) RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
@@ -132,7 +152,7 @@ BEGIN
 	UPDATE uidgen_registry.segment AS t SET
 			last_value = s.last_value, version = s.version, run_start = s.run_start, rate = s.rate, modified = greatest(t.modified, uidgen_registry.registry_clock()),
 			system_identifier = s.system_identifier, timeline = s.timeline, database = s.database, started = s.started, restored = s.restored,
-			reigns = s.reigns, reign_ends = s.reign_ends, reign_begins = s.reign_begins, reign_floor = s.reign_floor,
+			reigns = s.reigns, reign_ends = s.reign_ends, reign_begins = s.reign_begins, reign_floor = s.reign_floor, began_above = s.began_above,
 			stopped = s.stopped, stopped_since = s.stopped_since, evidence = s.evidence, unconfirmed = s.unconfirmed
 		WHERE t.name = s.name;
 	PERFORM uidgen_registry.check_written(FOUND);
@@ -252,17 +272,17 @@ BEGIN
 	h := uidgen_registry.present_history(with_label => true);
 	INSERT INTO uidgen_registry.segment AS t
 		(name, last_value, step, min_step, max_step, max_value, failover_gap, version, incarnation,
-		 system_identifier, timeline, database, description, created, modified, reign_floor, started, restored)
+		 system_identifier, timeline, database, description, created, modified, reign_floor, began_above, started, restored)
 		VALUES (create_segment.name, start - 1, create_segment.step, create_segment.step, largest_step, create_segment.max_value, 20 * largest_step,
 				uidgen_registry.new_token(), uidgen_registry.new_token(), h.system_identifier, h.timeline, h.database,
-				create_segment.description, now_time, now_time, start - 1, h.started, h.restored)
+				create_segment.description, now_time, now_time, start - 1, CASE WHEN NOT restart THEN start - 1 END, h.started, h.restored)
 		-- One that begins anew.  Servers may still hold numbers of before, until they ask the next time.
 		ON CONFLICT ON CONSTRAINT segment_pkey DO UPDATE SET
 			last_value = excluded.last_value, step = excluded.step, min_step = excluded.min_step, max_step = excluded.max_step, max_value = excluded.max_value,
 			failover_gap = excluded.failover_gap, version = excluded.version, incarnation = excluded.incarnation, run_start = NULL, dropped = false,
 			system_identifier = excluded.system_identifier, timeline = excluded.timeline, database = excluded.database, started = excluded.started, restored = excluded.restored,
 			description = excluded.description, created = excluded.created, modified = greatest(t.modified, excluded.modified),
-			reigns = excluded.reigns, reign_ends = excluded.reign_ends, reign_begins = excluded.reign_begins, reign_floor = excluded.reign_floor,
+			reigns = excluded.reigns, reign_ends = excluded.reign_ends, reign_begins = excluded.reign_begins, reign_floor = excluded.reign_floor, began_above = excluded.began_above,
 			stopped = NULL, stopped_since = NULL, evidence = NULL, unconfirmed = NULL
 			WHERE t.dropped AND restart;
 	IF FOUND THEN
@@ -286,8 +306,7 @@ BEGIN
 			failover_gap = greatest(t.failover_gap, 20 * largest_step), dropped = false, description = create_segment.description
 		WHERE t.name = create_segment.name;
 	PERFORM uidgen_registry.check_written(FOUND);
-	s := uidgen_registry.begin_reign(s, greatest(s.last_value, start - 1), goes_on => true);
-	s.run_start := NULL;
+	s := uidgen_registry.go_beyond(s, start - 1);
 	PERFORM uidgen_registry.write_segment(s);
 END
 $$;
@@ -390,13 +409,12 @@ BEGIN
 			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('Its largest number is %s.', s.max_value),
 				HINT = 'The owner of the registry can raise max_value with uidgen_registry.change_segment().';
 	END IF;
-	s := uidgen_registry.begin_reign(s, greatest(s.last_value, beyond), goes_on => true);
+	s := uidgen_registry.go_beyond(s, beyond);
 	-- Where it is stopped, the owner has looked at what was lost, so no gap is left out besides.
 	IF s.stopped IS NOT NULL THEN
 		SELECT h.system_identifier, h.timeline, h.database, h.started, h.restored
 			INTO STRICT s.system_identifier, s.timeline, s.database, s.started, s.restored FROM uidgen_registry.present_history(with_label => true) AS h;
 	END IF;
-	s.run_start := NULL;
 	-- What servers were told up to here is explained by the owner's word.
 	s.reign_floor := greatest(s.reign_floor, beyond);
 	s.stopped := NULL;
@@ -409,3 +427,36 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.raise_segment(text, bigint)
 	IS 'lets what servers fetch from now on lie above a number, as after an import, or where the segment is stopped: beyond all that any server was given; what they have fetched they still give out; returns the number that is gone beyond';
+
+-- What end_registry() of another registry says of a segment.  One of this name that is here goes on above both.
+CREATE FUNCTION uidgen_registry.import_segment(segment jsonb) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	s CONSTANT uidgen_registry.segment := jsonb_populate_record(NULL::uidgen_registry.segment, segment);
+	made CONSTANT boolean := NOT EXISTS (SELECT FROM uidgen_registry.segment AS t WHERE t.name = s.name);
+	here uidgen_registry.segment;
+BEGIN
+	IF made THEN
+		PERFORM uidgen_registry.create_segment(s.name, least(s.last_value, s.max_value - 1) + 1, s.step, s.max_value);
+	END IF;
+	UPDATE uidgen_registry.segment AS t SET
+			step = s.step, min_step = s.min_step, max_step = s.max_step, max_value = s.max_value, description = s.description, dropped = s.dropped,
+			failover_gap = CASE WHEN made THEN s.failover_gap ELSE greatest(t.failover_gap, s.failover_gap) END
+		WHERE t.name = s.name;
+	PERFORM uidgen_registry.check_written(FOUND);
+	SELECT t.* INTO STRICT here FROM uidgen_registry.segment AS t WHERE t.name = s.name;
+	here := uidgen_registry.go_beyond(here, s.last_value);
+	IF s.began_above IS NULL THEN
+		here.began_above := NULL;
+	END IF;
+	IF here.stopped IS NULL THEN
+		here.stopped := s.stopped;
+		here.stopped_since := s.stopped_since;
+	END IF;
+	here.evidence := greatest(here.evidence, s.evidence);
+	PERFORM uidgen_registry.write_segment(here);
+END
+$$;
+COMMENT ON FUNCTION uidgen_registry.import_segment(jsonb) IS 'takes over a segment of another registry, as the end_registry() of that says: its numbers go on here';

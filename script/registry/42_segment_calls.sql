@@ -135,8 +135,8 @@ COMMENT ON FUNCTION uidgen_registry.segments_there(bytea[], bigint) IS 'which of
 -- reigns stay as they were, for when the owner has raised it.
 CREATE FUNCTION uidgen_registry.stop_segment(
 	s uidgen_registry.segment,
-	verdict text,					-- of judge_evidence(), or that the gap has no room; counts if the segment goes on yet
-	highest bigint,					-- the highest number of this incarnation that the caller was told; null: it knows another one
+	verdict text,					-- of leave_out_lost(); counts if the segment goes on yet
+	highest bigint,					-- the highest number that the caller was told; null: that says nothing here
 	of_fleet boolean,
 	OUT refusal text, OUT refusal_detail text, OUT refusal_hint text)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
@@ -149,6 +149,7 @@ BEGIN
 		s.stopped := CASE verdict
 			WHEN 'unknown' THEN format('The registry knows of numbers up to %s, and a server was given numbers up to %s in a course of history that it knows nothing of: it has failed over more than once, was restored, or is a copy.', s.last_value, highest)
 			WHEN 'given' THEN format('A server was given numbers up to %s before the registry failed over, was restored or copied, and others may have been given some of these since.', highest)
+			WHEN 'elsewhere' THEN format('A server was given numbers up to %s of another segment of this name, by this registry or another one. This one began after %s, and not with restart := true.', highest, s.began_above)
 			WHEN 'no room' THEN format('The registry has failed over or was restored, knows of numbers up to %s, and cannot leave out failover_gap, which is %s: max_value is %s.', s.last_value, s.failover_gap, s.max_value)
 			ELSE format('The registry knows of numbers up to %s, a server was given numbers up to %s, and failover_gap is %s.', s.last_value, highest, s.failover_gap) END
 			|| CASE WHEN verdict = 'no room' OR NOT of_fleet THEN '' ELSE format(' The role of that server is "%s".', session_user) END;
@@ -169,7 +170,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.stop_segment(uidgen_registry.segment, text, bigint, boolean) IS 'stops a segment, unless it is, notes up to where servers were given numbers, and says why and what to do';
 
--- S1, S2, S5.  Nothing is written.
+-- S1, S2, S5, S7.  Nothing is written.
 CREATE FUNCTION uidgen_registry.leave_out_lost(
 	before uidgen_registry.segment,
 	went_back boolean,				-- and the others of begin_segment_call() and segment_fetch()
@@ -177,7 +178,7 @@ CREATE FUNCTION uidgen_registry.leave_out_lost(
 	known_incarnation bigint,
 	known_course bigint[],
 	highest bigint,
-	OUT s uidgen_registry.segment, OUT verdict text)				-- of judge_evidence(), or that the gap has no room
+	OUT s uidgen_registry.segment, OUT verdict text)				-- of judge_evidence(), or that the gap has no room, or elsewhere: the segment began below what the caller had
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
@@ -190,9 +191,11 @@ BEGIN
 	ELSIF restarted THEN
 		s := uidgen_registry.begin_reign(s, s.last_value, goes_on => true);
 	END IF;
-	-- S2, S5.
+	-- S2, S5; S7.
 	IF known_incarnation = s.incarnation THEN
 		verdict := uidgen_registry.judge_evidence(s, known_course, highest, jumped => went_back);
+	ELSIF least(highest, s.max_value) > s.began_above THEN
+		verdict := 'elsewhere';
 	END IF;
 	-- A gap that max_value cuts off may not cover it.
 	IF (verdict = 'lost' OR went_back) AND before.last_value < s.max_value AND before.last_value + s.failover_gap::numeric > s.max_value THEN
@@ -230,10 +233,10 @@ COMMENT ON FUNCTION uidgen_registry.await_standbys(pg_lsn, boolean) IS 'up to wh
 CREATE FUNCTION uidgen_registry.segment_fetch(
 	name bytea,						-- in UTF-8, so that databases of any encoding can call
 	wanted_step bigint,				-- 0: the segment's step
-	known_incarnation bigint,		-- what the node was told last; 0: nothing
+	known_incarnation bigint,		-- what the node was told last under this name, be it by another registry; 0: nothing
 	known_version bigint,
 	known_course bigint[],
-	highest bigint,					-- the highest number of this incarnation that it was ever told, less what it has handed back; -1: none
+	highest bigint,					-- the highest number of that incarnation that it was ever told, less what it has handed back; -1: none
 	not_after bigint,				-- microseconds since 1970 UTC: the node waits no longer; largest bigint: not known
 	OUT first_value bigint,			-- null: nothing is given out
 	OUT last_value bigint, OUT incarnation bigint,
@@ -270,7 +273,7 @@ BEGIN
 		INTO incarnation, step, min_step, max_step, max_value, registry_id, system_identifier, timeline;
 	IF verdict NOT IN ('known', 'lost') OR s.stopped IS NOT NULL THEN
 		SELECT f.* INTO STRICT refusal, refusal_detail, refusal_hint
-			FROM uidgen_registry.stop_segment(before, verdict, CASE WHEN known_incarnation = s.incarnation THEN highest END, of_fleet => call.registry_id IS NOT NULL) AS f;
+			FROM uidgen_registry.stop_segment(before, verdict, CASE WHEN known_incarnation = s.incarnation OR verdict = 'elsewhere' THEN highest END, of_fleet => call.registry_id IS NOT NULL) AS f;
 		refusal_passes := false;
 		clock := uidgen_registry.end_node_call(not_after);
 		RETURN;

@@ -21,7 +21,9 @@
  *	  what is left in the buffers is thrown away.
  *	- Of one incarnation, ranges lie one above the other, so that numbers are in order.
  *	  `highest` is told to the registry, which may have lost what it gave; and `course`, in
- *	  which course of its history that was.
+ *	  which course of its history that was.  To another registry as well: it gives no range
+ *	  below what this server had, unless its owner has said that numbers begin anew.  So what the last
+ *	  incarnation has given is all that is to be remembered.
  *	- Only the end of the range that was given last can be handed back; `version` proves to
  *	  the registry that nobody has got anything since.  It is used once, since a
  *	  release without an answer may have been done: others may have the numbers.

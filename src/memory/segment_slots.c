@@ -129,16 +129,25 @@ is_vacant(UidgenSegmentSlot *slot)
 		uidgen_demand_open(&slot->demand) == 0;
 }
 
-/* A slot that no segment needs; NULL: there is none. */
+/*
+ * A slot that no segment needs; NULL: there is none.  If possible, not one whose name had numbers: how far they
+ * went is told to the registry that has a segment of this name next.
+ */
 static UidgenSegmentSlot *
 find_free_slot(void)
 {
+	UidgenSegmentSlot *vacant = NULL;
+
 	if (table->used < uidgen_max_segments)
 		return &slots[table->used];
 	for (int i = 0; i < table->used; i++)
 		if (is_vacant(&slots[i]))
-			return &slots[i];
-	return NULL;
+		{
+			vacant = &slots[i];
+			if (vacant->supply.highest < 0)
+				break;
+		}
+	return vacant;
 }
 
 /* Begin with a segment in a slot: nothing that was drawn or known before counts for it. */

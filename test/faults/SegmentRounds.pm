@@ -198,7 +198,7 @@ sub begin_life
 # ---- the registry ----
 
 # What the control lacks.
-my @RULES = ('went_back', 'known_incarnation = s.incarnation');
+my @RULES = ('went_back', 'known_incarnation = s.incarnation', 'least(highest, s.max_value) > s.began_above');
 
 my $DIARY = <<'END';
 CREATE TABLE diary (entry bigint GENERATED ALWAYS AS IDENTITY, at double precision, server text, what text, low bigint, high bigint);

@@ -5,7 +5,7 @@
  * The registry's are taken out of its functions, in the database that the simulation runs
  * in.  Those of a node are functions of src/core: the linker puts __wrap_...() in their place, which
  * calls them only while their rule is there (DROPPED in random_fleets.pl).  A few are left out where
- * answers are played (fleet.c, segments.c), and those of a guest in guests.c.  R1 to R7, and S1 to S4 of segments, are those of
+ * answers are played (fleet.c, segments.c), and those of a guest in guests.c.  R1 to R7, and S1 to S4 and S7 of segments, are those of
  * docs/design/fleet.md and segments.md.
  */
 #include "simulation.h"
@@ -82,6 +82,11 @@ static const Rule rules[] = {
 	{"same_incarnation", "create_segment", "excluded.incarnation", "t.incarnation", 1, NUMBERS, 100},
 	{"created_again_below", "create_segment", "greatest(s.last_value, start - 1)", "start - 1", 1, NUMBERS, 100},
 	{"nothing_discarded", NULL, NULL, NULL, 0, NUMBERS, 100},
+	/* S7 */
+	{"begun_below", "leave_out_lost", "ELSIF least(highest, s.max_value) > s.began_above THEN", "ELSIF false THEN", 1, NUMBERS, 100},
+	{"restart_not_written", "create_segment", "began_above = excluded.began_above", "began_above = excluded.last_value", 1, NUMBERS, 100},
+	{"raised_in_vain", "go_beyond", "s.began_above := beyond;", "", 1, NUMBERS, 100},
+	{"forgotten_where_there_is_none", NULL, NULL, NULL, 0, NUMBERS, 600},
 	/* Whose answers count */
 	{"numbers_of_older_timeline", NULL, NULL, NULL, 0, NUMBERS, 400},
 	{"numbers_unconfirmed", NULL, NULL, NULL, 0, NUMBERS, 200},

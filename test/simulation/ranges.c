@@ -8,6 +8,8 @@
  *	P2	What is issued was told.
  *	P4	The numbers of one incarnation that a node issues increase, and it issues none of the one
  *		before once it has had one of the next.
+ *	S7	A node issues no number of a name that it had issued before, in another incarnation, unless the
+ *		owner has said that numbers begin anew.  Only what makes that so stops a segment.
  *	Numbers go on above what the owner was told that they do.  None are left out but for a
  *	failover, or numbers that were lost.  Each number that was fetched is accounted for.
  *	Once nothing goes wrong any more, every node gets numbers.
@@ -47,11 +49,28 @@ static Range told[TOLD];
 static int	ntold;
 static Range copied[TOLD];
 static int	ncopied;
+static int64_t restarts[STEPS]; /* incarnations that began anew */
+static int	nrestarts;
 
 void
 ranges_begin(void)
 {
-	ntold = ncopied = 0;
+	ntold = ncopied = nrestarts = 0;
+}
+
+void
+note_restart(int64_t incarnation)
+{
+	restarts[nrestarts++] = incarnation;
+}
+
+static bool
+began_anew(int64_t incarnation)
+{
+	for (int i = 0; i < nrestarts; i++)
+		if (restarts[i] == incarnation)
+			return true;
+	return false;
 }
 
 static void
@@ -231,8 +250,13 @@ judge_numbers(Node *node, int segment, int64_t first, uint64_t count)
 		fail("P2", "numbers %" PRId64 " to %" PRId64 " of segment %d were not given to node %d", first, last, segment,
 			 (int) (node - world.nodes));
 	if (slot->incarnation != incarnation)
+	{
+		slot->before = began_anew(incarnation) ? -1 : Max(slot->before, slot->highest);
 		slot->highest = -1;
+	}
 	slot->incarnation = incarnation;
+	if (first <= slot->before)
+		fail("S7", "node %d had number %" PRId64 " of segment %d when it was another one", (int) (node - world.nodes), first, segment);
 	if (first <= slot->highest)
 		fail("P4", "number %" PRId64 " of segment %d comes after %" PRId64, first, segment, slot->highest);
 	slot->highest = last;
@@ -304,6 +328,17 @@ judge_refusal(const Call *call, const Reply *reply, const SegmentRow *before, in
 {
 	events[EVENT_NO_SEGMENT] += strcmp(reply->sqlstate, "P0002") == 0;
 	events[EVENT_USED_UP] += strcmp(reply->sqlstate, "2200H") == 0;
+
+	/* S7: its owner looks, and raises it above what is known. */
+	if (strstr(reply->text, "another segment of this name") && !call->to_old)
+	{
+		if (call->wanted.incarnation == before->incarnation || began_anew(before->incarnation) ||
+			Min(call->wanted.highest, before->max_value) <= world.beyond[call->segment])
+			fail("S7", "segment %d is stopped: %s", call->segment, reply->text);
+		events[EVENT_ELSEWHERE]++;
+		registry_owner(call->segment, "raise", 0);
+		return;
+	}
 
 	/*
 	 * A copy, or a call of before: it is stopped for all, until its owner has

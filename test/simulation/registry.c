@@ -265,9 +265,16 @@ registry_owner(int segment, const char *what, int64_t number)
 	add_number(number);
 	result = run_well("change");
 	if (!PQgetisnull(result, 0, 0))
-		world.beyond[segment] = strcmp(what, "restart") == 0 ? number_of(result, "beyond") :
+		world.beyond[segment] = strcmp(what, "restart") == 0 || strcmp(what, "anew") == 0 ? number_of(result, "beyond") :
 			Max(world.beyond[segment], number_of(result, "beyond"));
 	PQclear(result);
+	if (strcmp(what, "restart") == 0)
+	{
+		SegmentRow	row;
+
+		registry_segment(segment, &row);
+		note_restart(row.incarnation);
+	}
 }
 
 /* Its owner changes which worker ids are for guests, or the lengths of grants; 0 leaves a length as it is. */

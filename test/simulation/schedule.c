@@ -1434,6 +1434,8 @@ take(const Step *step)
 				static const char *const ways[] = {"raise", "raise", "steps", "drop", "create", "create", "restart", "restart"};
 				const char *way = ways[step->salt % 8];
 
+				if (strcmp(way, "restart") == 0 && step->salt / 8 % 2 == 0)
+					way = "anew";
 				tell("the owner changes segment %d: %s %d", step->whom % world.setup.segments, way, 1 + step->count % 10);
 				registry_owner(step->whom % world.setup.segments, way, 1 + step->count % 10);
 				if (world.setup.synchronous)

@@ -26,7 +26,7 @@ slots_start(Memory *memory)
 		uidgen_segment_init(&slot->words);
 		uidgen_segment_assign(&slot->words, (uint64_t) i + 1);
 		uidgen_supply_init(&slot->supply);
-		slot->highest = -1;
+		slot->highest = slot->before = -1;
 	}
 }
 
@@ -139,6 +139,8 @@ keeper_hear_fetch(Node *node, const Reply *reply)
 		{
 			discard(slot);
 			uidgen_supply_leave(&slot->supply);
+			if (is_broken("forgotten_where_there_is_none"))
+				slot->supply.highest = -1;
 		}
 		else if (strcmp(reply->sqlstate, "2200H") == 0)
 			uidgen_segment_end(&slot->words, true);

@@ -131,8 +131,11 @@ BEGIN
 		UPDATE uidgen_registry.segment AS t SET
 				step = number, min_step = greatest(number / 2, 1), max_step = number * 3
 			WHERE t.name = change_segment.name;
-	ELSIF what IN ('drop', 'create', 'restart') THEN
-		IF NOT s.dropped THEN
+	ELSIF what IN ('drop', 'create', 'restart', 'anew') THEN
+		-- As a registry has it that is begun anew, or that has lost it.
+		IF what = 'anew' THEN
+			DELETE FROM uidgen_registry.segment AS t WHERE t.name = change_segment.name;
+		ELSIF NOT s.dropped THEN
 			PERFORM uidgen_registry.drop_segment(name);
 		END IF;
 		IF what = 'drop' THEN

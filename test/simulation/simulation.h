@@ -222,6 +222,7 @@ typedef struct Slot
 	uint64_t	drawn;
 	int64_t		highest;		/* number that was drawn of */
 	int64_t		incarnation;	/* this one */
+	int64_t		before;			/* ... of those before, unless it began anew */
 } Slot;
 
 /* What a crash loses. */
@@ -548,6 +549,7 @@ extern void fail(const char *promise, const char *format,...)
 /* ---- ranges.c ---- */
 
 extern void ranges_begin(void);
+extern void note_restart(int64_t incarnation);
 extern bool ranges_may_be_lost(const Database *database);
 extern void note_ranges_lost(const Database *database, const History *next);
 extern bool may_ask_old_for_numbers(const Node *node, const Call *call);
@@ -614,6 +616,7 @@ typedef enum Event
 	EVENT_USED_UP,
 	EVENT_NO_SEGMENT,
 	EVENT_NO_ROOM,
+	EVENT_ELSEWHERE,
 	EVENT_DISCARDED,
 	EVENT_HANDED_BACK,
 	EVENT_NOT_TAKEN_BACK,

@@ -91,6 +91,7 @@ held($registry, $node, @$_) foreach
 	[ "uidgen_registry.keep_worker(0, $own)" ],
 	[ "uidgen_registry.import_worker(0, $free, now())" ],
 	[ "uidgen_registry.forget_worker($own)", $BLOCK ],
+	[ "uidgen_registry.import_segment(to_jsonb(s) || '{\"name\": \"u\"}') FROM uidgen_registry.segment AS s" ],
 	[ 'uidgen_registry.end_quarantine()' ],
 	[ 'uidgen_registry.end_registry()' ],
 	[ 'uidgen_registry.take_over_registry()', $BLOCK ],
