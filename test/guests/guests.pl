@@ -3,7 +3,8 @@
 #	  docs/guests.md, run as they stand there.  A part of the suite clients; needs a JDK, PostgreSQL's driver for it, psycopg, psycopg2, Node
 #	  with pg, Go and lib/pq.
 #
-# UIDGEN_GUESTS='--ids 100000000 --faults 200' is for a long run besides, and for 1,000 guests at once.
+# UIDGEN_GUESTS='--ids 100000000 --faults 200' is for a long run besides, and for 1,000 guests at once.  With '--client COMMAND' it plays the faults on that
+# player alone, which test/guests/player.py says what it does; '--without forked,clock_set' leaves out what a language has not.
 use strict;
 use warnings;
 
@@ -19,9 +20,15 @@ use Test::More;
 use UidgenTest;
 
 my %enough = (ids => 0, faults => 0);
-GetOptionsFromString($ENV{UIDGEN_GUESTS} // '', \%enough, 'ids=i', 'faults=i', 'seed=i') or die "UIDGEN_GUESTS: see above\n";
+GetOptionsFromString($ENV{UIDGEN_GUESTS} // '', \%enough, 'ids=i', 'faults=i', 'seed=i', 'client=s', 'without=s') or die "UIDGEN_GUESTS: see above\n";
 
 my $world = Guests->new('SQL_ASCII', connections => $enough{ids} || $enough{faults} ? 1100 : 60);
+if ($enough{client})
+{
+	play($world->player(@enough{qw(client without)}));
+	done_testing();
+	exit;
+}
 my $primary = $world->{primary};
 my ($python, $java, $javascript, $go) = map { $world->client(@$_) } [ 'python', 'psycopg' ], ['java'], ['javascript'], ['go'];
 my @all = ($python, $java, $javascript, $go);
