@@ -289,7 +289,7 @@ export class Guest {
 			} catch (error) {
 				failures++
 				life.error = error instanceof NoGrant ? error
-					: new NoGrant(/^(?!08)[0-9A-Z]{5}$/.test(error?.code) ? 'refused' : 'no_answer', error?.message || String(error), { cause: error })
+					: new NoGrant(/^(?!08)(?=.*\d)[0-9A-Z]{5}$/.test(error?.code) ? 'refused' : 'no_answer', error?.message || String(error), { cause: error })
 				Guest.#disconnect(life)		// whatever was unusual: what was done is not known
 			}
 			life.asking = false

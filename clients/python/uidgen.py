@@ -316,8 +316,8 @@ def _run(reference, identity):
                 return                                      # the guest has begun anew, with a thread and a connection of its own
             guest._asking = False
             if failure is not None:
-                refused = getattr(failure, "sqlstate", None) or getattr(failure, "pgcode", None)
-                guest._error = getattr(failure, "condition", "refused" if refused else "no_answer"), str(failure).strip() or repr(failure)
+                state = getattr(failure, "sqlstate", None) or getattr(failure, "pgcode", None) or "08"
+                guest._error = getattr(failure, "condition", "no_answer" if state.startswith("08") else "refused"), str(failure).strip() or repr(failure)
                 guest._disconnect()                         # whatever was unusual: what was done is not known
         del guest
         # After a failure random, so that guests do not come back together.  Who draws faster than ticks come would else ask all the time.

@@ -25,7 +25,10 @@ GetOptionsFromString($ENV{UIDGEN_GUESTS} // '', \%enough, 'ids=i', 'faults=i', '
 my $world = Guests->new('SQL_ASCII', connections => $enough{ids} || $enough{faults} ? 1100 : 60);
 if ($enough{client})
 {
-	play($world->player(@enough{qw(client without)}));
+	my $player = $world->player(@enough{qw(client without)});
+	play($player);
+	play(Guests->new('UTF8')->player($enough{client}), 'warned');
+	fail_over($world, $player);
 	done_testing();
 	exit;
 }

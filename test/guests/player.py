@@ -2,12 +2,21 @@
 #
 #	player.py CLIENT DRIVER FILE BATCH PAUSE [fork]
 #
-# CLIENT is the folder of uidgen.py.  FILE.to says where the registry is, as "host=... port=...", each time that the guest connects.  Ids go to FILE, in the
-# order in which they were drawn, as COPY writes them in binary; what next() says in place of one goes to FILE.err.  PAUSE is in milliseconds, between batches.
-# FILE.do names a method of the guest that is called once.  PLAYER_REGISTRY in the environment is the number of its registry.  Where FILE.to is "fail", connect() ends
-# as no library should.  With fork, a child goes on as well, with FILE.child.  "crowd" in place of BATCH: PAUSE guests at once, of which each draws some ids and keeps its worker id;
-# "threads": one guest, first as fast as one thread draws, which FILE.err says, then with PAUSE threads.  "vectors" in place of FILE, and test/vectors.tsv
-# behind it: prints which strict rows it reads otherwise, and how many there are.
+# CLIENT is the folder of uidgen.py.  A player that guests.pl is given by --client has neither that nor DRIVER.  It has to do this:
+#
+# - FILE.to says where the registry is, as "host=... port=...", each time that the guest connects.  Where it is "fail", connect() ends as no library should,
+#   with a message that has "as a library may".  PLAYER_REGISTRY in the environment is the number of the registry, or 0.
+# - BATCH ids at a time go to FILE, in the order in which they were drawn, as COPY writes them in binary: "PGCOPY\n\377\r\n\0", 8 bytes 0, and for each id
+#   two bytes for 1, four for 8 and eight for the id, the greater ones first.  PAUSE is in milliseconds, between batches.
+# - The guest waits for an id for a second.  What it says then goes to FILE.err: a line of the condition, a space and the message.
+# - FILE.do names a method of the guest, restored or drop, which is called between two batches; then the file is removed.
+# - SIGTERM is a clean end.
+# - With fork, a child goes on as well, with FILE.child, once the guest has an id.
+# - "threads" in place of BATCH: the guest waits for 60 s, draws 40 times 5000 ids in one thread, and says in FILE.err how long that took; then PAUSE threads draw
+#   20000 each, and the player ends.
+#
+# Of ours alone: "crowd" in place of BATCH: PAUSE guests at once, of which each draws some ids and keeps its worker id; "vectors" in place of FILE, and
+# test/vectors.tsv behind it: prints which strict rows it reads otherwise, and how many there are.
 import contextlib
 import importlib
 import os

@@ -37,7 +37,7 @@ use UidgenTest;
 # How long after the node has given up a late call comes: beyond what it may think of the registry's clock.
 use constant LATE => 0.2;
 
-# As the protocol has it: of the kind that a commit comes with which no standby has confirmed.
+# As the protocol has it: of the kind that a commit comes with which no standby has confirmed.  By the extended protocol it comes behind the row.
 use constant WARNING => 'N' . pack('N/a*', "SWARNING\0VWARNING\0C01000\0Mcanceling wait for synchronous replication\0\0") =~ s/^(.{4})/pack('N', unpack('N', $1) + 4)/esr;
 
 my @children;
@@ -267,7 +267,7 @@ sub _from_server
 		if ($connection->{fault} =~ /double|twice|warn|watch/)
 		{
 			my ($fault, $answer) = delete @$connection{qw(fault answer)};
-			$self->_pass($connection, 'client', $fault eq 'warn' ? WARNING . $answer : $answer x ($fault eq 'double' ? 2 : 1));
+			$self->_pass($connection, 'client', $fault eq 'warn' ? $answer =~ s/(?=Z....[ITE]\z)/WARNING/esr : $answer x ($fault eq 'double' ? 2 : 1));
 			_close($connection, 'client', 'server') if $ended;
 			return;
 		}
