@@ -162,6 +162,7 @@ bootstrap()
 			want golang-go test -x /usr/bin/go
 			want golang-github-jackc-pgx-dev pgx_installed
 			want golang-github-lib-pq-dev test -d /usr/share/gocode/src/github.com/lib/pq
+			want golang-github-jinzhu-gorm-dev test -d /usr/share/gocode/src/github.com/jinzhu/gorm
 			want libhibernate3-java test -e /usr/share/java/hibernate3.jar
 			want libjavassist-java test -e /usr/share/java/javassist.jar
 		fi

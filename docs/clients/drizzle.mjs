@@ -20,3 +20,11 @@ console.log(many);
 const drawn = await db.execute(sql`SELECT uid_next_batch(2) AS id`);
 const ids = drawn.rows.map((row) => BigInt(row.id));
 await db.insert(message).values([{ id: ids[0], body: 'c' }, { id: ids[1], body: 'd' }]);
+
+// ---- ids of a guest (docs/guests.md): a column whose default is in the program
+const sent = pgTable('message', {
+	id: bigint('id', { mode: 'bigint' }).primaryKey().$defaultFn(() => guest.nextSync()),
+	body: text('body'),
+});
+await guest.next();	// once: waits for the first grant
+const made = await db.insert(sent).values([{ body: 'e' }, { body: 'f' }]).returning();

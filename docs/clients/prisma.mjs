@@ -14,3 +14,16 @@ await prisma.message.createMany({ data: [{ id: ids[0], body: 'c' }, { id: ids[1]
 // ---- JSON: prints {"id":"251184690231091200","body":"hello"}
 const json = JSON.stringify(message, (key, value) => typeof value === 'bigint' ? String(value) : value);
 console.log(json);
+
+// ---- ids of a guest (docs/guests.md): an extension of the client gives each row its id
+const numbered = prisma.$extends({
+	query: {
+		message: {
+			async create({ args, query }) {
+				args.data.id ??= await guest.next();
+				return query(args);
+			},
+		},
+	},
+});
+const made = [await numbered.message.create({ data: { body: 'e' } }), await numbered.message.create({ data: { body: 'f' } })];

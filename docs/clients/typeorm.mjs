@@ -22,3 +22,12 @@ console.log(many.map((row) => row.id));
 const drawn = await source.query('SELECT uid_next_batch(2) AS id');
 const ids = drawn.map((row) => row.id);
 await messages.insert([{ id: ids[0], body: 'c' }, { id: ids[1], body: 'd' }]);
+
+// ---- ids of a guest (docs/guests.md): a subscriber gives each row its id
+source.subscribers.push({
+	beforeInsert({ entity }) {
+		entity.id ??= String(guest.nextSync());
+	},
+});
+await guest.next();	// once: waits for the first grant
+const made = await messages.save([{ body: 'e' }, { body: 'f' }]);

@@ -1,6 +1,7 @@
 // checks.mjs: what the programs for Node share: a line for each test, as clients.pl reads them.
 
 import pg from 'pg';
+import { Guest } from './guest.mjs';
 
 export function check(name, passed) {
 	console.log(`${passed ? 'ok' : 'not ok'} - ${name}`);
@@ -24,4 +25,9 @@ export async function rows() {
 export async function stored(ids, bodies) {
 	const found = new Map(await rows());
 	return ids.length === bodies.length && ids.every((id, i) => found.get(String(id)) === bodies[i]);
+}
+
+/** A guest of the registry in this server. */
+export function begin_guest() {
+	return new Guest(() => new pg.Client(process.env.GUESTS), 'orm');
 }

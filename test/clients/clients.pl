@@ -35,7 +35,7 @@ my %command = (
 	py => "$python program.py",
 	rb => "$ruby program.rb",
 	mjs => 'node program.mjs',
-	go => "GO111MODULE=off GOPATH=$go GOCACHE='$dir/gocache' /usr/bin/go run program.go",
+	go => "GO111MODULE=off GOPATH=\$PWD:$go GOCACHE='$dir/gocache' /usr/bin/go run program.go",
 	sql => 'psql -X -v ON_ERROR_STOP=1 -f program.sql',
 	java => "javac -nowarn -cp $jars *.java && java -cp $jars Program");
 
@@ -45,6 +45,12 @@ my $has_timescale = -e $node->config_data('--sharedir') . '/extension/timescaled
 $node->append_conf('postgresql.conf', preload('timescaledb') . "\ntimescaledb.telemetry_level = off") if $has_timescale;
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION uidgen');
+
+# Guests have a registry of their own.
+$node->safe_psql('postgres', 'CREATE DATABASE registry; CREATE ROLE app LOGIN');
+$node->safe_psql('registry', q{SET client_min_messages = error; CREATE EXTENSION uidgen_registry;
+	SELECT FROM uidgen_registry.share_registry('default', first_guest => 512, new_fleet => true); SELECT uidgen_registry.grant_guest('app', 20)});
+local $ENV{GUESTS} = 'postgresql://app@127.0.0.1:' . $node->port . '/registry';
 
 # The blocks of a client, and what its section shows that is printed.
 sub blocks_for
@@ -87,7 +93,9 @@ sub try_client
 	my ($name, $kind) = $program =~ /^(.*)\.(\w+)$/;
 	my $folder = "$dir/$name-$kind";
 	make_path($folder);
+	make_path("$folder/src/uidgen");
 	copy($_, $folder) or die "$_: $!" foreach glob("$FindBin::RealBin/checks.*"), "$docs/uidgen.mjs";
+	copy("$docs/../clients/javascript/uidgen.mjs", "$folder/guest.mjs") && copy("$docs/../clients/go/uidgen.go", "$folder/src/uidgen") or die $!;
 
 	my ($blocks, $shown) = blocks_for($heading, $name, $kind);
 	my @blocks = @$blocks;
@@ -141,6 +149,7 @@ try_client('Drizzle', 'drizzle.mjs');
 try_client('Sequelize', 'sequelize.mjs');
 try_client('TypeORM', 'typeorm.mjs');
 try_client('Prisma', 'prisma.mjs');
+try_client('GORM', 'gorm.go');
 try_client('A reader in Node', 'readers.mjs');
 try_client('The time in JavaScript', 'text.mjs');
 foreach my $encoding (qw(UTF8 SQL_ASCII))

@@ -95,9 +95,9 @@ class Program { public static void main(String[] a) throws Exception {
   try (Connection c = DriverManager.getConnection(url); Statement s = c.createStatement()) {
     for (String f : new String[] {"SCRIPT", "SCRIPT", "TOOLS"}) s.execute(new String(Files.readAllBytes(Paths.get(System.getenv(f)))));
     s.execute("$SET_UP"); } } }} ],
-	# As splitters of text do that know quotes with dollars
+	# An argument can have 128 kB, which the tools exceed.
 	[ 'psql -c', 'sh', qq{
-psql -qX -c "\$(cat "\$SCRIPT")" -c "\$(cat "\$SCRIPT")" -c "\$(cat "\$TOOLS")" -c '$SET_UP'} ]);
+psql -qX -c "\$(cat "\$SCRIPT")" -c "\$(cat "\$SCRIPT")" -f "\$TOOLS" -c '$SET_UP'} ]);
 
 my %command = (
 	py => '/usr/bin/python3 program.py',

@@ -5,7 +5,9 @@ import { writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import pg from 'pg';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { check, increase, stored } from './checks.mjs';
+import { begin_guest, check, increase, stored } from './checks.mjs';
+
+const guest = begin_guest();
 
 //page > schema.prisma
 writeFileSync('without.cjs', `const Module = require('module'), load = Module._load;
@@ -45,5 +47,8 @@ try {
 	error = e;
 }
 check('without a replacer it is an error', error instanceof TypeError);
+//page
+check('ids of a guest are those of the rows', await stored(made.map((row) => row.id), ['e', 'f']) && made.every((row) => guest.layout.decode(BigInt(row.id)).worker >= 512n));
+await guest.close();
 await prisma.$disconnect();
 await client.end();

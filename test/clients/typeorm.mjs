@@ -1,5 +1,7 @@
 // typeorm.mjs: TypeORM, as docs/clients/typeorm.mjs has it.
-import { check, increase, stored } from './checks.mjs';
+import { begin_guest, check, increase, stored } from './checks.mjs';
+
+const guest = begin_guest();
 
 import { DataSource, Entity, PrimaryColumn } from 'typeorm';
 const statements = [];
@@ -24,6 +26,10 @@ check('ids that were drawn before are those of the rows', await stored(ids, ['c'
 check('... and nothing asks whether they exist', !statements.some((sql) => sql.startsWith('SELECT "')));
 await messages.save({ id: String(BigInt(ids[1]) + 1n), body: 'e' });
 check('save() asks whether they exist', statements.some((sql) => sql.startsWith('SELECT "')));
+//page
+check('ids of a guest are those of the rows', await stored(made.map((row) => row.id), ['e', 'f']) && made.every((row) => guest.layout.decode(BigInt(row.id)).worker >= 512n));
+await guest.close();
+source.subscribers.pop();
 
 // Decorators are functions, and can be called without TypeScript.
 class Order {}

@@ -105,7 +105,8 @@ my @all = ($python, $java, $javascript, $go);
 
 read_vectors($_) foreach $java, $javascript, $go;
 play($_) foreach @all, $world->client('python', 'psycopg2');
-play($_, 'warned') foreach map { Guests->new('UTF8')->client($_) } qw(java javascript go);
+my $utf8 = Guests->new('UTF8');
+play($_, 'warned') foreach map { $utf8->client($_) } qw(java javascript go);
 play_without_rules($_) foreach @all;
 if ($enough{ids} || $enough{faults})
 {
