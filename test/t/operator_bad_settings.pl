@@ -48,7 +48,7 @@ my @bad = (
 	[ "uidgen.registry = 'host=a password=b'", 'uidgen.registry', qr/It holds a password/ ],
 	[ 'uidgen.registry_timeout = 0', 'uidgen.registry_timeout', qr/"0"/ ],
 	[ "uidgen.window = '10 furlongs'", 'uidgen.window', qr/furlongs/ ],
-	[ 'uidgen.window = 0', 'uidgen.window', qr/"0"/ ],
+	[ 'uidgen.window = -1', 'uidgen.window', qr/"-1"/ ],
 	[ 'uidgen.padding_factor = 101', 'uidgen.padding_factor', qr/"101"/ ],
 	[ 'uidgen.max_ahead = -5s', 'uidgen.max_ahead', qr/-5s/ ],
 	[ 'uidgen.wait_timeout = 2h', 'uidgen.wait_timeout', qr/2h/ ],
@@ -119,7 +119,7 @@ append_to_file($bad_conf, "uidgen.window = 'long'\n");
 $node->reload;
 ok(poll_until(sub { log_since($node, $log) =~ /invalid value for parameter "uidgen.window"/ }),
 	'a bad value in a reloaded file is reported');
-is($node->safe_psql('postgres', "SELECT current_setting('uidgen.window'), uid_next() > 0"), '10s|t',
+is($node->safe_psql('postgres', "SELECT current_setting('uidgen.window'), uid_next() > 0"), '0|t',
 	'and the old one stays');
 
 done_testing();
