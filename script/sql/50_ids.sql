@@ -11,7 +11,7 @@
 -- So values that count increase: between two jumps the sequence sees to it.  A value that counts was drawn outside of jumps, since `jumps` never
 -- returns to a number; so when a jump reads `position`, that is above all values that count so far, and it is never set to less.
 --
--- One jump at a time: who has the lock of table `jumping`.  A subtransaction takes it, and is always rolled back: so it is given back however
+-- One jump at a time: who has the lock of view `jumping`.  A subtransaction takes it, and is always rolled back: so it is given back however
 -- the jump ends, also by a cancel.  Sequences are not rolled back.  A session that ends in the middle leaves an odd number: whoever finds
 -- that jumps, and so finishes it.  docs/design/sql-edition.md has the rules with what happens without each.
 --
@@ -41,9 +41,9 @@ IF to_regclass('uidgen.jumps') IS NULL THEN
 	COMMENT ON SEQUENCE uidgen.noted IS 'currval(): the horizon that this session has found last';
 	CREATE UNLOGGED SEQUENCE uidgen.noted_of MINVALUE -9223372036854775808 START 1;
 	COMMENT ON SEQUENCE uidgen.noted_of IS 'currval(): from which snapshot on it is final, by its number';
-	-- Not logged, as publications of all tables leave such a table out.
-	CREATE UNLOGGED TABLE uidgen.jumping ();
-	COMMENT ON TABLE uidgen.jumping IS 'locked by whoever changes uidgen.position otherwise than by drawing';
+	-- A view, as ANALYZE keeps a table locked up to the commit, and publications of all tables have it.
+	CREATE VIEW uidgen.jumping AS SELECT 'nothing' AS nothing;
+	COMMENT ON VIEW uidgen.jumping IS 'locked by whoever changes uidgen.position otherwise than by drawing';
 END IF;
 
 CREATE FUNCTION uidgen.clock() RETURNS bigint
@@ -105,8 +105,10 @@ COMMENT ON FUNCTION uidgen.has_locked(regclass, text) IS 'whether this transacti
 CREATE FUNCTION uidgen.jump(n integer, in_one_tick boolean) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
--- Whatever keeps the table locked, no call waits for ever.
+-- Whatever keeps it locked, no call waits for ever.
 SET lock_timeout = '10s'
+-- Nothing is sent to a client while it is locked: one that does not read would keep it.
+SET client_min_messages = 'error'
 AS $$
 DECLARE
 	bits CONSTANT integer := uidgen.own_sequence_bits();

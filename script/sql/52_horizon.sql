@@ -108,12 +108,14 @@ $$;
 COMMENT ON FUNCTION uidgen.hold_and_jump(integer, boolean) IS 'the first of n positions that follow each other, for which readers wait';
 
 -- Without a position: a transaction that has gone back behind the savepoint in which it took its lock.  The lock of the sequence stays.
+-- A key above the position, which is read after the locks, is the application's: it would pass for what such a transaction holds.
 CREATE FUNCTION uidgen.held_positions(OUT pid integer, OUT virtualtransaction text, OUT held bigint) RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE SECURITY DEFINER PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT max(l.pid), l.virtualtransaction, min((l.classid::bigint << 32 | l.objid::bigint) & 9223372036854775807) FROM pg_locks AS l
+	SELECT max(l.pid), l.virtualtransaction, min(k.held) FROM pg_locks AS l, LATERAL (SELECT (l.classid::bigint << 32 | l.objid::bigint) & 9223372036854775807) AS k (held)
 		WHERE l.granted AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
-			AND (l.locktype = 'advisory' AND l.objsubid = 1 AND l.mode = 'ShareLock' AND l.classid::bigint >> 31 = 1 OR l.relation = 'uidgen.place'::regclass AND l.mode = 'RowExclusiveLock')
+			AND (l.locktype = 'advisory' AND l.objsubid = 1 AND l.mode = 'ShareLock' AND l.classid::bigint >> 31 = 1 AND k.held <= (SELECT p.last_value FROM uidgen.position AS p)
+				OR l.relation = 'uidgen.place'::regclass AND l.mode = 'RowExclusiveLock')
 		GROUP BY l.virtualtransaction
 $$;
 COMMENT ON FUNCTION uidgen.held_positions() IS 'the positions at which transactions hold readers back';

@@ -174,10 +174,9 @@ BEGIN
 	IF uidgen.is_set_up() THEN
 		last := uidgen.id_at(pg_sequence_last_value('uidgen.position')) | uidgen.tag_bits(uidgen.own_tag_maximum()::integer);
 	END IF;
-	DROP VIEW uidgen.presets, uidgen.horizon_holders;
+	DROP VIEW uidgen.presets, uidgen.horizon_holders, uidgen.jumping;
 	PERFORM uidgen.drop_functions('uidgen');
 	DROP TYPE uidgen.parsed;
-	DROP TABLE uidgen.jumping;
 	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead, uidgen.place, uidgen.place_of, uidgen.told, uidgen.told_of, uidgen.told_in, uidgen.noted, uidgen.noted_of;
 	DROP SCHEMA uidgen;
 	RETURN last;

@@ -100,6 +100,7 @@ my %schedules = (
 	'an id that was drawn in a savepoint that was rolled back' => sub { beside_open('SAVEPOINT s; SELECT uid_next() AS drawn \gset' . "\nROLLBACK TO s; INSERT INTO event VALUES (:drawn)") },
 	'the same, with another draw' => sub { beside_open('SAVEPOINT s; SELECT uid_next() AS drawn \gset' . "\nROLLBACK TO s", 'COMMIT', 4, "$INSERT; INSERT INTO event VALUES (:drawn)") },
 	'the same, with another draw after DISCARD SEQUENCES' => sub { beside_open('SAVEPOINT s; SELECT uid_next() AS drawn \gset' . "\nROLLBACK TO s; DISCARD SEQUENCES", 'COMMIT', 4, "$INSERT; INSERT INTO event VALUES (:drawn)") },
+	'the same, beside a lock of the application' => sub { beside_open('SELECT pg_advisory_xact_lock_shared(-1) \gset' . "\nSAVEPOINT s; SELECT uid_next() AS drawn \\gset\nROLLBACK TO s; INSERT INTO event VALUES (:drawn)") },
 	'an open transaction that went back to a savepoint' => sub { beside_open("SAVEPOINT s; $INSERT; ROLLBACK TO s; $INSERT") },
 	'an open transaction that goes on above a savepoint' => sub { beside_open("SAVEPOINT s; $INSERT; RELEASE s; $INSERT", 'COMMIT', 4) },
 	'an open transaction with its settings reset' => sub { beside_open("$INSERT; RESET ALL; SELECT pg_advisory_unlock_all() \\gset\n$INSERT", 'COMMIT', 4) },
@@ -239,7 +240,8 @@ my @rules = (	# the schedule, the rule, the function, the change
 	[ 'a transaction that ends meanwhile', 'H7, the snapshot of the statement', 'uidgen.present_horizon()', sub { s/found\.snapshot <= mine/true/ } ],
 	[ 'a statement that asks for each row', 'H8, one answer', 'uidgen.present_horizon()', sub { s/currval\('uidgen\.told_of'\) = mine/false/ } ],
 	[ 'a statement whose trigger asks, too', 'H12, no other answer after a later one', 'uidgen.present_horizon()', sub { s/IF is_late/IF false/ } ],
-	[ 'an id that was drawn in a savepoint that was rolled back', 'H11, the lock of a sequence', 'uidgen.held_positions()', sub { s/ OR l\.relation = .*?'RowExclusiveLock'// } ],
+	[ 'an id that was drawn in a savepoint that was rolled back', 'H11, the lock of a sequence', 'uidgen.held_positions()', sub { s/\s+OR l\.relation = .*?'RowExclusiveLock'// } ],
+	[ 'the same, beside a lock of the application', 'H13, a key above the position is none of its own', 'uidgen.held_positions()', sub { s/ AND k\.held <= \(.*?\)// } ],
 	[ 'the same, with another draw after DISCARD SEQUENCES', 'H11, the lock of a sequence that was discarded', 'uidgen.hold_now()', sub { s/uidgen\.has_locked\(.*?\) THEN/false THEN/ } ],
 	[ 'the same, with another draw', 'H11, the place that was held', 'uidgen.place_again()', sub { s/ = uidgen\.transaction_time\(\)/ IS NULL/ } ]);
 
@@ -295,6 +297,8 @@ like(sql($_), qr/25006: the horizon is not known in a read-only transaction.*HIN
 my $unknown = session();
 $unknown->query_safe('BEGIN; SAVEPOINT s; SELECT uid_next(); ROLLBACK TO s');
 is(sql('BEGIN; SELECT uid_horizon() IS NULL; SAVEPOINT s; CREATE TABLE undone (); ROLLBACK TO s; SELECT uid_horizon() IS NULL'), "t\nt", 'while nothing is known, a later statement of a transaction may ask');
+$unknown->query_safe('ROLLBACK; BEGIN; SELECT pg_advisory_xact_lock_shared(-1) \gset');
+is(sql('SELECT uid_horizon() IS NULL; SELECT uid_horizon() IS NULL'), "t\nf", '... and a lock of the application alone is in nobody\'s way');
 $unknown->quit;
 # Without an index.
 like(sql("BEGIN; SET enable_indexscan = off; SET enable_bitmapscan = off; DECLARE c CURSOR FOR SELECT id FROM event WHERE id <= uid_horizon(); FETCH 1 FROM c \\gset\nDISCARD SEQUENCES; FETCH ALL FROM c"),

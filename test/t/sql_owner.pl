@@ -210,6 +210,14 @@ my @ids = $first->query_safe("COMMIT;\nSELECT uid_next() FROM generate_series(1,
 like($ends->(), qr/worker id 5/, '... also where both name an id');
 is(join(' ', grep { my $id = $_; grep { $_ == $id } @ids } split /\n/, as($node, 'tenant', $busy, 'SELECT uid_next() FROM generate_series(1, 10)')), '', '... and no id comes twice');
 
+# What keeps a table locked up to the commit; and what a client that does not read could keep waiting.
+$first->query_safe('SET client_min_messages = error; BEGIN; ANALYZE');
+like(as($node, 'tenant', $busy, "SET statement_timeout = '8s'; SELECT uid_next_batch(1)"), qr/^\d+$/, 'an ANALYZE of the owner that is not committed is in nobody\'s way');
+$first->query_safe('COMMIT; RESET client_min_messages');
+my $shown = as($node, 'tenant', $busy, "\\set SHOW_CONTEXT always\nSET client_min_messages = debug5; SET debug_print_plan = on; SELECT uidgen.jump(1, false); SELECT uid_next()");
+like($shown, qr/function uidgen\.next/, 'a session that has all shown');
+unlike($shown, qr/function uidgen\.jump/, '... is sent nothing while it keeps others waiting');
+
 # Plans that were made before the wait have the former worker id.
 my %call = (uid_next => 'uid_next()', uid_next_batch => 'uid_next_batch(1)', uid_reserve => 'uid_reserve(1)');
 my ($from, $to) = (5, 6);
