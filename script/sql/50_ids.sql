@@ -31,6 +31,17 @@ IF to_regclass('uidgen.jumps') IS NULL THEN
 	COMMENT ON SEQUENCE uidgen.place IS 'currval(): the position at which this session has held readers back last';
 	CREATE UNLOGGED SEQUENCE uidgen.place_of MINVALUE -9223372036854775808 START 1;
 	COMMENT ON SEQUENCE uidgen.place_of IS 'currval(): the transaction in which it did, by the time of its begin';
+	-- What survives a savepoint that is rolled back: the lock of the turn in which a transaction draws.
+	CREATE UNLOGGED SEQUENCE uidgen.turn MINVALUE 0 START 0;
+	COMMENT ON SEQUENCE uidgen.turn IS 'the present turn, 0 or 1: readers go to the other one when nobody draws in it any more';
+	CREATE UNLOGGED SEQUENCE uidgen.turn_0;
+	COMMENT ON SEQUENCE uidgen.turn_0 IS 'locked by transactions that draw in turn 0';
+	CREATE UNLOGGED SEQUENCE uidgen.turn_1;
+	COMMENT ON SEQUENCE uidgen.turn_1 IS 'locked by transactions that draw in turn 1';
+	CREATE UNLOGGED SEQUENCE uidgen.since_0 MINVALUE -9223372036854775808 START 0;
+	COMMENT ON SEQUENCE uidgen.since_0 IS 'a position above which all draw that have locked uidgen.turn_0';
+	CREATE UNLOGGED SEQUENCE uidgen.since_1 MINVALUE -9223372036854775808 START 0;
+	COMMENT ON SEQUENCE uidgen.since_1 IS 'a position above which all draw that have locked uidgen.turn_1';
 	CREATE UNLOGGED SEQUENCE uidgen.told MINVALUE -9223372036854775808 START 1;
 	COMMENT ON SEQUENCE uidgen.told IS 'currval(): the horizon that this session was told last';
 	CREATE UNLOGGED SEQUENCE uidgen.told_of MINVALUE -9223372036854775808 START 1;

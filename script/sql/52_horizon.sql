@@ -43,9 +43,14 @@ LANGUAGE sql VOLATILE
 RETURN CASE WHEN currval('uidgen.place_of') = uidgen.transaction_time() THEN currval('uidgen.place') ELSE uidgen.position_so_far() END;
 COMMENT ON FUNCTION uidgen.place_again() IS 'the position at which this transaction has held readers back, or can; an error in a session that never has, or has discarded that';
 
+CREATE FUNCTION uidgen.take_turn() RETURNS bigint
+LANGUAGE sql VOLATILE
+RETURN CASE WHEN pg_sequence_last_value('uidgen.turn') = 1 THEN setval('uidgen.turn_1', 1) ELSE setval('uidgen.turn_0', 1) END;
+COMMENT ON FUNCTION uidgen.take_turn() IS 'locks the present turn up to the end of this transaction, whatever is rolled back to a savepoint';
+
 CREATE FUNCTION uidgen.remember_hold("position" bigint) RETURNS bigint
 LANGUAGE sql VOLATILE
-RETURN CASE WHEN setval('uidgen.place', "position") IS NOT NULL AND setval('uidgen.place_of', uidgen.transaction_time()) IS NOT NULL AND set_config('uidgen_sql.held', 'uidgen.place'::regclass::oid::text, true) <> '' THEN uidgen.jumps_so_far() END;
+RETURN CASE WHEN uidgen.take_turn() IS NOT NULL AND setval('uidgen.place', "position") IS NOT NULL AND setval('uidgen.place_of', uidgen.transaction_time()) IS NOT NULL AND set_config('uidgen_sql.held', 'uidgen.place'::regclass::oid::text, true) <> '' THEN uidgen.jumps_so_far() END;
 COMMENT ON FUNCTION uidgen.remember_hold(bigint) IS 'remembers that this transaction holds readers back, and where; jumps_so_far() after that';
 
 CREATE FUNCTION uidgen.hold_below("position" bigint) RETURNS bigint
@@ -107,15 +112,16 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.hold_and_jump(integer, boolean) IS 'the first of n positions that follow each other, for which readers wait';
 
--- Without a position: a transaction that has gone back behind the savepoint in which it took its lock.  The lock of the sequence stays.
+-- Without a position: a transaction that has gone back behind the savepoint in which it took its lock.  The locks of sequences stay: turns has a bit for
+-- each turn.
 -- A key above the position, which is read after the locks, is the application's: it would pass for what such a transaction holds.
-CREATE FUNCTION uidgen.held_positions(OUT pid integer, OUT virtualtransaction text, OUT held bigint) RETURNS SETOF record
+CREATE FUNCTION uidgen.held_positions(OUT pid integer, OUT virtualtransaction text, OUT held bigint, OUT turns integer) RETURNS SETOF record
 LANGUAGE sql STABLE SECURITY DEFINER PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT max(l.pid), l.virtualtransaction, min(k.held) FROM pg_locks AS l, LATERAL (SELECT (l.classid::bigint << 32 | l.objid::bigint) & 9223372036854775807) AS k (held)
+	SELECT max(l.pid), l.virtualtransaction, min(k.held), bit_or(CASE l.relation WHEN 'uidgen.turn_0'::regclass THEN 1 WHEN 'uidgen.turn_1'::regclass THEN 2 END) FROM pg_locks AS l, LATERAL (SELECT (l.classid::bigint << 32 | l.objid::bigint) & 9223372036854775807) AS k (held)
 		WHERE l.granted AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
 			AND (l.locktype = 'advisory' AND l.objsubid = 1 AND l.mode = 'ShareLock' AND l.classid::bigint >> 31 = 1 AND k.held <= (SELECT p.last_value FROM uidgen.position AS p)
-				OR l.relation = 'uidgen.place'::regclass AND l.mode = 'RowExclusiveLock')
+				OR l.relation IN ('uidgen.place'::regclass, 'uidgen.turn_0'::regclass, 'uidgen.turn_1'::regclass) AND l.mode = 'RowExclusiveLock')
 		GROUP BY l.virtualtransaction
 $$;
 COMMENT ON FUNCTION uidgen.held_positions() IS 'the positions at which transactions hold readers back';
@@ -148,7 +154,12 @@ AS $$
 DECLARE
 	jumps bigint;
 	place bigint;
+	reached bigint;
 	is_known boolean;
+	turns integer;	-- in which somebody draws, a bit each
+	present CONSTANT integer := coalesce(pg_sequence_last_value('uidgen.turn'), 0);
+	since_0 CONSTANT bigint := coalesce(pg_sequence_last_value('uidgen.since_0'), 0);
+	since_1 CONSTANT bigint := coalesce(pg_sequence_last_value('uidgen.since_1'), 0);
 BEGIN
 	-- Where the tag is above the sequence, ids of a tick are in another order than their positions: only a whole tick ends, also where nobody draws.
 	IF uidgen.own_tag_shift() > uidgen.own_sequence_shift() THEN
@@ -169,10 +180,16 @@ BEGIN
 	IF place IS NULL THEN
 		PERFORM uidgen.jump(0, false), uidgen.refuse_for_jumps();
 	END IF;
-	-- After the look at the position: who draws later has a lock by then, or draws above it.
-	SELECT bool_and(h.held IS NOT NULL), least(place, min(h.held) FILTER (WHERE h.held <= place)) INTO is_known, place FROM uidgen.held_positions() AS h;
 	-- A tick that has not ended, or ends more than a millisecond from now, can be drawn from again after a crash.
 	place := least(place, ((uidgen.clock() + 1000) / uidgen.own_unit() << uidgen.own_sequence_bits()) - 1);
+	reached := place;
+	-- After the look at the position: who draws later has a lock by then, or draws above it.
+	SELECT bool_and(s.held IS NOT NULL), least(place, min(s.held) FILTER (WHERE s.held <= place)), bit_or(h.turns) INTO is_known, place, turns
+		FROM uidgen.held_positions() AS h, LATERAL (SELECT coalesce(h.held, CASE h.turns WHEN 1 THEN since_0 WHEN 2 THEN since_1 WHEN 3 THEN least(since_0, since_1) END)) AS s (held);
+	-- Whoever locks it from here on draws above.  So the present turn ends some day, and its next one begins higher, however transactions overlap.
+	IF coalesce(turns, 0) & (2 >> present) = 0 THEN
+		PERFORM setval(format('uidgen.since_%s', 1 - present)::regclass, reached), setval('uidgen.turn', 1 - present);
+	END IF;
 	horizon := CASE WHEN is_known IS NOT FALSE THEN uidgen.id_at(place + 1) - 1 END;
 	snapshot := uidgen.number_of(pg_current_snapshot());
 END

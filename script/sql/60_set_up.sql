@@ -177,7 +177,7 @@ BEGIN
 	DROP VIEW uidgen.presets, uidgen.horizon_holders, uidgen.jumping;
 	PERFORM uidgen.drop_functions('uidgen');
 	DROP TYPE uidgen.parsed;
-	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead, uidgen.place, uidgen.place_of, uidgen.told, uidgen.told_of, uidgen.told_in, uidgen.noted, uidgen.noted_of;
+	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead, uidgen.place, uidgen.place_of, uidgen.turn, uidgen.turn_0, uidgen.turn_1, uidgen.since_0, uidgen.since_1, uidgen.told, uidgen.told_of, uidgen.told_in, uidgen.noted, uidgen.noted_of;
 	DROP SCHEMA uidgen;
 	RETURN last;
 END

@@ -6,11 +6,13 @@
  * It has the steps of script/sql/52_horizon.sql, each access to a sequence, to the locks and to the
  * snapshots by itself, beside draws and jumps, which edition.pml has:
  *
- *	- writers: a transaction holds, draws, and commits: what it has written is visible, and then its lock goes.  Or it
- *	  rolls back, all or to a savepoint within which it has held;
+ *	- writers: a transaction holds, draws, and commits: what it has written is visible, and then its locks go.  Or it
+ *	  rolls back, all or to a savepoint within which it has held, and perhaps drawn an id that it stores; what it has
+ *	  locked itself may remain then in the place of what it held.  The lock of a turn stays;
  *	- jumpers: close, look at the position, set it to that or to the clock, and open;
  *	- a reader: a statement has a snapshot, looks at the position, at the locks and at the clock, notes what it found with
- *	  a snapshot of then, and answers by that or by the note before;
+ *	  a snapshot of then, and answers by that or by the note before.
+ *	  It begins the other turn anew if nobody has locked that;
  *	- a crash: it forgets what was drawn by transactions that were not committed.  It ends the poll and the transaction.
  *
  * What is checked: P8_final: a transaction with an id up to the answer is visible to the statement; P9_passed: no id
@@ -46,6 +48,9 @@
 #define START 9					/* the clock: above all that is drawn, or not */
 #endif
 #define STEP 3
+#ifndef OF_OTHERS
+#define OF_OTHERS NONE			/* a key that a transaction has locked itself; NONE: it has not */
+#endif
 #define NONE 255				/* as a lock: there is none */
 #define MAX(a, b)	((a) > (b) -> (a) : (b))
 #define MIN(a, b)	((a) < (b) -> (a) : (b))
@@ -56,6 +61,8 @@ byte logged = 1;				/* the position that a crash leaves */
 
 byte begun, jumped, polled, clocks, savepoints, cancels, crashes;
 byte lock[TRANSACTIONS] = NONE;
+byte turns[TRANSACTIONS];		/* the set of turns that it has locked */
+byte since[2], turn;
 byte first[TRANSACTIONS] = NONE;	/* the lowest id that counts */
 byte visible;					/* the set of transactions that snapshots see */
 byte told;						/* the highest answer */
@@ -81,7 +88,16 @@ inline hold()
 #endif
 		fi
 	od;
-	lock[me] = p;
+	if
+	:: place == 0 -> place = p
+	:: else					/* where it held before it went back */
+#ifdef BUG_HOLD_ANEW
+		-> place = p
+#endif
+	fi;
+	lock[me] = place;
+	v = turn;
+	turns[me] = turns[me] | (1 << v);
 	held = true
 }
 
@@ -110,7 +126,7 @@ inline draw()
 
 proctype writer()
 {
-	byte j, p, v, me;
+	byte j, p, v, me, place;
 	bool held;
 
 end: do
@@ -120,8 +136,13 @@ end: do
 #endif
 		if
 		:: atomic {				/* back to a savepoint */
-				savepoints < SAVEPOINTS -> savepoints++;
-				lock[me] = NONE;
+				savepoints < SAVEPOINTS -> savepoints++ };
+			if
+			:: draw()
+			:: true
+			fi;
+			atomic {
+				lock[me] = OF_OTHERS;
 #ifndef BUG_REMEMBERED_TOO_LONG
 				held = false
 #endif
@@ -130,11 +151,13 @@ end: do
 		fi;
 #ifndef BUG_HOLD_AFTER_DRAW
 		if
+		:: !held && first[me] != NONE -> goto ends
 		:: !held -> hold()
 		:: else
 		fi;
 #endif
 		draw();
+ends:
 #ifdef BUG_HOLD_AFTER_DRAW
 		hold();
 #endif
@@ -143,18 +166,19 @@ end: do
 				crashes < CRASHES ->
 				crashes++;
 				lock[me] = NONE; first[me] = NONE;
+				turns[me] = 0; since[0] = 0; since[1] = 0; turn = 0;
 				noted = 0; noted_snapshot = 0;
 				position = MAX(logged, clock) }
 		:: true ->
-undo:		atomic { first[me] = NONE; lock[me] = NONE }	/* rollback */
+undo:		atomic { first[me] = NONE; lock[me] = NONE; turns[me] = 0 }	/* rollback */
 		:: true ->
 #ifdef BUG_LOCK_OF_SESSION
 			lock[me] = NONE;
 #endif
 			atomic { visible = visible | (1 << me); logged = position };
-			lock[me] = NONE
+			atomic { lock[me] = NONE; turns[me] = 0 }
 		fi;
-		atomic { j = 0; p = 0; v = 0; me = 0; held = false }
+		atomic { j = 0; p = 0; v = 0; me = 0; place = 0; held = false }
 	od
 }
 
@@ -174,18 +198,36 @@ inline look_at_locks()
 {
 	atomic {
 		low = NONE;
+		locked = 0;
 		for (i : 0 .. TRANSACTIONS - 1) {
-			low = MIN(low, lock[i])
+			locked = locked | turns[i];
+			h = lock[i];
+			if
+#ifndef BUG_KEY_ABOVE_POSITION
+			:: h != NONE && h > position -> h = NONE
+#endif
+			:: else
+			fi;
+#ifndef BUG_NO_TURN
+			if
+			:: h == NONE && turns[i] != 0 -> h = MIN((turns[i] & 1 -> since_0 : NONE), (turns[i] & 2 -> since_1 : NONE))
+			:: else
+			fi;
+#endif
+			low = MIN(low, h)
 		}
+		h = 0;
 		i = 0 }
 }
 
 proctype reader()
 {
-	byte j, p, low, i, snapshot, later, answer, before;
+	byte j, p, low, i, snapshot, later, answer, before, h, locked, present, since_0, since_1;
 
 end: do
 	:: atomic { polled < POLLS -> polled++; snapshot = visible; before = crashes };
+		present = turn;
+		atomic { since_0 = since[0]; since_1 = since[1] };
 #ifdef BUG_LOCKS_BEFORE_POSITION
 		look_at_locks();
 #endif
@@ -207,10 +249,20 @@ end: do
 #ifndef BUG_LOCKS_BEFORE_POSITION
 		look_at_locks();
 #endif
-		p = MIN(p, low);
 #ifndef BUG_AHEAD_OF_CLOCK
 		p = MIN(p, clock);
 #endif
+		if
+#ifdef BUG_TURN_IN_USE
+		:: true ->
+#else
+		:: (locked & (2 >> present)) == 0 && crashes == before ->
+#endif
+			since[1 - present] = p;
+			turn = 1 - present
+		:: else
+		fi;
+		p = MIN(p, low);
 #ifndef BUG_SNAPSHOT_BEFORE_LOCKS
 		later = visible;
 #endif
@@ -234,7 +286,7 @@ end: do
 				assert(P8_final)
 			}
 			told = MAX(told, answer);
-			j = 0; p = 0; low = 0; i = 0; snapshot = 0; later = 0; answer = 0; before = 0 }
+			j = 0; p = 0; low = 0; i = 0; snapshot = 0; later = 0; answer = 0; before = 0; locked = 0; present = 0; since_0 = 0; since_1 = 0 }
 	od
 }
 
