@@ -96,8 +96,10 @@ inline hold()
 #endif
 	fi;
 	lock[me] = place;
+#if SAVEPOINTS
 	v = turn;
 	turns[me] = turns[me] | (1 << v);
+#endif
 	held = true
 }
 
@@ -132,7 +134,10 @@ proctype writer()
 end: do
 	:: atomic { begun < TRANSACTIONS -> me = begun; begun++ };
 #ifndef BUG_HOLD_AFTER_DRAW
-		hold();
+		if
+		:: !held -> hold()
+		:: else
+		fi;
 #endif
 		if
 		:: atomic {				/* back to a savepoint */
@@ -142,11 +147,7 @@ end: do
 			:: true
 			fi;
 			atomic {
-				lock[me] = OF_OTHERS;
-#ifndef BUG_REMEMBERED_TOO_LONG
-				held = false
-#endif
-			}
+				lock[me] = OF_OTHERS; held = false }
 		:: true
 		fi;
 #ifndef BUG_HOLD_AFTER_DRAW
@@ -173,12 +174,16 @@ ends:
 undo:		atomic { first[me] = NONE; lock[me] = NONE; turns[me] = 0 }	/* rollback */
 		:: true ->
 #ifdef BUG_LOCK_OF_SESSION
-			lock[me] = NONE;
+			atomic { lock[me] = NONE; turns[me] = 0 };
 #endif
 			atomic { visible = visible | (1 << me); logged = position };
 			atomic { lock[me] = NONE; turns[me] = 0 }
 		fi;
-		atomic { j = 0; p = 0; v = 0; me = 0; place = 0; held = false }
+		atomic { j = 0; p = 0; v = 0; me = 0; place = 0;
+#ifndef BUG_REMEMBERED_TOO_LONG
+			held = false
+#endif
+		}
 	od
 }
 
@@ -226,8 +231,10 @@ proctype reader()
 
 end: do
 	:: atomic { polled < POLLS -> polled++; snapshot = visible; before = crashes };
+#if SAVEPOINTS
 		present = turn;
 		atomic { since_0 = since[0]; since_1 = since[1] };
+#endif
 #ifdef BUG_LOCKS_BEFORE_POSITION
 		look_at_locks();
 #endif
@@ -252,16 +259,22 @@ end: do
 #ifndef BUG_AHEAD_OF_CLOCK
 		p = MIN(p, clock);
 #endif
+#if SAVEPOINTS
 		if
 #ifdef BUG_TURN_IN_USE
 		:: true ->
 #else
 		:: (locked & (2 >> present)) == 0 && crashes == before ->
 #endif
+#ifdef BUG_TURN_BEGINS_AFTER_LOOK
+			since[1 - present] = position;
+#else
 			since[1 - present] = p;
+#endif
 			turn = 1 - present
 		:: else
 		fi;
+#endif
 		p = MIN(p, low);
 #ifndef BUG_SNAPSHOT_BEFORE_LOCKS
 		later = visible;
