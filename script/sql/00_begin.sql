@@ -17,10 +17,12 @@ DECLARE
 	caller_path CONSTANT pg_catalog.text := pg_catalog.current_setting('search_path');
 	caller_messages CONSTANT pg_catalog.text := pg_catalog.current_setting('client_min_messages');
 	caller_strings CONSTANT pg_catalog.text := pg_catalog.current_setting('standard_conforming_strings');
+	caller_quotes CONSTANT pg_catalog.text := pg_catalog.current_setting('quote_all_identifiers');
+	caller_extras CONSTANT pg_catalog.text := pg_catalog.current_setting('plpgsql.extra_errors');
 BEGIN
 -- What is parsed while this script runs is bound to what this search path finds, for good.
 PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-PERFORM set_config('client_min_messages', 'warning', true), set_config('standard_conforming_strings', 'on', true);
+PERFORM set_config('client_min_messages', 'warning', true), set_config('standard_conforming_strings', 'on', true), set_config('quote_all_identifiers', 'off', true), set_config('plpgsql.extra_errors', 'none', true);
 
 IF EXISTS (SELECT FROM pg_extension AS e WHERE e.extname = 'uidgen') THEN
 	RAISE EXCEPTION 'the extension uidgen is in this database' USING ERRCODE = 'duplicate_object', HINT = 'It does what the edition in SQL does, and more.';
@@ -47,6 +49,10 @@ IF EXISTS (SELECT FROM pg_namespace AS n
 	RAISE EXCEPTION 'schema uidgen or uidgen_history, or what is in it, belongs to another role'
 		USING ERRCODE = 'insufficient_privilege', HINT = 'Put the edition in by the role that did so before. A schema that is not of the edition can be renamed.';
 ELSIF to_regprocedure('uidgen.own_place()') IS NOT NULL THEN
+	-- First of all, as set_up() does
+	IF to_regclass('uidgen_history.layout_used') IS NOT NULL THEN
+		LOCK TABLE uidgen_history.layout_used IN SHARE ROW EXCLUSIVE MODE;
+	END IF;
 	PERFORM uidgen.fetch_functions('uidgen');
 ELSIF coalesce(caller_schema, 'uidgen') = 'uidgen' THEN
 	RAISE EXCEPTION 'no schema has been selected for the functions of uidgen'
@@ -74,7 +80,7 @@ END IF;
 -- An upgrade fetches it first.
 
 CREATE FUNCTION uidgen.own_functions(home regnamespace) RETURNS SETOF regprocedure
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
 AS $$
 DECLARE
 	names text[] := '{}';

@@ -146,7 +146,7 @@ BEGIN
 		-- A rollback sets the position back, but ids are kept in a savepoint or by a client.  What changes it restarts jumps, so that no draw passes by here.
 		IF is_first AND uidgen.has_locked('uidgen.jumps', 'ShareRowExclusiveLock') THEN
 			RAISE EXCEPTION 'there are no ids before uidgen.set_up() is committed'
-				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'If this transaction is rolled back, the same ids could be drawn again.', HINT = 'Commit it, and draw in another one.';
+				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'If this transaction is rolled back, the same ids could be drawn again.', HINT = 'Commit it, and draw in another one. If an event trigger draws, disable it until then.';
 		END IF;
 		-- Looked at after the wait, when others may have jumped.
 		IF n > 0 OR pg_sequence_last_value('uidgen.jumps') & 1 IS DISTINCT FROM 0 OR uidgen.is_far(pg_sequence_last_value('uidgen.position')) THEN

@@ -113,7 +113,7 @@ AS $$
 BEGIN
 	IF current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'uidgen.set_up() works in isolation level read committed only'
-			USING ERRCODE = 'invalid_transaction_state', HINT = 'Call it in a transaction of its own.';
+			USING ERRCODE = 'invalid_transaction_state', HINT = 'Begin by: BEGIN ISOLATION LEVEL READ COMMITTED';
 	END IF;
 	LOCK TABLE uidgen_history.layout_used IN SHARE ROW EXCLUSIVE MODE;
 	RETURN uidgen.change(worker_id, layout, datacenter_id, max_ahead, after, horizon, instead_of);
@@ -129,6 +129,10 @@ DECLARE
 	hint text;
 BEGIN
 	PERFORM uidgen.own_layout(), uidgen.jump(0, false);
+	IF EXISTS (SELECT FROM pg_sequence AS s WHERE s.seqrelid IN ('uidgen.position'::regclass, 'uidgen.jumps'::regclass) AND (s.seqincrement <> 1 OR s.seqcache <> 1)) THEN
+		RAISE EXCEPTION 'a sequence of uidgen was altered, so that ids come out of order'
+			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Let the owner of uidgen run: ALTER SEQUENCE uidgen.position INCREMENT 1 CACHE 1; ALTER SEQUENCE uidgen.jumps INCREMENT 1 CACHE 1';
+	END IF;
 	IF (SELECT count(*) FROM uidgen.own_functions('uidgen') AS f JOIN pg_proc AS p ON p.oid = f WHERE p.pronamespace <> 'uidgen'::regnamespace) < cardinality(uidgen.own_names()) THEN
 		RAISE EXCEPTION 'functions that users call are missing' USING ERRCODE = 'undefined_function', HINT = 'Let the owner of uidgen run its script again: ids go on where they are.';
 	END IF;

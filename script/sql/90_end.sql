@@ -41,6 +41,6 @@ IF uidgen.is_set_up() THEN
 	PERFORM uidgen.set_up();
 END IF;
 
-PERFORM set_config('client_min_messages', caller_messages, true), set_config('standard_conforming_strings', caller_strings, true), set_config('search_path', caller_path, true);
+PERFORM set_config('client_min_messages', caller_messages, true), set_config('standard_conforming_strings', caller_strings, true), set_config('quote_all_identifiers', caller_quotes, true), set_config('plpgsql.extra_errors', caller_extras, true), set_config('search_path', caller_path, true);
 END
 $uidgen$;

@@ -9,9 +9,11 @@ DECLARE
 	caller_path CONSTANT pg_catalog.text := pg_catalog.current_setting('search_path');
 	caller_messages CONSTANT pg_catalog.text := pg_catalog.current_setting('client_min_messages');
 	caller_strings CONSTANT pg_catalog.text := pg_catalog.current_setting('standard_conforming_strings');
+	caller_quotes CONSTANT pg_catalog.text := pg_catalog.current_setting('quote_all_identifiers');
+	caller_extras CONSTANT pg_catalog.text := pg_catalog.current_setting('plpgsql.extra_errors');
 BEGIN
 PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
-PERFORM set_config('client_min_messages', 'warning', true), set_config('standard_conforming_strings', 'on', true);
+PERFORM set_config('client_min_messages', 'warning', true), set_config('standard_conforming_strings', 'on', true), set_config('quote_all_identifiers', 'off', true), set_config('plpgsql.extra_errors', 'none', true);
 
 IF (SELECT count(*) FROM pg_proc AS p JOIN pg_roles AS me ON me.oid = p.proowner WHERE p.oid IN (to_regprocedure('uidgen.version()'), to_regprocedure('uidgen.own_place()')) AND me.rolname = current_user) <> 2 THEN
 	RAISE EXCEPTION 'this role has not put the edition of uidgen in SQL into this database'

@@ -14,6 +14,6 @@ GRANT USAGE ON SCHEMA uidgen_tools TO PUBLIC;
 GRANT SELECT ON uidgen_tools.in_use TO PUBLIC;
 PERFORM uidgen.hand_out_functions('uidgen_tools');
 ALTER DEFAULT PRIVILEGES IN SCHEMA uidgen_tools REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
-PERFORM set_config('client_min_messages', caller_messages, true), set_config('standard_conforming_strings', caller_strings, true), set_config('search_path', caller_path, true);
+PERFORM set_config('client_min_messages', caller_messages, true), set_config('standard_conforming_strings', caller_strings, true), set_config('quote_all_identifiers', caller_quotes, true), set_config('plpgsql.extra_errors', caller_extras, true), set_config('search_path', caller_path, true);
 END
 $uidgen$;

@@ -273,6 +273,32 @@ foreach my $change ("SELECT uidgen.set_up(after => $ahead)", 'SELECT uidgen.set_
 }
 $again->quit;
 
+# Settings of the owner's session.
+my $set = add_database($node, 'set');
+my $odd = q{SET plpgsql.extra_errors = 'all'; SET quote_all_identifiers = on};
+foreach my $time ('first', 'again')
+{
+	is(as($node, 'landlord', $set, "$odd;\n" . join '', map { "\\i $_\n" } @scripts), '', "settings that change texts, and what is an error: put in, $time");
+	like(as($node, 'landlord', $set, "$odd; SELECT uidgen.set_up(worker_id => 5); SELECT severity FROM uidgen.diagnose()"), qr/^worker id 5.*\nok$/, '... and set up');
+}
+is(as($node, 'landlord', $set, "BEGIN; $odd;\n\\i $scripts[0]\nSELECT current_setting('plpgsql.extra_errors'), current_setting('quote_all_identifiers')"), 'all|on', '... and the settings stay what they were');
+like(as($node, 'landlord', $set, "SET default_transaction_isolation = serializable;\n\\i $scripts[0]"), qr/HINT: +Begin by: BEGIN ISOLATION LEVEL READ COMMITTED/, 'another isolation level is refused');
+as($node, 'landlord', $set, 'ALTER SEQUENCE uidgen.position CACHE 50');
+like(as($node, 'tenant', $set, 'SELECT message FROM uidgen.diagnose()'), qr/^a sequence of uidgen was altered.*CACHE 1/, 'a sequence that was altered is told');
+like(as($node, 'landlord', $set, "ALTER SEQUENCE uidgen.position CACHE 1; $odd; SELECT uidgen_tools.take_out() \\gset\nSELECT uidgen.take_out()"), qr/^\d+$/, '... and all is taken out');
+is($node->safe_psql($set, "SELECT count(*) FROM pg_proc WHERE proname ^\@ 'uid_'"), '0', '... with what users call');
+
+# An upgrade beside set_up(): who comes second waits before it has locked anything.
+$busy = $set;
+run_both('landlord', $set);
+set_up($node, $set, 'worker_id=5');
+my ($setter, $upgrader) = map { session('landlord') } 1, 2;
+$setter->query_safe(q{BEGIN; SELECT uidgen.set_up(max_ahead => '2min')});
+$ends = waiting($upgrader, "\\i $scripts[0]");
+$setter->query_safe(q{SELECT uidgen.set_up(max_ahead => '3min'); COMMIT});
+is($ends->() =~ s/.*QUERY_SEPARATOR.*//r =~ s/\s//gr, '', 'an upgrade beside set_up() waits, and is done');
+$_->quit foreach $setter, $upgrader;
+
 # A role that may make schemas, beside a superuser who runs the script.
 my $raced = add_database($node, 'raced');
 $node->safe_psql($raced, 'GRANT CREATE ON DATABASE raced TO tenant');
