@@ -176,6 +176,10 @@ SELECT uidgen_registry.end_quarantine();
 SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
 SELECT uidgen_registry.end_quarantine(guests => true);
 SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
+-- One that no call has begun so far is theirs as well.
+SELECT pg_temp.set_registry('4 me 1005'), pg_temp.world(1001, '5');
+SELECT uidgen_registry.end_quarantine();
+SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
 SELECT pg_temp.world(1000, '1');
 
 -- R7

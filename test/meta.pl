@@ -14,6 +14,7 @@ use File::Temp 'tempdir';
 use JSON::PP;
 use Mutants qw(mutants_of describe killed_by named_mutant);
 use Pages qw(blocks_of);
+use Procedures;
 use Test::More;
 
 sub slurp
@@ -232,6 +233,26 @@ none('docs/design.md names every file of src', grep { !$named{$_} } map { m{([^/
 
 # ---- Links of the documents ----
 
+# ---- Procedures ----
+
+# Word by word, and none of the run book's is left out.
+{
+	my %procedures = procedures();
+	my %shown;
+	my $as_is = sub { $_[0] =~ s/\s+/ /gr };
+	foreach my $name (sort keys %procedures)
+	{
+		my ($page, $heading, $text, $statements) = @{ $procedures{$name} }{qw(page heading text statements)};
+		my ($part, @blocks) = blocks_under(slurp($page), $heading);
+		# What comes before is not the procedure's, as an installation.
+		shift @blocks while @blocks && $text ne '' && index($text, $blocks[0]{text}) != 0;
+		is(join('', map { $_->{text} } @blocks), $text, "$page has test/procedures/$name.steps") if $text ne '';
+		none("... and its statements", grep { index($as_is->($part), $as_is->($_)) < 0 } @$statements);
+		$shown{ $_->{text} } = 1 foreach @blocks;
+	}
+	none('each block of the run book is a procedure\'s', map { $_->{line} } grep { $_->{kind} eq 'sh' && !$shown{ $_->{text} } && $_->{text} !~ /^cd && rm -r/m } blocks_of(slurp('docs/runbook.md')));
+}
+
 # The names under which a page's headings are found.
 sub anchors
 {
@@ -316,7 +337,7 @@ my %linked;
 $linked{ s{^\.\./}{} ? $_ : "test/$_" }++ foreach slurp('test/README.md') =~ /\]\(([^)#]+)/g;
 none(
 	'test/README.md names each test and helper',
-	grep { m{^test/|^sql/} && !m{/(corpus|expected)/|^test/README\.md$} && !$linked{$_} } @files);
+	grep { m{^test/|^sql/} && !m{/(corpus|expected|procedures)/|^test/README\.md$} && !$linked{$_} } @files);
 none('... once', grep { $linked{$_} > 1 } keys %linked);
 none('... and what exists', grep { !-e } keys %linked);
 

@@ -7,14 +7,19 @@ CREATE VIEW uidgen_registry.status AS
 SELECT coalesce(d.datacenter_id, 0) AS datacenter_id,
 	coalesce(d.running, 0) AS running,
 	coalesce(l.first_guest, l.max_worker + 1::bigint) - coalesce(d.taken, 0) AS free_worker_ids,
-	CASE WHEN l.quarantine_until >= l.now_tick THEN to_timestamp(((l.quarantine_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric)::double precision / 1000000::double precision) END AS quarantine_until,
+	CASE WHEN l.quarantine_until >= l.now_tick THEN to_timestamp(((l.quarantine_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric)::double precision / 1000000::double precision)
+		WHEN l.begins THEN uidgen_registry.registry_clock() + l.longest END AS quarantine_until,
 	pg_stat_get_dead_tuples('uidgen_registry.worker_node'::regclass::oid) AS dead_rows,
 	g.stopped_segments,
 	g.gap_lasts
 FROM (SELECT r.max_tick, r.max_worker, r.first_guest, r.unit, r.epoch, r.quarantine_until,
 			b.ended_before, b.changed_before,
 			t.now_tick,
-			t.now_tick + uidgen_registry.ticks_in(r.max_lead, r.unit) AS reach
+			t.now_tick + uidgen_registry.ticks_in(r.max_lead, r.unit) AS reach,
+			greatest(r.max_lead, r.former_max_lead) + r.clock_slack AS longest,
+			-- one that no call has begun so far
+			NOT pg_is_in_recovery() AND uidgen_registry.compare_histories((r.system_identifier, r.timeline, r.started, r.database, NULL)::uidgen_registry.history,
+				uidgen_registry.present_history(with_label => false)) <> 'same' AS begins
 		FROM uidgen_registry.registry AS r
 			CROSS JOIN uidgen_registry.registry_clock() AS c (clock)
 			CROSS JOIN LATERAL uidgen_registry.free_bounds(r, c.clock) AS b

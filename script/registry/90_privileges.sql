@@ -40,5 +40,10 @@ GRANT EXECUTE ON FUNCTION
 	uidgen_registry.free_bounds(uidgen_registry.registry, timestamptz),
 	uidgen_registry.guest_bounds(uidgen_registry.registry, timestamptz),
 	uidgen_registry.is_free(uidgen_registry.worker_node, bigint, timestamptz, bigint),
-	uidgen_registry.gap_lasts(uidgen_registry.segment, timestamptz)
+	uidgen_registry.gap_lasts(uidgen_registry.segment, timestamptz),
+	uidgen_registry.compare_histories(uidgen_registry.history, uidgen_registry.history),
+	uidgen_registry.is_made_anew(text, text),
+	uidgen_registry.present_history(boolean),
+	uidgen_registry.registry_history(),
+	uidgen_registry.registry_restored()
 	TO pg_monitor;

@@ -6,7 +6,7 @@
  * in.  Those of a node are functions of src/core: the linker puts __wrap_...() in their place, which
  * calls them only while their rule is there (DROPPED in random_fleets.pl).  A few are left out where
  * answers are played (fleet.c, segments.c), and those of a guest in guests.c.  R1 to R7, and S1 to S4 and S7 of segments, are those of
- * docs/design/fleet.md and segments.md.
+ * docs/design/fleet.md and segments.md.  Steps of procedures say themselves what can be left out (procedures.c).
  */
 #include "simulation.h"
 
@@ -166,7 +166,10 @@ choose_broken(const char *name, int *theme, int64_t *schedules)
 {
 	broken = find_rule(name);
 	if (!broken)
-		return false;
+	{
+		*theme = OPERATIONS;
+		return choose_statement(name, schedules);
+	}
 	*theme = broken->theme;
 	*schedules = broken->schedules;
 	take_out(broken);
@@ -188,6 +191,7 @@ list_broken(void)
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
 		if (rules[i].schedules > 0)
 			printf("%s %d %s\n", rules[i].name, rules[i].schedules, rules[i].function ? "registry" : "program");
+	list_statements();
 }
 
 /* ---- rules of a node ---- */

@@ -179,6 +179,7 @@ keeper_send(Node *node, Call *call)
 	call->node = (int) (node - world.nodes);
 	call->life = node->memory.life;
 	call->identity = node->identity;
+	call->registry = node->registry;
 	call->of_copy = node->memory.copied;
 	call->not_after = uidgen_keeping_not_after(&keeping);
 	call->boot_before = node_boot(node);
@@ -292,7 +293,7 @@ keeper_serve(Node *node, bool to_old)
 	int			ntokens = memory->node.ntokens;
 
 	keeper->call.to_old = to_old;
-	uidgen_node_goes(&memory->node, PLACE);
+	uidgen_node_goes(&memory->node, (uint64_t) (PLACE + node->moves));
 	uidgen_attempt_begin(&keeping, &keeper->attempt, true, 0, new_number());
 	/* It forgets what its row may have beside the lease's token. */
 	if (keeper->attempt.action.leaves && ntokens > 1)
@@ -408,7 +409,9 @@ judge_attempt(Node *node, const Reply *reply, const UidgenGrant *before)
 		if (!attempt->acquired && attempt->call.kind == UIDGEN_CALL_ACQUIRE)
 		{
 			events[EVENT_TAUGHT]++;
-			judge_known(node, reply);
+			/* By another one it may be lower. */
+			if (node->moves == 0)
+				judge_known(node, reply);
 		}
 	}
 	if (attempt->acquired)

@@ -6,7 +6,6 @@
  * test/guests has the faults for the clients that people use, in real time.  This one differs:
  *
  *	- it makes no pauses between calls, which are there to spare the registry;
- *	- all answers are of one registry, whatever its history;
  *	- a wall clock that is off by a tick is what one is that is off by a second;
  *	- it remembers fewer tokens.
  */
@@ -38,6 +37,7 @@ guest_start(Guest *guest)
 		.wall = guest->wall,
 		.worker = -1,
 		.last = -1,
+		.registry = world.address,
 		.claimed_worker = -1,
 		.claimed_until = -1,
 		.position = -1,
@@ -113,6 +113,7 @@ send_call(Guest *guest, CallKind kind, bool to_old)
 		.node = (int) (guest - world.guests),
 		.life = guest->life,
 		.identity = guest->holder,
+		.registry = guest->registry,
 		.token = new_number(),
 		.nknown = guest->ntokens,
 		.worker = kind == CALL_GUEST_ACQUIRE ? guest->claimed_worker : guest->worker,
@@ -184,6 +185,8 @@ counts(const Guest *guest, bool confirmed)
 		return false;
 	if (!confirmed && !is_broken("guest_unconfirmed_counts"))
 		return false;
+	if (guest->registry_id != 0 && reply->word.life.registry_id != guest->registry_id)
+		return false;
 	return reply->word.life.timeline >= guest->timeline || is_broken("guest_older_timeline_counts");
 }
 
@@ -213,6 +216,7 @@ guest_hear(Guest *guest, bool confirmed)
 		return;
 	}
 	guest->progress = NOT_CALLING;
+	guest->registry_id = reply->word.life.registry_id;
 	guest->timeline = reply->word.life.timeline;
 	if (reply->granted)
 	{

@@ -80,7 +80,7 @@ judge_ticks(int life, const Keeper *keeper, int worker, UidgenTick first, Uidgen
 		 */
 		if (told[i].local && told[i].lives != more.lives &&
 			(told[i].imported == 0 || told[i].imported > keeper->reply.number ||
-			 (keeper->call.to_old && told[i].imported > world.calls_before)))
+			 (keeper->call.to_old && told[i].imported > world.registry.calls_before)))
 			continue;
 		fail("P1", "ticks %" PRId64 " to %" PRId64 " of worker id %d were granted before",
 			 Max(first, told[i].first) - START_TICK, Min(last, told[i].last) - START_TICK, worker);
@@ -126,6 +126,16 @@ judge_local(const Node *node, const UidgenGrant *grant)
 	};
 
 	add_told(&more);
+}
+
+/* It has a registry of its own from now on, and its worker id for good. */
+void
+judge_left(Node *node, int worker)
+{
+	UidgenTick	now = tick_of(world.now + node->wall);
+
+	tell("    it may issue worker id %d from tick %" PRId64 " on", worker, now - START_TICK);
+	judge_ticks(node->memory.life, &node->keeper, worker, now, now + 20000);
 }
 
 /*
@@ -232,7 +242,7 @@ judge_reply(const Call *call, const Reply *reply)
 	if (reply->last > call->until && reply->last > now + lead)
 		fail("P5", "a grant reaches to tick %" PRId64 ", the registry's clock shows %" PRId64, reply->last - START_TICK,
 			 now - START_TICK);
-	if (call->to_old)
+	if (call->to_old || procedures_played)
 		return;
 	/* No further ahead than it has to. */
 	needed = Max(Min(call->at, now), Max(call->until, renews ? call->needed : call->floor));
@@ -285,7 +295,7 @@ judge_worker(Node *node, const UidgenGrant *before, const UidgenGrant *grant, Ui
 		fail("worker id", "node %d gives up worker id %d, which it has until tick %" PRId64 ", for worker id %d",
 			 (int) (node - world.nodes), before->worker, before->last - START_TICK, grant->worker);
 	memory->causes = node->keeper.call.to_old ? CAUSE_OLD_PRIMARY :
-		memory->acquired_call <= world.calls_before ? CAUSE_LOST : 0;
+		memory->acquired_call <= world.registry.calls_before ? CAUSE_LOST : 0;
 	memory->changed = memory->shown = memory->acquired;
 }
 
@@ -305,7 +315,7 @@ judge_guest_worker(Guest *guest, int worker)
 		fail("worker id", "guest %d gives up worker id %d, which it has until tick %" PRId64 ", for worker id %d",
 			 (int) (guest - world.guests), guest->worker, guest->last - START_TICK, worker);
 	guest->causes = guest->call.to_old ? CAUSE_OLD_PRIMARY :
-		guest->reply.number <= world.calls_before ? CAUSE_LOST : 0;
+		guest->reply.number <= world.registry.calls_before ? CAUSE_LOST : 0;
 }
 
 /* ---- the end ---- */
@@ -359,8 +369,8 @@ judge_served(void)
 	/* If there is a worker id for each. */
 	for (int i = 0; i < NODES + GUESTS; i++)
 	{
-		served[i] = i < NODES ? i >= setup->nodes || setup->nodes > world.first_guest :
-			i - NODES >= setup->guests || setup->guests > Min(setup->max_worker + 1 + setup->guest_workers - world.first_guest, setup->guest_bound);
+		served[i] = i < NODES ? i >= setup->nodes || world.nodes[i].left || setup->nodes > world.registry.first_guest :
+			procedures_played || i - NODES >= setup->guests || setup->guests > Min(setup->max_worker + 1 + setup->guest_workers - world.registry.first_guest, setup->guest_bound);
 		left += !served[i];
 	}
 	if (left == 0)

@@ -37,7 +37,7 @@
 bool
 is_of_guests(int worker)
 {
-	return worker >= world.first_guest;
+	return worker >= world.registry.first_guest;
 }
 
 UidgenMicroseconds
@@ -52,8 +52,8 @@ lose(const Commit *commit)
 {
 	UidgenTick	until = Max(commit->until, tick_of(commit->clock));
 
-	world.clock_floor = Max(world.clock_floor, commit->clock - world.setup.clock_slack);
-	world.claims_end = Max(world.claims_end, (until + ticks_in(lead_of(commit->worker)) + 1) * world.setup.unit);
+	world.registry.clock_floor = Max(world.registry.clock_floor, commit->clock - world.setup.clock_slack);
+	world.registry.claims_end = Max(world.registry.claims_end, (until + ticks_in(lead_of(commit->worker)) + 1) * world.setup.unit);
 }
 
 static void
@@ -65,16 +65,16 @@ add_commit(const Commit *commit, bool to_old)
 			lose(commit);		/* when it is made */
 		return;
 	}
-	if (world.ncommits == COMMITS)
+	if (world.registry.ncommits == COMMITS)
 		fail("simulation", "more commits than there is room for");
-	world.commits[world.ncommits++] = *commit;
-	for (int i = 0; i < world.ntwins; i++)
+	world.registry.commits[world.registry.ncommits++] = *commit;
+	for (int i = 0; i < world.registry.ntwins; i++)
 	{
-		Twins	   *twins = &world.twins[i];
+		Twins	   *twins = &world.registry.twins[i];
 
 		if (twins->apart == 0 && commit->worker == twins->worker && commit->life >= 0 &&
 			(commit->life == twins->lives[0] || commit->life == twins->lives[1]))
-			twins->apart = world.ncommits;
+			twins->apart = world.registry.ncommits;
 	}
 }
 
@@ -118,9 +118,9 @@ row_until(int worker)
 {
 	UidgenTick	until = -1;
 
-	for (int i = 0; i < world.ncommits; i++)
-		if (world.commits[i].worker == worker && world.commits[i].until > 0)
-			until = Max(until, world.commits[i].until);
+	for (int i = 0; i < world.registry.ncommits; i++)
+		if (world.registry.commits[i].worker == worker && world.registry.commits[i].until > 0)
+			until = Max(until, world.registry.commits[i].until);
 	return until;
 }
 
@@ -128,9 +128,9 @@ row_until(int worker)
 int
 life_of_row(int worker)
 {
-	for (int i = world.ncommits - 1; i >= 0; i--)
-		if (world.commits[i].worker == worker)
-			return world.commits[i].life;
+	for (int i = world.registry.ncommits - 1; i >= 0; i--)
+		if (world.registry.commits[i].worker == worker)
+			return world.registry.commits[i].life;
 	return -1;
 }
 
@@ -138,8 +138,8 @@ life_of_row(int worker)
 bool
 was_granted(int worker, UidgenTick until)
 {
-	for (int i = 0; i < world.ncommits; i++)
-		if (world.commits[i].worker == worker && world.commits[i].until >= until && !world.commits[i].imported)
+	for (int i = 0; i < world.registry.ncommits; i++)
+		if (world.registry.commits[i].worker == worker && world.registry.commits[i].until >= until && !world.registry.commits[i].imported)
 			return true;
 	return false;
 }
@@ -147,7 +147,7 @@ was_granted(int worker, UidgenTick until)
 static void
 add_twins(int first_life, int second_life, int worker, bool row_is_known)
 {
-	world.twins[world.ntwins++] = (Twins) {
+	world.registry.twins[world.registry.ntwins++] = (Twins) {
 		.lives = {first_life, second_life},
 		.worker = worker,
 		.apart = row_is_known ? 0 : INT_MAX,
@@ -178,15 +178,15 @@ note_guest_twins(const Guest *guest, int life)
 void
 note_end(int life)
 {
-	for (int i = 0; i < world.ntwins; i++)
+	for (int i = 0; i < world.registry.ntwins; i++)
 	{
-		Twins	   *twins = &world.twins[i];
+		Twins	   *twins = &world.registry.twins[i];
 
 		for (int j = 0; j < 2; j++)
 			if (twins->lives[j] == life)
 				twins->lives[j] = -1;
 		if (twins->lives[0] == twins->lives[1] || (twins->apart == 0 && Min(twins->lives[0], twins->lives[1]) == -1))
-			world.twins[i--] = world.twins[--world.ntwins];
+			world.registry.twins[i--] = world.registry.twins[--world.registry.ntwins];
 	}
 }
 
@@ -194,9 +194,9 @@ note_end(int life)
 bool
 has_twin(int life)
 {
-	for (int i = 0; i < world.ntwins; i++)
-		if ((world.twins[i].lives[0] == life || world.twins[i].lives[1] == life) &&
-			(world.twins[i].apart == 0 || world.twins[i].apart == INT_MAX))
+	for (int i = 0; i < world.registry.ntwins; i++)
+		if ((world.registry.twins[i].lives[0] == life || world.registry.twins[i].lives[1] == life) &&
+			(world.registry.twins[i].apart == 0 || world.registry.twins[i].apart == INT_MAX))
 			return true;
 	return false;
 }
@@ -214,35 +214,35 @@ has_namesake(int identity, int life)
 UidgenMicroseconds
 claims_end(void)
 {
-	return world.setup.synchronous ? 0 : world.claims_end;
+	return world.setup.synchronous ? 0 : world.registry.claims_end;
 }
 
 /* A primary was left behind, and might go on; `claims_ended` is claims_end() of before. */
 void
 note_old(UidgenMicroseconds claims_ended)
 {
-	world.old_grants = registry_clock() >= claims_ended;
-	if (world.old_grants)
-		world.clock_floor = Max(world.clock_floor, claims_ended);
+	world.registry.old_grants = registry_clock() >= claims_ended;
+	if (world.registry.old_grants)
+		world.registry.clock_floor = Max(world.registry.clock_floor, claims_ended);
 }
 
 /* Does what the primary that was left behind grants now lie in the quarantine? */
 static bool
 old_may_grant(void)
 {
-	UidgenMicroseconds began = world.quarantine_clock ? world.quarantine_clock : registry_clock();
+	UidgenMicroseconds began = world.registry.quarantine_clock ? world.registry.quarantine_clock : registry_clock();
 
-	return world.old_grants && !world.setup.synchronous && world.now + world.old_clock <= began + world.setup.clock_slack;
+	return world.registry.old_grants && !world.setup.synchronous && world.now + world.registry.old_clock <= began + world.setup.clock_slack;
 }
 
 /* May this node ask it? */
 bool
 may_ask_old(const Node *node)
 {
-	if (!world.old.there)
+	if (!world.registry.old.there)
 		return false;
 	/* It will not use the answer. */
-	if (node->memory.node.answered && node->memory.node.seen.timeline > world.old_history.timeline)
+	if (node->memory.node.answered && node->memory.node.seen.timeline > world.registry.old_history.timeline)
 		return true;
 	return old_may_grant() && !has_twin(node->memory.life) && !has_namesake(node->identity, node->memory.life);
 }
@@ -250,7 +250,7 @@ may_ask_old(const Node *node)
 bool
 guest_may_ask_old(const Guest *guest)
 {
-	return world.old.there && (guest->timeline > world.old_history.timeline || (old_may_grant() && !has_twin(guest->life)));
+	return world.registry.old.there && (guest->timeline > world.registry.old_history.timeline || (old_may_grant() && !has_twin(guest->life)));
 }
 
 /* May all commits but so many be lost?  Then the registry's clock is this at least. */
@@ -259,12 +259,12 @@ may_go_back(int commits, UidgenMicroseconds *least_clock)
 {
 	bool		grants = false;
 
-	*least_clock = world.clock_floor;
+	*least_clock = world.registry.clock_floor;
 	if (world.setup.synchronous)
 		return true;
-	for (int i = commits; i < world.ncommits; i++)
+	for (int i = commits; i < world.registry.ncommits; i++)
 	{
-		const Commit *commit = &world.commits[i];
+		const Commit *commit = &world.registry.commits[i];
 
 		if (commit->until == 0)
 			continue;
@@ -278,10 +278,20 @@ may_go_back(int commits, UidgenMicroseconds *least_clock)
 	if (registry_clock() < claims_end())
 		return false;
 	*least_clock = Max(*least_clock, claims_end());
-	for (int i = 0; i < world.ntwins; i++)
-		if (world.twins[i].apart > commits)
+	for (int i = 0; i < world.registry.ntwins; i++)
+		if (world.registry.twins[i].apart > commits)
 			return false;
 	return true;
+}
+
+/* All of them, and the registry with them. */
+void
+lose_all(void)
+{
+	for (int i = 0; i < world.registry.ncommits; i++)
+		if (world.registry.commits[i].until > 0)
+			lose(&world.registry.commits[i]);
+	world.registry.ncommits = 0;
 }
 
 /* They are lost. */
@@ -290,9 +300,9 @@ note_lost(int commits)
 {
 	bool		grants = false;
 
-	for (int i = commits; i < world.ncommits; i++)
+	for (int i = commits; i < world.registry.ncommits; i++)
 	{
-		const Commit *commit = &world.commits[i];
+		const Commit *commit = &world.registry.commits[i];
 
 		if (commit->until == 0)
 			continue;
@@ -300,10 +310,10 @@ note_lost(int commits)
 		if (!world.setup.synchronous)
 			lose(commit);
 	}
-	world.ncommits = commits;
-	for (int i = 0; i < world.ntwins; i++)
-		if (world.twins[i].apart > commits && world.twins[i].apart != INT_MAX)
-			world.twins[i].apart = 0;
+	world.registry.ncommits = commits;
+	for (int i = 0; i < world.registry.ntwins; i++)
+		if (world.registry.twins[i].apart > commits && world.registry.twins[i].apart != INT_MAX)
+			world.registry.twins[i].apart = 0;
 	if (!grants)
 		return;
 	events[EVENT_LOST_GRANT]++;

@@ -149,11 +149,11 @@ note_ranges_lost(const Database *database, const History *next)
 		const SegmentRow *row = &database->rows[i];
 		bool		lost = highest_told(i, row->incarnation) > row->last_value;
 
-		world.gaps[i] = *row;
-		world.fetched_since[i] = false;
-		world.beyond[i] = row->beyond;
-		world.old_unnoticed[i] = world.unnoticed[i];
-		world.unnoticed[i] = lost && same_history(&row->history, next);
+		world.registry.gaps[i] = *row;
+		world.registry.fetched_since[i] = false;
+		world.registry.beyond[i] = row->beyond;
+		world.registry.old_unnoticed[i] = world.registry.unnoticed[i];
+		world.registry.unnoticed[i] = lost && same_history(&row->history, next);
 		events[EVENT_LOST_RANGE] += lost;
 		events[EVENT_LOST_ALL] += lost && highest_told(i, row->incarnation) == plus_gap(row);
 	}
@@ -163,17 +163,17 @@ note_ranges_lost(const Database *database, const History *next)
 bool
 may_ask_old_for_numbers(const Node *node, const Call *call)
 {
-	const SegmentRow *row = &world.old.rows[call->segment];
-	const SegmentRow *next = &world.gaps[call->segment];
+	const SegmentRow *row = &world.registry.old.rows[call->segment];
+	const SegmentRow *next = &world.registry.gaps[call->segment];
 	int64_t		length = length_of(call, row);
-	int64_t		base = same_history(&row->history, &world.old_history) ? row->last_value : plus_gap(row);
+	int64_t		base = same_history(&row->history, &world.registry.old_history) ? row->last_value : plus_gap(row);
 
-	if (!world.old.there)
+	if (!world.registry.old.there)
 		return false;
 	/* It will not use the answer. */
-	if (node->memory.node.answered && node->memory.node.seen.timeline > world.old_history.timeline)
+	if (node->memory.node.answered && node->memory.node.seen.timeline > world.registry.old_history.timeline)
 		return true;
-	if (world.setup.synchronous || world.old_unnoticed[call->segment])
+	if (world.setup.synchronous || world.registry.old_unnoticed[call->segment])
 		return false;
 	if (call->kind == CALL_HAND_BACK)
 		return true;
@@ -188,13 +188,13 @@ may_call_for_segment(const Call *call)
 {
 	SegmentRow	row;
 
-	if (!world.unnoticed[call->segment])
+	if (!world.registry.unnoticed[call->segment])
 		return true;
 	registry_segment(call->segment, &row);
 	if (highest_told(call->segment, row.incarnation) <= row.last_value ||
-		!same_history(&row.history, &world.history))
+		!same_history(&row.history, &world.registry.history))
 	{
-		world.unnoticed[call->segment] = false;
+		world.registry.unnoticed[call->segment] = false;
 		return true;
 	}
 	return call->kind == CALL_FETCH && call->wanted.incarnation == row.incarnation &&
@@ -333,7 +333,7 @@ judge_refusal(const Call *call, const Reply *reply, const SegmentRow *before, in
 	if (strstr(reply->text, "another segment of this name") && !call->to_old)
 	{
 		if (call->wanted.incarnation == before->incarnation || began_anew(before->incarnation) ||
-			Min(call->wanted.highest, before->max_value) <= world.beyond[call->segment])
+			Min(call->wanted.highest, before->max_value) <= world.registry.beyond[call->segment])
 			fail("S7", "segment %d is stopped: %s", call->segment, reply->text);
 		events[EVENT_ELSEWHERE]++;
 		registry_owner(call->segment, "raise", 0);
@@ -368,9 +368,9 @@ void
 judge_segment_reply(const Call *call, const Reply *reply, const SegmentRow *before)
 {
 	const UidgenSupplyAnswer *range = &reply->range;
-	const History *history = call->to_old ? &world.old_history : &world.history;
+	const History *history = call->to_old ? &world.registry.old_history : &world.registry.history;
 	bool		went_back = !same_history(&before->history, history);
-	bool		left_out = (went_back && (call->to_old || !world.fetched_since[call->segment])) ||
+	bool		left_out = (went_back && (call->to_old || !world.registry.fetched_since[call->segment])) ||
 		highest_told(call->segment, before->incarnation) > before->last_value;
 	int64_t		base = left_out ? plus_gap(before) : before->last_value;
 	int64_t		length = length_of(call, before);
@@ -390,12 +390,12 @@ judge_segment_reply(const Call *call, const Reply *reply, const SegmentRow *befo
 	events[EVENT_FETCHED]++;
 	events[EVENT_GAP] += range->first > before->last_value + 1;
 	events[EVENT_EVIDENCE] += range->first > before->last_value + 1 && !went_back;
-	world.fetched_since[call->segment] |= !call->to_old;
+	world.registry.fetched_since[call->segment] |= !call->to_old;
 	if (range->first <= before->last_value)
 		fail("P1", "segment %d has given out %" PRId64 ", and gives out %" PRId64, call->segment, before->last_value, range->first);
-	if (!call->to_old && range->first <= world.beyond[call->segment])
+	if (!call->to_old && range->first <= world.registry.beyond[call->segment])
 		fail("raised", "numbers of segment %d were to go on above %" PRId64 ", and go on from %" PRId64, call->segment,
-			 world.beyond[call->segment], range->first);
+			 world.registry.beyond[call->segment], range->first);
 	if (range->first > before->last_value + 1 && !left_out && !call->of_copy && !call->late && !call->to_old)
 		fail("gap", "segment %d goes on from %" PRId64 " after %" PRId64 ", and nothing was lost", call->segment,
 			 range->first, before->last_value);
@@ -415,7 +415,7 @@ judge_numbers_served(void)
 		SegmentRow	row;
 
 		registry_segment(i, &row);
-		if (row.dropped || world.unnoticed[i])
+		if (row.dropped || world.registry.unnoticed[i])
 			continue;
 		for (int j = 0; j < world.setup.nodes; j++)
 		{

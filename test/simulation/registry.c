@@ -80,7 +80,7 @@ add_world(UidgenMicroseconds clock, const History *history, uint64_t salt)
 	add_number(clock);
 	add_number(world.setup.pace);
 	text = parameters.texts[parameters.n];
-	sprintf(text, "%d %d %d %d %" PRId64, history->cluster, history->timeline, history->started, history->database, world.replayed);
+	sprintf(text, "%d %d %d %d %" PRId64 " %" PRId64, history->cluster, history->timeline, history->started, history->database, world.registry.replayed, world.registry.received);
 	add_text(text);
 	text = parameters.texts[parameters.n];
 	sprintf(text, "%.12f", (double) (salt >> 11) / (double) (UINT64_C(1) << 52) - 1);
@@ -143,7 +143,9 @@ registry_connect(const char *conninfo)
 	prepare("lengths", "SELECT simulation.change_registry($5, $6, $7) FROM simulation.look($1, $2, $3, $4)");
 	prepare("rows", "SELECT simulation.segment_rows()");
 	prepare("keep", "SELECT * FROM simulation.keep()");
-	prepare("become", "SELECT simulation.go_back($1, $2, $3)");
+	prepare("become", "SELECT simulation.go_back($1, $2, $3, $4, $5)");
+	prepare("look", "SELECT simulation.look($1, $2, $3, $4)");
+	prepare("position", "SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint AS position");
 	prepare("acquire", "SELECT c.worker, c.first_tick, c.last_tick, c.seen_tick, c.never_used, c.free_workers, c.reason, c.quarantine_until, c.max_lead, " COLUMNS " FROM " LOOK
 			"uidgen_registry.lease($5, 'simulated', $9, $6, $7, $8, looked, -1, $10, $11, $12, $13, 'host', 5432, 2) AS c");
 	prepare("renew", "SELECT c.last_tick, c.quarantine_until, c.max_lead, " COLUMNS " FROM " LOOK
@@ -192,8 +194,8 @@ registry_begin(bool ends_quarantine)
 
 	/* Rows that were deleted make each look at the table longer. */
 	if (++begun % 20 == 0)
-		command("VACUUM uidgen_registry.worker_node, uidgen_registry.registry, uidgen_registry.segment");
-	add_world(registry_clock(), &world.history, world.salt);
+		command("VACUUM uidgen_registry.worker_node, uidgen_registry.registry, uidgen_registry.segment, uidgen_registry.guest_role, pg_class, pg_attribute, pg_type, pg_depend");
+	add_world(registry_clock(), &world.registry.history, world.salt);
 	add_number(setup->unit);
 	add_number(setup->last_tick);
 	add_number(setup->max_worker + setup->guest_workers);
@@ -209,7 +211,7 @@ registry_begin(bool ends_quarantine)
 	{
 		const SegmentRow *row = &setup->rows[i];
 
-		add_world(registry_clock(), &world.history, world.salt + (uint64_t) i);
+		add_world(registry_clock(), &world.registry.history, world.salt + (uint64_t) i);
 		add_text(segment_names[i]);
 		add_number(row->last_value + 1);
 		add_number(row->step);
@@ -227,7 +229,7 @@ read_rows(const char *text, SegmentRow *rows)
 {
 	for (int i = 0; i < world.setup.segments; i++)
 	{
-		SegmentRow	row = {.beyond = world.beyond[i]};
+		SegmentRow	row = {.beyond = world.registry.beyond[i]};
 		int			dropped;
 		int			length;
 
@@ -259,14 +261,14 @@ registry_owner(int segment, const char *what, int64_t number)
 {
 	PGresult   *result;
 
-	add_world(registry_clock(), &world.history, (uint64_t) new_number() << 1);
+	add_world(registry_clock(), &world.registry.history, (uint64_t) new_number() << 1);
 	add_text(segment_names[segment]);
 	add_text(what);
 	add_number(number);
 	result = run_well("change");
 	if (!PQgetisnull(result, 0, 0))
-		world.beyond[segment] = strcmp(what, "restart") == 0 || strcmp(what, "anew") == 0 ? number_of(result, "beyond") :
-			Max(world.beyond[segment], number_of(result, "beyond"));
+		world.registry.beyond[segment] = strcmp(what, "restart") == 0 || strcmp(what, "anew") == 0 ? number_of(result, "beyond") :
+			Max(world.registry.beyond[segment], number_of(result, "beyond"));
 	PQclear(result);
 	if (strcmp(what, "restart") == 0)
 	{
@@ -283,7 +285,7 @@ registry_changes(int first_guest, UidgenMicroseconds max_lead, UidgenMicrosecond
 {
 	PGresult   *result;
 
-	add_world(registry_clock(), &world.history, (uint64_t) new_number() << 1);
+	add_world(registry_clock(), &world.registry.history, (uint64_t) new_number() << 1);
 	add_number(first_guest);
 	add_number(max_lead);
 	add_number(guest_lead);
@@ -291,7 +293,7 @@ registry_changes(int first_guest, UidgenMicroseconds max_lead, UidgenMicrosecond
 		if (strcmp(parameters.values[i], "0") == 0)
 			parameters.values[i] = NULL;
 	result = run_well("lengths");
-	world.first_guest = atoi(PQgetvalue(result, 0, 0));
+	world.registry.first_guest = atoi(PQgetvalue(result, 0, 0));
 	PQclear(result);
 }
 
@@ -301,6 +303,8 @@ registry_forget(Database *database)
 	free(database->workers);
 	free(database->layout);
 	free(database->segments);
+	free(database->guests);
+	free(database->moved);
 	*database = (Database) {0};
 }
 
@@ -312,12 +316,16 @@ registry_keep(Database *database)
 	registry_forget(database);
 	database->there = true;
 	database->workers = strdup(PQgetvalue(result, 0, 0));
-	database->layout = strdup(PQgetvalue(result, 0, 1));
+	/* An empty database has none. */
+	database->layout = PQgetisnull(result, 0, 1) ? NULL : strdup(PQgetvalue(result, 0, 1));
 	database->segments = strdup(PQgetvalue(result, 0, 2));
 	read_rows(PQgetvalue(result, 0, 3), database->rows);
 	database->first_guest = PQgetisnull(result, 0, 4) ? world.setup.max_worker + 1 : atoi(PQgetvalue(result, 0, 4));
 	database->replayed = strtoll(PQgetvalue(result, 0, 5), NULL, 10);
-	database->commits = world.ncommits;
+	database->guests = strdup(PQgetvalue(result, 0, 6));
+	database->moved = PQgetisnull(result, 0, 7) ? NULL : strdup(PQgetvalue(result, 0, 7));
+	database->history = world.registry.history;
+	database->commits = world.registry.ncommits;
 	PQclear(result);
 }
 
@@ -327,7 +335,68 @@ registry_become(const Database *database)
 	add_text(database->workers);
 	add_text(database->layout);
 	add_text(database->segments);
+	add_text(database->guests);
+	add_text(database->moved);
 	PQclear(run_well("become"));
+}
+
+int64_t
+registry_position(void)
+{
+	PGresult   *result = run_well("position");
+	int64_t		position = number_of(result, "position");
+
+	PQclear(result);
+	return position;
+}
+
+/* This registry is the one that is looked at. */
+void
+registry_use(int registry)
+{
+	if (registry == world.present)
+		return;
+	registry_keep(&world.away[world.present]);
+	world.others[world.present] = world.registry;
+	world.registry = world.others[registry];
+	world.present = registry;
+	registry_become(&world.away[registry]);
+	registry_forget(&world.away[registry]);
+}
+
+/* Its owner runs these in one transaction.  What the last one says, each row a line, is *result: NULL if nothing.  Returns the SQLSTATE of an
+ * error, after which nothing was done, or NULL. */
+const char *
+registry_statements(char *const *statements, int n, char **result)
+{
+	static char sqlstate[6];
+	PGresult   *answer = NULL;
+	bool		well = true;
+
+	command("BEGIN; SET LOCAL search_path = simulation, pg_catalog");
+	add_world(registry_clock(), &world.registry.history, (uint64_t) new_number() << 1);
+	PQclear(run_well("look"));
+	for (int i = 0; i < n && well; i++)
+	{
+		PQclear(answer);
+		answer = PQexec(connection, statements[i]);
+		well = PQresultStatus(answer) == PGRES_TUPLES_OK || PQresultStatus(answer) == PGRES_COMMAND_OK;
+	}
+	*result = NULL;
+	if (!well)
+		snprintf(sqlstate, sizeof(sqlstate), "%s", PQresultErrorField(answer, PG_DIAG_SQLSTATE));
+	tell("    %s", well ? "done" : PQresultErrorMessage(answer));
+	for (int row = 0; well && row < PQntuples(answer); row++)
+	{
+		const char *value = PQgetvalue(answer, row, 0);
+		size_t		length = *result ? strlen(*result) : 0;
+
+		*result = realloc(*result, length + strlen(value) + 2);
+		sprintf(*result + length, "%s%s", length > 0 ? "\n" : "", value);
+	}
+	PQclear(answer);
+	command(well ? "COMMIT" : "ROLLBACK");
+	return well ? NULL : sqlstate;
 }
 
 /* ---- calls ---- */
@@ -499,8 +568,8 @@ registry_call(const Call *call, UidgenMicroseconds clock, const History *history
 	{
 		const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
-		/* Of a class that says that the functions are no good? */
-		if (!state || strncmp(state, "42", 2) == 0 || strncmp(state, "XX", 2) == 0 ||
+		/* Of a class that says that the functions are no good?  A role that is no guest was granted nothing. */
+		if (!state || (strncmp(state, "42", 2) == 0 && strcmp(state, "42501") != 0) || strncmp(state, "XX", 2) == 0 ||
 			strncmp(state, "08", 2) == 0)
 			die("a call fails", PQresultErrorMessage(result));
 		snprintf(reply->sqlstate, sizeof(reply->sqlstate), "%s", state);
@@ -568,9 +637,10 @@ registry_call(const Call *call, UidgenMicroseconds clock, const History *history
 	}
 	if (PQfnumber(result, "timeline") >= 0)
 		reply->word.life.timeline = (int) number_of(result, "timeline");
+	if (PQfnumber(result, "registry_id") >= 0)
+		reply->word.life.registry_id = number_of(result, "registry_id");
 	if (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW || call->kind == CALL_FETCH)
 	{
-		reply->word.life.registry_id = number_of(result, "registry_id");
 		reply->word.life.cluster = number_of(result, "system_identifier");
 	}
 	if (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW)

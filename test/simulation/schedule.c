@@ -62,7 +62,7 @@ ticks_in(UidgenMicroseconds length)
 UidgenMicroseconds
 registry_clock(void)
 {
-	return world.now + world.clock;
+	return world.now + world.registry.clock;
 }
 
 static double
@@ -98,6 +98,7 @@ typedef enum What
 	CHANGE_SEGMENT,				/* its owner does */
 	CHANGE_SIDES,				/* that of the registry: which worker ids are for guests */
 	CHANGE_LENGTHS,
+	OPERATE,					/* the next step of a procedure */
 	WHATS
 } What;
 
@@ -253,6 +254,16 @@ static const ThemeSetup themes[THEMES] = {
 		},
 		.plot_steps = 12,
 	},
+	[OPERATIONS] = {
+		.often = 2, .nodes = 4, .max_worker = 2, .lengths = SLEEPS, .local = 6,
+		.weights = {
+			[OPERATE] = 100, [DRAW] = 80, [PASS] = 40, [GO_ON] = 3, [CATCH_UP] = 8, [PROMOTE] = 4, [END_KEEPER] = 4, [STOP] = 2, [CRASH] = 3, [RESTART] = 1,
+		},
+		.plot = {
+			{PASS}, {DRAW, 0}, {OPERATE}, {CATCH_UP}, {OPERATE}, {OPERATE}, {DRAW, 0}, {PROMOTE}, {OPERATE}, {DRAW, 1}, {PASS}, {DRAW, 1},
+		},
+		.plot_steps = 12,
+	},
 	/* For rules alone. */
 	[LATE_RELEASE] = {
 		.nodes = 3, .max_worker = 0, .lengths = FAR, .local = 6, .has_fates = true,
@@ -389,6 +400,22 @@ make_guests(Schedule *schedule, bool all)
 		schedule->steps[i].by_guest = all || below(2);
 }
 
+/* The lengths that pages have: some minutes, and 10 seconds, which is a tick. */
+static void
+make_usual(Setup *setup)
+{
+	int64_t		factor = 10000000 / setup->unit;
+
+	setup->unit *= factor;
+	setup->timeout *= factor;
+	setup->pace = 0;
+	setup->max_lead = PICK(8, 12, 24) * setup->unit;
+	setup->clock_slack = setup->unit;
+	setup->synchronous = false;
+	for (int i = 0; i < 3; i++)
+		setup->procedures[i] = below(1 << 16);
+}
+
 static int
 choose(const int *weights, int n)
 {
@@ -432,6 +459,8 @@ schedule_make(Schedule *schedule, uint64_t seed, int only)
 		how_often[i] = themes[i].often;
 	theme = &themes[only == THEMES ? choose(how_often, THEMES) : only];
 	make_setup(setup, theme);
+	if (theme == &themes[OPERATIONS])
+		make_usual(setup);
 	memcpy(weights, theme->weights, sizeof(weights));
 	memcpy(fate_weights, usual_fates, sizeof(fate_weights));
 	if (theme == &themes[EVERYTHING])
@@ -507,7 +536,13 @@ schedule_make(Schedule *schedule, uint64_t seed, int only)
 
 	/* Likewise.  Guests do what nodes would. */
 	state = seed * UINT64_C(0xa0761d6478bd642f);
-	if (theme == &themes[CHANGING_SIDES] || theme == &themes[CHANGING_LENGTHS])
+	if (theme == &themes[OPERATIONS])
+	{
+		make_guests(schedule, false);
+		setup->guest_lead = below(2) ? 8 * setup->unit : setup->max_lead;
+		setup->guest_bound = 200;
+	}
+	else if (theme == &themes[CHANGING_SIDES] || theme == &themes[CHANGING_LENGTHS])
 	{
 		make_guests(schedule, below(2));
 		if (below(2))
@@ -528,16 +563,24 @@ schedule_make(Schedule *schedule, uint64_t seed, int only)
 static void
 look_at_standbys(void)
 {
-	world.replayed = INT64_MAX;
+	world.registry.replayed = INT64_MAX;
 	for (int i = 0; i < STANDBYS; i++)
-		if (world.standbys[i].there)
-			world.replayed = Min(world.replayed, world.standbys[i].replayed);
+		if (world.registry.standbys[i].there)
+			world.registry.replayed = Min(world.registry.replayed, world.registry.standbys[i].replayed);
 }
 
-static void
+void
 follow(int standby)
 {
-	registry_keep(&world.standbys[standby]);
+	registry_keep(&world.registry.standbys[standby]);
+	look_at_standbys();
+}
+
+void
+forget_standbys(void)
+{
+	for (int i = 0; i < STANDBYS; i++)
+		registry_forget(&world.registry.standbys[i]);
 	look_at_standbys();
 }
 
@@ -660,6 +703,13 @@ run_call(const Call *call, bool confirmed, Reply *reply)
 	SegmentRow	before = {0};
 	uint64_t	salt = (uint64_t) new_number() << 1;
 
+	registry_use(call->registry);
+	if (!call->to_old && (world.registry.down || world.registry.closed))
+	{
+		*reply = (Reply) {.sqlstate = "57P03"};
+		tell("    the registry is away");
+		return;
+	}
 	if (is_for_segment(call))
 	{
 		if (!call->to_old && !may_call_for_segment(call))
@@ -668,24 +718,24 @@ run_call(const Call *call, bool confirmed, Reply *reply)
 			return;
 		}
 		if (call->to_old)
-			before = world.old.rows[call->segment];
+			before = world.registry.old.rows[call->segment];
 		else
 			registry_segment(call->segment, &before);
 	}
 	if (call->to_old)
 	{
 		registry_keep(&present);
-		registry_become(&world.old);
+		registry_become(&world.registry.old);
 		/* Nobody follows it that did. */
-		world.replayed = 0;
-		registry_call(call, world.now + world.old_clock, &world.old_history, salt, reply);
-		registry_keep(&world.old);
+		world.registry.replayed = 0;
+		registry_call(call, world.now + world.registry.old_clock, &world.registry.old_history, salt, reply);
+		registry_keep(&world.registry.old);
 		registry_become(&present);
 		look_at_standbys();
 	}
 	else
 	{
-		registry_call(call, registry_clock(), &world.history, salt, reply);
+		registry_call(call, registry_clock(), &world.registry.history, salt, reply);
 		world.clock_highest = Max(world.clock_highest, registry_clock() + LOOKS * world.setup.pace);
 	}
 	tell_call(call, reply);
@@ -694,8 +744,8 @@ run_call(const Call *call, bool confirmed, Reply *reply)
 		judge_segment_reply(call, reply, &before);
 	if (reply->sqlstate[0])
 		return;
-	if (!call->to_old && (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW || is_of_guest(call)) && world.quarantine_clock == 0)
-		world.quarantine_clock = reply->clock;
+	if (!call->to_old && (call->kind == CALL_ACQUIRE || call->kind == CALL_RENEW || is_of_guest(call)) && world.registry.quarantine_clock == 0)
+		world.registry.quarantine_clock = reply->clock;
 	for (int i = 0; i < world.setup.nodes; i++)
 		world.nodes[i].memory.shown = Max(world.nodes[i].memory.shown, reply->clock);
 	for (int i = 0; i < world.setup.guests; i++)
@@ -829,7 +879,7 @@ attempt_numbers(Node *node, int segment, const Step *step, Fate fate)
 	if (node->keeper.progress != NOT_CALLING)
 		return false;
 	node->sqlstate[0] = '\0';
-	if (!keeper_fetch(node, segment, fate == BY_OLD && world.old.there))
+	if (!keeper_fetch(node, segment, fate == BY_OLD && world.registry.old.there))
 		return true;
 	make_call(node, step, fate);
 	return node->keeper.progress == NOT_CALLING && node->sqlstate[0] == '\0';
@@ -874,6 +924,7 @@ draws_number_well(Node *node, int segment)
 {
 	Step		step = {.fate = ANSWERED};
 
+	registry_use(node->registry);
 	if (node->keeper.progress != NOT_CALLING)
 		keeper_hear_nothing(node, false);
 	node->failure = "";
@@ -913,7 +964,7 @@ lives_are_left(void)
 	return world.lives < LIVES;
 }
 
-static void
+void
 start_again(Node *node)
 {
 	note_end(node->memory.life);
@@ -930,8 +981,8 @@ is_local(const Node *node)
 	return node->memory.lease.held && !uidgen_grant_is_of_fleet(&node->memory.lease.grant);
 }
 
-static void
-hand_back(Node *node, const Step *step)
+void
+node_hands_back(Node *node, const Step *step)
 {
 	Reply		reply;
 
@@ -985,7 +1036,7 @@ hand_back_numbers(Node *node, const Step *step)
 static void
 copy_machine(Node *from, Node *to)
 {
-	if (from == to || world.ntwins == TWINS || !lives_are_left() || has_twin(from->memory.life))
+	if (from == to || world.registry.ntwins == TWINS || !lives_are_left() || has_twin(from->memory.life))
 		return;
 	/* A copy of the local registry would go on with it. */
 	if (is_local(from))
@@ -1114,7 +1165,7 @@ guest_ends(Guest *guest, const Step *step, bool closes)
 static void
 guest_copies(Guest *from, Guest *to)
 {
-	if (from == to || world.ntwins == TWINS || !lives_are_left() || has_twin(from->life))
+	if (from == to || world.registry.ntwins == TWINS || !lives_are_left() || has_twin(from->life))
 		return;
 	tell("guest %d becomes a copy of guest %d's memory", (int) (to - world.guests), (int) (from - world.guests));
 	events[EVENT_COPIED]++;
@@ -1213,56 +1264,59 @@ take_by_guest(const Step *step)
 
 /* ---- the registry ---- */
 
-static void
+void
 set_clock(UidgenMicroseconds clock)
 {
-	world.clock = Max(clock, world.clock_floor) - world.now;
+	world.registry.clock = Max(clock, world.registry.clock_floor) - world.now;
 	tell("    its clock shows %.2f", in_ticks(registry_clock()) - START_TICK);
 }
 
-static void
-go_back(What what, int standby, UidgenMicroseconds behind)
+bool
+go_back(Way way, const Database *database, UidgenMicroseconds behind)
 {
-	Database   *database = &world.standbys[standby];
 	UidgenMicroseconds clock = registry_clock();
 	UidgenMicroseconds claims_ended = claims_end();
 	UidgenMicroseconds least_clock;
-	History		next = world.history;
+	History		next = way == BY_BACKUP ? database->history : world.registry.history;
+	int64_t		replayed = database->replayed;
 
 	if (!database->there || !may_go_back(database->commits, &least_clock) || !ranges_may_be_lost(database))
-		return;
-	tell(what == PROMOTE ? "the registry fails over, and loses %d commits" :
-		 what == RESTORE ? "the registry is restored, and loses %d commits" :
+		return false;
+	tell(way == BY_PROMOTION ? "the registry fails over, and loses %d commits" :
+		 way != BY_DATABASE ? "the registry is restored, and loses %d commits" :
 		 "the registry is another database now, which lacks %d commits",
-		 world.ncommits - database->commits);
+		 world.registry.ncommits - database->commits);
 	events[EVENT_WENT_BACK]++;
-	registry_forget(&world.old);
-	if (what == PROMOTE)
+	registry_forget(&world.registry.old);
+	if (way == BY_PROMOTION)
 	{
-		registry_keep(&world.old);
-		world.old_clock = world.clock;
-		world.old_history = world.history;
+		registry_keep(&world.registry.old);
+		world.registry.old_clock = world.registry.clock;
+		world.registry.old_history = world.registry.history;
 	}
-	if (what == CHANGE_DATABASE)
+	if (way == BY_DATABASE)
 		next.database = ++world.histories;
 	else
 	{
 		next.started = ++world.histories;
-		next.timeline += what == PROMOTE || world.histories % 2;
+		next.timeline += way == BY_PROMOTION || (way == BY_RESTORE && world.histories % 2);
 	}
-	world.history = next;
+	world.registry.history = next;
 	registry_become(database);
-	world.first_guest = database->first_guest;
+	world.registry.first_guest = database->first_guest;
 	note_lost(database->commits);
 	note_ranges_lost(database, &next);
-	world.calls_before = world.ncalls;
+	world.registry.calls_before = world.ncalls;
 	for (int i = 0; i < STANDBYS; i++)
-		if (world.standbys[i].commits > world.ncommits)
-			registry_forget(&world.standbys[i]);
+		if (world.registry.standbys[i].commits > world.registry.ncommits)
+			registry_forget(&world.registry.standbys[i]);
 	look_at_standbys();
-	world.quarantine_clock = 0;
+	world.registry.quarantine_clock = 0;
 	set_clock(Max(least_clock, clock - behind));
 	note_old(claims_ended);
+	world.registry.down = false;
+	procedures_lost(replayed);
+	return true;
 }
 
 /* ---- the steps ---- */
@@ -1276,6 +1330,14 @@ take(const Step *step)
 	Drawn		drawn;
 
 	world.salt = step->salt;
+	if (world.setup.guests > 0 && step->by_guest)
+		registry_use(world.guests[step->who % world.setup.guests].registry);
+	else if (step->what == CATCH_UP || step->what == PROMOTE || step->what == RESTART)
+		registry_use(world.others[1].history.database > 0 || world.present > 0 ? (int) (step->salt >> 9 & 1) : 0);
+	else
+		registry_use(node->registry);
+	if (node->left && !step->by_guest && step->what != PASS && step->what != OPERATE)
+		return;
 	if (step->by_guest && take_by_guest(step))
 		return;
 	switch ((What) step->what)
@@ -1361,13 +1423,13 @@ take(const Step *step)
 			if (!lives_are_left())
 				break;
 			tell("node %d is stopped, and starts again, clock %.2f", step->who, in_ticks(registry_clock()) - START_TICK);
-			hand_back(node, step);
+			node_hands_back(node, step);
 			hand_back_numbers(node, step);
 			start_again(node);
 			break;
 		case END_KEEPER:
 			tell("node %d's keeper is ended, clock %.2f", step->who, in_ticks(registry_clock()) - START_TICK);
-			hand_back(node, step);
+			node_hands_back(node, step);
 			hand_back_numbers(node, step);
 			break;
 		case COPY:
@@ -1394,11 +1456,12 @@ take(const Step *step)
 		case RESTART:
 			tell("the registry restarts");
 			events[EVENT_RESTARTED]++;
-			world.history.started = ++world.histories;
+			world.registry.history.started = ++world.histories;
+			world.registry.down = false;
 			pass(step->there);
 			break;
 		case CATCH_UP:
-			if (world.setup.synchronous)
+			if (world.setup.synchronous || world.registry.down || world.registry.closed)
 				break;
 			tell("standby %d catches up", step->count % STANDBYS);
 			follow(step->count % STANDBYS);
@@ -1407,7 +1470,8 @@ take(const Step *step)
 		case RESTORE:
 		case CHANGE_DATABASE:
 			/* The clock is behind, by anything if nothing can be lost. */
-			go_back(step->what, world.setup.synchronous ? 0 : step->count % STANDBYS,
+			go_back(step->what == PROMOTE ? BY_PROMOTION : step->what == RESTORE ? BY_RESTORE : BY_DATABASE,
+					&world.registry.standbys[world.setup.synchronous ? 0 : step->count % STANDBYS],
 					step->whom % 2 == 0 ? 0 : world.setup.synchronous ? 4 * step->length :
 					step->length + world.setup.clock_slack);
 			break;
@@ -1455,12 +1519,15 @@ take(const Step *step)
 				world.changes = true;
 				registry_changes(first, lead, guest_lead);
 				if (lead == 0)
-					tell("the owner wants worker ids from %d on to be for guests: from %d", first, world.first_guest);
+					tell("the owner wants worker ids from %d on to be for guests: from %d", first, world.registry.first_guest);
 				else
 					tell("the owner changes max_lead to %.3f ticks, guest_lead to %.3f", in_ticks(lead), in_ticks(guest_lead));
 				if (world.setup.synchronous)
 					follow(0);
 			}
+			break;
+		case OPERATE:
+			procedures_go_on(step);
 			break;
 		case WHATS:
 			break;
@@ -1472,19 +1539,25 @@ schedule_run(const Schedule *schedule)
 {
 	const Setup *setup = &schedule->setup;
 
-	registry_forget(&world.old);
-	for (int i = 0; i < STANDBYS; i++)
-		registry_forget(&world.standbys[i]);
+	for (int i = 0; i < REGISTRIES; i++)
+	{
+		world.registry = i == world.present ? world.registry : world.others[i];
+		registry_forget(&world.away[i]);
+		registry_forget(&world.registry.old);
+		registry_forget(&world.registry.backup);
+		forget_standbys();
+		world.others[i] = world.registry;
+	}
 	world = (World) {
 		.setup = *setup,
 		.now = START_TICK * setup->unit,
 		.salt = 1,
-		.history = {.cluster = 1, .timeline = 1, .started = 1, .database = 1},
+		.registry.history = {.cluster = 1, .timeline = 1, .started = 1, .database = 1},
 		.histories = 1,
 	};
-	world.clock_highest = world.quarantine_clock = world.now;
+	world.clock_highest = world.registry.quarantine_clock = world.now;
 	for (int i = 0; i < SEGMENTS; i++)
-		world.beyond[i] = setup->rows[i].last_value;
+		world.registry.beyond[i] = setup->rows[i].last_value;
 	judge_begin();
 	ranges_begin();
 	tell("%d nodes, worker ids 0 to %d, max_lead %.3f ticks, clock_slack %.3f, window %" PRId64 ", max_ahead %" PRId64
@@ -1498,7 +1571,7 @@ schedule_run(const Schedule *schedule)
 		tell("segment %d from %" PRId64 ", steps %" PRId64 " to %" PRId64 ", failover_gap %" PRId64, i,
 			 setup->rows[i].last_value + 1, setup->rows[i].min_step, setup->rows[i].max_step, setup->rows[i].failover_gap);
 	registry_begin(setup->new_fleet);
-	world.first_guest = setup->max_worker + 1;
+	world.registry.first_guest = setup->max_worker + 1;
 	follow(0);
 	for (int i = 0; i < setup->nodes; i++)
 	{
@@ -1517,10 +1590,11 @@ schedule_run(const Schedule *schedule)
 		world.guests[i].wall = setup->walls[i];
 		guest_start(&world.guests[i]);
 	}
+	procedures_begin();
 	for (int i = 0; i < schedule->nsteps; i++)
 		take(&schedule->steps[i]);
 	world.nlate = 0;
-	if (setup->ends_well)
+	if (setup->ends_well && procedures_end_well())
 	{
 		judge_served();
 		judge_numbers_served();

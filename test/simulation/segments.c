@@ -72,7 +72,7 @@ keeper_fetch(Node *node, int segment, bool to_old)
 	if (is_broken("no_evidence"))
 		call.wanted.highest = -1;
 	node->keeper.call.to_old = to_old;
-	uidgen_node_goes(&node->memory.node, PLACE);
+	uidgen_node_goes(&node->memory.node, (uint64_t) (PLACE + node->moves));
 	keeper_send(node, &call);
 	return true;
 }

@@ -43,6 +43,36 @@ AS $$
 	SELECT 'a standby' WHERE awaited - '0/0' > split_part(current_setting('simulation.history'), ' ', 5)::numeric
 $$;
 
+-- ... as its operator sees it, too, whose transactions find these names first.
+CREATE VIEW simulation.pg_replication_slots AS
+	SELECT '0/0'::pg_lsn + h.replayed::numeric AS restart_lsn FROM split_part(current_setting('simulation.history'), ' ', 5) AS h (replayed) WHERE h.replayed <> '9223372036854775807';
+CREATE FUNCTION simulation.pg_last_wal_receive_lsn() RETURNS pg_lsn
+LANGUAGE sql VOLATILE
+RETURN '0/0'::pg_lsn + split_part(current_setting('simulation.history'), ' ', 6)::numeric;
+
+-- A layout is what the schedule says, whatever its text, and no rights are played.
+CREATE OR REPLACE FUNCTION uidgen_registry.parse_layout(layout_text text, OUT layout text, OUT names text[], OUT bits integer[], OUT shifts integer[],
+	OUT unit bigint, OUT epoch bigint, OUT max_tick bigint, OUT max_datacenter integer, OUT max_worker integer)
+LANGUAGE sql VOLATILE
+AS $$
+	SELECT 'simulated', '{time,worker,sequence}'::text[], '{41,10,12}'::integer[], NULL::integer[], l.numbers[1], 0, l.numbers[2], 0, l.numbers[3]
+	FROM (SELECT string_to_array(current_setting('simulation.layout'), ' ')::bigint[]) AS l (numbers)
+$$;
+CREATE OR REPLACE FUNCTION uidgen_registry.grant_calls(role regrole, functions text) RETURNS void LANGUAGE sql BEGIN ATOMIC END;
+CREATE OR REPLACE FUNCTION uidgen_registry.revoke_calls(role regrole, functions text) RETURNS void LANGUAGE sql BEGIN ATOMIC END;
+CREATE OR REPLACE FUNCTION uidgen_registry.warn_of_settings(role oid) RETURNS void LANGUAGE sql BEGIN ATOMIC END;
+DO $$
+DECLARE
+	role text;
+BEGIN
+	FOREACH role IN ARRAY '{app,node1,node2}'::text[] LOOP
+		IF to_regrole(role) IS NULL THEN
+			EXECUTE format('CREATE ROLE %I LOGIN SUPERUSER', role);
+		END IF;
+	END LOOP;
+END
+$$;
+
 -- What its owner does, all in transactions that go on.
 CREATE OR REPLACE FUNCTION uidgen_registry.in_transaction_block() RETURNS boolean LANGUAGE sql AS 'SELECT false';
 
@@ -79,15 +109,14 @@ BEGIN
 	DELETE FROM uidgen_registry.worker_node;
 	DELETE FROM uidgen_registry.registry;
 	DELETE FROM uidgen_registry.segment;
-	PERFORM uidgen_registry.share_registry(format('time:62:%sus sequence:1 epoch:1970-01-01', unit),
-		max_lead * interval '1 microsecond', clock_slack * interval '1 microsecond');
-	UPDATE uidgen_registry.registry AS r SET
-			layout = 'simulated', max_tick = begin.max_tick, max_worker = begin.max_worker, id = registry_number;
+	DELETE FROM uidgen_registry.guest_role;
+	PERFORM set_config('simulation.layout', concat_ws(' ', unit, max_tick, max_worker), false);
+	PERFORM uidgen_registry.share_registry('default', max_lead * interval '1 microsecond', clock_slack * interval '1 microsecond');
+	UPDATE uidgen_registry.registry AS r SET id = registry_number;
 	IF guest_workers > 0 THEN
 		UPDATE uidgen_registry.registry AS r SET guest_lead = begin.guest_lead * interval '1 microsecond';
 		PERFORM uidgen_registry.set_first_guest(begin.max_worker - guest_workers + 1);
-		INSERT INTO uidgen_registry.guest_role AS g VALUES (session_user, guest_bound)
-			ON CONFLICT (name) DO UPDATE SET max_workers = guest_bound WHERE g.max_workers <> guest_bound;
+		INSERT INTO uidgen_registry.guest_role VALUES (session_user, guest_bound);
 	END IF;
 	IF ends_quarantine THEN
 		PERFORM uidgen_registry.end_quarantine();
@@ -176,19 +205,29 @@ AS $$
 		FROM uidgen_registry.segment AS s
 $$;
 
--- All that a database knows of grants and numbers, as three texts, so that the registry can go back to
+-- Of the table that a procedure makes when the registry moves.
+CREATE TYPE simulation.former_row AS (statement text, attempt integer, is_all boolean);
+
+-- All that a database knows of grants and numbers, as texts, so that the registry can go back to
 -- what a standby or a backup has.  As quick as a call; CREATE DATABASE ... TEMPLATE copies the
 -- same tables, and takes a hundred times as long.
-CREATE FUNCTION simulation.keep(OUT workers text, OUT layout text, OUT segments text, OUT rows text, OUT first_guest integer, OUT log bigint)
-LANGUAGE sql VOLATILE
+CREATE FUNCTION simulation.keep(OUT workers text, OUT layout text, OUT segments text, OUT rows text, OUT first_guest integer, OUT log bigint, OUT guests text, OUT moved text)
+LANGUAGE plpgsql VOLATILE
 AS $$
+BEGIN
+	IF to_regclass('simulation.moved') IS NOT NULL THEN
+		EXECUTE 'SELECT array_agg((m.*)::text::simulation.former_row)::text FROM simulation.moved AS m' INTO moved;
+	END IF;
 	SELECT (SELECT coalesce(array_agg(n ORDER BY n.worker_id), '{}') FROM uidgen_registry.worker_node AS n)::text,
 		(SELECT r FROM uidgen_registry.registry AS r)::text,
 		(SELECT coalesce(array_agg(s), '{}') FROM uidgen_registry.segment AS s)::text,
-		simulation.segment_rows(), (SELECT r.first_guest FROM uidgen_registry.registry AS r), (pg_current_wal_insert_lsn() - '0/0')::bigint
+		simulation.segment_rows(), (SELECT r.first_guest FROM uidgen_registry.registry AS r), (pg_current_wal_insert_lsn() - '0/0')::bigint,
+		(SELECT coalesce(array_agg(g), '{}') FROM uidgen_registry.guest_role AS g)::text
+		INTO workers, layout, segments, rows, first_guest, log, guests;
+END
 $$;
 
-CREATE FUNCTION simulation.go_back(workers text, layout text, segments text) RETURNS void
+CREATE FUNCTION simulation.go_back(workers text, layout text, segments text, guests text, moved text) RETURNS void
 LANGUAGE plpgsql VOLATILE
 SET search_path = pg_catalog, uidgen_registry, pg_temp	-- rows are changed by hand
 AS $$
@@ -197,8 +236,16 @@ BEGIN
 	DELETE FROM uidgen_registry.registry;
 	DELETE FROM uidgen_registry.segment;
 	INSERT INTO uidgen_registry.worker_node SELECT n.* FROM unnest(workers::uidgen_registry.worker_node[]) AS n;
-	INSERT INTO uidgen_registry.registry SELECT (layout::uidgen_registry.registry).*;
+	INSERT INTO uidgen_registry.registry SELECT (layout::uidgen_registry.registry).* WHERE layout IS NOT NULL;
+	DELETE FROM uidgen_registry.guest_role;
+	INSERT INTO uidgen_registry.guest_role SELECT g.* FROM unnest(guests::uidgen_registry.guest_role[]) AS g;
 	INSERT INTO uidgen_registry.segment SELECT s.* FROM unnest(segments::uidgen_registry.segment[]) AS s;
+	IF to_regclass('simulation.moved') IS NOT NULL THEN
+		EXECUTE 'DROP TABLE simulation.moved';
+	END IF;
+	IF moved IS NOT NULL THEN
+		EXECUTE 'CREATE TABLE simulation.moved AS SELECT m.* FROM unnest($1::simulation.former_row[]) AS m' USING moved;
+	END IF;
 END
 $$;
 
@@ -218,3 +265,11 @@ BEGIN
 	EXECUTE replace(definition, old, new);
 END
 $$;
+
+-- Since 1970 its clock has fewer seconds.
+DO $$ BEGIN PERFORM simulation.break_rule('take_over_registry', '2026-01-01', '1970-01-01', 1); END $$;
+
+-- As after a crash of a table that somebody made UNLOGGED.
+CREATE FUNCTION simulation.lose_rows() RETURNS void LANGUAGE sql
+SET search_path = pg_catalog, uidgen_registry, pg_temp	-- rows are changed by hand
+AS 'DELETE FROM uidgen_registry.worker_node';

@@ -8,6 +8,9 @@
  *	--schedules N	so many (300)
  *	--theme N		all of this theme: see simulation.h; + 256: of guests
  *	--tell			say what happens in each
+ *	--procedures FOLDER	what people do (test/procedures)
+ *	--operations	all of the theme of these
+ *	--cover N		each of their steps was broken off, and lost, N times; else end with 1
  *	--break RULE	without this rule: end with the first schedule that misses it, of as many
  *					as it may take
  *	--whole			leave what fails as long as it is
@@ -51,7 +54,7 @@ static const char *const event_names[EVENTS] = {
 	[EVENT_NOT_TAKEN_BACK] = "not taken back",[EVENT_OLD_RANGE] = "old primary's numbers",[EVENT_NUMBERS] = "numbers",
 	[EVENT_GUEST_ACQUIRED] = "acquired by guests",[EVENT_GUEST_GOES_ON] = "who go on",[EVENT_GUEST_RENEWED] = "renewed by guests",
 	[EVENT_GUEST_FENCED] = "guests fenced",[EVENT_GUEST_WAITS] = "guests too far ahead",[EVENT_GUEST_REFUSED] = "guests refused",
-	[EVENT_GUEST_UNANSWERED] = "guests unanswered",[EVENT_GUEST_ENDED] = "guests ended",[EVENT_GUEST_IDS] = "ids of guests",
+	[EVENT_GUEST_UNANSWERED] = "guests unanswered",[EVENT_GUEST_ENDED] = "guests ended",[EVENT_GUEST_IDS] = "ids of guests",[EVENT_OPERATED] = "steps of procedures",
 };
 
 /* What is told later, or not at all. */
@@ -188,6 +191,9 @@ main(int argc, char **argv)
 		{"theme", required_argument, NULL, 'm'},
 		{"tell", no_argument, NULL, 't'},
 		{"break", required_argument, NULL, 'b'},
+		{"procedures", required_argument, NULL, 'p'},
+		{"cover", required_argument, NULL, 'c'},
+		{"operations", no_argument, NULL, 'o'},
 		{"whole", no_argument, NULL, 'w'},
 		{"list", no_argument, NULL, 'l'},
 		{0}
@@ -196,6 +202,7 @@ main(int argc, char **argv)
 	int			theme = THEMES;
 	int64_t		schedules = 0;
 	int64_t		enough = 300;
+	int64_t		cover = 0;
 	const char *rule = NULL;
 	bool		tells = false;
 	bool		whole = false;
@@ -220,6 +227,15 @@ main(int argc, char **argv)
 				break;
 			case 'b':
 				rule = optarg;
+				break;
+			case 'p':
+				procedures_read(optarg);
+				break;
+			case 'o':
+				theme = OPERATIONS;
+				break;
+			case 'c':
+				cover = strtoll(optarg, NULL, 10);
 				break;
 			case 'w':
 				whole = true;
@@ -263,5 +279,7 @@ main(int argc, char **argv)
 	for (int event = 0; event < EVENTS; event++)
 		printf(", %" PRId64 " %s", events[event], event_names[event]);
 	puts("");
+	if (!procedures_report(cover))
+		return 1;
 	return (rule != NULL) == (failed > 0) ? 0 : 1;
 }

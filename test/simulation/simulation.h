@@ -14,6 +14,7 @@
  *	guests.c	programs that make ids by a worker id that they lease
  *	judge.c		what must hold
  *	segments.c	numbers of segments: callers and keeper
+ *	procedures.c	what people do with the registry, by test/procedures
  *	ranges.c	what must hold of numbers, and what of them may be lost
  *	broken.c	the rules that can be taken out, each of which must then be missed
  *
@@ -38,6 +39,7 @@
 #define TOLD 2048
 #define COMMITS 2048
 #define STANDBYS 2
+#define REGISTRIES 2
 #define LATE_CALLS 16
 #define TWINS 8
 #define STEPS 120
@@ -51,7 +53,7 @@
 
 /* ---- the registry ---- */
 
-/* The only place of a registry. */
+/* The place of a registry; each change of a node's setting leads to the next one. */
 #define PLACE 1
 
 /* What tells one run of its database from another. */
@@ -104,6 +106,7 @@ typedef struct Call
 	UidgenSupplyRelease rest;
 	UidgenMicroseconds not_after;
 	UidgenMicroseconds boot_before; /* the node's boot clock when it was sent */
+	int			registry;		/* it goes to */
 	bool		to_old;			/* to the server that was the primary before */
 	bool		of_copy;		/* a memory that was copied sends it */
 	bool		late;			/* it was given up before it runs */
@@ -165,6 +168,9 @@ typedef struct Database
 	char	   *workers;		/* its rows, as texts */
 	char	   *layout;
 	char	   *segments;
+	char	   *guests;
+	char	   *moved;
+	History		history;
 	SegmentRow	rows[SEGMENTS]; /* the same */
 	int			first_guest;
 	int64_t		replayed;		/* position in the log */
@@ -181,6 +187,9 @@ extern void registry_become(const Database *database);
 extern void registry_forget(Database *database);
 extern void registry_segment(int segment, SegmentRow *row);
 extern void registry_owner(int segment, const char *what, int64_t number);
+extern const char *registry_statements(char *const *statements, int n, char **result);
+extern int64_t registry_position(void);
+extern void registry_use(int registry);
 extern void registry_changes(int first_guest, UidgenMicroseconds max_lead, UidgenMicroseconds guest_lead);
 extern void registry_close(void);
 
@@ -255,6 +264,9 @@ typedef struct Memory
 typedef struct Node
 {
 	bool		there;
+	bool		left;			/* for a registry of its own, for good */
+	int			registry;		/* its setting leads to */
+	int			moves;			/* of its setting */
 	int			identity;
 	UidgenMicroseconds boot;	/* its boot clock minus the true time */
 	UidgenMicroseconds wall;	/* its wall clock minus the true time */
@@ -316,6 +328,8 @@ typedef struct Guest
 	int			claimed_worker;
 	UidgenTick	claimed_until;
 	int64_t		position;		/* of the last id */
+	int			registry;		/* its address */
+	int64_t		registry_id;	/* that answered first; 0: none has */
 	int			timeline;		/* that it has seen */
 	UidgenMicroseconds clock;	/* the registry's, when its answer was heard;
 								 * 0: the time is not known */
@@ -378,6 +392,7 @@ typedef struct Setup
 	int			guest_workers;	/* from max_worker + 1 on */
 	int			guest_bound;	/* so many may their role have */
 	UidgenMicroseconds guest_lead;
+	int			procedures[3];	/* that its operator goes by: any numbers */
 } Setup;
 
 /* Two nodes with one memory. */
@@ -390,25 +405,20 @@ typedef struct Twins
 								 * known */
 } Twins;
 
-typedef struct World
+typedef struct Registry
 {
-	Setup		setup;
-	UidgenMicroseconds now;		/* the true time */
-	uint64_t	salt;			/* of the present step; what is random follows
-								 * from it */
-
-	/* The registry that is in use. */
 	UidgenMicroseconds clock;	/* its clock minus the true time */
 	History		history;
-	int			histories;		/* starts and databases, counted */
 	Commit		commits[COMMITS];
 	int			ncommits;
-	int			ncalls;
 	int			calls_before;	/* it went back last */
 	Database	standbys[STANDBYS];
 	int			first_guest;
-	bool		changes;		/* its owner has changed that, or lengths */
 	int64_t		replayed;		/* position in the log, by all standbys */
+	int64_t		received;		/* ... by the one that is to be promoted */
+	bool		down;			/* its server is stopped, */
+	bool		closed;			/* or lets in its owner alone */
+	Database	backup;
 
 	/* The one that was before the last failover, and may still run. */
 	Database	old;
@@ -433,6 +443,24 @@ typedef struct World
 										 * registry's history is the same */
 	bool		old_unnoticed[SEGMENTS];	/* so it was before the last
 											 * failover */
+} Registry;
+
+typedef struct World
+{
+	Setup		setup;
+	UidgenMicroseconds now;		/* the true time */
+	uint64_t	salt;			/* of the present step; what is random follows
+								 * from it */
+
+	/* The registry that is looked at, and the others meanwhile. */
+	int			present;
+	Registry	registry;
+	Registry	others[REGISTRIES];
+	Database	away[REGISTRIES];	/* what they know */
+	int			histories;		/* starts and databases, counted */
+	int			ncalls;
+	int			address;		/* the registry that programs are told of */
+	bool		changes;		/* its owner has changed which worker ids are of guests, or lengths */
 
 	Node		nodes[NODES];
 	Guest		guests[GUESTS];
@@ -489,6 +517,7 @@ typedef enum Theme
 	NUMBERS_RETURN,				/* they are handed back, and memories copied */
 	CHANGING_SIDES,				/* worker ids are nodes', and then guests' */
 	CHANGING_LENGTHS,			/* of grants */
+	OPERATIONS,					/* procedures of the run book */
 	LATE_RELEASE,				/* by who slept, after the registry went back */
 	LEAP_AFTER_RELEASE,			/* back to before it */
 	CLONES,						/* of memories, ahead of the clock */
@@ -505,7 +534,37 @@ extern bool draws_well(Node *node);
 extern bool draws_number_well(Node *node, int segment);
 extern bool guest_draws_well(Guest *guest);
 
+/* What operators do, with standbys and nodes. */
+typedef enum Way
+{
+	BY_PROMOTION,				/* of a standby; the old primary may run on */
+	BY_RESTORE,					/* what a standby has is taken for a backup */
+	BY_DATABASE,				/* or for a copy of the database */
+	BY_BACKUP,					/* with its timeline */
+} Way;
+
+extern bool go_back(Way way, const Database *database, UidgenMicroseconds behind);
+extern void follow(int standby);
+extern void forget_standbys(void);
+extern void set_clock(UidgenMicroseconds clock);
+extern void node_hands_back(Node *node, const Step *step);
+extern void start_again(Node *node);
+
+/* ---- procedures.c ---- */
+
+extern bool procedures_played;	/* in this schedule */
+extern void procedures_read(const char *folder);
+extern void procedures_begin(void);
+extern void procedures_go_on(const Step *step);
+extern void procedures_lost(int64_t replayed);
+extern bool procedures_end_well(void);
+extern bool procedures_report(int64_t least);
+extern bool choose_statement(const char *name, int64_t *schedules);
+extern void list_statements(void);
+
 /* ---- limits.c ---- */
+
+extern void lose_all(void);
 
 extern void note_commit(const Call *call, const Reply *reply);
 extern void note_twins(const Memory *memory, int life);
@@ -531,6 +590,7 @@ extern void judge_told(Node *node, int worker, UidgenTick first, UidgenTick last
 extern void judge_known(const Node *node, const Reply *reply);
 extern void judge_twins(int first_life, int second_life);
 extern void judge_local(const Node *node, const UidgenGrant *grant);
+extern void judge_left(Node *node, int worker);
 extern void judge_imported(const Node *node, const Call *call);
 extern void judge_ids(Node *node, const UidgenTicket *ticket, UidgenTick now);
 extern void judge_reply(const Call *call, const Reply *reply);
@@ -631,6 +691,7 @@ typedef enum Event
 	EVENT_GUEST_UNANSWERED,
 	EVENT_GUEST_ENDED,
 	EVENT_GUEST_IDS,
+	EVENT_OPERATED,
 	EVENTS
 } Event;
 

@@ -11,6 +11,7 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use IPC::Run;
 use Pages;
+use Procedures;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -21,6 +22,9 @@ my %where = (
 	'on the registry' => '-p 5501 -d uidgen',
 	'on a node' => '-p 5502',
 	'on each node' => '-p 5502');
+
+# What is left of each procedure: the pages have them block by block.
+my %left = map { $_->[0] => $_->[1]{text} } do { my %all = procedures(); map { [ $_ => $all{$_} ] } grep { $all{$_}{page} =~ m{/(?:fleet|registry-server|runbook)\.md$} } keys %all };
 
 # [page and line, what to run, what it prints, if the page says that]
 sub commands_of
@@ -33,6 +37,8 @@ sub commands_of
 	{
 		my ($kind, $text) = @{$block}{qw(kind text)};
 		my $line = "$name.md, line $block->{line}";
+		my ($procedure) = grep { index($left{$_}, $text) == 0 } sort keys %left;
+		$line .= " ($procedure)" and $text = substr($left{$procedure}, 0, length $text, '') if defined $procedure;
 		if ($kind eq 'sql')
 		{
 			my ($place) = $text =~ /^-- (.*)\n/ or die "$line: it does not say where it runs\n";
@@ -59,6 +65,7 @@ until psql -p 5501 -d uidgen -Atc "SELECT state FROM uidgen_registry.fleet WHERE
 done
 SH
 my @blocks = map { commands_of($_) } qw(fleet registry-server node-roles runbook);
+is_deeply([ grep { $left{$_} ne '' } sort keys %left ], [], 'the pages have each procedure to its end');
 my $script = '';
 foreach my $i (0 .. $#blocks)
 {

@@ -248,7 +248,7 @@ my %fault = (
 		sub {
 			$clock{registry}->step(3600);
 			$clock{registry}->under(sub { $registry->restart });
-			poll_until(sub { asks($node); $registry->safe_psql('postgres', 'SELECT quarantine_until IS NOT NULL FROM uidgen_registry.status') eq 't' }) or die;
+			poll_until(sub { asks($node); $registry->safe_psql('postgres', 'SELECT quarantine_until > uidgen_registry.tick_at(uidgen_registry.registry_clock(), unit, epoch) FROM uidgen_registry.registry') eq 't' }) or die;
 			$clock{registry}->step(-3600);
 		},
 		sub { quarantine_ends($registry); has_ids($node) }

@@ -7,7 +7,8 @@
 #
 # --schedules N	so many (400)
 # --seed N		begin with this one; what fails is told with its seed (1)
-# --rules		leave out each rule besides
+# --rules		leave out each rule besides, and each condition of a procedure
+# --cover N		all schedules are of procedures (test/procedures), and each step of theirs is broken off N times, and lost N times
 #
 # Promise: P1, P2, P4, P5, S1, S2
 # Kills: script/registry/32_fleet_calls.sql: released = true, modified => released = true, granted_until = n.granted_until - 1, modified
@@ -18,9 +19,9 @@ use lib "$FindBin::RealBin/../perl";
 use Getopt::Long;
 use UidgenTest;
 
-my %options = (schedules => 400, seed => 1, rules => 0);
+my %options = (schedules => 400, seed => 1, rules => 0, cover => 0);
 unshift @ARGV, split ' ', $ENV{UIDGEN_SIMULATION} // '';
-GetOptions(\%options, 'schedules=i', 'seed=i', 'rules') or die "see the head of $0\n";
+GetOptions(\%options, 'schedules=i', 'seed=i', 'rules', 'cover=i') or die "see the head of $0\n";
 
 # Functions of src/core that are not called while their rule is left out.
 my @DROPPED = qw(uidgen_node_cut_terms uidgen_node_releases uidgen_fleetclock_follow uidgen_lease_known_until);
@@ -53,11 +54,11 @@ sub simulate
 {
 	my ($database, @arguments) = @_;
 	my $output = '';
-	my $well = IPC::Run::run([ $simulate, @arguments, $node->connstr($database) . " options='-c client_min_messages=warning'" ], '<', \undef, '>&', \$output);
+	my $well = IPC::Run::run([ $simulate, '--procedures', "$simulation/../procedures", @arguments, $node->connstr($database) . " user=app options='-c client_min_messages=warning'" ], '<', \undef, '>&', \$output);
 	return ($well, $output);
 }
 
-my ($holds, $output) = simulate('registry', '--schedules', $options{schedules}, '--seed', $options{seed});
+my ($holds, $output) = simulate('registry', '--schedules', $options{schedules}, '--seed', $options{seed}, $options{cover} > 0 ? ('--operations', '--cover', $options{cover}) : ());
 ok($holds, "all holds in $options{schedules} schedules from seed $options{seed} on");
 $holds ? note($output) : diag($output);
 

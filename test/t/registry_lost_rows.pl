@@ -5,6 +5,7 @@
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
+use Procedures;
 use UidgenTest;
 
 # Two ids a millisecond, so that they get ahead of the clock.
@@ -104,8 +105,10 @@ ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[2] =~ /$LOST.*docs\/r
 fails_with($registry, $_, '55000', qr/$LOST.*end it in database "postgres".*docs\/runbook\.md, "Lost rows"/s, "... and so is who calls $_")
   foreach "SELECT uidgen_registry.keep_worker(0, $kept)", "SELECT uidgen_registry.import_worker(0, $own, now())", "SELECT uidgen_registry.reserve_backfill('$home')",
   "SELECT * FROM uidgen_registry.node_import(0, '{$own}', '{7}', 9223372036854775807)";
-# docs/runbook.md, "Lost rows"
-$registry->safe_psql('postgres', "SELECT uidgen_registry.end_registry(); SELECT uidgen_registry.share_registry('$LAYOUT', max_lead => '2 s', clock_slack => '1 s'); SELECT uidgen_registry.keep_worker(0, $kept)");
+my %is = ("'default'" => "'$LAYOUT'", '$max_lead' => "'2 s'", '$guest_lead' => 'NULL', '$first_guest' => 'NULL', '$kept' => $kept);
+my $begin_anew = join '; ', statements_of_procedure('lost-rows');
+$begin_anew =~ s/\Q$_\E/$is{$_}/g foreach keys %is;
+$registry->safe_psql('postgres', "BEGIN; $begin_anew; COMMIT");
 $node->safe_psql('postgres', $_) foreach "ALTER SYSTEM SET uidgen.registry = '" . hosts($registry) . q{ application_name=anew'}, 'SELECT pg_reload_conf()';
 ok(poll_until(sub { (try_psql($node, 'SELECT uid_next()'))[0] == 0 }), '... and a node goes on with the registry that was begun anew');
 fails_with($node, "SELECT uid_backfill('2025-06-02')", '53400', qr/of another registry/, '... but not with what the former one had reserved');
