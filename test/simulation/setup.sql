@@ -110,6 +110,7 @@ BEGIN
 	DELETE FROM uidgen_registry.registry;
 	DELETE FROM uidgen_registry.segment;
 	DELETE FROM uidgen_registry.guest_role;
+	DROP TABLE IF EXISTS simulation.moved;
 	PERFORM set_config('simulation.layout', concat_ws(' ', unit, max_tick, max_worker), false);
 	PERFORM uidgen_registry.share_registry('default', max_lead * interval '1 microsecond', clock_slack * interval '1 microsecond');
 	UPDATE uidgen_registry.registry AS r SET id = registry_number;

@@ -9,6 +9,7 @@ use FindBin;
 use lib "$FindBin::RealBin/../perl";
 use Fleet;
 use Numbers;
+use Procedures;
 use UidgenTest;
 
 my $registry = fleet_registry('registry');
@@ -54,9 +55,9 @@ $registry->safe_psql('postgres', q{SELECT uidgen_registry.drop_segment('gone')})
 registry_in('managed');
 my @drawings = map { start_numbers($_, 'orders') } @nodes;
 ok(await_drawing($_, 1000), 'a server draws numbers') foreach @drawings;
-$registry->safe_psql('postgres', q{BEGIN; LOCK TABLE uidgen_registry.registry, uidgen_registry.worker_node;
-	CREATE TABLE moved AS SELECT uidgen_registry.end_registry() AS statement; COMMIT});
-$registry->safe_psql('managed', join(' ', 'BEGIN;', $registry->safe_psql('postgres', 'TABLE moved'), 'SELECT uidgen_registry.end_quarantine(); COMMIT'));
+my ($lock, $end, $attempt, undef, undef, $move) = statements_of_procedure('to-another-registry');
+$registry->safe_psql('postgres', "BEGIN; $lock; $end; $attempt; COMMIT");
+$registry->safe_psql('managed', join(' ', 'BEGIN;', $registry->safe_psql('postgres', $move), 'COMMIT'));
 go_to('managed', @nodes);
 ok(await_drawing($_, 1000), 'to another registry: it draws on') foreach @drawings;
 stop_numbers($_) foreach @drawings;
