@@ -242,7 +242,7 @@ may_ask_old(const Node *node)
 	if (!world.registry.old.there)
 		return false;
 	/* It will not use the answer. */
-	if (node->memory.node.answered && node->memory.node.seen.timeline > world.registry.old_history.timeline)
+	if (node->memory.node.answered && node->memory.node.seen.timeline > world.registry.old_history.timeline + world.registry.old.timeline_offset)
 		return true;
 	return old_may_grant() && !has_twin(node->memory.life) && !has_namesake(node->identity, node->memory.life);
 }
@@ -250,7 +250,7 @@ may_ask_old(const Node *node)
 bool
 guest_may_ask_old(const Guest *guest)
 {
-	return world.registry.old.there && (guest->timeline > world.registry.old_history.timeline || (old_may_grant() && !has_twin(guest->life)));
+	return world.registry.old.there && (guest->timeline > world.registry.old_history.timeline + world.registry.old.timeline_offset || (old_may_grant() && !has_twin(guest->life)));
 }
 
 /* May all commits but so many be lost?  Then the registry's clock is this at least. */

@@ -171,7 +171,7 @@ may_ask_old_for_numbers(const Node *node, const Call *call)
 	if (!world.registry.old.there)
 		return false;
 	/* It will not use the answer. */
-	if (node->memory.node.answered && node->memory.node.seen.timeline > world.registry.old_history.timeline)
+	if (node->memory.node.answered && node->memory.node.seen.timeline > world.registry.old_history.timeline + world.registry.old.timeline_offset)
 		return true;
 	if (world.setup.synchronous || world.registry.old_unnoticed[call->segment])
 		return false;

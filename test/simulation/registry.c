@@ -324,6 +324,7 @@ registry_keep(Database *database)
 	database->replayed = strtoll(PQgetvalue(result, 0, 5), NULL, 10);
 	database->guests = strdup(PQgetvalue(result, 0, 6));
 	database->moved = PQgetisnull(result, 0, 7) ? NULL : strdup(PQgetvalue(result, 0, 7));
+	database->timeline_offset = atoi(PQgetvalue(result, 0, 8));
 	database->history = world.registry.history;
 	database->commits = world.registry.ncommits;
 	PQclear(result);

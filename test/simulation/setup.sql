@@ -212,7 +212,7 @@ CREATE TYPE simulation.former_row AS (statement text, attempt integer, is_all bo
 -- All that a database knows of grants and numbers, as texts, so that the registry can go back to
 -- what a standby or a backup has.  As quick as a call; CREATE DATABASE ... TEMPLATE copies the
 -- same tables, and takes a hundred times as long.
-CREATE FUNCTION simulation.keep(OUT workers text, OUT layout text, OUT segments text, OUT rows text, OUT first_guest integer, OUT log bigint, OUT guests text, OUT moved text)
+CREATE FUNCTION simulation.keep(OUT workers text, OUT layout text, OUT segments text, OUT rows text, OUT first_guest integer, OUT log bigint, OUT guests text, OUT moved text, OUT timeline_offset integer)
 LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
@@ -223,8 +223,8 @@ BEGIN
 		(SELECT r FROM uidgen_registry.registry AS r)::text,
 		(SELECT coalesce(array_agg(s), '{}') FROM uidgen_registry.segment AS s)::text,
 		simulation.segment_rows(), (SELECT r.first_guest FROM uidgen_registry.registry AS r), (pg_current_wal_insert_lsn() - '0/0')::bigint,
-		(SELECT coalesce(array_agg(g), '{}') FROM uidgen_registry.guest_role AS g)::text
-		INTO workers, layout, segments, rows, first_guest, log, guests;
+		(SELECT coalesce(array_agg(g), '{}') FROM uidgen_registry.guest_role AS g)::text, (SELECT r.timeline_offset FROM uidgen_registry.registry AS r)
+		INTO workers, layout, segments, rows, first_guest, log, guests, timeline_offset;
 END
 $$;
 

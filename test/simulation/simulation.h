@@ -171,6 +171,7 @@ typedef struct Database
 	char	   *guests;
 	char	   *moved;
 	History		history;
+	int			timeline_offset;	/* of what nodes are told */
 	SegmentRow	rows[SEGMENTS]; /* the same */
 	int			first_guest;
 	int64_t		replayed;		/* position in the log */
