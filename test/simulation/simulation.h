@@ -461,7 +461,8 @@ typedef struct World
 	int			histories;		/* starts and databases, counted */
 	int			ncalls;
 	int			address;		/* the registry that programs are told of */
-	bool		changes;		/* its owner has changed which worker ids are of guests, or lengths */
+	bool		changes;		/* its owner has changed which worker ids are
+								 * of guests, or lengths */
 
 	Node		nodes[NODES];
 	Guest		guests[GUESTS];
