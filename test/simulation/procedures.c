@@ -795,7 +795,7 @@ procedures_go_on(const Step *step)
 		}
 		forget_variables();
 		which = (int) ((step->salt >> 44 & 0xffff) % 3);
-		under_way.procedure = which > 0 && broken_one >= 0 ? &procedures[broken_one] : chosen(world.setup.procedures[which]);
+		under_way.procedure = which == 0 && broken_one >= 0 ? &procedures[broken_one] : chosen(world.setup.procedures[which]);
 		/* The other registry has to be ready. */
 		if (uses_other(under_way.procedure) && !under_way.ready)
 			for (int i = 0; i < nprocedures; i++)

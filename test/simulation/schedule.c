@@ -452,6 +452,7 @@ schedule_make(Schedule *schedule, uint64_t seed, int only)
 	int			plot_step;
 	int			first_node = 0;
 	bool		by_guests = only >= BY_GUESTS;
+	Lengths		lengths;
 
 	only = Min(only % BY_GUESTS, THEMES);
 	state = seed * UINT64_C(0x2545f4914f6cdd1d);
@@ -461,6 +462,8 @@ schedule_make(Schedule *schedule, uint64_t seed, int only)
 	make_setup(setup, theme);
 	if (theme == &themes[OPERATIONS])
 		make_usual(setup);
+	/* Operators are in a hurry, or sleep over it. */
+	lengths = theme == &themes[OPERATIONS] && seed % 2 ? SHORT : theme->lengths;
 	memcpy(weights, theme->weights, sizeof(weights));
 	memcpy(fate_weights, usual_fates, sizeof(fate_weights));
 	if (theme == &themes[EVERYTHING])
@@ -470,7 +473,7 @@ schedule_make(Schedule *schedule, uint64_t seed, int only)
 		fate_weights[BY_OLD] = usual_fates[ANSWERED];
 	if (setup->synchronous)
 		fate_weights[UNCONFIRMED] = usual_fates[ANSWERED] / 4;
-	often = make_length(setup, theme->lengths);
+	often = make_length(setup, lengths);
 	/* One joins only once. */
 	plot_step = theme->local == 1 ? 0 : theme->plot_steps;
 	schedule->nsteps = 20 + below(STEPS - 20);
@@ -484,9 +487,9 @@ schedule_make(Schedule *schedule, uint64_t seed, int only)
 			.who = below(setup->nodes),
 			.whom = below(setup->nodes),
 			.count = (int) PICK(1, 1, 3, 8, 1000),
-			.length = below(3) == 0 ? often : make_length(setup, theme->lengths),
-			.there = below(3) == 0 ? make_length(setup, theme->lengths) / 2 : below((int) setup->unit / 4),
-			.back = below(3) == 0 ? make_length(setup, theme->lengths) / 2 : below((int) setup->unit / 4),
+			.length = below(3) == 0 ? often : make_length(setup, lengths),
+			.there = below(3) == 0 ? make_length(setup, lengths) / 2 : below((int) setup->unit / 4),
+			.back = below(3) == 0 ? make_length(setup, lengths) / 2 : below((int) setup->unit / 4),
 			.salt = mix(&state),
 		};
 		if (theme->plot_steps > 0 && plot_step == theme->plot_steps && below(8) == 0)
