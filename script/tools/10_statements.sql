@@ -237,6 +237,21 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_families(oid[]) IS 'tables with those above and below them, as partitions and by inheritance';
 
+-- By the catalogs alone: pg_partition_tree() would lock them.
+CREATE FUNCTION uidgen_tools.list_members("table" regclass, OUT relid oid, OUT level integer, OUT kind "char") RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY WITH RECURSIVE member (relid, level) AS (
+		SELECT "table"::oid, 0
+		UNION ALL
+		SELECT i.inhrelid, m.level + 1 FROM member AS m JOIN pg_partitioned_table AS p ON p.partrelid = m.relid JOIN pg_inherits AS i ON i.inhparent = m.relid AND NOT i.inhdetachpending
+	)
+	SELECT m.relid, m.level, c.relkind FROM member AS m JOIN pg_class AS c ON c.oid = m.relid;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_members(regclass) IS 'a table, and all partitions below it';
+
 CREATE FUNCTION uidgen_tools.refuse_other_owners(tables oid[]) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$

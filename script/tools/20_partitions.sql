@@ -285,7 +285,8 @@ BEGIN
 	END IF;
 
 	SELECT array_agg(p.relation), array_agg(p.low), array_agg(p.high) INTO there, lows, highs FROM uidgen_tools.list_partitions("table") AS p;
-	tracked := (uidgen_tools.find_deleted("table")).function;
+	-- Of a table that is itself a partition, the whole is tracked.
+	tracked := (SELECT d.function FROM pg_partition_ancestors("table") WITH ORDINALITY AS a (relid, n) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS d WHERE d.function IS NOT NULL ORDER BY a.n DESC LIMIT 1);
 	FOR n IN 1 .. coalesce(cardinality(names), 0)
 	LOOP
 		-- Both are in order, so each is looked at once.
@@ -519,17 +520,17 @@ COMMENT ON FUNCTION uidgen_tools.choose_past(regclass, timestamptz, text, text[]
 CREATE FUNCTION uidgen_tools.check_partitions("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	WITH t AS MATERIALIZED (SELECT c.oid, p.partdefid FROM pg_class AS c JOIN pg_partitioned_table AS p ON p.partrelid = c.oid AND p.partstrat = 'r' AND p.partnatts = 1
-				JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = p.partattrs[0] AND a.atttypid = 'bigint'::regtype
-			WHERE c.oid = "table"),
-		p AS MATERIALIZED (SELECT p.*, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind
+	-- Partitions can have partitions.
+	WITH t AS MATERIALIZED (SELECT m.relid AS oid, p.partdefid FROM uidgen_tools.list_members("table") AS m JOIN pg_partitioned_table AS p ON p.partrelid = m.relid AND p.partstrat = 'r' AND p.partnatts = 1
+				JOIN pg_attribute AS a ON a.attrelid = m.relid AND a.attnum = p.partattrs[0] AND a.atttypid = 'bigint'::regtype),
+		p AS MATERIALIZED (SELECT p.*, t.oid AS whole, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind
 			FROM t CROSS JOIN LATERAL uidgen_tools.list_partitions(t.oid) AS p JOIN pg_class AS c ON c.oid = p.relation),
 		-- Of a table with partitions of one layout, another one is taken to be of it.
-		l AS MATERIALIZED (SELECT CASE WHEN min(p.layout) = max(p.layout) THEN min(p.layout) END AS layout FROM p HAVING count(p.layout) > 0)
+		l AS MATERIALIZED (SELECT p.whole, CASE WHEN min(p.layout) = max(p.layout) THEN min(p.layout) END AS layout FROM p GROUP BY p.whole HAVING count(p.layout) > 0)
 	SELECT 'tell', CASE WHEN p.layout IS NULL THEN format('partition %s has no record of the layout that its ids have: uid_drop_partitions() keeps it', p.written)
 				ELSE format('partition %s has a record of other bounds: uid_drop_partitions() keeps it', p.written) END,
 			uidgen_tools.write_partition_record(p.kind, p.written, coalesce(p.layout, l.layout), p.low, p.high)
-		FROM p CROSS JOIN l WHERE NOT p.is_recorded
+		FROM p JOIN l ON l.whole = p.whole WHERE NOT p.is_recorded
 	UNION ALL
 	SELECT 'tell', format('partitions such as %s are of layout "%s", and this database has noted no id of that', min(p.written), p.layout), NULL
 		FROM p WHERE EXISTS (SELECT FROM uidgen.layout_used AS u) AND p.layout NOT IN (SELECT u.layout FROM uidgen.layout_used AS u) GROUP BY p.layout
@@ -549,7 +550,8 @@ DECLARE
 	patience CONSTANT text := current_setting('lock_timeout');
 	going oid[];
 	partition record;
-	deleted oid;
+	deleted oid[];
+	mark text;
 	statement text;
 BEGIN
 	IF num_nulls("table", before, "execute", force) > 0 OR (is_named AND layout IS NULL) THEN
@@ -580,7 +582,9 @@ BEGIN
 		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'ACCESS EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]), uidgen_tools.refuse_references("table");
 	END IF;
-	deleted := (uidgen_tools.find_deleted("table")).relation;
+	-- Of a table that is itself a partition, the whole is tracked.
+	SELECT array_agg(d.relation), string_agg(uidgen_tools.write_mark(d.relation), ' ') INTO deleted, mark
+		FROM pg_partition_ancestors("table") AS a (relid) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS d WHERE d.relation IS NOT NULL;
 	FOR partition IN
 		SELECT c.oid AS relation, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind
 			FROM unnest(going) WITH ORDINALITY AS g (relation, place)
@@ -600,14 +604,14 @@ BEGIN
 		IF deleted IS NULL OR "execute" THEN
 			RETURN NEXT statement;
 		ELSE
-			RETURN QUERY VALUES ('BEGIN;'), (statement), (uidgen_tools.write_mark(deleted)), ('COMMIT;');
+			RETURN QUERY VALUES ('BEGIN;'), (statement), (mark), ('COMMIT;');
 		END IF;
 	END LOOP;
 	IF deleted IS NOT NULL AND "execute" AND FOUND THEN
-		PERFORM uidgen_tools.lock_by_name(deleted, uidgen_tools.write_relation(deleted), 'ROW EXCLUSIVE');
-		PERFORM uidgen_tools.refuse_other_owners(ARRAY[deleted]);
-		PERFORM uidgen.run_confined(uidgen_tools.write_mark(deleted));
-		RETURN NEXT uidgen_tools.write_mark(deleted);
+		PERFORM uidgen_tools.lock_by_name(d.relid, uidgen_tools.write_relation(d.relid), 'ROW EXCLUSIVE') FROM unnest(deleted) AS d (relid);
+		PERFORM uidgen_tools.refuse_other_owners(deleted);
+		PERFORM uidgen.run_confined(uidgen_tools.write_mark(d.relid)) FROM unnest(deleted) AS d (relid);
+		RETURN NEXT mark;
 	END IF;
 	PERFORM set_config('lock_timeout', patience, true);
 END

@@ -34,21 +34,6 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_type(oid) IS 'a type, or what a domain is made of, as it is written in a statement';
 
--- By the catalogs alone: pg_partition_tree() would lock them.
-CREATE FUNCTION uidgen_tools.list_members("table" regclass, OUT relid oid, OUT level integer, OUT kind "char") RETURNS SETOF record
-LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN QUERY WITH RECURSIVE member (relid, level) AS (
-		SELECT "table"::oid, 0
-		UNION ALL
-		SELECT i.inhrelid, m.level + 1 FROM member AS m JOIN pg_partitioned_table AS p ON p.partrelid = m.relid JOIN pg_inherits AS i ON i.inhparent = m.relid AND NOT i.inhdetachpending
-	)
-	SELECT m.relid, m.level, c.relkind FROM member AS m JOIN pg_class AS c ON c.oid = m.relid;
-END
-$$;
-COMMENT ON FUNCTION uidgen_tools.list_members(regclass) IS 'a table, and all partitions below it';
-
 -- Of the same types, since what is taken as the table of deleted keys is changed where it differs.
 CREATE FUNCTION uidgen_tools.is_deleted(relation oid, version name, "table" regclass) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -453,7 +438,7 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN (SELECT convert_from(substr(g.tgargs, 1, octet_length(g.tgargs) - 1), getdatabaseencoding())::name
-			FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp' AND g.tgnargs = 1);
+			FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp' AND g.tgnargs = 1 AND g.tgparentid = 0);
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_version(regclass) IS 'the column in which a tracked table has its versions; null for others';
@@ -641,7 +626,9 @@ DECLARE
 	is_written boolean := true;
 BEGIN
 	SELECT p.proname::text AS name, p.pronamespace AS schema, uidgen_tools.write_function(p.oid) AS written,
-			p.prosrc <> body OR NOT p.prosecdef OR p.proconfig IS DISTINCT FROM ARRAY['search_path=pg_catalog, pg_temp'] OR l.lanname <> 'plpgsql' AS is_other,
+			p.prosrc <> body OR NOT p.prosecdef OR p.proconfig IS NULL
+				-- As it is written under quote_all_identifiers.
+				OR p.proconfig NOT IN (ARRAY['search_path=pg_catalog, pg_temp'], ARRAY['search_path="pg_catalog", "pg_temp"']) OR l.lanname <> 'plpgsql' AS is_other,
 			strpos(p.prosrc, format('INSERT INTO %s (%s) VALUES (%s);', deleted, k.columns, k.old_key)) = 0 AS writes_elsewhere,
 			EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'x') AS depends
 		INTO f FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang WHERE p.oid = s.function;

@@ -219,6 +219,11 @@ SAID
 	is(shop('DROP TABLE child; ALTER TABLE item SET UNLOGGED') . said('item') =~ s/:.*//sr, 'tell table "item" is not permanent', 'a table that a crash empties is told');
 	shop('ALTER TABLE item SET LOGGED');
 
+	# What is written under quote_all_identifiers has other texts in the catalogs.
+	begin('quoted', 'SET quote_all_identifiers = on; CREATE TABLE item (id integer PRIMARY KEY, tenant integer, name text); SELECT uid_track_changes($$item$$, execute => true); SELECT uid_track_changes($$item$$, execute => true)');
+	is(said('item') . shop('SET quote_all_identifiers = on; SELECT what FROM uid_check_table($$item$$)'), '', 'what is made under quote_all_identifiers is sound');
+	befalls('the settings of the function', 'ALTER FUNCTION item_deleted() SET search_path = pg_catalog', 'mend function "item_deleted"() is not what it would be now');
+
 	begin('names');
 	befalls('deleted keys under another name', 'ALTER TABLE item_deleted RENAME TO gone', <<'SAID' =~ s/\n\z//r, deleted => 'gone');
 mend function "item_deleted"() has not the name of table "gone"
@@ -267,6 +272,20 @@ SAID
 
 	is(shop('CREATE TABLE whole (id bigint, tenant integer, name text, changed bigint NOT NULL DEFAULT 0) PARTITION BY RANGE (id); CREATE TABLE leaf (id bigint PRIMARY KEY, tenant integer, name text); SELECT uid_track_changes($$leaf$$, execute => true);
 		ALTER TABLE whole ATTACH PARTITION leaf FOR VALUES FROM (0) TO (10); SELECT "table", left(what, 28) FROM uid_check_tables() WHERE "table" IN ($$whole$$, $$leaf$$)'), 'leaf|table "leaf" is a partition:', 'a tracked table that became a partition is told');
+
+	# Partitions of a partition, by time: what is dropped there is gone from the whole, which is tracked.
+	begin('levels', q{CREATE TABLE item (tenant integer, id bigint DEFAULT uid_next(), name text, PRIMARY KEY (tenant, id)) PARTITION BY LIST (tenant); CREATE TABLE item_1 PARTITION OF item FOR VALUES IN (1) PARTITION BY RANGE (id);
+		SELECT uid_track_changes('item', execute => true); DO $$ BEGIN PERFORM uid_partitions('item_1', now() - interval '5 months', now() + interval '1 month', '1 month', true); END $$;
+		INSERT INTO item SELECT 1, uid_min(t) FROM generate_series(now() - interval '5 months', now(), '7 days') AS t});
+	is(said('item') . said('item_1'), '', 'partitions of a partition have triggers for TRUNCATE');
+	shop('TRUNCATE item_1_' . shop(q{SELECT to_char(now(), 'YYYY_MM')}));
+	is(marks('item_deleted'), 1, '... which leaves a mark');
+	my $drop = q{uid_drop_partitions('item_1', now() - interval '2 months', %s, force => true)};
+	is(shop(sprintf "SELECT string_agg(CASE WHEN d ~ '^DROP' THEN '-' ELSE d END, ' ') FROM (SELECT $drop AS d LIMIT 4) AS d", 'false'), qq{BEGIN; - INSERT INTO "s_levels"."item_deleted" DEFAULT VALUES; COMMIT;}, '... a drop is printed with the mark of the whole');
+	is(shop(sprintf "SELECT count(*) FROM $drop AS d WHERE d ~ '^DROP'", 'true') . marks('item_deleted'), '32', '... and run with one');
+	shop('CREATE TABLE item_old PARTITION OF item_1 FOR VALUES FROM (0) TO (100); CREATE TABLE item_rest PARTITION OF item_1 DEFAULT; INSERT INTO item VALUES (1, 1000); ANALYZE item_rest; SELECT uid_track_changes($$item$$, execute => true)');
+	is(shop(q{SELECT "table", class, left(what, 28) FROM uid_check_tables() WHERE "table"::text LIKE 'item%' ORDER BY 3}), qq{item|tell|partition "s_levels"."item_o\nitem|tell|the default partition "s_lev}, 'what is of no layout, or in a default partition there, is told of the whole');
+	is(said('item_old'), '', '... and nothing of a partition that is as it should be');
 
 	# Other owners: of the table alone, and of all.
 	begin('owners');
