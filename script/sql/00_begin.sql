@@ -80,7 +80,7 @@ END IF;
 -- An upgrade fetches it first.
 
 CREATE FUNCTION uidgen.own_functions(home regnamespace) RETURNS SETOF regprocedure
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off	-- names of types are compared
 AS $$
 DECLARE
 	names text[] := '{}';
@@ -118,7 +118,7 @@ $$;
 COMMENT ON FUNCTION uidgen.fetch_functions(regnamespace) IS 'moves what users call into a schema of the edition, where a script replaces it';
 
 CREATE FUNCTION uidgen.hand_out_functions(home regnamespace) RETURNS void
-LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off
 AS $$
 DECLARE
 	functions CONSTANT regprocedure[] := ARRAY(SELECT p.oid::regprocedure FROM pg_proc AS p WHERE p.pronamespace = home AND p.proname ^@ 'uid_');

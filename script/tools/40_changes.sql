@@ -209,6 +209,19 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.compares_key(regclass) IS 'whether the trigger for another key looks at the key as it is now';
 
+-- The trigger knows columns by their numbers, and the function, in the same order, by the names of then.
+CREATE FUNCTION uidgen_tools.list_former_names("table" regclass, function oid, OUT number integer, OUT name text) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT u.number, u.name
+		FROM (SELECT array_agg(replace(t.m[1], '""', '"') ORDER BY t.n) AS names
+				FROM pg_proc AS p CROSS JOIN LATERAL regexp_matches(p.prosrc, '''(?:[^'']|'''')*''|"(?:[^"]|"")*"|OLD\."((?:[^"]|"")*)"|[^''"O]+|O', 'g') WITH ORDINALITY AS t (m, n)
+				WHERE p.oid = function AND t.m[1] IS NOT NULL) AS f
+			CROSS JOIN uidgen_tools.list_compared("table") AS c CROSS JOIN LATERAL unnest(c.columns, f.names) AS u (number, name)
+		WHERE cardinality(f.names) = cardinality(c.columns) AND uidgen_tools.compares_key("table");
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_former_names(regclass, oid) IS 'the columns of the key, by their numbers, and the names under which their values are in the table of deleted keys; nothing for a key that is another one by now';
+
 CREATE FUNCTION uidgen_tools.write_truncate_trigger(relation text, function text) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN ARRAY[format('CREATE TRIGGER "~uid_truncate" AFTER TRUNCATE ON %s FOR EACH STATEMENT EXECUTE FUNCTION %s;', relation, function),
@@ -501,10 +514,10 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
-	SELECT string_agg(k.plain, ', ' ORDER BY k.n), string_agg('OLD.' || k.plain, ', ' ORDER BY k.n), string_agg(k.name || ' ' || k.type, ', ' ORDER BY k.n), count(*)::integer,
+	SELECT string_agg(k.plain, ', ' ORDER BY k.number), string_agg('OLD.' || k.plain, ', ' ORDER BY k.number), string_agg(k.name || ' ' || k.type, ', ' ORDER BY k.n), count(*)::integer,
 			string_agg(format('(OLD.%s OPERATOR(%s.%s) NEW.%1$s)', k.name, uidgen_tools.write_schema(o.oprnamespace), o.oprname), ' AND ' ORDER BY k.n)
 		INTO columns, old_key, types, width, same_key
-		FROM (SELECT l.n, uidgen_tools.write_name(l.name) AS name, format('"%s"', replace(l.name, '"', '""')) AS plain, uidgen_tools.write_type(l.type) AS type, l.operator FROM uidgen_tools.list_key("table") AS l) AS k
+		FROM (SELECT l.n, l.number, uidgen_tools.write_name(l.name) AS name, format('"%s"', replace(l.name, '"', '""')) AS plain, uidgen_tools.write_type(l.type) AS type, l.operator FROM uidgen_tools.list_key("table") AS l) AS k
 			CROSS JOIN LATERAL (SELECT p.oprnamespace, p.oprname FROM pg_operator AS p WHERE p.oid = k.operator OFFSET 0) AS o;
 END
 $$;
@@ -530,7 +543,8 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_key_trigger(regclass, text) IS 'the statements by which another key of a row is told as a deleted one';
 
--- The trigger keeps the type of the columns that it compares, and so do plans of the function: that is made again as it is, since the key may be another one by now.
+-- The trigger keeps the type of the columns that it compares, and so do plans of the function: that is made again as it is.  Where the key is another one by now, no trigger
+-- compares it until uid_track_changes() is called.
 CREATE FUNCTION uidgen_tools.exchange_key("table" regclass, columns name[], OUT before text, OUT after text[])
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -544,7 +558,7 @@ BEGIN
 	END IF;
 	before := (SELECT format('DROP TRIGGER "~uid_key" ON %s;', s.written) FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_key' AND g.tgfoid = s.function);
 	after := array_remove(ARRAY[uidgen_tools.write_key_function(function, (SELECT p.prosrc FROM pg_proc AS p WHERE p.oid = s.function)), uidgen_tools.write_depends(function)]
-		|| CASE WHEN before IS NOT NULL THEN uidgen_tools.write_key_trigger("table", function || '()') END, NULL);
+		|| CASE WHEN before IS NOT NULL AND uidgen_tools.compares_key("table") THEN uidgen_tools.write_key_trigger("table", function || '()') END, NULL);
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.exchange_key(regclass, name[]) IS 'the statements before and after columns of a tracked table get another type; nothing if they are not of its key, or it is not tracked';
@@ -575,24 +589,29 @@ BEGIN
 			FROM pg_default_acl AS f, aclexplode(f.defaclacl) AS g WHERE (f.defaclrole = s.owner OR NOT "execute") AND f.defaclobjtype = 'r' AND g.grantee <> s.owner AND g.privilege_type <> 'SELECT' HAVING count(*) > 0;
 	ELSE
 		RETURN QUERY
-			WITH key AS (SELECT k.n, k.name, uidgen_tools.write_type(k.type) AS type FROM uidgen_tools.list_key("table") AS k),
+			WITH key AS (SELECT k.n, k.number, k.name, uidgen_tools.write_type(k.type) AS type FROM uidgen_tools.list_key("table") AS k),
 			have AS (SELECT a.attnum AS number, a.attname AS name, uidgen_tools.write_type(a.atttypid) AS type, a.attnotnull AS filled
 				FROM pg_attribute AS a WHERE a.attrelid = s.relation AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> s.version),
-			-- The same columns of the table, under other names.
-			renamed AS (SELECT m.name, o.name AS old_name
-				FROM (SELECT k.name, k.type, row_number() OVER (ORDER BY k.n) AS n FROM key AS k WHERE NOT EXISTS (SELECT FROM have AS h WHERE h.name = k.name)) AS m
-					JOIN (SELECT h.name, h.type, row_number() OVER (ORDER BY h.number) AS n FROM have AS h WHERE NOT EXISTS (SELECT FROM key AS k WHERE k.name = h.name)) AS o ON o.n = m.n AND o.type = m.type
-				WHERE uidgen_tools.compares_key("table"))
-			SELECT 'anew', format('column %s of table %s is not as the key of table %s has it', uidgen_tools.write_name(k.name), deleted, s.written), format('ALTER TABLE %s %s;', deleted,
-					CASE WHEN r.name IS NOT NULL THEN format('RENAME COLUMN %s TO %s', uidgen_tools.write_name(r.old_name), uidgen_tools.write_name(k.name))
-						WHEN h.name IS NULL THEN format('ADD COLUMN %s %s', uidgen_tools.write_name(k.name), k.type)
+			-- The same columns of the table, under other names: views know them by their numbers, so here they are renamed, too.
+			former AS (SELECT k.n, h.name FROM key AS k JOIN uidgen_tools.list_former_names("table", s.function) AS f ON f.number = k.number JOIN have AS h ON h.name = f.name AND h.type = k.type),
+			pair AS (SELECT k.n, k.name, k.type, coalesce(f.name, h.name) AS old_name, CASE WHEN f.name IS NOT NULL THEN k.type ELSE h.type END AS old_type
+				FROM key AS k LEFT JOIN former AS f ON f.n = k.n LEFT JOIN have AS h ON h.name = k.name AND f.n IS NULL AND NOT EXISTS (SELECT FROM former AS o WHERE o.name = h.name)),
+			-- Names can be exchanged, or be those of a column of a former key: what has a name that another one gets makes way first.
+			way AS (SELECT h.name, 'uidgen_' || h.number AS other FROM have AS h JOIN pair AS p ON p.name = h.name AND p.old_name IS DISTINCT FROM h.name),
+			step AS (
+				SELECT 1 AS place, NULL::name AS name, format('RENAME COLUMN %s TO %s', uidgen_tools.write_name(w.name), w.other) AS line FROM way AS w
+				UNION ALL
+				SELECT 2 + p.n, p.name, CASE WHEN p.old_name <> p.name THEN format('RENAME COLUMN %s TO %s', uidgen_tools.write_name(coalesce(w.other, p.old_name)), uidgen_tools.write_name(p.name))
+						WHEN p.old_name IS NULL THEN format('ADD COLUMN %s %s', uidgen_tools.write_name(p.name), p.type)
 						-- What was deleted before the mark is asked for no more.
-						ELSE format('ALTER COLUMN %s TYPE %s USING NULL', uidgen_tools.write_name(k.name), k.type) END)
-				FROM key AS k LEFT JOIN have AS h ON h.name = k.name LEFT JOIN renamed AS r ON r.name = k.name WHERE h.type IS DISTINCT FROM k.type
+						ELSE format('ALTER COLUMN %s TYPE %s USING NULL', uidgen_tools.write_name(p.name), p.type) END
+					FROM pair AS p LEFT JOIN way AS w ON w.name = p.old_name WHERE (p.old_name = p.name AND p.old_type = p.type) IS NOT TRUE)
+			(SELECT 'anew', CASE WHEN t.name IS NOT NULL THEN format('column %s of table %s is not as the key of table %s has it', uidgen_tools.write_name(t.name), deleted, s.written) END, format('ALTER TABLE %s %s;', deleted, t.line)
+				FROM step AS t ORDER BY t.place, t.name)
 			UNION ALL
 			SELECT 'mend', format('column %s of table %s is not null, so nothing can leave a mark', uidgen_tools.write_name(h.name), deleted),
-					format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', deleted, uidgen_tools.write_name(coalesce(r.name, h.name)))
-				FROM have AS h LEFT JOIN renamed AS r ON r.old_name = h.name WHERE h.filled
+					format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', deleted, uidgen_tools.write_name(coalesce(p.name, w.other, h.name)))
+				FROM have AS h LEFT JOIN pair AS p ON p.old_name = h.name LEFT JOIN way AS w ON w.name = h.name WHERE h.filled
 			UNION ALL
 			SELECT 'mend', format('table %s has no primary key', deleted), format('ALTER TABLE %s ADD PRIMARY KEY (%s);', deleted, version)
 				WHERE NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = s.relation AND i.indisprimary)

@@ -157,6 +157,17 @@ anew function "item_deleted"() is not what it would be now
 SAID
 	is(shop('ALTER TABLE item RENAME nr TO id; ALTER TABLE item DROP CONSTRAINT item_pkey') . said('item'), 'tell table "item" has no key, by which readers know which row was deleted', 'a table without a key is told');
 
+	# Names of a key that move on, are exchanged, or are new while the key has another order, and one that a column of a former key has: a view goes by the columns.
+	my $n_key = 0;
+	foreach my $renames ([ 'a TO c', 'b TO a' ], [ 'a TO x', 'b TO a', 'x TO b' ], [ 'a TO p', 'b TO q' ], [ 'b TO f' ])
+	{
+		begin('rename' . ++$n_key, q{CREATE TABLE item (f integer, b integer, a integer, v text, PRIMARY KEY (f)); SELECT uid_track_changes('item', execute => true); ALTER TABLE item DROP CONSTRAINT item_pkey, ADD PRIMARY KEY (a, b);
+			SELECT uid_track_changes('item', execute => true); CREATE VIEW item_gone AS SELECT a, b FROM item_deleted WHERE a IS NOT NULL; ALTER TABLE item DROP COLUMN f; INSERT INTO item VALUES (2, 1), (4, 3)});
+		is(shop(join '; ', $n_key > 2 ? 'ALTER TABLE item DROP CONSTRAINT item_pkey, ADD PRIMARY KEY (b, a)' : (), $n_key == 4 ? 'SET quote_all_identifiers = on' : (), 'BEGIN', (map { "ALTER TABLE item RENAME $_" } @$renames), 'SELECT uid_track_changes($$item$$, execute => true)', 'COMMIT; DELETE FROM item WHERE v IS NULL AND item::text LIKE $$(2,1%$$; SELECT * FROM item_gone'),
+			'1|2', "@$renames: a view tells the key that is deleted");
+		is(said('item'), '', '... and the table is sound');
+	}
+
 	begin('type');
 	befalls('another type of the key', 'ALTER TABLE item DISABLE TRIGGER USER; DROP TRIGGER "~uid_key" ON item; ALTER TABLE item ALTER id TYPE bigint', <<'SAID' =~ s/\n\z//r, values => q{70000000000, 1, 'x'});
 anew column "id" of table "item_deleted" is not as the key of table "item" has it
@@ -170,6 +181,7 @@ SAID
 	befalls('a key that was adopted after it was another one', 'ALTER TABLE item DROP CONSTRAINT item_pkey, ADD PRIMARY KEY (tenant, id); SELECT uid_adopt($$item$$, $$id$$, true); INSERT INTO item VALUES (2); DELETE FROM item', <<'SAID' =~ s/\n\z//r, marks => 1);
 anew column "tenant" of table "item_deleted" is not as the key of table "item" has it
 anew function "item_deleted"() is not what it would be now
+anew trigger "~uid_key" of table "item" is missing
 SAID
 
 	begin('swap', 'CREATE TABLE item (id integer PRIMARY KEY, new_id bigint NOT NULL UNIQUE); SELECT uid_track_changes($$item$$, execute => true)');
