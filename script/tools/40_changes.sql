@@ -563,6 +563,21 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.exchange_key(regclass, name[]) IS 'the statements before and after columns of a tracked table get another type; nothing if they are not of its key, or it is not tracked';
 
+-- After a new layout versions can be smaller than those that readers have passed, and no row would tell them.  So there is a note of which ids a time had.
+CREATE FUNCTION uidgen_tools.write_version_record() RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT format('uidgen: versions of second %s begin with %s', n.second, uidgen.first_since(to_timestamp(n.second))) FROM (SELECT floor(extract(epoch FROM now()))::bigint AS second) AS n);
+COMMENT ON FUNCTION uidgen_tools.write_version_record() IS 'the line of a comment that says which versions there are now';
+
+CREATE FUNCTION uidgen_tools.find_version_record(deleted oid, version name, OUT line text, OUT is_larger boolean, OUT comment text)
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT r[1], uidgen.first_since(to_timestamp(r[2]::bigint)) < r[3]::numeric, col_description(a.attrelid, a.attnum)
+		FROM pg_attribute AS a CROSS JOIN LATERAL regexp_match(col_description(a.attrelid, a.attnum), E'(?:^|\n)(uidgen: versions of second (\\d{1,11}) begin with (-?\\d{1,19}))(?:$|\n)') AS r
+		WHERE a.attrelid = deleted AND a.attname = version;
+$$;
+COMMENT ON FUNCTION uidgen_tools.find_version_record(oid, name) IS 'that line, whether ids of the time would be smaller now, and the comment that it is in';
+
 CREATE FUNCTION uidgen_tools.list_deleted_table("table" regclass, version_column name, "execute" boolean, uid_next regprocedure, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -622,10 +637,11 @@ BEGIN
 						WHERE e.adrelid = a.attrelid AND e.adnum = a.attnum);
 	END IF;
 	RETURN QUERY SELECT 'mend', NULL, u.written
-		FROM (VALUES ('TABLE ' || deleted, s.relation, 0::smallint),
-			(format('COLUMN %s.%s', s.written, version), "table"::oid, (SELECT a.attnum FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = s.version))) AS o (object, relation, number)
-			LEFT JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = o.relation AND d.objsubid = o.number
-			CROSS JOIN LATERAL uidgen_tools.write_comment(o.object, d.description, 'uidgen: changes are tracked in ', line) AS u (written)
+		FROM (VALUES ('TABLE ' || deleted, s.relation, NULL, 'uidgen: changes are tracked in ', line), (format('COLUMN %s.%s', s.written, version), "table"::oid, s.version, 'uidgen: changes are tracked in ', line),
+				(format('COLUMN %s.%s', deleted, version), s.relation, s.version, 'uidgen: versions of ', coalesce((uidgen_tools.find_version_record(s.relation, s.version)).line, uidgen_tools.write_version_record()))) AS o (object, relation, "column", beginning, line)
+			LEFT JOIN pg_attribute AS a ON a.attrelid = o.relation AND a.attname = o."column"
+			LEFT JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = o.relation AND d.objsubid = coalesce(a.attnum, 0) AND (o."column" IS NULL OR a.attnum IS NOT NULL)
+			CROSS JOIN LATERAL uidgen_tools.write_comment(o.object, d.description, o.beginning, o.line) AS u (written)
 		WHERE u.written IS NOT NULL;
 END
 $$;
@@ -911,6 +927,10 @@ BEGIN
 		RETURN NEXT;
 		ends := ends OR l.ends;
 	END LOOP;
+	RETURN QUERY SELECT 'anew', format('ids are smaller now than the versions of table %s, so readers that go on from those see no change', s.written),
+			format('BEGIN; LOCK TABLE %1$s, %2$s IN ACCESS EXCLUSIVE MODE; UPDATE %1$s SET %3$s = %3$s; DELETE FROM %2$s; %4$s %5$s COMMIT;', s.written, d.written, uidgen_tools.write_name(s.version), uidgen_tools.write_mark(s.relation),
+				uidgen_tools.write_comment(format('COLUMN %s.%s', d.written, uidgen_tools.write_name(s.version)), r.comment, 'uidgen: versions of ', uidgen_tools.write_version_record()))
+		FROM uidgen_tools.find_version_record(s.relation, s.version) AS r CROSS JOIN uidgen_tools.write_relation(s.relation) AS d (written) WHERE r.is_larger AND NOT ends;
 	RETURN QUERY SELECT t.class, t.what, uidgen_tools.write_call('uidgen_tools.track_changes(regclass,name,boolean)'::regprocedure, 'uid_track_changes', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(s.version::text)))
 		FROM uidgen_tools.list_tracking("table", s.version, true, uid_next, uid_stamp) AS t WHERE t.what IS NOT NULL AND NOT ends;
 END

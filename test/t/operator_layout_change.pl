@@ -171,7 +171,19 @@ foreach my $kind (kinds())
 	cmp_ok(keeper_says("$drop, 'default epoch:2015-01-01', true)"), '>=', 1, '... and of the new layout what is past by that');
 	is(rows(), '201', '... and nothing else');
 
+	# What readers do then, as the page says: the check knows it.
+	my $changes = 'SELECT id, gone FROM (SELECT id, changed, false AS gone FROM item UNION ALL SELECT id, changed, true FROM item_deleted) AS c WHERE changed <= uid_horizon()';
+	keeper_says(q{CREATE TABLE item (id integer PRIMARY KEY, name text); SELECT uid_track_changes('item', execute => true); INSERT INTO item VALUES (1), (2), (3); DELETE FROM item WHERE id = 3}) if $kind eq 'extension';
 	begin_layout($kind, 'small', 'js53ms');
+	if ($kind eq 'extension')
+	{
+		keeper_says(q{UPDATE item SET name = 'x' WHERE id = 1});
+		ok(poll_until(sub { keeper_says($changes) eq '1|f' }), 'after a layout of smaller ids, readers do not see what is from before');
+		like(keeper_says(q{SELECT class, what FROM uid_check_tables() WHERE "table" = 'item'::regclass}), qr/^anew\|ids are smaller now than the versions of table "public"."item"[^\n]*$/, '... which is told');
+		keeper_says(keeper_says(q{SELECT statement FROM uid_check_table('item')}));
+		is(keeper_says(q{SELECT * FROM uid_check_table('item')}), '', '... and mended');
+		ok(poll_until(sub { keeper_says("$changes ORDER BY id") eq "1|f\n2|f\n|t" }), '... so that who begins anew sees all rows');
+	}
 	is(keeper_says($make), '4', 'after a layout of smaller ids, partitions are made as before');
 	store();
 	is(keeper_says("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '4 months', true, '$_', true)"), $_ eq 'default' ? '2' : '0', "... and by $_ what is past is dropped")

@@ -231,6 +231,12 @@ SAID
 	is(shop('DROP TABLE child; ALTER TABLE item SET UNLOGGED') . said('item') =~ s/:.*//sr, 'tell table "item" is not permanent', 'a table that a crash empties is told');
 	shop('ALTER TABLE item SET LOGGED');
 
+	# As after a new layout: ids of a time in the past would be smaller now.
+	begin('layout');
+	befalls('versions of larger ids', q{UPDATE item SET name = 'y'; COMMENT ON COLUMN item_deleted.changed IS E'mine\nuidgen: versions of second 1790000000 begin with 9000000000000000000'},
+		'anew ids are smaller now than the versions of table "item", so readers that go on from those see no change');
+	is(shop(q{SELECT split_part(col_description('item_deleted'::regclass, 2), E'\n', 1)}), 'mine', '... with the other lines of the comment');
+
 	# What is written under quote_all_identifiers has other texts in the catalogs.
 	begin('quoted', 'SET quote_all_identifiers = on; CREATE TABLE item (id integer PRIMARY KEY, tenant integer, name text); SELECT uid_track_changes($$item$$, execute => true); SELECT uid_track_changes($$item$$, execute => true)');
 	is(said('item') . shop('SET quote_all_identifiers = on; SELECT what FROM uid_check_table($$item$$)'), '', 'what is made under quote_all_identifiers is sound');
