@@ -881,6 +881,14 @@ BEGIN
 			FROM (SELECT 'trigger', g.tgname FROM pg_trigger AS g WHERE g.tgrelid = s.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 3 = 3
 				UNION ALL SELECT 'rule', r.rulename FROM pg_rewrite AS r WHERE r.ev_class = s.relation AND r.is_instead AND r.ev_enabled <> 'D') AS w (kind, name)
 		UNION ALL
+		SELECT false, format('%s of table %s may refuse deleted keys or marks, and so what deletes rows', w.shown, deleted), w.line
+			FROM (SELECT 'constraint ' || uidgen_tools.write_name(k.conname), format('ALTER TABLE %s DROP CONSTRAINT %s;', deleted, uidgen_tools.write_name(k.conname)) FROM pg_constraint AS k WHERE k.conrelid = s.relation AND k.contype IN ('c', 'f', 'u', 'x')
+				UNION ALL SELECT 'unique index ' || uidgen_tools.write_relation(i.indexrelid), format('DROP INDEX %s;', uidgen_tools.write_relation(i.indexrelid)) FROM pg_index AS i
+					WHERE i.indrelid = s.relation AND i.indisunique AND NOT i.indisprimary AND NOT EXISTS (SELECT FROM pg_constraint AS k WHERE k.conindid = i.indexrelid)) AS w (shown, line)
+		UNION ALL
+		SELECT false, format('column %s of table %s has a default, so that a mark is none', uidgen_tools.write_name(k.name), deleted), format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT; %s', deleted, uidgen_tools.write_name(k.name), uidgen_tools.write_mark(s.relation))
+			FROM uidgen_tools.list_key("table") AS k JOIN pg_attribute AS a ON a.attrelid = s.relation AND a.attname = k.name AND a.atthasdef
+		UNION ALL
 		SELECT false, format('row security of table %s, which has deleted keys, holds for its owner, too', deleted), format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY; %s', deleted, uidgen_tools.write_mark(s.relation))
 			FROM pg_class AS c WHERE c.oid = s.relation AND c.relrowsecurity AND c.relforcerowsecurity AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = s.owner AND (r.rolsuper OR r.rolbypassrls))
 		UNION ALL

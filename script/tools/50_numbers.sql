@@ -95,6 +95,8 @@ DECLARE
 	counter text;
 BEGIN
 	SELECT n.* INTO f FROM uidgen_tools.find_numbers("table") AS n;
+	RETURN QUERY SELECT 'tell', format('table %s, which has numbers, inherits from another one, or another one from it: uid_number_rows() refuses it', written), NULL
+		FROM pg_class AS c WHERE c.oid = "table" AND c.relkind = 'r' AND NOT c.relispartition AND num_nonnulls(f.numbers, f.counter) > 0 AND EXISTS (SELECT FROM pg_inherits AS i WHERE c.oid IN (i.inhrelid, i.inhparent));
 	-- Of each kind: what says that it is of this table, here and at others'; what is so by its name; whether anything says so.
 	FOR k IN
 		SELECT w.*, uidgen_tools.write_relation(w.own[1]) AS first, uidgen_tools.write_relation(w.named) AS shown, coalesce(num_nonnulls(f.numbers, f.counter) > 0, false) AS is_numbered,
@@ -329,7 +331,9 @@ BEGIN
 				HINT = 'See that no trigger or rule of that table changes or leaves out rows.';
 	END IF;
 	IF got[1] > 0 THEN
-		PERFORM uidgen.run_confined(format('UPDATE %s SET number = %s, id = %s', counter, got[3], greatest(last_id, got[5])));
+		IF uidgen.run_confined(format('WITH kept AS (UPDATE %s SET number = %s, id = %s RETURNING 1) SELECT count(*) FROM kept', counter, got[3], greatest(last_id, got[5]))) <> '1' THEN
+			RAISE EXCEPTION 'table % does not keep the last number', counter USING ERRCODE = 'triggered_action_exception', HINT = 'See that no trigger of that table leaves out the update.';
+		END IF;
 		numbered := numbered + got[1];
 		late := late + got[4];
 		last_number := got[3];
