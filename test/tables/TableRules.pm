@@ -32,6 +32,7 @@ reader('nobody reads beyond the horizon', 'horizon', 'track*1 ins*6 upd begin*6 
 reader('who meets a mark begins anew', 'marks', 'track ins trunc poll');
 
 tool('a dropped partition leaves a mark', qr/PERFORM uidgen\.run_confined\(uidgen_tools\.write_mark\(d\.relid\)\) FROM unnest\(deleted\) AS d \(relid\);/, '', 'p', 'track ins drop poll');
+tool('a partition of a partition leaves a mark in the whole', qr/FROM pg_partition_ancestors\("table"\) AS a \(relid\)/, 'FROM (VALUES ("table")) AS a (relid)', 'p', 'track*2 ins deep*8 poll');
 tool('purged keys leave a mark', qr/\QUPDATE %1\E\$\Qs AS d SET %5\E\$s WHERE/, 'DELETE FROM %1$s AS d WHERE', 'tskp', 'track ins del purge poll');
 tool('what is mended leaves a mark', qr/is_anew := is_anew OR l\.class = 'anew';/, 'is_anew := false;', 'tskp', 'track ins del disable untrigger poll');
 tool('TRUNCATE leaves a mark', qr/INSERT INTO %1\$s DEFAULT VALUES; ELSE/, 'NULL; ELSE', 'tskp', 'track ins trunc poll');

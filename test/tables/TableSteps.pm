@@ -222,6 +222,11 @@ step(type => 2, tsk => sub {
 	my $other = { integer => 'bigint', bigint => $k eq 't' ? 'numeric(20)' : 'bigint', numeric => 'bigint', text => 'varchar(60)', 'character varying' => 'text' }->{$type};
 	$w->ddl($k, qq(DROP TRIGGER IF EXISTS "~uid_key" ON $name; ALTER TABLE $name ALTER COLUMN $id TYPE $other)) and $w->unsound($k, 'another type');
 });
+# What is written then has other texts in the catalogs.
+step(quoted => 1, '' => sub {
+	my ($w) = @_;
+	$w->run('own', 'SET quote_all_identifiers = ' . pick('on', 'off'));
+});
 # It writes all rows anew, and no trigger sees it.
 step(using => 1, tskp => sub {
 	my ($w, $k, $name) = @_;
@@ -294,6 +299,24 @@ step(hand => 3, p => sub {
 	$w->ddl($k, "CREATE TABLE w.hand$low PARTITION OF $name FOR VALUES FROM ($low) TO (@{[ $low + 100 ]}); $mark") or return;
 	$w->unsound($k, 'a partition by hand');
 	$w->ddl($k, "INSERT INTO $name ($id, name) VALUES (@{[ $low + 7 ]}, 'hand')");
+});
+# Partitions of a partition, by time: made, and then dropped.
+step(deep => 2, p => sub {
+	my ($w, $k, $name, $id) = @_;
+	return if $w->is_out || $w->is_open || $w->table('p')->{tracked} && $w->table('p')->{unsound};
+	my $deep = $w->value("SELECT c.oid::regclass FROM pg_class AS c JOIN pg_inherits AS i ON i.inhrelid = c.oid WHERE i.inhparent = $w->{tables}{p}{oid} AND c.relname = 'deep'");
+	if ($deep)
+	{
+		$w->tool($k, "SELECT public.uid_drop_partitions('$deep', now() - interval '5 weeks', true, force => true)", $w->{was_out} ? '55000' : ());
+		return $w->poll($k, 0, 1000);
+	}
+	my $mark = $w->mark($k);
+	my ($low, $high) = @{ $w->rows("SELECT public.uid_min(now() - interval '9 weeks'), public.uid_min(now() - interval '5 weeks')")->[0] };
+	$w->ddl($k, "CREATE TABLE w.deep PARTITION OF $name FOR VALUES FROM ($low) TO ($high) PARTITION BY RANGE ($id); $mark") or return;
+	$w->unsound($k, 'a partition by hand');
+	$w->tool($k, "SELECT count(*) FROM public.uid_partitions('w.deep', now() - interval '8 weeks', now() - interval '6 weeks', '1 week', true)");
+	$w->ddl($k, "INSERT INTO $name ($id, name, made) VALUES (public.uid_min(now() - interval '7 weeks'), 'deep', now() - interval '7 weeks')");
+	$STEPS{track}{code}->($w) if rand() < 0.5;
 });
 step(leaf_trunc => 2, p => sub {
 	my ($w, $k) = @_;

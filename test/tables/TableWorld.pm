@@ -82,6 +82,7 @@ sub new
 	my ($class, $server, $focus) = @_;
 	open_database($server) if $server->{worlds}++ % 60 == 0 || delete $server->{is_used} || !$server->{session};
 	$server->{session}{$_}->run('ROLLBACK') foreach grep { $server->{session}{$_}->status ne 'I' } @ROLES, 'su';
+	$server->{session}{own}->run('RESET quote_all_identifiers');
 	my $w = bless { server => $server, session => $server->{session}, focus => $focus, tables => {}, count => 0, log => [] }, $class;
 	must($server, 'DROP SCHEMA IF EXISTS w CASCADE; DROP SCHEMA IF EXISTS w2 CASCADE; CREATE SCHEMA w AUTHORIZATION own; CREATE SCHEMA w2 AUTHORIZATION own;
 		GRANT ALL ON SCHEMA w, w2 TO own2; GRANT USAGE ON SCHEMA w, w2 TO a, b');
