@@ -563,10 +563,10 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.exchange_key(regclass, name[]) IS 'the statements before and after columns of a tracked table get another type; nothing if they are not of its key, or it is not tracked';
 
--- After a new layout versions can be smaller than those that readers have passed, and no row would tell them.  So there is a note of which ids a time had.
+-- After a new layout versions can be smaller than those that readers have passed, and no row would tell them.  So there is a note of which ids a time has.
 CREATE FUNCTION uidgen_tools.write_version_record() RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT format('uidgen: versions of second %s begin with %s', n.second, uidgen.first_since(to_timestamp(n.second))) FROM (SELECT floor(extract(epoch FROM now()))::bigint AS second) AS n);
+RETURN format('uidgen: versions of second 1893456000 begin with %s', uidgen.first_since(to_timestamp(1893456000)));	-- 2030, whatever it is now
 COMMENT ON FUNCTION uidgen_tools.write_version_record() IS 'the line of a comment that says which versions there are now';
 
 CREATE FUNCTION uidgen_tools.find_version_record(deleted oid, version name, OUT line text, OUT is_larger boolean, OUT comment text)
