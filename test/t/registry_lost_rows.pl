@@ -13,7 +13,7 @@ my $LAYOUT = 'time:41:1ms worker:4 sequence:1 epoch:2025-01-01';
 my $LOST = qr/the registry has lost its rows/;
 
 my $registry = fleet_registry('registry', layout => $LAYOUT);
-my $alone = uidgen_node('alone', "uidgen.layout = '$LAYOUT'", 'uidgen.worker_id = 3', "uidgen.max_burst = '1min'");
+my $alone = uidgen_node('alone', "uidgen.layout = '$LAYOUT'", 'uidgen.worker_id = 3', "uidgen.max_burst = '1min'", "uidgen.window = '10s'");
 $alone->start;
 $alone->safe_psql('postgres', 'CREATE EXTENSION uidgen');
 
