@@ -192,7 +192,7 @@ my $folder = PostgreSQL::Test::Utils::tempdir();
 my $file = "$folder/uidgen_libpq.so";
 my $installed = `pg_config --pkglibdir` =~ s/\n//r;
 copy("$installed/uidgen.so", $folder) or die "could not copy uidgen.so: $!";
-my $apart = uidgen_node('apart', "shared_preload_libraries = '$folder/uidgen'", "uidgen.registry = '" . conninfo($registry) . "'");
+my $apart = uidgen_node('apart', "shared_preload_libraries = '$folder/uidgen'", "uidgen.registry = '" . conninfo($registry) . "'", "uidgen.window = '500ms'");
 $apart->start;
 $apart->safe_psql('postgres', "CREATE FUNCTION uid_next() RETURNS bigint AS '$folder/uidgen', 'uidgen_next' LANGUAGE C STRICT;
 	CREATE FUNCTION uid_timestamp(bigint) RETURNS timestamptz AS '$folder/uidgen', 'uidgen_timestamp' LANGUAGE C STRICT");
