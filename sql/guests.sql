@@ -309,6 +309,8 @@ SELECT pg_temp.world(1005, '4'), uidgen_registry.begin_quarantine(), uidgen_regi
 -- A quarantine that goes on is for grants by a length that this registry was not told before.
 SELECT pg_temp.set_registry('', quarantine => 1020), uidgen_registry.change_registry(guest_lead => '30 s', max_lead => '65 s', clock_slack => '6 s'), pg_temp.world(1000, '1');
 SELECT quarantine_until, guest_quarantine_until FROM uidgen_registry.registry;
+-- A guest's grant reaches no further than a node's.
+SELECT uidgen_registry.change_registry(max_lead => '20 s');
 ROLLBACK TO standbys;
 
 -- What the owner does by hand stays on its side.

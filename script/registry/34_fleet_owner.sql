@@ -285,6 +285,9 @@ BEGIN
 	new.guest_lead := coalesce(change_lengths.guest_lead, old.guest_lead);
 	IF (new.max_lead, new.clock_slack, new.guest_lead) IS NOT DISTINCT FROM (old.max_lead, old.clock_slack, old.guest_lead) THEN
 		RETURN;
+	ELSIF new.guest_lead > new.max_lead THEN
+		RAISE EXCEPTION 'guest_lead would be longer than max_lead' USING ERRCODE = 'invalid_parameter_value', DETAIL = format('guest_lead is %s, and max_lead is %s.', new.guest_lead, new.max_lead),
+				HINT = format('Change both: SELECT uidgen_registry.change_registry(max_lead => %1$L, guest_lead => %1$L)', new.max_lead);
 	ELSIF (new.max_lead, new.guest_lead) IS DISTINCT FROM (old.max_lead, old.guest_lead) THEN
 		IF coalesce(old.former_max_lead, old.former_guest_lead) IS NOT NULL AND NOT uidgen_registry.judge_lengths(old.lengths_await) THEN
 			standbys := uidgen_registry.lagging_standbys(coalesce(old.lengths_await, pg_current_wal_insert_lsn()));
@@ -416,7 +419,7 @@ AS $$
 #variable_conflict error
 BEGIN
 	PERFORM uidgen_registry.lock_for_owner();
-	-- That of guests is left even if no call has begun it so far.
+	-- The guests' quarantine stays, even if no call has begun it so far.
 	PERFORM uidgen_registry.begin_quarantine() FROM uidgen_registry.registry AS r
 		WHERE guests IS NOT TRUE AND r.shared AND r.first_guest IS NOT NULL
 			AND uidgen_registry.compare_histories((r.system_identifier, r.timeline, r.started, r.database, NULL)::uidgen_registry.history, uidgen_registry.present_history(with_label => false)) <> 'same';

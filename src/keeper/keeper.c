@@ -6,8 +6,9 @@
  * The keeper works on demand: callers number their demands and set its latch
  * (demand.h); it makes one attempt for all demands that are there, publishes the
  * result and broadcasts.  While there is no demand, it sleeps without a connection to
- * a database of this cluster, so that the registry's database can be dropped or copied, and an idle
- * server runs no transaction.  A node of a fleet keeps its grant meanwhile (keep_grant()).  A connection to a database of this cluster can only be
+ * a database of this cluster, so that the registry's database can be dropped or copied,
+ * and an idle server runs no transaction.  A node of a fleet keeps its grant meanwhile
+ * (keep_grant()).  A connection to a database of this cluster can only be
  * closed by exiting: after a while without demand the keeper leaves its place to a
  * successor (succession.h).  Because it exits, its state is in shared memory; what must
  * outlive that is in the registry.
@@ -496,9 +497,7 @@ keep_grant(const UidgenLink *link)
 		return -1;
 	due = uidgen_ticket_tick(&uidgen_rules, uidgen_atomic_read(&uidgen_memory->words.renew_at));
 
-	/*
-	 * A renewal that R4 stops (design/fleet.md) leaves the grant as it was.
-	 */
+	/* Not at once, since R4 (design/fleet.md) can leave the grant as it was. */
 	left = Max((long) uidgen_server_ms(due - uidgen_clock_tick()), milliseconds_until(demand_at));
 	if (left > 0)
 		return left;
