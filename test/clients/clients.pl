@@ -35,7 +35,7 @@ my %command = (
 	py => "$python program.py",
 	rb => "$ruby program.rb",
 	mjs => 'node program.mjs',
-	go => "GO111MODULE=off GOPATH=\$PWD:$go GOCACHE='$dir/gocache' /usr/bin/go run program.go",
+	go => "GO111MODULE=off GOPATH=\$PWD:$go GOCACHE='$dir/gocache' /usr/bin/go run program.go checks.go",
 	sql => 'psql -X -v ON_ERROR_STOP=1 -f program.sql',
 	java => "javac -nowarn -cp $jars *.java && java -cp $jars Program");
 

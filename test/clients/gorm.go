@@ -3,7 +3,6 @@ package main
 
 import (
 	"database/sql/driver"
-	"fmt"
 	"os"
 
 	"github.com/jinzhu/gorm"
@@ -20,20 +19,6 @@ var guest = uidgen.New(func(warned func()) (driver.Connector, error) {
 	}
 	return pq.ConnectorWithNoticeHandler(connector, func(*pq.Error) { warned() }), nil
 }, "orm", uidgen.Options{})
-
-func check(name string, passed bool) {
-	if passed {
-		fmt.Println("ok - " + name)
-	} else {
-		fmt.Println("not ok - " + name)
-	}
-}
-
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
 
 //page
 

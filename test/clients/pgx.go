@@ -9,20 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-func check(name string, passed bool) {
-	if passed {
-		fmt.Println("ok - " + name)
-	} else {
-		fmt.Println("not ok - " + name)
-	}
-}
-
-func must(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
 //page
 
 func main() {
