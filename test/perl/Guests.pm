@@ -78,7 +78,7 @@ my %WITHOUT = (
 		[ 'warnings', 'warned', '|| statement.getWarnings() != null || connection.getWarnings() != null', '' ],
 		[ 'the number of the registry', 'other_registry', '(Long) row[2] != registry', 'false' ],
 		[ 'the number that is configured', 'configured', 'if (wanted != 0 && (Long) row[2] != wanted)', 'if (false)' ],
-		[ 'a thread that is looked after', 'connects_ill', 'Thread.interrupted();', '' ],
+		[ 'an error that is caught', 'connects_ill', "catch (Throwable e) {\n                Thread.interrupted();", 'catch (Exception e) {' ],
 		[ 'snapshots', 'restored', "keeper.ends.countDown();\n        grant = null;\n        keeper = new Keeper();\n        notifyAll", 'notifyAll' ],
 		[ 'a look at the clock of the machine', 'clock_set', 'stale |= Math.abs', 'stale |= false && Math.abs' ],
 		[ 'the hand-back', 'handed_back', 'if (connection != null && worker >= 0 && keeper == this)', 'if (false)' ],
