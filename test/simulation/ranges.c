@@ -24,6 +24,8 @@
  *	restores	A data directory that is taken back without another timeline is not noticed, as it
  *				looks like a restart.  Then the first to call has to know of a number that was
  *				lost.
+ *	releases	Where one is lost, and a reign began before it or since, that may look as if numbers
+ *				had come twice: the segment is stopped until its owner raises it.
  *	copies		A copy of a memory has the numbers in its buffers, too.  They may be issued by both,
  *				and, where one of them hands them back, by others.  Nothing else is.  To the other
  *				one that looks like a loss: numbers are left out, or the segment is stopped until
@@ -49,6 +51,14 @@ static Range told[TOLD];
 static int	ntold;
 static Range copied[TOLD];
 static int	ncopied;
+static struct
+{
+	int			segment;
+	int64_t		incarnation;
+	int64_t		first;
+	int64_t		last;
+	bool		lost;			/* the registry knows nothing of it */
+}			releases[TOLD];
 static int64_t restarts[STEPS]; /* incarnations that began anew */
 static int	nrestarts;
 
@@ -125,6 +135,39 @@ highest_told(int segment, int64_t incarnation)
 	return highest;
 }
 
+static void
+note_release(const Call *call, const SegmentRow *before)
+{
+	int			n = world.nreleases;
+
+	if (n == TOLD)
+		fail("simulation", "more releases than there is room for");
+	releases[n].segment = call->segment;
+	releases[n].incarnation = before->incarnation;
+	releases[n].first = call->rest.first_unused;
+	releases[n].last = before->last_value;
+	releases[n].lost = call->to_old;
+	world.nreleases++;
+}
+
+/* Was one lost that explains what this caller knows?  It has handed back all that it had of a reign, or knows of one that ended
+ * where the registry takes for given out what was taken back. */
+static bool
+release_is_lost(const Call *call)
+{
+	for (int i = 0; i < world.nreleases; i++)
+	{
+		if (!releases[i].lost || releases[i].segment != call->segment || releases[i].incarnation != call->wanted.incarnation)
+			continue;
+		if (call->wanted.highest == releases[i].first - 1)
+			return true;
+		for (int end = 1; end < call->wanted.ncourse; end += 2)
+			if (call->course[end] >= releases[i].first - 1 && call->course[end] < releases[i].last)
+				return true;
+	}
+	return false;
+}
+
 /* May the registry go back to this database? */
 bool
 ranges_may_be_lost(const Database *database)
@@ -144,6 +187,8 @@ ranges_may_be_lost(const Database *database)
 void
 note_ranges_lost(const Database *database, const History *next)
 {
+	for (int i = database->releases; i < world.nreleases; i++)
+		releases[i].lost = true;
 	for (int i = 0; i < world.setup.segments; i++)
 	{
 		const SegmentRow *row = &database->rows[i];
@@ -326,7 +371,11 @@ judge_accounts(const Node *node, int segment)
 static void
 judge_refusal(const Call *call, const Reply *reply, const SegmentRow *before, int64_t base, bool no_room)
 {
+	bool		lost = !call->of_copy && !call->late && release_is_lost(call);
+	bool		is_excused = call->of_copy || call->late || lost;
+
 	events[EVENT_NO_SEGMENT] += strcmp(reply->sqlstate, "P0002") == 0;
+	events[EVENT_LOST_RELEASE] += lost && strcmp(reply->sqlstate, "55000") == 0;
 	events[EVENT_USED_UP] += strcmp(reply->sqlstate, "2200H") == 0;
 
 	/* S7: its owner looks, and raises it above what is known. */
@@ -341,12 +390,12 @@ judge_refusal(const Call *call, const Reply *reply, const SegmentRow *before, in
 	}
 
 	/*
-	 * A copy, or a call of before: it is stopped for all, until its owner has
-	 * looked.  Others may have lost numbers, too.
+	 * A copy, a call of before, or a release that was lost: it is stopped for
+	 * all, until its owner has looked.  Others may have lost numbers, too.
 	 */
-	if (strcmp(reply->sqlstate, "55000") == 0 && !call->to_old && (call->of_copy || call->late))
-		registry_owner(call->segment, "raise", no_room ? before->failover_gap : 0);
-	if (call->of_copy || call->late || call->to_old)
+	if (strcmp(reply->sqlstate, "55000") == 0 && !call->to_old && is_excused)
+		registry_owner(call->segment, "raise", no_room || lost ? before->failover_gap : 0);
+	if (is_excused || call->to_old)
 		return;
 	if (strcmp(reply->sqlstate, "55000") == 0)
 	{
@@ -384,7 +433,10 @@ judge_segment_reply(const Call *call, const Reply *reply, const SegmentRow *befo
 	{
 		events[reply->granted ? EVENT_HANDED_BACK : EVENT_NOT_TAKEN_BACK]++;
 		if (reply->granted)
+		{
 			judge_handed_back(call, before->incarnation);
+			note_release(call, before);
+		}
 		return;
 	}
 	events[EVENT_FETCHED]++;

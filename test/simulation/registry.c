@@ -327,6 +327,7 @@ registry_keep(Database *database)
 	database->timeline_offset = atoi(PQgetvalue(result, 0, 8));
 	database->history = world.registry.history;
 	database->commits = world.registry.ncommits;
+	database->releases = world.nreleases;
 	PQclear(result);
 }
 

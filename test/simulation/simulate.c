@@ -51,7 +51,7 @@ static const char *const event_names[EVENTS] = {
 	[EVENT_IDS] = "ids",[EVENT_FETCHED] = "ranges fetched",[EVENT_GAP] = "gaps",[EVENT_EVIDENCE] = "by evidence",
 	[EVENT_LOST_RANGE] = "with ranges lost",[EVENT_LOST_ALL] = "all that the gap allows",[EVENT_USED_UP] = "used up",
 	[EVENT_NO_SEGMENT] = "no segment",[EVENT_NO_ROOM] = "no room for a gap",[EVENT_ELSEWHERE] = "begun below",[EVENT_DISCARDED] = "discarded",[EVENT_HANDED_BACK] = "handed back",
-	[EVENT_NOT_TAKEN_BACK] = "not taken back",[EVENT_OLD_RANGE] = "old primary's numbers",[EVENT_NUMBERS] = "numbers",
+	[EVENT_NOT_TAKEN_BACK] = "not taken back",[EVENT_OLD_RANGE] = "old primary's numbers",[EVENT_LOST_RELEASE] = "releases lost",[EVENT_NUMBERS] = "numbers",
 	[EVENT_GUEST_ACQUIRED] = "acquired by guests",[EVENT_GUEST_GOES_ON] = "who go on",[EVENT_GUEST_RENEWED] = "renewed by guests",
 	[EVENT_GUEST_FENCED] = "guests fenced",[EVENT_GUEST_WAITS] = "guests too far ahead",[EVENT_GUEST_REFUSED] = "guests refused",
 	[EVENT_GUEST_UNANSWERED] = "guests unanswered",[EVENT_GUEST_ENDED] = "guests ended",[EVENT_GUEST_IDS] = "ids of guests",[EVENT_OPERATED] = "steps of procedures",

@@ -176,6 +176,7 @@ typedef struct Database
 	int			first_guest;
 	int64_t		replayed;		/* position in the log */
 	int			commits;		/* so many of the registry's it has */
+	int			releases;		/* likewise of numbers */
 } Database;
 
 extern void registry_connect(const char *conninfo);
@@ -469,6 +470,7 @@ typedef struct World
 	int			lives;
 	Call		late[LATE_CALLS];	/* given up, and yet to be run */
 	int			nlate;
+	int			nreleases;		/* of numbers, that were taken back */
 
 	/* Of the judge. */
 	UidgenMicroseconds clock_highest;	/* that the registry has shown */
@@ -683,6 +685,7 @@ typedef enum Event
 	EVENT_HANDED_BACK,
 	EVENT_NOT_TAKEN_BACK,
 	EVENT_OLD_RANGE,
+	EVENT_LOST_RELEASE,
 	EVENT_NUMBERS,
 	EVENT_GUEST_ACQUIRED,
 	EVENT_GUEST_GOES_ON,
