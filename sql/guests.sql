@@ -325,6 +325,27 @@ SELECT running, free_worker_ids FROM uidgen_registry.status;
 SELECT worker_id, state, replace(guest, session_user, 'ME') AS guest FROM uidgen_registry.fleet ORDER BY 1;
 ROLLBACK;
 
+-- Roles of which nobody was granted anything since the quarantine began, here with tick 1000.
+BEGIN;
+CALL pg_temp.make_up_the_world();
+CREATE ROLE guest_of_test;
+CREATE ROLE node_of_test;
+SELECT uidgen_registry.grant_guest('guest_of_test'), uidgen_registry.grant_node('node_of_test'), pg_temp.set_registry('1 - 1005');
+UPDATE uidgen_registry.worker_node SET called_by = 'node_of_test', modified = to_timestamp(1000);
+SELECT roles_without_grant FROM uidgen_registry.status;
+UPDATE uidgen_registry.registry SET quarantine_until = 1065;
+SELECT roles_without_grant FROM uidgen_registry.status;
+UPDATE uidgen_registry.worker_node SET modified = to_timestamp(1001);
+SELECT roles_without_grant, pg_temp.world(1000, '2') FROM uidgen_registry.status;
+-- the next one, which no call has begun so far
+SELECT roles_without_grant, pg_temp.world(1000, '1') FROM uidgen_registry.status;
+UPDATE uidgen_registry.worker_node SET token = NULL;
+SELECT roles_without_grant FROM uidgen_registry.status;
+-- Grants and renewals say who has called.
+SELECT pg_temp.set_registry('4 me 1005, 1 - 1005'), pg_temp.acquire(), pg_temp.renew(NULL, 4, 104, 1005), (SELECT last_tick FROM uidgen_registry.lease_renew(0, 1, 101, 1005, 1));
+SELECT worker_id < 4 AS of_node, count(*) FROM uidgen_registry.worker_node WHERE called_by = session_user GROUP BY 1 ORDER BY 1;
+ROLLBACK;
+
 -- Roles
 BEGIN;
 CREATE ROLE guest_of_test;

@@ -46,6 +46,7 @@ CREATE TABLE uidgen_registry.worker_node (
 	released boolean NOT NULL,
 	launches bigint NOT NULL,
 	guest name,
+	called_by name,
 	PRIMARY KEY (datacenter_id, worker_id)
 ) WITH (fillfactor = 20);	-- room for the renewals' row versions (HOT)
 
@@ -67,6 +68,7 @@ COMMENT ON COLUMN uidgen_registry.worker_node.token IS 'proves who the holder is
 COMMENT ON COLUMN uidgen_registry.worker_node.granted_until IS 'last tick granted; the last one of the layout: granted to no node any more, by keep_worker()';
 COMMENT ON COLUMN uidgen_registry.worker_node.released IS 'whether anybody may have it: it was handed back by a clean shutdown, freed by forget_worker(), or only its end was brought along';
 COMMENT ON COLUMN uidgen_registry.worker_node.launches IS 'how many times the worker id was acquired';
+COMMENT ON COLUMN uidgen_registry.worker_node.called_by IS 'in a fleet''s registry: with which role the last holder called';
 COMMENT ON COLUMN uidgen_registry.worker_node.guest IS 'the role of the guest that had it last; empty: no guest has had it, and nodes are not granted it; null: it is for nodes';
 
 CREATE TYPE uidgen_registry.history AS (

@@ -320,7 +320,7 @@ BEGIN
 
 		IF never_used THEN
 			EXIT WHEN uidgen_registry.insert_worker((datacenter, worker, host, host_port, host_type, clock::date, clock, clock,
-				holder, token, last_tick, false, 1, NULL)::uidgen_registry.worker_node);
+				holder, token, last_tick, false, 1, NULL, NULL)::uidgen_registry.worker_node);
 			locked := locked || worker;
 		ELSE
 			UPDATE uidgen_registry.worker_node AS n SET

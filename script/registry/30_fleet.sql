@@ -34,6 +34,11 @@ LANGUAGE sql STABLE STRICT PARALLEL SAFE
 RETURN (extract(epoch FROM "time") * 1000000::numeric)::bigint;
 COMMENT ON FUNCTION uidgen_registry.microseconds(timestamptz) IS 'a time in microseconds since 1970 UTC, as nodes send and get it';
 
+CREATE FUNCTION uidgen_registry.is_another_run(l uidgen_registry.registry, present uidgen_registry.history DEFAULT uidgen_registry.present_history(with_label => false)) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN uidgen_registry.compare_histories((l.system_identifier, l.timeline, l.started, l.database, NULL)::uidgen_registry.history, present) <> 'same';
+COMMENT ON FUNCTION uidgen_registry.is_another_run(uidgen_registry.registry, uidgen_registry.history) IS 'whether a fleet''s registry may have gone back, or was restarted, since it wrote down its history';
+
 -- R5.  If another call has the lock, that one writes it down: a renewal waits for nobody.
 CREATE FUNCTION uidgen_registry.begin_quarantine(guest boolean DEFAULT false) RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
@@ -243,7 +248,7 @@ BEGIN
 	timeline := uidgen_registry.told_timeline(l, h);
 	-- A restart counts, too: what a snapshot or an unsafe disk has lost is over after a quarantine, which costs
 	-- nodes that run nothing.
-	went_back := uidgen_registry.compare_histories((l.system_identifier, l.timeline, l.started, l.database, NULL)::uidgen_registry.history, h) <> 'same';
+	went_back := uidgen_registry.is_another_run(l, h);
 	IF coalesce(l.former_max_lead, l.former_guest_lead) IS NOT NULL AND uidgen_registry.judge_lengths(l.lengths_await) THEN
 		l.former_max_lead := NULL;
 		l.former_guest_lead := NULL;

@@ -18,7 +18,7 @@ BEGIN
 	END IF;
 	UPDATE uidgen_registry.worker_node AS n SET
 			host_name = after.host_name, port = after.port, type = after.type, launch_date = after.launch_date, modified = greatest(n.modified, after.modified),
-			identity = after.identity, guest = after.guest, token = after.token, granted_until = after.granted_until, released = false, launches = n.launches + 1
+			identity = after.identity, guest = after.guest, called_by = after.called_by, token = after.token, granted_until = after.granted_until, released = false, launches = n.launches + 1
 		WHERE n.datacenter_id = after.datacenter_id AND n.worker_id = after.worker_id
 			AND n.token IS NOT DISTINCT FROM before.token AND n.granted_until = before.granted_until
 			AND n.guest IS NOT DISTINCT FROM before.guest;
@@ -200,7 +200,7 @@ BEGIN
 			END IF;
 
 			IF uidgen_registry.write_grant(before, (datacenter, choice.worker, left(host, 256), nullif(host_port, -1), nullif(host_type, -1), call.clock::date, call.clock, call.clock,
-					me, new_token, until, false, 1, call.role::name)::uidgen_registry.worker_node) THEN
+					me, new_token, until, false, 1, call.role::name, session_user)::uidgen_registry.worker_node) THEN
 				worker := choice.worker;
 				last_tick := until;
 				seen_tick := coalesce(uidgen_registry.tick_at(before.modified, l.unit, l.epoch), 0);
@@ -267,7 +267,8 @@ BEGIN
 	UPDATE uidgen_registry.worker_node AS n SET
 			token = new_token,
 			granted_until = greatest(n.granted_until, least(from_tick + span, now_tick + lease_renew.max_lead, l.max_tick - 1)),
-			modified = greatest(n.modified, now_time)
+			modified = greatest(n.modified, now_time),
+			called_by = session_user
 		WHERE n.datacenter_id = datacenter AND n.worker_id = worker
 			AND n.guest IS NOT DISTINCT FROM call.role AND n.token = old_token AND n.granted_until = old_until
 			AND (n.granted_until >= now_tick - lead OR n.modified >= now_time - l.max_lead)

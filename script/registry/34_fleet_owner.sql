@@ -421,8 +421,7 @@ BEGIN
 	PERFORM uidgen_registry.lock_for_owner();
 	-- The guests' quarantine stays, even if no call has begun it so far.
 	PERFORM uidgen_registry.begin_quarantine() FROM uidgen_registry.registry AS r
-		WHERE guests IS NOT TRUE AND r.shared AND r.first_guest IS NOT NULL
-			AND uidgen_registry.compare_histories((r.system_identifier, r.timeline, r.started, r.database, NULL)::uidgen_registry.history, uidgen_registry.present_history(with_label => false)) <> 'same';
+		WHERE guests IS NOT TRUE AND r.shared AND r.first_guest IS NOT NULL AND uidgen_registry.is_another_run(r);
 	-- The history too: a restart that no node has noticed so far is the one that is meant.
 	-- Nodes whose time is behind do not begin before this moment.
 	UPDATE uidgen_registry.registry AS r SET

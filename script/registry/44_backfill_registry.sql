@@ -89,7 +89,7 @@ BEGIN
 					HINT = 'Begin a new registry with a layout that has more worker bits.';
 		END IF;
 		done := uidgen_registry.insert_worker((dc, chosen, 'uid_backfill() ' || home, NULL, NULL, clock::date, clock, clock,
-			CASE WHEN NOT l.shared THEN 'uid_backfill() ' || home END, NULL, l.max_tick, false, 0, NULL)::uidgen_registry.worker_node);
+			CASE WHEN NOT l.shared THEN 'uid_backfill() ' || home END, NULL, l.max_tick, false, 0, NULL, NULL)::uidgen_registry.worker_node);
 		EXIT WHEN done;
 		locked := locked || chosen;
 		IF EXISTS (SELECT FROM uidgen_registry.worker_node AS n WHERE n.datacenter_id = dc AND n.worker_id = worker) THEN

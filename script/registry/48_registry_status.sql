@@ -11,15 +11,21 @@ SELECT coalesce(d.datacenter_id, 0) AS datacenter_id,
 		WHEN l.begins THEN uidgen_registry.registry_clock() + l.longest END AS quarantine_until,
 	pg_stat_get_dead_tuples('uidgen_registry.worker_node'::regclass::oid) AS dead_rows,
 	g.stopped_segments,
-	g.gap_lasts
+	g.gap_lasts,
+	CASE WHEN l.begins OR l.quarantine_until >= l.now_tick THEN ARRAY(
+		SELECT DISTINCT a.grantee::regrole::text
+			FROM pg_proc AS p CROSS JOIN LATERAL aclexplode(p.proacl) AS a JOIN pg_roles AS k ON k.oid = a.grantee
+			WHERE p.pronamespace = 'uidgen_registry'::regnamespace AND p.proname IN ('lease', 'guest_acquire') AND a.grantee <> p.proowner
+				AND (l.begins OR NOT EXISTS (SELECT FROM uidgen_registry.worker_node AS n
+					WHERE n.called_by = k.rolname AND n.token IS NOT NULL AND uidgen_registry.tick_at(n.modified, l.unit, l.epoch) > l.quarantine_until - uidgen_registry.ticks_in(l.longest, l.unit)))
+			ORDER BY 1) END AS roles_without_grant
 FROM (SELECT r.max_tick, r.max_worker, r.first_guest, r.unit, r.epoch, r.quarantine_until,
 			b.ended_before, b.changed_before,
 			t.now_tick,
 			t.now_tick + uidgen_registry.ticks_in(r.max_lead, r.unit) AS reach,
 			greatest(r.max_lead, r.former_max_lead) + r.clock_slack AS longest,
 			-- one that no call has begun so far
-			NOT pg_is_in_recovery() AND uidgen_registry.compare_histories((r.system_identifier, r.timeline, r.started, r.database, NULL)::uidgen_registry.history,
-				uidgen_registry.present_history(with_label => false)) <> 'same' AS begins
+			NOT pg_is_in_recovery() AND uidgen_registry.is_another_run(r) AS begins
 		FROM uidgen_registry.registry AS r
 			CROSS JOIN uidgen_registry.registry_clock() AS c (clock)
 			CROSS JOIN LATERAL uidgen_registry.free_bounds(r, c.clock) AS b
@@ -42,3 +48,4 @@ COMMENT ON COLUMN uidgen_registry.status.quarantine_until IS 'until when the reg
 COMMENT ON COLUMN uidgen_registry.status.dead_rows IS 'versions of rows that VACUUM has not removed yet';
 COMMENT ON COLUMN uidgen_registry.status.stopped_segments IS 'segments that are stopped';
 COMMENT ON COLUMN uidgen_registry.status.gap_lasts IS 'for how long failover_gap covers what is given out now, of the segment where that is shortest; null: no segment has a gap, or none is drawn from';
+COMMENT ON COLUMN uidgen_registry.status.roles_without_grant IS 'in a quarantine: the roles of nodes and guests of which nobody was granted anything since it began: they have not called since, or wait; null: it is in none';

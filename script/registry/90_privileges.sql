@@ -30,7 +30,7 @@ $$;
 GRANT USAGE ON SCHEMA uidgen_registry TO pg_monitor;
 GRANT SELECT ON uidgen_registry.registry, uidgen_registry.segment, uidgen_registry.fleet, uidgen_registry.status, uidgen_registry.guest_role, uidgen_registry.guests TO pg_monitor;
 -- All but the token, by which a node proves that a row is its own.
-GRANT SELECT (datacenter_id, worker_id, host_name, port, type, launch_date, created, modified, identity, granted_until, released, launches, guest)
+GRANT SELECT (datacenter_id, worker_id, host_name, port, type, launch_date, created, modified, identity, granted_until, released, launches, guest, called_by)
 	ON uidgen_registry.worker_node TO pg_monitor;
 -- The views call these as whoever looks at them.
 GRANT EXECUTE ON FUNCTION
@@ -41,6 +41,7 @@ GRANT EXECUTE ON FUNCTION
 	uidgen_registry.guest_bounds(uidgen_registry.registry, timestamptz),
 	uidgen_registry.is_free(uidgen_registry.worker_node, bigint, timestamptz, bigint),
 	uidgen_registry.gap_lasts(uidgen_registry.segment, timestamptz),
+	uidgen_registry.is_another_run(uidgen_registry.registry, uidgen_registry.history),
 	uidgen_registry.compare_histories(uidgen_registry.history, uidgen_registry.history),
 	uidgen_registry.is_made_anew(text, text),
 	uidgen_registry.present_history(boolean),
