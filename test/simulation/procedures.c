@@ -58,7 +58,7 @@ typedef struct PlayedStep
 	int			nlines;
 	int64_t		broken_off;
 	int64_t		lost;
-	bool		alone;			/* no standby follows then */
+	bool		followed;		/* a standby may lack it */
 } PlayedStep;
 
 typedef struct Procedure
@@ -79,6 +79,7 @@ static Procedure procedures[PROCEDURES];
 static int	nprocedures;
 static int	broken_one = -1;	/* which has a line that is left out */
 bool		procedures_played;
+bool		procedures_covered;
 
 /* The procedure under way, and what its operator knows. */
 static struct
@@ -89,6 +90,8 @@ static struct
 	int			last_registry;
 	int64_t		positions[REGISTRIES];	/* in the log, after the last step on each */
 	bool		unwell;			/* something is half done, or was lost */
+	bool		waits;			/* the step is to come again */
+	int			wrote;			/* registries: a bit for each */
 	int			standby;		/* that is to be promoted */
 	int64_t		stopped;		/* where the log ended */
 	int			node;
@@ -103,6 +106,10 @@ static struct
 	int			first_guest;
 	int			kept;			/* -1: none */
 	bool		ready;			/* the other registry is */
+	PlayedStep *target;			/* after which this schedule interrupts, */
+	Procedure  *of_target;
+	bool		loses;			/* by a failover that loses it; else it is the
+								 * last one */
 }			under_way;
 
 /* ---- reading ---- */
@@ -480,12 +487,14 @@ note_worker(char *name, const Step *step)
 	const Node *node = &world.nodes[step->whom];
 	char		worker[20];
 
+	for (int i = 0; i < world.setup.nodes && !node->memory.lease.held; i++)
+		node = &world.nodes[i];
 	if (under_way.kept >= 0 || !node->memory.lease.held || !uidgen_grant_is_of_fleet(&node->memory.lease.grant) ||
 		node->registry != world.address)
 		return CANNOT;
 	sprintf(worker, "%d", node->memory.lease.grant.worker);
 	set_variable(name, worker);
-	under_way.node = step->whom;
+	under_way.node = (int) (node - world.nodes);
 	return DONE_WELL;
 }
 
@@ -674,12 +683,38 @@ note(Line *line, const Step *by)
 	return error ? CANNOT : DONE_WELL;
 }
 
+/* Does it change the registry? */
+static bool
+writes(const PlayedStep *step)
+{
+	for (int i = 0; i < step->nlines; i++)
+	{
+		const char *text = step->lines[i].text;
+
+		if (step->lines[i].kind == PLAY ? strcmp(text, "WAIT") != 0 && strcmp(text, "POINT") != 0 && strcmp(text, "LEAVE") != 0 :
+			strstr(text, "keep_worker(") != NULL)
+			return true;
+	}
+	return false;
+}
+
+/* Is it, on the same registry, the step that this schedule is to lose, or one before that? */
+static bool
+is_before_target(const PlayedStep *step)
+{
+	return under_way.target && under_way.loses && step->other == under_way.target->other &&
+		step >= under_way.procedure->steps && step <= under_way.target && under_way.target < under_way.procedure->steps + STEPS_OF_ONE;
+}
+
 static Outcome
 take_step(PlayedStep *step, const Step *by)
 {
 	bool		is_sql = false;
 
 	registry_use(step->other ? 1 - world.address : world.address);
+	/* So that a standby lacks what comes from here on. */
+	if (is_before_target(step) && writes(step) && by->salt >> 52 & 1 && !world.registry.down && !world.registry.closed)
+		follow(under_way.standby);
 	for (int i = 0; i < step->nlines; i++)
 		is_sql |= !is_action(step->lines[i].text) && step->lines[i].kind != NEVER;
 	if (is_sql && world.registry.down && !strstr(step->lines[0].text, "pg_last_wal_receive_lsn"))
@@ -715,6 +750,23 @@ take_step(PlayedStep *step, const Step *by)
 	return play_statements(step);
 }
 
+/* One with many steps is chosen more often. */
+static Procedure *
+chosen(int number, int *step)
+{
+	int			nsteps = 0;
+	int			i;
+
+	for (i = 0; i < nprocedures; i++)
+		nsteps += procedures[i].nsteps;
+	number %= nsteps;
+	for (i = 0; number >= procedures[i].nsteps; i++)
+		number -= procedures[i].nsteps;
+	if (step)
+		*step = number;
+	return &procedures[i];
+}
+
 void
 procedures_begin(void)
 {
@@ -727,6 +779,28 @@ procedures_begin(void)
 	procedures_played = false;
 	if (nprocedures == 0 || world.setup.procedures[0] == 0)
 		return;
+	if (world.setup.procedures[2] % 2 || procedures_covered)
+	{
+		Procedure  *procedure = NULL;
+		int			deepest = -1;
+
+		/* What comes late in one is reached less often, so it is chosen more often. */
+		for (int i = 0; i < (world.setup.procedures[2] & 0x100 ? 3 : 1); i++)
+		{
+			int			number;
+			Procedure  *one = chosen(world.setup.procedures[i], &number);
+
+			if (number > deepest)
+			{
+				procedure = one;
+				deepest = number;
+			}
+		}
+		if (broken_one < 0 || procedure == &procedures[broken_one])
+			under_way.target = &procedure->steps[deepest];
+		under_way.of_target = procedure;
+		under_way.loses = world.setup.procedures[1] / 2 % 2 || deepest == procedure->nsteps - 1;
+	}
 	/* There is a backup, now and then by shorter lengths than are in use, and from before a server had left. */
 	registry_keep(&world.registry.backup);
 	if (world.setup.procedures[1] % 2 && world.setup.new_fleet && world.setup.max_worker > 0)
@@ -758,19 +832,18 @@ has_action(const Procedure *procedure, const char *name)
 	return false;
 }
 
-/* One with many steps is chosen more often. */
-static Procedure *
-chosen(int number)
+/* The step done last is lost, or will be, if a standby lacks it. */
+static bool
+lose_last(const Step *step)
 {
-	int			nsteps = 0;
-	int			i;
-
-	for (i = 0; i < nprocedures; i++)
-		nsteps += procedures[i].nsteps;
-	number %= nsteps;
-	for (i = 0; number >= procedures[i].nsteps; i++)
-		number -= procedures[i].nsteps;
-	return &procedures[i];
+	registry_use(under_way.last_registry);
+	for (int i = 0; i < STANDBYS; i++)
+		if (world.registry.standbys[i].there && world.registry.standbys[i].replayed < under_way.positions[world.present])
+		{
+			(void) go_back(BY_PROMOTION, &world.registry.standbys[i], behind(step));
+			return true;
+		}
+	return false;
 }
 
 /* The next step of the procedure under way, or of another one that begins. */
@@ -779,13 +852,17 @@ procedures_go_on(const Step *step)
 {
 	Outcome		outcome;
 	int			which;
+	bool		at_target = under_way.last != NULL && under_way.last == under_way.target;
+	bool		breaks_off = at_target && !under_way.loses ? under_way.step > 0 : (!under_way.target || under_way.waits) && (step->salt >> 40 & 7) == 0;
 
 	if (nprocedures == 0)
 		return;
 	procedures_played = world.changes = true;
-	if (!under_way.procedure && step->salt >> 40 & 3)
+	if (at_target && under_way.loses && step->salt >> 50 & 3 && lose_last(step))
 		return;
-	if (!under_way.procedure || (step->salt >> 40 & 7) == 0)
+	if (!under_way.procedure && step->salt >> 40 & 3 && !under_way.target)
+		return;
+	if (!under_way.procedure || breaks_off)
 	{
 		if (under_way.procedure && under_way.step > 0)
 		{
@@ -794,14 +871,15 @@ procedures_go_on(const Step *step)
 			under_way.unwell = true;
 		}
 		forget_variables();
-		which = (int) ((step->salt >> 44 & 0xffff) % 3);
-		under_way.procedure = which == 0 && broken_one >= 0 ? &procedures[broken_one] : chosen(world.setup.procedures[which]);
+		which = under_way.target ? 0 : (int) ((step->salt >> 44 & 0xffff) % 3);
+		under_way.procedure = which == 0 && broken_one >= 0 ? &procedures[broken_one] :
+			under_way.target ? under_way.of_target : chosen(world.setup.procedures[which], NULL);
 		/* The other registry has to be ready. */
 		if (uses_other(under_way.procedure) && !under_way.ready)
 			for (int i = 0; i < nprocedures; i++)
 				if (procedures[i].steps[0].other)
 					under_way.procedure = &procedures[i];
-		under_way.step = 0;
+		under_way.step = under_way.wrote = 0;
 		under_way.node = -1;
 		/* A registry that is half restored has to be restored. */
 		if (registry_of(world.address)->closed && !has_action(under_way.procedure, "RESTORE") && !has_action(under_way.procedure, "BEGIN"))
@@ -820,13 +898,19 @@ procedures_go_on(const Step *step)
 		under_way.unwell |= under_way.step > 0;
 		under_way.procedure = NULL;
 	}
+	under_way.waits = outcome == WAITS;
 	if (outcome != DONE_WELL)
 		return;
 	events[EVENT_OPERATED]++;
-	under_way.procedure->steps[under_way.step].alone = world.registry.closed;
 	under_way.last = &under_way.procedure->steps[under_way.step];
 	under_way.last_registry = world.present;
-	under_way.positions[world.present] = registry_position();
+	if (writes(under_way.last))
+	{
+		under_way.positions[world.present] = registry_position();
+		under_way.wrote |= 1 << world.present;
+	}
+	for (int i = 0; i < STANDBYS; i++)
+		under_way.last->followed |= under_way.wrote >> world.present & 1 && world.registry.standbys[i].there && world.registry.standbys[i].replayed < under_way.positions[world.present];
 	if (++under_way.step < under_way.procedure->nsteps)
 		return;
 	if (uses_other(under_way.procedure))
@@ -878,12 +962,12 @@ procedures_report(int64_t least)
 				printf(" %" PRId64, step->broken_off);
 			else
 				printf(" -");
-			if (step->alone)
-				printf(" -");
-			else
+			if (step->followed)
 				printf(" %" PRId64, step->lost);
+			else
+				printf(" -");
 			printf(j + 1 < procedures[i].nsteps ? "," : "\n");
-			well &= (step->alone || step->lost >= least) && (step->broken_off >= least || j + 1 == procedures[i].nsteps);
+			well &= (!step->followed || step->lost >= least) && (step->broken_off >= least || j + 1 == procedures[i].nsteps);
 		}
 	}
 	return well;

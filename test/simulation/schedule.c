@@ -466,6 +466,8 @@ schedule_make(Schedule *schedule, uint64_t seed, int only)
 	lengths = theme == &themes[OPERATIONS] && seed % 2 ? SHORT : theme->lengths;
 	memcpy(weights, theme->weights, sizeof(weights));
 	memcpy(fate_weights, usual_fates, sizeof(fate_weights));
+	if (setup->procedures[2] % 2)
+		weights[OPERATE] *= 2;
 	if (theme == &themes[EVERYTHING])
 		vary(weights, DRAW_NUMBERS);
 	vary(fate_weights, FATES);

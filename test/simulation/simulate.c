@@ -236,6 +236,7 @@ main(int argc, char **argv)
 				break;
 			case 'c':
 				cover = strtoll(optarg, NULL, 10);
+				procedures_covered = true;
 				break;
 			case 'w':
 				whole = true;

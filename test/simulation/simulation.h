@@ -557,6 +557,7 @@ extern void start_again(Node *node);
 /* ---- procedures.c ---- */
 
 extern bool procedures_played;	/* in this schedule */
+extern bool procedures_covered; /* each schedule interrupts one, at a step */
 extern void procedures_read(const char *folder);
 extern void procedures_begin(void);
 extern void procedures_go_on(const Step *step);
