@@ -7,7 +7,7 @@
 #	if SELECT ...			a guard: goes on if it is true
 #	play SELECT ... | NAME		what is done: a statement, or what the simulation calls so; several are one transaction
 #	never SELECT ...		what the page warns of
-#	without N [SELECT ...]		without the line above, or without its condition, or with this in its place, ids come twice within N schedules
+#	without N [SELECT ...]		without the line above, or without its condition, or with this in its place, ids come twice, or in the end a node gets none, within N schedules
 #	TAB TEXT			as the page shows it; where there is no text, the statements are in its prose
 #
 # Any of it may be lost by a failover, and nothing comes twice by that: a step that could not bear it would have to say so.

@@ -412,6 +412,9 @@ make_usual(Setup *setup)
 	setup->max_lead = PICK(8, 12, 24) * setup->unit;
 	setup->clock_slack = setup->unit;
 	setup->synchronous = false;
+	/* As it is by default, half of max_lead. */
+	if (below(2))
+		setup->window = 40;
 	for (int i = 0; i < 3; i++)
 		setup->procedures[i] = below(1 << 16);
 }
