@@ -12,13 +12,7 @@ SELECT coalesce(d.datacenter_id, 0) AS datacenter_id,
 	pg_stat_get_dead_tuples('uidgen_registry.worker_node'::regclass::oid) AS dead_rows,
 	g.stopped_segments,
 	g.gap_lasts,
-	CASE WHEN l.begins OR l.quarantine_until >= l.now_tick THEN ARRAY(
-		SELECT DISTINCT a.grantee::regrole::text
-			FROM pg_proc AS p CROSS JOIN LATERAL aclexplode(p.proacl) AS a JOIN pg_roles AS k ON k.oid = a.grantee
-			WHERE p.pronamespace = 'uidgen_registry'::regnamespace AND p.proname IN ('lease', 'guest_acquire') AND a.grantee <> p.proowner
-				AND (l.begins OR NOT EXISTS (SELECT FROM uidgen_registry.worker_node AS n
-					WHERE n.called_by = k.rolname AND n.token IS NOT NULL AND uidgen_registry.tick_at(n.modified, l.unit, l.epoch) > l.quarantine_until - uidgen_registry.ticks_in(l.longest, l.unit)))
-			ORDER BY 1) END AS roles_without_grant
+	w.roles_without_grant
 FROM (SELECT r.max_tick, r.max_worker, r.first_guest, r.unit, r.epoch, r.quarantine_until,
 			b.ended_before, b.changed_before,
 			t.now_tick,
@@ -39,7 +33,15 @@ FROM (SELECT r.max_tick, r.max_worker, r.first_guest, r.unit, r.epoch, r.quarant
 		FROM uidgen_registry.worker_node AS n WHERE n.guest IS NULL AND n.worker_id < coalesce(l.first_guest, l.max_worker + 1::bigint) GROUP BY n.datacenter_id) AS d ON true
 	CROSS JOIN (
 		SELECT count(*) FILTER (WHERE s.stopped IS NOT NULL), min(uidgen_registry.gap_lasts(s, uidgen_registry.registry_clock()))
-		FROM uidgen_registry.segment AS s WHERE NOT s.dropped) AS g (stopped_segments, gap_lasts);
+		FROM uidgen_registry.segment AS s WHERE NOT s.dropped) AS g (stopped_segments, gap_lasts)
+	CROSS JOIN LATERAL (
+		SELECT CASE WHEN l.begins OR l.quarantine_until >= l.now_tick THEN ARRAY(
+			SELECT DISTINCT a.grantee::regrole::text
+				FROM pg_proc AS p CROSS JOIN LATERAL aclexplode(p.proacl) AS a JOIN pg_roles AS k ON k.oid = a.grantee
+				WHERE p.pronamespace = 'uidgen_registry'::regnamespace AND p.proname IN ('lease', 'guest_acquire') AND a.grantee <> p.proowner
+					AND (l.begins OR NOT EXISTS (SELECT FROM uidgen_registry.worker_node AS n
+						WHERE n.called_by = k.rolname AND n.token IS NOT NULL AND uidgen_registry.tick_at(n.modified, l.unit, l.epoch) > l.quarantine_until - uidgen_registry.ticks_in(l.longest, l.unit)))
+				ORDER BY 1) END) AS w (roles_without_grant);
 COMMENT ON VIEW uidgen_registry.status IS 'a fleet''s registry, one row for each datacenter that was granted worker ids, or one of datacenter 0: how many nodes hold a grant, how many worker ids are free, until when it is in quarantine, what VACUUM has to remove from uidgen_registry.worker_node; and of all segments, how many are stopped, and how long the failover_gap of that one lasts where it is shortest';
 COMMENT ON COLUMN uidgen_registry.status.datacenter_id IS 'the datacenter field of the ids; 0 if the layout has none';
 COMMENT ON COLUMN uidgen_registry.status.running IS 'nodes that hold a grant now';
