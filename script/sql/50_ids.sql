@@ -21,6 +21,11 @@
 IF to_regclass('uidgen.jumps') IS NULL THEN
 	CREATE UNLOGGED SEQUENCE uidgen.jumps;
 	COMMENT ON SEQUENCE uidgen.jumps IS 'counts the jumps of uidgen.position: twice each, so that an odd number means that one is going on';
+	-- Before position, and with names before its name: so a dump looks at these first, and none is above the position that it restores.
+	CREATE UNLOGGED SEQUENCE uidgen.begin_0 MINVALUE -9223372036854775808 START 0;
+	COMMENT ON SEQUENCE uidgen.begin_0 IS 'a position above which all draw that have locked uidgen.turn_0';
+	CREATE UNLOGGED SEQUENCE uidgen.begin_1 MINVALUE -9223372036854775808 START 0;
+	COMMENT ON SEQUENCE uidgen.begin_1 IS 'a position above which all draw that have locked uidgen.turn_1';
 	CREATE SEQUENCE uidgen.position;
 	COMMENT ON SEQUENCE uidgen.position IS 'where ids are: tick and sequence';
 	CREATE SEQUENCE uidgen.ahead;
@@ -38,10 +43,6 @@ IF to_regclass('uidgen.jumps') IS NULL THEN
 	COMMENT ON SEQUENCE uidgen.turn_0 IS 'locked by transactions that draw in turn 0';
 	CREATE UNLOGGED SEQUENCE uidgen.turn_1;
 	COMMENT ON SEQUENCE uidgen.turn_1 IS 'locked by transactions that draw in turn 1';
-	CREATE UNLOGGED SEQUENCE uidgen.since_0 MINVALUE -9223372036854775808 START 0;
-	COMMENT ON SEQUENCE uidgen.since_0 IS 'a position above which all draw that have locked uidgen.turn_0';
-	CREATE UNLOGGED SEQUENCE uidgen.since_1 MINVALUE -9223372036854775808 START 0;
-	COMMENT ON SEQUENCE uidgen.since_1 IS 'a position above which all draw that have locked uidgen.turn_1';
 	CREATE UNLOGGED SEQUENCE uidgen.told MINVALUE -9223372036854775808 START 1;
 	COMMENT ON SEQUENCE uidgen.told IS 'currval(): the horizon that this session was told last';
 	CREATE UNLOGGED SEQUENCE uidgen.told_of MINVALUE -9223372036854775808 START 1;

@@ -158,8 +158,8 @@ DECLARE
 	is_known boolean;
 	turns integer;	-- in which somebody draws, a bit each
 	present CONSTANT integer := coalesce(pg_sequence_last_value('uidgen.turn'), 0);
-	since_0 CONSTANT bigint := coalesce(pg_sequence_last_value('uidgen.since_0'), 0);
-	since_1 CONSTANT bigint := coalesce(pg_sequence_last_value('uidgen.since_1'), 0);
+	begin_0 CONSTANT bigint := coalesce(pg_sequence_last_value('uidgen.begin_0'), 0);
+	begin_1 CONSTANT bigint := coalesce(pg_sequence_last_value('uidgen.begin_1'), 0);
 BEGIN
 	-- Where the tag is above the sequence, ids of a tick are in another order than their positions: only a whole tick ends, also where nobody draws.
 	IF uidgen.own_tag_shift() > uidgen.own_sequence_shift() THEN
@@ -185,10 +185,10 @@ BEGIN
 	reached := place;
 	-- After the look at the position: who draws later has a lock by then, or draws above it.
 	SELECT bool_and(s.held IS NOT NULL), least(place, min(s.held) FILTER (WHERE s.held <= place)), bit_or(h.turns) INTO is_known, place, turns
-		FROM uidgen.held_positions() AS h, LATERAL (SELECT coalesce(h.held, CASE h.turns WHEN 1 THEN since_0 WHEN 2 THEN since_1 WHEN 3 THEN least(since_0, since_1) END)) AS s (held);
+		FROM uidgen.held_positions() AS h, LATERAL (SELECT coalesce(h.held, CASE h.turns WHEN 1 THEN begin_0 WHEN 2 THEN begin_1 WHEN 3 THEN least(begin_0, begin_1) END)) AS s (held);
 	-- Whoever locks it from here on draws above.  So the present turn ends some day, and its next one begins higher, however transactions overlap.
 	IF coalesce(turns, 0) & (2 >> present) = 0 THEN
-		PERFORM setval(format('uidgen.since_%s', 1 - present)::regclass, reached), setval('uidgen.turn', 1 - present);
+		PERFORM setval(format('uidgen.begin_%s', 1 - present)::regclass, reached), setval('uidgen.turn', 1 - present);
 	END IF;
 	horizon := CASE WHEN is_known IS NOT FALSE THEN uidgen.id_at(place + 1) - 1 END;
 	snapshot := uidgen.number_of(pg_current_snapshot());

@@ -76,6 +76,9 @@ BEGIN
 		-- Waits for transactions that have drawn, and keeps out those that want to: so no draw is under way.  All begin with a look at jumps, which stays
 		-- closed until this is committed.  What it holds now is also what a crash sets it to.
 		ALTER SEQUENCE uidgen.jumps RESTART;
+		-- The position may be below them, where somebody has restarted it.
+		ALTER SEQUENCE uidgen.begin_0 RESTART;
+		ALTER SEQUENCE uidgen.begin_1 RESTART;
 		-- The bounds hold datacenter and worker id: PostgreSQL 19 replicates sequences, and refuses one that has other bounds.
 		EXECUTE format('ALTER SEQUENCE uidgen.position MINVALUE %s MAXVALUE %s',
 			-1 - worker - (datacenter << coalesce(l.bits[array_position(l.names, 'worker')], 0)),
@@ -181,7 +184,7 @@ BEGIN
 	DROP VIEW uidgen.presets, uidgen.horizon_holders, uidgen.jumping;
 	PERFORM uidgen.drop_functions('uidgen');
 	DROP TYPE uidgen.parsed;
-	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead, uidgen.place, uidgen.place_of, uidgen.turn, uidgen.turn_0, uidgen.turn_1, uidgen.since_0, uidgen.since_1, uidgen.told, uidgen.told_of, uidgen.told_in, uidgen.noted, uidgen.noted_of;
+	DROP SEQUENCE uidgen.position, uidgen.jumps, uidgen.ahead, uidgen.place, uidgen.place_of, uidgen.turn, uidgen.turn_0, uidgen.turn_1, uidgen.begin_0, uidgen.begin_1, uidgen.told, uidgen.told_of, uidgen.told_in, uidgen.noted, uidgen.noted_of;
 	DROP SCHEMA uidgen;
 	RETURN last;
 END

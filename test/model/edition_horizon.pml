@@ -215,7 +215,7 @@ inline look_at_locks()
 			fi;
 #ifndef BUG_NO_TURN
 			if
-			:: h == NONE && turns[i] != 0 -> h = MIN((turns[i] & 1 -> since_0 : NONE), (turns[i] & 2 -> since_1 : NONE))
+			:: h == NONE && turns[i] != 0 -> h = MIN((turns[i] & 1 -> begin_0 : NONE), (turns[i] & 2 -> begin_1 : NONE))
 			:: else
 			fi;
 #endif
@@ -227,13 +227,13 @@ inline look_at_locks()
 
 proctype reader()
 {
-	byte j, p, low, i, snapshot, later, answer, before, h, locked, present, since_0, since_1;
+	byte j, p, low, i, snapshot, later, answer, before, h, locked, present, begin_0, begin_1;
 
 end: do
 	:: atomic { polled < POLLS -> polled++; snapshot = visible; before = crashes };
 #if SAVEPOINTS
 		present = turn;
-		atomic { since_0 = since[0]; since_1 = since[1] };
+		atomic { begin_0 = since[0]; begin_1 = since[1] };
 #endif
 #ifdef BUG_LOCKS_BEFORE_POSITION
 		look_at_locks();
@@ -299,7 +299,7 @@ end: do
 				assert(P8_final)
 			}
 			told = MAX(told, answer);
-			j = 0; p = 0; low = 0; i = 0; snapshot = 0; later = 0; answer = 0; before = 0; locked = 0; present = 0; since_0 = 0; since_1 = 0 }
+			j = 0; p = 0; low = 0; i = 0; snapshot = 0; later = 0; answer = 0; before = 0; locked = 0; present = 0; begin_0 = 0; begin_1 = 0 }
 	od
 }
 

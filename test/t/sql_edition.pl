@@ -151,6 +151,8 @@ foreach my $lost ('ALTER SEQUENCE uidgen.position RESTART', q{SELECT setval('uid
 	like(set_up($node, 'app', 'after=' . ($before + 1)), qr/^worker id 5/, '... and mended');
 	is(as($node, 'tenant', 'app', "SELECT uid_next() > $before, (uidgen.diagnose()).severity"), 't|ok', '... so that ids go on above');
 }
+is(as($node, 'landlord', 'app', q{SELECT setval('uidgen.begin_0', 1) + setval('uidgen.begin_1', 1) AS begins \gset}) . set_up($node, 'app', 'after=0') =~ s/,.*//r . as($node, 'landlord', 'app', q{SELECT num_nonnulls(pg_sequence_last_value('uidgen.begin_0'), pg_sequence_last_value('uidgen.begin_1'))}),
+	'worker id 50', '... and no turn has begun above');
 # A copy
 like(set_up($node, 'app', 'worker_id=6', 'instead_of=4'), qr/55000: this database has worker_id 5, not 4/, 'a copy names the worker id that it has');
 like(set_up($node, 'app', 'worker_id=6', 'instead_of=5'), qr/^worker id 6/, '... and gets another');

@@ -41,6 +41,7 @@ go_ahead($node, 'app', 600);
 my $seen = ids_of($node, 'app');
 my $dump = $node->basedir . '/dump.sql';
 $node->command_ok([ 'pg_dump', '-U', 'landlord', '-d', $node->connstr('app'), '-f', $dump ], 'pg_dump takes it along');
+like(slurp_file($dump), qr/setval\('uidgen\.begin_0'.*setval\('uidgen\.begin_1'.*setval\('uidgen\."position"'/s, '... and looks at the position last, as no turn may begin above it');
 add_database($node, 'copied');
 is(as($node, 'landlord', 'copied', undef, '-q', '-o', '/dev/null', '-f', $dump), '', '... into another database');
 my $copied = ids_of($node, 'copied');
