@@ -51,7 +51,7 @@ IF EXISTS (SELECT FROM pg_namespace AS n
 ELSIF to_regprocedure('uidgen.own_place()') IS NOT NULL THEN
 	-- First of all, as set_up() does
 	IF to_regclass('uidgen_history.layout_used') IS NOT NULL THEN
-		LOCK TABLE uidgen_history.layout_used IN SHARE ROW EXCLUSIVE MODE;
+		LOCK TABLE uidgen_history.layout_used IN SHARE UPDATE EXCLUSIVE MODE;
 	END IF;
 	PERFORM uidgen.fetch_functions('uidgen');
 ELSIF coalesce(caller_schema, 'uidgen') = 'uidgen' THEN

@@ -53,7 +53,8 @@ IF to_regclass('uidgen.jumps') IS NULL THEN
 	COMMENT ON SEQUENCE uidgen.noted IS 'currval(): the horizon that this session has found last';
 	CREATE UNLOGGED SEQUENCE uidgen.noted_of MINVALUE -9223372036854775808 START 1;
 	COMMENT ON SEQUENCE uidgen.noted_of IS 'currval(): from which snapshot on it is final, by its number';
-	-- A view, as ANALYZE keeps a table locked up to the commit, and publications of all tables have it.
+	-- A view, as ANALYZE keeps a table locked up to the commit, and publications of all tables have it.  In a mode beside which CREATE RULE locks what it
+	-- writes to, which everybody may name in one.
 	CREATE VIEW uidgen.jumping AS SELECT 'nothing' AS nothing;
 	COMMENT ON VIEW uidgen.jumping IS 'locked by whoever changes uidgen.position otherwise than by drawing';
 END IF;
@@ -136,7 +137,7 @@ BEGIN
 	-- Before all else, as draws do: so the owner's calls keep out both, and there is no deadlock.
 	PERFORM uidgen.jumps_so_far();
 	BEGIN
-		LOCK TABLE uidgen.jumping IN SHARE ROW EXCLUSIVE MODE;
+		LOCK TABLE uidgen.jumping IN SHARE UPDATE EXCLUSIVE MODE;
 		IF coalesce(pg_sequence_last_value('uidgen.position'), 0) < uidgen.own_first() THEN
 			RAISE EXCEPTION 'sequence uidgen.position was restarted'
 				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It is below the place where ids of this database began, so that ids could come twice.',

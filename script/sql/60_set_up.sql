@@ -118,7 +118,7 @@ BEGIN
 		RAISE EXCEPTION 'uidgen.set_up() works in isolation level read committed only'
 			USING ERRCODE = 'invalid_transaction_state', HINT = 'Begin by: BEGIN ISOLATION LEVEL READ COMMITTED';
 	END IF;
-	LOCK TABLE uidgen_history.layout_used IN SHARE ROW EXCLUSIVE MODE;
+	LOCK TABLE uidgen_history.layout_used IN SHARE UPDATE EXCLUSIVE MODE;
 	RETURN uidgen.change(worker_id, layout, datacenter_id, max_ahead, after, horizon, instead_of);
 END
 $$;

@@ -36,7 +36,7 @@ my %RULES = (
 		'uidgen.jump(integer, boolean)',
 		q{IF coalesce(pg_sequence_last_value('uidgen.jumps') & 1, 0) = 0 THEN} => q{first := pg_sequence_last_value('uidgen.position'); PERFORM uidgen.nap(); IF coalesce(pg_sequence_last_value('uidgen.jumps') & 1, 0) = 0 THEN},
 		q{greatest(pg_sequence_last_value('uidgen.position') + 1,} => 'greatest(first + 1,' ],
-	'one jump at a time' => [ 'uidgen.jump(integer, boolean)', 'LOCK TABLE uidgen.jumping IN SHARE ROW EXCLUSIVE MODE;', '' ],
+	'one jump at a time' => [ 'uidgen.jump(integer, boolean)', 'LOCK TABLE uidgen.jumping IN SHARE UPDATE EXCLUSIVE MODE;', '' ],
 	'never back' => [ 'uidgen.jump(integer, boolean)', q{greatest(pg_sequence_last_value('uidgen.position') + 1,}, 'greatest(0,' ]);
 
 sub rules_of_ids

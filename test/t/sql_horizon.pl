@@ -173,7 +173,7 @@ my %schedules = (
 		begin_reader();
 		$clock->step(601);
 		my $jumper = session();
-		my $position = $jumper->query_safe(q{BEGIN; LOCK TABLE uidgen.jumping IN SHARE ROW EXCLUSIVE MODE; SELECT nextval('uidgen.jumps') \gset
+		my $position = $jumper->query_safe(q{BEGIN; LOCK TABLE uidgen.jumping IN SHARE UPDATE EXCLUSIVE MODE; SELECT nextval('uidgen.jumps') \gset
 			SELECT last_value FROM uidgen.position}) =~ s/\D//gr;
 		$jumper->query_safe(q{SELECT nextval('uidgen.position') FROM generate_series(1, 5)});
 		$reader->query_until(qr/begun/, '\echo begun' . "\nSELECT (SELECT uid_horizon()) AS told \\gset\n");
@@ -192,7 +192,7 @@ my %schedules = (
 		go_ahead();
 		begin_reader();
 		my ($jumper, $writer) = map { session() } 1, 2;
-		my $position = $jumper->query_safe(q{BEGIN; LOCK TABLE uidgen.jumping IN SHARE ROW EXCLUSIVE MODE; SELECT nextval('uidgen.jumps') \gset
+		my $position = $jumper->query_safe(q{BEGIN; LOCK TABLE uidgen.jumping IN SHARE UPDATE EXCLUSIVE MODE; SELECT nextval('uidgen.jumps') \gset
 			SELECT last_value FROM uidgen.position}) =~ s/\D//gr;
 		$jumper->query_safe(q{SELECT nextval('uidgen.position') FROM generate_series(1, 5)});
 		begin_waiting($writer, "BEGIN; $INSERT");

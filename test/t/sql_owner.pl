@@ -239,6 +239,13 @@ like(as($node, 'tenant', $busy, "SET lock_timeout = '2s'; SELECT uid_next(), uid
 $first->query_safe('COMMIT');
 like(as($node, 'landlord', $busy, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT uidgen.set_up()'), qr/25000: uidgen\.set_up\(\) works in isolation level read committed only/, 'who sets it up sees what others have done');
 
+# CREATE RULE locks what its action writes to, up to the end of the transaction, and asks for no right to it.
+$node->safe_psql('postgres', 'CREATE ROLE ruler LOGIN');
+my $ruler = session('ruler');
+$ruler->query_safe('BEGIN; CREATE TEMP TABLE t (x text); ' . join '; ', map { "CREATE RULE $_->[0] AS ON INSERT TO t DO ALSO INSERT INTO $_->[1] VALUES ('x')" } [ 'r1', 'uidgen.jumping' ], [ 'r2', 'uidgen_history.layout_used' ]);
+like(as($node, 'landlord', $busy, "SET lock_timeout = '2s'; SELECT uidgen.set_up()") . as($node, 'tenant', $busy, 'SELECT uid_next(), uid_next_batch(1)'), qr/^worker id \d.*\d+\|\d+$/s, 'a rule that somebody makes without a right is in nobody\'s way');
+$ruler->quit;
+
 # Sessions that have drawn and read, when it is taken out and put in anew, or what they remember is discarded: all go on, also in one transaction.
 my ($pooled, $again) = (session('tenant'), session('landlord'));
 my $anew = "SELECT uidgen.take_out() AS last \\gset\n\\i $scripts[0]\nSELECT uidgen.set_up(worker_id => 5, after => :last, max_ahead => '1h') IS NULL AS x \\gset\n";
