@@ -49,18 +49,18 @@ AS 'MODULE_PATHNAME', 'uidgen_make' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 COMMENT ON FUNCTION @extschema@.uid_make(timestamptz, integer, integer, integer, integer, text) IS 'the id with these fields under a layout or preset';
 
 -- The distance from now is in what they return, so they are stable with a layout, too.
-CREATE FUNCTION @extschema@.uid_explain(id bigint) RETURNS text
-AS 'MODULE_PATHNAME', 'uidgen_explain_id' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION @extschema@.uid_explain(bigint) IS 'an id for people: its bits and fields, how long ago it was made, its forms';
+CREATE FUNCTION @extschema@.uid_explain(id bigint) RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'uidgen_explain_id' LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 25;
+COMMENT ON FUNCTION @extschema@.uid_explain(bigint) IS 'an id for people, a row a line: its bits and fields, its age, its forms';
 
-CREATE FUNCTION @extschema@.uid_explain(id bigint, layout text) RETURNS text
-AS 'MODULE_PATHNAME', 'uidgen_explain_id' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION @extschema@.uid_explain(bigint, text) IS 'an id for people, under a layout or preset: its bits and fields, how long ago it was made, its forms';
+CREATE FUNCTION @extschema@.uid_explain(id bigint, layout text) RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'uidgen_explain_id' LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 25;
+COMMENT ON FUNCTION @extschema@.uid_explain(bigint, text) IS 'an id for people, a row a line, under a layout or preset: its bits and fields, its age, its forms';
 
-CREATE FUNCTION @extschema@.uid_explain(id text) RETURNS text
-AS 'MODULE_PATHNAME', 'uidgen_explain_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION @extschema@.uid_explain(text) IS 'the id in a text of any form, for people: its bits and fields, how long ago it was made, its forms';
+CREATE FUNCTION @extschema@.uid_explain(id text) RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'uidgen_explain_text' LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 25;
+COMMENT ON FUNCTION @extschema@.uid_explain(text) IS 'the id in a text of any form, for people, a row a line: its bits and fields, its age, its forms';
 
-CREATE FUNCTION @extschema@.uid_explain(id text, layout text) RETURNS text
-AS 'MODULE_PATHNAME', 'uidgen_explain_text' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION @extschema@.uid_explain(text, text) IS 'the id in a text of any form, for people, under a layout or preset: its bits and fields, how long ago it was made, its forms';
+CREATE FUNCTION @extschema@.uid_explain(id text, layout text) RETURNS SETOF text
+AS 'MODULE_PATHNAME', 'uidgen_explain_text' LANGUAGE C STABLE STRICT PARALLEL SAFE ROWS 25;
+COMMENT ON FUNCTION @extschema@.uid_explain(text, text) IS 'the id in a text of any form, for people, a row a line, under a layout or preset';

@@ -3,8 +3,8 @@
  *	  The functions that show an id to people: its bits with their fields, what these
  *	  mean, how long ago it was, and its forms.
  *
- * The text is ASCII, no wider than 80 columns, and for eyes only: programs call
- * uid_parse().
+ * Each line is a row, since psql marks the lines inside of one value.  Lines are
+ * ASCII, no wider than 80 columns, and for eyes only: programs call uid_parse().
  *
  * Errors: 22P02 a text is no id; those of uidgen_arg_layout() and uidgen_id_timestamp().
  */
@@ -14,6 +14,7 @@
 #include "core/reading.h"
 #include "core/textform.h"
 #include "core/uuidform.h"
+#include "funcapi.h"
 #include "functions/values.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
@@ -32,16 +33,25 @@ SQL_FUNCTION(uidgen_explain_text);
 /* The first of these ids were made in 2010, by Twitter; microseconds since 1970. */
 #define FIRST_IDS INT64CONST(1262304000000000)
 
+static void
+put_row(ReturnSetInfo *out, const char *line)
+{
+	Datum		value = CStringGetTextDatum(line);
+	bool		null = false;
+
+	tuplestore_putvalues(out->setResult, out->setDesc, &value, &null);
+}
+
 /* A line with a label, or one that goes on below. */
 static void
-put_line(StringInfo out, const char *label, const char *value)
+put_line(ReturnSetInfo *out, const char *label, const char *value)
 {
-	appendStringInfo(out, "%-*s%s\n", LABEL, label, value);
+	put_row(out, psprintf("%-*s%s", LABEL, label, value));
 }
 
 /* The items of a layout, on as many lines as they take. */
 static void
-put_layout(StringInfo out, const char *text)
+put_layout(ReturnSetInfo *out, const char *text)
 {
 	StringInfoData line;
 	const char *label = "layout";
@@ -124,15 +134,9 @@ distance_of(TimestampTz timestamp)
 	return psprintf(INT64_FORMAT " %s%s %s", n, units[i].name, n == 1 ? "" : "s", side);
 }
 
-static void
-put_time(StringInfo out, TimestampTz timestamp)
-{
-	put_line(out, "time", timestamptz_to_str(timestamp));
-}
-
 /* How long ago, and what is strange about it. */
 static void
-put_distance(StringInfo out, const UidgenLayout *layout, TimestampTz timestamp)
+put_distance(ReturnSetInfo *out, const UidgenLayout *layout, TimestampTz timestamp)
 {
 	int64		since_epoch = timestamp + POSTGRES_EPOCH_UNIX - layout->epoch;
 	const char *question = "";
@@ -149,7 +153,7 @@ put_distance(StringInfo out, const UidgenLayout *layout, TimestampTz timestamp)
 /* ---- the bits ---- */
 
 static void
-put_bits(StringInfo out, const UidgenLayout *layout, int64 id)
+put_bits(ReturnSetInfo *out, const UidgenLayout *layout, int64 id)
 {
 	char		numbers[BITS + 1];
 	char		bits[BITS + 1];
@@ -193,7 +197,7 @@ put_bits(StringInfo out, const UidgenLayout *layout, int64 id)
 }
 
 static void
-put_fields(StringInfo out, const UidgenLayout *layout, int64 id)
+put_fields(ReturnSetInfo *out, const UidgenLayout *layout, int64 id)
 {
 	char		unit[UIDGEN_UNIT_TEXT_SIZE];
 	int			width = (int) strlen("value");
@@ -201,25 +205,25 @@ put_fields(StringInfo out, const UidgenLayout *layout, int64 id)
 	for (int i = 0; i < layout->nfields; i++)
 		width = Max(width, (int) strlen(psprintf(UINT64_FORMAT, uidgen_layout_get(layout, layout->order[i], id))));
 	uidgen_unit_print(layout->unit, unit);
-	appendStringInfo(out, "%-*s  %5s  %*s  %s\n", LABEL, "field", "bits", width, "value", "meaning");
+	put_line(out, "field", psprintf("  %5s  %*s  %s", "bits", width, "value", "meaning"));
 	for (int i = 0; i < layout->nfields; i++)
 	{
 		UidgenField field = layout->order[i];
 		int			last = layout->shift[field];
 		int			first = last + layout->bits[field] - 1;
 
-		appendStringInfo(out, "%-*s  %5s  %*s  %s\n", LABEL, uidgen_field_name(field),
-						 first == last ? psprintf("%d", last) : psprintf("%d-%d", first, last),
-						 width, psprintf(UINT64_FORMAT, uidgen_layout_get(layout, field, id)),
-						 field == UIDGEN_TIME ? psprintf("ticks of %s since the epoch", unit) :
-						 uidgen_field_meaning(field));
+		put_line(out, uidgen_field_name(field),
+				 psprintf("  %5s  %*s  %s", first == last ? psprintf("%d", last) : psprintf("%d-%d", first, last),
+						  width, psprintf(UINT64_FORMAT, uidgen_layout_get(layout, field, id)),
+						  field == UIDGEN_TIME ? psprintf("ticks of %s since the epoch", unit) :
+						  uidgen_field_meaning(field)));
 	}
 }
 
 /* ---- the forms ---- */
 
 static void
-put_forms(StringInfo out, TimestampTz timestamp, int64 id)
+put_forms(ReturnSetInfo *out, TimestampTz timestamp, int64 id)
 {
 	pg_uuid_t	uuid;
 
@@ -238,17 +242,10 @@ put_forms(StringInfo out, TimestampTz timestamp, int64 id)
 
 /* ---- the calls ---- */
 
-/* The text ends where its last line does. */
 static Datum
-finish(StringInfo out)
+explain(FunctionCallInfo fcinfo, int64 id, const UidgenReading *reading)
 {
-	out->data[--out->len] = '\0';
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(out->data, out->len));
-}
-
-static Datum
-explain(FunctionCallInfo fcinfo, StringInfo out, int64 id, const UidgenReading *reading)
-{
+	ReturnSetInfo *out = (ReturnSetInfo *) fcinfo->resultinfo;
 	const UidgenLayout *layout = uidgen_arg_layout(fcinfo, 2);
 	TimestampTz timestamp = uidgen_id_timestamp(layout, id);
 	char		text[UIDGEN_LAYOUT_TEXT_SIZE];
@@ -260,47 +257,45 @@ explain(FunctionCallInfo fcinfo, StringInfo out, int64 id, const UidgenReading *
 	names = names_of(text, PG_NARGS() < 2);
 	if (*names)
 		put_line(out, "", names);
-	put_time(out, timestamp);
+	put_line(out, "time", timestamptz_to_str(timestamp));
 	put_distance(out, layout, timestamp);
 	if (reading && reading->has_time &&
 		(timestamp + POSTGRES_EPOCH_UNIX < reading->time || timestamp + POSTGRES_EPOCH_UNIX >= reading->time + 1000))
 		put_line(out, "", psprintf("the uuid says %s: is this the layout?", timestamptz_to_str(reading->time - POSTGRES_EPOCH_UNIX)));
-	appendStringInfoChar(out, '\n');
+	put_row(out, "");
 	put_bits(out, layout, id);
-	appendStringInfoChar(out, '\n');
+	put_row(out, "");
 	put_fields(out, layout, id);
-	appendStringInfoChar(out, '\n');
+	put_row(out, "");
 	put_forms(out, timestamp, id);
-	return finish(out);
+	return (Datum) 0;
 }
 
 Datum
 uidgen_explain_id(PG_FUNCTION_ARGS)
 {
-	StringInfoData out;
-
-	initStringInfo(&out);
-	return explain(fcinfo, &out, PG_GETARG_INT64(0), NULL);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
+	return explain(fcinfo, PG_GETARG_INT64(0), NULL);
 }
 
 Datum
 uidgen_explain_text(PG_FUNCTION_ARGS)
 {
+	ReturnSetInfo *out = (ReturnSetInfo *) fcinfo->resultinfo;
 	UidgenReading readings[UIDGEN_READINGS_MAX];
 	int			n = uidgen_arg_readings(fcinfo, 0, readings);
 	int			chosen = 0;
-	StringInfoData out;
 
-	initStringInfo(&out);
+	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
 	if (!readings[0].has_id)
 	{
 		TimestampTz timestamp = readings[0].time - POSTGRES_EPOCH_UNIX;
 
-		put_line(&out, "read as", readings[0].form == UIDGEN_FORM_ULID ? "ULID, which holds no id of 64 bits" :
+		put_line(out, "read as", readings[0].form == UIDGEN_FORM_ULID ? "ULID, which holds no id of 64 bits" :
 				 "uuid of version 7, which holds no id of 64 bits");
-		put_time(&out, timestamp);
-		put_line(&out, "", distance_of(timestamp));
-		return finish(&out);
+		put_line(out, "time", timestamptz_to_str(timestamp));
+		put_line(out, "", distance_of(timestamp));
+		return (Datum) 0;
 	}
 	/* If none fits the layout, the error is about the first one. */
 	while (chosen < n && !uidgen_layout_fits(uidgen_arg_layout(fcinfo, 2), readings[chosen].id))
@@ -308,9 +303,9 @@ uidgen_explain_text(PG_FUNCTION_ARGS)
 	if (chosen == n)
 		chosen = 0;
 	if (n > 1 || readings[chosen].form != UIDGEN_FORM_DECIMAL)
-		put_line(&out, "read as", uidgen_form_name(readings[chosen].form));
+		put_line(out, "read as", uidgen_form_name(readings[chosen].form));
 	for (int i = 0; i < n; i++)
 		if (i != chosen)
-			put_line(&out, "", psprintf("as %s it is " INT64_FORMAT, uidgen_form_name(readings[i].form), readings[i].id));
-	return explain(fcinfo, &out, readings[chosen].id, &readings[chosen]);
+			put_line(out, "", psprintf("as %s it is " INT64_FORMAT, uidgen_form_name(readings[i].form), readings[i].id));
+	return explain(fcinfo, readings[chosen].id, &readings[chosen]);
 }

@@ -66,7 +66,7 @@ $node->safe_psql('postgres', q{
 		DECLARE
 			said text;
 		BEGIN
-			said := uid_explain(given, 'time:33:1s worker:31 epoch:1970-01-01');
+			said := array_to_string(ARRAY(SELECT uid_explain(given, 'time:33:1s worker:31 epoch:1970-01-01')), E'\n');
 			RETURN concat_ws(' ', coalesce(lower(substring(said, '^read as +(\w+)')), 'decimal') || '|' || coalesce(substring(said, '\mid +(-?\d+)\n'), micros(substring(said, '\ntime +([^\n]+)')::timestamptz)::text),
 				(SELECT string_agg(m[1] || '|' || m[2], ' ') FROM regexp_matches(said, '\n +as (\w+) it is (-?\d+)', 'g') AS m));
 		EXCEPTION WHEN invalid_text_representation THEN
