@@ -1,6 +1,5 @@
 # BenchReport.pm: the figures of run.pl, and what is made of them: tables in
-# Markdown, a page whose tables are renewed and whose prose is kept, and a bar
-# chart.  Core Perl only.
+# Markdown, and a page whose tables are renewed and whose prose is kept.  Core Perl only.
 package BenchReport;
 
 use strict;
@@ -8,7 +7,7 @@ use warnings;
 use Exporter 'import';
 use List::Util qw(max min sum);
 
-our @EXPORT = qw(record has figures ratios median cell ratio_cell table renew_page chart);
+our @EXPORT = qw(record has figures ratios median cell ratio_cell table renew_page);
 
 my %figures;    # of each case, one value a round
 
@@ -88,46 +87,6 @@ sub renew_page
 	my ($page, %texts) = @_;
 	$page =~ s/(<!-- begin: (\w+) -->\n).*?(<!-- end: \2 -->)/"$1\n" . ($texts{$2} \/\/ die "there is no table \"$2\"\n") . "\n$3"/gse;
 	return $page;
-}
-
-# Bar charts below each other, as SVG.  Each is [title, unit, [name, case]...];
-# uidgen's own bars have a colour of theirs.
-sub chart
-{
-	my (@charts) = @_;
-	my ($y, $left, $width, $body) = (10, 290, 400, '');
-
-	foreach my $chart (@charts)
-	{
-		my ($title, $unit, @bars) = @$chart;
-		@bars = map { [ $_->[0], median(figures($_->[1])) ] } grep { has($_->[1]) } @bars;
-		next unless @bars;
-		my $longest = max(map { $_->[1] } @bars) || 1;
-
-		$y += 22;
-		$body .= text(10, $y, "$title, $unit", 'font-weight="bold"');
-		foreach my $bar (@bars)
-		{
-			my ($name, $value) = @$bar;
-			$y += 21;
-			$body .= text($left - 8, $y, $name, 'text-anchor="end"');
-			$body .= sprintf(qq(<rect x="%d" y="%d" width="%.1f" height="15" fill="%s"/>\n),
-				$left, $y - 12, max(1, $value / $longest * $width), $name =~ /^uid_/ ? '#2f6f9f' : '#b0b7bd');
-			$body .= text($left + $value / $longest * $width + 6, $y, digits($value), '');
-		}
-		$y += 12;
-	}
-	$y += 10;
-	return qq(<svg xmlns="http://www.w3.org/2000/svg" width="780" height="$y" viewBox="0 0 780 $y" )
-	  . qq(font-family="sans-serif" font-size="13">\n<rect width="780" height="$y" fill="#ffffff"/>\n$body</svg>\n);
-}
-
-sub text
-{
-	my ($x, $y, $text, $attributes) = @_;
-	$text =~ s/&/&amp;/g;
-	$text =~ s/</&lt;/g;
-	return sprintf(qq(<text x="%.0f" y="%d"%s fill="#222222">%s</text>\n), $x, $y, $attributes ? " $attributes" : '', $text);
 }
 
 1;

@@ -534,9 +534,9 @@ sub report
 	if ($options{write})
 	{
 		spew("$dir/performance.md", renew_page(slurp("$FindBin::RealBin/../../docs/performance.md"), %text));
-		spew("$dir/performance.svg", bars());
 		spew("$dir/performance.txt", "tools/bench/run --write: each cell is the median of the rounds, and in brackets the least and the greatest.\n"
 			  . "docs/performance.md says what the cases are.\n\n$all");
+		system($^X, "$FindBin::RealBin/../../docs/build/pictures.pl", $dir, 'performance') == 0 or die "no chart\n";
 	}
 	return;
 }
@@ -566,17 +566,6 @@ sub goals
 		$row->('16 sessions, uid_segment_next(), of nextval(), CACHE 1', '>=', 2, ratios("segments 16 $segments[0]", 'segments 16 nextval(), CACHE 1')),
 		$row->('calls that waited where ranges of 2 s and more meet', '<=', 0, total(map { "seam waits $_->[0]" } @seams)));
 	return table([ 'of what', 'bound', 'measured', 'holds' ], map { [ map { $_ // '' } @$_ ] } grep { length($_->[2] // '') } @rows);
-}
-
-sub bars
-{
-	return chart(
-		[ 'One call', 'ns', map { [ $_, "ns $_" ] } grep { !/uuid/ } @calls ],
-		[ 'Two sessions', 'million calls a second', map { [ $_, "total 2 $_" ] } @throughput ],
-		[ '64 sessions', 'million calls a second', map { [ $_, "total 64 $_" ] } @throughput ],
-		[ "INSERT of $rows rows with a primary key", 'seconds', map { [ $_, "insert key seconds $_" ] } @ordered_columns, @uuids ],
-		[ 'Its index', 'MB', map { [ $_, "insert key index $_" ] } @ordered_columns, @uuids ],
-		[ 'Rows that come later', 'bytes of WAL a row', map { [ $_, "insert key more $_" ] } @ordered_columns, @uuids ]);
 }
 
 sub machine
