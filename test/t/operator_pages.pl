@@ -92,9 +92,8 @@ is_deeply([ sort @late ], [ sort 'common_id', keys %fires ], 'and these are all,
 # The pictures, of which one is made of what the server says.
 {
 	local @ENV{qw(PGHOST PGPORT PGDATABASE PGUSER)} = ($node->host, $node->port, 'postgres', $node->safe_psql('postgres', 'SELECT current_user'));
-	my $folder = PostgreSQL::Test::Utils::tempdir();
-	is(system($^X, "$FindBin::RealBin/../../docs/build/pictures.pl", $folder), 0, 'docs/build/pictures.pl draws');
-	is(slurp_file("$FindBin::RealBin/../../docs/$_.svg"), slurp_file("$folder/$_.svg"), "... docs/$_.svg") foreach qw(id horizon fleet performance);
+	is(system($^X, "$FindBin::RealBin/../../docs/build/pictures.pl", my $folder = PostgreSQL::Test::Utils::tempdir()), 0, 'docs/build/pictures.pl draws');
+	is(slurp_file("$FindBin::RealBin/../../docs/$_.svg"), slurp_file("$folder/$_.svg"), "docs/$_.svg is what it draws") foreach qw(id horizon fleet performance);
 }
 $node->stop;
 
