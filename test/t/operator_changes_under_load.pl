@@ -193,7 +193,7 @@ foreach my $setting (sort keys %VALUES)
 
 begin_step();
 foreach my $bad (
-	[ 'uidgen."window"', 0 ], [ 'uidgen."window"', '2d' ], [ 'uidgen.padding_factor', 101 ], [ 'uidgen.max_ahead', -1 ],
+	[ 'uidgen."window"', -1 ], [ 'uidgen."window"', '2d' ], [ 'uidgen.padding_factor', 101 ], [ 'uidgen.max_ahead', -1 ],
 	[ 'uidgen.max_burst', -1 ],
 	[ 'uidgen.wait_timeout', '2h' ], [ 'uidgen.segment_duration', 0 ], [ 'uidgen.segment_duration', '2d' ], [ 'uidgen.max_segments', -1 ],
 	[ 'uidgen.worker_policy', 'never' ], [ 'uidgen.sequence_start', 'one' ],
