@@ -300,7 +300,7 @@ BEGIN
 	IF highest > last_number THEN
 		RAISE EXCEPTION 'table % has numbers above the last one that was given, %', numbers, last_number
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Somebody has written them by hand, or has set the last number back.',
-				HINT = format('Delete them, or let numbers go on behind them, by the column "number" of table %s.', counter);
+				HINT = format('Let numbers go on behind them: UPDATE %s SET number = %s;', counter, highest);
 	-- As in the middle of a restore: all rows would get a second number.
 	ELSIF highest IS NULL AND last_number > 0 THEN
 		RAISE EXCEPTION 'table % is empty, and the last number was %', numbers, last_number
