@@ -214,8 +214,13 @@ BEGIN
 	-- Rows of a default partition stay where they are, and so keep others from having their ids.
 	SELECT c.oid INTO other FROM pg_partitioned_table AS p JOIN pg_class AS c ON c.oid = p.partdefid WHERE p.partrelid = "table" AND c.relkind <> 'f';
 	IF FOUND THEN
-		named := uidgen.run_confined(format('SELECT format(''%%s, from %%s to %%s'', count(*), min(d.%1$s), max(d.%1$s)) FROM %2$s AS d WHERE d.%1$s >= %3$s AND d.%1$s < %4$s HAVING count(*) > 0',
-			uidgen_tools.write_name(parent.key), uidgen_tools.write_relation(other), lowest, highest));
+		BEGIN
+			named := uidgen.run_confined(format('SELECT format(''%%s, from %%s to %%s'', count(*), min(d.%1$s), max(d.%1$s)) FROM %2$s AS d WHERE d.%1$s >= %3$s AND d.%1$s < %4$s HAVING count(*) > 0',
+				uidgen_tools.write_name(parent.key), uidgen_tools.write_relation(other), lowest, highest));
+			-- What is locked to be looked at is given back, as in adopt_column().
+			RAISE EXCEPTION USING ERRCODE = 'UID00';
+		EXCEPTION WHEN SQLSTATE 'UID00' THEN
+		END;
 		IF named IS NOT NULL THEN
 			RAISE EXCEPTION 'the default partition of table "%" has rows that belong into a new one', parent.shown
 				USING ERRCODE = 'invalid_object_definition', DETAIL = format('Rows of %s with such ids: %s.', uidgen_tools.write_relation(other), named),

@@ -669,30 +669,29 @@ BEGIN
 	IF runs THEN
 		PERFORM uidgen_tools.be_patient();
 	END IF;
-	PERFORM uidgen_tools.refuse_adoption("table", id_column, runs, uid_next, lowest);
-	SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
-		FROM uidgen_tools.plan_adoption("table", id_column, runs, uid_next) WITH ORDINALITY AS p (part, line, n);
-	IF parts[1] IS DISTINCT FROM 'step' THEN
-		RAISE NOTICE 'nothing is to be done: new rows of table "%" have ids of uidgen', (uidgen_tools.look_at_column("table", id_column, uid_next)).shown;
-		PERFORM set_config('lock_timeout', patience, true);
-		RETURN;
-	END IF;
-
 	-- What has changed before the tables are locked is looked at once more.  With other tables, or other names, it has to be
 	-- locked again: by the former name, it may be another table.
-	IF runs THEN
-		FOR tries IN 1 .. 4 LOOP
-			lock := lines[1];
-			PERFORM uidgen_tools.lock_tables(lock, "table"::oid || ARRAY(SELECT f.relid FROM uidgen_tools.list_referring_columns("table", id_column) AS l CROSS JOIN uidgen_tools.list_families(ARRAY[l.relation]) AS f (relid)), 'ACCESS EXCLUSIVE');
+	FOR tries IN 0 .. 4 LOOP
+		BEGIN
 			PERFORM uidgen_tools.refuse_adoption("table", id_column, runs, uid_next, lowest);
 			SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
 				FROM uidgen_tools.plan_adoption("table", id_column, runs, uid_next) WITH ORDINALITY AS p (part, line, n);
-			EXIT WHEN lines[1] IS NOT DISTINCT FROM lock;
-			IF tries = 4 THEN
-				PERFORM uidgen_tools.explain_renaming("table");
-			END IF;
-		END LOOP;
-	END IF;
+			-- An error gives back the locks of what was looked at: who asks for a stronger one with these kills the program that does the same.
+			RAISE EXCEPTION USING ERRCODE = 'UID00';
+		EXCEPTION WHEN SQLSTATE 'UID00' THEN
+		END;
+		IF parts[1] IS DISTINCT FROM 'step' THEN
+			RAISE NOTICE 'nothing is to be done: new rows of table "%" have ids of uidgen', (uidgen_tools.look_at_column("table", id_column, uid_next)).shown;
+			PERFORM set_config('lock_timeout', patience, true);
+			RETURN;
+		END IF;
+		EXIT WHEN NOT runs OR lines[1] IS NOT DISTINCT FROM lock;
+		IF tries = 4 THEN
+			PERFORM uidgen_tools.explain_renaming("table");
+		END IF;
+		lock := lines[1];
+		PERFORM uidgen_tools.lock_tables(lock, "table"::oid || ARRAY(SELECT f.relid FROM uidgen_tools.list_referring_columns("table", id_column) AS l CROSS JOIN uidgen_tools.list_families(ARRAY[l.relation]) AS f (relid)), 'ACCESS EXCLUSIVE');
+	END LOOP;
 	RETURN QUERY SELECT c.s FROM uidgen_tools.carry_out(parts, lines, runs) AS c (s);
 	-- The function, too, was known by its OID, and named in a statement.
 	IF runs AND (uidgen_tools.look_at_column("table", id_column, uid_next)).adopted IS NOT TRUE THEN

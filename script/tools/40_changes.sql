@@ -971,25 +971,28 @@ BEGIN
 	IF runs THEN
 		PERFORM uidgen_tools.be_patient();
 	END IF;
-	PERFORM uidgen_tools.refuse_tracking("table", version_column, runs, uid_next, uid_stamp);
-	SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
-		FROM uidgen_tools.plan_tracking("table", version_column, runs, uid_next, uid_stamp) WITH ORDINALITY AS p (part, line, n);
-	IF parts IS NULL THEN
-		RAISE NOTICE 'nothing is to be done: the changes of table "%" are tracked', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"));
-		PERFORM set_config('lock_timeout', patience, true);
-		RETURN;
-	END IF;
 	-- With its partitions, so that none has another owner or name by then.  What has changed before is looked at once more.
-	IF runs THEN
-		lock := lines[1];
-		PERFORM uidgen_tools.lock_tables(lock, ARRAY["table"::oid, (uidgen_tools.seek_tracking("table", version_column)).relation], 'ACCESS EXCLUSIVE');
-		PERFORM uidgen_tools.refuse_tracking("table", version_column, runs, uid_next, uid_stamp);
-		SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
-			FROM uidgen_tools.plan_tracking("table", version_column, runs, uid_next, uid_stamp) WITH ORDINALITY AS p (part, line, n);
-		IF lines[1] <> lock THEN
+	LOOP
+		BEGIN
+			PERFORM uidgen_tools.refuse_tracking("table", version_column, runs, uid_next, uid_stamp);
+			SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
+				FROM uidgen_tools.plan_tracking("table", version_column, runs, uid_next, uid_stamp) WITH ORDINALITY AS p (part, line, n);
+			-- The locks of what was looked at are given back, as in adopt_column().
+			RAISE EXCEPTION USING ERRCODE = 'UID00';
+		EXCEPTION WHEN SQLSTATE 'UID00' THEN
+		END;
+		IF parts IS NULL THEN
+			RAISE NOTICE 'nothing is to be done: the changes of table "%" are tracked', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"));
+			PERFORM set_config('lock_timeout', patience, true);
+			RETURN;
+		END IF;
+		EXIT WHEN NOT runs OR lines[1] = lock;
+		IF lock IS NOT NULL THEN
 			PERFORM uidgen_tools.explain_renaming("table");
 		END IF;
-	END IF;
+		lock := lines[1];
+		PERFORM uidgen_tools.lock_tables(lock, ARRAY["table"::oid, (uidgen_tools.seek_tracking("table", version_column)).relation], 'ACCESS EXCLUSIVE');
+	END LOOP;
 	RETURN QUERY SELECT c.s FROM uidgen_tools.carry_out(parts, lines, runs) AS c (s);
 	-- Functions, too, were known by their OIDs, and named in statements.
 	IF runs AND EXISTS (SELECT FROM uidgen_tools.list_tracking("table", version_column, runs, uid_next, uid_stamp)) THEN

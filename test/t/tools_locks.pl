@@ -131,6 +131,31 @@ foreach my $kind (kinds())
 	unlike(log_since($node, 0), qr/deadlock detected/, '... and there was no deadlock');
 	is($node->safe_psql('app', "SELECT took, statement FROM delay WHERE begun > '$alone' AND took > '$bound' ORDER BY took DESC LIMIT 3"), '', "... nor has any waited for longer than $bound");
 
+	# ---- a program takes a stronger lock on a table that a tool waits for ----
+
+	is((tool(q{
+		CREATE TABLE wide (id bigserial PRIMARY KEY); CREATE TABLE narrow (id serial PRIMARY KEY); CREATE TABLE narrow_line (narrow integer REFERENCES narrow);
+		CREATE TABLE tracked (id bigint PRIMARY KEY DEFAULT uid_next()); CREATE TABLE parted (id bigint PRIMARY KEY DEFAULT uid_next()) PARTITION BY RANGE (id);
+		CREATE TABLE parted_rest PARTITION OF parted DEFAULT; INSERT INTO parted VALUES (1)}))[1], '', 'tables');
+	foreach my $case (
+		[ wide => q{SELECT FROM uid_adopt('wide', 'id', true)} ], [ narrow => q{SELECT FROM uid_adopt('narrow', 'id', true)} ],
+		[ tracked => q{SELECT FROM uid_track_changes('tracked', execute => true)} ],
+		[ parted_rest => q{SELECT FROM uid_partitions('parted', now(), now() + interval '1 day', '1 day', true)} ])
+	{
+		my ($table, $sql) = @$case;
+		# Of several calls one does it, and the others find it done.
+		my @waiting = ('') x 3;
+		my $program = $node->background_psql('app', on_error_stop => 0, extra_params => [ '-U', 'shop' ]);
+		$program->query("BEGIN; INSERT INTO $table SELECT 2");
+		my @tools = map { psql_begin('shop', "SET client_min_messages = warning; SET lock_timeout = '1min'; $sql", \$_) } @waiting;
+		poll_until(sub { $_->pumpable && eval { $_->pump_nb } foreach @tools; return "@waiting" =~ /ERROR/ || $node->safe_psql('app', q{SELECT count(*) = 3 FROM pg_stat_activity WHERE usename = 'shop' AND wait_event_type = 'Lock'}) eq 't' });
+		$program->query("TRUNCATE $table" . ($table eq 'narrow' ? ', narrow_line' : '') . '; COMMIT');
+		is($program->{stderr}, '', "$table: a program that calls wait for takes a stronger lock");
+		$program->quit;
+		$_->finish foreach @tools;
+		unlike(join('', @waiting), qr{ERROR}, '... and no call fails');
+	}
+
 	# ---- who is in the way is told ----
 
 	my $reader = $node->background_psql('app', extra_params => [ '-U', 'shop' ]);
