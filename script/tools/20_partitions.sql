@@ -423,6 +423,22 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_layouts(text, text) IS 'the layouts that ids of this database can have; an error if that is not certain';
 
+-- What would keep DROP TABLE from a partition, or from those below it.
+CREATE FUNCTION uidgen_tools.list_dependents(relation oid) RETURNS text
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN (WITH m AS MATERIALIZED (SELECT l.relid, c.reltype, y.typarray FROM uidgen_tools.list_members(relation) AS l JOIN pg_class AS c ON c.oid = l.relid LEFT JOIN pg_type AS y ON y.oid = c.reltype)
+		SELECT string_agg(DISTINCT uidgen_tools.tame(pg_describe_object(d.classid, d.objid, d.objsubid)), ', ')
+			FROM m CROSS JOIN LATERAL (SELECT n.* FROM pg_depend AS n WHERE n.refclassid = 'pg_class'::regclass AND n.refobjid = m.relid
+				UNION ALL SELECT n.* FROM pg_depend AS n WHERE n.refclassid = 'pg_type'::regclass AND n.refobjid IN (m.reltype, m.typarray)) AS d
+			WHERE d.deptype = 'n'
+				-- What is the tables' own goes with them.
+				AND NOT EXISTS (SELECT FROM pg_depend AS o JOIN m AS w ON w.relid = o.refobjid WHERE o.classid = d.classid AND o.objid = d.objid AND o.refclassid = 'pg_class'::regclass AND o.deptype <> 'n'));
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_dependents(oid) IS 'what depends on a partition, and would not be dropped with it; null if nothing';
+
 -- An id tells nobody which layout it has.  So a partition is past only if it is past in each layout that the
 -- ids of this database have: by its record, it ends before the time; and what any other layout has issued since
 -- that time, or would issue in the coming year, lies outside of it.
@@ -433,6 +449,7 @@ AS $$
 #variable_conflict error
 DECLARE
 	p record;
+	dependents text;
 BEGIN
 	FOR p IN
 		-- Where the time is not the first field, ids of any time are anywhere.
@@ -450,17 +467,20 @@ BEGIN
 			ORDER BY r.high
 	LOOP
 		SELECT p.relation, p.shown, p.layout, coalesce(p.since, p.until), p.until, p.is_over AND NOT p.is_first AND p.other IS NULL INTO relation, shown, layout, since, until, is_past;
+		dependents := CASE WHEN is_past THEN uidgen_tools.list_dependents(relation) END;
+		is_past := is_past AND dependents IS NULL;
 		IF layout IS NOT NULL THEN
 			RETURN NEXT;
 		END IF;
 		IF p.is_over AND NOT is_past OR layout IS NULL AND p.guess IS NOT NULL THEN
 			RAISE NOTICE 'partition "%" is kept', shown USING
-				DETAIL = CASE WHEN p.written IS NULL THEN 'It has no record of the layout that its ids have.'
+				DETAIL = CASE WHEN dependents IS NOT NULL THEN format('On it depend: %s.', dependents)
+						WHEN p.written IS NULL THEN 'It has no record of the layout that its ids have.'
 						WHEN layout IS NULL THEN 'Its record is of other bounds, or of no layout.'
 						WHEN p.is_first THEN 'It begins before the first day of the layout is over, so it may hold numbers that are no ids, such as those of a sequence.'
 						ELSE format('By layout "%s", of which this database has ids or a partition, it is for ids since %s.', p.other, before) END,
 				HINT = CASE WHEN layout IS NULL THEN format('If its ids are of layout "%s": %s', p.guess, uidgen_tools.write_partition_record(CASE p.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END,
-						uidgen_tools.write_relation(relation), p.guess, p.low, p.high)) ELSE 'If nobody needs it, drop it by its name.' END;
+						uidgen_tools.write_relation(relation), p.guess, p.low, p.high)) WHEN dependents IS NOT NULL THEN 'If nobody needs these, drop them first.' ELSE 'If nobody needs it, drop it by its name.' END;
 		END IF;
 	END LOOP;
 END

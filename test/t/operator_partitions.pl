@@ -226,6 +226,25 @@ foreach my $kind (kinds())
 	my $records = q{SELECT string_agg(obj_description(inhrelid), e'\n' ORDER BY inhrelid::regclass::text) FROM pg_inherits WHERE inhparent = 'dumped'::regclass};
 	is($node->safe_psql('restored', $records), $node->safe_psql('app', $records), '... and a dump has it');
 
+	# ---- what something depends on stays, and the others go ----
+
+	my @m = split ' ', $node->safe_psql('app', q{SELECT string_agg(to_char(date_trunc('month', now()) - n * interval '1 month', 'YYYY_MM'), ' ' ORDER BY n DESC) FROM generate_series(7, 13) AS n});
+	my $half = q{date_trunc('month', now()) - interval '6 months'};
+	like(keeper_says(qq{CREATE TABLE used (id bigint PRIMARY KEY DEFAULT uid_next(), n integer, g integer GENERATED ALWAYS AS (n * 2) STORED) PARTITION BY RANGE (id); SELECT FROM uid_partitions('used', now() - interval '13 months', now(), '1 month', true); INSERT INTO used SELECT uid_min(t) FROM generate_series(now() - interval '13 months', now(), '7 days') AS t;
+		CREATE VIEW used_view AS SELECT n FROM used_$m[2]; CREATE FUNCTION used_function(used_$m[3]) RETURNS integer LANGUAGE sql AS 'SELECT 1'; CREATE TABLE used_array (a used_$m[4]\[]);
+		ALTER TABLE used_$m[5] ENABLE ROW LEVEL SECURITY, ADD CHECK (n < 5); CREATE POLICY all_rows ON used_$m[5] USING (n > 0); CREATE TRIGGER fires BEFORE INSERT ON used_$m[5] FOR EACH ROW WHEN (new.n > 0) EXECUTE FUNCTION fires();
+		CREATE STATISTICS used_statistics ON id, n FROM used_$m[5]; CREATE RULE r AS ON UPDATE TO used_$m[5] WHERE new.n > 7 DO NOTHING; CREATE INDEX ON used_$m[5] ((n + 1)) WHERE n > 3;
+		CALL uid_number_rows('used_$m[1]', 'id', begin => true)}), qr/NOTICE:  (?:\d+: )?the numbers of table "used_$m[1]" begin/, 'partitions that something depends on, and a partition with much of its own');
+	foreach my $execute ('false', 'true')
+	{
+		my $drops = keeper_says(qq{SELECT uid_drop_partitions('used', $half, $execute, force => true)});
+		is(join(' ', $drops =~ /^DROP TABLE "public"\."(used_\w+)";$/mg), "used_$m[0] used_$m[5] used_$m[6]", "those go on which nothing depends ($execute)");
+		like($drops, qr/NOTICE:  (?:\d+: )?partition "used_$m[1]" is kept\nDETAIL:  On it depend: constraint uid_last_number_of on table (?:public\.)?used_$m[1]_number_counter, constraint uid_numbers_of on table (?:public\.)?used_$m[1]_number\.\nHINT:  If nobody needs these, drop them first\./, '... and the others stay with a notice');
+		is(join(' ', $drops =~ /On it depend: (?!constraint)(\w+ (?:\w+ )*(?:public\.)?\w+)/g) =~ s/public\.//gr, 'rule _RETURN on view used_view function used_function column a of table used_array', '... which says what it is');
+	}
+	keeper_says('DROP TABLE used_array');
+	is(keeper_says(qq{SELECT uid_drop_partitions('used', $half, true, force => true)}) =~ /^(DROP .*)/ && $1, qq{DROP TABLE "public"."used_$m[4]";}, '... and can go when that is gone');
+
 	# ---- a night with a clock that is a year ahead, and a row that is written in it ----
 
 	my $recent = q{SELECT count(*) FROM event WHERE uid_between(id, '} . $node->safe_psql('app', q{SELECT now() - interval '5 months'}) . q{', NULL)};
