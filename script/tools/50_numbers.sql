@@ -128,8 +128,12 @@ BEGIN
 				SELECT 'mend', format('table %s is not logged, and is empty after a crash', k.first), format('ALTER TABLE %s SET LOGGED;', k.first)
 					FROM pg_class AS c WHERE c.oid = k.own[1] AND c.relpersistence = 'u'
 				UNION ALL
-				SELECT 'tell', CASE WHEN n.name IS NULL THEN format('nothing says by which column the rows of table %s are numbered', written) ELSE format('column %s of table %s, by which rows are numbered, is no unique bigint', uidgen_tools.write_name(n.name), written) END, NULL
-					FROM uidgen_tools.find_numbered("table", k.own[1]) AS n (name) WHERE NOT k.is_counter AND NOT uidgen_tools.is_unique("table", n.name);
+				SELECT 'tell', format('row security of table %s, which has %s, holds for its owner, too', k.first, k.holds), format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY;', k.first)
+					FROM pg_class AS c WHERE c.oid = k.own[1] AND c.relrowsecurity AND c.relforcerowsecurity AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = c.relowner AND (r.rolsuper OR r.rolbypassrls))
+				UNION ALL
+				SELECT 'tell', CASE WHEN n.name IS NULL THEN format('nothing says by which column the rows of table %s are numbered', written) ELSE format('column %s of table %s, by which rows are numbered, %s', uidgen_tools.write_name(n.name), written,
+						CASE WHEN uidgen_tools.is_unique("table", n.name) THEN 'has their versions' ELSE 'is no unique bigint' END) END, NULL
+					FROM uidgen_tools.find_numbered("table", k.own[1]) AS n (name) WHERE NOT k.is_counter AND (NOT uidgen_tools.is_unique("table", n.name) OR n.name = uidgen_tools.find_version("table"));
 		ELSIF k.named IS NOT NULL AND (k.is_numbered OR k.are_named) THEN
 			what := format('table %s has %s of table %s by its name, and says %s', k.shown, k.holds, written, coalesce('that it has those of table ' || k.former, 'of no table that it has them'));
 			statement := uidgen_tools.write_number_record(k.named, k.shown, k.record, "table");
@@ -140,7 +144,8 @@ BEGIN
 		ELSIF k.is_numbered THEN
 			what := format('the table that has %s of table %s is missing', k.holds, written);
 			IF k.is_counter THEN
-				class := 'mend';
+				-- A number that was deleted above all that are left would be given again.
+				what := what || ': if no number was deleted, the highest that is left was the last';
 				counter := uidgen_tools.write_schema(f.schema) || '.' || uidgen_tools.write_name(uidgen_tools.find_free_name(f.schema, (SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"), '_number_counter'));
 				FOREACH statement IN ARRAY uidgen_tools.write_counter(counter, uidgen_tools.write_relation(f.numbers)) || uidgen_tools.write_number_record(NULL, counter, k.record, "table") LOOP
 					RETURN NEXT;
@@ -153,6 +158,19 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_numbers(regclass) IS 'what is missing or wrong of the numbers of a table: to mend, with the statement, or to tell its owner, with that which may be right; nothing if all is as it was made';
+
+-- Numbers go on with those.
+CREATE FUNCTION uidgen_tools.check_number_records("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN QUERY SELECT 'mend', format('constraint %s of table %s is validated: a dump of that table alone restores no number', l.record, w.written), uidgen_tools.write_number_record(l.relation, w.written, l.record::text, l."table")
+		FROM uidgen_tools.list_number_records() AS l JOIN pg_constraint AS o ON o.conrelid = l.relation AND o.conname = l.record AND o.convalidated
+			JOIN pg_class AS c ON c.oid = l.relation JOIN pg_class AS t ON t.oid = l."table" AND t.relowner = c.relowner CROSS JOIN LATERAL uidgen_tools.write_relation(l.relation) AS w (written)
+		WHERE l."table" = check_number_records."table" ORDER BY l.record DESC;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.check_number_records(regclass) IS 'which records of the numbers of a table a dump writes before their rows, with the statement that mends it';
 
 CREATE FUNCTION uidgen_tools.refuse_numbering("table" regclass, id_column name) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -175,6 +193,9 @@ BEGIN
 		RAISE EXCEPTION 'column "%" of table "%" is not a unique bigint', uidgen_tools.tame(id_column::text), t.shown USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'A row gets one number, and keeps it, by its id. So the column has to be of type bigint, NOT NULL, and unique by itself.',
 				HINT = 'Name the primary key, if that is the column that holds the ids.';
+	ELSIF id_column = uidgen_tools.find_version("table") THEN
+		RAISE EXCEPTION 'column "%" of table "%" has the versions of its rows', uidgen_tools.tame(id_column::text), t.shown USING ERRCODE = 'object_not_in_prerequisite_state',
+				DETAIL = 'Each update gives a row another one, so it would get one more number.', HINT = 'Name the column that holds the ids.';
 	-- Their ids can be the same.
 	ELSIF NOT t.is_partition AND t.kind = 'r' AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN (i.inhrelid, i.inhparent)) THEN
 		RAISE EXCEPTION 'table "%" inherits from another one, or another one from it', t.shown

@@ -15,6 +15,7 @@ BEGIN
 	RETURN QUERY SELECT c.* FROM uidgen_tools.check_adoption("table") AS c;
 	RETURN QUERY SELECT c.* FROM uidgen_tools.check_partitions("table") AS c;
 	RETURN QUERY SELECT c.* FROM uidgen_tools.check_numbers("table") AS c;
+	RETURN QUERY SELECT c.* FROM uidgen_tools.check_number_records("table") AS c;
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_table(regclass) IS 'uid_check_table(), all topics';

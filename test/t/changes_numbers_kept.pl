@@ -188,7 +188,7 @@ foreach (kinds())
 	refused(call('shop.invoice'), '55000', 'table "invoice" has no numbers', 'the table alone has none');
 	$restore->(4, $tables[1]);
 	refused(call('shop.invoice'), '55000', 'the numbers of table "invoice" are not as they were made.*has the last number of table "shop"\."invoice" is missing', '... and with the numbers no last one');
-	is(mend('shop.invoice', 'mend'), '', '... which can be made');
+	is(mend('shop.invoice', 'mend') . mend('shop.invoice', 'tell'), '', '... which can be made');
 	goes_on('shop.invoice', 'shop.invoice_number', '... and they go on');
 
 	# pg_restore -t restores no keys.
@@ -209,6 +209,8 @@ foreach (kinds())
 	$database = 'restored_6';
 	goes_on('shop.invoice', 'shop.invoice_number', '... numbers go on');
 	is(shop(q{SELECT count(*) FROM pg_constraint WHERE conname LIKE 'uid%' AND NOT convalidated; ALTER TABLE shop.invoice_number VALIDATE CONSTRAINT uid_numbers_of}) . check('shop.invoice'), '2', '... also with constraints that somebody validates');
+	is(shop(q{SELECT class || ': ' || what FROM uid_check_table('shop.invoice'); SELECT statement FROM uid_check_table('shop.invoice') \gexec
+		SELECT class FROM uid_check_table('shop.invoice')}), 'mend: constraint uid_numbers_of of table "shop"."invoice_number" is validated: a dump of that table alone restores no number', '... which is mended, for the next dump');
 	$database = 'postgres';
 
 	# ---- what check_numbers() says ----
@@ -228,6 +230,9 @@ foreach (kinds())
 	foreach (
 		[ 'CREATE TABLE c.twice (LIKE c.invoice_number INCLUDING ALL)', 'DROP TABLE c.twice', 'tell: 2 tables say that they have the numbers of table "c"."invoice": "c"."invoice_number", "c"."twice"', 'two tables' ],
 		[ 'ALTER TABLE c.invoice_number_counter SET UNLOGGED', undef, 'mend: table "c"."invoice_number_counter" is not logged, and is empty after a crash', 'a table that is not logged' ],
+		[ 'DROP TABLE c.invoice_number_counter', undef, join("\n", ('tell: the table that has the last number of table "c"."invoice" is missing: if no number was deleted, the highest that is left was the last') x 3), 'no last number' ],
+		[ 'ALTER TABLE c.invoice_number ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', undef, 'tell: row security of table "c"."invoice_number", which has the numbers, holds for its owner, too', 'row security' ],
+		[ 'ALTER TABLE c.invoice_number_counter ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', undef, 'tell: row security of table "c"."invoice_number_counter", which has the last number, holds for its owner, too', '... of the last number' ],
 		[ 'ALTER TABLE c.invoice_number ALTER id DROP NOT NULL', undef, 'mend: column "id" of table "c"."invoice_number" is no unique bigint', 'null' ],
 		[ 'ALTER TABLE c.invoice_number_counter ALTER number TYPE numeric', 'ALTER TABLE c.invoice_number_counter ALTER number TYPE bigint', 'tell: column "number" of table "c"."invoice_number_counter" is no bigint', 'a type' ],
 		[ 'ALTER TABLE c.invoice_number RENAME TO kept; ALTER TABLE c.kept DROP CONSTRAINT uid_numbers_of', 'ALTER TABLE c.kept RENAME TO invoice_number', 'tell: the table that has the numbers of table "c"."invoice" is missing', 'no numbers' ],
@@ -239,6 +244,12 @@ foreach (kinds())
 		is(defined $back ? shop($back) : mend('c.invoice', $says =~ /^(\w+)/), '', '... and mended');
 	}
 	goes_on('c.invoice', 'c.invoice_number', 'numbers go on');
+	# Versions are unique, too.
+	shop(q{CREATE TABLE c.item (id bigint NOT NULL); CREATE UNIQUE INDEX ON c.item (id); CREATE TABLE c.changed (id bigint PRIMARY KEY); SELECT FROM uid_track_changes('c.changed', 'version', true); CREATE UNIQUE INDEX ON c.changed (version)});
+	refused(shop(q{CALL uid_number_rows('c.changed', 'version', begin => true)}), '55000', 'column "version" of table "changed" has the versions of its rows', 'versions get no numbers');
+	call('c.item', 'begin => true');
+	shop(q{ALTER TABLE c.item ADD PRIMARY KEY (id), ADD version bigint NOT NULL DEFAULT 0; SELECT FROM uid_track_changes('c.item', 'version', true); CREATE UNIQUE INDEX ON c.item (version); COMMENT ON COLUMN c.item.version IS 'uidgen: rows are numbered by this column'; COMMENT ON COLUMN c.item.id IS NULL});
+	is(check('c.item'), 'tell: column "version" of table "c"."item", by which rows are numbered, has their versions', '... and what has is told');
 	$node->safe_psql('postgres', 'ALTER TABLE c.invoice OWNER TO other; GRANT ALL ON SCHEMA c TO other');
 	my ($other) = as($node, 'other', 'postgres', q{CALL uid_number_rows('c.invoice', 'id')});
 	refused($other, '55000', 'table "invoice" has no numbers.*"c"\."invoice_number" of role "shop" says that it has the numbers of table "c"\."invoice", which belongs to role "other"', 'a table of another owner');
