@@ -48,5 +48,7 @@ tool('a row has one number', qr/ AND NOT EXISTS \(SELECT FROM %3\$s AS n WHERE n
 tool('numbers are of one column', qr/numbered IS DISTINCT FROM id_column/, 'false', 't', 'ins number renumber', 'N');
 tool('a table has its own deleted keys', qr/ IS NOT TRUE AND num_nonnulls\(record, relation\) > 0/, ' AND false', 'tp', 'track exchange*8 ins del poll check', 'CK');
 tool('the last number is kept', qr/UPDATE %s SET number = %s, id = %s/, 'UPDATE %s SET id = id WHERE %s < 0 AND %s < 0', 'tp', 'ins number', 'NT');
+tool('a last number that was lost is only told', qr/what := what \|\| ': if no number/, q(class := 'mend'; what := what || ': if no number), 't', 'ins*6 number*6 archive lose', 'N');
+tool('a partition that something depends on stays', qr/is_past := is_past AND dependents IS NULL;/, '', 'p', 'ins view drop*8', 'T');
 
 1;

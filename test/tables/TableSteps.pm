@@ -152,6 +152,36 @@ step(drop => 4, p => sub {
 	$w->fail('P', 'a partition was dropped with rows younger than asked') if $w->value($young) != $count;
 	$w->poll($k, 0, 1000);
 });
+# Rows go with their numbers, the first or the last.
+step(archive => 2, tsp => sub {
+	my ($w, $k, $name, $id) = @_;
+	my $t = $w->table($k);
+	my $numbers = $t->{number_table} && $w->value("SELECT $t->{number_table}::regclass") or return;
+	my ($way, $most) = (pick('', 'DESC'), int 1 + rand 3);
+	my $gone = $w->run($t->{owner}, "WITH gone AS (DELETE FROM $numbers WHERE number IN (SELECT number FROM $numbers ORDER BY number $way LIMIT $most) AND (SELECT count(*) FROM $numbers) > $most RETURNING number, id),
+		rows AS (DELETE FROM $name WHERE $id IN (SELECT id FROM gone)) SELECT number, id FROM gone") or return;
+	foreach my $row (@$gone)
+	{
+		$t->{archived}{ $row->[0] } = 1;
+		delete $t->{numbers}{ $row->[1] };
+	}
+});
+# What may be run as it is gives no number again; the last number itself is put back.
+step(lose => 1, tsp => sub {
+	my ($w, $k, $name, $id) = @_;
+	my $t = $w->table($k);
+	return if $w->is_open || $w->is_out || $t->{given} || !$t->{number_table};
+	my $find = "SELECT relation::regclass FROM uidgen_tools.list_number_records() WHERE record = 'uid_last_number_of' AND \"table\" = $t->{oid}";
+	my $counter = $w->value($find) or return;
+	my ($last) = @{ $w->rows("SELECT number, id FROM $counter") };
+	$w->ddl($k, "DROP TABLE $counter") or return;
+	my $check = sub { $w->ddl($k, $_->[0]) foreach @{ $w->rows("SELECT statement FROM uidgen_tools.check_numbers($t->{oid}) WHERE class = '$_[0]' AND statement IS NOT NULL") } };
+	$check->('mend');
+	my $said = $w->tool($k, "CALL public.uid_number_rows('$name', '$id')", '55000');
+	return $w->judge_numbers($k, $said->[0][3]) if $said;
+	$check->('tell');
+	$counter = $w->value($find) and $w->ddl($k, "UPDATE $counter SET number = $last->[0], id = $last->[1]") or $w->fail('N', 'a lost last number cannot be put back');
+});
 # By another column, which is unique, too.
 step(renumber => 1, ts => sub {
 	my ($w, $k, $name) = @_;
@@ -330,6 +360,12 @@ step(leaf_drop => 1, p => sub {
 	my $mark = $w->mark($k);
 	return if $w->table('p')->{tracked} && ($w->is_out || $w->table('p')->{unsound});
 	$w->ddl($k, 'DROP TABLE ' . a_leaf($w, @leaves) . "; $mark") and $w->table('p')->{hole} = 1;
+});
+# On what something depends, it stays.
+step(view => 1, p => sub {
+	my ($w, $k) = @_;
+	my @leaves = $w->leaves or return;
+	$w->ddl($k, "CREATE OR REPLACE VIEW w.shown AS SELECT count(*) FROM " . a_leaf($w, @leaves));
 });
 step(detach => 2, p => sub {
 	my ($w, $k, $name, $id) = @_;

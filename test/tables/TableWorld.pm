@@ -406,7 +406,9 @@ sub judge_numbers
 		$w->fail('N', 'a number has changed') if $number{$key} != $t->{numbers}{$key};
 	}
 	my $n = 0;
-	$w->fail('N', 'a gap') if grep { $_ != ++$n } sort { $a <=> $b } values %number;
+	my $archived = $t->{archived} // {};
+	$w->fail('N', 'a number was given again') if grep { $archived->{$_} } values %number;
+	$w->fail('N', 'a gap') if grep { $_ != ++$n } sort { $a <=> $b } values %number, keys %$archived;
 	$w->fail('N', 'a row has no number') if defined $horizon && $w->value("SELECT count(*) FROM @{[ $w->name($k) ]} AS t WHERE t.$id <= $horizon AND NOT EXISTS (SELECT FROM $numbers AS n WHERE n.id = t.$id)");
 	$t->{numbers} = \%number;
 	return;
