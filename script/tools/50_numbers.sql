@@ -159,7 +159,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_numbers(regclass) IS 'what is missing or wrong of the numbers of a table: to mend, with the statement, or to tell its owner, with that which may be right; nothing if all is as it was made';
 
--- Numbers go on with those.
+-- With a record that somebody has validated, numbers go on: so refuse_numbers() does not ask this.
 CREATE FUNCTION uidgen_tools.check_number_records("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
