@@ -223,7 +223,7 @@ step(exchange => 3, tp => sub {
 	return if grep { my $t = $w->table($_); !$t->{tracked} || $t->{unsound} || $t->{given} || $t->{owner} ne 'own' || $w->schema($_) ne 'w' } @both;
 	my @names = map { [ map { s/.*\.//r } $w->name($_), ($w->deleted($_))[0] ] } @both;
 	$w->ddl($k, join '; ', 'BEGIN', (map { ("ALTER TABLE w.$names[0][$_] RENAME TO x", "ALTER TABLE w.$names[1][$_] RENAME TO $names[0][$_]", "ALTER TABLE w.x RENAME TO $names[1][$_]") } 0, 1), 'COMMIT') or return;
-	$w->unsound($_, 'exchanged names') foreach @both;
+	$w->renamed($_, 'exchanged names') foreach @both;
 });
 step(schema => 2, tskp => sub {
 	my ($w, $k, $name) = @_;
