@@ -34,6 +34,47 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_type(oid) IS 'a type, or what a domain is made of, as it is written in a statement';
 
+-- It runs as the owner of the table.  The owner of the schema may drop the table of deleted keys, and put his own in its place, whose triggers
+-- would run as that owner: so it is locked, and its owner looked at, before anything is written.  What was put there after
+-- the snapshot of the transaction has no row there, and is refused as well, as a failure that is gone when it is tried again.
+CREATE FUNCTION uidgen_tools.write_deleted_function(deleted text, schema oid, name text, columns text, old_key text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN format('BEGIN LOCK TABLE ONLY %1$s IN ROW EXCLUSIVE MODE; '
+	'IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(%2$s) AND c.relkind = ''r'' AND pg_get_userbyid(c.relowner) = current_user) THEN '
+	'IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(%2$s)) THEN RAISE EXCEPTION USING ERRCODE = ''serialization_failure'', MESSAGE = ''the table of deleted keys was made after the snapshot of this transaction'', HINT = ''Begin the transaction anew.''; END IF; '
+	'RAISE EXCEPTION USING ERRCODE = ''insufficient_privilege'', MESSAGE = ''the table of deleted keys is another one'', DETAIL = ''Its owner is not that of the table whose changes are tracked.'', '
+	'HINT = ''Drop it, and the function of its name with CASCADE, call uid_track_changes() again, and let all readers copy the table anew.''; END IF; '
+	'IF TG_OP = ''TRUNCATE'' THEN INSERT INTO %1$s DEFAULT VALUES; ELSE INSERT INTO %1$s (%3$s) VALUES (%4$s); END IF; RETURN NULL; END',
+	deleted, uidgen_tools.write_literal((SELECT format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(name, '"', '""')) FROM pg_namespace AS n WHERE n.oid = schema)), columns, old_key);
+COMMENT ON FUNCTION uidgen_tools.write_deleted_function(text, oid, text, text, text) IS 'the body of the function that writes deleted keys and marks into their table';
+
+-- Whoever has the privilege TRIGGER may have "~uid_delete" call any function of the owner's that he may execute: so a name says nothing, and one
+-- that is not written as above is no function of ours, or one that somebody has changed.  Names may have been others.
+CREATE FUNCTION uidgen_tools.writes_deleted(function oid) RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	named CONSTANT text := '"(?:[^"]|"")*"';
+	body CONSTANT text := (SELECT p.prosrc FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname = 'plpgsql' WHERE p.oid = function AND p.pronargs = 0);
+	written text;
+	deleted text;
+	literal text;
+	columns text;
+	rest text;
+BEGIN
+	IF starts_with(body, 'BEGIN LOCK TABLE ONLY ') IS NOT TRUE THEN
+		RETURN false;
+	END IF;
+	written := replace(uidgen_tools.write_deleted_function('%1$s', NULL, NULL, '%3$s', '%4$s'), 'to_regclass()', 'to_regclass(%2$s)');
+	deleted := substring(substr(body, 23) FROM format(E'^((?:U&)?%1$s\\.(?:U&)?%1$s)', named));
+	literal := substring(substr(body, 1 + length(format(split_part(written, '%2$s', 1), deleted))) FROM '^(E?''(?:[^'']|'''')*'')');
+	rest := substr(body, 1 + length(format(split_part(written, '%3$s', 1), deleted, literal)));
+	columns := substring(rest FROM format('^(%1$s(?:, %1$s)*)', named));
+	RETURN body = format(written, deleted, literal, columns, substring(substr(rest, 1 + length(columns) + length(') VALUES (')) FROM format(E'^(OLD\\.%1$s(?:, OLD\\.%1$s)*)', named)));
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.writes_deleted(oid) IS 'whether a function is written as one that writes deleted keys, into whichever table';
+
 -- Of the same types, since what is taken as the table of deleted keys is changed where it differs.
 CREATE FUNCTION uidgen_tools.is_deleted(relation oid, version name, "table" regclass) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -56,10 +97,11 @@ LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT NOT EXISTS (SELECT FROM pg_class AS c CROSS JOIN unnest(string_to_array(obj_description(c.oid, 'pg_class'), E'\n')) AS l (line)
 				JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid NOT IN (relation, "table") AND d.objsubid > 0 AND l.line = ANY (string_to_array(d.description, E'\n'))
+				JOIN pg_class AS o ON o.oid = d.objoid AND o.relowner = c.relowner
 			WHERE c.oid = relation AND starts_with(l.line, 'uidgen: changes are tracked in ')
 				AND (d.objoid < "table" OR EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = d.objoid AND g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0)))
 		AND NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_proc AS p ON p.pronamespace = c.relnamespace AND p.proname = c.relname JOIN pg_trigger AS g ON g.tgfoid = p.oid AND g.tgparentid = 0
-			WHERE c.oid = relation AND obj_description(c.oid, 'pg_class') ~ '(^|\n)uidgen: changes are tracked in ' IS NOT TRUE AND g.tgname IN ('~uid_delete', '~uid_key') AND g.tgrelid <> "table");
+			WHERE c.oid = relation AND obj_description(c.oid, 'pg_class') ~ '(^|\n)uidgen: changes are tracked in ' IS NOT TRUE AND CASE WHEN g.tgname IN ('~uid_delete', '~uid_key') AND g.tgrelid <> "table" THEN uidgen_tools.writes_deleted(g.tgfoid) END);
 $$;
 COMMENT ON FUNCTION uidgen_tools.is_free(oid, regclass) IS 'whether no other table has its deleted keys in a table';
 
@@ -81,7 +123,7 @@ BEGIN
 	version := coalesce(uidgen_tools.find_version("table"), recorded, version_column);
 	SELECT g.tgfoid, p.pronamespace, p.proname INTO function, schema, name
 		FROM pg_trigger AS g JOIN pg_proc AS p ON p.oid = g.tgfoid
-		WHERE g.tgrelid = "table" AND (g.tgname = '~uid_delete' OR g.tgname = '~uid_key' AND p.proowner = me.owner) AND g.tgparentid = 0 ORDER BY g.tgname LIMIT 1;
+		WHERE g.tgrelid = "table" AND (g.tgname = '~uid_delete' OR g.tgname = '~uid_key' AND p.proowner = me.owner) AND g.tgparentid = 0 AND uidgen_tools.writes_deleted(g.tgfoid) ORDER BY g.tgname LIMIT 1;
 	relation := (SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = seek_tracking.schema AND c.relname = seek_tracking.name AND c.relkind = 'r');
 	IF record = ANY (string_to_array(obj_description(relation, 'pg_class'), E'\n')) IS NOT TRUE AND num_nonnulls(record, relation) > 0 THEN
 		relation := coalesce((SELECT c.oid FROM pg_description AS d JOIN pg_class AS c ON c.oid = d.objoid AND c.relkind = 'r' AND c.relowner = me.owner
@@ -98,7 +140,8 @@ BEGIN
 	IF relation IS NOT NULL THEN
 		SELECT c.relnamespace, c.relname INTO schema, name FROM pg_class AS c WHERE c.oid = relation;
 		function := coalesce(function, (SELECT p.oid FROM pg_proc AS p WHERE p.pronamespace = seek_tracking.schema AND p.proname = seek_tracking.name
-			AND p.pronargs = 0 AND p.prorettype = 'trigger'::regtype AND p.proowner = me.owner AND NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgfoid = p.oid AND g.tgname <> '~uid_truncate')));
+			AND p.proowner = me.owner AND uidgen_tools.writes_deleted(p.oid) AND NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgfoid = p.oid AND g.tgname <> '~uid_truncate')));
+		version := coalesce(uidgen_tools.find_version("table"), recorded, (SELECT a.attname FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] WHERE i.indrelid = relation AND i.indisprimary), version);
 	END IF;
 END
 $$;
@@ -108,12 +151,38 @@ COMMENT ON FUNCTION uidgen_tools.seek_tracking(regclass, name) IS 'what a table 
 CREATE FUNCTION uidgen_tools.list_namesakes("table" regclass, schema oid, names text[], own oid, OUT function oid, OUT name text, OUT gives_way boolean) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT p.oid, p.proname, p.proowner = c.relowner AND EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgfoid = p.oid AND g.tgname IN ('~uid_delete', '~uid_key'))
-		FROM pg_class AS c, pg_proc AS p WHERE c.oid = "table" AND p.pronamespace = schema AND p.proname = ANY (names) AND p.oid IS DISTINCT FROM own;
+	SELECT p.oid, p.proname, p.proowner = c.relowner AND uidgen_tools.writes_deleted(p.oid) AND EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgfoid = p.oid AND g.tgname IN ('~uid_delete', '~uid_key'))
+		FROM pg_class AS c, pg_proc AS p WHERE c.oid = "table" AND p.pronamespace = schema AND p.proname = ANY (names) AND p.pronargs = 0 AND p.oid IS DISTINCT FROM own;
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_namesakes(regclass, oid, text[], oid) IS 'functions that have a name that the one for a table''s deleted keys is to have, and whether they may be renamed';
 
--- Who has the privilege TRIGGER can make one of that name.
+-- Who has the privilege TRIGGER can make one of that name.  Of TRUNCATE, one that was left by another table is made anew.
+CREATE FUNCTION uidgen_tools.list_other_triggers("table" regclass, function oid, uid_stamp regprocedure, OUT relid oid, OUT name name, OUT called oid) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT g.tgrelid, g.tgname, g.tgfoid FROM uidgen_tools.list_members("table") AS m JOIN pg_trigger AS g ON g.tgrelid = m.relid AND g.tgparentid = 0
+		WHERE CASE g.tgname WHEN '~uid_stamp' THEN g.tgfoid <> uid_stamp WHEN '~uid_truncate' THEN g.tgfoid IS DISTINCT FROM function AND NOT uidgen_tools.writes_deleted(g.tgfoid)
+			ELSE g.tgname IN ('~uid_delete', '~uid_key') AND g.tgfoid IS DISTINCT FROM function END
+		ORDER BY g.tgrelid, g.tgname;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_other_triggers(regclass, oid, regprocedure) IS 'triggers that have the name of one that is made for a tracked table, and call another function';
+
+CREATE FUNCTION uidgen_tools.refuse_other_triggers("table" regclass, function oid, uid_stamp regprocedure) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	t record;
+BEGIN
+	SELECT uidgen_tools.write_name(o.name) AS name, uidgen_tools.write_relation(o.relid) AS relation, uidgen_tools.write_function(o.called) AS called INTO t FROM uidgen_tools.list_other_triggers("table", function, uid_stamp) AS o LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'a trigger has the name of one that is needed' USING ERRCODE = 'duplicate_object', DETAIL = format('It is %s of table %s, which calls %s: a function that uid_track_changes() has not written, or that was changed since.', t.name, t.relation, t.called),
+				HINT = format('Run DROP TRIGGER %s ON %s, or give it another name. Of a table that is tracked, call uid_track_changes() then.', t.name, t.relation);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_other_triggers(regclass, oid, regprocedure) IS 'an error if a trigger has the name of one that is made, and calls another function';
+
 CREATE FUNCTION uidgen_tools.refuse_other_function("table" regclass, function oid) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -135,6 +204,7 @@ AS $$
 #variable_conflict error
 BEGIN
 	SELECT s.function, s.relation INTO function, relation FROM uidgen_tools.seek_tracking("table", NULL) AS s;
+	PERFORM uidgen_tools.refuse_other_triggers("table", function, NULL);
 	IF function IS NULL THEN
 		relation := NULL;
 		RETURN;
@@ -211,7 +281,7 @@ COMMENT ON FUNCTION uidgen_tools.compares_key(regclass) IS 'whether the trigger 
 
 -- The trigger knows columns by their numbers, and the function, in the same order, by the names of then.
 CREATE FUNCTION uidgen_tools.list_former_names("table" regclass, function oid, OUT number integer, OUT name text) RETURNS SETOF record
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 	SELECT u.number, u.name
 		FROM (SELECT array_agg(replace(t.m[1], '""', '"') ORDER BY t.n) AS names
@@ -230,22 +300,8 @@ COMMENT ON FUNCTION uidgen_tools.write_truncate_trigger(text, text) IS 'the stat
 
 CREATE FUNCTION uidgen_tools.write_mark(deleted oid) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN format('INSERT INTO %s DEFAULT VALUES;', uidgen_tools.write_relation(deleted));
-COMMENT ON FUNCTION uidgen_tools.write_mark(oid) IS 'the statement that has readers copy a tracked table anew';
-
--- It runs as the owner of the table.  The owner of the schema may drop the table of deleted keys, and put his own in its place, whose triggers
--- would run as that owner: so it is locked, and its owner looked at, before anything is written.  What was put there after
--- the snapshot of the transaction has no row there, and is refused as well, as a failure that is gone when it is tried again.
-CREATE FUNCTION uidgen_tools.write_deleted_function(deleted text, schema oid, name text, columns text, old_key text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN format('BEGIN LOCK TABLE ONLY %1$s IN ROW EXCLUSIVE MODE; '
-	'IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(%2$s) AND c.relkind = ''r'' AND pg_get_userbyid(c.relowner) = current_user) THEN '
-	'IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(%2$s)) THEN RAISE EXCEPTION USING ERRCODE = ''serialization_failure'', MESSAGE = ''the table of deleted keys was made after the snapshot of this transaction'', HINT = ''Begin the transaction anew.''; END IF; '
-	'RAISE EXCEPTION USING ERRCODE = ''insufficient_privilege'', MESSAGE = ''the table of deleted keys is another one'', DETAIL = ''Its owner is not that of the table whose changes are tracked.'', '
-	'HINT = ''Drop it, and the function of its name with CASCADE, call uid_track_changes() again, and let all readers copy the table anew.''; END IF; '
-	'IF TG_OP = ''TRUNCATE'' THEN INSERT INTO %1$s DEFAULT VALUES; ELSE INSERT INTO %1$s (%3$s) VALUES (%4$s); END IF; RETURN NULL; END',
-	deleted, uidgen_tools.write_literal((SELECT format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(name, '"', '""')) FROM pg_namespace AS n WHERE n.oid = schema)), columns, old_key);
-COMMENT ON FUNCTION uidgen_tools.write_deleted_function(text, oid, text, text, text) IS 'the body of the function that writes deleted keys and marks into their table';
+RETURN coalesce('INSERT INTO ' || uidgen_tools.write_relation(deleted) || ' DEFAULT VALUES;', '');
+COMMENT ON FUNCTION uidgen_tools.write_mark(oid) IS 'the statement that has readers copy a tracked table anew; empty where the table of deleted keys has to be made anew';
 
 CREATE FUNCTION uidgen_tools.refuse_version_column("table" regclass, version_column name) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -299,7 +355,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_later_triggers(regclass) IS 'the triggers that fire after the one that gives the version, and could set it back';
 
-CREATE FUNCTION uidgen_tools.refuse_other_triggers("table" regclass, function oid, uid_stamp regprocedure) RETURNS void
+CREATE FUNCTION uidgen_tools.refuse_later_triggers("table" regclass) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
@@ -313,17 +369,9 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It is %s. It could set the version back, and readers would miss the change.', named),
 				HINT = 'Give it another name, by ALTER TRIGGER ... RENAME TO: triggers fire in the order of their names, and a name that begins with a letter comes before.';
 	END IF;
-	SELECT format('"%s" of table %s, which calls %s', g.tgname, uidgen_tools.write_relation(g.tgrelid), uidgen_tools.write_function(g.tgfoid)) INTO named
-		FROM uidgen_tools.list_members("table") AS m JOIN pg_trigger AS g ON g.tgrelid = m.relid
-		WHERE CASE WHEN g.tgname = '~uid_stamp' THEN g.tgfoid <> uid_stamp WHEN g.tgname IN ('~uid_delete', '~uid_key', '~uid_truncate') THEN g.tgfoid IS DISTINCT FROM function ELSE false END
-		ORDER BY g.tgrelid, g.tgname LIMIT 1;
-	IF named IS NOT NULL THEN
-		RAISE EXCEPTION 'a trigger has the name of one that is needed' USING ERRCODE = 'duplicate_object', DETAIL = format('It is %s.', named),
-				HINT = 'Drop it, or give it another name.';
-	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.refuse_other_triggers(regclass, oid, regprocedure) IS 'an error if a trigger would fire after uid_stamp(), or has the name of one that is made';
+COMMENT ON FUNCTION uidgen_tools.refuse_later_triggers(regclass) IS 'an error if a trigger would fire after uid_stamp()';
 
 CREATE FUNCTION uidgen_tools.list_untracked_kinds("table" regclass, OUT message text, OUT detail text, OUT hint text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -384,7 +432,7 @@ BEGIN
 	END IF;
 
 	s := uidgen_tools.seek_tracking("table", version_column);
-	PERFORM uidgen_tools.refuse_other_function("table", s.function), uidgen_tools.refuse_other_triggers("table", s.function, uid_stamp);
+	PERFORM uidgen_tools.refuse_other_triggers("table", s.function, uid_stamp), uidgen_tools.refuse_other_function("table", s.function), uidgen_tools.refuse_later_triggers("table");
 	SELECT uidgen_tools.tame(v.name) INTO named FROM uidgen_tools.list_versions(s.relation, s.version, s.recorded) AS v (name) WHERE v.name <> version_column LIMIT 1;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'the versions of table "%" are in column "%"', t.shown, named
@@ -706,7 +754,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_deleted_function(regclass, name, boolean) IS 'what is missing or different at the function that writes deleted keys, and the statements that mend it';
 
--- Those for TRUNCATE are not inherited; one that calls the function from elsewhere is of a partition that was detached.
+-- Those for TRUNCATE are not inherited; one that calls the function from elsewhere is of a partition that was detached.  ATTACH makes those for each row in
+-- the partition, and what makes one for TRUNCATE, also a restore, does so behind these: so one that is older than they are was there before ATTACH.
 CREATE FUNCTION uidgen_tools.list_triggers("table" regclass, version_column name, uid_stamp regprocedure, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -715,6 +764,7 @@ DECLARE
 	s record := uidgen_tools.seek_tracking("table", version_column);
 	function CONSTANT text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name) || '()';
 	compares_key CONSTANT boolean := uidgen_tools.compares_key("table");
+	makes_others CONSTANT boolean := NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_delete' AND g.tgtype = 9 AND g.tgqual IS NULL);	-- behind which those for TRUNCATE come
 	r record;
 	written text;
 	lines text[];
@@ -727,14 +777,17 @@ BEGIN
 			UNION ALL
 			SELECT 4 + m.level, m.relid, '~uid_truncate', s.function, 32 FROM member AS m)
 		SELECT w.place, w.relid, w.name, CASE WHEN g.oid IS NULL THEN 'missing'
-				WHEN g.tgfoid <> w.called THEN 'another one: it calls ' || uidgen_tools.write_function(g.tgfoid)
+				WHEN g.tgfoid IS DISTINCT FROM w.called THEN 'another one: it calls ' || uidgen_tools.write_function(g.tgfoid)
 				WHEN g.tgtype <> w.type OR CASE w.name WHEN '~uid_key' THEN NOT compares_key ELSE g.tgqual IS NOT NULL OR g.tgattr <> '' END
 					OR w.name = '~uid_stamp' AND uidgen_tools.find_version("table") IS DISTINCT FROM s.version THEN 'not what it would be now'
-				ELSE 'not enabled' END AS state
+				WHEN a.is_attached THEN 'from before the partition was attached'
+				WHEN g.tgenabled <> 'A' OR w.place < 4 THEN 'not enabled' END AS state
 			FROM wanted AS w LEFT JOIN pg_trigger AS g ON g.tgrelid = w.relid AND g.tgname = w.name
+				CROSS JOIN LATERAL (SELECT w.place > 4 AND EXISTS (SELECT FROM pg_trigger AS d WHERE d.tgrelid = w.relid AND d.tgname = '~uid_delete' AND d.tgparentid <> 0 AND d.oid > g.oid)) AS a (is_attached)
 			WHERE (g.tgenabled = 'A' AND g.tgfoid = w.called AND g.tgtype = w.type AND CASE w.name WHEN '~uid_key' THEN compares_key ELSE g.tgqual IS NULL AND g.tgattr = '' END) IS NOT TRUE
 				OR w.place < 4 AND EXISTS (SELECT FROM member AS m JOIN pg_trigger AS o ON o.tgrelid = m.relid WHERE o.tgname = w.name AND o.tgenabled <> 'A')
 				OR w.place = 1 AND uidgen_tools.find_version("table") IS DISTINCT FROM s.version
+				OR a.is_attached OR w.place > 4 AND makes_others
 		UNION ALL
 		SELECT 1000000, g.tgrelid, '~uid_truncate', 'left, of when it was a partition'
 			FROM pg_depend AS d JOIN pg_trigger AS g ON g.oid = d.objid AND g.tgname = '~uid_truncate' JOIN pg_class AS c ON c.oid = g.tgrelid AND c.relowner = s.owner
@@ -749,9 +802,9 @@ BEGIN
 			WHEN 3 THEN uidgen_tools.write_key_trigger("table", function)
 			WHEN 1000000 THEN ARRAY[format('DROP TRIGGER "~uid_truncate" ON %s;', written)]
 			ELSE uidgen_tools.write_truncate_trigger(written, function) END;
-		RETURN QUERY SELECT 'anew', CASE u.n WHEN 1 THEN format('trigger "%s" of table %s is %s', r.name, written, r.state) END, u.line
-			FROM unnest(CASE WHEN r.state = 'not enabled' THEN lines[2:2] WHEN r.state = 'not what it would be now' THEN format('DROP TRIGGER "%s" ON %s;', r.name, written) || lines
-				WHEN starts_with(r.state, 'another one') THEN ARRAY[NULL] ELSE lines END) WITH ORDINALITY AS u (line, n);
+		RETURN QUERY SELECT 'anew', CASE WHEN u.n = 1 AND r.state IS NOT NULL THEN format('trigger "%s" of table %s is %s', r.name, written, r.state) END, u.line
+			FROM unnest(CASE WHEN r.state = 'not enabled' AND NOT (r.place > 4 AND makes_others) THEN lines[2:2] WHEN r.state = 'missing' OR r.place = 1000000 THEN lines
+				ELSE format('DROP TRIGGER "%s" ON %s;', r.name, written) || lines END) WITH ORDINALITY AS u (line, n);
 	END LOOP;
 END
 $$;
@@ -852,6 +905,27 @@ DECLARE
 	s record := uidgen_tools.seek_tracking("table", NULL);
 	deleted CONSTANT text := uidgen_tools.write_relation(s.relation);
 BEGIN
+	RETURN QUERY SELECT true, format('trigger %s of table %s has the name of one that is needed, and calls %s, which uid_track_changes() has not written, or not so', uidgen_tools.write_name(o.name), r.written, uidgen_tools.write_function(o.called)),
+				format('DROP TRIGGER %s ON %s;', uidgen_tools.write_name(o.name), r.written)
+			FROM uidgen_tools.list_other_triggers("table", s.function, uid_stamp) AS o CROSS JOIN LATERAL uidgen_tools.write_relation(o.relid) AS r (written);
+	IF FOUND THEN	-- what they say, such as the name of a column, counts for nothing
+		RETURN;
+	END IF;
+	RETURN QUERY SELECT true, format('function %s has the name of the one that would write deleted keys of table %s', l.written, s.written), format('ALTER FUNCTION %s RENAME TO %s;', l.written, uidgen_tools.write_name(uidgen_tools.find_free_name(s.schema, n.name, '')))
+			FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name], s.function) AS n CROSS JOIN LATERAL uidgen_tools.write_function(n.function) AS l (written) WHERE s.relation IS NOT NULL AND NOT n.gives_way
+		UNION ALL
+		-- LIKE takes comments along, and no triggers.
+		SELECT true, format('table %s has the comment of a tracked one and no triggers: it is a copy, or has taken its place; to track it, call uid_track_changes(), and let readers copy it anew', s.written),
+				uidgen_tools.write_comment(format('COLUMN %s.%s', s.written, uidgen_tools.write_name(a.attname)), col_description(a.attrelid, a.attnum), 'uidgen: changes are tracked in ', NULL)
+			FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = s.recorded AND num_nulls(s.function, s.relation, uidgen_tools.find_version("table")) = 3
+		UNION ALL
+		SELECT true, format('trigger "~uid_stamp" of table %s is there, and nothing else that uid_track_changes() makes', s.written), format('DROP TRIGGER "~uid_stamp" ON %s;', s.written)
+			WHERE num_nulls(s.function, s.relation, s.record) = 3 AND uidgen_tools.find_version("table") IS NOT NULL
+		UNION ALL
+		SELECT true, format('nothing says any more in which column table %s has its versions: call uid_track_changes() with that', s.written), NULL WHERE s.version IS NULL AND num_nonnulls(s.function, s.relation) > 0;
+	IF num_nulls(s.function, s.relation) = 2 AND num_nulls(s.record, uidgen_tools.find_version("table")) > 0 THEN
+		RETURN;
+	END IF;
 	RETURN QUERY SELECT true, format('function %s, which writes deleted keys of table %s, belongs to another role', uidgen_tools.write_function(p.oid), s.written), format('DROP FUNCTION %s CASCADE;', uidgen_tools.write_function(p.oid))
 			FROM pg_proc AS p WHERE p.oid = s.function AND p.proowner <> s.owner
 		UNION ALL
@@ -895,6 +969,10 @@ BEGIN
 		SELECT false, format('others than the owner may write to table %s, which has deleted keys', deleted), format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', deleted, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
 			FROM pg_class AS c, aclexplode(c.relacl) AS g WHERE c.oid = s.relation AND g.grantee <> s.owner AND g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') HAVING count(*) > 0
 		UNION ALL
+		SELECT false, format('the owner of table %s may not use %s %s, which has deleted keys, so that DELETE fails', s.written, w.kind, w.written), format('GRANT %s %s TO %s;', w.granted, w.written, uidgen_tools.write_role(s.owner))
+			FROM (SELECT 'table', 'ALL ON TABLE', deleted FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS u (privilege) HAVING NOT bool_and(has_table_privilege(s.owner, s.relation, u.privilege))
+				UNION ALL SELECT 'schema', 'USAGE ON SCHEMA', uidgen_tools.write_schema(s.schema) WHERE s.relation IS NOT NULL AND NOT has_schema_privilege(s.owner, s.schema, 'USAGE')) AS w (kind, granted, written)
+		UNION ALL
 		SELECT false, format('the owner of table %s may not draw ids', s.written), format('GRANT EXECUTE ON FUNCTION %s TO %s;', uidgen_tools.write_function(uid_next), uidgen_tools.write_role(s.owner))
 			WHERE NOT has_function_privilege(s.owner, uid_next, 'EXECUTE');
 END
@@ -923,7 +1001,8 @@ DECLARE
 	l record;
 	ends boolean := false;
 BEGIN
-	IF num_nulls(s.function, s.relation, uidgen_tools.find_version("table")) = 3 OR s.written IS NULL THEN
+	IF s.written IS NULL OR num_nulls(s.function, s.relation, uidgen_tools.find_version("table")) = 3
+			AND (EXISTS (SELECT FROM pg_class AS c WHERE c.oid = "table" AND c.relispartition) OR s.record IS NULL AND NOT EXISTS (SELECT FROM uidgen_tools.list_other_triggers("table", NULL, NULL))) THEN
 		RETURN;
 	END IF;
 	uid_next := uidgen_tools.find_function('uid_next', 'uidgen_next');

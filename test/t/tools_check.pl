@@ -74,10 +74,11 @@ sub befalls
 	{
 		my $before = shop("SELECT count(*) FROM $o{deleted}");
 		$before = 0 if $before =~ /ERROR/;
-		foreach my $class ('tell', 'anew', 'mend')
+		foreach my $class ('tell', $o{then} ? 'tell' : (), 'anew', 'mend')
 		{
 			my $statements = shop("SELECT DISTINCT statement FROM uid_check_table('$o{table}') WHERE class = '$class'");
 			is($o{super_mends} ? super($statements) : shop($statements), '', "$what: $class is mended") if $statements ne '';
+			is(said($o{table}), delete $o{then}, "$what: then that is said") if $o{then};
 		}
 		is(said($o{table}), '', "$what: nothing is left");
 		is(shop("SELECT count(*) > $before FROM $o{deleted}"), $expected =~ /^anew|\bINSERT INTO/m || $o{marks} ? 't' : 'f', "$what: a mark only if changes may have been missed");
@@ -109,11 +110,16 @@ foreach (kinds())
 		is(shop($ddl), '', "$ddl is done");
 		is(said('item'), '', "$ddl does no harm");
 	}
-	is(said('item_copy'), '', 'a copy of the table is not tracked');
+	my $is_copy = sub { return qq{tell table "$_[0]" has the comment of a tracked one and no triggers: it is a copy, or has taken its place; to track it, call uid_track_changes(), and let readers copy it anew} };
+	is(said('item_copy'), $is_copy->('item_copy'), 'a copy of the table is not tracked');
 	is(shop('ALTER TABLE item RENAME TO thing; ALTER TABLE thing SET SCHEMA public') . said('public.thing'), '', 'a table may be renamed and moved');
 	is_told('moved', 'public.thing', 'item_deleted', q{7, 1, 'x'});
 	like(shop('ALTER TABLE item_copy RENAME TO item; SELECT uid_track_changes($$item$$, execute => true)'), qr/the name "s_sound"."item_deleted" is taken/, '... and its copy does not get its deleted keys');
+	is(said('item') . shop(shop(q{SELECT statement FROM uid_check_table('item')})) . said('item'), $is_copy->('item'), '... nor is it silent about a copy that has taken the place of the table, until it is none');
 	shop('DROP TABLE public.thing CASCADE');
+
+	is(shop(q{SET standard_conforming_strings = off; CREATE TABLE old (id serial PRIMARY KEY); SELECT uid_adopt('old', 'id', true); SELECT uid_track_changes('old', execute => true); ALTER TABLE old RENAME id TO nr;
+		SELECT uid_track_changes('old', execute => true); SELECT * FROM uid_check_table('old'); SELECT uid_purge_deleted('old', now())}), '0', 'no setting of the session gives a warning');
 
 	begin('keys', 'CREATE DOMAIN code AS integer NOT NULL; CREATE TYPE mood AS ENUM (\'calm\', \'wild\')');
 	my @keys = ([ 'code', '7' ], [ 'mood', q{'calm'} ], [ 'integer[]', q{'{1}'} ], [ 'varchar(5) COLLATE "C"', q{'x'} ], [ 'numeric(9, 2)', '1.5' ], [ 'char(3)', q{'x'} ], [ 'timestamptz', 'now()' ]);
@@ -204,14 +210,20 @@ SAID
 	befalls('a function that everybody may call', 'GRANT EXECUTE ON FUNCTION item_deleted() TO PUBLIC', 'mend function "item_deleted"() is not for its owner alone');
 	befalls('a function that runs as the caller', 'ALTER FUNCTION item_deleted() SECURITY INVOKER', 'mend function "item_deleted"() is not what it would be now');
 	befalls('a search path of the caller', 'ALTER FUNCTION item_deleted() RESET search_path', 'mend function "item_deleted"() is not what it would be now');
+	my $is_other = sub { return qq{tell trigger "~uid_$_[0]" of table "item" has the name of one that is needed, and calls "$_[1]"(), which uid_track_changes() has not written, or not so} };
 	befalls('another text', q{CREATE OR REPLACE FUNCTION item_deleted() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS 'BEGIN RETURN NULL; END'},
-		'anew function "item_deleted"() is not what it would be now' . ($kind eq 'extension' ? qq{\nmend function "item_deleted"() does not depend on the extension "uidgen"} : ''));
+		join("\n", map { $is_other->($_, 'item_deleted') } qw(delete key truncate)), then => 'tell function "item_deleted"() has the name of the one that would write deleted keys of table "item"', marks => 1);
+	befalls('nothing but the key tells the versions', q{COMMENT ON COLUMN item.changed IS 'x'; DROP TRIGGER "~uid_stamp" ON item}, 'anew trigger "~uid_stamp" of table "item" is missing');
+	befalls('its owner may not write deleted keys', 'REVOKE INSERT ON item_deleted FROM shop', 'tell the owner of table "item" may not use table "item_deleted", which has deleted keys, so that DELETE fails');
+	as($node, 'other', 'app', q{CREATE TABLE public.claim (changed bigint); COMMENT ON COLUMN public.claim.changed IS 'uidgen: changes are tracked in "s_pieces"."item_deleted"';
+		CREATE TRIGGER "~uid_stamp" BEFORE INSERT ON public.claim FOR EACH ROW EXECUTE FUNCTION uid_stamp('changed')});
 	befalls('the function is gone', 'DROP FUNCTION item_deleted CASCADE', <<'SAID' =~ s/\n\z//r);
 anew function "item_deleted"(), which writes deleted keys, is missing
 anew trigger "~uid_delete" of table "item" is missing
 anew trigger "~uid_key" of table "item" is missing
 anew trigger "~uid_truncate" of table "item" is missing
 SAID
+	as($node, 'other', 'app', 'DROP TABLE public.claim');
 	befalls('the table of deleted keys is gone', 'DROP TABLE item_deleted', 'anew table "item_deleted", which has the deleted keys, is missing');
 	befalls('the versions are gone', 'ALTER TABLE item DROP COLUMN changed', qq{anew table "item" has no column "changed", for the versions\nmend table "item" has no index on column "changed"});
 	befalls('versions under another name', 'ALTER TABLE item RENAME changed TO version', 'tell column "version" of table "item" was column "changed" when the table was tracked');
@@ -233,6 +245,32 @@ SAID
 	is(shop('CREATE TABLE child () INHERITS (item)') . said('item') =~ s/:.*//sr, 'tell table "item" inherits from another one, or another one from it', 'a child is told');
 	is(shop('DROP TABLE child; ALTER TABLE item SET UNLOGGED') . said('item') =~ s/:.*//sr, 'tell table "item" is not permanent', 'a table that a crash empties is told');
 	shop('ALTER TABLE item SET LOGGED');
+
+	# Who has the privilege TRIGGER may have one of any name call whatever function PUBLIC may execute.  No tool takes that for one of its own.
+	foreach my $trigger ('delete" AFTER DELETE', 'key" AFTER UPDATE', 'truncate" AFTER TRUNCATE', 'stamp" BEFORE INSERT')
+	{
+		my ($short) = $trigger =~ /^(\w+)/;
+		my $level = $short eq 'truncate' ? 'STATEMENT' : 'ROW';
+		my $make = sub { return as($node, 'other', 'app', qq{CREATE TRIGGER "~uid_$trigger ON s_$_[0].item FOR EACH $level EXECUTE FUNCTION s_$_[0].$_[1]}) };
+		begin("strange_$short", q{CREATE TABLE item (id serial PRIMARY KEY, tenant integer NOT NULL DEFAULT 1, name text); INSERT INTO item VALUES (1), (2); GRANT TRIGGER ON item TO other;
+			CREATE TABLE run (id bigint PRIMARY KEY DEFAULT uid_next(), what text); INSERT INTO run (what) VALUES ('x'); CREATE FUNCTION run() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN EXECUTE TG_ARGV[0]; RETURN NEW; END$$});
+		my $state = sub { return shop(q{SELECT pg_get_functiondef(p.oid), p.proacl, (SELECT count(what) FROM run) FROM pg_proc AS p WHERE p.oid = 'run'::regproc}) };
+		my $before = $state->();
+		$make->("strange_$short", q{run('SELECT 1')});
+		is(said('item'), $is_other->($short, 'run'), "a trigger ~uid_$short that a stranger made is told");
+		like(shop(qq{SELECT uid_$_}), /^adopt/ ? qr/^$/ : /^track/ || $short =~ /delete|key|trunc/ ? qr/ERROR:  a trigger has the name of one that is needed/ : qr/ERROR:  the changes of table "item" are not tracked/, "... to $_")
+		  foreach q{adopt('item', 'id', true)}, q{track_changes('item', execute => true)}, q{purge_deleted('item', now())};
+		is($state->(), $before, '... and the function that it calls is as it was');
+		is(shop(shop(q{SELECT statement FROM uid_check_table('item')})) . said('item'), '', '... it is dropped, and no function');
+		# Where the table is tracked, and lacks that trigger.
+		shop(qq{SELECT uid_track_changes('item', execute => true); DROP TRIGGER "~uid_$short" ON item});
+		$make->("strange_$short", q{run('SELECT 1')});
+		befalls("the trigger ~uid_$short is a stranger's", '', $is_other->($short, 'run'), marks => 1);
+		is($state->(), $before, '... whose function is as it was');
+	}
+	begin('stamped', 'CREATE TABLE item (id integer PRIMARY KEY, n bigint); GRANT TRIGGER ON item TO other');
+	as($node, 'other', 'app', q{CREATE TRIGGER "~uid_stamp" BEFORE INSERT ON s_stamped.item FOR EACH ROW EXECUTE FUNCTION uid_stamp('n')});
+	is(said('item') . shop(shop(q{SELECT statement FROM uid_check_table('item')})) . said('item'), 'tell trigger "~uid_stamp" of table "item" is there, and nothing else that uid_track_changes() makes', 'a stamp alone does not track a table');
 
 	begin('numbered', 'CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text)');
 	shop('CALL uid_number_rows($$item$$, $$id$$, begin => true)');
@@ -261,6 +299,7 @@ SAID
 mend function "gone"() is not in the schema of table "elsewhere"."gone"
 anew function "gone"() is not what it would be now
 SAID
+	is(shop('REVOKE USAGE ON SCHEMA elsewhere FROM shop') . said('item') . shop(shop(q{SELECT statement FROM uid_check_table('item')})) . said('item'), 'tell the owner of table "item" may not use schema "elsewhere", which has deleted keys, so that DELETE fails', 'a schema that the owner may not use is told');
 	shop('DROP SCHEMA elsewhere CASCADE');
 
 	# Blue and green are exchanged: two tables with all that belongs to them, whichever is mended first; and the one that was replaced, with a new one.
@@ -296,6 +335,9 @@ SAID
 	befalls('a partition that was detached', 'ALTER TABLE item DETACH PARTITION item_2', 'anew trigger "~uid_truncate" of table "item_2" is left, of when it was a partition');
 	is(said('item_2'), '', '... of which nothing else is said');
 	befalls('a partition that was attached', 'INSERT INTO item_2 VALUES (12, 1); ALTER TABLE item ATTACH PARTITION item_2 FOR VALUES FROM (10) TO (20)', 'anew trigger "~uid_truncate" of table "item_2" is missing');
+	befalls('a partition that was changed while it was none', 'ALTER TABLE item DETACH PARTITION item_2; INSERT INTO item_2 VALUES (13, 1); ALTER TABLE item ATTACH PARTITION item_2 FOR VALUES FROM (10) TO (20)', 'anew trigger "~uid_truncate" of table "item_2" is from before the partition was attached',
+		values => q{11, 1, 'x'});
+	befalls('a trigger that partitions have from the table', 'DROP TRIGGER "~uid_delete" ON item', 'anew trigger "~uid_delete" of table "item" is missing');
 	is(shop('ALTER TABLE item_1 DISABLE TRIGGER "~uid_truncate"') . said('item'), 'anew trigger "~uid_truncate" of table "item_1" is not enabled', 'a trigger of a partition is looked at');
 
 	is(shop('CREATE TABLE whole (id bigint, tenant integer, name text, changed bigint NOT NULL DEFAULT 0) PARTITION BY RANGE (id); CREATE TABLE leaf (id bigint PRIMARY KEY, tenant integer, name text); SELECT uid_track_changes($$leaf$$, execute => true);
@@ -381,7 +423,8 @@ SAID
 	# ---- dumps ----
 
 	begin('dumped');
-	shop('CREATE TABLE account (id serial PRIMARY KEY); SELECT uid_adopt($$account$$, $$id$$, true)');
+	shop('CREATE TABLE account (id serial PRIMARY KEY); SELECT uid_adopt($$account$$, $$id$$, true); CREATE TABLE "~~" (id bigint PRIMARY KEY DEFAULT uid_next()) PARTITION BY RANGE (id);
+		SELECT uid_track_changes($$"~~"$$, execute => true); SELECT FROM uid_partitions($$"~~"$$, now(), now() + $$3 months$$::interval, $$1 month$$, true)');
 	my $dump = $node->basedir . '/dump';
 	foreach my $part ([ 'whole' ], [ 'schema alone', '-s' ], [ 'data alone', '-a', '--disable-triggers' ])
 	{
@@ -398,6 +441,7 @@ SAID
 		$node->command_ok([ 'pg_dump', @options, '-n', 's_dumped', '-f', "$dump.$name", $node->connstr('app') ], "a dump: $name");
 		$node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($database), '-f', "$dump.$name" ], '... is restored');
 		is(said('account', $database), '', '... and what was adopted is sound');
+		is(said('"~~"', $database) =~ s/^.* is not enabled$//mgr =~ s/\n//gr, '', '... and what is partitioned was not attached since');
 		is(said('item', $database), $name eq 'data alone' ? join("\n", map { qq{anew trigger "~uid_$_" of table "item" is not enabled} } qw(stamp delete key truncate)) : '', '... what was tracked has its triggers');
 		shop(q{SELECT uid_track_changes('item', execute => true)}, $database);
 		is(said('item', $database), '', '... after a call, if need be');
