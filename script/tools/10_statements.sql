@@ -33,7 +33,7 @@ DECLARE
 	spoilt boolean := false;
 BEGIN
 	-- Of a text in UTF-8, such clients are given the numbers of characters.
-	IF here <> there AND here <> 'UTF8' AND text ~ '[^\u0001-\u007f]' THEN
+	IF here <> there AND here <> 'UTF8' AND text ~ E'[^\\u0001-\\u007f]' THEN
 		IF here = 'SQL_ASCII' OR there = 'SQL_ASCII' THEN
 			spoilt := uidgen_tools.client_hides_quotes();
 		ELSE

@@ -101,7 +101,7 @@ AS $$
 			WHERE c.oid = relation AND starts_with(l.line, 'uidgen: changes are tracked in ')
 				AND (d.objoid < "table" OR EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = d.objoid AND g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0)))
 		AND NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_proc AS p ON p.pronamespace = c.relnamespace AND p.proname = c.relname JOIN pg_trigger AS g ON g.tgfoid = p.oid AND g.tgparentid = 0
-			WHERE c.oid = relation AND obj_description(c.oid, 'pg_class') ~ '(^|\n)uidgen: changes are tracked in ' IS NOT TRUE AND CASE WHEN g.tgname IN ('~uid_delete', '~uid_key') AND g.tgrelid <> "table" THEN uidgen_tools.writes_deleted(g.tgfoid) END);
+			WHERE c.oid = relation AND obj_description(c.oid, 'pg_class') ~ E'(^|\n)uidgen: changes are tracked in ' IS NOT TRUE AND CASE WHEN g.tgname IN ('~uid_delete', '~uid_key') AND g.tgrelid <> "table" THEN uidgen_tools.writes_deleted(g.tgfoid) END);
 $$;
 COMMENT ON FUNCTION uidgen_tools.is_free(oid, regclass) IS 'whether no other table has its deleted keys in a table';
 
@@ -755,7 +755,8 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.list_deleted_function(regclass, name, boolean) IS 'what is missing or different at the function that writes deleted keys, and the statements that mend it';
 
 -- Those for TRUNCATE are not inherited; one that calls the function from elsewhere is of a partition that was detached.  ATTACH makes those for each row in
--- the partition, and what makes one for TRUNCATE, also a restore, does so behind these: so one that is older than they are was there before ATTACH.
+-- the partition.  So a partition whose triggers for each row are all newer than all of the table was attached since, and one for TRUNCATE that is older than
+-- they are was there before.  A restore attaches partitions first, and makes the triggers of the table with theirs, each after the other.
 CREATE FUNCTION uidgen_tools.list_triggers("table" regclass, version_column name, uid_stamp regprocedure, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -764,7 +765,7 @@ DECLARE
 	s record := uidgen_tools.seek_tracking("table", version_column);
 	function CONSTANT text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name) || '()';
 	compares_key CONSTANT boolean := uidgen_tools.compares_key("table");
-	makes_others CONSTANT boolean := NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_delete' AND g.tgtype = 9 AND g.tgqual IS NULL);	-- behind which those for TRUNCATE come
+	newest CONSTANT oid := (SELECT max(g.oid) FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname IN ('~uid_stamp', '~uid_delete'));
 	r record;
 	written text;
 	lines text[];
@@ -781,13 +782,13 @@ BEGIN
 				WHEN g.tgtype <> w.type OR CASE w.name WHEN '~uid_key' THEN NOT compares_key ELSE g.tgqual IS NOT NULL OR g.tgattr <> '' END
 					OR w.name = '~uid_stamp' AND uidgen_tools.find_version("table") IS DISTINCT FROM s.version THEN 'not what it would be now'
 				WHEN a.is_attached THEN 'from before the partition was attached'
-				WHEN g.tgenabled <> 'A' OR w.place < 4 THEN 'not enabled' END AS state
+				ELSE 'not enabled' END AS state
 			FROM wanted AS w LEFT JOIN pg_trigger AS g ON g.tgrelid = w.relid AND g.tgname = w.name
-				CROSS JOIN LATERAL (SELECT w.place > 4 AND EXISTS (SELECT FROM pg_trigger AS d WHERE d.tgrelid = w.relid AND d.tgname = '~uid_delete' AND d.tgparentid <> 0 AND d.oid > g.oid)) AS a (is_attached)
+				CROSS JOIN LATERAL (SELECT w.place > 4 AND min(d.oid) > greatest(newest, g.oid) FROM pg_trigger AS d WHERE d.tgrelid = w.relid AND d.tgname IN ('~uid_stamp', '~uid_delete')) AS a (is_attached)
 			WHERE (g.tgenabled = 'A' AND g.tgfoid = w.called AND g.tgtype = w.type AND CASE w.name WHEN '~uid_key' THEN compares_key ELSE g.tgqual IS NULL AND g.tgattr = '' END) IS NOT TRUE
 				OR w.place < 4 AND EXISTS (SELECT FROM member AS m JOIN pg_trigger AS o ON o.tgrelid = m.relid WHERE o.tgname = w.name AND o.tgenabled <> 'A')
 				OR w.place = 1 AND uidgen_tools.find_version("table") IS DISTINCT FROM s.version
-				OR a.is_attached OR w.place > 4 AND makes_others
+				OR a.is_attached
 		UNION ALL
 		SELECT 1000000, g.tgrelid, '~uid_truncate', 'left, of when it was a partition'
 			FROM pg_depend AS d JOIN pg_trigger AS g ON g.oid = d.objid AND g.tgname = '~uid_truncate' JOIN pg_class AS c ON c.oid = g.tgrelid AND c.relowner = s.owner
@@ -802,8 +803,8 @@ BEGIN
 			WHEN 3 THEN uidgen_tools.write_key_trigger("table", function)
 			WHEN 1000000 THEN ARRAY[format('DROP TRIGGER "~uid_truncate" ON %s;', written)]
 			ELSE uidgen_tools.write_truncate_trigger(written, function) END;
-		RETURN QUERY SELECT 'anew', CASE WHEN u.n = 1 AND r.state IS NOT NULL THEN format('trigger "%s" of table %s is %s', r.name, written, r.state) END, u.line
-			FROM unnest(CASE WHEN r.state = 'not enabled' AND NOT (r.place > 4 AND makes_others) THEN lines[2:2] WHEN r.state = 'missing' OR r.place = 1000000 THEN lines
+		RETURN QUERY SELECT 'anew', CASE u.n WHEN 1 THEN format('trigger "%s" of table %s is %s', r.name, written, r.state) END, u.line
+			FROM unnest(CASE WHEN r.state = 'not enabled' THEN lines[2:2] WHEN r.state = 'missing' OR r.place = 1000000 THEN lines
 				ELSE format('DROP TRIGGER "%s" ON %s;', r.name, written) || lines END) WITH ORDINALITY AS u (line, n);
 	END LOOP;
 END
