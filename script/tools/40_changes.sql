@@ -908,7 +908,8 @@ DECLARE
 BEGIN
 	RETURN QUERY SELECT true, format('trigger %s of table %s has the name of one that is needed, and calls %s, which uid_track_changes() has not written, or not so', uidgen_tools.write_name(o.name), r.written, uidgen_tools.write_function(o.called)),
 				format('DROP TRIGGER %s ON %s;', uidgen_tools.write_name(o.name), r.written)
-			FROM uidgen_tools.list_other_triggers("table", s.function, uid_stamp) AS o CROSS JOIN LATERAL uidgen_tools.write_relation(o.relid) AS r (written);
+			FROM uidgen_tools.list_other_triggers("table", s.function, uid_stamp) AS o CROSS JOIN LATERAL uidgen_tools.write_relation(o.relid) AS r (written)
+			WHERE s.function IS NOT NULL OR NOT uidgen_tools.writes_deleted(o.called);	-- of a partition that is itself tracked
 	IF FOUND THEN	-- what they say, such as the name of a column, counts for nothing
 		RETURN;
 	END IF;
@@ -1003,7 +1004,7 @@ DECLARE
 	ends boolean := false;
 BEGIN
 	IF s.written IS NULL OR num_nulls(s.function, s.relation, uidgen_tools.find_version("table")) = 3
-			AND (EXISTS (SELECT FROM pg_class AS c WHERE c.oid = "table" AND c.relispartition) OR s.record IS NULL AND NOT EXISTS (SELECT FROM uidgen_tools.list_other_triggers("table", NULL, NULL))) THEN
+			AND (EXISTS (SELECT FROM pg_class AS c WHERE c.oid = "table" AND c.relispartition) OR s.record IS NULL AND NOT EXISTS (SELECT FROM uidgen_tools.list_other_triggers("table", NULL, NULL) AS o WHERE NOT uidgen_tools.writes_deleted(o.called))) THEN
 		RETURN;
 	END IF;
 	uid_next := uidgen_tools.find_function('uid_next', 'uidgen_next');

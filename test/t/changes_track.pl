@@ -74,7 +74,11 @@ as('shop', 'CREATE TABLE shop.fresh (k integer PRIMARY KEY); GRANT TRIGGER ON sh
 $node->safe_psql('postgres', 'CREATE TABLE public.precious (id bigint PRIMARY KEY, body text); INSERT INTO public.precious VALUES (1, $$a$$), (2, $$b$$); ALTER TABLE public.precious OWNER TO shop');
 as('stranger', 'CREATE FUNCTION public.precious() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
 	CREATE TRIGGER "~uid_delete" AFTER DELETE ON shop.fresh FOR EACH ROW EXECUTE FUNCTION public.precious()');
-fails_with($node, "SELECT $_", '42501', qr/trigger "~uid_delete" of table "fresh" calls a function of another role.*It is "public"\."precious"\(\)/s, "a trigger of a stranger is not taken for one that was made: $_", 'postgres', 'shop')
+fails_with($node, "SELECT $_", '42710', qr/a trigger has the name of one that is needed.*It is "~uid_delete" of table "shop"."fresh", which calls "public"\."precious"\(\).*HINT:  Run DROP TRIGGER "~uid_delete" ON "shop"."fresh"/s, "a trigger of a stranger is not taken for one that was made: $_", 'postgres', 'shop')
+  foreach q{uid_purge_deleted('shop.fresh', now())}, q{uid_track_changes('shop.fresh', execute => true)};
+as('shop', 'DROP TRIGGER "~uid_delete" ON shop.fresh');
+as('stranger', 'CREATE TABLE public.theirs (k integer PRIMARY KEY); SELECT uid_track_changes($$public.theirs$$, execute => true); CREATE TRIGGER "~uid_delete" AFTER DELETE ON shop.fresh FOR EACH ROW EXECUTE FUNCTION public.theirs_deleted()');
+fails_with($node, "SELECT $_", '42501', qr/trigger "~uid_delete" of table "fresh" calls a function of another role.*It is "public"\."theirs_deleted"\(\)/s, "... nor is what was made for a table of his: $_", 'postgres', 'shop')
   foreach q{uid_purge_deleted('shop.fresh', now())}, q{uid_track_changes('shop.fresh', execute => true)};
 is(as('shop', q{SELECT count(*) FROM public.precious; DROP TABLE shop.fresh}), '2', '... and nothing is purged there');
 
