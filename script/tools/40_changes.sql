@@ -152,7 +152,7 @@ CREATE FUNCTION uidgen_tools.list_namesakes("table" regclass, schema oid, names 
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT p.oid, p.proname, p.proowner = c.relowner AND uidgen_tools.writes_deleted(p.oid) AND EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgfoid = p.oid AND g.tgname IN ('~uid_delete', '~uid_key'))
-		FROM pg_class AS c, pg_proc AS p WHERE c.oid = "table" AND p.pronamespace = schema AND p.proname = ANY (names) AND p.pronargs = 0 AND p.oid IS DISTINCT FROM own;
+		FROM pg_class AS c, pg_proc AS p WHERE c.oid = "table" AND p.pronamespace = schema AND p.proname = ANY (names) AND p.oid IS DISTINCT FROM own;
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_namesakes(regclass, oid, text[], oid) IS 'functions that have a name that the one for a table''s deleted keys is to have, and whether they may be renamed';
 
