@@ -372,11 +372,11 @@ step(detach => 2, p => sub {
 	my @leaves = $w->leaves or return;
 	my $leaf = pick(@leaves);
 	my $bounds = $w->value("SELECT pg_get_expr(relpartbound, oid) FROM pg_class WHERE oid = '$leaf'::regclass");
-	my $mark = $w->mark($k);
 	return if $w->table('p')->{tracked} && ($w->is_out || $w->table('p')->{unsound});
-	$w->ddl($k, "ALTER TABLE $name DETACH PARTITION $leaf; $mark") or return;
+	$w->ddl($k, "ALTER TABLE $name DETACH PARTITION $leaf") or return;
 	$w->ddl($k, "INSERT INTO $leaf ($id, name, made) SELECT $id + 1, 'detached', made FROM $leaf ORDER BY $id DESC LIMIT 1");
-	$w->ddl($k, "ALTER TABLE $name ATTACH PARTITION $leaf $bounds; $mark") or $w->table('p')->{hole} = 1;
+	$w->ddl($k, "ALTER TABLE $name ATTACH PARTITION $leaf $bounds") or $w->table('p')->{hole} = 1;
+	$w->unsound($k, 'a partition that was changed while it was none');
 });
 step(rest => 1, p => sub {
 	my ($w, $k, $name) = @_;
