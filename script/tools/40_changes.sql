@@ -49,7 +49,8 @@ RETURN format('BEGIN LOCK TABLE ONLY %1$s IN ROW EXCLUSIVE MODE; '
 COMMENT ON FUNCTION uidgen_tools.write_deleted_function(text, oid, text, text, text) IS 'the body of the function that writes deleted keys and marks into their table';
 
 -- Whoever has the privilege TRIGGER may have "~uid_delete" call any function of the owner's that he may execute: so a name says nothing, and one
--- that is not written as above is no function of ours, or one that somebody has changed.  Names may have been others.
+-- that is not written as above is no function of ours, or one that somebody has changed.  Names may have been others.  A version that writes another body has to know this
+-- text, too.
 CREATE FUNCTION uidgen_tools.writes_deleted(function oid) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
