@@ -1,4 +1,5 @@
 # ./try: its tour ends with an outbox, of which a plain reader loses rows and one that ends at the horizon none.
+# ./try -c: takes what was built before.
 # ./try fleet: tells its story to the end, where no id came twice; says so if one did; and leaves nothing behind, also
 # when a signal ends it.  Where something is wrong with the registry is made up here: it says to each server that it has
 # worker id 1.
@@ -26,6 +27,7 @@ for word; do
 	esac
 done
 [ "$installs" ] || exit 0
+mkdir -p "$to"
 cd "$CHECK_DIR/inst"
 find . -name 'uidgen*' -type f | tar -cf - -T - | tar -C "$to" -xf -
 [ -z "$BREAK" ] || find "$to" -name 'uidgen_registry--0*.sql' -exec sed -i "$BREAK" {} +
@@ -47,10 +49,10 @@ END
 sub begin_demo
 {
 	my ($name, $break, @parent) = @_;
-	my @show = $name eq 'tour' ? () : 'fleet';
+	my @show = $name eq 'tour' ? () : $name eq 'again' ? ('-c', 'SELECT uid_next() > 0') : 'fleet';
 	my %demo = (folder => "$dir/$name", out => '');
 	make_path($demo{folder});
-	local %ENV = (%ENV, PATH => $path, TMPDIR => $demo{folder}, BREAK => $break // '');
+	local %ENV = (%ENV, PATH => $path, TMPDIR => $demo{folder}, BREAK => $break // '', XDG_CACHE_HOME => "$dir/kept by " . $name =~ s/again/tour/r);
 	$demo{run} = IPC::Run::start([ @parent, "$FindBin::RealBin/../../try", @show ],
 		'<', \undef, '>&', \$demo{out}, IPC::Run::timeout(4 * $PostgreSQL::Test::Utils::timeout_default));
 	return \%demo;
@@ -134,6 +136,10 @@ is(end_demo($tour), 0, 'the tour comes to its end') or diag($tour->{out});
 like($tour->{out}, qr/^ id > last +\| +\d+ \| +[1-9]\d*\n \.\.\. AND id <= uid_horizon\(\) +\| +[1-9]\d* \| +0\n/m, '... and of the outbox a plain reader has lost rows, and the other one none') or diag($tour->{out});
 unlike($tour->{out}, qr/ERROR|FATAL/, '... without an error');
 is(left_by($tour), '', 'nothing is left behind');
+my $again = begin_demo('again');
+is(end_demo($again), 0, './try -c runs a statement') or diag($again->{out});
+like($again->{out}, qr/^ t$/m, '... whose result it shows');
+is_deeply([ map { $_->{out} =~ /^uidgen: building/m ? 'built' : 'kept' } $tour, $again ], [qw(built kept)], '... with what was built before');
 
 my %left = shared_memory_left();
 is(join(' ', grep { !$left_before{$_} } sort keys %left), '', 'nor is shared memory');
