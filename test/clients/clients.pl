@@ -95,6 +95,7 @@ sub try_client
 	make_path($folder);
 	make_path("$folder/src/uidgen");
 	copy($_, $folder) or die "$_: $!" foreach glob("$FindBin::RealBin/checks.*"), "$docs/uidgen.mjs";
+	copy($_, $folder) or die "$_: $!" foreach map { "$docs/../clients/$_" } 'python/uidgen_reader.py', 'javascript/uidgen-reader.mjs';
 	copy("$docs/../clients/javascript/uidgen.mjs", "$folder/guest.mjs") && copy("$docs/../clients/go/uidgen.go", "$folder/src/uidgen") or die $!;
 
 	my ($blocks, $shown) = blocks_for($heading, $name, $kind);

@@ -1,9 +1,8 @@
-// readers.mjs: the reader of docs/readers.md that keeps a copy of a table in another database, beside those who change it.
+// readers.mjs: the readers of docs/readers.md, which are clients/javascript/uidgen-reader.mjs: the consumer of an outbox, and a copy of a table in another
+// database, beside those who write and change it.  A plain consumer of the same outbox loses rows.
 import assert from 'node:assert';
 import pg from 'pg';
 import { check } from './checks.mjs';
-
-//page
 
 async function connect(config) {
 	const client = new pg.Client(config);
@@ -14,20 +13,37 @@ async function connect(config) {
 const source = await connect();
 await source.query(`
 	CREATE EXTENSION uidgen_tools;
-	CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL, price numeric);
+	CREATE TABLE outbox (id bigint PRIMARY KEY DEFAULT uid_next(), topic text);
+	CREATE TABLE "Out box" (id bigint PRIMARY KEY DEFAULT uid_next(), topic text);
+	CREATE TABLE seen (id bigint);
+	CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL, price numeric, tags jsonb DEFAULT '["a", null]');
 	INSERT INTO item (name, price) SELECT n, n FROM generate_series(1, 300) AS n;
 	SELECT uid_track_changes('item', execute => true);
 	CREATE VIEW item_changes AS
 		SELECT c.* FROM (
-			SELECT id, name, price, changed, false AS gone FROM item
+			SELECT id, name, price, tags, changed, false AS gone FROM item
 			UNION ALL
-			SELECT id, NULL, NULL, changed, true FROM item_deleted) AS c
+			SELECT id, NULL, NULL, NULL, changed, true FROM item_deleted) AS c
 		WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE i.id = c.id OFFSET 0))
 			AND NOT EXISTS (SELECT FROM pg_class AS r WHERE r.oid IN ('item'::regclass, 'item_deleted'::regclass) AND r.relfilenode <> pg_relation_filenode(r.oid))`);
 const database = `${source.database}_copy`;
 await source.query(`CREATE DATABASE ${database}`);
 const target = await connect({ database });
-await target.query('CREATE TABLE item (id bigint PRIMARY KEY, name text, price numeric); CREATE TABLE item_place (last bigint); INSERT INTO item_place VALUES (NULL)');
+await target.query('CREATE TABLE item (id bigint PRIMARY KEY, name text, price numeric, tags jsonb, half numeric GENERATED ALWAYS AS (price / 2) STORED)');
+const [connectShop, connectCopy] = [() => new pg.Client(), () => new pg.Client({ database })];
+const sent = [];
+
+/** What fails is sent again; what it wrote is not there then. */
+async function send(rows, client) {
+	await client.query('INSERT INTO seen SELECT unnest($1::bigint[])', [rows.map(row => row.id)]);
+	if (Math.random() < 0.2) throw new Error('not sent');
+	sent.push(...rows.map(row => row.id));
+}
+
+//page
+const outbox = new Consumer(connectShop, '"Out box"', "it's", { limit: 50, places: '"a Place"' });
+check('without a place nothing is read', await outbox.poll(send).then(() => false, error => error.message.includes('a Place')));
+await outbox.begin();
 
 let writing = 8;
 let polls = 0;
@@ -36,8 +52,9 @@ let truncated = false;
 /** As long as the reader has not come twenty times. */
 async function write(seed) {
 	const client = await connect();
-	for (let n = 0; polls < 20; n++) {
+	for (let n = 0; polls < 20 || sent.length < 3000; n++) {
 		await client.query('BEGIN');
+		await client.query('INSERT INTO "Out box" (topic) VALUES ($1)', [String(seed)]);
 		await client.query('INSERT INTO item (name) VALUES ($1)', [String(seed)]);
 		const { rows } = await client.query('SELECT id FROM item ORDER BY random() LIMIT 1 FOR UPDATE SKIP LOCKED');
 		for (const { id } of rows)
@@ -52,22 +69,49 @@ async function write(seed) {
 	writing--;
 }
 
+/** A control: it goes on behind the last id that it has seen. */
+const plain = [];
+async function readPlainly() {
+	const client = await connect();
+	while (writing > 0)
+		plain.push(...(await client.query('SELECT id FROM "Out box" WHERE id > $1 ORDER BY id', [plain.at(-1) ?? 0])).rows.map(row => row.id));
+	await client.end();
+}
+
+const errors = new Set();
 const writers = Array.from({ length: writing }, (_, seed) => write(seed));
+const control = readPlainly();
+const runner = outbox.run(send, { pause: 1, failed: error => errors.add(error.message) });
 while (writing > 0) {
-	await follow(source, target);
+	await copy.poll();
 	polls++;
 }
-await Promise.all(writers);
+await Promise.all([...writers, control]);
+const ids = (await source.query('SELECT id FROM "Out box" ORDER BY id')).rows.map(row => row.id);
+for (let n = 0; n < 100000 && sent.length < ids.length; n++)
+	await source.query('SELECT pg_sleep(0.001)');
+outbox.stop();
+await runner;
+const same = (one, other) => {
+	try {
+		assert.deepStrictEqual(one, other);
+		return true;
+	} catch {
+		return false;
+	}
+};
+check('a consumer is handed each row of an outbox once, in order', same(sent, ids));
+check('... beside errors, after which rows are handed over again', same([...errors], ['not sent']));
+check('... and what it writes is there once', same((await source.query('SELECT count(*) AS n, count(DISTINCT id) AS ids FROM seen')).rows, [{ n: String(ids.length), ids: String(ids.length) }]));
+check('... where a plain one loses rows', plain.length < ids.length);
+check('the horizon blocks nobody', outbox.blockedSince === null);
 const newest = (await source.query('SELECT max(changed) FROM item_changes')).rows[0].max;
 for (let n = 0; n < 100000; n++) {
-	await follow(source, target);
-	if ((await target.query('SELECT last FROM item_place')).rows[0].last === newest) break;
+	await copy.poll();
+	if ((await target.query('SELECT last FROM reader_place')).rows[0].last === newest) break;
 }
-const QUERY = 'SELECT id, name, price FROM item ORDER BY id';
+const QUERY = 'SELECT id, name, price, tags FROM item ORDER BY id';
 const [rows, copied] = [(await source.query(QUERY)).rows, (await target.query(QUERY)).rows];
-let equal = true;
-try { assert.deepStrictEqual(copied, rows); } catch { equal = false; }
-check('the copy equals the table', equal);
+check('the copy equals the table', same(copied, rows));
 check('... which has rows', rows.length > 10);
-await source.end();
-await target.end();
+await Promise.all([source, target].map(client => client.end()).concat(consumer.close(), outbox.close(), copy.close()));

@@ -1,36 +1,55 @@
-# readers.py: the reader of docs/readers.md that keeps a copy of a table in another database, beside those who change it.
+# readers.py: the readers of docs/readers.md, which are clients/python/uidgen_reader.py: the consumer of an outbox, and a copy of a table in another
+# database, beside those who write and change it.  A plain consumer of the same outbox loses rows.
+import os
 import random
 import threading
 
 import psycopg
 from checks import check
 
-#page
-
-
-SOURCE = """
+TABLES = """
 CREATE EXTENSION uidgen_tools;
-CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL, price numeric);
+CREATE TABLE outbox (id bigint PRIMARY KEY DEFAULT uid_next(), topic text);
+CREATE TABLE "out%box" (id bigint PRIMARY KEY DEFAULT uid_next(), topic text);
+CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL, price numeric, tags jsonb DEFAULT '["a", null]');
 INSERT INTO item (name, price) SELECT n, n FROM generate_series(1, 300) AS n;
 SELECT uid_track_changes('item', execute => true);
 CREATE VIEW item_changes AS
     SELECT c.* FROM (
-        SELECT id, name, price, changed, false AS gone FROM item
+        SELECT id, name, price, tags, changed, false AS gone FROM item
         UNION ALL
-        SELECT id, NULL, NULL, changed, true FROM item_deleted) AS c
+        SELECT id, NULL, NULL, NULL, changed, true FROM item_deleted) AS c
     WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE i.id = c.id OFFSET 0))
         AND NOT EXISTS (SELECT FROM pg_class AS r WHERE r.oid IN ('item'::regclass, 'item_deleted'::regclass) AND r.relfilenode <> pg_relation_filenode(r.oid));
 """
 source = psycopg.connect(autocommit=True)
-source.execute(SOURCE)
+source.execute(TABLES)
 name = source.info.dbname + "_copy"
 source.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc")
 target = psycopg.connect(dbname=name, autocommit=True)
-target.execute("CREATE TABLE item (id bigint PRIMARY KEY, name text, price numeric)")
-target.execute("CREATE TABLE item_place (last bigint)")
-target.execute("INSERT INTO item_place VALUES (NULL)")
+target.execute('CREATE TABLE item (id bigint PRIMARY KEY, name text, price numeric, tags jsonb, "50%" int DEFAULT 7, half numeric GENERATED ALWAYS AS (price / 2) STORED)')
+target.execute('ALTER TABLE item DROP COLUMN "50%"')
+connect_shop, connect_copy = lambda: psycopg.connect(client_encoding="utf8"), lambda: psycopg.connect(dbname=name, client_encoding="utf8")
+sent = []
 
 
+# What fails is sent again; what it wrote is not there then.
+def send(rows, connection):
+    connection.execute("INSERT INTO seen SELECT unnest(%s)", [[row["id"] for row in rows]])
+    if random.random() < 0.2:
+        raise RuntimeError("not sent")
+    sent.extend(row["id"] for row in rows)
+
+
+source.execute("CREATE TABLE seen (id bigint)")
+#page
+consumer = Consumer(connect_shop, '"out%box"', "it's", limit=50, places='"a % place"')
+try:
+    consumer.poll(send)
+    check("without a place nothing is read", False)
+except Exception as error:
+    check("without a place nothing is read", 'a % place' in str(error))
+consumer.begin()
 polls = 0
 
 
@@ -39,7 +58,8 @@ def write(seed):
     truncated = False
     chance = random.Random(seed)
     with psycopg.connect() as connection:
-        while polls < 20:
+        while polls < 20 or len(sent) < 3000:
+            connection.execute('INSERT INTO "out%box" (topic) VALUES (%s)'.replace("t%b", "t%%b"), [str(seed)])
             connection.execute("INSERT INTO item (name) VALUES (%s)", [str(seed)])
             id = connection.execute("SELECT id FROM item ORDER BY random() LIMIT 1 FOR UPDATE SKIP LOCKED").fetchone()
             if id:
@@ -51,17 +71,44 @@ def write(seed):
             connection.rollback() if chance.random() < 0.1 and not truncated else connection.commit()
 
 
+# A control: it goes on behind the last id that it has seen.
+plain = []
+
+
+def read_plainly():
+    with psycopg.connect(autocommit=True) as connection:
+        while any(writer.is_alive() for writer in writers):
+            plain.extend(id for id, in connection.execute('SELECT id FROM "out%%box" WHERE id > %s ORDER BY id', [plain[-1] if plain else 0]))
+
+
+errors = []
 writers = [threading.Thread(target=write, args=[n]) for n in range(8)]
-for writer in writers:
-    writer.start()
+runner = threading.Thread(target=consumer.run, args=[send], kwargs=dict(pause=0.001, failed=lambda error: errors.append(str(error)) or True))
+control = threading.Thread(target=read_plainly)
+for thread in writers + [runner, control]:
+    thread.start()
 while any(writer.is_alive() for writer in writers):
-    follow(source, target)
+    copy.poll()
     polls += 1
+for thread in writers + [control]:
+    thread.join()
+rows = [id for id, in source.execute('SELECT id FROM "out%box" ORDER BY id')]
+for _ in range(100000):
+    if len(sent) >= len(rows):
+        break
+    source.execute("SELECT pg_sleep(0.001)")
+consumer.stop()
+runner.join()
+check("a consumer is handed each row of an outbox once, in order", sent == rows)
+check("... beside errors, after which rows are handed over again", set(errors) == {"not sent"})
+check("... and what it writes is there once", source.execute("SELECT count(*), count(DISTINCT id) FROM seen").fetchone() == (len(rows), len(rows)))
+check("... where a plain one loses rows", len(plain) < len(rows))
+check("the horizon blocks nobody", consumer.blocked_since is None)
 newest = source.execute("SELECT max(changed) FROM item_changes").fetchone()
 for _ in range(100000):
-    follow(source, target)
-    if target.execute("SELECT last FROM item_place").fetchone() == newest:
+    copy.poll()
+    if target.execute("SELECT last FROM reader_place").fetchone() == newest:
         break
-QUERY = "SELECT id, name, price FROM item ORDER BY id"
+QUERY = "SELECT id, name, price, tags FROM item ORDER BY id"
 check("the copy equals the table", source.execute(QUERY).fetchall() == target.execute(QUERY).fetchall())
 check("... which has rows", source.execute("SELECT count(*) FROM item").fetchone()[0] > 10)
